@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * Bytes in and bytes out, little-endian, one by one.
+ *
+ * struct reader is the only way in which the project looks into bytes that it did not make itself. It never reads
+ * beyond its end: a read that would do so returns zero (or NULL), marks the reader failed and keeps the offset, and
+ * every later read returns zero too. So a decoder reads a whole row first and asks reader_failed() once.
+ *
+ * struct buffer grows. When memory runs out it marks itself failed and drops what is put; ask buffer_failed() once
+ * at the end.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct reader {
+	const uint8_t *data;
+	size_t size;
+	size_t position;
+	size_t failed_at;
+	bool failed;
+};
+
+void reader_init(struct reader *reader, const void *data, size_t size);
+uint8_t reader_u8(struct reader *reader);
+uint16_t reader_u16(struct reader *reader);
+uint32_t reader_u32(struct reader *reader);
+uint64_t reader_u64(struct reader *reader);
+/* LEB128, at most ten bytes. */
+uint64_t reader_varint(struct reader *reader);
+/* The next size bytes, borrowed from the reader's data; NULL when there are fewer. */
+const void *reader_take(struct reader *reader, size_t size);
+/* A NUL-terminated string in a field of size bytes; NULL when the field has no NUL. */
+const char *reader_text(struct reader *reader, size_t size);
+
+static inline size_t reader_left(const struct reader *reader)
+{
+	return reader->failed ? 0 : reader->size - reader->position;
+}
+
+static inline bool reader_failed(const struct reader *reader)
+{
+	return reader->failed;
+}
+
+struct buffer {
+	uint8_t *data;
+	size_t size;
+	size_t capacity;
+	bool failed;
+};
+
+void buffer_done(struct buffer *buffer);
+/* Room for size more bytes at the end, not yet counted in size; NULL when memory is out. */
+uint8_t *buffer_room(struct buffer *buffer, size_t size);
+void buffer_u8(struct buffer *buffer, uint8_t value);
+void buffer_u16(struct buffer *buffer, uint16_t value);
+void buffer_u32(struct buffer *buffer, uint32_t value);
+void buffer_u64(struct buffer *buffer, uint64_t value);
+void buffer_varint(struct buffer *buffer, uint64_t value);
+void buffer_bytes(struct buffer *buffer, const void *data, size_t size);
+void buffer_text(struct buffer *buffer, const char *text);
+void buffer_printf(struct buffer *buffer, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static inline bool buffer_failed(const struct buffer *buffer)
+{
+	return buffer->failed;
+}
+
+/* Signed numbers near zero become small unsigned ones. */
+static inline uint64_t zigzag(int64_t value)
+{
+	return ((uint64_t)value << 1) ^ (uint64_t)(value >> 63);
+}
+
+static inline int64_t unzigzag(uint64_t value)
+{
+	return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
+}
+
+/* CRC-32C (Castagnoli) of size bytes; start with crc 0, or with the crc of what came before. */
+uint32_t crc32c(uint32_t crc, const void *data, size_t size);

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int error_set(struct error *error, int code, const char *format, ...)
+{
+	va_list args;
+
+	if (!error)
+		return code;
+	va_start(args, format);
+	vsnprintf(error->text, sizeof(error->text), format, args);
+	va_end(args);
+	return code;
+}
+
+int error_prefix(struct error *error, int code, const char *format, ...)
+{
+	char said[sizeof(error->text)];
+	size_t used;
+	va_list args;
+
+	if (!error)
+		return code;
+	snprintf(said, sizeof(said), "%s", error->text[0] ? error->text : strerror(-code));
+	va_start(args, format);
+	vsnprintf(error->text, sizeof(error->text), format, args);
+	va_end(args);
+	used = strlen(error->text);
+	snprintf(error->text + used, sizeof(error->text) - used, ": %s", said);
+	return code;
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/bytes.h"
+#include "base/cleanup.h"
+
+int file_read_fd(int fd, size_t limit, char **ret_data, size_t *ret_size)
+{
+	_cleanup_(buffer_done) struct buffer buffer = { 0 };
+
+	for (;;) {
+		uint8_t *room = buffer_room(&buffer, 65536);
+		ssize_t got;
+
+		if (!room)
+			return -ENOMEM;
+		got = pread(fd, room, 65536, buffer.size);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		if (got == 0)
+			break;
+		buffer.size += got;
+		if (buffer.size > limit)
+			return -EFBIG;
+	}
+	buffer_u8(&buffer, 0);
+	if (buffer_failed(&buffer))
+		return -ENOMEM;
+	if (ret_size)
+		*ret_size = buffer.size - 1;
+	*ret_data = (char *)take_ptr(buffer.data);
+	return 0;
+}
+
+int file_read(const char *path, size_t limit, char **ret_data, size_t *ret_size)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	return file_read_fd(fd, limit, ret_data, ret_size);
+}
+
+int file_write_all(int fd, const void *data, size_t size)
+{
+	const char *at = data;
+
+	while (size) {
+		ssize_t put = write(fd, at, size);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return -errno;
+		at += put;
+		size -= put;
+	}
+	return 0;
+}
+
+int file_replace(const char *dir, const char *name, const void *data, size_t size)
+{
+	_cleanup_close_ int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int fd = -1;
+	char temporary[NAME_MAX + 1];
+	int r;
+
+	if (dir_fd < 0)
+		return -errno;
+	if (snprintf(temporary, sizeof(temporary), ".%s.new", name) >= (int)sizeof(temporary))
+		return -ENAMETOOLONG;
+	fd = openat(dir_fd, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return -errno;
+	r = file_write_all(fd, data, size);
+	if (r == 0 && fsync(fd) < 0)
+		r = -errno;
+	if (r == 0 && renameat(dir_fd, temporary, dir_fd, name) < 0)
+		r = -errno;
+	if (r < 0) {
+		unlinkat(dir_fd, temporary, 0);
+		return r;
+	}
+	return fsync(dir_fd) < 0 ? -errno : 0;
+}
+
+int file_make_dirs(const char *path, mode_t mode)
+{
+	char part[PATH_MAX];
+	size_t size = strlen(path);
+
+	if (size >= sizeof(part))
+		return -ENAMETOOLONG;
+	memcpy(part, path, size + 1);
+	for (char *at = part + 1; size; at++) {
+		char was = *at;
+
+		if (was && was != '/')
+			continue;
+		*at = 0;
+		if (mkdir(part, mode) < 0 && errno != EEXIST)
+			return -errno;
+		if (!was)
+			break;
+		*at = was;
+	}
+	return 0;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * Strings, each kept once and known by a number. Number 0 is the empty string and always there. Zeroed is empty.
+ * Numbers are given in order of first use, so a dump of the strings in order is enough to rebuild them.
+ */
+
+#include <stdint.h>
+
+#include "base/array.h"
+#include "base/bytes.h"
+#include "base/table.h"
+
+struct strings {
+	struct buffer text; /* each string and a NUL */
+	array_of(uint32_t) starts;
+	struct table table;
+};
+
+void strings_done(struct strings *strings);
+/* The number of a text of size bytes (cut at a NUL in it). 0 or -ENOMEM; -E2BIG beyond 4 GB of text. */
+int strings_add(struct strings *strings, const char *text, size_t size, uint32_t *ret_id);
+/* The text of a number, NUL-terminated, valid until the next strings_add(); "" for a number that is not there. */
+const char *strings_at(const struct strings *strings, uint32_t id);
+/* How many there are, the empty one included. */
+uint32_t strings_count(const struct strings *strings);

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * A hash table from keys that the caller keeps to 32-bit values (mostly indexes into an array that holds the keys).
+ * Open addressing with linear probing; a slot is 32 bits of the hash and the value. The caller compares keys:
+ * table_find() walks the values whose hash agrees until `equal` says yes. Zeroed is empty.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TABLE_NONE UINT32_MAX
+
+struct table_slot {
+	uint32_t hash;
+	uint32_t value;
+};
+
+struct table {
+	struct table_slot *slots;
+	size_t mask; /* slots - 1, or 0 with no slots */
+	size_t count;
+};
+
+void table_done(struct table *table);
+/* Forgets all entries and keeps the memory. */
+void table_clear(struct table *table);
+/* Adds a value; that its key is not there yet is the caller's word. value must not be TABLE_NONE. 0 or -ENOMEM. */
+int table_add(struct table *table, uint64_t hash, uint32_t value);
+/* Removes the entry with this hash and value, if it is there. */
+void table_remove(struct table *table, uint64_t hash, uint32_t value);
+
+static inline uint64_t hash_u64(uint64_t value)
+{
+	value ^= value >> 32;
+	value *= 0xd6e8feb86659fd93ull;
+	value ^= value >> 32;
+	value *= 0xd6e8feb86659fd93ull;
+	value ^= value >> 32;
+	return value;
+}
+
+uint64_t hash_bytes(const void *data, size_t size);
+
+static inline uint32_t table_fold(uint64_t hash)
+{
+	return hash ^ (hash >> 32);
+}
+
+/* The value whose key equals, or TABLE_NONE. Inline, so that `equal` is inlined too. */
+static inline uint32_t table_find(const struct table *table, uint64_t hash,
+	bool (*equal)(const void *context, uint32_t value, const void *key), const void *context,
+	const void *key)
+{
+	uint32_t short_hash = table_fold(hash);
+
+	if (!table->slots)
+		return TABLE_NONE;
+	for (size_t at = short_hash & table->mask;; at = (at + 1) & table->mask) {
+		const struct table_slot *slot = &table->slots[at];
+
+		if (slot->value == TABLE_NONE)
+			return TABLE_NONE;
+		if (slot->hash == short_hash && equal(context, slot->value, key))
+			return slot->value;
+	}
+}

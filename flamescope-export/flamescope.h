@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * Samples as the text that Netflix Flamescope reads (and stackcollapse-perf.pl, and speedscope). What Flamescope
+ * wants and what breaks it is kept in docs/FLAMESCOPE.md; the sanitising is all here, never in the store.
+ */
+
+#include <stddef.h>
+
+#include "base/bytes.h"
+#include "query/output.h"
+#include "query/selection.h"
+
+/* The header, the start marker, the samples. 0 or -ENOMEM. A selection of no rows gives the header alone. */
+int flamescope_write(const struct selection *selection, const struct cpu_set_filter *cpus,
+	const char *version, struct output *output);
+
+/* Appends a comm or a symbol as Flamescope can read it; tid is for a comm that is empty. */
+void flamescope_put_comm(struct buffer *text, const char *comm, int tid);
+void flamescope_put_symbol(struct buffer *text, const char *symbol);
+/* The module as perf names it, without " (deleted)". */
+void flamescope_put_module(struct buffer *text, const char *path);

@@ -1,0 +1,59 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Builds libperf.a from Debian's kernel source package into OUT (lib/, include/), for systems that have no libperf
+# of their own. Usage: libperf.sh OUT [TARBALL]
+#
+# The tarball is the newest of the versions that are known to work, 6.12 before 6.1. Only what libperf needs is
+# unpacked, into a temporary folder whose name has no space (the kernel's makefiles cannot live in one that has).
+# A stamp of the tarball's name, size and time makes a second run free. Prints what it did on one line.
+set -eu
+
+out=$1
+tarball=${2:-}
+if [ -z "$tarball" ]; then
+	for version in 6.12 6.1; do
+		if [ -r "/usr/src/linux-source-$version.tar.xz" ]; then
+			tarball=/usr/src/linux-source-$version.tar.xz
+			break
+		fi
+	done
+fi
+if [ -z "$tarball" ]; then
+	echo "libperf: no libperf.pc and no kernel source in /usr/src: apt-get install linux-source-6.12" >&2
+	exit 1
+fi
+
+stamp="$(stat -L -c '%n %s %Y' "$tarball") recipe 1"
+if [ -r "$out/stamp" ] && [ "$(cat "$out/stamp")" = "$stamp" ]; then
+	echo "libperf of $(basename "$tarball") is up to date"
+	exit 0
+fi
+
+work=$(mktemp -d /tmp/perftape-libperf.XXXXXX)
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
+
+xz -T0 -dc "$tarball" | tar -xf - -C "$work" --wildcards --strip-components=1 \
+	'*/tools/lib/perf' '*/tools/lib/api' '*/tools/lib/zalloc.c' '*/tools/lib/str_error_r.c' \
+	'*/tools/include' '*/tools/scripts' '*/tools/build' '*/tools/arch'
+if ! env -u MAKEFLAGS -u MAKELEVEL -u CFLAGS -u LDFLAGS -u DESTDIR make -s -C "$work/tools/lib/perf" \
+	EXTRA_CFLAGS="-O2 -g -fPIC -Wno-error" prefix="$work/out" libdir_relative=lib DESTDIR= \
+	install_lib install_headers install_pkgconfig >"$work/log" 2>&1; then
+	echo "libperf: make failed:" >&2
+	tail -n 20 "$work/log" >&2
+	exit 1
+fi
+# libperf uses this object of libapi's, but does not put it into its archive
+ar r "$work/out/lib/libperf.a" "$work/tools/lib/api/fd/array.o" 2>/dev/null
+
+# the event header of the same tree: libperf copies its own sizeof(struct perf_event_attr)
+mkdir -p "$work/out/include/linux"
+cp "$work/tools/include/uapi/linux/perf_event.h" "$work/out/include/linux/perf_event.h"
+
+rm -rf "$out"
+mkdir -p "$out"
+cp -r "$work/out/lib" "$work/out/include" "$out/"
+rm -f "$out"/lib/*.so*
+echo "$stamp" >"$out/stamp"
+echo "libperf built from $(basename "$tarball")"

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * The one window that every command takes: --at TIME [--before D] [--after D], or --from TIME --to TIME.
+ * [from, to) of the wall clock.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+
+#define WINDOW_BEFORE_NS (30 * 1000000000ull)
+#define WINDOW_AFTER_NS (5 * 1000000000ull)
+
+/* As given on the command line; NULL is not given. */
+struct window_request {
+	const char *at;
+	const char *before;
+	const char *after;
+	const char *from;
+	const char *to; /* default now */
+	bool utc;
+	uint64_t now_ns;
+};
+
+struct window {
+	uint64_t from_ns;
+	uint64_t to_ns;
+	uint64_t at_ns; /* the moment that was asked for; 0 with --from */
+	char note[256]; /* "" or what the person should know, such as an ambiguous local time */
+};
+
+/* -EINVAL with a text on what does not go together or is no time, or a window that is empty or upside down. */
+int window_parse(
+	const struct window_request *request, struct window *ret_window, struct error *error);
+
+/* "2026-11-18T03:11:37.000+01:00 to ... (35 s), UTC 02:11:37.000 to 02:12:12.000": one line for people, no newline. */
+void window_describe(const struct window *window, bool utc, struct buffer *text);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * The side of the store that writes: one at a time for each store, known by a lock with its pid.
+ *
+ * A sealed segment is on the disk when store_writer_seal() returns: written, synced, renamed, its folder synced, and then
+ * indexed. When only the index fails the segment is safe all the same and a later open finds it.
+ */
+
+#include "base/error.h"
+#include "store/tape.h"
+
+struct store_writer;
+
+/* Makes the folder where it is missing. -EBUSY names the pid of the writer that is there. */
+int store_writer_open(const char *path, struct store_writer **ret_writer, struct error *error);
+struct store_writer *store_writer_close(struct store_writer *writer);
+DEFINE_CLEANUP(store_writer, struct store_writer *, store_writer_close)
+
+/*
+ * Sorts the samples, gives the tape its sequence number and makes a segment of it. ret_bytes may be NULL.
+ * The tape stays the caller's.
+ */
+int store_writer_seal(
+	struct store_writer *writer, struct tape *tape, uint64_t *ret_bytes, struct error *error);

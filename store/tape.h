@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * A tape: what one segment holds, in memory. The recorder fills one, the store seals it into a file; the reader gets one
+ * back from a file. Everything is interned and refers to other rows by number:
+ *
+ *   sample -> thread -> comm        (string)
+ *          -> stack  -> parent stack, frame -> module -> path (string)
+ *                                           -> symbol (string)
+ *
+ * Invariants, which the decoder checks and everyone else relies on:
+ * (1) string 0 is "", stack 0 is the empty stack, module 0 is the unknown one, frame 0 is [unknown] in it;
+ * (2) a stack's parent has a smaller number than the stack;
+ * (3) every number refers to a row that is there;
+ * (4) in a decoded tape the samples are in time order.
+ *
+ * Times are of the perf clock unless their name says otherwise. The anchors tie it to the others.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/intern.h"
+#include "base/table.h"
+
+#define TAPE_BUILD_ID_MAX 20
+
+enum tape_module_kind {
+	TAPE_MODULE_UNKNOWN = 0, /* the address lay in no mapping: frames in it have no address */
+	TAPE_MODULE_KERNEL =
+		1, /* addresses are absolute: [kernel.kallsyms], [nf_tables], BPF programs */
+	TAPE_MODULE_ELF = 2, /* addresses are offsets in the file */
+	TAPE_MODULE_VDSO = 3, /* addresses are offsets in the image */
+	TAPE_MODULE_JIT = 4, /* addresses are absolute in the process that perf-PID.map names */
+};
+#define TAPE_MODULE_KINDS 5
+
+/* An identity: a path, and what says that the file behind it is the one that was mapped. */
+struct tape_module {
+	uint32_t path;
+	uint8_t kind;
+	uint8_t build_id_size; /* 0 when the kernel had none */
+	uint8_t build_id[TAPE_BUILD_ID_MAX];
+	uint64_t device; /* makedev(major, minor), 0 with a build-id */
+	uint64_t inode;
+};
+
+/* address is 0 in module 0. symbol is 0 as long as there is no name; then offset is what follows the "+". */
+struct tape_frame {
+	uint32_t module;
+	uint32_t symbol;
+	uint64_t address;
+	uint64_t offset;
+};
+
+/* One node of the trie: the frame that was called, and the stack that called it. */
+struct tape_stack {
+	uint32_t parent;
+	uint32_t frame;
+};
+
+/* A thread as long as its name stayed the same; a renamed thread is another row. */
+struct tape_thread {
+	int32_t pid;
+	int32_t tid;
+	uint32_t comm;
+};
+
+struct tape_sample {
+	uint64_t time_ns;
+	uint64_t period;
+	uint32_t cpu;
+	uint32_t thread;
+	uint32_t stack;
+};
+
+/* One moment on all clocks; error_ns is half the time that reading them took. */
+struct tape_anchor {
+	uint64_t perf_ns;
+	uint64_t realtime_ns;
+	uint64_t monotonic_ns;
+	uint64_t boottime_ns;
+	uint64_t error_ns;
+};
+
+enum tape_loss_kind {
+	TAPE_LOSS_SAMPLES = 1, /* the kernel had no room in a CPU's ring */
+	TAPE_LOSS_SIDEBAND = 2, /* it had none for comm, mmap, fork records: names may be wrong */
+	TAPE_LOSS_THROTTLED = 3, /* it stopped sampling a CPU for a while */
+	TAPE_LOSS_DAMAGED = 4, /* records that could not be decoded */
+};
+
+#define TAPE_ALL_CPUS UINT32_MAX
+
+struct tape_loss {
+	uint32_t kind; /* one that is not known is kept and counted as a loss */
+	uint32_t cpu;
+	uint64_t from_ns;
+	uint64_t to_ns;
+	uint64_t count;
+};
+
+/* Facts of the host: "boot_id", "host", "kernel", "event", "frequency", "cpus", "version". */
+struct tape_fact {
+	uint32_t key;
+	uint32_t value;
+};
+
+struct tape {
+	uint64_t sequence; /* with the boot id: the segment's identity */
+	uint64_t begin_ns; /* what the segment covers, its samples all in [begin, end) */
+	uint64_t end_ns;
+	struct strings strings;
+	array_of(struct tape_fact) facts;
+	array_of(struct tape_anchor) anchors; /* in time order, at least one in a sealed segment */
+	array_of(struct tape_module) modules;
+	array_of(struct tape_frame) frames;
+	array_of(struct tape_stack) stacks;
+	array_of(struct tape_thread) threads;
+	array_of(struct tape_sample) samples;
+	array_of(struct tape_loss) losses;
+
+	/* for interning; empty in a decoded tape */
+	struct table module_table, frame_table, stack_table, thread_table;
+};
+
+/* A tape with the rows of invariant (1). 0 or -ENOMEM. */
+int tape_new(struct tape **ret_tape);
+struct tape *tape_free(struct tape *tape);
+DEFINE_CLEANUP(tape, struct tape *, tape_free)
+
+/* Each gives the number of the row that equals, made where there was none. 0 or -ENOMEM. */
+int tape_add_module(struct tape *tape, const struct tape_module *module, uint32_t *ret_id);
+int tape_add_frame(struct tape *tape, uint32_t module, uint64_t address, uint32_t *ret_id);
+int tape_add_stack(struct tape *tape, uint32_t parent, uint32_t frame, uint32_t *ret_id);
+int tape_add_thread(struct tape *tape, int32_t pid, int32_t tid, uint32_t comm, uint32_t *ret_id);
+int tape_add_fact(struct tape *tape, const char *key, const char *value);
+
+/* "" where the tape does not have that fact. Borrowed from the tape. */
+const char *tape_fact(const struct tape *tape, const char *key);
+static inline const char *tape_string(const struct tape *tape, uint32_t id)
+{
+	return strings_at(&tape->strings, id);
+}
+
+/* Puts the samples into time order, stable; nothing when they are. 0 or -ENOMEM. */
+int tape_sort_samples(struct tape *tape);
+
+/*
+ * Perf time to wall clock and back, through the anchors: linear between two of them, the nearest one's offset outside.
+ * Where the wall clock was stepped between two anchors (their offsets differ by over 10 ms) the step lies at the later one.
+ * ret_error_ns may be NULL. Without anchors: 0.
+ */
+uint64_t tape_to_realtime(const struct tape *tape, uint64_t perf_ns, uint64_t *ret_error_ns);
+uint64_t tape_from_realtime(const struct tape *tape, uint64_t realtime_ns);

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * ELF files, through libelf, which is included nowhere else. Descriptors are read, never mapped: a mapped file that is cut
+ * short under us is SIGBUS. They stay the caller's.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "symbolizer/symbols.h"
+
+#define ELF_BUILD_ID_MAX 20
+
+/* The GNU build-id of a file. 1 with it, 0 when the file has none, -EBADMSG when it is no ELF file or damaged. */
+int elf_build_id(int fd, uint8_t ret_id[ELF_BUILD_ID_MAX], size_t *ret_size);
+
+/* The same out of the bytes of a note section, such as /sys/kernel/notes. */
+int elf_notes_build_id(
+	const void *notes, size_t size, uint8_t ret_id[ELF_BUILD_ID_MAX], size_t *ret_size);
+
+/*
+ * The functions of a file: .symtab, else .dynsym, and the PLT's entries as "name@plt"; C++ and Rust demangled. Addresses
+ * are offsets in the file, as a mapping gives them (address - start + page offset). 0, also when the file has no symbols;
+ * -EBADMSG with the reason; -ENOMEM.
+ */
+int elf_symbols(int fd, struct symbols **ret_symbols, struct error *error);
+
+/* The same for an ELF image in memory, such as the vdso. */
+int elf_symbols_image(
+	const void *image, size_t size, struct symbols **ret_symbols, struct error *error);

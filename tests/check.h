@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * The smallest test harness: TAP on standard output, one line a test. A test is a function; a CHECK that fails prints where and
+ * ends that test.
+ *
+ *   static void test_sum(void) { CHECK_EQ(1 + 1, 2); }
+ *   CHECK_MAIN({ "sum", test_sum })
+ */
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+struct check_test {
+	const char *name;
+	void (*run)(void);
+};
+
+static jmp_buf check_failed;
+
+#define CHECK_FAIL(...)                                  \
+	do {                                             \
+		printf("# %s:%d: ", __FILE__, __LINE__); \
+		printf(__VA_ARGS__);                     \
+		printf("\n");                            \
+		longjmp(check_failed, 1);                \
+	} while (0)
+
+#define CHECK(condition)                                      \
+	do {                                                  \
+		if (!(condition))                             \
+			CHECK_FAIL("not so: %s", #condition); \
+	} while (0)
+
+#define CHECK_EQ(a, b)                                                           \
+	do {                                                                     \
+		long long _a = (long long)(a), _b = (long long)(b);              \
+		if (_a != _b)                                                    \
+			CHECK_FAIL("%s is %lld, not %lld (%s)", #a, _a, _b, #b); \
+	} while (0)
+
+#define CHECK_STR(a, b)                                                                     \
+	do {                                                                                \
+		const char *_a = (a), *_b = (b);                                            \
+		if (!_a || strcmp(_a, _b) != 0)                                             \
+			CHECK_FAIL("%s is \"%s\", not \"%s\"", #a, _a ? _a : "(null)", _b); \
+	} while (0)
+
+static inline int check_run(const struct check_test *tests, size_t count)
+{
+	volatile int failed = 0;
+
+	printf("1..%zu\n", count);
+	for (volatile size_t i = 0; i < count; i++) {
+		if (setjmp(check_failed) == 0) {
+			tests[i].run();
+			printf("ok %zu - %s\n", i + 1, tests[i].name);
+		} else {
+			printf("not ok %zu - %s\n", i + 1, tests[i].name);
+			failed = 1;
+		}
+		fflush(stdout);
+	}
+	return failed;
+}
+
+#define CHECK_MAIN(...)                                                   \
+	int main(void)                                                    \
+	{                                                                 \
+		static const struct check_test tests[] = { __VA_ARGS__ }; \
+		return check_run(tests, ARRAY_SIZE(tests));               \
+	}

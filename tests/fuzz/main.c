@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A plain main for the fuzz targets: runs each saved input once, then each of them cut short and with single bytes
+ * changed, in a fixed pseudo-random order, for a bounded number of rounds. With clang, the same target is linked with libFuzzer instead
+ * (see tests/README.md). TAP: one test an input.
+ *
+ *   fuzz-NAME CORPUS_DIR [ROUNDS]
+ */
+#include <dirent.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/file.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static uint64_t random_state = 88172645463325252ull;
+
+static uint64_t next_random(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state;
+}
+
+/* An exact-size copy, so that the sanitizer sees a read beyond its end. */
+static void run_copy(const char *data, size_t size)
+{
+	uint8_t *copy = malloc(size ? size : 1);
+
+	if (!copy)
+		abort();
+	if (size)
+		memcpy(copy, data, size);
+	LLVMFuzzerTestOneInput(copy, size);
+	free(copy);
+}
+
+static void run_mutations(char *data, size_t size, unsigned long rounds)
+{
+	for (unsigned long i = 0; i < rounds && size; i++) {
+		unsigned int changes = 1 + next_random() % 4;
+		size_t at[4];
+		char was[4];
+
+		if (i % 4 == 0) {
+			run_copy(data, next_random() % size);
+			continue;
+		}
+		for (unsigned int c = 0; c < changes; c++) {
+			at[c] = next_random() % size;
+			was[c] = data[at[c]];
+			data[at[c]] =
+				next_random() % 3 ? next_random() : (next_random() & 1) * 0xff;
+		}
+		run_copy(data, size);
+		while (changes--)
+			data[at[changes]] = was[changes];
+	}
+}
+
+static int compare_names(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : 2000;
+	struct dirent **list = NULL;
+	int count = argc > 1 ? scandir(argv[1], &list, NULL, compare_names) : -1;
+	int run = 0;
+
+	if (count < 0) {
+		printf("Bail out! no corpus folder\n");
+		return 1;
+	}
+	for (int i = 0; i < count; i++) {
+		_cleanup_free_ char *data = NULL;
+		char path[4096];
+		size_t size;
+
+		snprintf(path, sizeof(path), "%s/%s", argv[1], list[i]->d_name);
+		if (list[i]->d_name[0] != '.' && file_read(path, 64 << 20, &data, &size) == 0) {
+			run_copy(data, size);
+			run_mutations(data, size, rounds);
+			printf("ok %d - %s\n", ++run, list[i]->d_name);
+			fflush(stdout);
+		}
+		free(list[i]);
+	}
+	free(list);
+	printf("1..%d\n", run);
+	return run ? 0 : 1;
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "tests/check.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "base/array.h"
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/intern.h"
+#include "base/table.h"
+
+static void test_reader_stays_inside(void)
+{
+	const uint8_t bytes[] = { 1, 2, 3, 4, 5 };
+	struct reader reader;
+
+	reader_init(&reader, bytes, sizeof(bytes));
+	CHECK_EQ(reader_u32(&reader), 0x04030201);
+	CHECK_EQ(reader_left(&reader), 1);
+	CHECK_EQ(reader_u16(&reader), 0);
+	CHECK(reader_failed(&reader));
+	CHECK_EQ(reader.failed_at, 4);
+	CHECK_EQ(reader_u8(&reader), 0);
+	CHECK_EQ(reader_left(&reader), 0);
+	CHECK(!reader_take(&reader, 0));
+}
+
+static void test_reader_huge_take(void)
+{
+	struct reader reader;
+
+	reader_init(&reader, "abc", 3);
+	CHECK_EQ(reader_u8(&reader), 'a');
+	CHECK(!reader_take(&reader, SIZE_MAX));
+	CHECK(reader_failed(&reader));
+}
+
+static void test_reader_text(void)
+{
+	struct reader reader;
+
+	reader_init(&reader, "ab\0cd", 5);
+	CHECK_STR(reader_text(&reader, 3), "ab");
+	CHECK(!reader_text(&reader, 2));
+	CHECK(reader_failed(&reader));
+	CHECK_EQ(reader.failed_at, 3);
+}
+
+static void test_varint_round_trip(void)
+{
+	static const uint64_t values[] = { 0, 1, 127, 128, 300, UINT32_MAX, 1ull << 62,
+		UINT64_MAX };
+	_cleanup_(buffer_done) struct buffer buffer = { 0 };
+	struct reader reader;
+
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
+		buffer_varint(&buffer, values[i]);
+	reader_init(&reader, buffer.data, buffer.size);
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
+		CHECK(reader_varint(&reader) == values[i]);
+	CHECK(!reader_failed(&reader));
+	CHECK_EQ(reader_left(&reader), 0);
+}
+
+static void test_varint_too_long(void)
+{
+	uint8_t bytes[11];
+	struct reader reader;
+
+	memset(bytes, 0xff, sizeof(bytes));
+	reader_init(&reader, bytes, sizeof(bytes));
+	CHECK_EQ(reader_varint(&reader), 0);
+	CHECK(reader_failed(&reader));
+}
+
+static void test_zigzag(void)
+{
+	static const int64_t values[] = { 0, -1, 1, INT64_MIN, INT64_MAX, -300 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
+		CHECK(unzigzag(zigzag(values[i])) == values[i]);
+	CHECK_EQ(zigzag(-1), 1);
+}
+
+static void test_crc32c(void)
+{
+	uint8_t zeros[32] = { 0 };
+
+	CHECK_EQ(crc32c(0, "123456789", 9), 0xe3069283);
+	CHECK_EQ(crc32c(0, zeros, 32), 0x8a9136aa);
+	CHECK_EQ(crc32c(crc32c(0, "1234", 4), "56789", 5), 0xe3069283);
+}
+
+static void test_array(void)
+{
+	array_of(int) array = { 0 };
+
+	for (int i = 0; i < 1000; i++)
+		CHECK_EQ(array_push(&array, i * 2), 0);
+	CHECK_EQ(array.count, 1000);
+	CHECK_EQ(array.items[999], 1998);
+	CHECK_EQ(array_grow(&array.items, &array.capacity, SIZE_MAX / 2, sizeof(int)), -ENOMEM);
+	CHECK_EQ(array.items[0], 0);
+	array_done(&array);
+	CHECK(!array.items);
+}
+
+static bool number_equal(const void *context, uint32_t value, const void *key)
+{
+	return ((const uint64_t *)context)[value] == *(const uint64_t *)key;
+}
+
+/* Against a plain array that remembers what is there, with hashes bad enough to collide. */
+static void test_table_against_model(void)
+{
+	enum { KEYS = 4000 };
+	static uint64_t keys[KEYS];
+	static bool there[KEYS];
+	struct table table = { 0 };
+	uint64_t state = 7;
+	size_t count = 0;
+
+	for (uint64_t i = 0; i < KEYS; i++)
+		keys[i] = i;
+	for (int step = 0; step < 60000; step++) {
+		uint32_t key = (state = state * 6364136223846793005ull + 1) >> 33;
+		uint64_t hash;
+
+		key %= KEYS;
+		hash = hash_u64(keys[key] % 512);
+		CHECK_EQ(table_find(&table, hash, number_equal, keys, &keys[key]),
+			there[key] ? key : TABLE_NONE);
+		if (there[key]) {
+			table_remove(&table, hash, key);
+			count--;
+		} else {
+			CHECK_EQ(table_add(&table, hash, key), 0);
+			count++;
+		}
+		there[key] = !there[key];
+		CHECK_EQ(table.count, count);
+	}
+	for (uint32_t key = 0; key < KEYS; key++)
+		CHECK_EQ(table_find(
+				 &table, hash_u64(keys[key] % 512), number_equal, keys, &keys[key]),
+			there[key] ? key : TABLE_NONE);
+	table_clear(&table);
+	CHECK_EQ(table_find(&table, hash_u64(1), number_equal, keys, &keys[1]), TABLE_NONE);
+	table_done(&table);
+}
+
+static void test_strings(void)
+{
+	_cleanup_(strings_done) struct strings strings = { 0 };
+	uint32_t a, b, c, empty, cut;
+
+	CHECK_EQ(strings_add(&strings, "kubelet", 7, &a), 0);
+	CHECK_EQ(strings_add(&strings, "kube", 4, &b), 0);
+	CHECK_EQ(strings_add(&strings, "kubelet!", 7, &c), 0);
+	CHECK_EQ(strings_add(&strings, "", 0, &empty), 0);
+	CHECK_EQ(strings_add(&strings, "kube\0let", 8, &cut), 0);
+	CHECK_EQ(a, 1);
+	CHECK_EQ(b, 2);
+	CHECK_EQ(c, a);
+	CHECK_EQ(empty, 0);
+	CHECK_EQ(cut, b);
+	CHECK_EQ(strings_count(&strings), 3);
+	CHECK_STR(strings_at(&strings, a), "kubelet");
+	CHECK_STR(strings_at(&strings, 0), "");
+	CHECK_STR(strings_at(&strings, 77), "");
+}
+
+static void test_durations(void)
+{
+	static const struct {
+		const char *text;
+		int result;
+		uint64_t ns;
+	} rows[] = {
+		{ "250ms", 0, 250000000 },
+		{ "5s", 0, 5 * NSEC_PER_SEC },
+		{ "2m", 0, 120 * NSEC_PER_SEC },
+		{ "12h", 0, 43200 * NSEC_PER_SEC },
+		{ "7d", 0, 604800 * NSEC_PER_SEC },
+		{ "1h30m", 0, 5400 * NSEC_PER_SEC },
+		{ "1.5h", 0, 5400 * NSEC_PER_SEC },
+		{ "90", 0, 90 * NSEC_PER_SEC },
+		{ "0s", 0, 0 },
+		{ "", -EINVAL, 0 },
+		{ "s", -EINVAL, 0 },
+		{ "5x", -EINVAL, 0 },
+		{ "5 s", -EINVAL, 0 },
+		{ "-5s", -EINVAL, 0 },
+		{ "1h30", -EINVAL, 0 },
+		{ "1.2.3s", -EINVAL, 0 },
+		{ ".5s", -EINVAL, 0 },
+		{ "999999d", -ERANGE, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		uint64_t ns = 0;
+
+		printf("# %s\n", rows[i].text);
+		CHECK_EQ(duration_parse(rows[i].text, &ns), rows[i].result);
+		CHECK_EQ(ns, rows[i].ns);
+	}
+}
+
+static void test_time_format(void)
+{
+	char text[TIME_TEXT_SIZE];
+
+	setenv("TZ", "America/St_Johns", 1);
+	tzset();
+	CHECK_STR(time_format(1762918327250999999, true, 3, text), "2025-11-12T03:32:07.250Z");
+	CHECK_STR(time_format(1762918327250999999, false, 0, text), "2025-11-12T00:02:07-03:30");
+	setenv("TZ", "UTC", 1);
+	tzset();
+}
+
+static void test_files(void)
+{
+	char dir[] = "/tmp/perftape-test.XXXXXX", path[256];
+	_cleanup_free_ char *data = NULL;
+	struct stat about;
+	size_t size;
+
+	CHECK(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/a b/c", dir);
+	CHECK_EQ(file_make_dirs(path, 0755), 0);
+	CHECK_EQ(file_make_dirs(path, 0755), 0);
+	CHECK_EQ(file_replace(path, "x", "one", 3), 0);
+	CHECK_EQ(file_replace(path, "x", "two!", 4), 0);
+	snprintf(path, sizeof(path), "%s/a b/c/x", dir);
+	CHECK_EQ(file_read(path, 100, &data, &size), 0);
+	CHECK_EQ(size, 4);
+	CHECK_STR(data, "two!");
+	CHECK_EQ(file_read(path, 3, &data, &size), -EFBIG);
+	unlink(path);
+	snprintf(path, sizeof(path), "%s/a b/c/.x.new", dir);
+	CHECK(stat(path, &about) < 0);
+	snprintf(path, sizeof(path), "%s/a b/c", dir);
+	CHECK_EQ(rmdir(path), 0);
+	snprintf(path, sizeof(path), "%s/a b", dir);
+	CHECK_EQ(rmdir(path), 0);
+	CHECK_EQ(rmdir(dir), 0);
+	CHECK_EQ(file_read(path, 100, &data, &size), -ENOENT);
+}
+
+static void test_error(void)
+{
+	struct error error = { 0 };
+
+	CHECK_EQ(error_set(&error, -EINVAL, "row %d", 7), -EINVAL);
+	CHECK_EQ(error_prefix(&error, -EINVAL, "%s", "file"), -EINVAL);
+	CHECK_STR(error.text, "file: row 7");
+	error.text[0] = 0;
+	error_prefix(&error, -ENOENT, "x");
+	CHECK_STR(error.text, "x: No such file or directory");
+	CHECK_EQ(error_set(NULL, -EIO, "nobody reads"), -EIO);
+}
+
+CHECK_MAIN({ "a reader stays inside its bytes", test_reader_stays_inside },
+	{ "a huge take fails", test_reader_huge_take }, { "text in a field", test_reader_text },
+	{ "varints round trip", test_varint_round_trip },
+	{ "an endless varint fails", test_varint_too_long }, { "zigzag", test_zigzag },
+	{ "crc32c", test_crc32c }, { "arrays grow", test_array },
+	{ "the hash table against a model", test_table_against_model }, { "strings", test_strings },
+	{ "durations", test_durations }, { "times as text", test_time_format },
+	{ "files", test_files }, { "errors", test_error })
