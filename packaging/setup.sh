@@ -1,0 +1,158 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# What ./run and ./test share: find what is missing, install it, configure, build. Sourced, with $root set to the top of
+# the tree. All talk goes to standard error: standard output is the program's.
+
+log=${root:?}/build/setup.log
+
+say() {
+	printf 'perftape: %s\n' "$*" >&2
+}
+
+die() {
+	say "$@"
+	exit 1
+}
+
+has() {
+	command -v "$1" >/dev/null 2>&1
+}
+
+# Run a command whose output is worth reading only when it fails, or, with `watched`, when somebody sits there.
+quietly() {
+	"$@" </dev/null >"$log" 2>&1 || {
+		tail -n 40 "$log" >&2
+		return 1
+	}
+}
+
+watched() {
+	if [ -t 2 ]; then
+		"$@" </dev/null >&2
+	else
+		quietly "$@"
+	fi
+}
+
+# One "package why" a line for each thing that is not there. Asks files and pkg-config, never a package manager.
+missing_to_build() {
+	has gcc || echo "gcc the compiler"
+	[ -e /usr/include/stdio.h ] || echo "libc6-dev the C library's headers"
+	has meson || echo "meson the build system"
+	has ninja || echo "ninja-build the build system"
+	has pkg-config || echo "pkg-config finds the libraries"
+	pkg-config --exists sqlite3 2>/dev/null || echo "libsqlite3-dev the store's index"
+	pkg-config --exists libzstd 2>/dev/null || echo "libzstd-dev compresses the store"
+	pkg-config --exists libelf 2>/dev/null || echo "libelf-dev reads symbols"
+	pkg-config --exists libtraceevent 2>/dev/null || echo "libtraceevent-dev reads tracepoints"
+	pkg-config --exists zlib 2>/dev/null || echo "zlib1g-dev writes .gz files"
+	[ -e /usr/include/libiberty/demangle.h ] || echo "libiberty-dev demangles names"
+	if ! pkg-config --exists libperf 2>/dev/null; then
+		has make || echo "make builds libperf"
+		has xz || echo "xz-utils unpacks libperf"
+		[ -e /usr/src/linux-source-6.12.tar.xz ] || [ -e /usr/src/linux-source-6.1.tar.xz ] ||
+			echo "linux-source-6.12 has libperf in it"
+	fi
+}
+
+missing_to_test() {
+	has python3 || echo "python3 runs the tests"
+	has clang-format || echo "clang-format checks the format"
+	has perf || echo "linux-perf is what recordings are compared with"
+}
+
+# Install what a list of missing_... names; the only step that needs root, and the only one that starts a package manager.
+install() {
+	[ -n "$1" ] || return 0
+	packages=$(printf '%s\n' "$1" | cut -d' ' -f1 | sort -u | tr '\n' ' ')
+	packages=${packages% }
+	has apt-get || die "missing, and there is no apt-get here to install it: $packages"
+
+	as_root=
+	if [ "$(id -u)" != 0 ]; then
+		has sudo || die "missing; as root run: apt-get install --no-install-recommends $packages"
+		as_root=sudo
+	fi
+	say "installing what is missing:"
+	printf '%s\n' "$1" | sed 's/^\([^ ]*\) /  \1: /' >&2
+
+	apt="$as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300"
+	# shellcheck disable=SC2086 # both are lists of words
+	{
+		in_lists $packages || watched $apt update || die "apt-get update failed"
+		in_lists linux-source-6.12 ||
+			packages=$(printf '%s' "$packages" | sed 's/linux-source-6\.12/linux-source-6.1/')
+		# the second try is for lists so old that what they name is gone
+		watched $apt install -y --no-install-recommends $packages ||
+			{ watched $apt update && watched $apt install -y --no-install-recommends $packages; } ||
+			die "apt-get install failed: $packages"
+	}
+}
+
+# Do apt's lists have all of these?
+in_lists() {
+	for package; do
+		apt-cache show "$package" >/dev/null 2>&1 || return 1
+	done
+}
+
+# Is DIR configured, for this tree? A build folder remembers absolute paths, so one that was moved with its tree is not.
+configured() {
+	[ -e "$root/$1/build.ninja" ] && [ -e "$root/$1/meson-info/intro-tests.json" ] || return 1
+	made_for=$root
+	[ ! -e "$root/$1/made-for" ] || read -r made_for <"$root/$1/made-for" || return 1
+	[ "$made_for" = "$root" ]
+}
+
+# Is TARGET of the configured DIR up to date? Changes nothing: also tells about a folder of somebody else's.
+up_to_date() {
+	case $(ninja -C "$root/$1" -n "$2" 2>/dev/null) in
+	*'no work to do'*) return 0 ;;
+	*) return 1 ;;
+	esac
+}
+
+# From here until `unlock` no other ./run or ./test builds in this tree.
+lock() {
+	mkdir -p "$root/build" 2>/dev/null || die "cannot write to $root: run ./run there once as $(stat -c %U "$root")"
+	if [ ! -w "$root/build" ] || { [ -e "$root/build/.lock" ] && [ ! -w "$root/build/.lock" ]; }; then
+		die "build/ is out of date and belongs to $(stat -c %U "$root/build"): run ./run as that user, or remove build/"
+	fi
+	exec 9>"$root/build/.lock"
+	flock -n 9 || {
+		say "waiting for another build of this tree"
+		flock 9
+	}
+}
+
+unlock() {
+	exec 9>&-
+	# after `sudo ./run`, whose tree it is must still be able to build
+	if [ "$(id -u)" = 0 ] && [ "$(stat -c %u "$root")" != 0 ]; then
+		for dir in "$root"/build "$root"/build-dev "$root"/build-tsan; do
+			[ ! -d "$dir" ] || chown -R --reference="$root" "$dir"
+		done
+	fi
+}
+
+# Configure DIR, with a native file if one is given, unless it is. What an interrupted configure left is thrown away, but
+# for libperf, which has a stamp of its own and takes longest.
+set_up() {
+	dir=$root/$1
+	configured "$1" && return 0
+	say "configuring $1/"
+	mkdir -p "$dir"
+	find "$dir" -mindepth 1 -maxdepth 1 ! -name libperf ! -name .lock ! -name "${log##*/}" -exec rm -rf {} +
+	if [ ! -e "$dir/libperf" ] && [ -e "$root/build/libperf/stamp" ]; then
+		cp -r "$root/build/libperf" "$dir/libperf"
+	fi
+	quietly meson setup "$dir" "$root" ${2:+--native-file "$root/$2"} ||
+		die "meson could not configure $1/ (above)"
+	printf '%s\n' "$root" >"$dir/made-for"
+}
+
+# Build TARGET in DIR.
+build() {
+	watched ninja -C "$root/$1" "$2" || die "the build in $1/ failed (above)"
+}
