@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * The index: one row a segment, found by wall clock. SQLite in WAL mode; sqlite3.h is included nowhere else. It is a cache of the
+ * segments: what is not in it is put back when the writer opens the store.
+ */
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "store/store-reader.h"
+
+struct index;
+
+/* For writing, the file is made where it is missing. For reading, also where WAL cannot be used (read-only mounts). */
+int index_open(const char *path, bool writing, struct index **ret_index, struct error *error);
+struct index *index_close(struct index *index);
+DEFINE_CLEANUP(index, struct index *, index_close)
+
+/* Adds or replaces the row of that name. */
+int index_put(struct index *index, const struct store_segment *segment, struct error *error);
+/* Takes out the row of that name, if it is there. */
+int index_remove(struct index *index, const char *name, struct error *error);
+/* Appends the segments that overlap [from, to), by begin and sequence. */
+int index_find(struct index *index, uint64_t from_ns, uint64_t to_ns,
+	struct store_segments *segments, struct error *error);
+int index_near(struct index *index, uint64_t from_ns, uint64_t to_ns, uint64_t *ret_before_ns,
+	uint64_t *ret_after_ns, struct error *error);

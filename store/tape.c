@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "store/tape.h"
+
+/* Beyond this the wall clock was stepped between two anchors, not slewed. */
+#define STEP_NS (10 * 1000000ll)
+
+struct tape *tape_free(struct tape *tape)
+{
+	if (!tape)
+		return NULL;
+	strings_done(&tape->strings);
+	array_done(&tape->facts);
+	array_done(&tape->anchors);
+	array_done(&tape->modules);
+	array_done(&tape->frames);
+	array_done(&tape->stacks);
+	array_done(&tape->threads);
+	array_done(&tape->samples);
+	array_done(&tape->losses);
+	table_done(&tape->module_table);
+	table_done(&tape->frame_table);
+	table_done(&tape->stack_table);
+	table_done(&tape->thread_table);
+	free(tape);
+	return NULL;
+}
+
+int tape_new(struct tape **ret_tape)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = calloc(1, sizeof(*tape));
+	uint32_t id;
+
+	if (!tape)
+		return -ENOMEM;
+	if (tape_add_module(tape, &(struct tape_module){ 0 }, &id) < 0 ||
+		tape_add_frame(tape, 0, 0, &id) < 0 ||
+		array_push(&tape->stacks, (struct tape_stack){ 0 }) < 0)
+		return -ENOMEM;
+	*ret_tape = take_ptr(tape);
+	return 0;
+}
+
+static bool module_equal(const void *context, uint32_t id, const void *key)
+{
+	const struct tape_module *a = &((const struct tape *)context)->modules.items[id], *b = key;
+
+	return a->path == b->path && a->kind == b->kind && a->inode == b->inode &&
+	       a->device == b->device && a->build_id_size == b->build_id_size &&
+	       memcmp(a->build_id, b->build_id, sizeof(a->build_id)) == 0;
+}
+
+int tape_add_module(struct tape *tape, const struct tape_module *module, uint32_t *ret_id)
+{
+	uint64_t hash = hash_u64(module->path ^ (uint64_t)module->kind << 32 ^ module->inode << 8) ^
+			hash_bytes(module->build_id, sizeof(module->build_id));
+	uint32_t id = table_find(&tape->module_table, hash, module_equal, tape, module);
+
+	if (id == TABLE_NONE) {
+		id = tape->modules.count;
+		if (array_reserve(&tape->modules, id + 1) < 0 ||
+			table_add(&tape->module_table, hash, id) < 0)
+			return -ENOMEM;
+		tape->modules.items[tape->modules.count++] = *module;
+	}
+	*ret_id = id;
+	return 0;
+}
+
+static bool frame_equal(const void *context, uint32_t id, const void *key)
+{
+	const struct tape_frame *a = &((const struct tape *)context)->frames.items[id], *b = key;
+
+	return a->address == b->address && a->module == b->module;
+}
+
+int tape_add_frame(struct tape *tape, uint32_t module, uint64_t address, uint32_t *ret_id)
+{
+	struct tape_frame frame = { .module = module, .address = address };
+	uint64_t hash = hash_u64(address * 0x9e3779b97f4a7c15ull + module);
+	uint32_t id = table_find(&tape->frame_table, hash, frame_equal, tape, &frame);
+
+	if (id == TABLE_NONE) {
+		id = tape->frames.count;
+		if (array_reserve(&tape->frames, id + 1) < 0 ||
+			table_add(&tape->frame_table, hash, id) < 0)
+			return -ENOMEM;
+		tape->frames.items[tape->frames.count++] = frame;
+	}
+	*ret_id = id;
+	return 0;
+}
+
+static bool stack_equal(const void *context, uint32_t id, const void *key)
+{
+	const struct tape_stack *a = &((const struct tape *)context)->stacks.items[id], *b = key;
+
+	return a->parent == b->parent && a->frame == b->frame;
+}
+
+int tape_add_stack(struct tape *tape, uint32_t parent, uint32_t frame, uint32_t *ret_id)
+{
+	struct tape_stack stack = { .parent = parent, .frame = frame };
+	uint64_t hash = hash_u64((uint64_t)parent << 32 | frame);
+	uint32_t id = table_find(&tape->stack_table, hash, stack_equal, tape, &stack);
+
+	if (id == TABLE_NONE) {
+		id = tape->stacks.count;
+		if (array_reserve(&tape->stacks, id + 1) < 0 ||
+			table_add(&tape->stack_table, hash, id) < 0)
+			return -ENOMEM;
+		tape->stacks.items[tape->stacks.count++] = stack;
+	}
+	*ret_id = id;
+	return 0;
+}
+
+static bool thread_equal(const void *context, uint32_t id, const void *key)
+{
+	const struct tape_thread *a = &((const struct tape *)context)->threads.items[id], *b = key;
+
+	return a->tid == b->tid && a->pid == b->pid && a->comm == b->comm;
+}
+
+int tape_add_thread(struct tape *tape, int32_t pid, int32_t tid, uint32_t comm, uint32_t *ret_id)
+{
+	struct tape_thread thread = { .pid = pid, .tid = tid, .comm = comm };
+	uint64_t hash = hash_u64((uint64_t)(uint32_t)tid << 32 | comm) ^ (uint32_t)pid;
+	uint32_t id = table_find(&tape->thread_table, hash, thread_equal, tape, &thread);
+
+	if (id == TABLE_NONE) {
+		id = tape->threads.count;
+		if (array_reserve(&tape->threads, id + 1) < 0 ||
+			table_add(&tape->thread_table, hash, id) < 0)
+			return -ENOMEM;
+		tape->threads.items[tape->threads.count++] = thread;
+	}
+	*ret_id = id;
+	return 0;
+}
+
+int tape_add_fact(struct tape *tape, const char *key, const char *value)
+{
+	struct tape_fact fact;
+
+	if (strings_add(&tape->strings, key, strlen(key), &fact.key) < 0 ||
+		strings_add(&tape->strings, value, strlen(value), &fact.value) < 0)
+		return -ENOMEM;
+	return array_push(&tape->facts, fact);
+}
+
+const char *tape_fact(const struct tape *tape, const char *key)
+{
+	for (size_t i = 0; i < tape->facts.count; i++)
+		if (strcmp(tape_string(tape, tape->facts.items[i].key), key) == 0)
+			return tape_string(tape, tape->facts.items[i].value);
+	return "";
+}
+
+static bool samples_sorted(const struct tape *tape)
+{
+	for (size_t i = 1; i < tape->samples.count; i++)
+		if (tape->samples.items[i].time_ns < tape->samples.items[i - 1].time_ns)
+			return false;
+	return true;
+}
+
+static void merge_samples(struct tape_sample *to, const struct tape_sample *from, size_t start,
+	size_t middle, size_t end)
+{
+	size_t left = start, right = middle;
+
+	for (size_t at = start; at < end; at++)
+		if (right == end || (left < middle && from[left].time_ns <= from[right].time_ns))
+			to[at] = from[left++];
+		else
+			to[at] = from[right++];
+}
+
+/* A merge sort from below: stable, and quick on what comes in long sorted runs. */
+int tape_sort_samples(struct tape *tape)
+{
+	size_t count = tape->samples.count;
+	struct tape_sample *from = tape->samples.items, *to;
+
+	if (samples_sorted(tape))
+		return 0;
+	to = malloc(count * sizeof(*to));
+	if (!to)
+		return -ENOMEM;
+	for (size_t width = 1; width < count; width *= 2) {
+		struct tape_sample *sorted = to;
+
+		for (size_t start = 0; start < count; start += 2 * width)
+			merge_samples(to, from, start, MIN(start + width, count),
+				MIN(start + 2 * width, count));
+		to = from;
+		from = sorted;
+	}
+	free(to);
+	tape->samples.items = from;
+	tape->samples.capacity = count;
+	return 0;
+}
+
+/* The last anchor at or before a moment, else the first one. */
+static size_t anchor_before(const struct tape *tape, uint64_t ns, bool realtime)
+{
+	size_t low = 0, high = tape->anchors.count;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+		const struct tape_anchor *anchor = &tape->anchors.items[middle];
+
+		if ((realtime ? anchor->realtime_ns : anchor->perf_ns) <= ns)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static int64_t anchor_offset(const struct tape_anchor *anchor)
+{
+	return (int64_t)(anchor->realtime_ns - anchor->perf_ns);
+}
+
+uint64_t tape_to_realtime(const struct tape *tape, uint64_t perf_ns, uint64_t *ret_error_ns)
+{
+	const struct tape_anchor *a, *b;
+	int64_t offset, drift;
+
+	if (!tape->anchors.count)
+		return 0;
+	a = &tape->anchors.items[anchor_before(tape, perf_ns, false)];
+	if (ret_error_ns)
+		*ret_error_ns = a->error_ns;
+	offset = anchor_offset(a);
+	b = a + 1;
+	if (perf_ns > a->perf_ns && b < tape->anchors.items + tape->anchors.count) {
+		drift = anchor_offset(b) - offset;
+		if (llabs(drift) <= STEP_NS)
+			offset += (int64_t)((double)drift * (double)(perf_ns - a->perf_ns) /
+					    (double)(b->perf_ns - a->perf_ns));
+	}
+	return perf_ns + offset;
+}
+
+/*
+ * The inverse, found by search: to_realtime() is monotonic but for backward steps of the wall clock. There a moment was twice;
+ * the answer is one of the two.
+ */
+uint64_t tape_from_realtime(const struct tape *tape, uint64_t realtime_ns)
+{
+	const struct tape_anchor *a, *b;
+	uint64_t low, high;
+
+	if (!tape->anchors.count)
+		return 0;
+	a = &tape->anchors.items[anchor_before(tape, realtime_ns, true)];
+	b = a + 1;
+	if (realtime_ns <= a->realtime_ns || b == tape->anchors.items + tape->anchors.count)
+		return realtime_ns - anchor_offset(a);
+	low = a->perf_ns;
+	high = b->perf_ns;
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (tape_to_realtime(tape, middle, NULL) < realtime_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "tests/check.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "store/segment.h"
+#include "store/store-reader.h"
+#include "store/store-writer.h"
+
+static uint64_t random_state = 42;
+
+static uint32_t pick(uint32_t below)
+{
+	random_state = random_state * 6364136223846793005ull + 1442695040888963407ull;
+	return (random_state >> 33) % below;
+}
+
+static uint32_t add_string(struct tape *tape, const char *text)
+{
+	uint32_t id;
+
+	CHECK_EQ(strings_add(&tape->strings, text, strlen(text), &id), 0);
+	return id;
+}
+
+static void fill_dictionary(struct tape *tape)
+{
+	char text[32];
+	uint32_t id;
+
+	for (int i = 0; i < 5; i++) {
+		struct tape_module module = { .kind = TAPE_MODULE_ELF, .inode = i };
+
+		snprintf(text, sizeof(text), "/usr/lib/lib%d.so", i);
+		module.path = add_string(tape, text);
+		module.build_id_size = i % 2 ? 20 : 0;
+		memset(module.build_id, i % 2 ? i : 0, 20);
+		CHECK_EQ(tape_add_module(tape, &module, &id), 0);
+	}
+	for (int i = 0; i < 50; i++) {
+		CHECK_EQ(tape_add_frame(tape, 1 + pick(5), pick(1000), &id), 0);
+		snprintf(text, sizeof(text), "function_%u", pick(30));
+		tape->frames.items[id].symbol = add_string(tape, text);
+		tape->frames.items[id].offset = pick(100);
+	}
+	for (int i = 0; i < 200; i++)
+		CHECK_EQ(tape_add_stack(
+				 tape, pick(tape->stacks.count), pick(tape->frames.count), &id),
+			0);
+	for (int i = 0; i < 10; i++) {
+		snprintf(text, sizeof(text), "comm%u", pick(4));
+		CHECK_EQ(tape_add_thread(tape, i / 2, i, add_string(tape, text), &id), 0);
+	}
+}
+
+/* A tape that covers [begin, begin + 10 s) of the perf clock; the wall clock is `offset` ahead. */
+static struct tape *make_tape(uint64_t begin_ns, uint64_t offset, int samples)
+{
+	struct tape *tape;
+
+	CHECK_EQ(tape_new(&tape), 0);
+	tape->begin_ns = begin_ns;
+	tape->end_ns = begin_ns + 10 * NSEC_PER_SEC;
+	fill_dictionary(tape);
+	CHECK_EQ(tape_add_fact(tape, "boot_id", "11111111-2222-3333-4444-555555555555"), 0);
+	CHECK_EQ(tape_add_fact(tape, "host", "example"), 0);
+	for (int i = 0; i <= 10; i++)
+		array_push(&tape->anchors,
+			(struct tape_anchor){ .perf_ns = begin_ns + i * NSEC_PER_SEC,
+				.realtime_ns = begin_ns + offset + i * NSEC_PER_SEC,
+				.error_ns = 900 });
+	for (int i = 0; i < samples; i++)
+		array_push(&tape->samples,
+			(struct tape_sample){
+				.time_ns = begin_ns + pick(10 * NSEC_PER_SEC / 4) * 4ull,
+				.cpu = pick(4),
+				.thread = pick(tape->threads.count),
+				.stack = pick(tape->stacks.count),
+				.period = 10309278 });
+	array_push(&tape->losses,
+		(struct tape_loss){ TAPE_LOSS_SAMPLES, 3, begin_ns, begin_ns + 5, 17 });
+	array_push(&tape->losses,
+		(struct tape_loss){ TAPE_LOSS_THROTTLED, 1, begin_ns + 9, begin_ns + 99, 1 });
+	return tape;
+}
+
+#define CHECK_ROWS(a, b, array)                                                    \
+	do {                                                                       \
+		CHECK_EQ((a)->array.count, (b)->array.count);                      \
+		for (size_t _i = 0; _i < (a)->array.count; _i++)                   \
+			CHECK(memcmp(&(a)->array.items[_i], &(b)->array.items[_i], \
+				      sizeof((a)->array.items[_i])) == 0);         \
+	} while (0)
+
+static void check_same(const struct tape *a, const struct tape *b)
+{
+	CHECK_EQ(a->sequence, b->sequence);
+	CHECK(a->begin_ns == b->begin_ns && a->end_ns == b->end_ns);
+	CHECK_EQ(strings_count(&a->strings), strings_count(&b->strings));
+	for (uint32_t i = 0; i < strings_count(&a->strings); i++)
+		CHECK_STR(tape_string(a, i), tape_string(b, i));
+	CHECK_ROWS(a, b, facts);
+	CHECK_ROWS(a, b, anchors);
+	CHECK_ROWS(a, b, modules);
+	CHECK_ROWS(a, b, frames);
+	CHECK_ROWS(a, b, stacks);
+	CHECK_ROWS(a, b, threads);
+	CHECK_EQ(a->samples.count, b->samples.count);
+	for (size_t i = 0; i < a->samples.count; i++) {
+		const struct tape_sample *x = &a->samples.items[i], *y = &b->samples.items[i];
+
+		CHECK(x->time_ns == y->time_ns && x->period == y->period && x->cpu == y->cpu &&
+			x->thread == y->thread && x->stack == y->stack);
+	}
+	CHECK_EQ(a->losses.count, b->losses.count);
+	for (size_t i = 0; i < a->losses.count; i++)
+		CHECK(a->losses.items[i].count == b->losses.items[i].count &&
+			a->losses.items[i].to_ns == b->losses.items[i].to_ns &&
+			a->losses.items[i].kind == b->losses.items[i].kind);
+}
+
+static void test_round_trip(void)
+{
+	for (int samples = 0; samples < 3000; samples += 700) {
+		_cleanup_(cleanup_tape) struct tape *tape =
+			make_tape(77 * NSEC_PER_SEC, 1, samples);
+		_cleanup_(cleanup_tape) struct tape *back = NULL;
+		_cleanup_(buffer_done) struct buffer bytes = { 0 };
+		struct error error = { 0 };
+
+		CHECK_EQ(tape_sort_samples(tape), 0);
+		CHECK_EQ(segment_encode(tape, 3, &bytes), 0);
+		CHECK_EQ(segment_decode(bytes.data, bytes.size, &back, &error), 0);
+		check_same(tape, back);
+	}
+}
+
+/* Each byte flipped, and each length: an error that says so, or the same tape. */
+static void test_damage_is_never_silent(void)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = make_tape(NSEC_PER_SEC, 1, 60);
+	_cleanup_(buffer_done) struct buffer bytes = { 0 };
+
+	CHECK_EQ(tape_sort_samples(tape), 0);
+	CHECK_EQ(segment_encode(tape, 3, &bytes), 0);
+	for (size_t i = 0; i < 2 * bytes.size; i++) {
+		_cleanup_(cleanup_tape) struct tape *back = NULL;
+		size_t size = i < bytes.size ? bytes.size : i - bytes.size;
+		_cleanup_free_ uint8_t *copy = malloc(size + 1);
+		struct error error = { 0 };
+		int r;
+
+		memcpy(copy, bytes.data, size);
+		if (i < bytes.size)
+			copy[i] ^= 1 << pick(8);
+		r = segment_decode(copy, size, &back, &error);
+		CHECK(r == -EBADMSG || r == -EPROTONOSUPPORT);
+		CHECK(error.text[0]);
+	}
+}
+
+static void test_newer_version_is_refused(void)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = make_tape(NSEC_PER_SEC, 1, 3), *back = NULL;
+	_cleanup_(buffer_done) struct buffer bytes = { 0 };
+	struct error error = { 0 };
+
+	CHECK_EQ(tape_sort_samples(tape), 0);
+	CHECK_EQ(segment_encode(tape, 3, &bytes), 0);
+	bytes.data[8] = 9;
+	CHECK_EQ(segment_decode(bytes.data, bytes.size, &back, &error), -EPROTONOSUPPORT);
+	CHECK(strstr(error.text, "version 9"));
+}
+
+static void test_sort_is_stable(void)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = make_tape(0, 1, 0);
+
+	for (uint32_t i = 0; i < 5000; i++)
+		array_push(&tape->samples, (struct tape_sample){ .time_ns = pick(300), .cpu = i });
+	CHECK_EQ(tape_sort_samples(tape), 0);
+	for (size_t i = 1; i < tape->samples.count; i++) {
+		const struct tape_sample *a = &tape->samples.items[i - 1], *b = a + 1;
+
+		CHECK(a->time_ns < b->time_ns || (a->time_ns == b->time_ns && a->cpu < b->cpu));
+	}
+}
+
+static void test_time_slews(void)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = make_tape(0, 1000, 0);
+	uint64_t error_ns;
+
+	/* 500 us a second, as NTP slews */
+	for (size_t i = 0; i < tape->anchors.count; i++)
+		tape->anchors.items[i].realtime_ns += i * 500000;
+	CHECK_EQ(tape_to_realtime(tape, 3500000000, &error_ns), 3500001000 + 1750000);
+	CHECK_EQ(error_ns, 900);
+	CHECK_EQ(tape_from_realtime(tape, 3500001000 + 1750000), 3500000000);
+	CHECK_EQ(tape_to_realtime(tape, 12 * NSEC_PER_SEC, NULL),
+		12 * NSEC_PER_SEC + 1000 + 5000000);
+	for (uint64_t t = 1; t < 13 * NSEC_PER_SEC; t += 777777777)
+		CHECK_EQ(tape_from_realtime(tape, tape_to_realtime(tape, t, NULL)), t);
+}
+
+static void test_time_steps(void)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = make_tape(0, 100 * NSEC_PER_SEC, 0);
+
+	/* the wall clock is set 3 s ahead between the anchors at 4 s and 5 s */
+	for (size_t i = 5; i < tape->anchors.count; i++)
+		tape->anchors.items[i].realtime_ns += 3 * NSEC_PER_SEC;
+	CHECK_EQ(tape_to_realtime(tape, 4900000000, NULL), 104900000000);
+	CHECK_EQ(tape_to_realtime(tape, 5000000000, NULL), 108000000000);
+	CHECK_EQ(tape_from_realtime(tape, 104900000000), 4900000000);
+	CHECK_EQ(tape_from_realtime(tape, 108500000000), 5500000000);
+	/* a moment that never was lands on the step */
+	CHECK_EQ(tape_from_realtime(tape, 106 * NSEC_PER_SEC), 5000000000);
+}
+
+static void remove_tree(const char *path)
+{
+	char command[512];
+
+	snprintf(command, sizeof(command), "rm -rf '%s'", path);
+	CHECK_EQ(system(command), 0);
+}
+
+static void make_dir(char path[64])
+{
+	strcpy(path, "/tmp/perftape test.XXXXXX");
+	CHECK(mkdtemp(path));
+}
+
+static void seal(struct store_writer *writer, uint64_t begin_ns)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = make_tape(begin_ns, 1000 * NSEC_PER_SEC, 100);
+	struct error error = { 0 };
+
+	CHECK_EQ(store_writer_seal(writer, tape, NULL, &error), 0);
+}
+
+static void test_store_seal_and_find(void)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	struct store_segments found = { 0 };
+	struct error error = { 0 };
+	uint64_t before, after;
+	char dir[64];
+
+	make_dir(dir);
+	CHECK_EQ(store_reader_open(dir, &reader, &error), -ENOENT);
+	CHECK_EQ(store_writer_open(dir, &writer, &error), 0);
+	for (int i = 0; i < 5; i++)
+		seal(writer, i * 10 * NSEC_PER_SEC);
+	CHECK_EQ(store_reader_open(dir, &reader, &error), 0);
+	CHECK_EQ(
+		store_reader_find(reader, 1015 * NSEC_PER_SEC, 1030 * NSEC_PER_SEC, &found, &error),
+		0);
+	CHECK_EQ(found.list.count, 2);
+	CHECK_EQ(found.list.items[0].begin_ns, 1010 * NSEC_PER_SEC);
+	CHECK_EQ(found.list.items[0].samples, 100);
+	CHECK_EQ(found.list.items[0].lost, 17);
+	CHECK_EQ(found.list.items[1].sequence, found.list.items[0].sequence + 1);
+	CHECK_EQ(store_reader_load(reader, &found.list.items[0], &tape, &error), 0);
+	CHECK_EQ(tape->samples.count, 100);
+	CHECK_EQ(store_reader_near(reader, 0, 900 * NSEC_PER_SEC, &before, &after, &error), 0);
+	CHECK_EQ(before, 0);
+	CHECK_EQ(after, 1000 * NSEC_PER_SEC);
+	CHECK_EQ(store_reader_near(reader, UINT64_MAX, UINT64_MAX, &before, &after, &error), 0);
+	CHECK_EQ(before, 1050 * NSEC_PER_SEC);
+	CHECK_EQ(after, 0);
+	array_done(&found.list);
+	remove_tree(dir);
+}
+
+static void test_one_writer(void)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL, *second = NULL;
+	struct error error = { 0 };
+	char dir[64], pid[32];
+
+	make_dir(dir);
+	CHECK_EQ(store_writer_open(dir, &writer, &error), 0);
+	CHECK_EQ(store_writer_open(dir, &second, &error), -EBUSY);
+	snprintf(pid, sizeof(pid), "process %d ", getpid());
+	CHECK(strstr(error.text, pid));
+	writer = store_writer_close(writer);
+	CHECK_EQ(store_writer_open(dir, &second, &error), 0);
+	remove_tree(dir);
+}
+
+/* The index is a cache: lost, or behind the folder, it comes back at the next open. */
+static void test_index_follows_the_folder(void)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	struct store_segments found = { 0 };
+	struct error error = { 0 };
+	char dir[64], command[512];
+
+	make_dir(dir);
+	CHECK_EQ(store_writer_open(dir, &writer, &error), 0);
+	for (int i = 0; i < 3; i++)
+		seal(writer, i * 10 * NSEC_PER_SEC);
+	writer = store_writer_close(writer);
+	snprintf(command, sizeof(command),
+		"cd '%s' && rm index.sqlite* && rm segments/*-0000000001.tape && echo junk > "
+		"segments/junk.tape && echo half > segments/.x.tape.new",
+		dir);
+	CHECK_EQ(system(command), 0);
+	CHECK_EQ(store_writer_open(dir, &writer, &error), 0);
+	CHECK_EQ(store_reader_open(dir, &reader, &error), 0);
+	CHECK_EQ(store_reader_find(reader, 0, UINT64_MAX, &found, &error), 0);
+	CHECK_EQ(found.list.count, 2);
+	array_done(&found.list);
+	seal(writer, 50 * NSEC_PER_SEC);
+	found.list.count = 0;
+	CHECK_EQ(store_reader_find(reader, 0, UINT64_MAX, &found, &error), 0);
+	CHECK_EQ(found.list.count, 3);
+	CHECK_EQ(found.list.items[2].sequence, 3);
+	array_done(&found.list);
+	remove_tree(dir);
+}
+
+static void test_damaged_segment_is_named(void)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	struct store_segments found = { 0 };
+	struct error error = { 0 };
+	char dir[64], path[512];
+	int fd;
+
+	make_dir(dir);
+	CHECK_EQ(store_writer_open(dir, &writer, &error), 0);
+	seal(writer, 0);
+	CHECK_EQ(store_reader_open(dir, &reader, &error), 0);
+	CHECK_EQ(store_reader_find(reader, 0, UINT64_MAX, &found, &error), 0);
+	snprintf(path, sizeof(path), "%s/segments/%s", dir, found.list.items[0].name);
+	fd = open(path, O_WRONLY);
+	CHECK_EQ(pwrite(fd, "\xff\xff\xff\xff", 4, found.list.items[0].bytes / 2), 4);
+	close(fd);
+	CHECK_EQ(store_reader_load(reader, &found.list.items[0], &tape, &error), -EBADMSG);
+	CHECK(strstr(error.text, found.list.items[0].name));
+	CHECK(strstr(error.text, "checksum"));
+	array_done(&found.list);
+	remove_tree(dir);
+}
+
+CHECK_MAIN({ "a segment round trips", test_round_trip },
+	{ "damage is never silent", test_damage_is_never_silent },
+	{ "a newer version is refused by name", test_newer_version_is_refused },
+	{ "sorting samples is stable", test_sort_is_stable }, { "time slews", test_time_slews },
+	{ "time steps", test_time_steps }, { "seal, find, load", test_store_seal_and_find },
+	{ "one writer a store", test_one_writer },
+	{ "the index follows the folder", test_index_follows_the_folder },
+	{ "a damaged segment is named", test_damaged_segment_is_named })
