@@ -1,10 +1,10 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What ./run and ./test share: find what is missing, install it, configure, build. Sourced, with $root set to the top of
-# the tree. All talk goes to standard error: standard output is the program's.
+# What ./run and ./test share: find what is missing, install it, configure, build. Sourced, with $root, the top of
+# the tree, set. All talk goes to standard error: standard output is the program's.
 
-log=${root:?}/build/setup.log
+: "${root:?}"
 
 say() {
 	printf 'perftape: %s\n' "$*" >&2
@@ -21,8 +21,8 @@ has() {
 
 # Run a command whose output is worth reading only when it fails, or, with `watched`, when somebody sits there.
 quietly() {
-	"$@" </dev/null >"$log" 2>&1 || {
-		tail -n 40 "$log" >&2
+	output=$("$@" </dev/null 2>&1) || {
+		printf '%s\n' "$output" | tail -n 40 >&2
 		return 1
 	}
 }
@@ -71,7 +71,7 @@ install() {
 
 	as_root=
 	if [ "$(id -u)" != 0 ]; then
-		has sudo || die "missing; as root run: apt-get install --no-install-recommends $packages"
+		has sudo || die "not all that it takes is installed: as root run: apt-get install --no-install-recommends $packages"
 		as_root=sudo
 	fi
 	say "installing what is missing:"
@@ -143,7 +143,7 @@ set_up() {
 	configured "$1" && return 0
 	say "configuring $1/"
 	mkdir -p "$dir"
-	find "$dir" -mindepth 1 -maxdepth 1 ! -name libperf ! -name .lock ! -name "${log##*/}" -exec rm -rf {} +
+	find "$dir" -mindepth 1 -maxdepth 1 ! -name libperf ! -name .lock -exec rm -rf {} +
 	if [ ! -e "$dir/libperf" ] && [ -e "$root/build/libperf/stamp" ]; then
 		cp -r "$root/build/libperf" "$dir/libperf"
 	fi

@@ -1,0 +1,138 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Does ./run work on a Debian 12 that has nothing? Makes one with debootstrap in a temporary folder, puts a clone of this tree
+# into a path with a space, and runs it as root, as an ordinary user and without a network; then the tests. Takes a quarter of
+# an hour. Needs root, debootstrap, git, and the mirror that this machine's apt uses.
+#
+# Usage: try-clean-debian.sh [--no-test]
+#
+# All mounts are made in a mount namespace of the script's own: they are gone when it ends, however it ends.
+set -euo pipefail
+
+root=$(cd "$(dirname "$0")/.." && pwd -P)
+suite=bookworm
+
+if [ "${1:-}" != --inside ]; then
+	[ "$(id -u)" = 0 ] || { echo "try-clean-debian: needs root" >&2; exit 1; }
+	top=$(mktemp -d /var/tmp/perftape-clean.XXXXXX)
+	trap 'rm -rf --one-file-system "$top"' EXIT
+	trap 'exit 1' HUP INT TERM
+	unshare --mount --propagation private "$0" --inside "$top" "$@"
+	exit
+fi
+new=$2/root
+tests=${3:-}
+here="/home/tester/perf tape/clone"
+tree=$new$here
+
+step() { printf '\n== %s\n' "$*"; }
+fail() { printf 'FAILED: %s\n' "$*"; exit 1; }
+
+# Runs a line of shell in the tree inside: as_root LINE, as_tester LINE; offline AS LINE does so without a network.
+inside() {
+	local user=$1 home=$2 line=$3
+	chroot --userspec="$user" "$new" /usr/bin/env -i HOME="$home" USER="$user" LANG=C.UTF-8 PATH="$path" "${network[@]}" \
+		/bin/sh -c "cd '$here' && $line" </dev/null
+}
+as_root() { inside root /root "$1"; }
+as_tester() { inside tester /home/tester "$1"; }
+offline() { unshare --net "$BASH" -c "$(declare -f inside as_root as_tester); $(declare -p new here path network); $1 \"\$1\"" - "$2"; }
+
+# How this machine reaches its mirror is how the new one does: sources, keys, proxies, certificates, names.
+copy_apt_settings() {
+	rm -f "$new/etc/apt/sources.list"
+	local path paths=()
+	for path in etc/apt/sources.list etc/apt/sources.list.d etc/apt/auth.conf etc/apt/auth.conf.d etc/apt/keyrings \
+		etc/apt/trusted.gpg.d usr/share/keyrings etc/ssl/certs usr/local/share/ca-certificates; do
+		[ ! -e "/$path" ] || paths+=("$path")
+	done
+	tar -C / -cf - "${paths[@]}" | tar -C "$new" -xf -
+	cp -L /etc/resolv.conf /etc/hosts "$new/etc/"
+	apt-config dump | grep -E '^Acquire::(http|https|Retries|Check-Valid-Until)\b' >"$new/etc/apt/apt.conf.d/90host" || true
+}
+
+network=()
+for name in http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY SSL_CERT_FILE SSL_CERT_DIR; do
+	[ -z "${!name:-}" ] || network+=("$name=${!name}")
+done
+plain_path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+path=$plain_path
+
+step "a new Debian ($suite)"
+# shellcheck disable=SC2016 # apt's own variables
+mirror=$(apt-get indextargets --format '$(RELEASE) $(REPO_URI)' 'Created-By: Packages' |
+	awk -v suite="$suite" '$1 == suite { print $2; exit }')
+[ -n "$mirror" ] || fail "this machine's apt has no source for $suite"
+debootstrap --variant=minbase "$suite" "$new" "$mirror" >"$2/log" 2>&1 || { tail "$2/log"; fail "debootstrap"; }
+copy_apt_settings
+mount -t proc proc "$new/proc"
+mount --rbind /sys "$new/sys"
+mount --rbind /dev "$new/dev"
+[ -e "$new/sys/kernel/tracing/events" ] || mount -t tracefs tracefs "$new/sys/kernel/tracing" 2>/dev/null || true
+chroot "$new" useradd --create-home tester
+mkdir -p "${tree%/*}"
+git clone -q --no-hardlinks "$root" "$tree"
+
+# With these first in PATH whoever starts a package manager is found out, even if it hides the failure.
+mkdir "$new/opt/none"
+for name in apt apt-get apt-cache apt-mark aptitude dpkg dpkg-query; do
+	# shellcheck disable=SC2016 # the stub's own
+	printf '#!/bin/sh\necho "$0 $*" >>/tmp/package-managers\nexit 99\n' >"$new/opt/none/$name"
+	chmod +x "$new/opt/none/$name"
+done
+install -m 666 /dev/null "$new/tmp/package-managers"
+no_package_manager() {
+	[ ! -s "$new/tmp/package-managers" ] || fail "started a package manager: $(cat "$new/tmp/package-managers")"
+}
+
+step "an ordinary user, with nothing installed: says what to install"
+if said=$(as_tester './run --version' 2>&1); then fail "should not work: $said"; fi
+printf '%s\n' "$said"
+case $said in *'apt-get install'*) ;; *) fail "does not say what to install" ;; esac
+
+step "root: ./run --version"
+time as_root './run --version'
+
+path=/opt/none:$plain_path
+step "root, again, without a package manager or a network"
+time offline as_root './run --version'
+no_package_manager
+
+step "an ordinary user, in root's tree"
+offline as_tester './run --version'
+no_package_manager
+
+step "an ordinary user's own tree, nothing built, no network"
+rm -rf "$tree/build"
+chroot "$new" chown -R tester: "${here%/*}"
+time offline as_tester './run --version'
+no_package_manager
+
+step "a configure that was interrupted, and a tree that was moved"
+rm "$tree/build/build.ninja"
+offline as_tester './run --version'
+mv "$tree" "$tree moved"
+here="$here moved"
+offline as_tester './run --version'
+no_package_manager
+
+step "what ./run adds when there is nothing to do"
+as_tester 'bash -c "TIMEFORMAT=\"20 runs: %R s\"; time for i in {1..20}; do ./run --version >/dev/null; done"'
+
+if as_root './run --help' 2>&1 | grep -qw record; then
+	step "records 10 s, and writes them for Flamescope"
+	path=$plain_path
+	as_root './run --store "/tmp/a store" record --duration 10s'
+	as_root './run --store "/tmp/a store" query --from now-1h --to now -o /tmp/stacks'
+	[ -s "$new/tmp/stacks" ] || fail "nothing was written"
+	head -n 12 "$new/tmp/stacks"
+fi
+
+if [ "$tests" != --no-test ]; then
+	step "root: ./test, and what it needs"
+	path=$plain_path
+	time as_root 'bash .ci/run 2>&1'
+fi
+
+step "all of it worked"
