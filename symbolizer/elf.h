@@ -17,7 +17,7 @@
 /* The GNU build-id of a file. 1 with it, 0 when the file has none, -EBADMSG when it is no ELF file or damaged. */
 int elf_build_id(int fd, uint8_t ret_id[ELF_BUILD_ID_MAX], size_t *ret_size);
 
-/* The same out of the bytes of a note section, such as /sys/kernel/notes. */
+/* The same out of the bytes of a note section, such as /sys/kernel/notes; 0 also when they are damaged. */
 int elf_notes_build_id(
 	const void *notes, size_t size, uint8_t ret_id[ELF_BUILD_ID_MAX], size_t *ret_size);
 
@@ -27,6 +27,12 @@ int elf_notes_build_id(
  * -EBADMSG with the reason; -ENOMEM.
  */
 int elf_symbols(int fd, struct symbols **ret_symbols, struct error *error);
+
+/*
+ * The same with the names of a separate debug file, such as /usr/lib/debug/.build-id/ab/cdef.debug. That both have one
+ * build-id is the caller's word. Addresses are offsets in fd.
+ */
+int elf_symbols_debug(int fd, int debug_fd, struct symbols **ret_symbols, struct error *error);
 
 /* The same for an ELF image in memory, such as the vdso. */
 int elf_symbols_image(

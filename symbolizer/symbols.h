@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The functions of one module, sorted by address, each address in at most one of them. Pure: made of bytes or of an open
- * file, no clock, no globals, no log. "Not found" is success with NULL.
+ * The functions of one module, sorted by address. Where they overlap, an address belongs to the one that starts nearest
+ * before it. Pure: made of bytes or of an open file, no clock, no globals, no log. "Not found" is success with NULL.
  */
 
 #include <stddef.h>
@@ -15,7 +15,7 @@ struct symbols;
 
 struct symbol {
 	uint64_t start;
-	uint64_t end; /* the first address that is not in it */
+	uint64_t end; /* the first address behind start that is not in it */
 	const char *name; /* demangled; borrowed from the symbols */
 };
 
@@ -23,14 +23,20 @@ struct symbols *symbols_free(struct symbols *symbols);
 DEFINE_CLEANUP(symbols, struct symbols *, symbols_free)
 
 size_t symbols_count(const struct symbols *symbols);
-/* 1 and *ret_symbol when an address lies in a function, else 0. */
+/*
+ * 1 and *ret_symbol when an address lies in a function, else 0. start is where the function starts, end where the answer
+ * stops being the same; another function may lie between start and the address.
+ */
 int symbols_find(const struct symbols *symbols, uint64_t address, struct symbol *ret_symbol);
-/* The i-th in address order, i < symbols_count(). */
+/* The i-th in address order, i < symbols_count(), with its whole size. */
 void symbols_at(const struct symbols *symbols, size_t i, struct symbol *ret_symbol);
 
 /*
- * Building: add in any order, then finish once. symbols_finish() sorts, keeps of several names at one address the one that
- * perf would show, ends what has no size (end 0) at its successor, and cuts what overlaps its successor.
+ * Building: add in any order, then finish once. symbols_finish() sorts, ends what has no size at its successor, and keeps of
+ * several names at one address the one that perf would show.
+ *
+ * A group is what lies together, such as a kernel module: what has no size reaches to a successor of its own group, else to
+ * the end of the next page. All are in group 0 unless symbols_group() says otherwise for those added from then on.
  */
 enum symbol_binding {
 	SYMBOL_LOCAL,
@@ -38,6 +44,8 @@ enum symbol_binding {
 	SYMBOL_GLOBAL,
 };
 int symbols_new(struct symbols **ret_symbols);
+void symbols_group(struct symbols *symbols, uint32_t group);
+/* 0, -ENOMEM, or -E2BIG beyond 4 GB of names. The name is cut at a NUL in it. */
 int symbols_add(struct symbols *symbols, uint64_t start, uint64_t size, enum symbol_binding binding,
 	const char *name, size_t name_size);
 int symbols_finish(struct symbols *symbols);

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Names as perf prints them: Rust (both manglings, without the hash), C++ without parameters, OCaml.
+ *
+ * A name of 200 bytes can stand for one that fills the memory: each back reference may double it. So the demanglers
+ * hand out their text piece by piece, and are left when it becomes too much; they hold nothing on the heap meanwhile.
+ */
+#include "symbolizer/demangle.h"
+
+#include <libiberty/demangle.h>
+
+#include <ctype.h>
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bytes.h"
+
+#define DEMANGLED_MAX (64 * 1024)
+
+struct output {
+	struct buffer text;
+	jmp_buf too_much;
+};
+
+static void put(const char *text, size_t size, void *opaque)
+{
+	struct output *output = opaque;
+
+	if (output->text.size + size > DEMANGLED_MAX)
+		longjmp(output->too_much, 1);
+	buffer_bytes(&output->text, text, size);
+}
+
+/* false also with half a name in the output. */
+static bool demangle_into(struct output *output, const char *name)
+{
+	if (setjmp(output->too_much))
+		return false;
+	/* first Rust: its older mangling is valid C++, with the hash and the escapes left in */
+	if (rust_demangle_callback(name, DMGL_NO_OPTS, put, output))
+		return true;
+	output->text.size = 0;
+	return cplus_demangle_v3_callback(name, DMGL_NO_OPTS, put, output);
+}
+
+/* "camlStdlib__List__map_253": two underscores are a dot, "$2b" is a byte in hex. */
+static void put_ocaml(struct buffer *text, const char *name)
+{
+	for (size_t at = 0; name[at];) {
+		unsigned int byte;
+		int used = 0;
+
+		if (name[at] == '_' && name[at + 1] == '_') {
+			buffer_u8(text, '.');
+			at += 2;
+		} else if (name[at] == '$' && isxdigit((unsigned char)name[at + 1]) &&
+			   sscanf(name + at + 1, "%2x%n", &byte, &used) == 1 && used == 2) {
+			buffer_u8(text, byte);
+			at += 3;
+		} else {
+			buffer_u8(text, name[at++]);
+		}
+	}
+}
+
+static bool is_ocaml(const char *name)
+{
+	return strncmp(name, "caml", 4) == 0 && isupper((unsigned char)name[4]);
+}
+
+char *demangle(const char *name)
+{
+	struct output output = { 0 };
+	bool done = false;
+
+	if (is_ocaml(name)) {
+		put_ocaml(&output.text, name + 4);
+		done = true;
+	} else if (name[0] == '_') {
+		done = demangle_into(&output, name);
+	}
+	if (done) {
+		buffer_u8(&output.text, 0);
+		if (!buffer_failed(&output.text))
+			return (char *)output.text.data;
+	}
+	buffer_done(&output.text);
+	return NULL;
+}

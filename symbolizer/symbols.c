@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The functions of one module: 16 bytes each, and their names in one arena.
+ *
+ * While building, each is a struct pending; symbols_finish() turns them into struct entry and drops the rest.
+ *
+ *  (1) entries are sorted by start, and no two start at the same address
+ *  (2) no entry is empty, and start + size does not overflow
+ *  (3) nests is sorted by inner; outer < inner; the outer one ends behind the inner one
+ *
+ * The order of the steps in symbols_finish() is perf's, and it shows: of several names without a size at one address only
+ * the last one is given an end, so it beats the others, whatever they are called.
+ */
+#include "symbolizer/symbols.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/bytes.h"
+
+#define PAGE 4096ull
+/* Functions in functions in functions: compilers make one level, hand-written assembler two. */
+#define NEST_MAX 32
+
+struct pending {
+	uint64_t start;
+	uint32_t size;
+	uint32_t name; /* grows with every symbol added, so it is also the order */
+	uint32_t group;
+	enum symbol_binding binding;
+};
+
+struct entry {
+	uint64_t start;
+	uint32_t size;
+	uint32_t name;
+};
+
+/* The entry that goes on when an entry that lies in it has ended. */
+struct nest {
+	uint32_t inner;
+	uint32_t outer;
+};
+
+struct symbols {
+	array_of(struct entry) entries;
+	array_of(struct nest) nests;
+	struct buffer names;
+	array_of(struct pending) pending;
+	uint32_t group;
+};
+
+int symbols_new(struct symbols **ret_symbols)
+{
+	struct symbols *symbols = calloc(1, sizeof(*symbols));
+
+	if (!symbols)
+		return -ENOMEM;
+	*ret_symbols = symbols;
+	return 0;
+}
+
+struct symbols *symbols_free(struct symbols *symbols)
+{
+	if (!symbols)
+		return NULL;
+	array_done(&symbols->entries);
+	array_done(&symbols->nests);
+	array_done(&symbols->pending);
+	buffer_done(&symbols->names);
+	free(symbols);
+	return NULL;
+}
+
+static const char *name_at(const struct symbols *symbols, uint32_t name)
+{
+	return (const char *)symbols->names.data + name;
+}
+
+static uint64_t entry_end(const struct entry *entry)
+{
+	return entry->start + entry->size;
+}
+
+size_t symbols_count(const struct symbols *symbols)
+{
+	return symbols->entries.count;
+}
+
+void symbols_at(const struct symbols *symbols, size_t i, struct symbol *ret_symbol)
+{
+	const struct entry *entry = &symbols->entries.items[i];
+
+	*ret_symbol = (struct symbol){
+		.start = entry->start,
+		.end = entry_end(entry),
+		.name = name_at(symbols, entry->name),
+	};
+}
+
+/* How many entries start at or before an address. */
+static size_t entries_until(const struct symbols *symbols, uint64_t address)
+{
+	size_t low = 0, high = symbols->entries.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (symbols->entries.items[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* 1 with the entry that an entry lies in, else 0. */
+static int entry_outer(const struct symbols *symbols, size_t inner, size_t *ret_outer)
+{
+	size_t low = 0, high = symbols->nests.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (symbols->nests.items[middle].inner < inner)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == symbols->nests.count || symbols->nests.items[low].inner != inner)
+		return 0;
+	*ret_outer = symbols->nests.items[low].outer;
+	return 1;
+}
+
+int symbols_find(const struct symbols *symbols, uint64_t address, struct symbol *ret_symbol)
+{
+	size_t next = entries_until(symbols, address);
+	size_t at = next - 1;
+
+	if (next == 0)
+		return 0;
+	for (int depth = 0; address >= entry_end(&symbols->entries.items[at]); depth++)
+		if (depth == NEST_MAX || !entry_outer(symbols, at, &at))
+			return 0;
+	symbols_at(symbols, at, ret_symbol);
+	if (next < symbols->entries.count)
+		ret_symbol->end = MIN(ret_symbol->end, symbols->entries.items[next].start);
+	return 1;
+}
+
+void symbols_group(struct symbols *symbols, uint32_t group)
+{
+	symbols->group = group;
+}
+
+/* A size that leaves start + size in range; 4 GB is beyond any function, so it may as well end there. */
+static uint32_t size_clamp(uint64_t start, uint64_t size)
+{
+	return MIN(MIN(size, UINT64_MAX - start), UINT32_MAX);
+}
+
+int symbols_add(struct symbols *symbols, uint64_t start, uint64_t size, enum symbol_binding binding,
+	const char *name, size_t name_size)
+{
+	size_t at = symbols->names.size;
+
+	name_size = strnlen(name, name_size);
+	if (name_size >= UINT32_MAX - at)
+		return -E2BIG;
+	if (!buffer_room(&symbols->names, name_size + 1) ||
+		array_push(&symbols->pending, (struct pending){
+						      .start = start,
+						      .size = size_clamp(start, size),
+						      .name = at,
+						      .group = symbols->group,
+						      .binding = binding,
+					      }) < 0)
+		return -ENOMEM;
+	buffer_bytes(&symbols->names, name, name_size);
+	buffer_u8(&symbols->names, 0);
+	return 0;
+}
+
+static int compare_pending(const void *a, const void *b)
+{
+	const struct pending *pa = a, *pb = b;
+
+	if (pa->start != pb->start)
+		return pa->start < pb->start ? -1 : 1;
+	return pa->name < pb->name ? -1 : pa->name > pb->name;
+}
+
+/* kallsyms and many symbol tables come sorted, or nearly. */
+static void sort_pending(struct symbols *symbols)
+{
+	const struct pending *items = symbols->pending.items;
+	size_t count = symbols->pending.count, i = 1;
+
+	while (i < count && compare_pending(&items[i - 1], &items[i]) < 0)
+		i++;
+	if (i < count)
+		qsort(symbols->pending.items, count, sizeof(*items), compare_pending);
+}
+
+static uint64_t page_up(uint64_t address)
+{
+	return (address + PAGE - 1) & ~(PAGE - 1);
+}
+
+static void end_pending(struct symbols *symbols)
+{
+	size_t count = symbols->pending.count;
+
+	for (size_t i = 0; i < count; i++) {
+		struct pending *item = &symbols->pending.items[i], *next = item + 1;
+		uint64_t end;
+
+		if (item->size)
+			continue;
+		if (i + 1 == count || next->group != item->group)
+			end = page_up(item->start) + PAGE;
+		else
+			end = next->start;
+		item->size = size_clamp(item->start, end > item->start ? end - item->start : 0);
+	}
+}
+
+static size_t underscores(const char *name)
+{
+	return strspn(name, "_");
+}
+
+/* Which of two names at one address to show; perf's order of questions. */
+static bool pending_better(
+	const struct symbols *symbols, const struct pending *a, const struct pending *b)
+{
+	const char *name_a = name_at(symbols, a->name), *name_b = name_at(symbols, b->name);
+	size_t length_a = strlen(name_a), length_b = strlen(name_b);
+
+	if (!a->size != !b->size)
+		return a->size;
+	if ((a->binding == SYMBOL_WEAK) != (b->binding == SYMBOL_WEAK))
+		return b->binding == SYMBOL_WEAK;
+	if ((a->binding == SYMBOL_GLOBAL) != (b->binding == SYMBOL_GLOBAL))
+		return a->binding == SYMBOL_GLOBAL;
+	if (underscores(name_a) != underscores(name_b))
+		return underscores(name_a) < underscores(name_b);
+	if (length_a != length_b)
+		return length_a > length_b;
+	/* the old spelling of system calls loses to any other */
+	return strncmp(name_a, "SyS", 3) != 0 && strncmp(name_a, "compat_SyS", 10) != 0;
+}
+
+static int take_pending(struct symbols *symbols)
+{
+	size_t count = symbols->pending.count;
+	const struct pending *best;
+
+	if (array_reserve(&symbols->entries, count) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		best = &symbols->pending.items[i];
+		for (; i + 1 < count && best[0].start == symbols->pending.items[i + 1].start; i++)
+			if (!pending_better(symbols, best, &symbols->pending.items[i + 1]))
+				best = &symbols->pending.items[i + 1];
+		if (best->size)
+			symbols->entries.items[symbols->entries.count++] =
+				(struct entry){ best->start, best->size, best->name };
+	}
+	return 0;
+}
+
+/*
+ * A stack of the entries that may still go on, each ending before the one under it: one that ends no later than its
+ * successor is never asked again.
+ */
+static int find_nests(struct symbols *symbols)
+{
+	array_of(uint32_t) open = { 0 };
+	int r = 0;
+
+	for (size_t i = 0; i < symbols->entries.count && r == 0; i++) {
+		const struct entry *entries = symbols->entries.items;
+
+		while (open.count &&
+			entry_end(&entries[open.items[open.count - 1]]) <= entry_end(&entries[i]))
+			open.count--;
+		if (open.count)
+			r = array_push(
+				&symbols->nests, (struct nest){ i, open.items[open.count - 1] });
+		if (r == 0)
+			r = array_push(&open, i);
+	}
+	array_done(&open);
+	return r;
+}
+
+int symbols_finish(struct symbols *symbols)
+{
+	void *shrunk;
+	int r;
+
+	sort_pending(symbols);
+	end_pending(symbols);
+	r = take_pending(symbols);
+	array_done(&symbols->pending);
+	if (r == 0)
+		r = find_nests(symbols);
+	/* the table stays for long: give back what growing left over, and never mind if that fails */
+	shrunk = realloc(symbols->entries.items,
+		MAX(symbols->entries.count, 1) * sizeof(*symbols->entries.items));
+	if (shrunk) {
+		symbols->entries.items = shrunk;
+		symbols->entries.capacity = MAX(symbols->entries.count, 1);
+	}
+	return r;
+}

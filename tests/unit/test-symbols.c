@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "tests/check.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "symbolizer/symbols.h"
+
+struct given {
+	uint64_t start;
+	uint64_t size;
+	enum symbol_binding binding;
+	const char *name;
+};
+
+static struct symbols *make(const struct given *given, size_t count)
+{
+	struct symbols *symbols = NULL;
+
+	CHECK_EQ(symbols_new(&symbols), 0);
+	for (size_t i = 0; i < count; i++)
+		CHECK_EQ(symbols_add(symbols, given[i].start, given[i].size, given[i].binding,
+				 given[i].name, strlen(given[i].name)),
+			0);
+	CHECK_EQ(symbols_finish(symbols), 0);
+	return symbols;
+}
+
+#define MAKE(...)                                   \
+	make((const struct given[]){ __VA_ARGS__ }, \
+		ARRAY_SIZE(((const struct given[]){ __VA_ARGS__ })))
+
+/* The name at an address, "" when there is none. */
+static const char *name_at(const struct symbols *symbols, uint64_t address)
+{
+	struct symbol symbol;
+
+	return symbols_find(symbols, address, &symbol) ? symbol.name : "";
+}
+
+static void test_empty(void)
+{
+	_cleanup_(cleanup_symbols) struct symbols *symbols = make(NULL, 0);
+
+	CHECK_EQ(symbols_count(symbols), 0);
+	CHECK_STR(name_at(symbols, 0), "");
+	CHECK_STR(name_at(symbols, UINT64_MAX), "");
+	CHECK(!symbols_free(NULL));
+}
+
+static void test_edges(void)
+{
+	_cleanup_(cleanup_symbols) struct symbols *symbols = MAKE(
+		{ 0x200, 0x10, SYMBOL_GLOBAL, "second" }, { 0x100, 0x10, SYMBOL_GLOBAL, "first" });
+	struct symbol symbol;
+
+	CHECK_EQ(symbols_count(symbols), 2);
+	CHECK_STR(name_at(symbols, 0xff), "");
+	CHECK_STR(name_at(symbols, 0x100), "first");
+	CHECK_STR(name_at(symbols, 0x10f), "first");
+	CHECK_STR(name_at(symbols, 0x110), "");
+	CHECK_STR(name_at(symbols, 0x1ff), "");
+	CHECK_STR(name_at(symbols, 0x200), "second");
+	CHECK_STR(name_at(symbols, 0x210), "");
+	symbols_at(symbols, 1, &symbol);
+	CHECK_EQ(symbol.start, 0x200);
+	CHECK_EQ(symbol.end, 0x210);
+}
+
+static void test_without_size(void)
+{
+	_cleanup_(cleanup_symbols) struct symbols *symbols =
+		MAKE({ 0x1100, 0, SYMBOL_LOCAL, "label" }, { 0x1234, 0, SYMBOL_LOCAL, "last" });
+
+	CHECK_STR(name_at(symbols, 0x1233), "label");
+	CHECK_STR(name_at(symbols, 0x1234), "last");
+	/* the rest of its page and the next one */
+	CHECK_STR(name_at(symbols, 0x2fff), "last");
+	CHECK_STR(name_at(symbols, 0x3000), "");
+}
+
+static void test_huge(void)
+{
+	_cleanup_(cleanup_symbols) struct symbols *symbols =
+		MAKE({ 0x1000, UINT64_MAX, SYMBOL_LOCAL, "huge" },
+			{ UINT64_MAX - 0x10, 0x100, SYMBOL_LOCAL, "wraps" },
+			{ UINT64_MAX - 0x08, 0, SYMBOL_LOCAL, "end of the world" });
+	struct symbol symbol;
+
+	CHECK_EQ(symbols_find(symbols, 0x2000, &symbol), 1);
+	CHECK_EQ(symbol.end, 0x1000 + (uint64_t)UINT32_MAX);
+	CHECK_STR(name_at(symbols, UINT64_MAX - 0x0a), "wraps");
+	CHECK_STR(name_at(symbols, 0x1000 + (1ull << 33)), "");
+}
+
+static void test_nested(void)
+{
+	_cleanup_(cleanup_symbols) struct symbols *symbols = MAKE(
+		{ 0x100, 0x100, SYMBOL_GLOBAL, "outer" }, { 0x120, 0x40, SYMBOL_LOCAL, "middle" },
+		{ 0x130, 0x10, SYMBOL_LOCAL, "inner" }, { 0x150, 0x100, SYMBOL_LOCAL, "across" });
+	struct symbol symbol;
+
+	CHECK_STR(name_at(symbols, 0x11f), "outer");
+	CHECK_STR(name_at(symbols, 0x120), "middle");
+	CHECK_STR(name_at(symbols, 0x13f), "inner");
+	CHECK_STR(name_at(symbols, 0x140), "middle");
+	CHECK_STR(name_at(symbols, 0x150), "across");
+	CHECK_STR(name_at(symbols, 0x1ff), "across");
+	CHECK_STR(name_at(symbols, 0x250), "");
+	/* the answer for 0x145 holds until the next one begins */
+	CHECK_EQ(symbols_find(symbols, 0x145, &symbol), 1);
+	CHECK_EQ(symbol.start, 0x120);
+	CHECK_EQ(symbol.end, 0x150);
+}
+
+static void test_deep(void)
+{
+	struct given given[200];
+	struct symbols *symbols;
+
+	for (size_t i = 0; i < ARRAY_SIZE(given); i++)
+		given[i] = (struct given){ i, 1000 - 2 * i, SYMBOL_LOCAL, "deep" };
+	symbols = make(given, ARRAY_SIZE(given));
+	CHECK_STR(name_at(symbols, 600), "deep");
+	/* bounded: an absurd table costs names, not time */
+	CHECK_STR(name_at(symbols, 990), "");
+	symbols_free(symbols);
+}
+
+/* The better of two at one address, whichever was added first. */
+static void check_best(struct given good, struct given bad)
+{
+	struct symbols *a = MAKE(good, bad), *b = MAKE(bad, good);
+
+	CHECK_EQ(symbols_count(a), 1);
+	CHECK_STR(name_at(a, good.start), good.name);
+	CHECK_STR(name_at(b, good.start), good.name);
+	symbols_free(a);
+	symbols_free(b);
+}
+
+static void test_aliases(void)
+{
+	check_best((struct given){ 1, 8, SYMBOL_LOCAL, "local" },
+		(struct given){ 1, 8, SYMBOL_WEAK, "weak_and_long" });
+	check_best((struct given){ 1, 8, SYMBOL_GLOBAL, "__global" },
+		(struct given){ 1, 8, SYMBOL_LOCAL, "local_and_long" });
+	check_best((struct given){ 1, 8, SYMBOL_GLOBAL, "_open" },
+		(struct given){ 1, 8, SYMBOL_GLOBAL, "__libc_open" });
+	check_best((struct given){ 1, 8, SYMBOL_GLOBAL, "open64" },
+		(struct given){ 1, 8, SYMBOL_GLOBAL, "open" });
+}
+
+/* Only the last one without a size is given one, before the names are compared. */
+static void test_labels_at_one_address(void)
+{
+	_cleanup_(cleanup_symbols) struct symbols *symbols = MAKE(
+		{ 0x10, 0, SYMBOL_GLOBAL, "first_and_long" }, { 0x10, 0, SYMBOL_WEAK, "__last" },
+		{ 0x20, 0, SYMBOL_GLOBAL, "label" }, { 0x20, 1, SYMBOL_LOCAL, "__sized" });
+
+	CHECK_STR(name_at(symbols, 0x1f), "__last");
+	CHECK_STR(name_at(symbols, 0x20), "__sized");
+	CHECK_STR(name_at(symbols, 0x21), "");
+}
+
+static void test_groups(void)
+{
+	_cleanup_(cleanup_symbols) struct symbols *symbols = NULL;
+
+	CHECK_EQ(symbols_new(&symbols), 0);
+	CHECK_EQ(symbols_add(symbols, 0x1000, 0, SYMBOL_LOCAL, "kernel", 6), 0);
+	symbols_group(symbols, 1);
+	CHECK_EQ(symbols_add(symbols, 0x100000, 0, SYMBOL_LOCAL, "module", 6), 0);
+	CHECK_EQ(symbols_add(symbols, 0x100800, 0, SYMBOL_LOCAL, "module two", 6), 0);
+	CHECK_EQ(symbols_finish(symbols), 0);
+	CHECK_STR(name_at(symbols, 0x1fff), "kernel");
+	CHECK_STR(name_at(symbols, 0x2000), "");
+	CHECK_STR(name_at(symbols, 0x1007ff), "module");
+	CHECK_STR(name_at(symbols, 0x101fff), "module");
+	CHECK_STR(name_at(symbols, 0x102000), "");
+}
+
+/* Against a plain walk over all of them. */
+static void test_against_model(void)
+{
+	enum { COUNT = 500, SPACE = 4000 };
+	struct given given[COUNT];
+	char names[COUNT][16];
+	struct symbols *symbols;
+	uint64_t state = 11;
+
+	for (size_t i = 0; i < COUNT; i++) {
+		state = state * 6364136223846793005ull + 1442695040888963407ull;
+		snprintf(names[i], sizeof(names[i]), "f%04zu", i);
+		given[i] = (struct given){ (state >> 33) % SPACE, 1 + (state >> 50) % 40,
+			SYMBOL_LOCAL, names[i] };
+	}
+	symbols = make(given, COUNT);
+	for (uint64_t address = 0; address < SPACE + 100; address++) {
+		const struct given *best = NULL;
+
+		for (size_t i = 0; i < COUNT; i++) {
+			bool in = address >= given[i].start &&
+				  address < given[i].start + given[i].size;
+			bool shadowed = false;
+
+			/* all is alike but the order: the first of an address is kept */
+			for (size_t j = 0; j < i; j++)
+				shadowed |= given[j].start == given[i].start;
+			if (in && !shadowed && (!best || given[i].start > best->start))
+				best = &given[i];
+		}
+		CHECK_STR(name_at(symbols, address), best ? best->name : "");
+	}
+	symbols_free(symbols);
+}
+
+CHECK_MAIN({ "empty", test_empty }, { "edges", test_edges }, { "without size", test_without_size },
+	{ "huge", test_huge }, { "nested", test_nested }, { "deep", test_deep },
+	{ "aliases", test_aliases }, { "labels at one address", test_labels_at_one_address },
+	{ "groups", test_groups }, { "against a model", test_against_model })
