@@ -1,0 +1,25 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Runs one fuzz target under libFuzzer for as long as you like, from the saved inputs on. New inputs go to build-fuzz/NAME/, and so
+# does the one that crashes: it belongs into tests/fuzz/corpus/NAME/, together with what mends it. Needs clang.
+#
+# Usage: long.sh NAME SECONDS [LIBFUZZER-OPTION...]
+set -euo pipefail
+
+root=$(cd "$(dirname "$0")/../.." && pwd -P)
+name=${1:-}
+if [ -z "$name" ] || [ -z "${2:-}" ] || [ ! -e "$root/tests/fuzz/fuzz-$name.c" ]; then
+	echo "usage: long.sh NAME SECONDS, with a NAME of tests/fuzz/fuzz-NAME.c" >&2
+	exit 2
+fi
+seconds=$2
+shift 2
+
+dir=$root/build-fuzz
+[ -e "$dir/build.ninja" ] || meson setup "$dir" "$root" --native-file "$root/packaging/fuzz.ini"
+ninja -C "$dir" "tests/fuzz-$name"
+mkdir -p "$dir/$name"
+cd "$dir/$name"
+exec "$dir/tests/fuzz-$name" -max_total_time="$seconds" -artifact_prefix="$dir/$name/" "$@" \
+	"$dir/$name" "$root/tests/fuzz/corpus/$name"
