@@ -6,7 +6,7 @@
  * wants and what breaks it is kept in docs/FLAMESCOPE.md; the sanitising is all here, never in the store.
  */
 
-#include <stddef.h>
+#include <stdbool.h>
 
 #include "base/bytes.h"
 #include "query/output.h"
@@ -16,8 +16,10 @@
 int flamescope_write(const struct selection *selection, const struct cpu_set_filter *cpus,
 	const char *version, struct output *output);
 
-/* Appends a comm or a symbol as Flamescope can read it; tid is for a comm that is empty. */
-void flamescope_put_comm(struct buffer *text, const char *comm, int tid);
-void flamescope_put_symbol(struct buffer *text, const char *symbol);
-/* The module as perf names it, without " (deleted)". */
-void flamescope_put_module(struct buffer *text, const char *path);
+/*
+ * Each appends a name as Flamescope can read it, and says whether that is another text than the name was.
+ * tid is for a comm that is empty. The module is as perf names it, without " (deleted)", which counts as no change.
+ */
+bool flamescope_put_comm(struct buffer *text, const char *comm, int tid);
+bool flamescope_put_symbol(struct buffer *text, const char *symbol);
+bool flamescope_put_module(struct buffer *text, const char *path);

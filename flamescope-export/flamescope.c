@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * docs/FLAMESCOPE.md says what the text must be. Two passes over the rows: the first makes every name's text and counts what
+ * the header has to say, the second copies. A sample's first line is written without printf, which would take longer
+ * than all the rest.
+ */
+#include "flamescope-export/flamescope.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "flamescope-export/header.h"
+#include "flamescope-export/tape-text.h"
+
+#define USEC_PER_SEC 1000000ull
+#define NUMBERS_MAX 160 /* of numbers and blanks, at their widest */
+
+struct writer {
+	const struct selection *selection;
+	struct tape_text *texts; /* one a tape, made when a row is of it */
+	struct buffer event; /* " cpu-clock:\n", what ends a sample's first line */
+	uint64_t last_us;
+	int moved_us;
+};
+
+static void writer_done(struct writer *writer)
+{
+	for (size_t i = 0; writer->texts && i < writer->selection->tapes.count; i++)
+		tape_text_done(&writer->texts[i]);
+	free(writer->texts);
+	buffer_done(&writer->event);
+}
+
+static const struct tape_sample *row_sample(
+	const struct selection *selection, const struct selection_row *row)
+{
+	return &selection->tapes.items[row->tape]->samples.items[row->sample];
+}
+
+/*
+ * Flamescope fails when the last event lies on a full second, or so close before one that its arithmetic rounds up to it.
+ * On it, the last sample is shown 1 us later; before it, all samples of that last microsecond 1 us earlier, so that
+ * none is shown after the window or out of order.
+ */
+static void plan_last(struct writer *writer)
+{
+	const struct selection *selection = writer->selection;
+	uint64_t rest;
+
+	if (!selection->rows.count)
+		return;
+	writer->last_us =
+		selection->rows.items[selection->rows.count - 1].realtime_ns / NSEC_PER_USEC;
+	rest = writer->last_us % USEC_PER_SEC;
+	writer->moved_us = rest == 0 ? 1 : rest == USEC_PER_SEC - 1 ? -1 : 0;
+}
+
+static uint64_t row_time_us(const struct writer *writer, size_t row)
+{
+	uint64_t us = writer->selection->rows.items[row].realtime_ns / NSEC_PER_USEC;
+
+	if (writer->moved_us < 0 && us == writer->last_us)
+		return us - 1;
+	if (writer->moved_us > 0 && row == writer->selection->rows.count - 1)
+		return us + 1;
+	return us;
+}
+
+static int make_texts(struct writer *writer)
+{
+	const struct selection *selection = writer->selection;
+	int r = 0;
+
+	writer->texts = calloc(MAX(selection->tapes.count, (size_t)1), sizeof(*writer->texts));
+	if (!writer->texts)
+		return -ENOMEM;
+	for (size_t i = 0; r == 0 && i < selection->rows.count; i++) {
+		const struct selection_row *row = &selection->rows.items[i];
+		struct tape_text *text = &writer->texts[row->tape];
+
+		if (!text->tape)
+			r = tape_text_init(text, selection->tapes.items[row->tape]);
+		if (r == 0)
+			tape_text_want(text, row_sample(selection, row));
+	}
+	for (size_t i = 0; r == 0 && i < selection->tapes.count; i++)
+		if (writer->texts[i].tape)
+			r = tape_text_make(&writer->texts[i]);
+	return r;
+}
+
+static void put_header(const struct writer *writer, const struct cpu_set_filter *cpus,
+	const char *version, struct buffer *text)
+{
+	const struct selection *selection = writer->selection;
+	struct header header = {
+		.selection = selection,
+		.cpus = cpus,
+		.version = version,
+		.moved_us = writer->moved_us,
+	};
+
+	for (size_t i = 0; i < selection->tapes.count; i++)
+		header.changed += writer->texts[i].changed;
+	for (size_t i = 0; i < selection->rows.count; i++) {
+		const struct selection_row *row = &selection->rows.items[i];
+		const struct tape_sample *sample = row_sample(selection, row);
+
+		header.cut += tape_text_is_cut(&writer->texts[row->tape], sample);
+		header.idle_irq += tape_text_is_idle_irq(&writer->texts[row->tape], sample);
+	}
+	header_put(&header, text);
+}
+
+/* Decimal, filled up on the left to a width of at most 20. */
+static uint8_t *put_number(uint8_t *at, uint64_t value, size_t width, char fill)
+{
+	char digits[20];
+	size_t count = 0;
+
+	do {
+		digits[count++] = '0' + value % 10;
+		value /= 10;
+	} while (value);
+	while (count < width)
+		digits[count++] = fill;
+	while (count)
+		*at++ = digits[--count];
+	return at;
+}
+
+/* "[CPU] SECONDS.MICROSECONDS:     PERIOD EVENT:", and the end of the line */
+static void put_numbers(const struct writer *writer, uint32_t cpu, uint64_t us, uint64_t period,
+	struct buffer *text)
+{
+	uint8_t *at = buffer_room(text, NUMBERS_MAX), *start = at;
+
+	if (!at)
+		return;
+	*at++ = '[';
+	at = put_number(at, cpu, 3, '0');
+	*at++ = ']';
+	*at++ = ' ';
+	at = put_number(at, us / USEC_PER_SEC, 1, ' ');
+	*at++ = '.';
+	at = put_number(at, us % USEC_PER_SEC, 6, '0');
+	*at++ = ':';
+	*at++ = ' ';
+	at = put_number(at, period, 10, ' ');
+	text->size += at - start;
+	buffer_bytes(text, writer->event.data, writer->event.size);
+}
+
+/*
+ * An idle sample at the window's start, of no weight: column 0 is then the window's first second, also when
+ * nothing was sampled in it. One at the end would be counted as a sample.
+ */
+static void put_marker(const struct writer *writer, struct buffer *text)
+{
+	uint64_t start_us = writer->selection->window.from_ns / NSEC_PER_USEC;
+
+	buffer_text(text, "swapper     0/0     ");
+	put_numbers(writer, 0, MIN(start_us, row_time_us(writer, 0)), 0, text);
+	buffer_text(text, "\t               0 cpuidle_enter_state ([kernel.kallsyms])\n\n");
+}
+
+static void put_samples(const struct writer *writer, struct output *output)
+{
+	const struct selection *selection = writer->selection;
+
+	for (size_t i = 0; i < selection->rows.count && !output->failed; i++) {
+		const struct selection_row *row = &selection->rows.items[i];
+		const struct tape_sample *sample = row_sample(selection, row);
+		const struct tape_text *text = &writer->texts[row->tape];
+
+		tape_text_put_thread(text, sample, &output->text);
+		put_numbers(
+			writer, sample->cpu, row_time_us(writer, i), sample->period, &output->text);
+		tape_text_put_stack(text, sample, &output->text);
+		buffer_u8(&output->text, '\n');
+		output_flush(output);
+	}
+}
+
+int flamescope_write(const struct selection *selection, const struct cpu_set_filter *cpus,
+	const char *version, struct output *output)
+{
+	_cleanup_(writer_done) struct writer writer = { .selection = selection };
+	int r;
+
+	plan_last(&writer);
+	r = make_texts(&writer);
+	if (r < 0)
+		return r;
+	buffer_u8(&writer.event, ' ');
+	header_put_event(selection, &writer.event);
+	buffer_text(&writer.event, ":\n");
+	put_header(&writer, cpus, version, &output->text);
+	if (selection->rows.count) {
+		put_marker(&writer, &output->text);
+		put_samples(&writer, output);
+	}
+	return buffer_failed(&writer.event) || buffer_failed(&output->text) ? -ENOMEM : 0;
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "flamescope-export/header.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "flamescope-export/sanitise.h"
+
+#define RULER "# ========\n"
+
+static void put_label(struct buffer *text, const char *label)
+{
+	buffer_printf(text, "# %-9s : ", label);
+}
+
+static void put_line(struct buffer *text, const char *label, const char *value)
+{
+	put_label(text, label);
+	sanitise_put_value(text, value);
+	buffer_text(text, "\n");
+}
+
+/* Did an earlier tape say the same? */
+static bool fact_is_known(const struct selection *selection, size_t tape, const char *key)
+{
+	const char *value = tape_fact(selection->tapes.items[tape], key);
+
+	for (size_t i = 0; i < tape; i++)
+		if (!strcmp(tape_fact(selection->tapes.items[i], key), value))
+			return true;
+	return false;
+}
+
+/* A fact of the host; all values when the window's tapes differ, as they do about the boot after a restart. */
+static void put_fact(struct buffer *text, const struct selection *selection, const char *label,
+	const char *key, const char *unit)
+{
+	bool first = true;
+
+	for (size_t i = 0; i < selection->tapes.count; i++) {
+		const char *value = tape_fact(selection->tapes.items[i], key);
+
+		if (!*value || fact_is_known(selection, i, key))
+			continue;
+		if (first)
+			put_label(text, label);
+		else
+			buffer_text(text, ", ");
+		sanitise_put_value(text, value);
+		buffer_text(text, unit);
+		first = false;
+	}
+	if (!first)
+		buffer_text(text, "\n");
+}
+
+static void put_epoch(struct buffer *text, uint64_t realtime_ns)
+{
+	uint64_t us = realtime_ns / NSEC_PER_USEC;
+
+	buffer_printf(text, "%" PRIu64 ".%06" PRIu64, us / 1000000, us % 1000000);
+}
+
+static void put_window(struct buffer *text, const struct window *window)
+{
+	put_label(text, "window");
+	window_describe(window, false, text);
+	buffer_text(text, "\n");
+	put_label(text, "epoch");
+	put_epoch(text, window->from_ns);
+	buffer_text(text, " to ");
+	put_epoch(text, window->to_ns);
+	buffer_text(text, "\n");
+	if (*window->note)
+		put_line(text, "note", window->note);
+}
+
+static void put_coverage(struct buffer *text, const struct coverage *coverage)
+{
+	put_label(text, "coverage");
+	coverage_describe(coverage, text);
+	buffer_text(text, "\n");
+	for (size_t i = 0; i < coverage->gaps.count; i++) {
+		const struct selection_gap *gap = &coverage->gaps.items[i];
+		char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE], length[64];
+
+		put_label(text, "gap");
+		buffer_printf(text, "%s to %s (%s), ", time_format(gap->from_ns, false, 3, from),
+			time_format(gap->to_ns, false, 3, to),
+			duration_format(gap->to_ns - gap->from_ns, length, sizeof(length)));
+		sanitise_put_value(text, gap->why);
+		buffer_text(text, "\n");
+	}
+}
+
+/* What is not in this text as it is in the store; a line for each only where there is any. */
+static void put_changes(struct buffer *text, const struct header *header)
+{
+	if (header->changed) {
+		put_label(text, "changed");
+		buffer_printf(text, "%" PRIu64 " names that Flamescope cannot read as they are\n",
+			header->changed);
+	}
+	if (header->cut) {
+		put_label(text, "cut");
+		buffer_printf(text,
+			"%" PRIu64 " samples whose stacks are too deep, at the outer end\n",
+			header->cut);
+	}
+	if (header->idle_irq) {
+		put_label(text, "idle-irq");
+		buffer_printf(text,
+			"%" PRIu64 " samples of interrupts on idle CPUs are under this name\n",
+			header->idle_irq);
+	}
+	if (header->moved_us) {
+		put_label(text, "moved");
+		buffer_printf(text, "the last sample is shown %d us %s, off the full second\n",
+			header->moved_us < 0 ? -header->moved_us : header->moved_us,
+			header->moved_us < 0 ? "early" : "late");
+	}
+}
+
+void header_put(const struct header *header, struct buffer *text)
+{
+	const struct selection *selection = header->selection;
+
+	buffer_text(text, RULER);
+	put_line(text, "perftape", header->version);
+	put_fact(text, selection, "host", "host", "");
+	put_fact(text, selection, "kernel", "kernel", "");
+	put_fact(text, selection, "boot", "boot_id", "");
+	put_window(text, &selection->window);
+	put_fact(text, selection, "event", "event", "");
+	put_fact(text, selection, "frequency", "frequency", " Hz");
+	put_label(text, "cpus");
+	cpu_filter_describe(header->cpus, text);
+	buffer_text(text, "\n");
+	put_label(text, "samples");
+	buffer_printf(text, "%zu\n", selection->rows.count);
+	put_coverage(text, &selection->coverage);
+	put_changes(text, header);
+	buffer_text(text, RULER);
+}
+
+void header_put_event(const struct selection *selection, struct buffer *text)
+{
+	const char *event = "";
+
+	for (size_t i = 0; i < selection->tapes.count && !*event; i++)
+		event = tape_fact(selection->tapes.items[i], "event");
+	sanitise_put_event(text, event);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/* The '#' lines that an answer starts with: of what it is, how much of it is known, and what was changed for Flamescope. */
+
+#include "base/bytes.h"
+#include "query/cpu-filter.h"
+#include "query/selection.h"
+
+struct header {
+	const struct selection *selection;
+	const struct cpu_set_filter *cpus;
+	const char *version;
+	uint64_t changed; /* names */
+	uint64_t cut; /* samples whose stack was too deep */
+	uint64_t idle_irq; /* samples shown under that name */
+	int moved_us; /* what the last sample's time was moved by */
+};
+
+void header_put(const struct header *header, struct buffer *text);
+/* The name that all samples' lines carry: Flamescope's file has one event. */
+void header_put_event(const struct selection *selection, struct buffer *text);

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Stacks stay what they are in the tape, a trie; each node that is wanted knows how many frames and bytes it and its
+ * parents come to. A text for each stack was not kept: a window's stacks are mostly different ones, and copying
+ * 24 short lines costs about what reading them back from so much memory would.
+ */
+#include "flamescope-export/tape-text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "flamescope-export/flamescope.h"
+#include "flamescope-export/idle.h"
+
+#define IDLE_IRQ "idle-irq"
+#define CUT_LINE "\t               0 [cut] ([unknown])\n"
+
+/* A text in the arena; none is empty. */
+struct piece {
+	size_t start;
+	uint32_t size;
+	uint32_t comm_size; /* of a thread */
+	unsigned int marks; /* of a frame in an idle stack */
+};
+
+struct node {
+	uint64_t bytes;
+	uint32_t frames;
+	uint8_t marks;
+	bool wanted;
+	bool idle; /* wanted for an idle thread, so its marks are of interest */
+};
+
+static void *array_zeroed(size_t count, size_t size)
+{
+	return calloc(MAX(count, (size_t)1), size);
+}
+
+int tape_text_init(struct tape_text *text, const struct tape *tape)
+{
+	*text = (struct tape_text){ .tape = tape };
+	text->frames = array_zeroed(tape->frames.count, sizeof(*text->frames));
+	text->threads = array_zeroed(tape->threads.count, sizeof(*text->threads));
+	text->nodes = array_zeroed(tape->stacks.count, sizeof(*text->nodes));
+	return text->frames && text->threads && text->nodes ? 0 : -ENOMEM;
+}
+
+void tape_text_done(struct tape_text *text)
+{
+	buffer_done(&text->arena);
+	free(take_ptr(text->frames));
+	free(take_ptr(text->threads));
+	free(take_ptr(text->nodes));
+}
+
+static void make_thread(struct tape_text *text, uint32_t id)
+{
+	const struct tape_thread *thread = &text->tape->threads.items[id];
+	struct piece *piece = &text->threads[id];
+
+	if (piece->size)
+		return;
+	piece->start = text->arena.size;
+	text->changed += flamescope_put_comm(
+		&text->arena, tape_string(text->tape, thread->comm), thread->tid);
+	piece->comm_size = text->arena.size - piece->start;
+	/* the kernel has -1 for a thread that is exiting; a sign is more than the readers of these lines expect */
+	buffer_printf(&text->arena, " %5d/%-5d ", MAX(thread->pid, 0), MAX(thread->tid, 0));
+	piece->size = text->arena.size - piece->start;
+}
+
+static void make_frame(struct tape_text *text, uint32_t id)
+{
+	const struct tape_frame *frame = &text->tape->frames.items[id];
+	const struct tape_module *module = &text->tape->modules.items[frame->module];
+	struct piece *piece = &text->frames[id];
+	bool changed;
+
+	piece->start = text->arena.size;
+	buffer_printf(&text->arena, "\t%16" PRIx64 " ", frame->address);
+	changed = flamescope_put_symbol(&text->arena, tape_string(text->tape, frame->symbol));
+	if (frame->symbol)
+		buffer_printf(&text->arena, "+0x%" PRIx64, frame->offset);
+	buffer_text(&text->arena, " (");
+	changed |= flamescope_put_module(&text->arena, tape_string(text->tape, module->path));
+	buffer_text(&text->arena, ")\n");
+	text->changed += changed;
+	piece->size = text->arena.size - piece->start;
+}
+
+/* Up to the first node that is wanted already, for then all above it are. */
+void tape_text_want(struct tape_text *text, const struct tape_sample *sample)
+{
+	const struct tape_thread *thread = &text->tape->threads.items[sample->thread];
+	bool idle = idle_comm(tape_string(text->tape, thread->comm));
+
+	make_thread(text, sample->thread);
+	for (uint32_t id = sample->stack; id; id = text->tape->stacks.items[id].parent) {
+		struct node *node = &text->nodes[id];
+
+		if (node->wanted && node->idle >= idle)
+			break;
+		node->wanted = true;
+		node->idle |= idle;
+	}
+}
+
+int tape_text_make(struct tape_text *text)
+{
+	for (size_t id = 1; id < text->tape->stacks.count; id++) {
+		const struct tape_stack *stack = &text->tape->stacks.items[id];
+		const struct node *parent = &text->nodes[stack->parent];
+		struct piece *piece = &text->frames[stack->frame];
+		struct node *node = &text->nodes[id];
+
+		if (!node->wanted)
+			continue;
+		if (!piece->size)
+			make_frame(text, stack->frame);
+		node->bytes = parent->bytes + piece->size;
+		node->frames = parent->frames + 1;
+		if (node->idle) {
+			uint32_t symbol = text->tape->frames.items[stack->frame].symbol;
+
+			node->marks = parent->marks | idle_marks(tape_string(text->tape, symbol));
+		}
+	}
+	return buffer_failed(&text->arena) ? -ENOMEM : 0;
+}
+
+bool tape_text_is_idle_irq(const struct tape_text *text, const struct tape_sample *sample)
+{
+	const struct tape_thread *thread = &text->tape->threads.items[sample->thread];
+
+	return idle_hides_work(text->nodes[sample->stack].marks) &&
+	       idle_comm(tape_string(text->tape, thread->comm));
+}
+
+bool tape_text_is_cut(const struct tape_text *text, const struct tape_sample *sample)
+{
+	return text->nodes[sample->stack].frames > TAPE_TEXT_FRAMES_MAX;
+}
+
+void tape_text_put_thread(
+	const struct tape_text *text, const struct tape_sample *sample, struct buffer *to)
+{
+	const struct piece *piece = &text->threads[sample->thread];
+	const uint8_t *at = text->arena.data + piece->start;
+
+	if (tape_text_is_idle_irq(text, sample)) {
+		buffer_text(to, IDLE_IRQ);
+		buffer_bytes(to, at + piece->comm_size, piece->size - piece->comm_size);
+	} else {
+		buffer_bytes(to, at, piece->size);
+	}
+}
+
+void tape_text_put_stack(
+	const struct tape_text *text, const struct tape_sample *sample, struct buffer *to)
+{
+	const struct tape_stack *stacks = text->tape->stacks.items;
+	const struct node *leaf = &text->nodes[sample->stack];
+	uint32_t left = MIN(leaf->frames, TAPE_TEXT_FRAMES_MAX);
+	uint8_t *at = buffer_room(to, leaf->bytes), *start = at;
+
+	if (!at)
+		return;
+	for (uint32_t id = sample->stack; left; id = stacks[id].parent, left--) {
+		const struct piece *piece = &text->frames[stacks[id].frame];
+
+		memcpy(at, text->arena.data + piece->start, piece->size);
+		at += piece->size;
+	}
+	to->size += at - start;
+	if (leaf->frames > TAPE_TEXT_FRAMES_MAX)
+		buffer_text(to, CUT_LINE);
+}

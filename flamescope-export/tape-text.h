@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * The names of one tape as Flamescope's text, each made once: a frame is a whole line, a thread its comm and numbers.
+ * Samples are then put together by copying. Say which samples will be wanted (tape_text_want), make the text
+ * (tape_text_make), then put them.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "store/tape.h"
+
+/* With 480 frames or so in a stack Flamescope answers with an error: the outermost ones are cut off. */
+#define TAPE_TEXT_FRAMES_MAX 478
+
+struct tape_text {
+	const struct tape *tape;
+	uint64_t changed; /* names that are not as they were */
+	/* the rest is tape-text.c's */
+	struct buffer arena;
+	struct piece *frames;
+	struct piece *threads;
+	struct node *nodes;
+};
+
+/* 0 or -ENOMEM. The tape is borrowed. */
+int tape_text_init(struct tape_text *text, const struct tape *tape);
+void tape_text_done(struct tape_text *text);
+void tape_text_want(struct tape_text *text, const struct tape_sample *sample);
+int tape_text_make(struct tape_text *text);
+
+/* Is it work on an idle CPU, which gets a name of its own? */
+bool tape_text_is_idle_irq(const struct tape_text *text, const struct tape_sample *sample);
+bool tape_text_is_cut(const struct tape_text *text, const struct tape_sample *sample);
+/* "COMM PID/TID " */
+void tape_text_put_thread(
+	const struct tape_text *text, const struct tape_sample *sample, struct buffer *to);
+/* A line a frame, leaf first. */
+void tape_text_put_stack(
+	const struct tape_text *text, const struct tape_sample *sample, struct buffer *to);

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "query/coverage.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+/*
+ * Two segments' ends are placed on the wall clock each by its own anchors, which differ by microseconds; a tenth of
+ * the usual sampling period is no gap.
+ */
+#define GAP_MIN_NS NSEC_PER_MSEC
+
+void coverage_parts_done(struct coverage_parts *parts)
+{
+	array_done(&parts->covered);
+	array_done(&parts->unread);
+}
+
+static int add_covered(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns)
+{
+	if (from_ns >= to_ns)
+		return 0;
+	return array_push(&parts->covered, (struct coverage_interval){ from_ns, to_ns });
+}
+
+/*
+ * A stretch between two anchors. Asking for its last nanosecond too gives its true end when the wall clock was set back at the
+ * anchor that ends it.
+ */
+static int add_stretch(
+	struct coverage_parts *parts, const struct tape *tape, uint64_t begin_ns, uint64_t end_ns)
+{
+	uint64_t last_ns, next_ns;
+
+	if (begin_ns >= end_ns)
+		return 0;
+	last_ns = tape_to_realtime(tape, end_ns - 1, NULL) + 1;
+	next_ns = tape_to_realtime(tape, end_ns, NULL);
+	return add_covered(parts, tape_to_realtime(tape, begin_ns, NULL), MAX(last_ns, next_ns));
+}
+
+static int add_tape_time(struct coverage_parts *parts, const struct tape *tape)
+{
+	uint64_t begin_ns = tape->begin_ns;
+	int r;
+
+	for (size_t i = 0; i < tape->anchors.count; i++) {
+		uint64_t perf_ns = tape->anchors.items[i].perf_ns;
+
+		if (perf_ns <= begin_ns || perf_ns >= tape->end_ns)
+			continue;
+		r = add_stretch(parts, tape, begin_ns, perf_ns);
+		if (r < 0)
+			return r;
+		begin_ns = perf_ns;
+	}
+	return add_stretch(parts, tape, begin_ns, tape->end_ns);
+}
+
+static bool loss_concerns(const struct tape *tape, const struct tape_loss *loss,
+	const struct window *window, const struct cpu_set_filter *cpus)
+{
+	if (loss->cpu != TAPE_ALL_CPUS && !cpu_filter_passes(cpus, loss->cpu))
+		return false;
+	return tape_to_realtime(tape, loss->from_ns, NULL) < window->to_ns &&
+	       tape_to_realtime(tape, loss->to_ns, NULL) >= window->from_ns;
+}
+
+static void add_loss(struct coverage *coverage, const struct tape_loss *loss)
+{
+	switch (loss->kind) {
+	case TAPE_LOSS_SIDEBAND:
+		coverage->lost_sideband += loss->count;
+		break;
+	case TAPE_LOSS_THROTTLED:
+		coverage->throttled += loss->count;
+		break;
+	case TAPE_LOSS_DAMAGED:
+		coverage->damaged += loss->count;
+		break;
+	default:
+		coverage->lost_samples += loss->count;
+		break;
+	}
+}
+
+int coverage_add_tape(struct coverage *coverage, struct coverage_parts *parts,
+	const struct window *window, const struct cpu_set_filter *cpus, const struct tape *before,
+	const struct tape *tape)
+{
+	for (size_t i = 0; i < tape->losses.count; i++)
+		if (loss_concerns(tape, &tape->losses.items[i], window, cpus))
+			add_loss(coverage, &tape->losses.items[i]);
+	if (before && before->end_ns == tape->begin_ns &&
+		!strcmp(tape_fact(before, "boot_id"), tape_fact(tape, "boot_id")) &&
+		add_covered(parts, tape_to_realtime(before, before->end_ns, NULL),
+			tape_to_realtime(tape, tape->begin_ns, NULL)) < 0)
+		return -ENOMEM;
+	return add_tape_time(parts, tape);
+}
+
+int coverage_add_unread(struct coverage *coverage, struct coverage_parts *parts, uint64_t from_ns,
+	uint64_t to_ns, const char *why)
+{
+	struct selection_gap gap = { .from_ns = from_ns, .to_ns = to_ns };
+
+	snprintf(gap.why, sizeof(gap.why), "%s", why);
+	return array_push(&parts->unread, gap);
+}
+
+static int compare_intervals(const void *a, const void *b)
+{
+	const struct coverage_interval *left = a, *right = b;
+
+	return (left->from_ns > right->from_ns) - (left->from_ns < right->from_ns);
+}
+
+static int compare_gaps(const void *a, const void *b)
+{
+	const struct selection_gap *left = a, *right = b;
+
+	return (left->from_ns > right->from_ns) - (left->from_ns < right->from_ns);
+}
+
+static int push_gap(struct coverage *coverage, uint64_t from_ns, uint64_t to_ns, const char *why)
+{
+	struct selection_gap gap = { .from_ns = from_ns, .to_ns = to_ns };
+
+	if (from_ns >= to_ns || to_ns - from_ns < GAP_MIN_NS)
+		return 0;
+	snprintf(gap.why, sizeof(gap.why), "%s", why);
+	return array_push(&coverage->gaps, gap);
+}
+
+/* A stretch of the window that nothing covers: what an unread segment held has its reason, the rest was not recorded. */
+static int add_missing(struct coverage *coverage, const struct coverage_parts *parts,
+	uint64_t from_ns, uint64_t to_ns)
+{
+	for (size_t i = 0; i < parts->unread.count && from_ns < to_ns; i++) {
+		const struct selection_gap *unread = &parts->unread.items[i];
+		uint64_t begin_ns = MAX(unread->from_ns, from_ns);
+		uint64_t end_ns = MIN(unread->to_ns, to_ns);
+
+		if (begin_ns >= end_ns)
+			continue;
+		if (push_gap(coverage, from_ns, begin_ns, "nothing recorded") < 0 ||
+			push_gap(coverage, begin_ns, end_ns, unread->why) < 0)
+			return -ENOMEM;
+		from_ns = end_ns;
+	}
+	return push_gap(coverage, from_ns, to_ns, "nothing recorded");
+}
+
+int coverage_finish(
+	struct coverage *coverage, struct coverage_parts *parts, const struct window *window)
+{
+	uint64_t reached_ns = window->from_ns, missing_ns = 0;
+
+	if (parts->covered.count)
+		qsort(parts->covered.items, parts->covered.count, sizeof(*parts->covered.items),
+			compare_intervals);
+	if (parts->unread.count)
+		qsort(parts->unread.items, parts->unread.count, sizeof(*parts->unread.items),
+			compare_gaps);
+	for (size_t i = 0; i <= parts->covered.count && reached_ns < window->to_ns; i++) {
+		struct coverage_interval next = { window->to_ns, window->to_ns };
+
+		if (i < parts->covered.count)
+			next = parts->covered.items[i];
+		if (add_missing(coverage, parts, reached_ns, MIN(next.from_ns, window->to_ns)) < 0)
+			return -ENOMEM;
+		reached_ns = MAX(reached_ns, next.to_ns);
+	}
+	for (size_t i = 0; i < coverage->gaps.count; i++)
+		missing_ns += coverage->gaps.items[i].to_ns - coverage->gaps.items[i].from_ns;
+	coverage->window_ns = window->to_ns - window->from_ns;
+	coverage->covered_ns = coverage->window_ns - missing_ns;
+	return 0;
+}
+
+/* In tenths and rounded down, so that only the whole is called 100 %. */
+static void put_percent(struct buffer *text, uint64_t part, uint64_t whole)
+{
+	unsigned int tenths = whole ? (unsigned int)((double)part / (double)whole * 1000) : 0;
+
+	if (whole && part == whole)
+		buffer_text(text, "100 %");
+	else
+		buffer_printf(text, "%u.%u %%", MIN(tenths, 999) / 10, MIN(tenths, 999) % 10);
+}
+
+static void put_count(
+	struct buffer *text, uint64_t count, const char *one, const char *many, const char *what)
+{
+	if (count)
+		buffer_printf(text, ", %" PRIu64 " %s%s", count, count == 1 ? one : many, what);
+}
+
+void coverage_describe(const struct coverage *coverage, struct buffer *text)
+{
+	uint64_t missing_ns = coverage->window_ns - coverage->covered_ns;
+	char shown[64];
+
+	buffer_text(text, "covered ");
+	put_percent(text, coverage->covered_ns, coverage->window_ns);
+	if (missing_ns)
+		buffer_printf(
+			text, " (%s missing)", duration_format(missing_ns, shown, sizeof(shown)));
+	buffer_printf(text, ", %" PRIu64 " %s lost", coverage->lost_samples,
+		coverage->lost_samples == 1 ? "sample" : "samples");
+	put_count(text, coverage->lost_sideband, "record", "records",
+		" of names lost (names may be wrong)");
+	put_count(text, coverage->throttled, "time", "times", " throttled");
+	put_count(text, coverage->damaged, "part", "parts", " damaged and left out");
+	if (coverage->frames) {
+		buffer_text(text, ", ");
+		put_percent(text, coverage->named, coverage->frames);
+		buffer_text(text, " of the frames named");
+	}
+	if (coverage->clock_error_ns)
+		buffer_printf(text, ", times within %s",
+			duration_format(MAX(coverage->clock_error_ns, NSEC_PER_USEC), shown,
+				sizeof(shown)));
+}

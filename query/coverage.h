@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * How much of a window is known, and what was lost in it. It is fed with what was read (coverage_add_tape) and what could
+ * not be read (coverage_add_unread), in any order; coverage_finish() then turns that into covered time and gaps.
+ */
+
+#include <stdint.h>
+
+#include "base/array.h"
+#include "base/bytes.h"
+#include "query/cpu-filter.h"
+#include "query/window.h"
+#include "store/tape.h"
+
+/* A part of the window that no segment covers, or a segment that could not be read. */
+struct selection_gap {
+	uint64_t from_ns;
+	uint64_t to_ns;
+	char why[128]; /* "nothing recorded", or what was wrong with which segment */
+};
+
+struct coverage {
+	uint64_t window_ns;
+	uint64_t covered_ns;
+	uint64_t lost_samples;
+	uint64_t lost_sideband;
+	uint64_t throttled; /* times that a CPU was throttled */
+	uint64_t damaged; /* records or segments that could not be read */
+	uint64_t frames; /* of the samples that were selected, user and kernel */
+	uint64_t named; /* those that have a name */
+	uint64_t clock_error_ns; /* the largest of the samples that were selected */
+	array_of(struct selection_gap) gaps;
+};
+
+/* Working state between the feeding and the finish. Zeroed is empty. */
+struct coverage_parts {
+	array_of(struct coverage_interval {
+		uint64_t from_ns;
+		uint64_t to_ns;
+	}) covered;
+	array_of(struct selection_gap) unread;
+};
+
+void coverage_parts_done(struct coverage_parts *parts);
+
+/*
+ * Counts a tape's time, and those of its losses that overlap the window and concern the CPUs. `before` is the tape that
+ * was added last, or NULL: where one ends on the perf clock as the other begins, nothing is missing between them,
+ * whatever the wall clock did. 0 or -ENOMEM.
+ */
+int coverage_add_tape(struct coverage *coverage, struct coverage_parts *parts,
+	const struct window *window, const struct cpu_set_filter *cpus, const struct tape *before,
+	const struct tape *tape);
+/* A segment that is known to be there and could not be read. 0 or -ENOMEM. */
+int coverage_add_unread(struct coverage *coverage, struct coverage_parts *parts, uint64_t from_ns,
+	uint64_t to_ns, const char *why);
+/* 0 or -ENOMEM. */
+int coverage_finish(
+	struct coverage *coverage, struct coverage_parts *parts, const struct window *window);
+
+/* "covered 99.2 % (1.0 s missing), 0 samples lost, ...", one line for people, no newline. */
+void coverage_describe(const struct coverage *coverage, struct buffer *text);

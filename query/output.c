@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "query/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <zlib.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+
+#define FLUSH_BYTES (256 << 10)
+/* Stacks repeat so much that the fastest level already makes a twentieth of them. */
+#define GZIP_LEVEL Z_BEST_SPEED
+#define GZIP_WINDOW (15 + 16) /* the largest, and a gzip header */
+
+static const char *output_name(const struct output *output)
+{
+	return output->path ? output->path : "standard output";
+}
+
+/* Hidden, so that nobody who lists the folder takes it for an answer; numbered, so that what a killed run left is no obstacle. */
+static int open_temporary(struct output *output)
+{
+	const char *slash = strrchr(output->path, '/');
+	int folder = slash ? (int)(slash - output->path) + 1 : 0;
+
+	for (int i = 0; i < 100; i++) {
+		_cleanup_free_ char *name = NULL;
+
+		if (asprintf(&name, "%.*s.%.200s.%d-%d", folder, output->path,
+			    output->path + folder, getpid(), i) < 0)
+			return -ENOMEM;
+		output->fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (output->fd >= 0) {
+			output->temporary = take_ptr(name);
+			return 0;
+		}
+		if (errno != EEXIST)
+			return -errno;
+	}
+	return -EEXIST;
+}
+
+/* What is there and no plain file (/dev/full, a pipe) is written to: a rename would put a file in its place. */
+static int open_path(struct output *output)
+{
+	char *real = NULL;
+	struct stat about;
+
+	if (stat(output->path, &about) < 0)
+		return open_temporary(output);
+	if (S_ISDIR(about.st_mode))
+		return -EISDIR;
+	if (!S_ISREG(about.st_mode)) {
+		output->fd = open(output->path, O_WRONLY | O_CLOEXEC);
+		return output->fd < 0 ? -errno : 0;
+	}
+	/* behind a symbolic link, the file is replaced and the link stays */
+	real = realpath(output->path, NULL);
+	if (!real)
+		return -errno;
+	free(output->path);
+	output->path = real;
+	return open_temporary(output);
+}
+
+static int start_gzip(struct output *output)
+{
+	z_stream *stream = calloc(1, sizeof(*stream));
+
+	if (!stream)
+		return -ENOMEM;
+	if (deflateInit2(stream, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, 8, Z_DEFAULT_STRATEGY) !=
+		Z_OK) {
+		free(stream);
+		return -ENOMEM;
+	}
+	output->gz = stream;
+	return 0;
+}
+
+int output_open(struct output *output, const char *path, struct error *error)
+{
+	size_t size = path ? strlen(path) : 0;
+	int r;
+
+	*output = (struct output){ .fd = STDOUT_FILENO };
+	if (!path || !strcmp(path, "-"))
+		return 0;
+	output->fd = -1;
+	output->path = strdup(path);
+	r = output->path ? open_path(output) : -ENOMEM;
+	if (r == 0 && size > 3 && !strcmp(path + size - 3, ".gz"))
+		r = start_gzip(output);
+	if (r < 0) {
+		error_set(error, r, "cannot write %s: %s", path, strerror(-r));
+		output_done(output);
+	}
+	return r;
+}
+
+static int write_gzip(struct output *output, const void *data, size_t size, int flush)
+{
+	z_stream *stream = output->gz;
+	unsigned char packed[65536];
+
+	stream->next_in = (unsigned char *)data;
+	stream->avail_in = size;
+	do {
+		int r;
+
+		stream->next_out = packed;
+		stream->avail_out = sizeof(packed);
+		deflate(stream, flush);
+		r = file_write_all(output->fd, packed, sizeof(packed) - stream->avail_out);
+		if (r < 0)
+			return r;
+	} while (stream->avail_out == 0);
+	return 0;
+}
+
+/* zlib counts in 32 bits. */
+static int write_packed(struct output *output, const uint8_t *data, size_t size, bool last)
+{
+	int r = 0;
+
+	for (; r == 0 && size > INT_MAX; data += INT_MAX, size -= INT_MAX)
+		r = write_gzip(output, data, INT_MAX, Z_NO_FLUSH);
+	return r < 0 ? r : write_gzip(output, data, size, last ? Z_FINISH : Z_NO_FLUSH);
+}
+
+static void write_text(struct output *output, bool last)
+{
+	struct buffer *text = &output->text;
+
+	if (!output->failed && buffer_failed(text))
+		output->failed = -ENOMEM;
+	if (!output->failed)
+		output->failed = output->gz ? write_packed(output, text->data, text->size, last)
+					    : file_write_all(output->fd, text->data, text->size);
+	text->size = 0;
+}
+
+void output_flush(struct output *output)
+{
+	if (output->text.size > FLUSH_BYTES || output->failed || buffer_failed(&output->text))
+		write_text(output, false);
+}
+
+/* The last write error of some file systems comes with close(). Standard output stays open: it is not ours. */
+static int close_file(struct output *output)
+{
+	if (!output->path)
+		return 0;
+	return close(take_fd(output->fd)) < 0 ? -errno : 0;
+}
+
+int output_commit(struct output *output, struct error *error)
+{
+	int r, closed;
+
+	write_text(output, true);
+	r = output->failed;
+	closed = close_file(output);
+	if (r == 0)
+		r = closed;
+	if (r == 0 && output->temporary) {
+		if (rename(output->temporary, output->path) < 0)
+			r = -errno;
+		else
+			free(take_ptr(output->temporary));
+	}
+	if (r < 0 && r != -EPIPE)
+		error_set(error, r, "cannot write %s: %s", output_name(output), strerror(-r));
+	output_done(output);
+	return r;
+}
+
+void output_done(struct output *output)
+{
+	if (output->gz)
+		deflateEnd(output->gz);
+	free(take_ptr(output->gz));
+	if (output->path && output->fd >= 0)
+		close(take_fd(output->fd));
+	if (output->temporary)
+		unlink(output->temporary);
+	free(take_ptr(output->temporary));
+	free(take_ptr(output->path));
+	buffer_done(&output->text);
+}
