@@ -30,6 +30,8 @@
 #define NOTES_MAX (1u << 20)
 #define NAMES_BASE (1u << 20)
 #define NAMES_FACTOR 32
+/* perf cuts the names of PLT entries, "@plt" and all, to what fits its buffer; and the two must show the same. */
+#define PLT_NAME_MAX 1023
 
 struct section {
 	uint64_t address;
@@ -195,11 +197,12 @@ static const struct segment *image_segment(const struct image *image, uint64_t a
 }
 
 /* A table of symbols, ready to read. false also when it is too damaged to be one. */
-static bool table_open(const struct image *image, size_t i, struct table_data *ret_table)
+static bool table_open(
+	const struct image *image, size_t i, uint32_t type, struct table_data *ret_table)
 {
 	struct table_data table;
 
-	if (!i)
+	if (i >= image->sections.count || image->sections.items[i].type != type)
 		return false;
 	table.entries = image_data(image, i);
 	table.strings = image_data(image, image->sections.items[i].link);
@@ -274,8 +277,9 @@ static const struct section *symbol_section(const struct loading *loading, size_
 	return i < loading->mapped->sections.count ? &loading->mapped->sections.items[i] : NULL;
 }
 
-/* true with the offset in the mapped file, if the symbol is one that names code. */
-static bool symbol_place(const struct loading *loading, const GElf_Sym *sym, uint64_t *ret_offset)
+/* true with the offset in the mapped file, if the symbol is one that perf takes. */
+static bool symbol_place(
+	const struct loading *loading, const GElf_Sym *sym, uint64_t *ret_offset, bool *ret_code)
 {
 	const struct section *section = symbol_section(loading, sym->st_shndx);
 	const struct segment *segment;
@@ -291,7 +295,8 @@ static bool symbol_place(const struct loading *loading, const GElf_Sym *sym, uin
 	segment = image_segment(loading->mapped, address);
 	*ret_offset = segment ? address - segment->address + segment->offset
 			      : address - section->address + section->offset;
-	return segment ? segment->executable : section->flags & SHF_EXECINSTR;
+	*ret_code = segment ? segment->executable : section->flags & SHF_EXECINSTR;
+	return true;
 }
 
 static int add_symbol(struct loading *loading, uint64_t offset, uint64_t size,
@@ -306,33 +311,41 @@ static int add_symbol(struct loading *loading, uint64_t offset, uint64_t size,
 	return symbols_add(loading->symbols, offset, size, binding, name, name_size);
 }
 
+static int add_table_entry(struct loading *loading, const struct image *image,
+	const struct table_data *table, size_t i)
+{
+	_cleanup_free_ char *demangled = NULL;
+	const char *name;
+	uint64_t offset;
+	GElf_Sym sym;
+	bool code;
+
+	if (!gelf_getsym(table->entries, i, &sym) || !sym.st_name ||
+		!symbol_place(loading, &sym, &offset, &code))
+		return 0;
+	/* the names of data are of no use, but a label before them ends there */
+	if (!code)
+		return add_symbol(loading, offset, 0, SYMBOL_LOCAL, "");
+	name = table_string(table, sym.st_name);
+	if (!name || is_mapping_symbol(image, name))
+		return 0;
+	demangled = demangle(name);
+	return add_symbol(
+		loading, offset, sym.st_size, binding_of(&sym), demangled ? demangled : name);
+}
+
 static int add_table(struct loading *loading, const struct image *image, uint32_t type)
 {
 	struct table_data table;
+	int r = 0;
 
-	if (!table_open(image, image_find_type(image, type), &table))
+	if (!table_open(image, image_find_type(image, type), type, &table))
 		return 0;
-	loading->names_left += table.strings->d_size * NAMES_FACTOR;
-	for (size_t i = 1; i < table_count(image, &table); i++) {
-		_cleanup_free_ char *demangled = NULL;
-		const char *name;
-		uint64_t offset;
-		GElf_Sym sym;
-		int r;
-
-		if (!gelf_getsym(table.entries, i, &sym) || !sym.st_name ||
-			!symbol_place(loading, &sym, &offset))
-			continue;
-		name = table_string(&table, sym.st_name);
-		if (!name || is_mapping_symbol(image, name))
-			continue;
-		demangled = demangle(name);
-		r = add_symbol(loading, offset, sym.st_size, binding_of(&sym),
-			demangled ? demangled : name);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	/* a byte for each entry, named or not, and what the strings can reasonably make */
+	loading->names_left += table.entries->d_size + table.strings->d_size * NAMES_FACTOR;
+	for (size_t i = 1; i < table_count(image, &table) && r == 0; i++)
+		r = add_table_entry(loading, image, &table, i);
+	return r;
 }
 
 /* Where the PLT's entries begin, and how large one is. */
@@ -341,14 +354,13 @@ struct plt {
 	uint64_t entry_size;
 };
 
-static bool plt_find(const struct image *image, struct plt *ret_plt)
+static bool plt_find(const struct image *image, const char *name, struct plt *ret_plt)
 {
-	/* with indirect branch tracking, calls go to the second one, which has no header */
-	size_t second = image_find_name(image, ".plt.sec"), i = image_find_name(image, ".plt");
-	const struct section *section = &image->sections.items[second ? second : i];
+	size_t i = image_find_name(image, name);
+	const struct section *section = &image->sections.items[i];
 	uint64_t entry_size = 16, header_size = 16;
 
-	if (!i && !second)
+	if (!i)
 		return false;
 	switch (image->header.e_machine) {
 	case EM_ARM:
@@ -363,7 +375,10 @@ static bool plt_find(const struct image *image, struct plt *ret_plt)
 		if (section->entry_size >= 8 && section->entry_size <= 64)
 			header_size = entry_size = section->entry_size;
 	}
-	*ret_plt = (struct plt){ section->offset + (second ? 0 : header_size), entry_size };
+	/* the second PLT, for indirect branch tracking, has no header */
+	if (strcmp(name, ".plt.sec") == 0)
+		header_size = 0;
+	*ret_plt = (struct plt){ section->offset + header_size, entry_size };
 	return true;
 }
 
@@ -395,12 +410,14 @@ static int add_plt_entry(struct loading *loading, const struct table_data *dynsy
 		name = NULL;
 		return -ENOMEM;
 	}
+	if (strlen(name) > PLT_NAME_MAX)
+		name[PLT_NAME_MAX] = 0;
 	return add_symbol(
 		loading, plt->offset + i * plt->entry_size, plt->entry_size, SYMBOL_GLOBAL, name);
 }
 
 /* The PLT has no symbols of its own, but its entries stand in the order of its relocations. */
-static int add_plt(struct loading *loading)
+static int add_plt(struct loading *loading, const char *name)
 {
 	const struct image *image = loading->mapped;
 	size_t rela = image_find_name(image, ".rela.plt");
@@ -410,9 +427,8 @@ static int add_plt(struct loading *loading)
 	struct plt plt;
 	size_t count;
 
-	if (!relocations || !plt_find(image, &plt) ||
-		image->sections.items[image->sections.items[i].link].type != SHT_DYNSYM ||
-		!table_open(image, image->sections.items[i].link, &dynsym))
+	if (!relocations || !plt_find(image, name, &plt) ||
+		!table_open(image, image->sections.items[i].link, SHT_DYNSYM, &dynsym))
 		return 0;
 	count = relocations->d_size /
 		gelf_fsize(image->elf, rela ? ELF_T_RELA : ELF_T_REL, 1, EV_CURRENT);
@@ -441,7 +457,9 @@ static int load(const struct image *mapped, const struct image *named, struct sy
 	if (r == 0)
 		r = add_table(&loading, named, SHT_DYNSYM);
 	if (r == 0)
-		r = add_plt(&loading);
+		r = add_plt(&loading, ".plt");
+	if (r == 0)
+		r = add_plt(&loading, ".plt.sec");
 	if (r == 0)
 		r = symbols_finish(symbols);
 	if (r < 0)

@@ -2,8 +2,8 @@
 /*
  * /proc/kallsyms, a line a symbol: "ffffffff81000000 T _stext", a module's with "\t[module]" behind it.
  *
- * There are no sizes in it. A function ends where the next symbol begins, so data symbols are kept too, as perf does: they
- * end the last function before them.
+ * There are no sizes in it. A function ends where the next symbol begins, be it data, as in perf; the data's own names
+ * are left out, for nothing is executed there.
  */
 #include "symbolizer/kallsyms.h"
 
@@ -54,10 +54,15 @@ static int parse_line(const char *text, size_t size, struct line *ret_line)
 	return line.name_size > 0;
 }
 
+static bool line_is_data(const struct line *line)
+{
+	return strchr("DdBb", line->type);
+}
+
 /* Text, weak, data and bss: perf's choice. Names with a dollar are marks of the ARM assembler. */
 static bool line_wanted(const struct line *line)
 {
-	return line->address && line->type && strchr("TtWwDdBb", line->type) &&
+	return line->address && line->type && (strchr("TtWw", line->type) || line_is_data(line)) &&
 	       line->name[0] != '$';
 }
 
@@ -77,8 +82,8 @@ static int add_line(struct symbols *symbols, struct strings *modules, const stru
 	if (r < 0)
 		return r;
 	symbols_group(symbols, module);
-	return symbols_add(
-		symbols, line->address, 0, line_binding(line), line->name, line->name_size);
+	return symbols_add(symbols, line->address, 0, line_binding(line), line->name,
+		line_is_data(line) ? 0 : line->name_size);
 }
 
 static int add_lines(

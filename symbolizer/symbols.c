@@ -5,7 +5,7 @@
  * While building, each is a struct pending; symbols_finish() turns them into struct entry and drops the rest.
  *
  *  (1) entries are sorted by start, and no two start at the same address
- *  (2) no entry is empty, and start + size does not overflow
+ *  (2) no entry is empty or without a name, and start + size does not overflow
  *  (3) nests is sorted by inner; outer < inner; the outer one ends behind the inner one
  *
  * The order of the steps in symbols_finish() is perf's, and it shows: of several names without a size at one address only
@@ -239,6 +239,8 @@ static bool pending_better(
 	const char *name_a = name_at(symbols, a->name), *name_b = name_at(symbols, b->name);
 	size_t length_a = strlen(name_a), length_b = strlen(name_b);
 
+	if (!length_a != !length_b)
+		return length_a;
 	if (!a->size != !b->size)
 		return a->size;
 	if ((a->binding == SYMBOL_WEAK) != (b->binding == SYMBOL_WEAK))
@@ -265,7 +267,7 @@ static int take_pending(struct symbols *symbols)
 		for (; i + 1 < count && best[0].start == symbols->pending.items[i + 1].start; i++)
 			if (!pending_better(symbols, best, &symbols->pending.items[i + 1]))
 				best = &symbols->pending.items[i + 1];
-		if (best->size)
+		if (best->size && *name_at(symbols, best->name))
 			symbols->entries.items[symbols->entries.count++] =
 				(struct entry){ best->start, best->size, best->name };
 	}

@@ -45,7 +45,10 @@ enum symbol_binding {
 };
 int symbols_new(struct symbols **ret_symbols);
 void symbols_group(struct symbols *symbols, uint32_t group);
-/* 0, -ENOMEM, or -E2BIG beyond 4 GB of names. The name is cut at a NUL in it. */
+/*
+ * 0, -ENOMEM, or -E2BIG beyond 4 GB of names. The name is cut at a NUL in it. An empty name is no symbol, but ends what has
+ * no size before it, as data behind the last function does.
+ */
 int symbols_add(struct symbols *symbols, uint64_t start, uint64_t size, enum symbol_binding binding,
 	const char *name, size_t name_size);
 int symbols_finish(struct symbols *symbols);

@@ -165,6 +165,18 @@ static void test_labels_at_one_address(void)
 	CHECK_STR(name_at(symbols, 0x21), "");
 }
 
+static void test_markers(void)
+{
+	_cleanup_(cleanup_symbols) struct symbols *symbols =
+		MAKE({ 0x10, 0, SYMBOL_LOCAL, "label" }, { 0x18, 0, SYMBOL_GLOBAL, "" },
+			{ 0x20, 4, SYMBOL_WEAK, "function" }, { 0x20, 0, SYMBOL_GLOBAL, "" });
+
+	CHECK_EQ(symbols_count(symbols), 2);
+	CHECK_STR(name_at(symbols, 0x17), "label");
+	CHECK_STR(name_at(symbols, 0x18), "");
+	CHECK_STR(name_at(symbols, 0x20), "function");
+}
+
 static void test_groups(void)
 {
 	_cleanup_(cleanup_symbols) struct symbols *symbols = NULL;
@@ -220,4 +232,5 @@ static void test_against_model(void)
 CHECK_MAIN({ "empty", test_empty }, { "edges", test_edges }, { "without size", test_without_size },
 	{ "huge", test_huge }, { "nested", test_nested }, { "deep", test_deep },
 	{ "aliases", test_aliases }, { "labels at one address", test_labels_at_one_address },
-	{ "groups", test_groups }, { "against a model", test_against_model })
+	{ "markers", test_markers }, { "groups", test_groups },
+	{ "against a model", test_against_model })

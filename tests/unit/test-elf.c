@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * ELF files made from the lists below, so that what is in them can be read here. With PERFTAPE_WRITE_ELF=DIR they are also
+ * written there: that is how tests/fuzz/corpus/elf came to be.
+ */
+#include "tests/check.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "symbolizer/elf.h"
+
+/* The code is mapped 0x100000 above where it is in the file. */
+#define CODE_OFFSET 0x1000
+#define CODE_ADDRESS 0x101000
+#define CODE_SIZE 0x300
+
+/* Sections by number; .plt lies in the code. */
+enum {
+	TEXT = 1,
+	PLT,
+	PLT_SEC,
+	DATA,
+	SYMTAB,
+	STRTAB,
+	DYNSYM,
+	DYNSTR,
+	RELA_PLT,
+	NOTE,
+	NAMES,
+	SECTIONS
+};
+static const char section_names[] =
+	"\0.text\0.plt\0.plt.sec\0.data\0.symtab\0.strtab\0.dynsym\0.dynstr\0"
+	".rela.plt\0.note.gnu.build-id\0.shstrtab";
+
+struct made_symbol {
+	uint64_t value;
+	uint64_t size;
+	uint8_t info;
+	uint8_t other;
+	uint16_t section;
+	const char *name;
+};
+
+#define INFO(bind, type) ELF64_ST_INFO(STB_##bind, STT_##type)
+
+static const struct made_symbol many_symbols[] = {
+	{ 0x101100, 0x20, INFO(GLOBAL, FUNC), 0, TEXT, "plain" },
+	{ 0x101100, 0x20, INFO(WEAK, FUNC), 0, TEXT, "weaker_alias" },
+	{ 0x101120, 0x10, INFO(LOCAL, FUNC), 0, TEXT, "_ZN5space6insideEi" },
+	{ 0x101130, 0, INFO(LOCAL, NOTYPE), 0, TEXT, "label" },
+	{ 0x101138, 0, INFO(GLOBAL, NOTYPE), STV_HIDDEN, TEXT, "hidden_label" },
+	{ 0x101140, 0x10, INFO(GLOBAL, GNU_IFUNC), 0, TEXT, "chosen_at_load" },
+	{ 0x101150, 0x10, INFO(GLOBAL, FUNC), 0, SHN_UNDEF, "elsewhere" },
+	{ 0x101150, 0x10, INFO(GLOBAL, FUNC), 0, SHN_ABS, "absolute" },
+	{ 0x101150, 0x10, INFO(GLOBAL, FUNC), 0, 77, "no_such_section" },
+	{ 0x101150, 0x10, INFO(GLOBAL, SECTION), 0, TEXT, "section" },
+	{ 0x101160, 0, INFO(GLOBAL, FUNC), 0, TEXT, "last_without_size" },
+	{ 0x201000, 0x10, INFO(GLOBAL, OBJECT), 0, DATA, "variable" },
+};
+
+static const struct made_symbol dynamic_symbols[] = {
+	{ 0, 0, INFO(GLOBAL, FUNC), 0, SHN_UNDEF, "malloc" },
+	{ 0, 0, INFO(GLOBAL, FUNC), 0, SHN_UNDEF, "_Znwm" },
+	{ 0x101100, 0x20, INFO(GLOBAL, FUNC), 0, TEXT, "exp" },
+};
+
+struct recipe {
+	const char *name;
+	const struct made_symbol *symbols;
+	size_t symbol_count;
+	const struct made_symbol *dynamic;
+	size_t dynamic_count;
+	bool second_plt;
+	bool debug; /* the code is not in it */
+	bool bare; /* no segments, as in kernel modules */
+};
+
+static const struct recipe recipes[] = {
+	{ .name = "full",
+		.symbols = many_symbols,
+		.symbol_count = ARRAY_SIZE(many_symbols),
+		.dynamic = dynamic_symbols,
+		.dynamic_count = ARRAY_SIZE(dynamic_symbols) },
+	{ .name = "stripped",
+		.dynamic = dynamic_symbols,
+		.dynamic_count = ARRAY_SIZE(dynamic_symbols),
+		.second_plt = true },
+	{ .name = "debug",
+		.symbols = many_symbols,
+		.symbol_count = ARRAY_SIZE(many_symbols),
+		.debug = true },
+	{ .name = "bare",
+		.symbols = many_symbols,
+		.symbol_count = ARRAY_SIZE(many_symbols),
+		.bare = true },
+	{ .name = "none" },
+};
+enum { FULL, STRIPPED, DEBUG, BARE, NONE };
+
+/* A section's header and its bytes, while the file is being made. */
+struct made_section {
+	Elf64_Shdr header;
+	struct buffer bytes;
+};
+
+static void put_symbols(struct made_section *table, struct made_section *strings,
+	const struct made_symbol *symbols, size_t count)
+{
+	Elf64_Sym none = { 0 };
+
+	buffer_bytes(&table->bytes, &none, sizeof(none));
+	buffer_u8(&strings->bytes, 0);
+	for (size_t i = 0; i < count; i++) {
+		Elf64_Sym sym = {
+			.st_name = strings->bytes.size,
+			.st_value = symbols[i].value,
+			.st_size = symbols[i].size,
+			.st_info = symbols[i].info,
+			.st_other = symbols[i].other,
+			.st_shndx = symbols[i].section,
+		};
+
+		buffer_bytes(&table->bytes, &sym, sizeof(sym));
+		buffer_bytes(&strings->bytes, symbols[i].name, strlen(symbols[i].name) + 1);
+	}
+}
+
+static void put_code(Elf64_Shdr *header, uint32_t type, uint64_t at, uint64_t size)
+{
+	*header = (Elf64_Shdr){ .sh_type = type,
+		.sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+		.sh_addr = CODE_ADDRESS + at,
+		.sh_offset = CODE_OFFSET + at,
+		.sh_size = size,
+		.sh_entsize = at ? 0 : 16 };
+}
+
+static void put_note(struct buffer *bytes)
+{
+	buffer_u32(bytes, 4);
+	buffer_u32(bytes, 20);
+	buffer_u32(bytes, NT_GNU_BUILD_ID);
+	buffer_bytes(bytes, "GNU", 4);
+	for (int i = 0; i < 20; i++)
+		buffer_u8(bytes, 0xa0 + i);
+}
+
+static void make_sections(const struct recipe *recipe, struct made_section *sections)
+{
+	uint32_t code = recipe->debug ? SHT_NOBITS : SHT_PROGBITS;
+	const char *name = section_names;
+
+	put_code(&sections[PLT].header, code, 0, 0x30);
+	put_code(&sections[TEXT].header, code, 0x100, CODE_SIZE - 0x100);
+	if (recipe->second_plt)
+		put_code(&sections[PLT_SEC].header, code, 0x40, 0x20);
+	sections[DATA].header = (Elf64_Shdr){ .sh_type = SHT_NOBITS,
+		.sh_flags = SHF_ALLOC | SHF_WRITE,
+		.sh_addr = 0x201000,
+		.sh_offset = 0x2000,
+		.sh_size = 0x10 };
+	if (recipe->symbol_count) {
+		sections[SYMTAB].header =
+			(Elf64_Shdr){ .sh_type = SHT_SYMTAB, .sh_link = STRTAB, .sh_entsize = 24 };
+		sections[STRTAB].header.sh_type = SHT_STRTAB;
+		put_symbols(&sections[SYMTAB], &sections[STRTAB], recipe->symbols,
+			recipe->symbol_count);
+	}
+	if (recipe->dynamic_count) {
+		sections[DYNSYM].header = (Elf64_Shdr){ .sh_type = SHT_DYNSYM,
+			.sh_flags = SHF_ALLOC,
+			.sh_link = DYNSTR,
+			.sh_entsize = 24 };
+		sections[DYNSTR].header.sh_type = SHT_STRTAB;
+		put_symbols(&sections[DYNSYM], &sections[DYNSTR], recipe->dynamic,
+			recipe->dynamic_count);
+		sections[RELA_PLT].header = (Elf64_Shdr){
+			.sh_type = SHT_RELA, .sh_link = DYNSYM, .sh_info = PLT, .sh_entsize = 24
+		};
+		for (uint32_t i = 1; i <= 2; i++) {
+			Elf64_Rela rela = { .r_info = ELF64_R_INFO(i, R_X86_64_JUMP_SLOT) };
+
+			buffer_bytes(&sections[RELA_PLT].bytes, &rela, sizeof(rela));
+		}
+	}
+	sections[NOTE].header =
+		(Elf64_Shdr){ .sh_type = SHT_NOTE, .sh_flags = SHF_ALLOC, .sh_addralign = 4 };
+	put_note(&sections[NOTE].bytes);
+	sections[NAMES].header.sh_type = SHT_STRTAB;
+	buffer_bytes(&sections[NAMES].bytes, section_names, sizeof(section_names));
+	for (size_t i = 0; i < SECTIONS; i++, name += strlen(name) + 1)
+		sections[i].header.sh_name = name - section_names;
+}
+
+static void put_headers(
+	const struct recipe *recipe, struct buffer *file, uint64_t note, uint64_t sections)
+{
+	Elf64_Ehdr header = {
+		.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+		.e_type = recipe->bare ? ET_REL : ET_DYN,
+		.e_machine = EM_X86_64,
+		.e_version = EV_CURRENT,
+		.e_phoff = recipe->bare ? 0 : sizeof(header),
+		.e_shoff = sections,
+		.e_ehsize = sizeof(header),
+		.e_phentsize = sizeof(Elf64_Phdr),
+		.e_phnum = recipe->bare ? 0 : 3,
+		.e_shentsize = sizeof(Elf64_Shdr),
+		.e_shnum = SECTIONS,
+		.e_shstrndx = NAMES,
+	};
+	Elf64_Phdr segments[] = {
+		{ PT_LOAD, PF_R | PF_X, CODE_OFFSET, CODE_ADDRESS, 0, CODE_SIZE, CODE_SIZE,
+			0x1000 },
+		{ PT_LOAD, PF_R | PF_W, 0x2000, 0x201000, 0, 0x10, 0x10, 0x1000 },
+		{ PT_NOTE, PF_R, note, note, 0, 36, 36, 4 },
+	};
+
+	buffer_bytes(file, &header, sizeof(header));
+	buffer_bytes(file, segments, sizeof(segments));
+}
+
+/* The code itself is not in the file: nobody looks at it, and a section may begin behind the end of the file. */
+static void make_elf(const struct recipe *recipe, struct buffer *file)
+{
+	struct made_section sections[SECTIONS] = { 0 };
+	uint64_t at = sizeof(Elf64_Ehdr) + 3 * sizeof(Elf64_Phdr);
+
+	make_sections(recipe, sections);
+	for (size_t i = SYMTAB; i < SECTIONS; i++) {
+		sections[i].header.sh_offset = at;
+		sections[i].header.sh_size = sections[i].bytes.size;
+		buffer_bytes(&sections[i].bytes, (uint8_t[8]){ 0 }, -sections[i].bytes.size & 7);
+		at += sections[i].bytes.size;
+	}
+	put_headers(recipe, file, sections[NOTE].header.sh_offset, at);
+	for (size_t i = SYMTAB; i < SECTIONS; i++)
+		buffer_bytes(file, sections[i].bytes.data, sections[i].bytes.size);
+	for (size_t i = 0; i < SECTIONS; i++) {
+		buffer_bytes(file, &sections[i].header, sizeof(sections[i].header));
+		buffer_done(&sections[i].bytes);
+	}
+	CHECK(!buffer_failed(file));
+}
+
+/* A file in memory with these bytes. */
+static int open_bytes(const void *bytes, size_t size)
+{
+	int fd = memfd_create("elf", MFD_CLOEXEC);
+
+	CHECK(fd >= 0);
+	CHECK_EQ(file_write_all(fd, bytes, size), 0);
+	return fd;
+}
+
+static int open_recipe(int i)
+{
+	_cleanup_(buffer_done) struct buffer file = { 0 };
+
+	make_elf(&recipes[i], &file);
+	return open_bytes(file.data, file.size);
+}
+
+static const char *name_at(const struct symbols *symbols, uint64_t address)
+{
+	struct symbol symbol;
+
+	return symbols_find(symbols, address, &symbol) ? symbol.name : "";
+}
+
+static void check_many(const struct symbols *symbols)
+{
+	CHECK_STR(name_at(symbols, 0x10ff), "");
+	CHECK_STR(name_at(symbols, 0x1100), "plain");
+	CHECK_STR(name_at(symbols, 0x111f), "plain");
+	CHECK_STR(name_at(symbols, 0x1120), "space::inside");
+	CHECK_STR(name_at(symbols, 0x113f), "label");
+	CHECK_STR(name_at(symbols, 0x1140), "chosen_at_load");
+	CHECK_STR(name_at(symbols, 0x1150), "");
+	CHECK_STR(name_at(symbols, 0x12ff), "last_without_size");
+}
+
+static void test_full(void)
+{
+	_cleanup_(cleanup_symbols) struct symbols *symbols = NULL;
+	_cleanup_close_ int fd = open_recipe(FULL);
+
+	CHECK_EQ(elf_symbols(fd, &symbols, NULL), 0);
+	check_many(symbols);
+	CHECK_STR(name_at(symbols, 0x100f), "");
+	CHECK_STR(name_at(symbols, 0x1010), "malloc@plt");
+	CHECK_STR(name_at(symbols, 0x102f), "operator new@plt");
+	CHECK_STR(name_at(symbols, 0x1030), "");
+	/* what is data has no name, but ends the label before it */
+	CHECK_STR(name_at(symbols, 0x1fff), "last_without_size");
+	CHECK_STR(name_at(symbols, 0x2000), "");
+}
+
+static void test_stripped(void)
+{
+	_cleanup_(cleanup_symbols) struct symbols *symbols = NULL;
+	_cleanup_close_ int fd = open_recipe(STRIPPED);
+
+	CHECK_EQ(elf_symbols(fd, &symbols, NULL), 0);
+	CHECK_STR(name_at(symbols, 0x1100), "exp");
+	CHECK_STR(name_at(symbols, 0x1040), "malloc@plt");
+	CHECK_STR(name_at(symbols, 0x1050), "operator new@plt");
+}
+
+static void test_debug_file(void)
+{
+	_cleanup_(cleanup_symbols) struct symbols *symbols = NULL;
+	_cleanup_close_ int fd = open_recipe(STRIPPED), debug_fd = open_recipe(DEBUG);
+
+	CHECK_EQ(elf_symbols_debug(fd, debug_fd, &symbols, NULL), 0);
+	check_many(symbols);
+	CHECK_STR(name_at(symbols, 0x1040), "malloc@plt");
+}
+
+static void test_bare(void)
+{
+	_cleanup_(cleanup_symbols) struct symbols *symbols = NULL;
+	_cleanup_close_ int fd = open_recipe(BARE);
+
+	CHECK_EQ(elf_symbols(fd, &symbols, NULL), 0);
+	check_many(symbols);
+}
+
+static void test_none(void)
+{
+	_cleanup_(cleanup_symbols) struct symbols *symbols = NULL;
+	_cleanup_close_ int fd = open_recipe(NONE);
+
+	CHECK_EQ(elf_symbols(fd, &symbols, NULL), 0);
+	CHECK_EQ(symbols_count(symbols), 0);
+}
+
+static void test_image(void)
+{
+	_cleanup_(cleanup_symbols) struct symbols *symbols = NULL;
+	_cleanup_(buffer_done) struct buffer file = { 0 };
+
+	make_elf(&recipes[FULL], &file);
+	CHECK_EQ(elf_symbols_image(file.data, file.size, &symbols, NULL), 0);
+	check_many(symbols);
+}
+
+static void test_build_id(void)
+{
+	uint8_t id[ELF_BUILD_ID_MAX];
+	size_t size = 0;
+
+	for (int i = 0; i < (int)ARRAY_SIZE(recipes); i++) {
+		_cleanup_close_ int fd = open_recipe(i);
+
+		memset(id, 0, sizeof(id));
+		CHECK_EQ(elf_build_id(fd, id, &size), 1);
+		CHECK_EQ(size, 20);
+		CHECK_EQ(id[0], 0xa0);
+		CHECK_EQ(id[19], 0xb3);
+	}
+}
+
+static void test_notes(void)
+{
+	_cleanup_(buffer_done) struct buffer notes = { 0 };
+	uint8_t id[ELF_BUILD_ID_MAX];
+	size_t size = 0;
+
+	/* another note before it, of odd sizes */
+	buffer_u32(&notes, 5);
+	buffer_u32(&notes, 3);
+	buffer_u32(&notes, NT_GNU_BUILD_ID);
+	buffer_bytes(&notes, "abcd\0\0\0\0xyz", 12);
+	put_note(&notes);
+	CHECK_EQ(elf_notes_build_id(notes.data, notes.size, id, &size), 1);
+	CHECK_EQ(size, 20);
+	/* cut short anywhere, there is none */
+	for (size_t cut = 0; cut < notes.size; cut++)
+		CHECK_EQ(elf_notes_build_id(notes.data, cut, id, &size), 0);
+}
+
+static void test_no_elf(void)
+{
+	static const char text[] =
+		"#!/bin/sh\necho not an ELF file, but longer than the header of one is\n";
+	_cleanup_close_ int fd = open_bytes(text, sizeof(text)), empty = open_bytes("", 0);
+	struct symbols *symbols = NULL;
+	uint8_t id[ELF_BUILD_ID_MAX];
+	struct error error = { 0 };
+	size_t size;
+
+	CHECK_EQ(elf_symbols(fd, &symbols, &error), -EBADMSG);
+	CHECK_STR(error.text, "not an ELF file");
+	CHECK_EQ(elf_symbols(empty, &symbols, NULL), -EBADMSG);
+	CHECK_EQ(elf_build_id(fd, id, &size), -EBADMSG);
+	CHECK_EQ(elf_build_id(empty, id, &size), -EBADMSG);
+	CHECK(!symbols);
+}
+
+/* A million symbols may share one long name: the names are bounded by the strings, not by the symbols. */
+static void test_shared_names(void)
+{
+	static struct made_symbol symbols[4000];
+	static char name[8000];
+	struct recipe recipe = { .symbols = symbols, .symbol_count = 1 };
+	_cleanup_(buffer_done) struct buffer file = { 0 };
+	struct symbols *made = NULL;
+	struct error error = { 0 };
+	Elf64_Shdr header;
+
+	memset(name, 'x', sizeof(name) - 1);
+	for (size_t i = 0; i < ARRAY_SIZE(symbols); i++)
+		symbols[i] = (struct made_symbol){ CODE_ADDRESS + i, 1, INFO(LOCAL, FUNC), 0, TEXT,
+			i ? "" : name };
+	recipe.symbol_count = ARRAY_SIZE(symbols);
+	make_elf(&recipe, &file);
+	/* all of them have their name where the first one has it */
+	memcpy(&header, file.data + file.size - (SECTIONS - SYMTAB) * sizeof(header),
+		sizeof(header));
+	for (size_t i = 1; i <= ARRAY_SIZE(symbols); i++)
+		memcpy(file.data + header.sh_offset + i * sizeof(Elf64_Sym), &(uint32_t){ 1 }, 4);
+	CHECK_EQ(elf_symbols_image(file.data, file.size, &made, &error), -EBADMSG);
+	CHECK_STR(error.text, "its symbols repeat names beyond any reason");
+}
+
+/* Each byte changed, each length: no more is asked than to come back. */
+static void test_damage(void)
+{
+	_cleanup_(buffer_done) struct buffer file = { 0 };
+
+	make_elf(&recipes[FULL], &file);
+	for (size_t i = 0; i < file.size * 3; i++) {
+		static const uint8_t changes[] = { 0xff, 0x80, 0x01 };
+		uint8_t *at = &file.data[i / 3], was = *at;
+		struct symbols *symbols = NULL;
+
+		*at ^= changes[i % 3];
+		elf_symbols_image(file.data, i % 2 ? file.size : i / 3, &symbols, NULL);
+		*at = was;
+		symbols_free(symbols);
+	}
+}
+
+static void test_write_recipes(void)
+{
+	const char *dir = getenv("PERFTAPE_WRITE_ELF");
+
+	for (size_t i = 0; dir && i < ARRAY_SIZE(recipes); i++) {
+		_cleanup_(buffer_done) struct buffer file = { 0 };
+
+		make_elf(&recipes[i], &file);
+		CHECK_EQ(file_replace(dir, recipes[i].name, file.data, file.size), 0);
+	}
+}
+
+CHECK_MAIN({ "full", test_full }, { "stripped", test_stripped }, { "debug file", test_debug_file },
+	{ "bare", test_bare }, { "none", test_none }, { "image", test_image },
+	{ "build-id", test_build_id }, { "notes", test_notes }, { "no ELF", test_no_elf },
+	{ "shared names", test_shared_names }, { "damage", test_damage },
+	{ "recipes written", test_write_recipes })
