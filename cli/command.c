@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/command.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *called = "perftape";
+
+const char *option_value(const struct invocation *invocation, const char *name)
+{
+	for (size_t i = invocation->given_count; i-- > 0;)
+		if (strcmp(invocation->given[i].option->name, name) == 0)
+			return invocation->given[i].value;
+	return NULL;
+}
+
+bool option_given(const struct invocation *invocation, const char *name)
+{
+	return option_value(invocation, name) != NULL;
+}
+
+const char *store_path(const struct invocation *invocation)
+{
+	const char *given = option_value(invocation, "store"), *state, *home;
+	static char path[PATH_MAX];
+
+	if (given)
+		return given;
+	given = getenv("PERFTAPE_STORE");
+	if (given && *given)
+		return given;
+	if (geteuid() == 0)
+		return "/var/lib/perftape";
+	state = getenv("XDG_STATE_HOME");
+	home = getenv("HOME");
+	if (state && *state)
+		snprintf(path, sizeof(path), "%s/perftape", state);
+	else
+		snprintf(
+			path, sizeof(path), "%s/.local/state/perftape", home && *home ? home : ".");
+	return path;
+}
+
+const char *program_name(void)
+{
+	const char *wrapper = getenv("PERFTAPE_CALLED_AS");
+
+	return wrapper && *wrapper ? wrapper : called;
+}
+
+void program_name_set(const char *argv0)
+{
+	if (argv0 && *argv0)
+		called = argv0;
+}
+
+static void print_line(const char *format, va_list args)
+{
+	fputs("perftape: ", stderr);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+}
+
+void say(const struct invocation *invocation, const char *format, ...)
+{
+	va_list args;
+
+	if (option_given(invocation, "quiet"))
+		return;
+	va_start(args, format);
+	print_line(format, args);
+	va_end(args);
+}
+
+int fail(int code, const struct error *error)
+{
+	fprintf(stderr, "perftape: %s\n", error && error->text[0] ? error->text : strerror(-code));
+	return EXIT_FAILED;
+}
+
+int usage_error(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	print_line(format, args);
+	va_end(args);
+	return EXIT_USAGE;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * What a command is: a row of the table in main.c, made by one file. Its options are a table too, from which the parser,
+ * --help and the tests of the manual work.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+
+enum exit_code {
+	EXIT_DONE = 0,
+	EXIT_FAILED = 1,
+	EXIT_USAGE = 2,
+	EXIT_NOTHING = 3, /* nothing is recorded in that window */
+};
+
+/* argument is NULL for a flag, else what stands for its value in --help. A table ends with a NULL name. */
+struct option {
+	const char *name;
+	char letter; /* 0: none */
+	const char *argument;
+	const char *help;
+};
+
+#define OPTIONS_MAX 32
+
+struct invocation;
+
+struct command {
+	const char *name;
+	const char *summary;
+	const char *about; /* more lines for --help, or NULL */
+	const struct option *options;
+	int (*run)(const struct invocation *invocation); /* an exit_code */
+};
+
+/* One call: the command and what was given to it. Borrowed from argv. */
+struct invocation {
+	const struct command *command;
+	struct {
+		const struct option *option;
+		const char *value;
+	} given[OPTIONS_MAX];
+	size_t given_count;
+};
+
+extern const struct option global_options[];
+extern const struct command *const commands[];
+
+extern const struct command command_query;
+extern const struct command command_record;
+extern const struct command command_segments;
+
+/* The value of an option, "" for a flag, NULL where it was not given. The last one counts. */
+const char *option_value(const struct invocation *invocation, const char *name);
+bool option_given(const struct invocation *invocation, const char *name);
+
+/* The store: --store, else $PERFTAPE_STORE, else /var/lib/perftape for root, else under $XDG_STATE_HOME or ~/.local/state. */
+const char *store_path(const struct invocation *invocation);
+
+/* How the person called us, for commands to paste: "./run", or argv[0]. */
+const char *program_name(void);
+void program_name_set(const char *argv0);
+
+/* One line on standard error, "perftape: " first; with -q only errors are said. */
+void say(const struct invocation *invocation, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Prints the error (strerror(-code) when it has no text) and gives the exit code of a failure. */
+int fail(int code, const struct error *error);
+int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * perftape: finds the command, parses its options by its table, runs it.
+ *
+ * Options may stand before and after the command; "--name value" and "--name=value" are the same, and so are "-o value" and
+ * "-ovalue".
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "cli/command.h"
+#include "cli/nearest.h"
+#include "cli/version.h"
+
+const struct option global_options[] = {
+	{ "store", 0, "DIR",
+		"the store (default: $PERFTAPE_STORE, else /var/lib/perftape as root)" },
+	{ "utc", 0, NULL, "times are read and shown in UTC" },
+	{ "quiet", 'q', NULL, "say nothing but errors" },
+	{ "help", 'h', NULL, "show this" },
+	{ "version", 0, NULL, "show the version" },
+	{ 0 },
+};
+
+const struct command *const commands[] = {
+	&command_record,
+	&command_query,
+	&command_segments,
+	NULL,
+};
+
+static void print_options(const struct option *options)
+{
+	for (; options->name; options++) {
+		char left[64];
+
+		snprintf(left, sizeof(left), "%c%c%c --%s%s%s", options->letter ? '-' : ' ',
+			options->letter ? options->letter : ' ', options->letter ? ',' : ' ',
+			options->name, options->argument ? " " : "",
+			options->argument ? options->argument : "");
+		printf("  %-26s %s\n", left, options->help);
+	}
+}
+
+static void print_help(const struct command *command)
+{
+	if (command) {
+		printf("Usage: perftape %s [OPTIONS]\n\n%s.\n", command->name, command->summary);
+		if (command->about)
+			printf("\n%s", command->about);
+		printf("\nOptions:\n");
+		print_options(command->options);
+	} else {
+		printf("Usage: perftape COMMAND [OPTIONS]\n\n"
+		       "A flight recorder for CPU stacks: records all CPUs, finds any moment "
+		       "again.\n\n"
+		       "Commands:\n");
+		for (size_t i = 0; commands[i]; i++)
+			printf("  %-26s %s\n", commands[i]->name, commands[i]->summary);
+		printf("\n\"perftape COMMAND --help\" shows the options of a command.\n");
+	}
+	printf("\nOptions of every command:\n");
+	print_options(global_options);
+}
+
+static const struct command *find_command(const char *name)
+{
+	for (size_t i = 0; commands[i]; i++)
+		if (strcmp(commands[i]->name, name) == 0)
+			return commands[i];
+	return NULL;
+}
+
+/* One line, with the nearest name where there is one. */
+static int unknown(const char *what, const char *dashes, const struct nearest *nearest)
+{
+	if (nearest->best)
+		return usage_error("unknown %s '%s%s'; did you mean '%s%s'?", what, dashes,
+			nearest->text, dashes, nearest->best);
+	return usage_error("unknown %s '%s%s'; see 'perftape --help'", what, dashes, nearest->text);
+}
+
+static int unknown_command(const char *name)
+{
+	struct nearest nearest;
+
+	nearest_init(&nearest, name);
+	for (size_t i = 0; commands[i]; i++)
+		nearest_offer(&nearest, commands[i]->name);
+	return unknown("command", "", &nearest);
+}
+
+static int unknown_option(const struct command *command, const char *name)
+{
+	const struct option *tables[] = { command ? command->options : NULL, global_options };
+	struct nearest nearest;
+
+	nearest_init(&nearest, name);
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
+		for (const struct option *option = tables[i]; option && option->name; option++)
+			nearest_offer(&nearest, option->name);
+	return unknown("option", "--", &nearest);
+}
+
+/* By its long name of size letters, or by its letter when name is NULL. */
+static const struct option *find_option(
+	const struct command *command, const char *name, size_t size, char letter)
+{
+	const struct option *tables[] = { command ? command->options : NULL, global_options };
+
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
+		for (const struct option *option = tables[i]; option && option->name; option++)
+			if (name ? strlen(option->name) == size &&
+						strncmp(option->name, name, size) == 0
+				 : letter && option->letter == letter)
+				return option;
+	return NULL;
+}
+
+static int take_option(
+	struct invocation *invocation, const struct option *option, const char *value)
+{
+	if (invocation->given_count == OPTIONS_MAX)
+		return usage_error("more than %d options", OPTIONS_MAX);
+	invocation->given[invocation->given_count].option = option;
+	invocation->given[invocation->given_count++].value = value;
+	return EXIT_DONE;
+}
+
+/* The value of an option from the rest of its own word, or else from the next one. */
+static int parse_value(
+	struct invocation *invocation, const struct option *option, const char *rest, char ***words)
+{
+	if (!option->argument)
+		return rest ? usage_error("option '--%s' takes no value", option->name)
+			    : take_option(invocation, option, "");
+	if (!rest)
+		rest = **words ? *(*words)++ : NULL;
+	if (!rest)
+		return usage_error(
+			"option '--%s' needs a value: %s", option->name, option->argument);
+	return take_option(invocation, option, rest);
+}
+
+static int parse_option(struct invocation *invocation, const char *word, char ***words)
+{
+	const struct option *option;
+	size_t size;
+
+	if (word[1] != '-') {
+		option = find_option(invocation->command, NULL, 0, word[1]);
+		if (!option)
+			return usage_error("unknown option '%s'; see 'perftape --help'", word);
+		return parse_value(invocation, option, word[2] ? word + 2 : NULL, words);
+	}
+	word += 2;
+	size = strcspn(word, "=");
+	option = find_option(invocation->command, word, size, 0);
+	if (!option)
+		return unknown_option(invocation->command, word);
+	return parse_value(invocation, option, word[size] ? word + size + 1 : NULL, words);
+}
+
+static int parse(struct invocation *invocation, char **words)
+{
+	int r = EXIT_DONE;
+
+	while (r == EXIT_DONE && *words) {
+		const char *word = *words++;
+
+		if (word[0] == '-' && word[1]) {
+			r = parse_option(invocation, word, &words);
+		} else if (!invocation->command) {
+			invocation->command = find_command(word);
+			if (!invocation->command)
+				r = unknown_command(word);
+		} else {
+			r = usage_error("'%s' takes no argument '%s'; see 'perftape %s --help'",
+				invocation->command->name, word, invocation->command->name);
+		}
+	}
+	return r;
+}
+
+/* Data that did not reach standard output is a failure, and the last moment to say so. */
+static int close_output(int code)
+{
+	if (fflush(stdout) == 0 || errno == EPIPE || code != EXIT_DONE)
+		return code;
+	return fail(-errno, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	struct invocation invocation = { 0 };
+	int r;
+
+	tzset();
+	program_name_set(argv[0]);
+	r = parse(&invocation, argv + 1);
+	if (r != EXIT_DONE)
+		return r;
+	if (option_given(&invocation, "version")) {
+		printf("perftape %s\n", PERFTAPE_VERSION);
+		return close_output(EXIT_DONE);
+	}
+	if (option_given(&invocation, "help")) {
+		print_help(invocation.command);
+		return close_output(EXIT_DONE);
+	}
+	if (!invocation.command)
+		return usage_error("which command? See 'perftape --help'");
+	return close_output(invocation.command->run(&invocation));
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cli/command.h"
+#include "cli/version.h"
+#include "recorder/recorder.h"
+
+/* A host that a person can wait for: shorter segments would be mostly names. */
+#define SEGMENT_MIN_NS (1 * NSEC_PER_SEC)
+#define SEGMENT_MAX_NS (3600 * NSEC_PER_SEC)
+#define FREQUENCY_MAX 100000
+
+static const struct option options[] = {
+	{ "duration", 'd', "TIME",
+		"stop after that long, such as 30s or 12h (default: until Ctrl-C)" },
+	{ "frequency", 'F', "HZ", "samples a second on each CPU (default: 97)" },
+	{ "segment", 0, "TIME", "length of a segment, 1s to 1h (default: 2m)" },
+	{ 0 },
+};
+
+static volatile int stop;
+
+static void on_signal(int number)
+{
+	stop = number;
+}
+
+static void catch_signals(void)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+static int parse_duration(const struct invocation *invocation, const char *name, uint64_t *ret_ns)
+{
+	const char *text = option_value(invocation, name);
+
+	if (!text || duration_parse(text, ret_ns) == 0)
+		return EXIT_DONE;
+	return usage_error("--%s '%s' is no duration; write 250ms, 5s, 2m, 12h or 7d", name, text);
+}
+
+static int parse_frequency(const struct invocation *invocation, unsigned int *ret_frequency)
+{
+	const char *text = option_value(invocation, "frequency");
+	unsigned long frequency;
+	char *end;
+
+	if (!text)
+		return EXIT_DONE;
+	frequency = strtoul(text, &end, 10);
+	if (*end || text[0] < '0' || text[0] > '9' || frequency < 1 || frequency > FREQUENCY_MAX)
+		return usage_error(
+			"--frequency '%s' is not a number from 1 to %d", text, FREQUENCY_MAX);
+	*ret_frequency = frequency;
+	return EXIT_DONE;
+}
+
+static int parse_options(const struct invocation *invocation, struct recorder_options *ret)
+{
+	int r = parse_duration(invocation, "duration", &ret->duration_ns);
+
+	if (r == EXIT_DONE)
+		r = parse_duration(invocation, "segment", &ret->segment_ns);
+	if (r == EXIT_DONE)
+		r = parse_frequency(invocation, &ret->frequency);
+	if (r != EXIT_DONE)
+		return r;
+	if (option_given(invocation, "duration") && !ret->duration_ns)
+		return usage_error("--duration 0 records nothing");
+	if (ret->segment_ns < SEGMENT_MIN_NS || ret->segment_ns > SEGMENT_MAX_NS)
+		return usage_error("--segment is from 1s to 1h");
+	return EXIT_DONE;
+}
+
+/* One line that is written over each second. */
+static void show_progress(void *context, const struct recorder_progress *progress)
+{
+	char elapsed[32];
+	double seconds = progress->elapsed_ns / 1e9;
+
+	fprintf(stderr,
+		"\r\033[K%s  %s on %u CPUs  %llu samples (%.0f/s)  %llu lost  %llu segments, %.1f "
+		"MB  own "
+		"CPU %.2f %%",
+		duration_format(progress->elapsed_ns / NSEC_PER_SEC * NSEC_PER_SEC, elapsed,
+			sizeof(elapsed)),
+		progress->event, progress->cpus, (unsigned long long)progress->samples,
+		progress->samples / (seconds > 0 ? seconds : 1), (unsigned long long)progress->lost,
+		(unsigned long long)progress->segments, progress->bytes / 1e6,
+		progress->cpu_ns / 1e7 / (seconds > 0 ? seconds : 1));
+	fflush(stderr);
+}
+
+/* A word as a shell takes it back. */
+static void print_word(const char *word)
+{
+	if (*word &&
+		!word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				   "_./:=@%+,-")]) {
+		fputs(word, stderr);
+		return;
+	}
+	fputc('\'', stderr);
+	for (; *word; word++)
+		fputs(*word == '\'' ? "'\\''" : (char[]){ *word, 0 }, stderr);
+	fputc('\'', stderr);
+}
+
+static void print_command(const struct invocation *invocation, const char *command)
+{
+	fputs("  ", stderr);
+	print_word(program_name());
+	fprintf(stderr, " %s", command);
+	if (option_given(invocation, "store")) {
+		fputs(" --store ", stderr);
+		print_word(store_path(invocation));
+	}
+}
+
+/* What was taken, and the two commands to look at it: all of it, or the last two minutes of more. */
+static void tell(const struct invocation *invocation, const struct recorder_progress *progress)
+{
+	uint64_t span_ns = progress->end_ns - progress->begin_ns;
+	uint64_t from_ns =
+		progress->end_ns - (span_ns < RECORDER_SEGMENT_NS ? span_ns : RECORDER_SEGMENT_NS);
+	bool utc = option_given(invocation, "utc");
+	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE], elapsed[32];
+
+	say(invocation,
+		"recorded %s of %u CPUs at %s: %llu samples, %llu lost; %llu segments, %.2f MB in "
+		"%s",
+		duration_format(span_ns, elapsed, sizeof(elapsed)), progress->cpus, progress->event,
+		(unsigned long long)progress->samples, (unsigned long long)progress->lost,
+		(unsigned long long)progress->segments, progress->bytes / 1e6,
+		store_path(invocation));
+	if (progress->lost_sideband || progress->damaged)
+		say(invocation,
+			"%llu records of names and mappings were lost, %llu could not be read",
+			(unsigned long long)progress->lost_sideband,
+			(unsigned long long)progress->damaged);
+	if (option_given(invocation, "quiet"))
+		return;
+	fputs("Look at it (the first lists it, the second writes a file for Flamescope):\n",
+		stderr);
+	print_command(invocation, "segments");
+	fputc('\n', stderr);
+	print_command(invocation, "query");
+	fprintf(stderr, " --from %s --to %s -o perftape.stacks\n",
+		time_format(from_ns, utc, 3, from), time_format(progress->end_ns, utc, 3, to));
+}
+
+static int run(const struct invocation *invocation)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	struct recorder_options recorder = {
+		.frequency = RECORDER_FREQUENCY,
+		.segment_ns = RECORDER_SEGMENT_NS,
+		.version = PERFTAPE_VERSION,
+		.stop = &stop,
+	};
+	struct recorder_progress progress = { 0 };
+	bool live = isatty(STDERR_FILENO) && !option_given(invocation, "quiet");
+	struct error error = { 0 };
+	int r = parse_options(invocation, &recorder);
+
+	if (r != EXIT_DONE)
+		return r;
+	catch_signals();
+	r = store_writer_open(store_path(invocation), &writer, &error);
+	if (r < 0)
+		return fail(r, &error);
+	recorder.progress = live ? show_progress : NULL;
+	if (live)
+		say(invocation, "recording into %s; Ctrl-C ends it", store_path(invocation));
+	r = recorder_run(&recorder, writer, &progress, &error);
+	if (live)
+		fputs("\r\033[K", stderr);
+	if (progress.samples || progress.segments)
+		tell(invocation, &progress);
+	return r < 0 ? fail(r, &error) : EXIT_DONE;
+}
+
+const struct command command_record = {
+	.name = "record",
+	.summary = "Sample all CPUs into the store until stopped",
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recorder/filler.h"
+
+#include <linux/perf_event.h>
+#include <string.h>
+
+void filler_init(struct filler *filler, struct tracker *tracker)
+{
+	*filler = (struct filler){ .tracker = tracker };
+}
+
+void filler_done(struct filler *filler)
+{
+	array_done(&filler->module);
+	array_done(&filler->pids);
+	array_done(&filler->stack);
+}
+
+void filler_start(struct filler *filler, struct tape *tape)
+{
+	filler->tape = tape;
+	filler->pids.count = 0;
+	if (filler->module.count)
+		memset(filler->module.items, 0,
+			filler->module.count * sizeof(*filler->module.items));
+}
+
+static int note_pid(struct filler *filler, uint32_t module, int32_t pid)
+{
+	while (filler->pids.count <= module)
+		if (array_push(&filler->pids, 0) < 0)
+			return -ENOMEM;
+	filler->pids.items[module] = pid;
+	return 0;
+}
+
+/* The tape's number of one of the tracker's modules. */
+static int filler_module(struct filler *filler, uint32_t at, int32_t pid, uint32_t *ret_module)
+{
+	struct tape_module module;
+	const char *path;
+	int r;
+
+	while (filler->module.count <= at)
+		if (array_push(&filler->module, 0) < 0)
+			return -ENOMEM;
+	if (!filler->module.items[at]) {
+		module = filler->tracker->modules.items[at];
+		path = strings_at(&filler->tracker->strings, module.path);
+		r = strings_add(&filler->tape->strings, path, strlen(path), &module.path);
+		if (r == 0)
+			r = tape_add_module(filler->tape, &module, ret_module);
+		if (r == 0)
+			r = note_pid(filler, *ret_module, pid);
+		if (r < 0)
+			return r;
+		filler->module.items[at] = *ret_module + 1;
+	}
+	*ret_module = filler->module.items[at] - 1;
+	return 0;
+}
+
+/* An address that lies in no mapping keeps its place in the stack and loses itself: frame 0. */
+static int filler_frame(struct filler *filler, int32_t pid, enum perf_cpu_mode mode,
+	uint64_t address, uint32_t *ret_frame)
+{
+	const struct mapping *mapping = NULL;
+	uint32_t module;
+	int r;
+
+	if (mode == PERF_MODE_KERNEL || mode == PERF_MODE_USER)
+		mapping = tracker_find(filler->tracker, pid, mode == PERF_MODE_KERNEL, address);
+	if (!mapping) {
+		*ret_frame = 0;
+		return 0;
+	}
+	address = address - mapping->start + mapping->offset;
+	r = filler_module(filler, mapping->module, pid, &module);
+	return r == 0 ? tape_add_frame(filler->tape, module, address, ret_frame) : r;
+}
+
+static bool mode_of_mark(uint64_t mark, enum perf_cpu_mode *mode)
+{
+	switch (mark) {
+	case (uint64_t)PERF_CONTEXT_KERNEL:
+		*mode = PERF_MODE_KERNEL;
+		return true;
+	case (uint64_t)PERF_CONTEXT_USER:
+		*mode = PERF_MODE_USER;
+		return true;
+	case (uint64_t)PERF_CONTEXT_HV:
+		*mode = PERF_MODE_HYPERVISOR;
+		return true;
+	case (uint64_t)PERF_CONTEXT_GUEST_KERNEL:
+		*mode = PERF_MODE_GUEST_KERNEL;
+		return true;
+	case (uint64_t)PERF_CONTEXT_GUEST_USER:
+		*mode = PERF_MODE_GUEST_USER;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* From leaf to root, the frames of one sample; in `stack` as numbers of frames. */
+static int filler_frames(struct filler *filler, const struct perf_record *record)
+{
+	enum perf_cpu_mode mode = record->misc & PERF_MODE_MASK;
+	uint32_t frame;
+	int r;
+
+	filler->stack.count = 0;
+	for (size_t i = 0; i < record->sample.chain_count; i++) {
+		uint64_t address = perf_chain_at(record, i);
+
+		if (address >= PERF_CHAIN_MARKS) {
+			if (mode_of_mark(address, &mode))
+				continue;
+			filler->bad_chains++;
+			break;
+		}
+		r = filler_frame(filler, record->pid, mode, address, &frame);
+		if (r < 0 || (r = array_push(&filler->stack, frame)) < 0)
+			return r;
+	}
+	if (filler->stack.count || !record->sample.ip)
+		return 0;
+	r = filler_frame(filler, record->pid, mode, record->sample.ip, &frame);
+	return r < 0 ? r : array_push(&filler->stack, frame);
+}
+
+static int filler_stack(
+	struct filler *filler, const struct perf_record *record, uint32_t *ret_stack)
+{
+	uint32_t stack = 0;
+	int r = filler_frames(filler, record);
+
+	/* the trie grows from the root, so that stacks share their outer frames */
+	for (size_t i = filler->stack.count; r == 0 && i-- > 0;)
+		r = tape_add_stack(filler->tape, stack, filler->stack.items[i], &stack);
+	if (r == 0)
+		*ret_stack = stack;
+	return r;
+}
+
+int filler_add(struct filler *filler, const struct perf_record *record)
+{
+	const char *comm = tracker_comm(filler->tracker, record->pid, record->tid);
+	struct tape_sample sample = {
+		.time_ns = record->time_ns,
+		.period = record->sample.period,
+		.cpu = record->cpu,
+	};
+	uint32_t name;
+	int r;
+
+	r = strings_add(&filler->tape->strings, comm, strlen(comm), &name);
+	if (r == 0)
+		r = tape_add_thread(filler->tape, record->pid, record->tid, name, &sample.thread);
+	if (r == 0)
+		r = filler_stack(filler, record, &sample.stack);
+	return r == 0 ? array_push(&filler->tape->samples, sample) : r;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * Fills a tape with samples: what the tracker knows of a thread and of an address at this moment, interned into the tape. The path
+ * that every sample takes.
+ */
+
+#include "recorder/perf-record.h"
+#include "recorder/tracker.h"
+#include "store/tape.h"
+
+struct filler {
+	struct tracker *tracker;
+	struct tape *tape; /* borrowed; set with filler_start() */
+	array_of(uint32_t) module; /* of the tracker's modules: their number in the tape + 1 */
+	array_of(int32_t) pids; /* of the tape's modules: a process that has it mapped, 0: none */
+	array_of(uint32_t) stack; /* scratch: the frames of one sample, leaf first */
+	uint64_t bad_chains; /* callchains with a mark that means nothing to us: cut there */
+};
+
+/* The tracker must outlive the filler. */
+void filler_init(struct filler *filler, struct tracker *tracker);
+void filler_done(struct filler *filler);
+/* From now on into this tape. */
+void filler_start(struct filler *filler, struct tape *tape);
+/* Adds a SAMPLE record. 0 or -ENOMEM. */
+int filler_add(struct filler *filler, const struct perf_record *record);

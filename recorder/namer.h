@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * Names the frames of a tape before it is sealed: finds for each module the file that was mapped, makes sure that it is that file,
+ * and asks the symbolizer. What is found is kept for the next tape as long as that one uses it too.
+ */
+
+#include <stdint.h>
+
+#include "store/tape.h"
+
+struct namer;
+
+int namer_new(struct namer **ret_namer);
+struct namer *namer_free(struct namer *namer);
+DEFINE_CLEANUP(namer, struct namer *, namer_free)
+
+/*
+ * Names what has no name yet. pids holds, for each module of the tape, a process that had it mapped (0: none), in whose root
+ * it is looked for first: a container's files are not ours. May be shorter than the modules. 0 or -ENOMEM.
+ */
+int namer_run(struct namer *namer, struct tape *tape, const int32_t *pids, size_t pid_count);

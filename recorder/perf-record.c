@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recorder/perf-record.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <sys/sysmacros.h>
+
+/*
+ * Records are in the byte order of the machine that made them, which for us is the one that reads them: little-endian.
+ */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "records are read as little-endian");
+_Static_assert((int)PERF_TYPE_KSYMBOL == (int)PERF_RECORD_KSYMBOL, "the kernel's numbers");
+_Static_assert(PERF_CHAIN_MARKS == (uint64_t)PERF_CONTEXT_MAX, "the kernel's marks");
+
+#define MISC_COMM_EXEC (1 << 13)
+#define MISC_MMAP_BUILD_ID (1 << 14)
+
+#define SAMPLE_ID_FIELDS                                                               \
+	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | \
+		PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
+
+/* The fields that a sample and a trailing id have in common, each 8 bytes. */
+static void read_tid(struct reader *reader, struct perf_record *record)
+{
+	record->pid = (int32_t)reader_u32(reader);
+	record->tid = (int32_t)reader_u32(reader);
+}
+
+static void read_cpu(struct reader *reader, struct perf_record *record)
+{
+	record->cpu = reader_u32(reader);
+	reader_u32(reader);
+}
+
+/* The id at the end of everything that is not a sample. Cut off, so that the body ends where it ends. */
+static void read_sample_id(
+	const struct perf_layout *layout, struct reader *body, struct perf_record *record)
+{
+	size_t size = 8 * __builtin_popcountll(layout->sample_type & SAMPLE_ID_FIELDS);
+	struct reader tail;
+
+	if (!layout->sample_id_all || size > body->size)
+		return;
+	reader_init(&tail, body->data + body->size - size, size);
+	body->size -= size;
+	if (layout->sample_type & PERF_SAMPLE_TID)
+		read_tid(&tail, record);
+	if (layout->sample_type & PERF_SAMPLE_TIME)
+		record->time_ns = reader_u64(&tail);
+	if (layout->sample_type & PERF_SAMPLE_ID)
+		record->id = reader_u64(&tail);
+	if (layout->sample_type & PERF_SAMPLE_STREAM_ID)
+		reader_u64(&tail);
+	if (layout->sample_type & PERF_SAMPLE_CPU)
+		read_cpu(&tail, record);
+	if (layout->sample_type & PERF_SAMPLE_IDENTIFIER)
+		record->id = reader_u64(&tail);
+}
+
+static void skip_read_values(const struct perf_layout *layout, struct reader *body)
+{
+	uint64_t format = layout->read_format;
+	uint64_t values = 1, each = 1;
+
+	if (format & PERF_FORMAT_GROUP)
+		values = reader_u64(body);
+	else
+		reader_take(body, 8);
+	if (format & PERF_FORMAT_TOTAL_TIME_ENABLED)
+		reader_take(body, 8);
+	if (format & PERF_FORMAT_TOTAL_TIME_RUNNING)
+		reader_take(body, 8);
+	each = !!(format & PERF_FORMAT_GROUP) + !!(format & PERF_FORMAT_ID) +
+	       !!(format & PERF_FORMAT_LOST);
+	if (values > reader_left(body) / 8)
+		reader_take(body, SIZE_MAX);
+	else
+		reader_take(body, values * each * 8);
+}
+
+static void read_chain(struct reader *body, struct perf_record *record)
+{
+	uint64_t count = reader_u64(body);
+
+	record->sample.chain_count = count <= reader_left(body) / 8 ? count : 0;
+	record->sample.chain =
+		reader_take(body, count <= reader_left(body) / 8 ? count * 8 : SIZE_MAX);
+}
+
+/* In the kernel's order; what comes behind the callchain is not needed. */
+static void read_sample(
+	const struct perf_layout *layout, struct reader *body, struct perf_record *record)
+{
+	uint64_t type = layout->sample_type;
+
+	if (type & PERF_SAMPLE_IDENTIFIER)
+		record->id = reader_u64(body);
+	if (type & PERF_SAMPLE_IP)
+		record->sample.ip = reader_u64(body);
+	if (type & PERF_SAMPLE_TID)
+		read_tid(body, record);
+	if (type & PERF_SAMPLE_TIME)
+		record->time_ns = reader_u64(body);
+	if (type & PERF_SAMPLE_ADDR)
+		reader_u64(body);
+	if (type & PERF_SAMPLE_ID)
+		record->id = reader_u64(body);
+	if (type & PERF_SAMPLE_STREAM_ID)
+		reader_u64(body);
+	if (type & PERF_SAMPLE_CPU)
+		read_cpu(body, record);
+	record->sample.period = 1;
+	if (type & PERF_SAMPLE_PERIOD)
+		record->sample.period = reader_u64(body);
+	if (type & PERF_SAMPLE_READ)
+		skip_read_values(layout, body);
+	if (type & PERF_SAMPLE_CALLCHAIN)
+		read_chain(body, record);
+}
+
+static void read_comm(struct reader *body, struct perf_record *record)
+{
+	record->comm.pid = (int32_t)reader_u32(body);
+	record->comm.tid = (int32_t)reader_u32(body);
+	record->comm.exec = record->misc & MISC_COMM_EXEC;
+	record->comm.comm = reader_text(body, reader_left(body));
+}
+
+static void read_task(struct reader *body, struct perf_record *record)
+{
+	record->task.pid = (int32_t)reader_u32(body);
+	record->task.parent_pid = (int32_t)reader_u32(body);
+	record->task.tid = (int32_t)reader_u32(body);
+	record->task.parent_tid = (int32_t)reader_u32(body);
+	/* the time of the event itself; the same as the trailing id's, and there without one */
+	record->time_ns = reader_u64(body);
+}
+
+static void read_build_id(struct reader *body, struct perf_record *record)
+{
+	const uint8_t *field = reader_take(body, 24);
+
+	if (!field || field[0] > TAPE_BUILD_ID_MAX)
+		return;
+	record->mmap.build_id_size = field[0];
+	__builtin_memcpy(record->mmap.build_id, field + 4, field[0]);
+}
+
+static void read_file_id(struct reader *body, struct perf_record *record)
+{
+	uint32_t major = reader_u32(body), minor = reader_u32(body);
+
+	record->mmap.device = makedev(major, minor);
+	record->mmap.inode = reader_u64(body);
+	reader_u64(body); /* the inode's generation, which stat(2) does not show */
+}
+
+static void read_mmap(struct reader *body, struct perf_record *record)
+{
+	record->mmap.pid = (int32_t)reader_u32(body);
+	record->mmap.tid = (int32_t)reader_u32(body);
+	record->mmap.start = reader_u64(body);
+	record->mmap.size = reader_u64(body);
+	record->mmap.offset = reader_u64(body);
+	if (record->type == PERF_TYPE_MMAP2) {
+		if (record->misc & MISC_MMAP_BUILD_ID)
+			read_build_id(body, record);
+		else
+			read_file_id(body, record);
+		record->mmap.protection = reader_u32(body);
+		reader_u32(body); /* MAP_ flags */
+	}
+	record->mmap.path = reader_text(body, reader_left(body));
+}
+
+static void read_ksymbol(struct reader *body, struct perf_record *record)
+{
+	record->ksymbol.start = reader_u64(body);
+	record->ksymbol.size = reader_u32(body);
+	record->ksymbol.kind = reader_u16(body);
+	record->ksymbol.removed = reader_u16(body) & 1;
+	record->ksymbol.name = reader_text(body, reader_left(body));
+}
+
+/* Opens the record: header into the struct, the rest into `body`. */
+static int open_record(
+	const uint8_t *bytes, size_t size, struct reader *ret_body, struct perf_record *record)
+{
+	struct reader header;
+
+	reader_init(&header, bytes, size);
+	*record = (struct perf_record){ .type = reader_u32(&header), .cpu = UINT32_MAX };
+	record->misc = reader_u16(&header);
+	record->pid = record->tid = -1;
+	if (reader_u16(&header) != size || reader_failed(&header))
+		return -EBADMSG;
+	reader_init(ret_body, bytes + PERF_HEADER_SIZE, size - PERF_HEADER_SIZE);
+	return 0;
+}
+
+int perf_record_decode(const struct perf_layout *layout, const uint8_t *bytes, size_t size,
+	struct perf_record *ret_record)
+{
+	struct perf_record record;
+	struct reader body;
+	int r = open_record(bytes, size, &body, &record);
+
+	if (r < 0)
+		return r;
+	if (record.type != PERF_TYPE_SAMPLE)
+		read_sample_id(layout, &body, &record);
+	switch (record.type) {
+	case PERF_TYPE_SAMPLE:
+		read_sample(layout, &body, &record);
+		break;
+	case PERF_TYPE_COMM:
+		read_comm(&body, &record);
+		break;
+	case PERF_TYPE_FORK:
+	case PERF_TYPE_EXIT:
+		read_task(&body, &record);
+		break;
+	case PERF_TYPE_MMAP:
+	case PERF_TYPE_MMAP2:
+		read_mmap(&body, &record);
+		break;
+	case PERF_TYPE_KSYMBOL:
+		read_ksymbol(&body, &record);
+		break;
+	case PERF_TYPE_LOST:
+		record.id = reader_u64(&body);
+		record.lost = reader_u64(&body);
+		break;
+	case PERF_TYPE_LOST_SAMPLES:
+		record.lost = reader_u64(&body);
+		break;
+	case PERF_TYPE_THROTTLE:
+	case PERF_TYPE_UNTHROTTLE:
+		record.time_ns = reader_u64(&body);
+		break;
+	default:
+		r = 1;
+	}
+	if (reader_failed(&body))
+		return -EBADMSG;
+	*ret_record = record;
+	return r;
+}
+
+/* Where the time stands in a sample: behind those of IDENTIFIER, IP and TID that are there. */
+static uint64_t sample_time(const struct perf_layout *layout, struct reader *body)
+{
+	if (!(layout->sample_type & PERF_SAMPLE_TIME))
+		return 0;
+	reader_take(body, 8 * __builtin_popcountll(
+				      layout->sample_type &
+				      (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID)));
+	return reader_u64(body);
+}
+
+uint64_t perf_record_time(const struct perf_layout *layout, const uint8_t *bytes, size_t size)
+{
+	struct perf_record record;
+	struct reader body;
+
+	if (open_record(bytes, size, &body, &record) < 0)
+		return 0;
+	if (record.type == PERF_TYPE_SAMPLE)
+		return sample_time(layout, &body);
+	read_sample_id(layout, &body, &record);
+	return record.time_ns;
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recorder/proc-scan.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/sysmacros.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "symbolizer/elf.h"
+
+#define MAPS_LIMIT (64u << 20)
+
+/* linux/fs.h of 6.11 has this; older headers do not, and older kernels answer ENOTTY. */
+struct procmap_query {
+	uint64_t size;
+	uint64_t query_flags;
+	uint64_t query_address;
+	uint64_t start;
+	uint64_t end;
+	uint64_t flags;
+	uint64_t page_size;
+	uint64_t offset;
+	uint64_t inode;
+	uint32_t device_major;
+	uint32_t device_minor;
+	uint32_t name_size;
+	uint32_t build_id_size;
+	uint64_t name_address;
+	uint64_t build_id_address;
+};
+#define PROCMAP_QUERY_IOCTL _IOWR('f', 17, struct procmap_query)
+
+/* A build-id as the kernel puts it into MMAP2 records, so that both name the same module. */
+static void query_build_id(int maps_fd, struct perf_record *record)
+{
+	uint8_t build_id[64];
+	struct procmap_query query = {
+		.size = sizeof(query),
+		.query_address = record->mmap.start,
+		.build_id_size = sizeof(build_id),
+		.build_id_address = (uintptr_t)build_id,
+	};
+
+	if (ioctl(maps_fd, PROCMAP_QUERY_IOCTL, &query) < 0 || !query.build_id_size ||
+		query.build_id_size > TAPE_BUILD_ID_MAX)
+		return;
+	record->mmap.build_id_size = query.build_id_size;
+	memcpy(record->mmap.build_id, build_id, query.build_id_size);
+	record->mmap.device = record->mmap.inode = 0;
+}
+
+/* "55d0-55d8 r-xp 00002000 08:01 1234   /usr/bin/x": 1 when the line is an executable mapping. */
+static int parse_maps_line(char *line, struct perf_record *record)
+{
+	uint64_t start, end, offset, inode;
+	unsigned int major, minor;
+	char rights[8];
+	int path_at = 0;
+
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %" SCNu64 " %n", &start,
+		    &end, rights, &offset, &major, &minor, &inode, &path_at) < 7 ||
+		!path_at || rights[2] != 'x')
+		return 0;
+	record->mmap.start = start;
+	record->mmap.size = end - start;
+	record->mmap.offset = offset;
+	record->mmap.device = makedev(major, minor);
+	record->mmap.inode = inode;
+	record->mmap.protection = PROT_EXEC;
+	record->mmap.path = line + path_at;
+	return 1;
+}
+
+static int scan_maps(struct tracker *tracker, int32_t pid)
+{
+	_cleanup_close_ int fd = -1;
+	_cleanup_free_ char *text = NULL;
+	char path[64], *line, *rest;
+	int r = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || file_read_fd(fd, MAPS_LIMIT, &text, NULL) < 0)
+		return 0;
+	rest = text;
+	while (r == 0 && (line = strsep(&rest, "\n"))) {
+		struct perf_record record = { .type = PERF_TYPE_MMAP2, .misc = PERF_MODE_USER };
+
+		record.mmap.pid = record.mmap.tid = pid;
+		if (!parse_maps_line(line, &record))
+			continue;
+		if (record.mmap.inode)
+			query_build_id(fd, &record);
+		r = tracker_apply(tracker, &record);
+	}
+	return r;
+}
+
+static int scan_thread(struct tracker *tracker, int32_t pid, int32_t tid)
+{
+	struct perf_record record = { .type = PERF_TYPE_COMM };
+	_cleanup_free_ char *comm = NULL;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", pid, tid);
+	if (file_read(path, 4096, &comm, NULL) < 0)
+		return 0;
+	comm[strcspn(comm, "\n")] = 0;
+	record.comm.pid = pid;
+	record.comm.tid = tid;
+	record.comm.comm = comm;
+	return tracker_apply(tracker, &record);
+}
+
+/* Calls `each` for every folder of `path` whose name is a number. */
+static int for_each_number(const char *path,
+	int (*each)(struct tracker *tracker, int32_t pid, int32_t number), struct tracker *tracker,
+	int32_t pid)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+	int r = 0;
+
+	while (r == 0 && dir && (entry = readdir(dir))) {
+		char *end;
+		long number = strtol(entry->d_name, &end, 10);
+
+		if (!*end && number > 0 && number <= INT32_MAX)
+			r = each(tracker, pid, number);
+	}
+	if (dir)
+		closedir(dir);
+	return r;
+}
+
+static int scan_process(struct tracker *tracker, int32_t unused, int32_t pid)
+{
+	char path[64];
+	int r;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	r = for_each_number(path, scan_thread, tracker, pid);
+	return r == 0 ? scan_maps(tracker, pid) : r;
+}
+
+/* "ext4 1146880 1 - Live 0xffffffffc0a2d000": the text of /proc/modules, a line each. */
+static int scan_modules(struct tracker *tracker)
+{
+	_cleanup_free_ char *text = NULL;
+	char *line, *rest;
+	int r = 0;
+
+	if (file_read("/proc/modules", 4 << 20, &text, NULL) < 0)
+		return 0; /* a kernel without modules */
+	rest = text;
+	while (r == 0 && (line = strsep(&rest, "\n"))) {
+		char name[64], module[80];
+		uint64_t size, start;
+
+		if (sscanf(line, "%63s %" SCNu64 " %*s %*s %*s %" SCNx64, name, &size, &start) <
+				3 ||
+			!start)
+			continue;
+		snprintf(module, sizeof(module), "[%s]", name);
+		r = tracker_add_kernel(tracker, start, start + size, module, NULL, 0);
+	}
+	return r;
+}
+
+int proc_scan_kernel(struct tracker *tracker)
+{
+	_cleanup_free_ char *notes = NULL;
+	uint8_t build_id[ELF_BUILD_ID_MAX];
+	size_t size, build_id_size = 0;
+	int r;
+
+	if (file_read("/sys/kernel/notes", 1 << 20, &notes, &size) < 0 ||
+		elf_notes_build_id(notes, size, build_id, &build_id_size) <= 0)
+		build_id_size = 0;
+	/* the upper half of the address space, in which the modules then take their places */
+	r = tracker_add_kernel(
+		tracker, 1ull << 63, UINT64_MAX, "[kernel.kallsyms]", build_id, build_id_size);
+	return r == 0 ? scan_modules(tracker) : r;
+}
+
+int proc_scan(struct tracker *tracker)
+{
+	int r = proc_scan_kernel(tracker);
+
+	return r == 0 ? for_each_number("/proc", scan_process, tracker, 0) : r;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+#include "base/error.h"
+#include "recorder/tracker.h"
+
+/*
+ * What was running before the events were opened: names of all threads and executable mappings of all processes, out of /proc,
+ * and the kernel's modules. Open the events first: what happens meanwhile comes as records and is applied on top.
+ * Processes that go away while they are read, or may not be read, are left out. 0 or -ENOMEM.
+ */
+int proc_scan(struct tracker *tracker);
+
+/* The ranges and build-id of the kernel and its modules alone. */
+int proc_scan_kernel(struct tracker *tracker);

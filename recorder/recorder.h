@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * Records this host: drains the rings once a second, puts records into time order, keeps track of who runs, and cuts what comes out
+ * into tapes at wall-clock multiples of the segment's length. Events are opened once; a rotation changes tapes, not events, and
+ * each sample is in exactly one.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "store/store-writer.h"
+
+#define RECORDER_FREQUENCY 97
+#define RECORDER_SEGMENT_NS (120 * 1000000000ull)
+#define RECORDER_RING_BYTES (1u << 20)
+
+struct recorder_progress {
+	uint64_t elapsed_ns;
+	uint64_t samples;
+	uint64_t lost; /* samples that the kernel had no room for */
+	uint64_t lost_sideband;
+	uint64_t damaged; /* records that could not be decoded */
+	uint64_t segments;
+	uint64_t bytes;
+	uint64_t cpu_ns; /* of this process, all threads */
+	uint64_t begin_ns; /* wall clock */
+	uint64_t end_ns; /* how far it has come */
+	const char *event;
+	unsigned int cpus;
+};
+
+struct recorder_options {
+	unsigned int frequency;
+	uint64_t segment_ns;
+	uint64_t duration_ns; /* 0: until stopped */
+	const char *version;
+	/* Looked at once a second and when a signal came: no more is recorded once it is not zero. */
+	const volatile int *stop;
+	/* Called after each drain. May be NULL. */
+	void (*progress)(void *context, const struct recorder_progress *progress);
+	void *context;
+};
+
+/* Returns when all is sealed. */
+int recorder_run(const struct recorder_options *options, struct store_writer *writer,
+	struct recorder_progress *ret_progress, struct error *error);

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recorder/sealer.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+
+#include "recorder/namer.h"
+
+/*
+ * Invariants:
+ * (1) the lock guards `jobs`, `status` and `ending`, nothing else;
+ * (2) the thread alone uses the writer and the namer;
+ * (3) status.waiting is the number of jobs plus the one at work.
+ */
+
+struct job {
+	struct tape *tape;
+	int32_t *pids;
+	size_t pid_count;
+};
+
+struct sealer {
+	struct store_writer *writer;
+	struct namer *namer;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	array_of(struct job) jobs;
+	struct sealer_status status;
+	bool ending;
+};
+
+static void job_done(struct job *job)
+{
+	tape_free(job->tape);
+	free(job->pids);
+}
+
+static int seal(struct sealer *sealer, struct job *job, uint64_t *ret_bytes, struct error *error)
+{
+	int r = namer_run(sealer->namer, job->tape, job->pids, job->pid_count);
+
+	if (r < 0)
+		return error_set(error, r, "out of memory while naming a segment");
+	return store_writer_seal(sealer->writer, job->tape, ret_bytes, error);
+}
+
+/* The next job, oldest first; false when there is none and none will come. */
+static bool take_job(struct sealer *sealer, struct job *ret_job)
+{
+	bool there;
+
+	pthread_mutex_lock(&sealer->lock);
+	while (!sealer->jobs.count && !sealer->ending)
+		pthread_cond_wait(&sealer->changed, &sealer->lock);
+	there = sealer->jobs.count > 0;
+	if (there) {
+		*ret_job = sealer->jobs.items[0];
+		sealer->jobs.count--;
+		memmove(sealer->jobs.items, sealer->jobs.items + 1,
+			sealer->jobs.count * sizeof(*ret_job));
+	}
+	pthread_mutex_unlock(&sealer->lock);
+	return there;
+}
+
+static void report(struct sealer *sealer, int r, uint64_t bytes, const struct error *error)
+{
+	pthread_mutex_lock(&sealer->lock);
+	sealer->status.waiting--;
+	if (r == 0) {
+		sealer->status.segments++;
+		sealer->status.bytes += bytes;
+	} else if (!sealer->status.failed) {
+		sealer->status.failed = r;
+		sealer->status.error = *error;
+	}
+	pthread_mutex_unlock(&sealer->lock);
+}
+
+static void *sealer_main(void *context)
+{
+	struct sealer *sealer = context;
+	struct job job;
+
+	prctl(PR_SET_NAME, "perftape-seal");
+	while (take_job(sealer, &job)) {
+		struct error error = { 0 };
+		uint64_t bytes = 0;
+		int r = seal(sealer, &job, &bytes, &error);
+
+		job_done(&job);
+		report(sealer, r, bytes, &error);
+	}
+	return NULL;
+}
+
+static void sealer_free(struct sealer *sealer)
+{
+	for (size_t i = 0; i < sealer->jobs.count; i++)
+		job_done(&sealer->jobs.items[i]);
+	array_done(&sealer->jobs);
+	namer_free(sealer->namer);
+	pthread_cond_destroy(&sealer->changed);
+	pthread_mutex_destroy(&sealer->lock);
+	free(sealer);
+}
+
+/* Signals are for the thread that drains. */
+static int start_thread(struct sealer *sealer)
+{
+	sigset_t all, before;
+	int r;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = -pthread_create(&sealer->thread, NULL, sealer_main, sealer);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return r;
+}
+
+int sealer_start(struct store_writer *writer, struct sealer **ret_sealer, struct error *error)
+{
+	struct sealer *sealer = calloc(1, sizeof(*sealer));
+	int r;
+
+	if (!sealer)
+		return -ENOMEM;
+	sealer->writer = writer;
+	pthread_mutex_init(&sealer->lock, NULL);
+	pthread_cond_init(&sealer->changed, NULL);
+	r = namer_new(&sealer->namer);
+	if (r == 0)
+		r = start_thread(sealer);
+	if (r < 0) {
+		sealer_free(sealer);
+		return error_set(error, r, "starting the sealing thread: %s", strerror(-r));
+	}
+	*ret_sealer = sealer;
+	return 0;
+}
+
+struct sealer *sealer_stop(struct sealer *sealer, struct sealer_status *ret_status)
+{
+	if (!sealer)
+		return NULL;
+	pthread_mutex_lock(&sealer->lock);
+	sealer->ending = true;
+	pthread_cond_signal(&sealer->changed);
+	pthread_mutex_unlock(&sealer->lock);
+	pthread_join(sealer->thread, NULL);
+	if (ret_status)
+		*ret_status = sealer->status;
+	sealer_free(sealer);
+	return NULL;
+}
+
+int sealer_put(struct sealer *sealer, struct tape *tape, int32_t *pids, size_t pid_count)
+{
+	struct job job = { tape, pids, pid_count };
+	int r;
+
+	pthread_mutex_lock(&sealer->lock);
+	r = array_push(&sealer->jobs, job);
+	if (r == 0)
+		sealer->status.waiting++;
+	pthread_cond_signal(&sealer->changed);
+	pthread_mutex_unlock(&sealer->lock);
+	if (r < 0)
+		job_done(&job);
+	return r;
+}
+
+void sealer_status(struct sealer *sealer, struct sealer_status *ret_status)
+{
+	pthread_mutex_lock(&sealer->lock);
+	*ret_status = sealer->status;
+	pthread_mutex_unlock(&sealer->lock);
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recorder/timeline.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+
+void timeline_done(struct timeline *timeline)
+{
+	buffer_done(&timeline->bytes);
+	array_done(&timeline->entries);
+	array_done(&timeline->scratch);
+}
+
+int timeline_add(struct timeline *timeline, uint64_t time_ns, uint32_t source, const void *record,
+	size_t size)
+{
+	/* records start at multiples of eight, as in the ring */
+	size_t start = (timeline->bytes.size + 7) & ~(size_t)7;
+	struct timeline_entry entry = { time_ns, start, size, source };
+	uint8_t *room = buffer_room(&timeline->bytes, size + 8);
+
+	if (!room || array_push(&timeline->entries, entry) < 0)
+		return -ENOMEM;
+	memcpy(timeline->bytes.data + start, record, size);
+	timeline->bytes.size = start + size;
+	return 0;
+}
+
+/* The end of the run of entries in order that starts at `start`. */
+static size_t run_end(const struct timeline *timeline, size_t start)
+{
+	size_t end = start + 1;
+
+	while (end < timeline->entries.count &&
+		timeline->entries.items[end].time_ns >= timeline->entries.items[end - 1].time_ns)
+		end++;
+	return MIN(end, timeline->entries.count);
+}
+
+static void merge(struct timeline_entry *to, const struct timeline_entry *from, size_t start,
+	size_t middle, size_t end)
+{
+	size_t left = start, right = middle;
+
+	for (size_t at = start; at < end; at++)
+		if (right == end || (left < middle && from[left].time_ns <= from[right].time_ns))
+			to[at] = from[left++];
+		else
+			to[at] = from[right++];
+}
+
+/*
+ * A natural merge sort: a ring is in order but for a few records, so the runs are about as many as rings, and each round halves
+ * them.
+ */
+static int timeline_sort(struct timeline *timeline)
+{
+	size_t count = timeline->entries.count;
+
+	if (array_reserve(&timeline->scratch, count) < 0)
+		return -ENOMEM;
+	while (count && run_end(timeline, 0) < count) {
+		struct timeline_entry *sorted = timeline->scratch.items;
+		size_t capacity = timeline->scratch.capacity;
+
+		for (size_t start = 0; start < count;) {
+			size_t middle = run_end(timeline, start);
+			size_t end = middle < count ? run_end(timeline, middle) : count;
+
+			merge(sorted, timeline->entries.items, start, middle, end);
+			start = end;
+		}
+		timeline->scratch.items = timeline->entries.items;
+		timeline->scratch.capacity = timeline->entries.capacity;
+		timeline->entries.items = sorted;
+		timeline->entries.capacity = capacity;
+	}
+	return 0;
+}
+
+/* Moves what was not given out to the front. */
+static void timeline_forget(struct timeline *timeline, size_t given)
+{
+	size_t keep = timeline->entries.count - given, bytes = 0;
+
+	if (!keep) {
+		timeline->entries.count = 0;
+		timeline->bytes.size = 0;
+		return;
+	}
+	if (!given)
+		return;
+	/* bytes are kept in the order in which they came, so the first of those that stay is where to cut */
+	memmove(timeline->entries.items, timeline->entries.items + given,
+		keep * sizeof(*timeline->entries.items));
+	timeline->entries.count = keep;
+	bytes = timeline->bytes.size;
+	for (size_t i = 0; i < keep; i++)
+		bytes = MIN(bytes, timeline->entries.items[i].offset);
+	memmove(timeline->bytes.data, timeline->bytes.data + bytes, timeline->bytes.size - bytes);
+	timeline->bytes.size -= bytes;
+	for (size_t i = 0; i < keep; i++)
+		timeline->entries.items[i].offset -= bytes;
+}
+
+int timeline_flush(struct timeline *timeline, uint64_t before_ns,
+	int (*give)(void *context, const struct timeline_entry *entry, const uint8_t *record),
+	void *context)
+{
+	size_t given;
+	int r = timeline_sort(timeline);
+
+	for (given = 0; r >= 0 && given < timeline->entries.count; given++) {
+		const struct timeline_entry *entry = &timeline->entries.items[given];
+
+		if (entry->time_ns >= before_ns && before_ns != UINT64_MAX)
+			break;
+		r = give(context, entry, timeline->bytes.data + entry->offset);
+	}
+	timeline_forget(timeline, given);
+	return r < 0 ? r : 0;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * Puts records into time order. Each CPU has a ring of its own, and what happened on two of them at nearly the same time must be
+ * applied in the order in which it happened: a process is forked on one and sampled on the other. Records are copied in as
+ * they are drained; everything before a moment that no later record can precede is given out.
+ *
+ * Records of the same time come out in the order in which they went in; those without a time (0) come first.
+ */
+
+#include "base/array.h"
+#include "base/bytes.h"
+
+struct timeline_entry {
+	uint64_t time_ns;
+	size_t offset;
+	uint32_t size;
+	uint32_t source;
+};
+
+struct timeline {
+	struct buffer bytes;
+	array_of(struct timeline_entry) entries;
+	array_of(struct timeline_entry) scratch;
+};
+
+void timeline_done(struct timeline *timeline);
+
+/* Copies a record in. source is the caller's: where it came from. 0 or -ENOMEM. */
+int timeline_add(struct timeline *timeline, uint64_t time_ns, uint32_t source, const void *record,
+	size_t size);
+
+/*
+ * Gives out everything before a moment (UINT64_MAX: all), and forgets it. A negative answer of `give` ends it and is handed on;
+ * what was not given stays. -ENOMEM otherwise.
+ */
+int timeline_flush(struct timeline *timeline, uint64_t before_ns,
+	int (*give)(void *context, const struct timeline_entry *entry, const uint8_t *record),
+	void *context);

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recorder/tracker.h"
+
+#include <stdio.h>
+
+/*
+ * Invariants:
+ * (1) a process is there when one of its threads is;
+ * (2) a row that is not `used` is on the free list of its array, and in no table;
+ * (3) module 0 is the unknown one; mappings never refer to it.
+ */
+
+int tracker_init(struct tracker *tracker)
+{
+	*tracker = (struct tracker){ 0 };
+	if (array_push(&tracker->modules, (struct tape_module){ 0 }) < 0)
+		return -ENOMEM;
+	return maps_new(&tracker->kernel);
+}
+
+void tracker_done(struct tracker *tracker)
+{
+	for (size_t i = 0; i < tracker->processes.count; i++)
+		maps_unref(tracker->processes.items[i].maps);
+	maps_unref(tracker->kernel);
+	strings_done(&tracker->strings);
+	array_done(&tracker->modules);
+	array_done(&tracker->threads);
+	array_done(&tracker->processes);
+	array_done(&tracker->free_threads);
+	array_done(&tracker->free_processes);
+	table_done(&tracker->module_table);
+	table_done(&tracker->thread_table);
+	table_done(&tracker->process_table);
+}
+
+static uint64_t hash_id(int32_t id)
+{
+	return hash_u64((uint32_t)id + 1ull);
+}
+
+static bool thread_equal(const void *context, uint32_t at, const void *tid)
+{
+	return ((const struct tracker *)context)->threads.items[at].tid == *(const int32_t *)tid;
+}
+
+static struct tracker_thread *find_thread(const struct tracker *tracker, int32_t tid)
+{
+	uint32_t at = table_find(&tracker->thread_table, hash_id(tid), thread_equal, tracker, &tid);
+
+	return at == TABLE_NONE ? NULL : &tracker->threads.items[at];
+}
+
+static bool process_equal(const void *context, uint32_t at, const void *pid)
+{
+	return ((const struct tracker *)context)->processes.items[at].pid == *(const int32_t *)pid;
+}
+
+static struct tracker_process *find_process(const struct tracker *tracker, int32_t pid)
+{
+	uint32_t at =
+		table_find(&tracker->process_table, hash_id(pid), process_equal, tracker, &pid);
+
+	return at == TABLE_NONE ? NULL : &tracker->processes.items[at];
+}
+
+static int get_thread(
+	struct tracker *tracker, int32_t pid, int32_t tid, struct tracker_thread **ret_thread)
+{
+	struct tracker_thread *thread = find_thread(tracker, tid);
+	uint32_t at;
+
+	if (!thread) {
+		if (!tracker->free_threads.count) {
+			if (array_reserve(&tracker->free_threads, tracker->threads.count + 1) < 0 ||
+				array_push(&tracker->threads, (struct tracker_thread){ 0 }) < 0)
+				return -ENOMEM;
+			tracker->free_threads.items[tracker->free_threads.count++] =
+				tracker->threads.count - 1;
+		}
+		at = tracker->free_threads.items[tracker->free_threads.count - 1];
+		if (table_add(&tracker->thread_table, hash_id(tid), at) < 0)
+			return -ENOMEM;
+		tracker->free_threads.count--;
+		thread = &tracker->threads.items[at];
+		*thread = (struct tracker_thread){ .pid = pid, .tid = tid, .used = true };
+	}
+	*ret_thread = thread;
+	return 0;
+}
+
+static int get_process(struct tracker *tracker, int32_t pid, struct tracker_process **ret_process)
+{
+	struct tracker_process *process = find_process(tracker, pid);
+	struct maps *maps;
+	uint32_t at;
+
+	if (!process) {
+		if (!tracker->free_processes.count) {
+			if (array_reserve(&tracker->free_processes, tracker->processes.count + 1) <
+					0 ||
+				array_push(&tracker->processes, (struct tracker_process){ 0 }) < 0)
+				return -ENOMEM;
+			tracker->free_processes.items[tracker->free_processes.count++] =
+				tracker->processes.count - 1;
+		}
+		at = tracker->free_processes.items[tracker->free_processes.count - 1];
+		if (maps_new(&maps) < 0)
+			return -ENOMEM;
+		if (table_add(&tracker->process_table, hash_id(pid), at) < 0) {
+			maps_unref(maps);
+			return -ENOMEM;
+		}
+		tracker->free_processes.count--;
+		process = &tracker->processes.items[at];
+		*process = (struct tracker_process){ .pid = pid, .used = true, .maps = maps };
+	}
+	*ret_process = process;
+	return 0;
+}
+
+static int forget_maps(struct tracker_process *process)
+{
+	struct maps *maps;
+	int r = maps_new(&maps);
+
+	if (r < 0)
+		return r;
+	maps_unref(process->maps);
+	process->maps = maps;
+	return 0;
+}
+
+static int apply_comm(struct tracker *tracker, const struct perf_record *record)
+{
+	struct tracker_process *process;
+	struct tracker_thread *thread;
+	uint32_t comm;
+	int r;
+
+	r = strings_add(&tracker->strings, record->comm.comm, strlen(record->comm.comm), &comm);
+	if (r == 0)
+		r = get_process(tracker, record->comm.pid, &process);
+	if (r == 0)
+		r = get_thread(tracker, record->comm.pid, record->comm.tid, &thread);
+	if (r < 0)
+		return r;
+	thread->pid = record->comm.pid;
+	thread->comm = comm;
+	thread->exited_ns = 0;
+	process->exited_ns = 0;
+	return record->comm.exec ? forget_maps(process) : 0;
+}
+
+static int fork_process(struct tracker *tracker, const struct perf_record *record)
+{
+	struct tracker_process *child, *parent;
+	int r = get_process(tracker, record->task.pid, &child);
+
+	if (r < 0)
+		return r;
+	child->exited_ns = 0;
+	if (record->task.pid == record->task.parent_pid)
+		return 0;
+	parent = find_process(tracker, record->task.parent_pid);
+	if (!parent)
+		return forget_maps(child);
+	maps_unref(child->maps);
+	child->maps = maps_ref(parent->maps);
+	return 0;
+}
+
+static int apply_fork(struct tracker *tracker, const struct perf_record *record)
+{
+	struct tracker_thread *thread, *parent;
+	int r = fork_process(tracker, record);
+
+	if (r == 0)
+		r = get_thread(tracker, record->task.pid, record->task.tid, &thread);
+	if (r < 0)
+		return r;
+	/* the record is written by the parent, so a name inherited now is the one at that time */
+	parent = find_thread(tracker, record->task.parent_tid);
+	if (!parent)
+		parent = find_thread(tracker, record->task.parent_pid);
+	*thread = (struct tracker_thread){
+		.pid = record->task.pid,
+		.tid = record->task.tid,
+		.comm = parent ? parent->comm : 0,
+		.used = true,
+	};
+	return 0;
+}
+
+static void apply_exit(struct tracker *tracker, const struct perf_record *record)
+{
+	struct tracker_thread *thread = find_thread(tracker, record->task.tid);
+	struct tracker_process *process;
+
+	if (thread && thread->pid == record->task.pid)
+		thread->exited_ns = MAX(record->time_ns, 1ull);
+	/* the mappings outlive a leader whose other threads run on: only the sweep may take them */
+	process = find_process(tracker, record->task.pid);
+	if (process)
+		process->exited_ns = MAX(record->time_ns, 1ull);
+}
+
+static bool module_equal(const void *context, uint32_t at, const void *key)
+{
+	const struct tape_module *a = &((const struct tracker *)context)->modules.items[at],
+				 *b = key;
+
+	return a->path == b->path && a->kind == b->kind && a->device == b->device &&
+	       a->inode == b->inode && a->build_id_size == b->build_id_size &&
+	       memcmp(a->build_id, b->build_id, sizeof(a->build_id)) == 0;
+}
+
+static int get_module(
+	struct tracker *tracker, struct tape_module *module, const char *path, uint32_t *ret_module)
+{
+	uint64_t hash;
+	uint32_t at;
+	int r = strings_add(&tracker->strings, path, strlen(path), &module->path);
+
+	if (r < 0)
+		return r;
+	hash = hash_u64(module->path ^ module->inode << 20) ^
+	       hash_bytes(module->build_id, sizeof(module->build_id));
+	at = table_find(&tracker->module_table, hash, module_equal, tracker, module);
+	if (at == TABLE_NONE) {
+		at = tracker->modules.count;
+		if (array_reserve(&tracker->modules, at + 1) < 0 ||
+			table_add(&tracker->module_table, hash, at) < 0)
+			return -ENOMEM;
+		tracker->modules.items[tracker->modules.count++] = *module;
+	}
+	*ret_module = at;
+	return 0;
+}
+
+static bool starts_with(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* Memory that is no file: code in it was made at run time, and only a perf map can name it. */
+static bool is_anonymous(const char *path)
+{
+	return !*path || starts_with(path, "//anon") || starts_with(path, "/dev/zero") ||
+	       starts_with(path, "/anon_hugepage") || starts_with(path, "[anon") ||
+	       starts_with(path, "[stack") || starts_with(path, "[heap]") ||
+	       starts_with(path, "/SYSV");
+}
+
+static int user_module(
+	struct tracker *tracker, const struct perf_record *record, struct mapping *mapping)
+{
+	struct tape_module module = { .kind = TAPE_MODULE_ELF };
+	const char *path = record->mmap.path;
+	char name[64];
+
+	if (is_anonymous(path)) {
+		snprintf(name, sizeof(name), "/tmp/perf-%d.map", record->mmap.pid);
+		path = name;
+		module.kind = TAPE_MODULE_JIT;
+		mapping->offset = mapping->start;
+	} else if (path[0] == '[') {
+		module.kind = TAPE_MODULE_VDSO;
+		mapping->offset = 0;
+	} else {
+		module.device = record->mmap.device;
+		module.inode = record->mmap.inode;
+		module.build_id_size = record->mmap.build_id_size;
+		memcpy(module.build_id, record->mmap.build_id, sizeof(module.build_id));
+	}
+	return get_module(tracker, &module, path, &mapping->module);
+}
+
+static int apply_mmap(struct tracker *tracker, const struct perf_record *record)
+{
+	struct mapping mapping = {
+		.start = record->mmap.start,
+		.end = record->mmap.start + record->mmap.size,
+		.offset = record->mmap.offset,
+	};
+	struct tracker_process *process;
+	int r;
+
+	if (mapping.end < mapping.start)
+		return 0;
+	if ((record->misc & PERF_MODE_MASK) == PERF_MODE_KERNEL)
+		return tracker_add_kernel(
+			tracker, mapping.start, mapping.end, record->mmap.path, NULL, 0);
+	r = get_process(tracker, record->mmap.pid, &process);
+	if (r == 0)
+		r = user_module(tracker, record, &mapping);
+	return r == 0 ? maps_insert(&process->maps, &mapping) : r;
+}
+
+int tracker_add_kernel(struct tracker *tracker, uint64_t start, uint64_t end, const char *name,
+	const uint8_t *build_id, size_t build_id_size)
+{
+	struct tape_module module = { .kind = TAPE_MODULE_KERNEL };
+	struct mapping mapping = { .start = start, .end = end, .offset = start };
+	int r;
+
+	if (build_id_size && build_id_size <= sizeof(module.build_id)) {
+		module.build_id_size = build_id_size;
+		memcpy(module.build_id, build_id, build_id_size);
+	}
+	r = get_module(tracker, &module, name, &mapping.module);
+	return r == 0 ? maps_insert(&tracker->kernel, &mapping) : r;
+}
+
+/* What a BPF program leaves behind is the kernel's again; it has no name there, so nothing is put back. */
+static int apply_ksymbol(struct tracker *tracker, const struct perf_record *record)
+{
+	uint64_t start = record->ksymbol.start, end = start + record->ksymbol.size;
+
+	if (end < start)
+		return 0;
+	if (record->ksymbol.removed)
+		return maps_remove(&tracker->kernel, start, end);
+	return tracker_add_kernel(tracker, start, end, record->ksymbol.name, NULL, 0);
+}
+
+int tracker_apply(struct tracker *tracker, const struct perf_record *record)
+{
+	switch (record->type) {
+	case PERF_TYPE_COMM:
+		return apply_comm(tracker, record);
+	case PERF_TYPE_FORK:
+		return apply_fork(tracker, record);
+	case PERF_TYPE_EXIT:
+		apply_exit(tracker, record);
+		return 0;
+	case PERF_TYPE_MMAP:
+	case PERF_TYPE_MMAP2:
+		return apply_mmap(tracker, record);
+	case PERF_TYPE_KSYMBOL:
+		return apply_ksymbol(tracker, record);
+	default:
+		return 0;
+	}
+}
+
+const char *tracker_comm(struct tracker *tracker, int32_t pid, int32_t tid)
+{
+	const struct tracker_thread *thread = find_thread(tracker, tid);
+
+	if (tid == 0)
+		return "swapper";
+	if (!thread || !thread->comm)
+		thread = find_thread(tracker, pid);
+	if (thread && thread->comm)
+		return strings_at(&tracker->strings, thread->comm);
+	snprintf(tracker->unnamed, sizeof(tracker->unnamed), ":%d", tid);
+	return tracker->unnamed;
+}
+
+const struct mapping *tracker_find(
+	const struct tracker *tracker, int32_t pid, bool kernel, uint64_t address)
+{
+	const struct tracker_process *process;
+
+	if (kernel)
+		return maps_find(tracker->kernel, address);
+	process = find_process(tracker, pid);
+	return process ? maps_find(process->maps, address) : NULL;
+}
+
+/* A process goes with the last of its threads; one that is still there vouches for it. */
+static void sweep_processes(struct tracker *tracker, uint64_t before_ns)
+{
+	for (size_t i = 0; i < tracker->threads.count; i++) {
+		const struct tracker_thread *thread = &tracker->threads.items[i];
+		struct tracker_process *process;
+
+		if (!thread->used)
+			continue;
+		process = find_process(tracker, thread->pid);
+		if (process && process->exited_ns && process->exited_ns < before_ns)
+			process->exited_ns = before_ns;
+	}
+	for (size_t i = 0; i < tracker->processes.count; i++) {
+		struct tracker_process *process = &tracker->processes.items[i];
+
+		if (!process->used || !process->exited_ns || process->exited_ns >= before_ns ||
+			array_push(&tracker->free_processes, i) < 0)
+			continue;
+		table_remove(&tracker->process_table, hash_id(process->pid), i);
+		maps_unref(process->maps);
+		*process = (struct tracker_process){ 0 };
+	}
+}
+
+void tracker_sweep(struct tracker *tracker, uint64_t before_ns)
+{
+	for (size_t i = 0; i < tracker->threads.count; i++) {
+		struct tracker_thread *thread = &tracker->threads.items[i];
+
+		if (!thread->used || !thread->exited_ns || thread->exited_ns >= before_ns ||
+			array_push(&tracker->free_threads, i) < 0)
+			continue;
+		table_remove(&tracker->thread_table, hash_id(thread->tid), i);
+		*thread = (struct tracker_thread){ 0 };
+	}
+	sweep_processes(tracker, before_ns);
+}

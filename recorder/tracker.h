@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * Who ran, under which name, with what mapped where. Fed with records in time order, it answers for a sample by what was true
+ * at the sample's time.
+ *
+ *   - fork: a child process starts with its parent's mappings and name, a new thread with its parent's name;
+ *   - exec (a COMM record that says so) forgets the mappings;
+ *   - a mapping takes the place of what it overlaps;
+ *   - a pid that is used again starts afresh; what a dead thread was stays known until then, or until tracker_sweep():
+ *     the kernel still samples a thread on its way out.
+ *
+ * Modules and names are numbered here, once for the life of the tracker; a tape has numbers of its own.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/intern.h"
+#include "recorder/maps.h"
+#include "recorder/perf-record.h"
+#include "store/tape.h"
+
+struct tracker_thread {
+	int32_t pid;
+	int32_t tid;
+	uint32_t comm; /* a string of the tracker; 0 while no name is known */
+	bool used;
+	uint64_t exited_ns; /* 0 while it runs */
+};
+
+struct tracker_process {
+	int32_t pid;
+	bool used;
+	uint64_t exited_ns;
+	struct maps *maps;
+};
+
+struct tracker {
+	struct strings strings;
+	array_of(struct tape_module)
+		modules; /* path is a string of the tracker; row 0 is the unknown one */
+	array_of(struct tracker_thread) threads;
+	array_of(struct tracker_process) processes;
+	array_of(uint32_t) free_threads, free_processes;
+	struct table module_table, thread_table, process_table;
+	struct maps *kernel;
+	char unnamed[16]; /* what tracker_comm() made up last */
+};
+
+int tracker_init(struct tracker *tracker);
+void tracker_done(struct tracker *tracker);
+
+/* Applies COMM, FORK, EXIT, MMAP, MMAP2 and KSYMBOL; other records change nothing. 0 or -ENOMEM. */
+int tracker_apply(struct tracker *tracker, const struct perf_record *record);
+
+/*
+ * The name of a thread at this moment: its own, or that of its process's first thread, or ":TID". The idle thread (tid 0) is
+ * "swapper". Borrowed until the next call that changes the tracker.
+ */
+const char *tracker_comm(struct tracker *tracker, int32_t pid, int32_t tid);
+
+/* The mapping at an address of the kernel or of a process, or NULL. */
+const struct mapping *tracker_find(
+	const struct tracker *tracker, int32_t pid, bool kernel, uint64_t address);
+
+/* A kernel module or other kernel range. */
+int tracker_add_kernel(struct tracker *tracker, uint64_t start, uint64_t end, const char *name,
+	const uint8_t *build_id, size_t build_id_size);
+
+/* Forgets the threads and processes that ended before a moment. */
+void tracker_sweep(struct tracker *tracker, uint64_t before_ns);
