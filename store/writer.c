@@ -123,8 +123,10 @@ static int writer_scan(
 			continue;
 		snprintf(key.name, sizeof(key.name), "%.63s", entry->d_name);
 		writer_note(writer, key.name);
-		row = bsearch(
-			&key, known->list.items, known->list.count, sizeof(key), compare_names);
+		row = NULL;
+		if (known->list.count)
+			row = bsearch(&key, known->list.items, known->list.count, sizeof(key),
+				compare_names);
 		if (row)
 			row->bytes = UINT64_MAX; /* seen */
 		else

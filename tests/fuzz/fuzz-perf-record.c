@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Records from a hostile ring, through all that a record goes through: decoder, timeline, tracker, filler. The input is
+ * 16 bytes of layout, then records one behind the other, each with the size that its header says.
+ */
+#include <stdlib.h>
+
+#include "recorder/filler.h"
+#include "recorder/timeline.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct whole {
+	struct perf_layout layout;
+	struct tracker tracker;
+	struct filler filler;
+};
+
+static int apply(void *context, const struct timeline_entry *entry, const uint8_t *bytes)
+{
+	struct whole *whole = context;
+	struct perf_record record;
+
+	if (perf_record_decode(&whole->layout, bytes, entry->size, &record) != 0)
+		return 0;
+	if (record.type == PERF_TYPE_SAMPLE)
+		return filler_add(&whole->filler, &record);
+	if (tracker_apply(&whole->tracker, &record) < 0)
+		return -1;
+	tracker_sweep(&whole->tracker, record.time_ns / 2);
+	return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct timeline timeline = { 0 };
+	struct whole whole = { 0 };
+	struct tape *tape = NULL;
+	struct reader reader;
+
+	reader_init(&reader, data, size);
+	whole.layout.sample_type = reader_u64(&reader);
+	whole.layout.read_format = reader_u32(&reader);
+	whole.layout.sample_id_all = reader_u32(&reader) & 1;
+	if (reader_failed(&reader) || tracker_init(&whole.tracker) < 0 || tape_new(&tape) < 0)
+		return 0;
+	filler_init(&whole.filler, &whole.tracker);
+	filler_start(&whole.filler, tape);
+	while (reader_left(&reader) >= PERF_HEADER_SIZE) {
+		const uint8_t *at = reader.data + reader.position;
+		size_t claimed = at[6] | at[7] << 8;
+		size_t there = MIN(MAX(claimed, (size_t)PERF_HEADER_SIZE), reader_left(&reader));
+
+		timeline_add(&timeline, perf_record_time(&whole.layout, at, there), 0, at, there);
+		reader_take(&reader, there);
+	}
+	timeline_flush(&timeline, UINT64_MAX, apply, &whole);
+	if (tape_sort_samples(tape) == 0)
+		for (size_t i = 1; i < tape->samples.count; i++)
+			if (tape->samples.items[i].time_ns < tape->samples.items[i - 1].time_ns)
+				abort();
+	tape_free(tape);
+	timeline_done(&timeline);
+	filler_done(&whole.filler);
+	tracker_done(&whole.tracker);
+	return 0;
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "tests/check.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <sys/sysmacros.h>
+
+#include "recorder/perf-record.h"
+
+static const struct perf_layout sampling = {
+	.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
+		       PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN,
+	.sample_id_all = true,
+};
+
+static const struct perf_layout sideband = {
+	.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
+	.sample_id_all = true,
+};
+
+/* A record under construction; put_end() fills in its size. */
+static void put_begin(struct buffer *record, uint32_t type, uint16_t misc)
+{
+	record->size = 0;
+	buffer_u32(record, type);
+	buffer_u16(record, misc);
+	buffer_u16(record, 0);
+}
+
+static void put_end(struct buffer *record)
+{
+	record->data[6] = record->size;
+	record->data[7] = record->size >> 8;
+}
+
+static void put_text(struct buffer *record, const char *text)
+{
+	buffer_bytes(record, text, strlen(text) + 1);
+	while (record->size % 8)
+		buffer_u8(record, 0);
+}
+
+static void put_id(struct buffer *record, uint32_t pid, uint32_t tid, uint64_t time, uint32_t cpu)
+{
+	buffer_u32(record, pid);
+	buffer_u32(record, tid);
+	buffer_u64(record, time);
+	buffer_u32(record, cpu);
+	buffer_u32(record, 0);
+}
+
+static void put_sample(struct buffer *record, size_t claimed, size_t there)
+{
+	put_begin(record, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+	buffer_u64(record, 0x1234);
+	buffer_u32(record, 100);
+	buffer_u32(record, 101);
+	buffer_u64(record, 777);
+	buffer_u32(record, 3);
+	buffer_u32(record, 0);
+	buffer_u64(record, 10309278);
+	buffer_u64(record, claimed);
+	for (size_t i = 0; i < there; i++)
+		buffer_u64(record, 0x1000 + i);
+	put_end(record);
+}
+
+static void test_sample(void)
+{
+	_cleanup_(buffer_done) struct buffer bytes = { 0 };
+	struct perf_record record;
+
+	put_sample(&bytes, 3, 3);
+	CHECK_EQ(perf_record_decode(&sampling, bytes.data, bytes.size, &record), 0);
+	CHECK_EQ(record.sample.ip, 0x1234);
+	CHECK_EQ(record.pid, 100);
+	CHECK_EQ(record.tid, 101);
+	CHECK_EQ(record.time_ns, 777);
+	CHECK_EQ(record.cpu, 3);
+	CHECK_EQ(record.sample.period, 10309278);
+	CHECK_EQ(record.sample.chain_count, 3);
+	CHECK_EQ(perf_chain_at(&record, 2), 0x1002);
+	CHECK_EQ(perf_record_time(&sampling, bytes.data, bytes.size), 777);
+}
+
+static void test_sample_that_claims_too_much(void)
+{
+	static const uint64_t claims[] = { 4, 1000, UINT64_MAX, UINT64_MAX / 8 + 1, 1ull << 61 };
+	_cleanup_(buffer_done) struct buffer bytes = { 0 };
+	struct perf_record record;
+
+	for (size_t i = 0; i < ARRAY_SIZE(claims); i++) {
+		put_sample(&bytes, claims[i], 3);
+		CHECK_EQ(perf_record_decode(&sampling, bytes.data, bytes.size, &record), -EBADMSG);
+	}
+}
+
+static void test_sample_with_values(void)
+{
+	struct perf_layout layout = sampling;
+	_cleanup_(buffer_done) struct buffer bytes = { 0 };
+	struct perf_record record;
+
+	layout.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME | PERF_SAMPLE_READ |
+			     PERF_SAMPLE_CALLCHAIN;
+	layout.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED;
+	put_begin(&bytes, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_KERNEL);
+	buffer_u64(&bytes, 55);
+	buffer_u64(&bytes, 888);
+	buffer_u64(&bytes, 2); /* two values, each with its id */
+	for (int i = 0; i < 5; i++)
+		buffer_u64(&bytes, 9000 + i);
+	buffer_u64(&bytes, 1);
+	buffer_u64(&bytes, 0xabc);
+	put_end(&bytes);
+	CHECK_EQ(perf_record_decode(&layout, bytes.data, bytes.size, &record), 0);
+	CHECK_EQ(record.id, 55);
+	CHECK_EQ(record.time_ns, 888);
+	CHECK_EQ(record.sample.chain_count, 1);
+	CHECK_EQ(perf_chain_at(&record, 0), 0xabc);
+	CHECK_EQ(record.sample.period, 1);
+	CHECK_EQ(record.tid, -1);
+}
+
+static void test_comm(void)
+{
+	_cleanup_(buffer_done) struct buffer bytes = { 0 };
+	struct perf_record record;
+
+	put_begin(&bytes, PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC);
+	buffer_u32(&bytes, 7);
+	buffer_u32(&bytes, 8);
+	put_text(&bytes, "kubelet");
+	put_id(&bytes, 7, 8, 999, 1);
+	put_end(&bytes);
+	CHECK_EQ(perf_record_decode(&sideband, bytes.data, bytes.size, &record), 0);
+	CHECK_STR(record.comm.comm, "kubelet");
+	CHECK(record.comm.exec);
+	CHECK_EQ(record.comm.tid, 8);
+	CHECK_EQ(record.time_ns, 999);
+	CHECK_EQ(record.cpu, 1);
+}
+
+static void put_mmap2(struct buffer *bytes, uint16_t misc)
+{
+	put_begin(bytes, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER | misc);
+	buffer_u32(bytes, 7);
+	buffer_u32(bytes, 8);
+	buffer_u64(bytes, 0x400000);
+	buffer_u64(bytes, 0x3000);
+	buffer_u64(bytes, 0x1000);
+	if (misc) {
+		buffer_u32(bytes, 4); /* size, padding */
+		buffer_bytes(bytes, "\xde\xad\xbe\xef", 4);
+		for (int i = 0; i < 16; i++)
+			buffer_u8(bytes, 0);
+	} else {
+		buffer_u32(bytes, 8);
+		buffer_u32(bytes, 1);
+		buffer_u64(bytes, 4711);
+		buffer_u64(bytes, 1);
+	}
+	buffer_u32(bytes, 5);
+	buffer_u32(bytes, 2);
+	put_text(bytes, "/usr/bin/x");
+	put_id(bytes, 7, 8, 1000, 0);
+	put_end(bytes);
+}
+
+static void test_mmap2(void)
+{
+	_cleanup_(buffer_done) struct buffer bytes = { 0 };
+	struct perf_record record;
+
+	put_mmap2(&bytes, 0);
+	CHECK_EQ(perf_record_decode(&sideband, bytes.data, bytes.size, &record), 0);
+	CHECK_STR(record.mmap.path, "/usr/bin/x");
+	CHECK_EQ(record.mmap.start, 0x400000);
+	CHECK_EQ(record.mmap.offset, 0x1000);
+	CHECK_EQ(record.mmap.device, makedev(8, 1));
+	CHECK_EQ(record.mmap.inode, 4711);
+	CHECK_EQ(record.mmap.protection, 5);
+	CHECK_EQ(record.mmap.build_id_size, 0);
+	put_mmap2(&bytes, PERF_RECORD_MISC_MMAP_BUILD_ID);
+	CHECK_EQ(perf_record_decode(&sideband, bytes.data, bytes.size, &record), 0);
+	CHECK_EQ(record.mmap.build_id_size, 4);
+	CHECK_EQ(record.mmap.build_id[0], 0xde);
+	CHECK_EQ(record.mmap.build_id[3], 0xef);
+	CHECK_EQ(record.mmap.inode, 0);
+	CHECK_STR(record.mmap.path, "/usr/bin/x");
+	bytes.data[8 + 32] = 21; /* a build-id longer than there is room for */
+	CHECK_EQ(perf_record_decode(&sideband, bytes.data, bytes.size, &record), 0);
+	CHECK_EQ(record.mmap.build_id_size, 0);
+}
+
+static void test_fork_and_lost(void)
+{
+	_cleanup_(buffer_done) struct buffer bytes = { 0 };
+	struct perf_record record;
+
+	put_begin(&bytes, PERF_RECORD_FORK, 0);
+	for (uint32_t id = 1; id <= 4; id++)
+		buffer_u32(&bytes, id);
+	buffer_u64(&bytes, 1234);
+	put_id(&bytes, 1, 3, 1234, 0);
+	put_end(&bytes);
+	CHECK_EQ(perf_record_decode(&sideband, bytes.data, bytes.size, &record), 0);
+	CHECK_EQ(record.task.pid, 1);
+	CHECK_EQ(record.task.parent_pid, 2);
+	CHECK_EQ(record.task.tid, 3);
+	CHECK_EQ(record.task.parent_tid, 4);
+	put_begin(&bytes, PERF_RECORD_LOST, 0);
+	buffer_u64(&bytes, 5);
+	buffer_u64(&bytes, 321);
+	put_id(&bytes, 0, 0, 2000, 6);
+	put_end(&bytes);
+	CHECK_EQ(perf_record_decode(&sideband, bytes.data, bytes.size, &record), 0);
+	CHECK_EQ(record.lost, 321);
+	CHECK_EQ(record.cpu, 6);
+}
+
+static void test_unknown_type(void)
+{
+	_cleanup_(buffer_done) struct buffer bytes = { 0 };
+	struct perf_record record;
+
+	put_begin(&bytes, 4000, 0);
+	put_id(&bytes, 1, 3, 1234, 0);
+	put_end(&bytes);
+	CHECK_EQ(perf_record_decode(&sideband, bytes.data, bytes.size, &record), 1);
+	CHECK_EQ(record.time_ns, 1234);
+}
+
+/* Every length of a record, with a header that agrees: never beyond its end, which ASan watches. */
+static void test_short_records(void)
+{
+	for (int which = 0; which < 3; which++) {
+		_cleanup_(buffer_done) struct buffer bytes = { 0 };
+		size_t size;
+
+		if (which == 0)
+			put_sample(&bytes, 3, 3);
+		else
+			put_mmap2(&bytes, which == 1 ? 0 : PERF_RECORD_MISC_MMAP_BUILD_ID);
+		size = bytes.size;
+		for (size_t cut = 0; cut < size; cut++) {
+			_cleanup_free_ uint8_t *copy = malloc(cut + !cut);
+			struct perf_record record;
+
+			memcpy(copy, bytes.data, cut);
+			if (cut >= 8) {
+				copy[6] = cut;
+				copy[7] = cut >> 8;
+			}
+			if (perf_record_decode(which ? &sideband : &sampling, copy, cut, &record) <
+				0)
+				continue;
+			CHECK(which != 0);
+			CHECK(record.mmap.path);
+		}
+	}
+}
+
+CHECK_MAIN({ "a sample", test_sample },
+	{ "a sample that claims too much", test_sample_that_claims_too_much },
+	{ "a sample with counter values", test_sample_with_values }, { "comm", test_comm },
+	{ "mmap2, with and without a build-id", test_mmap2 },
+	{ "fork and lost", test_fork_and_lost }, { "an unknown type", test_unknown_type },
+	{ "short records", test_short_records })

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "tests/check.h"
+
+#include "recorder/filler.h"
+#include "recorder/timeline.h"
+#include "recorder/tracker.h"
+
+static uint64_t random_state = 1;
+
+static uint32_t pick(uint32_t below)
+{
+	random_state = random_state * 6364136223846793005ull + 1442695040888963407ull;
+	return (random_state >> 33) % below;
+}
+
+static void apply_comm(struct tracker *tracker, int pid, int tid, const char *comm, bool exec)
+{
+	struct perf_record record = { .type = PERF_TYPE_COMM };
+
+	record.comm.pid = pid;
+	record.comm.tid = tid;
+	record.comm.comm = comm;
+	record.comm.exec = exec;
+	CHECK_EQ(tracker_apply(tracker, &record), 0);
+}
+
+static void apply_task(struct tracker *tracker, uint32_t type, uint64_t time, int pid, int tid,
+	int parent_pid, int parent_tid)
+{
+	struct perf_record record = { .type = type, .time_ns = time };
+
+	record.task.pid = pid;
+	record.task.tid = tid;
+	record.task.parent_pid = parent_pid;
+	record.task.parent_tid = parent_tid;
+	CHECK_EQ(tracker_apply(tracker, &record), 0);
+}
+
+static void apply_mmap(
+	struct tracker *tracker, int pid, uint64_t start, uint64_t end, const char *path)
+{
+	struct perf_record record = { .type = PERF_TYPE_MMAP2, .misc = PERF_MODE_USER };
+
+	record.mmap.pid = record.mmap.tid = pid;
+	record.mmap.start = start;
+	record.mmap.size = end - start;
+	record.mmap.path = path;
+	CHECK_EQ(tracker_apply(tracker, &record), 0);
+}
+
+static const char *path_at(const struct tracker *tracker, int pid, uint64_t address)
+{
+	const struct mapping *mapping = tracker_find(tracker, pid, false, address);
+
+	return mapping ? strings_at(&tracker->strings, tracker->modules.items[mapping->module].path)
+		       : "-";
+}
+
+static void test_fork_inherits_exec_clears(void)
+{
+	_cleanup_(tracker_done) struct tracker tracker;
+
+	CHECK_EQ(tracker_init(&tracker), 0);
+	apply_comm(&tracker, 10, 10, "sh", false);
+	apply_mmap(&tracker, 10, 0x1000, 0x2000, "/bin/sh");
+	apply_task(&tracker, PERF_TYPE_FORK, 5, 20, 20, 10, 10);
+	CHECK_STR(tracker_comm(&tracker, 20, 20), "sh");
+	CHECK_STR(path_at(&tracker, 20, 0x1800), "/bin/sh");
+	apply_comm(&tracker, 20, 20, "ls", true);
+	CHECK_STR(path_at(&tracker, 20, 0x1800), "-");
+	CHECK_STR(path_at(&tracker, 10, 0x1800), "/bin/sh");
+	apply_mmap(&tracker, 20, 0x1000, 0x2000, "/bin/ls");
+	CHECK_STR(path_at(&tracker, 20, 0x1800), "/bin/ls");
+	CHECK_STR(tracker_comm(&tracker, 20, 20), "ls");
+	CHECK_STR(tracker_comm(&tracker, 10, 10), "sh");
+}
+
+static void test_fork_shares_nothing_later(void)
+{
+	_cleanup_(tracker_done) struct tracker tracker;
+
+	CHECK_EQ(tracker_init(&tracker), 0);
+	apply_mmap(&tracker, 10, 0x1000, 0x2000, "/lib/a");
+	apply_task(&tracker, PERF_TYPE_FORK, 5, 20, 20, 10, 10);
+	apply_mmap(&tracker, 20, 0x1000, 0x2000, "/lib/b");
+	apply_mmap(&tracker, 10, 0x3000, 0x4000, "/lib/c");
+	CHECK_STR(path_at(&tracker, 10, 0x1000), "/lib/a");
+	CHECK_STR(path_at(&tracker, 20, 0x1000), "/lib/b");
+	CHECK_STR(path_at(&tracker, 20, 0x3000), "-");
+}
+
+static void test_threads(void)
+{
+	_cleanup_(tracker_done) struct tracker tracker;
+
+	CHECK_EQ(tracker_init(&tracker), 0);
+	apply_comm(&tracker, 10, 10, "java", false);
+	apply_task(&tracker, PERF_TYPE_FORK, 5, 10, 11, 10, 10);
+	CHECK_STR(tracker_comm(&tracker, 10, 11), "java");
+	apply_comm(&tracker, 10, 11, "GC worker", false);
+	CHECK_STR(tracker_comm(&tracker, 10, 11), "GC worker");
+	CHECK_STR(tracker_comm(&tracker, 10, 10), "java");
+	CHECK_STR(tracker_comm(&tracker, 10, 12), "java");
+	CHECK_STR(tracker_comm(&tracker, 99, 99), ":99");
+	CHECK_STR(tracker_comm(&tracker, 0, 0), "swapper");
+}
+
+/* The leader ends, its threads run on: their mappings stay. */
+static void test_threads_of_a_dead_leader(void)
+{
+	_cleanup_(tracker_done) struct tracker tracker;
+
+	CHECK_EQ(tracker_init(&tracker), 0);
+	apply_comm(&tracker, 10, 10, "app", false);
+	apply_mmap(&tracker, 10, 0x1000, 0x2000, "/bin/app");
+	apply_task(&tracker, PERF_TYPE_FORK, 5, 10, 11, 10, 10);
+	apply_task(&tracker, PERF_TYPE_EXIT, 6, 10, 10, 1, 1);
+	tracker_sweep(&tracker, 1000);
+	tracker_sweep(&tracker, 2000);
+	CHECK_STR(path_at(&tracker, 10, 0x1000), "/bin/app");
+	CHECK_STR(tracker_comm(&tracker, 10, 11), "app");
+	apply_task(&tracker, PERF_TYPE_EXIT, 2500, 10, 11, 1, 1);
+	tracker_sweep(&tracker, 2400);
+	CHECK_STR(tracker_comm(&tracker, 10, 11), "app");
+	tracker_sweep(&tracker, 3000);
+	tracker_sweep(&tracker, 4000);
+	CHECK_STR(path_at(&tracker, 10, 0x1000), "-");
+	CHECK_STR(tracker_comm(&tracker, 10, 11), ":11");
+}
+
+static void test_pid_reuse(void)
+{
+	_cleanup_(tracker_done) struct tracker tracker;
+
+	CHECK_EQ(tracker_init(&tracker), 0);
+	apply_comm(&tracker, 1, 1, "init", false);
+	apply_comm(&tracker, 10, 10, "old", false);
+	apply_mmap(&tracker, 10, 0x1000, 0x2000, "/bin/old");
+	apply_task(&tracker, PERF_TYPE_EXIT, 5, 10, 10, 1, 1);
+	CHECK_STR(tracker_comm(&tracker, 10, 10), "old");
+	apply_task(&tracker, PERF_TYPE_FORK, 6, 10, 10, 1, 1);
+	CHECK_STR(tracker_comm(&tracker, 10, 10), "init");
+	CHECK_STR(path_at(&tracker, 10, 0x1000), "-");
+	/* one that is a thread now, of another process */
+	apply_task(&tracker, PERF_TYPE_FORK, 7, 1, 10, 1, 1);
+	CHECK_STR(tracker_comm(&tracker, 1, 10), "init");
+}
+
+static void test_code_made_at_run_time(void)
+{
+	_cleanup_(tracker_done) struct tracker tracker;
+
+	CHECK_EQ(tracker_init(&tracker), 0);
+	apply_mmap(&tracker, 7, 0x1000, 0x2000, "//anon");
+	apply_mmap(&tracker, 7, 0x3000, 0x4000, "[vdso]");
+	CHECK_STR(path_at(&tracker, 7, 0x1000), "/tmp/perf-7.map");
+	CHECK_EQ(tracker_find(&tracker, 7, false, 0x1000)->offset, 0x1000);
+	CHECK_EQ(tracker_find(&tracker, 7, false, 0x3000)->offset, 0);
+}
+
+static void test_kernel_ranges(void)
+{
+	_cleanup_(tracker_done) struct tracker tracker;
+	struct perf_record record = { .type = PERF_TYPE_KSYMBOL };
+	const uint64_t base = 0xffffffffc0000000;
+
+	CHECK_EQ(tracker_init(&tracker), 0);
+	CHECK_EQ(tracker_add_kernel(&tracker, 1ull << 63, UINT64_MAX, "[kernel.kallsyms]", NULL, 0),
+		0);
+	CHECK_EQ(tracker_add_kernel(&tracker, base, base + 0x4000, "[ext4]", NULL, 0), 0);
+	record.ksymbol.start = base + 0x8000;
+	record.ksymbol.size = 0x100;
+	record.ksymbol.name = "bpf_prog_1";
+	CHECK_EQ(tracker_apply(&tracker, &record), 0);
+	CHECK(tracker_find(&tracker, 0, true, base + 0x10)->module !=
+		tracker_find(&tracker, 0, true, base - 1)->module);
+	CHECK(tracker_find(&tracker, 0, true, base - 1)->module ==
+		tracker_find(&tracker, 0, true, base + 0x4000)->module);
+	CHECK(tracker_find(&tracker, 0, true, base + 0x8010)->module !=
+		tracker_find(&tracker, 0, true, base + 0x8100)->module);
+	CHECK(!tracker_find(&tracker, 0, true, 0x1000));
+	record.ksymbol.removed = true;
+	CHECK_EQ(tracker_apply(&tracker, &record), 0);
+	CHECK(!tracker_find(&tracker, 0, true, base + 0x8010));
+}
+
+/* The obvious model: which module lies at each page of a small address space, written out. */
+enum { MODEL_PAGES = 64, MODEL_PIDS = 6 };
+
+static void model_check(const struct maps *maps, const uint32_t *module, const uint64_t *offset)
+{
+	for (uint64_t page = 0; page < MODEL_PAGES; page++) {
+		const struct mapping *mapping = maps_find(maps, page * 16 + 3);
+
+		CHECK_EQ(mapping ? mapping->module : 0, module[page]);
+		if (mapping)
+			CHECK_EQ(page * 16 - mapping->start + mapping->offset, offset[page]);
+	}
+}
+
+static void test_maps_against_model(void)
+{
+	static uint32_t module[MODEL_PIDS][MODEL_PAGES];
+	static uint64_t offset[MODEL_PIDS][MODEL_PAGES];
+	struct maps *maps[MODEL_PIDS];
+
+	for (int i = 0; i < MODEL_PIDS; i++)
+		CHECK_EQ(maps_new(&maps[i]), 0);
+	for (int step = 0; step < 20000; step++) {
+		uint32_t who = pick(MODEL_PIDS), from = pick(MODEL_PIDS), what = pick(10);
+		uint64_t start = pick(MODEL_PAGES), size = pick(MODEL_PAGES - start);
+		struct mapping mapping = { start * 16, (start + size) * 16, pick(1000),
+			1 + pick(9) };
+
+		if (what == 0 && who != from) {
+			maps_unref(maps[who]);
+			maps[who] = maps_ref(maps[from]);
+			memcpy(module[who], module[from], sizeof(module[who]));
+			memcpy(offset[who], offset[from], sizeof(offset[who]));
+		} else if (what < 3) {
+			CHECK_EQ(maps_remove(&maps[who], mapping.start, mapping.end), 0);
+			memset(module[who] + start, 0, size * sizeof(module[0][0]));
+		} else {
+			CHECK_EQ(maps_insert(&maps[who], &mapping), 0);
+			for (uint64_t page = start; page < start + size; page++) {
+				module[who][page] = mapping.module;
+				offset[who][page] = (page - start) * 16 + mapping.offset;
+			}
+		}
+		model_check(maps[who], module[who], offset[who]);
+		model_check(maps[from], module[from], offset[from]);
+	}
+	for (int i = 0; i < MODEL_PIDS; i++)
+		maps_unref(maps[i]);
+}
+
+struct order {
+	uint64_t last_ns;
+	uint32_t last_source;
+	size_t count;
+	size_t stop_after;
+};
+
+static int take(void *context, const struct timeline_entry *entry, const uint8_t *record)
+{
+	struct order *order = context;
+	uint32_t source;
+
+	CHECK(entry->time_ns >= order->last_ns);
+	memcpy(&source, record, 4);
+	CHECK_EQ(source, entry->source);
+	CHECK_EQ(entry->size, 4 + entry->source % 40);
+	for (uint32_t i = 4; i < entry->size; i++)
+		CHECK_EQ(record[i], (uint8_t)(entry->source + i));
+	if (entry->time_ns == order->last_ns)
+		CHECK(entry->source > order->last_source);
+	order->last_ns = entry->time_ns;
+	order->last_source = entry->source;
+	return ++order->count == order->stop_after ? -EIO : 0;
+}
+
+/* Several rings, each nearly in order, drained round after round. */
+static void test_timeline(void)
+{
+	_cleanup_(timeline_done) struct timeline timeline = { 0 };
+	struct order order = { 0 };
+	uint32_t number = 0;
+	size_t added = 0;
+
+	for (uint64_t round = 1; round < 200; round++) {
+		for (int ring = 0; ring < 5; ring++)
+			for (uint32_t i = pick(20); i > 0; i--) {
+				uint64_t time = round * 1000 - i * 40 - pick(30) + ring;
+				uint8_t record[64];
+
+				number++;
+				memcpy(record, &number, 4);
+				for (uint32_t at = 4; at < 4 + number % 40; at++)
+					record[at] = number + at;
+				CHECK_EQ(timeline_add(
+						 &timeline, time, number, record, 4 + number % 40),
+					0);
+				added++;
+			}
+		CHECK_EQ(timeline_flush(&timeline, round * 1000 - 900, take, &order), 0);
+		CHECK(order.last_ns < round * 1000 - 900);
+	}
+	CHECK_EQ(timeline_flush(&timeline, UINT64_MAX, take, &order), 0);
+	CHECK_EQ(order.count, added);
+}
+
+static void test_timeline_stops(void)
+{
+	_cleanup_(timeline_done) struct timeline timeline = { 0 };
+	struct order order = { .stop_after = 3 };
+
+	for (uint32_t i = 1; i <= 10; i++)
+		CHECK_EQ(timeline_add(&timeline, i, i,
+				 (uint8_t[]){ i, 0, 0, 0, i + 4, i + 5, i + 6, i + 7, i + 8, i + 9,
+					 i + 10, i + 11, i + 12, i + 13 },
+				 4 + i),
+			0);
+	CHECK_EQ(timeline_flush(&timeline, UINT64_MAX, take, &order), -EIO);
+	CHECK_EQ(order.count, 3);
+	CHECK_EQ(timeline_flush(&timeline, UINT64_MAX, take, &order), 0);
+	CHECK_EQ(order.count, 10);
+}
+
+static void test_filler(void)
+{
+	const uint64_t chain[] = { (uint64_t)-512, 0x1010, 0x9999, 0x1020, (uint64_t)-128, 0x1010 };
+	struct perf_record record = { .type = PERF_TYPE_SAMPLE, .misc = PERF_MODE_USER };
+	_cleanup_(tracker_done) struct tracker tracker;
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	struct filler filler;
+	const struct tape_stack *leaf;
+
+	CHECK_EQ(tracker_init(&tracker), 0);
+	CHECK_EQ(tape_new(&tape), 0);
+	filler_init(&filler, &tracker);
+	filler_start(&filler, tape);
+	apply_comm(&tracker, 10, 10, "app", false);
+	apply_mmap(&tracker, 10, 0x1000, 0x2000, "/bin/app");
+	record.pid = record.tid = 10;
+	record.sample.chain = (const uint8_t *)chain;
+	record.sample.chain_count = ARRAY_SIZE(chain);
+	CHECK_EQ(filler_add(&filler, &record), 0);
+	CHECK_EQ(filler_add(&filler, &record), 0);
+	CHECK_EQ(tape->samples.count, 2);
+	CHECK_EQ(tape->samples.items[0].stack, tape->samples.items[1].stack);
+	CHECK_EQ(tape->stacks.count, 5);
+	leaf = &tape->stacks.items[tape->samples.items[0].stack];
+	CHECK_EQ(tape->frames.items[leaf->frame].address, 0x10);
+	/* 0x9999 lies in no mapping: it keeps its place and loses its address */
+	CHECK_EQ(tape->stacks.items[leaf->parent].frame, 0);
+	CHECK_STR(tape_string(tape, tape->threads.items[0].comm), "app");
+	CHECK_EQ(filler.pids.items[1], 10);
+	/* a mark that means nothing ends the chain, and is counted */
+	record.sample.chain = (const uint8_t *)(const uint64_t[]){ 0x1010, (uint64_t)-1, 0x1020 };
+	record.sample.chain_count = 3;
+	CHECK_EQ(filler_add(&filler, &record), 0);
+	CHECK_EQ(filler.bad_chains, 1);
+	/* no callchain: the address of the sample itself */
+	record.sample.chain_count = 0;
+	record.sample.ip = 0x1020;
+	CHECK_EQ(filler_add(&filler, &record), 0);
+	leaf = &tape->stacks.items[tape->samples.items[3].stack];
+	CHECK_EQ(leaf->parent, 0);
+	CHECK_EQ(tape->frames.items[leaf->frame].address, 0x20);
+	filler_done(&filler);
+}
+
+CHECK_MAIN({ "fork inherits, exec clears", test_fork_inherits_exec_clears },
+	{ "after a fork each goes its own way", test_fork_shares_nothing_later },
+	{ "threads and their names", test_threads },
+	{ "threads of a dead leader", test_threads_of_a_dead_leader },
+	{ "pid reuse", test_pid_reuse }, { "code made at run time", test_code_made_at_run_time },
+	{ "kernel ranges", test_kernel_ranges },
+	{ "mappings against a model", test_maps_against_model },
+	{ "a timeline of five rings", test_timeline },
+	{ "a timeline that is stopped", test_timeline_stops },
+	{ "a sample into a tape", test_filler })
