@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * ELF files, through libelf, which is included nowhere else. Descriptors are read, never mapped: a mapped file that is cut
+ * ELF files, through libelf, which elf.c alone includes. Descriptors are read, never mapped: a mapped file that is cut
  * short under us is SIGBUS. They stay the caller's.
  */
 
@@ -22,7 +22,7 @@ int elf_notes_build_id(
 	const void *notes, size_t size, uint8_t ret_id[ELF_BUILD_ID_MAX], size_t *ret_size);
 
 /*
- * The functions of a file: .symtab, else .dynsym, and the PLT's entries as "name@plt"; C++ and Rust demangled. Addresses
+ * The functions of a file: .symtab and .dynsym, and the PLT's entries as "name@plt"; C++ and Rust demangled. Addresses
  * are offsets in the file, as a mapping gives them (address - start + page offset). 0, also when the file has no symbols;
  * -EBADMSG with the reason; -ENOMEM.
  */

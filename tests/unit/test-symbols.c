@@ -197,7 +197,7 @@ static void test_groups(void)
 /* Against a plain walk over all of them. */
 static void test_against_model(void)
 {
-	enum { COUNT = 500, SPACE = 4000 };
+	enum { COUNT = 200, SPACE = 2000 };
 	struct given given[COUNT];
 	char names[COUNT][16];
 	struct symbols *symbols;

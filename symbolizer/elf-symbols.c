@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Which of an ELF file's symbols are functions, and where in the file they are: perf's choice, but only of code, for an
+ * address that was executed cannot lie in data.
+ *
+ * All names together take no more than a fixed multiple of the tables they come from: a million symbols may share one name
+ * of a megabyte, or unfold when they are demangled.
+ */
+#include "symbolizer/elf.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "symbolizer/demangle.h"
+#include "symbolizer/elf-image.h"
+
+#define NAMES_BASE (1u << 20)
+#define NAMES_FACTOR 32
+/* perf cuts the names of PLT entries, "@plt" and all, to what fits its buffer; and the two must show the same. */
+#define PLT_NAME_MAX 1023
+
+/* What is being made, and of what: the file that is mapped, and the one with the names, mostly the same. */
+struct loading {
+	const struct elf_image *mapped;
+	const struct elf_image *named;
+	struct symbols *symbols;
+	uint64_t names_left;
+	struct error *error;
+};
+
+static enum symbol_binding binding_of(const struct elf_symbol *symbol)
+{
+	switch (symbol->binding) {
+	case STB_GLOBAL:
+		return SYMBOL_GLOBAL;
+	case STB_WEAK:
+		return SYMBOL_WEAK;
+	default:
+		return SYMBOL_LOCAL;
+	}
+}
+
+/* Marks of the ARM assemblers: "$a", "$d.12". */
+static bool is_mapping_symbol(const struct elf_image *image, const char *name)
+{
+	if (image->machine != EM_ARM && image->machine != EM_AARCH64)
+		return false;
+	return name[0] == '$' && name[1] && strchr("adtx", name[1]) && (!name[2] || name[2] == '.');
+}
+
+static bool is_label(const struct elf_symbol *symbol)
+{
+	return symbol->type == STT_NOTYPE && symbol->visibility != STV_HIDDEN &&
+	       symbol->visibility != STV_INTERNAL;
+}
+
+static bool is_function(const struct elf_symbol *symbol)
+{
+	return symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC ||
+	       symbol->type == STT_OBJECT;
+}
+
+/* The section that a symbol is in, as it is in the mapped file: a debug file's own are empty, and have false offsets. */
+static const struct elf_section *symbol_section(const struct loading *loading, size_t i)
+{
+	const struct elf_section *section;
+
+	if (i == SHN_UNDEF || i >= SHN_LORESERVE || i >= loading->named->sections.count)
+		return NULL;
+	section = &loading->named->sections.items[i];
+	if (section->type != SHT_NOBITS)
+		return section;
+	return i < loading->mapped->sections.count ? &loading->mapped->sections.items[i] : NULL;
+}
+
+/* true with the offset in the mapped file, if the symbol is one that perf takes. */
+static bool symbol_place(const struct loading *loading, const struct elf_symbol *symbol,
+	uint64_t *ret_offset, bool *ret_code)
+{
+	const struct elf_section *section = symbol_section(loading, symbol->section);
+	const struct elf_segment *segment;
+	uint64_t address = symbol->value;
+
+	if (!section || !(section->flags & SHF_ALLOC))
+		return false;
+	if (!is_function(symbol) && !(is_label(symbol) && section->labels))
+		return false;
+	/* the lowest bit of a Thumb function's address is a flag */
+	if (loading->named->machine == EM_ARM && symbol->type == STT_FUNC)
+		address &= ~1ull;
+	segment = elf_image_segment(loading->mapped, address);
+	*ret_offset = segment ? address - segment->address + segment->offset
+			      : address - section->address + section->offset;
+	*ret_code = segment ? segment->executable : section->flags & SHF_EXECINSTR;
+	return true;
+}
+
+static int add_symbol(struct loading *loading, uint64_t offset, uint64_t size,
+	enum symbol_binding binding, const char *name)
+{
+	size_t name_size = strlen(name);
+
+	if (name_size >= loading->names_left)
+		return error_set(
+			loading->error, -EBADMSG, "its symbols repeat names beyond any reason");
+	loading->names_left -= name_size + 1;
+	return symbols_add(loading->symbols, offset, size, binding, name, name_size);
+}
+
+static int add_table_entry(struct loading *loading, const struct elf_table *table, size_t i)
+{
+	_cleanup_free_ char *demangled = NULL;
+	struct elf_symbol symbol;
+	const char *name;
+	uint64_t offset;
+	bool code;
+
+	if (!elf_table_at(table, i, &symbol) || !symbol.name ||
+		!symbol_place(loading, &symbol, &offset, &code))
+		return 0;
+	/* the names of data are of no use, but a label before them ends there */
+	if (!code)
+		return add_symbol(loading, offset, 0, SYMBOL_LOCAL, "");
+	name = elf_table_name(table, symbol.name);
+	if (!name || is_mapping_symbol(loading->named, name))
+		return 0;
+	demangled = demangle(name);
+	return add_symbol(
+		loading, offset, symbol.size, binding_of(&symbol), demangled ? demangled : name);
+}
+
+static int add_table(struct loading *loading, uint32_t type)
+{
+	struct elf_table table;
+	int r = 0;
+
+	if (!elf_table_open(
+		    loading->named, elf_image_find_type(loading->named, type), type, &table))
+		return 0;
+	loading->names_left += table.bytes * NAMES_FACTOR;
+	for (size_t i = 1; i < table.count && r == 0; i++)
+		r = add_table_entry(loading, &table, i);
+	return r;
+}
+
+/* Where the PLT's entries begin, and how large one is. */
+struct plt {
+	uint64_t offset;
+	uint64_t entry_size;
+};
+
+static bool plt_find(const struct elf_image *image, const char *name, struct plt *ret_plt)
+{
+	size_t i = elf_image_find_name(image, name);
+	const struct elf_section *section = &image->sections.items[i];
+	uint64_t entry_size = 16, header_size = 16;
+
+	if (!i)
+		return false;
+	switch (image->machine) {
+	case EM_ARM:
+		header_size = 20;
+		entry_size = 12;
+		break;
+	case EM_AARCH64:
+		header_size = 32;
+		break;
+	default:
+		/* some linkers leave it open */
+		if (section->entry_size >= 8 && section->entry_size <= 64)
+			header_size = entry_size = section->entry_size;
+	}
+	/* the second PLT, for indirect branch tracking, has no header */
+	if (strcmp(name, ".plt.sec") == 0)
+		header_size = 0;
+	*ret_plt = (struct plt){ section->offset + header_size, entry_size };
+	return true;
+}
+
+static int add_plt_entry(struct loading *loading, const struct elf_table *dynsym, size_t number,
+	const struct plt *plt, size_t i)
+{
+	_cleanup_free_ char *demangled = NULL;
+	struct elf_symbol symbol;
+	char name[PLT_NAME_MAX + 1];
+	const char *plain;
+
+	if (!elf_table_at(dynsym, number, &symbol))
+		return 0;
+	plain = elf_table_name(dynsym, symbol.name);
+	if (!plain)
+		return 0;
+	demangled = demangle(plain);
+	snprintf(name, sizeof(name), "%s@plt", demangled ? demangled : plain);
+	return add_symbol(
+		loading, plt->offset + i * plt->entry_size, plt->entry_size, SYMBOL_GLOBAL, name);
+}
+
+/* The PLT has no symbols of its own, but its entries stand in the order of its relocations. */
+static int add_plt(struct loading *loading, const char *name)
+{
+	const struct elf_image *image = loading->mapped;
+	size_t rela = elf_image_find_name(image, ".rela.plt");
+	size_t i = rela ? rela : elf_image_find_name(image, ".rel.plt");
+	struct elf_relocations relocations;
+	struct elf_table dynsym;
+	struct plt plt;
+	int r = 0;
+
+	if (!i || !plt_find(image, name, &plt) || !elf_relocations_open(image, i, &relocations) ||
+		!elf_table_open(image, image->sections.items[i].link, SHT_DYNSYM, &dynsym))
+		return 0;
+	for (size_t at = 0; at < relocations.count && r == 0; at++)
+		r = add_plt_entry(
+			loading, &dynsym, elf_relocations_symbol(&relocations, at), &plt, at);
+	return r;
+}
+
+static int load(const struct elf_image *mapped, const struct elf_image *named,
+	struct symbols **ret_symbols, struct error *error)
+{
+	_cleanup_(cleanup_symbols) struct symbols *symbols = NULL;
+	struct loading loading = { mapped, named, NULL, NAMES_BASE, error };
+	int r;
+
+	r = symbols_new(&symbols);
+	if (r < 0)
+		return r;
+	loading.symbols = symbols;
+	r = add_table(&loading, SHT_SYMTAB);
+	if (r == 0)
+		r = add_table(&loading, SHT_DYNSYM);
+	if (r == 0)
+		r = add_plt(&loading, ".plt");
+	if (r == 0)
+		r = add_plt(&loading, ".plt.sec");
+	if (r == 0)
+		r = symbols_finish(symbols);
+	if (r < 0)
+		return r;
+	*ret_symbols = take_ptr(symbols);
+	return 0;
+}
+
+int elf_symbols(int fd, struct symbols **ret_symbols, struct error *error)
+{
+	_cleanup_(elf_image_done) struct elf_image image = { 0 };
+	int r = elf_image_open(&image, fd, error);
+
+	return r < 0 ? r : load(&image, &image, ret_symbols, error);
+}
+
+int elf_symbols_debug(int fd, int debug_fd, struct symbols **ret_symbols, struct error *error)
+{
+	_cleanup_(elf_image_done) struct elf_image image = { 0 }, debug = { 0 };
+	int r = elf_image_open(&image, fd, error);
+
+	if (r == 0)
+		r = elf_image_open(&debug, debug_fd, error);
+	return r < 0 ? r : load(&image, &debug, ret_symbols, error);
+}
+
+int elf_symbols_image(
+	const void *bytes, size_t size, struct symbols **ret_symbols, struct error *error)
+{
+	_cleanup_(elf_image_done) struct elf_image image = { 0 };
+	int r = elf_image_open_memory(&image, bytes, size, error);
+
+	return r < 0 ? r : load(&image, &image, ret_symbols, error);
+}
