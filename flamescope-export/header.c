@@ -94,26 +94,23 @@ static void put_coverage(struct buffer *text, const struct coverage *coverage)
 	}
 }
 
+static void put_count(struct buffer *text, const char *label, uint64_t count, const char *of_what)
+{
+	if (!count)
+		return;
+	put_label(text, label);
+	buffer_printf(text, "%" PRIu64 " (%s)\n", count, of_what);
+}
+
 /* What is not in this text as it is in the store; a line for each only where there is any. */
 static void put_changes(struct buffer *text, const struct header *header)
 {
-	if (header->changed) {
-		put_label(text, "changed");
-		buffer_printf(text, "%" PRIu64 " names that Flamescope cannot read as they are\n",
-			header->changed);
-	}
-	if (header->cut) {
-		put_label(text, "cut");
-		buffer_printf(text,
-			"%" PRIu64 " samples whose stacks are too deep, at the outer end\n",
-			header->cut);
-	}
-	if (header->idle_irq) {
-		put_label(text, "idle-irq");
-		buffer_printf(text,
-			"%" PRIu64 " samples of interrupts on idle CPUs are under this name\n",
-			header->idle_irq);
-	}
+	put_count(
+		text, "changed", header->changed, "names that Flamescope cannot read as they are");
+	put_count(text, "cut", header->cut,
+		"samples whose stack is too deep; its outer end is left out");
+	put_count(text, "idle-irq", header->idle_irq,
+		"samples of interrupts on idle CPUs, shown under this name");
 	if (header->moved_us) {
 		put_label(text, "moved");
 		buffer_printf(text, "the last sample is shown %d us %s, off the full second\n",

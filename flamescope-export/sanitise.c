@@ -4,7 +4,7 @@
  *
  * (1) It is valid UTF-8, and what was not is one `?` for each part that a decoder would replace by one U+FFFD.
  * (2) It has no control character and no white space but the blank: Python and Perl take U+00A0 and its like for space too.
- * (3) `->`, which splits a name into inlined functions, is not in it.
+ * (3) `->`, which splits a function into inlined ones, is in no comm and no symbol.
  * (4) A `:` does not follow a blank and a number: Flamescope would take that number for the time of an event. A symbol
  *     stands behind a blank, so (4) holds from its first byte.
  * (5) A comm and a symbol do not start with `#` or a blank; a comm has two characters or more, and no blank at its end.
@@ -22,7 +22,7 @@
 
 struct cleaner {
 	struct buffer *text;
-	bool leading; /* `#` and blank are not to come first */
+	bool node; /* a comm or a symbol: (3) and (5) are for these */
 	bool blanks; /* are allowed */
 	bool after_blank; /* a blank, or a blank and a number, is what was put last */
 	bool changed;
@@ -107,16 +107,16 @@ static void put_clean(struct cleaner *cleaner, const char *name, size_t size)
 
 		if (is_unreadable(character))
 			put_replaced(cleaner, '?');
-		else if (*at == '#' && !cleaner->characters && cleaner->leading)
+		else if (*at == '#' && !cleaner->characters && cleaner->node)
 			put_replaced(cleaner, '_');
 		else if (*at == ' ' &&
-			 (!cleaner->blanks || (!cleaner->characters && cleaner->leading)))
+			 (!cleaner->blanks || (!cleaner->characters && cleaner->node)))
 			put_replaced(cleaner, '_');
 		else if (!cleaner->blanks && !strncmp((const char *)at, "(deleted)", 9))
 			put_replaced(cleaner, '_');
 		else if (*at == ':' && cleaner->after_blank)
 			put_replaced(cleaner, '_');
-		else if (*at == '>' && at > (const uint8_t *)name && at[-1] == '-')
+		else if (*at == '>' && cleaner->node && at > (const uint8_t *)name && at[-1] == '-')
 			put_replaced(cleaner, '_');
 		else
 			put_kept(cleaner, at, used);
@@ -126,7 +126,7 @@ static void put_clean(struct cleaner *cleaner, const char *name, size_t size)
 
 bool flamescope_put_comm(struct buffer *text, const char *comm, int tid)
 {
-	struct cleaner cleaner = { .text = text, .leading = true, .blanks = true };
+	struct cleaner cleaner = { .text = text, .node = true, .blanks = true };
 	size_t size = strlen(comm);
 
 	/* blanks at the end cannot be told from the ones that fill the column */
@@ -144,7 +144,7 @@ bool flamescope_put_comm(struct buffer *text, const char *comm, int tid)
 
 bool flamescope_put_symbol(struct buffer *text, const char *symbol)
 {
-	struct cleaner cleaner = { .text = text, .leading = true, .blanks = true };
+	struct cleaner cleaner = { .text = text, .node = true, .blanks = true };
 
 	cleaner.after_blank = true;
 	put_clean(&cleaner, *symbol ? symbol : "[unknown]", strlen(*symbol ? symbol : "[unknown]"));

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/* Selections for tests of what writes them: made of tapes in memory, without a store. */
+
+#include "base/file.h"
+#include "query/output.h"
+#include "query/selection.h"
+#include "tests/tapes.h"
+
+/* Takes the tape and all of its samples; tapes are given in time order. The window is the caller's to set. */
+static inline void selections_add(struct selection *selection, struct tape *tape)
+{
+	CHECK_EQ(array_push(&selection->tapes, tape), 0);
+	for (size_t i = 0; i < tape->samples.count; i++)
+		CHECK_EQ(array_push(&selection->rows,
+				 (struct selection_row){
+					 .realtime_ns = tape_to_realtime(
+						 tape, tape->samples.items[i].time_ns, NULL),
+					 .tape = selection->tapes.count - 1,
+					 .sample = i }),
+			0);
+}
+
+/* The window of so many seconds around TAPES_REALTIME; all of it is covered. */
+static inline struct selection *selections_new(double from, double to)
+{
+	struct selection *selection = calloc(1, sizeof(*selection));
+
+	CHECK(selection);
+	selection->window.from_ns = TAPES_REALTIME + (int64_t)(from * 1e9);
+	selection->window.to_ns = TAPES_REALTIME + (int64_t)(to * 1e9);
+	selection->coverage.window_ns = selection->window.to_ns - selection->window.from_ns;
+	selection->coverage.covered_ns = selection->coverage.window_ns;
+	return selection;
+}
+
+/* What a writer puts out, as text; the caller frees it. WRITE is an expression that uses `output`. */
+#define SELECTIONS_TEXT(WRITE)                                           \
+	({                                                               \
+		_cleanup_(tapes_store_done) struct tapes_store _folder;  \
+		struct output _output, *output = &_output;               \
+		char _path[128], *_text = NULL;                          \
+		tapes_store_init(&_folder);                              \
+		snprintf(_path, sizeof(_path), "%s/text", _folder.path); \
+		CHECK_EQ(output_open(output, _path, NULL), 0);           \
+		CHECK_EQ(WRITE, 0);                                      \
+		CHECK_EQ(output_commit(output, NULL), 0);                \
+		CHECK_EQ(file_read(_path, 256 << 20, &_text, NULL), 0);  \
+		_text;                                                   \
+	})

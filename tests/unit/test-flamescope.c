@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is written as a whole is compared in test-golden.c; here is what holds of single names, times and stacks. */
+#include "tests/check.h"
+
+#include "flamescope-export/flamescope.h"
+#include "tests/selections.h"
+
+#define TWICE(text) text text
+#define MANY(text) TWICE(TWICE(TWICE(TWICE(text))))
+
+static char *written(const struct selection *selection)
+{
+	static const struct cpu_set_filter all;
+
+	return SELECTIONS_TEXT(flamescope_write(selection, &all, "1.2.3", output));
+}
+
+/* One kubelet sample at each of the perf times, on one CPU after the other. */
+static struct selection *samples_at(double from, double to, const double *seconds, size_t count)
+{
+	struct selection *selection = selections_new(from, to);
+	struct tape *tape = tapes_new(0, 100);
+	uint32_t thread = tapes_thread(tape, 1240, 1241, "kubelet");
+	uint32_t stack = tapes_kernel(tape, "do_syscall_64;shrink_node");
+
+	for (size_t i = 0; i < count; i++)
+		tapes_sample(
+			tape, TAPES_PERF + (uint64_t)(seconds[i] * 1e9 + 0.5), i, thread, stack);
+	selections_add(selection, tape);
+	return selection;
+}
+
+/* The times of all events of a text, with blanks between. */
+static const char *times(const char *text)
+{
+	static char shown[1024];
+	size_t used = 0;
+
+	shown[0] = 0;
+	for (const char *at = strchr(text, '\n'); at; at = strchr(at + 1, '\n')) {
+		const char *cpu = strstr(at + 1, "] "), *end = strchr(at + 1, '\n');
+
+		if (!end || at[1] == '#' || at[1] == '\t' || !cpu || cpu > end)
+			continue;
+		used += snprintf(shown + used, sizeof(shown) - used, "%s%.*s", used ? " " : "",
+			(int)strcspn(cpu + 2, ":"), cpu + 2);
+	}
+	return shown;
+}
+
+static void test_comms(void)
+{
+	static const struct {
+		const char *comm, *shown;
+		bool changed;
+	} rows[] = {
+		{ "kubelet", "kubelet", false },
+		{ "kworker/0:1", "kworker/0:1", false },
+		{ "Web Content", "Web Content", false },
+		{ "", ":77", false },
+		{ "   ", ":77", true },
+		{ "a", "a_", true },
+		{ "\xc3\xa9", "\xc3\xa9_", true },
+		{ "a  ", "a_", true },
+		{ "ab  ", "ab", false },
+		{ " ab", "_ab", true },
+		{ "#ab", "_ab", true },
+		{ "##", "_#", true },
+		{ "a 1: b", "a 1_ b", true },
+		{ "1: b", "1: b", false },
+		{ "a  1.2.:", "a  1.2._", true },
+		{ "a 1 :", "a 1 _", true },
+		{ "x->y", "x-_y", true },
+		{ "->>", "-_>", true },
+		{ "-->", "--_", true },
+		{ "a\tb\nc\x7f", "a?b?c?", true },
+		{ "a\x80z", "a?z", true },
+		{ "abc\xe4\xb8", "abc?",
+			true }, /* cut by the kernel in the middle of a character */
+		{ "abc\xf0\x9f\x98z", "abc?z", true },
+		{ "\xed\xa0\x80.", "???.", true }, /* a surrogate */
+		{ "\xc0\xaf", "??", true },
+		{ "\xf4\x90\x80\x80", "????", true },
+		{ "\xf0\x9f\x98\x80x", "\xf0\x9f\x98\x80x", false },
+		{ "\xc2\xa0"
+		  "ab",
+			"?ab", true }, /* white space to Python */
+		{ "a\xe2\x80\xa8"
+		  "b",
+			"a?b", true },
+		{ "a\xc2\x85"
+		  "b",
+			"a?b", true },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_(buffer_done) struct buffer text = { 0 };
+
+		CHECK_EQ(flamescope_put_comm(&text, rows[i].comm, 77), rows[i].changed);
+		buffer_u8(&text, 0);
+		CHECK_STR((const char *)text.data, rows[i].shown);
+	}
+}
+
+static void test_symbols(void)
+{
+	static const char *const rows[][2] = {
+		{ "operator+", "operator+" },
+		{ "std::vector<int>::operator()(int) const",
+			"std::vector<int>::operator()(int) const" },
+		{ "core::ops::Fn(u32) -> bool", "core::ops::Fn(u32) -_ bool" },
+		{ "p->operator->()", "p-_operator-_()" },
+		{ "", "[unknown]" },
+		{ " x", "_x" },
+		{ "#x", "_x" },
+		{ "1: x:", "1_ x:" },
+		{ "a 1: x:", "a 1_ x:" },
+		{ "a\r\n", "a??" },
+		{ "x", "x" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_(buffer_done) struct buffer text = { 0 };
+
+		flamescope_put_symbol(&text, rows[i][0]);
+		buffer_u8(&text, 0);
+		CHECK_STR((const char *)text.data, rows[i][1]);
+	}
+}
+
+static void test_modules(void)
+{
+	static const char *const rows[][2] = {
+		{ "/usr/bin/kubelet", "/usr/bin/kubelet" },
+		{ "[kernel.kallsyms]", "[kernel.kallsyms]" },
+		{ "/tmp/perf-12.map", "/tmp/perf-12.map" },
+		{ "", "[unknown]" },
+		{ "/bin/x (deleted)", "/bin/x" },
+		{ "/bin/x (deleted) (deleted)", "/bin/x" },
+		{ " (deleted)", "[unknown]" },
+		{ "/bin/(deleted)/x", "/bin/_deleted)/x" },
+		{ "/opt/my app (2)/x", "/opt/my_app_(2)/x" },
+		{ "/a 1: x:", "/a_1:_x:" },
+		{ "/a->b", "/a->b" },
+		{ "/a\n\tb\xff", "/a??b?" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_(buffer_done) struct buffer text = { 0 };
+
+		flamescope_put_module(&text, rows[i][0]);
+		buffer_u8(&text, 0);
+		CHECK_STR((const char *)text.data, rows[i][1]);
+	}
+}
+
+static void test_marker(void)
+{
+	_cleanup_(cleanup_selection) struct selection *selection =
+		samples_at(0.75, 10, (const double[]){ 5.25, 6.5 }, 2);
+	_cleanup_free_ char *text = written(selection);
+
+	CHECK_STR(times(text), "1794971520.750000 1794971525.250000 1794971526.500000");
+	CHECK(strstr(text,
+		"\n# ========\nswapper     0/0     [000] 1794971520.750000:          0 cpu-clock:\n"
+		"\t               0 cpuidle_enter_state ([kernel.kallsyms])\n\n"
+		"kubelet  1240/1241  [000] 1794971525.250000:   10309278 cpu-clock:\n"
+		"\tffffffff8100e00e shrink_node+0xe ([kernel.kallsyms])\n"
+		"\tffffffff8100d00d do_syscall_64+0xd ([kernel.kallsyms])\n\n"));
+	CHECK(!strstr(text, "# moved"));
+}
+
+static void test_last_on_the_second(void)
+{
+	_cleanup_(cleanup_selection) struct selection *selection =
+		samples_at(0, 10, (const double[]){ 5, 6, 6 }, 3);
+	_cleanup_free_ char *text = written(selection);
+
+	CHECK_STR(times(text),
+		"1794971520.000000 1794971525.000000 1794971526.000000 1794971526.000001");
+	CHECK(strstr(
+		text, "# moved     : the last sample is shown 1 us late, off the full second\n"));
+}
+
+static void test_last_before_the_second(void)
+{
+	_cleanup_(cleanup_selection) struct selection *selection =
+		samples_at(0, 6, (const double[]){ 4.9999995, 5.9999985, 5.9999991, 5.9999999 }, 4);
+	_cleanup_free_ char *text = written(selection);
+
+	CHECK_STR(times(text), "1794971520.000000 1794971524.999999 1794971525.999998 "
+			       "1794971525.999998 1794971525.999998");
+	CHECK(strstr(text, "shown 1 us early"));
+}
+
+/* The whole window lies in a second's last microsecond: the marker must not come after the samples. */
+static void test_all_before_the_second(void)
+{
+	_cleanup_(cleanup_selection) struct selection *selection =
+		samples_at(5.9999992, 6, (const double[]){ 5.9999995 }, 1);
+	_cleanup_free_ char *text = written(selection);
+
+	CHECK_STR(times(text), "1794971525.999998 1794971525.999998");
+}
+
+static void test_no_rows(void)
+{
+	_cleanup_(cleanup_selection) struct selection *selection = samples_at(0, 10, NULL, 0);
+	_cleanup_free_ char *text = written(selection);
+
+	CHECK(strstr(text, "# samples   : 0\n"));
+	CHECK_STR(times(text), "");
+	CHECK_STR(text + strlen(text) - 12, "\n# ========\n");
+}
+
+/* The comm that a stack of swapper gets. */
+static void check_idle(const char *functions, const char *comm)
+{
+	_cleanup_(cleanup_selection) struct selection *selection = selections_new(0, 10);
+	struct tape *tape = tapes_new(0, 10);
+	_cleanup_free_ char *text = NULL;
+	char line[64];
+
+	printf("# %s\n", functions);
+	tapes_sample(tape, TAPES_PERF + 5, 2, tapes_thread(tape, 0, 0, "swapper"),
+		tapes_kernel(tape, functions));
+	selections_add(selection, tape);
+	text = written(selection);
+	snprintf(line, sizeof(line), "\n%s     0/0     [002] ", comm);
+	CHECK(strstr(text, line));
+	CHECK_EQ(!strcmp(comm, "idle-irq"), strstr(text, "# idle-irq  : 1 (") != NULL);
+}
+
+#define IDLE "cpu_startup_entry;do_idle;cpuidle_enter_state"
+
+static void test_idle(void)
+{
+	check_idle(IDLE ";native_safe_halt", "swapper");
+	check_idle(IDLE ";asm_sysvec_apic_timer_interrupt;sysvec_apic_timer_interrupt;irq_exit_rcu",
+		"swapper");
+	check_idle(IDLE ";xen_hvm_callback;xen_evtchn_do_upcall;handle_irq_event;hrtimer_interrupt;"
+			"perf_swevent_hrtimer",
+		"swapper");
+	check_idle(IDLE ";asm_sysvec_irq_work;sysvec_irq_work;irq_work_run", "swapper");
+	check_idle(IDLE ";asm_sysvec_apic_timer_interrupt;sysvec_apic_timer_interrupt;irq_exit_rcu;"
+			"__do_softirq;net_rx_action",
+		"idle-irq");
+	check_idle(IDLE ";asm_common_interrupt;common_interrupt;__common_interrupt;handle_edge_irq;"
+			"ena_intr_msix_io",
+		"idle-irq");
+	check_idle(
+		IDLE ";asm_sysvec_call_function_single;flush_smp_call_function_queue", "idle-irq");
+	/* without the idle loop Flamescope hides nothing */
+	check_idle("start_secondary;__do_softirq;net_rx_action", "swapper");
+}
+
+/* A thread that is not idle shares its stack with one that is. */
+static void test_idle_stack_of_others(void)
+{
+	_cleanup_(cleanup_selection) struct selection *selection = selections_new(0, 10);
+	struct tape *tape = tapes_new(0, 10);
+	uint32_t stack = tapes_kernel(tape, IDLE ";__do_softirq");
+	_cleanup_free_ char *text = NULL;
+
+	tapes_sample(tape, TAPES_PERF + 5, 0, tapes_thread(tape, 9, 9, "stress"), stack);
+	tapes_sample(tape, TAPES_PERF + 6, 1, tapes_thread(tape, 0, 0, "swapper"), stack);
+	tapes_sample(tape, TAPES_PERF + 7, 0, tapes_thread(tape, 9, 9, "stress"), stack);
+	selections_add(selection, tape);
+	text = written(selection);
+	CHECK(strstr(text, "\nstress     9/9     [000] "));
+	CHECK(strstr(text, "\nidle-irq     0/0     [001] "));
+	CHECK(strstr(text, "# idle-irq  : 1 ("));
+}
+
+static size_t count_text(const char *text, const char *wanted)
+{
+	size_t count = 0;
+
+	while ((text = strstr(text, wanted))) {
+		text += strlen(wanted);
+		count++;
+	}
+	return count;
+}
+
+static void test_deep(void)
+{
+	_cleanup_(cleanup_selection) struct selection *selection = selections_new(0, 10);
+	struct tape *tape = tapes_new(0, 10);
+	uint32_t module = tapes_module(tape, "/bin/x", TAPE_MODULE_ELF), stack = 0;
+	uint32_t thread = tapes_thread(tape, 1, 1, "deep");
+	_cleanup_free_ char *text = NULL;
+
+	for (int i = 1; i <= 479; i++) {
+		stack = tapes_call(tape, stack, module, i, "recurse");
+		if (i >= 478)
+			tapes_sample(tape, TAPES_PERF + i, 0, thread, stack);
+	}
+	selections_add(selection, tape);
+	text = written(selection);
+	CHECK_EQ(count_text(text, " recurse+0x"), 2 * 478);
+	CHECK_EQ(count_text(text, "\t               0 [cut] ([unknown])\n\n"), 1);
+	CHECK(strstr(text, "# cut       : 1 ("));
+	CHECK_EQ(count_text(text, "\t               1 recurse+0x1 (/bin/x)\n"), 1);
+}
+
+static void test_numbers(void)
+{
+	_cleanup_(cleanup_selection) struct selection *selection = selections_new(0, 10);
+	struct tape *tape = tapes_new(0, 10);
+	uint32_t module = tapes_module(tape, "/bin/x", TAPE_MODULE_ELF), stack;
+	_cleanup_free_ char *text = NULL;
+
+	stack = tapes_call(tape, 0, 0, 0, "");
+	stack = tapes_call(tape, stack, module, 0x1234, "");
+	stack = tapes_call(tape, stack, module, UINT64_MAX, "");
+	tapes_sample(tape, TAPES_PERF + 5, 12345, tapes_thread(tape, 4194304, 4194304, "x"), stack);
+	tape->samples.items[0].period = UINT64_MAX;
+	tapes_sample(tape, TAPES_PERF + 6, 0, tapes_thread(tape, -1, -1, ""), 0);
+	selections_add(selection, tape);
+	text = written(selection);
+	CHECK(strstr(text,
+		"\nx_ 4194304/4194304 [12345] 1794971520.000000: 18446744073709551615 cpu-clock:\n"
+		"\tffffffffffffffff [unknown] (/bin/x)\n"
+		"\t            1234 [unknown] (/bin/x)\n"
+		"\t               0 [unknown] ([unknown])\n\n"
+		":-1     0/0     [000] 1794971520.000001:   10309278 cpu-clock:\n\n"));
+	CHECK(strstr(text, "# changed   : 1 ("));
+}
+
+static void test_events(void)
+{
+	_cleanup_(cleanup_selection) struct selection *selection =
+		samples_at(0, 10, (const double[]){ 1 }, 1);
+	struct tape *other = tapes_bare(TAPES_PERF, TAPES_PERF + 1);
+	_cleanup_free_ char *text = NULL;
+
+	other->facts.count = 0;
+	CHECK_EQ(tape_add_fact(other, "event", "cycles"), 0);
+	CHECK_EQ(tape_add_fact(other, "host", MANY("x\n")), 0);
+	selections_add(selection, other);
+	text = written(selection);
+	CHECK(strstr(text, "# event     : cpu-clock, cycles\n"));
+	CHECK(strstr(text, "# host      : example, " MANY("x?") "\n"));
+	CHECK_EQ(count_text(text, " cycles:\n"), 0);
+}
+
+/* More than the output holds at a time. */
+static void test_long(void)
+{
+	_cleanup_(cleanup_selection) struct selection *selection = selections_new(0, 100);
+	struct tape *tape = tapes_new(0, 100);
+	uint32_t thread = tapes_thread(tape, 1, 1, "xy");
+	uint32_t stack = tapes_kernel(tape, "aaaaaaaaaaaaaaaaaaaaa;bbbbbbbbbbbbbbbbbbbbbbbb");
+	_cleanup_free_ char *text = NULL;
+
+	for (int i = 0; i < 20000; i++)
+		tapes_sample(tape, TAPES_PERF + i * NSEC_PER_MSEC, 0, thread, stack);
+	selections_add(selection, tape);
+	text = written(selection);
+	CHECK_EQ(count_text(text, "\nxy     1/1     [000] "), 20000);
+	CHECK_EQ(count_text(text, " aaaaaaaaaaaaaaaaaaaaa+0xd ([kernel.kallsyms])\n\n"), 20000);
+}
+
+CHECK_MAIN({ "comms", test_comms }, { "symbols", test_symbols }, { "modules", test_modules },
+	{ "the marker", test_marker }, { "the last sample on a second", test_last_on_the_second },
+	{ "just before one", test_last_before_the_second },
+	{ "all just before one", test_all_before_the_second }, { "no samples", test_no_rows },
+	{ "work on idle CPUs", test_idle },
+	{ "a stack that others share", test_idle_stack_of_others },
+	{ "stacks that are too deep", test_deep }, { "numbers at their widest", test_numbers },
+	{ "one event", test_events }, { "a long text", test_long })

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Whole answers, compared with the files of tests/golden/, byte by byte; those for Flamescope are also read by
+ * tests/tools/check-stacks, which knows Flamescope's own expressions.
+ *
+ * UPDATE_GOLDEN=1 writes the files anew instead of comparing them: look at the difference before you keep it.
+ * PERFTAPE_TESTS is the folder of the tests; without it they are looked for in ./tests.
+ */
+#include "tests/check.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "flamescope-export/flamescope.h"
+#include "query/folded.h"
+#include "tests/selections.h"
+
+static const char *tests_folder(void)
+{
+	const char *folder = getenv("PERFTAPE_TESTS");
+
+	return folder ? folder : "tests";
+}
+
+static void check_golden(const char *name, const char *text)
+{
+	_cleanup_free_ char *expected = NULL;
+	char path[4096], folder[4096];
+	int line = 1;
+	size_t at = 0;
+
+	snprintf(folder, sizeof(folder), "%.4000s/golden", tests_folder());
+	snprintf(path, sizeof(path), "%.4000s/%s", folder, name);
+	if (getenv("UPDATE_GOLDEN"))
+		CHECK_EQ(file_replace(folder, name, text, strlen(text)), 0);
+	CHECK_EQ(file_read(path, 1 << 20, &expected, NULL), 0);
+	if (!strcmp(text, expected))
+		return;
+	for (; text[at] && text[at] == expected[at]; at++)
+		line += text[at] == '\n';
+	CHECK_FAIL("%s line %d is another; UPDATE_GOLDEN=1 writes it anew", name, line);
+}
+
+/* from and to are seconds of the epoch, as --from and --to of the checker; what it says becomes comments. */
+static void check_stacks(const char *name, double from, double to)
+{
+	char command[8192], line[512];
+	FILE *checker;
+
+	snprintf(command, sizeof(command),
+		"python3 '%.3000s/tools/check-stacks' '%.3000s/golden/%s' --from %.6f --to %.6f",
+		tests_folder(), tests_folder(), name, from, to);
+	fflush(stdout);
+	checker = popen(command, "r");
+	CHECK(checker);
+	while (fgets(line, sizeof(line), checker))
+		printf("# %s", line);
+	CHECK_EQ(pclose(checker), 0);
+}
+
+static void check_flamescope(const char *name, const struct selection *selection, const char *cpus)
+{
+	_cleanup_(cpu_filter_done) struct cpu_set_filter filter = { 0 };
+	_cleanup_free_ char *text = NULL;
+
+	setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
+	tzset();
+	if (cpus)
+		CHECK_EQ(cpu_filter_parse(cpus, &filter, NULL), 0);
+	text = SELECTIONS_TEXT(flamescope_write(selection, &filter, "1.2.3", output));
+	check_golden(name, text);
+	check_stacks(name, selection->window.from_ns / 1e9, (selection->window.to_ns - 1000) / 1e9);
+}
+
+static uint32_t go_stack(struct tape *tape, const char *leaf)
+{
+	uint32_t kubelet = tapes_module(tape, "/usr/bin/kubelet", TAPE_MODULE_ELF), stack;
+
+	stack = tapes_call(tape, 0, kubelet, 0x6d2c1, "runtime.goexit");
+	stack = tapes_call(
+		tape, stack, kubelet, 0x1f4a003, "k8s.io/cadvisor.(*Manager).housekeeping");
+	stack = tapes_call(tape, stack, kubelet, 0x1f4b110, "");
+	return tapes_call(tape, stack, tapes_module(tape, "[kernel.kallsyms]", TAPE_MODULE_KERNEL),
+		0xffffffff8134a1b2, leaf);
+}
+
+/* What an incident looks like: a busy kubelet, idle CPUs, a softirq on one of them, two tapes, a gap, losses. */
+static struct selection *usual(void)
+{
+	struct selection *selection = selections_new(-1.5, 8.25);
+	struct selection_gap gap = { TAPES_REALTIME - 1500 * NSEC_PER_MSEC, TAPES_REALTIME,
+		"nothing recorded" };
+
+	for (unsigned int i = 0; i < 2; i++) {
+		struct tape *tape = tapes_new(i * 4, i * 4 + 5);
+		uint32_t kubelet = tapes_thread(tape, 1240, 1262, "kubelet");
+		uint32_t idle = tapes_thread(tape, 0, 0, "swapper");
+		uint32_t busy = go_stack(tape, "mem_cgroup_nr_lru_pages");
+		uint32_t halt = tapes_kernel(tape, "secondary_startup_64;cpu_startup_entry;do_idle;"
+						   "cpuidle_enter_state;native_safe_halt");
+		uint32_t net = tapes_kernel(tape,
+			"secondary_startup_64;cpu_startup_entry;do_idle;cpuidle_enter_state;"
+			"asm_common_interrupt;__do_softirq;net_rx_action;ena_io_poll");
+		uint64_t start = tape->begin_ns;
+
+		for (unsigned int n = 0; n < 4; n++) {
+			tapes_sample(tape, start + n * NSEC_PER_SEC + 1000, 3, kubelet, busy);
+			tapes_sample(tape, start + n * NSEC_PER_SEC + 2000, 4, idle,
+				n == 2 ? net : halt);
+		}
+		selections_add(selection, tape);
+	}
+	CHECK_EQ(array_push(&selection->coverage.gaps, gap), 0);
+	selection->coverage.covered_ns -= 1500 * NSEC_PER_MSEC;
+	selection->coverage.lost_samples = 17;
+	selection->coverage.throttled = 1;
+	selection->coverage.frames = 100;
+	selection->coverage.named = 92;
+	selection->coverage.clock_error_ns = 2500;
+	snprintf(selection->window.note, sizeof(selection->window.note),
+		"\"03:12\" was there twice (the clock was set back); taken is the first, "
+		"2026-11-18T03:12:00Z");
+	return selection;
+}
+
+/* Each name of a thread, a function and a file that Flamescope is known to break on. */
+static struct selection *hostile(void)
+{
+	static const char *const names[] = { "", " ", "a", "#a", " a",
+		"a 1: b:", "1: b:", " 1.5: b: ", "a->b", "operator->", "->", "\n\n",
+		"\t 1: x:", "\x80\xff", "a\xe4\xb8", "\xc2\xa0 1: b:", "\xc2\x85", "\xe2\x80\xa8",
+		"x (y)", "(", ")", " (", ") ", "a (b", " (deleted)", "x (deleted)", "x (deleted) y",
+		"12/34 [000] 1.000000: 1 x:", "[unknown]", "swapper 3: x:", "operator+", "+",
+		"+0x12", "fn(u32) -> bool", ";", "\x7f\x1b[1m", "\xf0\x9f\x98\x80",
+		"# 1: x:", "..:", " .: .: x:", "vmlinux", "/tmp/perf- 1: x:" };
+	struct selection *selection = selections_new(0.25, 100);
+	struct tape *tape = tapes_new(0, 100);
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		uint32_t thread = tapes_thread(tape, i, 100 + i, names[i]);
+		uint32_t module = tapes_module(tape, names[i], TAPE_MODULE_ELF);
+		uint32_t stack = tapes_call(tape, 0, module, 0x1234 + i, names[i]);
+
+		stack = tapes_call(tape, stack, module, 0x99, "");
+		tapes_sample(tape, TAPES_PERF + (i + 1) * NSEC_PER_SEC, i, thread, stack);
+	}
+	CHECK_EQ(tape_add_fact(tape, "version", "x"), 0);
+	selections_add(selection, tape);
+	return selection;
+}
+
+static void test_usual(void)
+{
+	_cleanup_(cleanup_selection) struct selection *selection = usual();
+
+	check_flamescope("usual.stacks", selection, "3-4");
+}
+
+static void test_hostile(void)
+{
+	_cleanup_(cleanup_selection) struct selection *selection = hostile();
+
+	check_flamescope("hostile.stacks", selection, NULL);
+}
+
+static void test_single(void)
+{
+	_cleanup_(cleanup_selection) struct selection *selection = selections_new(0, 10);
+	struct tape *tape = tapes_new(0, 10);
+
+	tapes_sample(tape, TAPES_PERF, 0, tapes_thread(tape, 1, 1, "systemd"), 0);
+	selections_add(selection, tape);
+	check_flamescope("single.stacks", selection, NULL);
+}
+
+static void test_folded(void)
+{
+	_cleanup_(cleanup_selection) struct selection *selection = usual();
+	_cleanup_free_ char *samples = NULL, *period = NULL;
+
+	samples = SELECTIONS_TEXT(folded_write(selection, FOLDED_SAMPLES, output));
+	check_golden("usual.folded", samples);
+	period = SELECTIONS_TEXT(folded_write(selection, FOLDED_PERIOD, output));
+	check_golden("usual-period.folded", period);
+}
+
+static void test_folded_hostile(void)
+{
+	_cleanup_(cleanup_selection) struct selection *selection = hostile();
+	_cleanup_free_ char *text =
+		SELECTIONS_TEXT(folded_write(selection, FOLDED_SAMPLES, output));
+
+	check_golden("hostile.folded", text);
+}
+
+CHECK_MAIN({ "an incident for Flamescope", test_usual },
+	{ "hostile names for Flamescope", test_hostile },
+	{ "a single sample for Flamescope", test_single }, { "an incident, folded", test_folded },
+	{ "hostile names, folded", test_folded_hostile })

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "tests/check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "query/selection.h"
+#include "tests/tapes.h"
+
+#define AT(seconds) (TAPES_REALTIME + (uint64_t)((seconds)*1e9))
+#define PERF(seconds) (TAPES_PERF + (uint64_t)((seconds)*1e9))
+
+static struct selection *selected(
+	struct tapes_store *store, uint64_t from_ns, uint64_t to_ns, const char *cpus)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	_cleanup_(cpu_filter_done) struct cpu_set_filter filter = { 0 };
+	struct window window = { .from_ns = from_ns, .to_ns = to_ns };
+	struct selection *selection = NULL;
+	struct error error = { 0 };
+
+	if (cpus)
+		CHECK_EQ(cpu_filter_parse(cpus, &filter, NULL), 0);
+	if (store_reader_open(store->path, &reader, &error) < 0 ||
+		selection_make(reader, &window, &filter, &selection, &error) < 0)
+		CHECK_FAIL("%s", error.text);
+	for (size_t i = 0; i < selection->rows.count; i++) {
+		const struct selection_row *row = &selection->rows.items[i];
+
+		CHECK(row->realtime_ns >= from_ns && row->realtime_ns < to_ns);
+		CHECK(i == 0 || row[-1].realtime_ns <= row->realtime_ns);
+	}
+	return selection;
+}
+
+static const char *described(const struct coverage *coverage)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+	static char shown[512];
+
+	coverage_describe(coverage, &text);
+	snprintf(shown, sizeof(shown), "%.*s", (int)text.size, (const char *)text.data);
+	return shown;
+}
+
+/* One sample each tenth of a second on each of two CPUs. */
+static struct tape *steady(unsigned int begin, unsigned int end)
+{
+	struct tape *tape = tapes_new(begin, end);
+	uint32_t thread = tapes_thread(tape, 10, 11, "kubelet");
+	uint32_t stack = tapes_kernel(tape, "entry_SYSCALL_64;do_syscall_64;shrink_node");
+
+	for (uint64_t ns = tape->begin_ns; ns < tape->end_ns; ns += 100 * NSEC_PER_MSEC)
+		for (uint32_t cpu = 0; cpu < 2; cpu++)
+			tapes_sample(tape, ns, cpu, thread, stack);
+	return tape;
+}
+
+static void test_rows(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(cleanup_selection) struct selection *all = NULL, *some = NULL, *edge = NULL,
+						      *one = NULL;
+
+	tapes_store_init(&store);
+	tapes_store_put(&store, steady(0, 2));
+	tapes_store_put(&store, steady(2, 4));
+	tapes_store_put(&store, steady(4, 6));
+	all = selected(&store, AT(0), AT(6), NULL);
+	CHECK_EQ(all->rows.count, 120);
+	CHECK_EQ(all->tapes.count, 3);
+	CHECK_EQ(all->coverage.covered_ns, 6 * NSEC_PER_SEC);
+	CHECK_EQ(all->coverage.gaps.count, 0);
+	CHECK_EQ(all->coverage.clock_error_ns, 900);
+	some = selected(&store, AT(1.5), AT(2.5), "1,7-9");
+	CHECK_EQ(some->rows.count, 10);
+	CHECK_EQ(some->tapes.count, 2);
+	for (size_t i = 0; i < 10; i++)
+		CHECK_EQ(some->rows.items[i].realtime_ns, AT(1.5) + i * 100 * NSEC_PER_MSEC);
+	/* from is inside, to is not */
+	one = selected(&store, AT(1.5), AT(1.6), "0");
+	CHECK_EQ(one->rows.count, 1);
+	edge = selected(&store, AT(1.5) + 1, AT(1.6), NULL);
+	CHECK_EQ(edge->rows.count, 0);
+	CHECK_EQ(edge->coverage.covered_ns, edge->coverage.window_ns);
+}
+
+static void test_gaps(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(cleanup_selection) struct selection *wide = NULL, *none = NULL;
+
+	tapes_store_init(&store);
+	tapes_store_put(&store, steady(0, 2));
+	tapes_store_put(&store, steady(3, 4));
+	wide = selected(&store, AT(0) - NSEC_PER_SEC, AT(6), NULL);
+	CHECK_EQ(wide->coverage.window_ns, 7 * NSEC_PER_SEC);
+	CHECK_EQ(wide->coverage.covered_ns, 3 * NSEC_PER_SEC);
+	CHECK_EQ(wide->coverage.gaps.count, 3);
+	CHECK_EQ(wide->coverage.gaps.items[0].to_ns, AT(0));
+	CHECK_EQ(wide->coverage.gaps.items[1].from_ns, AT(2));
+	CHECK_EQ(wide->coverage.gaps.items[1].to_ns, AT(3));
+	CHECK_STR(wide->coverage.gaps.items[1].why, "nothing recorded");
+	CHECK_EQ(wide->coverage.gaps.items[2].from_ns, AT(4));
+	CHECK_STR(described(&wide->coverage), "covered 42.8 % (4 s missing), 0 samples lost, 100 % "
+					      "of the frames named, times within 1 us");
+	none = selected(&store, AT(10), AT(20), NULL);
+	CHECK_EQ(none->rows.count, 0);
+	CHECK_EQ(none->coverage.covered_ns, 0);
+	CHECK_EQ(none->coverage.gaps.count, 1);
+	CHECK_STR(described(&none->coverage), "covered 0.0 % (10 s missing), 0 samples lost");
+}
+
+static void add_loss(
+	struct tape *tape, uint32_t kind, uint32_t cpu, double from, double to, uint64_t count)
+{
+	struct tape_loss loss = { kind, cpu, PERF(from), PERF(to), count };
+
+	CHECK_EQ(array_push(&tape->losses, loss), 0);
+}
+
+static void test_losses(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(cleanup_selection) struct selection *all = NULL, *cpu1 = NULL, *later = NULL;
+	struct tape *tape = steady(0, 4);
+
+	tapes_store_init(&store);
+	add_loss(tape, TAPE_LOSS_SAMPLES, 0, 0.5, 1.5, 7);
+	add_loss(tape, TAPE_LOSS_SAMPLES, 1, 2, 2, 100);
+	add_loss(tape, TAPE_LOSS_SIDEBAND, TAPE_ALL_CPUS, 3, 3.5, 2);
+	add_loss(tape, TAPE_LOSS_THROTTLED, 0, 3, 3.1, 1);
+	add_loss(tape, TAPE_LOSS_DAMAGED, TAPE_ALL_CPUS, 3, 3.1, 3);
+	add_loss(tape, 99, 0, 3, 3.1, 1000);
+	tapes_store_put(&store, tape);
+	all = selected(&store, AT(0), AT(4), NULL);
+	CHECK_STR(described(&all->coverage),
+		"covered 100 %, 1107 samples lost, 2 records of names lost (names may be wrong), "
+		"1 time throttled, 3 parts damaged and left out, 100 % of the frames named, times "
+		"within 1 us");
+	cpu1 = selected(&store, AT(0), AT(4), "1");
+	CHECK_EQ(cpu1->coverage.lost_samples, 100);
+	CHECK_EQ(cpu1->coverage.lost_sideband, 2);
+	CHECK_EQ(cpu1->coverage.throttled, 0);
+	later = selected(&store, AT(1), AT(2), NULL);
+	CHECK_EQ(later->coverage.lost_samples, 7);
+}
+
+static void test_names(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(cleanup_selection) struct selection *selection = NULL;
+	struct tape *tape = tapes_new(0, 1);
+	uint32_t thread = tapes_thread(tape, 1, 1, "x"), stack, unnamed;
+
+	tapes_store_init(&store);
+	stack = tapes_kernel(tape, "a;b;c");
+	unnamed = tapes_call(tape, stack, tapes_module(tape, "/bin/x", TAPE_MODULE_ELF), 16, "");
+	tapes_sample(tape, PERF(0.1), 0, thread, stack);
+	tapes_sample(tape, PERF(0.2), 0, thread, unnamed);
+	tapes_sample(tape, PERF(0.3), 0, thread, 0);
+	tapes_store_put(&store, tape);
+	selection = selected(&store, AT(0), AT(1), NULL);
+	CHECK_EQ(selection->coverage.frames, 7);
+	CHECK_EQ(selection->coverage.named, 6);
+}
+
+/* The file of the store's segment number so many. */
+static void segment_path(const struct tapes_store *store, size_t number, char *path, size_t size)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	struct store_segments segments = { 0 };
+
+	CHECK_EQ(store_reader_open(store->path, &reader, NULL), 0);
+	CHECK_EQ(store_reader_find(reader, 0, UINT64_MAX, &segments, NULL), 0);
+	CHECK(number < segments.list.count);
+	snprintf(path, size, "%s/segments/%s", store->path, segments.list.items[number].name);
+	array_done(&segments.list);
+}
+
+static void test_damage(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(cleanup_selection) struct selection *selection = NULL;
+	char path[256];
+	int fd;
+
+	tapes_store_init(&store);
+	tapes_store_put(&store, steady(0, 1));
+	tapes_store_put(&store, steady(1, 2));
+	tapes_store_put(&store, steady(2, 3));
+	segment_path(&store, 1, path, sizeof(path));
+	fd = open(path, O_WRONLY);
+	CHECK(fd >= 0);
+	CHECK_EQ(ftruncate(fd, 200), 0);
+	close(fd);
+	selection = selected(&store, AT(0), AT(3), NULL);
+	CHECK_EQ(selection->rows.count, 40);
+	CHECK_EQ(selection->coverage.damaged, 1);
+	CHECK_EQ(selection->coverage.gaps.count, 1);
+	CHECK_EQ(selection->coverage.gaps.items[0].from_ns, AT(1));
+	CHECK_EQ(selection->coverage.gaps.items[0].to_ns, AT(2));
+	printf("# %s\n", selection->coverage.gaps.items[0].why);
+	CHECK(strstr(selection->coverage.gaps.items[0].why, "damaged"));
+	CHECK_EQ(selection->coverage.covered_ns, 2 * NSEC_PER_SEC);
+}
+
+/* The index still names it, as when retention comes between the two. */
+static void test_retention(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(cleanup_selection) struct selection *selection = NULL;
+	char path[256];
+
+	tapes_store_init(&store);
+	tapes_store_put(&store, steady(0, 1));
+	tapes_store_put(&store, steady(1, 2));
+	segment_path(&store, 0, path, sizeof(path));
+	CHECK_EQ(unlink(path), 0);
+	selection = selected(&store, AT(0.5), AT(2), NULL);
+	CHECK_EQ(selection->rows.count, 20);
+	CHECK_EQ(selection->coverage.damaged, 0);
+	CHECK_EQ(selection->coverage.gaps.count, 1);
+	CHECK_EQ(selection->coverage.gaps.items[0].from_ns, AT(0.5));
+	printf("# %s\n", selection->coverage.gaps.items[0].why);
+	CHECK(strstr(selection->coverage.gaps.items[0].why, "was removed by retention"));
+}
+
+/* Anchors 2 s apart, with the wall clock set by `step` seconds in between: the step lies at the later one. */
+static struct tape *stepped(double step)
+{
+	struct tape *tape = tapes_bare(PERF(0), PERF(4));
+	uint32_t thread = tapes_thread(tape, 1, 1, "x");
+
+	tapes_anchor(tape, PERF(0), AT(0));
+	tapes_anchor(tape, PERF(2), AT(2 + step));
+	for (int i = 0; i < 40; i++)
+		tapes_sample(tape, PERF(i / 10.0), 0, thread, 0);
+	return tape;
+}
+
+static void test_clock_set_forward(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(cleanup_selection) struct selection *selection = NULL;
+	struct tape *next = tapes_bare(PERF(4), PERF(5));
+
+	tapes_store_init(&store);
+	tapes_store_put(&store, stepped(3));
+	tapes_anchor(next, PERF(4), AT(4 + 3 + 60));
+	tapes_store_put(&store, next);
+	/* no second of the 63 that the clock was set forward was recorded, and none is missing */
+	selection = selected(&store, AT(0), AT(68), NULL);
+	CHECK_EQ(selection->rows.count, 40);
+	CHECK_EQ(selection->coverage.gaps.count, 0);
+	CHECK_EQ(selection->coverage.covered_ns, 68 * NSEC_PER_SEC);
+}
+
+static void test_clock_set_back(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(cleanup_selection) struct selection *selection = NULL, *part = NULL;
+
+	tapes_store_init(&store);
+	tapes_store_put(&store, stepped(-1));
+	tapes_store_put(&store, steady(1, 2)); /* of the same second, once more */
+	/* perf 0 to 2 is AT(0) to AT(2), perf 2 to 4 is AT(1) to AT(3) */
+	selection = selected(&store, AT(0), AT(3), NULL);
+	CHECK_EQ(selection->rows.count, 60);
+	CHECK_EQ(selection->coverage.covered_ns, 3 * NSEC_PER_SEC);
+	part = selected(&store, AT(1), AT(1.5), "0");
+	CHECK_EQ(part->rows.count, 15);
+}
+
+static void test_cpu_filter(void)
+{
+	static const char *const wrong[] = { "", ",", "1,", ",1", "-", "1-", "-1", "3-1", "1 2",
+		"65536", "0-65536", "99999999999999999999", "a", "1,,2", "0x3" };
+	_cleanup_(cpu_filter_done) struct cpu_set_filter filter = { 0 };
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+	struct error error = { 0 };
+
+	CHECK(cpu_filter_passes(&filter, 77));
+	CHECK_EQ(cpu_filter_parse("65535,8-11,3,10-12", &filter, NULL), 0);
+	CHECK(cpu_filter_passes(&filter, 3));
+	CHECK(cpu_filter_passes(&filter, 12));
+	CHECK(cpu_filter_passes(&filter, 65535));
+	CHECK(!cpu_filter_passes(&filter, 7));
+	CHECK(!cpu_filter_passes(&filter, UINT32_MAX));
+	cpu_filter_describe(&filter, &text);
+	CHECK_EQ(text.size, 12);
+	CHECK(!memcmp(text.data, "3,8-12,65535", 12));
+	cpu_filter_done(&filter);
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		printf("# \"%s\"\n", wrong[i]);
+		CHECK_EQ(cpu_filter_parse(wrong[i], &filter, &error), -EINVAL);
+	}
+	CHECK_STR(error.text, "\"0x3\" is no list of CPUs: use numbers up to 65535 and ranges of "
+			      "them, as in 3,8-11");
+}
+
+CHECK_MAIN({ "the rows of a window", test_rows }, { "gaps", test_gaps },
+	{ "losses that overlap", test_losses }, { "frames with a name", test_names },
+	{ "a damaged segment is a gap", test_damage },
+	{ "a segment that is gone is a gap", test_retention },
+	{ "the wall clock set forward", test_clock_set_forward },
+	{ "the wall clock set back", test_clock_set_back }, { "CPU lists", test_cpu_filter })

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Zones are POSIX TZ strings, so that the tests need no zone files. */
+#include "tests/check.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "query/when.h"
+
+#define BERLIN "CET-1CEST,M3.5.0,M10.5.0/3"
+#define ST_JOHNS "NST3:30NDT,M3.2.0,M11.1.0"
+#define LORD_HOWE "LHST-10:30LHDT-11,M10.1.0,M4.1.0" /* summer time is half an hour */
+
+/* 2026-11-18T03:12:07.25Z */
+#define NOW 1794971527250000000ull
+
+static void zone(const char *name)
+{
+	setenv("TZ", name, 1);
+	tzset();
+}
+
+/* What a text is, in UTC with nine digits; "ambiguous " or "skipped " before it, or "EINVAL". */
+static const char *said_at(const char *text, uint64_t now_ns, bool utc)
+{
+	static char shown[TIME_TEXT_SIZE + 16];
+	char time[TIME_TEXT_SIZE];
+	struct when when;
+
+	if (when_parse(text, now_ns, utc, &when, NULL) == -EINVAL)
+		return "EINVAL";
+	snprintf(shown, sizeof(shown), "%s%s%s", when.ambiguous ? "ambiguous " : "",
+		when.skipped ? "skipped " : "", time_format(when.realtime_ns, true, 9, time));
+	return shown;
+}
+
+static const char *said(const char *text)
+{
+	return said_at(text, NOW, false);
+}
+
+static uint64_t at(const char *rfc3339)
+{
+	struct when when = { 0 };
+
+	CHECK_EQ(when_parse(rfc3339, NOW, true, &when, NULL), 0);
+	return when.realtime_ns;
+}
+
+static void test_rfc3339(void)
+{
+	static const char *const rows[][2] = {
+		{ "2026-11-18T03:12:07Z", "2026-11-18T03:12:07.000000000Z" },
+		{ "2026-11-18t03:12:07z", "2026-11-18T03:12:07.000000000Z" },
+		{ "2026-11-18T03:12:07.25+01:00", "2026-11-18T02:12:07.250000000Z" },
+		{ "2026-11-18T03:12:07,25+0100", "2026-11-18T02:12:07.250000000Z" },
+		{ "2026-11-18 03:12:07 -03:30", "2026-11-18T06:42:07.000000000Z" },
+		{ "2026-11-18T03:12:07-00:00", "2026-11-18T03:12:07.000000000Z" },
+		{ "2026-11-18T03:12:07+14", "2026-11-17T13:12:07.000000000Z" },
+		{ "2026-11-18T03:12Z", "2026-11-18T03:12:00.000000000Z" },
+		{ "2026-11-18T03:12:07.123456789123Z", "2026-11-18T03:12:07.123456789Z" },
+		{ "2026-11-18T03:12:07.9999999999Z", "2026-11-18T03:12:07.999999999Z" },
+		{ "2016-12-31T23:59:60Z", "2017-01-01T00:00:00.000000000Z" },
+		{ "2016-12-31T23:59:60.5Z", "2017-01-01T00:00:00.500000000Z" },
+		{ "2024-02-29T00:00:00Z", "2024-02-29T00:00:00.000000000Z" },
+		{ "1971-01-01T00:00:00Z", "1971-01-01T00:00:00.000000000Z" },
+		{ "2200-12-31T23:59:59Z", "2200-12-31T23:59:59.000000000Z" },
+	};
+
+	zone(BERLIN);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		printf("# %s\n", rows[i][0]);
+		CHECK_STR(said(rows[i][0]), rows[i][1]);
+	}
+}
+
+static void test_local(void)
+{
+	zone(BERLIN);
+	CHECK_STR(said("2026-11-18 03:12"), "2026-11-18T02:12:00.000000000Z");
+	CHECK_STR(said("2026-07-18 03:12:07.5"), "2026-07-18T01:12:07.500000000Z");
+	CHECK_STR(said("2026-07-18T03:12:07"), "2026-07-18T01:12:07.000000000Z");
+	CHECK_STR(said("  2026-07-18 03:12\t"), "2026-07-18T01:12:00.000000000Z");
+	CHECK_STR(said_at("2026-07-18 03:12", NOW, true), "2026-07-18T03:12:00.000000000Z");
+	zone(ST_JOHNS);
+	CHECK_STR(said("2026-11-18 03:12"), "2026-11-18T06:42:00.000000000Z");
+	zone("UTC");
+	CHECK_STR(said("2026-11-18 03:12"), "2026-11-18T03:12:00.000000000Z");
+}
+
+/* The first and the last nanosecond of each fold and gap, and what lies next to them. */
+static void test_clock_changes(void)
+{
+	static const char *const rows[][3] = {
+		{ BERLIN, "2026-10-25 01:59:59", "2026-10-24T23:59:59.000000000Z" },
+		{ BERLIN, "2026-10-25 02:00", "ambiguous 2026-10-25T00:00:00.000000000Z" },
+		{ BERLIN, "2026-10-25 02:59:59.999999999",
+			"ambiguous 2026-10-25T00:59:59.999999999Z" },
+		{ BERLIN, "2026-10-25 03:00", "2026-10-25T02:00:00.000000000Z" },
+		{ BERLIN, "2026-10-25T02:30:00+01:00", "2026-10-25T01:30:00.000000000Z" },
+		{ BERLIN, "2026-03-29 01:59:59", "2026-03-29T00:59:59.000000000Z" },
+		{ BERLIN, "2026-03-29 02:00", "skipped 2026-03-29T01:00:00.000000000Z" },
+		{ BERLIN, "2026-03-29 02:59:59", "skipped 2026-03-29T01:59:59.000000000Z" },
+		{ BERLIN, "2026-03-29 03:00", "2026-03-29T01:00:00.000000000Z" },
+		{ ST_JOHNS, "2026-11-01 00:59:59", "2026-11-01T03:29:59.000000000Z" },
+		{ ST_JOHNS, "2026-11-01 01:00", "ambiguous 2026-11-01T03:30:00.000000000Z" },
+		{ ST_JOHNS, "2026-11-01 02:00", "2026-11-01T05:30:00.000000000Z" },
+		{ ST_JOHNS, "2026-03-08 02:30", "skipped 2026-03-08T06:00:00.000000000Z" },
+		{ LORD_HOWE, "2026-04-05 01:29:59", "2026-04-04T14:29:59.000000000Z" },
+		{ LORD_HOWE, "2026-04-05 01:30", "ambiguous 2026-04-04T14:30:00.000000000Z" },
+		{ LORD_HOWE, "2026-04-05 01:59:59", "ambiguous 2026-04-04T14:59:59.000000000Z" },
+		{ LORD_HOWE, "2026-04-05 02:00", "2026-04-04T15:30:00.000000000Z" },
+		{ LORD_HOWE, "2026-10-04 02:15", "skipped 2026-10-03T15:45:00.000000000Z" },
+		{ LORD_HOWE, "2026-10-04 02:30", "2026-10-03T15:30:00.000000000Z" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		printf("# %s %s\n", rows[i][0], rows[i][1]);
+		zone(rows[i][0]);
+		CHECK_STR(said(rows[i][1]), rows[i][2]);
+	}
+	zone(BERLIN);
+	CHECK_STR(said_at("2026-10-25 02:30", NOW, true), "2026-10-25T02:30:00.000000000Z");
+}
+
+/* No year of any of these zones has a quarter of an hour that does not come back as it was said. */
+static void test_every_quarter_hour(void)
+{
+	static const char *const zones[] = { BERLIN, ST_JOHNS, LORD_HOWE, "UTC" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(zones); i++) {
+		zone(zones[i]);
+		for (uint64_t ns = at("2026-01-01 00:00"); ns < at("2027-01-01 00:00");
+			ns += 900 * NSEC_PER_SEC) {
+			char local[TIME_TEXT_SIZE];
+			struct when when = { 0 };
+
+			time_format(ns, false, 0, local);
+			CHECK_EQ(when_parse(local, NOW, false, &when, NULL), 0);
+			CHECK_EQ(when.realtime_ns, ns);
+			local[strlen("2026-01-01T00:00:00")] = 0;
+			CHECK_EQ(when_parse(local, NOW, false, &when, NULL), 0);
+			CHECK(!when.skipped);
+			CHECK(when.ambiguous ? when.realtime_ns <= ns : when.realtime_ns == ns);
+		}
+	}
+}
+
+static void test_clock_alone(void)
+{
+	zone(BERLIN); /* it is 04:12:07.25 */
+	CHECK_STR(said("04:12"), "2026-11-18T03:12:00.000000000Z");
+	CHECK_STR(said("04:12:07.25"), "2026-11-18T03:12:07.250000000Z");
+	CHECK_STR(said("04:12:07.26"), "2026-11-17T03:12:07.260000000Z");
+	CHECK_STR(said("23:59:59"), "2026-11-17T22:59:59.000000000Z");
+	CHECK_STR(said("00:00"), "2026-11-17T23:00:00.000000000Z");
+	CHECK_STR(said_at("04:12", NOW, true), "2026-11-17T04:12:00.000000000Z");
+	/* the date is the zone's, not UTC's */
+	CHECK_STR(said_at("00:30", at("2026-11-17T23:45:00Z"), false),
+		"2026-11-17T23:30:00.000000000Z");
+	/* after the fold, before it, and at the first of its two hours */
+	CHECK_STR(said_at("02:30", at("2026-10-25T09:00:00Z"), false),
+		"ambiguous 2026-10-25T00:30:00.000000000Z");
+	CHECK_STR(said_at("02:30", at("2026-10-25T00:10:00Z"), false),
+		"2026-10-24T00:30:00.000000000Z");
+}
+
+static void test_words(void)
+{
+	zone(BERLIN);
+	CHECK_STR(said("now"), "2026-11-18T03:12:07.250000000Z");
+	CHECK_STR(said("now-10m"), "2026-11-18T03:02:07.250000000Z");
+	CHECK_STR(said("now - 1.5h"), "2026-11-18T01:42:07.250000000Z");
+	CHECK_STR(said("10m ago"), "2026-11-18T03:02:07.250000000Z");
+	CHECK_STR(said("250ms ago"), "2026-11-18T03:12:07.000000000Z");
+	CHECK_STR(said("yesterday 23:00"), "2026-11-17T22:00:00.000000000Z");
+	CHECK_STR(said("today 07:00"), "2026-11-18T06:00:00.000000000Z");
+	CHECK_STR(said_at("today 07:00", NOW, true), "2026-11-18T07:00:00.000000000Z");
+	CHECK_STR(said_at("yesterday 12:00", at("2026-03-29T20:00:00Z"), false),
+		"2026-03-28T11:00:00.000000000Z");
+	CHECK_STR(said("@1762918327.25"), "2025-11-12T03:32:07.250000000Z");
+	CHECK_STR(said("@1762918327"), "2025-11-12T03:32:07.000000000Z");
+}
+
+static void test_refused(void)
+{
+	static const char *const rows[] = { "", " ", "noon", "2026-02-30 10:00",
+		"2025-02-29T10:00:00Z", "2026-13-01 10:00", "2026-00-10 10:00", "2026-11-00 10:00",
+		"2026-11-18 24:00", "24:00", "12:60", "12:00:61", "2026-11-18", "2026-11-18T03",
+		"2026-11-18T3:12", "2026-11-18T03:12:07.", "2026-11-18T03:12:07.Z",
+		"2026-11-18T03:12:07+1", "2026-11-18T03:12:07+24:00", "2026-11-18T03:12:07+01:60",
+		"2026-11-18T03:12:07+01:", "2026-11-18T03:12:07Z+01:00", "2026-11-18T03:12:07 CET",
+		"20261118T031207Z", "1970-06-01T00:00:00Z", "2201-01-01T00:00:00Z",
+		"9999-01-01 00:00", "@", "@-1", "@1e9", "@1762918327.",
+		"@99999999999999999999999999", "@0", "now+10m", "now-", "now-10", "nowish", "10m",
+		"ago", " ago", "10 ago", "-10m ago", "90000000d ago", "99y ago", "yesterday",
+		"yesterday 25:00", "yesterdaynoon", "today", "12:00 12:00", "12:00\n",
+		"1\xc3\xa9:00" };
+
+	zone("UTC");
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		/* a bare number is seconds to duration_parse() */
+		bool taken = !strcmp(rows[i], "now-10") || !strcmp(rows[i], "10 ago");
+
+		printf("# row %zu\n", i);
+		CHECK_EQ(strcmp(said(rows[i]), "EINVAL") == 0, !taken);
+	}
+}
+
+static void test_errors(void)
+{
+	struct when when = { .realtime_ns = 7 };
+	struct error error;
+	char longest[4000];
+
+	zone("UTC");
+	CHECK_EQ(when_parse("2026-02-30 10:00", NOW, false, &when, &error), -EINVAL);
+	CHECK(!strncmp(error.text,
+		"\"2026-02-30 10:00\" is no time: the calendar has no such day; use ", 65));
+	CHECK(strstr(error.text, "now-10m"));
+	CHECK_EQ(when_parse("a\nb\033[1m", NOW, false, &when, &error), -EINVAL);
+	CHECK(!strncmp(error.text, "\"a?b?[1m\" is no time; use ", 26));
+	memset(longest, 'x', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = 0;
+	CHECK_EQ(when_parse(longest, NOW, false, &when, &error), -EINVAL);
+	CHECK(strlen(error.text) < 300);
+	memcpy(longest + 59, "\xc3\xa9", 2);
+	CHECK_EQ(when_parse(longest, NOW, false, &when, &error), -EINVAL);
+	CHECK(!strncmp(error.text + 59, "x\" is no time", 13));
+	CHECK_EQ(when.realtime_ns, 7);
+}
+
+CHECK_MAIN({ "RFC 3339", test_rfc3339 }, { "local times", test_local },
+	{ "where the clock is changed", test_clock_changes },
+	{ "every quarter of an hour of a year", test_every_quarter_hour },
+	{ "the time of day alone", test_clock_alone }, { "words", test_words },
+	{ "what is no time", test_refused }, { "errors are one readable line", test_errors })

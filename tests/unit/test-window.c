@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "tests/check.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "query/window.h"
+
+#define NOW 1794971527250000000ull /* 2026-11-18T03:12:07.25Z */
+#define BERLIN "CET-1CEST,M3.5.0,M10.5.0/3"
+
+static char error_text[1024];
+
+static int parse(struct window_request request, struct window *ret_window)
+{
+	struct error error = { 0 };
+	int r;
+
+	setenv("TZ", BERLIN, 1);
+	tzset();
+	request.now_ns = NOW;
+	r = window_parse(&request, ret_window, &error);
+	snprintf(error_text, sizeof(error_text), "%s", error.text);
+	return r;
+}
+
+static const char *described(const struct window *window, bool utc)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+	static char shown[256];
+
+	window_describe(window, utc, &text);
+	snprintf(shown, sizeof(shown), "%.*s", (int)text.size, (const char *)text.data);
+	return shown;
+}
+
+static void test_around(void)
+{
+	struct window window;
+
+	CHECK_EQ(parse((struct window_request){ .at = "now" }, &window), 0);
+	CHECK_EQ(window.at_ns, NOW);
+	CHECK_EQ(window.from_ns, NOW - 30 * NSEC_PER_SEC);
+	CHECK_EQ(window.to_ns, NOW + 5 * NSEC_PER_SEC);
+	CHECK_STR(window.note, "");
+	CHECK_EQ(parse((struct window_request){ .at = "03:00", .before = "250ms", .after = "0s" },
+			 &window),
+		0);
+	CHECK_EQ(window.to_ns, window.at_ns);
+	CHECK_EQ(window.at_ns - window.from_ns, 250 * NSEC_PER_MSEC);
+}
+
+static void test_between(void)
+{
+	struct window window;
+
+	CHECK_EQ(parse((struct window_request){ .from = "now-10m" }, &window), 0);
+	CHECK_EQ(window.from_ns, NOW - 600 * NSEC_PER_SEC);
+	CHECK_EQ(window.to_ns, NOW);
+	CHECK_EQ(window.at_ns, 0);
+	CHECK_EQ(parse((struct window_request){ .from = "01:00", .to = "02:00", .utc = true },
+			 &window),
+		0);
+	CHECK_STR(described(&window, true),
+		"2026-11-18T01:00:00.000Z to 2026-11-18T02:00:00.000Z (1 h 0 min)");
+}
+
+static void test_mixed(void)
+{
+	struct window window = { .from_ns = 7 };
+
+	CHECK_EQ(parse((struct window_request){ .at = "now", .from = "now" }, &window), -EINVAL);
+	CHECK_STR(error_text, "--at does not go with --from: give --at TIME [--before D] [--after "
+			      "D], or --from TIME [--to TIME]");
+	CHECK_EQ(parse((struct window_request){ .before = "5s", .to = "now" }, &window), -EINVAL);
+	CHECK(!strncmp(error_text, "--before does not go with --to: ", 32));
+	CHECK_EQ(parse((struct window_request){ .after = "5s" }, &window), -EINVAL);
+	CHECK_STR(error_text, "--after needs --at TIME");
+	CHECK_EQ(parse((struct window_request){ .to = "now" }, &window), -EINVAL);
+	CHECK_STR(error_text, "--to needs --from TIME");
+	CHECK_EQ(parse((struct window_request){ 0 }, &window), -EINVAL);
+	CHECK(!strncmp(error_text, "no window was given: ", 21));
+	CHECK_EQ(window.from_ns, 7);
+}
+
+static void test_wrong(void)
+{
+	struct window window;
+
+	CHECK_EQ(parse((struct window_request){ .at = "noon" }, &window), -EINVAL);
+	CHECK(!strncmp(error_text, "--at: \"noon\" is no time; use ", 29));
+	CHECK_EQ(parse((struct window_request){ .at = "now", .before = "5 parsecs" }, &window),
+		-EINVAL);
+	CHECK_STR(
+		error_text, "--before: \"5 parsecs\" is no duration; use 250ms, 5s, 2m, 12h or 7d");
+	CHECK_EQ(
+		parse((struct window_request){ .at = "now", .after = "99999d" }, &window), -EINVAL);
+	CHECK_STR(error_text, "--after: \"99999d\" is over 100 years");
+	CHECK_EQ(
+		parse((struct window_request){ .at = "now", .before = "0", .after = "0" }, &window),
+		-EINVAL);
+	CHECK_EQ(parse((struct window_request){ .at = "1971-01-02 00:00", .before = "9999d" },
+			 &window),
+		-EINVAL);
+	CHECK_EQ(parse((struct window_request){ .from = "now", .to = "now-1s" }, &window), -EINVAL);
+	CHECK_STR(error_text,
+		"the window is upside down: --from 2026-11-18T04:12:07.250+01:00 is after --to "
+		"2026-11-18T04:12:06.250+01:00; swap them, or give --to a later time");
+	CHECK_EQ(parse((struct window_request){ .from = "now", .to = "now" }, &window), -EINVAL);
+	CHECK_STR(error_text,
+		"the window is empty: --from and --to are both 2026-11-18T04:12:07.250+01:00");
+}
+
+static void test_notes(void)
+{
+	struct window window;
+
+	CHECK_EQ(parse((struct window_request){ .at = "2026-10-25 02:30" }, &window), 0);
+	CHECK_STR(window.note, "\"2026-10-25 02:30\" was there twice (the clock was set back); "
+			       "taken is the first, 2026-10-25T02:30:00+02:00");
+	CHECK_EQ(parse((struct window_request){ .from = "2026-03-29 02:30",
+			       .to = "2026-10-25 02:30" },
+			 &window),
+		0);
+	CHECK_STR(window.note, "\"2026-03-29 02:30\" was never there (the clock was set forward); "
+			       "taken is 2026-03-29T03:30:00+02:00; "
+			       "\"2026-10-25 02:30\" was there twice (the clock was set back); "
+			       "taken is the first, 2026-10-25T02:30:00+02:00");
+}
+
+static void test_describe(void)
+{
+	struct window window;
+
+	CHECK_EQ(parse((struct window_request){ .at = "2026-11-18T03:12:07Z" }, &window), 0);
+	CHECK_STR(described(&window, false),
+		"2026-11-18T04:11:37.000+01:00 to 2026-11-18T04:12:12.000+01:00 (35 s), UTC "
+		"03:11:37.000 to 03:12:12.000");
+	CHECK_STR(described(&window, true),
+		"2026-11-18T03:11:37.000Z to 2026-11-18T03:12:12.000Z (35 s)");
+	/* where the date is another one in UTC it is said */
+	CHECK_EQ(parse((struct window_request){ .at = "2026-11-18 01:00:10" }, &window), 0);
+	CHECK_STR(described(&window, false),
+		"2026-11-18T00:59:40.000+01:00 to 2026-11-18T01:00:15.000+01:00 (35 s), UTC "
+		"2026-11-17T23:59:40.000 to 00:00:15.000");
+}
+
+CHECK_MAIN({ "around a moment", test_around }, { "between two", test_between },
+	{ "what does not go together", test_mixed }, { "what is no window", test_wrong },
+	{ "what the person should know", test_notes }, { "the window as a line", test_describe })
