@@ -16,7 +16,7 @@
 #include "base/file.h"
 
 #define FLUSH_BYTES (256 << 10)
-/* Stacks repeat so much that the fastest level already makes a twentieth of them. */
+/* Stacks repeat so much that the fastest level already makes a tenth of them, and the next ones take twice its time. */
 #define GZIP_LEVEL Z_BEST_SPEED
 #define GZIP_WINDOW (15 + 16) /* the largest, and a gzip header */
 

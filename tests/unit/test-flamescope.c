@@ -272,14 +272,13 @@ static void test_idle_stack_of_others(void)
 	CHECK(strstr(text, "# idle-irq  : 1 ("));
 }
 
+/* Not with strstr(): under AddressSanitizer each call of it measures the whole rest. */
 static size_t count_text(const char *text, const char *wanted)
 {
-	size_t count = 0;
+	size_t count = 0, size = strlen(wanted);
 
-	while ((text = strstr(text, wanted))) {
-		text += strlen(wanted);
-		count++;
-	}
+	for (; *text; text++)
+		count += *text == *wanted && !strncmp(text, wanted, size);
 	return count;
 }
 
