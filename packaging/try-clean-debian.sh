@@ -123,8 +123,8 @@ as_tester 'bash -c "TIMEFORMAT=\"20 runs: %R s\"; time for i in {1..20}; do ./ru
 if as_root './run --help' 2>&1 | grep -qw record; then
 	step "records 10 s, and writes them for Flamescope"
 	path=$plain_path
-	as_root './run --store "/tmp/a store" record --duration 10s'
-	as_root './run --store "/tmp/a store" query --from now-1h --to now -o /tmp/stacks'
+	as_root './run record --store "/tmp/a store" --duration 10s'
+	as_root './run query --store "/tmp/a store" --from now-1h --to now -o /tmp/stacks'
 	[ -s "$new/tmp/stacks" ] || fail "nothing was written"
 	head -n 12 "$new/tmp/stacks"
 fi
