@@ -6,6 +6,7 @@
  * "-ovalue".
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -51,7 +52,8 @@ static void print_help(const struct command *command)
 		printf("Usage: perftape %s [OPTIONS]\n\n%s.\n", command->name, command->summary);
 		if (command->about)
 			printf("\n%s", command->about);
-		printf("\nOptions:\n");
+		if (command->options->name)
+			printf("\nOptions:\n");
 		print_options(command->options);
 	} else {
 		printf("Usage: perftape COMMAND [OPTIONS]\n\n"
@@ -198,6 +200,8 @@ int main(int argc, char **argv)
 	struct invocation invocation = { 0 };
 	int r;
 
+	/* a reader that went away is EPIPE, which commands tell from a failure */
+	signal(SIGPIPE, SIG_IGN);
 	tzset();
 	program_name_set(argv[0]);
 	r = parse(&invocation, argv + 1);

@@ -117,12 +117,36 @@ static struct known *find_known(
 	return NULL;
 }
 
+/* The names that a distribution keeps in a package of their own, or -1. */
+static int open_debug_file(const struct tape_module *module)
+{
+	char path[128] = "/usr/lib/debug/.build-id/", *at = path + strlen(path);
+
+	if (module->build_id_size < 2)
+		return -1;
+	for (size_t i = 0; i < module->build_id_size; i++)
+		at += sprintf(at, i == 1 ? "/%02x" : "%02x", module->build_id[i]);
+	strcpy(at, ".debug");
+	return open_same(path, module);
+}
+
+static int load_symbols(const struct tape_module *module, const char *path, int32_t pid,
+	struct symbols **ret_symbols)
+{
+	_cleanup_close_ int fd = open_module(module, path, pid), debug_fd = -1;
+
+	if (fd < 0)
+		return 0;
+	debug_fd = open_debug_file(module);
+	if (debug_fd >= 0)
+		return elf_symbols_debug(fd, debug_fd, ret_symbols, NULL);
+	return elf_symbols(fd, ret_symbols, NULL);
+}
+
 static int elf_module(struct namer *namer, const struct tape_module *module, const char *path,
 	int32_t pid, const struct symbols **ret_symbols)
 {
 	struct known *known = find_known(namer, module, path);
-	_cleanup_close_ int fd = -1;
-	int r;
 
 	if (!known) {
 		struct known fresh = { .path = strdup(path), .module = *module };
@@ -132,10 +156,8 @@ static int elf_module(struct namer *namer, const struct tape_module *module, con
 			return -ENOMEM;
 		}
 		known = &namer->known.items[namer->known.count - 1];
-		fd = open_module(module, path, pid);
-		r = fd >= 0 ? elf_symbols(fd, &known->symbols, NULL) : 0;
-		if (r == -ENOMEM)
-			return r;
+		if (load_symbols(module, path, pid, &known->symbols) == -ENOMEM)
+			return -ENOMEM;
 	}
 	known->used = true;
 	*ret_symbols = known->symbols;

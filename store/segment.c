@@ -223,14 +223,35 @@ int segment_peek(
 		       : 0;
 }
 
+/* Where the wall clock was set while the segment was recorded, it spans all that the clock showed. */
+static void wall_range(const struct tape *tape, uint64_t *ret_begin_ns, uint64_t *ret_end_ns)
+{
+	uint64_t begin_ns = tape_to_realtime(tape, tape->begin_ns, NULL);
+	uint64_t end_ns = tape_to_realtime(tape, tape->end_ns, NULL);
+	uint64_t low_ns = MIN(begin_ns, end_ns), high_ns = MAX(begin_ns, end_ns);
+
+	for (size_t i = 0; i < tape->anchors.count; i++) {
+		const struct tape_anchor *anchor = &tape->anchors.items[i];
+
+		if (anchor->perf_ns <= tape->begin_ns || anchor->perf_ns >= tape->end_ns)
+			continue;
+		low_ns = MIN(low_ns, anchor->realtime_ns);
+		high_ns = MAX(high_ns, anchor->realtime_ns);
+		/* a step lies at the later anchor: until then the clock ran on from the one before */
+		high_ns = MAX(high_ns, tape_to_realtime(tape, anchor->perf_ns - 1, NULL));
+	}
+	*ret_begin_ns = low_ns;
+	*ret_end_ns = high_ns;
+}
+
 void segment_summarize(const struct tape *tape, struct segment_summary *ret_summary)
 {
 	*ret_summary = (struct segment_summary){
 		.sequence = tape->sequence,
-		.begin_ns = tape_to_realtime(tape, tape->begin_ns, NULL),
-		.end_ns = tape_to_realtime(tape, tape->end_ns, NULL),
 		.samples = tape->samples.count,
 	};
+
+	wall_range(tape, &ret_summary->begin_ns, &ret_summary->end_ns);
 	for (size_t i = 0; i < tape->losses.count; i++)
 		if (tape->losses.items[i].kind == TAPE_LOSS_SAMPLES)
 			ret_summary->lost += tape->losses.items[i].count;

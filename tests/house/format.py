@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The format of all files: clang-format for C, .editorconfig for the rest, and no traces of the place where they were written."""
 
+import pathlib
 import re
 import subprocess
 import sys
 
-import tap
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools"))
+import tap  # noqa: E402
 
 # In two pieces, so that this line is not one.
 TRACE = re.compile(r"(?<![\w.~}])/wo" r"rk/")

@@ -8,7 +8,8 @@ import re
 import sys
 import tempfile
 
-import tap
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools"))
+import tap  # noqa: E402
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
 QUOTED = re.compile(r"`([^`]+)`")

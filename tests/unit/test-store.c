@@ -222,6 +222,19 @@ static void test_time_steps(void)
 	CHECK_EQ(tape_from_realtime(tape, 106 * NSEC_PER_SEC), 5000000000);
 }
 
+/* The wall clock is set back by an hour in the middle: the summary spans both hours, so that a window in either finds it. */
+static void test_summary_of_a_clock_set_back(void)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = make_tape(0, 7200 * NSEC_PER_SEC, 0);
+	struct segment_summary summary;
+
+	for (size_t i = 5; i < tape->anchors.count; i++)
+		tape->anchors.items[i].realtime_ns -= 3600 * NSEC_PER_SEC;
+	segment_summarize(tape, &summary);
+	CHECK_EQ(summary.begin_ns, 3605 * NSEC_PER_SEC);
+	CHECK_EQ(summary.end_ns, 7205 * NSEC_PER_SEC - 1);
+}
+
 static void remove_tree(const char *path)
 {
 	char command[512];
@@ -359,7 +372,8 @@ CHECK_MAIN({ "a segment round trips", test_round_trip },
 	{ "damage is never silent", test_damage_is_never_silent },
 	{ "a newer version is refused by name", test_newer_version_is_refused },
 	{ "sorting samples is stable", test_sort_is_stable }, { "time slews", test_time_slews },
-	{ "time steps", test_time_steps }, { "seal, find, load", test_store_seal_and_find },
-	{ "one writer a store", test_one_writer },
+	{ "time steps", test_time_steps },
+	{ "a clock that is set back", test_summary_of_a_clock_set_back },
+	{ "seal, find, load", test_store_seal_and_find }, { "one writer a store", test_one_writer },
 	{ "the index follows the folder", test_index_follows_the_folder },
 	{ "a damaged segment is named", test_damaged_segment_is_named })

@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Real recordings of this machine: what is taken, what is asked of it, and how it ends.
+
+Usage: record.py PERFTAPE LOAD
+"""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(TESTS / "tools"))
+import beside_perf  # noqa: E402
+import tap  # noqa: E402
+
+PERFTAPE, LOAD = map(os.path.abspath, sys.argv[1:3])
+SECONDS = 10
+WAIT = 60  # how long anything may take before it counts as hanging
+
+
+def perftape(*words, **more):
+    return subprocess.run([PERFTAPE, *map(str, words)], capture_output=True, text=True, timeout=WAIT, **more)
+
+
+def start(store, *words):
+    """A recorder that is recording: its first segment is open once the lock names it and its own line is out."""
+    return subprocess.Popen([PERFTAPE, "record", "--store", store, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for(condition):
+    end = time.monotonic() + WAIT
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def sealed(store):
+    return len(list((store / "segments").glob("*.tape"))) if (store / "segments").exists() else 0
+
+
+def expect(what, condition, *details):
+    return [] if condition else [what, *(str(detail) for detail in details)]
+
+
+def check_stacks(path, *words):
+    done = subprocess.run([TESTS / "tools" / "check-stacks", path, *words], capture_output=True, text=True)
+    return [] if done.returncode == 0 else done.stdout.splitlines()
+
+
+def test_idle_and_busy(folder):
+    """What Flamescope would read, of an idle and of a busy machine."""
+    wrongs = []
+    for name, cpus in (("idle", []), ("busy", sorted(os.sched_getaffinity(0)))):
+        store, stacks = folder / name, folder / f"{name}.stacks"
+        loads = beside_perf.start_load(LOAD, cpus)
+        done = perftape("record", "--store", store, "--duration", "3s")
+        beside_perf.stop(loads)
+        wrongs += expect(f"{name}: record failed", done.returncode == 0, done.stderr)
+        done = perftape("query", "--store", store, "--from", "now-1m", "-o", stacks)
+        wrongs += expect(f"{name}: query failed", done.returncode == 0, done.stderr)
+        wrongs += check_stacks(stacks)
+    folded = perftape("query", "--store", folder / "busy", "--from", "now-2m", "--format", "folded").stdout
+    wrongs += expect("no load in the folded stacks", re.search(r"^load;.*load_alpha \d+$", folded, re.MULTILINE), folded[:2000])
+    return wrongs
+
+
+def test_commands_to_look(folder):
+    """The two commands that record prints work as they stand."""
+    store = folder / "a store"
+    done = perftape("record", "--store", store, "--duration", "2s")
+    commands = [line.strip() for line in done.stderr.splitlines() if line.startswith("  ")]
+    wrongs = expect("not two commands", len(commands) == 2, done.stderr)
+    for command in commands:
+        ran = subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True, timeout=WAIT)
+        wrongs += expect(f"failed: {command}", ran.returncode == 0, ran.stderr)
+    return wrongs + check_stacks(folder / "perftape.stacks")
+
+
+def test_beside_perf(folder):
+    """The same seconds under load, by perf and by perftape: as many samples, and the same symbols on top."""
+    result = beside_perf.record(PERFTAPE, LOAD, SECONDS)
+    wrongs = []
+    for cpu in result.cpus:
+        difference = result.count_difference(cpu)
+        wrongs += expect(f"CPU {cpu}: {100 * difference:.1f} % more or fewer samples than perf", difference < 0.03)
+    wrongs += expect("perf saw no load", sum(name.startswith("load_") for name in result.top) >= 8, result.top)
+    # both lists: a symbol of ours that perf does not have on top counts as much as the other way round
+    for name in dict.fromkeys(result.top + result.our_top()):
+        apart = result.sigma(name)
+        shares = f"perf {100 * result.perf.share(name):.2f} %, ours {100 * result.ours.share(name):.2f} %"
+        wrongs += expect(f"{name}: {shares}, {apart:.1f} standard deviations apart", apart < 4.5)
+    return wrongs
+
+
+def test_rotation(folder):
+    """Segments of a second, both CPUs busy: each timer tick in one of them, and no hole between them."""
+    store = folder / "rotation"
+    cpus = sorted(os.sched_getaffinity(0))
+    loads = beside_perf.start_load(LOAD, cpus)
+    done = perftape("record", "--store", store, "--duration", "8s", "--segment", "1s")
+    beside_perf.stop(loads)
+    wrongs = expect("record failed", done.returncode == 0, done.stderr)
+    wrongs += expect("not a segment a second", 7 <= sealed(store) <= 9, sealed(store))
+    text = perftape("query", "--store", store, "--from", "now-1m").stdout
+    heads = [match for match in map(beside_perf.HEAD.match, text.splitlines()) if match and int(match["period"])]
+    for cpu in cpus:
+        times = sorted(float(head["time"]) for head in heads if int(head["cpu"]) == cpu)
+        steps = sorted(later - earlier for earlier, later in zip(times, times[1:]))
+        wrongs += expect(f"CPU {cpu}: the same tick twice", steps[0] > 0.001, steps[:3])
+        missing = sum(round(step * 97) - 1 for step in steps)
+        wrongs += expect(f"CPU {cpu}: {missing} of {len(times)} ticks are missing", missing <= 0.03 * len(times), steps[-5:])
+    inner = re.search(r"covered ([\d.]+) %", perftape("query", "--store", store, "--from", f"@{times[0] + 0.1}", "--to", f"@{times[-1] - 0.1}", "-o", folder / "inner").stderr)
+    return wrongs + expect("a hole between segments", inner and float(inner[1]) == 100.0, inner)
+
+
+def test_signals(folder):
+    """SIGINT and SIGTERM end a recording with everything in the store."""
+    wrongs = []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        store = folder / f"signal {number}"
+        recorder = start(store, "--segment", "1s")
+        wrongs += expect("nothing was sealed", wait_for(lambda: sealed(store) >= 1))
+        before = sealed(store)
+        recorder.send_signal(number)
+        _, said = recorder.communicate(timeout=WAIT)
+        wrongs += expect(f"signal {number}: exit code {recorder.returncode}", recorder.returncode == 0, said)
+        wrongs += expect("the last segment was not sealed", sealed(store) > before)
+        wrongs += expect("half-written files were left", not list(store.glob("segments/.*")))
+    return wrongs
+
+
+def test_one_recorder(folder):
+    """A second recorder is told the pid of the first; after kill -9 the next one starts, and what was sealed is there."""
+    store = folder / "one"
+    recorder = start(store, "--segment", "1s")
+    wrongs = expect("nothing was sealed", wait_for(lambda: sealed(store) >= 2))
+    second = perftape("record", "--store", store)
+    wrongs += expect("no pid in the refusal", second.returncode == 1 and f"process {recorder.pid} " in second.stderr, second.stderr)
+    wrongs += expect("more than one line", second.stderr.count("\n") == 1, second.stderr)
+    recorder.kill()
+    recorder.communicate()
+    kept = sealed(store)
+    again = perftape("record", "--store", store, "--duration", "1s")
+    wrongs += expect("no start after kill -9", again.returncode == 0, again.stderr)
+    listed = perftape("segments", "--store", store)
+    rows = [line for line in listed.stdout.splitlines() if line.endswith(".tape")]
+    return wrongs + expect("segments are missing", len(rows) == sealed(store) > kept, listed.stdout)
+
+
+def test_nothing_there(folder):
+    """A window before anything was recorded: exit code 3, and where the nearest is."""
+    store = folder / "nothing"
+    perftape("record", "--store", store, "--duration", "1s")
+    done = perftape("query", "--store", store, "--at", "now-5h", "-o", folder / "never")
+    wrongs = expect(f"exit code {done.returncode}", done.returncode == 3)
+    wrongs += expect("the nearest is not named", "the first after it begins 20" in done.stderr, done.stderr)
+    wrongs += expect("a file was written", not (folder / "never").exists())
+    done = perftape("query", "--store", store, "--from", "now-1m", "--cpu", "60000")
+    return wrongs + expect("an empty answer for a CPU that is not there", done.returncode == 3 and not done.stdout, done.stderr)
+
+
+def test_renamed_thread(folder):
+    """A process that renames itself appears under both names, each in its time."""
+    store = folder / "renamed"
+    spin = "import ctypes, time\nlibc = ctypes.CDLL(None)\nfor name in (b'first-name', b'second-name'):\n libc.prctl(15, name)\n end = time.time() + 1.5\n while time.time() < end: pass\n"
+    recorder = subprocess.Popen([PERFTAPE, "record", "-q", "--store", store, "--duration", "5s"])
+    subprocess.run([sys.executable, "-c", spin], check=True)
+    recorder.wait(WAIT)
+    text = perftape("query", "--store", store, "--from", "now-1m").stdout
+    times = {name: [float(t) for t in re.findall(rf"^{name} +\d+/\d+ +\[\d+\] ([\d.]+):", text, re.MULTILINE)] for name in ("first-name", "second-name")}
+    wrongs = expect("one of the names is missing", all(len(list_) > 50 for list_ in times.values()), {name: len(list_) for name, list_ in times.items()})
+    return wrongs or expect("the names overlap", max(times["first-name"]) < min(times["second-name"]))
+
+
+def test_pid_namespace(folder):
+    """Inside a PID namespace every sample would look like pid 0: refused."""
+    done = subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", PERFTAPE, "record", "--store", folder / "inside", "--duration", "1s"], capture_output=True, text=True, timeout=WAIT)
+    return expect("not refused", done.returncode == 1 and "hostPID" in done.stderr and done.stderr.count("\n") == 1, done.stderr)
+
+
+def test_without_rights(folder):
+    """Not root: one line that names the right that is missing. Another user may not look into root's store either."""
+    store = folder / "rights"
+    perftape("record", "--store", store, "--duration", "1s")
+    os.chmod(folder, 0o755)
+    nobody = {"user": 65534, "group": 65534, "extra_groups": []}
+    home = folder / "nobody"
+    home.mkdir()
+    os.chown(home, 65534, 65534)
+    # the program itself may lie where others cannot reach it: it is opened here and run there
+    with open(PERFTAPE, "rb") as program:
+        name = f"/proc/self/fd/{program.fileno()}"
+        run = lambda *words: subprocess.run([name, *words], capture_output=True, text=True, timeout=WAIT, pass_fds=[program.fileno()], cwd="/", **nobody)
+        done = run("record", "--store", str(home / "store"), "--duration", "1s")
+        wrongs = expect("CAP_PERFMON is not named", done.returncode == 1 and "CAP_PERFMON" in done.stderr, done.returncode, done.stderr)
+        done = run("segments", "--store", str(store))
+        wrongs += expect("not one clear line", done.returncode == 1 and "Permission denied" in done.stderr and done.stderr.count("\n") == 1, done.stderr)
+    return wrongs
+
+
+TESTS_NEED_ROOT = [
+    test_idle_and_busy,
+    test_commands_to_look,
+    test_beside_perf,
+    test_rotation,
+    test_signals,
+    test_one_recorder,
+    test_nothing_there,
+    test_renamed_thread,
+    test_pid_namespace,
+    test_without_rights,
+]
+
+
+def main():
+    if os.geteuid() != 0:
+        print(f"1..{len(TESTS_NEED_ROOT)}")
+        for number, test in enumerate(TESTS_NEED_ROOT, 1):
+            print(f"ok {number} - {test.__doc__} # SKIP recording takes root")
+        return 0
+    with tempfile.TemporaryDirectory(prefix="perftape live ") as folder:
+        return tap.run((test.__doc__, test(pathlib.Path(folder))) for test in TESTS_NEED_ROOT)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
