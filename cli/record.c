@@ -135,12 +135,12 @@ static void tell(const struct invocation *invocation, const struct recorder_prog
 	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE], elapsed[32];
 
 	say(invocation,
-		"recorded %s of %u CPUs at %s: %llu samples, %llu lost; %llu segments, %.2f MB in "
-		"%s",
+		"recorded %s of %u CPUs at %s: %llu samples, %llu lost; %llu segment%s, %.2f MB "
+		"in %s",
 		duration_format(span_ns, elapsed, sizeof(elapsed)), progress->cpus, progress->event,
 		(unsigned long long)progress->samples, (unsigned long long)progress->lost,
-		(unsigned long long)progress->segments, progress->bytes / 1e6,
-		store_path(invocation));
+		(unsigned long long)progress->segments, progress->segments == 1 ? "" : "s",
+		progress->bytes / 1e6, store_path(invocation));
 	if (progress->lost_sideband || progress->damaged)
 		say(invocation,
 			"%llu records of names and mappings were lost, %llu could not be read",

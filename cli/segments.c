@@ -38,8 +38,8 @@ static int run(const struct invocation *invocation)
 		print_segment(&segments.list.items[i], option_given(invocation, "utc"));
 		bytes += segments.list.items[i].bytes;
 	}
-	say(invocation, "%zu segments, %.2f MB in %s", segments.list.count, bytes / 1e6,
-		store_reader_path(reader));
+	say(invocation, "%zu segment%s, %.2f MB in %s", segments.list.count,
+		segments.list.count == 1 ? "" : "s", bytes / 1e6, store_reader_path(reader));
 	array_done(&segments.list);
 	return EXIT_DONE;
 }
