@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * From records to tapes, for whoever has records: the recorder's rings or a perf.data file. Puts them into time order, keeps track of
+ * who runs, and cuts what comes out into tapes at wall-clock multiples of the segment's length. Each sample is in exactly one.
+ *
+ *   begin -> (add ... flush) ... -> end
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "recorder/filler.h"
+#include "recorder/sealer.h"
+#include "recorder/timeline.h"
+#include "recorder/tracker.h"
+
+/* Where a record came from: how it is decoded, and what a LOST record from there means. */
+struct assembler_source {
+	const struct perf_layout *layout;
+	bool samples; /* else only comm, mmap and the like */
+};
+
+struct assembler_fact {
+	const char *key;
+	const char *value;
+};
+
+/* Borrowed until the end. */
+struct assembler_options {
+	uint64_t segment_ns;
+	const struct assembler_source *sources;
+	const struct assembler_fact *facts; /* for each tape; ends with a NULL key */
+	struct sealer *sealer;
+};
+
+struct assembler_counts {
+	uint64_t samples;
+	uint64_t lost; /* samples that the kernel had no room for */
+	uint64_t lost_sideband;
+	uint64_t damaged; /* records that could not be decoded */
+};
+
+struct assembler {
+	const struct assembler_options *options;
+	struct assembler_counts counts;
+	struct tracker tracker;
+	/* the rest is assembler.c's */
+	struct timeline timeline;
+	struct filler filler;
+	struct tape *tape;
+	array_of(struct tape_anchor) anchors;
+	uint64_t started_ns;
+	uint64_t last_ns;
+};
+
+int assembler_init(struct assembler *assembler, const struct assembler_options *options);
+void assembler_done(struct assembler *assembler);
+
+/* The clocks at one moment; moments must come in order, one that does not is ignored. The first is needed before the begin. */
+int assembler_anchor(struct assembler *assembler, const struct tape_anchor *anchor);
+const struct tape_anchor *assembler_last_anchor(const struct assembler *assembler);
+/* The wall clock at a moment of the perf clock, by the last anchor. */
+uint64_t assembler_wall(const struct assembler *assembler, uint64_t perf_ns);
+
+/* The first tape begins there; samples from before are not part of the recording, and dropped. */
+int assembler_begin(struct assembler *assembler, uint64_t begin_ns);
+/* Copies a record in, to be applied in its turn. */
+int assembler_add(struct assembler *assembler, uint32_t source, const uint8_t *record, size_t size);
+/* Applies all records before a moment, before which no other will come; tapes that end before it are sealed. */
+int assembler_flush(struct assembler *assembler, uint64_t before_ns);
+/* Applies all that is left and seals the last tape, which ends there, or behind its last record if that is later. */
+int assembler_end(struct assembler *assembler, uint64_t end_ns);
