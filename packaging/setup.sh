@@ -46,7 +46,8 @@ missing_to_build() {
 	pkg-config --exists libzstd 2>/dev/null || echo "libzstd-dev compresses the store"
 	pkg-config --exists libelf 2>/dev/null || echo "libelf-dev reads symbols"
 	pkg-config --exists libtraceevent 2>/dev/null || echo "libtraceevent-dev reads tracepoints"
-	pkg-config --exists zlib 2>/dev/null || echo "zlib1g-dev writes .gz files"
+	pkg-config --exists zlib 2>/dev/null || echo "zlib1g-dev reads and writes .gz files"
+	pkg-config --exists liblzma 2>/dev/null || echo "liblzma-dev reads .xz files"
 	[ -e /usr/include/libiberty/demangle.h ] || echo "libiberty-dev demangles names"
 	if ! pkg-config --exists libperf 2>/dev/null; then
 		has make || echo "make builds libperf"

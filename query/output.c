@@ -3,22 +3,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <zlib.h>
-
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "pack/gzip.h"
 
 #define FLUSH_BYTES (256 << 10)
-/* Stacks repeat so much that the fastest level already makes a tenth of them, and the next ones take twice its time. */
-#define GZIP_LEVEL Z_BEST_SPEED
-#define GZIP_WINDOW (15 + 16) /* the largest, and a gzip header */
 
 static const char *output_name(const struct output *output)
 {
@@ -71,21 +66,6 @@ static int open_path(struct output *output)
 	return open_temporary(output);
 }
 
-static int start_gzip(struct output *output)
-{
-	z_stream *stream = calloc(1, sizeof(*stream));
-
-	if (!stream)
-		return -ENOMEM;
-	if (deflateInit2(stream, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, 8, Z_DEFAULT_STRATEGY) !=
-		Z_OK) {
-		free(stream);
-		return -ENOMEM;
-	}
-	output->gz = stream;
-	return 0;
-}
-
 int output_open(struct output *output, const char *path, struct error *error)
 {
 	size_t size = path ? strlen(path) : 0;
@@ -98,42 +78,12 @@ int output_open(struct output *output, const char *path, struct error *error)
 	output->path = strdup(path);
 	r = output->path ? open_path(output) : -ENOMEM;
 	if (r == 0 && size > 3 && !strcmp(path + size - 3, ".gz"))
-		r = start_gzip(output);
+		r = gzip_writer_new(output->fd, &output->gz);
 	if (r < 0) {
 		error_set(error, r, "cannot write %s: %s", path, strerror(-r));
 		output_done(output);
 	}
 	return r;
-}
-
-static int write_gzip(struct output *output, const void *data, size_t size, int flush)
-{
-	z_stream *stream = output->gz;
-	unsigned char packed[65536];
-
-	stream->next_in = (unsigned char *)data;
-	stream->avail_in = size;
-	do {
-		int r;
-
-		stream->next_out = packed;
-		stream->avail_out = sizeof(packed);
-		deflate(stream, flush);
-		r = file_write_all(output->fd, packed, sizeof(packed) - stream->avail_out);
-		if (r < 0)
-			return r;
-	} while (stream->avail_out == 0);
-	return 0;
-}
-
-/* zlib counts in 32 bits. */
-static int write_packed(struct output *output, const uint8_t *data, size_t size, bool last)
-{
-	int r = 0;
-
-	for (; r == 0 && size > INT_MAX; data += INT_MAX, size -= INT_MAX)
-		r = write_gzip(output, data, INT_MAX, Z_NO_FLUSH);
-	return r < 0 ? r : write_gzip(output, data, size, last ? Z_FINISH : Z_NO_FLUSH);
 }
 
 static void write_text(struct output *output, bool last)
@@ -143,7 +93,7 @@ static void write_text(struct output *output, bool last)
 	if (!output->failed && buffer_failed(text))
 		output->failed = -ENOMEM;
 	if (!output->failed)
-		output->failed = output->gz ? write_packed(output, text->data, text->size, last)
+		output->failed = output->gz ? gzip_write(output->gz, text->data, text->size, last)
 					    : file_write_all(output->fd, text->data, text->size);
 	text->size = 0;
 }
@@ -185,9 +135,7 @@ int output_commit(struct output *output, struct error *error)
 
 void output_done(struct output *output)
 {
-	if (output->gz)
-		deflateEnd(output->gz);
-	free(take_ptr(output->gz));
+	output->gz = gzip_writer_free(output->gz);
 	if (output->path && output->fd >= 0)
 		close(take_fd(output->fd));
 	if (output->temporary)

@@ -3,7 +3,7 @@
 
 /*
  * Where an answer goes: standard output, or a file that appears under its name only when it is whole (a hidden temporary
- * beside it, renamed). A name ending in ".gz" is gzipped. zlib is included nowhere else.
+ * beside it, renamed). A name ending in ".gz" is gzipped.
  *
  * A writer puts its text into output->text and calls output_flush() now and then; errors stick and come out of
  * output_commit(). A reader that went away (EPIPE) is -EPIPE, which is no failure to the person.
@@ -12,6 +12,8 @@
 #include "base/bytes.h"
 #include "base/error.h"
 
+struct gzip_writer;
+
 struct output {
 	struct buffer text;
 	/* the rest is output.c's */
@@ -19,7 +21,7 @@ struct output {
 	int failed; /* the first negative errno */
 	char *path;
 	char *temporary;
-	void *gz;
+	struct gzip_writer *gz;
 };
 
 /* path NULL or "-" is standard output. */

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "store/compress.h"
+#include "pack/zstd.h"
 #include "store/sections.h"
 
 /*
@@ -61,7 +61,7 @@ static int put_section(const struct section *section, const struct tape *tape, i
 	section->encode(tape, &raw);
 	if (buffer_failed(&raw) || raw.size > RAW_MAX)
 		return -ENOMEM;
-	r = compress_append(body, raw.data, raw.size, level);
+	r = zstd_append(body, raw.data, raw.size, level);
 	if (r < 0)
 		return r;
 	*ret_entry = (struct entry){
@@ -151,7 +151,7 @@ static int read_section(const void *data, size_t size, const struct entry *entry
 	raw = malloc(entry->raw ? entry->raw : 1);
 	if (!raw)
 		return -ENOMEM;
-	if (decompress_exact(raw, entry->raw, stored, entry->stored) < 0)
+	if (zstd_exact(raw, entry->raw, stored, entry->stored) < 0)
 		return error_set(error, -EBADMSG, "section %s at offset %llu does not decompress",
 			name, (unsigned long long)entry->offset);
 	*ret_raw = take_ptr(raw);

@@ -71,7 +71,7 @@ check "sets up again when the tree has moved" "$(calls)" "meson setup $tree/buil
 echo >>"$tree/program"
 PKG_CONFIG_LIBDIR=/nowhere PKG_CONFIG_PATH='' "$tree/run" >/dev/null 2>&1
 check "installs all that is missing at once, without what is only recommended" \
-	"$(calls | grep -c 'apt-get .*install -y --no-install-recommends libelf-dev libsqlite3-dev libtraceevent-dev libzstd-dev .*zlib1g-dev$')" 1
+	"$(calls | grep -c 'apt-get .*install -y --no-install-recommends libelf-dev liblzma-dev libsqlite3-dev libtraceevent-dev libzstd-dev .*zlib1g-dev$')" 1
 
 echo >>"$tree/program"
 cp -rs /usr/bin "$top/no-sudo"

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/* zlib, which is included nowhere else. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+
+/* Writes gzip to a descriptor, which stays the caller's. */
+struct gzip_writer;
+int gzip_writer_new(int fd, struct gzip_writer **ret_writer);
+struct gzip_writer *gzip_writer_free(struct gzip_writer *writer);
+DEFINE_CLEANUP(gzip_writer, struct gzip_writer *, gzip_writer_free)
+/* 0 or the errno of write(2). After `last` nothing more may come. */
+int gzip_write(struct gzip_writer *writer, const void *data, size_t size, bool last);
+
+/* Takes gzip in pieces, several members one behind the other too. */
+struct gzip_reader;
+int gzip_reader_new(struct gzip_reader **ret_reader);
+struct gzip_reader *gzip_reader_free(struct gzip_reader *reader);
+DEFINE_CLEANUP(gzip_reader, struct gzip_reader *, gzip_reader_free)
+/* -EBADMSG when the piece is damaged; a negative answer of `give` ends it and is handed on. */
+int gzip_reader_feed(struct gzip_reader *reader, const void *data, size_t size,
+	int (*give)(void *context, const uint8_t *data, size_t size), void *context);

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "pack/unpack.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "pack/gzip.h"
+#include "pack/xz.h"
+#include "pack/zstd.h"
+
+struct target {
+	int fd;
+	uint64_t left;
+};
+
+static int put(void *context, const uint8_t *data, size_t size)
+{
+	struct target *target = context;
+
+	if (size > target->left)
+		return -EFBIG;
+	target->left -= size;
+	return file_write_all(target->fd, data, size);
+}
+
+/* One of the three, with what it takes to feed it. */
+struct unpacker {
+	struct gzip_reader *gzip;
+	struct xz_reader *xz;
+	struct zstd_stream *zstd;
+};
+
+static int unpacker_open(struct unpacker *unpacker, const uint8_t head[6])
+{
+	if (memcmp(head, "\x1f\x8b", 2) == 0)
+		return gzip_reader_new(&unpacker->gzip);
+	if (memcmp(head,
+		    "\xfd"
+		    "7zXZ",
+		    6) == 0)
+		return xz_reader_new(&unpacker->xz);
+	if (memcmp(head, "\x28\xb5\x2f\xfd", 4) == 0)
+		return zstd_stream_new(&unpacker->zstd);
+	return 1;
+}
+
+static void unpacker_done(struct unpacker *unpacker)
+{
+	gzip_reader_free(unpacker->gzip);
+	xz_reader_free(unpacker->xz);
+	zstd_stream_free(unpacker->zstd);
+}
+
+static int unpacker_feed(
+	struct unpacker *unpacker, const uint8_t *data, size_t size, struct target *target)
+{
+	if (unpacker->gzip)
+		return gzip_reader_feed(unpacker->gzip, data, size, put, target);
+	if (unpacker->xz)
+		return xz_reader_feed(unpacker->xz, data, size, put, target);
+	return zstd_stream_feed(unpacker->zstd, data, size, put, target);
+}
+
+static int unpack(struct unpacker *unpacker, int from_fd, struct target *target)
+{
+	uint8_t piece[65536];
+	off_t offset = 0;
+	ssize_t size;
+	int r = 0;
+
+	while (r == 0 && (size = pread(from_fd, piece, sizeof(piece), offset)) != 0) {
+		if (size < 0)
+			return -errno;
+		r = unpacker_feed(unpacker, piece, size, target);
+		offset += size;
+	}
+	return r;
+}
+
+int unpack_file(int *fd, const char *folder, uint64_t limit, bool *ret_damaged, struct error *error)
+{
+	_cleanup_(unpacker_done) struct unpacker unpacker = { 0 };
+	_cleanup_close_ int to_fd = -1;
+	struct target target = { .left = limit };
+	uint8_t head[6] = { 0 };
+	int r;
+
+	if (pread(*fd, head, sizeof(head), 0) < 0)
+		return error_set(error, -errno, "%s", strerror(errno));
+	r = unpacker_open(&unpacker, head);
+	if (r != 0)
+		return r < 0 ? error_set(error, r, "out of memory") : 0;
+	to_fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (to_fd < 0)
+		return error_set(error, -errno, "unpacking into %s: %s", folder, strerror(errno));
+	target.fd = to_fd;
+	r = unpack(&unpacker, *fd, &target);
+	if (r == -EFBIG)
+		return error_set(error, r, "unpacks to more than %llu MB",
+			(unsigned long long)(limit >> 20));
+	if (r < 0 && r != -EBADMSG)
+		return error_set(error, r, "unpacking into %s: %s", folder, strerror(-r));
+	*ret_damaged = r == -EBADMSG;
+	close(*fd);
+	*fd = take_fd(to_fd);
+	return 1;
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "pack/zstd.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <zstd.h>
+
+/* Windows beyond 128 MB are for archives, and would be allocated before a byte is seen. */
+#define WINDOW_LOG_MAX 27
+
+int zstd_append(struct buffer *buffer, const void *data, size_t size, int level)
+{
+	size_t bound = ZSTD_compressBound(size), used;
+	uint8_t *room = buffer_room(buffer, bound);
+
+	if (!room)
+		return -ENOMEM;
+	used = ZSTD_compress(room, bound, data, size, level);
+	if (ZSTD_isError(used))
+		return -ENOMEM;
+	buffer->size += used;
+	return 0;
+}
+
+int zstd_exact(void *to, size_t size, const void *frame, size_t frame_size)
+{
+	size_t got = ZSTD_decompress(to, size, frame, frame_size);
+
+	return ZSTD_isError(got) || got != size ? -EBADMSG : 0;
+}
+
+struct zstd_stream {
+	ZSTD_DStream *stream;
+	uint8_t bit[128 << 10];
+};
+
+int zstd_stream_new(struct zstd_stream **ret_stream)
+{
+	_cleanup_(cleanup_zstd_stream) struct zstd_stream *stream = calloc(1, sizeof(*stream));
+
+	if (!stream)
+		return -ENOMEM;
+	stream->stream = ZSTD_createDStream();
+	if (!stream->stream)
+		return -ENOMEM;
+	ZSTD_DCtx_setParameter(stream->stream, ZSTD_d_windowLogMax, WINDOW_LOG_MAX);
+	*ret_stream = take_ptr(stream);
+	return 0;
+}
+
+struct zstd_stream *zstd_stream_free(struct zstd_stream *stream)
+{
+	if (!stream)
+		return NULL;
+	ZSTD_freeDStream(stream->stream);
+	free(stream);
+	return NULL;
+}
+
+int zstd_stream_feed(struct zstd_stream *stream, const void *data, size_t size,
+	int (*give)(void *context, const uint8_t *data, size_t size), void *context)
+{
+	ZSTD_inBuffer in = { data, size, 0 };
+	bool full;
+
+	do {
+		ZSTD_outBuffer out = { stream->bit, sizeof(stream->bit), 0 };
+		size_t before = in.pos;
+		int r;
+
+		if (ZSTD_isError(ZSTD_decompressStream(stream->stream, &out, &in)))
+			return -EBADMSG;
+		full = out.pos == out.size;
+		if (!out.pos && in.pos == before && in.pos < in.size)
+			return -EBADMSG; /* neither takes nor gives: it would never end */
+		r = out.pos ? give(context, stream->bit, out.pos) : 0;
+		if (r < 0)
+			return r;
+	} while (in.pos < in.size || full);
+	return 0;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/* zstd, which is included nowhere else. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/cleanup.h"
+
+/* Appends one frame. 0 or -ENOMEM. */
+int zstd_append(struct buffer *buffer, const void *data, size_t size, int level);
+
+/*
+ * Decodes one frame that must hold exactly size bytes, into memory of the caller's of that size.
+ * 0, or -EBADMSG when it does not.
+ */
+int zstd_exact(void *to, size_t size, const void *frame, size_t frame_size);
+
+/*
+ * A stream that comes in pieces. Whatever a piece expands to, it is handed on in bits of at most 128 KB, so that memory does not
+ * follow what the bytes claim.
+ */
+struct zstd_stream;
+int zstd_stream_new(struct zstd_stream **ret_stream);
+struct zstd_stream *zstd_stream_free(struct zstd_stream *stream);
+DEFINE_CLEANUP(zstd_stream, struct zstd_stream *, zstd_stream_free)
+
+/* -EBADMSG when the piece is damaged; a negative answer of `give` ends it and is handed on. */
+int zstd_stream_feed(struct zstd_stream *stream, const void *data, size_t size,
+	int (*give)(void *context, const uint8_t *data, size_t size), void *context);
