@@ -14,12 +14,16 @@ void filler_done(struct filler *filler)
 	array_done(&filler->module);
 	array_done(&filler->pids);
 	array_done(&filler->stack);
+	array_done(&filler->chains);
+	table_done(&filler->chain_table);
 }
 
 void filler_start(struct filler *filler, struct tape *tape)
 {
 	filler->tape = tape;
 	filler->pids.count = 0;
+	filler->chains.count = 0;
+	table_clear(&filler->chain_table);
 	if (filler->module.count)
 		memset(filler->module.items, 0,
 			filler->module.count * sizeof(*filler->module.items));
@@ -61,15 +65,17 @@ static int filler_module(struct filler *filler, uint32_t at, int32_t pid, uint32
 }
 
 /* An address that lies in no mapping keeps its place in the stack and loses itself: frame 0. */
-static int filler_frame(struct filler *filler, int32_t pid, enum perf_cpu_mode mode,
-	uint64_t address, uint32_t *ret_frame)
+static int filler_frame(struct filler *filler, const struct maps *user, int32_t pid,
+	enum perf_cpu_mode mode, uint64_t address, uint32_t *ret_frame)
 {
 	const struct mapping *mapping = NULL;
 	uint32_t module;
 	int r;
 
-	if (mode == PERF_MODE_KERNEL || mode == PERF_MODE_USER)
-		mapping = tracker_find(filler->tracker, pid, mode == PERF_MODE_KERNEL, address);
+	if (mode == PERF_MODE_KERNEL)
+		mapping = maps_find(filler->tracker->kernel, address);
+	else if (mode == PERF_MODE_USER && user)
+		mapping = maps_find(user, address);
 	if (!mapping) {
 		*ret_frame = 0;
 		return 0;
@@ -102,8 +108,9 @@ static bool mode_of_mark(uint64_t mark, enum perf_cpu_mode *mode)
 	}
 }
 
-/* From leaf to root, the frames of one sample; in `stack` as numbers of frames. */
-static int filler_frames(struct filler *filler, const struct perf_record *record)
+/* From leaf to root, the frames of one sample, into `stack`. */
+static int filler_frames(
+	struct filler *filler, const struct maps *user, const struct perf_record *record)
 {
 	enum perf_cpu_mode mode = record->misc & PERF_MODE_MASK;
 	uint32_t frame;
@@ -119,21 +126,22 @@ static int filler_frames(struct filler *filler, const struct perf_record *record
 			filler->bad_chains++;
 			break;
 		}
-		r = filler_frame(filler, record->pid, mode, address, &frame);
+		r = filler_frame(filler, user, record->pid, mode, address, &frame);
 		if (r < 0 || (r = array_push(&filler->stack, frame)) < 0)
 			return r;
 	}
 	if (filler->stack.count || !record->sample.ip)
 		return 0;
-	r = filler_frame(filler, record->pid, mode, record->sample.ip, &frame);
+	r = filler_frame(filler, user, record->pid, mode, record->sample.ip, &frame);
 	return r < 0 ? r : array_push(&filler->stack, frame);
 }
 
-static int filler_stack(
-	struct filler *filler, const struct perf_record *record, uint32_t *ret_stack)
+/* The callchain's stack, frame by frame. */
+static int build_stack(struct filler *filler, const struct maps *user,
+	const struct perf_record *record, uint32_t *ret_stack)
 {
 	uint32_t stack = 0;
-	int r = filler_frames(filler, record);
+	int r = filler_frames(filler, user, record);
 
 	/* the trie grows from the root, so that stacks share their outer frames */
 	for (size_t i = filler->stack.count; r == 0 && i-- > 0;)
@@ -141,6 +149,58 @@ static int filler_stack(
 	if (r == 0)
 		*ret_stack = stack;
 	return r;
+}
+
+static void hash_chain(const struct tracker *tracker, const struct maps *user,
+	const struct perf_record *record, struct filler_chain *chain)
+{
+	uint64_t a = tracker->kernel->version ^ (uint64_t)(record->misc & PERF_MODE_MASK) << 56;
+	uint64_t b = user ? user->version + 1 : 0;
+
+	for (size_t i = 0; i < record->sample.chain_count; i++) {
+		uint64_t address = perf_chain_at(record, i);
+
+		a = (a ^ address) * 0x9e3779b97f4a7c15ull;
+		a ^= a >> 29;
+		b = (b + address) * 0xd6e8feb86659fd93ull;
+		b ^= b >> 32;
+	}
+	if (!record->sample.chain_count)
+		a ^= record->sample.ip;
+	chain->hash = hash_u64(a ^ b);
+	chain->check = hash_u64(a) ^ b;
+}
+
+static bool chain_equal(const void *context, uint32_t at, const void *key)
+{
+	const struct filler_chain *a = &((const struct filler *)context)->chains.items[at],
+				  *b = key;
+
+	return a->hash == b->hash && a->check == b->check;
+}
+
+/* Most callchains have been seen before, under the same mappings: then the stack is known without a look at a frame. */
+static int filler_stack(
+	struct filler *filler, const struct perf_record *record, uint32_t *ret_stack)
+{
+	const struct maps *user = tracker_maps(filler->tracker, record->pid);
+	struct filler_chain chain;
+	uint32_t at;
+	int r;
+
+	hash_chain(filler->tracker, user, record, &chain);
+	at = table_find(&filler->chain_table, chain.hash, chain_equal, filler, &chain);
+	if (at != TABLE_NONE) {
+		*ret_stack = filler->chains.items[at].stack;
+		return 0;
+	}
+	r = build_stack(filler, user, record, &chain.stack);
+	if (r < 0)
+		return r;
+	*ret_stack = chain.stack;
+	at = filler->chains.count;
+	r = array_push(&filler->chains, chain);
+	return r == 0 ? table_add(&filler->chain_table, chain.hash, at) : r;
 }
 
 int filler_add(struct filler *filler, const struct perf_record *record)

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recorder/maps.h"
 
-int maps_new(struct maps **ret_maps)
+int maps_new(uint64_t *next_version, struct maps **ret_maps)
 {
 	struct maps *maps = calloc(1, sizeof(*maps));
 
 	if (!maps)
 		return -ENOMEM;
 	maps->references = 1;
+	maps->version = (*next_version)++;
 	*ret_maps = maps;
 	return 0;
 }
@@ -28,15 +29,17 @@ struct maps *maps_unref(struct maps *maps)
 	return NULL;
 }
 
-/* Makes *maps the caller's alone. */
-static int maps_own(struct maps **maps)
+/* Makes *maps the caller's alone, to be changed. */
+static int maps_own(struct maps **maps, uint64_t *next_version)
 {
 	struct maps *copy;
 	int r;
 
-	if ((*maps)->references == 1)
+	if ((*maps)->references == 1) {
+		(*maps)->version = (*next_version)++;
 		return 0;
-	r = maps_new(&copy);
+	}
+	r = maps_new(next_version, &copy);
 	if (r < 0)
 		return r;
 	if (array_reserve(&copy->list, (*maps)->list.count + 2) < 0) {
@@ -80,7 +83,8 @@ static void maps_replace(
 }
 
 /* Puts a mapping, or nothing, in the place of [start, end). */
-static int maps_put(struct maps **maps, uint64_t start, uint64_t end, const struct mapping *mapping)
+static int maps_put(struct maps **maps, uint64_t *next_version, uint64_t start, uint64_t end,
+	const struct mapping *mapping)
 {
 	struct mapping pieces[3];
 	size_t count = 0, from, to;
@@ -89,7 +93,7 @@ static int maps_put(struct maps **maps, uint64_t start, uint64_t end, const stru
 
 	if (start >= end)
 		return 0;
-	r = maps_own(maps);
+	r = maps_own(maps, next_version);
 	if (r == 0)
 		r = array_reserve(&(*maps)->list, (*maps)->list.count + 2);
 	if (r < 0)
@@ -114,14 +118,14 @@ static int maps_put(struct maps **maps, uint64_t start, uint64_t end, const stru
 	return 0;
 }
 
-int maps_insert(struct maps **maps, const struct mapping *mapping)
+int maps_insert(struct maps **maps, uint64_t *next_version, const struct mapping *mapping)
 {
-	return maps_put(maps, mapping->start, mapping->end, mapping);
+	return maps_put(maps, next_version, mapping->start, mapping->end, mapping);
 }
 
-int maps_remove(struct maps **maps, uint64_t start, uint64_t end)
+int maps_remove(struct maps **maps, uint64_t *next_version, uint64_t start, uint64_t end)
 {
-	return maps_put(maps, start, end, NULL);
+	return maps_put(maps, next_version, start, end, NULL);
 }
 
 const struct mapping *maps_find(const struct maps *maps, uint64_t address)

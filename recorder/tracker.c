@@ -15,7 +15,7 @@ int tracker_init(struct tracker *tracker)
 	*tracker = (struct tracker){ 0 };
 	if (array_push(&tracker->modules, (struct tape_module){ 0 }) < 0)
 		return -ENOMEM;
-	return maps_new(&tracker->kernel);
+	return maps_new(&tracker->next_version, &tracker->kernel);
 }
 
 void tracker_done(struct tracker *tracker)
@@ -25,6 +25,7 @@ void tracker_done(struct tracker *tracker)
 	maps_unref(tracker->kernel);
 	strings_done(&tracker->strings);
 	array_done(&tracker->modules);
+	array_done(&tracker->known_ids);
 	array_done(&tracker->threads);
 	array_done(&tracker->processes);
 	array_done(&tracker->free_threads);
@@ -105,7 +106,7 @@ static int get_process(struct tracker *tracker, int32_t pid, struct tracker_proc
 				tracker->processes.count - 1;
 		}
 		at = tracker->free_processes.items[tracker->free_processes.count - 1];
-		if (maps_new(&maps) < 0)
+		if (maps_new(&tracker->next_version, &maps) < 0)
 			return -ENOMEM;
 		if (table_add(&tracker->process_table, hash_id(pid), at) < 0) {
 			maps_unref(maps);
@@ -119,10 +120,10 @@ static int get_process(struct tracker *tracker, int32_t pid, struct tracker_proc
 	return 0;
 }
 
-static int forget_maps(struct tracker_process *process)
+static int forget_maps(struct tracker *tracker, struct tracker_process *process)
 {
 	struct maps *maps;
-	int r = maps_new(&maps);
+	int r = maps_new(&tracker->next_version, &maps);
 
 	if (r < 0)
 		return r;
@@ -149,7 +150,7 @@ static int apply_comm(struct tracker *tracker, const struct perf_record *record)
 	thread->comm = comm;
 	thread->exited_ns = 0;
 	process->exited_ns = 0;
-	return record->comm.exec ? forget_maps(process) : 0;
+	return record->comm.exec ? forget_maps(tracker, process) : 0;
 }
 
 static int fork_process(struct tracker *tracker, const struct perf_record *record)
@@ -164,7 +165,7 @@ static int fork_process(struct tracker *tracker, const struct perf_record *recor
 		return 0;
 	parent = find_process(tracker, record->task.parent_pid);
 	if (!parent)
-		return forget_maps(child);
+		return forget_maps(tracker, child);
 	maps_unref(child->maps);
 	child->maps = maps_ref(parent->maps);
 	return 0;
@@ -215,6 +216,46 @@ static bool module_equal(const void *context, uint32_t at, const void *key)
 	       memcmp(a->build_id, b->build_id, sizeof(a->build_id)) == 0;
 }
 
+static struct tape_module *known_build_id(struct tracker *tracker, uint32_t path)
+{
+	for (size_t i = 0; i < tracker->known_ids.count; i++)
+		if (tracker->known_ids.items[i].path == path)
+			return &tracker->known_ids.items[i];
+	return NULL;
+}
+
+int tracker_know_build_id(
+	struct tracker *tracker, const char *path, const uint8_t *build_id, size_t size)
+{
+	struct tape_module row = { .build_id_size = size }, *there;
+	int r = strings_add(&tracker->strings, path, strlen(path), &row.path);
+
+	if (r < 0)
+		return r;
+	memcpy(row.build_id, build_id, size);
+	there = known_build_id(tracker, row.path);
+	if (!there)
+		return array_push(&tracker->known_ids, row);
+	if (there->build_id_size != size || memcmp(there->build_id, build_id, size) != 0)
+		there->build_id_size = 0;
+	return 0;
+}
+
+/* A build-id tells more than device and inode, which a later file may have too. */
+static void use_known_build_id(struct tracker *tracker, struct tape_module *module)
+{
+	const struct tape_module *known;
+
+	if (module->build_id_size || !tracker->known_ids.count)
+		return;
+	known = known_build_id(tracker, module->path);
+	if (!known || !known->build_id_size)
+		return;
+	module->build_id_size = known->build_id_size;
+	memcpy(module->build_id, known->build_id, sizeof(module->build_id));
+	module->device = module->inode = 0;
+}
+
 static int get_module(
 	struct tracker *tracker, struct tape_module *module, const char *path, uint32_t *ret_module)
 {
@@ -224,6 +265,7 @@ static int get_module(
 
 	if (r < 0)
 		return r;
+	use_known_build_id(tracker, module);
 	hash = hash_u64(module->path ^ module->inode << 20) ^
 	       hash_bytes(module->build_id, sizeof(module->build_id));
 	at = table_find(&tracker->module_table, hash, module_equal, tracker, module);
@@ -276,6 +318,39 @@ static int user_module(
 	return get_module(tracker, &module, path, &mapping->module);
 }
 
+/*
+ * "[kernel.kallsyms]_text" is the kernel, and /lib/modules/.../nf-nat.ko.xz is [nf_nat], whose names the kernel's own table has.
+ */
+static void kernel_name(const char *path, char *name, size_t size)
+{
+	const char *file = strrchr(path, '/'), *suffix = file ? strstr(file, ".ko") : NULL;
+	size_t used;
+
+	if (starts_with(path, "[kernel.kallsyms]")) {
+		snprintf(name, size, "[kernel.kallsyms]");
+	} else if (suffix) {
+		used = snprintf(name, size, "[%.*s]", (int)(suffix - file - 1), file + 1);
+		for (size_t i = 0; i < MIN(used, size - 1); i++)
+			if (name[i] == '-')
+				name[i] = '_';
+	} else {
+		snprintf(name, size, "%s", path);
+	}
+}
+
+/* The kernel of a guest has addresses of its own, which mean nothing beside ours. */
+static int apply_kernel_mmap(
+	struct tracker *tracker, const struct perf_record *record, const struct mapping *mapping)
+{
+	char name[256];
+
+	if ((record->misc & PERF_MODE_MASK) != PERF_MODE_KERNEL)
+		return 0;
+	kernel_name(record->mmap.path, name, sizeof(name));
+	return tracker_add_kernel(tracker, mapping->start, mapping->end, name,
+		record->mmap.build_id, record->mmap.build_id_size);
+}
+
 static int apply_mmap(struct tracker *tracker, const struct perf_record *record)
 {
 	struct mapping mapping = {
@@ -288,13 +363,12 @@ static int apply_mmap(struct tracker *tracker, const struct perf_record *record)
 
 	if (mapping.end < mapping.start)
 		return 0;
-	if ((record->misc & PERF_MODE_MASK) == PERF_MODE_KERNEL)
-		return tracker_add_kernel(
-			tracker, mapping.start, mapping.end, record->mmap.path, NULL, 0);
+	if ((record->misc & PERF_MODE_MASK) != PERF_MODE_USER)
+		return apply_kernel_mmap(tracker, record, &mapping);
 	r = get_process(tracker, record->mmap.pid, &process);
 	if (r == 0)
 		r = user_module(tracker, record, &mapping);
-	return r == 0 ? maps_insert(&process->maps, &mapping) : r;
+	return r == 0 ? maps_insert(&process->maps, &tracker->next_version, &mapping) : r;
 }
 
 int tracker_add_kernel(struct tracker *tracker, uint64_t start, uint64_t end, const char *name,
@@ -309,7 +383,7 @@ int tracker_add_kernel(struct tracker *tracker, uint64_t start, uint64_t end, co
 		memcpy(module.build_id, build_id, build_id_size);
 	}
 	r = get_module(tracker, &module, name, &mapping.module);
-	return r == 0 ? maps_insert(&tracker->kernel, &mapping) : r;
+	return r == 0 ? maps_insert(&tracker->kernel, &tracker->next_version, &mapping) : r;
 }
 
 /* What a BPF program leaves behind is the kernel's again; it has no name there, so nothing is put back. */
@@ -320,7 +394,7 @@ static int apply_ksymbol(struct tracker *tracker, const struct perf_record *reco
 	if (end < start)
 		return 0;
 	if (record->ksymbol.removed)
-		return maps_remove(&tracker->kernel, start, end);
+		return maps_remove(&tracker->kernel, &tracker->next_version, start, end);
 	return tracker_add_kernel(tracker, start, end, record->ksymbol.name, NULL, 0);
 }
 
@@ -358,15 +432,19 @@ const char *tracker_comm(struct tracker *tracker, int32_t pid, int32_t tid)
 	return tracker->unnamed;
 }
 
+const struct maps *tracker_maps(const struct tracker *tracker, int32_t pid)
+{
+	const struct tracker_process *process = find_process(tracker, pid);
+
+	return process ? process->maps : NULL;
+}
+
 const struct mapping *tracker_find(
 	const struct tracker *tracker, int32_t pid, bool kernel, uint64_t address)
 {
-	const struct tracker_process *process;
+	const struct maps *maps = kernel ? tracker->kernel : tracker_maps(tracker, pid);
 
-	if (kernel)
-		return maps_find(tracker->kernel, address);
-	process = find_process(tracker, pid);
-	return process ? maps_find(process->maps, address) : NULL;
+	return maps ? maps_find(maps, address) : NULL;
 }
 
 /* A process goes with the last of its threads; one that is still there vouches for it. */

@@ -44,8 +44,10 @@ struct tracker {
 	array_of(struct tracker_thread) threads;
 	array_of(struct tracker_process) processes;
 	array_of(uint32_t) free_threads, free_processes;
+	array_of(struct tape_module) known_ids; /* path and build-id; size 0: more than one */
 	struct table module_table, thread_table, process_table;
 	struct maps *kernel;
+	uint64_t next_version; /* of maps */
 	char unnamed[16]; /* what tracker_comm() made up last */
 };
 
@@ -61,6 +63,8 @@ int tracker_apply(struct tracker *tracker, const struct perf_record *record);
  */
 const char *tracker_comm(struct tracker *tracker, int32_t pid, int32_t tid);
 
+/* The mappings of a process, or NULL; those of the kernel are tracker->kernel. Valid until the next call that changes them. */
+const struct maps *tracker_maps(const struct tracker *tracker, int32_t pid);
 /* The mapping at an address of the kernel or of a process, or NULL. */
 const struct mapping *tracker_find(
 	const struct tracker *tracker, int32_t pid, bool kernel, uint64_t address);
@@ -68,6 +72,13 @@ const struct mapping *tracker_find(
 /* A kernel module or other kernel range. */
 int tracker_add_kernel(struct tracker *tracker, uint64_t start, uint64_t end, const char *name,
 	const uint8_t *build_id, size_t build_id_size);
+
+/*
+ * The build-id of the files of that path, for mappings that come without one. Two different ones for one path are none: which is
+ * meant cannot be told.
+ */
+int tracker_know_build_id(
+	struct tracker *tracker, const char *path, const uint8_t *build_id, size_t size);
 
 /* Forgets the threads and processes that ended before a moment. */
 void tracker_sweep(struct tracker *tracker, uint64_t before_ns);
