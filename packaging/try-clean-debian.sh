@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Does ./run work on a Debian 12 that has nothing? Makes one with debootstrap in a temporary folder, puts a clone of this tree
-# into a path with a space, and runs it as root, as an ordinary user and without a network; then the tests. Takes a quarter of
-# an hour. Needs root, debootstrap, git, and the mirror that this machine's apt uses.
+# into a path with a space, and runs it as root, as an ordinary user and without a network; then the tests. Takes a few
+# minutes. Needs root, debootstrap, git, and the mirror that this machine's apt uses.
 #
 # Usage: try-clean-debian.sh [--no-test]
 #
@@ -24,7 +24,6 @@ fi
 new=$2/root
 tests=${3:-}
 here="/home/tester/perf tape/clone"
-tree=$new$here
 
 step() { printf '\n== %s\n' "$*"; }
 fail() { printf 'FAILED: %s\n' "$*"; exit 1; }
@@ -32,12 +31,12 @@ fail() { printf 'FAILED: %s\n' "$*"; exit 1; }
 # Runs a line of shell in the tree inside: as_root LINE, as_tester LINE; offline AS LINE does so without a network.
 inside() {
 	local user=$1 home=$2 line=$3
-	chroot --userspec="$user" "$new" /usr/bin/env -i HOME="$home" USER="$user" LANG=C.UTF-8 PATH="$path" "${network[@]}" \
+	chroot --userspec="$user" / /usr/bin/env -i HOME="$home" USER="$user" LANG=C.UTF-8 PATH="$path" "${network[@]}" \
 		/bin/sh -c "cd '$here' && $line" </dev/null
 }
 as_root() { inside root /root "$1"; }
 as_tester() { inside tester /home/tester "$1"; }
-offline() { unshare --net "$BASH" -c "$(declare -f inside as_root as_tester); $(declare -p new here path network); $1 \"\$1\"" - "$2"; }
+offline() { unshare --net "$BASH" -c "$(declare -f inside as_root as_tester); $(declare -p here path network); $1 \"\$1\"" - "$2"; }
 
 # How this machine reaches its mirror is how the new one does: sources, keys, proxies, certificates, names.
 copy_apt_settings() {
@@ -66,24 +65,33 @@ mirror=$(apt-get indextargets --format '$(RELEASE) $(REPO_URI)' 'Created-By: Pac
 [ -n "$mirror" ] || fail "this machine's apt has no source for $suite"
 debootstrap --variant=minbase "$suite" "$new" "$mirror" >"$2/log" 2>&1 || { tail "$2/log"; fail "debootstrap"; }
 copy_apt_settings
+git clone -q --no-hardlinks "$root" "$new/clone"
+mount --bind "$new" "$new"
 mount -t proc proc "$new/proc"
 mount --rbind /sys "$new/sys"
 mount --rbind /dev "$new/dev"
 [ -e "$new/sys/kernel/tracing/events" ] || mount -t tracefs tracefs "$new/sys/kernel/tracing" 2>/dev/null || true
-chroot "$new" useradd --create-home tester
-mkdir -p "${tree%/*}"
-git clone -q --no-hardlinks "$root" "$tree"
+# not chroot: the kernel would name mapped files from the other root, and namespaces cannot be made inside
+cd "$new"
+mkdir host
+pivot_root . host
+umount --lazy host
+PATH=$plain_path
+cd /
+useradd --create-home tester
+mkdir -p "${here%/*}"
+mv /clone "$here"
 
 # With these first in PATH whoever starts a package manager is found out, even if it hides the failure.
-mkdir "$new/opt/none"
+mkdir /opt/none
 for name in apt apt-get apt-cache apt-mark aptitude dpkg dpkg-query; do
 	# shellcheck disable=SC2016 # the stub's own
-	printf '#!/bin/sh\necho "$0 $*" >>/tmp/package-managers\nexit 99\n' >"$new/opt/none/$name"
-	chmod +x "$new/opt/none/$name"
+	printf '#!/bin/sh\necho "$0 $*" >>/tmp/package-managers\nexit 99\n' >"/opt/none/$name"
+	chmod +x "/opt/none/$name"
 done
-install -m 666 /dev/null "$new/tmp/package-managers"
+install -m 666 /dev/null /tmp/package-managers
 no_package_manager() {
-	[ ! -s "$new/tmp/package-managers" ] || fail "started a package manager: $(cat "$new/tmp/package-managers")"
+	[ ! -s /tmp/package-managers ] || fail "started a package manager: $(cat /tmp/package-managers)"
 }
 
 step "an ordinary user, with nothing installed: says what to install"
@@ -104,15 +112,15 @@ offline as_tester './run --version'
 no_package_manager
 
 step "an ordinary user's own tree, nothing built, no network"
-rm -rf "$tree/build"
-chroot "$new" chown -R tester: "${here%/*}"
+rm -rf "$here/build"
+chown -R tester: "${here%/*}"
 time offline as_tester './run --version'
 no_package_manager
 
 step "a configure that was interrupted, and a tree that was moved"
-rm "$tree/build/build.ninja"
+rm "$here/build/build.ninja"
 offline as_tester './run --version'
-mv "$tree" "$tree moved"
+mv "$here" "$here moved"
 here="$here moved"
 offline as_tester './run --version'
 no_package_manager
@@ -125,8 +133,8 @@ if as_root './run --help' 2>&1 | grep -qw record; then
 	path=$plain_path
 	as_root './run record --store "/tmp/a store" --duration 10s'
 	as_root './run query --store "/tmp/a store" --from now-1h --to now -o /tmp/stacks'
-	[ -s "$new/tmp/stacks" ] || fail "nothing was written"
-	head -n 12 "$new/tmp/stacks"
+	[ -s /tmp/stacks ] || fail "nothing was written"
+	head -n 12 /tmp/stacks
 fi
 
 if [ "$tests" != --no-test ]; then
