@@ -6,10 +6,12 @@
  * "-ovalue".
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "cli/command.h"
@@ -141,7 +143,7 @@ static int parse_value(
 			    : take_option(invocation, option, "");
 	if (!rest)
 		rest = **words ? *(*words)++ : NULL;
-	if (!rest)
+	if (!rest || !*rest)
 		return usage_error(
 			"option '--%s' needs a value: %s", option->name, option->argument);
 	return take_option(invocation, option, rest);
@@ -187,12 +189,27 @@ static int parse(struct invocation *invocation, char **words)
 	return r;
 }
 
+/* A file that we open must not become one of the standard three: what is said would go into it. */
+static void open_standard_files(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 /* Data that did not reach standard output is a failure, and the last moment to say so. */
 static int close_output(int code)
 {
-	if (fflush(stdout) == 0 || errno == EPIPE || code != EXIT_DONE)
+	struct error error;
+
+	if ((fflush(stdout) == 0 && !ferror(stdout)) || errno == EPIPE || code != EXIT_DONE)
 		return code;
-	return fail(-errno, NULL);
+	error_set(&error, -errno, "cannot write standard output: %s", strerror(errno));
+	return fail(-errno, &error);
 }
 
 int main(int argc, char **argv)
@@ -200,6 +217,7 @@ int main(int argc, char **argv)
 	struct invocation invocation = { 0 };
 	int r;
 
+	open_standard_files();
 	/* a reader that went away is EPIPE, which commands tell from a failure */
 	signal(SIGPIPE, SIG_IGN);
 	tzset();

@@ -14,8 +14,8 @@
 
 static const struct option options[] = {
 	{ "at", 0, "TIME", "the moment to look at, with what is around it" },
-	{ "before", 0, "TIME", "how much before it (default: 30s)" },
-	{ "after", 0, "TIME", "how much after it (default: 5s)" },
+	{ "before", 0, "LENGTH", "how much before it (default: 30s)" },
+	{ "after", 0, "LENGTH", "how much after it (default: 5s)" },
 	{ "from", 0, "TIME", "or: the start of the window" },
 	{ "to", 0, "TIME", "and its end (default: now)" },
 	{ "since", 0, "TIME", "the same as --from" },

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -16,10 +17,10 @@
 #define FREQUENCY_MAX 100000
 
 static const struct option options[] = {
-	{ "duration", 'd', "TIME",
+	{ "duration", 'd', "LENGTH",
 		"stop after that long, such as 30s or 12h (default: until Ctrl-C)" },
 	{ "frequency", 'F', "HZ", "samples a second on each CPU (default: 97)" },
-	{ "segment", 0, "TIME", "length of a segment, 1s to 1h (default: 2m)" },
+	{ "segment", 0, "LENGTH", "how long a segment is, 1s to 1h (default: 2m)" },
 	{ 0 },
 };
 
@@ -36,6 +37,7 @@ static void catch_signals(void)
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL); /* the terminal went away */
 }
 
 static int parse_duration(const struct invocation *invocation, const char *name, uint64_t *ret_ns)
@@ -80,23 +82,53 @@ static int parse_options(const struct invocation *invocation, struct recorder_op
 	return EXIT_DONE;
 }
 
+/* A store that cannot be written is said once, and once more when it can again. */
+static void tell_stall(const struct recorder_progress *progress, bool live)
+{
+	static bool told;
+
+	if (progress->stalled == told)
+		return;
+	told = progress->stalled;
+	fprintf(stderr, "%sperftape: %s%s\n", live ? "\r\033[K" : "",
+		told ? progress->error.text : "the store can be written again",
+		told ? "; what is recorded waits in memory, and it is tried again each second"
+		     : "");
+}
+
+static void watch_stall(void *context, const struct recorder_progress *progress)
+{
+	tell_stall(progress, false);
+}
+
+/* No wider than the terminal: a line that wraps could not be written over. */
+static void print_over(const char *text)
+{
+	struct winsize size;
+	int width = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
+
+	fprintf(stderr, "\r\033[K%.*s", width - 1, text);
+	fflush(stderr);
+}
+
 /* One line that is written over each second. */
 static void show_progress(void *context, const struct recorder_progress *progress)
 {
-	char elapsed[32];
-	double seconds = progress->elapsed_ns / 1e9;
+	double drained = (progress->end_ns - progress->begin_ns) / 1e9;
+	char elapsed[32], text[256];
 
-	fprintf(stderr,
-		"\r\033[K%s  %s on %u CPUs  %llu samples (%.0f/s)  %llu lost  %llu segments, %.1f "
-		"MB  own "
-		"CPU %.2f %%",
-		duration_format(progress->elapsed_ns / NSEC_PER_SEC * NSEC_PER_SEC, elapsed,
-			sizeof(elapsed)),
-		progress->event, progress->cpus, (unsigned long long)progress->samples,
-		progress->samples / (seconds > 0 ? seconds : 1), (unsigned long long)progress->lost,
+	tell_stall(progress, true);
+	duration_format(
+		progress->elapsed_ns / NSEC_PER_SEC * NSEC_PER_SEC, elapsed, sizeof(elapsed));
+	snprintf(text, sizeof(text),
+		"%s  %s on %u CPUs  %llu samples (%.0f/s)  %llu lost  %llu segments, %.1f MB  own "
+		"CPU "
+		"%.2f %%",
+		elapsed, progress->event, progress->cpus, (unsigned long long)progress->samples,
+		progress->samples / MAX(drained, 0.1), (unsigned long long)progress->lost,
 		(unsigned long long)progress->segments, progress->bytes / 1e6,
-		progress->cpu_ns / 1e7 / (seconds > 0 ? seconds : 1));
-	fflush(stderr);
+		progress->cpu_ns / 1e7 / MAX(progress->elapsed_ns / 1e9, 0.1));
+	print_over(text);
 }
 
 /* A word as a shell takes it back. */
@@ -134,6 +166,13 @@ static void tell(const struct invocation *invocation, const struct recorder_prog
 	bool utc = option_given(invocation, "utc");
 	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE], elapsed[32];
 
+	if (progress->given_up)
+		fprintf(stderr, "perftape: %llu samples could not be stored\n",
+			(unsigned long long)progress->given_up);
+	if (!progress->samples || !progress->segments) {
+		say(invocation, "nothing was recorded");
+		return;
+	}
 	say(invocation,
 		"recorded %s of %u CPUs at %s: %llu samples, %llu lost; %llu segment%s, %.2f MB "
 		"in %s",
@@ -160,7 +199,8 @@ static void tell(const struct invocation *invocation, const struct recorder_prog
 static int run(const struct invocation *invocation)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
-	struct recorder_options recorder = {
+	_cleanup_(cleanup_recorder) struct recorder *recorder = NULL;
+	struct recorder_options asked = {
 		.frequency = RECORDER_FREQUENCY,
 		.segment_ns = RECORDER_SEGMENT_NS,
 		.version = PERFTAPE_VERSION,
@@ -169,23 +209,26 @@ static int run(const struct invocation *invocation)
 	struct recorder_progress progress = { 0 };
 	bool live = isatty(STDERR_FILENO) && !option_given(invocation, "quiet");
 	struct error error = { 0 };
-	int r = parse_options(invocation, &recorder);
+	int r = parse_options(invocation, &asked);
 
 	if (r != EXIT_DONE)
 		return r;
 	catch_signals();
-	r = store_writer_open(store_path(invocation), &writer, &error);
+	asked.progress = live ? show_progress : watch_stall;
+	r = recorder_open(&asked, &recorder, &error);
+	if (r == 0)
+		r = store_writer_open(store_path(invocation), &writer, &error);
 	if (r < 0)
 		return fail(r, &error);
-	recorder.progress = live ? show_progress : NULL;
 	if (live)
 		say(invocation, "recording into %s; Ctrl-C ends it", store_path(invocation));
-	r = recorder_run(&recorder, writer, &progress, &error);
+	r = recorder_run(recorder, writer, &progress, &error);
 	if (live)
 		fputs("\r\033[K", stderr);
-	if (progress.samples || progress.segments)
-		tell(invocation, &progress);
-	return r < 0 ? fail(r, &error) : EXIT_DONE;
+	if (r < 0)
+		r = fail(r, &error);
+	tell(invocation, &progress);
+	return r;
 }
 
 const struct command command_record = {

@@ -6,8 +6,10 @@
 /*
  * Invariants:
  * (1) records are applied in time order, but for those that are added later than a flush beyond their time;
- * (2) tape.begin <= time of each of its samples < tape.end; the next tape begins where this one ends, unless time jumped;
- * (3) `anchors` holds one at or before the begin of the tape at hand, where there was one, and all since.
+ * (2) tape.begin <= time of each of its samples < tape.end; the next tape begins where this one ends, unless time jumped, or a
+ *     sample came late and its tape reaches back for it;
+ * (3) a loss is known when its record is added, before anything that happened meanwhile is applied: each tape gets its share;
+ * (4) `anchors` holds one at or before the begin of the tape at hand, where there was one, and all since.
  */
 
 /* The kernel samples a thread for a moment after its EXIT record. */
@@ -16,8 +18,11 @@
 /* Beyond any clock: 146 years. Times from there are damage, and sums with them would overflow. */
 #define TIME_LIMIT_NS (1ull << 62)
 
-/* No recorder sleeps that long: what lies between was not recorded, or one of the times is damaged. */
+/* No recorder sleeps that long: what lies between was not recorded. A single record from there is damaged. */
 #define JUMP_NS (24 * 3600 * NSEC_PER_SEC)
+
+/* A CPU number beyond this is damage, not a CPU. */
+#define CPUS_MAX 65536
 
 int assembler_init(struct assembler *assembler, const struct assembler_options *options)
 {
@@ -33,6 +38,8 @@ void assembler_done(struct assembler *assembler)
 	timeline_done(&assembler->timeline);
 	tracker_done(&assembler->tracker);
 	array_done(&assembler->anchors);
+	array_done(&assembler->cpus);
+	array_done(&assembler->losses);
 }
 
 const struct tape_anchor *assembler_last_anchor(const struct assembler *assembler)
@@ -72,17 +79,20 @@ static uint64_t next_end(const struct assembler *assembler, uint64_t begin_ns)
 
 static int begin_tape(struct assembler *assembler, uint64_t begin_ns)
 {
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	const struct assembler_fact *fact;
-	int r = tape_new(&assembler->tape);
+	int r = tape_new(&tape);
 
+	for (fact = assembler->options->facts; r == 0 && fact->key; fact++)
+		r = tape_add_fact(tape, fact->key, fact->value);
 	if (r < 0)
 		return r;
-	assembler->tape->begin_ns = begin_ns;
-	assembler->tape->end_ns = next_end(assembler, begin_ns);
+	tape->begin_ns = begin_ns;
+	tape->end_ns = next_end(assembler, begin_ns);
+	tape->sequence = assembler->sequence++;
+	assembler->tape = take_ptr(tape);
 	filler_start(&assembler->filler, assembler->tape);
-	for (fact = assembler->options->facts; r == 0 && fact->key; fact++)
-		r = tape_add_fact(assembler->tape, fact->key, fact->value);
-	return r;
+	return 0;
 }
 
 int assembler_begin(struct assembler *assembler, uint64_t begin_ns)
@@ -94,12 +104,14 @@ int assembler_begin(struct assembler *assembler, uint64_t begin_ns)
 /* Gives the tape its anchors, and keeps those that the next one needs. */
 static int give_anchors(struct assembler *assembler)
 {
+	struct tape *tape = assembler->tape;
 	size_t first = 0;
 
+	if (array_reserve(&tape->anchors, assembler->anchors.count) < 0)
+		return -ENOMEM;
 	for (size_t i = 0; i < assembler->anchors.count; i++) {
-		if (array_push(&assembler->tape->anchors, assembler->anchors.items[i]) < 0)
-			return -ENOMEM;
-		if (assembler->anchors.items[i].perf_ns <= assembler->tape->end_ns)
+		tape->anchors.items[tape->anchors.count++] = assembler->anchors.items[i];
+		if (assembler->anchors.items[i].perf_ns <= tape->end_ns)
 			first = i;
 	}
 	assembler->anchors.count -= first;
@@ -108,18 +120,68 @@ static int give_anchors(struct assembler *assembler)
 	return 0;
 }
 
+/* Gives the tape its share of a loss, by time; true when nothing of it is left for the next one. */
+static bool share_loss(const struct tape *tape, struct tape_loss *loss, struct tape_loss *ret_share)
+{
+	uint64_t length_ns = loss->to_ns - loss->from_ns;
+	bool all = loss->to_ns <= tape->end_ns;
+
+	*ret_share = *loss;
+	if (all)
+		return true;
+	ret_share->to_ns = MAX(tape->end_ns, loss->from_ns);
+	ret_share->count = (double)loss->count * (double)(ret_share->to_ns - loss->from_ns) /
+			   (double)length_ns;
+	loss->from_ns = ret_share->to_ns;
+	loss->count -= MIN(loss->count, ret_share->count);
+	return false;
+}
+
+static int give_losses(struct assembler *assembler)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < assembler->losses.count; i++) {
+		struct tape_loss loss = assembler->losses.items[i], share;
+		bool begun = loss.from_ns < assembler->tape->end_ns;
+
+		if (!begun || !share_loss(assembler->tape, &loss, &share))
+			assembler->losses.items[kept++] = loss;
+		if (begun && array_push(&assembler->tape->losses, share) < 0)
+			return -ENOMEM;
+	}
+	assembler->losses.count = kept;
+	return 0;
+}
+
+/* What is still throttled is so in this tape up to its end, and in the next one from its begin. */
+static int give_throttled(struct assembler *assembler)
+{
+	for (size_t i = 0; i < assembler->cpus.count; i++) {
+		struct assembler_cpu *cpu = &assembler->cpus.items[i];
+		struct tape_loss loss = { TAPE_LOSS_THROTTLED, i, cpu->throttled_ns,
+			assembler->tape->end_ns, 1 };
+
+		if (!cpu->throttled_ns || cpu->throttled_ns >= loss.to_ns)
+			continue;
+		cpu->throttled_ns = loss.to_ns;
+		if (array_push(&assembler->tape->losses, loss) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static int end_tape(struct assembler *assembler)
 {
-	_cleanup_free_ int32_t *pids = take_ptr(assembler->filler.pids.items);
+	int32_t *pids;
 	size_t pid_count = assembler->filler.pids.count;
-	int r;
 
+	if (give_losses(assembler) < 0 || give_throttled(assembler) < 0 ||
+		give_anchors(assembler) < 0)
+		return -ENOMEM;
+	pids = take_ptr(assembler->filler.pids.items);
 	assembler->filler.pids.count = assembler->filler.pids.capacity = 0;
-	r = give_anchors(assembler);
-	if (r < 0)
-		return r;
-	return sealer_put(
-		assembler->options->sealer, take_ptr(assembler->tape), take_ptr(pids), pid_count);
+	return sealer_put(assembler->options->sealer, take_ptr(assembler->tape), pids, pid_count);
 }
 
 /* Ends tapes until the one at hand reaches beyond a moment. Where time jumped, the tape ends with its last record. */
@@ -142,49 +204,85 @@ static int rotate(struct assembler *assembler, uint64_t time_ns)
 	return r;
 }
 
-static int add_loss(struct assembler *assembler, enum tape_loss_kind kind,
-	const struct perf_record *record, uint64_t count)
+static struct assembler_cpu *get_cpu(struct assembler *assembler, uint32_t cpu)
 {
-	struct tape_loss loss = {
-		.kind = kind,
-		.cpu = record->cpu,
-		.from_ns = MAX(record->time_ns, assembler->tape->begin_ns),
-		.count = count,
-	};
+	static const struct assembler_cpu fresh;
 
-	loss.to_ns = loss.from_ns + 1;
-	return array_push(&assembler->tape->losses, loss);
+	if (cpu >= CPUS_MAX)
+		return NULL;
+	while (assembler->cpus.count <= cpu)
+		if (array_push(&assembler->cpus, fresh) < 0)
+			return NULL;
+	return &assembler->cpus.items[cpu];
 }
 
-static int lose(struct assembler *assembler, bool samples, const struct perf_record *record)
+static int add_loss(struct assembler *assembler, enum tape_loss_kind kind, uint32_t cpu,
+	uint64_t from_ns, uint64_t to_ns, uint64_t count)
+{
+	struct tape_loss loss = { kind, cpu, from_ns, MAX(to_ns, from_ns + 1), count };
+
+	return array_push(&assembler->losses, loss);
+}
+
+static int add_damaged(struct assembler *assembler, uint64_t time_ns)
+{
+	assembler->counts.damaged++;
+	return add_loss(assembler, TAPE_LOSS_DAMAGED, TAPE_ALL_CPUS, time_ns, time_ns, 1);
+}
+
+/*
+ * The kernel tells what was lost with the first record for which there was room again: it was lost between that one and the last
+ * that came before it in the same ring.
+ */
+static int add_lost(struct assembler *assembler, const struct assembler_source *source,
+	const uint8_t *bytes, size_t size, uint64_t since_ns)
 {
 	struct assembler_counts *counts = &assembler->counts;
+	struct perf_record record;
+	enum tape_loss_kind kind = source->samples ? TAPE_LOSS_SAMPLES : TAPE_LOSS_SIDEBAND;
 
-	*(samples ? &counts->lost : &counts->lost_sideband) += record->lost;
-	return add_loss(
-		assembler, samples ? TAPE_LOSS_SAMPLES : TAPE_LOSS_SIDEBAND, record, record->lost);
+	if (perf_record_decode(source->layout, bytes, size, &record) != 0)
+		return 0; /* counted as damaged in its turn */
+	*(source->samples ? &counts->lost : &counts->lost_sideband) += record.lost;
+	return add_loss(assembler, kind, record.cpu, MIN(since_ns, record.time_ns), record.time_ns,
+		record.lost);
 }
 
 static int take_sample(struct assembler *assembler, const struct perf_record *record)
 {
+	int r;
+
 	if (record->time_ns < assembler->started_ns)
 		return 0;
 	/* one that settled late: the tape before is sealed, so this one reaches back for it */
 	assembler->tape->begin_ns = MIN(assembler->tape->begin_ns, record->time_ns);
 	assembler->counts.samples++;
-	return filler_add(&assembler->filler, record);
+	r = filler_add(&assembler->filler, record);
+	return r == 1 ? add_damaged(assembler, record->time_ns) : r;
 }
 
-static int apply_record(struct assembler *assembler, bool samples, const struct perf_record *record)
+static int throttle(struct assembler *assembler, const struct perf_record *record)
+{
+	struct assembler_cpu *cpu = get_cpu(assembler, record->cpu);
+	uint64_t since_ns;
+
+	if (!cpu)
+		return 0;
+	since_ns = cpu->throttled_ns;
+	cpu->throttled_ns = record->type == PERF_TYPE_THROTTLE ? MAX(record->time_ns, 1ull) : 0;
+	if (record->type == PERF_TYPE_THROTTLE || !since_ns)
+		return 0;
+	return add_loss(assembler, TAPE_LOSS_THROTTLED, record->cpu, since_ns, record->time_ns, 1);
+}
+
+static int apply_record(struct assembler *assembler, const struct perf_record *record)
 {
 	switch (record->type) {
 	case PERF_TYPE_SAMPLE:
 		return take_sample(assembler, record);
-	case PERF_TYPE_LOST:
-	case PERF_TYPE_LOST_SAMPLES:
-		return lose(assembler, samples, record);
 	case PERF_TYPE_THROTTLE:
-		return add_loss(assembler, TAPE_LOSS_THROTTLED, record, 1);
+	case PERF_TYPE_UNTHROTTLE:
+		return throttle(assembler, record);
 	default:
 		return tracker_apply(&assembler->tracker, record);
 	}
@@ -196,42 +294,64 @@ static int apply(void *context, const struct timeline_entry *entry, const uint8_
 	struct assembler *assembler = context;
 	const struct assembler_source *source = &assembler->options->sources[entry->source];
 	struct perf_record record;
-	int r = perf_record_decode(source->layout, bytes, entry->size, &record), rotated;
+	int r;
 
+	if (entry->time_ns >= assembler->tape->end_ns) {
+		r = rotate(assembler, entry->time_ns);
+		if (r < 0)
+			return r;
+	}
+	assembler->last_ns = MAX(assembler->last_ns, entry->time_ns);
+	r = perf_record_decode(source->layout, bytes, entry->size, &record);
 	if (r == -EBADMSG)
-		record = (struct perf_record){ .cpu = TAPE_ALL_CPUS };
+		return add_damaged(assembler, entry->time_ns);
 	record.time_ns =
 		entry->time_ns; /* what it was ordered by, also where its body says another */
-	if (record.time_ns >= assembler->tape->end_ns) {
-		rotated = rotate(assembler, record.time_ns);
-		if (rotated < 0)
-			return rotated;
-	}
-	assembler->last_ns = MAX(assembler->last_ns, record.time_ns);
-	if (r == -EBADMSG) {
-		assembler->counts.damaged++;
-		return add_loss(assembler, TAPE_LOSS_DAMAGED, &record, 1);
-	}
-	return r == 0 ? apply_record(assembler, source->samples, &record) : 0;
+	return r == 0 ? apply_record(assembler, &record) : 0;
+}
+
+/* A lone record from another age is damaged; a second one that agrees makes it true. */
+static bool believable(struct assembler *assembler, uint64_t time_ns)
+{
+	uint64_t jumped_ns = assembler->jumped_ns;
+
+	if (time_ns >= TIME_LIMIT_NS)
+		return false;
+	if (!assembler->added_ns || time_ns < assembler->added_ns + JUMP_NS)
+		return true;
+	assembler->jumped_ns = time_ns;
+	return jumped_ns && MAX(time_ns, jumped_ns) - MIN(time_ns, jumped_ns) < JUMP_NS;
 }
 
 int assembler_add(struct assembler *assembler, uint32_t source, const uint8_t *record, size_t size)
 {
-	const struct perf_layout *layout = assembler->options->sources[source].layout;
-	uint64_t time_ns = perf_record_time(layout, record, size);
+	const struct assembler_source *from = &assembler->options->sources[source];
+	struct perf_record_place place = perf_record_place(from->layout, record, size);
+	struct assembler_cpu *cpu;
+	uint64_t since_ns = 0;
+	uint32_t type = 0;
 
-	if (time_ns >= TIME_LIMIT_NS) {
-		assembler->counts.damaged++;
-		return assembler->tape ? add_loss(assembler, TAPE_LOSS_DAMAGED,
-						 &(struct perf_record){ .cpu = TAPE_ALL_CPUS }, 1)
-				       : 0;
+	if (!believable(assembler, place.time_ns))
+		return add_damaged(assembler, assembler->added_ns);
+	assembler->added_ns = MAX(assembler->added_ns, place.time_ns);
+	cpu = get_cpu(assembler, place.cpu);
+	if (cpu && place.time_ns) {
+		since_ns = cpu->added_ns[from->ring];
+		cpu->added_ns[from->ring] = place.time_ns;
 	}
-	return timeline_add(&assembler->timeline, time_ns, source, record, size);
+	if (size >= sizeof(type))
+		memcpy(&type, record, sizeof(type));
+	if ((type == PERF_TYPE_LOST || type == PERF_TYPE_LOST_SAMPLES) &&
+		add_lost(assembler, from, record, size,
+			since_ns ? since_ns : assembler->started_ns) < 0)
+		return -ENOMEM;
+	return timeline_add(&assembler->timeline, place.time_ns, source, record, size);
 }
 
 int assembler_flush(struct assembler *assembler, uint64_t before_ns)
 {
-	int r = timeline_flush(&assembler->timeline, before_ns, apply, assembler);
+	int r = assembler->tape ? timeline_flush(&assembler->timeline, before_ns, apply, assembler)
+				: -ENOMEM;
 
 	/* without a record too: a quiet host rotates */
 	return r == 0 ? rotate(assembler, before_ns) : r;
@@ -239,7 +359,8 @@ int assembler_flush(struct assembler *assembler, uint64_t before_ns)
 
 int assembler_end(struct assembler *assembler, uint64_t end_ns)
 {
-	int r = timeline_flush(&assembler->timeline, UINT64_MAX, apply, assembler);
+	int r = assembler->tape ? timeline_flush(&assembler->timeline, UINT64_MAX, apply, assembler)
+				: -ENOMEM;
 
 	end_ns = MAX(end_ns, assembler->last_ns + 1);
 	if (r == 0 && end_ns > assembler->tape->end_ns)

@@ -19,8 +19,10 @@
 /* Where a record came from: how it is decoded, and what a LOST record from there means. */
 struct assembler_source {
 	const struct perf_layout *layout;
+	uint32_t ring; /* records of one ring and CPU come in order: below ASSEMBLER_RINGS */
 	bool samples; /* else only comm, mmap and the like */
 };
+#define ASSEMBLER_RINGS 2
 
 struct assembler_fact {
 	const char *key;
@@ -42,6 +44,12 @@ struct assembler_counts {
 	uint64_t damaged; /* records that could not be decoded */
 };
 
+/* What is kept of each CPU. */
+struct assembler_cpu {
+	uint64_t added_ns[ASSEMBLER_RINGS]; /* the last record of its ring that was added */
+	uint64_t throttled_ns; /* 0: it is not */
+};
+
 struct assembler {
 	const struct assembler_options *options;
 	struct assembler_counts counts;
@@ -51,8 +59,13 @@ struct assembler {
 	struct filler filler;
 	struct tape *tape;
 	array_of(struct tape_anchor) anchors;
+	array_of(struct assembler_cpu) cpus;
+	array_of(struct tape_loss) losses; /* that no tape has yet, by their end */
 	uint64_t started_ns;
-	uint64_t last_ns;
+	uint64_t last_ns; /* the last record that was applied */
+	uint64_t added_ns; /* the latest that was added */
+	uint64_t jumped_ns; /* one that was not, being too far ahead */
+	uint64_t sequence;
 };
 
 int assembler_init(struct assembler *assembler, const struct assembler_options *options);

@@ -117,13 +117,14 @@ static int filler_frames(
 	int r;
 
 	filler->stack.count = 0;
+	filler->cut = false;
 	for (size_t i = 0; i < record->sample.chain_count; i++) {
 		uint64_t address = perf_chain_at(record, i);
 
 		if (address >= PERF_CHAIN_MARKS) {
 			if (mode_of_mark(address, &mode))
 				continue;
-			filler->bad_chains++;
+			filler->cut = true;
 			break;
 		}
 		r = filler_frame(filler, user, record->pid, mode, address, &frame);
@@ -192,15 +193,18 @@ static int filler_stack(
 	at = table_find(&filler->chain_table, chain.hash, chain_equal, filler, &chain);
 	if (at != TABLE_NONE) {
 		*ret_stack = filler->chains.items[at].stack;
-		return 0;
+		return filler->chains.items[at].cut;
 	}
 	r = build_stack(filler, user, record, &chain.stack);
 	if (r < 0)
 		return r;
 	*ret_stack = chain.stack;
+	chain.cut = filler->cut;
 	at = filler->chains.count;
-	r = array_push(&filler->chains, chain);
-	return r == 0 ? table_add(&filler->chain_table, chain.hash, at) : r;
+	if (array_push(&filler->chains, chain) < 0 ||
+		table_add(&filler->chain_table, chain.hash, at) < 0)
+		return -ENOMEM;
+	return chain.cut;
 }
 
 int filler_add(struct filler *filler, const struct perf_record *record)
@@ -219,5 +223,7 @@ int filler_add(struct filler *filler, const struct perf_record *record)
 		r = tape_add_thread(filler->tape, record->pid, record->tid, name, &sample.thread);
 	if (r == 0)
 		r = filler_stack(filler, record, &sample.stack);
-	return r == 0 ? array_push(&filler->tape->samples, sample) : r;
+	if (r < 0 || array_push(&filler->tape->samples, sample) < 0)
+		return -ENOMEM;
+	return r;
 }

@@ -18,6 +18,7 @@ struct filler_chain {
 	uint64_t hash;
 	uint64_t check;
 	uint32_t stack;
+	bool cut; /* at a mark that means nothing to us */
 };
 
 struct filler {
@@ -28,7 +29,7 @@ struct filler {
 	array_of(uint32_t) stack; /* scratch: the frames of one sample, leaf first */
 	array_of(struct filler_chain) chains;
 	struct table chain_table;
-	uint64_t bad_chains; /* callchains with a mark that means nothing to us: cut there */
+	bool cut; /* the callchain at hand */
 };
 
 /* The tracker must outlive the filler. */
@@ -36,5 +37,5 @@ void filler_init(struct filler *filler, struct tracker *tracker);
 void filler_done(struct filler *filler);
 /* From now on into this tape. */
 void filler_start(struct filler *filler, struct tape *tape);
-/* Adds a SAMPLE record. 0 or -ENOMEM. */
+/* Adds a SAMPLE record. 0; 1 when its callchain had to be cut, which the caller counts; -ENOMEM. */
 int filler_add(struct filler *filler, const struct perf_record *record);

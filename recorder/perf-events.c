@@ -31,6 +31,7 @@
 struct ring_set {
 	struct perf_evlist *list;
 	struct perf_layout layout;
+	size_t bytes; /* of each ring */
 };
 
 struct perf_events {
@@ -137,6 +138,7 @@ static int map_set(struct ring_set *set, size_t bytes, struct error *error)
 {
 	int pages = bytes / sysconf(_SC_PAGESIZE), r;
 
+	set->bytes = bytes;
 	errno = 0;
 	if (perf_evlist__mmap(set->list, pages) >= 0)
 		return 0;
@@ -317,17 +319,19 @@ const struct perf_layout *perf_events_layout(const struct perf_events *events, e
 	return &events->rings[ring].layout;
 }
 
-/* read_init() takes the head once, so what comes meanwhile is not read: the loop is bounded. */
-static int drain_ring(struct perf_mmap *map, enum perf_ring ring,
+/* libperf looks for new records after each one, so the end is ours to see to. */
+static int drain_ring(struct perf_mmap *map, enum perf_ring ring, size_t bytes,
 	int (*give)(void *context, enum perf_ring ring, const uint8_t *record, size_t size),
 	void *context)
 {
 	union perf_event *event;
+	size_t taken = 0;
 	int r = 0;
 
 	if (perf_mmap__read_init(map) < 0)
 		return 0;
-	while (r >= 0 && (event = perf_mmap__read_event(map))) {
+	while (r >= 0 && taken < bytes && (event = perf_mmap__read_event(map))) {
+		taken += event->header.size;
 		r = give(context, ring, (const uint8_t *)event, event->header.size);
 		perf_mmap__consume(map);
 	}
@@ -345,7 +349,7 @@ int perf_events_drain(struct perf_events *events,
 	for (int ring = 0; ring < PERF_RINGS; ring++)
 		perf_evlist__for_each_mmap(events->rings[ring].list, map, false)
 		{
-			r = drain_ring(map, ring, give, context);
+			r = drain_ring(map, ring, events->rings[ring].bytes, give, context);
 			if (r < 0)
 				return r;
 		}

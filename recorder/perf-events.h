@@ -45,8 +45,8 @@ unsigned int perf_events_cpus(const struct perf_events *events);
 const struct perf_layout *perf_events_layout(const struct perf_events *events, enum perf_ring ring);
 
 /*
- * Hands over everything that is in the rings at this moment, ring by ring; a record is valid during the call. What the kernel
- * adds meanwhile waits for the next time, so that this ends. A negative answer of `give` ends it and is handed on.
+ * Hands over what is in the rings, ring by ring; a record is valid during the call. At most one ring's size of each, so that this ends
+ * also when the kernel adds faster than we take. A negative answer of `give` ends it and is handed on.
  */
 int perf_events_drain(struct perf_events *events,
 	int (*give)(void *context, enum perf_ring ring, const uint8_t *record, size_t size),

@@ -167,8 +167,7 @@ static void read_mmap(struct reader *body, struct perf_record *record)
 			read_build_id(body, record);
 		else
 			read_file_id(body, record);
-		record->mmap.protection = reader_u32(body);
-		reader_u32(body); /* MAP_ flags */
+		reader_u64(body); /* PROT_ and MAP_ flags */
 	}
 	record->mmap.path = reader_text(body, reader_left(body));
 }
@@ -177,7 +176,7 @@ static void read_ksymbol(struct reader *body, struct perf_record *record)
 {
 	record->ksymbol.start = reader_u64(body);
 	record->ksymbol.size = reader_u32(body);
-	record->ksymbol.kind = reader_u16(body);
+	reader_u16(body); /* BPF or out of line */
 	record->ksymbol.removed = reader_u16(body) & 1;
 	record->ksymbol.name = reader_text(body, reader_left(body));
 }
@@ -247,26 +246,39 @@ int perf_record_decode(const struct perf_layout *layout, const uint8_t *bytes, s
 	return r;
 }
 
-/* Where the time stands in a sample: behind those of IDENTIFIER, IP and TID that are there. */
-static uint64_t sample_time(const struct perf_layout *layout, struct reader *body)
+/* Where they stand in a sample: time behind those of IDENTIFIER, IP and TID that are there, cpu behind ADDR, ID and STREAM_ID. */
+static void sample_place(
+	const struct perf_layout *layout, struct reader *body, struct perf_record_place *place)
 {
-	if (!(layout->sample_type & PERF_SAMPLE_TIME))
-		return 0;
-	reader_take(body, 8 * __builtin_popcountll(
-				      layout->sample_type &
-				      (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID)));
-	return reader_u64(body);
+	uint64_t type = layout->sample_type;
+
+	reader_take(body, 8 * __builtin_popcountll(type & (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP |
+								  PERF_SAMPLE_TID)));
+	if (type & PERF_SAMPLE_TIME)
+		place->time_ns = reader_u64(body);
+	reader_take(body, 8 * __builtin_popcountll(type & (PERF_SAMPLE_ADDR | PERF_SAMPLE_ID |
+								  PERF_SAMPLE_STREAM_ID)));
+	if (type & PERF_SAMPLE_CPU)
+		place->cpu = reader_u32(body);
+	if (reader_failed(body))
+		place->cpu = UINT32_MAX;
 }
 
-uint64_t perf_record_time(const struct perf_layout *layout, const uint8_t *bytes, size_t size)
+struct perf_record_place perf_record_place(
+	const struct perf_layout *layout, const uint8_t *bytes, size_t size)
 {
+	struct perf_record_place place = { .cpu = UINT32_MAX };
 	struct perf_record record;
 	struct reader body;
 
 	if (open_record(bytes, size, &body, &record) < 0)
-		return 0;
-	if (record.type == PERF_TYPE_SAMPLE)
-		return sample_time(layout, &body);
-	read_sample_id(layout, &body, &record);
-	return record.time_ns;
+		return place;
+	if (record.type == PERF_TYPE_SAMPLE) {
+		sample_place(layout, &body, &place);
+	} else {
+		read_sample_id(layout, &body, &record);
+		place.time_ns = record.time_ns;
+		place.cpu = record.cpu;
+	}
+	return place;
 }

@@ -87,7 +87,6 @@ struct perf_record {
 			uint64_t offset;
 			uint64_t device; /* makedev(3) form, 0 with a build-id */
 			uint64_t inode;
-			uint32_t protection;
 			uint8_t build_id_size;
 			uint8_t build_id[TAPE_BUILD_ID_MAX];
 			const char *path;
@@ -95,7 +94,6 @@ struct perf_record {
 		struct {
 			uint64_t start;
 			uint32_t size;
-			uint16_t kind;
 			bool removed;
 			const char *name;
 		} ksymbol;
@@ -110,8 +108,14 @@ struct perf_record {
 int perf_record_decode(const struct perf_layout *layout, const uint8_t *bytes, size_t size,
 	struct perf_record *ret_record);
 
-/* Only the time, without looking at the rest. 0 where the record has none. */
-uint64_t perf_record_time(const struct perf_layout *layout, const uint8_t *bytes, size_t size);
+struct perf_record_place {
+	uint64_t time_ns; /* 0 where the record has none */
+	uint32_t cpu; /* UINT32_MAX where it has none */
+};
+
+/* Only when and where, without a look at the rest. */
+struct perf_record_place perf_record_place(
+	const struct perf_layout *layout, const uint8_t *bytes, size_t size);
 
 static inline uint64_t perf_chain_at(const struct perf_record *record, size_t i)
 {

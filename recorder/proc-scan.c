@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/sysmacros.h>
 
 #include "base/cleanup.h"
@@ -72,7 +71,6 @@ static int parse_maps_line(char *line, struct perf_record *record)
 	record->mmap.offset = offset;
 	record->mmap.device = makedev(major, minor);
 	record->mmap.inode = inode;
-	record->mmap.protection = PROT_EXEC;
 	record->mmap.path = line + path_at;
 	return 1;
 }
@@ -112,6 +110,9 @@ static int scan_thread(struct tracker *tracker, int32_t pid, int32_t tid)
 	if (file_read(path, 4096, &comm, NULL) < 0)
 		return 0;
 	comm[strcspn(comm, "\n")] = 0;
+	/* /proc adds to a worker's name what it works on at this moment */
+	if (strncmp(comm, "kworker/", 8) == 0)
+		comm[strcspn(comm, "+-")] = 0;
 	record.comm.pid = pid;
 	record.comm.tid = tid;
 	record.comm.comm = comm;
@@ -149,9 +150,40 @@ static int scan_process(struct tracker *tracker, int32_t unused, int32_t pid)
 	return r == 0 ? scan_maps(tracker, pid) : r;
 }
 
+struct kernel_module {
+	uint64_t start;
+	uint64_t size;
+	char name[80];
+};
+
+static int compare_starts(const void *a, const void *b)
+{
+	const struct kernel_module *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* The size of a module is that of all its parts, wherever they lie: where the next one starts, it ends. */
+static int add_modules(struct tracker *tracker, struct kernel_module *modules, size_t count)
+{
+	int r = 0;
+
+	if (count)
+		qsort(modules, count, sizeof(*modules), compare_starts);
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		uint64_t end = modules[i].start + modules[i].size;
+
+		if (i + 1 < count)
+			end = MIN(end, modules[i + 1].start);
+		r = tracker_add_kernel(tracker, modules[i].start, end, modules[i].name, NULL, 0);
+	}
+	return r;
+}
+
 /* "ext4 1146880 1 - Live 0xffffffffc0a2d000": the text of /proc/modules, a line each. */
 static int scan_modules(struct tracker *tracker)
 {
+	array_of(struct kernel_module) modules = { 0 };
 	_cleanup_free_ char *text = NULL;
 	char *line, *rest;
 	int r = 0;
@@ -160,16 +192,19 @@ static int scan_modules(struct tracker *tracker)
 		return 0; /* a kernel without modules */
 	rest = text;
 	while (r == 0 && (line = strsep(&rest, "\n"))) {
-		char name[64], module[80];
-		uint64_t size, start;
+		struct kernel_module module;
+		char name[64];
 
-		if (sscanf(line, "%63s %" SCNu64 " %*s %*s %*s %" SCNx64, name, &size, &start) <
-				3 ||
-			!start)
+		if (sscanf(line, "%63s %" SCNu64 " %*s %*s %*s %" SCNx64, name, &module.size,
+			    &module.start) < 3 ||
+			!module.start)
 			continue;
-		snprintf(module, sizeof(module), "[%s]", name);
-		r = tracker_add_kernel(tracker, start, start + size, module, NULL, 0);
+		snprintf(module.name, sizeof(module.name), "[%s]", name);
+		r = array_push(&modules, module);
 	}
+	if (r == 0)
+		r = add_modules(tracker, modules.items, modules.count);
+	array_done(&modules);
 	return r;
 }
 

@@ -151,6 +151,9 @@ static void report(struct recorder *recorder)
 	take_counts(recorder);
 	progress->segments = status.segments;
 	progress->bytes = status.bytes;
+	progress->waiting = status.waiting;
+	progress->stalled = status.stalled;
+	progress->error = status.error;
 	progress->elapsed_ns = clock_ns(CLOCK_MONOTONIC) - recorder->started_monotonic_ns;
 	progress->cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	if (recorder->options->progress)
@@ -165,23 +168,14 @@ static bool finished(const struct recorder *recorder)
 	       (recorder->options->duration_ns && elapsed >= recorder->options->duration_ns);
 }
 
-static uint64_t time_to_sleep(const struct recorder *recorder, uint64_t last_drain_ns)
+/* Until a second after the last drain began, so that the drains keep their step. */
+static uint64_t time_to_sleep(const struct recorder *recorder)
 {
-	uint64_t now = clock_ns(CLOCK_MONOTONIC), wake = last_drain_ns + DRAIN_NS;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), wake = recorder->reading.monotonic_ns + DRAIN_NS;
 
 	if (recorder->options->duration_ns)
 		wake = MIN(wake, recorder->started_monotonic_ns + recorder->options->duration_ns);
 	return wake > now ? wake - now : 0;
-}
-
-static int sealing_failed(struct recorder *recorder, struct error *error)
-{
-	struct sealer_status status;
-
-	sealer_status(recorder->sealer, &status);
-	if (status.failed && error)
-		*error = status.error;
-	return status.failed;
 }
 
 /* One turn: everything up to a little before the drain is applied. */
@@ -200,16 +194,12 @@ static int record(struct recorder *recorder, struct error *error)
 {
 	int r = 0;
 
-	while (r == 0 && !finished(recorder)) {
-		uint64_t now = clock_ns(CLOCK_MONOTONIC);
-
-		perf_events_wait(recorder->events, time_to_sleep(recorder, now));
+	while (!finished(recorder)) {
+		perf_events_wait(recorder->events, time_to_sleep(recorder));
 		r = turn(recorder);
 		if (r < 0)
 			return error_set(error, r, "out of memory");
-		r = sealing_failed(recorder, error);
-		if (r == 0)
-			report(recorder);
+		report(recorder);
 	}
 	return r;
 }
@@ -265,32 +255,48 @@ static int refuse_pid_namespace(struct error *error)
 		"hostPID: true");
 }
 
-static void recorder_done(struct recorder *recorder)
+struct recorder *recorder_close(struct recorder *recorder)
 {
+	if (!recorder)
+		return NULL;
 	perf_events_close(recorder->events);
 	assembler_done(&recorder->assembler);
+	free(recorder);
+	return NULL;
 }
 
-static int open_all(struct recorder *recorder, struct store_writer *writer, struct error *error)
+int recorder_open(
+	const struct recorder_options *options, struct recorder **ret_recorder, struct error *error)
 {
+	_cleanup_(cleanup_recorder) struct recorder *recorder = calloc(1, sizeof(*recorder));
 	struct perf_events_options events = {
-		.frequency = recorder->options->frequency,
+		.frequency = options->frequency,
 		.user_stacks = true,
 		.ring_bytes = RECORDER_RING_BYTES,
 	};
-	int r = refuse_pid_namespace(error);
+	int r;
 
+	if (!recorder)
+		return -ENOMEM;
+	recorder->options = options;
+	r = assembler_init(&recorder->assembler, &recorder->assembly);
 	if (r == 0)
-		r = assembler_init(&recorder->assembler, &recorder->assembly);
+		r = refuse_pid_namespace(error);
 	if (r == 0)
 		r = perf_events_open(&events, &recorder->events, error);
-	if (r == 0)
-		r = sealer_start(writer, &recorder->sealer, error);
 	if (r < 0)
 		return r;
+	*ret_recorder = take_ptr(recorder);
+	return 0;
+}
+
+static void prepare(struct recorder *recorder)
+{
+	recorder->own_tid = gettid();
 	for (int ring = 0; ring < PERF_RINGS; ring++)
 		recorder->sources[ring] = (struct assembler_source){
 			.layout = perf_events_layout(recorder->events, ring),
+			.ring = ring,
 			.samples = ring == PERF_RING_SAMPLES,
 		};
 	recorder->assembly = (struct assembler_options){
@@ -299,32 +305,30 @@ static int open_all(struct recorder *recorder, struct store_writer *writer, stru
 		.facts = recorder->facts.rows,
 		.sealer = recorder->sealer,
 	};
-	return 0;
 }
 
-int recorder_run(const struct recorder_options *options, struct store_writer *writer,
+int recorder_run(struct recorder *recorder, struct store_writer *writer,
 	struct recorder_progress *ret_progress, struct error *error)
 {
-	struct recorder recorder = { .options = options, .own_tid = gettid() };
 	struct sealer_status status = { 0 };
-	int r = open_all(&recorder, writer, error);
+	int r = sealer_start(writer, &recorder->sealer, error);
 
-	if (r == 0)
-		r = begin(&recorder, error);
+	if (r < 0)
+		return r;
+	prepare(recorder);
+	r = begin(recorder, error);
 	if (r == 0) {
-		r = record(&recorder, error);
+		r = record(recorder, error);
 		/* what was taken before a failure is still worth sealing */
-		if (finish(&recorder, r == 0 ? error : NULL) < 0 && r == 0)
+		if (finish(recorder, r == 0 ? error : NULL) < 0 && r == 0)
 			r = -ENOMEM;
 	}
-	sealer_stop(recorder.sealer, &status);
-	recorder_done(&recorder);
-	if (r == 0 && status.failed) {
-		*error = status.error;
-		r = status.failed;
-	}
-	recorder.progress.segments = status.segments;
-	recorder.progress.bytes = status.bytes;
-	*ret_progress = recorder.progress;
+	recorder->sealer = sealer_stop(recorder->sealer, &status);
+	if (r == 0 && status.failed)
+		r = error_set(error, status.failed, "%s", status.error.text);
+	recorder->progress.segments = status.segments;
+	recorder->progress.bytes = status.bytes;
+	recorder->progress.given_up = status.given_up;
+	*ret_progress = recorder->progress;
 	return r;
 }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "store/store-writer.h"
 
@@ -23,11 +24,15 @@ struct recorder_progress {
 	uint64_t lost; /* samples that the kernel had no room for */
 	uint64_t lost_sideband;
 	uint64_t damaged; /* records that could not be decoded */
+	uint64_t given_up; /* samples that could not be stored */
 	uint64_t segments;
 	uint64_t bytes;
 	uint64_t cpu_ns; /* of this process, all threads */
 	uint64_t begin_ns; /* wall clock */
 	uint64_t end_ns; /* how far it has come */
+	size_t waiting; /* segments that are not sealed yet */
+	bool stalled; /* the store cannot be written, `error` says why: they wait in memory */
+	struct error error;
 	const char *event;
 	unsigned int cpus;
 };
@@ -44,6 +49,17 @@ struct recorder_options {
 	void *context;
 };
 
-/* Returns when all is sealed. */
-int recorder_run(const struct recorder_options *options, struct store_writer *writer,
+struct recorder;
+
+/*
+ * Opens the events, so that who may not sample is told before anything else is made; nothing is kept of it until the run. The options
+ * are borrowed.
+ */
+int recorder_open(const struct recorder_options *options, struct recorder **ret_recorder,
+	struct error *error);
+struct recorder *recorder_close(struct recorder *recorder);
+DEFINE_CLEANUP(recorder, struct recorder *, recorder_close)
+
+/* Returns when all is sealed. A failure of the store is one at the end: until then, it is tried again. */
+int recorder_run(struct recorder *recorder, struct store_writer *writer,
 	struct recorder_progress *ret_progress, struct error *error);

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <time.h>
 #include <sys/prctl.h>
 
 #include "recorder/namer.h"
@@ -37,15 +38,6 @@ static void job_done(struct job *job)
 	free(job->pids);
 }
 
-static int seal(struct sealer *sealer, struct job *job, uint64_t *ret_bytes, struct error *error)
-{
-	int r = namer_run(sealer->namer, job->tape, job->pids, job->pid_count);
-
-	if (r < 0)
-		return error_set(error, r, "out of memory while naming a segment");
-	return store_writer_seal(sealer->writer, job->tape, ret_bytes, error);
-}
-
 /* The next job, oldest first; false when there is none and none will come. */
 static bool take_job(struct sealer *sealer, struct job *ret_job)
 {
@@ -65,18 +57,60 @@ static bool take_job(struct sealer *sealer, struct job *ret_job)
 	return there;
 }
 
-static void report(struct sealer *sealer, int r, uint64_t bytes, const struct error *error)
+static void report(struct sealer *sealer, const struct job *job, int r, uint64_t bytes,
+	const struct error *error)
 {
+	struct sealer_status *status = &sealer->status;
+
 	pthread_mutex_lock(&sealer->lock);
-	sealer->status.waiting--;
-	if (r == 0) {
-		sealer->status.segments++;
-		sealer->status.bytes += bytes;
-	} else if (!sealer->status.failed) {
-		sealer->status.failed = r;
-		sealer->status.error = *error;
+	status->waiting--;
+	status->stalled = false;
+	if (r >= 0) {
+		status->segments++;
+		status->bytes += bytes;
+	} else {
+		status->failed = r;
+		status->given_up += job->tape->samples.count;
+		status->error = *error;
 	}
+	pthread_cond_broadcast(&sealer->changed);
 	pthread_mutex_unlock(&sealer->lock);
+}
+
+/* Says that the store cannot be written, and waits a second. False: do not try again. */
+static bool stall(struct sealer *sealer, const struct error *error)
+{
+	struct timespec until;
+	bool again;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 1;
+	pthread_mutex_lock(&sealer->lock);
+	sealer->status.stalled = true;
+	sealer->status.error = *error;
+	if (!sealer->ending)
+		pthread_cond_timedwait(&sealer->changed, &sealer->lock, &until);
+	again = !sealer->ending && sealer->status.waiting <= SEALER_WAITING_MAX;
+	pthread_mutex_unlock(&sealer->lock);
+	return again;
+}
+
+/* The host's disk may be full for an hour: nothing is given up as long as there is room to wait. */
+static void seal(struct sealer *sealer, struct job *job)
+{
+	struct error error = { 0 };
+	uint64_t bytes = 0;
+	int r = namer_run(sealer->namer, job->tape, job->pids, job->pid_count);
+
+	if (r < 0)
+		error_set(&error, r, "out of memory while naming a segment");
+	while (r == 0) {
+		r = store_writer_seal(sealer->writer, job->tape, &bytes, &error);
+		if (r >= 0 || !stall(sealer, &error))
+			break;
+		r = 0;
+	}
+	report(sealer, job, r, bytes, &error);
 }
 
 static void *sealer_main(void *context)
@@ -86,12 +120,8 @@ static void *sealer_main(void *context)
 
 	prctl(PR_SET_NAME, "perftape-seal");
 	while (take_job(sealer, &job)) {
-		struct error error = { 0 };
-		uint64_t bytes = 0;
-		int r = seal(sealer, &job, &bytes, &error);
-
+		seal(sealer, &job);
 		job_done(&job);
-		report(sealer, r, bytes, &error);
 	}
 	return NULL;
 }
@@ -147,7 +177,7 @@ struct sealer *sealer_stop(struct sealer *sealer, struct sealer_status *ret_stat
 		return NULL;
 	pthread_mutex_lock(&sealer->lock);
 	sealer->ending = true;
-	pthread_cond_signal(&sealer->changed);
+	pthread_cond_broadcast(&sealer->changed);
 	pthread_mutex_unlock(&sealer->lock);
 	pthread_join(sealer->thread, NULL);
 	if (ret_status)
@@ -165,7 +195,7 @@ int sealer_put(struct sealer *sealer, struct tape *tape, int32_t *pids, size_t p
 	r = array_push(&sealer->jobs, job);
 	if (r == 0)
 		sealer->status.waiting++;
-	pthread_cond_signal(&sealer->changed);
+	pthread_cond_broadcast(&sealer->changed);
 	pthread_mutex_unlock(&sealer->lock);
 	if (r < 0)
 		job_done(&job);
@@ -176,5 +206,13 @@ void sealer_status(struct sealer *sealer, struct sealer_status *ret_status)
 {
 	pthread_mutex_lock(&sealer->lock);
 	*ret_status = sealer->status;
+	pthread_mutex_unlock(&sealer->lock);
+}
+
+void sealer_wait(struct sealer *sealer, size_t fewer_than)
+{
+	pthread_mutex_lock(&sealer->lock);
+	while (sealer->status.waiting >= fewer_than)
+		pthread_cond_wait(&sealer->changed, &sealer->lock);
 	pthread_mutex_unlock(&sealer->lock);
 }

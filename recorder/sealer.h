@@ -6,6 +6,7 @@
  * handed over whole: who puts one does not touch it again.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,9 +20,14 @@ struct sealer_status {
 	uint64_t segments;
 	uint64_t bytes;
 	size_t waiting; /* tapes not sealed yet, the one at work included */
-	int failed; /* 0, or the first negative errno, with its text in `error` */
+	bool stalled; /* the store cannot be written: tried again each second, `error` says why */
+	int failed; /* 0, or a negative errno: a tape was given up, `error` says why */
+	uint64_t given_up; /* samples of such tapes */
 	struct error error;
 };
+
+/* So many tapes wait in memory for a store that cannot be written; with one more, the oldest is given up. */
+#define SEALER_WAITING_MAX 16
 
 /* The writer must outlive the sealer, which is the only one to use it meanwhile. */
 int sealer_start(struct store_writer *writer, struct sealer **ret_sealer, struct error *error);
@@ -30,4 +36,6 @@ struct sealer *sealer_stop(struct sealer *sealer, struct sealer_status *ret_stat
 
 /* Gives a tape away, and the pids that go with its modules (namer.h); both belong to the sealer, also on failure. */
 int sealer_put(struct sealer *sealer, struct tape *tape, int32_t *pids, size_t pid_count);
+/* Waits until fewer than so many tapes wait: for those who can. */
+void sealer_wait(struct sealer *sealer, size_t fewer_than);
 void sealer_status(struct sealer *sealer, struct sealer_status *ret_status);

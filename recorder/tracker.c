@@ -306,9 +306,13 @@ static int user_module(
 		path = name;
 		module.kind = TAPE_MODULE_JIT;
 		mapping->offset = mapping->start;
-	} else if (path[0] == '[') {
+	} else if (strcmp(path, "[vdso]") == 0) {
 		module.kind = TAPE_MODULE_VDSO;
 		mapping->offset = 0;
+	} else if (path[0] == '[') {
+		/* [vsyscall], [uprobes]: no file, and names that nobody tells */
+		module.kind = TAPE_MODULE_JIT;
+		mapping->offset = mapping->start;
 	} else {
 		module.device = record->mmap.device;
 		module.inode = record->mmap.inode;

@@ -116,15 +116,85 @@ def test_rotation(folder):
         steps = sorted(later - earlier for earlier, later in zip(times, times[1:]))
         wrongs += expect(f"CPU {cpu}: the same tick twice", steps[0] > 0.001, steps[:3])
         missing = sum(round(step * 97) - 1 for step in steps)
+        at_ends = [earlier for earlier, later in zip(times, times[1:]) if int(earlier) != int(later) and round((later - earlier) * 97) > 1]
+        wrongs += expect(f"CPU {cpu}: ticks are missing where segments meet", len(at_ends) <= 2, at_ends)
         wrongs += expect(f"CPU {cpu}: {missing} of {len(times)} ticks are missing", missing <= 0.03 * len(times), steps[-5:])
     inner = re.search(r"covered ([\d.]+) %", perftape("query", "--store", store, "--from", f"@{times[0] + 0.1}", "--to", f"@{times[-1] - 0.1}", "-o", folder / "inner").stderr)
     return wrongs + expect("a hole between segments", inner and float(inner[1]) == 100.0, inner)
 
 
-def test_signals(folder):
-    """SIGINT and SIGTERM end a recording with everything in the store."""
+def test_stopped(folder):
+    """A recorder that is stopped until the rings overflow says when samples were lost, and how many."""
+    store = folder / "stopped"
+    cpus = sorted(os.sched_getaffinity(0))
+    loads = beside_perf.start_load(LOAD, cpus)
+    recorder = start(store, "-F", "8000", "--segment", "3s")
+    wrongs = expect("nothing was sealed", wait_for(lambda: sealed(store) >= 1))
+    recorder.send_signal(signal.SIGSTOP)
+    stopped = time.time()
+    time.sleep(9)
+    recorder.send_signal(signal.SIGCONT)
+    goes_on = time.time()
+    time.sleep(1.5)
+    recorder.send_signal(signal.SIGINT)
+    _, said = recorder.communicate(timeout=WAIT)
+    beside_perf.stop(loads)
+    total = int(re.search(r"(\d+) lost", said)[1])
+    wrongs += expect("nothing was lost: the rings did not overflow", total > 1000, said)
+    lost = []
+    # three windows inside the stop, and all of it: each knows of the loss, and the parts are not more than the whole
+    for begin, end in ((goes_on - 3, goes_on - 2), (goes_on - 2, goes_on - 1), (goes_on - 1, goes_on), (stopped - 1, goes_on + 1)):
+        done = perftape("query", "--store", store, "--from", f"@{begin:.3f}", "--to", f"@{end:.3f}", "-o", folder / "lost.stacks")
+        match = re.search(r"(\d+) samples lost", done.stderr)
+        lost.append(int(match[1]) if match else 0)
+        wrongs += expect(f"no loss in {end - goes_on:.0f} s", lost[-1] > 0, done.stderr)
+    return wrongs + expect("not all of the loss in the whole window", lost[-1] == total, lost, said)
+
+
+def test_full_disk(folder):
+    """A store that is full: recording goes on in memory; with room again, everything is there."""
+    store = folder / "full"
+    store.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "none", store], check=True)
+    try:
+        recorder = start(store, "--segment", "1s")
+        wrongs = expect("nothing was sealed", wait_for(lambda: sealed(store) >= 1))
+        (store / "ballast").write_bytes(b"x" * (os.statvfs(store).f_bavail * 4096))
+        full = sealed(store)
+        wait_for(lambda: recorder.poll() is not None or "again each second" in recorder.stderr.readline())
+        wrongs += expect("the recorder gave up", recorder.poll() is None)
+        (store / "ballast").unlink()
+        subprocess.run(["mount", "-o", "remount,size=8m", store], check=True)
+        wrongs += expect("it did not go on", wait_for(lambda: sealed(store) >= full + 3))
+        recorder.send_signal(signal.SIGINT)
+        _, said = recorder.communicate(timeout=WAIT)
+        wrongs += expect(f"exit code {recorder.returncode}", recorder.returncode == 0, said)
+        rows = perftape("segments", "--store", store, "--utc").stdout.splitlines()[1:]
+        wrongs += expect("a segment is missing", len(rows) == sealed(store), rows)
+        covered = perftape("query", "--store", store, "--from", rows[0].split()[0], "--to", rows[-1].split()[0]).stderr
+        wrongs += expect("there is a hole", "covered 100 %" in covered, covered)
+    finally:
+        subprocess.run(["umount", store], check=True)
+    return wrongs
+
+
+def test_stopped_at_once(folder):
+    """A recorder that is stopped before it has a sample makes up no times."""
     wrongs = []
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for delay in (0.0, 0.01, 0.03, 0.1):
+        store = folder / f"at once {delay}"
+        recorder = start(store)
+        time.sleep(delay)
+        recorder.send_signal(signal.SIGTERM)
+        _, said = recorder.communicate(timeout=WAIT)
+        wrongs += expect("times that nobody recorded", not re.search(r"192\d{3} d|1970-|25\d\d-", said), said)
+    return wrongs
+
+
+def test_signals(folder):
+    """SIGINT, SIGTERM and SIGHUP end a recording with everything in the store."""
+    wrongs = []
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         store = folder / f"signal {number}"
         recorder = start(store, "--segment", "1s")
         wrongs += expect("nothing was sealed", wait_for(lambda: sealed(store) >= 1))
@@ -211,6 +281,9 @@ TESTS_NEED_ROOT = [
     test_commands_to_look,
     test_beside_perf,
     test_rotation,
+    test_stopped,
+    test_full_disk,
+    test_stopped_at_once,
     test_signals,
     test_one_recorder,
     test_nothing_there,
