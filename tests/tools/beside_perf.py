@@ -97,7 +97,7 @@ def record(perftape, load, seconds):
         try:
             time.sleep(0.5)
             theirs = subprocess.Popen(
-                ["perf", "record", "-q", "-F", str(FREQUENCY), "-e", "cpu-clock", "-g", "-a", "-o", folder / "perf.data", "--", "sleep", str(seconds)]
+                ["perf", "record", "-q", "-B", "-F", str(FREQUENCY), "-e", "cpu-clock", "-g", "-a", "-o", folder / "perf.data", "--", "sleep", str(seconds)]
             )
             ours = subprocess.run(
                 [perftape, "record", "-q", "--store", folder / "store", "--duration", f"{seconds}s"], check=True
