@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "store/files.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 
@@ -12,10 +14,11 @@ int store_file(const char *path, const char *name, char text[PATH_MAX], struct e
 	return 0;
 }
 
-int store_read_segment(
-	const char *path, const char *name, char **ret_data, size_t *ret_size, struct error *error)
+int store_open_segment(const char *path, const char *name, int *ret_fd, struct error *error)
 {
+	_cleanup_close_ int fd = -1;
 	char dir[PATH_MAX], file[PATH_MAX];
+	struct stat about;
 	int r;
 
 	r = store_file(path, STORE_SEGMENTS, dir, error);
@@ -23,8 +26,26 @@ int store_read_segment(
 		r = store_file(dir, name, file, error);
 	if (r < 0)
 		return r;
-	r = file_read(file, STORE_SEGMENT_MAX, ret_data, ret_size);
-	return r < 0 ? error_set(error, r, "%s: %s", file, strerror(-r)) : 0;
+	/* not blocking: somebody may have put a pipe there */
+	fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 || fstat(fd, &about) < 0)
+		return error_set(error, -errno, "%s: %s", file, strerror(errno));
+	if (!S_ISREG(about.st_mode))
+		return error_set(error, -EBADMSG, "%s: not a file", file);
+	*ret_fd = take_fd(fd);
+	return 0;
+}
+
+int store_read_segment(
+	const char *path, const char *name, char **ret_data, size_t *ret_size, struct error *error)
+{
+	_cleanup_close_ int fd = -1;
+	int r = store_open_segment(path, name, &fd, error);
+
+	if (r < 0)
+		return r;
+	r = file_read_fd(fd, STORE_SEGMENT_MAX, ret_data, ret_size);
+	return r < 0 ? error_set(error, r, "%s: %s", name, strerror(-r)) : 0;
 }
 
 void store_describe(const struct segment_summary *summary, const char *name, uint64_t bytes,

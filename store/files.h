@@ -21,6 +21,8 @@
 /* PATH/NAME in text. -ENAMETOOLONG with an error text. */
 int store_file(const char *path, const char *name, char text[PATH_MAX], struct error *error);
 
+/* Opens a segment file for reading. -EBADMSG when it is no plain file. */
+int store_open_segment(const char *path, const char *name, int *ret_fd, struct error *error);
 /* Reads a whole segment file. The caller frees *ret_data. */
 int store_read_segment(
 	const char *path, const char *name, char **ret_data, size_t *ret_size, struct error *error);

@@ -4,13 +4,15 @@
 #include <limits.h>
 #include <sqlite3.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "base/bytes.h"
 
 /* How long a person waits for another process's transaction, which takes milliseconds. */
 #define BUSY_MS 10000
 
-#define SCHEMA_VERSION 0
+/* In the file's user_version. */
+#define SCHEMA_VERSION 1
 
 /*
  * Times are kept as signed 64-bit nanoseconds, which last until 2262. `longest` bounds how far before a window the segments
@@ -27,6 +29,8 @@ static const char schema[] =
 
 struct index {
 	sqlite3 *db;
+	sqlite3_stmt *knows;
+	char *wal; /* where the index was opened without its WAL: that file, which must stay empty */
 };
 
 static int index_error(struct index *index, int code, struct error *error)
@@ -36,7 +40,8 @@ static int index_error(struct index *index, int code, struct error *error)
 		     : code == SQLITE_CANTOPEN			       ? -ENOENT
 		     : code == SQLITE_BUSY			       ? -EBUSY
 		     : code == SQLITE_CORRUPT || code == SQLITE_NOTADB ? -EBADMSG
-								       : -EIO;
+		     : code == SQLITE_ERROR ? -EBADMSG /* "no such table" */
+					    : -EIO;
 
 	return error_set(error, number, "index.sqlite: %s",
 		index->db ? sqlite3_errmsg(index->db) : sqlite3_errstr(code));
@@ -46,19 +51,68 @@ struct index *index_close(struct index *index)
 {
 	if (!index)
 		return NULL;
+	sqlite3_finalize(index->knows);
 	sqlite3_close(index->db);
+	free(index->wal);
 	free(index);
 	return NULL;
 }
 
+void index_discard(const char *path)
+{
+	static const char *const suffixes[] = { "", "-wal", "-shm" };
+	char file[PATH_MAX];
+
+	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++)
+		if (snprintf(file, sizeof(file), "%s%s", path, suffixes[i]) < (int)sizeof(file))
+			unlink(file);
+}
+
+/* One number that a statement gives. */
+static int index_number(struct index *index, const char *sql, int64_t *ret, struct error *error)
+{
+	sqlite3_stmt *ask;
+	int code = sqlite3_prepare_v2(index->db, sql, -1, &ask, NULL);
+
+	if (code == SQLITE_OK)
+		code = sqlite3_step(ask);
+	if (code == SQLITE_ROW)
+		*ret = sqlite3_column_int64(ask, 0);
+	sqlite3_finalize(ask);
+	return code == SQLITE_ROW ? 0 : index_error(index, code, error);
+}
+
+/* A file that was only just made has no tables, and no version yet. */
+static int index_check_version(struct index *index, struct error *error)
+{
+	int64_t version = 0, tables = 0;
+	int r = index_number(index, "PRAGMA user_version", &version, error);
+
+	if (r == 0)
+		r = index_number(index, "SELECT count(*) FROM sqlite_schema", &tables, error);
+	if (r < 0)
+		return r;
+	if (version > SCHEMA_VERSION)
+		return error_set(error, -EPROTONOSUPPORT,
+			"index.sqlite: version %lld is newer than this perftape (%d)",
+			(long long)version, SCHEMA_VERSION);
+	if (version < SCHEMA_VERSION && tables)
+		return error_set(error, -ESTALE,
+			"index.sqlite: version %lld is of an older perftape", (long long)version);
+	return 0;
+}
+
 static int index_prepare_writing(struct index *index, struct error *error)
 {
+	char version[64];
 	int code = sqlite3_exec(index->db,
-		"PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA user_version = 0;",
-		NULL, NULL, NULL);
+		"PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;", NULL, NULL, NULL);
 
 	if (code == SQLITE_OK)
 		code = sqlite3_exec(index->db, schema, NULL, NULL, NULL);
+	snprintf(version, sizeof(version), "PRAGMA user_version = %d", SCHEMA_VERSION);
+	if (code == SQLITE_OK)
+		code = sqlite3_exec(index->db, version, NULL, NULL, NULL);
 	return code == SQLITE_OK ? 0 : index_error(index, code, error);
 }
 
@@ -97,36 +151,66 @@ static int index_try(struct index *index, const char *path, int flags, const cha
 	return sqlite3_exec(index->db, "SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL);
 }
 
+static int index_open_writing(struct index *index, const char *path, struct error *error)
+{
+	int code = index_try(index, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "");
+	int r = code == SQLITE_OK ? index_check_version(index, error)
+				  : index_error(index, code, error);
+
+	return r < 0 ? r : index_prepare_writing(index, error);
+}
+
+/* Without its WAL the index says what was so once. */
+static int index_check_wal(const struct index *index, struct error *error)
+{
+	struct stat about;
+
+	if (index->wal && stat(index->wal, &about) == 0 && about.st_size)
+		return error_set(error, -ESTALE, "%s: cannot be used here", index->wal);
+	return 0;
+}
+
+static int index_open_reading(struct index *index, const char *path, struct error *error)
+{
+	int code = index_try(index, path, SQLITE_OPEN_READONLY, ""), r;
+
+	/* no right to make the -shm file beside it */
+	if (code == SQLITE_CANTOPEN || code == SQLITE_READONLY) {
+		if (asprintf(&index->wal, "%s-wal", path) < 0) {
+			index->wal = NULL;
+			return -ENOMEM;
+		}
+		r = index_check_wal(index, error);
+		if (r < 0)
+			return r;
+		code = index_try(index, path, SQLITE_OPEN_READONLY, "?immutable=1");
+	}
+	return code == SQLITE_OK ? index_check_version(index, error)
+				 : index_error(index, code, error);
+}
+
 int index_open(const char *path, bool writing, struct index **ret_index, struct error *error)
 {
 	_cleanup_(cleanup_index) struct index *index = calloc(1, sizeof(*index));
-	int code, r;
+	int r;
 
 	if (!index)
 		return -ENOMEM;
-	if (writing) {
-		code = index_try(index, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "");
-		r = code == SQLITE_OK ? index_prepare_writing(index, error)
-				      : index_error(index, code, error);
-		if (r < 0)
-			return r;
-	} else {
-		code = index_try(index, path, SQLITE_OPEN_READONLY, "");
-		/* no right to make the -shm file beside it: nobody writes then, or we could not see it */
-		if (code == SQLITE_CANTOPEN || code == SQLITE_READONLY)
-			code = index_try(index, path, SQLITE_OPEN_READONLY, "?immutable=1");
-		if (code != SQLITE_OK)
-			return index_error(index, code, error);
-	}
-	*ret_index = take_ptr(index);
-	return 0;
+	r = writing ? index_open_writing(index, path, error)
+		    : index_open_reading(index, path, error);
+	if (r == 0)
+		*ret_index = take_ptr(index);
+	return r;
 }
 
 static int index_statement(
 	struct index *index, const char *sql, sqlite3_stmt **ret_statement, struct error *error)
 {
-	int code = sqlite3_prepare_v2(index->db, sql, -1, ret_statement, NULL);
+	int r = index_check_wal(index, error), code;
 
+	if (r < 0)
+		return r;
+	code = sqlite3_prepare_v2(index->db, sql, -1, ret_statement, NULL);
 	return code == SQLITE_OK ? 0 : index_error(index, code, error);
 }
 
@@ -168,6 +252,23 @@ int index_remove(struct index *index, const char *name, struct error *error)
 		return r;
 	sqlite3_bind_text(remove, 1, name, -1, SQLITE_STATIC);
 	return index_finish(index, remove, error);
+}
+
+int index_knows(struct index *index, const char *name, struct error *error)
+{
+	int code, r = 0;
+
+	if (!index->knows)
+		r = index_statement(
+			index, "SELECT 1 FROM segments WHERE name = ?", &index->knows, error);
+	if (r < 0)
+		return r;
+	sqlite3_bind_text(index->knows, 1, name, -1, SQLITE_STATIC);
+	code = sqlite3_step(index->knows);
+	sqlite3_reset(index->knows);
+	if (code == SQLITE_ROW)
+		return 1;
+	return code == SQLITE_DONE ? 0 : index_error(index, code, error);
 }
 
 /* A name with a slash would lead out of the folder: SQLite has no page checksums, so a row is not believed. */

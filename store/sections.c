@@ -53,7 +53,7 @@ int summary_decode(struct reader *raw, struct segment_summary *ret_summary)
 	ret_summary->samples = reader_u64(raw);
 	ret_summary->lost = reader_u64(raw);
 	boot_id = reader_text(raw, sizeof(ret_summary->boot_id));
-	if (!boot_id || strchr(boot_id, '/'))
+	if (!boot_id || strchr(boot_id, '/') || ret_summary->end_ns < ret_summary->begin_ns)
 		return -EBADMSG;
 	snprintf(ret_summary->boot_id, sizeof(ret_summary->boot_id), "%s", boot_id);
 	return 0;

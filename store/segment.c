@@ -201,8 +201,20 @@ int segment_decode(const void *data, size_t size, struct tape **ret_tape, struct
 	return 0;
 }
 
-int segment_peek(
-	const void *data, size_t size, struct segment_summary *ret_summary, struct error *error)
+/* Do all sections end within the file? */
+static bool is_whole(const struct contents *contents, uint64_t file_bytes)
+{
+	for (size_t i = 0; i < contents->count; i++) {
+		const struct entry *entry = &contents->entries[i];
+
+		if (entry->offset > file_bytes || entry->stored > file_bytes - entry->offset)
+			return false;
+	}
+	return true;
+}
+
+int segment_peek(const void *data, size_t size, uint64_t file_bytes,
+	struct segment_summary *ret_summary, struct error *error)
 {
 	_cleanup_free_ uint8_t *raw = NULL;
 	struct contents contents;
@@ -218,9 +230,9 @@ int segment_peek(
 	if (r < 0)
 		return r;
 	reader_init(&reader, raw, contents.entries[0].raw);
-	return summary_decode(&reader, ret_summary) < 0
-		       ? error_set(error, -EBADMSG, "section summary is damaged")
-		       : 0;
+	if (summary_decode(&reader, ret_summary) < 0)
+		return error_set(error, -EBADMSG, "section summary is damaged");
+	return is_whole(&contents, file_bytes) ? 0 : error_set(error, 1, "the file is cut short");
 }
 
 /* Where the wall clock was set while the segment was recorded, it spans all that the clock showed. */

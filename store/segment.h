@@ -30,8 +30,16 @@ int segment_encode(const struct tape *tape, int level, struct buffer *bytes);
  * version. What comes back keeps the invariants of tape.h, whatever the bytes were.
  */
 int segment_decode(const void *data, size_t size, struct tape **ret_tape, struct error *error);
-int segment_peek(
-	const void *data, size_t size, struct segment_summary *ret_summary, struct error *error);
+
+/* The summary lies within so many bytes from the start, whatever follows. */
+#define SEGMENT_HEAD 4096
+
+/*
+ * Reads the summary out of a file's first bytes. 0; 1 when the summary is sound, but the file of file_bytes is cut short (the
+ * text says so); the errors of segment_decode().
+ */
+int segment_peek(const void *data, size_t size, uint64_t file_bytes,
+	struct segment_summary *ret_summary, struct error *error);
 
 /* The summary of a tape in memory. */
 void segment_summarize(const struct tape *tape, struct segment_summary *ret_summary);

@@ -8,7 +8,7 @@
 
 struct store_reader;
 
-/* What the index knows of one segment. Times are of the wall clock. */
+/* What is known of one segment before it is loaded. Times are of the wall clock. */
 struct store_segment {
 	char name[64]; /* in segments/ */
 	char boot_id[40];
@@ -18,20 +18,25 @@ struct store_segment {
 	uint64_t samples;
 	uint64_t lost; /* samples that the kernel reported as lost */
 	uint64_t bytes;
+	/* "" or why its header cannot be read; its times may then be those that its neighbours leave free */
+	char damage[160];
 };
 
 struct store_segments {
 	array_of(struct store_segment) list;
 };
 
-/* -ENOENT when there is no store; the text says how to make one. */
+/* -ENOENT when there is no store; the text says how to make one. An index that cannot be read is no obstacle. */
 int store_reader_open(const char *path, struct store_reader **ret_reader, struct error *error);
 struct store_reader *store_reader_close(struct store_reader *reader);
 DEFINE_CLEANUP(store_reader, struct store_reader *, store_reader_close)
 
 const char *store_reader_path(const struct store_reader *reader);
 
-/* Appends the segments that overlap [from, to), by their begin. from 0 and to UINT64_MAX are all. */
+/*
+ * Appends the segments that overlap [from, to), by their begin; those that cannot be read too. from 0 and to UINT64_MAX are all.
+ * What the index says is held against the segments' own first bytes, and what it does not know is found all the same.
+ */
 int store_reader_find(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
 	struct store_segments *segments, struct error *error);
 

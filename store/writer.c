@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "store/store-writer.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/file.h>
@@ -9,13 +8,14 @@
 
 #include "base/file.h"
 #include "store/files.h"
+#include "store/folder.h"
 #include "store/index.h"
 #include "store/segment.h"
 
 /*
  * Invariants:
  * (1) while the writer is open it holds the lock, and the lock file names its pid;
- * (2) every segment file is in the index, or will be at the next open: sealing renames first and indexes second;
+ * (2) every sound segment file is in the index, or will be at the next open: sealing renames first and indexes second;
  * (3) next_sequence is above that of every segment of this boot.
  */
 
@@ -67,33 +67,6 @@ static int writer_lock(struct store_writer *writer, struct error *error)
 	return 0;
 }
 
-/* Puts a segment file that the index does not know back into it. A damaged one is left where it is. */
-static int writer_adopt(struct store_writer *writer, const char *name, struct error *error)
-{
-	_cleanup_free_ char *data = NULL;
-	struct segment_summary summary;
-	struct store_segment segment;
-	size_t size;
-	int r;
-
-	r = store_read_segment(writer->path, name, &data, &size, error);
-	if (r == 0)
-		r = segment_peek(data, size, &summary, error);
-	if (r < 0)
-		return r == -ENOMEM ? r : 0;
-	store_describe(&summary, name, size, &segment);
-	return index_put(writer->index, &segment, error);
-}
-
-static bool is_segment(const char *name)
-{
-	size_t size = strlen(name), suffix = strlen(STORE_SUFFIX);
-
-	return name[0] != '.' && size > suffix &&
-	       size < sizeof(((struct store_segment *)0)->name) &&
-	       strcmp(name + size - suffix, STORE_SUFFIX) == 0;
-}
-
 static int compare_names(const void *a, const void *b)
 {
 	return strcmp(
@@ -110,53 +83,87 @@ static void writer_note(struct store_writer *writer, const char *name)
 			MAX(writer->next_sequence, strtoull(name + size + 1, NULL, 10) + 1);
 }
 
-static int writer_scan(
-	struct store_writer *writer, struct store_segments *known, DIR *dir, struct error *error)
+/* Puts a segment file back into the index. One that is damaged stays out of it: readers see that it is in the folder. */
+static int writer_adopt(struct store_writer *writer, const char *name, struct error *error)
 {
-	struct dirent *entry;
-	int r = 0;
+	struct store_segment segment;
+	int r = folder_describe(writer->path, name, &segment, error);
 
-	while (r == 0 && (entry = readdir(dir))) {
-		struct store_segment key, *row;
+	if (r < 0 || *segment.damage)
+		return r == -ENOENT ? 0 : r;
+	return index_put(writer->index, &segment, error);
+}
 
-		if (!is_segment(entry->d_name))
-			continue;
-		snprintf(key.name, sizeof(key.name), "%.63s", entry->d_name);
-		writer_note(writer, key.name);
-		row = NULL;
-		if (known->list.count)
-			row = bsearch(&key, known->list.items, known->list.count, sizeof(key),
-				compare_names);
-		if (row)
-			row->bytes = UINT64_MAX; /* seen */
-		else
-			r = writer_adopt(writer, entry->d_name, error);
+/* What a writer left that was killed: nobody else writes, we hold the lock. */
+static void writer_sweep(const struct store_writer *writer, const char *name)
+{
+	static const char suffix[] = STORE_SUFFIX ".new";
+	size_t size = strlen(name);
+	char file[PATH_MAX];
+
+	if (name[0] == '.' && size > strlen(suffix) &&
+		strcmp(name + size - strlen(suffix), suffix) == 0 &&
+		store_file(writer->segments, name, file, NULL) == 0)
+		unlink(file);
+}
+
+struct writer_scan {
+	struct store_writer *writer;
+	struct store_segments known; /* by name */
+	struct error *error;
+};
+
+static int writer_see(void *context, const char *name)
+{
+	struct writer_scan *scan = context;
+	struct store_segment key = { 0 }, *row = NULL;
+
+	if (!folder_is_segment(name)) {
+		writer_sweep(scan->writer, name);
+		return 0;
 	}
-	for (size_t i = 0; r == 0 && i < known->list.count; i++)
-		if (known->list.items[i].bytes != UINT64_MAX)
-			r = index_remove(writer->index, known->list.items[i].name, error);
-	return r;
+	writer_note(scan->writer, name);
+	snprintf(key.name, sizeof(key.name), "%.63s", name);
+	if (scan->known.list.count)
+		row = bsearch(&key, scan->known.list.items, scan->known.list.count, sizeof(key),
+			compare_names);
+	if (!row)
+		return writer_adopt(scan->writer, name, scan->error);
+	row->bytes = UINT64_MAX; /* seen */
+	return 0;
 }
 
 /* Makes the index agree with the folder. */
 static int writer_reconcile(struct store_writer *writer, struct error *error)
 {
-	struct store_segments known = { 0 };
-	DIR *dir = opendir(writer->segments);
-	int r;
+	struct writer_scan scan = { .writer = writer, .error = error };
+	int r = index_find(writer->index, 0, UINT64_MAX, &scan.known, error);
 
-	if (!dir)
-		return error_set(error, -errno, "%s: %s", writer->segments, strerror(errno));
-	r = index_find(writer->index, 0, UINT64_MAX, &known, error);
-	if (r == 0) {
-		if (known.list.count)
-			qsort(known.list.items, known.list.count, sizeof(*known.list.items),
-				compare_names);
-		r = writer_scan(writer, &known, dir, error);
-	}
-	array_done(&known.list);
-	closedir(dir);
+	if (r == 0 && scan.known.list.count)
+		qsort(scan.known.list.items, scan.known.list.count, sizeof(*scan.known.list.items),
+			compare_names);
+	if (r == 0)
+		r = folder_each(writer->path, writer_see, &scan, error);
+	for (size_t i = 0; r == 0 && i < scan.known.list.count; i++)
+		if (scan.known.list.items[i].bytes != UINT64_MAX)
+			r = index_remove(writer->index, scan.known.list.items[i].name, error);
+	array_done(&scan.known.list);
 	return r;
+}
+
+/* An index that is damaged or of an older perftape is made anew: all that is in it is in the folder too. */
+static int writer_open_index(struct store_writer *writer, const char *file, struct error *error)
+{
+	int r = index_open(file, true, &writer->index, error);
+
+	if (r == 0)
+		r = writer_reconcile(writer, error);
+	if (r != -EBADMSG && r != -ESTALE)
+		return r;
+	writer->index = index_close(writer->index);
+	index_discard(file);
+	r = index_open(file, true, &writer->index, error);
+	return r < 0 ? r : writer_reconcile(writer, error);
 }
 
 static int read_boot_id(char text[40], struct error *error)
@@ -195,9 +202,7 @@ int store_writer_open(const char *path, struct store_writer **ret_writer, struct
 	if (r == 0)
 		r = read_boot_id(writer->boot_id, error);
 	if (r == 0)
-		r = index_open(file, true, &writer->index, error);
-	if (r == 0)
-		r = writer_reconcile(writer, error);
+		r = writer_open_index(writer, file, error);
 	if (r < 0)
 		return r;
 	*ret_writer = take_ptr(writer);

@@ -146,8 +146,10 @@ static inline void tapes_store_done(struct tapes_store *store)
 static inline void tapes_store_put(struct tapes_store *store, struct tape *tape)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	static uint64_t sequence;
 	struct error error = { 0 };
 
+	tape->sequence = sequence++; /* of another boot than this one: its number is its own */
 	if (store_writer_open(store->path, &writer, &error) < 0 ||
 		store_writer_seal(writer, tape, NULL, &error) < 0)
 		CHECK_FAIL("%s", error.text);

@@ -324,8 +324,8 @@ static void test_index_follows_the_folder(void)
 		seal(writer, i * 10 * NSEC_PER_SEC);
 	writer = store_writer_close(writer);
 	snprintf(command, sizeof(command),
-		"cd '%s' && rm index.sqlite* && rm segments/*-0000000001.tape && echo junk > "
-		"segments/junk.tape && echo half > segments/.x.tape.new",
+		"cd '%s' && rm index.sqlite* && rm segments/*-0000000001.tape && echo half > "
+		"segments/.x.tape.new",
 		dir);
 	CHECK_EQ(system(command), 0);
 	CHECK_EQ(store_writer_open(dir, &writer, &error), 0);

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The folder of the segments is the truth: whatever became of the index, and of single files, nothing is silently missing. */
+#include "tests/check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+
+#include "tests/tapes.h"
+
+#define AT(seconds) (TAPES_REALTIME + (seconds)*NSEC_PER_SEC)
+
+/* Formats and runs a command of the shell. */
+static void shell(const char *format, const char *a, const char *b)
+{
+	char command[1024];
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+	snprintf(command, sizeof(command), format, a, b);
+#pragma GCC diagnostic pop
+	CHECK_EQ(system(command), 0);
+}
+
+/* Runs a command of the shell on the file of a segment, $f. */
+static void on_segment(const struct tapes_store *store, unsigned int number, const char *command)
+{
+	char prefix[128];
+
+	snprintf(prefix, sizeof(prefix), "cd '%s/segments' && f=$(echo *-%010u.tape) && ",
+		store->path, number);
+	shell("%s%s", prefix, command);
+}
+
+static struct tape *one_sample(unsigned int begin, unsigned int end)
+{
+	struct tape *tape = tapes_new(begin, end);
+
+	tapes_sample(tape, tape->begin_ns, 0, tapes_thread(tape, 1, 1, "x"), 0);
+	return tape;
+}
+
+/* Seals segments of 10 s each, one behind the other from `first` on. */
+static void seal_some(struct store_writer *writer, unsigned int first, unsigned int count)
+{
+	for (unsigned int i = first; i < first + count; i++) {
+		_cleanup_(cleanup_tape) struct tape *tape = one_sample(i * 10, i * 10 + 10);
+		struct error error = { 0 };
+
+		tape->sequence = i;
+		CHECK_EQ(store_writer_seal(writer, tape, NULL, &error), 0);
+	}
+}
+
+static void make_store(struct tapes_store *store, unsigned int count)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+
+	tapes_store_init(store);
+	CHECK_EQ(store_writer_open(store->path, &writer, NULL), 0);
+	seal_some(writer, 0, count);
+}
+
+static int list(const char *path, struct store_segments *segments, struct error *error)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	int r = store_reader_open(path, &reader, error);
+
+	return r < 0 ? r : store_reader_find(reader, 0, UINT64_MAX, segments, error);
+}
+
+/* Are there `count` sound segments of 10 s, one behind the other? */
+static bool holds(const char *path, size_t count)
+{
+	struct store_segments segments = { 0 };
+	struct error error = { 0 };
+	int r = list(path, &segments, &error);
+	bool good = r == 0 && segments.list.count == count;
+
+	printf("# %zu segments, not %zu? %s\n", segments.list.count, count, error.text);
+	for (size_t i = 0; good && i < count; i++) {
+		const struct store_segment *segment = &segments.list.items[i];
+
+		good = !*segment->damage && segment->samples == 1 &&
+		       segment->begin_ns == AT(i * 10) && segment->end_ns == AT(i * 10 + 10);
+	}
+	array_done(&segments.list);
+	return good;
+}
+
+/* The same asked by nobody, who may only read. */
+static bool holds_for_nobody(const char *path, size_t count)
+{
+	int status;
+	pid_t pid;
+
+	fflush(stdout); /* or the child would say it once more */
+	pid = fork();
+	CHECK(pid >= 0);
+	if (pid == 0) {
+		if (geteuid() == 0 && (setgid(65534) < 0 || setuid(65534) < 0))
+			_exit(2);
+		status = holds(path, count) ? 0 : 1;
+		fflush(stdout);
+		_exit(status);
+	}
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* A copy that nobody can write to. */
+static void copy_store(const struct tapes_store *store, struct tapes_store *ret_copy)
+{
+	tapes_store_init(ret_copy);
+	shell("cp -r '%s'/. '%s'", store->path, ret_copy->path);
+}
+
+static void lock_store(const struct tapes_store *store)
+{
+	shell("chmod -R a+rX,a-w '%s'%s", store->path, "");
+}
+
+static void unlock_store(struct tapes_store *store)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command), "chmod -R u+w '%s'", store->path);
+	if (system(command) == 0)
+		tapes_store_done(store);
+}
+
+/* Copied while the writer has it open: what was sealed last is in index.sqlite-wal, which nobody can use there. */
+static void test_wal_in_a_copy(void)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(unlock_store) struct tapes_store copy, bare;
+
+	make_store(&store, 2);
+	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
+	seal_some(writer, 2, 3);
+	copy_store(&store, &copy);
+	shell("test -s '%s/index.sqlite-wal' && rm -f '%s/index.sqlite-shm'", copy.path, copy.path);
+	lock_store(&copy);
+	CHECK(holds_for_nobody(copy.path, 5));
+	CHECK(holds(copy.path, 5));
+	/* and the WAL left behind: the index is one that once was so */
+	copy_store(&store, &bare);
+	shell("rm '%s'/index.sqlite-*%s", bare.path, "");
+	lock_store(&bare);
+	CHECK(holds_for_nobody(bare.path, 5));
+}
+
+static void test_read_only(void)
+{
+	_cleanup_(unlock_store) struct tapes_store store;
+
+	make_store(&store, 3);
+	lock_store(&store);
+	CHECK(holds_for_nobody(store.path, 3));
+	CHECK(holds(store.path, 3));
+}
+
+/* Beside a writer at work, for another user. */
+static void test_beside_the_writer(void)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(unlock_store) struct tapes_store store;
+
+	make_store(&store, 2);
+	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
+	seal_some(writer, 2, 2);
+	shell("chmod -R a+rX '%s'%s", store.path, "");
+	CHECK(holds_for_nobody(store.path, 4));
+	seal_some(writer, 4, 1);
+	CHECK(holds_for_nobody(store.path, 5));
+}
+
+static void test_broken_index(void)
+{
+	static const char *const breaks[] = {
+		"rm '%s/index.sqlite'%s",
+		"echo junk > '%s/index.sqlite'%s",
+		": > '%s/index.sqlite'%s",
+		"chmod 0 '%s/index.sqlite'%s",
+		"rm '%s/index.sqlite' && mkdir '%s/index.sqlite'",
+		"truncate -s 4096 '%s/index.sqlite'%s",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(breaks); i++) {
+		_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+		_cleanup_(tapes_store_done) struct tapes_store store;
+
+		make_store(&store, 3);
+		printf("# %s\n", breaks[i]);
+		shell(breaks[i], store.path, strstr(breaks[i], "mkdir") ? store.path : "");
+		shell("chmod a+rX '%s' '%s'/segments", store.path, store.path);
+		CHECK(holds(store.path, 3));
+		if (strstr(breaks[i], "mkdir"))
+			continue;
+		/* and the writer makes it anew */
+		CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
+		CHECK(holds(store.path, 3));
+	}
+}
+
+static void set_index(const struct tapes_store *store, const char *sql)
+{
+	shell("python3 -c \"import sqlite3; c = sqlite3.connect('%s/index.sqlite'); "
+	      "c.execute('%s'); c.commit()\"",
+		store->path, sql);
+}
+
+/* SQLite has no checksums: a row can say anything. */
+static void test_wrong_row(void)
+{
+	static const char *const changes[] = {
+		"UPDATE segments SET samples = 7 WHERE sequence = 1",
+		"UPDATE segments SET begin_ns = begin_ns + 5 WHERE sequence = 1",
+		"UPDATE segments SET end_ns = begin_ns + 5 WHERE sequence = 0",
+		"UPDATE segments SET lost = 1 WHERE sequence = 2",
+		"DELETE FROM segments WHERE sequence = 1",
+		"DROP TABLE segments",
+		"PRAGMA user_version = 0",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
+		_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+		_cleanup_(tapes_store_done) struct tapes_store store;
+
+		make_store(&store, 3);
+		printf("# %s\n", changes[i]);
+		set_index(&store, changes[i]);
+		CHECK(holds(store.path, 3));
+		CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
+		CHECK(holds(store.path, 3));
+	}
+}
+
+static void test_newer_index(void)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct error error = { 0 };
+
+	make_store(&store, 1);
+	set_index(&store, "PRAGMA user_version = 9");
+	CHECK_EQ(store_reader_open(store.path, &reader, &error), -EPROTONOSUPPORT);
+	CHECK(strstr(error.text, "version 9 is newer"));
+	CHECK_EQ(store_writer_open(store.path, &writer, &error), -EPROTONOSUPPORT);
+	CHECK(strstr(error.text, "version 9 is newer"));
+}
+
+/* Does the segment number `i` show as damaged, with a reason, between these times? */
+static bool shows_damage(
+	const struct tapes_store *store, size_t i, uint64_t begin_ns, uint64_t end_ns)
+{
+	struct store_segments segments = { 0 };
+	struct store_segment segment = { 0 };
+	struct error error = { 0 };
+
+	if (list(store->path, &segments, &error) < 0 || segments.list.count != 3)
+		printf("# %zu: %s\n", segments.list.count, error.text);
+	else
+		segment = segments.list.items[i];
+	array_done(&segments.list);
+	printf("# %llu to %llu: %s\n", (unsigned long long)segment.begin_ns,
+		(unsigned long long)segment.end_ns, segment.damage);
+	return *segment.damage && segment.begin_ns == begin_ns && segment.end_ns == end_ns;
+}
+
+static void test_damaged_files(void)
+{
+	static const char *const breaks[] = {
+		": > $f",
+		"echo junk > $f",
+		"truncate -s 100 $f",
+		"truncate -s 500 $f",
+		"rm $f; mkdir $f",
+		"rm $f; mkfifo $f",
+		/* of a newer version */
+		"printf '\\011' | dd of=$f bs=1 seek=8 conv=notrunc status=none",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(breaks); i++) {
+		_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+		_cleanup_(tapes_store_done) struct tapes_store store;
+
+		make_store(&store, 3);
+		printf("# %s\n", breaks[i]);
+		on_segment(&store, 1, breaks[i]);
+		/* while the index knows it, when the index is gone, and when a writer made it anew */
+		CHECK(shows_damage(&store, 1, AT(10), AT(20)));
+		shell("rm '%s'/index.sqlite*%s", store.path, "");
+		CHECK(shows_damage(&store, 1, AT(10), AT(20)));
+		CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
+		CHECK(shows_damage(&store, 1, AT(10), AT(20)));
+	}
+}
+
+/* Without a neighbour on one side it is taken to be an hour long, without any it ends when the file was written. */
+static void test_damaged_file_at_the_end(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+
+	make_store(&store, 3);
+	on_segment(&store, 2, "echo junk > $f; touch -d @1794971550 $f");
+	shell("rm '%s'/index.sqlite*%s", store.path, "");
+	CHECK(shows_damage(&store, 2, AT(20), AT(30)));
+	on_segment(&store, 2, "touch -d @1799999999 $f");
+	CHECK(shows_damage(&store, 2, AT(20), AT(3620)));
+	on_segment(&store, 2, "rm $f; echo junk > junk.tape; touch -d @1794971640 junk.tape");
+	CHECK(shows_damage(&store, 0, AT(120) - 3600 * NSEC_PER_SEC, AT(120)));
+}
+
+/* What a killed writer left goes, whatever boot it was of. */
+static void test_leftovers(void)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(tapes_store_done) struct tapes_store store;
+
+	make_store(&store, 1);
+	shell("touch '%s'/segments/.1234-0000000007.tape.new%s", store.path, "");
+	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
+	shell("test -z \"$(find '%s' -name '*.new')\"%s", store.path, "");
+	CHECK(holds(store.path, 1));
+}
+
+CHECK_MAIN({ "a WAL that cannot be used", test_wal_in_a_copy },
+	{ "a store that nobody can write", test_read_only },
+	{ "beside the writer, as another user", test_beside_the_writer },
+	{ "an index that is broken", test_broken_index },
+	{ "an index that is wrong", test_wrong_row },
+	{ "an index of a newer perftape", test_newer_index },
+	{ "files that are damaged", test_damaged_files },
+	{ "a damaged file at the end", test_damaged_file_at_the_end },
+	{ "leftovers of a killed writer", test_leftovers })
