@@ -13,10 +13,12 @@ static void print_segment(const struct store_segment *segment, bool utc)
 {
 	char begin[TIME_TEXT_SIZE], length[32];
 
-	printf("%-29s  %12s %9llu %7llu %9.1f  %s\n", time_format(segment->begin_ns, utc, 3, begin),
+	printf("%-29s  %12s %9llu %7llu %9.1f  %s%s%s\n",
+		time_format(segment->begin_ns, utc, 3, begin),
 		duration_format(segment->end_ns - segment->begin_ns, length, sizeof(length)),
 		(unsigned long long)segment->samples, (unsigned long long)segment->lost,
-		segment->bytes / 1000.0, segment->name);
+		segment->bytes / 1000.0, segment->name, *segment->damage ? "  unreadable: " : "",
+		segment->damage);
 }
 
 static int run(const struct invocation *invocation)
