@@ -18,6 +18,7 @@
 void coverage_parts_done(struct coverage_parts *parts)
 {
 	array_done(&parts->covered);
+	array_done(&parts->lost);
 	array_done(&parts->unread);
 }
 
@@ -62,16 +63,7 @@ static int add_tape_time(struct coverage_parts *parts, const struct tape *tape)
 	return add_stretch(parts, tape, begin_ns, tape->end_ns);
 }
 
-static bool loss_concerns(const struct tape *tape, const struct tape_loss *loss,
-	const struct window *window, const struct cpu_set_filter *cpus)
-{
-	if (loss->cpu != TAPE_ALL_CPUS && !cpu_filter_passes(cpus, loss->cpu))
-		return false;
-	return tape_to_realtime(tape, loss->from_ns, NULL) < window->to_ns &&
-	       tape_to_realtime(tape, loss->to_ns, NULL) >= window->from_ns;
-}
-
-static void add_loss(struct coverage *coverage, const struct tape_loss *loss)
+static void count_loss(struct coverage *coverage, const struct tape_loss *loss)
 {
 	switch (loss->kind) {
 	case TAPE_LOSS_SIDEBAND:
@@ -89,13 +81,58 @@ static void add_loss(struct coverage *coverage, const struct tape_loss *loss)
 	}
 }
 
+static bool is_of_samples(const struct tape_loss *loss)
+{
+	return loss->kind != TAPE_LOSS_SIDEBAND && loss->kind != TAPE_LOSS_THROTTLED &&
+	       loss->kind != TAPE_LOSS_DAMAGED;
+}
+
+/* [from, to) of the wall clock; a loss that has no length is a nanosecond long. */
+static struct coverage_interval loss_interval(const struct tape *tape, const struct tape_loss *loss)
+{
+	uint64_t from_ns = tape_to_realtime(tape, loss->from_ns, NULL);
+	uint64_t to_ns = tape_to_realtime(tape, loss->to_ns, NULL);
+	struct coverage_interval at = { MIN(from_ns, to_ns), MAX(from_ns, to_ns) };
+
+	at.to_ns = MAX(at.to_ns, at.from_ns + 1);
+	return at;
+}
+
+static int add_loss(struct coverage *coverage, struct coverage_parts *parts,
+	const struct window *window, const struct tape *tape, const struct tape_loss *loss)
+{
+	struct coverage_interval at = loss_interval(tape, loss);
+
+	if (at.from_ns >= window->to_ns || at.to_ns <= window->from_ns)
+		return 0;
+	count_loss(coverage, loss);
+	if (!is_of_samples(loss) || !loss->count)
+		return 0;
+	if (at.from_ns < window->from_ns || at.to_ns > window->to_ns)
+		coverage->lost_over_edge = true;
+	return array_push(&parts->lost, at);
+}
+
+int coverage_add_losses(struct coverage *coverage, struct coverage_parts *parts,
+	const struct window *window, const struct cpu_set_filter *cpus, const struct tape *tape)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < tape->losses.count; i++) {
+		const struct tape_loss *loss = &tape->losses.items[i];
+
+		if (loss->cpu == TAPE_ALL_CPUS || cpu_filter_passes(cpus, loss->cpu))
+			r = add_loss(coverage, parts, window, tape, loss);
+	}
+	return r;
+}
+
 int coverage_add_tape(struct coverage *coverage, struct coverage_parts *parts,
 	const struct window *window, const struct cpu_set_filter *cpus, const struct tape *before,
 	const struct tape *tape)
 {
-	for (size_t i = 0; i < tape->losses.count; i++)
-		if (loss_concerns(tape, &tape->losses.items[i], window, cpus))
-			add_loss(coverage, &tape->losses.items[i]);
+	if (coverage_add_losses(coverage, parts, window, cpus, tape) < 0)
+		return -ENOMEM;
 	if (before && before->end_ns == tape->begin_ns &&
 		!strcmp(tape_fact(before, "boot_id"), tape_fact(tape, "boot_id")) &&
 		add_covered(parts, tape_to_realtime(before, before->end_ns, NULL),
@@ -107,7 +144,7 @@ int coverage_add_tape(struct coverage *coverage, struct coverage_parts *parts,
 int coverage_add_unread(struct coverage *coverage, struct coverage_parts *parts, uint64_t from_ns,
 	uint64_t to_ns, const char *why)
 {
-	struct selection_gap gap = { .from_ns = from_ns, .to_ns = to_ns };
+	struct selection_gap gap = { .from_ns = from_ns, .to_ns = to_ns, .unread = true };
 
 	snprintf(gap.why, sizeof(gap.why), "%s", why);
 	return array_push(&parts->unread, gap);
@@ -127,13 +164,17 @@ static int compare_gaps(const void *a, const void *b)
 	return (left->from_ns > right->from_ns) - (left->from_ns < right->from_ns);
 }
 
-static int push_gap(struct coverage *coverage, uint64_t from_ns, uint64_t to_ns, const char *why)
+/* `unread` is what should have covered it, or NULL. */
+static int push_gap(struct coverage *coverage, uint64_t from_ns, uint64_t to_ns,
+	const struct selection_gap *unread)
 {
-	struct selection_gap gap = { .from_ns = from_ns, .to_ns = to_ns };
+	struct selection_gap gap = { .unread = unread != NULL };
 
 	if (from_ns >= to_ns || to_ns - from_ns < GAP_MIN_NS)
 		return 0;
-	snprintf(gap.why, sizeof(gap.why), "%s", why);
+	snprintf(gap.why, sizeof(gap.why), "%s", unread ? unread->why : "nothing recorded");
+	gap.from_ns = from_ns;
+	gap.to_ns = to_ns;
 	return array_push(&coverage->gaps, gap);
 }
 
@@ -148,12 +189,38 @@ static int add_missing(struct coverage *coverage, const struct coverage_parts *p
 
 		if (begin_ns >= end_ns)
 			continue;
-		if (push_gap(coverage, from_ns, begin_ns, "nothing recorded") < 0 ||
-			push_gap(coverage, begin_ns, end_ns, unread->why) < 0)
+		if (push_gap(coverage, from_ns, begin_ns, NULL) < 0 ||
+			push_gap(coverage, begin_ns, end_ns, unread) < 0)
 			return -ENOMEM;
 		from_ns = end_ns;
 	}
-	return push_gap(coverage, from_ns, to_ns, "nothing recorded");
+	return push_gap(coverage, from_ns, to_ns, NULL);
+}
+
+static void sort_parts(struct coverage_parts *parts)
+{
+	if (parts->covered.count)
+		qsort(parts->covered.items, parts->covered.count, sizeof(*parts->covered.items),
+			compare_intervals);
+	if (parts->lost.count)
+		qsort(parts->lost.items, parts->lost.count, sizeof(*parts->lost.items),
+			compare_intervals);
+	if (parts->unread.count)
+		qsort(parts->unread.items, parts->unread.count, sizeof(*parts->unread.items),
+			compare_gaps);
+}
+
+/* Do the losses leave time in the window between them? */
+static bool leave_time(const struct coverage_parts *parts, const struct window *window)
+{
+	uint64_t reached_ns = window->from_ns;
+
+	for (size_t i = 0; i < parts->lost.count; i++) {
+		if (parts->lost.items[i].from_ns > reached_ns)
+			break;
+		reached_ns = MAX(reached_ns, parts->lost.items[i].to_ns);
+	}
+	return reached_ns < window->to_ns;
 }
 
 int coverage_finish(
@@ -161,12 +228,7 @@ int coverage_finish(
 {
 	uint64_t reached_ns = window->from_ns, missing_ns = 0;
 
-	if (parts->covered.count)
-		qsort(parts->covered.items, parts->covered.count, sizeof(*parts->covered.items),
-			compare_intervals);
-	if (parts->unread.count)
-		qsort(parts->unread.items, parts->unread.count, sizeof(*parts->unread.items),
-			compare_gaps);
+	sort_parts(parts);
 	for (size_t i = 0; i <= parts->covered.count && reached_ns < window->to_ns; i++) {
 		struct coverage_interval next = { window->to_ns, window->to_ns };
 
@@ -180,7 +242,14 @@ int coverage_finish(
 		missing_ns += coverage->gaps.items[i].to_ns - coverage->gaps.items[i].from_ns;
 	coverage->window_ns = window->to_ns - window->from_ns;
 	coverage->covered_ns = coverage->window_ns - missing_ns;
+	coverage->lost_in_part = coverage->lost_samples && leave_time(parts, window);
 	return 0;
+}
+
+bool coverage_is_whole(const struct coverage *coverage)
+{
+	return coverage->covered_ns == coverage->window_ns && !coverage->lost_samples &&
+	       !coverage->lost_sideband && !coverage->throttled && !coverage->damaged;
 }
 
 /* In tenths and rounded down, so that only the whole is called 100 %. */
@@ -211,12 +280,13 @@ void coverage_describe(const struct coverage *coverage, struct buffer *text)
 	if (missing_ns)
 		buffer_printf(
 			text, " (%s missing)", duration_format(missing_ns, shown, sizeof(shown)));
-	buffer_printf(text, ", %" PRIu64 " %s lost", coverage->lost_samples,
-		coverage->lost_samples == 1 ? "sample" : "samples");
+	buffer_printf(text, ", %s%" PRIu64 " %s lost%s", coverage->lost_over_edge ? "up to " : "",
+		coverage->lost_samples, coverage->lost_samples == 1 ? "sample" : "samples",
+		coverage->lost_in_part ? " in part of the window" : "");
 	put_count(text, coverage->lost_sideband, "record", "records",
 		" of names lost (names may be wrong)");
 	put_count(text, coverage->throttled, "time", "times", " throttled");
-	put_count(text, coverage->damaged, "part", "parts", " damaged and left out");
+	put_count(text, coverage->damaged, "part", "parts", " that could not be read");
 	if (coverage->frames) {
 		buffer_text(text, ", ");
 		put_percent(text, coverage->named, coverage->frames);

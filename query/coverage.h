@@ -6,6 +6,7 @@
  * not be read (coverage_add_unread), in any order; coverage_finish() then turns that into covered time and gaps.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/array.h"
@@ -18,13 +19,16 @@
 struct selection_gap {
 	uint64_t from_ns;
 	uint64_t to_ns;
-	char why[128]; /* "nothing recorded", or what was wrong with which segment */
+	char why[256]; /* "nothing recorded", or what was wrong with which segment */
+	bool unread; /* the latter: something was recorded there */
 };
 
 struct coverage {
 	uint64_t window_ns;
 	uint64_t covered_ns;
-	uint64_t lost_samples;
+	uint64_t lost_samples; /* of all losses that overlap the window */
+	bool lost_over_edge; /* one reaches over its edge: some of them were lost outside */
+	bool lost_in_part; /* there is time in the window in which none was lost */
 	uint64_t lost_sideband;
 	uint64_t throttled; /* times that a CPU was throttled */
 	uint64_t damaged; /* records or segments that could not be read */
@@ -34,12 +38,14 @@ struct coverage {
 	array_of(struct selection_gap) gaps;
 };
 
+struct coverage_interval {
+	uint64_t from_ns;
+	uint64_t to_ns;
+};
+
 /* Working state between the feeding and the finish. Zeroed is empty. */
 struct coverage_parts {
-	array_of(struct coverage_interval {
-		uint64_t from_ns;
-		uint64_t to_ns;
-	}) covered;
+	array_of(struct coverage_interval) covered, lost;
 	array_of(struct selection_gap) unread;
 };
 
@@ -53,12 +59,18 @@ void coverage_parts_done(struct coverage_parts *parts);
 int coverage_add_tape(struct coverage *coverage, struct coverage_parts *parts,
 	const struct window *window, const struct cpu_set_filter *cpus, const struct tape *before,
 	const struct tape *tape);
+/* The losses alone: those of a tape behind the window may have begun within it. 0 or -ENOMEM. */
+int coverage_add_losses(struct coverage *coverage, struct coverage_parts *parts,
+	const struct window *window, const struct cpu_set_filter *cpus, const struct tape *tape);
 /* A segment that is known to be there and could not be read. 0 or -ENOMEM. */
 int coverage_add_unread(struct coverage *coverage, struct coverage_parts *parts, uint64_t from_ns,
 	uint64_t to_ns, const char *why);
 /* 0 or -ENOMEM. */
 int coverage_finish(
 	struct coverage *coverage, struct coverage_parts *parts, const struct window *window);
+
+/* Is all of the window covered, and nothing of it lost? */
+bool coverage_is_whole(const struct coverage *coverage);
 
 /* "covered 99.2 % (1.0 s missing), 0 samples lost, ...", one line for people, no newline. */
 void coverage_describe(const struct coverage *coverage, struct buffer *text);

@@ -129,6 +129,12 @@ static int add_tape(struct selection *selection, struct coverage_parts *parts,
 	return r;
 }
 
+/* These are not the segment's fault. */
+static bool is_ours(int r)
+{
+	return r == -ENOMEM || r == -EMFILE || r == -ENFILE;
+}
+
 /* What cannot be read is a gap with a reason, and the window goes on; that memory ran out is nobody's gap. */
 static int add_segment(struct selection *selection, struct coverage_parts *parts,
 	const struct cpu_set_filter *cpus, struct store_reader *reader,
@@ -140,15 +146,15 @@ static int add_segment(struct selection *selection, struct coverage_parts *parts
 
 	if (r == 0)
 		return add_tape(selection, parts, cpus, tape);
-	if (r == -ENOENT) {
-		error_set(&said, r, "segment %s was removed by retention", segment->name);
-	} else if (r == -EBADMSG || r == -EIO) {
-		selection->coverage.damaged++;
-	} else {
+	if (is_ours(r)) {
 		if (error)
 			*error = said;
 		return r;
 	}
+	if (r == -ENOENT)
+		error_set(&said, r, "segment %s was removed by retention", segment->name);
+	else
+		selection->coverage.damaged++;
 	return coverage_add_unread(
 		&selection->coverage, parts, segment->begin_ns, segment->end_ns, said.text);
 }
@@ -178,6 +184,37 @@ static void sort_rows(struct selection *selection)
 	}
 }
 
+/*
+ * The kernel tells of lost samples with the next record that it has room for, and by then another segment may have begun: the one
+ * behind the window is asked too, if it knows of any.
+ */
+static int add_later_losses(struct selection *selection, struct coverage_parts *parts,
+	const struct cpu_set_filter *cpus, struct store_reader *reader, struct error *error)
+{
+	const struct window *window = &selection->window;
+	struct store_segments segments = { 0 };
+	uint64_t before_ns, after_ns;
+	int r = store_reader_near(
+		reader, window->to_ns, window->to_ns, &before_ns, &after_ns, error);
+
+	if (r == 0 && after_ns)
+		r = store_reader_find(reader, after_ns, after_ns + 1, &segments, error);
+	for (size_t i = 0; r == 0 && i < segments.list.count; i++) {
+		const struct store_segment *segment = &segments.list.items[i];
+		_cleanup_(cleanup_tape) struct tape *tape = NULL;
+
+		if (!segment->lost || segment->begin_ns < window->to_ns)
+			continue;
+		r = store_reader_load(reader, segment, &tape, error);
+		if (r == 0)
+			r = coverage_add_losses(&selection->coverage, parts, window, cpus, tape);
+		else if (!is_ours(r))
+			r = 0; /* it is not in the window */
+	}
+	array_done(&segments.list);
+	return r;
+}
+
 static int load_window(struct selection *selection, struct store_reader *reader,
 	const struct cpu_set_filter *cpus, struct error *error)
 {
@@ -188,6 +225,8 @@ static int load_window(struct selection *selection, struct store_reader *reader,
 
 	for (size_t i = 0; r == 0 && i < segments.list.count; i++)
 		r = add_segment(selection, &parts, cpus, reader, &segments.list.items[i], error);
+	if (r == 0)
+		r = add_later_losses(selection, &parts, cpus, reader, error);
 	if (r == 0)
 		r = coverage_finish(&selection->coverage, &parts, window);
 	array_done(&segments.list);

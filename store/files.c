@@ -40,10 +40,13 @@ int store_read_segment(
 	const char *path, const char *name, char **ret_data, size_t *ret_size, struct error *error)
 {
 	_cleanup_close_ int fd = -1;
+	struct stat about = { 0 };
 	int r = store_open_segment(path, name, &fd, error);
 
 	if (r < 0)
 		return r;
+	if (fstat(fd, &about) == 0 && about.st_size > STORE_SEGMENT_MAX)
+		return error_set(error, -EFBIG, "%s: larger than any segment", name);
 	r = file_read_fd(fd, STORE_SEGMENT_MAX, ret_data, ret_size);
 	return r < 0 ? error_set(error, r, "%s: %s", name, strerror(-r)) : 0;
 }

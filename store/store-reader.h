@@ -47,6 +47,9 @@ int store_reader_find(struct store_reader *reader, uint64_t from_ns, uint64_t to
 int store_reader_near(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
 	uint64_t *ret_before_ns, uint64_t *ret_after_ns, struct error *error);
 
-/* Decodes one segment. -EBADMSG when it is damaged (the text says where), -ENOENT when retention took it meanwhile. */
+/*
+ * Decodes one segment. -EBADMSG when it is damaged (the text says where), -ENOENT when retention took it meanwhile, -ENOMEM;
+ * another errno when this file cannot be read.
+ */
 int store_reader_load(struct store_reader *reader, const struct store_segment *segment,
 	struct tape **ret_tape, struct error *error);

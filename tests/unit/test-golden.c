@@ -89,7 +89,7 @@ static struct selection *usual(void)
 {
 	struct selection *selection = selections_new(-1.5, 8.25);
 	struct selection_gap gap = { TAPES_REALTIME - 1500 * NSEC_PER_MSEC, TAPES_REALTIME,
-		"nothing recorded" };
+		"nothing recorded", false };
 
 	for (unsigned int i = 0; i < 2; i++) {
 		struct tape *tape = tapes_new(i * 4, i * 4 + 5);

@@ -135,8 +135,10 @@ static void test_losses(void)
 	tapes_store_put(&store, tape);
 	all = selected(&store, AT(0), AT(4), NULL);
 	CHECK_STR(described(&all->coverage),
-		"covered 100 %, 1107 samples lost, 2 records of names lost (names may be wrong), "
-		"1 time throttled, 3 parts damaged and left out, 100 % of the frames named, times "
+		"covered 100 %, 1107 samples lost in part of the window, 2 records of names lost "
+		"(names may be wrong), "
+		"1 time throttled, 3 parts that could not be read, 100 % of the frames named, "
+		"times "
 		"within 1 us");
 	cpu1 = selected(&store, AT(0), AT(4), "1");
 	CHECK_EQ(cpu1->coverage.lost_samples, 100);
@@ -144,6 +146,56 @@ static void test_losses(void)
 	CHECK_EQ(cpu1->coverage.throttled, 0);
 	later = selected(&store, AT(1), AT(2), NULL);
 	CHECK_EQ(later->coverage.lost_samples, 7);
+}
+
+static struct coverage coverage_of(struct tapes_store *store, uint64_t from_ns, uint64_t to_ns)
+{
+	_cleanup_(cleanup_selection) struct selection *selection =
+		selected(store, from_ns, to_ns, NULL);
+
+	printf("# %s\n", described(&selection->coverage));
+	return selection->coverage;
+}
+
+/* A window has what was lost in it: the end of a loss and of a window are not within. */
+static void test_losses_at_the_edge(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct tape *tape = steady(0, 4);
+	struct coverage coverage;
+
+	tapes_store_init(&store);
+	add_loss(tape, TAPE_LOSS_SAMPLES, 0, 1, 2, 10);
+	add_loss(tape, TAPE_LOSS_SAMPLES, 0, 3, 3, 1);
+	tapes_store_put(&store, tape);
+	CHECK_EQ(coverage_of(&store, AT(0), AT(1)).lost_samples, 0);
+	CHECK_EQ(coverage_of(&store, AT(2), AT(3)).lost_samples, 0);
+	CHECK_EQ(coverage_of(&store, AT(3), AT(4)).lost_samples, 1);
+	coverage = coverage_of(&store, AT(1), AT(2));
+	CHECK(coverage.lost_samples == 10 && !coverage.lost_in_part && !coverage.lost_over_edge);
+	coverage = coverage_of(&store, AT(1.2), AT(1.4));
+	CHECK(coverage.lost_samples == 10 && !coverage.lost_in_part && coverage.lost_over_edge);
+	coverage = coverage_of(&store, AT(0.5), AT(1.5));
+	CHECK(coverage.lost_samples == 10 && coverage.lost_in_part && coverage.lost_over_edge);
+	coverage = coverage_of(&store, AT(0), AT(4));
+	CHECK(coverage.lost_samples == 11 && coverage.lost_in_part && !coverage.lost_over_edge);
+}
+
+/* The kernel told of it only after the next segment had begun. */
+static void test_losses_told_later(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct tape *later = steady(2, 4);
+
+	tapes_store_init(&store);
+	add_loss(later, TAPE_LOSS_SAMPLES, 1, 1.5, 2.5, 77);
+	tapes_store_put(&store, steady(0, 2));
+	tapes_store_put(&store, later);
+	CHECK_EQ(coverage_of(&store, AT(0), AT(2)).lost_samples, 77);
+	CHECK_EQ(coverage_of(&store, AT(1.6), AT(1.7)).lost_samples, 77);
+	CHECK_EQ(coverage_of(&store, AT(0), AT(3)).lost_samples, 77);
+	CHECK_EQ(coverage_of(&store, AT(0), AT(1.5)).lost_samples, 0);
+	CHECK_EQ(coverage_of(&store, AT(2.5), AT(4)).lost_samples, 0);
 }
 
 static void test_names(void)
@@ -203,6 +255,36 @@ static void test_damage(void)
 	printf("# %s\n", selection->coverage.gaps.items[0].why);
 	CHECK(strstr(selection->coverage.gaps.items[0].why, "damaged"));
 	CHECK_EQ(selection->coverage.covered_ns, 2 * NSEC_PER_SEC);
+}
+
+/* One file that cannot be read, for whatever reason, is no reason to answer nothing. */
+static void test_unreadable(void)
+{
+	static const char *const reasons[] = { "larger than any segment", "Too many levels" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++) {
+		_cleanup_(cleanup_selection) struct selection *selection = NULL;
+		_cleanup_(tapes_store_done) struct tapes_store store;
+		char path[256];
+
+		tapes_store_init(&store);
+		tapes_store_put(&store, steady(0, 1));
+		tapes_store_put(&store, steady(1, 2));
+		segment_path(&store, 1, path, sizeof(path));
+		if (i == 0) {
+			CHECK_EQ(truncate(path, 2ll << 30), 0);
+		} else {
+			CHECK_EQ(unlink(path), 0);
+			CHECK_EQ(symlink(strrchr(path, '/') + 1, path), 0);
+		}
+		selection = selected(&store, AT(0), AT(2), NULL);
+		CHECK_EQ(selection->rows.count, 20);
+		CHECK_EQ(selection->coverage.damaged, 1);
+		CHECK_EQ(selection->coverage.gaps.count, 1);
+		CHECK(selection->coverage.gaps.items[0].unread);
+		printf("# %s\n", selection->coverage.gaps.items[0].why);
+		CHECK(strstr(selection->coverage.gaps.items[0].why, reasons[i]));
+	}
 }
 
 /* The index still names it, as when retention comes between the two. */
@@ -300,8 +382,11 @@ static void test_cpu_filter(void)
 }
 
 CHECK_MAIN({ "the rows of a window", test_rows }, { "gaps", test_gaps },
-	{ "losses that overlap", test_losses }, { "frames with a name", test_names },
+	{ "losses that overlap", test_losses },
+	{ "losses at the edge of a window", test_losses_at_the_edge },
+	{ "losses told of later", test_losses_told_later }, { "frames with a name", test_names },
 	{ "a damaged segment is a gap", test_damage },
+	{ "a segment that cannot be read is a gap", test_unreadable },
 	{ "a segment that is gone is a gap", test_retention },
 	{ "the wall clock set forward", test_clock_set_forward },
 	{ "the wall clock set back", test_clock_set_back }, { "CPU lists", test_cpu_filter })
