@@ -128,42 +128,45 @@ static void say_window(const struct invocation *invocation, const struct window 
 	buffer_done(&text);
 }
 
-static void say_coverage(const struct invocation *invocation, const struct selection *selection)
+static void say_gaps(const struct invocation *invocation, const struct coverage *coverage)
 {
-	struct buffer text = { 0 };
+	bool utc = option_given(invocation, "utc");
 
-	coverage_describe(&selection->coverage, &text);
-	say(invocation, "%zu samples; %.*s", selection->rows.count, (int)text.size,
-		text.data ? (char *)text.data : "");
-	for (size_t i = 0; i < selection->coverage.gaps.count; i++) {
-		const struct selection_gap *gap = &selection->coverage.gaps.items[i];
-		bool utc = option_given(invocation, "utc");
+	for (size_t i = 0; i < coverage->gaps.count; i++) {
+		const struct selection_gap *gap = &coverage->gaps.items[i];
 		char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE];
 
 		say(invocation, "missing: %s to %s: %s", time_format(gap->from_ns, utc, 3, from),
 			time_format(gap->to_ns, utc, 3, to), gap->why);
 	}
-	buffer_done(&text);
+}
+
+/* With -q too where something is missing: folded stacks cannot say it themselves, and nothing is silently missing. */
+static void say_coverage(const struct invocation *invocation, const struct selection *selection)
+{
+	const struct coverage *coverage = &selection->coverage;
+	struct buffer text = { 0 };
+
+	if (!option_given(invocation, "quiet") || !coverage_is_whole(coverage)) {
+		coverage_describe(coverage, &text);
+		fprintf(stderr, "perftape: %zu samples; %.*s\n", selection->rows.count,
+			(int)text.size, text.data ? (char *)text.data : "");
+		buffer_done(&text);
+	}
+	say_gaps(invocation, coverage);
 }
 
 /* "nothing is recorded there; the nearest is ..." */
-static int nothing(const struct invocation *invocation, struct store_reader *reader,
-	const struct selection *selection)
+static int never_recorded(const struct invocation *invocation, struct store_reader *reader,
+	const struct window *window)
 {
-	const struct window *window = &selection->window;
 	bool utc = option_given(invocation, "utc");
 	char before[TIME_TEXT_SIZE], after[TIME_TEXT_SIZE];
 	uint64_t before_ns, after_ns;
 	struct error error = { 0 };
-	int r;
-
-	if (selection->coverage.covered_ns) {
-		fprintf(stderr,
-			"perftape: that window was recorded, but holds no sample that passes\n");
-		return EXIT_NOTHING;
-	}
-	r = store_reader_near(
+	int r = store_reader_near(
 		reader, window->from_ns, window->to_ns, &before_ns, &after_ns, &error);
+
 	if (r < 0)
 		return fail(r, &error);
 	fprintf(stderr, "perftape: nothing is recorded in that window");
@@ -174,6 +177,43 @@ static int nothing(const struct invocation *invocation, struct store_reader *rea
 		fprintf(stderr, "; the first after it begins %s",
 			time_format(after_ns, utc, 0, after));
 	fputc('\n', stderr);
+	return EXIT_NOTHING;
+}
+
+/* What was recorded and cannot be read; NULL where there is nothing of that kind. */
+static const struct selection_gap *first_unread(const struct coverage *coverage)
+{
+	for (size_t i = 0; i < coverage->gaps.count; i++)
+		if (coverage->gaps.items[i].unread)
+			return &coverage->gaps.items[i];
+	return NULL;
+}
+
+/* Why there is no sample. */
+static int nothing(const struct invocation *invocation, struct store_reader *reader,
+	const struct selection *selection)
+{
+	const struct coverage *coverage = &selection->coverage;
+	const struct selection_gap *unread = first_unread(coverage);
+
+	if (!option_given(invocation, "quiet") && (coverage->covered_ns || unread))
+		say_coverage(invocation, selection);
+	if (unread) {
+		fprintf(stderr, "perftape: what was recorded in that window cannot be read: %s\n",
+			unread->why);
+		return EXIT_FAILED;
+	}
+	if (coverage->lost_samples)
+		fprintf(stderr,
+			"perftape: no sample that passes is left of that window: %s%llu of it were "
+			"lost\n",
+			coverage->lost_over_edge ? "up to " : "",
+			(unsigned long long)coverage->lost_samples);
+	else if (coverage->covered_ns)
+		fprintf(stderr,
+			"perftape: that window was recorded, but holds no sample that passes\n");
+	else
+		return never_recorded(invocation, reader, &selection->window);
 	return EXIT_NOTHING;
 }
 
@@ -210,12 +250,9 @@ static int answer(const struct invocation *invocation, const struct question *qu
 	r = selection_make(reader, &question->window, &question->cpus, &selection, &error);
 	if (r < 0)
 		return fail(r, &error);
-	if (selection->rows.count == 0 && !selection->coverage.covered_ns &&
-		!selection->coverage.damaged)
-		return nothing(invocation, reader, selection);
-	say_coverage(invocation, selection);
 	if (selection->rows.count == 0)
 		return nothing(invocation, reader, selection);
+	say_coverage(invocation, selection);
 	return write_answer(invocation, question, selection);
 }
 

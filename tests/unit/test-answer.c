@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What `perftape query` says about a window, and its exit code: the command as a function, on stores that are made here. */
+#include "tests/check.h"
+
+#include <fcntl.h>
+
+#include "base/file.h"
+#include "cli/command.h"
+#include "tests/tapes.h"
+
+#define PERF(seconds) (TAPES_PERF + (uint64_t)((seconds)*1e9))
+
+/* what the command line's main file has */
+const struct option global_options[] = { { 0 } };
+const struct command *const commands[] = { NULL };
+
+static void give(struct invocation *invocation, const struct option *option, const char *value)
+{
+	invocation->given[invocation->given_count].option = option;
+	invocation->given[invocation->given_count++].value = value;
+}
+
+/* Runs a query of [from, to) seconds, folded; gives the exit code, and in *ret_said what went to standard error. */
+static int ask(const struct tapes_store *store, const char *from, const char *to, bool quiet,
+	char **ret_said)
+{
+	static const struct option where = { "store", 0, "DIR", "" },
+				   silent = { "quiet", 0, NULL, "" }, utc = { "utc", 0, NULL, "" },
+				   begin = { "from", 0, "TIME", "" }, end = { "to", 0, "TIME", "" },
+				   format = { "format", 0, "NAME", "" },
+				   output = { "output", 0, "FILE", "" };
+	struct invocation invocation = { .command = &command_query };
+	char said[128], answer[128];
+	int code, kept = dup(STDERR_FILENO), fd;
+
+	snprintf(said, sizeof(said), "%s/said", store->path);
+	snprintf(answer, sizeof(answer), "%s/answer", store->path);
+	fd = open(said, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	CHECK(fd >= 0 && kept >= 0);
+	give(&invocation, &where, store->path);
+	give(&invocation, &utc, "");
+	give(&invocation, &begin, from);
+	give(&invocation, &end, to);
+	give(&invocation, &format, "folded");
+	give(&invocation, &output, answer);
+	if (quiet)
+		give(&invocation, &silent, "");
+	dup2(fd, STDERR_FILENO);
+	code = command_query.run(&invocation);
+	fflush(stderr);
+	dup2(kept, STDERR_FILENO);
+	close(kept);
+	close(fd);
+	CHECK_EQ(file_read(said, 1 << 20, ret_said, NULL), 0);
+	printf("# %d %.*s\n", code, (int)strcspn(*ret_said, "\n"), *ret_said);
+	return code;
+}
+
+static struct tape *one_a_second(unsigned int begin, unsigned int end)
+{
+	struct tape *tape = tapes_new(begin, end);
+	uint32_t thread = tapes_thread(tape, 1, 1, "x");
+
+	for (unsigned int i = begin; i < end; i++)
+		tapes_sample(tape, PERF(i), 0, thread, 0);
+	return tape;
+}
+
+/* Cuts all segments of a store to nothing. */
+static void damage_all(const struct tapes_store *store)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command), "truncate -s 100 '%s'/segments/*.tape", store->path);
+	CHECK_EQ(system(command), 0);
+}
+
+static void test_whole(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_free_ char *loud = NULL, *quiet = NULL;
+
+	tapes_store_init(&store);
+	tapes_store_put(&store, one_a_second(0, 10));
+	CHECK_EQ(ask(&store, "@1794971520", "@1794971530", false, &loud), EXIT_DONE);
+	CHECK(strstr(loud, "perftape: 10 samples; covered 100 %"));
+	CHECK_EQ(ask(&store, "@1794971520", "@1794971530", true, &quiet), EXIT_DONE);
+	CHECK_STR(quiet, "");
+}
+
+/* Folded stacks have no place for it: what is missing is said with -q too. */
+static void test_quiet(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_free_ char *gap = NULL, *lost = NULL;
+	struct tape *tape = one_a_second(0, 10);
+
+	tapes_store_init(&store);
+	CHECK_EQ(array_push(&tape->losses,
+			 (struct tape_loss){ TAPE_LOSS_SAMPLES, 0, PERF(1), PERF(2), 5 }),
+		0);
+	tapes_store_put(&store, tape);
+	CHECK_EQ(ask(&store, "@1794971522", "@1794971542", true, &gap), EXIT_DONE);
+	CHECK_STR(gap, "perftape: 8 samples; covered 40.0 % (12 s missing), 0 samples lost, times "
+		       "within 1 us\n");
+	CHECK_EQ(ask(&store, "@1794971520", "@1794971525", true, &lost), EXIT_DONE);
+	CHECK_STR(lost, "perftape: 5 samples; covered 100 %, 5 samples lost in part of the window, "
+			"times within 1 us\n");
+}
+
+static void test_nothing_recorded(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_free_ char *outside = NULL, *between = NULL;
+
+	tapes_store_init(&store);
+	tapes_store_put(&store, one_a_second(0, 10));
+	CHECK_EQ(ask(&store, "@1794971540", "@1794971550", true, &outside), EXIT_NOTHING);
+	CHECK_STR(outside, "perftape: nothing is recorded in that window; the last before it ends "
+			   "2026-11-18T03:12:10Z\n");
+	CHECK_EQ(ask(&store, "@1794971520.1", "@1794971520.2", true, &between), EXIT_NOTHING);
+	CHECK_STR(between, "perftape: that window was recorded, but holds no sample that passes\n");
+}
+
+static void test_all_lost(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_free_ char *said = NULL;
+	struct tape *tape = one_a_second(0, 10);
+
+	tapes_store_init(&store);
+	CHECK_EQ(array_push(&tape->losses,
+			 (struct tape_loss){ TAPE_LOSS_SAMPLES, 0, PERF(1), PERF(2), 5 }),
+		0);
+	tapes_store_put(&store, tape);
+	CHECK_EQ(ask(&store, "@1794971521.2", "@1794971521.5", true, &said), EXIT_NOTHING);
+	CHECK_STR(said,
+		"perftape: no sample that passes is left of that window: up to 5 of it were "
+		"lost\n");
+}
+
+static void test_all_damaged(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_free_ char *quiet = NULL, *loud = NULL;
+
+	tapes_store_init(&store);
+	tapes_store_put(&store, one_a_second(0, 10));
+	damage_all(&store);
+	CHECK_EQ(ask(&store, "@1794971522", "@1794971525", true, &quiet), EXIT_FAILED);
+	CHECK(!strncmp(quiet, "perftape: what was recorded in that window cannot be read: ", 59));
+	CHECK(strstr(quiet, ".tape: damaged header (checksum)\n"));
+	CHECK(!strstr(quiet, "nothing is recorded"));
+	CHECK_EQ(ask(&store, "@1794971522", "@1794971525", false, &loud), EXIT_FAILED);
+	CHECK(strstr(loud, "covered 0.0 % (3 s missing), 0 samples lost, 1 part that could not be "
+			   "read\n"));
+}
+
+CHECK_MAIN({ "all of the window", test_whole }, { "what is missing is said with -q", test_quiet },
+	{ "nothing recorded", test_nothing_recorded }, { "all samples lost", test_all_lost },
+	{ "all segments damaged", test_all_damaged })
