@@ -2,11 +2,9 @@
 #include "recorder/namer.h"
 
 #include <elf.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <sys/auxv.h>
-#include <sys/stat.h>
+#include <sys/mman.h>
 
 #include "base/file.h"
 #include "symbolizer/elf.h"
@@ -14,33 +12,46 @@
 
 /*
  * Invariants:
- * (1) a file is believed only when its build-id is the module's, or, where the module has none, device and inode are;
- * (2) a module that could not be found is remembered as such for one tape, so that each is looked for once.
+ * (1) a file is believed only when the finder says that it is the module's;
+ * (2) what was found is known under the module's identity as the tape has it; a module that could not be found is remembered as
+ *     such for one tape, so that each is looked for once.
  */
 
-#define KALLSYMS_LIMIT (256u << 20)
 #define VDSO_LIMIT (64u << 10)
 
 struct known {
 	char *path;
-	struct tape_module module;
+	struct tape_module module; /* as the tape had it */
+	struct tape_module found; /* with the build-id that the file has */
 	struct symbols *symbols; /* NULL: not found */
 	bool used; /* by the tape at hand */
 };
 
-struct namer {
-	array_of(struct known) known;
-	struct symbols *kernel;
-	struct symbols *vdso;
-	bool kernel_fresh; /* read for the tape at hand */
+/* The kernel's names, of one build and at one place. */
+struct kernel {
+	struct symbols *symbols;
+	struct tape_module module;
+	uint64_t moved; /* how far they lie above where the tape's kernel has them */
+	struct strings modules; /* that there were names for when they were read */
+	bool read;
 };
 
-int namer_new(struct namer **ret_namer)
+struct namer {
+	struct finder finder;
+	array_of(struct known) known;
+	struct kernel kernel;
+	struct symbols *vdso;
+	struct tape_module vdso_module;
+	bool vdso_read;
+};
+
+int namer_new(const struct finder *finder, struct namer **ret_namer)
 {
 	struct namer *namer = calloc(1, sizeof(*namer));
 
 	if (!namer)
 		return -ENOMEM;
+	namer->finder = *finder;
 	*ret_namer = namer;
 	return 0;
 }
@@ -58,47 +69,11 @@ struct namer *namer_free(struct namer *namer)
 	for (size_t i = 0; i < namer->known.count; i++)
 		known_done(&namer->known.items[i]);
 	array_done(&namer->known);
-	symbols_free(namer->kernel);
+	symbols_free(namer->kernel.symbols);
+	strings_done(&namer->kernel.modules);
 	symbols_free(namer->vdso);
 	free(namer);
 	return NULL;
-}
-
-static bool same_file(int fd, const struct tape_module *module)
-{
-	uint8_t build_id[ELF_BUILD_ID_MAX];
-	struct stat about;
-	size_t size;
-
-	if (fstat(fd, &about) < 0 || !S_ISREG(about.st_mode))
-		return false;
-	if (!module->build_id_size)
-		return about.st_ino == module->inode && about.st_dev == module->device;
-	return elf_build_id(fd, build_id, &size) > 0 && size == module->build_id_size &&
-	       memcmp(build_id, module->build_id, size) == 0;
-}
-
-/* O_NONBLOCK: a FIFO in the place of a library must not hold us. */
-static int open_same(const char *path, const struct tape_module *module)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-
-	if (fd >= 0 && !same_file(fd, module)) {
-		close(fd);
-		return -1;
-	}
-	return fd;
-}
-
-static int open_module(const struct tape_module *module, const char *path, int32_t pid)
-{
-	char inside[PATH_MAX];
-	int fd = -1;
-
-	if (pid > 0 && snprintf(inside, sizeof(inside), "/proc/%d/root%s", pid, path) <
-			       (int)sizeof(inside))
-		fd = open_same(inside, module);
-	return fd >= 0 ? fd : open_same(path, module);
 }
 
 static struct known *find_known(
@@ -117,133 +92,202 @@ static struct known *find_known(
 	return NULL;
 }
 
-/* The names that a distribution keeps in a package of their own, or -1. */
-static int open_debug_file(const struct tape_module *module)
+static int load_symbols(
+	const struct namer *namer, struct known *known, int32_t pid, uint64_t until_ns)
 {
-	char path[128] = "/usr/lib/debug/.build-id/", *at = path + strlen(path);
+	_cleanup_close_ int fd = -1, debug_fd = -1;
 
-	if (module->build_id_size < 2)
-		return -1;
-	for (size_t i = 0; i < module->build_id_size; i++)
-		at += sprintf(at, i == 1 ? "/%02x" : "%02x", module->build_id[i]);
-	strcpy(at, ".debug");
-	return open_same(path, module);
-}
-
-static int load_symbols(const struct tape_module *module, const char *path, int32_t pid,
-	struct symbols **ret_symbols)
-{
-	_cleanup_close_ int fd = open_module(module, path, pid), debug_fd = -1;
-
+	fd = finder_open(&namer->finder, &known->found, known->path, pid, until_ns);
 	if (fd < 0)
 		return 0;
-	debug_fd = open_debug_file(module);
+	debug_fd = finder_open_debug(&namer->finder, &known->found);
 	if (debug_fd >= 0)
-		return elf_symbols_debug(fd, debug_fd, ret_symbols, NULL);
-	return elf_symbols(fd, ret_symbols, NULL);
+		return elf_symbols_debug(fd, debug_fd, &known->symbols, NULL);
+	return elf_symbols(fd, &known->symbols, NULL);
 }
 
-static int elf_module(struct namer *namer, const struct tape_module *module, const char *path,
+static int elf_module(struct namer *namer, struct tape *tape, struct tape_module *module,
 	int32_t pid, const struct symbols **ret_symbols)
 {
+	const char *path = tape_string(tape, module->path);
 	struct known *known = find_known(namer, module, path);
+	uint64_t until_ns = tape_to_realtime(tape, tape->end_ns, NULL);
 
 	if (!known) {
-		struct known fresh = { .path = strdup(path), .module = *module };
+		struct known fresh = { .path = strdup(path), .module = *module, .found = *module };
 
 		if (!fresh.path || array_push(&namer->known, fresh) < 0) {
 			free(fresh.path);
 			return -ENOMEM;
 		}
 		known = &namer->known.items[namer->known.count - 1];
-		if (load_symbols(module, path, pid, &known->symbols) == -ENOMEM)
+		if (load_symbols(namer, known, pid, until_ns) == -ENOMEM)
 			return -ENOMEM;
 	}
 	known->used = true;
+	/* who reads the tape elsewhere knows the file by it */
+	module->build_id_size = known->found.build_id_size;
+	memcpy(module->build_id, known->found.build_id, sizeof(module->build_id));
 	*ret_symbols = known->symbols;
 	return 0;
 }
 
-static int vdso_module(struct namer *namer, const struct symbols **ret_symbols)
+/* Our own vdso, which is the one of every 64-bit process that runs on this kernel. */
+static int read_vdso(struct namer *namer)
 {
 	const void *image = (const void *)getauxval(AT_SYSINFO_EHDR);
 	const Elf64_Ehdr *header = image;
-	size_t size;
+	_cleanup_close_ int fd = -1;
+	size_t size, id_size;
 
-	if (!namer->vdso && image) {
-		/* the section table comes last */
-		size = header->e_shoff + (size_t)header->e_shentsize * header->e_shnum;
-		if (size <= VDSO_LIMIT &&
-			elf_symbols_image(image, size, &namer->vdso, NULL) == -ENOMEM)
-			return -ENOMEM;
-	}
-	*ret_symbols = namer->vdso;
+	namer->vdso_read = true;
+	if (!image)
+		return 0;
+	/* the section table comes last */
+	size = header->e_shoff + (size_t)header->e_shentsize * header->e_shnum;
+	if (size > VDSO_LIMIT)
+		return 0;
+	fd = memfd_create("vdso", MFD_CLOEXEC);
+	if (fd < 0 || file_write_all(fd, image, size) < 0)
+		return 0;
+	if (elf_build_id(fd, namer->vdso_module.build_id, &id_size) > 0)
+		namer->vdso_module.build_id_size = id_size;
+	return elf_symbols(fd, &namer->vdso, NULL) == -ENOMEM ? -ENOMEM : 0;
+}
+
+static bool same_id(const struct tape_module *a, const struct tape_module *b)
+{
+	return a->build_id_size == b->build_id_size &&
+	       memcmp(a->build_id, b->build_id, sizeof(a->build_id)) == 0;
+}
+
+static int vdso_module(
+	struct namer *namer, const struct tape_module *module, const struct symbols **ret_symbols)
+{
+	if (!namer->vdso_read && read_vdso(namer) < 0)
+		return -ENOMEM;
+	/* a recording of another time is believed only where it says which vdso it had */
+	if (module->build_id_size ? same_id(module, &namer->vdso_module) : namer->finder.live)
+		*ret_symbols = namer->vdso;
 	return 0;
 }
 
-static int read_kernel(struct namer *namer)
+static const struct tape_module *kernel_of(const struct tape *tape)
 {
+	static const struct tape_module unknown;
+
+	for (size_t i = 0; i < tape->modules.count; i++)
+		if (tape->modules.items[i].kind == TAPE_MODULE_KERNEL &&
+			strcmp(tape_string(tape, tape->modules.items[i].path),
+				"[kernel.kallsyms]") == 0)
+			return &tape->modules.items[i];
+	return &unknown;
+}
+
+/* The address of a symbol in the text of kallsyms, 0 when it is not there. */
+static uint64_t kallsyms_address(const char *text, const char *name)
+{
+	char end[32];
+	const char *at;
+
+	snprintf(end, sizeof(end), " T %s\n", name);
+	at = strstr(text, end);
+	if (!at)
+		return 0;
+	while (at > text && at[-1] != '\n')
+		at--;
+	return strtoull(at, NULL, 16);
+}
+
+/*
+ * Where the recording does not say which kernel it had, the one that runs is taken for it when its code begins and ends at the same
+ * addresses, to the byte.
+ */
+static bool same_place(const struct tape *tape, const char *text)
+{
+	uint64_t begin = strtoull(tape_fact(tape, "kernel_text"), NULL, 16);
+	uint64_t end = strtoull(tape_fact(tape, "kernel_end"), NULL, 16);
+
+	return begin && begin == kallsyms_address(text, "_text") &&
+	       end == kallsyms_address(text, "_etext");
+}
+
+static int read_kernel(struct namer *namer, const struct tape *tape)
+{
+	const struct tape_module *module = kernel_of(tape);
+	uint64_t there = strtoull(tape_fact(tape, "kernel_text"), NULL, 16), here;
+	_cleanup_(cleanup_symbols) struct symbols *symbols = NULL;
 	_cleanup_free_ char *text = NULL;
-	struct symbols *symbols;
 	size_t size;
+	bool sure;
 	int r;
 
-	namer->kernel_fresh = true;
-	r = file_read("/proc/kallsyms", KALLSYMS_LIMIT, &text, &size);
+	namer->kernel.read = true;
+	namer->kernel.module = *module;
+	r = finder_kallsyms(
+		&namer->finder, module->build_id, module->build_id_size, &text, &size, &sure);
+	if (r == 0 && !sure && !same_place(tape, text))
+		r = -ENOENT;
 	if (r == 0)
 		r = kallsyms_parse(text, size, &symbols);
-	if (r < 0)
-		return r == -ENOMEM ? r : 0;
-	symbols_free(namer->kernel);
-	namer->kernel = symbols;
+	if (r == -ENOMEM)
+		return r;
+	here = r == 0 ? kallsyms_address(text, "_text") : 0;
+	/* a kernel that was booted again lies elsewhere */
+	namer->kernel.moved = here && there ? here - there : 0;
+	symbols_free(namer->kernel.symbols);
+	namer->kernel.symbols = take_ptr(symbols);
 	return 0;
 }
 
-static int module_symbols(struct namer *namer, const struct tape *tape, uint32_t module,
-	int32_t pid, const struct symbols **ret_symbols)
+/* Reads the kernel's names anew for another kernel, or when code has come that there was not: a BPF program, a module. */
+static int kernel_module(struct namer *namer, const struct tape *tape,
+	const struct tape_module *module, const struct symbols **ret_symbols)
 {
-	const struct tape_module *row = &tape->modules.items[module];
+	struct kernel *kernel = &namer->kernel;
+	uint32_t before = strings_count(&kernel->modules), id;
+	const char *name = tape_string(tape, module->path);
+	int r;
+
+	r = strings_add(&kernel->modules, name, strlen(name), &id);
+	if (r == 0 && (!kernel->read || id >= before || !same_id(&kernel->module, kernel_of(tape))))
+		r = read_kernel(namer, tape);
+	*ret_symbols = kernel->symbols;
+	return r;
+}
+
+static int module_symbols(struct namer *namer, struct tape *tape, uint32_t module, int32_t pid,
+	const struct symbols **ret_symbols)
+{
+	struct tape_module *row = &tape->modules.items[module];
 
 	*ret_symbols = NULL;
 	switch (row->kind) {
 	case TAPE_MODULE_KERNEL:
-		if (!namer->kernel && !namer->kernel_fresh && read_kernel(namer) < 0)
-			return -ENOMEM;
-		*ret_symbols = namer->kernel;
-		return 0;
+		return kernel_module(namer, tape, row, ret_symbols);
 	case TAPE_MODULE_ELF:
-		return elf_module(namer, row, tape_string(tape, row->path), pid, ret_symbols);
+		return elf_module(namer, tape, row, pid, ret_symbols);
 	case TAPE_MODULE_VDSO:
-		return vdso_module(namer, ret_symbols);
+		return vdso_module(namer, row, ret_symbols);
 	default:
 		return 0;
 	}
 }
 
-/* 1 when the address has a name now, 0 when it has none. */
-static int name_frame(struct tape *tape, struct tape_frame *frame, const struct symbols *symbols)
+/* 1 when the address has a name now, 0 when it has none. `moved` is how far above it the symbols have it. */
+static int name_frame(
+	struct tape *tape, struct tape_frame *frame, const struct symbols *symbols, uint64_t moved)
 {
 	struct symbol symbol;
 	int r;
 
-	if (!symbols || symbols_find(symbols, frame->address, &symbol) == 0)
+	if (!symbols || symbols_find(symbols, frame->address + moved, &symbol) == 0)
 		return 0;
 	r = strings_add(&tape->strings, symbol.name, strlen(symbol.name), &frame->symbol);
 	if (r < 0)
 		return r;
-	frame->offset = frame->address - symbol.start;
+	frame->offset = frame->address + moved - symbol.start;
 	return 1;
-}
-
-/* A kernel address without a name may be of code that came after kallsyms was read: once a tape, it is read again. */
-static int name_kernel_frame(struct namer *namer, struct tape *tape, struct tape_frame *frame)
-{
-	int r = name_frame(tape, frame, namer->kernel);
-
-	if (r != 0 || namer->kernel_fresh)
-		return r;
-	r = read_kernel(namer);
-	return r < 0 ? r : name_frame(tape, frame, namer->kernel);
 }
 
 /* The numbers of the frames, those of one module behind those of the one before it. */
@@ -268,17 +312,15 @@ static int sort_by_module(const struct tape *tape, uint32_t **ret_frames, size_t
 static int name_module(struct namer *namer, struct tape *tape, uint32_t module, int32_t pid,
 	const uint32_t *frames, size_t count)
 {
+	bool kernel = tape->modules.items[module].kind == TAPE_MODULE_KERNEL;
 	const struct symbols *symbols;
 	int r = module_symbols(namer, tape, module, pid, &symbols);
 
 	for (size_t i = 0; r >= 0 && i < count; i++) {
 		struct tape_frame *frame = &tape->frames.items[frames[i]];
 
-		if (frame->symbol)
-			continue;
-		r = tape->modules.items[module].kind == TAPE_MODULE_KERNEL
-			    ? name_kernel_frame(namer, tape, frame)
-			    : name_frame(tape, frame, symbols);
+		if (!frame->symbol)
+			r = name_frame(tape, frame, symbols, kernel ? namer->kernel.moved : 0);
 	}
 	return r < 0 ? r : 0;
 }
@@ -306,7 +348,6 @@ int namer_run(struct namer *namer, struct tape *tape, const int32_t *pids, size_
 	_cleanup_free_ size_t *starts = NULL;
 	int r = sort_by_module(tape, &frames, &starts);
 
-	namer->kernel_fresh = false;
 	for (uint32_t module = 1; r == 0 && module < tape->modules.count; module++)
 		r = name_module(namer, tape, module, module < pid_count ? pids[module] : 0,
 			frames + starts[module], starts[module + 1] - starts[module]);

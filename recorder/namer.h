@@ -8,16 +8,18 @@
 
 #include <stdint.h>
 
+#include "recorder/finder.h"
 #include "store/tape.h"
 
 struct namer;
 
-int namer_new(struct namer **ret_namer);
+int namer_new(const struct finder *finder, struct namer **ret_namer);
 struct namer *namer_free(struct namer *namer);
 DEFINE_CLEANUP(namer, struct namer *, namer_free)
 
 /*
- * Names what has no name yet. pids holds, for each module of the tape, a process that had it mapped (0: none), in whose root
- * it is looked for first: a container's files are not ours. May be shorter than the modules. 0 or -ENOMEM.
+ * Names what has no name yet, and gives modules the build-id of their file. pids holds, for each module of the tape, a process that
+ * had it mapped (0: none), in whose root it is looked for first: a container's files are not ours. May be shorter than the
+ * modules. The facts "kernel_text" and "kernel_end", where there are, say where the kernel's code lay. 0 or -ENOMEM.
  */
 int namer_run(struct namer *namer, struct tape *tape, const int32_t *pids, size_t pid_count);

@@ -182,7 +182,11 @@ static int open_samples(struct perf_events *events, const struct perf_events_opt
 	return r;
 }
 
-/* Older kernels do not know the newer bits: they are given up one by one. */
+/*
+ * Build-ids in MMAP2 records are not asked for: the kernel then marks the same records as having them for everybody else who
+ * listens, and a `perf record` that runs beside us writes a file on which perf crashes (6.18 with perf 6.1). Device and inode tell
+ * the file, too.
+ */
 static int open_sideband(struct perf_events *events, struct error *error)
 {
 	struct ring_set *set = &events->rings[PERF_RING_SIDEBAND];
@@ -199,16 +203,11 @@ static int open_sideband(struct perf_events *events, struct error *error)
 		.comm_exec = 1,
 		.task = 1,
 		.ksymbol = 1,
-		.build_id = 1,
 		.watermark = 1,
 		.wakeup_watermark = SIDEBAND_RING_BYTES / 2,
 	};
 	int r = open_set(events, &attr, set);
 
-	if (r == -EINVAL) {
-		attr.build_id = 0; /* before 5.12 */
-		r = open_set(events, &attr, set);
-	}
 	if (r == -EINVAL) {
 		attr.ksymbol = 0; /* before 5.1 */
 		r = open_set(events, &attr, set);

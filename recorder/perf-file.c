@@ -28,6 +28,7 @@
 #define ATTR_FREQ (1ull << 10)
 #define ATTR_SAMPLE_ID_ALL (1ull << 18)
 #define ATTR_USE_CLOCKID (1ull << 25)
+#define ATTR_BUILD_ID (1ull << 34)
 
 void perf_file_done(struct perf_file *file)
 {
@@ -76,6 +77,7 @@ int perf_file_read_attr(struct reader *attr, struct perf_file_event *event)
 		return -EBADMSG;
 	event->by_frequency = flags & ATTR_FREQ;
 	event->layout.sample_id_all = flags & ATTR_SAMPLE_ID_ALL;
+	event->layout.build_id = flags & ATTR_BUILD_ID;
 	reader_take(attr, 44);
 	if (flags & ATTR_USE_CLOCKID)
 		event->clock = (int32_t)reader_u32(attr);

@@ -155,7 +155,12 @@ static void read_file_id(struct reader *body, struct perf_record *record)
 	reader_u64(body); /* the inode's generation, which stat(2) does not show */
 }
 
-static void read_mmap(struct reader *body, struct perf_record *record)
+/*
+ * The flag in misc is not enough: kernels (6.18 does) leave it set for the other listeners of the same mapping when one of them asked
+ * for build-ids, though theirs has device and inode in that place.
+ */
+static void read_mmap(
+	const struct perf_layout *layout, struct reader *body, struct perf_record *record)
 {
 	record->mmap.pid = (int32_t)reader_u32(body);
 	record->mmap.tid = (int32_t)reader_u32(body);
@@ -163,7 +168,7 @@ static void read_mmap(struct reader *body, struct perf_record *record)
 	record->mmap.size = reader_u64(body);
 	record->mmap.offset = reader_u64(body);
 	if (record->type == PERF_TYPE_MMAP2) {
-		if (record->misc & MISC_MMAP_BUILD_ID)
+		if (layout->build_id && (record->misc & MISC_MMAP_BUILD_ID))
 			read_build_id(body, record);
 		else
 			read_file_id(body, record);
@@ -221,7 +226,7 @@ int perf_record_decode(const struct perf_layout *layout, const uint8_t *bytes, s
 		break;
 	case PERF_TYPE_MMAP:
 	case PERF_TYPE_MMAP2:
-		read_mmap(&body, &record);
+		read_mmap(layout, &body, &record);
 		break;
 	case PERF_TYPE_KSYMBOL:
 		read_ksymbol(&body, &record);

@@ -18,6 +18,7 @@ struct perf_layout {
 	uint64_t sample_type;
 	uint64_t read_format;
 	bool sample_id_all;
+	bool build_id; /* in MMAP2 records, where their misc says so too */
 };
 
 /* The types of records that are decoded; the numbers are the kernel's. */

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <sys/sysmacros.h>
 
 #include "base/cleanup.h"
@@ -14,45 +13,6 @@
 #include "symbolizer/elf.h"
 
 #define MAPS_LIMIT (64u << 20)
-
-/* linux/fs.h of 6.11 has this; older headers do not, and older kernels answer ENOTTY. */
-struct procmap_query {
-	uint64_t size;
-	uint64_t query_flags;
-	uint64_t query_address;
-	uint64_t start;
-	uint64_t end;
-	uint64_t flags;
-	uint64_t page_size;
-	uint64_t offset;
-	uint64_t inode;
-	uint32_t device_major;
-	uint32_t device_minor;
-	uint32_t name_size;
-	uint32_t build_id_size;
-	uint64_t name_address;
-	uint64_t build_id_address;
-};
-#define PROCMAP_QUERY_IOCTL _IOWR('f', 17, struct procmap_query)
-
-/* A build-id as the kernel puts it into MMAP2 records, so that both name the same module. */
-static void query_build_id(int maps_fd, struct perf_record *record)
-{
-	uint8_t build_id[64];
-	struct procmap_query query = {
-		.size = sizeof(query),
-		.query_address = record->mmap.start,
-		.build_id_size = sizeof(build_id),
-		.build_id_address = (uintptr_t)build_id,
-	};
-
-	if (ioctl(maps_fd, PROCMAP_QUERY_IOCTL, &query) < 0 || !query.build_id_size ||
-		query.build_id_size > TAPE_BUILD_ID_MAX)
-		return;
-	record->mmap.build_id_size = query.build_id_size;
-	memcpy(record->mmap.build_id, build_id, query.build_id_size);
-	record->mmap.device = record->mmap.inode = 0;
-}
 
 /* "55d0-55d8 r-xp 00002000 08:01 1234   /usr/bin/x": 1 when the line is an executable mapping. */
 static int parse_maps_line(char *line, struct perf_record *record)
@@ -93,8 +53,6 @@ static int scan_maps(struct tracker *tracker, int32_t pid)
 		record.mmap.pid = record.mmap.tid = pid;
 		if (!parse_maps_line(line, &record))
 			continue;
-		if (record.mmap.inode)
-			query_build_id(fd, &record);
 		r = tracker_apply(tracker, &record);
 	}
 	return r;

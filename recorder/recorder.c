@@ -311,7 +311,7 @@ int recorder_run(struct recorder *recorder, struct store_writer *writer,
 	struct recorder_progress *ret_progress, struct error *error)
 {
 	struct sealer_status status = { 0 };
-	int r = sealer_start(writer, &recorder->sealer, error);
+	int r = sealer_start(writer, &(struct finder){ .live = true }, &recorder->sealer, error);
 
 	if (r < 0)
 		return r;

@@ -150,7 +150,8 @@ static int start_thread(struct sealer *sealer)
 	return r;
 }
 
-int sealer_start(struct store_writer *writer, struct sealer **ret_sealer, struct error *error)
+int sealer_start(struct store_writer *writer, const struct finder *finder,
+	struct sealer **ret_sealer, struct error *error)
 {
 	struct sealer *sealer = calloc(1, sizeof(*sealer));
 	int r;
@@ -160,7 +161,7 @@ int sealer_start(struct store_writer *writer, struct sealer **ret_sealer, struct
 	sealer->writer = writer;
 	pthread_mutex_init(&sealer->lock, NULL);
 	pthread_cond_init(&sealer->changed, NULL);
-	r = namer_new(&sealer->namer);
+	r = namer_new(finder, &sealer->namer);
 	if (r == 0)
 		r = start_thread(sealer);
 	if (r < 0) {

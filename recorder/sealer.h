@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "recorder/finder.h"
 #include "store/store-writer.h"
 #include "store/tape.h"
 
@@ -30,7 +31,8 @@ struct sealer_status {
 #define SEALER_WAITING_MAX 16
 
 /* The writer must outlive the sealer, which is the only one to use it meanwhile. */
-int sealer_start(struct store_writer *writer, struct sealer **ret_sealer, struct error *error);
+int sealer_start(struct store_writer *writer, const struct finder *finder,
+	struct sealer **ret_sealer, struct error *error);
 /* Waits until all is sealed, ends the thread.. */
 struct sealer *sealer_stop(struct sealer *sealer, struct sealer_status *ret_status);
 

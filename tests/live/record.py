@@ -100,6 +100,19 @@ def test_beside_perf(folder):
     return wrongs
 
 
+def test_beside_harm(folder):
+    """A perf record that runs already is not harmed by a recorder that starts: perf reads what it wrote."""
+    data = folder / "beside.data"
+    theirs = subprocess.Popen(["perf", "record", "-q", "-B", "-F", "97", "-e", "cpu-clock", "-g", "-a", "-o", data, "--", "sleep", "3"])
+    time.sleep(0.5)
+    recorder = subprocess.Popen([PERFTAPE, "record", "-q", "--store", folder / "harm", "--duration", "2s"])
+    while theirs.poll() is None:
+        subprocess.run(["true"], check=True)
+    wrongs = expect("perf record failed", theirs.returncode == 0) + expect("record failed", recorder.wait(WAIT) == 0)
+    read = subprocess.run(["perf", "script", "--no-inline", "-i", data], capture_output=True)
+    return wrongs + expect(f"perf script ended with {read.returncode}", read.returncode == 0, read.stderr[-300:])
+
+
 def test_rotation(folder):
     """Segments of a second, both CPUs busy: each timer tick in one of them, and no hole between them."""
     store = folder / "rotation"
@@ -280,6 +293,7 @@ TESTS_NEED_ROOT = [
     test_idle_and_busy,
     test_commands_to_look,
     test_beside_perf,
+    test_beside_harm,
     test_rotation,
     test_stopped,
     test_full_disk,

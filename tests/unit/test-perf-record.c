@@ -13,9 +13,11 @@ static const struct perf_layout sampling = {
 	.sample_id_all = true,
 };
 
+/* Of an event that asked for build-ids. */
 static const struct perf_layout sideband = {
 	.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
 	.sample_id_all = true,
+	.build_id = true,
 };
 
 /* A record under construction; put_end() fills in its size. */
@@ -170,6 +172,7 @@ static void put_mmap2(struct buffer *bytes, uint16_t misc)
 
 static void test_mmap2(void)
 {
+	struct perf_layout plain;
 	_cleanup_(buffer_done) struct buffer bytes = { 0 };
 	struct perf_record record;
 
@@ -188,6 +191,11 @@ static void test_mmap2(void)
 	CHECK_EQ(record.mmap.build_id[3], 0xef);
 	CHECK_EQ(record.mmap.inode, 0);
 	CHECK_STR(record.mmap.path, "/usr/bin/x");
+	/* another listener asked for build-ids, we did not: what stands there is device and inode, whatever misc says */
+	plain = sideband;
+	plain.build_id = false;
+	CHECK_EQ(perf_record_decode(&plain, bytes.data, bytes.size, &record), 0);
+	CHECK_EQ(record.mmap.build_id_size, 0);
 	bytes.data[8 + 32] = 21; /* a build-id longer than there is room for */
 	CHECK_EQ(perf_record_decode(&sideband, bytes.data, bytes.size, &record), 0);
 	CHECK_EQ(record.mmap.build_id_size, 0);
