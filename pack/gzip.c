@@ -74,6 +74,7 @@ int gzip_write(struct gzip_writer *writer, const void *data, size_t size, bool l
 
 struct gzip_reader {
 	z_stream stream;
+	bool ended; /* with the last byte that came, a member did */
 	uint8_t bit[BIT_SIZE];
 };
 
@@ -113,15 +114,26 @@ int gzip_reader_feed(struct gzip_reader *reader, const void *data, size_t size,
 	do {
 		stream->next_out = reader->bit;
 		stream->avail_out = BIT_SIZE;
+		if (stream->avail_in)
+			reader->ended = false;
 		done = inflate(stream, Z_NO_FLUSH);
-		if (done != Z_OK && done != Z_STREAM_END && done != Z_BUF_ERROR)
-			return -EBADMSG;
 		r = give(context, reader->bit, BIT_SIZE - stream->avail_out);
 		if (r < 0)
 			return r;
+		if (done == Z_MEM_ERROR)
+			return -ENOMEM;
+		if (done != Z_OK && done != Z_STREAM_END && done != Z_BUF_ERROR)
+			return -EBADMSG;
+		if (done == Z_STREAM_END)
+			reader->ended = true;
 		/* the next member, if there is one */
 		if (done == Z_STREAM_END && inflateReset(stream) != Z_OK)
 			return -EBADMSG;
 	} while (stream->avail_in || stream->avail_out == 0);
 	return 0;
+}
+
+int gzip_reader_finish(const struct gzip_reader *reader)
+{
+	return reader->ended ? 0 : -EBADMSG;
 }

@@ -22,6 +22,11 @@ struct gzip_reader;
 int gzip_reader_new(struct gzip_reader **ret_reader);
 struct gzip_reader *gzip_reader_free(struct gzip_reader *reader);
 DEFINE_CLEANUP(gzip_reader, struct gzip_reader *, gzip_reader_free)
-/* -EBADMSG when the piece is damaged; a negative answer of `give` ends it and is handed on. */
+/*
+ * -EBADMSG when the piece is damaged: what came before the damage has been given. -ENOMEM. A negative answer of `give` ends it and is
+ * handed on.
+ */
 int gzip_reader_feed(struct gzip_reader *reader, const void *data, size_t size,
 	int (*give)(void *context, const uint8_t *data, size_t size), void *context);
+/* At the end of the pieces: 0, or -EBADMSG when they end within a member, or there was none. */
+int gzip_reader_finish(const struct gzip_reader *reader);

@@ -15,6 +15,7 @@
 struct target {
 	int fd;
 	uint64_t left;
+	int failed; /* the errno of writing */
 };
 
 static int put(void *context, const uint8_t *data, size_t size)
@@ -24,7 +25,8 @@ static int put(void *context, const uint8_t *data, size_t size)
 	if (size > target->left)
 		return -EFBIG;
 	target->left -= size;
-	return file_write_all(target->fd, data, size);
+	target->failed = file_write_all(target->fd, data, size);
+	return target->failed;
 }
 
 /* One of the three, with what it takes to feed it. */
@@ -65,20 +67,48 @@ static int unpacker_feed(
 	return zstd_stream_feed(unpacker->zstd, data, size, put, target);
 }
 
-static int unpack(struct unpacker *unpacker, int from_fd, struct target *target)
+static int unpacker_finish(struct unpacker *unpacker, struct target *target)
+{
+	if (unpacker->gzip)
+		return gzip_reader_finish(unpacker->gzip);
+	if (unpacker->xz)
+		return xz_reader_finish(unpacker->xz, put, target);
+	return zstd_stream_finish(unpacker->zstd);
+}
+
+/* A read error is in *ret_unread, apart from what the bytes were like. */
+static int unpack(struct unpacker *unpacker, int from_fd, struct target *target, int *ret_unread)
 {
 	uint8_t piece[65536];
 	off_t offset = 0;
-	ssize_t size;
 	int r = 0;
 
-	while (r == 0 && (size = pread(from_fd, piece, sizeof(piece), offset)) != 0) {
+	while (r == 0) {
+		ssize_t size = pread(from_fd, piece, sizeof(piece), offset);
+
+		if (size < 0 && errno == EINTR)
+			continue;
 		if (size < 0)
-			return -errno;
+			return *ret_unread = -errno;
+		if (size == 0)
+			return unpacker_finish(unpacker, target);
 		r = unpacker_feed(unpacker, piece, size, target);
 		offset += size;
 	}
 	return r;
+}
+
+static int unpack_error(
+	const struct target *target, int r, const char *folder, uint64_t limit, struct error *error)
+{
+	if (target->failed < 0)
+		return error_set(error, r, "unpacking into %s: %s", folder, strerror(-r));
+	if (r == -EFBIG)
+		return error_set(error, r, "unpacks to more than %llu MB",
+			(unsigned long long)(limit >> 20));
+	if (r == -ENOBUFS)
+		return error_set(error, r, "packed so that unpacking takes too much memory");
+	return error_set(error, r, "%s", r == -ENOMEM ? "out of memory" : strerror(-r));
 }
 
 int unpack_file(int *fd, const char *folder, uint64_t limit, bool *ret_damaged, struct error *error)
@@ -87,7 +117,7 @@ int unpack_file(int *fd, const char *folder, uint64_t limit, bool *ret_damaged, 
 	_cleanup_close_ int to_fd = -1;
 	struct target target = { .left = limit };
 	uint8_t head[6] = { 0 };
-	int r;
+	int r, unread = 0;
 
 	if (pread(*fd, head, sizeof(head), 0) < 0)
 		return error_set(error, -errno, "%s", strerror(errno));
@@ -98,12 +128,9 @@ int unpack_file(int *fd, const char *folder, uint64_t limit, bool *ret_damaged, 
 	if (to_fd < 0)
 		return error_set(error, -errno, "unpacking into %s: %s", folder, strerror(errno));
 	target.fd = to_fd;
-	r = unpack(&unpacker, *fd, &target);
-	if (r == -EFBIG)
-		return error_set(error, r, "unpacks to more than %llu MB",
-			(unsigned long long)(limit >> 20));
-	if (r < 0 && r != -EBADMSG)
-		return error_set(error, r, "unpacking into %s: %s", folder, strerror(-r));
+	r = unpack(&unpacker, *fd, &target, &unread);
+	if (r < 0 && (r != -EBADMSG || unread || target.failed))
+		return unpack_error(&target, r, folder, limit, error);
 	*ret_damaged = r == -EBADMSG;
 	close(*fd);
 	*fd = take_fd(to_fd);

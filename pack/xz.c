@@ -37,24 +37,61 @@ struct xz_reader *xz_reader_free(struct xz_reader *reader)
 	return NULL;
 }
 
-int xz_reader_feed(struct xz_reader *reader, const void *data, size_t size,
+static int xz_error(lzma_ret done)
+{
+	switch (done) {
+	case LZMA_OK:
+	case LZMA_STREAM_END:
+	case LZMA_BUF_ERROR: /* neither takes nor gives more of what is there */
+		return 0;
+	case LZMA_MEM_ERROR:
+		return -ENOMEM;
+	case LZMA_MEMLIMIT_ERROR:
+		return -ENOBUFS;
+	default:
+		return -EBADMSG;
+	}
+}
+
+static int run(struct xz_reader *reader, lzma_action action, lzma_ret *ret_done,
 	int (*give)(void *context, const uint8_t *data, size_t size), void *context)
 {
 	lzma_stream *stream = &reader->stream;
-	lzma_ret done;
 	int r;
 
-	stream->next_in = data;
-	stream->avail_in = size;
 	do {
 		stream->next_out = reader->bit;
 		stream->avail_out = BIT_SIZE;
-		done = lzma_code(stream, LZMA_RUN);
-		if (done != LZMA_OK && done != LZMA_BUF_ERROR)
-			return done == LZMA_MEM_ERROR ? -ENOMEM : -EBADMSG;
+		*ret_done = lzma_code(stream, action);
 		r = give(context, reader->bit, BIT_SIZE - stream->avail_out);
-		if (r < 0)
-			return r;
-	} while (stream->avail_in || stream->avail_out == 0);
-	return 0;
+		if (r == 0)
+			r = xz_error(*ret_done);
+	} while (r == 0 && *ret_done != LZMA_STREAM_END &&
+		 (stream->avail_in || stream->avail_out == 0));
+	return r;
+}
+
+int xz_reader_feed(struct xz_reader *reader, const void *data, size_t size,
+	int (*give)(void *context, const uint8_t *data, size_t size), void *context)
+{
+	lzma_ret done;
+
+	reader->stream.next_in = data;
+	reader->stream.avail_in = size;
+	return run(reader, LZMA_RUN, &done, give, context);
+}
+
+/* With several streams possible, only the end of the input says that the last one was whole. */
+int xz_reader_finish(struct xz_reader *reader,
+	int (*give)(void *context, const uint8_t *data, size_t size), void *context)
+{
+	lzma_ret done;
+	int r;
+
+	reader->stream.next_in = NULL;
+	reader->stream.avail_in = 0;
+	r = run(reader, LZMA_FINISH, &done, give, context);
+	if (r == 0 && done != LZMA_STREAM_END)
+		r = -EBADMSG;
+	return r;
 }

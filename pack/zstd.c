@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 /* Windows beyond 128 MB are for archives, and would be allocated before a byte is seen. */
 #define WINDOW_LOG_MAX 27
@@ -31,6 +32,8 @@ int zstd_exact(void *to, size_t size, const void *frame, size_t frame_size)
 
 struct zstd_stream {
 	ZSTD_DStream *stream;
+	size_t next; /* how many bytes it wants to go on: the rest of a block */
+	bool ended; /* with the last byte that came, a frame did */
 	uint8_t bit[128 << 10];
 };
 
@@ -43,6 +46,7 @@ int zstd_stream_new(struct zstd_stream **ret_stream)
 	stream->stream = ZSTD_createDStream();
 	if (!stream->stream)
 		return -ENOMEM;
+	stream->next = ZSTD_initDStream(stream->stream);
 	ZSTD_DCtx_setParameter(stream->stream, ZSTD_d_windowLogMax, WINDOW_LOG_MAX);
 	*ret_stream = take_ptr(stream);
 	return 0;
@@ -57,25 +61,54 @@ struct zstd_stream *zstd_stream_free(struct zstd_stream *stream)
 	return NULL;
 }
 
+static int zstd_error(size_t said)
+{
+	switch (ZSTD_getErrorCode(said)) {
+	case ZSTD_error_no_error:
+		return 0;
+	case ZSTD_error_memory_allocation:
+		return -ENOMEM;
+	case ZSTD_error_frameParameter_windowTooLarge:
+		return -ENOBUFS;
+	default:
+		return -EBADMSG;
+	}
+}
+
+/*
+ * A call that fails does not tell what it gave until then. So each call gets one block at most: what the ones before it
+ * gave is out by then.
+ */
 int zstd_stream_feed(struct zstd_stream *stream, const void *data, size_t size,
 	int (*give)(void *context, const uint8_t *data, size_t size), void *context)
 {
-	ZSTD_inBuffer in = { data, size, 0 };
+	ZSTD_inBuffer in = { data, 0, 0 };
 	bool full;
 
 	do {
 		ZSTD_outBuffer out = { stream->bit, sizeof(stream->bit), 0 };
-		size_t before = in.pos;
+		size_t before = in.pos, said;
 		int r;
 
-		if (ZSTD_isError(ZSTD_decompressStream(stream->stream, &out, &in)))
-			return -EBADMSG;
+		in.size = in.pos + MIN(size - in.pos, MAX(stream->next, (size_t)1));
+		said = ZSTD_decompressStream(stream->stream, &out, &in);
+		r = zstd_error(said);
+		if (r < 0)
+			return r;
 		full = out.pos == out.size;
-		if (!out.pos && in.pos == before && in.pos < in.size)
+		if (out.pos || in.pos > before)
+			stream->ended = said == 0;
+		else if (in.pos < in.size)
 			return -EBADMSG; /* neither takes nor gives: it would never end */
+		stream->next = said;
 		r = out.pos ? give(context, stream->bit, out.pos) : 0;
 		if (r < 0)
 			return r;
-	} while (in.pos < in.size || full);
+	} while (in.pos < size || full);
 	return 0;
+}
+
+int zstd_stream_finish(const struct zstd_stream *stream)
+{
+	return stream->ended ? 0 : -EBADMSG;
 }

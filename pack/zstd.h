@@ -27,6 +27,11 @@ int zstd_stream_new(struct zstd_stream **ret_stream);
 struct zstd_stream *zstd_stream_free(struct zstd_stream *stream);
 DEFINE_CLEANUP(zstd_stream, struct zstd_stream *, zstd_stream_free)
 
-/* -EBADMSG when the piece is damaged; a negative answer of `give` ends it and is handed on. */
+/*
+ * -EBADMSG when the piece is damaged: what came before the damaged block has been given. -ENOMEM; -ENOBUFS when it wants a window of over
+ * 128 MB. A negative answer of `give` ends it and is handed on.
+ */
 int zstd_stream_feed(struct zstd_stream *stream, const void *data, size_t size,
 	int (*give)(void *context, const uint8_t *data, size_t size), void *context);
+/* At the end of the pieces: 0, or -EBADMSG when they end within a frame, or there was none. */
+int zstd_stream_finish(const struct zstd_stream *stream);

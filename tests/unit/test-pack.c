@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "tests/check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <lzma.h>
+#include <sys/mman.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "base/bytes.h"
+#include "base/file.h"
+#include "pack/unpack.h"
+
+#define LIMIT (64ull << 20)
+
+enum packer {
+	GZIP,
+	XZ,
+	ZSTD,
+};
+#define PACKERS 3
+static const char *const names[] = { "gzip", "xz", "zstd" };
+
+/* Text that packs, but not to nothing: numbers and words. */
+static void make_text(struct buffer *text, size_t size)
+{
+	uint64_t state = 42;
+
+	while (text->size < size) {
+		state = state * 6364136223846793005ull + 1442695040888963407ull;
+		buffer_printf(text, "sample %u in function_%u\n", (unsigned int)(state >> 40),
+			(unsigned int)(state >> 33) % 50);
+	}
+	text->size = size;
+	CHECK(!buffer_failed(text));
+}
+
+static void pack_gzip(const void *data, size_t size, struct buffer *packed)
+{
+	z_stream stream = { .next_in = (void *)(uintptr_t)data, .avail_in = size };
+	uint8_t *room = buffer_room(packed, size + 4096);
+
+	CHECK(room);
+	CHECK_EQ(deflateInit2(&stream, 6, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY), Z_OK);
+	stream.next_out = room;
+	stream.avail_out = size + 4096;
+	CHECK_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+	packed->size += size + 4096 - stream.avail_out;
+	deflateEnd(&stream);
+}
+
+static void pack_xz(const void *data, size_t size, struct buffer *packed)
+{
+	uint8_t *room = buffer_room(packed, lzma_stream_buffer_bound(size));
+	size_t used = 0;
+
+	CHECK(room);
+	CHECK_EQ(lzma_easy_buffer_encode(0, LZMA_CHECK_CRC64, NULL, data, size, room, &used,
+			 lzma_stream_buffer_bound(size)),
+		LZMA_OK);
+	packed->size += used;
+}
+
+static void pack_zstd(const void *data, size_t size, struct buffer *packed)
+{
+	uint8_t *room = buffer_room(packed, ZSTD_compressBound(size));
+	ZSTD_CCtx *context = ZSTD_createCCtx();
+	size_t used;
+
+	CHECK(room && context);
+	ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
+	used = ZSTD_compress2(context, room, ZSTD_compressBound(size), data, size);
+	ZSTD_freeCCtx(context);
+	CHECK(!ZSTD_isError(used));
+	packed->size += used;
+}
+
+static void pack(enum packer packer, const void *data, size_t size, struct buffer *packed)
+{
+	if (packer == GZIP)
+		pack_gzip(data, size, packed);
+	else if (packer == XZ)
+		pack_xz(data, size, packed);
+	else
+		pack_zstd(data, size, packed);
+}
+
+/* What unpack_file() answers for these bytes; the text it gave, for the caller to free. */
+static int unpacked(const void *data, size_t size, uint64_t limit, bool *ret_damaged,
+	char **ret_text, size_t *ret_size, struct error *error)
+{
+	_cleanup_close_ int fd = memfd_create("packed", MFD_CLOEXEC);
+	int r;
+
+	CHECK(fd >= 0);
+	CHECK_EQ(file_write_all(fd, data, size), 0);
+	r = unpack_file(&fd, "/tmp", limit, ret_damaged, error);
+	if (r >= 0)
+		CHECK_EQ(file_read_fd(fd, 1 << 30, ret_text, ret_size), 0);
+	return r;
+}
+
+static void check_whole(const struct buffer *packed, const struct buffer *text)
+{
+	_cleanup_free_ char *got = NULL;
+	struct error error = { 0 };
+	bool damaged = true;
+	size_t size;
+
+	CHECK_EQ(unpacked(packed->data, packed->size, LIMIT, &damaged, &got, &size, &error), 1);
+	CHECK(!damaged);
+	CHECK_EQ(size, text->size);
+	CHECK(memcmp(got, text->data, size) == 0);
+}
+
+static void test_round_trips(void)
+{
+	static const size_t sizes[] = { 1, 100, 65536, 131072, 131073, 1 << 20 };
+
+	for (int packer = 0; packer < PACKERS; packer++)
+		for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+			_cleanup_(buffer_done) struct buffer text = { 0 }, packed = { 0 };
+
+			printf("# %s of %zu\n", names[packer], sizes[i]);
+			make_text(&text, sizes[i]);
+			pack(packer, text.data, text.size, &packed);
+			check_whole(&packed, &text);
+		}
+}
+
+/* As `cat a.gz b.gz` makes them. */
+static void test_one_behind_the_other(void)
+{
+	for (int packer = 0; packer < PACKERS; packer++) {
+		_cleanup_(buffer_done) struct buffer text = { 0 }, packed = { 0 };
+
+		printf("# %s\n", names[packer]);
+		make_text(&text, 300000);
+		pack(packer, text.data, 100000, &packed);
+		pack(packer, text.data + 100000, 0, &packed);
+		pack(packer, text.data + 100000, 65536, &packed);
+		pack(packer, text.data + 165536, 134464, &packed);
+		check_whole(&packed, &text);
+	}
+}
+
+/* Gives the beginning, and says that it is no more than that; *ret_size is how much. */
+static void check_damaged(
+	const void *data, size_t size, const struct buffer *text, size_t *ret_size)
+{
+	_cleanup_free_ char *got = NULL;
+	struct error error = { 0 };
+	bool damaged = false;
+
+	CHECK_EQ(unpacked(data, size, LIMIT, &damaged, &got, ret_size, &error), 1);
+	CHECK(damaged);
+	CHECK(*ret_size <= text->size && memcmp(got, text->data, *ret_size) == 0);
+}
+
+static void test_cut_short(void)
+{
+	for (int packer = 0; packer < PACKERS; packer++) {
+		_cleanup_(buffer_done) struct buffer text = { 0 }, packed = { 0 };
+		size_t size = 0, last = 0;
+
+		printf("# %s\n", names[packer]);
+		make_text(&text, 400000);
+		pack(packer, text.data, 200000, &packed);
+		pack(packer, text.data + 200000, 200000, &packed);
+		for (size_t cut = 6; cut < packed.size; cut += cut < 200 ? 1 : 1500) {
+			_cleanup_(buffer_done) struct buffer first = { 0 };
+
+			pack(packer, text.data, 200000, &first);
+			if (cut == first.size)
+				continue; /* that is whole */
+			check_damaged(packed.data, cut, &text, &size);
+			CHECK(size >= last);
+			last = size;
+		}
+		/* and of what was cut close to its end, most is there */
+		check_damaged(packed.data, packed.size - 1, &text, &size);
+		CHECK(size > 300000);
+	}
+}
+
+/* What was decoded in the same call as the damage is not lost with it: each has a checksum at its end. */
+static void test_before_the_damage(void)
+{
+	for (int packer = 0; packer < PACKERS; packer++) {
+		_cleanup_(buffer_done) struct buffer text = { 0 }, packed = { 0 };
+		size_t size = 0;
+
+		printf("# %s\n", names[packer]);
+		make_text(&text, 100000);
+		pack(packer, text.data, text.size, &packed);
+		CHECK(packed.size < 65536); /* one piece */
+		packed.data[packed.size - (packer == XZ ? 28 : packer == GZIP ? 8 : 4)] ^= 0xff;
+		check_damaged(packed.data, packed.size, &text, &size);
+		CHECK_EQ(size, text.size);
+		printf("# %zu of %zu\n", size, text.size);
+	}
+}
+
+/* Several blocks of zstd in one piece, the last one damaged. */
+static void test_blocks_before_the_damage(void)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 }, packed = { 0 };
+	size_t size = 0;
+
+	CHECK(buffer_room(&text, 1 << 20));
+	memset(text.data, 'x', 1 << 20);
+	text.size = 1 << 20;
+	pack(ZSTD, text.data, text.size, &packed);
+	CHECK(packed.size < 1000);
+	packed.data[packed.size - 1] ^= 0xff;
+	check_damaged(packed.data, packed.size, &text, &size);
+	CHECK_EQ(size, text.size);
+}
+
+/* An answer is the text, or is said to be damaged; never anything else, and never more than the limit. */
+static void test_flipped_bytes(void)
+{
+	for (int packer = 0; packer < PACKERS; packer++) {
+		_cleanup_(buffer_done) struct buffer text = { 0 }, packed = { 0 };
+
+		make_text(&text, 3000);
+		pack(packer, text.data, text.size, &packed);
+		for (size_t i = 0; i < packed.size; i++) {
+			_cleanup_free_ char *got = NULL;
+			struct error error = { 0 };
+			bool damaged = false;
+			size_t size = 0;
+			int r;
+
+			packed.data[i] ^= 0x20;
+			r = unpacked(
+				packed.data, packed.size, 1 << 20, &damaged, &got, &size, &error);
+			packed.data[i] ^= 0x20;
+			if (r < 0)
+				CHECK(r == -EFBIG || r == -ENOBUFS);
+			if (r < 0 || r == 0 || damaged)
+				continue;
+			/* gzip's header has fields that nothing depends on, such as its time */
+			CHECK_EQ(size, text.size);
+			CHECK(memcmp(got, text.data, size) == 0);
+		}
+	}
+}
+
+static void test_garbage_behind(void)
+{
+	for (int packer = 0; packer < PACKERS; packer++) {
+		_cleanup_(buffer_done) struct buffer text = { 0 }, packed = { 0 };
+		size_t size = 0;
+
+		make_text(&text, 3000);
+		pack(packer, text.data, text.size, &packed);
+		buffer_text(&packed, "garbage");
+		check_damaged(packed.data, packed.size, &text, &size);
+		CHECK_EQ(size, text.size);
+	}
+}
+
+static void test_bombs(void)
+{
+	_cleanup_free_ uint8_t *zeros = calloc(1, 32 << 20);
+
+	CHECK(zeros);
+	for (int packer = 0; packer < PACKERS; packer++) {
+		_cleanup_(buffer_done) struct buffer packed = { 0 };
+		_cleanup_free_ char *got = NULL;
+		struct error error = { 0 };
+		bool damaged = false;
+		size_t size;
+
+		pack(packer, zeros, 32 << 20, &packed);
+		CHECK(packed.size < 200000);
+		CHECK_EQ(
+			unpacked(packed.data, packed.size, 31 << 20, &damaged, &got, &size, &error),
+			-EFBIG);
+		CHECK_STR(error.text, "unpacks to more than 31 MB");
+		CHECK_EQ(
+			unpacked(packed.data, packed.size, 32 << 20, &damaged, &got, &size, &error),
+			1);
+		CHECK(!damaged);
+	}
+}
+
+/* A frame that claims a window of 1 GB is not damaged; it is refused, by name. */
+static void test_memory(void)
+{
+	static const uint8_t frame[] = { 0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xa0, 0x01, 0x00, 0x00 };
+	_cleanup_free_ char *got = NULL;
+	struct error error = { 0 };
+	bool damaged = false;
+	size_t size;
+
+	CHECK_EQ(unpacked(frame, sizeof(frame), LIMIT, &damaged, &got, &size, &error), -ENOBUFS);
+	CHECK(strstr(error.text, "memory"));
+}
+
+/* A folder has no bytes to read: that is not an error of where it would be unpacked to. */
+static void test_other_errors(void)
+{
+	static const char text[] = "not packed";
+	_cleanup_(buffer_done) struct buffer packed = { 0 };
+	_cleanup_close_ int fd = open("/tmp", O_RDONLY | O_CLOEXEC);
+	_cleanup_free_ char *got = NULL;
+	struct error error = { 0 };
+	bool damaged = false;
+	size_t size;
+
+	CHECK_EQ(unpack_file(&fd, "/tmp", LIMIT, &damaged, &error), -EISDIR);
+	CHECK(!strstr(error.text, "unpacking into"));
+	CHECK_EQ(unpacked(text, strlen(text), LIMIT, &damaged, &got, &size, &error), 0);
+	CHECK_STR(got, text);
+	pack(GZIP, text, strlen(text), &packed);
+	close(fd);
+	fd = memfd_create("packed", MFD_CLOEXEC);
+	CHECK_EQ(file_write_all(fd, packed.data, packed.size), 0);
+	CHECK_EQ(unpack_file(&fd, "/nowhere", LIMIT, &damaged, &error), -ENOENT);
+	CHECK(strstr(error.text, "unpacking into /nowhere"));
+}
+
+CHECK_MAIN({ "round trips", test_round_trips },
+	{ "several, one behind the other", test_one_behind_the_other },
+	{ "cut short at many places", test_cut_short },
+	{ "what came before the damage", test_before_the_damage },
+	{ "blocks before the damage", test_blocks_before_the_damage },
+	{ "flipped bytes", test_flipped_bytes }, { "garbage behind", test_garbage_behind },
+	{ "bombs", test_bombs }, { "too much memory", test_memory },
+	{ "errors of reading and writing", test_other_errors })
