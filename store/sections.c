@@ -182,6 +182,13 @@ static void encode_modules(const struct tape *tape, struct buffer *raw)
 	}
 }
 
+/* Row 0 says nothing. */
+static bool is_unknown_module(const struct tape_module *module)
+{
+	return !module->path && module->kind == TAPE_MODULE_UNKNOWN && !module->build_id_size &&
+	       !module->device && !module->inode;
+}
+
 static int decode_modules(struct tape *tape, struct reader *raw)
 {
 	size_t count;
@@ -203,7 +210,7 @@ static int decode_modules(struct tape *tape, struct reader *raw)
 		module.inode = reader_varint(raw);
 		tape->modules.items[tape->modules.count++] = module;
 	}
-	return r == 0 && !count ? -EBADMSG : r;
+	return r == 0 && (!count || !is_unknown_module(&tape->modules.items[0])) ? -EBADMSG : r;
 }
 
 static void encode_frames(const struct tape *tape, struct buffer *raw)
@@ -217,6 +224,11 @@ static void encode_frames(const struct tape *tape, struct buffer *raw)
 		buffer_varint(raw, tape->frames.items[i].symbol);
 	for (size_t i = 0; i < tape->frames.count; i++)
 		buffer_varint(raw, tape->frames.items[i].offset);
+}
+
+static bool is_unknown_frame(const struct tape_frame *frame)
+{
+	return !frame->module && !frame->address && !frame->symbol && !frame->offset;
 }
 
 static int decode_frames(struct tape *tape, struct reader *raw)
@@ -235,7 +247,7 @@ static int decode_frames(struct tape *tape, struct reader *raw)
 		tape->frames.items[i].symbol = read_string(tape, raw);
 	for (size_t i = 0; i < count; i++)
 		tape->frames.items[i].offset = reader_varint(raw);
-	return 0;
+	return is_unknown_frame(&tape->frames.items[0]) ? 0 : -EBADMSG;
 }
 
 static void encode_stacks(const struct tape *tape, struct buffer *raw)
@@ -327,7 +339,8 @@ static int decode_samples(struct tape *tape, struct reader *raw)
 		return r;
 	tape->samples.count = count;
 	for (size_t i = 0; i < count; i++) {
-		if (__builtin_add_overflow(time, reader_varint(raw), &time))
+		if (__builtin_add_overflow(time, reader_varint(raw), &time) ||
+			time < tape->begin_ns || time >= tape->end_ns)
 			return -EBADMSG;
 		tape->samples.items[i].time_ns = time;
 	}
@@ -367,8 +380,8 @@ static int decode_losses(struct tape *tape, struct reader *raw)
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		struct tape_loss *loss = &tape->losses.items[tape->losses.count++];
 
-		loss->kind = reader_varint(raw);
-		loss->cpu = reader_varint(raw);
+		loss->kind = read_id(raw, UINT32_MAX);
+		loss->cpu = read_id(raw, (size_t)TAPE_ALL_CPUS + 1);
 		loss->from_ns = reader_varint(raw);
 		loss->to_ns = reader_varint(raw);
 		loss->count = reader_varint(raw);

@@ -52,15 +52,17 @@ static struct entry get_entry(struct reader *reader)
 }
 
 static int put_section(const struct section *section, const struct tape *tape, int level,
-	struct buffer *body, struct entry *ret_entry)
+	size_t limit, struct buffer *body, struct entry *ret_entry)
 {
 	_cleanup_(buffer_done) struct buffer raw = { 0 };
 	size_t start = body->size;
 	int r;
 
 	section->encode(tape, &raw);
-	if (buffer_failed(&raw) || raw.size > RAW_MAX)
+	if (buffer_failed(&raw))
 		return -ENOMEM;
+	if (raw.size > MIN(limit, (size_t)RAW_MAX))
+		return -EFBIG;
 	r = zstd_append(body, raw.data, raw.size, level);
 	if (r < 0)
 		return r;
@@ -74,7 +76,7 @@ static int put_section(const struct section *section, const struct tape *tape, i
 	return 0;
 }
 
-int segment_encode(const struct tape *tape, int level, struct buffer *bytes)
+int segment_encode(const struct tape *tape, int level, size_t limit, struct buffer *bytes)
 {
 	_cleanup_(buffer_done) struct buffer body = { 0 };
 	struct entry entries[SECTIONS_MAX];
@@ -82,10 +84,12 @@ int segment_encode(const struct tape *tape, int level, struct buffer *bytes)
 	int r;
 
 	for (const struct section *section = sections; section->name; section++) {
-		r = put_section(section, tape, level, &body, &entries[count++]);
+		r = put_section(section, tape, level, limit, &body, &entries[count++]);
 		if (r < 0)
 			return r;
 	}
+	if (body.size > limit)
+		return -EFBIG;
 	body_at = HEADER_SIZE + count * ENTRY_SIZE + 4;
 	buffer_bytes(bytes, SEGMENT_MAGIC, 8);
 	buffer_u32(bytes, SEGMENT_VERSION);

@@ -22,12 +22,15 @@ struct segment_summary {
 	char boot_id[40];
 };
 
-/* The samples must be in time order. 0 or -ENOMEM. */
-int segment_encode(const struct tape *tape, int level, struct buffer *bytes);
+/*
+ * The tape must keep the invariants of a decoded one. 0; -EFBIG when a section or the whole would be larger than limit bytes;
+ * -ENOMEM.
+ */
+int segment_encode(const struct tape *tape, int level, size_t limit, struct buffer *bytes);
 
 /*
  * 0; -EBADMSG when the bytes are damaged, with the section and offset in the text; -EPROTONOSUPPORT when they are of a newer
- * version. What comes back keeps the invariants of tape.h, whatever the bytes were.
+ * version; -ENOMEM. What comes back keeps the invariants of tape.h, whatever the bytes were.
  */
 int segment_decode(const void *data, size_t size, struct tape **ret_tape, struct error *error);
 

@@ -202,6 +202,14 @@ int tape_sort_samples(struct tape *tape)
 	return 0;
 }
 
+void tape_span_samples(struct tape *tape)
+{
+	if (!tape->samples.count)
+		return;
+	tape->begin_ns = MIN(tape->begin_ns, tape->samples.items[0].time_ns);
+	tape->end_ns = MAX(tape->end_ns, tape->samples.items[tape->samples.count - 1].time_ns + 1);
+}
+
 /* The last anchor at or before a moment, else the first one. */
 static size_t anchor_before(const struct tape *tape, uint64_t ns, bool realtime)
 {

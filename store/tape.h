@@ -13,7 +13,7 @@
  * (1) string 0 is "", stack 0 is the empty stack, module 0 is the unknown one, frame 0 is [unknown] in it;
  * (2) a stack's parent has a smaller number than the stack;
  * (3) every number refers to a row that is there;
- * (4) in a decoded tape the samples are in time order.
+ * (4) in a decoded tape the samples are in time order, and in [begin, end).
  *
  * Times are of the perf clock unless their name says otherwise. The anchors tie it to the others.
  */
@@ -146,6 +146,8 @@ static inline const char *tape_string(const struct tape *tape, uint32_t id)
 	return strings_at(&tape->strings, id);
 }
 
+/* Makes begin and end hold all of the samples, which are in time order. */
+void tape_span_samples(struct tape *tape);
 /* Puts the samples into time order, stable; nothing when they are. 0 or -ENOMEM. */
 int tape_sort_samples(struct tape *tape);
 

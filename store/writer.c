@@ -221,7 +221,13 @@ int store_writer_seal(
 	tape->sequence = writer->next_sequence;
 	r = tape_sort_samples(tape);
 	if (r == 0)
-		r = segment_encode(tape, SEAL_LEVEL, &bytes);
+		tape_span_samples(tape);
+	if (r == 0)
+		r = segment_encode(tape, SEAL_LEVEL, STORE_SEGMENT_MAX, &bytes);
+	if (r == -EFBIG)
+		return error_set(error, r,
+			"a segment of %zu samples would be larger than %u MB; make them shorter",
+			tape->samples.count, STORE_SEGMENT_MAX >> 20);
 	if (r < 0)
 		return error_set(error, r, "out of memory while sealing a segment");
 	segment_summarize(tape, &summary);

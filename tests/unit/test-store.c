@@ -133,7 +133,7 @@ static void test_round_trip(void)
 		struct error error = { 0 };
 
 		CHECK_EQ(tape_sort_samples(tape), 0);
-		CHECK_EQ(segment_encode(tape, 3, &bytes), 0);
+		CHECK_EQ(segment_encode(tape, 3, 1 << 30, &bytes), 0);
 		CHECK_EQ(segment_decode(bytes.data, bytes.size, &back, &error), 0);
 		check_same(tape, back);
 	}
@@ -146,7 +146,7 @@ static void test_damage_is_never_silent(void)
 	_cleanup_(buffer_done) struct buffer bytes = { 0 };
 
 	CHECK_EQ(tape_sort_samples(tape), 0);
-	CHECK_EQ(segment_encode(tape, 3, &bytes), 0);
+	CHECK_EQ(segment_encode(tape, 3, 1 << 30, &bytes), 0);
 	for (size_t i = 0; i < 2 * bytes.size; i++) {
 		_cleanup_(cleanup_tape) struct tape *back = NULL;
 		size_t size = i < bytes.size ? bytes.size : i - bytes.size;
@@ -170,7 +170,7 @@ static void test_newer_version_is_refused(void)
 	struct error error = { 0 };
 
 	CHECK_EQ(tape_sort_samples(tape), 0);
-	CHECK_EQ(segment_encode(tape, 3, &bytes), 0);
+	CHECK_EQ(segment_encode(tape, 3, 1 << 30, &bytes), 0);
 	bytes.data[8] = 9;
 	CHECK_EQ(segment_decode(bytes.data, bytes.size, &back, &error), -EPROTONOSUPPORT);
 	CHECK(strstr(error.text, "version 9"));
