@@ -17,8 +17,9 @@ int file_read_fd(int fd, size_t limit, char **ret_data, size_t *ret_size);
 /* All of it, whatever write() takes at a time. */
 int file_write_all(int fd, const void *data, size_t size);
 /*
- * Makes or replaces DIR/NAME durably: a hidden temporary beside it, fsync, rename, fsync of the folder. After any
- * failure, a crash included, the name holds what it held before.
+ * Makes or replaces DIR/NAME durably: a hidden temporary beside it, fsync, rename, fsync of the folder. The name holds
+ * what it held before or all of the new data, a crash included. After a failure it holds the former, but for one: when only the fsync
+ * of the folder fails, it holds the new data, which a crash may undo.
  */
 int file_replace(const char *dir, const char *name, const void *data, size_t size);
 /* Makes a folder and its parents. */

@@ -209,6 +209,18 @@ int store_writer_open(const char *path, struct store_writer **ret_writer, struct
 	return 0;
 }
 
+/*
+ * After a failure the name may hold the segment all the same (file_replace()). Its number is not used again, and the tape may be sealed
+ * once more under the next one: then it must not be there twice.
+ */
+static void writer_take_back(struct store_writer *writer, const char *name)
+{
+	char file[PATH_MAX];
+
+	if (store_file(writer->segments, name, file, NULL) == 0)
+		unlink(file);
+}
+
 int store_writer_seal(
 	struct store_writer *writer, struct tape *tape, uint64_t *ret_bytes, struct error *error)
 {
@@ -218,7 +230,7 @@ int store_writer_seal(
 	char name[sizeof(segment.name)];
 	int r;
 
-	tape->sequence = writer->next_sequence;
+	tape->sequence = writer->next_sequence++;
 	r = tape_sort_samples(tape);
 	if (r == 0)
 		tape_span_samples(tape);
@@ -234,9 +246,10 @@ int store_writer_seal(
 	snprintf(name, sizeof(name), "%s-%010llu" STORE_SUFFIX, writer->boot_id,
 		(unsigned long long)tape->sequence);
 	r = file_replace(writer->segments, name, bytes.data, bytes.size);
-	if (r < 0)
+	if (r < 0) {
+		writer_take_back(writer, name);
 		return error_set(error, r, "%s/%s: %s", writer->segments, name, strerror(-r));
-	writer->next_sequence++;
+	}
 	if (ret_bytes)
 		*ret_bytes = bytes.size;
 	store_describe(&summary, name, bytes.size, &segment);

@@ -327,6 +327,27 @@ static void test_leftovers(void)
 	CHECK(holds(store.path, 1));
 }
 
+/* Whatever became of a segment that could not be written: its name is not used for another. */
+static void test_numbers_are_used_once(void)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct error error = { 0 };
+	uint64_t failed;
+
+	tapes_store_init(&store);
+	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
+	CHECK_EQ(tape_new(&tape), 0);
+	tape->end_ns = 1;
+	shell("mv '%s/segments' '%s/elsewhere'", store.path, store.path);
+	CHECK_EQ(store_writer_seal(writer, tape, NULL, &error), -ENOENT);
+	failed = tape->sequence;
+	shell("mv '%s/elsewhere' '%s/segments'", store.path, store.path);
+	CHECK_EQ(store_writer_seal(writer, tape, NULL, &error), 0);
+	CHECK_EQ(tape->sequence, failed + 1);
+}
+
 CHECK_MAIN({ "a WAL that cannot be used", test_wal_in_a_copy },
 	{ "a store that nobody can write", test_read_only },
 	{ "beside the writer, as another user", test_beside_the_writer },
@@ -335,4 +356,5 @@ CHECK_MAIN({ "a WAL that cannot be used", test_wal_in_a_copy },
 	{ "an index of a newer perftape", test_newer_index },
 	{ "files that are damaged", test_damaged_files },
 	{ "a damaged file at the end", test_damaged_file_at_the_end },
-	{ "leftovers of a killed writer", test_leftovers })
+	{ "leftovers of a killed writer", test_leftovers },
+	{ "numbers are used once", test_numbers_are_used_once })
