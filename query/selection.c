@@ -11,9 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* tape_to_realtime() takes a change of the offset by more than this for a step. */
-#define STEP_NS 10000000
-
 struct selection *selection_free(struct selection *selection)
 {
 	if (!selection)
@@ -35,7 +32,7 @@ static bool wall_clock_rises(const struct tape *tape)
 		int64_t perf_ns = b->perf_ns - a->perf_ns;
 		int64_t wall_ns = b->realtime_ns - a->realtime_ns;
 
-		if (wall_ns < 0 || perf_ns - wall_ns > STEP_NS)
+		if (wall_ns < 0 || perf_ns - wall_ns > TAPE_STEP_NS)
 			return false;
 	}
 	return true;

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "store/tape.h"
 
-/* Beyond this the wall clock was stepped between two anchors, not slewed. */
-#define STEP_NS (10 * 1000000ll)
-
 struct tape *tape_free(struct tape *tape)
 {
 	if (!tape)
@@ -211,15 +208,14 @@ void tape_span_samples(struct tape *tape)
 }
 
 /* The last anchor at or before a moment, else the first one. */
-static size_t anchor_before(const struct tape *tape, uint64_t ns, bool realtime)
+static size_t anchor_before(const struct tape *tape, uint64_t perf_ns)
 {
 	size_t low = 0, high = tape->anchors.count;
 
 	while (high - low > 1) {
 		size_t middle = low + (high - low) / 2;
-		const struct tape_anchor *anchor = &tape->anchors.items[middle];
 
-		if ((realtime ? anchor->realtime_ns : anchor->perf_ns) <= ns)
+		if (tape->anchors.items[middle].perf_ns <= perf_ns)
 			low = middle;
 		else
 			high = middle;
@@ -236,47 +232,23 @@ uint64_t tape_to_realtime(const struct tape *tape, uint64_t perf_ns, uint64_t *r
 {
 	const struct tape_anchor *a, *b;
 	int64_t offset, drift;
+	uint64_t error_ns;
 
 	if (!tape->anchors.count)
 		return 0;
-	a = &tape->anchors.items[anchor_before(tape, perf_ns, false)];
-	if (ret_error_ns)
-		*ret_error_ns = a->error_ns;
+	a = &tape->anchors.items[anchor_before(tape, perf_ns)];
+	error_ns = a->error_ns;
 	offset = anchor_offset(a);
 	b = a + 1;
 	if (perf_ns > a->perf_ns && b < tape->anchors.items + tape->anchors.count) {
 		drift = anchor_offset(b) - offset;
-		if (llabs(drift) <= STEP_NS)
+		if (llabs(drift) <= TAPE_STEP_NS) {
 			offset += (int64_t)((double)drift * (double)(perf_ns - a->perf_ns) /
 					    (double)(b->perf_ns - a->perf_ns));
+			error_ns = MAX(error_ns, b->error_ns);
+		}
 	}
+	if (ret_error_ns)
+		*ret_error_ns = error_ns;
 	return perf_ns + offset;
-}
-
-/*
- * The inverse, found by search: to_realtime() is monotonic but for backward steps of the wall clock. There a moment was twice;
- * the answer is one of the two.
- */
-uint64_t tape_from_realtime(const struct tape *tape, uint64_t realtime_ns)
-{
-	const struct tape_anchor *a, *b;
-	uint64_t low, high;
-
-	if (!tape->anchors.count)
-		return 0;
-	a = &tape->anchors.items[anchor_before(tape, realtime_ns, true)];
-	b = a + 1;
-	if (realtime_ns <= a->realtime_ns || b == tape->anchors.items + tape->anchors.count)
-		return realtime_ns - anchor_offset(a);
-	low = a->perf_ns;
-	high = b->perf_ns;
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-
-		if (tape_to_realtime(tape, middle, NULL) < realtime_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
 }

@@ -200,11 +200,14 @@ static void test_time_slews(void)
 		tape->anchors.items[i].realtime_ns += i * 500000;
 	CHECK_EQ(tape_to_realtime(tape, 3500000000, &error_ns), 3500001000 + 1750000);
 	CHECK_EQ(error_ns, 900);
-	CHECK_EQ(tape_from_realtime(tape, 3500001000 + 1750000), 3500000000);
+	/* between two anchors both count */
+	tape->anchors.items[4].error_ns = 5000;
+	tape_to_realtime(tape, 3500000000, &error_ns);
+	CHECK_EQ(error_ns, 5000);
+	tape_to_realtime(tape, 3000000000, &error_ns);
+	CHECK_EQ(error_ns, 900);
 	CHECK_EQ(tape_to_realtime(tape, 12 * NSEC_PER_SEC, NULL),
 		12 * NSEC_PER_SEC + 1000 + 5000000);
-	for (uint64_t t = 1; t < 13 * NSEC_PER_SEC; t += 777777777)
-		CHECK_EQ(tape_from_realtime(tape, tape_to_realtime(tape, t, NULL)), t);
 }
 
 static void test_time_steps(void)
@@ -216,10 +219,6 @@ static void test_time_steps(void)
 		tape->anchors.items[i].realtime_ns += 3 * NSEC_PER_SEC;
 	CHECK_EQ(tape_to_realtime(tape, 4900000000, NULL), 104900000000);
 	CHECK_EQ(tape_to_realtime(tape, 5000000000, NULL), 108000000000);
-	CHECK_EQ(tape_from_realtime(tape, 104900000000), 4900000000);
-	CHECK_EQ(tape_from_realtime(tape, 108500000000), 5500000000);
-	/* a moment that never was lands on the step */
-	CHECK_EQ(tape_from_realtime(tape, 106 * NSEC_PER_SEC), 5000000000);
 }
 
 /* The wall clock is set back by an hour in the middle: the summary spans both hours, so that a window in either finds it. */
