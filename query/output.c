@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,50 +22,92 @@ static const char *output_name(const struct output *output)
 	return output->path ? output->path : "standard output";
 }
 
+/* NAME beside PATH, or NAME itself when it is absolute; the caller frees it. NULL when memory is out. */
+static char *beside(const char *path, const char *name)
+{
+	const char *slash = strrchr(path, '/');
+	char *text = NULL;
+
+	if (*name == '/' || !slash)
+		return strdup(name);
+	if (asprintf(&text, "%.*s%s", (int)(slash - path) + 1, path, name) < 0)
+		return NULL;
+	return text;
+}
+
 /* Hidden, so that nobody who lists the folder takes it for an answer; numbered, so that what a killed run left is no obstacle. */
-static int open_temporary(struct output *output)
+static int open_temporary(struct output *output, mode_t mode)
 {
 	const char *slash = strrchr(output->path, '/');
-	int folder = slash ? (int)(slash - output->path) + 1 : 0;
+	const char *name = slash ? slash + 1 : output->path;
 
 	for (int i = 0; i < 100; i++) {
-		_cleanup_free_ char *name = NULL;
+		char hidden[256];
 
-		if (asprintf(&name, "%.*s.%.200s.%d-%d", folder, output->path,
-			    output->path + folder, getpid(), i) < 0)
+		snprintf(hidden, sizeof(hidden), ".%.200s.%d-%d", name, getpid(), i);
+		output->temporary = beside(output->path, hidden);
+		if (!output->temporary)
 			return -ENOMEM;
-		output->fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-		if (output->fd >= 0) {
-			output->temporary = take_ptr(name);
+		output->fd = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+		if (output->fd >= 0)
 			return 0;
-		}
+		free(take_ptr(output->temporary));
 		if (errno != EEXIST)
 			return -errno;
 	}
 	return -EEXIST;
 }
 
+/* Behind symbolic links the file is made or replaced, and the links stay. */
+static int follow_links(struct output *output)
+{
+	for (int i = 0; i < 40; i++) {
+		char target[PATH_MAX];
+		ssize_t size = readlink(output->path, target, sizeof(target) - 1);
+		char *next;
+
+		if (size < 0) /* no link, or there is nothing */
+			return errno == EINVAL || errno == ENOENT ? 0 : -errno;
+		target[size] = 0;
+		next = beside(output->path, target);
+		if (!next)
+			return -ENOMEM;
+		free(output->path);
+		output->path = next;
+	}
+	return -ELOOP;
+}
+
+/* Who could not read the answer that was there shall not read this one. */
+static int replace_file(struct output *output, mode_t mode)
+{
+	int r = open_temporary(output, 0600);
+
+	if (r == 0 && fchmod(output->fd, mode & 0777) < 0)
+		r = -errno;
+	return r;
+}
+
 /* What is there and no plain file (/dev/full, a pipe) is written to: a rename would put a file in its place. */
 static int open_path(struct output *output)
 {
-	char *real = NULL;
 	struct stat about;
+	bool there = stat(output->path, &about) == 0;
+	int r;
 
-	if (stat(output->path, &about) < 0)
-		return open_temporary(output);
-	if (S_ISDIR(about.st_mode))
+	if (there && S_ISDIR(about.st_mode))
 		return -EISDIR;
-	if (!S_ISREG(about.st_mode)) {
+	if (there && !S_ISREG(about.st_mode)) {
 		output->fd = open(output->path, O_WRONLY | O_CLOEXEC);
 		return output->fd < 0 ? -errno : 0;
 	}
-	/* behind a symbolic link, the file is replaced and the link stays */
-	real = realpath(output->path, NULL);
-	if (!real)
+	r = follow_links(output);
+	if (r < 0)
+		return r;
+	/* what /proc/self/fd shows of a file that was removed leads nowhere */
+	if (there && access(output->path, F_OK) < 0)
 		return -errno;
-	free(output->path);
-	output->path = real;
-	return open_temporary(output);
+	return there ? replace_file(output, about.st_mode) : open_temporary(output, 0666);
 }
 
 int output_open(struct output *output, const char *path, struct error *error)

@@ -139,6 +139,67 @@ static void test_longest_name(void)
 	CHECK_EQ(access(path, F_OK), 0);
 }
 
+static mode_t mode_of(const char *path)
+{
+	struct stat about;
+
+	CHECK_EQ(stat(path, &about), 0);
+	return about.st_mode & 0777;
+}
+
+/* A file that only its owner could read stays one. */
+static void test_rights(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store folder;
+	char path[128];
+	mode_t mask = umask(022);
+
+	tapes_store_init(&folder);
+	snprintf(path, sizeof(path), "%s/answer", folder.path);
+	CHECK_EQ(write_text(path, "x", 1, NULL), 0);
+	CHECK_EQ(mode_of(path), 0644);
+	CHECK_EQ(chmod(path, 0600), 0);
+	CHECK_EQ(write_text(path, "x", 1, NULL), 0);
+	CHECK_EQ(mode_of(path), 0600);
+	CHECK_EQ(chmod(path, 0664), 0);
+	CHECK_EQ(write_text(path, "x", 1, NULL), 0);
+	CHECK_EQ(mode_of(path), 0664);
+	umask(mask);
+}
+
+static bool is_link(const char *path)
+{
+	struct stat about;
+
+	return lstat(path, &about) == 0 && S_ISLNK(about.st_mode);
+}
+
+/* A link stays, whether there is something behind it or not. */
+static void test_links(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store folder;
+	char link[128], second[128], file[128], inner[128];
+
+	tapes_store_init(&folder);
+	snprintf(inner, sizeof(inner), "%s/inner", folder.path);
+	snprintf(file, sizeof(file), "%s/inner/file", folder.path);
+	snprintf(link, sizeof(link), "%s/link", folder.path);
+	snprintf(second, sizeof(second), "%s/second", folder.path);
+	CHECK_EQ(mkdir(inner, 0700), 0);
+	CHECK_EQ(symlink("inner/file", link), 0);
+	CHECK_EQ(symlink(link, second), 0);
+	for (int i = 0; i < 2; i++) {
+		CHECK_EQ(write_text(second, "x", 1, NULL), 0);
+		CHECK(is_link(link) && is_link(second) && !is_link(file));
+		CHECK_EQ(access(file, R_OK), 0);
+		CHECK_EQ(files_in(inner), 1);
+	}
+	CHECK_EQ(unlink(link), 0);
+	CHECK_EQ(symlink("link", link), 0);
+	CHECK_EQ(write_text(link, "x", 1, NULL), -ELOOP);
+	CHECK(is_link(link));
+}
+
 /* Runs with a descriptor as standard output, and gives back what output_commit() said. */
 static int write_to_standard_output(int fd, struct error *error)
 {
@@ -175,4 +236,5 @@ static void test_standard_output(void)
 CHECK_MAIN({ "a file is replaced", test_file },
 	{ "it appears when it is whole", test_not_before_it_is_whole },
 	{ "gzip by name", test_gzip }, { "what cannot be written", test_failures },
-	{ "the longest name", test_longest_name }, { "standard output", test_standard_output })
+	{ "the longest name", test_longest_name }, { "the rights of what is there", test_rights },
+	{ "symbolic links", test_links }, { "standard output", test_standard_output })
