@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/sort.h"
 
 void timeline_done(struct timeline *timeline)
 {
@@ -27,55 +28,12 @@ int timeline_add(struct timeline *timeline, uint64_t time_ns, uint32_t source, c
 	return 0;
 }
 
-/* The end of the run of entries in order that starts at `start`. */
-static size_t run_end(const struct timeline *timeline, size_t start)
-{
-	size_t end = start + 1;
-
-	while (end < timeline->entries.count &&
-		timeline->entries.items[end].time_ns >= timeline->entries.items[end - 1].time_ns)
-		end++;
-	return MIN(end, timeline->entries.count);
-}
-
-static void merge(struct timeline_entry *to, const struct timeline_entry *from, size_t start,
-	size_t middle, size_t end)
-{
-	size_t left = start, right = middle;
-
-	for (size_t at = start; at < end; at++)
-		if (right == end || (left < middle && from[left].time_ns <= from[right].time_ns))
-			to[at] = from[left++];
-		else
-			to[at] = from[right++];
-}
-
-/*
- * A natural merge sort: a ring is in order but for a few records, so the runs are about as many as rings, and each round halves
- * them.
- */
+/* A ring is in order but for a few records, so the runs are about as many as rings. */
 static int timeline_sort(struct timeline *timeline)
 {
-	size_t count = timeline->entries.count;
-
-	if (array_reserve(&timeline->scratch, count) < 0)
+	if (array_reserve(&timeline->scratch, timeline->entries.count) < 0)
 		return -ENOMEM;
-	while (count && run_end(timeline, 0) < count) {
-		struct timeline_entry *sorted = timeline->scratch.items;
-		size_t capacity = timeline->scratch.capacity;
-
-		for (size_t start = 0; start < count;) {
-			size_t middle = run_end(timeline, start);
-			size_t end = middle < count ? run_end(timeline, middle) : count;
-
-			merge(sorted, timeline->entries.items, start, middle, end);
-			start = end;
-		}
-		timeline->scratch.items = timeline->entries.items;
-		timeline->scratch.capacity = timeline->entries.capacity;
-		timeline->entries.items = sorted;
-		timeline->entries.capacity = capacity;
-	}
+	sort_array(&timeline->entries, timeline->scratch.items, time_ns);
 	return 0;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "store/tape.h"
 
+#include "base/sort.h"
+
 struct tape *tape_free(struct tape *tape)
 {
 	if (!tape)
@@ -153,49 +155,16 @@ const char *tape_fact(const struct tape *tape, const char *key)
 	return "";
 }
 
-static bool samples_sorted(const struct tape *tape)
-{
-	for (size_t i = 1; i < tape->samples.count; i++)
-		if (tape->samples.items[i].time_ns < tape->samples.items[i - 1].time_ns)
-			return false;
-	return true;
-}
-
-static void merge_samples(struct tape_sample *to, const struct tape_sample *from, size_t start,
-	size_t middle, size_t end)
-{
-	size_t left = start, right = middle;
-
-	for (size_t at = start; at < end; at++)
-		if (right == end || (left < middle && from[left].time_ns <= from[right].time_ns))
-			to[at] = from[left++];
-		else
-			to[at] = from[right++];
-}
-
-/* A merge sort from below: stable, and quick on what comes in long sorted runs. */
 int tape_sort_samples(struct tape *tape)
 {
-	size_t count = tape->samples.count;
-	struct tape_sample *from = tape->samples.items, *to;
+	_cleanup_free_ void *scratch = NULL;
 
-	if (samples_sorted(tape))
+	if (sort_array_is_done(&tape->samples, time_ns))
 		return 0;
-	to = malloc(count * sizeof(*to));
-	if (!to)
+	scratch = malloc(tape->samples.count * sizeof(*tape->samples.items));
+	if (!scratch)
 		return -ENOMEM;
-	for (size_t width = 1; width < count; width *= 2) {
-		struct tape_sample *sorted = to;
-
-		for (size_t start = 0; start < count; start += 2 * width)
-			merge_samples(to, from, start, MIN(start + width, count),
-				MIN(start + 2 * width, count));
-		to = from;
-		from = sorted;
-	}
-	free(to);
-	tape->samples.items = from;
-	tape->samples.capacity = count;
+	sort_array(&tape->samples, scratch, time_ns);
 	return 0;
 }
 

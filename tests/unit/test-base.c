@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/sort.h"
 #include "base/intern.h"
 #include "base/table.h"
 
@@ -263,7 +264,43 @@ static void test_error(void)
 	CHECK_EQ(error_set(NULL, -EIO, "nobody reads"), -EIO);
 }
 
-CHECK_MAIN({ "a reader stays inside its bytes", test_reader_stays_inside },
+struct numbered {
+	uint32_t before;
+	uint64_t key;
+	uint32_t after;
+};
+
+/* Few runs, many runs, one, none; equal keys stay in their order. */
+static void test_sort(void)
+{
+	static const uint64_t wraps[] = { 1, 2, 3, 7, 100, 1000, UINT64_MAX };
+	struct numbered items[1000], scratch[1000];
+
+	for (size_t count = 0; count <= ARRAY_SIZE(items); count = count * 2 + (count < 3 ? 1 : 13))
+		for (size_t w = 0; w < ARRAY_SIZE(wraps); w++) {
+			uint64_t state = 1;
+
+			for (size_t i = 0; i < count; i++) {
+				state = state * 6364136223846793005ull + 1442695040888963407ull;
+				items[i].before = i;
+				items[i].key = w % 2 ? (state >> 8) % wraps[w] : i % wraps[w];
+				items[i].after = ~i;
+			}
+			sort_by_number(items, scratch, count, sizeof(*items),
+				offsetof(struct numbered, key));
+			CHECK(sort_is_done(
+				items, count, sizeof(*items), offsetof(struct numbered, key)));
+			for (size_t i = 0; i < count; i++) {
+				CHECK_EQ(items[i].after, ~items[i].before);
+				CHECK(i == 0 || items[i - 1].key < items[i].key ||
+					(items[i - 1].key == items[i].key &&
+						items[i - 1].before < items[i].before));
+			}
+		}
+}
+
+CHECK_MAIN({ "a stable sort", test_sort },
+	{ "a reader stays inside its bytes", test_reader_stays_inside },
 	{ "a huge take fails", test_reader_huge_take }, { "text in a field", test_reader_text },
 	{ "varints round trip", test_varint_round_trip },
 	{ "an endless varint fails", test_varint_too_long }, { "zigzag", test_zigzag },

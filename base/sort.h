@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * A natural merge sort by a number in each item: stable, and quick on what comes as a few runs in order, as records of several
+ * rings do. In the header so that the sizes are known where it is used.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline uint64_t sort_key(const uint8_t *items, size_t size, size_t key_at, size_t item)
+{
+	uint64_t key;
+
+	memcpy(&key, items + item * size + key_at, sizeof(key));
+	return key;
+}
+
+/* The end of the run of items in order that starts at `start`, which is below count. */
+static inline size_t sort_run_end(
+	const uint8_t *items, size_t count, size_t size, size_t key_at, size_t start)
+{
+	uint64_t last = sort_key(items, size, key_at, start), key;
+	size_t end;
+
+	for (end = start + 1; end < count; end++, last = key) {
+		key = sort_key(items, size, key_at, end);
+		if (key < last)
+			break;
+	}
+	return end;
+}
+
+static inline void sort_merge(uint8_t *to, const uint8_t *from, size_t size, size_t key_at,
+	size_t start, size_t middle, size_t end)
+{
+	size_t left = start, right = middle;
+
+	for (size_t at = start; at < end; at++) {
+		size_t item;
+
+		if (right == end || (left < middle && sort_key(from, size, key_at, left) <=
+							      sort_key(from, size, key_at, right)))
+			item = left++;
+		else
+			item = right++;
+		memcpy(to + at * size, from + item * size, size);
+	}
+}
+
+/* Are they in order? Then there is no need for scratch. */
+static inline int sort_is_done(const void *items, size_t count, size_t size, size_t key_at)
+{
+	return !count || sort_run_end(items, count, size, key_at, 0) == count;
+}
+
+/* Sorts count items of `size` bytes by the uint64_t at key_at in each. scratch has room for as many. */
+static inline void sort_by_number(
+	void *items, void *scratch, size_t count, size_t size, size_t key_at)
+{
+	uint8_t *from = items, *to = scratch;
+
+	while (!sort_is_done(from, count, size, key_at)) {
+		uint8_t *sorted = to;
+
+		for (size_t start = 0; start < count;) {
+			size_t middle = sort_run_end(from, count, size, key_at, start), end;
+
+			end = middle < count ? sort_run_end(from, count, size, key_at, middle)
+					     : count;
+			sort_merge(sorted, from, size, key_at, start, middle, end);
+			start = end;
+		}
+		to = from;
+		from = sorted;
+	}
+	if (from != items)
+		memcpy(items, from, count * size);
+}
+
+/* Of an array (base/array.h) by a uint64_t member. */
+#define sort_array(array, scratch, member)                                                 \
+	sort_by_number((array)->items, (scratch), (array)->count, sizeof(*(array)->items), \
+		offsetof(__typeof__(*(array)->items), member))
+#define sort_array_is_done(array, member)                                     \
+	sort_is_done((array)->items, (array)->count, sizeof(*(array)->items), \
+		offsetof(__typeof__(*(array)->items), member))
