@@ -32,6 +32,7 @@ struct invocation;
 
 struct command {
 	const char *name;
+	const char *arguments; /* what stands for its words in --help; NULL: it takes none */
 	const char *summary;
 	const char *about; /* more lines for --help, or NULL */
 	const struct option *options;
@@ -46,11 +47,14 @@ struct invocation {
 		const char *value;
 	} given[OPTIONS_MAX];
 	size_t given_count;
+	char **words; /* that are no options */
+	size_t word_count;
 };
 
 extern const struct option global_options[];
 extern const struct command *const commands[];
 
+extern const struct command command_import;
 extern const struct command command_query;
 extern const struct command command_record;
 extern const struct command command_segments;

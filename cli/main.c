@@ -31,6 +31,7 @@ const struct option global_options[] = {
 const struct command *const commands[] = {
 	&command_record,
 	&command_query,
+	&command_import,
 	&command_segments,
 	NULL,
 };
@@ -51,7 +52,9 @@ static void print_options(const struct option *options)
 static void print_help(const struct command *command)
 {
 	if (command) {
-		printf("Usage: perftape %s [OPTIONS]\n\n%s.\n", command->name, command->summary);
+		printf("Usage: perftape %s [OPTIONS]%s%s\n\n%s.\n", command->name,
+			command->arguments ? " " : "", command->arguments ? command->arguments : "",
+			command->summary);
 		if (command->about)
 			printf("\n%s", command->about);
 		if (command->options->name)
@@ -181,6 +184,8 @@ static int parse(struct invocation *invocation, char **words)
 			invocation->command = find_command(word);
 			if (!invocation->command)
 				r = unknown_command(word);
+		} else if (invocation->command->arguments) {
+			invocation->words[invocation->word_count++] = words[-1];
 		} else {
 			r = usage_error("'%s' takes no argument '%s'; see 'perftape %s --help'",
 				invocation->command->name, word, invocation->command->name);
@@ -214,7 +219,8 @@ static int close_output(int code)
 
 int main(int argc, char **argv)
 {
-	struct invocation invocation = { 0 };
+	char *words[argc + 1];
+	struct invocation invocation = { .words = words };
 	int r;
 
 	open_standard_files();

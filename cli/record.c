@@ -3,11 +3,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "cli/command.h"
+#include "cli/progress.h"
 #include "cli/version.h"
 #include "recorder/recorder.h"
 
@@ -101,16 +101,6 @@ static void watch_stall(void *context, const struct recorder_progress *progress)
 	tell_stall(progress, false);
 }
 
-/* No wider than the terminal: a line that wraps could not be written over. */
-static void print_over(const char *text)
-{
-	struct winsize size;
-	int width = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
-
-	fprintf(stderr, "\r\033[K%.*s", width - 1, text);
-	fflush(stderr);
-}
-
 /* One line that is written over each second. */
 static void show_progress(void *context, const struct recorder_progress *progress)
 {
@@ -128,7 +118,7 @@ static void show_progress(void *context, const struct recorder_progress *progres
 		progress->samples / MAX(drained, 0.1), (unsigned long long)progress->lost,
 		(unsigned long long)progress->segments, progress->bytes / 1e6,
 		progress->cpu_ns / 1e7 / MAX(progress->elapsed_ns / 1e9, 0.1));
-	print_over(text);
+	progress_line(text);
 }
 
 /* A word as a shell takes it back. */

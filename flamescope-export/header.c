@@ -113,7 +113,9 @@ static void put_changes(struct buffer *text, const struct header *header)
 		"samples of interrupts on idle CPUs, shown under this name");
 	if (header->moved_us) {
 		put_label(text, "moved");
-		buffer_printf(text, "the last sample is shown %d us %s, off the full second\n",
+		buffer_printf(text, "%s shown %d us %s, off the full second\n",
+			header->moved_us < 0 ? "the samples of the last microsecond are"
+					     : "the last sample is",
 			header->moved_us < 0 ? -header->moved_us : header->moved_us,
 			header->moved_us < 0 ? "early" : "late");
 	}

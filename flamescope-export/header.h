@@ -14,7 +14,7 @@ struct header {
 	uint64_t changed; /* names */
 	uint64_t cut; /* samples whose stack was too deep */
 	uint64_t idle_irq; /* samples shown under that name */
-	int moved_us; /* what the last sample's time was moved by */
+	int moved_us; /* what the time of the last sample, or of the last microsecond, was moved by */
 };
 
 void header_put(const struct header *header, struct buffer *text);

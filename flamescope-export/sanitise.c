@@ -8,7 +8,7 @@
  * (4) A `:` does not follow a blank and a number: Flamescope would take that number for the time of an event. A symbol
  *     stands behind a blank, so (4) holds from its first byte.
  * (5) A comm and a symbol do not start with `#` or a blank; a comm has two characters or more, and no blank at its end.
- * (6) A module has no blank: stackcollapse-perf.pl and speedscope would drop its frames. Nor has it `(deleted)` anywhere.
+ * (6) A module has no blank before a parenthesis, which would end the function, and `(deleted)` nowhere.
  */
 #include "flamescope-export/sanitise.h"
 
@@ -23,7 +23,7 @@
 struct cleaner {
 	struct buffer *text;
 	bool node; /* a comm or a symbol: (3) and (5) are for these */
-	bool blanks; /* are allowed */
+	bool module; /* see (6) */
 	bool after_blank; /* a blank, or a blank and a number, is what was put last */
 	bool changed;
 	size_t characters;
@@ -110,9 +110,9 @@ static void put_clean(struct cleaner *cleaner, const char *name, size_t size)
 		else if (*at == '#' && !cleaner->characters && cleaner->node)
 			put_replaced(cleaner, '_');
 		else if (*at == ' ' &&
-			 (!cleaner->blanks || (!cleaner->characters && cleaner->node)))
+			 (cleaner->module ? at[1] == '(' : !cleaner->characters && cleaner->node))
 			put_replaced(cleaner, '_');
-		else if (!cleaner->blanks && !strncmp((const char *)at, "(deleted)", 9))
+		else if (cleaner->module && !strncmp((const char *)at, "(deleted)", 9))
 			put_replaced(cleaner, '_');
 		else if (*at == ':' && cleaner->after_blank)
 			put_replaced(cleaner, '_');
@@ -126,7 +126,7 @@ static void put_clean(struct cleaner *cleaner, const char *name, size_t size)
 
 bool flamescope_put_comm(struct buffer *text, const char *comm, int tid)
 {
-	struct cleaner cleaner = { .text = text, .node = true, .blanks = true };
+	struct cleaner cleaner = { .text = text, .node = true };
 	size_t size = strlen(comm);
 
 	/* blanks at the end cannot be told from the ones that fill the column */
@@ -144,7 +144,7 @@ bool flamescope_put_comm(struct buffer *text, const char *comm, int tid)
 
 bool flamescope_put_symbol(struct buffer *text, const char *symbol)
 {
-	struct cleaner cleaner = { .text = text, .node = true, .blanks = true };
+	struct cleaner cleaner = { .text = text, .node = true };
 
 	cleaner.after_blank = true;
 	put_clean(&cleaner, *symbol ? symbol : "[unknown]", strlen(*symbol ? symbol : "[unknown]"));
@@ -153,7 +153,7 @@ bool flamescope_put_symbol(struct buffer *text, const char *symbol)
 
 bool flamescope_put_module(struct buffer *text, const char *path)
 {
-	struct cleaner cleaner = { .text = text };
+	struct cleaner cleaner = { .text = text, .module = true };
 	const size_t deleted = strlen(DELETED);
 	size_t size = strlen(path);
 
@@ -167,7 +167,7 @@ bool flamescope_put_module(struct buffer *text, const char *path)
 
 void sanitise_put_value(struct buffer *text, const char *value)
 {
-	struct cleaner cleaner = { .text = text, .blanks = true };
+	struct cleaner cleaner = { .text = text };
 
 	put_clean(&cleaner, value, strlen(value));
 }

@@ -97,7 +97,8 @@ static int begin_tape(struct assembler *assembler, uint64_t begin_ns)
 
 int assembler_begin(struct assembler *assembler, uint64_t begin_ns)
 {
-	assembler->started_ns = assembler->last_ns = begin_ns;
+	assembler->started_ns = assembler->options->keep_early ? 0 : begin_ns;
+	assembler->last_ns = begin_ns;
 	return begin_tape(assembler, begin_ns);
 }
 
@@ -363,6 +364,8 @@ int assembler_end(struct assembler *assembler, uint64_t end_ns)
 				: -ENOMEM;
 
 	end_ns = MAX(end_ns, assembler->last_ns + 1);
+	for (size_t i = 0; i < assembler->losses.count; i++)
+		end_ns = MAX(end_ns, assembler->losses.items[i].to_ns);
 	if (r == 0 && end_ns > assembler->tape->end_ns)
 		r = rotate(assembler, end_ns);
 	if (r < 0)

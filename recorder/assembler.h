@@ -35,6 +35,7 @@ struct assembler_options {
 	const struct assembler_source *sources;
 	const struct assembler_fact *facts; /* for each tape; ends with a NULL key */
 	struct sealer *sealer;
+	bool keep_early; /* samples from before the begin: else they are not part of the recording */
 };
 
 struct assembler_counts {
@@ -77,7 +78,7 @@ const struct tape_anchor *assembler_last_anchor(const struct assembler *assemble
 /* The wall clock at a moment of the perf clock, by the last anchor. */
 uint64_t assembler_wall(const struct assembler *assembler, uint64_t perf_ns);
 
-/* The first tape begins there; samples from before are not part of the recording, and dropped. */
+/* The first tape begins there. */
 int assembler_begin(struct assembler *assembler, uint64_t begin_ns);
 /* Copies a record in, to be applied in its turn. */
 int assembler_add(struct assembler *assembler, uint32_t source, const uint8_t *record, size_t size);

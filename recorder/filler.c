@@ -64,8 +64,25 @@ static int filler_module(struct filler *filler, uint32_t at, int32_t pid, uint32
 	return 0;
 }
 
+/*
+ * While an exec is under way, the thread's stack is still in the program before. The first address that lies in the new one shows that
+ * it is over.
+ */
+static const struct mapping *find_user(struct tracker_process *process, uint64_t address)
+{
+	const struct mapping *mapping = maps_find(process->maps, address);
+
+	if (!process->before)
+		return mapping;
+	if (mapping)
+		tracker_process_settled(process);
+	else
+		mapping = maps_find(process->before, address);
+	return mapping;
+}
+
 /* An address that lies in no mapping keeps its place in the stack and loses itself: frame 0. */
-static int filler_frame(struct filler *filler, const struct maps *user, int32_t pid,
+static int filler_frame(struct filler *filler, struct tracker_process *process, int32_t pid,
 	enum perf_cpu_mode mode, uint64_t address, uint32_t *ret_frame)
 {
 	const struct mapping *mapping = NULL;
@@ -74,8 +91,8 @@ static int filler_frame(struct filler *filler, const struct maps *user, int32_t 
 
 	if (mode == PERF_MODE_KERNEL)
 		mapping = maps_find(filler->tracker->kernel, address);
-	else if (mode == PERF_MODE_USER && user)
-		mapping = maps_find(user, address);
+	else if (mode == PERF_MODE_USER && process)
+		mapping = find_user(process, address);
 	if (!mapping) {
 		*ret_frame = 0;
 		return 0;
@@ -110,7 +127,7 @@ static bool mode_of_mark(uint64_t mark, enum perf_cpu_mode *mode)
 
 /* From leaf to root, the frames of one sample, into `stack`. */
 static int filler_frames(
-	struct filler *filler, const struct maps *user, const struct perf_record *record)
+	struct filler *filler, struct tracker_process *process, const struct perf_record *record)
 {
 	enum perf_cpu_mode mode = record->misc & PERF_MODE_MASK;
 	uint32_t frame;
@@ -127,22 +144,22 @@ static int filler_frames(
 			filler->cut = true;
 			break;
 		}
-		r = filler_frame(filler, user, record->pid, mode, address, &frame);
+		r = filler_frame(filler, process, record->pid, mode, address, &frame);
 		if (r < 0 || (r = array_push(&filler->stack, frame)) < 0)
 			return r;
 	}
 	if (filler->stack.count || !record->sample.ip)
 		return 0;
-	r = filler_frame(filler, user, record->pid, mode, record->sample.ip, &frame);
+	r = filler_frame(filler, process, record->pid, mode, record->sample.ip, &frame);
 	return r < 0 ? r : array_push(&filler->stack, frame);
 }
 
 /* The callchain's stack, frame by frame. */
-static int build_stack(struct filler *filler, const struct maps *user,
+static int build_stack(struct filler *filler, struct tracker_process *process,
 	const struct perf_record *record, uint32_t *ret_stack)
 {
 	uint32_t stack = 0;
-	int r = filler_frames(filler, user, record);
+	int r = filler_frames(filler, process, record);
 
 	/* the trie grows from the root, so that stacks share their outer frames */
 	for (size_t i = filler->stack.count; r == 0 && i-- > 0;)
@@ -152,11 +169,11 @@ static int build_stack(struct filler *filler, const struct maps *user,
 	return r;
 }
 
-static void hash_chain(const struct tracker *tracker, const struct maps *user,
+static void hash_chain(const struct tracker *tracker, const struct tracker_process *process,
 	const struct perf_record *record, struct filler_chain *chain)
 {
 	uint64_t a = tracker->kernel->version ^ (uint64_t)(record->misc & PERF_MODE_MASK) << 56;
-	uint64_t b = user ? user->version + 1 : 0;
+	uint64_t b = process ? process->maps->version + 1 : 0;
 
 	for (size_t i = 0; i < record->sample.chain_count; i++) {
 		uint64_t address = perf_chain_at(record, i);
@@ -168,6 +185,8 @@ static void hash_chain(const struct tracker *tracker, const struct maps *user,
 	}
 	if (!record->sample.chain_count)
 		a ^= record->sample.ip;
+	if (process && process->before)
+		a = (a ^ process->before->version) * 0x9e3779b97f4a7c15ull;
 	chain->hash = hash_u64(a ^ b);
 	chain->check = hash_u64(a) ^ b;
 }
@@ -184,18 +203,18 @@ static bool chain_equal(const void *context, uint32_t at, const void *key)
 static int filler_stack(
 	struct filler *filler, const struct perf_record *record, uint32_t *ret_stack)
 {
-	const struct maps *user = tracker_maps(filler->tracker, record->pid);
+	struct tracker_process *process = tracker_process(filler->tracker, record->pid);
 	struct filler_chain chain;
 	uint32_t at;
 	int r;
 
-	hash_chain(filler->tracker, user, record, &chain);
+	hash_chain(filler->tracker, process, record, &chain);
 	at = table_find(&filler->chain_table, chain.hash, chain_equal, filler, &chain);
 	if (at != TABLE_NONE) {
 		*ret_stack = filler->chains.items[at].stack;
 		return filler->chains.items[at].cut;
 	}
-	r = build_stack(filler, user, record, &chain.stack);
+	r = build_stack(filler, process, record, &chain.stack);
 	if (r < 0)
 		return r;
 	*ret_stack = chain.stack;

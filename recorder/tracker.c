@@ -20,8 +20,10 @@ int tracker_init(struct tracker *tracker)
 
 void tracker_done(struct tracker *tracker)
 {
-	for (size_t i = 0; i < tracker->processes.count; i++)
+	for (size_t i = 0; i < tracker->processes.count; i++) {
 		maps_unref(tracker->processes.items[i].maps);
+		maps_unref(tracker->processes.items[i].before);
+	}
 	maps_unref(tracker->kernel);
 	strings_done(&tracker->strings);
 	array_done(&tracker->modules);
@@ -120,14 +122,16 @@ static int get_process(struct tracker *tracker, int32_t pid, struct tracker_proc
 	return 0;
 }
 
-static int forget_maps(struct tracker *tracker, struct tracker_process *process)
+/* Starts with no mappings; the old ones are kept as `before` when an exec took them away. */
+static int forget_maps(struct tracker *tracker, struct tracker_process *process, bool exec)
 {
 	struct maps *maps;
 	int r = maps_new(&tracker->next_version, &maps);
 
 	if (r < 0)
 		return r;
-	maps_unref(process->maps);
+	maps_unref(process->before);
+	process->before = exec ? process->maps : maps_unref(process->maps);
 	process->maps = maps;
 	return 0;
 }
@@ -150,7 +154,7 @@ static int apply_comm(struct tracker *tracker, const struct perf_record *record)
 	thread->comm = comm;
 	thread->exited_ns = 0;
 	process->exited_ns = 0;
-	return record->comm.exec ? forget_maps(tracker, process) : 0;
+	return record->comm.exec ? forget_maps(tracker, process, true) : 0;
 }
 
 static int fork_process(struct tracker *tracker, const struct perf_record *record)
@@ -165,8 +169,9 @@ static int fork_process(struct tracker *tracker, const struct perf_record *recor
 		return 0;
 	parent = find_process(tracker, record->task.parent_pid);
 	if (!parent)
-		return forget_maps(tracker, child);
+		return forget_maps(tracker, child, false);
 	maps_unref(child->maps);
+	child->before = maps_unref(child->before);
 	child->maps = maps_ref(parent->maps);
 	return 0;
 }
@@ -342,17 +347,23 @@ static void kernel_name(const char *path, char *name, size_t size)
 	}
 }
 
+/* The kernel's record ends with its code; behind it, in the same gigabyte, lies what runs only while it starts. */
+#define KERNEL_IMAGE_MASK 0x3fffffffull
+
 /* The kernel of a guest has addresses of its own, which mean nothing beside ours. */
 static int apply_kernel_mmap(
 	struct tracker *tracker, const struct perf_record *record, const struct mapping *mapping)
 {
+	uint64_t end = mapping->end;
 	char name[256];
 
 	if ((record->misc & PERF_MODE_MASK) != PERF_MODE_KERNEL)
 		return 0;
 	kernel_name(record->mmap.path, name, sizeof(name));
-	return tracker_add_kernel(tracker, mapping->start, mapping->end, name,
-		record->mmap.build_id, record->mmap.build_id_size);
+	if (strcmp(name, "[kernel.kallsyms]") == 0)
+		end = MAX(end, (mapping->start | KERNEL_IMAGE_MASK) + 1);
+	return tracker_add_kernel(tracker, mapping->start, end, name, record->mmap.build_id,
+		record->mmap.build_id_size);
 }
 
 static int apply_mmap(struct tracker *tracker, const struct perf_record *record)
@@ -436,19 +447,25 @@ const char *tracker_comm(struct tracker *tracker, int32_t pid, int32_t tid)
 	return tracker->unnamed;
 }
 
-const struct maps *tracker_maps(const struct tracker *tracker, int32_t pid)
+struct tracker_process *tracker_process(const struct tracker *tracker, int32_t pid)
 {
-	const struct tracker_process *process = find_process(tracker, pid);
+	return find_process(tracker, pid);
+}
 
-	return process ? process->maps : NULL;
+void tracker_process_settled(struct tracker_process *process)
+{
+	process->before = maps_unref(process->before);
 }
 
 const struct mapping *tracker_find(
 	const struct tracker *tracker, int32_t pid, bool kernel, uint64_t address)
 {
-	const struct maps *maps = kernel ? tracker->kernel : tracker_maps(tracker, pid);
+	const struct tracker_process *process;
 
-	return maps ? maps_find(maps, address) : NULL;
+	if (kernel)
+		return maps_find(tracker->kernel, address);
+	process = find_process(tracker, pid);
+	return process ? maps_find(process->maps, address) : NULL;
 }
 
 /* A process goes with the last of its threads; one that is still there vouches for it. */
@@ -472,6 +489,7 @@ static void sweep_processes(struct tracker *tracker, uint64_t before_ns)
 			continue;
 		table_remove(&tracker->process_table, hash_id(process->pid), i);
 		maps_unref(process->maps);
+		maps_unref(process->before);
 		*process = (struct tracker_process){ 0 };
 	}
 }

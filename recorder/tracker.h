@@ -6,7 +6,8 @@
  * at the sample's time.
  *
  *   - fork: a child process starts with its parent's mappings and name, a new thread with its parent's name;
- *   - exec (a COMM record that says so) forgets the mappings;
+ *   - exec (a COMM record that says so) forgets the mappings, but not at once: until the new program runs its first instruction, the
+ *     stack of the thread is still that of the call to exec, in the old one;
  *   - a mapping takes the place of what it overlaps;
  *   - a pid that is used again starts afresh; what a dead thread was stays known until then, or until tracker_sweep():
  *     the kernel still samples a thread on its way out.
@@ -35,6 +36,7 @@ struct tracker_process {
 	bool used;
 	uint64_t exited_ns;
 	struct maps *maps;
+	struct maps *before; /* those before the exec that is under way, or NULL */
 };
 
 struct tracker {
@@ -63,8 +65,10 @@ int tracker_apply(struct tracker *tracker, const struct perf_record *record);
  */
 const char *tracker_comm(struct tracker *tracker, int32_t pid, int32_t tid);
 
-/* The mappings of a process, or NULL; those of the kernel are tracker->kernel. Valid until the next call that changes them. */
-const struct maps *tracker_maps(const struct tracker *tracker, int32_t pid);
+/* What is known of a process, or NULL; the kernel's mappings are tracker->kernel. Valid until the next call that changes it. */
+struct tracker_process *tracker_process(const struct tracker *tracker, int32_t pid);
+/* The process was seen to run in its new mappings: those before its exec are of no more use. */
+void tracker_process_settled(struct tracker_process *process);
 /* The mapping at an address of the kernel or of a process, or NULL. */
 const struct mapping *tracker_find(
 	const struct tracker *tracker, int32_t pid, bool kernel, uint64_t address);

@@ -14,6 +14,7 @@
 #define STORE_LOCK "lock"
 #define STORE_SEGMENTS "segments"
 #define STORE_SUFFIX ".tape"
+#define STORE_IMPORTS "imports"
 
 /* No segment is larger; a file that is has not come from us. */
 #define STORE_SEGMENT_MAX (1u << 30)

@@ -29,6 +29,7 @@ struct store_writer {
 	struct index *index;
 	char boot_id[40];
 	uint64_t next_sequence;
+	bool behind; /* a segment could not be indexed */
 };
 
 struct store_writer *store_writer_close(struct store_writer *writer)
@@ -209,6 +210,29 @@ int store_writer_open(const char *path, struct store_writer **ret_writer, struct
 	return 0;
 }
 
+/* The next number for a tape of this boot; others have theirs. */
+static const char *writer_number(struct store_writer *writer, struct tape *tape)
+{
+	const char *boot_id = tape_fact(tape, "boot_id");
+
+	if (*boot_id && strcmp(boot_id, writer->boot_id) != 0)
+		return boot_id;
+	tape->sequence = writer->next_sequence++;
+	return writer->boot_id;
+}
+
+/* Puts the segment into the index, and before it those that could not be put there. */
+static int writer_index(
+	struct store_writer *writer, const struct store_segment *segment, struct error *error)
+{
+	int r = writer->behind ? writer_reconcile(writer, error) : 0;
+
+	if (r == 0)
+		r = index_put(writer->index, segment, error);
+	writer->behind = r < 0;
+	return r < 0 ? (error_prefix(error, r, "%s", writer->path), 1) : 0;
+}
+
 /*
  * After a failure the name may hold the segment all the same (file_replace()). Its number is not used again, and the tape may be sealed
  * once more under the next one: then it must not be there twice.
@@ -225,12 +249,12 @@ int store_writer_seal(
 	struct store_writer *writer, struct tape *tape, uint64_t *ret_bytes, struct error *error)
 {
 	_cleanup_(buffer_done) struct buffer bytes = { 0 };
+	const char *boot_id = writer_number(writer, tape);
 	struct segment_summary summary;
 	struct store_segment segment;
 	char name[sizeof(segment.name)];
 	int r;
 
-	tape->sequence = writer->next_sequence++;
 	r = tape_sort_samples(tape);
 	if (r == 0)
 		tape_span_samples(tape);
@@ -243,16 +267,38 @@ int store_writer_seal(
 	if (r < 0)
 		return error_set(error, r, "out of memory while sealing a segment");
 	segment_summarize(tape, &summary);
-	snprintf(name, sizeof(name), "%s-%010llu" STORE_SUFFIX, writer->boot_id,
+	snprintf(name, sizeof(name), "%.39s-%010llu" STORE_SUFFIX, boot_id,
 		(unsigned long long)tape->sequence);
 	r = file_replace(writer->segments, name, bytes.data, bytes.size);
-	if (r < 0) {
+	if (r < 0 && boot_id == writer->boot_id)
 		writer_take_back(writer, name);
+	if (r < 0)
 		return error_set(error, r, "%s/%s: %s", writer->segments, name, strerror(-r));
-	}
 	if (ret_bytes)
 		*ret_bytes = bytes.size;
 	store_describe(&summary, name, bytes.size, &segment);
-	r = index_put(writer->index, &segment, error);
-	return r < 0 ? error_prefix(error, r, "%s", writer->path) : 0;
+	return writer_index(writer, &segment, error);
+}
+
+int store_writer_imported(struct store_writer *writer, const char *id)
+{
+	char file[PATH_MAX];
+
+	return snprintf(file, sizeof(file), "%s/" STORE_IMPORTS "/%s", writer->path, id) <
+		       (int)sizeof(file) &&
+	       access(file, F_OK) == 0;
+}
+
+int store_writer_note_import(
+	struct store_writer *writer, const char *id, const char *line, struct error *error)
+{
+	char dir[PATH_MAX];
+	int r = store_file(writer->path, STORE_IMPORTS, dir, error);
+
+	if (r < 0)
+		return r;
+	r = file_make_dirs(dir, 0750);
+	if (r == 0)
+		r = file_replace(dir, id, line, strlen(line));
+	return r < 0 ? error_set(error, r, "%s/%s: %s", dir, id, strerror(-r)) : 0;
 }

@@ -94,7 +94,7 @@ static void check_module(const char *name)
 	buffer_u8(&text, 0);
 	shown = (const char *)text.data;
 	assert(check_utf8(shown) >= 1);
-	assert(!strchr(shown, ' ') && !strstr(shown, "(deleted)"));
+	assert(!strstr(shown, " (") && !strstr(shown, "(deleted)"));
 	if (*name && !strstr(name, " (deleted)"))
 		check_same(changed, shown, name);
 }

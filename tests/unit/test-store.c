@@ -13,6 +13,9 @@
 
 static uint64_t random_state = 42;
 
+/* another boot's; "" is this one's */
+static const char *boot_id = "11111111-2222-3333-4444-555555555555";
+
 static uint32_t pick(uint32_t below)
 {
 	random_state = random_state * 6364136223846793005ull + 1442695040888963407ull;
@@ -66,7 +69,7 @@ static struct tape *make_tape(uint64_t begin_ns, uint64_t offset, int samples)
 	tape->begin_ns = begin_ns;
 	tape->end_ns = begin_ns + 10 * NSEC_PER_SEC;
 	fill_dictionary(tape);
-	CHECK_EQ(tape_add_fact(tape, "boot_id", "11111111-2222-3333-4444-555555555555"), 0);
+	CHECK_EQ(tape_add_fact(tape, "boot_id", boot_id), 0);
 	CHECK_EQ(tape_add_fact(tape, "host", "example"), 0);
 	for (int i = 0; i <= 10; i++)
 		array_push(&tape->anchors,
@@ -250,9 +253,13 @@ static void make_dir(char path[64])
 
 static void seal(struct store_writer *writer, uint64_t begin_ns)
 {
-	_cleanup_(cleanup_tape) struct tape *tape = make_tape(begin_ns, 1000 * NSEC_PER_SEC, 100);
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	const char *other = boot_id;
 	struct error error = { 0 };
 
+	boot_id = "";
+	tape = make_tape(begin_ns, 1000 * NSEC_PER_SEC, 100);
+	boot_id = other;
 	CHECK_EQ(store_writer_seal(writer, tape, NULL, &error), 0);
 }
 
@@ -341,6 +348,32 @@ static void test_index_follows_the_folder(void)
 	remove_tree(dir);
 }
 
+/* What was imported keeps its own numbers; once more, it takes its own place. */
+static void test_tapes_of_another_boot(void)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = make_tape(0, 1000 * NSEC_PER_SEC, 10);
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	struct store_segments found = { 0 };
+	struct error error = { 0 };
+	char dir[64];
+
+	make_dir(dir);
+	CHECK_EQ(store_writer_open(dir, &writer, &error), 0);
+	tape->sequence = 7;
+	CHECK_EQ(store_writer_seal(writer, tape, NULL, &error), 0);
+	CHECK_EQ(store_writer_seal(writer, tape, NULL, &error), 0);
+	CHECK_EQ(store_reader_open(dir, &reader, &error), 0);
+	CHECK_EQ(store_reader_find(reader, 0, UINT64_MAX, &found, &error), 0);
+	CHECK_EQ(found.list.count, 1);
+	CHECK_STR(found.list.items[0].name, "11111111-2222-3333-4444-555555555555-0000000007.tape");
+	CHECK_EQ(store_writer_imported(writer, "x"), 0);
+	CHECK_EQ(store_writer_note_import(writer, "x", "perf.data\n", &error), 0);
+	CHECK_EQ(store_writer_imported(writer, "x"), 1);
+	array_done(&found.list);
+	remove_tree(dir);
+}
+
 static void test_damaged_segment_is_named(void)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
@@ -375,4 +408,5 @@ CHECK_MAIN({ "a segment round trips", test_round_trip },
 	{ "a clock that is set back", test_summary_of_a_clock_set_back },
 	{ "seal, find, load", test_store_seal_and_find }, { "one writer a store", test_one_writer },
 	{ "the index follows the folder", test_index_follows_the_folder },
+	{ "tapes of another boot", test_tapes_of_another_boot },
 	{ "a damaged segment is named", test_damaged_segment_is_named })

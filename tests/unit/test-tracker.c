@@ -354,6 +354,38 @@ static void test_filler(void)
 	filler_done(&filler);
 }
 
+/* While exec is under way the stack is still that of the old program; once the new one runs, its addresses are nothing. */
+static void test_exec_under_way(void)
+{
+	struct perf_record record = { .type = PERF_TYPE_SAMPLE, .misc = PERF_MODE_USER };
+	const uint64_t old[] = { (uint64_t)-512, 0x1010 }, fresh[] = { (uint64_t)-512, 0x5010 };
+	_cleanup_(tracker_done) struct tracker tracker;
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	struct filler filler;
+
+	CHECK_EQ(tracker_init(&tracker), 0);
+	CHECK_EQ(tape_new(&tape), 0);
+	filler_init(&filler, &tracker);
+	filler_start(&filler, tape);
+	apply_mmap(&tracker, 10, 0x1000, 0x2000, "/bin/sh");
+	apply_comm(&tracker, 10, 10, "ls", true);
+	apply_mmap(&tracker, 10, 0x5000, 0x6000, "/bin/ls");
+	record.pid = record.tid = 10;
+	record.sample.chain_count = 2;
+	for (int i = 0; i < 3; i++) {
+		record.sample.chain = (const uint8_t *)(i == 1 ? fresh : old);
+		CHECK_EQ(filler_add(&filler, &record), 0);
+	}
+	for (int i = 0; i < 3; i++) {
+		static const char *const paths[] = { "/bin/sh", "/bin/ls", "" };
+		const struct tape_stack *leaf = &tape->stacks.items[tape->samples.items[i].stack];
+		uint32_t module = tape->frames.items[leaf->frame].module;
+
+		CHECK_STR(tape_string(tape, tape->modules.items[module].path), paths[i]);
+	}
+	filler_done(&filler);
+}
+
 CHECK_MAIN({ "fork inherits, exec clears", test_fork_inherits_exec_clears },
 	{ "after a fork each goes its own way", test_fork_shares_nothing_later },
 	{ "threads and their names", test_threads },
@@ -363,4 +395,5 @@ CHECK_MAIN({ "fork inherits, exec clears", test_fork_inherits_exec_clears },
 	{ "mappings against a model", test_maps_against_model },
 	{ "a timeline of five rings", test_timeline },
 	{ "a timeline that is stopped", test_timeline_stops },
-	{ "a sample into a tape", test_filler })
+	{ "a sample into a tape", test_filler },
+	{ "a sample while exec is under way", test_exec_under_way })

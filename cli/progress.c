@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/progress.h"
+
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+#define STEP_NS (200 * NSEC_PER_MSEC)
+
+/* A line that wraps could not be written over. */
+void progress_line(const char *text)
+{
+	struct winsize size;
+	int width = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
+
+	fprintf(stderr, "\r\033[K%.*s", width - 1, text);
+	fflush(stderr);
+}
+
+void progress_start(struct progress *progress, const char *what, bool quiet)
+{
+	*progress = (struct progress){
+		.what = what,
+		.shown = !quiet && isatty(STDERR_FILENO),
+		.started_ns = clock_ns(CLOCK_MONOTONIC),
+	};
+}
+
+void progress_show(void *context, uint64_t done, uint64_t size)
+{
+	struct progress *progress = context;
+	char left[32], text[256];
+	double part = size ? (double)done / size : 1;
+	uint64_t now_ns;
+
+	if (!progress->shown)
+		return;
+	now_ns = clock_ns(CLOCK_MONOTONIC);
+	if (now_ns - MAX(progress->last_ns, progress->started_ns) < STEP_NS)
+		return;
+	progress->last_ns = now_ns;
+	duration_format((now_ns - progress->started_ns) * (1 - part) / MAX(part, 0.001), left,
+		sizeof(left));
+	snprintf(text, sizeof(text), "%3.0f %%  %s left  %s", 100 * part, left, progress->what);
+	progress_line(text);
+}
+
+void progress_end(struct progress *progress)
+{
+	if (progress->shown)
+		fputs("\r\033[K", stderr);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/* How far long work has come, on a terminal: one line that is written over, some times a second, with the time that is left. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct progress {
+	const char *what;
+	bool shown; /* nothing is, where there is no terminal */
+	uint64_t started_ns;
+	uint64_t last_ns;
+};
+
+void progress_start(struct progress *progress, const char *what, bool quiet);
+/* context is the struct progress. */
+void progress_show(void *context, uint64_t done, uint64_t size);
+void progress_end(struct progress *progress);
+
+/* A line that the next one is written over, no wider than the terminal. */
+void progress_line(const char *text);

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recorder/importer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/table.h"
+#include "pack/unpack.h"
+#include "pack/zstd.h"
+#include "recorder/assembler.h"
+#include "recorder/import-clock.h"
+
+/*
+ * perf writes the rings one after the other and a mark (FINISHED_ROUND) behind each round of them: what comes after the mark is not
+ * older than the newest record of the round before. So at each mark all up to there is applied. A file that never marks is applied when so
+ * much has gathered.
+ */
+#define GATHER_MAX (64u << 20)
+
+/* Unpacked files beyond this are bombs. */
+#define UNPACK_LIMIT (1ull << 38)
+#define UNPACK_RATIO 2000
+
+#define ID_PART 65536
+#define WAITING_MAX 2
+
+struct run {
+	struct import_file *file;
+	const struct import_options *options;
+	struct assembler assembler;
+	struct assembler_options assembly;
+	array_of(struct assembler_source) sources; /* one an event */
+	struct assembler_fact facts[16];
+	char boot_id[64], rate[24], cpus[16], clock[64], kernel_text[24], kernel_end[24];
+	uint64_t first_ns; /* of the samples that were added so far; UINT64_MAX: none */
+	uint64_t last_ns;
+	uint64_t newest_ns; /* of all records */
+	uint64_t round_ns; /* the newest one at the last mark */
+	bool begun;
+};
+
+void import_file_done(struct import_file *file)
+{
+	perf_file_done(&file->perf);
+	if (file->fd >= 0)
+		close(file->fd);
+	free(file->path);
+	*file = (struct import_file){ .fd = -1 };
+}
+
+/* The contents, by their size, beginning and end: which file it is, wherever it lies. */
+static int identify(struct import_file *file)
+{
+	_cleanup_free_ uint8_t *part = malloc(ID_PART);
+	uint64_t hash[2] = { file->perf.size, ~file->perf.size };
+	ssize_t size;
+
+	if (!part)
+		return -ENOMEM;
+	for (int i = 0; i < 2; i++) {
+		off_t at = i && file->perf.size > ID_PART ? file->perf.size - ID_PART : 0;
+
+		size = pread(file->fd, part, ID_PART, at);
+		if (size < 0)
+			return -errno;
+		hash[0] = hash_u64(hash[0] ^ hash_bytes(part, size));
+		hash[1] = hash_u64(hash[1] + crc32c(i, part, size));
+	}
+	snprintf(file->id, sizeof(file->id), "%016llx%08llx", (unsigned long long)hash[0],
+		(unsigned long long)hash[1] & 0xffffffff);
+	return 0;
+}
+
+static bool is_dummy(const struct perf_file_event *event)
+{
+	return event->type == PERF_TYPE_SOFTWARE && event->config == PERF_COUNT_SW_DUMMY;
+}
+
+/* "cycles" is also "cycles:u" and "cpu-clock:pppH"; the text before the colon is enough. */
+static bool is_named(const struct perf_file_event *event, const char *name)
+{
+	return strcmp(event->name, name) == 0 ||
+	       (strncmp(event->name, name, strlen(name)) == 0 && event->name[strlen(name)] == ':');
+}
+
+static int choose_event(
+	struct import_file *file, const struct import_options *options, struct error *error)
+{
+	struct buffer names = { 0 };
+	int r = 0;
+
+	for (size_t i = 0; i < file->perf.events.count && !file->event; i++) {
+		const struct perf_file_event *event = &file->perf.events.items[i];
+
+		buffer_printf(&names, "%s%s", i ? ", " : "", event->name);
+		if (options->event ? is_named(event, options->event)
+				   : !is_dummy(event) && event->layout.sample_type & PERF_SAMPLE_IP)
+			file->event = event;
+	}
+	buffer_u8(&names, 0);
+	if (!file->event && options->event)
+		r = error_set(error, -ENOENT, "%s: no event %s; it has %s", file->path,
+			options->event, names.data ? (char *)names.data : "");
+	else if (!file->event)
+		r = error_set(error, -ENOENT, "%s: no event with samples", file->path);
+	else if (!(file->event->layout.sample_type & PERF_SAMPLE_TIME) ||
+		 !(file->event->layout.sample_type & PERF_SAMPLE_TID))
+		r = error_set(error, -EBADMSG,
+			"%s: its samples have no time or no thread (perf record -T)", file->path);
+	buffer_done(&names);
+	return r;
+}
+
+/* Looks at the times of all samples, for files that do not say them. */
+static int see_time(void *context, const uint8_t *record, size_t size, uint64_t offset)
+{
+	struct import_file *file = context;
+	uint64_t time_ns;
+	uint32_t type;
+
+	memcpy(&type, record, sizeof(type));
+	if (type != PERF_TYPE_SAMPLE)
+		return 0;
+	time_ns = perf_record_place(&file->event->layout, record, size).time_ns;
+	if (!file->first_ns || time_ns < file->first_ns)
+		file->first_ns = time_ns;
+	file->last_ns = MAX(file->last_ns, time_ns);
+	return 0;
+}
+
+static int find_times(struct import_file *file)
+{
+	_cleanup_(cleanup_zstd_stream) struct zstd_stream *stream = NULL;
+	int r;
+
+	file->first_ns = file->perf.first_ns;
+	file->last_ns = file->perf.last_ns;
+	if (file->first_ns && file->last_ns >= file->first_ns)
+		return 0;
+	file->first_ns = file->last_ns = 0;
+	r = perf_file_read(&file->perf, &stream, see_time, file, NULL);
+	return MIN(r, 0);
+}
+
+static int unpack(
+	struct import_file *file, const struct import_options *options, struct error *error)
+{
+	struct stat about;
+	uint64_t limit;
+	int r;
+
+	if (fstat(file->fd, &about) < 0)
+		return error_set(error, -errno, "%s", strerror(errno));
+	if (!S_ISREG(about.st_mode))
+		return error_set(error, -EINVAL, "not a file");
+	limit = MIN(UNPACK_LIMIT, (uint64_t)about.st_size * UNPACK_RATIO + (64u << 20));
+	r = unpack_file(&file->fd, options->folder, limit, &file->cut, error);
+	return MIN(r, 0);
+}
+
+int import_file_open(const char *path, const struct import_options *options,
+	struct import_file *ret_file, struct error *error)
+{
+	struct import_file file = { .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) };
+	int r;
+
+	if (file.fd < 0)
+		return error_set(error, -errno, "%s: %s", path, strerror(errno));
+	file.path = strdup(path);
+	r = file.path ? unpack(&file, options, error) : -ENOMEM;
+	if (r == 0)
+		r = perf_file_open(file.fd, &file.perf, error);
+	if (r < 0) {
+		error_prefix(error, r, "%s", path);
+		import_file_done(&file);
+		return r;
+	}
+	r = choose_event(&file, options, error);
+	if (r == 0 && (identify(&file) < 0 || find_times(&file) < 0))
+		r = error_set(error, -EIO, "%s: cannot be read", path);
+	if (r == 0 && import_clock_find(&file, options) < 0)
+		r = error_set(error, -errno, "%s: %s", path, strerror(errno));
+	if (r < 0) {
+		import_file_done(&file);
+		return r;
+	}
+	*ret_file = file;
+	return 0;
+}
+
+static void add_fact(struct run *run, const char *key, const char *value)
+{
+	struct assembler_fact *fact = run->facts;
+
+	while (fact->key)
+		fact++;
+	if (value && *value && fact < run->facts + ARRAY_SIZE(run->facts) - 1)
+		*fact = (struct assembler_fact){ key, value };
+}
+
+static void collect_facts(struct run *run)
+{
+	const struct import_file *file = run->file;
+	const struct perf_file *perf = &file->perf;
+	const char *name = strrchr(file->path, '/');
+
+	snprintf(run->boot_id, sizeof(run->boot_id), "import-%s", file->id);
+	snprintf(run->rate, sizeof(run->rate), "%llu", (unsigned long long)file->event->rate);
+	snprintf(run->cpus, sizeof(run->cpus), "%u", perf->cpus);
+	snprintf(run->clock, sizeof(run->clock), "%s", import_clock_text(file->clock.source));
+	add_fact(run, "boot_id", run->boot_id);
+	add_fact(run, "host", perf->host);
+	add_fact(run, "kernel", perf->release);
+	add_fact(run, "event", file->event->name);
+	add_fact(run, file->event->by_frequency ? "frequency" : "period", run->rate);
+	if (perf->cpus)
+		add_fact(run, "cpus", run->cpus);
+	add_fact(run, "version", run->options->version);
+	add_fact(run, "source", name ? name + 1 : file->path);
+	add_fact(run, "clock", run->clock);
+	add_fact(run, "kernel_text", run->kernel_text);
+	add_fact(run, "kernel_end", run->kernel_end);
+}
+
+/* The first tape begins with the first sample. */
+static int begin(struct run *run, uint64_t begin_ns)
+{
+	struct tape_anchor anchor = {
+		.perf_ns = begin_ns,
+		.realtime_ns = begin_ns + run->file->clock.offset_ns,
+		.error_ns = run->file->clock.error_ns,
+	};
+	int r = assembler_anchor(&run->assembler, &anchor);
+
+	collect_facts(run);
+	run->begun = true;
+	return r == 0 ? assembler_begin(&run->assembler, begin_ns) : r;
+}
+
+static int flush(struct run *run, uint64_t before_ns)
+{
+	int r = 0;
+
+	if (!run->begun && run->first_ns == UINT64_MAX &&
+		run->assembler.timeline.bytes.size < GATHER_MAX)
+		return 0; /* no sample yet to begin with */
+	if (!run->begun)
+		r = begin(run, run->first_ns == UINT64_MAX ? run->newest_ns : run->first_ns);
+	if (r == 0)
+		r = assembler_flush(&run->assembler, before_ns);
+	sealer_wait(run->assembly.sealer, WAITING_MAX);
+	return r;
+}
+
+/* A mark: nothing older than the newest of the round before will come. */
+static int finish_round(struct run *run)
+{
+	uint64_t before_ns = run->round_ns;
+
+	run->round_ns = run->newest_ns;
+	return before_ns ? flush(run, before_ns) : 0;
+}
+
+/* Where the kernel's code lay, which tells kernels apart and whether one was moved. */
+static void note_kernel(struct run *run, const uint8_t *record, size_t size, uint32_t source)
+{
+	struct perf_record decoded;
+
+	if (run->kernel_text[0] ||
+		perf_record_decode(run->sources.items[source].layout, record, size, &decoded) !=
+			0 ||
+		decoded.mmap.pid != -1 || strncmp(decoded.mmap.path, "[kernel.kallsyms]", 17) != 0)
+		return;
+	snprintf(run->kernel_text, sizeof(run->kernel_text), "%llx",
+		(unsigned long long)decoded.mmap.offset);
+	snprintf(run->kernel_end, sizeof(run->kernel_end), "%llx",
+		(unsigned long long)(decoded.mmap.start + decoded.mmap.size));
+}
+
+static int add_record(
+	struct run *run, const struct perf_file_event *event, const uint8_t *record, size_t size)
+{
+	uint32_t source = event - run->file->perf.events.items;
+	uint64_t time_ns = perf_record_place(&event->layout, record, size).time_ns;
+	uint64_t added_ns = run->assembler.added_ns;
+	uint32_t type;
+
+	memcpy(&type, record, sizeof(type));
+	if (type == PERF_TYPE_MMAP || type == PERF_TYPE_MMAP2)
+		note_kernel(run, record, size, source);
+	if (assembler_add(&run->assembler, source, record, size) < 0)
+		return -ENOMEM;
+	if (time_ns > MAX(run->assembler.added_ns, added_ns))
+		return 0; /* not believed, and counted */
+	run->newest_ns = MAX(run->newest_ns, time_ns);
+	if (type == PERF_TYPE_SAMPLE) {
+		run->first_ns = MIN(run->first_ns, time_ns);
+		run->last_ns = MAX(run->last_ns, time_ns);
+	}
+	return run->assembler.timeline.bytes.size < 4ull * GATHER_MAX ? 0
+								      : flush(run, run->newest_ns);
+}
+
+static int take_record(void *context, const uint8_t *record, size_t size, uint64_t offset)
+{
+	struct run *run = context;
+	const struct perf_file *perf = &run->file->perf;
+	const struct perf_file_event *event;
+	uint32_t type;
+
+	if (run->options->progress)
+		run->options->progress(run->options->context, offset, perf->size);
+	memcpy(&type, record, sizeof(type));
+	if (type == PERF_FILE_FINISHED_ROUND)
+		return finish_round(run);
+	if (type >= PERF_FILE_ATTR)
+		return 0;
+	event = perf->events.count == 1
+			? perf->events.items
+			: perf_file_event(perf, perf_file_record_id(perf, record, size));
+	if (type != PERF_TYPE_SAMPLE)
+		return add_record(run, event ? event : run->file->event, record, size);
+	/* a sample whose event is not known goes in, to be found damaged */
+	return event && event != run->file->event ? 0
+						  : add_record(run, run->file->event, record, size);
+}
+
+static int prepare(struct run *run, struct store_writer *writer, struct error *error)
+{
+	const struct perf_file *perf = &run->file->perf;
+	struct finder finder = { .debug_dir = run->options->debug_dir };
+	int r = assembler_init(&run->assembler, &run->assembly);
+
+	for (size_t i = 0; r == 0 && i < perf->events.count; i++)
+		r = array_push(&run->sources,
+			(struct assembler_source){
+				.layout = &perf->events.items[i].layout, .samples = true });
+	for (size_t i = 0; r == 0 && i < perf->build_ids.count; i++)
+		r = tracker_know_build_id(&run->assembler.tracker, perf->build_ids.items[i].path,
+			perf->build_ids.items[i].id, perf->build_ids.items[i].size);
+	if (r < 0)
+		return error_set(error, r, "out of memory");
+	run->assembly = (struct assembler_options){
+		.segment_ns = run->options->segment_ns,
+		.sources = run->sources.items,
+		.facts = run->facts,
+		.keep_early = true,
+	};
+	return sealer_start(writer, &finder, &run->assembly.sealer, error);
+}
+
+static int read_all(struct run *run, struct zstd_stream **stream, struct import_result *result,
+	struct error *error)
+{
+	struct error note = { 0 };
+	int r = perf_file_read(&run->file->perf, stream, take_record, run, &note);
+
+	if (r < 0)
+		return error_set(error, r, "%s: %s", run->file->path,
+			note.text[0] ? note.text : strerror(-r));
+	if (r == 1)
+		snprintf(result->note, sizeof(result->note), "%s", note.text);
+	else if (run->file->cut)
+		snprintf(result->note, sizeof(result->note),
+			"what is packed around it is cut short or damaged; what came before is "
+			"kept");
+	r = flush(run, run->round_ns);
+	if (r == 0 && run->begun && run->first_ns != UINT64_MAX)
+		r = assembler_end(&run->assembler, run->last_ns + 1);
+	return r < 0 ? error_set(error, r, "%s: out of memory", run->file->path) : 0;
+}
+
+int import_file_run(struct import_file *file, const struct import_options *options,
+	struct store_writer *writer, struct zstd_stream **stream, struct import_result *ret_result,
+	struct error *error)
+{
+	struct run run = { .file = file, .options = options, .first_ns = UINT64_MAX };
+	struct import_result result = { 0 };
+	struct sealer_status status = { 0 };
+	int r = prepare(&run, writer, error);
+
+	if (r == 0)
+		r = read_all(&run, stream, &result, error);
+	sealer_stop(run.assembly.sealer, &status);
+	if (r == 0 && status.failed)
+		r = error_set(error, status.failed, "%s", status.error.text);
+	result.samples = run.assembler.counts.samples;
+	result.lost = run.assembler.counts.lost;
+	result.damaged = run.assembler.counts.damaged;
+	result.segments = status.segments;
+	result.bytes = status.bytes;
+	assembler_done(&run.assembler);
+	array_done(&run.sources);
+	if (r == 0)
+		*ret_result = result;
+	return r;
+}
