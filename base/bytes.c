@@ -8,59 +8,6 @@
 
 #include "base/cleanup.h"
 
-void reader_init(struct reader *reader, const void *data, size_t size)
-{
-	*reader = (struct reader){ .data = data, .size = size };
-}
-
-const void *reader_take(struct reader *reader, size_t size)
-{
-	const uint8_t *at;
-
-	if (reader->failed)
-		return NULL;
-	if (size > reader->size - reader->position) {
-		reader->failed = true;
-		reader->failed_at = reader->position;
-		return NULL;
-	}
-	at = reader->data + reader->position;
-	reader->position += size;
-	return at;
-}
-
-static uint64_t reader_little(struct reader *reader, size_t size)
-{
-	const uint8_t *at = reader_take(reader, size);
-	uint64_t value = 0;
-
-	if (!at)
-		return 0;
-	for (size_t i = 0; i < size; i++)
-		value |= (uint64_t)at[i] << (8 * i);
-	return value;
-}
-
-uint8_t reader_u8(struct reader *reader)
-{
-	return reader_little(reader, 1);
-}
-
-uint16_t reader_u16(struct reader *reader)
-{
-	return reader_little(reader, 2);
-}
-
-uint32_t reader_u32(struct reader *reader)
-{
-	return reader_little(reader, 4);
-}
-
-uint64_t reader_u64(struct reader *reader)
-{
-	return reader_little(reader, 8);
-}
-
 uint64_t reader_varint(struct reader *reader)
 {
 	uint64_t value = 0;

@@ -24,15 +24,59 @@ struct reader {
 	bool failed;
 };
 
-void reader_init(struct reader *reader, const void *data, size_t size);
-uint8_t reader_u8(struct reader *reader);
-uint16_t reader_u16(struct reader *reader);
-uint32_t reader_u32(struct reader *reader);
-uint64_t reader_u64(struct reader *reader);
+static inline void reader_init(struct reader *reader, const void *data, size_t size)
+{
+	*reader = (struct reader){ .data = (const uint8_t *)data, .size = size };
+}
+
+/* The next size bytes, borrowed from the reader's data; NULL when there are fewer. Inline: all decoding comes through here. */
+static inline const void *reader_take(struct reader *reader, size_t size)
+{
+	const uint8_t *at = reader->data + reader->position;
+
+	if (reader->failed)
+		return NULL;
+	if (__builtin_expect(size > reader->size - reader->position, 0)) {
+		reader->failed = true;
+		reader->failed_at = reader->position;
+		return NULL;
+	}
+	reader->position += size;
+	return at;
+}
+
+static inline uint64_t reader_little(struct reader *reader, size_t size)
+{
+	const uint8_t *at = (const uint8_t *)reader_take(reader, size);
+	uint64_t value = 0;
+
+	for (size_t i = 0; at && i < size; i++)
+		value |= (uint64_t)at[i] << (8 * i);
+	return value;
+}
+
+static inline uint8_t reader_u8(struct reader *reader)
+{
+	return (uint8_t)reader_little(reader, 1);
+}
+
+static inline uint16_t reader_u16(struct reader *reader)
+{
+	return (uint16_t)reader_little(reader, 2);
+}
+
+static inline uint32_t reader_u32(struct reader *reader)
+{
+	return (uint32_t)reader_little(reader, 4);
+}
+
+static inline uint64_t reader_u64(struct reader *reader)
+{
+	return reader_little(reader, 8);
+}
+
 /* LEB128, at most ten bytes. */
 uint64_t reader_varint(struct reader *reader);
-/* The next size bytes, borrowed from the reader's data; NULL when there are fewer. */
-const void *reader_take(struct reader *reader, size_t size);
 /* A NUL-terminated string in a field of size bytes; NULL when the field has no NUL. */
 const char *reader_text(struct reader *reader, size_t size);
 

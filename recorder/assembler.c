@@ -324,21 +324,21 @@ static bool believable(struct assembler *assembler, uint64_t time_ns)
 	return jumped_ns && MAX(time_ns, jumped_ns) - MIN(time_ns, jumped_ns) < JUMP_NS;
 }
 
-int assembler_add(struct assembler *assembler, uint32_t source, const uint8_t *record, size_t size)
+int assembler_add(struct assembler *assembler, uint32_t source,
+	const struct perf_record_place *place, const uint8_t *record, size_t size)
 {
 	const struct assembler_source *from = &assembler->options->sources[source];
-	struct perf_record_place place = perf_record_place(from->layout, record, size);
 	struct assembler_cpu *cpu;
 	uint64_t since_ns = 0;
 	uint32_t type = 0;
 
-	if (!believable(assembler, place.time_ns))
+	if (!believable(assembler, place->time_ns))
 		return add_damaged(assembler, assembler->added_ns);
-	assembler->added_ns = MAX(assembler->added_ns, place.time_ns);
-	cpu = get_cpu(assembler, place.cpu);
-	if (cpu && place.time_ns) {
+	assembler->added_ns = MAX(assembler->added_ns, place->time_ns);
+	cpu = get_cpu(assembler, place->cpu);
+	if (cpu && place->time_ns) {
 		since_ns = cpu->added_ns[from->ring];
-		cpu->added_ns[from->ring] = place.time_ns;
+		cpu->added_ns[from->ring] = place->time_ns;
 	}
 	if (size >= sizeof(type))
 		memcpy(&type, record, sizeof(type));
@@ -346,7 +346,7 @@ int assembler_add(struct assembler *assembler, uint32_t source, const uint8_t *r
 		add_lost(assembler, from, record, size,
 			since_ns ? since_ns : assembler->started_ns) < 0)
 		return -ENOMEM;
-	return timeline_add(&assembler->timeline, place.time_ns, source, record, size);
+	return timeline_add(&assembler->timeline, place->time_ns, source, record, size);
 }
 
 int assembler_flush(struct assembler *assembler, uint64_t before_ns)

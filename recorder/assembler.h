@@ -80,8 +80,9 @@ uint64_t assembler_wall(const struct assembler *assembler, uint64_t perf_ns);
 
 /* The first tape begins there. */
 int assembler_begin(struct assembler *assembler, uint64_t begin_ns);
-/* Copies a record in, to be applied in its turn. */
-int assembler_add(struct assembler *assembler, uint32_t source, const uint8_t *record, size_t size);
+/* Copies a record in, to be applied in its turn; its place as perf_record_place() says. */
+int assembler_add(struct assembler *assembler, uint32_t source,
+	const struct perf_record_place *place, const uint8_t *record, size_t size);
 /* Applies all records before a moment, before which no other will come; tapes that end before it are sealed. */
 int assembler_flush(struct assembler *assembler, uint64_t before_ns);
 /* Applies all that is left and seals the last tape, which ends there, or behind its last record if that is later. */

@@ -27,6 +27,7 @@
 #define UNPACK_RATIO 2000
 
 #define ID_PART 65536
+#define PROGRESS_STEP (1u << 20)
 #define WAITING_MAX 2
 
 struct run {
@@ -42,6 +43,7 @@ struct run {
 	uint64_t newest_ns; /* of all records */
 	uint64_t round_ns; /* the newest one at the last mark */
 	bool begun;
+	uint64_t shown; /* progress, at that offset */
 };
 
 void import_file_done(struct import_file *file)
@@ -282,18 +284,18 @@ static void note_kernel(struct run *run, const uint8_t *record, size_t size, uin
 		(unsigned long long)(decoded.mmap.start + decoded.mmap.size));
 }
 
-static int add_record(
-	struct run *run, const struct perf_file_event *event, const uint8_t *record, size_t size)
+static int add_record(struct run *run, const struct perf_file_event *event,
+	const struct perf_record_place *place, const uint8_t *record, size_t size)
 {
 	uint32_t source = event - run->file->perf.events.items;
-	uint64_t time_ns = perf_record_place(&event->layout, record, size).time_ns;
+	uint64_t time_ns = place->time_ns;
 	uint64_t added_ns = run->assembler.added_ns;
 	uint32_t type;
 
 	memcpy(&type, record, sizeof(type));
 	if (type == PERF_TYPE_MMAP || type == PERF_TYPE_MMAP2)
 		note_kernel(run, record, size, source);
-	if (assembler_add(&run->assembler, source, record, size) < 0)
+	if (assembler_add(&run->assembler, source, place, record, size) < 0)
 		return -ENOMEM;
 	if (time_ns > MAX(run->assembler.added_ns, added_ns))
 		return 0; /* not believed, and counted */
@@ -306,28 +308,35 @@ static int add_record(
 								      : flush(run, run->newest_ns);
 }
 
+static void show_progress(struct run *run, uint64_t offset)
+{
+	if (!run->options->progress || offset - run->shown < PROGRESS_STEP)
+		return;
+	run->shown = offset;
+	run->options->progress(run->options->context, offset, run->file->perf.size);
+}
+
 static int take_record(void *context, const uint8_t *record, size_t size, uint64_t offset)
 {
 	struct run *run = context;
-	const struct perf_file *perf = &run->file->perf;
 	const struct perf_file_event *event;
+	struct perf_record_place place;
 	uint32_t type;
 
-	if (run->options->progress)
-		run->options->progress(run->options->context, offset, perf->size);
+	show_progress(run, offset);
 	memcpy(&type, record, sizeof(type));
 	if (type == PERF_FILE_FINISHED_ROUND)
 		return finish_round(run);
 	if (type >= PERF_FILE_ATTR)
 		return 0;
-	event = perf->events.count == 1
-			? perf->events.items
-			: perf_file_event(perf, perf_file_record_id(perf, record, size));
-	if (type != PERF_TYPE_SAMPLE)
-		return add_record(run, event ? event : run->file->event, record, size);
-	/* a sample whose event is not known goes in, to be found damaged */
-	return event && event != run->file->event ? 0
-						  : add_record(run, run->file->event, record, size);
+	place = perf_file_place(&run->file->perf, record, size);
+	event = perf_file_event(&run->file->perf, place.id);
+	/* what perf made up itself has no id, and the layout of any; a sample of no known event goes in, to be found damaged */
+	if (!event)
+		event = run->file->event;
+	if (type == PERF_TYPE_SAMPLE && event != run->file->event)
+		return 0;
+	return add_record(run, event, &place, record, size);
 }
 
 static int prepare(struct run *run, struct store_writer *writer, struct error *error)

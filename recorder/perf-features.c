@@ -108,7 +108,7 @@ static int read_event_names(struct perf_file *file, struct reader *bytes)
 			return -EBADMSG;
 		event = ids ? (struct perf_file_event *)perf_file_event(file, reader_u64(bytes))
 			    : NULL;
-		if (!event && i < file->events.count && !file->events.items[i].ids.count)
+		if (!event && i < file->events.count && !ids)
 			event = &file->events.items[i];
 		if (ids > 1)
 			reader_take(bytes, (size_t)(ids - 1) * 8);

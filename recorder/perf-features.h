@@ -11,8 +11,9 @@ int perf_file_load(
 	const struct perf_file *file, uint64_t offset, uint64_t size, struct buffer *bytes);
 
 int perf_file_read_attr(struct reader *attr, struct perf_file_event *event);
-/* Gives the event its ids, and the event to the file. */
-int perf_file_add_event(struct perf_file *file, struct perf_file_event *event, struct reader *ids);
+/* Adds an event with its ids. */
+int perf_file_add_event(
+	struct perf_file *file, const struct perf_file_event *event, struct reader *ids);
 
 bool perf_feature_wanted(unsigned int feature);
 /* 0, -EBADMSG when it does not hold what it should, -ENOMEM. */

@@ -32,11 +32,11 @@
 
 void perf_file_done(struct perf_file *file)
 {
-	for (size_t i = 0; i < file->events.count; i++)
-		array_done(&file->events.items[i].ids);
 	for (size_t i = 0; i < file->build_ids.count; i++)
 		free(file->build_ids.items[i].path);
 	array_done(&file->events);
+	array_done(&file->ids);
+	table_done(&file->id_table);
 	array_done(&file->build_ids);
 }
 
@@ -91,16 +91,18 @@ int perf_file_read_attr(struct reader *attr, struct perf_file_event *event)
 	return 0;
 }
 
-int perf_file_add_event(struct perf_file *file, struct perf_file_event *event, struct reader *ids)
+int perf_file_add_event(
+	struct perf_file *file, const struct perf_file_event *event, struct reader *ids)
 {
-	while (reader_left(ids) >= 8 && event->ids.count < IDS_MAX)
-		if (array_push(&event->ids, reader_u64(ids)) < 0) {
-			array_done(&event->ids);
-			return -ENOMEM;
-		}
-	if (array_push(&file->events, *event) < 0) {
-		array_done(&event->ids);
+	struct perf_file_id row = { .event = file->events.count };
+
+	if (array_push(&file->events, *event) < 0)
 		return -ENOMEM;
+	while (reader_left(ids) >= 8 && file->ids.count < IDS_MAX) {
+		row.id = reader_u64(ids);
+		if (array_push(&file->ids, row) < 0 ||
+			table_add(&file->id_table, hash_u64(row.id), file->ids.count - 1) < 0)
+			return -ENOMEM;
 	}
 	return 0;
 }
@@ -258,37 +260,36 @@ int perf_file_open(int fd, struct perf_file *ret_file, struct error *error)
 	return 0;
 }
 
+static bool id_equal(const void *context, uint32_t at, const void *id)
+{
+	return ((const struct perf_file *)context)->ids.items[at].id == *(const uint64_t *)id;
+}
+
 const struct perf_file_event *perf_file_event(const struct perf_file *file, uint64_t id)
 {
+	uint32_t at;
+
 	if (file->events.count == 1)
 		return file->events.items;
-	for (size_t i = 0; i < file->events.count; i++)
-		for (size_t j = 0; j < file->events.items[i].ids.count; j++)
-			if (file->events.items[i].ids.items[j] == id)
-				return &file->events.items[i];
-	return NULL;
+	at = table_find(&file->id_table, hash_u64(id), id_equal, file, &id);
+	return at == TABLE_NONE ? NULL : &file->events.items[file->ids.items[at].event];
 }
 
 /*
- * With PERF_SAMPLE_IDENTIFIER the id is the first field of a sample and the last of any other record, whatever the rest is. Without
- * it perf gives all events the same fields, so any of them tells.
+ * With PERF_SAMPLE_IDENTIFIER the id is the first field of a sample and the last of any other record; what lies between may differ
+ * from event to event, so it is looked at by the event's own layout.
  */
-uint64_t perf_file_record_id(const struct perf_file *file, const uint8_t *record, size_t size)
+struct perf_record_place perf_file_place(
+	const struct perf_file *file, const uint8_t *record, size_t size)
 {
 	const struct perf_layout *layout = &file->events.items[0].layout;
-	struct perf_record decoded;
-	uint64_t id;
-	uint32_t type;
+	struct perf_record_place place = perf_record_place(layout, record, size);
+	const struct perf_file_event *event;
 
-	memcpy(&type, record, sizeof(type));
-	if (layout->sample_type & PERF_SAMPLE_IDENTIFIER) {
-		if (size < PERF_HEADER_SIZE + sizeof(id))
-			return 0;
-		memcpy(&id,
-			type == PERF_TYPE_SAMPLE ? record + PERF_HEADER_SIZE
-						 : record + size - sizeof(id),
-			sizeof(id));
-		return id;
-	}
-	return perf_record_decode(layout, record, size, &decoded) >= 0 ? decoded.id : 0;
+	if (file->events.count == 1 || !(layout->sample_type & PERF_SAMPLE_IDENTIFIER))
+		return place;
+	event = perf_file_event(file, place.id);
+	return event && event != file->events.items
+		       ? perf_record_place(&event->layout, record, size)
+		       : place;
 }

@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/table.h"
 #include "recorder/perf-record.h"
 
 struct perf_file_event {
@@ -21,13 +22,17 @@ struct perf_file_event {
 	uint64_t rate; /* the frequency in Hz, or else the period */
 	bool by_frequency;
 	int32_t clock; /* of the times: a clockid_t, or -1 for the perf clock */
-	array_of(uint64_t) ids;
 };
 
 struct perf_file_build_id {
 	char *path;
 	uint8_t size;
 	uint8_t id[TAPE_BUILD_ID_MAX];
+};
+
+struct perf_file_id {
+	uint64_t id;
+	uint32_t event;
 };
 
 struct perf_file {
@@ -38,6 +43,8 @@ struct perf_file {
 	bool pipe;
 	bool unfinished; /* perf was killed: what comes after the data is not there */
 	array_of(struct perf_file_event) events;
+	array_of(struct perf_file_id) ids; /* of all events */
+	struct table id_table;
 	array_of(struct perf_file_build_id) build_ids;
 	char host[128];
 	char release[128];
@@ -57,10 +64,14 @@ struct perf_file {
 int perf_file_open(int fd, struct perf_file *ret_file, struct error *error);
 void perf_file_done(struct perf_file *file);
 
-/* The event that an id belongs to; the only one whatever the id; NULL. */
+/* The event that an id belongs to, where there is more than one; NULL. */
 const struct perf_file_event *perf_file_event(const struct perf_file *file, uint64_t id);
-/* The id of a record, by the place where all events have it. 0 where they have none. */
-uint64_t perf_file_record_id(const struct perf_file *file, const uint8_t *record, size_t size);
+/*
+ * Where and when a record is, and of which event, by the fields that all events have at the same place: perf sees to that, with an
+ * identifier in front where they differ otherwise.
+ */
+struct perf_record_place perf_file_place(
+	const struct perf_file *file, const uint8_t *record, size_t size);
 
 /* perf's own record types that its readers act on. */
 enum perf_file_record {

@@ -251,18 +251,23 @@ int perf_record_decode(const struct perf_layout *layout, const uint8_t *bytes, s
 	return r;
 }
 
-/* Where they stand in a sample: time behind those of IDENTIFIER, IP and TID that are there, cpu behind ADDR, ID and STREAM_ID. */
+/* The fields that a sample begins with, in the kernel's order. */
 static void sample_place(
 	const struct perf_layout *layout, struct reader *body, struct perf_record_place *place)
 {
 	uint64_t type = layout->sample_type;
 
-	reader_take(body, 8 * __builtin_popcountll(type & (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP |
-								  PERF_SAMPLE_TID)));
+	if (type & PERF_SAMPLE_IDENTIFIER)
+		place->id = reader_u64(body);
+	reader_take(body, 8 * (!!(type & PERF_SAMPLE_IP) + !!(type & PERF_SAMPLE_TID)));
 	if (type & PERF_SAMPLE_TIME)
 		place->time_ns = reader_u64(body);
-	reader_take(body, 8 * __builtin_popcountll(type & (PERF_SAMPLE_ADDR | PERF_SAMPLE_ID |
-								  PERF_SAMPLE_STREAM_ID)));
+	if (type & PERF_SAMPLE_ADDR)
+		reader_take(body, 8);
+	if (type & PERF_SAMPLE_ID)
+		place->id = reader_u64(body);
+	if (type & PERF_SAMPLE_STREAM_ID)
+		reader_take(body, 8);
 	if (type & PERF_SAMPLE_CPU)
 		place->cpu = reader_u32(body);
 	if (reader_failed(body))
@@ -283,6 +288,7 @@ struct perf_record_place perf_record_place(
 	} else {
 		read_sample_id(layout, &body, &record);
 		place.time_ns = record.time_ns;
+		place.id = record.id;
 		place.cpu = record.cpu;
 	}
 	return place;

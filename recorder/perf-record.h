@@ -111,10 +111,11 @@ int perf_record_decode(const struct perf_layout *layout, const uint8_t *bytes, s
 
 struct perf_record_place {
 	uint64_t time_ns; /* 0 where the record has none */
+	uint64_t id; /* of its event, 0 where it has none */
 	uint32_t cpu; /* UINT32_MAX where it has none */
 };
 
-/* Only when and where, without a look at the rest. */
+/* Only when, where and of which event, without a look at the rest. */
 struct perf_record_place perf_record_place(
 	const struct perf_layout *layout, const uint8_t *bytes, size_t size);
 

@@ -90,10 +90,12 @@ static int take_anchor(struct recorder *recorder, const uint8_t *bytes, size_t s
 static int collect(void *context, enum perf_ring ring, const uint8_t *bytes, size_t size)
 {
 	struct recorder *recorder = context;
+	struct perf_record_place place =
+		perf_record_place(recorder->sources[ring].layout, bytes, size);
 
 	if (ring == PERF_RING_SIDEBAND)
 		take_anchor(recorder, bytes, size);
-	return assembler_add(&recorder->assembler, ring, bytes, size);
+	return assembler_add(&recorder->assembler, ring, &place, bytes, size);
 }
 
 static void read_clocks(struct recorder *recorder)
