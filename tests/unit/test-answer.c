@@ -156,6 +156,38 @@ static void test_all_damaged(void)
 			   "read\n"));
 }
 
+/* What the list of segments says of one that cannot be read. */
+static void test_list_of_damaged(void)
+{
+	static const struct option where = { "store", 0, "DIR", "" },
+				   silent = { "quiet", 0, NULL, "" };
+	struct invocation invocation = { .command = &command_segments };
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_free_ char *listed = NULL;
+	int kept = dup(STDOUT_FILENO), fd, code;
+	char path[128];
+
+	tapes_store_init(&store);
+	tapes_store_put(&store, one_a_second(0, 10));
+	damage_all(&store);
+	give(&invocation, &where, store.path);
+	give(&invocation, &silent, "");
+	snprintf(path, sizeof(path), "%s/listed", store.path);
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	CHECK(fd >= 0 && kept >= 0);
+	fflush(stdout);
+	dup2(fd, STDOUT_FILENO);
+	code = command_segments.run(&invocation);
+	fflush(stdout);
+	dup2(kept, STDOUT_FILENO);
+	close(kept);
+	close(fd);
+	CHECK_EQ(code, EXIT_DONE);
+	CHECK_EQ(file_read(path, 1 << 20, &listed, NULL), 0);
+	CHECK(strstr(listed, ".tape  unreadable: damaged header (checksum)\n"));
+}
+
 CHECK_MAIN({ "all of the window", test_whole }, { "what is missing is said with -q", test_quiet },
 	{ "nothing recorded", test_nothing_recorded }, { "all samples lost", test_all_lost },
-	{ "all segments damaged", test_all_damaged })
+	{ "all segments damaged", test_all_damaged },
+	{ "a damaged segment in the list", test_list_of_damaged })
