@@ -103,8 +103,7 @@ int finder_open_debug(const struct finder *finder, const struct tape_module *mod
 	return fd;
 }
 
-/* Is it the kernel that runs? */
-static bool is_running(const uint8_t *build_id, size_t build_id_size)
+bool finder_kernel_runs(const uint8_t *build_id, size_t build_id_size)
 {
 	struct tape_module wanted = { .build_id_size = build_id_size };
 	_cleanup_free_ char *notes = NULL;
@@ -124,7 +123,7 @@ int finder_kallsyms(const struct finder *finder, const uint8_t *build_id, size_t
 	int used;
 
 	*ret_sure = build_id_size || finder->live;
-	if (!build_id_size || is_running(build_id, build_id_size))
+	if (!build_id_size || finder_kernel_runs(build_id, build_id_size))
 		return file_read("/proc/kallsyms", KALLSYMS_LIMIT, ret_text, ret_size);
 	if (!finder->debug_dir)
 		return -ENOENT;

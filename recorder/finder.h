@@ -33,3 +33,5 @@ int finder_open_debug(const struct finder *finder, const struct tape_module *mod
  */
 int finder_kallsyms(const struct finder *finder, const uint8_t *build_id, size_t build_id_size,
 	char **ret_text, size_t *ret_size, bool *ret_sure);
+/* Is it the kernel that runs now? */
+bool finder_kernel_runs(const uint8_t *build_id, size_t build_id_size);

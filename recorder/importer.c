@@ -36,6 +36,7 @@ struct run {
 	struct assembler assembler;
 	struct assembler_options assembly;
 	array_of(struct assembler_source) sources; /* one an event */
+	const struct perf_file_event *made_up; /* how perf's own MMAP2 records are read */
 	struct assembler_fact facts[16];
 	char boot_id[64], rate[24], cpus[16], clock[64], kernel_text[24], kernel_end[24];
 	uint64_t first_ns; /* of the samples that were added so far; UINT64_MAX: none */
@@ -333,7 +334,7 @@ static int take_record(void *context, const uint8_t *record, size_t size, uint64
 	event = perf_file_event(&run->file->perf, place.id);
 	/* what perf made up itself has no id, and the layout of any; a sample of no known event goes in, to be found damaged */
 	if (!event)
-		event = run->file->event;
+		event = type == PERF_TYPE_MMAP2 ? run->made_up : run->file->event;
 	if (type == PERF_TYPE_SAMPLE && event != run->file->event)
 		return 0;
 	return add_record(run, event, &place, record, size);
@@ -345,10 +346,15 @@ static int prepare(struct run *run, struct store_writer *writer, struct error *e
 	struct finder finder = { .debug_dir = run->options->debug_dir };
 	int r = assembler_init(&run->assembler, &run->assembly);
 
-	for (size_t i = 0; r == 0 && i < perf->events.count; i++)
+	run->made_up = run->file->event;
+	for (size_t i = 0; r == 0 && i < perf->events.count; i++) {
+		/* perf gives its own records build-ids when it asks the kernel to, in whichever event */
+		if (perf->events.items[i].layout.build_id)
+			run->made_up = &perf->events.items[i];
 		r = array_push(&run->sources,
 			(struct assembler_source){
 				.layout = &perf->events.items[i].layout, .samples = true });
+	}
 	for (size_t i = 0; r == 0 && i < perf->build_ids.count; i++)
 		r = tracker_know_build_id(&run->assembler.tracker, perf->build_ids.items[i].path,
 			perf->build_ids.items[i].id, perf->build_ids.items[i].size);

@@ -29,6 +29,7 @@ struct known {
 
 /* The kernel's names, of one build and at one place. */
 struct kernel {
+	bool runs; /* it is the one that runs now */
 	struct symbols *symbols;
 	struct tape_module module;
 	uint64_t moved; /* how far they lie above where the tape's kernel has them */
@@ -161,17 +162,6 @@ static bool same_id(const struct tape_module *a, const struct tape_module *b)
 	       memcmp(a->build_id, b->build_id, sizeof(a->build_id)) == 0;
 }
 
-static int vdso_module(
-	struct namer *namer, const struct tape_module *module, const struct symbols **ret_symbols)
-{
-	if (!namer->vdso_read && read_vdso(namer) < 0)
-		return -ENOMEM;
-	/* a recording of another time is believed only where it says which vdso it had */
-	if (module->build_id_size ? same_id(module, &namer->vdso_module) : namer->finder.live)
-		*ret_symbols = namer->vdso;
-	return 0;
-}
-
 static const struct tape_module *kernel_of(const struct tape *tape)
 {
 	static const struct tape_module unknown;
@@ -228,6 +218,9 @@ static int read_kernel(struct namer *namer, const struct tape *tape)
 		&namer->finder, module->build_id, module->build_id_size, &text, &size, &sure);
 	if (r == 0 && !sure && !same_place(tape, text))
 		r = -ENOENT;
+	namer->kernel.runs =
+		r == 0 && (!module->build_id_size ||
+				  finder_kernel_runs(module->build_id, module->build_id_size));
 	if (r == 0)
 		r = kallsyms_parse(text, size, &symbols);
 	if (r == -ENOMEM)
@@ -256,6 +249,24 @@ static int kernel_module(struct namer *namer, const struct tape *tape,
 	return r;
 }
 
+/* The vdso is a part of the kernel: where that is the one that runs, so is the vdso. */
+static int vdso_module(struct namer *namer, const struct tape *tape,
+	const struct tape_module *module, const struct symbols **ret_symbols)
+{
+	const struct kernel *kernel = &namer->kernel;
+
+	if (!namer->vdso_read && read_vdso(namer) < 0)
+		return -ENOMEM;
+	if (!module->build_id_size && !namer->finder.live &&
+		(!kernel->read || !same_id(&kernel->module, kernel_of(tape))) &&
+		read_kernel(namer, tape) < 0)
+		return -ENOMEM;
+	if (module->build_id_size ? same_id(module, &namer->vdso_module)
+				  : namer->finder.live || kernel->runs)
+		*ret_symbols = namer->vdso;
+	return 0;
+}
+
 static int module_symbols(struct namer *namer, struct tape *tape, uint32_t module, int32_t pid,
 	const struct symbols **ret_symbols)
 {
@@ -268,7 +279,7 @@ static int module_symbols(struct namer *namer, struct tape *tape, uint32_t modul
 	case TAPE_MODULE_ELF:
 		return elf_module(namer, tape, row, pid, ret_symbols);
 	case TAPE_MODULE_VDSO:
-		return vdso_module(namer, row, ret_symbols);
+		return vdso_module(namer, tape, row, ret_symbols);
 	default:
 		return 0;
 	}
