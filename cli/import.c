@@ -42,13 +42,29 @@ struct list {
 	size_t failed;
 };
 
+/* A file that continues stays behind the one that it goes on from. */
 static int compare_begins(const void *a, const void *b)
 {
 	const struct import_file *x = a, *y = b;
-	int64_t x_ns = (int64_t)x->first_ns + x->clock.offset_ns;
-	int64_t y_ns = (int64_t)y->first_ns + y->clock.offset_ns;
 
-	return x_ns != y_ns ? (x_ns < y_ns ? -1 : 1) : strcmp(x->path, y->path);
+	if (x->chain_ns != y->chain_ns)
+		return x->chain_ns < y->chain_ns ? -1 : 1;
+	if (x->first_ns != y->first_ns)
+		return x->first_ns < y->first_ns ? -1 : 1;
+	return strcmp(x->path, y->path);
+}
+
+static void sort_files(struct list *list)
+{
+	for (size_t i = 0; i < list->files.count; i++) {
+		struct import_file *file = &list->files.items[i];
+
+		file->chain_ns = file->continues ? file[-1].chain_ns
+						 : (int64_t)file->first_ns + file->clock.offset_ns;
+	}
+	if (list->files.count)
+		qsort(list->files.items, list->files.count, sizeof(*list->files.items),
+			compare_begins);
 }
 
 /* In a folder, what is no perf.data is not meant. */
@@ -72,32 +88,65 @@ static int open_one(
 	return EXIT_DONE;
 }
 
-static int open_folder(
-	struct list *list, const char *path, DIR *dir, const struct import_options *import)
+/* By name, which is the order in which perf wrote those of one recording. */
+static int open_folder(struct list *list, const char *path, const struct import_options *import)
 {
-	struct dirent *entry;
+	struct dirent **entries;
+	int count = scandir(path, &entries, NULL, alphasort);
 	int r = EXIT_DONE;
 
-	while (r == EXIT_DONE && (entry = readdir(dir))) {
+	if (count < 0)
+		return fail(-errno, NULL);
+	for (int i = 0; i < count; i++) {
 		char file[PATH_MAX];
 		struct stat state;
 
-		if (snprintf(file, sizeof(file), "%s/%s", path, entry->d_name) <
+		if (r == EXIT_DONE &&
+			snprintf(file, sizeof(file), "%s/%s", path, entries[i]->d_name) <
 				(int)sizeof(file) &&
 			stat(file, &state) == 0 && S_ISREG(state.st_mode))
 			r = open_one(list, file, false, import);
+		free(entries[i]);
 	}
+	free(entries);
 	return r;
 }
 
 static int open_path(struct list *list, const char *path, const struct import_options *import)
 {
-	DIR *dir = opendir(path);
-	int r = dir ? open_folder(list, path, dir, import) : open_one(list, path, true, import);
+	struct stat state;
 
-	if (dir)
-		closedir(dir);
-	return r;
+	return stat(path, &state) == 0 && S_ISDIR(state.st_mode)
+		       ? open_folder(list, path, import)
+		       : open_one(list, path, true, import);
+}
+
+/* Reads those that continue behind the ones that were opened before them. What cannot be read is told, and left out. */
+static void follow_all(struct list *list, const struct import_options *import)
+{
+	_cleanup_(cleanup_zstd_stream) struct zstd_stream *stream = NULL;
+	struct import_file *files = list->files.items;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < list->files.count; i++) {
+		struct error error = { 0 };
+
+		if (files[i].continues) {
+			int r = import_file_follow(
+				&files[i], kept ? &files[kept - 1] : NULL, import, &stream, &error);
+
+			if (r < 0) {
+				fail(r, &error);
+				list->failed++;
+				import_file_done(&files[i]);
+				continue;
+			}
+		}
+		if (kept < i)
+			files[kept] = files[i];
+		kept++;
+	}
+	list->files.count = kept;
 }
 
 static void tell_file(const struct invocation *invocation, const struct import_file *file,
@@ -129,8 +178,10 @@ static void tell_file(const struct invocation *invocation, const struct import_f
 		fprintf(stderr, "perftape: %s: %s\n", file->path, result->note);
 }
 
+/* A file that is there already is read all the same when the next one goes on from it. */
 static int import_one(const struct invocation *invocation, struct import_file *file,
-	struct import_options *import, struct store_writer *writer, struct zstd_stream **stream)
+	bool is_followed, struct import_options *import, struct store_writer *writer,
+	struct zstd_stream **stream)
 {
 	struct progress progress;
 	struct import_result result;
@@ -139,7 +190,8 @@ static int import_one(const struct invocation *invocation, struct import_file *f
 
 	if (store_writer_imported(writer, file->id)) {
 		say(invocation, "%s: imported already", file->path);
-		return EXIT_DONE;
+		r = is_followed ? import_file_pass(file, stream) : 0;
+		return r < 0 ? fail(r, NULL) : EXIT_DONE;
 	}
 	progress_start(&progress, file->path, option_given(invocation, "quiet"));
 	import->progress = progress_show;
@@ -165,13 +217,14 @@ static int import_all(
 	if (r < 0)
 		return fail(r, &error);
 	import_clock_align(list->files.items, list->files.count);
-	if (list->files.count)
-		qsort(list->files.items, list->files.count, sizeof(*list->files.items),
-			compare_begins);
-	for (size_t i = 0; i < list->files.count; i++)
-		if (import_one(invocation, &list->files.items[i], import, writer, &stream) !=
-			EXIT_DONE)
+	sort_files(list);
+	for (size_t i = 0; i < list->files.count; i++) {
+		struct import_file *file = &list->files.items[i];
+		bool is_followed = i + 1 < list->files.count && file[1].continues;
+
+		if (import_one(invocation, file, is_followed, import, writer, &stream) != EXIT_DONE)
 			list->failed++;
+	}
 	if (list->passed_over)
 		say(invocation, "%zu other files in the folder are no perf.data",
 			list->passed_over);
@@ -241,6 +294,8 @@ static int run(const struct invocation *invocation)
 	find_debug_dir(debug_dir, &import);
 	for (size_t i = 0; r == EXIT_DONE && i < invocation->word_count; i++)
 		r = open_path(&list, invocation->words[i], &import);
+	if (r == EXIT_DONE)
+		follow_all(&list, &import);
 	if (r == EXIT_DONE && import.end_ns && list.files.count > 1)
 		r = usage_error("--end is of one file, not of %zu", list.files.count);
 	if (r == EXIT_DONE && !list.files.count && list.failed)

@@ -18,6 +18,9 @@
 #define BEGIN_NAME_ERROR_NS (3 * NSEC_PER_SEC)
 #define MTIME_ERROR_NS (5 * NSEC_PER_SEC)
 
+#define CENTURY_BEGIN_NS (946684800 * NSEC_PER_SEC)
+#define CENTURY_END_NS (4102444800 * NSEC_PER_SEC)
+
 const char *import_clock_text(enum import_clock_source source)
 {
 	switch (source) {
@@ -123,7 +126,7 @@ static bool epoch_name(const char *at, size_t size, uint64_t *ret_ns)
 	else
 		return false;
 	*ret_ns = value;
-	return value > 946684800 * NSEC_PER_SEC && value < 4102444800 * NSEC_PER_SEC;
+	return value > CENTURY_BEGIN_NS && value < CENTURY_END_NS;
 }
 
 int import_name_time(
@@ -163,6 +166,14 @@ static void set_clock(struct import_file *file, enum import_clock_source source,
 	};
 }
 
+/* From this century: clock data that puts the samples elsewhere is damaged. */
+static bool plausible(const struct import_file *file)
+{
+	uint64_t last_ns = file->last_ns - file->perf.clock_ns + file->perf.realtime_ns;
+
+	return file->perf.has_clock && last_ns > CENTURY_BEGIN_NS && last_ns < CENTURY_END_NS;
+}
+
 int import_clock_find(struct import_file *file, const struct import_options *options)
 {
 	uint64_t realtime_ns, error_ns;
@@ -173,7 +184,7 @@ int import_clock_find(struct import_file *file, const struct import_options *opt
 		set_clock(file, IMPORT_CLOCK_GIVEN, options->offset_ns, 0, 0);
 	} else if (options->end_ns) {
 		set_clock(file, IMPORT_CLOCK_GIVEN, options->end_ns, file->last_ns, 0);
-	} else if (file->perf.has_clock) {
+	} else if (plausible(file)) {
 		set_clock(file, IMPORT_CLOCK_FILE, file->perf.realtime_ns, file->perf.clock_ns,
 			FILE_ERROR_NS);
 	} else if (import_name_time(file->path, &realtime_ns, &error_ns, &ends)) {

@@ -119,7 +119,10 @@ static int choose_event(
 	return r;
 }
 
-/* Looks at the times of all samples, for files that do not say them. */
+/*
+ * Looks at the times of all samples, for files that do not say them. For one that says them the first sample is enough when it
+ * is from then; but what continues is read to its end, for the next one.
+ */
 static int see_time(void *context, const uint8_t *record, size_t size, uint64_t offset)
 {
 	struct import_file *file = context;
@@ -129,25 +132,79 @@ static int see_time(void *context, const uint8_t *record, size_t size, uint64_t 
 	memcpy(&type, record, sizeof(type));
 	if (type != PERF_TYPE_SAMPLE)
 		return 0;
-	time_ns = perf_record_place(&file->event->layout, record, size).time_ns;
+	time_ns = perf_file_place(&file->perf, record, size).time_ns;
+	if (!file->continues && !file->first_ns && time_ns >= file->perf.first_ns &&
+		time_ns <= file->perf.last_ns) {
+		file->first_ns = file->perf.first_ns;
+		file->last_ns = file->perf.last_ns;
+		return -ECANCELED;
+	}
 	if (!file->first_ns || time_ns < file->first_ns)
 		file->first_ns = time_ns;
 	file->last_ns = MAX(file->last_ns, time_ns);
 	return 0;
 }
 
-static int find_times(struct import_file *file)
+static int find_times(struct import_file *file, struct zstd_stream **stream, struct error *error)
 {
-	_cleanup_(cleanup_zstd_stream) struct zstd_stream *stream = NULL;
 	int r;
 
-	file->first_ns = file->perf.first_ns;
-	file->last_ns = file->perf.last_ns;
-	if (file->first_ns && file->last_ns >= file->first_ns)
-		return 0;
 	file->first_ns = file->last_ns = 0;
-	r = perf_file_read(&file->perf, &stream, see_time, file, NULL);
+	r = perf_file_read(&file->perf, stream, see_time, file, error);
+	return r == -ECANCELED ? 0 : r;
+}
+
+static int pass(void *context, const uint8_t *record, size_t size, uint64_t offset)
+{
+	return 0;
+}
+
+int import_file_pass(struct import_file *file, struct zstd_stream **stream)
+{
+	int r = perf_file_read(&file->perf, stream, pass, NULL, NULL);
+
 	return MIN(r, 0);
+}
+
+static int find_clock(
+	struct import_file *file, const struct import_options *options, struct error *error)
+{
+	int r = import_clock_find(file, options);
+
+	return r < 0 ? error_set(error, r, "%s: %s", file->path, strerror(-r)) : 0;
+}
+
+int import_file_follow(struct import_file *file, struct import_file *before,
+	const struct import_options *options, struct zstd_stream **stream, struct error *error)
+{
+	struct error said = { 0 };
+	int r = 0;
+
+	if (!before || !before->continues)
+		*stream = zstd_stream_free(*stream);
+	if (before && !before->continues)
+		r = import_file_pass(before, stream);
+	if (r == 0)
+		r = find_times(file, stream, &said);
+	if (r < 0 || r == PERF_FILE_CONTINUES)
+		return error_set(error, r < 0 ? r : -EBADMSG, "%s: %s", file->path,
+			r < 0 ? strerror(-r) : said.text);
+	return find_clock(file, options, error);
+}
+
+/* Its times, and whether they can be told without the file before it. */
+static int look_through(
+	struct import_file *file, const struct import_options *options, struct error *error)
+{
+	_cleanup_(cleanup_zstd_stream) struct zstd_stream *stream = NULL;
+	int r = identify(file);
+
+	if (r == 0)
+		r = find_times(file, &stream, NULL);
+	if (r < 0)
+		return error_set(error, r, "%s: %s", file->path, strerror(-r));
+	file->continues = r == PERF_FILE_CONTINUES;
+	return file->continues ? 0 : find_clock(file, options, error);
 }
 
 static int unpack(
@@ -184,10 +241,8 @@ int import_file_open(const char *path, const struct import_options *options,
 		return r;
 	}
 	r = choose_event(&file, options, error);
-	if (r == 0 && (identify(&file) < 0 || find_times(&file) < 0))
-		r = error_set(error, -EIO, "%s: cannot be read", path);
-	if (r == 0 && import_clock_find(&file, options) < 0)
-		r = error_set(error, -errno, "%s: %s", path, strerror(errno));
+	if (r == 0)
+		r = look_through(&file, options, error);
 	if (r < 0) {
 		import_file_done(&file);
 		return r;
@@ -375,8 +430,8 @@ static int read_all(struct run *run, struct zstd_stream **stream, struct import_
 	struct error note = { 0 };
 	int r = perf_file_read(&run->file->perf, stream, take_record, run, &note);
 
-	if (r < 0)
-		return error_set(error, r, "%s: %s", run->file->path,
+	if (r < 0 || r == PERF_FILE_CONTINUES)
+		return error_set(error, r < 0 ? r : -EBADMSG, "%s: %s", run->file->path,
 			note.text[0] ? note.text : strerror(-r));
 	if (r == 1)
 		snprintf(result->note, sizeof(result->note), "%s", note.text);
@@ -388,6 +443,21 @@ static int read_all(struct run *run, struct zstd_stream **stream, struct import_
 	if (r == 0 && run->begun && run->first_ns != UINT64_MAX)
 		r = assembler_end(&run->assembler, run->last_ns + 1);
 	return r < 0 ? error_set(error, r, "%s: out of memory", run->file->path) : 0;
+}
+
+/* What the header claimed was believed when the wall clock was looked for. */
+static void note_times(const struct run *run, struct import_result *result)
+{
+	struct import_file *file = run->file;
+	bool claimed = run->first_ns + NSEC_PER_SEC >= file->first_ns &&
+		       run->last_ns <= file->last_ns + NSEC_PER_SEC;
+
+	if (!claimed && !result->note[0])
+		snprintf(result->note, sizeof(result->note),
+			"its samples are not from when its header says; the wall clock may be "
+			"wrong");
+	file->first_ns = run->first_ns;
+	file->last_ns = run->last_ns;
 }
 
 int import_file_run(struct import_file *file, const struct import_options *options,
@@ -409,6 +479,8 @@ int import_file_run(struct import_file *file, const struct import_options *optio
 	result.damaged = run.assembler.counts.damaged;
 	result.segments = status.segments;
 	result.bytes = status.bytes;
+	if (result.samples)
+		note_times(&run, &result);
 	assembler_done(&run.assembler);
 	array_done(&run.sources);
 	if (r == 0)

@@ -35,11 +35,13 @@ struct import_file {
 	char *path;
 	int fd;
 	bool cut; /* what was packed around it ended too early */
+	bool continues; /* its compression goes on from the file before it */
 	struct perf_file perf;
 	char id[40]; /* of its contents */
 	const struct perf_file_event *event; /* the one whose samples are taken */
 	uint64_t first_ns, last_ns; /* of its samples, on the events' clock; 0: it has none */
 	struct import_clock clock;
+	int64_t chain_ns; /* the caller's: when the first of those that it continues begins, on the wall clock */
 };
 
 struct import_options {
@@ -55,10 +57,21 @@ struct import_options {
 	void *context;
 };
 
-/* Opens a file and reads it once for its times. -EBADMSG and the like with a text that begins with the path. */
+/*
+ * Opens a file and finds its times, for which it may have to be read once. -EBADMSG and the like with a text that begins with the
+ * path. One that continues has no times yet: import_file_follow().
+ */
 int import_file_open(const char *path, const struct import_options *options,
 	struct import_file *ret_file, struct error *error);
 void import_file_done(struct import_file *file);
+/*
+ * Finds the times of one that continues. stream is that of the file before, when that one went through here too, and afterwards this
+ * one's. -EBADMSG with a text when `before` (NULL: none) is not the one that it goes on from.
+ */
+int import_file_follow(struct import_file *file, struct import_file *before,
+	const struct import_options *options, struct zstd_stream **stream, struct error *error);
+/* Only reads it, for the stream that the next one goes on from. 0, also when it is damaged; or an errno. */
+int import_file_pass(struct import_file *file, struct zstd_stream **stream);
 
 struct import_result {
 	uint64_t samples;

@@ -88,12 +88,16 @@ enum perf_file_record {
 
 struct zstd_stream;
 
+/* The compression goes on from another file than the stream is of. What was given may be anything. */
+#define PERF_FILE_CONTINUES 2
+
 /*
  * Reads the records. stream is that of the file before (NULL: none) and afterwards this one's, the caller's to free: perf does not
  * start compression anew with the files of --switch-output, so that one can only be read behind the one before.
  *
  * `give` gets each record, unpacked, with the offset in the file up to which it has been read; a negative answer ends it and is
- * handed on. What follows a damaged record is not readable: 1 with a text on where and why; 0 when all was read.
+ * handed on. What follows a damaged record is not readable: 1 with a text on where and why, or PERF_FILE_CONTINUES; 0 when all was
+ * read.
  */
 int perf_file_read(struct perf_file *file, struct zstd_stream **stream,
 	int (*give)(void *context, const uint8_t *record, size_t size, uint64_t offset),

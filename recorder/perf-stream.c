@@ -19,6 +19,7 @@ struct stream {
 	struct perf_file *file;
 	struct zstd_stream **zstd;
 	bool started; /* the file's first compressed record was seen */
+	bool continues; /* with a frame that began in another file */
 	int (*give)(void *context, const uint8_t *record, size_t size, uint64_t offset);
 	void *context;
 	struct error *error;
@@ -32,6 +33,14 @@ static int damaged(struct stream *stream, const char *what)
 	error_set(stream->error, 1, "%s at byte %llu; what came before it is kept", what,
 		(unsigned long long)stream->offset);
 	return 1;
+}
+
+static int foreign(struct stream *stream)
+{
+	return error_set(stream->error, PERF_FILE_CONTINUES,
+		"its compression goes on from another file (--switch-output -z): import it "
+		"together "
+		"with the one before it");
 }
 
 /* Gives out the whole records at the front of a buffer; the rest moves to the front. */
@@ -59,8 +68,14 @@ static int give_records(struct buffer *bytes, struct stream *stream,
 	return r;
 }
 
+/* Only what the kernel wrote is compressed. That is also how what was unpacked behind the wrong file is found out. */
 static int take_inner(struct stream *stream, const uint8_t *record, size_t size)
 {
+	uint32_t type;
+
+	memcpy(&type, record, sizeof(type));
+	if (!type || type >= PERF_FILE_ATTR || size % 8)
+		return damaged(stream, "a compressed record that holds no records");
 	return stream->give(stream->context, record, size, stream->offset);
 }
 
@@ -83,8 +98,9 @@ static int start_compression(struct stream *stream, const uint8_t *data, size_t 
 	bool fresh = size >= 4 && memcmp(data, ZSTD_MAGIC, 4) == 0;
 
 	stream->started = true;
+	stream->continues = !fresh;
 	if (!fresh)
-		return *stream->zstd ? 0 : 1;
+		return *stream->zstd ? 0 : foreign(stream);
 	*stream->zstd = zstd_stream_free(*stream->zstd);
 	return zstd_stream_new(stream->zstd);
 }
@@ -97,12 +113,10 @@ static int take_compressed(struct stream *stream, const uint8_t *data, size_t si
 		return 0; /* only the first records are asked for */
 	if (!stream->started)
 		r = start_compression(stream, data, size);
-	if (r == 1)
-		return damaged(stream,
-			"compression that goes on from another file (--switch-output -z: import it "
-			"together with the one before it)");
 	if (r == 0)
 		r = zstd_stream_feed(*stream->zstd, data, size, unpacked, stream);
+	if ((r == -EBADMSG || r == -EBADE) && stream->continues)
+		return foreign(stream);
 	if (r == -EBADMSG)
 		return damaged(stream, "a compressed record that does not unpack");
 	return r == -EBADE ? 1 : r;
