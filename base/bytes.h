@@ -12,9 +12,11 @@
  * at the end.
  */
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct reader {
 	const uint8_t *data;
@@ -47,12 +49,12 @@ static inline const void *reader_take(struct reader *reader, size_t size)
 
 static inline uint64_t reader_little(struct reader *reader, size_t size)
 {
-	const uint8_t *at = (const uint8_t *)reader_take(reader, size);
+	const void *at = reader_take(reader, size);
 	uint64_t value = 0;
 
-	for (size_t i = 0; at && i < size; i++)
-		value |= (uint64_t)at[i] << (8 * i);
-	return value;
+	if (at)
+		memcpy(&value, at, size);
+	return le64toh(value);
 }
 
 static inline uint8_t reader_u8(struct reader *reader)

@@ -68,7 +68,7 @@ static void make_thread(struct tape_text *text, uint32_t id)
 		&text->arena, tape_string(text->tape, thread->comm), thread->tid);
 	piece->comm_size = text->arena.size - piece->start;
 	/* the kernel has -1 for a thread that is exiting; a sign is more than the readers of these lines expect */
-	buffer_printf(&text->arena, " %5d/%-5d ", MAX(thread->pid, 0), MAX(thread->tid, 0));
+	buffer_printf(&text->arena, " %5d/%-5d ", thread->pid, thread->tid);
 	piece->size = text->arena.size - piece->start;
 }
 

@@ -97,7 +97,7 @@ static int begin_tape(struct assembler *assembler, uint64_t begin_ns)
 
 int assembler_begin(struct assembler *assembler, uint64_t begin_ns)
 {
-	assembler->started_ns = assembler->options->keep_early ? 0 : begin_ns;
+	assembler->started_ns = assembler->options->imported ? 0 : begin_ns;
 	assembler->last_ns = begin_ns;
 	return begin_tape(assembler, begin_ns);
 }
@@ -249,9 +249,33 @@ static int add_lost(struct assembler *assembler, const struct assembler_source *
 		record.lost);
 }
 
-static int take_sample(struct assembler *assembler, const struct perf_record *record)
+/* A thread on its way out keeps the CPU for a moment after its EXIT record; the kernel then calls it -1. */
+static void find_ended(struct assembler *assembler, struct perf_record *record)
+{
+	const struct assembler_cpu *cpu = get_cpu(assembler, record->cpu);
+	bool known = cpu && cpu->ended_ns && record->time_ns - cpu->ended_ns < EXITED_NS;
+
+	record->pid = known ? cpu->ended_pid : 0;
+	record->tid = known ? cpu->ended_tid : 0;
+}
+
+static void note_ended(struct assembler *assembler, const struct perf_record *record)
+{
+	struct assembler_cpu *cpu = get_cpu(assembler, record->cpu);
+
+	if (!cpu)
+		return;
+	cpu->ended_ns = record->time_ns;
+	cpu->ended_pid = record->task.pid;
+	cpu->ended_tid = record->task.tid;
+}
+
+static int take_sample(struct assembler *assembler, struct perf_record *record)
 {
 	int r;
+
+	if (record->tid < 0 && !assembler->options->imported)
+		find_ended(assembler, record);
 
 	if (record->time_ns < assembler->started_ns)
 		return 0;
@@ -276,7 +300,7 @@ static int throttle(struct assembler *assembler, const struct perf_record *recor
 	return add_loss(assembler, TAPE_LOSS_THROTTLED, record->cpu, since_ns, record->time_ns, 1);
 }
 
-static int apply_record(struct assembler *assembler, const struct perf_record *record)
+static int apply_record(struct assembler *assembler, struct perf_record *record)
 {
 	switch (record->type) {
 	case PERF_TYPE_SAMPLE:
@@ -284,6 +308,9 @@ static int apply_record(struct assembler *assembler, const struct perf_record *r
 	case PERF_TYPE_THROTTLE:
 	case PERF_TYPE_UNTHROTTLE:
 		return throttle(assembler, record);
+	case PERF_TYPE_EXIT:
+		note_ended(assembler, record);
+		return tracker_apply(&assembler->tracker, record);
 	default:
 		return tracker_apply(&assembler->tracker, record);
 	}

@@ -35,7 +35,12 @@ struct assembler_options {
 	const struct assembler_source *sources;
 	const struct assembler_fact *facts; /* for each tape; ends with a NULL key */
 	struct sealer *sealer;
-	bool keep_early; /* samples from before the begin: else they are not part of the recording */
+	/*
+	 * From a file of somebody else's: all its samples count, also from before the begin, and are of the threads that it names. Of our
+	 * own recording those from before are not part, and a sample of a thread that the kernel has no number for any more is of the one
+	 * that was seen to end on that CPU last.
+	 */
+	bool imported;
 };
 
 struct assembler_counts {
@@ -49,6 +54,9 @@ struct assembler_counts {
 struct assembler_cpu {
 	uint64_t added_ns[ASSEMBLER_RINGS]; /* the last record of its ring that was added */
 	uint64_t throttled_ns; /* 0: it is not */
+	uint64_t ended_ns; /* when the last thread ended on it */
+	int32_t ended_pid;
+	int32_t ended_tid;
 };
 
 struct assembler {

@@ -419,7 +419,7 @@ static int prepare(struct run *run, struct store_writer *writer, struct error *e
 		.segment_ns = run->options->segment_ns,
 		.sources = run->sources.items,
 		.facts = run->facts,
-		.keep_early = true,
+		.imported = true,
 	};
 	return sealer_start(writer, &finder, &run->assembly.sealer, error);
 }
