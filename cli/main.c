@@ -22,7 +22,7 @@ const struct option global_options[] = {
 	{ "store", 0, "DIR",
 		"the store (default: $PERFTAPE_STORE, else /var/lib/perftape as root)" },
 	{ "utc", 0, NULL, "times are read and shown in UTC" },
-	{ "quiet", 'q', NULL, "say nothing but errors" },
+	{ "quiet", 'q', NULL, "say nothing but errors, and what is missing" },
 	{ "help", 'h', NULL, "show this" },
 	{ "version", 0, NULL, "show the version" },
 	{ 0 },

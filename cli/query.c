@@ -157,6 +157,24 @@ static void say_coverage(const struct invocation *invocation, const struct selec
 }
 
 /* "nothing is recorded there; the nearest is ..." */
+/* What is being recorded is in the store when its segment is sealed, and not before. */
+static void say_recorder(struct store_reader *reader, const struct window *window)
+{
+	int pid = store_reader_recorder(reader);
+	uint64_t sealed_ns = 0, after_ns;
+
+	if (!pid ||
+		store_reader_near(reader, UINT64_MAX, UINT64_MAX, &sealed_ns, &after_ns, NULL) <
+			0 ||
+		window->to_ns <= sealed_ns)
+		return;
+	fprintf(stderr,
+		"perftape: process %d is recording; what it took since the last segment can be "
+		"asked "
+		"for when the next one is sealed (record --segment says how long they are)\n",
+		pid);
+}
+
 static int never_recorded(const struct invocation *invocation, struct store_reader *reader,
 	const struct window *window)
 {
@@ -177,6 +195,7 @@ static int never_recorded(const struct invocation *invocation, struct store_read
 		fprintf(stderr, "; the first after it begins %s",
 			time_format(after_ns, utc, 0, after));
 	fputc('\n', stderr);
+	say_recorder(reader, window);
 	return EXIT_NOTHING;
 }
 
@@ -210,8 +229,8 @@ static int nothing(const struct invocation *invocation, struct store_reader *rea
 			coverage->lost_over_edge ? "up to " : "",
 			(unsigned long long)coverage->lost_samples);
 	else if (coverage->covered_ns)
-		fprintf(stderr,
-			"perftape: that window was recorded, but holds no sample that passes\n");
+		fprintf(stderr, "perftape: that window was recorded, but holds no sample%s\n",
+			option_given(invocation, "cpu") ? " of these CPUs" : "");
 	else
 		return never_recorded(invocation, reader, &selection->window);
 	return EXIT_NOTHING;
@@ -253,6 +272,7 @@ static int answer(const struct invocation *invocation, const struct question *qu
 	if (selection->rows.count == 0)
 		return nothing(invocation, reader, selection);
 	say_coverage(invocation, selection);
+	say_recorder(reader, &question->window);
 	return write_answer(invocation, question, selection);
 }
 

@@ -118,6 +118,10 @@ up_to_date() {
 lock() {
 	mkdir -p "$root/build" 2>/dev/null || die "cannot write to $root: run ./run there once as $(stat -c %U "$root")"
 	if [ ! -w "$root/build" ] || { [ -e "$root/build/.lock" ] && [ ! -w "$root/build/.lock" ]; }; then
+		made_for=
+		[ ! -r "$root/build/made-for" ] || read -r made_for <"$root/build/made-for" || :
+		[ -z "$made_for" ] || [ "$made_for" = "$root" ] ||
+			die "build/ was made for $made_for and belongs to $(stat -c %U "$root/build"): take a copy without it"
 		die "build/ is out of date and belongs to $(stat -c %U "$root/build"): run ./run as that user, or remove build/"
 	fi
 	exec 9>"$root/build/.lock"

@@ -79,6 +79,28 @@ static int parse_around(
 	return 0;
 }
 
+/*
+ * A time of day alone is the latest such moment that is not in the future. Behind --from that would often be before it: then it is the
+ * first one after it, though it lies in the future.
+ */
+static bool is_time_of_day(const char *text)
+{
+	return *text && !text[strspn(text, "0123456789:., ")] && strchr(text, ':');
+}
+
+static int parse_end(const struct window_request *request, const char *to, struct window *window,
+	struct error *error)
+{
+	struct window_request later = *request;
+	int r = parse_time(request, "--to", to, window, &window->to_ns, error);
+
+	if (r < 0 || window->to_ns > window->from_ns || !is_time_of_day(to))
+		return r;
+	window->note[0] = 0;
+	later.now_ns = window->from_ns + 24 * 3600 * NSEC_PER_SEC;
+	return parse_time(&later, "--to", to, window, &window->to_ns, error);
+}
+
 static int parse_between(
 	const struct window_request *request, struct window *window, struct error *error)
 {
@@ -87,7 +109,7 @@ static int parse_between(
 	int r = parse_time(request, "--from", request->from, window, &window->from_ns, error);
 
 	if (r == 0)
-		r = parse_time(request, "--to", to, window, &window->to_ns, error);
+		r = parse_end(request, to, window, error);
 	if (r < 0 || window->from_ns < window->to_ns)
 		return r;
 	return error_set(error, -EINVAL,

@@ -3,7 +3,7 @@
 
 /*
  * The one window that every command takes: --at TIME [--before D] [--after D], or --from TIME --to TIME.
- * [from, to) of the wall clock.
+ * [from, to) of the wall clock. A time of day behind --to is the first such moment after --from.
  */
 
 #include <stdbool.h>

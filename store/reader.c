@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "store/store-reader.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+
 #include <stdio.h>
 
 #include "store/files.h"
@@ -232,4 +235,20 @@ int store_reader_load(struct store_reader *reader, const struct store_segment *s
 		return r;
 	r = segment_decode(data, size, ret_tape, error);
 	return r < 0 ? error_prefix(error, r, "%s", segment->name) : 0;
+}
+
+int store_reader_recorder(const struct store_reader *reader)
+{
+	_cleanup_close_ int fd = -1;
+	char file[PATH_MAX], pid[32];
+	ssize_t size;
+
+	if (store_file(reader->path, STORE_LOCK, file, NULL) < 0)
+		return 0;
+	fd = open(file, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || flock(fd, LOCK_SH | LOCK_NB) == 0)
+		return 0;
+	size = pread(fd, pid, sizeof(pid) - 1, 0);
+	pid[MAX(size, 0)] = 0;
+	return atoi(pid);
 }

@@ -53,3 +53,6 @@ int store_reader_near(struct store_reader *reader, uint64_t from_ns, uint64_t to
  */
 int store_reader_load(struct store_reader *reader, const struct store_segment *segment,
 	struct tape **ret_tape, struct error *error);
+
+/* The pid of who records into it at this moment; 0: nobody, or not to be told with our rights. */
+int store_reader_recorder(const struct store_reader *reader);

@@ -225,6 +225,8 @@ def test_one_recorder(folder):
     store = folder / "one"
     recorder = start(store, "--segment", "1s")
     wrongs = expect("nothing was sealed", wait_for(lambda: sealed(store) >= 2))
+    asked = perftape("query", "--store", store, "--from", "now-1ms")
+    wrongs += expect("a query does not say who records", f"process {recorder.pid} is recording" in asked.stderr, asked.stderr)
     second = perftape("record", "--store", store)
     wrongs += expect("no pid in the refusal", second.returncode == 1 and f"process {recorder.pid} " in second.stderr, second.stderr)
     wrongs += expect("more than one line", second.stderr.count("\n") == 1, second.stderr)

@@ -108,6 +108,11 @@ static void test_wrong(void)
 	CHECK_STR(error_text,
 		"the window is upside down: --from 2026-11-18T04:12:07.250+01:00 is after --to "
 		"2026-11-18T04:12:06.250+01:00; swap them, or give --to a later time");
+	/* now is 04:12:07.25 */
+	CHECK_EQ(parse((struct window_request){ .from = "04:00", .to = "04:20" }, &window), 0);
+	CHECK_EQ(window.to_ns - window.from_ns, 20 * 60 * 1000000000ull);
+	CHECK_EQ(parse((struct window_request){ .from = "23:50", .to = "00:10" }, &window), 0);
+	CHECK_EQ(window.to_ns - window.from_ns, 20 * 60 * 1000000000ull);
 	CHECK_EQ(parse((struct window_request){ .from = "now", .to = "now" }, &window), -EINVAL);
 	CHECK_STR(error_text,
 		"the window is empty: --from and --to are both 2026-11-18T04:12:07.250+01:00");
