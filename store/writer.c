@@ -292,13 +292,15 @@ int store_writer_imported(struct store_writer *writer, const char *id)
 int store_writer_note_import(
 	struct store_writer *writer, const char *id, const char *line, struct error *error)
 {
+	_cleanup_(buffer_done) struct buffer text = { 0 };
 	char dir[PATH_MAX];
 	int r = store_file(writer->path, STORE_IMPORTS, dir, error);
 
 	if (r < 0)
 		return r;
-	r = file_make_dirs(dir, 0750);
+	buffer_printf(&text, "%s\n", line);
+	r = buffer_failed(&text) ? -ENOMEM : file_make_dirs(dir, 0750);
 	if (r == 0)
-		r = file_replace(dir, id, line, strlen(line));
+		r = file_replace(dir, id, text.data, text.size);
 	return r < 0 ? error_set(error, r, "%s/%s: %s", dir, id, strerror(-r)) : 0;
 }
