@@ -88,6 +88,7 @@ static bool stall(struct sealer *sealer, const struct error *error)
 	pthread_mutex_lock(&sealer->lock);
 	sealer->status.stalled = true;
 	sealer->status.error = *error;
+	pthread_cond_broadcast(&sealer->changed);
 	if (!sealer->ending)
 		pthread_cond_timedwait(&sealer->changed, &sealer->lock, &until);
 	again = !sealer->ending && sealer->status.waiting <= SEALER_WAITING_MAX;
@@ -210,10 +211,14 @@ void sealer_status(struct sealer *sealer, struct sealer_status *ret_status)
 	pthread_mutex_unlock(&sealer->lock);
 }
 
-void sealer_wait(struct sealer *sealer, size_t fewer_than)
+int sealer_wait(struct sealer *sealer, size_t fewer_than)
 {
+	bool stalled;
+
 	pthread_mutex_lock(&sealer->lock);
-	while (sealer->status.waiting >= fewer_than)
+	while (sealer->status.waiting >= fewer_than && !sealer->status.stalled)
 		pthread_cond_wait(&sealer->changed, &sealer->lock);
+	stalled = sealer->status.stalled || sealer->status.failed;
 	pthread_mutex_unlock(&sealer->lock);
+	return stalled ? -EIO : 0;
 }

@@ -38,6 +38,6 @@ struct sealer *sealer_stop(struct sealer *sealer, struct sealer_status *ret_stat
 
 /* Gives a tape away, and the pids that go with its modules (namer.h); both belong to the sealer, also on failure. */
 int sealer_put(struct sealer *sealer, struct tape *tape, int32_t *pids, size_t pid_count);
-/* Waits until fewer than so many tapes wait: for those who can. */
-void sealer_wait(struct sealer *sealer, size_t fewer_than);
+/* Waits until fewer than so many tapes wait, for those who can. -EIO when the store cannot be written. */
+int sealer_wait(struct sealer *sealer, size_t fewer_than);
 void sealer_status(struct sealer *sealer, struct sealer_status *ret_status);
