@@ -232,7 +232,8 @@ int filler_add(struct filler *filler, const struct perf_record *record)
 	struct tape_sample sample = {
 		.time_ns = record->time_ns,
 		.period = record->sample.period,
-		.cpu = record->cpu,
+		/* perf does not record it for one process alone */
+		.cpu = record->cpu != UINT32_MAX ? record->cpu : 0,
 	};
 	uint32_t name;
 	int r;

@@ -43,6 +43,7 @@ struct run {
 	uint64_t last_ns;
 	uint64_t newest_ns; /* of all records */
 	uint64_t round_ns; /* the newest one at the last mark */
+	uint64_t flushed_ns; /* what was before that has been applied */
 	bool begun;
 	uint64_t shown; /* progress, at that offset */
 };
@@ -300,19 +301,27 @@ static int begin(struct run *run, uint64_t begin_ns)
 	return r == 0 ? assembler_begin(&run->assembler, begin_ns) : r;
 }
 
+/* The memory of records that wait; each has an entry, and another one while they are sorted. */
+static size_t gathered(const struct run *run)
+{
+	const struct timeline *timeline = &run->assembler.timeline;
+
+	return timeline->bytes.size +
+	       2 * timeline->entries.count * sizeof(*timeline->entries.items);
+}
+
 static int flush(struct run *run, uint64_t before_ns)
 {
 	int r = 0;
 
-	if (!run->begun && run->first_ns == UINT64_MAX &&
-		run->assembler.timeline.bytes.size < GATHER_MAX)
+	if (!run->begun && run->first_ns == UINT64_MAX && gathered(run) < GATHER_MAX)
 		return 0; /* no sample yet to begin with */
 	if (!run->begun)
 		r = begin(run, run->first_ns == UINT64_MAX ? run->newest_ns : run->first_ns);
 	if (r == 0)
 		r = assembler_flush(&run->assembler, before_ns);
-	sealer_wait(run->assembly.sealer, WAITING_MAX);
-	return r;
+	run->flushed_ns = before_ns;
+	return r == 0 ? sealer_wait(run->assembly.sealer, WAITING_MAX) : r;
 }
 
 /* A mark: nothing older than the newest of the round before will come. */
@@ -321,7 +330,7 @@ static int finish_round(struct run *run)
 	uint64_t before_ns = run->round_ns;
 
 	run->round_ns = run->newest_ns;
-	return before_ns ? flush(run, before_ns) : 0;
+	return before_ns != run->flushed_ns ? flush(run, before_ns) : 0;
 }
 
 /* Where the kernel's code lay, which tells kernels apart and whether one was moved. */
@@ -360,8 +369,8 @@ static int add_record(struct run *run, const struct perf_file_event *event,
 		run->first_ns = MIN(run->first_ns, time_ns);
 		run->last_ns = MAX(run->last_ns, time_ns);
 	}
-	return run->assembler.timeline.bytes.size < 4ull * GATHER_MAX ? 0
-								      : flush(run, run->newest_ns);
+	/* with all that is as new as the newest, so that there is room again */
+	return gathered(run) < 4ull * GATHER_MAX ? 0 : flush(run, run->newest_ns + 1);
 }
 
 static void show_progress(struct run *run, uint64_t offset)
@@ -472,7 +481,7 @@ int import_file_run(struct import_file *file, const struct import_options *optio
 	if (r == 0)
 		r = read_all(&run, stream, &result, error);
 	sealer_stop(run.assembly.sealer, &status);
-	if (r == 0 && status.failed)
+	if (status.failed)
 		r = error_set(error, status.failed, "%s", status.error.text);
 	result.samples = run.assembler.counts.samples;
 	result.lost = run.assembler.counts.lost;

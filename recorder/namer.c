@@ -112,8 +112,9 @@ static int elf_module(struct namer *namer, struct tape *tape, struct tape_module
 {
 	const char *path = tape_string(tape, module->path);
 	struct known *known = find_known(namer, module, path);
-	uint64_t until_ns = tape_to_realtime(tape, tape->end_ns, NULL);
+	uint64_t error_ns = 0, until_ns = tape_to_realtime(tape, tape->end_ns, &error_ns);
 
+	until_ns -= MIN(until_ns, error_ns);
 	if (!known) {
 		struct known fresh = { .path = strdup(path), .module = *module, .found = *module };
 

@@ -13,6 +13,11 @@
  * unpacked to, whose records may be cut anywhere and go on in the next one. Both keep only what is not used yet.
  */
 #define PIECE_SIZE (1u << 20)
+
+/* Records that expand to more than this are bombs: what perf compresses has times in it. */
+#define EXPAND_RATIO 2000
+#define EXPAND_ALWAYS (64u << 20)
+
 #define ZSTD_MAGIC "\x28\xb5\x2f\xfd"
 
 struct stream {
@@ -26,6 +31,7 @@ struct stream {
 	uint64_t offset; /* in the file: the end of the record at hand */
 	uint64_t skip; /* bytes behind it that are no records */
 	struct buffer inner;
+	uint64_t expanded; /* all that was unpacked */
 };
 
 static int damaged(struct stream *stream, const char *what)
@@ -84,6 +90,9 @@ static int unpacked(void *context, const uint8_t *data, size_t size)
 	struct stream *stream = context;
 	int r;
 
+	stream->expanded += size;
+	if (stream->expanded / EXPAND_RATIO > stream->file->size + EXPAND_ALWAYS / EXPAND_RATIO)
+		return -EFBIG;
 	buffer_bytes(&stream->inner, data, size);
 	if (buffer_failed(&stream->inner))
 		return -ENOMEM;
@@ -117,8 +126,10 @@ static int take_compressed(struct stream *stream, const uint8_t *data, size_t si
 		r = zstd_stream_feed(*stream->zstd, data, size, unpacked, stream);
 	if ((r == -EBADMSG || r == -EBADE) && stream->continues)
 		return foreign(stream);
-	if (r == -EBADMSG)
+	if (r == -EBADMSG || r == -ENOBUFS)
 		return damaged(stream, "a compressed record that does not unpack");
+	if (r == -EFBIG)
+		return damaged(stream, "a compressed record that expands absurdly");
 	return r == -EBADE ? 1 : r;
 }
 

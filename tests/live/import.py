@@ -5,6 +5,7 @@
 Usage: import.py PERFTAPE MIX
 """
 
+import datetime
 import gzip
 import lzma
 import os
@@ -12,6 +13,7 @@ import pathlib
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -57,18 +59,19 @@ def samples_of(said):
 
 
 def query(store, stacks, since, *words):
+    """All since then, checked; -1 for the numbers of a thread on its way out, as perf has it, is no number for check-stacks."""
     done = perftape("query", store, "--from", f"@{since}", "-o", stacks, *words)
     if done.returncode != 0:
         return expect("query failed", False, done.stderr)
-    checked = run(TESTS / "tools" / "check-stacks", stacks)
+    numbered = stacks.with_suffix(".numbered")
+    numbered.write_text(re.sub(r"^(\S.*? +)-?(\d+)/-1( +\[)", r"\1\2/0\3", stacks.read_text(), flags=re.MULTILINE))
+    checked = run(TESTS / "tools" / "check-stacks", numbered)
     return expect("check-stacks", checked.returncode == 0, checked.stdout)
 
 
 def script(data, text, *words):
-    """What perf says. A task that is on its way out has the number -1, which is printed as 0 (docs/FLAMESCOPE.md)."""
     done = subprocess.run(["perf", "script", "--no-inline", "-i", data, "-F", FIELDS, *words], capture_output=True, timeout=WAIT)
-    said = done.stdout.decode("utf-8", "replace")
-    text.write_text(re.sub(r"^(\s*:-1\s+-?\d+)/-1(\s+\[)", r"\1/0\2", said, flags=re.MULTILINE))
+    text.write_bytes(done.stdout)
     return expect("perf script failed", done.returncode == 0, done.stderr[-500:])
 
 
@@ -107,6 +110,18 @@ def test_modes(folder):
     return wrongs
 
 
+def test_one_process(folder):
+    """A recording of one process does not say on which CPU it ran: it is the first for us."""
+    data, store, text, stacks = (folder / f"process.{part}" for part in ("data", "store", "script", "stacks"))
+    done = run("perf", "record", "-F", "1499", "-e", "cpu-clock", "-g", "-o", data, "--", *load(1))
+    done = perftape("import", store, data)
+    wrongs = expect("import failed", done.returncode == 0 and done.stderr.count("\n") == 1, done.stderr)
+    wrongs += query(store, stacks, time.time() - 3600)
+    done = run("perf", "script", "--no-inline", "-i", data, "-F", FIELDS.replace("cpu,", ""))
+    text.write_text(re.sub(r"^(\s*\S.*?\s-?\d+/-?\d+\s+)(\d+\.\d+:\s)", r"\1[000] \2", done.stdout, flags=re.MULTILINE))
+    return wrongs or compare("one process", text, stacks)
+
+
 def test_pipe(folder):
     """What perf writes to a pipe."""
     data = folder / "pipe.data"
@@ -133,11 +148,293 @@ def test_events(folder):
     return wrongs + expect("not the first", " samples of cpu-clock" in first.stderr, first.stderr)
 
 
+
+def heads(stacks):
+    """Time and comm of each sample."""
+    found = re.findall(r"^(\S.*?) +-?\d+/-?\d+ +\[\d+\] +(\d+\.\d+): +(\d+)", stacks.read_text(), re.MULTILINE)
+    return [(float(moment), comm) for comm, moment, period in found if int(period)]
+
+
+def windows(said):
+    """Begin and end of each file, as import said them."""
+    found = re.findall(r"lost, (\S+) to (\S+) \(", said)
+    return [tuple(datetime.datetime.fromisoformat(moment).timestamp() for moment in pair) for pair in found]
+
+
+def test_switch_output(folder):
+    """The files of --switch-output are one timeline."""
+    files = folder / "switch"
+    files.mkdir()
+    record(files / "perf.data", "--switch-output=1s", "--timestamp-filename", seconds=2.5)
+    names = sorted(files.iterdir())
+    wrongs = expect("not several files", len(names) >= 2, names)
+    done = perftape("import", folder / "switch.store", files)
+    wrongs += expect("import failed", done.returncode == 0 and len(samples_of(done.stderr)) == len(names), done.stderr)
+    wrongs += query(folder / "switch.store", folder / "switch.stacks", time.time() - 3600)
+    for name in names:
+        wrongs += script(name, folder / "part")
+        with open(folder / "switch.script", "a") as whole:
+            whole.write((folder / "part").read_text())
+    return wrongs + compare("--switch-output", folder / "switch.script", folder / "switch.stacks")
+
+
+def test_switch_output_compressed(folder):
+    """With -z each of them goes on from the one before, and is of no use without it."""
+    files, alone, store = folder / "switch-z", folder / "alone", folder / "switch-z.store"
+    files.mkdir()
+    record(files / "perf.data", "-z", "--switch-output=1s", "--timestamp-filename", seconds=3.5)
+    names = sorted(files.iterdir())
+    wrongs = expect("not several files", len(names) >= 3, names)
+    second = perftape("import", store, names[1])
+    wrongs += expect("the second alone", second.returncode == 1 and second.stderr.count("\n") == 1 and "together with the one before it" in second.stderr, second.stderr)
+    alone.mkdir()
+    for name in (names[0], names[2]):
+        shutil.copy2(name, alone)
+    third = perftape("import", store, alone)
+    wrongs += expect("the third behind the first", third.returncode == 1 and len(samples_of(third.stderr)) == 1 and "together with the one before it" in third.stderr, third.stderr)
+    done = perftape("import", store, files)
+    wrongs += expect("import failed", done.returncode == 0 and done.stderr.count("imported already") == 1, done.stderr)
+    counts, times = samples_of(third.stderr) + samples_of(done.stderr), windows(third.stderr) + windows(done.stderr)
+    wrongs += expect("files are missing", len(counts) == len(names) and all(counts), counts)
+    for (_, end), (begin, _) in zip(times, times[1:]):
+        wrongs += expect("they do not follow one another", -0.1 < begin - end < 0.5, times)
+    wrongs += query(store, folder / "switch-z.stacks", time.time() - 3600)
+    wrongs += expect("not all that was imported", len(heads(folder / "switch-z.stacks")) == sum(counts), counts)
+    text, first = folder / "first.script", folder / "first"
+    wrongs += script(names[0], text)
+    perftape("import", first, names[0])
+    return wrongs + query(first, folder / "first.stacks", time.time() - 3600) + compare("-z --switch-output, the first", text, folder / "first.stacks")
+
+
+def test_clock(folder):
+    """perf record -k: the wall clock is in the file."""
+    data, stacks = folder / "clock.data", folder / "clock.stacks"
+    began = time.time()
+    record(data, "-k", "CLOCK_MONOTONIC")
+    ended = time.time()
+    os.utime(data, (1, 1))
+    done = perftape("import", folder / "clock", data)
+    wrongs = expect("import failed", done.returncode == 0 and "by the file's clock data" in done.stderr, done.stderr)
+    wrongs += query(folder / "clock", stacks, began - 5)
+    times = [moment for moment, _ in heads(stacks)]
+    wrongs += expect("not all samples in the window", [len(times)] == samples_of(done.stderr), len(times), done.stderr)
+    return wrongs + expect(f"recorded from {began} to {ended}", times and began - 1 < min(times) and max(times) < ended + 1, times[:1], times[-1:])
+
+
+def records_of(bytes_):
+    """(offset, type, size) of the whole records of a file that is not compressed."""
+    at, size = struct.unpack_from("<QQ", bytes_, 40)
+    end = at + size if size else len(bytes_)
+    while at + 8 <= end:
+        kind, _, size = struct.unpack_from("<IHH", bytes_, at)
+        if size < 8 or at + size > end:
+            return
+        yield at, kind, size
+        at += size
+
+
+def test_killed(folder):
+    """perf was killed: all that it had written whole."""
+    data, mended = folder / "killed.data", folder / "mended.data"
+    words = ["perf", "record", "-q", "-F", "1499", "-e", "cpu-clock", "-g", "-a", "-m", "16", "-o", data]
+    loads = subprocess.Popen([MIX, "30"])
+    perf = subprocess.Popen(words, stderr=subprocess.DEVNULL)
+    end = time.monotonic() + WAIT
+    while time.monotonic() < end and not (data.exists() and data.stat().st_size > 600000):
+        time.sleep(0.05)
+    perf.kill()
+    perf.wait()
+    loads.kill()
+    loads.wait()
+    bytes_ = data.read_bytes()
+    whole = list(records_of(bytes_))
+    samples = sum(kind == 9 for _, kind, _ in whole)
+    done = perftape("import", folder / "killed", data)
+    wrongs = expect("import failed", done.returncode == 0, done.stderr)
+    wrongs += expect(f"not the {samples} samples that are there", samples_of(done.stderr) == [samples], done.stderr)
+    # perf reads none of it, but it does when the header says where the records end, and claims no features
+    begin, last = whole[0][0], whole[-1]
+    mended.write_bytes(bytes_[:48] + struct.pack("<Q", last[0] + last[2] - begin) + bytes_[56:72] + bytes(32) + bytes_[104 : last[0] + last[2]])
+    wrongs += script(mended, folder / "killed.script")
+    wrongs += query(folder / "killed", folder / "killed.stacks", time.time() - 3600)
+    return wrongs + compare("killed", folder / "killed.script", folder / "killed.stacks")
+
+
+def test_packed(folder):
+    """gzip, xz and zstd around it: the same samples."""
+    data = folder / "whole.data"
+    record(data)
+    bytes_, stamp = data.read_bytes(), data.stat().st_mtime_ns
+    packed = {"gz": gzip.compress(bytes_), "xz": lzma.compress(bytes_, preset=0)}
+    if tap.has("zstd"):
+        packed["zst"] = subprocess.run(["zstd", "-q", "-c", data], capture_output=True, check=True).stdout
+    wrongs = []
+    perftape("import", folder / "whole", data)
+    wrongs += query(folder / "whole", folder / "whole.stacks", time.time() - 3600)
+    expected = heads(folder / "whole.stacks")
+    for suffix, contents in packed.items():
+        name, store, stacks = folder / f"whole.data.{suffix}", folder / f"whole.{suffix}", folder / f"whole.{suffix}.stacks"
+        name.write_bytes(contents)
+        os.utime(name, ns=(stamp, stamp))
+        done = perftape("import", store, name)
+        wrongs += expect(f"{suffix}: import failed", done.returncode == 0 and done.stderr.count("\n") == 1, done.stderr)
+        wrongs += query(store, stacks, time.time() - 3600)
+        wrongs += expect(f"{suffix}: other samples", heads(stacks) == expected)
+        again = perftape("import", folder / "whole", name)
+        wrongs += expect(f"{suffix}: imported again", again.returncode == 0 and "imported already" in again.stderr, again.stderr)
+    return wrongs
+
+
+def test_twice(folder):
+    """Importing a file twice adds nothing, under another name neither."""
+    data, store = folder / "twice.data", folder / "twice"
+    record(data)
+    perftape("import", store, data)
+    before = sorted((path.name, path.stat().st_ino) for path in (store / "segments").iterdir())
+    shutil.copy(data, folder / "copy.data")
+    wrongs = []
+    for name in (data, folder / "copy.data"):
+        done = perftape("import", store, name)
+        wrongs += expect("imported again", done.returncode == 0 and "imported already" in done.stderr, done.stderr)
+    after = sorted((path.name, path.stat().st_ino) for path in (store / "segments").iterdir())
+    return wrongs + expect("other segments", before == after, before, after)
+
+
+def test_names(folder):
+    """Where the file does not say it, the wall clock comes from its name, its last change, or from who imports it."""
+    data = folder / "named.data"
+    record(data, seconds=0.3)
+    os.utime(data, (1763435400, 1763435400))
+    os.environ["TZ"] = "UTC"
+    wrongs = []
+    for number, (name, begin, end, says, words) in enumerate([
+        ("perf-web-7-20251118031000-120s.data", "2025-11-18T03:10:00.000", None, "within 3 s, by the begin that its name says", []),
+        ("perf-2025-11-18_03:10:00.data", "2025-11-18T03:10:00.000", None, "within 3 s, by the begin", []),
+        ("host.20251118T031000Z.perf", "2025-11-18T03:10:00.000", None, "within 3 s, by the begin", []),
+        ("perf-1763435400.data", "2025-11-18T03:10:00.000", None, "within 3 s, by the begin", []),
+        ("perf.data.2025111803120725", None, "2025-11-18T03:12:07.250", "within 1 s, by the end that its name says", []),
+        ("perf.data", None, "2025-11-18T03:10:00.000", "within 5 s, by the time of its last change", []),
+        ("perf-20259918031000.data", None, "2025-11-18T03:10:00.000", "by the time of its last change", []),
+        ("a.data", None, "2025-11-18T04:00:00.500", "as given", ["--end", "2025-11-18T04:00:00.5Z"]),
+        ("perf-web-7-20251118031000-120s.data", None, "2025-11-18T04:00:00.000", "as given", ["--end", "2025-11-18T05:00:00+01:00"]),
+    ]):
+        path = folder / f"names {number}" / name
+        path.parent.mkdir()
+        os.link(data, path)
+        done = perftape("import", folder / f"names {number} store", path, *words)
+        wrongs += expect(f"{name}: not so", done.returncode == 0 and says in done.stderr, done.stderr)
+        wrongs += expect(f"{name}: does not begin at {begin}", not begin or f"lost, {begin}" in done.stderr, done.stderr)
+        wrongs += expect(f"{name}: does not end at {end}", not end or f" to {end}" in done.stderr, done.stderr)
+    first = run("perf", "script", "-F", "time", "-i", data).stdout.split()[0].rstrip(":")
+    done = perftape("import", folder / "offset", data, "--clock-offset", f"{1763435400 - int(first.split('.')[0])}")
+    wrongs += expect("--clock-offset", windows(done.stderr) and int(windows(done.stderr)[0][0]) == 1763435400, first, done.stderr)
+    return wrongs
+
+
+def test_gap(folder):
+    """Adjacent files are one timeline, and what lies between them shows as not recorded."""
+    files, store = folder / "gap", folder / "gap.store"
+    files.mkdir()
+    for name in ("one", "two"):
+        record(files / f"{name}.data", "-k", "CLOCK_MONOTONIC", seconds=0.7)
+        time.sleep(1.2)
+    done = perftape("import", store, files)
+    times = windows(done.stderr)
+    wrongs = expect("not two files", len(times) == 2, done.stderr)
+    if wrongs:
+        return wrongs
+    gap = times[1][0] - times[0][1]
+    done = perftape("query", store, "--from", f"@{times[0][0]:.3f}", "--to", f"@{times[1][1]:.3f}", "-o", folder / "gap.stacks")
+    missing = re.findall(r"missing: (\S+) to (\S+): nothing recorded", done.stderr)
+    wrongs += expect("not one gap", done.returncode == 0 and len(missing) == 1, done.stderr)
+    lengths = [datetime.datetime.fromisoformat(to) - datetime.datetime.fromisoformat(start) for start, to in missing]
+    return wrongs + expect(f"not the gap of {gap:.3f} s", all(abs(length.total_seconds() - gap) < 0.05 for length in lengths), done.stderr)
+
+
+def test_while_recording(folder):
+    """A store in which a recorder runs: its pid is named."""
+    store, data = folder / "busy", folder / "busy.data"
+    record(data, seconds=0.2)
+    recorder = subprocess.Popen([PERFTAPE, "record", "-q", "--store", store], stderr=subprocess.DEVNULL)
+    end = time.monotonic() + WAIT
+    done = None
+    while time.monotonic() < end and recorder.poll() is None:
+        if (store / "segments").exists():
+            done = perftape("import", store, data)
+            if "process" in done.stderr:
+                break
+        time.sleep(0.1)
+    recorder.send_signal(signal.SIGINT)
+    recorder.wait(WAIT)
+    return expect("not refused with its pid", done and done.returncode == 1 and done.stderr.count("\n") == 1 and f"process {recorder.pid} " in done.stderr, done and done.stderr)
+
+
+PROGRAM = """
+#include <time.h>
+static volatile unsigned long sink;
+__attribute__((noinline)) void %(name)s(void) { for (unsigned long i = 0; i < 100000; i++) sink += %(step)d; }
+int main(void) { for (int i = 0; i < 3000; i++) %(name)s(); return 0; }
+"""
+
+
+def build(program, name, step, *options):
+    """Another step makes other code, and so another build-id: names alone do not."""
+    cc = os.environ.get("CC", "gcc").split()
+    subprocess.run([*cc, "-O1", "-fno-omit-frame-pointer", "-x", "c", "-o", program, *options, "-"], input=PROGRAM % {"name": name, "step": step}, text=True, check=True)
+
+
+def test_changed(folder):
+    """A program that is not the same any more gives no names: replaced, written over, or made to look as old as it was."""
+    wrongs = []
+    for number, (how, options) in enumerate([("same", []), ("rename", []), ("write", []), ("write and set back", []), ("rename", ["-Wl,--build-id=none"]), ("write", ["-Wl,--build-id=none"]), ("write and set back", ["-Wl,--build-id=none"])]):
+        program, data, other = folder / f"program{number}", folder / f"program{number}.data", folder / "other"
+        build(program, "honest_name", 1, *options)
+        before = program.stat()
+        subprocess.run(["perf", "record", "-q", *(["-N"] if number % 2 else []), "-k", "CLOCK_MONOTONIC", "-e", "cpu-clock", "-F", "499", "-g", "-o", data, program], check=True, capture_output=True)
+        build(other, "invented_nm", 2, *options)
+        if how == "rename":
+            os.rename(other, program)
+        elif how != "same":
+            with open(program, "r+b") as file:
+                file.write(other.read_bytes())
+        if how == "write and set back":
+            os.utime(program, ns=(before.st_atime_ns, before.st_mtime_ns))
+        store = folder / f"changed{number}"
+        done = perftape("import", store, data)
+        folded = perftape("query", store, "--from", "now-10m", "--format", "folded").stdout
+        what = f"{how} {' '.join(options)}"
+        wrongs += expect(f"{what}: import failed", done.returncode == 0, done.stderr)
+        wrongs += expect(f"{what}: a wrong name", "invented_nm" not in folded, folded[:1000])
+        wrongs += expect(f"{what}: no samples", f"program{number};" in folded, folded[:1000])
+        # what perf has kept of it is the right one
+        wrongs += expect(f"{what}: no name", "honest_name" in folded or how != "same", folded[:1000])
+    return wrongs
+
+
+
 NEED_ROOT = [
     test_modes,
+    test_one_process,
     test_pipe,
     test_events,
+    test_switch_output,
+    test_switch_output_compressed,
+    test_clock,
+    test_killed,
+    test_packed,
+    test_twice,
+    test_names,
+    test_gap,
+    test_while_recording,
+    test_changed,
 ]
+
+
+def timed(test, folder):
+    begin = time.monotonic()
+    wrongs = test(folder)
+    print(f"# {test.__name__}: {time.monotonic() - begin:.1f} s", flush=True)
+    return wrongs
 
 
 def main():
@@ -149,7 +446,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="perftape import ") as folder:
         # perf keeps what it saw in ~/.debug: ours, for the time of this test
         os.environ["HOME"] = folder
-        return tap.run((test.__doc__, test(pathlib.Path(folder))) for test in NEED_ROOT)
+        return tap.run((test.__doc__, timed(test, pathlib.Path(folder))) for test in NEED_ROOT)
 
 
 if __name__ == "__main__":
