@@ -238,6 +238,186 @@ static void test_maps_against_model(void)
 		maps_unref(maps[i]);
 }
 
+/*
+ * The whole tracker, as one would write it without a thought of speed: for each number of a thread its name and its process, for each
+ * number of a process what lies at each page.
+ */
+enum { LIFE_IDS = 12, LIFE_PAGES = 24, LIFE_NAMES = 8, LIFE_PATHS = 6 };
+
+struct life {
+	struct {
+		bool used;
+		int pid;
+		int name; /* 0: none */
+		uint64_t exited_ns;
+	} threads[LIFE_IDS];
+	struct {
+		bool used;
+		uint64_t exited_ns;
+		struct {
+			int path; /* 0: none */
+			uint64_t offset;
+		} pages[LIFE_PAGES];
+	} processes[LIFE_IDS];
+};
+
+static const char *const life_names[LIFE_NAMES] = { "", "sh", "ls", "java", "a b", "é",
+	"kworker/0:1", "fifteen letters" };
+static const char *const life_paths[LIFE_PATHS] = { "", "/bin/a", "/bin/b", "/lib/c", "/lib/d",
+	"/lib/e" };
+
+static void life_comm(struct life *life, int pid, int tid, int name, bool exec)
+{
+	life->threads[tid].used = true;
+	life->threads[tid].pid = pid;
+	life->threads[tid].name = name;
+	life->threads[tid].exited_ns = 0;
+	life->processes[pid].used = true;
+	life->processes[pid].exited_ns = 0;
+	if (exec)
+		memset(life->processes[pid].pages, 0, sizeof(life->processes[pid].pages));
+}
+
+static void life_fork(struct life *life, int pid, int tid, int parent_pid, int parent_tid)
+{
+	int from = life->threads[parent_tid].used ? parent_tid : parent_pid;
+	int name = life->threads[from].used ? life->threads[from].name : 0;
+
+	if (pid != parent_pid && life->processes[parent_pid].used)
+		memcpy(life->processes[pid].pages, life->processes[parent_pid].pages,
+			sizeof(life->processes[pid].pages));
+	else if (pid != parent_pid)
+		memset(life->processes[pid].pages, 0, sizeof(life->processes[pid].pages));
+	life_comm(life, pid, tid, name, false);
+}
+
+static void life_exit(struct life *life, uint64_t time_ns, int pid, int tid)
+{
+	if (life->threads[tid].used && life->threads[tid].pid == pid)
+		life->threads[tid].exited_ns = time_ns;
+	if (life->processes[pid].used)
+		life->processes[pid].exited_ns = time_ns;
+}
+
+static void life_map(struct life *life, int pid, int start, int size, int path)
+{
+	if (!life->processes[pid].used)
+		memset(&life->processes[pid], 0, sizeof(life->processes[pid]));
+	life->processes[pid].used = true;
+	for (int i = 0; i < size; i++) {
+		life->processes[pid].pages[start + i].path = path;
+		life->processes[pid].pages[start + i].offset = i * 0x1000;
+	}
+}
+
+static void life_sweep(struct life *life, uint64_t before_ns)
+{
+	for (int id = 0; id < LIFE_IDS; id++)
+		if (life->threads[id].exited_ns && life->threads[id].exited_ns < before_ns)
+			memset(&life->threads[id], 0, sizeof(life->threads[id]));
+	for (int id = 0; id < LIFE_IDS; id++) {
+		bool runs = false;
+
+		for (int tid = 0; tid < LIFE_IDS; tid++)
+			runs |= life->threads[tid].used && life->threads[tid].pid == id;
+		if (!life->processes[id].exited_ns || life->processes[id].exited_ns >= before_ns)
+			continue;
+		/* one that has threads is looked at again when they are gone */
+		if (runs)
+			life->processes[id].exited_ns = before_ns;
+		else
+			memset(&life->processes[id], 0, sizeof(life->processes[id]));
+	}
+}
+
+static void life_check_names(const struct life *life, struct tracker *tracker)
+{
+	for (int pid = 1; pid < LIFE_IDS; pid++)
+		for (int tid = 1; tid < LIFE_IDS; tid++) {
+			int name = life->threads[tid].used ? life->threads[tid].name : 0;
+			char unnamed[16];
+
+			if (!name)
+				name = life->threads[pid].used ? life->threads[pid].name : 0;
+			snprintf(unnamed, sizeof(unnamed), ":%d", tid);
+			CHECK_STR(
+				tracker_comm(tracker, pid, tid), name ? life_names[name] : unnamed);
+		}
+}
+
+static void life_check_maps(const struct life *life, struct tracker *tracker)
+{
+	for (int pid = 1; pid < LIFE_IDS; pid++)
+		for (int page = 0; page < LIFE_PAGES; page++) {
+			uint64_t address = page * 0x1000 + 0x123;
+			const struct mapping *mapping = tracker_find(tracker, pid, false, address);
+			int path = life->processes[pid].pages[page].path;
+
+			CHECK_STR(path_at(tracker, pid, address), path ? life_paths[path] : "-");
+			if (path)
+				CHECK_EQ(address - mapping->start + mapping->offset,
+					life->processes[pid].pages[page].offset + 0x123);
+		}
+}
+
+/* Numbers are used again, also of what runs; threads outlive leaders; records are missing: all of it happens when some are lost. */
+static void test_tracker_against_model(void)
+{
+	for (int run = 0; run < 20; run++) {
+		_cleanup_(tracker_done) struct tracker tracker;
+		static struct life life;
+
+		memset(&life, 0, sizeof(life));
+		CHECK_EQ(tracker_init(&tracker), 0);
+		for (uint64_t step = 1; step < 1500; step++) {
+			int pid = 1 + pick(LIFE_IDS - 1), tid = 1 + pick(LIFE_IDS - 1);
+			int parent = 1 + pick(LIFE_IDS - 1), other = 1 + pick(LIFE_IDS - 1);
+			int start = pick(LIFE_PAGES), size = pick(LIFE_PAGES - start + 1);
+			int name = pick(LIFE_NAMES), path = 1 + pick(LIFE_PATHS - 1);
+			bool exec = pick(4) == 0;
+			uint64_t before_ns;
+
+			/* nothing is its own parent */
+			if (other == pid || other == tid)
+				continue;
+
+			switch (pick(12)) {
+			case 0:
+			case 1:
+				apply_comm(&tracker, pid, tid, life_names[name], exec);
+				life_comm(&life, pid, tid, name, exec);
+				break;
+			case 2:
+			case 3:
+				apply_task(&tracker, PERF_TYPE_FORK, step, pid, pid, parent, other);
+				life_fork(&life, pid, pid, parent, other);
+				break;
+			case 4:
+				apply_task(&tracker, PERF_TYPE_FORK, step, pid, tid, pid, other);
+				life_fork(&life, pid, tid, pid, other);
+				break;
+			case 5:
+			case 6:
+				apply_task(&tracker, PERF_TYPE_EXIT, step, pid, tid, parent, other);
+				life_exit(&life, step, pid, tid);
+				break;
+			case 7:
+				before_ns = step - MIN(step, (uint64_t)pick(20));
+				tracker_sweep(&tracker, before_ns);
+				life_sweep(&life, before_ns);
+				break;
+			default:
+				apply_mmap(&tracker, pid, start * 0x1000, (start + size) * 0x1000,
+					life_paths[path]);
+				life_map(&life, pid, start, size, path);
+				break;
+			}
+			life_check_names(&life, &tracker);
+			life_check_maps(&life, &tracker);
+		}
+	}
+}
+
 struct order {
 	uint64_t last_ns;
 	uint32_t last_source;
@@ -393,6 +573,7 @@ CHECK_MAIN({ "fork inherits, exec clears", test_fork_inherits_exec_clears },
 	{ "pid reuse", test_pid_reuse }, { "code made at run time", test_code_made_at_run_time },
 	{ "kernel ranges", test_kernel_ranges },
 	{ "mappings against a model", test_maps_against_model },
+	{ "a life of processes against a model", test_tracker_against_model },
 	{ "a timeline of five rings", test_timeline },
 	{ "a timeline that is stopped", test_timeline_stops },
 	{ "a sample into a tape", test_filler },

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Any bytes as a perf.data file, through all that a file goes through but the store: header and features, the records out of their
+ * compression, in the order of their times, into a tape.
+ */
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "pack/zstd.h"
+#include "recorder/filler.h"
+#include "recorder/perf-file.h"
+#include "recorder/timeline.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct whole {
+	struct perf_file file;
+	struct timeline timeline;
+	struct tracker tracker;
+	struct filler filler;
+	uint64_t offset;
+	size_t given;
+};
+
+/* More than this only takes time. */
+#define BYTES_MAX (1u << 20)
+
+static int take(void *context, const uint8_t *record, size_t size, uint64_t offset)
+{
+	struct whole *whole = context;
+	const struct perf_file_event *event;
+	struct perf_record_place place;
+	uint32_t type;
+
+	if (size < PERF_HEADER_SIZE || offset < whole->offset || offset > whole->file.size)
+		abort();
+	whole->offset = offset;
+	whole->given += size;
+	if (whole->given > BYTES_MAX)
+		return -ECANCELED;
+	memcpy(&type, record, sizeof(type));
+	if (type >= PERF_FILE_ATTR)
+		return 0;
+	place = perf_file_place(&whole->file, record, size);
+	event = perf_file_event(&whole->file, place.id);
+	return timeline_add(&whole->timeline, place.time_ns,
+		event ? event - whole->file.events.items : 0, record, size);
+}
+
+static int apply(void *context, const struct timeline_entry *entry, const uint8_t *bytes)
+{
+	struct whole *whole = context;
+	struct perf_record record;
+	int r;
+
+	if (perf_record_decode(&whole->file.events.items[entry->source].layout, bytes, entry->size,
+		    &record) != 0)
+		return 0;
+	r = record.type == PERF_TYPE_SAMPLE ? filler_add(&whole->filler, &record)
+					    : tracker_apply(&whole->tracker, &record);
+	return MIN(r, 0);
+}
+
+static void read_twice(struct whole *whole)
+{
+	_cleanup_(cleanup_zstd_stream) struct zstd_stream *stream = NULL;
+	struct error error = { 0 };
+	int r;
+
+	for (size_t i = 0; i < whole->file.build_ids.count; i++)
+		tracker_know_build_id(&whole->tracker, whole->file.build_ids.items[i].path,
+			whole->file.build_ids.items[i].id, whole->file.build_ids.items[i].size);
+	/* and once more, as one that goes on from itself */
+	for (int i = 0; i < 2; i++) {
+		whole->offset = 0;
+		r = perf_file_read(&whole->file, &stream, take, whole, &error);
+		if (r > 0 && !error.text[0])
+			abort();
+		timeline_flush(&whole->timeline, UINT64_MAX, apply, whole);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	_cleanup_close_ int fd = memfd_create("fuzz", MFD_CLOEXEC);
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	struct error error = { 0 };
+	struct whole whole = { 0 };
+	int r;
+
+	if (fd < 0 || file_write_all(fd, data, size) < 0)
+		return 0;
+	r = perf_file_open(fd, &whole.file, &error);
+	if ((r < 0) != (error.text[0] != 0) || r > 0)
+		abort();
+	if (r < 0 || tape_new(&tape) < 0 || tracker_init(&whole.tracker) < 0)
+		return 0;
+	filler_init(&whole.filler, &whole.tracker);
+	filler_start(&whole.filler, tape);
+	read_twice(&whole);
+	timeline_done(&whole.timeline);
+	filler_done(&whole.filler);
+	tracker_done(&whole.tracker);
+	perf_file_done(&whole.file);
+	return 0;
+}
