@@ -75,9 +75,9 @@ def script(data, text, *words):
     return expect("perf script failed", done.returncode == 0, done.stderr[-500:])
 
 
-# Where ours is right, which docs/IMPORT.md explains: perf throws a whole callchain away when one entry of it is nothing, and does not
-# know a thread on its way out by its process.
-EXPLAINED = re.compile(r"(\d+) (?:depth: perf 0 ours |comm: perf ':-1' ours )")
+# Where ours is right, which docs/IMPORT.md explains: perf throws a whole callchain away when one entry of it is nothing, and has no
+# name for some threads that their process gives one.
+EXPLAINED = re.compile(r"(\d+) (?:depth: perf 0 ours |comm: perf ':-?\d+' ours '[^:])")
 
 
 def compare(name, text, stacks):
