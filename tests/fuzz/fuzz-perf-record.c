@@ -51,7 +51,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		size_t claimed = at[6] | at[7] << 8;
 		size_t there = MIN(MAX(claimed, (size_t)PERF_HEADER_SIZE), reader_left(&reader));
 
-		timeline_add(&timeline, perf_record_place(&whole.layout, at, there).time_ns, 0, at, there);
+		timeline_add(&timeline, perf_record_place(&whole.layout, at, there).time_ns, 0, at,
+			there);
 		reader_take(&reader, there);
 	}
 	timeline_flush(&timeline, UINT64_MAX, apply, &whole);
