@@ -185,13 +185,22 @@ static int end_tape(struct assembler *assembler)
 	return sealer_put(assembler->options->sealer, take_ptr(assembler->tape), pids, pid_count);
 }
 
+/*
+ * How long nothing may happen before it counts as not recorded. We know whether we were there; of a file this is a guess, and one whose
+ * times are far apart must not become a store full of empty segments.
+ */
+static uint64_t quiet_limit(const struct assembler *assembler)
+{
+	return assembler->options->imported ? 10 * assembler->options->segment_ns : JUMP_NS;
+}
+
 /* Ends tapes until the one at hand reaches beyond a moment. Where time jumped, the tape ends with its last record. */
 static int rotate(struct assembler *assembler, uint64_t time_ns)
 {
 	int r = 0;
 
 	while (r == 0 && time_ns >= assembler->tape->end_ns) {
-		bool jumped = time_ns - assembler->last_ns > JUMP_NS;
+		bool jumped = time_ns - assembler->last_ns > quiet_limit(assembler);
 		uint64_t end_ns = assembler->tape->end_ns;
 
 		if (jumped)
