@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Stacks stay what they are in the tape, a trie; each node that is wanted knows how many frames and bytes it and its
- * parents come to. A text for each stack was not kept: a window's stacks are mostly different ones, and copying
+ * Stacks stay what they are in the tape, a trie of callers and a leaf for each sample; each node that is wanted knows how many
+ * frames and bytes it and its parents come to. A text for each stack was not kept: a window's stacks are mostly different ones, and copying
  * 24 short lines costs about what reading them back from so much memory would.
  */
 #include "flamescope-export/tape-text.h"
@@ -23,7 +23,7 @@ struct piece {
 	size_t start;
 	uint32_t size;
 	uint32_t comm_size; /* of a thread */
-	unsigned int marks; /* of a frame in an idle stack */
+	uint8_t marks; /* of a leaf of an idle thread */
 };
 
 struct node {
@@ -79,6 +79,8 @@ static void make_frame(struct tape_text *text, uint32_t id)
 	struct piece *piece = &text->frames[id];
 	bool changed;
 
+	if (piece->size)
+		return;
 	piece->start = text->arena.size;
 	buffer_printf(&text->arena, "\t%16" PRIx64 " ", frame->address);
 	changed = flamescope_put_symbol(&text->arena, tape_string(text->tape, frame->symbol));
@@ -98,6 +100,10 @@ void tape_text_want(struct tape_text *text, const struct tape_sample *sample)
 	bool idle = idle_comm(tape_string(text->tape, thread->comm));
 
 	make_thread(text, sample->thread);
+	make_frame(text, sample->frame);
+	if (idle)
+		text->frames[sample->frame].marks = idle_marks(
+			tape_string(text->tape, text->tape->frames.items[sample->frame].symbol));
 	for (uint32_t id = sample->stack; id; id = text->tape->stacks.items[id].parent) {
 		struct node *node = &text->nodes[id];
 
@@ -118,8 +124,7 @@ int tape_text_make(struct tape_text *text)
 
 		if (!node->wanted)
 			continue;
-		if (!piece->size)
-			make_frame(text, stack->frame);
+		make_frame(text, stack->frame);
 		node->bytes = parent->bytes + piece->size;
 		node->frames = parent->frames + 1;
 		if (node->idle) {
@@ -135,13 +140,14 @@ bool tape_text_is_idle_irq(const struct tape_text *text, const struct tape_sampl
 {
 	const struct tape_thread *thread = &text->tape->threads.items[sample->thread];
 
-	return idle_hides_work(text->nodes[sample->stack].marks) &&
+	return idle_hides_work(
+		       text->nodes[sample->stack].marks | text->frames[sample->frame].marks) &&
 	       idle_comm(tape_string(text->tape, thread->comm));
 }
 
 bool tape_text_is_cut(const struct tape_text *text, const struct tape_sample *sample)
 {
-	return text->nodes[sample->stack].frames > TAPE_TEXT_FRAMES_MAX;
+	return text->nodes[sample->stack].frames + 1 > TAPE_TEXT_FRAMES_MAX;
 }
 
 void tape_text_put_thread(
@@ -158,23 +164,28 @@ void tape_text_put_thread(
 	}
 }
 
+static uint8_t *put_frame(const struct tape_text *text, uint32_t frame, uint8_t *at)
+{
+	const struct piece *piece = &text->frames[frame];
+
+	memcpy(at, text->arena.data + piece->start, piece->size);
+	return at + piece->size;
+}
+
 void tape_text_put_stack(
 	const struct tape_text *text, const struct tape_sample *sample, struct buffer *to)
 {
 	const struct tape_stack *stacks = text->tape->stacks.items;
-	const struct node *leaf = &text->nodes[sample->stack];
-	uint32_t left = MIN(leaf->frames, TAPE_TEXT_FRAMES_MAX);
-	uint8_t *at = buffer_room(to, leaf->bytes), *start = at;
+	const struct node *callers = &text->nodes[sample->stack];
+	uint32_t left = MIN(callers->frames, TAPE_TEXT_FRAMES_MAX - 1);
+	uint8_t *start = buffer_room(to, callers->bytes + text->frames[sample->frame].size), *at;
 
-	if (!at)
+	if (!start)
 		return;
-	for (uint32_t id = sample->stack; left; id = stacks[id].parent, left--) {
-		const struct piece *piece = &text->frames[stacks[id].frame];
-
-		memcpy(at, text->arena.data + piece->start, piece->size);
-		at += piece->size;
-	}
+	at = put_frame(text, sample->frame, start);
+	for (uint32_t id = sample->stack; left; id = stacks[id].parent, left--)
+		at = put_frame(text, stacks[id].frame, at);
 	to->size += at - start;
-	if (leaf->frames > TAPE_TEXT_FRAMES_MAX)
+	if (tape_text_is_cut(text, sample))
 		buffer_text(to, CUT_LINE);
 }

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
-#include "store/tape.h"
+#include "tape/tape.h"
 
 /* With 480 frames or so in a stack Flamescope answers with an error: the outermost ones are cut off. */
 #define TAPE_TEXT_FRAMES_MAX 478

@@ -13,7 +13,7 @@
 #include "base/bytes.h"
 #include "query/cpu-filter.h"
 #include "query/window.h"
-#include "store/tape.h"
+#include "tape/tape.h"
 
 /* A part of the window that no segment covers, or a segment that could not be read. */
 struct selection_gap {

@@ -17,6 +17,7 @@ struct group {
 	uint32_t tape;
 	uint32_t thread;
 	uint32_t stack;
+	uint32_t frame;
 	uint64_t weight;
 };
 
@@ -51,13 +52,13 @@ static bool group_equal(const void *context, uint32_t value, const void *key)
 	const struct group *there = &((const struct group *)context)[value], *wanted = key;
 
 	return there->tape == wanted->tape && there->thread == wanted->thread &&
-	       there->stack == wanted->stack;
+	       there->stack == wanted->stack && there->frame == wanted->frame;
 }
 
 static int group_add(struct groups *groups, const struct group *group)
 {
-	uint64_t hash = hash_u64(
-		((uint64_t)group->thread << 32 | group->stack) ^ (uint64_t)group->tape << 56);
+	uint64_t hash = hash_u64(((uint64_t)group->thread << 32 | group->stack) ^
+				 (uint64_t)group->tape << 56 ^ hash_u64(group->frame));
 	uint32_t id = table_find(&groups->table, hash, group_equal, groups->list.items, group);
 
 	if (id != TABLE_NONE) {
@@ -100,6 +101,8 @@ static int put_line(struct folded *folded, const struct tape *tape, const struct
 	folded->line.size = 0;
 	folded->path.count = 0;
 	put_comm(&folded->line, tape, group->thread);
+	if (array_push(&folded->path, group->frame) < 0)
+		return -ENOMEM;
 	for (uint32_t id = group->stack; id; id = tape->stacks.items[id].parent)
 		if (array_push(&folded->path, tape->stacks.items[id].frame) < 0)
 			return -ENOMEM;
@@ -143,6 +146,7 @@ static int group_rows(
 			.tape = row->tape,
 			.thread = sample->thread,
 			.stack = sample->stack,
+			.frame = sample->frame,
 			.weight = weight == FOLDED_PERIOD ? sample->period : 1,
 		};
 		int r = group_add(groups, &group);

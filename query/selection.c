@@ -98,11 +98,12 @@ static int count_frames(struct selection *selection, uint32_t number, size_t fir
 		tallies[i].named += tape->frames.items[stack->frame].symbol != 0;
 	}
 	for (size_t i = first_row; i < selection->rows.count; i++) {
-		uint32_t sample = selection->rows.items[i].sample;
-		uint32_t stack = tape->samples.items[sample].stack;
+		const struct tape_sample *sample =
+			&tape->samples.items[selection->rows.items[i].sample];
 
-		selection->coverage.frames += tallies[stack].frames;
-		selection->coverage.named += tallies[stack].named;
+		selection->coverage.frames += tallies[sample->stack].frames + 1;
+		selection->coverage.named += tallies[sample->stack].named +
+					     (tape->frames.items[sample->frame].symbol != 0);
 	}
 	return 0;
 }

@@ -14,7 +14,7 @@
 #include "query/cpu-filter.h"
 #include "query/window.h"
 #include "store/store-reader.h"
-#include "store/tape.h"
+#include "tape/tape.h"
 
 struct selection_row {
 	uint64_t realtime_ns;

@@ -77,6 +77,12 @@ static uint64_t next_end(const struct assembler *assembler, uint64_t begin_ns)
 	return begin_ns + left_ns + (left_ns < segment_ns / 10 ? segment_ns : 0);
 }
 
+/* Tapes begin and end as their samples lie. */
+static uint64_t whole_unit(uint64_t time_ns)
+{
+	return time_ns - time_ns % TAPE_TIME_UNIT_NS;
+}
+
 static int begin_tape(struct assembler *assembler, uint64_t begin_ns)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
@@ -87,8 +93,8 @@ static int begin_tape(struct assembler *assembler, uint64_t begin_ns)
 		r = tape_add_fact(tape, fact->key, fact->value);
 	if (r < 0)
 		return r;
-	tape->begin_ns = begin_ns;
-	tape->end_ns = next_end(assembler, begin_ns);
+	tape->begin_ns = whole_unit(begin_ns);
+	tape->end_ns = whole_unit(next_end(assembler, begin_ns));
 	tape->sequence = assembler->sequence++;
 	assembler->tape = take_ptr(tape);
 	filler_start(&assembler->filler, assembler->tape);
@@ -174,15 +180,10 @@ static int give_throttled(struct assembler *assembler)
 
 static int end_tape(struct assembler *assembler)
 {
-	int32_t *pids;
-	size_t pid_count = assembler->filler.pids.count;
-
 	if (give_losses(assembler) < 0 || give_throttled(assembler) < 0 ||
 		give_anchors(assembler) < 0)
 		return -ENOMEM;
-	pids = take_ptr(assembler->filler.pids.items);
-	assembler->filler.pids.count = assembler->filler.pids.capacity = 0;
-	return sealer_put(assembler->options->sealer, take_ptr(assembler->tape), pids, pid_count);
+	return sealer_put(assembler->options->sealer, take_ptr(assembler->tape));
 }
 
 /*
@@ -289,7 +290,7 @@ static int take_sample(struct assembler *assembler, struct perf_record *record)
 	if (record->time_ns < assembler->started_ns)
 		return 0;
 	/* one that settled late: the tape before is sealed, so this one reaches back for it */
-	assembler->tape->begin_ns = MIN(assembler->tape->begin_ns, record->time_ns);
+	assembler->tape->begin_ns = MIN(assembler->tape->begin_ns, whole_unit(record->time_ns));
 	assembler->counts.samples++;
 	r = filler_add(&assembler->filler, record);
 	return r == 1 ? add_damaged(assembler, record->time_ns) : r;
@@ -406,6 +407,6 @@ int assembler_end(struct assembler *assembler, uint64_t end_ns)
 		r = rotate(assembler, end_ns);
 	if (r < 0)
 		return r;
-	assembler->tape->end_ns = end_ns;
+	assembler->tape->end_ns = whole_unit(end_ns + TAPE_TIME_UNIT_NS - 1);
 	return end_tape(assembler);
 }

@@ -12,7 +12,6 @@ void filler_init(struct filler *filler, struct tracker *tracker)
 void filler_done(struct filler *filler)
 {
 	array_done(&filler->module);
-	array_done(&filler->pids);
 	array_done(&filler->stack);
 	array_done(&filler->chains);
 	table_done(&filler->chain_table);
@@ -21,7 +20,6 @@ void filler_done(struct filler *filler)
 void filler_start(struct filler *filler, struct tape *tape)
 {
 	filler->tape = tape;
-	filler->pids.count = 0;
 	filler->chains.count = 0;
 	table_clear(&filler->chain_table);
 	if (filler->module.count)
@@ -31,10 +29,12 @@ void filler_start(struct filler *filler, struct tape *tape)
 
 static int note_pid(struct filler *filler, uint32_t module, int32_t pid)
 {
-	while (filler->pids.count <= module)
-		if (array_push(&filler->pids, 0) < 0)
+	struct tape *tape = filler->tape;
+
+	while (tape->pids.count <= module)
+		if (array_push(&tape->pids, 0) < 0)
 			return -ENOMEM;
-	filler->pids.items[module] = pid;
+	tape->pids.items[module] = pid;
 	return 0;
 }
 
@@ -156,16 +156,17 @@ static int filler_frames(
 
 /* The callchain's stack, frame by frame. */
 static int build_stack(struct filler *filler, struct tracker_process *process,
-	const struct perf_record *record, uint32_t *ret_stack)
+	const struct perf_record *record, struct filler_chain *chain)
 {
 	uint32_t stack = 0;
 	int r = filler_frames(filler, process, record);
 
 	/* the trie grows from the root, so that stacks share their outer frames */
-	for (size_t i = filler->stack.count; r == 0 && i-- > 0;)
+	for (size_t i = filler->stack.count; r == 0 && i-- > 1;)
 		r = tape_add_stack(filler->tape, stack, filler->stack.items[i], &stack);
-	if (r == 0)
-		*ret_stack = stack;
+	chain->stack = stack;
+	chain->frame = filler->stack.count ? filler->stack.items[0] : 0;
+	chain->cut = filler->cut;
 	return r;
 }
 
@@ -201,7 +202,7 @@ static bool chain_equal(const void *context, uint32_t at, const void *key)
 
 /* Most callchains have been seen before, under the same mappings: then the stack is known without a look at a frame. */
 static int filler_stack(
-	struct filler *filler, const struct perf_record *record, uint32_t *ret_stack)
+	struct filler *filler, const struct perf_record *record, struct tape_sample *sample)
 {
 	struct tracker_process *process = tracker_process(filler->tracker, record->pid);
 	struct filler_chain chain;
@@ -210,39 +211,37 @@ static int filler_stack(
 
 	hash_chain(filler->tracker, process, record, &chain);
 	at = table_find(&filler->chain_table, chain.hash, chain_equal, filler, &chain);
-	if (at != TABLE_NONE) {
-		*ret_stack = filler->chains.items[at].stack;
-		return filler->chains.items[at].cut;
+	if (at == TABLE_NONE) {
+		r = build_stack(filler, process, record, &chain);
+		if (r < 0)
+			return r;
+		at = filler->chains.count;
+		if (array_push(&filler->chains, chain) < 0 ||
+			table_add(&filler->chain_table, chain.hash, at) < 0)
+			return -ENOMEM;
 	}
-	r = build_stack(filler, process, record, &chain.stack);
-	if (r < 0)
-		return r;
-	*ret_stack = chain.stack;
-	chain.cut = filler->cut;
-	at = filler->chains.count;
-	if (array_push(&filler->chains, chain) < 0 ||
-		table_add(&filler->chain_table, chain.hash, at) < 0)
-		return -ENOMEM;
-	return chain.cut;
+	sample->stack = filler->chains.items[at].stack;
+	sample->frame = filler->chains.items[at].frame;
+	return filler->chains.items[at].cut;
 }
 
 int filler_add(struct filler *filler, const struct perf_record *record)
 {
 	const char *comm = tracker_comm(filler->tracker, record->pid, record->tid);
+	struct tape_thread thread = { .pid = record->pid, .tid = record->tid };
 	struct tape_sample sample = {
-		.time_ns = record->time_ns,
+		.time_ns = record->time_ns - record->time_ns % TAPE_TIME_UNIT_NS,
 		.period = record->sample.period,
 		/* perf does not record it for one process alone */
 		.cpu = record->cpu != UINT32_MAX ? record->cpu : 0,
 	};
-	uint32_t name;
 	int r;
 
-	r = strings_add(&filler->tape->strings, comm, strlen(comm), &name);
+	r = strings_add(&filler->tape->strings, comm, strlen(comm), &thread.comm);
 	if (r == 0)
-		r = tape_add_thread(filler->tape, record->pid, record->tid, name, &sample.thread);
+		r = tape_add_thread(filler->tape, &thread, &sample.thread);
 	if (r == 0)
-		r = filler_stack(filler, record, &sample.stack);
+		r = filler_stack(filler, record, &sample);
 	if (r < 0 || array_push(&filler->tape->samples, sample) < 0)
 		return -ENOMEM;
 	return r;

@@ -8,7 +8,7 @@
 
 #include "recorder/perf-record.h"
 #include "recorder/tracker.h"
-#include "store/tape.h"
+#include "tape/tape.h"
 
 /*
  * A callchain that was seen in this tape, as 128 bits of hash over its addresses and the versions of the mappings that they were looked
@@ -18,6 +18,7 @@ struct filler_chain {
 	uint64_t hash;
 	uint64_t check;
 	uint32_t stack;
+	uint32_t frame;
 	bool cut; /* at a mark that means nothing to us */
 };
 
@@ -25,7 +26,6 @@ struct filler {
 	struct tracker *tracker;
 	struct tape *tape; /* borrowed; set with filler_start() */
 	array_of(uint32_t) module; /* of the tracker's modules: their number in the tape + 1 */
-	array_of(int32_t) pids; /* of the tape's modules: a process that has it mapped, 0: none */
 	array_of(uint32_t) stack; /* scratch: the frames of one sample, leaf first */
 	array_of(struct filler_chain) chains;
 	struct table chain_table;

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
-#include "store/tape.h"
+#include "tape/tape.h"
 
 /* What of perf_event_attr decides how its records look. */
 struct perf_layout {

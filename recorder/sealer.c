@@ -6,20 +6,14 @@
 #include <time.h>
 #include <sys/prctl.h>
 
-#include "recorder/namer.h"
+#include "naming/namer.h"
 
 /*
  * Invariants:
- * (1) the lock guards `jobs`, `status` and `ending`, nothing else;
+ * (1) the lock guards `tapes`, `status` and `ending`, nothing else;
  * (2) the thread alone uses the writer and the namer;
- * (3) status.waiting is the number of jobs plus the one at work.
+ * (3) status.waiting is the number of those plus the one at work.
  */
-
-struct job {
-	struct tape *tape;
-	int32_t *pids;
-	size_t pid_count;
-};
 
 struct sealer {
 	struct store_writer *writer;
@@ -27,37 +21,31 @@ struct sealer {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	array_of(struct job) jobs;
+	array_of(struct tape *) tapes;
 	struct sealer_status status;
 	bool ending;
 };
 
-static void job_done(struct job *job)
-{
-	tape_free(job->tape);
-	free(job->pids);
-}
-
-/* The next job, oldest first; false when there is none and none will come. */
-static bool take_job(struct sealer *sealer, struct job *ret_job)
+/* The next tape, oldest first; false when there is none and none will come. */
+static bool take_tape(struct sealer *sealer, struct tape **ret_tape)
 {
 	bool there;
 
 	pthread_mutex_lock(&sealer->lock);
-	while (!sealer->jobs.count && !sealer->ending)
+	while (!sealer->tapes.count && !sealer->ending)
 		pthread_cond_wait(&sealer->changed, &sealer->lock);
-	there = sealer->jobs.count > 0;
+	there = sealer->tapes.count > 0;
 	if (there) {
-		*ret_job = sealer->jobs.items[0];
-		sealer->jobs.count--;
-		memmove(sealer->jobs.items, sealer->jobs.items + 1,
-			sealer->jobs.count * sizeof(*ret_job));
+		*ret_tape = sealer->tapes.items[0];
+		sealer->tapes.count--;
+		memmove(sealer->tapes.items, sealer->tapes.items + 1,
+			sealer->tapes.count * sizeof(*ret_tape));
 	}
 	pthread_mutex_unlock(&sealer->lock);
 	return there;
 }
 
-static void report(struct sealer *sealer, const struct job *job, int r, uint64_t bytes,
+static void report(struct sealer *sealer, const struct tape *tape, int r, uint64_t bytes,
 	const struct error *error)
 {
 	struct sealer_status *status = &sealer->status;
@@ -70,7 +58,7 @@ static void report(struct sealer *sealer, const struct job *job, int r, uint64_t
 		status->bytes += bytes;
 	} else {
 		status->failed = r;
-		status->given_up += job->tape->samples.count;
+		status->given_up += tape->samples.count;
 		status->error = *error;
 	}
 	pthread_cond_broadcast(&sealer->changed);
@@ -97,41 +85,41 @@ static bool stall(struct sealer *sealer, const struct error *error)
 }
 
 /* The host's disk may be full for an hour: nothing is given up as long as there is room to wait. */
-static void seal(struct sealer *sealer, struct job *job)
+static void seal(struct sealer *sealer, struct tape *tape)
 {
 	struct error error = { 0 };
 	uint64_t bytes = 0;
-	int r = namer_run(sealer->namer, job->tape, job->pids, job->pid_count);
+	int r = namer_run(sealer->namer, tape);
 
 	if (r < 0)
 		error_set(&error, r, "out of memory while naming a segment");
 	while (r == 0) {
-		r = store_writer_seal(sealer->writer, job->tape, &bytes, &error);
+		r = store_writer_seal(sealer->writer, tape, &bytes, &error);
 		if (r >= 0 || !stall(sealer, &error))
 			break;
 		r = 0;
 	}
-	report(sealer, job, r, bytes, &error);
+	report(sealer, tape, r, bytes, &error);
 }
 
 static void *sealer_main(void *context)
 {
 	struct sealer *sealer = context;
-	struct job job;
+	struct tape *tape;
 
 	prctl(PR_SET_NAME, "perftape-seal");
-	while (take_job(sealer, &job)) {
-		seal(sealer, &job);
-		job_done(&job);
+	while (take_tape(sealer, &tape)) {
+		seal(sealer, tape);
+		tape_free(tape);
 	}
 	return NULL;
 }
 
 static void sealer_free(struct sealer *sealer)
 {
-	for (size_t i = 0; i < sealer->jobs.count; i++)
-		job_done(&sealer->jobs.items[i]);
-	array_done(&sealer->jobs);
+	for (size_t i = 0; i < sealer->tapes.count; i++)
+		tape_free(sealer->tapes.items[i]);
+	array_done(&sealer->tapes);
 	namer_free(sealer->namer);
 	pthread_cond_destroy(&sealer->changed);
 	pthread_mutex_destroy(&sealer->lock);
@@ -188,19 +176,18 @@ struct sealer *sealer_stop(struct sealer *sealer, struct sealer_status *ret_stat
 	return NULL;
 }
 
-int sealer_put(struct sealer *sealer, struct tape *tape, int32_t *pids, size_t pid_count)
+int sealer_put(struct sealer *sealer, struct tape *tape)
 {
-	struct job job = { tape, pids, pid_count };
 	int r;
 
 	pthread_mutex_lock(&sealer->lock);
-	r = array_push(&sealer->jobs, job);
+	r = array_push(&sealer->tapes, tape);
 	if (r == 0)
 		sealer->status.waiting++;
 	pthread_cond_broadcast(&sealer->changed);
 	pthread_mutex_unlock(&sealer->lock);
 	if (r < 0)
-		job_done(&job);
+		tape_free(tape);
 	return r;
 }
 

@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "recorder/finder.h"
+#include "naming/finder.h"
 #include "store/store-writer.h"
-#include "store/tape.h"
+#include "tape/tape.h"
 
 struct sealer;
 
@@ -36,8 +36,8 @@ int sealer_start(struct store_writer *writer, const struct finder *finder,
 /* Waits until all is sealed, ends the thread.. */
 struct sealer *sealer_stop(struct sealer *sealer, struct sealer_status *ret_status);
 
-/* Gives a tape away, and the pids that go with its modules (namer.h); both belong to the sealer, also on failure. */
-int sealer_put(struct sealer *sealer, struct tape *tape, int32_t *pids, size_t pid_count);
+/* Gives a tape away; it belongs to the sealer, also on failure. */
+int sealer_put(struct sealer *sealer, struct tape *tape);
 /* Waits until fewer than so many tapes wait, for those who can. -EIO when the store cannot be written. */
 int sealer_wait(struct sealer *sealer, size_t fewer_than);
 void sealer_status(struct sealer *sealer, struct sealer_status *ret_status);

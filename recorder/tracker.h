@@ -21,7 +21,7 @@
 #include "base/intern.h"
 #include "recorder/maps.h"
 #include "recorder/perf-record.h"
-#include "store/tape.h"
+#include "tape/tape.h"
 
 struct tracker_thread {
 	int32_t pid;

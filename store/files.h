@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "store/segment.h"
+#include "tape/segment.h"
 #include "store/store-reader.h"
 
 #define STORE_INDEX "index.sqlite"

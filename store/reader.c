@@ -9,7 +9,7 @@
 #include "store/files.h"
 #include "store/folder.h"
 #include "store/index.h"
-#include "store/segment.h"
+#include "tape/segment.h"
 
 struct store_reader {
 	char *path;

@@ -4,7 +4,7 @@
 /* The side of the store that reads: any number at a time, beside the writer, without its help. */
 
 #include "base/error.h"
-#include "store/tape.h"
+#include "tape/tape.h"
 
 struct store_reader;
 

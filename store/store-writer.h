@@ -9,7 +9,7 @@
  */
 
 #include "base/error.h"
-#include "store/tape.h"
+#include "tape/tape.h"
 
 struct store_writer;
 

@@ -10,7 +10,7 @@
 #include "store/files.h"
 #include "store/folder.h"
 #include "store/index.h"
-#include "store/segment.h"
+#include "tape/segment.h"
 
 /*
  * Invariants:

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "store/store-reader.h"
 #include "store/store-writer.h"
-#include "store/tape.h"
+#include "tape/tape.h"
 #include "tests/check.h"
 
 /* 2026-11-18T03:12:00Z, where perf time 1000 s is, unless a test has other anchors. */
@@ -104,12 +104,14 @@ static inline uint32_t tapes_kernel(struct tape *tape, const char *functions)
 
 static inline uint32_t tapes_thread(struct tape *tape, int pid, int tid, const char *comm)
 {
+	struct tape_thread thread = { .pid = pid, .tid = tid, .comm = tapes_string(tape, comm) };
 	uint32_t id;
 
-	CHECK_EQ(tape_add_thread(tape, pid, tid, tapes_string(tape, comm), &id), 0);
+	CHECK_EQ(tape_add_thread(tape, &thread, &id), 0);
 	return id;
 }
 
+/* The stack's first frame is where the sample was taken. */
 static inline void tapes_sample(
 	struct tape *tape, uint64_t perf_ns, uint32_t cpu, uint32_t thread, uint32_t stack)
 {
@@ -117,7 +119,8 @@ static inline void tapes_sample(
 						    .period = TAPES_PERIOD,
 						    .cpu = cpu,
 						    .thread = thread,
-						    .stack = stack }),
+						    .stack = tape->stacks.items[stack].parent,
+						    .frame = tape->stacks.items[stack].frame }),
 		0);
 }
 

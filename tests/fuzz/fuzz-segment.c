@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "store/sections.h"
+#include "tape/sections.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

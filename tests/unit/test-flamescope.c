@@ -324,7 +324,7 @@ static void test_numbers(void)
 		"\tffffffffffffffff [unknown] (/bin/x)\n"
 		"\t            1234 [unknown] (/bin/x)\n"
 		"\t               0 [unknown] ([unknown])\n\n"
-		":-1    -1/-1    [000] 1794971520.000001:   10309278 cpu-clock:\n\n"));
+		":-1    -1/-1    [000] 1794971520.000001:   10309278 cpu-clock:\n"));
 	CHECK(strstr(text, "# changed   : 1 ("));
 }
 

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "store/segment.h"
+#include "tape/segment.h"
 #include "tests/tapes.h"
 
 static struct tape *sound(void)

@@ -213,7 +213,7 @@ static void test_names(void)
 	tapes_sample(tape, PERF(0.3), 0, thread, 0);
 	tapes_store_put(&store, tape);
 	selection = selected(&store, AT(0), AT(1), NULL);
-	CHECK_EQ(selection->coverage.frames, 7);
+	CHECK_EQ(selection->coverage.frames, 8);
 	CHECK_EQ(selection->coverage.named, 6);
 }
 

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "store/segment.h"
+#include "tape/segment.h"
 #include "store/store-reader.h"
 #include "store/store-writer.h"
 
@@ -56,7 +56,9 @@ static void fill_dictionary(struct tape *tape)
 			0);
 	for (int i = 0; i < 10; i++) {
 		snprintf(text, sizeof(text), "comm%u", pick(4));
-		CHECK_EQ(tape_add_thread(tape, i / 2, i, add_string(tape, text), &id), 0);
+		CHECK_EQ(tape_add_thread(tape,
+				 &(struct tape_thread){ i / 2, i, add_string(tape, text), 0 }, &id),
+			0);
 	}
 }
 
@@ -83,6 +85,7 @@ static struct tape *make_tape(uint64_t begin_ns, uint64_t offset, int samples)
 				.cpu = pick(4),
 				.thread = pick(tape->threads.count),
 				.stack = pick(tape->stacks.count),
+				.frame = pick(tape->frames.count),
 				.period = 10309278 });
 	array_push(&tape->losses,
 		(struct tape_loss){ TAPE_LOSS_SAMPLES, 3, begin_ns, begin_ns + 5, 17 });
@@ -117,7 +120,7 @@ static void check_same(const struct tape *a, const struct tape *b)
 		const struct tape_sample *x = &a->samples.items[i], *y = &b->samples.items[i];
 
 		CHECK(x->time_ns == y->time_ns && x->period == y->period && x->cpu == y->cpu &&
-			x->thread == y->thread && x->stack == y->stack);
+			x->thread == y->thread && x->stack == y->stack && x->frame == y->frame);
 	}
 	CHECK_EQ(a->losses.count, b->losses.count);
 	for (size_t i = 0; i < a->losses.count; i++)

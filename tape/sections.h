@@ -4,8 +4,8 @@
 /* The sections of a segment, each an encoder with its decoder. Only segment.c and its tests use them. */
 
 #include "base/bytes.h"
-#include "store/segment.h"
-#include "store/tape.h"
+#include "tape/segment.h"
+#include "tape/tape.h"
 
 #define SECTION_SUMMARY 1
 

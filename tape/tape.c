@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "store/tape.h"
+#include "tape/tape.h"
 
 #include "base/sort.h"
 
@@ -16,6 +16,14 @@ struct tape *tape_free(struct tape *tape)
 	array_done(&tape->threads);
 	array_done(&tape->samples);
 	array_done(&tape->losses);
+	array_done(&tape->fields);
+	array_done(&tape->events);
+	array_done(&tape->lines);
+	array_done(&tape->incidents);
+	array_done(&tape->gauges);
+	array_done(&tape->points);
+	array_done(&tape->sums);
+	array_done(&tape->pids);
 	table_done(&tape->module_table);
 	table_done(&tape->frame_table);
 	table_done(&tape->stack_table);
@@ -117,21 +125,21 @@ static bool thread_equal(const void *context, uint32_t id, const void *key)
 {
 	const struct tape_thread *a = &((const struct tape *)context)->threads.items[id], *b = key;
 
-	return a->tid == b->tid && a->pid == b->pid && a->comm == b->comm;
+	return a->tid == b->tid && a->pid == b->pid && a->comm == b->comm && a->cgroup == b->cgroup;
 }
 
-int tape_add_thread(struct tape *tape, int32_t pid, int32_t tid, uint32_t comm, uint32_t *ret_id)
+int tape_add_thread(struct tape *tape, const struct tape_thread *thread, uint32_t *ret_id)
 {
-	struct tape_thread thread = { .pid = pid, .tid = tid, .comm = comm };
-	uint64_t hash = hash_u64((uint64_t)(uint32_t)tid << 32 | comm) ^ (uint32_t)pid;
-	uint32_t id = table_find(&tape->thread_table, hash, thread_equal, tape, &thread);
+	uint64_t hash = hash_u64((uint64_t)(uint32_t)thread->tid << 32 | thread->comm) ^
+			hash_u64((uint64_t)thread->cgroup << 32 | (uint32_t)thread->pid);
+	uint32_t id = table_find(&tape->thread_table, hash, thread_equal, tape, thread);
 
 	if (id == TABLE_NONE) {
 		id = tape->threads.count;
 		if (array_reserve(&tape->threads, id + 1) < 0 ||
 			table_add(&tape->thread_table, hash, id) < 0)
 			return -ENOMEM;
-		tape->threads.items[tape->threads.count++] = thread;
+		tape->threads.items[tape->threads.count++] = *thread;
 	}
 	*ret_id = id;
 	return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "store/sections.h"
+#include "tape/sections.h"
 
 #include <stdio.h>
 
@@ -291,6 +291,7 @@ static void encode_threads(const struct tape *tape, struct buffer *raw)
 		buffer_varint(raw, zigzag(thread->pid));
 		buffer_varint(raw, zigzag((int64_t)thread->tid - thread->pid));
 		buffer_varint(raw, thread->comm);
+		buffer_varint(raw, thread->cgroup);
 	}
 }
 
@@ -305,6 +306,7 @@ static int decode_threads(struct tape *tape, struct reader *raw)
 		thread->pid = unzigzag(reader_varint(raw));
 		thread->tid = (uint32_t)thread->pid + (uint32_t)unzigzag(reader_varint(raw));
 		thread->comm = read_string(tape, raw);
+		thread->cgroup = read_string(tape, raw);
 	}
 	return r;
 }
@@ -325,6 +327,8 @@ static void encode_samples(const struct tape *tape, struct buffer *raw)
 		buffer_varint(raw, tape->samples.items[i].thread);
 	for (size_t i = 0; i < tape->samples.count; i++)
 		buffer_u32(raw, tape->samples.items[i].stack);
+	for (size_t i = 0; i < tape->samples.count; i++)
+		buffer_u32(raw, tape->samples.items[i].frame);
 	for (size_t i = 0; i < tape->samples.count; i++)
 		buffer_varint(raw, tape->samples.items[i].period);
 }
@@ -351,6 +355,11 @@ static int decode_samples(struct tape *tape, struct reader *raw)
 	for (size_t i = 0; i < count; i++) {
 		tape->samples.items[i].stack = reader_u32(raw);
 		if (tape->samples.items[i].stack >= tape->stacks.count)
+			return -EBADMSG;
+	}
+	for (size_t i = 0; i < count; i++) {
+		tape->samples.items[i].frame = reader_u32(raw);
+		if (tape->samples.items[i].frame >= tape->frames.count)
 			return -EBADMSG;
 	}
 	for (size_t i = 0; i < count; i++)

@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "store/tape.h"
+#include "tape/tape.h"
 
 #define SEGMENT_MAGIC "PERFTAPE"
 #define SEGMENT_VERSION 0

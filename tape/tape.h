@@ -5,17 +5,19 @@
  * A tape: what one segment holds, in memory. The recorder fills one, the store seals it into a file; the reader gets one
  * back from a file. Everything is interned and refers to other rows by number:
  *
- *   sample -> thread -> comm        (string)
- *          -> stack  -> parent stack, frame -> module -> path (string)
- *                                           -> symbol (string)
+ *   sample -> thread -> comm, cgroup  (string)
+ *          -> frame (the leaf)          -> module -> path (string)
+ *          -> stack -> parent, frame    -> symbol (string)
+ *             (its callers)
  *
  * Invariants, which the decoder checks and everyone else relies on:
  * (1) string 0 is "", stack 0 is the empty stack, module 0 is the unknown one, frame 0 is [unknown] in it;
  * (2) a stack's parent has a smaller number than the stack;
  * (3) every number refers to a row that is there;
- * (4) in a decoded tape the samples are in time order, and in [begin, end).
+ * (4) in a decoded tape the samples are in time order, and in [begin, end);
+ * (5) times of samples, and where a tape begins and ends, are whole microseconds.
  *
- * Times are of the perf clock unless their name says otherwise. The anchors tie it to the others.
+ * Times are of the perf clock unless their name says otherwise. The anchors tie it to the others (tape/clocks.h).
  */
 
 #include <stdbool.h>
@@ -27,6 +29,9 @@
 #include "base/table.h"
 
 #define TAPE_BUILD_ID_MAX 20
+
+/* Times of samples are kept to the microsecond: what is below is timer noise, and a third of a segment's bytes. */
+#define TAPE_TIME_UNIT_NS 1000ull
 
 enum tape_module_kind {
 	TAPE_MODULE_UNKNOWN = 0, /* the address lay in no mapping: frames in it have no address */
@@ -62,11 +67,12 @@ struct tape_stack {
 	uint32_t frame;
 };
 
-/* A thread as long as its name stayed the same; a renamed thread is another row. */
+/* A thread as long as its name and its cgroup stayed the same; one that was renamed or moved is another row. */
 struct tape_thread {
 	int32_t pid;
 	int32_t tid;
 	uint32_t comm;
+	uint32_t cgroup; /* its path; 0: not known */
 };
 
 struct tape_sample {
@@ -74,7 +80,8 @@ struct tape_sample {
 	uint64_t period;
 	uint32_t cpu;
 	uint32_t thread;
-	uint32_t stack;
+	uint32_t stack; /* the callers of the leaf */
+	uint32_t frame; /* the leaf; 0 also where the kernel gave no stack at all */
 };
 
 /* One moment on all clocks; error_ns is half the time that reading them took. */
@@ -90,7 +97,12 @@ enum tape_loss_kind {
 	TAPE_LOSS_SAMPLES = 1, /* the kernel had no room in a CPU's ring */
 	TAPE_LOSS_SIDEBAND = 2, /* it had none for comm, mmap, fork records: names may be wrong */
 	TAPE_LOSS_THROTTLED = 3, /* it stopped sampling a CPU for a while */
-	TAPE_LOSS_DAMAGED = 4, /* records that could not be decoded */
+	TAPE_LOSS_DAMAGED = 4, /* records that could not be decoded, or bytes on the disk */
+	TAPE_LOSS_SHED = 5, /* samples that were taken and given up, for want of room */
+	TAPE_LOSS_OFFLINE = 6, /* the CPU was not there; counts times */
+	TAPE_LOSS_GAP = 7, /* the recorder did not run, or was suspended; counts times */
+	TAPE_LOSS_MISSING = 8, /* timer slots of a busy CPU in which no sample came */
+	TAPE_LOSS_CUT = 9, /* callchains that were cut; the samples are there */
 };
 
 #define TAPE_ALL_CPUS UINT32_MAX
@@ -103,10 +115,71 @@ struct tape_loss {
 	uint64_t count;
 };
 
-/* Facts of the host: "boot_id", "host", "kernel", "event", "frequency", "cpus", "version". */
+/* A text under a name: of the host ("boot_id", "host", "kernel", "event", "frequency", "cpus", "version"), or a field of what follows. */
 struct tape_fact {
 	uint32_t key;
 	uint32_t value;
+};
+
+/* A run of rows of the tape's `fields`. */
+struct tape_fields {
+	uint32_t first;
+	uint32_t count;
+};
+
+/* A trace event that was recorded with the samples: "cgroup:cgroup_mkdir". */
+struct tape_event {
+	uint64_t time_ns;
+	uint32_t cpu;
+	uint32_t thread;
+	uint32_t name;
+	struct tape_fields fields;
+};
+
+/* A line of the kernel's log. */
+struct tape_line {
+	uint64_t time_ns; /* the line's own stamp, which is of this clock */
+	uint64_t sequence; /* in the log */
+	uint32_t priority;
+	uint32_t text;
+};
+
+/* What the kernel complained about, as far as a line says so. Ids are given by whoever lists them. */
+struct tape_incident {
+	uint64_t time_ns;
+	uint64_t
+		stall_ns; /* when the stall began that the line tells of; time_ns where it tells of none */
+	uint32_t kind;
+	uint32_t severity;
+	uint32_t text; /* the line */
+	uint32_t source; /* "kmsg", or where else the line came from */
+	struct tape_fields fields;
+};
+
+/*
+ * A figure of the host over time: rows `first` to `first + count` of `points`. Values are whole numbers in the unit that the name ends in,
+ * as "cpu3/user_ms".
+ */
+struct tape_gauge {
+	uint32_t name;
+	uint32_t first;
+	uint32_t count;
+};
+
+struct tape_point {
+	uint64_t time_ns;
+	int64_t value;
+};
+
+/*
+ * A whole tape's samples added up by comm, callers and the function that the leaf is in, of which `frame` is one. Only a decoded tape has
+ * them, and they are there without its samples being decoded.
+ */
+struct tape_sum {
+	uint32_t comm;
+	uint32_t stack;
+	uint32_t frame;
+	uint64_t count;
 };
 
 struct tape {
@@ -122,6 +195,17 @@ struct tape {
 	array_of(struct tape_thread) threads;
 	array_of(struct tape_sample) samples;
 	array_of(struct tape_loss) losses;
+	array_of(struct tape_fact) fields; /* of events and incidents */
+	array_of(struct tape_event) events; /* these in time order */
+	array_of(struct tape_line) lines;
+	array_of(struct tape_incident) incidents;
+	array_of(struct tape_gauge) gauges;
+	array_of(struct tape_point) points; /* of one gauge, in time order */
+	array_of(struct tape_sum) sums;
+
+	/* A process that has the module mapped, for each of the first ones: where its file is looked for. Not kept in segments; 0: none. */
+	array_of(int32_t) pids;
+	bool unsealed; /* it comes from the spool: its frames have no names yet */
 
 	/* for interning; empty in a decoded tape */
 	struct table module_table, frame_table, stack_table, thread_table;
@@ -136,7 +220,7 @@ DEFINE_CLEANUP(tape, struct tape *, tape_free)
 int tape_add_module(struct tape *tape, const struct tape_module *module, uint32_t *ret_id);
 int tape_add_frame(struct tape *tape, uint32_t module, uint64_t address, uint32_t *ret_id);
 int tape_add_stack(struct tape *tape, uint32_t parent, uint32_t frame, uint32_t *ret_id);
-int tape_add_thread(struct tape *tape, int32_t pid, int32_t tid, uint32_t comm, uint32_t *ret_id);
+int tape_add_thread(struct tape *tape, const struct tape_thread *thread, uint32_t *ret_id);
 int tape_add_fact(struct tape *tape, const char *key, const char *value);
 
 /* "" where the tape does not have that fact. Borrowed from the tape. */

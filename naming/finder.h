@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/tape.h"
+#include "tape/tape.h"
 
 struct finder {
 	bool live; /* the tape is of this host at this time: its processes may still run */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "store/segment.h"
+#include "tape/segment.h"
 
 #include <stdio.h>
 
 #include "pack/zstd.h"
-#include "store/sections.h"
+#include "tape/sections.h"
 
 /*
  * The file: a header, then the sections one behind the other.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "recorder/finder.h"
+#include "naming/finder.h"
 
 #include <fcntl.h>
 #include <limits.h>

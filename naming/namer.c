@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "recorder/namer.h"
+#include "naming/namer.h"
 
 #include <elf.h>
 #include <stdio.h>
@@ -354,14 +354,15 @@ static void drop_unused(struct namer *namer)
 	namer->known.count = kept;
 }
 
-int namer_run(struct namer *namer, struct tape *tape, const int32_t *pids, size_t pid_count)
+int namer_run(struct namer *namer, struct tape *tape)
 {
 	_cleanup_free_ uint32_t *frames = NULL;
 	_cleanup_free_ size_t *starts = NULL;
 	int r = sort_by_module(tape, &frames, &starts);
 
 	for (uint32_t module = 1; r == 0 && module < tape->modules.count; module++)
-		r = name_module(namer, tape, module, module < pid_count ? pids[module] : 0,
+		r = name_module(namer, tape, module,
+			module < tape->pids.count ? tape->pids.items[module] : 0,
 			frames + starts[module], starts[module + 1] - starts[module]);
 	drop_unused(namer);
 	return r;
