@@ -138,9 +138,14 @@ static int add_segment(struct selection *selection, struct coverage_parts *parts
 	const struct cpu_set_filter *cpus, struct store_reader *reader,
 	const struct store_segment *segment, struct error *error)
 {
+	const struct segment_want want = {
+		selection->window.from_ns,
+		selection->window.to_ns,
+		SEGMENT_SAMPLES | SEGMENT_LOSSES,
+	};
 	struct error said = { 0 };
 	struct tape *tape = NULL;
-	int r = store_reader_load(reader, segment, &tape, &said);
+	int r = store_reader_load(reader, segment, &want, &tape, &said);
 
 	if (r == 0)
 		return add_tape(selection, parts, cpus, tape);
@@ -189,6 +194,7 @@ static void sort_rows(struct selection *selection)
 static int add_later_losses(struct selection *selection, struct coverage_parts *parts,
 	const struct cpu_set_filter *cpus, struct store_reader *reader, struct error *error)
 {
+	const struct segment_want want = { 0, UINT64_MAX, SEGMENT_LOSSES };
 	const struct window *window = &selection->window;
 	struct store_segments segments = { 0 };
 	uint64_t before_ns, after_ns;
@@ -203,7 +209,7 @@ static int add_later_losses(struct selection *selection, struct coverage_parts *
 
 		if (!segment->lost || segment->begin_ns < window->to_ns)
 			continue;
-		r = store_reader_load(reader, segment, &tape, error);
+		r = store_reader_load(reader, segment, &want, &tape, error);
 		if (r == 0)
 			r = coverage_add_losses(&selection->coverage, parts, window, cpus, tape);
 		else if (!is_ours(r))

@@ -95,7 +95,8 @@ static int begin_tape(struct assembler *assembler, uint64_t begin_ns)
 		return r;
 	tape->begin_ns = whole_unit(begin_ns);
 	tape->end_ns = whole_unit(next_end(assembler, begin_ns));
-	tape->sequence = assembler->sequence++;
+	tape->sequence = assembler->options->imported ? assembler->sequence++
+						      : sealer_number(assembler->options->sealer);
 	assembler->tape = take_ptr(tape);
 	filler_start(&assembler->filler, assembler->tape);
 	return 0;

@@ -94,7 +94,7 @@ static void seal(struct sealer *sealer, struct tape *tape)
 	if (r < 0)
 		error_set(&error, r, "out of memory while naming a segment");
 	while (r == 0) {
-		r = store_writer_seal(sealer->writer, tape, &bytes, &error);
+		r = store_writer_seal(sealer->writer, tape, SEGMENT_USUAL, &bytes, &error);
 		if (r >= 0 || !stall(sealer, &error))
 			break;
 		r = 0;
@@ -174,6 +174,11 @@ struct sealer *sealer_stop(struct sealer *sealer, struct sealer_status *ret_stat
 		*ret_status = sealer->status;
 	sealer_free(sealer);
 	return NULL;
+}
+
+uint64_t sealer_number(struct sealer *sealer)
+{
+	return store_writer_number(sealer->writer);
 }
 
 int sealer_put(struct sealer *sealer, struct tape *tape)

@@ -36,6 +36,8 @@ int sealer_start(struct store_writer *writer, const struct finder *finder,
 /* Waits until all is sealed, ends the thread.. */
 struct sealer *sealer_stop(struct sealer *sealer, struct sealer_status *ret_status);
 
+/* The number of the next tape of this boot. */
+uint64_t sealer_number(struct sealer *sealer);
 /* Gives a tape away; it belongs to the sealer, also on failure. */
 int sealer_put(struct sealer *sealer, struct tape *tape);
 /* Waits until fewer than so many tapes wait, for those who can. -EIO when the store cannot be written. */

@@ -224,16 +224,18 @@ int store_reader_near(struct store_reader *reader, uint64_t from_ns, uint64_t to
 }
 
 int store_reader_load(struct store_reader *reader, const struct store_segment *segment,
-	struct tape **ret_tape, struct error *error)
+	const struct segment_want *want, struct tape **ret_tape, struct error *error)
 {
 	_cleanup_free_ char *data = NULL;
+	struct segment_input input;
 	size_t size;
 	int r;
 
 	r = store_read_segment(reader->path, segment->name, &data, &size, error);
 	if (r < 0)
 		return r;
-	r = segment_decode(data, size, ret_tape, error);
+	input = segment_input_memory(data, size);
+	r = segment_decode(&input, want, ret_tape, error);
 	return r < 0 ? error_prefix(error, r, "%s", segment->name) : 0;
 }
 

@@ -1,23 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* The side of the store that reads: any number at a time, beside the writer, without its help. */
+/*
+ * The side of the store that reads: any number at a time, beside the writer, without its help. A store is a folder, or one .tape file
+ * that somebody cut out of one.
+ */
 
 #include "base/error.h"
+#include "store/retention.h"
+#include "tape/segment.h"
 #include "tape/tape.h"
 
 struct store_reader;
 
 /* What is known of one segment before it is loaded. Times are of the wall clock. */
 struct store_segment {
-	char name[64]; /* in segments/ */
+	char name[64]; /* in segments/, or in spool/ */
 	char boot_id[40];
 	uint64_t sequence;
 	uint64_t begin_ns;
 	uint64_t end_ns;
+	uint64_t perf_begin_ns;
+	uint64_t perf_end_ns;
 	uint64_t samples;
-	uint64_t lost; /* samples that the kernel reported as lost */
+	uint64_t lost; /* samples that are known to be lost */
+	uint64_t incidents;
 	uint64_t bytes;
+	uint64_t offset; /* in a file of several */
+	bool unsealed; /* it is being recorded, or its recorder was killed */
 	/* "" or why its header cannot be read; its times may then be those that its neighbours leave free */
 	char damage[160];
 };
@@ -34,8 +44,8 @@ DEFINE_CLEANUP(store_reader, struct store_reader *, store_reader_close)
 const char *store_reader_path(const struct store_reader *reader);
 
 /*
- * Appends the segments that overlap [from, to), by their begin; those that cannot be read too. from 0 and to UINT64_MAX are all.
- * What the index says is held against the segments' own first bytes, and what it does not know is found all the same.
+ * Appends the segments that overlap [from, to), by their begin; those that cannot be read and those that are not sealed yet too. from 0 and to
+ * UINT64_MAX are all. What the index says is held against the segments' own first bytes, and what it does not know is found all the same.
  */
 int store_reader_find(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
 	struct store_segments *segments, struct error *error);
@@ -48,11 +58,67 @@ int store_reader_near(struct store_reader *reader, uint64_t from_ns, uint64_t to
 	uint64_t *ret_before_ns, uint64_t *ret_after_ns, struct error *error);
 
 /*
- * Decodes one segment. -EBADMSG when it is damaged (the text says where), -ENOENT when retention took it meanwhile, -ENOMEM;
- * another errno when this file cannot be read.
+ * Decodes what is wanted of one segment (tape/segment.h); of one that is not sealed, all up to now, or the segment that it has become
+ * meanwhile. -EBADMSG when it is damaged (the text says where), -ENOENT when retention took it meanwhile, -ENOMEM; another errno when this file
+ * cannot be read.
  */
 int store_reader_load(struct store_reader *reader, const struct store_segment *segment,
-	struct tape **ret_tape, struct error *error);
+	const struct segment_want *want, struct tape **ret_tape, struct error *error);
+
+/* An incident of a segment or of the notes, with what the index knows of it. Times are of the wall clock. */
+struct store_incident {
+	uint64_t time_ns;
+	uint64_t stall_ns; /* where its stall began; time_ns where it has none */
+	const char *kind;
+	const char *severity;
+	const char *text;
+	const char *segment; /* its name; "" for one that was added afterwards */
+};
+
+/* Those whose time lies in [from, to), by time; the texts are valid during the call. A negative answer of `see` ends it. */
+int store_reader_incidents(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
+	int (*see)(void *context, const struct store_incident *incident), void *context,
+	struct error *error);
+
+/* What the store takes, and since when. */
+struct store_totals {
+	uint64_t segments;
+	uint64_t samples;
+	uint64_t lost;
+	uint64_t segment_bytes;
+	uint64_t spool_bytes;
+	uint64_t bytes; /* of all that is in its folder */
+	uint64_t free_bytes; /* of its file system */
+	uint64_t
+		begin_ns; /* of the wall clock: the oldest and the latest moment; 0 where there is nothing */
+	uint64_t end_ns;
+	uint64_t unsealed; /* spools */
+	uint64_t unsealed_end_ns; /* how far the latest of them reaches */
+	uint64_t damaged; /* segments whose header cannot be read, and stretches of the notes */
+};
+int store_reader_totals(
+	struct store_reader *reader, struct store_totals *ret_totals, struct error *error);
+
+/* The limits that the last recorder was told, or the defaults: 1 and 0. */
+int store_reader_limits(
+	struct store_reader *reader, struct store_limits *ret_limits, struct error *error);
+
+/*
+ * Looks at every byte: segments, spool, notes, and whether the index says what they do. `finds` is told of each thing that is wrong, with the
+ * file; `progress`, if not NULL, of how many bytes of how many were read. 0 also when there is damage. A negative errno when it could not
+ * be looked at all.
+ */
+struct store_verified {
+	uint64_t segments;
+	uint64_t samples;
+	uint64_t bytes;
+	uint64_t damaged; /* files that are */
+	uint64_t stale; /* rows of the index that say something else, or are missing */
+};
+int store_reader_verify(struct store_reader *reader,
+	void (*finds)(void *context, const char *file, const char *what),
+	void (*progress)(void *context, uint64_t bytes, uint64_t of), void *context,
+	struct store_verified *ret_verified, struct error *error);
 
 /* The pid of who records into it at this moment; 0: nobody, or not to be told with our rights. */
 int store_reader_recorder(const struct store_reader *reader);

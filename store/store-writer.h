@@ -2,13 +2,17 @@
 #pragma once
 
 /*
- * The side of the store that writes: one at a time for each store, known by a lock with its pid.
+ * The side of the store that writes: one at a time for each store, known by a lock with its pid. All calls but store_writer_number() are for
+ * one thread, and may wait for the disk.
  *
- * A sealed segment is on the disk when store_writer_seal() returns: written, synced, renamed, its folder synced, and then
- * indexed. When only the index fails the segment is safe all the same and a later open finds it.
+ * What is being recorded goes into the spool, block by block, and is then sealed into a segment; the spool is removed when the segment is
+ * on the disk. A sealed segment is on the disk when store_writer_seal() returns: written, synced, renamed, its folder synced, and then
+ * indexed. When only the index fails the segment is safe all the same and is found without it.
  */
 
 #include "base/error.h"
+#include "store/retention.h"
+#include "tape/segment.h"
 #include "tape/tape.h"
 
 struct store_writer;
@@ -18,16 +22,66 @@ int store_writer_open(const char *path, struct store_writer **ret_writer, struct
 struct store_writer *store_writer_close(struct store_writer *writer);
 DEFINE_CLEANUP(store_writer, struct store_writer *, store_writer_close)
 
+/* The number of the next tape of this boot; never the same twice, whatever becomes of the tape. From any thread, no system call. */
+uint64_t store_writer_number(struct store_writer *writer);
+
 /*
- * Sorts the samples and makes a segment of the tape; ret_bytes may be NULL. The tape stays the caller's. A tape of this boot (its fact
- * "boot_id") gets the next sequence number; any other one keeps its own, and takes the place of a segment of that identity.
+ * Appends packed blocks (tape/spool.h) of the tape of that number and of this boot to its spool, and waits until they are on the disk.
+ * After a failure the same bytes can be given again: what was written of them in part is cut off first.
+ */
+int store_writer_spool(struct store_writer *writer, uint64_t sequence, const void *bytes,
+	size_t size, struct error *error);
+/* The tape of that number will not be sealed: away with its spool, if it has one. */
+void store_writer_forget(struct store_writer *writer, uint64_t sequence);
+
+/*
+ * What writers before us left unsealed: calls `seal` for each such tape, oldest first, which names it and gives it to store_writer_seal().
+ * Where that went well the spool is removed; a spool that belongs to a segment that is there is removed unread. One that cannot be read at
+ * all is set aside under a name that ends in ".damaged", and counted. A negative answer of `seal` ends it and is handed on.
+ */
+struct store_recovered {
+	uint64_t tapes;
+	uint64_t samples;
+	uint64_t damaged; /* spools of which a part or all could not be read */
+	uint64_t begin_ns, end_ns; /* of the wall clock, over all of them */
+};
+int store_writer_recover(struct store_writer *writer,
+	int (*seal)(void *context, struct store_writer *writer, struct tape *tape), void *context,
+	struct store_recovered *ret_recovered, struct error *error);
+
+/*
+ * Sorts the samples, thins the anchors, and makes a segment of the tape; ret_bytes may be NULL. The tape stays the caller's. Its identity is its
+ * boot (the fact "boot_id"; without it, ours) and its sequence: it takes the place of a segment of that identity.
  * 0; 1 when the segment is safe, but could not be indexed: the text says why, and the next call tries again.
  */
-int store_writer_seal(
-	struct store_writer *writer, struct tape *tape, uint64_t *ret_bytes, struct error *error);
+int store_writer_seal(struct store_writer *writer, struct tape *tape, enum segment_effort effort,
+	uint64_t *ret_bytes, struct error *error);
+
+/*
+ * Removes what is beyond the limits, the oldest first: by age, then as long as there are too many bytes or too few free ones. Segments near
+ * incidents and pins stay longer than the others: beyond their age, and as long as others can be removed instead. With `dry` nothing is
+ * removed. remove_one, if it is not NULL, is told of each segment before it is removed.
+ */
+struct store_retained {
+	uint64_t removed; /* segments */
+	uint64_t removed_bytes;
+	uint64_t pinned; /* that stay beyond their age */
+	uint64_t segments; /* that are left */
+	uint64_t bytes; /* of all that is left in the store */
+};
+struct store_segment;
+int store_writer_retain(struct store_writer *writer, const struct store_limits *limits, bool dry,
+	void (*removes)(void *context, const struct store_segment *segment, const char *why),
+	void *context, struct store_retained *ret_retained, struct error *error);
+
+/* Makes the index anew from the segments and the notes. */
+int store_writer_rebuild(struct store_writer *writer, struct error *error);
 
 /* What was imported is known by a name of the caller's, without a slash. 1 when it is there, else 0. */
 int store_writer_imported(struct store_writer *writer, const char *id);
 /* Remembers it, with a line on what it was. */
 int store_writer_note_import(
 	struct store_writer *writer, const char *id, const char *line, struct error *error);
+/* Remembers the limits, for vacuum; store_reader_limits() gives the last ones back. */
+int store_writer_note_limits(
+	struct store_writer *writer, const struct store_limits *limits, struct error *error);

@@ -2,6 +2,7 @@
 #include "store/store-writer.h"
 
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -19,16 +20,13 @@
  * (3) next_sequence is above that of every segment of this boot.
  */
 
-/* Level 9 costs little more than the default and a tenth less space on these columns. */
-#define SEAL_LEVEL 9
-
 struct store_writer {
 	char *path;
 	char segments[PATH_MAX];
 	int lock_fd;
 	struct index *index;
 	char boot_id[40];
-	uint64_t next_sequence;
+	_Atomic uint64_t next_sequence;
 	bool behind; /* a segment could not be indexed */
 };
 
@@ -74,14 +72,23 @@ static int compare_names(const void *a, const void *b)
 		((const struct store_segment *)a)->name, ((const struct store_segment *)b)->name);
 }
 
+/* Numbers go on above this one. */
+static void writer_number_above(struct store_writer *writer, uint64_t number)
+{
+	uint64_t next = atomic_load(&writer->next_sequence);
+
+	while (next <= number &&
+		!atomic_compare_exchange_weak(&writer->next_sequence, &next, number + 1))
+		;
+}
+
 /* Sequence numbers go on above those of this boot, whether the file is sound or not. */
 static void writer_note(struct store_writer *writer, const char *name)
 {
 	size_t size = strlen(writer->boot_id);
 
 	if (strncmp(name, writer->boot_id, size) == 0 && name[size] == '-')
-		writer->next_sequence =
-			MAX(writer->next_sequence, strtoull(name + size + 1, NULL, 10) + 1);
+		writer_number_above(writer, strtoull(name + size + 1, NULL, 10));
 }
 
 /* Puts a segment file back into the index. One that is damaged stays out of it: readers see that it is in the folder. */
@@ -210,15 +217,16 @@ int store_writer_open(const char *path, struct store_writer **ret_writer, struct
 	return 0;
 }
 
-/* The next number for a tape of this boot; others have theirs. */
-static const char *writer_number(struct store_writer *writer, struct tape *tape)
+uint64_t store_writer_number(struct store_writer *writer)
+{
+	return atomic_fetch_add(&writer->next_sequence, 1);
+}
+
+static const char *writer_boot(const struct store_writer *writer, const struct tape *tape)
 {
 	const char *boot_id = tape_fact(tape, "boot_id");
 
-	if (*boot_id && strcmp(boot_id, writer->boot_id) != 0)
-		return boot_id;
-	tape->sequence = writer->next_sequence++;
-	return writer->boot_id;
+	return *boot_id ? boot_id : writer->boot_id;
 }
 
 /* Puts the segment into the index, and before it those that could not be put there. */
@@ -233,23 +241,11 @@ static int writer_index(
 	return r < 0 ? (error_prefix(error, r, "%s", writer->path), 1) : 0;
 }
 
-/*
- * After a failure the name may hold the segment all the same (file_replace()). Its number is not used again, and the tape may be sealed
- * once more under the next one: then it must not be there twice.
- */
-static void writer_take_back(struct store_writer *writer, const char *name)
-{
-	char file[PATH_MAX];
-
-	if (store_file(writer->segments, name, file, NULL) == 0)
-		unlink(file);
-}
-
-int store_writer_seal(
-	struct store_writer *writer, struct tape *tape, uint64_t *ret_bytes, struct error *error)
+int store_writer_seal(struct store_writer *writer, struct tape *tape, enum segment_effort effort,
+	uint64_t *ret_bytes, struct error *error)
 {
 	_cleanup_(buffer_done) struct buffer bytes = { 0 };
-	const char *boot_id = writer_number(writer, tape);
+	const char *boot_id = writer_boot(writer, tape);
 	struct segment_summary summary;
 	struct store_segment segment;
 	char name[sizeof(segment.name)];
@@ -259,7 +255,7 @@ int store_writer_seal(
 	if (r == 0)
 		tape_span_samples(tape);
 	if (r == 0)
-		r = segment_encode(tape, SEAL_LEVEL, STORE_SEGMENT_MAX, &bytes);
+		r = segment_encode(tape, effort, STORE_SEGMENT_MAX, &bytes);
 	if (r == -EFBIG)
 		return error_set(error, r,
 			"a segment of %zu samples would be larger than %u MB; make them shorter",
@@ -270,8 +266,6 @@ int store_writer_seal(
 	snprintf(name, sizeof(name), "%.39s-%010llu" STORE_SUFFIX, boot_id,
 		(unsigned long long)tape->sequence);
 	r = file_replace(writer->segments, name, bytes.data, bytes.size);
-	if (r < 0 && boot_id == writer->boot_id)
-		writer_take_back(writer, name);
 	if (r < 0)
 		return error_set(error, r, "%s/%s: %s", writer->segments, name, strerror(-r));
 	if (ret_bytes)

@@ -76,8 +76,10 @@ static int put_section(const struct section *section, const struct tape *tape, i
 	return 0;
 }
 
-int segment_encode(const struct tape *tape, int level, size_t limit, struct buffer *bytes)
+int segment_encode(
+	const struct tape *tape, enum segment_effort effort, size_t limit, struct buffer *bytes)
 {
+	int level = effort == SEGMENT_HASTY ? 1 : 9;
 	_cleanup_(buffer_done) struct buffer body = { 0 };
 	struct entry entries[SECTIONS_MAX];
 	size_t count = 0, body_at, start = bytes->size;
@@ -188,7 +190,42 @@ static int decode_section(const void *data, size_t size, const struct contents *
 	return 0;
 }
 
-int segment_decode(const void *data, size_t size, struct tape **ret_tape, struct error *error)
+static int read_memory(const struct segment_input *input, uint64_t offset, void *to, size_t size)
+{
+	if (offset > input->size || size > input->size - offset)
+		return -EBADMSG;
+	memcpy(to, (const uint8_t *)input->data + input->offset + offset, size);
+	return 0;
+}
+
+static int read_file(const struct segment_input *input, uint64_t offset, void *to, size_t size)
+{
+	ssize_t got;
+
+	if (offset > input->size || size > input->size - offset)
+		return -EBADMSG;
+	for (size_t done = 0; done < size; done += got) {
+		got = pread(input->fd, (uint8_t *)to + done, size - done,
+			input->offset + offset + done);
+		if (got <= 0)
+			return got < 0 ? -errno : -EBADMSG;
+	}
+	return 0;
+}
+
+struct segment_input segment_input_memory(const void *data, size_t size)
+{
+	return (struct segment_input){ .read = read_memory, .data = data, .fd = -1, .size = size };
+}
+
+struct segment_input segment_input_file(int fd, uint64_t offset, uint64_t size)
+{
+	return (struct segment_input){
+		.read = read_file, .fd = fd, .offset = offset, .size = size
+	};
+}
+
+static int decode_bytes(const void *data, size_t size, struct tape **ret_tape, struct error *error)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = calloc(1, sizeof(*tape));
 	struct contents contents;
@@ -215,6 +252,15 @@ static bool is_whole(const struct contents *contents, uint64_t file_bytes)
 			return false;
 	}
 	return true;
+}
+
+int segment_decode(const struct segment_input *input, const struct segment_want *want,
+	struct tape **ret_tape, struct error *error)
+{
+	_cleanup_free_ void *data = malloc(input->size + 1);
+	int r = data ? input->read(input, 0, data, input->size) : -ENOMEM;
+
+	return r < 0 ? r : decode_bytes(data, input->size, ret_tape, error);
 }
 
 int segment_peek(const void *data, size_t size, uint64_t file_bytes,

@@ -154,7 +154,7 @@ static inline void tapes_store_put(struct tapes_store *store, struct tape *tape)
 
 	tape->sequence = sequence++; /* of another boot than this one: its number is its own */
 	if (store_writer_open(store->path, &writer, &error) < 0 ||
-		store_writer_seal(writer, tape, NULL, &error) < 0)
+		store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, &error) < 0)
 		CHECK_FAIL("%s", error.text);
 	tape_free(tape);
 }

@@ -7,6 +7,8 @@
 
 #include "tape/sections.h"
 
+static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL };
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check(bool holds)
@@ -79,8 +81,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	bool sound = tape;
 
 	/* the file around the sections too */
-	if (size > 8)
-		segment_decode(data, size, &(struct tape *){ NULL }, NULL);
+	if (size > 8) {
+		struct segment_input input = segment_input_memory(data, size);
+
+		segment_decode(&input, &everything, &(struct tape *){ NULL }, NULL);
+	}
 	reader_init(&reader, data, size);
 	for (const struct section *section = sections; section->name && sound; section++) {
 		size_t take = reader_u16(&reader);

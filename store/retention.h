@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/* How much a store may grow: what record is told, notes keep, and vacuum applies. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* UINT64_MAX: no limit. */
+struct store_limits {
+	uint64_t max_age_ns;
+	uint64_t max_bytes; /* of all that is in the store's folder */
+	uint64_t keep_free_bytes; /* of the file system; 0: no limit */
+	uint64_t
+		pin_ns; /* how long the segments around an incident are kept longer than max_age_ns */
+};
+
+/* 20 GB, 2 GB or 5 % of the file system free (whichever is less), no age; incidents 30 days. */
+#define STORE_MAX_BYTES 20000000000ull
+#define STORE_KEEP_FREE_BYTES 2000000000ull
+#define STORE_PIN_NS (30ull * 24 * 3600 * 1000000000)
+
+/* Of the wall clock, around an incident and its stall: what lies so near is part of its story. */
+#define STORE_PIN_AROUND_NS (600ull * 1000000000)
