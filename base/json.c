@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "base/json.h"
+
+#include <errno.h>
+
+#define REPLACEMENT 0xfffd
+
+/* A value follows another one, unless it is the first of its object or array, or belongs to a key, or begins a line. */
+static void comma(struct buffer *out)
+{
+	uint8_t last = out->size ? out->data[out->size - 1] : '\n';
+
+	if (last != '{' && last != '[' && last != ':' && last != '\n')
+		buffer_u8(out, ',');
+}
+
+void json_open(struct buffer *out, char bracket)
+{
+	comma(out);
+	buffer_u8(out, bracket);
+}
+
+void json_close(struct buffer *out, char bracket)
+{
+	buffer_u8(out, bracket);
+}
+
+/* How many bytes the UTF-8 character at text has; 0 when it is none. */
+static size_t utf8_size(const uint8_t *text, size_t size)
+{
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	size_t wanted = text[0] < 0x80		 ? 1
+			: (text[0] >> 5) == 0x6	 ? 2
+			: (text[0] >> 4) == 0xe	 ? 3
+			: (text[0] >> 3) == 0x1e ? 4
+						 : 0;
+	uint32_t code = wanted < 2 ? text[0] : text[0] & (0x7f >> wanted);
+
+	if (!wanted || wanted > size)
+		return 0;
+	for (size_t i = 1; i < wanted; i++) {
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+		code = code << 6 | (text[i] & 0x3f);
+	}
+	if (code < least[wanted] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
+		return 0;
+	return wanted;
+}
+
+static void put_escaped(struct buffer *out, const char *text, size_t size)
+{
+	const uint8_t *at = (const uint8_t *)text, *end = at + size;
+
+	while (at < end) {
+		const uint8_t *plain = at;
+		size_t wide;
+
+		while (at < end && *at >= ' ' && *at < 0x7f && *at != '"' && *at != '\\')
+			at++;
+		buffer_bytes(out, plain, at - plain);
+		if (at == end)
+			break;
+		wide = *at < ' ' || *at == 0x7f ? 0 : utf8_size(at, end - at);
+		if (*at == '"' || *at == '\\')
+			buffer_printf(out, "\\%c", *at);
+		else if (*at < ' ' || *at == 0x7f)
+			buffer_printf(out, "\\u%04x", *at);
+		else if (wide)
+			buffer_bytes(out, at, wide);
+		else
+			buffer_text(out, "\xef\xbf\xbd");
+		at += wide ? wide : 1;
+	}
+}
+
+void json_text(struct buffer *out, const char *text, size_t size)
+{
+	comma(out);
+	buffer_u8(out, '"');
+	put_escaped(out, text, size);
+	buffer_u8(out, '"');
+}
+
+void json_string(struct buffer *out, const char *text)
+{
+	json_text(out, text, strlen(text));
+}
+
+void json_key(struct buffer *out, const char *key)
+{
+	json_string(out, key);
+	buffer_u8(out, ':');
+}
+
+void json_u64(struct buffer *out, uint64_t value)
+{
+	comma(out);
+	buffer_printf(out, "%llu", (unsigned long long)value);
+}
+
+void json_i64(struct buffer *out, int64_t value)
+{
+	comma(out);
+	buffer_printf(out, "%lld", (long long)value);
+}
+
+void json_bool(struct buffer *out, bool value)
+{
+	comma(out);
+	buffer_text(out, value ? "true" : "false");
+}
+
+void json_null(struct buffer *out)
+{
+	comma(out);
+	buffer_text(out, "null");
+}
+
+void json_nano(struct buffer *out, uint64_t value)
+{
+	comma(out);
+	buffer_printf(out, "%llu", (unsigned long long)(value / 1000000000));
+	value %= 1000000000;
+	if (!value)
+		return;
+	buffer_printf(out, ".%09llu", (unsigned long long)value);
+	while (!buffer_failed(out) && out->data[out->size - 1] == '0')
+		out->size--;
+}
+
+void json_reader_init(struct json_reader *reader, const char *text, size_t size)
+{
+	*reader = (struct json_reader){ .at = text, .end = text + size };
+}
+
+static bool in_object(const struct json_reader *reader)
+{
+	return reader->depth && !(reader->arrays >> (reader->depth - 1) & 1);
+}
+
+static void skip_blanks(struct json_reader *reader)
+{
+	while (reader->at < reader->end && *reader->at && strchr(" \t\r\n,", *reader->at))
+		reader->at++;
+}
+
+static int take_bracket(struct json_reader *reader, struct json_token *token)
+{
+	bool array = *reader->at == '[' || *reader->at == ']';
+
+	token->text = reader->at;
+	token->size = 1;
+	if (*reader->at == '{' || *reader->at == '[') {
+		if (reader->depth == JSON_DEPTH_MAX || (in_object(reader) && !reader->after_key))
+			return -EBADMSG;
+		token->type = JSON_OPEN;
+		reader->arrays &= ~(1ull << reader->depth);
+		reader->arrays |= (uint64_t)array << reader->depth++;
+	} else {
+		if (!reader->depth || in_object(reader) == array)
+			return -EBADMSG;
+		token->type = JSON_CLOSE;
+		reader->depth--;
+	}
+	reader->after_key = false;
+	reader->at++;
+	return 1;
+}
+
+/* A string where a key must stand is one when a colon follows. */
+static int take_string(struct json_reader *reader, struct json_token *token)
+{
+	const char *at = reader->at + 1;
+
+	token->text = at;
+	while (at < reader->end && *at != '"')
+		at += *at == '\\' && at + 1 < reader->end ? 2 : 1;
+	token->size = at - token->text;
+	token->cut = at >= reader->end;
+	token->type = in_object(reader) && !reader->after_key ? JSON_KEY : JSON_STRING;
+	reader->at = at + !token->cut;
+	reader->after_key = false;
+	if (token->type == JSON_STRING)
+		return 1;
+	skip_blanks(reader);
+	if (reader->at < reader->end && *reader->at != ':')
+		return -EBADMSG;
+	reader->at += reader->at < reader->end;
+	reader->after_key = true;
+	return 1;
+}
+
+static int take_other(struct json_reader *reader, struct json_token *token)
+{
+	const char *at = reader->at;
+
+	while (at < reader->end && ((*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'z') ||
+					   *at == '-' || *at == '+' || *at == '.' || *at == 'E'))
+		at++;
+	if (at == reader->at || (in_object(reader) && !reader->after_key))
+		return -EBADMSG;
+	token->type = JSON_OTHER;
+	token->text = reader->at;
+	token->size = at - reader->at;
+	token->cut = at == reader->end && reader->depth;
+	reader->at = at;
+	reader->after_key = false;
+	return 1;
+}
+
+int json_next(struct json_reader *reader, struct json_token *ret_token)
+{
+	struct json_token token = { 0 };
+	int r;
+
+	skip_blanks(reader);
+	if (reader->at == reader->end)
+		return 0;
+	if (strchr("{}[]", *reader->at) && *reader->at)
+		r = take_bracket(reader, &token);
+	else
+		r = *reader->at == '"' ? take_string(reader, &token) : take_other(reader, &token);
+	if (r == 1)
+		*ret_token = token;
+	return r;
+}
+
+static void put_utf8(struct buffer *out, uint32_t code)
+{
+	if (code < 0x80) {
+		buffer_u8(out, code);
+	} else if (code < 0x800) {
+		buffer_u8(out, 0xc0 | code >> 6);
+		buffer_u8(out, 0x80 | (code & 0x3f));
+	} else if (code < 0x10000) {
+		buffer_u8(out, 0xe0 | code >> 12);
+		buffer_u8(out, 0x80 | (code >> 6 & 0x3f));
+		buffer_u8(out, 0x80 | (code & 0x3f));
+	} else {
+		buffer_u8(out, 0xf0 | code >> 18);
+		buffer_u8(out, 0x80 | (code >> 12 & 0x3f));
+		buffer_u8(out, 0x80 | (code >> 6 & 0x3f));
+		buffer_u8(out, 0x80 | (code & 0x3f));
+	}
+}
+
+/* The four digits behind \u, or REPLACEMENT with as few of them as there are. */
+static uint32_t take_hex(const char **at, const char *end)
+{
+	uint32_t code = 0;
+
+	for (int i = 0; i < 4; i++, (*at)++) {
+		char c = *at < end ? *(*at) | 0x20 : 0;
+
+		if (c >= '0' && c <= '9' && (**at & 0x10))
+			code = code << 4 | (c - '0');
+		else if (c >= 'a' && c <= 'f')
+			code = code << 4 | (c - 'a' + 10);
+		else
+			return REPLACEMENT;
+	}
+	return code;
+}
+
+static void put_unicode(struct buffer *out, const char **at, const char *end)
+{
+	uint32_t code = take_hex(at, end);
+
+	if (code >= 0xd800 && code < 0xdc00 && end - *at >= 6 && (*at)[0] == '\\' &&
+		(*at)[1] == 'u') {
+		const char *second = *at + 2;
+		uint32_t low = take_hex(&second, end);
+
+		if (low >= 0xdc00 && low < 0xe000) {
+			code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+			*at = second;
+		}
+	}
+	put_utf8(out, code >= 0xd800 && code < 0xe000 ? REPLACEMENT : code);
+}
+
+void json_unescape(const struct json_token *token, struct buffer *out)
+{
+	static const char letters[] = "bfnrt\"\\/", meant[] = "\b\f\n\r\t\"\\/";
+	const char *at = token->text, *end = at + token->size;
+
+	while (at < end) {
+		const char *plain = at, *letter;
+
+		at = memchr(at, '\\', end - at);
+		at = at ? at : end;
+		buffer_bytes(out, plain, at - plain);
+		if (at == end || ++at == end)
+			break;
+		letter = *at ? strchr(letters, *at) : NULL;
+		if (letter) {
+			buffer_u8(out, meant[letter - letters]);
+			at++;
+		} else if (*at == 'u') {
+			at++;
+			put_unicode(out, &at, end);
+		} else {
+			put_utf8(out, REPLACEMENT);
+			at++;
+		}
+	}
+}
+
+bool json_is(const struct json_token *token, const char *text)
+{
+	return strlen(text) == token->size && memcmp(token->text, text, token->size) == 0;
+}
