@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tape/clocks.h"
+
 struct selection *selection_free(struct selection *selection)
 {
 	if (!selection)
@@ -32,7 +34,7 @@ static bool wall_clock_rises(const struct tape *tape)
 		int64_t perf_ns = b->perf_ns - a->perf_ns;
 		int64_t wall_ns = b->realtime_ns - a->realtime_ns;
 
-		if (wall_ns < 0 || perf_ns - wall_ns > TAPE_STEP_NS)
+		if (wall_ns < 0 || perf_ns - wall_ns > CLOCKS_STEP_NS)
 			return false;
 	}
 	return true;

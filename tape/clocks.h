@@ -14,11 +14,15 @@ enum clocks_clock {
 	CLOCKS_MONOTONIC,
 	CLOCKS_BOOTTIME,
 };
+#define CLOCKS_COUNT 3
 
 /* Beyond this, a clock was stepped between two anchors, not slewed. */
 #define CLOCKS_STEP_NS 10000000ll
 
-/* From the perf clock, which is also that of the kernel log's stamps. Without anchors 0. ret_error_ns may be NULL. */
+/*
+ * From the perf clock, which is also that of the kernel log's stamps. Without anchors 0; also for a clock that they do not have, which
+ * stands at 0 in them. *ret_error_ns is the larger one of the anchors that were used; it may be NULL.
+ */
 uint64_t clocks_from_perf(
 	const struct tape *tape, enum clocks_clock clock, uint64_t perf_ns, uint64_t *ret_error_ns);
 

@@ -235,12 +235,5 @@ void tape_span_samples(struct tape *tape);
 /* Puts the samples into time order, stable; nothing when they are. 0 or -ENOMEM. */
 int tape_sort_samples(struct tape *tape);
 
-/* Beyond this, the wall clock was stepped between two anchors, not slewed. */
-#define TAPE_STEP_NS 10000000ll
-
-/*
- * Perf time to wall clock, through the anchors: linear between two of them, the nearest one's offset outside.
- * Where the wall clock was stepped between two anchors (their offsets differ by over TAPE_STEP_NS) the step lies at the later
- * one. *ret_error_ns is the larger one of the anchors that were used; it may be NULL. Without anchors: 0.
- */
+/* clocks_from_perf() of the wall clock (tape/clocks.h). */
 uint64_t tape_to_realtime(const struct tape *tape, uint64_t perf_ns, uint64_t *ret_error_ns);
