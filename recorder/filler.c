@@ -49,8 +49,8 @@ static int filler_module(struct filler *filler, uint32_t at, int32_t pid, uint32
 		if (array_push(&filler->module, 0) < 0)
 			return -ENOMEM;
 	if (!filler->module.items[at]) {
-		module = filler->tracker->modules.items[at];
-		path = strings_at(&filler->tracker->strings, module.path);
+		module = filler->tracker->modules.list.items[at];
+		path = strings_at(&filler->tracker->modules.paths, module.path);
 		r = strings_add(&filler->tape->strings, path, strlen(path), &module.path);
 		if (r == 0)
 			r = tape_add_module(filler->tape, &module, ret_module);

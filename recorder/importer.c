@@ -420,8 +420,9 @@ static int prepare(struct run *run, struct store_writer *writer, struct error *e
 				.layout = &perf->events.items[i].layout, .samples = true });
 	}
 	for (size_t i = 0; r == 0 && i < perf->build_ids.count; i++)
-		r = tracker_know_build_id(&run->assembler.tracker, perf->build_ids.items[i].path,
-			perf->build_ids.items[i].id, perf->build_ids.items[i].size);
+		r = modules_know_build_id(&run->assembler.tracker.modules,
+			perf->build_ids.items[i].path, perf->build_ids.items[i].id,
+			perf->build_ids.items[i].size);
 	if (r < 0)
 		return error_set(error, r, "out of memory");
 	run->assembly = (struct assembler_options){

@@ -6,14 +6,13 @@
 /*
  * Invariants:
  * (1) a process is there when one of its threads is;
- * (2) a row that is not `used` is on the free list of its array, and in no table;
- * (3) module 0 is the unknown one; mappings never refer to it.
+ * (2) a row that is not `used` is on the free list of its array, and in no table.
  */
 
 int tracker_init(struct tracker *tracker)
 {
 	*tracker = (struct tracker){ 0 };
-	if (array_push(&tracker->modules, (struct tape_module){ 0 }) < 0)
+	if (modules_init(&tracker->modules) < 0)
 		return -ENOMEM;
 	return maps_new(&tracker->next_version, &tracker->kernel);
 }
@@ -26,13 +25,11 @@ void tracker_done(struct tracker *tracker)
 	}
 	maps_unref(tracker->kernel);
 	strings_done(&tracker->strings);
-	array_done(&tracker->modules);
-	array_done(&tracker->known_ids);
+	modules_done(&tracker->modules);
 	array_done(&tracker->threads);
 	array_done(&tracker->processes);
 	array_done(&tracker->free_threads);
 	array_done(&tracker->free_processes);
-	table_done(&tracker->module_table);
 	table_done(&tracker->thread_table);
 	table_done(&tracker->process_table);
 }
@@ -211,142 +208,6 @@ static void apply_exit(struct tracker *tracker, const struct perf_record *record
 		process->exited_ns = MAX(record->time_ns, 1ull);
 }
 
-static bool module_equal(const void *context, uint32_t at, const void *key)
-{
-	const struct tape_module *a = &((const struct tracker *)context)->modules.items[at],
-				 *b = key;
-
-	return a->path == b->path && a->kind == b->kind && a->device == b->device &&
-	       a->inode == b->inode && a->build_id_size == b->build_id_size &&
-	       memcmp(a->build_id, b->build_id, sizeof(a->build_id)) == 0;
-}
-
-static struct tape_module *known_build_id(struct tracker *tracker, uint32_t path)
-{
-	for (size_t i = 0; i < tracker->known_ids.count; i++)
-		if (tracker->known_ids.items[i].path == path)
-			return &tracker->known_ids.items[i];
-	return NULL;
-}
-
-int tracker_know_build_id(
-	struct tracker *tracker, const char *path, const uint8_t *build_id, size_t size)
-{
-	struct tape_module row = { .build_id_size = size }, *there;
-	int r = strings_add(&tracker->strings, path, strlen(path), &row.path);
-
-	if (r < 0)
-		return r;
-	memcpy(row.build_id, build_id, size);
-	there = known_build_id(tracker, row.path);
-	if (!there)
-		return array_push(&tracker->known_ids, row);
-	if (there->build_id_size != size || memcmp(there->build_id, build_id, size) != 0)
-		there->build_id_size = 0;
-	return 0;
-}
-
-/* A build-id tells more than device and inode, which a later file may have too. */
-static void use_known_build_id(struct tracker *tracker, struct tape_module *module)
-{
-	const struct tape_module *known;
-
-	if (module->build_id_size || !tracker->known_ids.count)
-		return;
-	known = known_build_id(tracker, module->path);
-	if (!known || !known->build_id_size)
-		return;
-	module->build_id_size = known->build_id_size;
-	memcpy(module->build_id, known->build_id, sizeof(module->build_id));
-	module->device = module->inode = 0;
-}
-
-static int get_module(
-	struct tracker *tracker, struct tape_module *module, const char *path, uint32_t *ret_module)
-{
-	uint64_t hash;
-	uint32_t at;
-	int r = strings_add(&tracker->strings, path, strlen(path), &module->path);
-
-	if (r < 0)
-		return r;
-	use_known_build_id(tracker, module);
-	hash = hash_u64(module->path ^ module->inode << 20) ^
-	       hash_bytes(module->build_id, sizeof(module->build_id));
-	at = table_find(&tracker->module_table, hash, module_equal, tracker, module);
-	if (at == TABLE_NONE) {
-		at = tracker->modules.count;
-		if (array_reserve(&tracker->modules, at + 1) < 0 ||
-			table_add(&tracker->module_table, hash, at) < 0)
-			return -ENOMEM;
-		tracker->modules.items[tracker->modules.count++] = *module;
-	}
-	*ret_module = at;
-	return 0;
-}
-
-static bool starts_with(const char *text, const char *prefix)
-{
-	return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
-/* Memory that is no file: code in it was made at run time, and only a perf map can name it. */
-static bool is_anonymous(const char *path)
-{
-	return !*path || starts_with(path, "//anon") || starts_with(path, "/dev/zero") ||
-	       starts_with(path, "/anon_hugepage") || starts_with(path, "[anon") ||
-	       starts_with(path, "[stack") || starts_with(path, "[heap]") ||
-	       starts_with(path, "/SYSV");
-}
-
-static int user_module(
-	struct tracker *tracker, const struct perf_record *record, struct mapping *mapping)
-{
-	struct tape_module module = { .kind = TAPE_MODULE_ELF };
-	const char *path = record->mmap.path;
-	char name[64];
-
-	if (is_anonymous(path)) {
-		snprintf(name, sizeof(name), "/tmp/perf-%d.map", record->mmap.pid);
-		path = name;
-		module.kind = TAPE_MODULE_JIT;
-		mapping->offset = mapping->start;
-	} else if (strcmp(path, "[vdso]") == 0) {
-		module.kind = TAPE_MODULE_VDSO;
-		mapping->offset = 0;
-	} else if (path[0] == '[') {
-		/* [vsyscall], [uprobes]: no file, and names that nobody tells */
-		module.kind = TAPE_MODULE_JIT;
-		mapping->offset = mapping->start;
-	} else {
-		module.device = record->mmap.device;
-		module.inode = record->mmap.inode;
-		module.build_id_size = record->mmap.build_id_size;
-		memcpy(module.build_id, record->mmap.build_id, sizeof(module.build_id));
-	}
-	return get_module(tracker, &module, path, &mapping->module);
-}
-
-/*
- * "[kernel.kallsyms]_text" is the kernel, and /lib/modules/.../nf-nat.ko.xz is [nf_nat], whose names the kernel's own table has.
- */
-static void kernel_name(const char *path, char *name, size_t size)
-{
-	const char *file = strrchr(path, '/'), *suffix = file ? strstr(file, ".ko") : NULL;
-	size_t used;
-
-	if (starts_with(path, "[kernel.kallsyms]")) {
-		snprintf(name, size, "[kernel.kallsyms]");
-	} else if (suffix) {
-		used = snprintf(name, size, "[%.*s]", (int)(suffix - file - 1), file + 1);
-		for (size_t i = 0; i < MIN(used, size - 1); i++)
-			if (name[i] == '-')
-				name[i] = '_';
-	} else {
-		snprintf(name, size, "%s", path);
-	}
-}
-
 /* The kernel's record ends with its code; behind it, in the same gigabyte, lies what runs only while it starts. */
 #define KERNEL_IMAGE_MASK 0x3fffffffull
 
@@ -359,7 +220,7 @@ static int apply_kernel_mmap(
 
 	if ((record->misc & PERF_MODE_MASK) != PERF_MODE_KERNEL)
 		return 0;
-	kernel_name(record->mmap.path, name, sizeof(name));
+	modules_kernel_name(record->mmap.path, name, sizeof(name));
 	if (strcmp(name, "[kernel.kallsyms]") == 0)
 		end = MAX(end, (mapping->start | KERNEL_IMAGE_MASK) + 1);
 	return tracker_add_kernel(tracker, mapping->start, end, name, record->mmap.build_id,
@@ -382,7 +243,7 @@ static int apply_mmap(struct tracker *tracker, const struct perf_record *record)
 		return apply_kernel_mmap(tracker, record, &mapping);
 	r = get_process(tracker, record->mmap.pid, &process);
 	if (r == 0)
-		r = user_module(tracker, record, &mapping);
+		r = modules_add_mapped(&tracker->modules, record, &mapping);
 	return r == 0 ? maps_insert(&process->maps, &tracker->next_version, &mapping) : r;
 }
 
@@ -397,7 +258,7 @@ int tracker_add_kernel(struct tracker *tracker, uint64_t start, uint64_t end, co
 		module.build_id_size = build_id_size;
 		memcpy(module.build_id, build_id, build_id_size);
 	}
-	r = get_module(tracker, &module, name, &mapping.module);
+	r = modules_add(&tracker->modules, &module, name, &mapping.module);
 	return r == 0 ? maps_insert(&tracker->kernel, &tracker->next_version, &mapping) : r;
 }
 

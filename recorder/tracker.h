@@ -12,7 +12,7 @@
  *   - a pid that is used again starts afresh; what a dead thread was stays known until then, or until tracker_sweep():
  *     the kernel still samples a thread on its way out.
  *
- * Modules and names are numbered here, once for the life of the tracker; a tape has numbers of its own.
+ * Names are numbered here, once for the life of the tracker; a tape has numbers of its own.
  */
 
 #include <stdbool.h>
@@ -20,6 +20,7 @@
 
 #include "base/intern.h"
 #include "recorder/maps.h"
+#include "recorder/modules.h"
 #include "recorder/perf-record.h"
 #include "tape/tape.h"
 
@@ -41,13 +42,11 @@ struct tracker_process {
 
 struct tracker {
 	struct strings strings;
-	array_of(struct tape_module)
-		modules; /* path is a string of the tracker; row 0 is the unknown one */
+	struct modules modules;
 	array_of(struct tracker_thread) threads;
 	array_of(struct tracker_process) processes;
 	array_of(uint32_t) free_threads, free_processes;
-	array_of(struct tape_module) known_ids; /* path and build-id; size 0: more than one */
-	struct table module_table, thread_table, process_table;
+	struct table thread_table, process_table;
 	struct maps *kernel;
 	uint64_t next_version; /* of maps */
 	char unnamed[16]; /* what tracker_comm() made up last */
@@ -76,13 +75,6 @@ const struct mapping *tracker_find(
 /* A kernel module or other kernel range. */
 int tracker_add_kernel(struct tracker *tracker, uint64_t start, uint64_t end, const char *name,
 	const uint8_t *build_id, size_t build_id_size);
-
-/*
- * The build-id of the files of that path, for mappings that come without one. Two different ones for one path are none: which is
- * meant cannot be told.
- */
-int tracker_know_build_id(
-	struct tracker *tracker, const char *path, const uint8_t *build_id, size_t size);
 
 /* Forgets the threads and processes that ended before a moment. */
 void tracker_sweep(struct tracker *tracker, uint64_t before_ns);

@@ -70,7 +70,7 @@ static void read_twice(struct whole *whole)
 	int r;
 
 	for (size_t i = 0; i < whole->file.build_ids.count; i++)
-		tracker_know_build_id(&whole->tracker, whole->file.build_ids.items[i].path,
+		modules_know_build_id(&whole->tracker.modules, whole->file.build_ids.items[i].path,
 			whole->file.build_ids.items[i].id, whole->file.build_ids.items[i].size);
 	/* and once more, as one that goes on from itself */
 	for (int i = 0; i < 2; i++) {

@@ -52,7 +52,8 @@ static const char *path_at(const struct tracker *tracker, int pid, uint64_t addr
 {
 	const struct mapping *mapping = tracker_find(tracker, pid, false, address);
 
-	return mapping ? strings_at(&tracker->strings, tracker->modules.items[mapping->module].path)
+	return mapping ? strings_at(&tracker->modules.paths,
+				 tracker->modules.list.items[mapping->module].path)
 		       : "-";
 }
 
@@ -157,7 +158,7 @@ static void test_code_made_at_run_time(void)
 	CHECK_EQ(tracker_find(&tracker, 7, false, 0x1000)->offset, 0x1000);
 	CHECK_EQ(tracker_find(&tracker, 7, false, 0x3000)->offset, 0);
 	apply_mmap(&tracker, 7, 0x5000, 0x6000, "[uprobes]");
-	CHECK_EQ(tracker.modules.items[tracker_find(&tracker, 7, false, 0x5000)->module].kind,
+	CHECK_EQ(tracker.modules.list.items[tracker_find(&tracker, 7, false, 0x5000)->module].kind,
 		TAPE_MODULE_JIT);
 }
 

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * What can be mapped: files, the kernel and its modules, code that was made at run time. Each identity is there once, under a number that it
+ * keeps; a tape has numbers of its own. Number 0 is the unknown one, to which no mapping refers.
+ */
+
+#include "base/intern.h"
+#include "recorder/maps.h"
+#include "recorder/perf-record.h"
+#include "tape/tape.h"
+
+struct modules {
+	struct strings paths;
+	array_of(struct tape_module) list; /* path is one of `paths` */
+	array_of(struct tape_module) known_ids; /* path and build-id; size 0: more than one */
+	struct table table;
+};
+
+int modules_init(struct modules *modules);
+void modules_done(struct modules *modules);
+
+/* The number of a module; its path is set here. 0 or -ENOMEM. */
+int modules_add(struct modules *modules, struct tape_module *module, const char *path,
+	uint32_t *ret_module);
+/* That of what a MMAP or MMAP2 record of a process tells of. Sets the mapping's module, and its offset where that is none in a file. */
+int modules_add_mapped(
+	struct modules *modules, const struct perf_record *record, struct mapping *mapping);
+
+/*
+ * The name of what is mapped in the kernel: "[kernel.kallsyms]_text" is the kernel, and /lib/modules/.../nf-nat.ko.xz is [nf_nat], whose
+ * names the kernel's own table has.
+ */
+void modules_kernel_name(const char *path, char *name, size_t size);
+
+/*
+ * The build-id of the files of that path, for mappings that come without one. Two different ones for one path are none: which is
+ * meant cannot be told.
+ */
+int modules_know_build_id(
+	struct modules *modules, const char *path, const uint8_t *build_id, size_t size);
