@@ -25,6 +25,8 @@ void filler_start(struct filler *filler, struct tape *tape)
 	if (filler->module.count)
 		memset(filler->module.items, 0,
 			filler->module.count * sizeof(*filler->module.items));
+	for (size_t i = 0; i < filler->tracker->processes.count; i++)
+		filler->tracker->processes.items[i].cgroup_row = 0;
 }
 
 static int note_pid(struct filler *filler, uint32_t module, int32_t pid)
@@ -201,10 +203,9 @@ static bool chain_equal(const void *context, uint32_t at, const void *key)
 }
 
 /* Most callchains have been seen before, under the same mappings: then the stack is known without a look at a frame. */
-static int filler_stack(
-	struct filler *filler, const struct perf_record *record, struct tape_sample *sample)
+static int filler_stack(struct filler *filler, struct tracker_process *process,
+	const struct perf_record *record, struct tape_sample *sample)
 {
-	struct tracker_process *process = tracker_process(filler->tracker, record->pid);
 	struct filler_chain chain;
 	uint32_t at;
 	int r;
@@ -225,8 +226,27 @@ static int filler_stack(
 	return filler->chains.items[at].cut;
 }
 
+/* The tape's string of the process's cgroup, which is looked for once in a tape. */
+static int filler_cgroup(struct filler *filler, struct tracker_process *process, uint32_t *ret_row)
+{
+	const char *cgroup;
+	int r = 0;
+
+	*ret_row = 0;
+	if (!process)
+		return 0;
+	cgroup = tracker_cgroup(filler->tracker, process);
+	if (!process->cgroup_row) {
+		r = strings_add(&filler->tape->strings, cgroup, strlen(cgroup), ret_row);
+		process->cgroup_row = *ret_row + 1;
+	}
+	*ret_row = process->cgroup_row - 1;
+	return r;
+}
+
 int filler_add(struct filler *filler, const struct perf_record *record)
 {
+	struct tracker_process *process = tracker_process(filler->tracker, record->pid);
 	const char *comm = tracker_comm(filler->tracker, record->pid, record->tid);
 	struct tape_thread thread = { .pid = record->pid, .tid = record->tid };
 	struct tape_sample sample = {
@@ -239,9 +259,11 @@ int filler_add(struct filler *filler, const struct perf_record *record)
 
 	r = strings_add(&filler->tape->strings, comm, strlen(comm), &thread.comm);
 	if (r == 0)
+		r = filler_cgroup(filler, process, &thread.cgroup);
+	if (r == 0)
 		r = tape_add_thread(filler->tape, &thread, &sample.thread);
 	if (r == 0)
-		r = filler_stack(filler, record, &sample);
+		r = filler_stack(filler, process, record, &sample);
 	if (r < 0 || array_push(&filler->tape->samples, sample) < 0)
 		return -ENOMEM;
 	return r;

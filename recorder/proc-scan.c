@@ -100,12 +100,19 @@ static int for_each_number(const char *path,
 
 static int scan_process(struct tracker *tracker, int32_t unused, int32_t pid)
 {
+	struct tracker_process *process;
 	char path[64];
 	int r;
 
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	r = for_each_number(path, scan_thread, tracker, pid);
-	return r == 0 ? scan_maps(tracker, pid) : r;
+	if (r == 0)
+		r = scan_maps(tracker, pid);
+	/* those that it starts are in its cgroup, also when they end before they can be asked */
+	process = tracker_process(tracker, pid);
+	if (process)
+		tracker_cgroup(tracker, process);
+	return r;
 }
 
 struct kernel_module {

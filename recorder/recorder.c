@@ -295,6 +295,7 @@ int recorder_open(
 static void prepare(struct recorder *recorder)
 {
 	recorder->own_tid = gettid();
+	recorder->assembler.tracker.read_cgroup = cgroup_read;
 	for (int ring = 0; ring < PERF_RINGS; ring++)
 		recorder->sources[ring] = (struct assembler_source){
 			.layout = perf_events_layout(recorder->events, ring),

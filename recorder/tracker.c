@@ -22,6 +22,7 @@ void tracker_done(struct tracker *tracker)
 	for (size_t i = 0; i < tracker->processes.count; i++) {
 		maps_unref(tracker->processes.items[i].maps);
 		maps_unref(tracker->processes.items[i].before);
+		free(tracker->processes.items[i].cgroup);
 	}
 	maps_unref(tracker->kernel);
 	strings_done(&tracker->strings);
@@ -113,7 +114,9 @@ static int get_process(struct tracker *tracker, int32_t pid, struct tracker_proc
 		}
 		tracker->free_processes.count--;
 		process = &tracker->processes.items[at];
-		*process = (struct tracker_process){ .pid = pid, .used = true, .maps = maps };
+		*process = (struct tracker_process){
+			.pid = pid, .used = true, .maps = maps, .cgroup_old = true
+		};
 	}
 	*ret_process = process;
 	return 0;
@@ -151,7 +154,18 @@ static int apply_comm(struct tracker *tracker, const struct perf_record *record)
 	thread->comm = comm;
 	thread->exited_ns = 0;
 	process->exited_ns = 0;
-	return record->comm.exec ? forget_maps(tracker, process, true) : 0;
+	if (!record->comm.exec)
+		return 0;
+	process->cgroup_old = true;
+	return forget_maps(tracker, process, true);
+}
+
+/* Without memory for it, it is not known. */
+static void set_cgroup(struct tracker_process *process, const char *cgroup)
+{
+	free(process->cgroup);
+	process->cgroup = cgroup ? strdup(cgroup) : NULL;
+	process->cgroup_row = 0;
 }
 
 static int fork_process(struct tracker *tracker, const struct perf_record *record)
@@ -165,6 +179,8 @@ static int fork_process(struct tracker *tracker, const struct perf_record *recor
 	if (record->task.pid == record->task.parent_pid)
 		return 0;
 	parent = find_process(tracker, record->task.parent_pid);
+	set_cgroup(child, parent ? parent->cgroup : NULL);
+	child->cgroup_old = true;
 	if (!parent)
 		return forget_maps(tracker, child, false);
 	maps_unref(child->maps);
@@ -313,6 +329,19 @@ struct tracker_process *tracker_process(const struct tracker *tracker, int32_t p
 	return find_process(tracker, pid);
 }
 
+/* Of one that is gone, what is known stays. */
+const char *tracker_cgroup(struct tracker *tracker, struct tracker_process *process)
+{
+	char path[CGROUP_PATH_MAX];
+
+	if (process->cgroup_old && tracker->read_cgroup &&
+		tracker->read_cgroup(process->pid, path) == 0 &&
+		(!process->cgroup || strcmp(path, process->cgroup) != 0))
+		set_cgroup(process, path);
+	process->cgroup_old = false;
+	return process->cgroup ? process->cgroup : "";
+}
+
 void tracker_process_settled(struct tracker_process *process)
 {
 	process->before = maps_unref(process->before);
@@ -345,12 +374,14 @@ static void sweep_processes(struct tracker *tracker, uint64_t before_ns)
 	for (size_t i = 0; i < tracker->processes.count; i++) {
 		struct tracker_process *process = &tracker->processes.items[i];
 
+		process->cgroup_old = true;
 		if (!process->used || !process->exited_ns || process->exited_ns >= before_ns ||
 			array_push(&tracker->free_processes, i) < 0)
 			continue;
 		table_remove(&tracker->process_table, hash_id(process->pid), i);
 		maps_unref(process->maps);
 		maps_unref(process->before);
+		free(process->cgroup);
 		*process = (struct tracker_process){ 0 };
 	}
 }

@@ -10,7 +10,9 @@
  *     stack of the thread is still that of the call to exec, in the old one;
  *   - a mapping takes the place of what it overlaps;
  *   - a pid that is used again starts afresh; what a dead thread was stays known until then, or until tracker_sweep():
- *     the kernel still samples a thread on its way out.
+ *     the kernel still samples a thread on its way out;
+ *   - a process is in the cgroup of its parent until it is looked at: when it is sampled for the first time, again after an exec, and
+ *     again after tracker_sweep(), for those that are moved while they run.
  *
  * Names are numbered here, once for the life of the tracker; a tape has numbers of its own.
  */
@@ -19,6 +21,7 @@
 #include <stdint.h>
 
 #include "base/intern.h"
+#include "recorder/cgroup.h"
 #include "recorder/maps.h"
 #include "recorder/modules.h"
 #include "recorder/perf-record.h"
@@ -38,6 +41,9 @@ struct tracker_process {
 	uint64_t exited_ns;
 	struct maps *maps;
 	struct maps *before; /* those before the exec that is under way, or NULL */
+	char *cgroup; /* NULL: not known */
+	bool cgroup_old; /* it may have another by now */
+	uint32_t cgroup_row; /* the filler's: its string in the tape at hand + 1, or 0 */
 };
 
 struct tracker {
@@ -50,6 +56,8 @@ struct tracker {
 	struct maps *kernel;
 	uint64_t next_version; /* of maps */
 	char unnamed[16]; /* what tracker_comm() made up last */
+	/* Reads the cgroup of a process of this host. NULL: the processes are of another time or place. */
+	int (*read_cgroup)(int32_t pid, char path[CGROUP_PATH_MAX]);
 };
 
 int tracker_init(struct tracker *tracker);
@@ -66,6 +74,8 @@ const char *tracker_comm(struct tracker *tracker, int32_t pid, int32_t tid);
 
 /* What is known of a process, or NULL; the kernel's mappings are tracker->kernel. Valid until the next call that changes it. */
 struct tracker_process *tracker_process(const struct tracker *tracker, int32_t pid);
+/* The cgroup of a process that is being sampled, "" when it is not known. Borrowed until the next call that changes the tracker. */
+const char *tracker_cgroup(struct tracker *tracker, struct tracker_process *process);
 /* The process was seen to run in its new mappings: those before its exec are of no more use. */
 void tracker_process_settled(struct tracker_process *process);
 /* The mapping at an address of the kernel or of a process, or NULL. */

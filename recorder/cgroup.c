@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recorder/cgroup.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+
+#define TEXT_LIMIT (256u << 10)
+
+/* Is it one of "cpu,cpuacct"? */
+static bool has_controller(const char *list, const char *name)
+{
+	size_t size = strlen(name);
+
+	for (const char *at = strstr(list, name); at; at = strstr(at + 1, name))
+		if ((at == list || at[-1] == ',') && (!at[size] || at[size] == ','))
+			return true;
+	return false;
+}
+
+/* How much a hierarchy's path is worth, by its controllers: less is better. */
+static unsigned int rank(const char *controllers)
+{
+	static const char *const order[] = { "cpu", "name=systemd", "memory" };
+
+	if (!*controllers)
+		return 0;
+	for (unsigned int i = 0; i < ARRAY_SIZE(order); i++)
+		if (has_controller(controllers, order[i]))
+			return i + 1;
+	return ARRAY_SIZE(order) + 1;
+}
+
+const char *cgroup_choose(char *text)
+{
+	const char *best = "";
+	unsigned int best_rank = UINT32_MAX;
+	char *line;
+
+	/* "4:memory:/system.slice/x.service" */
+	while ((line = strsep(&text, "\n"))) {
+		char *controllers = strchr(line, ':');
+		char *path = controllers ? strchr(controllers + 1, ':') : NULL;
+
+		if (!path || path[1] != '/')
+			continue;
+		*path++ = 0;
+		if (!path[1]) {
+			if (!*best)
+				best = path;
+		} else if (rank(controllers + 1) < best_rank) {
+			best_rank = rank(controllers + 1);
+			best = path;
+		}
+	}
+	return best;
+}
+
+int cgroup_read(int32_t pid, char path[CGROUP_PATH_MAX])
+{
+	_cleanup_free_ char *text = NULL;
+	char file[64];
+	int r;
+
+	snprintf(file, sizeof(file), "/proc/%d/cgroup", pid);
+	r = file_read(file, TEXT_LIMIT, &text, NULL);
+	if (r == 0)
+		snprintf(path, CGROUP_PATH_MAX, "%s", cgroup_choose(text));
+	return r;
+}
