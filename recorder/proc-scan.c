@@ -189,9 +189,14 @@ int proc_scan_kernel(struct tracker *tracker)
 	return r == 0 ? scan_modules(tracker) : r;
 }
 
+int proc_scan_processes(struct tracker *tracker)
+{
+	return for_each_number("/proc", scan_process, tracker, 0);
+}
+
 int proc_scan(struct tracker *tracker)
 {
 	int r = proc_scan_kernel(tracker);
 
-	return r == 0 ? for_each_number("/proc", scan_process, tracker, 0) : r;
+	return r == 0 ? proc_scan_processes(tracker) : r;
 }

@@ -10,6 +10,8 @@
  * Processes that go away while they are read, or may not be read, are left out. 0 or -ENOMEM.
  */
 int proc_scan(struct tracker *tracker);
+/* Only the processes: what is known of them takes the place of what was, where records of them were lost. */
+int proc_scan_processes(struct tracker *tracker);
 
 /* The ranges and build-id of the kernel and its modules alone. */
 int proc_scan_kernel(struct tracker *tracker);

@@ -22,6 +22,9 @@
 /* A CPU may be taken from us between stamping a record and making it visible. What is younger waits for the next drain. */
 #define SETTLE_NS (100 * NSEC_PER_MSEC)
 
+/* With thousands of processes a look at all of /proc takes a good part of a second: not more often than this. */
+#define RESCAN_NS (10 * NSEC_PER_SEC)
+
 #define INITIAL_PID_NAMESPACE "pid:[4026531836]"
 
 struct facts {
@@ -43,6 +46,8 @@ struct recorder {
 	struct tape_anchor reading; /* the clocks of this drain; perf_ns comes with the record */
 	bool anchored; /* it came */
 	int32_t own_tid;
+	uint64_t rescanned_lost; /* records of the sideband, when /proc was last asked */
+	uint64_t rescanned_ns;
 	uint64_t started_monotonic_ns;
 	struct recorder_progress progress;
 };
@@ -180,6 +185,21 @@ static uint64_t time_to_sleep(const struct recorder *recorder)
 	return wake > now ? wake - now : 0;
 }
 
+/*
+ * Where records of who runs were lost, /proc tells it. It is asked at the end of what was lost and not before: those that are applied later
+ * are newer than most of it, and tell the same again of the rest.
+ */
+static int rescan(struct recorder *recorder)
+{
+	uint64_t lost = recorder->assembler.counts.lost_sideband, now = clock_ns(CLOCK_MONOTONIC);
+
+	if (lost == recorder->rescanned_lost || now - recorder->rescanned_ns < RESCAN_NS)
+		return 0;
+	recorder->rescanned_lost = lost;
+	recorder->rescanned_ns = now;
+	return proc_scan_processes(&recorder->assembler.tracker);
+}
+
 /* One turn: everything up to a little before the drain is applied. */
 static int turn(struct recorder *recorder)
 {
@@ -189,7 +209,8 @@ static int turn(struct recorder *recorder)
 	if (r < 0)
 		return r;
 	settled_ns = last_anchor_ns(recorder) - MIN(last_anchor_ns(recorder), SETTLE_NS);
-	return assembler_flush(&recorder->assembler, settled_ns);
+	r = assembler_flush(&recorder->assembler, settled_ns);
+	return r == 0 ? rescan(recorder) : r;
 }
 
 static int record(struct recorder *recorder, struct error *error)

@@ -164,6 +164,28 @@ def test_stopped(folder):
     return wrongs + expect("not all of the loss in the whole window", lost[-1] == total, lost, said)
 
 
+def test_lost_names(folder):
+    """A recorder that is stopped until records of names are lost learns from /proc who runs."""
+    store = folder / "names"
+    recorder = start(store)
+    time.sleep(1.5)
+    recorder.send_signal(signal.SIGSTOP)
+    loads = []
+    try:
+        # each of these writes over a kilobyte of fork, comm, mmap and exit records: more than the rings hold
+        subprocess.run(["sh", "-c", "i=0; while [ $i -lt 4000 ]; do /bin/true; i=$((i+1)); done"], check=True)
+        loads = beside_perf.start_load(LOAD, sorted(os.sched_getaffinity(0))[:1])
+    finally:
+        recorder.send_signal(signal.SIGCONT)
+    time.sleep(3.5)
+    recorder.send_signal(signal.SIGINT)
+    _, said = recorder.communicate(timeout=WAIT)
+    beside_perf.stop(loads)
+    wrongs = expect("no names were lost", re.search(r"[1-9]\d* records of names and mappings were lost", said), said)
+    folded = perftape("query", "--store", store, "--from", "now-3s", "--format", "folded").stdout
+    return wrongs + expect("the load has no name", re.search(r"^load;.*load_alpha \d+$", folded, re.MULTILINE), folded[:2000])
+
+
 def test_full_disk(folder):
     """A store that is full: recording goes on in memory; with room again, everything is there."""
     store = folder / "full"
@@ -298,6 +320,7 @@ TESTS_NEED_ROOT = [
     test_beside_harm,
     test_rotation,
     test_stopped,
+    test_lost_names,
     test_full_disk,
     test_stopped_at_once,
     test_signals,
