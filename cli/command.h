@@ -16,6 +16,7 @@ enum exit_code {
 	EXIT_FAILED = 1,
 	EXIT_USAGE = 2,
 	EXIT_NOTHING = 3, /* nothing is recorded in that window */
+	EXIT_PARTIAL = 4, /* with --strict: not all of it is there */
 };
 
 /* argument is NULL for a flag, else what stands for its value in --help. A table ends with a NULL name. */

@@ -93,13 +93,13 @@ static int make_texts(struct writer *writer)
 	return r;
 }
 
-static void put_header(const struct writer *writer, const struct cpu_set_filter *cpus,
+static void put_header(const struct writer *writer, const struct filter *filter,
 	const char *version, struct buffer *text)
 {
 	const struct selection *selection = writer->selection;
 	struct header header = {
 		.selection = selection,
-		.cpus = cpus,
+		.filter = filter,
 		.version = version,
 		.moved_us = writer->moved_us,
 	};
@@ -186,7 +186,7 @@ static void put_samples(const struct writer *writer, struct output *output)
 	}
 }
 
-int flamescope_write(const struct selection *selection, const struct cpu_set_filter *cpus,
+int flamescope_write(const struct selection *selection, const struct filter *filter,
 	const char *version, struct output *output)
 {
 	_cleanup_(writer_done) struct writer writer = { .selection = selection };
@@ -199,7 +199,7 @@ int flamescope_write(const struct selection *selection, const struct cpu_set_fil
 	buffer_u8(&writer.event, ' ');
 	header_put_event(selection, &writer.event);
 	buffer_text(&writer.event, ":\n");
-	put_header(&writer, cpus, version, &output->text);
+	put_header(&writer, filter, version, &output->text);
 	if (selection->rows.count) {
 		put_marker(&writer, &output->text);
 		put_samples(&writer, output);

@@ -13,7 +13,7 @@
 #include "query/selection.h"
 
 /* The header, the start marker, the samples. 0 or -ENOMEM. A selection of no rows gives the header alone. */
-int flamescope_write(const struct selection *selection, const struct cpu_set_filter *cpus,
+int flamescope_write(const struct selection *selection, const struct filter *filter,
 	const char *version, struct output *output);
 
 /*

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "flamescope-export/sanitise.h"
 
@@ -82,7 +83,7 @@ static void put_coverage(struct buffer *text, const struct coverage *coverage)
 	coverage_describe(coverage, text);
 	buffer_text(text, "\n");
 	for (size_t i = 0; i < coverage->gaps.count; i++) {
-		const struct selection_gap *gap = &coverage->gaps.items[i];
+		const struct coverage_gap *gap = &coverage->gaps.items[i];
 		char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE], length[64];
 
 		put_label(text, "gap");
@@ -92,6 +93,18 @@ static void put_coverage(struct buffer *text, const struct coverage *coverage)
 		sanitise_put_value(text, gap->why);
 		buffer_text(text, "\n");
 	}
+}
+
+/* A pattern is a person's, and can be any text. */
+static void put_threads(struct buffer *text, const struct filter *filter)
+{
+	_cleanup_(buffer_done) struct buffer threads = { 0 };
+
+	if (!filter_has_threads(filter))
+		return;
+	filter_describe_threads(filter, &threads);
+	buffer_u8(&threads, 0);
+	put_line(text, "threads", buffer_failed(&threads) ? "" : (const char *)threads.data);
 }
 
 static void put_count(struct buffer *text, const char *label, uint64_t count, const char *of_what)
@@ -134,8 +147,9 @@ void header_put(const struct header *header, struct buffer *text)
 	put_fact(text, selection, "event", "event", "");
 	put_fact(text, selection, "frequency", "frequency", " Hz");
 	put_label(text, "cpus");
-	cpu_filter_describe(header->cpus, text);
+	cpu_filter_describe(&header->filter->cpus, text);
 	buffer_text(text, "\n");
+	put_threads(text, header->filter);
 	put_label(text, "samples");
 	buffer_printf(text, "%zu\n", selection->rows.count);
 	put_coverage(text, &selection->coverage);

@@ -4,12 +4,12 @@
 /* The '#' lines that an answer starts with: of what it is, how much of it is known, and what was changed for Flamescope. */
 
 #include "base/bytes.h"
-#include "query/cpu-filter.h"
+#include "query/filter.h"
 #include "query/selection.h"
 
 struct header {
 	const struct selection *selection;
-	const struct cpu_set_filter *cpus;
+	const struct filter *filter;
 	const char *version;
 	uint64_t changed; /* names */
 	uint64_t cut; /* samples whose stack was too deep */

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/json.h"
 
 /*
  * Two segments' ends are placed on the wall clock each by its own anchors, which differ by microseconds; a tenth of
@@ -19,10 +20,11 @@ void coverage_parts_done(struct coverage_parts *parts)
 {
 	array_done(&parts->covered);
 	array_done(&parts->lost);
-	array_done(&parts->unread);
+	array_done(&parts->reasons);
+	array_done(&parts->spans);
 }
 
-static int add_covered(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns)
+int coverage_add_recorded(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns)
 {
 	if (from_ns >= to_ns)
 		return 0;
@@ -42,25 +44,66 @@ static int add_stretch(
 		return 0;
 	last_ns = tape_to_realtime(tape, end_ns - 1, NULL) + 1;
 	next_ns = tape_to_realtime(tape, end_ns, NULL);
-	return add_covered(parts, tape_to_realtime(tape, begin_ns, NULL), MAX(last_ns, next_ns));
+	return coverage_add_recorded(
+		parts, tape_to_realtime(tape, begin_ns, NULL), MAX(last_ns, next_ns));
+}
+
+/* [begin, end) of the perf clock, cut at each anchor in it. */
+static int add_run(
+	struct coverage_parts *parts, const struct tape *tape, uint64_t begin_ns, uint64_t end_ns)
+{
+	for (size_t i = 0; i < tape->anchors.count; i++) {
+		uint64_t perf_ns = tape->anchors.items[i].perf_ns;
+
+		if (perf_ns <= begin_ns || perf_ns >= end_ns)
+			continue;
+		if (add_stretch(parts, tape, begin_ns, perf_ns) < 0)
+			return -ENOMEM;
+		begin_ns = perf_ns;
+	}
+	return add_stretch(parts, tape, begin_ns, end_ns);
+}
+
+static int compare_intervals(const void *a, const void *b)
+{
+	const struct coverage_interval *left = a, *right = b;
+
+	return (left->from_ns > right->from_ns) - (left->from_ns < right->from_ns);
+}
+
+/* What the tape says that its recorder stood still, of the perf clock. One CPU alone that did is no gap. */
+static int list_stops(const struct tape *tape, struct coverage_interval **ret, size_t *ret_count)
+{
+	size_t count = 0;
+
+	*ret = malloc(MAX(tape->losses.count, (size_t)1) * sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	for (size_t i = 0; i < tape->losses.count; i++) {
+		const struct tape_loss *loss = &tape->losses.items[i];
+
+		if (loss->kind == TAPE_LOSS_GAP && loss->cpu == TAPE_ALL_CPUS)
+			(*ret)[count++] = (struct coverage_interval){ loss->from_ns, loss->to_ns };
+	}
+	qsort(*ret, count, sizeof(**ret), compare_intervals);
+	*ret_count = count;
+	return 0;
 }
 
 static int add_tape_time(struct coverage_parts *parts, const struct tape *tape)
 {
+	_cleanup_free_ struct coverage_interval *stops = NULL;
 	uint64_t begin_ns = tape->begin_ns;
-	int r;
+	size_t count;
 
-	for (size_t i = 0; i < tape->anchors.count; i++) {
-		uint64_t perf_ns = tape->anchors.items[i].perf_ns;
-
-		if (perf_ns <= begin_ns || perf_ns >= tape->end_ns)
-			continue;
-		r = add_stretch(parts, tape, begin_ns, perf_ns);
-		if (r < 0)
-			return r;
-		begin_ns = perf_ns;
+	if (list_stops(tape, &stops, &count) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < count && begin_ns < tape->end_ns; i++) {
+		if (add_run(parts, tape, begin_ns, MIN(stops[i].from_ns, tape->end_ns)) < 0)
+			return -ENOMEM;
+		begin_ns = MAX(begin_ns, stops[i].to_ns);
 	}
-	return add_stretch(parts, tape, begin_ns, tape->end_ns);
+	return add_run(parts, tape, begin_ns, tape->end_ns);
 }
 
 static void count_loss(struct coverage *coverage, const struct tape_loss *loss)
@@ -75,16 +118,32 @@ static void count_loss(struct coverage *coverage, const struct tape_loss *loss)
 	case TAPE_LOSS_DAMAGED:
 		coverage->damaged += loss->count;
 		break;
+	case TAPE_LOSS_SHED:
+		coverage->shed += loss->count;
+		break;
+	case TAPE_LOSS_OFFLINE:
+		coverage->offline += loss->count;
+		break;
+	case TAPE_LOSS_GAP:
+		coverage->stopped += loss->count;
+		break;
+	case TAPE_LOSS_MISSING:
+		coverage->missing += loss->count;
+		break;
+	case TAPE_LOSS_CUT:
+		coverage->cut += loss->count;
+		break;
 	default:
 		coverage->lost_samples += loss->count;
 		break;
 	}
 }
 
+/* Were samples taken away that had been taken, at some moment in it? */
 static bool is_of_samples(const struct tape_loss *loss)
 {
-	return loss->kind != TAPE_LOSS_SIDEBAND && loss->kind != TAPE_LOSS_THROTTLED &&
-	       loss->kind != TAPE_LOSS_DAMAGED;
+	return loss->kind == TAPE_LOSS_SAMPLES || loss->kind == TAPE_LOSS_SHED ||
+	       loss->kind > TAPE_LOSS_CUT || !loss->kind;
 }
 
 /* [from, to) of the wall clock; a loss that has no length is a nanosecond long. */
@@ -98,6 +157,15 @@ static struct coverage_interval loss_interval(const struct tape *tape, const str
 	return at;
 }
 
+static int add_reason(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns,
+	const char *why, bool unread)
+{
+	struct coverage_gap gap = { .from_ns = from_ns, .to_ns = to_ns, .unread = unread };
+
+	snprintf(gap.why, sizeof(gap.why), "%s", why);
+	return array_push(&parts->reasons, gap);
+}
+
 static int add_loss(struct coverage *coverage, struct coverage_parts *parts,
 	const struct window *window, const struct tape *tape, const struct tape_loss *loss)
 {
@@ -106,6 +174,9 @@ static int add_loss(struct coverage *coverage, struct coverage_parts *parts,
 	if (at.from_ns >= window->to_ns || at.to_ns <= window->from_ns)
 		return 0;
 	count_loss(coverage, loss);
+	if (loss->kind == TAPE_LOSS_GAP && loss->cpu == TAPE_ALL_CPUS)
+		return add_reason(parts, at.from_ns, at.to_ns,
+			"the recorder stood still, or the machine slept", false);
 	if (!is_of_samples(loss) || !loss->count)
 		return 0;
 	if (at.from_ns < window->from_ns || at.to_ns > window->to_ns)
@@ -128,69 +199,88 @@ int coverage_add_losses(struct coverage *coverage, struct coverage_parts *parts,
 }
 
 int coverage_add_tape(struct coverage *coverage, struct coverage_parts *parts,
-	const struct window *window, const struct cpu_set_filter *cpus, const struct tape *before,
-	const struct tape *tape)
+	const struct window *window, const struct cpu_set_filter *cpus, const struct tape *tape)
 {
-	if (coverage_add_losses(coverage, parts, window, cpus, tape) < 0)
-		return -ENOMEM;
-	if (before && before->end_ns == tape->begin_ns &&
-		!strcmp(tape_fact(before, "boot_id"), tape_fact(tape, "boot_id")) &&
-		add_covered(parts, tape_to_realtime(before, before->end_ns, NULL),
-			tape_to_realtime(tape, tape->begin_ns, NULL)) < 0)
+	struct coverage_span span = {
+		.perf_begin_ns = tape->begin_ns,
+		.perf_end_ns = tape->end_ns,
+		.begin_ns = tape_to_realtime(tape, tape->begin_ns, NULL),
+		.end_ns = tape_to_realtime(tape, tape->end_ns, NULL),
+	};
+
+	snprintf(span.boot_id, sizeof(span.boot_id), "%s", tape_fact(tape, "boot_id"));
+	if (array_push(&parts->spans, span) < 0 ||
+		coverage_add_losses(coverage, parts, window, cpus, tape) < 0)
 		return -ENOMEM;
 	return add_tape_time(parts, tape);
 }
 
-int coverage_add_unread(struct coverage *coverage, struct coverage_parts *parts, uint64_t from_ns,
-	uint64_t to_ns, const char *why)
+int coverage_add_unread(
+	struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns, const char *why)
 {
-	struct selection_gap gap = { .from_ns = from_ns, .to_ns = to_ns, .unread = true };
-
-	snprintf(gap.why, sizeof(gap.why), "%s", why);
-	return array_push(&parts->unread, gap);
+	return add_reason(parts, from_ns, to_ns, why, true);
 }
 
-static int compare_intervals(const void *a, const void *b)
+static int compare_spans(const void *a, const void *b)
 {
-	const struct coverage_interval *left = a, *right = b;
+	const struct coverage_span *left = a, *right = b;
+	int boots = strcmp(left->boot_id, right->boot_id);
 
-	return (left->from_ns > right->from_ns) - (left->from_ns < right->from_ns);
+	if (boots)
+		return boots;
+	return (left->perf_begin_ns > right->perf_begin_ns) -
+	       (left->perf_begin_ns < right->perf_begin_ns);
+}
+
+/* Where tapes meet on the perf clock, nothing is missing between them on any other. */
+static int join_spans(struct coverage_parts *parts)
+{
+	struct coverage_span *spans = parts->spans.items;
+	int r = 0;
+
+	if (parts->spans.count)
+		qsort(spans, parts->spans.count, sizeof(*spans), compare_spans);
+	for (size_t i = 1; r == 0 && i < parts->spans.count; i++)
+		if (spans[i - 1].perf_end_ns == spans[i].perf_begin_ns &&
+			!strcmp(spans[i - 1].boot_id, spans[i].boot_id))
+			r = coverage_add_recorded(parts, spans[i - 1].end_ns, spans[i].begin_ns);
+	return r;
 }
 
 static int compare_gaps(const void *a, const void *b)
 {
-	const struct selection_gap *left = a, *right = b;
+	const struct coverage_gap *left = a, *right = b;
 
 	return (left->from_ns > right->from_ns) - (left->from_ns < right->from_ns);
 }
 
-/* `unread` is what should have covered it, or NULL. */
+/* `reason` is why nothing covers it, or NULL. */
 static int push_gap(struct coverage *coverage, uint64_t from_ns, uint64_t to_ns,
-	const struct selection_gap *unread)
+	const struct coverage_gap *reason)
 {
-	struct selection_gap gap = { .unread = unread != NULL };
+	struct coverage_gap gap = { .unread = reason && reason->unread };
 
 	if (from_ns >= to_ns || to_ns - from_ns < GAP_MIN_NS)
 		return 0;
-	snprintf(gap.why, sizeof(gap.why), "%s", unread ? unread->why : "nothing recorded");
+	snprintf(gap.why, sizeof(gap.why), "%s", reason ? reason->why : "nothing recorded");
 	gap.from_ns = from_ns;
 	gap.to_ns = to_ns;
 	return array_push(&coverage->gaps, gap);
 }
 
-/* A stretch of the window that nothing covers: what an unread segment held has its reason, the rest was not recorded. */
+/* A stretch of the window that nothing covers: some of it has its reason, the rest was not recorded. */
 static int add_missing(struct coverage *coverage, const struct coverage_parts *parts,
 	uint64_t from_ns, uint64_t to_ns)
 {
-	for (size_t i = 0; i < parts->unread.count && from_ns < to_ns; i++) {
-		const struct selection_gap *unread = &parts->unread.items[i];
-		uint64_t begin_ns = MAX(unread->from_ns, from_ns);
-		uint64_t end_ns = MIN(unread->to_ns, to_ns);
+	for (size_t i = 0; i < parts->reasons.count && from_ns < to_ns; i++) {
+		const struct coverage_gap *reason = &parts->reasons.items[i];
+		uint64_t begin_ns = MAX(reason->from_ns, from_ns);
+		uint64_t end_ns = MIN(reason->to_ns, to_ns);
 
 		if (begin_ns >= end_ns)
 			continue;
 		if (push_gap(coverage, from_ns, begin_ns, NULL) < 0 ||
-			push_gap(coverage, begin_ns, end_ns, unread) < 0)
+			push_gap(coverage, begin_ns, end_ns, reason) < 0)
 			return -ENOMEM;
 		from_ns = end_ns;
 	}
@@ -205,8 +295,8 @@ static void sort_parts(struct coverage_parts *parts)
 	if (parts->lost.count)
 		qsort(parts->lost.items, parts->lost.count, sizeof(*parts->lost.items),
 			compare_intervals);
-	if (parts->unread.count)
-		qsort(parts->unread.items, parts->unread.count, sizeof(*parts->unread.items),
+	if (parts->reasons.count)
+		qsort(parts->reasons.items, parts->reasons.count, sizeof(*parts->reasons.items),
 			compare_gaps);
 }
 
@@ -228,6 +318,8 @@ int coverage_finish(
 {
 	uint64_t reached_ns = window->from_ns, missing_ns = 0;
 
+	if (join_spans(parts) < 0)
+		return -ENOMEM;
 	sort_parts(parts);
 	for (size_t i = 0; i <= parts->covered.count && reached_ns < window->to_ns; i++) {
 		struct coverage_interval next = { window->to_ns, window->to_ns };
@@ -242,14 +334,15 @@ int coverage_finish(
 		missing_ns += coverage->gaps.items[i].to_ns - coverage->gaps.items[i].from_ns;
 	coverage->window_ns = window->to_ns - window->from_ns;
 	coverage->covered_ns = coverage->window_ns - missing_ns;
-	coverage->lost_in_part = coverage->lost_samples && leave_time(parts, window);
+	coverage->lost_in_part = parts->lost.count && leave_time(parts, window);
 	return 0;
 }
 
 bool coverage_is_whole(const struct coverage *coverage)
 {
 	return coverage->covered_ns == coverage->window_ns && !coverage->lost_samples &&
-	       !coverage->lost_sideband && !coverage->throttled && !coverage->damaged;
+	       !coverage->shed && !coverage->missing && !coverage->lost_sideband &&
+	       !coverage->throttled && !coverage->damaged;
 }
 
 /* In tenths and rounded down, so that only the whole is called 100 %. */
@@ -283,10 +376,15 @@ void coverage_describe(const struct coverage *coverage, struct buffer *text)
 	buffer_printf(text, ", %s%" PRIu64 " %s lost%s", coverage->lost_over_edge ? "up to " : "",
 		coverage->lost_samples, coverage->lost_samples == 1 ? "sample" : "samples",
 		coverage->lost_in_part ? " in part of the window" : "");
+	put_count(text, coverage->shed, "sample", "samples", " given up for want of room");
+	put_count(text, coverage->missing, "sample", "samples", " that were due did not come");
 	put_count(text, coverage->lost_sideband, "record", "records",
 		" of names lost (names may be wrong)");
 	put_count(text, coverage->throttled, "time", "times", " throttled");
 	put_count(text, coverage->damaged, "part", "parts", " that could not be read");
+	put_count(text, coverage->stopped, "time", "times", " the recording stood still");
+	put_count(text, coverage->offline, "time", "times", " a CPU was offline");
+	put_count(text, coverage->cut, "callchain", "callchains", " cut off");
 	if (coverage->frames) {
 		buffer_text(text, ", ");
 		put_percent(text, coverage->named, coverage->frames);
@@ -296,4 +394,69 @@ void coverage_describe(const struct coverage *coverage, struct buffer *text)
 		buffer_printf(text, ", times within %s",
 			duration_format(MAX(coverage->clock_error_ns, NSEC_PER_USEC), shown,
 				sizeof(shown)));
+}
+
+static void put_time(struct buffer *json, const char *key, uint64_t realtime_ns)
+{
+	char shown[TIME_TEXT_SIZE];
+
+	json_key(json, key);
+	json_string(json, time_format(realtime_ns, true, 6, shown));
+}
+
+static void put_gaps(const struct coverage *coverage, struct buffer *json)
+{
+	json_key(json, "gaps");
+	json_open(json, '[');
+	for (size_t i = 0; i < coverage->gaps.count; i++) {
+		const struct coverage_gap *gap = &coverage->gaps.items[i];
+
+		json_open(json, '{');
+		put_time(json, "from", gap->from_ns);
+		put_time(json, "to", gap->to_ns);
+		json_key(json, "why");
+		json_string(json, gap->why);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+void coverage_put_json(
+	const struct coverage *coverage, const struct window *window, struct buffer *json)
+{
+	const struct {
+		const char *key;
+		uint64_t value;
+	} members[] = {
+		{ "window_ns", coverage->window_ns },
+		{ "covered_ns", coverage->covered_ns },
+		{ "lost", coverage->lost_samples },
+		{ "shed", coverage->shed },
+		{ "missing", coverage->missing },
+		{ "lost_names", coverage->lost_sideband },
+		{ "throttled", coverage->throttled },
+		{ "damaged", coverage->damaged },
+		{ "stopped", coverage->stopped },
+		{ "offline", coverage->offline },
+		{ "cut", coverage->cut },
+		{ "frames", coverage->frames },
+		{ "named", coverage->named },
+		{ "clock_error_ns", coverage->clock_error_ns },
+	};
+
+	json_open(json, '{');
+	json_key(json, "coverage");
+	json_open(json, '{');
+	put_time(json, "from", window->from_ns);
+	put_time(json, "to", window->to_ns);
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+		json_key(json, members[i].key);
+		json_u64(json, members[i].value);
+	}
+	json_key(json, "whole");
+	json_bool(json, coverage_is_whole(coverage));
+	put_gaps(coverage, json);
+	json_close(json, '}');
+	json_close(json, '}');
+	buffer_text(json, "\n");
 }

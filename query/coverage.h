@@ -4,6 +4,8 @@
 /*
  * How much of a window is known, and what was lost in it. It is fed with what was read (coverage_add_tape) and what could
  * not be read (coverage_add_unread), in any order; coverage_finish() then turns that into covered time and gaps.
+ *
+ * A CPU that was not there and callchains that were cut are told, but are nothing that is missing of the window.
  */
 
 #include <stdbool.h>
@@ -15,8 +17,8 @@
 #include "query/window.h"
 #include "tape/tape.h"
 
-/* A part of the window that no segment covers, or a segment that could not be read. */
-struct selection_gap {
+/* A part of the window that no segment covers, or in which its recorder stood still, or a segment that could not be read. */
+struct coverage_gap {
 	uint64_t from_ns;
 	uint64_t to_ns;
 	char why[256]; /* "nothing recorded", or what was wrong with which segment */
@@ -26,16 +28,22 @@ struct selection_gap {
 struct coverage {
 	uint64_t window_ns;
 	uint64_t covered_ns;
-	uint64_t lost_samples; /* of all losses that overlap the window */
-	bool lost_over_edge; /* one reaches over its edge: some of them were lost outside */
-	bool lost_in_part; /* there is time in the window in which none was lost */
+	/* of all losses that overlap the window */
+	uint64_t lost_samples; /* that the kernel had no room for; those of unknown kinds too */
+	uint64_t shed; /* that were taken and given up, for want of room */
+	bool lost_over_edge; /* one of these two reaches over its edge: some of them were lost outside */
+	bool lost_in_part; /* there is time in the window in which none of these two was lost */
+	uint64_t missing; /* that were due and did not come */
 	uint64_t lost_sideband;
 	uint64_t throttled; /* times that a CPU was throttled */
+	uint64_t offline; /* times that one was not there */
+	uint64_t stopped; /* times that the recorder stood still */
 	uint64_t damaged; /* records or segments that could not be read */
+	uint64_t cut; /* callchains */
 	uint64_t frames; /* of the samples that were selected, user and kernel */
 	uint64_t named; /* those that have a name */
 	uint64_t clock_error_ns; /* the largest of the samples that were selected */
-	array_of(struct selection_gap) gaps;
+	array_of(struct coverage_gap) gaps;
 };
 
 struct coverage_interval {
@@ -43,28 +51,36 @@ struct coverage_interval {
 	uint64_t to_ns;
 };
 
+/* Where a tape begins and ends, on both clocks. */
+struct coverage_span {
+	char boot_id[40];
+	uint64_t perf_begin_ns, perf_end_ns;
+	uint64_t begin_ns, end_ns;
+};
+
 /* Working state between the feeding and the finish. Zeroed is empty. */
 struct coverage_parts {
 	array_of(struct coverage_interval) covered, lost;
-	array_of(struct selection_gap) unread;
+	array_of(struct coverage_gap) reasons; /* for what is not covered */
+	array_of(struct coverage_span) spans;
 };
 
 void coverage_parts_done(struct coverage_parts *parts);
 
 /*
- * Counts a tape's time, and those of its losses that overlap the window and concern the CPUs. `before` is the tape that
- * was added last, or NULL: where one ends on the perf clock as the other begins, nothing is missing between them,
- * whatever the wall clock did. 0 or -ENOMEM.
+ * Counts a tape's time, and those of its losses that overlap the window and concern the CPUs. Where one tape ends on the perf clock as
+ * another of its boot begins, nothing is missing between them, whatever the wall clock did. 0 or -ENOMEM.
  */
 int coverage_add_tape(struct coverage *coverage, struct coverage_parts *parts,
-	const struct window *window, const struct cpu_set_filter *cpus, const struct tape *before,
-	const struct tape *tape);
+	const struct window *window, const struct cpu_set_filter *cpus, const struct tape *tape);
 /* The losses alone: those of a tape behind the window may have begun within it. 0 or -ENOMEM. */
 int coverage_add_losses(struct coverage *coverage, struct coverage_parts *parts,
 	const struct window *window, const struct cpu_set_filter *cpus, const struct tape *tape);
+/* Time of the wall clock of which no more is known than that it was recorded. 0 or -ENOMEM. */
+int coverage_add_recorded(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns);
 /* A segment that is known to be there and could not be read. 0 or -ENOMEM. */
-int coverage_add_unread(struct coverage *coverage, struct coverage_parts *parts, uint64_t from_ns,
-	uint64_t to_ns, const char *why);
+int coverage_add_unread(
+	struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns, const char *why);
 /* 0 or -ENOMEM. */
 int coverage_finish(
 	struct coverage *coverage, struct coverage_parts *parts, const struct window *window);
@@ -74,3 +90,6 @@ bool coverage_is_whole(const struct coverage *coverage);
 
 /* "covered 99.2 % (1.0 s missing), 0 samples lost, ...", one line for people, no newline. */
 void coverage_describe(const struct coverage *coverage, struct buffer *text);
+/* {"coverage":{...}}, the last line of JSON lines, with its newline. */
+void coverage_put_json(
+	const struct coverage *coverage, const struct window *window, struct buffer *json);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The samples of a window: those that pass the filter, in time order over all CPUs and segments, and how much of the window
- * is known. Memory follows the window.
+ * The samples of a window all at once, for what has to look at them twice: a cursor's rows, its tapes with no other samples, and how
+ * much of the window is known.
  */
 
 #include <stdint.h>
@@ -11,9 +11,8 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "query/coverage.h"
-#include "query/cpu-filter.h"
+#include "query/cursor.h"
 #include "query/window.h"
-#include "store/store-reader.h"
 #include "tape/tape.h"
 
 struct selection_row {
@@ -24,7 +23,7 @@ struct selection_row {
 
 struct selection {
 	struct window window;
-	array_of(struct tape *) tapes;
+	array_of(struct tape *) tapes; /* that have a row */
 	array_of(struct selection_row) rows;
 	struct coverage coverage;
 };
@@ -33,7 +32,7 @@ struct selection {
  * 0, also when nothing was recorded: rows.count is 0 then, and coverage.covered_ns tells whether anything was covered.
  * Damaged segments are left out and reported in the coverage.
  */
-int selection_make(struct store_reader *reader, const struct window *window,
-	const struct cpu_set_filter *cpus, struct selection **ret_selection, struct error *error);
+int selection_make(struct store_reader *reader, const struct question *question,
+	struct selection **ret_selection, struct error *error);
 struct selection *selection_free(struct selection *selection);
 DEFINE_CLEANUP(selection, struct selection *, selection_free)

@@ -10,7 +10,7 @@
 
 static char *written(const struct selection *selection)
 {
-	static const struct cpu_set_filter all;
+	static const struct filter all;
 
 	return SELECTIONS_TEXT(flamescope_write(selection, &all, "1.2.3", output));
 }

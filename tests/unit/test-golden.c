@@ -60,13 +60,13 @@ static void check_stacks(const char *name, double from, double to)
 
 static void check_flamescope(const char *name, const struct selection *selection, const char *cpus)
 {
-	_cleanup_(cpu_filter_done) struct cpu_set_filter filter = { 0 };
+	_cleanup_(filter_done) struct filter filter = { 0 };
 	_cleanup_free_ char *text = NULL;
 
 	setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
 	tzset();
 	if (cpus)
-		CHECK_EQ(cpu_filter_parse(cpus, &filter, NULL), 0);
+		CHECK_EQ(cpu_filter_parse(cpus, &filter.cpus, NULL), 0);
 	text = SELECTIONS_TEXT(flamescope_write(selection, &filter, "1.2.3", output));
 	check_golden(name, text);
 	check_stacks(name, selection->window.from_ns / 1e9, (selection->window.to_ns - 1000) / 1e9);
@@ -88,7 +88,7 @@ static uint32_t go_stack(struct tape *tape, const char *leaf)
 static struct selection *usual(void)
 {
 	struct selection *selection = selections_new(-1.5, 8.25);
-	struct selection_gap gap = { TAPES_REALTIME - 1500 * NSEC_PER_MSEC, TAPES_REALTIME,
+	struct coverage_gap gap = { TAPES_REALTIME - 1500 * NSEC_PER_MSEC, TAPES_REALTIME,
 		"nothing recorded", false };
 
 	for (unsigned int i = 0; i < 2; i++) {
@@ -173,14 +173,26 @@ static void test_single(void)
 	check_flamescope("single.stacks", selection, NULL);
 }
 
+/* All rows of a selection, which are all samples of its tapes. */
+static int write_folded(
+	const struct selection *selection, enum folded_weight weight, struct output *output)
+{
+	_cleanup_(cleanup_folded) struct folded *folded = NULL;
+
+	CHECK_EQ(folded_new(&folded), 0);
+	for (size_t i = 0; i < selection->tapes.count; i++)
+		CHECK_EQ(folded_add_samples(folded, selection->tapes.items[i], weight), 0);
+	return folded_write(folded, output);
+}
+
 static void test_folded(void)
 {
 	_cleanup_(cleanup_selection) struct selection *selection = usual();
 	_cleanup_free_ char *samples = NULL, *period = NULL;
 
-	samples = SELECTIONS_TEXT(folded_write(selection, FOLDED_SAMPLES, output));
+	samples = SELECTIONS_TEXT(write_folded(selection, FOLDED_SAMPLES, output));
 	check_golden("usual.folded", samples);
-	period = SELECTIONS_TEXT(folded_write(selection, FOLDED_PERIOD, output));
+	period = SELECTIONS_TEXT(write_folded(selection, FOLDED_PERIOD, output));
 	check_golden("usual-period.folded", period);
 }
 
@@ -188,7 +200,7 @@ static void test_folded_hostile(void)
 {
 	_cleanup_(cleanup_selection) struct selection *selection = hostile();
 	_cleanup_free_ char *text =
-		SELECTIONS_TEXT(folded_write(selection, FOLDED_SAMPLES, output));
+		SELECTIONS_TEXT(write_folded(selection, FOLDED_SAMPLES, output));
 
 	check_golden("hostile.folded", text);
 }

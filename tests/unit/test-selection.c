@@ -14,15 +14,16 @@ static struct selection *selected(
 	struct tapes_store *store, uint64_t from_ns, uint64_t to_ns, const char *cpus)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
-	_cleanup_(cpu_filter_done) struct cpu_set_filter filter = { 0 };
-	struct window window = { .from_ns = from_ns, .to_ns = to_ns };
+	_cleanup_(filter_done) struct filter filter = { 0 };
+	struct question question = { .window = { .from_ns = from_ns, .to_ns = to_ns },
+		.filter = &filter };
 	struct selection *selection = NULL;
 	struct error error = { 0 };
 
 	if (cpus)
-		CHECK_EQ(cpu_filter_parse(cpus, &filter, NULL), 0);
+		CHECK_EQ(cpu_filter_parse(cpus, &filter.cpus, NULL), 0);
 	if (store_reader_open(store->path, &reader, &error) < 0 ||
-		selection_make(reader, &window, &filter, &selection, &error) < 0)
+		selection_make(reader, &question, &selection, &error) < 0)
 		CHECK_FAIL("%s", error.text);
 	for (size_t i = 0; i < selection->rows.count; i++) {
 		const struct selection_row *row = &selection->rows.items[i];

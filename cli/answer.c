@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/answer.h"
+
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+static void say_gaps(const struct invocation *invocation, const struct coverage *coverage)
+{
+	bool utc = option_given(invocation, "utc");
+
+	for (size_t i = 0; i < coverage->gaps.count; i++) {
+		const struct coverage_gap *gap = &coverage->gaps.items[i];
+		char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE];
+
+		say(invocation, "missing: %s to %s: %s", time_format(gap->from_ns, utc, 3, from),
+			time_format(gap->to_ns, utc, 3, to), gap->why);
+	}
+}
+
+/* What is being recorded is in the spool a second later. */
+static void say_recorder(const struct invocation *invocation, struct store_reader *reader,
+	const struct window *window)
+{
+	uint64_t reached_ns = 0, after_ns;
+	int pid = store_reader_recorder(reader);
+
+	if (!pid ||
+		store_reader_near(reader, UINT64_MAX, UINT64_MAX, &reached_ns, &after_ns, NULL) <
+			0 ||
+		window->to_ns <= reached_ns)
+		return;
+	say(invocation, "process %d is recording; what it takes can be asked for a second later",
+		pid);
+}
+
+void say_coverage(const struct invocation *invocation, struct store_reader *reader,
+	const struct window *window, uint64_t samples, const struct coverage *coverage)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+
+	if (!option_given(invocation, "quiet") || !coverage_is_whole(coverage)) {
+		coverage_describe(coverage, &text);
+		fprintf(stderr, "perftape: %llu samples; %.*s\n", (unsigned long long)samples,
+			(int)text.size, text.data ? (char *)text.data : "");
+	}
+	say_gaps(invocation, coverage);
+	say_recorder(invocation, reader, window);
+}
+
+/* "nothing is recorded in that window; the nearest is ..." */
+static int never_recorded(const struct invocation *invocation, struct store_reader *reader,
+	const struct window *window)
+{
+	bool utc = option_given(invocation, "utc");
+	char before[TIME_TEXT_SIZE], after[TIME_TEXT_SIZE];
+	uint64_t before_ns, after_ns;
+	struct error error = { 0 };
+	int r = store_reader_near(
+		reader, window->from_ns, window->to_ns, &before_ns, &after_ns, &error);
+
+	if (r < 0)
+		return fail(r, &error);
+	fprintf(stderr, "perftape: nothing is recorded in that window");
+	if (before_ns)
+		fprintf(stderr, "; the last before it ends %s",
+			time_format(before_ns, utc, 0, before));
+	if (after_ns)
+		fprintf(stderr, "; the first after it begins %s",
+			time_format(after_ns, utc, 0, after));
+	fputc('\n', stderr);
+	say_recorder(invocation, reader, window);
+	return EXIT_NOTHING;
+}
+
+/* What was recorded and cannot be read; NULL where there is nothing of that kind. */
+static const struct coverage_gap *first_unread(const struct coverage *coverage)
+{
+	for (size_t i = 0; i < coverage->gaps.count; i++)
+		if (coverage->gaps.items[i].unread)
+			return &coverage->gaps.items[i];
+	return NULL;
+}
+
+int answer_nothing(const struct invocation *invocation, struct store_reader *reader,
+	const struct window *window, const struct coverage *coverage)
+{
+	const struct coverage_gap *unread = first_unread(coverage);
+	uint64_t lost = coverage->lost_samples + coverage->shed;
+
+	if (!option_given(invocation, "quiet") && (coverage->covered_ns || unread))
+		say_coverage(invocation, reader, window, 0, coverage);
+	if (unread) {
+		fprintf(stderr, "perftape: what was recorded in that window cannot be read: %s\n",
+			unread->why);
+		return EXIT_FAILED;
+	}
+	if (lost)
+		fprintf(stderr,
+			"perftape: no sample that passes is left of that window: %s%llu of it were "
+			"lost\n",
+			coverage->lost_over_edge ? "up to " : "", (unsigned long long)lost);
+	else if (coverage->covered_ns)
+		fprintf(stderr, "perftape: that window was recorded, but holds no sample%s\n",
+			option_given(invocation, "cpu") ? " of these CPUs"
+			: option_given(invocation, "pid") || option_given(invocation, "tid") ||
+					option_given(invocation, "comm") ||
+					option_given(invocation, "cgroup")
+				? " of such a thread"
+				: "");
+	else
+		return never_recorded(invocation, reader, window);
+	return EXIT_NOTHING;
+}
+
+int answer_code(const struct invocation *invocation, const struct coverage *coverage)
+{
+	if (!option_given(invocation, "strict") || coverage_is_whole(coverage))
+		return EXIT_DONE;
+	return EXIT_PARTIAL;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/* What is said of an answer beside the answer itself: how much of the window it covers, or why there is none. */
+
+#include "cli/command.h"
+#include "query/coverage.h"
+#include "query/window.h"
+#include "store/store-reader.h"
+
+/*
+ * With -q too where something is missing: not every format can say it itself, and nothing is silently missing. The window may reach
+ * beyond what a recorder that runs has written.
+ */
+void say_coverage(const struct invocation *invocation, struct store_reader *reader,
+	const struct window *window, uint64_t samples, const struct coverage *coverage);
+
+/* Says why there is no sample, and gives the exit code of that. */
+int answer_nothing(const struct invocation *invocation, struct store_reader *reader,
+	const struct window *window, const struct coverage *coverage);
+
+/* The exit code of an answer that was given: with --strict it must be whole. */
+int answer_code(const struct invocation *invocation, const struct coverage *coverage);

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/* Names for what is not sealed yet, from the files and processes of this host as they are now. */
+
+#include "naming/namer.h"
+#include "tape/tape.h"
+
+/* Zeroed is ready. */
+struct live_names {
+	struct namer *here; /* for tapes of this boot: their processes may still run */
+	struct namer *before; /* for those of another one, whose recorder was killed */
+};
+
+/* For a question's hook; context is the struct live_names. 0 or -ENOMEM. */
+int live_names_give(void *context, struct tape *tape);
+void live_names_done(struct live_names *names);

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/window-options.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+bool window_given(const struct invocation *invocation)
+{
+	static const char *const names[] = { "at", "before", "after", "from", "to", "since",
+		"until" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (option_given(invocation, names[i]))
+			return true;
+	return false;
+}
+
+/* --since is --from under another name. */
+static int either(const struct invocation *invocation, const char *name, const char *other,
+	const char **ret_value)
+{
+	*ret_value = option_value(invocation, name);
+	if (!option_given(invocation, other))
+		return EXIT_DONE;
+	if (*ret_value)
+		return usage_error("--%s and --%s are the same; give one", name, other);
+	*ret_value = option_value(invocation, other);
+	return EXIT_DONE;
+}
+
+int window_option_parse(const struct invocation *invocation, struct window *ret_window)
+{
+	struct window_request request = {
+		.at = option_value(invocation, "at"),
+		.before = option_value(invocation, "before"),
+		.after = option_value(invocation, "after"),
+		.utc = option_given(invocation, "utc"),
+		.now_ns = clock_ns(CLOCK_REALTIME),
+	};
+	struct error error = { 0 };
+	int r = either(invocation, "from", "since", &request.from);
+
+	if (r == EXIT_DONE)
+		r = either(invocation, "to", "until", &request.to);
+	if (r == EXIT_DONE && window_parse(&request, ret_window, &error) < 0)
+		r = usage_error("%s", error.text);
+	return r;
+}
+
+static int parse_ids(
+	const struct invocation *invocation, const char *name, struct filter_ids *ret_ids)
+{
+	const char *text = option_value(invocation, name);
+	struct error error = { 0 };
+
+	if (!text || filter_parse_ids(text, ret_ids, &error) == 0)
+		return EXIT_DONE;
+	return usage_error("--%s: %s", name, error.text);
+}
+
+int filter_options_parse(const struct invocation *invocation, struct filter *ret_filter)
+{
+	const char *cpus = option_value(invocation, "cpu");
+	struct error error = { 0 };
+	int r;
+
+	ret_filter->comm = option_value(invocation, "comm");
+	ret_filter->cgroup = option_value(invocation, "cgroup");
+	r = parse_ids(invocation, "pid", &ret_filter->pids);
+	if (r == EXIT_DONE)
+		r = parse_ids(invocation, "tid", &ret_filter->tids);
+	if (r == EXIT_DONE && cpus && cpu_filter_parse(cpus, &ret_filter->cpus, &error) < 0)
+		r = usage_error("%s", error.text);
+	return r;
+}
+
+void say_window(const struct invocation *invocation, const struct window *window)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+
+	window_describe(window, option_given(invocation, "utc"), &text);
+	say(invocation, "window %.*s", (int)text.size, text.data ? (char *)text.data : "");
+	if (window->note[0])
+		say(invocation, "note: %s", window->note);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/* The window that every reading command takes, and which of its samples: the options, and saying them back. */
+
+#include <stdbool.h>
+
+#include "cli/command.h"
+#include "query/filter.h"
+#include "query/window.h"
+
+/* Rows of a command's table. */
+#define WINDOW_OPTIONS                                                               \
+	{ "at", 0, "TIME", "the moment to look at, with what is around it" },        \
+		{ "before", 0, "LENGTH", "how much before it (default: 30s)" },      \
+		{ "after", 0, "LENGTH", "how much after it (default: 5s)" },         \
+		{ "from", 0, "TIME", "or: the start of the window" },                \
+		{ "to", 0, "TIME", "and its end (default: now)" },                   \
+		{ "since", 0, "TIME", "the same as --from" },                        \
+		{ "until", 0, "TIME", "the same as --to" },                          \
+	{                                                                            \
+		"strict", 0, NULL, "exit with 4 when not all of the window is there" \
+	}
+
+#define FILTER_OPTIONS                                                               \
+	{ "cpu", 0, "LIST", "only these CPUs, such as 3,8-11" },                     \
+		{ "pid", 0, "LIST", "only these processes, such as 1240,1262" },     \
+		{ "tid", 0, "LIST", "only these threads" },                          \
+		{ "comm", 0, "GLOB", "only threads of such a name, as 'kube*'" },    \
+	{                                                                            \
+		"cgroup", 0, "GLOB", "only of such a cgroup, as '*/kubelet.service'" \
+	}
+
+/* For the `about` of a command. */
+#define WINDOW_ABOUT                                                                              \
+	"A moment: 2026-11-18T03:12:07+01:00, '2026-11-18 03:12', 03:12:07, 'yesterday 23:00',\n" \
+	"now, now-10m, '10m ago', @1762918327.25. Local time where no offset is given.\n"         \
+	"A length: 250ms, 5s, 2m, 12h, 7d.\n"
+
+/* Was any window given? */
+bool window_given(const struct invocation *invocation);
+/* EXIT_DONE or EXIT_USAGE. */
+int window_option_parse(const struct invocation *invocation, struct window *ret_window);
+/* The filter borrows from the invocation. */
+int filter_options_parse(const struct invocation *invocation, struct filter *ret_filter);
+
+/* "window ... to ...": the one that was understood. */
+void say_window(const struct invocation *invocation, const struct window *window);

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Invariants:
+ * (1) all segments that begin at or before the last row's time have been opened, those behind are not yet;
+ * (2) an open tape has rows left, but for that of the last row and those that cursor_near() passed;
+ * (3) `last` is below the number of open tapes, or that is 0.
+ */
+#include "query/cursor.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "query/sift.h"
+
+struct open_tape {
+	struct tape *tape;
+	struct sift_times times;
+	size_t at; /* the next row */
+	uint32_t number;
+	bool kept; /* it is the caller's */
+};
+
+struct cursor {
+	struct loader loader;
+	size_t next; /* segment */
+	array_of(struct open_tape) open; /* in the order of opening */
+	size_t last; /* index in open of the last row's tape */
+	uint32_t opened;
+	uint64_t from_ns; /* no row is before it */
+	bool ended;
+};
+
+int cursor_open(struct store_reader *reader, const struct question *question,
+	struct cursor **ret_cursor, struct error *error)
+{
+	_cleanup_free_ struct cursor *cursor = calloc(1, sizeof(*cursor));
+	int r;
+
+	if (!cursor)
+		return -ENOMEM;
+	r = loader_open(reader, question, &cursor->loader, error);
+	if (r < 0)
+		return r;
+	cursor->from_ns = question->window.from_ns;
+	*ret_cursor = take_ptr(cursor);
+	return 0;
+}
+
+static void open_tape_done(struct open_tape *open)
+{
+	if (!open->kept)
+		tape_free(open->tape);
+	array_done(&open->times.list);
+}
+
+struct cursor *cursor_close(struct cursor *cursor)
+{
+	if (!cursor)
+		return NULL;
+	for (size_t i = 0; i < cursor->open.count; i++)
+		open_tape_done(&cursor->open.items[i]);
+	array_done(&cursor->open);
+	loader_done(&cursor->loader);
+	free(cursor);
+	return NULL;
+}
+
+/* Frees the tape of the last row when that was its last one. */
+static void close_last(struct cursor *cursor)
+{
+	struct open_tape *last = &cursor->open.items[cursor->last];
+
+	if (!cursor->open.count || last->at < last->times.list.count)
+		return;
+	open_tape_done(last);
+	cursor->open.count--;
+	memmove(last, last + 1, (cursor->open.count - cursor->last) * sizeof(*last));
+	cursor->last = 0;
+}
+
+/* Takes the tape over. */
+static int add_tape(struct cursor *cursor, struct tape *tape)
+{
+	struct coverage *coverage = &cursor->loader.coverage;
+	struct open_tape open = { .tape = tape, .number = cursor->opened - 1 };
+	struct window window = cursor->loader.question.window;
+	int r;
+
+	window.from_ns = cursor->from_ns;
+	r = sift_samples(tape, &window, cursor->loader.question.filter, &coverage->clock_error_ns,
+		&open.times);
+	if (r == 0)
+		r = sift_count_samples(tape, coverage);
+	if (r == 0 && open.times.list.count)
+		r = array_push(&cursor->open, open);
+	if (r < 0 || !open.times.list.count)
+		open_tape_done(&open);
+	return r;
+}
+
+static int open_segment(
+	struct cursor *cursor, const struct store_segment *segment, struct error *error)
+{
+	bool passed = segment->end_ns <= cursor->from_ns;
+	struct loaded loaded;
+	struct tape *tape;
+	int r;
+
+	loader_read(&cursor->loader, segment, cursor->from_ns,
+		passed ? SEGMENT_LOSSES : SEGMENT_SAMPLES | SEGMENT_LOSSES, &loaded);
+	r = loader_take(&cursor->loader, segment, &loaded, &tape, error);
+	if (r <= 0)
+		return r;
+	cursor->opened++;
+	return add_tape(cursor, tape);
+}
+
+/* The open tape with the earliest row; of equal ones the one that was opened first. NULL: none has any. */
+static struct open_tape *find_earliest(const struct cursor *cursor)
+{
+	struct open_tape *earliest = NULL;
+
+	for (size_t i = 0; i < cursor->open.count; i++) {
+		struct open_tape *open = &cursor->open.items[i];
+
+		if (open->at < open->times.list.count &&
+			(!earliest || open->times.list.items[open->at] <
+					      earliest->times.list.items[earliest->at]))
+			earliest = open;
+	}
+	return earliest;
+}
+
+static int finish(struct cursor *cursor, struct error *error)
+{
+	int r = cursor->ended ? 0 : loader_finish(&cursor->loader, error);
+
+	cursor->ended = true;
+	return r;
+}
+
+int cursor_next(struct cursor *cursor, struct cursor_row *ret_row, struct error *error)
+{
+	const struct store_segments *segments = &cursor->loader.segments;
+	struct open_tape *open;
+
+	close_last(cursor);
+	for (open = find_earliest(cursor); cursor->next < segments->list.count;
+		open = find_earliest(cursor)) {
+		const struct store_segment *segment = &segments->list.items[cursor->next];
+		int r;
+
+		if (open && segment->begin_ns > open->times.list.items[open->at])
+			break;
+		cursor->next++;
+		r = open_segment(cursor, segment, error);
+		if (r < 0)
+			return r;
+	}
+	if (!open)
+		return finish(cursor, error);
+	cursor->last = open - cursor->open.items;
+	*ret_row = (struct cursor_row){ open->times.list.items[open->at], open->tape, open->at,
+		open->number };
+	open->at++;
+	return 1;
+}
+
+void cursor_near(struct cursor *cursor, uint64_t realtime_ns)
+{
+	if (realtime_ns <= cursor->from_ns)
+		return;
+	cursor->from_ns = realtime_ns;
+	for (size_t i = 0; i < cursor->open.count; i++) {
+		struct open_tape *open = &cursor->open.items[i];
+		size_t low = open->at, high = open->times.list.count;
+
+		while (low < high) {
+			size_t middle = low + (high - low) / 2;
+
+			if (open->times.list.items[middle] < realtime_ns)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		open->at = low;
+	}
+}
+
+void cursor_keep(struct cursor *cursor)
+{
+	if (cursor->last < cursor->open.count)
+		cursor->open.items[cursor->last].kept = true;
+}
+
+const struct coverage *cursor_coverage(const struct cursor *cursor)
+{
+	return &cursor->loader.coverage;
+}
+
+size_t cursor_opened(const struct cursor *cursor)
+{
+	return cursor->opened;
+}

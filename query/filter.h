@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/* Which samples a person asked for: of which CPUs, processes, threads, names, cgroups. A zeroed one passes all. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "base/bytes.h"
+#include "base/error.h"
+#include "query/cpu-filter.h"
+#include "tape/tape.h"
+
+struct filter_ids {
+	array_of(int32_t) list; /* none: all */
+};
+
+struct filter {
+	struct cpu_set_filter cpus;
+	struct filter_ids pids, tids;
+	/* Patterns with * ? [...] for the whole name; * and ? stand for a slash too. NULL: all. Borrowed. */
+	const char *comm;
+	const char *cgroup;
+};
+
+void filter_done(struct filter *filter);
+
+/* "1240" or "1240,1262". -EINVAL with a text. */
+int filter_parse_ids(const char *text, struct filter_ids *ret_ids, struct error *error);
+
+bool filter_has_threads(const struct filter *filter);
+/* Does it look at no more of a sample than the name of its thread? */
+bool filter_is_by_comm(const struct filter *filter);
+bool filter_passes_comm(const struct filter *filter, const char *comm);
+/* Which of the tape's threads pass, by their number; the caller frees it. 0 or -ENOMEM. */
+int filter_threads(const struct filter *filter, const struct tape *tape, bool **ret_passes);
+
+/* "comm kube*, pid 1240,1262" without the CPUs; nothing where all threads pass. */
+void filter_describe_threads(const struct filter *filter, struct buffer *text);

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Invariants:
+ * (1) the lock guards all of struct run but what does not change; a worker's folded stacks are its own until its thread has ended;
+ * (2) the first failure is kept, and no segment is taken after it.
+ */
+#include "query/fold.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "query/sift.h"
+
+struct run {
+	const struct fold_options *options;
+	struct loader loader;
+	pthread_mutex_t lock;
+	size_t next; /* segment */
+	size_t done;
+	struct fold fold; /* its folded stacks are put in at the end */
+	int failed;
+	struct error error;
+};
+
+struct worker {
+	struct run *run;
+	pthread_t thread;
+	struct folded *folded;
+};
+
+/* What one segment adds to what is counted. */
+struct counts {
+	uint64_t samples;
+	bool summed;
+	struct coverage coverage;
+};
+
+static const struct store_segment *take_segment(struct run *run)
+{
+	const struct store_segment *segment = NULL;
+
+	pthread_mutex_lock(&run->lock);
+	if (!run->failed && run->next < run->loader.segments.list.count)
+		segment = &run->loader.segments.list.items[run->next++];
+	pthread_mutex_unlock(&run->lock);
+	return segment;
+}
+
+static bool is_summed(const struct run *run, const struct store_segment *segment)
+{
+	const struct question *question = &run->options->question;
+
+	return run->options->weight == FOLDED_SAMPLES && !segment->unsealed &&
+	       filter_is_by_comm(question->filter) &&
+	       segment->begin_ns >= question->window.from_ns &&
+	       segment->end_ns <= question->window.to_ns;
+}
+
+static void read_segment(const struct run *run, const struct store_segment *segment,
+	unsigned int parts, struct loaded *ret_loaded)
+{
+	loader_read(&run->loader, segment, run->options->question.window.from_ns,
+		parts | SEGMENT_LOSSES, ret_loaded);
+}
+
+/* 1 with its tape; 0 when there is nothing to be had of it. */
+static int open_segment(struct run *run, const struct store_segment *segment, unsigned int parts,
+	struct tape **ret_tape)
+{
+	struct loaded loaded;
+	int r;
+
+	read_segment(run, segment, parts, &loaded);
+	pthread_mutex_lock(&run->lock);
+	r = loader_take(&run->loader, segment, &loaded, ret_tape, &run->error);
+	pthread_mutex_unlock(&run->lock);
+	return r;
+}
+
+static int add_samples(struct worker *worker, struct tape *tape, struct counts *counts)
+{
+	const struct question *question = &worker->run->options->question;
+	int r = sift_samples(
+		tape, &question->window, question->filter, &counts->coverage.clock_error_ns, NULL);
+
+	if (r == 0)
+		r = sift_count_samples(tape, &counts->coverage);
+	counts->samples = tape->samples.count;
+	return r < 0 ? r : folded_add_samples(worker->folded, tape, worker->run->options->weight);
+}
+
+/* 1 when its samples must be read after all: also where the sums do not come to as many as the segment says that it has. */
+static int add_sums(struct worker *worker, const struct store_segment *segment,
+	const struct tape *tape, struct counts *counts)
+{
+	const struct filter *filter = worker->run->options->question.filter;
+	uint64_t all = 0, passed = 0;
+	int r;
+
+	for (size_t i = 0; i < tape->sums.count; i++) {
+		const struct tape_sum *sum = &tape->sums.items[i];
+
+		all += sum->count;
+		if (filter_passes_comm(filter, tape_string(tape, sum->comm)))
+			passed += sum->count;
+	}
+	r = all == segment->samples ? folded_add_sums(worker->folded, tape, filter) : 1;
+	if (r != 0)
+		return r;
+	counts->summed = true;
+	counts->samples = passed;
+	tape_to_realtime(tape, tape->begin_ns, &counts->coverage.clock_error_ns);
+	return sift_count_sums(tape, filter, &counts->coverage);
+}
+
+static int add_segment(
+	struct worker *worker, const struct store_segment *segment, struct counts *counts)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	bool summed = is_summed(worker->run, segment);
+	struct loaded loaded;
+	int r = open_segment(worker->run, segment, summed ? SEGMENT_SUMS : SEGMENT_SAMPLES, &tape);
+
+	if (r <= 0)
+		return r;
+	if (!summed)
+		return add_samples(worker, tape, counts);
+	r = add_sums(worker, segment, tape, counts);
+	if (r <= 0)
+		return r;
+	read_segment(worker->run, segment, SEGMENT_SAMPLES, &loaded);
+	tape_free(tape);
+	tape = loaded.tape;
+	if (tape)
+		return add_samples(worker, tape, counts);
+	/* it could be read a moment ago: its time is covered, its samples are not there */
+	counts->coverage.damaged++;
+	return loaded.failed == -ENOMEM ? -ENOMEM : 0;
+}
+
+static void count(struct run *run, const struct counts *counts, int r)
+{
+	struct coverage *coverage = &run->loader.coverage;
+
+	pthread_mutex_lock(&run->lock);
+	coverage->frames += counts->coverage.frames;
+	coverage->named += counts->coverage.named;
+	coverage->damaged += counts->coverage.damaged;
+	coverage->clock_error_ns = MAX(coverage->clock_error_ns, counts->coverage.clock_error_ns);
+	run->fold.samples += counts->samples;
+	run->fold.segments++;
+	run->fold.summed += counts->summed;
+	if (r < 0 && !run->failed)
+		run->failed = r;
+	run->done++;
+	if (run->options->progress)
+		run->options->progress(
+			run->options->progress_context, run->done, run->loader.segments.list.count);
+	pthread_mutex_unlock(&run->lock);
+}
+
+static void *worker_main(void *context)
+{
+	struct worker *worker = context;
+	const struct store_segment *segment;
+
+	while ((segment = take_segment(worker->run))) {
+		struct counts counts = { 0 };
+		int r = add_segment(worker, segment, &counts);
+
+		count(worker->run, &counts, r);
+	}
+	return NULL;
+}
+
+/* Where no more threads can be had, those that there are do the work; the first worker is the caller. */
+static int run_workers(struct worker *workers, unsigned int count)
+{
+	unsigned int started = 1;
+	int r = 0;
+
+	while (started < count &&
+		pthread_create(&workers[started].thread, NULL, worker_main, &workers[started]) == 0)
+		started++;
+	worker_main(&workers[0]);
+	for (unsigned int i = 1; i < started; i++)
+		pthread_join(workers[i].thread, NULL);
+	r = workers[0].run->failed;
+	for (unsigned int i = 1; r == 0 && i < started; i++) {
+		r = folded_merge(workers[0].folded, workers[i].folded);
+		workers[i].folded = folded_free(workers[i].folded);
+	}
+	return r;
+}
+
+static int run_all(struct run *run)
+{
+	unsigned int count = MAX(run->options->threads, 1u);
+	struct worker *workers = calloc(count, sizeof(*workers));
+	int r = workers ? 0 : -ENOMEM;
+
+	for (unsigned int i = 0; r == 0 && i < count; i++) {
+		workers[i].run = run;
+		r = folded_new(&workers[i].folded);
+	}
+	if (r == 0)
+		r = run_workers(workers, count);
+	if (r == 0)
+		run->fold.folded = take_ptr(workers[0].folded);
+	for (unsigned int i = 0; workers && i < count; i++)
+		folded_free(workers[i].folded);
+	free(workers);
+	return r;
+}
+
+int fold_run(struct store_reader *reader, const struct fold_options *options, struct fold *ret_fold,
+	struct error *error)
+{
+	struct run run = { .options = options };
+	int r = loader_open(reader, &options->question, &run.loader, error);
+
+	if (r < 0)
+		return r;
+	pthread_mutex_init(&run.lock, NULL);
+	r = run_all(&run);
+	pthread_mutex_destroy(&run.lock);
+	if (r < 0 && error)
+		*error = run.error;
+	if (r == 0)
+		r = loader_finish(&run.loader, error);
+	if (r == 0) {
+		*ret_fold = run.fold;
+		ret_fold->coverage = run.loader.coverage;
+		memset(&run.loader.coverage.gaps, 0, sizeof(run.loader.coverage.gaps));
+	} else {
+		folded_free(run.fold.folded);
+	}
+	loader_done(&run.loader);
+	return r;
+}
+
+void fold_done(struct fold *fold)
+{
+	fold->folded = folded_free(fold->folded);
+	array_done(&fold->coverage.gaps);
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "query/loader.h"
+
+#include <errno.h>
+
+int loader_open(struct store_reader *reader, const struct question *question,
+	struct loader *ret_loader, struct error *error)
+{
+	struct loader loader = { .reader = reader, .question = *question };
+	int r = store_reader_find(
+		reader, question->window.from_ns, question->window.to_ns, &loader.segments, error);
+
+	if (r < 0) {
+		array_done(&loader.segments.list);
+		return r;
+	}
+	*ret_loader = loader;
+	return 0;
+}
+
+void loader_done(struct loader *loader)
+{
+	array_done(&loader->segments.list);
+	array_done(&loader->coverage.gaps);
+	coverage_parts_done(&loader->parts);
+}
+
+void loader_read(const struct loader *loader, const struct store_segment *segment, uint64_t from_ns,
+	unsigned int parts, struct loaded *ret_loaded)
+{
+	const struct segment_want want = { from_ns, loader->question.window.to_ns, parts };
+
+	*ret_loaded = (struct loaded){ 0 };
+	ret_loaded->failed = store_reader_load(
+		loader->reader, segment, &want, &ret_loaded->tape, &ret_loaded->error);
+}
+
+/* These are not the segment's fault. */
+static bool is_ours(int r)
+{
+	return r == -ENOMEM || r == -EMFILE || r == -ENFILE;
+}
+
+static int take_unread(struct loader *loader, const struct store_segment *segment,
+	struct loaded *loaded, struct error *error)
+{
+	if (is_ours(loaded->failed)) {
+		if (error)
+			*error = loaded->error;
+		return loaded->failed;
+	}
+	if (loaded->failed == -ENOENT)
+		error_set(&loaded->error, loaded->failed, "segment %s was removed by retention",
+			segment->name);
+	else
+		loader->coverage.damaged++;
+	return coverage_add_unread(
+		&loader->parts, segment->begin_ns, segment->end_ns, loaded->error.text);
+}
+
+int loader_take(struct loader *loader, const struct store_segment *segment, struct loaded *loaded,
+	struct tape **ret_tape, struct error *error)
+{
+	const struct question *question = &loader->question;
+	_cleanup_(cleanup_tape) struct tape *tape = take_ptr(loaded->tape);
+	int r = 0;
+
+	if (!tape)
+		return take_unread(loader, segment, loaded, error);
+	if (tape->unsealed && question->name)
+		r = question->name(question->context, tape);
+	if (r == 0)
+		r = coverage_add_tape(&loader->coverage, &loader->parts, &question->window,
+			&question->filter->cpus, tape);
+	if (r < 0)
+		return r;
+	*ret_tape = take_ptr(tape);
+	return 1;
+}
+
+/*
+ * The kernel tells of lost samples with the next record that it has room for, and by then another segment may have begun: the one
+ * behind the window is asked too, if it knows of any.
+ */
+static int add_later_losses(struct loader *loader, struct error *error)
+{
+	const struct segment_want want = { 0, UINT64_MAX, SEGMENT_LOSSES };
+	const struct window *window = &loader->question.window;
+	struct store_segments segments = { 0 };
+	uint64_t before_ns, after_ns;
+	int r = store_reader_near(
+		loader->reader, window->to_ns, window->to_ns, &before_ns, &after_ns, error);
+
+	if (r == 0 && after_ns)
+		r = store_reader_find(loader->reader, after_ns, after_ns + 1, &segments, error);
+	for (size_t i = 0; r == 0 && i < segments.list.count; i++) {
+		const struct store_segment *segment = &segments.list.items[i];
+		_cleanup_(cleanup_tape) struct tape *tape = NULL;
+
+		if (!segment->lost || segment->begin_ns < window->to_ns)
+			continue;
+		r = store_reader_load(loader->reader, segment, &want, &tape, error);
+		if (r == 0)
+			r = coverage_add_losses(&loader->coverage, &loader->parts, window,
+				&loader->question.filter->cpus, tape);
+		else if (!is_ours(r))
+			r = 0; /* it is not in the window */
+	}
+	array_done(&segments.list);
+	return r;
+}
+
+int loader_finish(struct loader *loader, struct error *error)
+{
+	int r = add_later_losses(loader, error);
+
+	if (r < 0)
+		return r;
+	return coverage_finish(&loader->coverage, &loader->parts, &loader->question.window);
+}

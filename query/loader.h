@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * Segments for one answer, one after the other, and what became of each: what cannot be read is a gap with a reason in the coverage,
+ * and the answer goes on. loader_read() may be called from several threads at once, all else from one at a time.
+ */
+
+#include "base/error.h"
+#include "query/coverage.h"
+#include "query/filter.h"
+#include "query/window.h"
+#include "store/store-reader.h"
+#include "tape/tape.h"
+
+/* What every answer is asked for with. The filter and the context are borrowed. */
+struct question {
+	struct window window;
+	const struct filter *filter;
+	/* Gives names to the frames of a tape that is not sealed yet. May be NULL. 0 or -ENOMEM. */
+	int (*name)(void *context, struct tape *tape);
+	void *context;
+};
+
+struct loader {
+	struct store_reader *reader;
+	struct question question;
+	struct store_segments segments; /* that overlap the window, by their begin */
+	struct coverage coverage;
+	struct coverage_parts parts;
+};
+
+/* What reading a segment came to. */
+struct loaded {
+	struct tape *tape; /* NULL: it could not be read */
+	int failed; /* then why */
+	struct error error;
+};
+
+/* Finds the segments. */
+int loader_open(struct store_reader *reader, const struct question *question,
+	struct loader *ret_loader, struct error *error);
+void loader_done(struct loader *loader);
+
+/* Reads parts of a segment (enum segment_parts) from a moment on; what comes of it is for loader_take(). */
+void loader_read(const struct loader *loader, const struct store_segment *segment, uint64_t from_ns,
+	unsigned int parts, struct loaded *ret_loaded);
+/*
+ * Names it and counts it in the coverage. 1 with the tape, which is the caller's; 0 when it could not be read; negative when that is not
+ * the segment's fault.
+ */
+int loader_take(struct loader *loader, const struct store_segment *segment, struct loaded *loaded,
+	struct tape **ret_tape, struct error *error);
+/* When all segments were taken: makes the coverage. */
+int loader_finish(struct loader *loader, struct error *error);
