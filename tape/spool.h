@@ -19,9 +19,12 @@
 /* How much of a tape is in blocks already. Zeroed is nothing. */
 struct spool_mark {
 	uint32_t block;
-	uint32_t strings, modules, frames, stacks, threads, samples, losses;
-	uint32_t facts, anchors, fields, events, lines, incidents, gauges, points;
+	uint32_t strings, modules, pids, frames, stacks, threads, samples, losses;
+	uint32_t facts, anchors, fields, events, lines, incidents;
+	uint64_t pids_hash; /* tells whether one of them changed */
+	array_of(uint32_t) points; /* of each gauge */
 };
+void spool_mark_done(struct spool_mark *mark);
 
 /* One block's contents before it is packed, and what its header will say. */
 struct spool_block {
@@ -37,7 +40,9 @@ void spool_block_done(struct spool_block *block);
 
 /*
  * What came into the tape since the mark, which moves on. Frames have no names here and modules what they were mapped with. In a tape that
- * is filled, rows are only appended (of modules, `pids` may change: the last one counts). 0 or -ENOMEM: then the mark stays.
+ * is filled, rows are only appended; but of modules `pids` may change (the last one counts), and a gauge's run of points may move, as
+ * long as it only grows at its end. ret_block is zeroed, or one of before: its memory is used again. 0; -EFBIG beyond 256 MB at once;
+ * -ENOMEM. On failure the mark stays.
  */
 int spool_encode(const struct tape *tape, struct spool_mark *mark, uint64_t until_ns,
 	struct spool_block *ret_block);
@@ -45,23 +50,33 @@ int spool_encode(const struct tape *tape, struct spool_mark *mark, uint64_t unti
 /* Appends the block as it stands in the file. 0 or -ENOMEM. */
 int spool_pack(const struct spool_block *block, struct buffer *bytes);
 
-/* What the first bytes of a spool say; also of one whose other blocks are damaged. */
+/* What the headers of a spool say, without what is in its blocks being looked at. */
 struct spool_summary {
 	uint64_t sequence;
-	uint64_t begin_ns;
+	uint64_t begin_ns; /* of the perf clock */
+	uint64_t until_ns; /* the latest that a whole block reaches */
+	uint64_t samples; /* of all whole blocks */
 	char boot_id[40];
 };
+
+/*
+ * Reads headers only: of a mapped file few pages. Also of a spool with damaged blocks, even where the first one is. 0; -EBADMSG when there
+ * is no sound header of a whole block in it; -EPROTONOSUPPORT when a newer version wrote it.
+ */
+int spool_peek(
+	const void *data, size_t size, struct spool_summary *ret_summary, struct error *error);
 
 /* What came of reading a spool. */
 struct spool_end {
 	uint64_t good_bytes; /* up to the first one that is no whole sound block */
 	bool torn; /* what follows can be a block that was being written: the file ends within it */
-	bool damaged; /* what follows cannot: bytes were changed or cut out; the tape has a loss that says how much */
+	bool damaged; /* what follows cannot: bytes were changed or cut out; the tape has a loss that says how much, at least */
 };
 
 /*
- * The tape that a spool holds, `unsealed`, with end_ns as far as it was recorded; its samples are sorted. Whatever stands behind the first
- * damaged block is a loss of kind DAMAGED: up to the latest moment, and with all the samples, that sound headers behind it speak of. 0;
+ * The tape that a spool holds, `unsealed`, with end_ns as far as it was recorded; its samples are sorted. The first damaged block and
+ * whatever stands behind it is a loss of kind DAMAGED: up to the latest moment, and with all the samples, that sound headers from there on
+ * speak of, of one at least: also where no header is left to say so it is known that there was something. 0;
  * -EBADMSG when not even the first block is sound; -EPROTONOSUPPORT when a newer version wrote it; -ENOMEM. What comes back keeps the
  * invariants of tape.h, whatever the bytes were.
  */

@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Tapes that are filled step by step, spooled, and read again: whole, cut, changed. */
+#include "tape/spool.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "tape/clocks.h"
+#include "tests/check.h"
+#include "tests/random.h"
+#include "tests/tape-equal.h"
+#include "tests/tapes.h"
+
+#define BEGIN (1000 * NSEC_PER_SEC)
+
+static uint32_t random_string(struct tape *tape)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%.*u", (int)random_below(6), random_below(500));
+	return tapes_string(tape, text);
+}
+
+static struct tape_fields random_fields(struct tape *tape)
+{
+	struct tape_fields run = { tape->fields.count, random_below(3) };
+
+	for (uint32_t i = 0; i < run.count; i++)
+		CHECK_EQ(array_push(&tape->fields,
+				 (struct tape_fact){ random_string(tape), random_string(tape) }),
+			0);
+	return run;
+}
+
+static void grow_dictionary(struct tape *tape)
+{
+	struct tape_module module = { random_string(tape), random_below(TAPE_MODULE_KINDS),
+		random_below(21), { 0 }, random_u64(), random_u64() };
+	uint32_t id, frame;
+
+	for (unsigned int i = 0; i < module.build_id_size; i++)
+		module.build_id[i] = random_u64();
+	CHECK_EQ(tape_add_module(tape, &module, &id), 0);
+	while (tape->pids.count < random_below(tape->modules.count + 1))
+		CHECK_EQ(array_push(&tape->pids, (int32_t)random_u64()), 0);
+	if (tape->pids.count)
+		tape->pids.items[random_below(tape->pids.count)] = random_below(1000);
+	for (int i = 0; i < 5; i++) {
+		CHECK_EQ(tape_add_frame(
+				 tape, random_below(tape->modules.count), random_u64(), &frame),
+			0);
+		CHECK_EQ(tape_add_stack(tape, random_below(tape->stacks.count), frame, &id), 0);
+	}
+	CHECK_EQ(tape_add_thread(tape,
+			 &(struct tape_thread){ random_u64(), random_u64(), random_string(tape),
+				 random_string(tape) },
+			 &id),
+		0);
+}
+
+/* As the rings of several CPUs give them: each in order. */
+static void grow_samples(struct tape *tape, uint64_t from_ns)
+{
+	for (uint32_t cpu = 0, cpus = random_below(5); cpu < cpus; cpu++) {
+		uint64_t time_ns = from_ns;
+
+		for (uint32_t i = random_below(8); i; i--) {
+			time_ns += (uint64_t)random_below(100000) * TAPE_TIME_UNIT_NS;
+			CHECK_EQ(array_push(&tape->samples,
+					 (struct tape_sample){ time_ns,
+						 random_below(3) ? TAPES_PERIOD : random_u64(), cpu,
+						 random_below(tape->threads.count),
+						 random_below(tape->stacks.count),
+						 random_below(tape->frames.count) }),
+				0);
+		}
+	}
+}
+
+static void grow_context(struct tape *tape, uint64_t time_ns)
+{
+	CHECK_EQ(array_push(&tape->losses,
+			 (struct tape_loss){ random_below(12), random_below(2) ? TAPE_ALL_CPUS : 1,
+				 random_u64(), random_u64(), random_u64() }),
+		0);
+	CHECK_EQ(array_push(&tape->anchors, (struct tape_anchor){ time_ns, random_u64(),
+						    random_u64(), random_u64(), random_u64() }),
+		0);
+	CHECK_EQ(array_push(&tape->events, (struct tape_event){ time_ns, random_below(9),
+						   random_below(tape->threads.count),
+						   random_string(tape), random_fields(tape) }),
+		0);
+	CHECK_EQ(array_push(&tape->lines, (struct tape_line){ random_u64(), random_u64(),
+						  random_below(8), random_string(tape) }),
+		0);
+	CHECK_EQ(array_push(&tape->incidents,
+			 (struct tape_incident){ random_u64(), random_u64(), random_below(9),
+				 random_below(9), random_string(tape), random_string(tape),
+				 random_fields(tape) }),
+		0);
+}
+
+/* A gauge that grows goes to the end, with all its points; its old place is left. */
+static void grow_gauges(struct tape *tape, uint64_t time_ns)
+{
+	if (random_below(2))
+		CHECK_EQ(
+			array_push(&tape->gauges, (struct tape_gauge){ random_string(tape), 0, 0 }),
+			0);
+	for (size_t i = 0; i < tape->gauges.count; i++) {
+		struct tape_gauge *gauge = &tape->gauges.items[i];
+		uint32_t first = tape->points.count;
+
+		for (uint32_t at = 0; at < gauge->count; at++) {
+			struct tape_point point = tape->points.items[gauge->first + at];
+
+			CHECK_EQ(array_push(&tape->points, point), 0);
+		}
+		gauge->first = first;
+		for (uint32_t more = random_below(3); more; more--, gauge->count++)
+			CHECK_EQ(array_push(&tape->points,
+					 (struct tape_point){ time_ns + 5 - more,
+						 (int64_t)random_u64() >> random_below(64) }),
+				0);
+	}
+}
+
+static void grow(struct tape *tape, uint64_t time_ns)
+{
+	if (random_below(8) == 0)
+		return;
+	for (uint32_t i = random_below(4); i || !tape->threads.count; i -= i > 0)
+		grow_dictionary(tape);
+	grow_samples(tape, time_ns);
+	if (random_below(2))
+		grow_context(tape, time_ns);
+	grow_gauges(tape, time_ns);
+}
+
+static struct tape *bare_tape(uint64_t sequence)
+{
+	struct tape *tape = tapes_bare(BEGIN, BEGIN);
+
+	tape->sequence = sequence;
+	return tape;
+}
+
+static void append_block(const struct tape *tape, struct spool_mark *mark, uint64_t until_ns,
+	struct spool_block *block, struct buffer *bytes)
+{
+	CHECK_EQ(spool_encode(tape, mark, until_ns, block), 0);
+	CHECK_EQ(spool_pack(block, bytes), 0);
+}
+
+/* What a spool of so many blocks should be read as: the tape as it was after each. */
+struct story {
+	struct buffer bytes;
+	size_t blocks;
+	size_t ends[16];
+	uint64_t until_ns[16];
+	uint32_t samples[16];
+	struct tape *tape;
+};
+
+static void story_done(struct story *story)
+{
+	buffer_done(&story->bytes);
+	tape_free(story->tape);
+}
+
+static struct story story_of(size_t blocks)
+{
+	_cleanup_(spool_mark_done) struct spool_mark mark = { 0 };
+	_cleanup_(spool_block_done) struct spool_block block = { 0 };
+	struct story story = { .blocks = blocks, .tape = bare_tape(random_u64()) };
+
+	for (size_t i = 0; i < blocks; i++) {
+		grow(story.tape, BEGIN + i * NSEC_PER_SEC);
+		story.until_ns[i] = BEGIN + (i + 1) * NSEC_PER_SEC;
+		append_block(story.tape, &mark, story.until_ns[i], &block, &story.bytes);
+		story.ends[i] = story.bytes.size;
+		story.samples[i] = block.samples;
+	}
+	story.tape->end_ns = story.until_ns[blocks - 1];
+	CHECK_EQ(tape_sort_samples(story.tape), 0);
+	return story;
+}
+
+static struct tape *decoded(const void *data, size_t size, struct spool_end *ret_end)
+{
+	struct tape *tape = NULL;
+	struct error error = { 0 };
+
+	if (spool_decode(data, size, &tape, ret_end, &error) < 0)
+		CHECK_FAIL("%s", error.text);
+	CHECK(tape->unsealed);
+	return tape;
+}
+
+static void test_same(void)
+{
+	for (int round = 0; round < 300; round++) {
+		_cleanup_(story_done) struct story story = story_of(1 + random_below(16));
+		_cleanup_(cleanup_tape) struct tape *back = NULL;
+		struct spool_end end;
+
+		back = decoded(story.bytes.data, story.bytes.size, &end);
+		CHECK_EQ(end.good_bytes, story.bytes.size);
+		CHECK(!end.torn && !end.damaged);
+		CHECK(tape_is_equal(story.tape, back));
+	}
+}
+
+/* All blocks up to there, and torn when that is within one. */
+static void test_each_cut(void)
+{
+	_cleanup_(story_done) struct story story = story_of(5);
+	size_t whole = 0;
+
+	for (size_t size = 0; size <= story.bytes.size; size++) {
+		_cleanup_free_ void *copy = malloc(size + 1);
+		struct tape *tape = NULL;
+		struct spool_end end;
+
+		memcpy(copy, story.bytes.data, size);
+		while (whole < story.blocks && story.ends[whole] <= size)
+			whole++;
+		if (!whole) {
+			CHECK_EQ(spool_decode(copy, size, &tape, &end, NULL), -EBADMSG);
+			continue;
+		}
+		tape = decoded(copy, size, &end);
+		CHECK(tape_is_beginning_of(tape, story.tape));
+		CHECK_EQ(end.good_bytes, story.ends[whole - 1]);
+		CHECK_EQ(end.torn, size > story.ends[whole - 1]);
+		CHECK(!end.damaged);
+		CHECK(tape->end_ns >= story.until_ns[whole - 1]);
+		tape_free(tape);
+	}
+}
+
+/* Blocks up to that one are there; of it and those behind is said how many samples they had, as far as headers are left. */
+static void check_damaged(const struct story *story, const void *data, size_t size, size_t damaged,
+	size_t first_known)
+{
+	struct spool_end end;
+	_cleanup_(cleanup_tape) struct tape *tape = decoded(data, size, &end);
+	const struct tape_loss *loss = &tape->losses.items[tape->losses.count - 1];
+	uint64_t samples = 0;
+
+	for (size_t i = first_known; i < story->blocks; i++)
+		samples += story->samples[i];
+	CHECK(end.damaged && !end.torn);
+	CHECK_EQ(end.good_bytes, story->ends[damaged - 1]);
+	CHECK_EQ(loss->kind, TAPE_LOSS_DAMAGED);
+	CHECK_EQ(loss->from_ns, story->until_ns[damaged - 1]);
+	CHECK_EQ(loss->count, MAX(samples, 1u));
+	if (first_known < story->blocks)
+		CHECK_EQ(loss->to_ns, story->until_ns[story->blocks - 1]);
+	CHECK(tape->end_ns >= loss->to_ns);
+	tape->losses.count--;
+	CHECK(tape_is_beginning_of(tape, story->tape));
+}
+
+static void test_each_byte(void)
+{
+	_cleanup_(story_done) struct story story = story_of(5);
+	size_t block = 0;
+
+	for (size_t at = 0; at < story.bytes.size; at++) {
+		uint8_t was = story.bytes.data[at];
+		bool in_header;
+
+		block += at == story.ends[block];
+		in_header = at - (block ? story.ends[block - 1] : 0) < 100;
+		story.bytes.data[at] ^= 1 << random_below(8);
+		if (!block) {
+			struct tape *tape = NULL;
+			struct spool_end end;
+
+			CHECK_EQ(
+				spool_decode(story.bytes.data, story.bytes.size, &tape, &end, NULL),
+				-EBADMSG);
+		} else {
+			check_damaged(&story, story.bytes.data, story.bytes.size, block,
+				block + in_header);
+		}
+		story.bytes.data[at] = was;
+	}
+}
+
+/* Any range of bytes is cut out, or written twice: never a sample that was not there. */
+static void test_cut_out_and_doubled(void)
+{
+	_cleanup_(story_done) struct story story = story_of(6);
+
+	for (int round = 0; round < 3000; round++) {
+		size_t a = random_below(story.bytes.size), b = random_below(story.bytes.size + 1);
+		size_t from = MIN(a, b), to = MAX(a, b), back = round % 2 ? from : to;
+		size_t size = (round % 2 ? to : from) + story.bytes.size - back;
+		_cleanup_free_ uint8_t *copy = malloc(size + 1);
+		struct tape *tape = NULL;
+		struct spool_end end;
+
+		memcpy(copy, story.bytes.data, size - (story.bytes.size - back));
+		memcpy(copy + size - (story.bytes.size - back), story.bytes.data + back,
+			story.bytes.size - back);
+		if (spool_decode(copy, size, &tape, &end, NULL) < 0)
+			continue;
+		tape->losses.count -= end.damaged;
+		CHECK(tape_is_beginning_of(tape, story.tape));
+		CHECK_EQ(end.good_bytes < size, end.torn || end.damaged);
+		tape_free(tape);
+	}
+}
+
+/* A block in the middle is gone: what is behind it does not fit any more. */
+static void test_missing_block(void)
+{
+	_cleanup_(story_done) struct story story = story_of(6);
+	size_t size = story.bytes.size - (story.ends[2] - story.ends[1]);
+
+	memmove(story.bytes.data + story.ends[1], story.bytes.data + story.ends[2],
+		story.bytes.size - story.ends[2]);
+	check_damaged(&story, story.bytes.data, size, 2, 3);
+}
+
+/* Blocks of another recording, which lie in the same file by some mistake. */
+static void test_foreign_blocks(void)
+{
+	_cleanup_(story_done) struct story story = story_of(3), other = story_of(3);
+	struct spool_summary summary;
+
+	buffer_bytes(&story.bytes, other.bytes.data, other.bytes.size);
+	check_damaged(&story, story.bytes.data, story.bytes.size, 3, 3);
+	CHECK_EQ(spool_peek(story.bytes.data, story.bytes.size, &summary, NULL), 0);
+	CHECK_EQ(summary.until_ns, story.until_ns[2]);
+	CHECK_EQ(summary.samples, story.samples[0] + (uint64_t)story.samples[1] + story.samples[2]);
+}
+
+static void test_peek(void)
+{
+	_cleanup_(story_done) struct story story = story_of(4);
+	uint64_t samples[5] = { 0 };
+	struct spool_summary summary;
+
+	for (int i = 0; i < 4; i++)
+		samples[i + 1] = samples[i] + story.samples[i];
+	CHECK_EQ(spool_peek(story.bytes.data, story.bytes.size, &summary, NULL), 0);
+	CHECK_EQ(summary.sequence, story.tape->sequence);
+	CHECK_EQ(summary.begin_ns, BEGIN);
+	CHECK_EQ(summary.until_ns, story.until_ns[3]);
+	CHECK_EQ(summary.samples, samples[4]);
+	CHECK_STR(summary.boot_id, tape_fact(story.tape, "boot_id"));
+	/* torn */
+	CHECK_EQ(spool_peek(story.bytes.data, story.bytes.size - 1, &summary, NULL), 0);
+	CHECK_EQ(summary.until_ns, story.until_ns[2]);
+	CHECK_EQ(summary.samples, samples[3]);
+	/* the first header is damaged */
+	story.bytes.data[50] ^= 1;
+	CHECK_EQ(spool_peek(story.bytes.data, story.bytes.size, &summary, NULL), 0);
+	CHECK_EQ(summary.samples, samples[4] - samples[1]);
+	CHECK_EQ(spool_peek(story.bytes.data, story.ends[0], &summary, NULL), -EBADMSG);
+	CHECK_EQ(spool_peek(NULL, 0, &summary, NULL), -EBADMSG);
+}
+
+static void test_newer(void)
+{
+	_cleanup_(story_done) struct story story = story_of(2);
+	struct spool_summary summary;
+	struct tape *tape = NULL;
+	struct error error = { 0 };
+	struct spool_end end;
+	uint32_t crc;
+
+	story.bytes.data[8]++;
+	CHECK_EQ(spool_decode(story.bytes.data, story.bytes.size, &tape, &end, NULL), -EBADMSG);
+	crc = crc32c(0, story.bytes.data, 96);
+	for (int i = 0; i < 4; i++)
+		story.bytes.data[96 + i] = crc >> (8 * i);
+	CHECK_EQ(spool_decode(story.bytes.data, story.bytes.size, &tape, &end, &error),
+		-EPROTONOSUPPORT);
+	CHECK(strstr(error.text, "version 2"));
+	CHECK_EQ(spool_peek(story.bytes.data, story.bytes.size, &summary, NULL), -EPROTONOSUPPORT);
+}
+
+/* A recorder that gives a sample beside the tape's time must not cost it. */
+static void test_samples_beside(void)
+{
+	_cleanup_(spool_mark_done) struct spool_mark mark = { 0 };
+	_cleanup_(spool_block_done) struct spool_block block = { 0 };
+	_cleanup_(buffer_done) struct buffer bytes = { 0 };
+	_cleanup_(cleanup_tape) struct tape *tape = bare_tape(1), *back = NULL;
+	uint32_t thread = tapes_thread(tape, 1, 1, "x");
+	struct spool_end end;
+
+	tapes_sample(tape, BEGIN + 20000, 0, thread, 0);
+	tapes_sample(tape, BEGIN - 3000, 0, thread, 0);
+	append_block(tape, &mark, BEGIN + 10500, &block, &bytes);
+	back = decoded(bytes.data, bytes.size, &end);
+	CHECK_EQ(back->samples.items[0].time_ns, BEGIN - 3000);
+	CHECK_EQ(back->begin_ns, BEGIN - 3000);
+	CHECK_EQ(back->end_ns, BEGIN + 21000);
+}
+
+CHECK_MAIN({ "filled step by step, and the same again", test_same },
+	{ "cut at each length", test_each_cut }, { "each byte changed", test_each_byte },
+	{ "ranges cut out and doubled", test_cut_out_and_doubled },
+	{ "a block that is missing", test_missing_block },
+	{ "blocks of another recording", test_foreign_blocks }, { "headers alone", test_peek },
+	{ "a newer version", test_newer },
+	{ "samples beside the tape's time", test_samples_beside })
