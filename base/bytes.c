@@ -43,6 +43,14 @@ const char *reader_text(struct reader *reader, size_t size)
 	return at;
 }
 
+const char *reader_string(struct reader *reader)
+{
+	const uint8_t *from = reader->data + reader->position;
+	const uint8_t *end = reader_left(reader) ? memchr(from, 0, reader_left(reader)) : NULL;
+
+	return reader_take(reader, end ? (size_t)(end - from) + 1 : SIZE_MAX);
+}
+
 void buffer_done(struct buffer *buffer)
 {
 	free(buffer->data);

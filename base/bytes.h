@@ -81,6 +81,8 @@ static inline uint64_t reader_u64(struct reader *reader)
 uint64_t reader_varint(struct reader *reader);
 /* A NUL-terminated string in a field of size bytes; NULL when the field has no NUL. */
 const char *reader_text(struct reader *reader, size_t size);
+/* The next bytes up to a NUL, and behind it; NULL when there is none. */
+const char *reader_string(struct reader *reader);
 
 static inline size_t reader_left(const struct reader *reader)
 {

@@ -66,6 +66,31 @@ int file_write_all(int fd, const void *data, size_t size)
 	return 0;
 }
 
+int file_write_at(int fd, const void *data, size_t size, uint64_t offset)
+{
+	const char *at = data;
+
+	while (size) {
+		ssize_t put = pwrite(fd, at, size, offset);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return -errno;
+		at += put;
+		offset += put;
+		size -= put;
+	}
+	return 0;
+}
+
+int file_sync_dir(const char *dir)
+{
+	_cleanup_close_ int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 || fsync(fd) < 0 ? -errno : 0;
+}
+
 int file_replace(const char *dir, const char *name, const void *data, size_t size)
 {
 	_cleanup_close_ int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

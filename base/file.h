@@ -14,8 +14,12 @@
 int file_read(const char *path, size_t limit, char **ret_data, size_t *ret_size);
 /* The same from an open descriptor, from offset 0, with pread(). */
 int file_read_fd(int fd, size_t limit, char **ret_data, size_t *ret_size);
+/* Makes the names in a folder durable. */
+int file_sync_dir(const char *dir);
 /* All of it, whatever write() takes at a time. */
 int file_write_all(int fd, const void *data, size_t size);
+/* The same at an offset. */
+int file_write_at(int fd, const void *data, size_t size, uint64_t offset);
 /*
  * Makes or replaces DIR/NAME durably: a hidden temporary beside it, fsync, rename, fsync of the folder. The name holds
  * what it held before or all of the new data, a crash included. After a failure it holds the former, but for one: when only the fsync

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "store/files.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -14,14 +15,55 @@ int store_file(const char *path, const char *name, char text[PATH_MAX], struct e
 	return 0;
 }
 
-int store_open_segment(const char *path, const char *name, int *ret_fd, struct error *error)
+bool store_name_ends(const char *name, const char *suffix)
+{
+	size_t size = strlen(name), tail = strlen(suffix);
+
+	return name[0] != '.' && size > tail && size < sizeof(((struct store_segment *)0)->name) &&
+	       strcmp(name + size - tail, suffix) == 0;
+}
+
+int store_name(const char *boot_id, uint64_t sequence, const char *suffix, char name[64])
+{
+	if (!*boot_id || *boot_id == '.' || strchr(boot_id, '/') ||
+		snprintf(name, 64, "%.39s-%010llu%s", boot_id, (unsigned long long)sequence,
+			suffix) >= 64)
+		return -EINVAL;
+	return 0;
+}
+
+bool store_identify(const char *name, struct store_identity *ret_identity)
+{
+	const char *dash = strrchr(name, '-');
+	char *end;
+
+	if (!dash || dash[1] < '0' || dash[1] > '9')
+		return false;
+	*ret_identity = (struct store_identity){
+		.boot_size = dash - name,
+		.sequence = strtoull(dash + 1, &end, 10),
+	};
+	ret_identity->size = end - name;
+	return *end == '.';
+}
+
+bool store_same_tape(const char *name, const char *other)
+{
+	struct store_identity a, b;
+
+	return store_identify(name, &a) && store_identify(other, &b) && a.size == b.size &&
+	       memcmp(name, other, a.size) == 0;
+}
+
+int store_open_file(
+	const char *path, const char *folder, const char *name, int *ret_fd, struct error *error)
 {
 	_cleanup_close_ int fd = -1;
 	char dir[PATH_MAX], file[PATH_MAX];
 	struct stat about;
 	int r;
 
-	r = store_file(path, STORE_SEGMENTS, dir, error);
+	r = store_file(path, folder, dir, error);
 	if (r == 0)
 		r = store_file(dir, name, file, error);
 	if (r < 0)
@@ -36,19 +78,25 @@ int store_open_segment(const char *path, const char *name, int *ret_fd, struct e
 	return 0;
 }
 
-int store_read_segment(
-	const char *path, const char *name, char **ret_data, size_t *ret_size, struct error *error)
+int store_each_name(const char *path, const char *folder,
+	int (*see)(void *context, const char *name), void *context, struct error *error)
 {
-	_cleanup_close_ int fd = -1;
-	struct stat about = { 0 };
-	int r = store_open_segment(path, name, &fd, error);
+	char file[PATH_MAX];
+	struct dirent *entry;
+	DIR *dir;
+	int r = store_file(path, folder, file, error);
 
 	if (r < 0)
 		return r;
-	if (fstat(fd, &about) == 0 && about.st_size > STORE_SEGMENT_MAX)
-		return error_set(error, -EFBIG, "%s: larger than any segment", name);
-	r = file_read_fd(fd, STORE_SEGMENT_MAX, ret_data, ret_size);
-	return r < 0 ? error_set(error, r, "%s: %s", name, strerror(-r)) : 0;
+	dir = opendir(file);
+	if (!dir)
+		return error_set(error, -errno, "%s: %s", file, strerror(errno));
+	for (errno = 0; r >= 0 && (entry = readdir(dir)); errno = 0)
+		r = see(context, entry->d_name);
+	if (r >= 0 && errno)
+		r = error_set(error, -errno, "%s: %s", file, strerror(errno));
+	closedir(dir);
+	return r < 0 ? r : 0;
 }
 
 void store_describe(const struct segment_summary *summary, const char *name, uint64_t bytes,
@@ -58,8 +106,11 @@ void store_describe(const struct segment_summary *summary, const char *name, uin
 		.sequence = summary->sequence,
 		.begin_ns = summary->begin_ns,
 		.end_ns = summary->end_ns,
+		.perf_begin_ns = summary->perf_begin_ns,
+		.perf_end_ns = summary->perf_end_ns,
 		.samples = summary->samples,
 		.lost = summary->lost,
+		.incidents = summary->incidents,
 		.bytes = bytes,
 	};
 	snprintf(ret_segment->name, sizeof(ret_segment->name), "%s", name);

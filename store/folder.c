@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "store/folder.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -14,11 +13,7 @@
 
 bool folder_is_segment(const char *name)
 {
-	size_t size = strlen(name), suffix = strlen(STORE_SUFFIX);
-
-	return name[0] != '.' && size > suffix &&
-	       size < sizeof(((struct store_segment *)0)->name) &&
-	       strcmp(name + size - suffix, STORE_SUFFIX) == 0;
+	return store_name_ends(name, STORE_SUFFIX);
 }
 
 /* These say that the process is at its end, not what the file is like. */
@@ -55,7 +50,7 @@ int folder_describe(
 	struct store_segment segment = { 0 };
 	_cleanup_close_ int fd = -1;
 	struct error why = { 0 };
-	int r = store_open_segment(path, name, &fd, error);
+	int r = store_open_file(path, STORE_SEGMENTS, name, &fd, error);
 
 	snprintf(segment.name, sizeof(segment.name), "%s", name);
 	if (r == -ENAMETOOLONG || r == -ENOENT || is_ours(r))
@@ -73,40 +68,6 @@ int folder_describe(
 	return 0;
 }
 
-int folder_each(const char *path, int (*see)(void *context, const char *name), void *context,
-	struct error *error)
-{
-	char folder[PATH_MAX];
-	struct dirent *entry;
-	DIR *dir;
-	int r = store_file(path, STORE_SEGMENTS, folder, error);
-
-	if (r < 0)
-		return r;
-	dir = opendir(folder);
-	if (!dir)
-		return error_set(error, -errno, "%s: %s", folder, strerror(errno));
-	for (errno = 0; r >= 0 && (entry = readdir(dir)); errno = 0)
-		r = see(context, entry->d_name);
-	if (r >= 0 && errno)
-		r = error_set(error, -errno, "%s: %s", folder, strerror(errno));
-	closedir(dir);
-	return r < 0 ? r : 0;
-}
-
-/* "BOOT-SEQUENCE.tape": how much of the name is the boot, and the number. False for a name that is not ours. */
-static bool split_name(const char *name, int *ret_boot, uint64_t *ret_sequence)
-{
-	const char *dash = strrchr(name, '-');
-	char *end;
-
-	if (!dash || dash[1] < '0' || dash[1] > '9')
-		return false;
-	*ret_boot = dash - name;
-	*ret_sequence = strtoull(dash + 1, &end, 10);
-	return strcmp(end, STORE_SUFFIX) == 0;
-}
-
 static bool has_times(const struct store_segment *segment)
 {
 	return segment->begin_ns || !*segment->damage;
@@ -116,23 +77,24 @@ static bool has_times(const struct store_segment *segment)
 static void find_neighbours(const struct store_segment *lost, const struct store_segments *all,
 	const struct store_segment **ret_before, const struct store_segment **ret_after)
 {
-	uint64_t number, other, before = 0, after = UINT64_MAX;
-	int boot, other_boot;
+	struct store_identity ours, other;
+	uint64_t before = 0, after = UINT64_MAX;
 
 	*ret_before = *ret_after = NULL;
-	if (!split_name(lost->name, &boot, &number))
+	if (!store_identify(lost->name, &ours))
 		return;
 	for (size_t i = 0; i < all->list.count; i++) {
 		const struct store_segment *segment = &all->list.items[i];
 
-		if (!has_times(segment) || !split_name(segment->name, &other_boot, &other) ||
-			other_boot != boot || memcmp(segment->name, lost->name, boot) != 0)
+		if (!has_times(segment) || !store_identify(segment->name, &other) ||
+			other.boot_size != ours.boot_size ||
+			memcmp(segment->name, lost->name, ours.boot_size) != 0)
 			continue;
-		if (other < number && other >= before) {
-			before = other;
+		if (other.sequence < ours.sequence && other.sequence >= before) {
+			before = other.sequence;
 			*ret_before = segment;
-		} else if (other > number && other <= after) {
-			after = other;
+		} else if (other.sequence > ours.sequence && other.sequence <= after) {
+			after = other.sequence;
 			*ret_after = segment;
 		}
 	}
@@ -154,23 +116,29 @@ static void place(struct store_segment *lost, const struct store_segments *all)
 		lost->end_ns = lost->begin_ns + 1;
 }
 
-static int place_all(
-	struct index *index, struct store_segments *segments, size_t first, struct error *error)
+static int push_segment(void *context, const struct store_segment *segment)
+{
+	struct store_segments *segments = context;
+
+	return array_push(&segments->list, *segment);
+}
+
+int folder_place(struct index *index, struct store_segments *segments, struct error *error)
 {
 	struct store_segments all = { 0 };
 	size_t lost = 0;
 	int r = 0;
 
-	for (size_t i = first; i < segments->list.count; i++)
+	for (size_t i = 0; i < segments->list.count; i++)
 		lost += !has_times(&segments->list.items[i]);
 	if (!lost)
 		return 0;
 	if (index)
-		r = index_find(index, 0, UINT64_MAX, &all, error);
-	for (size_t i = first; r == 0 && i < segments->list.count; i++)
+		r = index_segments(index, push_segment, &all, error);
+	for (size_t i = 0; r == 0 && i < segments->list.count; i++)
 		if (has_times(&segments->list.items[i]))
 			r = array_push(&all.list, segments->list.items[i]);
-	for (size_t i = first; r == 0 && i < segments->list.count; i++)
+	for (size_t i = 0; r == 0 && i < segments->list.count; i++)
 		if (!has_times(&segments->list.items[i]))
 			place(&segments->list.items[i], &all);
 	array_done(&all.list);
@@ -179,7 +147,7 @@ static int place_all(
 
 struct unknown {
 	const char *path;
-	struct index *index;
+	struct strings *known;
 	struct store_segments *segments;
 	struct error *error;
 };
@@ -187,29 +155,57 @@ struct unknown {
 static int see_unknown(void *context, const char *name)
 {
 	const struct unknown *unknown = context;
+	uint32_t before = strings_count(unknown->known), id;
 	struct store_segment segment;
-	int r = 0;
+	int r;
 
 	if (!folder_is_segment(name))
 		return 0;
-	if (unknown->index)
-		r = index_knows(unknown->index, name, unknown->error);
-	if (r != 0)
-		return r < 0 ? r : 0;
+	if (strings_add(unknown->known, name, strlen(name), &id) < 0)
+		return -ENOMEM;
+	if (id != before)
+		return 0;
 	r = folder_describe(unknown->path, name, &segment, unknown->error);
 	if (r < 0)
 		return r == -ENOENT ? 0 : r; /* taken meanwhile */
 	return array_push(&unknown->segments->list, segment);
 }
 
-int folder_unknown(
-	const char *path, struct index *index, struct store_segments *segments, struct error *error)
+int folder_unknown(const char *path, struct strings *known, struct store_segments *segments,
+	struct error *error)
 {
-	struct unknown unknown = { path, index, segments, error };
-	size_t first = segments->list.count;
-	int r = folder_each(path, see_unknown, &unknown, error);
+	struct unknown unknown = { path, known, segments, error };
 
-	return r < 0 ? r : place_all(index, segments, first, error);
+	return store_each_name(path, STORE_SEGMENTS, see_unknown, &unknown, error);
+}
+
+int folder_load(const char *path, const struct store_segment *segment,
+	const struct segment_want *want, struct tape **ret_tape, struct error *error)
+{
+	struct segment_input input;
+	_cleanup_close_ int fd = -1;
+	struct stat about;
+	int r = store_open_file(path, STORE_SEGMENTS, segment->name, &fd, error);
+
+	if (r < 0)
+		return r;
+	if (fstat(fd, &about) < 0)
+		return error_set(error, -errno, "%s: %s", segment->name, strerror(errno));
+	if (about.st_size > STORE_SEGMENT_MAX)
+		return error_set(error, -EBADMSG, "%s: larger than any segment", segment->name);
+	input = segment_input_file(fd, 0, about.st_size);
+	r = segment_decode(&input, want, ret_tape, error);
+	return r < 0 ? error_prefix(error, r, "%s", segment->name) : 0;
+}
+
+int folder_incidents(const char *path, const struct store_segment *segment,
+	struct incidents *incidents, struct error *error)
+{
+	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_CONTEXT };
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	int r = folder_load(path, segment, &want, &tape, error);
+
+	return r < 0 ? r : incidents_add_tape(incidents, tape, segment->name);
 }
 
 static int compare_segments(const void *a, const void *b)

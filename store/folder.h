@@ -19,17 +19,27 @@ int folder_describe(
 	const char *path, const char *name, struct store_segment *ret_segment, struct error *error);
 
 /*
- * Appends the segments that are in the folder and not in the index, which may be NULL. The times of one that cannot be read
- * are those that the segments of the numbers before and after it leave free.
+ * Appends the segments that are in the folder and whose names are not known yet, and makes them known. One that cannot be read
+ * may have no times yet.
  */
-int folder_unknown(const char *path, struct index *index, struct store_segments *segments,
+int folder_unknown(const char *path, struct strings *known, struct store_segments *segments,
 	struct error *error);
+
+/*
+ * Gives times to those that have none, because they cannot be read: those that the segments of the numbers before and after, here or in
+ * the index, which may be NULL, leave free.
+ */
+int folder_place(struct index *index, struct store_segments *segments, struct error *error);
 
 /* Is this the name of a segment's file? */
 bool folder_is_segment(const char *name);
-/* Calls `see` with the name of each; a negative answer ends it and is handed on. */
-int folder_each(const char *path, int (*see)(void *context, const char *name), void *context,
-	struct error *error);
+
+/* Decodes what is wanted of a segment: see store_reader_load(). */
+int folder_load(const char *path, const struct store_segment *segment,
+	const struct segment_want *want, struct tape **ret_tape, struct error *error);
+/* Appends its incidents. */
+int folder_incidents(const char *path, const struct store_segment *segment,
+	struct incidents *incidents, struct error *error);
 
 /* By begin, boot and sequence. */
 void folder_sort(struct store_segments *segments);

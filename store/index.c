@@ -12,24 +12,24 @@
 #define BUSY_MS 10000
 
 /* In the file's user_version. */
-#define SCHEMA_VERSION 1
+#define SCHEMA_VERSION 2
 
-/*
- * Times are kept as signed 64-bit nanoseconds, which last until 2262. `longest` bounds how far before a window the segments
- * that reach into it can begin, so that a look-up reads a range of the index and not all of it.
- */
+/* Times are kept as signed 64-bit nanoseconds, which last until 2262. */
 static const char schema[] =
 	"CREATE TABLE IF NOT EXISTS segments ("
 	" name TEXT PRIMARY KEY, boot_id TEXT NOT NULL, sequence INTEGER NOT NULL,"
-	" begin_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL, samples INTEGER NOT NULL,"
-	" lost INTEGER NOT NULL, bytes INTEGER NOT NULL) WITHOUT ROWID;"
-	"CREATE INDEX IF NOT EXISTS segments_by_begin ON segments (begin_ns, end_ns);"
-	"CREATE INDEX IF NOT EXISTS segments_by_end ON segments (end_ns);"
-	"CREATE INDEX IF NOT EXISTS segments_by_length ON segments (end_ns - begin_ns);";
+	" begin_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL,"
+	" perf_begin_ns INTEGER NOT NULL, perf_end_ns INTEGER NOT NULL,"
+	" samples INTEGER NOT NULL, lost INTEGER NOT NULL, incidents INTEGER NOT NULL,"
+	" bytes INTEGER NOT NULL, checksum INTEGER NOT NULL) WITHOUT ROWID;"
+	"CREATE TABLE IF NOT EXISTS incidents ("
+	" segment TEXT NOT NULL, number INTEGER NOT NULL,"
+	" time_ns INTEGER NOT NULL, stall_ns INTEGER NOT NULL, kind TEXT NOT NULL,"
+	" severity TEXT NOT NULL, text TEXT NOT NULL, checksum INTEGER NOT NULL,"
+	" PRIMARY KEY (segment, number)) WITHOUT ROWID;";
 
 struct index {
 	sqlite3 *db;
-	sqlite3_stmt *knows;
 	char *wal; /* where the index was opened without its WAL: that file, which must stay empty */
 };
 
@@ -51,7 +51,6 @@ struct index *index_close(struct index *index)
 {
 	if (!index)
 		return NULL;
-	sqlite3_finalize(index->knows);
 	sqlite3_close(index->db);
 	free(index->wal);
 	free(index);
@@ -224,29 +223,126 @@ static int index_finish(struct index *index, sqlite3_stmt *statement, struct err
 	return r;
 }
 
-int index_put(struct index *index, const struct store_segment *segment, struct error *error)
+static int index_run(struct index *index, const char *sql, struct error *error)
 {
+	int code = sqlite3_exec(index->db, sql, NULL, NULL, NULL);
+
+	return code == SQLITE_OK ? 0 : index_error(index, code, error);
+}
+
+int index_begin(struct index *index, struct error *error)
+{
+	return index_run(index, "BEGIN IMMEDIATE", error);
+}
+
+int index_commit(struct index *index, struct error *error)
+{
+	int r = index_run(index, "COMMIT", error);
+
+	if (r < 0)
+		index_abort(index);
+	return r;
+}
+
+void index_abort(struct index *index)
+{
+	if (!sqlite3_get_autocommit(index->db))
+		sqlite3_exec(index->db, "ROLLBACK", NULL, NULL, NULL);
+}
+
+static uint32_t crc_text(uint32_t crc, const char *text)
+{
+	return crc32c(crc, text, strlen(text) + 1);
+}
+
+static uint32_t crc_numbers(uint32_t crc, const uint64_t *numbers, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		crc = crc32c(crc, &(uint64_t){ htole64(numbers[i]) }, 8);
+	return crc;
+}
+
+/* The numbers of a segment in the order of their columns, from the third on. */
+#define SEGMENT_NUMBERS 9
+
+static void segment_numbers(const struct store_segment *segment, uint64_t numbers[SEGMENT_NUMBERS])
+{
+	const uint64_t all[SEGMENT_NUMBERS] = {
+		segment->sequence,
+		segment->begin_ns,
+		segment->end_ns,
+		segment->perf_begin_ns,
+		segment->perf_end_ns,
+		segment->samples,
+		segment->lost,
+		segment->incidents,
+		segment->bytes,
+	};
+
+	memcpy(numbers, all, sizeof(all));
+}
+
+static uint32_t segment_crc(const struct store_segment *segment)
+{
+	uint64_t numbers[SEGMENT_NUMBERS];
+
+	segment_numbers(segment, numbers);
+	return crc_numbers(
+		crc_text(crc_text(0, segment->name), segment->boot_id), numbers, SEGMENT_NUMBERS);
+}
+
+static uint32_t incident_crc(const struct store_incident *incident, uint64_t number)
+{
+	const uint64_t numbers[] = { number, incident->time_ns, incident->stall_ns };
+	uint32_t crc = crc_text(crc_text(0, incident->segment), incident->kind);
+
+	crc = crc_text(crc_text(crc, incident->severity), incident->text);
+	return crc_numbers(crc, numbers, ARRAY_SIZE(numbers));
+}
+
+static int put_segment(
+	struct index *index, const struct store_segment *segment, struct error *error)
+{
+	uint64_t numbers[SEGMENT_NUMBERS];
 	sqlite3_stmt *put;
-	int r = index_statement(
-		index, "INSERT OR REPLACE INTO segments VALUES (?,?,?,?,?,?,?,?)", &put, error);
+	int r = index_statement(index,
+		"INSERT OR REPLACE INTO segments VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", &put, error);
 
 	if (r < 0)
 		return r;
+	segment_numbers(segment, numbers);
 	sqlite3_bind_text(put, 1, segment->name, -1, SQLITE_STATIC);
 	sqlite3_bind_text(put, 2, segment->boot_id, -1, SQLITE_STATIC);
-	sqlite3_bind_int64(put, 3, segment->sequence);
-	sqlite3_bind_int64(put, 4, segment->begin_ns);
-	sqlite3_bind_int64(put, 5, segment->end_ns);
-	sqlite3_bind_int64(put, 6, segment->samples);
-	sqlite3_bind_int64(put, 7, segment->lost);
-	sqlite3_bind_int64(put, 8, segment->bytes);
+	for (int i = 0; i < SEGMENT_NUMBERS; i++)
+		sqlite3_bind_int64(put, 3 + i, numbers[i]);
+	sqlite3_bind_int64(put, 3 + SEGMENT_NUMBERS, segment_crc(segment));
 	return index_finish(index, put, error);
 }
 
-int index_remove(struct index *index, const char *name, struct error *error)
+static int put_incident(struct index *index, const struct store_incident *incident, uint64_t number,
+	struct error *error)
+{
+	sqlite3_stmt *put;
+	int r = index_statement(
+		index, "INSERT INTO incidents VALUES (?,?,?,?,?,?,?,?)", &put, error);
+
+	if (r < 0)
+		return r;
+	sqlite3_bind_text(put, 1, incident->segment, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(put, 2, number);
+	sqlite3_bind_int64(put, 3, incident->time_ns);
+	sqlite3_bind_int64(put, 4, incident->stall_ns);
+	sqlite3_bind_text(put, 5, incident->kind, -1, SQLITE_STATIC);
+	sqlite3_bind_text(put, 6, incident->severity, -1, SQLITE_STATIC);
+	sqlite3_bind_text(put, 7, incident->text, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(put, 8, incident_crc(incident, number));
+	return index_finish(index, put, error);
+}
+
+static int remove_rows(struct index *index, const char *sql, const char *name, struct error *error)
 {
 	sqlite3_stmt *remove;
-	int r = index_statement(index, "DELETE FROM segments WHERE name = ?", &remove, error);
+	int r = index_statement(index, sql, &remove, error);
 
 	if (r < 0)
 		return r;
@@ -254,107 +350,145 @@ int index_remove(struct index *index, const char *name, struct error *error)
 	return index_finish(index, remove, error);
 }
 
-int index_knows(struct index *index, const char *name, struct error *error)
+/* One change of its own, or a part of one that was begun. */
+static int index_end_own(struct index *index, bool own, int r, struct error *error)
 {
-	int code, r = 0;
-
-	if (!index->knows)
-		r = index_statement(
-			index, "SELECT 1 FROM segments WHERE name = ?", &index->knows, error);
-	if (r < 0)
+	if (!own)
 		return r;
-	sqlite3_bind_text(index->knows, 1, name, -1, SQLITE_STATIC);
-	code = sqlite3_step(index->knows);
-	sqlite3_reset(index->knows);
-	if (code == SQLITE_ROW)
-		return 1;
-	return code == SQLITE_DONE ? 0 : index_error(index, code, error);
+	if (r == 0)
+		return index_commit(index, error);
+	index_abort(index);
+	return r;
 }
 
-/* A name with a slash would lead out of the folder: SQLite has no page checksums, so a row is not believed. */
-static bool read_row(sqlite3_stmt *row, struct store_segment *ret)
+int index_remove(struct index *index, const char *name, struct error *error)
 {
-	const char *name = (const char *)sqlite3_column_text(row, 0);
-	const char *boot_id = (const char *)sqlite3_column_text(row, 1);
+	bool own = sqlite3_get_autocommit(index->db);
+	int r = own ? index_begin(index, error) : 0;
 
-	if (!name || !boot_id || strchr(name, '/') || strlen(name) >= sizeof(ret->name) ||
-		strlen(boot_id) >= sizeof(ret->boot_id))
+	if (r == 0)
+		r = remove_rows(index, "DELETE FROM segments WHERE name = ?", name, error);
+	if (r == 0)
+		r = remove_rows(index, "DELETE FROM incidents WHERE segment = ?", name, error);
+	return index_end_own(index, own, r, error);
+}
+
+int index_put(struct index *index, const struct store_segment *segment,
+	const struct incidents *incidents, struct error *error)
+{
+	bool own = sqlite3_get_autocommit(index->db);
+	int r = own ? index_begin(index, error) : 0;
+
+	if (r == 0)
+		r = remove_rows(
+			index, "DELETE FROM incidents WHERE segment = ?", segment->name, error);
+	if (r == 0)
+		r = put_segment(index, segment, error);
+	for (size_t i = 0; r == 0 && i < incidents->rows.count; i++) {
+		struct store_incident incident = incidents_at(incidents, i);
+
+		r = put_incident(index, &incident, i, error);
+	}
+	return index_end_own(index, own, r, error);
+}
+
+static const char *column(sqlite3_stmt *row, int i)
+{
+	const char *text = (const char *)sqlite3_column_text(row, i);
+
+	return text ? text : "";
+}
+
+/* A name with a slash would lead out of the folder. */
+static bool read_segment(sqlite3_stmt *row, struct store_segment *ret)
+{
+	const char *name = column(row, 0), *boot_id = column(row, 1);
+	size_t name_size = strlen(name), boot_size = strlen(boot_id);
+
+	if (name_size >= sizeof(ret->name) || boot_size >= sizeof(ret->boot_id) ||
+		strchr(name, '/'))
 		return false;
 	*ret = (struct store_segment){
 		.sequence = sqlite3_column_int64(row, 2),
 		.begin_ns = sqlite3_column_int64(row, 3),
 		.end_ns = sqlite3_column_int64(row, 4),
-		.samples = sqlite3_column_int64(row, 5),
-		.lost = sqlite3_column_int64(row, 6),
-		.bytes = sqlite3_column_int64(row, 7),
+		.perf_begin_ns = sqlite3_column_int64(row, 5),
+		.perf_end_ns = sqlite3_column_int64(row, 6),
+		.samples = sqlite3_column_int64(row, 7),
+		.lost = sqlite3_column_int64(row, 8),
+		.incidents = sqlite3_column_int64(row, 9),
+		.bytes = sqlite3_column_int64(row, 10),
 	};
-	snprintf(ret->name, sizeof(ret->name), "%s", name);
-	snprintf(ret->boot_id, sizeof(ret->boot_id), "%s", boot_id);
-	return true;
+	memcpy(ret->name, name, name_size);
+	memcpy(ret->boot_id, boot_id, boot_size);
+	return (uint64_t)sqlite3_column_int64(row, 11) == segment_crc(ret);
 }
 
-static int64_t bounded(uint64_t ns)
+static bool read_incident(sqlite3_stmt *row, struct store_incident *ret)
 {
-	return MIN(ns, (uint64_t)INT64_MAX);
+	*ret = (struct store_incident){
+		.segment = column(row, 0),
+		.time_ns = sqlite3_column_int64(row, 2),
+		.stall_ns = sqlite3_column_int64(row, 3),
+		.kind = column(row, 4),
+		.severity = column(row, 5),
+		.text = column(row, 6),
+	};
+	return (uint64_t)sqlite3_column_int64(row, 7) ==
+	       incident_crc(ret, sqlite3_column_int64(row, 1));
 }
 
-static void bind_window(sqlite3_stmt *statement, uint64_t from_ns, uint64_t to_ns)
+static int damaged_row(struct error *error)
 {
-	sqlite3_bind_int64(statement, 1, bounded(from_ns));
-	sqlite3_bind_int64(statement, 2, bounded(to_ns));
+	return error_set(error, -EBADMSG, "index.sqlite: damaged row");
 }
 
-int index_find(struct index *index, uint64_t from_ns, uint64_t to_ns,
-	struct store_segments *segments, struct error *error)
+/* The end of a walk over rows. */
+static int index_walked(
+	struct index *index, sqlite3_stmt *rows, int code, int r, struct error *error)
 {
-	sqlite3_stmt *find;
-	int code, r;
-
-	r = index_statement(index,
-		"SELECT * FROM segments WHERE begin_ns < ?2 AND end_ns > ?1 AND begin_ns >= ?1 -"
-		" (SELECT ifnull(max(end_ns - begin_ns), 0) FROM segments)"
-		" ORDER BY begin_ns, boot_id, sequence",
-		&find, error);
-	if (r < 0)
-		return r;
-	bind_window(find, from_ns, to_ns);
-	while ((code = sqlite3_step(find)) == SQLITE_ROW) {
-		struct store_segment segment;
-
-		if (!read_row(find, &segment)) {
-			r = error_set(error, -EBADMSG, "index.sqlite: damaged row");
-			break;
-		}
-		r = array_push(&segments->list, segment);
-		if (r < 0)
-			break;
-	}
 	if (r == 0 && code != SQLITE_DONE)
 		r = index_error(index, code, error);
-	sqlite3_finalize(find);
+	sqlite3_finalize(rows);
 	return r;
 }
 
-int index_near(struct index *index, uint64_t from_ns, uint64_t to_ns, uint64_t *ret_before_ns,
-	uint64_t *ret_after_ns, struct error *error)
+int index_segments(struct index *index,
+	int (*see)(void *context, const struct store_segment *segment), void *context,
+	struct error *error)
 {
-	sqlite3_stmt *near;
-	int code, r;
+	struct store_segment segment = { 0 };
+	char before[sizeof(segment.name)];
+	sqlite3_stmt *rows;
+	int r = index_statement(index, "SELECT * FROM segments ORDER BY name", &rows, error);
+	int code = SQLITE_DONE;
 
-	r = index_statement(index,
-		"SELECT (SELECT max(end_ns) FROM segments WHERE end_ns <= ?1),"
-		" (SELECT min(begin_ns) FROM segments WHERE begin_ns >= ?2)",
-		&near, error);
 	if (r < 0)
 		return r;
-	bind_window(near, from_ns, to_ns);
-	code = sqlite3_step(near);
-	if (code == SQLITE_ROW) {
-		*ret_before_ns = sqlite3_column_int64(near, 0);
-		*ret_after_ns = sqlite3_column_int64(near, 1);
-	} else {
-		r = index_error(index, code, error);
+	while (r == 0 && (code = sqlite3_step(rows)) == SQLITE_ROW) {
+		memcpy(before, segment.name, sizeof(before));
+		/* a page that stands in the place of another gives rows that are right, twice */
+		if (!read_segment(rows, &segment) || strcmp(before, segment.name) >= 0)
+			r = damaged_row(error);
+		else
+			r = see(context, &segment);
 	}
-	sqlite3_finalize(near);
-	return r;
+	return index_walked(index, rows, code, r, error);
+}
+
+int index_incidents(struct index *index,
+	int (*see)(void *context, const struct store_incident *incident), void *context,
+	struct error *error)
+{
+	struct store_incident incident;
+	sqlite3_stmt *rows;
+	int r = index_statement(
+		index, "SELECT * FROM incidents ORDER BY segment, number", &rows, error);
+	int code = SQLITE_DONE;
+
+	if (r < 0)
+		return r;
+	while (r == 0 && (code = sqlite3_step(rows)) == SQLITE_ROW)
+		r = read_incident(rows, &incident) ? see(context, &incident) : damaged_row(error);
+	return index_walked(index, rows, code, r, error);
 }

@@ -2,13 +2,17 @@
 #pragma once
 
 /*
- * The index: one row a segment, found by wall clock. SQLite in WAL mode; sqlite3.h is included nowhere else. It is a cache of the
- * segments: what is not in it is put back when the writer opens the store, and it can be thrown away at any time.
+ * The index: one row a segment, and one for each of their incidents. SQLite in WAL mode; sqlite3.h is included nowhere else. It is a
+ * cache of the segments: what is not in it is put back when the writer opens the store, and it can be thrown away at any time.
+ *
+ * SQLite does not notice when a page was changed: each row carries a checksum, and is read as a whole, in the order of the names. So a
+ * row is there and right, or it is not there, and no look-up goes through pages that nothing holds to account.
  */
 
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "store/incidents.h"
 #include "store/store-reader.h"
 
 struct index;
@@ -25,14 +29,21 @@ DEFINE_CLEANUP(index, struct index *, index_close)
 /* Takes away the files of an index. Nobody may have it open for writing. */
 void index_discard(const char *path);
 
-/* Adds or replaces the row of that name. */
-int index_put(struct index *index, const struct store_segment *segment, struct error *error);
-/* Takes out the row of that name, if it is there. */
+/* What is put and removed until the end is one change: all of it is there, or nothing. */
+int index_begin(struct index *index, struct error *error);
+int index_commit(struct index *index, struct error *error);
+void index_abort(struct index *index);
+
+/* Adds or replaces the rows of that name. */
+int index_put(struct index *index, const struct store_segment *segment,
+	const struct incidents *incidents, struct error *error);
+/* Takes out the rows of that name, if they are there. */
 int index_remove(struct index *index, const char *name, struct error *error);
-/* 1 when there is a row of that name, else 0. */
-int index_knows(struct index *index, const char *name, struct error *error);
-/* Appends the segments that overlap [from, to), by begin and sequence. */
-int index_find(struct index *index, uint64_t from_ns, uint64_t to_ns,
-	struct store_segments *segments, struct error *error);
-int index_near(struct index *index, uint64_t from_ns, uint64_t to_ns, uint64_t *ret_before_ns,
-	uint64_t *ret_after_ns, struct error *error);
+
+/* Each in the order of the names; a negative answer ends it and is handed on. -EBADMSG at a row that is damaged. */
+int index_segments(struct index *index,
+	int (*see)(void *context, const struct store_segment *segment), void *context,
+	struct error *error);
+int index_incidents(struct index *index,
+	int (*see)(void *context, const struct store_incident *incident), void *context,
+	struct error *error);

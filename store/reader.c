@@ -1,26 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "store/store-reader.h"
+#include "store/reader.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
-
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "store/files.h"
 #include "store/folder.h"
-#include "store/index.h"
-#include "tape/segment.h"
-
-struct store_reader {
-	char *path;
-	struct index *index;
-};
+#include "store/spools.h"
 
 struct store_reader *store_reader_close(struct store_reader *reader)
 {
 	if (!reader)
 		return NULL;
 	index_close(reader->index);
+	array_done(&reader->file.list);
+	tape_free(reader->unsealed);
 	free(reader->path);
 	free(reader);
 	return NULL;
@@ -44,8 +39,7 @@ static int reader_check(const struct store_reader *reader, struct error *error)
 	return error_set(error, r, "%s: %s", segments, strerror(-r));
 }
 
-/* From here on the folder alone is asked. */
-static void reader_distrust(struct store_reader *reader)
+void reader_distrust(struct store_reader *reader)
 {
 	reader->index = index_close(reader->index);
 }
@@ -67,6 +61,7 @@ static int reader_open_index(struct store_reader *reader, struct error *error)
 int store_reader_open(const char *path, struct store_reader **ret_reader, struct error *error)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = calloc(1, sizeof(*reader));
+	struct stat about;
 	int r;
 
 	if (!reader)
@@ -74,9 +69,14 @@ int store_reader_open(const char *path, struct store_reader **ret_reader, struct
 	reader->path = strdup(path);
 	if (!reader->path)
 		return -ENOMEM;
-	r = reader_check(reader, error);
-	if (r == 0)
-		r = reader_open_index(reader, error);
+	reader->is_file = stat(path, &about) == 0 && S_ISREG(about.st_mode);
+	if (reader->is_file) {
+		r = reader_open_file(reader, error);
+	} else {
+		r = reader_check(reader, error);
+		if (r == 0)
+			r = reader_open_index(reader, error);
+	}
 	if (r < 0)
 		return r;
 	*ret_reader = take_ptr(reader);
@@ -93,18 +93,55 @@ static bool overlaps(const struct store_segment *segment, uint64_t from_ns, uint
 	return segment->begin_ns < to_ns && segment->end_ns > from_ns;
 }
 
-/* What the index does not know; all of it where there is none. */
-static int add_from_folder(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
-	struct store_segments *segments, struct error *error)
-{
-	size_t kept = 0;
-	int r = folder_unknown(reader->path, reader->index, segments, error);
+struct gathering {
+	struct store_reader *reader;
+	uint64_t from_ns, to_ns;
+	struct strings known;
+	struct store_segments *segments;
+};
 
-	for (size_t i = 0; i < segments->list.count; i++)
-		if (overlaps(&segments->list.items[i], from_ns, to_ns))
-			segments->list.items[kept++] = segments->list.items[i];
-	segments->list.count = kept;
-	return r;
+static int see_row(void *context, const struct store_segment *segment)
+{
+	struct gathering *gathering = context;
+	uint32_t id;
+
+	if (strings_add(&gathering->known, segment->name, strlen(segment->name), &id) < 0)
+		return -ENOMEM;
+	return overlaps(segment, gathering->from_ns, gathering->to_ns)
+		       ? array_push(&gathering->segments->list, *segment)
+		       : 0;
+}
+
+static int see_spool(void *context, const struct store_segment *segment, struct tape **tape)
+{
+	struct gathering *gathering = context;
+	struct store_reader *reader = gathering->reader;
+
+	if (*tape) {
+		tape_free(reader->unsealed);
+		reader->unsealed = take_ptr(*tape);
+		memcpy(reader->unsealed_name, segment->name, sizeof(reader->unsealed_name));
+	}
+	return array_push(&gathering->segments->list, *segment);
+}
+
+/* Names that nobody has looked at are as good as unknown: the folder will describe them. */
+static int gather_index(struct gathering *gathering)
+{
+	struct store_segments *segments = gathering->segments;
+	size_t first = segments->list.count;
+	int r;
+
+	if (!gathering->reader->index)
+		return 0;
+	r = index_segments(gathering->reader->index, see_row, gathering, NULL);
+	if (r >= 0 || r == -ENOMEM)
+		return r;
+	reader_distrust(gathering->reader);
+	strings_done(&gathering->known);
+	gathering->known = (struct strings){ 0 };
+	segments->list.count = first;
+	return 0;
 }
 
 /* 1 when the index says something else than the file. One that is gone, or damaged by now, is as the index knew it. */
@@ -122,21 +159,8 @@ static int check_row(
 		return 0;
 	return row->begin_ns != file.begin_ns || row->end_ns != file.end_ns ||
 	       row->samples != file.samples || row->lost != file.lost ||
-	       row->sequence != file.sequence || strcmp(row->boot_id, file.boot_id) != 0;
-}
-
-/* 1 when the index is not to be believed. */
-static int add_from_index(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
-	struct store_segments *segments, struct error *error)
-{
-	size_t first = segments->list.count;
-	int r = index_find(reader->index, from_ns, to_ns, segments, error);
-
-	if (r < 0)
-		return r == -ENOMEM ? r : 1;
-	for (size_t i = first; r == 0 && i < segments->list.count; i++)
-		r = check_row(reader, &segments->list.items[i], error);
-	return r;
+	       row->incidents != file.incidents || row->sequence != file.sequence ||
+	       strcmp(row->boot_id, file.boot_id) != 0;
 }
 
 static int compare_names(const void *a, const void *b)
@@ -145,51 +169,110 @@ static int compare_names(const void *a, const void *b)
 		((const struct store_segment *)a)->name, ((const struct store_segment *)b)->name);
 }
 
-/* A segment that was sealed while we looked was in the folder first, and then in the index. */
-static void drop_doubles(struct store_segments *segments)
+/* Of the files of one tape, a sound segment before a spool, and what can be read before what cannot. */
+static bool is_better(const struct store_segment *a, const struct store_segment *b)
+{
+	if (!*a->damage != !*b->damage)
+		return !*a->damage;
+	return !a->unsealed && b->unsealed;
+}
+
+/*
+ * A segment that was sealed while we looked was in the spool first, then in the folder, and then in the index. Who finds both looks
+ * whether the segment is sound, which the index does not know.
+ */
+static int drop_doubles(
+	const struct store_reader *reader, struct store_segments *segments, struct error *error)
+{
+	struct store_segment *items = segments->list.items;
+	size_t kept = 0;
+	int r = 0;
+
+	if (segments->list.count)
+		qsort(items, segments->list.count, sizeof(*items), compare_names);
+	for (size_t i = 0; i < segments->list.count; i++) {
+		if (!kept || !store_same_tape(items[kept - 1].name, items[i].name)) {
+			items[kept++] = items[i];
+			continue;
+		}
+		if (!items[i].unsealed && !*items[i].damage)
+			r = MIN(r, check_row(reader, &items[i], error));
+		if (is_better(&items[i], &items[kept - 1]))
+			items[kept - 1] = items[i];
+	}
+	segments->list.count = kept;
+	return r;
+}
+
+static void keep_window(struct store_segments *segments, uint64_t from_ns, uint64_t to_ns)
 {
 	size_t kept = 0;
 
-	if (!segments->list.count)
-		return;
-	qsort(segments->list.items, segments->list.count, sizeof(*segments->list.items),
-		compare_names);
 	for (size_t i = 0; i < segments->list.count; i++)
-		if (!kept || compare_names(&segments->list.items[kept - 1],
-				     &segments->list.items[i]) != 0)
+		if (overlaps(&segments->list.items[i], from_ns, to_ns))
 			segments->list.items[kept++] = segments->list.items[i];
 	segments->list.count = kept;
 }
 
-static int reader_list(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
+static int gather_file(
+	const struct store_reader *reader, struct store_segments *segments, struct error *error)
+{
+	for (size_t i = 0; i < reader->file.list.count; i++)
+		if (array_push(&segments->list, reader->file.list.items[i]) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
+int reader_gather(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
 	struct store_segments *segments, struct error *error)
 {
-	struct error said = { 0 };
+	struct gathering gathering = { reader, from_ns, to_ns, .segments = segments };
 	int r;
 
-	if (!reader->index)
-		return add_from_folder(reader, from_ns, to_ns, segments, error);
-	r = add_from_folder(reader, from_ns, to_ns, segments, &said);
+	if (reader->is_file)
+		return gather_file(reader, segments, error);
+	r = spools_each(reader->path, to_ns, see_spool, &gathering, error);
 	if (r == 0)
-		r = add_from_index(reader, from_ns, to_ns, segments, &said);
-	if (r == 0 || r == -ENOMEM)
-		return r;
-	/* whatever the index cannot do, the folder can; where that is at fault it says so again */
-	reader_distrust(reader);
-	segments->list.count = 0;
-	return add_from_folder(reader, from_ns, to_ns, segments, error);
+		r = gather_index(&gathering);
+	if (r == 0)
+		r = folder_unknown(reader->path, &gathering.known, segments, error);
+	if (r == 0)
+		r = folder_place(reader->index, segments, error);
+	strings_done(&gathering.known);
+	return r < 0 ? r : drop_doubles(reader, segments, error);
+}
+
+/* 1 when the index is not to be believed. Without one, all was described by the files already. */
+static int check_rows(
+	const struct store_reader *reader, struct store_segments *segments, struct error *error)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && reader->index && i < segments->list.count; i++) {
+		struct store_segment *row = &segments->list.items[i];
+
+		if (!row->unsealed && !*row->damage)
+			r = check_row(reader, row, error);
+	}
+	return r;
 }
 
 int store_reader_find(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
 	struct store_segments *segments, struct error *error)
 {
 	struct store_segments found = { 0 };
-	int r = reader_list(reader, from_ns, to_ns, &found, error);
+	int r;
 
-	if (r == 0) {
-		drop_doubles(&found);
-		folder_sort(&found);
-	}
+	do {
+		found.list.count = 0;
+		r = reader_gather(reader, from_ns, to_ns, &found, error);
+		keep_window(&found, from_ns, to_ns);
+		if (r == 0)
+			r = check_rows(reader, &found, error);
+		if (r > 0)
+			reader_distrust(reader);
+	} while (r > 0);
+	folder_sort(&found);
 	for (size_t i = 0; r == 0 && i < found.list.count; i++)
 		r = array_push(&segments->list, found.list.items[i]);
 	array_done(&found.list);
@@ -201,12 +284,8 @@ int store_reader_near(struct store_reader *reader, uint64_t from_ns, uint64_t to
 {
 	struct store_segments all = { 0 };
 	uint64_t before_ns = 0, after_ns = 0;
-	int r;
+	int r = reader_gather(reader, 0, UINT64_MAX, &all, error);
 
-	if (reader->index &&
-		index_near(reader->index, from_ns, to_ns, &before_ns, &after_ns, NULL) < 0)
-		reader_distrust(reader);
-	r = add_from_folder(reader, 0, UINT64_MAX, &all, error);
 	for (size_t i = 0; r == 0 && i < all.list.count; i++) {
 		const struct store_segment *segment = &all.list.items[i];
 
@@ -223,34 +302,64 @@ int store_reader_near(struct store_reader *reader, uint64_t from_ns, uint64_t to
 	return 0;
 }
 
-int store_reader_load(struct store_reader *reader, const struct store_segment *segment,
+static int load_from_file(const struct store_reader *reader, const struct store_segment *segment,
 	const struct segment_want *want, struct tape **ret_tape, struct error *error)
 {
-	_cleanup_free_ char *data = NULL;
+	_cleanup_close_ int fd = open(reader->path, O_RDONLY | O_CLOEXEC);
 	struct segment_input input;
-	size_t size;
 	int r;
 
-	r = store_read_segment(reader->path, segment->name, &data, &size, error);
-	if (r < 0)
-		return r;
-	input = segment_input_memory(data, size);
+	if (fd < 0)
+		return error_set(error, -errno, "%s: %s", reader->path, strerror(errno));
+	input = segment_input_file(fd, segment->offset, segment->bytes);
 	r = segment_decode(&input, want, ret_tape, error);
 	return r < 0 ? error_prefix(error, r, "%s", segment->name) : 0;
 }
 
+/* What became of a spool that is gone: the segment of the same tape. */
+static int load_sealed(const struct store_reader *reader, const struct store_segment *segment,
+	const struct segment_want *want, struct tape **ret_tape, struct error *error)
+{
+	struct store_segment sealed = *segment;
+	struct store_identity identity;
+
+	if (!store_identify(segment->name, &identity))
+		return -ENOENT;
+	snprintf(sealed.name, sizeof(sealed.name), "%.*s" STORE_SUFFIX, (int)identity.size,
+		segment->name);
+	return folder_load(reader->path, &sealed, want, ret_tape, error);
+}
+
+static int load_spool(struct store_reader *reader, const struct store_segment *segment,
+	const struct segment_want *want, struct tape **ret_tape, struct error *error)
+{
+	struct spool_end end;
+	int r;
+
+	if (reader->unsealed && strcmp(reader->unsealed_name, segment->name) == 0) {
+		*ret_tape = take_ptr(reader->unsealed);
+		return 0;
+	}
+	r = spools_load(reader->path, segment->name, spools_is_live(reader->path, NULL), ret_tape,
+		&end, error);
+	return r == -ENOENT ? load_sealed(reader, segment, want, ret_tape, error) : r;
+}
+
+int store_reader_load(struct store_reader *reader, const struct store_segment *segment,
+	const struct segment_want *want, struct tape **ret_tape, struct error *error)
+{
+	if (reader->is_file)
+		return load_from_file(reader, segment, want, ret_tape, error);
+	if (segment->unsealed)
+		return load_spool(reader, segment, want, ret_tape, error);
+	return folder_load(reader->path, segment, want, ret_tape, error);
+}
+
 int store_reader_recorder(const struct store_reader *reader)
 {
-	_cleanup_close_ int fd = -1;
-	char file[PATH_MAX], pid[32];
-	ssize_t size;
+	int pid = 0;
 
-	if (store_file(reader->path, STORE_LOCK, file, NULL) < 0)
-		return 0;
-	fd = open(file, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || flock(fd, LOCK_SH | LOCK_NB) == 0)
-		return 0;
-	size = pread(fd, pid, sizeof(pid) - 1, 0);
-	pid[MAX(size, 0)] = 0;
-	return atoi(pid);
+	if (!reader->is_file)
+		spools_is_live(reader->path, &pid);
+	return pid;
 }

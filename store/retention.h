@@ -12,7 +12,7 @@ struct store_limits {
 	uint64_t max_bytes; /* of all that is in the store's folder */
 	uint64_t keep_free_bytes; /* of the file system; 0: no limit */
 	uint64_t
-		pin_ns; /* how long the segments around an incident are kept longer than max_age_ns */
+		pin_ns; /* the age up to which the segments around an incident stay, if max_age_ns is less */
 };
 
 /* 20 GB, 2 GB or 5 % of the file system free (whichever is less), no age; incidents 30 days. */
@@ -22,3 +22,6 @@ struct store_limits {
 
 /* Of the wall clock, around an incident and its stall: what lies so near is part of its story. */
 #define STORE_PIN_AROUND_NS (600ull * 1000000000)
+
+/* The defaults for a store in this folder, which need not be there yet. */
+void store_limits_default(const char *path, struct store_limits *ret_limits);

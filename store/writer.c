@@ -1,42 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "store/store-writer.h"
+#include "store/writer.h"
 
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <stdio.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "store/files.h"
 #include "store/folder.h"
-#include "store/index.h"
-#include "tape/segment.h"
+#include "store/notes.h"
+#include "store/settings.h"
+#include "store/spools.h"
+#include "tape/clocks.h"
 
-/*
- * Invariants:
- * (1) while the writer is open it holds the lock, and the lock file names its pid;
- * (2) every sound segment file is in the index, or will be at the next open: sealing renames first and indexes second;
- * (3) next_sequence is above that of every segment of this boot.
- */
+/* By so much the clocks may be off between two anchors that are kept: as far as two CPUs' clocks are. */
+#define ANCHORS_OFF_NS 20000
 
-struct store_writer {
-	char *path;
-	char segments[PATH_MAX];
-	int lock_fd;
-	struct index *index;
-	char boot_id[40];
-	_Atomic uint64_t next_sequence;
-	bool behind; /* a segment could not be indexed */
-};
+/* The lock file: who has it, and the number that comes next in this boot. A crash of the machine ends the boot too: no need to sync. */
+static void note_number(const struct store_writer *writer)
+{
+	char text[128];
+	int size = snprintf(text, sizeof(text), "%-10d\n%-39s %-20llu\n", getpid(), writer->boot_id,
+		(unsigned long long)atomic_load(&writer->next_sequence));
+
+	/* where it fails, the numbers of the files are still known */
+	(void)!pwrite(writer->lock_fd, text, size, 0);
+}
 
 struct store_writer *store_writer_close(struct store_writer *writer)
 {
 	if (!writer)
 		return NULL;
+	spool_files_close(writer);
 	index_close(writer->index);
-	if (writer->lock_fd >= 0)
+	if (writer->lock_fd >= 0) {
+		if (atomic_load(&writer->next_sequence))
+			note_number(writer);
 		close(writer->lock_fd);
+	}
+	strings_done(&writer->imported);
 	free(writer->path);
 	free(writer);
 	return NULL;
@@ -44,36 +47,29 @@ struct store_writer *store_writer_close(struct store_writer *writer)
 
 static int writer_lock(struct store_writer *writer, struct error *error)
 {
-	char file[PATH_MAX], pid[32] = "";
-	int r = store_file(writer->path, STORE_LOCK, file, error);
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	char file[PATH_MAX];
+	int r = store_file(writer->path, STORE_LOCK, file, error), pid = 0;
 
 	if (r < 0)
 		return r;
-	writer->lock_fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
+	writer->lock_fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
 	if (writer->lock_fd < 0)
 		return error_set(error, -errno, "%s: %s", file, strerror(errno));
-	if (flock(writer->lock_fd, LOCK_EX | LOCK_NB) < 0) {
-		if (pread(writer->lock_fd, pid, sizeof(pid) - 1, 0) < 0)
-			pid[0] = 0;
-		return error_set(error, -EBUSY,
-			"%s: process %.*s is recording into it already; stop it, or choose another "
-			"--store",
-			writer->path, (int)strcspn(pid, "\n"), pid);
-	}
-	snprintf(pid, sizeof(pid), "%d\n", getpid());
-	if (ftruncate(writer->lock_fd, 0) < 0 || pwrite(writer->lock_fd, pid, strlen(pid), 0) < 0)
-		return error_set(error, -errno, "%s: %s", file, strerror(errno));
-	return 0;
-}
-
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(
-		((const struct store_segment *)a)->name, ((const struct store_segment *)b)->name);
+	if (fcntl(writer->lock_fd, F_OFD_SETLK, &lock) == 0)
+		return 0;
+	r = -errno;
+	close(take_fd(writer->lock_fd));
+	if (r != -EAGAIN && r != -EACCES)
+		return error_set(error, r, "%s: %s", file, strerror(-r));
+	spools_is_live(writer->path, &pid);
+	return error_set(error, -EBUSY,
+		"%s: process %d is recording into it already; stop it, or choose another --store",
+		writer->path, pid);
 }
 
 /* Numbers go on above this one. */
-static void writer_number_above(struct store_writer *writer, uint64_t number)
+static void number_above(struct store_writer *writer, uint64_t number)
 {
 	uint64_t next = atomic_load(&writer->next_sequence);
 
@@ -82,28 +78,30 @@ static void writer_number_above(struct store_writer *writer, uint64_t number)
 		;
 }
 
-/* Sequence numbers go on above those of this boot, whether the file is sound or not. */
-static void writer_note(struct store_writer *writer, const char *name)
+/* What the writer before us gave out in this boot, of which there may be no file any more. */
+static void read_number(struct store_writer *writer)
 {
-	size_t size = strlen(writer->boot_id);
+	_cleanup_free_ char *text = NULL;
+	unsigned long long next;
+	char boot_id[40];
 
-	if (strncmp(name, writer->boot_id, size) == 0 && name[size] == '-')
-		writer_number_above(writer, strtoull(name + size + 1, NULL, 10));
+	if (file_read_fd(writer->lock_fd, 4096, &text, NULL) == 0 &&
+		sscanf(text, "%*d %39s %llu", boot_id, &next) == 2 && next &&
+		strcmp(boot_id, writer->boot_id) == 0)
+		number_above(writer, next - 1);
 }
 
-/* Puts a segment file back into the index. One that is damaged stays out of it: readers see that it is in the folder. */
-static int writer_adopt(struct store_writer *writer, const char *name, struct error *error)
+static void number_above_name(struct store_writer *writer, const char *name)
 {
-	struct store_segment segment;
-	int r = folder_describe(writer->path, name, &segment, error);
+	struct store_identity identity;
 
-	if (r < 0 || *segment.damage)
-		return r == -ENOENT ? 0 : r;
-	return index_put(writer->index, &segment, error);
+	if (store_identify(name, &identity) && identity.boot_size == strlen(writer->boot_id) &&
+		memcmp(name, writer->boot_id, identity.boot_size) == 0)
+		number_above(writer, identity.sequence);
 }
 
 /* What a writer left that was killed: nobody else writes, we hold the lock. */
-static void writer_sweep(const struct store_writer *writer, const char *name)
+static void sweep(const struct store_writer *writer, const char *name)
 {
 	static const char suffix[] = STORE_SUFFIX ".new";
 	size_t size = strlen(name);
@@ -115,63 +113,31 @@ static void writer_sweep(const struct store_writer *writer, const char *name)
 		unlink(file);
 }
 
-struct writer_scan {
-	struct store_writer *writer;
-	struct store_segments known; /* by name */
-	struct error *error;
-};
-
-static int writer_see(void *context, const char *name)
+static int see_segment_name(void *context, const char *name)
 {
-	struct writer_scan *scan = context;
-	struct store_segment key = { 0 }, *row = NULL;
-
-	if (!folder_is_segment(name)) {
-		writer_sweep(scan->writer, name);
-		return 0;
-	}
-	writer_note(scan->writer, name);
-	snprintf(key.name, sizeof(key.name), "%.63s", name);
-	if (scan->known.list.count)
-		row = bsearch(&key, scan->known.list.items, scan->known.list.count, sizeof(key),
-			compare_names);
-	if (!row)
-		return writer_adopt(scan->writer, name, scan->error);
-	row->bytes = UINT64_MAX; /* seen */
+	sweep(context, name);
+	number_above_name(context, name);
 	return 0;
 }
 
-/* Makes the index agree with the folder. */
-static int writer_reconcile(struct store_writer *writer, struct error *error)
+static int see_spool_name(void *context, const char *name)
 {
-	struct writer_scan scan = { .writer = writer, .error = error };
-	int r = index_find(writer->index, 0, UINT64_MAX, &scan.known, error);
-
-	if (r == 0 && scan.known.list.count)
-		qsort(scan.known.list.items, scan.known.list.count, sizeof(*scan.known.list.items),
-			compare_names);
-	if (r == 0)
-		r = folder_each(writer->path, writer_see, &scan, error);
-	for (size_t i = 0; r == 0 && i < scan.known.list.count; i++)
-		if (scan.known.list.items[i].bytes != UINT64_MAX)
-			r = index_remove(writer->index, scan.known.list.items[i].name, error);
-	array_done(&scan.known.list);
-	return r;
+	number_above_name(context, name);
+	return 0;
 }
 
-/* An index that is damaged or of an older perftape is made anew: all that is in it is in the folder too. */
-static int writer_open_index(struct store_writer *writer, const char *file, struct error *error)
+/* Numbers go on above those of all files of this boot, whether they are sound or not. */
+static int writer_number(struct store_writer *writer, struct error *error)
 {
-	int r = index_open(file, true, &writer->index, error);
+	int r = store_each_name(writer->path, STORE_SEGMENTS, see_segment_name, writer, error);
 
 	if (r == 0)
-		r = writer_reconcile(writer, error);
-	if (r != -EBADMSG && r != -ESTALE)
+		r = store_each_name(writer->path, STORE_SPOOLS, see_spool_name, writer, error);
+	if (r < 0)
 		return r;
-	writer->index = index_close(writer->index);
-	index_discard(file);
-	r = index_open(file, true, &writer->index, error);
-	return r < 0 ? r : writer_reconcile(writer, error);
+	read_number(writer);
+	note_number(writer);
+	return 0;
 }
 
 static int read_boot_id(char text[40], struct error *error)
@@ -185,10 +151,47 @@ static int read_boot_id(char text[40], struct error *error)
 	return 0;
 }
 
+static int see_import(void *context, const struct note *note)
+{
+	const char *id = note_field(note, "id");
+	uint32_t number;
+
+	return note->kind == NOTES_IMPORT && strings_add(context, id, strlen(id), &number) < 0
+		       ? -ENOMEM
+		       : 0;
+}
+
+static int writer_make_folders(struct store_writer *writer, struct error *error)
+{
+	int r = store_file(writer->path, STORE_SEGMENTS, writer->segments, error);
+
+	if (r == 0)
+		r = store_file(writer->path, STORE_SPOOLS, writer->spools, error);
+	if (r < 0)
+		return r;
+	/* stacks show kernel addresses and what everybody runs: not for everybody's eyes */
+	r = file_make_dirs(writer->segments, 0750);
+	if (r == 0)
+		r = file_make_dirs(writer->spools, 0750);
+	if (r == 0)
+		r = file_sync_dir(writer->path);
+	return r < 0 ? error_set(error, r, "%s: cannot make it: %s", writer->path, strerror(-r))
+		     : 0;
+}
+
+/* Where the index cannot be opened now, it is as good as one that is behind. */
+static int writer_start_index(struct store_writer *writer, struct error *error)
+{
+	int r = writer_reconcile(writer, error);
+
+	writer->behind = r < 0;
+	return r == -EPROTONOSUPPORT || r == -ENOMEM ? r : 0;
+}
+
 int store_writer_open(const char *path, struct store_writer **ret_writer, struct error *error)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = calloc(1, sizeof(*writer));
-	char file[PATH_MAX];
+	uint64_t damaged;
 	int r;
 
 	if (!writer)
@@ -197,20 +200,17 @@ int store_writer_open(const char *path, struct store_writer **ret_writer, struct
 	writer->path = strdup(path);
 	if (!writer->path)
 		return -ENOMEM;
-	r = store_file(path, STORE_SEGMENTS, writer->segments, error);
+	r = writer_make_folders(writer, error);
 	if (r == 0)
-		r = store_file(path, STORE_INDEX, file, error);
-	if (r < 0)
-		return r;
-	/* stacks show kernel addresses and what everybody runs: not for everybody's eyes */
-	r = file_make_dirs(writer->segments, 0750);
-	if (r < 0)
-		return error_set(error, r, "%s: cannot make it: %s", path, strerror(-r));
-	r = writer_lock(writer, error);
+		r = writer_lock(writer, error);
 	if (r == 0)
 		r = read_boot_id(writer->boot_id, error);
 	if (r == 0)
-		r = writer_open_index(writer, file, error);
+		r = writer_number(writer, error);
+	if (r == 0)
+		r = notes_read(path, see_import, &writer->imported, &damaged, error);
+	if (r == 0)
+		r = writer_start_index(writer, error);
 	if (r < 0)
 		return r;
 	*ret_writer = take_ptr(writer);
@@ -222,79 +222,103 @@ uint64_t store_writer_number(struct store_writer *writer)
 	return atomic_fetch_add(&writer->next_sequence, 1);
 }
 
-static const char *writer_boot(const struct store_writer *writer, const struct tape *tape)
+static const char *boot_of(const struct store_writer *writer, const struct tape *tape)
 {
 	const char *boot_id = tape_fact(tape, "boot_id");
 
 	return *boot_id ? boot_id : writer->boot_id;
 }
 
-/* Puts the segment into the index, and before it those that could not be put there. */
-static int writer_index(
-	struct store_writer *writer, const struct store_segment *segment, struct error *error)
+/* Puts the segment into the index; with it, and by the files, those that could not be put there before. */
+static int put_into_index(struct store_writer *writer, const struct store_segment *segment,
+	const struct tape *tape, struct error *error)
 {
-	int r = writer->behind ? writer_reconcile(writer, error) : 0;
+	struct incidents incidents = { 0 };
+	int r = incidents_add_tape(&incidents, tape, segment->name);
 
+	if (r == 0 && (writer->behind || !writer->index))
+		r = writer_reconcile(writer, error);
 	if (r == 0)
-		r = index_put(writer->index, segment, error);
+		r = index_put(writer->index, segment, &incidents, error);
+	if (r == -EBADMSG)
+		r = store_writer_rebuild(writer, error);
+	incidents_done(&incidents);
 	writer->behind = r < 0;
 	return r < 0 ? (error_prefix(error, r, "%s", writer->path), 1) : 0;
+}
+
+static int encode(
+	struct tape *tape, enum segment_effort effort, struct buffer *bytes, struct error *error)
+{
+	int r = tape_sort_samples(tape);
+
+	if (r == 0) {
+		tape_span_samples(tape);
+		clocks_thin(tape, ANCHORS_OFF_NS);
+		r = segment_encode(tape, effort, STORE_SEGMENT_MAX, bytes);
+	}
+	if (r == -EFBIG)
+		return error_set(error, r,
+			"a segment of %zu samples would be larger than %u MB; make them shorter",
+			tape->samples.count, STORE_SEGMENT_MAX >> 20);
+	return r < 0 ? error_set(error, r, "out of memory while sealing a segment") : 0;
 }
 
 int store_writer_seal(struct store_writer *writer, struct tape *tape, enum segment_effort effort,
 	uint64_t *ret_bytes, struct error *error)
 {
 	_cleanup_(buffer_done) struct buffer bytes = { 0 };
-	const char *boot_id = writer_boot(writer, tape);
+	const char *boot_id = boot_of(writer, tape);
 	struct segment_summary summary;
 	struct store_segment segment;
 	char name[sizeof(segment.name)];
 	int r;
 
-	r = tape_sort_samples(tape);
-	if (r == 0)
-		tape_span_samples(tape);
-	if (r == 0)
-		r = segment_encode(tape, effort, STORE_SEGMENT_MAX, &bytes);
-	if (r == -EFBIG)
-		return error_set(error, r,
-			"a segment of %zu samples would be larger than %u MB; make them shorter",
-			tape->samples.count, STORE_SEGMENT_MAX >> 20);
+	if (store_name(boot_id, tape->sequence, STORE_SUFFIX, name) < 0)
+		return error_set(error, -EINVAL,
+			"a tape of the boot \"%s\": no file can be called so", boot_id);
+	r = encode(tape, effort, &bytes, error);
 	if (r < 0)
-		return error_set(error, r, "out of memory while sealing a segment");
-	segment_summarize(tape, &summary);
-	snprintf(name, sizeof(name), "%.39s-%010llu" STORE_SUFFIX, boot_id,
-		(unsigned long long)tape->sequence);
+		return r;
 	r = file_replace(writer->segments, name, bytes.data, bytes.size);
 	if (r < 0)
 		return error_set(error, r, "%s/%s: %s", writer->segments, name, strerror(-r));
 	if (ret_bytes)
 		*ret_bytes = bytes.size;
+	memcpy(writer->sealed_last, name, sizeof(name));
+	note_number(writer);
+	segment_summarize(tape, &summary);
 	store_describe(&summary, name, bytes.size, &segment);
-	return writer_index(writer, &segment, error);
+	r = put_into_index(writer, &segment, tape, error);
+	spool_files_remove(writer, boot_id, tape->sequence);
+	return r;
 }
 
 int store_writer_imported(struct store_writer *writer, const char *id)
 {
-	char file[PATH_MAX];
-
-	return snprintf(file, sizeof(file), "%s/" STORE_IMPORTS "/%s", writer->path, id) <
-		       (int)sizeof(file) &&
-	       access(file, F_OK) == 0;
+	for (uint32_t i = 1; i < strings_count(&writer->imported); i++)
+		if (strcmp(strings_at(&writer->imported, i), id) == 0)
+			return 1;
+	return 0;
 }
 
 int store_writer_note_import(
 	struct store_writer *writer, const char *id, const char *line, struct error *error)
 {
-	_cleanup_(buffer_done) struct buffer text = { 0 };
-	char dir[PATH_MAX];
-	int r = store_file(writer->path, STORE_IMPORTS, dir, error);
+	const struct notes_field fields[] = { { "id", id }, { "line", line } };
+	struct note note = {
+		.kind = NOTES_IMPORT,
+		.realtime_ns = clock_ns(CLOCK_REALTIME),
+		.fields = fields,
+		.field_count = ARRAY_SIZE(fields),
+	};
+	int r = notes_append(writer->path, &note, error);
 
-	if (r < 0)
-		return r;
-	buffer_printf(&text, "%s\n", line);
-	r = buffer_failed(&text) ? -ENOMEM : file_make_dirs(dir, 0750);
-	if (r == 0)
-		r = file_replace(dir, id, text.data, text.size);
-	return r < 0 ? error_set(error, r, "%s/%s: %s", dir, id, strerror(-r)) : 0;
+	return r < 0 ? r : see_import(&writer->imported, &note);
+}
+
+int store_writer_note_limits(
+	struct store_writer *writer, const struct store_limits *limits, struct error *error)
+{
+	return settings_append(writer->path, limits, error);
 }

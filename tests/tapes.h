@@ -145,6 +145,15 @@ static inline void tapes_store_done(struct tapes_store *store)
 	nftw(store->path, tapes_remove, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+/* A file or folder of the store, and what is in it. */
+static inline int tapes_remove_all(const struct tapes_store *store, const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", store->path, name);
+	return nftw(path, tapes_remove, 16, FTW_DEPTH | FTW_PHYS);
+}
+
 /* Seals the tape and frees it. */
 static inline void tapes_store_put(struct tapes_store *store, struct tape *tape)
 {

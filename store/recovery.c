@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What writers before us left in the spool. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "store/files.h"
+#include "store/folder.h"
+#include "store/spools.h"
+#include "store/writer.h"
+
+struct leftover {
+	char name[64];
+	struct timespec changed;
+};
+
+struct leftovers {
+	struct store_writer *writer;
+	array_of(struct leftover) list;
+};
+
+/* Is it one that we are writing? */
+static bool is_open(const struct store_writer *writer, const char *name)
+{
+	char ours[64];
+
+	for (size_t i = 0; i < writer->open.count; i++)
+		if (store_name(writer->boot_id, writer->open.items[i].sequence, STORE_SPOOL_SUFFIX,
+			    ours) == 0 &&
+			strcmp(ours, name) == 0)
+			return true;
+	return false;
+}
+
+static int see_leftover(void *context, const char *name)
+{
+	struct leftovers *leftovers = context;
+	struct leftover leftover;
+	char path[PATH_MAX];
+	struct stat about;
+
+	if (!spools_is_spool(name) || is_open(leftovers->writer, name) ||
+		store_file(leftovers->writer->spools, name, path, NULL) < 0 ||
+		lstat(path, &about) < 0)
+		return 0;
+	snprintf(leftover.name, sizeof(leftover.name), "%.63s", name);
+	leftover.changed = about.st_mtim;
+	return array_push(&leftovers->list, leftover);
+}
+
+static int compare_leftovers(const void *a, const void *b)
+{
+	const struct leftover *left = a, *right = b;
+
+	if (left->changed.tv_sec != right->changed.tv_sec)
+		return left->changed.tv_sec < right->changed.tv_sec ? -1 : 1;
+	if (left->changed.tv_nsec != right->changed.tv_nsec)
+		return left->changed.tv_nsec < right->changed.tv_nsec ? -1 : 1;
+	return strcmp(left->name, right->name);
+}
+
+/* The writer was killed between the segment and the spool. */
+static bool is_sealed(const struct store_writer *writer, const char *name)
+{
+	static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL };
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	struct store_segment segment = { 0 };
+	struct store_identity identity;
+
+	if (!store_identify(name, &identity))
+		return false;
+	snprintf(segment.name, sizeof(segment.name), "%.*s" STORE_SUFFIX, (int)identity.size, name);
+	return folder_load(writer->path, &segment, &everything, &tape, NULL) == 0;
+}
+
+static int set_aside(const struct store_writer *writer, const char *name, struct error *error)
+{
+	char from[PATH_MAX], to[PATH_MAX], aside[80];
+	int r;
+
+	snprintf(aside, sizeof(aside), "%s.damaged", name);
+	r = store_file(writer->spools, name, from, error);
+	if (r == 0)
+		r = store_file(writer->spools, aside, to, error);
+	if (r == 0 && rename(from, to) < 0)
+		r = error_set(error, -errno, "%s: %s", from, strerror(errno));
+	return r;
+}
+
+static void count(struct store_recovered *recovered, const struct tape *tape)
+{
+	struct segment_summary summary;
+
+	segment_summarize(tape, &summary);
+	recovered->tapes++;
+	recovered->samples += summary.samples;
+	recovered->begin_ns =
+		recovered->begin_ns ? MIN(recovered->begin_ns, summary.begin_ns) : summary.begin_ns;
+	recovered->end_ns = MAX(recovered->end_ns, summary.end_ns);
+}
+
+struct recovery {
+	struct store_writer *writer;
+	int (*seal)(void *context, struct store_writer *writer, struct tape *tape);
+	void *context;
+	struct store_recovered result;
+	struct error *error;
+};
+
+static void remove_spool(const struct store_writer *writer, const char *name)
+{
+	char path[PATH_MAX];
+
+	if (store_file(writer->spools, name, path, NULL) == 0)
+		unlink(path);
+}
+
+static int recover_one(struct recovery *recovery, const char *name)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	struct spool_end end = { 0 };
+	int r;
+
+	if (is_sealed(recovery->writer, name)) {
+		remove_spool(recovery->writer, name);
+		return 0;
+	}
+	r = spools_load(recovery->writer->path, name, false, &tape, &end, recovery->error);
+	if (r == -EBADMSG) {
+		recovery->result.damaged++;
+		return set_aside(recovery->writer, name, recovery->error);
+	}
+	if (r == -EPROTONOSUPPORT)
+		return 0; /* for the newer perftape that wrote it */
+	if (r < 0)
+		return r;
+	r = recovery->seal(recovery->context, recovery->writer, tape);
+	if (r < 0)
+		return r;
+	recovery->result.damaged += end.torn || end.damaged;
+	count(&recovery->result, tape);
+	remove_spool(recovery->writer, name);
+	return 0;
+}
+
+/* Nothing was written into it, so there is nothing to recover. */
+static bool is_empty(const struct store_writer *writer, const char *name)
+{
+	char path[PATH_MAX];
+	struct stat about;
+
+	return store_file(writer->spools, name, path, NULL) == 0 && lstat(path, &about) == 0 &&
+	       S_ISREG(about.st_mode) && !about.st_size;
+}
+
+int store_writer_recover(struct store_writer *writer,
+	int (*seal)(void *context, struct store_writer *writer, struct tape *tape), void *context,
+	struct store_recovered *ret_recovered, struct error *error)
+{
+	struct recovery recovery = { writer, seal, context, .error = error };
+	struct leftovers leftovers = { .writer = writer };
+	int r = store_each_name(writer->path, STORE_SPOOLS, see_leftover, &leftovers, error);
+
+	if (leftovers.list.count)
+		qsort(leftovers.list.items, leftovers.list.count, sizeof(*leftovers.list.items),
+			compare_leftovers);
+	for (size_t i = 0; r == 0 && i < leftovers.list.count; i++) {
+		const char *name = leftovers.list.items[i].name;
+
+		if (is_empty(writer, name))
+			remove_spool(writer, name);
+		else
+			r = recover_one(&recovery, name);
+	}
+	array_done(&leftovers.list);
+	if (r < 0)
+		return error_prefix(error, r, "%s", writer->path);
+	*ret_recovered = recovery.result;
+	return 0;
+}

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "base/clock.h"
+#include "store/choice.h"
+#include "store/files.h"
+#include "store/folder.h"
+#include "store/notes.h"
+#include "store/settings.h"
+#include "store/writer.h"
+
+struct retaining {
+	struct store_writer *writer;
+	struct store_segments segments;
+	struct strings known;
+	struct choice choice;
+	struct error *error;
+};
+
+/* Incidents mostly come in bursts and in order: one pin for those that lie near each other. */
+static int add_incident_pin(struct choice *choice, uint64_t from_ns, uint64_t to_ns)
+{
+	struct choice_pin pin = {
+		.from_ns = from_ns - MIN(from_ns, STORE_PIN_AROUND_NS),
+		.to_ns = to_ns + MIN(UINT64_MAX - to_ns, STORE_PIN_AROUND_NS),
+		.until_ns = UINT64_MAX,
+	};
+	struct choice_pin *last =
+		choice->pins.count ? &choice->pins.items[choice->pins.count - 1] : NULL;
+
+	if (!last || last->until_ns != UINT64_MAX || pin.from_ns > last->to_ns ||
+		pin.to_ns < last->from_ns)
+		return array_push(&choice->pins, pin);
+	last->from_ns = MIN(last->from_ns, pin.from_ns);
+	last->to_ns = MAX(last->to_ns, pin.to_ns);
+	return 0;
+}
+
+static int see_incident(void *context, const struct store_incident *incident)
+{
+	return add_incident_pin(context, MIN(incident->time_ns, incident->stall_ns),
+		MAX(incident->time_ns, incident->stall_ns));
+}
+
+static int see_note(void *context, const struct note *note)
+{
+	struct choice *choice = context;
+	const char *stall = note_field(note, "stall_ns");
+	uint64_t stall_ns = *stall ? strtoull(stall, NULL, 10) : note->realtime_ns;
+
+	if (note->kind == NOTES_INCIDENT)
+		return add_incident_pin(
+			choice, MIN(stall_ns, note->realtime_ns), MAX(stall_ns, note->realtime_ns));
+	if (note->kind != NOTES_PIN)
+		return 0;
+	return array_push(&choice->pins,
+		(struct choice_pin){
+			.from_ns = strtoull(note_field(note, "from_ns"), NULL, 10),
+			.to_ns = strtoull(note_field(note, "to_ns"), NULL, 10),
+			.until_ns = MIN(
+				strtoull(note_field(note, "until_ns"), NULL, 10), UINT64_MAX - 1),
+		});
+}
+
+static int see_row(void *context, const struct store_segment *segment)
+{
+	struct retaining *retaining = context;
+	uint32_t id;
+
+	if (strings_add(&retaining->known, segment->name, strlen(segment->name), &id) < 0)
+		return -ENOMEM;
+	return array_push(&retaining->segments.list, *segment);
+}
+
+/* A spool that was set aside takes room as a segment does that cannot be read. */
+static int see_spool_name(void *context, const char *name)
+{
+	struct retaining *retaining = context;
+	struct store_segment segment = { .unsealed = true };
+	char path[PATH_MAX];
+	struct stat about;
+
+	if (!store_name_ends(name, STORE_DAMAGED_SUFFIX) ||
+		store_file(retaining->writer->spools, name, path, NULL) < 0 ||
+		lstat(path, &about) < 0)
+		return 0;
+	snprintf(segment.name, sizeof(segment.name), "%.63s", name);
+	snprintf(segment.damage, sizeof(segment.damage), "a spool that cannot be read");
+	segment.bytes = about.st_size;
+	segment.end_ns = about.st_mtim.tv_sec * NSEC_PER_SEC + about.st_mtim.tv_nsec;
+	return array_push(&retaining->segments.list, segment);
+}
+
+/* Of an index that says nothing to be believed, what the segments say themselves is near enough. */
+static int pin_without_index(struct retaining *retaining)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < retaining->segments.list.count; i++) {
+		const struct store_segment *segment = &retaining->segments.list.items[i];
+
+		if (segment->incidents)
+			r = add_incident_pin(
+				&retaining->choice, segment->begin_ns, segment->end_ns);
+	}
+	return r;
+}
+
+static int collect_index(struct retaining *retaining)
+{
+	struct store_writer *writer = retaining->writer;
+	struct error *error = retaining->error;
+	int r = writer->behind || !writer->index ? writer_reconcile(writer, error) : 0;
+
+	if (r == 0)
+		r = index_segments(writer->index, see_row, retaining, error);
+	if (r == 0)
+		r = index_incidents(writer->index, see_incident, &retaining->choice, error);
+	writer->behind = r < 0;
+	return r;
+}
+
+static int compare_ends(const void *a, const void *b)
+{
+	const struct store_segment *left = a, *right = b;
+
+	if (left->end_ns != right->end_ns)
+		return left->end_ns < right->end_ns ? -1 : 1;
+	return strcmp(left->name, right->name);
+}
+
+static int collect(struct retaining *retaining)
+{
+	const char *path = retaining->writer->path;
+	struct store_segments *segments = &retaining->segments;
+	struct error *error = retaining->error;
+	uint64_t damaged;
+	int r = collect_index(retaining);
+	bool trusted = r == 0;
+
+	if (r == -ENOMEM)
+		return r;
+	if (!trusted) {
+		strings_done(&retaining->known);
+		retaining->known = (struct strings){ 0 };
+		segments->list.count = 0;
+	}
+	r = folder_unknown(path, &retaining->known, segments, error);
+	if (r == 0)
+		r = store_each_name(path, STORE_SPOOLS, see_spool_name, retaining, error);
+	if (r == 0 && !trusted)
+		r = pin_without_index(retaining);
+	if (r == 0)
+		r = notes_read(path, see_note, &retaining->choice, &damaged, error);
+	if (segments->list.count)
+		qsort(segments->list.items, segments->list.count, sizeof(*segments->list.items),
+			compare_ends);
+	return r;
+}
+
+/* The segment that was sealed last stays, or, if none was, the latest: whoever is asked for the night has something to show. */
+static bool is_kept(const struct retaining *retaining, size_t i)
+{
+	const char *last = retaining->writer->sealed_last;
+
+	if (*last)
+		return strcmp(retaining->segments.list.items[i].name, last) == 0;
+	return i == retaining->segments.list.count - 1;
+}
+
+static int choose(struct retaining *retaining, const struct store_limits *limits)
+{
+	struct choice_figures figures = { .now_ns = clock_ns(CLOCK_REALTIME) };
+	struct choice *choice = &retaining->choice;
+	const char *path = retaining->writer->path;
+	struct statvfs about;
+	int r = store_folder_bytes(path, &figures.bytes, retaining->error);
+
+	if (r == 0 && statvfs(path, &about) < 0)
+		r = error_set(retaining->error, -errno, "%s", strerror(errno));
+	if (r < 0)
+		return r;
+	figures.free_bytes = (uint64_t)about.f_bavail * about.f_frsize;
+	for (size_t i = 0; r == 0 && i < retaining->segments.list.count; i++) {
+		const struct store_segment *segment = &retaining->segments.list.items[i];
+
+		r = array_push(&choice->items, (struct choice_item){
+						       .begin_ns = segment->begin_ns,
+						       .end_ns = segment->end_ns,
+						       .bytes = segment->bytes,
+						       .keep = is_kept(retaining, i),
+					       });
+	}
+	if (r == 0)
+		choice_make(choice, limits, &figures);
+	return r;
+}
+
+/* A row that says something else than its file was never right: the file's turn comes when the index is. */
+static bool is_as_known(struct retaining *retaining, const struct store_segment *segment)
+{
+	struct store_segment file;
+	int r;
+
+	if (segment->unsealed)
+		return true;
+	r = folder_describe(retaining->writer->path, segment->name, &file, NULL);
+	if (r < 0 || (!*file.damage && file.end_ns != segment->end_ns)) {
+		retaining->writer->behind = true;
+		return false;
+	}
+	return true;
+}
+
+static int remove_file(
+	const struct store_writer *writer, const struct store_segment *segment, struct error *error)
+{
+	char file[PATH_MAX];
+	int r = store_file(
+		segment->unsealed ? writer->spools : writer->segments, segment->name, file, error);
+
+	if (r == 0 && unlink(file) < 0 && errno != ENOENT)
+		r = error_set(error, -errno, "%s: %s", file, strerror(errno));
+	return r;
+}
+
+struct removal {
+	bool dry;
+	void (*removes)(void *context, const struct store_segment *segment, const char *why);
+	void *context;
+	struct store_retained result;
+};
+
+/* What cannot be removed does not keep the others: the first error is handed on. */
+static int carry_out(struct retaining *retaining, struct removal *removal)
+{
+	struct store_segments removed = { 0 };
+	int r = 0;
+
+	for (size_t i = 0; i < retaining->segments.list.count; i++) {
+		const struct store_segment *segment = &retaining->segments.list.items[i];
+		const struct choice_item *item = &retaining->choice.items.items[i];
+		bool gone = item->why && is_as_known(retaining, segment);
+
+		if (gone && removal->removes)
+			removal->removes(removal->context, segment, item->why);
+		if (gone && !removal->dry) {
+			int removing = remove_file(
+				retaining->writer, segment, r == 0 ? retaining->error : NULL);
+
+			gone = removing == 0;
+			r = r ? r : removing;
+			if (gone && array_push(&removed.list, *segment) < 0)
+				retaining->writer->behind = true;
+		}
+		removal->result.removed += gone;
+		removal->result.removed_bytes += gone ? segment->bytes : 0;
+		removal->result.segments += !gone;
+		removal->result.pinned += !gone && item->pinned && item->overdue;
+	}
+	if (removed.list.count)
+		writer_forget_rows(retaining->writer, &removed);
+	array_done(&removed.list);
+	return r;
+}
+
+int store_writer_retain(struct store_writer *writer, const struct store_limits *limits, bool dry,
+	void (*removes)(void *context, const struct store_segment *segment, const char *why),
+	void *context, struct store_retained *ret_retained, struct error *error)
+{
+	struct retaining retaining = { .writer = writer, .error = error };
+	struct removal removal = { .dry = dry, .removes = removes, .context = context };
+	int r = collect(&retaining);
+
+	if (r == 0)
+		r = choose(&retaining, limits);
+	if (r == 0)
+		r = carry_out(&retaining, &removal);
+	if (r == 0)
+		r = store_folder_bytes(writer->path, &removal.result.bytes, error);
+	if (r == 0 && dry)
+		removal.result.bytes -= MIN(removal.result.bytes, removal.result.removed_bytes);
+	array_done(&retaining.segments.list);
+	strings_done(&retaining.known);
+	array_done(&retaining.choice.items);
+	array_done(&retaining.choice.pins);
+	if (r < 0)
+		return error_prefix(error, r, "%s", writer->path);
+	*ret_retained = removal.result;
+	return 0;
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "store/settings.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "store/files.h"
+#include "store/notes.h"
+
+/* A store's folder may not be there yet: the nearest one above it is on the same file system. */
+static int stat_filesystem(const char *path, struct statvfs *ret_about)
+{
+	char copy[PATH_MAX];
+
+	if (snprintf(copy, sizeof(copy), "%s", path) >= (int)sizeof(copy))
+		return -ENAMETOOLONG;
+	while (statvfs(copy, ret_about) < 0) {
+		if (errno != ENOENT || strcmp(copy, "/") == 0 || strcmp(copy, ".") == 0)
+			return -errno;
+		memmove(copy, dirname(copy), strlen(dirname(copy)) + 1);
+	}
+	return 0;
+}
+
+void store_limits_default(const char *path, struct store_limits *ret_limits)
+{
+	struct statvfs about;
+
+	*ret_limits = (struct store_limits){
+		.max_age_ns = UINT64_MAX,
+		.max_bytes = STORE_MAX_BYTES,
+		.keep_free_bytes = STORE_KEEP_FREE_BYTES,
+		.pin_ns = STORE_PIN_NS,
+	};
+	if (stat_filesystem(path, &about) == 0)
+		ret_limits->keep_free_bytes =
+			MIN(STORE_KEEP_FREE_BYTES, (uint64_t)about.f_blocks * about.f_frsize / 20);
+}
+
+static void read_number(const struct note *note, const char *name, uint64_t *number)
+{
+	const char *text = note_field(note, name);
+
+	if (*text)
+		*number = strtoull(text, NULL, 10);
+}
+
+struct settings {
+	struct store_limits *limits;
+	bool there;
+};
+
+static int see_settings(void *context, const struct note *note)
+{
+	struct settings *settings = context;
+	struct store_limits *limits = settings->limits;
+
+	if (note->kind != NOTES_SETTINGS)
+		return 0;
+	read_number(note, "max_age_ns", &limits->max_age_ns);
+	read_number(note, "max_bytes", &limits->max_bytes);
+	read_number(note, "keep_free_bytes", &limits->keep_free_bytes);
+	read_number(note, "pin_ns", &limits->pin_ns);
+	settings->there = true;
+	return 0;
+}
+
+int settings_read(const char *path, struct store_limits *limits, struct error *error)
+{
+	struct settings settings = { .limits = limits };
+	uint64_t damaged;
+	int r = notes_read(path, see_settings, &settings, &damaged, error);
+
+	return r < 0 ? r : settings.there;
+}
+
+int settings_append(const char *path, const struct store_limits *limits, struct error *error)
+{
+	const uint64_t numbers[] = {
+		limits->max_age_ns,
+		limits->max_bytes,
+		limits->keep_free_bytes,
+		limits->pin_ns,
+	};
+	char texts[ARRAY_SIZE(numbers)][24];
+	const struct notes_field fields[] = {
+		{ "max_age_ns", texts[0] },
+		{ "max_bytes", texts[1] },
+		{ "keep_free_bytes", texts[2] },
+		{ "pin_ns", texts[3] },
+	};
+	struct note note = {
+		.kind = NOTES_SETTINGS,
+		.realtime_ns = clock_ns(CLOCK_REALTIME),
+		.fields = fields,
+		.field_count = ARRAY_SIZE(fields),
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		snprintf(texts[i], sizeof(texts[i]), "%llu", (unsigned long long)numbers[i]);
+	return notes_append(path, &note, error);
+}
+
+struct bytes_of {
+	const char *path;
+	const char *folder;
+	uint64_t bytes;
+};
+
+/* A file that is gone by now takes nothing. */
+static int add_bytes(void *context, const char *name)
+{
+	struct bytes_of *of = context;
+	char file[PATH_MAX];
+	struct stat about;
+
+	if (snprintf(file, sizeof(file), "%s/%s/%s", of->path, of->folder, name) <
+			(int)sizeof(file) &&
+		lstat(file, &about) == 0 && S_ISREG(about.st_mode))
+		of->bytes += about.st_size;
+	return 0;
+}
+
+int store_folder_bytes(const char *path, uint64_t *ret_bytes, struct error *error)
+{
+	static const char *const folders[] = { ".", STORE_SEGMENTS, STORE_SPOOLS };
+	struct bytes_of of = { .path = path };
+
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+		int r;
+
+		of.folder = folders[i];
+		r = store_each_name(path, folders[i], add_bytes, &of, error);
+		if (r < 0 && r != -ENOENT)
+			return r;
+	}
+	*ret_bytes = of.bytes;
+	return 0;
+}

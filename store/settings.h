@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/* The limits in the notes, and what they are measured by. */
+
+#include "base/error.h"
+#include "store/retention.h"
+
+/* The last limits that were noted. 1, or 0 when none were and the limits are as before. */
+int settings_read(const char *path, struct store_limits *limits, struct error *error);
+int settings_append(const char *path, const struct store_limits *limits, struct error *error);
+
+/* Of all files in a store's folder. */
+int store_folder_bytes(const char *path, uint64_t *ret_bytes, struct error *error);

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "store/spools.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "store/files.h"
+#include "tape/clocks.h"
+
+/* A spool holds an hour at the most, and the wall clock may have been set meanwhile. */
+#define REACH_NS (24 * 3600 * NSEC_PER_SEC)
+/* A block is written within a second or two of what it holds; a copied file's time says less. */
+#define TORN_MAX_NS (10 * NSEC_PER_SEC)
+
+bool spools_is_spool(const char *name)
+{
+	return store_name_ends(name, STORE_SPOOL_SUFFIX);
+}
+
+static bool is_ours(const char *name)
+{
+	return spools_is_spool(name) || store_name_ends(name, STORE_DAMAGED_SUFFIX);
+}
+
+bool spools_is_live(const char *path, int *ret_pid)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	_cleanup_close_ int fd = -1;
+	char file[PATH_MAX], pid[32];
+	ssize_t size;
+
+	if (ret_pid)
+		*ret_pid = 0;
+	if (store_file(path, STORE_LOCK, file, NULL) < 0)
+		return false;
+	fd = open(file, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fcntl(fd, F_OFD_GETLK, &lock) < 0 || lock.l_type == F_UNLCK)
+		return false;
+	size = pread(fd, pid, sizeof(pid) - 1, 0);
+	pid[MAX(size, 0)] = 0;
+	if (ret_pid)
+		*ret_pid = atoi(pid);
+	return true;
+}
+
+static uint64_t changed_ns(const struct stat *about)
+{
+	return about->st_mtim.tv_sec * NSEC_PER_SEC + about->st_mtim.tv_nsec;
+}
+
+/* What the block held of which only a part was written: from the end of what there is to the moment of the write. */
+static int add_torn(struct tape *tape, uint64_t written_ns)
+{
+	uint64_t until_ns = tape->end_ns + TAPE_TIME_UNIT_NS;
+	struct clocks_moment moments[CLOCKS_MOMENTS_MAX];
+	size_t count = clocks_to_perf(tape, CLOCKS_REALTIME, written_ns, moments);
+	int r;
+
+	if (count && moments[count - 1].perf_ns < tape->end_ns + TORN_MAX_NS)
+		until_ns = MAX(until_ns,
+			moments[count - 1].perf_ns / TAPE_TIME_UNIT_NS * TAPE_TIME_UNIT_NS);
+	r = array_push(&tape->losses, (struct tape_loss){ .kind = TAPE_LOSS_DAMAGED,
+					      .cpu = TAPE_ALL_CPUS,
+					      .from_ns = tape->end_ns,
+					      .to_ns = until_ns,
+					      .count = 1 });
+	if (r == 0)
+		tape->end_ns = until_ns;
+	return r;
+}
+
+static int open_spool(const char *path, const char *name, int *ret_fd, struct stat *ret_about,
+	struct error *error)
+{
+	_cleanup_close_ int fd = -1;
+	int r = store_open_file(path, STORE_SPOOLS, name, &fd, error);
+
+	if (r < 0)
+		return r;
+	if (fstat(fd, ret_about) < 0)
+		return error_set(error, -errno, "%s", strerror(errno));
+	*ret_fd = take_fd(fd);
+	return 0;
+}
+
+static int read_spool(int fd, const struct stat *about, bool live, struct tape **ret_tape,
+	struct spool_end *ret_end, struct error *error)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	_cleanup_free_ char *data = NULL;
+	size_t size;
+	int r = file_read_fd(fd, STORE_SEGMENT_MAX, &data, &size);
+
+	if (r < 0)
+		return error_set(error, r, "%s", strerror(-r));
+	r = spool_decode(data, size, &tape, ret_end, error);
+	if (r == 0 && ret_end->torn && !live)
+		r = add_torn(tape, changed_ns(about));
+	if (r == 0)
+		*ret_tape = take_ptr(tape);
+	return r;
+}
+
+int spools_load(const char *path, const char *name, bool live, struct tape **ret_tape,
+	struct spool_end *ret_end, struct error *error)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat about;
+	int r = open_spool(path, name, &fd, &about, error);
+
+	if (r < 0)
+		return r;
+	r = read_spool(fd, &about, live, ret_tape, ret_end, error);
+	return r < 0 ? error_prefix(error, r, "%s", name) : 0;
+}
+
+struct spools_walk {
+	const char *path;
+	uint64_t to_ns;
+	bool live;
+	int (*see)(void *context, const struct store_segment *segment, struct tape **tape);
+	void *context;
+	struct error *error;
+};
+
+static bool may_reach(const struct spools_walk *walk, const struct stat *about)
+{
+	return walk->to_ns > UINT64_MAX - REACH_NS || changed_ns(about) <= walk->to_ns + REACH_NS;
+}
+
+static void describe(const struct tape *tape, const char *name, const struct stat *about,
+	const struct error *why, struct store_segment *ret_segment)
+{
+	struct segment_summary summary;
+
+	*ret_segment = (struct store_segment){ .end_ns = changed_ns(about) };
+	if (tape) {
+		segment_summarize(tape, &summary);
+		store_describe(&summary, name, about->st_size, ret_segment);
+	} else {
+		snprintf(ret_segment->damage, sizeof(ret_segment->damage), "%.*s",
+			(int)sizeof(ret_segment->damage) - 1, why->text);
+	}
+	snprintf(ret_segment->name, sizeof(ret_segment->name), "%s", name);
+	ret_segment->bytes = about->st_size;
+	ret_segment->unsealed = true;
+}
+
+static int see_spool(void *context, const char *name)
+{
+	const struct spools_walk *walk = context;
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	_cleanup_close_ int fd = -1;
+	struct store_segment segment;
+	struct spool_end end;
+	struct stat about = { 0 };
+	struct error why = { 0 };
+	int r;
+
+	if (!is_ours(name))
+		return 0;
+	r = open_spool(walk->path, name, &fd, &about, &why);
+	if (r == -ENOENT || (r == 0 && (!about.st_size || !may_reach(walk, &about))))
+		return 0; /* sealed meanwhile; nothing in it yet; elsewhere */
+	if (r == 0)
+		r = read_spool(fd, &about, walk->live, &tape, &end, &why);
+	if (r == -ENOMEM || r == -EMFILE || r == -ENFILE)
+		return error_set(walk->error, r, "%s: %s", name, strerror(-r));
+	describe(tape, name, &about, &why, &segment);
+	return walk->see(walk->context, &segment, &tape);
+}
+
+int spools_each(const char *path, uint64_t to_ns,
+	int (*see)(void *context, const struct store_segment *segment, struct tape **tape),
+	void *context, struct error *error)
+{
+	struct spools_walk walk = { path, to_ns, spools_is_live(path, NULL), see, context, error };
+	int r = store_each_name(path, STORE_SPOOLS, see_spool, &walk, error);
+
+	return r == -ENOENT ? 0 : r;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/* What the parts of the writing side share: writer.c opens and seals, spool-files.c appends, recovery.c and retention.c. */
+
+#include <limits.h>
+#include <stdatomic.h>
+
+#include "base/intern.h"
+#include "store/index.h"
+#include "store/store-writer.h"
+
+/*
+ * Invariants:
+ * (1) while the writer is open it holds the lock, and the lock file names its pid;
+ * (2) every sound segment file is in the index, or will be at the next open: sealing renames first and indexes second;
+ * (3) next_sequence is above that of every segment and every spool of this boot, and the lock file names it;
+ * (4) a spool is there until its segment is on the disk.
+ */
+struct store_writer {
+	char *path;
+	char segments[PATH_MAX];
+	char spools[PATH_MAX];
+	int lock_fd;
+	struct index *index; /* NULL when it could not be opened */
+	char boot_id[40];
+	_Atomic uint64_t next_sequence;
+	bool behind; /* a change could not be brought into the index */
+	char sealed_last[64];
+	array_of(struct spool_file) open; /* spools */
+	struct strings imported;
+};
+
+struct spool_file {
+	uint64_t sequence;
+	int fd;
+	bool torn; /* there may be something behind size */
+	uint64_t size;
+};
+
+/* Closes all spools. */
+void spool_files_close(struct store_writer *writer);
+
+/* Removes the spool of a tape of that boot, if it has one. */
+void spool_files_remove(struct store_writer *writer, const char *boot_id, uint64_t sequence);
+
+/* Makes the index agree with the folder, a new index if it has to be. */
+int writer_reconcile(struct store_writer *writer, struct error *error);
+
+/* Takes names out of the index; what cannot be is done before the next segment is indexed. */
+void writer_forget_rows(struct store_writer *writer, const struct store_segments *segments);

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/* Tapes in blocks, as a recorder gives them to the store. All of it CHECKs. */
+
+#include "store/store-writer.h"
+#include "tape/spool.h"
+#include "tests/tapes.h"
+
+/* A tape of this boot that is being filled, one second at a time. */
+struct spooling {
+	struct tape *tape;
+	struct spool_mark mark;
+	struct spool_block block;
+};
+
+/* Covers whole seconds from `begin` on, as tapes_new(). */
+static inline void spooling_init(struct spooling *spooling, uint64_t sequence, unsigned int begin)
+{
+	*spooling = (struct spooling){ .tape = tapes_new(begin, begin) };
+	spooling->tape->facts.count = 0;
+	CHECK_EQ(tape_add_fact(spooling->tape, "host", "example"), 0);
+	spooling->tape->sequence = sequence;
+}
+
+static inline void spooling_done(struct spooling *spooling)
+{
+	tape_free(spooling->tape);
+	spool_mark_done(&spooling->mark);
+	spool_block_done(&spooling->block);
+}
+
+/* One more second, with four samples, as a block. */
+static inline void spooling_second(struct spooling *spooling, struct buffer *bytes)
+{
+	struct tape *tape = spooling->tape;
+	uint32_t thread = tapes_thread(tape, 1, 1, "x"), stack = tapes_kernel(tape, "a;b;c");
+
+	for (int i = 0; i < 4; i++)
+		tapes_sample(tape, tape->end_ns + i * NSEC_PER_SEC / 4, 0, thread, stack);
+	tape->end_ns += NSEC_PER_SEC;
+	CHECK_EQ(spool_encode(tape, &spooling->mark, tape->end_ns, &spooling->block), 0);
+	CHECK_EQ(spool_pack(&spooling->block, bytes), 0);
+}
+
+/* The same, into the store. Also what the store says. */
+static inline int spooling_put(struct spooling *spooling, struct store_writer *writer)
+{
+	_cleanup_(buffer_done) struct buffer bytes = { 0 };
+
+	spooling_second(spooling, &bytes);
+	return store_writer_spool(writer, spooling->tape->sequence, bytes.data, bytes.size, NULL);
+}

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is not sealed yet: readers see it live, and the next writer seals what one before it left. */
+#include "tests/check.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+
+#include "tests/spools.h"
+
+#define AT(seconds) (TAPES_REALTIME + (seconds)*NSEC_PER_SEC)
+
+static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL };
+
+static struct store_writer *open_writer(const struct tapes_store *store)
+{
+	struct store_writer *writer;
+	struct error error = { 0 };
+
+	if (store_writer_open(store->path, &writer, &error) < 0)
+		CHECK_FAIL("%s", error.text);
+	return writer;
+}
+
+/* A writer that went as if killed: nothing is sealed, `seconds` of one tape are in the spool. */
+static void leave_spool(const struct tapes_store *store, unsigned int seconds)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = open_writer(store);
+	_cleanup_(spooling_done) struct spooling spooling;
+
+	spooling_init(&spooling, store_writer_number(writer), 0);
+	for (unsigned int i = 0; i < seconds; i++)
+		CHECK_EQ(spooling_put(&spooling, writer), 0);
+}
+
+/* What a reader finds: one tape, sealed or not. */
+struct found {
+	size_t count;
+	struct store_segment segment;
+	size_t samples;
+	uint64_t damaged; /* losses */
+	int loaded;
+};
+
+static struct found look(const struct tapes_store *store)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	struct store_segments segments = { 0 };
+	struct error error = { 0 };
+	struct found found = { 0 };
+
+	if (store_reader_open(store->path, &reader, &error) < 0 ||
+		store_reader_find(reader, 0, UINT64_MAX, &segments, &error) < 0)
+		CHECK_FAIL("%s", error.text);
+	found.count = segments.list.count;
+	if (found.count) {
+		found.segment = segments.list.items[0];
+		found.loaded =
+			store_reader_load(reader, &found.segment, &everything, &tape, &error);
+	}
+	array_done(&segments.list);
+	if (!tape)
+		return found;
+	found.samples = tape->samples.count;
+	for (size_t i = 0; i < tape->losses.count; i++)
+		found.damaged += tape->losses.items[i].kind == TAPE_LOSS_DAMAGED;
+	return found;
+}
+
+static int seal_it(void *context, struct store_writer *writer, struct tape *tape)
+{
+	++*(int *)context;
+	return store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, NULL);
+}
+
+static struct store_recovered recover(const struct tapes_store *store, int expected)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = open_writer(store);
+	struct store_recovered recovered;
+	struct error error = { 0 };
+	int sealed = 0;
+
+	if (store_writer_recover(writer, seal_it, &sealed, &recovered, &error) < 0)
+		CHECK_FAIL("%s", error.text);
+	CHECK_EQ(sealed, expected);
+	CHECK_EQ(recovered.tapes, expected);
+	return recovered;
+}
+
+static void spool_path(const struct tapes_store *store, char path[256])
+{
+	char command[256];
+	FILE *list;
+
+	snprintf(command, sizeof(command), "ls '%s'/spool/*", store->path);
+	list = popen(command, "r");
+	CHECK(list && fgets(path, 256, list));
+	pclose(list);
+	path[strcspn(path, "\n")] = 0;
+}
+
+static size_t count_files(const struct tapes_store *store, const char *pattern)
+{
+	char command[256], number[32];
+	FILE *count;
+
+	snprintf(command, sizeof(command), "find '%s' -path '%s' -type f | wc -l", store->path,
+		pattern);
+	count = popen(command, "r");
+	CHECK(count && fgets(number, sizeof(number), count));
+	pclose(count);
+	return atoi(number);
+}
+
+static void test_live(void)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(spooling_done) struct spooling spooling;
+	struct found found;
+
+	tapes_store_init(&store);
+	writer = open_writer(&store);
+	spooling_init(&spooling, store_writer_number(writer), 0);
+	for (unsigned int i = 1; i < 4; i++) {
+		CHECK_EQ(spooling_put(&spooling, writer), 0);
+		found = look(&store);
+		CHECK_EQ(found.count, 1);
+		CHECK(found.segment.unsealed);
+		CHECK_EQ(found.segment.begin_ns, AT(0));
+		CHECK_EQ(found.segment.end_ns, AT(i));
+		CHECK_EQ(found.samples, 4 * i);
+	}
+	CHECK_EQ(store_writer_seal(writer, spooling.tape, SEGMENT_HASTY, NULL, NULL), 0);
+	found = look(&store);
+	CHECK_EQ(found.count, 1);
+	CHECK(!found.segment.unsealed);
+	CHECK_EQ(found.samples, 12);
+	CHECK_EQ(count_files(&store, "*/spool/*"), 0);
+}
+
+static void test_forget(void)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(spooling_done) struct spooling spooling;
+
+	tapes_store_init(&store);
+	writer = open_writer(&store);
+	spooling_init(&spooling, store_writer_number(writer), 0);
+	CHECK_EQ(spooling_put(&spooling, writer), 0);
+	store_writer_forget(writer, spooling.tape->sequence);
+	store_writer_forget(writer, 77);
+	CHECK_EQ(look(&store).count, 0);
+	CHECK_EQ(count_files(&store, "*/spool/*"), 0);
+}
+
+static void test_recover(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct store_recovered recovered;
+	struct found found;
+
+	tapes_store_init(&store);
+	leave_spool(&store, 5);
+	leave_spool(&store, 3);
+	CHECK_EQ(look(&store).count, 2);
+	recovered = recover(&store, 2);
+	CHECK_EQ(recovered.samples, 32);
+	CHECK_EQ(recovered.damaged, 0);
+	CHECK_EQ(recovered.begin_ns, AT(0));
+	CHECK_EQ(recovered.end_ns, AT(5));
+	CHECK_EQ(count_files(&store, "*/spool/*"), 0);
+	recover(&store, 0);
+	found = look(&store);
+	CHECK_EQ(found.count, 2);
+	CHECK(!found.segment.unsealed);
+}
+
+/* The end was being written when the writer was killed. As long as somebody records, that may still come. */
+static void test_torn(void)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct store_recovered recovered;
+	struct found found;
+	struct stat about;
+	char path[256];
+
+	tapes_store_init(&store);
+	leave_spool(&store, 3);
+	spool_path(&store, path);
+	CHECK_EQ(stat(path, &about), 0);
+	CHECK_EQ(truncate(path, about.st_size - 3), 0);
+	found = look(&store);
+	CHECK_EQ(found.samples, 8);
+	CHECK_EQ(found.damaged, 1);
+	CHECK(found.segment.end_ns > AT(2));
+	writer = open_writer(&store);
+	CHECK_EQ(look(&store).damaged, 0);
+	writer = store_writer_close(writer);
+	recovered = recover(&store, 1);
+	CHECK_EQ(recovered.damaged, 1);
+	CHECK_EQ(recovered.samples, 8);
+	CHECK_EQ(look(&store).damaged, 1);
+}
+
+static void test_unreadable(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct store_recovered recovered;
+	struct found found;
+	char path[256];
+	FILE *file;
+
+	tapes_store_init(&store);
+	leave_spool(&store, 1);
+	spool_path(&store, path);
+	file = fopen(path, "w");
+	CHECK(file && fputs("junk", file) >= 0);
+	fclose(file);
+	found = look(&store);
+	CHECK_EQ(found.count, 1);
+	CHECK(*found.segment.damage);
+	CHECK_EQ(found.loaded, -EBADMSG);
+	recovered = recover(&store, 0);
+	CHECK_EQ(recovered.damaged, 1);
+	CHECK_EQ(count_files(&store, "*/spool/*.spool.damaged"), 1);
+	/* it is seen still, and not looked at again */
+	CHECK(*look(&store).segment.damage);
+	recovered = recover(&store, 0);
+	CHECK_EQ(recovered.damaged, 0);
+}
+
+/* Killed between the segment and the spool: the segment counts, unless it is damaged. */
+static void test_sealed_already(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	char command[512];
+	struct found found;
+
+	tapes_store_init(&store);
+	leave_spool(&store, 3);
+	snprintf(command, sizeof(command), "cp -a '%s'/spool/. '%s'/kept", store.path, store.path);
+	CHECK_EQ(system(command), 0);
+	recover(&store, 1);
+	snprintf(command, sizeof(command), "cp -a '%s'/kept/. '%s'/spool", store.path, store.path);
+	CHECK_EQ(system(command), 0);
+	found = look(&store);
+	CHECK_EQ(found.count, 1);
+	CHECK(!found.segment.unsealed);
+	recover(&store, 0);
+	CHECK_EQ(count_files(&store, "*/spool/*"), 0);
+	CHECK_EQ(system(command), 0);
+	snprintf(command, sizeof(command), "cd '%s/segments' && for f in *; do : > $f; done",
+		store.path);
+	CHECK_EQ(system(command), 0);
+	found = look(&store);
+	CHECK_EQ(found.count, 1);
+	CHECK(found.segment.unsealed);
+	CHECK_EQ(found.samples, 12);
+	recover(&store, 1);
+	CHECK_EQ(look(&store).samples, 12);
+}
+
+/* Between a reader's look and its load, the tape is sealed. */
+static void test_sealed_meanwhile(void)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	_cleanup_(cleanup_tape) struct tape *first = NULL, *second = NULL, *third = NULL;
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct store_segments segments = { 0 };
+
+	tapes_store_init(&store);
+	leave_spool(&store, 3);
+	CHECK_EQ(store_reader_open(store.path, &reader, NULL), 0);
+	CHECK_EQ(store_reader_find(reader, 0, UINT64_MAX, &segments, NULL), 0);
+	recover(&store, 1);
+	CHECK_EQ(store_reader_load(reader, segments.list.items, &everything, &first, NULL), 0);
+	CHECK_EQ(first->samples.count, 12);
+	/* the second time from the disk */
+	CHECK_EQ(store_reader_load(reader, segments.list.items, &everything, &second, NULL), 0);
+	CHECK_EQ(second->samples.count, 12);
+	CHECK(!second->unsealed);
+	CHECK_EQ(tapes_remove_all(&store, "segments"), 0);
+	CHECK_EQ(
+		store_reader_load(reader, segments.list.items, &everything, &third, NULL), -ENOENT);
+	array_done(&segments.list);
+}
+
+/* Numbers go on: above those of segments, of spools, and of what is gone. */
+static void test_numbers(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct store_writer *writer;
+
+	tapes_store_init(&store);
+	leave_spool(&store, 1); /* 0 */
+	writer = open_writer(&store);
+	CHECK_EQ(store_writer_number(writer), 1);
+	CHECK_EQ(store_writer_number(writer), 2);
+	store_writer_close(writer);
+	CHECK_EQ(tapes_remove_all(&store, "spool"), 0);
+	writer = open_writer(&store);
+	CHECK_EQ(store_writer_number(writer), 3);
+	store_writer_close(writer);
+	/* without the lock's word, above those of the files */
+	leave_spool(&store, 1); /* 4 */
+	CHECK_EQ(tapes_remove_all(&store, "lock"), 0);
+	writer = open_writer(&store);
+	CHECK_EQ(store_writer_number(writer), 5);
+	store_writer_close(writer);
+}
+
+CHECK_MAIN({ "readers see the spool live", test_live },
+	{ "a tape that is given up leaves nothing", test_forget },
+	{ "what was left is sealed", test_recover }, { "an end that is torn", test_torn },
+	{ "a spool that cannot be read", test_unreadable },
+	{ "a spool whose segment is there", test_sealed_already },
+	{ "a spool that is sealed meanwhile", test_sealed_meanwhile },
+	{ "numbers go on", test_numbers })
