@@ -4,21 +4,16 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/perf_event.h>
-#include <perf/core.h>
-#include <perf/cpumap.h>
-#include <perf/event.h>
-#include <perf/evlist.h>
-#include <perf/evsel.h>
-#include <perf/mmap.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "recorder/cpu-list.h"
+#include "recorder/perf-attr.h"
+#include "recorder/perf-channel.h"
 
 /*
  * libperf gives no access to the descriptors that it opens: they are found in /proc/self/fd, to be polled and to be closed on
@@ -26,61 +21,60 @@
  */
 
 #define PROBE_NS (50 * NSEC_PER_MSEC)
-#define SIDEBAND_RING_BYTES (1u << 20)
 
-struct ring_set {
-	struct perf_evlist *list;
-	struct perf_layout layout;
-	size_t bytes; /* of each ring */
+/* A ring of this size rides out 20 s at 97 Hz and 24 frames; all of them together are not over a hundredth of the memory. */
+#define RING_BYTES (1u << 20)
+#define RING_BYTES_MIN (64u << 10)
+
+/* Beside two files for each CPU, what else a process has open. */
+#define FILES_BESIDE 256
+
+struct cpu_events {
+	uint32_t cpu;
+	bool gone; /* it went offline: drained once more, then closed */
+	struct perf_channel *channels[PERF_RINGS];
 };
 
 struct perf_events {
-	struct perf_cpu_map *cpus;
-	struct ring_set rings[PERF_RINGS];
+	struct perf_events_options options;
+	const struct perf_attr_event *event;
+	size_t ring_bytes;
+	unsigned int missing; /* enum perf_rung */
+	struct buffer missing_text;
+	struct perf_event_attr attrs[PERF_RINGS];
+	struct perf_layout layouts[PERF_RINGS];
+	struct cpu_list wanted; /* without any: all */
+	char *online; /* the text that said so */
+	array_of(struct cpu_events) cpus;
 	array_of(struct pollfd) polled;
-	const char *name;
 };
 
-static void ring_set_close(struct ring_set *set)
+static void close_ring(struct perf_events *events, enum perf_ring ring)
 {
-	if (!set->list)
-		return;
-	perf_evlist__munmap(set->list);
-	perf_evlist__close(set->list);
-	perf_evlist__delete(set->list);
-	set->list = NULL;
+	for (size_t i = 0; i < events->cpus.count; i++)
+		events->cpus.items[i].channels[ring] =
+			perf_channel_close(events->cpus.items[i].channels[ring]);
 }
 
 struct perf_events *perf_events_close(struct perf_events *events)
 {
 	if (!events)
 		return NULL;
-	for (int i = 0; i < PERF_RINGS; i++)
-		ring_set_close(&events->rings[i]);
-	perf_cpu_map__put(events->cpus);
+	for (int ring = 0; ring < PERF_RINGS; ring++)
+		close_ring(events, ring);
+	array_done(&events->cpus);
 	array_done(&events->polled);
+	cpu_list_done(&events->wanted);
+	buffer_done(&events->missing_text);
+	free(events->online);
 	free(events);
 	return NULL;
 }
 
-static int silent(enum libperf_print_level level, const char *format, va_list args)
+static int open_error(
+	int code, const struct perf_events *events, enum perf_ring ring, struct error *error)
 {
-	return 0;
-}
-
-/* One file a CPU and event: 448 CPUs take more than the usual 1,024. */
-static void raise_file_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
-
-static int open_error(int code, const char *name, unsigned int frequency, struct error *error)
-{
+	const char *name = ring == PERF_RING_SAMPLES ? events->event->name : "dummy";
 	_cleanup_free_ char *paranoid = NULL, *rate = NULL;
 
 	if (code == -EACCES || code == -EPERM) {
@@ -93,159 +87,143 @@ static int open_error(int code, const char *name, unsigned int frequency, struct
 			paranoid ? paranoid : "unknown");
 	}
 	if (file_read("/proc/sys/kernel/perf_event_max_sample_rate", 32, &rate, NULL) == 0 &&
-		code == -EINVAL && strtoul(rate, NULL, 10) < frequency)
+		code == -EINVAL && strtoul(rate, NULL, 10) < events->options.frequency)
 		return error_set(error, code,
 			"%u Hz is more than kernel.perf_event_max_sample_rate allows (%lu)",
-			frequency, strtoul(rate, NULL, 10));
+			events->options.frequency, strtoul(rate, NULL, 10));
 	if (code == -EMFILE)
-		return error_set(
-			error, code, "one file a CPU and event is more than RLIMIT_NOFILE allows");
+		return error_set(error, code,
+			"two files a CPU are more than RLIMIT_NOFILE allows: raise it to %zu",
+			2 * events->cpus.count + FILES_BESIDE);
 	if (code == -ENOSYS || code == -ENOENT)
 		return error_set(error, code, "this kernel has no perf event %s", name);
 	return error_set(error, code, "perf event %s: %s", name, strerror(-code));
 }
 
-/* An evlist of the one event, open on all CPUs, without rings. */
-static int open_set(struct perf_events *events, struct perf_event_attr *attr, struct ring_set *set)
+static int map_error(int code, size_t bytes, struct error *error)
 {
-	struct perf_evsel *event;
-	int r;
-
-	set->list = perf_evlist__new();
-	event = set->list ? perf_evsel__new(attr) : NULL;
-	if (!event) {
-		ring_set_close(set);
-		return -ENOMEM;
-	}
-	perf_evlist__add(set->list, event);
-	perf_evlist__set_maps(set->list, events->cpus, NULL);
-	errno = 0;
-	r = perf_evlist__open(set->list);
-	if (r < 0) {
-		r = r == -1 && errno ? -errno : r;
-		ring_set_close(set);
-		return r;
-	}
-	set->layout = (struct perf_layout){
-		.sample_type = attr->sample_type,
-		.read_format = attr->read_format,
-		.sample_id_all = attr->sample_id_all,
-	};
-	return 0;
-}
-
-static int map_set(struct ring_set *set, size_t bytes, struct error *error)
-{
-	int pages = bytes / sysconf(_SC_PAGESIZE), r;
-
-	set->bytes = bytes;
-	errno = 0;
-	if (perf_evlist__mmap(set->list, pages) >= 0)
-		return 0;
-	r = errno ? -errno : -ENOMEM;
-	if (r == -EPERM || r == -ENOMEM)
-		return error_set(error, r,
+	if (code == -EPERM || code == -ENOMEM)
+		return error_set(error, code,
 			"rings of %zu KB a CPU are over the limit: CAP_IPC_LOCK, a larger "
-			"RLIMIT_MEMLOCK, "
-			"or kernel.perf_event_mlock_kb",
+			"RLIMIT_MEMLOCK, or kernel.perf_event_mlock_kb",
 			bytes / 1024);
-	return error_set(error, r, "mapping the rings: %s", strerror(-r));
+	return error_set(error, code, "mapping the rings: %s", strerror(-code));
 }
 
-static int open_samples(struct perf_events *events, const struct perf_events_options *options,
-	bool cycles, struct error *error)
+static void make_attr(struct perf_events *events, enum perf_ring ring)
 {
-	struct ring_set *set = &events->rings[PERF_RING_SAMPLES];
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = cycles ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE,
-		.config = cycles ? PERF_COUNT_HW_CPU_CYCLES : PERF_COUNT_SW_CPU_CLOCK,
-		.freq = 1,
-		.sample_freq = options->frequency,
-		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-			       PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN,
-		.sample_id_all = 1,
-		.disabled = 1,
-		.exclude_callchain_user = !options->user_stacks,
-		.watermark = 1,
-		.wakeup_watermark = options->ring_bytes / 2,
-	};
-	int r;
+	events->attrs[ring] = ring == PERF_RING_SAMPLES
+				      ? perf_attr_samples(events->event, &events->options,
+						events->ring_bytes, events->missing)
+				      : perf_attr_sideband(events->ring_bytes, events->missing);
+	events->layouts[ring] = perf_attr_layout(&events->attrs[ring]);
+}
 
-	events->name = cycles ? "cycles" : "cpu-clock";
-	r = open_set(events, &attr, set);
+/* Steps down the ladder as far as this kernel makes us. */
+static int open_channel(struct perf_events *events, enum perf_ring ring, uint32_t cpu,
+	struct perf_channel **ret_channel)
+{
+	unsigned int before = events->missing, rung;
+	int r = perf_channel_open(&events->attrs[ring], cpu, ret_channel);
+
+	while (r == -EINVAL && (rung = perf_attr_next_rung(ring, events->missing))) {
+		events->missing |= rung;
+		make_attr(events, ring);
+		r = perf_channel_open(&events->attrs[ring], cpu, ret_channel);
+	}
+	/* if it was not for what is new, that is not missing */
 	if (r < 0)
-		return open_error(r, events->name, options->frequency, error);
-	r = map_set(set, options->ring_bytes, error);
-	if (r < 0)
-		ring_set_close(set);
+		events->missing = before;
 	return r;
 }
 
-/*
- * Build-ids in MMAP2 records are not asked for: the kernel then marks the same records as having them for everybody else who
- * listens, and a `perf record` that runs beside us writes a file on which perf crashes (6.18 with perf 6.1). Device and inode tell
- * the file, too.
- */
-static int open_sideband(struct perf_events *events, struct error *error)
+static int open_ring(struct perf_events *events, enum perf_ring ring, struct cpu_events *cpu,
+	struct error *error)
 {
-	struct ring_set *set = &events->rings[PERF_RING_SIDEBAND];
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_DUMMY,
-		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
-		.sample_id_all = 1,
-		.disabled = 1,
-		.mmap = 1,
-		.mmap2 = 1,
-		.comm = 1,
-		.comm_exec = 1,
-		.task = 1,
-		.ksymbol = 1,
-		.watermark = 1,
-		.wakeup_watermark = SIDEBAND_RING_BYTES / 2,
-	};
-	int r = open_set(events, &attr, set);
+	struct perf_channel **channel = &cpu->channels[ring];
+	int r = open_channel(events, ring, cpu->cpu, channel);
 
-	if (r == -EINVAL) {
-		attr.ksymbol = 0; /* before 5.1 */
-		r = open_set(events, &attr, set);
+	if (r < 0)
+		return open_error(r, events, ring, error);
+	r = perf_channel_map(*channel, events->ring_bytes);
+	if (r < 0) {
+		*channel = perf_channel_close(*channel);
+		return map_error(r, events->ring_bytes, error);
 	}
-	return r < 0 ? open_error(r, "dummy", 0, error) : map_set(set, SIDEBAND_RING_BYTES, error);
+	return 0;
 }
 
-/* A number of records in the sample rings, without taking them out. */
-static bool any_sample(struct perf_events *events)
+/* On all CPUs; one that goes offline just now is not there. */
+static int open_all(struct perf_events *events, enum perf_ring ring, struct error *error)
 {
-	struct perf_mmap *map;
+	int r = 0;
 
-	perf_evlist__for_each_mmap(events->rings[PERF_RING_SAMPLES].list, map,
-		false) if (perf_mmap__read_init(map) == 0) return true;
-	return false;
+	make_attr(events, ring);
+	for (size_t i = 0; r == 0 && i < events->cpus.count; i++) {
+		r = open_ring(events, ring, &events->cpus.items[i], error);
+		if (r == -ENODEV)
+			r = 0;
+	}
+	if (r < 0)
+		close_ring(events, ring);
+	return r;
+}
+
+static void enable_all(struct perf_events *events, enum perf_ring ring)
+{
+	for (size_t i = 0; i < events->cpus.count; i++)
+		if (events->cpus.items[i].channels[ring])
+			perf_channel_enable(events->cpus.items[i].channels[ring]);
+}
+
+static void disable_all(struct perf_events *events, enum perf_ring ring)
+{
+	for (size_t i = 0; i < events->cpus.count; i++)
+		if (events->cpus.items[i].channels[ring])
+			perf_channel_disable(events->cpus.items[i].channels[ring]);
 }
 
 /* Some virtual machines accept cycles and never deliver one: works 50 ms and looks. */
 static bool delivers(struct perf_events *events)
 {
 	uint64_t end = clock_ns(CLOCK_MONOTONIC) + PROBE_NS;
+	bool any = false;
 
-	perf_evlist__enable(events->rings[PERF_RING_SAMPLES].list);
+	enable_all(events, PERF_RING_SAMPLES);
 	while (clock_ns(CLOCK_MONOTONIC) < end)
 		;
-	perf_evlist__disable(events->rings[PERF_RING_SAMPLES].list);
-	return any_sample(events);
+	disable_all(events, PERF_RING_SAMPLES);
+	for (size_t i = 0; i < events->cpus.count && !any; i++)
+		any = events->cpus.items[i].channels[PERF_RING_SAMPLES] &&
+		      perf_channel_any(events->cpus.items[i].channels[PERF_RING_SAMPLES]);
+	return any;
 }
 
-static int open_best_samples(
-	struct perf_events *events, const struct perf_events_options *options, struct error *error)
+static int open_cycles(struct perf_events *events, struct error *error)
 {
-	if (open_samples(events, options, true, NULL) == 0) {
-		if (delivers(events))
-			return 0;
-		ring_set_close(&events->rings[PERF_RING_SAMPLES]);
-	}
-	return open_samples(events, options, false, error);
+	int r;
+
+	events->event = perf_attr_event("cycles");
+	r = open_all(events, PERF_RING_SAMPLES, error);
+	if (r < 0 || delivers(events))
+		return r;
+	close_ring(events, PERF_RING_SAMPLES);
+	return error_set(error, -ENOENT,
+		"this machine accepts the event cycles and delivers none; take cpu-clock");
+}
+
+static int open_samples(struct perf_events *events, struct error *error)
+{
+	const char *name = events->options.event;
+
+	if (name && strcmp(name, "cycles") == 0)
+		return open_cycles(events, error);
+	if (!name && open_cycles(events, NULL) == 0)
+		return 0;
+	events->event = perf_attr_event(name ? name : "cpu-clock");
+	if (!events->event)
+		return error_set(error, -EINVAL, "there is no event '%s'", name);
+	return open_all(events, PERF_RING_SAMPLES, error);
 }
 
 /* What is ours to poll, and not for a child: see the top. */
@@ -256,6 +234,7 @@ static int collect_files(struct perf_events *events)
 	char target[64];
 	int r = 0;
 
+	events->polled.count = 0;
 	while (r == 0 && dir && (entry = readdir(dir))) {
 		ssize_t size = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1);
 		struct pollfd polled = { .fd = atoi(entry->d_name), .events = POLLIN };
@@ -271,6 +250,67 @@ static int collect_files(struct perf_events *events)
 	return r;
 }
 
+/* Two files a CPU: 448 CPUs take more than the usual 1,024, and root may have more than the usual most. */
+static void raise_file_limit(size_t cpus)
+{
+	rlim_t wanted = 2 * cpus + FILES_BESIDE;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)
+		return;
+	limit.rlim_cur = wanted;
+	limit.rlim_max = MAX(limit.rlim_max, wanted);
+	if (setrlimit(RLIMIT_NOFILE, &limit) == 0 || getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static size_t default_ring_bytes(size_t cpus)
+{
+	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+	size_t bytes = RING_BYTES;
+
+	while (bytes > RING_BYTES_MIN && bytes * PERF_RINGS * cpus > memory / 100)
+		bytes /= 2;
+	return bytes;
+}
+
+static int read_online(char **ret_text, struct cpu_list *ret_list)
+{
+	int r = file_read("/sys/devices/system/cpu/online", 65536, ret_text, NULL);
+
+	return r == 0 ? cpu_list_parse(*ret_text, ret_list) : r;
+}
+
+static bool is_wanted(const struct perf_events *events, uint32_t cpu)
+{
+	return !events->wanted.cpus.count || cpu_list_has(&events->wanted, cpu);
+}
+
+static int find_cpus(struct perf_events *events, struct error *error)
+{
+	struct cpu_list online = { 0 };
+	int r = 0;
+
+	if (events->options.cpus)
+		r = cpu_list_parse(events->options.cpus, &events->wanted);
+	if (r < 0)
+		return error_set(error, r, "'%s' is no list of CPUs; write 3 or 0-3,8",
+			events->options.cpus);
+	r = read_online(&events->online, &online);
+	for (size_t i = 0; r == 0 && i < online.cpus.count; i++)
+		if (is_wanted(events, online.cpus.items[i]))
+			r = array_push(
+				&events->cpus, (struct cpu_events){ .cpu = online.cpus.items[i] });
+	for (size_t i = 0; r == 0 && i < events->wanted.cpus.count; i++)
+		if (!cpu_list_has(&online, events->wanted.cpus.items[i]))
+			r = error_set(error, -ENODEV, "CPU %u is not online",
+				events->wanted.cpus.items[i]);
+	cpu_list_done(&online);
+	return r;
+}
+
 int perf_events_open(const struct perf_events_options *options, struct perf_events **ret_events,
 	struct error *error)
 {
@@ -279,80 +319,208 @@ int perf_events_open(const struct perf_events_options *options, struct perf_even
 
 	if (!events)
 		return -ENOMEM;
-	libperf_init(silent);
-	raise_file_limit();
-	events->cpus = perf_cpu_map__new(NULL);
-	if (!events->cpus)
-		return -ENOMEM;
+	events->options = *options;
+	perf_channel_setup();
+	r = find_cpus(events, error);
+	if (r < 0)
+		return r;
+	raise_file_limit(events->cpus.count);
+	events->ring_bytes =
+		options->ring_bytes ? options->ring_bytes : default_ring_bytes(events->cpus.count);
 	/* the sideband first: a process that is sampled must have been seen to start */
-	r = open_sideband(events, error);
+	r = open_all(events, PERF_RING_SIDEBAND, error);
 	if (r == 0)
-		r = open_best_samples(events, options, error);
+		r = open_samples(events, error);
 	if (r == 0)
 		r = collect_files(events);
 	if (r < 0)
 		return r;
-	perf_evlist__enable(events->rings[PERF_RING_SIDEBAND].list);
-	perf_evlist__enable(events->rings[PERF_RING_SAMPLES].list);
+	perf_attr_describe(events->missing, &events->missing_text);
+	buffer_u8(&events->missing_text, 0);
+	if (buffer_failed(&events->missing_text))
+		return -ENOMEM;
+	enable_all(events, PERF_RING_SIDEBAND);
+	enable_all(events, PERF_RING_SAMPLES);
 	*ret_events = take_ptr(events);
 	return 0;
 }
 
 void perf_events_stop(struct perf_events *events)
 {
-	perf_evlist__disable(events->rings[PERF_RING_SAMPLES].list);
+	disable_all(events, PERF_RING_SAMPLES);
 }
 
 const char *perf_events_name(const struct perf_events *events)
 {
-	return events->name;
+	return events->event->name;
 }
 
 unsigned int perf_events_cpus(const struct perf_events *events)
 {
-	return perf_cpu_map__nr(events->cpus);
+	unsigned int count = 0;
+
+	for (size_t i = 0; i < events->cpus.count; i++)
+		count += !!events->cpus.items[i].channels[PERF_RING_SAMPLES];
+	return count;
+}
+
+size_t perf_events_ring_bytes(const struct perf_events *events)
+{
+	return events->ring_bytes;
+}
+
+const char *perf_events_missing(const struct perf_events *events)
+{
+	return (const char *)events->missing_text.data;
 }
 
 const struct perf_layout *perf_events_layout(const struct perf_events *events, enum perf_ring ring)
 {
-	return &events->rings[ring].layout;
+	return &events->layouts[ring];
 }
 
-/* libperf looks for new records after each one, so the end is ours to see to. */
-static int drain_ring(struct perf_mmap *map, enum perf_ring ring, size_t bytes,
-	int (*give)(void *context, enum perf_ring ring, const uint8_t *record, size_t size),
-	void *context)
+static struct cpu_events *find_cpu(const struct perf_events *events, uint32_t cpu)
 {
-	union perf_event *event;
-	size_t taken = 0;
+	for (size_t i = 0; i < events->cpus.count; i++)
+		if (events->cpus.items[i].cpu == cpu)
+			return &events->cpus.items[i];
+	return NULL;
+}
+
+static void close_cpu(struct cpu_events *cpu)
+{
+	for (int ring = 0; ring < PERF_RINGS; ring++)
+		cpu->channels[ring] = perf_channel_close(cpu->channels[ring]);
+	cpu->gone = false;
+}
+
+/* The events of a CPU that went stay dead when it comes back: it gets new ones. */
+static int open_cpu(struct perf_events *events, struct cpu_events *cpu)
+{
 	int r = 0;
 
-	if (perf_mmap__read_init(map) < 0)
-		return 0;
-	while (r >= 0 && taken < bytes && (event = perf_mmap__read_event(map))) {
-		taken += event->header.size;
-		r = give(context, ring, (const uint8_t *)event, event->header.size);
-		perf_mmap__consume(map);
+	close_cpu(cpu);
+	for (int ring = PERF_RINGS; r == 0 && ring-- > 0;)
+		r = open_ring(events, ring, cpu, NULL);
+	if (r < 0) {
+		close_cpu(cpu);
+		return r;
 	}
-	perf_mmap__read_done(map);
-	return r < 0 ? r : 0;
+	for (int ring = PERF_RINGS; ring-- > 0;)
+		perf_channel_enable(cpu->channels[ring]);
+	return 0;
+}
+
+/* A CPU that is online and has no events, or has those of before it went. */
+static int refresh_came(struct perf_events *events, const struct cpu_list *online,
+	void (*changed)(void *context, uint32_t cpu, bool online), void *context)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < online->cpus.count; i++) {
+		uint32_t number = online->cpus.items[i];
+		struct cpu_events *cpu = find_cpu(events, number);
+
+		if (!is_wanted(events, number) || (cpu && cpu->channels[0] && !cpu->gone))
+			continue;
+		if (!cpu) {
+			r = array_push(&events->cpus, (struct cpu_events){ .cpu = number });
+			cpu = r == 0 ? &events->cpus.items[events->cpus.count - 1] : NULL;
+		}
+		if (r == 0)
+			r = open_cpu(events, cpu);
+		if (r == 0)
+			changed(context, number, true);
+	}
+	return r;
+}
+
+static void refresh_went(struct perf_events *events, const struct cpu_list *online,
+	void (*changed)(void *context, uint32_t cpu, bool online), void *context)
+{
+	for (size_t i = 0; i < events->cpus.count; i++) {
+		struct cpu_events *cpu = &events->cpus.items[i];
+
+		if (!cpu->channels[0] || cpu->gone || cpu_list_has(online, cpu->cpu))
+			continue;
+		cpu->gone = true;
+		changed(context, cpu->cpu, false);
+	}
+}
+
+int perf_events_refresh(struct perf_events *events,
+	void (*changed)(void *context, uint32_t cpu, bool online), void *context)
+{
+	struct cpu_list online = { 0 };
+	_cleanup_free_ char *text = NULL;
+	int r = read_online(&text, &online);
+
+	if (r < 0)
+		return r;
+	if (strcmp(text, events->online) != 0) {
+		refresh_went(events, &online, changed, context);
+		r = refresh_came(events, &online, changed, context);
+		if (r == 0) {
+			free(events->online);
+			events->online = take_ptr(text);
+			r = collect_files(events);
+		}
+	}
+	cpu_list_done(&online);
+	return r;
+}
+
+struct giving {
+	enum perf_ring ring;
+	int (*give)(void *context, enum perf_ring ring, const uint8_t *record, size_t size);
+	void *context;
+};
+
+static int give_one(void *context, const uint8_t *record, size_t size)
+{
+	const struct giving *giving = context;
+
+	return giving->give(giving->context, giving->ring, record, size);
+}
+
+/* Those that went have given their last. */
+static int close_gone(struct perf_events *events)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < events->cpus.count; i++) {
+		any = any || events->cpus.items[i].gone;
+		if (events->cpus.items[i].gone)
+			close_cpu(&events->cpus.items[i]);
+	}
+	return any ? collect_files(events) : 0;
 }
 
 int perf_events_drain(struct perf_events *events,
 	int (*give)(void *context, enum perf_ring ring, const uint8_t *record, size_t size),
 	void *context)
 {
-	struct perf_mmap *map;
+	struct giving giving = { .give = give, .context = context };
 	int r;
 
-	for (int ring = 0; ring < PERF_RINGS; ring++)
-		perf_evlist__for_each_mmap(events->rings[ring].list, map, false)
-		{
-			r = drain_ring(map, ring, events->rings[ring].bytes, give, context);
+	for (giving.ring = 0; giving.ring < PERF_RINGS; giving.ring++)
+		for (size_t i = 0; i < events->cpus.count; i++) {
+			struct perf_channel *channel = events->cpus.items[i].channels[giving.ring];
+
+			r = channel ? perf_channel_drain(channel, give_one, &giving) : 0;
 			if (r < 0)
 				return r;
 		}
-	return 0;
+	return close_gone(events);
+}
+
+uint64_t perf_events_lost(const struct perf_events *events, uint32_t cpu)
+{
+	const struct cpu_events *found = find_cpu(events, cpu);
+
+	return found && found->channels[PERF_RING_SAMPLES]
+		       ? perf_channel_lost(found->channels[PERF_RING_SAMPLES])
+		       : 0;
 }
 
 void perf_events_wait(struct perf_events *events, uint64_t timeout_ns)

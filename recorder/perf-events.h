@@ -2,14 +2,15 @@
 #pragma once
 
 /*
- * The rings of all CPUs: one set for samples, one of its own for comm, fork, exit and mmap records (the sideband), so that neither
- * can push the other out. libperf is included by perf-events.c alone, and its three ways of failing end there.
+ * The events of all CPUs and their rings: on each CPU one for samples, and one of its own for comm, fork, exit and mmap records (the
+ * sideband), so that neither can push the other out. CPUs come and go.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "recorder/perf-record.h"
 
@@ -22,13 +23,20 @@ enum perf_ring {
 #define PERF_RINGS 2
 
 struct perf_events_options {
-	unsigned int frequency;
-	bool user_stacks;
-	size_t ring_bytes; /* each, a power of two of pages */
+	const char *event; /* one of perf_events_known(); NULL: the best that this machine has */
+	unsigned int frequency; /* samples a second */
+	uint64_t period; /* a sample after so many; 0: by the frequency */
+	const char *cpus; /* "0-3,8"; NULL: all */
+	bool no_user_stacks;
+	size_t ring_bytes; /* of each ring, a power of two of pages; 0: as much as is reasonable */
 };
 
+/* The names of the events that can be asked for; ends with NULL. */
+const char *const *perf_events_known(void);
+
 /*
- * Opens and starts the events on all online CPUs: `cycles` where 50 ms of work really give samples, else `cpu-clock`.
+ * Opens and starts the events on all online CPUs: `cycles` where 50 ms of work really give samples, else `cpu-clock`. What an old kernel does
+ * not know is left out, see perf_events_missing().
  * -EACCES or -EPERM name the right that is missing, -EINVAL the sysctl that forbids the frequency, -EMFILE the limit.
  */
 int perf_events_open(const struct perf_events_options *options, struct perf_events **ret_events,
@@ -39,10 +47,20 @@ DEFINE_CLEANUP(perf_events, struct perf_events *, perf_events_close)
 /* No more samples after this; what is in the rings can still be drained. */
 void perf_events_stop(struct perf_events *events);
 
-/* "cycles" or "cpu-clock". */
 const char *perf_events_name(const struct perf_events *events);
+/* How many CPUs are sampled at this moment. */
 unsigned int perf_events_cpus(const struct perf_events *events);
+size_t perf_events_ring_bytes(const struct perf_events *events);
+/* Features that this kernel is too old for, by name: "ksymbol,lost", or "". */
+const char *perf_events_missing(const struct perf_events *events);
 const struct perf_layout *perf_events_layout(const struct perf_events *events, enum perf_ring ring);
+
+/*
+ * Looks which CPUs are online. Those that came get events; from those that went the rest is handed to perf_events_drain() once more. Each
+ * change is told. 0, -ENOMEM, or why the events of a CPU that came cannot be opened: it is tried again the next time.
+ */
+int perf_events_refresh(struct perf_events *events,
+	void (*changed)(void *context, uint32_t cpu, bool online), void *context);
 
 /*
  * Hands over what is in the rings, ring by ring; a record is valid during the call. At most one ring's size of each, so that this ends
@@ -51,6 +69,9 @@ const struct perf_layout *perf_events_layout(const struct perf_events *events, e
 int perf_events_drain(struct perf_events *events,
 	int (*give)(void *context, enum perf_ring ring, const uint8_t *record, size_t size),
 	void *context);
+
+/* How many samples of a CPU the kernel had no room for, since its events were opened, where it counts them; else 0. */
+uint64_t perf_events_lost(const struct perf_events *events, uint32_t cpu);
 
 /* Sleeps until a ring is half full, a signal came, or the time is over. */
 void perf_events_wait(struct perf_events *events, uint64_t timeout_ns);

@@ -294,8 +294,6 @@ int recorder_open(
 	_cleanup_(cleanup_recorder) struct recorder *recorder = calloc(1, sizeof(*recorder));
 	struct perf_events_options events = {
 		.frequency = options->frequency,
-		.user_stacks = true,
-		.ring_bytes = RECORDER_RING_BYTES,
 	};
 	int r;
 

@@ -16,7 +16,6 @@
 
 #define RECORDER_FREQUENCY 97
 #define RECORDER_SEGMENT_NS (120 * 1000000000ull)
-#define RECORDER_RING_BYTES (1u << 20)
 
 struct recorder_progress {
 	uint64_t elapsed_ns;

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * What is asked of the kernel, and what of it an old one does not know: a ladder that is stepped down one rung at a time.
+ */
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/bytes.h"
+#include "recorder/perf-events.h"
+
+/* Bits: what is missing. */
+enum perf_rung {
+	PERF_RUNG_KSYMBOL = 1, /* 5.1: names of BPF programs that are loaded later */
+	PERF_RUNG_LOST = 2, /* 6.0: how much the kernel lost and has not told yet */
+};
+
+/* An event that can be asked for, NULL when it is not known. */
+struct perf_attr_event {
+	const char *name;
+	uint32_t type;
+	uint64_t config;
+};
+const struct perf_attr_event *perf_attr_event(const char *name);
+
+struct perf_event_attr perf_attr_samples(const struct perf_attr_event *event,
+	const struct perf_events_options *options, size_t ring_bytes, unsigned int missing);
+struct perf_event_attr perf_attr_sideband(size_t ring_bytes, unsigned int missing);
+
+/* The next rung to do without, of those that a ring's event can do without; 0: there is none left. */
+unsigned int perf_attr_next_rung(enum perf_ring ring, unsigned int missing);
+/* "ksymbol,lost" */
+void perf_attr_describe(unsigned int missing, struct buffer *text);
+
+struct perf_layout perf_attr_layout(const struct perf_event_attr *attr);
