@@ -27,6 +27,12 @@ struct option {
 	const char *help;
 };
 
+/* A row for commands that can say it for programs. */
+#define JSON_OPTION                                              \
+	{                                                        \
+		"json", 0, NULL, "print JSON, one object a line" \
+	}
+
 #define OPTIONS_MAX 32
 
 struct invocation;
@@ -59,6 +65,9 @@ extern const struct command command_import;
 extern const struct command command_query;
 extern const struct command command_record;
 extern const struct command command_segments;
+extern const struct command command_status;
+extern const struct command command_vacuum;
+extern const struct command command_verify;
 
 /* The value of an option, "" for a flag, NULL where it was not given. The last one counts. */
 const char *option_value(const struct invocation *invocation, const char *name);

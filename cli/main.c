@@ -33,6 +33,9 @@ const struct command *const commands[] = {
 	&command_query,
 	&command_import,
 	&command_segments,
+	&command_status,
+	&command_verify,
+	&command_vacuum,
 	NULL,
 };
 

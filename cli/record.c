@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "cli/command.h"
+#include "cli/limit-options.h"
 #include "cli/progress.h"
 #include "cli/version.h"
 #include "recorder/recorder.h"
@@ -21,6 +22,7 @@ static const struct option options[] = {
 		"stop after that long, such as 30s or 12h (default: until Ctrl-C)" },
 	{ "frequency", 'F', "HZ", "samples a second on each CPU (default: 97)" },
 	{ "segment", 0, "LENGTH", "how long a segment is, 1s to 1h (default: 2m)" },
+	LIMIT_OPTIONS,
 	{ 0 },
 };
 
@@ -73,6 +75,8 @@ static int parse_options(const struct invocation *invocation, struct recorder_op
 		r = parse_duration(invocation, "segment", &ret->segment_ns);
 	if (r == EXIT_DONE)
 		r = parse_frequency(invocation, &ret->frequency);
+	if (r == EXIT_DONE)
+		r = limit_options_parse(invocation, &ret->limits);
 	if (r != EXIT_DONE)
 		return r;
 	if (option_given(invocation, "duration") && !ret->duration_ns)
@@ -199,8 +203,10 @@ static int run(const struct invocation *invocation)
 	struct recorder_progress progress = { 0 };
 	bool live = isatty(STDERR_FILENO) && !option_given(invocation, "quiet");
 	struct error error = { 0 };
-	int r = parse_options(invocation, &asked);
+	int r;
 
+	store_limits_default(store_path(invocation), &asked.limits);
+	r = parse_options(invocation, &asked);
 	if (r != EXIT_DONE)
 		return r;
 	catch_signals();

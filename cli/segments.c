@@ -2,12 +2,27 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/json.h"
+#include "cli/answer.h"
 #include "cli/command.h"
+#include "cli/window-options.h"
+#include "query/coverage.h"
 #include "store/store-reader.h"
 
 static const struct option options[] = {
+	WINDOW_OPTIONS,
+	JSON_OPTION,
 	{ 0 },
 };
+
+static const char about[] = "All of it, or what overlaps a window.\n\n" WINDOW_ABOUT;
+
+static const char *remark(const struct store_segment *segment)
+{
+	if (*segment->damage)
+		return "  unreadable: ";
+	return segment->unsealed ? "  not sealed yet" : "";
+}
 
 static void print_segment(const struct store_segment *segment, bool utc)
 {
@@ -17,38 +32,163 @@ static void print_segment(const struct store_segment *segment, bool utc)
 		time_format(segment->begin_ns, utc, 3, begin),
 		duration_format(segment->end_ns - segment->begin_ns, length, sizeof(length)),
 		(unsigned long long)segment->samples, (unsigned long long)segment->lost,
-		segment->bytes / 1000.0, segment->name, *segment->damage ? "  unreadable: " : "",
-		segment->damage);
+		segment->bytes / 1000.0, segment->name, remark(segment), segment->damage);
+}
+
+static void print_table(const struct invocation *invocation, const struct store_segments *segments)
+{
+	uint64_t bytes = 0;
+
+	if (segments->list.count)
+		printf("%-29s  %12s %9s %7s %9s  %s\n", "begin", "length", "samples", "lost", "kB",
+			"segment");
+	for (size_t i = 0; i < segments->list.count; i++) {
+		print_segment(&segments->list.items[i], option_given(invocation, "utc"));
+		bytes += segments->list.items[i].bytes;
+	}
+	say(invocation, "%zu segment%s, %.2f MB in %s", segments->list.count,
+		segments->list.count == 1 ? "" : "s", bytes / 1e6, store_path(invocation));
+}
+
+static void put_time(struct buffer *json, const char *key, uint64_t realtime_ns)
+{
+	char shown[TIME_TEXT_SIZE];
+
+	json_key(json, key);
+	json_string(json, time_format(realtime_ns, true, 6, shown));
+}
+
+static void put_segment(struct buffer *json, const struct store_segment *segment)
+{
+	const struct {
+		const char *key;
+		uint64_t value;
+	} numbers[] = {
+		{ "sequence", segment->sequence },
+		{ "samples", segment->samples },
+		{ "lost", segment->lost },
+		{ "incidents", segment->incidents },
+		{ "bytes", segment->bytes },
+	};
+
+	json_open(json, '{');
+	json_key(json, "name");
+	json_string(json, segment->name);
+	json_key(json, "boot_id");
+	json_string(json, segment->boot_id);
+	put_time(json, "begin", segment->begin_ns);
+	put_time(json, "end", segment->end_ns);
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+		json_key(json, numbers[i].key);
+		json_u64(json, numbers[i].value);
+	}
+	json_key(json, "sealed");
+	json_bool(json, !segment->unsealed);
+	json_key(json, "damage");
+	json_string(json, segment->damage);
+	json_close(json, '}');
+	buffer_text(json, "\n");
+}
+
+/* By the segments' own words: their samples are not looked at. */
+static int make_coverage(const struct store_segments *segments, const struct window *window,
+	struct coverage *ret_coverage)
+{
+	struct coverage_parts parts = { 0 };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < segments->list.count; i++) {
+		const struct store_segment *segment = &segments->list.items[i];
+
+		ret_coverage->lost_samples += segment->lost;
+		ret_coverage->damaged += *segment->damage != 0;
+		r = *segment->damage
+			    ? coverage_add_unread(
+				      &parts, segment->begin_ns, segment->end_ns, segment->damage)
+			    : coverage_add_recorded(&parts, segment->begin_ns, segment->end_ns);
+	}
+	if (r == 0)
+		r = coverage_finish(ret_coverage, &parts, window);
+	coverage_parts_done(&parts);
+	return r;
+}
+
+static int print_json(const struct store_segments *segments, const struct window *window,
+	const struct coverage *coverage)
+{
+	_cleanup_(buffer_done) struct buffer json = { 0 };
+
+	for (size_t i = 0; i < segments->list.count; i++)
+		put_segment(&json, &segments->list.items[i]);
+	coverage_put_json(coverage, window, &json);
+	if (buffer_failed(&json))
+		return fail(-ENOMEM, NULL);
+	fwrite(json.data, 1, json.size, stdout);
+	return EXIT_DONE;
+}
+
+/* Without a window it is from the first segment's begin to the last one's end. */
+static struct window whole(const struct store_segments *segments)
+{
+	struct window window = { 0 };
+
+	for (size_t i = 0; i < segments->list.count; i++) {
+		const struct store_segment *segment = &segments->list.items[i];
+
+		window.from_ns = i ? MIN(window.from_ns, segment->begin_ns) : segment->begin_ns;
+		window.to_ns = MAX(window.to_ns, segment->end_ns);
+	}
+	return window;
+}
+
+static int print(const struct invocation *invocation, struct store_reader *reader,
+	const struct store_segments *segments, const struct window *asked)
+{
+	struct window window = asked ? *asked : whole(segments);
+	struct coverage coverage = { 0 };
+	int r = make_coverage(segments, &window, &coverage), code = EXIT_DONE;
+
+	if (r < 0)
+		return fail(r, NULL);
+	if (option_given(invocation, "json"))
+		code = print_json(segments, &window, &coverage);
+	else if (!asked || segments->list.count)
+		print_table(invocation, segments);
+	if (code == EXIT_DONE && asked && !segments->list.count)
+		code = answer_nothing(invocation, reader, &window, &coverage);
+	else if (code == EXIT_DONE)
+		code = answer_code(invocation, &coverage);
+	array_done(&coverage.gaps);
+	return code;
 }
 
 static int run(const struct invocation *invocation)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	struct window window = { .to_ns = UINT64_MAX };
+	bool has_window = window_given(invocation);
 	struct store_segments segments = { 0 };
 	struct error error = { 0 };
-	uint64_t bytes = 0;
-	int r = store_reader_open(store_path(invocation), &reader, &error);
+	int r = has_window ? window_option_parse(invocation, &window) : EXIT_DONE, code;
 
-	if (r == 0)
-		r = store_reader_find(reader, 0, UINT64_MAX, &segments, &error);
+	if (r != EXIT_DONE)
+		return r;
+	r = store_reader_open(store_path(invocation), &reader, &error);
 	if (r < 0)
 		return fail(r, &error);
-	if (segments.list.count)
-		printf("%-29s  %12s %9s %7s %9s  %s\n", "begin", "length", "samples", "lost", "kB",
-			"segment");
-	for (size_t i = 0; i < segments.list.count; i++) {
-		print_segment(&segments.list.items[i], option_given(invocation, "utc"));
-		bytes += segments.list.items[i].bytes;
-	}
-	say(invocation, "%zu segment%s, %.2f MB in %s", segments.list.count,
-		segments.list.count == 1 ? "" : "s", bytes / 1e6, store_reader_path(reader));
+	if (has_window)
+		say_window(invocation, &window);
+	r = store_reader_find(reader, window.from_ns, window.to_ns, &segments, &error);
+	code = r < 0 ? fail(r, &error)
+		     : print(invocation, reader, &segments, has_window ? &window : NULL);
 	array_done(&segments.list);
-	return EXIT_DONE;
+	return code;
 }
 
 const struct command command_segments = {
 	.name = "segments",
 	.summary = "List what is recorded",
+	.about = about,
 	.options = options,
 	.run = run,
 };

@@ -40,6 +40,7 @@ struct recorder_options {
 	unsigned int frequency;
 	uint64_t segment_ns;
 	uint64_t duration_ns; /* 0: until stopped */
+	struct store_limits limits; /* applied after each segment, and noted for vacuum */
 	const char *version;
 	/* Looked at once a second and when a signal came: no more is recorded once it is not zero. */
 	const volatile int *stop;

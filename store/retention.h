@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/error.h"
+
 /* UINT64_MAX: no limit. */
 struct store_limits {
 	uint64_t max_age_ns;
@@ -25,3 +27,6 @@ struct store_limits {
 
 /* The defaults for a store in this folder, which need not be there yet. */
 void store_limits_default(const char *path, struct store_limits *ret_limits);
+
+/* How large the file system is on which that store is, or will be. */
+int store_disk_bytes(const char *path, uint64_t *ret_bytes, struct error *error);

@@ -28,9 +28,20 @@ static int stat_filesystem(const char *path, struct statvfs *ret_about)
 	return 0;
 }
 
-void store_limits_default(const char *path, struct store_limits *ret_limits)
+int store_disk_bytes(const char *path, uint64_t *ret_bytes, struct error *error)
 {
 	struct statvfs about;
+	int r = stat_filesystem(path, &about);
+
+	if (r < 0)
+		return error_set(error, r, "%s: %s", path, strerror(-r));
+	*ret_bytes = (uint64_t)about.f_blocks * about.f_frsize;
+	return 0;
+}
+
+void store_limits_default(const char *path, struct store_limits *ret_limits)
+{
+	uint64_t disk_bytes;
 
 	*ret_limits = (struct store_limits){
 		.max_age_ns = UINT64_MAX,
@@ -38,9 +49,8 @@ void store_limits_default(const char *path, struct store_limits *ret_limits)
 		.keep_free_bytes = STORE_KEEP_FREE_BYTES,
 		.pin_ns = STORE_PIN_NS,
 	};
-	if (stat_filesystem(path, &about) == 0)
-		ret_limits->keep_free_bytes =
-			MIN(STORE_KEEP_FREE_BYTES, (uint64_t)about.f_blocks * about.f_frsize / 20);
+	if (store_disk_bytes(path, &disk_bytes, NULL) == 0)
+		ret_limits->keep_free_bytes = MIN(STORE_KEEP_FREE_BYTES, disk_bytes / 20);
 }
 
 static void read_number(const struct note *note, const char *name, uint64_t *number)

@@ -60,7 +60,7 @@ int store_reader_near(struct store_reader *reader, uint64_t from_ns, uint64_t to
 /*
  * Decodes what is wanted of one segment (tape/segment.h); of one that is not sealed, all up to now, or the segment that it has become
  * meanwhile. -EBADMSG when it is damaged (the text says where), -ENOENT when retention took it meanwhile, -ENOMEM; another errno when this file
- * cannot be read.
+ * cannot be read. May be called from several threads at once.
  */
 int store_reader_load(struct store_reader *reader, const struct store_segment *segment,
 	const struct segment_want *want, struct tape **ret_tape, struct error *error);

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/size.h"
+#include "cli/command.h"
+#include "cli/limit-options.h"
+#include "store/files.h"
+#include "store/store-reader.h"
+
+#define DAY_NS (24 * 3600 * NSEC_PER_SEC)
+
+static const struct option options[] = {
+	JSON_OPTION,
+	{ 0 },
+};
+
+struct status {
+	const char *path;
+	uint64_t now_ns;
+	int pid; /* of the recorder; 0: none runs */
+	uint64_t since_ns;
+	struct store_totals totals;
+	struct store_limits limits;
+	/* of what began within the last day */
+	uint64_t day_lost;
+	uint64_t day_bytes;
+	uint64_t day_ns;
+};
+
+/* The recorder wrote its pid into the lock when it began. */
+static uint64_t since(const char *path)
+{
+	struct stat about;
+	char file[PATH_MAX];
+
+	if (store_file(path, STORE_LOCK, file, NULL) < 0 || stat(file, &about) < 0)
+		return 0;
+	return (uint64_t)about.st_mtim.tv_sec * NSEC_PER_SEC + about.st_mtim.tv_nsec;
+}
+
+static int add_day(struct status *status, struct store_reader *reader, struct error *error)
+{
+	struct store_segments segments = { 0 };
+	int r = store_reader_find(
+		reader, status->now_ns - DAY_NS, status->now_ns, &segments, error);
+
+	for (size_t i = 0; i < segments.list.count; i++) {
+		const struct store_segment *segment = &segments.list.items[i];
+
+		status->day_lost += segment->lost;
+		if (segment->unsealed || *segment->damage)
+			continue;
+		status->day_bytes += segment->bytes;
+		status->day_ns += segment->end_ns - segment->begin_ns;
+	}
+	array_done(&segments.list);
+	return r;
+}
+
+static int read_status(struct status *status, struct store_reader *reader, struct error *error)
+{
+	int r;
+
+	status->path = store_reader_path(reader);
+	status->now_ns = clock_ns(CLOCK_REALTIME);
+	status->pid = store_reader_recorder(reader);
+	if (status->pid)
+		status->since_ns = since(status->path);
+	r = store_reader_totals(reader, &status->totals, error);
+	if (r == 0)
+		r = store_reader_limits(reader, &status->limits, error);
+	return r < 0 ? r : add_day(status, reader, error);
+}
+
+/* What a day takes when it goes on as in the last one; 0: not known. */
+static uint64_t bytes_a_day(const struct status *status)
+{
+	return status->day_ns ? (double)status->day_bytes * DAY_NS / status->day_ns : 0;
+}
+
+static void print_recorder(const struct status *status, bool utc)
+{
+	char shown[TIME_TEXT_SIZE], age[32];
+
+	if (!status->pid) {
+		printf("recording  no\n");
+		return;
+	}
+	printf("recording  process %d", status->pid);
+	if (status->since_ns)
+		printf(", since %s", time_format(status->since_ns, utc, 0, shown));
+	putchar('\n');
+	if (status->totals.unsealed)
+		printf("reaches    %s, %s ago\n",
+			time_format(status->totals.unsealed_end_ns, utc, 3, shown),
+			duration_format(status->now_ns -
+						MIN(status->now_ns, status->totals.unsealed_end_ns),
+				age, sizeof(age)));
+}
+
+static void print_size(const struct status *status)
+{
+	const struct store_totals *totals = &status->totals;
+	char all[32], segments[32], spool[32], daily[32], left[32];
+	uint64_t day_bytes = bytes_a_day(status);
+
+	printf("size       %s: segments %s, spool %s", size_format(totals->bytes, all, sizeof(all)),
+		size_format(totals->segment_bytes, segments, sizeof(segments)),
+		size_format(totals->spool_bytes, spool, sizeof(spool)));
+	if (day_bytes)
+		printf("; %s a day", size_format(day_bytes, daily, sizeof(daily)));
+	printf("; %s of the disk free\n", size_format(totals->free_bytes, left, sizeof(left)));
+}
+
+static void print_status(const struct status *status, bool utc)
+{
+	const struct store_totals *totals = &status->totals;
+	_cleanup_(buffer_done) struct buffer limits = { 0 };
+	char begin[TIME_TEXT_SIZE], end[TIME_TEXT_SIZE];
+
+	printf("store      %s\n", status->path);
+	print_recorder(status, utc);
+	printf("segments   %llu", (unsigned long long)totals->segments);
+	if (totals->unsealed)
+		printf(", %llu not sealed yet", (unsigned long long)totals->unsealed);
+	putchar('\n');
+	if (totals->begin_ns)
+		printf("from, to   %s, %s\n", time_format(totals->begin_ns, utc, 3, begin),
+			time_format(totals->end_ns, utc, 3, end));
+	printf("samples    %llu, %llu lost, %llu lost in the last day\n",
+		(unsigned long long)totals->samples, (unsigned long long)totals->lost,
+		(unsigned long long)status->day_lost);
+	print_size(status);
+	limits_describe(&status->limits, &limits);
+	printf("limits     %.*s\n", (int)limits.size, limits.data ? (char *)limits.data : "");
+	if (totals->damaged)
+		printf("damaged    %llu; perftape verify says which\n",
+			(unsigned long long)totals->damaged);
+}
+
+static void put_number(struct buffer *json, const char *key, uint64_t value)
+{
+	json_key(json, key);
+	json_u64(json, value);
+}
+
+/* null where there is none, or no limit */
+static void put_time(struct buffer *json, const char *key, uint64_t realtime_ns)
+{
+	char shown[TIME_TEXT_SIZE];
+
+	json_key(json, key);
+	if (realtime_ns)
+		json_string(json, time_format(realtime_ns, true, 6, shown));
+	else
+		json_null(json);
+}
+
+static void put_limit(struct buffer *json, const char *key, uint64_t limit)
+{
+	json_key(json, key);
+	if (limit == UINT64_MAX)
+		json_null(json);
+	else
+		json_u64(json, limit);
+}
+
+static void put_status(struct buffer *json, const struct status *status)
+{
+	const struct store_totals *totals = &status->totals;
+
+	json_open(json, '{');
+	json_key(json, "store");
+	json_string(json, status->path);
+	put_time(json, "now", status->now_ns);
+	put_number(json, "recorder", status->pid);
+	put_time(json, "since", status->since_ns);
+	put_time(json, "reaches", totals->unsealed_end_ns);
+	put_number(json, "segments", totals->segments);
+	put_number(json, "unsealed", totals->unsealed);
+	put_time(json, "begin", totals->begin_ns);
+	put_time(json, "end", totals->end_ns);
+	put_number(json, "samples", totals->samples);
+	put_number(json, "lost", totals->lost);
+	put_number(json, "lost_last_day", status->day_lost);
+	put_number(json, "bytes", totals->bytes);
+	put_number(json, "segment_bytes", totals->segment_bytes);
+	put_number(json, "spool_bytes", totals->spool_bytes);
+	put_number(json, "bytes_a_day", bytes_a_day(status));
+	put_number(json, "free_bytes", totals->free_bytes);
+	put_limit(json, "max_age_ns", status->limits.max_age_ns);
+	put_limit(json, "max_bytes", status->limits.max_bytes);
+	put_limit(json, "keep_free_bytes", status->limits.keep_free_bytes);
+	put_limit(json, "pin_ns", status->limits.pin_ns);
+	put_number(json, "damaged", totals->damaged);
+	json_close(json, '}');
+	buffer_text(json, "\n");
+}
+
+static int run(const struct invocation *invocation)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	_cleanup_(buffer_done) struct buffer json = { 0 };
+	struct status status = { 0 };
+	struct error error = { 0 };
+	int r = store_reader_open(store_path(invocation), &reader, &error);
+
+	if (r == 0)
+		r = read_status(&status, reader, &error);
+	if (r < 0)
+		return fail(r, &error);
+	if (!option_given(invocation, "json")) {
+		print_status(&status, option_given(invocation, "utc"));
+		return EXIT_DONE;
+	}
+	put_status(&json, &status);
+	if (buffer_failed(&json))
+		return fail(-ENOMEM, NULL);
+	fwrite(json.data, 1, json.size, stdout);
+	return EXIT_DONE;
+}
+
+const struct command command_status = {
+	.name = "status",
+	.summary = "Is it recording, how far back it goes, how large it is",
+	.options = options,
+	.run = run,
+};
