@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Windows of tapes: all of it is in one of them, and none of it in two. */
+#include "tape/cut.h"
+
+#include "tape/clocks.h"
+#include "tests/check.h"
+#include "tests/random.h"
+#include "tests/tapes.h"
+
+#define SECONDS 20
+
+/* One kernel function calls another; each second has other threads, stacks and cgroups than the next. */
+static void add_samples(struct tape *tape, unsigned int second)
+{
+	char name[32];
+	uint32_t thread, stack;
+
+	snprintf(name, sizeof(name), "comm%u", second);
+	thread = tapes_thread(tape, second, second, name);
+	for (unsigned int i = 0; i < 20; i++) {
+		snprintf(name, sizeof(name), "outer;inner%u;leaf%u", second, random_below(4));
+		stack = tapes_kernel(tape, name);
+		tapes_sample(tape,
+			tape->begin_ns + second * NSEC_PER_SEC +
+				(uint64_t)random_below(1000000) * TAPE_TIME_UNIT_NS,
+			random_below(4), thread, stack);
+	}
+}
+
+static void add_context(struct tape *tape, unsigned int second)
+{
+	uint64_t time_ns = tape->begin_ns + second * NSEC_PER_SEC + random_below(NSEC_PER_SEC);
+	struct tape_fields fields = { tape->fields.count, random_below(3) };
+	uint32_t text = tapes_string(tape, "a text");
+
+	for (uint32_t i = 0; i < fields.count; i++)
+		CHECK_EQ(array_push(&tape->fields,
+				 (struct tape_fact){ tapes_string(tape, "key"), text }),
+			0);
+	CHECK_EQ(array_push(&tape->events,
+			 (struct tape_event){ time_ns, 1, tape->threads.count - 1, text, fields }),
+		0);
+	CHECK_EQ(array_push(&tape->incidents,
+			 (struct tape_incident){ time_ns, time_ns, 1, 2, text, text, fields }),
+		0);
+	CHECK_EQ(array_push(&tape->lines, (struct tape_line){ time_ns, second, 4, text }), 0);
+	CHECK_EQ(array_push(&tape->losses,
+			 (struct tape_loss){ TAPE_LOSS_SAMPLES, 1, time_ns, time_ns + 5, 7 }),
+		0);
+}
+
+static void add_gauges(struct tape *tape)
+{
+	for (unsigned int g = 0; g < 3; g++) {
+		struct tape_gauge gauge = { tapes_string(tape, "gauge/count"), tape->points.count,
+			SECONDS };
+
+		CHECK_EQ(array_push(&tape->gauges, gauge), 0);
+		for (unsigned int second = 0; second < SECONDS; second++)
+			CHECK_EQ(array_push(&tape->points,
+					 (struct tape_point){
+						 tape->begin_ns + second * NSEC_PER_SEC, g }),
+				0);
+	}
+}
+
+/* The wall clock is slewed, and now and then set. */
+static struct tape *random_tape(void)
+{
+	struct tape *tape = tapes_bare(TAPES_PERF, TAPES_PERF + SECONDS * NSEC_PER_SEC);
+	uint64_t wall_ns = TAPES_REALTIME;
+
+	tape->sequence = random_u64();
+	tape->unsealed = random_below(2);
+	for (unsigned int second = 0; second < SECONDS; second++) {
+		tapes_anchor(tape, TAPES_PERF + second * NSEC_PER_SEC, wall_ns);
+		wall_ns += NSEC_PER_SEC + random_below(1000000) - 500000;
+		if (random_below(20) == 0)
+			wall_ns += random_below(2) ? 3 * NSEC_PER_SEC : -3 * NSEC_PER_SEC;
+		add_samples(tape, second);
+		add_context(tape, second);
+	}
+	add_gauges(tape);
+	for (int32_t pid = 100; tape->pids.count < tape->modules.count; pid++)
+		CHECK_EQ(array_push(&tape->pids, pid), 0);
+	CHECK_EQ(tape_sort_samples(tape), 0);
+	return tape;
+}
+
+/* What a sample says, with all names, whatever its numbers are. */
+static void describe(
+	const struct tape *tape, const struct tape_sample *sample, char *text, size_t size)
+{
+	const struct tape_thread *thread = &tape->threads.items[sample->thread];
+	uint32_t frame = sample->frame, stack = sample->stack;
+	size_t at = snprintf(text, size, "%llu %u %d %s", (unsigned long long)sample->time_ns,
+		sample->cpu, thread->tid, tape_string(tape, thread->comm));
+
+	for (;;) {
+		const struct tape_frame *is = &tape->frames.items[frame];
+
+		at += snprintf(text + at, size - at, " %s+%llx@%llx(%s)",
+			tape_string(tape, is->symbol), (unsigned long long)is->offset,
+			(unsigned long long)is->address,
+			tape_string(tape, tape->modules.items[is->module].path));
+		if (!stack)
+			break;
+		frame = tape->stacks.items[stack].frame;
+		stack = tape->stacks.items[stack].parent;
+	}
+}
+
+static bool same_sample(const struct tape *a, const struct tape_sample *in_a, const struct tape *b,
+	const struct tape_sample *in_b)
+{
+	char one[512], two[512];
+
+	describe(a, in_a, one, sizeof(one));
+	describe(b, in_b, two, sizeof(two));
+	return strcmp(one, two) == 0;
+}
+
+/* Each sample of the cut is the next one of the tape that lies in the window; no such one is missing. */
+static void check_samples(
+	const struct tape *tape, const struct tape *part, uint64_t from_ns, uint64_t to_ns)
+{
+	size_t next = 0;
+
+	for (size_t i = 0; i < tape->samples.count; i++) {
+		const struct tape_sample *sample = &tape->samples.items[i];
+		uint64_t wall_ns = tape_to_realtime(tape, sample->time_ns, NULL);
+
+		if (wall_ns < from_ns || wall_ns >= to_ns)
+			continue;
+		CHECK(part && next < part->samples.count);
+		CHECK(same_sample(tape, sample, part, &part->samples.items[next]));
+		next++;
+	}
+	CHECK_EQ(next, part ? part->samples.count : 0);
+}
+
+/* tape.h (2) to (5), and that no row is there for nothing. */
+static void check_sound(const struct tape *part)
+{
+	CHECK(part->begin_ns < part->end_ns);
+	CHECK(part->begin_ns % 1000 == 0 && part->end_ns % 1000 == 0);
+	for (size_t i = 0; i < part->samples.count; i++)
+		CHECK(part->samples.items[i].time_ns >= part->begin_ns &&
+			part->samples.items[i].time_ns < part->end_ns);
+	for (size_t i = 1; i < part->stacks.count; i++)
+		CHECK(part->stacks.items[i].parent < i &&
+			part->stacks.items[i].frame < part->frames.count);
+	for (size_t i = 0; i < part->gauges.count; i++)
+		CHECK(part->gauges.items[i].count &&
+			part->gauges.items[i].first + part->gauges.items[i].count <=
+				part->points.count);
+	for (size_t i = 0; i < part->events.count; i++)
+		CHECK(part->events.items[i].thread < part->threads.count &&
+			part->events.items[i].fields.first + part->events.items[i].fields.count <=
+				part->fields.count);
+	for (size_t i = 0; i < part->incidents.count; i++)
+		CHECK(part->incidents.items[i].fields.first +
+				part->incidents.items[i].fields.count <=
+			part->fields.count);
+}
+
+struct totals {
+	size_t samples, events, lines, incidents, points, fields;
+};
+
+static void add_totals(struct totals *totals, const struct tape *tape)
+{
+	totals->samples += tape->samples.count;
+	totals->events += tape->events.count;
+	totals->lines += tape->lines.count;
+	totals->incidents += tape->incidents.count;
+	totals->points += tape->points.count;
+	for (size_t i = 0; i < tape->events.count; i++)
+		totals->fields += tape->events.items[i].fields.count;
+	for (size_t i = 0; i < tape->incidents.count; i++)
+		totals->fields += tape->incidents.items[i].fields.count;
+}
+
+static void check_part(
+	const struct tape *tape, uint64_t from_ns, uint64_t to_ns, struct totals *totals)
+{
+	_cleanup_(cleanup_tape) struct tape *part = NULL;
+
+	CHECK_EQ(tape_cut(tape, from_ns, to_ns, &part), 0);
+	check_samples(tape, part, from_ns, to_ns);
+	if (!part)
+		return;
+	check_sound(part);
+	CHECK_EQ(part->sequence, tape->sequence);
+	CHECK_EQ(part->unsealed, tape->unsealed);
+	CHECK_STR(tape_fact(part, "boot_id"), tape_fact(tape, "boot_id"));
+	CHECK_EQ(part->anchors.count, tape->anchors.count);
+	for (size_t i = 0; i < part->pids.count; i++)
+		CHECK_EQ(part->pids.items[i], 100 + (i ? 1 : 0));
+	add_totals(totals, part);
+}
+
+static void test_partition(void)
+{
+	for (int round = 0; round < 200; round++) {
+		_cleanup_(cleanup_tape) struct tape *tape = random_tape();
+		struct totals whole = { 0 }, parts = { 0 };
+		uint64_t from_ns = 0;
+
+		add_totals(&whole, tape);
+		while (from_ns < UINT64_MAX) {
+			uint64_t to_ns = MAX(from_ns, TAPES_REALTIME - NSEC_PER_SEC) +
+					 random_u64() % (8 * NSEC_PER_SEC);
+
+			if (to_ns > TAPES_REALTIME + 90 * NSEC_PER_SEC)
+				to_ns = UINT64_MAX;
+			check_part(tape, from_ns, to_ns, &parts);
+			from_ns = to_ns;
+		}
+		CHECK_EQ(memcmp(&whole, &parts, sizeof(whole)), 0);
+	}
+}
+
+static void test_only_what_it_needs(void)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 10), *part = NULL;
+	uint32_t early = tapes_thread(tape, 1, 1, "early"), late = tapes_thread(tape, 2, 2, "late");
+
+	tapes_sample(tape, tape->begin_ns + NSEC_PER_SEC, 0, early, tapes_kernel(tape, "a;b;c"));
+	tapes_sample(tape, tape->begin_ns + 5 * NSEC_PER_SEC, 0, late, tapes_kernel(tape, "a;d"));
+	CHECK_EQ(
+		tape_cut(tape, TAPES_REALTIME + 4500000000, TAPES_REALTIME + 5500000100, &part), 0);
+	CHECK_EQ(part->begin_ns, tape->begin_ns + 4500000000);
+	CHECK_EQ(part->end_ns, tape->begin_ns + 5500001000);
+	CHECK_EQ(part->samples.count, 1);
+	CHECK_EQ(part->threads.count, 1);
+	CHECK_EQ(part->stacks.count, 2);
+	CHECK_EQ(part->frames.count, 3);
+	CHECK_EQ(part->modules.count, 2);
+	for (uint32_t i = 0; i < strings_count(&part->strings); i++)
+		CHECK(strcmp(tape_string(part, i), "early") != 0 &&
+			strcmp(tape_string(part, i), "b") != 0);
+}
+
+static void test_nothing(void)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 10), *part = tape;
+
+	CHECK_EQ(tape_cut(tape, 0, TAPES_REALTIME, &part), 0);
+	CHECK(!part);
+	part = tape;
+	CHECK_EQ(tape_cut(tape, TAPES_REALTIME + 10 * NSEC_PER_SEC, UINT64_MAX, &part), 0);
+	CHECK(!part);
+	part = tape;
+	CHECK_EQ(tape_cut(tape, TAPES_REALTIME + 5, TAPES_REALTIME + 5, &part), 0);
+	CHECK(!part);
+}
+
+/* The wall clock shows 20 s to 25 s twice, and what was recorded between is not handed over. */
+static void test_set_back(void)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = tapes_bare(0, 60 * NSEC_PER_SEC), *part = NULL;
+	const struct tape_loss *gap;
+
+	tapes_anchor(tape, 0, 10 * NSEC_PER_SEC);
+	tapes_anchor(tape, 30 * NSEC_PER_SEC, 40 * NSEC_PER_SEC);
+	tapes_anchor(tape, 31 * NSEC_PER_SEC, 1 * NSEC_PER_SEC);
+	CHECK_EQ(tape_cut(tape, 20 * NSEC_PER_SEC, 25 * NSEC_PER_SEC, &part), 0);
+	CHECK_EQ(part->begin_ns, 10 * NSEC_PER_SEC);
+	CHECK_EQ(part->end_ns, 55 * NSEC_PER_SEC);
+	CHECK_EQ(part->losses.count, 1);
+	gap = &part->losses.items[0];
+	CHECK_EQ(gap->kind, TAPE_LOSS_GAP);
+	CHECK_EQ(gap->from_ns, 15 * NSEC_PER_SEC);
+	CHECK_EQ(gap->to_ns, 50 * NSEC_PER_SEC);
+}
+
+static void test_losses(void)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 10), *part = NULL;
+	uint64_t begin_ns = tape->begin_ns, second = NSEC_PER_SEC;
+	const struct tape_loss losses[] = {
+		{ TAPE_LOSS_SAMPLES, 0, begin_ns, begin_ns + 5 * second,
+			1 }, /* ends where it begins */
+		{ TAPE_LOSS_SAMPLES, 0, begin_ns, begin_ns + 5 * second + 1, 2 },
+		{ TAPE_LOSS_SAMPLES, 0, begin_ns + 9 * second, begin_ns + 20 * second, 3 },
+		{ TAPE_LOSS_DAMAGED, 0, begin_ns + 10 * second, begin_ns + 10 * second, 4 },
+		{ TAPE_LOSS_DAMAGED, 0, begin_ns + 4 * second, begin_ns + 4 * second, 5 },
+	};
+	uint64_t kept = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(losses); i++)
+		CHECK_EQ(array_push(&tape->losses, losses[i]), 0);
+	CHECK_EQ(tape_cut(tape, TAPES_REALTIME + 5 * second, UINT64_MAX, &part), 0);
+	for (size_t i = 0; i < part->losses.count; i++)
+		kept = kept * 10 + part->losses.items[i].count;
+	CHECK_EQ(kept, 234);
+	CHECK_EQ(part->losses.items[0].from_ns, begin_ns);
+}
+
+CHECK_MAIN({ "windows partition a tape", test_partition },
+	{ "only the rows that it needs", test_only_what_it_needs },
+	{ "a window of nothing", test_nothing }, { "a clock set back", test_set_back },
+	{ "losses that overlap", test_losses })
