@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "tests/check.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+
+#include "store/notes.h"
+#include "tests/tapes.h"
+
+static const struct notes_field mark_fields[] = { { "text", "here it stood" }, { "by", "" } };
+static const struct note mark = { NOTES_MARK, 1234567890123456789, mark_fields, 2 };
+
+/* What came out: texts of all notes, one behind the other. */
+struct seen {
+	size_t count;
+	size_t stop_at;
+	char text[4096];
+};
+
+static int see(void *context, const struct note *note)
+{
+	struct seen *seen = context;
+	size_t at = strlen(seen->text);
+
+	snprintf(seen->text + at, sizeof(seen->text) - at, "%u@%llu", note->kind,
+		(unsigned long long)note->realtime_ns);
+	for (size_t i = 0; i < note->field_count; i++) {
+		at = strlen(seen->text);
+		snprintf(seen->text + at, sizeof(seen->text) - at, " %s=%s", note->fields[i].name,
+			note->fields[i].value);
+	}
+	at = strlen(seen->text);
+	snprintf(seen->text + at, sizeof(seen->text) - at, "\n");
+	return ++seen->count == seen->stop_at ? -EINTR : 0;
+}
+
+static void encode(struct buffer *bytes, uint32_t kind, uint64_t realtime_ns, const char *value)
+{
+	const struct notes_field field = { "name", value };
+
+	CHECK_EQ(notes_encode(&(struct note){ kind, realtime_ns, &field, 1 }, bytes), 0);
+}
+
+static struct seen decode(const void *data, size_t size, uint64_t *ret_damaged)
+{
+	struct seen seen = { 0 };
+
+	CHECK_EQ(notes_decode(data, size, see, &seen, ret_damaged), 0);
+	return seen;
+}
+
+static void test_round_trip(void)
+{
+	_cleanup_(buffer_done) struct buffer bytes = { 0 };
+	struct seen seen;
+	uint64_t damaged;
+
+	CHECK_EQ(notes_encode(&mark, &bytes), 0);
+	encode(&bytes, 77, UINT64_MAX, "of a kind that is not known");
+	CHECK_EQ(notes_encode(&(struct note){ NOTES_PIN, 0, NULL, 0 }, &bytes), 0);
+	seen = decode(bytes.data, bytes.size, &damaged);
+	CHECK_EQ(damaged, 0);
+	CHECK_STR(seen.text, "2@1234567890123456789 text=here it stood by=\n"
+			     "77@18446744073709551615 name=of a kind that is not known\n3@0\n");
+	CHECK_STR(note_field(&mark, "text"), "here it stood");
+	CHECK_STR(note_field(&mark, "at"), "");
+}
+
+static void test_see_ends_it(void)
+{
+	_cleanup_(buffer_done) struct buffer bytes = { 0 };
+	struct seen seen = { .stop_at = 2 };
+	uint64_t damaged;
+
+	for (int i = 0; i < 3; i++)
+		encode(&bytes, NOTES_MARK, i, "x");
+	CHECK_EQ(notes_decode(bytes.data, bytes.size, see, &seen, &damaged), -EINTR);
+	CHECK_EQ(seen.count, 2);
+}
+
+static void test_too_large(void)
+{
+	_cleanup_(buffer_done) struct buffer bytes = { 0 };
+	_cleanup_free_ char *text = malloc(65537);
+	struct notes_field field = { "", text };
+	struct note note = { NOTES_MARK, 0, &field, 1 };
+	uint64_t damaged;
+
+	memset(text, 'x', 65536);
+	text[65534] = 0; /* and a NUL for each */
+	CHECK_EQ(notes_encode(&note, &bytes), 0);
+	CHECK_EQ(decode(bytes.data, bytes.size, &damaged).count, 1);
+	text[65534] = 'x';
+	text[65535] = 0;
+	CHECK_EQ(notes_encode(&note, &bytes), -E2BIG);
+}
+
+/* Each byte changed, each length: what is left are notes that were there, and the rest is said to be damaged. */
+static void test_damage(void)
+{
+	static const char *const values[] = { "one", "two", "three" };
+	_cleanup_(buffer_done) struct buffer bytes = { 0 };
+	size_t ends[4] = { 0 };
+	uint64_t damaged;
+
+	for (int i = 0; i < 3; i++) {
+		encode(&bytes, NOTES_MARK, i, values[i]);
+		ends[i + 1] = bytes.size;
+	}
+	for (size_t at = 0; at < bytes.size; at++) {
+		_cleanup_free_ uint8_t *copy = malloc(bytes.size);
+		struct seen seen;
+
+		for (int bit = 0; bit < 8; bit++) {
+			memcpy(copy, bytes.data, bytes.size);
+			copy[at] ^= 1 << bit;
+			seen = decode(copy, bytes.size, &damaged);
+			CHECK_EQ(seen.count, 2);
+			CHECK_EQ(damaged, 1);
+			for (int i = 0; i < 3; i++)
+				CHECK(!strstr(seen.text, values[i]) ==
+					(at >= ends[i] && at < ends[i + 1]));
+		}
+		seen = decode(bytes.data, at, &damaged);
+		CHECK_EQ(seen.count, (at >= ends[1]) + (at >= ends[2]));
+		CHECK_EQ(damaged, at != ends[0] && at != ends[1] && at != ends[2]);
+	}
+}
+
+static void count_notes(const char *path, size_t count, uint64_t expected_damage)
+{
+	struct seen seen = { 0 };
+	uint64_t damaged = 77;
+
+	CHECK_EQ(notes_read(path, see, &seen, &damaged, NULL), 0);
+	CHECK_EQ(seen.count, count);
+	CHECK_EQ(damaged, expected_damage);
+}
+
+/* A part of a record that a killed process left does not take the next one with it. */
+static void test_torn(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	char file[128];
+	struct stat about;
+
+	tapes_store_init(&store);
+	count_notes(store.path, 0, 0);
+	snprintf(file, sizeof(file), "%s/notes", store.path);
+	CHECK_EQ(notes_append(store.path, &mark, NULL), 0);
+	CHECK_EQ(notes_append(store.path, &mark, NULL), 0);
+	CHECK_EQ(stat(file, &about), 0);
+	CHECK_EQ(truncate(file, about.st_size - 5), 0);
+	count_notes(store.path, 1, 1);
+	CHECK_EQ(notes_append(store.path, &mark, NULL), 0);
+	count_notes(store.path, 2, 1);
+}
+
+static void test_no_file(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct error error = { 0 };
+	struct seen seen = { 0 };
+	uint64_t damaged;
+	char file[128];
+
+	CHECK_EQ(notes_append("/nonexistent", &mark, &error), -ENOENT);
+	CHECK(strstr(error.text, "/nonexistent/notes"));
+	tapes_store_init(&store);
+	snprintf(file, sizeof(file), "%s/notes", store.path);
+	CHECK_EQ(mkdir(file, 0700), 0);
+	CHECK_EQ(notes_read(store.path, see, &seen, &damaged, &error), -EBADMSG);
+	CHECK_EQ(notes_append(store.path, &mark, &error), -EISDIR);
+}
+
+/* Several processes at once: each record is whole. */
+static void test_many_writers(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	int status;
+
+	tapes_store_init(&store);
+	fflush(stdout);
+	for (int i = 0; i < 4; i++)
+		if (fork() == 0) {
+			int r = 0;
+
+			for (int n = 0; n < 25 && r == 0; n++)
+				r = notes_append(store.path, &mark, NULL);
+			_exit(r < 0);
+		}
+	for (int i = 0; i < 4; i++)
+		CHECK(wait(&status) > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	count_notes(store.path, 100, 0);
+}
+
+CHECK_MAIN({ "notes round trip", test_round_trip },
+	{ "who sees them can end it", test_see_ends_it },
+	{ "a note that is too large", test_too_large },
+	{ "damage takes one note, and says so", test_damage },
+	{ "a record that is torn", test_torn }, { "no file, or none to be had", test_no_file },
+	{ "many writers at once", test_many_writers })

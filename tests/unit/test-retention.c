@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "tests/check.h"
+
+#include "store/choice.h"
+#include "store/notes.h"
+#include "tests/tapes.h"
+
+#define AT(seconds) (TAPES_REALTIME + (seconds)*NSEC_PER_SEC)
+#define NO_LIMITS                            \
+	{                                    \
+		UINT64_MAX, UINT64_MAX, 0, 0 \
+	}
+
+/* Ten segments of 100 bytes and a second each, the first one at 1000 s; 50 bytes beside them. */
+static void choice_init(struct choice *choice)
+{
+	*choice = (struct choice){ 0 };
+	for (uint64_t i = 0; i < 10; i++)
+		CHECK_EQ(array_push(&choice->items,
+				 (struct choice_item){ .begin_ns = (1000 + i) * NSEC_PER_SEC,
+					 .end_ns = (1001 + i) * NSEC_PER_SEC,
+					 .bytes = 100,
+					 .keep = i == 9 }),
+			0);
+}
+
+static void choice_done(struct choice *choice)
+{
+	array_done(&choice->items);
+	array_done(&choice->pins);
+}
+
+static void pin(struct choice *choice, unsigned int from, unsigned int to, uint64_t until_ns)
+{
+	CHECK_EQ(array_push(&choice->pins, (struct choice_pin){ (1000 + from) * NSEC_PER_SEC,
+						   (1000 + to) * NSEC_PER_SEC, until_ns }),
+		0);
+}
+
+/* "a": removed for its age, "b": for bytes, "f": for free space, "P": pinned beyond its age, "p": pinned, ".": stays. */
+static const char *chosen(
+	struct choice *choice, struct store_limits limits, uint64_t now_s, uint64_t free_bytes)
+{
+	static char text[16];
+	struct choice_figures figures = { now_s * NSEC_PER_SEC, 1050, free_bytes };
+
+	choice_make(choice, &limits, &figures);
+	for (size_t i = 0; i < choice->items.count; i++) {
+		const struct choice_item *item = &choice->items.items[i];
+
+		text[i] = item->why && strstr(item->why, "older")    ? 'a'
+			  : item->why && strstr(item->why, "larger") ? 'b'
+			  : item->why && strstr(item->why, "free")   ? 'f'
+			  : item->pinned && item->overdue	     ? 'P'
+			  : item->pinned			     ? 'p'
+								     : '.';
+	}
+	text[choice->items.count] = 0;
+	return text;
+}
+
+static void test_choice_by_age(void)
+{
+	_cleanup_(choice_done) struct choice choice;
+	struct store_limits limits = NO_LIMITS;
+
+	choice_init(&choice);
+	CHECK_STR(chosen(&choice, limits, 5000, 0), "..........");
+	limits.max_age_ns = 3 * NSEC_PER_SEC;
+	/* the fourth ends at 1004: it is 3 s old and no older */
+	CHECK_STR(chosen(&choice, limits, 1007, 0), "aaa.......");
+	CHECK_STR(chosen(&choice, limits, 5000, 0), "aaaaaaaaa.");
+	/* the wall clock was set back */
+	CHECK_STR(chosen(&choice, limits, 10, 0), "..........");
+}
+
+static void test_choice_by_room(void)
+{
+	_cleanup_(choice_done) struct choice choice;
+	struct store_limits limits = NO_LIMITS;
+
+	choice_init(&choice);
+	limits.max_bytes = 1050;
+	CHECK_STR(chosen(&choice, limits, 2000, 0), "..........");
+	limits.max_bytes = 1049;
+	CHECK_STR(chosen(&choice, limits, 2000, 0), "b.........");
+	limits.max_bytes = 700;
+	CHECK_STR(chosen(&choice, limits, 2000, 0), "bbbb......");
+	limits.max_bytes = 0;
+	CHECK_STR(chosen(&choice, limits, 2000, 0), "bbbbbbbbb.");
+	limits.max_bytes = 950;
+	limits.keep_free_bytes = 500;
+	CHECK_STR(chosen(&choice, limits, 2000, 301), "bf........");
+	CHECK_STR(chosen(&choice, limits, 2000, 500), "b.........");
+}
+
+static void test_choice_with_pins(void)
+{
+	_cleanup_(choice_done) struct choice choice;
+	struct store_limits limits = NO_LIMITS;
+
+	choice_init(&choice);
+	pin(&choice, 2, 4, UINT64_MAX); /* the third and the fourth */
+	limits.max_age_ns = 3 * NSEC_PER_SEC;
+	limits.pin_ns = 100 * NSEC_PER_SEC;
+	CHECK_STR(chosen(&choice, limits, 1010, 0), "aaPPaa....");
+	/* the third is beyond the age of pins too */
+	CHECK_STR(chosen(&choice, limits, 1104, 0), "aaaPaaaaa.");
+	limits.max_age_ns = UINT64_MAX;
+	limits.max_bytes = 650;
+	CHECK_STR(chosen(&choice, limits, 1010, 0), "bbppbb....");
+	limits.max_bytes = 200;
+	CHECK_STR(chosen(&choice, limits, 1010, 0), "bbbbbbbbb.");
+	limits.max_bytes = 300;
+	CHECK_STR(chosen(&choice, limits, 1010, 0), "bbbpbbbbb.");
+	/* a pin of somebody's own, until 1050 s */
+	choice.pins.count = 0;
+	pin(&choice, 0, 1, 1050 * NSEC_PER_SEC);
+	limits.max_bytes = 850;
+	limits.pin_ns = 0;
+	CHECK_STR(chosen(&choice, limits, 1049, 0), "pbb.......");
+	CHECK_STR(chosen(&choice, limits, 1050, 0), "bb........");
+}
+
+/* Ten segments of ten seconds. They are of a time gone by, so the limits of age are counted from there. */
+static struct store_writer *make_store(struct tapes_store *store)
+{
+	struct store_writer *writer;
+
+	tapes_store_init(store);
+	CHECK_EQ(store_writer_open(store->path, &writer, NULL), 0);
+	for (unsigned int i = 0; i < 10; i++) {
+		_cleanup_(cleanup_tape) struct tape *tape = tapes_new(i * 10, i * 10 + 10);
+
+		tape->sequence = i;
+		tapes_sample(tape, tape->begin_ns, 0, tapes_thread(tape, 1, 1, "x"), 0);
+		CHECK_EQ(store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, NULL), 0);
+	}
+	return writer;
+}
+
+static uint64_t age_of(unsigned int second)
+{
+	return clock_ns(CLOCK_REALTIME) - AT(second);
+}
+
+struct told {
+	char text[512];
+};
+
+static void tell(void *context, const struct store_segment *segment, const char *why)
+{
+	struct told *told = context;
+	size_t at = strlen(told->text);
+
+	snprintf(told->text + at, sizeof(told->text) - at, "%llu ",
+		(unsigned long long)segment->sequence);
+}
+
+static const char *retain(struct store_writer *writer, struct store_limits limits, bool dry,
+	struct store_retained *ret_retained)
+{
+	static struct told told;
+	struct error error = { 0 };
+
+	told.text[0] = 0;
+	if (store_writer_retain(writer, &limits, dry, tell, &told, ret_retained, &error) < 0)
+		CHECK_FAIL("%s", error.text);
+	return told.text;
+}
+
+static size_t listed(const struct tapes_store *store)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	struct store_segments segments = { 0 };
+	size_t count, i;
+
+	CHECK_EQ(store_reader_open(store->path, &reader, NULL), 0);
+	CHECK_EQ(store_reader_find(reader, 0, UINT64_MAX, &segments, NULL), 0);
+	count = segments.list.count;
+	for (i = 0; i < count; i++)
+		CHECK_STR(segments.list.items[i].damage, "");
+	array_done(&segments.list);
+	return count;
+}
+
+static void test_by_age(void)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct store_limits limits = NO_LIMITS;
+	struct store_retained retained;
+
+	writer = make_store(&store);
+	CHECK_STR(retain(writer, limits, false, &retained), "");
+	CHECK_EQ(retained.segments, 10);
+	limits.max_age_ns = age_of(35);
+	CHECK_STR(retain(writer, limits, true, &retained), "0 1 2 ");
+	CHECK_EQ(listed(&store), 10);
+	CHECK_EQ(retained.removed, 3);
+	CHECK_STR(retain(writer, limits, false, &retained), "0 1 2 ");
+	CHECK_EQ(retained.removed, 3);
+	CHECK_EQ(retained.segments, 7);
+	CHECK_EQ(listed(&store), 7);
+	CHECK_STR(retain(writer, limits, false, &retained), "");
+	limits.max_age_ns = 0;
+	retain(writer, limits, false, &retained);
+	CHECK_EQ(listed(&store), 1);
+}
+
+static void test_by_bytes(void)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct store_limits limits = NO_LIMITS;
+	struct store_retained retained;
+	uint64_t bytes;
+
+	writer = make_store(&store);
+	retain(writer, limits, true, &retained);
+	bytes = retained.bytes;
+	limits.max_bytes = bytes;
+	CHECK_STR(retain(writer, limits, true, &retained), "");
+	limits.max_bytes = bytes - 1;
+	CHECK_STR(retain(writer, limits, true, &retained), "0 ");
+	CHECK_EQ(retained.bytes, bytes - retained.removed_bytes);
+	limits.max_bytes = bytes - retained.removed_bytes - 1;
+	CHECK_STR(retain(writer, limits, true, &retained), "0 1 ");
+	limits.max_bytes = UINT64_MAX;
+	limits.keep_free_bytes = UINT64_MAX;
+	CHECK_STR(retain(writer, limits, false, &retained), "0 1 2 3 4 5 6 7 8 ");
+}
+
+/* An incident of the notes at 45 s that began at 34 s; pins reach ten minutes, so the segments lie further apart here. */
+static void test_pins(void)
+{
+	const struct notes_field fields[] = { { "stall_ns", "1794971554000000000" } };
+	const struct note incident = { NOTES_INCIDENT, AT(45), fields, 1 };
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct store_limits limits = NO_LIMITS;
+	struct store_retained retained;
+
+	tapes_store_init(&store);
+	CHECK_EQ(notes_append(store.path, &incident, NULL), 0);
+	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
+	for (unsigned int i = 0; i < 6; i++) {
+		/* from -900 s on, five minutes each: the second to the fifth lie within ten minutes */
+		uint64_t begin_ns = TAPES_PERF + (i * 300) * NSEC_PER_SEC - 900 * NSEC_PER_SEC;
+		_cleanup_(cleanup_tape) struct tape *tape =
+			tapes_bare(begin_ns, begin_ns + 300 * NSEC_PER_SEC);
+
+		tapes_anchor(tape, TAPES_PERF, TAPES_REALTIME);
+		tape->sequence = i;
+		CHECK_EQ(store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, NULL), 0);
+	}
+	limits.max_age_ns = age_of(600);
+	limits.pin_ns = UINT64_MAX;
+	CHECK_STR(retain(writer, limits, true, &retained), "0 ");
+	CHECK_EQ(retained.pinned, 4);
+	limits.pin_ns = 0;
+	CHECK_STR(retain(writer, limits, true, &retained), "0 1 2 3 4 ");
+}
+
+/* What cannot be read is as old as its file. */
+static void test_damaged_files(void)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct store_limits limits = NO_LIMITS;
+	struct store_retained retained;
+	char command[512];
+
+	writer = make_store(&store);
+	snprintf(command, sizeof(command),
+		"cd '%s' && echo junk > segments/junk.tape && touch -d @%llu segments/junk.tape && "
+		"echo junk > spool/x-1.spool.damaged && touch -d @%llu spool/x-1.spool.damaged",
+		store.path, AT(25) / NSEC_PER_SEC, AT(26) / NSEC_PER_SEC);
+	CHECK_EQ(system(command), 0);
+	limits.max_age_ns = age_of(35);
+	CHECK_STR(retain(writer, limits, false, &retained), "0 1 0 0 2 ");
+	snprintf(command, sizeof(command),
+		"cd '%s' && test ! -e segments/junk.tape && test ! -e spool/x-1.spool.damaged",
+		store.path);
+	CHECK_EQ(system(command), 0);
+	CHECK_EQ(listed(&store), 7);
+}
+
+/* A row of the index that is not what the file says does not take the file with it. */
+static void test_wrong_row(void)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct store_limits limits = NO_LIMITS;
+	struct store_retained retained;
+	char command[512];
+
+	writer = make_store(&store);
+	snprintf(command, sizeof(command),
+		"cd '%s/segments' && cp *-0000000008.tape $(echo *-0000000000.tape)", store.path);
+	CHECK_EQ(system(command), 0);
+	limits.max_age_ns = age_of(35);
+	CHECK_STR(retain(writer, limits, false, &retained), "1 2 ");
+}
+
+static void test_limits(void)
+{
+	struct store_limits limits = { 1, 2, 3, 4 }, back;
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	_cleanup_(tapes_store_done) struct tapes_store store;
+
+	tapes_store_init(&store);
+	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
+	CHECK_EQ(store_reader_open(store.path, &reader, NULL), 0);
+	CHECK_EQ(store_reader_limits(reader, &back, NULL), 0);
+	CHECK_EQ(back.max_bytes, STORE_MAX_BYTES);
+	CHECK(back.keep_free_bytes && back.keep_free_bytes <= STORE_KEEP_FREE_BYTES);
+	CHECK(back.max_age_ns == UINT64_MAX && back.pin_ns == STORE_PIN_NS);
+	CHECK_EQ(store_writer_note_limits(writer, &back, NULL), 0);
+	CHECK_EQ(store_writer_note_limits(writer, &limits, NULL), 0);
+	CHECK_EQ(store_reader_limits(reader, &back, NULL), 1);
+	CHECK_EQ(memcmp(&back, &limits, sizeof(limits)), 0);
+	store_limits_default("not/yet/there", &back);
+	CHECK(back.keep_free_bytes && back.keep_free_bytes <= STORE_KEEP_FREE_BYTES);
+}
+
+CHECK_MAIN({ "chosen by age", test_choice_by_age }, { "chosen by room", test_choice_by_room },
+	{ "what is pinned goes last", test_choice_with_pins }, { "removed by age", test_by_age },
+	{ "removed by bytes and free space", test_by_bytes },
+	{ "around an incident they stay", test_pins },
+	{ "files that cannot be read", test_damaged_files },
+	{ "a row that is wrong", test_wrong_row }, { "limits are remembered", test_limits })
