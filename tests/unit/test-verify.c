@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Every byte of a small store, changed and cut: what is wrong is found, and no answer is silently another one. */
+#include "tests/check.h"
+
+#include <fcntl.h>
+
+#include "base/file.h"
+#include "store/notes.h"
+#include "tests/spools.h"
+
+static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL };
+
+/* Two segments, a spool, a note. */
+static void make_store(struct tapes_store *store)
+{
+	const struct notes_field field = { "text", "the first thing that was noted" };
+	const struct note note = { NOTES_INCIDENT, TAPES_REALTIME, &field, 1 };
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(spooling_done) struct spooling spooling;
+
+	tapes_store_init(store);
+	CHECK_EQ(store_writer_open(store->path, &writer, NULL), 0);
+	for (unsigned int i = 0; i < 2; i++) {
+		_cleanup_(cleanup_tape) struct tape *tape = tapes_new(i * 10, i * 10 + 10);
+		uint32_t stack = tapes_kernel(tape, "a;b");
+
+		tape->sequence = i;
+		for (unsigned int s = 0; s < 10; s++)
+			tapes_sample(tape, tape->begin_ns + s * NSEC_PER_SEC, s % 2,
+				tapes_thread(tape, 1, 1, "x"), stack);
+		CHECK_EQ(store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, NULL), 0);
+	}
+	spooling_init(&spooling, store_writer_number(writer), 20);
+	for (unsigned int i = 0; i < 3; i++)
+		CHECK_EQ(spooling_put(&spooling, writer), 0);
+	CHECK_EQ(notes_append(store->path, &note, NULL), 0);
+}
+
+struct findings {
+	size_t count;
+	char text[4096];
+};
+
+static void find(void *context, const char *file, const char *what)
+{
+	struct findings *findings = context;
+	size_t at = strlen(findings->text);
+
+	findings->count++;
+	snprintf(findings->text + at, sizeof(findings->text) - at, "%s: %s\n", file, what);
+}
+
+static size_t verify(const char *path, struct findings *ret_findings)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	struct store_verified verified;
+	struct error error = { 0 };
+
+	*ret_findings = (struct findings){ 0 };
+	if (store_reader_open(path, &reader, &error) < 0 ||
+		store_reader_verify(reader, find, NULL, ret_findings, &verified, &error) < 0)
+		CHECK_FAIL("%s", error.text);
+	CHECK_EQ(ret_findings->count, verified.damaged + verified.stale);
+	return ret_findings->count;
+}
+
+/* All that a store answers, in one number, and how much of it it says that it lost. */
+struct answer {
+	uint64_t samples;
+	uint64_t incidents;
+	uint64_t losses; /* of tapes, and what cannot be read at all */
+};
+
+static int count_incident(void *context, const struct store_incident *incident)
+{
+	struct answer *answer = context;
+
+	answer->incidents += incident->time_ns == TAPES_REALTIME &&
+			     strcmp(incident->text, "the first thing that was noted") == 0;
+	return 0;
+}
+
+static void add_segment(
+	struct answer *answer, struct store_reader *reader, const struct store_segment *segment)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	struct error error = { 0 };
+
+	if (store_reader_load(reader, segment, &everything, &tape, &error) < 0) {
+		CHECK(*error.text);
+		answer->losses++;
+		return;
+	}
+	answer->losses += tape->losses.count;
+	answer->samples += tape->samples.count;
+	for (size_t i = 0; i < tape->samples.count; i++) {
+		const struct tape_sample *sample = &tape->samples.items[i];
+
+		CHECK(sample->time_ns % 250000000 == 0);
+		CHECK_STR(tape_string(tape, tape->threads.items[sample->thread].comm), "x");
+	}
+}
+
+static struct answer ask(const char *path)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	struct store_segments segments = { 0 };
+	struct store_totals totals;
+	struct answer answer = { 0 };
+	struct error error = { 0 };
+
+	if (store_reader_open(path, &reader, &error) < 0 ||
+		store_reader_find(reader, 0, UINT64_MAX, &segments, &error) < 0 ||
+		store_reader_incidents(reader, 0, UINT64_MAX, count_incident, &answer, &error) <
+			0 ||
+		store_reader_totals(reader, &totals, &error) < 0)
+		CHECK_FAIL("%s", error.text);
+	for (size_t i = 0; i < segments.list.count; i++)
+		add_segment(&answer, reader, &segments.list.items[i]);
+	if (answer.incidents != 1)
+		CHECK(totals.damaged);
+	array_done(&segments.list);
+	return answer;
+}
+
+/* The one file of that pattern, read. */
+static void read_file(const struct tapes_store *store, const char *pattern, char path[256],
+	char **ret_data, size_t *ret_size)
+{
+	char command[256];
+	FILE *list;
+
+	snprintf(command, sizeof(command), "echo '%s'/%s", store->path, pattern);
+	list = popen(command, "r");
+	CHECK(list && fgets(path, 256, list));
+	pclose(list);
+	path[strcspn(path, "\n")] = 0;
+	CHECK_EQ(file_read(path, 1 << 24, ret_data, ret_size), 0);
+}
+
+static void write_file(const char *path, const char *data, size_t size)
+{
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+
+	CHECK(fd >= 0);
+	CHECK_EQ(file_write_all(fd, data, size), 0);
+}
+
+static void test_sound(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct findings findings;
+	struct answer answer;
+
+	make_store(&store);
+	if (verify(store.path, &findings))
+		CHECK_FAIL("%s", findings.text);
+	answer = ask(store.path);
+	CHECK_EQ(answer.samples, 32);
+	CHECK_EQ(answer.incidents, 1);
+	CHECK_EQ(answer.losses, 0);
+}
+
+/* Changes each `step`th byte of a file, and cuts it there. A cut between two records or blocks is none that can be seen. */
+static void damage_each(const char *pattern, size_t step, bool cuts_show)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_free_ char *data = NULL;
+	struct findings findings;
+	char path[256];
+	size_t size;
+
+	make_store(&store);
+	read_file(&store, pattern, path, &data, &size);
+	for (size_t at = 0; at < size; at += step) {
+		struct answer answer;
+
+		data[at] ^= 1 << at % 8;
+		write_file(path, data, size);
+		answer = ask(store.path);
+		if (!verify(store.path, &findings))
+			CHECK_FAIL("%s: changed at %zu, and nothing found", path, at);
+		CHECK(answer.samples == 32 || answer.losses);
+		data[at] ^= 1 << at % 8;
+		if (!at && !cuts_show)
+			continue;
+		write_file(path, data, at);
+		answer = ask(store.path);
+		CHECK(answer.samples <= 32 && answer.incidents <= 1);
+		CHECK(!cuts_show || verify(store.path, &findings));
+		CHECK(!cuts_show || answer.samples == 32 || answer.losses);
+	}
+}
+
+static void test_damaged_segment(void)
+{
+	damage_each("segments/*0.tape", 3, true);
+}
+
+static void test_damaged_spool(void)
+{
+	damage_each("spool/*", 7, false);
+}
+
+static void test_damaged_notes(void)
+{
+	damage_each("notes", 1, false);
+}
+
+/* The index is a cache: not one byte of it changes an answer. */
+static void test_damaged_index(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_free_ char *data = NULL;
+	char path[256];
+	size_t size;
+
+	make_store(&store);
+	read_file(&store, "index.sqlite", path, &data, &size);
+	for (size_t at = 0; at < size; at += data[at] ? 1 : 61) {
+		struct answer answer;
+
+		/* the schema's version is what it must not be newer than */
+		if (at >= 60 && at < 64)
+			continue;
+		for (int cut = 0; cut < 2; cut++) {
+			data[at] ^= 1 << at % 8;
+			write_file(path, data, cut ? at : size);
+			data[at] ^= 1 << at % 8;
+			answer = ask(store.path);
+			if (answer.samples != 32 || answer.incidents != 1 || answer.losses)
+				CHECK_FAIL("byte %zu", at);
+		}
+	}
+}
+
+/* Index rows in words, those of a rebuilt index too. */
+static void dump(const struct tapes_store *store, char **ret_text)
+{
+	char command[512], path[256];
+
+	snprintf(command, sizeof(command),
+		"python3 -c \"import sqlite3; print(list(sqlite3.connect('%s/index.sqlite')"
+		".iterdump()))\" > '%s/dump'",
+		store->path, store->path);
+	CHECK_EQ(system(command), 0);
+	snprintf(path, sizeof(path), "%s/dump", store->path);
+	CHECK_EQ(file_read(path, 1 << 20, ret_text, NULL), 0);
+}
+
+static void test_rebuild(void)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_free_ char *before = NULL, *after = NULL;
+	_cleanup_(tapes_store_done) struct tapes_store store;
+
+	make_store(&store);
+	dump(&store, &before);
+	CHECK(strstr(before, "0000000001.tape"));
+	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
+	CHECK_EQ(store_writer_rebuild(writer, NULL), 0);
+	dump(&store, &after);
+	CHECK_STR(after, before);
+	CHECK_EQ(ask(store.path).samples, 32);
+}
+
+static void test_stale(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct findings findings;
+	char command[512];
+
+	make_store(&store);
+	snprintf(command, sizeof(command),
+		"cd '%s/segments' && cp *0.tape $(echo *1.tape | sed s/1.tape/7.tape/)",
+		store.path);
+	CHECK_EQ(system(command), 0);
+	CHECK_EQ(verify(store.path, &findings), 1);
+	CHECK_STR(findings.text, "index.sqlite: a segment is missing in it\n");
+	snprintf(command, sizeof(command), "cd '%s/segments' && rm *0.tape *7.tape", store.path);
+	CHECK_EQ(system(command), 0);
+	CHECK_EQ(verify(store.path, &findings), 1);
+	CHECK_STR(findings.text, "index.sqlite: it has a segment that is gone\n");
+}
+
+CHECK_MAIN({ "a sound store is sound", test_sound }, { "a segment's bytes", test_damaged_segment },
+	{ "a spool's bytes", test_damaged_spool }, { "the notes' bytes", test_damaged_notes },
+	{ "the index's bytes", test_damaged_index },
+	{ "the index made anew is the same", test_rebuild },
+	{ "an index that is behind", test_stale })
