@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/size.h"
 #include "base/sort.h"
 #include "base/intern.h"
 #include "base/table.h"
@@ -174,6 +175,47 @@ static void test_strings(void)
 	CHECK_STR(strings_at(&strings, 77), "");
 }
 
+static void test_sizes(void)
+{
+	static const struct {
+		const char *text;
+		int result;
+		uint64_t bytes;
+		const char *shown;
+	} rows[] = {
+		{ "0", 0, 0, "0 B" },
+		{ "999", 0, 999, "999 B" },
+		{ "20G", 0, 20000000000, "20.0 GB" },
+		{ "1.5tb", 0, 1500000000000, "1.5 TB" },
+		{ "64MiB", 0, 64 << 20, "67.1 MB" },
+		{ "2Ki", 0, 2048, "2.0 kB" },
+		{ "12B", 0, 12, "12 B" },
+		{ "999950", 0, 999950, "1.0 MB" },
+		{ "", -EINVAL, 0, NULL },
+		{ "G", -EINVAL, 0, NULL },
+		{ ".5G", -EINVAL, 0, NULL },
+		{ "1..5G", -EINVAL, 0, NULL },
+		{ "-1", -EINVAL, 0, NULL },
+		{ "1 G", -EINVAL, 0, NULL },
+		{ "1Gx", -EINVAL, 0, NULL },
+		{ "1iB", -EINVAL, 0, NULL },
+		{ "1GG", -EINVAL, 0, NULL },
+		{ "5%", -EINVAL, 0, NULL },
+		{ "1001P", -ERANGE, 0, NULL },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		uint64_t bytes = 0;
+		char shown[32];
+
+		printf("# \"%s\"\n", rows[i].text);
+		CHECK_EQ(size_parse(rows[i].text, &bytes), rows[i].result);
+		CHECK_EQ(bytes, rows[i].bytes);
+		if (rows[i].shown)
+			CHECK_STR(size_format(bytes, shown, sizeof(shown)), rows[i].shown);
+	}
+}
+
 static void test_durations(void)
 {
 	static const struct {
@@ -306,5 +348,5 @@ CHECK_MAIN({ "a stable sort", test_sort },
 	{ "an endless varint fails", test_varint_too_long }, { "zigzag", test_zigzag },
 	{ "crc32c", test_crc32c }, { "arrays grow", test_array },
 	{ "the hash table against a model", test_table_against_model }, { "strings", test_strings },
-	{ "durations", test_durations }, { "times as text", test_time_format },
-	{ "files", test_files }, { "errors", test_error })
+	{ "durations", test_durations }, { "sizes", test_sizes },
+	{ "times as text", test_time_format }, { "files", test_files }, { "errors", test_error })

@@ -149,6 +149,83 @@ static void test_losses(void)
 	CHECK_EQ(later->coverage.lost_samples, 7);
 }
 
+/* Each kind in words. What a CPU or a callchain lacks is told, and nothing is missing of the window for it. */
+static void test_kinds_of_losses(void)
+{
+	static const struct {
+		uint32_t kind;
+		const char *said;
+		bool is_whole;
+	} kinds[] = {
+		{ TAPE_LOSS_SAMPLES, "2 samples lost in part of the window", false },
+		{ TAPE_LOSS_SHED,
+			"0 samples lost in part of the window, 2 samples given up for want of room",
+			false },
+		{ TAPE_LOSS_MISSING, "0 samples lost, 2 samples that were due did not come",
+			false },
+		{ TAPE_LOSS_SIDEBAND,
+			"0 samples lost, 2 records of names lost (names may be wrong)", false },
+		{ TAPE_LOSS_THROTTLED, "0 samples lost, 2 times throttled", false },
+		{ TAPE_LOSS_DAMAGED, "0 samples lost, 2 parts that could not be read", false },
+		{ TAPE_LOSS_OFFLINE, "0 samples lost, 2 times a CPU was offline", true },
+		{ TAPE_LOSS_CUT, "0 samples lost, 2 callchains cut off", true },
+		{ 77, "2 samples lost in part of the window", false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		_cleanup_(tapes_store_done) struct tapes_store store;
+		_cleanup_(cleanup_selection) struct selection *selection = NULL;
+		struct tape *tape = steady(0, 1);
+		char said[256];
+
+		tapes_store_init(&store);
+		add_loss(tape, kinds[i].kind, TAPE_ALL_CPUS, 0.25, 0.5, 2);
+		tapes_store_put(&store, tape);
+		selection = selected(&store, AT(0), AT(1), NULL);
+		snprintf(said, sizeof(said),
+			"covered 100 %%, %s, 100 %% of the frames named, times within 1 us",
+			kinds[i].said);
+		CHECK_STR(described(&selection->coverage), said);
+		CHECK_EQ(coverage_is_whole(&selection->coverage), kinds[i].is_whole);
+	}
+}
+
+/* While the recorder stood still nothing was recorded, though a segment lies over it. */
+static void test_recorder_stood_still(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(cleanup_selection) struct selection *selection = NULL;
+	_cleanup_(buffer_done) struct buffer json = { 0 };
+	struct tape *tape = steady(0, 4);
+
+	tapes_store_init(&store);
+	add_loss(tape, TAPE_LOSS_GAP, TAPE_ALL_CPUS, 1, 2.5, 1);
+	add_loss(tape, TAPE_LOSS_GAP, TAPE_ALL_CPUS, 2, 3, 1);
+	add_loss(tape, TAPE_LOSS_GAP, 1, 0, 4, 1); /* of one CPU alone: the others were recorded */
+	tapes_store_put(&store, tape);
+	selection = selected(&store, AT(0), AT(4), NULL);
+	CHECK_EQ(selection->coverage.covered_ns, 2 * NSEC_PER_SEC);
+	CHECK_EQ(selection->coverage.stopped, 3);
+	CHECK_EQ(selection->coverage.gaps.count, 2);
+	CHECK_EQ(selection->coverage.gaps.items[0].from_ns, AT(1));
+	CHECK_EQ(selection->coverage.gaps.items[1].to_ns, AT(3));
+	CHECK_STR(selection->coverage.gaps.items[1].why,
+		"the recorder stood still, or the machine slept");
+	CHECK(!coverage_is_whole(&selection->coverage));
+	selection->coverage.gaps.count = 1;
+	coverage_put_json(&selection->coverage, &selection->window, &json);
+	buffer_u8(&json, 0);
+	CHECK_STR((char *)json.data,
+		"{\"coverage\":{\"from\":\"2026-11-18T03:12:00.000000Z\","
+		"\"to\":\"2026-11-18T03:12:04.000000Z\",\"window_ns\":4000000000,"
+		"\"covered_ns\":2000000000,\"lost\":0,\"shed\":0,\"missing\":0,\"lost_names\":0,"
+		"\"throttled\":0,\"damaged\":0,\"stopped\":3,\"offline\":0,\"cut\":0,"
+		"\"frames\":240,\"named\":240,\"clock_error_ns\":900,\"whole\":false,"
+		"\"gaps\":[{\"from\":\"2026-11-18T03:12:01.000000Z\","
+		"\"to\":\"2026-11-18T03:12:02.500000Z\","
+		"\"why\":\"the recorder stood still, or the machine slept\"}]}}\n");
+}
+
 static struct coverage coverage_of(struct tapes_store *store, uint64_t from_ns, uint64_t to_ns)
 {
 	_cleanup_(cleanup_selection) struct selection *selection =
@@ -383,7 +460,8 @@ static void test_cpu_filter(void)
 }
 
 CHECK_MAIN({ "the rows of a window", test_rows }, { "gaps", test_gaps },
-	{ "losses that overlap", test_losses },
+	{ "losses that overlap", test_losses }, { "kinds of losses", test_kinds_of_losses },
+	{ "the recorder stood still", test_recorder_stood_still },
 	{ "losses at the edge of a window", test_losses_at_the_edge },
 	{ "losses told of later", test_losses_told_later }, { "frames with a name", test_names },
 	{ "a damaged segment is a gap", test_damage },
