@@ -42,8 +42,9 @@ void say_coverage(const struct invocation *invocation, struct store_reader *read
 
 	if (!option_given(invocation, "quiet") || !coverage_is_whole(coverage)) {
 		coverage_describe(coverage, &text);
-		fprintf(stderr, "perftape: %llu samples; %.*s\n", (unsigned long long)samples,
-			(int)text.size, text.data ? (char *)text.data : "");
+		fprintf(stderr, "perftape: %llu sample%s; %.*s\n", (unsigned long long)samples,
+			samples == 1 ? "" : "s", (int)text.size,
+			text.data ? (char *)text.data : "");
 	}
 	say_gaps(invocation, coverage);
 	say_recorder(invocation, reader, window);

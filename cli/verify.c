@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
+#include <string.h>
 
 #include "base/size.h"
 #include "cli/command.h"
@@ -16,10 +17,16 @@ static const char about[] =
 	"Reads every byte of the store and prints a line for each thing that is wrong.\n"
 	"Exits with 1 when something is damaged.\n";
 
+/* What loading a segment says begins with its name already. */
 static void print_finding(void *context, const char *file, const char *what)
 {
+	size_t size = strlen(file);
+
 	progress_end(context);
-	printf("%s: %s\n", file, what);
+	if (strncmp(what, file, size) == 0 && what[size] == ':')
+		printf("%s\n", what);
+	else
+		printf("%s: %s\n", file, what);
 }
 
 static int rebuild(const struct invocation *invocation)

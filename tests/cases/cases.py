@@ -5,12 +5,17 @@
 A .txt file beside this one holds cases: a line `$ perftape ARGS`, the lines that must come out (both streams), and
 `= EXIT CODE`. With UPDATE_CASES=1 in the environment the files are written anew from what comes out: read the difference.
 
-Usage: cases.py PERFTAPE
+There is no store but `recorded`, which fixture.c makes anew for each file. What differs from one machine to the next, sizes and the time
+of day, is shown as `N`.
+
+Usage: cases.py PERFTAPE FIXTURE
 """
 
 import os
 import pathlib
+import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,11 +25,25 @@ sys.path.insert(0, str(HERE.parent / "tools"))
 import tap  # noqa: E402
 
 
+NUMBERS = (
+    (re.compile(r"\b[0-9.]+ ([kMGTP]?B)\b"), r"N \1"),
+    (re.compile(r" +[0-9.]+(?=  [0-9a-f-]+\.tape)"), " N"),
+    (re.compile(r"\bN [kMGTP]?B(?= (of the disk|stay))"), "N B"),
+    (re.compile(r'("(?:now|[a-z_]*bytes)":)("[^"]*"|[0-9]+)'), r"\1N"),
+)
+
+
+def mask(text):
+    for pattern, shown in NUMBERS:
+        text = pattern.sub(shown, text)
+    return text
+
+
 def run(perftape, words, folder):
     environment = {"PATH": os.environ["PATH"], "TZ": "UTC", "HOME": folder, "PERFTAPE_STORE": f"{folder}/store"}
     environment |= {name: value for name, value in os.environ.items() if name.endswith("SAN_OPTIONS")}
     done = subprocess.run([perftape, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=environment, cwd=folder)
-    return done.stdout.decode().replace(folder, "DIR") + f"= {done.returncode}\n"
+    return mask(done.stdout.decode().replace(folder, "DIR")) + f"= {done.returncode}\n"
 
 
 def split(text):
@@ -34,7 +53,9 @@ def split(text):
     return head, [(line, rest) for line, _, rest in (part.partition("\n") for part in parts)]
 
 
-def check_file(perftape, path, folder):
+def check_file(perftape, fixture, path, folder):
+    shutil.rmtree(f"{folder}/recorded", ignore_errors=True)
+    subprocess.run([fixture, f"{folder}/recorded"], check=True)
     head, cases = split(path.read_text())
     update = os.environ.get("UPDATE_CASES")
     written = head
@@ -49,7 +70,8 @@ def check_file(perftape, path, folder):
 
 def main():
     with tempfile.TemporaryDirectory(prefix="perftape-cases-") as folder:
-        checks = [check for path in sorted(HERE.glob("*.txt")) for check in check_file(os.path.abspath(sys.argv[1]), path, folder)]
+        programs = [os.path.abspath(path) for path in sys.argv[1:3]]
+        checks = [check for path in sorted(HERE.glob("*.txt")) for check in check_file(*programs, path, folder)]
     return tap.run(checks)
 
 

@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "cli/command.h"
-#include "tests/tapes.h"
+#include "tests/spools.h"
 
 #define PERF(seconds) (TAPES_PERF + (uint64_t)((seconds)*1e9))
 
@@ -156,23 +156,19 @@ static void test_all_damaged(void)
 			   "read\n"));
 }
 
-/* What the list of segments says of one that cannot be read. */
-static void test_list_of_damaged(void)
+/* What the list of segments prints; the caller frees it. */
+static char *list(const struct tapes_store *store)
 {
 	static const struct option where = { "store", 0, "DIR", "" },
-				   silent = { "quiet", 0, NULL, "" };
+				   silent = { "quiet", 0, NULL, "" }, utc = { "utc", 0, NULL, "" };
 	struct invocation invocation = { .command = &command_segments };
-	_cleanup_(tapes_store_done) struct tapes_store store;
-	_cleanup_free_ char *listed = NULL;
 	int kept = dup(STDOUT_FILENO), fd, code;
-	char path[128];
+	char path[128], *listed;
 
-	tapes_store_init(&store);
-	tapes_store_put(&store, one_a_second(0, 10));
-	damage_all(&store);
-	give(&invocation, &where, store.path);
+	give(&invocation, &where, store->path);
 	give(&invocation, &silent, "");
-	snprintf(path, sizeof(path), "%s/listed", store.path);
+	give(&invocation, &utc, "");
+	snprintf(path, sizeof(path), "%s/listed", store->path);
 	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	CHECK(fd >= 0 && kept >= 0);
 	fflush(stdout);
@@ -184,10 +180,47 @@ static void test_list_of_damaged(void)
 	close(fd);
 	CHECK_EQ(code, EXIT_DONE);
 	CHECK_EQ(file_read(path, 1 << 20, &listed, NULL), 0);
+	return listed;
+}
+
+static void test_list_of_damaged(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_free_ char *listed = NULL;
+
+	tapes_store_init(&store);
+	tapes_store_put(&store, one_a_second(0, 10));
+	damage_all(&store);
+	listed = list(&store);
 	CHECK(strstr(listed, ".tape  unreadable: damaged header (checksum)\n"));
+}
+
+/* What is being recorded is listed and answered; what the recorder took since is a second away. */
+static void test_while_recording(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(spooling_done) struct spooling spooling = { 0 };
+	_cleanup_free_ char *within = NULL, *beyond = NULL, *listed = NULL;
+
+	tapes_store_init(&store);
+	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
+	spooling_init(&spooling, store_writer_number(writer), 0);
+	for (int i = 0; i < 3; i++)
+		CHECK_EQ(spooling_put(&spooling, writer), 0);
+	CHECK_EQ(ask(&store, "@1794971521", "@1794971523", false, &within), EXIT_DONE);
+	CHECK(strstr(within, "perftape: 8 samples; covered 100 %, 0 samples lost, "));
+	CHECK(!strstr(within, "is recording"));
+	CHECK_EQ(ask(&store, "@1794971521", "@1794971525", false, &beyond), EXIT_DONE);
+	CHECK(strstr(beyond, "perftape: 8 samples; covered 50.0 % (2 s missing), "));
+	CHECK(strstr(beyond, " is recording; what it takes can be asked for a second later\n"));
+	listed = list(&store);
+	CHECK(strstr(listed, "2026-11-18T03:12:00.000Z"));
+	CHECK(strstr(listed, "  not sealed yet\n"));
 }
 
 CHECK_MAIN({ "all of the window", test_whole }, { "what is missing is said with -q", test_quiet },
 	{ "nothing recorded", test_nothing_recorded }, { "all samples lost", test_all_lost },
 	{ "all segments damaged", test_all_damaged },
-	{ "a damaged segment in the list", test_list_of_damaged })
+	{ "a damaged segment in the list", test_list_of_damaged },
+	{ "while it is recorded", test_while_recording })

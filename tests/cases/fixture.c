@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Makes the store that the cases look at: two segments of one boot with 20 s between them, the second with losses; a minute later one
+ * of another boot; and one that was cut off. Usage: fixture DIR
+ */
+#include <fcntl.h>
+
+#include "tests/tapes.h"
+
+/* 2025-03-01T12:00:00Z: never within the last day. */
+#define BEGIN_NS 1740830400000000000ull
+
+static struct tape *new_tape(const char *boot, unsigned int begin, unsigned int end)
+{
+	struct tape *tape =
+		tapes_bare(TAPES_PERF + begin * NSEC_PER_SEC, TAPES_PERF + end * NSEC_PER_SEC);
+
+	tapes_anchor(tape, TAPES_PERF, BEGIN_NS);
+	tape->facts.items[0].value = tapes_string(tape, boot);
+	return tape;
+}
+
+/* A sample a second on each of two CPUs: of a busy kubelet, and of an idle CPU. */
+static void add_samples(struct tape *tape)
+{
+	uint32_t kubelet = tapes_thread(tape, 1240, 1262, "kubelet");
+	uint32_t idle = tapes_thread(tape, 0, 0, "swapper/1");
+	uint32_t busy = tapes_kernel(tape, "do_syscall_64;vfs_read;mem_cgroup_nr_lru_pages");
+	uint32_t halt = tapes_kernel(tape, "cpu_startup_entry;do_idle;native_safe_halt");
+
+	tape->threads.items[kubelet].cgroup = tapes_string(tape, "/system.slice/kubelet.service");
+	for (uint64_t ns = tape->begin_ns; ns < tape->end_ns; ns += NSEC_PER_SEC) {
+		tapes_sample(tape, ns, 0, kubelet, busy);
+		tapes_sample(tape, ns, 1, idle, halt);
+	}
+}
+
+static void add_loss(struct tape *tape, uint32_t kind, unsigned int at, uint64_t count)
+{
+	uint64_t ns = TAPES_PERF + at * NSEC_PER_SEC;
+
+	CHECK_EQ(array_push(&tape->losses, (struct tape_loss){ kind, 0, ns, ns + 1000, count }), 0);
+}
+
+static void put(struct tapes_store *store, struct tape *tape)
+{
+	add_samples(tape);
+	tapes_store_put(store, tape);
+}
+
+static void make_store(const char *path)
+{
+	static const char boot[] = "11111111-2222-3333-4444-555555555555";
+	static const char later[] = "99999999-8888-7777-6666-555555555555";
+	struct tapes_store store;
+	struct tape *lossy = new_tape(boot, 80, 120);
+	char file[256];
+
+	snprintf(store.path, sizeof(store.path), "%s", path);
+	put(&store, new_tape(boot, 0, 60));
+	add_loss(lossy, TAPE_LOSS_SAMPLES, 90, 7);
+	add_loss(lossy, TAPE_LOSS_THROTTLED, 91, 1);
+	put(&store, lossy);
+	put(&store, new_tape(later, 180, 240));
+	put(&store, new_tape(later, 240, 300));
+	snprintf(file, sizeof(file), "%s/segments/%s-0000000003.tape", path, later);
+	CHECK_EQ(truncate(file, 100), 0);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2 || setjmp(check_failed))
+		return 1;
+	make_store(argv[1]);
+	return 0;
+}
