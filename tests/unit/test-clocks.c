@@ -251,7 +251,7 @@ static struct tape *random_tape(void)
 	size_t readings = 1 + random_below(40);
 
 	for (size_t i = 0; i < readings; i++) {
-		machine_read(&machine, random_below(2000));
+		machine_read(&machine, random_below(2) ? 0 : random_below(2000));
 		machine_run(&machine, 1000000 + random_u64() % (3 * NSEC_PER_SEC));
 		if (random_below(4) == 0)
 			machine.slew_ppm = (int)random_below(1001) - 500;
@@ -310,6 +310,22 @@ static void test_there_and_back(void)
 	}
 }
 
+/* Put back by less than counts as a step, within about as short a time: slow, still, backwards. */
+static void test_put_back_a_little(void)
+{
+	for (uint64_t back_ns = 4000000; back_ns <= 8000000; back_ns += 500000) {
+		struct machine machine = machine_new();
+		_cleanup_(cleanup_tape) struct tape *tape = machine.tape;
+
+		machine_read(&machine, 0);
+		machine_run(&machine, 5000000);
+		machine.wall_ns -= back_ns;
+		machine_read(&machine, 0);
+		for (uint64_t at_ns = 0; at_ns <= 20000000; at_ns += 12345)
+			CHECK(comes_back(tape, CLOCKS_REALTIME, START - 1000000 + at_ns));
+	}
+}
+
 static void test_span_holds_all(void)
 {
 	for (int round = 0; round < 2000; round++) {
@@ -361,5 +377,6 @@ CHECK_MAIN({ "no anchor", test_none }, { "one anchor", test_one },
 	{ "set back twenty times", test_many_steps_back }, { "suspended", test_suspend },
 	{ "two tapes that claim one time", test_two_tapes_that_claim_one_time },
 	{ "there and back again", test_there_and_back },
+	{ "put back a little", test_put_back_a_little },
 	{ "a span holds all", test_span_holds_all },
 	{ "thinned within the tolerance", test_thinned })

@@ -5,6 +5,7 @@
 #include "tape/clocks.h"
 #include "tests/check.h"
 #include "tests/random.h"
+#include "tests/tape-sound.h"
 #include "tests/tapes.h"
 
 #define SECONDS 20
@@ -13,13 +14,18 @@
 static void add_samples(struct tape *tape, unsigned int second)
 {
 	char name[32];
-	uint32_t thread, stack;
+	uint32_t thread, stack, module;
 
 	snprintf(name, sizeof(name), "comm%u", second);
 	thread = tapes_thread(tape, second, second, name);
+	snprintf(name, sizeof(name), "/usr/lib/lib%u.so", second);
+	module = tapes_module(tape, name, TAPE_MODULE_ELF);
+	while (tape->pids.count < module)
+		CHECK_EQ(array_push(&tape->pids, 1), 0);
+	CHECK_EQ(array_push(&tape->pids, 1000 + (int32_t)second), 0);
 	for (unsigned int i = 0; i < 20; i++) {
-		snprintf(name, sizeof(name), "outer;inner%u;leaf%u", second, random_below(4));
-		stack = tapes_kernel(tape, name);
+		snprintf(name, sizeof(name), "outer;inner%u", second);
+		stack = tapes_call(tape, tapes_kernel(tape, name), module, random_below(4), "leaf");
 		tapes_sample(tape,
 			tape->begin_ns + second * NSEC_PER_SEC +
 				(uint64_t)random_below(1000000) * TAPE_TIME_UNIT_NS,
@@ -31,8 +37,11 @@ static void add_context(struct tape *tape, unsigned int second)
 {
 	uint64_t time_ns = tape->begin_ns + second * NSEC_PER_SEC + random_below(NSEC_PER_SEC);
 	struct tape_fields fields = { tape->fields.count, random_below(3) };
-	uint32_t text = tapes_string(tape, "a text");
+	char name[16];
+	uint32_t text;
 
+	snprintf(name, sizeof(name), "text%u", second);
+	text = tapes_string(tape, name);
 	for (uint32_t i = 0; i < fields.count; i++)
 		CHECK_EQ(array_push(&tape->fields,
 				 (struct tape_fact){ tapes_string(tape, "key"), text }),
@@ -81,8 +90,6 @@ static struct tape *random_tape(void)
 		add_context(tape, second);
 	}
 	add_gauges(tape);
-	for (int32_t pid = 100; tape->pids.count < tape->modules.count; pid++)
-		CHECK_EQ(array_push(&tape->pids, pid), 0);
 	CHECK_EQ(tape_sort_samples(tape), 0);
 	return tape;
 }
@@ -139,29 +146,28 @@ static void check_samples(
 	CHECK_EQ(next, part ? part->samples.count : 0);
 }
 
-/* tape.h (2) to (5), and that no row is there for nothing. */
-static void check_sound(const struct tape *part)
+/* Its fields say what it is called. */
+static void check_events(const struct tape *part)
 {
-	CHECK(part->begin_ns < part->end_ns);
-	CHECK(part->begin_ns % 1000 == 0 && part->end_ns % 1000 == 0);
-	for (size_t i = 0; i < part->samples.count; i++)
-		CHECK(part->samples.items[i].time_ns >= part->begin_ns &&
-			part->samples.items[i].time_ns < part->end_ns);
-	for (size_t i = 1; i < part->stacks.count; i++)
-		CHECK(part->stacks.items[i].parent < i &&
-			part->stacks.items[i].frame < part->frames.count);
-	for (size_t i = 0; i < part->gauges.count; i++)
-		CHECK(part->gauges.items[i].count &&
-			part->gauges.items[i].first + part->gauges.items[i].count <=
-				part->points.count);
-	for (size_t i = 0; i < part->events.count; i++)
-		CHECK(part->events.items[i].thread < part->threads.count &&
-			part->events.items[i].fields.first + part->events.items[i].fields.count <=
-				part->fields.count);
-	for (size_t i = 0; i < part->incidents.count; i++)
-		CHECK(part->incidents.items[i].fields.first +
-				part->incidents.items[i].fields.count <=
-			part->fields.count);
+	for (size_t i = 0; i < part->events.count; i++) {
+		const struct tape_event *event = &part->events.items[i];
+
+		for (uint32_t at = 0; at < event->fields.count; at++)
+			CHECK_EQ(part->fields.items[event->fields.first + at].value, event->name);
+	}
+}
+
+/* Each second's module has its own process. */
+static void check_pids(const struct tape *part)
+{
+	CHECK_EQ(part->pids.count, part->modules.count);
+	for (size_t i = 1; i < part->modules.count; i++) {
+		const char *path = tape_string(part, part->modules.items[i].path);
+		unsigned int second;
+
+		if (sscanf(path, "/usr/lib/lib%u.so", &second) == 1)
+			CHECK_EQ(part->pids.items[i], 1000 + second);
+	}
 }
 
 struct totals {
@@ -190,13 +196,13 @@ static void check_part(
 	check_samples(tape, part, from_ns, to_ns);
 	if (!part)
 		return;
-	check_sound(part);
+	CHECK(tape_is_sound(part));
 	CHECK_EQ(part->sequence, tape->sequence);
 	CHECK_EQ(part->unsealed, tape->unsealed);
 	CHECK_STR(tape_fact(part, "boot_id"), tape_fact(tape, "boot_id"));
 	CHECK_EQ(part->anchors.count, tape->anchors.count);
-	for (size_t i = 0; i < part->pids.count; i++)
-		CHECK_EQ(part->pids.items[i], 100 + (i ? 1 : 0));
+	check_events(part);
+	check_pids(part);
 	add_totals(totals, part);
 }
 

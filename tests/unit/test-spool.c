@@ -5,10 +5,12 @@
 #include <errno.h>
 
 #include "base/clock.h"
+#include "base/sort.h"
 #include "tape/clocks.h"
 #include "tests/check.h"
 #include "tests/random.h"
 #include "tests/tape-equal.h"
+#include "tests/tape-sound.h"
 #include "tests/tapes.h"
 
 #define BEGIN (1000 * NSEC_PER_SEC)
@@ -86,10 +88,13 @@ static void grow_context(struct tape *tape, uint64_t time_ns)
 	CHECK_EQ(array_push(&tape->anchors, (struct tape_anchor){ time_ns, random_u64(),
 						    random_u64(), random_u64(), random_u64() }),
 		0);
-	CHECK_EQ(array_push(&tape->events, (struct tape_event){ time_ns, random_below(9),
-						   random_below(tape->threads.count),
-						   random_string(tape), random_fields(tape) }),
-		0);
+	/* of two CPUs' rings */
+	for (int i = 0; i < 2; i++)
+		CHECK_EQ(array_push(&tape->events,
+				 (struct tape_event){ time_ns + random_below(NSEC_PER_SEC),
+					 random_below(9), random_below(tape->threads.count),
+					 random_string(tape), random_fields(tape) }),
+			0);
 	CHECK_EQ(array_push(&tape->lines, (struct tape_line){ random_u64(), random_u64(),
 						  random_below(8), random_string(tape) }),
 		0);
@@ -168,6 +173,14 @@ static void story_done(struct story *story)
 	tape_free(story->tape);
 }
 
+static void sort_events(struct tape *tape)
+{
+	_cleanup_free_ void *scratch = calloc(tape->events.count + 1, sizeof(*tape->events.items));
+
+	CHECK(scratch);
+	sort_array(&tape->events, scratch, time_ns);
+}
+
 static struct story story_of(size_t blocks)
 {
 	_cleanup_(spool_mark_done) struct spool_mark mark = { 0 };
@@ -183,6 +196,7 @@ static struct story story_of(size_t blocks)
 	}
 	story.tape->end_ns = story.until_ns[blocks - 1];
 	CHECK_EQ(tape_sort_samples(story.tape), 0);
+	sort_events(story.tape);
 	return story;
 }
 
@@ -193,7 +207,7 @@ static struct tape *decoded(const void *data, size_t size, struct spool_end *ret
 
 	if (spool_decode(data, size, &tape, ret_end, &error) < 0)
 		CHECK_FAIL("%s", error.text);
-	CHECK(tape->unsealed);
+	CHECK(tape->unsealed && tape_is_sound(tape));
 	return tape;
 }
 
@@ -338,6 +352,43 @@ static void test_foreign_blocks(void)
 	CHECK_EQ(summary.samples, story.samples[0] + (uint64_t)story.samples[1] + story.samples[2]);
 }
 
+/* A header that was written so, not changed later. */
+static void mend_checksum(uint8_t *header)
+{
+	uint32_t crc = crc32c(0, header, 96);
+
+	for (int i = 0; i < 4; i++)
+		header[96 + i] = crc >> (8 * i);
+}
+
+/* The next block, which fits in all but that it is of another recording. */
+static void test_foreign_block_with_the_number_that_is_due(void)
+{
+	static const size_t members[] = { 16, 24, 56 }; /* sequence, begin, boot id */
+
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+		_cleanup_(story_done) struct story story = story_of(4);
+		uint8_t *header = story.bytes.data + story.ends[2];
+
+		header[members[i]] ^= 2;
+		mend_checksum(header);
+		check_damaged(&story, story.bytes.data, story.bytes.size, 3, 4);
+		check_damaged(&story, story.bytes.data, story.bytes.size - 1, 3, 4);
+	}
+}
+
+/* What is there twice is not lost. */
+static void test_written_twice(void)
+{
+	_cleanup_(story_done) struct story story = story_of(4);
+	_cleanup_(buffer_done) struct buffer bytes = { 0 };
+
+	buffer_bytes(&bytes, story.bytes.data, story.bytes.size);
+	buffer_bytes(&bytes, story.bytes.data, story.bytes.size);
+	CHECK(!buffer_failed(&bytes));
+	check_damaged(&story, bytes.data, bytes.size, 4, 4);
+}
+
 static void test_peek(void)
 {
 	_cleanup_(story_done) struct story story = story_of(4);
@@ -371,13 +422,10 @@ static void test_newer(void)
 	struct tape *tape = NULL;
 	struct error error = { 0 };
 	struct spool_end end;
-	uint32_t crc;
 
 	story.bytes.data[8]++;
 	CHECK_EQ(spool_decode(story.bytes.data, story.bytes.size, &tape, &end, NULL), -EBADMSG);
-	crc = crc32c(0, story.bytes.data, 96);
-	for (int i = 0; i < 4; i++)
-		story.bytes.data[96 + i] = crc >> (8 * i);
+	mend_checksum(story.bytes.data);
 	CHECK_EQ(spool_decode(story.bytes.data, story.bytes.size, &tape, &end, &error),
 		-EPROTONOSUPPORT);
 	CHECK(strstr(error.text, "version 2"));
@@ -407,6 +455,8 @@ CHECK_MAIN({ "filled step by step, and the same again", test_same },
 	{ "cut at each length", test_each_cut }, { "each byte changed", test_each_byte },
 	{ "ranges cut out and doubled", test_cut_out_and_doubled },
 	{ "a block that is missing", test_missing_block },
-	{ "blocks of another recording", test_foreign_blocks }, { "headers alone", test_peek },
+	{ "blocks of another recording", test_foreign_blocks },
+	{ "another recording's next block", test_foreign_block_with_the_number_that_is_due },
+	{ "blocks that are there twice", test_written_twice }, { "headers alone", test_peek },
 	{ "a newer version", test_newer },
 	{ "samples beside the tape's time", test_samples_beside })
