@@ -154,8 +154,8 @@ void buffer_printf(struct buffer *buffer, const char *format, ...)
 	va_end(args);
 }
 
-/* Four bits at a time: 64 bytes of table, and no faster one is needed for what is compressed already. */
-uint32_t crc32c(uint32_t crc, const void *data, size_t size)
+/* Four bits at a time: for CPUs that cannot do it themselves. */
+static uint32_t crc32c_table(uint32_t crc, const uint8_t *at, size_t size)
 {
 	static const uint32_t table[16] = {
 		0x00000000,
@@ -175,13 +175,36 @@ uint32_t crc32c(uint32_t crc, const void *data, size_t size)
 		0xe330a81a,
 		0xf36e6f75,
 	};
-	const uint8_t *at = data;
 
-	crc = ~crc;
 	for (size_t i = 0; i < size; i++) {
 		crc ^= at[i];
 		crc = (crc >> 4) ^ table[crc & 15];
 		crc = (crc >> 4) ^ table[crc & 15];
 	}
-	return ~crc;
+	return crc;
+}
+
+#ifdef __x86_64__
+__attribute__((target("sse4.2"))) static uint32_t crc32c_sse(
+	uint32_t crc, const uint8_t *at, size_t size)
+{
+	uint64_t wide = crc, part;
+
+	for (; size >= sizeof(part); size -= sizeof(part), at += sizeof(part)) {
+		memcpy(&part, at, sizeof(part));
+		wide = __builtin_ia32_crc32di(wide, part);
+	}
+	for (crc = wide; size; size--)
+		crc = __builtin_ia32_crc32qi(crc, *at++);
+	return crc;
+}
+#endif
+
+uint32_t crc32c(uint32_t crc, const void *data, size_t size)
+{
+#ifdef __x86_64__
+	if (__builtin_cpu_supports("sse4.2"))
+		return ~crc32c_sse(~crc, data, size);
+#endif
+	return ~crc32c_table(~crc, data, size);
 }
