@@ -9,21 +9,26 @@
 #include "base/file.h"
 #include "symbolizer/elf.h"
 #include "symbolizer/kallsyms.h"
+#include "symbolizer/wanted.h"
 
 /*
  * Invariants:
  * (1) a file is believed only when the finder says that it is the module's;
  * (2) what was found is known under the module's identity as the tape has it; a module that could not be found is remembered as
- *     such for one tape, so that each is looked for once.
+ *     such for one tape, so that each is looked for once;
+ * (3) only addresses that were sampled are looked up, and what was found out about them is kept: nearly all come again in the next tape.
  */
 
 #define VDSO_LIMIT (64u << 10)
+/* How many addresses of a module are kept, of those that the tape at hand does not have. */
+#define ANSWERS_KEPT 4096
 
 struct known {
 	char *path;
 	struct tape_module module; /* as the tape had it */
 	struct tape_module found; /* with the build-id that the file has */
-	struct symbols *symbols; /* NULL: not found */
+	struct wanted answers;
+	bool sought; /* for the tape at hand */
 	bool used; /* by the tape at hand */
 };
 
@@ -41,10 +46,65 @@ struct namer {
 	struct finder finder;
 	array_of(struct known) known;
 	struct kernel kernel;
-	struct symbols *vdso;
+	struct buffer vdso; /* its image */
 	struct tape_module vdso_module;
 	bool vdso_read;
 };
+
+/* The frames of one module: their numbers in the tape. */
+struct frames {
+	uint32_t module;
+	const uint32_t *items;
+	size_t count;
+};
+
+static int name_frame(
+	struct tape *tape, struct tape_frame *frame, const char *name, uint64_t offset)
+{
+	int r = strings_add(&tape->strings, name, strlen(name), &frame->symbol);
+
+	if (r == 0)
+		frame->offset = offset;
+	return r;
+}
+
+/* Adds what has no name in the tape and is not there yet. */
+static int want_frames(struct wanted *wanted, const struct tape *tape, const struct frames *frames)
+{
+	size_t before = wanted->addresses.count;
+	struct wanted there = { .addresses = { wanted->addresses.items, before, 0 } };
+	int r = 0;
+
+	for (size_t i = 0; i < frames->count && r == 0; i++) {
+		const struct tape_frame *frame = &tape->frames.items[frames->items[i]];
+
+		there.addresses.items = wanted->addresses.items;
+		if (!frame->symbol && !wanted_find(&there, frame->address))
+			r = wanted_add(wanted, frame->address);
+	}
+	if (wanted->addresses.count != before)
+		wanted_sort(wanted);
+	return r;
+}
+
+static int take_answers(
+	const struct wanted *answers, struct tape *tape, const struct frames *frames)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < frames->count && r == 0; i++) {
+		struct tape_frame *frame = &tape->frames.items[frames->items[i]];
+		struct wanted_address *address = wanted_find(answers, frame->address);
+
+		if (frame->symbol || !address)
+			continue;
+		address->used = true;
+		if (address->state == WANTED_NAMED)
+			r = name_frame(tape, frame, wanted_name(answers, address),
+				address->address - address->start);
+	}
+	return r;
+}
 
 int namer_new(const struct finder *finder, struct namer **ret_namer)
 {
@@ -60,7 +120,7 @@ int namer_new(const struct finder *finder, struct namer **ret_namer)
 static void known_done(struct known *known)
 {
 	free(known->path);
-	symbols_free(known->symbols);
+	wanted_done(&known->answers);
 }
 
 struct namer *namer_free(struct namer *namer)
@@ -72,7 +132,7 @@ struct namer *namer_free(struct namer *namer)
 	array_done(&namer->known);
 	symbols_free(namer->kernel.symbols);
 	strings_done(&namer->kernel.modules);
-	symbols_free(namer->vdso);
+	buffer_done(&namer->vdso);
 	free(namer);
 	return NULL;
 }
@@ -93,45 +153,58 @@ static struct known *find_known(
 	return NULL;
 }
 
-static int load_symbols(
-	const struct namer *namer, struct known *known, int32_t pid, uint64_t until_ns)
+static int add_known(
+	struct namer *namer, const struct tape_module *module, const char *path, struct known **ret)
+{
+	struct known fresh = { .path = strdup(path), .module = *module, .found = *module };
+
+	if (!fresh.path || array_push(&namer->known, fresh) < 0) {
+		free(fresh.path);
+		return -ENOMEM;
+	}
+	*ret = &namer->known.items[namer->known.count - 1];
+	return 0;
+}
+
+/* Looks up what is open. A file that is gone meanwhile leaves it open, and nothing else undone. */
+static int ask_file(struct namer *namer, struct known *known, int32_t pid, uint64_t until_ns)
 {
 	_cleanup_close_ int fd = -1, debug_fd = -1;
+	int r;
 
+	known->sought = true;
 	fd = finder_open(&namer->finder, &known->found, known->path, pid, until_ns);
 	if (fd < 0)
 		return 0;
 	debug_fd = finder_open_debug(&namer->finder, &known->found);
-	if (debug_fd >= 0)
-		return elf_symbols_debug(fd, debug_fd, &known->symbols, NULL);
-	return elf_symbols(fd, &known->symbols, NULL);
+	r = elf_names(fd, debug_fd, &known->answers, NULL);
+	if (r == -ENOMEM)
+		return r;
+	wanted_close(&known->answers);
+	return 0;
 }
 
-static int elf_module(struct namer *namer, struct tape *tape, struct tape_module *module,
-	int32_t pid, const struct symbols **ret_symbols)
+static int name_elf(
+	struct namer *namer, struct tape *tape, const struct frames *frames, int32_t pid)
 {
+	struct tape_module *module = &tape->modules.items[frames->module];
 	const char *path = tape_string(tape, module->path);
 	struct known *known = find_known(namer, module, path);
 	uint64_t error_ns = 0, until_ns = tape_to_realtime(tape, tape->end_ns, &error_ns);
+	int r = known ? 0 : add_known(namer, module, path, &known);
 
 	until_ns -= MIN(until_ns, error_ns);
-	if (!known) {
-		struct known fresh = { .path = strdup(path), .module = *module, .found = *module };
-
-		if (!fresh.path || array_push(&namer->known, fresh) < 0) {
-			free(fresh.path);
-			return -ENOMEM;
-		}
-		known = &namer->known.items[namer->known.count - 1];
-		if (load_symbols(namer, known, pid, until_ns) == -ENOMEM)
-			return -ENOMEM;
-	}
+	if (r == 0)
+		r = want_frames(&known->answers, tape, frames);
+	if (r == 0 && known->answers.open && !known->sought)
+		r = ask_file(namer, known, pid, until_ns);
+	if (r < 0)
+		return r;
 	known->used = true;
 	/* who reads the tape elsewhere knows the file by it */
 	module->build_id_size = known->found.build_id_size;
 	memcpy(module->build_id, known->found.build_id, sizeof(module->build_id));
-	*ret_symbols = known->symbols;
-	return 0;
+	return take_answers(&known->answers, tape, frames);
 }
 
 /* Our own vdso, which is the one of every 64-bit process that runs on this kernel. */
@@ -149,12 +222,15 @@ static int read_vdso(struct namer *namer)
 	size = header->e_shoff + (size_t)header->e_shentsize * header->e_shnum;
 	if (size > VDSO_LIMIT)
 		return 0;
+	buffer_bytes(&namer->vdso, image, size);
+	if (buffer_failed(&namer->vdso))
+		return -ENOMEM;
 	fd = memfd_create("vdso", MFD_CLOEXEC);
 	if (fd < 0 || file_write_all(fd, image, size) < 0)
 		return 0;
 	if (elf_build_id(fd, namer->vdso_module.build_id, &id_size) > 0)
 		namer->vdso_module.build_id_size = id_size;
-	return elf_symbols(fd, &namer->vdso, NULL) == -ENOMEM ? -ENOMEM : 0;
+	return 0;
 }
 
 static bool same_id(const struct tape_module *a, const struct tape_module *b)
@@ -235,24 +311,38 @@ static int read_kernel(struct namer *namer, const struct tape *tape)
 }
 
 /* Reads the kernel's names anew for another kernel, or when code has come that there was not: a BPF program, a module. */
-static int kernel_module(struct namer *namer, const struct tape *tape,
-	const struct tape_module *module, const struct symbols **ret_symbols)
+static int prepare_kernel(struct namer *namer, const struct tape *tape, const char *name)
 {
 	struct kernel *kernel = &namer->kernel;
 	uint32_t before = strings_count(&kernel->modules), id;
-	const char *name = tape_string(tape, module->path);
-	int r;
+	int r = strings_add(&kernel->modules, name, strlen(name), &id);
 
-	r = strings_add(&kernel->modules, name, strlen(name), &id);
 	if (r == 0 && (!kernel->read || id >= before || !same_id(&kernel->module, kernel_of(tape))))
 		r = read_kernel(namer, tape);
-	*ret_symbols = kernel->symbols;
+	return r;
+}
+
+/* The kernel's table stays: all of its code is used by and by, and making the text of kallsyms costs the kernel more than reading it. */
+static int name_kernel(struct namer *namer, struct tape *tape, const struct frames *frames)
+{
+	const struct kernel *kernel = &namer->kernel;
+	int r = prepare_kernel(
+		namer, tape, tape_string(tape, tape->modules.items[frames->module].path));
+
+	for (size_t i = 0; r == 0 && kernel->symbols && i < frames->count; i++) {
+		struct tape_frame *frame = &tape->frames.items[frames->items[i]];
+		uint64_t address = frame->address + kernel->moved;
+		struct symbol symbol;
+
+		if (!frame->symbol && symbols_find(kernel->symbols, address, &symbol))
+			r = name_frame(tape, frame, symbol.name, address - symbol.start);
+	}
 	return r;
 }
 
 /* The vdso is a part of the kernel: where that is the one that runs, so is the vdso. */
-static int vdso_module(struct namer *namer, const struct tape *tape,
-	const struct tape_module *module, const struct symbols **ret_symbols)
+static int prepare_vdso(struct namer *namer, const struct tape *tape,
+	const struct tape_module *module, bool *ret_same)
 {
 	const struct kernel *kernel = &namer->kernel;
 
@@ -262,44 +352,37 @@ static int vdso_module(struct namer *namer, const struct tape *tape,
 		(!kernel->read || !same_id(&kernel->module, kernel_of(tape))) &&
 		read_kernel(namer, tape) < 0)
 		return -ENOMEM;
-	if (module->build_id_size ? same_id(module, &namer->vdso_module)
-				  : namer->finder.live || kernel->runs)
-		*ret_symbols = namer->vdso;
+	*ret_same = module->build_id_size ? same_id(module, &namer->vdso_module)
+					  : namer->finder.live || kernel->runs;
 	return 0;
 }
 
-static int module_symbols(struct namer *namer, struct tape *tape, uint32_t module, int32_t pid,
-	const struct symbols **ret_symbols)
+static int name_vdso(struct namer *namer, struct tape *tape, const struct frames *frames)
 {
-	struct tape_module *row = &tape->modules.items[module];
+	_cleanup_(wanted_done) struct wanted answers = { 0 };
+	bool same = false;
+	int r = prepare_vdso(namer, tape, &tape->modules.items[frames->module], &same);
 
-	*ret_symbols = NULL;
-	switch (row->kind) {
+	if (r == 0 && same)
+		r = want_frames(&answers, tape, frames);
+	if (r == 0 && answers.open)
+		r = elf_names_image(namer->vdso.data, namer->vdso.size, &answers, NULL);
+	return r == -ENOMEM ? r : take_answers(&answers, tape, frames);
+}
+
+static int name_module(
+	struct namer *namer, struct tape *tape, const struct frames *frames, int32_t pid)
+{
+	switch (tape->modules.items[frames->module].kind) {
 	case TAPE_MODULE_KERNEL:
-		return kernel_module(namer, tape, row, ret_symbols);
+		return name_kernel(namer, tape, frames);
 	case TAPE_MODULE_ELF:
-		return elf_module(namer, tape, row, pid, ret_symbols);
+		return name_elf(namer, tape, frames, pid);
 	case TAPE_MODULE_VDSO:
-		return vdso_module(namer, tape, row, ret_symbols);
+		return name_vdso(namer, tape, frames);
 	default:
 		return 0;
 	}
-}
-
-/* 1 when the address has a name now, 0 when it has none. `moved` is how far above it the symbols have it. */
-static int name_frame(
-	struct tape *tape, struct tape_frame *frame, const struct symbols *symbols, uint64_t moved)
-{
-	struct symbol symbol;
-	int r;
-
-	if (!symbols || symbols_find(symbols, frame->address + moved, &symbol) == 0)
-		return 0;
-	r = strings_add(&tape->strings, symbol.name, strlen(symbol.name), &frame->symbol);
-	if (r < 0)
-		return r;
-	frame->offset = frame->address + moved - symbol.start;
-	return 1;
 }
 
 /* The numbers of the frames, those of one module behind those of the one before it. */
@@ -321,49 +404,53 @@ static int sort_by_module(const struct tape *tape, uint32_t **ret_frames, size_t
 	return 0;
 }
 
-static int name_module(struct namer *namer, struct tape *tape, uint32_t module, int32_t pid,
-	const uint32_t *frames, size_t count)
+/* Months go by: what of a module's code is not run any more is not kept for ever. */
+static int known_age(struct known *known, size_t used)
 {
-	bool kernel = tape->modules.items[module].kind == TAPE_MODULE_KERNEL;
-	const struct symbols *symbols;
-	int r = module_symbols(namer, tape, module, pid, &symbols);
-
-	for (size_t i = 0; r >= 0 && i < count; i++) {
-		struct tape_frame *frame = &tape->frames.items[frames[i]];
-
-		if (!frame->symbol)
-			r = name_frame(tape, frame, symbols, kernel ? namer->kernel.moved : 0);
-	}
-	return r < 0 ? r : 0;
+	known->used = known->sought = false;
+	if (known->answers.addresses.count > 2 * used + ANSWERS_KEPT)
+		return wanted_shrink(&known->answers);
+	for (size_t i = 0; i < known->answers.addresses.count; i++)
+		known->answers.addresses.items[i].used = false;
+	return 0;
 }
 
-static void drop_unused(struct namer *namer)
+static int drop_unused(struct namer *namer)
 {
 	size_t kept = 0;
+	int r = 0;
 
 	for (size_t i = 0; i < namer->known.count; i++) {
 		struct known *known = &namer->known.items[i];
+		size_t used = 0, open = known->answers.open;
 
-		if (known->used && known->symbols) {
-			known->used = false;
+		for (size_t k = 0; k < known->answers.addresses.count; k++)
+			used += known->answers.addresses.items[k].used;
+		if (known->used && open < known->answers.addresses.count) {
+			if (known_age(known, used) < 0)
+				r = -ENOMEM;
 			namer->known.items[kept++] = *known;
 		} else {
 			known_done(known);
 		}
 	}
 	namer->known.count = kept;
+	return r;
 }
 
 int namer_run(struct namer *namer, struct tape *tape)
 {
-	_cleanup_free_ uint32_t *frames = NULL;
+	_cleanup_free_ uint32_t *items = NULL;
 	_cleanup_free_ size_t *starts = NULL;
-	int r = sort_by_module(tape, &frames, &starts);
+	int r = sort_by_module(tape, &items, &starts), dropped;
 
-	for (uint32_t module = 1; r == 0 && module < tape->modules.count; module++)
-		r = name_module(namer, tape, module,
-			module < tape->pids.count ? tape->pids.items[module] : 0,
-			frames + starts[module], starts[module + 1] - starts[module]);
-	drop_unused(namer);
-	return r;
+	for (uint32_t module = 1; r == 0 && module < tape->modules.count; module++) {
+		struct frames frames = { module, items + starts[module],
+			starts[module + 1] - starts[module] };
+
+		r = name_module(namer, tape, &frames,
+			module < tape->pids.count ? tape->pids.items[module] : 0);
+	}
+	dropped = drop_unused(namer);
+	return r < 0 ? r : dropped;
 }

@@ -12,15 +12,17 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "symbolizer/span.h"
 
 struct elf_section {
 	uint64_t address;
 	uint64_t offset;
+	uint64_t size;
 	uint64_t flags;
 	uint64_t entry_size;
 	uint32_t type;
 	uint32_t link;
-	char name[12]; /* as much as is needed to know .rela.plt and .plt.sec */
+	char name[24]; /* as much as is needed to know those that are looked for by name */
 	bool labels; /* of the kind whose labels perf takes for functions */
 };
 
@@ -35,7 +37,10 @@ struct elf_segment {
 /* Zeroed to start. */
 struct elf_image {
 	struct Elf *elf;
+	struct span file;
 	uint16_t machine;
+	uint8_t word_size; /* 4 or 8 */
+	bool foreign; /* of the other byte order: nothing in it ran here */
 	array_of(struct elf_section) sections;
 	array_of(struct elf_segment) segments;
 };
@@ -51,13 +56,17 @@ size_t elf_image_find_type(const struct elf_image *image, uint32_t type);
 size_t elf_image_find_name(const struct elf_image *image, const char *name);
 /* The segment that an address is in, or NULL. */
 const struct elf_segment *elf_image_segment(const struct elf_image *image, uint64_t address);
+/* The address of code at an offset in the file; false when none is mapped from there. */
+bool elf_image_address(const struct elf_image *image, uint64_t offset, uint64_t *ret_address);
 
-/* A table of symbols and its strings. */
+/* The i-th section's bytes; none where it has none. */
+struct span elf_image_section(const struct elf_image *image, size_t i);
+
+/* A table of symbols and its strings. Zeroed to start. */
 struct elf_table {
-	void *entries;
-	void *strings;
-	size_t count;
-	size_t bytes; /* of both */
+	struct window entries;
+	struct window strings;
+	uint8_t word_size;
 };
 
 struct elf_symbol {
@@ -72,19 +81,31 @@ struct elf_symbol {
 
 /* The i-th section as a table of symbols. false when it is of another type, or too damaged to be one. */
 bool elf_table_open(
-	const struct elf_image *image, size_t i, uint32_t type, struct elf_table *ret_table);
-bool elf_table_at(const struct elf_table *table, size_t i, struct elf_symbol *ret_symbol);
-/* A string, NUL-terminated; NULL when it is outside, or without an end. */
-const char *elf_table_name(const struct elf_table *table, uint32_t at);
+	const struct elf_image *image, size_t i, uint32_t type, struct elf_table *table);
+void elf_table_done(struct elf_table *table);
+/* The i-th; false when there is none. */
+bool elf_table_at(struct elf_table *table, size_t i, struct elf_symbol *ret_symbol);
+/* A string, NUL-terminated, until the next call; NULL when it is outside, or without an end. */
+const char *elf_table_name(struct elf_table *table, uint32_t at);
 
+/* Zeroed to start. */
 struct elf_relocations {
-	void *entries;
+	struct window entries;
+	uint8_t word_size;
 	bool addends;
-	size_t count;
+};
+
+struct elf_relocation {
+	uint64_t offset;
+	uint64_t addend; /* 0 where it has none */
+	uint32_t symbol; /* its number, or 0 */
+	uint32_t type;
 };
 
 /* The i-th section as relocations, with addends or without; false as above. */
 bool elf_relocations_open(
-	const struct elf_image *image, size_t i, struct elf_relocations *ret_relocations);
-/* The number of the i-th one's symbol, or 0. */
-size_t elf_relocations_symbol(const struct elf_relocations *relocations, size_t i);
+	const struct elf_image *image, size_t i, struct elf_relocations *relocations);
+void elf_relocations_done(struct elf_relocations *relocations);
+/* The i-th; false when there is none. */
+bool elf_relocations_at(
+	struct elf_relocations *relocations, size_t i, struct elf_relocation *ret_relocation);

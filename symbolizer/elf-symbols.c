@@ -3,20 +3,22 @@
  * Which of an ELF file's symbols are functions, and where in the file they are: perf's choice, but only of code, for an
  * address that was executed cannot lie in data.
  *
- * All names together take no more than a fixed multiple of the tables they come from: a million symbols may share one name
- * of a megabyte, or unfold when they are demangled.
+ * The tables are gone through twice, as symbolizer/sieve.h wants it, and only what is kept is given its name.
+ *
+ * All names together take no more than NAMES_MAX: a million symbols may share one name of a megabyte, or unfold when they are
+ * demangled.
  */
-#include "symbolizer/elf.h"
+#include "symbolizer/elf-finders.h"
 
 #include <elf.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "symbolizer/demangle.h"
-#include "symbolizer/elf-image.h"
+#include "symbolizer/sieve.h"
+#include "symbolizer/symbols.h"
 
-#define NAMES_BASE (1u << 20)
-#define NAMES_FACTOR 32
+#define NAMES_MAX (16u << 20)
 /* perf cuts the names of PLT entries, "@plt" and all, to what fits its buffer; and the two must show the same. */
 #define PLT_NAME_MAX 1023
 
@@ -24,8 +26,9 @@
 struct loading {
 	const struct elf_image *mapped;
 	const struct elf_image *named;
-	struct symbols *symbols;
-	uint64_t names_left;
+	struct sieve sieve;
+	struct symbols *symbols; /* NULL the first time */
+	size_t names_left;
 	struct error *error;
 };
 
@@ -41,11 +44,15 @@ static enum symbol_binding binding_of(const struct elf_symbol *symbol)
 	}
 }
 
-/* Marks of the ARM assemblers: "$a", "$d.12". */
-static bool is_mapping_symbol(const struct elf_image *image, const char *name)
+/* The ARM assemblers mark what is code: "$a", "$d.12". */
+static bool marks_code(const struct elf_image *image, const struct elf_symbol *symbol)
 {
-	if (image->machine != EM_ARM && image->machine != EM_AARCH64)
-		return false;
+	return (image->machine == EM_ARM || image->machine == EM_AARCH64) &&
+	       symbol->type == STT_NOTYPE;
+}
+
+static bool is_mapping_name(const char *name)
+{
 	return name[0] == '$' && name[1] && strchr("adtx", name[1]) && (!name[2] || name[2] == '.');
 }
 
@@ -96,6 +103,14 @@ static bool symbol_place(const struct loading *loading, const struct elf_symbol 
 	return true;
 }
 
+/* Takes a symbol whose name is not needed yet: 1 when it is. */
+static int note_symbol(struct loading *loading, uint64_t offset, uint64_t size)
+{
+	if (!loading->symbols)
+		return sieve_note(&loading->sieve, offset, size);
+	return sieve_keeps(&loading->sieve, offset);
+}
+
 static int add_symbol(struct loading *loading, uint64_t offset, uint64_t size,
 	enum symbol_binding binding, const char *name)
 {
@@ -108,22 +123,31 @@ static int add_symbol(struct loading *loading, uint64_t offset, uint64_t size,
 	return symbols_add(loading->symbols, offset, size, binding, name, name_size);
 }
 
-static int add_table_entry(struct loading *loading, const struct elf_table *table, size_t i)
+static int add_table_entry(
+	struct loading *loading, struct elf_table *table, struct elf_symbol symbol)
 {
 	_cleanup_free_ char *demangled = NULL;
-	struct elf_symbol symbol;
 	const char *name;
 	uint64_t offset;
 	bool code;
+	int r;
 
-	if (!elf_table_at(table, i, &symbol) || !symbol.name ||
+	if (!symbol.name || symbol.name >= table->strings.span.size ||
 		!symbol_place(loading, &symbol, &offset, &code))
 		return 0;
+	if (code && marks_code(loading->named, &symbol)) {
+		name = elf_table_name(table, symbol.name);
+		if (!name || is_mapping_name(name))
+			return 0;
+	}
+	r = note_symbol(loading, offset, code ? symbol.size : 0);
+	if (r <= 0)
+		return r;
 	/* the names of data are of no use, but a label before them ends there */
 	if (!code)
 		return add_symbol(loading, offset, 0, SYMBOL_LOCAL, "");
 	name = elf_table_name(table, symbol.name);
-	if (!name || is_mapping_symbol(loading->named, name))
+	if (!name)
 		return 0;
 	demangled = demangle(name);
 	return add_symbol(
@@ -132,15 +156,15 @@ static int add_table_entry(struct loading *loading, const struct elf_table *tabl
 
 static int add_table(struct loading *loading, uint32_t type)
 {
-	struct elf_table table;
+	_cleanup_(elf_table_done) struct elf_table table = { 0 };
+	struct elf_symbol symbol;
 	int r = 0;
 
 	if (!elf_table_open(
 		    loading->named, elf_image_find_type(loading->named, type), type, &table))
 		return 0;
-	loading->names_left += table.bytes * NAMES_FACTOR;
-	for (size_t i = 1; i < table.count && r == 0; i++)
-		r = add_table_entry(loading, &table, i);
+	for (size_t i = 1; r == 0 && elf_table_at(&table, i, &symbol); i++)
+		r = add_table_entry(loading, &table, symbol);
 	return r;
 }
 
@@ -178,94 +202,100 @@ static bool plt_find(const struct elf_image *image, const char *name, struct plt
 	return true;
 }
 
-static int add_plt_entry(struct loading *loading, const struct elf_table *dynsym, size_t number,
+static int add_plt_entry(struct loading *loading, struct elf_table *dynsym, size_t number,
 	const struct plt *plt, size_t i)
 {
+	uint64_t offset = plt->offset + i * plt->entry_size;
 	_cleanup_free_ char *demangled = NULL;
 	struct elf_symbol symbol;
 	char name[PLT_NAME_MAX + 1];
 	const char *plain;
+	int r;
 
 	if (!elf_table_at(dynsym, number, &symbol))
 		return 0;
+	r = note_symbol(loading, offset, plt->entry_size);
+	if (r <= 0)
+		return r;
 	plain = elf_table_name(dynsym, symbol.name);
 	if (!plain)
 		return 0;
 	demangled = demangle(plain);
 	snprintf(name, sizeof(name), "%s@plt", demangled ? demangled : plain);
-	return add_symbol(
-		loading, plt->offset + i * plt->entry_size, plt->entry_size, SYMBOL_GLOBAL, name);
+	return add_symbol(loading, offset, plt->entry_size, SYMBOL_GLOBAL, name);
 }
 
 /* The PLT has no symbols of its own, but its entries stand in the order of its relocations. */
 static int add_plt(struct loading *loading, const char *name)
 {
+	_cleanup_(elf_relocations_done) struct elf_relocations relocations = { 0 };
+	_cleanup_(elf_table_done) struct elf_table dynsym = { 0 };
 	const struct elf_image *image = loading->mapped;
 	size_t rela = elf_image_find_name(image, ".rela.plt");
 	size_t i = rela ? rela : elf_image_find_name(image, ".rel.plt");
-	struct elf_relocations relocations;
-	struct elf_table dynsym;
+	struct elf_relocation relocation;
 	struct plt plt;
 	int r = 0;
 
 	if (!i || !plt_find(image, name, &plt) || !elf_relocations_open(image, i, &relocations) ||
 		!elf_table_open(image, image->sections.items[i].link, SHT_DYNSYM, &dynsym))
 		return 0;
-	for (size_t at = 0; at < relocations.count && r == 0; at++)
-		r = add_plt_entry(
-			loading, &dynsym, elf_relocations_symbol(&relocations, at), &plt, at);
+	for (size_t at = 0; r == 0 && elf_relocations_at(&relocations, at, &relocation); at++)
+		r = add_plt_entry(loading, &dynsym, relocation.symbol, &plt, at);
 	return r;
 }
 
-static int load(const struct elf_image *mapped, const struct elf_image *named,
-	struct symbols **ret_symbols, struct error *error)
+static int add_all(struct loading *loading)
 {
-	_cleanup_(cleanup_symbols) struct symbols *symbols = NULL;
-	struct loading loading = { mapped, named, NULL, NAMES_BASE, error };
-	int r;
+	int r = add_table(loading, SHT_SYMTAB);
 
-	r = symbols_new(&symbols);
-	if (r < 0)
-		return r;
-	loading.symbols = symbols;
-	r = add_table(&loading, SHT_SYMTAB);
 	if (r == 0)
-		r = add_table(&loading, SHT_DYNSYM);
+		r = add_table(loading, SHT_DYNSYM);
 	if (r == 0)
-		r = add_plt(&loading, ".plt");
+		r = add_plt(loading, ".plt");
 	if (r == 0)
-		r = add_plt(&loading, ".plt.sec");
-	if (r == 0)
-		r = symbols_finish(symbols);
-	if (r < 0)
-		return r;
-	*ret_symbols = take_ptr(symbols);
-	return 0;
+		r = add_plt(loading, ".plt.sec");
+	return r;
 }
 
-int elf_symbols(int fd, struct symbols **ret_symbols, struct error *error)
+static int answer(const struct symbols *symbols, struct wanted *wanted)
 {
-	_cleanup_(elf_image_done) struct elf_image image = { 0 };
-	int r = elf_image_open(&image, fd, error);
+	struct symbol symbol;
+	int r = 0;
 
-	return r < 0 ? r : load(&image, &image, ret_symbols, error);
+	for (size_t i = 0; i < wanted->addresses.count && r == 0; i++)
+		if (wanted->addresses.items[i].state == WANTED_OPEN &&
+			symbols_find(symbols, wanted->addresses.items[i].address, &symbol))
+			r = wanted_answer(wanted, i, symbol.start, symbol.name);
+	return r;
 }
 
-int elf_symbols_debug(int fd, int debug_fd, struct symbols **ret_symbols, struct error *error)
+static int look_up(struct loading *loading, struct wanted *wanted)
 {
-	_cleanup_(elf_image_done) struct elf_image image = { 0 }, debug = { 0 };
-	int r = elf_image_open(&image, fd, error);
+	int r = sieve_init(&loading->sieve, wanted);
 
 	if (r == 0)
-		r = elf_image_open(&debug, debug_fd, error);
-	return r < 0 ? r : load(&image, &debug, ret_symbols, error);
+		r = add_all(loading);
+	if (r == 0)
+		r = sieve_sort(&loading->sieve);
+	if (r == 0)
+		r = symbols_new(&loading->symbols);
+	if (r == 0)
+		r = add_all(loading);
+	if (r == 0)
+		r = symbols_finish(loading->symbols);
+	return r < 0 ? r : answer(loading->symbols, wanted);
 }
 
-int elf_symbols_image(
-	const void *bytes, size_t size, struct symbols **ret_symbols, struct error *error)
+int elf_find_symbols(const struct elf_image *mapped, const struct elf_image *named,
+	struct wanted *wanted, struct error *error)
 {
-	_cleanup_(elf_image_done) struct elf_image image = { 0 };
-	int r = elf_image_open_memory(&image, bytes, size, error);
+	struct loading loading = {
+		.mapped = mapped, .named = named, .names_left = NAMES_MAX, .error = error
+	};
+	int r = wanted->open ? look_up(&loading, wanted) : 0;
 
-	return r < 0 ? r : load(&image, &image, ret_symbols, error);
+	sieve_done(&loading.sieve);
+	symbols_free(loading.symbols);
+	return r;
 }

@@ -3,9 +3,8 @@
  * ELF files through libelf: opening them, their tables, and their build-id. What of the tables is a function is decided in
  * elf-symbols.c. The files of others are hostile until proven otherwise, so:
  *
- *  (1) libelf opens with ELF_C_READ: it reads with pread() what is asked for, and refuses sections that reach beyond the
- *      end of the file before it allocates
- *  (2) no section of more than SECTION_MAX is read at all (a sparse file is as big as it likes)
+ *  (1) libelf opens with ELF_C_READ: it reads with pread() what is asked for; it is asked for headers and notes alone
+ *  (2) tables are read piece by piece, and no more of them than SECTION_MAX (a sparse file is as big as it likes)
  *  (3) compressed sections, and those without bytes, are as if they were not there
  */
 #include "symbolizer/elf.h"
@@ -16,11 +15,16 @@
 #include <endian.h>
 #include <string.h>
 
-#include "base/bytes.h"
+#include "base/cleanup.h"
 #include "symbolizer/elf-image.h"
 
-#define SECTION_MAX (512u << 20)
+/* Numbers beyond are not those of sections. */
+#define SECTIONS_MAX SHN_LORESERVE
+#define SECTION_MAX (1u << 30)
 #define NOTES_MAX (1u << 20)
+/* Symbols are read in order, their names here and there. */
+#define TABLE_STEP (64u << 10)
+#define NAMES_STEP (4u << 10)
 
 void elf_image_done(struct elf_image *image)
 {
@@ -34,6 +38,7 @@ static struct elf_section section_of(const GElf_Shdr *header, const char *name)
 	struct elf_section section = {
 		.address = header->sh_addr,
 		.offset = header->sh_offset,
+		.size = header->sh_size,
 		.flags = header->sh_flags,
 		.entry_size = header->sh_entsize,
 		.type = header->sh_type,
@@ -51,17 +56,18 @@ static int read_sections(struct elf_image *image)
 
 	if (elf_getshdrstrndx(image->elf, &names) < 0)
 		names = 0;
-	for (size_t i = 0;; i++) {
+	for (size_t i = 0; i < SECTIONS_MAX; i++) {
 		Elf_Scn *scn = elf_getscn(image->elf, i);
 		const char *name;
 		GElf_Shdr header;
 
 		if (!scn || !gelf_getshdr(scn, &header))
-			return 0;
+			break;
 		name = names ? elf_strptr(image->elf, names, header.sh_name) : NULL;
 		if (array_push(&image->sections, section_of(&header, name)) < 0)
 			return -ENOMEM;
 	}
+	return 0;
 }
 
 static int read_segments(struct elf_image *image)
@@ -100,6 +106,9 @@ static int read_headers(struct elf_image *image, Elf *elf, struct error *error)
 	if (elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &header))
 		return error_set(error, -EBADMSG, "not an ELF file");
 	image->machine = header.e_machine;
+	image->word_size = header.e_ident[EI_CLASS] == ELFCLASS64 ? 8 : 4;
+	image->foreign = header.e_ident[EI_DATA] !=
+			 (__BYTE_ORDER == __LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB);
 	r = read_sections(image);
 	return r < 0 ? r : read_segments(image);
 }
@@ -107,6 +116,7 @@ static int read_headers(struct elf_image *image, Elf *elf, struct error *error)
 int elf_image_open(struct elf_image *image, int fd, struct error *error)
 {
 	elf_version(EV_CURRENT);
+	image->file = span_of_file(fd);
 	return read_headers(image, elf_begin(fd, ELF_C_READ, NULL), error);
 }
 
@@ -114,6 +124,7 @@ int elf_image_open_memory(
 	struct elf_image *image, const void *bytes, size_t size, struct error *error)
 {
 	elf_version(EV_CURRENT);
+	image->file = span_of_memory(bytes, size);
 	/* libelf only reads it; its interface is older than const */
 	return read_headers(image, elf_memory((char *)bytes, size), error);
 }
@@ -145,109 +156,112 @@ const struct elf_segment *elf_image_segment(const struct elf_image *image, uint6
 	return NULL;
 }
 
-/* The i-th section's bytes in host order, or NULL when it has none that can be used. */
-static Elf_Data *section_data(const struct elf_image *image, size_t i)
+bool elf_image_address(const struct elf_image *image, uint64_t offset, uint64_t *ret_address)
 {
-	Elf_Scn *scn = elf_getscn(image->elf, i);
-	Elf_Data *data;
-	GElf_Shdr header;
+	for (size_t i = 0; i < image->segments.count; i++) {
+		const struct elf_segment *segment = &image->segments.items[i];
 
-	if (!scn || !gelf_getshdr(scn, &header) || header.sh_type == SHT_NOBITS ||
-		header.sh_flags & SHF_COMPRESSED || header.sh_size > SECTION_MAX)
-		return NULL;
-	data = elf_getdata(scn, NULL);
-	return data && data->d_buf ? data : NULL;
+		if (segment->executable && offset >= segment->offset &&
+			offset - segment->offset < segment->size) {
+			*ret_address = offset - segment->offset + segment->address;
+			return true;
+		}
+	}
+	return false;
 }
 
-static size_t entry_count(const struct elf_image *image, const Elf_Data *data, Elf_Type type)
+struct span elf_image_section(const struct elf_image *image, size_t i)
 {
-	return data->d_size / gelf_fsize(image->elf, type, 1, EV_CURRENT);
+	const struct elf_section *section = &image->sections.items[i];
+
+	if (i >= image->sections.count || section->type == SHT_NOBITS ||
+		section->flags & SHF_COMPRESSED || image->foreign)
+		return span_of_memory(NULL, 0);
+	return span_part(&image->file, section->offset, MIN(section->size, SECTION_MAX));
 }
 
-bool elf_table_open(
-	const struct elf_image *image, size_t i, uint32_t type, struct elf_table *ret_table)
+bool elf_table_open(const struct elf_image *image, size_t i, uint32_t type, struct elf_table *table)
 {
-	Elf_Data *entries, *strings;
-
 	if (i >= image->sections.count || image->sections.items[i].type != type)
 		return false;
-	entries = section_data(image, i);
-	strings = section_data(image, image->sections.items[i].link);
-	if (!entries || !strings)
-		return false;
-	*ret_table = (struct elf_table){
-		.entries = entries,
-		.strings = strings,
-		.count = entry_count(image, entries, ELF_T_SYM),
-		.bytes = entries->d_size + strings->d_size,
-	};
-	return true;
+	table->entries.span = elf_image_section(image, i);
+	table->entries.step = TABLE_STEP;
+	table->strings.span = elf_image_section(image, image->sections.items[i].link);
+	table->strings.step = NAMES_STEP;
+	table->word_size = image->word_size;
+	return table->strings.span.size;
 }
 
-bool elf_table_at(const struct elf_table *table, size_t i, struct elf_symbol *ret_symbol)
+void elf_table_done(struct elf_table *table)
 {
-	GElf_Sym sym;
-
-	if (!gelf_getsym(table->entries, i, &sym))
-		return false;
-	*ret_symbol = (struct elf_symbol){
-		.value = sym.st_value,
-		.size = sym.st_size,
-		.name = sym.st_name,
-		.section = sym.st_shndx,
-		.type = GELF_ST_TYPE(sym.st_info),
-		.binding = GELF_ST_BIND(sym.st_info),
-		.visibility = GELF_ST_VISIBILITY(sym.st_other),
-	};
-	return true;
+	window_done(&table->entries);
+	window_done(&table->strings);
 }
 
-const char *elf_table_name(const struct elf_table *table, uint32_t at)
+/* The order of the fields goes by the size of the words. */
+bool elf_table_at(struct elf_table *table, size_t i, struct elf_symbol *ret_symbol)
 {
-	const Elf_Data *strings = table->strings;
-	struct reader reader;
+	size_t size = table->word_size * 2 + 8;
+	struct reader reader = window_reader(&table->entries, i * size, size);
+	struct elf_symbol symbol = { .name = reader_u32_host(&reader) };
+	uint8_t info, other;
 
-	reader_init(&reader, strings->d_buf, strings->d_size);
-	reader_take(&reader, at);
-	return reader_text(&reader, reader_left(&reader));
+	if (table->word_size == 4) {
+		symbol.value = reader_u32_host(&reader);
+		symbol.size = reader_u32_host(&reader);
+	}
+	info = reader_u8(&reader);
+	other = reader_u8(&reader);
+	symbol.section = reader_u16_host(&reader);
+	if (table->word_size == 8) {
+		symbol.value = reader_u64_host(&reader);
+		symbol.size = reader_u64_host(&reader);
+	}
+	symbol.type = GELF_ST_TYPE(info);
+	symbol.binding = GELF_ST_BIND(info);
+	symbol.visibility = GELF_ST_VISIBILITY(other);
+	*ret_symbol = symbol;
+	return !reader_failed(&reader);
+}
+
+const char *elf_table_name(struct elf_table *table, uint32_t at)
+{
+	return window_text(&table->strings, at);
 }
 
 bool elf_relocations_open(
-	const struct elf_image *image, size_t i, struct elf_relocations *ret_relocations)
+	const struct elf_image *image, size_t i, struct elf_relocations *relocations)
 {
-	bool addends;
-	Elf_Data *entries;
+	const struct elf_section *section = &image->sections.items[i];
 
-	if (i >= image->sections.count)
+	if (i >= image->sections.count || (section->type != SHT_RELA && section->type != SHT_REL))
 		return false;
-	addends = image->sections.items[i].type == SHT_RELA;
-	if (!addends && image->sections.items[i].type != SHT_REL)
-		return false;
-	entries = section_data(image, i);
-	if (!entries)
-		return false;
-	*ret_relocations = (struct elf_relocations){
-		.entries = entries,
-		.addends = addends,
-		.count = entry_count(image, entries, addends ? ELF_T_RELA : ELF_T_REL),
-	};
+	relocations->entries.span = elf_image_section(image, i);
+	relocations->entries.step = TABLE_STEP;
+	relocations->addends = section->type == SHT_RELA;
+	relocations->word_size = image->word_size;
 	return true;
 }
 
-size_t elf_relocations_symbol(const struct elf_relocations *relocations, size_t i)
+void elf_relocations_done(struct elf_relocations *relocations)
 {
-	GElf_Rela rela;
-	GElf_Rel rel;
-
-	if (relocations->addends)
-		return gelf_getrela(relocations->entries, i, &rela) ? GELF_R_SYM(rela.r_info) : 0;
-	return gelf_getrel(relocations->entries, i, &rel) ? GELF_R_SYM(rel.r_info) : 0;
+	window_done(&relocations->entries);
 }
 
-/* Notes are in the byte order of their machine, and those that run here have ours. */
-static uint32_t reader_u32_host(struct reader *reader)
+bool elf_relocations_at(
+	struct elf_relocations *relocations, size_t i, struct elf_relocation *ret_relocation)
 {
-	return htole32(reader_u32(reader));
+	size_t word = relocations->word_size, size = (2 + relocations->addends) * word;
+	struct reader reader = window_reader(&relocations->entries, i * size, size);
+	uint64_t offset = reader_word_host(&reader, word), info = reader_word_host(&reader, word);
+
+	*ret_relocation = (struct elf_relocation){
+		.offset = offset,
+		.addend = relocations->addends ? reader_word_host(&reader, word) : 0,
+		.symbol = word == 8 ? GELF_R_SYM(info) : ELF32_R_SYM(info),
+		.type = word == 8 ? GELF_R_TYPE(info) : ELF32_R_TYPE(info),
+	};
+	return !reader_failed(&reader);
 }
 
 static size_t note_align(size_t size, const struct reader *reader)

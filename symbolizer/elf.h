@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "symbolizer/symbols.h"
+#include "symbolizer/wanted.h"
 
 #define ELF_BUILD_ID_MAX 20
 
@@ -22,18 +22,14 @@ int elf_notes_build_id(
 	const void *notes, size_t size, uint8_t ret_id[ELF_BUILD_ID_MAX], size_t *ret_size);
 
 /*
- * The functions of a file: .symtab and .dynsym, and the PLT's entries as "name@plt"; C++ and Rust demangled. Addresses
- * are offsets in the file, as a mapping gives them (address - start + page offset). 0, also when the file has no symbols;
- * -EBADMSG with the reason; -ENOMEM.
+ * Names the addresses that are open in `wanted`: with .symtab and .dynsym, and the PLT's entries as "name@plt", C++ and Rust
+ * demangled. Addresses are offsets in the file, as a mapping gives them (address - start + page offset). 0, also when the file has no
+ * symbols; -EBADMSG with the reason; -ENOMEM.
+ *
+ * debug_fd is a separate debug file, such as /usr/lib/debug/.build-id/ab/cdef.debug, or -1. That both have one build-id is the
+ * caller's word. What it does not know is looked for in the file itself.
  */
-int elf_symbols(int fd, struct symbols **ret_symbols, struct error *error);
-
-/*
- * The same with the names of a separate debug file, such as /usr/lib/debug/.build-id/ab/cdef.debug. That both have one
- * build-id is the caller's word. Addresses are offsets in fd.
- */
-int elf_symbols_debug(int fd, int debug_fd, struct symbols **ret_symbols, struct error *error);
+int elf_names(int fd, int debug_fd, struct wanted *wanted, struct error *error);
 
 /* The same for an ELF image in memory, such as the vdso. */
-int elf_symbols_image(
-	const void *image, size_t size, struct symbols **ret_symbols, struct error *error);
+int elf_names_image(const void *image, size_t size, struct wanted *wanted, struct error *error);

@@ -8,39 +8,48 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "symbolizer/elf.h"
+#include "symbolizer/wanted.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Whatever was made must hold together. */
-static void walk(struct symbols *symbols)
+/* Whatever was answered must hold together. */
+static void check(const struct wanted *wanted)
 {
-	struct symbol symbol, found;
+	for (size_t i = 0; i < wanted->addresses.count; i++) {
+		const struct wanted_address *address = &wanted->addresses.items[i];
 
-	for (size_t i = 0; symbols && i < symbols_count(symbols); i++) {
-		symbols_at(symbols, i, &symbol);
-		if (symbols_find(symbols, symbol.start, &found) != 1 ||
-			found.start != symbol.start || !*found.name)
+		if ((address->state == WANTED_NAMED) != !!*wanted_name(wanted, address) ||
+			address->start > address->address)
 			abort();
 	}
-	symbols_free(symbols);
+}
+
+static void want(struct wanted *wanted)
+{
+	for (uint64_t address = 0; address < 0x3000; address += 0x38)
+		if (wanted_add(wanted, address) < 0)
+			abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	_cleanup_close_ int fd = memfd_create("fuzz", MFD_CLOEXEC);
-	struct symbols *symbols = NULL, *of_image = NULL, *of_both = NULL;
+	_cleanup_(wanted_done) struct wanted of_image = { 0 }, of_file = { 0 }, of_both = { 0 };
 	uint8_t id[ELF_BUILD_ID_MAX];
 	size_t id_size;
 
-	elf_symbols_image(data, size, &of_image, NULL);
-	walk(of_image);
+	want(&of_image);
+	elf_names_image(data, size, &of_image, NULL);
+	check(&of_image);
 	elf_notes_build_id(data, size, id, &id_size);
 	if (fd < 0 || file_write_all(fd, data, size) < 0)
 		return 0;
-	elf_symbols(fd, &symbols, NULL);
-	walk(symbols);
-	elf_symbols_debug(fd, fd, &of_both, NULL);
-	walk(of_both);
+	want(&of_file);
+	elf_names(fd, -1, &of_file, NULL);
+	check(&of_file);
+	want(&of_both);
+	elf_names(fd, fd, &of_both, NULL);
+	check(&of_both);
 	elf_build_id(fd, id, &id_size);
 	return 0;
 }

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "symbolizer/elf.h"
+#include "symbolizer/wanted.h"
 
 /* The code is mapped 0x100000 above where it is in the file. */
 #define CODE_OFFSET 0x1000
@@ -270,88 +271,117 @@ static int open_recipe(int i)
 	return open_bytes(file.data, file.size);
 }
 
-static const char *name_at(const struct symbols *symbols, uint64_t address)
+/* Every address of the code and what is beside it. */
+static void want_all(struct wanted *wanted)
 {
-	struct symbol symbol;
-
-	return symbols_find(symbols, address, &symbol) ? symbol.name : "";
+	for (uint64_t address = 0xff0; address < 0x2010; address++)
+		CHECK_EQ(wanted_add(wanted, address), 0);
+	wanted_sort(wanted);
 }
 
-static void check_many(const struct symbols *symbols)
+static const char *name_at(const struct wanted *wanted, uint64_t address)
 {
-	CHECK_STR(name_at(symbols, 0x10ff), "");
-	CHECK_STR(name_at(symbols, 0x1100), "plain");
-	CHECK_STR(name_at(symbols, 0x111f), "plain");
-	CHECK_STR(name_at(symbols, 0x1120), "space::inside");
-	CHECK_STR(name_at(symbols, 0x113f), "label");
-	CHECK_STR(name_at(symbols, 0x1140), "chosen_at_load");
-	CHECK_STR(name_at(symbols, 0x1150), "");
-	CHECK_STR(name_at(symbols, 0x12ff), "last_without_size");
+	return wanted_name(wanted, wanted_find(wanted, address));
+}
+
+/* Which other addresses are asked for makes no difference to any of them. */
+static void check_one_by_one(int recipe, const struct wanted *all)
+{
+	_cleanup_close_ int fd = open_recipe(recipe);
+
+	for (size_t i = 0; i < all->addresses.count; i += 3) {
+		_cleanup_(wanted_done) struct wanted one = { 0 };
+		const struct wanted_address *there = &all->addresses.items[i];
+
+		CHECK_EQ(wanted_add(&one, there->address), 0);
+		CHECK_EQ(elf_names(fd, -1, &one, NULL), 0);
+		CHECK_STR(wanted_name(&one, &one.addresses.items[0]), wanted_name(all, there));
+		CHECK_EQ(one.addresses.items[0].start, there->start);
+	}
+}
+
+static void check_many(const struct wanted *wanted)
+{
+	CHECK_STR(name_at(wanted, 0x10ff), "");
+	CHECK_STR(name_at(wanted, 0x1100), "plain");
+	CHECK_STR(name_at(wanted, 0x111f), "plain");
+	CHECK_STR(name_at(wanted, 0x1120), "space::inside");
+	CHECK_STR(name_at(wanted, 0x113f), "label");
+	CHECK_STR(name_at(wanted, 0x1140), "chosen_at_load");
+	CHECK_STR(name_at(wanted, 0x1150), "");
+	CHECK_STR(name_at(wanted, 0x12ff), "last_without_size");
 }
 
 static void test_full(void)
 {
-	_cleanup_(cleanup_symbols) struct symbols *symbols = NULL;
+	_cleanup_(wanted_done) struct wanted wanted = { 0 };
 	_cleanup_close_ int fd = open_recipe(FULL);
 
-	CHECK_EQ(elf_symbols(fd, &symbols, NULL), 0);
-	check_many(symbols);
-	CHECK_STR(name_at(symbols, 0x100f), "");
-	CHECK_STR(name_at(symbols, 0x1010), "malloc@plt");
-	CHECK_STR(name_at(symbols, 0x102f), "operator new@plt");
-	CHECK_STR(name_at(symbols, 0x1030), "");
+	want_all(&wanted);
+	CHECK_EQ(elf_names(fd, -1, &wanted, NULL), 0);
+	check_many(&wanted);
+	CHECK_STR(name_at(&wanted, 0x100f), "");
+	CHECK_STR(name_at(&wanted, 0x1010), "malloc@plt");
+	CHECK_STR(name_at(&wanted, 0x102f), "operator new@plt");
+	CHECK_STR(name_at(&wanted, 0x1030), "");
 	/* what is data has no name, but ends the label before it */
-	CHECK_STR(name_at(symbols, 0x1fff), "last_without_size");
-	CHECK_STR(name_at(symbols, 0x2000), "");
+	CHECK_STR(name_at(&wanted, 0x1fff), "last_without_size");
+	CHECK_STR(name_at(&wanted, 0x2000), "");
+	check_one_by_one(FULL, &wanted);
 }
 
 static void test_stripped(void)
 {
-	_cleanup_(cleanup_symbols) struct symbols *symbols = NULL;
+	_cleanup_(wanted_done) struct wanted wanted = { 0 };
 	_cleanup_close_ int fd = open_recipe(STRIPPED);
 
-	CHECK_EQ(elf_symbols(fd, &symbols, NULL), 0);
-	CHECK_STR(name_at(symbols, 0x1100), "exp");
-	CHECK_STR(name_at(symbols, 0x1040), "malloc@plt");
-	CHECK_STR(name_at(symbols, 0x1050), "operator new@plt");
+	want_all(&wanted);
+	CHECK_EQ(elf_names(fd, -1, &wanted, NULL), 0);
+	CHECK_STR(name_at(&wanted, 0x1100), "exp");
+	CHECK_STR(name_at(&wanted, 0x1040), "malloc@plt");
+	CHECK_STR(name_at(&wanted, 0x1050), "operator new@plt");
 }
 
 static void test_debug_file(void)
 {
-	_cleanup_(cleanup_symbols) struct symbols *symbols = NULL;
+	_cleanup_(wanted_done) struct wanted wanted = { 0 };
 	_cleanup_close_ int fd = open_recipe(STRIPPED), debug_fd = open_recipe(DEBUG);
 
-	CHECK_EQ(elf_symbols_debug(fd, debug_fd, &symbols, NULL), 0);
-	check_many(symbols);
-	CHECK_STR(name_at(symbols, 0x1040), "malloc@plt");
+	want_all(&wanted);
+	CHECK_EQ(elf_names(fd, debug_fd, &wanted, NULL), 0);
+	check_many(&wanted);
+	CHECK_STR(name_at(&wanted, 0x1040), "malloc@plt");
 }
 
 static void test_bare(void)
 {
-	_cleanup_(cleanup_symbols) struct symbols *symbols = NULL;
+	_cleanup_(wanted_done) struct wanted wanted = { 0 };
 	_cleanup_close_ int fd = open_recipe(BARE);
 
-	CHECK_EQ(elf_symbols(fd, &symbols, NULL), 0);
-	check_many(symbols);
+	want_all(&wanted);
+	CHECK_EQ(elf_names(fd, -1, &wanted, NULL), 0);
+	check_many(&wanted);
 }
 
 static void test_none(void)
 {
-	_cleanup_(cleanup_symbols) struct symbols *symbols = NULL;
+	_cleanup_(wanted_done) struct wanted wanted = { 0 };
 	_cleanup_close_ int fd = open_recipe(NONE);
 
-	CHECK_EQ(elf_symbols(fd, &symbols, NULL), 0);
-	CHECK_EQ(symbols_count(symbols), 0);
+	want_all(&wanted);
+	CHECK_EQ(elf_names(fd, -1, &wanted, NULL), 0);
+	CHECK_EQ(wanted.open, wanted.addresses.count);
 }
 
 static void test_image(void)
 {
-	_cleanup_(cleanup_symbols) struct symbols *symbols = NULL;
+	_cleanup_(wanted_done) struct wanted wanted = { 0 };
 	_cleanup_(buffer_done) struct buffer file = { 0 };
 
 	make_elf(&recipes[FULL], &file);
-	CHECK_EQ(elf_symbols_image(file.data, file.size, &symbols, NULL), 0);
-	check_many(symbols);
+	want_all(&wanted);
+	CHECK_EQ(elf_names_image(file.data, file.size, &wanted, NULL), 0);
+	check_many(&wanted);
 }
 
 static void test_build_id(void)
@@ -394,27 +424,28 @@ static void test_no_elf(void)
 	static const char text[] =
 		"#!/bin/sh\necho not an ELF file, but longer than the header of one is\n";
 	_cleanup_close_ int fd = open_bytes(text, sizeof(text)), empty = open_bytes("", 0);
-	struct symbols *symbols = NULL;
+	_cleanup_(wanted_done) struct wanted wanted = { 0 };
 	uint8_t id[ELF_BUILD_ID_MAX];
 	struct error error = { 0 };
 	size_t size;
 
-	CHECK_EQ(elf_symbols(fd, &symbols, &error), -EBADMSG);
+	want_all(&wanted);
+	CHECK_EQ(elf_names(fd, -1, &wanted, &error), -EBADMSG);
 	CHECK_STR(error.text, "not an ELF file");
-	CHECK_EQ(elf_symbols(empty, &symbols, NULL), -EBADMSG);
+	CHECK_EQ(elf_names(empty, -1, &wanted, NULL), -EBADMSG);
 	CHECK_EQ(elf_build_id(fd, id, &size), -EBADMSG);
 	CHECK_EQ(elf_build_id(empty, id, &size), -EBADMSG);
-	CHECK(!symbols);
+	CHECK_EQ(wanted.open, wanted.addresses.count);
 }
 
-/* A million symbols may share one long name: the names are bounded by the strings, not by the symbols. */
+/* A million symbols may share one long name: what they may take is bounded all together. */
 static void test_shared_names(void)
 {
 	static struct made_symbol symbols[4000];
 	static char name[8000];
 	struct recipe recipe = { .symbols = symbols, .symbol_count = 1 };
 	_cleanup_(buffer_done) struct buffer file = { 0 };
-	struct symbols *made = NULL;
+	_cleanup_(wanted_done) struct wanted wanted = { 0 };
 	struct error error = { 0 };
 	Elf64_Shdr header;
 
@@ -429,7 +460,9 @@ static void test_shared_names(void)
 		sizeof(header));
 	for (size_t i = 1; i <= ARRAY_SIZE(symbols); i++)
 		memcpy(file.data + header.sh_offset + i * sizeof(Elf64_Sym), &(uint32_t){ 1 }, 4);
-	CHECK_EQ(elf_symbols_image(file.data, file.size, &made, &error), -EBADMSG);
+	for (size_t i = 0; i < ARRAY_SIZE(symbols); i++)
+		CHECK_EQ(wanted_add(&wanted, CODE_OFFSET + i), 0);
+	CHECK_EQ(elf_names_image(file.data, file.size, &wanted, &error), -EBADMSG);
 	CHECK_STR(error.text, "its symbols repeat names beyond any reason");
 }
 
@@ -442,12 +475,13 @@ static void test_damage(void)
 	for (size_t i = 0; i < file.size * 3; i++) {
 		static const uint8_t changes[] = { 0xff, 0x80, 0x01 };
 		uint8_t *at = &file.data[i / 3], was = *at;
-		struct symbols *symbols = NULL;
+		_cleanup_(wanted_done) struct wanted wanted = { 0 };
 
+		for (uint64_t address = 0x1000; address < 0x1200; address += 0x10)
+			CHECK_EQ(wanted_add(&wanted, address), 0);
 		*at ^= changes[i % 3];
-		elf_symbols_image(file.data, i % 2 ? file.size : i / 3, &symbols, NULL);
+		elf_names_image(file.data, i % 2 ? file.size : i / 3, &wanted, NULL);
 		*at = was;
-		symbols_free(symbols);
 	}
 }
 

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Who is asked for the names in an ELF file, and in which order. */
+#include "symbolizer/elf.h"
+
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "symbolizer/elf-finders.h"
+
+/* What a separate file knows. That it is damaged is no reason to do without the rest. */
+static int ask_debug_file(const struct elf_image *image, int fd, struct wanted *wanted)
+{
+	_cleanup_(elf_image_done) struct elf_image debug = { 0 };
+	int r = elf_image_open(&debug, fd, NULL);
+
+	if (r == 0)
+		r = elf_find_symbols(image, &debug, wanted, NULL);
+	return r == -EBADMSG ? 0 : r;
+}
+
+static int ask_all(const struct elf_image *image, struct wanted *wanted, struct error *error)
+{
+	return elf_find_symbols(image, image, wanted, error);
+}
+
+int elf_names(int fd, int debug_fd, struct wanted *wanted, struct error *error)
+{
+	_cleanup_(elf_image_done) struct elf_image image = { 0 };
+	int r = elf_image_open(&image, fd, error);
+
+	if (r == 0 && debug_fd >= 0)
+		r = ask_debug_file(&image, debug_fd, wanted);
+	return r < 0 ? r : ask_all(&image, wanted, error);
+}
+
+int elf_names_image(const void *bytes, size_t size, struct wanted *wanted, struct error *error)
+{
+	_cleanup_(elf_image_done) struct elf_image image = { 0 };
+	int r = elf_image_open_memory(&image, bytes, size, error);
+
+	return r < 0 ? r : ask_all(&image, wanted, error);
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "symbolizer/span.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+struct span span_of_file(int fd)
+{
+	struct stat about;
+
+	if (fstat(fd, &about) < 0 || about.st_size < 0)
+		about.st_size = 0;
+	return (struct span){ .fd = fd, .size = about.st_size };
+}
+
+struct span span_of_memory(const void *memory, size_t size)
+{
+	return (struct span){ .memory = memory, .fd = -1, .size = size };
+}
+
+struct span span_part(const struct span *span, uint64_t at, uint64_t size)
+{
+	struct span part = *span;
+
+	at = MIN(at, span->size);
+	part.offset += at;
+	part.size = MIN(size, span->size - at);
+	return part;
+}
+
+size_t span_read(const struct span *span, uint64_t at, void *to, size_t size)
+{
+	struct span part = span_part(span, at, size);
+	size_t done = 0;
+
+	if (part.memory && part.size)
+		memcpy(to, part.memory + part.offset, part.size);
+	while (!part.memory && done < part.size) {
+		ssize_t n =
+			pread(part.fd, (uint8_t *)to + done, part.size - done, part.offset + done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return done;
+		done += n;
+	}
+	return part.size;
+}
+
+void window_done(struct window *window)
+{
+	buffer_done(&window->bytes);
+}
+
+/* Has as much at hand of what begins at `at` as there is, up to size. */
+static size_t window_fill(struct window *window, uint64_t at, size_t size)
+{
+	uint8_t *room;
+
+	if (at >= window->at && at - window->at <= window->size &&
+		window->size - (at - window->at) >= size)
+		return size;
+	if (window->span.memory) {
+		window->at = 0;
+		window->size = window->span.size;
+		return at < window->size ? MIN(size, window->size - at) : 0;
+	}
+	window->bytes.size = window->size = 0;
+	size = MAX(size, window->step);
+	room = buffer_room(&window->bytes, size);
+	if (!room)
+		return 0;
+	window->at = at;
+	window->size = span_read(&window->span, at, room, size);
+	return window->size;
+}
+
+static const uint8_t *window_bytes(const struct window *window, uint64_t at)
+{
+	const uint8_t *bytes = window->bytes.data;
+
+	if (window->span.memory)
+		bytes = window->span.memory + window->span.offset;
+	return bytes + (at - window->at);
+}
+
+struct reader window_reader(struct window *window, uint64_t at, size_t size)
+{
+	struct reader reader;
+
+	if (window_fill(window, at, size) >= size) {
+		reader_init(&reader, window_bytes(window, at), size);
+	} else {
+		reader_init(&reader, NULL, 0);
+		reader.failed = true;
+	}
+	return reader;
+}
+
+const char *window_text(struct window *window, uint64_t at)
+{
+	for (size_t size = 1; size <= WINDOW_MAX; size *= 2) {
+		size_t there = window_fill(window, at, size);
+		const void *text;
+
+		if (!there)
+			return NULL;
+		/* all that is at hand, not only what was asked for */
+		there = window->size - (at - window->at);
+		text = window_bytes(window, at);
+		if (memchr(text, 0, there))
+			return text;
+		if (there < size)
+			return NULL;
+		size = MAX(size, there);
+	}
+	return NULL;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * Bytes of a file that are read where and when they are asked for, so that a table of a gigabyte costs one piece of it. They may as
+ * well be in memory. Files are read with pread(), never mapped: one that is cut short under us just ends earlier.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+
+struct span {
+	const uint8_t *memory; /* NULL: in the file */
+	int fd;
+	uint64_t offset;
+	uint64_t size;
+};
+
+struct span span_of_file(int fd);
+struct span span_of_memory(const void *memory, size_t size);
+/* What of a span lies at `at`: at most size bytes, as many as there are. */
+struct span span_part(const struct span *span, uint64_t at, uint64_t size);
+/* Copies at most size bytes that lie at `at`; how many there were. */
+size_t span_read(const struct span *span, uint64_t at, void *to, size_t size);
+
+/* No text beyond this is one. */
+#define WINDOW_MAX (1u << 20)
+
+/* A piece of a span that is at hand. Zeroed, with its span and how much is read at a time, to start. */
+struct window {
+	struct span span;
+	size_t step;
+	uint64_t at;
+	size_t size;
+	struct buffer bytes;
+};
+
+void window_done(struct window *window);
+/* A reader of `size` bytes at `at`, which lives until the next call; one that fails at once where there are fewer. */
+struct reader window_reader(struct window *window, uint64_t at, size_t size);
+/* The NUL-terminated text at `at`, living as long; NULL when it has no end. */
+const char *window_text(struct window *window, uint64_t at);
+
+/* Numbers in the byte order of this machine, which is that of the files that run on it. */
+static inline uint16_t reader_u16_host(struct reader *reader)
+{
+	return htole16(reader_u16(reader));
+}
+
+static inline uint32_t reader_u32_host(struct reader *reader)
+{
+	return htole32(reader_u32(reader));
+}
+
+static inline uint64_t reader_u64_host(struct reader *reader)
+{
+	return htole64(reader_u64(reader));
+}
+
+/* An address or a size of 4 or 8 bytes. */
+static inline uint64_t reader_word_host(struct reader *reader, size_t size)
+{
+	return size == 8 ? reader_u64_host(reader) : reader_u32_host(reader);
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A table of what the sieve keeps must answer as the whole table does, whatever lies across what. */
+#include "tests/check.h"
+
+#include <errno.h>
+#include <stdint.h>
+
+#include "symbolizer/sieve.h"
+#include "symbolizer/symbols.h"
+
+enum { COUNT = 300, SPACE = 20000 };
+
+struct given {
+	uint64_t start;
+	uint64_t size;
+	enum symbol_binding binding;
+	char name[16];
+};
+
+static uint64_t random_state = 7;
+
+static uint64_t next_random(uint64_t below)
+{
+	random_state = random_state * 6364136223846793005ull + 1442695040888963407ull;
+	return (random_state >> 33) % below;
+}
+
+/* Labels, functions, functions in functions, several at one address, and ends without a name. */
+static void make_given(struct given *given)
+{
+	for (size_t i = 0; i < COUNT; i++) {
+		given[i] = (struct given){ next_random(SPACE), next_random(3) * next_random(300),
+			next_random(3), "" };
+		if (i && next_random(4) == 0)
+			given[i].start = given[i - 1].start;
+		if (next_random(8))
+			snprintf(given[i].name, sizeof(given[i].name), "f%03zu", i);
+	}
+}
+
+static struct symbols *make_symbols(const struct given *given, const struct sieve *sieve)
+{
+	struct symbols *symbols = NULL;
+
+	CHECK_EQ(symbols_new(&symbols), 0);
+	for (size_t i = 0; i < COUNT; i++)
+		if (!sieve || sieve_keeps(sieve, given[i].start))
+			CHECK_EQ(symbols_add(symbols, given[i].start, given[i].size,
+					 given[i].binding, given[i].name, strlen(given[i].name)),
+				0);
+	CHECK_EQ(symbols_finish(symbols), 0);
+	return symbols;
+}
+
+static void check_same(const struct symbols *few, const struct symbols *all, uint64_t address)
+{
+	struct symbol one = { .name = "" }, other = { .name = "" };
+
+	CHECK_EQ(symbols_find(few, address, &one), symbols_find(all, address, &other));
+	CHECK_STR(one.name, other.name);
+	CHECK_EQ(one.start, other.start);
+}
+
+static void check_wanted(const struct given *given, const struct symbols *all, size_t wanted_count)
+{
+	_cleanup_(cleanup_symbols) struct symbols *few = NULL;
+	_cleanup_(sieve_done) struct sieve sieve = { 0 };
+	_cleanup_(wanted_done) struct wanted wanted = { 0 };
+
+	for (size_t i = 0; i < wanted_count; i++)
+		CHECK_EQ(wanted_add(&wanted, next_random(SPACE + 10000)), 0);
+	wanted_sort(&wanted);
+	CHECK_EQ(sieve_init(&sieve, &wanted), 0);
+	for (size_t i = 0; i < COUNT; i++)
+		CHECK_EQ(sieve_note(&sieve, given[i].start, given[i].size), 0);
+	CHECK_EQ(sieve_sort(&sieve), 0);
+	few = make_symbols(given, &sieve);
+	for (size_t i = 0; i < wanted.addresses.count; i++)
+		check_same(few, all, wanted.addresses.items[i].address);
+}
+
+static void test_as_the_whole(void)
+{
+	static const size_t counts[] = { 0, 1, 2, 5, 30, 400 };
+
+	for (int round = 0; round < 200; round++) {
+		_cleanup_(cleanup_symbols) struct symbols *all = NULL;
+		struct given given[COUNT];
+
+		make_given(given);
+		all = make_symbols(given, NULL);
+		for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
+			check_wanted(given, all, counts[i]);
+	}
+}
+
+/* What is kept goes by what is wanted. */
+static void test_few(void)
+{
+	_cleanup_(sieve_done) struct sieve sieve = { 0 };
+	_cleanup_(wanted_done) struct wanted wanted = { 0 };
+	size_t kept = 0;
+
+	CHECK_EQ(wanted_add(&wanted, 5005), 0);
+	CHECK_EQ(sieve_init(&sieve, &wanted), 0);
+	for (uint64_t start = 0; start < 100000; start += 10)
+		CHECK_EQ(sieve_note(&sieve, start, 10), 0);
+	CHECK_EQ(sieve_sort(&sieve), 0);
+	for (uint64_t start = 0; start < 100000; start += 10)
+		kept += sieve_keeps(&sieve, start);
+	CHECK_EQ(kept, 2);
+	CHECK(sieve_keeps(&sieve, 5000));
+}
+
+static void test_wanted(void)
+{
+	_cleanup_(wanted_done) struct wanted wanted = { 0 };
+	struct wanted_address *found;
+
+	for (uint64_t address = 50; address; address -= 10)
+		CHECK_EQ(wanted_add(&wanted, address), 0);
+	wanted_sort(&wanted);
+	CHECK_EQ(wanted.open, 5);
+	CHECK_EQ(wanted_answer(&wanted, 1, 15, "twenty"), 0);
+	/* what is there is not asked again */
+	CHECK_EQ(wanted_add(&wanted, 20), 0);
+	wanted_sort(&wanted);
+	CHECK_EQ(wanted.addresses.count, 5);
+	CHECK_EQ(wanted.open, 4);
+	wanted_close(&wanted);
+	CHECK_EQ(wanted.open, 0);
+	found = wanted_find(&wanted, 20);
+	CHECK_STR(wanted_name(&wanted, found), "twenty");
+	CHECK_EQ(found->start, 15);
+	CHECK_EQ(wanted_find(&wanted, 30)->state, WANTED_NAMELESS);
+	CHECK(!wanted_find(&wanted, 21));
+	found->used = true;
+	CHECK_EQ(wanted_shrink(&wanted), 0);
+	CHECK_EQ(wanted.addresses.count, 1);
+	CHECK_STR(wanted_name(&wanted, wanted_find(&wanted, 20)), "twenty");
+}
+
+CHECK_MAIN({ "as the whole", test_as_the_whole }, { "few", test_few }, { "wanted", test_wanted })
