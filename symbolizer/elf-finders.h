@@ -13,3 +13,5 @@
 /* The symbol tables of `named`, which is `mapped` itself or has the names of it, and the PLT of `mapped`. */
 int elf_find_symbols(const struct elf_image *mapped, const struct elf_image *named,
 	struct wanted *wanted, struct error *error);
+/* The table that Go programs carry. */
+int elf_find_go(const struct elf_image *image, struct wanted *wanted);

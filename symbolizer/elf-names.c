@@ -20,7 +20,11 @@ static int ask_debug_file(const struct elf_image *image, int fd, struct wanted *
 
 static int ask_all(const struct elf_image *image, struct wanted *wanted, struct error *error)
 {
-	return elf_find_symbols(image, image, wanted, error);
+	int r = elf_find_symbols(image, image, wanted, error);
+
+	if (r == 0 && wanted->open)
+		r = elf_find_go(image, wanted);
+	return r;
 }
 
 int elf_names(int fd, int debug_fd, struct wanted *wanted, struct error *error)

@@ -23,7 +23,7 @@ int elf_notes_build_id(
 
 /*
  * Names the addresses that are open in `wanted`: with .symtab and .dynsym, and the PLT's entries as "name@plt", C++ and Rust
- * demangled. Addresses are offsets in the file, as a mapping gives them (address - start + page offset). 0, also when the file has no
+ * demangled; then, in a Go program, with the table that it carries. Addresses are offsets in the file, as a mapping gives them (address - start + page offset). 0, also when the file has no
  * symbols; -EBADMSG with the reason; -ENOMEM.
  *
  * debug_fd is a separate debug file, such as /usr/lib/debug/.build-id/ab/cdef.debug, or -1. That both have one build-id is the

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Finds the table of a Go program (symbolizer/go-table.h) in its file, and where its text starts.
+ *
+ * Go's own linker makes a section for the table; others put it among the read-only data, where it is known by its first bytes. Where the
+ * text starts stands in the table until Go 1.25, and at any time in the module data, which begin with the table's address. In programs that
+ * are loaded anywhere either may only stand in a relocation.
+ */
+#include "symbolizer/elf-finders.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "symbolizer/go-table.h"
+
+#define SCAN_STEP (256u << 10)
+/* The linkers give the table at least this alignment, and pointers theirs. */
+#define TABLE_ALIGN 16
+#define POINTER_SIZE 8
+
+/* By the 8-byte words in the module data. */
+enum { MODULE_TABLE = 0, MODULE_MIN = 20, MODULE_MAX, MODULE_TEXT, MODULE_TEXT_END, MODULE_WORDS };
+/* In the header of the table. */
+#define HEADER_TEXT_AT 24
+
+struct go_program {
+	const struct elf_image *image;
+	struct go_table table;
+	uint64_t address; /* of the table */
+};
+
+static bool is_go(const struct elf_image *image)
+{
+	return elf_image_find_name(image, ".go.buildinfo") ||
+	       elf_image_find_name(image, ".note.go.buildid") ||
+	       elf_image_find_name(image, ".noptrdata");
+}
+
+/* true when it is a table, and one whose first function can be read. */
+static bool try_table(struct go_program *program, const struct span *span, uint64_t address)
+{
+	uint64_t first = 0, start;
+	struct reader reader;
+	const char *name;
+
+	if (!go_table_open(&program->table, span))
+		return false;
+	reader = window_reader(&program->table.functions, 0, program->table.start_size);
+	first = reader_word_host(&reader, program->table.start_size);
+	if (program->table.relative)
+		first += program->table.text;
+	if (go_table_find(&program->table, first, &start, &name)) {
+		program->address = address;
+		return true;
+	}
+	go_table_done(&program->table);
+	return false;
+}
+
+static bool scan_section(struct go_program *program, size_t i)
+{
+	struct span span = elf_image_section(program->image, i);
+	_cleanup_(window_done) struct window window = { .span = span, .step = SCAN_STEP };
+
+	for (uint64_t at = 0; at + GO_HEADER_MAX <= span.size; at += TABLE_ALIGN) {
+		struct reader reader = window_reader(&window, at, 8);
+		struct span rest;
+
+		/* all the magics end so, and are followed by two zeros */
+		if (reader_failed(&reader))
+			return false;
+		if (reader_u32_host(&reader) < 0xfffffff0u || reader_u16(&reader))
+			continue;
+		rest = span_part(&span, at, UINT64_MAX);
+		if (try_table(program, &rest, program->image->sections.items[i].address + at))
+			return true;
+	}
+	return false;
+}
+
+static bool find_table(struct go_program *program)
+{
+	static const char *const own[] = { ".gopclntab", ".data.rel.ro.gopclntab" };
+	const struct elf_image *image = program->image;
+
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
+		size_t section = elf_image_find_name(image, own[i]);
+		struct span span = elf_image_section(image, section);
+
+		if (section && try_table(program, &span, image->sections.items[section].address))
+			return true;
+	}
+	if (!is_go(image))
+		return false;
+	for (size_t i = 1; i < image->sections.count; i++)
+		if (image->sections.items[i].type == SHT_PROGBITS &&
+			image->sections.items[i].flags & SHF_ALLOC &&
+			!(image->sections.items[i].flags & SHF_EXECINSTR) &&
+			scan_section(program, i))
+			return true;
+	return false;
+}
+
+/* Of kinds that add where the program was loaded to a number. */
+static bool is_relative(const struct elf_image *image, uint32_t type)
+{
+	switch (image->machine) {
+	case EM_X86_64:
+		return type == R_X86_64_RELATIVE;
+	case EM_AARCH64:
+		return type == R_AARCH64_RELATIVE;
+	default:
+		return false;
+	}
+}
+
+/* The first relocation that puts `addend` somewhere, or puts something at `offset`; what is not asked for is 0. */
+static bool find_relocation(const struct elf_image *image, uint64_t offset, uint64_t addend,
+	struct elf_relocation *ret_relocation)
+{
+	_cleanup_(elf_relocations_done) struct elf_relocations relocations = { 0 };
+
+	if (!elf_relocations_open(image, elf_image_find_name(image, ".rela.dyn"), &relocations))
+		return false;
+	for (size_t i = 0; elf_relocations_at(&relocations, i, ret_relocation); i++)
+		if (is_relative(image, ret_relocation->type) &&
+			(offset ? ret_relocation->offset == offset
+				: ret_relocation->addend == addend))
+			return true;
+	return false;
+}
+
+/* The word that a program finds at an address when it was loaded where it says. */
+static uint64_t word_at(const struct elf_image *image, uint64_t address)
+{
+	const struct elf_segment *segment = elf_image_segment(image, address);
+	struct elf_relocation relocation;
+	uint64_t word = 0;
+
+	if (segment)
+		span_read(&image->file, address - segment->address + segment->offset, &word,
+			sizeof(word));
+	if (!word && address && find_relocation(image, address, 0, &relocation))
+		word = relocation.addend;
+	return word;
+}
+
+static bool is_code(const struct elf_image *image, uint64_t address)
+{
+	const struct elf_segment *segment = elf_image_segment(image, address);
+
+	return segment && segment->executable;
+}
+
+/* The start of the text, if what is at an address are the module data; else 0. */
+static uint64_t module_text(const struct go_program *program, uint64_t address)
+{
+	uint64_t words[MODULE_WORDS];
+
+	for (size_t i = 0; i < MODULE_WORDS; i++)
+		words[i] = i == MODULE_TABLE || i >= MODULE_MIN
+				   ? word_at(program->image, address + i * POINTER_SIZE)
+				   : 0;
+	if (words[MODULE_TABLE] != program->address || words[MODULE_TEXT] > words[MODULE_MIN] ||
+		words[MODULE_MIN] >= words[MODULE_MAX] ||
+		words[MODULE_MAX] > words[MODULE_TEXT_END])
+		return 0;
+	return is_code(program->image, words[MODULE_MIN]) ? words[MODULE_TEXT] : 0;
+}
+
+static uint64_t scan_for_module(const struct go_program *program, size_t i)
+{
+	const struct elf_section *section = &program->image->sections.items[i];
+	struct span span = elf_image_section(program->image, i);
+	_cleanup_(window_done) struct window window = { .span = span, .step = SCAN_STEP };
+	uint64_t text = 0;
+
+	for (uint64_t at = 0; !text && at + POINTER_SIZE <= span.size; at += POINTER_SIZE) {
+		struct reader reader = window_reader(&window, at, POINTER_SIZE);
+
+		if (reader_failed(&reader))
+			return 0;
+		if (reader_u64_host(&reader) == program->address)
+			text = module_text(program, section->address + at);
+	}
+	return text;
+}
+
+static uint64_t find_text(const struct go_program *program)
+{
+	static const char *const places[] = { ".go.module", ".noptrdata", ".data", ".data.rel.ro" };
+	struct elf_relocation relocation;
+	uint64_t text = word_at(program->image, program->address + HEADER_TEXT_AT);
+
+	for (size_t i = 0; !text && i < ARRAY_SIZE(places); i++) {
+		size_t section = elf_image_find_name(program->image, places[i]);
+
+		if (section)
+			text = scan_for_module(program, section);
+	}
+	if (!text && find_relocation(program->image, 0, program->address, &relocation))
+		text = module_text(program, relocation.offset);
+	return text;
+}
+
+static int name_all(struct go_program *program, struct wanted *wanted)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < wanted->addresses.count && r == 0; i++) {
+		uint64_t offset = wanted->addresses.items[i].address, address, start;
+		const char *name;
+
+		if (wanted->addresses.items[i].state == WANTED_OPEN &&
+			elf_image_address(program->image, offset, &address) &&
+			go_table_find(&program->table, address, &start, &name))
+			r = wanted_answer(wanted, i, offset - (address - start), name);
+	}
+	return r;
+}
+
+int elf_find_go(const struct elf_image *image, struct wanted *wanted)
+{
+	struct go_program program = { .image = image };
+	int r = 0;
+
+	if (image->word_size != 8 || image->foreign || !find_table(&program))
+		return 0;
+	if (program.table.relative && !program.table.text)
+		program.table.text = find_text(&program);
+	if (!program.table.relative || program.table.text)
+		r = name_all(&program, wanted);
+	go_table_done(&program.table);
+	return r;
+}
