@@ -94,13 +94,61 @@ int finder_open(const struct finder *finder, struct tape_module *module, const c
 	return fd;
 }
 
-int finder_open_debug(const struct finder *finder, const struct tape_module *module)
+static int open_by_crc(const char *path, uint32_t crc)
 {
-	int fd = open_by_build_id(SYSTEM_DEBUG_DIR, module, ".debug");
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat about;
 
-	if (fd < 0 && finder->debug_dir)
-		fd = open_by_build_id(finder->debug_dir, module, "/debug");
+	if (fd >= 0 &&
+		(fstat(fd, &about) < 0 || !S_ISREG(about.st_mode) || !elf_has_crc(fd, crc))) {
+		close(fd);
+		return -1;
+	}
 	return fd;
+}
+
+/* Beside the file, in .debug there, or under /usr/lib/debug; all of it below a root. */
+static int open_linked(const char *root, const char *dir, const char *name, uint32_t crc)
+{
+	static const char *const places[][2] = { { "", "/" }, { "", "/.debug/" },
+		{ SYSTEM_DEBUG_DIR, "/" } };
+	char path[PATH_MAX];
+	int fd = -1;
+
+	for (size_t i = 0; fd < 0 && i < ARRAY_SIZE(places); i++)
+		if (snprintf(path, sizeof(path), "%s%s%s%s%s", root, places[i][0], dir,
+			    places[i][1], name) < (int)sizeof(path))
+			fd = open_by_crc(path, crc);
+	return fd;
+}
+
+static int open_debuglink(const struct finder *finder, const char *path, int32_t pid, int fd)
+{
+	const char *slash = strrchr(path, '/');
+	_cleanup_free_ char *dir = NULL;
+	char name[ELF_DEBUGLINK_MAX], root[32];
+	uint32_t crc;
+	int debug_fd = -1;
+
+	if (path[0] != '/' || elf_debuglink(fd, name, &crc) <= 0)
+		return -1;
+	dir = strndup(path, slash - path);
+	if (!dir)
+		return -1;
+	snprintf(root, sizeof(root), "/proc/%d/root", pid);
+	if (finder->live && pid > 0)
+		debug_fd = open_linked(root, dir, name, crc);
+	return debug_fd < 0 ? open_linked("", dir, name, crc) : debug_fd;
+}
+
+int finder_open_debug(const struct finder *finder, const struct tape_module *module,
+	const char *path, int32_t pid, int fd)
+{
+	int debug_fd = open_by_build_id(SYSTEM_DEBUG_DIR, module, ".debug");
+
+	if (debug_fd < 0 && finder->debug_dir)
+		debug_fd = open_by_build_id(finder->debug_dir, module, "/debug");
+	return debug_fd < 0 ? open_debuglink(finder, path, pid, fd) : debug_fd;
 }
 
 bool finder_kernel_runs(const uint8_t *build_id, size_t build_id_size)

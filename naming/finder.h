@@ -24,8 +24,12 @@ struct finder {
  */
 int finder_open(const struct finder *finder, struct tape_module *module, const char *path,
 	int32_t pid, uint64_t until_ns);
-/* The file with the names of a module that a distribution keeps apart, or -1. */
-int finder_open_debug(const struct finder *finder, const struct tape_module *module);
+/*
+ * The file with the names of a module that a distribution keeps apart, by its build-id, or by the name and the CRC that the module's own file,
+ * fd, has of it; else -1. path and pid as above.
+ */
+int finder_open_debug(const struct finder *finder, const struct tape_module *module,
+	const char *path, int32_t pid, int fd);
 
 /*
  * The text of /proc/kallsyms of the kernel with that build-id: of the one that runs, or as perf kept it; the caller frees it. Without a

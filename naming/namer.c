@@ -176,7 +176,7 @@ static int ask_file(struct namer *namer, struct known *known, int32_t pid, uint6
 	fd = finder_open(&namer->finder, &known->found, known->path, pid, until_ns);
 	if (fd < 0)
 		return 0;
-	debug_fd = finder_open_debug(&namer->finder, &known->found);
+	debug_fd = finder_open_debug(&namer->finder, &known->found, known->path, pid, fd);
 	r = elf_names(fd, debug_fd, &known->answers, NULL);
 	if (r == -ENOMEM)
 		return r;

@@ -137,3 +137,22 @@ int gzip_reader_finish(const struct gzip_reader *reader)
 {
 	return reader->ended ? 0 : -EBADMSG;
 }
+
+int zlib_exact(void *to, size_t size, const void *data, size_t data_size)
+{
+	uLongf got = size;
+
+	switch (uncompress(to, &got, data, data_size)) {
+	case Z_OK:
+		return got == size ? 0 : -EBADMSG;
+	case Z_MEM_ERROR:
+		return -ENOMEM;
+	default:
+		return -EBADMSG;
+	}
+}
+
+uint32_t gzip_crc(uint32_t crc, const void *data, size_t size)
+{
+	return crc32_z(crc, data, size);
+}

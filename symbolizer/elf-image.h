@@ -34,6 +34,13 @@ struct elf_segment {
 	bool executable;
 };
 
+/* What is in a section that is compressed. */
+struct elf_unpacked {
+	size_t section;
+	uint8_t *bytes;
+	size_t size;
+};
+
 /* Zeroed to start. */
 struct elf_image {
 	struct Elf *elf;
@@ -42,6 +49,7 @@ struct elf_image {
 	uint8_t word_size; /* 4 or 8 */
 	bool foreign; /* of the other byte order: nothing in it ran here */
 	array_of(struct elf_section) sections;
+	array_of(struct elf_unpacked) unpacked;
 	array_of(struct elf_segment) segments;
 };
 

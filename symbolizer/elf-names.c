@@ -23,6 +23,8 @@ static int ask_all(const struct elf_image *image, struct wanted *wanted, struct 
 	int r = elf_find_symbols(image, image, wanted, error);
 
 	if (r == 0 && wanted->open)
+		r = elf_find_debugdata(image, wanted);
+	if (r == 0 && wanted->open)
 		r = elf_find_go(image, wanted);
 	return r;
 }

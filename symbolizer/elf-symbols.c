@@ -68,7 +68,10 @@ static bool is_function(const struct elf_symbol *symbol)
 	       symbol->type == STT_OBJECT;
 }
 
-/* The section that a symbol is in, as it is in the mapped file: a debug file's own are empty, and have false offsets. */
+/*
+ * The section that a symbol is in, as it is in the mapped file: a debug file's own are empty, and have false offsets. Where it has
+ * other sections than the mapped file, the segments tell the offset.
+ */
 static const struct elf_section *symbol_section(const struct loading *loading, size_t i)
 {
 	const struct elf_section *section;
@@ -76,9 +79,10 @@ static const struct elf_section *symbol_section(const struct loading *loading, s
 	if (i == SHN_UNDEF || i >= SHN_LORESERVE || i >= loading->named->sections.count)
 		return NULL;
 	section = &loading->named->sections.items[i];
-	if (section->type != SHT_NOBITS)
-		return section;
-	return i < loading->mapped->sections.count ? &loading->mapped->sections.items[i] : NULL;
+	if (section->type == SHT_NOBITS && i < loading->mapped->sections.count &&
+		loading->mapped->sections.items[i].address == section->address)
+		return &loading->mapped->sections.items[i];
+	return section;
 }
 
 /* true with the offset in the mapped file, if the symbol is one that perf takes. */

@@ -5,7 +5,8 @@
  *
  *  (1) libelf opens with ELF_C_READ: it reads with pread() what is asked for; it is asked for headers and notes alone
  *  (2) tables are read piece by piece, and no more of them than SECTION_MAX (a sparse file is as big as it likes)
- *  (3) compressed sections, and those without bytes, are as if they were not there
+ *  (3) compressed tables of symbols and their strings are unpacked, up to UNPACKED_MAX; other compressed sections, and those without
+ *      bytes, are as if they were not there
  */
 #include "symbolizer/elf.h"
 
@@ -16,11 +17,18 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "pack/gzip.h"
+#include "pack/zstd.h"
 #include "symbolizer/elf-image.h"
+
+#ifndef ELFCOMPRESS_ZSTD /* before glibc 2.37 */
+#define ELFCOMPRESS_ZSTD 2
+#endif
 
 /* Numbers beyond are not those of sections. */
 #define SECTIONS_MAX SHN_LORESERVE
 #define SECTION_MAX (1u << 30)
+#define UNPACKED_MAX (128u << 20)
 #define NOTES_MAX (1u << 20)
 /* Symbols are read in order, their names here and there. */
 #define TABLE_STEP (64u << 10)
@@ -31,6 +39,9 @@ void elf_image_done(struct elf_image *image)
 	elf_end(image->elf);
 	array_done(&image->sections);
 	array_done(&image->segments);
+	for (size_t i = 0; i < image->unpacked.count; i++)
+		free(image->unpacked.items[i].bytes);
+	array_done(&image->unpacked);
 }
 
 static struct elf_section section_of(const GElf_Shdr *header, const char *name)
@@ -95,6 +106,87 @@ static int read_segments(struct elf_image *image)
 	return 0;
 }
 
+/* How a section is compressed, and how large it is without; false when that cannot be read. */
+static bool read_packing(const struct elf_image *image, const struct span *span, uint32_t *ret_type,
+	uint64_t *ret_size)
+{
+	_cleanup_(window_done) struct window window = { .span = *span };
+	struct reader reader = window_reader(&window, 0, image->word_size == 8 ? 16 : 8);
+
+	*ret_type = reader_u32_host(&reader);
+	if (image->word_size == 8)
+		reader_u32(&reader);
+	*ret_size = reader_word_host(&reader, image->word_size);
+	return !reader_failed(&reader);
+}
+
+static int unpack(
+	uint32_t type, uint8_t *to, size_t size, const uint8_t *packed, size_t packed_size)
+{
+	switch (type) {
+	case ELFCOMPRESS_ZLIB:
+		return zlib_exact(to, size, packed, packed_size);
+	case ELFCOMPRESS_ZSTD:
+		return zstd_exact(to, size, packed, packed_size);
+	default:
+		return -EBADMSG;
+	}
+}
+
+/* 0, also when it stays packed; -ENOMEM. */
+static int unpack_section(struct elf_image *image, size_t i)
+{
+	const struct elf_section *section = &image->sections.items[i];
+	struct span span = span_part(&image->file, section->offset, section->size);
+	size_t header_size = image->word_size == 8 ? 24 : 12;
+	struct elf_unpacked unpacked = { .section = i };
+	_cleanup_free_ uint8_t *packed = NULL, *bytes = NULL;
+	uint64_t size;
+	uint32_t type;
+	int r;
+
+	if (!read_packing(image, &span, &type, &size) || !size || size > UNPACKED_MAX ||
+		span.size <= header_size || span.size > UNPACKED_MAX)
+		return 0;
+	span = span_part(&span, header_size, UINT64_MAX);
+	packed = malloc(span.size);
+	bytes = malloc(size);
+	if (!packed || !bytes)
+		return -ENOMEM;
+	r = unpack(type, bytes, size, packed, span_read(&span, 0, packed, span.size));
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	unpacked.bytes = bytes;
+	unpacked.size = size;
+	r = array_push(&image->unpacked, unpacked);
+	if (r == 0)
+		take_ptr(bytes);
+	return r;
+}
+
+/* Of all that may be compressed only the symbols are of use. */
+static int unpack_tables(struct elf_image *image)
+{
+	int r = 0;
+
+	for (size_t i = 1; i < image->sections.count && r == 0; i++) {
+		const struct elf_section *section = &image->sections.items[i];
+		const struct elf_section *strings = section;
+
+		if (section->type != SHT_SYMTAB || image->foreign)
+			continue;
+		if (section->link < image->sections.count)
+			strings = &image->sections.items[section->link];
+		if (section->flags & SHF_COMPRESSED)
+			r = unpack_section(image, i);
+		if (r == 0 && strings != section && strings->flags & SHF_COMPRESSED)
+			r = unpack_section(image, section->link);
+		/* one is all that is ever looked at */
+		break;
+	}
+	return r;
+}
+
 static int read_headers(struct elf_image *image, Elf *elf, struct error *error)
 {
 	GElf_Ehdr header;
@@ -110,6 +202,8 @@ static int read_headers(struct elf_image *image, Elf *elf, struct error *error)
 	image->foreign = header.e_ident[EI_DATA] !=
 			 (__BYTE_ORDER == __LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB);
 	r = read_sections(image);
+	if (r == 0)
+		r = unpack_tables(image);
 	return r < 0 ? r : read_segments(image);
 }
 
@@ -174,6 +268,10 @@ struct span elf_image_section(const struct elf_image *image, size_t i)
 {
 	const struct elf_section *section = &image->sections.items[i];
 
+	for (size_t k = 0; k < image->unpacked.count; k++)
+		if (image->unpacked.items[k].section == i)
+			return span_of_memory(
+				image->unpacked.items[k].bytes, image->unpacked.items[k].size);
 	if (i >= image->sections.count || section->type == SHT_NOBITS ||
 		section->flags & SHF_COMPRESSED || image->foreign)
 		return span_of_memory(NULL, 0);

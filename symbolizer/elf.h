@@ -6,6 +6,7 @@
  * short under us is SIGBUS. They stay the caller's.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,7 +24,7 @@ int elf_notes_build_id(
 
 /*
  * Names the addresses that are open in `wanted`: with .symtab and .dynsym, and the PLT's entries as "name@plt", C++ and Rust
- * demangled; then, in a Go program, with the table that it carries. Addresses are offsets in the file, as a mapping gives them (address - start + page offset). 0, also when the file has no
+ * demangled; then with .gnu_debugdata; then, in a Go program, with the table that it carries. Addresses are offsets in the file, as a mapping gives them (address - start + page offset). 0, also when the file has no
  * symbols; -EBADMSG with the reason; -ENOMEM.
  *
  * debug_fd is a separate debug file, such as /usr/lib/debug/.build-id/ab/cdef.debug, or -1. That both have one build-id is the
@@ -33,3 +34,12 @@ int elf_names(int fd, int debug_fd, struct wanted *wanted, struct error *error);
 
 /* The same for an ELF image in memory, such as the vdso. */
 int elf_names_image(const void *image, size_t size, struct wanted *wanted, struct error *error);
+
+#define ELF_DEBUGLINK_MAX 256
+/*
+ * The name of the separate debug file that a file says it has, without a folder, and the CRC-32 of that. 1 with it, else 0 or -EBADMSG as
+ * above.
+ */
+int elf_debuglink(int fd, char ret_name[ELF_DEBUGLINK_MAX], uint32_t *ret_crc);
+/* Has a file that CRC-32? Nothing that takes too long is looked at. */
+bool elf_has_crc(int fd, uint32_t crc);

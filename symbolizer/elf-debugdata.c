@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A small ELF file with the symbols that .dynsym lacks, packed with xz, in a section: what Fedora and its kin leave in stripped files. */
+#include "symbolizer/elf-finders.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "pack/xz.h"
+
+/* The largest ones have 5 MB. */
+#define UNPACKED_MAX (64u << 20)
+#define STEP (64u << 10)
+
+static int take(void *context, const uint8_t *data, size_t size)
+{
+	struct buffer *unpacked = context;
+
+	if (size > UNPACKED_MAX - unpacked->size)
+		return -EFBIG;
+	buffer_bytes(unpacked, data, size);
+	return buffer_failed(unpacked) ? -ENOMEM : 0;
+}
+
+static int unpack(const struct span *span, struct buffer *unpacked)
+{
+	_cleanup_(cleanup_xz_reader) struct xz_reader *reader = NULL;
+	_cleanup_free_ uint8_t *piece = malloc(STEP);
+	int r = piece ? xz_reader_new(&reader) : -ENOMEM;
+	size_t size = STEP;
+
+	for (uint64_t at = 0; r == 0 && size; at += size) {
+		size = span_read(span, at, piece, STEP);
+		r = xz_reader_feed(reader, piece, size, take, unpacked);
+	}
+	return r < 0 ? r : xz_reader_finish(reader, take, unpacked);
+}
+
+int elf_find_debugdata(const struct elf_image *image, struct wanted *wanted)
+{
+	_cleanup_(elf_image_done) struct elf_image debug = { 0 };
+	_cleanup_(buffer_done) struct buffer unpacked = { 0 };
+	size_t section = elf_image_find_name(image, ".gnu_debugdata");
+	struct span span = elf_image_section(image, section);
+	int r = section ? unpack(&span, &unpacked) : -ENOENT;
+
+	if (r == 0)
+		r = elf_image_open_memory(&debug, unpacked.data, unpacked.size, NULL);
+	if (r == 0)
+		r = elf_find_symbols(image, &debug, wanted, NULL);
+	return r == -ENOMEM || r == -E2BIG ? r : 0;
+}

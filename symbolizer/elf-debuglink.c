@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The name of a separate debug file, NUL-terminated, filled up to 4 bytes, and its CRC-32. Older than build-ids, and still made. */
+#include "symbolizer/elf.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "pack/gzip.h"
+#include "symbolizer/elf-image.h"
+
+#define DEBUG_FILE_MAX (1ull << 30)
+#define STEP (256u << 10)
+
+int elf_debuglink(int fd, char ret_name[ELF_DEBUGLINK_MAX], uint32_t *ret_crc)
+{
+	_cleanup_(elf_image_done) struct elf_image image = { 0 };
+	_cleanup_(window_done) struct window window = { 0 };
+	int r = elf_image_open(&image, fd, NULL);
+	size_t section = elf_image_find_name(&image, ".gnu_debuglink"), size;
+	struct reader reader;
+	const char *name;
+
+	if (r < 0 || !section)
+		return r;
+	window.span = elf_image_section(&image, section);
+	name = window_text(&window, 0);
+	/* it is one name: others would lead anywhere */
+	if (!name || strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+		return 0;
+	size = strlen(name) + 1;
+	if (size == 1 || size > ELF_DEBUGLINK_MAX)
+		return 0;
+	memcpy(ret_name, name, size);
+	reader = window_reader(&window, (size + 3) & ~3ull, 4);
+	*ret_crc = reader_u32_host(&reader);
+	return !reader_failed(&reader);
+}
+
+bool elf_has_crc(int fd, uint32_t crc)
+{
+	struct span span = span_of_file(fd);
+	_cleanup_free_ uint8_t *piece = malloc(STEP);
+	uint32_t sum = 0;
+	size_t size;
+
+	if (!piece || span.size > DEBUG_FILE_MAX)
+		return false;
+	for (uint64_t at = 0; at < span.size; at += size) {
+		size = span_read(&span, at, piece, STEP);
+		if (!size)
+			return false;
+		sum = gzip_crc(sum, piece, size);
+	}
+	return sum == crc;
+}
