@@ -86,23 +86,69 @@ static int parse_options(const struct invocation *invocation, struct recorder_op
 	return EXIT_DONE;
 }
 
+static void talk(bool live, const char *text, const char *more)
+{
+	fprintf(stderr, "%sperftape: %s%s\n", live ? "\r\033[K" : "", text, more);
+}
+
 /* A store that cannot be written is said once, and once more when it can again. */
 static void tell_stall(const struct recorder_progress *progress, bool live)
 {
-	static bool told;
+	static bool told, told_given_up;
 
+	if (progress->given_up && !told_given_up)
+		talk(live,
+			"there is no more memory for what waits: the oldest samples are given up",
+			"");
+	told_given_up = progress->given_up;
 	if (progress->stalled == told)
 		return;
 	told = progress->stalled;
-	fprintf(stderr, "%sperftape: %s%s\n", live ? "\r\033[K" : "",
-		told ? progress->error.text : "the store can be written again",
-		told ? "; what is recorded waits in memory, and it is tried again each second"
-		     : "");
+	if (told)
+		talk(live, progress->error.text,
+			"; what is recorded waits in memory, and it is tried again each second");
+	else
+		talk(live, "the store can be written again", "");
 }
 
-static void watch_stall(void *context, const struct recorder_progress *progress)
+/* What cost no samples, each text once as long as there is no other. */
+static void tell_warning(const struct recorder_progress *progress, bool live)
 {
-	tell_stall(progress, false);
+	static struct error told;
+
+	if (strcmp(told.text, progress->warning.text) == 0)
+		return;
+	told = progress->warning;
+	talk(live, told.text, "");
+}
+
+static void tell_recovered(const struct recorder_progress *progress, bool live)
+{
+	const struct store_recovered *recovered = &progress->recovered;
+	char length[32], text[256];
+	static bool told;
+
+	if (told || !(recovered->tapes || recovered->damaged))
+		return;
+	told = true;
+	duration_format(recovered->end_ns - recovered->begin_ns, length, sizeof(length));
+	snprintf(text, sizeof(text), "recovered %s of an interrupted recording: %llu samples%s",
+		length, (unsigned long long)recovered->samples,
+		recovered->damaged ? "; a part of it was damaged" : "");
+	talk(live, text, "");
+}
+
+/* What is said while it goes on, and at the end if there was no time for it before. */
+static void tell_news(const struct recorder_progress *progress, bool live)
+{
+	tell_recovered(progress, live);
+	tell_stall(progress, live);
+	tell_warning(progress, live);
+}
+
+static void watch_news(void *context, const struct recorder_progress *progress)
+{
+	tell_news(progress, false);
 }
 
 /* One line that is written over each second. */
@@ -111,7 +157,7 @@ static void show_progress(void *context, const struct recorder_progress *progres
 	double drained = (progress->end_ns - progress->begin_ns) / 1e9;
 	char elapsed[32], text[256];
 
-	tell_stall(progress, true);
+	tell_news(progress, true);
 	duration_format(
 		progress->elapsed_ns / NSEC_PER_SEC * NSEC_PER_SEC, elapsed, sizeof(elapsed));
 	snprintf(text, sizeof(text),
@@ -197,6 +243,7 @@ static int run(const struct invocation *invocation)
 	struct recorder_options asked = {
 		.frequency = RECORDER_FREQUENCY,
 		.segment_ns = RECORDER_SEGMENT_NS,
+		.memory_bytes = RECORDER_MEMORY_BYTES,
 		.version = PERFTAPE_VERSION,
 		.stop = &stop,
 	};
@@ -210,7 +257,7 @@ static int run(const struct invocation *invocation)
 	if (r != EXIT_DONE)
 		return r;
 	catch_signals();
-	asked.progress = live ? show_progress : watch_stall;
+	asked.progress = live ? show_progress : watch_news;
 	r = recorder_open(&asked, &recorder, &error);
 	if (r == 0)
 		r = store_writer_open(store_path(invocation), &writer, &error);
@@ -221,6 +268,8 @@ static int run(const struct invocation *invocation)
 	r = recorder_run(recorder, writer, &progress, &error);
 	if (live)
 		fputs("\r\033[K", stderr);
+	tell_recovered(&progress, false);
+	tell_warning(&progress, false);
 	if (r < 0)
 		r = fail(r, &error);
 	tell(invocation, &progress);

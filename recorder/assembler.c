@@ -8,8 +8,9 @@
  * (1) records are applied in time order, but for those that are added later than a flush beyond their time;
  * (2) tape.begin <= time of each of its samples < tape.end; the next tape begins where this one ends, unless time jumped, or a
  *     sample came late and its tape reaches back for it;
- * (3) a loss is known when its record is added, before anything that happened meanwhile is applied: each tape gets its share;
- * (4) `anchors` holds one at or before the begin of the tape at hand, where there was one, and all since.
+ * (3) a loss is known when its record is added, before anything that happened meanwhile is applied: each tape gets its share, and
+ *     has it when it is next handed to the spool;
+ * (4) `anchors` holds one at or before the begin of the tape at hand, where there was one, and all since; the tape has them all.
  */
 
 /* The kernel samples a thread for a moment after its EXIT record. */
@@ -55,6 +56,8 @@ int assembler_anchor(struct assembler *assembler, const struct tape_anchor *anch
 
 	if (last && last->perf_ns >= anchor->perf_ns)
 		return 0;
+	if (assembler->tape && array_push(&assembler->tape->anchors, *anchor) < 0)
+		return -ENOMEM;
 	return array_push(&assembler->anchors, *anchor);
 }
 
@@ -83,6 +86,23 @@ static uint64_t whole_unit(uint64_t time_ns)
 	return time_ns - time_ns % TAPE_TIME_UNIT_NS;
 }
 
+/* A tape begins with the last anchor before it, and those that came since: who reads its first block knows its time. */
+static int give_anchors(struct assembler *assembler, struct tape *tape)
+{
+	size_t first = 0;
+
+	for (size_t i = 0; i < assembler->anchors.count; i++)
+		if (assembler->anchors.items[i].perf_ns <= tape->begin_ns)
+			first = i;
+	assembler->anchors.count -= first;
+	memmove(assembler->anchors.items, assembler->anchors.items + first,
+		assembler->anchors.count * sizeof(*assembler->anchors.items));
+	for (size_t i = 0; i < assembler->anchors.count; i++)
+		if (array_push(&tape->anchors, assembler->anchors.items[i]) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
 static int begin_tape(struct assembler *assembler, uint64_t begin_ns)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
@@ -91,13 +111,16 @@ static int begin_tape(struct assembler *assembler, uint64_t begin_ns)
 
 	for (fact = assembler->options->facts; r == 0 && fact->key; fact++)
 		r = tape_add_fact(tape, fact->key, fact->value);
-	if (r < 0)
-		return r;
 	tape->begin_ns = whole_unit(begin_ns);
 	tape->end_ns = whole_unit(next_end(assembler, begin_ns));
+	if (r == 0)
+		r = give_anchors(assembler, tape);
+	if (r < 0)
+		return r;
 	tape->sequence = assembler->options->imported ? assembler->sequence++
 						      : sealer_number(assembler->options->sealer);
 	assembler->tape = take_ptr(tape);
+	assembler->spooled = (struct spool_mark){ 0 };
 	filler_start(&assembler->filler, assembler->tape);
 	return 0;
 }
@@ -107,25 +130,6 @@ int assembler_begin(struct assembler *assembler, uint64_t begin_ns)
 	assembler->started_ns = assembler->options->imported ? 0 : begin_ns;
 	assembler->last_ns = begin_ns;
 	return begin_tape(assembler, begin_ns);
-}
-
-/* Gives the tape its anchors, and keeps those that the next one needs. */
-static int give_anchors(struct assembler *assembler)
-{
-	struct tape *tape = assembler->tape;
-	size_t first = 0;
-
-	if (array_reserve(&tape->anchors, assembler->anchors.count) < 0)
-		return -ENOMEM;
-	for (size_t i = 0; i < assembler->anchors.count; i++) {
-		tape->anchors.items[tape->anchors.count++] = assembler->anchors.items[i];
-		if (assembler->anchors.items[i].perf_ns <= tape->end_ns)
-			first = i;
-	}
-	assembler->anchors.count -= first;
-	memmove(assembler->anchors.items, assembler->anchors.items + first,
-		assembler->anchors.count * sizeof(*assembler->anchors.items));
-	return 0;
 }
 
 /* Gives the tape its share of a loss, by time; true when nothing of it is left for the next one. */
@@ -162,13 +166,12 @@ static int give_losses(struct assembler *assembler)
 	return 0;
 }
 
-/* What is still throttled is so in this tape up to its end, and in the next one from its begin. */
-static int give_throttled(struct assembler *assembler)
+/* What is still throttled is so up to that moment, and will be told of anew from there. */
+static int give_throttled(struct assembler *assembler, uint64_t until_ns)
 {
 	for (size_t i = 0; i < assembler->cpus.count; i++) {
 		struct assembler_cpu *cpu = &assembler->cpus.items[i];
-		struct tape_loss loss = { TAPE_LOSS_THROTTLED, i, cpu->throttled_ns,
-			assembler->tape->end_ns, 1 };
+		struct tape_loss loss = { TAPE_LOSS_THROTTLED, i, cpu->throttled_ns, until_ns, 1 };
 
 		if (!cpu->throttled_ns || cpu->throttled_ns >= loss.to_ns)
 			continue;
@@ -179,12 +182,55 @@ static int give_throttled(struct assembler *assembler)
 	return 0;
 }
 
+static int give_cut(struct assembler *assembler)
+{
+	for (size_t i = 0; i < assembler->cpus.count; i++) {
+		struct tape_loss *cut = &assembler->cpus.items[i].cut;
+
+		if (cut->count && array_push(&assembler->tape->losses, *cut) < 0)
+			return -ENOMEM;
+		cut->count = 0;
+	}
+	return 0;
+}
+
+static int give_all_losses(struct assembler *assembler, uint64_t until_ns)
+{
+	int r = give_losses(assembler);
+
+	if (r == 0)
+		r = give_throttled(assembler, until_ns);
+	return r == 0 ? give_cut(assembler) : r;
+}
+
+/* What came into the tape since the last block, as one more; not while those before wait for the disk. */
+static int spool(struct assembler *assembler, uint64_t until_ns)
+{
+	struct spool_block block = { 0 };
+	int r;
+
+	if (assembler->options->imported || !sealer_takes_block(assembler->options->sealer))
+		return 0;
+	r = spool_encode(assembler->tape, &assembler->spooled,
+		MAX(until_ns, assembler->tape->begin_ns), &block);
+	return r == 0 ? sealer_put_block(assembler->options->sealer, &block) : r;
+}
+
+int assembler_spool(struct assembler *assembler, uint64_t until_ns)
+{
+	int r = give_all_losses(assembler, MIN(until_ns, assembler->tape->end_ns));
+
+	return r == 0 ? spool(assembler, until_ns) : r;
+}
+
+/* Its last block, too: naming and sealing may take longer than the next crash. */
 static int end_tape(struct assembler *assembler)
 {
-	if (give_losses(assembler) < 0 || give_throttled(assembler) < 0 ||
-		give_anchors(assembler) < 0)
-		return -ENOMEM;
-	return sealer_put(assembler->options->sealer, take_ptr(assembler->tape));
+	int r = give_all_losses(assembler, assembler->tape->end_ns);
+
+	if (r == 0)
+		r = spool(assembler, assembler->tape->end_ns);
+	return r == 0 ? sealer_put(assembler->options->sealer, take_ptr(assembler->tape)) : r;
 }
 
 /*
@@ -281,6 +327,22 @@ static void note_ended(struct assembler *assembler, const struct perf_record *re
 	cpu->ended_tid = record->task.tid;
 }
 
+/* The sample is there, but for a part of its callers. */
+static void note_cut(struct assembler *assembler, const struct perf_record *record)
+{
+	uint32_t number = record->cpu != UINT32_MAX ? record->cpu : 0;
+	struct assembler_cpu *cpu = get_cpu(assembler, number);
+
+	assembler->counts.cut++;
+	if (!cpu)
+		return;
+	if (!cpu->cut.count)
+		cpu->cut = (struct tape_loss){ TAPE_LOSS_CUT, number, record->time_ns,
+			record->time_ns, 0 };
+	cpu->cut.to_ns = record->time_ns + 1;
+	cpu->cut.count++;
+}
+
 static int take_sample(struct assembler *assembler, struct perf_record *record)
 {
 	int r;
@@ -294,7 +356,9 @@ static int take_sample(struct assembler *assembler, struct perf_record *record)
 	assembler->tape->begin_ns = MIN(assembler->tape->begin_ns, whole_unit(record->time_ns));
 	assembler->counts.samples++;
 	r = filler_add(&assembler->filler, record);
-	return r == 1 ? add_damaged(assembler, record->time_ns) : r;
+	if (r == 1)
+		note_cut(assembler, record);
+	return MIN(r, 0);
 }
 
 static int throttle(struct assembler *assembler, const struct perf_record *record)

@@ -15,6 +15,7 @@
 #include "recorder/sealer.h"
 #include "recorder/timeline.h"
 #include "recorder/tracker.h"
+#include "tape/spool.h"
 
 /* Where a record came from: how it is decoded, and what a LOST record from there means. */
 struct assembler_source {
@@ -48,12 +49,14 @@ struct assembler_counts {
 	uint64_t lost; /* samples that the kernel had no room for */
 	uint64_t lost_sideband;
 	uint64_t damaged; /* records that could not be decoded */
+	uint64_t cut; /* callchains */
 };
 
 /* What is kept of each CPU. */
 struct assembler_cpu {
 	uint64_t added_ns[ASSEMBLER_RINGS]; /* the last record of its ring that was added */
 	uint64_t throttled_ns; /* 0: it is not */
+	struct tape_loss cut; /* callchains, that the tape does not tell of yet; count 0: none */
 	uint64_t ended_ns; /* when the last thread ended on it */
 	int32_t ended_pid;
 	int32_t ended_tid;
@@ -69,7 +72,8 @@ struct assembler {
 	struct tape *tape;
 	array_of(struct tape_anchor) anchors;
 	array_of(struct assembler_cpu) cpus;
-	array_of(struct tape_loss) losses; /* that no tape has yet, by their end */
+	array_of(struct tape_loss) losses; /* that no tape has yet */
+	struct spool_mark spooled; /* of the tape at hand */
 	uint64_t started_ns;
 	uint64_t last_ns; /* the last record that was applied */
 	uint64_t added_ns; /* the latest that was added */
@@ -93,5 +97,10 @@ int assembler_add(struct assembler *assembler, uint32_t source,
 	const struct perf_record_place *place, const uint8_t *record, size_t size);
 /* Applies all records before a moment, before which no other will come; tapes that end before it are sealed. */
 int assembler_flush(struct assembler *assembler, uint64_t before_ns);
+/*
+ * Hands over what came into the tape at hand since the last time, all of which happened before that moment, for the spool. Nothing is
+ * done while what was handed over before waits: then the next time it is more.
+ */
+int assembler_spool(struct assembler *assembler, uint64_t until_ns);
 /* Applies all that is left and seals the last tape, which ends there, or behind its last record if that is later. */
 int assembler_end(struct assembler *assembler, uint64_t end_ns);

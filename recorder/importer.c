@@ -35,6 +35,7 @@ struct run {
 	const struct import_options *options;
 	struct assembler assembler;
 	struct assembler_options assembly;
+	struct sealer_options sealing;
 	array_of(struct assembler_source) sources; /* one an event */
 	const struct perf_file_event *made_up; /* how perf's own MMAP2 records are read */
 	struct assembler_fact facts[16];
@@ -407,7 +408,6 @@ static int take_record(void *context, const uint8_t *record, size_t size, uint64
 static int prepare(struct run *run, struct store_writer *writer, struct error *error)
 {
 	const struct perf_file *perf = &run->file->perf;
-	struct finder finder = { .debug_dir = run->options->debug_dir };
 	int r = assembler_init(&run->assembler, &run->assembly);
 
 	run->made_up = run->file->event;
@@ -431,7 +431,8 @@ static int prepare(struct run *run, struct store_writer *writer, struct error *e
 		.facts = run->facts,
 		.imported = true,
 	};
-	return sealer_start(writer, &finder, &run->assembly.sealer, error);
+	run->sealing.finder.debug_dir = run->options->debug_dir;
+	return sealer_start(writer, &run->sealing, &run->assembly.sealer, error);
 }
 
 static int read_all(struct run *run, struct zstd_stream **stream, struct import_result *result,
@@ -486,7 +487,7 @@ int import_file_run(struct import_file *file, const struct import_options *optio
 		r = error_set(error, status.failed, "%s", status.error.text);
 	result.samples = run.assembler.counts.samples;
 	result.lost = run.assembler.counts.lost;
-	result.damaged = run.assembler.counts.damaged;
+	result.damaged = run.assembler.counts.damaged + run.assembler.counts.cut;
 	result.segments = status.segments;
 	result.bytes = status.bytes;
 	if (result.samples)

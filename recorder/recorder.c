@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recorder/recorder.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/utsname.h>
@@ -25,6 +26,9 @@
 /* With thousands of processes a look at all of /proc takes a good part of a second: not more often than this. */
 #define RESCAN_NS (10 * NSEC_PER_SEC)
 
+/* The kernel's first symbols: those of its per-CPU data, and then its code. */
+#define KALLSYMS_HEAD (1u << 20)
+
 #define INITIAL_PID_NAMESPACE "pid:[4026531836]"
 
 struct facts {
@@ -32,7 +36,8 @@ struct facts {
 	char boot_id[40];
 	char frequency[16];
 	char cpus[16];
-	struct assembler_fact rows[8];
+	char kernel_text[24];
+	struct assembler_fact rows[9];
 };
 
 struct recorder {
@@ -43,6 +48,7 @@ struct recorder {
 	struct assembler_source sources[PERF_RINGS];
 	struct assembler_options assembly;
 	struct assembler assembler;
+	struct sealer_options sealing;
 	struct tape_anchor reading; /* the clocks of this drain; perf_ns comes with the record */
 	bool anchored; /* it came */
 	int32_t own_tid;
@@ -51,6 +57,29 @@ struct recorder {
 	uint64_t started_monotonic_ns;
 	struct recorder_progress progress;
 };
+
+/* Where the kernel's code lies this time: who names the tape after the next boot needs to know. */
+static void find_kernel_text(char *text, size_t size)
+{
+	_cleanup_free_ char *symbols = malloc(KALLSYMS_HEAD + 1);
+	_cleanup_close_ int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+	size_t used = 0;
+	ssize_t got = 1;
+	char *at = NULL;
+
+	text[0] = 0;
+	while (symbols && fd >= 0 && !at && got > 0) {
+		got = read(fd, symbols + used, KALLSYMS_HEAD - used);
+		used += MAX(got, 0);
+		symbols[used] = 0;
+		at = strstr(symbols, " T _text\n");
+	}
+	if (!at)
+		return;
+	while (at > symbols && at[-1] != '\n')
+		at--;
+	snprintf(text, size, "%llx", strtoull(at, NULL, 16));
+}
 
 /* The facts of the host that each segment keeps. The texts are the recorder's. */
 static void collect_facts(struct recorder *recorder)
@@ -62,6 +91,7 @@ static void collect_facts(struct recorder *recorder)
 	if (file_read("/proc/sys/kernel/random/boot_id", 64, &boot_id, NULL) == 0)
 		snprintf(facts->boot_id, sizeof(facts->boot_id), "%.*s",
 			(int)strcspn(boot_id, "\n"), boot_id);
+	find_kernel_text(facts->kernel_text, sizeof(facts->kernel_text));
 	snprintf(facts->frequency, sizeof(facts->frequency), "%u", recorder->options->frequency);
 	snprintf(facts->cpus, sizeof(facts->cpus), "%u", perf_events_cpus(recorder->events));
 	memcpy(facts->rows,
@@ -69,6 +99,7 @@ static void collect_facts(struct recorder *recorder)
 			{ "boot_id", facts->boot_id },
 			{ "host", facts->names.nodename },
 			{ "kernel", facts->names.release },
+			{ "kernel_text", facts->kernel_text },
 			{ "event", perf_events_name(recorder->events) },
 			{ "frequency", facts->frequency },
 			{ "cpus", facts->cpus },
@@ -146,7 +177,22 @@ static void take_counts(struct recorder *recorder)
 	progress->lost = counts->lost;
 	progress->lost_sideband = counts->lost_sideband;
 	progress->damaged = counts->damaged;
+	progress->cut = counts->cut;
 	progress->end_ns = assembler_wall(&recorder->assembler, last_anchor_ns(recorder));
+}
+
+static void take_status(struct recorder *recorder, const struct sealer_status *status)
+{
+	struct recorder_progress *progress = &recorder->progress;
+
+	progress->segments = status->segments;
+	progress->bytes = status->bytes;
+	progress->waiting = status->waiting;
+	progress->stalled = status->stalled;
+	progress->given_up = status->given_up;
+	progress->recovered = status->recovered;
+	progress->error = status->error;
+	progress->warning = status->warning;
 }
 
 static void report(struct recorder *recorder)
@@ -156,11 +202,7 @@ static void report(struct recorder *recorder)
 
 	sealer_status(recorder->sealer, &status);
 	take_counts(recorder);
-	progress->segments = status.segments;
-	progress->bytes = status.bytes;
-	progress->waiting = status.waiting;
-	progress->stalled = status.stalled;
-	progress->error = status.error;
+	take_status(recorder, &status);
 	progress->elapsed_ns = clock_ns(CLOCK_MONOTONIC) - recorder->started_monotonic_ns;
 	progress->cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	if (recorder->options->progress)
@@ -200,7 +242,7 @@ static int rescan(struct recorder *recorder)
 	return proc_scan_processes(&recorder->assembler.tracker);
 }
 
-/* One turn: everything up to a little before the drain is applied. */
+/* One turn: everything up to a little before the drain is applied, and on its way to the spool. */
 static int turn(struct recorder *recorder)
 {
 	uint64_t settled_ns;
@@ -210,7 +252,9 @@ static int turn(struct recorder *recorder)
 		return r;
 	settled_ns = last_anchor_ns(recorder) - MIN(last_anchor_ns(recorder), SETTLE_NS);
 	r = assembler_flush(&recorder->assembler, settled_ns);
-	return r == 0 ? rescan(recorder) : r;
+	if (r == 0)
+		r = rescan(recorder);
+	return r == 0 ? assembler_spool(&recorder->assembler, settled_ns) : r;
 }
 
 static int record(struct recorder *recorder, struct error *error)
@@ -244,7 +288,6 @@ static int begin(struct recorder *recorder, struct error *error)
 	recorder->progress.begin_ns = assembler_wall(&recorder->assembler, begin_ns);
 	recorder->progress.event = perf_events_name(recorder->events);
 	recorder->progress.cpus = perf_events_cpus(recorder->events);
-	collect_facts(recorder);
 	r = assembler_begin(&recorder->assembler, begin_ns);
 	return r < 0 ? error_set(error, r, "out of memory") : 0;
 }
@@ -315,17 +358,18 @@ static void prepare(struct recorder *recorder)
 {
 	recorder->own_tid = gettid();
 	recorder->assembler.tracker.read_cgroup = cgroup_read;
+	collect_facts(recorder);
 	for (int ring = 0; ring < PERF_RINGS; ring++)
 		recorder->sources[ring] = (struct assembler_source){
 			.layout = perf_events_layout(recorder->events, ring),
 			.ring = ring,
 			.samples = ring == PERF_RING_SAMPLES,
 		};
-	recorder->assembly = (struct assembler_options){
-		.segment_ns = recorder->options->segment_ns,
-		.sources = recorder->sources,
-		.facts = recorder->facts.rows,
-		.sealer = recorder->sealer,
+	recorder->sealing = (struct sealer_options){
+		.finder.live = true,
+		.boot_id = recorder->facts.boot_id,
+		.limits = &recorder->options->limits,
+		.memory_bytes = recorder->options->memory_bytes,
 	};
 }
 
@@ -333,11 +377,18 @@ int recorder_run(struct recorder *recorder, struct store_writer *writer,
 	struct recorder_progress *ret_progress, struct error *error)
 {
 	struct sealer_status status = { 0 };
-	int r = sealer_start(writer, &(struct finder){ .live = true }, &recorder->sealer, error);
+	int r;
 
+	prepare(recorder);
+	r = sealer_start(writer, &recorder->sealing, &recorder->sealer, error);
 	if (r < 0)
 		return r;
-	prepare(recorder);
+	recorder->assembly = (struct assembler_options){
+		.segment_ns = recorder->options->segment_ns,
+		.sources = recorder->sources,
+		.facts = recorder->facts.rows,
+		.sealer = recorder->sealer,
+	};
 	r = begin(recorder, error);
 	if (r == 0) {
 		r = record(recorder, error);
@@ -348,9 +399,7 @@ int recorder_run(struct recorder *recorder, struct store_writer *writer,
 	recorder->sealer = sealer_stop(recorder->sealer, &status);
 	if (r == 0 && status.failed)
 		r = error_set(error, status.failed, "%s", status.error.text);
-	recorder->progress.segments = status.segments;
-	recorder->progress.bytes = status.bytes;
-	recorder->progress.given_up = status.given_up;
+	take_status(recorder, &status);
 	*ret_progress = recorder->progress;
 	return r;
 }

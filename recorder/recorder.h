@@ -17,12 +17,16 @@
 #define RECORDER_FREQUENCY 97
 #define RECORDER_SEGMENT_NS (120 * 1000000000ull)
 
+/* Of tapes that wait for a store that cannot be written. */
+#define RECORDER_MEMORY_BYTES (256ull << 20)
+
 struct recorder_progress {
 	uint64_t elapsed_ns;
 	uint64_t samples;
 	uint64_t lost; /* samples that the kernel had no room for */
 	uint64_t lost_sideband;
 	uint64_t damaged; /* records that could not be decoded */
+	uint64_t cut; /* samples whose callchains were cut */
 	uint64_t given_up; /* samples that could not be stored */
 	uint64_t segments;
 	uint64_t bytes;
@@ -32,6 +36,8 @@ struct recorder_progress {
 	size_t waiting; /* segments that are not sealed yet */
 	bool stalled; /* the store cannot be written, `error` says why: they wait in memory */
 	struct error error;
+	struct error warning; /* the last trouble that cost no samples */
+	struct store_recovered recovered; /* what a recorder before had left, once it is sealed */
 	const char *event;
 	unsigned int cpus;
 };
@@ -40,6 +46,8 @@ struct recorder_options {
 	unsigned int frequency;
 	uint64_t segment_ns;
 	uint64_t duration_ns; /* 0: until stopped */
+	uint64_t
+		memory_bytes; /* of tapes that wait for a store that cannot be written; 0: no bound */
 	struct store_limits limits; /* applied after each segment, and noted for vacuum */
 	const char *version;
 	/* Looked at once a second and when a signal came: no more is recorded once it is not zero. */

@@ -2,8 +2,12 @@
 #pragma once
 
 /*
- * Names and seals tapes in a thread of its own, so that a slow disk or a large symbol table does not hold up the drain. Tapes are
- * handed over whole: who puts one does not touch it again.
+ * Puts tapes on the disk in a thread of its own, so that neither a slow disk nor a large symbol table holds up who fills them. What a
+ * tape holds so far goes into the spool, block by block; a tape that is over is handed over whole, is named and sealed; then what is
+ * beyond the store's limits is removed. First of all, what recorders before left in the spool is sealed.
+ *
+ * A store that cannot be written is tried again each second. Tapes wait for it in memory, up to a bound; then the oldest one is given up,
+ * and the next one that is sealed tells of it.
  */
 
 #include <stdbool.h>
@@ -13,31 +17,46 @@
 #include "base/error.h"
 #include "naming/finder.h"
 #include "store/store-writer.h"
+#include "tape/spool.h"
 #include "tape/tape.h"
 
 struct sealer;
+
+struct sealer_options {
+	struct finder finder;
+	const char *
+		boot_id; /* of this boot: what was left in the spool is sealed. NULL: it is left alone */
+	const struct store_limits
+		*limits; /* noted, and applied after each segment; NULL: nothing is removed */
+	uint64_t memory_bytes; /* of the tapes that may wait; 0: no bound */
+};
 
 struct sealer_status {
 	uint64_t segments;
 	uint64_t bytes;
 	size_t waiting; /* tapes not sealed yet, the one at work included */
 	bool stalled; /* the store cannot be written: tried again each second, `error` says why */
-	int failed; /* 0, or a negative errno: a tape was given up, `error` says why */
-	uint64_t given_up; /* samples of such tapes */
+	int failed; /* 0, or a negative errno: a tape was given up at the end, `error` says why */
+	uint64_t given_up; /* samples of tapes that will not be sealed */
+	uint64_t spooled_ns; /* how far the spool reaches: all before it is on the disk */
+	struct store_recovered recovered; /* once it is known */
 	struct error error;
+	struct error
+		warning; /* the last trouble that cost no samples: an index, a limit that cannot be kept */
 };
 
-/* So many tapes wait in memory for a store that cannot be written; with one more, the oldest is given up. */
-#define SEALER_WAITING_MAX 16
-
-/* The writer must outlive the sealer, which is the only one to use it meanwhile. */
-int sealer_start(struct store_writer *writer, const struct finder *finder,
+/* The writer must outlive the sealer, which is the only one to use it meanwhile. The options are borrowed. */
+int sealer_start(struct store_writer *writer, const struct sealer_options *options,
 	struct sealer **ret_sealer, struct error *error);
-/* Waits until all is sealed, ends the thread.. */
+/* Waits until all is sealed, ends the thread. What cannot be sealed then is given up, but for what of it is in the spool. */
 struct sealer *sealer_stop(struct sealer *sealer, struct sealer_status *ret_status);
 
 /* The number of the next tape of this boot. */
 uint64_t sealer_number(struct sealer *sealer);
+/* Whether there is room for another block: those before are on the disk, or nearly so. */
+bool sealer_takes_block(struct sealer *sealer);
+/* Gives the contents of a block away, also on failure. 0 or -ENOMEM. */
+int sealer_put_block(struct sealer *sealer, struct spool_block *block);
 /* Gives a tape away; it belongs to the sealer, also on failure. */
 int sealer_put(struct sealer *sealer, struct tape *tape);
 /* Waits until fewer than so many tapes wait, for those who can. -EIO when the store cannot be written. */

@@ -186,28 +186,66 @@ def test_lost_names(folder):
     return wrongs + expect("the load has no name", re.search(r"^load;.*load_alpha \d+$", folded, re.MULTILINE), folded[:2000])
 
 
+def small_store(folder, size):
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", folder], check=True)
+
+
+def fill(store):
+    """All that is left, but for what a page cannot hold."""
+    with open(store / "ballast", "ab", buffering=0) as ballast:
+        try:
+            while True:
+                ballast.write(b"x" * 4096)
+        except OSError:
+            pass
+
+
 def test_full_disk(folder):
     """A store that is full: recording goes on in memory; with room again, everything is there."""
     store = folder / "full"
-    store.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "none", store], check=True)
+    small_store(store, "256k")
     try:
-        recorder = start(store, "--segment", "1s")
-        wrongs = expect("nothing was sealed", wait_for(lambda: sealed(store) >= 1))
-        (store / "ballast").write_bytes(b"x" * (os.statvfs(store).f_bavail * 4096))
-        full = sealed(store)
+        # nothing may be sealed before it is full: that would be removed to make room
+        time.sleep(10.5 - time.time() % 10)
+        recorder = start(store, "--segment", "10s")
+        wrongs = expect("nothing was spooled", wait_for(lambda: list(store.glob("spool/*.spool"))))
+        fill(store)
         wait_for(lambda: recorder.poll() is not None or "again each second" in recorder.stderr.readline())
-        wrongs += expect("the recorder gave up", recorder.poll() is None)
+        time.sleep(10.5)
+        wrongs += expect("the recorder gave up, or a segment was sealed", recorder.poll() is None and not sealed(store))
         (store / "ballast").unlink()
         subprocess.run(["mount", "-o", "remount,size=8m", store], check=True)
-        wrongs += expect("it did not go on", wait_for(lambda: sealed(store) >= full + 3))
+        wrongs += expect("it did not go on", wait_for(lambda: sealed(store) >= 1))
         recorder.send_signal(signal.SIGINT)
         _, said = recorder.communicate(timeout=WAIT)
         wrongs += expect(f"exit code {recorder.returncode}", recorder.returncode == 0, said)
+        wrongs += expect("not said that it can be written again", "can be written again" in said, said)
         rows = perftape("segments", "--store", store, "--utc").stdout.splitlines()[1:]
-        wrongs += expect("a segment is missing", len(rows) == sealed(store), rows)
+        wrongs += expect("a segment is missing", len(rows) == sealed(store) >= 2, rows)
         covered = perftape("query", "--store", store, "--from", rows[0].split()[0], "--to", rows[-1].split()[0]).stderr
         wrongs += expect("there is a hole", "covered 100 %" in covered, covered)
+    finally:
+        subprocess.run(["umount", store], check=True)
+    return wrongs
+
+
+def test_disk_fills_up(folder):
+    """A disk that others fill: the oldest segments go to make room, and the newest second is there."""
+    store = folder / "filling"
+    small_store(store, "2m")
+    try:
+        recorder = start(store, "--segment", "1s", "-F", "5000")
+        wrongs = expect("nothing was sealed", wait_for(lambda: sealed(store) >= 8))
+        first = sorted(path.name for path in store.glob("segments/*.tape"))[0]
+        fill(store)
+        wrongs += expect("the oldest is still there", wait_for(lambda: not (store / "segments" / first).exists()))
+        time.sleep(3)
+        recorder.send_signal(signal.SIGINT)
+        _, said = recorder.communicate(timeout=WAIT)
+        wrongs += expect(f"exit code {recorder.returncode}", recorder.returncode == 0, said)
+        covered = perftape("query", "--store", store, "--from", "now-3s").stderr
+        wrongs += expect("nothing of the last seconds", re.search(r"[1-9]\d* samples", covered), covered, said)
     finally:
         subprocess.run(["umount", store], check=True)
     return wrongs
@@ -260,6 +298,45 @@ def test_one_recorder(folder):
     listed = perftape("segments", "--store", store)
     rows = [line for line in listed.stdout.splitlines() if line.endswith(".tape")]
     return wrongs + expect("segments are missing", len(rows) == sealed(store) > kept, listed.stdout)
+
+
+def samples_of(store, *words):
+    """The heads of all samples of a window."""
+    text = perftape("query", "--store", store, *words).stdout
+    return [line for line in text.splitlines() if (match := beside_perf.HEAD.match(line)) and int(match["period"])]
+
+
+def test_killed(folder):
+    """kill -9 at any moment: the next start has all but the last second, says so, and no sample is there twice."""
+    store = folder / "killed"
+    wrongs = []
+    cpus = sorted(os.sched_getaffinity(0))
+    loads = beside_perf.start_load(LOAD, cpus)
+    for length in (2.6, 3.35, 4.1):
+        recorder = start(store, "--segment", "2s")
+        wrongs += expect("nothing was spooled", wait_for(lambda: list(store.glob("spool/*.spool"))))
+        time.sleep(length)
+        killed = time.time()
+        recorder.kill()
+        recorder.communicate()
+        # what a reader sees before anybody recovers it is what is there afterwards
+        before = samples_of(store, "--from", f"@{killed - 2}", "--to", f"@{killed}")
+        done = perftape("record", "--store", store, "--duration", "1s")
+        wrongs += expect("not said what was recovered", re.search(r"recovered .* of an interrupted recording: [1-9]\d* samples", done.stderr), done.stderr)
+        after = samples_of(store, "--from", f"@{killed - 2}", "--to", f"@{killed}")
+        last = max(float(beside_perf.HEAD.match(line)["time"]) for line in after)
+        wrongs += expect(f"{killed - last:.2f} s were lost", killed - last < 1.4)
+        wrongs += expect("a sample is there twice", len(set(after)) == len(after))
+        pairs = [(beside_perf.HEAD.match(one), beside_perf.HEAD.match(other)) for one, other in zip(before, after)]
+        wrongs += expect(f"{len(before)} samples before, {len(after)} after", len(before) == len(after))
+        # sealing keeps as many clock readings as give the time to some microseconds
+        wrongs += expect("other samples than before", all(one["tid"] == other["tid"] and abs(float(one["time"]) - float(other["time"])) < 1e-4 for one, other in pairs))
+        wrongs += expect("a spool was left", not list(store.glob("spool/*")))
+        said = perftape("query", "--store", store, "--from", f"@{killed - 3}", "--to", f"@{killed}", "-o", folder / "x").stderr
+        covered = float(re.search(r"covered ([\d.]+) %", said)[1])
+        wrongs += expect(f"{covered} % covered, and {killed - last:.2f} s of 3 are missing", abs(300 - 3 * covered - 100 * (killed - last)) < 6, said)
+    beside_perf.stop(loads)
+    return wrongs
 
 
 def test_nothing_there(folder):
@@ -322,9 +399,11 @@ TESTS_NEED_ROOT = [
     test_stopped,
     test_lost_names,
     test_full_disk,
+    test_disk_fills_up,
     test_stopped_at_once,
     test_signals,
     test_one_recorder,
+    test_killed,
     test_nothing_there,
     test_renamed_thread,
     test_pid_namespace,
