@@ -36,6 +36,7 @@ const struct command *const commands[] = {
 	&command_status,
 	&command_verify,
 	&command_vacuum,
+	&command_snapshot,
 	NULL,
 };
 

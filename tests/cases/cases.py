@@ -27,7 +27,7 @@ import tap  # noqa: E402
 
 NUMBERS = (
     (re.compile(r"\b[0-9.]+ ([kMGTP]?B)\b"), r"N \1"),
-    (re.compile(r" +[0-9.]+(?=  [0-9a-f-]+\.tape)"), " N"),
+    (re.compile(r" +[0-9.]+(?=  \S+\.tape)"), " N"),
     (re.compile(r"\bN [kMGTP]?B(?= (of the disk|stay))"), "N B"),
     (re.compile(r'("(?:now|[a-z_]*bytes)":)("[^"]*"|[0-9]+)'), r"\1N"),
 )
