@@ -136,6 +136,7 @@ int spool_pack(const struct spool_block *block, struct buffer *bytes)
 	buffer_bytes(bytes, frame.data, frame.size);
 	if (buffer_failed(bytes)) {
 		bytes->size = start;
+		bytes->failed = false; /* what was there before still is */
 		return -ENOMEM;
 	}
 	return 0;
