@@ -131,7 +131,10 @@ struct tapes_store {
 
 static inline void tapes_store_init(struct tapes_store *store)
 {
-	snprintf(store->path, sizeof(store->path), "/tmp/perftape-test.XXXXXX");
+	const char *dir = getenv("TMPDIR");
+
+	CHECK(snprintf(store->path, sizeof(store->path), "%s/perftape-test.XXXXXX",
+		      dir ? dir : "/tmp") < (int)sizeof(store->path));
 	CHECK(mkdtemp(store->path));
 }
 
