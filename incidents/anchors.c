@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "incidents/anchors.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#define BLOCK 3 /* bytes that the table is asked by */
+#define WINDOW_MAX 12
+
+int anchors_add(struct anchors *anchors, const char *text, size_t size, uint32_t value)
+{
+	struct anchor anchor = { .text = text, .size = size, .value = value };
+
+	return array_push(&anchors->list, anchor);
+}
+
+void anchors_done(struct anchors *anchors)
+{
+	array_done(&anchors->list);
+}
+
+static uint32_t block_hash(const char *at)
+{
+	uint32_t block = (uint8_t)at[0] | (uint8_t)at[1] << 8 | (uint32_t)(uint8_t)at[2] << 16;
+
+	return (block * 0x9e3779b1u) >> (32 - ANCHORS_HASH_BITS);
+}
+
+/* How common a byte is in logs, roughly: of an anchor, the part with the rarest bytes is looked for. */
+static unsigned int commonness(char c)
+{
+	if (c == ' ' || (c >= '0' && c <= '9') || strchr("etaoinsr:.-", c))
+		return 3;
+	return c >= 'a' && c <= 'z' ? 2 : 1;
+}
+
+static uint32_t rarest_window(const struct anchor *anchor, uint32_t window)
+{
+	uint32_t best = 0, best_sum = UINT32_MAX;
+
+	for (uint32_t at = 0; at + window <= anchor->size; at++) {
+		uint32_t sum = 0;
+
+		for (uint32_t i = 0; i < window; i++)
+			sum += commonness(anchor->text[at + i]);
+		if (sum < best_sum) {
+			best_sum = sum;
+			best = at;
+		}
+	}
+	return best;
+}
+
+void anchors_build(struct anchors *anchors)
+{
+	anchors->window = WINDOW_MAX;
+	for (size_t i = 0; i < anchors->list.count; i++)
+		anchors->window = MIN(anchors->window, anchors->list.items[i].size);
+	memset(anchors->shift, anchors->window - BLOCK + 1, sizeof(anchors->shift));
+	memset(anchors->first, 0xff, sizeof(anchors->first));
+	for (size_t i = 0; i < anchors->list.count; i++) {
+		struct anchor *anchor = &anchors->list.items[i];
+		uint32_t last = anchors->window - BLOCK;
+
+		anchor->window = rarest_window(anchor, anchors->window);
+		for (uint32_t at = 0; at <= last; at++) {
+			uint32_t hash = block_hash(anchor->text + anchor->window + at);
+
+			anchors->shift[hash] = MIN(anchors->shift[hash], last - at);
+			if (at < last)
+				continue;
+			anchor->next = anchors->first[hash];
+			anchors->first[hash] = i;
+		}
+	}
+}
+
+void anchors_start(
+	const struct anchors *anchors, struct anchors_search *search, const char *text, size_t size)
+{
+	*search = (struct anchors_search){
+		.text = text, .size = size, .at = anchors->window, .chain = UINT32_MAX
+	};
+}
+
+/* Whether the whole anchor is around the window that ends at `at`. */
+static bool is_there(const struct anchors *anchors, const struct anchors_search *search,
+	const struct anchor *anchor, size_t *ret_at)
+{
+	size_t begin = search->at - anchors->window;
+
+	if (begin < anchor->window || search->size - (begin - anchor->window) < anchor->size)
+		return false;
+	*ret_at = begin - anchor->window;
+	return memcmp(search->text + *ret_at, anchor->text, anchor->size) == 0;
+}
+
+uint32_t anchors_next(const struct anchors *anchors, struct anchors_search *search, size_t *ret_at)
+{
+	if (!anchors->list.count)
+		return UINT32_MAX;
+	for (;;) {
+		while (search->chain != UINT32_MAX) {
+			const struct anchor *anchor = &anchors->list.items[search->chain];
+			bool there = is_there(anchors, search, anchor, ret_at);
+
+			search->chain = anchor->next;
+			search->at += search->chain == UINT32_MAX;
+			if (there)
+				return anchor->value;
+		}
+		for (;;) {
+			uint32_t hash;
+
+			if (search->at > search->size)
+				return UINT32_MAX;
+			hash = block_hash(search->text + search->at - BLOCK);
+			if (!anchors->shift[hash]) {
+				search->chain = anchors->first[hash];
+				break;
+			}
+			search->at += anchors->shift[hash];
+		}
+	}
+}

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "incidents/catalogue.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "incidents/kinds.h"
+
+#define CONF_LIMIT (1 << 20)
+#define CANDIDATES_MAX 32
+
+struct catalogue {
+	array_of(struct kind) kinds;
+	struct anchors anchors;
+};
+
+static const char *const severities[] = { "info", "notice", "warn", "err", "crit" };
+
+const char *severity_name(enum severity severity)
+{
+	return severities[severity];
+}
+
+struct source {
+	struct catalogue *catalogue;
+	const char *name; /* of the file */
+	unsigned int line;
+	char writer[64];
+	struct error *error;
+};
+
+static int refuse(const struct source *source, const char *what, const char *text)
+{
+	return error_set(source->error, -EINVAL, "%s:%u: %s%s%.40s%s", source->name, source->line,
+		what, *text ? " \"" : "", text, *text ? "\"" : "");
+}
+
+/* The next word of a line, NUL-terminated; "" at its end. */
+static char *take_word(char **at)
+{
+	char *word = *at + strspn(*at, " \t"), *end = word + strcspn(word, " \t");
+
+	*at = *end ? end + 1 : end;
+	*end = 0;
+	return word;
+}
+
+static int parse_severity(const struct source *source, const char *text, struct kind *kind)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(severities); i++) {
+		if (strcmp(severities[i], text))
+			continue;
+		kind->severity = i;
+		return 0;
+	}
+	return refuse(source, "a severity is crit, err, warn, notice or info, not", text);
+}
+
+static int parse_stall(const struct source *source, const char *text, struct kind *kind)
+{
+	if (!strcmp(text, "-"))
+		return 0;
+	if (duration_parse(text, &kind->stall_ns) < 0)
+		return refuse(
+			source, "how long before its line it began is 5s, 500ms or -, not", text);
+	return 0;
+}
+
+static void kind_done(struct kind *kind)
+{
+	pattern_done(&kind->pattern);
+	free(kind->name);
+	free(kind->writer);
+}
+
+static int parse_name(const struct source *source, const char *text)
+{
+	size_t size = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_.-");
+
+	if (text[size] || !size)
+		return refuse(source, "a kind is lower-case letters, digits, _ and ., not", text);
+	return 0;
+}
+
+static int parse_kind(struct source *source, char *line)
+{
+	struct kind kind = { 0 };
+	const char *name = take_word(&line);
+	int r = parse_name(source, name);
+
+	if (r == 0)
+		r = parse_severity(source, take_word(&line), &kind);
+	if (r == 0)
+		r = parse_stall(source, take_word(&line), &kind);
+	line += strspn(line, " \t");
+	if (r == 0)
+		r = pattern_init(&kind.pattern, line, source->error);
+	if (r == -EINVAL && kind.pattern.text == NULL && !strstr(source->error->text, source->name))
+		error_prefix(source->error, r, "%s:%u", source->name, source->line);
+	if (r < 0)
+		return r;
+	kind.name = strdup(name);
+	kind.writer = strdup(source->writer);
+	r = kind.name && kind.writer ? array_push(&source->catalogue->kinds, kind) : -ENOMEM;
+	if (r < 0)
+		kind_done(&kind);
+	return r;
+}
+
+/* [kernel] */
+static int parse_writer(struct source *source, char *line)
+{
+	size_t size = strcspn(line, "]");
+
+	if (size < 2 || line[size] != ']' || line[size + 1] || size > sizeof(source->writer))
+		return refuse(source, "who writes is [NAME] or [*], not", line);
+	memcpy(source->writer, line + 1, size - 1);
+	source->writer[size - 1] = 0;
+	return 0;
+}
+
+static int parse_text(struct source *source, char *text)
+{
+	char *line;
+	int r = 0;
+
+	strcpy(source->writer, "kernel");
+	while (r == 0 && (line = strsep(&text, "\n"))) {
+		size_t size = strlen(line);
+
+		source->line++;
+		while (size && strchr(" \t\r", line[size - 1]))
+			line[--size] = 0;
+		line += strspn(line, " \t");
+		if (!*line || *line == '#')
+			continue;
+		r = *line == '[' ? parse_writer(source, line) : parse_kind(source, line);
+	}
+	return r;
+}
+
+static int load_file(
+	struct catalogue *catalogue, const char *folder, const char *name, struct error *error)
+{
+	_cleanup_free_ char *text = NULL;
+	char path[PATH_MAX];
+	struct source source = { .catalogue = catalogue, .name = path, .error = error };
+	int r;
+
+	if (snprintf(path, sizeof(path), "%s/%s", folder, name) >= (int)sizeof(path))
+		return error_set(error, -ENAMETOOLONG, "%s: the name is too long", folder);
+	r = file_read(path, CONF_LIMIT, &text, NULL);
+	if (r < 0)
+		return error_set(error, r, "cannot read %s: %s", path, strerror(-r));
+	return parse_text(&source, text);
+}
+
+static int is_conf(const struct dirent *entry)
+{
+	size_t size = strlen(entry->d_name);
+
+	return size > 5 && entry->d_name[0] != '.' && !strcmp(entry->d_name + size - 5, ".conf");
+}
+
+static int load_folder(struct catalogue *catalogue, const char *folder, struct error *error)
+{
+	struct dirent **entries = NULL;
+	int count = scandir(folder, &entries, is_conf, alphasort);
+	int r = 0;
+
+	if (count < 0)
+		return errno == ENOENT ? 0
+				       : error_set(error, -errno, "cannot read %s: %s", folder,
+						 strerror(errno));
+	for (int i = 0; i < count; i++) {
+		if (r == 0)
+			r = load_file(catalogue, folder, entries[i]->d_name, error);
+		free(entries[i]);
+	}
+	free(entries);
+	return r;
+}
+
+static int load_built_in(struct catalogue *catalogue, struct error *error)
+{
+	_cleanup_free_ char *text = strdup(kinds_conf);
+	struct source source = {
+		.catalogue = catalogue, .name = "the kinds that are built in", .error = error
+	};
+
+	return text ? parse_text(&source, text) : -ENOMEM;
+}
+
+int catalogue_new(const char *folder, struct catalogue **ret_catalogue, struct error *error)
+{
+	_cleanup_(cleanup_catalogue) struct catalogue *catalogue = calloc(1, sizeof(*catalogue));
+	struct error unasked = { 0 };
+	int r;
+
+	if (!error)
+		error = &unasked;
+	if (!catalogue)
+		return -ENOMEM;
+	/* a person's own come first, and so count first */
+	r = folder ? load_folder(catalogue, folder, error) : 0;
+	if (r == 0)
+		r = load_built_in(catalogue, error);
+	for (size_t i = 0; r == 0 && i < catalogue->kinds.count; i++) {
+		const struct pattern *pattern = &catalogue->kinds.items[i].pattern;
+
+		r = anchors_add(&catalogue->anchors, pattern->anchor, pattern->anchor_size, i);
+	}
+	if (r < 0)
+		return r;
+	anchors_build(&catalogue->anchors);
+	*ret_catalogue = take_ptr(catalogue);
+	return 0;
+}
+
+struct catalogue *catalogue_free(struct catalogue *catalogue)
+{
+	if (!catalogue)
+		return NULL;
+	for (size_t i = 0; i < catalogue->kinds.count; i++)
+		kind_done(&catalogue->kinds.items[i]);
+	array_done(&catalogue->kinds);
+	anchors_done(&catalogue->anchors);
+	free(catalogue);
+	return NULL;
+}
+
+const struct anchors *catalogue_anchors(const struct catalogue *catalogue)
+{
+	return &catalogue->anchors;
+}
+
+size_t catalogue_count(const struct catalogue *catalogue)
+{
+	return catalogue->kinds.count;
+}
+
+const struct kind *catalogue_kind(const struct catalogue *catalogue, size_t index)
+{
+	return &catalogue->kinds.items[index];
+}
+
+static bool may_write(const struct kind *kind, const struct message *message)
+{
+	return !message->writer || !strcmp(kind->writer, "*") ||
+	       (strlen(kind->writer) == message->writer_size &&
+		       !memcmp(kind->writer, message->writer, message->writer_size));
+}
+
+/* The kinds whose anchors are in the message, each once, in the order of the catalogue. */
+static size_t find_candidates(const struct catalogue *catalogue, const struct message *message,
+	uint32_t candidates[CANDIDATES_MAX])
+{
+	struct anchors_search search;
+	size_t count = 0, at;
+	uint32_t kind;
+
+	anchors_start(&catalogue->anchors, &search, message->text, message->size);
+	while (count < CANDIDATES_MAX &&
+		(kind = anchors_next(&catalogue->anchors, &search, &at)) != UINT32_MAX) {
+		size_t place = count;
+
+		if (!may_write(&catalogue->kinds.items[kind], message))
+			continue;
+		while (place && candidates[place - 1] > kind)
+			place--;
+		if (place && candidates[place - 1] == kind)
+			continue;
+		memmove(candidates + place + 1, candidates + place,
+			(count - place) * sizeof(*candidates));
+		candidates[place] = kind;
+		count++;
+	}
+	return count;
+}
+
+const struct kind *catalogue_match(const struct catalogue *catalogue, const struct message *message,
+	bool cut, struct fields *ret_fields)
+{
+	uint32_t candidates[CANDIDATES_MAX + 1];
+	size_t count = find_candidates(catalogue, message, candidates);
+
+	for (int allow_cut = 0; allow_cut <= cut; allow_cut++) {
+		for (size_t i = 0; i < count; i++) {
+			const struct kind *kind = &catalogue->kinds.items[candidates[i]];
+
+			if (pattern_match(&kind->pattern, message->text, message->size,
+				    !message->whole, allow_cut, ret_fields))
+				return kind;
+		}
+	}
+	return NULL;
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "incidents/episode.h"
+
+#include <string.h>
+
+#define LOOK_BACK 64 /* open episodes: more at once are different stories in any case */
+#define ORDER_GAP 2000 /* without a clock: a dump of counters is some hundred lines */
+
+void episodes_done(struct episodes *episodes)
+{
+	array_done(&episodes->list);
+}
+
+/* "ena" of "ena.tx_stall"; what the watchdogs of network and kernel say of a device belongs to its driver's lines */
+static size_t family_size(const char *kind)
+{
+	return strcspn(kind, ".");
+}
+
+static bool is_network(const char *kind)
+{
+	return !strncmp(kind, "ena.", 4) || !strncmp(kind, "net.", 4);
+}
+
+static bool same_family(const char *a, const char *b)
+{
+	size_t size = family_size(a);
+
+	if (is_network(a) && is_network(b))
+		return true;
+	return size == family_size(b) && !memcmp(a, b, size);
+}
+
+static void set_text(char *text, size_t room, const struct field *field)
+{
+	if (!field || *text || field->size >= room)
+		return;
+	memcpy(text, field->value, field->size);
+	text[field->size] = 0;
+}
+
+static bool set_number(const struct fields *fields, const char *name, uint64_t *ret_number)
+{
+	const struct field *field = fields_find(fields, name);
+	struct cursor cursor = { field ? field->value : NULL,
+		field ? field->value + field->size : NULL };
+
+	return field && take_number(&cursor, 1, 9, ret_number);
+}
+
+/* A line that names only the interface belongs to the device whose interface that is; one that names nothing to any. */
+static bool same_device(const struct episode *episode, const struct incident *incident)
+{
+	const struct field *ifname = fields_find(&incident->fields, "ifname");
+
+	if (!*incident->device || !*episode->device || !strcmp(incident->device, episode->device))
+		return true;
+	return ifname && strlen(episode->ifname) == ifname->size &&
+	       !memcmp(episode->ifname, ifname->value, ifname->size) &&
+	       (!fields_find(&incident->fields, "bdf") || !strchr(episode->device, ':'));
+}
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+static bool is_near(const struct episode *episode, const struct incident *incident, uint64_t order)
+{
+	const struct moment *last = &episode->last, *moment = &incident->moment;
+
+	if (episode->boot != incident->boot)
+		return false;
+	if (last->has_uptime && moment->has_uptime)
+		return distance(last->uptime_ns, moment->uptime_ns) <= EPISODE_GAP_NS;
+	if (last->has_time && moment->has_time)
+		return distance(last->realtime_ns, moment->realtime_ns) <= EPISODE_GAP_NS;
+	return order - episode->order <= ORDER_GAP;
+}
+
+static void reach_back(struct episode *episode, const struct incident *incident)
+{
+	const struct moment *moment = &incident->moment;
+	uint64_t stall_ns = incident->has_stall ? incident->stall_ns : 0;
+
+	if (incident->fields.has_age && stall_ns > episode->stall_ns)
+		episode->stall_ns = stall_ns;
+	if (moment->has_time && moment->realtime_ns >= stall_ns) {
+		uint64_t start_ns = moment->realtime_ns - stall_ns;
+
+		if (!episode->has_start || start_ns < episode->start_ns)
+			episode->start_ns = start_ns;
+		episode->has_start = true;
+	}
+	if (moment->has_uptime && moment->uptime_ns >= stall_ns) {
+		uint64_t start_ns = moment->uptime_ns - stall_ns;
+
+		if (!episode->has_start_uptime || start_ns < episode->start_uptime_ns)
+			episode->start_uptime_ns = start_ns;
+		episode->has_start_uptime = true;
+	}
+}
+
+static void join(struct episode *episode, const struct incident *incident, uint64_t order)
+{
+	if (!episode->kind || incident->kind->severity > episode->kind->severity)
+		episode->kind = incident->kind;
+	if (!*episode->device)
+		strncpy(episode->device, incident->device, sizeof(episode->device) - 1);
+	set_text(
+		episode->ifname, sizeof(episode->ifname), fields_find(&incident->fields, "ifname"));
+	set_text(episode->comm, sizeof(episode->comm), fields_find(&incident->fields, "comm"));
+	if (!episode->has_cpu)
+		episode->has_cpu = set_number(&incident->fields, "cpu", &episode->cpu);
+	if (!episode->has_queue)
+		episode->has_queue = set_number(&incident->fields, "qid", &episode->queue);
+	reach_back(episode, incident);
+	episode->last = incident->moment;
+	episode->incidents++;
+	episode->resets += !strcmp(incident->kind->name, "ena.reset_begin");
+	episode->order = order;
+}
+
+/*
+ * Old kernels print a warning with a dump of registers where the network's watchdog fires, before it says so: that warning is no story
+ * of its own.
+ */
+static bool is_prelude(const struct episode *episode, const struct incident *incident)
+{
+	return !strcmp(episode->kind->name, "kern.warning") && episode->incidents == 1 &&
+	       !strcmp(incident->kind->name, "net.tx_watchdog");
+}
+
+int episodes_add(struct episodes *episodes, const struct incident *incident)
+{
+	uint64_t order = ++episodes->count;
+	size_t least = episodes->list.count > LOOK_BACK ? episodes->list.count - LOOK_BACK : 0;
+	struct episode episode = { .first = incident->moment,
+		.boot = incident->boot,
+		.line_number = incident->line_number };
+
+	for (size_t i = episodes->list.count; i-- > least;) {
+		struct episode *open = &episodes->list.items[i];
+
+		if (!is_near(open, incident, order))
+			continue;
+		if (is_prelude(open, incident) ||
+			(same_family(open->kind->name, incident->kind->name) &&
+				same_device(open, incident))) {
+			join(open, incident, order);
+			return 0;
+		}
+	}
+	join(&episode, incident, order);
+	return array_push(&episodes->list, episode);
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "incidents/incident-json.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+
+#define LINE_SHOWN_MAX 4096
+
+static void put_time(struct buffer *out, uint64_t realtime_ns)
+{
+	char text[TIME_TEXT_SIZE];
+
+	json_string(out, time_format(realtime_ns, true, 6, text));
+}
+
+/* Digits are a number, without the zeros before them, unless they are more than a double holds. The key was put already. */
+static void put_value(struct buffer *out, const struct field *field)
+{
+	const char *digits = field->value + (field->size && *field->value == '-');
+	size_t size = field->size - (digits - field->value);
+	bool point = memchr(digits, '.', size) != NULL;
+
+	if (!field->number || size > 15) {
+		json_text(out, field->value, field->size);
+		return;
+	}
+	while (size > 1 && *digits == '0' && !(point && digits[1] == '.')) {
+		digits++;
+		size--;
+	}
+	buffer_bytes(out, "-", *field->value == '-');
+	buffer_bytes(out, digits, size);
+}
+
+static void put_fields(struct buffer *out, const struct fields *fields)
+{
+	json_open(out, '{');
+	for (size_t i = 0; i < fields->count; i++) {
+		json_key(out, fields->list[i].name);
+		put_value(out, &fields->list[i]);
+	}
+	json_close(out, '}');
+}
+
+static void put_stall_start(struct buffer *out, const struct incident *incident)
+{
+	const struct moment *moment = &incident->moment;
+	uint64_t stall_ns = incident->stall_ns;
+
+	if (incident->has_stall && moment->has_time && stall_ns <= moment->realtime_ns) {
+		put_time(out, moment->realtime_ns - stall_ns);
+	} else if (incident->has_stall && moment->has_uptime && stall_ns <= moment->uptime_ns) {
+		uint64_t start_us = (moment->uptime_ns - stall_ns) / NSEC_PER_USEC;
+		char text[48];
+
+		snprintf(text, sizeof(text), "[%llu.%06llu]",
+			(unsigned long long)(start_us / 1000000),
+			(unsigned long long)(start_us % 1000000));
+		json_string(out, text);
+	} else {
+		json_null(out);
+	}
+}
+
+static void put_moment(struct buffer *out, const struct moment *moment)
+{
+	json_key(out, "time");
+	if (moment->has_time)
+		put_time(out, moment->realtime_ns);
+	else
+		json_null(out);
+	json_key(out, "time_error_s");
+	if (moment->has_time)
+		json_nano(out, moment->error_ns);
+	else
+		json_null(out);
+	json_key(out, "uptime");
+	if (moment->has_uptime)
+		json_nano(out, moment->uptime_ns);
+	else
+		json_null(out);
+}
+
+void incident_json(const struct incident *incident, uint64_t id, const char *source, bool covered,
+	struct buffer *out)
+{
+	size_t line_size = incident->line_size;
+
+	json_open(out, '{');
+	json_key(out, "id");
+	json_u64(out, id);
+	json_key(out, "kind");
+	json_string(out, incident->kind->name);
+	json_key(out, "severity");
+	json_string(out, severity_name(incident->kind->severity));
+	put_moment(out, &incident->moment);
+	json_key(out, "boot_id");
+	if (*incident->boot_id)
+		json_string(out, incident->boot_id);
+	else
+		json_null(out);
+	json_key(out, "stall_start");
+	put_stall_start(out, incident);
+	json_key(out, "fields");
+	put_fields(out, &incident->fields);
+	json_key(out, "line");
+	json_text(out, incident->line, line_size < LINE_SHOWN_MAX ? line_size : LINE_SHOWN_MAX);
+	json_key(out, "source");
+	json_string(out, source);
+	json_key(out, "covered");
+	json_bool(out, covered);
+	json_close(out, '}');
+	buffer_u8(out, '\n');
+}

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "incidents/log-clock.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+#define DAY_SECONDS 86400
+#define BACK_NS (10 * NSEC_PER_SEC) /* CPUs stamp out of order by less; a boot goes back by more */
+#define DRIFT 10000 /* an uptime drifts from the wall clock by less than one part of this */
+#define LATE_MAX_NS (120 * (int64_t)NSEC_PER_SEC) /* more is a clock that was set */
+#define LATE_FOR_NS (300 * NSEC_PER_SEC) /* and so is what stays for longer */
+#define ZONE_STEP 900 /* zones are multiples of a quarter of an hour */
+#define ZONE_NEAR 300 /* a shipper may be so late before it is taken for another zone */
+
+void log_clock_init(struct log_clock *clock, const struct log_clock_options *options)
+{
+	*clock = (struct log_clock){ .options = *options };
+	log_clock_boot(clock);
+	clock->boots = 0;
+}
+
+void log_clock_boot(struct log_clock *clock)
+{
+	clock->boots++;
+	clock->has_uptime = false;
+	clock->late_since_ns = 0;
+	clock->has_offset = clock->options.has_boot;
+	clock->offset_ns = clock->options.boot_ns;
+}
+
+static long offset_at(const struct log_clock *clock, time_t seconds)
+{
+	struct tm tm;
+
+	return !clock->options.utc && localtime_r(&seconds, &tm) ? tm.tm_gmtoff : 0;
+}
+
+/*
+ * The second of the epoch at which this host's clock shows `wall`. Of an hour that was there twice it is the one that agrees with the
+ * uptimes, or else the first, unless that would go back.
+ */
+static int64_t local_seconds(
+	const struct log_clock *clock, const struct heading *heading, int64_t wall)
+{
+	long before = offset_at(clock, wall - DAY_SECONDS);
+	long after = offset_at(clock, wall + DAY_SECONDS);
+	int64_t first = wall - MAX(before, after), second = wall - MIN(before, after), last;
+	bool fits_first = offset_at(clock, first) == MAX(before, after);
+	bool fits_second = offset_at(clock, second) == MIN(before, after);
+
+	if (!fits_first && !fits_second)
+		return wall - before;
+	if (!fits_first || !fits_second || first == second)
+		return fits_first ? first : second;
+	if (!clock->has_wall)
+		return first;
+	last = clock->wall_ns / NSEC_PER_SEC;
+	if (heading->uptime_quality == UPTIME_PRINTK && clock->wall_uptime_ns) {
+		int64_t passed = ((int64_t)heading->uptime_ns - (int64_t)clock->wall_uptime_ns) /
+				 (int64_t)NSEC_PER_SEC;
+
+		return llabs(first - last - passed) <= llabs(second - last - passed) ? first
+										     : second;
+	}
+	return first + 1 >= last ? first : second;
+}
+
+static bool absolute(const struct stamp *stamp, int64_t *ret_seconds)
+{
+	if (stamp->epoch) {
+		*ret_seconds = stamp->realtime_ns / NSEC_PER_SEC;
+		return true;
+	}
+	if (!stamp->year || !stamp_seconds(stamp, stamp->year, ret_seconds))
+		return false;
+	*ret_seconds -= stamp->offset_s;
+	return true;
+}
+
+static int year_of(int64_t seconds)
+{
+	time_t time = seconds;
+	struct tm tm;
+
+	return gmtime_r(&time, &tm) ? tm.tm_year + 1900 : 1970;
+}
+
+/* The latest year in which the stamp is not after the limit; the 29th of February has not each. */
+static int latest_year(const struct stamp *stamp, int64_t limit)
+{
+	int64_t seconds;
+
+	for (int year = year_of(limit) + 1; year > 1971; year--)
+		if (stamp_seconds(stamp, year, &seconds) && seconds <= limit)
+			return year;
+	return 1971;
+}
+
+static int64_t limit_of(const struct log_clock *clock)
+{
+	return clock->options.end_ns / NSEC_PER_SEC + DAY_SECONDS;
+}
+
+void log_clock_span(struct log_clock *clock, const struct stamp *first, const struct stamp *last)
+{
+	clock->year = latest_year(last, limit_of(clock));
+	if (first->month > last->month || (first->month == last->month && first->day > last->day))
+		clock->year--;
+	clock->last_month = first->month;
+}
+
+/* Months go on from line to line; from December to January the year does. */
+static int running_year(struct log_clock *clock, const struct stamp *stamp)
+{
+	int64_t seconds;
+
+	if (!clock->year) {
+		clock->year = latest_year(stamp, limit_of(clock));
+		clock->last_month = stamp->month;
+	}
+	if (stamp->month < clock->last_month - 6) {
+		if (stamp_seconds(stamp, clock->year + 1, &seconds) && seconds <= limit_of(clock))
+			clock->year++;
+		clock->last_month = stamp->month;
+	} else if (stamp->month > clock->last_month + 6) {
+		/* a line of the old year that comes late */
+		return clock->year - 1;
+	}
+	clock->last_month = stamp->month;
+	return clock->year;
+}
+
+/* In the year in which it is nearest to what a shipper says, and in the zone in which it is. */
+static bool beside_shipper(const struct heading *heading, int64_t shipped, int64_t *ret_seconds)
+{
+	const struct stamp *stamp = &heading->wall.stamp;
+	int64_t best = INT64_MAX, offset = 0, from_zone;
+	int years[3] = { year_of(shipped), year_of(shipped) - 1, year_of(shipped) + 1 };
+
+	for (int i = 0; i < (stamp->year ? 1 : 3); i++) {
+		int64_t seconds;
+
+		if (stamp_seconds(stamp, stamp->year ? stamp->year : years[i], &seconds) &&
+			llabs(seconds - shipped) < llabs(best - shipped))
+			best = seconds;
+	}
+	if (best == INT64_MAX)
+		return false;
+	if (stamp->zoned) {
+		*ret_seconds = best - stamp->offset_s;
+		return true;
+	}
+	if (llabs(best - shipped) > 15 * 3600)
+		return false;
+	offset = llabs(best - shipped) + ZONE_STEP / 2;
+	offset = (best < shipped ? -1 : 1) * (offset / ZONE_STEP * ZONE_STEP);
+	from_zone = best - offset;
+	*ret_seconds = from_zone;
+	return llabs(from_zone - shipped) <= ZONE_NEAR;
+}
+
+static bool wall_seconds(struct log_clock *clock, const struct heading *heading, int64_t *ret)
+{
+	const struct stamp *stamp = &heading->wall.stamp;
+	int64_t seconds, shipped;
+
+	if (stamp->epoch ||
+		(stamp->year && (stamp->zoned || heading->wall.quality == WALL_SHIPPER)))
+		return absolute(stamp, ret);
+	if (heading->shipper.quality && absolute(&heading->shipper.stamp, &shipped) &&
+		beside_shipper(heading, shipped, ret))
+		return true;
+	if (!stamp_seconds(stamp, stamp->year ? stamp->year : running_year(clock, stamp), &seconds))
+		return false;
+	*ret = stamp->zoned ? seconds - stamp->offset_s : local_seconds(clock, heading, seconds);
+	return true;
+}
+
+static bool wall_time(struct log_clock *clock, const struct heading *heading, struct moment *moment)
+{
+	static const uint64_t lateness_ns[] = {
+		[WALL_SHIPPER] = 10 * NSEC_PER_SEC,
+		[WALL_MINUTE] = 0,
+		[WALL_TRADITIONAL] = NSEC_PER_SEC,
+		[WALL_DATED] = NSEC_PER_SEC,
+		[WALL_JOURNAL] = NSEC_PER_MSEC,
+	};
+	const struct wall *wall = &heading->wall;
+	int64_t seconds;
+
+	if (!wall->quality || !wall_seconds(clock, heading, &seconds) || seconds < 0)
+		return false;
+	moment->has_time = true;
+	moment->realtime_ns = wall->stamp.epoch ? wall->stamp.realtime_ns
+						: seconds * NSEC_PER_SEC + wall->stamp.fraction_ns;
+	moment->error_ns = wall->stamp.resolution_ns + lateness_ns[wall->quality];
+	return true;
+}
+
+/* Puts a line that the logger wrote late back to where the kernel's stamp has it, and learns from those that are not. */
+static void correct(struct log_clock *clock, const struct heading *heading, struct moment *moment,
+	uint64_t passed_ns)
+{
+	int64_t resolution = heading->wall.stamp.resolution_ns;
+	int64_t offset = moment->realtime_ns - moment->uptime_ns;
+
+	if (!clock->has_offset || clock->options.has_boot) {
+		clock->has_offset = true;
+		clock->options.has_boot = false;
+		clock->offset_ns = offset;
+	}
+	clock->offset_ns = MIN(offset, clock->offset_ns + (int64_t)(passed_ns / DRIFT));
+	if (offset <= clock->offset_ns + resolution) {
+		clock->late_since_ns = 0;
+		return;
+	}
+	if (!clock->late_since_ns)
+		clock->late_since_ns = moment->uptime_ns;
+	if (offset > clock->offset_ns + resolution + LATE_MAX_NS ||
+		(moment->uptime_ns > clock->late_since_ns + LATE_FOR_NS)) {
+		clock->offset_ns = offset;
+		clock->late_since_ns = 0;
+		return;
+	}
+	moment->realtime_ns = moment->uptime_ns + clock->offset_ns + resolution / 2;
+	moment->error_ns = resolution;
+}
+
+static void add_delta(struct log_clock *clock, const struct heading *heading, struct moment *moment)
+{
+	if (heading->wall.quality == WALL_MINUTE && moment->has_time) {
+		clock->has_minute = true;
+		clock->minute_ns = moment->realtime_ns;
+	} else if (heading->has_delta && clock->has_minute) {
+		clock->minute_ns += heading->delta_ns;
+		if (moment->has_time)
+			return;
+		moment->has_time = true;
+		moment->realtime_ns = clock->minute_ns;
+		moment->error_ns = 60 * NSEC_PER_SEC;
+	}
+}
+
+void log_clock_take(
+	struct log_clock *clock, const struct heading *heading, struct moment *ret_moment)
+{
+	struct moment moment = { .has_uptime = heading->uptime_quality != UPTIME_NONE,
+		.uptime_ns = heading->uptime_ns };
+	uint64_t passed_ns = 0;
+	bool printk = heading->uptime_quality == UPTIME_PRINTK, logger;
+
+	if (printk && clock->has_uptime && moment.uptime_ns + BACK_NS < clock->uptime_ns)
+		log_clock_boot(clock);
+	if (printk) {
+		if (clock->has_uptime && moment.uptime_ns > clock->uptime_ns)
+			passed_ns = moment.uptime_ns - clock->uptime_ns;
+		clock->has_uptime = true;
+		clock->uptime_ns = moment.uptime_ns;
+	}
+	wall_time(clock, heading, &moment);
+	add_delta(clock, heading, &moment);
+	if (moment.has_time && heading->wall.quality > WALL_MINUTE) {
+		clock->has_wall = true;
+		clock->wall_ns = moment.realtime_ns;
+		clock->wall_uptime_ns = printk ? moment.uptime_ns : 0;
+	}
+	logger = heading->wall.quality == WALL_TRADITIONAL || heading->wall.quality == WALL_DATED;
+	if (printk && moment.has_time && logger) {
+		correct(clock, heading, &moment, passed_ns);
+	} else if (printk && !moment.has_time && clock->has_offset &&
+		   (int64_t)moment.uptime_ns + clock->offset_ns > 0) {
+		moment.has_time = true;
+		moment.realtime_ns = moment.uptime_ns + clock->offset_ns;
+		moment.error_ns = NSEC_PER_SEC;
+	}
+	*ret_moment = moment;
+}

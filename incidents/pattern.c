@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* From the text of a pattern to its pieces, and its anchor. What matches them is in match.c. */
+#include "incidents/pattern.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+#define ENA_ANCHOR "ena 000" /* of {ena:bdf}: the first digits of a PCI domain */
+
+struct parser {
+	struct pattern *pattern;
+	char *at;
+	struct error *error;
+	unsigned int depth; /* of {?...} */
+};
+
+static int refuse(struct parser *parser, const char *what)
+{
+	return error_set(parser->error, -EINVAL, "%s at \"%.24s\"", what, parser->at);
+}
+
+static int add(struct parser *parser, struct piece piece)
+{
+	return array_push(&parser->pattern->pieces, piece);
+}
+
+static const struct type {
+	const char *name;
+	enum piece_type type;
+} types[] = {
+	{ "age", PIECE_AGE },
+	{ "hex", PIECE_HEX },
+	{ "name", PIECE_NAME },
+	{ "word", PIECE_WORD },
+	{ "item", PIECE_ITEM },
+	{ "part", PIECE_PART },
+	{ "text", PIECE_TEXT },
+	{ "most", PIECE_MOST },
+	{ "line", PIECE_LINE },
+	{ "comm", PIECE_COMM },
+};
+
+/* The unit that a name ends with; 0 when it ends with none. */
+static uint64_t unit_of(const char *name)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} units[] = {
+		{ "ns", 1 },
+		{ "us", NSEC_PER_USEC },
+		{ "ms", NSEC_PER_MSEC },
+		{ "s", NSEC_PER_SEC },
+		{ "secs", NSEC_PER_SEC },
+	};
+	const char *last = strrchr(name, '_');
+
+	last = last ? last + 1 : name;
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+		if (!strcmp(last, units[i].name))
+			return units[i].ns;
+	return 0;
+}
+
+/* {name}, {name:type} or {name=a|b}; the braces are cut off, and text is between them. */
+static int parse_hole(struct parser *parser, char *text)
+{
+	size_t size = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_");
+	struct piece piece = { .type = PIECE_NUMBER, .name = size ? text : NULL };
+	char *rest = text + size;
+	char mark = *rest;
+
+	if (mark == '=') {
+		*rest = 0;
+		piece.type = PIECE_CHOICE;
+		piece.text = rest + 1;
+		piece.size = strlen(piece.text);
+		return add(parser, piece);
+	}
+	if (!size || (mark && mark != ':'))
+		return refuse(parser, "no such braces");
+	if (mark) {
+		const struct type *type = types, *end = types + ARRAY_SIZE(types);
+
+		*rest = 0;
+		while (type < end && strcmp(type->name, rest + 1))
+			type++;
+		if (type == end)
+			return refuse(parser, "no such type of field");
+		piece.type = type->type;
+	}
+	piece.unit_ns = piece.type == PIECE_AGE ? unit_of(text) : 0;
+	if (piece.type == PIECE_AGE && !piece.unit_ns)
+		return refuse(parser, "the name of an age ends with _ns, _us, _ms or _s");
+	return add(parser, piece);
+}
+
+static int parse_braces(struct parser *parser)
+{
+	static const struct piece special[] = {
+		{ .type = PIECE_TEXT, .text = "*" },
+		{ .type = PIECE_END, .text = "$" },
+		{ .type = PIECE_ENA, .text = "ena" },
+		{ .type = PIECE_ENA_BDF, .text = "ena:bdf" },
+	};
+	char *text = parser->at + 1, *end = strchr(text, '}');
+	int r;
+
+	if (!end)
+		return refuse(parser, "a brace is not closed");
+	*end = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(special); i++) {
+		if (strcmp(special[i].text, text))
+			continue;
+		parser->at = end + 1;
+		return add(parser, special[i]);
+	}
+	r = parse_hole(parser, text);
+	if (r == 0)
+		parser->at = end + 1;
+	return r;
+}
+
+static int parse_pieces(struct parser *parser);
+
+/* {?...}, with braces inside */
+static int parse_option(struct parser *parser)
+{
+	struct pattern *pattern = parser->pattern;
+	size_t option = pattern->pieces.count;
+	int r;
+
+	if (++parser->depth > 8)
+		return refuse(parser, "too many braces within each other");
+	r = add(parser, (struct piece){ .type = PIECE_OPTION });
+	parser->at += 2;
+	if (r == 0)
+		r = parse_pieces(parser);
+	if (r < 0)
+		return r;
+	if (*parser->at != '}')
+		return refuse(parser, "a brace is not closed");
+	parser->depth--;
+	parser->at++;
+	pattern->pieces.items[option].after = pattern->pieces.count;
+	return 0;
+}
+
+static int parse_literal(struct parser *parser)
+{
+	char *text = parser->at + (*parser->at == '{'); /* {{ is one brace */
+	size_t size = *text == '{' ? 1 : strcspn(text, parser->depth ? "{}" : "{");
+
+	parser->at = text + size;
+	return add(parser, (struct piece){ .type = PIECE_LITERAL, .text = text, .size = size });
+}
+
+static int parse_pieces(struct parser *parser)
+{
+	int r = 0;
+
+	while (r == 0 && *parser->at && !(parser->depth && *parser->at == '}')) {
+		if (*parser->at != '{' || parser->at[1] == '{')
+			r = parse_literal(parser);
+		else if (parser->at[1] == '?')
+			r = parse_option(parser);
+		else
+			r = parse_braces(parser);
+	}
+	return r;
+}
+
+/*
+ * The longest run of bytes that every line of the pattern has as they are, whatever is around it: writers of JSON have other spellings
+ * for some bytes.
+ */
+static void offer_anchor(struct pattern *pattern, size_t index, const char *text, size_t size)
+{
+	static const char other_in_json[] = "\"\\/<>&'";
+
+	while (size) {
+		size_t run = 0, anchor_size;
+
+		if (*text == ' ') { /* there may be more of them, or a line's end */
+			text++;
+			size--;
+			continue;
+		}
+		while (run < size && !strchr(other_in_json, text[run]) && text[run] > 0)
+			run++;
+		anchor_size = run;
+		while (anchor_size && text[anchor_size - 1] == ' ')
+			anchor_size--;
+		if (anchor_size > pattern->anchor_size) {
+			pattern->anchor = text;
+			pattern->anchor_size = anchor_size;
+			pattern->anchor_piece = index;
+		}
+		run += run < size;
+		text += run;
+		size -= run;
+	}
+}
+
+static void find_anchor(struct pattern *pattern)
+{
+	for (size_t i = 0; i < pattern->pieces.count; i++) {
+		const struct piece *piece = &pattern->pieces.items[i];
+
+		if (piece->type == PIECE_OPTION)
+			i = piece->after - 1;
+		else if (piece->type == PIECE_LITERAL ||
+			 (piece->type == PIECE_CHOICE && !memchr(piece->text, '|', piece->size)))
+			offer_anchor(pattern, i, piece->text, piece->size);
+		else if (piece->type == PIECE_ENA_BDF)
+			offer_anchor(pattern, i, ENA_ANCHOR, strlen(ENA_ANCHOR));
+	}
+}
+
+int pattern_init(struct pattern *pattern, const char *text, struct error *error)
+{
+	struct parser parser = { .pattern = pattern, .error = error };
+	int r;
+
+	*pattern = (struct pattern){ .text = strdup(text) };
+	if (!pattern->text)
+		return -ENOMEM;
+	parser.at = pattern->text;
+	r = parse_pieces(&parser);
+	if (r == 0) {
+		find_anchor(pattern);
+		if (pattern->anchor_size < ANCHOR_MIN)
+			r = error_set(error, -EINVAL,
+				"needs %d bytes of text together that every such line has",
+				ANCHOR_MIN);
+	}
+	if (r < 0)
+		pattern_done(pattern);
+	return r;
+}
+
+void pattern_done(struct pattern *pattern)
+{
+	array_done(&pattern->pieces);
+	free(pattern->text);
+	*pattern = (struct pattern){ 0 };
+}

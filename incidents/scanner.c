@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Lines to incidents. Invariants:
+ *   1. Lines go to the clock in their order, and each at most once.
+ *   2. A line is held back when it matched as one that was cut, until the next one shows whether it was wrapped there.
+ */
+#include "incidents/scanner.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "incidents/record.h"
+#include "incidents/sieve.h"
+
+#define LINE_MAX_BYTES (1 << 20) /* one that is longer is taken as two */
+#define NESTED_MAX 3 /* JSON within JSON */
+#define KEY_MAX 16
+
+struct scanner {
+	struct anchors anchors;
+	struct sieve sieve;
+	struct buffer pending; /* what is not a whole line yet */
+	struct buffer held; /* a line that may go on in the next one */
+	uint64_t held_number;
+	bool holds;
+	char key[KEY_MAX]; /* how the last line began that the clock was given */
+	struct record record; /* of JSON that goes over several lines, and of export */
+	bool exporting;
+	const struct heading *outer; /* around the JSON that is being read */
+	unsigned int nested;
+};
+
+static int add_anchors(struct scanner *scanner)
+{
+	/* messages that are spelled as numbers, where no anchor can be seen; and the first line of a boot */
+	static const char *const others[] = { "\"MESSAGE\":[", "\"MESSAGE\" : [",
+		"Linux version " };
+	const struct anchors *known = catalogue_anchors(scanner->sieve.options.catalogue);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < known->list.count; i++)
+		r = anchors_add(
+			&scanner->anchors, known->list.items[i].text, known->list.items[i].size, 0);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(others); i++)
+		r = anchors_add(&scanner->anchors, others[i], strlen(others[i]), 0);
+	anchors_build(&scanner->anchors);
+	return r;
+}
+
+int scanner_new(const struct scanner_options *options, struct scanner **ret_scanner)
+{
+	_cleanup_(cleanup_scanner) struct scanner *scanner = calloc(1, sizeof(*scanner));
+	int r;
+
+	if (!scanner)
+		return -ENOMEM;
+	sieve_init(&scanner->sieve, options);
+	r = add_anchors(scanner);
+	if (r < 0)
+		return r;
+	*ret_scanner = take_ptr(scanner);
+	return 0;
+}
+
+struct scanner *scanner_free(struct scanner *scanner)
+{
+	if (!scanner)
+		return NULL;
+	anchors_done(&scanner->anchors);
+	buffer_done(&scanner->pending);
+	buffer_done(&scanner->held);
+	sieve_done(&scanner->sieve);
+	record_done(&scanner->record);
+	free(scanner);
+	return NULL;
+}
+
+static int take_json(struct scanner *scanner, struct record *record, const struct line *line);
+
+struct entry {
+	struct scanner *scanner;
+	const struct line *line;
+};
+
+/* One entry that has a message, which may be JSON again. */
+static void take_entry(void *context, struct record *record)
+{
+	const struct entry *entry = context;
+	struct scanner *scanner = entry->scanner;
+	const struct heading *outer = scanner->outer;
+	_cleanup_(heading_done) struct heading heading;
+	struct line line = { .number = entry->line->number };
+
+	heading_init(&heading);
+	if (outer && outer->wall.quality)
+		heading_offer_wall(&heading, &outer->wall.stamp, WALL_SHIPPER);
+	record_heading(record, &heading);
+	line.text = heading.text;
+	line.size = heading.size;
+	if (heading.size && *heading.text == '{' && scanner->nested < NESTED_MAX) {
+		_cleanup_(record_done) struct record inner = { 0 };
+
+		scanner->nested++;
+		scanner->outer = &heading;
+		take_json(scanner, &inner, &line);
+		scanner->outer = outer;
+		scanner->nested--;
+		return;
+	}
+	sieve_take(&scanner->sieve, &heading, &line);
+}
+
+static int take_json(struct scanner *scanner, struct record *record, const struct line *line)
+{
+	struct entry entry = { scanner, line };
+	int r = record_json(record, line->text, line->size, take_entry, &entry);
+
+	/* a line within another one ends with it */
+	if (r == 0 && scanner->outer && record_has(record, RECORD_MESSAGE))
+		take_entry(&entry, record);
+	return r;
+}
+
+static bool is_bare(const struct heading *heading)
+{
+	return !heading->writer && !heading->wall.quality && !heading->uptime_quality &&
+	       !heading->has_delta && heading->facility < 0;
+}
+
+/* Whether it only matches because its end may be missing: then the next line may have it. */
+static bool seems_wrapped(const struct scanner *scanner, const struct heading *heading)
+{
+	struct fields fields;
+
+	return !sieve_match(&scanner->sieve, heading, false, &fields) &&
+	       sieve_match(&scanner->sieve, heading, true, &fields);
+}
+
+static void take_text_line(struct scanner *scanner, const struct line *line, bool may_hold)
+{
+	_cleanup_(heading_done) struct heading heading;
+
+	heading_init(&heading);
+	heading_read(&heading, line->text, line->size);
+	if (heading.size && *heading.text == '{' && !heading.writer) {
+		_cleanup_(record_done) struct record inner = { 0 };
+		uint64_t before = scanner->sieve.summary.incidents;
+
+		scanner->outer = &heading;
+		take_json(scanner, &inner,
+			&(struct line){ heading.text, heading.size, line->number });
+		scanner->outer = NULL;
+		if (scanner->sieve.summary.incidents > before)
+			return;
+	}
+	if (may_hold && seems_wrapped(scanner, &heading)) {
+		scanner->held.size = 0;
+		buffer_bytes(&scanner->held, line->text, line->size);
+		scanner->held_number = line->number;
+		scanner->holds = true;
+		return;
+	}
+	sieve_take(&scanner->sieve, &heading, line);
+}
+
+/* The line that was held back: with the next one, when that is the rest of it (true: then it is used up). */
+static bool release_held(struct scanner *scanner, const struct line *next)
+{
+	struct line line = { (const char *)scanner->held.data, scanner->held.size,
+		scanner->held_number };
+	_cleanup_(heading_done) struct heading heading, joined;
+	struct fields fields;
+	bool used = false;
+
+	heading_init(&heading);
+	heading_init(&joined);
+	scanner->holds = false;
+	if (next) {
+		heading_read(&heading, next->text, next->size);
+		if (is_bare(&heading) && heading.size) {
+			buffer_u8(&scanner->held, ' ');
+			buffer_bytes(&scanner->held, heading.text, heading.size);
+			heading_read(&joined, (const char *)scanner->held.data, scanner->held.size);
+			used = sieve_match(&scanner->sieve, &joined, false, &fields);
+		}
+	}
+	line.text = (const char *)scanner->held.data;
+	if (used)
+		line.size = scanner->held.size;
+	take_text_line(scanner, &line, false);
+	return used;
+}
+
+/* Whether the clock wants to see the line: the stamps of one minute follow each other closely. */
+static bool is_news(struct scanner *scanner, const struct line *line)
+{
+	size_t size = 12;
+
+	if (!line->size)
+		return false;
+	if (*line->text == '[') {
+		/* deltas are summed up */
+		if (line->size > 3 && (memchr(line->text, '+', MIN(line->size, 8))))
+			return true;
+		size = 9;
+	} else if (isdigit((unsigned char)*line->text)) {
+		size = KEY_MAX;
+	}
+	if (line->size < size || !memcmp(line->text, scanner->key, size))
+		return false;
+	memcpy(scanner->key, line->text, size);
+	return true;
+}
+
+/* "-- Boot 2f1b03c3e2104787adb361b0dfd671fc --", between the boots that journalctl shows */
+static bool take_boot_mark(struct scanner *scanner, const struct line *line)
+{
+	struct cursor cursor = { line->text, line->text + line->size };
+	size_t size;
+
+	if (!take_text(&cursor, "-- "))
+		return false;
+	if (!take_text(&cursor, "Boot ")) {
+		if (take_text(&cursor, "Reboot"))
+			log_clock_boot(&scanner->sieve.clock);
+		return true;
+	}
+	for (size = 0; size < cursor_left(&cursor) && isxdigit((unsigned char)cursor.at[size]);)
+		size++;
+	if (size == 32) {
+		memcpy(scanner->sieve.boot_id, cursor.at, size);
+		log_clock_boot(&scanner->sieve.clock);
+	}
+	return true;
+}
+
+static bool is_json_line(const struct line *line)
+{
+	struct cursor cursor = { line->text, line->text + line->size };
+
+	take_char(&cursor, '\x1e');
+	take_text(&cursor, "data: ");
+	take_blanks(&cursor);
+	if (cursor_left(&cursor) > 1 && cursor_is(&cursor, '[') &&
+		(cursor.at[1] == '[' || cursor.at[1] == '{'))
+		return true;
+	return cursor_is(&cursor, '{');
+}
+
+/* False when the line is not JSON after all. */
+static bool take_json_line(struct scanner *scanner, const struct line *line, bool hit)
+{
+	struct line json = *line;
+	uint64_t before = scanner->sieve.summary.incidents;
+	bool open = record_json_open(&scanner->record);
+
+	if (!open) {
+		char last = line->text[line->size - 1];
+
+		while (*json.text != '{' && *json.text != '[') {
+			json.text++;
+			json.size--;
+		}
+		if (!hit && (last == '}' || last == ']'))
+			return true;
+	}
+	if (take_json(scanner, &scanner->record, &json) == 0)
+		return true;
+	return scanner->sieve.summary.incidents > before;
+}
+
+static size_t export_name(const struct line *line)
+{
+	size_t size = 0;
+
+	while (size < line->size &&
+		(isupper((unsigned char)line->text[size]) ||
+			isdigit((unsigned char)line->text[size]) || line->text[size] == '_'))
+		size++;
+	return size;
+}
+
+static void end_export(struct scanner *scanner, uint64_t number)
+{
+	struct line line = { .number = number };
+	struct entry entry = { scanner, &line };
+
+	if (record_has(&scanner->record, RECORD_MESSAGE))
+		take_entry(&entry, &scanner->record);
+	record_clear(&scanner->record);
+}
+
+/* A line of journalctl -o export. True when it was one. */
+static bool take_export_line(struct scanner *scanner, const struct line *line)
+{
+	size_t name = export_name(line);
+
+	if (!line->size && scanner->exporting) {
+		end_export(scanner, line->number);
+		return true;
+	}
+	if (!name || name == line->size || line->text[name] != '=') {
+		if (scanner->exporting)
+			end_export(scanner, line->number);
+		scanner->exporting = false;
+		return false;
+	}
+	if (!scanner->exporting)
+		record_clear(&scanner->record);
+	scanner->exporting = true;
+	record_put(
+		&scanner->record, line->text, name, line->text + name + 1, line->size - name - 1);
+	return true;
+}
+
+static bool may_be_export(const struct scanner *scanner, const struct line *line)
+{
+	return scanner->exporting ||
+	       (line->size > 2 && line->text[0] == '_' && line->text[1] == '_' &&
+		       isupper((unsigned char)line->text[2]) &&
+		       memchr(line->text, '=', line->size));
+}
+
+static void take_line(struct scanner *scanner, const struct line *line, bool hit)
+{
+	scanner->sieve.summary.lines++;
+	if (scanner->holds && release_held(scanner, line))
+		return;
+	if (!line->size && !scanner->exporting)
+		return;
+	if (may_be_export(scanner, line) && take_export_line(scanner, line))
+		return;
+	if (line->size && (record_json_open(&scanner->record) || is_json_line(line)) &&
+		take_json_line(scanner, line, hit))
+		return;
+	if (take_boot_mark(scanner, line))
+		return;
+	if (is_news(scanner, line) || hit)
+		take_text_line(scanner, line, hit);
+}
+
+/*
+ * A field of an export whose value is not text: its name alone on a line, eight bytes of size, the value, a newline. How many bytes it
+ * takes from the name on, 0 when it is none, SIZE_MAX when they are not all there yet.
+ */
+static size_t take_binary(struct scanner *scanner, const char *text, size_t size, size_t name)
+{
+	struct reader reader;
+	uint64_t value_size;
+	const char *value;
+
+	if (size < name + 9)
+		return SIZE_MAX;
+	reader_init(&reader, text + name + 1, size - name - 1);
+	value_size = reader_u64(&reader);
+	if (value_size > LINE_MAX_BYTES / 2)
+		return 0;
+	value = reader_take(&reader, value_size);
+	if (!value || !reader_take(&reader, 1))
+		return SIZE_MAX;
+	record_put(&scanner->record, text, name, value, value_size);
+	return name + 1 + 8 + value_size + 1;
+}
+
+struct hits {
+	struct anchors_search search;
+	size_t at; /* of the next anchor; SIZE_MAX: there is none */
+};
+
+static void next_hit(const struct scanner *scanner, struct hits *hits, size_t from)
+{
+	while (hits->at < from)
+		if (anchors_next(&scanner->anchors, &hits->search, &hits->at) == UINT32_MAX)
+			hits->at = SIZE_MAX;
+}
+
+/* How much of the line without a newline at its end there is, or SIZE_MAX when the rest of it must come first. */
+static size_t line_size(const char *text, size_t size, bool last)
+{
+	const char *newline = memchr(text, '\n', MIN(size, (size_t)LINE_MAX_BYTES));
+
+	if (newline)
+		return newline - text;
+	if (size >= LINE_MAX_BYTES)
+		return LINE_MAX_BYTES;
+	return last && size ? size : SIZE_MAX;
+}
+
+/* The lines that are whole; how many bytes they were. */
+static size_t take_lines(struct scanner *scanner, const char *text, size_t size, bool last)
+{
+	struct hits hits = { .at = 0 };
+	size_t at = 0;
+
+	anchors_start(&scanner->anchors, &hits.search, text, size);
+	if (anchors_next(&scanner->anchors, &hits.search, &hits.at) == UINT32_MAX)
+		hits.at = SIZE_MAX;
+	for (;;) {
+		struct line line = { text + at, line_size(text + at, size - at, last),
+			scanner->sieve.summary.lines + 1 };
+		size_t after;
+		bool hit;
+
+		if (line.size == SIZE_MAX)
+			return at;
+		after = at + line.size + (at + line.size < size && text[at + line.size] == '\n');
+		if (scanner->exporting && line.size && export_name(&line) == line.size) {
+			size_t binary = take_binary(scanner, text + at, size - at, line.size);
+
+			if (binary == SIZE_MAX && !last && size - at < LINE_MAX_BYTES)
+				return at;
+			if (binary && binary != SIZE_MAX) {
+				at += binary;
+				scanner->sieve.summary.lines++;
+				next_hit(scanner, &hits, at);
+				continue;
+			}
+		}
+		hit = hits.at < at + line.size;
+		if (line.size && line.text[line.size - 1] == '\r')
+			line.size--;
+		take_line(scanner, &line, hit);
+		at = after;
+		next_hit(scanner, &hits, at);
+	}
+}
+
+int scanner_feed(struct scanner *scanner, const void *data, size_t size)
+{
+	size_t taken;
+
+	scanner->sieve.summary.bytes += size;
+	buffer_bytes(&scanner->pending, data, size);
+	if (buffer_failed(&scanner->pending))
+		return -ENOMEM;
+	taken = take_lines(
+		scanner, (const char *)scanner->pending.data, scanner->pending.size, false);
+	scanner->pending.size -= taken;
+	if (taken && scanner->pending.size)
+		memmove(scanner->pending.data, scanner->pending.data + taken,
+			scanner->pending.size);
+	return 0;
+}
+
+int scanner_finish(struct scanner *scanner, struct scan_summary *ret_summary)
+{
+	const char *text = (const char *)scanner->pending.data;
+
+	if (scanner->pending.size)
+		take_lines(scanner, text, scanner->pending.size, true);
+	scanner->pending.size = 0;
+	if (scanner->holds)
+		release_held(scanner, NULL);
+	/* an entry that was cut off has its message perhaps */
+	if (scanner->exporting || record_has(&scanner->record, RECORD_MESSAGE))
+		end_export(scanner, scanner->sieve.summary.lines);
+	*ret_summary = scanner->sieve.summary;
+	return 0;
+}
+
+/* The first stamp, or the last, that says no year. */
+static bool find_yearless(const char *text, size_t size, bool last, struct stamp *ret_stamp)
+{
+	bool found = false;
+
+	while (size && (last || !found)) {
+		const char *newline = memchr(text, '\n', size);
+		struct cursor cursor = { text, newline ? newline : text + size };
+		struct stamp stamp;
+
+		size -= MIN(size, (size_t)(cursor.end - text) + 1);
+		text = cursor.end + 1;
+		take_char(&cursor, '<');
+		if (stamp_take(&cursor, &stamp) && !stamp.year && !stamp.epoch) {
+			*ret_stamp = stamp;
+			found = true;
+		}
+	}
+	return found;
+}
+
+void scanner_span(struct scanner *scanner, const char *head, size_t head_size, const char *tail,
+	size_t tail_size)
+{
+	struct stamp first, last;
+
+	if (find_yearless(head, head_size, false, &first) &&
+		find_yearless(tail, tail_size, true, &last))
+		log_clock_span(&scanner->sieve.clock, &first, &last);
+}

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "incidents/stamp.h"
+
+#include <ctype.h>
+#include <time.h>
+
+#include "base/clock.h"
+
+#define FIRST_SECOND \
+	978307200ull /* 2001: no host had journald before, and short numbers are something else */
+#define END_SECOND 7289654400ull /* 2201 */
+
+static bool take_int(struct cursor *cursor, int least, int most, int *ret_value)
+{
+	uint64_t value;
+
+	if (!take_number(cursor, least, most, &value))
+		return false;
+	*ret_value = value;
+	return true;
+}
+
+/* One of three-letter names, as a number from 1. */
+static bool take_name(struct cursor *cursor, const char *names, int *ret_number)
+{
+	if (cursor_left(cursor) < 3)
+		return false;
+	for (int i = 0; names[3 * i]; i++) {
+		if (memcmp(names + 3 * i, cursor->at, 3))
+			continue;
+		cursor->at += 3;
+		*ret_number = i + 1;
+		return true;
+	}
+	return false;
+}
+
+static bool take_month(struct cursor *cursor, int *ret_month)
+{
+	return take_name(cursor, "JanFebMarAprMayJunJulAugSepOctNovDec", ret_month);
+}
+
+static bool take_weekday(struct cursor *cursor)
+{
+	int day;
+
+	return take_name(cursor, "MonTueWedThuFriSatSun", &day);
+}
+
+/* 07:41:09[.341] */
+static bool take_clock(struct cursor *cursor, struct stamp *stamp)
+{
+	if (!take_int(cursor, 2, 2, &stamp->hour) || !take_char(cursor, ':') ||
+		!take_int(cursor, 2, 2, &stamp->minute) || !take_char(cursor, ':') ||
+		!take_int(cursor, 2, 2, &stamp->second))
+		return false;
+	stamp->resolution_ns = NSEC_PER_SEC;
+	stamp->comma = cursor_is(cursor, ',');
+	if ((stamp->comma || cursor_is(cursor, '.')) && cursor_left(cursor) > 1 &&
+		isdigit((unsigned char)cursor->at[1])) {
+		cursor->at++;
+		take_fraction(cursor, &stamp->fraction_ns, &stamp->resolution_ns);
+	} else {
+		stamp->comma = false;
+	}
+	return stamp->hour < 24 && stamp->minute < 60 && stamp->second <= 60;
+}
+
+/* Z, +01:00, +0100, +01, " UTC", " +0100", or nothing */
+static void take_zone(struct cursor *cursor, struct stamp *stamp)
+{
+	struct cursor at = *cursor;
+	int sign, hours, minutes = 0;
+
+	if (take_char(&at, 'Z') || take_text(&at, " UTC") || take_text(&at, " GMT") ||
+		take_text(&at, " Z")) {
+		if (at.at < at.end && isalnum((unsigned char)*at.at))
+			return;
+		stamp->zoned = true;
+		*cursor = at;
+		return;
+	}
+	take_char(&at, ' ');
+	sign = cursor_is(&at, '-') ? -1 : 1;
+	if (!take_char(&at, '+') && !take_char(&at, '-'))
+		return;
+	if (take_int(&at, 4, 4, &hours)) {
+		minutes = hours % 100;
+		hours /= 100;
+	} else if (!take_int(&at, 2, 2, &hours)) {
+		return;
+	} else if (take_char(&at, ':') && !take_int(&at, 2, 2, &minutes)) {
+		return;
+	}
+	if (hours > 15 || minutes > 59)
+		return;
+	stamp->zoned = true;
+	stamp->offset_s = sign * (hours * 3600 + minutes * 60);
+	*cursor = at;
+}
+
+/* CET and so on, which nobody can tell: it is as if there were no zone */
+static void take_zone_name(struct cursor *cursor)
+{
+	struct cursor at = *cursor;
+	size_t size = 0;
+
+	take_char(&at, ' ');
+	while (size < cursor_left(&at) && isupper((unsigned char)at.at[size]))
+		size++;
+	if (size < 3 || size > 5 || (size < cursor_left(&at) && at.at[size] != ' '))
+		return;
+	at.at += size;
+	*cursor = at;
+}
+
+static bool take_iso(struct cursor *cursor, struct stamp *stamp)
+{
+	char between;
+
+	if (!take_int(cursor, 4, 4, &stamp->year) || cursor_left(cursor) < 1)
+		return false;
+	between = *cursor->at;
+	if ((between != '-' && between != '/') || !take_char(cursor, between) ||
+		!take_int(cursor, 2, 2, &stamp->month) || !take_char(cursor, between) ||
+		!take_int(cursor, 2, 2, &stamp->day))
+		return false;
+	if (!take_char(cursor, 'T') && !take_char(cursor, ' ') && !take_char(cursor, 't'))
+		return false;
+	if (!take_clock(cursor, stamp))
+		return false;
+	take_zone(cursor, stamp);
+	return true;
+}
+
+/* Mar 12, Mar  2 */
+static bool take_day(struct cursor *cursor, struct stamp *stamp)
+{
+	if (!take_month(cursor, &stamp->month))
+		return false;
+	take_blanks(cursor);
+	return take_int(cursor, 1, 2, &stamp->day);
+}
+
+static bool take_year(struct cursor *cursor, struct stamp *stamp)
+{
+	struct cursor at = *cursor;
+	int year;
+
+	if (!take_char(&at, ' ') || !take_int(&at, 4, 4, &year) || year < 1990 || year > 2200 ||
+		(at.at < at.end && !strchr(" ]:", *at.at)))
+		return false;
+	stamp->year = year;
+	*cursor = at;
+	return true;
+}
+
+/* [Wed ]Mar 12 [2025 ]07:41:09[.435319][ UTC][ 2025] */
+static bool take_traditional(struct cursor *cursor, struct stamp *stamp)
+{
+	struct cursor at;
+
+	if (take_int(cursor, 4, 4, &stamp->year) && !take_char(cursor, ' '))
+		return false;
+	if (!take_day(cursor, stamp))
+		return false;
+	take_year(cursor, stamp);
+	if (!take_char(cursor, ' ') || !take_clock(cursor, stamp))
+		return false;
+	if (stamp->year || take_year(cursor, stamp))
+		return true;
+	at = *cursor;
+	take_zone(&at, stamp);
+	if (!stamp->zoned)
+		take_zone_name(&at);
+	if (take_year(&at, stamp))
+		*cursor = at;
+	else if (stamp->zoned && at.at > cursor->at)
+		*cursor = at;
+	return true;
+}
+
+static bool take_weekday_first(struct cursor *cursor, struct stamp *stamp)
+{
+	struct cursor at;
+
+	if (!take_weekday(cursor) || !take_char(cursor, ' '))
+		return false;
+	at = *cursor;
+	if (!take_iso(&at, stamp)) {
+		*stamp = (struct stamp){ 0 };
+		return take_traditional(cursor, stamp);
+	}
+	*cursor = at;
+	if (!stamp->zoned)
+		take_zone_name(cursor);
+	return true;
+}
+
+static bool take_epoch(struct cursor *cursor, struct stamp *stamp)
+{
+	const char *start = cursor->at;
+	uint32_t fraction;
+	uint64_t unit;
+
+	while (cursor->at < cursor->end && isdigit((unsigned char)*cursor->at))
+		cursor->at++;
+	if (cursor->at - start < 9)
+		return false;
+	if (cursor->at - start <= 10 && take_char(cursor, '.')) {
+		if (!take_fraction(cursor, &fraction, &unit))
+			return false;
+	} else if (cursor->at - start < 13) {
+		return false;
+	}
+	if (cursor->at < cursor->end && !strchr(" \t,;|", *cursor->at))
+		return false;
+	return stamp_from_number(start, cursor->at - start, stamp);
+}
+
+bool stamp_take(struct cursor *cursor, struct stamp *ret_stamp)
+{
+	static bool (*const forms[])(struct cursor *, struct stamp *) = {
+		take_iso,
+		take_traditional,
+		take_weekday_first,
+		take_epoch,
+	};
+
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		struct cursor at = *cursor;
+		struct stamp stamp = { 0 };
+		int64_t seconds;
+
+		if (!forms[i](&at, &stamp))
+			continue;
+		/* a leap year takes all days that there are */
+		if (!stamp.epoch &&
+			!stamp_seconds(&stamp, stamp.year ? stamp.year : 2024, &seconds))
+			continue;
+		*cursor = at;
+		*ret_stamp = stamp;
+		return true;
+	}
+	return false;
+}
+
+bool stamp_take_minute(struct cursor *cursor, struct stamp *ret_stamp)
+{
+	struct cursor at = *cursor;
+	struct stamp stamp = { .resolution_ns = 60 * NSEC_PER_SEC };
+
+	if (!take_day(&at, &stamp) || !take_char(&at, ' ') || !take_int(&at, 2, 2, &stamp.hour) ||
+		!take_char(&at, ':') || !take_int(&at, 2, 2, &stamp.minute) || stamp.hour > 23 ||
+		stamp.minute > 59 || stamp.day < 1 || stamp.day > 31)
+		return false;
+	*cursor = at;
+	*ret_stamp = stamp;
+	return true;
+}
+
+bool stamp_from_number(const char *text, size_t size, struct stamp *ret_stamp)
+{
+	struct cursor at = { text, text + size };
+	struct stamp stamp = { .epoch = true };
+	uint64_t value, unit = NSEC_PER_SEC;
+	uint32_t fraction = 0;
+
+	if (!take_number(&at, 9, 19, &value))
+		return false;
+	while (value / (NSEC_PER_SEC / unit) >= END_SECOND && unit > 1)
+		unit /= 1000;
+	stamp.resolution_ns = unit;
+	if (take_char(&at, '.') && !take_fraction(&at, &fraction, &stamp.resolution_ns))
+		return false;
+	if (at.at != at.end || (fraction && unit != NSEC_PER_SEC) ||
+		value / (NSEC_PER_SEC / unit) >= END_SECOND ||
+		value / (NSEC_PER_SEC / unit) < FIRST_SECOND)
+		return false;
+	stamp.realtime_ns = value * unit + fraction;
+	*ret_stamp = stamp;
+	return true;
+}
+
+bool stamp_seconds(const struct stamp *stamp, int year, int64_t *ret_seconds)
+{
+	struct tm tm = {
+		.tm_year = year - 1900,
+		.tm_mon = stamp->month - 1,
+		.tm_mday = stamp->day,
+		.tm_hour = stamp->hour,
+		.tm_min = stamp->minute,
+		.tm_sec = stamp->second,
+	};
+	int64_t seconds;
+
+	if (year < 1971 || year > 2200 || stamp->month < 1 || stamp->month > 12 || stamp->day < 1)
+		return false;
+	seconds = timegm(&tm);
+	/* timegm() makes the 30th of February a day in March */
+	if (stamp->second < 60 && (tm.tm_mday != stamp->day || tm.tm_mon != stamp->month - 1))
+		return false;
+	*ret_seconds = seconds;
+	return true;
+}

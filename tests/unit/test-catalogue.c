@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "tests/check.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "incidents/catalogue.h"
+
+/* " name=value" of each field, and "..." when the text ended too early; "none" when it does not match. */
+static const char *matched(const char *pattern_text, const char *text)
+{
+	static char shown[512];
+	struct pattern pattern;
+	struct fields fields;
+	struct error error = { 0 };
+	size_t used = 0;
+
+	if (pattern_init(&pattern, pattern_text, &error) < 0)
+		return strcpy(shown, error.text);
+	if (!pattern_match(&pattern, text, strlen(text), true, false, &fields) &&
+		!pattern_match(&pattern, text, strlen(text), true, true, &fields)) {
+		pattern_done(&pattern);
+		return "none";
+	}
+	*shown = 0;
+	for (size_t i = 0; i < fields.count; i++)
+		used += snprintf(shown + used, sizeof(shown) - used, " %s=%.*s",
+			fields.list[i].name, (int)fields.list[i].size, fields.list[i].value);
+	if (fields.cut)
+		used += snprintf(shown + used, sizeof(shown) - used, " ...");
+	if (fields.has_age)
+		snprintf(shown + used, sizeof(shown) - used, " %llu ns",
+			(unsigned long long)fields.age_ns);
+	pattern_done(&pattern);
+	return shown;
+}
+
+static void test_language(void)
+{
+	static const char *const rows[][3] = {
+		{ "widget {n} failed", "widget 12 failed", " n=12" },
+		{ "widget {n} failed", "widget -12 failed today", " n=-12" },
+		{ "widget {n} failed", "acme: widget 12   failed", " n=12" },
+		{ "widget {n} failed", "mywidget 12 failed", "none" },
+		{ "widget {n} failed", "widget x failed", "none" },
+		{ "widget stuck for {secs:age}s", "widget stuck for 22s",
+			" secs=22 22000000000 ns" },
+		{ "widget took {t_ms:age} msecs", "widget took 1.204 msecs",
+			" t_ms=1.204 1204000 ns" },
+		{ "widget mask {m:hex}!", "widget mask 0f!", " m=0f" },
+		{ "widget [{c:text}:{p}] is stuck", "widget [kworker/u1:7:707] is stuck",
+			" c=kworker/u1:7 p=707" },
+		{ "widget {c:most}/{p} is", "widget a/1/2 is", " c=a/1 p=2" },
+		{ "widgets: {a:item},{b:part},{c:line}", "widgets: x,y z,u, v",
+			" a=x b=y z c=u, v" },
+		{ "widget {s=Rx|Tx} side{=s|} {n}", "widget Tx sides 4", " s=Tx n=4" },
+		{ "widget {n}{? of {m}{? ({w:word})}} died", "widget 1 of 2 (x) died",
+			" n=1 m=2 w=x" },
+		{ "widget {n}{? of {m}{? ({w:word})}} died", "widget 1 died", " n=1" },
+		{ "widget{*} is on fire", "widget of house 7 is on fire", "" },
+		{ "{c:comm} invoked the widget", "java invoked the widget", " c=java" },
+		{ "{c:comm} invoked the widget",
+			"2:13 of host-that-is-long: Web Content invoked the widget", " c=Content" },
+		{ "widget {{{n}} gone", "widget {5} gone", " n=5" },
+		{ "widgets gone{$}", "widgets gone today", "none" },
+		{ "widgets are stuck (threshold {thr}). Since {n} usec",
+			"widgets are stuck (threshold 50", " ..." },
+		{ "widgets are stuck (threshold {thr}). Since {n} usec",
+			"widgets are stuck (threshold 50). Si", " thr=50 ..." },
+		{ "widgets are stuck (threshold {thr}). Since {n} usec", "widgets are stu",
+			"none" },
+		{ "{ena}Trigger reset", "ena 0000:00:05.0 eth0: Trigger reset",
+			" bdf=0000:00:05.0 ifname=eth0" },
+		{ "{ena}Trigger reset",
+			"ena 0000:00:05.0 (unnamed net_device) (uninitialized): Trigger reset",
+			" bdf=0000:00:05.0" },
+		{ "{ena}Trigger reset", "ena 0000:00:05.0 eth0 (unregistering): Trigger reset",
+			" bdf=0000:00:05.0 ifname=eth0" },
+		{ "{ena}Trigger reset", "ens5: Trigger reset", " ifname=ens5" },
+		{ "{ena}Trigger reset", "ena: Trigger reset", "" },
+		{ "{ena}Trigger reset", "[ENA_COM: ena_com_x] Trigger reset", "" },
+		{ "{ena}Trigger reset", "00:05.0 eth0: Trigger reset", " ifname=eth0" },
+		{ "{ena}Trigger reset", "ena0: Trigger reset", "none" },
+		{ "{ena}Trigger reset", "we said: Trigger reset", "none" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const char *got = matched(rows[i][0], rows[i][1]);
+
+		if (strcmp(got, rows[i][2]))
+			CHECK_FAIL("\"%s\" in \"%s\":%s", rows[i][0], rows[i][1], got);
+	}
+}
+
+static void test_slow(void)
+{
+	char text[5000];
+
+	memset(text, 'a', sizeof(text) - 1);
+	memcpy(text, "widget ", 7);
+	text[sizeof(text) - 1] = 0;
+	CHECK_STR(matched("widget {a:text}{b:text}{c:text}{d:text} is gone", text), "none");
+}
+
+/* What catalogue_new() says of a file with this text. */
+static const char *refused(const char *text)
+{
+	static struct error error;
+	char folder[] = "/tmp/perftape-test-XXXXXX", path[64];
+	struct catalogue *catalogue = NULL;
+	const char *said;
+	int r;
+
+	error = (struct error){ 0 };
+	CHECK(mkdtemp(folder));
+	CHECK_EQ(file_replace(folder, "own.conf", text, strlen(text)), 0);
+	CHECK_EQ(file_replace(folder, "other", "nonsense", 8), 0);
+	r = catalogue_new(folder, &catalogue, &error);
+	CHECK((r == 0) == !*error.text);
+	snprintf(path, sizeof(path), "%s/own.conf", folder);
+	unlink(path);
+	said = *error.text && !strncmp(error.text, path, strlen(path)) ? error.text + strlen(path)
+								       : error.text;
+	snprintf(path, sizeof(path), "%s/other", folder);
+	unlink(path);
+	rmdir(folder);
+	catalogue_free(catalogue);
+	return said;
+}
+
+static void test_own(void)
+{
+	static const char *const rows[][2] = {
+		{ "", "" },
+		{ "# text\n\n[*]\nacme.widget crit 5s widget {n} failed\n", "" },
+		{ "acme.widget crit 5s\n",
+			":1: needs 6 bytes of text together that every such line has" },
+		{ "\nacme.widget bad 5s widget {n} failed",
+			":2: a severity is crit, err, warn, notice or info, not \"bad\"" },
+		{ "acme.widget crit soon widget {n} failed",
+			":1: how long before its line it began is 5s, 500ms or -, not \"soon\"" },
+		{ "Acme crit - widget {n} failed",
+			":1: a kind is lower-case letters, digits, _ and ., not \"Acme\"" },
+		{ "acme crit - widget {n failed", ":1: a brace is not closed at \"{n failed\"" },
+		{ "acme crit - widget {n:what} failed", ":1: no such type of field at \"{n\"" },
+		{ "acme crit - widget {N} failed", ":1: no such braces at \"{N\"" },
+		{ "acme crit - widget {n:age} failed",
+			":1: the name of an age ends with _ns, _us, _ms or _s at \"{n\"" },
+		{ "acme crit - widget {?{n} failed", ":1: a brace is not closed at \"\"" },
+		{ "acme crit - {n} x {m}",
+			":1: needs 6 bytes of text together that every such line has" },
+		{ "[kernel\n", ":1: who writes is [NAME] or [*], not \"[kernel\"" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const char *said = refused(rows[i][0]);
+
+		if (strcmp(said, rows[i][1]))
+			CHECK_FAIL("\"%s\": \"%s\"", rows[i][0], said);
+	}
+}
+
+static const char *kind_of(const struct catalogue *catalogue, const char *text, const char *writer)
+{
+	struct message message = { .text = text,
+		.size = strlen(text),
+		.writer = writer,
+		.writer_size = writer ? strlen(writer) : 0 };
+	struct fields fields;
+	const struct kind *kind = catalogue_match(catalogue, &message, true, &fields);
+
+	return kind ? kind->name : "none";
+}
+
+static void test_writers(void)
+{
+	static const char oom[] = "Memory cgroup out of memory: Killed process 1 (x) total-vm:1kB, "
+				  "anon-rss:1kB, file-rss:0kB";
+	static const char restart[] =
+		"a.service: Scheduled restart job, restart counter is at 131.";
+	_cleanup_(cleanup_catalogue) struct catalogue *catalogue = NULL;
+
+	CHECK_EQ(catalogue_new("/nonexistent", &catalogue, NULL), 0);
+	CHECK(catalogue_count(catalogue) > 77);
+	CHECK_STR(kind_of(catalogue, oom, NULL), "oom.kill");
+	CHECK_STR(kind_of(catalogue, oom, "kernel"), "oom.kill");
+	CHECK_STR(kind_of(catalogue, oom, "kubelet"), "none");
+	CHECK_STR(kind_of(catalogue, restart, "systemd"), "sd.restart");
+	CHECK_STR(kind_of(catalogue, restart, "kernel"), "none");
+}
+
+/* Each anchor is found at each place of a text, also beside others. */
+static void test_anchors(void)
+{
+	_cleanup_(cleanup_catalogue) struct catalogue *catalogue = NULL;
+	const struct anchors *anchors;
+
+	CHECK_EQ(catalogue_new(NULL, &catalogue, NULL), 0);
+	anchors = catalogue_anchors(catalogue);
+	for (size_t i = 0; i < catalogue_count(catalogue); i++) {
+		const struct pattern *pattern = &catalogue_kind(catalogue, i)->pattern;
+
+		for (size_t before = 0; before < 20; before++) {
+			char text[256] = "aaaaaaaaaaaaaaaaaaaaaaa";
+			struct anchors_search search;
+			size_t at;
+			uint32_t value;
+			bool found = false;
+
+			memcpy(text + before, pattern->anchor, pattern->anchor_size);
+			anchors_start(anchors, &search, text, before + pattern->anchor_size);
+			while ((value = anchors_next(anchors, &search, &at)) != UINT32_MAX)
+				found |= value == i && at == before;
+			if (!found)
+				CHECK_FAIL("%.*s at %zu", (int)pattern->anchor_size,
+					pattern->anchor, before);
+		}
+	}
+}
+
+CHECK_MAIN({ "what patterns match", test_language },
+	{ "a line that was made to take long does not", test_slow },
+	{ "own patterns, and what is wrong with them", test_own },
+	{ "who may say what", test_writers },
+	{ "anchors are found wherever they are", test_anchors })
