@@ -62,6 +62,7 @@ extern const struct option global_options[];
 extern const struct command *const commands[];
 
 extern const struct command command_import;
+extern const struct command command_incidents;
 extern const struct command command_query;
 extern const struct command command_record;
 extern const struct command command_segments;

@@ -31,6 +31,7 @@ const struct option global_options[] = {
 const struct command *const commands[] = {
 	&command_record,
 	&command_query,
+	&command_incidents,
 	&command_import,
 	&command_segments,
 	&command_status,
