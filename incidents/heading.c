@@ -59,9 +59,9 @@ static bool is_kernel(const char *writer, size_t size)
 }
 
 /* 12345.678901 */
-static bool take_uptime(struct cursor *cursor, uint64_t *ret_ns)
+static bool take_uptime(struct taker *taker, uint64_t *ret_ns)
 {
-	struct cursor at = *cursor;
+	struct taker at = *taker;
 	uint64_t seconds, unit;
 	uint32_t fraction;
 
@@ -69,14 +69,14 @@ static bool take_uptime(struct cursor *cursor, uint64_t *ret_ns)
 		!take_fraction(&at, &fraction, &unit) || unit > 1000000)
 		return false;
 	*ret_ns = seconds * 1000000000 + fraction;
-	*cursor = at;
+	*taker = at;
 	return true;
 }
 
 /* "<    0.004711>" */
-static bool take_delta(struct cursor *cursor, uint64_t *ret_ns)
+static bool take_delta(struct taker *taker, uint64_t *ret_ns)
 {
-	struct cursor at = *cursor;
+	struct taker at = *taker;
 
 	take_blanks(&at);
 	if (!take_char(&at, '<'))
@@ -84,45 +84,45 @@ static bool take_delta(struct cursor *cursor, uint64_t *ret_ns)
 	take_blanks(&at);
 	if (!take_uptime(&at, ret_ns) || !take_char(&at, '>'))
 		return false;
-	*cursor = at;
+	*taker = at;
 	return true;
 }
 
 /* What is between the brackets of "[  123.456789 <    0.004711>] ", "[  +0.005115] ", "[    T123] " and the like. */
-static bool take_bracketed(struct heading *heading, struct cursor *cursor)
+static bool take_bracketed(struct heading *heading, struct taker *taker)
 {
 	struct stamp stamp;
 	uint64_t ns, number;
 
-	take_blanks(cursor);
-	if (take_char(cursor, '+')) {
-		if (!take_uptime(cursor, &ns))
+	take_blanks(taker);
+	if (take_char(taker, '+')) {
+		if (!take_uptime(taker, &ns))
 			return false;
 		heading->has_delta = true;
 		heading->delta_ns = ns;
 		return true;
 	}
-	if (take_delta(cursor, &ns))
+	if (take_delta(taker, &ns))
 		return true;
-	if (take_uptime(cursor, &ns)) {
+	if (take_uptime(taker, &ns)) {
 		offer_uptime(heading, ns);
-		if (take_char(cursor, ','))
-			take_number(cursor, 1, 4, &number);
-		take_delta(cursor, &ns);
+		if (take_char(taker, ','))
+			take_number(taker, 1, 4, &number);
+		take_delta(taker, &ns);
 		return true;
 	}
-	if (take_char(cursor, 'T') || take_char(cursor, 'C'))
-		return take_number(cursor, 1, 9, &number);
-	if (stamp_take(cursor, &stamp)) {
+	if (take_char(taker, 'T') || take_char(taker, 'C'))
+		return take_number(taker, 1, 9, &number);
+	if (stamp_take(taker, &stamp)) {
 		heading_offer_wall(heading, &stamp, stamp.year ? WALL_DATED : WALL_TRADITIONAL);
-		take_delta(cursor, &ns);
+		take_delta(taker, &ns);
 		return true;
 	}
-	if (stamp_take_minute(cursor, &stamp)) {
+	if (stamp_take_minute(taker, &stamp)) {
 		heading_offer_wall(heading, &stamp, WALL_MINUTE);
 		return true;
 	}
-	return take_text(cursor, "...");
+	return take_text(taker, "...");
 }
 
 static bool valid_writer(const char *at, size_t size)
@@ -153,20 +153,20 @@ static const char *tag_end(const char *at, const char *end, size_t *ret_size, bo
 	return valid_writer(at, *ret_size) ? colon + 1 : NULL;
 }
 
-static struct cursor next_word(struct cursor cursor)
+static struct taker next_word(struct taker taker)
 {
-	while (cursor.at < cursor.end && !isblank((unsigned char)*cursor.at))
-		cursor.at++;
-	take_blanks(&cursor);
-	return cursor;
+	while (taker.at < taker.end && !isblank((unsigned char)*taker.at))
+		taker.at++;
+	take_blanks(&taker);
+	return taker;
 }
 
 /* "kern.info", before the tag */
-static void look_for_priority(struct heading *heading, struct cursor cursor)
+static void look_for_priority(struct heading *heading, struct taker taker)
 {
-	if (take_text(&cursor, "kern.") && heading->facility < 0)
+	if (take_text(&taker, "kern.") && heading->facility < 0)
 		heading->facility = 0;
-	else if ((take_text(&cursor, "user.") || take_text(&cursor, "daemon.")) &&
+	else if ((take_text(&taker, "user.") || take_text(&taker, "daemon.")) &&
 		 heading->facility < 0)
 		heading->facility = 1;
 }
@@ -175,9 +175,9 @@ static void look_for_priority(struct heading *heading, struct cursor cursor)
  * "HOST kernel:", "HOST LEVEL kernel:", "systemd[1]:" and so on. `loose` takes a word without a process id for a program too, where a
  * logger would have put it: as the first word or the second.
  */
-static bool take_tag(struct heading *heading, struct cursor *cursor, bool loose)
+static bool take_tag(struct heading *heading, struct taker *taker, bool loose)
 {
-	struct cursor at = *cursor;
+	struct taker at = *taker;
 	int words = loose ? HOST_WORDS_MAX : 2;
 
 	for (int i = 0; i < words && at.at < at.end; i++, at = next_word(at)) {
@@ -190,7 +190,7 @@ static bool take_tag(struct heading *heading, struct cursor *cursor, bool loose)
 			continue;
 		set_writer(heading, at.at, size);
 		heading->loose = sure ? NULL : at.at;
-		cursor->at = after;
+		taker->at = after;
 		return true;
 	}
 	return false;
@@ -200,37 +200,37 @@ static bool take_tag(struct heading *heading, struct cursor *cursor, bool loose)
  * Whether the first word is the name of a stream, which another stamp follows: then the one before it is a shipper's. A host's name
  * before the kernel's stamp is skipped.
  */
-static bool take_name(struct heading *heading, struct cursor *cursor, const struct stamp *outer)
+static bool take_name(struct heading *heading, struct taker *taker, const struct stamp *outer)
 {
-	struct cursor at = next_word(*cursor), inner = at;
+	struct taker at = next_word(*taker), inner = at;
 	struct stamp stamp;
 	uint64_t uptime, number;
 
-	if (at.at == at.end || cursor_is(cursor, '[') || cursor_is(cursor, '{'))
+	if (at.at == at.end || taker_is(taker, '[') || taker_is(taker, '{'))
 		return false;
 	if (stamp_take(&inner, &stamp)) {
 		heading_offer_wall(heading, outer, WALL_SHIPPER);
-		*cursor = at;
+		*taker = at;
 		return true;
 	}
 	if (take_number(&inner, 1, 4, &number) && take_char(&inner, ',') &&
 		take_number(&inner, 1, 19, &number) && take_char(&inner, ',')) {
-		*cursor = at; /* netconsole by way of syslog */
+		*taker = at; /* netconsole by way of syslog */
 	} else if (take_char(&inner, '[')) {
 		take_blanks(&inner);
 		if (take_uptime(&inner, &uptime))
-			*cursor = at;
+			*taker = at;
 	}
 	return false;
 }
 
 /* "{job="x", host="y"} ", the labels of Loki; those that other { begin are JSON */
-static bool take_labels(struct cursor *cursor)
+static bool take_labels(struct taker *taker)
 {
-	struct cursor at = *cursor;
+	struct taker at = *taker;
 	bool quoted = false;
 
-	if (!take_char(&at, '{') || cursor_is(&at, '"') || cursor_is(&at, ' '))
+	if (!take_char(&at, '{') || taker_is(&at, '"') || taker_is(&at, ' '))
 		return false;
 	for (; at.at < at.end && (quoted || *at.at != '}'); at.at++) {
 		if (*at.at == '\\' && quoted && at.at + 1 < at.end)
@@ -240,82 +240,82 @@ static bool take_labels(struct cursor *cursor)
 	}
 	if (!take_char(&at, '}'))
 		return false;
-	*cursor = at;
+	*taker = at;
 	return true;
 }
 
 /* What container runtimes put behind their stamp. */
-static bool take_stream(struct cursor *cursor)
+static bool take_stream(struct taker *taker)
 {
-	struct cursor at = *cursor;
+	struct taker at = *taker;
 
 	if (!take_text(&at, "stdout ") && !take_text(&at, "stderr "))
 		return false;
 	if (!take_text(&at, "F ") && !take_text(&at, "P "))
 		return false;
-	*cursor = at;
+	*taker = at;
 	return true;
 }
 
 /* The quoted field of a CSV file: what is between the quotes. */
-static void take_quoted(struct heading *heading, struct cursor *cursor)
+static void take_quoted(struct heading *heading, struct taker *taker)
 {
-	char *copy = (char *)buffer_room(&heading->scratch, cursor_left(cursor));
+	char *copy = (char *)buffer_room(&heading->scratch, taker_left(taker));
 	size_t size = 0;
 
 	if (!copy)
 		return;
-	for (cursor->at++; cursor->at < cursor->end; cursor->at++) {
-		if (*cursor->at == '"' && !(cursor_left(cursor) > 1 && cursor->at[1] == '"'))
+	for (taker->at++; taker->at < taker->end; taker->at++) {
+		if (*taker->at == '"' && !(taker_left(taker) > 1 && taker->at[1] == '"'))
 			break;
-		cursor->at += *cursor->at == '"';
-		copy[size++] = *cursor->at;
+		taker->at += *taker->at == '"';
+		copy[size++] = *taker->at;
 	}
 	heading->scratch.size += size;
-	*cursor = (struct cursor){ copy, copy + size };
+	*taker = (struct taker){ copy, copy + size };
 }
 
-static void take_behind_stamp(struct heading *heading, struct cursor *cursor, struct stamp *stamp)
+static void take_behind_stamp(struct heading *heading, struct taker *taker, struct stamp *stamp)
 {
-	bool shipped = cursor_is(cursor, ',') || cursor_is(cursor, '\t');
-	struct cursor at;
+	bool shipped = taker_is(taker, ',') || taker_is(taker, '\t');
+	struct taker at;
 
 	if (shipped)
-		cursor->at++;
-	take_blanks(cursor);
-	at = *cursor;
+		taker->at++;
+	take_blanks(taker);
+	at = *taker;
 	shipped = shipped || take_labels(&at) || take_stream(&at);
 	if (shipped) {
-		cursor->at = at.at > cursor->at ? at.at : cursor->at;
+		taker->at = at.at > taker->at ? at.at : taker->at;
 		heading_offer_wall(heading, stamp, WALL_SHIPPER);
-		take_blanks(cursor);
-		if (cursor_is(cursor, '"'))
-			take_quoted(heading, cursor);
+		take_blanks(taker);
+		if (taker_is(taker, '"'))
+			take_quoted(heading, taker);
 		return;
 	}
-	at = *cursor;
-	if (take_name(heading, cursor, stamp))
+	at = *taker;
+	if (take_name(heading, taker, stamp))
 		return;
 	heading_offer_wall(
 		heading, stamp, stamp->year || stamp->epoch ? WALL_DATED : WALL_TRADITIONAL);
 	/* dmesg puts no host and no tag */
-	if (!stamp->comma && !heading->writer && at.at == cursor->at)
-		take_tag(heading, cursor, true);
+	if (!stamp->comma && !heading->writer && at.at == taker->at)
+		take_tag(heading, taker, true);
 }
 
-static bool take_stamp(struct heading *heading, struct cursor *cursor)
+static bool take_stamp(struct heading *heading, struct taker *taker)
 {
 	struct stamp stamp;
 
-	if (!stamp_take(cursor, &stamp))
+	if (!stamp_take(taker, &stamp))
 		return false;
-	take_behind_stamp(heading, cursor, &stamp);
+	take_behind_stamp(heading, taker, &stamp);
 	return true;
 }
 
-static bool take_brackets(struct heading *heading, struct cursor *cursor)
+static bool take_brackets(struct heading *heading, struct taker *taker)
 {
-	struct cursor at = *cursor;
+	struct taker at = *taker;
 
 	if (!take_char(&at, '[') || !take_bracketed(heading, &at) || !take_char(&at, ']'))
 		return false;
@@ -323,27 +323,27 @@ static bool take_brackets(struct heading *heading, struct cursor *cursor)
 	take_blanks(&at);
 	if (!heading->writer)
 		take_tag(heading, &at, false);
-	*cursor = at;
+	*taker = at;
 	return true;
 }
 
 /* A bracket that was cut off at its left: "1003.011834] " */
-static bool take_half_bracket(struct heading *heading, struct cursor *cursor)
+static bool take_half_bracket(struct heading *heading, struct taker *taker)
 {
-	struct cursor at = *cursor;
+	struct taker at = *taker;
 	uint64_t uptime;
 
 	if (!take_uptime(&at, &uptime) || !take_char(&at, ']'))
 		return false;
 	offer_uptime(heading, uptime);
-	*cursor = at;
+	*taker = at;
 	return true;
 }
 
 /* RFC 5424 behind its version: "2025-03-12T07:41:09.341207Z HOST APP PID ID [DATA] " */
-static bool take_5424(struct heading *heading, struct cursor *cursor)
+static bool take_5424(struct heading *heading, struct taker *taker)
 {
-	struct cursor at = *cursor, app;
+	struct taker at = *taker, app;
 	struct stamp stamp;
 
 	if (!take_text(&at, "1 ") || !(stamp_take(&at, &stamp) && stamp.year))
@@ -355,7 +355,7 @@ static bool take_5424(struct heading *heading, struct cursor *cursor)
 		return false;
 	if (!take_text(&at, "- "))
 		while (take_char(&at, '[')) {
-			const char *end = memchr(at.at, ']', cursor_left(&at));
+			const char *end = memchr(at.at, ']', taker_left(&at));
 
 			at.at = end ? end + 1 : at.end;
 		}
@@ -363,26 +363,26 @@ static bool take_5424(struct heading *heading, struct cursor *cursor)
 	take_text(&at, "\xef\xbb\xbf");
 	heading_offer_wall(heading, &stamp, WALL_DATED);
 	set_writer(heading, app.at, strcspn(app.at, " "));
-	*cursor = at;
+	*taker = at;
 	return true;
 }
 
 /* "<3>" */
-static bool take_pri(struct heading *heading, struct cursor *cursor)
+static bool take_pri(struct heading *heading, struct taker *taker)
 {
-	struct cursor at = *cursor;
+	struct taker at = *taker;
 	uint64_t priority;
 
 	if (!take_char(&at, '<') || !take_number(&at, 1, 3, &priority) || !take_char(&at, '>'))
 		return false;
 	offer_priority(heading, priority);
-	*cursor = at;
-	take_5424(heading, cursor);
+	*taker = at;
+	take_5424(heading, taker);
 	return true;
 }
 
 /* "kern  :err   : " of dmesg --decode */
-static bool take_decoded(struct heading *heading, struct cursor *cursor)
+static bool take_decoded(struct heading *heading, struct taker *taker)
 {
 	static const char *const facilities[] = { "kern", "user", "mail", "daemon", "auth",
 		"syslog", "lpr", "news", "uucp", "cron", "authpriv", "ftp", "local0", "local1",
@@ -391,7 +391,7 @@ static bool take_decoded(struct heading *heading, struct cursor *cursor)
 		"info", "debug" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(facilities); i++) {
-		struct cursor at = *cursor;
+		struct taker at = *taker;
 
 		if (!take_text(&at, facilities[i]))
 			continue;
@@ -399,7 +399,7 @@ static bool take_decoded(struct heading *heading, struct cursor *cursor)
 		if (!take_char(&at, ':'))
 			continue;
 		for (size_t level = 0; level < ARRAY_SIZE(levels); level++) {
-			struct cursor after = at;
+			struct taker after = at;
 
 			if (!take_text(&after, levels[level]))
 				continue;
@@ -407,7 +407,7 @@ static bool take_decoded(struct heading *heading, struct cursor *cursor)
 			if (!take_char(&after, ':'))
 				continue;
 			offer_priority(heading, i << 3 | level);
-			*cursor = after;
+			*taker = after;
 			return true;
 		}
 	}
@@ -415,15 +415,15 @@ static bool take_decoded(struct heading *heading, struct cursor *cursor)
 }
 
 /* A record of /dev/kmsg or of extended netconsole, which may put the kernel's release first. */
-static bool take_kmsg(struct heading *heading, struct cursor *cursor)
+static bool take_kmsg(struct heading *heading, struct taker *taker)
 {
-	struct cursor at = *cursor;
+	struct taker at = *taker;
 	struct kmsg_record record;
 	const char *device;
 	size_t size;
 
 	for (int release = 0;; release++) {
-		if (kmsg_parse(at.at, cursor_left(&at), &heading->scratch, &record) == 0)
+		if (kmsg_parse(at.at, taker_left(&at), &heading->scratch, &record) == 0)
 			break;
 		while (at.at < at.end && !strchr(", ;", *at.at))
 			at.at++;
@@ -435,17 +435,17 @@ static bool take_kmsg(struct heading *heading, struct cursor *cursor)
 	device = kmsg_value(&record, "DEVICE", &size);
 	if (device && size > 5 && size - 5 < sizeof(heading->device) && !memcmp(device, "+pci:", 5))
 		memcpy(heading->device, device + 5, size - 5);
-	*cursor = (struct cursor){ record.text, record.text + record.text_size };
+	*taker = (struct taker){ record.text, record.text + record.text_size };
 	return true;
 }
 
-static bool take_other(struct heading *heading, struct cursor *cursor)
+static bool take_other(struct heading *heading, struct taker *taker)
 {
-	struct cursor at = *cursor;
+	struct taker at = *taker;
 	uint64_t number;
 
-	if (take_char(cursor, '\x1e') || take_text(cursor, "\xef\xbb\xbf") ||
-		take_text(cursor, "data: "))
+	if (take_char(taker, '\x1e') || take_text(taker, "\xef\xbb\xbf") ||
+		take_text(taker, "data: "))
 		return true;
 	/* aws logs get-log-events --output text */
 	if (take_text(&at, "EVENTS\t") && take_number(&at, 13, 13, &number) &&
@@ -454,54 +454,54 @@ static bool take_other(struct heading *heading, struct cursor *cursor)
 
 		if (stamp_from_number(at.at - 14, 13, &stamp))
 			heading_offer_wall(heading, &stamp, WALL_SHIPPER);
-		*cursor = at;
+		*taker = at;
 		return true;
 	}
 	return false;
 }
 
 /* A message whose writer is known begins right behind it, but for the kernel's own stamps. */
-static bool take_layer(struct heading *heading, struct cursor *cursor)
+static bool take_layer(struct heading *heading, struct taker *taker)
 {
-	take_blanks(cursor);
-	if (cursor->at == cursor->end || *cursor->at == '{')
+	take_blanks(taker);
+	if (taker->at == taker->end || *taker->at == '{')
 		return false;
-	if (*cursor->at == '[')
-		return take_brackets(heading, cursor);
+	if (*taker->at == '[')
+		return take_brackets(heading, taker);
 	if (heading->writer)
 		return false;
-	if (take_pri(heading, cursor))
+	if (take_pri(heading, taker))
 		return true;
-	if (isdigit((unsigned char)*cursor->at) &&
-		(take_kmsg(heading, cursor) || take_half_bracket(heading, cursor)))
+	if (isdigit((unsigned char)*taker->at) &&
+		(take_kmsg(heading, taker) || take_half_bracket(heading, taker)))
 		return true;
-	return take_decoded(heading, cursor) || take_stamp(heading, cursor) ||
-	       take_other(heading, cursor) || take_tag(heading, cursor, false);
+	return take_decoded(heading, taker) || take_stamp(heading, taker) ||
+	       take_other(heading, taker) || take_tag(heading, taker, false);
 }
 
 /* Colours, which terminals are sent and logs keep. */
-static void drop_colours(struct heading *heading, struct cursor *cursor)
+static void drop_colours(struct heading *heading, struct taker *taker)
 {
-	const char *escape = memchr(cursor->at, '\x1b', cursor_left(cursor)), *from = cursor->at;
-	char *copy = escape ? (char *)buffer_room(&heading->scratch, cursor_left(cursor)) : NULL;
+	const char *escape = memchr(taker->at, '\x1b', taker_left(taker)), *from = taker->at;
+	char *copy = escape ? (char *)buffer_room(&heading->scratch, taker_left(taker)) : NULL;
 	size_t size = 0;
 
 	if (!copy)
 		return;
-	while (from < cursor->end) {
+	while (from < taker->end) {
 		if (*from != '\x1b') {
 			copy[size++] = *from++;
 			continue;
 		}
 		from++;
-		if (from < cursor->end && *from == '[')
+		if (from < taker->end && *from == '[')
 			from++;
-		while (from < cursor->end && !isalpha((unsigned char)*from) && *from > ' ')
+		while (from < taker->end && !isalpha((unsigned char)*from) && *from > ' ')
 			from++;
-		from += from < cursor->end && *from != ' ';
+		from += from < taker->end && *from != ' ';
 	}
 	heading->scratch.size += size;
-	*cursor = (struct cursor){ copy, copy + size };
+	*taker = (struct taker){ copy, copy + size };
 }
 
 /* rsyslog's #012 for a byte of a message */
@@ -533,20 +533,20 @@ static void drop_octal(struct heading *heading)
 }
 
 /* Behind something foreign, a stamp of the kernel is still one. */
-static bool resync(struct cursor *cursor)
+static bool resync(struct taker *taker)
 {
-	const char *end = cursor->at + MIN(cursor_left(cursor), RESYNC_BYTES);
+	const char *end = taker->at + MIN(taker_left(taker), RESYNC_BYTES);
 
-	for (const char *at = cursor->at + 1; at < end; at++) {
-		struct cursor bracket = { at + 1, cursor->end };
+	for (const char *at = taker->at + 1; at < end; at++) {
+		struct taker bracket = { at + 1, taker->end };
 		uint64_t uptime;
 
 		if (*at != '[')
 			continue;
 		take_blanks(&bracket);
-		if (!take_uptime(&bracket, &uptime) || !cursor_is(&bracket, ']'))
+		if (!take_uptime(&bracket, &uptime) || !taker_is(&bracket, ']'))
 			continue;
-		cursor->at = at;
+		taker->at = at;
 		return true;
 	}
 	return false;
@@ -554,26 +554,26 @@ static bool resync(struct cursor *cursor)
 
 bool heading_read(struct heading *heading, const char *text, size_t size)
 {
-	struct cursor cursor = { text, text + size };
+	struct taker taker = { text, text + size };
 	bool found = false, known;
 
 	/* so that what is put there does not move: each layer that copies makes it no longer */
 	if (!buffer_room(&heading->scratch, (LAYERS_MAX + 4) * (size + 1)))
 		return false;
-	drop_colours(heading, &cursor);
-	for (int i = 0; i < LAYERS_MAX && take_layer(heading, &cursor); i++)
+	drop_colours(heading, &taker);
+	for (int i = 0; i < LAYERS_MAX && take_layer(heading, &taker); i++)
 		found = true;
 	known = heading->writer || heading->wall.quality || heading->uptime_quality ||
 		heading->shipper.quality || heading->has_delta;
-	if (!known && !cursor_is(&cursor, '{') && resync(&cursor))
-		for (int i = 0; i < LAYERS_MAX && take_layer(heading, &cursor); i++)
+	if (!known && !taker_is(&taker, '{') && resync(&taker))
+		for (int i = 0; i < LAYERS_MAX && take_layer(heading, &taker); i++)
 			found = true;
 	if (heading->facility > 0 && heading->writer &&
 		is_kernel(heading->writer, heading->writer_size))
 		heading->forged = true;
-	take_blanks(&cursor);
-	heading->text = cursor.at;
-	heading->size = cursor_left(&cursor);
+	take_blanks(&taker);
+	heading->text = taker.at;
+	heading->size = taker_left(&taker);
 	drop_octal(heading);
 	return found;
 }

@@ -218,9 +218,9 @@ static bool number_of(const struct record *record, enum record_field field, uint
 {
 	size_t size;
 	const char *value = value_of(record, field, &size);
-	struct cursor cursor = { value, value + size };
+	struct taker taker = { value, value + size };
 
-	return value && take_number(&cursor, 1, 16, ret_number) && cursor.at == cursor.end;
+	return value && take_number(&taker, 1, 16, ret_number) && taker.at == taker.end;
 }
 
 static bool is_value(const struct record *record, enum record_field field, const char *text)
@@ -270,17 +270,17 @@ static void set_time(const struct record *record, struct heading *heading)
 {
 	size_t size;
 	const char *value = value_of(record, RECORD_TIME, &size);
-	struct cursor cursor = { value, value + size };
+	struct taker taker = { value, value + size };
 	struct stamp stamp;
 	uint64_t seconds, unit;
 	uint32_t fraction;
 
 	if (!value)
 		return;
-	if (stamp_from_number(value, size, &stamp) || (stamp_take(&cursor, &stamp) && stamp.year)) {
+	if (stamp_from_number(value, size, &stamp) || (stamp_take(&taker, &stamp) && stamp.year)) {
 		heading_offer_wall(heading, &stamp, WALL_SHIPPER);
-	} else if (record_has(record, RECORD_PRIORITY) && take_number(&cursor, 1, 9, &seconds) &&
-		   take_char(&cursor, '.') && take_fraction(&cursor, &fraction, &unit)) {
+	} else if (record_has(record, RECORD_PRIORITY) && take_number(&taker, 1, 9, &seconds) &&
+		   take_char(&taker, '.') && take_fraction(&taker, &fraction, &unit)) {
 		heading->uptime_quality = UPTIME_PRINTK;
 		heading->uptime_ns = seconds * NSEC_PER_SEC + fraction;
 	}

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "incidents/record.h"
-#include "incidents/sieve.h"
+#include "incidents/judge.h"
 
 #define LINE_MAX_BYTES (1 << 20) /* one that is longer is taken as two */
 #define NESTED_MAX 3 /* JSON within JSON */
@@ -19,7 +19,7 @@
 
 struct scanner {
 	struct anchors anchors;
-	struct sieve sieve;
+	struct judge judge;
 	struct buffer pending; /* what is not a whole line yet */
 	struct buffer held; /* a line that may go on in the next one */
 	uint64_t held_number;
@@ -36,7 +36,7 @@ static int add_anchors(struct scanner *scanner)
 	/* messages that are spelled as numbers, where no anchor can be seen; and the first line of a boot */
 	static const char *const others[] = { "\"MESSAGE\":[", "\"MESSAGE\" : [",
 		"Linux version " };
-	const struct anchors *known = catalogue_anchors(scanner->sieve.options.catalogue);
+	const struct anchors *known = catalogue_anchors(scanner->judge.options.catalogue);
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < known->list.count; i++)
@@ -55,7 +55,7 @@ int scanner_new(const struct scanner_options *options, struct scanner **ret_scan
 
 	if (!scanner)
 		return -ENOMEM;
-	sieve_init(&scanner->sieve, options);
+	judge_init(&scanner->judge, options);
 	r = add_anchors(scanner);
 	if (r < 0)
 		return r;
@@ -70,7 +70,7 @@ struct scanner *scanner_free(struct scanner *scanner)
 	anchors_done(&scanner->anchors);
 	buffer_done(&scanner->pending);
 	buffer_done(&scanner->held);
-	sieve_done(&scanner->sieve);
+	judge_done(&scanner->judge);
 	record_done(&scanner->record);
 	free(scanner);
 	return NULL;
@@ -108,7 +108,7 @@ static void take_entry(void *context, struct record *record)
 		scanner->nested--;
 		return;
 	}
-	sieve_take(&scanner->sieve, &heading, &line);
+	judge_take(&scanner->judge, &heading, &line);
 }
 
 static int take_json(struct scanner *scanner, struct record *record, const struct line *line)
@@ -133,8 +133,8 @@ static bool seems_wrapped(const struct scanner *scanner, const struct heading *h
 {
 	struct fields fields;
 
-	return !sieve_match(&scanner->sieve, heading, false, &fields) &&
-	       sieve_match(&scanner->sieve, heading, true, &fields);
+	return !judge_match(&scanner->judge, heading, false, &fields) &&
+	       judge_match(&scanner->judge, heading, true, &fields);
 }
 
 static void take_text_line(struct scanner *scanner, const struct line *line, bool may_hold)
@@ -145,13 +145,13 @@ static void take_text_line(struct scanner *scanner, const struct line *line, boo
 	heading_read(&heading, line->text, line->size);
 	if (heading.size && *heading.text == '{' && !heading.writer) {
 		_cleanup_(record_done) struct record inner = { 0 };
-		uint64_t before = scanner->sieve.summary.incidents;
+		uint64_t before = scanner->judge.summary.incidents;
 
 		scanner->outer = &heading;
 		take_json(scanner, &inner,
 			&(struct line){ heading.text, heading.size, line->number });
 		scanner->outer = NULL;
-		if (scanner->sieve.summary.incidents > before)
+		if (scanner->judge.summary.incidents > before)
 			return;
 	}
 	if (may_hold && seems_wrapped(scanner, &heading)) {
@@ -161,7 +161,7 @@ static void take_text_line(struct scanner *scanner, const struct line *line, boo
 		scanner->holds = true;
 		return;
 	}
-	sieve_take(&scanner->sieve, &heading, line);
+	judge_take(&scanner->judge, &heading, line);
 }
 
 /* The line that was held back: with the next one, when that is the rest of it (true: then it is used up). */
@@ -182,7 +182,7 @@ static bool release_held(struct scanner *scanner, const struct line *next)
 			buffer_u8(&scanner->held, ' ');
 			buffer_bytes(&scanner->held, heading.text, heading.size);
 			heading_read(&joined, (const char *)scanner->held.data, scanner->held.size);
-			used = sieve_match(&scanner->sieve, &joined, false, &fields);
+			used = judge_match(&scanner->judge, &joined, false, &fields);
 		}
 	}
 	line.text = (const char *)scanner->held.data;
@@ -216,43 +216,43 @@ static bool is_news(struct scanner *scanner, const struct line *line)
 /* "-- Boot 2f1b03c3e2104787adb361b0dfd671fc --", between the boots that journalctl shows */
 static bool take_boot_mark(struct scanner *scanner, const struct line *line)
 {
-	struct cursor cursor = { line->text, line->text + line->size };
+	struct taker taker = { line->text, line->text + line->size };
 	size_t size;
 
-	if (!take_text(&cursor, "-- "))
+	if (!take_text(&taker, "-- "))
 		return false;
-	if (!take_text(&cursor, "Boot ")) {
-		if (take_text(&cursor, "Reboot"))
-			log_clock_boot(&scanner->sieve.clock);
+	if (!take_text(&taker, "Boot ")) {
+		if (take_text(&taker, "Reboot"))
+			log_clock_boot(&scanner->judge.clock);
 		return true;
 	}
-	for (size = 0; size < cursor_left(&cursor) && isxdigit((unsigned char)cursor.at[size]);)
+	for (size = 0; size < taker_left(&taker) && isxdigit((unsigned char)taker.at[size]);)
 		size++;
 	if (size == 32) {
-		memcpy(scanner->sieve.boot_id, cursor.at, size);
-		log_clock_boot(&scanner->sieve.clock);
+		memcpy(scanner->judge.boot_id, taker.at, size);
+		log_clock_boot(&scanner->judge.clock);
 	}
 	return true;
 }
 
 static bool is_json_line(const struct line *line)
 {
-	struct cursor cursor = { line->text, line->text + line->size };
+	struct taker taker = { line->text, line->text + line->size };
 
-	take_char(&cursor, '\x1e');
-	take_text(&cursor, "data: ");
-	take_blanks(&cursor);
-	if (cursor_left(&cursor) > 1 && cursor_is(&cursor, '[') &&
-		(cursor.at[1] == '[' || cursor.at[1] == '{'))
+	take_char(&taker, '\x1e');
+	take_text(&taker, "data: ");
+	take_blanks(&taker);
+	if (taker_left(&taker) > 1 && taker_is(&taker, '[') &&
+		(taker.at[1] == '[' || taker.at[1] == '{'))
 		return true;
-	return cursor_is(&cursor, '{');
+	return taker_is(&taker, '{');
 }
 
 /* False when the line is not JSON after all. */
 static bool take_json_line(struct scanner *scanner, const struct line *line, bool hit)
 {
 	struct line json = *line;
-	uint64_t before = scanner->sieve.summary.incidents;
+	uint64_t before = scanner->judge.summary.incidents;
 	bool open = record_json_open(&scanner->record);
 
 	if (!open) {
@@ -267,7 +267,7 @@ static bool take_json_line(struct scanner *scanner, const struct line *line, boo
 	}
 	if (take_json(scanner, &scanner->record, &json) == 0)
 		return true;
-	return scanner->sieve.summary.incidents > before;
+	return scanner->judge.summary.incidents > before;
 }
 
 static size_t export_name(const struct line *line)
@@ -324,7 +324,7 @@ static bool may_be_export(const struct scanner *scanner, const struct line *line
 
 static void take_line(struct scanner *scanner, const struct line *line, bool hit)
 {
-	scanner->sieve.summary.lines++;
+	scanner->judge.summary.lines++;
 	if (scanner->holds && release_held(scanner, line))
 		return;
 	if (!line->size && !scanner->exporting)
@@ -398,7 +398,7 @@ static size_t take_lines(struct scanner *scanner, const char *text, size_t size,
 		hits.at = SIZE_MAX;
 	for (;;) {
 		struct line line = { text + at, line_size(text + at, size - at, last),
-			scanner->sieve.summary.lines + 1 };
+			scanner->judge.summary.lines + 1 };
 		size_t after;
 		bool hit;
 
@@ -412,7 +412,7 @@ static size_t take_lines(struct scanner *scanner, const char *text, size_t size,
 				return at;
 			if (binary && binary != SIZE_MAX) {
 				at += binary;
-				scanner->sieve.summary.lines++;
+				scanner->judge.summary.lines++;
 				next_hit(scanner, &hits, at);
 				continue;
 			}
@@ -430,7 +430,7 @@ int scanner_feed(struct scanner *scanner, const void *data, size_t size)
 {
 	size_t taken;
 
-	scanner->sieve.summary.bytes += size;
+	scanner->judge.summary.bytes += size;
 	buffer_bytes(&scanner->pending, data, size);
 	if (buffer_failed(&scanner->pending))
 		return -ENOMEM;
@@ -454,8 +454,8 @@ int scanner_finish(struct scanner *scanner, struct scan_summary *ret_summary)
 		release_held(scanner, NULL);
 	/* an entry that was cut off has its message perhaps */
 	if (scanner->exporting || record_has(&scanner->record, RECORD_MESSAGE))
-		end_export(scanner, scanner->sieve.summary.lines);
-	*ret_summary = scanner->sieve.summary;
+		end_export(scanner, scanner->judge.summary.lines);
+	*ret_summary = scanner->judge.summary;
 	return 0;
 }
 
@@ -466,13 +466,13 @@ static bool find_yearless(const char *text, size_t size, bool last, struct stamp
 
 	while (size && (last || !found)) {
 		const char *newline = memchr(text, '\n', size);
-		struct cursor cursor = { text, newline ? newline : text + size };
+		struct taker taker = { text, newline ? newline : text + size };
 		struct stamp stamp;
 
-		size -= MIN(size, (size_t)(cursor.end - text) + 1);
-		text = cursor.end + 1;
-		take_char(&cursor, '<');
-		if (stamp_take(&cursor, &stamp) && !stamp.year && !stamp.epoch) {
+		size -= MIN(size, (size_t)(taker.end - text) + 1);
+		text = taker.end + 1;
+		take_char(&taker, '<');
+		if (stamp_take(&taker, &stamp) && !stamp.year && !stamp.epoch) {
 			*ret_stamp = stamp;
 			found = true;
 		}
@@ -487,5 +487,5 @@ void scanner_span(struct scanner *scanner, const char *head, size_t head_size, c
 
 	if (find_yearless(head, head_size, false, &first) &&
 		find_yearless(tail, tail_size, true, &last))
-		log_clock_span(&scanner->sieve.clock, &first, &last);
+		log_clock_span(&scanner->judge.clock, &first, &last);
 }

@@ -10,56 +10,56 @@
 	978307200ull /* 2001: no host had journald before, and short numbers are something else */
 #define END_SECOND 7289654400ull /* 2201 */
 
-static bool take_int(struct cursor *cursor, int least, int most, int *ret_value)
+static bool take_int(struct taker *taker, int least, int most, int *ret_value)
 {
 	uint64_t value;
 
-	if (!take_number(cursor, least, most, &value))
+	if (!take_number(taker, least, most, &value))
 		return false;
 	*ret_value = value;
 	return true;
 }
 
 /* One of three-letter names, as a number from 1. */
-static bool take_name(struct cursor *cursor, const char *names, int *ret_number)
+static bool take_name(struct taker *taker, const char *names, int *ret_number)
 {
-	if (cursor_left(cursor) < 3)
+	if (taker_left(taker) < 3)
 		return false;
 	for (int i = 0; names[3 * i]; i++) {
-		if (memcmp(names + 3 * i, cursor->at, 3))
+		if (memcmp(names + 3 * i, taker->at, 3))
 			continue;
-		cursor->at += 3;
+		taker->at += 3;
 		*ret_number = i + 1;
 		return true;
 	}
 	return false;
 }
 
-static bool take_month(struct cursor *cursor, int *ret_month)
+static bool take_month(struct taker *taker, int *ret_month)
 {
-	return take_name(cursor, "JanFebMarAprMayJunJulAugSepOctNovDec", ret_month);
+	return take_name(taker, "JanFebMarAprMayJunJulAugSepOctNovDec", ret_month);
 }
 
-static bool take_weekday(struct cursor *cursor)
+static bool take_weekday(struct taker *taker)
 {
 	int day;
 
-	return take_name(cursor, "MonTueWedThuFriSatSun", &day);
+	return take_name(taker, "MonTueWedThuFriSatSun", &day);
 }
 
 /* 07:41:09[.341] */
-static bool take_clock(struct cursor *cursor, struct stamp *stamp)
+static bool take_clock(struct taker *taker, struct stamp *stamp)
 {
-	if (!take_int(cursor, 2, 2, &stamp->hour) || !take_char(cursor, ':') ||
-		!take_int(cursor, 2, 2, &stamp->minute) || !take_char(cursor, ':') ||
-		!take_int(cursor, 2, 2, &stamp->second))
+	if (!take_int(taker, 2, 2, &stamp->hour) || !take_char(taker, ':') ||
+		!take_int(taker, 2, 2, &stamp->minute) || !take_char(taker, ':') ||
+		!take_int(taker, 2, 2, &stamp->second))
 		return false;
 	stamp->resolution_ns = NSEC_PER_SEC;
-	stamp->comma = cursor_is(cursor, ',');
-	if ((stamp->comma || cursor_is(cursor, '.')) && cursor_left(cursor) > 1 &&
-		isdigit((unsigned char)cursor->at[1])) {
-		cursor->at++;
-		take_fraction(cursor, &stamp->fraction_ns, &stamp->resolution_ns);
+	stamp->comma = taker_is(taker, ',');
+	if ((stamp->comma || taker_is(taker, '.')) && taker_left(taker) > 1 &&
+		isdigit((unsigned char)taker->at[1])) {
+		taker->at++;
+		take_fraction(taker, &stamp->fraction_ns, &stamp->resolution_ns);
 	} else {
 		stamp->comma = false;
 	}
@@ -67,9 +67,9 @@ static bool take_clock(struct cursor *cursor, struct stamp *stamp)
 }
 
 /* Z, +01:00, +0100, +01, " UTC", " +0100", or nothing */
-static void take_zone(struct cursor *cursor, struct stamp *stamp)
+static void take_zone(struct taker *taker, struct stamp *stamp)
 {
-	struct cursor at = *cursor;
+	struct taker at = *taker;
 	int sign, hours, minutes = 0;
 
 	if (take_char(&at, 'Z') || take_text(&at, " UTC") || take_text(&at, " GMT") ||
@@ -77,11 +77,11 @@ static void take_zone(struct cursor *cursor, struct stamp *stamp)
 		if (at.at < at.end && isalnum((unsigned char)*at.at))
 			return;
 		stamp->zoned = true;
-		*cursor = at;
+		*taker = at;
 		return;
 	}
 	take_char(&at, ' ');
-	sign = cursor_is(&at, '-') ? -1 : 1;
+	sign = taker_is(&at, '-') ? -1 : 1;
 	if (!take_char(&at, '+') && !take_char(&at, '-'))
 		return;
 	if (take_int(&at, 4, 4, &hours)) {
@@ -96,131 +96,131 @@ static void take_zone(struct cursor *cursor, struct stamp *stamp)
 		return;
 	stamp->zoned = true;
 	stamp->offset_s = sign * (hours * 3600 + minutes * 60);
-	*cursor = at;
+	*taker = at;
 }
 
 /* CET and so on, which nobody can tell: it is as if there were no zone */
-static void take_zone_name(struct cursor *cursor)
+static void take_zone_name(struct taker *taker)
 {
-	struct cursor at = *cursor;
+	struct taker at = *taker;
 	size_t size = 0;
 
 	take_char(&at, ' ');
-	while (size < cursor_left(&at) && isupper((unsigned char)at.at[size]))
+	while (size < taker_left(&at) && isupper((unsigned char)at.at[size]))
 		size++;
-	if (size < 3 || size > 5 || (size < cursor_left(&at) && at.at[size] != ' '))
+	if (size < 3 || size > 5 || (size < taker_left(&at) && at.at[size] != ' '))
 		return;
 	at.at += size;
-	*cursor = at;
+	*taker = at;
 }
 
-static bool take_iso(struct cursor *cursor, struct stamp *stamp)
+static bool take_iso(struct taker *taker, struct stamp *stamp)
 {
 	char between;
 
-	if (!take_int(cursor, 4, 4, &stamp->year) || cursor_left(cursor) < 1)
+	if (!take_int(taker, 4, 4, &stamp->year) || taker_left(taker) < 1)
 		return false;
-	between = *cursor->at;
-	if ((between != '-' && between != '/') || !take_char(cursor, between) ||
-		!take_int(cursor, 2, 2, &stamp->month) || !take_char(cursor, between) ||
-		!take_int(cursor, 2, 2, &stamp->day))
+	between = *taker->at;
+	if ((between != '-' && between != '/') || !take_char(taker, between) ||
+		!take_int(taker, 2, 2, &stamp->month) || !take_char(taker, between) ||
+		!take_int(taker, 2, 2, &stamp->day))
 		return false;
-	if (!take_char(cursor, 'T') && !take_char(cursor, ' ') && !take_char(cursor, 't'))
+	if (!take_char(taker, 'T') && !take_char(taker, ' ') && !take_char(taker, 't'))
 		return false;
-	if (!take_clock(cursor, stamp))
+	if (!take_clock(taker, stamp))
 		return false;
-	take_zone(cursor, stamp);
+	take_zone(taker, stamp);
 	return true;
 }
 
 /* Mar 12, Mar  2 */
-static bool take_day(struct cursor *cursor, struct stamp *stamp)
+static bool take_day(struct taker *taker, struct stamp *stamp)
 {
-	if (!take_month(cursor, &stamp->month))
+	if (!take_month(taker, &stamp->month))
 		return false;
-	take_blanks(cursor);
-	return take_int(cursor, 1, 2, &stamp->day);
+	take_blanks(taker);
+	return take_int(taker, 1, 2, &stamp->day);
 }
 
-static bool take_year(struct cursor *cursor, struct stamp *stamp)
+static bool take_year(struct taker *taker, struct stamp *stamp)
 {
-	struct cursor at = *cursor;
+	struct taker at = *taker;
 	int year;
 
 	if (!take_char(&at, ' ') || !take_int(&at, 4, 4, &year) || year < 1990 || year > 2200 ||
 		(at.at < at.end && !strchr(" ]:", *at.at)))
 		return false;
 	stamp->year = year;
-	*cursor = at;
+	*taker = at;
 	return true;
 }
 
 /* [Wed ]Mar 12 [2025 ]07:41:09[.435319][ UTC][ 2025] */
-static bool take_traditional(struct cursor *cursor, struct stamp *stamp)
+static bool take_traditional(struct taker *taker, struct stamp *stamp)
 {
-	struct cursor at;
+	struct taker at;
 
-	if (take_int(cursor, 4, 4, &stamp->year) && !take_char(cursor, ' '))
+	if (take_int(taker, 4, 4, &stamp->year) && !take_char(taker, ' '))
 		return false;
-	if (!take_day(cursor, stamp))
+	if (!take_day(taker, stamp))
 		return false;
-	take_year(cursor, stamp);
-	if (!take_char(cursor, ' ') || !take_clock(cursor, stamp))
+	take_year(taker, stamp);
+	if (!take_char(taker, ' ') || !take_clock(taker, stamp))
 		return false;
-	if (stamp->year || take_year(cursor, stamp))
+	if (stamp->year || take_year(taker, stamp))
 		return true;
-	at = *cursor;
+	at = *taker;
 	take_zone(&at, stamp);
 	if (!stamp->zoned)
 		take_zone_name(&at);
 	if (take_year(&at, stamp))
-		*cursor = at;
-	else if (stamp->zoned && at.at > cursor->at)
-		*cursor = at;
+		*taker = at;
+	else if (stamp->zoned && at.at > taker->at)
+		*taker = at;
 	return true;
 }
 
-static bool take_weekday_first(struct cursor *cursor, struct stamp *stamp)
+static bool take_weekday_first(struct taker *taker, struct stamp *stamp)
 {
-	struct cursor at;
+	struct taker at;
 
-	if (!take_weekday(cursor) || !take_char(cursor, ' '))
+	if (!take_weekday(taker) || !take_char(taker, ' '))
 		return false;
-	at = *cursor;
+	at = *taker;
 	if (!take_iso(&at, stamp)) {
 		*stamp = (struct stamp){ 0 };
-		return take_traditional(cursor, stamp);
+		return take_traditional(taker, stamp);
 	}
-	*cursor = at;
+	*taker = at;
 	if (!stamp->zoned)
-		take_zone_name(cursor);
+		take_zone_name(taker);
 	return true;
 }
 
-static bool take_epoch(struct cursor *cursor, struct stamp *stamp)
+static bool take_epoch(struct taker *taker, struct stamp *stamp)
 {
-	const char *start = cursor->at;
+	const char *start = taker->at;
 	uint32_t fraction;
 	uint64_t unit;
 
-	while (cursor->at < cursor->end && isdigit((unsigned char)*cursor->at))
-		cursor->at++;
-	if (cursor->at - start < 9)
+	while (taker->at < taker->end && isdigit((unsigned char)*taker->at))
+		taker->at++;
+	if (taker->at - start < 9)
 		return false;
-	if (cursor->at - start <= 10 && take_char(cursor, '.')) {
-		if (!take_fraction(cursor, &fraction, &unit))
+	if (taker->at - start <= 10 && take_char(taker, '.')) {
+		if (!take_fraction(taker, &fraction, &unit))
 			return false;
-	} else if (cursor->at - start < 13) {
+	} else if (taker->at - start < 13) {
 		return false;
 	}
-	if (cursor->at < cursor->end && !strchr(" \t,;|", *cursor->at))
+	if (taker->at < taker->end && !strchr(" \t,;|", *taker->at))
 		return false;
-	return stamp_from_number(start, cursor->at - start, stamp);
+	return stamp_from_number(start, taker->at - start, stamp);
 }
 
-bool stamp_take(struct cursor *cursor, struct stamp *ret_stamp)
+bool stamp_take(struct taker *taker, struct stamp *ret_stamp)
 {
-	static bool (*const forms[])(struct cursor *, struct stamp *) = {
+	static bool (*const forms[])(struct taker *, struct stamp *) = {
 		take_iso,
 		take_traditional,
 		take_weekday_first,
@@ -228,7 +228,7 @@ bool stamp_take(struct cursor *cursor, struct stamp *ret_stamp)
 	};
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-		struct cursor at = *cursor;
+		struct taker at = *taker;
 		struct stamp stamp = { 0 };
 		int64_t seconds;
 
@@ -238,30 +238,30 @@ bool stamp_take(struct cursor *cursor, struct stamp *ret_stamp)
 		if (!stamp.epoch &&
 			!stamp_seconds(&stamp, stamp.year ? stamp.year : 2024, &seconds))
 			continue;
-		*cursor = at;
+		*taker = at;
 		*ret_stamp = stamp;
 		return true;
 	}
 	return false;
 }
 
-bool stamp_take_minute(struct cursor *cursor, struct stamp *ret_stamp)
+bool stamp_take_minute(struct taker *taker, struct stamp *ret_stamp)
 {
-	struct cursor at = *cursor;
+	struct taker at = *taker;
 	struct stamp stamp = { .resolution_ns = 60 * NSEC_PER_SEC };
 
 	if (!take_day(&at, &stamp) || !take_char(&at, ' ') || !take_int(&at, 2, 2, &stamp.hour) ||
 		!take_char(&at, ':') || !take_int(&at, 2, 2, &stamp.minute) || stamp.hour > 23 ||
 		stamp.minute > 59 || stamp.day < 1 || stamp.day > 31)
 		return false;
-	*cursor = at;
+	*taker = at;
 	*ret_stamp = stamp;
 	return true;
 }
 
 bool stamp_from_number(const char *text, size_t size, struct stamp *ret_stamp)
 {
-	struct cursor at = { text, text + size };
+	struct taker at = { text, text + size };
 	struct stamp stamp = { .epoch = true };
 	uint64_t value, unit = NSEC_PER_SEC;
 	uint32_t fraction = 0;

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "incidents/cursor.h"
+#include "incidents/taker.h"
 
 struct stamp {
 	int year; /* 0: not said */
@@ -29,9 +29,9 @@ struct stamp {
  *   Wed Mar 12 07:41:09 [UTC] 2025     Wed 2025-03-12 07:41:09 UTC
  *   1741765269.341207                  1741765269341 (a thousandth or a millionth of a second)
  */
-bool stamp_take(struct cursor *cursor, struct stamp *ret_stamp);
+bool stamp_take(struct taker *taker, struct stamp *ret_stamp);
 /* "Mar12 07:41", "Nov 9 20:09": what dmesg --human writes where a minute begins. */
-bool stamp_take_minute(struct cursor *cursor, struct stamp *ret_stamp);
+bool stamp_take_minute(struct taker *taker, struct stamp *ret_stamp);
 /* A number of seconds, thousandths, millionths or billionths of the epoch, by its size. False when it is none of the years 2001 to 2200. */
 bool stamp_from_number(const char *text, size_t size, struct stamp *ret_stamp);
 /* The second as if the stamp were UTC, in the year given. False when no calendar has it. */

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "incidents/sieve.h"
+#include "incidents/judge.h"
 
 #include <string.h>
 
-void sieve_init(struct sieve *sieve, const struct scanner_options *options)
+void judge_init(struct judge *judge, const struct scanner_options *options)
 {
-	*sieve = (struct sieve){ .options = *options };
-	log_clock_init(&sieve->clock, &options->clock);
+	*judge = (struct judge){ .options = *options };
+	log_clock_init(&judge->clock, &options->clock);
 }
 
-void sieve_done(struct sieve *sieve)
+void judge_done(struct judge *judge)
 {
-	buffer_done(&sieve->lost_device);
+	buffer_done(&judge->lost_device);
 }
 
 /* The first of these fields that there is says what it happened to. */
@@ -43,32 +43,32 @@ static bool is_kind(const struct incident *incident, const char *name)
 static bool number_of(const struct fields *fields, const char *name, uint64_t *ret_number)
 {
 	const struct field *field = fields_find(fields, name);
-	struct cursor cursor = { field ? field->value : NULL,
+	struct taker taker = { field ? field->value : NULL,
 		field ? field->value + field->size : NULL };
 
-	return field && take_number(&cursor, 1, 18, ret_number);
+	return field && take_number(&taker, 1, 18, ret_number);
 }
 
 /*
  * ENA 2.17.0 prints the CPU as the queue and the queue as the CPU in the second line of its pair, and the pattern puts that right. Where
  * the first line has shown that this driver does not, it is put back.
  */
-static void check_swap(struct sieve *sieve, struct incident *incident)
+static void check_swap(struct judge *judge, struct incident *incident)
 {
 	struct fields *fields = &incident->fields;
 	size_t size = strlen(incident->device);
 	uint64_t cpu, qid;
 
 	if (is_kind(incident, "ena.tx_lost")) {
-		sieve->lost_device.size = 0;
-		if (number_of(fields, "qid", &sieve->lost_qid))
-			buffer_bytes(&sieve->lost_device, incident->device, size);
+		judge->lost_device.size = 0;
+		if (number_of(fields, "qid", &judge->lost_qid))
+			buffer_bytes(&judge->lost_device, incident->device, size);
 		return;
 	}
-	if (!is_kind(incident, "ena.tx_lost_detail") || !size || sieve->lost_device.size != size ||
-		memcmp(sieve->lost_device.data, incident->device, size) ||
+	if (!is_kind(incident, "ena.tx_lost_detail") || !size || judge->lost_device.size != size ||
+		memcmp(judge->lost_device.data, incident->device, size) ||
 		!number_of(fields, "cpu", &cpu) || !number_of(fields, "qid", &qid) ||
-		cpu != sieve->lost_qid || qid == sieve->lost_qid)
+		cpu != judge->lost_qid || qid == judge->lost_qid)
 		return;
 	for (size_t i = 0; i < fields->count; i++) {
 		if (!strcmp(fields->list[i].name, "cpu"))
@@ -78,7 +78,7 @@ static void check_swap(struct sieve *sieve, struct incident *incident)
 	}
 }
 
-static void give(struct sieve *sieve, const struct heading *heading, const struct kind *kind,
+static void give(struct judge *judge, const struct heading *heading, const struct kind *kind,
 	const struct fields *fields, const struct moment *moment, const struct line *line)
 {
 	char device[64];
@@ -88,8 +88,8 @@ static void give(struct sieve *sieve, const struct heading *heading, const struc
 		.moment = *moment,
 		.has_stall = fields->has_age || kind->stall_ns,
 		.stall_ns = fields->has_age ? fields->age_ns : kind->stall_ns,
-		.boot_id = *heading->boot_id ? heading->boot_id : sieve->boot_id,
-		.boot = sieve->clock.boots,
+		.boot_id = *heading->boot_id ? heading->boot_id : judge->boot_id,
+		.boot = judge->clock.boots,
 		.line = line->text,
 		.line_size = line->size,
 		.line_number = line->number,
@@ -101,9 +101,9 @@ static void give(struct sieve *sieve, const struct heading *heading, const struc
 		incident.fields.list[incident.fields.count++] = (struct field){
 			.name = "bdf", .value = heading->device, .size = strlen(heading->device)
 		};
-	check_swap(sieve, &incident);
-	sieve->summary.incidents++;
-	sieve->options.give(sieve->options.context, &incident);
+	check_swap(judge, &incident);
+	judge->summary.incidents++;
+	judge->options.give(judge->options.context, &incident);
 }
 
 /* A word with a colon where a program's name would be may be the beginning of what the kernel says. */
@@ -118,10 +118,10 @@ static bool kernel_word(const char *text, size_t size)
 	return false;
 }
 
-const struct kind *sieve_match(
-	const struct sieve *sieve, const struct heading *heading, bool cut, struct fields *fields)
+const struct kind *judge_match(
+	const struct judge *judge, const struct heading *heading, bool cut, struct fields *fields)
 {
-	const struct catalogue *catalogue = sieve->options.catalogue;
+	const struct catalogue *catalogue = judge->options.catalogue;
 	struct message message = {
 		.text = heading->text,
 		.size = heading->size,
@@ -140,26 +140,26 @@ const struct kind *sieve_match(
 }
 
 static bool forged(
-	const struct sieve *sieve, const struct heading *heading, const struct kind *kind)
+	const struct judge *judge, const struct heading *heading, const struct kind *kind)
 {
-	return (heading->forged || heading->facility > 0) && !sieve->options.trust_users &&
+	return (heading->forged || heading->facility > 0) && !judge->options.trust_users &&
 	       !strcmp(kind->writer, "kernel");
 }
 
-void sieve_take(struct sieve *sieve, const struct heading *heading, const struct line *line)
+void judge_take(struct judge *judge, const struct heading *heading, const struct line *line)
 {
 	const struct kind *kind;
 	struct fields fields;
 	struct moment moment;
 
 	if (heading->size > 14 && !memcmp(heading->text, "Linux version ", 14))
-		log_clock_boot(&sieve->clock);
-	log_clock_take(&sieve->clock, heading, &moment);
-	kind = sieve_match(sieve, heading, true, &fields);
+		log_clock_boot(&judge->clock);
+	log_clock_take(&judge->clock, heading, &moment);
+	kind = judge_match(judge, heading, true, &fields);
 	if (!kind)
 		return;
-	if (forged(sieve, heading, kind))
-		sieve->summary.forged++;
+	if (forged(judge, heading, kind))
+		judge->summary.forged++;
 	else
-		give(sieve, heading, kind, &fields, &moment, line);
+		give(judge, heading, kind, &fields, &moment, line);
 }

@@ -12,7 +12,7 @@ struct line {
 	uint64_t number;
 };
 
-struct sieve {
+struct judge {
 	struct scanner_options options;
 	struct scan_summary summary;
 	struct log_clock clock;
@@ -21,10 +21,10 @@ struct sieve {
 	char boot_id[33]; /* that the log itself says for the lines below */
 };
 
-void sieve_init(struct sieve *sieve, const struct scanner_options *options);
-void sieve_done(struct sieve *sieve);
+void judge_init(struct judge *judge, const struct scanner_options *options);
+void judge_done(struct judge *judge);
 /* What kind the message is; NULL for none. */
-const struct kind *sieve_match(
-	const struct sieve *sieve, const struct heading *heading, bool cut, struct fields *fields);
+const struct kind *judge_match(
+	const struct judge *judge, const struct heading *heading, bool cut, struct fields *fields);
 /* Puts the message into the log's time, and gives it out if it is an incident. */
-void sieve_take(struct sieve *sieve, const struct heading *heading, const struct line *line);
+void judge_take(struct judge *judge, const struct heading *heading, const struct line *line);
