@@ -89,6 +89,14 @@ static inline size_t reader_left(const struct reader *reader)
 	return reader->failed ? 0 : reader->size - reader->position;
 }
 
+/* For a decoder that does not like what it read. */
+static inline void reader_fail(struct reader *reader)
+{
+	if (!reader->failed)
+		reader->failed_at = reader->position;
+	reader->failed = true;
+}
+
 static inline bool reader_failed(const struct reader *reader)
 {
 	return reader->failed;

@@ -30,6 +30,83 @@ int zstd_exact(void *to, size_t size, const void *frame, size_t frame_size)
 	return ZSTD_isError(got) || got != size ? -EBADMSG : 0;
 }
 
+struct zstd_packer {
+	ZSTD_CCtx *context;
+};
+
+int zstd_packer_new(int level, struct zstd_packer **ret_packer)
+{
+	_cleanup_(cleanup_zstd_packer) struct zstd_packer *packer = calloc(1, sizeof(*packer));
+
+	if (!packer)
+		return -ENOMEM;
+	packer->context = ZSTD_createCCtx();
+	if (!packer->context)
+		return -ENOMEM;
+	ZSTD_CCtx_setParameter(packer->context, ZSTD_c_compressionLevel, level);
+	*ret_packer = take_ptr(packer);
+	return 0;
+}
+
+struct zstd_packer *zstd_packer_free(struct zstd_packer *packer)
+{
+	if (!packer)
+		return NULL;
+	ZSTD_freeCCtx(packer->context);
+	free(packer);
+	return NULL;
+}
+
+int zstd_packer_append(
+	struct zstd_packer *packer, struct buffer *buffer, const void *data, size_t size)
+{
+	size_t bound = ZSTD_compressBound(size), used;
+	uint8_t *room = buffer_room(buffer, bound);
+
+	if (!room)
+		return -ENOMEM;
+	used = ZSTD_compress2(packer->context, room, bound, data, size);
+	if (ZSTD_isError(used))
+		return -ENOMEM;
+	buffer->size += used;
+	return 0;
+}
+
+struct zstd_unpacker {
+	ZSTD_DCtx *context;
+};
+
+int zstd_unpacker_new(struct zstd_unpacker **ret_unpacker)
+{
+	_cleanup_(cleanup_zstd_unpacker) struct zstd_unpacker *unpacker =
+		calloc(1, sizeof(*unpacker));
+
+	if (!unpacker)
+		return -ENOMEM;
+	unpacker->context = ZSTD_createDCtx();
+	if (!unpacker->context)
+		return -ENOMEM;
+	*ret_unpacker = take_ptr(unpacker);
+	return 0;
+}
+
+struct zstd_unpacker *zstd_unpacker_free(struct zstd_unpacker *unpacker)
+{
+	if (!unpacker)
+		return NULL;
+	ZSTD_freeDCtx(unpacker->context);
+	free(unpacker);
+	return NULL;
+}
+
+int zstd_unpacker_exact(
+	struct zstd_unpacker *unpacker, void *to, size_t size, const void *frame, size_t frame_size)
+{
+	size_t got = ZSTD_decompressDCtx(unpacker->context, to, size, frame, frame_size);
+
+	return ZSTD_isError(got) || got != size ? -EBADMSG : 0;
+}
+
 struct zstd_stream {
 	ZSTD_DStream *stream;
 	size_t next; /* how many bytes it wants to go on: the rest of a block */

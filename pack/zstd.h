@@ -18,6 +18,21 @@ int zstd_append(struct buffer *buffer, const void *data, size_t size, int level)
  */
 int zstd_exact(void *to, size_t size, const void *frame, size_t frame_size);
 
+/* The same for many frames, with memory that is got once. */
+struct zstd_packer;
+int zstd_packer_new(int level, struct zstd_packer **ret_packer);
+struct zstd_packer *zstd_packer_free(struct zstd_packer *packer);
+DEFINE_CLEANUP(zstd_packer, struct zstd_packer *, zstd_packer_free)
+int zstd_packer_append(
+	struct zstd_packer *packer, struct buffer *buffer, const void *data, size_t size);
+
+struct zstd_unpacker;
+int zstd_unpacker_new(struct zstd_unpacker **ret_unpacker);
+struct zstd_unpacker *zstd_unpacker_free(struct zstd_unpacker *unpacker);
+DEFINE_CLEANUP(zstd_unpacker, struct zstd_unpacker *, zstd_unpacker_free)
+int zstd_unpacker_exact(struct zstd_unpacker *unpacker, void *to, size_t size, const void *frame,
+	size_t frame_size);
+
 /*
  * A stream that comes in pieces. Whatever a piece expands to, it is handed on in bits of at most 128 KB, so that memory does not
  * follow what the bytes claim.

@@ -13,7 +13,7 @@
 #include "tape/tape.h"
 
 #define SEGMENT_MAGIC "PERFTAPE"
-#define SEGMENT_VERSION 0
+#define SEGMENT_VERSION 1
 
 /* What the index keeps of a segment, readable without decoding the rest. */
 struct segment_summary {

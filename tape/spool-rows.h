@@ -67,12 +67,6 @@ static inline int read_count(struct reader *raw, size_t row_bytes, size_t *ret_c
 		_r;                                                          \
 	})
 
-static inline void reader_fail(struct reader *raw)
-{
-	raw->failed_at = raw->failed ? raw->failed_at : raw->position;
-	raw->failed = true;
-}
-
 static inline uint64_t read_below(struct reader *raw, uint64_t limit)
 {
 	uint64_t value = reader_varint(raw);

@@ -149,7 +149,7 @@ struct tape_incident {
 	uint64_t time_ns;
 	uint64_t
 		stall_ns; /* when the stall began that the line tells of; time_ns where it tells of none */
-	uint32_t kind;
+	uint32_t kind; /* its name, a string */
 	uint32_t severity;
 	uint32_t text; /* the line */
 	uint32_t source; /* "kmsg", or where else the line came from */

@@ -149,7 +149,7 @@ static void test_all_damaged(void)
 	damage_all(&store);
 	CHECK_EQ(ask(&store, "@1794971522", "@1794971525", true, &quiet), EXIT_FAILED);
 	CHECK(!strncmp(quiet, "perftape: what was recorded in that window cannot be read: ", 59));
-	CHECK(strstr(quiet, ".tape: damaged header (checksum)\n"));
+	CHECK(strstr(quiet, ".tape: the header is cut short\n"));
 	CHECK(!strstr(quiet, "nothing is recorded"));
 	CHECK_EQ(ask(&store, "@1794971522", "@1794971525", false, &loud), EXIT_FAILED);
 	CHECK(strstr(loud, "covered 0.0 % (3 s missing), 0 samples lost, 1 part that could not be "
@@ -192,7 +192,7 @@ static void test_list_of_damaged(void)
 	tapes_store_put(&store, one_a_second(0, 10));
 	damage_all(&store);
 	listed = list(&store);
-	CHECK(strstr(listed, ".tape  unreadable: damaged header (checksum)\n"));
+	CHECK(strstr(listed, ".tape  unreadable: the header is cut short\n"));
 }
 
 /* What is being recorded is listed and answered; what the recorder took since is a second away. */

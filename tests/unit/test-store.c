@@ -13,13 +13,6 @@
 
 static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL };
 
-static int decode(const void *data, size_t size, struct tape **ret_tape, struct error *error)
-{
-	struct segment_input input = segment_input_memory(data, size);
-
-	return segment_decode(&input, &everything, ret_tape, error);
-}
-
 static uint64_t random_state = 42;
 
 /* another boot's; "" is this one's */
@@ -101,94 +94,6 @@ static struct tape *make_tape(uint64_t begin_ns, uint64_t offset, int samples)
 	array_push(&tape->losses,
 		(struct tape_loss){ TAPE_LOSS_THROTTLED, 1, begin_ns + 9, begin_ns + 99, 1 });
 	return tape;
-}
-
-#define CHECK_ROWS(a, b, array)                                                    \
-	do {                                                                       \
-		CHECK_EQ((a)->array.count, (b)->array.count);                      \
-		for (size_t _i = 0; _i < (a)->array.count; _i++)                   \
-			CHECK(memcmp(&(a)->array.items[_i], &(b)->array.items[_i], \
-				      sizeof((a)->array.items[_i])) == 0);         \
-	} while (0)
-
-static void check_same(const struct tape *a, const struct tape *b)
-{
-	CHECK_EQ(a->sequence, b->sequence);
-	CHECK(a->begin_ns == b->begin_ns && a->end_ns == b->end_ns);
-	CHECK_EQ(strings_count(&a->strings), strings_count(&b->strings));
-	for (uint32_t i = 0; i < strings_count(&a->strings); i++)
-		CHECK_STR(tape_string(a, i), tape_string(b, i));
-	CHECK_ROWS(a, b, facts);
-	CHECK_ROWS(a, b, anchors);
-	CHECK_ROWS(a, b, modules);
-	CHECK_ROWS(a, b, frames);
-	CHECK_ROWS(a, b, stacks);
-	CHECK_ROWS(a, b, threads);
-	CHECK_EQ(a->samples.count, b->samples.count);
-	for (size_t i = 0; i < a->samples.count; i++) {
-		const struct tape_sample *x = &a->samples.items[i], *y = &b->samples.items[i];
-
-		CHECK(x->time_ns == y->time_ns && x->period == y->period && x->cpu == y->cpu &&
-			x->thread == y->thread && x->stack == y->stack && x->frame == y->frame);
-	}
-	CHECK_EQ(a->losses.count, b->losses.count);
-	for (size_t i = 0; i < a->losses.count; i++)
-		CHECK(a->losses.items[i].count == b->losses.items[i].count &&
-			a->losses.items[i].to_ns == b->losses.items[i].to_ns &&
-			a->losses.items[i].kind == b->losses.items[i].kind);
-}
-
-static void test_round_trip(void)
-{
-	for (int samples = 0; samples < 3000; samples += 700) {
-		_cleanup_(cleanup_tape) struct tape *tape =
-			make_tape(77 * NSEC_PER_SEC, 1, samples);
-		_cleanup_(cleanup_tape) struct tape *back = NULL;
-		_cleanup_(buffer_done) struct buffer bytes = { 0 };
-		struct error error = { 0 };
-
-		CHECK_EQ(tape_sort_samples(tape), 0);
-		CHECK_EQ(segment_encode(tape, SEGMENT_HASTY, 1 << 30, &bytes), 0);
-		CHECK_EQ(decode(bytes.data, bytes.size, &back, &error), 0);
-		check_same(tape, back);
-	}
-}
-
-/* Each byte flipped, and each length: an error that says so, or the same tape. */
-static void test_damage_is_never_silent(void)
-{
-	_cleanup_(cleanup_tape) struct tape *tape = make_tape(NSEC_PER_SEC, 1, 60);
-	_cleanup_(buffer_done) struct buffer bytes = { 0 };
-
-	CHECK_EQ(tape_sort_samples(tape), 0);
-	CHECK_EQ(segment_encode(tape, SEGMENT_HASTY, 1 << 30, &bytes), 0);
-	for (size_t i = 0; i < 2 * bytes.size; i++) {
-		_cleanup_(cleanup_tape) struct tape *back = NULL;
-		size_t size = i < bytes.size ? bytes.size : i - bytes.size;
-		_cleanup_free_ uint8_t *copy = malloc(size + 1);
-		struct error error = { 0 };
-		int r;
-
-		memcpy(copy, bytes.data, size);
-		if (i < bytes.size)
-			copy[i] ^= 1 << pick(8);
-		r = decode(copy, size, &back, &error);
-		CHECK(r == -EBADMSG || r == -EPROTONOSUPPORT);
-		CHECK(error.text[0]);
-	}
-}
-
-static void test_newer_version_is_refused(void)
-{
-	_cleanup_(cleanup_tape) struct tape *tape = make_tape(NSEC_PER_SEC, 1, 3), *back = NULL;
-	_cleanup_(buffer_done) struct buffer bytes = { 0 };
-	struct error error = { 0 };
-
-	CHECK_EQ(tape_sort_samples(tape), 0);
-	CHECK_EQ(segment_encode(tape, SEGMENT_HASTY, 1 << 30, &bytes), 0);
-	bytes.data[8] = 9;
-	CHECK_EQ(decode(bytes.data, bytes.size, &back, &error), -EPROTONOSUPPORT);
-	CHECK(strstr(error.text, "version 9"));
 }
 
 static void test_sort_is_stable(void)
@@ -414,10 +319,7 @@ static void test_damaged_segment_is_named(void)
 	remove_tree(dir);
 }
 
-CHECK_MAIN({ "a segment round trips", test_round_trip },
-	{ "damage is never silent", test_damage_is_never_silent },
-	{ "a newer version is refused by name", test_newer_version_is_refused },
-	{ "sorting samples is stable", test_sort_is_stable }, { "time slews", test_time_slews },
+CHECK_MAIN({ "sorting samples is stable", test_sort_is_stable }, { "time slews", test_time_slews },
 	{ "time steps", test_time_steps },
 	{ "a clock that is set back", test_summary_of_a_clock_set_back },
 	{ "seal, find, load", test_store_seal_and_find }, { "one writer a store", test_one_writer },

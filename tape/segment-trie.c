@@ -1,0 +1,556 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "tape/segment-trie.h"
+
+#include "tape/grouping.h"
+
+struct path {
+	uint32_t comm;
+	uint32_t stack;
+	uint32_t function;
+};
+
+static bool path_equal(const void *context, uint32_t id, const void *key)
+{
+	const struct trie *trie = context;
+	const struct path *path = key;
+
+	return trie->stack.items[id] == path->stack && trie->comm.items[id] == path->comm &&
+	       trie->function.items[id] == path->function;
+}
+
+static int add_path(struct trie *trie, struct table *table, const struct path *path, uint32_t *ret)
+{
+	uint64_t hash = hash_u64((uint64_t)path->stack << 32 | path->function) ^
+			path->comm * 0x9e3779b97f4a7c15ull;
+	uint32_t id = table_find(table, hash, path_equal, trie, path);
+
+	if (id == TABLE_NONE) {
+		id = trie->stack.count;
+		if (array_push(&trie->comm, path->comm) < 0 ||
+			array_push(&trie->stack, path->stack) < 0 ||
+			array_push(&trie->function, path->function) < 0 ||
+			array_push(&trie->count, 0) < 0 || table_add(table, hash, id) < 0)
+			return -ENOMEM;
+	}
+	*ret = id;
+	return 0;
+}
+
+/* The forest of a comm; comm_numbers is by string, 0: none yet. */
+static int add_comm(struct trie *trie, uint32_t *comm_numbers, uint32_t string, uint32_t *ret_comm)
+{
+	if (!comm_numbers[string]) {
+		if (array_push(&trie->comms, string) < 0)
+			return -ENOMEM;
+		comm_numbers[string] = trie->comms.count;
+	}
+	*ret_comm = comm_numbers[string] - 1;
+	return 0;
+}
+
+static int add_samples(struct trie *trie, const struct tape *tape,
+	const struct dictionary *dictionary, struct table *table)
+{
+	_cleanup_free_ uint32_t *comm_numbers =
+		calloc(strings_count(&tape->strings), sizeof(*comm_numbers));
+
+	if (!comm_numbers)
+		return -ENOMEM;
+	for (size_t i = 0; i < tape->samples.count; i++) {
+		const struct tape_sample *sample = &tape->samples.items[i];
+		uint32_t string = tape->threads.items[sample->thread].comm;
+		struct path path = { .stack = sample->stack,
+			.function = dictionary->places[sample->frame].function };
+
+		if (add_comm(trie, comm_numbers, string, &path.comm) < 0 ||
+			add_path(trie, table, &path, &trie->sample_path[i]) < 0)
+			return -ENOMEM;
+		trie->count.items[trie->sample_path[i]]++;
+	}
+	return 0;
+}
+
+int trie_build(struct trie *trie, const struct tape *tape, struct dictionary *dictionary)
+{
+	struct table table = { 0 };
+	int r;
+
+	*trie = (struct trie){ 0 };
+	trie->sample_path = malloc((tape->samples.count + 1) * sizeof(uint32_t));
+	if (!trie->sample_path)
+		return -ENOMEM;
+	r = add_samples(trie, tape, dictionary, &table);
+	table_done(&table);
+	for (size_t i = 0; r == 0 && i < trie->function.count; i++)
+		dictionary->functions.items[trie->function.items[i]].uses++;
+	return r < 0 ? r : dictionary_rank(dictionary);
+}
+
+void trie_done(struct trie *trie)
+{
+	array_done(&trie->comms);
+	array_done(&trie->comm);
+	array_done(&trie->stack);
+	array_done(&trie->function);
+	array_done(&trie->count);
+	free(trie->rank);
+	free(trie->sample_path);
+}
+
+/* For each stack, what orders it among its siblings: the rank of its frame's function, then the site. */
+static int sibling_keys(
+	const struct tape *tape, const struct dictionary *dictionary, uint32_t *ret_keys)
+{
+	size_t count = dictionary->functions.count;
+	_cleanup_free_ uint32_t *by_rank = malloc(count * sizeof(*by_rank));
+	_cleanup_free_ uint32_t *first = malloc(count * sizeof(*first));
+	uint32_t sum = 0;
+
+	if (!by_rank || !first)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		by_rank[dictionary->functions.items[i].rank] = i;
+	for (size_t i = 0; i < count; i++) {
+		first[by_rank[i]] = sum;
+		sum += MAX(dictionary->functions.items[by_rank[i]].sites, 1u);
+	}
+	for (size_t i = 0; i < tape->stacks.count; i++) {
+		const struct dictionary_place *place =
+			&dictionary->places[tape->stacks.items[i].frame];
+
+		ret_keys[i] = first[place->function] + place->site;
+	}
+	return 0;
+}
+
+/* Depth-first numbers of the stacks that are used, out of their order by parent and key. */
+static void number_sorted(const struct tape *tape, const uint32_t *sorted, size_t count,
+	const uint32_t *sizes, uint32_t *next, uint32_t *ret_numbers)
+{
+	ret_numbers[0] = 0;
+	next[0] = 1;
+	for (size_t i = 0; i < count; i++) {
+		uint32_t stack = sorted[i], parent = tape->stacks.items[stack].parent;
+
+		ret_numbers[stack] = next[parent];
+		next[parent] += sizes[stack];
+		next[stack] = ret_numbers[stack] + 1;
+	}
+}
+
+/* Where each used stack comes in a depth-first walk over all of the tape's; the caller frees. */
+static int number_stacks(
+	const struct tape *tape, const struct dictionary *dictionary, uint32_t **ret_numbers)
+{
+	size_t stacks = tape->stacks.count, count = 0;
+	_cleanup_free_ uint32_t *sorted = malloc(stacks * sizeof(uint32_t));
+	_cleanup_free_ uint32_t *scratch = malloc(stacks * sizeof(uint32_t));
+	_cleanup_free_ uint32_t *keys = calloc(stacks, sizeof(uint32_t));
+	_cleanup_free_ uint32_t *numbers = calloc(stacks, sizeof(uint32_t));
+
+	if (!sorted || !scratch || !keys || !numbers || sibling_keys(tape, dictionary, keys) < 0)
+		return -ENOMEM;
+	for (size_t i = 1; i < stacks; i++)
+		if (dictionary->used_stacks[i])
+			sorted[count++] = i;
+	group_by(sorted, scratch, count, keys);
+	for (size_t i = 0; i < stacks; i++)
+		keys[i] = tape->stacks.items[i].parent;
+	group_by(sorted, scratch, count, keys);
+	/* from here on the keys are the sizes of subtrees */
+	for (size_t i = 0; i < stacks; i++)
+		keys[i] = dictionary->used_stacks[i];
+	for (size_t i = stacks; i-- > 1;)
+		keys[tape->stacks.items[i].parent] += keys[i];
+	number_sorted(tape, sorted, count, keys, scratch, numbers);
+	*ret_numbers = take_ptr(numbers);
+	return 0;
+}
+
+/* The paths in depth-first order, forest by forest: a stack's leaf nodes come before the stacks that it calls. */
+static int sort_paths(const struct trie *trie, const struct tape *tape,
+	const struct dictionary *dictionary, uint32_t *ret_order)
+{
+	size_t count = trie->stack.count;
+	_cleanup_free_ uint32_t *keys = malloc((count + 1) * sizeof(uint32_t));
+	_cleanup_free_ uint32_t *scratch = malloc((count + 1) * sizeof(uint32_t));
+	_cleanup_free_ uint32_t *numbers = NULL;
+
+	if (!keys || !scratch || number_stacks(tape, dictionary, &numbers) < 0)
+		return -ENOMEM;
+	group_start(ret_order, count);
+	for (size_t i = 0; i < count; i++)
+		keys[i] = dictionary->functions.items[trie->function.items[i]].rank;
+	group_by(ret_order, scratch, count, keys);
+	for (size_t i = 0; i < count; i++)
+		keys[i] = numbers[trie->stack.items[i]];
+	group_by(ret_order, scratch, count, keys);
+	group_by(ret_order, scratch, count, trie->comm.items);
+	return 0;
+}
+
+/* From depth-first order, forest by forest, to the order of ranks: in each comm by count, the largest first, then as they were. */
+static int order_by_rank(
+	uint32_t *order, size_t count, const uint32_t *counts, const uint32_t *comms)
+{
+	_cleanup_free_ uint32_t *keys = malloc((count + 1) * sizeof(uint32_t));
+	_cleanup_free_ uint32_t *scratch = malloc((count + 1) * sizeof(uint32_t));
+
+	if (!keys || !scratch)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		keys[i] = UINT32_MAX - counts[i];
+	group_by(order, scratch, count, keys);
+	group_by(order, scratch, count, comms);
+	return 0;
+}
+
+static int rank_paths(struct trie *trie, const uint32_t *sorted)
+{
+	size_t count = trie->stack.count;
+	_cleanup_free_ uint32_t *order = malloc((count + 1) * sizeof(uint32_t));
+	uint32_t rank = 0;
+
+	trie->rank = malloc((count + 1) * sizeof(uint32_t));
+	if (!order || !trie->rank)
+		return -ENOMEM;
+	memcpy(order, sorted, count * sizeof(*order));
+	if (order_by_rank(order, count, trie->count.items, trie->comm.items) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		if (i && trie->comm.items[order[i]] != trie->comm.items[order[i - 1]])
+			rank = 0;
+		trie->rank[order[i]] = rank++;
+	}
+	return 0;
+}
+
+struct trie_columns {
+	struct buffer comms, nodes, pops, sites, counts;
+	array_of(uint32_t) functions;
+};
+
+static void trie_columns_done(struct trie_columns *columns)
+{
+	buffer_done(&columns->comms);
+	buffer_done(&columns->nodes);
+	buffer_done(&columns->pops);
+	buffer_done(&columns->sites);
+	buffer_done(&columns->counts);
+	array_done(&columns->functions);
+}
+
+/* The walk over the forests: where it is. */
+struct walk {
+	array_of(uint32_t)
+		chains[2]; /* callers from the root: of the path before, and of this one */
+	unsigned int current;
+	size_t depth; /* of the node before */
+	size_t nodes; /* of this comm so far */
+};
+
+static int walk_to(struct walk *walk, const struct tape *tape, uint32_t stack)
+{
+	__auto_type chain = &walk->chains[walk->current ^= 1];
+	size_t depth = 0;
+
+	for (uint32_t at = stack; at; at = tape->stacks.items[at].parent)
+		depth++;
+	if (array_reserve(chain, depth + 1) < 0)
+		return -ENOMEM;
+	chain->count = depth;
+	for (uint32_t at = stack; at; at = tape->stacks.items[at].parent)
+		chain->items[--depth] = at;
+	return 0;
+}
+
+/* How many callers a path has in common with the one before. */
+static size_t walk_common(const struct walk *walk)
+{
+	__auto_type chain = &walk->chains[walk->current];
+	__auto_type before = &walk->chains[walk->current ^ 1];
+	size_t common = 0;
+
+	while (common < MIN(chain->count, before->count) &&
+		chain->items[common] == before->items[common])
+		common++;
+	return common;
+}
+
+/* A node at a depth, behind one at walk->depth: 0 pops is its child, 1 its sibling. */
+static int put_node(
+	struct walk *walk, struct trie_columns *columns, size_t depth, uint32_t function_rank)
+{
+	buffer_varint(&columns->pops, walk->nodes ? walk->depth + 1 - depth : 0);
+	walk->depth = depth;
+	walk->nodes++;
+	return array_push(&columns->functions, function_rank);
+}
+
+static int put_path(struct walk *walk, struct trie_columns *columns, const struct trie *trie,
+	const struct dictionary *dictionary, const struct tape *tape, uint32_t path)
+{
+	const struct dictionary_function *functions = dictionary->functions.items;
+	size_t depth;
+
+	if (walk_to(walk, tape, trie->stack.items[path]) < 0)
+		return -ENOMEM;
+	__auto_type chain = &walk->chains[walk->current];
+	for (depth = walk_common(walk); depth < chain->count; depth++) {
+		uint32_t frame = tape->stacks.items[chain->items[depth]].frame;
+		const struct dictionary_place *place = &dictionary->places[frame];
+
+		if (put_node(walk, columns, depth, functions[place->function].rank) < 0)
+			return -ENOMEM;
+		buffer_varint(&columns->sites, place->site);
+	}
+	buffer_varint(&columns->counts, trie->count.items[path] - 1);
+	return put_node(walk, columns, depth, functions[trie->function.items[path]].rank);
+}
+
+static int put_forests(const struct trie *trie, const struct dictionary *dictionary,
+	struct encoding *encoding, const uint32_t *order, struct trie_columns *columns)
+{
+	struct string_column names = { 0 };
+	struct walk walk = { 0 };
+	size_t at = 0;
+	int r = 0;
+
+	for (size_t comm = 0; comm < trie->comms.count; comm++) {
+		string_column_put(&names, encoding, &columns->comms, trie->comms.items[comm]);
+		walk.nodes = walk.chains[walk.current].count = 0;
+		for (; r == 0 && at < trie->stack.count && trie->comm.items[order[at]] == comm;
+			at++)
+			r = put_path(&walk, columns, trie, dictionary, encoding->tape, order[at]);
+		buffer_varint(&columns->nodes, walk.nodes);
+	}
+	array_done(&walk.chains[0]);
+	array_done(&walk.chains[1]);
+	return r;
+}
+
+int trie_encode(struct trie *trie, const struct dictionary *dictionary, struct encoding *encoding)
+{
+	_cleanup_(trie_columns_done) struct trie_columns columns = { 0 };
+	_cleanup_free_ uint32_t *order = malloc((trie->stack.count + 1) * sizeof(*order));
+	struct section_writer writer;
+	int r;
+
+	if (!order)
+		return -ENOMEM;
+	r = sort_paths(trie, encoding->tape, dictionary, order);
+	if (r == 0)
+		r = rank_paths(trie, order);
+	if (r == 0)
+		r = put_forests(trie, dictionary, encoding, order, &columns);
+	if (r < 0)
+		return r;
+	encoding_begin(encoding, &writer);
+	if (section_put(&writer, &columns.comms) < 0 || section_put(&writer, &columns.nodes) < 0 ||
+		section_put(&writer, &columns.pops) < 0 ||
+		section_put_planes(&writer, columns.functions.items, columns.functions.count) < 0 ||
+		section_put(&writer, &columns.sites) < 0 ||
+		section_put(&writer, &columns.counts) < 0)
+		return -ENOMEM;
+	return encoding_end(encoding, &writer, "trie", CONTENTS_INCOMPATIBLE);
+}
+
+void leaves_done(struct leaves *leaves)
+{
+	array_done(&leaves->stack);
+	array_done(&leaves->function);
+	array_done(&leaves->comm);
+	array_done(&leaves->count);
+	free(leaves->by_rank);
+	array_done(&leaves->comms);
+	array_done(&leaves->comm_first);
+}
+
+struct trie_readers {
+	struct reader comms, nodes, pops, sites, counts;
+	struct planes functions;
+	size_t at; /* the node */
+	array_of(uint32_t) path; /* the stacks from the root, which is stack 0 */
+};
+
+static int take_leaf(struct trie_readers *columns, const struct functions *functions,
+	uint32_t function, struct leaves *leaves)
+{
+	uint64_t count = reader_varint(&columns->counts);
+
+	if (count >= UINT32_MAX || !functions->rows.items[function].leaves)
+		return -EBADMSG;
+	if (array_push(&leaves->stack, columns->path.items[columns->path.count - 1]) < 0 ||
+		array_push(&leaves->function, function) < 0 ||
+		array_push(&leaves->comm, leaves->comms.count - 1) < 0 ||
+		array_push(&leaves->count, count + 1) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+static int take_caller(struct trie_readers *columns, const struct functions *functions,
+	uint32_t function, struct tape *tape)
+{
+	const struct function_frames *row = &functions->rows.items[function];
+	struct tape_stack stack = {
+		.parent = columns->path.items[columns->path.count - 1],
+		.frame = row->first_site + column_row(&columns->sites, row->sites),
+	};
+
+	if (reader_failed(&columns->sites))
+		return -EBADMSG;
+	if (array_push(&columns->path, tape->stacks.count) < 0)
+		return -ENOMEM;
+	return array_push(&tape->stacks, stack);
+}
+
+/* One comm's nodes. A node is a leaf node when the next one is not its child. */
+static int take_forest(struct trie_readers *columns, const struct functions *functions,
+	size_t nodes, struct tape *tape, struct leaves *leaves)
+{
+	uint64_t pop = 1;
+	int r = 0;
+
+	if (nodes && reader_varint(&columns->pops) != 0)
+		return -EBADMSG;
+	columns->path.count = 1;
+	for (size_t i = 0; r == 0 && i < nodes; i++) {
+		uint64_t next = i + 1 < nodes ? reader_varint(&columns->pops) : 1;
+		uint32_t rank = planes_at(&columns->functions, columns->at++);
+
+		/* behind a caller, pop is 0 and the caller is the last of the path */
+		if (pop > columns->path.count || rank >= functions->rows.count)
+			return -EBADMSG;
+		columns->path.count -= pop ? pop - 1 : 0;
+		r = next ? take_leaf(columns, functions, functions->by_rank[rank], leaves)
+			 : take_caller(columns, functions, functions->by_rank[rank], tape);
+		pop = next;
+	}
+	return r;
+}
+
+/* How many nodes all comms have; each takes a byte of pops. */
+static int sum_nodes(struct reader nodes, const struct reader *pops, size_t *ret_sum)
+{
+	*ret_sum = 0;
+	while (reader_left(&nodes)) {
+		size_t count;
+
+		if (column_count(&nodes, pops, &count) < 0 || count > pops->size - *ret_sum)
+			return -EBADMSG;
+		*ret_sum += count;
+	}
+	return reader_failed(&nodes) ? -EBADMSG : 0;
+}
+
+static int take_forests(struct trie_readers *columns, const struct functions *functions,
+	struct tape *tape, struct leaves *leaves)
+{
+	struct string_column names = { 0 };
+	int r = array_push(&columns->path, 0);
+
+	while (r == 0 && reader_left(&columns->comms)) {
+		uint32_t comm = string_column_take(&names, tape, &columns->comms);
+
+		if (array_push(&leaves->comms, comm) < 0 ||
+			array_push(&leaves->comm_first, leaves->stack.count) < 0)
+			return -ENOMEM;
+		r = take_forest(columns, functions, reader_varint(&columns->nodes), tape, leaves);
+	}
+	if (r == 0)
+		r = array_push(&leaves->comm_first, leaves->stack.count);
+	return r;
+}
+
+static int take_columns(struct section_reader *section, struct trie_readers *columns)
+{
+	size_t nodes;
+	int r = section_take(section, &columns->comms);
+
+	if (r == 0)
+		r = section_take(section, &columns->nodes);
+	if (r == 0)
+		r = section_take(section, &columns->pops);
+	if (r == 0)
+		r = sum_nodes(columns->nodes, &columns->pops, &nodes);
+	if (r == 0)
+		r = section_take_planes(section, nodes, &columns->functions);
+	if (r == 0)
+		r = section_take(section, &columns->sites);
+	return r < 0 ? r : section_take(section, &columns->counts);
+}
+
+struct trie_target {
+	const struct functions *functions;
+	struct leaves *leaves;
+};
+
+static int decode_trie(
+	const struct decoding *decoding, struct section_reader *section, void *context)
+{
+	const struct trie_target *target = context;
+	struct trie_readers columns = { 0 };
+	const struct reader *all[] = { &columns.comms, &columns.nodes, &columns.pops,
+		&columns.sites, &columns.counts };
+	int r = take_columns(section, &columns);
+
+	if (r == 0)
+		r = take_forests(&columns, target->functions, decoding->tape, target->leaves);
+	array_done(&columns.path);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(all); i++)
+		if (reader_failed(all[i]) || reader_left(all[i]))
+			r = -EBADMSG;
+	return r;
+}
+
+/* Ranks, and the check that the leaf nodes have all the samples that the header counts. */
+static int rank_leaves(const struct decoding *decoding, struct leaves *leaves)
+{
+	size_t count = leaves->stack.count;
+	uint64_t samples = 0;
+
+	for (size_t i = 0; i < count; i++)
+		samples += leaves->count.items[i];
+	if (samples != decoding->contents.summary.samples)
+		return error_set(decoding->error, -EBADMSG,
+			"section trie has %llu samples, the header %llu",
+			(unsigned long long)samples,
+			(unsigned long long)decoding->contents.summary.samples);
+	leaves->by_rank = malloc((count + 1) * sizeof(*leaves->by_rank));
+	if (!leaves->by_rank)
+		return -ENOMEM;
+	group_start(leaves->by_rank, count);
+	return order_by_rank(leaves->by_rank, count, leaves->count.items, leaves->comm.items);
+}
+
+static int add_sums(
+	struct tape *tape, const struct functions *functions, const struct leaves *leaves)
+{
+	if (array_reserve(&tape->sums, leaves->stack.count) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < leaves->stack.count; i++)
+		tape->sums.items[tape->sums.count++] = (struct tape_sum){
+			.comm = leaves->comms.items[leaves->comm.items[i]],
+			.stack = leaves->stack.items[i],
+			.frame = functions->rows.items[leaves->function.items[i]].first_leaf,
+			.count = leaves->count.items[i],
+		};
+	return 0;
+}
+
+int trie_decode(
+	const struct decoding *decoding, const struct functions *functions, struct leaves *leaves)
+{
+	struct trie_target target = { functions, leaves };
+	const struct contents_entry *entry = decoding_find(decoding, "trie");
+	int r;
+
+	if (!entry)
+		return error_set(decoding->error, -EBADMSG, "section trie is missing");
+	r = decoding_section(decoding, entry, decode_trie, &target);
+	if (r == 0)
+		r = rank_leaves(decoding, leaves);
+	if (r == 0 && decoding->want->parts & SEGMENT_SUMS)
+		r = add_sums(decoding->tape, functions, leaves);
+	return r;
+}
