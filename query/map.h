@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * From numbers to numbers, for millions of look-ups: key and value lie side by side, so that one costs one cache line. Keys are not 0,
- * values come as 0. Zeroed is empty.
+ * From hashes to numbers, for millions of look-ups: a hash is so long (96 bits of it are kept) that it stands for what was hashed, and
+ * one look-up is one cache line. Values are not 0, so that 0 says that there is none. Zeroed is empty.
  */
 
 #include <errno.h>
@@ -12,9 +12,24 @@
 
 #include "base/table.h"
 
+struct map_key {
+	uint64_t a;
+	uint32_t b;
+};
+
+/* The key of what has `before` in front of `next`: of a path from the root on. */
+static inline struct map_key map_key_add(struct map_key before, uint64_t next)
+{
+	uint64_t b = ((uint64_t)before.b + next + 1) * 0xff51afd7ed558ccdull;
+
+	return (struct map_key){ hash_u64(before.a + next * 0x9e3779b97f4a7c15ull + 1),
+		(uint32_t)(b >> 32) ^ (uint32_t)b };
+}
+
 struct map_slot {
-	uint64_t key; /* 0: free */
-	uint64_t value;
+	uint64_t a;
+	uint32_t b;
+	uint32_t value; /* 0: free */
 };
 
 struct map {
@@ -29,13 +44,26 @@ static inline void map_done(struct map *map)
 	*map = (struct map){ 0 };
 }
 
-static inline struct map_slot *map_probe(const struct map *map, uint64_t key)
+/* So that a look-up that comes soon does not wait. */
+static inline void map_prefetch(const struct map *map, struct map_key key)
 {
-	size_t at = hash_u64(key) & map->mask;
+	if (map->slots)
+		__builtin_prefetch(&map->slots[key.a & map->mask]);
+}
 
-	while (map->slots[at].key && map->slots[at].key != key)
+/* The slot with that key, or the free one where it belongs. There are slots. */
+static inline struct map_slot *map_probe(const struct map *map, struct map_key key)
+{
+	size_t at = key.a & map->mask;
+
+	while (map->slots[at].value && (map->slots[at].a != key.a || map->slots[at].b != key.b))
 		at = (at + 1) & map->mask;
 	return &map->slots[at];
+}
+
+static inline uint32_t map_get(const struct map *map, struct map_key key)
+{
+	return map->slots ? map_probe(map, key)->value : 0;
 }
 
 static inline int map_grow(struct map *map)
@@ -45,28 +73,24 @@ static inline int map_grow(struct map *map)
 
 	if (!larger.slots)
 		return -ENOMEM;
-	for (size_t i = 0; map->slots && i <= map->mask; i++)
-		if (map->slots[i].key)
-			*map_probe(&larger, map->slots[i].key) = map->slots[i];
+	for (size_t i = 0; map->slots && i <= map->mask; i++) {
+		const struct map_slot *slot = &map->slots[i];
+
+		if (slot->value)
+			*map_probe(&larger, (struct map_key){ slot->a, slot->b }) = *slot;
+	}
 	larger.count = map->count;
 	map_done(map);
 	*map = larger;
 	return 0;
 }
 
-/* The value of a key, which is 0 when it is new; valid until the next call. NULL when memory is out. */
-static inline uint64_t *map_at(struct map *map, uint64_t key)
+/* A key that is not there yet, with its value. 0 or -ENOMEM. */
+static inline int map_put(struct map *map, struct map_key key, uint32_t value)
 {
-	struct map_slot *slot = map->slots ? map_probe(map, key) : NULL;
-
-	if (slot && slot->key)
-		return &slot->value;
-	if (!slot || map->count >= map->mask / 2) {
-		if (map_grow(map) < 0)
-			return NULL;
-		slot = map_probe(map, key);
-	}
-	slot->key = key;
+	if (map->count >= map->mask - map->mask / 4 && map_grow(map) < 0)
+		return -ENOMEM;
+	*map_probe(map, key) = (struct map_slot){ key.a, key.b, value };
 	map->count++;
-	return &slot->value;
+	return 0;
 }
