@@ -166,6 +166,13 @@ static int add_known(
 	return 0;
 }
 
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 /* Looks up what is open. A file that is gone meanwhile leaves it open, and nothing else undone. */
 static int ask_file(struct namer *namer, struct known *known, int32_t pid, uint64_t until_ns)
 {
@@ -178,6 +185,8 @@ static int ask_file(struct namer *namer, struct known *known, int32_t pid, uint6
 		return 0;
 	debug_fd = finder_open_debug(&namer->finder, &known->found, known->path, pid, fd);
 	r = elf_names(fd, debug_fd, &known->answers, NULL);
+	if (r != -ENOMEM && known->answers.open)
+		r = elf_function_starts(fd, base_name(known->path), &known->answers);
 	if (r == -ENOMEM)
 		return r;
 	wanted_close(&known->answers);

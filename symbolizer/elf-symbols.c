@@ -262,18 +262,6 @@ static int add_all(struct loading *loading)
 	return r;
 }
 
-static int answer(const struct symbols *symbols, struct wanted *wanted)
-{
-	struct symbol symbol;
-	int r = 0;
-
-	for (size_t i = 0; i < wanted->addresses.count && r == 0; i++)
-		if (wanted->addresses.items[i].state == WANTED_OPEN &&
-			symbols_find(symbols, wanted->addresses.items[i].address, &symbol))
-			r = wanted_answer(wanted, i, symbol.start, symbol.name);
-	return r;
-}
-
 static int look_up(struct loading *loading, struct wanted *wanted)
 {
 	int r = sieve_init(&loading->sieve, wanted);
@@ -288,7 +276,7 @@ static int look_up(struct loading *loading, struct wanted *wanted)
 		r = add_all(loading);
 	if (r == 0)
 		r = symbols_finish(loading->symbols);
-	return r < 0 ? r : answer(loading->symbols, wanted);
+	return r < 0 ? r : symbols_answer(loading->symbols, wanted);
 }
 
 int elf_find_symbols(const struct elf_image *mapped, const struct elf_image *named,

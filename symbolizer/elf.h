@@ -35,6 +35,12 @@ int elf_names(int fd, int debug_fd, struct wanted *wanted, struct error *error);
 /* The same for an ELF image in memory, such as the vdso. */
 int elf_names_image(const void *image, size_t size, struct wanted *wanted, struct error *error);
 
+/*
+ * What is still open after that: "[NAME+0x4c80]" with the address at which its function starts, as the file's own tools show it. So each
+ * function has one text, where a stripped file has no name for it, out of .eh_frame. Answers as above.
+ */
+int elf_function_starts(int fd, const char *name, struct wanted *wanted);
+
 #define ELF_DEBUGLINK_MAX 256
 /*
  * The name of the separate debug file that a file says it has, without a folder, and the CRC-32 of that. 1 with it, else 0 or -EBADMSG as

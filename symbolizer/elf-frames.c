@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The last resort: no name, but one text a function, so that its addresses still come together. */
+#include "symbolizer/elf.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "symbolizer/eh-frame.h"
+#include "symbolizer/elf-image.h"
+#include "symbolizer/symbols.h"
+
+#define TEXT_MAX 300
+
+/* Where in the file an address of code is. */
+static bool code_offset(const struct elf_image *image, uint64_t address, uint64_t *ret_offset)
+{
+	const struct elf_segment *segment = elf_image_segment(image, address);
+
+	if (!segment || !segment->executable)
+		return false;
+	*ret_offset = address - segment->address + segment->offset;
+	return true;
+}
+
+/* A function that one of the addresses lies in. */
+static int add_function(struct symbols *symbols, const struct elf_image *image,
+	const struct wanted *wanted, const struct eh_function *function, const char *name)
+{
+	char text[TEXT_MAX];
+	uint64_t offset;
+	size_t first;
+
+	if (!code_offset(image, function->start, &offset))
+		return 0;
+	first = wanted_below(wanted, offset);
+	if (first == wanted->addresses.count ||
+		wanted->addresses.items[first].address - offset >= function->size)
+		return 0;
+	snprintf(text, sizeof(text), "[%.255s+0x%" PRIx64 "]", name, function->start);
+	return symbols_add(symbols, offset, function->size, SYMBOL_LOCAL, text, strlen(text));
+}
+
+static int add_functions(struct symbols *symbols, const struct elf_image *image,
+	const struct wanted *wanted, const char *name)
+{
+	size_t section = elf_image_find_name(image, ".eh_frame");
+	struct span span = elf_image_section(image, section);
+	_cleanup_(eh_frame_done) struct eh_frame frame = { 0 };
+	struct eh_function function;
+	int r = 0;
+
+	if (!section || image->foreign)
+		return 0;
+	eh_frame_init(&frame, &span, image->sections.items[section].address, image->word_size);
+	while (r == 0 && eh_frame_next(&frame, &function))
+		r = add_function(symbols, image, wanted, &function, name);
+	return r;
+}
+
+int elf_function_starts(int fd, const char *name, struct wanted *wanted)
+{
+	_cleanup_(cleanup_symbols) struct symbols *symbols = NULL;
+	_cleanup_(elf_image_done) struct elf_image image = { 0 };
+	int r = elf_image_open(&image, fd, NULL);
+
+	if (r == 0)
+		r = symbols_new(&symbols);
+	if (r == 0)
+		r = add_functions(symbols, &image, wanted, name);
+	if (r == 0)
+		r = symbols_finish(symbols);
+	return r < 0 ? r : symbols_answer(symbols, wanted);
+}

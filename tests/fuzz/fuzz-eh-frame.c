@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Any bytes as .eh_frame: it comes to an end, and every function takes some of the bytes. */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "symbolizer/eh-frame.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	for (size_t word_size = 4; word_size <= 8; word_size += 4) {
+		struct span span = span_of_memory(data, size);
+		_cleanup_(eh_frame_done) struct eh_frame frame = { 0 };
+		struct eh_function function;
+		size_t count = 0;
+
+		eh_frame_init(&frame, &span, 0x402000, word_size);
+		while (eh_frame_next(&frame, &function))
+			if (!function.size || ++count > size / 8)
+				abort();
+	}
+	return 0;
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Where functions start, out of .eh_frame: made from the recipes below, and of this very program. With PERFTAPE_WRITE_EH_FRAME=DIR the made
+ * ones are also written there: that is how tests/fuzz/corpus/eh-frame came to be.
+ */
+#include "tests/check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "base/file.h"
+#include "symbolizer/eh-frame.h"
+#include "symbolizer/elf.h"
+#include "tests/elves.h"
+
+struct recipe {
+	const char *name;
+	const char *letters;
+	uint8_t version;
+	uint8_t encoding;
+	size_t count; /* of the functions that are found */
+};
+
+static const struct recipe recipes[] = {
+	{ "relative", "zR", 1, 0x1b, 2 },
+	{ "absolute", "", 1, 0x00, 2 },
+	{ "personality", "zPLR", 1, 0x1b, 2 },
+	{ "signal", "zRS", 3, 0x1b, 2 },
+	{ "8 bytes", "zR", 3, 0x1c, 2 },
+	{ "indirect", "zR", 1, 0x9b, 0 },
+	{ "LEB", "zR", 1, 0x11, 0 },
+	{ "unknown letter", "zXR", 1, 0x1b, 0 },
+	{ "version 7", "zR", 7, 0x1b, 0 },
+};
+
+static const struct eh_function functions[] = {
+	{ ELVES_CODE + 0x100, 0x40 },
+	{ ELVES_CODE + 0x200, 0x10 },
+};
+
+static void put_common(const struct recipe *recipe, struct buffer *frame)
+{
+	_cleanup_(buffer_done) struct buffer body = { 0 };
+
+	buffer_u32(&body, 0);
+	buffer_u8(&body, recipe->version);
+	buffer_bytes(&body, recipe->letters, strlen(recipe->letters) + 1);
+	buffer_bytes(&body, (uint8_t[]){ 1, 0x78, 16 }, 3);
+	if (recipe->letters[0]) {
+		buffer_u8(&body, 7);
+		if (strchr(recipe->letters, 'P'))
+			buffer_bytes(&body, (uint8_t[]){ 0x1b, 1, 2, 3, 4, 0x1b }, 6);
+		buffer_u8(&body, recipe->encoding);
+	}
+	elves_pad(&body, 28);
+	buffer_u32(frame, body.size);
+	buffer_bytes(frame, body.data, body.size);
+}
+
+static void put_function(
+	const struct recipe *recipe, const struct eh_function *function, struct buffer *frame)
+{
+	size_t at = frame->size + 8;
+	uint64_t place = recipe->encoding ? ELVES_DATA + at : 0;
+
+	buffer_u32(frame, 28);
+	buffer_u32(frame, at - 4);
+	if (recipe->encoding == 0x1b) {
+		buffer_u32(frame, function->start - place);
+		buffer_u32(frame, function->size);
+	} else {
+		buffer_u64(frame, function->start - place);
+		buffer_u64(frame, function->size);
+	}
+	while (frame->size < at + 24)
+		buffer_u8(frame, 0);
+}
+
+static void make_frame(const struct recipe *recipe, struct buffer *frame)
+{
+	put_common(recipe, frame);
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
+		put_function(recipe, &functions[i], frame);
+		/* a size of zero in the middle, as linkers leave it between files */
+		if (i == 0)
+			buffer_u32(frame, 0);
+	}
+	CHECK(!buffer_failed(frame));
+}
+
+static size_t walk(const struct buffer *bytes, bool check)
+{
+	struct span span = span_of_memory(bytes->data, bytes->size);
+	_cleanup_(eh_frame_done) struct eh_frame frame = { 0 };
+	struct eh_function function;
+	size_t count = 0;
+
+	eh_frame_init(&frame, &span, ELVES_DATA, 8);
+	for (; eh_frame_next(&frame, &function); count++) {
+		CHECK(count < bytes->size);
+		if (check) {
+			CHECK_EQ(function.start, functions[count].start);
+			CHECK_EQ(function.size, functions[count].size);
+		}
+	}
+	return count;
+}
+
+static void test_recipes(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(recipes); i++) {
+		_cleanup_(buffer_done) struct buffer frame = { 0 };
+
+		make_frame(&recipes[i], &frame);
+		CHECK_EQ(walk(&frame, true), recipes[i].count);
+	}
+}
+
+static void test_names(void)
+{
+	_cleanup_(buffer_done) struct buffer frame = { 0 }, file = { 0 };
+	_cleanup_close_ int fd = memfd_create("elf", MFD_CLOEXEC);
+	_cleanup_(wanted_done) struct wanted wanted = { 0 };
+
+	make_frame(&recipes[0], &frame);
+	elves_make(&file,
+		(struct elves_section[]){
+			{ ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, ELVES_CODE, 0, NULL },
+			{ ".eh_frame", SHT_PROGBITS, SHF_ALLOC, ELVES_DATA, 0, &frame } },
+		2);
+	CHECK_EQ(file_write_all(fd, file.data, file.size), 0);
+	for (uint64_t address = 0x10f0; address < 0x1300; address += 0x10)
+		CHECK_EQ(wanted_add(&wanted, address), 0);
+	wanted_sort(&wanted);
+	/* what has a name keeps it */
+	CHECK_EQ(wanted_answer(&wanted, 2, 0x1108, "known"), 0);
+	CHECK_EQ(elf_function_starts(fd, "libfoo.so.1", &wanted), 0);
+	CHECK_STR(wanted_name(&wanted, wanted_find(&wanted, 0x10f0)), "");
+	CHECK_STR(wanted_name(&wanted, wanted_find(&wanted, 0x1100)), "[libfoo.so.1+0x401100]");
+	CHECK_STR(wanted_name(&wanted, wanted_find(&wanted, 0x1110)), "known");
+	CHECK_STR(wanted_name(&wanted, wanted_find(&wanted, 0x1130)), "[libfoo.so.1+0x401100]");
+	CHECK_EQ(wanted_find(&wanted, 0x1130)->start, 0x1100);
+	CHECK_STR(wanted_name(&wanted, wanted_find(&wanted, 0x1140)), "");
+	CHECK_STR(wanted_name(&wanted, wanted_find(&wanted, 0x1200)), "[libfoo.so.1+0x401200]");
+	CHECK_STR(wanted_name(&wanted, wanted_find(&wanted, 0x1210)), "");
+}
+
+/* Of each function of a real program both say the same start; but the PLT is one function for .eh_frame. */
+static void test_this_program(void)
+{
+	_cleanup_close_ int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	_cleanup_(wanted_done) struct wanted by_symbol = { 0 }, by_frame = { 0 };
+	size_t both = 0, same = 0;
+
+	for (uint64_t address = 0; address < 0x40000; address += 0x33) {
+		CHECK_EQ(wanted_add(&by_symbol, address), 0);
+		CHECK_EQ(wanted_add(&by_frame, address), 0);
+	}
+	CHECK_EQ(elf_names(fd, -1, &by_symbol, NULL), 0);
+	CHECK_EQ(elf_function_starts(fd, "test", &by_frame), 0);
+	for (size_t i = 0; i < by_symbol.addresses.count; i++) {
+		const struct wanted_address *symbol = &by_symbol.addresses.items[i];
+		const struct wanted_address *frame = &by_frame.addresses.items[i];
+
+		if (symbol->state != WANTED_NAMED || frame->state != WANTED_NAMED ||
+			strstr(wanted_name(&by_symbol, symbol), "@plt"))
+			continue;
+		both++;
+		same += symbol->start == frame->start;
+	}
+	CHECK(both > 100);
+	CHECK(same * 100 >= both * 99);
+}
+
+/* Each byte changed, each length: no more is asked than to come back. */
+static void test_damage(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(recipes); i++) {
+		_cleanup_(buffer_done) struct buffer frame = { 0 };
+		size_t size;
+
+		make_frame(&recipes[i], &frame);
+		size = frame.size;
+		for (size_t at = 0; at < size * 3; at++) {
+			static const uint8_t changes[] = { 0xff, 0x80, 0x01 };
+
+			frame.data[at / 3] ^= changes[at % 3];
+			walk(&frame, false);
+			frame.data[at / 3] ^= changes[at % 3];
+			frame.size = at / 3;
+			walk(&frame, false);
+			frame.size = size;
+		}
+	}
+}
+
+static void test_write_recipes(void)
+{
+	const char *dir = getenv("PERFTAPE_WRITE_EH_FRAME");
+
+	for (size_t i = 0; dir && i < ARRAY_SIZE(recipes); i++) {
+		_cleanup_(buffer_done) struct buffer frame = { 0 };
+
+		make_frame(&recipes[i], &frame);
+		CHECK_EQ(file_replace(dir, recipes[i].name, frame.data, frame.size), 0);
+	}
+}
+
+CHECK_MAIN({ "recipes", test_recipes }, { "names", test_names },
+	{ "this program", test_this_program }, { "damage", test_damage },
+	{ "recipes written", test_write_recipes })
