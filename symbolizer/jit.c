@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Both files are gone through from the front, remembering for each wanted address only where the name of the last function over it
+ * stands; the names are read at the end.
+ *
+ * jitdump: header: magic u32, version u32, size u32, ...; record: kind u32, size u32, time u64; one that loads code goes on with pid u32,
+ * tid u32, vma u64, address u64, size u64, index u64, and the name with its NUL.
+ */
+#include "symbolizer/jit.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+
+#define STEP (64u << 10)
+/* Longer lines are cut. */
+#define LINE_MAX 4096
+/* How often a function may be over an address: a hostile file could put all of its functions over all of them. */
+#define COVERS_MAX (64u << 20)
+
+#define JITDUMP_MAGIC 0x4a695444u
+#define JITDUMP_HEADER 40
+#define JITDUMP_RECORD 16
+#define JITDUMP_LOAD 56 /* with the record's own header */
+#define JITDUMP_CODE_LOAD 0
+
+struct place {
+	uint64_t start;
+	uint64_t name_at; /* 0: none; no file begins with a name */
+};
+
+/* What is being found out. */
+struct finding {
+	struct window window;
+	struct wanted *wanted;
+	struct place *places; /* by wanted address */
+	size_t covers_left;
+};
+
+static int finding_init(struct finding *finding, const struct span *span, struct wanted *wanted)
+{
+	*finding = (struct finding){
+		.window = { .span = *span, .step = STEP },
+		.wanted = wanted,
+		.places = calloc(wanted->addresses.count + 1, sizeof(struct place)),
+		.covers_left = COVERS_MAX,
+	};
+	return finding->places ? 0 : -ENOMEM;
+}
+
+static void finding_done(struct finding *finding)
+{
+	window_done(&finding->window);
+	free(finding->places);
+}
+
+static void place_function(struct finding *finding, uint64_t start, uint64_t size, uint64_t name_at)
+{
+	const struct wanted *wanted = finding->wanted;
+
+	for (size_t i = wanted_below(wanted, start); finding->covers_left; i++) {
+		if (i == wanted->addresses.count ||
+			wanted->addresses.items[i].address - start >= size)
+			return;
+		finding->places[i] = (struct place){ start, name_at };
+		finding->covers_left--;
+	}
+}
+
+/* The text at a place, which ends with its line, with a NUL, or with the file. */
+static const char *read_name(struct finding *finding, uint64_t at, char name[LINE_MAX])
+{
+	uint64_t left = finding->window.span.size - at;
+	struct reader reader = window_reader(&finding->window, at, MIN(left, LINE_MAX - 1));
+	size_t size = reader_left(&reader);
+	const char *text = reader_take(&reader, size);
+
+	memcpy(name, text ? text : "", text ? size : 0);
+	name[size] = 0;
+	name[strcspn(name, "\r\n")] = 0;
+	return name;
+}
+
+static int answer(struct finding *finding)
+{
+	struct wanted *wanted = finding->wanted;
+	char name[LINE_MAX];
+	int r = 0;
+
+	for (size_t i = 0; i < wanted->addresses.count && r == 0; i++) {
+		const struct place *place = &finding->places[i];
+
+		if (wanted->addresses.items[i].state == WANTED_OPEN && place->name_at &&
+			*read_name(finding, place->name_at, name))
+			r = wanted_answer(wanted, i, place->start, name);
+	}
+	return r;
+}
+
+/* A number in hex and the space behind it. */
+static bool read_hex(const char *line, size_t size, size_t *at, uint64_t *ret_value)
+{
+	size_t begin = *at;
+
+	*ret_value = 0;
+	for (; *at < size && *at - begin < 16; (*at)++) {
+		char c = line[*at] | 0x20;
+
+		if (c >= '0' && c <= '9' && line[*at] == c)
+			*ret_value = *ret_value << 4 | (c - '0');
+		else if (c >= 'a' && c <= 'f')
+			*ret_value = *ret_value << 4 | (c - 'a' + 10);
+		else
+			break;
+	}
+	return *at > begin && *at < size && line[(*at)++] == ' ';
+}
+
+static void place_line(struct finding *finding, uint64_t offset, const char *line, size_t size)
+{
+	uint64_t start, length;
+	size_t at = 0;
+
+	if (read_hex(line, size, &at, &start) && read_hex(line, size, &at, &length) && at < size)
+		place_function(finding, start, length, offset + at);
+}
+
+int perf_map_names(const struct span *span, struct wanted *wanted)
+{
+	_cleanup_(finding_done) struct finding finding = { 0 };
+	bool begins = true; /* not within a line that was too long */
+	int r = finding_init(&finding, span, wanted);
+
+	for (uint64_t at = 0; r == 0 && at < span->size;) {
+		struct reader reader =
+			window_reader(&finding.window, at, MIN(span->size - at, LINE_MAX));
+		size_t size = reader_left(&reader);
+		const char *line = reader_take(&reader, size), *newline;
+
+		if (!line || !size)
+			break;
+		newline = memchr(line, '\n', size);
+		if (newline)
+			size = newline - line;
+		if (begins)
+			place_line(&finding, at, line, size);
+		begins = newline;
+		at += size + (newline != NULL);
+	}
+	return r < 0 ? r : answer(&finding);
+}
+
+static void place_record(struct finding *finding, uint64_t at, uint32_t size)
+{
+	struct reader reader = window_reader(&finding->window, at, JITDUMP_LOAD);
+	uint64_t start, length;
+
+	reader_take(&reader, JITDUMP_RECORD + 16);
+	start = reader_u64_host(&reader);
+	length = reader_u64_host(&reader);
+	if (!reader_failed(&reader) && size > JITDUMP_LOAD)
+		place_function(finding, start, length, at + JITDUMP_LOAD);
+}
+
+int jitdump_names(const struct span *span, struct wanted *wanted)
+{
+	_cleanup_(finding_done) struct finding finding = { 0 };
+	int r = finding_init(&finding, span, wanted);
+	struct reader reader = window_reader(&finding.window, 0, JITDUMP_HEADER);
+	uint32_t size;
+	uint64_t at;
+
+	if (r < 0 || reader_u32_host(&reader) != JITDUMP_MAGIC)
+		return r;
+	reader_u32(&reader);
+	at = reader_u32_host(&reader);
+	if (reader_failed(&reader) || at < JITDUMP_HEADER)
+		return 0;
+	for (; at < span->size; at += size) {
+		uint32_t kind;
+
+		reader = window_reader(&finding.window, at, JITDUMP_RECORD);
+		kind = reader_u32_host(&reader);
+		size = reader_u32_host(&reader);
+		if (reader_failed(&reader) || size < JITDUMP_RECORD)
+			break;
+		if (kind == JITDUMP_CODE_LOAD)
+			place_record(&finding, at, size);
+	}
+	return answer(&finding);
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What compilers write: a map is text, a dump is made below. */
+#include "tests/check.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/file.h"
+#include "symbolizer/jit.h"
+
+static void want(struct wanted *wanted)
+{
+	for (uint64_t address = 0x1000; address < 0x1100; address += 8)
+		CHECK_EQ(wanted_add(wanted, address), 0);
+	wanted_sort(wanted);
+}
+
+static const char *name_at(const struct wanted *wanted, uint64_t address)
+{
+	return wanted_name(wanted, wanted_find(wanted, address));
+}
+
+static void test_map(void)
+{
+	static const char text[] = "1000 10 first\n"
+				   "1010 10 LazyCompile:~run /srv/a b.js:3\n"
+				   "not a line\n"
+				   "1020\n"
+				   "1020 \n"
+				   "1020 8\n"
+				   "1020 8 \n"
+				   "0x1020 8 other spelling\n"
+				   "1028 zz size\n"
+				   "1030 20 before\n"
+				   "1038 8 after\r\n"
+				   "1080 FFFFFFFFFFFFFFFF to the end\n"
+				   "10f8 8 the last one without a newline";
+	struct span span = span_of_memory(text, strlen(text));
+	_cleanup_(wanted_done) struct wanted wanted = { 0 };
+
+	want(&wanted);
+	CHECK_EQ(perf_map_names(&span, &wanted), 0);
+	CHECK_STR(name_at(&wanted, 0x1008), "first");
+	CHECK_STR(name_at(&wanted, 0x1010), "LazyCompile:~run /srv/a b.js:3");
+	CHECK_EQ(wanted_find(&wanted, 0x1018)->start, 0x1010);
+	CHECK_STR(name_at(&wanted, 0x1020), "");
+	CHECK_STR(name_at(&wanted, 0x1028), "");
+	CHECK_STR(name_at(&wanted, 0x1030), "before");
+	CHECK_STR(name_at(&wanted, 0x1038), "after");
+	CHECK_STR(name_at(&wanted, 0x1048), "before");
+	CHECK_STR(name_at(&wanted, 0x1050), "");
+	CHECK_STR(name_at(&wanted, 0x10f0), "to the end");
+	CHECK_STR(name_at(&wanted, 0x10f8), "the last one without a newline");
+}
+
+/* A name as long as a novel is cut, and does not become lines of its own. */
+static void test_long_line(void)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+	_cleanup_(wanted_done) struct wanted wanted = { 0 };
+	struct span span;
+
+	buffer_text(&text, "1000 8 ");
+	while (text.size < 20000)
+		buffer_text(&text, "1008 8 x");
+	buffer_text(&text, "\n1010 8 next\n");
+	span = span_of_memory(text.data, text.size);
+	want(&wanted);
+	CHECK_EQ(perf_map_names(&span, &wanted), 0);
+	CHECK_EQ(strlen(name_at(&wanted, 0x1000)), 4095);
+	CHECK_STR(name_at(&wanted, 0x1008), "");
+	CHECK_STR(name_at(&wanted, 0x1010), "next");
+}
+
+static void put_load(
+	struct buffer *dump, uint32_t kind, uint64_t start, uint64_t size, const char *name)
+{
+	static const uint8_t code[12];
+
+	buffer_u32(dump, kind);
+	buffer_u32(dump, 56 + strlen(name) + 1 + sizeof(code));
+	buffer_u64(dump, 1234);
+	buffer_u32(dump, 1);
+	buffer_u32(dump, 1);
+	buffer_u64(dump, start);
+	buffer_u64(dump, start);
+	buffer_u64(dump, size);
+	buffer_u64(dump, 0);
+	buffer_bytes(dump, name, strlen(name) + 1);
+	buffer_bytes(dump, code, sizeof(code));
+}
+
+static void make_dump(struct buffer *dump)
+{
+	buffer_u32(dump, 0x4a695444);
+	buffer_u32(dump, 1);
+	buffer_u32(dump, 40);
+	while (dump->size < 40)
+		buffer_u8(dump, 0);
+	put_load(dump, 0, 0x1000, 0x20, "before");
+	put_load(dump, 2, 0x1020, 0x20, "lines, not code");
+	put_load(dump, 0, 0x1010, 0x10, "Main.run(int[])");
+	CHECK(!buffer_failed(dump));
+}
+
+static void test_dump(void)
+{
+	_cleanup_(buffer_done) struct buffer dump = { 0 };
+	_cleanup_(wanted_done) struct wanted wanted = { 0 };
+	struct span span;
+
+	make_dump(&dump);
+	span = span_of_memory(dump.data, dump.size);
+	want(&wanted);
+	CHECK_EQ(jitdump_names(&span, &wanted), 0);
+	CHECK_STR(name_at(&wanted, 0x1008), "before");
+	CHECK_STR(name_at(&wanted, 0x1010), "Main.run(int[])");
+	CHECK_EQ(wanted_find(&wanted, 0x1018)->start, 0x1010);
+	CHECK_STR(name_at(&wanted, 0x1020), "");
+}
+
+/* Each byte changed, each length: no more is asked than to come back. */
+static void test_damage(void)
+{
+	_cleanup_(buffer_done) struct buffer dump = { 0 };
+
+	make_dump(&dump);
+	for (size_t at = 0; at < dump.size * 4; at++) {
+		static const uint8_t changes[] = { 0xff, 0x80, 0x01, 0 };
+		_cleanup_(wanted_done) struct wanted wanted = { 0 };
+		struct span span = span_of_memory(dump.data, changes[at % 4] ? dump.size : at / 4);
+
+		want(&wanted);
+		dump.data[at / 4] ^= changes[at % 4];
+		CHECK_EQ(jitdump_names(&span, &wanted), 0);
+		dump.data[at / 4] ^= changes[at % 4];
+	}
+}
+
+/* With PERFTAPE_WRITE_JIT=DIR the dump is also written there: that is how the one in tests/fuzz/corpus/jit came to be. */
+static void test_write(void)
+{
+	const char *dir = getenv("PERFTAPE_WRITE_JIT");
+	_cleanup_(buffer_done) struct buffer dump = { 0 };
+
+	make_dump(&dump);
+	if (dir)
+		CHECK_EQ(file_replace(dir, "dump", dump.data, dump.size), 0);
+}
+
+CHECK_MAIN({ "map", test_map }, { "long line", test_long_line }, { "dump", test_dump },
+	{ "damage", test_damage }, { "written", test_write })
