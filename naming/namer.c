@@ -7,7 +7,9 @@
 #include <sys/mman.h>
 
 #include "base/file.h"
+#include "naming/process.h"
 #include "symbolizer/elf.h"
+#include "symbolizer/jit.h"
 #include "symbolizer/kallsyms.h"
 #include "symbolizer/wanted.h"
 
@@ -20,6 +22,8 @@
  */
 
 #define VDSO_LIMIT (64u << 10)
+/* Maps grow as long as the process lives; those of a day have some MB. */
+#define JIT_FILE_MAX (256u << 20)
 /* How many addresses of a module are kept, of those that the tape at hand does not have. */
 #define ANSWERS_KEPT 4096
 
@@ -366,16 +370,52 @@ static int prepare_vdso(struct namer *namer, const struct tape *tape,
 	return 0;
 }
 
-static int name_vdso(struct namer *namer, struct tape *tape, const struct frames *frames)
+static int name_vdso(
+	struct namer *namer, struct tape *tape, const struct frames *frames, int32_t pid)
 {
 	_cleanup_(wanted_done) struct wanted answers = { 0 };
 	bool same = false;
 	int r = prepare_vdso(namer, tape, &tape->modules.items[frames->module], &same);
 
+	if (namer->finder.live && pid > 0)
+		same = same && process_is_64bit(pid);
 	if (r == 0 && same)
 		r = want_frames(&answers, tape, frames);
 	if (r == 0 && answers.open)
 		r = elf_names_image(namer->vdso.data, namer->vdso.size, &answers, NULL);
+	return r == -ENOMEM ? r : take_answers(&answers, tape, frames);
+}
+
+/* Names what is open out of a file that is closed then; -1 is none. */
+static int ask_jit(
+	int file, int (*names)(const struct span *, struct wanted *), struct wanted *wanted)
+{
+	_cleanup_close_ int fd = file;
+	struct span span;
+
+	if (fd < 0 || !wanted->open)
+		return 0;
+	span = span_of_file(fd);
+	if (span.size > JIT_FILE_MAX)
+		return 0;
+	return names(&span, wanted);
+}
+
+/* Nothing is kept for the next tape: code is made, moved and thrown away all the time. */
+static int name_jit(struct namer *namer, struct tape *tape, const struct frames *frames)
+{
+	const char *path = tape_string(tape, tape->modules.items[frames->module].path);
+	_cleanup_(wanted_done) struct wanted answers = { 0 };
+	int32_t pid = 0;
+	int r;
+
+	if (!namer->finder.live || sscanf(path, "/tmp/perf-%d.map", &pid) != 1 || pid <= 0)
+		return 0;
+	r = want_frames(&answers, tape, frames);
+	if (r == 0)
+		r = ask_jit(process_open_perf_map(pid), perf_map_names, &answers);
+	if (r == 0 && answers.open)
+		r = ask_jit(process_open_jitdump(pid), jitdump_names, &answers);
 	return r == -ENOMEM ? r : take_answers(&answers, tape, frames);
 }
 
@@ -388,7 +428,9 @@ static int name_module(
 	case TAPE_MODULE_ELF:
 		return name_elf(namer, tape, frames, pid);
 	case TAPE_MODULE_VDSO:
-		return name_vdso(namer, tape, frames);
+		return name_vdso(namer, tape, frames, pid);
+	case TAPE_MODULE_JIT:
+		return name_jit(namer, tape, frames);
 	default:
 		return 0;
 	}

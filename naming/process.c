@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "naming/process.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "base/bytes.h"
+#include "base/cleanup.h"
+#include "base/file.h"
+
+#define STATUS_LIMIT (64u << 10)
+#define MAPS_LIMIT (16u << 20)
+#define AUXV_LIMIT (16u << 10)
+
+/* Its pid where it thinks it is, in the innermost namespace; 0 when it is gone. */
+static int32_t inner_pid(int32_t pid)
+{
+	_cleanup_free_ char *status = NULL;
+	char path[32], *line, *end;
+	int32_t inner = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	if (file_read(path, STATUS_LIMIT, &status, NULL) < 0)
+		return 0;
+	line = strstr(status, "\nNSpid:");
+	if (!line)
+		return pid;
+	line += strlen("\nNSpid:");
+	line[strcspn(line, "\n")] = 0;
+	for (long next = strtol(line, &end, 10); end != line; next = strtol(line, &end, 10)) {
+		inner = next;
+		line = end;
+	}
+	return inner;
+}
+
+static bool is_trusted(int fd, int32_t pid)
+{
+	struct stat about, process;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	return fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && stat(path, &process) == 0 &&
+	       (about.st_uid == process.st_uid || about.st_uid == 0);
+}
+
+/* Before Linux 5.6 nothing keeps a symbolic link inside: then there is no file. */
+static int open_inside(int32_t pid, const char *path)
+{
+	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	_cleanup_close_ int root = -1, fd = -1;
+	char root_path[32];
+
+	snprintf(root_path, sizeof(root_path), "/proc/%d/root", pid);
+	root = open(root_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return -1;
+	fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
+	if (fd < 0 || !is_trusted(fd, pid))
+		return -1;
+	return take_fd(fd);
+}
+
+int process_open_perf_map(int32_t pid)
+{
+	int32_t inner = inner_pid(pid);
+	char path[64];
+
+	if (!inner)
+		return -1;
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", inner);
+	return open_inside(pid, path);
+}
+
+/* Who writes a jitdump maps a page of it, so that profilers see where it is. */
+int process_open_jitdump(int32_t pid)
+{
+	_cleanup_free_ char *maps = NULL;
+	char path[32], name[64], *at, *line;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	snprintf(name, sizeof(name), "/jit-%d.dump\n", inner_pid(pid));
+	if (file_read(path, MAPS_LIMIT, &maps, NULL) < 0)
+		return -1;
+	at = strstr(maps, name);
+	if (!at)
+		return -1;
+	at[strlen(name) - 1] = 0;
+	for (line = at; line > maps && line[-1] != '\n';)
+		line--;
+	/* nothing before the path has a slash */
+	return open_inside(pid, strchr(line, '/'));
+}
+
+bool process_is_64bit(int32_t pid)
+{
+	_cleanup_free_ char *auxv = NULL;
+	struct reader reader;
+	char path[32];
+	size_t size;
+
+	snprintf(path, sizeof(path), "/proc/%d/auxv", pid);
+	if (file_read(path, AUXV_LIMIT, &auxv, &size) < 0 || size == 0)
+		return true;
+	/* with words of 32 bits the keys are not where they would be */
+	reader_init(&reader, auxv, size);
+	while (reader_left(&reader)) {
+		uint64_t key = htole64(reader_u64(&reader));
+
+		reader_u64(&reader);
+		if (key == AT_SYSINFO_EHDR)
+			return true;
+	}
+	return false;
+}

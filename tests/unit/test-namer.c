@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Names for tapes of this very process: of its program, of a copy that is deleted, of code that it says it has made. */
+#include "tests/check.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+
+#include "base/file.h"
+#include "naming/namer.h"
+#include "naming/process.h"
+#include "tests/tapes.h"
+
+/* Two functions to be named. */
+static int __attribute__((noinline)) namer_test_first(int a)
+{
+	return a * 3 + 1;
+}
+
+static int __attribute__((noinline)) namer_test_second(int a)
+{
+	return a * 5 + 2;
+}
+
+/* Where in this program's file a function is. */
+static uint64_t file_offset(const void *function)
+{
+	_cleanup_free_ char *maps = NULL;
+	uint64_t begin, end, offset;
+
+	CHECK_EQ(file_read("/proc/self/maps", 16 << 20, &maps, NULL), 0);
+	for (char *line = maps; line && *line; line = strchr(line, '\n') + 1) {
+		CHECK_EQ(sscanf(line, "%lx-%lx %*s %lx", &begin, &end, &offset), 3);
+		if ((uintptr_t)function >= begin && (uintptr_t)function < end)
+			return (uintptr_t)function - begin + offset;
+	}
+	CHECK_FAIL("this program is not mapped");
+	return 0;
+}
+
+/* A tape that ends now, with one module, which is a file that is there. */
+static struct tape *make_tape(const char *path, uint32_t *ret_module)
+{
+	struct tape_module module = { .kind = TAPE_MODULE_ELF };
+	struct tape *tape = tapes_bare(TAPES_PERF, TAPES_PERF + NSEC_PER_SEC);
+	struct stat about;
+
+	tapes_anchor(tape, TAPES_PERF, clock_ns(CLOCK_REALTIME));
+	module.path = tapes_string(tape, path);
+	if (stat(path, &about) == 0) {
+		module.device = about.st_dev;
+		module.inode = about.st_ino;
+	}
+	CHECK_EQ(tape_add_module(tape, &module, ret_module), 0);
+	return tape;
+}
+
+static const char *name_of(const struct tape *tape, uint32_t frame)
+{
+	return tape_string(tape, tape->frames.items[frame].symbol);
+}
+
+static void make_namer(struct namer **ret_namer)
+{
+	struct finder finder = { .live = true };
+
+	CHECK_EQ(namer_new(&finder, ret_namer), 0);
+}
+
+static void test_this_program(void)
+{
+	_cleanup_(cleanup_namer) struct namer *namer = NULL;
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	char path[PATH_MAX] = "";
+	uint32_t module, first, second;
+
+	CHECK(namer_test_first(1) != namer_test_second(1));
+	CHECK(readlink("/proc/self/exe", path, sizeof(path) - 1) > 0);
+	make_namer(&namer);
+	tape = make_tape(path, &module);
+	CHECK_EQ(tape_add_frame(tape, module, file_offset(namer_test_first) + 1, &first), 0);
+	CHECK_EQ(tape_add_frame(tape, module, file_offset(namer_test_second), &second), 0);
+	CHECK_EQ(namer_run(namer, tape), 0);
+	CHECK_STR(name_of(tape, first), "namer_test_first");
+	CHECK_EQ(tape->frames.items[first].offset, 1);
+	CHECK_STR(name_of(tape, second), "namer_test_second");
+	CHECK(tape->modules.items[module].build_id_size > 0);
+}
+
+static void copy_program(const char *path)
+{
+	_cleanup_free_ char *data = NULL;
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
+	size_t size;
+
+	CHECK_EQ(file_read("/proc/self/exe", 256 << 20, &data, &size), 0);
+	CHECK_EQ(file_write_all(fd, data, size), 0);
+}
+
+/* What is known stays known in the next tape, when the file is gone; what is new then has no name. */
+static void test_deleted(void)
+{
+	_cleanup_(cleanup_namer) struct namer *namer = NULL;
+	char dir[] = "/tmp/perftape-namer-XXXXXX", path[64];
+	struct tape_module identity = { 0 };
+	uint32_t module, first, second;
+
+	CHECK(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/program", dir);
+	copy_program(path);
+	make_namer(&namer);
+	for (int round = 0; round < 3; round++) {
+		_cleanup_(cleanup_tape) struct tape *tape = make_tape(path, &module);
+
+		if (round == 0)
+			identity = tape->modules.items[module];
+		tape->modules.items[module].device = identity.device;
+		tape->modules.items[module].inode = identity.inode;
+		CHECK_EQ(tape_add_frame(tape, module, file_offset(namer_test_first), &first), 0);
+		if (round)
+			CHECK_EQ(tape_add_frame(
+					 tape, module, file_offset(namer_test_second), &second),
+				0);
+		CHECK_EQ(namer_run(namer, tape), 0);
+		CHECK_STR(name_of(tape, first), "namer_test_first");
+		if (round)
+			CHECK_STR(name_of(tape, second), "");
+		unlink(path);
+	}
+	rmdir(dir);
+}
+
+/* This process as /proc has it, which may be of another namespace. */
+static int proc_pid(void)
+{
+	char text[32] = "";
+
+	CHECK(readlink("/proc/self", text, sizeof(text) - 1) > 0);
+	return atoi(text);
+}
+
+static void check_jit(const char *name)
+{
+	_cleanup_(cleanup_namer) struct namer *namer = NULL;
+	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 1);
+	char path[64];
+	uint32_t module, frame, other;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", proc_pid());
+	module = tapes_module(tape, path, TAPE_MODULE_JIT);
+	CHECK_EQ(tape_add_frame(tape, module, 0x7000000010, &frame), 0);
+	CHECK_EQ(tape_add_frame(tape, module, 0x7000000100, &other), 0);
+	make_namer(&namer);
+	CHECK_EQ(namer_run(namer, tape), 0);
+	CHECK_STR(name_of(tape, frame), name);
+	CHECK_EQ(tape->frames.items[frame].offset, *name ? 0x10 : 0);
+	CHECK_STR(name_of(tape, other), "");
+}
+
+static void test_perf_map(void)
+{
+	static const char text[] = "7000000000 20 LazyCompile:*tick app.js:1\n";
+	char name[64], path[80];
+
+	snprintf(name, sizeof(name), "perf-%d.map", getpid());
+	snprintf(path, sizeof(path), "/tmp/%s", name);
+	check_jit("");
+	CHECK_EQ(file_replace("/tmp", name, text, strlen(text)), 0);
+	check_jit("LazyCompile:*tick app.js:1");
+	/* a map that somebody else put there */
+	if (geteuid() == 0) {
+		CHECK_EQ(chown(path, 12345, 12345), 0);
+		check_jit("");
+	}
+	/* in the place of a map there may be anything */
+	unlink(path);
+	CHECK_EQ(mkfifo(path, 0600), 0);
+	check_jit("");
+	unlink(path);
+}
+
+static void put_dump(struct buffer *dump)
+{
+	buffer_u32(dump, 0x4a695444);
+	buffer_u32(dump, 1);
+	buffer_u32(dump, 40);
+	while (dump->size < 40)
+		buffer_u8(dump, 0);
+	buffer_u32(dump, 0);
+	buffer_u32(dump, 56 + 5);
+	for (int i = 0; i < 3; i++)
+		buffer_u64(dump, 0);
+	buffer_u64(dump, 0x7000000000);
+	buffer_u64(dump, 0x20);
+	buffer_u64(dump, 0);
+	buffer_bytes(dump, "made", 5);
+	CHECK(!buffer_failed(dump));
+}
+
+static void test_jitdump(void)
+{
+	_cleanup_(buffer_done) struct buffer dump = { 0 };
+	char dir[] = "/tmp/perftape-namer-XXXXXX", name[64], path[128];
+	_cleanup_close_ int fd = -1;
+	void *page;
+
+	CHECK(mkdtemp(dir));
+	snprintf(name, sizeof(name), "jit-%d.dump", getpid());
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	put_dump(&dump);
+	CHECK_EQ(file_replace(dir, name, dump.data, dump.size), 0);
+	check_jit("");
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	page = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	CHECK(page != MAP_FAILED);
+	check_jit("made");
+	munmap(page, 4096);
+	unlink(path);
+	rmdir(dir);
+}
+
+#ifdef __x86_64__
+/* The smallest program of 32 bits: it pauses, again and again. */
+static int open_program32(void)
+{
+	static const uint8_t code[] = { 0xb8, 29, 0, 0, 0, 0xcd, 0x80, 0xeb, 0xf7 };
+	Elf32_Ehdr header = {
+		.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS32, ELFDATA2LSB, EV_CURRENT },
+		.e_type = ET_EXEC,
+		.e_machine = EM_386,
+		.e_version = EV_CURRENT,
+		.e_entry = 0x8048000 + sizeof(Elf32_Ehdr) + sizeof(Elf32_Phdr),
+		.e_phoff = sizeof(Elf32_Ehdr),
+		.e_ehsize = sizeof(Elf32_Ehdr),
+		.e_phentsize = sizeof(Elf32_Phdr),
+		.e_phnum = 1,
+	};
+	Elf32_Phdr segment = { PT_LOAD, 0, 0x8048000, 0x8048000, 4096, 4096, PF_R | PF_X, 4096 };
+	_cleanup_(buffer_done) struct buffer file = { 0 };
+	int fd = memfd_create("program32", 0);
+
+	buffer_bytes(&file, &header, sizeof(header));
+	buffer_bytes(&file, &segment, sizeof(segment));
+	buffer_bytes(&file, code, sizeof(code));
+	while (file.size < 4096)
+		buffer_u8(&file, 0);
+	CHECK_EQ(file_write_all(fd, file.data, file.size), 0);
+	return fd;
+}
+
+static void test_32bit(void)
+{
+	_cleanup_close_ int fd = open_program32();
+	char *const none[] = { NULL };
+	bool wide = true;
+	int status = 0;
+	pid_t pid;
+
+	CHECK(process_is_64bit(proc_pid()));
+	/* of what is not there nothing is sure */
+	CHECK(process_is_64bit(INT32_MAX));
+	pid = fork();
+	if (pid == 0) {
+		fexecve(fd, none, none);
+		_exit(errno == ENOEXEC ? 1 : 2);
+	}
+	for (int i = 0; i < 500 && wide && waitpid(pid, &status, WNOHANG) == 0; i++) {
+		usleep(10000);
+		wide = process_is_64bit(pid);
+	}
+	if (wide) {
+		/* a kernel without 32 bits does not have such processes either */
+		CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+		return;
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+#endif
+
+CHECK_MAIN({ "this program", test_this_program }, { "deleted", test_deleted },
+	{ "perf map", test_perf_map }, { "jitdump", test_jitdump },
+#ifdef __x86_64__
+	{ "32 bits", test_32bit },
+#endif
+)
