@@ -174,7 +174,7 @@ static void add_incident(struct tape *tape)
 		.time_ns = time_ns,
 		.stall_ns = time_ns - 6 * NSEC_PER_SEC,
 		.kind = text_of(tape, "ena_reset", 0),
-		.severity = text_of(tape, "error", 0),
+		.severity = 3,
 		.text = text_of(tape, "ena 0000:00:05.0 eth%u: Tx hasn't completed", 0),
 		.source = text_of(tape, "kmsg", 0),
 	};

@@ -16,10 +16,13 @@ static int add_text(struct incidents *incidents, const char *text, uint32_t *ret
 
 int incidents_add(struct incidents *incidents, const struct store_incident *incident)
 {
-	struct incident_row row = { .time_ns = incident->time_ns, .stall_ns = incident->stall_ns };
+	struct incident_row row = {
+		.time_ns = incident->time_ns,
+		.stall_ns = incident->stall_ns,
+		.severity = incident->severity,
+	};
 
 	if (add_text(incidents, incident->kind, &row.kind) < 0 ||
-		add_text(incidents, incident->severity, &row.severity) < 0 ||
 		add_text(incidents, incident->text, &row.text) < 0 ||
 		add_text(incidents, incident->segment, &row.segment) < 0)
 		return -ENOMEM;
@@ -38,7 +41,7 @@ int incidents_add_tape(struct incidents *incidents, const struct tape *tape, con
 				.time_ns = tape_to_realtime(tape, incident->time_ns, NULL),
 				.stall_ns = tape_to_realtime(tape, incident->stall_ns, NULL),
 				.kind = tape_string(tape, incident->kind),
-				.severity = tape_string(tape, incident->severity),
+				.severity = incident->severity,
 				.text = tape_string(tape, incident->text),
 				.segment = segment,
 			});
@@ -57,7 +60,7 @@ int incidents_add_note(struct incidents *incidents, const struct note *note)
 			.time_ns = note->realtime_ns,
 			.stall_ns = *stall ? strtoull(stall, NULL, 10) : note->realtime_ns,
 			.kind = note_field(note, "kind"),
-			.severity = note_field(note, "severity"),
+			.severity = strtoul(note_field(note, "severity"), NULL, 10),
 			.text = note_field(note, "text"),
 			.segment = "",
 		});
@@ -84,7 +87,7 @@ struct store_incident incidents_at(const struct incidents *incidents, size_t i)
 		.time_ns = row->time_ns,
 		.stall_ns = row->stall_ns,
 		.kind = strings_at(&incidents->strings, row->kind),
-		.severity = strings_at(&incidents->strings, row->severity),
+		.severity = row->severity,
 		.text = strings_at(&incidents->strings, row->text),
 		.segment = strings_at(&incidents->strings, row->segment),
 	};

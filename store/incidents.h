@@ -17,7 +17,8 @@ struct incidents {
 struct incident_row {
 	uint64_t time_ns;
 	uint64_t stall_ns;
-	uint32_t kind, severity, text, segment;
+	uint32_t kind, text, segment;
+	uint32_t severity; /* which is a number of its own */
 };
 
 void incidents_done(struct incidents *incidents);

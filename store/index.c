@@ -25,7 +25,7 @@ static const char schema[] =
 	"CREATE TABLE IF NOT EXISTS incidents ("
 	" segment TEXT NOT NULL, number INTEGER NOT NULL,"
 	" time_ns INTEGER NOT NULL, stall_ns INTEGER NOT NULL, kind TEXT NOT NULL,"
-	" severity TEXT NOT NULL, text TEXT NOT NULL, checksum INTEGER NOT NULL,"
+	" severity INTEGER NOT NULL, text TEXT NOT NULL, checksum INTEGER NOT NULL,"
 	" PRIMARY KEY (segment, number)) WITHOUT ROWID;";
 
 struct index {
@@ -293,10 +293,11 @@ static uint32_t segment_crc(const struct store_segment *segment)
 
 static uint32_t incident_crc(const struct store_incident *incident, uint64_t number)
 {
-	const uint64_t numbers[] = { number, incident->time_ns, incident->stall_ns };
+	const uint64_t numbers[] = { number, incident->time_ns, incident->stall_ns,
+		incident->severity };
 	uint32_t crc = crc_text(crc_text(0, incident->segment), incident->kind);
 
-	crc = crc_text(crc_text(crc, incident->severity), incident->text);
+	crc = crc_text(crc, incident->text);
 	return crc_numbers(crc, numbers, ARRAY_SIZE(numbers));
 }
 
@@ -333,7 +334,7 @@ static int put_incident(struct index *index, const struct store_incident *incide
 	sqlite3_bind_int64(put, 3, incident->time_ns);
 	sqlite3_bind_int64(put, 4, incident->stall_ns);
 	sqlite3_bind_text(put, 5, incident->kind, -1, SQLITE_STATIC);
-	sqlite3_bind_text(put, 6, incident->severity, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(put, 6, incident->severity);
 	sqlite3_bind_text(put, 7, incident->text, -1, SQLITE_STATIC);
 	sqlite3_bind_int64(put, 8, incident_crc(incident, number));
 	return index_finish(index, put, error);
@@ -431,7 +432,7 @@ static bool read_incident(sqlite3_stmt *row, struct store_incident *ret)
 		.time_ns = sqlite3_column_int64(row, 2),
 		.stall_ns = sqlite3_column_int64(row, 3),
 		.kind = column(row, 4),
-		.severity = column(row, 5),
+		.severity = sqlite3_column_int64(row, 5),
 		.text = column(row, 6),
 	};
 	return (uint64_t)sqlite3_column_int64(row, 7) ==

@@ -12,7 +12,8 @@
 #include "base/error.h"
 
 enum notes_kind {
-	NOTES_INCIDENT = 1,
+	NOTES_INCIDENT =
+		1, /* "kind", "severity" (a number), "text", "stall_ns"; its moment is the incident's */
 	NOTES_MARK = 2,
 	NOTES_PIN = 3, /* "from_ns", "to_ns", "until_ns" */
 	NOTES_SETTINGS = 4,

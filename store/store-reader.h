@@ -70,7 +70,7 @@ struct store_incident {
 	uint64_t time_ns;
 	uint64_t stall_ns; /* where its stall began; time_ns where it has none */
 	const char *kind;
-	const char *severity;
+	uint32_t severity; /* as its tape or its note has it: the more, the worse */
 	const char *text;
 	const char *segment; /* its name; "" for one that was added afterwards */
 };

@@ -163,7 +163,7 @@ static bool same_incident(const struct store_incident *a, const struct store_inc
 {
 	return a->time_ns == b->time_ns && a->stall_ns == b->stall_ns &&
 	       strcmp(a->segment, b->segment) == 0 && strcmp(a->kind, b->kind) == 0 &&
-	       strcmp(a->severity, b->severity) == 0 && strcmp(a->text, b->text) == 0;
+	       a->severity == b->severity && strcmp(a->text, b->text) == 0;
 }
 
 static int compare_names(const void *a, const void *b)
