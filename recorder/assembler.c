@@ -41,6 +41,7 @@ void assembler_done(struct assembler *assembler)
 	array_done(&assembler->anchors);
 	array_done(&assembler->cpus);
 	array_done(&assembler->losses);
+	spool_mark_done(&assembler->spooled);
 }
 
 const struct tape_anchor *assembler_last_anchor(const struct assembler *assembler)
@@ -120,6 +121,7 @@ static int begin_tape(struct assembler *assembler, uint64_t begin_ns)
 	tape->sequence = assembler->options->imported ? assembler->sequence++
 						      : sealer_number(assembler->options->sealer);
 	assembler->tape = take_ptr(tape);
+	spool_mark_done(&assembler->spooled);
 	assembler->spooled = (struct spool_mark){ 0 };
 	filler_start(&assembler->filler, assembler->tape);
 	return 0;
@@ -213,6 +215,9 @@ static int spool(struct assembler *assembler, uint64_t until_ns)
 		return 0;
 	r = spool_encode(assembler->tape, &assembler->spooled,
 		MAX(until_ns, assembler->tape->begin_ns), &block);
+	/* the disk was away for so long that it is too much for a block: the tape waits in memory */
+	if (r == -EFBIG)
+		return 0;
 	return r == 0 ? sealer_put_block(assembler->options->sealer, &block) : r;
 }
 

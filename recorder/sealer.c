@@ -59,16 +59,6 @@ static bool wait_for_work(struct sealer *sealer)
 	return there;
 }
 
-static bool is_ending(struct sealer *sealer)
-{
-	bool ending;
-
-	pthread_mutex_lock(&sealer->lock);
-	ending = sealer->ending;
-	pthread_mutex_unlock(&sealer->lock);
-	return ending;
-}
-
 static void warn(struct sealer *sealer, const struct error *error)
 {
 	pthread_mutex_lock(&sealer->lock);
@@ -336,8 +326,6 @@ static int seal_recovered(void *context, struct store_writer *writer, struct tap
 	struct error error = { 0 };
 	int r = 0;
 
-	if (is_ending(sealer))
-		return -ECANCELED;
 	if (strcmp(tape_fact(tape, "boot_id"), sealer->options->boot_id) != 0) {
 		r = namer_new(&elsewhere, &other);
 		namer = other;

@@ -306,37 +306,41 @@ def samples_of(store, *words):
     return [line for line in text.splitlines() if (match := beside_perf.HEAD.match(line)) and int(match["period"])]
 
 
+def kill_one(store, length):
+    """Killed so long after its spool began."""
+    recorder = start(store, "--segment", "2s")
+    wrongs = expect("nothing was spooled", wait_for(lambda: list(store.glob("spool/*.spool"))))
+    time.sleep(length)
+    killed = time.time()
+    recorder.kill()
+    recorder.communicate()
+    window = ("--from", f"@{killed - 2}", "--to", f"@{killed}")
+    before = samples_of(store, *window)
+    done = perftape("record", "--store", store, "--duration", "1s")
+    wrongs += expect("not said what was recovered", re.search(r"recovered .* of an interrupted recording: [1-9]\d* samples", done.stderr), done.stderr)
+    after = samples_of(store, *window)
+    wrongs += expect(f"{len(before)} samples before it was recovered, {len(after)} after", len(before) == len(after) > 0)
+    if wrongs:
+        return wrongs
+    pairs = [(beside_perf.HEAD.match(one), beside_perf.HEAD.match(other)) for one, other in zip(before, after)]
+    # sealing keeps as many clock readings as give the time to some microseconds
+    wrongs += expect("other samples than before", all(one["tid"] == other["tid"] and abs(float(one["time"]) - float(other["time"])) < 1e-4 for one, other in pairs))
+    wrongs += expect("a sample is there twice", len(set(after)) == len(after))
+    wrongs += expect("a spool was left", not list(store.glob("spool/*")))
+    lost = killed - float(pairs[-1][1]["time"])
+    wrongs += expect(f"{lost:.2f} s were lost", lost < 1.4)
+    said = perftape("query", "--store", store, "--from", f"@{killed - 3}", "--to", f"@{killed}", "-o", store / "x").stderr
+    covered = 3 * float(re.search(r"covered ([\d.]+) %", said)[1]) / 100
+    return wrongs + expect(f"{covered:.2f} of 3 s are covered, and {lost:.2f} s were lost", abs(3 - covered - lost) < 0.06, said)
+
+
 def test_killed(folder):
     """kill -9 at any moment: the next start has all but the last second, says so, and no sample is there twice."""
-    store = folder / "killed"
-    wrongs = []
-    cpus = sorted(os.sched_getaffinity(0))
-    loads = beside_perf.start_load(LOAD, cpus)
-    for length in (2.6, 3.35, 4.1):
-        recorder = start(store, "--segment", "2s")
-        wrongs += expect("nothing was spooled", wait_for(lambda: list(store.glob("spool/*.spool"))))
-        time.sleep(length)
-        killed = time.time()
-        recorder.kill()
-        recorder.communicate()
-        # what a reader sees before anybody recovers it is what is there afterwards
-        before = samples_of(store, "--from", f"@{killed - 2}", "--to", f"@{killed}")
-        done = perftape("record", "--store", store, "--duration", "1s")
-        wrongs += expect("not said what was recovered", re.search(r"recovered .* of an interrupted recording: [1-9]\d* samples", done.stderr), done.stderr)
-        after = samples_of(store, "--from", f"@{killed - 2}", "--to", f"@{killed}")
-        last = max(float(beside_perf.HEAD.match(line)["time"]) for line in after)
-        wrongs += expect(f"{killed - last:.2f} s were lost", killed - last < 1.4)
-        wrongs += expect("a sample is there twice", len(set(after)) == len(after))
-        pairs = [(beside_perf.HEAD.match(one), beside_perf.HEAD.match(other)) for one, other in zip(before, after)]
-        wrongs += expect(f"{len(before)} samples before, {len(after)} after", len(before) == len(after))
-        # sealing keeps as many clock readings as give the time to some microseconds
-        wrongs += expect("other samples than before", all(one["tid"] == other["tid"] and abs(float(one["time"]) - float(other["time"])) < 1e-4 for one, other in pairs))
-        wrongs += expect("a spool was left", not list(store.glob("spool/*")))
-        said = perftape("query", "--store", store, "--from", f"@{killed - 3}", "--to", f"@{killed}", "-o", folder / "x").stderr
-        covered = float(re.search(r"covered ([\d.]+) %", said)[1])
-        wrongs += expect(f"{covered} % covered, and {killed - last:.2f} s of 3 are missing", abs(300 - 3 * covered - 100 * (killed - last)) < 6, said)
-    beside_perf.stop(loads)
-    return wrongs
+    loads = beside_perf.start_load(LOAD, sorted(os.sched_getaffinity(0)))
+    try:
+        return [wrong for length in (2.6, 3.35, 4.1) for wrong in kill_one(folder / f"killed {length}", length)]
+    finally:
+        beside_perf.stop(loads)
 
 
 def test_nothing_there(folder):

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A store that cannot be written is played by taking its folder of segments away. */
+#include "tests/check.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "recorder/sealer.h"
+#include "tests/tapes.h"
+
+#define TAPES 8
+#define SAMPLES 2000
+#define MEMORY (3 * 100000)
+
+static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL };
+
+static void let_write(const struct tapes_store *store, bool may)
+{
+	char there[128], away[128];
+
+	snprintf(there, sizeof(there), "%s/segments", store->path);
+	snprintf(away, sizeof(away), "%s/away", store->path);
+	CHECK_EQ(rename(may ? away : there, may ? there : away), 0);
+}
+
+static struct tape *make_tape(struct sealer *sealer, unsigned int begin)
+{
+	struct tape *tape = tapes_new(begin, begin + 1);
+	uint32_t thread = tapes_thread(tape, 1, 1, "x"), stack = tapes_kernel(tape, "a;b;c");
+
+	for (uint64_t i = 0; i < SAMPLES; i++)
+		tapes_sample(tape, tape->begin_ns + i * 1000, 0, thread, stack);
+	tape->sequence = sealer_number(sealer);
+	return tape;
+}
+
+/* Waits until the sealer has seen that the store cannot be written. */
+static void wait_for_stall(struct sealer *sealer)
+{
+	struct timespec pause = { .tv_nsec = 10000000 };
+	struct sealer_status status = { 0 };
+
+	for (int i = 0; i < 1000 && !status.stalled; i++) {
+		nanosleep(&pause, NULL);
+		sealer_status(sealer, &status);
+	}
+	CHECK(status.stalled);
+}
+
+struct found {
+	size_t segments;
+	uint64_t samples;
+	uint64_t shed;
+	size_t shed_rows;
+};
+
+static struct found look(const struct tapes_store *store)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	struct store_segments segments = { 0 };
+	struct error error = { 0 };
+	struct found found = { 0 };
+
+	if (store_reader_open(store->path, &reader, &error) < 0 ||
+		store_reader_find(reader, 0, UINT64_MAX, &segments, &error) < 0)
+		CHECK_FAIL("%s", error.text);
+	found.segments = segments.list.count;
+	for (size_t i = 0; i < segments.list.count; i++) {
+		_cleanup_(cleanup_tape) struct tape *tape = NULL;
+
+		if (store_reader_load(reader, &segments.list.items[i], &everything, &tape, &error) <
+			0)
+			CHECK_FAIL("%s", error.text);
+		found.samples += tape->samples.count;
+		for (size_t k = 0; k < tape->losses.count; k++)
+			if (tape->losses.items[k].kind == TAPE_LOSS_SHED) {
+				found.shed += tape->losses.items[k].count;
+				found.shed_rows++;
+			}
+	}
+	array_done(&segments.list);
+	return found;
+}
+
+/* Puts tapes while the store cannot be written, and ends when it can again, or not even then. */
+static struct sealer_status run(
+	const struct tapes_store *store, uint64_t memory_bytes, bool can_again)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	struct sealer_options options = { .memory_bytes = memory_bytes };
+	struct sealer_status status;
+	struct error error = { 0 };
+	struct sealer *sealer;
+
+	if (store_writer_open(store->path, &writer, &error) < 0 ||
+		sealer_start(writer, &options, &sealer, &error) < 0)
+		CHECK_FAIL("%s", error.text);
+	let_write(store, false);
+	for (unsigned int i = 0; i < TAPES; i++)
+		CHECK_EQ(sealer_put(sealer, make_tape(sealer, i)), 0);
+	wait_for_stall(sealer);
+	if (can_again)
+		let_write(store, true);
+	sealer_stop(sealer, &status);
+	if (!can_again)
+		let_write(store, true);
+	return status;
+}
+
+static void test_waits(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct sealer_status status;
+	struct found found;
+
+	tapes_store_init(&store);
+	status = run(&store, 0, true);
+	found = look(&store);
+	CHECK_EQ(status.given_up, 0);
+	CHECK_EQ(found.segments, TAPES);
+	CHECK_EQ(found.samples, TAPES * SAMPLES);
+	CHECK_EQ(found.shed_rows, 0);
+}
+
+/* Not more than the bound waits, and one of the segments tells of all the rest, once. */
+static void test_sheds(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct sealer_status status;
+	struct found found;
+
+	tapes_store_init(&store);
+	status = run(&store, MEMORY, true);
+	found = look(&store);
+	CHECK(status.given_up >= (TAPES / 2) * SAMPLES);
+	CHECK(found.segments >= 2);
+	CHECK_EQ(found.samples + found.shed, TAPES * SAMPLES);
+	CHECK_EQ(found.shed, status.given_up);
+	CHECK_EQ(found.shed_rows, 1);
+	CHECK_EQ(status.failed, 0);
+}
+
+/* At the end all that cannot be written is given up, which is a failure. */
+static void test_gives_up(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct sealer_status status;
+
+	tapes_store_init(&store);
+	status = run(&store, 0, false);
+	CHECK(status.failed < 0);
+	CHECK(*status.error.text);
+	CHECK_EQ(status.given_up, TAPES * SAMPLES);
+	CHECK_EQ(look(&store).segments, 0);
+}
+
+CHECK_MAIN({ "tapes wait for the store", test_waits },
+	{ "beyond the bound the oldest is shed, and told of", test_sheds },
+	{ "what cannot be written at the end is given up", test_gives_up })
