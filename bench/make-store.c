@@ -20,6 +20,7 @@
 #define MODULES 60
 #define FUNCTIONS 9000
 #define THREADS 400
+#define COMMS 20
 #define PERIOD_NS 10309278
 
 struct settings {
@@ -135,7 +136,7 @@ static void add_threads(struct tape *tape)
 		struct tape_thread thread = { .pid = 1000 + i / 4, .tid = 1000 + i };
 		uint32_t id;
 
-		thread.comm = text_of(tape, "service-%u", i / 20);
+		thread.comm = text_of(tape, "service-%u", i / (THREADS / COMMS));
 		must(tape_add_thread(tape, &thread, &id), &id);
 	}
 }
@@ -157,7 +158,8 @@ static void add_samples(
 				.time_ns = time_ns / NSEC_PER_USEC * NSEC_PER_USEC,
 				.period = PERIOD_NS,
 				.cpu = cpu,
-				.thread = (at + cpu) % THREADS,
+				/* a stack is of one comm, as hardly any of two programs are the same */
+				.thread = at % COMMS * (THREADS / COMMS) + cpu % (THREADS / COMMS),
 				.stack = tape->stacks.items[stack].parent,
 				.frame = tape->stacks.items[stack].frame,
 			};

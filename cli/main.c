@@ -23,6 +23,7 @@ const struct option global_options[] = {
 		"the store (default: $PERFTAPE_STORE, else /var/lib/perftape as root)" },
 	{ "utc", 0, NULL, "times are read and shown in UTC" },
 	{ "quiet", 'q', NULL, "say nothing but errors, and what is missing" },
+	{ "verbose", 'v', NULL, "say more of how an answer came about" },
 	{ "help", 'h', NULL, "show this" },
 	{ "version", 0, NULL, "show the version" },
 	{ 0 },

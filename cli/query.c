@@ -102,6 +102,8 @@ static int answer_flamescope(
 	if (!selection->rows.count)
 		return answer_nothing(invocation, reader, window, &selection->coverage);
 	say_coverage(invocation, reader, window, selection->rows.count, &selection->coverage);
+	if (option_given(invocation, "verbose"))
+		say(invocation, "segments opened: %zu", selection->opened);
 	r = output_open(&output, option_value(invocation, "output"), &error);
 	if (r < 0)
 		return fail(r, &error);
@@ -135,6 +137,9 @@ static int answer_folded(
 	if (!fold.samples)
 		return answer_nothing(invocation, reader, window, &fold.coverage);
 	say_coverage(invocation, reader, window, fold.samples, &fold.coverage);
+	if (option_given(invocation, "verbose"))
+		say(invocation, "segments opened: %llu, %llu of them without their samples",
+			(unsigned long long)fold.segments, (unsigned long long)fold.summed);
 	r = output_open(&output, option_value(invocation, "output"), &error);
 	if (r < 0)
 		return fail(r, &error);

@@ -84,8 +84,10 @@ int selection_make(struct store_reader *reader, const struct question *question,
 	r = cursor_open(reader, question, &cursor, error);
 	if (r == 0)
 		r = add_rows(selection, &numbers, cursor, error);
-	if (r == 0)
+	if (r == 0) {
+		selection->opened = cursor_opened(cursor);
 		r = take_coverage(selection, cursor);
+	}
 	array_done(&numbers.list);
 	if (r < 0)
 		return r;

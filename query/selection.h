@@ -26,6 +26,7 @@ struct selection {
 	array_of(struct tape *) tapes; /* that have a row */
 	array_of(struct selection_row) rows;
 	struct coverage coverage;
+	size_t opened; /* segments that were read */
 };
 
 /*
