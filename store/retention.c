@@ -15,8 +15,10 @@
 struct retaining {
 	struct store_writer *writer;
 	struct store_segments segments;
-	struct strings known;
+	struct strings present; /* the names in the folder */
+	array_of(bool) indexed; /* by their numbers */
 	struct choice choice;
+	uint64_t bytes; /* of all that is in the store */
 	struct error *error;
 };
 
@@ -65,14 +67,49 @@ static int see_note(void *context, const struct note *note)
 		});
 }
 
+static int see_segment_name(void *context, const char *name)
+{
+	struct retaining *retaining = context;
+	uint32_t id;
+
+	return folder_is_segment(name) &&
+			       strings_add(&retaining->present, name, strlen(name), &id) < 0
+		       ? -ENOMEM
+		       : 0;
+}
+
+/* A row whose file is gone takes no room. */
 static int see_row(void *context, const struct store_segment *segment)
 {
 	struct retaining *retaining = context;
 	uint32_t id;
 
-	if (strings_add(&retaining->known, segment->name, strlen(segment->name), &id) < 0)
+	if (strings_add(&retaining->present, segment->name, strlen(segment->name), &id) < 0)
 		return -ENOMEM;
+	if (id >= retaining->indexed.count)
+		return 0;
+	retaining->indexed.items[id] = true;
 	return array_push(&retaining->segments.list, *segment);
+}
+
+/* What the index does not know. */
+static int collect_others(struct retaining *retaining)
+{
+	int r = 0;
+
+	for (uint32_t i = 1; r == 0 && i < retaining->indexed.count; i++) {
+		struct store_segment segment;
+
+		if (retaining->indexed.items[i])
+			continue;
+		r = folder_describe(retaining->writer->path, strings_at(&retaining->present, i),
+			&segment, retaining->error);
+		if (r == 0)
+			r = array_push(&retaining->segments.list, segment);
+		else if (r == -ENOENT)
+			r = 0;
+	}
+	return r;
 }
 
 /* A spool that was set aside takes room as a segment does that cannot be read. */
@@ -132,23 +169,43 @@ static int compare_ends(const void *a, const void *b)
 	return strcmp(left->name, right->name);
 }
 
+static int collect_segments(struct retaining *retaining, bool *ret_trusted)
+{
+	uint32_t present;
+	int r = store_each_name(retaining->writer->path, STORE_SEGMENTS, see_segment_name,
+		retaining, retaining->error);
+
+	present = strings_count(&retaining->present);
+	if (r == 0)
+		r = array_reserve(&retaining->indexed, present);
+	if (r < 0)
+		return r;
+	retaining->indexed.count = present;
+	memset(retaining->indexed.items, 0, present * sizeof(bool));
+	r = collect_index(retaining);
+	*ret_trusted = r == 0;
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0) {
+		memset(retaining->indexed.items, 0, present * sizeof(bool));
+		retaining->segments.list.count = 0;
+	}
+	return collect_others(retaining);
+}
+
 static int collect(struct retaining *retaining)
 {
 	const char *path = retaining->writer->path;
 	struct store_segments *segments = &retaining->segments;
 	struct error *error = retaining->error;
 	uint64_t damaged;
-	int r = collect_index(retaining);
-	bool trusted = r == 0;
+	bool trusted;
+	int r = collect_segments(retaining, &trusted);
 
-	if (r == -ENOMEM)
-		return r;
-	if (!trusted) {
-		strings_done(&retaining->known);
-		retaining->known = (struct strings){ 0 };
-		segments->list.count = 0;
-	}
-	r = folder_unknown(path, &retaining->known, segments, error);
+	if (r == 0)
+		r = store_other_bytes(path, &retaining->bytes, error);
+	for (size_t i = 0; i < segments->list.count; i++)
+		retaining->bytes += segments->list.items[i].bytes;
 	if (r == 0)
 		r = store_each_name(path, STORE_SPOOLS, see_spool_name, retaining, error);
 	if (r == 0 && !trusted)
@@ -173,16 +230,17 @@ static bool is_kept(const struct retaining *retaining, size_t i)
 
 static int choose(struct retaining *retaining, const struct store_limits *limits)
 {
-	struct choice_figures figures = { .now_ns = clock_ns(CLOCK_REALTIME) };
+	struct choice_figures figures = {
+		.now_ns = clock_ns(CLOCK_REALTIME),
+		.bytes = retaining->bytes,
+	};
 	struct choice *choice = &retaining->choice;
 	const char *path = retaining->writer->path;
 	struct statvfs about;
-	int r = store_folder_bytes(path, &figures.bytes, retaining->error);
+	int r = 0;
 
-	if (r == 0 && statvfs(path, &about) < 0)
-		r = error_set(retaining->error, -errno, "%s", strerror(errno));
-	if (r < 0)
-		return r;
+	if (statvfs(path, &about) < 0)
+		return error_set(retaining->error, -errno, "%s", strerror(errno));
 	figures.free_bytes = (uint64_t)about.f_bavail * about.f_frsize;
 	for (size_t i = 0; r == 0 && i < retaining->segments.list.count; i++) {
 		const struct store_segment *segment = &retaining->segments.list.items[i];
@@ -279,12 +337,10 @@ int store_writer_retain(struct store_writer *writer, const struct store_limits *
 		r = choose(&retaining, limits);
 	if (r == 0)
 		r = carry_out(&retaining, &removal);
-	if (r == 0)
-		r = store_folder_bytes(writer->path, &removal.result.bytes, error);
-	if (r == 0 && dry)
-		removal.result.bytes -= MIN(removal.result.bytes, removal.result.removed_bytes);
+	removal.result.bytes = retaining.bytes - removal.result.removed_bytes;
 	array_done(&retaining.segments.list);
-	strings_done(&retaining.known);
+	array_done(&retaining.indexed);
+	strings_done(&retaining.present);
 	array_done(&retaining.choice.items);
 	array_done(&retaining.choice.pins);
 	if (r < 0)

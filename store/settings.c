@@ -137,9 +137,9 @@ static int add_bytes(void *context, const char *name)
 	return 0;
 }
 
-int store_folder_bytes(const char *path, uint64_t *ret_bytes, struct error *error)
+int store_other_bytes(const char *path, uint64_t *ret_bytes, struct error *error)
 {
-	static const char *const folders[] = { ".", STORE_SEGMENTS, STORE_SPOOLS };
+	static const char *const folders[] = { ".", STORE_SPOOLS };
 	struct bytes_of of = { .path = path };
 
 	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
