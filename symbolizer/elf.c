@@ -61,21 +61,34 @@ static struct elf_section section_of(const GElf_Shdr *header, const char *name)
 	return section;
 }
 
+/* libelf would read all the strings of a file that has but one section of them. */
+static struct window section_names(const struct elf_image *image)
+{
+	struct window window = { .span = span_of_memory(NULL, 0), .step = NAMES_STEP };
+	GElf_Shdr header;
+	Elf_Scn *scn;
+	size_t i;
+
+	if (elf_getshdrstrndx(image->elf, &i) < 0)
+		return window;
+	scn = elf_getscn(image->elf, i);
+	if (scn && gelf_getshdr(scn, &header) && header.sh_type == SHT_STRTAB)
+		window.span = span_part(&image->file, header.sh_offset, header.sh_size);
+	return window;
+}
+
 static int read_sections(struct elf_image *image)
 {
-	size_t names = 0;
+	_cleanup_(window_done) struct window names = section_names(image);
 
-	if (elf_getshdrstrndx(image->elf, &names) < 0)
-		names = 0;
 	for (size_t i = 0; i < SECTIONS_MAX; i++) {
 		Elf_Scn *scn = elf_getscn(image->elf, i);
-		const char *name;
 		GElf_Shdr header;
 
 		if (!scn || !gelf_getshdr(scn, &header))
 			break;
-		name = names ? elf_strptr(image->elf, names, header.sh_name) : NULL;
-		if (array_push(&image->sections, section_of(&header, name)) < 0)
+		if (array_push(&image->sections,
+			    section_of(&header, window_text(&names, header.sh_name))) < 0)
 			return -ENOMEM;
 	}
 	return 0;
