@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How much CPU it takes to name addresses, for bench/symbols: on a machine with neighbours the clock on the wall tells of them.
+ *
+ *   names elf FILE COUNT   so many addresses, spread over the code of a file: the first time, and again
+ *   names print FILE COUNT the same, printed: address, start, name
+ *   names kernel           /proc/kallsyms
+ */
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "symbolizer/elf.h"
+#include "symbolizer/kallsyms.h"
+#include "symbolizer/symbols.h"
+#include "symbolizer/wanted.h"
+
+#define WARM_ROUNDS 100
+
+/* The most memory that there was since the last memory_reset(), in kB. */
+static unsigned long memory_peak(void)
+{
+	_cleanup_free_ char *text = NULL;
+
+	if (file_read("/proc/self/status", 1 << 20, &text, NULL) < 0 || !strstr(text, "VmHWM:"))
+		return 0;
+	return strtoul(strstr(text, "VmHWM:") + 6, NULL, 10);
+}
+
+static void memory_reset(void)
+{
+	_cleanup_close_ int fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, "5", 1) != 1)
+		exit(1);
+}
+
+/* Addresses at equal distances in the executable segments. */
+static void spread(int fd, size_t count, struct wanted *wanted)
+{
+	Elf64_Phdr segment;
+	Elf64_Ehdr header;
+
+	if (pread(fd, &header, sizeof(header), 0) != sizeof(header))
+		exit(1);
+	for (int i = 0; i < header.e_phnum; i++) {
+		if (pread(fd, &segment, sizeof(segment), header.e_phoff + i * sizeof(segment)) !=
+			sizeof(segment))
+			exit(1);
+		if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_X))
+			continue;
+		for (size_t k = 0; k < count; k++)
+			if (wanted_add(wanted,
+				    segment.p_offset +
+					    (uint64_t)((double)segment.p_filesz * k / count)) < 0)
+				exit(1);
+	}
+	wanted_sort(wanted);
+}
+
+static int name_file(const char *path, size_t count, bool print)
+{
+	_cleanup_(wanted_done) struct wanted wanted = { 0 };
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	unsigned long before;
+	uint64_t start, named = 0, sum = 0;
+
+	if (fd < 0)
+		return 1;
+	spread(fd, count, &wanted);
+	memory_reset();
+	before = memory_peak();
+	start = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	if (elf_names(fd, -1, &wanted, NULL) < 0)
+		return 1;
+	start = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start;
+	for (size_t i = 0; i < wanted.addresses.count; i++) {
+		const struct wanted_address *address = &wanted.addresses.items[i];
+
+		named += address->state == WANTED_NAMED;
+		if (print)
+			printf("%lx %lx %s\n", address->address, address->start,
+				wanted_name(&wanted, address));
+	}
+	if (print)
+		return 0;
+	printf("%lu %lu %lu %lu ", start, memory_peak() - before, named, wanted.addresses.count);
+	start = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	for (size_t round = 0; round < WARM_ROUNDS; round++)
+		for (size_t i = 0; i < wanted.addresses.count; i++)
+			sum += wanted_find(&wanted, wanted.addresses.items[i].address)->name;
+	start = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start;
+	printf("%.0f\n", (double)WARM_ROUNDS * wanted.addresses.count * NSEC_PER_SEC / start);
+	return sum == UINT64_MAX;
+}
+
+static int name_kernel(void)
+{
+	_cleanup_(cleanup_symbols) struct symbols *symbols = NULL;
+	_cleanup_free_ char *text = NULL;
+	uint64_t start = clock_ns(CLOCK_PROCESS_CPUTIME_ID), parsed;
+	size_t size;
+
+	if (file_read("/proc/kallsyms", 256u << 20, &text, &size) < 0)
+		return 1;
+	parsed = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	if (kallsyms_parse(text, size, &symbols) < 0)
+		return 1;
+	printf("%lu %lu %zu\n", parsed - start, clock_ns(CLOCK_PROCESS_CPUTIME_ID) - parsed,
+		symbols_count(symbols));
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 4 && (strcmp(argv[1], "elf") == 0 || strcmp(argv[1], "print") == 0))
+		return name_file(argv[2], strtoul(argv[3], NULL, 10), argv[1][0] == 'p');
+	if (argc == 2 && strcmp(argv[1], "kernel") == 0)
+		return name_kernel();
+	return 2;
+}
