@@ -229,7 +229,7 @@ static int rank_functions(const uint8_t *weights, size_t count, uint32_t **ret_b
 int dictionary_rank(struct dictionary *dictionary)
 {
 	size_t count = dictionary->functions.count;
-	_cleanup_free_ uint8_t *weights = malloc(count);
+	_cleanup_free_ uint8_t *weights = calloc(count, 1);
 	_cleanup_free_ uint32_t *by_rank = NULL;
 	int r;
 

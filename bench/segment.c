@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What one segment takes to encode and to decode, in CPU time: reads it, decodes it whole, encodes it at both efforts, and decodes parts of it. One
+ * line of JSON. Memory is what the largest resident size grew by, so each encoding is made in a process of its own.
+ *
+ *   bench-segment FILE.tape
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "tape/segment.h"
+
+#define ROUNDS 5
+
+static uint64_t cpu_ns(void)
+{
+	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+static long resident_kb(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return usage.ru_maxrss;
+}
+
+static void fail(const char *what)
+{
+	fprintf(stderr, "bench-segment: %s\n", what);
+	exit(1);
+}
+
+/* In a child: the parent's memory stays as it is. */
+static void encode(const struct tape *tape, enum segment_effort effort, const char *name)
+{
+	pid_t child;
+	int status;
+
+	fflush(stdout);
+	child = fork();
+	if (child == 0) {
+		struct buffer bytes = { 0 };
+		long before_kb = resident_kb();
+		uint64_t start_ns = cpu_ns();
+
+		if (segment_encode(tape, effort, 1 << 30, &bytes) < 0)
+			fail("cannot encode");
+		printf(", \"%s_bytes\": %zu, \"%s_s\": %.3f, \"%s_mb\": %.1f", name, bytes.size,
+			name, (double)(cpu_ns() - start_ns) / 1e9, name,
+			(double)(resident_kb() - before_kb) / 1024);
+		exit(0);
+	}
+	if (child < 0 || waitpid(child, &status, 0) < 0 || status != 0)
+		fail("the encoding failed");
+}
+
+static void decode(
+	const struct segment_input *input, const struct segment_want *want, const char *name)
+{
+	uint64_t best_ns = UINT64_MAX;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		uint64_t start_ns = cpu_ns();
+		struct tape *tape;
+
+		if (segment_decode(input, want, &tape, NULL) < 0)
+			fail("cannot decode");
+		best_ns = MIN(best_ns, cpu_ns() - start_ns);
+		tape_free(tape);
+	}
+	printf(", \"%s_ms\": %.2f", name, (double)best_ns / 1e6);
+}
+
+int main(int argc, char **argv)
+{
+	struct segment_want whole = { 0, UINT64_MAX, SEGMENT_ALL }, sums = whole, window = whole;
+	struct segment_summary summary;
+	struct segment_input input;
+	struct tape *tape;
+	char *data;
+	size_t size;
+
+	if (argc != 2 || file_read(argv[1], 1 << 30, &data, &size) < 0)
+		fail("no such file");
+	input = segment_input_memory(data, size);
+	if (segment_peek(data, size, size, &summary, NULL) != 0 ||
+		segment_decode(&input, &whole, &tape, NULL) < 0)
+		fail("not a sound segment");
+	sums.parts = SEGMENT_SUMS;
+	window.parts = SEGMENT_SAMPLES | SEGMENT_LOSSES;
+	window.from_ns = summary.begin_ns + (summary.end_ns - summary.begin_ns) / 2;
+	window.to_ns = window.from_ns + 10 * NSEC_PER_SEC;
+	printf("{\"samples\": %" PRIu64 ", \"bytes\": %zu", summary.samples, size);
+	encode(tape, SEGMENT_USUAL, "usual");
+	encode(tape, SEGMENT_HASTY, "hasty");
+	decode(&input, &whole, "whole");
+	decode(&input, &window, "window");
+	decode(&input, &sums, "sums");
+	printf("}\n");
+	tape_free(tape);
+	free(data);
+	return 0;
+}
