@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 
-uint64_t reader_varint(struct reader *reader)
+uint64_t reader_varint_long(struct reader *reader)
 {
 	uint64_t value = 0;
 

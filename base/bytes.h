@@ -77,8 +77,17 @@ static inline uint64_t reader_u64(struct reader *reader)
 	return reader_little(reader, 8);
 }
 
-/* LEB128, at most ten bytes. */
-uint64_t reader_varint(struct reader *reader);
+uint64_t reader_varint_long(struct reader *reader);
+
+/* LEB128, at most ten bytes. Inline where it is one, as most are. */
+static inline uint64_t reader_varint(struct reader *reader)
+{
+	if (!reader->failed && reader->position < reader->size &&
+		reader->data[reader->position] < 0x80)
+		return reader->data[reader->position++];
+	return reader_varint_long(reader);
+}
+
 /* A NUL-terminated string in a field of size bytes; NULL when the field has no NUL. */
 const char *reader_text(struct reader *reader, size_t size);
 /* The next bytes up to a NUL, and behind it; NULL when there is none. */

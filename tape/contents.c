@@ -197,6 +197,10 @@ int contents_read(struct contents *contents, const struct segment_input *input, 
 			"the file is cut short: %llu bytes of %llu are there",
 			(unsigned long long)input->size,
 			(unsigned long long)contents->summary.bytes);
+	if (!contents_samples_fit(&contents->summary))
+		return error_set(error, -EBADMSG, "damaged header: %llu samples in %llu bytes",
+			(unsigned long long)contents->summary.samples,
+			(unsigned long long)contents->summary.bytes);
 	size = table_end(sections) - CONTENTS_HEADER;
 	table = malloc(size);
 	if (!table)

@@ -21,6 +21,17 @@
 /* A reader that does not know the section must refuse the segment. */
 #define CONTENTS_INCOMPATIBLE 1u
 
+/* Samples take memory when they are read: a segment has no more than its bytes may tell of, which is far beyond any real one. */
+#define CONTENTS_SAMPLES_FREE (1u << 20)
+#define CONTENTS_SAMPLES_A_BYTE 1024
+
+static inline bool contents_samples_fit(const struct segment_summary *summary)
+{
+	return summary->samples <= CONTENTS_SAMPLES_FREE ||
+	       (summary->samples - CONTENTS_SAMPLES_FREE) / CONTENTS_SAMPLES_A_BYTE <
+		       summary->bytes;
+}
+
 struct contents_entry {
 	char name[CONTENTS_NAME + 1];
 	uint32_t flags;

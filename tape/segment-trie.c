@@ -480,6 +480,20 @@ static int take_columns(struct section_reader *section, struct trie_readers *col
 	return r < 0 ? r : section_take(section, &columns->counts);
 }
 
+/* As many as there are bytes for, at once: arrays that grow are copied again and again. */
+static int reserve_rows(
+	const struct trie_readers *columns, struct tape *tape, struct leaves *leaves)
+{
+	size_t count = columns->counts.size;
+
+	if (array_reserve(&tape->stacks, columns->sites.size + 1) < 0 ||
+		array_reserve(&leaves->stack, count) < 0 ||
+		array_reserve(&leaves->function, count) < 0 ||
+		array_reserve(&leaves->comm, count) < 0 || array_reserve(&leaves->count, count) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
 struct trie_target {
 	const struct functions *functions;
 	struct leaves *leaves;
@@ -495,6 +509,8 @@ static int decode_trie(
 	int r = take_columns(section, &columns);
 
 	if (r == 0)
+		r = reserve_rows(&columns, decoding->tape, target->leaves);
+	if (r == 0)
 		r = take_forests(&columns, target->functions, decoding->tape, target->leaves);
 	array_done(&columns.path);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(all); i++)
@@ -503,19 +519,25 @@ static int decode_trie(
 	return r;
 }
 
-/* Ranks, and the check that the leaf nodes have all the samples that the header counts. */
-static int rank_leaves(const struct decoding *decoding, struct leaves *leaves)
+/* The leaf nodes have all the samples that the header counts. */
+static int check_counts(const struct decoding *decoding, const struct leaves *leaves)
 {
-	size_t count = leaves->stack.count;
 	uint64_t samples = 0;
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < leaves->count.count; i++)
 		samples += leaves->count.items[i];
 	if (samples != decoding->contents.summary.samples)
 		return error_set(decoding->error, -EBADMSG,
 			"section trie has %llu samples, the header %llu",
 			(unsigned long long)samples,
 			(unsigned long long)decoding->contents.summary.samples);
+	return 0;
+}
+
+static int rank_leaves(struct leaves *leaves)
+{
+	size_t count = leaves->stack.count;
+
 	leaves->by_rank = malloc((count + 1) * sizeof(*leaves->by_rank));
 	if (!leaves->by_rank)
 		return -ENOMEM;
@@ -549,7 +571,9 @@ int trie_decode(
 		return error_set(decoding->error, -EBADMSG, "section trie is missing");
 	r = decoding_section(decoding, entry, decode_trie, &target);
 	if (r == 0)
-		r = rank_leaves(decoding, leaves);
+		r = check_counts(decoding, leaves);
+	if (r == 0 && decoding->want->parts & SEGMENT_SAMPLES)
+		r = rank_leaves(leaves);
 	if (r == 0 && decoding->want->parts & SEGMENT_SUMS)
 		r = add_sums(decoding->tape, functions, leaves);
 	return r;

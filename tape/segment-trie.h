@@ -31,7 +31,7 @@ struct leaves {
 	array_of(uint32_t) function;
 	array_of(uint32_t) comm; /* which of the comms */
 	array_of(uint32_t) count;
-	uint32_t *by_rank; /* of the first comm, then of the second */
+	uint32_t *by_rank; /* of the first comm, then of the second; only for samples */
 	array_of(uint32_t) comms; /* strings of the tape */
 	array_of(uint32_t) comm_first; /* of each comm, and one more: where its leaf nodes begin */
 };

@@ -59,7 +59,7 @@ int segment_encode(
 	buffer_bytes(bytes, encoding.body.data, encoding.body.size);
 	if (buffer_failed(bytes))
 		return -ENOMEM;
-	if (bytes->size - start <= limit)
+	if (bytes->size - start <= limit && contents_samples_fit(&encoding.contents.summary))
 		return 0;
 	bytes->size = start;
 	return -EFBIG;
