@@ -15,7 +15,7 @@ struct store_reader *store_reader_close(struct store_reader *reader)
 		return NULL;
 	index_close(reader->index);
 	array_done(&reader->file.list);
-	tape_free(reader->unsealed);
+	tape_free(atomic_load(&reader->unsealed));
 	free(reader->path);
 	free(reader);
 	return NULL;
@@ -118,8 +118,7 @@ static int see_spool(void *context, const struct store_segment *segment, struct 
 	struct store_reader *reader = gathering->reader;
 
 	if (*tape) {
-		tape_free(reader->unsealed);
-		reader->unsealed = take_ptr(*tape);
+		tape_free(atomic_exchange(&reader->unsealed, take_ptr(*tape)));
 		memcpy(reader->unsealed_name, segment->name, sizeof(reader->unsealed_name));
 	}
 	return array_push(&gathering->segments->list, *segment);
@@ -333,11 +332,14 @@ static int load_sealed(const struct store_reader *reader, const struct store_seg
 static int load_spool(struct store_reader *reader, const struct store_segment *segment,
 	const struct segment_want *want, struct tape **ret_tape, struct error *error)
 {
+	struct tape *known = NULL;
 	struct spool_end end;
 	int r;
 
-	if (reader->unsealed && strcmp(reader->unsealed_name, segment->name) == 0) {
-		*ret_tape = take_ptr(reader->unsealed);
+	if (strcmp(reader->unsealed_name, segment->name) == 0)
+		known = atomic_exchange(&reader->unsealed, NULL);
+	if (known) {
+		*ret_tape = known;
 		return 0;
 	}
 	r = spools_load(reader->path, segment->name, spools_is_live(reader->path, NULL), ret_tape,

@@ -3,6 +3,8 @@
 
 /* What the parts of the reading side share: reader.c finds and loads, incident-list.c, totals.c and verify.c ask it. */
 
+#include <stdatomic.h>
+
 #include "base/error.h"
 #include "base/intern.h"
 #include "store/incidents.h"
@@ -17,8 +19,8 @@ struct store_reader {
 	struct index *index;
 	bool is_file;
 	struct store_segments file;
-	/* the spool that was described last: whoever finds it is about to load it */
-	struct tape *unsealed;
+	/* the spool that was described last: whoever finds it is about to load it, in a thread of its own maybe */
+	_Atomic(struct tape *) unsealed;
 	char unsealed_name[64];
 };
 
