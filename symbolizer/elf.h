@@ -25,7 +25,7 @@ int elf_notes_build_id(
 /*
  * Names the addresses that are open in `wanted`: with .symtab and .dynsym, and the PLT's entries as "name@plt", C++ and Rust
  * demangled; then with .gnu_debugdata; then, in a Go program, with the table that it carries. Addresses are offsets in the file, as a mapping gives them (address - start + page offset). 0, also when the file has no
- * symbols; -EBADMSG with the reason; -ENOMEM.
+ * symbols; -EBADMSG with the reason; -ENOMEM; -E2BIG beyond what names may take.
  *
  * debug_fd is a separate debug file, such as /usr/lib/debug/.build-id/ab/cdef.debug, or -1. That both have one build-id is the
  * caller's word. What it does not know is looked for in the file itself.
