@@ -20,6 +20,10 @@ struct catalogue {
 	struct anchors anchors;
 };
 
+/* What the scanner must see besides: messages that are spelled as numbers, where no anchor shows, and the first line of a boot. */
+static const char *const others[] = { "\"MESSAGE\":[", "\"MESSAGE\" : [", "Linux version " };
+#define NO_KIND (UINT32_MAX - 1)
+
 static const char *const severities[] = { "info", "notice", "warn", "err", "crit" };
 
 const char *severity_name(enum severity severity)
@@ -216,6 +220,8 @@ int catalogue_new(const char *folder, struct catalogue **ret_catalogue, struct e
 
 		r = anchors_add(&catalogue->anchors, pattern->anchor, pattern->anchor_size, i);
 	}
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(others); i++)
+		r = anchors_add(&catalogue->anchors, others[i], strlen(others[i]), NO_KIND);
 	if (r < 0)
 		return r;
 	anchors_build(&catalogue->anchors);
@@ -270,7 +276,7 @@ static size_t find_candidates(const struct catalogue *catalogue, const struct me
 		(kind = anchors_next(&catalogue->anchors, &search, &at)) != UINT32_MAX) {
 		size_t place = count;
 
-		if (!may_write(&catalogue->kinds.items[kind], message))
+		if (kind == NO_KIND || !may_write(&catalogue->kinds.items[kind], message))
 			continue;
 		while (place && candidates[place - 1] > kind)
 			place--;

@@ -35,7 +35,7 @@ int catalogue_new(const char *folder, struct catalogue **ret_catalogue, struct e
 struct catalogue *catalogue_free(struct catalogue *catalogue);
 DEFINE_CLEANUP(catalogue, struct catalogue *, catalogue_free)
 
-/* What is looked for in raw text, before anything is decoded; their values mean nothing to the caller. */
+/* What is looked for in raw text, before anything is decoded: where none is, no message is. Their values are the catalogue's. */
 const struct anchors *catalogue_anchors(const struct catalogue *catalogue);
 
 size_t catalogue_count(const struct catalogue *catalogue);

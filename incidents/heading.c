@@ -153,10 +153,18 @@ static const char *tag_end(const char *at, const char *end, size_t *ret_size, bo
 	return valid_writer(at, *ret_size) ? colon + 1 : NULL;
 }
 
+static size_t word_size(struct taker taker)
+{
+	size_t size = 0;
+
+	while (size < taker_left(&taker) && !isblank((unsigned char)taker.at[size]))
+		size++;
+	return size;
+}
+
 static struct taker next_word(struct taker taker)
 {
-	while (taker.at < taker.end && !isblank((unsigned char)*taker.at))
-		taker.at++;
+	taker.at += word_size(taker);
 	take_blanks(&taker);
 	return taker;
 }
@@ -362,7 +370,7 @@ static bool take_5424(struct heading *heading, struct taker *taker)
 	take_blanks(&at);
 	take_text(&at, "\xef\xbb\xbf");
 	heading_offer_wall(heading, &stamp, WALL_DATED);
-	set_writer(heading, app.at, strcspn(app.at, " "));
+	set_writer(heading, app.at, word_size(app));
 	*taker = at;
 	return true;
 }

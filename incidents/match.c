@@ -230,7 +230,8 @@ static const char *take_device(struct match *match, const char *at)
 
 	address = named ? at + 4 : at;
 	after = take_pci(address, match->end);
-	if (!after || (!named && after - address > 12))
+	/* without the driver's name it is one whose beginning was cut off, and not another driver's */
+	if (!after || (!named && at != match->text))
 		return NULL;
 	colon = memmem(after, MIN(match->end - after, 64), ": ", 2);
 	if (!colon || (colon > after && *after != ' '))
@@ -245,6 +246,18 @@ static const char *take_device(struct match *match, const char *at)
 		add_field(match, "ifname", name, (blank ? blank : colon) - name);
 	}
 	return colon + 2;
+}
+
+/* Whether the word before is a PCI address: then what comes is the interface of some other driver's. */
+static bool behind_pci(const struct match *match, const char *at)
+{
+	const char *word = at;
+
+	while (word > match->text && is_blank(word[-1]))
+		word--;
+	while (word > match->text && !is_blank(word[-1]))
+		word--;
+	return take_pci(word, at) != NULL;
 }
 
 static const char *take_ena_other(struct match *match, const char *at)
@@ -262,7 +275,8 @@ static const char *take_ena_other(struct match *match, const char *at)
 		return bracket ? bracket + 2 : NULL;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (colon - at < 4 || memcmp(at, names[i], 3) || memchr(at, ' ', colon - at))
+		if (colon - at < 4 || memcmp(at, names[i], 3) || memchr(at, ' ', colon - at) ||
+			behind_pci(match, at))
 			continue;
 		add_field(match, "ifname", at, colon - at);
 		return colon + 2;

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-#define ENA_ANCHOR "ena 000" /* of {ena:bdf}: the first digits of a PCI domain */
+#define ENA_ANCHOR "ena 0000:" /* of {ena:bdf}: no instance has had it in another PCI domain */
 
 struct parser {
 	struct pattern *pattern;

@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -127,6 +126,22 @@ static void take_value(struct record *record, const struct json_token *token)
 	record->next = RECORD_FIELDS;
 }
 
+static bool all_digits(const struct json_token *token)
+{
+	struct taker taker = { token->text, token->text + token->size };
+	uint64_t value;
+
+	return take_number(&taker, 1, 19, &value) && taker.at == taker.end;
+}
+
+static uint8_t byte_of(const struct json_token *token)
+{
+	struct taker taker = { token->text, token->text + token->size };
+	uint64_t value;
+
+	return take_number(&taker, 1, 3, &value) ? value : 0;
+}
+
 /*
  * A value in an array: a byte of a journal's message that is not text, or one of a field's several values, or, where no name waits
  * for it, one of Loki's ["1741765269341207000", "line"].
@@ -141,12 +156,11 @@ static void take_element(struct record *record, const struct json_token *token)
 			keep(record, RECORD_MESSAGE, record->values.size);
 			record->message_depth = record->reader.depth - 1;
 		}
-		buffer_u8(&record->values, atoi(token->text));
+		buffer_u8(&record->values, byte_of(token));
 		record->fields[RECORD_MESSAGE].size++;
 	} else if (record->next != RECORD_FIELDS) {
 		take_value(record, token);
-	} else if (token->type == JSON_STRING && token->size == 19 &&
-		   strspn(token->text, "0123456789") >= 19) {
+	} else if (token->type == JSON_STRING && token->size == 19 && all_digits(token)) {
 		record_clear(record);
 		record->next = RECORD_TIME;
 		take_value(record, token);

@@ -18,7 +18,6 @@
 #define KEY_MAX 16
 
 struct scanner {
-	struct anchors anchors;
 	struct judge judge;
 	struct buffer pending; /* what is not a whole line yet */
 	struct buffer held; /* a line that may go on in the next one */
@@ -31,34 +30,13 @@ struct scanner {
 	unsigned int nested;
 };
 
-static int add_anchors(struct scanner *scanner)
-{
-	/* messages that are spelled as numbers, where no anchor can be seen; and the first line of a boot */
-	static const char *const others[] = { "\"MESSAGE\":[", "\"MESSAGE\" : [",
-		"Linux version " };
-	const struct anchors *known = catalogue_anchors(scanner->judge.options.catalogue);
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < known->list.count; i++)
-		r = anchors_add(
-			&scanner->anchors, known->list.items[i].text, known->list.items[i].size, 0);
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(others); i++)
-		r = anchors_add(&scanner->anchors, others[i], strlen(others[i]), 0);
-	anchors_build(&scanner->anchors);
-	return r;
-}
-
 int scanner_new(const struct scanner_options *options, struct scanner **ret_scanner)
 {
 	_cleanup_(cleanup_scanner) struct scanner *scanner = calloc(1, sizeof(*scanner));
-	int r;
 
 	if (!scanner)
 		return -ENOMEM;
 	judge_init(&scanner->judge, options);
-	r = add_anchors(scanner);
-	if (r < 0)
-		return r;
 	*ret_scanner = take_ptr(scanner);
 	return 0;
 }
@@ -67,7 +45,6 @@ struct scanner *scanner_free(struct scanner *scanner)
 {
 	if (!scanner)
 		return NULL;
-	anchors_done(&scanner->anchors);
 	buffer_done(&scanner->pending);
 	buffer_done(&scanner->held);
 	judge_done(&scanner->judge);
@@ -364,14 +341,15 @@ static size_t take_binary(struct scanner *scanner, const char *text, size_t size
 }
 
 struct hits {
+	const struct anchors *anchors;
 	struct anchors_search search;
 	size_t at; /* of the next anchor; SIZE_MAX: there is none */
 };
 
-static void next_hit(const struct scanner *scanner, struct hits *hits, size_t from)
+static void next_hit(struct hits *hits, size_t from)
 {
 	while (hits->at < from)
-		if (anchors_next(&scanner->anchors, &hits->search, &hits->at) == UINT32_MAX)
+		if (anchors_next(hits->anchors, &hits->search, &hits->at) == UINT32_MAX)
 			hits->at = SIZE_MAX;
 }
 
@@ -390,11 +368,11 @@ static size_t line_size(const char *text, size_t size, bool last)
 /* The lines that are whole; how many bytes they were. */
 static size_t take_lines(struct scanner *scanner, const char *text, size_t size, bool last)
 {
-	struct hits hits = { .at = 0 };
+	struct hits hits = { .anchors = catalogue_anchors(scanner->judge.options.catalogue) };
 	size_t at = 0;
 
-	anchors_start(&scanner->anchors, &hits.search, text, size);
-	if (anchors_next(&scanner->anchors, &hits.search, &hits.at) == UINT32_MAX)
+	anchors_start(hits.anchors, &hits.search, text, size);
+	if (anchors_next(hits.anchors, &hits.search, &hits.at) == UINT32_MAX)
 		hits.at = SIZE_MAX;
 	for (;;) {
 		struct line line = { text + at, line_size(text + at, size - at, last),
@@ -413,7 +391,7 @@ static size_t take_lines(struct scanner *scanner, const char *text, size_t size,
 			if (binary && binary != SIZE_MAX) {
 				at += binary;
 				scanner->judge.summary.lines++;
-				next_hit(scanner, &hits, at);
+				next_hit(&hits, at);
 				continue;
 			}
 		}
@@ -422,7 +400,7 @@ static size_t take_lines(struct scanner *scanner, const char *text, size_t size,
 			line.size--;
 		take_line(scanner, &line, hit);
 		at = after;
-		next_hit(scanner, &hits, at);
+		next_hit(&hits, at);
 	}
 }
 

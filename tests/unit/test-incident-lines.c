@@ -216,5 +216,34 @@ static void test_cut(void)
 	}
 }
 
+/* Messages made of format strings of Linux 6.12 that are no incidents, in the forms that say most and least about who wrote them. */
+static void test_ordinary(void)
+{
+	static const char *const heads[] = { "", "[   12.345678] ",
+		"Mar 12 07:41:09 h kernel: ", "3,1,2,-;", "2025-03-12T07:41:09Z " };
+	_cleanup_free_ char *text = NULL;
+	char path[4096], *rest, *message;
+	size_t messages = 0;
+
+	snprintf(path, sizeof(path), "%s/data/ordinary-messages.txt", getenv("PERFTAPE_TESTS"));
+	CHECK_EQ(file_read(path, 1 << 24, &text, NULL), 0);
+	rest = text;
+	while ((message = strsep(&rest, "\n")) && *message) {
+		messages++;
+		for (size_t i = 0; i < ARRAY_SIZE(heads); i++) {
+			struct found_list found = { 0 };
+			char line[4096];
+
+			snprintf(line, sizeof(line), "%s%s\n", heads[i], message);
+			scan(line, &found);
+			if (found.list.count)
+				CHECK_FAIL("%s: %s", line, found.list.items[0].kind);
+			found_done(&found);
+		}
+	}
+	CHECK(messages > 2000);
+}
+
 CHECK_MAIN({ "each line is what the table says", test_lines },
-	{ "a line that is cut is not taken for another", test_cut })
+	{ "a line that is cut is not taken for another", test_cut },
+	{ "ordinary messages are none", test_ordinary })

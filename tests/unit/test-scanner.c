@@ -196,6 +196,8 @@ static void test_others(void)
 		"Mar 12 07:41:09 h sudo: root : COMMAND=/bin/grep BUG: soft lockup - CPU#1",
 		"{\"_TRANSPORT\":\"syslog\",\"SYSLOG_IDENTIFIER\":\"myapp\",\"MESSAGE\":\"" HUNG
 		"\"}",
+		"[    1.000000] qla2xxx 0000:05:00.0: Device reset failed",
+		"[    1.000000] ixgbe 0000:05:00.0 eth0: Resetting the device",
 		"systemd[1]: Stopped target kernel panic - not syncing",
 	};
 
