@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <limits.h>
 #include <stdio.h>
-#include <sys/stat.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/size.h"
 #include "cli/command.h"
 #include "cli/limit-options.h"
-#include "store/files.h"
 #include "store/store-reader.h"
 
 #define DAY_NS (24 * 3600 * NSEC_PER_SEC)
@@ -31,15 +32,24 @@ struct status {
 	uint64_t day_ns;
 };
 
-/* The recorder wrote its pid into the lock when it began. */
-static uint64_t since(const char *path)
+/* When a process started, of the wall clock; 0 when it is gone. Its 22nd field counts ticks since the boot, and only the second may have blanks. */
+static uint64_t since(int pid)
 {
-	struct stat about;
-	char file[PATH_MAX];
+	_cleanup_free_ char *text = NULL;
+	char path[64], *at;
+	uint64_t age_ns;
 
-	if (store_file(path, STORE_LOCK, file, NULL) < 0 || stat(file, &about) < 0)
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (file_read(path, 4096, &text, NULL) < 0)
 		return 0;
-	return (uint64_t)about.st_mtim.tv_sec * NSEC_PER_SEC + about.st_mtim.tv_nsec;
+	at = strrchr(text, ')');
+	for (int field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	if (!at)
+		return 0;
+	age_ns = clock_ns(CLOCK_BOOTTIME) -
+		 strtoull(at, NULL, 10) * (NSEC_PER_SEC / sysconf(_SC_CLK_TCK));
+	return clock_ns(CLOCK_REALTIME) - age_ns;
 }
 
 static int add_day(struct status *status, struct store_reader *reader, struct error *error)
@@ -69,7 +79,7 @@ static int read_status(struct status *status, struct store_reader *reader, struc
 	status->now_ns = clock_ns(CLOCK_REALTIME);
 	status->pid = store_reader_recorder(reader);
 	if (status->pid)
-		status->since_ns = since(status->path);
+		status->since_ns = since(status->pid);
 	r = store_reader_totals(reader, &status->totals, error);
 	if (r == 0)
 		r = store_reader_limits(reader, &status->limits, error);
