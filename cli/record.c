@@ -6,20 +6,34 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/size.h"
 #include "cli/command.h"
 #include "cli/limit-options.h"
 #include "cli/progress.h"
 #include "cli/version.h"
+#include "recorder/cpu-list.h"
+#include "recorder/perf-events.h"
 #include "recorder/recorder.h"
 
 /* A host that a person can wait for: shorter segments would be mostly names. */
 #define SEGMENT_MIN_NS (1 * NSEC_PER_SEC)
 #define SEGMENT_MAX_NS (3600 * NSEC_PER_SEC)
 #define FREQUENCY_MAX 100000
+#define RING_MIN (64u << 10)
+#define RING_MAX (64u << 20)
 
 static const struct option options[] = {
 	{ "duration", 'd', "LENGTH",
 		"stop after that long, such as 30s or 12h (default: until Ctrl-C)" },
+	{ "event", 'e', "NAME",
+		"what to sample: cycles, cpu-clock, page-faults or context-switches (default: "
+		"cycles "
+		"where they count, else cpu-clock)" },
+	{ "cpus", 0, "LIST", "only these CPUs, such as 0-3,8" },
+	{ "no-user-stacks", 0, NULL, "keep only the kernel's part of the stacks" },
+	{ "ring", 0, "SIZE",
+		"of the kernel's buffer for each CPU, 64K to 64M (default: 1M, or less on little "
+		"memory)" },
 	{ "frequency", 'F', "HZ", "samples a second on each CPU (default: 97)" },
 	{ "segment", 0, "LENGTH", "how long a segment is, 1s to 1h (default: 2m)" },
 	LIMIT_OPTIONS,
@@ -67,6 +81,67 @@ static int parse_frequency(const struct invocation *invocation, unsigned int *re
 	return EXIT_DONE;
 }
 
+static int parse_event(const struct invocation *invocation, const char **ret_event)
+{
+	const char *text = option_value(invocation, "event");
+
+	if (!text)
+		return EXIT_DONE;
+	for (const char *const *name = perf_events_known(); *name; name++)
+		if (strcmp(*name, text) == 0) {
+			*ret_event = *name;
+			return EXIT_DONE;
+		}
+	return usage_error("--event '%s' is not one of cycles, cpu-clock, page-faults and "
+			   "context-switches",
+		text);
+}
+
+static int parse_ring(const struct invocation *invocation, size_t *ret_bytes)
+{
+	const char *text = option_value(invocation, "ring");
+	uint64_t bytes;
+
+	if (!text)
+		return EXIT_DONE;
+	if (size_parse(text, &bytes) < 0 || bytes > RING_MAX)
+		return usage_error("--ring '%s' is no size from 64K to 64M", text);
+	/* the kernel takes powers of two of pages */
+	*ret_bytes = RING_MIN;
+	while (*ret_bytes < bytes)
+		*ret_bytes *= 2;
+	return EXIT_DONE;
+}
+
+static int parse_cpus(const struct invocation *invocation, const char **ret_cpus)
+{
+	const char *text = option_value(invocation, "cpus");
+	struct cpu_list list;
+
+	if (!text)
+		return EXIT_DONE;
+	if (cpu_list_parse(text, &list) < 0)
+		return usage_error("--cpus '%s' is no list of CPUs; write 3 or 0-3,8", text);
+	cpu_list_done(&list);
+	*ret_cpus = text;
+	return EXIT_DONE;
+}
+
+/* What is sampled, and how. */
+static int parse_events(const struct invocation *invocation, struct recorder_options *ret)
+{
+	int r = parse_frequency(invocation, &ret->frequency);
+
+	if (r == EXIT_DONE)
+		r = parse_event(invocation, &ret->event);
+	if (r == EXIT_DONE)
+		r = parse_cpus(invocation, &ret->cpus);
+	if (r == EXIT_DONE)
+		r = parse_ring(invocation, &ret->ring_bytes);
+	ret->no_user_stacks = option_given(invocation, "no-user-stacks");
+	return r;
+}
+
 static int parse_options(const struct invocation *invocation, struct recorder_options *ret)
 {
 	int r = parse_duration(invocation, "duration", &ret->duration_ns);
@@ -74,7 +149,7 @@ static int parse_options(const struct invocation *invocation, struct recorder_op
 	if (r == EXIT_DONE)
 		r = parse_duration(invocation, "segment", &ret->segment_ns);
 	if (r == EXIT_DONE)
-		r = parse_frequency(invocation, &ret->frequency);
+		r = parse_events(invocation, ret);
 	if (r == EXIT_DONE)
 		r = limit_options_parse(invocation, &ret->limits);
 	if (r != EXIT_DONE)

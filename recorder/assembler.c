@@ -168,20 +168,31 @@ static int give_losses(struct assembler *assembler)
 	return 0;
 }
 
-/* What is still throttled is so up to that moment, and will be told of anew from there. */
-static int give_throttled(struct assembler *assembler, uint64_t until_ns)
+/* What lasts since a moment is so up to another one, and will be told of anew from there. */
+static int give_lasting(struct assembler *assembler, enum tape_loss_kind kind, uint32_t cpu,
+	uint64_t *since_ns, uint64_t until_ns)
 {
-	for (size_t i = 0; i < assembler->cpus.count; i++) {
-		struct assembler_cpu *cpu = &assembler->cpus.items[i];
-		struct tape_loss loss = { TAPE_LOSS_THROTTLED, i, cpu->throttled_ns, until_ns, 1 };
+	struct tape_loss loss = { kind, cpu, *since_ns, until_ns, 1 };
 
-		if (!cpu->throttled_ns || cpu->throttled_ns >= loss.to_ns)
-			continue;
-		cpu->throttled_ns = loss.to_ns;
-		if (array_push(&assembler->tape->losses, loss) < 0)
-			return -ENOMEM;
+	if (!*since_ns || *since_ns >= until_ns)
+		return 0;
+	*since_ns = until_ns;
+	return array_push(&assembler->tape->losses, loss);
+}
+
+static int give_all_lasting(struct assembler *assembler, uint64_t until_ns)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < assembler->cpus.count; i++) {
+		struct assembler_cpu *cpu = &assembler->cpus.items[i];
+
+		r = give_lasting(assembler, TAPE_LOSS_THROTTLED, i, &cpu->throttled_ns, until_ns);
+		if (r == 0)
+			r = give_lasting(
+				assembler, TAPE_LOSS_OFFLINE, i, &cpu->offline_ns, until_ns);
 	}
-	return 0;
+	return r;
 }
 
 static int give_cut(struct assembler *assembler)
@@ -201,7 +212,7 @@ static int give_all_losses(struct assembler *assembler, uint64_t until_ns)
 	int r = give_losses(assembler);
 
 	if (r == 0)
-		r = give_throttled(assembler, until_ns);
+		r = give_all_lasting(assembler, until_ns);
 	return r == 0 ? give_cut(assembler) : r;
 }
 
@@ -378,6 +389,21 @@ static int throttle(struct assembler *assembler, const struct perf_record *recor
 	if (record->type == PERF_TYPE_THROTTLE || !since_ns)
 		return 0;
 	return add_loss(assembler, TAPE_LOSS_THROTTLED, record->cpu, since_ns, record->time_ns, 1);
+}
+
+int assembler_cpu(struct assembler *assembler, uint32_t number, bool online, uint64_t time_ns)
+{
+	struct assembler_cpu *cpu = get_cpu(assembler, number);
+	uint64_t since_ns;
+
+	if (!cpu)
+		return 0;
+	since_ns = cpu->offline_ns;
+	cpu->offline_ns = online ? 0 : MAX(time_ns, 1ull);
+	cpu->throttled_ns = 0;
+	if (!online || !since_ns)
+		return 0;
+	return add_loss(assembler, TAPE_LOSS_OFFLINE, number, since_ns, time_ns, 1);
 }
 
 static int apply_record(struct assembler *assembler, struct perf_record *record)

@@ -56,6 +56,7 @@ struct assembler_counts {
 struct assembler_cpu {
 	uint64_t added_ns[ASSEMBLER_RINGS]; /* the last record of its ring that was added */
 	uint64_t throttled_ns; /* 0: it is not */
+	uint64_t offline_ns; /* 0: it is not */
 	struct tape_loss cut; /* callchains, that the tape does not tell of yet; count 0: none */
 	uint64_t ended_ns; /* when the last thread ended on it */
 	int32_t ended_pid;
@@ -89,6 +90,9 @@ int assembler_anchor(struct assembler *assembler, const struct tape_anchor *anch
 const struct tape_anchor *assembler_last_anchor(const struct assembler *assembler);
 /* The wall clock at a moment of the perf clock, by the last anchor. */
 uint64_t assembler_wall(const struct assembler *assembler, uint64_t perf_ns);
+
+/* A CPU went, at that moment at the earliest, or is there again from that moment on: between the two nothing is recorded of it. */
+int assembler_cpu(struct assembler *assembler, uint32_t cpu, bool online, uint64_t time_ns);
 
 /* The first tape begins there. */
 int assembler_begin(struct assembler *assembler, uint64_t begin_ns);

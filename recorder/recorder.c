@@ -37,7 +37,7 @@ struct facts {
 	char frequency[16];
 	char cpus[16];
 	char kernel_text[24];
-	struct assembler_fact rows[9];
+	struct assembler_fact rows[10];
 };
 
 struct recorder {
@@ -54,6 +54,8 @@ struct recorder {
 	int32_t own_tid;
 	uint64_t rescanned_lost; /* records of the sideband, when /proc was last asked */
 	uint64_t rescanned_ns;
+	uint64_t looked_ns; /* of the perf clock: which CPUs are online was known then */
+	int changing; /* 0, or -ENOMEM */
 	uint64_t started_monotonic_ns;
 	struct recorder_progress progress;
 };
@@ -103,6 +105,7 @@ static void collect_facts(struct recorder *recorder)
 			{ "event", perf_events_name(recorder->events) },
 			{ "frequency", facts->frequency },
 			{ "cpus", facts->cpus },
+			{ "rungs", perf_events_missing(recorder->events) },
 			{ "version", recorder->options->version },
 			{ 0 },
 		},
@@ -227,6 +230,23 @@ static uint64_t time_to_sleep(const struct recorder *recorder)
 	return wake > now ? wake - now : 0;
 }
 
+static void cpu_changed(void *context, uint32_t cpu, bool online)
+{
+	struct recorder *recorder = context;
+	uint64_t time_ns = online ? last_anchor_ns(recorder) : recorder->looked_ns;
+	int r = assembler_cpu(&recorder->assembler, cpu, online, time_ns);
+
+	recorder->changing = recorder->changing ? recorder->changing : r;
+}
+
+/* A CPU for which no events can be opened is offline for as long as that is so. */
+static int look_for_cpus(struct recorder *recorder)
+{
+	perf_events_refresh(recorder->events, cpu_changed, recorder);
+	recorder->looked_ns = last_anchor_ns(recorder);
+	return recorder->changing;
+}
+
 /*
  * Where records of who runs were lost, /proc tells it. It is asked at the end of what was lost and not before: those that are applied later
  * are newer than most of it, and tell the same again of the rest.
@@ -248,6 +268,8 @@ static int turn(struct recorder *recorder)
 	uint64_t settled_ns;
 	int r = drain(recorder);
 
+	if (r == 0)
+		r = look_for_cpus(recorder);
 	if (r < 0)
 		return r;
 	settled_ns = last_anchor_ns(recorder) - MIN(last_anchor_ns(recorder), SETTLE_NS);
@@ -284,6 +306,7 @@ static int begin(struct recorder *recorder, struct error *error)
 	if (!assembler_last_anchor(&recorder->assembler))
 		return error_set(error, -EIO, "the kernel did not report our own thread's name");
 	begin_ns = last_anchor_ns(recorder);
+	recorder->looked_ns = begin_ns;
 	recorder->started_monotonic_ns = clock_ns(CLOCK_MONOTONIC);
 	recorder->progress.begin_ns = assembler_wall(&recorder->assembler, begin_ns);
 	recorder->progress.event = perf_events_name(recorder->events);
@@ -336,7 +359,11 @@ int recorder_open(
 {
 	_cleanup_(cleanup_recorder) struct recorder *recorder = calloc(1, sizeof(*recorder));
 	struct perf_events_options events = {
+		.event = options->event,
 		.frequency = options->frequency,
+		.cpus = options->cpus,
+		.no_user_stacks = options->no_user_stacks,
+		.ring_bytes = options->ring_bytes,
 	};
 	int r;
 

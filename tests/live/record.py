@@ -164,6 +164,51 @@ def test_stopped(folder):
     return wrongs + expect("not all of the loss in the whole window", lost[-1] == total, lost, said)
 
 
+def test_cpu_offline(folder):
+    """A CPU that goes offline and comes back is sampled again, and the time between is said to be missing."""
+    store, switch = folder / "offline", pathlib.Path("/sys/devices/system/cpu/cpu1/online")
+    if not switch.exists():
+        return ["CPU 1 cannot be switched off on this machine"]
+    loads = []
+    try:
+        recorder = start(store)
+        time.sleep(2.5)
+        switch.write_text("0")
+        went = time.time()
+        time.sleep(3)
+        switch.write_text("1")
+        came = time.time()
+        loads = beside_perf.start_load(LOAD, [1])
+        time.sleep(4)
+    finally:
+        switch.write_text("1")
+        beside_perf.stop(loads)
+    recorder.send_signal(signal.SIGINT)
+    _, said = recorder.communicate(timeout=WAIT)
+    wrongs = expect(f"exit code {recorder.returncode}", recorder.returncode == 0, said)
+    times = [float(match["time"]) for match in map(beside_perf.HEAD.match, samples_of(store, "--from", "now-1m", "--cpu", "1"))]
+    wrongs += expect("samples of a CPU that was not there", not [at for at in times if went < at < came])
+    wrongs += expect("it is not sampled again", len([at for at in times if at > came + 1.2]) > 150, times[-1:], came)
+    done = perftape("query", "--store", store, "--from", f"@{went:.3f}", "--to", f"@{came:.3f}", "-o", folder / "x")
+    return wrongs + expect("not said that it was offline", "offline" in done.stderr, done.stderr)
+
+
+def test_what_is_sampled(folder):
+    """Only the CPUs that were asked for; only the kernel's part of the stacks; the event that was asked for."""
+    store = folder / "asked"
+    loads = beside_perf.start_load(LOAD, sorted(os.sched_getaffinity(0)))
+    done = perftape("record", "--store", store, "--duration", "2s", "--cpus", "0", "--no-user-stacks", "--event", "cpu-clock", "--ring", "64K")
+    beside_perf.stop(loads)
+    wrongs = expect("record failed", done.returncode == 0 and "of 1 CPUs at cpu-clock" in done.stderr, done.stderr)
+    heads = [beside_perf.HEAD.match(line) for line in samples_of(store, "--from", "now-1m")]
+    wrongs += expect("samples of other CPUs, or none", heads and {int(head["cpu"]) for head in heads} == {0})
+    folded = perftape("query", "--store", store, "--from", "now-1m", "--format", "folded").stdout
+    wrongs += expect("callers in the load", not re.search(r"^load;.*;load_alpha \d+$", folded, re.MULTILINE), folded[:1000])
+    done = perftape("record", "--store", store, "--cpus", "4095")
+    wrongs += expect("a CPU that is not there", done.returncode == 1 and "CPU 4095 is not online" in done.stderr, done.stderr)
+    return wrongs
+
+
 def test_lost_names(folder):
     """A recorder that is stopped until records of names are lost learns from /proc who runs."""
     store = folder / "names"
@@ -401,6 +446,8 @@ TESTS_NEED_ROOT = [
     test_beside_harm,
     test_rotation,
     test_stopped,
+    test_cpu_offline,
+    test_what_is_sampled,
     test_lost_names,
     test_full_disk,
     test_disk_fills_up,
