@@ -199,7 +199,7 @@ static int collect(struct retaining *retaining)
 	struct store_segments *segments = &retaining->segments;
 	struct error *error = retaining->error;
 	uint64_t damaged;
-	bool trusted;
+	bool trusted = false;
 	int r = collect_segments(retaining, &trusted);
 
 	if (r == 0)
