@@ -8,7 +8,8 @@
  * (4) A `:` does not follow a blank and a number: Flamescope would take that number for the time of an event. A symbol
  *     stands behind a blank, so (4) holds from its first byte.
  * (5) A comm and a symbol do not start with `#` or a blank; a comm has two characters or more, and no blank at its end.
- * (6) A module has no blank before a parenthesis, which would end the function, and `(deleted)` nowhere.
+ * (6) A symbol that says only where it is, `[libfoo.so+0x4c80]`, has no `+`, at which Flamescope cuts: all of a file would be one.
+ * (7) A module has no blank before a parenthesis, which would end the function, and `(deleted)` nowhere.
  */
 #include "flamescope-export/sanitise.h"
 
@@ -23,7 +24,8 @@
 struct cleaner {
 	struct buffer *text;
 	bool node; /* a comm or a symbol: (3) and (5) are for these */
-	bool module; /* see (6) */
+	bool module; /* see (7) */
+	bool place; /* see (6) */
 	bool after_blank; /* a blank, or a blank and a number, is what was put last */
 	bool changed;
 	size_t characters;
@@ -118,6 +120,8 @@ static void put_clean(struct cleaner *cleaner, const char *name, size_t size)
 			put_replaced(cleaner, '_');
 		else if (*at == '>' && cleaner->node && at > (const uint8_t *)name && at[-1] == '-')
 			put_replaced(cleaner, '_');
+		else if (*at == '+' && cleaner->place)
+			put_replaced(cleaner, '@');
 		else
 			put_kept(cleaner, at, used);
 		at += used;
@@ -147,6 +151,7 @@ bool flamescope_put_symbol(struct buffer *text, const char *symbol)
 	struct cleaner cleaner = { .text = text, .node = true };
 
 	cleaner.after_blank = true;
+	cleaner.place = *symbol == '[';
 	put_clean(&cleaner, *symbol ? symbol : "[unknown]", strlen(*symbol ? symbol : "[unknown]"));
 	return cleaner.changed;
 }

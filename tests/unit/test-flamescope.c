@@ -117,6 +117,8 @@ static void test_symbols(void)
 		{ "a 1: x:", "a 1_ x:" },
 		{ "a\r\n", "a??" },
 		{ "x", "x" },
+		{ "[libfoo.so+0x4c80]", "[libfoo.so@0x4c80]" },
+		{ "[libstdc++.so.6+0x10]", "[libstdc@@.so.6@0x10]" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
