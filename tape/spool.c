@@ -366,21 +366,6 @@ static int add_damage(const void *data, size_t size, const struct header *first,
 	return array_push(&tape->losses, loss);
 }
 
-/* Its samples all in [begin, end), and these whole microseconds. */
-static void span(struct tape *tape)
-{
-	const struct tape_sample *samples = tape->samples.items;
-	size_t count = tape->samples.count;
-
-	if (count) {
-		tape->begin_ns = MIN(tape->begin_ns, samples[0].time_ns);
-		tape->end_ns = MAX(tape->end_ns, samples[count - 1].time_ns + 1);
-	}
-	tape->begin_ns -= tape->begin_ns % TAPE_TIME_UNIT_NS;
-	tape->end_ns += TAPE_TIME_UNIT_NS - 1;
-	tape->end_ns -= tape->end_ns % TAPE_TIME_UNIT_NS;
-}
-
 static int finish(const void *data, size_t size, const struct header *first,
 	struct progress progress, struct spool_rows *rows, struct spool_end *end,
 	struct tape **ret_tape)
@@ -394,7 +379,7 @@ static int finish(const void *data, size_t size, const struct header *first,
 		return -ENOMEM;
 	if (spool_rows_finish(rows, ret_tape) < 0)
 		return -ENOMEM;
-	span(*ret_tape);
+	tape_span_samples(*ret_tape);
 	return 0;
 }
 

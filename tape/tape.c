@@ -178,8 +178,14 @@ int tape_sort_samples(struct tape *tape)
 
 void tape_span_samples(struct tape *tape)
 {
-	if (!tape->samples.count)
-		return;
-	tape->begin_ns = MIN(tape->begin_ns, tape->samples.items[0].time_ns);
-	tape->end_ns = MAX(tape->end_ns, tape->samples.items[tape->samples.count - 1].time_ns + 1);
+	const struct tape_sample *samples = tape->samples.items;
+	size_t count = tape->samples.count;
+
+	if (count) {
+		tape->begin_ns = MIN(tape->begin_ns, samples[0].time_ns);
+		tape->end_ns = MAX(tape->end_ns, samples[count - 1].time_ns + 1);
+	}
+	tape->begin_ns -= tape->begin_ns % TAPE_TIME_UNIT_NS;
+	tape->end_ns += TAPE_TIME_UNIT_NS - 1;
+	tape->end_ns -= tape->end_ns % TAPE_TIME_UNIT_NS;
 }

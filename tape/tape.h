@@ -230,7 +230,7 @@ static inline const char *tape_string(const struct tape *tape, uint32_t id)
 	return strings_at(&tape->strings, id);
 }
 
-/* Makes begin and end hold all of the samples, which are in time order. */
+/* Makes begin and end whole microseconds that hold all of the samples, which are in time order. */
 void tape_span_samples(struct tape *tape);
 /* Puts the samples into time order, stable; nothing when they are. 0 or -ENOMEM. */
 int tape_sort_samples(struct tape *tape);

@@ -548,6 +548,12 @@ static void test_whole_microseconds(void)
 	CHECK_EQ(back->begin_ns, TAPES_PERF + 1234000);
 	CHECK_EQ(back->end_ns, TAPES_PERF + 1235000);
 	CHECK_EQ(back->samples.items[0].time_ns, TAPES_PERF + 1234000);
+	tape_span_samples(tape);
+	CHECK_EQ(tape->begin_ns, back->begin_ns);
+	CHECK_EQ(tape->end_ns, back->end_ns);
+	tape->samples.items[0].time_ns = back->end_ns;
+	tape_span_samples(tape);
+	CHECK_EQ(tape->end_ns, back->end_ns + 1000);
 }
 
 /* A recorder that gives a sample beside the tape's time must not cost the segment. */
