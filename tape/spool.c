@@ -28,6 +28,8 @@
 #define CRC_AT 96
 #define RAW_MAX (1u << 28)
 #define PACK_LEVEL 1
+/* What a disk writes at once, or not at all. */
+#define SECTOR 512
 
 struct header {
 	uint32_t version;
@@ -323,18 +325,33 @@ static int decode_blocks(const void *data, size_t size, const struct header *fir
 	return r == -EBADMSG ? 0 : r;
 }
 
+/*
+ * A file may have got its size before what is in it: where the power went between the two its last sectors are zeros. Where they begin, or
+ * where the file ends.
+ */
+static size_t written_size(const uint8_t *data, size_t size, size_t from)
+{
+	size_t end = size;
+
+	while (end > from && !data[end - 1])
+		end--;
+	return end == from ? end : MIN((end + SECTOR - 1) / SECTOR * SECTOR, size);
+}
+
 /* Can what follows be the beginning of the next block? */
 static bool is_torn(
 	const void *data, size_t size, const struct header *first, struct progress progress)
 {
-	size_t left = size - progress.at, behind = progress.at + HEADER_SIZE;
+	size_t written = written_size(data, size, progress.at), left = written - progress.at;
+	size_t behind = progress.at + HEADER_SIZE;
 	_cleanup_(buffer_done) struct buffer expected = { 0 };
 	struct header header;
 
 	if (left >= HEADER_SIZE)
-		return read_header(data, size, progress.at, &header) && belongs(&header, first) &&
-		       header.number == progress.number && !is_whole(&header, size, progress.at) &&
-		       !find_header(data, size, &behind, &header);
+		return read_header(data, written, progress.at, &header) &&
+		       belongs(&header, first) && header.number == progress.number &&
+		       !is_whole(&header, written, progress.at) &&
+		       !find_header(data, written, &behind, &header);
 	put_expected(&expected, progress.number, first->sequence, first->begin_ns);
 	return !buffer_failed(&expected) && memcmp((const uint8_t *)data + progress.at,
 						    expected.data, MIN(left, expected.size)) == 0;

@@ -69,7 +69,7 @@ int spool_peek(
 /* What came of reading a spool. */
 struct spool_end {
 	uint64_t good_bytes; /* up to the first one that is no whole sound block */
-	bool torn; /* what follows can be a block that was being written: the file ends within it */
+	bool torn; /* what follows can be a block that was being written: the file ends within it, or its last sectors are zeros */
 	bool damaged; /* what follows cannot: bytes were changed or cut out; the tape has a loss that says how much, at least */
 };
 

@@ -253,6 +253,25 @@ static void test_each_cut(void)
 	}
 }
 
+/* The power went when the file had its size, and not yet all sectors of the last block. */
+static void test_zeros_at_the_end(void)
+{
+	_cleanup_(story_done) struct story story = story_of(5);
+	size_t last = story.ends[3], size = story.bytes.size + 2000;
+
+	for (size_t at = last; at < story.bytes.size; at = (at / 512 + 1) * 512) {
+		_cleanup_free_ uint8_t *copy = calloc(size, 1);
+		_cleanup_(cleanup_tape) struct tape *tape = NULL;
+		struct spool_end end;
+
+		memcpy(copy, story.bytes.data, at);
+		tape = decoded(copy, size, &end);
+		CHECK_EQ(end.good_bytes, last);
+		CHECK(end.torn && !end.damaged);
+		CHECK(tape_is_beginning_of(tape, story.tape));
+	}
+}
+
 /* Blocks up to that one are there; of it and those behind is said how many samples they had, as far as headers are left. */
 static void check_damaged(const struct story *story, const void *data, size_t size, size_t damaged,
 	size_t first_known)
@@ -337,6 +356,15 @@ static void test_missing_block(void)
 	memmove(story.bytes.data + story.ends[1], story.bytes.data + story.ends[2],
 		story.bytes.size - story.ends[2]);
 	check_damaged(&story, story.bytes.data, size, 2, 3);
+}
+
+/* Zeros with a block behind them were not left by a write. */
+static void test_zeros_between(void)
+{
+	_cleanup_(story_done) struct story story = story_of(6);
+
+	memset(story.bytes.data + story.ends[1], 0, story.ends[2] - story.ends[1]);
+	check_damaged(&story, story.bytes.data, story.bytes.size, 2, 3);
 }
 
 /* Blocks of another recording, which lie in the same file by some mistake. */
@@ -453,6 +481,7 @@ static void test_samples_beside(void)
 
 CHECK_MAIN({ "filled step by step, and the same again", test_same },
 	{ "cut at each length", test_each_cut }, { "each byte changed", test_each_byte },
+	{ "zeros at the end", test_zeros_at_the_end }, { "zeros between", test_zeros_between },
 	{ "ranges cut out and doubled", test_cut_out_and_doubled },
 	{ "a block that is missing", test_missing_block },
 	{ "blocks of another recording", test_foreign_blocks },
