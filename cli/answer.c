@@ -24,7 +24,7 @@ static void say_recorder(const struct invocation *invocation, struct store_reade
 	const struct window *window)
 {
 	uint64_t reached_ns = 0, after_ns;
-	int pid = store_reader_recorder(reader);
+	int pid = store_reader_recorder(reader, NULL);
 
 	if (!pid ||
 		store_reader_near(reader, UINT64_MAX, UINT64_MAX, &reached_ns, &after_ns, NULL) <

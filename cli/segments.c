@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/window-options.h"
 #include "query/coverage.h"
+#include "query/loader.h"
 #include "store/store-reader.h"
 
 static const struct option options[] = {
@@ -91,8 +92,8 @@ static void put_segment(struct buffer *json, const struct store_segment *segment
 }
 
 /* By the segments' own words: their samples are not looked at. */
-static int make_coverage(const struct store_segments *segments, const struct window *window,
-	struct coverage *ret_coverage)
+static int make_coverage(const struct store_reader *reader, const struct store_segments *segments,
+	const struct window *window, struct coverage *ret_coverage)
 {
 	struct coverage_parts parts = { 0 };
 	int r = 0;
@@ -107,6 +108,8 @@ static int make_coverage(const struct store_segments *segments, const struct win
 				      &parts, segment->begin_ns, segment->end_ns, segment->damage)
 			    : coverage_add_recorded(&parts, segment->begin_ns, segment->end_ns);
 	}
+	if (r == 0)
+		r = loader_add_unwritten(reader, segments, window, &parts);
 	if (r == 0)
 		r = coverage_finish(ret_coverage, &parts, window);
 	coverage_parts_done(&parts);
@@ -146,7 +149,7 @@ static int print(const struct invocation *invocation, struct store_reader *reade
 {
 	struct window window = asked ? *asked : whole(segments);
 	struct coverage coverage = { 0 };
-	int r = make_coverage(segments, &window, &coverage), code = EXIT_DONE;
+	int r = make_coverage(reader, segments, &window, &coverage), code = EXIT_DONE;
 
 	if (r < 0)
 		return fail(r, NULL);

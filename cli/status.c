@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/json.h"
 #include "base/size.h"
 #include "cli/command.h"
@@ -32,26 +28,6 @@ struct status {
 	uint64_t day_ns;
 };
 
-/* When a process started, of the wall clock; 0 when it is gone. Its 22nd field counts ticks since the boot, and only the second may have blanks. */
-static uint64_t since(int pid)
-{
-	_cleanup_free_ char *text = NULL;
-	char path[64], *at;
-	uint64_t age_ns;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	if (file_read(path, 4096, &text, NULL) < 0)
-		return 0;
-	at = strrchr(text, ')');
-	for (int field = 2; at && field < 22; field++)
-		at = strchr(at + 1, ' ');
-	if (!at)
-		return 0;
-	age_ns = clock_ns(CLOCK_BOOTTIME) -
-		 strtoull(at, NULL, 10) * (NSEC_PER_SEC / sysconf(_SC_CLK_TCK));
-	return clock_ns(CLOCK_REALTIME) - age_ns;
-}
-
 static int add_day(struct status *status, struct store_reader *reader, struct error *error)
 {
 	struct store_segments segments = { 0 };
@@ -77,9 +53,7 @@ static int read_status(struct status *status, struct store_reader *reader, struc
 
 	status->path = store_reader_path(reader);
 	status->now_ns = clock_ns(CLOCK_REALTIME);
-	status->pid = store_reader_recorder(reader);
-	if (status->pid)
-		status->since_ns = since(status->pid);
+	status->pid = store_reader_recorder(reader, &status->since_ns);
 	r = store_reader_totals(reader, &status->totals, error);
 	if (r == 0)
 		r = store_reader_limits(reader, &status->limits, error);

@@ -221,6 +221,11 @@ int coverage_add_unread(
 	return add_reason(parts, from_ns, to_ns, why, true);
 }
 
+int coverage_add_unwritten(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns)
+{
+	return from_ns < to_ns ? add_reason(parts, from_ns, to_ns, "not written yet", false) : 0;
+}
+
 static int compare_spans(const void *a, const void *b)
 {
 	const struct coverage_span *left = a, *right = b;

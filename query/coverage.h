@@ -21,8 +21,8 @@
 struct coverage_gap {
 	uint64_t from_ns;
 	uint64_t to_ns;
-	char why[256]; /* "nothing recorded", or what was wrong with which segment */
-	bool unread; /* the latter: something was recorded there */
+	char why[256]; /* "nothing recorded", "not written yet", or what was wrong with which segment */
+	bool unread; /* the last: something was recorded there */
 };
 
 struct coverage {
@@ -81,6 +81,8 @@ int coverage_add_recorded(struct coverage_parts *parts, uint64_t from_ns, uint64
 /* A segment that is known to be there and could not be read. 0 or -ENOMEM. */
 int coverage_add_unread(
 	struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns, const char *why);
+/* Time of which nobody can say yet whether something was recorded. 0 or -ENOMEM. */
+int coverage_add_unwritten(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns);
 /* 0 or -ENOMEM. */
 int coverage_finish(
 	struct coverage *coverage, struct coverage_parts *parts, const struct window *window);

@@ -110,10 +110,29 @@ static int add_later_losses(struct loader *loader, struct error *error)
 	return r;
 }
 
+/* The spool of a recorder before, which is being sealed, says nothing of this one. */
+int loader_add_unwritten(const struct store_reader *reader, const struct store_segments *segments,
+	const struct window *window, struct coverage_parts *parts)
+{
+	uint64_t reached_ns = 0, since_ns;
+
+	for (size_t i = 0; i < segments->list.count; i++)
+		if (segments->list.items[i].unsealed)
+			reached_ns = MAX(reached_ns, segments->list.items[i].end_ns);
+	if (!reached_ns || reached_ns >= window->to_ns)
+		return 0;
+	if (!store_reader_recorder(reader, &since_ns) || !since_ns)
+		return 0;
+	return coverage_add_unwritten(parts, MAX(reached_ns, since_ns), window->to_ns);
+}
+
 int loader_finish(struct loader *loader, struct error *error)
 {
 	int r = add_later_losses(loader, error);
 
+	if (r == 0)
+		r = loader_add_unwritten(loader->reader, &loader->segments,
+			&loader->question.window, &loader->parts);
 	if (r < 0)
 		return r;
 	return coverage_finish(&loader->coverage, &loader->parts, &loader->question.window);

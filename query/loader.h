@@ -51,5 +51,11 @@ void loader_read(const struct loader *loader, const struct store_segment *segmen
  */
 int loader_take(struct loader *loader, const struct store_segment *segment, struct loaded *loaded,
 	struct tape **ret_tape, struct error *error);
+/*
+ * Beyond the spool's end, what is recorded has not come there yet: no gap in the recording. What of a window is so, from the segments that
+ * overlap it. 0 or -ENOMEM.
+ */
+int loader_add_unwritten(const struct store_reader *reader, const struct store_segments *segments,
+	const struct window *window, struct coverage_parts *parts);
 /* When all segments were taken: makes the coverage. */
 int loader_finish(struct loader *loader, struct error *error);

@@ -3,8 +3,13 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/clock.h"
+#include "base/file.h"
 #include "store/files.h"
 #include "store/folder.h"
 #include "store/spools.h"
@@ -357,11 +362,33 @@ int store_reader_load(struct store_reader *reader, const struct store_segment *s
 	return folder_load(reader->path, segment, want, ret_tape, error);
 }
 
-int store_reader_recorder(const struct store_reader *reader)
+/* When a process started; 0 when it is gone. Its 22nd field counts ticks since the boot, and only the second may have blanks. */
+static uint64_t started_ns(int pid)
+{
+	_cleanup_free_ char *text = NULL;
+	char path[64], *at;
+	uint64_t age_ns;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (file_read(path, 4096, &text, NULL) < 0)
+		return 0;
+	at = strrchr(text, ')');
+	for (int field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	if (!at)
+		return 0;
+	age_ns = clock_ns(CLOCK_BOOTTIME) -
+		 strtoull(at, NULL, 10) * (NSEC_PER_SEC / sysconf(_SC_CLK_TCK));
+	return clock_ns(CLOCK_REALTIME) - age_ns;
+}
+
+int store_reader_recorder(const struct store_reader *reader, uint64_t *ret_since_ns)
 {
 	int pid = 0;
 
 	if (!reader->is_file)
 		spools_is_live(reader->path, &pid);
+	if (ret_since_ns)
+		*ret_since_ns = pid ? started_ns(pid) : 0;
 	return pid;
 }

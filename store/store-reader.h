@@ -120,5 +120,8 @@ int store_reader_verify(struct store_reader *reader,
 	void (*progress)(void *context, uint64_t bytes, uint64_t of), void *context,
 	struct store_verified *ret_verified, struct error *error);
 
-/* The pid of who records into it at this moment; 0: nobody, or not to be told with our rights. */
-int store_reader_recorder(const struct store_reader *reader);
+/*
+ * The pid of who records into it at this moment; 0: nobody, or not to be told with our rights. Since when it runs, of the wall clock, is 0
+ * where that cannot be told; ret_since_ns may be NULL.
+ */
+int store_reader_recorder(const struct store_reader *reader, uint64_t *ret_since_ns);

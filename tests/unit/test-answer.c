@@ -3,6 +3,7 @@
 #include "tests/check.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 
 #include "base/file.h"
 #include "cli/command.h"
@@ -219,8 +220,41 @@ static void test_while_recording(void)
 	CHECK(strstr(listed, "  not sealed yet\n"));
 }
 
+/* What follows the spool is a gap only as far back as before this recorder ran. */
+static void test_not_written_yet(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(spooling_done) struct spooling before = { 0 }, now = { 0 };
+	_cleanup_free_ char *left = NULL, *live = NULL;
+	uint64_t second = clock_ns(CLOCK_REALTIME) / NSEC_PER_SEC + 1;
+	char from[32], to[32];
+
+	tapes_store_init(&store);
+	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
+	spooling_init(&before, store_writer_number(writer), 0);
+	before.tape->anchors.items[0].realtime_ns = (second - 3600) * NSEC_PER_SEC;
+	CHECK_EQ(spooling_put(&before, writer), 0);
+	snprintf(from, sizeof(from), "@%" PRIu64, second - 3600);
+	snprintf(to, sizeof(to), "@%" PRIu64, second - 3590);
+	CHECK_EQ(ask(&store, from, to, false, &left), EXIT_DONE);
+	CHECK(strstr(left, ": nothing recorded\n"));
+	CHECK(!strstr(left, "not written yet"));
+
+	spooling_init(&now, store_writer_number(writer), 0);
+	now.tape->anchors.items[0].realtime_ns = second * NSEC_PER_SEC;
+	CHECK_EQ(spooling_put(&now, writer), 0);
+	snprintf(from, sizeof(from), "@%" PRIu64, second);
+	snprintf(to, sizeof(to), "@%" PRIu64, second + 2);
+	CHECK_EQ(ask(&store, from, to, false, &live), EXIT_DONE);
+	CHECK(strstr(live, "covered 50.0 % (1 s missing)"));
+	CHECK(strstr(live, ": not written yet\n"));
+	CHECK(!strstr(live, "nothing recorded"));
+}
+
 CHECK_MAIN({ "all of the window", test_whole }, { "what is missing is said with -q", test_quiet },
 	{ "nothing recorded", test_nothing_recorded }, { "all samples lost", test_all_lost },
 	{ "all segments damaged", test_all_damaged },
 	{ "a damaged segment in the list", test_list_of_damaged },
-	{ "while it is recorded", test_while_recording })
+	{ "while it is recorded", test_while_recording },
+	{ "what is not written yet", test_not_written_yet })

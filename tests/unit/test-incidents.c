@@ -261,7 +261,7 @@ static void test_single_file(void)
 	CHECK_EQ(totals.segments, 3);
 	CHECK_EQ(totals.samples, 30);
 	CHECK_EQ(store_reader_limits(reader, &limits, NULL), 0);
-	CHECK_EQ(store_reader_recorder(reader), 0);
+	CHECK_EQ(store_reader_recorder(reader, NULL), 0);
 	CHECK_STR(told_of(path, 0, UINT64_MAX), "0-5 ena_reset 3 one cut.tape#1\n"
 						"20-25 ena_reset 3 three cut.tape#3\n");
 	array_done(&found.list);
