@@ -499,8 +499,11 @@ static void shed_tape(struct sealer *sealer, size_t at)
 	struct tape_loss *shed = &sealer->shed;
 
 	if (!shed->count)
-		*shed = (struct tape_loss){ TAPE_LOSS_SHED, TAPE_ALL_CPUS, tape->begin_ns, 0, 0 };
-	shed->to_ns = tape->end_ns;
+		*shed = (struct tape_loss){ TAPE_LOSS_SHED, TAPE_ALL_CPUS, tape->begin_ns,
+			tape->end_ns, 0 };
+	/* one that was at work when younger ones were shed may be next */
+	shed->from_ns = MIN(shed->from_ns, tape->begin_ns);
+	shed->to_ns = MAX(shed->to_ns, tape->end_ns);
 	shed->count += MAX(tape->samples.count, 1u);
 	sealer->status.given_up += tape->samples.count;
 	remove_tape(sealer, at);

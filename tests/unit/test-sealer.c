@@ -24,12 +24,12 @@ static void let_write(const struct tapes_store *store, bool may)
 	CHECK_EQ(rename(may ? away : there, may ? there : away), 0);
 }
 
-static struct tape *make_tape(struct sealer *sealer, unsigned int begin)
+static struct tape *make_tape(struct sealer *sealer, unsigned int begin, uint64_t samples)
 {
 	struct tape *tape = tapes_new(begin, begin + 1);
 	uint32_t thread = tapes_thread(tape, 1, 1, "x"), stack = tapes_kernel(tape, "a;b;c");
 
-	for (uint64_t i = 0; i < SAMPLES; i++)
+	for (uint64_t i = 0; i < samples; i++)
 		tapes_sample(tape, tape->begin_ns + i * 1000, 0, thread, stack);
 	tape->sequence = sealer_number(sealer);
 	return tape;
@@ -53,6 +53,7 @@ struct found {
 	uint64_t samples;
 	uint64_t shed;
 	size_t shed_rows;
+	struct tape_loss last_shed;
 };
 
 static struct found look(const struct tapes_store *store)
@@ -77,6 +78,7 @@ static struct found look(const struct tapes_store *store)
 			if (tape->losses.items[k].kind == TAPE_LOSS_SHED) {
 				found.shed += tape->losses.items[k].count;
 				found.shed_rows++;
+				found.last_shed = tape->losses.items[k];
 			}
 	}
 	array_done(&segments.list);
@@ -98,7 +100,7 @@ static struct sealer_status run(
 		CHECK_FAIL("%s", error.text);
 	let_write(store, false);
 	for (unsigned int i = 0; i < TAPES; i++)
-		CHECK_EQ(sealer_put(sealer, make_tape(sealer, i)), 0);
+		CHECK_EQ(sealer_put(sealer, make_tape(sealer, i, SAMPLES)), 0);
 	wait_for_stall(sealer);
 	if (can_again)
 		let_write(store, true);
@@ -141,6 +143,37 @@ static void test_sheds(void)
 	CHECK_EQ(status.failed, 0);
 }
 
+/* While the first one is at work others are shed, and then itself: what tells of them covers them all. */
+static void test_sheds_the_one_at_work(void)
+{
+	const struct timespec pause = { .tv_nsec = 20000000 };
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	struct sealer_options options = { .memory_bytes = MEMORY };
+	struct sealer_status status;
+	struct sealer *sealer;
+	struct found found;
+
+	tapes_store_init(&store);
+	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
+	CHECK_EQ(sealer_start(writer, &options, &sealer, NULL), 0);
+	let_write(&store, false);
+	CHECK_EQ(sealer_put(sealer, make_tape(sealer, 0, 200 * SAMPLES)), 0);
+	nanosleep(&pause, NULL);
+	for (unsigned int i = 1; i < 4; i++)
+		CHECK_EQ(sealer_put(sealer, make_tape(sealer, i, SAMPLES)), 0);
+	wait_for_stall(sealer);
+	CHECK_EQ(sealer_put(sealer, make_tape(sealer, 4, SAMPLES)), 0);
+	let_write(&store, true);
+	sealer_stop(sealer, &status);
+	found = look(&store);
+	CHECK(status.given_up >= 200 * SAMPLES);
+	CHECK_EQ(found.samples + found.shed, (200 + 4) * SAMPLES);
+	CHECK_EQ(found.shed_rows, 1);
+	CHECK_EQ(found.last_shed.from_ns, TAPES_PERF);
+	CHECK(found.last_shed.to_ns >= TAPES_PERF + NSEC_PER_SEC);
+}
+
 /* At the end all that cannot be written is given up, which is a failure. */
 static void test_gives_up(void)
 {
@@ -157,4 +190,5 @@ static void test_gives_up(void)
 
 CHECK_MAIN({ "tapes wait for the store", test_waits },
 	{ "beyond the bound the oldest is shed, and told of", test_sheds },
+	{ "one that was at work is shed behind others", test_sheds_the_one_at_work },
 	{ "what cannot be written at the end is given up", test_gives_up })
