@@ -49,11 +49,14 @@ static void on_signal(int number)
 
 static void catch_signals(void)
 {
-	struct sigaction action = { .sa_handler = on_signal };
+	struct sigaction action = { .sa_handler = on_signal }, before;
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL); /* the terminal went away */
+	/* the terminal went away, which nohup wants to be outlived */
+	sigaction(SIGHUP, NULL, &before);
+	if (before.sa_handler != SIG_IGN)
+		sigaction(SIGHUP, &action, NULL);
 }
 
 static int parse_duration(const struct invocation *invocation, const char *name, uint64_t *ret_ns)

@@ -28,9 +28,9 @@ def perftape(*words, **more):
     return subprocess.run([PERFTAPE, *map(str, words)], capture_output=True, text=True, timeout=WAIT, **more)
 
 
-def start(store, *words):
+def start(store, *words, wrapper=()):
     """A recorder that is recording: its first segment is open once the lock names it and its own line is out."""
-    return subprocess.Popen([PERFTAPE, "record", "--store", store, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen([*wrapper, PERFTAPE, "record", "--store", store, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def wait_for(condition):
@@ -325,6 +325,19 @@ def test_signals(folder):
     return wrongs
 
 
+def test_nohup(folder):
+    """Who starts it with nohup and logs out finds it recording."""
+    store = folder / "nohup"
+    recorder = start(store, "--segment", "1s", wrapper=["nohup"])
+    wrongs = expect("nothing was sealed", wait_for(lambda: sealed(store) >= 1))
+    recorder.send_signal(signal.SIGHUP)
+    before = sealed(store)
+    wrongs += expect("it does not go on", wait_for(lambda: sealed(store) > before + 1 or recorder.poll() is not None) and recorder.poll() is None)
+    recorder.send_signal(signal.SIGTERM)
+    recorder.communicate(timeout=WAIT)
+    return wrongs
+
+
 def test_one_recorder(folder):
     """A second recorder is told the pid of the first; after kill -9 the next one starts, and what was sealed is there."""
     store = folder / "one"
@@ -453,6 +466,7 @@ TESTS_NEED_ROOT = [
     test_disk_fills_up,
     test_stopped_at_once,
     test_signals,
+    test_nohup,
     test_one_recorder,
     test_killed,
     test_nothing_there,
