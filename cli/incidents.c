@@ -11,7 +11,9 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "cli/command.h"
+#include "cli/incidents-list.h"
 #include "cli/progress.h"
+#include "cli/window-options.h"
 #include "incidents/episode.h"
 #include "incidents/incident-json.h"
 #include "pack/unpack.h"
@@ -22,6 +24,13 @@
 #define UNPACKED_MAX (1ull << 40)
 
 static const struct option options[] = {
+	{ "at", 0, "TIME", "those of the store around a moment" },
+	{ "before", 0, "LENGTH", "how much before it (default: 30s)" },
+	{ "after", 0, "LENGTH", "how much after it (default: 5s)" },
+	{ "from", 0, "TIME", "or: the start of the window" },
+	{ "to", 0, "TIME", "and its end (default: now)" },
+	{ "since", 0, "TIME", "the same as --from" },
+	{ "until", 0, "TIME", "the same as --to" },
 	{ "json", 0, NULL, "one line of JSON for each incident, and one for what was read" },
 	{ "boot-time", 0, "TIME", "when the host was booted, for logs that say only the uptime" },
 	{ "trust-user-kmsg", 0, NULL, "believe lines that users wrote into the kernel's log" },
@@ -30,6 +39,8 @@ static const struct option options[] = {
 };
 
 static const char about[] =
+	"Without a word: those that the store knows of, all of them or those of a window.\n"
+	"\n"
 	"incidents scan FILE reads any log, \"-\" is standard input: dmesg, journalctl, syslog, "
 	"CloudWatch,\n"
 	"Loki, netconsole, container logs and pastes of them, gzipped or packed with xz or zstd.\n"
@@ -356,16 +367,20 @@ static int run(const struct invocation *invocation)
 {
 	_cleanup_(scan_done) struct scan scan = { .invocation = invocation, .fd = -1 };
 
+	if (!invocation->word_count)
+		return incidents_list(invocation);
 	if (invocation->word_count != 2 || strcmp(invocation->words[0], "scan"))
 		return usage_error(
 			"which log? perftape incidents scan FILE, or - for standard input");
+	if (window_given(invocation))
+		return usage_error("a window is of the store; scan reads all of its log");
 	return scan_log(&scan, invocation->words[1]);
 }
 
 const struct command command_incidents = {
 	.name = "incidents",
-	.arguments = "scan FILE",
-	.summary = "Find what the kernel complained about, in any log",
+	.arguments = "[scan FILE]",
+	.summary = "List what the kernel complained about, or find it in any log",
 	.about = about,
 	.options = options,
 	.run = run,

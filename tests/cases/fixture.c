@@ -42,6 +42,24 @@ static void add_loss(struct tape *tape, uint32_t kind, unsigned int at, uint64_t
 	CHECK_EQ(array_push(&tape->losses, (struct tape_loss){ kind, 0, ns, ns + 1000, count }), 0);
 }
 
+/* The line came 6.5 s after the stall had begun. */
+static void add_incident(struct tape *tape)
+{
+	uint64_t ns = TAPES_PERF + 30 * NSEC_PER_SEC;
+
+	CHECK_EQ(array_push(&tape->incidents,
+			 (struct tape_incident){
+				 .time_ns = ns,
+				 .stall_ns = ns - 6500 * NSEC_PER_MSEC,
+				 .kind = tapes_string(tape, "ena.tx_stall"),
+				 .severity = 4,
+				 .text = tapes_string(tape, "ena 0000:20:03.0 eth0: TX hasn't "
+							    "completed, qid 5, index 26"),
+				 .source = tapes_string(tape, "kmsg"),
+			 }),
+		0);
+}
+
 static void put(struct tapes_store *store, struct tape *tape)
 {
 	add_samples(tape);
@@ -53,11 +71,12 @@ static void make_store(const char *path)
 	static const char boot[] = "11111111-2222-3333-4444-555555555555";
 	static const char later[] = "99999999-8888-7777-6666-555555555555";
 	struct tapes_store store;
-	struct tape *lossy = new_tape(boot, 80, 120);
+	struct tape *first = new_tape(boot, 0, 60), *lossy = new_tape(boot, 80, 120);
 	char file[256];
 
 	snprintf(store.path, sizeof(store.path), "%s", path);
-	put(&store, new_tape(boot, 0, 60));
+	add_incident(first);
+	put(&store, first);
 	add_loss(lossy, TAPE_LOSS_SAMPLES, 90, 7);
 	add_loss(lossy, TAPE_LOSS_THROTTLED, 91, 1);
 	put(&store, lossy);
