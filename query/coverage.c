@@ -16,12 +16,16 @@
  */
 #define GAP_MIN_NS NSEC_PER_MSEC
 
+/* By no more do the pieces of one throttling or absence differ there; between two of them there is a tick of the kernel's clock. */
+#define PIECES_OFF_NS (100 * NSEC_PER_USEC)
+
 void coverage_parts_done(struct coverage_parts *parts)
 {
 	array_done(&parts->covered);
 	array_done(&parts->lost);
 	array_done(&parts->reasons);
 	array_done(&parts->spans);
+	array_done(&parts->lasting);
 }
 
 int coverage_add_recorded(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns)
@@ -112,17 +116,11 @@ static void count_loss(struct coverage *coverage, const struct tape_loss *loss)
 	case TAPE_LOSS_SIDEBAND:
 		coverage->lost_sideband += loss->count;
 		break;
-	case TAPE_LOSS_THROTTLED:
-		coverage->throttled += loss->count;
-		break;
 	case TAPE_LOSS_DAMAGED:
 		coverage->damaged += loss->count;
 		break;
 	case TAPE_LOSS_SHED:
 		coverage->shed += loss->count;
-		break;
-	case TAPE_LOSS_OFFLINE:
-		coverage->offline += loss->count;
 		break;
 	case TAPE_LOSS_GAP:
 		coverage->stopped += loss->count;
@@ -173,6 +171,12 @@ static int add_loss(struct coverage *coverage, struct coverage_parts *parts,
 
 	if (at.from_ns >= window->to_ns || at.to_ns <= window->from_ns)
 		return 0;
+	if (loss->kind == TAPE_LOSS_THROTTLED || loss->kind == TAPE_LOSS_OFFLINE) {
+		struct coverage_lasting piece = { loss->kind, loss->cpu, at.from_ns, at.to_ns,
+			loss->count };
+
+		return array_push(&parts->lasting, piece);
+	}
 	count_loss(coverage, loss);
 	if (loss->kind == TAPE_LOSS_GAP && loss->cpu == TAPE_ALL_CPUS)
 		return add_reason(parts, at.from_ns, at.to_ns,
@@ -252,6 +256,35 @@ static int join_spans(struct coverage_parts *parts)
 	return r;
 }
 
+static int compare_pieces(const void *a, const void *b)
+{
+	const struct coverage_lasting *left = a, *right = b;
+
+	if (left->kind != right->kind)
+		return left->kind < right->kind ? -1 : 1;
+	if (left->cpu != right->cpu)
+		return left->cpu < right->cpu ? -1 : 1;
+	return (left->from_ns > right->from_ns) - (left->from_ns < right->from_ns);
+}
+
+/* A piece that goes on where the one before ends is the same time again. */
+static void count_lasting(struct coverage *coverage, struct coverage_parts *parts)
+{
+	struct coverage_lasting *pieces = parts->lasting.items;
+
+	if (parts->lasting.count)
+		qsort(pieces, parts->lasting.count, sizeof(*pieces), compare_pieces);
+	for (size_t i = 0; i < parts->lasting.count; i++) {
+		const struct coverage_lasting *piece = &pieces[i], *before = &pieces[i ? i - 1 : 0];
+		bool goes_on = i && before->kind == piece->kind && before->cpu == piece->cpu &&
+			       piece->from_ns <= before->to_ns + PIECES_OFF_NS;
+		uint64_t count = piece->count - (goes_on && piece->count);
+
+		*(piece->kind == TAPE_LOSS_OFFLINE ? &coverage->offline : &coverage->throttled) +=
+			count;
+	}
+}
+
 static int compare_gaps(const void *a, const void *b)
 {
 	const struct coverage_gap *left = a, *right = b;
@@ -326,6 +359,7 @@ int coverage_finish(
 	if (join_spans(parts) < 0)
 		return -ENOMEM;
 	sort_parts(parts);
+	count_lasting(coverage, parts);
 	for (size_t i = 0; i <= parts->covered.count && reached_ns < window->to_ns; i++) {
 		struct coverage_interval next = { window->to_ns, window->to_ns };
 

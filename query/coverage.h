@@ -58,11 +58,21 @@ struct coverage_span {
 	uint64_t begin_ns, end_ns;
 };
 
+/* A piece of what lasts: the recorder tells of it second by second, and each segment anew. */
+struct coverage_lasting {
+	uint32_t kind;
+	uint32_t cpu;
+	uint64_t from_ns;
+	uint64_t to_ns;
+	uint64_t count;
+};
+
 /* Working state between the feeding and the finish. Zeroed is empty. */
 struct coverage_parts {
 	array_of(struct coverage_interval) covered, lost;
 	array_of(struct coverage_gap) reasons; /* for what is not covered */
 	array_of(struct coverage_span) spans;
+	array_of(struct coverage_lasting) lasting;
 };
 
 void coverage_parts_done(struct coverage_parts *parts);

@@ -190,6 +190,31 @@ static void test_kinds_of_losses(void)
 	}
 }
 
+/* A CPU that is away for long is told of piece by piece, over segments too, and was away once. */
+static void test_lasting_losses(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(cleanup_selection) struct selection *all = NULL, *within = NULL;
+
+	tapes_store_init(&store);
+	for (unsigned int begin = 0; begin < 6; begin += 3) {
+		struct tape *tape = steady(begin, begin + 3);
+
+		for (unsigned int i = begin; i < begin + 3; i++) {
+			add_loss(tape, TAPE_LOSS_OFFLINE, 1, i, i + 1, 1);
+			add_loss(tape, TAPE_LOSS_THROTTLED, 0, i, i + 0.5, 1);
+			add_loss(tape, TAPE_LOSS_THROTTLED, 0, i + 0.5, i + 0.9, 1);
+		}
+		tapes_store_put(&store, tape);
+	}
+	all = selected(&store, AT(0), AT(6), NULL);
+	CHECK_EQ(all->coverage.offline, 1);
+	CHECK_EQ(all->coverage.throttled, 6);
+	within = selected(&store, AT(3.2), AT(3.4), NULL);
+	CHECK_EQ(within->coverage.offline, 1);
+	CHECK_EQ(within->coverage.throttled, 1);
+}
+
 /* While the recorder stood still nothing was recorded, though a segment lies over it. */
 static void test_recorder_stood_still(void)
 {
@@ -462,6 +487,7 @@ static void test_cpu_filter(void)
 CHECK_MAIN({ "the rows of a window", test_rows }, { "gaps", test_gaps },
 	{ "losses that overlap", test_losses }, { "kinds of losses", test_kinds_of_losses },
 	{ "the recorder stood still", test_recorder_stood_still },
+	{ "what lasts is one loss", test_lasting_losses },
 	{ "losses at the edge of a window", test_losses_at_the_edge },
 	{ "losses told of later", test_losses_told_later }, { "frames with a name", test_names },
 	{ "a damaged segment is a gap", test_damage },
