@@ -44,7 +44,8 @@ bool store_identify(const char *name, struct store_identity *ret_identity)
 		.sequence = strtoull(dash + 1, &end, 10),
 	};
 	ret_identity->size = end - name;
-	return *end == '.';
+	/* there is a number behind each of ours */
+	return *end == '.' && ret_identity->sequence != UINT64_MAX;
 }
 
 bool store_same_tape(const char *name, const char *other)

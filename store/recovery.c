@@ -104,6 +104,7 @@ struct recovery {
 	int (*seal)(void *context, struct store_writer *writer, struct tape *tape);
 	void *context;
 	struct store_recovered result;
+	int unread; /* why the first one stays that could not be read now */
 	struct error *error;
 };
 
@@ -115,25 +116,37 @@ static void remove_spool(const struct store_writer *writer, const char *name)
 		unlink(path);
 }
 
+/* Cannot be read, or not now: it stays as it is, and does not keep the others. */
+static int leave(struct recovery *recovery, int r, const struct error *why)
+{
+	if (r == -EPROTONOSUPPORT)
+		return 0; /* for the newer perftape that wrote it */
+	if (r == -ENOMEM)
+		return r;
+	if (!recovery->unread)
+		recovery->unread = error_set(recovery->error, r, "%s", why->text);
+	recovery->result.damaged++;
+	return 0;
+}
+
 static int recover_one(struct recovery *recovery, const char *name)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	struct spool_end end = { 0 };
+	struct error why = { 0 };
 	int r;
 
 	if (is_sealed(recovery->writer, name)) {
 		remove_spool(recovery->writer, name);
 		return 0;
 	}
-	r = spools_load(recovery->writer->path, name, false, &tape, &end, recovery->error);
-	if (r == -EBADMSG) {
+	r = spools_load(recovery->writer->path, name, false, &tape, &end, &why);
+	if (r == -EBADMSG && set_aside(recovery->writer, name, &why) == 0) {
 		recovery->result.damaged++;
-		return set_aside(recovery->writer, name, recovery->error);
+		return 0;
 	}
-	if (r == -EPROTONOSUPPORT)
-		return 0; /* for the newer perftape that wrote it */
 	if (r < 0)
-		return r;
+		return leave(recovery, r, &why);
 	r = recovery->seal(recovery->context, recovery->writer, tape);
 	if (r < 0)
 		return r;
@@ -173,8 +186,7 @@ int store_writer_recover(struct store_writer *writer,
 			r = recover_one(&recovery, name);
 	}
 	array_done(&leftovers.list);
-	if (r < 0)
-		return error_prefix(error, r, "%s", writer->path);
 	*ret_recovered = recovery.result;
-	return 0;
+	r = r ? r : recovery.unread;
+	return r < 0 ? error_prefix(error, r, "%s", writer->path) : 0;
 }

@@ -232,6 +232,33 @@ static void test_unreadable(void)
 	CHECK_EQ(recovered.damaged, 0);
 }
 
+/* One that cannot be read now, here a link in a circle, does not keep those behind it. */
+static void test_unreadable_now(void)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct store_recovered recovered = { 0 };
+	struct error error = { 0 };
+	char command[512];
+	int sealed = 0;
+
+	tapes_store_init(&store);
+	leave_spool(&store, 2);
+	leave_spool(&store, 3);
+	snprintf(command, sizeof(command),
+		"cd '%s/spool' && ln -s a-1.spool a-1.spool && touch -h -d 2000-01-01 a-1.spool",
+		store.path);
+	CHECK_EQ(system(command), 0);
+	writer = open_writer(&store);
+	CHECK_EQ(store_writer_recover(writer, seal_it, &sealed, &recovered, &error), -ELOOP);
+	CHECK(strstr(error.text, "a-1.spool"));
+	CHECK_EQ(sealed, 2);
+	CHECK_EQ(recovered.tapes, 2);
+	CHECK_EQ(recovered.samples, 20);
+	CHECK_EQ(recovered.damaged, 1);
+	CHECK_EQ(count_files(&store, "*/spool/*"), 0);
+}
+
 /* Killed between the segment and the spool: the segment counts, unless it is damaged. */
 static void test_sealed_already(void)
 {
@@ -293,6 +320,7 @@ static void test_numbers(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	struct store_writer *writer;
+	char command[512];
 
 	tapes_store_init(&store);
 	leave_spool(&store, 1); /* 0 */
@@ -310,12 +338,22 @@ static void test_numbers(void)
 	writer = open_writer(&store);
 	CHECK_EQ(store_writer_number(writer), 5);
 	store_writer_close(writer);
+	/* a number behind which there is none was never ours */
+	snprintf(command, sizeof(command),
+		"cd '%s/segments' && : > \"$(cat "
+		"/proc/sys/kernel/random/boot_id)-18446744073709551615.tape\"",
+		store.path);
+	CHECK_EQ(system(command), 0);
+	writer = open_writer(&store);
+	CHECK_EQ(store_writer_number(writer), 6);
+	store_writer_close(writer);
 }
 
 CHECK_MAIN({ "readers see the spool live", test_live },
 	{ "a tape that is given up leaves nothing", test_forget },
 	{ "what was left is sealed", test_recover }, { "an end that is torn", test_torn },
 	{ "a spool that cannot be read", test_unreadable },
+	{ "a spool that cannot be read now", test_unreadable_now },
 	{ "a spool whose segment is there", test_sealed_already },
 	{ "a spool that is sealed meanwhile", test_sealed_meanwhile },
 	{ "numbers go on", test_numbers })
