@@ -31,6 +31,9 @@ static const char schema[] =
 struct index {
 	sqlite3 *db;
 	char *wal; /* where the index was opened without its WAL: that file, which must stay empty */
+	char *path; /* of one that was opened for writing */
+	dev_t device;
+	ino_t inode;
 };
 
 static int index_error(struct index *index, int code, struct error *error)
@@ -53,6 +56,7 @@ struct index *index_close(struct index *index)
 		return NULL;
 	sqlite3_close(index->db);
 	free(index->wal);
+	free(index->path);
 	free(index);
 	return NULL;
 }
@@ -155,8 +159,28 @@ static int index_open_writing(struct index *index, const char *path, struct erro
 	int code = index_try(index, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "");
 	int r = code == SQLITE_OK ? index_check_version(index, error)
 				  : index_error(index, code, error);
+	struct stat about;
 
-	return r < 0 ? r : index_prepare_writing(index, error);
+	if (r == 0)
+		r = index_prepare_writing(index, error);
+	if (r < 0)
+		return r;
+	index->path = strdup(path);
+	if (!index->path)
+		return -ENOMEM;
+	if (stat(path, &about) < 0)
+		return error_set(error, -errno, "%s: %s", path, strerror(errno));
+	index->device = about.st_dev;
+	index->inode = about.st_ino;
+	return 0;
+}
+
+bool index_is_there(const struct index *index)
+{
+	struct stat about;
+
+	return stat(index->path, &about) == 0 && about.st_dev == index->device &&
+	       about.st_ino == index->inode;
 }
 
 /* Without its WAL the index says what was so once. */

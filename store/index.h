@@ -26,6 +26,9 @@ int index_open(const char *path, bool writing, struct index **ret_index, struct 
 struct index *index_close(struct index *index);
 DEFINE_CLEANUP(index, struct index *, index_close)
 
+/* Of one that was opened for writing: SQLite goes on writing into a file that somebody removed, and says nothing. */
+bool index_is_there(const struct index *index);
+
 /* Takes away the files of an index. Nobody may have it open for writing. */
 void index_discard(const char *path);
 

@@ -103,11 +103,16 @@ static int open_index(struct store_writer *writer, bool anew, struct error *erro
 
 	if (r < 0)
 		return r;
-	if (anew) {
+	if (anew || (writer->index && !index_is_there(writer->index))) {
 		writer->index = index_close(writer->index);
 		index_discard(file);
 	}
 	return writer->index ? 0 : index_open(file, true, &writer->index, error);
+}
+
+bool writer_is_behind(const struct store_writer *writer)
+{
+	return writer->behind || !writer->index || !index_is_there(writer->index);
 }
 
 int writer_reconcile(struct store_writer *writer, struct error *error)

@@ -150,7 +150,7 @@ static int collect_index(struct retaining *retaining)
 {
 	struct store_writer *writer = retaining->writer;
 	struct error *error = retaining->error;
-	int r = writer->behind || !writer->index ? writer_reconcile(writer, error) : 0;
+	int r = writer_is_behind(writer) ? writer_reconcile(writer, error) : 0;
 
 	if (r == 0)
 		r = index_segments(writer->index, see_row, retaining, error);

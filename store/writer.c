@@ -236,7 +236,7 @@ static int put_into_index(struct store_writer *writer, const struct store_segmen
 	struct incidents incidents = { 0 };
 	int r = incidents_add_tape(&incidents, tape, segment->name);
 
-	if (r == 0 && (writer->behind || !writer->index))
+	if (r == 0 && writer_is_behind(writer))
 		r = writer_reconcile(writer, error);
 	if (r == 0)
 		r = index_put(writer->index, segment, &incidents, error);

@@ -44,6 +44,8 @@ void spool_files_close(struct store_writer *writer);
 /* Removes the spool of a tape of that boot, if it has one. */
 void spool_files_remove(struct store_writer *writer, const char *boot_id, uint64_t sequence);
 
+/* Is there something that the index does not know, or no index? */
+bool writer_is_behind(const struct store_writer *writer);
 /* Makes the index agree with the folder, a new index if it has to be. */
 int writer_reconcile(struct store_writer *writer, struct error *error);
 

@@ -266,6 +266,44 @@ static void test_index_follows_the_folder(void)
 	remove_tree(dir);
 }
 
+static void finds_nothing(void *context, const char *file, const char *what)
+{
+	CHECK_FAIL("%s: %s", file, what);
+}
+
+static void check_index(const char *dir)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	struct store_verified verified;
+	char file[128];
+
+	snprintf(file, sizeof(file), "%s/index.sqlite", dir);
+	CHECK_EQ(access(file, F_OK), 0);
+	CHECK_EQ(store_reader_open(dir, &reader, NULL), 0);
+	CHECK_EQ(store_reader_verify(reader, finds_nothing, NULL, NULL, &verified, NULL), 0);
+	CHECK_EQ(verified.stale, 0);
+}
+
+/* It can be thrown away at any time, also under a writer, with or without what belongs to it; the next seal makes it anew. */
+static void test_index_removed_meanwhile(void)
+{
+	static const char *const files[] = { "index.sqlite", "index.sqlite*" };
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	char dir[64], command[512];
+
+	make_dir(dir);
+	CHECK_EQ(store_writer_open(dir, &writer, NULL), 0);
+	seal(writer, 0);
+	check_index(dir);
+	for (int i = 0; i < 4; i++) {
+		snprintf(command, sizeof(command), "cd '%s' && rm %s", dir, files[i % 2]);
+		CHECK_EQ(system(command), 0);
+		seal(writer, (10 + i * 10) * NSEC_PER_SEC);
+		check_index(dir);
+	}
+	remove_tree(dir);
+}
+
 /* What was imported keeps its own numbers; once more, it takes its own place. */
 static void test_tapes_of_another_boot(void)
 {
@@ -324,5 +362,6 @@ CHECK_MAIN({ "sorting samples is stable", test_sort_is_stable }, { "time slews",
 	{ "a clock that is set back", test_summary_of_a_clock_set_back },
 	{ "seal, find, load", test_store_seal_and_find }, { "one writer a store", test_one_writer },
 	{ "the index follows the folder", test_index_follows_the_folder },
+	{ "an index that is removed meanwhile", test_index_removed_meanwhile },
 	{ "tapes of another boot", test_tapes_of_another_boot },
 	{ "a damaged segment is named", test_damaged_segment_is_named })
