@@ -49,8 +49,8 @@ static int adopt(struct store_writer *writer, const char *name, struct error *er
 		return r == -ENOENT ? 0 : r;
 	if (segment.incidents)
 		r = folder_incidents(writer->path, &segment, &incidents, error);
-	/* damaged behind its header: the readers will see it, as its incidents are missing in the index */
-	if (r == 0 || r == -EBADMSG)
+	/* damaged or too new behind its header: the readers will see it, as its incidents are missing in the index */
+	if (r != -ENOMEM && r != -EMFILE && r != -ENFILE)
 		r = index_put(writer->index, &segment, &incidents, error);
 	incidents_done(&incidents);
 	return r;

@@ -59,18 +59,20 @@ static int compare_leftovers(const void *a, const void *b)
 	return strcmp(left->name, right->name);
 }
 
-/* The writer was killed between the segment and the spool. */
+/* The writer was killed between the segment and the spool. One that was newer has sealed more than we could. */
 static bool is_sealed(const struct store_writer *writer, const char *name)
 {
 	static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL };
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	struct store_segment segment = { 0 };
 	struct store_identity identity;
+	int r;
 
 	if (!store_identify(name, &identity))
 		return false;
 	snprintf(segment.name, sizeof(segment.name), "%.*s" STORE_SUFFIX, (int)identity.size, name);
-	return folder_load(writer->path, &segment, &everything, &tape, NULL) == 0;
+	r = folder_load(writer->path, &segment, &everything, &tape, NULL);
+	return r == 0 || r == -EPROTONOSUPPORT;
 }
 
 static int set_aside(const struct store_writer *writer, const char *name, struct error *error)

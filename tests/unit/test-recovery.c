@@ -5,6 +5,9 @@
 #include <fcntl.h>
 #include <sys/wait.h>
 
+#include "base/file.h"
+#include "tape/contents.h"
+#include "tests/random-tape.h"
 #include "tests/spools.h"
 
 #define AT(seconds) (TAPES_REALTIME + (seconds)*NSEC_PER_SEC)
@@ -290,6 +293,45 @@ static void test_sealed_already(void)
 	CHECK_EQ(look(&store).samples, 12);
 }
 
+/* A segment with a section without which it cannot be read. */
+static void make_newer(const struct tapes_store *store, const struct tape *tape)
+{
+	_cleanup_(buffer_done) struct buffer plain = { 0 }, bytes = { 0 };
+	struct contents_entry entry = { .name = "tastes", .flags = CONTENTS_INCOMPATIBLE };
+	struct contents contents = { 0 };
+	struct segment_input input;
+	size_t first;
+
+	CHECK_EQ(segment_encode(tape, SEGMENT_HASTY, 1 << 20, &plain), 0);
+	input = segment_input_memory(plain.data, plain.size);
+	CHECK_EQ(contents_read(&contents, &input, NULL), 0);
+	first = contents.entries.items[0].offset;
+	CHECK_EQ(array_push(&contents.entries, entry), 0);
+	contents_encode(&contents, &bytes);
+	buffer_bytes(&bytes, plain.data + first, plain.size - first);
+	contents_done(&contents);
+	CHECK_EQ(file_replace(store->path, "newer", bytes.data, bytes.size), 0);
+}
+
+/* After a step back to an older perftape: what a newer one sealed stays, and does not keep us from recording. */
+static void test_sealed_by_a_newer_one(void)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = small_tape();
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	char command[512];
+
+	tapes_store_init(&store);
+	leave_spool(&store, 2);
+	CHECK(tape->incidents.count);
+	make_newer(&store, tape);
+	snprintf(command, sizeof(command),
+		"cd '%s' && mv newer segments/$(basename spool/*.spool .spool).tape", store.path);
+	CHECK_EQ(system(command), 0);
+	recover(&store, 0);
+	CHECK_EQ(look(&store).loaded, -EPROTONOSUPPORT);
+	CHECK_EQ(count_files(&store, "*/spool/*"), 0);
+}
+
 /* Between a reader's look and its load, the tape is sealed. */
 static void test_sealed_meanwhile(void)
 {
@@ -355,5 +397,6 @@ CHECK_MAIN({ "readers see the spool live", test_live },
 	{ "a spool that cannot be read", test_unreadable },
 	{ "a spool that cannot be read now", test_unreadable_now },
 	{ "a spool whose segment is there", test_sealed_already },
+	{ "a spool that a newer perftape sealed", test_sealed_by_a_newer_one },
 	{ "a spool that is sealed meanwhile", test_sealed_meanwhile },
 	{ "numbers go on", test_numbers })
