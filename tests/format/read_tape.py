@@ -3,7 +3,7 @@
 """Reads segments as docs/FORMAT.md has them, and prints all that they hold as the text that tests/tape-text.h describes.
 
 Written from that text alone, to find out whether it says all that a reader needs: it shares nothing with the reader in tape/. It stands in
-the order of the text, whose words it uses. Beyond Python it takes the program zstd.
+the order of the text, whose words it uses; what is down to columns is in sections.py. Beyond Python it takes the program zstd.
 
 Usage: read_tape.py FILE.tape
 """
@@ -123,8 +123,8 @@ def read_threads(column, strings):
     comms, cgroups = References(strings), References(strings)
     pid = 0
     while column.more():
-        pid = wrap(pid + column.signed(), 32)
-        tid = wrap(pid + column.signed(), 32)
+        pid = wrap(pid + column.s32(), 32)
+        tid = wrap(pid + column.s32(), 32)
         yield Thread(as_signed(pid, 32), as_signed(tid, 32), comms.read(column), cgroups.read(column))
 
 

@@ -91,6 +91,12 @@ class Bytes:
         check(number < 1 << 32, f"{self.name} has a number that is too large")
         return number
 
+    def s32(self):
+        """A signed number of what has 32 bits."""
+        number = self.signed()
+        check(-(1 << 31) <= number < 1 << 31, f"{self.name} has a number that is too large")
+        return number
+
     def varints(self, count):
         check(count <= len(self.data) - self.at, f"{self.name} has fewer numbers than it should have")
         return [self.varint() for _ in range(count)]
