@@ -137,12 +137,25 @@ static int open_channel(struct perf_events *events, enum perf_ring ring, uint32_
 	return r;
 }
 
+/*
+ * Samples are taken of the CPUs that were asked for. Who runs must be known of all: a thread gets its name and its mappings on one
+ * CPU and is then moved to another, and the recorder's own name is its clock.
+ */
+static bool is_wanted(const struct perf_events *events, enum perf_ring ring, uint32_t cpu)
+{
+	return ring == PERF_RING_SIDEBAND || !events->wanted.cpus.count ||
+	       cpu_list_has(&events->wanted, cpu);
+}
+
 static int open_ring(struct perf_events *events, enum perf_ring ring, struct cpu_events *cpu,
 	struct error *error)
 {
 	struct perf_channel **channel = &cpu->channels[ring];
-	int r = open_channel(events, ring, cpu->cpu, channel);
+	int r;
 
+	if (!is_wanted(events, ring, cpu->cpu))
+		return 0;
+	r = open_channel(events, ring, cpu->cpu, channel);
 	if (r < 0)
 		return open_error(r, events, ring, error);
 	r = perf_channel_map(*channel, events->ring_bytes);
@@ -283,11 +296,6 @@ static int read_online(char **ret_text, struct cpu_list *ret_list)
 	return r == 0 ? cpu_list_parse(*ret_text, ret_list) : r;
 }
 
-static bool is_wanted(const struct perf_events *events, uint32_t cpu)
-{
-	return !events->wanted.cpus.count || cpu_list_has(&events->wanted, cpu);
-}
-
 static int find_cpus(struct perf_events *events, struct error *error)
 {
 	struct cpu_list online = { 0 };
@@ -300,9 +308,7 @@ static int find_cpus(struct perf_events *events, struct error *error)
 			events->options.cpus);
 	r = read_online(&events->online, &online);
 	for (size_t i = 0; r == 0 && i < online.cpus.count; i++)
-		if (is_wanted(events, online.cpus.items[i]))
-			r = array_push(
-				&events->cpus, (struct cpu_events){ .cpu = online.cpus.items[i] });
+		r = array_push(&events->cpus, (struct cpu_events){ .cpu = online.cpus.items[i] });
 	for (size_t i = 0; r == 0 && i < events->wanted.cpus.count; i++)
 		if (!cpu_list_has(&online, events->wanted.cpus.items[i]))
 			r = error_set(error, -ENODEV, "CPU %u is not online",
@@ -407,7 +413,8 @@ static int open_cpu(struct perf_events *events, struct cpu_events *cpu)
 		return r;
 	}
 	for (int ring = PERF_RINGS; ring-- > 0;)
-		perf_channel_enable(cpu->channels[ring]);
+		if (cpu->channels[ring])
+			perf_channel_enable(cpu->channels[ring]);
 	return 0;
 }
 
@@ -421,7 +428,7 @@ static int refresh_came(struct perf_events *events, const struct cpu_list *onlin
 		uint32_t number = online->cpus.items[i];
 		struct cpu_events *cpu = find_cpu(events, number);
 
-		if (!is_wanted(events, number) || (cpu && cpu->channels[0] && !cpu->gone))
+		if (cpu && cpu->channels[PERF_RING_SIDEBAND] && !cpu->gone)
 			continue;
 		if (!cpu) {
 			r = array_push(&events->cpus, (struct cpu_events){ .cpu = number });
@@ -429,7 +436,7 @@ static int refresh_came(struct perf_events *events, const struct cpu_list *onlin
 		}
 		if (r == 0)
 			r = open_cpu(events, cpu);
-		if (r == 0)
+		if (r == 0 && is_wanted(events, PERF_RING_SAMPLES, number))
 			changed(context, number, true);
 	}
 	return r;
@@ -441,10 +448,12 @@ static void refresh_went(struct perf_events *events, const struct cpu_list *onli
 	for (size_t i = 0; i < events->cpus.count; i++) {
 		struct cpu_events *cpu = &events->cpus.items[i];
 
-		if (!cpu->channels[0] || cpu->gone || cpu_list_has(online, cpu->cpu))
+		if (!cpu->channels[PERF_RING_SIDEBAND] || cpu->gone ||
+			cpu_list_has(online, cpu->cpu))
 			continue;
 		cpu->gone = true;
-		changed(context, cpu->cpu, false);
+		if (is_wanted(events, PERF_RING_SAMPLES, cpu->cpu))
+			changed(context, cpu->cpu, false);
 	}
 }
 

@@ -26,7 +26,7 @@ struct perf_events_options {
 	const char *event; /* one of perf_events_known(); NULL: the best that this machine has */
 	unsigned int frequency; /* samples a second */
 	uint64_t period; /* a sample after so many; 0: by the frequency */
-	const char *cpus; /* "0-3,8"; NULL: all */
+	const char *cpus; /* whose samples are taken, "0-3,8"; NULL: all */
 	bool no_user_stacks;
 	size_t ring_bytes; /* of each ring, a power of two of pages; 0: as much as is reasonable */
 };

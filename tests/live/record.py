@@ -204,6 +204,14 @@ def test_what_is_sampled(folder):
     wrongs += expect("samples of other CPUs, or none", heads and {int(head["cpu"]) for head in heads} == {0})
     folded = perftape("query", "--store", store, "--from", "now-1m", "--format", "folded").stdout
     wrongs += expect("callers in the load", not re.search(r"^load;.*;load_alpha \d+$", folded, re.MULTILINE), folded[:1000])
+    beyond = folder / "beyond"
+    recorder = start(beyond, "--duration", "3s", "--cpus", "0", wrapper=["taskset", "-c", "1"])
+    time.sleep(1)
+    subprocess.run(["taskset", "-c", "1", "sh", "-c", "exec taskset -c 0 timeout 1 md5sum /dev/zero"], check=False)
+    _, said = recorder.communicate(timeout=WAIT)
+    wrongs += expect("a recorder on another CPU failed", recorder.returncode == 0, said)
+    folded = perftape("query", "--store", beyond, "--from", "now-1m", "--format", "folded").stdout
+    wrongs += expect("no name of who started on another CPU", re.search(r"^md5sum;.* \d+$", folded, re.MULTILINE), folded[:1000])
     done = perftape("record", "--store", store, "--cpus", "4095")
     wrongs += expect("a CPU that is not there", done.returncode == 1 and "CPU 4095 is not online" in done.stderr, done.stderr)
     return wrongs
