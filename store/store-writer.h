@@ -84,6 +84,6 @@ int store_writer_imported(struct store_writer *writer, const char *id);
 /* Remembers it, with a line on what it was. */
 int store_writer_note_import(
 	struct store_writer *writer, const char *id, const char *line, struct error *error);
-/* Remembers the limits, for vacuum; store_reader_limits() gives the last ones back. */
+/* Remembers the limits, for vacuum, if they are not the last ones already, which store_reader_limits() gives back. */
 int store_writer_note_limits(
 	struct store_writer *writer, const struct store_limits *limits, struct error *error);

@@ -320,5 +320,13 @@ int store_writer_note_import(
 int store_writer_note_limits(
 	struct store_writer *writer, const struct store_limits *limits, struct error *error)
 {
-	return settings_append(writer->path, limits, error);
+	struct store_limits last = { 0 };
+	int r = settings_read(writer->path, &last, error);
+
+	/* a recorder that is started again and again must not fill the notes with it */
+	if (r == 1 && last.max_age_ns == limits->max_age_ns &&
+		last.max_bytes == limits->max_bytes &&
+		last.keep_free_bytes == limits->keep_free_bytes && last.pin_ns == limits->pin_ns)
+		return 0;
+	return r < 0 ? r : settings_append(writer->path, limits, error);
 }

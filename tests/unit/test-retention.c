@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "tests/check.h"
 
+#include <sys/stat.h>
+
 #include "store/choice.h"
 #include "store/notes.h"
 #include "tests/tapes.h"
@@ -303,9 +305,20 @@ static void test_wrong_row(void)
 	CHECK_STR(retain(writer, limits, false, &retained), "1 2 ");
 }
 
+static off_t notes_size(const struct tapes_store *store)
+{
+	struct stat about;
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/notes", store->path);
+	CHECK_EQ(stat(path, &about), 0);
+	return about.st_size;
+}
+
 static void test_limits(void)
 {
 	struct store_limits limits = { 1, 2, 3, 4 }, back;
+	off_t noted;
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -321,6 +334,13 @@ static void test_limits(void)
 	CHECK_EQ(store_writer_note_limits(writer, &limits, NULL), 0);
 	CHECK_EQ(store_reader_limits(reader, &back, NULL), 1);
 	CHECK_EQ(memcmp(&back, &limits, sizeof(limits)), 0);
+	/* the same once more: a recorder that is started again and again */
+	noted = notes_size(&store);
+	CHECK_EQ(store_writer_note_limits(writer, &limits, NULL), 0);
+	CHECK_EQ(notes_size(&store), noted);
+	limits.pin_ns = 5;
+	CHECK_EQ(store_writer_note_limits(writer, &limits, NULL), 0);
+	CHECK(notes_size(&store) > noted);
 	store_limits_default("not/yet/there", &back);
 	CHECK(back.keep_free_bytes && back.keep_free_bytes <= STORE_KEEP_FREE_BYTES);
 }
