@@ -338,10 +338,14 @@ static int prepare_kernel(struct namer *namer, const struct tape *tape, const ch
 /* The kernel's table stays: all of its code is used by and by, and making the text of kallsyms costs the kernel more than reading it. */
 static int name_kernel(struct namer *namer, struct tape *tape, const struct frames *frames)
 {
+	const char *name = tape_string(tape, tape->modules.items[frames->module].path);
 	const struct kernel *kernel = &namer->kernel;
-	int r = prepare_kernel(
-		namer, tape, tape_string(tape, tape->modules.items[frames->module].path));
+	bool itself = strcmp(name, "[kernel.kallsyms]") == 0;
+	int r = prepare_kernel(namer, tape, name);
 
+	/* after another boot its modules do not lie as far from it as they did */
+	if (kernel->moved && !itself)
+		return r;
 	for (size_t i = 0; r == 0 && kernel->symbols && i < frames->count; i++) {
 		struct tape_frame *frame = &tape->frames.items[frames->items[i]];
 		uint64_t address = frame->address + kernel->moved;
