@@ -164,6 +164,7 @@ static int see_import(void *context, const struct note *note)
 static int writer_make_folders(struct store_writer *writer, struct error *error)
 {
 	int r = store_file(writer->path, STORE_SEGMENTS, writer->segments, error);
+	struct stat about;
 
 	if (r == 0)
 		r = store_file(writer->path, STORE_SPOOLS, writer->spools, error);
@@ -175,6 +176,10 @@ static int writer_make_folders(struct store_writer *writer, struct error *error)
 		r = file_make_dirs(writer->spools, 0750);
 	if (r == 0)
 		r = file_sync_dir(writer->path);
+	if (r == -ENOTDIR && stat(writer->path, &about) == 0 && S_ISREG(about.st_mode))
+		return error_set(error, r,
+			"%s is a file, which can only be read; give the folder of a store",
+			writer->path);
 	return r < 0 ? error_set(error, r, "%s: cannot make it: %s", writer->path, strerror(-r))
 		     : 0;
 }

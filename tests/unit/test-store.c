@@ -233,6 +233,21 @@ static void test_one_writer(void)
 	remove_tree(dir);
 }
 
+/* What was cut out of a store is a file, and nothing can be put into it. */
+static void test_file_for_a_folder(void)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	struct error error = { 0 };
+	char dir[64], file[80];
+
+	make_dir(dir);
+	snprintf(file, sizeof(file), "%s/x.tape", dir);
+	fclose(fopen(file, "w"));
+	CHECK_EQ(store_writer_open(file, &writer, &error), -ENOTDIR);
+	CHECK(strstr(error.text, "x.tape is a file, which can only be read; give the folder"));
+	remove_tree(dir);
+}
+
 /* The index is a cache: lost, or behind the folder, it comes back at the next open. */
 static void test_index_follows_the_folder(void)
 {
@@ -361,6 +376,7 @@ CHECK_MAIN({ "sorting samples is stable", test_sort_is_stable }, { "time slews",
 	{ "time steps", test_time_steps },
 	{ "a clock that is set back", test_summary_of_a_clock_set_back },
 	{ "seal, find, load", test_store_seal_and_find }, { "one writer a store", test_one_writer },
+	{ "a file for a folder", test_file_for_a_folder },
 	{ "the index follows the folder", test_index_follows_the_folder },
 	{ "an index that is removed meanwhile", test_index_removed_meanwhile },
 	{ "tapes of another boot", test_tapes_of_another_boot },
