@@ -106,7 +106,7 @@ int store_reader_limits(
 /*
  * Looks at every byte: segments, spool, notes, and whether the index says what they do. `finds` is told of each thing that is wrong, with the
  * file; `progress`, if not NULL, of how many bytes of how many were read. 0 also when there is damage. A negative errno when it could not
- * be looked at all.
+ * be looked at all. Beside a recorder, what the index lacks only while it seals or removes is not told.
  */
 struct store_verified {
 	uint64_t segments;

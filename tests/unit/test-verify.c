@@ -283,8 +283,30 @@ static void test_stale(void)
 	CHECK_STR(findings.text, "index.sqlite: it has a segment that is gone\n");
 }
 
+/* Beside a recorder, only what stays so is told. */
+static void test_stale_for_a_moment(void)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct findings findings;
+	char command[512];
+
+	make_store(&store);
+	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
+	snprintf(command, sizeof(command),
+		"cd '%s' && mv segments/*0.tape . && { { sleep 0.1; mv *0.tape segments; } & }",
+		store.path);
+	CHECK_EQ(system(command), 0);
+	CHECK_EQ(verify(store.path, &findings), 0);
+	snprintf(command, sizeof(command), "cd '%s' && rm segments/*0.tape", store.path);
+	CHECK_EQ(system(command), 0);
+	CHECK_EQ(verify(store.path, &findings), 1);
+	CHECK_STR(findings.text, "index.sqlite: it has a segment that is gone\n");
+}
+
 CHECK_MAIN({ "a sound store is sound", test_sound }, { "a segment's bytes", test_damaged_segment },
 	{ "a spool's bytes", test_damaged_spool }, { "the notes' bytes", test_damaged_notes },
 	{ "the index's bytes", test_damaged_index },
 	{ "the index made anew is the same", test_rebuild },
-	{ "an index that is behind", test_stale })
+	{ "an index that is behind", test_stale },
+	{ "an index that is behind for a moment", test_stale_for_a_moment })
