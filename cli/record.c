@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/size.h"
 #include "cli/command.h"
@@ -162,6 +165,23 @@ static int parse_options(const struct invocation *invocation, struct recorder_op
 	if (ret->segment_ns < SEGMENT_MIN_NS || ret->segment_ns > SEGMENT_MAX_NS)
 		return usage_error("--segment is from 1s to 1h");
 	return EXIT_DONE;
+}
+
+/*
+ * Who drains also talks, and a terminal that is stopped, or behind a network that is gone, must not hold that up: what it has no room
+ * for is not said. It is opened anew, as the shell and others share the one that we were given.
+ */
+static void never_wait_for_readers(void)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat about;
+
+	if (fstat(STDERR_FILENO, &about) < 0 ||
+		!(S_ISCHR(about.st_mode) || S_ISFIFO(about.st_mode)))
+		return;
+	fd = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd >= 0)
+		dup2(fd, STDERR_FILENO);
 }
 
 static void talk(bool live, const char *text, const char *more)
@@ -335,6 +355,7 @@ static int run(const struct invocation *invocation)
 	if (r != EXIT_DONE)
 		return r;
 	catch_signals();
+	never_wait_for_readers();
 	asked.progress = live ? show_progress : watch_news;
 	r = recorder_open(&asked, &recorder, &error);
 	if (r == 0)

@@ -7,6 +7,7 @@ Usage: record.py PERFTAPE LOAD
 
 import os
 import pathlib
+import pty
 import re
 import signal
 import subprocess
@@ -346,6 +347,30 @@ def test_nohup(folder):
     return wrongs
 
 
+def test_stopped_terminal(folder):
+    """A terminal that takes no more text, as behind a network that is gone, does not hold the recording up."""
+    store = folder / "terminal"
+    master, terminal = pty.openpty()
+    recorder = subprocess.Popen([PERFTAPE, "record", "--store", store, "--segment", "1s"], stderr=terminal)
+    try:
+        wrongs = expect("nothing was sealed", wait_for(lambda: sealed(store) >= 1))
+        os.set_blocking(terminal, False)
+        try:
+            while True:
+                os.write(terminal, b"x" * 256)
+        except BlockingIOError:
+            before = sealed(store)
+        os.set_blocking(terminal, True)
+        wrongs += expect("it stood still", wait_for(lambda: sealed(store) > before + 3))
+        recorder.send_signal(signal.SIGTERM)
+        wrongs += expect("it does not end", recorder.wait(WAIT) == 0)
+    finally:
+        recorder.kill()
+        os.close(master)
+        os.close(terminal)
+    return wrongs
+
+
 def test_one_recorder(folder):
     """A second recorder is told the pid of the first; after kill -9 the next one starts, and what was sealed is there."""
     store = folder / "one"
@@ -475,6 +500,7 @@ TESTS_NEED_ROOT = [
     test_stopped_at_once,
     test_signals,
     test_nohup,
+    test_stopped_terminal,
     test_one_recorder,
     test_killed,
     test_nothing_there,
