@@ -82,13 +82,14 @@ static int open_segment(struct run *run, const struct store_segment *segment, un
 static int add_samples(struct worker *worker, struct tape *tape, struct counts *counts)
 {
 	const struct question *question = &worker->run->options->question;
+	enum folded_weight weight = worker->run->options->weight;
 	int r = sift_samples(
 		tape, &question->window, question->filter, &counts->coverage.clock_error_ns, NULL);
 
-	if (r == 0)
+	if (r == 0 && weight != FOLDED_SAMPLES)
 		r = sift_count_samples(tape, &counts->coverage);
 	counts->samples = tape->samples.count;
-	return r < 0 ? r : folded_add_samples(worker->folded, tape, worker->run->options->weight);
+	return r < 0 ? r : folded_add_samples(worker->folded, tape, weight);
 }
 
 /* 1 when its samples must be read after all: also where the sums do not come to as many as the segment says that it has. */
@@ -96,23 +97,19 @@ static int add_sums(struct worker *worker, const struct store_segment *segment,
 	const struct tape *tape, struct counts *counts)
 {
 	const struct filter *filter = worker->run->options->question.filter;
-	uint64_t all = 0, passed = 0;
+	uint64_t all = 0;
 	int r;
 
-	for (size_t i = 0; i < tape->sums.count; i++) {
-		const struct tape_sum *sum = &tape->sums.items[i];
-
-		all += sum->count;
-		if (filter_passes_comm(filter, tape_string(tape, sum->comm)))
-			passed += sum->count;
-	}
-	r = all == segment->samples ? folded_add_sums(worker->folded, tape, filter) : 1;
+	for (size_t i = 0; i < tape->sums.count; i++)
+		all += tape->sums.items[i].count;
+	if (all != segment->samples)
+		return 1;
+	r = folded_add_sums(worker->folded, tape, filter, &counts->samples);
 	if (r != 0)
 		return r;
 	counts->summed = true;
-	counts->samples = passed;
 	tape_to_realtime(tape, tape->begin_ns, &counts->coverage.clock_error_ns);
-	return sift_count_sums(tape, filter, &counts->coverage);
+	return 0;
 }
 
 static int add_segment(
@@ -207,6 +204,9 @@ static int run_all(struct run *run)
 	}
 	if (r == 0)
 		r = run_workers(workers, count);
+	if (r == 0 && run->options->weight == FOLDED_SAMPLES)
+		r = folded_count_frames(workers[0].folded, &run->loader.coverage.frames,
+			&run->loader.coverage.named);
 	if (r == 0)
 		run->fold.folded = take_ptr(workers[0].folded);
 	for (unsigned int i = 0; workers && i < count; i++)

@@ -66,24 +66,8 @@ static inline uint32_t map_get(const struct map *map, struct map_key key)
 	return map->slots ? map_probe(map, key)->value : 0;
 }
 
-static inline int map_grow(struct map *map)
-{
-	size_t size = map->mask ? 2 * (map->mask + 1) : 1024;
-	struct map larger = { .slots = calloc(size, sizeof(*larger.slots)), .mask = size - 1 };
-
-	if (!larger.slots)
-		return -ENOMEM;
-	for (size_t i = 0; map->slots && i <= map->mask; i++) {
-		const struct map_slot *slot = &map->slots[i];
-
-		if (slot->value)
-			*map_probe(&larger, (struct map_key){ slot->a, slot->b }) = *slot;
-	}
-	larger.count = map->count;
-	map_done(map);
-	*map = larger;
-	return 0;
-}
+/* To twice as many slots. 0 or -ENOMEM. */
+int map_grow(struct map *map);
 
 /* A key that is not there yet, with its value. 0 or -ENOMEM. */
 static inline int map_put(struct map *map, struct map_key key, uint32_t value)

@@ -155,13 +155,6 @@ static int tally_stacks(const struct tape *tape, struct tally **ret_tallies)
 	return 0;
 }
 
-static void count_frames(const struct tape *tape, const struct tally *stack, uint32_t leaf,
-	uint64_t times, struct coverage *coverage)
-{
-	coverage->frames += times * (stack->frames + 1);
-	coverage->named += times * (stack->named + (tape->frames.items[leaf].symbol != 0));
-}
-
 int sift_count_samples(const struct tape *tape, struct coverage *coverage)
 {
 	_cleanup_free_ struct tally *tallies = NULL;
@@ -173,22 +166,9 @@ int sift_count_samples(const struct tape *tape, struct coverage *coverage)
 	for (size_t i = 0; i < tape->samples.count; i++) {
 		const struct tape_sample *sample = &tape->samples.items[i];
 
-		count_frames(tape, &tallies[sample->stack], sample->frame, 1, coverage);
-	}
-	return 0;
-}
-
-int sift_count_sums(const struct tape *tape, const struct filter *filter, struct coverage *coverage)
-{
-	_cleanup_free_ struct tally *tallies = NULL;
-
-	if (tally_stacks(tape, &tallies) < 0)
-		return -ENOMEM;
-	for (size_t i = 0; i < tape->sums.count; i++) {
-		const struct tape_sum *sum = &tape->sums.items[i];
-
-		if (filter_passes_comm(filter, tape_string(tape, sum->comm)))
-			count_frames(tape, &tallies[sum->stack], sum->frame, sum->count, coverage);
+		coverage->frames += tallies[sample->stack].frames + 1;
+		coverage->named += tallies[sample->stack].named +
+				   (tape->frames.items[sample->frame].symbol != 0);
 	}
 	return 0;
 }

@@ -22,7 +22,5 @@ struct sift_times {
 int sift_samples(struct tape *tape, const struct window *window, const struct filter *filter,
 	uint64_t *error_ns, struct sift_times *ret_times);
 
-/* Counts the frames, and those with a name, of the tape's samples, or of its sums whose comm passes. 0 or -ENOMEM. */
+/* Counts the frames, and those with a name, of the tape's samples. 0 or -ENOMEM. */
 int sift_count_samples(const struct tape *tape, struct coverage *coverage);
-int sift_count_sums(
-	const struct tape *tape, const struct filter *filter, struct coverage *coverage);

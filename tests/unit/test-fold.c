@@ -68,6 +68,7 @@ static uint64_t add_lines(const char *text)
 
 struct weights {
 	uint64_t samples, period;
+	uint64_t frames, named;
 };
 
 static struct weights count_samples(struct store_reader *reader, const struct question *question)
@@ -81,7 +82,18 @@ static struct weights count_samples(struct store_reader *reader, const struct qu
 		weights.samples++;
 		weights.period += row.tape->samples.items[row.sample].period;
 	}
+	weights.frames = cursor_coverage(cursor)->frames;
+	weights.named = cursor_coverage(cursor)->named;
 	return weights;
+}
+
+static void check_frames(struct store_reader *reader, const struct fold_options *options,
+	const struct weights *expected)
+{
+	_cleanup_(fold_done) struct fold fold = run(reader, options);
+
+	CHECK_EQ(fold.coverage.frames, expected->frames);
+	CHECK_EQ(fold.coverage.named, expected->named);
 }
 
 /* However many threads there are, and whether samples or sums are added up. */
@@ -100,12 +112,15 @@ static void test_is_counting(void)
 		expected = count_samples(reader, &options.question);
 		one = text_of(reader, &options);
 		CHECK_EQ(add_lines(one), expected.samples);
+		check_frames(reader, &options, &expected);
 		options.threads = 3;
+		check_frames(reader, &options, &expected);
 		three = text_of(reader, &options);
 		CHECK_STR(three, one);
 		options.weight = FOLDED_PERIOD;
 		period = text_of(reader, &options);
 		CHECK_EQ(add_lines(period), expected.period);
+		check_frames(reader, &options, &expected);
 		/* sums do not tell CPUs apart */
 		CHECK_EQ(cpu_filter_parse("0-99", &every_cpu.cpus, NULL), 0);
 		options.weight = FOLDED_SAMPLES;
