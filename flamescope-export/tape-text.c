@@ -24,6 +24,7 @@ struct piece {
 	uint32_t size;
 	uint32_t comm_size; /* of a thread */
 	uint8_t marks; /* of a leaf of an idle thread */
+	bool changed; /* of a module */
 };
 
 struct node {
@@ -43,15 +44,17 @@ int tape_text_init(struct tape_text *text, const struct tape *tape)
 {
 	*text = (struct tape_text){ .tape = tape };
 	text->frames = array_zeroed(tape->frames.count, sizeof(*text->frames));
+	text->modules = array_zeroed(tape->modules.count, sizeof(*text->modules));
 	text->threads = array_zeroed(tape->threads.count, sizeof(*text->threads));
 	text->nodes = array_zeroed(tape->stacks.count, sizeof(*text->nodes));
-	return text->frames && text->threads && text->nodes ? 0 : -ENOMEM;
+	return text->frames && text->modules && text->threads && text->nodes ? 0 : -ENOMEM;
 }
 
 void tape_text_done(struct tape_text *text)
 {
 	buffer_done(&text->arena);
 	free(take_ptr(text->frames));
+	free(take_ptr(text->modules));
 	free(take_ptr(text->threads));
 	free(take_ptr(text->nodes));
 }
@@ -72,24 +75,67 @@ static void make_thread(struct tape_text *text, uint32_t id)
 	piece->size = text->arena.size - piece->start;
 }
 
+static const struct piece *make_module(struct tape_text *text, uint32_t id)
+{
+	const struct tape_module *module = &text->tape->modules.items[id];
+	struct piece *piece = &text->modules[id];
+
+	if (piece->size)
+		return piece;
+	piece->start = text->arena.size;
+	buffer_text(&text->arena, " (");
+	piece->changed = flamescope_put_module(&text->arena, tape_string(text->tape, module->path));
+	buffer_text(&text->arena, ")\n");
+	piece->size = text->arena.size - piece->start;
+	return piece;
+}
+
+/* Room is made first: it may move what is copied. */
+static void put_again(struct buffer *arena, const struct piece *piece)
+{
+	uint8_t *at = buffer_room(arena, piece->size);
+
+	if (!at)
+		return;
+	memcpy(at, arena->data + piece->start, piece->size);
+	arena->size += piece->size;
+}
+
+/* Filled up on the left with blanks. */
+static void put_hex(struct buffer *text, uint64_t value, size_t width)
+{
+	char digits[16], *end = digits + sizeof(digits), *at = end;
+
+	do {
+		*--at = "0123456789abcdef"[value % 16];
+		value /= 16;
+	} while (value);
+	while (at > end - width)
+		*--at = ' ';
+	buffer_bytes(text, at, end - at);
+}
+
 static void make_frame(struct tape_text *text, uint32_t id)
 {
 	const struct tape_frame *frame = &text->tape->frames.items[id];
-	const struct tape_module *module = &text->tape->modules.items[frame->module];
 	struct piece *piece = &text->frames[id];
+	const struct piece *module;
 	bool changed;
 
 	if (piece->size)
 		return;
+	module = make_module(text, frame->module);
 	piece->start = text->arena.size;
-	buffer_printf(&text->arena, "\t%16" PRIx64 " ", frame->address);
+	buffer_u8(&text->arena, '\t');
+	put_hex(&text->arena, frame->address, 16);
+	buffer_u8(&text->arena, ' ');
 	changed = flamescope_put_symbol(&text->arena, tape_string(text->tape, frame->symbol));
-	if (frame->symbol)
-		buffer_printf(&text->arena, "+0x%" PRIx64, frame->offset);
-	buffer_text(&text->arena, " (");
-	changed |= flamescope_put_module(&text->arena, tape_string(text->tape, module->path));
-	buffer_text(&text->arena, ")\n");
-	text->changed += changed;
+	if (frame->symbol) {
+		buffer_text(&text->arena, "+0x");
+		put_hex(&text->arena, frame->offset, 1);
+	}
+	put_again(&text->arena, module);
+	text->changed += changed | module->changed;
 	piece->size = text->arena.size - piece->start;
 }
 

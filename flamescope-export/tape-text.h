@@ -23,6 +23,7 @@ struct tape_text {
 	/* the rest is tape-text.c's */
 	struct buffer arena;
 	struct piece *frames;
+	struct piece *modules; /* " (PATH)" and the end of the line */
 	struct piece *threads;
 	struct node *nodes;
 };
