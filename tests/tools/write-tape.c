@@ -47,24 +47,26 @@ static void change_samples(struct random_source *source, const char *kind, struc
 			random_compare);
 }
 
-int main(int argc, char **argv)
+static void write_tape(uint64_t seed, const char *kind, const char *path)
 {
+	struct random_source source = { .state = seed };
+	_cleanup_(cleanup_tape) struct tape *tape = random_tape(seed);
 	_cleanup_(buffer_done) struct buffer bytes = { 0 };
-	_cleanup_(cleanup_tape) struct tape *tape = NULL;
-	struct random_source source;
 	FILE *file;
 
-	if (argc != 4 || setjmp(check_failed))
-		return 1;
-	source.state = strtoul(argv[1], NULL, 10);
-	tape = random_tape(source.state);
-	change_samples(&source, argv[2], tape);
-	CHECK_EQ(segment_encode(
-			 tape, source.state % 2 ? SEGMENT_USUAL : SEGMENT_HASTY, 1 << 30, &bytes),
-		0);
-	file = fopen(argv[3], "wbe");
+	change_samples(&source, kind, tape);
+	CHECK_EQ(
+		segment_encode(tape, seed % 2 ? SEGMENT_USUAL : SEGMENT_HASTY, 1 << 30, &bytes), 0);
+	file = fopen(path, "wbe");
 	CHECK(file);
 	CHECK_EQ(fwrite(bytes.data, 1, bytes.size, file), bytes.size);
 	CHECK_EQ(fclose(file), 0);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 4 || setjmp(check_failed))
+		return 1;
+	write_tape(strtoul(argv[1], NULL, 10), argv[2], argv[3]);
 	return 0;
 }
