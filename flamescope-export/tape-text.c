@@ -25,6 +25,7 @@ struct piece {
 	uint32_t comm_size; /* of a thread */
 	uint8_t marks; /* of a leaf of an idle thread */
 	bool changed; /* of a module */
+	bool idle; /* of a thread */
 };
 
 struct node {
@@ -70,6 +71,7 @@ static void make_thread(struct tape_text *text, uint32_t id)
 	text->changed += flamescope_put_comm(
 		&text->arena, tape_string(text->tape, thread->comm), thread->tid);
 	piece->comm_size = text->arena.size - piece->start;
+	piece->idle = idle_comm(tape_string(text->tape, thread->comm));
 	/* the kernel has -1 for a thread that is exiting; a sign is more than the readers of these lines expect */
 	buffer_printf(&text->arena, " %5d/%-5d ", thread->pid, thread->tid);
 	piece->size = text->arena.size - piece->start;
@@ -142,10 +144,10 @@ static void make_frame(struct tape_text *text, uint32_t id)
 /* Up to the first node that is wanted already, for then all above it are. */
 void tape_text_want(struct tape_text *text, const struct tape_sample *sample)
 {
-	const struct tape_thread *thread = &text->tape->threads.items[sample->thread];
-	bool idle = idle_comm(tape_string(text->tape, thread->comm));
+	bool idle;
 
 	make_thread(text, sample->thread);
+	idle = text->threads[sample->thread].idle;
 	make_frame(text, sample->frame);
 	if (idle)
 		text->frames[sample->frame].marks = idle_marks(
@@ -184,11 +186,9 @@ int tape_text_make(struct tape_text *text)
 
 bool tape_text_is_idle_irq(const struct tape_text *text, const struct tape_sample *sample)
 {
-	const struct tape_thread *thread = &text->tape->threads.items[sample->thread];
-
-	return idle_hides_work(
-		       text->nodes[sample->stack].marks | text->frames[sample->frame].marks) &&
-	       idle_comm(tape_string(text->tape, thread->comm));
+	return text->threads[sample->thread].idle &&
+	       idle_hides_work(
+		       text->nodes[sample->stack].marks | text->frames[sample->frame].marks);
 }
 
 bool tape_text_is_cut(const struct tape_text *text, const struct tape_sample *sample)
