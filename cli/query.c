@@ -113,8 +113,8 @@ static int answer_flamescope(
 }
 
 /*
- * Each segment takes the same room as the one before. Without this every large piece of it would go back to the kernel in between, and come
- * again in pages to be cleared, which took longer than to fill them.
+ * Each segment takes the same room as the one before. Without this every large piece of it would go back to the kernel in between, and be
+ * cleared page by page for the next one.
  */
 static void keep_memory(void)
 {
