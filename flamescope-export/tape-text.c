@@ -148,7 +148,9 @@ void tape_text_want(struct tape_text *text, const struct tape_sample *sample)
 
 	make_thread(text, sample->thread);
 	idle = text->threads[sample->thread].idle;
-	make_frame(text, sample->frame);
+	/* without a stack there is no line, as perf has it */
+	if (!tape_is_no_stack(text->tape, sample->frame))
+		make_frame(text, sample->frame);
 	if (idle)
 		text->frames[sample->frame].marks = idle_marks(
 			tape_string(text->tape, text->tape->frames.items[sample->frame].symbol));

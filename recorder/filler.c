@@ -166,8 +166,11 @@ static int build_stack(struct filler *filler, struct tracker_process *process,
 	/* the trie grows from the root, so that stacks share their outer frames */
 	for (size_t i = filler->stack.count; r == 0 && i-- > 1;)
 		r = tape_add_stack(filler->tape, stack, filler->stack.items[i], &stack);
+	if (filler->stack.count)
+		chain->frame = filler->stack.items[0];
+	else if (r == 0)
+		r = tape_add_no_stack(filler->tape, &chain->frame);
 	chain->stack = stack;
-	chain->frame = filler->stack.count ? filler->stack.items[0] : 0;
 	chain->cut = filler->cut;
 	return r;
 }

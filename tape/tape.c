@@ -97,6 +97,17 @@ int tape_add_frame(struct tape *tape, uint32_t module, uint64_t address, uint32_
 	return 0;
 }
 
+int tape_add_no_stack(struct tape *tape, uint32_t *ret_id)
+{
+	struct tape_module module = { .kind = TAPE_MODULE_UNKNOWN };
+	uint32_t id;
+
+	if (strings_add(&tape->strings, TAPE_NO_STACK, strlen(TAPE_NO_STACK), &module.path) < 0 ||
+		tape_add_module(tape, &module, &id) < 0)
+		return -ENOMEM;
+	return tape_add_frame(tape, id, 0, ret_id);
+}
+
 static bool stack_equal(const void *context, uint32_t id, const void *key)
 {
 	const struct tape_stack *a = &((const struct tape *)context)->stacks.items[id], *b = key;

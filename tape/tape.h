@@ -43,6 +43,8 @@ enum tape_module_kind {
 };
 #define TAPE_MODULE_KINDS 5
 
+#define TAPE_NO_STACK "[no stack]"
+
 /* An identity: a path, and what says that the file behind it is the one that was mapped. */
 struct tape_module {
 	uint32_t path;
@@ -81,7 +83,7 @@ struct tape_sample {
 	uint32_t cpu;
 	uint32_t thread;
 	uint32_t stack; /* the callers of the leaf */
-	uint32_t frame; /* the leaf; 0 also where the kernel gave no stack at all */
+	uint32_t frame; /* the leaf; tape_add_no_stack() where the kernel gave not even that */
 };
 
 /* One moment on all clocks; error_ns is half the time that reading them took. */
@@ -219,12 +221,21 @@ DEFINE_CLEANUP(tape, struct tape *, tape_free)
 /* Each gives the number of the row that equals, made where there was none. 0 or -ENOMEM. */
 int tape_add_module(struct tape *tape, const struct tape_module *module, uint32_t *ret_id);
 int tape_add_frame(struct tape *tape, uint32_t module, uint64_t address, uint32_t *ret_id);
+/* The frame of samples without any: the one in the module TAPE_NO_STACK, which is of no kind. Shown as no frame, not as an unknown one. */
+int tape_add_no_stack(struct tape *tape, uint32_t *ret_id);
 int tape_add_stack(struct tape *tape, uint32_t parent, uint32_t frame, uint32_t *ret_id);
 int tape_add_thread(struct tape *tape, const struct tape_thread *thread, uint32_t *ret_id);
 int tape_add_fact(struct tape *tape, const char *key, const char *value);
 
 /* "" where the tape does not have that fact. Borrowed from the tape. */
 const char *tape_fact(const struct tape *tape, const char *key);
+static inline bool tape_is_no_stack(const struct tape *tape, uint32_t frame)
+{
+	uint32_t module = tape->frames.items[frame].module;
+
+	return module && tape->modules.items[module].kind == TAPE_MODULE_UNKNOWN;
+}
+
 static inline const char *tape_string(const struct tape *tape, uint32_t id)
 {
 	return strings_at(&tape->strings, id);

@@ -29,9 +29,15 @@ def perftape(*words, **more):
     return subprocess.run([PERFTAPE, *map(str, words)], capture_output=True, text=True, timeout=WAIT, **more)
 
 
+def hear_hangup():
+    """Under nohup the signal would be ignored by all that it starts."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 def start(store, *words, wrapper=()):
     """A recorder that is recording: its first segment is open once the lock names it and its own line is out."""
-    return subprocess.Popen([*wrapper, PERFTAPE, "record", "--store", store, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    command = [*wrapper, PERFTAPE, "record", "--store", store, *words]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hear_hangup)
 
 
 def wait_for(condition):

@@ -319,14 +319,18 @@ static void test_numbers(void)
 	tapes_sample(tape, TAPES_PERF + 5, 12345, tapes_thread(tape, 4194304, 4194304, "x"), stack);
 	tape->samples.items[0].period = UINT64_MAX;
 	tapes_sample(tape, TAPES_PERF + 6, 0, tapes_thread(tape, -1, -1, ""), 0);
+	tapes_sample(tape, TAPES_PERF + 7, 0, tapes_thread(tape, 1, 1, "exits"), 0);
+	CHECK_EQ(tape_add_no_stack(tape, &tape->samples.items[2].frame), 0);
 	selections_add(selection, tape);
 	text = written(selection);
+	CHECK(strstr(text, "\nexits     1/1     [000] "));
+	CHECK(strstr(text, "   10309278 cpu-clock:\n\n"));
 	CHECK(strstr(text,
 		"\nx_ 4194304/4194304 [12345] 1794971520.000000: 18446744073709551615 cpu-clock:\n"
 		"\tffffffffffffffff [unknown] (/bin/x)\n"
 		"\t            1234 [unknown] (/bin/x)\n"
 		"\t               0 [unknown] ([unknown])\n\n"
-		":-1    -1/-1    [000] 1794971520.000001:   10309278 cpu-clock:\n"));
+		":-1    -1/-1    [000] 1794971520.000000:   10309278 cpu-clock:\n"));
 	CHECK(strstr(text, "# changed   : 1 ("));
 }
 

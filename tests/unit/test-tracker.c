@@ -533,6 +533,11 @@ static void test_filler(void)
 	CHECK_EQ(filler_add(&filler, &record), 0);
 	CHECK_EQ(tape->samples.items[4].stack, 0);
 	CHECK_EQ(tape->frames.items[tape->samples.items[4].frame].address, 0x20);
+	/* not even that */
+	record.sample.ip = 0;
+	CHECK_EQ(filler_add(&filler, &record), 0);
+	CHECK(tape_is_no_stack(tape, tape->samples.items[5].frame));
+	CHECK(!tape_is_no_stack(tape, 0) && !tape_is_no_stack(tape, tape->samples.items[4].frame));
 	filler_done(&filler);
 }
 
