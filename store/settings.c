@@ -17,13 +17,16 @@
 static int stat_filesystem(const char *path, struct statvfs *ret_about)
 {
 	char copy[PATH_MAX];
+	const char *above;
 
 	if (snprintf(copy, sizeof(copy), "%s", path) >= (int)sizeof(copy))
 		return -ENAMETOOLONG;
 	while (statvfs(copy, ret_about) < 0) {
 		if (errno != ENOENT || strcmp(copy, "/") == 0 || strcmp(copy, ".") == 0)
 			return -errno;
-		memmove(copy, dirname(copy), strlen(dirname(copy)) + 1);
+		/* dirname() cuts the copy itself, or gives back a constant */
+		above = dirname(copy);
+		memmove(copy, above, strlen(above) + 1);
 	}
 	return 0;
 }

@@ -345,9 +345,30 @@ static void test_limits(void)
 	CHECK(back.keep_free_bytes && back.keep_free_bytes <= STORE_KEEP_FREE_BYTES);
 }
 
+/* /proc takes no room, and what is above it does. */
+static void test_folder_not_there_yet(void)
+{
+	static const char *const paths[] = { "/proc", "/proc/none", "/proc/none/",
+		"/proc/none/x/y" };
+	struct store_limits limits;
+	uint64_t bytes;
+
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		CHECK_EQ(store_disk_bytes(paths[i], &bytes, NULL), 0);
+		CHECK_EQ(bytes, 0);
+		store_limits_default(paths[i], &limits);
+		CHECK_EQ(limits.keep_free_bytes, 0);
+	}
+	CHECK_EQ(store_disk_bytes("/none/x", &bytes, NULL), 0);
+	CHECK(bytes);
+	CHECK_EQ(store_disk_bytes("none", &bytes, NULL), 0);
+	CHECK(bytes);
+}
+
 CHECK_MAIN({ "chosen by age", test_choice_by_age }, { "chosen by room", test_choice_by_room },
 	{ "what is pinned goes last", test_choice_with_pins }, { "removed by age", test_by_age },
 	{ "removed by bytes and free space", test_by_bytes },
 	{ "around an incident they stay", test_pins },
 	{ "files that cannot be read", test_damaged_files },
-	{ "a row that is wrong", test_wrong_row }, { "limits are remembered", test_limits })
+	{ "a row that is wrong", test_wrong_row }, { "limits are remembered", test_limits },
+	{ "the file system of a folder that is not there yet", test_folder_not_there_yet })
