@@ -69,6 +69,7 @@ static int run(const struct invocation *invocation)
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
 	struct store_retained retained = { 0 };
 	struct store_limits limits = { 0 };
+	bool dry = option_given(invocation, "dry-run");
 	struct error error = { 0 };
 	/* what is wrong with the options is told before the store is looked at */
 	int r = limit_options_parse(invocation, &limits);
@@ -77,14 +78,16 @@ static int run(const struct invocation *invocation)
 		r = read_limits(invocation, &limits);
 	if (r != EXIT_DONE)
 		return r;
-	r = store_writer_open(store_path(invocation), &writer, &error);
+	r = dry ? store_writer_open_dry(store_path(invocation), &writer, &error)
+		: store_writer_open(store_path(invocation), &writer, &error);
 	if (r == -EBUSY)
 		error_set(&error, r,
-			"%s is being recorded into, and its recorder applies the limits itself",
+			"%s is being recorded into, and its recorder applies the limits itself; "
+			"--dry-run shows what it would remove",
 			store_path(invocation));
 	if (r == 0)
-		r = store_writer_retain(writer, &limits, option_given(invocation, "dry-run"),
-			print_removal, (void *)invocation, &retained, &error);
+		r = store_writer_retain(
+			writer, &limits, dry, print_removal, (void *)invocation, &retained, &error);
 	if (r < 0)
 		return fail(r, &error);
 	tell(invocation, &retained);

@@ -146,11 +146,19 @@ static int pin_without_index(struct retaining *retaining)
 	return r;
 }
 
+/* What a dry writer finds in the index is as good as it is. */
+static int refresh_index(struct store_writer *writer, struct error *error)
+{
+	if (writer->dry)
+		return writer->index ? 0 : -ENOENT;
+	return writer_is_behind(writer) ? writer_reconcile(writer, error) : 0;
+}
+
 static int collect_index(struct retaining *retaining)
 {
 	struct store_writer *writer = retaining->writer;
 	struct error *error = retaining->error;
-	int r = writer_is_behind(writer) ? writer_reconcile(writer, error) : 0;
+	int r = refresh_index(writer, error);
 
 	if (r == 0)
 		r = index_segments(writer->index, see_row, retaining, error);
@@ -330,7 +338,9 @@ int store_writer_retain(struct store_writer *writer, const struct store_limits *
 	void *context, struct store_retained *ret_retained, struct error *error)
 {
 	struct retaining retaining = { .writer = writer, .error = error };
-	struct removal removal = { .dry = dry, .removes = removes, .context = context };
+	struct removal removal = {
+		.dry = dry || writer->dry, .removes = removes, .context = context
+	};
 	int r = collect(&retaining);
 
 	if (r == 0)

@@ -19,6 +19,11 @@ struct store_writer;
 
 /* Makes the folder where it is missing. -EBUSY names the pid of the writer that is there. */
 int store_writer_open(const char *path, struct store_writer **ret_writer, struct error *error);
+/*
+ * For store_writer_retain() alone, which then removes nothing: changes nothing in the store and goes beside a writer. -ENOENT when there
+ * is no store.
+ */
+int store_writer_open_dry(const char *path, struct store_writer **ret_writer, struct error *error);
 struct store_writer *store_writer_close(struct store_writer *writer);
 DEFINE_CLEANUP(store_writer, struct store_writer *, store_writer_close)
 
@@ -61,8 +66,8 @@ int store_writer_seal(struct store_writer *writer, struct tape *tape, enum segme
 
 /*
  * Removes what is beyond the limits, the oldest first: by age, then as long as there are too many bytes or too few free ones. Segments near
- * incidents and pins stay longer than the others: beyond their age, and as long as others can be removed instead. With `dry` nothing is
- * removed. remove_one, if it is not NULL, is told of each segment before it is removed.
+ * incidents and pins stay longer than the others: beyond their age, and as long as others can be removed instead. With `dry`, or a writer
+ * that was opened so, nothing is removed. remove_one, if it is not NULL, is told of each segment before it is removed.
  */
 struct store_retained {
 	uint64_t removed; /* segments */

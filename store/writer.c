@@ -161,13 +161,18 @@ static int see_import(void *context, const struct note *note)
 		       : 0;
 }
 
-static int writer_make_folders(struct store_writer *writer, struct error *error)
+static int writer_name_folders(struct store_writer *writer, struct error *error)
 {
 	int r = store_file(writer->path, STORE_SEGMENTS, writer->segments, error);
+
+	return r < 0 ? r : store_file(writer->path, STORE_SPOOLS, writer->spools, error);
+}
+
+static int writer_make_folders(struct store_writer *writer, struct error *error)
+{
+	int r = writer_name_folders(writer, error);
 	struct stat about;
 
-	if (r == 0)
-		r = store_file(writer->path, STORE_SPOOLS, writer->spools, error);
 	if (r < 0)
 		return r;
 	/* stacks show kernel addresses and what everybody runs: not for everybody's eyes */
@@ -193,17 +198,48 @@ static int writer_start_index(struct store_writer *writer, struct error *error)
 	return r == -EPROTONOSUPPORT || r == -ENOMEM ? r : 0;
 }
 
-int store_writer_open(const char *path, struct store_writer **ret_writer, struct error *error)
+static struct store_writer *writer_new(const char *path)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = calloc(1, sizeof(*writer));
-	uint64_t damaged;
+
+	if (!writer)
+		return NULL;
+	writer->lock_fd = -1;
+	writer->path = strdup(path);
+	return writer->path ? take_ptr(writer) : NULL;
+}
+
+int store_writer_open_dry(const char *path, struct store_writer **ret_writer, struct error *error)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = writer_new(path);
+	char file[PATH_MAX];
 	int r;
 
 	if (!writer)
 		return -ENOMEM;
-	writer->lock_fd = -1;
-	writer->path = strdup(path);
-	if (!writer->path)
+	writer->dry = true;
+	r = writer_name_folders(writer, error);
+	if (r == 0)
+		r = store_file(path, STORE_INDEX, file, error);
+	if (r < 0)
+		return r;
+	if (access(writer->segments, R_OK | X_OK) < 0)
+		return error_set(error, -errno, "%s: %s", writer->segments, strerror(errno));
+	/* without one to believe, the folder says what is there */
+	r = index_open(file, false, &writer->index, error);
+	if (r == -EPROTONOSUPPORT || r == -ENOMEM)
+		return r;
+	*ret_writer = take_ptr(writer);
+	return 0;
+}
+
+int store_writer_open(const char *path, struct store_writer **ret_writer, struct error *error)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = writer_new(path);
+	uint64_t damaged;
+	int r;
+
+	if (!writer)
 		return -ENOMEM;
 	r = writer_make_folders(writer, error);
 	if (r == 0)

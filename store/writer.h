@@ -12,7 +12,7 @@
 
 /*
  * Invariants:
- * (1) while the writer is open it holds the lock, and the lock file names its pid;
+ * (1) while the writer is open, and not dry, it holds the lock, and the lock file names its pid;
  * (2) every sound segment file is in the index, or will be at the next open: sealing renames first and indexes second;
  * (3) next_sequence is above that of every segment and every spool of this boot, and the lock file names it;
  * (4) a spool is there until its segment is on the disk.
@@ -23,6 +23,7 @@ struct store_writer {
 	char spools[PATH_MAX];
 	int lock_fd;
 	struct index *index; /* NULL when it could not be opened */
+	bool dry; /* without the lock; the index is for reading */
 	char boot_id[40];
 	_Atomic uint64_t next_sequence;
 	bool behind; /* a change could not be brought into the index */

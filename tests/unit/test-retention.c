@@ -305,6 +305,34 @@ static void test_wrong_row(void)
 	CHECK_STR(retain(writer, limits, false, &retained), "1 2 ");
 }
 
+/* Beside a writer, with an index and without: all is as before. */
+static void test_dry(void)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct store_limits limits = NO_LIMITS;
+	struct store_retained retained;
+	char command[256], none[256];
+
+	writer = make_store(&store);
+	limits.max_age_ns = age_of(35);
+	snprintf(command, sizeof(command), "rm -f '%s'/index.sqlite*", store.path);
+	for (int i = 0; i < 2; i++) {
+		_cleanup_(cleanup_store_writer) struct store_writer *dry = NULL;
+
+		CHECK_EQ(store_writer_open_dry(store.path, &dry, NULL), 0);
+		CHECK_STR(retain(dry, limits, false, &retained), "0 1 2 ");
+		CHECK_EQ(retained.segments, 7);
+		CHECK_EQ(listed(&store), 10);
+		CHECK_EQ(system(command), 0);
+	}
+	CHECK_STR(retain(writer, limits, false, &retained), "0 1 2 ");
+	CHECK_EQ(listed(&store), 7);
+	snprintf(none, sizeof(none), "%s/none", store.path);
+	CHECK_EQ(store_writer_open_dry(none, &writer, NULL), -ENOENT);
+	CHECK_EQ(access(none, F_OK), -1);
+}
+
 static off_t notes_size(const struct tapes_store *store)
 {
 	struct stat about;
@@ -370,5 +398,6 @@ CHECK_MAIN({ "chosen by age", test_choice_by_age }, { "chosen by room", test_cho
 	{ "removed by bytes and free space", test_by_bytes },
 	{ "around an incident they stay", test_pins },
 	{ "files that cannot be read", test_damaged_files },
-	{ "a row that is wrong", test_wrong_row }, { "limits are remembered", test_limits },
+	{ "a row that is wrong", test_wrong_row }, { "a dry run beside a writer", test_dry },
+	{ "limits are remembered", test_limits },
 	{ "the file system of a folder that is not there yet", test_folder_not_there_yet })
