@@ -144,6 +144,16 @@ static struct window whole(const struct store_segments *segments)
 	return window;
 }
 
+static uint64_t samples_of(const struct store_segments *segments)
+{
+	uint64_t samples = 0;
+
+	for (size_t i = 0; i < segments->list.count; i++)
+		if (!*segments->list.items[i].damage)
+			samples += segments->list.items[i].samples;
+	return samples;
+}
+
 static int print(const struct invocation *invocation, struct store_reader *reader,
 	const struct store_segments *segments, const struct window *asked)
 {
@@ -161,6 +171,8 @@ static int print(const struct invocation *invocation, struct store_reader *reade
 		code = answer_nothing(invocation, reader, &window, &coverage);
 	else if (code == EXIT_DONE)
 		code = answer_code(invocation, &coverage);
+	if (code == EXIT_PARTIAL)
+		say_coverage(invocation, reader, &window, samples_of(segments), &coverage);
 	array_done(&coverage.gaps);
 	return code;
 }

@@ -15,6 +15,10 @@ static const struct option options[] = {
 	{ 0 },
 };
 
+static const char about[] =
+	"Tells of damage as far as that shows without reading all of it: what was changed\n"
+	"inside a segment is for verify.\n";
+
 struct status {
 	const char *path;
 	uint64_t now_ns;
@@ -211,6 +215,7 @@ static int run(const struct invocation *invocation)
 const struct command command_status = {
 	.name = "status",
 	.summary = "Is it recording, how far back it goes, how large it is",
+	.about = about,
 	.options = options,
 	.run = run,
 };

@@ -29,12 +29,16 @@ static void print_finding(void *context, const char *file, const char *what)
 		printf("%s: %s\n", file, what);
 }
 
+/* The writer would make a store where there is none. */
 static int rebuild(const struct invocation *invocation)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	struct error error = { 0 };
-	int r = store_writer_open(store_path(invocation), &writer, &error);
+	int r = store_reader_open(store_path(invocation), &reader, &error);
 
+	if (r == 0)
+		r = store_writer_open(store_path(invocation), &writer, &error);
 	if (r == 0)
 		r = store_writer_rebuild(writer, &error);
 	if (r < 0)
@@ -67,15 +71,14 @@ static int run(const struct invocation *invocation)
 	struct store_verified verified = { 0 };
 	struct progress progress;
 	struct error error = { 0 };
-	int r = store_reader_open(store_path(invocation), &reader, &error);
+	int r = option_given(invocation, "rebuild") ? rebuild(invocation) : EXIT_DONE;
 
+	if (r != EXIT_DONE)
+		return r;
+	/* only now: what it has open is the index that it judges */
+	r = store_reader_open(store_path(invocation), &reader, &error);
 	if (r < 0)
 		return fail(r, &error);
-	if (option_given(invocation, "rebuild")) {
-		r = rebuild(invocation);
-		if (r != EXIT_DONE)
-			return r;
-	}
 	progress_start(&progress, "bytes", option_given(invocation, "quiet"));
 	r = store_reader_verify(reader, print_finding, progress_show, &progress, &verified, &error);
 	progress_end(&progress);

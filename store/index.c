@@ -36,9 +36,18 @@ struct index {
 	ino_t inode;
 };
 
+/* A full disk is told as an error of reading or writing where SQLite makes its -shm longer. */
+static bool is_full(struct index *index, int code)
+{
+	if (code != SQLITE_IOERR && code != SQLITE_CANTOPEN)
+		return code == SQLITE_FULL;
+	return index->db && (sqlite3_extended_errcode(index->db) == SQLITE_IOERR_SHMSIZE ||
+				    sqlite3_system_errno(index->db) == ENOSPC);
+}
+
 static int index_error(struct index *index, int code, struct error *error)
 {
-	int number = code == SQLITE_FULL			       ? -ENOSPC
+	int number = is_full(index, code)			       ? -ENOSPC
 		     : code == SQLITE_NOMEM			       ? -ENOMEM
 		     : code == SQLITE_CANTOPEN			       ? -ENOENT
 		     : code == SQLITE_BUSY			       ? -EBUSY
@@ -46,6 +55,8 @@ static int index_error(struct index *index, int code, struct error *error)
 		     : code == SQLITE_ERROR ? -EBADMSG /* "no such table" */
 					    : -EIO;
 
+	if (number == -ENOSPC)
+		return error_set(error, number, "index.sqlite: no space is left on its disk");
 	return error_set(error, number, "index.sqlite: %s",
 		index->db ? sqlite3_errmsg(index->db) : sqlite3_errstr(code));
 }
@@ -215,6 +226,7 @@ static int index_open_reading(struct index *index, const char *path, struct erro
 int index_open(const char *path, bool writing, struct index **ret_index, struct error *error)
 {
 	_cleanup_(cleanup_index) struct index *index = calloc(1, sizeof(*index));
+	bool was_there = access(path, F_OK) == 0;
 	int r;
 
 	if (!index)
@@ -223,6 +235,8 @@ int index_open(const char *path, bool writing, struct index **ret_index, struct 
 		    : index_open_reading(index, path, error);
 	if (r == 0)
 		*ret_index = take_ptr(index);
+	else if (writing && !was_there)
+		index_discard(path); /* half made, without its tables */
 	return r;
 }
 

@@ -18,7 +18,7 @@
 struct index;
 
 /*
- * For writing, the file is made where it is missing. For reading, also where WAL cannot be used (read-only mounts), unless there is
+ * For writing, the file is made where it is missing, and removed again where that fails half way. For reading, also where WAL cannot be used (read-only mounts), unless there is
  * something in the WAL that could not be seen. -EPROTONOSUPPORT when a newer perftape made it, -ESTALE when an older one did or
  * when it would say what no longer is so; -EBADMSG when it is damaged.
  */

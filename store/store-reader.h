@@ -94,7 +94,8 @@ struct store_totals {
 	uint64_t end_ns;
 	uint64_t unsealed; /* spools */
 	uint64_t unsealed_end_ns; /* how far the latest of them reaches */
-	uint64_t damaged; /* segments whose header cannot be read, and stretches of the notes */
+	/* segments whose header cannot be read, and stretches of the notes; not those that were changed in place, with the size they had */
+	uint64_t damaged;
 };
 int store_reader_totals(
 	struct store_reader *reader, struct store_totals *ret_totals, struct error *error);

@@ -5,18 +5,21 @@
 A .txt file beside this one holds cases: a line `$ perftape ARGS`, the lines that must come out (both streams), and
 `= EXIT CODE`. With UPDATE_CASES=1 in the environment the files are written anew from what comes out: read the difference.
 
-There is no store but `recorded`, which fixture.c makes anew for each file. What differs from one machine to the next, sizes and the time
+There is no store but `recorded`, which fixture.c makes anew for each file, `wrong`, a copy of it with a wrong row in its index, and
+`cut`, a copy with an empty segment and one without its end. What differs from one machine to the next, sizes and the time
 of day, is shown as `N`.
 
 Usage: cases.py PERFTAPE FIXTURE
 """
 
+import contextlib
 import gzip
 import os
 import pathlib
 import re
 import shlex
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -49,6 +52,19 @@ def put_logs(folder):
             os.utime(log, (1767312000, 1767312000))
 
 
+def put_stores(fixture, folder):
+    for name in ("recorded", "wrong", "cut"):
+        shutil.rmtree(f"{folder}/{name}", ignore_errors=True)
+    subprocess.run([fixture, f"{folder}/recorded"], check=True)
+    for name in ("wrong", "cut"):
+        shutil.copytree(f"{folder}/recorded", f"{folder}/{name}")
+    with contextlib.closing(sqlite3.connect(f"{folder}/wrong/index.sqlite")) as index, index:
+        index.execute("UPDATE segments SET samples = samples + 1 WHERE sequence = 0")
+    segments = sorted(pathlib.Path(folder, "cut", "segments").glob("*.tape"))
+    os.truncate(segments[0], 0)
+    os.truncate(segments[1], segments[1].stat().st_size - 1)
+
+
 def run(perftape, words, folder):
     environment = {"PATH": os.environ["PATH"], "TZ": "UTC", "HOME": folder, "PERFTAPE_STORE": f"{folder}/store"}
     environment |= {name: value for name, value in os.environ.items() if name.endswith("SAN_OPTIONS")}
@@ -64,8 +80,7 @@ def split(text):
 
 
 def check_file(perftape, fixture, path, folder):
-    shutil.rmtree(f"{folder}/recorded", ignore_errors=True)
-    subprocess.run([fixture, f"{folder}/recorded"], check=True)
+    put_stores(fixture, folder)
     head, cases = split(path.read_text())
     update = os.environ.get("UPDATE_CASES")
     written = head
