@@ -30,6 +30,19 @@ static void print_removal(void *context, const struct store_segment *segment, co
 		segment->bytes / 1000.0, segment->name, why);
 }
 
+/* The segment that is kept in any case, the spool, the notes and the index alone may take more. */
+static void warn_size(const struct store_limits *limits, const struct store_retained *retained)
+{
+	char size[32], limit[32];
+
+	if (retained->bytes > limits->max_bytes)
+		fprintf(stderr,
+			"perftape: --max-size %s is less than the %s that the last segment and the "
+			"index take\n",
+			size_format(limits->max_bytes, limit, sizeof(limit)),
+			size_format(retained->bytes, size, sizeof(size)));
+}
+
 static void tell(const struct invocation *invocation, const struct store_retained *retained)
 {
 	char removed[32], left[32];
@@ -91,6 +104,7 @@ static int run(const struct invocation *invocation)
 	if (r < 0)
 		return fail(r, &error);
 	tell(invocation, &retained);
+	warn_size(&limits, &retained);
 	return EXIT_DONE;
 }
 

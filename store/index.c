@@ -14,6 +14,12 @@
 /* In the file's user_version. */
 #define SCHEMA_VERSION 2
 
+/*
+ * The WAL goes into the file after so many pages, a few segments' worth, and is then cut to this: it would grow to 4 MB before that, which
+ * is much beside a small store.
+ */
+#define WAL_PRAGMAS "PRAGMA wal_autocheckpoint = 16; PRAGMA journal_size_limit = 65536;"
+
 /* Times are kept as signed 64-bit nanoseconds, which last until 2262. */
 static const char schema[] =
 	"CREATE TABLE IF NOT EXISTS segments ("
@@ -120,7 +126,8 @@ static int index_prepare_writing(struct index *index, struct error *error)
 {
 	char version[64];
 	int code = sqlite3_exec(index->db,
-		"PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;", NULL, NULL, NULL);
+		"PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;" WAL_PRAGMAS, NULL, NULL,
+		NULL);
 
 	if (code == SQLITE_OK)
 		code = sqlite3_exec(index->db, schema, NULL, NULL, NULL);

@@ -11,7 +11,7 @@
 /* UINT64_MAX: no limit. */
 struct store_limits {
 	uint64_t max_age_ns;
-	uint64_t max_bytes; /* of all that is in the store's folder */
+	uint64_t max_bytes; /* of all that is in the store's folder, but the WAL of the index */
 	uint64_t keep_free_bytes; /* of the file system; 0: no limit */
 	uint64_t
 		pin_ns; /* the age up to which the segments around an incident stay, if max_age_ns is less */

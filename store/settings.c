@@ -126,6 +126,12 @@ struct bytes_of {
 	uint64_t bytes;
 };
 
+/* The WAL is in the index sooner or later: what comes and goes by itself must not cost segments. */
+static bool is_beside_index(const char *name)
+{
+	return strcmp(name, STORE_INDEX "-wal") == 0 || strcmp(name, STORE_INDEX "-shm") == 0;
+}
+
 /* A file that is gone by now takes nothing. */
 static int add_bytes(void *context, const char *name)
 {
@@ -133,6 +139,8 @@ static int add_bytes(void *context, const char *name)
 	char file[PATH_MAX];
 	struct stat about;
 
+	if (is_beside_index(name))
+		return 0;
 	if (snprintf(file, sizeof(file), "%s/%s/%s", of->path, of->folder, name) <
 			(int)sizeof(file) &&
 		lstat(file, &about) == 0 && S_ISREG(about.st_mode))

@@ -10,5 +10,5 @@
 int settings_read(const char *path, struct store_limits *limits, struct error *error);
 int settings_append(const char *path, const struct store_limits *limits, struct error *error);
 
-/* Of all files in a store's folder but the segments. */
+/* Of all files in a store's folder but the segments, and but what SQLite keeps beside the index only while it is open. */
 int store_other_bytes(const char *path, uint64_t *ret_bytes, struct error *error);

@@ -333,6 +333,37 @@ static void test_dry(void)
 	CHECK_EQ(access(none, F_OK), -1);
 }
 
+/* Between two checkpoints the WAL would take the place of segments. */
+static void test_wal(void)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct store_limits limits = NO_LIMITS;
+	struct store_retained retained;
+	char path[256], index[256];
+	struct stat about, small;
+
+	writer = make_store(&store);
+	snprintf(path, sizeof(path), "%s/index.sqlite-wal", store.path);
+	snprintf(index, sizeof(index), "%s/index.sqlite", store.path);
+	for (unsigned int i = 0; i < 200; i++) {
+		_cleanup_(cleanup_tape) struct tape *tape = tapes_new(i * 10, i * 10 + 10);
+
+		tape->sequence = i;
+		tapes_sample(tape, tape->begin_ns, 0, tapes_thread(tape, 1, 1, "x"), 0);
+		CHECK_EQ(store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, NULL), 0);
+		CHECK_EQ(stat(path, &about), 0);
+		CHECK(about.st_size <= 128 << 10);
+	}
+	retain(writer, limits, true, &retained);
+	CHECK_EQ(truncate(path, about.st_size + (1 << 20)), 0);
+	limits.max_bytes = retained.bytes;
+	CHECK_EQ(stat(index, &small), 0);
+	CHECK(retained.bytes > (uint64_t)small.st_size);
+	CHECK_STR(retain(writer, limits, false, &retained), "");
+	CHECK_EQ(retained.segments, 200);
+}
+
 static off_t notes_size(const struct tapes_store *store)
 {
 	struct stat about;
@@ -399,5 +430,5 @@ CHECK_MAIN({ "chosen by age", test_choice_by_age }, { "chosen by room", test_cho
 	{ "around an incident they stay", test_pins },
 	{ "files that cannot be read", test_damaged_files },
 	{ "a row that is wrong", test_wrong_row }, { "a dry run beside a writer", test_dry },
-	{ "limits are remembered", test_limits },
+	{ "the WAL costs no segment", test_wal }, { "limits are remembered", test_limits },
 	{ "the file system of a folder that is not there yet", test_folder_not_there_yet })
