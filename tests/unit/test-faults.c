@@ -309,6 +309,57 @@ static void test_no_memory(void)
 	each_call(FAULT_ONCE, true, ENOMEM, 1);
 }
 
+/* How it ended: 0: well, 1: for want of space, 2: for what SQLite makes of that where it forgets why a call failed. */
+static int rebuild_with(const char *path, struct faults *plan)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	struct error error = { 0 };
+	int status;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (pid == 0) {
+		int r;
+
+		faults_take_sqlite();
+		CHECK_EQ(store_writer_open(path, &writer, NULL), 0);
+		faults = *plan;
+		r = DO(store_writer_rebuild(writer, &error));
+		said->calls = plan->left - faults.left;
+		_exit(r == 0 ? 0 : r == -ENOSPC && strstr(error.text, "no space") ? 1 : 2);
+	}
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+/* An index without its tables would be damage where there is none. */
+static void test_rebuild_full(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct faults plan = { .left = LONG_MAX };
+	long calls, full = 0;
+
+	make_store(&store);
+	CHECK_EQ(rebuild_with(store.path, &plan), 0);
+	calls = said->calls;
+	CHECK(calls > 10);
+	plan = (struct faults){ .kind = FAULT_ONCE, .error = ENOSPC };
+	for (long at = 1; at <= calls; at++) {
+		_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+		struct store_verified verified;
+
+		plan.left = at;
+		full += rebuild_with(store.path, &plan) == 1;
+		CHECK_EQ(store_reader_open(store.path, &reader, NULL), 0);
+		CHECK_EQ(store_reader_verify(reader, find, NULL, NULL, &verified, NULL), 0);
+		CHECK_EQ(verified.damaged, 0);
+	}
+	CHECK(full > calls / 2);
+}
+
 int main(void)
 {
 	static const struct check_test tests[] = {
@@ -318,6 +369,7 @@ int main(void)
 		{ "killed at each call", test_killed },
 		{ "killed with half written", test_killed_half },
 		{ "an allocation that fails", test_no_memory },
+		{ "an index made anew on a full disk", test_rebuild_full },
 	};
 
 	/* a thousand stores, each synced thirty times: what a real disk adds is its time */
