@@ -171,9 +171,11 @@ static void tell_file(const struct invocation *invocation, const struct import_f
 			result->segments == 1 ? "" : "s", result->bytes / 1e6);
 	}
 	if (result->damaged)
-		say(invocation,
-			"%s: %llu records were damaged, or had callchains that had to be cut",
-			file->path, (unsigned long long)result->damaged);
+		say(invocation, "%s: %llu records were damaged", file->path,
+			(unsigned long long)result->damaged);
+	if (result->cut)
+		say(invocation, "%s: %llu callchains had to be cut", file->path,
+			(unsigned long long)result->cut);
 	if (result->note[0])
 		fprintf(stderr, "perftape: %s: %s\n", file->path, result->note);
 }

@@ -487,7 +487,8 @@ int import_file_run(struct import_file *file, const struct import_options *optio
 		r = error_set(error, status.failed, "%s", status.error.text);
 	result.samples = run.assembler.counts.samples;
 	result.lost = run.assembler.counts.lost;
-	result.damaged = run.assembler.counts.damaged + run.assembler.counts.cut;
+	result.damaged = run.assembler.counts.damaged;
+	result.cut = run.assembler.counts.cut;
 	result.segments = status.segments;
 	result.bytes = status.bytes;
 	if (result.samples)

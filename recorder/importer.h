@@ -77,6 +77,7 @@ struct import_result {
 	uint64_t samples;
 	uint64_t lost;
 	uint64_t damaged;
+	uint64_t cut; /* callchains, at what is no address */
 	uint64_t segments;
 	uint64_t bytes;
 	char note[1024]; /* why not all of it could be read; "" when it could */

@@ -95,6 +95,11 @@ def compare(name, text, stacks):
     return expect(f"{name}: not the same", same_samples and equal + explained >= 0.999 * all_, done.stdout, done.stderr)
 
 
+def lines(said):
+    """How many, without the one on stacks that hold what is no address: others on this machine may have such."""
+    return sum("callchains had to be cut" not in line for line in said.splitlines())
+
+
 def same(folder, name, data, *words, event=None, begun=None):
     """Imports a file into a store of its own and compares it with perf's script of it."""
     store, text, stacks = folder / f"{name}.store", folder / f"{name}.script", folder / f"{name}.stacks"
@@ -132,7 +137,7 @@ def test_one_process(folder):
     data, store, text, stacks = (folder / f"process.{part}" for part in ("data", "store", "script", "stacks"))
     done = run("perf", "record", "-F", "1499", "-e", "cpu-clock", "-g", "-o", data, "--", *load(0.7))
     done = perftape("import", store, data)
-    wrongs = expect("import failed", done.returncode == 0 and done.stderr.count("\n") == 1, done.stderr)
+    wrongs = expect("import failed", done.returncode == 0 and lines(done.stderr) == 1, done.stderr)
     wrongs += query(store, stacks, time.time() - 3600)
     done = run("perf", "script", "--no-inline", "-i", data, "-F", FIELDS.replace("cpu,", ""))
     text.write_text(re.sub(r"^(\s*\S.*?\s-?\d+/-?\d+\s+)(\d+\.\d+:\s)", r"\1[000] \2", done.stdout, flags=re.MULTILINE))
@@ -294,7 +299,7 @@ def test_packed(folder):
         name.write_bytes(contents)
         os.utime(name, ns=(stamp, stamp))
         done = perftape("import", store, name)
-        wrongs += expect(f"{suffix}: import failed", done.returncode == 0 and done.stderr.count("\n") == 1, done.stderr)
+        wrongs += expect(f"{suffix}: import failed", done.returncode == 0 and lines(done.stderr) == 1, done.stderr)
         wrongs += query(store, stacks, time.time() - 3600)
         wrongs += expect(f"{suffix}: other samples", heads(stacks) == expected)
         again = perftape("import", folder / "whole", name)
