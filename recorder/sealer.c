@@ -2,22 +2,19 @@
 #include "recorder/sealer.h"
 
 #include <pthread.h>
-#include <signal.h>
-#include <time.h>
 #include <sys/prctl.h>
 
 #include "naming/namer.h"
+#include "recorder/spooler.h"
+#include "recorder/worker.h"
 
 /*
  * Invariants:
- * (1) the lock guards what stands below it in the struct; what stands above is the thread's alone once it runs;
- * (2) tapes are sealed in the order in which they were put, and each block is spooled before its tape is sealed, if at all: once one
- *     block of a tape could not be written, those behind it wait for it, or the tape is sealed without them;
+ * (1) the lock guards what stands below it in the struct; what stands above is the thread's alone once it runs, but for the spooler, which
+ *     has a lock of its own, taken inside of ours;
+ * (2) tapes are sealed in the order in which they were put; the blocks of one that is sealed or shed are dropped;
  * (3) tapes.items[0] is the one at work, if one is; nobody else looks into that.
  */
-
-/* One that ends a tape and one that begins the next. */
-#define BLOCKS_MAX 2
 
 struct waiting {
 	struct tape *tape;
@@ -30,17 +27,14 @@ struct sealer {
 	const struct sealer_options *options;
 	struct namer *namer;
 	pthread_t thread;
-	struct buffer packed; /* the block at work, as it goes into the spool; empty: none */
-	uint64_t packed_sequence;
-	uint64_t packed_until_ns;
+	struct spooler *spooler;
+	struct spooler_owner owner;
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	array_of(struct spool_block) blocks;
 	array_of(struct waiting) tapes;
-	array_of(uint64_t)
-		forgotten; /* numbers of tapes that were given up, whose spools are to go */
 	bool at_work;
+	bool room_wanted; /* for the spool */
 	bool ending;
 	struct tape_loss shed; /* what was given up and no segment tells of yet; count 0: nothing */
 	struct sealer_status status;
@@ -52,9 +46,9 @@ static bool wait_for_work(struct sealer *sealer)
 	bool there;
 
 	pthread_mutex_lock(&sealer->lock);
-	while (!sealer->tapes.count && !sealer->blocks.count && !sealer->ending)
+	while (!sealer->tapes.count && !sealer->room_wanted && !sealer->ending)
 		pthread_cond_wait(&sealer->changed, &sealer->lock);
-	there = sealer->tapes.count || sealer->blocks.count;
+	there = sealer->tapes.count || !sealer->ending;
 	pthread_mutex_unlock(&sealer->lock);
 	return there;
 }
@@ -80,90 +74,27 @@ static bool retain(struct sealer *sealer)
 	return retained.removed > 0;
 }
 
-/* Drops the blocks of tapes up to that number; the lock is held. */
-static void drop_blocks(struct sealer *sealer, uint64_t sequence)
+/* The spooler's thread: the writer's limits are for ours. */
+static void want_room(void *context)
 {
-	size_t kept = 0;
-
-	for (size_t i = 0; i < sealer->blocks.count; i++)
-		if (sealer->blocks.items[i].sequence <= sequence)
-			spool_block_done(&sealer->blocks.items[i]);
-		else
-			sealer->blocks.items[kept++] = sealer->blocks.items[i];
-	sealer->blocks.count = kept;
-}
-
-/* The next block, packed. 1; 0 when there is none. */
-static int next_block(struct sealer *sealer)
-{
-	struct spool_block block;
-	int r;
+	struct sealer *sealer = context;
 
 	pthread_mutex_lock(&sealer->lock);
-	if (!sealer->blocks.count) {
-		pthread_mutex_unlock(&sealer->lock);
-		return 0;
-	}
-	block = sealer->blocks.items[0];
-	sealer->blocks.count--;
-	memmove(sealer->blocks.items, sealer->blocks.items + 1,
-		sealer->blocks.count * sizeof(block));
+	sealer->room_wanted = true;
+	pthread_cond_broadcast(&sealer->changed);
 	pthread_mutex_unlock(&sealer->lock);
-	sealer->packed_sequence = block.sequence;
-	sealer->packed_until_ns = block.until_ns;
-	r = spool_pack(&block, &sealer->packed);
-	spool_block_done(&block);
-	return r < 0 ? r : 1;
 }
 
-static int write_block(struct sealer *sealer, struct error *error)
+static void make_room(struct sealer *sealer)
 {
-	int r = store_writer_spool(sealer->writer, sealer->packed_sequence, sealer->packed.data,
-		sealer->packed.size, error);
+	bool wanted;
 
-	if (r == -ENOSPC && retain(sealer))
-		r = store_writer_spool(sealer->writer, sealer->packed_sequence, sealer->packed.data,
-			sealer->packed.size, error);
-	if (r < 0)
-		return r;
-	sealer->packed.size = 0;
 	pthread_mutex_lock(&sealer->lock);
-	sealer->status.spooled_ns = MAX(sealer->status.spooled_ns, sealer->packed_until_ns);
+	wanted = sealer->room_wanted;
+	sealer->room_wanted = false;
 	pthread_mutex_unlock(&sealer->lock);
-	return 0;
-}
-
-/* All blocks that wait, beginning with the one that could not be written the last time. */
-static int write_blocks(struct sealer *sealer, struct error *error)
-{
-	int r = sealer->packed.size ? 1 : next_block(sealer);
-
-	while (r == 1) {
-		r = write_block(sealer, error);
-		if (r == 0)
-			r = next_block(sealer);
-	}
-	return r == -ENOMEM ? error_set(error, r, "out of memory while spooling") : r;
-}
-
-/* Their spools, if they have any, would tell of samples that were said to be lost. */
-static void forget_tapes(struct sealer *sealer)
-{
-	uint64_t sequence;
-	bool any = true;
-
-	while (any) {
-		pthread_mutex_lock(&sealer->lock);
-		any = sealer->forgotten.count > 0;
-		if (any)
-			sequence = sealer->forgotten.items[--sealer->forgotten.count];
-		pthread_mutex_unlock(&sealer->lock);
-		if (!any)
-			return;
-		if (sealer->packed.size && sealer->packed_sequence == sequence)
-			sealer->packed.size = 0;
-		store_writer_forget(sealer->writer, sequence);
-	}
+	if (wanted && retain(sealer))
+		spooler_try_again(sealer->spooler);
 }
 
 /* The oldest tape, and how hard to pack it. */
@@ -190,7 +121,6 @@ static void remove_tape(struct sealer *sealer, size_t at)
 {
 	struct waiting *waiting = &sealer->tapes.items[at];
 
-	drop_blocks(sealer, waiting->tape->sequence);
 	tape_free(waiting->tape);
 	sealer->tapes.count--;
 	memmove(waiting, waiting + 1, (sealer->tapes.count - at) * sizeof(*waiting));
@@ -203,8 +133,6 @@ static void sealed(struct sealer *sealer, const struct waiting *waiting,
 {
 	struct sealer_status *status = &sealer->status;
 
-	if (sealer->packed_sequence == waiting->tape->sequence)
-		sealer->packed.size = 0;
 	pthread_mutex_lock(&sealer->lock);
 	status->segments++;
 	status->bytes += bytes;
@@ -213,6 +141,7 @@ static void sealed(struct sealer *sealer, const struct waiting *waiting,
 		sealer->shed.count -= shed->count;
 		sealer->shed.from_ns = shed->to_ns;
 	}
+	spooler_drop(sealer->spooler, waiting->tape->sequence);
 	remove_tape(sealer, 0);
 	sealer->at_work = false;
 	pthread_cond_broadcast(&sealer->changed);
@@ -279,10 +208,8 @@ static int seal_one(struct sealer *sealer, struct error *error)
 /* Says that the store cannot be written, and waits a second. */
 static void stall(struct sealer *sealer, const struct error *error)
 {
-	struct timespec until;
+	struct timespec until = worker_in_a_second();
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += 1;
 	pthread_mutex_lock(&sealer->lock);
 	sealer->status.stalled = true;
 	sealer->status.error = *error;
@@ -290,24 +217,15 @@ static void stall(struct sealer *sealer, const struct error *error)
 	while (!sealer->ending &&
 		pthread_cond_timedwait(&sealer->changed, &sealer->lock, &until) == 0)
 		;
-	/* at the end there is no other time: the tapes are tried once more, without their blocks */
-	if (sealer->ending) {
-		drop_blocks(sealer, UINT64_MAX);
-		sealer->packed.size = 0;
-	}
 	pthread_mutex_unlock(&sealer->lock);
 }
 
-/* Blocks come first: they are small, and nobody has what is in them yet. A tape is tried even when they failed: it has no need of them. */
 static void work(struct sealer *sealer)
 {
 	struct error error = { 0 };
-	int r, s;
 
-	forget_tapes(sealer);
-	r = write_blocks(sealer, &error);
-	s = seal_one(sealer, &error);
-	if (s < 0 || (r < 0 && s == 0)) {
+	make_room(sealer);
+	if (seal_one(sealer, &error) < 0) {
 		stall(sealer, &error);
 		return;
 	}
@@ -376,7 +294,6 @@ static void *sealer_main(void *context)
 	recover(sealer);
 	while (wait_for_work(sealer))
 		work(sealer);
-	forget_tapes(sealer);
 	return NULL;
 }
 
@@ -384,53 +301,46 @@ static void sealer_free(struct sealer *sealer)
 {
 	for (size_t i = 0; i < sealer->tapes.count; i++)
 		tape_free(sealer->tapes.items[i].tape);
-	drop_blocks(sealer, UINT64_MAX);
 	array_done(&sealer->tapes);
-	array_done(&sealer->blocks);
-	array_done(&sealer->forgotten);
-	buffer_done(&sealer->packed);
 	namer_free(sealer->namer);
-	pthread_cond_destroy(&sealer->changed);
-	pthread_mutex_destroy(&sealer->lock);
+	worker_lock_done(&sealer->lock, &sealer->changed);
 	free(sealer);
 }
 
-/* Signals are for the thread that drains. */
-static int start_thread(struct sealer *sealer)
+static int start_threads(struct sealer *sealer, struct error *error)
 {
-	sigset_t all, before;
-	int r;
+	int r = spooler_start(sealer->writer, &sealer->owner, &sealer->spooler, error);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = -pthread_create(&sealer->thread, NULL, sealer_main, sealer);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return r;
+	if (r < 0)
+		return r;
+	r = worker_start(&sealer->thread, sealer_main, sealer);
+	if (r < 0) {
+		spooler_stop(sealer->spooler);
+		return error_set(error, r, "starting the sealing thread: %s", strerror(-r));
+	}
+	return 0;
 }
 
 int sealer_start(struct store_writer *writer, const struct sealer_options *options,
 	struct sealer **ret_sealer, struct error *error)
 {
 	struct sealer *sealer = calloc(1, sizeof(*sealer));
-	pthread_condattr_t clock;
 	int r;
 
 	if (!sealer)
 		return -ENOMEM;
 	sealer->writer = writer;
 	sealer->options = options;
-	pthread_mutex_init(&sealer->lock, NULL);
-	/* the wall clock may be set back while somebody waits */
-	pthread_condattr_init(&clock);
-	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-	pthread_cond_init(&sealer->changed, &clock);
-	pthread_condattr_destroy(&clock);
+	sealer->owner = (struct spooler_owner){ want_room, sealer };
+	worker_lock_init(&sealer->lock, &sealer->changed);
 	r = namer_new(&options->finder, &sealer->namer);
-	if (r == 0)
-		r = start_thread(sealer);
+	if (r < 0)
+		error_set(error, r, "out of memory");
+	else
+		r = start_threads(sealer, error);
 	if (r < 0) {
 		sealer_free(sealer);
-		return error_set(error, r, "starting the sealing thread: %s", strerror(-r));
+		return r;
 	}
 	*ret_sealer = sealer;
 	return 0;
@@ -445,6 +355,8 @@ struct sealer *sealer_stop(struct sealer *sealer, struct sealer_status *ret_stat
 	pthread_cond_broadcast(&sealer->changed);
 	pthread_mutex_unlock(&sealer->lock);
 	pthread_join(sealer->thread, NULL);
+	/* the blocks of what could not be sealed are all that stays of it */
+	sealer->spooler = spooler_stop(sealer->spooler);
 	if (ret_status)
 		*ret_status = sealer->status;
 	sealer_free(sealer);
@@ -458,26 +370,12 @@ uint64_t sealer_number(struct sealer *sealer)
 
 bool sealer_takes_block(struct sealer *sealer)
 {
-	bool takes;
-
-	pthread_mutex_lock(&sealer->lock);
-	takes = sealer->blocks.count < BLOCKS_MAX;
-	pthread_mutex_unlock(&sealer->lock);
-	return takes;
+	return spooler_takes(sealer->spooler);
 }
 
 int sealer_put_block(struct sealer *sealer, struct spool_block *block)
 {
-	int r;
-
-	pthread_mutex_lock(&sealer->lock);
-	r = array_push(&sealer->blocks, *block);
-	pthread_cond_broadcast(&sealer->changed);
-	pthread_mutex_unlock(&sealer->lock);
-	if (r < 0)
-		spool_block_done(block);
-	*block = (struct spool_block){ 0 };
-	return r;
+	return spooler_put(sealer->spooler, block);
 }
 
 /* What a tape takes in memory, but for a little. */
@@ -519,7 +417,7 @@ static void keep_bound(struct sealer *sealer)
 		bytes += sealer->tapes.items[i].bytes;
 	while (sealer->options->memory_bytes && bytes > sealer->options->memory_bytes &&
 		sealer->tapes.count > first + 1 &&
-		array_push(&sealer->forgotten, sealer->tapes.items[first].tape->sequence) == 0) {
+		spooler_forget(sealer->spooler, sealer->tapes.items[first].tape->sequence) == 0) {
 		bytes -= sealer->tapes.items[first].bytes;
 		shed_tape(sealer, first);
 	}
@@ -544,9 +442,17 @@ int sealer_put(struct sealer *sealer, struct tape *tape)
 
 void sealer_status(struct sealer *sealer, struct sealer_status *ret_status)
 {
+	struct spooler_status spool;
+
+	spooler_status(sealer->spooler, &spool);
 	pthread_mutex_lock(&sealer->lock);
 	*ret_status = sealer->status;
 	pthread_mutex_unlock(&sealer->lock);
+	ret_status->spooled_ns = MAX(ret_status->spooled_ns, spool.spooled_ns);
+	if (spool.stalled && !ret_status->stalled) {
+		ret_status->stalled = true;
+		ret_status->error = spool.error;
+	}
 }
 
 int sealer_wait(struct sealer *sealer, size_t fewer_than)

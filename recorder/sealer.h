@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * Puts tapes on the disk in a thread of its own, so that neither a slow disk nor a large symbol table holds up who fills them. What a
- * tape holds so far goes into the spool, block by block; a tape that is over is handed over whole, is named and sealed; then what is
- * beyond the store's limits is removed. First of all, what recorders before left in the spool is sealed.
+ * Puts tapes on the disk in threads of their own, so that neither a slow disk nor a large symbol table holds up who fills them. What a
+ * tape holds so far goes into the spool, block by block (recorder/spooler.h), whatever else is at work; a tape that is over is handed over
+ * whole, is named and sealed; then what is beyond the store's limits is removed. First of all, what recorders before left in the spool
+ * is sealed.
  *
  * A store that cannot be written is tried again each second. Tapes wait for it in memory, up to a bound; then the oldest one is given up,
  * and the next one that is sealed tells of it.

@@ -19,17 +19,12 @@ struct leftovers {
 	array_of(struct leftover) list;
 };
 
-/* Is it one that we are writing? */
-static bool is_open(const struct store_writer *writer, const char *name)
+/* Is it one that we are writing, or may be? */
+static bool is_ours(const struct store_writer *writer, const char *name)
 {
-	char ours[64];
+	uint64_t number;
 
-	for (size_t i = 0; i < writer->open.count; i++)
-		if (store_name(writer->boot_id, writer->open.items[i].sequence, STORE_SPOOL_SUFFIX,
-			    ours) == 0 &&
-			strcmp(ours, name) == 0)
-			return true;
-	return false;
+	return writer_is_of_boot(writer, name, &number) && number >= writer->first_sequence;
 }
 
 static int see_leftover(void *context, const char *name)
@@ -39,7 +34,7 @@ static int see_leftover(void *context, const char *name)
 	char path[PATH_MAX];
 	struct stat about;
 
-	if (!spools_is_spool(name) || is_open(leftovers->writer, name) ||
+	if (!spools_is_spool(name) || is_ours(leftovers->writer, name) ||
 		store_file(leftovers->writer->spools, name, path, NULL) < 0 ||
 		lstat(path, &about) < 0)
 		return 0;

@@ -68,7 +68,7 @@ static int append(struct spool_file *file, const void *bytes, size_t size)
 	return 0;
 }
 
-int store_writer_spool(struct store_writer *writer, uint64_t sequence, const void *bytes,
+static int write_spool(struct store_writer *writer, uint64_t sequence, const void *bytes,
 	size_t size, struct error *error)
 {
 	struct spool_file *file = find_spool(writer, sequence);
@@ -76,6 +76,8 @@ int store_writer_spool(struct store_writer *writer, uint64_t sequence, const voi
 	int r = spool_path(writer, writer->boot_id, sequence, path, error);
 
 	if (r == 0 && !file) {
+		if (sequence < writer->closed)
+			return 0;
 		r = open_spool(writer, sequence, path, error);
 		file = find_spool(writer, sequence);
 	}
@@ -85,17 +87,34 @@ int store_writer_spool(struct store_writer *writer, uint64_t sequence, const voi
 	return r < 0 ? error_set(error, r, "%s: %s", path, strerror(-r)) : 0;
 }
 
+int store_writer_spool(struct store_writer *writer, uint64_t sequence, const void *bytes,
+	size_t size, struct error *error)
+{
+	int r;
+
+	pthread_mutex_lock(&writer->spool_lock);
+	r = write_spool(writer, sequence, bytes, size, error);
+	pthread_mutex_unlock(&writer->spool_lock);
+	return r;
+}
+
 void spool_files_remove(struct store_writer *writer, const char *boot_id, uint64_t sequence)
 {
-	struct spool_file *file = find_spool(writer, sequence);
+	struct spool_file *file;
 	char path[PATH_MAX];
 
-	if (file && strcmp(boot_id, writer->boot_id) == 0) {
-		close(file->fd);
-		*file = writer->open.items[--writer->open.count];
+	pthread_mutex_lock(&writer->spool_lock);
+	if (strcmp(boot_id, writer->boot_id) == 0) {
+		writer->closed = MAX(writer->closed, sequence + 1);
+		file = find_spool(writer, sequence);
+		if (file) {
+			close(file->fd);
+			*file = writer->open.items[--writer->open.count];
+		}
 	}
 	if (spool_path(writer, boot_id, sequence, path, NULL) == 0)
 		unlink(path);
+	pthread_mutex_unlock(&writer->spool_lock);
 }
 
 void store_writer_forget(struct store_writer *writer, uint64_t sequence)

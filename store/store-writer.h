@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * The side of the store that writes: one at a time for each store, known by a lock with its pid. All calls but store_writer_number() are for
- * one thread, and may wait for the disk.
+ * The side of the store that writes: one at a time for each store, known by a lock with its pid. The calls may wait for the disk and are for
+ * one thread, but for three: store_writer_number() is for any thread; store_writer_spool() and store_writer_forget() are for one other
+ * thread, so that what is being recorded gets to the disk while a segment is made.
  *
  * What is being recorded goes into the spool, block by block, and is then sealed into a segment; the spool is removed when the segment is
  * on the disk. A sealed segment is on the disk when store_writer_seal() returns: written, synced, renamed, its folder synced, and then
@@ -32,7 +33,8 @@ uint64_t store_writer_number(struct store_writer *writer);
 
 /*
  * Appends packed blocks (tape/spool.h) of the tape of that number and of this boot to its spool, and waits until they are on the disk.
- * After a failure the same bytes can be given again: what was written of them in part is cut off first.
+ * After a failure the same bytes can be given again: what was written of them in part is cut off first. Once the tape, or one with a higher
+ * number, is sealed or forgotten, no new spool is begun for it: there is no need of one any more, and 0 comes back.
  */
 int store_writer_spool(struct store_writer *writer, uint64_t sequence, const void *bytes,
 	size_t size, struct error *error);

@@ -40,6 +40,7 @@ struct store_writer *store_writer_close(struct store_writer *writer)
 		close(writer->lock_fd);
 	}
 	strings_done(&writer->imported);
+	pthread_mutex_destroy(&writer->spool_lock);
 	free(writer->path);
 	free(writer);
 	return NULL;
@@ -91,13 +92,23 @@ static void read_number(struct store_writer *writer)
 		number_above(writer, next - 1);
 }
 
-static void number_above_name(struct store_writer *writer, const char *name)
+bool writer_is_of_boot(const struct store_writer *writer, const char *name, uint64_t *ret_sequence)
 {
 	struct store_identity identity;
 
-	if (store_identify(name, &identity) && identity.boot_size == strlen(writer->boot_id) &&
-		memcmp(name, writer->boot_id, identity.boot_size) == 0)
-		number_above(writer, identity.sequence);
+	if (!store_identify(name, &identity) || identity.boot_size != strlen(writer->boot_id) ||
+		memcmp(name, writer->boot_id, identity.boot_size) != 0)
+		return false;
+	*ret_sequence = identity.sequence;
+	return true;
+}
+
+static void number_above_name(struct store_writer *writer, const char *name)
+{
+	uint64_t number;
+
+	if (writer_is_of_boot(writer, name, &number))
+		number_above(writer, number);
 }
 
 /* What a writer left that was killed: nobody else writes, we hold the lock. */
@@ -136,6 +147,7 @@ static int writer_number(struct store_writer *writer, struct error *error)
 	if (r < 0)
 		return r;
 	read_number(writer);
+	writer->first_sequence = atomic_load(&writer->next_sequence);
 	note_number(writer);
 	return 0;
 }
@@ -205,6 +217,7 @@ static struct store_writer *writer_new(const char *path)
 	if (!writer)
 		return NULL;
 	writer->lock_fd = -1;
+	pthread_mutex_init(&writer->spool_lock, NULL);
 	writer->path = strdup(path);
 	return writer->path ? take_ptr(writer) : NULL;
 }

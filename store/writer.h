@@ -4,6 +4,7 @@
 /* What the parts of the writing side share: writer.c opens and seals, spool-files.c appends, recovery.c and retention.c. */
 
 #include <limits.h>
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "base/intern.h"
@@ -15,7 +16,8 @@
  * (1) while the writer is open, and not dry, it holds the lock, and the lock file names its pid;
  * (2) every sound segment file is in the index, or will be at the next open: sealing renames first and indexes second;
  * (3) next_sequence is above that of every segment and every spool of this boot, and the lock file names it;
- * (4) a spool is there until its segment is on the disk.
+ * (4) a spool is there until its segment is on the disk, and not begun again after that;
+ * (5) the lock guards what stands below it in the struct, which is all that a second thread uses.
  */
 struct store_writer {
 	char *path;
@@ -26,10 +28,14 @@ struct store_writer {
 	bool dry; /* without the lock; the index is for reading */
 	char boot_id[40];
 	_Atomic uint64_t next_sequence;
+	uint64_t first_sequence; /* below it are those of writers before us */
 	bool behind; /* a change could not be brought into the index */
 	char sealed_last[64];
-	array_of(struct spool_file) open; /* spools */
 	struct strings imported;
+
+	pthread_mutex_t spool_lock;
+	array_of(struct spool_file) open; /* spools */
+	uint64_t closed; /* the highest number of a tape whose spool was removed, + 1 */
 };
 
 struct spool_file {
@@ -38,6 +44,9 @@ struct spool_file {
 	bool torn; /* there may be something behind size */
 	uint64_t size;
 };
+
+/* Is it the name of a file of this boot? *ret_sequence is its tape's number. */
+bool writer_is_of_boot(const struct store_writer *writer, const char *name, uint64_t *ret_sequence);
 
 /* Closes all spools. */
 void spool_files_close(struct store_writer *writer);

@@ -2,12 +2,15 @@
 /* A store that cannot be written is played by taking its folder of segments away. */
 #include "tests/check.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <time.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "recorder/sealer.h"
-#include "tests/tapes.h"
+#include "store/files.h"
+#include "tests/spools.h"
 
 #define TAPES 8
 #define SAMPLES 2000
@@ -188,7 +191,77 @@ static void test_gives_up(void)
 	CHECK_EQ(look(&store).segments, 0);
 }
 
+/* Who opens a FIFO to write waits for a reader: a sealing that takes as long as we like. */
+static void make_fifo(const struct tapes_store *store, const struct tape *tape, char path[256])
+{
+	char name[64];
+
+	CHECK_EQ(store_name(tape_fact(tape, "boot_id"), tape->sequence, STORE_SUFFIX, name), 0);
+	snprintf(path, 256, "%s/segments/.%s.new", store->path, name);
+	CHECK_EQ(mkfifo(path, 0600), 0);
+}
+
+static void put_second(struct sealer *sealer, struct spooling *spooling)
+{
+	_cleanup_(buffer_done) struct buffer unused = { 0 };
+
+	spooling_second(spooling, &unused);
+	CHECK(sealer_takes_block(sealer));
+	CHECK_EQ(sealer_put_block(sealer, &spooling->block), 0);
+}
+
+static void wait_for_spool(struct sealer *sealer, uint64_t until_ns)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	struct sealer_status status = { 0 };
+
+	for (int i = 0; i < 20000 && status.spooled_ns < until_ns; i++) {
+		nanosleep(&pause, NULL);
+		sealer_status(sealer, &status);
+	}
+	CHECK_EQ(status.spooled_ns, until_ns);
+	CHECK_EQ(status.segments, 0);
+	CHECK(!status.stalled);
+}
+
+/* A block of a tape that is sealed comes too late, whichever thread is faster: nothing is left in the spool. */
+static void test_spools_meanwhile(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(spooling_done) struct spooling spooling;
+	_cleanup_close_ int reader = -1;
+	struct sealer_options options = { .memory_bytes = 0 };
+	struct sealer_status status;
+	struct sealer *sealer;
+	struct tape *tape;
+	char fifo[256];
+
+	tapes_store_init(&store);
+	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
+	CHECK_EQ(sealer_start(writer, &options, &sealer, NULL), 0);
+	tape = make_tape(sealer, 0, 10);
+	make_fifo(&store, tape, fifo);
+	CHECK_EQ(sealer_put(sealer, tape), 0);
+	spooling_init(&spooling, sealer_number(sealer), 1);
+	for (int i = 0; i < 3; i++) {
+		put_second(sealer, &spooling);
+		wait_for_spool(sealer, spooling.tape->end_ns);
+	}
+	reader = open(fifo, O_RDONLY | O_NONBLOCK);
+	CHECK(reader >= 0);
+	wait_for_stall(sealer); /* what was written into the FIFO cannot be synced */
+	put_second(sealer, &spooling);
+	CHECK_EQ(sealer_put(sealer, take_ptr(spooling.tape)), 0);
+	sealer_stop(sealer, &status);
+	CHECK_EQ(status.given_up, 0);
+	CHECK_EQ(status.segments, 2);
+	CHECK_EQ(look(&store).segments, 2);
+	CHECK_EQ(look(&store).samples, 10 + 4 * 4);
+}
+
 CHECK_MAIN({ "tapes wait for the store", test_waits },
 	{ "beyond the bound the oldest is shed, and told of", test_sheds },
+	{ "while a segment is made the spool goes on", test_spools_meanwhile },
 	{ "one that was at work is shed behind others", test_sheds_the_one_at_work },
 	{ "what cannot be written at the end is given up", test_gives_up })

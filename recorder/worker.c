@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recorder/worker.h"
+
+#include <signal.h>
+
+int worker_start(pthread_t *thread, void *(*body)(void *context), void *context)
+{
+	sigset_t all, before;
+	int r;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = -pthread_create(thread, NULL, body, context);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return r;
+}
+
+void worker_lock_init(pthread_mutex_t *lock, pthread_cond_t *changed)
+{
+	pthread_condattr_t clock;
+
+	pthread_mutex_init(lock, NULL);
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(changed, &clock);
+	pthread_condattr_destroy(&clock);
+}
+
+void worker_lock_done(pthread_mutex_t *lock, pthread_cond_t *changed)
+{
+	pthread_cond_destroy(changed);
+	pthread_mutex_destroy(lock);
+}
+
+struct timespec worker_in_a_second(void)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += 1;
+	return until;
+}
