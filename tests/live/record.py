@@ -426,8 +426,8 @@ def kill_one(store, length):
     wrongs += expect("a sample is there twice", len({head[0] for head in after}) == len(after))
     wrongs += expect("a spool was left", not list(store.glob("spool/*")))
     lost = killed - max(float(head["time"]) for head in after)
-    # a second, and what it takes to write a block: longer while a segment is being sealed, and with sanitizers
-    wrongs += expect(f"{lost:.2f} s were lost", lost < 2.5)
+    # a second, and what a busy machine takes to write a block, with sanitizers
+    wrongs += expect(f"{lost:.2f} s were lost", lost < 2)
     said = perftape("query", "--store", store, "--from", f"@{killed - 3}", "--to", f"@{killed}", "-o", store / "x").stderr
     covered = 3 * float(re.search(r"covered ([\d.]+) %", said)[1]) / 100
     return wrongs + expect(f"{covered:.2f} of 3 s are covered, and {lost:.2f} s were lost", abs(3 - covered - lost) < 0.06, said)
