@@ -205,7 +205,7 @@ static int run_all(struct run *run)
 	if (r == 0)
 		r = run_workers(workers, count);
 	if (r == 0 && run->options->weight == FOLDED_SAMPLES)
-		r = folded_count_frames(workers[0].folded, &run->loader.coverage.frames,
+		folded_count_frames(workers[0].folded, &run->loader.coverage.frames,
 			&run->loader.coverage.named);
 	if (r == 0)
 		run->fold.folded = take_ptr(workers[0].folded);

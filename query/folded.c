@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Each comm has a trie of functions of its own, as the lines do. A path in it is known by a hash that follows from that of the path above
- * it, so a tape's stacks are gone through once, in order, without a look at the trie; only what its samples or sums say is looked up, and
- * only paths that are new are put in. folded-lines.c writes them.
+ * A path is known by a hash that follows from that of the path above it, so a tape's stacks are gone through once, in order; only what its
+ * samples or sums say is looked up, and only lines that are new are put in. folded-lines.c writes them.
  */
 #include "query/folded.h"
 
@@ -15,21 +14,17 @@
 #define UNKNOWN "[unknown]"
 #define UNKNOWN_NAME 1 /* the first name that is put in */
 
-/* Of a path from the comm down; the comm's own is all zeros. */
-static struct map_key path_key(struct map_key above, uint32_t name)
-{
-	return map_key_add(above, name);
-}
-
-static struct map_key node_key(struct map_key path, uint32_t comm)
-{
-	return map_key_add(path, (uint64_t)1 << 32 | comm);
-}
-
+/* Hashes of the text, so that two of us know a line by the same key. */
 static int add_name(struct folded *folded, const char *name, uint32_t *ret_name)
 {
+	size_t size = strlen(name);
+
 	/* over 4 GB of different names: the same answer to the person as no memory */
-	return strings_add(&folded->names, name, strlen(name), ret_name) < 0 ? -ENOMEM : 0;
+	if (strings_add(&folded->names, name, size, ret_name) < 0)
+		return -ENOMEM;
+	if (*ret_name < folded->name_keys.count)
+		return 0;
+	return array_push(&folded->name_keys, hash_u64(hash_bytes(name, size)));
 }
 
 int folded_new(struct folded **ret_folded)
@@ -37,8 +32,9 @@ int folded_new(struct folded **ret_folded)
 	_cleanup_(cleanup_folded) struct folded *folded = calloc(1, sizeof(*folded));
 	uint32_t unknown;
 
-	if (!folded || array_push(&folded->nodes, (struct folded_node){ 0 }) < 0 ||
-		add_name(folded, UNKNOWN, &unknown) < 0)
+	if (!folded || array_push(&folded->name_keys, 0) < 0 ||
+		array_push(&folded->lines, (struct folded_line){ 0 }) < 0 ||
+		array_push(&folded->weights, 0) < 0 || add_name(folded, UNKNOWN, &unknown) < 0)
 		return -ENOMEM;
 	*ret_folded = take_ptr(folded);
 	return 0;
@@ -49,13 +45,15 @@ struct folded *folded_free(struct folded *folded)
 	if (!folded)
 		return NULL;
 	strings_done(&folded->names);
-	array_done(&folded->nodes);
+	array_done(&folded->name_keys);
+	array_done(&folded->words);
+	array_done(&folded->lines);
+	array_done(&folded->weights);
 	map_done(&folded->known);
 	buffer_done(&folded->text);
 	array_done(&folded->string_names);
 	array_done(&folded->frame_names);
 	array_done(&folded->paths);
-	array_done(&folded->missing);
 	free(folded);
 	return NULL;
 }
@@ -79,14 +77,28 @@ static int add_clean(struct folded *folded, const char *name, uint32_t *ret_name
 	return add_name(folded, (const char *)at, ret_name);
 }
 
-static int new_node(struct folded *folded, struct map_key key, uint32_t parent, uint32_t name,
-	uint32_t *ret_node)
+/* Its words are the last ones. */
+static int new_line(struct folded *folded, struct map_key key, uint32_t count, uint32_t *ret_line)
 {
-	if (folded->nodes.count >= FOLDED_NODES_MAX ||
-		array_push(&folded->nodes, (struct folded_node){ parent, name, 0 }) < 0)
+	struct folded_line line = { key, folded->words.count - count };
+
+	if (array_push(&folded->lines, line) < 0 || array_push(&folded->weights, 0) < 0)
 		return -ENOMEM;
-	*ret_node = folded->nodes.count - 1;
-	return map_put(&folded->known, key, *ret_node);
+	*ret_line = folded->lines.count - 1;
+	return map_put(&folded->known, key, *ret_line);
+}
+
+/* Room for the words of a new line; lines refer to them with 32 bits. */
+static uint32_t *room_for_words(struct folded *folded, uint32_t count)
+{
+	uint32_t *room;
+
+	if (folded->words.count + count > UINT32_MAX ||
+		array_reserve(&folded->words, folded->words.count + count) < 0)
+		return NULL;
+	room = folded->words.items + folded->words.count;
+	folded->words.count += count;
+	return room;
 }
 
 /* What is added together, so that look-ups do not wait for each other. */
@@ -142,14 +154,19 @@ static int map_stacks(struct adding *adding)
 	const struct tape_stack *stacks = adding->tape->stacks.items;
 	size_t count = adding->tape->stacks.count;
 	struct folded *folded = adding->folded;
+	const uint32_t *frame_names;
+	const uint64_t *keys;
+	struct map_key *paths;
 	int r = map_frames(adding);
 
 	if (r < 0 || array_reserve(&folded->paths, MAX(count, (size_t)1)) < 0)
 		return -ENOMEM;
-	folded->paths.items[0] = (struct map_key){ 0 };
+	frame_names = folded->frame_names.items;
+	keys = folded->name_keys.items;
+	paths = folded->paths.items;
+	paths[0] = (struct map_key){ 0 };
 	for (size_t i = 1; i < count; i++)
-		folded->paths.items[i] = path_key(folded->paths.items[stacks[i].parent],
-			folded->frame_names.items[stacks[i].frame]);
+		paths[i] = map_key_add(paths[stacks[i].parent], keys[frame_names[stacks[i].frame]]);
 	return 0;
 }
 
@@ -165,41 +182,33 @@ static int map_thread(struct adding *adding, uint32_t id, uint32_t *ret_comm)
 	return add_name(adding->folded, number, ret_comm);
 }
 
-/* The node of a tape's stack, put in with all above it where it is not there yet. */
-static int add_path(const struct adding *adding, uint32_t stack, uint32_t comm, uint32_t *ret_node)
+static int add_line(const struct adding *adding, const struct addition *addition,
+	struct map_key key, uint32_t *ret_line)
 {
 	const struct tape_stack *stacks = adding->tape->stacks.items;
 	struct folded *folded = adding->folded;
-	uint32_t node;
-	int r = 0;
+	uint32_t count = 2, *words;
 
-	folded->missing.count = 0;
-	for (;; stack = stacks[stack].parent) {
-		node = map_get(&folded->known, node_key(folded->paths.items[stack], comm));
-		if (node)
-			break;
-		if (array_push(&folded->missing, stack) < 0)
-			return -ENOMEM;
-		if (!stack)
-			break;
-	}
-	for (size_t i = folded->missing.count; r == 0 && i-- > 0;) {
-		uint32_t id = folded->missing.items[i];
-		uint32_t name = id ? folded->frame_names.items[stacks[id].frame] : comm;
-
-		r = new_node(folded, node_key(folded->paths.items[id], comm), node, name, &node);
-	}
-	*ret_node = node;
-	return r;
+	for (uint32_t stack = addition->stack; stack; stack = stacks[stack].parent)
+		count++;
+	words = room_for_words(folded, count);
+	if (!words)
+		return -ENOMEM;
+	words[0] = addition->comm;
+	words[count - 1] = addition->leaf;
+	words += count - 1;
+	for (uint32_t stack = addition->stack; stack; stack = stacks[stack].parent)
+		*--words = folded->frame_names.items[stacks[stack].frame];
+	return new_line(folded, key, count, ret_line);
 }
 
-static int add_leaf(const struct adding *adding, const struct addition *addition,
-	struct map_key key, uint32_t *ret_node)
+static struct map_key line_key(const struct folded *folded, const struct addition *addition)
 {
-	uint32_t above;
-	int r = add_path(adding, addition->stack, addition->comm, &above);
+	const uint64_t *keys = folded->name_keys.items;
+	struct map_key path =
+		map_key_add(folded->paths.items[addition->stack], keys[addition->leaf]);
 
-	return r < 0 ? r : new_node(adding->folded, key, above, addition->leaf, ret_node);
+	return map_key_add(path, keys[addition->comm]);
 }
 
 /* All look-ups are under way before the first is waited for. */
@@ -207,25 +216,20 @@ static int add_batch(struct adding *adding)
 {
 	struct folded *folded = adding->folded;
 	struct map_key keys[BATCH_SIZE];
-	uint32_t nodes[BATCH_SIZE];
 	size_t count = adding->count;
 
 	adding->count = 0;
 	for (size_t i = 0; i < count; i++) {
-		const struct addition *addition = &adding->batch[i];
-
-		keys[i] = node_key(path_key(folded->paths.items[addition->stack], addition->leaf),
-			addition->comm);
+		keys[i] = line_key(folded, &adding->batch[i]);
 		map_prefetch(&folded->known, keys[i]);
 	}
 	for (size_t i = 0; i < count; i++) {
-		nodes[i] = map_get(&folded->known, keys[i]);
-		if (!nodes[i] && add_leaf(adding, &adding->batch[i], keys[i], &nodes[i]) < 0)
+		uint32_t line = map_get(&folded->known, keys[i]);
+
+		if (!line && add_line(adding, &adding->batch[i], keys[i], &line) < 0)
 			return -ENOMEM;
-		__builtin_prefetch(&folded->nodes.items[nodes[i]], 1);
+		folded->weights.items[line] += adding->batch[i].weight;
 	}
-	for (size_t i = 0; i < count; i++)
-		folded->nodes.items[nodes[i]].weight += adding->batch[i].weight;
 	return 0;
 }
 
@@ -313,93 +317,60 @@ int folded_add_sums(struct folded *folded, const struct tape *tape, const struct
 	return r;
 }
 
-/* The other's node as ours. */
-struct merged {
-	struct map_key path;
-	uint32_t comm;
-	uint32_t node;
-};
-
-/* Each node's key follows from those above it, so many are known before the first is looked up. */
-static void merge_keys(const struct folded *folded, const struct folded *other,
-	const uint32_t *names, struct merged *merged, size_t first, size_t end)
+static int merge_names(struct folded *folded, const struct folded *other, uint32_t *names)
 {
-	for (size_t i = first; i < end; i++) {
-		const struct folded_node *node = &other->nodes.items[i];
-		const struct merged *parent = &merged[node->parent];
-		uint32_t name = names[node->name];
-
-		if (node->parent) {
-			merged[i].path = path_key(parent->path, name);
-			merged[i].comm = parent->comm;
-		} else {
-			merged[i].comm = name;
-		}
-		map_prefetch(&folded->known, node_key(merged[i].path, merged[i].comm));
-	}
+	for (uint32_t i = 1; i < other->name_keys.count; i++)
+		if (add_name(folded, strings_at(&other->names, i), &names[i]) < 0)
+			return -ENOMEM;
+	return 0;
 }
 
-static int merge_nodes(struct folded *folded, const struct folded *other, const uint32_t *names,
-	struct merged *merged, size_t first, size_t end)
+static int merge_line(struct folded *folded, const struct folded *other, const uint32_t *names,
+	uint32_t line, uint32_t *ret_line)
 {
-	for (size_t i = first; i < end; i++) {
-		const struct folded_node *node = &other->nodes.items[i];
-		struct map_key key = node_key(merged[i].path, merged[i].comm);
+	uint32_t count;
+	const uint32_t *theirs = folded_words(other, line, &count);
+	uint32_t *words = room_for_words(folded, count);
 
-		merged[i].node = map_get(&folded->known, key);
-		if (!merged[i].node && new_node(folded, key, merged[node->parent].node,
-					       names[node->name], &merged[i].node) < 0)
-			return -ENOMEM;
-		folded->nodes.items[merged[i].node].weight += node->weight;
-	}
-	return 0;
+	if (!words)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++)
+		words[i] = names[theirs[i]];
+	return new_line(folded, other->lines.items[line].key, count, ret_line);
 }
 
 int folded_merge(struct folded *folded, const struct folded *other)
 {
-	uint32_t name_count = strings_count(&other->names);
-	_cleanup_free_ uint32_t *names = calloc(name_count, sizeof(*names));
-	_cleanup_free_ struct merged *merged = calloc(other->nodes.count, sizeof(*merged));
-	int r = 0;
+	_cleanup_free_ uint32_t *names = calloc(other->name_keys.count, sizeof(*names));
+	const struct folded_line *lines = other->lines.items;
 
-	if (!names || !merged)
+	if (!names || merge_names(folded, other, names) < 0)
 		return -ENOMEM;
-	for (uint32_t i = 1; i < name_count; i++)
-		if (add_name(folded, strings_at(&other->names, i), &names[i]) < 0)
-			return -ENOMEM;
-	for (size_t i = 1; r == 0 && i < other->nodes.count; i += BATCH_SIZE) {
-		size_t end = MIN(i + BATCH_SIZE, other->nodes.count);
+	for (uint32_t i = 1; i < other->lines.count; i++) {
+		uint32_t line = map_get(&folded->known, lines[i].key);
 
-		merge_keys(folded, other, names, merged, i, end);
-		r = merge_nodes(folded, other, names, merged, i, end);
+		if (i + BATCH_SIZE < other->lines.count)
+			map_prefetch(&folded->known, lines[i + BATCH_SIZE].key);
+		if (!line && merge_line(folded, other, names, i, &line) < 0)
+			return -ENOMEM;
+		folded->weights.items[line] += other->weights.items[i];
 	}
-	return r;
+	return 0;
 }
 
-/* Frames of a path from the comm down. */
-struct tally {
-	uint32_t frames, named;
-};
-
-int folded_count_frames(const struct folded *folded, uint64_t *ret_frames, uint64_t *ret_named)
+void folded_count_frames(const struct folded *folded, uint64_t *ret_frames, uint64_t *ret_named)
 {
-	size_t count = folded->nodes.count;
-	_cleanup_free_ struct tally *tallies = calloc(count, sizeof(*tallies));
 	uint64_t frames = 0, named = 0;
 
-	if (!tallies)
-		return -ENOMEM;
-	for (size_t i = 1; i < count; i++) {
-		const struct folded_node *node = &folded->nodes.items[i];
+	for (uint32_t line = 1; line < folded->lines.count; line++) {
+		uint32_t count, unknown = 0;
+		const uint32_t *words = folded_words(folded, line, &count);
 
-		if (!node->parent)
-			continue;
-		tallies[i].frames = tallies[node->parent].frames + 1;
-		tallies[i].named = tallies[node->parent].named + (node->name != UNKNOWN_NAME);
-		frames += node->weight * tallies[i].frames;
-		named += node->weight * tallies[i].named;
+		for (uint32_t i = 1; i < count; i++)
+			unknown += words[i] == UNKNOWN_NAME;
+		frames += folded->weights.items[line] * (count - 1);
+		named += folded->weights.items[line] * (count - 1 - unknown);
 	}
 	*ret_frames = frames;
 	*ret_named = named;
-	return 0;
 }

@@ -2,8 +2,11 @@
 #pragma once
 
 /*
- * Stacks added up by the names of their functions, over any number of tapes: a trie of names, and how often each of its paths was
- * the whole of a stack. No tape is needed any more once it was added.
+ * Stacks added up by the names of their functions, over any number of tapes: distinct lines, and how often each came. No tape is needed
+ * any more once it was added.
+ *
+ * A line is the comm and its functions from the outermost one on, all as names of ours. There is no trie: what a whole night costs is its
+ * nodes, and most of them are above some line that is known.
  */
 
 #include "base/intern.h"
@@ -17,28 +20,25 @@ enum folded_weight {
 	FOLDED_PERIOD,
 };
 
-/* Twice a number is one too. */
-#define FOLDED_NODES_MAX (UINT32_MAX / 2)
-
-/* A function that was called so, or a comm: those are the root's children. */
-struct folded_node {
-	uint32_t parent;
-	uint32_t name;
-	uint64_t weight; /* of the stacks that end here */
+struct folded_line {
+	struct map_key key; /* of its text */
+	uint32_t first; /* word; the line ends where the next one begins */
 };
 
-/* Node 0 is the root. Parents have smaller numbers. */
+/* Line 0 is none and has no words. */
 struct folded {
 	struct strings names; /* as they are written; none of those that are used is empty */
-	array_of(struct folded_node) nodes;
-	struct map known; /* nodes by their path and comm */
+	array_of(uint64_t) name_keys; /* hashes of their text */
+	array_of(uint32_t) words; /* names, line behind line */
+	array_of(struct folded_line) lines;
+	array_of(uint64_t) weights; /* of the lines */
+	struct map known; /* lines by their key */
 
 	/* For the tape that is being added; kept for the next one, as fresh memory costs more than what is done in it. */
 	struct buffer text;
 	array_of(uint32_t) string_names; /* by the tape's string; 0: not needed so far */
 	array_of(uint32_t) frame_names;
 	array_of(struct map_key) paths; /* by its stack */
-	array_of(uint32_t) missing; /* stacks whose paths are put in */
 };
 
 int folded_new(struct folded **ret_folded);
@@ -56,8 +56,22 @@ int folded_add_sums(struct folded *folded, const struct tape *tape, const struct
 /* Adds another one. 0 or -ENOMEM. */
 int folded_merge(struct folded *folded, const struct folded *other);
 
-/* Where samples were counted: of how many frames they are, and how many of these have a name. 0 or -ENOMEM. */
-int folded_count_frames(const struct folded *folded, uint64_t *ret_frames, uint64_t *ret_named);
+/* The names of a line, the comm's first; borrowed. */
+static inline const uint32_t *folded_words(
+	const struct folded *folded, uint32_t line, uint32_t *ret_count)
+{
+	const struct folded_line *at = &folded->lines.items[line];
+	uint32_t end = line + 1 < folded->lines.count ? at[1].first : folded->words.count;
+
+	*ret_count = end - at->first;
+	return folded->words.items + at->first;
+}
+
+/* Where samples were counted: of how many frames they are, and how many of these have a name. */
+void folded_count_frames(const struct folded *folded, uint64_t *ret_frames, uint64_t *ret_named);
+
+/* The lines from 1 on, lines.count - 1 of them, in the order of their text; the caller frees. 0 or -ENOMEM. */
+int folded_order(const struct folded *folded, uint32_t **ret_order);
 
 /*
  * One line a distinct stack: "comm;outermost;...;leaf COUNT", sorted by text, as flamegraph.pl and speedscope read it.

@@ -17,13 +17,16 @@ struct map_key {
 	uint32_t b;
 };
 
-/* The key of what has `before` in front of `next`: of a path from the root on. */
+/*
+ * The key of what has `before` in front of `next`, itself a hash: of a path from the root on. Two hashes that have nothing to do with each
+ * other, each with one multiplication that the next step waits for.
+ */
 static inline struct map_key map_key_add(struct map_key before, uint64_t next)
 {
-	uint64_t b = ((uint64_t)before.b + next + 1) * 0xff51afd7ed558ccdull;
+	unsigned __int128 product = (unsigned __int128)(before.a ^ next) * 0x9e3779b97f4a7c15ull;
 
-	return (struct map_key){ hash_u64(before.a + next * 0x9e3779b97f4a7c15ull + 1),
-		(uint32_t)(b >> 32) ^ (uint32_t)b };
+	return (struct map_key){ (uint64_t)(product >> 64) ^ (uint64_t)product,
+		(before.b + (uint32_t)(next >> 32)) * 0x85ebca6bu };
 }
 
 struct map_slot {
@@ -38,11 +41,7 @@ struct map {
 	size_t count;
 };
 
-static inline void map_done(struct map *map)
-{
-	free(map->slots);
-	*map = (struct map){ 0 };
-}
+void map_done(struct map *map);
 
 /* So that a look-up that comes soon does not wait. */
 static inline void map_prefetch(const struct map *map, struct map_key key)

@@ -189,6 +189,33 @@ static void test_order_of_lines(void)
 	CHECK_EQ(add_lines(text), 2 * ARRAY_SIZE(functions));
 }
 
+/* So many lines that they are sorted in parts, with long beginnings in common and names that begin as others do. */
+static void test_order_of_many_lines(void)
+{
+	static const char *const names[] = { "a", "a b", "a:", "aaaaaaaa", "aaaaaaaab",
+		"aaaaaaaa b", "b", "\xc3\xa4" };
+	_cleanup_(cleanup_folded) struct folded *folded = NULL;
+	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 1);
+	_cleanup_free_ char *text = NULL;
+
+	for (int i = 0; i < 20000; i++) {
+		char functions[128] = "";
+
+		for (int depth = random_below(10); depth >= 0; depth--) {
+			strcat(functions, names[random_below(ARRAY_SIZE(names))]);
+			strcat(functions, depth ? ";" : "");
+		}
+		tapes_sample(tape, tape->begin_ns + i * NSEC_PER_USEC, 0,
+			tapes_thread(tape, 1, 7, i % 2 ? "c" : "c d"),
+			tapes_kernel(tape, functions));
+	}
+	CHECK_EQ(folded_new(&folded), 0);
+	CHECK_EQ(folded_add_samples(folded, tape, FOLDED_SAMPLES), 0);
+	text = folded_text(folded);
+	CHECK(folded->lines.count > 1000);
+	CHECK_EQ(add_lines(text), 20000);
+}
+
 struct watched {
 	uint64_t last;
 	bool is_wrong;
@@ -252,5 +279,6 @@ static void test_damage(void)
 
 CHECK_MAIN({ "folding is counting", test_is_counting },
 	{ "windows and comms share it out", test_window_and_comm },
-	{ "the order of lines", test_order_of_lines }, { "progress", test_progress },
+	{ "the order of lines", test_order_of_lines },
+	{ "the order of many lines", test_order_of_many_lines }, { "progress", test_progress },
 	{ "a segment that cannot be read", test_damage })
