@@ -259,12 +259,14 @@ static void show_progress(void *context, const struct recorder_progress *progres
 	duration_format(
 		progress->elapsed_ns / NSEC_PER_SEC * NSEC_PER_SEC, elapsed, sizeof(elapsed));
 	snprintf(text, sizeof(text),
-		"%s  %s on %u CPUs  %llu samples (%.0f/s)  %llu lost  %llu segments, %.1f MB  own "
+		"%s  %s on %llu CPUs  %llu samples (%.0f/s)  %llu lost  %llu segments, %.1f MB  "
+		"own "
 		"CPU "
 		"%.2f %%",
-		elapsed, progress->event, progress->cpus, (unsigned long long)progress->samples,
-		progress->samples / MAX(drained, 0.1), (unsigned long long)progress->lost,
-		(unsigned long long)progress->segments, progress->bytes / 1e6,
+		elapsed, progress->event, (unsigned long long)progress->cpus,
+		(unsigned long long)progress->samples, progress->samples / MAX(drained, 0.1),
+		(unsigned long long)progress->lost, (unsigned long long)progress->segments,
+		progress->bytes / 1e6,
 		progress->cpu_ns / 1e7 / MAX(progress->elapsed_ns / 1e9, 0.1));
 	progress_line(text);
 }
@@ -312,9 +314,10 @@ static void tell(const struct invocation *invocation, const struct recorder_prog
 		return;
 	}
 	say(invocation,
-		"recorded %s of %u CPUs at %s: %llu samples, %llu lost; %llu segment%s, %.2f MB "
+		"recorded %s of %llu CPUs at %s: %llu samples, %llu lost; %llu segment%s, %.2f MB "
 		"in %s",
-		duration_format(span_ns, elapsed, sizeof(elapsed)), progress->cpus, progress->event,
+		duration_format(span_ns, elapsed, sizeof(elapsed)),
+		(unsigned long long)progress->cpus, progress->event,
 		(unsigned long long)progress->samples, (unsigned long long)progress->lost,
 		(unsigned long long)progress->segments, progress->segments == 1 ? "" : "s",
 		progress->bytes / 1e6, store_path(invocation));

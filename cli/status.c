@@ -6,6 +6,7 @@
 #include "base/size.h"
 #include "cli/command.h"
 #include "cli/limit-options.h"
+#include "cli/recorder-status.h"
 #include "store/store-reader.h"
 
 #define DAY_NS (24 * 3600 * NSEC_PER_SEC)
@@ -24,6 +25,7 @@ struct status {
 	uint64_t now_ns;
 	int pid; /* of the recorder; 0: none runs */
 	uint64_t since_ns;
+	struct recorder_status told;
 	struct store_totals totals;
 	struct store_limits limits;
 	/* of what began within the last day */
@@ -58,7 +60,9 @@ static int read_status(struct status *status, struct store_reader *reader, struc
 	status->path = store_reader_path(reader);
 	status->now_ns = clock_ns(CLOCK_REALTIME);
 	status->pid = store_reader_recorder(reader, &status->since_ns);
-	r = store_reader_totals(reader, &status->totals, error);
+	r = recorder_status_read(reader, status->pid, &status->told);
+	if (r == 0)
+		r = store_reader_totals(reader, &status->totals, error);
 	if (r == 0)
 		r = store_reader_limits(reader, &status->limits, error);
 	return r < 0 ? r : add_day(status, reader, error);
@@ -112,6 +116,7 @@ static void print_status(const struct status *status, bool utc)
 
 	printf("store      %s\n", status->path);
 	print_recorder(status, utc);
+	recorder_status_print(&status->told, status->now_ns, utc);
 	printf("segments   %llu", (unsigned long long)totals->segments);
 	if (totals->unsealed)
 		printf(", %llu not sealed yet", (unsigned long long)totals->unsealed);
@@ -185,6 +190,8 @@ static void put_status(struct buffer *json, const struct status *status)
 	put_limit(json, "keep_free_bytes", status->limits.keep_free_bytes);
 	put_limit(json, "pin_ns", status->limits.pin_ns);
 	put_number(json, "damaged", totals->damaged);
+	json_key(json, "recording");
+	recorder_status_json(&status->told, json);
 	json_close(json, '}');
 	buffer_text(json, "\n");
 }

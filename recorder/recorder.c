@@ -12,6 +12,8 @@
 #include "recorder/perf-events.h"
 #include "recorder/proc-scan.h"
 #include "recorder/sealer.h"
+#include "recorder/teller.h"
+#include "recorder/vitals.h"
 
 /*
  * The perf clock cannot be read, but a COMM record carries it: each drain starts by renaming the thread to the name that it
@@ -29,6 +31,9 @@
 /* The kernel's first symbols: those of its per-CPU data, and then its code. */
 #define KALLSYMS_HEAD (1u << 20)
 
+/* What is told last needs no more than a page of the store. */
+#define LAST_WORD_NS (200 * NSEC_PER_MSEC)
+
 #define INITIAL_PID_NAMESPACE "pid:[4026531836]"
 
 struct facts {
@@ -44,7 +49,9 @@ struct recorder {
 	const struct recorder_options *options;
 	struct perf_events *events;
 	struct sealer *sealer;
+	struct teller *teller;
 	struct facts facts;
+	struct vitals vitals;
 	struct assembler_source sources[PERF_RINGS];
 	struct assembler_options assembly;
 	struct assembler assembler;
@@ -56,6 +63,7 @@ struct recorder {
 	uint64_t rescanned_ns;
 	uint64_t looked_ns; /* of the perf clock: which CPUs are online was known then */
 	int changing; /* 0, or -ENOMEM */
+	uint64_t begun_ns; /* of the perf clock */
 	uint64_t started_monotonic_ns;
 	struct recorder_progress progress;
 };
@@ -134,6 +142,8 @@ static int collect(void *context, enum perf_ring ring, const uint8_t *bytes, siz
 
 	if (ring == PERF_RING_SIDEBAND)
 		take_anchor(recorder, bytes, size);
+	if (vitals_record(&recorder->vitals, ring, place.cpu, size) < 0)
+		return -ENOMEM;
 	return assembler_add(&recorder->assembler, ring, &place, bytes, size);
 }
 
@@ -157,8 +167,10 @@ static void read_clocks(struct recorder *recorder)
 /* Takes everything out of the rings. Where our own record was lost there is no anchor this time; the others will do. */
 static int drain(struct recorder *recorder)
 {
+	uint64_t last_ns = recorder->reading.monotonic_ns;
 	int r;
 
+	vitals_begin(&recorder->vitals, last_ns ? last_ns + DRAIN_NS : 0);
 	read_clocks(recorder);
 	r = perf_events_drain(recorder->events, collect, recorder);
 	if (r == 0 && recorder->anchored)
@@ -188,7 +200,11 @@ static void take_status(struct recorder *recorder, const struct sealer_status *s
 {
 	struct recorder_progress *progress = &recorder->progress;
 
+	uint64_t drained_ns = recorder->begun_ns ? last_anchor_ns(recorder) : 0,
+		 spooled_ns = MAX(status->spooled_ns, recorder->begun_ns);
+
 	progress->segments = status->segments;
+	progress->spool_lag_ns = drained_ns - MIN(drained_ns, spooled_ns);
 	progress->bytes = status->bytes;
 	progress->waiting = status->waiting;
 	progress->stalled = status->stalled;
@@ -207,7 +223,9 @@ static void report(struct recorder *recorder)
 	take_counts(recorder);
 	take_status(recorder, &status);
 	progress->elapsed_ns = clock_ns(CLOCK_MONOTONIC) - recorder->started_monotonic_ns;
-	progress->cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	progress->cpus = perf_events_cpus(recorder->events);
+	vitals_tell(&recorder->vitals, progress);
+	teller_tell(recorder->teller, progress);
 	if (recorder->options->progress)
 		recorder->options->progress(recorder->options->context, progress);
 }
@@ -288,6 +306,7 @@ static int record(struct recorder *recorder, struct error *error)
 		r = turn(recorder);
 		if (r < 0)
 			return error_set(error, r, "out of memory");
+		vitals_end(&recorder->vitals);
 		report(recorder);
 	}
 	return r;
@@ -308,9 +327,8 @@ static int begin(struct recorder *recorder, struct error *error)
 	begin_ns = last_anchor_ns(recorder);
 	recorder->looked_ns = begin_ns;
 	recorder->started_monotonic_ns = clock_ns(CLOCK_MONOTONIC);
+	recorder->begun_ns = begin_ns;
 	recorder->progress.begin_ns = assembler_wall(&recorder->assembler, begin_ns);
-	recorder->progress.event = perf_events_name(recorder->events);
-	recorder->progress.cpus = perf_events_cpus(recorder->events);
 	r = assembler_begin(&recorder->assembler, begin_ns);
 	return r < 0 ? error_set(error, r, "out of memory") : 0;
 }
@@ -350,6 +368,7 @@ struct recorder *recorder_close(struct recorder *recorder)
 		return NULL;
 	perf_events_close(recorder->events);
 	assembler_done(&recorder->assembler);
+	vitals_done(&recorder->vitals);
 	free(recorder);
 	return NULL;
 }
@@ -381,8 +400,23 @@ int recorder_open(
 	return 0;
 }
 
+static void describe(struct recorder *recorder)
+{
+	struct recorder_progress *progress = &recorder->progress;
+
+	snprintf(progress->version, sizeof(progress->version), "%s", recorder->options->version);
+	snprintf(
+		progress->event, sizeof(progress->event), "%s", perf_events_name(recorder->events));
+	snprintf(progress->missing, sizeof(progress->missing), "%s",
+		perf_events_missing(recorder->events));
+	progress->frequency = recorder->options->frequency;
+	progress->segment_ns = recorder->options->segment_ns;
+	progress->ring_bytes = perf_events_ring_bytes(recorder->events);
+}
+
 static void prepare(struct recorder *recorder)
 {
+	describe(recorder);
 	recorder->own_tid = gettid();
 	recorder->assembler.tracker.read_cgroup = cgroup_read;
 	collect_facts(recorder);
@@ -398,6 +432,21 @@ static void prepare(struct recorder *recorder)
 		.limits = &recorder->options->limits,
 		.memory_bytes = recorder->options->memory_bytes,
 	};
+}
+
+/* Records, and seals what was taken before a failure, too. */
+static int run(struct recorder *recorder, struct error *error)
+{
+	int r = begin(recorder, error);
+
+	if (r < 0)
+		return r;
+	r = record(recorder, error);
+	if (finish(recorder, r == 0 ? error : NULL) < 0 && r == 0)
+		r = -ENOMEM;
+	recorder->progress.stopping = 1;
+	report(recorder);
+	return r;
 }
 
 int recorder_run(struct recorder *recorder, struct store_writer *writer,
@@ -416,14 +465,11 @@ int recorder_run(struct recorder *recorder, struct store_writer *writer,
 		.facts = recorder->facts.rows,
 		.sealer = recorder->sealer,
 	};
-	r = begin(recorder, error);
-	if (r == 0) {
-		r = record(recorder, error);
-		/* what was taken before a failure is still worth sealing */
-		if (finish(recorder, r == 0 ? error : NULL) < 0 && r == 0)
-			r = -ENOMEM;
-	}
+	r = teller_start(writer, &recorder->teller, error);
+	if (r == 0)
+		r = run(recorder, error);
 	recorder->sealer = sealer_stop(recorder->sealer, &status);
+	teller_stop(recorder->teller, LAST_WORD_NS);
 	if (r == 0 && status.failed)
 		r = error_set(error, status.failed, "%s", status.error.text);
 	take_status(recorder, &status);

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "recorder/progress.h"
 #include "store/store-writer.h"
 
 #define RECORDER_FREQUENCY 97
@@ -19,28 +20,6 @@
 
 /* Of tapes that wait for a store that cannot be written. */
 #define RECORDER_MEMORY_BYTES (256ull << 20)
-
-struct recorder_progress {
-	uint64_t elapsed_ns;
-	uint64_t samples;
-	uint64_t lost; /* samples that the kernel had no room for */
-	uint64_t lost_sideband;
-	uint64_t damaged; /* records that could not be decoded */
-	uint64_t cut; /* samples whose callchains were cut */
-	uint64_t given_up; /* samples that could not be stored */
-	uint64_t segments;
-	uint64_t bytes;
-	uint64_t cpu_ns; /* of this process, all threads */
-	uint64_t begin_ns; /* wall clock */
-	uint64_t end_ns; /* how far it has come */
-	size_t waiting; /* segments that are not sealed yet */
-	bool stalled; /* the store cannot be written, `error` says why: they wait in memory */
-	struct error error;
-	struct error warning; /* the last trouble that cost no samples */
-	struct store_recovered recovered; /* what a recorder before had left, once it is sealed */
-	const char *event;
-	unsigned int cpus;
-};
 
 struct recorder_options {
 	unsigned int frequency;

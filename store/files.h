@@ -14,6 +14,7 @@
 #define STORE_LOCK "lock"
 #define STORE_NOTES "notes"
 #define STORE_SEGMENTS "segments"
+#define STORE_STATUS "status"
 #define STORE_SUFFIX ".tape"
 #define STORE_SPOOLS "spool"
 #define STORE_SPOOL_SUFFIX ".spool"

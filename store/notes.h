@@ -18,6 +18,8 @@ enum notes_kind {
 	NOTES_PIN = 3, /* "from_ns", "to_ns", "until_ns" */
 	NOTES_SETTINGS = 4,
 	NOTES_IMPORT = 5,
+	NOTES_STATUS =
+		6, /* "pid", "text"; only in a file of its own: what a recorder tells of itself */
 };
 
 struct notes_field {

@@ -126,3 +126,10 @@ int store_reader_verify(struct store_reader *reader,
  * where that cannot be told; ret_since_ns may be NULL.
  */
 int store_reader_recorder(const struct store_reader *reader, uint64_t *ret_since_ns);
+
+/*
+ * What the recorder told of itself last (store_writer_tell()), appended to the text, without a NUL: of the one that runs, or of one that was
+ * killed. ret_told_ns is when, of the wall clock. 1, or 0 when there is nothing, or nothing to be read with our rights; -ENOMEM.
+ */
+int store_reader_status(const struct store_reader *reader, struct buffer *text, int *ret_pid,
+	uint64_t *ret_told_ns);

@@ -91,6 +91,11 @@ int store_writer_imported(struct store_writer *writer, const char *id);
 /* Remembers it, with a line on what it was. */
 int store_writer_note_import(
 	struct store_writer *writer, const char *id, const char *line, struct error *error);
+/*
+ * Tells readers of the recorder, in any text without a NUL: store_reader_status() gives back the last one, as long as the writer is open,
+ * or was not closed but killed. From any thread, one at a time. It is not synced: nobody asks for it after a crash of the machine.
+ */
+int store_writer_tell(struct store_writer *writer, const char *text, struct error *error);
 /* Remembers the limits, for vacuum, if they are not the last ones already, which store_reader_limits() gives back. */
 int store_writer_note_limits(
 	struct store_writer *writer, const struct store_limits *limits, struct error *error);

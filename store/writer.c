@@ -12,6 +12,7 @@
 #include "store/notes.h"
 #include "store/settings.h"
 #include "store/spools.h"
+#include "store/status.h"
 #include "tape/clocks.h"
 
 /* By so much the clocks may be off between two anchors that are kept: as far as two CPUs' clocks are. */
@@ -35,6 +36,7 @@ struct store_writer *store_writer_close(struct store_writer *writer)
 	spool_files_close(writer);
 	index_close(writer->index);
 	if (writer->lock_fd >= 0) {
+		status_remove(writer->path);
 		if (atomic_load(&writer->next_sequence))
 			note_number(writer);
 		close(writer->lock_fd);
@@ -57,8 +59,10 @@ static int writer_lock(struct store_writer *writer, struct error *error)
 	writer->lock_fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
 	if (writer->lock_fd < 0)
 		return error_set(error, -errno, "%s: %s", file, strerror(errno));
-	if (fcntl(writer->lock_fd, F_OFD_SETLK, &lock) == 0)
+	if (fcntl(writer->lock_fd, F_OFD_SETLK, &lock) == 0) {
+		status_remove(writer->path);
 		return 0;
+	}
 	r = -errno;
 	close(take_fd(writer->lock_fd));
 	if (r != -EAGAIN && r != -EACCES)

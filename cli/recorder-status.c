@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/recorder-status.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/size.h"
+
+/* It tells of itself once a second. */
+#define SILENT_NS (5 * NSEC_PER_SEC)
+
+/* What it does without, and what that costs. A newer recorder may know more of them. */
+static const struct {
+	const char *name;
+	const char *costs;
+} rungs[] = {
+	{ "ksymbol", "BPF programs that are loaded while it runs have no name" },
+	{ "lost", "samples that were lost just before a CPU fell idle are told of late" },
+};
+
+int recorder_status_read(
+	const struct store_reader *reader, int pid, struct recorder_status *ret_status)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+	struct recorder_status status = { 0 };
+	int r = store_reader_status(reader, &text, &status.pid, &status.told_ns);
+
+	if (r == 1)
+		r = progress_read((const char *)text.data, text.size, &status.progress);
+	status.there = r == 0 && status.told_ns;
+	status.running = status.there && status.pid == pid;
+	/* who holds the lock is another one, who has not told yet, or is no recorder */
+	if (pid && !status.running)
+		status.there = false;
+	*ret_status = status;
+	return r == -ENOMEM ? r : 0;
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * part / whole : 0;
+}
+
+static void print_told(const struct recorder_status *status, uint64_t now_ns, bool utc)
+{
+	uint64_t age_ns = now_ns - MIN(now_ns, status->told_ns);
+	char shown[TIME_TEXT_SIZE], age[32];
+
+	time_format(status->told_ns, utc, 0, shown);
+	duration_format(age_ns, age, sizeof(age));
+	if (!status->running)
+		printf("ended      process %d was killed, or the machine crashed; it last told of "
+		       "itself at %s, %s "
+		       "ago\n",
+			status->pid, shown, age);
+	else if (age_ns > SILENT_NS)
+		printf("silent     since %s, %s ago: it is stopped, it gets no CPU, or the store's "
+		       "disk "
+		       "hangs\n",
+			shown, age);
+	else if (status->progress.stopping)
+		printf("stopping   seals what is left\n");
+}
+
+static void print_taken(const struct recorder_progress *progress)
+{
+	char length[32];
+
+	printf("event      %s at %llu Hz on %llu CPUs, segments of %s\n", progress->event,
+		(unsigned long long)progress->frequency, (unsigned long long)progress->cpus,
+		duration_format(progress->segment_ns, length, sizeof(length)));
+	printf("taken      %llu samples", (unsigned long long)progress->samples);
+	if (progress->recent_ns)
+		printf(", %.0f a second now", progress->recent_samples * 1e9 / progress->recent_ns);
+	printf("; %llu lost, %llu missing, throttled %llu times\n",
+		(unsigned long long)progress->lost, (unsigned long long)progress->missed,
+		(unsigned long long)progress->throttled);
+	if (progress->lost_sideband || progress->damaged || progress->cut || progress->given_up)
+		printf("           %llu records of names and mappings lost, %llu unreadable, %llu "
+		       "callchains "
+		       "cut, %llu samples given up\n",
+			(unsigned long long)progress->lost_sideband,
+			(unsigned long long)progress->damaged, (unsigned long long)progress->cut,
+			(unsigned long long)progress->given_up);
+}
+
+static void print_costs(const struct recorder_progress *progress)
+{
+	char memory[32], resident[32];
+
+	printf("own CPU    %.2f %% of one CPU lately, %.2f %% since it runs\n",
+		percent(progress->recent_cpu_ns, progress->recent_ns),
+		percent(progress->cpu_ns, progress->elapsed_ns));
+	if (progress->sampling_ns)
+		printf("sampling   about %.2f %% of one CPU in the kernel: %.1f us a sample, "
+		       "estimated from a "
+		       "trial on this host at the start\n",
+			percent(progress->recent_samples * progress->sampling_ns,
+				progress->recent_ns),
+			progress->sampling_ns / 1e3);
+	if (progress->memory_bytes)
+		printf("memory     %s, %s with files and rings\n",
+			size_format(progress->memory_bytes, memory, sizeof(memory)),
+			size_format(progress->resident_bytes, resident, sizeof(resident)));
+}
+
+static void print_rings(const struct recorder_progress *progress)
+{
+	char bytes[32], rides[32], late[32], late_peak[32], took[32], took_peak[32];
+
+	printf("rings      %s a CPU, at most %.0f %% full (names: %.0f %%)",
+		size_format(progress->ring_bytes, bytes, sizeof(bytes)),
+		percent(progress->ring_peak_bytes, progress->ring_bytes),
+		percent(progress->sideband_peak_bytes, progress->ring_bytes));
+	if (progress->rides_out_ns)
+		printf("; of a busy CPU they hold %s, if nothing drains them",
+			duration_format(progress->rides_out_ns, rides, sizeof(rides)));
+	printf("\ndrain      %s late, at most %s; took %s, at most %s\n",
+		duration_format(progress->late_ns, late, sizeof(late)),
+		duration_format(progress->late_peak_ns, late_peak, sizeof(late_peak)),
+		duration_format(progress->drain_ns, took, sizeof(took)),
+		duration_format(progress->drain_peak_ns, took_peak, sizeof(took_peak)));
+}
+
+static void print_behind(const struct recorder_progress *progress)
+{
+	char lag[32], bytes[32];
+
+	printf("sealed     %llu segments, %s; %llu waiting; the disk is %s behind\n",
+		(unsigned long long)progress->segments,
+		size_format(progress->bytes, bytes, sizeof(bytes)),
+		(unsigned long long)progress->waiting,
+		duration_format(progress->spool_lag_ns, lag, sizeof(lag)));
+	if (progress->stalled)
+		printf("stalled    %s; what is recorded waits in memory\n", progress->error.text);
+	if (*progress->warning.text)
+		printf("warning    %s\n", progress->warning.text);
+}
+
+static const char *rung_costs(const char *name, size_t size)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rungs); i++)
+		if (strlen(rungs[i].name) == size && strncmp(rungs[i].name, name, size) == 0)
+			return rungs[i].costs;
+	return NULL;
+}
+
+static void print_rungs(const char *missing)
+{
+	while (*missing) {
+		size_t size = strcspn(missing, ",");
+		const char *costs = rung_costs(missing, size);
+
+		printf("without    %.*s%s%s\n", (int)size, missing, costs ? ": " : "",
+			costs ? costs : "");
+		missing += size + (missing[size] == ',');
+	}
+}
+
+void recorder_status_print(const struct recorder_status *status, uint64_t now_ns, bool utc)
+{
+	const struct recorder_progress *progress = &status->progress;
+
+	if (!status->there)
+		return;
+	print_told(status, now_ns, utc);
+	print_taken(progress);
+	if (!status->running)
+		return;
+	print_costs(progress);
+	print_rings(progress);
+	print_behind(progress);
+	print_rungs(progress->missing);
+}
+
+void recorder_status_json(const struct recorder_status *status, struct buffer *json)
+{
+	char shown[TIME_TEXT_SIZE];
+
+	if (!status->there) {
+		json_null(json);
+		return;
+	}
+	json_open(json, '{');
+	json_key(json, "pid");
+	json_u64(json, status->pid);
+	json_key(json, "running");
+	json_bool(json, status->running);
+	json_key(json, "told");
+	json_string(json, time_format(status->told_ns, true, 6, shown));
+	json_key(json, "progress");
+	progress_write(&status->progress, json);
+	json_close(json, '}');
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/* What a recorder told of itself, for people and for programs. */
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "recorder/progress.h"
+#include "store/store-reader.h"
+
+struct recorder_status {
+	bool there; /* it told something that can be understood */
+	bool running; /* it still holds the store's lock */
+	int pid;
+	uint64_t told_ns; /* wall clock */
+	struct recorder_progress progress;
+};
+
+/* `pid` is of who holds the store's lock, 0: nobody. 0 or -ENOMEM. */
+int recorder_status_read(
+	const struct store_reader *reader, int pid, struct recorder_status *ret_status);
+void recorder_status_print(const struct recorder_status *status, uint64_t now_ns, bool utc);
+/* An object, or null. */
+void recorder_status_json(const struct recorder_status *status, struct buffer *json);

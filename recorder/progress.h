@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * What a recorder tells of itself, once a second: to who started it, and as JSON in the store (store_writer_tell()) to everybody who may
+ * look into that. Nothing in it is older than the second, but for what says otherwise.
+ */
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "store/store-writer.h"
+
+struct recorder_progress {
+	/* what it does */
+	char version[32];
+	char event[32];
+	uint64_t frequency;
+	uint64_t cpus;
+	uint64_t segment_ns;
+	char missing
+		[256]; /* names of what this kernel, or our rights, do without: "ksymbol,lost" */
+	/* how far it has come */
+	uint64_t elapsed_ns;
+	uint64_t begin_ns; /* wall clock */
+	uint64_t end_ns; /* what was taken out of the rings reaches until then */
+	uint64_t stopping; /* 1: it was told to stop, and seals */
+	/* what it took, and what not */
+	uint64_t samples;
+	uint64_t lost; /* samples that the kernel had no room for */
+	uint64_t lost_sideband;
+	uint64_t missed; /* samples of busy CPUs that were never taken */
+	uint64_t throttled; /* times that the kernel throttled a CPU */
+	uint64_t damaged; /* records that could not be decoded */
+	uint64_t cut; /* samples whose callchains were cut */
+	uint64_t given_up; /* samples that could not be stored */
+	/* where it is */
+	uint64_t segments; /* sealed by this recorder */
+	uint64_t bytes; /* of them */
+	uint64_t waiting; /* segments that are not sealed yet */
+	uint64_t spool_lag_ns; /* how far what is on the disk is behind what was taken */
+	uint64_t
+		stalled; /* 1: the store cannot be written, `error` says why: all waits in memory */
+	struct error error;
+	struct error warning; /* the last trouble that cost no samples */
+	/* what it costs */
+	uint64_t cpu_ns; /* of this process, all threads */
+	uint64_t recent_ns; /* the last half to one minute */
+	uint64_t recent_cpu_ns; /* of this process, within that */
+	uint64_t recent_samples; /* within that */
+	uint64_t memory_bytes; /* of this process, without files */
+	uint64_t resident_bytes; /* with files and rings */
+	uint64_t sample_bytes; /* of the recent samples, on the average, in the ring */
+	uint64_t
+		sampling_ns; /* estimated: of the kernel, for a sample as the recent ones; 0: not known */
+	/* how it bears up */
+	uint64_t ring_bytes; /* of each ring; two a CPU */
+	uint64_t ring_peak_bytes; /* the most that was found in a ring of samples */
+	uint64_t sideband_peak_bytes; /* and in one of names and mappings */
+	uint64_t
+		rides_out_ns; /* how long a busy CPU's ring takes all samples when nobody drains it */
+	uint64_t late_ns; /* how much later than it should the last drain began */
+	uint64_t late_peak_ns;
+	uint64_t drain_ns; /* what the last drain took */
+	uint64_t drain_peak_ns;
+
+	/* not told in the store */
+	struct store_recovered recovered; /* what a recorder before had left, once it is sealed */
+};
+
+/* As one object of JSON, and back. Reading skips what it does not know, and what is not there is 0 or "". */
+void progress_write(const struct recorder_progress *progress, struct buffer *json);
+/* 0, or -EBADMSG when it is no object of JSON. */
+int progress_read(const char *json, size_t size, struct recorder_progress *ret_progress);

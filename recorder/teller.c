@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recorder/teller.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "recorder/sampling-cost.h"
+
+/* Of a sample with a callchain: its head, ip, ids, time, CPU, period and the number of callers. Each caller is eight bytes more. */
+#define SAMPLE_BYTES 56
+
+struct teller {
+	struct store_writer *writer;
+	pthread_t thread;
+
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct recorder_progress progress; /* to be told */
+	bool there; /* it has not been yet */
+	_Atomic bool ending;
+	bool ended; /* the thread is about to */
+	struct sampling_cost cost;
+	uint64_t memory_bytes, resident_bytes;
+};
+
+/* "RssAnon:      1234 kB" */
+static uint64_t find_kb(const char *status, const char *name)
+{
+	const char *at = strstr(status, name);
+
+	return at ? strtoull(at + strlen(name), NULL, 10) * 1024 : 0;
+}
+
+static void look_at_memory(struct teller *teller)
+{
+	_cleanup_free_ char *status = NULL;
+
+	if (file_read("/proc/self/status", 16384, &status, NULL) < 0)
+		return;
+	pthread_mutex_lock(&teller->lock);
+	teller->memory_bytes = find_kb(status, "\nRssAnon:");
+	teller->resident_bytes = find_kb(status, "\nVmRSS:");
+	pthread_mutex_unlock(&teller->lock);
+}
+
+static void measure_sampling(struct teller *teller)
+{
+	struct sampling_cost cost = { 0 };
+
+	if (sampling_cost_measure(&teller->ending, &cost) < 0)
+		return;
+	pthread_mutex_lock(&teller->lock);
+	teller->cost = cost;
+	pthread_mutex_unlock(&teller->lock);
+}
+
+static bool wait_for_news(struct teller *teller, struct recorder_progress *ret_progress)
+{
+	bool there;
+
+	pthread_mutex_lock(&teller->lock);
+	while (!teller->there && !teller->ending)
+		pthread_cond_wait(&teller->changed, &teller->lock);
+	there = teller->there;
+	teller->there = false;
+	if (there)
+		*ret_progress = teller->progress;
+	pthread_mutex_unlock(&teller->lock);
+	return there;
+}
+
+/* A store that cannot be written is said by who writes samples into it. */
+static void *teller_main(void *context)
+{
+	struct teller *teller = context;
+	struct recorder_progress progress;
+
+	prctl(PR_SET_NAME, "perftape-tell");
+	measure_sampling(teller);
+	while (wait_for_news(teller, &progress)) {
+		_cleanup_(buffer_done) struct buffer json = { 0 };
+
+		progress_write(&progress, &json);
+		buffer_u8(&json, 0);
+		if (!buffer_failed(&json))
+			store_writer_tell(teller->writer, (const char *)json.data, NULL);
+		look_at_memory(teller);
+	}
+	pthread_mutex_lock(&teller->lock);
+	teller->ended = true;
+	pthread_cond_broadcast(&teller->changed);
+	pthread_mutex_unlock(&teller->lock);
+	return NULL;
+}
+
+static void teller_free(struct teller *teller)
+{
+	pthread_cond_destroy(&teller->changed);
+	pthread_mutex_destroy(&teller->lock);
+	free(teller);
+}
+
+/* Signals are for the thread that drains. */
+static int start_thread(struct teller *teller)
+{
+	sigset_t all, before;
+	int r;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = -pthread_create(&teller->thread, NULL, teller_main, teller);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return r;
+}
+
+int teller_start(struct store_writer *writer, struct teller **ret_teller, struct error *error)
+{
+	struct teller *teller = calloc(1, sizeof(*teller));
+	pthread_condattr_t clock;
+	int r;
+
+	if (!teller)
+		return -ENOMEM;
+	teller->writer = writer;
+	pthread_mutex_init(&teller->lock, NULL);
+	/* the wall clock may be set while the end is waited for */
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&teller->changed, &clock);
+	pthread_condattr_destroy(&clock);
+	r = start_thread(teller);
+	if (r < 0) {
+		teller_free(teller);
+		return error_set(error, r, "starting the thread that tells: %s", strerror(-r));
+	}
+	*ret_teller = teller;
+	return 0;
+}
+
+static uint64_t sampling_ns(const struct sampling_cost *cost, uint64_t sample_bytes)
+{
+	uint64_t frames = (sample_bytes - MIN(sample_bytes, SAMPLE_BYTES)) / sizeof(uint64_t);
+
+	return cost->sample_ns ? cost->sample_ns + cost->frame_ps * frames / 1000 : 0;
+}
+
+void teller_tell(struct teller *teller, struct recorder_progress *progress)
+{
+	pthread_mutex_lock(&teller->lock);
+	progress->memory_bytes = teller->memory_bytes;
+	progress->resident_bytes = teller->resident_bytes;
+	progress->sampling_ns = sampling_ns(&teller->cost, progress->sample_bytes);
+	teller->progress = *progress;
+	teller->there = true;
+	pthread_cond_broadcast(&teller->changed);
+	pthread_mutex_unlock(&teller->lock);
+}
+
+/* Whether the thread has ended by that moment of CLOCK_MONOTONIC. */
+static bool ends_by(struct teller *teller, uint64_t until_ns)
+{
+	struct timespec until = { until_ns / NSEC_PER_SEC, until_ns % NSEC_PER_SEC };
+	bool ended;
+	int r = 0;
+
+	pthread_mutex_lock(&teller->lock);
+	teller->ending = true;
+	teller->there = false;
+	pthread_cond_broadcast(&teller->changed);
+	while (!teller->ended && r == 0)
+		r = pthread_cond_timedwait(&teller->changed, &teller->lock, &until);
+	ended = teller->ended;
+	pthread_mutex_unlock(&teller->lock);
+	return ended;
+}
+
+int teller_stop(struct teller *teller, uint64_t patience_ns)
+{
+	if (!teller)
+		return 0;
+	if (!ends_by(teller, clock_ns(CLOCK_MONOTONIC) + patience_ns))
+		return -ETIMEDOUT;
+	pthread_join(teller->thread, NULL);
+	teller_free(teller);
+	return 0;
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recorder/vitals.h"
+
+#include "base/clock.h"
+
+/* Fewer samples say nothing about how large they are. */
+#define SAMPLES_MIN 20
+
+/* A record that names no CPU counts for the first one. */
+#define CPUS_MAX 65536
+
+void vitals_done(struct vitals *vitals)
+{
+	for (int ring = 0; ring < PERF_RINGS; ring++)
+		array_done(&vitals->taken[ring]);
+}
+
+void vitals_begin(struct vitals *vitals, uint64_t due_ns)
+{
+	vitals->begun_ns = clock_ns(CLOCK_MONOTONIC);
+	vitals->late_ns = due_ns ? vitals->begun_ns - MIN(due_ns, vitals->begun_ns) : 0;
+	vitals->begun = vitals->now;
+	vitals->late_peak_ns = MAX(vitals->late_peak_ns, vitals->late_ns);
+	for (int ring = 0; ring < PERF_RINGS; ring++)
+		if (vitals->taken[ring].count)
+			memset(vitals->taken[ring].items, 0,
+				vitals->taken[ring].count * sizeof(*vitals->taken[ring].items));
+}
+
+int vitals_record(struct vitals *vitals, enum perf_ring ring, uint32_t cpu, size_t size)
+{
+	size_t at = cpu < CPUS_MAX ? cpu : 0;
+
+	while (vitals->taken[ring].count <= at)
+		if (array_push(&vitals->taken[ring], 0) < 0)
+			return -ENOMEM;
+	vitals->taken[ring].items[at] += size;
+	if (ring == PERF_RING_SAMPLES) {
+		vitals->now.samples++;
+		vitals->now.sample_bytes += size;
+	}
+	return 0;
+}
+
+static void measure_samples(struct vitals *vitals)
+{
+	uint64_t count = vitals->now.samples - vitals->begun.samples;
+	uint64_t bytes = vitals->now.sample_bytes - vitals->begun.sample_bytes;
+
+	if (count >= SAMPLES_MIN)
+		vitals->largest_bytes = MAX(vitals->largest_bytes, bytes / count);
+}
+
+static void move_marks(struct vitals *vitals)
+{
+	uint64_t now_ns = vitals->now.monotonic_ns;
+
+	if (!vitals->marks[0].monotonic_ns)
+		vitals->marks[0] = vitals->marks[1] = vitals->now;
+	if (now_ns - vitals->marks[1].monotonic_ns < VITALS_RECENT_NS)
+		return;
+	vitals->marks[0] = vitals->marks[1];
+	vitals->marks[1] = vitals->now;
+}
+
+void vitals_end(struct vitals *vitals)
+{
+	for (int ring = 0; ring < PERF_RINGS; ring++)
+		for (size_t i = 0; i < vitals->taken[ring].count; i++)
+			vitals->peak_bytes[ring] =
+				MAX(vitals->peak_bytes[ring], vitals->taken[ring].items[i]);
+	vitals->now.monotonic_ns = clock_ns(CLOCK_MONOTONIC);
+	vitals->now.cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	vitals->drain_ns = vitals->now.monotonic_ns - vitals->begun_ns;
+	vitals->drain_peak_ns = MAX(vitals->drain_peak_ns, vitals->drain_ns);
+	measure_samples(vitals);
+	move_marks(vitals);
+}
+
+void vitals_tell(const struct vitals *vitals, struct recorder_progress *progress)
+{
+	const struct vitals_mark *then = &vitals->marks[0], *now = &vitals->now;
+
+	progress->cpu_ns = now->cpu_ns;
+	progress->recent_ns = now->monotonic_ns - then->monotonic_ns;
+	progress->recent_cpu_ns = now->cpu_ns - then->cpu_ns;
+	progress->recent_samples = now->samples - then->samples;
+	progress->sample_bytes =
+		progress->recent_samples
+			? (now->sample_bytes - then->sample_bytes) / progress->recent_samples
+			: 0;
+	progress->ring_peak_bytes = vitals->peak_bytes[PERF_RING_SAMPLES];
+	progress->sideband_peak_bytes = vitals->peak_bytes[PERF_RING_SIDEBAND];
+	progress->rides_out_ns = vitals->largest_bytes && progress->frequency
+					 ? progress->ring_bytes * NSEC_PER_SEC /
+						   (vitals->largest_bytes * progress->frequency)
+					 : 0;
+	progress->late_ns = vitals->late_ns;
+	progress->late_peak_ns = vitals->late_peak_ns;
+	progress->drain_ns = vitals->drain_ns;
+	progress->drain_peak_ns = vitals->drain_peak_ns;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * What the thread that drains notices of itself on its way: how full the rings were, how late it came and how long it took, what
+ * the process takes of the CPUs. Costs a few additions a record.
+ */
+
+#include <stdint.h>
+
+#include "base/array.h"
+#include "recorder/perf-events.h"
+#include "recorder/progress.h"
+
+/* The recent past is between two marks of this distance, and one more of it. */
+#define VITALS_RECENT_NS (30 * 1000000000ull)
+
+struct vitals_mark {
+	uint64_t monotonic_ns;
+	uint64_t cpu_ns;
+	uint64_t samples; /* records in their rings */
+	uint64_t sample_bytes;
+};
+
+struct vitals {
+	array_of(uint64_t) taken[PERF_RINGS]; /* bytes of each CPU's ring in this drain */
+	uint64_t peak_bytes[PERF_RINGS];
+	uint64_t largest_bytes; /* samples have been on the average of one drain */
+	struct vitals_mark marks[2]; /* the older one first */
+	struct vitals_mark now;
+	struct vitals_mark begun; /* `now` at the begin of this drain */
+	uint64_t begun_ns; /* this drain, CLOCK_MONOTONIC */
+	uint64_t late_ns, late_peak_ns;
+	uint64_t drain_ns, drain_peak_ns;
+};
+
+void vitals_done(struct vitals *vitals);
+
+/* A drain begins, and should have at `due`; 0: there was no such moment. */
+void vitals_begin(struct vitals *vitals, uint64_t due_ns);
+/* A record that it took. 0 or -ENOMEM. */
+int vitals_record(struct vitals *vitals, enum perf_ring ring, uint32_t cpu, size_t size);
+/* All that it took has been applied. */
+void vitals_end(struct vitals *vitals);
+
+/* Fills in what is known here; ring_bytes and frequency are there. */
+void vitals_tell(const struct vitals *vitals, struct recorder_progress *progress);

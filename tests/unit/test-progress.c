@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What a recorder tells of itself: as JSON and back, and what it notices while it drains. */
+#include "base/clock.h"
+#include "recorder/progress.h"
+#include "recorder/sampling-cost.h"
+#include "recorder/vitals.h"
+#include "tests/check.h"
+
+static void test_round_trip(void)
+{
+	_cleanup_(buffer_done) struct buffer json = { 0 }, again = { 0 };
+	struct recorder_progress progress = {
+		.version = "0.1.0",
+		.event = "cpu-clock",
+		.samples = UINT64_MAX,
+		.drain_peak_ns = 7,
+		.error.text = "\"/a\\b\"\n: no room",
+	};
+	struct recorder_progress back;
+
+	progress_write(&progress, &json);
+	CHECK(!buffer_failed(&json));
+	CHECK_EQ(progress_read((const char *)json.data, json.size, &back), 0);
+	CHECK_STR(back.event, "cpu-clock");
+	CHECK_STR(back.error.text, "\"/a\\b\"\n: no room");
+	CHECK_EQ(back.samples, UINT64_MAX);
+	CHECK_EQ(back.drain_peak_ns, 7);
+	progress_write(&back, &again);
+	CHECK(json.size == again.size && memcmp(json.data, again.data, json.size) == 0);
+}
+
+static int read_text(const char *json, struct recorder_progress *progress)
+{
+	return progress_read(json, strlen(json), progress);
+}
+
+/* Another version may tell more, less, or something else under the same name. */
+static void test_other_versions(void)
+{
+	struct recorder_progress progress;
+
+	CHECK_EQ(read_text("{\"new\":{\"samples\":1},\"samples\":2,\"more\":[3],\"lost\":\"x\","
+			   "\"event\":4}",
+			 &progress),
+		0);
+	CHECK_EQ(progress.samples, 2);
+	CHECK_EQ(progress.lost, 0);
+	CHECK_STR(progress.event, "");
+	CHECK_EQ(read_text("{\"event\":\"a name that is longer than there is room for it\"}",
+			 &progress),
+		0);
+	CHECK_STR(progress.event, "a name that is longer than ther");
+}
+
+static void test_no_progress(void)
+{
+	struct recorder_progress progress = { .samples = 5 };
+
+	CHECK_EQ(read_text("", &progress), -EBADMSG);
+	CHECK_EQ(read_text("[1]", &progress), -EBADMSG);
+	CHECK_EQ(read_text("{\"samples\":1", &progress), -EBADMSG);
+	CHECK_EQ(read_text("{\"samples\":1,\"event\":\"cpu", &progress), -EBADMSG);
+	CHECK_EQ(progress.samples, 5);
+}
+
+/* One drain of ten samples of 200 bytes on CPU 3, one record of 80 bytes on the side. */
+static void drain(struct vitals *vitals, uint64_t due_ns, unsigned int samples)
+{
+	vitals_begin(vitals, due_ns);
+	for (unsigned int i = 0; i < samples; i++)
+		CHECK_EQ(vitals_record(vitals, PERF_RING_SAMPLES, 3, 200), 0);
+	CHECK_EQ(vitals_record(vitals, PERF_RING_SIDEBAND, UINT32_MAX, 80), 0);
+	vitals_end(vitals);
+}
+
+static void test_vitals(void)
+{
+	struct recorder_progress progress = { .ring_bytes = 1 << 20, .frequency = 100 };
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	struct vitals vitals = { 0 };
+
+	drain(&vitals, now_ns - NSEC_PER_SEC, 100);
+	drain(&vitals, now_ns + 3600 * NSEC_PER_SEC, 10);
+	vitals_tell(&vitals, &progress);
+	vitals_done(&vitals);
+	CHECK_EQ(progress.ring_peak_bytes, 20000);
+	CHECK_EQ(progress.sideband_peak_bytes, 80);
+	CHECK_EQ(progress.rides_out_ns / NSEC_PER_MSEC, 52428);
+	CHECK_EQ(progress.late_ns, 0);
+	CHECK(progress.late_peak_ns >= NSEC_PER_SEC);
+	CHECK_EQ(progress.sample_bytes, 200);
+	CHECK_EQ(progress.recent_samples, 10);
+	CHECK(progress.drain_peak_ns >= progress.drain_ns && progress.drain_ns);
+}
+
+/* What it comes to differs; that there is something, and not a second of it, does not. */
+static void test_sampling_cost(void)
+{
+	struct sampling_cost cost = { 0 };
+	_Atomic bool stop = false;
+	int r = sampling_cost_measure(&stop, &cost);
+
+	if (r == -EACCES || r == -EPERM) {
+		printf("# no right to sample: %s\n", strerror(-r));
+		return;
+	}
+	CHECK_EQ(r, 0);
+	printf("# %" PRIu64 " ns a sample, %" PRIu64 " ps a frame\n", cost.sample_ns,
+		cost.frame_ps);
+	CHECK(cost.sample_ns > 100 && cost.sample_ns < NSEC_PER_MSEC);
+	CHECK(cost.frame_ps < 10000 * 1000);
+	stop = true;
+	CHECK_EQ(sampling_cost_measure(&stop, &cost), -ECANCELED);
+}
+
+CHECK_MAIN({ "written and read", test_round_trip }, { "other versions", test_other_versions },
+	{ "no progress", test_no_progress }, { "rings and drains", test_vitals },
+	{ "what a sample costs the kernel", test_sampling_cost })

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What a recorder tells of itself through its store. */
+#include <fcntl.h>
+#include <sys/wait.h>
+
+#include "store/store-reader.h"
+#include "store/store-writer.h"
+#include "tests/tapes.h"
+
+struct told {
+	struct buffer text;
+	int pid;
+	uint64_t told_ns;
+};
+
+static void told_done(struct told *told)
+{
+	buffer_done(&told->text);
+}
+
+static int look(const char *path, struct told *told)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	int r;
+
+	told->text.size = 0;
+	CHECK_EQ(store_reader_open(path, &reader, NULL), 0);
+	r = store_reader_status(reader, &told->text, &told->pid, &told->told_ns);
+	buffer_u8(&told->text, 0);
+	return r;
+}
+
+static void test_last_one_counts(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(told_done) struct told told = { 0 };
+	uint64_t begin_ns = clock_ns(CLOCK_REALTIME);
+
+	tapes_store_init(&store);
+	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
+	CHECK_EQ(look(store.path, &told), 0);
+	CHECK_EQ(store_writer_tell(writer, "a longer text than the next one", NULL), 0);
+	CHECK_EQ(store_writer_tell(writer, "shorter", NULL), 0);
+	CHECK_EQ(look(store.path, &told), 1);
+	CHECK_STR((char *)told.text.data, "shorter");
+	CHECK_EQ(told.pid, getpid());
+	CHECK(told.told_ns >= begin_ns && told.told_ns <= clock_ns(CLOCK_REALTIME));
+	writer = store_writer_close(writer);
+	CHECK_EQ(look(store.path, &told), 0);
+}
+
+/* One that is killed leaves it behind, and the next one takes it away. */
+static void test_killed(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(told_done) struct told told = { 0 };
+	int status;
+	pid_t pid;
+
+	tapes_store_init(&store);
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		int r = store_writer_open(store.path, &writer, NULL);
+
+		_exit(r < 0 || store_writer_tell(writer, "last words", NULL) < 0);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+	CHECK_EQ(look(store.path, &told), 1);
+	CHECK_STR((char *)told.text.data, "last words");
+	CHECK_EQ(told.pid, pid);
+	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
+	CHECK_EQ(look(store.path, &told), 0);
+}
+
+/* Any byte that is another one: it is not there, rather than wrong. */
+static void test_damage(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(told_done) struct told told = { 0 };
+	_cleanup_close_ int fd = -1;
+	char file[128];
+	uint8_t byte;
+
+	tapes_store_init(&store);
+	snprintf(file, sizeof(file), "%s/status", store.path);
+	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
+	CHECK_EQ(store_writer_tell(writer, "text", NULL), 0);
+	fd = open(file, O_RDWR | O_CLOEXEC);
+	CHECK(fd >= 0);
+	for (off_t at = 0; pread(fd, &byte, 1, at) == 1; at++) {
+		CHECK_EQ(pwrite(fd, &(uint8_t){ byte ^ 0x10 }, 1, at), 1);
+		CHECK_EQ(look(store.path, &told), 0);
+		CHECK_EQ(pwrite(fd, &byte, 1, at), 1);
+	}
+	CHECK_EQ(look(store.path, &told), 1);
+}
+
+/* Read while it is written over and over, each time of another length: always one of the texts. */
+static void test_while_it_is_written(void)
+{
+	static const char all[] =
+		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(told_done) struct told told = { 0 };
+	int status;
+	pid_t pid;
+
+	tapes_store_init(&store);
+	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
+	CHECK_EQ(store_writer_tell(writer, all, NULL), 0);
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		int r = 0;
+
+		for (size_t i = 0; i < 3000 && r == 0; i++)
+			r = store_writer_tell(writer, all + i % sizeof(all), NULL);
+		_exit(r < 0);
+	}
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		CHECK_EQ(look(store.path, &told), 1);
+		CHECK(strspn((char *)told.text.data, "a") == strlen((char *)told.text.data));
+	}
+	CHECK_EQ(status, 0);
+}
+
+CHECK_MAIN({ "the last one counts", test_last_one_counts }, { "a killed recorder", test_killed },
+	{ "damage", test_damage }, { "while it is written", test_while_it_is_written })
