@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recorder/teller.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <sys/prctl.h>
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "recorder/sampling-cost.h"
+#include "recorder/worker.h"
 
 /* Of a sample with a callchain: its head, ip, ids, time, CPU, period and the number of callers. Each caller is eight bytes more. */
 #define SAMPLE_BYTES 56
@@ -98,40 +97,20 @@ static void *teller_main(void *context)
 
 static void teller_free(struct teller *teller)
 {
-	pthread_cond_destroy(&teller->changed);
-	pthread_mutex_destroy(&teller->lock);
+	worker_lock_done(&teller->lock, &teller->changed);
 	free(teller);
-}
-
-/* Signals are for the thread that drains. */
-static int start_thread(struct teller *teller)
-{
-	sigset_t all, before;
-	int r;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = -pthread_create(&teller->thread, NULL, teller_main, teller);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return r;
 }
 
 int teller_start(struct store_writer *writer, struct teller **ret_teller, struct error *error)
 {
 	struct teller *teller = calloc(1, sizeof(*teller));
-	pthread_condattr_t clock;
 	int r;
 
 	if (!teller)
 		return -ENOMEM;
 	teller->writer = writer;
-	pthread_mutex_init(&teller->lock, NULL);
-	/* the wall clock may be set while the end is waited for */
-	pthread_condattr_init(&clock);
-	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-	pthread_cond_init(&teller->changed, &clock);
-	pthread_condattr_destroy(&clock);
-	r = start_thread(teller);
+	worker_lock_init(&teller->lock, &teller->changed);
+	r = worker_start(&teller->thread, teller_main, teller);
 	if (r < 0) {
 		teller_free(teller);
 		return error_set(error, r, "starting the thread that tells: %s", strerror(-r));
