@@ -48,6 +48,17 @@ bool store_identify(const char *name, struct store_identity *ret_identity)
 	return *end == '.' && ret_identity->sequence != UINT64_MAX;
 }
 
+bool store_is_of_boot(const char *name, const char *boot_id, uint64_t *ret_sequence)
+{
+	struct store_identity identity;
+
+	if (!store_identify(name, &identity) || identity.boot_size != strlen(boot_id) ||
+		memcmp(name, boot_id, identity.boot_size) != 0)
+		return false;
+	*ret_sequence = identity.sequence;
+	return true;
+}
+
 bool store_same_tape(const char *name, const char *other)
 {
 	struct store_identity a, b;

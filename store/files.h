@@ -41,6 +41,8 @@ struct store_identity {
 	uint64_t sequence;
 };
 bool store_identify(const char *name, struct store_identity *ret_identity);
+/* Is it a file of that boot? *ret_sequence is its tape's number. */
+bool store_is_of_boot(const char *name, const char *boot_id, uint64_t *ret_sequence);
 /* Are both files of one tape? */
 bool store_same_tape(const char *name, const char *other);
 

@@ -337,6 +337,7 @@ static int load_sealed(const struct store_reader *reader, const struct store_seg
 static int load_spool(struct store_reader *reader, const struct store_segment *segment,
 	const struct segment_want *want, struct tape **ret_tape, struct error *error)
 {
+	struct spools_writer writer;
 	struct tape *known = NULL;
 	struct spool_end end;
 	int r;
@@ -347,8 +348,8 @@ static int load_spool(struct store_reader *reader, const struct store_segment *s
 		*ret_tape = known;
 		return 0;
 	}
-	r = spools_load(reader->path, segment->name, spools_is_live(reader->path, NULL), ret_tape,
-		&end, error);
+	spools_find_writer(reader->path, &writer);
+	r = spools_load(reader->path, segment->name, &writer, ret_tape, &end, error);
 	return r == -ENOENT ? load_sealed(reader, segment, want, ret_tape, error) : r;
 }
 
@@ -384,11 +385,11 @@ static uint64_t started_ns(int pid)
 
 int store_reader_recorder(const struct store_reader *reader, uint64_t *ret_since_ns)
 {
-	int pid = 0;
+	struct spools_writer writer = { 0 };
 
 	if (!reader->is_file)
-		spools_is_live(reader->path, &pid);
+		spools_find_writer(reader->path, &writer);
 	if (ret_since_ns)
-		*ret_since_ns = pid ? started_ns(pid) : 0;
-	return pid;
+		*ret_since_ns = writer.pid ? started_ns(writer.pid) : 0;
+	return writer.pid;
 }

@@ -24,7 +24,7 @@ static bool is_ours(const struct store_writer *writer, const char *name)
 {
 	uint64_t number;
 
-	return writer_is_of_boot(writer, name, &number) && number >= writer->first_sequence;
+	return store_is_of_boot(name, writer->boot_id, &number) && number >= writer->first_sequence;
 }
 
 static int see_leftover(void *context, const char *name)
@@ -137,7 +137,7 @@ static int recover_one(struct recovery *recovery, const char *name)
 		remove_spool(recovery->writer, name);
 		return 0;
 	}
-	r = spools_load(recovery->writer->path, name, false, &tape, &end, &why);
+	r = spools_load(recovery->writer->path, name, NULL, &tape, &end, &why);
 	if (r == -EBADMSG && set_aside(recovery->writer, name, &why) == 0) {
 		recovery->result.damaged++;
 		return 0;

@@ -25,25 +25,40 @@ static bool is_ours(const char *name)
 	return spools_is_spool(name) || store_name_ends(name, STORE_DAMAGED_SUFFIX);
 }
 
-bool spools_is_live(const char *path, int *ret_pid)
+void spools_find_writer(const char *path, struct spools_writer *ret_writer)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	_cleanup_close_ int fd = -1;
-	char file[PATH_MAX], pid[32];
+	char file[PATH_MAX], text[128];
+	unsigned long long first = 0;
 	ssize_t size;
 
-	if (ret_pid)
-		*ret_pid = 0;
+	*ret_writer = (struct spools_writer){ 0 };
 	if (store_file(path, STORE_LOCK, file, NULL) < 0)
-		return false;
+		return;
 	fd = open(file, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || fcntl(fd, F_OFD_GETLK, &lock) < 0 || lock.l_type == F_UNLCK)
-		return false;
-	size = pread(fd, pid, sizeof(pid) - 1, 0);
-	pid[MAX(size, 0)] = 0;
-	if (ret_pid)
-		*ret_pid = atoi(pid);
-	return true;
+		return;
+	size = pread(fd, text, sizeof(text) - 1, 0);
+	text[MAX(size, 0)] = 0;
+	ret_writer->there = true;
+	(void)!sscanf(text, "%d %39s %*u %llu", &ret_writer->pid, ret_writer->boot_id, &first);
+	ret_writer->first = first;
+}
+
+int spools_format_writer(const struct spools_writer *writer, uint64_t next, char *text, size_t size)
+{
+	return snprintf(text, size, "%-10d\n%-39s %-20llu %-20llu\n", writer->pid, writer->boot_id,
+		(unsigned long long)next, (unsigned long long)writer->first);
+}
+
+/* Does the writer fill it? */
+static bool is_live(const struct spools_writer *writer, const char *name)
+{
+	uint64_t number;
+
+	return writer && writer->there && store_is_of_boot(name, writer->boot_id, &number) &&
+	       number >= writer->first;
 }
 
 static uint64_t changed_ns(const struct stat *about)
@@ -104,8 +119,8 @@ static int read_spool(int fd, const struct stat *about, bool live, struct tape *
 	return r;
 }
 
-int spools_load(const char *path, const char *name, bool live, struct tape **ret_tape,
-	struct spool_end *ret_end, struct error *error)
+int spools_load(const char *path, const char *name, const struct spools_writer *writer,
+	struct tape **ret_tape, struct spool_end *ret_end, struct error *error)
 {
 	_cleanup_close_ int fd = -1;
 	struct stat about;
@@ -113,14 +128,14 @@ int spools_load(const char *path, const char *name, bool live, struct tape **ret
 
 	if (r < 0)
 		return r;
-	r = read_spool(fd, &about, live, ret_tape, ret_end, error);
+	r = read_spool(fd, &about, is_live(writer, name), ret_tape, ret_end, error);
 	return r < 0 ? error_prefix(error, r, "%s", name) : 0;
 }
 
 struct spools_walk {
 	const char *path;
 	uint64_t to_ns;
-	bool live;
+	struct spools_writer writer;
 	int (*see)(void *context, const struct store_segment *segment, struct tape **tape);
 	void *context;
 	struct error *error;
@@ -166,7 +181,7 @@ static int see_spool(void *context, const char *name)
 	if (r == -ENOENT || (r == 0 && (!about.st_size || !may_reach(walk, &about))))
 		return 0; /* sealed meanwhile; nothing in it yet; elsewhere */
 	if (r == 0)
-		r = read_spool(fd, &about, walk->live, &tape, &end, &why);
+		r = read_spool(fd, &about, is_live(&walk->writer, name), &tape, &end, &why);
 	if (r == -ENOMEM || r == -EMFILE || r == -ENFILE)
 		return error_set(walk->error, r, "%s: %s", name, strerror(-r));
 	describe(tape, name, &about, &why, &segment);
@@ -177,8 +192,10 @@ int spools_each(const char *path, uint64_t to_ns,
 	int (*see)(void *context, const struct store_segment *segment, struct tape **tape),
 	void *context, struct error *error)
 {
-	struct spools_walk walk = { path, to_ns, spools_is_live(path, NULL), see, context, error };
-	int r = store_each_name(path, STORE_SPOOLS, see_spool, &walk, error);
+	struct spools_walk walk = { path, to_ns, { 0 }, see, context, error };
+	int r;
 
+	spools_find_writer(path, &walk.writer);
+	r = store_each_name(path, STORE_SPOOLS, see_spool, &walk, error);
 	return r == -ENOENT ? 0 : r;
 }

@@ -10,15 +10,25 @@
 /* Is this the name of a spool's file? One that was set aside is none. */
 bool spools_is_spool(const char *name);
 
-/* Is somebody recording into the store? *ret_pid is who, 0 where that is not known; it may be NULL. */
-bool spools_is_live(const char *path, int *ret_pid);
+/* Who is recording into the store, as its lock file has it. */
+struct spools_writer {
+	bool there;
+	int pid; /* 0 where it is not known */
+	char boot_id[40];
+	uint64_t first; /* tapes of this boot below that number are those of writers before */
+};
+void spools_find_writer(const char *path, struct spools_writer *ret_writer);
+
+/* The lock file's text. */
+int spools_format_writer(
+	const struct spools_writer *writer, uint64_t next, char *text, size_t size);
 
 /*
- * The tape of a spool. Of one that nobody fills any more, an end that was not written whole is a loss. The errors of spool_decode(), and those of
- * reading the file.
+ * The tape of a spool. Of one that the writer does not fill, as a NULL one fills none, an end that was not written whole is a loss. The errors of
+ * spool_decode(), and those of reading the file.
  */
-int spools_load(const char *path, const char *name, bool live, struct tape **ret_tape,
-	struct spool_end *ret_end, struct error *error);
+int spools_load(const char *path, const char *name, const struct spools_writer *writer,
+	struct tape **ret_tape, struct spool_end *ret_end, struct error *error);
 
 /*
  * Describes each spool, those that were set aside too, and hands it on with its tape, NULL for one that cannot be read, which `see` may take.

@@ -79,9 +79,11 @@ static int verify_spool(struct verifying *verifying, const struct store_segment 
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	struct error why = { 0 };
 	struct spool_end end = { 0 };
-	int r = spools_load(verifying->reader->path, segment->name,
-		spools_is_live(verifying->reader->path, NULL), &tape, &end, &why);
+	struct spools_writer writer;
+	int r;
 
+	spools_find_writer(verifying->reader->path, &writer);
+	r = spools_load(verifying->reader->path, segment->name, &writer, &tape, &end, &why);
 	if (r == -ENOENT)
 		return 0;
 	if (is_ours(r))
@@ -274,13 +276,15 @@ static int look_at_index(struct verifying *verifying, bool tells, uint64_t *ret_
 static int verify_index(struct verifying *verifying)
 {
 	bool tells = false;
+	struct spools_writer writer;
 	uint64_t stale = 1;
 	int r = 0;
 
 	for (int looks = 0; r == 0 && stale && !tells; looks++) {
 		if (looks)
 			nanosleep(&(struct timespec){ .tv_nsec = INDEX_AGAIN_NS }, NULL);
-		tells = looks == INDEX_AGAIN || !spools_is_live(verifying->reader->path, NULL);
+		spools_find_writer(verifying->reader->path, &writer);
+		tells = looks == INDEX_AGAIN || !writer.there;
 		r = look_at_index(verifying, tells, &stale);
 	}
 	verifying->result.stale = stale;

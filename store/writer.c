@@ -21,10 +21,15 @@
 /* The lock file: who has it, and the number that comes next in this boot. A crash of the machine ends the boot too: no need to sync. */
 static void note_number(const struct store_writer *writer)
 {
+	struct spools_writer ours = {
+		.pid = getpid(),
+		.first = writer->first_sequence,
+	};
 	char text[128];
-	int size = snprintf(text, sizeof(text), "%-10d\n%-39s %-20llu\n", getpid(), writer->boot_id,
-		(unsigned long long)atomic_load(&writer->next_sequence));
+	int size;
 
+	memcpy(ours.boot_id, writer->boot_id, sizeof(ours.boot_id));
+	size = spools_format_writer(&ours, atomic_load(&writer->next_sequence), text, sizeof(text));
 	/* where it fails, the numbers of the files are still known */
 	(void)!pwrite(writer->lock_fd, text, size, 0);
 }
@@ -51,8 +56,9 @@ struct store_writer *store_writer_close(struct store_writer *writer)
 static int writer_lock(struct store_writer *writer, struct error *error)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	struct spools_writer other;
 	char file[PATH_MAX];
-	int r = store_file(writer->path, STORE_LOCK, file, error), pid = 0;
+	int r = store_file(writer->path, STORE_LOCK, file, error);
 
 	if (r < 0)
 		return r;
@@ -67,10 +73,10 @@ static int writer_lock(struct store_writer *writer, struct error *error)
 	close(take_fd(writer->lock_fd));
 	if (r != -EAGAIN && r != -EACCES)
 		return error_set(error, r, "%s: %s", file, strerror(-r));
-	spools_is_live(writer->path, &pid);
+	spools_find_writer(writer->path, &other);
 	return error_set(error, -EBUSY,
 		"%s: process %d is recording into it already; stop it, or choose another --store",
-		writer->path, pid);
+		writer->path, other.pid);
 }
 
 /* Numbers go on above this one. */
@@ -96,22 +102,11 @@ static void read_number(struct store_writer *writer)
 		number_above(writer, next - 1);
 }
 
-bool writer_is_of_boot(const struct store_writer *writer, const char *name, uint64_t *ret_sequence)
-{
-	struct store_identity identity;
-
-	if (!store_identify(name, &identity) || identity.boot_size != strlen(writer->boot_id) ||
-		memcmp(name, writer->boot_id, identity.boot_size) != 0)
-		return false;
-	*ret_sequence = identity.sequence;
-	return true;
-}
-
 static void number_above_name(struct store_writer *writer, const char *name)
 {
 	uint64_t number;
 
-	if (writer_is_of_boot(writer, name, &number))
+	if (store_is_of_boot(name, writer->boot_id, &number))
 		number_above(writer, number);
 }
 

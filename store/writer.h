@@ -45,9 +45,6 @@ struct spool_file {
 	uint64_t size;
 };
 
-/* Is it the name of a file of this boot? *ret_sequence is its tape's number. */
-bool writer_is_of_boot(const struct store_writer *writer, const char *name, uint64_t *ret_sequence);
-
 /* Closes all spools. */
 void spool_files_close(struct store_writer *writer);
 

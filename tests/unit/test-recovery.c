@@ -182,27 +182,53 @@ static void test_recover(void)
 	CHECK(!found.segment.unsealed);
 }
 
-/* The end was being written when the writer was killed. As long as somebody records, that may still come. */
+/* The last block of a spool is not whole. */
+static void tear(const struct tapes_store *store)
+{
+	struct stat about;
+	char path[256];
+
+	spool_path(store, path);
+	CHECK_EQ(stat(path, &about), 0);
+	CHECK_EQ(truncate(path, about.st_size - 3), 0);
+}
+
+/* As long as who began it writes, the rest of it may still come. */
+static void test_being_torn(void)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(spooling_done) struct spooling spooling;
+
+	tapes_store_init(&store);
+	writer = open_writer(&store);
+	spooling_init(&spooling, store_writer_number(writer), 0);
+	for (int i = 0; i < 3; i++)
+		CHECK_EQ(spooling_put(&spooling, writer), 0);
+	tear(&store);
+	CHECK_EQ(look(&store).samples, 8);
+	CHECK_EQ(look(&store).damaged, 0);
+	writer = store_writer_close(writer);
+	CHECK_EQ(look(&store).damaged, 1);
+}
+
+/* The end was being written when the writer was killed. Nobody else writes the rest, also while he records. */
 static void test_torn(void)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	struct store_recovered recovered;
 	struct found found;
-	struct stat about;
-	char path[256];
 
 	tapes_store_init(&store);
 	leave_spool(&store, 3);
-	spool_path(&store, path);
-	CHECK_EQ(stat(path, &about), 0);
-	CHECK_EQ(truncate(path, about.st_size - 3), 0);
+	tear(&store);
 	found = look(&store);
 	CHECK_EQ(found.samples, 8);
 	CHECK_EQ(found.damaged, 1);
 	CHECK(found.segment.end_ns > AT(2));
 	writer = open_writer(&store);
-	CHECK_EQ(look(&store).damaged, 0);
+	CHECK_EQ(look(&store).damaged, 1);
 	writer = store_writer_close(writer);
 	recovered = recover(&store, 1);
 	CHECK_EQ(recovered.damaged, 1);
@@ -396,6 +422,7 @@ static void test_numbers(void)
 CHECK_MAIN({ "readers see the spool live", test_live },
 	{ "a tape that is given up leaves nothing", test_forget },
 	{ "what was left is sealed", test_recover }, { "an end that is torn", test_torn },
+	{ "an end that is being written is none yet", test_being_torn },
 	{ "a spool that cannot be read", test_unreadable },
 	{ "a spool that cannot be read now", test_unreadable_now },
 	{ "a spool whose segment is there", test_sealed_already },
