@@ -223,16 +223,19 @@ static void tell_warning(const struct recorder_progress *progress, bool live)
 static void tell_recovered(const struct recorder_progress *progress, bool live)
 {
 	const struct store_recovered *recovered = &progress->recovered;
+	uint64_t news = recovered->tapes + recovered->damaged + recovered->unread;
 	char length[32], text[256];
-	static bool told;
+	static uint64_t told;
 
-	if (told || !(recovered->tapes || recovered->damaged))
+	if (news == told)
 		return;
-	told = true;
+	told = news;
 	duration_format(recovered->end_ns - recovered->begin_ns, length, sizeof(length));
-	snprintf(text, sizeof(text), "recovered %s of an interrupted recording: %llu samples%s",
+	snprintf(text, sizeof(text), "recovered %s of an interrupted recording: %llu samples%s%s",
 		length, (unsigned long long)recovered->samples,
-		recovered->damaged ? "; a part of it was damaged" : "");
+		recovered->damaged ? "; a part of it was damaged" : "",
+		recovered->unread ? "; a part of it cannot be read now, and stays in the spool"
+				  : "");
 	talk(live, text, "");
 }
 

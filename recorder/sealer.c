@@ -29,6 +29,7 @@ struct sealer {
 	pthread_t thread;
 	struct spooler *spooler;
 	struct spooler_owner owner;
+	bool leftovers; /* of recorders before us, that could not be sealed yet */
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -220,20 +221,6 @@ static void stall(struct sealer *sealer, const struct error *error)
 	pthread_mutex_unlock(&sealer->lock);
 }
 
-static void work(struct sealer *sealer)
-{
-	struct error error = { 0 };
-
-	make_room(sealer);
-	if (seal_one(sealer, &error) < 0) {
-		stall(sealer, &error);
-		return;
-	}
-	pthread_mutex_lock(&sealer->lock);
-	sealer->status.stalled = false;
-	pthread_mutex_unlock(&sealer->lock);
-}
-
 /* What a recorder before us left: of this boot its processes may still run, of another one only files can tell names. */
 static int seal_recovered(void *context, struct store_writer *writer, struct tape *tape)
 {
@@ -259,19 +246,31 @@ static int seal_recovered(void *context, struct store_writer *writer, struct tap
 	return MIN(r, 0);
 }
 
+/* What the next try brings. */
+static void add_recovered(struct store_recovered *sum, const struct store_recovered *more)
+{
+	if (more->tapes) {
+		sum->begin_ns = sum->tapes ? MIN(sum->begin_ns, more->begin_ns) : more->begin_ns;
+		sum->end_ns = MAX(sum->end_ns, more->end_ns);
+	}
+	sum->tapes += more->tapes;
+	sum->samples += more->samples;
+	sum->damaged += more->damaged;
+	sum->unread = more->unread;
+}
+
 static void recover(struct sealer *sealer)
 {
 	struct store_recovered recovered = { 0 };
 	struct error error = { 0 };
 	int r;
 
-	if (!sealer->options->boot_id)
-		return;
 	r = store_writer_recover(sealer->writer, seal_recovered, sealer, &recovered, &error);
 	if (r < 0 && *error.text)
 		warn(sealer, &error);
+	sealer->leftovers = r < 0;
 	pthread_mutex_lock(&sealer->lock);
-	sealer->status.recovered = recovered;
+	add_recovered(&sealer->status.recovered, &recovered);
 	pthread_mutex_unlock(&sealer->lock);
 }
 
@@ -285,13 +284,33 @@ static void note_limits(struct sealer *sealer)
 		warn(sealer, &error);
 }
 
+static void work(struct sealer *sealer)
+{
+	struct error error = { 0 };
+	int r;
+
+	make_room(sealer);
+	r = seal_one(sealer, &error);
+	if (r < 0) {
+		stall(sealer, &error);
+		return;
+	}
+	/* the store can be written: it may take now what it did not take at the start */
+	if (r == 1 && sealer->leftovers)
+		recover(sealer);
+	pthread_mutex_lock(&sealer->lock);
+	sealer->status.stalled = false;
+	pthread_mutex_unlock(&sealer->lock);
+}
+
 static void *sealer_main(void *context)
 {
 	struct sealer *sealer = context;
 
 	prctl(PR_SET_NAME, "perftape-seal");
 	note_limits(sealer);
-	recover(sealer);
+	if (sealer->options->boot_id)
+		recover(sealer);
 	while (wait_for_work(sealer))
 		work(sealer);
 	return NULL;

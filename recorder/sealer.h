@@ -40,7 +40,8 @@ struct sealer_status {
 	int failed; /* 0, or a negative errno: a tape was given up at the end, `error` says why */
 	uint64_t given_up; /* samples of tapes that will not be sealed */
 	uint64_t spooled_ns; /* how far the spool reaches: all before it is on the disk */
-	struct store_recovered recovered; /* once it is known */
+	struct store_recovered
+		recovered; /* so far: what could not be is tried again behind each segment */
 	struct error error;
 	struct error
 		warning; /* the last trouble that cost no samples: an index, a limit that cannot be kept */

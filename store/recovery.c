@@ -122,7 +122,7 @@ static int leave(struct recovery *recovery, int r, const struct error *why)
 		return r;
 	if (!recovery->unread)
 		recovery->unread = error_set(recovery->error, r, "%s", why->text);
-	recovery->result.damaged++;
+	recovery->result.unread++;
 	return 0;
 }
 

@@ -46,12 +46,13 @@ void store_writer_forget(struct store_writer *writer, uint64_t sequence);
  * Where that went well the spool is removed; a spool that belongs to a segment that is there is removed unread. One that cannot be read at
  * all is set aside under a name that ends in ".damaged", and counted. One that cannot be read now stays where it is, and the others are
  * recovered all the same: then the first such error comes back. A negative answer of `seal` ends it and is handed on. What was recovered is told
- * in any case.
+ * in any case; what stays can be tried again.
  */
 struct store_recovered {
 	uint64_t tapes;
 	uint64_t samples;
-	uint64_t damaged; /* spools of which a part or all could not be read */
+	uint64_t damaged; /* spools of which a part or all is lost */
+	uint64_t unread; /* spools that stay, because they cannot be read now */
 	uint64_t begin_ns, end_ns; /* of the wall clock, over all of them */
 };
 int store_writer_recover(struct store_writer *writer,

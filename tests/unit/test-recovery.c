@@ -286,7 +286,7 @@ static void test_unreadable_now(void)
 	CHECK_EQ(sealed, 2);
 	CHECK_EQ(recovered.tapes, 2);
 	CHECK_EQ(recovered.samples, 20);
-	CHECK_EQ(recovered.damaged, 1);
+	CHECK_EQ(recovered.unread, 1);
 	CHECK_EQ(count_files(&store, "*/spool/*"), 0);
 }
 

@@ -128,6 +128,37 @@ static void test_waits(void)
 	CHECK_EQ(found.shed_rows, 0);
 }
 
+/* What was left cannot be sealed at the start, the disk being full: it is as soon as a segment can be. */
+static void test_leftovers(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(spooling_done) struct spooling spooling;
+	struct sealer_options options = { .boot_id = "of another boot" };
+	struct sealer_status status;
+	struct sealer *sealer;
+
+	tapes_store_init(&store);
+	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
+	spooling_init(&spooling, store_writer_number(writer), 10);
+	CHECK_EQ(spooling_put(&spooling, writer), 0);
+	writer = store_writer_close(writer);
+
+	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
+	let_write(&store, false);
+	CHECK_EQ(sealer_start(writer, &options, &sealer, NULL), 0);
+	CHECK_EQ(sealer_put(sealer, make_tape(sealer, 0, SAMPLES)), 0);
+	wait_for_stall(sealer);
+	sealer_status(sealer, &status);
+	CHECK_EQ(status.recovered.tapes, 0);
+	let_write(&store, true);
+	sealer_stop(sealer, &status);
+	CHECK_EQ(status.recovered.tapes, 1);
+	CHECK_EQ(status.recovered.samples, 4);
+	CHECK_EQ(look(&store).segments, 2);
+	CHECK_EQ(look(&store).samples, SAMPLES + 4);
+}
+
 /* Not more than the bound waits, and one of the segments tells of all the rest, once. */
 static void test_sheds(void)
 {
@@ -262,6 +293,7 @@ static void test_spools_meanwhile(void)
 
 CHECK_MAIN({ "tapes wait for the store", test_waits },
 	{ "beyond the bound the oldest is shed, and told of", test_sheds },
+	{ "what was left is tried again", test_leftovers },
 	{ "while a segment is made the spool goes on", test_spools_meanwhile },
 	{ "one that was at work is shed behind others", test_sheds_the_one_at_work },
 	{ "what cannot be written at the end is given up", test_gives_up })
