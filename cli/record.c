@@ -324,6 +324,12 @@ static void tell(const struct invocation *invocation, const struct recorder_prog
 		(unsigned long long)progress->samples, (unsigned long long)progress->lost,
 		(unsigned long long)progress->segments, progress->segments == 1 ? "" : "s",
 		progress->bytes / 1e6, store_path(invocation));
+	if (progress->missed)
+		say(invocation, "%llu samples that were due on busy CPUs did not come",
+			(unsigned long long)progress->missed);
+	if (progress->throttled)
+		say(invocation, "the kernel throttled the sampling of a CPU %llu times",
+			(unsigned long long)progress->throttled);
 	if (progress->lost_sideband || progress->damaged)
 		say(invocation,
 			"%llu records of names and mappings were lost, %llu could not be read",

@@ -131,6 +131,9 @@ static void count_loss(struct coverage *coverage, const struct tape_loss *loss)
 	case TAPE_LOSS_CUT:
 		coverage->cut += loss->count;
 		break;
+	case TAPE_LOSS_LOWERED:
+		coverage->limit = coverage->limit ? MIN(coverage->limit, loss->count) : loss->count;
+		break;
 	default:
 		coverage->lost_samples += loss->count;
 		break;
@@ -141,7 +144,7 @@ static void count_loss(struct coverage *coverage, const struct tape_loss *loss)
 static bool is_of_samples(const struct tape_loss *loss)
 {
 	return loss->kind == TAPE_LOSS_SAMPLES || loss->kind == TAPE_LOSS_SHED ||
-	       loss->kind > TAPE_LOSS_CUT || !loss->kind;
+	       loss->kind > TAPE_LOSS_LOWERED || !loss->kind;
 }
 
 /* [from, to) of the wall clock; a loss that has no length is a nanosecond long. */
@@ -420,6 +423,9 @@ void coverage_describe(const struct coverage *coverage, struct buffer *text)
 	put_count(text, coverage->lost_sideband, "record", "records",
 		" of names lost (names may be wrong)");
 	put_count(text, coverage->throttled, "time", "times", " throttled");
+	if (coverage->limit)
+		buffer_printf(text, ", at most %" PRIu64 " samples a second allowed by the kernel",
+			coverage->limit);
 	put_count(text, coverage->damaged, "part", "parts", " that could not be read");
 	put_count(text, coverage->stopped, "time", "times", " the recording stood still");
 	put_count(text, coverage->offline, "time", "times", " a CPU was offline");
@@ -474,6 +480,7 @@ void coverage_put_json(
 		{ "missing", coverage->missing },
 		{ "lost_names", coverage->lost_sideband },
 		{ "throttled", coverage->throttled },
+		{ "limit", coverage->limit },
 		{ "damaged", coverage->damaged },
 		{ "stopped", coverage->stopped },
 		{ "offline", coverage->offline },

@@ -36,6 +36,8 @@ struct coverage {
 	uint64_t missing; /* that were due and did not come */
 	uint64_t lost_sideband;
 	uint64_t throttled; /* times that a CPU was throttled */
+	uint64_t
+		limit; /* samples a second that the kernel allowed at the least, fewer than were asked for; 0: all */
 	uint64_t offline; /* times that one was not there */
 	uint64_t stopped; /* times that the recorder stood still */
 	uint64_t damaged; /* records or segments that could not be read */

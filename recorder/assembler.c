@@ -40,7 +40,7 @@ void assembler_done(struct assembler *assembler)
 	tracker_done(&assembler->tracker);
 	array_done(&assembler->anchors);
 	array_done(&assembler->cpus);
-	array_done(&assembler->losses);
+	losses_done(&assembler->losses);
 	spool_mark_done(&assembler->spooled);
 }
 
@@ -131,89 +131,8 @@ int assembler_begin(struct assembler *assembler, uint64_t begin_ns)
 {
 	assembler->started_ns = assembler->options->imported ? 0 : begin_ns;
 	assembler->last_ns = begin_ns;
+	assembler->losses.period_ns = assembler->options->period_ns;
 	return begin_tape(assembler, begin_ns);
-}
-
-/* Gives the tape its share of a loss, by time; true when nothing of it is left for the next one. */
-static bool share_loss(const struct tape *tape, struct tape_loss *loss, struct tape_loss *ret_share)
-{
-	uint64_t length_ns = loss->to_ns - loss->from_ns;
-	bool all = loss->to_ns <= tape->end_ns;
-
-	*ret_share = *loss;
-	if (all)
-		return true;
-	ret_share->to_ns = MAX(tape->end_ns, loss->from_ns);
-	ret_share->count = (double)loss->count * (double)(ret_share->to_ns - loss->from_ns) /
-			   (double)length_ns;
-	loss->from_ns = ret_share->to_ns;
-	loss->count -= MIN(loss->count, ret_share->count);
-	return false;
-}
-
-static int give_losses(struct assembler *assembler)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < assembler->losses.count; i++) {
-		struct tape_loss loss = assembler->losses.items[i], share;
-		bool begun = loss.from_ns < assembler->tape->end_ns;
-
-		if (!begun || !share_loss(assembler->tape, &loss, &share))
-			assembler->losses.items[kept++] = loss;
-		if (begun && array_push(&assembler->tape->losses, share) < 0)
-			return -ENOMEM;
-	}
-	assembler->losses.count = kept;
-	return 0;
-}
-
-/* What lasts since a moment is so up to another one, and will be told of anew from there. */
-static int give_lasting(struct assembler *assembler, enum tape_loss_kind kind, uint32_t cpu,
-	uint64_t *since_ns, uint64_t until_ns)
-{
-	struct tape_loss loss = { kind, cpu, *since_ns, until_ns, 1 };
-
-	if (!*since_ns || *since_ns >= until_ns)
-		return 0;
-	*since_ns = until_ns;
-	return array_push(&assembler->tape->losses, loss);
-}
-
-static int give_all_lasting(struct assembler *assembler, uint64_t until_ns)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < assembler->cpus.count; i++) {
-		struct assembler_cpu *cpu = &assembler->cpus.items[i];
-
-		r = give_lasting(assembler, TAPE_LOSS_THROTTLED, i, &cpu->throttled_ns, until_ns);
-		if (r == 0)
-			r = give_lasting(
-				assembler, TAPE_LOSS_OFFLINE, i, &cpu->offline_ns, until_ns);
-	}
-	return r;
-}
-
-static int give_cut(struct assembler *assembler)
-{
-	for (size_t i = 0; i < assembler->cpus.count; i++) {
-		struct tape_loss *cut = &assembler->cpus.items[i].cut;
-
-		if (cut->count && array_push(&assembler->tape->losses, *cut) < 0)
-			return -ENOMEM;
-		cut->count = 0;
-	}
-	return 0;
-}
-
-static int give_all_losses(struct assembler *assembler, uint64_t until_ns)
-{
-	int r = give_losses(assembler);
-
-	if (r == 0)
-		r = give_all_lasting(assembler, until_ns);
-	return r == 0 ? give_cut(assembler) : r;
 }
 
 /* What came into the tape since the last block, as one more; not while those before wait for the disk. */
@@ -234,7 +153,8 @@ static int spool(struct assembler *assembler, uint64_t until_ns)
 
 int assembler_spool(struct assembler *assembler, uint64_t until_ns)
 {
-	int r = give_all_losses(assembler, MIN(until_ns, assembler->tape->end_ns));
+	int r = losses_give(
+		&assembler->losses, assembler->tape, MIN(until_ns, assembler->tape->end_ns));
 
 	return r == 0 ? spool(assembler, until_ns) : r;
 }
@@ -242,7 +162,7 @@ int assembler_spool(struct assembler *assembler, uint64_t until_ns)
 /* Its last block, too: naming and sealing may take longer than the next crash. */
 static int end_tape(struct assembler *assembler)
 {
-	int r = give_all_losses(assembler, assembler->tape->end_ns);
+	int r = losses_give(&assembler->losses, assembler->tape, assembler->tape->end_ns);
 
 	if (r == 0)
 		r = spool(assembler, assembler->tape->end_ns);
@@ -290,20 +210,6 @@ static struct assembler_cpu *get_cpu(struct assembler *assembler, uint32_t cpu)
 	return &assembler->cpus.items[cpu];
 }
 
-static int add_loss(struct assembler *assembler, enum tape_loss_kind kind, uint32_t cpu,
-	uint64_t from_ns, uint64_t to_ns, uint64_t count)
-{
-	struct tape_loss loss = { kind, cpu, from_ns, MAX(to_ns, from_ns + 1), count };
-
-	return array_push(&assembler->losses, loss);
-}
-
-static int add_damaged(struct assembler *assembler, uint64_t time_ns)
-{
-	assembler->counts.damaged++;
-	return add_loss(assembler, TAPE_LOSS_DAMAGED, TAPE_ALL_CPUS, time_ns, time_ns, 1);
-}
-
 /*
  * The kernel tells what was lost with the first record for which there was room again: it was lost between that one and the last
  * that came before it in the same ring.
@@ -311,15 +217,12 @@ static int add_damaged(struct assembler *assembler, uint64_t time_ns)
 static int add_lost(struct assembler *assembler, const struct assembler_source *source,
 	const uint8_t *bytes, size_t size, uint64_t since_ns)
 {
-	struct assembler_counts *counts = &assembler->counts;
 	struct perf_record record;
-	enum tape_loss_kind kind = source->samples ? TAPE_LOSS_SAMPLES : TAPE_LOSS_SIDEBAND;
 
 	if (perf_record_decode(source->layout, bytes, size, &record) != 0)
 		return 0; /* counted as damaged in its turn */
-	*(source->samples ? &counts->lost : &counts->lost_sideband) += record.lost;
-	return add_loss(assembler, kind, record.cpu, MIN(since_ns, record.time_ns), record.time_ns,
-		record.lost);
+	return losses_lost(&assembler->losses, source->samples, record.cpu, since_ns,
+		record.time_ns, record.lost);
 }
 
 /* A thread on its way out keeps the CPU for a moment after its EXIT record; the kernel then calls it -1. */
@@ -343,77 +246,57 @@ static void note_ended(struct assembler *assembler, const struct perf_record *re
 	cpu->ended_tid = record->task.tid;
 }
 
-/* The sample is there, but for a part of its callers. */
-static void note_cut(struct assembler *assembler, const struct perf_record *record)
-{
-	uint32_t number = record->cpu != UINT32_MAX ? record->cpu : 0;
-	struct assembler_cpu *cpu = get_cpu(assembler, number);
-
-	assembler->counts.cut++;
-	if (!cpu)
-		return;
-	if (!cpu->cut.count)
-		cpu->cut = (struct tape_loss){ TAPE_LOSS_CUT, number, record->time_ns,
-			record->time_ns, 0 };
-	cpu->cut.to_ns = record->time_ns + 1;
-	cpu->cut.count++;
-}
-
 static int take_sample(struct assembler *assembler, struct perf_record *record)
 {
 	int r;
 
 	if (record->tid < 0 && !assembler->options->imported)
 		find_ended(assembler, record);
-
+	losses_sample(&assembler->losses, record->cpu, record->time_ns, !record->tid);
 	if (record->time_ns < assembler->started_ns)
 		return 0;
 	/* one that settled late: the tape before is sealed, so this one reaches back for it */
 	assembler->tape->begin_ns = MIN(assembler->tape->begin_ns, whole_unit(record->time_ns));
-	assembler->counts.samples++;
+	assembler->samples++;
 	r = filler_add(&assembler->filler, record);
 	if (r == 1)
-		note_cut(assembler, record);
+		losses_cut(&assembler->losses, record->cpu != UINT32_MAX ? record->cpu : 0,
+			record->time_ns);
 	return MIN(r, 0);
-}
-
-static int throttle(struct assembler *assembler, const struct perf_record *record)
-{
-	struct assembler_cpu *cpu = get_cpu(assembler, record->cpu);
-	uint64_t since_ns;
-
-	if (!cpu)
-		return 0;
-	since_ns = cpu->throttled_ns;
-	cpu->throttled_ns = record->type == PERF_TYPE_THROTTLE ? MAX(record->time_ns, 1ull) : 0;
-	if (record->type == PERF_TYPE_THROTTLE || !since_ns)
-		return 0;
-	return add_loss(assembler, TAPE_LOSS_THROTTLED, record->cpu, since_ns, record->time_ns, 1);
 }
 
 int assembler_cpu(struct assembler *assembler, uint32_t number, bool online, uint64_t time_ns)
 {
-	struct assembler_cpu *cpu = get_cpu(assembler, number);
-	uint64_t since_ns;
-
-	if (!cpu)
-		return 0;
-	since_ns = cpu->offline_ns;
-	cpu->offline_ns = online ? 0 : MAX(time_ns, 1ull);
-	cpu->throttled_ns = 0;
-	if (!online || !since_ns)
-		return 0;
-	return add_loss(assembler, TAPE_LOSS_OFFLINE, number, since_ns, time_ns, 1);
+	return losses_online(&assembler->losses, number, online, time_ns);
 }
 
-static int apply_record(struct assembler *assembler, struct perf_record *record)
+int assembler_counted(
+	struct assembler *assembler, uint32_t number, uint64_t count, uint64_t time_ns)
+{
+	const struct assembler_cpu *cpu = get_cpu(assembler, number);
+	uint64_t since_ns = 0;
+
+	for (uint32_t ring = 0; cpu && ring < ASSEMBLER_RINGS; ring++)
+		if (assembler->options->sources[ring].samples)
+			since_ns = cpu->added_ns[ring];
+	return losses_counted(
+		&assembler->losses, number, MAX(since_ns, assembler->started_ns), time_ns, count);
+}
+
+static int apply_record(struct assembler *assembler, const struct assembler_source *source,
+	struct perf_record *record)
 {
 	switch (record->type) {
 	case PERF_TYPE_SAMPLE:
 		return take_sample(assembler, record);
 	case PERF_TYPE_THROTTLE:
 	case PERF_TYPE_UNTHROTTLE:
-		return throttle(assembler, record);
+		return losses_throttle(&assembler->losses, record);
+	case PERF_TYPE_LOST:
+	case PERF_TYPE_LOST_SAMPLES:
+		if (source->samples)
+			losses_lost_slots(&assembler->losses, record->cpu, record->lost);
+		return 0;
 	case PERF_TYPE_EXIT:
 		note_ended(assembler, record);
 		return tracker_apply(&assembler->tracker, record);
@@ -438,10 +321,10 @@ static int apply(void *context, const struct timeline_entry *entry, const uint8_
 	assembler->last_ns = MAX(assembler->last_ns, entry->time_ns);
 	r = perf_record_decode(source->layout, bytes, entry->size, &record);
 	if (r == -EBADMSG)
-		return add_damaged(assembler, entry->time_ns);
+		return losses_damaged(&assembler->losses, entry->time_ns);
 	record.time_ns =
 		entry->time_ns; /* what it was ordered by, also where its body says another */
-	return r == 0 ? apply_record(assembler, &record) : 0;
+	return r == 0 ? apply_record(assembler, source, &record) : 0;
 }
 
 /* A lone record from another age is damaged; a second one that agrees makes it true. */
@@ -466,7 +349,7 @@ int assembler_add(struct assembler *assembler, uint32_t source,
 	uint32_t type = 0;
 
 	if (!believable(assembler, place->time_ns))
-		return add_damaged(assembler, assembler->added_ns);
+		return losses_damaged(&assembler->losses, assembler->added_ns);
 	assembler->added_ns = MAX(assembler->added_ns, place->time_ns);
 	cpu = get_cpu(assembler, place->cpu);
 	if (cpu && place->time_ns) {
@@ -484,9 +367,18 @@ int assembler_add(struct assembler *assembler, uint32_t source,
 
 int assembler_flush(struct assembler *assembler, uint64_t before_ns)
 {
-	int r = assembler->tape ? timeline_flush(&assembler->timeline, before_ns, apply, assembler)
-				: -ENOMEM;
+	uint64_t waiting_ns = losses_waiting(&assembler->losses);
+	int r = 0;
 
+	if (!assembler->tape)
+		return -ENOMEM;
+	if (waiting_ns && waiting_ns <= before_ns) {
+		r = timeline_flush(&assembler->timeline, waiting_ns, apply, assembler);
+		if (r == 0)
+			r = losses_settle(&assembler->losses);
+	}
+	if (r == 0)
+		r = timeline_flush(&assembler->timeline, before_ns, apply, assembler);
 	/* without a record too: a quiet host rotates */
 	return r == 0 ? rotate(assembler, before_ns) : r;
 }
@@ -497,8 +389,7 @@ int assembler_end(struct assembler *assembler, uint64_t end_ns)
 				: -ENOMEM;
 
 	end_ns = MAX(end_ns, assembler->last_ns + 1);
-	for (size_t i = 0; i < assembler->losses.count; i++)
-		end_ns = MAX(end_ns, assembler->losses.items[i].to_ns);
+	end_ns = MAX(end_ns, losses_end(&assembler->losses));
 	if (r == 0 && end_ns > assembler->tape->end_ns)
 		r = rotate(assembler, end_ns);
 	if (r < 0)

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "recorder/filler.h"
+#include "recorder/losses.h"
 #include "recorder/sealer.h"
 #include "recorder/timeline.h"
 #include "recorder/tracker.h"
@@ -36,6 +37,8 @@ struct assembler_options {
 	const struct assembler_source *sources;
 	const struct assembler_fact *facts; /* for each tape; ends with a NULL key */
 	struct sealer *sealer;
+	uint64_t
+		period_ns; /* of the timer that samples; 0: no timer does, or not at a fixed period */
 	/*
 	 * From a file of somebody else's: all its samples count, also from before the begin, and are of the threads that it names. Of our
 	 * own recording those from before are not part, and a sample of a thread that the kernel has no number for any more is of the one
@@ -44,20 +47,9 @@ struct assembler_options {
 	bool imported;
 };
 
-struct assembler_counts {
-	uint64_t samples;
-	uint64_t lost; /* samples that the kernel had no room for */
-	uint64_t lost_sideband;
-	uint64_t damaged; /* records that could not be decoded */
-	uint64_t cut; /* callchains */
-};
-
 /* What is kept of each CPU. */
 struct assembler_cpu {
 	uint64_t added_ns[ASSEMBLER_RINGS]; /* the last record of its ring that was added */
-	uint64_t throttled_ns; /* 0: it is not */
-	uint64_t offline_ns; /* 0: it is not */
-	struct tape_loss cut; /* callchains, that the tape does not tell of yet; count 0: none */
 	uint64_t ended_ns; /* when the last thread ended on it */
 	int32_t ended_pid;
 	int32_t ended_tid;
@@ -65,7 +57,8 @@ struct assembler_cpu {
 
 struct assembler {
 	const struct assembler_options *options;
-	struct assembler_counts counts;
+	uint64_t samples;
+	struct losses losses;
 	struct tracker tracker;
 	/* the rest is assembler.c's */
 	struct timeline timeline;
@@ -73,7 +66,6 @@ struct assembler {
 	struct tape *tape;
 	array_of(struct tape_anchor) anchors;
 	array_of(struct assembler_cpu) cpus;
-	array_of(struct tape_loss) losses; /* that no tape has yet */
 	struct spool_mark spooled; /* of the tape at hand */
 	uint64_t started_ns;
 	uint64_t last_ns; /* the last record that was applied */
@@ -93,6 +85,8 @@ uint64_t assembler_wall(const struct assembler *assembler, uint64_t perf_ns);
 
 /* A CPU went, at that moment at the earliest, or is there again from that moment on: between the two nothing is recorded of it. */
 int assembler_cpu(struct assembler *assembler, uint32_t cpu, bool online, uint64_t time_ns);
+/* All that the kernel counted as lost of a CPU's samples, when what it had told of them was added. */
+int assembler_counted(struct assembler *assembler, uint32_t cpu, uint64_t count, uint64_t time_ns);
 
 /* The first tape begins there. */
 int assembler_begin(struct assembler *assembler, uint64_t begin_ns);

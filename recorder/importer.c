@@ -485,10 +485,10 @@ int import_file_run(struct import_file *file, const struct import_options *optio
 	sealer_stop(run.assembly.sealer, &status);
 	if (status.failed)
 		r = error_set(error, status.failed, "%s", status.error.text);
-	result.samples = run.assembler.counts.samples;
-	result.lost = run.assembler.counts.lost;
-	result.damaged = run.assembler.counts.damaged;
-	result.cut = run.assembler.counts.cut;
+	result.samples = run.assembler.samples;
+	result.lost = run.assembler.losses.counts.lost;
+	result.damaged = run.assembler.losses.counts.damaged;
+	result.cut = run.assembler.losses.counts.cut;
 	result.segments = status.segments;
 	result.bytes = status.bytes;
 	if (result.samples)

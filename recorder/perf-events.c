@@ -361,6 +361,15 @@ const char *perf_events_name(const struct perf_events *events)
 	return events->event->name;
 }
 
+/* As the kernel rounds it. */
+uint64_t perf_events_timer_ns(const struct perf_events *events)
+{
+	if (strcmp(events->event->name, "cpu-clock") != 0)
+		return 0;
+	return events->options.period ? events->options.period
+				      : NSEC_PER_SEC / events->options.frequency;
+}
+
 unsigned int perf_events_cpus(const struct perf_events *events)
 {
 	unsigned int count = 0;

@@ -14,6 +14,7 @@
 #include "recorder/sealer.h"
 #include "recorder/teller.h"
 #include "recorder/vitals.h"
+#include "recorder/watch.h"
 
 /*
  * The perf clock cannot be read, but a COMM record carries it: each drain starts by renaming the thread to the name that it
@@ -56,6 +57,7 @@ struct recorder {
 	struct assembler_options assembly;
 	struct assembler assembler;
 	struct sealer_options sealing;
+	struct watch watch;
 	struct tape_anchor reading; /* the clocks of this drain; perf_ns comes with the record */
 	bool anchored; /* it came */
 	int32_t own_tid;
@@ -186,11 +188,13 @@ static uint64_t last_anchor_ns(const struct recorder *recorder)
 static void take_counts(struct recorder *recorder)
 {
 	struct recorder_progress *progress = &recorder->progress;
-	const struct assembler_counts *counts = &recorder->assembler.counts;
+	const struct losses_counts *counts = &recorder->assembler.losses.counts;
 
-	progress->samples = counts->samples;
+	progress->samples = recorder->assembler.samples;
 	progress->lost = counts->lost;
 	progress->lost_sideband = counts->lost_sideband;
+	progress->missed = counts->missed;
+	progress->throttled = counts->throttled;
 	progress->damaged = counts->damaged;
 	progress->cut = counts->cut;
 	progress->end_ns = assembler_wall(&recorder->assembler, last_anchor_ns(recorder));
@@ -271,7 +275,8 @@ static int look_for_cpus(struct recorder *recorder)
  */
 static int rescan(struct recorder *recorder)
 {
-	uint64_t lost = recorder->assembler.counts.lost_sideband, now = clock_ns(CLOCK_MONOTONIC);
+	uint64_t lost = recorder->assembler.losses.counts.lost_sideband,
+		 now = clock_ns(CLOCK_MONOTONIC);
 
 	if (lost == recorder->rescanned_lost || now - recorder->rescanned_ns < RESCAN_NS)
 		return 0;
@@ -288,6 +293,8 @@ static int turn(struct recorder *recorder)
 
 	if (r == 0)
 		r = look_for_cpus(recorder);
+	if (r == 0)
+		r = watch_look(&recorder->watch, recorder->events, &recorder->assembler);
 	if (r < 0)
 		return r;
 	settled_ns = last_anchor_ns(recorder) - MIN(last_anchor_ns(recorder), SETTLE_NS);
@@ -341,6 +348,8 @@ static int finish(struct recorder *recorder, struct error *error)
 	perf_events_stop(recorder->events);
 	r = drain(recorder);
 	if (r == 0)
+		r = watch_count(recorder->events, &recorder->assembler);
+	if (r == 0)
 		r = assembler_end(&recorder->assembler, last_anchor_ns(recorder));
 	take_counts(recorder);
 	return r < 0 ? error_set(error, r, "out of memory") : 0;
@@ -369,6 +378,7 @@ struct recorder *recorder_close(struct recorder *recorder)
 	perf_events_close(recorder->events);
 	assembler_done(&recorder->assembler);
 	vitals_done(&recorder->vitals);
+	watch_done(&recorder->watch);
 	free(recorder);
 	return NULL;
 }
@@ -464,7 +474,9 @@ int recorder_run(struct recorder *recorder, struct store_writer *writer,
 		.sources = recorder->sources,
 		.facts = recorder->facts.rows,
 		.sealer = recorder->sealer,
+		.period_ns = perf_events_timer_ns(recorder->events),
 	};
+	recorder->watch.frequency = recorder->options->frequency;
 	r = teller_start(writer, &recorder->teller, error);
 	if (r == 0)
 		r = run(recorder, error);

@@ -105,6 +105,8 @@ enum tape_loss_kind {
 	TAPE_LOSS_GAP = 7, /* the recorder did not run, or was suspended; counts times */
 	TAPE_LOSS_MISSING = 8, /* timer slots of a busy CPU in which no sample came */
 	TAPE_LOSS_CUT = 9, /* callchains that were cut; the samples are there */
+	TAPE_LOSS_LOWERED =
+		10, /* the kernel allowed fewer samples a second and CPU than were asked for; counts how many */
 };
 
 #define TAPE_ALL_CPUS UINT32_MAX

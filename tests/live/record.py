@@ -200,6 +200,33 @@ def test_cpu_offline(folder):
     return wrongs + expect("not said that it was offline", "offline" in done.stderr, done.stderr)
 
 
+def test_lowered_rate(folder):
+    """A kernel that allows fewer samples while we record: said, with the limit and how often it throttled; and afterwards it is over."""
+    store, limit = folder / "lowered", pathlib.Path("/proc/sys/kernel/perf_event_max_sample_rate")
+    allowed = limit.read_text()
+    loads = beside_perf.start_load(LOAD, sorted(os.sched_getaffinity(0)))
+    try:
+        recorder = start(store, "-F", "4000")
+        time.sleep(2.5)
+        limit.write_text("500")
+        lowered = time.time()
+        time.sleep(3)
+        limit.write_text(allowed)
+        raised = time.time()
+        time.sleep(3)
+    finally:
+        limit.write_text(allowed)
+        beside_perf.stop(loads)
+    recorder.send_signal(signal.SIGINT)
+    _, said = recorder.communicate(timeout=WAIT)
+    wrongs = expect("not said that it was throttled", re.search(r"throttled .* [1-9]\d* times", said), said)
+    for begin, end, is_lowered in ((lowered + 1.1, raised - 0.1, True), (raised + 1.5, raised + 2.5, False)):
+        done = perftape("query", "--store", store, "--from", f"@{begin:.3f}", "--to", f"@{end:.3f}", "-o", folder / "x")
+        wrongs += expect("the limit is not told", ("at most 500 samples a second allowed" in done.stderr) == is_lowered, done.stderr)
+        wrongs += expect("throttling is not told", bool(re.search(r"[1-9]\d* times throttled", done.stderr)) == is_lowered, done.stderr)
+    return wrongs
+
+
 def test_what_is_sampled(folder):
     """Only the CPUs that were asked for; only the kernel's part of the stacks; the event that was asked for."""
     store = folder / "asked"
@@ -501,6 +528,7 @@ TESTS_NEED_ROOT = [
     test_rotation,
     test_stopped,
     test_cpu_offline,
+    test_lowered_rate,
     test_what_is_sampled,
     test_lost_names,
     test_full_disk,

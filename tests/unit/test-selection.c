@@ -169,6 +169,8 @@ static void test_kinds_of_losses(void)
 		{ TAPE_LOSS_DAMAGED, "0 samples lost, 2 parts that could not be read", false },
 		{ TAPE_LOSS_OFFLINE, "0 samples lost, 2 times a CPU was offline", true },
 		{ TAPE_LOSS_CUT, "0 samples lost, 2 callchains cut off", true },
+		{ TAPE_LOSS_LOWERED,
+			"0 samples lost, at most 2 samples a second allowed by the kernel", true },
 		{ 77, "2 samples lost in part of the window", false },
 	};
 
@@ -244,7 +246,7 @@ static void test_recorder_stood_still(void)
 		"{\"coverage\":{\"from\":\"2026-11-18T03:12:00.000000Z\","
 		"\"to\":\"2026-11-18T03:12:04.000000Z\",\"window_ns\":4000000000,"
 		"\"covered_ns\":2000000000,\"lost\":0,\"shed\":0,\"missing\":0,\"lost_names\":0,"
-		"\"throttled\":0,\"damaged\":0,\"stopped\":3,\"offline\":0,\"cut\":0,"
+		"\"throttled\":0,\"limit\":0,\"damaged\":0,\"stopped\":3,\"offline\":0,\"cut\":0,"
 		"\"frames\":240,\"named\":240,\"clock_error_ns\":900,\"whole\":false,"
 		"\"gaps\":[{\"from\":\"2026-11-18T03:12:01.000000Z\","
 		"\"to\":\"2026-11-18T03:12:02.500000Z\","

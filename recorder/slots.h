@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * The timer slots of one CPU. An event of a fixed period fires on a grid; a slot in which no sample came though the CPU was busy is
+ * missing: code that had interrupts off, or a hypervisor that ran somebody else, held the timer up, and the kernel counts no loss then.
+ *
+ * An idle CPU has a sample in each slot on one kernel and none for seconds on another, so an empty slot alone says nothing. Two things do:
+ *
+ *   - the sample behind it came off the grid: the timer's interrupt was held up, which happens to nobody who idles. One sample off the
+ *     grid may also be the first of a new grid, which begins when others open events on the CPU: the next sample tells;
+ *   - more slots were empty than the time that the CPU idled has room for, and more than chance explains, as idle time is cut into
+ *     pieces that each may hit a slot or not.
+ *
+ * Slots of samples that the kernel said it had no room for are not missing but lost.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Empty slots, and from when to when they lay. */
+struct slots_hole {
+	uint64_t from_ns;
+	uint64_t to_ns;
+	uint64_t count;
+};
+
+struct slots {
+	uint64_t period_ns; /* 0: there is no grid, and nothing is ever missing */
+	/* the rest is slots.c's */
+	uint64_t
+		grid_ns; /* the slot of the last sample, or the last that was settled; 0: none is known */
+	uint64_t last_ns; /* the last sample */
+	bool last_late; /* it lay off the grid */
+	struct slots_hole held; /* ended by a late sample: the next one tells */
+	struct slots_hole empty; /* since the last settling, which idling may explain */
+	struct slots_hole missing; /* for sure */
+	uint64_t idle_samples; /* since the last settling */
+	uint64_t settled_ns;
+	uint64_t
+		open_idle_ns; /* before that and without samples, when a hole began that is still open */
+};
+
+/* Idle time of a CPU is known to this: what /proc/stat counts in. */
+#define SLOTS_IDLE_UNIT_NS 10000000ull
+#define SLOTS_IDLE_UNKNOWN UINT64_MAX
+
+/* Samples come in time order; one from before the last settling changes nothing. */
+void slots_sample(struct slots *slots, uint64_t time_ns, bool idle);
+/* So many samples were lost in the ring, since the sample before the last. */
+void slots_lost(struct slots *slots, uint64_t count);
+/* The timer stops, or starts anew: the next sample begins another grid. */
+void slots_restart(struct slots *slots);
+
+/*
+ * All samples up to that moment were there, and of the time since the last such moment the CPU idled for so long, or SLOTS_IDLE_UNKNOWN. What is
+ * missing by now; count 0: nothing.
+ */
+struct slots_hole slots_settle(struct slots *slots, uint64_t until_ns, uint64_t idle_ns);

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recorder/watch.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+
+/* A reading that took longer may be from before and after a nap of ours, and belongs to no moment. */
+#define READING_MAX_NS (20 * NSEC_PER_MSEC)
+
+#define LIMIT_PATH "/proc/sys/kernel/perf_event_max_sample_rate"
+
+void watch_done(struct watch *watch)
+{
+	cpu_idle_done(&watch->idle);
+}
+
+/* Idle times are of the moment at which they are read, which is a little after the last anchor. */
+static int look_at_idle(struct watch *watch, struct assembler *assembler)
+{
+	const struct tape_anchor *anchor = assembler_last_anchor(assembler);
+	uint64_t before_ns, after_ns;
+	int r;
+
+	if (!assembler->losses.period_ns || losses_waiting(&assembler->losses))
+		return 0;
+	before_ns = clock_ns(CLOCK_MONOTONIC);
+	r = cpu_idle_read(&watch->idle);
+	after_ns = clock_ns(CLOCK_MONOTONIC);
+	if (r < 0 || after_ns - before_ns > READING_MAX_NS)
+		return r == -ENOMEM ? r : 0;
+	watch->idle.time_ns = anchor->perf_ns + (before_ns - anchor->monotonic_ns);
+	return losses_idle(&assembler->losses, &watch->idle);
+}
+
+/* The kernel lowers it by itself when sampling takes too long. */
+static int look_at_limit(const struct watch *watch, struct assembler *assembler)
+{
+	_cleanup_free_ char *text = NULL;
+	uint64_t limit;
+
+	if (!watch->frequency || file_read(LIMIT_PATH, 64, &text, NULL) < 0)
+		return 0;
+	limit = strtoull(text, NULL, 10);
+	return losses_limit(&assembler->losses, limit < watch->frequency ? MAX(limit, 1ull) : 0,
+		assembler_last_anchor(assembler)->perf_ns);
+}
+
+int watch_count(struct perf_events *events, struct assembler *assembler)
+{
+	uint64_t now_ns = assembler_last_anchor(assembler)->perf_ns;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < assembler->losses.cpus.count; i++)
+		r = assembler_counted(assembler, i, perf_events_lost(events, i), now_ns);
+	return r;
+}
+
+int watch_look(struct watch *watch, struct perf_events *events, struct assembler *assembler)
+{
+	uint64_t sequence = assembler->tape->sequence + 1;
+	int r = look_at_idle(watch, assembler);
+
+	if (r == 0)
+		r = look_at_limit(watch, assembler);
+	if (r == 0 && watch->counted_sequence && watch->counted_sequence != sequence)
+		r = watch_count(events, assembler);
+	watch->counted_sequence = sequence;
+	return r;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * What is looked at with each drain, beside the rings: how long each CPU idled, how many samples the kernel allows, and once a
+ * segment, what it counted as lost.
+ */
+
+#include "recorder/assembler.h"
+#include "recorder/perf-events.h"
+
+struct watch {
+	uint64_t frequency; /* that was asked for; 0: it is not a matter of frequency */
+	/* the rest is watch.c's */
+	struct cpu_idle idle;
+	uint64_t counted_sequence; /* of the tape at hand when it was counted last, + 1 */
+};
+
+void watch_done(struct watch *watch);
+
+/* After a drain. 0 or -ENOMEM; what cannot be read is not known. */
+int watch_look(struct watch *watch, struct perf_events *events, struct assembler *assembler);
+/* What was lost of all CPUs and not told yet. */
+int watch_count(struct perf_events *events, struct assembler *assembler);

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "tests/check.h"
+
+#include "recorder/losses.h"
+
+#define MSEC_NS 1000000ull
+#define SECOND_NS (1000 * MSEC_NS)
+#define PERIOD_NS 10309278ull
+
+static void cleanup_losses(struct losses *losses)
+{
+	losses_done(losses);
+}
+
+/* The tape of [begin, end), with all that happened up to its end. */
+static struct tape *give(struct losses *losses, uint64_t begin_ns, uint64_t end_ns)
+{
+	struct tape *tape;
+
+	CHECK_EQ(tape_new(&tape), 0);
+	tape->begin_ns = begin_ns;
+	tape->end_ns = end_ns;
+	CHECK_EQ(losses_give(losses, tape, end_ns), 0);
+	return tape;
+}
+
+static uint64_t count(const struct tape *tape, enum tape_loss_kind kind, uint32_t cpu)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < tape->losses.count; i++)
+		if (tape->losses.items[i].kind == kind && tape->losses.items[i].cpu == cpu)
+			count += tape->losses.items[i].count;
+	return count;
+}
+
+static void throttle(struct losses *losses, bool on, uint64_t time_ns)
+{
+	struct perf_record record = {
+		.type = on ? PERF_TYPE_THROTTLE : PERF_TYPE_UNTHROTTLE,
+		.cpu = 3,
+		.time_ns = time_ns,
+	};
+
+	CHECK_EQ(losses_throttle(losses, &record), 0);
+}
+
+/* What the kernel counted and has not told is known by the end of a tape; when it does tell, it is not lost again. */
+static void test_ledger(void)
+{
+	_cleanup_(cleanup_losses) struct losses losses = { 0 };
+	_cleanup_(cleanup_tape) struct tape *first = NULL, *second = NULL, *third = NULL;
+
+	CHECK_EQ(losses_lost(&losses, true, 1, 10, 20, 100), 0);
+	CHECK_EQ(losses_counted(&losses, 1, 20, 900, 100), 0);
+	CHECK_EQ(losses.counts.lost, 100);
+	CHECK_EQ(losses_counted(&losses, 1, 20, 900, 130), 0);
+	first = give(&losses, 0, 1000);
+	CHECK_EQ(count(first, TAPE_LOSS_SAMPLES, 1), 130);
+	/* 30 of these 50 were counted in advance */
+	CHECK_EQ(losses_lost(&losses, true, 1, 20, 1100, 50), 0);
+	CHECK_EQ(losses_lost(&losses, true, 1, 1100, 1200, 7), 0);
+	second = give(&losses, 1000, 2000);
+	CHECK_EQ(count(second, TAPE_LOSS_SAMPLES, 1), 27);
+	CHECK_EQ(losses_counted(&losses, 1, 1200, 2100, 157), 0);
+	CHECK_EQ(losses.counts.lost, 157);
+	/* new events count from nothing */
+	CHECK_EQ(losses_online(&losses, 1, false, 2200), 0);
+	CHECK_EQ(losses_online(&losses, 1, true, 2300), 0);
+	CHECK_EQ(losses_counted(&losses, 1, 2400, 2500, 3), 0);
+	third = give(&losses, 2000, 3000);
+	CHECK_EQ(count(third, TAPE_LOSS_SAMPLES, 1), 3);
+	CHECK_EQ(count(third, TAPE_LOSS_OFFLINE, 1), 1);
+	/* what a kernel does not count is not less than what it told */
+	CHECK_EQ(losses_counted(&losses, 1, 2600, 2700, 0), 0);
+	CHECK_EQ(losses.counts.lost, 160);
+	CHECK_EQ(losses_lost(&losses, false, 1, 10, 20, 5), 0);
+	CHECK_EQ(losses.counts.lost, 160);
+	CHECK_EQ(losses.counts.lost_sideband, 5);
+}
+
+/* Half of it before a tape's end is the tape's, and the rest the next one's. */
+static void test_shares(void)
+{
+	_cleanup_(cleanup_losses) struct losses losses = { 0 };
+	_cleanup_(cleanup_tape) struct tape *first = NULL, *second = NULL;
+
+	CHECK_EQ(losses_lost(&losses, true, 0, 500, 1500, 1001), 0);
+	first = give(&losses, 0, 1000);
+	second = give(&losses, 1000, 2000);
+	CHECK_EQ(count(first, TAPE_LOSS_SAMPLES, 0), 500);
+	CHECK_EQ(count(second, TAPE_LOSS_SAMPLES, 0), 501);
+	CHECK_EQ(losses_end(&losses), 0);
+}
+
+/* At a limit that is too low a CPU is throttled at every tick: that is one thing, which happened often. */
+static void test_throttled(void)
+{
+	_cleanup_(cleanup_losses) struct losses losses = { 0 };
+	_cleanup_(cleanup_tape) struct tape *first = NULL, *second = NULL;
+	uint64_t at = SECOND_NS;
+
+	for (int i = 0; i < 250; i++, at += 4 * MSEC_NS) {
+		throttle(&losses, true, at);
+		throttle(&losses, false, at + 3 * MSEC_NS);
+	}
+	/* and once more, much later; its end is of the next tape */
+	throttle(&losses, true, 5 * SECOND_NS);
+	first = give(&losses, 0, 6 * SECOND_NS);
+	throttle(&losses, false, 7 * SECOND_NS);
+	second = give(&losses, 6 * SECOND_NS, 12 * SECOND_NS);
+	CHECK_EQ(losses.counts.throttled, 251);
+	CHECK_EQ(first->losses.count, 2);
+	CHECK_EQ(count(first, TAPE_LOSS_THROTTLED, 3), 251);
+	CHECK_EQ(first->losses.items[0].from_ns, SECOND_NS);
+	CHECK_EQ(first->losses.items[0].to_ns, at - MSEC_NS);
+	CHECK_EQ(second->losses.count, 1);
+	CHECK_EQ(second->losses.items[0].from_ns, 6 * SECOND_NS);
+	CHECK_EQ(second->losses.items[0].to_ns, 7 * SECOND_NS);
+}
+
+/* The record of an end was lost: a sample ends it, too; one without a beginning is nothing. */
+static void test_unpaired(void)
+{
+	_cleanup_(cleanup_losses) struct losses losses = { 0 };
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+
+	throttle(&losses, false, SECOND_NS);
+	throttle(&losses, true, 2 * SECOND_NS);
+	losses_sample(&losses, 3, 2 * SECOND_NS + 20000, false);
+	losses_sample(&losses, 3, 3 * SECOND_NS, false);
+	throttle(&losses, false, 4 * SECOND_NS);
+	tape = give(&losses, 0, 5 * SECOND_NS);
+	CHECK_EQ(tape->losses.count, 1);
+	CHECK_EQ(tape->losses.items[0].from_ns, 2 * SECOND_NS);
+	CHECK_EQ(tape->losses.items[0].to_ns, 3 * SECOND_NS);
+}
+
+static void test_lowered(void)
+{
+	_cleanup_(cleanup_losses) struct losses losses = { 0 };
+	_cleanup_(cleanup_tape) struct tape *first = NULL, *second = NULL, *third = NULL;
+
+	CHECK_EQ(losses_limit(&losses, 0, 100), 0);
+	CHECK_EQ(losses_limit(&losses, 50, 600), 0);
+	CHECK_EQ(losses_limit(&losses, 50, 700), 0);
+	first = give(&losses, 0, 1000);
+	CHECK_EQ(losses_limit(&losses, 25, 1200), 0);
+	CHECK_EQ(losses_limit(&losses, 0, 1300), 0);
+	second = give(&losses, 1000, 2000);
+	third = give(&losses, 2000, 3000);
+	CHECK_EQ(first->losses.count, 1);
+	CHECK_EQ(first->losses.items[0].from_ns, 600);
+	CHECK_EQ(first->losses.items[0].to_ns, 1000);
+	CHECK_EQ(first->losses.items[0].count, 50);
+	CHECK_EQ(second->losses.count, 2);
+	CHECK_EQ(second->losses.items[1].from_ns, 1200);
+	CHECK_EQ(second->losses.items[1].count, 25);
+	CHECK_EQ(third->losses.count, 0);
+}
+
+static void settle(struct losses *losses, uint64_t time_ns, const char *stat)
+{
+	_cleanup_free_ char *text = strdup(stat);
+	_cleanup_(cpu_idle_done) struct cpu_idle idle = { 0 };
+
+	CHECK_EQ(cpu_idle_parse(text, &idle), 0);
+	idle.time_ns = time_ns;
+	CHECK_EQ(losses_idle(losses, &idle), 0);
+	CHECK_EQ(losses_waiting(losses), time_ns);
+	CHECK_EQ(losses_settle(losses), 0);
+	CHECK_EQ(losses_waiting(losses), 0);
+}
+
+/* CPU 0 was busy and has no samples any more, CPU 2 has none either and idled. */
+static void test_missing(void)
+{
+	_cleanup_(cleanup_losses) struct losses losses = { .period_ns = PERIOD_NS };
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+
+	for (uint32_t cpu = 0; cpu < 3; cpu += 2)
+		for (uint64_t i = 0; i < 90; i++)
+			losses_sample(&losses, cpu, SECOND_NS + i * PERIOD_NS, false);
+	settle(&losses, SECOND_NS + 90 * PERIOD_NS,
+		"cpu  9 9 9 9\ncpu0 1 2 3 1000 500 6\ncpu2 1 2 3 5 6 7\n");
+	settle(&losses, SECOND_NS + 187 * PERIOD_NS,
+		"cpu  9 9 9 9\ncpu0 1 2 3 1000 500 6\ncpu2 1 2 3 50 60 7\nintr 1\n");
+	CHECK_EQ(losses.counts.missed, 97);
+	tape = give(&losses, 0, 100 * SECOND_NS);
+	CHECK_EQ(tape->losses.count, 1);
+	CHECK_EQ(count(tape, TAPE_LOSS_MISSING, 0), 97);
+	/* a reading that counts backwards says nothing */
+	settle(&losses, SECOND_NS + 284 * PERIOD_NS,
+		"cpu0 1 2 3 1000 400 6\ncpu2 1 2 3 50 160 7\n");
+	CHECK_EQ(losses.counts.missed, 97);
+}
+
+CHECK_MAIN({ "what was lost is told exactly once", test_ledger },
+	{ "each tape has its share of a loss", test_shares },
+	{ "throttling at every tick is one loss", test_throttled },
+	{ "throttling whose end was not told ends", test_unpaired },
+	{ "a lowered limit is told of with its value", test_lowered },
+	{ "idle time tells what is missing", test_missing })
