@@ -183,8 +183,8 @@ def test_cpu_offline(folder):
         switch.write_text("0")
         went = time.time()
         time.sleep(3)
-        switch.write_text("1")
         came = time.time()
+        switch.write_text("1")
         loads = beside_perf.start_load(LOAD, [1])
         time.sleep(4)
     finally:
