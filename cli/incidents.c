@@ -339,7 +339,7 @@ static int scan_log(struct scan *scan, const char *path)
 	struct scanner_options scanner_options = { .give = take_incident, .context = scan };
 	struct scan_summary summary;
 	struct error error = { 0 };
-	int r = catalogue_new(folder ? folder : "/etc/perftape/incidents.d", &catalogue, &error);
+	int r = catalogue_new(folder ? folder : INCIDENTS_FOLDER, &catalogue, &error);
 
 	scan->json = option_given(scan->invocation, "json");
 	if (r == 0)

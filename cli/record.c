@@ -40,6 +40,9 @@ static const struct option options[] = {
 	{ "frequency", 'F', "HZ", "samples a second on each CPU (default: 97)" },
 	{ "segment", 0, "LENGTH", "how long a segment is, 1s to 1h (default: 2m)" },
 	LIMIT_OPTIONS,
+	{ "patterns", 0, "DIR", "where own patterns are (default: /etc/perftape/incidents.d)" },
+	{ "trust-user-kmsg", 0, NULL,
+		"believe lines that users write into the kernel's log, for rehearsals" },
 	{ 0 },
 };
 
@@ -239,12 +242,23 @@ static void tell_recovered(const struct recorder_progress *progress, bool live)
 	talk(live, text, "");
 }
 
+static void tell_log_trouble(const struct recorder_progress *progress, bool live)
+{
+	static struct error told;
+
+	if (strcmp(told.text, progress->log_trouble.text) == 0)
+		return;
+	told = progress->log_trouble;
+	talk(live, told.text, "");
+}
+
 /* What is said while it goes on, and at the end if there was no time for it before. */
 static void tell_news(const struct recorder_progress *progress, bool live)
 {
 	tell_recovered(progress, live);
 	tell_stall(progress, live);
 	tell_warning(progress, live);
+	tell_log_trouble(progress, live);
 }
 
 static void watch_news(void *context, const struct recorder_progress *progress)
@@ -346,8 +360,22 @@ static void tell(const struct invocation *invocation, const struct recorder_prog
 		time_format(from_ns, utc, 3, from), time_format(progress->end_ns, utc, 3, to));
 }
 
+/* A mistake in own patterns must not cost a recording: then what is built in is looked for. */
+static int load_patterns(
+	const struct invocation *invocation, struct catalogue **ret_catalogue, struct error *error)
+{
+	const char *folder = option_value(invocation, "patterns");
+	int r = catalogue_new(folder ? folder : INCIDENTS_FOLDER, ret_catalogue, error);
+
+	if (r >= 0 || r == -ENOMEM)
+		return r;
+	fprintf(stderr, "perftape: %s; own patterns are left out\n", error->text);
+	return catalogue_new(NULL, ret_catalogue, error);
+}
+
 static int run(const struct invocation *invocation)
 {
+	_cleanup_(cleanup_catalogue) struct catalogue *catalogue = NULL;
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
 	_cleanup_(cleanup_recorder) struct recorder *recorder = NULL;
 	struct recorder_options asked = {
@@ -369,18 +397,23 @@ static int run(const struct invocation *invocation)
 	catch_signals();
 	never_wait_for_readers();
 	asked.progress = live ? show_progress : watch_news;
-	r = recorder_open(&asked, &recorder, &error);
+	r = load_patterns(invocation, &catalogue, &error);
+	asked.catalogue = catalogue;
+	asked.trust_users = option_given(invocation, "trust-user-kmsg");
+	if (r == 0)
+		r = recorder_open(&asked, &recorder, &error);
 	if (r == 0)
 		r = store_writer_open(store_path(invocation), &writer, &error);
 	if (r < 0)
 		return fail(r, &error);
 	if (live)
 		say(invocation, "recording into %s; Ctrl-C ends it", store_path(invocation));
-	r = recorder_run(recorder, writer, &progress, &error);
+	r = recorder_run(recorder, store_path(invocation), writer, &progress, &error);
 	if (live)
 		fputs("\r\033[K", stderr);
 	tell_recovered(&progress, false);
 	tell_warning(&progress, false);
+	tell_log_trouble(&progress, false);
 	if (r < 0)
 		r = fail(r, &error);
 	tell(invocation, &progress);

@@ -28,6 +28,9 @@ struct kind {
 	struct pattern pattern;
 };
 
+/* Where a host has patterns of its own. */
+#define INCIDENTS_FOLDER "/etc/perftape/incidents.d"
+
 struct catalogue;
 
 /* With the kinds that are built in, and those of all *.conf in folder (NULL: none; one that is not there has none). -EINVAL names file and line. */

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* One message after the other: what it is, when it was said, and whether the kernel said it. Of the scanner alone. */
+/*
+ * One message after the other: what it is, when it was said, and whether the kernel said it. For the scanner, and for who reads the
+ * kernel's log as it is written.
+ */
 
 #include "incidents/scanner.h"
 

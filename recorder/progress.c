@@ -48,6 +48,7 @@ static const struct member {
 	NUMBER(stalled),
 	TEXT("error", error.text),
 	TEXT("warning", warning.text),
+	TEXT("log_trouble", log_trouble.text),
 	NUMBER(cpu_ns),
 	NUMBER(recent_ns),
 	NUMBER(recent_cpu_ns),

@@ -42,6 +42,7 @@ struct recorder_progress {
 		stalled; /* 1: the store cannot be written, `error` says why: all waits in memory */
 	struct error error;
 	struct error warning; /* the last trouble that cost no samples */
+	struct error log_trouble; /* the last one with the kernel's log */
 	/* what it costs */
 	uint64_t cpu_ns; /* of this process, all threads */
 	uint64_t recent_ns; /* the last half to one minute */

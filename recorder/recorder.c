@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "recorder/assembler.h"
+#include "recorder/kmsg.h"
 #include "recorder/perf-events.h"
 #include "recorder/proc-scan.h"
 #include "recorder/sealer.h"
@@ -51,6 +52,9 @@ struct recorder {
 	struct perf_events *events;
 	struct sealer *sealer;
 	struct teller *teller;
+	struct kmsg_options watching;
+	struct kmsg_watch *watch; /* NULL: the kernel's log is not read */
+	uint64_t turned_ns; /* of the perf clock: what happened before is on its way to the spool */
 	struct facts facts;
 	struct vitals vitals;
 	struct assembler_source sources[PERF_RINGS];
@@ -224,6 +228,8 @@ static void report(struct recorder *recorder)
 	struct sealer_status status;
 
 	sealer_status(recorder->sealer, &status);
+	kmsg_watch_spooled(recorder->watch, recorder->turned_ns, status.spooled_ns);
+	kmsg_watch_trouble(recorder->watch, &progress->log_trouble);
 	take_counts(recorder);
 	take_status(recorder, &status);
 	progress->elapsed_ns = clock_ns(CLOCK_MONOTONIC) - recorder->started_monotonic_ns;
@@ -285,6 +291,13 @@ static int rescan(struct recorder *recorder)
 	return proc_scan_processes(&recorder->assembler.tracker);
 }
 
+/* What the kernel has logged since the last time. */
+static int take_log(struct recorder *recorder)
+{
+	return kmsg_watch_take(recorder->watch, recorder->assembler.tape,
+		assembler_last_anchor(&recorder->assembler));
+}
+
 /* One turn: everything up to a little before the drain is applied, and on its way to the spool. */
 static int turn(struct recorder *recorder)
 {
@@ -298,9 +311,15 @@ static int turn(struct recorder *recorder)
 	if (r < 0)
 		return r;
 	settled_ns = last_anchor_ns(recorder) - MIN(last_anchor_ns(recorder), SETTLE_NS);
-	r = assembler_flush(&recorder->assembler, settled_ns);
+	/* lines of a tape that is about to end, and those of the one that then begins */
+	r = take_log(recorder);
+	if (r == 0)
+		r = assembler_flush(&recorder->assembler, settled_ns);
+	if (r == 0)
+		r = take_log(recorder);
 	if (r == 0)
 		r = rescan(recorder);
+	recorder->turned_ns = settled_ns;
 	return r == 0 ? assembler_spool(&recorder->assembler, settled_ns) : r;
 }
 
@@ -337,7 +356,9 @@ static int begin(struct recorder *recorder, struct error *error)
 	recorder->begun_ns = begin_ns;
 	recorder->progress.begin_ns = assembler_wall(&recorder->assembler, begin_ns);
 	r = assembler_begin(&recorder->assembler, begin_ns);
-	return r < 0 ? error_set(error, r, "out of memory") : 0;
+	if (r == 0 && recorder->options->catalogue)
+		r = kmsg_watch_start(&recorder->watching, begin_ns, &recorder->watch);
+	return r < 0 ? error_set(error, r, "cannot begin: %s", strerror(-r)) : 0;
 }
 
 /* Everything that is left, up to the last anchor, into the last tape. */
@@ -346,7 +367,10 @@ static int finish(struct recorder *recorder, struct error *error)
 	int r;
 
 	perf_events_stop(recorder->events);
+	kmsg_watch_stop(recorder->watch);
 	r = drain(recorder);
+	if (r == 0 && recorder->assembler.tape)
+		r = take_log(recorder);
 	if (r == 0)
 		r = watch_count(recorder->events, &recorder->assembler);
 	if (r == 0)
@@ -442,6 +466,14 @@ static void prepare(struct recorder *recorder)
 		.limits = &recorder->options->limits,
 		.memory_bytes = recorder->options->memory_bytes,
 	};
+	recorder->watching = (struct kmsg_options){
+		.catalogue = recorder->options->catalogue,
+		.boot_id = recorder->facts.boot_id,
+		.trust_users = recorder->options->trust_users,
+		.fd = -1,
+		.found = recorder->options->found,
+		.context = recorder->options->context,
+	};
 }
 
 /* Records, and seals what was taken before a failure, too. */
@@ -459,13 +491,14 @@ static int run(struct recorder *recorder, struct error *error)
 	return r;
 }
 
-int recorder_run(struct recorder *recorder, struct store_writer *writer,
+int recorder_run(struct recorder *recorder, const char *store, struct store_writer *writer,
 	struct recorder_progress *ret_progress, struct error *error)
 {
 	struct sealer_status status = { 0 };
 	int r;
 
 	prepare(recorder);
+	recorder->watching.store = store;
 	r = sealer_start(writer, &recorder->sealing, &recorder->sealer, error);
 	if (r < 0)
 		return r;
@@ -482,6 +515,7 @@ int recorder_run(struct recorder *recorder, struct store_writer *writer,
 		r = run(recorder, error);
 	recorder->sealer = sealer_stop(recorder->sealer, &status);
 	teller_stop(recorder->teller, LAST_WORD_NS);
+	recorder->watch = kmsg_watch_close(recorder->watch, !status.failed);
 	if (r == 0 && status.failed)
 		r = error_set(error, status.failed, "%s", status.error.text);
 	take_status(recorder, &status);

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "incidents/catalogue.h"
 #include "recorder/progress.h"
 #include "store/store-writer.h"
 
@@ -33,6 +34,10 @@ struct recorder_options {
 		memory_bytes; /* of tapes that wait for a store that cannot be written; 0: no bound */
 	struct store_limits limits; /* applied after each segment, and noted for vacuum */
 	const char *version;
+	const struct catalogue
+		*catalogue; /* what is looked for in the kernel's log; NULL: it is not read */
+	bool trust_users; /* what users wrote into it counts as the kernel's */
+	void (*found)(void *context); /* an incident, in a thread of its own; may be NULL */
 	/* Looked at once a second and when a signal came: no more is recorded once it is not zero. */
 	const volatile int *stop;
 	/* Called after each drain. May be NULL. */
@@ -52,5 +57,5 @@ struct recorder *recorder_close(struct recorder *recorder);
 DEFINE_CLEANUP(recorder, struct recorder *, recorder_close)
 
 /* Returns when all is sealed. A failure of the store is one at the end: until then, it is tried again. */
-int recorder_run(struct recorder *recorder, struct store_writer *writer,
+int recorder_run(struct recorder *recorder, const char *store, struct store_writer *writer,
 	struct recorder_progress *ret_progress, struct error *error);

@@ -15,9 +15,12 @@ struct incidents {
 
 /* Texts are numbers in `strings`. */
 struct incident_row {
+	uint64_t id;
 	uint64_t time_ns;
 	uint64_t stall_ns;
-	uint32_t kind, text, segment;
+	uint64_t error_ns;
+	uint64_t perf_ns;
+	uint32_t kind, text, source, fields, boot_id, segment;
 	uint32_t severity; /* which is a number of its own */
 };
 

@@ -12,7 +12,7 @@
 #define BUSY_MS 10000
 
 /* In the file's user_version. */
-#define SCHEMA_VERSION 2
+#define SCHEMA_VERSION 3
 
 /*
  * The WAL goes into the file after so many pages, a few segments' worth, and is then cut to this: it would grow to 4 MB before that, which
@@ -29,9 +29,11 @@ static const char schema[] =
 	" samples INTEGER NOT NULL, lost INTEGER NOT NULL, incidents INTEGER NOT NULL,"
 	" bytes INTEGER NOT NULL, checksum INTEGER NOT NULL) WITHOUT ROWID;"
 	"CREATE TABLE IF NOT EXISTS incidents ("
-	" segment TEXT NOT NULL, number INTEGER NOT NULL,"
-	" time_ns INTEGER NOT NULL, stall_ns INTEGER NOT NULL, kind TEXT NOT NULL,"
-	" severity INTEGER NOT NULL, text TEXT NOT NULL, checksum INTEGER NOT NULL,"
+	" segment TEXT NOT NULL, number INTEGER NOT NULL, id INTEGER NOT NULL,"
+	" time_ns INTEGER NOT NULL, stall_ns INTEGER NOT NULL, error_ns INTEGER NOT NULL,"
+	" perf_ns INTEGER NOT NULL, severity INTEGER NOT NULL, kind TEXT NOT NULL,"
+	" text TEXT NOT NULL, source TEXT NOT NULL, fields TEXT NOT NULL,"
+	" boot_id TEXT NOT NULL, checksum INTEGER NOT NULL,"
 	" PRIMARY KEY (segment, number)) WITHOUT ROWID;";
 
 struct index {
@@ -336,14 +338,49 @@ static uint32_t segment_crc(const struct store_segment *segment)
 		crc_text(crc_text(0, segment->name), segment->boot_id), numbers, SEGMENT_NUMBERS);
 }
 
+/* The numbers of an incident in the order of their columns, from the third on, and then its texts. */
+#define INCIDENT_NUMBERS 6
+#define INCIDENT_TEXTS 5
+
+static void incident_numbers(
+	const struct store_incident *incident, uint64_t numbers[INCIDENT_NUMBERS])
+{
+	const uint64_t all[INCIDENT_NUMBERS] = {
+		incident->id,
+		incident->time_ns,
+		incident->stall_ns,
+		incident->error_ns,
+		incident->perf_ns,
+		incident->severity,
+	};
+
+	memcpy(numbers, all, sizeof(all));
+}
+
+static void incident_texts(const struct store_incident *incident, const char *texts[INCIDENT_TEXTS])
+{
+	const char *const all[INCIDENT_TEXTS] = {
+		incident->kind,
+		incident->text,
+		incident->source,
+		incident->fields,
+		incident->boot_id,
+	};
+
+	memcpy(texts, all, sizeof(all));
+}
+
 static uint32_t incident_crc(const struct store_incident *incident, uint64_t number)
 {
-	const uint64_t numbers[] = { number, incident->time_ns, incident->stall_ns,
-		incident->severity };
-	uint32_t crc = crc_text(crc_text(0, incident->segment), incident->kind);
+	uint64_t numbers[INCIDENT_NUMBERS];
+	const char *texts[INCIDENT_TEXTS];
+	uint32_t crc = crc_text(0, incident->segment);
 
-	crc = crc_text(crc, incident->text);
-	return crc_numbers(crc, numbers, ARRAY_SIZE(numbers));
+	incident_numbers(incident, numbers);
+	incident_texts(incident, texts);
+	for (int i = 0; i < INCIDENT_TEXTS; i++)
+		crc = crc_text(crc, texts[i]);
+	return crc_numbers(crc_numbers(crc, &number, 1), numbers, INCIDENT_NUMBERS);
 }
 
 static int put_segment(
@@ -368,20 +405,24 @@ static int put_segment(
 static int put_incident(struct index *index, const struct store_incident *incident, uint64_t number,
 	struct error *error)
 {
+	uint64_t numbers[INCIDENT_NUMBERS];
+	const char *texts[INCIDENT_TEXTS];
 	sqlite3_stmt *put;
+	int column = 3;
 	int r = index_statement(
-		index, "INSERT INTO incidents VALUES (?,?,?,?,?,?,?,?)", &put, error);
+		index, "INSERT INTO incidents VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)", &put, error);
 
 	if (r < 0)
 		return r;
+	incident_numbers(incident, numbers);
+	incident_texts(incident, texts);
 	sqlite3_bind_text(put, 1, incident->segment, -1, SQLITE_STATIC);
 	sqlite3_bind_int64(put, 2, number);
-	sqlite3_bind_int64(put, 3, incident->time_ns);
-	sqlite3_bind_int64(put, 4, incident->stall_ns);
-	sqlite3_bind_text(put, 5, incident->kind, -1, SQLITE_STATIC);
-	sqlite3_bind_int64(put, 6, incident->severity);
-	sqlite3_bind_text(put, 7, incident->text, -1, SQLITE_STATIC);
-	sqlite3_bind_int64(put, 8, incident_crc(incident, number));
+	for (int i = 0; i < INCIDENT_NUMBERS; i++)
+		sqlite3_bind_int64(put, column++, numbers[i]);
+	for (int i = 0; i < INCIDENT_TEXTS; i++)
+		sqlite3_bind_text(put, column++, texts[i], -1, SQLITE_STATIC);
+	sqlite3_bind_int64(put, column, incident_crc(incident, number));
 	return index_finish(index, put, error);
 }
 
@@ -474,13 +515,19 @@ static bool read_incident(sqlite3_stmt *row, struct store_incident *ret)
 {
 	*ret = (struct store_incident){
 		.segment = column(row, 0),
-		.time_ns = sqlite3_column_int64(row, 2),
-		.stall_ns = sqlite3_column_int64(row, 3),
-		.kind = column(row, 4),
-		.severity = sqlite3_column_int64(row, 5),
-		.text = column(row, 6),
+		.id = sqlite3_column_int64(row, 2),
+		.time_ns = sqlite3_column_int64(row, 3),
+		.stall_ns = sqlite3_column_int64(row, 4),
+		.error_ns = sqlite3_column_int64(row, 5),
+		.perf_ns = sqlite3_column_int64(row, 6),
+		.severity = sqlite3_column_int64(row, 7),
+		.kind = column(row, 8),
+		.text = column(row, 9),
+		.source = column(row, 10),
+		.fields = column(row, 11),
+		.boot_id = column(row, 12),
 	};
-	return (uint64_t)sqlite3_column_int64(row, 7) ==
+	return (uint64_t)sqlite3_column_int64(row, 13) ==
 	       incident_crc(ret, sqlite3_column_int64(row, 1));
 }
 

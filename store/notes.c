@@ -174,20 +174,57 @@ static int append(const char *store, int fd, const struct buffer *bytes)
 	return r;
 }
 
-int notes_append(const char *store, const struct note *note, struct error *error)
+static int append_note(
+	const char *store, const char *file, int fd, const struct note *note, struct error *error)
 {
 	_cleanup_(buffer_done) struct buffer bytes = { 0 };
-	_cleanup_close_ int fd = -1;
-	char file[PATH_MAX];
-	int r = store_file(store, STORE_NOTES, file, error);
+	int r = notes_encode(note, &bytes);
 
-	if (r == 0)
-		r = notes_encode(note, &bytes);
 	if (r < 0)
 		return r == -E2BIG ? error_set(error, r, "%s: a note of over 64 KB", file) : r;
-	fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-	r = fd < 0 ? -errno : append(store, fd, &bytes);
+	r = append(store, fd, &bytes);
 	return r < 0 ? error_set(error, r, "%s: %s", file, strerror(-r)) : 0;
+}
+
+static int open_for_append(const char *store, char file[PATH_MAX], int *ret_fd, struct error *error)
+{
+	int r = store_file(store, STORE_NOTES, file, error);
+
+	if (r < 0)
+		return r;
+	*ret_fd = open(file, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	return *ret_fd < 0 ? error_set(error, -errno, "%s: %s", file, strerror(errno)) : 0;
+}
+
+int notes_append(const char *store, const struct note *note, struct error *error)
+{
+	_cleanup_close_ int fd = -1;
+	char file[PATH_MAX];
+	int r = open_for_append(store, file, &fd, error);
+
+	return r < 0 ? r : append_note(store, file, fd, note, error);
+}
+
+int notes_append_after(const char *store, int (*see)(void *context, const struct note *note),
+	void (*make)(void *context, struct note *ret_note), void *context, struct error *error)
+{
+	_cleanup_free_ char *data = NULL;
+	_cleanup_close_ int fd = -1;
+	struct note note = { 0 };
+	char file[PATH_MAX];
+	uint64_t damaged;
+	size_t size;
+	int r = open_for_append(store, file, &fd, error);
+
+	if (r < 0)
+		return r;
+	r = flock(fd, LOCK_EX) < 0 ? -errno : file_read_fd(fd, NOTES_MAX, &data, &size);
+	if (r == 0)
+		r = notes_decode(data, size, see, context, &damaged);
+	if (r < 0)
+		return error_set(error, r, "%s: %s", file, strerror(-r));
+	make(context, &note);
+	return append_note(store, file, fd, &note, error);
 }
 
 int notes_read(const char *store, int (*see)(void *context, const struct note *note), void *context,

@@ -12,14 +12,14 @@
 #include "base/error.h"
 
 enum notes_kind {
-	NOTES_INCIDENT =
-		1, /* "kind", "severity" (a number), "text", "stall_ns"; its moment is the incident's */
+	NOTES_INCIDENT = 1, /* incident-notes.h; its moment is the incident's */
 	NOTES_MARK = 2,
 	NOTES_PIN = 3, /* "from_ns", "to_ns", "until_ns" */
 	NOTES_SETTINGS = 4,
 	NOTES_IMPORT = 5,
 	NOTES_STATUS =
 		6, /* "pid", "text"; only in a file of its own: what a recorder tells of itself */
+	NOTES_IDS = 7, /* "below": all numbers of incidents below that are given away */
 };
 
 struct notes_field {
@@ -49,6 +49,9 @@ int notes_decode(const void *data, size_t size, int (*see)(void *context, const 
 
 /* Appends a record to the store's notes and waits until it is on the disk. One at a time, over all processes. */
 int notes_append(const char *store, const struct note *note, struct error *error);
+/* The same of what `make` says once `see` was given all that is there already: nobody else appends meanwhile. */
+int notes_append_after(const char *store, int (*see)(void *context, const struct note *note),
+	void (*make)(void *context, struct note *ret_note), void *context, struct error *error);
 /* Reads the store's notes; none is no error. */
 int notes_read(const char *store, int (*see)(void *context, const struct note *note), void *context,
 	uint64_t *ret_damaged, struct error *error);

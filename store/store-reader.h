@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "store/retention.h"
+#include "store/store-incident.h"
 #include "tape/segment.h"
 #include "tape/tape.h"
 
@@ -64,16 +65,6 @@ int store_reader_near(struct store_reader *reader, uint64_t from_ns, uint64_t to
  */
 int store_reader_load(struct store_reader *reader, const struct store_segment *segment,
 	const struct segment_want *want, struct tape **ret_tape, struct error *error);
-
-/* An incident of a segment or of the notes, with what the index knows of it. Times are of the wall clock. */
-struct store_incident {
-	uint64_t time_ns;
-	uint64_t stall_ns; /* where its stall began; time_ns where it has none */
-	const char *kind;
-	uint32_t severity; /* as its tape or its note has it: the more, the worse */
-	const char *text;
-	const char *segment; /* its name; "" for one that was added afterwards */
-};
 
 /* Those whose time lies in [from, to), by time; the texts are valid during the call. A negative answer of `see` ends it. */
 int store_reader_incidents(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,

@@ -171,9 +171,12 @@ static bool same_segment(const struct store_segment *a, const struct store_segme
 
 static bool same_incident(const struct store_incident *a, const struct store_incident *b)
 {
-	return a->time_ns == b->time_ns && a->stall_ns == b->stall_ns &&
-	       strcmp(a->segment, b->segment) == 0 && strcmp(a->kind, b->kind) == 0 &&
-	       a->severity == b->severity && strcmp(a->text, b->text) == 0;
+	return a->id == b->id && a->time_ns == b->time_ns && a->stall_ns == b->stall_ns &&
+	       a->error_ns == b->error_ns && a->perf_ns == b->perf_ns &&
+	       a->severity == b->severity && strcmp(a->segment, b->segment) == 0 &&
+	       strcmp(a->kind, b->kind) == 0 && strcmp(a->text, b->text) == 0 &&
+	       strcmp(a->source, b->source) == 0 && strcmp(a->fields, b->fields) == 0 &&
+	       strcmp(a->boot_id, b->boot_id) == 0;
 }
 
 static int compare_names(const void *a, const void *b)

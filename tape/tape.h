@@ -148,7 +148,10 @@ struct tape_line {
 	uint32_t text;
 };
 
-/* What the kernel complained about, as far as a line says so. Ids are given by whoever lists them. */
+/* The field that is the incident's number in its store, in decimal. */
+#define TAPE_INCIDENT_ID ".id"
+
+/* What the kernel complained about, as far as a line says so. */
 struct tape_incident {
 	uint64_t time_ns;
 	uint64_t

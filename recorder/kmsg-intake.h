@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * From records of /dev/kmsg to entries: which lines are new, whose they are, what they tell of, and how many are too many. Of the thread that
+ * reads alone.
+ */
+
+#include "incidents/judge.h"
+#include "incidents/kmsg.h"
+#include "recorder/kmsg-entry.h"
+#include "store/log-position.h"
+
+struct kmsg_bucket {
+	uint64_t at_ns;
+	uint64_t level_ns;
+};
+
+struct kmsg_intake {
+	const char *store;
+	bool trust_users;
+	uint64_t begin_ns; /* what was logged before is not taken, unless the log continues */
+	/* Takes an entry over; is told of trouble with numbers. */
+	void (*put)(void *context, struct kmsg_entry *entry);
+	void (*trouble)(void *context, const struct error *error);
+	void *context;
+	/* the rest is kmsg-intake.c's, but for looks at it */
+	struct judge judge;
+	struct log_found before; /* what recorders before us took */
+	bool continues; /* the log was read up to next_sequence */
+	uint64_t next_sequence;
+	uint64_t last_ns; /* the last line's stamp */
+	struct kmsg_bucket lines, incidents;
+	uint64_t passed, passed_incidents, passed_since_ns;
+	uint64_t id, ids_end, ids_count;
+	struct kmsg_entry *entry; /* the line at hand */
+	uint64_t found; /* incidents */
+};
+
+/* What is set above the line stays. */
+void kmsg_intake_init(struct kmsg_intake *intake, const struct catalogue *catalogue);
+void kmsg_intake_done(struct kmsg_intake *intake);
+
+/* Where to go on. Of another boot than the one before all is new; in a new store only what comes from the begin on. */
+int kmsg_intake_find(struct kmsg_intake *intake, const char *boot_id, struct error *error);
+/* One record, as read() gives it. What is none is nothing. */
+void kmsg_intake_take(struct kmsg_intake *intake, const char *data, size_t size);
+/* Says what was passed over, if anything was. */
+void kmsg_intake_say_passed(struct kmsg_intake *intake);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+#include <stdint.h>
+
+/* An incident of a segment or of the notes, with what the index knows of it. Times are of the wall clock. */
+struct store_incident {
+	uint64_t id; /* one number in this store for good; 0: it has none */
+	uint64_t time_ns;
+	uint64_t stall_ns; /* where its stall began; time_ns where it has none */
+	uint64_t error_ns; /* the times may be off by so much */
+	uint64_t perf_ns; /* the kernel's stamp; 0: not known */
+	const char *kind;
+	uint32_t severity; /* as its tape or its note has it: the more, the worse */
+	const char *text;
+	const char *source; /* "kmsg", or the log that it was found in */
+	const char *fields; /* rows NAME=VALUE, each with a newline */
+	const char *boot_id; /* "" where it is not known */
+	const char *segment; /* its name; "" for one that is in the notes */
+};
