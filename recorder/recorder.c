@@ -53,7 +53,7 @@ struct recorder {
 	struct sealer *sealer;
 	struct teller *teller;
 	struct kmsg_options watching;
-	struct kmsg_watch *watch; /* NULL: the kernel's log is not read */
+	struct kmsg_watch *log; /* NULL: the kernel's log is not read */
 	uint64_t turned_ns; /* of the perf clock: what happened before is on its way to the spool */
 	struct facts facts;
 	struct vitals vitals;
@@ -228,8 +228,8 @@ static void report(struct recorder *recorder)
 	struct sealer_status status;
 
 	sealer_status(recorder->sealer, &status);
-	kmsg_watch_spooled(recorder->watch, recorder->turned_ns, status.spooled_ns);
-	kmsg_watch_trouble(recorder->watch, &progress->log_trouble);
+	kmsg_watch_spooled(recorder->log, recorder->turned_ns, status.spooled_ns);
+	kmsg_watch_trouble(recorder->log, &progress->log_trouble);
 	take_counts(recorder);
 	take_status(recorder, &status);
 	progress->elapsed_ns = clock_ns(CLOCK_MONOTONIC) - recorder->started_monotonic_ns;
@@ -294,7 +294,7 @@ static int rescan(struct recorder *recorder)
 /* What the kernel has logged since the last time. */
 static int take_log(struct recorder *recorder)
 {
-	return kmsg_watch_take(recorder->watch, recorder->assembler.tape,
+	return kmsg_watch_take(recorder->log, recorder->assembler.tape,
 		assembler_last_anchor(&recorder->assembler));
 }
 
@@ -357,7 +357,7 @@ static int begin(struct recorder *recorder, struct error *error)
 	recorder->progress.begin_ns = assembler_wall(&recorder->assembler, begin_ns);
 	r = assembler_begin(&recorder->assembler, begin_ns);
 	if (r == 0 && recorder->options->catalogue)
-		r = kmsg_watch_start(&recorder->watching, begin_ns, &recorder->watch);
+		r = kmsg_watch_start(&recorder->watching, begin_ns, &recorder->log);
 	return r < 0 ? error_set(error, r, "cannot begin: %s", strerror(-r)) : 0;
 }
 
@@ -367,7 +367,7 @@ static int finish(struct recorder *recorder, struct error *error)
 	int r;
 
 	perf_events_stop(recorder->events);
-	kmsg_watch_stop(recorder->watch);
+	kmsg_watch_stop(recorder->log);
 	r = drain(recorder);
 	if (r == 0 && recorder->assembler.tape)
 		r = take_log(recorder);
@@ -515,7 +515,7 @@ int recorder_run(struct recorder *recorder, const char *store, struct store_writ
 		r = run(recorder, error);
 	recorder->sealer = sealer_stop(recorder->sealer, &status);
 	teller_stop(recorder->teller, LAST_WORD_NS);
-	recorder->watch = kmsg_watch_close(recorder->watch, !status.failed);
+	recorder->log = kmsg_watch_close(recorder->log, !status.failed);
 	if (r == 0 && status.failed)
 		r = error_set(error, status.failed, "%s", status.error.text);
 	take_status(recorder, &status);
