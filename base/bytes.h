@@ -79,13 +79,22 @@ static inline uint64_t reader_u64(struct reader *reader)
 
 uint64_t reader_varint_long(struct reader *reader);
 
-/* LEB128, at most ten bytes. Inline where it is one, as most are. */
+/*
+ * LEB128, at most ten bytes. Inline where it is one, as most are. Longer ones are read through a copy: nobody else then knows where a
+ * caller's own reader is, so it can stay in registers.
+ */
 static inline uint64_t reader_varint(struct reader *reader)
 {
+	struct reader copy;
+	uint64_t value;
+
 	if (!reader->failed && reader->position < reader->size &&
 		reader->data[reader->position] < 0x80)
 		return reader->data[reader->position++];
-	return reader_varint_long(reader);
+	copy = *reader;
+	value = reader_varint_long(&copy);
+	*reader = copy;
+	return value;
 }
 
 /* A NUL-terminated string in a field of size bytes; NULL when the field has no NUL. */

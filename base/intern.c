@@ -28,12 +28,16 @@ uint32_t strings_count(const struct strings *strings)
 	return strings->starts.count + 1;
 }
 
+/* How long it is follows from where the next one starts. */
 static bool piece_equal(const void *context, uint32_t id, const void *key)
 {
+	const struct strings *strings = context;
 	const struct piece *piece = key;
-	const char *there = strings_at(context, id);
+	size_t start = strings->starts.items[id - 1];
+	size_t end = id < strings->starts.count ? strings->starts.items[id] : strings->text.size;
 
-	return strncmp(there, piece->text, piece->size) == 0 && there[piece->size] == 0;
+	return end - start == piece->size + 1 &&
+	       memcmp(strings->text.data + start, piece->text, piece->size) == 0;
 }
 
 int strings_add(struct strings *strings, const char *text, size_t size, uint32_t *ret_id)

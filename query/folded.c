@@ -14,11 +14,9 @@
 #define UNKNOWN "[unknown]"
 #define UNKNOWN_NAME 1 /* the first name that is put in */
 
-/* Hashes of the text, so that two of us know a line by the same key. */
-static int add_name(struct folded *folded, const char *name, uint32_t *ret_name)
+/* Names are hashed by their text, so that two of us know a line by the same key. */
+static int add_name(struct folded *folded, const char *name, size_t size, uint32_t *ret_name)
 {
-	size_t size = strlen(name);
-
 	/* over 4 GB of different names: the same answer to the person as no memory */
 	if (strings_add(&folded->names, name, size, ret_name) < 0)
 		return -ENOMEM;
@@ -34,7 +32,8 @@ int folded_new(struct folded **ret_folded)
 
 	if (!folded || array_push(&folded->name_keys, 0) < 0 ||
 		array_push(&folded->lines, (struct folded_line){ 0 }) < 0 ||
-		array_push(&folded->weights, 0) < 0 || add_name(folded, UNKNOWN, &unknown) < 0)
+		array_push(&folded->weights, 0) < 0 ||
+		add_name(folded, UNKNOWN, strlen(UNKNOWN), &unknown) < 0)
 		return -ENOMEM;
 	*ret_folded = take_ptr(folded);
 	return 0;
@@ -58,63 +57,63 @@ struct folded *folded_free(struct folded *folded)
 	return NULL;
 }
 
-/* A line's own separators must not come out of a name. */
+static bool breaks_lines(uint8_t byte)
+{
+	return byte == ';' || byte < 0x20 || byte == 0x7f;
+}
+
+/* A line's own separators must not come out of a name. Hardly any name has one. */
 static int add_clean(struct folded *folded, const char *name, uint32_t *ret_name)
 {
 	size_t size = strlen(name);
+	bool clean = true;
 	uint8_t *at;
 
+	for (size_t i = 0; i < size; i++)
+		clean &= !breaks_lines(name[i]);
+	if (clean)
+		return add_name(folded, name, size, ret_name);
 	folded->text.size = 0;
-	at = buffer_room(&folded->text, size + 1);
+	at = buffer_room(&folded->text, size);
 	if (!at)
 		return -ENOMEM;
-	for (size_t i = 0; i < size; i++) {
-		uint8_t byte = name[i];
-
-		at[i] = byte == ';' ? ':' : byte < 0x20 || byte == 0x7f ? '?' : byte;
-	}
-	at[size] = 0;
-	return add_name(folded, (const char *)at, ret_name);
+	for (size_t i = 0; i < size; i++)
+		at[i] = !breaks_lines(name[i]) ? name[i] : name[i] == ';' ? ':' : '?';
+	return add_name(folded, (const char *)at, size, ret_name);
 }
 
-/* Its words are the last ones. */
-static int new_line(struct folded *folded, struct map_key key, uint32_t count, uint32_t *ret_line)
+/* Gives where its words are to be written; NULL when memory is out, or lines would have to refer to more than 32 bits of words. */
+static uint32_t *new_line(
+	struct folded *folded, struct map_key key, uint32_t count, uint32_t *ret_line)
 {
-	struct folded_line line = { key, folded->words.count - count };
-
-	if (array_push(&folded->lines, line) < 0 || array_push(&folded->weights, 0) < 0)
-		return -ENOMEM;
-	*ret_line = folded->lines.count - 1;
-	return map_put(&folded->known, key, *ret_line);
-}
-
-/* Room for the words of a new line; lines refer to them with 32 bits. */
-static uint32_t *room_for_words(struct folded *folded, uint32_t count)
-{
-	uint32_t *room;
+	struct folded_line line = { key, folded->words.count };
 
 	if (folded->words.count + count > UINT32_MAX ||
-		array_reserve(&folded->words, folded->words.count + count) < 0)
+		array_reserve(&folded->words, folded->words.count + count) < 0 ||
+		array_push(&folded->lines, line) < 0 || array_push(&folded->weights, 0) < 0 ||
+		map_put(&folded->known, key, folded->lines.count - 1) < 0)
 		return NULL;
-	room = folded->words.items + folded->words.count;
 	folded->words.count += count;
-	return room;
+	*ret_line = folded->lines.count - 1;
+	return folded->words.items + line.first;
 }
 
-/* What is added together, so that look-ups do not wait for each other. */
-#define BATCH_SIZE 16
+/* What is looked up together, so that one does not wait for the other. */
+#define BATCH_SIZE 32
 
 struct addition {
 	uint32_t comm;
 	uint32_t stack; /* of the tape */
 	uint32_t leaf; /* name */
 	uint64_t weight;
+	struct map_key key;
 };
 
 /* A tape that is being added; its rows as ours are kept in struct folded. */
 struct adding {
 	struct folded *folded;
 	const struct tape *tape;
+	size_t reached; /* stacks whose paths are known */
 	struct addition batch[BATCH_SIZE];
 	size_t count;
 };
@@ -149,25 +148,38 @@ static int map_frames(struct adding *adding)
 	return 0;
 }
 
-static int map_stacks(struct adding *adding)
+static int start_adding(struct adding *adding)
+{
+	struct folded *folded = adding->folded;
+
+	if (map_frames(adding) < 0 || array_reserve(&folded->paths, adding->tape->stacks.count) < 0)
+		return -ENOMEM;
+	folded->paths.items[0] = (struct folded_path){ 0 };
+	adding->reached = 1;
+	return 0;
+}
+
+/*
+ * Paths are made shortly before they are asked for, as what was just made is near: sums come in the order of their stacks. Most stacks
+ * go on from the one before, whose path is then at hand.
+ */
+static void reach(struct adding *adding, uint32_t stack)
 {
 	const struct tape_stack *stacks = adding->tape->stacks.items;
-	size_t count = adding->tape->stacks.count;
-	struct folded *folded = adding->folded;
-	const uint32_t *frame_names;
-	const uint64_t *keys;
-	struct map_key *paths;
-	int r = map_frames(adding);
+	const uint32_t *names = adding->folded->frame_names.items;
+	const uint64_t *keys = adding->folded->name_keys.items;
+	struct folded_path *paths = adding->folded->paths.items;
+	struct folded_path path = paths[adding->reached - 1];
+	size_t at;
 
-	if (r < 0 || array_reserve(&folded->paths, MAX(count, (size_t)1)) < 0)
-		return -ENOMEM;
-	frame_names = folded->frame_names.items;
-	keys = folded->name_keys.items;
-	paths = folded->paths.items;
-	paths[0] = (struct map_key){ 0 };
-	for (size_t i = 1; i < count; i++)
-		paths[i] = map_key_add(paths[stacks[i].parent], keys[frame_names[stacks[i].frame]]);
-	return 0;
+	for (at = adding->reached; at <= stack; at++) {
+		if (stacks[at].parent != at - 1)
+			path = paths[stacks[at].parent];
+		path.key = map_key_add(path.key, keys[names[stacks[at].frame]]);
+		path.depth++;
+		paths[at] = path;
+	}
+	adding->reached = at;
 }
 
 /* A thread without a name is shown by its number. */
@@ -179,70 +191,61 @@ static int map_thread(struct adding *adding, uint32_t id, uint32_t *ret_comm)
 	if (thread->comm)
 		return map_string(adding, thread->comm, ret_comm);
 	snprintf(number, sizeof(number), ":%d", thread->tid);
-	return add_name(adding->folded, number, ret_comm);
+	return add_name(adding->folded, number, strlen(number), ret_comm);
 }
 
-static int add_line(const struct adding *adding, const struct addition *addition,
-	struct map_key key, uint32_t *ret_line)
+static int add_line(
+	const struct adding *adding, const struct addition *addition, uint32_t *ret_line)
 {
 	const struct tape_stack *stacks = adding->tape->stacks.items;
 	struct folded *folded = adding->folded;
-	uint32_t count = 2, *words;
+	uint32_t depth = folded->paths.items[addition->stack].depth, stack = addition->stack;
+	uint32_t *words = new_line(folded, addition->key, depth + 2, ret_line);
 
-	for (uint32_t stack = addition->stack; stack; stack = stacks[stack].parent)
-		count++;
-	words = room_for_words(folded, count);
 	if (!words)
 		return -ENOMEM;
 	words[0] = addition->comm;
-	words[count - 1] = addition->leaf;
-	words += count - 1;
-	for (uint32_t stack = addition->stack; stack; stack = stacks[stack].parent)
-		*--words = folded->frame_names.items[stacks[stack].frame];
-	return new_line(folded, key, count, ret_line);
-}
-
-static struct map_key line_key(const struct folded *folded, const struct addition *addition)
-{
-	const uint64_t *keys = folded->name_keys.items;
-	struct map_key path =
-		map_key_add(folded->paths.items[addition->stack], keys[addition->leaf]);
-
-	return map_key_add(path, keys[addition->comm]);
+	words[depth + 1] = addition->leaf;
+	for (; depth; depth--, stack = stacks[stack].parent)
+		words[depth] = folded->frame_names.items[stacks[stack].frame];
+	return 0;
 }
 
 /* All look-ups are under way before the first is waited for. */
 static int add_batch(struct adding *adding)
 {
 	struct folded *folded = adding->folded;
-	struct map_key keys[BATCH_SIZE];
-	size_t count = adding->count;
 
-	adding->count = 0;
-	for (size_t i = 0; i < count; i++) {
-		keys[i] = line_key(folded, &adding->batch[i]);
-		map_prefetch(&folded->known, keys[i]);
-	}
-	for (size_t i = 0; i < count; i++) {
-		uint32_t line = map_get(&folded->known, keys[i]);
+	for (size_t i = 0; i < adding->count; i++) {
+		const struct addition *addition = &adding->batch[i];
+		uint32_t line = map_get(&folded->known, addition->key);
 
-		if (!line && add_line(adding, &adding->batch[i], keys[i], &line) < 0)
+		if (!line && add_line(adding, addition, &line) < 0)
 			return -ENOMEM;
-		folded->weights.items[line] += adding->batch[i].weight;
+		folded->weights.items[line] += addition->weight;
 	}
+	adding->count = 0;
 	return 0;
 }
 
 static int add(struct adding *adding, const struct addition *addition)
 {
-	adding->batch[adding->count++] = *addition;
+	struct folded *folded = adding->folded;
+	const uint64_t *keys = folded->name_keys.items;
+	struct addition *added = &adding->batch[adding->count++];
+
+	reach(adding, addition->stack);
+	*added = *addition;
+	added->key = map_key_add(folded->paths.items[added->stack].key, keys[added->leaf]);
+	added->key = map_key_add(added->key, keys[added->comm]);
+	map_prefetch(&folded->known, added->key);
 	return adding->count == BATCH_SIZE ? add_batch(adding) : 0;
 }
 
 int folded_add_samples(struct folded *folded, const struct tape *tape, enum folded_weight weight)
 {
 	struct adding adding = { .folded = folded, .tape = tape };
-	int r = tape->samples.count ? map_stacks(&adding) : 0;
+	int r = tape->samples.count ? start_adding(&adding) : 0;
 
 	for (size_t i = 0; r == 0 && i < tape->samples.count; i++) {
 		const struct tape_sample *sample = &tape->samples.items[i];
@@ -295,7 +298,7 @@ int folded_add_sums(struct folded *folded, const struct tape *tape, const struct
 
 	if (!says_enough(tape, filter))
 		return 1;
-	r = map_stacks(&adding);
+	r = start_adding(&adding);
 	for (size_t i = 0; r == 0 && i < tape->sums.count; i++) {
 		const struct tape_sum *sum = &tape->sums.items[i];
 
@@ -319,9 +322,12 @@ int folded_add_sums(struct folded *folded, const struct tape *tape, const struct
 
 static int merge_names(struct folded *folded, const struct folded *other, uint32_t *names)
 {
-	for (uint32_t i = 1; i < other->name_keys.count; i++)
-		if (add_name(folded, strings_at(&other->names, i), &names[i]) < 0)
+	for (uint32_t i = 1; i < other->name_keys.count; i++) {
+		const char *name = strings_at(&other->names, i);
+
+		if (add_name(folded, name, strlen(name), &names[i]) < 0)
 			return -ENOMEM;
+	}
 	return 0;
 }
 
@@ -330,13 +336,13 @@ static int merge_line(struct folded *folded, const struct folded *other, const u
 {
 	uint32_t count;
 	const uint32_t *theirs = folded_words(other, line, &count);
-	uint32_t *words = room_for_words(folded, count);
+	uint32_t *words = new_line(folded, other->lines.items[line].key, count, ret_line);
 
 	if (!words)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < count; i++)
 		words[i] = names[theirs[i]];
-	return new_line(folded, other->lines.items[line].key, count, ret_line);
+	return 0;
 }
 
 int folded_merge(struct folded *folded, const struct folded *other)

@@ -25,6 +25,12 @@ struct folded_line {
 	uint32_t first; /* word; the line ends where the next one begins */
 };
 
+/* Of one of a tape's stacks. */
+struct folded_path {
+	struct map_key key;
+	uint32_t depth;
+};
+
 /* Line 0 is none and has no words. */
 struct folded {
 	struct strings names; /* as they are written; none of those that are used is empty */
@@ -38,7 +44,7 @@ struct folded {
 	struct buffer text;
 	array_of(uint32_t) string_names; /* by the tape's string; 0: not needed so far */
 	array_of(uint32_t) frame_names;
-	array_of(struct map_key) paths; /* by its stack */
+	array_of(struct folded_path) paths; /* by its stack */
 };
 
 int folded_new(struct folded **ret_folded);

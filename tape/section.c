@@ -121,13 +121,3 @@ int column_count(struct reader *column, const struct reader *rows, size_t *ret_c
 	*ret_count = count;
 	return 0;
 }
-
-uint32_t column_row(struct reader *column, size_t count)
-{
-	uint64_t row = reader_varint(column);
-
-	if (row < count)
-		return row;
-	reader_fail(column);
-	return 0;
-}

@@ -71,4 +71,12 @@ static inline uint32_t planes_at(const struct planes *planes, size_t at)
 int column_count(struct reader *column, const struct reader *rows, size_t *ret_count);
 
 /* A number of a row that is there: below count, else the column fails. */
-uint32_t column_row(struct reader *column, size_t count);
+static inline uint32_t column_row(struct reader *column, size_t count)
+{
+	uint64_t row = reader_varint(column);
+
+	if (row < count)
+		return row;
+	reader_fail(column);
+	return 0;
+}

@@ -2,6 +2,7 @@
 #include "tape/segment-trie.h"
 
 #include "tape/grouping.h"
+#include "tape/segment-trie-order.h"
 
 struct path {
 	uint32_t comm;
@@ -97,114 +98,6 @@ void trie_done(struct trie *trie)
 	free(trie->sample_path);
 }
 
-/* For each stack, what orders it among its siblings: the rank of its frame's function, then the site. */
-static int sibling_keys(
-	const struct tape *tape, const struct dictionary *dictionary, uint32_t *ret_keys)
-{
-	size_t count = dictionary->functions.count;
-	_cleanup_free_ uint32_t *by_rank = malloc(count * sizeof(*by_rank));
-	_cleanup_free_ uint32_t *first = malloc(count * sizeof(*first));
-	uint32_t sum = 0;
-
-	if (!by_rank || !first)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++)
-		by_rank[dictionary->functions.items[i].rank] = i;
-	for (size_t i = 0; i < count; i++) {
-		first[by_rank[i]] = sum;
-		sum += MAX(dictionary->functions.items[by_rank[i]].sites, 1u);
-	}
-	for (size_t i = 0; i < tape->stacks.count; i++) {
-		const struct dictionary_place *place =
-			&dictionary->places[tape->stacks.items[i].frame];
-
-		ret_keys[i] = first[place->function] + place->site;
-	}
-	return 0;
-}
-
-/* Depth-first numbers of the stacks that are used, out of their order by parent and key. */
-static void number_sorted(const struct tape *tape, const uint32_t *sorted, size_t count,
-	const uint32_t *sizes, uint32_t *next, uint32_t *ret_numbers)
-{
-	ret_numbers[0] = 0;
-	next[0] = 1;
-	for (size_t i = 0; i < count; i++) {
-		uint32_t stack = sorted[i], parent = tape->stacks.items[stack].parent;
-
-		ret_numbers[stack] = next[parent];
-		next[parent] += sizes[stack];
-		next[stack] = ret_numbers[stack] + 1;
-	}
-}
-
-/* Where each used stack comes in a depth-first walk over all of the tape's; the caller frees. */
-static int number_stacks(
-	const struct tape *tape, const struct dictionary *dictionary, uint32_t **ret_numbers)
-{
-	size_t stacks = tape->stacks.count, count = 0;
-	_cleanup_free_ uint32_t *sorted = malloc(stacks * sizeof(uint32_t));
-	_cleanup_free_ uint32_t *scratch = malloc(stacks * sizeof(uint32_t));
-	_cleanup_free_ uint32_t *keys = calloc(stacks, sizeof(uint32_t));
-	_cleanup_free_ uint32_t *numbers = calloc(stacks, sizeof(uint32_t));
-
-	if (!sorted || !scratch || !keys || !numbers || sibling_keys(tape, dictionary, keys) < 0)
-		return -ENOMEM;
-	for (size_t i = 1; i < stacks; i++)
-		if (dictionary->used_stacks[i])
-			sorted[count++] = i;
-	group_by(sorted, scratch, count, keys);
-	for (size_t i = 0; i < stacks; i++)
-		keys[i] = tape->stacks.items[i].parent;
-	group_by(sorted, scratch, count, keys);
-	/* from here on the keys are the sizes of subtrees */
-	for (size_t i = 0; i < stacks; i++)
-		keys[i] = dictionary->used_stacks[i];
-	for (size_t i = stacks; i-- > 1;)
-		keys[tape->stacks.items[i].parent] += keys[i];
-	number_sorted(tape, sorted, count, keys, scratch, numbers);
-	*ret_numbers = take_ptr(numbers);
-	return 0;
-}
-
-/* The paths in depth-first order, forest by forest: a stack's leaf nodes come before the stacks that it calls. */
-static int sort_paths(const struct trie *trie, const struct tape *tape,
-	const struct dictionary *dictionary, uint32_t *ret_order)
-{
-	size_t count = trie->stack.count;
-	_cleanup_free_ uint32_t *keys = malloc((count + 1) * sizeof(uint32_t));
-	_cleanup_free_ uint32_t *scratch = malloc((count + 1) * sizeof(uint32_t));
-	_cleanup_free_ uint32_t *numbers = NULL;
-
-	if (!keys || !scratch || number_stacks(tape, dictionary, &numbers) < 0)
-		return -ENOMEM;
-	group_start(ret_order, count);
-	for (size_t i = 0; i < count; i++)
-		keys[i] = dictionary->functions.items[trie->function.items[i]].rank;
-	group_by(ret_order, scratch, count, keys);
-	for (size_t i = 0; i < count; i++)
-		keys[i] = numbers[trie->stack.items[i]];
-	group_by(ret_order, scratch, count, keys);
-	group_by(ret_order, scratch, count, trie->comm.items);
-	return 0;
-}
-
-/* From depth-first order, forest by forest, to the order of ranks: in each comm by count, the largest first, then as they were. */
-static int order_by_rank(
-	uint32_t *order, size_t count, const uint32_t *counts, const uint32_t *comms)
-{
-	_cleanup_free_ uint32_t *keys = malloc((count + 1) * sizeof(uint32_t));
-	_cleanup_free_ uint32_t *scratch = malloc((count + 1) * sizeof(uint32_t));
-
-	if (!keys || !scratch)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++)
-		keys[i] = UINT32_MAX - counts[i];
-	group_by(order, scratch, count, keys);
-	group_by(order, scratch, count, comms);
-	return 0;
-}
-
 static int rank_paths(struct trie *trie, const uint32_t *sorted)
 {
 	size_t count = trie->stack.count;
@@ -215,7 +108,7 @@ static int rank_paths(struct trie *trie, const uint32_t *sorted)
 	if (!order || !trie->rank)
 		return -ENOMEM;
 	memcpy(order, sorted, count * sizeof(*order));
-	if (order_by_rank(order, count, trie->count.items, trie->comm.items) < 0)
+	if (trie_order_by_rank(order, count, trie->count.items, trie->comm.items) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
 		if (i && trie->comm.items[order[i]] != trie->comm.items[order[i - 1]])
@@ -338,7 +231,7 @@ int trie_encode(struct trie *trie, const struct dictionary *dictionary, struct e
 
 	if (!order)
 		return -ENOMEM;
-	r = sort_paths(trie, encoding->tape, dictionary, order);
+	r = trie_sort_paths(trie, encoding->tape, dictionary, order);
 	if (r == 0)
 		r = rank_paths(trie, order);
 	if (r == 0)
@@ -366,66 +259,115 @@ void leaves_done(struct leaves *leaves)
 	array_done(&leaves->comm_first);
 }
 
+/* The rows of a function's frames as a caller. */
+struct rank_sites {
+	uint32_t first, count;
+};
+
 struct trie_readers {
 	struct reader comms, nodes, pops, sites, counts;
 	struct planes functions;
 	size_t at; /* the node */
-	array_of(uint32_t) path; /* the stacks from the root, which is stack 0 */
+	uint32_t *path; /* the stacks from the root, which is stack 0 */
+	struct rank_sites *sites_of; /* by rank: those that are met most lie together */
+	size_t ranks;
 };
 
-static int take_leaf(struct trie_readers *columns, const struct functions *functions,
-	uint32_t function, struct leaves *leaves)
-{
-	uint64_t count = reader_varint(&columns->counts);
+/* A walk over one comm's nodes. It is a local, and so are its columns: what others know of would be read anew after each row that is written. */
+struct forest {
+	struct reader pops, sites, counts;
+	uint32_t *path;
+	size_t depth; /* of the last node of the path */
+	struct tape_stack *stacks; /* there is room for all */
+	uint32_t stack_count;
+	uint32_t *leaf_stacks, *leaf_functions, *leaf_counts;
+	size_t leaf_count;
+};
 
-	if (count >= UINT32_MAX || !functions->rows.items[function].leaves)
+/* Each takes a byte at least of its column, so that there is room for it. */
+static inline int take_leaf(
+	struct forest *forest, const struct functions *functions, uint32_t function)
+{
+	uint64_t count = reader_varint(&forest->counts);
+
+	if (reader_failed(&forest->counts) || count >= UINT32_MAX ||
+		!functions->rows.items[function].leaves)
 		return -EBADMSG;
-	if (array_push(&leaves->stack, columns->path.items[columns->path.count - 1]) < 0 ||
-		array_push(&leaves->function, function) < 0 ||
-		array_push(&leaves->comm, leaves->comms.count - 1) < 0 ||
-		array_push(&leaves->count, count + 1) < 0)
-		return -ENOMEM;
+	forest->leaf_stacks[forest->leaf_count] = forest->path[forest->depth];
+	forest->leaf_functions[forest->leaf_count] = function;
+	forest->leaf_counts[forest->leaf_count++] = count + 1;
 	return 0;
 }
 
-static int take_caller(struct trie_readers *columns, const struct functions *functions,
-	uint32_t function, struct tape *tape)
+static inline int take_caller(struct forest *forest, const struct rank_sites *sites)
 {
-	const struct function_frames *row = &functions->rows.items[function];
-	struct tape_stack stack = {
-		.parent = columns->path.items[columns->path.count - 1],
-		.frame = row->first_site + column_row(&columns->sites, row->sites),
-	};
+	uint32_t site = column_row(&forest->sites, sites->count);
 
-	if (reader_failed(&columns->sites))
+	if (reader_failed(&forest->sites))
 		return -EBADMSG;
-	if (array_push(&columns->path, tape->stacks.count) < 0)
-		return -ENOMEM;
-	return array_push(&tape->stacks, stack);
+	forest->stacks[forest->stack_count] = (struct tape_stack){
+		.parent = forest->path[forest->depth],
+		.frame = sites->first + site,
+	};
+	forest->path[++forest->depth] = forest->stack_count++;
+	return 0;
 }
 
-/* One comm's nodes. A node is a leaf node when the next one is not its child. */
-static int take_forest(struct trie_readers *columns, const struct functions *functions,
-	size_t nodes, struct tape *tape, struct leaves *leaves)
+/* A node is a leaf node when the next one is not its child. */
+static inline int take_nodes(struct forest *forest, const struct trie_readers *columns,
+	const struct functions *functions, size_t nodes)
 {
+	const struct rank_sites *sites_of = columns->sites_of;
+	const uint32_t *by_rank = functions->by_rank;
+	struct planes planes = columns->functions;
+	size_t at = columns->at, ranks = columns->ranks;
 	uint64_t pop = 1;
 	int r = 0;
 
-	if (nodes && reader_varint(&columns->pops) != 0)
-		return -EBADMSG;
-	columns->path.count = 1;
 	for (size_t i = 0; r == 0 && i < nodes; i++) {
-		uint64_t next = i + 1 < nodes ? reader_varint(&columns->pops) : 1;
-		uint32_t rank = planes_at(&columns->functions, columns->at++);
+		uint64_t next = i + 1 < nodes ? reader_varint(&forest->pops) : 1;
+		uint32_t rank = planes_at(&planes, at++);
 
 		/* behind a caller, pop is 0 and the caller is the last of the path */
-		if (pop > columns->path.count || rank >= functions->rows.count)
+		if (pop > forest->depth + 1 || rank >= ranks)
 			return -EBADMSG;
-		columns->path.count -= pop ? pop - 1 : 0;
-		r = next ? take_leaf(columns, functions, functions->by_rank[rank], leaves)
-			 : take_caller(columns, functions, functions->by_rank[rank], tape);
+		forest->depth -= pop ? pop - 1 : 0;
+		r = next ? take_leaf(forest, functions, by_rank[rank])
+			 : take_caller(forest, &sites_of[rank]);
 		pop = next;
 	}
+	return r;
+}
+
+static int take_forest(struct trie_readers *columns, const struct functions *functions,
+	size_t nodes, struct tape *tape, struct leaves *leaves)
+{
+	struct forest forest = {
+		.pops = columns->pops,
+		.sites = columns->sites,
+		.counts = columns->counts,
+		.path = columns->path,
+		.stacks = tape->stacks.items,
+		.stack_count = tape->stacks.count,
+		.leaf_stacks = leaves->stack.items,
+		.leaf_functions = leaves->function.items,
+		.leaf_counts = leaves->count.items,
+		.leaf_count = leaves->count.count,
+	};
+	int r;
+
+	if (nodes && reader_varint(&forest.pops) != 0)
+		return -EBADMSG;
+	r = take_nodes(&forest, columns, functions, nodes);
+	for (size_t i = leaves->count.count; i < forest.leaf_count; i++)
+		leaves->comm.items[i] = leaves->comms.count - 1;
+	leaves->stack.count = leaves->function.count = leaves->count.count = leaves->comm.count =
+		forest.leaf_count;
+	tape->stacks.count = forest.stack_count;
+	columns->at += nodes;
+	columns->pops = forest.pops;
+	columns->sites = forest.sites;
+	columns->counts = forest.counts;
 	return r;
 }
 
@@ -447,7 +389,7 @@ static int take_forests(struct trie_readers *columns, const struct functions *fu
 	struct tape *tape, struct leaves *leaves)
 {
 	struct string_column names = { 0 };
-	int r = array_push(&columns->path, 0);
+	int r = 0;
 
 	while (r == 0 && reader_left(&columns->comms)) {
 		uint32_t comm = string_column_take(&names, tape, &columns->comms);
@@ -494,6 +436,22 @@ static int reserve_rows(
 	return 0;
 }
 
+static int reserve_walk(struct trie_readers *columns, const struct functions *functions)
+{
+	columns->path = malloc((columns->sites.size + 1) * sizeof(*columns->path));
+	columns->ranks = functions->rows.count;
+	columns->sites_of = malloc(columns->ranks * sizeof(*columns->sites_of));
+	if (!columns->path || !columns->sites_of)
+		return -ENOMEM;
+	columns->path[0] = 0;
+	for (size_t i = 0; i < columns->ranks; i++) {
+		const struct function_frames *row = &functions->rows.items[functions->by_rank[i]];
+
+		columns->sites_of[i] = (struct rank_sites){ row->first_site, row->sites };
+	}
+	return 0;
+}
+
 struct trie_target {
 	const struct functions *functions;
 	struct leaves *leaves;
@@ -511,8 +469,11 @@ static int decode_trie(
 	if (r == 0)
 		r = reserve_rows(&columns, decoding->tape, target->leaves);
 	if (r == 0)
+		r = reserve_walk(&columns, target->functions);
+	if (r == 0)
 		r = take_forests(&columns, target->functions, decoding->tape, target->leaves);
-	array_done(&columns.path);
+	free(columns.path);
+	free(columns.sites_of);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(all); i++)
 		if (reader_failed(all[i]) || reader_left(all[i]))
 			r = -EBADMSG;
@@ -542,7 +503,7 @@ static int rank_leaves(struct leaves *leaves)
 	if (!leaves->by_rank)
 		return -ENOMEM;
 	group_start(leaves->by_rank, count);
-	return order_by_rank(leaves->by_rank, count, leaves->count.items, leaves->comm.items);
+	return trie_order_by_rank(leaves->by_rank, count, leaves->count.items, leaves->comm.items);
 }
 
 static int add_sums(
