@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "gauges/cgroups.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+
+#define COUNT_MAX 200000
+#define TIME_MAX_NS (NSEC_PER_SEC / 2)
+#define DEPTH_MAX 64
+/* Of a folder without folders, in kernfs and where most trees are copied to. */
+#define LINKS_OF_LEAF 2
+
+struct mount {
+	struct words root, point, type, options;
+};
+
+/* "36 35 98:0 /root /point options tags... - type source superoptions" */
+static bool parse_mount(struct words line, struct mount *ret_mount)
+{
+	struct words word;
+
+	for (int i = 0; i < 3; i++)
+		if (!words_next(&line, &word))
+			return false;
+	if (!words_next(&line, &ret_mount->root) || !words_next(&line, &ret_mount->point))
+		return false;
+	do
+		if (!words_next(&line, &word))
+			return false;
+	while (!words_equal(&word, "-"));
+	return words_next(&line, &ret_mount->type) && words_next(&line, &word) &&
+	       words_next(&line, &ret_mount->options);
+}
+
+static bool has_option(struct words options, const char *name)
+{
+	while (options.at < options.end) {
+		const char *comma = memchr(options.at, ',', options.end - options.at);
+		struct words option = { options.at, comma ? comma : options.end };
+
+		if (words_equal(&option, name))
+			return true;
+		options.at = comma ? comma + 1 : options.end;
+	}
+	return false;
+}
+
+static bool is_octal(const char *at)
+{
+	return at[0] >= '0' && at[0] <= '3' && at[1] >= '0' && at[1] <= '7' && at[2] >= '0' &&
+	       at[2] <= '7';
+}
+
+/* Blanks, newlines and backslashes are "\040" there. */
+static int take_path(const char *root, struct words point, char path[PATH_MAX])
+{
+	size_t size = strlen(root);
+
+	if (size + (point.end - point.at) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	memcpy(path, root, size);
+	while (point.at < point.end) {
+		if (*point.at == '\\' && point.end - point.at >= 4 && is_octal(point.at + 1)) {
+			path[size++] = (point.at[1] - '0') << 6 | (point.at[2] - '0') << 3 |
+				       (point.at[3] - '0');
+			point.at += 4;
+		} else {
+			path[size++] = *point.at++;
+		}
+	}
+	path[size] = 0;
+	return 0;
+}
+
+/* Does the unified hierarchy have the controller? It may be with a version 1 one. */
+static bool unified_has(const char *path, const char *controller)
+{
+	struct source_file file;
+	struct words text, word;
+	bool has = false;
+	size_t size = strlen(path);
+
+	source_file_init(&file, path, "/cgroup.controllers");
+	if (size && source_file_read(&file, PATH_MAX) == 0) {
+		text = (struct words){ file.text, file.text + strcspn(file.text, "\n") };
+		while (!has && words_next(&text, &word))
+			has = words_equal(&word, controller);
+	}
+	source_file_done(&file);
+	return has;
+}
+
+int cgroups_find(const char *root, const char *controller, struct words mountinfo,
+	struct cgroups *ret_cgroups)
+{
+	struct mount mount;
+	struct words line;
+	int r = -ENOENT;
+
+	while (r == -ENOENT && words_line(&mountinfo, &line)) {
+		if (!parse_mount(line, &mount))
+			continue;
+		ret_cgroups->v1 = words_equal(&mount.type, "cgroup");
+		ret_cgroups->part = !words_equal(&mount.root, "/");
+		if (ret_cgroups->v1 ? !has_option(mount.options, controller)
+				    : !words_equal(&mount.type, "cgroup2"))
+			continue;
+		if (take_path(root, mount.point, ret_cgroups->path) == 0 &&
+			(ret_cgroups->v1 || unified_has(ret_cgroups->path, controller)))
+			r = 0;
+	}
+	return r;
+}
+
+struct walk {
+	int (*see)(void *context, int dir_fd, const char *name);
+	void *context;
+	uint64_t count;
+	uint64_t until_ns;
+	char name[PATH_MAX];
+};
+
+static int walk_folder(struct walk *walk, int fd, size_t size, int depth);
+
+/* A folder that is gone meanwhile is none. */
+static int walk_child(struct walk *walk, int dir_fd, const char *name, size_t size, int depth)
+{
+	struct stat about;
+	int fd;
+
+	if (fstatat(dir_fd, name, &about, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(about.st_mode))
+		return 0;
+	if (about.st_nlink == LINKS_OF_LEAF && !walk->see) {
+		walk->count++;
+		return 0;
+	}
+	fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	if (snprintf(walk->name + size, PATH_MAX - size, "/%s", name) >= (int)(PATH_MAX - size)) {
+		close(fd);
+		return -ENAMETOOLONG;
+	}
+	return walk_folder(walk, fd, size + 1 + strlen(name), depth + 1);
+}
+
+static int walk_children(struct walk *walk, DIR *dir, size_t size, int depth)
+{
+	const struct dirent *entry;
+	int r = 0;
+
+	while (r == 0 && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.' &&
+			(entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN))
+			r = walk_child(walk, dirfd(dir), entry->d_name, size, depth);
+	walk->name[size] = 0;
+	return r;
+}
+
+/* The descriptor is ours to close. */
+static int walk_folder(struct walk *walk, int fd, size_t size, int depth)
+{
+	DIR *dir;
+	int r = 0;
+
+	walk->count++;
+	if (walk->count > COUNT_MAX || depth > DEPTH_MAX ||
+		clock_ns(CLOCK_MONOTONIC) > walk->until_ns)
+		r = -EFBIG;
+	if (r == 0 && walk->see)
+		r = walk->see(walk->context, fd, walk->name);
+	dir = r == 0 ? fdopendir(fd) : NULL;
+	if (!dir) {
+		close(fd);
+		return r;
+	}
+	r = walk_children(walk, dir, size, depth);
+	closedir(dir);
+	return r;
+}
+
+int cgroups_walk(const char *path, int (*see)(void *context, int dir_fd, const char *name),
+	void *context, uint64_t *ret_count)
+{
+	struct walk walk = { see, context, 0, clock_ns(CLOCK_MONOTONIC) + TIME_MAX_NS, "" };
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	r = walk_folder(&walk, fd, 0, 0);
+	*ret_count = walk.count;
+	return r;
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "gauges/gauges.h"
+
+#include "base/clock.h"
+#include "gauges/source.h"
+
+/* A source that could not be read is left alone for so many of its turns: a kernel that lacks a file will lack it a second later. */
+#define TURNS_OFF 60
+
+static const struct source_kind *const kinds[] = { &source_cpu, &source_pressure, &source_vmstat,
+	&source_net, &source_memory_cgroups, &source_throttling };
+
+struct source {
+	void *state;
+	unsigned int turns_off;
+	struct gauges_cost cost;
+};
+
+struct gauges {
+	const struct gauges_sink *sink;
+	struct source sources[ARRAY_SIZE(kinds)];
+	char root[];
+};
+
+int gauges_new(const char *root, const struct gauges_sink *sink, struct gauges **ret_gauges)
+{
+	struct gauges *gauges = calloc(1, sizeof(*gauges) + strlen(root) + 1);
+
+	if (!gauges)
+		return -ENOMEM;
+	gauges->sink = sink;
+	memcpy(gauges->root, root, strlen(root));
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		gauges->sources[i].cost.source = kinds[i]->name;
+		gauges->sources[i].state = kinds[i]->make(gauges->root);
+		if (!gauges->sources[i].state) {
+			gauges_free(gauges);
+			return -ENOMEM;
+		}
+	}
+	*ret_gauges = gauges;
+	return 0;
+}
+
+struct gauges *gauges_free(struct gauges *gauges)
+{
+	for (size_t i = 0; gauges && i < ARRAY_SIZE(kinds); i++)
+		if (gauges->sources[i].state)
+			kinds[i]->done(gauges->sources[i].state);
+	free(gauges);
+	return NULL;
+}
+
+/* What the sink says, and that memory is short, is told apart from what a file says: only that is the source's own. */
+struct tap {
+	const struct gauges_sink *sink;
+	int failed;
+};
+
+static int tap_name(void *context, const char *name, uint32_t *ret_id)
+{
+	struct tap *tap = context;
+
+	return tap->failed = tap->sink->name(tap->sink->context, name, ret_id);
+}
+
+static int tap_put(void *context, uint32_t id, int64_t value)
+{
+	struct tap *tap = context;
+
+	return tap->failed = tap->sink->put(tap->sink->context, id, value);
+}
+
+static int read_source(struct gauges *gauges, size_t i)
+{
+	struct source *source = &gauges->sources[i];
+	struct tap tap = { gauges->sink, 0 };
+	const struct gauges_sink sink = { tap_name, tap_put, &tap };
+	uint64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID), now = clock_ns(CLOCK_MONOTONIC);
+	int r = kinds[i]->read(source->state, &sink);
+
+	source->cost.reads++;
+	source->cost.cpu_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+	source->cost.longest_ns = MAX(source->cost.longest_ns, clock_ns(CLOCK_MONOTONIC) - now);
+	if (tap.failed < 0 || r == -ENOMEM)
+		return r;
+	source->cost.failures += r < 0;
+	source->turns_off = r < 0 ? TURNS_OFF : 0;
+	return 0;
+}
+
+int gauges_read(struct gauges *gauges, uint64_t second)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(kinds); i++) {
+		if (second % kinds[i]->period_s)
+			continue;
+		if (gauges->sources[i].turns_off)
+			gauges->sources[i].turns_off--;
+		else
+			r = read_source(gauges, i);
+	}
+	return r;
+}
+
+size_t gauges_count(const struct gauges *gauges)
+{
+	(void)gauges;
+	return ARRAY_SIZE(kinds);
+}
+
+void gauges_cost(const struct gauges *gauges, size_t source, struct gauges_cost *ret_cost)
+{
+	*ret_cost = gauges->sources[source].cost;
+}

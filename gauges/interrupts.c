@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "gauges/interrupts.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "gauges/source.h"
+
+/* 448 CPUs with ten digits each, and some thousand interrupts. */
+#define LIMIT (64 << 20)
+
+/* What stands between a device's name and its queue's number; the longer ones first. */
+static const struct {
+	const char *text;
+	bool sends, receives;
+} joints[] = {
+	{ "-Tx-Rx-", true, true }, /* ena */
+	{ "-TxRx-", true, true }, /* ixgbe, i40e, ice, igb, bnxt */
+	{ "-tx-", true, false },
+	{ "-rx-", false, true },
+	{ "-output.", true, false }, /* virtio */
+	{ "-input.", false, true },
+};
+
+/* Drivers that put their own name in front of the device's. */
+static const char *const drivers[] = { "i40e-", "ice-", "iavf-", "ixgbevf-" };
+
+void interrupts_done(struct interrupts *interrupts)
+{
+	array_done(&interrupts->list);
+}
+
+static bool take_number(const char *at, const char *end, uint32_t *ret_number)
+{
+	struct words word = { at, end };
+	int64_t number;
+
+	if (!words_number(&word, &number) || word.at != end || number > INT32_MAX)
+		return false;
+	*ret_number = number;
+	return true;
+}
+
+static bool take_device(struct interrupt *interrupt, const char *at, size_t size)
+{
+	if (!size || size >= sizeof(interrupt->device))
+		return false;
+	memcpy(interrupt->device, at, size);
+	interrupt->device[size] = 0;
+	return true;
+}
+
+/* mlx5: "mlx5_comp3@pci:0000:81:00.0" */
+static bool parse_by_address(const char *name, struct interrupt *interrupt)
+{
+	static const char address[] = "@pci:";
+	const char *at = strstr(name, address), *digits = at;
+	const char *comp = strstr(name, "_comp");
+
+	if (!at || !comp || comp > at)
+		return false;
+	while (isdigit((unsigned char)digits[-1]))
+		digits--;
+	interrupt->sends = interrupt->receives = true;
+	return digits == comp + strlen("_comp") && take_number(digits, at, &interrupt->queue) &&
+	       take_device(interrupt, at + strlen(address), strlen(at) - strlen(address));
+}
+
+static const char *find_last(const char *text, const char *part)
+{
+	const char *last = NULL;
+
+	for (const char *at = text; *at; at++)
+		if (strncasecmp(at, part, strlen(part)) == 0)
+			last = at;
+	return last;
+}
+
+bool interrupts_parse_name(const char *name, struct interrupt *ret_interrupt)
+{
+	const char *device = name;
+
+	*ret_interrupt = (struct interrupt){ .queue = 0 };
+	if (parse_by_address(name, ret_interrupt))
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(drivers); i++)
+		if (strncmp(name, drivers[i], strlen(drivers[i])) == 0)
+			device = name + strlen(drivers[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(joints); i++) {
+		const char *at = find_last(device, joints[i].text);
+
+		if (!at)
+			continue;
+		ret_interrupt->sends = joints[i].sends;
+		ret_interrupt->receives = joints[i].receives;
+		return take_number(at + strlen(joints[i].text), name + strlen(name),
+			       &ret_interrupt->queue) &&
+		       take_device(ret_interrupt, device, at - device);
+	}
+	return false;
+}
+
+/* "39", or the first of "0-3,8": drivers give each queue one. Older kernels only tell what was asked for. */
+static bool read_cpu(const char *root, uint32_t number, uint32_t *ret_cpu)
+{
+	static const char *const files[] = { "effective_affinity_list", "smp_affinity_list" };
+	char path[PATH_MAX];
+	int64_t cpu;
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		snprintf(path, sizeof(path), "%s/proc/irq/%u/%s", root, number, files[i]);
+		if (source_number(path, &cpu) == 0) {
+			*ret_cpu = cpu;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* "  28:  0 17  PCI-MSIX-0000:00:05.0  0-edge  eth0-Tx-Rx-0": the last word is what the driver said. */
+static bool parse_line(struct words line, struct interrupt *ret_interrupt)
+{
+	struct words first, word, last = { NULL, NULL };
+	uint32_t number;
+	char name[64];
+
+	if (!words_next(&line, &first) || first.end[-1] != ':' ||
+		!take_number(first.at, first.end - 1, &number))
+		return false;
+	while (words_next(&line, &word))
+		last = word;
+	if (!last.at || (size_t)(last.end - last.at) >= sizeof(name))
+		return false;
+	memcpy(name, last.at, last.end - last.at);
+	name[last.end - last.at] = 0;
+	if (!interrupts_parse_name(name, ret_interrupt))
+		return false;
+	ret_interrupt->number = number;
+	return true;
+}
+
+int interrupts_read(const char *root, struct interrupts *ret_interrupts)
+{
+	struct interrupt interrupt;
+	struct source_file file;
+	struct words text, line;
+	int r;
+
+	*ret_interrupts = (struct interrupts){ { 0 } };
+	source_file_init(&file, root, "/proc/interrupts");
+	r = source_file_read(&file, LIMIT);
+	text = (struct words){ file.text, file.text + file.size };
+	while (r == 0 && words_line(&text, &line))
+		if (parse_line(line, &interrupt) &&
+			read_cpu(root, interrupt.number, &interrupt.cpu))
+			r = array_push(&ret_interrupts->list, interrupt);
+	source_file_done(&file);
+	if (r < 0)
+		interrupts_done(ret_interrupts);
+	return r;
+}
+
+bool interrupts_find(
+	const struct interrupts *interrupts, const char *device, uint32_t queue, uint32_t *ret_cpu)
+{
+	for (size_t i = 0; i < interrupts->list.count; i++) {
+		const struct interrupt *interrupt = &interrupts->list.items[i];
+
+		if (interrupt->sends && interrupt->queue == queue &&
+			strcmp(interrupt->device, device) == 0) {
+			*ret_cpu = interrupt->cpu;
+			return true;
+		}
+	}
+	return false;
+}

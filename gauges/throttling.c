@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How often, and for how long, cgroups were held up by their CPU quota. Only those that have one are asked: to answer, the kernel adds up
+ * over its CPUs. A figure that is what it was is not given again.
+ */
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/intern.h"
+#include "gauges/cgroups.h"
+
+#define LIMIT (4 << 20)
+/* Names of cgroups that come and go would add up. */
+#define NAMES_MAX 4096
+
+struct throttled {
+	int64_t periods;
+	int64_t ms;
+};
+
+struct throttling {
+	const char *root;
+	struct source_file mounts;
+	struct strings names;
+	array_of(struct throttled) last; /* by the name's number */
+	struct source_ids ids; /* two each */
+	bool v1;
+	const struct gauges_sink *sink; /* while reading */
+};
+
+static void *throttling_make(const char *root)
+{
+	struct throttling *state = calloc(1, sizeof(*state));
+
+	if (!state)
+		return NULL;
+	state->root = root;
+	source_file_init(&state->mounts, root, "/proc/self/mountinfo");
+	return state;
+}
+
+static void forget(struct throttling *state)
+{
+	strings_done(&state->names);
+	array_done(&state->last);
+	source_ids_done(&state->ids);
+}
+
+static void throttling_done(void *data)
+{
+	struct throttling *state = data;
+
+	forget(state);
+	source_file_done(&state->mounts);
+	free(state);
+}
+
+/* A small file as a whole, with a NUL behind it. */
+static bool read_small(int dir_fd, const char *name, char *text, size_t size)
+{
+	_cleanup_close_ int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd < 0 ? -1 : pread(fd, text, size - 1, 0);
+
+	text[MAX(got, 0)] = 0;
+	return got > 0;
+}
+
+/* "max 100000", "-1": no quota. */
+static bool has_quota(const struct throttling *state, int dir_fd)
+{
+	char text[64];
+
+	if (state->v1)
+		return read_small(dir_fd, "cpu.cfs_quota_us", text, sizeof(text)) && text[0] != '-';
+	return read_small(dir_fd, "cpu.max", text, sizeof(text)) &&
+	       strncmp(text, "max", strlen("max")) != 0;
+}
+
+static bool read_throttled(const struct throttling *state, int dir_fd, struct throttled *ret_value)
+{
+	struct words text, line, word, value;
+	char stat[4096];
+	int64_t number;
+	int found = 0;
+
+	if (!read_small(dir_fd, "cpu.stat", stat, sizeof(stat)))
+		return false;
+	text = (struct words){ stat, stat + strlen(stat) };
+	while (words_line(&text, &line)) {
+		if (!words_next(&line, &word) || !words_next(&line, &value) ||
+			!words_number(&value, &number))
+			continue;
+		if (words_equal(&word, "nr_throttled"))
+			ret_value->periods = number;
+		else if (words_equal(&word, state->v1 ? "throttled_time" : "throttled_usec"))
+			ret_value->ms =
+				number / (int64_t)(state->v1 ? NSEC_PER_MSEC
+							     : NSEC_PER_MSEC / NSEC_PER_USEC);
+		else
+			continue;
+		found++;
+	}
+	return found == 2;
+}
+
+static int put(struct throttling *state, const char *name, const struct throttled *now)
+{
+	const struct throttled nothing = { 0, 0 };
+	uint32_t slot;
+	int r = strings_add(&state->names, name, strlen(name), &slot);
+
+	while (r == 0 && state->last.count <= slot)
+		r = array_push(&state->last, nothing);
+	if (r < 0 || state->last.items[slot].periods == now->periods)
+		return r;
+	state->last.items[slot] = *now;
+	r = source_put(
+		&state->ids, 2 * slot, state->sink, now->periods, "cgroup%s/throttles", name);
+	return r < 0 ? r
+		     : source_put(&state->ids, 2 * slot + 1, state->sink, now->ms,
+			       "cgroup%s/throttled_ms", name);
+}
+
+static int see(void *context, int dir_fd, const char *name)
+{
+	struct throttling *state = context;
+	struct throttled now;
+
+	if (!has_quota(state, dir_fd) || !read_throttled(state, dir_fd, &now))
+		return 0;
+	return put(state, name, &now);
+}
+
+static int throttling_read(void *data, const struct gauges_sink *sink)
+{
+	struct throttling *state = data;
+	struct cgroups cgroups;
+	uint64_t count;
+	int r = source_file_read(&state->mounts, LIMIT);
+
+	if (r == 0)
+		r = cgroups_find(state->root, "cpu",
+			(struct words){
+				state->mounts.text, state->mounts.text + state->mounts.size },
+			&cgroups);
+	if (r < 0)
+		return r;
+	if (strings_count(&state->names) > NAMES_MAX)
+		forget(state);
+	state->v1 = cgroups.v1;
+	state->sink = sink;
+	return cgroups_walk(cgroups.path, see, state, &count);
+}
+
+const struct source_kind source_throttling = { "throttling", 60, throttling_make, throttling_read,
+	throttling_done };

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Sources on trees of files, as hosts of several kinds have them. */
+#include "tests/check.h"
+
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/intern.h"
+#include "gauges/gauges.h"
+#include "gauges/interrupts.h"
+
+#define TICK_MS (1000 / sysconf(_SC_CLK_TCK))
+#define NOTHING INT64_MIN
+
+struct tree {
+	char root[64];
+};
+
+static void tree_init(struct tree *tree)
+{
+	strcpy(tree->root, "/tmp/perftape-gauges-XXXXXX");
+	CHECK(mkdtemp(tree->root));
+}
+
+static void tree_done(struct tree *tree)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "rm -rf '%s'", tree->root);
+	CHECK_EQ(system(command), 0);
+}
+
+static void tree_folder(const struct tree *tree, const char *path)
+{
+	char full[512];
+
+	snprintf(full, sizeof(full), "%s%s", tree->root, path);
+	CHECK_EQ(file_make_dirs(full, 0755), 0);
+}
+
+static void tree_put(const struct tree *tree, const char *path, const char *text)
+{
+	_cleanup_fclose_ FILE *file = NULL;
+	char full[512];
+
+	snprintf(full, sizeof(full), "%.*s", (int)(strrchr(path, '/') - path), path);
+	tree_folder(tree, full);
+	snprintf(full, sizeof(full), "%s%s", tree->root, path);
+	file = fopen(full, "w");
+	CHECK(file && fputs(text, file) >= 0);
+}
+
+/* Keeps each figure's last value, and how many came. */
+struct kept {
+	struct strings names;
+	array_of(int64_t) values;
+	size_t asked;
+	size_t puts;
+	int answer; /* to the next ones */
+};
+
+static int kept_name(void *context, const char *name, uint32_t *ret_id)
+{
+	struct kept *kept = context;
+
+	kept->asked++;
+	return strings_add(&kept->names, name, strlen(name), ret_id);
+}
+
+static int kept_put(void *context, uint32_t id, int64_t value)
+{
+	struct kept *kept = context;
+
+	kept->puts++;
+	while (kept->values.count <= id)
+		CHECK_EQ(array_push(&kept->values, NOTHING), 0);
+	kept->values.items[id] = value;
+	return kept->answer;
+}
+
+static void kept_done(struct kept *kept)
+{
+	strings_done(&kept->names);
+	array_done(&kept->values);
+}
+
+static int64_t value_of(const struct kept *kept, const char *name)
+{
+	for (uint32_t id = 0; id < kept->values.count; id++)
+		if (strcmp(strings_at(&kept->names, id), name) == 0)
+			return kept->values.items[id];
+	return NOTHING;
+}
+
+/* One reading of everything. */
+static void read_all(const struct tree *tree, struct kept *kept)
+{
+	const struct gauges_sink sink = { kept_name, kept_put, kept };
+	struct gauges *gauges;
+
+	CHECK_EQ(gauges_new(tree->root, &sink, &gauges), 0);
+	CHECK_EQ(gauges_read(gauges, 0), 0);
+	gauges_free(gauges);
+}
+
+static void test_cpu(void)
+{
+	_cleanup_(tree_done) struct tree tree;
+	_cleanup_(kept_done) struct kept kept = { .asked = 0 };
+
+	tree_init(&tree);
+	tree_put(&tree, "/proc/stat",
+		"cpu  100 1 2 3 4 5 6 7 8 9\n"
+		"cpu0 100 20 30 400 5 6 7 8 9 10\n"
+		"cpu17 1 2 3 4\n"
+		"cpu18 1 2 3\n"
+		"intr 12345 0 0 7\n"
+		"ctxt 777\n"
+		"procs_running 3\n"
+		"procs_blocked 1");
+	read_all(&tree, &kept);
+	CHECK_EQ(value_of(&kept, "cpu0/user_ms"), 91 * TICK_MS);
+	CHECK_EQ(value_of(&kept, "cpu0/nice_ms"), 10 * TICK_MS);
+	CHECK_EQ(value_of(&kept, "cpu0/guest_ms"), 19 * TICK_MS);
+	CHECK_EQ(value_of(&kept, "cpu0/system_ms"), 30 * TICK_MS);
+	CHECK_EQ(value_of(&kept, "cpu0/steal_ms"), 8 * TICK_MS);
+	CHECK_EQ(value_of(&kept, "cpu17/idle_ms"), 4 * TICK_MS);
+	CHECK_EQ(value_of(&kept, "cpu17/steal_ms"), 0);
+	CHECK_EQ(value_of(&kept, "cpu18/user_ms"), NOTHING);
+	CHECK_EQ(value_of(&kept, "host/switches"), 777);
+	CHECK_EQ(value_of(&kept, "host/running"), 3);
+	CHECK_EQ(value_of(&kept, "host/blocked"), 1);
+}
+
+static void test_pressure_and_vmstat(void)
+{
+	_cleanup_(tree_done) struct tree tree;
+	_cleanup_(kept_done) struct kept kept = { .asked = 0 };
+
+	tree_init(&tree);
+	tree_put(&tree, "/proc/pressure/memory",
+		"some avg10=0.00 avg60=1.25 avg300=0.00 total=1234\n"
+		"full avg10=0.00 avg60=0.00 avg300=0.00 total=56\n");
+	tree_put(&tree, "/proc/pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=9\n");
+	tree_put(&tree, "/proc/vmstat",
+		"nr_free_pages 1\npgscan_direct 42\npgscan_direct_throttle 3\n");
+	read_all(&tree, &kept);
+	CHECK_EQ(value_of(&kept, "pressure/memory_some_us"), 1234);
+	CHECK_EQ(value_of(&kept, "pressure/memory_full_us"), 56);
+	CHECK_EQ(value_of(&kept, "pressure/cpu_some_us"), 9);
+	CHECK_EQ(value_of(&kept, "pressure/cpu_full_us"), NOTHING);
+	CHECK_EQ(value_of(&kept, "vmstat/pgscan_direct"), 42);
+	CHECK_EQ(kept.puts, 4);
+}
+
+static void test_net(void)
+{
+	_cleanup_(tree_done) struct tree tree;
+	_cleanup_(kept_done) struct kept kept = { .asked = 0 };
+
+	tree_init(&tree);
+	tree_folder(&tree, "/sys/class/net/eth0/device");
+	tree_put(&tree, "/sys/class/net/eth0/carrier_changes", "4\n");
+	tree_put(&tree, "/sys/class/net/eth0/queues/tx-0/tx_timeout", "0\n");
+	tree_put(&tree, "/sys/class/net/eth0/queues/tx-1/tx_timeout", "17\n");
+	tree_put(&tree, "/sys/class/net/veth1/carrier_changes", "2\n");
+	read_all(&tree, &kept);
+	CHECK_EQ(value_of(&kept, "net/eth0/carrier_changes"), 4);
+	CHECK_EQ(value_of(&kept, "net/eth0/tx0_timeouts"), 0);
+	CHECK_EQ(value_of(&kept, "net/eth0/tx1_timeouts"), 17);
+	CHECK_EQ(kept.puts, 3);
+}
+
+static void check_memory(const struct tree *tree, int64_t tracked, int64_t in_use, int64_t dying)
+{
+	_cleanup_(kept_done) struct kept kept = { .asked = 0 };
+
+	read_all(tree, &kept);
+	CHECK_EQ(value_of(&kept, "memory_cgroups/tracked"), tracked);
+	CHECK_EQ(value_of(&kept, "memory_cgroups/in_use"), in_use);
+	CHECK_EQ(value_of(&kept, "memory_cgroups/dying"), dying);
+}
+
+#define V1_MOUNT "31 24 0:27 / /cg/mem\\040ory rw,nosuid shared:9 - cgroup cgroup rw,memory\n"
+#define V2_MOUNT "30 24 0:26 / /cg/unified rw - cgroup2 cgroup2 rw,nsdelegate\n"
+
+static void test_memory_v1(void)
+{
+	_cleanup_(tree_done) struct tree tree;
+
+	tree_init(&tree);
+	tree_put(&tree, "/proc/self/mountinfo", V2_MOUNT V1_MOUNT);
+	tree_put(&tree, "/cg/unified/cgroup.controllers", "hugetlb\n");
+	tree_put(&tree, "/cg/unified/cgroup.stat", "nr_descendants 3\nnr_dying_descendants 99\n");
+	tree_folder(&tree, "/cg/mem ory/system.slice/a.service");
+	tree_folder(&tree, "/cg/mem ory/system.slice/b.service");
+	tree_put(&tree, "/proc/cgroups",
+		"#subsys_name\thierarchy\tnum_"
+		"cgroups\tenabled\ncpu\t2\t5\t1\nmemory\t4\t70033\t1\n");
+	check_memory(&tree, 70033, 4, 70029);
+	/* within a container the counter is of more than the folders */
+	tree_put(&tree, "/proc/self/mountinfo",
+		"31 24 0:27 /docker/1 /cg/mem\\040ory rw - cgroup cgroup rw,memory\n");
+	check_memory(&tree, NOTHING, NOTHING, NOTHING);
+}
+
+static void test_memory_v2(void)
+{
+	_cleanup_(tree_done) struct tree tree;
+
+	tree_init(&tree);
+	tree_put(&tree, "/proc/self/mountinfo", V2_MOUNT);
+	tree_put(&tree, "/cg/unified/cgroup.controllers", "cpuset cpu io memory pids\n");
+	tree_put(&tree, "/cg/unified/cgroup.stat",
+		"nr_descendants 239\nnr_dying_descendants 68440\n");
+	check_memory(&tree, 68680, 240, 68440);
+	tree_put(&tree, "/cg/unified/cgroup.stat",
+		"nr_descendants 239\nnr_subsys_memory 201\nnr_dying_descendants 9\n"
+		"nr_dying_subsys_memory 7\n");
+	check_memory(&tree, 208, 201, 7);
+	/* a kernel that lacks the row has memory cgroups all the same: nothing is better than 0 */
+	tree_put(&tree, "/cg/unified/cgroup.stat", "");
+	check_memory(&tree, NOTHING, NOTHING, NOTHING);
+}
+
+static void test_throttling(void)
+{
+	_cleanup_(tree_done) struct tree tree;
+	_cleanup_(kept_done) struct kept kept = { .asked = 0 };
+	const struct gauges_sink sink = { kept_name, kept_put, &kept };
+	struct gauges *gauges;
+
+	tree_init(&tree);
+	tree_put(&tree, "/proc/self/mountinfo", V2_MOUNT);
+	tree_put(&tree, "/cg/unified/cgroup.controllers", "cpu\n");
+	tree_put(&tree, "/cg/unified/free/cpu.max", "max 100000\n");
+	tree_put(&tree, "/cg/unified/free/cpu.stat", "nr_throttled 5\nthrottled_usec 7000\n");
+	tree_put(&tree, "/cg/unified/pod/c1/cpu.max", "50000 100000\n");
+	tree_put(&tree, "/cg/unified/pod/c1/cpu.stat",
+		"usage_usec 1\nnr_periods 9\nnr_throttled 6\nthrottled_usec 8000\n");
+	CHECK_EQ(gauges_new(tree.root, &sink, &gauges), 0);
+	CHECK_EQ(gauges_read(gauges, 0), 0);
+	CHECK_EQ(value_of(&kept, "cgroup/pod/c1/throttles"), 6);
+	CHECK_EQ(value_of(&kept, "cgroup/pod/c1/throttled_ms"), 8);
+	CHECK_EQ(kept.puts, 2);
+	/* nothing new, then something */
+	CHECK_EQ(gauges_read(gauges, 60), 0);
+	CHECK_EQ(kept.puts, 2);
+	tree_put(&tree, "/cg/unified/pod/c1/cpu.stat", "nr_throttled 7\nthrottled_usec 9999\n");
+	CHECK_EQ(gauges_read(gauges, 120), 0);
+	CHECK_EQ(value_of(&kept, "cgroup/pod/c1/throttles"), 7);
+	CHECK_EQ(value_of(&kept, "cgroup/pod/c1/throttled_ms"), 9);
+	CHECK_EQ(kept.asked, 2);
+	gauges_free(gauges);
+}
+
+static void test_throttling_v1(void)
+{
+	_cleanup_(tree_done) struct tree tree;
+	_cleanup_(kept_done) struct kept kept = { .asked = 0 };
+
+	tree_init(&tree);
+	tree_put(&tree, "/proc/self/mountinfo",
+		"31 24 0:27 / /cg/cpu rw - cgroup cgroup rw,cpu,cpuacct\n");
+	tree_put(&tree, "/cg/cpu/free/cpu.cfs_quota_us", "-1\n");
+	tree_put(&tree, "/cg/cpu/free/cpu.stat", "nr_throttled 5\nthrottled_time 7000000\n");
+	tree_put(&tree, "/cg/cpu/held/cpu.cfs_quota_us", "5000\n");
+	tree_put(&tree, "/cg/cpu/held/cpu.stat",
+		"nr_periods 9\nnr_throttled 6\nthrottled_time 8000000\n");
+	read_all(&tree, &kept);
+	CHECK_EQ(value_of(&kept, "cgroup/held/throttled_ms"), 8);
+	CHECK_EQ(kept.puts, 2);
+}
+
+/* Names are asked for once; sources have their own pace; what is not there is no failure, and is left alone for a while. */
+static void test_pace(void)
+{
+	_cleanup_(tree_done) struct tree tree;
+	_cleanup_(kept_done) struct kept kept = { .asked = 0 };
+	const struct gauges_sink sink = { kept_name, kept_put, &kept };
+	struct gauges_cost cost;
+	struct gauges *gauges;
+	size_t asked;
+
+	tree_init(&tree);
+	tree_put(&tree, "/proc/stat", "cpu0 1 2 3 4 5 6 7 8 9 10\nctxt 5\n");
+	tree_put(&tree, "/proc/vmstat", "oom_kill 1\n");
+	CHECK_EQ(gauges_new(tree.root, &sink, &gauges), 0);
+	CHECK_EQ(gauges_read(gauges, 0), 0);
+	asked = kept.asked;
+	CHECK_EQ(asked, 11);
+	for (int i = 1; i < 20; i++)
+		CHECK_EQ(gauges_read(gauges, i), 0);
+	CHECK_EQ(kept.asked, asked);
+	CHECK_EQ(kept.puts, 20 * 10 + 2);
+	for (size_t i = 0; i < gauges_count(gauges); i++) {
+		gauges_cost(gauges, i, &cost);
+		if (strcmp(cost.source, "cpu") == 0) {
+			CHECK_EQ(cost.reads, 20);
+			CHECK(cost.cpu_ns > 0 && cost.longest_ns > 0);
+		} else if (strcmp(cost.source, "vmstat") == 0) {
+			CHECK_EQ(cost.reads, 2);
+		} else {
+			CHECK_EQ(cost.reads, 1);
+			CHECK_EQ(cost.failures, 1);
+		}
+	}
+	/* what the sink says is handed on, and no source is blamed for it */
+	kept.answer = -ENOMEM;
+	CHECK_EQ(gauges_read(gauges, 20), -ENOMEM);
+	kept.answer = 0;
+	CHECK_EQ(gauges_read(gauges, 21), 0);
+	gauges_free(gauges);
+}
+
+static const struct {
+	const char *name, *device;
+	uint32_t queue;
+	bool is_one, sends, receives;
+} interrupt_names[] = {
+	{ "eth0-Tx-Rx-5", "eth0", 5, true, true, true },
+	{ "enp0s5-Tx-Rx-31", "enp0s5", 31, true, true, true },
+	{ "i40e-eth1-TxRx-12", "eth1", 12, true, true, true },
+	{ "eth0-TxRx-0", "eth0", 0, true, true, true },
+	{ "eth2-tx-3", "eth2", 3, true, true, false },
+	{ "eth2-rx-3", "eth2", 3, true, false, true },
+	{ "virtio1-output.0", "virtio1", 0, true, true, false },
+	{ "virtio1-input.1", "virtio1", 1, true, false, true },
+	{ "mlx5_comp7@pci:0000:81:00.0", "0000:81:00.0", 7, true, true, true },
+	{ "mlx5_async0@pci:0000:81:00.0", "", 0, false, false, false },
+	{ "ena-mgmnt@pci:0000:00:05.0", "", 0, false, false, false },
+	{ "nvme0q3", "", 0, false, false, false },
+	{ "eth0-Tx-Rx-", "", 0, false, false, false },
+	{ "eth0-Tx-Rx-5x", "", 0, false, false, false },
+	{ "-Tx-Rx-5", "", 0, false, false, false },
+	{ "timer", "", 0, false, false, false },
+};
+
+static void test_interrupt_names(void)
+{
+	struct interrupt interrupt;
+
+	for (size_t i = 0; i < ARRAY_SIZE(interrupt_names); i++) {
+		if (interrupts_parse_name(interrupt_names[i].name, &interrupt) !=
+			interrupt_names[i].is_one)
+			CHECK_FAIL("%s", interrupt_names[i].name);
+		if (!interrupt_names[i].is_one)
+			continue;
+		CHECK_STR(interrupt.device, interrupt_names[i].device);
+		CHECK_EQ(interrupt.queue, interrupt_names[i].queue);
+		CHECK_EQ(interrupt.sends, interrupt_names[i].sends);
+		CHECK_EQ(interrupt.receives, interrupt_names[i].receives);
+	}
+}
+
+static void test_interrupts(void)
+{
+	_cleanup_(interrupts_done) struct interrupts interrupts = { { 0 } };
+	_cleanup_(tree_done) struct tree tree;
+	uint32_t cpu;
+
+	tree_init(&tree);
+	tree_put(&tree, "/proc/interrupts",
+		"            CPU0       CPU1\n"
+		"  0:         44          0   IO-APIC   2-edge      timer\n"
+		" 30:          1         17   PCI-MSIX-0000:00:05.0   1-edge      eth0-Tx-Rx-0\n"
+		" 31:          1         17   PCI-MSIX-0000:00:05.0   2-edge      eth0-Tx-Rx-5\n"
+		" 32:          1         17   PCI-MSIX-0000:00:05.0   3-edge      eth0-Tx-Rx-6\n"
+		"NMI:          0          0   Non-maskable interrupts\n"
+		"ERR:          0\n");
+	tree_put(&tree, "/proc/irq/30/effective_affinity_list", "1\n");
+	tree_put(&tree, "/proc/irq/30/smp_affinity_list", "0-1\n");
+	tree_put(&tree, "/proc/irq/31/smp_affinity_list", "39-40\n");
+	CHECK_EQ(interrupts_read(tree.root, &interrupts), 0);
+	CHECK_EQ(interrupts.list.count, 2);
+	CHECK_EQ(interrupts.list.items[0].number, 30);
+	CHECK(interrupts_find(&interrupts, "eth0", 0, &cpu));
+	CHECK_EQ(cpu, 1);
+	CHECK(interrupts_find(&interrupts, "eth0", 5, &cpu));
+	CHECK_EQ(cpu, 39);
+	CHECK(!interrupts_find(&interrupts, "eth0", 6, &cpu));
+	CHECK(!interrupts_find(&interrupts, "eth1", 5, &cpu));
+}
+
+/* This host: what every kernel that we run on has. */
+static void test_here(void)
+{
+	_cleanup_(kept_done) struct kept kept = { .asked = 0 };
+	const struct tree here = { "" };
+	int64_t cpus = sysconf(_SC_NPROCESSORS_ONLN), found = 0;
+	char name[32];
+
+	read_all(&here, &kept);
+	for (int i = 0; i < 4096; i++) {
+		snprintf(name, sizeof(name), "cpu%d/idle_ms", i);
+		found += value_of(&kept, name) >= 0;
+	}
+	CHECK_EQ(found, cpus);
+	CHECK(value_of(&kept, "host/switches") > 0);
+	CHECK(value_of(&kept, "vmstat/pgmajfault") > 0);
+}
+
+CHECK_MAIN({ "what CPUs spent their time with", test_cpu },
+	{ "pressure and vmstat", test_pressure_and_vmstat }, { "network devices", test_net },
+	{ "memory cgroups, version 1", test_memory_v1 },
+	{ "memory cgroups, version 2", test_memory_v2 }, { "quotas, version 2", test_throttling },
+	{ "quotas, version 1", test_throttling_v1 }, { "each at its pace", test_pace },
+	{ "names of interrupts", test_interrupt_names },
+	{ "interrupts of queues", test_interrupts }, { "this host", test_here })
