@@ -6,6 +6,41 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
+bool gone_describe(const struct store_gone_list *gone, bool missing, bool utc, struct buffer *text)
+{
+	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE];
+	uint64_t from_ns = UINT64_MAX, to_ns = 0;
+	size_t count = 0;
+
+	for (size_t i = 0; i < gone->list.count; i++) {
+		const struct store_gone *one = &gone->list.items[i];
+
+		if (one->missing != missing)
+			continue;
+		from_ns = MIN(from_ns, one->from_ns);
+		to_ns = MAX(to_ns, one->to_ns);
+		count++;
+	}
+	if (!count)
+		return false;
+	buffer_printf(text, "%s to %s", time_format(from_ns, utc, 0, from),
+		time_format(to_ns, utc, 0, to));
+	if (count > 1)
+		buffer_printf(text, ", in %zu stretches", count);
+	return true;
+}
+
+/* How far what retention removed reaches beyond the window. */
+static void say_removed(const struct invocation *invocation, const struct coverage_gap *gap)
+{
+	bool utc = option_given(invocation, "utc");
+	char since[TIME_TEXT_SIZE], until[TIME_TEXT_SIZE];
+
+	say(invocation, "retention removed what was recorded from %s to %s",
+		time_format(gap->since_ns, utc, 0, since),
+		time_format(gap->until_ns, utc, 0, until));
+}
+
 static void say_gaps(const struct invocation *invocation, const struct coverage *coverage)
 {
 	bool utc = option_given(invocation, "utc");
@@ -16,6 +51,8 @@ static void say_gaps(const struct invocation *invocation, const struct coverage 
 
 		say(invocation, "missing: %s to %s: %s", time_format(gap->from_ns, utc, 3, from),
 			time_format(gap->to_ns, utc, 3, to), gap->why);
+		if (gap->until_ns > gap->to_ns || (gap->until_ns && gap->since_ns < gap->from_ns))
+			say_removed(invocation, gap);
 	}
 }
 
@@ -51,8 +88,8 @@ void say_coverage(const struct invocation *invocation, struct store_reader *read
 }
 
 /* "nothing is recorded in that window; the nearest is ..." */
-static int never_recorded(const struct invocation *invocation, struct store_reader *reader,
-	const struct window *window)
+static int say_nearest(const struct invocation *invocation, struct store_reader *reader,
+	const struct window *window, const struct coverage_gap *removed)
 {
 	bool utc = option_given(invocation, "utc");
 	char before[TIME_TEXT_SIZE], after[TIME_TEXT_SIZE];
@@ -63,7 +100,9 @@ static int never_recorded(const struct invocation *invocation, struct store_read
 
 	if (r < 0)
 		return fail(r, &error);
-	fprintf(stderr, "perftape: nothing is recorded in that window");
+	fprintf(stderr, "perftape: %s",
+		removed ? "what was recorded in that window was removed by retention"
+			: "nothing is recorded in that window");
 	if (before_ns)
 		fprintf(stderr, "; the last before it ends %s",
 			time_format(before_ns, utc, 0, before));
@@ -71,6 +110,8 @@ static int never_recorded(const struct invocation *invocation, struct store_read
 		fprintf(stderr, "; the first after it begins %s",
 			time_format(after_ns, utc, 0, after));
 	fputc('\n', stderr);
+	if (removed)
+		say_removed(invocation, removed);
 	say_recorder(invocation, reader, window);
 	return EXIT_NOTHING;
 }
@@ -80,6 +121,14 @@ static const struct coverage_gap *first_unread(const struct coverage *coverage)
 {
 	for (size_t i = 0; i < coverage->gaps.count; i++)
 		if (coverage->gaps.items[i].unread)
+			return &coverage->gaps.items[i];
+	return NULL;
+}
+
+static const struct coverage_gap *first_removed(const struct coverage *coverage)
+{
+	for (size_t i = 0; i < coverage->gaps.count; i++)
+		if (coverage->gaps.items[i].until_ns)
 			return &coverage->gaps.items[i];
 	return NULL;
 }
@@ -111,7 +160,7 @@ int answer_nothing(const struct invocation *invocation, struct store_reader *rea
 				? " of such a thread"
 				: "");
 	else
-		return never_recorded(invocation, reader, window);
+		return say_nearest(invocation, reader, window, first_removed(coverage));
 	return EXIT_NOTHING;
 }
 

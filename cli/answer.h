@@ -3,6 +3,7 @@
 
 /* What is said of an answer beside the answer itself: how much of the window it covers, or why there is none. */
 
+#include "base/bytes.h"
 #include "cli/command.h"
 #include "query/coverage.h"
 #include "query/window.h"
@@ -14,6 +15,12 @@
  */
 void say_coverage(const struct invocation *invocation, struct store_reader *reader,
 	const struct window *window, uint64_t samples, const struct coverage *coverage);
+
+/*
+ * "FROM to TO, in N stretches": what of a store is gone because retention removed it, or because its files are missing. False where there
+ * is nothing of that kind.
+ */
+bool gone_describe(const struct store_gone_list *gone, bool missing, bool utc, struct buffer *text);
 
 /* Says why there is no sample, and gives the exit code of that. */
 int answer_nothing(const struct invocation *invocation, struct store_reader *reader,

@@ -36,7 +36,27 @@ static void print_segment(const struct store_segment *segment, bool utc)
 		segment->bytes / 1000.0, segment->name, remark(segment), segment->damage);
 }
 
-static void print_table(const struct invocation *invocation, const struct store_segments *segments)
+/* What is not in the table, and was once. */
+static void say_gone(const struct invocation *invocation, struct store_reader *reader,
+	const struct window *window)
+{
+	static const char *const what[] = { "removed by retention", "the files are missing" };
+	struct store_gone_list gone = { 0 };
+	bool utc = option_given(invocation, "utc");
+	int r = store_reader_gone(reader, window->from_ns, window->to_ns, &gone, NULL);
+
+	for (int missing = 0; r == 0 && missing < 2; missing++) {
+		_cleanup_(buffer_done) struct buffer text = { 0 };
+
+		if (gone_describe(&gone, missing, utc, &text))
+			say(invocation, "%s: %.*s", what[missing], (int)text.size,
+				text.data ? (char *)text.data : "");
+	}
+	array_done(&gone.list);
+}
+
+static void print_table(const struct invocation *invocation, struct store_reader *reader,
+	const struct store_segments *segments, const struct window *window)
 {
 	uint64_t bytes = 0;
 
@@ -49,6 +69,7 @@ static void print_table(const struct invocation *invocation, const struct store_
 	}
 	say(invocation, "%zu segment%s, %.2f MB in %s", segments->list.count,
 		segments->list.count == 1 ? "" : "s", bytes / 1e6, store_path(invocation));
+	say_gone(invocation, reader, window);
 }
 
 static void put_time(struct buffer *json, const char *key, uint64_t realtime_ns)
@@ -92,7 +113,7 @@ static void put_segment(struct buffer *json, const struct store_segment *segment
 }
 
 /* By the segments' own words: their samples are not looked at. */
-static int make_coverage(const struct store_reader *reader, const struct store_segments *segments,
+static int make_coverage(struct store_reader *reader, const struct store_segments *segments,
 	const struct window *window, struct coverage *ret_coverage)
 {
 	struct coverage_parts parts = { 0 };
@@ -108,6 +129,8 @@ static int make_coverage(const struct store_reader *reader, const struct store_s
 				      &parts, segment->begin_ns, segment->end_ns, segment->damage)
 			    : coverage_add_recorded(&parts, segment->begin_ns, segment->end_ns);
 	}
+	if (r == 0)
+		r = loader_add_gone(reader, window, ret_coverage, &parts, NULL);
 	if (r == 0)
 		r = loader_add_unwritten(reader, segments, window, &parts);
 	if (r == 0)
@@ -157,6 +180,7 @@ static uint64_t samples_of(const struct store_segments *segments)
 static int print(const struct invocation *invocation, struct store_reader *reader,
 	const struct store_segments *segments, const struct window *asked)
 {
+	static const struct window all = { .to_ns = UINT64_MAX };
 	struct window window = asked ? *asked : whole(segments);
 	struct coverage coverage = { 0 };
 	int r = make_coverage(reader, segments, &window, &coverage), code = EXIT_DONE;
@@ -166,7 +190,7 @@ static int print(const struct invocation *invocation, struct store_reader *reade
 	if (option_given(invocation, "json"))
 		code = print_json(segments, &window, &coverage);
 	else if (!asked || segments->list.count)
-		print_table(invocation, segments);
+		print_table(invocation, reader, segments, asked ? asked : &all);
 	if (code == EXIT_DONE && asked && !segments->list.count)
 		code = answer_nothing(invocation, reader, &window, &coverage);
 	else if (code == EXIT_DONE)

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/size.h"
+#include "cli/answer.h"
 #include "cli/command.h"
 #include "cli/limit-options.h"
 #include "cli/recorder-status.h"
@@ -28,6 +29,7 @@ struct status {
 	struct recorder_status told;
 	struct store_totals totals;
 	struct store_limits limits;
+	struct store_gone_list gone;
 	/* of what began within the last day */
 	uint64_t day_lost;
 	uint64_t day_bytes;
@@ -65,6 +67,8 @@ static int read_status(struct status *status, struct store_reader *reader, struc
 		r = store_reader_totals(reader, &status->totals, error);
 	if (r == 0)
 		r = store_reader_limits(reader, &status->limits, error);
+	if (r == 0)
+		r = store_reader_gone(reader, 0, UINT64_MAX, &status->gone, error);
 	return r < 0 ? r : add_day(status, reader, error);
 }
 
@@ -108,6 +112,23 @@ static void print_size(const struct status *status)
 	printf("; %s of the disk free\n", size_format(totals->free_bytes, left, sizeof(left)));
 }
 
+/* What was here once; a segment that is missing since the last recorder was there is none of those that it had noticed. */
+static void print_gone(const struct status *status, bool utc)
+{
+	_cleanup_(buffer_done) struct buffer removed = { 0 }, missing = { 0 };
+	uint64_t count = status->totals.missing;
+
+	if (gone_describe(&status->gone, false, utc, &removed))
+		printf("removed    by retention: %.*s\n", (int)removed.size,
+			removed.data ? (char *)removed.data : "");
+	if (gone_describe(&status->gone, true, utc, &missing))
+		printf("missing    files of segments: %.*s\n", (int)missing.size,
+			missing.data ? (char *)missing.data : "");
+	if (count)
+		printf("missing    the file%s of %llu segment%s; perftape segments says which\n",
+			count == 1 ? "" : "s", (unsigned long long)count, count == 1 ? "" : "s");
+}
+
 static void print_status(const struct status *status, bool utc)
 {
 	const struct store_totals *totals = &status->totals;
@@ -130,6 +151,7 @@ static void print_status(const struct status *status, bool utc)
 	print_size(status);
 	limits_describe(&status->limits, &limits);
 	printf("limits     %.*s\n", (int)limits.size, limits.data ? (char *)limits.data : "");
+	print_gone(status, utc);
 	if (totals->damaged)
 		printf("damaged    %llu; perftape verify says which\n",
 			(unsigned long long)totals->damaged);
@@ -162,6 +184,23 @@ static void put_limit(struct buffer *json, const char *key, uint64_t limit)
 		json_u64(json, limit);
 }
 
+static void put_gone(struct buffer *json, const struct store_gone_list *gone)
+{
+	json_key(json, "gone");
+	json_open(json, '[');
+	for (size_t i = 0; i < gone->list.count; i++) {
+		const struct store_gone *one = &gone->list.items[i];
+
+		json_open(json, '{');
+		put_time(json, "from", one->from_ns);
+		put_time(json, "to", one->to_ns);
+		json_key(json, "why");
+		json_string(json, one->missing ? "missing" : "removed by retention");
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
 static void put_status(struct buffer *json, const struct status *status)
 {
 	const struct store_totals *totals = &status->totals;
@@ -190,6 +229,8 @@ static void put_status(struct buffer *json, const struct status *status)
 	put_limit(json, "keep_free_bytes", status->limits.keep_free_bytes);
 	put_limit(json, "pin_ns", status->limits.pin_ns);
 	put_number(json, "damaged", totals->damaged);
+	put_number(json, "missing", totals->missing);
+	put_gone(json, &status->gone);
 	json_key(json, "recording");
 	recorder_status_json(&status->told, json);
 	json_close(json, '}');
@@ -206,16 +247,17 @@ static int run(const struct invocation *invocation)
 
 	if (r == 0)
 		r = read_status(&status, reader, &error);
+	if (r == 0 && !option_given(invocation, "json"))
+		print_status(&status, option_given(invocation, "utc"));
+	else if (r == 0)
+		put_status(&json, &status);
+	array_done(&status.gone.list);
 	if (r < 0)
 		return fail(r, &error);
-	if (!option_given(invocation, "json")) {
-		print_status(&status, option_given(invocation, "utc"));
-		return EXIT_DONE;
-	}
-	put_status(&json, &status);
 	if (buffer_failed(&json))
 		return fail(-ENOMEM, NULL);
-	fwrite(json.data, 1, json.size, stdout);
+	if (json.size)
+		fwrite(json.data, 1, json.size, stdout);
 	return EXIT_DONE;
 }
 

@@ -158,11 +158,8 @@ static struct coverage_interval loss_interval(const struct tape *tape, const str
 	return at;
 }
 
-static int add_reason(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns,
-	const char *why, bool unread)
+static int add_reason(struct coverage_parts *parts, struct coverage_gap gap, const char *why)
 {
-	struct coverage_gap gap = { .from_ns = from_ns, .to_ns = to_ns, .unread = unread };
-
 	snprintf(gap.why, sizeof(gap.why), "%s", why);
 	return array_push(&parts->reasons, gap);
 }
@@ -182,8 +179,9 @@ static int add_loss(struct coverage *coverage, struct coverage_parts *parts,
 	}
 	count_loss(coverage, loss);
 	if (loss->kind == TAPE_LOSS_GAP && loss->cpu == TAPE_ALL_CPUS)
-		return add_reason(parts, at.from_ns, at.to_ns,
-			"the recorder stood still, or the machine slept", false);
+		return add_reason(parts,
+			(struct coverage_gap){ .from_ns = at.from_ns, .to_ns = at.to_ns },
+			"the recorder stood still, or the machine slept");
 	if (!is_of_samples(loss) || !loss->count)
 		return 0;
 	if (at.from_ns < window->from_ns || at.to_ns > window->to_ns)
@@ -225,12 +223,25 @@ int coverage_add_tape(struct coverage *coverage, struct coverage_parts *parts,
 int coverage_add_unread(
 	struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns, const char *why)
 {
-	return add_reason(parts, from_ns, to_ns, why, true);
+	struct coverage_gap gap = { .from_ns = from_ns, .to_ns = to_ns, .unread = true };
+
+	return add_reason(parts, gap, why);
+}
+
+int coverage_add_removed(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns)
+{
+	struct coverage_gap gap = {
+		.from_ns = from_ns, .to_ns = to_ns, .since_ns = from_ns, .until_ns = to_ns
+	};
+
+	return add_reason(parts, gap, "removed by retention");
 }
 
 int coverage_add_unwritten(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns)
 {
-	return from_ns < to_ns ? add_reason(parts, from_ns, to_ns, "not written yet", false) : 0;
+	struct coverage_gap gap = { .from_ns = from_ns, .to_ns = to_ns };
+
+	return from_ns < to_ns ? add_reason(parts, gap, "not written yet") : 0;
 }
 
 static int compare_spans(const void *a, const void *b)
@@ -299,11 +310,12 @@ static int compare_gaps(const void *a, const void *b)
 static int push_gap(struct coverage *coverage, uint64_t from_ns, uint64_t to_ns,
 	const struct coverage_gap *reason)
 {
-	struct coverage_gap gap = { .unread = reason && reason->unread };
+	struct coverage_gap gap = { .why = "nothing recorded" };
 
 	if (from_ns >= to_ns || to_ns - from_ns < GAP_MIN_NS)
 		return 0;
-	snprintf(gap.why, sizeof(gap.why), "%s", reason ? reason->why : "nothing recorded");
+	if (reason)
+		gap = *reason;
 	gap.from_ns = from_ns;
 	gap.to_ns = to_ns;
 	return array_push(&coverage->gaps, gap);
@@ -461,6 +473,10 @@ static void put_gaps(const struct coverage *coverage, struct buffer *json)
 		put_time(json, "to", gap->to_ns);
 		json_key(json, "why");
 		json_string(json, gap->why);
+		if (gap->until_ns) {
+			put_time(json, "since", gap->since_ns);
+			put_time(json, "until", gap->until_ns);
+		}
 		json_close(json, '}');
 	}
 	json_close(json, ']');

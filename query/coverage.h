@@ -21,8 +21,12 @@
 struct coverage_gap {
 	uint64_t from_ns;
 	uint64_t to_ns;
-	char why[256]; /* "nothing recorded", "not written yet", or what was wrong with which segment */
+	/* "nothing recorded", "not written yet", "removed by retention", or what was wrong with which segment */
+	char why[256];
 	bool unread; /* the last: something was recorded there */
+	/* of what retention removed: all of the stretch that this is a part of; else 0 */
+	uint64_t since_ns;
+	uint64_t until_ns;
 };
 
 struct coverage {
@@ -93,6 +97,8 @@ int coverage_add_recorded(struct coverage_parts *parts, uint64_t from_ns, uint64
 /* A segment that is known to be there and could not be read. 0 or -ENOMEM. */
 int coverage_add_unread(
 	struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns, const char *why);
+/* Time of which retention removed the segments. 0 or -ENOMEM. */
+int coverage_add_removed(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns);
 /* Time of which nobody can say yet whether something was recorded. 0 or -ENOMEM. */
 int coverage_add_unwritten(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns);
 /* 0 or -ENOMEM. */

@@ -2,6 +2,7 @@
 #include "query/loader.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 int loader_open(struct store_reader *reader, const struct question *question,
 	struct loader *ret_loader, struct error *error)
@@ -41,6 +42,45 @@ static bool is_ours(int r)
 	return r == -ENOMEM || r == -EMFILE || r == -ENFILE;
 }
 
+int loader_add_gone(struct store_reader *reader, const struct window *window,
+	struct coverage *coverage, struct coverage_parts *parts, struct error *error)
+{
+	struct store_gone_list gone = { 0 };
+	int r = store_reader_gone(reader, window->from_ns, window->to_ns, &gone, error);
+
+	for (size_t i = 0; r == 0 && i < gone.list.count; i++) {
+		const struct store_gone *one = &gone.list.items[i];
+
+		coverage->damaged += one->missing;
+		r = one->missing ? coverage_add_unread(parts, one->from_ns, one->to_ns,
+					   "the files of its segments are missing")
+				 : coverage_add_removed(parts, one->from_ns, one->to_ns);
+	}
+	array_done(&gone.list);
+	return r;
+}
+
+/* Between finding and loading it was removed: by retention, which has written that down, or by somebody else. */
+static int take_gone(
+	struct loader *loader, const struct store_segment *segment, struct error *error)
+{
+	struct store_gone_list gone = { 0 };
+	char why[128];
+	int r = store_reader_gone(loader->reader, segment->begin_ns, segment->end_ns, &gone, error);
+	bool removed = false;
+
+	for (size_t i = 0; r == 0 && i < gone.list.count; i++)
+		removed |= !gone.list.items[i].missing &&
+			   gone.list.items[i].from_ns <= segment->begin_ns &&
+			   gone.list.items[i].to_ns >= segment->end_ns;
+	array_done(&gone.list);
+	if (r < 0 || removed)
+		return r;
+	loader->coverage.damaged++;
+	snprintf(why, sizeof(why), "%s: its file is missing", segment->name);
+	return coverage_add_unread(&loader->parts, segment->begin_ns, segment->end_ns, why);
+}
+
 static int take_unread(struct loader *loader, const struct store_segment *segment,
 	struct loaded *loaded, struct error *error)
 {
@@ -50,10 +90,8 @@ static int take_unread(struct loader *loader, const struct store_segment *segmen
 		return loaded->failed;
 	}
 	if (loaded->failed == -ENOENT)
-		error_set(&loaded->error, loaded->failed, "segment %s was removed by retention",
-			segment->name);
-	else
-		loader->coverage.damaged++;
+		return take_gone(loader, segment, error);
+	loader->coverage.damaged++;
 	return coverage_add_unread(
 		&loader->parts, segment->begin_ns, segment->end_ns, loaded->error.text);
 }
@@ -130,6 +168,9 @@ int loader_finish(struct loader *loader, struct error *error)
 {
 	int r = add_later_losses(loader, error);
 
+	if (r == 0)
+		r = loader_add_gone(loader->reader, &loader->question.window, &loader->coverage,
+			&loader->parts, error);
 	if (r == 0)
 		r = loader_add_unwritten(loader->reader, &loader->segments,
 			&loader->question.window, &loader->parts);

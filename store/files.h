@@ -13,6 +13,7 @@
 #define STORE_INDEX "index.sqlite"
 #define STORE_LOCK "lock"
 #define STORE_NOTES "notes"
+#define STORE_GONE "gone"
 #define STORE_SEGMENTS "segments"
 #define STORE_STATUS "status"
 #define STORE_SUFFIX ".tape"

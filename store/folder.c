@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "store/files.h"
+#include "store/gone.h"
 #include "tape/segment.h"
 
 /* How long a segment is taken to be that cannot be read and has no neighbour on one side: the recorder cuts them at an hour. */
@@ -145,9 +146,36 @@ int folder_place(struct index *index, struct store_segments *segments, struct er
 	return r;
 }
 
+void folder_names_done(struct folder_names *names)
+{
+	strings_done(&names->known);
+	array_done(&names->present);
+}
+
+int folder_know(struct folder_names *names, const char *name)
+{
+	uint32_t id;
+
+	return strings_add(&names->known, name, strlen(name), &id) < 0 ? -ENOMEM : 0;
+}
+
+/* 1 when it was not known before. */
+static int mark_present(struct folder_names *names, const char *name)
+{
+	uint32_t before = strings_count(&names->known), id;
+
+	if (strings_add(&names->known, name, strlen(name), &id) < 0 ||
+		array_reserve(&names->present, id + 1) < 0)
+		return -ENOMEM;
+	while (names->present.count <= id)
+		names->present.items[names->present.count++] = false;
+	names->present.items[id] = true;
+	return id == before;
+}
+
 struct unknown {
 	const char *path;
-	struct strings *known;
+	struct folder_names *names;
 	struct store_segments *segments;
 	struct error *error;
 };
@@ -155,28 +183,89 @@ struct unknown {
 static int see_unknown(void *context, const char *name)
 {
 	const struct unknown *unknown = context;
-	uint32_t before = strings_count(unknown->known), id;
 	struct store_segment segment;
 	int r;
 
 	if (!folder_is_segment(name))
 		return 0;
-	if (strings_add(unknown->known, name, strlen(name), &id) < 0)
-		return -ENOMEM;
-	if (id != before)
-		return 0;
+	r = mark_present(unknown->names, name);
+	if (r <= 0)
+		return r;
 	r = folder_describe(unknown->path, name, &segment, unknown->error);
 	if (r < 0)
 		return r == -ENOENT ? 0 : r; /* taken meanwhile */
 	return array_push(&unknown->segments->list, segment);
 }
 
-int folder_unknown(const char *path, struct strings *known, struct store_segments *segments,
+int folder_unknown(const char *path, struct folder_names *names, struct store_segments *segments,
 	struct error *error)
 {
-	struct unknown unknown = { path, known, segments, error };
+	struct unknown unknown = { path, names, segments, error };
 
 	return store_each_name(path, STORE_SEGMENTS, see_unknown, &unknown, error);
+}
+
+int folder_has(struct folder_names *names, const char *name)
+{
+	uint32_t id;
+
+	if (strings_add(&names->known, name, strlen(name), &id) < 0)
+		return -ENOMEM;
+	return id < names->present.count && names->present.items[id];
+}
+
+/* Who lists a folder beside a writer may miss a name that is replaced meanwhile. 1, 0 or -ENOMEM. */
+static int is_gone(const char *path, struct folder_names *names, const char *name)
+{
+	char folder[PATH_MAX], file[PATH_MAX];
+	struct stat about;
+	int r = folder_has(names, name);
+
+	if (r)
+		return MIN(r, 0);
+	return store_file(path, STORE_SEGMENTS, folder, NULL) == 0 &&
+	       store_file(folder, name, file, NULL) == 0 && lstat(file, &about) < 0 &&
+	       errno == ENOENT;
+}
+
+/* What retention removes it writes down before. */
+static int drop_removed(const char *path, struct store_segments *segments)
+{
+	struct store_gone_list gone = { 0 };
+	uint64_t damaged;
+	size_t kept = 0;
+	int r = gone_read(path, &gone, &damaged, NULL);
+
+	for (size_t i = 0; r != -ENOMEM && i < segments->list.count; i++) {
+		const struct store_segment *segment = &segments->list.items[i];
+
+		if (!segment->missing ||
+			!gone_has(&gone, false, segment->begin_ns, segment->end_ns))
+			segments->list.items[kept++] = *segment;
+	}
+	segments->list.count = kept;
+	array_done(&gone.list);
+	return r == -ENOMEM ? r : 0;
+}
+
+int folder_check_rows(const char *path, struct folder_names *names, struct store_segments *segments,
+	struct error *error)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < segments->list.count; i++) {
+		struct store_segment *segment = &segments->list.items[i];
+		int r = segment->unsealed ? 0 : is_gone(path, names, segment->name);
+
+		if (r < 0)
+			return r;
+		if (!r)
+			continue;
+		segment->missing = any = true;
+		segment->bytes = segment->samples = segment->lost = 0;
+		snprintf(segment->damage, sizeof(segment->damage), "its file is missing");
+	}
+	return any ? drop_removed(path, segments) : 0;
 }
 
 int folder_load(const char *path, const struct store_segment *segment,

@@ -18,11 +18,29 @@
 int folder_describe(
 	const char *path, const char *name, struct store_segment *ret_segment, struct error *error);
 
+/* Names of segments that somebody knows, and which of them are in the folder. Zeroed is empty. */
+struct folder_names {
+	struct strings known;
+	array_of(bool) present; /* by their numbers, as far as any is */
+};
+void folder_names_done(struct folder_names *names);
+/* Makes a name known. 0 or -ENOMEM. */
+int folder_know(struct folder_names *names, const char *name);
+/* 1 when folder_unknown() saw it, 0 when not; -ENOMEM. */
+int folder_has(struct folder_names *names, const char *name);
+
 /*
- * Appends the segments that are in the folder and whose names are not known yet, and makes them known. One that cannot be read
+ * Looks which names are in the folder, appends the segments of those that are not known yet, and makes them known. One that cannot be read
  * may have no times yet.
  */
-int folder_unknown(const char *path, struct strings *known, struct store_segments *segments,
+int folder_unknown(const char *path, struct folder_names *names, struct store_segments *segments,
+	struct error *error);
+
+/*
+ * After that: marks the segments, of the index, whose files are gone, and leaves out those that retention removed meanwhile, or was about to
+ * when it was killed.
+ */
+int folder_check_rows(const char *path, struct folder_names *names, struct store_segments *segments,
 	struct error *error);
 
 /*

@@ -35,6 +35,13 @@ const char *note_field(const struct note *note, const char *name)
 	return "";
 }
 
+uint64_t note_u64(const struct note *note, const char *name, uint64_t otherwise)
+{
+	const char *text = note_field(note, name);
+
+	return *text ? strtoull(text, NULL, 10) : otherwise;
+}
+
 /* The size stands where it stands in the record. */
 static uint32_t record_crc(const uint8_t *size_at, const void *body, size_t size)
 {
@@ -227,22 +234,26 @@ int notes_append_after(const char *store, int (*see)(void *context, const struct
 	return append_note(store, file, fd, &note, error);
 }
 
-int notes_read(const char *store, int (*see)(void *context, const struct note *note), void *context,
-	uint64_t *ret_damaged, struct error *error)
+int notes_read_file(const char *store, const char *name,
+	int (*see)(void *context, const struct note *note), void *context, uint64_t *ret_damaged,
+	struct error *error)
 {
 	_cleanup_free_ char *data = NULL;
 	_cleanup_close_ int fd = -1;
-	char file[PATH_MAX];
 	size_t size;
-	int r = store_open_file(store, ".", STORE_NOTES, &fd, error);
+	int r = store_open_file(store, ".", name, &fd, error);
 
 	*ret_damaged = 0;
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
-	r = store_file(store, STORE_NOTES, file, error);
-	if (r == 0)
-		r = file_read_fd(fd, NOTES_MAX, &data, &size);
+	r = file_read_fd(fd, NOTES_MAX, &data, &size);
 	if (r < 0)
-		return error_set(error, r, "%s: %s", file, strerror(-r));
+		return error_set(error, r, "%s/%s: %s", store, name, strerror(-r));
 	return notes_decode(data, size, see, context, ret_damaged);
+}
+
+int notes_read(const char *store, int (*see)(void *context, const struct note *note), void *context,
+	uint64_t *ret_damaged, struct error *error)
+{
+	return notes_read_file(store, STORE_NOTES, see, context, ret_damaged, error);
 }

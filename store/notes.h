@@ -20,6 +20,9 @@ enum notes_kind {
 	NOTES_STATUS =
 		6, /* "pid", "text"; only in a file of its own: what a recorder tells of itself */
 	NOTES_IDS = 7, /* "below": all numbers of incidents below that are given away */
+	/* of the file of what is gone (store/gone.h): "from_ns", "to_ns" */
+	NOTES_REMOVED = 8,
+	NOTES_MISSING = 9,
 };
 
 struct notes_field {
@@ -36,6 +39,8 @@ struct note {
 
 /* "" where the note does not have that field. */
 const char *note_field(const struct note *note, const char *name);
+/* A decimal number; `otherwise` where the note does not have that field. */
+uint64_t note_u64(const struct note *note, const char *name, uint64_t otherwise);
 
 /* One record as bytes; the names and values may not be over 64 KB together: -E2BIG. */
 int notes_encode(const struct note *note, struct buffer *bytes);
@@ -55,3 +60,7 @@ int notes_append_after(const char *store, int (*see)(void *context, const struct
 /* Reads the store's notes; none is no error. */
 int notes_read(const char *store, int (*see)(void *context, const struct note *note), void *context,
 	uint64_t *ret_damaged, struct error *error);
+/* The same of another file of such records. */
+int notes_read_file(const char *store, const char *name,
+	int (*see)(void *context, const struct note *note), void *context, uint64_t *ret_damaged,
+	struct error *error);

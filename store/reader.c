@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "store/files.h"
 #include "store/folder.h"
+#include "store/gone.h"
 #include "store/spools.h"
 
 struct store_reader *store_reader_close(struct store_reader *reader)
@@ -101,16 +102,15 @@ static bool overlaps(const struct store_segment *segment, uint64_t from_ns, uint
 struct gathering {
 	struct store_reader *reader;
 	uint64_t from_ns, to_ns;
-	struct strings known;
+	struct folder_names names;
 	struct store_segments *segments;
 };
 
 static int see_row(void *context, const struct store_segment *segment)
 {
 	struct gathering *gathering = context;
-	uint32_t id;
 
-	if (strings_add(&gathering->known, segment->name, strlen(segment->name), &id) < 0)
+	if (folder_know(&gathering->names, segment->name) < 0)
 		return -ENOMEM;
 	return overlaps(segment, gathering->from_ns, gathering->to_ns)
 		       ? array_push(&gathering->segments->list, *segment)
@@ -142,8 +142,8 @@ static int gather_index(struct gathering *gathering)
 	if (r >= 0 || r == -ENOMEM)
 		return r;
 	reader_distrust(gathering->reader);
-	strings_done(&gathering->known);
-	gathering->known = (struct strings){ 0 };
+	folder_names_done(&gathering->names);
+	gathering->names = (struct folder_names){ 0 };
 	segments->list.count = first;
 	return 0;
 }
@@ -239,10 +239,12 @@ int reader_gather(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
 	if (r == 0)
 		r = gather_index(&gathering);
 	if (r == 0)
-		r = folder_unknown(reader->path, &gathering.known, segments, error);
+		r = folder_unknown(reader->path, &gathering.names, segments, error);
+	if (r == 0)
+		r = folder_check_rows(reader->path, &gathering.names, segments, error);
 	if (r == 0)
 		r = folder_place(reader->index, segments, error);
-	strings_done(&gathering.known);
+	folder_names_done(&gathering.names);
 	return r < 0 ? r : drop_doubles(reader, segments, error);
 }
 
@@ -304,6 +306,20 @@ int store_reader_near(struct store_reader *reader, uint64_t from_ns, uint64_t to
 	*ret_before_ns = before_ns;
 	*ret_after_ns = after_ns;
 	return 0;
+}
+
+int store_reader_gone(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
+	struct store_gone_list *gone, struct error *error)
+{
+	struct store_gone_list all = { 0 };
+	uint64_t damaged;
+	int r = reader->is_file ? 0 : gone_read(reader->path, &all, &damaged, error);
+
+	for (size_t i = 0; r == 0 && i < all.list.count; i++)
+		if (all.list.items[i].from_ns < to_ns && all.list.items[i].to_ns > from_ns)
+			r = array_push(&gone->list, all.list.items[i]);
+	array_done(&all.list);
+	return r < 0 ? error_prefix(error, r, "%s", reader->path) : 0;
 }
 
 static int load_from_file(const struct store_reader *reader, const struct store_segment *segment,

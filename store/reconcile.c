@@ -4,79 +4,107 @@
 
 #include "store/files.h"
 #include "store/folder.h"
+#include "store/gone.h"
 #include "store/writer.h"
 
 struct reconciling {
 	struct store_writer *writer;
-	struct strings present; /* the names in the folder */
-	array_of(bool) indexed; /* by their numbers */
-	struct store_segments gone;
+	struct folder_names names;
+	struct store_segments rows, unknown;
 	struct error *error;
 };
-
-static int see_name(void *context, const char *name)
-{
-	struct reconciling *reconciling = context;
-	uint32_t id;
-
-	return folder_is_segment(name) &&
-			       strings_add(&reconciling->present, name, strlen(name), &id) < 0
-		       ? -ENOMEM
-		       : 0;
-}
 
 static int see_row(void *context, const struct store_segment *segment)
 {
 	struct reconciling *reconciling = context;
-	uint32_t id;
 
-	if (strings_add(&reconciling->present, segment->name, strlen(segment->name), &id) < 0)
+	if (folder_know(&reconciling->names, segment->name) < 0)
 		return -ENOMEM;
-	if (id >= reconciling->indexed.count)
-		return array_push(&reconciling->gone.list, *segment);
-	reconciling->indexed.items[id] = true;
-	return 0;
+	return array_push(&reconciling->rows.list, *segment);
 }
 
 /* Puts a segment file back into the index. One that is damaged stays out of it: readers see that it is in the folder. */
-static int adopt(struct store_writer *writer, const char *name, struct error *error)
+static int adopt(
+	struct store_writer *writer, const struct store_segment *segment, struct error *error)
 {
 	struct incidents incidents = { 0 };
-	struct store_segment segment;
-	int r = folder_describe(writer->path, name, &segment, error);
+	int r = 0;
 
-	if (r < 0 || *segment.damage)
-		return r == -ENOENT ? 0 : r;
-	if (segment.incidents)
-		r = folder_incidents(writer->path, &segment, &incidents, error);
+	if (*segment->damage)
+		return 0;
+	if (segment->incidents)
+		r = folder_incidents(writer->path, segment, &incidents, error);
 	/* damaged or too new behind its header: the readers will see it, as its incidents are missing in the index */
 	if (r != -ENOMEM && r != -EMFILE && r != -ENFILE)
-		r = index_put(writer->index, &segment, &incidents, error);
+		r = index_put(writer->index, segment, &incidents, error);
 	incidents_done(&incidents);
+	return r;
+}
+
+/* Marks the rows whose files are gone. What retention did not remove is written down: nobody else would know of it without its row. */
+static int note_missing(struct reconciling *reconciling, struct store_gone_list *gone)
+{
+	const char *path = reconciling->writer->path;
+	uint64_t damaged;
+	bool any = false;
+	int r = gone_read(path, gone, &damaged, reconciling->error);
+
+	for (size_t i = 0; r == 0 && i < reconciling->rows.list.count; i++) {
+		struct store_segment *row = &reconciling->rows.list.items[i];
+		struct store_gone one = { row->begin_ns, row->end_ns, true };
+
+		r = folder_has(&reconciling->names, row->name);
+		row->missing = r == 0;
+		r = MIN(r, 0);
+		if (!row->missing || gone_has(gone, false, one.from_ns, one.to_ns))
+			continue;
+		r = gone_add(gone, &one);
+		any = true;
+	}
+	return r < 0 || !any ? r : gone_write(path, gone, reconciling->error);
+}
+
+/* Where that cannot be written, the rows stay, which tell of it too. */
+static int forget_gone(struct reconciling *reconciling)
+{
+	struct store_gone_list gone = { 0 };
+	int r = note_missing(reconciling, &gone);
+
+	array_done(&gone.list);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	for (size_t i = 0; r == 0 && i < reconciling->rows.list.count; i++)
+		if (reconciling->rows.list.items[i].missing)
+			r = index_remove(reconciling->writer->index,
+				reconciling->rows.list.items[i].name, reconciling->error);
 	return r;
 }
 
 static int reconcile(struct reconciling *reconciling)
 {
 	struct store_writer *writer = reconciling->writer;
+	struct store_segments *unknown = &reconciling->unknown;
 	struct error *error = reconciling->error;
-	uint32_t present;
-	int r = store_each_name(writer->path, STORE_SEGMENTS, see_name, reconciling, error);
+	int r = index_segments(writer->index, see_row, reconciling, error);
 
-	present = strings_count(&reconciling->present);
 	if (r == 0)
-		r = array_reserve(&reconciling->indexed, present);
-	if (r < 0)
-		return r;
-	reconciling->indexed.count = present;
-	memset(reconciling->indexed.items, 0, present * sizeof(bool));
-	r = index_segments(writer->index, see_row, reconciling, error);
-	for (size_t i = 0; r == 0 && i < reconciling->gone.list.count; i++)
-		r = index_remove(writer->index, reconciling->gone.list.items[i].name, error);
-	for (uint32_t i = 1; r == 0 && i < present; i++)
-		if (!reconciling->indexed.items[i])
-			r = adopt(writer, strings_at(&reconciling->present, i), error);
+		r = folder_unknown(writer->path, &reconciling->names, unknown, error);
+	if (r == 0)
+		r = forget_gone(reconciling);
+	for (size_t i = 0; r == 0 && i < unknown->list.count; i++)
+		r = adopt(writer, &unknown->list.items[i], error);
 	return r;
+}
+
+/* What a writer left that was killed while it replaced a file. */
+static void sweep(const struct store_writer *writer)
+{
+	static const char *const names[] = { "." STORE_GONE ".new", "." STORE_NOTES ".new" };
+	char file[PATH_MAX];
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (store_file(writer->path, names[i], file, NULL) == 0)
+			unlink(file);
 }
 
 static int reconcile_once(struct store_writer *writer, struct error *error)
@@ -84,15 +112,16 @@ static int reconcile_once(struct store_writer *writer, struct error *error)
 	struct reconciling reconciling = { .writer = writer, .error = error };
 	int r = index_begin(writer->index, error);
 
+	sweep(writer);
 	if (r == 0)
 		r = reconcile(&reconciling);
 	if (r == 0)
 		r = index_commit(writer->index, error);
 	else
 		index_abort(writer->index);
-	strings_done(&reconciling.present);
-	array_done(&reconciling.indexed);
-	array_done(&reconciling.gone.list);
+	folder_names_done(&reconciling.names);
+	array_done(&reconciling.rows.list);
+	array_done(&reconciling.unknown.list);
 	return r;
 }
 

@@ -8,6 +8,7 @@
 #include "store/choice.h"
 #include "store/files.h"
 #include "store/folder.h"
+#include "store/gone.h"
 #include "store/notes.h"
 #include "store/settings.h"
 #include "store/writer.h"
@@ -15,8 +16,7 @@
 struct retaining {
 	struct store_writer *writer;
 	struct store_segments segments;
-	struct strings present; /* the names in the folder */
-	array_of(bool) indexed; /* by their numbers */
+	struct folder_names names;
 	struct choice choice;
 	uint64_t bytes; /* of all that is in the store */
 	struct error *error;
@@ -50,8 +50,7 @@ static int see_incident(void *context, const struct store_incident *incident)
 static int see_note(void *context, const struct note *note)
 {
 	struct choice *choice = context;
-	const char *stall = note_field(note, "stall_ns");
-	uint64_t stall_ns = *stall ? strtoull(stall, NULL, 10) : note->realtime_ns;
+	uint64_t stall_ns = note_u64(note, "stall_ns", note->realtime_ns);
 
 	if (note->kind == NOTES_INCIDENT)
 		return add_incident_pin(
@@ -60,56 +59,19 @@ static int see_note(void *context, const struct note *note)
 		return 0;
 	return array_push(&choice->pins,
 		(struct choice_pin){
-			.from_ns = strtoull(note_field(note, "from_ns"), NULL, 10),
-			.to_ns = strtoull(note_field(note, "to_ns"), NULL, 10),
-			.until_ns = MIN(
-				strtoull(note_field(note, "until_ns"), NULL, 10), UINT64_MAX - 1),
+			.from_ns = note_u64(note, "from_ns", 0),
+			.to_ns = note_u64(note, "to_ns", 0),
+			.until_ns = MIN(note_u64(note, "until_ns", 0), UINT64_MAX - 1),
 		});
 }
 
-static int see_segment_name(void *context, const char *name)
-{
-	struct retaining *retaining = context;
-	uint32_t id;
-
-	return folder_is_segment(name) &&
-			       strings_add(&retaining->present, name, strlen(name), &id) < 0
-		       ? -ENOMEM
-		       : 0;
-}
-
-/* A row whose file is gone takes no room. */
 static int see_row(void *context, const struct store_segment *segment)
 {
 	struct retaining *retaining = context;
-	uint32_t id;
 
-	if (strings_add(&retaining->present, segment->name, strlen(segment->name), &id) < 0)
+	if (folder_know(&retaining->names, segment->name) < 0)
 		return -ENOMEM;
-	if (id >= retaining->indexed.count)
-		return 0;
-	retaining->indexed.items[id] = true;
 	return array_push(&retaining->segments.list, *segment);
-}
-
-/* What the index does not know. */
-static int collect_others(struct retaining *retaining)
-{
-	int r = 0;
-
-	for (uint32_t i = 1; r == 0 && i < retaining->indexed.count; i++) {
-		struct store_segment segment;
-
-		if (retaining->indexed.items[i])
-			continue;
-		r = folder_describe(retaining->writer->path, strings_at(&retaining->present, i),
-			&segment, retaining->error);
-		if (r == 0)
-			r = array_push(&retaining->segments.list, segment);
-		else if (r == -ENOENT)
-			r = 0;
-	}
-	return r;
 }
 
 /* A spool that was set aside takes room as a segment does that cannot be read. */
@@ -177,28 +139,39 @@ static int compare_ends(const void *a, const void *b)
 	return strcmp(left->name, right->name);
 }
 
+/* A row whose file is gone takes no room. */
+static int drop_absent(struct retaining *retaining)
+{
+	struct store_segments *segments = &retaining->segments;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < segments->list.count; i++) {
+		int r = folder_has(&retaining->names, segments->list.items[i].name);
+
+		if (r < 0)
+			return r;
+		if (r)
+			segments->list.items[kept++] = segments->list.items[i];
+	}
+	segments->list.count = kept;
+	return 0;
+}
+
 static int collect_segments(struct retaining *retaining, bool *ret_trusted)
 {
-	uint32_t present;
-	int r = store_each_name(retaining->writer->path, STORE_SEGMENTS, see_segment_name,
-		retaining, retaining->error);
+	const char *path = retaining->writer->path;
+	int r = collect_index(retaining);
 
-	present = strings_count(&retaining->present);
-	if (r == 0)
-		r = array_reserve(&retaining->indexed, present);
-	if (r < 0)
-		return r;
-	retaining->indexed.count = present;
-	memset(retaining->indexed.items, 0, present * sizeof(bool));
-	r = collect_index(retaining);
 	*ret_trusted = r == 0;
 	if (r == -ENOMEM)
 		return r;
 	if (r < 0) {
-		memset(retaining->indexed.items, 0, present * sizeof(bool));
+		folder_names_done(&retaining->names);
+		retaining->names = (struct folder_names){ 0 };
 		retaining->segments.list.count = 0;
 	}
-	return collect_others(retaining);
+	r = folder_unknown(path, &retaining->names, &retaining->segments, retaining->error);
+	return r < 0 ? r : drop_absent(retaining);
 }
 
 static int collect(struct retaining *retaining)
@@ -216,6 +189,8 @@ static int collect(struct retaining *retaining)
 		retaining->bytes += segments->list.items[i].bytes;
 	if (r == 0)
 		r = store_each_name(path, STORE_SPOOLS, see_spool_name, retaining, error);
+	if (r == 0)
+		r = folder_place(NULL, segments, error);
 	if (r == 0 && !trusted)
 		r = pin_without_index(retaining);
 	if (r == 0)
@@ -297,14 +272,48 @@ struct removal {
 	bool dry;
 	void (*removes)(void *context, const struct store_segment *segment, const char *why);
 	void *context;
+	struct store_gone_list gone; /* with what is to be removed */
+	bool noted; /* on the disk */
 	struct store_retained result;
 };
+
+/* What goes is written down before, so that nobody takes it for lost. What is in the way of that is told once the disk has room. */
+static int note_removals(struct retaining *retaining, struct removal *removal)
+{
+	const char *path = retaining->writer->path;
+	uint64_t damaged;
+	bool any = false;
+	int r = gone_read(path, &removal->gone, &damaged, retaining->error);
+
+	for (size_t i = 0; r == 0 && i < retaining->segments.list.count; i++) {
+		const struct store_segment *segment = &retaining->segments.list.items[i];
+		struct store_gone one = { segment->begin_ns, segment->end_ns, false };
+
+		if (!retaining->choice.items.items[i].why)
+			continue;
+		r = gone_add(&removal->gone, &one);
+		any = true;
+	}
+	removal->noted = !any || (r == 0 && gone_write(path, &removal->gone, NULL) == 0);
+	return r;
+}
+
+/* On a full disk there may be room for the note when something is gone. */
+static int remove_one(struct retaining *retaining, struct removal *removal,
+	const struct store_segment *segment, struct error *error)
+{
+	int r = remove_file(retaining->writer, segment, error);
+
+	if (r == 0 && !removal->noted)
+		removal->noted = gone_write(retaining->writer->path, &removal->gone, NULL) == 0;
+	return r;
+}
 
 /* What cannot be removed does not keep the others: the first error is handed on. */
 static int carry_out(struct retaining *retaining, struct removal *removal)
 {
 	struct store_segments removed = { 0 };
-	int r = 0;
+	int r = removal->dry ? 0 : note_removals(retaining, removal);
 
 	for (size_t i = 0; i < retaining->segments.list.count; i++) {
 		const struct store_segment *segment = &retaining->segments.list.items[i];
@@ -314,8 +323,8 @@ static int carry_out(struct retaining *retaining, struct removal *removal)
 		if (gone && removal->removes)
 			removal->removes(removal->context, segment, item->why);
 		if (gone && !removal->dry) {
-			int removing = remove_file(
-				retaining->writer, segment, r == 0 ? retaining->error : NULL);
+			int removing = remove_one(
+				retaining, removal, segment, r == 0 ? retaining->error : NULL);
 
 			gone = removing == 0;
 			r = r ? r : removing;
@@ -330,6 +339,7 @@ static int carry_out(struct retaining *retaining, struct removal *removal)
 	if (removed.list.count)
 		writer_forget_rows(retaining->writer, &removed);
 	array_done(&removed.list);
+	array_done(&removal->gone.list);
 	return r;
 }
 
@@ -349,8 +359,7 @@ int store_writer_retain(struct store_writer *writer, const struct store_limits *
 		r = carry_out(&retaining, &removal);
 	removal.result.bytes = retaining.bytes - removal.result.removed_bytes;
 	array_done(&retaining.segments.list);
-	array_done(&retaining.indexed);
-	strings_done(&retaining.present);
+	folder_names_done(&retaining.names);
 	array_done(&retaining.choice.items);
 	array_done(&retaining.choice.pins);
 	if (r < 0)

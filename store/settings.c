@@ -56,14 +56,6 @@ void store_limits_default(const char *path, struct store_limits *ret_limits)
 		ret_limits->keep_free_bytes = MIN(STORE_KEEP_FREE_BYTES, disk_bytes / 20);
 }
 
-static void read_number(const struct note *note, const char *name, uint64_t *number)
-{
-	const char *text = note_field(note, name);
-
-	if (*text)
-		*number = strtoull(text, NULL, 10);
-}
-
 struct settings {
 	struct store_limits *limits;
 	bool there;
@@ -76,10 +68,10 @@ static int see_settings(void *context, const struct note *note)
 
 	if (note->kind != NOTES_SETTINGS)
 		return 0;
-	read_number(note, "max_age_ns", &limits->max_age_ns);
-	read_number(note, "max_bytes", &limits->max_bytes);
-	read_number(note, "keep_free_bytes", &limits->keep_free_bytes);
-	read_number(note, "pin_ns", &limits->pin_ns);
+	limits->max_age_ns = note_u64(note, "max_age_ns", limits->max_age_ns);
+	limits->max_bytes = note_u64(note, "max_bytes", limits->max_bytes);
+	limits->keep_free_bytes = note_u64(note, "keep_free_bytes", limits->keep_free_bytes);
+	limits->pin_ns = note_u64(note, "pin_ns", limits->pin_ns);
 	settings->there = true;
 	return 0;
 }

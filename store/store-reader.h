@@ -31,6 +31,7 @@ struct store_segment {
 	bool unsealed; /* it is being recorded, or its recorder was killed */
 	/* "" or why its header cannot be read; its times may then be those that its neighbours leave free */
 	char damage[160];
+	bool missing; /* its file is gone, and not by retention: that is its damage */
 };
 
 struct store_segments {
@@ -66,6 +67,21 @@ int store_reader_near(struct store_reader *reader, uint64_t from_ns, uint64_t to
 int store_reader_load(struct store_reader *reader, const struct store_segment *segment,
 	const struct segment_want *want, struct tape **ret_tape, struct error *error);
 
+/* A stretch of the wall clock of which there were segments that are gone. */
+struct store_gone {
+	uint64_t from_ns;
+	uint64_t to_ns;
+	bool missing; /* their files were taken away, and not by retention */
+};
+
+struct store_gone_list {
+	array_of(struct store_gone) list;
+};
+
+/* Appends those that overlap [from, to), what retention removed first. What store_reader_find() lists as missing is not among them yet. */
+int store_reader_gone(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
+	struct store_gone_list *gone, struct error *error);
+
 /* Those whose time lies in [from, to), by time; the texts are valid during the call. A negative answer of `see` ends it. */
 int store_reader_incidents(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
 	int (*see)(void *context, const struct store_incident *incident), void *context,
@@ -85,6 +101,8 @@ struct store_totals {
 	uint64_t end_ns;
 	uint64_t unsealed; /* spools */
 	uint64_t unsealed_end_ns; /* how far the latest of them reaches */
+	uint64_t
+		missing; /* segments whose files were taken away since the last recorder was there */
 	/* segments whose header cannot be read, and stretches of the notes; not those that were changed in place, with the size they had */
 	uint64_t damaged;
 };

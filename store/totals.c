@@ -11,6 +11,10 @@
 
 static void add_segment(struct store_totals *totals, const struct store_segment *segment)
 {
+	if (segment->missing) {
+		totals->missing++;
+		return;
+	}
 	if (*segment->damage) {
 		totals->damaged++;
 	} else {

@@ -105,8 +105,11 @@ static int verify_files(struct verifying *verifying, const struct store_segments
 	for (size_t i = 0; r == 0 && i < all->list.count; i++) {
 		const struct store_segment *segment = &all->list.items[i];
 
-		r = segment->unsealed ? verify_spool(verifying, segment)
-				      : verify_segment(verifying, segment);
+		if (segment->missing)
+			find(verifying, segment->name, segment->damage);
+		else
+			r = segment->unsealed ? verify_spool(verifying, segment)
+					      : verify_segment(verifying, segment);
 	}
 	return r;
 }
@@ -116,18 +119,18 @@ static int see_nothing(void *context, const struct note *note)
 	return 0;
 }
 
-static int verify_notes(struct verifying *verifying)
+static int verify_notes(struct verifying *verifying, const char *name)
 {
 	uint64_t damaged = 0;
 	struct error why = { 0 };
-	int r = notes_read(verifying->reader->path, see_nothing, NULL, &damaged, &why);
+	int r = notes_read_file(verifying->reader->path, name, see_nothing, NULL, &damaged, &why);
 
 	if (r == -ENOMEM)
 		return r;
 	if (r < 0)
-		find(verifying, STORE_NOTES, why.text);
+		find(verifying, name, why.text);
 	else if (damaged)
-		find(verifying, STORE_NOTES, "a record of it is damaged");
+		find(verifying, name, "a record of it is damaged");
 	return 0;
 }
 
@@ -227,10 +230,10 @@ static int read_files(
 	struct verifying *verifying, struct store_segments *files, struct incidents *incidents)
 {
 	const char *path = verifying->reader->path;
-	struct strings known = { 0 };
-	int r = folder_unknown(path, &known, files, verifying->error);
+	struct folder_names names = { 0 };
+	int r = folder_unknown(path, &names, files, verifying->error);
 
-	strings_done(&known);
+	folder_names_done(&names);
 	if (files->list.count)
 		qsort(files->list.items, files->list.count, sizeof(*files->list.items),
 			compare_names);
@@ -312,7 +315,9 @@ int store_reader_verify(struct store_reader *reader,
 	if (r == 0)
 		r = verify_files(&verifying, &all);
 	if (r == 0 && !reader->is_file)
-		r = verify_notes(&verifying);
+		r = verify_notes(&verifying, STORE_NOTES);
+	if (r == 0 && !reader->is_file)
+		r = verify_notes(&verifying, STORE_GONE);
 	array_done(&all.list);
 	if (r < 0)
 		return error_prefix(error, r, "%s", reader->path);

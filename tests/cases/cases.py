@@ -5,8 +5,8 @@
 A .txt file beside this one holds cases: a line `$ perftape ARGS`, the lines that must come out (both streams), and
 `= EXIT CODE`. With UPDATE_CASES=1 in the environment the files are written anew from what comes out: read the difference.
 
-There is no store but `recorded`, which fixture.c makes anew for each file, `wrong`, a copy of it with a wrong row in its index, and
-`cut`, a copy with an empty segment and one without its end. What differs from one machine to the next, sizes and the time
+There is no store but `recorded`, which fixture.c makes anew for each file, `wrong`, a copy of it with a wrong row in its index,
+`cut`, a copy with an empty segment and one without its end, and `taken`, one without the file of its second segment. What differs from one machine to the next, sizes and the time
 of day, is shown as `N`.
 
 Usage: cases.py PERFTAPE FIXTURE
@@ -53,16 +53,18 @@ def put_logs(folder):
 
 
 def put_stores(fixture, folder):
-    for name in ("recorded", "wrong", "cut"):
+    copies = ("wrong", "cut", "taken")
+    for name in ("recorded", *copies):
         shutil.rmtree(f"{folder}/{name}", ignore_errors=True)
     subprocess.run([fixture, f"{folder}/recorded"], check=True)
-    for name in ("wrong", "cut"):
+    for name in copies:
         shutil.copytree(f"{folder}/recorded", f"{folder}/{name}")
     with contextlib.closing(sqlite3.connect(f"{folder}/wrong/index.sqlite")) as index, index:
         index.execute("UPDATE segments SET samples = samples + 1 WHERE sequence = 0")
     segments = sorted(pathlib.Path(folder, "cut", "segments").glob("*.tape"))
     os.truncate(segments[0], 0)
     os.truncate(segments[1], segments[1].stat().st_size - 1)
+    sorted(pathlib.Path(folder, "taken", "segments").glob("*.tape"))[1].unlink()
 
 
 def run(perftape, words, folder):

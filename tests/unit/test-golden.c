@@ -88,8 +88,11 @@ static uint32_t go_stack(struct tape *tape, const char *leaf)
 static struct selection *usual(void)
 {
 	struct selection *selection = selections_new(-1.5, 8.25);
-	struct coverage_gap gap = { TAPES_REALTIME - 1500 * NSEC_PER_MSEC, TAPES_REALTIME,
-		"nothing recorded", false };
+	struct coverage_gap gap = {
+		.from_ns = TAPES_REALTIME - 1500 * NSEC_PER_MSEC,
+		.to_ns = TAPES_REALTIME,
+		.why = "nothing recorded",
+	};
 
 	for (unsigned int i = 0; i < 2; i++) {
 		struct tape *tape = tapes_new(i * 4, i * 4 + 5);

@@ -392,8 +392,8 @@ static void test_unreadable(void)
 	}
 }
 
-/* The index still names it, as when retention comes between the two. */
-static void test_retention(void)
+/* The index still names it; what retention removed is looked at in test-gone.c. */
+static void test_missing_file(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	_cleanup_(cleanup_selection) struct selection *selection = NULL;
@@ -406,11 +406,11 @@ static void test_retention(void)
 	CHECK_EQ(unlink(path), 0);
 	selection = selected(&store, AT(0.5), AT(2), NULL);
 	CHECK_EQ(selection->rows.count, 20);
-	CHECK_EQ(selection->coverage.damaged, 0);
+	CHECK_EQ(selection->coverage.damaged, 1);
 	CHECK_EQ(selection->coverage.gaps.count, 1);
 	CHECK_EQ(selection->coverage.gaps.items[0].from_ns, AT(0.5));
 	printf("# %s\n", selection->coverage.gaps.items[0].why);
-	CHECK(strstr(selection->coverage.gaps.items[0].why, "was removed by retention"));
+	CHECK(strstr(selection->coverage.gaps.items[0].why, "its file is missing"));
 }
 
 /* Anchors 2 s apart, with the wall clock set by `step` seconds in between: the step lies at the later one. */
@@ -494,6 +494,6 @@ CHECK_MAIN({ "the rows of a window", test_rows }, { "gaps", test_gaps },
 	{ "losses told of later", test_losses_told_later }, { "frames with a name", test_names },
 	{ "a damaged segment is a gap", test_damage },
 	{ "a segment that cannot be read is a gap", test_unreadable },
-	{ "a segment that is gone is a gap", test_retention },
+	{ "a segment whose file is missing", test_missing_file },
 	{ "the wall clock set forward", test_clock_set_forward },
 	{ "the wall clock set back", test_clock_set_back }, { "CPU lists", test_cpu_filter })

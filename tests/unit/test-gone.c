@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What was in a store and is no more: by retention, or because somebody took it. */
+#include "tests/check.h"
+
+#include <sys/stat.h>
+
+#include "query/selection.h"
+#include "store/gone.h"
+#include "tests/tapes.h"
+
+#define AT(seconds) (TAPES_REALTIME + (seconds)*NSEC_PER_SEC)
+
+static const struct store_limits no_limits = { UINT64_MAX, UINT64_MAX, 0, 0 };
+
+static void add(struct store_gone_list *gone, unsigned int from, unsigned int to, bool missing)
+{
+	CHECK_EQ(gone_add(gone, &(struct store_gone){ AT(from), AT(to), missing }), 0);
+}
+
+/* "r0-10 m20-30": seconds of what was removed, and of what is missing. */
+static const char *stretches(const struct store_gone_list *gone)
+{
+	static char text[1024];
+	size_t used = 0;
+
+	text[0] = 0;
+	for (size_t i = 0; i < gone->list.count && used < sizeof(text); i++)
+		used += snprintf(text + used, sizeof(text) - used, "%s%c%llu-%llu", i ? " " : "",
+			gone->list.items[i].missing ? 'm' : 'r',
+			(unsigned long long)(gone->list.items[i].from_ns - AT(0)) / NSEC_PER_SEC,
+			(unsigned long long)(gone->list.items[i].to_ns - AT(0)) / NSEC_PER_SEC);
+	return text;
+}
+
+static void test_stretches(void)
+{
+	struct store_gone_list gone = { 0 };
+
+	add(&gone, 100, 110, false);
+	add(&gone, 111, 120, false); /* a second is nothing */
+	CHECK_STR(stretches(&gone), "r100-120");
+	add(&gone, 122, 130, false);
+	add(&gone, 50, 60, false);
+	CHECK_STR(stretches(&gone), "r50-60 r100-120 r122-130");
+	add(&gone, 120, 122, true); /* of another kind */
+	add(&gone, 60, 61, true);
+	CHECK_STR(stretches(&gone), "r50-60 r100-120 r122-130 m60-61 m120-122");
+	CHECK(gone_has(&gone, false, AT(100), AT(120)));
+	CHECK(!gone_has(&gone, true, AT(100), AT(120)));
+	CHECK(!gone_has(&gone, false, AT(100), AT(121)));
+	add(&gone, 55, 125, false);
+	CHECK_STR(stretches(&gone), "r50-130 m60-61 m120-122");
+	array_done(&gone.list);
+}
+
+/* However often it was begun anew: those that lie nearest to each other become one. */
+static void test_bound(void)
+{
+	struct store_gone_list gone = { 0 };
+
+	for (unsigned int i = 0; i < 1000; i++)
+		add(&gone, i * 100, i * 100 + (i % 10 == 5 ? 95 : 50), i % 2);
+	CHECK_EQ(gone.list.count, GONE_MAX);
+	for (unsigned int i = 0; i < 1000; i++)
+		CHECK(gone_has(&gone, i % 2, AT(i * 100), AT(i * 100 + 50)));
+	array_done(&gone.list);
+}
+
+static void test_file(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct store_gone_list gone = { 0 }, back = { 0 };
+	struct error error = { 0 };
+	uint64_t damaged;
+
+	tapes_store_init(&store);
+	CHECK_EQ(gone_read(store.path, &back, &damaged, NULL), 0);
+	CHECK_EQ(back.list.count, 0);
+	add(&gone, 10, 20, false);
+	add(&gone, 5, 15, true);
+	CHECK_EQ(gone_write(store.path, &gone, NULL), 0);
+	CHECK_EQ(gone_read(store.path, &back, &damaged, NULL), 0);
+	CHECK_STR(stretches(&back), "r10-20 m5-15");
+	CHECK_EQ(damaged, 0);
+	CHECK_EQ(gone_write("/nonexistent", &gone, &error), -ENOENT);
+	CHECK(strstr(error.text, "/nonexistent/gone"));
+	array_done(&gone.list);
+	array_done(&back.list);
+}
+
+/* Ten segments of ten seconds; those before `from` are removed for their age. */
+static void make_store(struct tapes_store *store, unsigned int from)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	struct store_limits limits = no_limits;
+	struct store_retained retained;
+
+	tapes_store_init(store);
+	CHECK_EQ(store_writer_open(store->path, &writer, NULL), 0);
+	for (unsigned int i = 0; i < 10; i++) {
+		_cleanup_(cleanup_tape) struct tape *tape = tapes_new(i * 10, i * 10 + 10);
+
+		tape->sequence = i;
+		tapes_sample(tape, tape->begin_ns, 0, tapes_thread(tape, 1, 1, "x"), 0);
+		CHECK_EQ(store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, NULL), 0);
+	}
+	limits.max_age_ns = clock_ns(CLOCK_REALTIME) - AT(from) - 1;
+	CHECK_EQ(store_writer_retain(writer, &limits, false, NULL, NULL, &retained, NULL), 0);
+	CHECK_EQ(retained.removed, from / 10);
+}
+
+static void remove_segment(const struct tapes_store *store, unsigned int sequence)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "segments/11111111-2222-3333-4444-555555555555-%010u.tape",
+		sequence);
+	CHECK_EQ(tapes_remove_all(store, name), 0);
+}
+
+/* Opening for writing makes the index agree with the folder. */
+static void reopen(const struct tapes_store *store, bool rebuild)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+
+	CHECK_EQ(store_writer_open(store->path, &writer, NULL), 0);
+	if (rebuild)
+		CHECK_EQ(store_writer_rebuild(writer, NULL), 0);
+}
+
+static const char *gone_in(const struct tapes_store *store)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	struct store_gone_list gone = { 0 };
+	const char *text;
+
+	CHECK_EQ(store_reader_open(store->path, &reader, NULL), 0);
+	CHECK_EQ(store_reader_gone(reader, 0, UINT64_MAX, &gone, NULL), 0);
+	text = stretches(&gone);
+	array_done(&gone.list);
+	return text;
+}
+
+static struct selection *select_window(
+	const struct tapes_store *store, unsigned int from, unsigned int to)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	static const struct filter all;
+	struct question question = { .window = { .from_ns = AT(from), .to_ns = AT(to) },
+		.filter = &all };
+	struct selection *selection;
+
+	CHECK_EQ(store_reader_open(store->path, &reader, NULL), 0);
+	CHECK_EQ(selection_make(reader, &question, &selection, NULL), 0);
+	return selection;
+}
+
+/* "0-30 why; ...": the gaps of a window. */
+static void check_gaps(
+	const struct tapes_store *store, unsigned int from, unsigned int to, const char *expected)
+{
+	_cleanup_(cleanup_selection) struct selection *selection = select_window(store, from, to);
+	char text[1024] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < selection->coverage.gaps.count && used < sizeof(text); i++) {
+		const struct coverage_gap *gap = &selection->coverage.gaps.items[i];
+
+		CHECK_EQ(gap->unread, strstr(gap->why, "missing") != NULL);
+		CHECK_EQ(gap->until_ns != 0, strstr(gap->why, "retention") != NULL);
+		used += snprintf(text + used, sizeof(text) - used, "%s%llu-%llu %s", i ? "; " : "",
+			(unsigned long long)(gap->from_ns - AT(0)) / NSEC_PER_SEC,
+			(unsigned long long)(gap->to_ns - AT(0)) / NSEC_PER_SEC, gap->why);
+	}
+	CHECK_STR(text, expected);
+}
+
+static void test_removed(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(cleanup_selection) struct selection *selection = NULL;
+	_cleanup_(buffer_done) struct buffer json = { 0 };
+
+	make_store(&store, 30);
+	CHECK_STR(gone_in(&store), "r0-30");
+	check_gaps(&store, 5, 50, "5-30 removed by retention");
+	check_gaps(&store, 10, 20, "10-20 removed by retention");
+	check_gaps(&store, 30, 50, "");
+	check_gaps(&store, 95, 110, "100-110 nothing recorded");
+	reopen(&store, true);
+	check_gaps(&store, 5, 50, "5-30 removed by retention");
+	selection = select_window(&store, 10, 40);
+	coverage_put_json(&selection->coverage, &selection->window, &json);
+	buffer_u8(&json, 0);
+	CHECK(strstr((char *)json.data, "\"from\":\"2026-11-18T03:12:10.000000Z\","
+					"\"to\":\"2026-11-18T03:12:30.000000Z\","
+					"\"why\":\"removed by retention\","
+					"\"since\":\"2026-11-18T03:12:00.000000Z\","
+					"\"until\":\"2026-11-18T03:12:30.000000Z\"}"));
+}
+
+struct listed {
+	size_t segments, missing;
+};
+
+static struct listed list(const struct tapes_store *store)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	struct store_segments segments = { 0 };
+	struct store_totals totals;
+	struct listed listed = { 0 };
+
+	CHECK_EQ(store_reader_open(store->path, &reader, NULL), 0);
+	CHECK_EQ(store_reader_find(reader, 0, UINT64_MAX, &segments, NULL), 0);
+	for (size_t i = 0; i < segments.list.count; i++) {
+		const struct store_segment *segment = &segments.list.items[i];
+
+		listed.segments += !segment->missing;
+		listed.missing += segment->missing;
+		CHECK_STR(segment->damage, segment->missing ? "its file is missing" : "");
+	}
+	array_done(&segments.list);
+	CHECK_EQ(store_reader_totals(reader, &totals, NULL), 0);
+	CHECK_EQ(totals.segments, listed.segments);
+	CHECK_EQ(totals.missing, listed.missing);
+	CHECK_EQ(totals.samples, listed.segments);
+	return listed;
+}
+
+static void find(void *context, const char *file, const char *what)
+{
+	printf("# %s: %s\n", file, what);
+}
+
+static uint64_t damage_in(const struct tapes_store *store)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	struct store_verified verified;
+
+	CHECK_EQ(store_reader_open(store->path, &reader, NULL), 0);
+	CHECK_EQ(store_reader_verify(reader, find, NULL, NULL, &verified, NULL), 0);
+	return verified.damaged;
+}
+
+/* Somebody took two of them: until a writer comes the index names them, and then what is gone. */
+static void test_missing(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct listed listed;
+
+	make_store(&store, 30);
+	remove_segment(&store, 5);
+	remove_segment(&store, 6);
+	listed = list(&store);
+	CHECK_EQ(listed.segments, 5);
+	CHECK_EQ(listed.missing, 2);
+	CHECK_EQ(damage_in(&store), 2);
+	check_gaps(&store, 20, 60,
+		"20-30 removed by retention; 50-60 "
+		"11111111-2222-3333-4444-555555555555-0000000005.tape: its file is missing");
+	reopen(&store, false);
+	listed = list(&store);
+	CHECK_EQ(listed.segments, 5);
+	CHECK_EQ(listed.missing, 0);
+	CHECK_STR(gone_in(&store), "r0-30 m50-70");
+	CHECK_EQ(damage_in(&store), 0);
+	check_gaps(&store, 20, 75,
+		"20-30 removed by retention; 50-70 the files of its segments are missing");
+	reopen(&store, true);
+	CHECK_STR(gone_in(&store), "r0-30 m50-70");
+}
+
+/* A writer that was killed between the note and the row: the row is of no segment, and none that is missing. */
+static void test_killed(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct store_gone_list gone = { 0 };
+	struct listed listed;
+
+	make_store(&store, 30);
+	add(&gone, 0, 40, false);
+	CHECK_EQ(gone_write(store.path, &gone, NULL), 0);
+	array_done(&gone.list);
+	/* it is there still */
+	check_gaps(&store, 20, 60, "20-30 removed by retention");
+	remove_segment(&store, 3);
+	listed = list(&store);
+	CHECK_EQ(listed.segments, 6);
+	CHECK_EQ(listed.missing, 0);
+	check_gaps(&store, 20, 60, "20-40 removed by retention");
+	reopen(&store, false);
+	CHECK_STR(gone_in(&store), "r0-40");
+}
+
+/* What is in the place of the note does not keep anything, and a store without one is as it was. */
+static void test_no_note(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct listed listed;
+	char path[128];
+
+	make_store(&store, 30);
+	CHECK_EQ(tapes_remove_all(&store, "gone"), 0);
+	CHECK_STR(gone_in(&store), "");
+	check_gaps(&store, 20, 40, "20-30 nothing recorded");
+	snprintf(path, sizeof(path), "%s/gone", store.path);
+	CHECK_EQ(mkdir(path, 0700), 0);
+	remove_segment(&store, 4);
+	listed = list(&store);
+	CHECK_EQ(listed.missing, 1);
+	/* the row tells of it as long as the note cannot */
+	reopen(&store, false);
+	listed = list(&store);
+	CHECK_EQ(listed.missing, 1);
+}
+
+CHECK_MAIN({ "stretches", test_stretches }, { "stretches are no more than so many", test_bound },
+	{ "the file of what is gone", test_file }, { "removed by retention", test_removed },
+	{ "taken away by somebody", test_missing }, { "killed while it removed", test_killed },
+	{ "no note of what is gone", test_no_note })
