@@ -40,6 +40,18 @@ static bool piece_equal(const void *context, uint32_t id, const void *key)
 	       memcmp(strings->text.data + start, piece->text, piece->size) == 0;
 }
 
+uint32_t strings_find(const struct strings *strings, const char *text, size_t size)
+{
+	struct piece piece = { .text = text, .size = strnlen(text, size) };
+	uint32_t id;
+
+	if (!piece.size)
+		return 0;
+	id = table_find(
+		&strings->table, hash_bytes(text, piece.size), piece_equal, strings, &piece);
+	return id == TABLE_NONE ? 0 : id;
+}
+
 int strings_add(struct strings *strings, const char *text, size_t size, uint32_t *ret_id)
 {
 	struct piece piece = { .text = text, .size = strnlen(text, size) };

@@ -21,6 +21,8 @@ struct strings {
 void strings_done(struct strings *strings);
 /* The number of a text of size bytes (cut at a NUL in it). 0 or -ENOMEM; -E2BIG beyond 4 GB of text. */
 int strings_add(struct strings *strings, const char *text, size_t size, uint32_t *ret_id);
+/* The number of a text that was added; 0 when it was not, and of the empty one. */
+uint32_t strings_find(const struct strings *strings, const char *text, size_t size);
 /* The text of a number, NUL-terminated, valid until the next strings_add(); "" for a number that is not there. */
 const char *strings_at(const struct strings *strings, uint32_t id);
 /* How many there are, the empty one included. */

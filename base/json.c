@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "base/utf8.h"
+
 #define REPLACEMENT 0xfffd
 
 /* A value follows another one, unless it is the first of its object or array, or belongs to a key, or begins a line. */
@@ -25,29 +27,6 @@ void json_close(struct buffer *out, char bracket)
 	buffer_u8(out, bracket);
 }
 
-/* How many bytes the UTF-8 character at text has; 0 when it is none. */
-static size_t utf8_size(const uint8_t *text, size_t size)
-{
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	size_t wanted = text[0] < 0x80		 ? 1
-			: (text[0] >> 5) == 0x6	 ? 2
-			: (text[0] >> 4) == 0xe	 ? 3
-			: (text[0] >> 3) == 0x1e ? 4
-						 : 0;
-	uint32_t code = wanted < 2 ? text[0] : text[0] & (0x7f >> wanted);
-
-	if (!wanted || wanted > size)
-		return 0;
-	for (size_t i = 1; i < wanted; i++) {
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-		code = code << 6 | (text[i] & 0x3f);
-	}
-	if (code < least[wanted] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-		return 0;
-	return wanted;
-}
-
 static void put_escaped(struct buffer *out, const char *text, size_t size)
 {
 	const uint8_t *at = (const uint8_t *)text, *end = at + size;
@@ -61,7 +40,7 @@ static void put_escaped(struct buffer *out, const char *text, size_t size)
 		buffer_bytes(out, plain, at - plain);
 		if (at == end)
 			break;
-		wide = *at < ' ' || *at == 0x7f ? 0 : utf8_size(at, end - at);
+		wide = *at < ' ' || *at == 0x7f ? 0 : utf8_take(at, end - at, NULL);
 		if (*at == '"' || *at == '\\')
 			buffer_printf(out, "\\%c", *at);
 		else if (*at < ' ' || *at == 0x7f)
