@@ -195,6 +195,8 @@ static struct tape *make_tape(
 	if (r == 0)
 		r = tape_add_fact(tape, "host", "bench");
 	if (r == 0)
+		r = tape_add_fact(tape, "frequency", "97");
+	if (r == 0)
 		r = array_push(&tape->anchors,
 			(struct tape_anchor){ perf_ns, begin_ns, perf_ns, perf_ns, 900 });
 	must(r, &(uint32_t){ 0 });

@@ -72,6 +72,13 @@ static void say_recorder(const struct invocation *invocation, struct store_reade
 		pid);
 }
 
+void say_missing(const struct invocation *invocation, struct store_reader *reader,
+	const struct window *window, const struct coverage *coverage)
+{
+	say_gaps(invocation, coverage);
+	say_recorder(invocation, reader, window);
+}
+
 void say_coverage(const struct invocation *invocation, struct store_reader *reader,
 	const struct window *window, uint64_t samples, const struct coverage *coverage)
 {
@@ -83,8 +90,7 @@ void say_coverage(const struct invocation *invocation, struct store_reader *read
 			samples == 1 ? "" : "s", (int)text.size,
 			text.data ? (char *)text.data : "");
 	}
-	say_gaps(invocation, coverage);
-	say_recorder(invocation, reader, window);
+	say_missing(invocation, reader, window, coverage);
 }
 
 /* "nothing is recorded in that window; the nearest is ..." */

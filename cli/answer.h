@@ -22,6 +22,10 @@ void say_coverage(const struct invocation *invocation, struct store_reader *read
  */
 bool gone_describe(const struct store_gone_list *gone, bool missing, bool utc, struct buffer *text);
 
+/* Only what is missing, for an answer that has its coverage in it. */
+void say_missing(const struct invocation *invocation, struct store_reader *reader,
+	const struct window *window, const struct coverage *coverage);
+
 /* Says why there is no sample, and gives the exit code of that. */
 int answer_nothing(const struct invocation *invocation, struct store_reader *reader,
 	const struct window *window, const struct coverage *coverage);

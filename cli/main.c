@@ -21,6 +21,7 @@
 const struct option global_options[] = {
 	{ "store", 0, "DIR",
 		"the store (default: $PERFTAPE_STORE, else /var/lib/perftape as root)" },
+	{ "color", 0, "WHEN", "auto (default), always or never; auto respects $NO_COLOR" },
 	{ "utc", 0, NULL, "times are read and shown in UTC" },
 	{ "quiet", 'q', NULL, "say nothing but errors, and what is missing" },
 	{ "verbose", 'v', NULL, "say more of how an answer came about" },
@@ -32,6 +33,7 @@ const struct option global_options[] = {
 const struct command *const commands[] = {
 	&command_record,
 	&command_query,
+	&command_top,
 	&command_incidents,
 	&command_import,
 	&command_segments,

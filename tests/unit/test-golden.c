@@ -13,33 +13,9 @@
 
 #include "flamescope-export/flamescope.h"
 #include "query/folded.h"
+#include "tests/golden.h"
+#include "tests/hostile.h"
 #include "tests/selections.h"
-
-static const char *tests_folder(void)
-{
-	const char *folder = getenv("PERFTAPE_TESTS");
-
-	return folder ? folder : "tests";
-}
-
-static void check_golden(const char *name, const char *text)
-{
-	_cleanup_free_ char *expected = NULL;
-	char path[4096], folder[4096];
-	int line = 1;
-	size_t at = 0;
-
-	snprintf(folder, sizeof(folder), "%.4000s/golden", tests_folder());
-	snprintf(path, sizeof(path), "%.4000s/%s", folder, name);
-	if (getenv("UPDATE_GOLDEN"))
-		CHECK_EQ(file_replace(folder, name, text, strlen(text)), 0);
-	CHECK_EQ(file_read(path, 1 << 20, &expected, NULL), 0);
-	if (!strcmp(text, expected))
-		return;
-	for (; text[at] && text[at] == expected[at]; at++)
-		line += text[at] == '\n';
-	CHECK_FAIL("%s line %d is another; UPDATE_GOLDEN=1 writes it anew", name, line);
-}
 
 /* from and to are seconds of the epoch, as --from and --to of the checker; what it says becomes comments. */
 static void check_stacks(const char *name, double from, double to)
@@ -126,32 +102,6 @@ static struct selection *usual(void)
 	return selection;
 }
 
-/* Each name of a thread, a function and a file that Flamescope is known to break on. */
-static struct selection *hostile(void)
-{
-	static const char *const names[] = { "", " ", "a", "#a", " a",
-		"a 1: b:", "1: b:", " 1.5: b: ", "a->b", "operator->", "->", "\n\n",
-		"\t 1: x:", "\x80\xff", "a\xe4\xb8", "\xc2\xa0 1: b:", "\xc2\x85", "\xe2\x80\xa8",
-		"x (y)", "(", ")", " (", ") ", "a (b", " (deleted)", "x (deleted)", "x (deleted) y",
-		"12/34 [000] 1.000000: 1 x:", "[unknown]", "swapper 3: x:", "operator+", "+",
-		"+0x12", "fn(u32) -> bool", ";", "\x7f\x1b[1m", "\xf0\x9f\x98\x80",
-		"# 1: x:", "..:", " .: .: x:", "vmlinux", "/tmp/perf- 1: x:" };
-	struct selection *selection = selections_new(0.25, 100);
-	struct tape *tape = tapes_new(0, 100);
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		uint32_t thread = tapes_thread(tape, i, 100 + i, names[i]);
-		uint32_t module = tapes_module(tape, names[i], TAPE_MODULE_ELF);
-		uint32_t stack = tapes_call(tape, 0, module, 0x1234 + i, names[i]);
-
-		stack = tapes_call(tape, stack, module, 0x99, "");
-		tapes_sample(tape, TAPES_PERF + (i + 1) * NSEC_PER_SEC, i, thread, stack);
-	}
-	CHECK_EQ(tape_add_fact(tape, "version", "x"), 0);
-	selections_add(selection, tape);
-	return selection;
-}
-
 static void test_usual(void)
 {
 	_cleanup_(cleanup_selection) struct selection *selection = usual();
@@ -161,7 +111,7 @@ static void test_usual(void)
 
 static void test_hostile(void)
 {
-	_cleanup_(cleanup_selection) struct selection *selection = hostile();
+	_cleanup_(cleanup_selection) struct selection *selection = hostile_selection();
 
 	check_flamescope("hostile.stacks", selection, NULL);
 }
@@ -201,7 +151,7 @@ static void test_folded(void)
 
 static void test_folded_hostile(void)
 {
-	_cleanup_(cleanup_selection) struct selection *selection = hostile();
+	_cleanup_(cleanup_selection) struct selection *selection = hostile_selection();
 	_cleanup_free_ char *text =
 		SELECTIONS_TEXT(write_folded(selection, FOLDED_SAMPLES, output));
 

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/screen.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+/* More do not read faster than memory is cleared for them. */
+#define THREADS_MAX 16
+
+int screen_read(const struct invocation *invocation, struct terminal *ret_terminal)
+{
+	const char *value = option_value(invocation, "color");
+	enum terminal_color color;
+
+	if (terminal_parse_color(value, &color) < 0)
+		return usage_error("--color is auto, always or never, not '%s'", value);
+	terminal_read(ret_terminal, STDOUT_FILENO, color);
+	return EXIT_DONE;
+}
+
+unsigned int screen_threads(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return cpus < 1 ? 1 : MIN(cpus, THREADS_MAX);
+}
+
+void screen_put_head(const struct invocation *invocation, const struct window *window,
+	uint64_t samples, const struct coverage *coverage, struct buffer *text)
+{
+	buffer_text(text, "window ");
+	window_describe(window, option_given(invocation, "utc"), text);
+	if (window->note[0])
+		buffer_printf(text, "\nnote: %s", window->note);
+	buffer_printf(text, "\n%" PRIu64 " sample%s; ", samples, samples == 1 ? "" : "s");
+	coverage_describe(coverage, text);
+	buffer_u8(text, '\n');
+}
+
+int screen_print(const struct buffer *text)
+{
+	if (buffer_failed(text))
+		return fail(-ENOMEM, NULL);
+	fwrite(text->data, 1, text->size, stdout);
+	return EXIT_DONE;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/* What the commands that draw in the terminal share. */
+
+#include "cli/command.h"
+#include "draw/terminal.h"
+#include "query/coverage.h"
+#include "query/window.h"
+
+/* What standard output is, and --color. EXIT_DONE or EXIT_USAGE. */
+int screen_read(const struct invocation *invocation, struct terminal *ret_terminal);
+
+/* How many threads to read a store with. */
+unsigned int screen_threads(void);
+
+/* The first lines: the window as it was understood, the samples, how much is covered. */
+void screen_put_head(const struct invocation *invocation, const struct window *window,
+	uint64_t samples, const struct coverage *coverage, struct buffer *text);
+
+/* Writes a whole answer to standard output. EXIT_DONE, or EXIT_FAILED with the reason said. */
+int screen_print(const struct buffer *text);

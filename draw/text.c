@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "draw/text.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/utf8.h"
+
+struct range {
+	uint32_t first, last;
+};
+
+static const struct range wide[] = { { 0x1100, 0x115f }, { 0x2e80, 0xa4cf }, { 0xac00, 0xd7a3 },
+	{ 0xf900, 0xfaff }, { 0xfe30, 0xfe6f }, { 0xff00, 0xff60 }, { 0xffe0, 0xffe6 },
+	{ 0x1f300, 0x1f64f }, { 0x1f900, 0x1f9ff }, { 0x20000, 0x3fffd } };
+static const struct range joined[] = { { 0x300, 0x36f }, { 0xfe00, 0xfe0f } };
+/* Controls, and what is not seen or turns the direction. */
+static const struct range hidden[] = { { 0, 0x1f }, { 0x7f, 0x9f }, { 0x61c, 0x61c },
+	{ 0x200b, 0x200f }, { 0x2028, 0x202e }, { 0x2060, 0x206f }, { 0xfeff, 0xfeff },
+	{ 0xe0000, 0xe0fff } };
+
+static bool is_in(const struct range *ranges, size_t count, uint32_t code)
+{
+	for (size_t i = 0; i < count; i++)
+		if (code >= ranges[i].first && code <= ranges[i].last)
+			return true;
+	return false;
+}
+
+/* One character: its bytes, as they are shown, and its columns. */
+struct shown {
+	const char *text;
+	size_t size;
+	unsigned int width;
+};
+
+static const char *take(const struct terminal *terminal, const char *at, struct shown *ret_shown)
+{
+	uint32_t code = 0;
+	size_t size = utf8_take((const uint8_t *)at, strlen(at), &code);
+
+	if (!size || is_in(hidden, ARRAY_SIZE(hidden), code) ||
+		(code >= 0x80 && !terminal->unicode)) {
+		*ret_shown = (struct shown){ "?", 1, 1 };
+		return at + MAX(size, (size_t)1);
+	}
+	*ret_shown = (struct shown){ at, size, 1 };
+	if (is_in(wide, ARRAY_SIZE(wide), code))
+		ret_shown->width = 2;
+	else if (is_in(joined, ARRAY_SIZE(joined), code))
+		ret_shown->width = 0;
+	return at + size;
+}
+
+unsigned int text_width(const struct terminal *terminal, const char *text)
+{
+	unsigned int width = 0;
+	struct shown shown;
+
+	while (*text) {
+		text = take(terminal, text, &shown);
+		width += shown.width;
+	}
+	return width;
+}
+
+unsigned int text_put_short(
+	const struct terminal *terminal, const char *text, unsigned int width, struct buffer *to)
+{
+	bool cut = text_width(terminal, text) > width;
+	unsigned int dots = cut ? MIN(width, 2u) : 0, used = 0;
+
+	while (*text) {
+		struct shown shown;
+		const char *next = take(terminal, text, &shown);
+
+		if (used + shown.width > width - dots)
+			break;
+		buffer_bytes(to, shown.text, shown.size);
+		used += shown.width;
+		text = next;
+	}
+	buffer_bytes(to, "..", dots);
+	return used + dots;
+}
+
+void text_put(
+	const struct terminal *terminal, const char *text, unsigned int width, struct buffer *to)
+{
+	for (unsigned int used = text_put_short(terminal, text, width, to); used < width; used++)
+		buffer_u8(to, ' ');
+}
+
+unsigned int text_put_lines(const struct terminal *terminal, const char *text, struct buffer *to)
+{
+	unsigned int lines = 1, used = 0;
+
+	while (*text) {
+		size_t size = strcspn(text, " \n");
+
+		if (used && used + 1 + size > terminal->width) {
+			buffer_u8(to, '\n');
+			lines++;
+			used = 0;
+		}
+		if (used)
+			buffer_u8(to, ' ');
+		used += size + (used != 0);
+		buffer_bytes(to, text, size);
+		text += size;
+		if (*text == '\n' && text[1]) {
+			buffer_u8(to, '\n');
+			lines++;
+			used = 0;
+		}
+		text += *text != 0;
+	}
+	buffer_u8(to, '\n');
+	return lines;
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The numbers stand first, so that they are in columns whatever the names are; a row that stands out has a mark before them.
+ */
+#include "draw/top.h"
+
+#include <math.h>
+
+#include "base/cleanup.h"
+#include "draw/text.h"
+
+#define SECTIONS 3
+#define ROWS_LEAST 3
+#define BAR_WIDTH 10
+#define SHARE_WIDTH 7
+/* With less, what makes up the load is left out. */
+#define WIDTH_FULL 72
+#define WIDTH_NARROW 40
+/* With less, names have the room of the bars. */
+#define WIDTH_BARS 92
+/* And with less than this what is usual, too. */
+#define WIDTH_LEAST 32
+
+struct drawing {
+	const struct ranking *ranking;
+	const struct terminal *terminal;
+	struct buffer *text;
+};
+
+static bool is_full(const struct drawing *drawing)
+{
+	return drawing->terminal->width >= WIDTH_FULL;
+}
+
+struct section {
+	const char *what;
+	bool functions;
+	void (*put)(const struct drawing *drawing, size_t row);
+	size_t count; /* of rows with anything */
+	size_t shown;
+};
+
+static bool has_bars(const struct drawing *drawing)
+{
+	return drawing->terminal->width >= WIDTH_BARS;
+}
+
+/* What of a line is left for names. */
+static unsigned int rest(const struct drawing *drawing, unsigned int used)
+{
+	return drawing->terminal->width > used ? drawing->terminal->width - used : 1;
+}
+
+static void put_share(const struct drawing *drawing, double share)
+{
+	buffer_printf(drawing->text, share < 99.995 ? " %6.1f" : " %6.0f", 100 * share);
+}
+
+/* The columns that it takes. */
+static unsigned int put_usual(const struct drawing *drawing, bool compared, double share)
+{
+	if (drawing->terminal->width < WIDTH_LEAST)
+		return 0;
+	terminal_style(drawing->terminal, STYLE_DIM, drawing->text);
+	if (compared)
+		put_share(drawing, share);
+	else
+		buffer_text(drawing->text, "      -");
+	terminal_style(drawing->terminal, STYLE_PLAIN, drawing->text);
+	return SHARE_WIDTH;
+}
+
+static void put_mark(const struct drawing *drawing, bool stands_out)
+{
+	if (stands_out) {
+		terminal_style(drawing->terminal, STYLE_ALERT, drawing->text);
+		buffer_text(drawing->text, drawing->terminal->unicode ? "\u25b2" : "!");
+		terminal_style(drawing->terminal, STYLE_PLAIN, drawing->text);
+	} else {
+		buffer_u8(drawing->text, ' ');
+	}
+}
+
+static void put_styled_share(const struct drawing *drawing, enum terminal_style style, double share)
+{
+	bool plain = share < 0.0005;
+
+	terminal_style(drawing->terminal, plain ? STYLE_DIM : style, drawing->text);
+	put_share(drawing, share);
+	terminal_style(drawing->terminal, STYLE_PLAIN, drawing->text);
+}
+
+/* A whole CPU is the whole bar: user, kernel, interrupts. */
+static void put_bar(const struct drawing *drawing, const struct ranking_share *share)
+{
+	static const enum terminal_style styles[] = { STYLE_USER, STYLE_KERNEL, STYLE_IRQ };
+	static const char letters[] = "ukI";
+	const double ends[] = { share->user, share->user + share->kernel, share->all };
+	int at = 0;
+
+	buffer_text(drawing->text, "  ");
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		int end = MIN((int)lround(ends[i] * BAR_WIDTH), BAR_WIDTH);
+
+		terminal_style(drawing->terminal, styles[i], drawing->text);
+		for (; at < end; at++)
+			if (drawing->terminal->color && drawing->terminal->unicode)
+				buffer_text(drawing->text, "\u2588");
+			else
+				buffer_u8(drawing->text, letters[i]);
+	}
+	terminal_style(drawing->terminal, STYLE_DIM, drawing->text);
+	for (; at < BAR_WIDTH; at++)
+		buffer_text(drawing->text, drawing->terminal->unicode ? "\u00b7" : ".");
+	terminal_style(drawing->terminal, STYLE_PLAIN, drawing->text);
+}
+
+/* Busy, what with, and as usual; the columns that it takes. */
+static unsigned int put_shares(const struct drawing *drawing, bool stands_out, bool compared,
+	const struct ranking_share *now, const struct ranking_share *usual)
+{
+	unsigned int used = 1 + SHARE_WIDTH;
+
+	put_mark(drawing, stands_out);
+	put_styled_share(drawing, stands_out ? STYLE_ALERT : STYLE_BOLD, now->all);
+	used += put_usual(drawing, compared, usual->all);
+	if (!is_full(drawing))
+		return used;
+	if (has_bars(drawing)) {
+		put_bar(drawing, now);
+		used += 2 + BAR_WIDTH;
+	}
+	put_styled_share(drawing, STYLE_USER, now->user);
+	put_styled_share(drawing, STYLE_KERNEL, now->kernel);
+	put_styled_share(drawing, STYLE_IRQ, now->irq);
+	return used + 3 * SHARE_WIDTH;
+}
+
+static void put_name(const struct drawing *drawing, const char *name, unsigned int used)
+{
+	buffer_text(drawing->text, "  ");
+	text_put_short(drawing->terminal, name, rest(drawing, used + 2), drawing->text);
+	buffer_u8(drawing->text, '\n');
+}
+
+/* The names of the columns, of which there are fewer where there is less room. */
+static void put_heading(const struct drawing *drawing, const struct section *section)
+{
+	unsigned int width = drawing->terminal->width;
+	char line[160];
+
+	snprintf(line, sizeof(line), "    %s%s%s%*s%s  %s", section->functions ? "self" : "busy",
+		width < WIDTH_LEAST ? "" : "  usual",
+		section->functions && width >= WIDTH_NARROW ? "  total  usual" : "",
+		has_bars(drawing) && !section->functions ? 2 + BAR_WIDTH : 0, "",
+		!is_full(drawing)    ? ""
+		: section->functions ? "        "
+				     : "   user kernel    irq",
+		section->what);
+	buffer_u8(drawing->text, '\n');
+	terminal_style(drawing->terminal, STYLE_BOLD, drawing->text);
+	text_put_short(drawing->terminal, line, width, drawing->text);
+	terminal_style(drawing->terminal, STYLE_PLAIN, drawing->text);
+	buffer_u8(drawing->text, '\n');
+}
+
+static void put_core(const struct drawing *drawing, size_t row)
+{
+	const struct ranking_core *core = &drawing->ranking->cores.items[row];
+	unsigned int used = put_shares(drawing, core->stands_out, drawing->ranking->cpus_compared,
+		&core->now, &core->usual);
+	char name[600];
+
+	snprintf(name, sizeof(name), "CPU %-3u %.64s%s%.500s", core->cpu,
+		core->group ? core->group : "idle", core->function ? ": " : "",
+		core->function ? core->function : "");
+	put_name(drawing, name, used);
+}
+
+static void put_group(const struct drawing *drawing, size_t row)
+{
+	const struct ranking_group *group = &drawing->ranking->groups.items[row];
+	unsigned int used = put_shares(
+		drawing, group->stands_out, drawing->ranking->compared, &group->now, &group->usual);
+	char name[200];
+
+	if (group->threads == 1)
+		snprintf(name, sizeof(name), "%s  %d/%d, CPU %u", group->name, group->pid,
+			group->tid, group->cpu);
+	else
+		snprintf(name, sizeof(name), "%s (%llu)  %d/%d, CPU %u: %.1f", group->name,
+			(unsigned long long)group->threads, group->pid, group->tid, group->cpu,
+			100 * group->thread_share);
+	put_name(drawing, name, used);
+}
+
+static void put_function(const struct drawing *drawing, size_t row)
+{
+	const struct ranking_function *function = &drawing->ranking->functions.items[row];
+	bool compared = drawing->ranking->compared;
+	unsigned int used = 1 + SHARE_WIDTH;
+
+	put_mark(drawing, function->stands_out);
+	put_styled_share(drawing, function->stands_out ? STYLE_ALERT : STYLE_BOLD, function->self);
+	used += put_usual(drawing, compared, function->usual_self);
+	if (drawing->terminal->width >= WIDTH_NARROW) {
+		put_share(drawing, function->total);
+		used += SHARE_WIDTH + put_usual(drawing, compared, function->usual_total);
+	}
+	if (is_full(drawing)) {
+		terminal_style(drawing->terminal, function->kernel ? STYLE_KERNEL : STYLE_USER,
+			drawing->text);
+		buffer_text(drawing->text, function->kernel ? "  kernel" : "  user  ");
+		terminal_style(drawing->terminal, STYLE_PLAIN, drawing->text);
+		used += 8;
+	}
+	put_name(drawing, function->name, used);
+}
+
+#define count_rows(rows, share)                                                   \
+	({                                                                        \
+		size_t _count = 0;                                                \
+		while (_count < (rows)->count && (rows)->items[_count].share > 0) \
+			_count++;                                                 \
+		_count;                                                           \
+	})
+
+static void plan(
+	const struct drawing *drawing, unsigned int head_lines, struct section sections[SECTIONS])
+{
+	/* a blank line and a heading each, and the prompt */
+	int left = (int)drawing->terminal->height - (int)head_lines - 2 * SECTIONS - 1;
+	size_t room = MAX(left, SECTIONS * ROWS_LEAST), share = room / SECTIONS;
+
+	for (int i = 0; i < SECTIONS; i++) {
+		sections[i].shown = MIN(sections[i].count, share);
+		room -= sections[i].shown;
+	}
+	/* what one does not need is for the next, from the last on: there are most functions */
+	for (int i = SECTIONS; i-- > 0;) {
+		size_t more = MIN(sections[i].count - sections[i].shown, room);
+
+		sections[i].shown += more;
+		room -= more;
+	}
+}
+
+void top_draw(const struct top_screen *screen, const struct terminal *terminal, struct buffer *text)
+{
+	const struct drawing drawing = { screen->ranking, terminal, text };
+	const struct ranking *ranking = screen->ranking;
+	struct section sections[SECTIONS] = {
+		{ "% of each CPU, and who mostly", false, put_core,
+			count_rows(&ranking->cores, now.all), 0 },
+		{ "% of a CPU, threads by name; the busiest", false, put_group,
+			count_rows(&ranking->groups, now.all), 0 },
+		{ "% of a CPU, functions", true, put_function,
+			count_rows(&ranking->functions, total), 0 },
+	};
+
+	plan(&drawing, text_put_lines(terminal, screen->head, text), sections);
+	for (int i = 0; i < SECTIONS; i++) {
+		put_heading(&drawing, &sections[i]);
+		for (size_t row = 0; row < sections[i].shown; row++)
+			sections[i].put(&drawing, row);
+	}
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/* The busiest CPUs, threads and functions on one screen. */
+
+#include "draw/terminal.h"
+#include "query/ranking.h"
+
+struct top_screen {
+	const char *head; /* what it is of: lines of any length */
+	const struct ranking *ranking;
+};
+
+/* No more lines than the terminal has, but for the prompt's; three of each at the least. */
+void top_draw(
+	const struct top_screen *screen, const struct terminal *terminal, struct buffer *text);
