@@ -3,15 +3,22 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "naming/inside.h"
+#include "naming/process.h"
 #include "symbolizer/elf.h"
 
 #define KALLSYMS_LIMIT (256u << 20)
+#define MAPS_LIMIT (16u << 20)
 #define SYSTEM_DEBUG_DIR "/usr/lib/debug"
+/* What the kernel adds to the path of a file that has none any more. */
+#define DELETED " (deleted)"
 
 static bool same_build_id(const struct tape_module *module, const uint8_t *id, size_t size)
 {
@@ -27,128 +34,300 @@ static bool unchanged(const struct stat *about, uint64_t until_ns)
 	return !until_ns || (modified <= until_ns && changed <= until_ns);
 }
 
-static bool same_file(int fd, struct tape_module *module, uint64_t until_ns)
+/* On btrfs each subvolume shows a device of its own; the kernel's record has the file system's. */
+static bool same_inode(int fd, const struct stat *about, const struct tape_module *module)
+{
+	struct statfs system;
+
+	if (!module->inode || about->st_ino != module->inode)
+		return false;
+	return about->st_dev == module->device ||
+	       (fstatfs(fd, &system) == 0 && system.f_type == BTRFS_SUPER_MAGIC);
+}
+
+/* The rest of the world may have changed it: 0, or why it is not the file. */
+static int same_file(int fd, struct tape_module *module, uint64_t until_ns)
 {
 	uint8_t build_id[ELF_BUILD_ID_MAX];
 	struct stat about;
 	size_t size = 0;
+	int r = elf_build_id(fd, build_id, &size);
 
-	if (fstat(fd, &about) < 0 || !S_ISREG(about.st_mode))
-		return false;
-	if (elf_build_id(fd, build_id, &size) <= 0)
+	if (r <= 0)
 		size = 0;
+	if (module->build_id_size && !same_build_id(module, build_id, size))
+		return r == -EBADMSG ? r : -ESTALE;
 	if (module->build_id_size)
-		return same_build_id(module, build_id, size);
-	if (!module->inode || about.st_ino != module->inode || about.st_dev != module->device ||
+		return 0;
+	if (fstat(fd, &about) < 0 || !same_inode(fd, &about, module) ||
 		!unchanged(&about, until_ns))
-		return false;
+		return -ESTALE;
 	module->build_id_size = size;
 	memcpy(module->build_id, build_id, size);
-	return true;
+	return 0;
 }
 
-/* O_NONBLOCK: a FIFO in the place of a library must not hold us. */
-static int open_same(const char *path, struct tape_module *module, uint64_t until_ns)
+/* A descriptor goes through, and is closed when the file is not the module's. */
+static int keep_same(int opened, struct tape_module *module, uint64_t until_ns)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	_cleanup_close_ int fd = opened;
+	int r = fd < 0 ? fd : same_file(fd, module, until_ns);
 
-	if (fd >= 0 && !same_file(fd, module, until_ns)) {
-		close(fd);
-		return -1;
+	return r < 0 ? r : take_fd(fd);
+}
+
+/* Of several places that did not have the file, what is told is why the most promising one had not. */
+static int worse(int r, int other)
+{
+	static const int order[] = { -ESTALE, -EBADMSG, -EACCES, -EREMOTE, -ENOENT };
+
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
+		if (r == order[i] || other == order[i])
+			return order[i];
+	return -ENOENT;
+}
+
+/* Errors of the way there, as the answers that there are. */
+static int plain_error(int r)
+{
+	if (r == -EPERM)
+		return -EACCES;
+	return r == -ELOOP ? -ESTALE : r;
+}
+
+/*
+ * Through a link of /proc, which the kernel follows to the very file that is mapped, whatever has become of its name. It is the one when it
+ * is linked under the path that the mapping had.
+ */
+static int open_link(
+	const char *link, struct tape_module *module, const char *path, uint64_t until_ns)
+{
+	_cleanup_close_ int fd = -1, path_fd = -1;
+	char target[PATH_MAX];
+	ssize_t size = readlink(link, target, sizeof(target) - 1);
+	struct tape_module here = *module;
+	struct statfs system;
+	struct stat about;
+
+	if (size < 0)
+		return -errno;
+	target[size] = 0;
+	size = strlen(path);
+	if (strncmp(target, path, size) != 0 ||
+		(target[size] && strcmp(target + size, DELETED) != 0))
+		return -ENOENT;
+	path_fd = open(link, O_PATH | O_CLOEXEC);
+	fd = path_fd < 0 ? -errno : inside_reopen(path_fd);
+	if (fd < 0 || fstat(fd, &about) < 0 || fstatfs(fd, &system) < 0)
+		return fd < 0 ? fd : -errno;
+	/* in an overlay the record may have the inode of the file below */
+	if (about.st_ino == module->inode || system.f_type == OVERLAYFS_SUPER_MAGIC) {
+		here.inode = about.st_ino;
+		here.device = about.st_dev;
 	}
-	return fd;
+	/* being deleted changes it, too, but not what is in it */
+	return keep_same(take_fd(fd), &here, about.st_nlink ? until_ns : 0);
+}
+
+/* The process's mapping of the file: "55d0-55d8 r-xp 00002000 08:01 1234   /usr/bin/x". */
+static int open_map_file(
+	int32_t pid, struct tape_module *module, const char *path, uint64_t until_ns)
+{
+	_cleanup_free_ char *maps = NULL;
+	char name[40], link[80], *line, *rest;
+	int r;
+
+	snprintf(name, sizeof(name), "/proc/%d/maps", pid);
+	r = file_read(name, MAPS_LIMIT, &maps, NULL);
+	rest = maps;
+	if (r < 0)
+		return r;
+	while ((line = strsep(&rest, "\n"))) {
+		const char *slash = strchr(line, '/');
+
+		if (!slash || strncmp(slash, path, strlen(path)) != 0)
+			continue;
+		snprintf(link, sizeof(link), "/proc/%d/map_files/%.*s", pid,
+			(int)strcspn(line, " "), line);
+		return open_link(link, module, path, until_ns);
+	}
+	return -ENOENT;
+}
+
+/* Where a file lies is known from the mounts; these links lead there without a look at them. */
+static int open_mapped(const struct finder *finder, int32_t pid, struct tape_module *module,
+	const char *path, uint64_t until_ns)
+{
+	char link[40];
+	int r = finder->remote ? 0 : inside_refuse_remote(pid, path, module->device), fd;
+
+	if (r < 0)
+		return r;
+	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
+	fd = open_link(link, module, path, until_ns);
+	return fd == -ENOENT ? open_map_file(pid, module, path, until_ns) : fd;
+}
+
+static unsigned int remote_flag(const struct finder *finder)
+{
+	return finder->remote ? INSIDE_REMOTE : 0;
 }
 
 /* "DIR/.build-id/ab/cdef...SUFFIX" */
-static int open_by_build_id(const char *dir, const struct tape_module *module, const char *suffix)
+static int open_by_build_id(const struct finder *finder, const char *dir,
+	const struct tape_module *module, const char *suffix)
 {
 	struct tape_module wanted = *module;
 	char path[PATH_MAX];
 	int used;
 
 	if (module->build_id_size < 2)
-		return -1;
+		return -ENOENT;
 	used = snprintf(path, sizeof(path) - 128, "%s/.build-id/%02x/", dir, module->build_id[0]);
 	if (used >= (int)sizeof(path) - 128)
-		return -1;
+		return -ENAMETOOLONG;
 	for (size_t i = 1; i < module->build_id_size; i++)
 		used += sprintf(path + used, "%02x", module->build_id[i]);
 	strcpy(path + used, suffix);
-	return open_same(path, &wanted, 0);
+	return keep_same(inside_open(0, path, 0, INSIDE_LINKS | remote_flag(finder)), &wanted, 0);
 }
 
-int finder_open(const struct finder *finder, struct tape_module *module, const char *path,
-	int32_t pid, uint64_t until_ns)
+static int open_module(const struct finder *finder, struct finder_request *request)
 {
-	char inside[PATH_MAX];
-	int fd = -1;
+	unsigned int flags = remote_flag(finder);
+	struct tape_module *module = &request->module;
+	const char *path = request->path;
+	char name[PATH_MAX];
+	int fd = -ENOENT, other;
 
-	if (finder->live && pid > 0 &&
-		snprintf(inside, sizeof(inside), "/proc/%d/root%s", pid, path) <
-			(int)sizeof(inside))
-		fd = open_same(inside, module, until_ns);
-	if (fd < 0 && path[0] == '/')
-		fd = open_same(path, module, until_ns);
-	if (fd < 0 && finder->debug_dir)
-		fd = open_by_build_id(finder->debug_dir, module, "/elf");
-	return fd;
-}
-
-static int open_by_crc(const char *path, uint32_t crc)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat about;
-
-	if (fd >= 0 &&
-		(fstat(fd, &about) < 0 || !S_ISREG(about.st_mode) || !elf_has_crc(fd, crc))) {
-		close(fd);
-		return -1;
+	/* mapped after it was deleted */
+	snprintf(name, sizeof(name), "%s", path);
+	if (strlen(name) > strlen(DELETED) &&
+		!strcmp(name + strlen(name) - strlen(DELETED), DELETED))
+		name[strlen(name) - strlen(DELETED)] = 0;
+	if (finder->live && request->pid > 0) {
+		fd = keep_same(inside_open(request->pid, name, module->device, flags), module,
+			request->until_ns);
+		if (fd < 0 && fd != -EREMOTE) {
+			other = open_mapped(finder, request->pid, module, name, request->until_ns);
+			fd = other >= 0 ? other : worse(plain_error(fd), plain_error(other));
+		}
+	}
+	if (fd < 0 && name[0] == '/') {
+		if (!finder->live)
+			flags |= INSIDE_LINKS;
+		other = keep_same(
+			inside_open(0, name, module->device, flags), module, request->until_ns);
+		fd = other >= 0 ? other : worse(fd, plain_error(other));
+	}
+	if (fd < 0 && finder->debug_dir) {
+		other = open_by_build_id(finder, finder->debug_dir, module, "/elf");
+		fd = other >= 0 ? other : fd;
 	}
 	return fd;
 }
 
-/* Beside the file, in .debug there, or under /usr/lib/debug; all of it below a root. */
-static int open_linked(const char *root, const char *dir, const char *name, uint32_t crc)
+static int open_by_crc(const struct finder *finder, int32_t pid, const char *path, uint32_t crc)
 {
-	static const char *const places[][2] = { { "", "/" }, { "", "/.debug/" },
-		{ SYSTEM_DEBUG_DIR, "/" } };
+	_cleanup_close_ int fd = inside_open(pid, path, 0, INSIDE_LINKS | remote_flag(finder));
+
+	return fd >= 0 && elf_has_crc(fd, crc) ? take_fd(fd) : -ENOENT;
+}
+
+/* Beside the file, in .debug there, or under a folder of debug files. */
+static int open_linked(
+	const struct finder *finder, int32_t pid, const char *dir, const char *name, uint32_t crc)
+{
+	const char *const places[][3] = { { "", dir, "/" }, { "", dir, "/.debug/" },
+		{ SYSTEM_DEBUG_DIR, dir, "/" },
+		{ pid || !finder->debug_dir ? NULL : finder->debug_dir, dir, "/" },
+		{ pid || !finder->debug_dir ? NULL : finder->debug_dir, "", "/" } };
 	char path[PATH_MAX];
-	int fd = -1;
+	int fd = -ENOENT;
 
 	for (size_t i = 0; fd < 0 && i < ARRAY_SIZE(places); i++)
-		if (snprintf(path, sizeof(path), "%s%s%s%s%s", root, places[i][0], dir,
-			    places[i][1], name) < (int)sizeof(path))
-			fd = open_by_crc(path, crc);
+		if (places[i][0] && snprintf(path, sizeof(path), "%s%s%s%s", places[i][0],
+					    places[i][1], places[i][2], name) < (int)sizeof(path))
+			fd = open_by_crc(finder, pid, path, crc);
 	return fd;
 }
 
-static int open_debuglink(const struct finder *finder, const char *path, int32_t pid, int fd)
+static int open_debuglink(const struct finder *finder, const struct finder_request *request, int fd)
 {
-	const char *slash = strrchr(path, '/');
+	const char *slash = strrchr(request->path, '/');
 	_cleanup_free_ char *dir = NULL;
-	char name[ELF_DEBUGLINK_MAX], root[32];
+	char name[ELF_DEBUGLINK_MAX];
 	uint32_t crc;
-	int debug_fd = -1;
+	int debug_fd = -ENOENT;
 
-	if (path[0] != '/' || elf_debuglink(fd, name, &crc) <= 0)
-		return -1;
-	dir = strndup(path, slash - path);
+	if (request->path[0] != '/' || elf_debuglink(fd, name, &crc) <= 0)
+		return -ENOENT;
+	dir = strndup(request->path, slash - request->path);
 	if (!dir)
-		return -1;
-	snprintf(root, sizeof(root), "/proc/%d/root", pid);
-	if (finder->live && pid > 0)
-		debug_fd = open_linked(root, dir, name, crc);
-	return debug_fd < 0 ? open_linked("", dir, name, crc) : debug_fd;
+		return -ENOMEM;
+	if (finder->live && request->pid > 0)
+		debug_fd = open_linked(finder, request->pid, dir, name, crc);
+	return debug_fd < 0 ? open_linked(finder, 0, dir, name, crc) : debug_fd;
 }
 
-int finder_open_debug(const struct finder *finder, const struct tape_module *module,
-	const char *path, int32_t pid, int fd)
+/*
+ * The file with the names of a module that a distribution keeps apart, by its build-id, or by the name and the CRC that the module's own file
+ * has of it.
+ */
+static int open_debug(const struct finder *finder, const struct finder_request *request, int fd)
 {
-	int debug_fd = open_by_build_id(SYSTEM_DEBUG_DIR, module, ".debug");
+	const struct tape_module *module = &request->module;
+	int debug_fd = open_by_build_id(finder, SYSTEM_DEBUG_DIR, module, ".debug");
 
 	if (debug_fd < 0 && finder->debug_dir)
-		debug_fd = open_by_build_id(finder->debug_dir, module, "/debug");
-	return debug_fd < 0 ? open_debuglink(finder, path, pid, fd) : debug_fd;
+		debug_fd = open_by_build_id(finder, finder->debug_dir, module, ".debug");
+	if (debug_fd < 0 && finder->debug_dir)
+		debug_fd = open_by_build_id(finder, finder->debug_dir, module, "/debug");
+	return debug_fd < 0 ? open_debuglink(finder, request, fd) : debug_fd;
+}
+
+void finder_files_close(struct finder_files *files)
+{
+	if (files->fd >= 0)
+		close(files->fd);
+	if (files->other_fd >= 0)
+		close(files->other_fd);
+	files->fd = files->other_fd = -1;
+}
+
+static int find_jit(const struct finder *finder, int32_t pid, struct finder_files *ret_files)
+{
+	if (!finder->live)
+		return -ENOENT;
+	ret_files->fd = process_open_perf_map(pid);
+	ret_files->other_fd = process_open_jitdump(pid);
+	return ret_files->fd < 0 && ret_files->other_fd < 0 ? -ENOENT : 0;
+}
+
+int finder_find_here(
+	const struct finder *finder, struct finder_request *request, struct finder_files *ret_files)
+{
+	*ret_files = (struct finder_files){ -1, -1 };
+	if (request->kind == FINDER_JIT)
+		return find_jit(finder, request->pid, ret_files);
+	ret_files->fd = open_module(finder, request);
+	if (ret_files->fd < 0) {
+		int r = ret_files->fd;
+
+		ret_files->fd = -1;
+		return r;
+	}
+	ret_files->other_fd = MAX(open_debug(finder, request, ret_files->fd), -1);
+	return 0;
+}
+
+int finder_find(
+	const struct finder *finder, struct finder_request *request, struct finder_files *ret_files)
+{
+	*ret_files = (struct finder_files){ -1, -1 };
+	if (finder->ask)
+		return finder->ask(finder->context, finder, request, ret_files);
+	return finder_find_here(finder, request, ret_files);
 }
 
 bool finder_kernel_runs(const uint8_t *build_id, size_t build_id_size)

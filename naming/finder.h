@@ -12,24 +12,47 @@
 
 #include "tape/tape.h"
 
+enum finder_kind {
+	FINDER_FILE, /* a module's file, and the one with its debug symbols */
+	FINDER_JIT, /* what a process says about code that it made: a perf map, a jitdump */
+};
+
+struct finder_request {
+	enum finder_kind kind;
+	int32_t pid; /* a process that has it mapped, in whose root it is looked for first; 0: none */
+	uint64_t
+		until_ns; /* wall clock after which a file that is known by its inode alone must not have changed; 0: any time */
+	struct tape_module module; /* gets the build-id of the file where it has none */
+	const char *path;
+};
+
+/* Each a descriptor or -1; the second is the debug file's or the jitdump's. */
+struct finder_files {
+	int fd;
+	int other_fd;
+};
+void finder_files_close(struct finder_files *files);
+
 struct finder {
 	bool live; /* the tape is of this host at this time: its processes may still run */
-	const char *debug_dir; /* perf's cache of files by build-id (~/.debug), or NULL */
+	bool remote; /* files on network and FUSE file systems are opened, too: who asks can wait */
+	const char *
+		debug_dir; /* another one beside /usr/lib/debug, with .build-id in it as perf's ~/.debug has; or NULL */
+	/* Who looks for files in our place, as finder_find_here() does; NULL: nobody. */
+	int (*ask)(void *context, const struct finder *finder, struct finder_request *request,
+		struct finder_files *ret_files);
+	void *context;
 };
 
 /*
- * Opens a module's file. pid is a process that has it mapped (0: none), in whose root it is looked for first. until_ns is the wall
- * clock after which a file that is known by its inode alone must not have changed. Gives the build-id to a module that has none.
- * The descriptor, or -1.
+ * 0 with at least one of the files, or why there is none: -ENOENT, it is gone; -EACCES, we may not; -ESTALE, there is another one, or it was
+ * changed; -EBADMSG, it is damaged; -EREMOTE, it is where nobody looks who cannot wait; -ETIMEDOUT, it did not answer.
  */
-int finder_open(const struct finder *finder, struct tape_module *module, const char *path,
-	int32_t pid, uint64_t until_ns);
-/*
- * The file with the names of a module that a distribution keeps apart, by its build-id, or by the name and the CRC that the module's own file,
- * fd, has of it; else -1. path and pid as above.
- */
-int finder_open_debug(const struct finder *finder, const struct tape_module *module,
-	const char *path, int32_t pid, int fd);
+int finder_find(const struct finder *finder, struct finder_request *request,
+	struct finder_files *ret_files);
+/* The same, here and now. */
+int finder_find_here(const struct finder *finder, struct finder_request *request,
+	struct finder_files *ret_files);
 
 /*
  * The text of /proc/kallsyms of the kernel with that build-id: of the one that runs, or as perf kept it; the caller frees it. Without a

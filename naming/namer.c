@@ -180,17 +180,18 @@ static const char *base_name(const char *path)
 /* Looks up what is open. A file that is gone meanwhile leaves it open, and nothing else undone. */
 static int ask_file(struct namer *namer, struct known *known, int32_t pid, uint64_t until_ns)
 {
-	_cleanup_close_ int fd = -1, debug_fd = -1;
+	struct finder_request request = { FINDER_FILE, pid, until_ns, known->found, known->path };
+	_cleanup_(finder_files_close) struct finder_files files;
 	int r;
 
 	known->sought = true;
-	fd = finder_open(&namer->finder, &known->found, known->path, pid, until_ns);
-	if (fd < 0)
-		return 0;
-	debug_fd = finder_open_debug(&namer->finder, &known->found, known->path, pid, fd);
-	r = elf_names(fd, debug_fd, &known->answers, NULL);
+	r = finder_find(&namer->finder, &request, &files);
+	known->found = request.module;
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	r = elf_names(files.fd, files.other_fd, &known->answers, NULL);
 	if (r != -ENOMEM && known->answers.open)
-		r = elf_function_starts(fd, base_name(known->path), &known->answers);
+		r = elf_function_starts(files.fd, base_name(known->path), &known->answers);
 	if (r == -ENOMEM)
 		return r;
 	wanted_close(&known->answers);
@@ -390,11 +391,10 @@ static int name_vdso(
 	return r == -ENOMEM ? r : take_answers(&answers, tape, frames);
 }
 
-/* Names what is open out of a file that is closed then; -1 is none. */
+/* Names what is open out of a file; -1 is none. */
 static int ask_jit(
-	int file, int (*names)(const struct span *, struct wanted *), struct wanted *wanted)
+	int fd, int (*names)(const struct span *, struct wanted *), struct wanted *wanted)
 {
-	_cleanup_close_ int fd = file;
 	struct span span;
 
 	if (fd < 0 || !wanted->open)
@@ -409,17 +409,19 @@ static int ask_jit(
 static int name_jit(struct namer *namer, struct tape *tape, const struct frames *frames)
 {
 	const char *path = tape_string(tape, tape->modules.items[frames->module].path);
+	_cleanup_(finder_files_close) struct finder_files files = { -1, -1 };
 	_cleanup_(wanted_done) struct wanted answers = { 0 };
-	int32_t pid = 0;
+	struct finder_request request = { .kind = FINDER_JIT, .path = path };
 	int r;
 
-	if (!namer->finder.live || sscanf(path, "/tmp/perf-%d.map", &pid) != 1 || pid <= 0)
+	if (sscanf(path, "/tmp/perf-%d.map", &request.pid) != 1 || request.pid <= 0 ||
+		finder_find(&namer->finder, &request, &files) < 0)
 		return 0;
 	r = want_frames(&answers, tape, frames);
 	if (r == 0)
-		r = ask_jit(process_open_perf_map(pid), perf_map_names, &answers);
-	if (r == 0 && answers.open)
-		r = ask_jit(process_open_jitdump(pid), jitdump_names, &answers);
+		r = ask_jit(files.fd, perf_map_names, &answers);
+	if (r == 0)
+		r = ask_jit(files.other_fd, jitdump_names, &answers);
 	return r == -ENOMEM ? r : take_answers(&answers, tape, frames);
 }
 

@@ -2,18 +2,15 @@
 #include "naming/process.h"
 
 #include <elf.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "naming/inside.h"
 
 #define STATUS_LIMIT (64u << 10)
 #define MAPS_LIMIT (16u << 20)
@@ -51,19 +48,10 @@ static bool is_trusted(int fd, int32_t pid)
 	       (about.st_uid == process.st_uid || about.st_uid == 0);
 }
 
-/* Before Linux 5.6 nothing keeps a symbolic link inside: then there is no file. */
-static int open_inside(int32_t pid, const char *path)
+static int open_trusted(int32_t pid, const char *path)
 {
-	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
-	_cleanup_close_ int root = -1, fd = -1;
-	char root_path[32];
+	_cleanup_close_ int fd = inside_open(pid, path, 0, INSIDE_LINKS);
 
-	snprintf(root_path, sizeof(root_path), "/proc/%d/root", pid);
-	root = open(root_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root < 0)
-		return -1;
-	fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
 	if (fd < 0 || !is_trusted(fd, pid))
 		return -1;
 	return take_fd(fd);
@@ -77,7 +65,7 @@ int process_open_perf_map(int32_t pid)
 	if (!inner)
 		return -1;
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", inner);
-	return open_inside(pid, path);
+	return open_trusted(pid, path);
 }
 
 /* Who writes a jitdump maps a page of it, so that profilers see where it is. */
@@ -97,7 +85,7 @@ int process_open_jitdump(int32_t pid)
 	for (line = at; line > maps && line[-1] != '\n';)
 		line--;
 	/* nothing before the path has a slash */
-	return open_inside(pid, strchr(line, '/'));
+	return open_trusted(pid, strchr(line, '/'));
 }
 
 bool process_is_64bit(int32_t pid)

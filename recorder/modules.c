@@ -104,31 +104,42 @@ static bool is_anonymous(const char *path)
 	       starts_with(path, "/SYSV");
 }
 
-int modules_add_mapped(
-	struct modules *modules, const struct perf_record *record, struct mapping *mapping)
+const char *modules_mapped(const struct perf_record *record, struct tape_module *ret_module,
+	char name[MODULES_NAME_MAX])
 {
 	struct tape_module module = { .kind = TAPE_MODULE_ELF };
 	const char *path = record->mmap.path;
-	char name[64];
 
 	if (is_anonymous(path)) {
-		snprintf(name, sizeof(name), "/tmp/perf-%d.map", record->mmap.pid);
+		snprintf(name, MODULES_NAME_MAX, "/tmp/perf-%d.map", record->mmap.pid);
 		path = name;
 		module.kind = TAPE_MODULE_JIT;
-		mapping->offset = mapping->start;
 	} else if (strcmp(path, "[vdso]") == 0) {
 		module.kind = TAPE_MODULE_VDSO;
-		mapping->offset = 0;
 	} else if (path[0] == '[') {
 		/* [vsyscall], [uprobes]: no file, and names that nobody tells */
 		module.kind = TAPE_MODULE_JIT;
-		mapping->offset = mapping->start;
 	} else {
 		module.device = record->mmap.device;
 		module.inode = record->mmap.inode;
 		module.build_id_size = record->mmap.build_id_size;
 		memcpy(module.build_id, record->mmap.build_id, sizeof(module.build_id));
 	}
+	*ret_module = module;
+	return path;
+}
+
+int modules_add_mapped(
+	struct modules *modules, const struct perf_record *record, struct mapping *mapping)
+{
+	struct tape_module module;
+	char name[MODULES_NAME_MAX];
+	const char *path = modules_mapped(record, &module, name);
+
+	if (module.kind == TAPE_MODULE_JIT)
+		mapping->offset = mapping->start;
+	else if (module.kind == TAPE_MODULE_VDSO)
+		mapping->offset = 0;
 	return modules_add(modules, &module, path, &mapping->module);
 }
 

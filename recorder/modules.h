@@ -24,6 +24,13 @@ void modules_done(struct modules *modules);
 /* The number of a module; its path is set here. 0 or -ENOMEM. */
 int modules_add(struct modules *modules, struct tape_module *module, const char *path,
 	uint32_t *ret_module);
+#define MODULES_NAME_MAX 64
+/*
+ * What a MMAP or MMAP2 record of a process maps, but for the number of its path, which comes back: the record's, or one that is written into
+ * `name`.
+ */
+const char *modules_mapped(const struct perf_record *record, struct tape_module *ret_module,
+	char name[MODULES_NAME_MAX]);
 /* That of what a MMAP or MMAP2 record of a process tells of. Sets the mapping's module, and its offset where that is none in a file. */
 int modules_add_mapped(
 	struct modules *modules, const struct perf_record *record, struct mapping *mapping);

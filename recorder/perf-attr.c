@@ -59,7 +59,7 @@ struct perf_event_attr perf_attr_samples(const struct perf_attr_event *event,
  * listens, and a `perf record` that runs beside us writes a file on which perf crashes (6.18 with perf 6.1). Device and inode tell
  * the file, too.
  */
-struct perf_event_attr perf_attr_sideband(size_t ring_bytes, unsigned int missing)
+struct perf_event_attr perf_attr_sideband(unsigned int missing)
 {
 	return (struct perf_event_attr){
 		.size = sizeof(struct perf_event_attr),
@@ -75,7 +75,8 @@ struct perf_event_attr perf_attr_sideband(size_t ring_bytes, unsigned int missin
 		.task = 1,
 		.ksymbol = !(missing & PERF_RUNG_KSYMBOL),
 		.watermark = 1,
-		.wakeup_watermark = ring_bytes / 2,
+		/* wakes at once: who starts may be gone after 50 ms */
+		.wakeup_watermark = 1,
 	};
 }
 

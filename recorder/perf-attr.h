@@ -28,7 +28,7 @@ const struct perf_attr_event *perf_attr_event(const char *name);
 
 struct perf_event_attr perf_attr_samples(const struct perf_attr_event *event,
 	const struct perf_events_options *options, size_t ring_bytes, unsigned int missing);
-struct perf_event_attr perf_attr_sideband(size_t ring_bytes, unsigned int missing);
+struct perf_event_attr perf_attr_sideband(unsigned int missing);
 
 /* The next rung to do without, of those that a ring's event can do without; 0: there is none left. */
 unsigned int perf_attr_next_rung(enum perf_ring ring, unsigned int missing);

@@ -47,6 +47,7 @@ struct perf_events {
 	char *online; /* the text that said so */
 	array_of(struct cpu_events) cpus;
 	array_of(struct pollfd) polled;
+	array_of(uint8_t) polled_rings; /* of which kind each is */
 };
 
 static void close_ring(struct perf_events *events, enum perf_ring ring)
@@ -64,6 +65,7 @@ struct perf_events *perf_events_close(struct perf_events *events)
 		close_ring(events, ring);
 	array_done(&events->cpus);
 	array_done(&events->polled);
+	array_done(&events->polled_rings);
 	cpu_list_done(&events->wanted);
 	buffer_done(&events->missing_text);
 	free(events->online);
@@ -115,7 +117,7 @@ static void make_attr(struct perf_events *events, enum perf_ring ring)
 	events->attrs[ring] = ring == PERF_RING_SAMPLES
 				      ? perf_attr_samples(events->event, &events->options,
 						events->ring_bytes, events->missing)
-				      : perf_attr_sideband(events->ring_bytes, events->missing);
+				      : perf_attr_sideband(events->missing);
 	events->layouts[ring] = perf_attr_layout(&events->attrs[ring]);
 }
 
@@ -239,15 +241,29 @@ static int open_samples(struct perf_events *events, struct error *error)
 	return open_all(events, PERF_RING_SAMPLES, error);
 }
 
-/* What is ours to poll, and not for a child: see the top. */
-static int collect_files(struct perf_events *events)
+/* A file that was there before is of the kind that it was. */
+static uint8_t polled_ring(const struct pollfd *polled, const uint8_t *rings, size_t count, int fd,
+	enum perf_ring fresh)
+{
+	for (size_t i = 0; i < count; i++)
+		if (polled[i].fd == fd)
+			return rings[i];
+	return fresh;
+}
+
+/* What is ours to poll, and not for a child: see the top. Those that were not there the last time are of the kind `fresh`. */
+static int collect_files(struct perf_events *events, enum perf_ring fresh)
 {
 	DIR *dir = opendir("/proc/self/fd");
+	_cleanup_free_ struct pollfd *before = take_ptr(events->polled.items);
+	_cleanup_free_ uint8_t *rings = take_ptr(events->polled_rings.items);
+	size_t count = events->polled.count;
 	struct dirent *entry;
 	char target[64];
 	int r = 0;
 
-	events->polled.count = 0;
+	array_done(&events->polled);
+	array_done(&events->polled_rings);
 	while (r == 0 && dir && (entry = readdir(dir))) {
 		ssize_t size = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1);
 		struct pollfd polled = { .fd = atoi(entry->d_name), .events = POLLIN };
@@ -257,6 +273,9 @@ static int collect_files(struct perf_events *events)
 			continue;
 		fcntl(polled.fd, F_SETFD, FD_CLOEXEC);
 		r = array_push(&events->polled, polled);
+		if (r == 0)
+			r = array_push(&events->polled_rings,
+				polled_ring(before, rings, count, polled.fd, fresh));
 	}
 	if (dir)
 		closedir(dir);
@@ -336,9 +355,11 @@ int perf_events_open(const struct perf_events_options *options, struct perf_even
 	/* the sideband first: a process that is sampled must have been seen to start */
 	r = open_all(events, PERF_RING_SIDEBAND, error);
 	if (r == 0)
+		r = collect_files(events, PERF_RING_SIDEBAND);
+	if (r == 0)
 		r = open_samples(events, error);
 	if (r == 0)
-		r = collect_files(events);
+		r = collect_files(events, PERF_RING_SAMPLES);
 	if (r < 0)
 		return r;
 	perf_attr_describe(events->missing, &events->missing_text);
@@ -412,11 +433,15 @@ static void close_cpu(struct cpu_events *cpu)
 /* The events of a CPU that went stay dead when it comes back: it gets new ones. */
 static int open_cpu(struct perf_events *events, struct cpu_events *cpu)
 {
-	int r = 0;
+	int r;
 
 	close_cpu(cpu);
-	for (int ring = PERF_RINGS; r == 0 && ring-- > 0;)
+	r = collect_files(events, PERF_RING_SAMPLES);
+	for (int ring = PERF_RINGS; r == 0 && ring-- > 0;) {
 		r = open_ring(events, ring, cpu, NULL);
+		if (r == 0)
+			r = collect_files(events, ring);
+	}
 	if (r < 0) {
 		close_cpu(cpu);
 		return r;
@@ -481,7 +506,7 @@ int perf_events_refresh(struct perf_events *events,
 		if (r == 0) {
 			free(events->online);
 			events->online = take_ptr(text);
-			r = collect_files(events);
+			r = collect_files(events, PERF_RING_SAMPLES);
 		}
 	}
 	cpu_list_done(&online);
@@ -511,7 +536,28 @@ static int close_gone(struct perf_events *events)
 		if (events->cpus.items[i].gone)
 			close_cpu(&events->cpus.items[i]);
 	}
-	return any ? collect_files(events) : 0;
+	return any ? collect_files(events, PERF_RING_SAMPLES) : 0;
+}
+
+static int drain_ring(struct perf_events *events, struct giving *giving)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < events->cpus.count; i++) {
+		struct perf_channel *channel = events->cpus.items[i].channels[giving->ring];
+
+		r = channel ? perf_channel_drain(channel, give_one, giving) : 0;
+	}
+	return r;
+}
+
+int perf_events_drain_sideband(struct perf_events *events,
+	int (*give)(void *context, enum perf_ring ring, const uint8_t *record, size_t size),
+	void *context)
+{
+	struct giving giving = { PERF_RING_SIDEBAND, give, context };
+
+	return drain_ring(events, &giving);
 }
 
 int perf_events_drain(struct perf_events *events,
@@ -519,17 +565,11 @@ int perf_events_drain(struct perf_events *events,
 	void *context)
 {
 	struct giving giving = { .give = give, .context = context };
-	int r;
+	int r = 0;
 
-	for (giving.ring = 0; giving.ring < PERF_RINGS; giving.ring++)
-		for (size_t i = 0; i < events->cpus.count; i++) {
-			struct perf_channel *channel = events->cpus.items[i].channels[giving.ring];
-
-			r = channel ? perf_channel_drain(channel, give_one, &giving) : 0;
-			if (r < 0)
-				return r;
-		}
-	return close_gone(events);
+	for (; r == 0 && giving.ring < PERF_RINGS; giving.ring++)
+		r = drain_ring(events, &giving);
+	return r < 0 ? r : close_gone(events);
 }
 
 uint64_t perf_events_lost(const struct perf_events *events, uint32_t cpu)
@@ -541,9 +581,17 @@ uint64_t perf_events_lost(const struct perf_events *events, uint32_t cpu)
 		       : 0;
 }
 
-void perf_events_wait(struct perf_events *events, uint64_t timeout_ns)
+enum perf_wake perf_events_wait(struct perf_events *events, uint64_t timeout_ns)
 {
 	struct timespec timeout = { timeout_ns / NSEC_PER_SEC, timeout_ns % NSEC_PER_SEC };
+	enum perf_wake wake = PERF_WAKE_TIME;
 
-	ppoll(events->polled.items, events->polled.count, &timeout, NULL);
+	if (ppoll(events->polled.items, events->polled.count, &timeout, NULL) <= 0)
+		return PERF_WAKE_TIME;
+	for (size_t i = 0; i < events->polled.count && wake != PERF_WAKE_SAMPLES; i++)
+		if (events->polled.items[i].revents)
+			wake = events->polled_rings.items[i] == PERF_RING_SAMPLES
+				       ? PERF_WAKE_SAMPLES
+				       : PERF_WAKE_SIDEBAND;
+	return wake;
 }

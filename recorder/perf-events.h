@@ -75,5 +75,15 @@ int perf_events_drain(struct perf_events *events,
 /* How many samples of a CPU the kernel had no room for, since its events were opened, where it counts them; else 0. */
 uint64_t perf_events_lost(const struct perf_events *events, uint32_t cpu);
 
-/* Sleeps until a ring is half full, a signal came, or the time is over. */
-void perf_events_wait(struct perf_events *events, uint64_t timeout_ns);
+/* The same of the sideband's rings alone: who has just started, between two drains. */
+int perf_events_drain_sideband(struct perf_events *events,
+	int (*give)(void *context, enum perf_ring ring, const uint8_t *record, size_t size),
+	void *context);
+
+enum perf_wake {
+	PERF_WAKE_TIME, /* it is over, or a signal came */
+	PERF_WAKE_SIDEBAND, /* something started */
+	PERF_WAKE_SAMPLES, /* a ring of samples is half full */
+};
+/* Sleeps until something of that happens. */
+enum perf_wake perf_events_wait(struct perf_events *events, uint64_t timeout_ns);

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "recorder/assembler.h"
 #include "recorder/kmsg.h"
+#include "recorder/opener.h"
 #include "recorder/perf-events.h"
 #include "recorder/proc-scan.h"
 #include "recorder/sealer.h"
@@ -24,8 +25,14 @@
 
 #define DRAIN_NS NSEC_PER_SEC
 
+/* Who starts something starts more: a thousand programs a second are looked at in 200 goes. */
+#define COALESCE_NS (5 * NSEC_PER_MSEC)
+
 /* A CPU may be taken from us between stamping a record and making it visible. What is younger waits for the next drain. */
 #define SETTLE_NS (100 * NSEC_PER_MSEC)
+
+/* Beside two segments, for a tape that waits for its turn to be named. */
+#define OPENER_SLACK_NS (60 * NSEC_PER_SEC)
 
 /* With thousands of processes a look at all of /proc takes a good part of a second: not more often than this. */
 #define RESCAN_NS (10 * NSEC_PER_SEC)
@@ -50,6 +57,7 @@ struct facts {
 struct recorder {
 	const struct recorder_options *options;
 	struct perf_events *events;
+	struct opener *opener; /* NULL: files are looked for when a tape is named */
 	struct sealer *sealer;
 	struct teller *teller;
 	struct kmsg_options watching;
@@ -126,18 +134,20 @@ static void collect_facts(struct recorder *recorder)
 		sizeof(facts->rows));
 }
 
-/* Our own COMM record: the anchor of this drain. */
-static int take_anchor(struct recorder *recorder, const uint8_t *bytes, size_t size)
+/* Our own COMM record is the anchor of this drain; what is mapped is opened at once. */
+static void look_at_sideband(struct recorder *recorder, const uint8_t *bytes, size_t size)
 {
 	const struct perf_layout *layout = perf_events_layout(recorder->events, PERF_RING_SIDEBAND);
 	struct perf_record record;
 
-	if (perf_record_decode(layout, bytes, size, &record) != 0 ||
-		record.type != PERF_TYPE_COMM || record.comm.tid != recorder->own_tid)
-		return 0;
+	if (perf_record_decode(layout, bytes, size, &record) != 0)
+		return;
+	if (recorder->opener)
+		opener_see(recorder->opener, &record);
+	if (record.type != PERF_TYPE_COMM || record.comm.tid != recorder->own_tid)
+		return;
 	recorder->reading.perf_ns = record.time_ns;
 	recorder->anchored = true;
-	return 0;
 }
 
 static int collect(void *context, enum perf_ring ring, const uint8_t *bytes, size_t size)
@@ -147,7 +157,7 @@ static int collect(void *context, enum perf_ring ring, const uint8_t *bytes, siz
 		perf_record_place(recorder->sources[ring].layout, bytes, size);
 
 	if (ring == PERF_RING_SIDEBAND)
-		take_anchor(recorder, bytes, size);
+		look_at_sideband(recorder, bytes, size);
 	if (vitals_record(&recorder->vitals, ring, place.cpu, size) < 0)
 		return -ENOMEM;
 	return assembler_add(&recorder->assembler, ring, &place, bytes, size);
@@ -304,6 +314,8 @@ static int turn(struct recorder *recorder)
 	uint64_t settled_ns;
 	int r = drain(recorder);
 
+	if (recorder->opener)
+		opener_turn(recorder->opener);
 	if (r == 0)
 		r = look_for_cpus(recorder);
 	if (r == 0)
@@ -323,13 +335,40 @@ static int turn(struct recorder *recorder)
 	return r == 0 ? assembler_spool(&recorder->assembler, settled_ns) : r;
 }
 
+static void pause_for(uint64_t ns)
+{
+	struct timespec length = { ns / NSEC_PER_SEC, ns % NSEC_PER_SEC };
+
+	nanosleep(&length, NULL);
+}
+
+/* Until the next turn; meanwhile, what starts is looked at a moment later. */
+static int wait_for_turn(struct recorder *recorder)
+{
+	uint64_t left_ns = time_to_sleep(recorder);
+	int r = 0;
+
+	while (r == 0 && !finished(recorder) &&
+		perf_events_wait(recorder->events, left_ns) == PERF_WAKE_SIDEBAND) {
+		pause_for(MIN(COALESCE_NS, time_to_sleep(recorder)));
+		r = perf_events_drain_sideband(recorder->events, collect, recorder);
+		if (recorder->opener)
+			opener_turn(recorder->opener);
+		left_ns = time_to_sleep(recorder);
+		if (!left_ns)
+			break;
+	}
+	return r;
+}
+
 static int record(struct recorder *recorder, struct error *error)
 {
 	int r = 0;
 
 	while (!finished(recorder)) {
-		perf_events_wait(recorder->events, time_to_sleep(recorder));
-		r = turn(recorder);
+		r = wait_for_turn(recorder);
+		if (r == 0)
+			r = turn(recorder);
 		if (r < 0)
 			return error_set(error, r, "out of memory");
 		vitals_end(&recorder->vitals);
@@ -344,6 +383,8 @@ static int begin(struct recorder *recorder, struct error *error)
 	uint64_t begin_ns;
 	int r = proc_scan(&recorder->assembler.tracker);
 
+	if (recorder->opener)
+		opener_see_tracked(recorder->opener, &recorder->assembler.tracker);
 	if (r == 0)
 		r = drain(recorder);
 	if (r < 0)
@@ -400,6 +441,7 @@ struct recorder *recorder_close(struct recorder *recorder)
 	if (!recorder)
 		return NULL;
 	perf_events_close(recorder->events);
+	opener_free(recorder->opener);
 	assembler_done(&recorder->assembler);
 	vitals_done(&recorder->vitals);
 	watch_done(&recorder->watch);
@@ -426,6 +468,9 @@ int recorder_open(
 	r = assembler_init(&recorder->assembler, &recorder->assembly);
 	if (r == 0)
 		r = refuse_pid_namespace(error);
+	/* it forks, so before anything is large; without it names are looked for later, and some are gone by then */
+	if (r == 0)
+		opener_new(2 * options->segment_ns + OPENER_SLACK_NS, &recorder->opener);
 	if (r == 0)
 		r = perf_events_open(&events, &recorder->events, error);
 	if (r < 0)
@@ -462,6 +507,8 @@ static void prepare(struct recorder *recorder)
 		};
 	recorder->sealing = (struct sealer_options){
 		.finder.live = true,
+		.finder.ask = recorder->opener ? opener_find : NULL,
+		.finder.context = recorder->opener,
 		.boot_id = recorder->facts.boot_id,
 		.limits = &recorder->options->limits,
 		.memory_bytes = recorder->options->memory_bytes,

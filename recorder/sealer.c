@@ -227,10 +227,11 @@ static int seal_recovered(void *context, struct store_writer *writer, struct tap
 	struct sealer *sealer = context;
 	_cleanup_(cleanup_namer) struct namer *other = NULL;
 	struct namer *namer = sealer->namer;
-	struct finder elsewhere = { .debug_dir = sealer->options->finder.debug_dir };
+	struct finder elsewhere = sealer->options->finder;
 	struct error error = { 0 };
 	int r = 0;
 
+	elsewhere.live = false;
 	if (strcmp(tape_fact(tape, "boot_id"), sealer->options->boot_id) != 0) {
 		r = namer_new(&elsewhere, &other);
 		namer = other;

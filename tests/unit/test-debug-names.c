@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -210,9 +211,10 @@ static void test_found_by_link(void)
 {
 	char dir[] = "/tmp/perftape-names-XXXXXX", path[96], debug_dir[64];
 	_cleanup_(buffer_done) struct buffer file = { 0 }, debug = { 0 }, link = { 0 };
-	struct tape_module module = { 0 };
+	struct finder_request request = { .path = path };
 	struct finder finder = { 0 };
-	_cleanup_close_ int fd = -1, debug_fd = -1;
+	struct finder_files files;
+	struct stat about;
 
 	CHECK(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/program", dir);
@@ -222,13 +224,18 @@ static void test_found_by_link(void)
 	make_with(&file, ".gnu_debuglink", &link);
 	CHECK_EQ(file_replace(dir, "program", file.data, file.size), 0);
 	CHECK_EQ(file_make_dirs(debug_dir, 0700), 0);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	CHECK_EQ(stat(path, &about), 0);
+	request.module.device = about.st_dev;
+	request.module.inode = about.st_ino;
 	CHECK_EQ(file_replace(debug_dir, "program.debug", debug.data, debug.size - 1), 0);
-	CHECK_EQ(finder_open_debug(&finder, &module, path, 0, fd), -1);
+	CHECK_EQ(finder_find(&finder, &request, &files), 0);
+	CHECK_EQ(files.other_fd, -1);
+	finder_files_close(&files);
 	CHECK_EQ(file_replace(debug_dir, "program.debug", debug.data, debug.size), 0);
-	debug_fd = finder_open_debug(&finder, &module, path, 0, fd);
-	CHECK(debug_fd >= 0);
-	check_names(&file, debug_fd, "inside");
+	CHECK_EQ(finder_find(&finder, &request, &files), 0);
+	CHECK(files.other_fd >= 0);
+	check_names(&file, files.other_fd, "inside");
+	finder_files_close(&files);
 	unlink(path);
 	snprintf(path, sizeof(path), "%s/program.debug", debug_dir);
 	unlink(path);

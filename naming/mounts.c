@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "naming/mounts.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "base/cleanup.h"
+
+/* fuse.sshfs and its kin are FUSE, autofs mounts whatever it likes when it is touched. */
+static const char *const remote_types[] = { "9p", "acfs", "afs", "autofs", "beegfs", "ceph", "cifs",
+	"coda", "fuse", "fuseblk", "gfs2", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4",
+	"ocfs2", "orangefs", "panfs", "pvfs2", "smb3", "smbfs", "virtiofs" };
+
+/* Two paths, and options of a page at most; what is cut are options. */
+#define LINE_SIZE (3 * PATH_MAX)
+
+struct mount {
+	uint64_t device;
+	char point[PATH_MAX];
+	char type[32];
+};
+
+/* Blanks, backslashes and the like are written as \040. */
+static void unescape(char *text)
+{
+	unsigned int byte;
+	char *to = text;
+
+	for (; *text; to++) {
+		if (text[0] == '\\' && sscanf(text + 1, "%3o", &byte) == 1 && strlen(text) > 3) {
+			*to = byte;
+			text += 4;
+		} else {
+			*to = *text++;
+		}
+	}
+	*to = 0;
+}
+
+static bool is_remote_type(const char *type)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(remote_types); i++)
+		if (strcmp(type, remote_types[i]) == 0)
+			return true;
+	return strncmp(type, "fuse.", 5) == 0;
+}
+
+/* "36 35 98:0 /root /point rw,noatime master:1 - ext3 /dev/root rw": true when it is one that may keep us waiting. */
+static bool parse_remote(const char *line, struct mount *ret)
+{
+	const char *end = strstr(line, " - ");
+	unsigned int major, minor;
+
+	if (!end || sscanf(end + 3, "%31s", ret->type) != 1 || !is_remote_type(ret->type) ||
+		sscanf(line, "%*d %*d %u:%u %*s %4095s", &major, &minor, ret->point) != 3)
+		return false;
+	unescape(ret->point);
+	ret->device = makedev(major, minor);
+	return true;
+}
+
+static bool is_on_the_way(const char *point, const char *path)
+{
+	size_t size = strlen(point);
+
+	if (strcmp(point, "/") == 0)
+		return true;
+	return strncmp(path, point, size) == 0 && (!path[size] || path[size] == '/');
+}
+
+bool mounts_is_remote(
+	const char *mountinfo, const char *path, uint64_t device, uint64_t root_device)
+{
+	char line[LINE_SIZE];
+	struct mount mount;
+	const char *end;
+
+	for (const char *at = mountinfo; *at; at = *end ? end + 1 : end) {
+		end = strchrnul(at, '\n');
+		snprintf(line, sizeof(line), "%.*s", (int)MIN(end - at, LINE_SIZE), at);
+		if (parse_remote(line, &mount) && mount.device != root_device &&
+			((device && mount.device == device) || is_on_the_way(mount.point, path)))
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recorder/held.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+
+/*
+ * Invariants:
+ * (1) an item is in the table, or HELD_FREE and on the free list, for which there is always room;
+ * (2) `files` counts what the items have open; only those that are HELD_OPEN have any.
+ */
+
+#define FILES_MAX 1024
+
+static void close_files(struct held *held, struct held_file *file)
+{
+	held->files -= (file->files.fd >= 0) + (file->files.other_fd >= 0);
+	finder_files_close(&file->files);
+}
+
+void held_done(struct held *held)
+{
+	for (size_t i = 0; i < held->list.count; i++)
+		if (held->list.items[i].state != HELD_FREE) {
+			close_files(held, &held->list.items[i]);
+			free(held->list.items[i].path);
+		}
+	array_done(&held->list);
+	array_done(&held->free);
+	table_done(&held->table);
+}
+
+static uint64_t hash_request(const struct finder_request *request)
+{
+	const struct tape_module *module = &request->module;
+
+	if (request->kind == FINDER_JIT)
+		return hash_u64((uint32_t)request->pid);
+	return hash_u64(module->inode ^ module->device << 40) ^
+	       hash_bytes(request->path, strlen(request->path)) ^
+	       hash_bytes(module->build_id, sizeof(module->build_id));
+}
+
+static bool file_equal(const void *context, uint32_t at, const void *key)
+{
+	const struct held_file *file = &((const struct held *)context)->list.items[at];
+	const struct finder_request *request = key;
+	const struct tape_module *a = &file->module, *b = &request->module;
+
+	if (file->kind != request->kind)
+		return false;
+	if (file->kind == FINDER_JIT)
+		return file->pid == request->pid;
+	return a->device == b->device && a->inode == b->inode &&
+	       a->build_id_size == b->build_id_size &&
+	       memcmp(a->build_id, b->build_id, sizeof(a->build_id)) == 0 &&
+	       strcmp(file->path, request->path) == 0;
+}
+
+struct held_file *held_find(const struct held *held, const struct finder_request *request)
+{
+	uint32_t at = table_find(&held->table, hash_request(request), file_equal, held, request);
+
+	return at == TABLE_NONE ? NULL : &held->list.items[at];
+}
+
+struct held_file *held_add(struct held *held, const struct finder_request *request)
+{
+	struct held_file fresh = { .kind = request->kind,
+		.state = HELD_WAITING,
+		.module = request->module,
+		.hash = hash_request(request),
+		.pid = request->pid,
+		.files = { -1, -1 } };
+	uint32_t at;
+
+	if (!held->free.count) {
+		if (held->list.count == HELD_MAX ||
+			array_reserve(&held->free, held->list.count + 1) < 0 ||
+			array_push(&held->list, (struct held_file){ 0 }) < 0)
+			return NULL;
+		held->free.items[held->free.count++] = held->list.count - 1;
+	}
+	at = held->free.items[held->free.count - 1];
+	fresh.path = strdup(request->path);
+	if (!fresh.path || table_add(&held->table, fresh.hash, at) < 0) {
+		free(fresh.path);
+		return NULL;
+	}
+	held->free.count--;
+	held->list.items[at] = fresh;
+	return &held->list.items[at];
+}
+
+void held_remove(struct held *held, struct held_file *file)
+{
+	uint32_t at = file - held->list.items;
+
+	close_files(held, file);
+	table_remove(&held->table, file->hash, at);
+	free(file->path);
+	*file = (struct held_file){ 0 };
+	held->free.items[held->free.count++] = at;
+}
+
+/* A quarter of what we may have open: rings and the store have theirs. */
+static size_t files_max(struct held *held)
+{
+	struct rlimit limit;
+
+	if (!held->files_max) {
+		held->files_max = FILES_MAX;
+		if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
+			held->files_max = MIN(FILES_MAX, limit.rlim_cur / 4);
+	}
+	return held->files_max;
+}
+
+static void make_room(struct held *held)
+{
+	struct held_file *oldest = NULL;
+
+	if (held->files + 2 <= files_max(held))
+		return;
+	for (size_t i = 0; i < held->list.count; i++) {
+		struct held_file *file = &held->list.items[i];
+
+		if (file->state == HELD_OPEN && (!oldest || file->seen_ns < oldest->seen_ns))
+			oldest = file;
+	}
+	if (oldest)
+		held_remove(held, oldest);
+}
+
+void held_open(struct held *held, struct held_file *file, const struct tape_module *found,
+	const struct finder_files *files)
+{
+	make_room(held);
+	file->state = HELD_OPEN;
+	file->found = *found;
+	file->files = *files;
+	if (files->fd >= 0)
+		fstat(files->fd, &file->about);
+	held->files += (files->fd >= 0) + (files->other_fd >= 0);
+}
+
+/* Has somebody written into it since? Being renamed or deleted changes nothing in it. */
+static bool is_as_it_was(const struct held_file *file)
+{
+	struct stat about;
+
+	return fstat(file->files.fd, &about) == 0 && about.st_size == file->about.st_size &&
+	       about.st_mtim.tv_sec == file->about.st_mtim.tv_sec &&
+	       about.st_mtim.tv_nsec == file->about.st_mtim.tv_nsec;
+}
+
+static int copy(int fd)
+{
+	return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+}
+
+int held_copy(const struct held_file *file, struct finder_files *ret_files)
+{
+	if (file->state != HELD_OPEN)
+		return file->state == HELD_FAILED ? file->result : -ENOENT;
+	/* a map of code that is made grows */
+	if (file->kind == FINDER_FILE && !is_as_it_was(file))
+		return -ESTALE;
+	ret_files->fd = copy(file->files.fd);
+	ret_files->other_fd = copy(file->files.other_fd);
+	return ret_files->fd < 0 && ret_files->other_fd < 0 ? -EMFILE : 0;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * Files that are held open for who names tapes, found by what was mapped: those of modules by their identity, and what processes write about
+ * the code that they make by pid. Bounded: the one that was not seen to be mapped for the longest time makes room. Of opener.c alone.
+ */
+
+#include <sys/stat.h>
+
+#include "base/array.h"
+#include "base/table.h"
+#include "naming/finder.h"
+
+#define HELD_MAX 8192
+
+enum held_state {
+	HELD_FREE,
+	HELD_WAITING, /* to be sent for */
+	HELD_ASKED,
+	HELD_OPEN,
+	HELD_FAILED,
+};
+
+struct held_file {
+	enum finder_kind kind;
+	enum held_state state;
+	struct tape_module module; /* as it was seen; of a process that makes code, nothing */
+	struct tape_module found;
+	char *path;
+	uint64_t hash;
+	int32_t pid;
+	int result; /* of one that failed */
+	uint32_t tries;
+	uint64_t seen_ns; /* the last time; CLOCK_MONOTONIC, as tried_ns */
+	uint64_t tried_ns;
+	uint64_t until_ns; /* wall clock */
+	struct finder_files files;
+	struct stat about; /* of the first file, as it was opened */
+};
+
+/* Zeroed to start. An item stays where it is as long as none is added. */
+struct held {
+	array_of(struct held_file) list;
+	array_of(uint32_t) free;
+	struct table table;
+	size_t files; /* descriptors, of all of them */
+	size_t files_max;
+};
+
+void held_done(struct held *held);
+/* NULL when it is not there. */
+struct held_file *held_find(const struct held *held, const struct finder_request *request);
+/* One that was not there, to be sent for. NULL when there are too many, or no memory. */
+struct held_file *held_add(struct held *held, const struct finder_request *request);
+void held_remove(struct held *held, struct held_file *file);
+
+/* Takes files over that belong to it; makes room for them first. */
+void held_open(struct held *held, struct held_file *file, const struct tape_module *found,
+	const struct finder_files *files);
+/* Copies of the descriptors. 0, or why not, as finder_find(). */
+int held_copy(const struct held_file *file, struct finder_files *ret_files);

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * Looks for the files of others in a process of its own: they may keep who touches them waiting for ever, on a mount that is dead, and then
+ * that process is killed and another one takes its place. Helpers are forked by a keeper, which was forked before there were threads and
+ * much memory; it touches no file, and goes when we go.
+ *
+ * Each helper is one thread's, and answers one question after the other.
+ */
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "naming/finder.h"
+
+/* Between two images of one program: as it lies in memory, cut behind the path. */
+struct helper_question {
+	struct tape_module module;
+	uint64_t until_ns;
+	uint32_t kind;
+	int32_t pid;
+	bool live;
+	char path[PATH_MAX];
+};
+
+struct helper_answer {
+	struct tape_module module;
+	int32_t result; /* as of finder_find() */
+	bool there[2]; /* which of the two files come with it */
+};
+
+struct helper {
+	int control; /* to the keeper */
+	int fd; /* to the helper; -1: there is none, or none yet */
+	int32_t pid;
+};
+
+#define HELPERS_MAX 2
+/* Starts a keeper and asks it for so many helpers. 0 or a negative errno. */
+int helpers_start(struct helper *helpers, size_t count);
+/* All that helpers_start() started; those that were not (zeroed) are passed over. */
+void helpers_stop(struct helper *helpers, size_t count);
+
+/* Is there one? Waits for it at most so long. */
+bool helper_ready(struct helper *helper, int timeout_ms);
+/* Kills it, and asks the keeper for another one. */
+void helper_replace(struct helper *helper);
+/* Not killed as long as it has not even had a CPU to run on since. */
+bool helper_waits_for_cpu(const struct helper *helper);
+
+/* 0; -EAGAIN when it has too much to do already; another negative errno when it is gone. Never waits. */
+int helper_ask(struct helper *helper, const struct helper_question *question);
+/* The next answer. 1, with files that are the caller's; 0 when there was none in that time; a negative errno when the helper is gone. */
+int helper_listen(struct helper *helper, int timeout_ms, struct helper_answer *ret_answer,
+	struct finder_files *ret_files);
+
+/* Writes a request down. -ENAMETOOLONG. */
+int helper_question(const struct finder *finder, const struct finder_request *request,
+	struct helper_question *ret_question);

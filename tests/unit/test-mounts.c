@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which file systems are not touched, and what is opened of those that are. */
+#include "tests/check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "naming/inside.h"
+#include "naming/mounts.h"
+
+#define ROOT_DEVICE makedev(8, 1)
+
+static const char mounts[] =
+	"22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
+	"23 22 0:21 / /proc rw - proc proc rw\n"
+	"40 22 0:50 / /home rw,relatime shared:20 - nfs4 server:/home rw,vers=4.2\n"
+	"41 22 0:51 / /mnt/a\\040b\\134c rw - fuse.sshfs me@there: rw\n"
+	"42 22 0:52 / /var/lib/x/merged rw - overlay overlay rw,lowerdir=/a - b:/c\n"
+	"43 22 0:53 / /mnt/local rw - tmpfs tmpfs rw\n"
+	"a line that is none\n"
+	"44 22 8:1 /sub /bound rw - fuseblk /dev/sda1 rw\n"
+	"45 22 0:54 / /dead rw - fuse dead rw";
+
+static bool remote(const char *path, uint64_t device)
+{
+	return mounts_is_remote(mounts, path, device, ROOT_DEVICE);
+}
+
+static void test_told_apart(void)
+{
+	CHECK(!remote("/usr/bin/bash", 0));
+	CHECK(!remote("/usr/bin/bash", makedev(8, 1)));
+	CHECK(remote("/home/me/tool", 0));
+	CHECK(remote("/home", 0));
+	CHECK(!remote("/homely/tool", 0));
+	CHECK(remote("/mnt/a b\\c/tool", 0));
+	CHECK(!remote("/mnt/local/tool", makedev(0, 53)));
+	CHECK(!remote("/var/lib/x/merged/bin/sh", makedev(0, 52)));
+	CHECK(remote("/dead/lib.so", 0));
+	/* by its device, wherever it is seen */
+	CHECK(remote("/somewhere/else", makedev(0, 50)));
+	/* what we run from ourselves */
+	CHECK(!remote("/bound/tool", makedev(8, 1)));
+	CHECK(mounts_is_remote("1 1 0:9 / / rw - nfs s:/ rw\n", "/bin/sh", 0, ROOT_DEVICE));
+	CHECK(!mounts_is_remote("1 1 0:9 / / rw - nfs s:/ rw\n", "/bin/sh", 0, makedev(0, 9)));
+	CHECK(!mounts_is_remote("", "/bin/sh", 0, ROOT_DEVICE));
+}
+
+static char dir[] = "/tmp/perftape-mounts-XXXXXX";
+
+static const char *in_dir(const char *name)
+{
+	static char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return path;
+}
+
+static int open_and_close(const char *name, unsigned int flags)
+{
+	int fd = inside_open(0, in_dir(name), 0, flags);
+
+	if (fd >= 0)
+		close(fd);
+	return MIN(fd, 0);
+}
+
+static void test_opened(void)
+{
+	_cleanup_free_ char *text = NULL;
+	_cleanup_close_ int fd = -1;
+
+	CHECK(mkdtemp(dir));
+	CHECK_EQ(file_replace(dir, "file", "text", 4), 0);
+	fd = inside_open(0, in_dir("file"), 0, 0);
+	CHECK(fd >= 0);
+	CHECK_EQ(file_read_fd(fd, 16, &text, NULL), 0);
+	CHECK_STR(text, "text");
+	CHECK_EQ(open_and_close("none", 0), -ENOENT);
+	CHECK_EQ(open_and_close("file/none", 0), -ENOTDIR);
+	CHECK_EQ(inside_open(INT32_MAX, in_dir("file"), 0, 0), -ENOENT);
+	/* the other things that can have the name of a library; none of them is waited for, or acts */
+	CHECK_EQ(mkfifo(in_dir("fifo"), 0600), 0);
+	CHECK_EQ(open_and_close("fifo", 0), -ESTALE);
+	CHECK_EQ(mkdir(in_dir("folder"), 0700), 0);
+	CHECK_EQ(open_and_close("folder", 0), -ESTALE);
+	CHECK_EQ(inside_open(0, "/dev/null", 0, 0), -ESTALE);
+	CHECK_EQ(symlink("file", in_dir("link")), 0);
+	CHECK_EQ(open_and_close("link", 0), -ELOOP);
+	CHECK_EQ(open_and_close("link", INSIDE_LINKS), 0);
+	for (size_t i = 0; i < 4; i++)
+		remove(in_dir((const char *[]){ "link", "folder", "fifo", "file" }[i]));
+	rmdir(dir);
+}
+
+CHECK_MAIN({ "told apart", test_told_apart }, { "opened", test_opened })

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Files that are opened in time, and helpers that stop, die, or are gone for good. */
+#include "tests/check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "recorder/opener.h"
+
+#define HOLD_NS (60 * NSEC_PER_SEC)
+
+struct place {
+	char dir[64];
+	char path[PATH_MAX];
+	struct stat about;
+};
+
+/* A file in a folder of its own, below one of another file system where that is wanted. */
+static struct place make_file(const char *below, const char *text)
+{
+	struct place place;
+
+	snprintf(place.dir, sizeof(place.dir), "%s/perftape-opener-XXXXXX", below);
+	CHECK(mkdtemp(place.dir));
+	snprintf(place.path, sizeof(place.path), "%s/file", place.dir);
+	CHECK_EQ(file_replace(place.dir, "file", text, strlen(text)), 0);
+	CHECK_EQ(stat(place.path, &place.about), 0);
+	return place;
+}
+
+static void remove_file(const struct place *place)
+{
+	unlink(place->path);
+	CHECK_EQ(rmdir(place->dir), 0);
+}
+
+static struct perf_record record_of(const struct place *place)
+{
+	struct perf_record record = { .type = PERF_TYPE_MMAP2, .misc = PERF_MODE_USER };
+
+	record.mmap.pid = record.mmap.tid = getpid();
+	record.mmap.start = 0x1000;
+	record.mmap.size = 0x1000;
+	record.mmap.device = place->about.st_dev;
+	record.mmap.inode = place->about.st_ino;
+	record.mmap.path = place->path;
+	return record;
+}
+
+static void see(struct opener *opener, const struct place *place)
+{
+	struct perf_record record = record_of(place);
+
+	opener_see(opener, &record);
+}
+
+/* As the sealer asks. What was found is this file. */
+static int find(struct opener *opener, const struct place *place)
+{
+	const struct finder finder = { .live = true, .ask = opener_find, .context = opener };
+	_cleanup_(finder_files_close) struct finder_files files;
+	struct finder_request request = { .pid = getpid(), .path = place->path };
+	struct stat about;
+	int r;
+
+	request.module.kind = TAPE_MODULE_ELF;
+	request.module.device = place->about.st_dev;
+	request.module.inode = place->about.st_ino;
+	r = finder_find(&finder, &request, &files);
+	if (r < 0)
+		return r;
+	CHECK_EQ(fstat(files.fd, &about), 0);
+	CHECK_EQ(about.st_ino, place->about.st_ino);
+	return 0;
+}
+
+static struct opener_counts turn_until_tried(struct opener *opener, uint64_t tried)
+{
+	struct opener_counts counts = { 0 };
+
+	for (int i = 0; i < 1000 && counts.opened + counts.failed < tried; i++) {
+		usleep(10000);
+		opener_turn(opener);
+		opener_counts(opener, &counts);
+	}
+	return counts;
+}
+
+static struct opener *make_opener(uint64_t hold_ns)
+{
+	struct opener *opener = NULL;
+
+	CHECK_EQ(opener_new(hold_ns, &opener), 0);
+	return opener;
+}
+
+static void test_in_time(void)
+{
+	_cleanup_(cleanup_opener) struct opener *opener = make_opener(HOLD_NS);
+	struct place place = make_file("/tmp", "text"), other = make_file("/tmp", "text");
+
+	see(opener, &place);
+	CHECK_EQ(turn_until_tried(opener, 1).held, 1);
+	remove_file(&place);
+	CHECK_EQ(find(opener, &place), 0);
+	/* what is seen again is not sent for again */
+	see(opener, &place);
+	CHECK_EQ(turn_until_tried(opener, 1).opened, 1);
+	/* one that nobody saw, while it is there and when it is not */
+	CHECK_EQ(find(opener, &other), 0);
+	remove_file(&other);
+	CHECK_EQ(find(opener, &other), -ENOENT);
+}
+
+static void test_too_late(void)
+{
+	_cleanup_(cleanup_opener) struct opener *opener = make_opener(HOLD_NS);
+	struct place place = make_file("/tmp", "text");
+
+	unlink(place.path);
+	see(opener, &place);
+	CHECK_EQ(turn_until_tried(opener, 1).failed, 1);
+	CHECK_EQ(find(opener, &place), -ENOENT);
+	/* something else has its name by now */
+	CHECK_EQ(mkfifo(place.path, 0600), 0);
+	CHECK_EQ(find(opener, &place), -ESTALE);
+	remove_file(&place);
+}
+
+static void test_changed(void)
+{
+	_cleanup_(cleanup_opener) struct opener *opener = make_opener(HOLD_NS);
+	struct place place = make_file("/tmp", "text");
+	_cleanup_close_ int fd = open(place.path, O_WRONLY | O_APPEND | O_CLOEXEC);
+
+	see(opener, &place);
+	CHECK_EQ(turn_until_tried(opener, 1).opened, 1);
+	CHECK_EQ(write(fd, "more", 4), 4);
+	CHECK_EQ(find(opener, &place), -ESTALE);
+	remove_file(&place);
+}
+
+static void test_let_go(void)
+{
+	_cleanup_(cleanup_opener) struct opener *opener = make_opener(NSEC_PER_SEC);
+	struct opener_counts counts = { .held = 1 };
+	struct place place = make_file("/tmp", "text");
+
+	see(opener, &place);
+	CHECK_EQ(turn_until_tried(opener, 1).held, 1);
+	for (int i = 0; i < 100 && counts.held; i++) {
+		usleep(100000);
+		opener_turn(opener);
+		opener_counts(opener, &counts);
+	}
+	CHECK_EQ(counts.held, 0);
+	CHECK_EQ(find(opener, &place), 0);
+	remove_file(&place);
+}
+
+/* The processes that have this one, or another one, as their parent. */
+static size_t children_of(pid_t parent, pid_t *children, size_t max)
+{
+	size_t count = 0;
+
+	for (pid_t pid = parent + 1; pid < parent + 2000 && count < max; pid++) {
+		_cleanup_free_ char *text = NULL;
+		char path[40], *end;
+		int its_parent;
+
+		snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+		if (file_read(path, 4096, &text, NULL) < 0)
+			continue;
+		end = strrchr(text, ')');
+		if (end && sscanf(end, ") %*c %d", &its_parent) == 1 && its_parent == parent)
+			children[count++] = pid;
+	}
+	return count;
+}
+
+/* Both helpers, and their keeper, of the opener that was made last. */
+static pid_t find_helpers(struct opener *opener, pid_t helpers[2])
+{
+	struct place place = make_file("/tmp", "text");
+	pid_t keepers[16];
+	size_t count;
+
+	/* once both have answered they are there */
+	see(opener, &place);
+	CHECK_EQ(turn_until_tried(opener, 1).opened, 1);
+	unlink(place.path);
+	place.about.st_ino++;
+	CHECK_EQ(find(opener, &place), -ENOENT);
+	remove_file(&place);
+	count = children_of(getpid(), keepers, ARRAY_SIZE(keepers));
+	while (count--)
+		if (children_of(keepers[count], helpers, 2) == 2)
+			return keepers[count];
+	CHECK_FAIL("there are no helpers");
+	return 0;
+}
+
+static void signal_both(const pid_t helpers[2], int number)
+{
+	kill(helpers[0], number);
+	kill(helpers[1], number);
+}
+
+/* As one that hangs in a file system that is dead; what is on another one is named all the same. */
+static void test_stopped(void)
+{
+	_cleanup_(cleanup_opener) struct opener *opener = make_opener(HOLD_NS);
+	struct place place = make_file("/tmp", "text"), elsewhere = make_file("/dev/shm", "text");
+	uint64_t begin = clock_ns(CLOCK_MONOTONIC);
+	struct opener_counts counts;
+	pid_t helpers[2];
+
+	find_helpers(opener, helpers);
+	signal_both(helpers, SIGSTOP);
+	see(opener, &place);
+	see(opener, &elsewhere);
+	CHECK(clock_ns(CLOCK_MONOTONIC) - begin < NSEC_PER_SEC);
+	CHECK_EQ(find(opener, &place), -ETIMEDOUT);
+	counts = turn_until_tried(opener, 3);
+	CHECK_EQ(counts.failed, 1);
+	CHECK_EQ(counts.opened, 2);
+	CHECK_EQ(counts.unanswered, 2);
+	begin = clock_ns(CLOCK_MONOTONIC);
+	CHECK_EQ(find(opener, &place), -ETIMEDOUT);
+	CHECK_EQ(find(opener, &elsewhere), 0);
+	CHECK(clock_ns(CLOCK_MONOTONIC) - begin < NSEC_PER_SEC);
+	remove_file(&place);
+	remove_file(&elsewhere);
+}
+
+static void test_killed(void)
+{
+	_cleanup_(cleanup_opener) struct opener *opener = make_opener(HOLD_NS);
+	struct place place = make_file("/tmp", "text");
+	pid_t helpers[2], keeper;
+
+	keeper = find_helpers(opener, helpers);
+	signal_both(helpers, SIGSTOP);
+	see(opener, &place);
+	signal_both(helpers, SIGKILL);
+	CHECK_EQ(turn_until_tried(opener, 2).failed, 1);
+	CHECK(find(opener, &place) < 0);
+	CHECK_EQ(find(opener, &place), 0);
+	/* without a keeper there are no more; nothing else comes of that */
+	kill(keeper, SIGKILL);
+	usleep(200000);
+	for (int i = 0; i < 3; i++) {
+		place.about.st_ino++;
+		see(opener, &place);
+		opener_turn(opener);
+		CHECK(find(opener, &place) < 0);
+	}
+	remove_file(&place);
+}
+
+/* A perf map is there a moment later than the code. */
+static void test_perf_map(void)
+{
+	const struct finder finder = { .live = true };
+	_cleanup_(cleanup_opener) struct opener *opener = make_opener(HOLD_NS);
+	struct perf_record record = { .type = PERF_TYPE_MMAP2, .misc = PERF_MODE_USER };
+	struct finder_request request = { .kind = FINDER_JIT, .pid = getpid(), .path = "" };
+	_cleanup_(finder_files_close) struct finder_files files = { -1, -1 };
+	_cleanup_free_ char *text = NULL;
+	char name[64], path[80];
+
+	snprintf(name, sizeof(name), "perf-%d.map", getpid());
+	snprintf(path, sizeof(path), "/tmp/%s", name);
+	record.mmap.pid = getpid();
+	record.mmap.path = "//anon";
+	opener_see(opener, &record);
+	CHECK_EQ(turn_until_tried(opener, 1).failed, 1);
+	CHECK_EQ(file_replace("/tmp", name, "1000 10 made\n", 13), 0);
+	while (turn_until_tried(opener, 2).opened < 1)
+		;
+	unlink(path);
+	CHECK_EQ(opener_find(opener, &finder, &request, &files), 0);
+	CHECK_EQ(file_read_fd(files.fd, 4096, &text, NULL), 0);
+	CHECK_STR(text, "1000 10 made\n");
+}
+
+CHECK_MAIN({ "in time", test_in_time }, { "too late", test_too_late }, { "changed", test_changed },
+	{ "let go", test_let_go }, { "stopped", test_stopped }, { "killed", test_killed },
+	{ "perf map", test_perf_map })
