@@ -91,38 +91,86 @@ int folded_order(const struct folded *folded, uint32_t **ret_order)
 	return r;
 }
 
-/* The line before, and where each of its words ends in the text. */
-struct written {
+/* The text of a name with what stands before it in a line. */
+struct piece {
+	const uint8_t *text;
+	size_t size;
+};
+
+struct writing {
+	const struct folded *folded;
+	struct buffer texts; /* ";NAME" each */
+	struct piece *pieces; /* by name */
+	/* the line before, and where each of its words ends in the text */
 	struct buffer text;
 	array_of(size_t) ends;
 	const uint32_t *words;
 	uint32_t count;
 };
 
-/* Of a line's text, only what differs from that of the line before it is made. */
-static int make_line(
-	struct written *written, const struct folded *folded, const uint32_t *words, uint32_t count)
+static void writing_done(struct writing *writing)
+{
+	buffer_done(&writing->texts);
+	free(writing->pieces);
+	buffer_done(&writing->text);
+	array_done(&writing->ends);
+}
+
+static int writing_init(struct writing *writing, const struct folded *folded)
+{
+	size_t count = folded->name_keys.count, at = 0;
+
+	*writing = (struct writing){ .folded = folded };
+	writing->pieces = calloc(count, sizeof(*writing->pieces));
+	for (uint32_t i = 1; i < count; i++) {
+		buffer_u8(&writing->texts, ';');
+		buffer_text(&writing->texts, strings_at(&folded->names, i));
+		buffer_u8(&writing->texts, 0);
+	}
+	if (!writing->pieces || buffer_failed(&writing->texts))
+		return -ENOMEM;
+	for (uint32_t i = 1; i < count; i++) {
+		struct piece *piece = &writing->pieces[i];
+
+		piece->text = writing->texts.data + at;
+		piece->size = strlen((const char *)piece->text);
+		at += piece->size + 1;
+	}
+	return 0;
+}
+
+/* Of a line's text, only what differs from that of the line before it is made. It begins with a `;` that is not written. */
+static int make_line(struct writing *writing, const uint32_t *words, uint32_t count)
 {
 	uint32_t common = 0;
+	size_t size = 0;
+	uint8_t *to;
 
-	if (array_reserve(&written->ends, count) < 0)
+	if (array_reserve(&writing->ends, count) < 0)
 		return -ENOMEM;
-	while (common < MIN(count, written->count) && words[common] == written->words[common])
+	while (common < MIN(count, writing->count) && words[common] == writing->words[common])
 		common++;
-	written->text.size = common ? written->ends.items[common - 1] : 0;
+	writing->text.size = common ? writing->ends.items[common - 1] : 0;
+	for (uint32_t i = common; i < count; i++)
+		size += writing->pieces[words[i]].size;
+	to = buffer_room(&writing->text, size);
+	if (!to)
+		return -ENOMEM;
 	for (uint32_t i = common; i < count; i++) {
-		if (i)
-			buffer_u8(&written->text, ';');
-		buffer_text(&written->text, strings_at(&folded->names, words[i]));
-		written->ends.items[i] = written->text.size;
+		const struct piece *piece = &writing->pieces[words[i]];
+
+		memcpy(to, piece->text, piece->size);
+		to += piece->size;
+		writing->ends.items[i] = to - writing->text.data;
 	}
-	written->words = words;
-	written->count = count;
-	return buffer_failed(&written->text) ? -ENOMEM : 0;
+	writing->text.size += size;
+	writing->words = words;
+	writing->count = count;
+	return 0;
 }
 
 /* Without printf, which would take as long as the rest of the line. */
-static void put_line(const struct written *written, uint64_t weight, struct output *output)
+static void put_line(const struct writing *writing, uint64_t weight, struct output *output)
 {
 	char end[24], *at = end + sizeof(end);
 
@@ -132,28 +180,48 @@ static void put_line(const struct written *written, uint64_t weight, struct outp
 		weight /= 10;
 	} while (weight);
 	*--at = ' ';
-	buffer_bytes(&output->text, written->text.data, written->text.size);
+	buffer_bytes(&output->text, writing->text.data + 1, writing->text.size - 1);
 	buffer_bytes(&output->text, at, end + sizeof(end) - at);
 	output_flush(output);
 }
 
-int folded_write(const struct folded *folded, struct output *output)
+/* Lines lie in the order in which they were met: from one to the next in the order of the text is far. */
+#define AHEAD 8
+
+static void prefetch_words(const struct folded *folded, const uint32_t *order, size_t at)
 {
-	_cleanup_free_ uint32_t *order = NULL;
-	struct written written = { 0 };
-	int r = folded_order(folded, &order);
+	uint32_t count;
+
+	if (at + 1 < folded->lines.count)
+		__builtin_prefetch(folded_words(folded, order[at], &count));
+}
+
+static int put_lines(struct writing *writing, const uint32_t *order, struct output *output)
+{
+	const struct folded *folded = writing->folded;
+	int r = 0;
 
 	for (size_t i = 0; r == 0 && i + 1 < folded->lines.count && !output->failed; i++) {
 		uint32_t line = order[i], count;
 		const uint32_t *words = folded_words(folded, line, &count);
 
+		prefetch_words(folded, order, i + AHEAD);
 		if (!folded->weights.items[line])
 			continue;
-		r = make_line(&written, folded, words, count);
+		r = make_line(writing, words, count);
 		if (r == 0)
-			put_line(&written, folded->weights.items[line], output);
+			put_line(writing, folded->weights.items[line], output);
 	}
-	buffer_done(&written.text);
-	array_done(&written.ends);
 	return r < 0 || buffer_failed(&output->text) ? -ENOMEM : 0;
+}
+
+int folded_write(const struct folded *folded, struct output *output)
+{
+	_cleanup_(writing_done) struct writing writing;
+	_cleanup_free_ uint32_t *order = NULL;
+	int r = writing_init(&writing, folded);
+
+	if (r == 0)
+		r = folded_order(folded, &order);
+	return r < 0 ? r : put_lines(&writing, order, output);
 }

@@ -173,10 +173,13 @@ static void reach(struct adding *adding, uint32_t stack)
 	size_t at;
 
 	for (at = adding->reached; at <= stack; at++) {
+		struct map_key key;
+
 		if (stacks[at].parent != at - 1)
 			path = paths[stacks[at].parent];
-		path.key = map_key_add(path.key, keys[names[stacks[at].frame]]);
-		path.depth++;
+		key = map_key_add(
+			(struct map_key){ path.a, path.b }, keys[names[stacks[at].frame]]);
+		path = (struct folded_path){ key.a, key.b, path.depth + 1 };
 		paths[at] = path;
 	}
 	adding->reached = at;
@@ -233,10 +236,12 @@ static int add(struct adding *adding, const struct addition *addition)
 	struct folded *folded = adding->folded;
 	const uint64_t *keys = folded->name_keys.items;
 	struct addition *added = &adding->batch[adding->count++];
+	const struct folded_path *path;
 
 	reach(adding, addition->stack);
 	*added = *addition;
-	added->key = map_key_add(folded->paths.items[added->stack].key, keys[added->leaf]);
+	path = &folded->paths.items[added->stack];
+	added->key = map_key_add((struct map_key){ path->a, path->b }, keys[added->leaf]);
 	added->key = map_key_add(added->key, keys[added->comm]);
 	map_prefetch(&folded->known, added->key);
 	return adding->count == BATCH_SIZE ? add_batch(adding) : 0;

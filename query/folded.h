@@ -25,9 +25,10 @@ struct folded_line {
 	uint32_t first; /* word; the line ends where the next one begins */
 };
 
-/* Of one of a tape's stacks. */
+/* Of one of a tape's stacks: its key, in no more memory than need be, as there are hundreds of thousands. */
 struct folded_path {
-	struct map_key key;
+	uint64_t a;
+	uint32_t b;
 	uint32_t depth;
 };
 

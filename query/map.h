@@ -23,10 +23,9 @@ struct map_key {
  */
 static inline struct map_key map_key_add(struct map_key before, uint64_t next)
 {
-	unsigned __int128 product = (unsigned __int128)(before.a ^ next) * 0x9e3779b97f4a7c15ull;
+	uint64_t a = (before.a ^ next) * 0xd6e8feb86659fd93ull;
 
-	return (struct map_key){ (uint64_t)(product >> 64) ^ (uint64_t)product,
-		(before.b + (uint32_t)(next >> 32)) * 0x85ebca6bu };
+	return (struct map_key){ a ^ a >> 32, (before.b + (uint32_t)(next >> 32)) * 0x85ebca6bu };
 }
 
 struct map_slot {
