@@ -3,107 +3,159 @@
 
 #include <stdio.h>
 
-#include "base/clock.h"
 #include "base/json.h"
+#include "cli/episode-table.h"
+#include "cli/incident-book.h"
 #include "cli/window-options.h"
-#include "incidents/catalogue.h"
-#include "store/store-reader.h"
 
 struct list {
 	const struct invocation *invocation;
-	struct buffer out;
-	uint64_t count;
+	const char *kind; /* NULL: any */
+	struct window window;
+	struct book book;
+	uint64_t shown;
+	uint64_t lesser; /* of no weight, that are not shown */
 };
 
-static void put_time(struct buffer *json, const char *key, uint64_t realtime_ns)
+static bool is_asked(const struct list *list, const struct book_row *row)
 {
-	char text[TIME_TEXT_SIZE];
+	const char *kind = list->book.kinds.items[row->kind].name;
 
-	json_key(json, key);
-	json_string(json, time_format(realtime_ns, true, 6, text));
+	return row->time_ns >= list->window.from_ns && row->time_ns < list->window.to_ns &&
+	       (!list->kind || book_kind_is(kind, list->kind, strlen(list->kind)));
 }
 
-/* What a store holds may be of a newer perftape's making. */
-static const char *weight(const struct store_incident *incident)
+static enum covered covered_of(const struct list *list, uint64_t from_ns, uint64_t to_ns)
 {
-	return severity_name(MIN(incident->severity, SEVERITY_CRIT));
+	return segments_covered(&list->book.segments, from_ns, to_ns);
 }
 
-static void put_json(struct buffer *json, const struct store_incident *incident)
+/* Each incident, for programs or as a row. */
+static int show_all(struct list *list, struct buffer *json, struct episode_table *table)
 {
-	json_open(json, '{');
-	json_key(json, "kind");
-	json_string(json, incident->kind);
-	json_key(json, "severity");
-	json_string(json, weight(incident));
-	put_time(json, "time", incident->time_ns);
-	put_time(json, "stall_start", incident->stall_ns);
-	json_key(json, "line");
-	json_string(json, incident->text);
-	json_key(json, "segment");
-	json_string(json, incident->segment);
-	json_close(json, '}');
-	buffer_u8(json, '\n');
+	_cleanup_(buffer_done) struct buffer names = { 0 };
+	const struct book *book = &list->book;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < book->rows.count; i++) {
+		const struct book_row *row = &book->rows.items[i];
+		enum covered covered = covered_of(list, row->stall_ns, row->time_ns);
+		struct incident incident;
+		char device[64];
+
+		if (!is_asked(list, row))
+			continue;
+		r = book_incident(book, row, &names, device, &incident);
+		if (r == 0 && json)
+			incident_json(&incident, book_text(book, row->source), covered, json);
+		else if (r == 0)
+			episode_table_incident(table, &incident, covered);
+		list->shown += r == 0;
+	}
+	return r;
 }
 
-/* A line of the log as it may stand on a terminal. */
-static void put_line(struct buffer *out, const char *text)
+/* The episodes that have a line that is asked for. */
+static int show_episodes(struct list *list, struct episode_table *table)
 {
-	for (; *text; text++)
-		buffer_u8(out, (uint8_t)*text < 0x20 || *text == 0x7f ? '?' : *text);
+	const struct book *book = &list->book;
+	_cleanup_free_ bool *asked = calloc(book->episodes.list.count + 1, sizeof(*asked));
+
+	if (!asked)
+		return -ENOMEM;
+	for (size_t i = 0; i < book->rows.count; i++)
+		asked[book->rows.items[i].episode] |= is_asked(list, &book->rows.items[i]);
+	for (size_t i = 0; i < book->episodes.list.count; i++) {
+		const struct episode *episode = &book->episodes.list.items[i];
+
+		if (!asked[i])
+			continue;
+		if (episode->kind->severity == SEVERITY_INFO && !list->kind) {
+			list->lesser++;
+			continue;
+		}
+		episode_table_row(table, episode,
+			covered_of(list, episode->start_ns, episode->last.realtime_ns));
+		list->shown++;
+	}
+	return 0;
+}
+
+static void put_coverage(const struct list *list, struct buffer *out)
+{
+	json_open(out, '{');
+	json_key(out, "coverage");
+	json_open(out, '{');
+	json_key(out, "store");
+	json_string(out, store_path(list->invocation));
+	json_key(out, "incidents");
+	json_u64(out, list->shown);
+	json_close(out, '}');
+	json_close(out, '}');
 	buffer_u8(out, '\n');
 }
 
-static void put_row(
-	const struct list *list, struct buffer *out, const struct store_incident *incident)
+static int show_json(struct list *list)
 {
-	char time[TIME_TEXT_SIZE], stall[32] = "-";
+	_cleanup_(buffer_done) struct buffer out = { 0 };
+	int r = show_all(list, &out, NULL);
 
-	if (incident->stall_ns < incident->time_ns)
-		duration_format(incident->time_ns - incident->stall_ns, stall, sizeof(stall));
-	if (!list->count)
-		buffer_printf(out, "%-29s  %-6s  %-20s  %12s  %s\n", "time", "weight", "kind",
-			"stall", "line");
-	buffer_printf(out, "%-29s  %-6s  %-20s  %12s  ",
-		time_format(incident->time_ns, option_given(list->invocation, "utc"), 3, time),
-		weight(incident), incident->kind, stall);
-	put_line(out, incident->text);
+	if (r == 0)
+		put_coverage(list, &out);
+	if (r == 0 && buffer_failed(&out))
+		r = -ENOMEM;
+	if (r == 0)
+		fwrite(out.data, 1, out.size, stdout);
+	return r;
 }
 
-static int see(void *context, const struct store_incident *incident)
+static int show(struct list *list)
 {
-	struct list *list = context;
+	struct episode_table table = { .invocation = list->invocation };
+	int r, s;
 
 	if (option_given(list->invocation, "json"))
-		put_json(&list->out, incident);
-	else
-		put_row(list, &list->out, incident);
-	list->count++;
-	return buffer_failed(&list->out) ? -ENOMEM : 0;
+		return show_json(list);
+	table.with_text = option_given(list->invocation, "all");
+	r = table.with_text ? show_all(list, NULL, &table) : show_episodes(list, &table);
+	s = episode_table_end(&table);
+	return r < 0 ? r : s;
+}
+
+static void tell(const struct list *list)
+{
+	say(list->invocation, "%llu incident%s in %s", (unsigned long long)list->shown,
+		list->shown == 1 ? "" : "s", store_path(list->invocation));
+	if (list->lesser)
+		say(list->invocation, "%llu of no weight alone: --all shows them",
+			(unsigned long long)list->lesser);
 }
 
 int incidents_list(const struct invocation *invocation)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
-	struct window window = { .to_ns = UINT64_MAX };
-	struct list list = { .invocation = invocation };
+	struct list list = {
+		.invocation = invocation,
+		.kind = option_value(invocation, "kind"),
+		.window = { .to_ns = UINT64_MAX },
+	};
 	struct error error = { 0 };
-	int r = window_given(invocation) ? window_option_parse(invocation, &window) : EXIT_DONE;
+	int r = window_given(invocation) ? window_option_parse(invocation, &list.window)
+					 : EXIT_DONE;
 
 	if (r != EXIT_DONE)
 		return r;
 	r = store_reader_open(store_path(invocation), &reader, &error);
 	if (r == 0 && window_given(invocation))
-		say_window(invocation, &window);
+		say_window(invocation, &list.window);
 	if (r == 0)
-		r = store_reader_incidents(
-			reader, window.from_ns, window.to_ns, see, &list, &error);
-	if (list.out.size)
-		fwrite(list.out.data, 1, list.out.size, stdout);
-	buffer_done(&list.out);
+		r = book_open(reader, &list.book, &error);
+	if (r == 0) {
+		r = show(&list);
+		book_done(&list.book);
+	}
 	if (r < 0)
 		return fail(r, &error);
-	say(invocation, "%llu incident%s in %s", (unsigned long long)list.count,
-		list.count == 1 ? "" : "s", store_path(invocation));
+	tell(&list);
 	return EXIT_DONE;
 }

@@ -3,11 +3,12 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "cli/incident-window.h"
 
 bool window_given(const struct invocation *invocation)
 {
 	static const char *const names[] = { "at", "before", "after", "from", "to", "since",
-		"until" };
+		"until", "incident", "line" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (option_given(invocation, names[i]))
@@ -28,6 +29,26 @@ static int either(const struct invocation *invocation, const char *name, const c
 	return EXIT_DONE;
 }
 
+/* The moment is that of an incident. EXIT_DONE with *ret_done false: none was named. */
+static int parse_incident(
+	const struct invocation *invocation, struct window *ret_window, bool *ret_done)
+{
+	static const char *const others[] = { "at", "from", "to", "since", "until" };
+	bool incident = option_given(invocation, "incident");
+	bool line = option_given(invocation, "line");
+
+	*ret_done = incident || line;
+	for (size_t i = 0; *ret_done && i < ARRAY_SIZE(others); i++)
+		if (option_given(invocation, others[i]))
+			return usage_error("--%s and --%s are two windows; give one",
+				incident ? "incident" : "line", others[i]);
+	if (incident && line)
+		return usage_error("--incident and --line are two windows; give one");
+	if (incident)
+		return incident_window(invocation, ret_window);
+	return line ? line_window(invocation, ret_window) : EXIT_DONE;
+}
+
 int window_option_parse(const struct invocation *invocation, struct window *ret_window)
 {
 	struct window_request request = {
@@ -38,8 +59,12 @@ int window_option_parse(const struct invocation *invocation, struct window *ret_
 		.now_ns = clock_ns(CLOCK_REALTIME),
 	};
 	struct error error = { 0 };
-	int r = either(invocation, "from", "since", &request.from);
+	bool done;
+	int r = parse_incident(invocation, ret_window, &done);
 
+	if (r != EXIT_DONE || done)
+		return r;
+	r = either(invocation, "from", "since", &request.from);
 	if (r == EXIT_DONE)
 		r = either(invocation, "to", "until", &request.to);
 	if (r == EXIT_DONE && window_parse(&request, ret_window, &error) < 0)

@@ -131,11 +131,12 @@ static bool is_prelude(const struct episode *episode, const struct incident *inc
 	       !strcmp(incident->kind->name, "net.tx_watchdog");
 }
 
-int episodes_add(struct episodes *episodes, const struct incident *incident)
+int episodes_add(struct episodes *episodes, const struct incident *incident, size_t *ret_episode)
 {
 	uint64_t order = ++episodes->count;
 	size_t least = episodes->list.count > LOOK_BACK ? episodes->list.count - LOOK_BACK : 0;
-	struct episode episode = { .first = incident->moment,
+	struct episode episode = { .id = incident->id,
+		.first = incident->moment,
 		.boot = incident->boot,
 		.line_number = incident->line_number };
 
@@ -148,9 +149,13 @@ int episodes_add(struct episodes *episodes, const struct incident *incident)
 			(same_family(open->kind->name, incident->kind->name) &&
 				same_device(open, incident))) {
 			join(open, incident, order);
+			if (ret_episode)
+				*ret_episode = i;
 			return 0;
 		}
 	}
 	join(&episode, incident, order);
+	if (ret_episode)
+		*ret_episode = episodes->list.count;
 	return array_push(&episodes->list, episode);
 }

@@ -11,6 +11,7 @@
 #define EPISODE_GAP_NS (30 * 1000000000ull)
 
 struct episode {
+	uint64_t id; /* of its first incident */
 	const struct kind *kind;
 	struct moment first, last;
 	uint64_t stall_ns; /* the longest that a line said */
@@ -36,6 +37,6 @@ struct episodes {
 	uint64_t count; /* of incidents */
 };
 
-/* 0 or -ENOMEM. Kinds are the catalogue's. */
-int episodes_add(struct episodes *episodes, const struct incident *incident);
+/* 0 or -ENOMEM. *ret_episode is where it went; NULL is taken. Kinds are the catalogue's. */
+int episodes_add(struct episodes *episodes, const struct incident *incident, size_t *ret_episode);
 void episodes_done(struct episodes *episodes);

@@ -84,14 +84,24 @@ static void put_moment(struct buffer *out, const struct moment *moment)
 		json_null(out);
 }
 
-void incident_json(const struct incident *incident, uint64_t id, const char *source, bool covered,
+const char *covered_name(enum covered covered)
+{
+	static const char *const names[] = { "no", "partly", "yes" };
+
+	return names[covered];
+}
+
+void incident_json(const struct incident *incident, const char *source, enum covered covered,
 	struct buffer *out)
 {
 	size_t line_size = incident->line_size;
 
 	json_open(out, '{');
 	json_key(out, "id");
-	json_u64(out, id);
+	if (incident->id)
+		json_u64(out, incident->id);
+	else
+		json_null(out);
 	json_key(out, "kind");
 	json_string(out, incident->kind->name);
 	json_key(out, "severity");
@@ -111,7 +121,10 @@ void incident_json(const struct incident *incident, uint64_t id, const char *sou
 	json_key(out, "source");
 	json_string(out, source);
 	json_key(out, "covered");
-	json_bool(out, covered);
+	if (covered == COVERED_PARTLY)
+		json_string(out, "partial");
+	else
+		json_bool(out, covered == COVERED_WHOLLY);
 	json_close(out, '}');
 	buffer_u8(out, '\n');
 }

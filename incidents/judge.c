@@ -14,9 +14,8 @@ void judge_done(struct judge *judge)
 	buffer_done(&judge->lost_device);
 }
 
-/* The first of these fields that there is says what it happened to. */
-static const char *device_of(
-	const struct fields *fields, const struct heading *heading, char *text, size_t room)
+const char *judge_device(
+	const struct fields *fields, const char *beside, char text[JUDGE_DEVICE_MAX])
 {
 	static const char *const names[] = { "bdf", "ifname", "ctrl", "dev", "unit" };
 
@@ -24,9 +23,9 @@ static const char *device_of(
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		const struct field *field = fields_find(fields, names[i]);
 
-		if (i > 0 && *heading->device)
-			return heading->device;
-		if (!field || field->size >= room)
+		if (i > 0 && *beside)
+			return beside;
+		if (!field || field->size >= JUDGE_DEVICE_MAX)
 			continue;
 		memcpy(text, field->value, field->size);
 		text[field->size] = 0;
@@ -81,7 +80,7 @@ static void check_swap(struct judge *judge, struct incident *incident)
 static void give(struct judge *judge, const struct heading *heading, const struct kind *kind,
 	const struct fields *fields, const struct moment *moment, const struct line *line)
 {
-	char device[64];
+	char device[JUDGE_DEVICE_MAX];
 	struct incident incident = {
 		.kind = kind,
 		.fields = *fields,
@@ -95,7 +94,7 @@ static void give(struct judge *judge, const struct heading *heading, const struc
 		.line_number = line->number,
 	};
 
-	incident.device = device_of(fields, heading, device, sizeof(device));
+	incident.device = judge_device(fields, heading->device, device);
 	if (*heading->device && !fields_find(&incident.fields, "bdf") &&
 		!strncmp(kind->name, "ena.", 4) && incident.fields.count < FIELDS_MAX)
 		incident.fields.list[incident.fields.count++] = (struct field){

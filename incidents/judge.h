@@ -31,3 +31,9 @@ const struct kind *judge_match(
 	const struct judge *judge, const struct heading *heading, bool cut, struct fields *fields);
 /* Puts the message into the log's time, and gives it out if it is an incident. */
 void judge_take(struct judge *judge, const struct heading *heading, const struct line *line);
+
+#define JUDGE_DEVICE_MAX 64
+
+/* What it happened to, by the first of some fields that there is; `beside` is the PCI address that came beside the message, or "". */
+const char *judge_device(
+	const struct fields *fields, const char *beside, char text[JUDGE_DEVICE_MAX]);

@@ -14,6 +14,7 @@
 
 /* What was found. All of it is borrowed until give() returns. */
 struct incident {
+	uint64_t id; /* 0: it has none */
 	const struct kind *kind;
 	struct fields fields;
 	struct moment moment;

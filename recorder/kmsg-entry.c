@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "incidents/field-rows.h"
+
 #define SOURCE "kmsg"
 
 struct kmsg_entry *kmsg_entry_new(
@@ -33,17 +35,7 @@ int kmsg_entry_judge(struct kmsg_entry *entry, const struct incident *incident, 
 {
 	struct buffer fields = { 0 };
 
-	for (size_t i = 0; i < incident->fields.count; i++) {
-		const struct field *field = &incident->fields.list[i];
-
-		buffer_text(&fields, field->name);
-		buffer_u8(&fields, '=');
-		for (size_t k = 0; k < field->size; k++)
-			buffer_u8(&fields,
-				(unsigned char)field->value[k] < ' ' ? ' ' : field->value[k]);
-		buffer_u8(&fields, '\n');
-	}
-	buffer_u8(&fields, 0);
+	field_rows_write(&incident->fields, &fields);
 	if (buffer_failed(&fields)) {
 		buffer_done(&fields);
 		return -ENOMEM;

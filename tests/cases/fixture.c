@@ -45,17 +45,35 @@ static void add_loss(struct tape *tape, uint32_t kind, unsigned int at, uint64_t
 /* The line came 6.5 s after the stall had begun. */
 static void add_incident(struct tape *tape)
 {
+	static const char *const fields[][2] = {
+		{ TAPE_INCIDENT_ID, "42" },
+		{ "bdf", "0000:20:03.0" },
+		{ "ifname", "eth0" },
+		{ "qid", "5" },
+		{ "threshold_us", "5000000" },
+		{ "napi_us", "6500000" },
+		{ "sched", "1" },
+	};
 	uint64_t ns = TAPES_PERF + 30 * NSEC_PER_SEC;
+	struct tape_fields run = { tape->fields.count, ARRAY_SIZE(fields) };
 
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+		CHECK_EQ(array_push(&tape->fields,
+				 (struct tape_fact){ tapes_string(tape, fields[i][0]),
+					 tapes_string(tape, fields[i][1]) }),
+			0);
 	CHECK_EQ(array_push(&tape->incidents,
 			 (struct tape_incident){
 				 .time_ns = ns,
 				 .stall_ns = ns - 6500 * NSEC_PER_MSEC,
 				 .kind = tapes_string(tape, "ena.tx_stall"),
 				 .severity = 4,
-				 .text = tapes_string(tape, "ena 0000:20:03.0 eth0: TX hasn't "
-							    "completed, qid 5, index 26"),
+				 .text = tapes_string(tape,
+					 "ena 0000:20:03.0 eth0: TX q 5 is paused for too long "
+					 "(threshold 5000000). Time since last napi "
+					 "6500000 usec. napi scheduled: 1"),
 				 .source = tapes_string(tape, "kmsg"),
+				 .fields = run,
 			 }),
 		0);
 }
@@ -75,8 +93,9 @@ static void make_store(const char *path)
 	char file[256];
 
 	snprintf(store.path, sizeof(store.path), "%s", path);
+	add_samples(first);
 	add_incident(first);
-	put(&store, first);
+	tapes_store_put(&store, first);
 	add_loss(lossy, TAPE_LOSS_SAMPLES, 90, 7);
 	add_loss(lossy, TAPE_LOSS_THROTTLED, 91, 1);
 	put(&store, lossy);

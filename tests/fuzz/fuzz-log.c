@@ -37,9 +37,9 @@ static void see(void *context, const struct incident *incident)
 	assert(incident->line_number);
 	for (size_t i = 0; i < incident->fields.count; i++)
 		assert(incident->fields.list[i].name && incident->fields.list[i].value);
-	incident_json(incident, 1, "x", false, &seen->json);
+	incident_json(incident, "x", COVERED_NOT, &seen->json);
 	check_json((const char *)seen->json.data + before, seen->json.size - before);
-	assert(episodes_add(&seen->episodes, incident) == 0);
+	assert(episodes_add(&seen->episodes, incident, NULL) == 0);
 }
 
 static void scan(const uint8_t *data, size_t size, size_t piece, struct seen *seen)

@@ -252,7 +252,7 @@ static void test_pieces(void)
 
 static void keep_episode(void *context, const struct incident *incident)
 {
-	CHECK_EQ(episodes_add(context, incident), 0);
+	CHECK_EQ(episodes_add(context, incident, NULL), 0);
 }
 
 /* A night of resets is one row, and what else happened then another. */

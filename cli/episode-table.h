@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/* Episodes, and single incidents, as rows of a table that a person reads at night. */
+
+#include "cli/command.h"
+#include "incidents/episode.h"
+#include "incidents/incident-json.h"
+
+struct episode_table {
+	const struct invocation *invocation;
+	bool by_line; /* the first column is the line of the log, and not the number in the store */
+	bool with_text; /* the line stands at the end */
+	struct buffer out;
+	size_t rows;
+};
+
+void episode_table_row(
+	struct episode_table *table, const struct episode *episode, enum covered covered);
+void episode_table_incident(
+	struct episode_table *table, const struct incident *incident, enum covered covered);
+/* Prints it. 0 or -ENOMEM. */
+int episode_table_end(struct episode_table *table);

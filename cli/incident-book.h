@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/* All incidents that a store knows of, and the episodes that they make. */
+
+#include "base/intern.h"
+#include "incidents/episode.h"
+#include "incidents/incident-json.h"
+#include "store/store-reader.h"
+
+struct book_row {
+	uint64_t id;
+	uint64_t time_ns; /* of the wall clock */
+	uint64_t stall_ns; /* when its stall began */
+	uint64_t error_ns;
+	uint64_t perf_ns; /* 0: not known */
+	uint32_t kind; /* of the book's */
+	uint32_t text, source, fields, boot_id; /* strings */
+	bool noted; /* no segment has it */
+	size_t episode;
+};
+
+struct book {
+	array_of(struct book_row) rows; /* by time */
+	array_of(struct kind) kinds; /* with name and severity alone */
+	struct strings strings;
+	struct episodes episodes;
+	struct store_segments segments; /* that there are incidents of, by their begin */
+};
+
+int book_open(struct store_reader *reader, struct book *ret_book, struct error *error);
+void book_done(struct book *book);
+
+/* A row as an incident, which borrows from the book and from `names`. 0 or -ENOMEM. */
+int book_incident(const struct book *book, const struct book_row *row, struct buffer *names,
+	char device[64], struct incident *ret_incident);
+
+static inline const char *book_text(const struct book *book, uint32_t text)
+{
+	return strings_at(&book->strings, text);
+}
+
+/* How much of [from, to] of the wall clock was recorded. */
+enum covered segments_covered(
+	const struct store_segments *segments, uint64_t from_ns, uint64_t to_ns);
+
+/* "ena_reset" is "ena.reset", and all kinds that go on from there with another word. */
+bool book_kind_is(const char *kind, const char *asked, size_t size);

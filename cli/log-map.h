@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * Where in a store's time the lines of a foreign log lie. A kernel's stamp is of the clock that samples have: the anchors of that boot tell the
+ * wall clock of it, whatever the log says. Where the very line was recorded, its own stamp counts.
+ */
+
+#include "cli/incident-book.h"
+
+struct log_map {
+	struct store_reader *reader; /* NULL: no store, and nothing is placed */
+	struct book book;
+	struct store_segments segments; /* all */
+	struct tape *tape; /* the last one that was looked into, for its anchors */
+	char tape_name[64];
+};
+
+/* How it is known when a line was said. */
+enum log_place_how {
+	LOG_PLACE_LOG, /* as the log says */
+	LOG_PLACE_ANCHORS,
+	LOG_PLACE_LINE, /* it was recorded */
+};
+
+struct log_place {
+	struct moment moment;
+	char boot_id[40]; /* "" where it is not known */
+	enum log_place_how how;
+	uint64_t id; /* of the incident that the store has of it; 0: it has none */
+	enum covered covered;
+};
+
+int log_map_open(const char *path, struct log_map *ret_map, struct error *error);
+void log_map_done(struct log_map *map);
+
+/* 0; -ENOMEM. */
+int log_map_place(
+	struct log_map *map, const struct incident *incident, struct log_place *ret_place);
