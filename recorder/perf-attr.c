@@ -39,7 +39,8 @@ struct perf_event_attr perf_attr_samples(const struct perf_attr_event *event,
 		.freq = !options->period,
 		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
 			       PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN,
-		.read_format = missing & PERF_RUNG_LOST ? 0 : PERF_FORMAT_LOST,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED |
+			       (missing & PERF_RUNG_LOST ? 0 : PERF_FORMAT_LOST),
 		.sample_id_all = 1,
 		.disabled = 1,
 		.exclude_callchain_user = options->no_user_stacks,
@@ -66,6 +67,7 @@ struct perf_event_attr perf_attr_sideband(unsigned int missing)
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_DUMMY,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED,
 		.sample_id_all = 1,
 		.disabled = 1,
 		.mmap = 1,

@@ -115,7 +115,10 @@ static struct perf_mmap *ring_of(const struct perf_channel *channel)
 	return channel->ring_bytes ? perf_evlist__next_mmap(channel->list, NULL, false) : NULL;
 }
 
-/* libperf looks for new records after each one, so the end is ours to see to. */
+/*
+ * libperf looks for new records after each one, so the end is ours to see to. Its read_done() is not called: it moves on to where the kernel
+ * writes at that moment, over all that came since the last look.
+ */
 int perf_channel_drain(struct perf_channel *channel,
 	int (*give)(void *context, const uint8_t *record, size_t size), void *context)
 {
@@ -131,7 +134,6 @@ int perf_channel_drain(struct perf_channel *channel,
 		r = give(context, (const uint8_t *)event, event->header.size);
 		perf_mmap__consume(map);
 	}
-	perf_mmap__read_done(map);
 	return r < 0 ? r : 0;
 }
 
@@ -142,12 +144,11 @@ bool perf_channel_any(struct perf_channel *channel)
 	return map && perf_mmap__read_init(map) == 0;
 }
 
-uint64_t perf_channel_lost(const struct perf_channel *channel)
+struct perf_channel_counts perf_channel_counts(const struct perf_channel *channel)
 {
 	struct perf_counts_values values = { 0 };
 
-	if (!(perf_evsel__attr(channel->event)->read_format & PERF_FORMAT_LOST) ||
-		perf_evsel__read(channel->event, 0, 0, &values) < 0)
-		return 0;
-	return values.lost;
+	if (perf_evsel__read(channel->event, 0, 0, &values) < 0)
+		return (struct perf_channel_counts){ 0 };
+	return (struct perf_channel_counts){ values.val, values.ena, values.lost };
 }

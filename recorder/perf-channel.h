@@ -34,5 +34,13 @@ int perf_channel_drain(struct perf_channel *channel,
 	int (*give)(void *context, const uint8_t *record, size_t size), void *context);
 /* Is there a record, without taking it out? */
 bool perf_channel_any(struct perf_channel *channel);
-/* How many records the kernel had no room for, as far as it counts them (PERF_FORMAT_LOST). */
-uint64_t perf_channel_lost(const struct perf_channel *channel);
+
+/* What the kernel counts; all 0 when it cannot be read. */
+struct perf_channel_counts {
+	uint64_t events;
+	uint64_t
+		enabled_ns; /* how long the event could have counted: of one that is dead it stands still */
+	uint64_t
+		lost; /* records that it had no room for, where it counts them (PERF_FORMAT_LOST) */
+};
+struct perf_channel_counts perf_channel_counts(const struct perf_channel *channel);

@@ -572,13 +572,23 @@ int perf_events_drain(struct perf_events *events,
 	return r < 0 ? r : close_gone(events);
 }
 
-uint64_t perf_events_lost(const struct perf_events *events, uint32_t cpu)
+static struct perf_channel_counts counts_of(const struct perf_events *events, uint32_t cpu)
 {
 	const struct cpu_events *found = find_cpu(events, cpu);
 
 	return found && found->channels[PERF_RING_SAMPLES]
-		       ? perf_channel_lost(found->channels[PERF_RING_SAMPLES])
-		       : 0;
+		       ? perf_channel_counts(found->channels[PERF_RING_SAMPLES])
+		       : (struct perf_channel_counts){ 0 };
+}
+
+uint64_t perf_events_lost(const struct perf_events *events, uint32_t cpu)
+{
+	return counts_of(events, cpu).lost;
+}
+
+uint64_t perf_events_counted(const struct perf_events *events, uint32_t cpu)
+{
+	return counts_of(events, cpu).events;
 }
 
 enum perf_wake perf_events_wait(struct perf_events *events, uint64_t timeout_ns)

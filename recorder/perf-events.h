@@ -74,6 +74,8 @@ int perf_events_drain(struct perf_events *events,
 
 /* How many samples of a CPU the kernel had no room for, since its events were opened, where it counts them; else 0. */
 uint64_t perf_events_lost(const struct perf_events *events, uint32_t cpu);
+/* How far a CPU's event has counted since it was opened: at period 1, its samples and those that were lost. */
+uint64_t perf_events_counted(const struct perf_events *events, uint32_t cpu);
 
 /* The same of the sideband's rings alone: who has just started, between two drains. */
 int perf_events_drain_sideband(struct perf_events *events,
