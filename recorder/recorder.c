@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "recorder/assembler.h"
+#include "recorder/host-watch.h"
 #include "recorder/kmsg.h"
 #include "recorder/opener.h"
 #include "recorder/perf-events.h"
@@ -62,6 +63,7 @@ struct recorder {
 	struct teller *teller;
 	struct kmsg_options watching;
 	struct kmsg_watch *log; /* NULL: the kernel's log is not read */
+	struct host_watch *host;
 	uint64_t turned_ns; /* of the perf clock: what happened before is on its way to the spool */
 	struct facts facts;
 	struct vitals vitals;
@@ -301,11 +303,13 @@ static int rescan(struct recorder *recorder)
 	return proc_scan_processes(&recorder->assembler.tracker);
 }
 
-/* What the kernel has logged since the last time. */
-static int take_log(struct recorder *recorder)
+/* What the kernel has logged since the last time, and the host's figures. */
+static int take_context(struct recorder *recorder)
 {
-	return kmsg_watch_take(recorder->log, recorder->assembler.tape,
-		assembler_last_anchor(&recorder->assembler));
+	const struct tape_anchor *anchor = assembler_last_anchor(&recorder->assembler);
+	int r = kmsg_watch_take(recorder->log, recorder->assembler.tape, anchor);
+
+	return r < 0 ? r : host_watch_take(recorder->host, recorder->assembler.tape, anchor);
 }
 
 /* One turn: everything up to a little before the drain is applied, and on its way to the spool. */
@@ -323,12 +327,12 @@ static int turn(struct recorder *recorder)
 	if (r < 0)
 		return r;
 	settled_ns = last_anchor_ns(recorder) - MIN(last_anchor_ns(recorder), SETTLE_NS);
-	/* lines of a tape that is about to end, and those of the one that then begins */
-	r = take_log(recorder);
+	/* of a tape that is about to end, and of the one that then begins */
+	r = take_context(recorder);
 	if (r == 0)
 		r = assembler_flush(&recorder->assembler, settled_ns);
 	if (r == 0)
-		r = take_log(recorder);
+		r = take_context(recorder);
 	if (r == 0)
 		r = rescan(recorder);
 	recorder->turned_ns = settled_ns;
@@ -399,6 +403,8 @@ static int begin(struct recorder *recorder, struct error *error)
 	r = assembler_begin(&recorder->assembler, begin_ns);
 	if (r == 0 && recorder->options->catalogue)
 		r = kmsg_watch_start(&recorder->watching, begin_ns, &recorder->log);
+	if (r == 0)
+		r = host_watch_start("", &recorder->host, error);
 	return r < 0 ? error_set(error, r, "cannot begin: %s", strerror(-r)) : 0;
 }
 
@@ -411,7 +417,7 @@ static int finish(struct recorder *recorder, struct error *error)
 	kmsg_watch_stop(recorder->log);
 	r = drain(recorder);
 	if (r == 0 && recorder->assembler.tape)
-		r = take_log(recorder);
+		r = take_context(recorder);
 	if (r == 0)
 		r = watch_count(recorder->events, &recorder->assembler);
 	if (r == 0)
@@ -563,6 +569,7 @@ int recorder_run(struct recorder *recorder, const char *store, struct store_writ
 	recorder->sealer = sealer_stop(recorder->sealer, &status);
 	teller_stop(recorder->teller, LAST_WORD_NS);
 	recorder->log = kmsg_watch_close(recorder->log, !status.failed);
+	recorder->host = host_watch_stop(recorder->host);
 	if (r == 0 && status.failed)
 		r = error_set(error, status.failed, "%s", status.error.text);
 	take_status(recorder, &status);

@@ -231,6 +231,13 @@ int tape_add_no_stack(struct tape *tape, uint32_t *ret_id);
 int tape_add_stack(struct tape *tape, uint32_t parent, uint32_t frame, uint32_t *ret_id);
 int tape_add_thread(struct tape *tape, const struct tape_thread *thread, uint32_t *ret_id);
 int tape_add_fact(struct tape *tape, const char *key, const char *value);
+/* A gauge without points; its name is the caller's to give once. */
+int tape_add_gauge(struct tape *tape, const char *name, uint32_t *ret_row);
+/*
+ * One point more, not before the gauge's last one. Runs grow where they are as long as there is room, and move behind all others then: only for
+ * gauges that tape_add_gauge() made, in a tape that was not decoded.
+ */
+int tape_add_point(struct tape *tape, uint32_t gauge, uint64_t time_ns, int64_t value);
 
 /* "" where the tape does not have that fact. Borrowed from the tape. */
 const char *tape_fact(const struct tape *tape, const char *key);

@@ -2,53 +2,14 @@
 /* Sources on trees of files, as hosts of several kinds have them. */
 #include "tests/check.h"
 
-#include <sys/stat.h>
-
-#include "base/file.h"
+#include "base/array.h"
 #include "base/intern.h"
 #include "gauges/gauges.h"
 #include "gauges/interrupts.h"
+#include "tests/tree.h"
 
 #define TICK_MS (1000 / sysconf(_SC_CLK_TCK))
 #define NOTHING INT64_MIN
-
-struct tree {
-	char root[64];
-};
-
-static void tree_init(struct tree *tree)
-{
-	strcpy(tree->root, "/tmp/perftape-gauges-XXXXXX");
-	CHECK(mkdtemp(tree->root));
-}
-
-static void tree_done(struct tree *tree)
-{
-	char command[128];
-
-	snprintf(command, sizeof(command), "rm -rf '%s'", tree->root);
-	CHECK_EQ(system(command), 0);
-}
-
-static void tree_folder(const struct tree *tree, const char *path)
-{
-	char full[512];
-
-	snprintf(full, sizeof(full), "%s%s", tree->root, path);
-	CHECK_EQ(file_make_dirs(full, 0755), 0);
-}
-
-static void tree_put(const struct tree *tree, const char *path, const char *text)
-{
-	_cleanup_fclose_ FILE *file = NULL;
-	char full[512];
-
-	snprintf(full, sizeof(full), "%.*s", (int)(strrchr(path, '/') - path), path);
-	tree_folder(tree, full);
-	snprintf(full, sizeof(full), "%s%s", tree->root, path);
-	file = fopen(full, "w");
-	CHECK(file && fputs(text, file) >= 0);
-}
 
 /* Keeps each figure's last value, and how many came. */
 struct kept {

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * Keeps the figures of the host (gauges/) beside the samples: a thread of its own reads them once a second, as files of /proc and /sys may
+ * make their reader wait; the thread that drains puts what was read into the tape.
+ */
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "gauges/gauges.h"
+#include "tape/tape.h"
+
+struct host_watch;
+
+/* Of the host below the root, "" for this one. */
+int host_watch_start(const char *root, struct host_watch **ret_watch, struct error *error);
+struct host_watch *host_watch_stop(struct host_watch *watch);
+
+/*
+ * For the thread that drains: never waits. Puts what was read since the last time into the tape; what is from behind its end waits for the
+ * next one. The anchor, the last one, tells when it was. 0 or -ENOMEM.
+ */
+int host_watch_take(struct host_watch *watch, struct tape *tape, const struct tape_anchor *anchor);
+
+/* What each source has cost so far; false behind the last one. */
+bool host_watch_cost(struct host_watch *watch, size_t source, struct gauges_cost *ret_cost);

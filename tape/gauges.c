@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Gauges of a tape that is being filled: points come moment by moment, and are kept gauge by gauge. */
+#include "tape/tape.h"
+
+#include "base/cleanup.h"
+
+/* A run has room for a power of two of points, and for so many at first. */
+#define ROOM_MIN 8
+
+int tape_add_gauge(struct tape *tape, const char *name, uint32_t *ret_row)
+{
+	struct tape_gauge gauge = { 0 };
+	int r = strings_add(&tape->strings, name, strlen(name), &gauge.name);
+
+	if (r < 0)
+		return r;
+	*ret_row = tape->gauges.count;
+	return array_push(&tape->gauges, gauge);
+}
+
+/* Moves a run that is full behind all others, with twice the room. What it leaves belongs to nobody. */
+static int move_run(struct tape *tape, struct tape_gauge *gauge)
+{
+	size_t first = tape->points.count, room = MAX(2 * (size_t)gauge->count, ROOM_MIN);
+
+	if (first + room > UINT32_MAX)
+		return -ENOMEM;
+	if (array_reserve(&tape->points, first + room) < 0)
+		return -ENOMEM;
+	if (gauge->count)
+		memcpy(tape->points.items + first, tape->points.items + gauge->first,
+			gauge->count * sizeof(*tape->points.items));
+	memset(tape->points.items + first + gauge->count, 0,
+		(room - gauge->count) * sizeof(*tape->points.items));
+	tape->points.count = first + room;
+	gauge->first = first;
+	return 0;
+}
+
+static bool is_full(const struct tape_gauge *gauge)
+{
+	return !gauge->count ||
+	       (gauge->count >= ROOM_MIN && (gauge->count & (gauge->count - 1)) == 0);
+}
+
+int tape_add_point(struct tape *tape, uint32_t gauge, uint64_t time_ns, int64_t value)
+{
+	struct tape_gauge *run = &tape->gauges.items[gauge];
+	int r = is_full(run) ? move_run(tape, run) : 0;
+
+	if (r == 0)
+		tape->points.items[run->first + run->count++] =
+			(struct tape_point){ time_ns, value };
+	return r;
+}
