@@ -79,6 +79,17 @@ void say_missing(const struct invocation *invocation, struct store_reader *reade
 	say_recorder(invocation, reader, window);
 }
 
+/* Of the segments as wholes: a window's frames are not looked at that closely. */
+static void say_nameless(const struct invocation *invocation, const struct nameless *nameless)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+
+	nameless_describe(nameless, &text);
+	if (text.size)
+		say(invocation, "frames without a name in these segments: %.*s", (int)text.size,
+			(char *)text.data);
+}
+
 void say_coverage(const struct invocation *invocation, struct store_reader *reader,
 	const struct window *window, uint64_t samples, const struct coverage *coverage)
 {
@@ -90,6 +101,8 @@ void say_coverage(const struct invocation *invocation, struct store_reader *read
 			samples == 1 ? "" : "s", (int)text.size,
 			text.data ? (char *)text.data : "");
 	}
+	if (option_given(invocation, "verbose"))
+		say_nameless(invocation, &coverage->nameless);
 	say_missing(invocation, reader, window, coverage);
 }
 

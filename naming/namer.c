@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "naming/process.h"
+#include "naming/unnamed.h"
 #include "symbolizer/elf.h"
 #include "symbolizer/jit.h"
 #include "symbolizer/kallsyms.h"
@@ -33,6 +34,7 @@ struct known {
 	struct tape_module found; /* with the build-id that the file has */
 	struct wanted answers;
 	bool sought; /* for the tape at hand */
+	uint8_t why; /* enum unnamed_why: what has no name has none */
 	bool used; /* by the tape at hand */
 };
 
@@ -53,6 +55,7 @@ struct namer {
 	struct buffer vdso; /* its image */
 	struct tape_module vdso_module;
 	bool vdso_read;
+	uint8_t *whys; /* enum unnamed_why, for each module of the tape at hand */
 };
 
 /* The frames of one module: their numbers in the tape. */
@@ -187,9 +190,11 @@ static int ask_file(struct namer *namer, struct known *known, int32_t pid, uint6
 	known->sought = true;
 	r = finder_find(&namer->finder, &request, &files);
 	known->found = request.module;
+	known->why = unnamed_by_error(r);
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
 	r = elf_names(files.fd, files.other_fd, &known->answers, NULL);
+	known->why = r == -EBADMSG ? UNNAMED_DAMAGED : UNNAMED_NO_SYMBOLS;
 	if (r != -ENOMEM && known->answers.open)
 		r = elf_function_starts(files.fd, base_name(known->path), &known->answers);
 	if (r == -ENOMEM)
@@ -215,6 +220,7 @@ static int name_elf(
 	if (r < 0)
 		return r;
 	known->used = true;
+	namer->whys[frames->module] = known->why;
 	/* who reads the tape elsewhere knows the file by it */
 	module->build_id_size = known->found.build_id_size;
 	memcpy(module->build_id, known->found.build_id, sizeof(module->build_id));
@@ -344,6 +350,8 @@ static int name_kernel(struct namer *namer, struct tape *tape, const struct fram
 	bool itself = strcmp(name, "[kernel.kallsyms]") == 0;
 	int r = prepare_kernel(namer, tape, name);
 
+	if (!kernel->symbols || !symbols_count(kernel->symbols))
+		namer->whys[frames->module] = namer->finder.live ? UNNAMED_NO_RIGHT : UNNAMED_GONE;
 	/* after another boot its modules do not lie as far from it as they did */
 	if (kernel->moved && !itself)
 		return r;
@@ -442,6 +450,21 @@ static int name_module(
 	}
 }
 
+/* Where nothing better is found out. */
+static enum unnamed_why usual_why(const struct tape_module *module)
+{
+	switch (module->kind) {
+	case TAPE_MODULE_ELF:
+		return UNNAMED_GONE;
+	case TAPE_MODULE_JIT:
+		return UNNAMED_MADE;
+	case TAPE_MODULE_UNKNOWN:
+		return UNNAMED_NOWHERE;
+	default:
+		return UNNAMED_NO_SYMBOLS;
+	}
+}
+
 /* The numbers of the frames, those of one module behind those of the one before it. */
 static int sort_by_module(const struct tape *tape, uint32_t **ret_frames, size_t **ret_starts)
 {
@@ -495,19 +518,36 @@ static int drop_unused(struct namer *namer)
 	return r;
 }
 
-int namer_run(struct namer *namer, struct tape *tape)
+static int name_modules(struct namer *namer, struct tape *tape)
 {
 	_cleanup_free_ uint32_t *items = NULL;
 	_cleanup_free_ size_t *starts = NULL;
-	int r = sort_by_module(tape, &items, &starts), dropped;
+	int r = sort_by_module(tape, &items, &starts);
 
 	for (uint32_t module = 1; r == 0 && module < tape->modules.count; module++) {
 		struct frames frames = { module, items + starts[module],
 			starts[module + 1] - starts[module] };
 
+		namer->whys[module] = usual_why(&tape->modules.items[module]);
 		r = name_module(namer, tape, &frames,
 			module < tape->pids.count ? tape->pids.items[module] : 0);
 	}
+	return r;
+}
+
+int namer_run(struct namer *namer, struct tape *tape)
+{
+	_cleanup_free_ uint8_t *whys = calloc(tape->modules.count, 1);
+	int r = whys ? 0 : -ENOMEM, dropped;
+
+	namer->whys = whys;
+	if (r == 0) {
+		whys[0] = UNNAMED_NOWHERE;
+		r = name_modules(namer, tape);
+	}
+	if (r == 0)
+		r = unnamed_note(tape, whys);
+	namer->whys = NULL;
 	dropped = drop_unused(namer);
 	return r < 0 ? r : dropped;
 }

@@ -19,6 +19,6 @@ DEFINE_CLEANUP(namer, struct namer *, namer_free)
 
 /*
  * Names what has no name yet, and gives modules the build-id of their file. A module is looked for first in the root
- * of the process that the tape has for it: a container's files are not ours. The facts "kernel_text" and "kernel_end", where there are, say where the kernel's code lay. 0 or -ENOMEM.
+ * of the process that the tape has for it: a container's files are not ours. The facts "kernel_text" and "kernel_end", where there are, say where the kernel's code lay. What is left without a name is told in the fact "unnamed". 0 or -ENOMEM.
  */
 int namer_run(struct namer *namer, struct tape *tape);

@@ -214,6 +214,7 @@ int coverage_add_tape(struct coverage *coverage, struct coverage_parts *parts,
 	};
 
 	snprintf(span.boot_id, sizeof(span.boot_id), "%s", tape_fact(tape, "boot_id"));
+	nameless_add(&coverage->nameless, tape_fact(tape, "unnamed"));
 	if (array_push(&parts->spans, span) < 0 ||
 		coverage_add_losses(coverage, parts, window, cpus, tape) < 0)
 		return -ENOMEM;
@@ -515,6 +516,8 @@ void coverage_put_json(
 		json_key(json, members[i].key);
 		json_u64(json, members[i].value);
 	}
+	json_key(json, "unnamed");
+	nameless_put_json(&coverage->nameless, json);
 	json_key(json, "whole");
 	json_bool(json, coverage_is_whole(coverage));
 	put_gaps(coverage, json);

@@ -14,6 +14,7 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "query/cpu-filter.h"
+#include "query/nameless.h"
 #include "query/window.h"
 #include "tape/tape.h"
 
@@ -48,6 +49,7 @@ struct coverage {
 	uint64_t cut; /* callchains */
 	uint64_t frames; /* of the samples that were selected, user and kernel */
 	uint64_t named; /* those that have a name */
+	struct nameless nameless; /* of all the segments' frames */
 	uint64_t clock_error_ns; /* the largest of the samples that were selected */
 	array_of(struct coverage_gap) gaps;
 };

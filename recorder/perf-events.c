@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recorder/perf-events.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <sys/resource.h>
 
@@ -14,11 +11,7 @@
 #include "recorder/cpu-list.h"
 #include "recorder/perf-attr.h"
 #include "recorder/perf-channel.h"
-
-/*
- * libperf gives no access to the descriptors that it opens: they are found in /proc/self/fd, to be polled and to be closed on
- * exec.
- */
+#include "recorder/perf-poll.h"
 
 #define PROBE_NS (50 * NSEC_PER_MSEC)
 
@@ -46,8 +39,7 @@ struct perf_events {
 	struct cpu_list wanted; /* without any: all */
 	char *online; /* the text that said so */
 	array_of(struct cpu_events) cpus;
-	array_of(struct pollfd) polled;
-	array_of(uint8_t) polled_rings; /* of which kind each is */
+	struct perf_poll poll;
 };
 
 static void close_ring(struct perf_events *events, enum perf_ring ring)
@@ -64,8 +56,7 @@ struct perf_events *perf_events_close(struct perf_events *events)
 	for (int ring = 0; ring < PERF_RINGS; ring++)
 		close_ring(events, ring);
 	array_done(&events->cpus);
-	array_done(&events->polled);
-	array_done(&events->polled_rings);
+	perf_poll_done(&events->poll);
 	cpu_list_done(&events->wanted);
 	buffer_done(&events->missing_text);
 	free(events->online);
@@ -241,47 +232,6 @@ static int open_samples(struct perf_events *events, struct error *error)
 	return open_all(events, PERF_RING_SAMPLES, error);
 }
 
-/* A file that was there before is of the kind that it was. */
-static uint8_t polled_ring(const struct pollfd *polled, const uint8_t *rings, size_t count, int fd,
-	enum perf_ring fresh)
-{
-	for (size_t i = 0; i < count; i++)
-		if (polled[i].fd == fd)
-			return rings[i];
-	return fresh;
-}
-
-/* What is ours to poll, and not for a child: see the top. Those that were not there the last time are of the kind `fresh`. */
-static int collect_files(struct perf_events *events, enum perf_ring fresh)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	_cleanup_free_ struct pollfd *before = take_ptr(events->polled.items);
-	_cleanup_free_ uint8_t *rings = take_ptr(events->polled_rings.items);
-	size_t count = events->polled.count;
-	struct dirent *entry;
-	char target[64];
-	int r = 0;
-
-	array_done(&events->polled);
-	array_done(&events->polled_rings);
-	while (r == 0 && dir && (entry = readdir(dir))) {
-		ssize_t size = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1);
-		struct pollfd polled = { .fd = atoi(entry->d_name), .events = POLLIN };
-
-		target[MAX(size, 0)] = 0;
-		if (strcmp(target, "anon_inode:[perf_event]") != 0)
-			continue;
-		fcntl(polled.fd, F_SETFD, FD_CLOEXEC);
-		r = array_push(&events->polled, polled);
-		if (r == 0)
-			r = array_push(&events->polled_rings,
-				polled_ring(before, rings, count, polled.fd, fresh));
-	}
-	if (dir)
-		closedir(dir);
-	return r;
-}
-
 /* Two files a CPU: 448 CPUs take more than the usual 1,024, and root may have more than the usual most. */
 static void raise_file_limit(size_t cpus)
 {
@@ -355,11 +305,11 @@ int perf_events_open(const struct perf_events_options *options, struct perf_even
 	/* the sideband first: a process that is sampled must have been seen to start */
 	r = open_all(events, PERF_RING_SIDEBAND, error);
 	if (r == 0)
-		r = collect_files(events, PERF_RING_SIDEBAND);
+		r = perf_poll_collect(&events->poll, PERF_RING_SIDEBAND);
 	if (r == 0)
 		r = open_samples(events, error);
 	if (r == 0)
-		r = collect_files(events, PERF_RING_SAMPLES);
+		r = perf_poll_collect(&events->poll, PERF_RING_SAMPLES);
 	if (r < 0)
 		return r;
 	perf_attr_describe(events->missing, &events->missing_text);
@@ -436,11 +386,11 @@ static int open_cpu(struct perf_events *events, struct cpu_events *cpu)
 	int r;
 
 	close_cpu(cpu);
-	r = collect_files(events, PERF_RING_SAMPLES);
+	r = perf_poll_collect(&events->poll, PERF_RING_SAMPLES);
 	for (int ring = PERF_RINGS; r == 0 && ring-- > 0;) {
 		r = open_ring(events, ring, cpu, NULL);
 		if (r == 0)
-			r = collect_files(events, ring);
+			r = perf_poll_collect(&events->poll, ring);
 	}
 	if (r < 0) {
 		close_cpu(cpu);
@@ -506,7 +456,7 @@ int perf_events_refresh(struct perf_events *events,
 		if (r == 0) {
 			free(events->online);
 			events->online = take_ptr(text);
-			r = collect_files(events, PERF_RING_SAMPLES);
+			r = perf_poll_collect(&events->poll, PERF_RING_SAMPLES);
 		}
 	}
 	cpu_list_done(&online);
@@ -536,7 +486,7 @@ static int close_gone(struct perf_events *events)
 		if (events->cpus.items[i].gone)
 			close_cpu(&events->cpus.items[i]);
 	}
-	return any ? collect_files(events, PERF_RING_SAMPLES) : 0;
+	return any ? perf_poll_collect(&events->poll, PERF_RING_SAMPLES) : 0;
 }
 
 static int drain_ring(struct perf_events *events, struct giving *giving)
@@ -593,15 +543,5 @@ uint64_t perf_events_counted(const struct perf_events *events, uint32_t cpu)
 
 enum perf_wake perf_events_wait(struct perf_events *events, uint64_t timeout_ns)
 {
-	struct timespec timeout = { timeout_ns / NSEC_PER_SEC, timeout_ns % NSEC_PER_SEC };
-	enum perf_wake wake = PERF_WAKE_TIME;
-
-	if (ppoll(events->polled.items, events->polled.count, &timeout, NULL) <= 0)
-		return PERF_WAKE_TIME;
-	for (size_t i = 0; i < events->polled.count && wake != PERF_WAKE_SAMPLES; i++)
-		if (events->polled.items[i].revents)
-			wake = events->polled_rings.items[i] == PERF_RING_SAMPLES
-				       ? PERF_WAKE_SAMPLES
-				       : PERF_WAKE_SIDEBAND;
-	return wake;
+	return perf_poll_wait(&events->poll, timeout_ns);
 }

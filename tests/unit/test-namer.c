@@ -157,7 +157,9 @@ static void check_jit(const char *name)
 	CHECK_EQ(tape_add_frame(tape, module, 0x7000000010, &frame), 0);
 	CHECK_EQ(tape_add_frame(tape, module, 0x7000000100, &other), 0);
 	make_namer(&namer);
+	CHECK_EQ(array_push(&tape->samples, (struct tape_sample){ .frame = other }), 0);
 	CHECK_EQ(namer_run(namer, tape), 0);
+	CHECK_STR(tape_fact(tape, "unnamed"), "1 made at run time");
 	CHECK_STR(name_of(tape, frame), name);
 	CHECK_EQ(tape->frames.items[frame].offset, *name ? 0x10 : 0);
 	CHECK_STR(name_of(tape, other), "");
@@ -284,8 +286,38 @@ static void test_32bit(void)
 }
 #endif
 
+/* Frames count as often as they are in samples, callers and leaves; what comes to have a name is not told of any more. */
+static void test_unnamed(void)
+{
+	_cleanup_(cleanup_namer) struct namer *namer = NULL;
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	uint32_t gone, folder, frames[3], stack = 0, none;
+
+	tape = make_tape("/tmp/perftape-is-not-there", &gone);
+	folder = tapes_module(tape, "/tmp", TAPE_MODULE_ELF);
+	CHECK_EQ(tape_add_frame(tape, gone, 0x10, &frames[0]), 0);
+	CHECK_EQ(tape_add_frame(tape, gone, 0x20, &frames[1]), 0);
+	CHECK_EQ(tape_add_frame(tape, folder, 0x20, &frames[2]), 0);
+	CHECK_EQ(tape_add_no_stack(tape, &none), 0);
+	CHECK_EQ(tape_add_stack(tape, 0, frames[0], &stack), 0);
+	CHECK_EQ(tape_add_stack(tape, stack, frames[1], &stack), 0);
+	CHECK_EQ(array_push(&tape->samples, (struct tape_sample){ .stack = stack }), 0);
+	CHECK_EQ(array_push(&tape->samples,
+			 (struct tape_sample){ .stack = stack, .frame = frames[2] }),
+		0);
+	CHECK_EQ(array_push(&tape->samples, (struct tape_sample){ .frame = none }), 0);
+	make_namer(&namer);
+	CHECK_EQ(namer_run(namer, tape), 0);
+	CHECK_STR(tape_fact(tape, "unnamed"),
+		"4 gone before they were opened, 1 of files that changed, 1 in no known mapping");
+	for (size_t i = 0; i < tape->frames.count; i++)
+		CHECK_EQ(strings_add(&tape->strings, "name", 4, &tape->frames.items[i].symbol), 0);
+	CHECK_EQ(namer_run(namer, tape), 0);
+	CHECK_STR(tape_fact(tape, "unnamed"), "");
+}
+
 CHECK_MAIN({ "this program", test_this_program }, { "deleted", test_deleted },
-	{ "perf map", test_perf_map }, { "jitdump", test_jitdump },
+	{ "perf map", test_perf_map }, { "jitdump", test_jitdump }, { "unnamed", test_unnamed },
 #ifdef __x86_64__
 	{ "32 bits", test_32bit },
 #endif
