@@ -34,6 +34,7 @@ const struct command *const commands[] = {
 	&command_record,
 	&command_query,
 	&command_top,
+	&command_heatmap,
 	&command_incidents,
 	&command_import,
 	&command_segments,

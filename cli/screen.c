@@ -41,6 +41,24 @@ void screen_put_head(const struct invocation *invocation, const struct window *w
 	buffer_u8(text, '\n');
 }
 
+void screen_put_filter(const struct filter *filter, struct buffer *text)
+{
+	bool by_cpu = filter->cpus.wanted.count, by_thread = filter_has_threads(filter);
+
+	if (!by_cpu && !by_thread)
+		return;
+	buffer_text(text, "only ");
+	if (by_cpu) {
+		buffer_text(text, "CPUs ");
+		cpu_filter_describe(&filter->cpus, text);
+	}
+	if (by_thread) {
+		buffer_text(text, by_cpu ? ", " : "");
+		filter_describe_threads(filter, text);
+	}
+	buffer_u8(text, '\n');
+}
+
 int screen_print(const struct buffer *text)
 {
 	if (buffer_failed(text))

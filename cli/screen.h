@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "draw/terminal.h"
 #include "query/coverage.h"
+#include "query/filter.h"
 #include "query/window.h"
 
 /* What standard output is, and --color. EXIT_DONE or EXIT_USAGE. */
@@ -17,6 +18,8 @@ unsigned int screen_threads(void);
 /* The first lines: the window as it was understood, the samples, how much is covered. */
 void screen_put_head(const struct invocation *invocation, const struct window *window,
 	uint64_t samples, const struct coverage *coverage, struct buffer *text);
+/* "only comm kube*" on a line of its own, where not all passes. */
+void screen_put_filter(const struct filter *filter, struct buffer *text);
 
 /* Writes a whole answer to standard output. EXIT_DONE, or EXIT_FAILED with the reason said. */
 int screen_print(const struct buffer *text);

@@ -139,14 +139,6 @@ static void put_machine(const struct top *top, struct buffer *text)
 	if (top->ranking.compared)
 		buffer_printf(text, ", usually %.2f", top->ranking.usual.all);
 	buffer_printf(text, ": user %.2f, kernel %.2f, irq %.2f", now->user, now->kernel, now->irq);
-	if (filter_has_threads(&top->filter)) {
-		buffer_text(text, "; only ");
-		filter_describe_threads(&top->filter, text);
-	}
-	if (top->filter.cpus.wanted.count) {
-		buffer_text(text, "; only CPUs ");
-		cpu_filter_describe(&top->filter.cpus, text);
-	}
 	buffer_u8(text, '\n');
 }
 
@@ -178,6 +170,7 @@ static int print_screen(const struct invocation *invocation, const struct top *t
 
 	screen_put_head(invocation, &top->question.window, top->scanned.samples,
 		&top->scanned.coverage, &head);
+	screen_put_filter(&top->filter, &head);
 	put_machine(top, &head);
 	put_baseline(invocation, top, &head);
 	if (buffer_failed(&head))

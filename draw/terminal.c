@@ -61,7 +61,7 @@ void terminal_read(struct terminal *terminal, int fd, enum terminal_color color)
 		size = (struct winsize){ 0 };
 	*terminal = (struct terminal){
 		.width = number_of("COLUMNS", size.ws_col ? size.ws_col : 80),
-		.height = number_of("LINES", size.ws_row ? size.ws_row : 24),
+		.height = number_of("LINES", size.ws_row),
 		.color = color == TERMINAL_COLOR_ALWAYS ||
 			 (color == TERMINAL_COLOR_AUTO && has_colors(fd)),
 		.unicode = locale_is_utf8(),
@@ -72,12 +72,12 @@ void terminal_style(const struct terminal *terminal, enum terminal_style style, 
 {
 	static const char *const codes[] = {
 		[STYLE_PLAIN] = "0",
-		[STYLE_BOLD] = "1",
-		[STYLE_DIM] = "2",
-		[STYLE_ALERT] = "1;38;5;196",
-		[STYLE_USER] = "38;5;71",
-		[STYLE_KERNEL] = "38;5;208",
-		[STYLE_IRQ] = "38;5;135",
+		[STYLE_BOLD] = "0;1",
+		[STYLE_DIM] = "0;2",
+		[STYLE_ALERT] = "0;1;38;5;196",
+		[STYLE_USER] = "0;38;5;71",
+		[STYLE_KERNEL] = "0;38;5;208",
+		[STYLE_IRQ] = "0;38;5;135",
 	};
 
 	if (terminal->color)

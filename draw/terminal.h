@@ -14,7 +14,8 @@ enum terminal_color {
 };
 
 struct terminal {
-	unsigned int width, height; /* $COLUMNS and $LINES, else of the terminal, else 80 and 24 */
+	unsigned int width; /* $COLUMNS, else the terminal's, else 80 */
+	unsigned int height; /* $LINES, else the terminal's; 0: as many lines as one likes */
 	bool color; /* 256 of them */
 	bool unicode; /* by the locale */
 };

@@ -11,6 +11,7 @@
 
 #define SECTIONS 3
 #define ROWS_LEAST 3
+#define HEIGHT_USUAL 24
 #define BAR_WIDTH 10
 #define SHARE_WIDTH 7
 /* With less, what makes up the load is left out. */
@@ -229,7 +230,8 @@ static void plan(
 	const struct drawing *drawing, unsigned int head_lines, struct section sections[SECTIONS])
 {
 	/* a blank line and a heading each, and the prompt */
-	int left = (int)drawing->terminal->height - (int)head_lines - 2 * SECTIONS - 1;
+	int height = drawing->terminal->height ? drawing->terminal->height : HEIGHT_USUAL;
+	int left = height - (int)head_lines - 2 * SECTIONS - 1;
 	size_t room = MAX(left, SECTIONS * ROWS_LEAST), share = room / SECTIONS;
 
 	for (int i = 0; i < SECTIONS; i++) {

@@ -11,6 +11,6 @@ struct top_screen {
 	const struct ranking *ranking;
 };
 
-/* No more lines than the terminal has, but for the prompt's; three of each at the least. */
+/* No more lines than the terminal has, one of them the prompt's, but three rows of each at the least; 24 where there is no terminal. */
 void top_draw(
 	const struct top_screen *screen, const struct terminal *terminal, struct buffer *text);

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <string.h>
+
+#include "cli/answer.h"
+#include "cli/command.h"
+#include "cli/live-names.h"
+#include "cli/progress.h"
+#include "cli/screen.h"
+#include "cli/window-options.h"
+#include "draw/heat.h"
+#include "query/heat.h"
+#include "query/scan.h"
+
+static const struct option options[] = {
+	WINDOW_OPTIONS,
+	FILTER_OPTIONS,
+	{ "per-cpu", 0, NULL, "a row for each CPU, not for each fraction of a second" },
+	{ 0 },
+};
+
+static const char about[] =
+	"Columns are seconds, or as many as fit; rows are the fractions of a second, from the\n"
+	"bottom up, so that what comes every second or what stops for half of one is seen.\n"
+	"With --per-cpu a row is a CPU, and a saturated one a solid line.\n\n" WINDOW_ABOUT;
+
+struct heatmap {
+	struct question question;
+	struct filter filter;
+	struct live_names names;
+	struct terminal terminal;
+	unsigned int threads;
+	struct heat **heats; /* one a thread; all is in the first at the end */
+	struct scanned scanned;
+	array_of(struct heat_mark) marks; /* their texts are ours */
+};
+
+static void heatmap_done(struct heatmap *map)
+{
+	for (unsigned int i = 0; map->heats && i < map->threads; i++)
+		heat_free(map->heats[i]);
+	free(map->heats);
+	scanned_done(&map->scanned);
+	for (size_t i = 0; i < map->marks.count; i++)
+		free((char *)map->marks.items[i].what);
+	array_done(&map->marks);
+	live_names_done(&map->names);
+	filter_done(&map->filter);
+}
+
+static int parse_options(const struct invocation *invocation, struct heatmap *map)
+{
+	int r = window_option_parse(invocation, &map->question.window);
+
+	if (r == EXIT_DONE)
+		r = filter_options_parse(invocation, &map->filter);
+	if (r == EXIT_DONE)
+		r = screen_read(invocation, &map->terminal);
+	map->question.filter = &map->filter;
+	map->question.name = live_names_give;
+	map->question.context = &map->names;
+	return r;
+}
+
+static int add(void *context, unsigned int worker, const struct store_segment *segment,
+	const struct tape *tape, const uint64_t *times)
+{
+	struct heatmap *map = context;
+
+	return heat_add(map->heats[worker], tape, times, load_sample_ns(tape, segment->samples));
+}
+
+static int make_heats(struct heatmap *map, enum heat_rows by)
+{
+	const struct window *window = &map->question.window;
+	uint64_t column_ns = heat_column_ns(window, heat_columns_max(&map->terminal));
+	int r = 0;
+
+	map->heats = calloc(map->threads, sizeof(*map->heats));
+	if (!map->heats)
+		return -ENOMEM;
+	for (unsigned int i = 0; r == 0 && i < map->threads; i++)
+		r = heat_new(by, window, column_ns, heat_fractions(&map->terminal), &map->heats[i]);
+	return r;
+}
+
+static int read_window(const struct invocation *invocation, struct heatmap *map,
+	struct store_reader *reader, struct error *error)
+{
+	struct progress progress;
+	const struct scan_options scan = {
+		.question = map->question,
+		.threads = map->threads,
+		.add = add,
+		.context = map,
+		.progress = progress_show,
+		.progress_context = &progress,
+	};
+	int r = make_heats(map, option_given(invocation, "per-cpu") ? HEAT_CPUS : HEAT_FRACTIONS);
+
+	if (r < 0)
+		return r;
+	progress_start(&progress, "segments", option_given(invocation, "quiet"));
+	r = scan_run(reader, &scan, &map->scanned, error);
+	progress_end(&progress);
+	for (unsigned int i = 1; r == 0 && i < map->threads; i++)
+		r = heat_merge(map->heats[0], map->heats[i]);
+	if (r == 0)
+		r = heat_cover(map->heats[0], &map->question.window, &map->scanned.coverage);
+	return r;
+}
+
+static int see_incident(void *context, const struct store_incident *incident)
+{
+	struct heatmap *map = context;
+	struct heat_mark mark = { .time_ns = incident->time_ns };
+	char *what;
+
+	if (asprintf(&what, "%s  %s", incident->kind, incident->text) < 0)
+		return -ENOMEM;
+	mark.what = what;
+	if (array_push(&map->marks, mark) == 0)
+		return 0;
+	free(what);
+	return -ENOMEM;
+}
+
+static int print(const struct invocation *invocation, const struct heatmap *map)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 }, head = { 0 };
+	struct heat_picture picture = {
+		.heat = map->heats[0],
+		.marks = map->marks.items,
+		.mark_count = map->marks.count,
+		.at_ns = map->question.window.at_ns,
+		.utc = option_given(invocation, "utc"),
+	};
+
+	screen_put_head(invocation, &map->question.window, map->scanned.samples,
+		&map->scanned.coverage, &head);
+	screen_put_filter(&map->filter, &head);
+	buffer_u8(&head, 0);
+	if (buffer_failed(&head))
+		return fail(-ENOMEM, NULL);
+	picture.head = (const char *)head.data;
+	heat_draw(&picture, &map->terminal, &text);
+	return screen_print(&text);
+}
+
+static int answer(const struct invocation *invocation, struct heatmap *map)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	const struct window *window = &map->question.window;
+	const struct coverage *coverage = &map->scanned.coverage;
+	struct error error = { 0 };
+	int r = store_reader_open(store_path(invocation), &reader, &error), code;
+
+	if (r == 0)
+		r = read_window(invocation, map, reader, &error);
+	if (r == 0 && map->scanned.samples)
+		r = store_reader_incidents(
+			reader, window->from_ns, window->to_ns, see_incident, map, &error);
+	if (r < 0)
+		return fail(r, &error);
+	if (!map->scanned.samples) {
+		say_window(invocation, window);
+		return answer_nothing(invocation, reader, window, coverage);
+	}
+	code = print(invocation, map);
+	say_missing(invocation, reader, window, coverage);
+	return code == EXIT_DONE ? answer_code(invocation, coverage) : code;
+}
+
+static int run(const struct invocation *invocation)
+{
+	struct heatmap map = { .threads = screen_threads() };
+	int r = parse_options(invocation, &map);
+
+	if (r == EXIT_DONE)
+		r = answer(invocation, &map);
+	heatmap_done(&map);
+	return r;
+}
+
+const struct command command_heatmap = {
+	.name = "heatmap",
+	.summary = "Draw a window as a heat map in the terminal",
+	.about = about,
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * A grid of CPU time in the terminal. Fractions of a second: how many CPUs were busy, the first fraction at the bottom. CPUs: how busy each was,
+ * with what mostly; a saturated one is a solid line.
+ */
+
+#include "draw/terminal.h"
+#include "query/heat.h"
+
+struct heat_mark {
+	uint64_t time_ns; /* of the wall clock */
+	const char *what;
+};
+
+struct heat_picture {
+	const struct heat *heat;
+	const char *head; /* what it is of: lines of any length */
+	const struct heat_mark *marks; /* by time */
+	size_t mark_count;
+	uint64_t at_ns; /* the moment that was asked for, or 0 */
+	bool utc;
+};
+
+/* How many columns of a grid there is room for, and how many rows of fractions. */
+uint32_t heat_columns_max(const struct terminal *terminal);
+uint32_t heat_fractions(const struct terminal *terminal);
+
+void heat_draw(
+	const struct heat_picture *picture, const struct terminal *terminal, struct buffer *text);

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "query/heat.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+static uint32_t columns_of(const struct window *window, uint64_t column_ns)
+{
+	uint64_t begin_ns = window->from_ns / NSEC_PER_SEC * NSEC_PER_SEC;
+
+	return MAX((window->to_ns - begin_ns + column_ns - 1) / column_ns, 1ull);
+}
+
+uint64_t heat_column_ns(const struct window *window, uint32_t columns_max)
+{
+	static const uint32_t lengths[] = { 1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1800,
+		3600, 7200, 14400, 21600, 43200, 86400 };
+	uint64_t column_ns;
+
+	for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
+		column_ns = lengths[i] * NSEC_PER_SEC;
+		if (columns_of(window, column_ns) <= columns_max)
+			return column_ns;
+	}
+	while (columns_of(window, column_ns) > columns_max)
+		column_ns += 86400 * NSEC_PER_SEC;
+	return column_ns;
+}
+
+/* Rows behind those that are there, so that there are so many. */
+static int add_rows(struct heat *heat, uint32_t rows)
+{
+	size_t count = (size_t)rows * heat->columns;
+
+	if (count <= heat->cells.count)
+		return 0;
+	if (array_reserve(&heat->cells, count) < 0)
+		return -ENOMEM;
+	memset(heat->cells.items + heat->cells.count, 0,
+		(count - heat->cells.count) * sizeof(*heat->cells.items));
+	heat->cells.count = count;
+	heat->rows = rows;
+	return 0;
+}
+
+int heat_new(enum heat_rows by, const struct window *window, uint64_t column_ns, uint32_t rows,
+	struct heat **ret_heat)
+{
+	_cleanup_(cleanup_heat) struct heat *heat = calloc(1, sizeof(*heat));
+
+	if (!heat)
+		return -ENOMEM;
+	heat->by = by;
+	heat->begin_ns = window->from_ns / NSEC_PER_SEC * NSEC_PER_SEC;
+	heat->column_ns = column_ns;
+	heat->columns = columns_of(window, column_ns);
+	if (by == HEAT_FRACTIONS && add_rows(heat, rows) < 0)
+		return -ENOMEM;
+	*ret_heat = take_ptr(heat);
+	return 0;
+}
+
+struct heat *heat_free(struct heat *heat)
+{
+	if (!heat)
+		return NULL;
+	array_done(&heat->cells);
+	array_done(&heat->asked_ns);
+	array_done(&heat->covered_ns);
+	load_marks_done(&heat->marks);
+	free(heat);
+	return NULL;
+}
+
+/* A piece of time, by the fractions that it lies in; what is beyond the grid is not of the window. */
+static void spread(struct heat *heat, uint64_t from_ns, uint64_t to_ns, enum load_kind kind)
+{
+	uint64_t row_ns = NSEC_PER_SEC / heat->rows;
+
+	for (uint64_t ns = MAX(from_ns, heat->begin_ns); ns < to_ns;) {
+		uint64_t in_second_ns = ns % NSEC_PER_SEC;
+		uint64_t row = MIN(in_second_ns / row_ns, heat->rows - 1ull);
+		uint64_t row_end_ns = row + 1 < heat->rows ? (row + 1) * row_ns : NSEC_PER_SEC;
+		uint64_t end_ns = MIN(to_ns, ns - in_second_ns + row_end_ns);
+		uint64_t column = (ns - heat->begin_ns) / heat->column_ns;
+
+		if (column >= heat->columns)
+			return;
+		heat->cells.items[row * heat->columns + column].ns[kind] += end_ns - ns;
+		ns = end_ns;
+	}
+}
+
+static int add_sample(struct heat *heat, const struct tape_sample *sample, uint64_t time_ns,
+	uint64_t sample_ns, enum load_kind kind)
+{
+	uint32_t column = (time_ns - heat->begin_ns) / heat->column_ns;
+
+	if (heat->by == HEAT_FRACTIONS) {
+		spread(heat, time_ns - sample_ns / 2, time_ns + sample_ns / 2, kind);
+		return 0;
+	}
+	if (add_rows(heat, sample->cpu + 1) < 0)
+		return -ENOMEM;
+	heat->cells.items[(size_t)sample->cpu * heat->columns + column].ns[kind] += sample_ns;
+	return 0;
+}
+
+int heat_add(struct heat *heat, const struct tape *tape, const uint64_t *times, uint64_t sample_ns)
+{
+	int r = load_marks_make(&heat->marks, tape);
+
+	heat->host_cpus = MAX(heat->host_cpus, load_host_cpus(tape));
+	for (size_t i = 0; r == 0 && i < tape->samples.count; i++) {
+		const struct tape_sample *sample = &tape->samples.items[i];
+		const struct tape_thread *thread = &tape->threads.items[sample->thread];
+
+		r = add_sample(heat, sample, times[i], sample_ns,
+			load_kind(&heat->marks, thread->pid == 0 && thread->tid == 0, sample->stack,
+				sample->frame));
+	}
+	return r;
+}
+
+int heat_merge(struct heat *heat, const struct heat *other)
+{
+	if (add_rows(heat, other->rows) < 0)
+		return -ENOMEM;
+	heat->host_cpus = MAX(heat->host_cpus, other->host_cpus);
+	for (size_t i = 0; i < other->cells.count; i++)
+		load_add(&heat->cells.items[i], &other->cells.items[i]);
+	return 0;
+}
+
+/* A second or a part of one, by the fractions. */
+static void count_part(
+	const struct heat *heat, int64_t *counts, uint64_t from_ns, uint64_t to_ns, int sign)
+{
+	uint64_t second_ns = from_ns / NSEC_PER_SEC * NSEC_PER_SEC;
+	uint32_t column = (from_ns - heat->begin_ns) / heat->column_ns;
+
+	for (uint32_t row = 0; row < heat->rows; row++) {
+		uint64_t from = MAX(second_ns + row * NSEC_PER_SEC / heat->rows, from_ns);
+		uint64_t to = MIN(second_ns + (row + 1) * NSEC_PER_SEC / heat->rows, to_ns);
+
+		if (from < to)
+			counts[(size_t)row * heat->columns + column] += sign * (int64_t)(to - from);
+	}
+}
+
+/* Adds a piece of time that lies in the grid to each cell that it is of. */
+static void count_time(
+	const struct heat *heat, int64_t *counts, uint64_t from_ns, uint64_t to_ns, int sign)
+{
+	uint64_t step_ns = heat->by == HEAT_FRACTIONS ? NSEC_PER_SEC : heat->column_ns;
+
+	while (from_ns < to_ns) {
+		uint64_t in_step_ns = (from_ns - heat->begin_ns) % step_ns;
+		uint64_t end_ns = MIN(to_ns, from_ns - in_step_ns + step_ns);
+
+		if (heat->by == HEAT_FRACTIONS)
+			count_part(heat, counts, from_ns, end_ns, sign);
+		else
+			counts[(from_ns - heat->begin_ns) / heat->column_ns] +=
+				sign * (int64_t)(end_ns - from_ns);
+		from_ns = end_ns;
+	}
+}
+
+int heat_cover(struct heat *heat, const struct window *window, const struct coverage *coverage)
+{
+	size_t count = (heat->by == HEAT_FRACTIONS ? heat->rows : 1) * (size_t)heat->columns;
+	size_t size = count * sizeof(*heat->asked_ns.items);
+
+	if (array_reserve(&heat->asked_ns, count) < 0 ||
+		array_reserve(&heat->covered_ns, count) < 0)
+		return -ENOMEM;
+	memset(heat->asked_ns.items, 0, size);
+	count_time(heat, heat->asked_ns.items, window->from_ns, window->to_ns, 1);
+	memcpy(heat->covered_ns.items, heat->asked_ns.items, size);
+	for (size_t i = 0; i < coverage->gaps.count; i++) {
+		const struct coverage_gap *gap = &coverage->gaps.items[i];
+
+		count_time(heat, heat->covered_ns.items, MAX(gap->from_ns, window->from_ns),
+			MIN(gap->to_ns, window->to_ns), -1);
+	}
+	heat->asked_ns.count = heat->covered_ns.count = count;
+	return 0;
+}

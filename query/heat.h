@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * A window as a grid of CPU time: columns are whole seconds, or so many of them; rows are fractions of a second, each of all the seconds of its
+ * column, or CPUs by their number.
+ */
+
+#include "query/coverage.h"
+#include "query/load.h"
+#include "query/window.h"
+
+enum heat_rows {
+	HEAT_FRACTIONS,
+	HEAT_CPUS,
+};
+
+struct heat {
+	enum heat_rows by;
+	uint64_t begin_ns; /* of the wall clock: a whole second at or before the window */
+	uint64_t column_ns;
+	uint32_t columns;
+	uint32_t rows; /* of CPUs: up to the last one that was seen */
+	array_of(struct load) cells; /* row by row */
+	/* By column, and by row where those are fractions: how much of it is of the window, and how much of that was recorded. */
+	array_of(int64_t) asked_ns, covered_ns;
+	uint64_t host_cpus; /* 0: not known */
+	struct load_marks marks;
+};
+
+/* The least number of seconds, of those that a person counts in, with which a window has no more columns than that. */
+uint64_t heat_column_ns(const struct window *window, uint32_t columns_max);
+
+/* rows is of fractions; CPUs come as they are seen. 0 or -ENOMEM. */
+int heat_new(enum heat_rows by, const struct window *window, uint64_t column_ns, uint32_t rows,
+	struct heat **ret_heat);
+struct heat *heat_free(struct heat *heat);
+DEFINE_CLEANUP(heat, struct heat *, heat_free)
+
+/*
+ * Samples of the window, with their times of the wall clock; each stands for so much CPU time. Over fractions it is spread as it is in time: else
+ * some of them would have a sample more than others in each second, and show stripes. 0 or -ENOMEM.
+ */
+int heat_add(struct heat *heat, const struct tape *tape, const uint64_t *times, uint64_t sample_ns);
+/* Adds another one of the same kind and window. 0 or -ENOMEM. */
+int heat_merge(struct heat *heat, const struct heat *other);
+/* What of the cells is known, once all is added. 0 or -ENOMEM. */
+int heat_cover(struct heat *heat, const struct window *window, const struct coverage *coverage);
+
+static inline const struct load *heat_cell(const struct heat *heat, uint32_t row, uint32_t column)
+{
+	return &heat->cells.items[(size_t)row * heat->columns + column];
+}
+
+/* What there is of a cell, of asked_ns or covered_ns. */
+static inline double heat_cell_ns(
+	const struct heat *heat, const int64_t *of, uint32_t row, uint32_t column)
+{
+	return of[(heat->by == HEAT_FRACTIONS ? (size_t)row * heat->columns : 0) + column];
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Grids of CPU time, and how they are drawn. */
+#include "tests/check.h"
+
+#include "draw/heat.h"
+#include "draw/text.h"
+#include "query/sift.h"
+#include "tests/golden.h"
+#include "tests/tapes.h"
+
+#define SAMPLE_NS 10309278
+#define SECONDS 12
+
+/* A window that begins and ends within a second. */
+static const struct window window = {
+	.from_ns = TAPES_REALTIME + 250 * NSEC_PER_MSEC,
+	.to_ns = TAPES_REALTIME + SECONDS * NSEC_PER_SEC - 500 * NSEC_PER_MSEC,
+	.at_ns = TAPES_REALTIME + 6 * NSEC_PER_SEC,
+};
+
+/*
+ * CPU 0 idles but for the first quarter of each second; CPU 1 works from the fourth second on, first in a program, then in the kernel, at last
+ * for interrupts. CPU 5 is idle.
+ */
+static struct tape *make_tape(struct sift_times *times)
+{
+	struct tape *tape = tapes_new(0, SECONDS);
+	uint32_t worker = tapes_thread(tape, 7, 7, "worker"),
+		 idle = tapes_thread(tape, 0, 0, "swapper");
+	uint32_t halt = tapes_kernel(tape, "do_idle;native_safe_halt");
+	uint32_t user = tapes_call(tape, 0, tapes_module(tape, "/x", TAPE_MODULE_ELF), 16, "main");
+	uint32_t kernel = tapes_kernel(tape, "do_syscall_64;read_zero");
+	uint32_t irq = tapes_kernel(tape, "asm_common_interrupt;__do_softirq");
+
+	CHECK_EQ(tape_add_fact(tape, "cpus", "6"), 0);
+	for (uint64_t ns = TAPES_PERF; ns < tape->end_ns; ns += SAMPLE_NS) {
+		uint64_t real_ns = tape_to_realtime(tape, ns, NULL);
+		uint64_t second = (ns - TAPES_PERF) / NSEC_PER_SEC;
+		bool early = (ns - TAPES_PERF) % NSEC_PER_SEC < NSEC_PER_SEC / 4;
+
+		if (real_ns < window.from_ns || real_ns >= window.to_ns)
+			continue;
+		tapes_sample(tape, ns, 0, early ? worker : idle, early ? user : halt);
+		tapes_sample(tape, ns, 1, second < 4 ? idle : worker,
+			second < 4   ? halt
+			: second < 6 ? user
+			: second < 9 ? kernel
+				     : irq);
+		tapes_sample(tape, ns, 5, idle, halt);
+		for (int i = 0; i < 3; i++)
+			CHECK_EQ(array_push(&times->list, real_ns), 0);
+	}
+	return tape;
+}
+
+static struct heat *make(
+	enum heat_rows by, uint64_t column_ns, uint32_t rows, const struct coverage *coverage)
+{
+	struct sift_times times = { 0 };
+	_cleanup_(cleanup_tape) struct tape *tape = make_tape(&times);
+	struct heat *heat;
+
+	CHECK_EQ(heat_new(by, &window, column_ns, rows, &heat), 0);
+	CHECK_EQ(heat_add(heat, tape, times.list.items, SAMPLE_NS), 0);
+	CHECK_EQ(heat_cover(heat, &window, coverage), 0);
+	array_done(&times.list);
+	return heat;
+}
+
+static uint64_t sum_of(const struct heat *heat, bool idle)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < heat->cells.count; i++)
+		sum += idle ? heat->cells.items[i].ns[LOAD_IDLE]
+			    : load_work_ns(&heat->cells.items[i]);
+	return sum;
+}
+
+static void test_columns(void)
+{
+	struct window day = { .from_ns = TAPES_REALTIME,
+		.to_ns = TAPES_REALTIME + 86400 * NSEC_PER_SEC };
+	struct window century = { .to_ns = 36500 * 86400ull * NSEC_PER_SEC };
+
+	CHECK_EQ(heat_column_ns(&window, 12), NSEC_PER_SEC);
+	CHECK_EQ(heat_column_ns(&window, 11), 2 * NSEC_PER_SEC);
+	CHECK_EQ(heat_column_ns(&window, 1), 15 * NSEC_PER_SEC);
+	CHECK_EQ(heat_column_ns(&day, 74), 1800 * NSEC_PER_SEC);
+	CHECK_EQ(heat_column_ns(&century, 100), 365 * 86400 * NSEC_PER_SEC);
+}
+
+/* No time is lost on the way, but half a sample's at the edges of the grid. */
+static void test_time(void)
+{
+	static const struct coverage whole;
+	_cleanup_(cleanup_heat) struct heat *cpus = make(HEAT_CPUS, NSEC_PER_SEC, 0, &whole);
+
+	CHECK_EQ(cpus->rows, 6);
+	CHECK_EQ(cpus->columns, SECONDS);
+	CHECK_EQ(load_work_ns(heat_cell(cpus, 5, 3)), 0);
+	CHECK_EQ(load_work_ns(heat_cell(cpus, 1, 7)), heat_cell(cpus, 1, 7)->ns[LOAD_KERNEL]);
+	CHECK_EQ(cpus->covered_ns.items[0], 750 * NSEC_PER_MSEC);
+	CHECK_EQ(cpus->covered_ns.items[11], 500 * NSEC_PER_MSEC);
+	for (uint32_t rows = 1; rows < 60; rows += 7) {
+		_cleanup_(cleanup_heat) struct heat *heat =
+			make(HEAT_FRACTIONS, 2 * NSEC_PER_SEC, rows, &whole);
+		int64_t covered = 0;
+
+		CHECK(sum_of(cpus, false) - sum_of(heat, false) <= 6 * SAMPLE_NS);
+		CHECK(sum_of(cpus, true) - sum_of(heat, true) <= 6 * SAMPLE_NS);
+		for (size_t i = 0; i < heat->covered_ns.count; i++)
+			covered += heat->covered_ns.items[i];
+		CHECK_EQ(covered, window.to_ns - window.from_ns);
+	}
+}
+
+static void test_merge(void)
+{
+	static const struct coverage whole;
+	_cleanup_(cleanup_heat) struct heat *heat = make(HEAT_CPUS, NSEC_PER_SEC, 0, &whole);
+	_cleanup_(cleanup_heat) struct heat *empty = NULL;
+
+	CHECK_EQ(heat_new(HEAT_CPUS, &window, NSEC_PER_SEC, 0, &empty), 0);
+	CHECK_EQ(heat_merge(empty, heat), 0);
+	CHECK_EQ(heat_merge(empty, heat), 0);
+	CHECK_EQ(empty->rows, 6);
+	CHECK_EQ(sum_of(empty, false), 2 * sum_of(heat, false));
+	CHECK_EQ(empty->host_cpus, 6);
+}
+
+static void check_drawn(const char *name, enum heat_rows by, const struct terminal *terminal)
+{
+	struct coverage_gap gap = { .from_ns = TAPES_REALTIME + 1500 * NSEC_PER_MSEC,
+		.to_ns = TAPES_REALTIME + 3 * NSEC_PER_SEC };
+	struct coverage coverage = { .gaps = { &gap, 1, 1 } };
+	static const struct heat_mark marks[] = {
+		{ TAPES_REALTIME + 9100 * NSEC_PER_MSEC,
+			"ena.tx_stall  ena 0000:20:03.0 eth0: \033[2JTX\n" },
+		{ TAPES_REALTIME + 9900 * NSEC_PER_MSEC, "oom.kill  \x80\xff" },
+	};
+	_cleanup_(cleanup_heat) struct heat *heat =
+		make(by, heat_column_ns(&window, heat_columns_max(terminal)),
+			heat_fractions(terminal), &coverage);
+	const struct heat_picture picture = { heat, "the window\nthe coverage", marks,
+		ARRAY_SIZE(marks), window.at_ns, true };
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+
+	heat_draw(&picture, terminal, &text);
+	buffer_u8(&text, 0);
+	CHECK(!buffer_failed(&text));
+	CHECK(terminal->color || !strchr((char *)text.data, '\033'));
+	for (const char *at = (char *)text.data; *at && !terminal->color;
+		at += strcspn(at, "\n") + 1) {
+		_cleanup_free_ char *line = strndup(at, strcspn(at, "\n"));
+
+		CHECK(text_width(terminal, line) <= terminal->width);
+	}
+	check_golden(name, (char *)text.data);
+}
+
+static void test_drawn(void)
+{
+	const struct terminal ascii = { .width = 80, .height = 18 };
+	const struct terminal unicode = { .width = 80, .height = 18, .unicode = true };
+	const struct terminal color = { .width = 80, .height = 18, .unicode = true, .color = true };
+	const struct terminal ascii_color = { .width = 80, .height = 18, .color = true };
+	const struct terminal narrow = { .width = 20, .height = 4 };
+
+	check_drawn("usual.heat", HEAT_FRACTIONS, &ascii);
+	check_drawn("usual-unicode.heat", HEAT_FRACTIONS, &unicode);
+	check_drawn("usual-color.heat", HEAT_FRACTIONS, &color);
+	check_drawn("usual-ascii-color.heat", HEAT_FRACTIONS, &ascii_color);
+	check_drawn("narrow.heat", HEAT_FRACTIONS, &narrow);
+	check_drawn("cpus.heat", HEAT_CPUS, &ascii);
+	check_drawn("cpus-unicode.heat", HEAT_CPUS, &unicode);
+	check_drawn("cpus-color.heat", HEAT_CPUS, &color);
+	check_drawn("cpus-narrow.heat", HEAT_CPUS, &narrow);
+}
+
+/* Of 448 CPUs, those with the busiest moment, by their number. */
+static void test_many(void)
+{
+	static const struct coverage whole;
+	const struct terminal terminal = { .width = 80, .height = 18 };
+	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, SECONDS);
+	_cleanup_(cleanup_heat) struct heat *heat = NULL;
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+	uint32_t worker = tapes_thread(tape, 7, 7, "worker"), kernel = tapes_kernel(tape, "x");
+	uint64_t times[448 + 97];
+
+	for (uint32_t i = 0; i < 448 + 97; i++) {
+		times[i] = TAPES_REALTIME + 5 * NSEC_PER_SEC;
+		tapes_sample(tape, TAPES_PERF, i < 448 ? i : 300, worker, kernel);
+	}
+	CHECK_EQ(heat_new(HEAT_CPUS, &window, NSEC_PER_SEC, 0, &heat), 0);
+	CHECK_EQ(heat_add(heat, tape, times, SAMPLE_NS), 0);
+	CHECK_EQ(heat_cover(heat, &window, &whole), 0);
+	heat_draw(&(struct heat_picture){ .heat = heat, .head = "x" }, &terminal, &text);
+	buffer_u8(&text, 0);
+	CHECK(strstr((char *)text.data, "    6                     ...."));
+	CHECK(strstr((char *)text.data, "  300                     KKKK"));
+	CHECK(!strstr((char *)text.data, "    7 "));
+	CHECK(strstr((char *)text.data,
+		"the busiest 8 of 448 CPUs; the others were never more than 1 % busy\n"));
+}
+
+CHECK_MAIN({ "columns", test_columns }, { "no time is lost", test_time }, { "merging", test_merge },
+	{ "drawn", test_drawn }, { "many CPUs", test_many })
