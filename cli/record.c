@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/limit-options.h"
 #include "cli/progress.h"
+#include "cli/snapshot-keeper.h"
 #include "cli/version.h"
 #include "recorder/cpu-list.h"
 #include "recorder/perf-events.h"
@@ -41,6 +42,7 @@ static const struct option options[] = {
 	{ "segment", 0, "LENGTH", "how long a segment is, 1s to 1h (default: 2m)" },
 	LIMIT_OPTIONS,
 	{ "patterns", 0, "DIR", "where own patterns are (default: /etc/perftape/incidents.d)" },
+	{ "snapshot-dir", 0, "DIR", "leave a .tape of each incident's window there" },
 	{ "trust-user-kmsg", 0, NULL,
 		"believe lines that users write into the kernel's log, for rehearsals" },
 	{ 0 },
@@ -373,11 +375,26 @@ static int load_patterns(
 	return catalogue_new(NULL, ret_catalogue, error);
 }
 
+static int keep_snapshots(const struct invocation *invocation, struct snapshot_keeper **ret_keeper)
+{
+	const char *folder = option_value(invocation, "snapshot-dir");
+	struct error error = { 0 };
+	int r;
+
+	if (!folder)
+		return 0;
+	r = snapshot_keeper_start(store_path(invocation), folder, ret_keeper, &error);
+	if (r == 1)
+		fprintf(stderr, "perftape: %s\n", error.text);
+	return r;
+}
+
 static int run(const struct invocation *invocation)
 {
 	_cleanup_(cleanup_catalogue) struct catalogue *catalogue = NULL;
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
 	_cleanup_(cleanup_recorder) struct recorder *recorder = NULL;
+	_cleanup_(cleanup_snapshot_keeper) struct snapshot_keeper *keeper = NULL;
 	struct recorder_options asked = {
 		.frequency = RECORDER_FREQUENCY,
 		.segment_ns = RECORDER_SEGMENT_NS,
@@ -406,6 +423,11 @@ static int run(const struct invocation *invocation)
 		r = store_writer_open(store_path(invocation), &writer, &error);
 	if (r < 0)
 		return fail(r, &error);
+	r = keep_snapshots(invocation, &keeper);
+	if (r < 0)
+		return fail(r, NULL);
+	asked.context = keeper;
+	asked.found = snapshot_keeper_found;
 	if (live)
 		say(invocation, "recording into %s; Ctrl-C ends it", store_path(invocation));
 	r = recorder_run(recorder, store_path(invocation), writer, &progress, &error);

@@ -231,7 +231,8 @@ static int take_incidents(struct cut *cut)
 		struct tape_incident incident = cut->from->incidents.items[i];
 
 		if (is_within(cut, incident.time_ns) &&
-			(take_string(cut, &incident.text) < 0 ||
+			(take_string(cut, &incident.kind) < 0 ||
+				take_string(cut, &incident.text) < 0 ||
 				take_string(cut, &incident.source) < 0 ||
 				take_fields(cut, &incident.fields) < 0 ||
 				array_push(&cut->to->incidents, incident) < 0))

@@ -50,7 +50,7 @@ static void add_context(struct tape *tape, unsigned int second)
 			 (struct tape_event){ time_ns, 1, tape->threads.count - 1, text, fields }),
 		0);
 	CHECK_EQ(array_push(&tape->incidents,
-			 (struct tape_incident){ time_ns, time_ns, 1, 2, text, text, fields }),
+			 (struct tape_incident){ time_ns, time_ns, text, 2, text, text, fields }),
 		0);
 	CHECK_EQ(array_push(&tape->lines, (struct tape_line){ time_ns, second, 4, text }), 0);
 	CHECK_EQ(array_push(&tape->losses,
@@ -183,8 +183,14 @@ static void add_totals(struct totals *totals, const struct tape *tape)
 	totals->points += tape->points.count;
 	for (size_t i = 0; i < tape->events.count; i++)
 		totals->fields += tape->events.items[i].fields.count;
-	for (size_t i = 0; i < tape->incidents.count; i++)
-		totals->fields += tape->incidents.items[i].fields.count;
+	for (size_t i = 0; i < tape->incidents.count; i++) {
+		const struct tape_incident *incident = &tape->incidents.items[i];
+
+		totals->fields += incident->fields.count;
+		CHECK(strncmp(tape_string(tape, incident->kind), "text", 4) == 0);
+		CHECK_STR(tape_string(tape, incident->kind), tape_string(tape, incident->text));
+		CHECK_STR(tape_string(tape, incident->kind), tape_string(tape, incident->source));
+	}
 }
 
 static void check_part(
