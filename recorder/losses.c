@@ -173,7 +173,9 @@ int losses_online(struct losses *losses, uint32_t number, bool online, uint64_t 
 	if (cpu->throttled_ns)
 		end_throttle(losses, cpu, time_ns);
 	slots_restart(&cpu->slots);
-	cpu->told = cpu->counted = 0;
+	/* what is left in its old rings is still told */
+	if (online)
+		cpu->told = cpu->counted = 0;
 	if (!online || !since_ns)
 		return 0;
 	return losses_add(losses, TAPE_LOSS_OFFLINE, number, since_ns, time_ns, 1);

@@ -144,11 +144,13 @@ bool perf_channel_any(struct perf_channel *channel)
 	return map && perf_mmap__read_init(map) == 0;
 }
 
-struct perf_channel_counts perf_channel_counts(const struct perf_channel *channel)
+int perf_channel_counts(const struct perf_channel *channel, struct perf_channel_counts *ret_counts)
 {
 	struct perf_counts_values values = { 0 };
+	int r = perf_evsel__read(channel->event, 0, 0, &values);
 
-	if (perf_evsel__read(channel->event, 0, 0, &values) < 0)
-		return (struct perf_channel_counts){ 0 };
-	return (struct perf_channel_counts){ values.val, values.ena, values.lost };
+	if (r < 0)
+		return straight(r);
+	*ret_counts = (struct perf_channel_counts){ values.val, values.ena, values.lost };
+	return 0;
 }

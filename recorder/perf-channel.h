@@ -35,7 +35,7 @@ int perf_channel_drain(struct perf_channel *channel,
 /* Is there a record, without taking it out? */
 bool perf_channel_any(struct perf_channel *channel);
 
-/* What the kernel counts; all 0 when it cannot be read. */
+/* What the kernel counts. */
 struct perf_channel_counts {
 	uint64_t events;
 	uint64_t
@@ -43,4 +43,5 @@ struct perf_channel_counts {
 	uint64_t
 		lost; /* records that it had no room for, where it counts them (PERF_FORMAT_LOST) */
 };
-struct perf_channel_counts perf_channel_counts(const struct perf_channel *channel);
+/* 0 or a negative errno. */
+int perf_channel_counts(const struct perf_channel *channel, struct perf_channel_counts *ret_counts);

@@ -1,330 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "recorder/perf-events.h"
-
 #include <errno.h>
-#include <stdio.h>
-#include <sys/resource.h>
 
-#include "base/array.h"
 #include "base/clock.h"
-#include "base/file.h"
-#include "recorder/cpu-list.h"
-#include "recorder/perf-attr.h"
-#include "recorder/perf-channel.h"
-#include "recorder/perf-poll.h"
-
-#define PROBE_NS (50 * NSEC_PER_MSEC)
-
-/* A ring of this size rides out 20 s at 97 Hz and 24 frames; all of them together are not over a hundredth of the memory. */
-#define RING_BYTES (1u << 20)
-#define RING_BYTES_MIN (64u << 10)
-
-/* Beside two files for each CPU, what else a process has open. */
-#define FILES_BESIDE 256
-
-struct cpu_events {
-	uint32_t cpu;
-	bool gone; /* it went offline: drained once more, then closed */
-	struct perf_channel *channels[PERF_RINGS];
-};
-
-struct perf_events {
-	struct perf_events_options options;
-	const struct perf_attr_event *event;
-	size_t ring_bytes;
-	unsigned int missing; /* enum perf_rung */
-	struct buffer missing_text;
-	struct perf_event_attr attrs[PERF_RINGS];
-	struct perf_layout layouts[PERF_RINGS];
-	struct cpu_list wanted; /* without any: all */
-	char *online; /* the text that said so */
-	array_of(struct cpu_events) cpus;
-	struct perf_poll poll;
-};
-
-static void close_ring(struct perf_events *events, enum perf_ring ring)
-{
-	for (size_t i = 0; i < events->cpus.count; i++)
-		events->cpus.items[i].channels[ring] =
-			perf_channel_close(events->cpus.items[i].channels[ring]);
-}
-
-struct perf_events *perf_events_close(struct perf_events *events)
-{
-	if (!events)
-		return NULL;
-	for (int ring = 0; ring < PERF_RINGS; ring++)
-		close_ring(events, ring);
-	array_done(&events->cpus);
-	perf_poll_done(&events->poll);
-	cpu_list_done(&events->wanted);
-	buffer_done(&events->missing_text);
-	free(events->online);
-	free(events);
-	return NULL;
-}
-
-static int open_error(
-	int code, const struct perf_events *events, enum perf_ring ring, struct error *error)
-{
-	const char *name = ring == PERF_RING_SAMPLES ? events->event->name : "dummy";
-	_cleanup_free_ char *paranoid = NULL, *rate = NULL;
-
-	if (code == -EACCES || code == -EPERM) {
-		if (file_read("/proc/sys/kernel/perf_event_paranoid", 32, &paranoid, NULL) == 0)
-			paranoid[strcspn(paranoid, "\n")] = 0;
-		return error_set(error, code,
-			"sampling all CPUs needs root or CAP_PERFMON (kernel.perf_event_paranoid "
-			"is "
-			"%s)",
-			paranoid ? paranoid : "unknown");
-	}
-	if (file_read("/proc/sys/kernel/perf_event_max_sample_rate", 32, &rate, NULL) == 0 &&
-		code == -EINVAL && strtoul(rate, NULL, 10) < events->options.frequency)
-		return error_set(error, code,
-			"%u Hz is more than kernel.perf_event_max_sample_rate allows (%lu)",
-			events->options.frequency, strtoul(rate, NULL, 10));
-	if (code == -EMFILE)
-		return error_set(error, code,
-			"two files a CPU are more than RLIMIT_NOFILE allows: raise it to %zu",
-			2 * events->cpus.count + FILES_BESIDE);
-	if (code == -ENOSYS || code == -ENOENT)
-		return error_set(error, code, "this kernel has no perf event %s", name);
-	return error_set(error, code, "perf event %s: %s", name, strerror(-code));
-}
-
-static int map_error(int code, size_t bytes, struct error *error)
-{
-	if (code == -EPERM || code == -ENOMEM)
-		return error_set(error, code,
-			"rings of %zu KB a CPU are over the limit: CAP_IPC_LOCK, a larger "
-			"RLIMIT_MEMLOCK, or kernel.perf_event_mlock_kb",
-			bytes / 1024);
-	return error_set(error, code, "mapping the rings: %s", strerror(-code));
-}
-
-static void make_attr(struct perf_events *events, enum perf_ring ring)
-{
-	events->attrs[ring] = ring == PERF_RING_SAMPLES
-				      ? perf_attr_samples(events->event, &events->options,
-						events->ring_bytes, events->missing)
-				      : perf_attr_sideband(events->missing);
-	events->layouts[ring] = perf_attr_layout(&events->attrs[ring]);
-}
-
-/* Steps down the ladder as far as this kernel makes us. */
-static int open_channel(struct perf_events *events, enum perf_ring ring, uint32_t cpu,
-	struct perf_channel **ret_channel)
-{
-	unsigned int before = events->missing, rung;
-	int r = perf_channel_open(&events->attrs[ring], cpu, ret_channel);
-
-	while (r == -EINVAL && (rung = perf_attr_next_rung(ring, events->missing))) {
-		events->missing |= rung;
-		make_attr(events, ring);
-		r = perf_channel_open(&events->attrs[ring], cpu, ret_channel);
-	}
-	/* if it was not for what is new, that is not missing */
-	if (r < 0)
-		events->missing = before;
-	return r;
-}
-
-/*
- * Samples are taken of the CPUs that were asked for. Who runs must be known of all: a thread gets its name and its mappings on one
- * CPU and is then moved to another, and the recorder's own name is its clock.
- */
-static bool is_wanted(const struct perf_events *events, enum perf_ring ring, uint32_t cpu)
-{
-	return ring == PERF_RING_SIDEBAND || !events->wanted.cpus.count ||
-	       cpu_list_has(&events->wanted, cpu);
-}
-
-static int open_ring(struct perf_events *events, enum perf_ring ring, struct cpu_events *cpu,
-	struct error *error)
-{
-	struct perf_channel **channel = &cpu->channels[ring];
-	int r;
-
-	if (!is_wanted(events, ring, cpu->cpu))
-		return 0;
-	r = open_channel(events, ring, cpu->cpu, channel);
-	if (r < 0)
-		return open_error(r, events, ring, error);
-	r = perf_channel_map(*channel, events->ring_bytes);
-	if (r < 0) {
-		*channel = perf_channel_close(*channel);
-		return map_error(r, events->ring_bytes, error);
-	}
-	return 0;
-}
-
-/* On all CPUs; one that goes offline just now is not there. */
-static int open_all(struct perf_events *events, enum perf_ring ring, struct error *error)
-{
-	int r = 0;
-
-	make_attr(events, ring);
-	for (size_t i = 0; r == 0 && i < events->cpus.count; i++) {
-		r = open_ring(events, ring, &events->cpus.items[i], error);
-		if (r == -ENODEV)
-			r = 0;
-	}
-	if (r < 0)
-		close_ring(events, ring);
-	return r;
-}
-
-static void enable_all(struct perf_events *events, enum perf_ring ring)
-{
-	for (size_t i = 0; i < events->cpus.count; i++)
-		if (events->cpus.items[i].channels[ring])
-			perf_channel_enable(events->cpus.items[i].channels[ring]);
-}
-
-static void disable_all(struct perf_events *events, enum perf_ring ring)
-{
-	for (size_t i = 0; i < events->cpus.count; i++)
-		if (events->cpus.items[i].channels[ring])
-			perf_channel_disable(events->cpus.items[i].channels[ring]);
-}
-
-/* Some virtual machines accept cycles and never deliver one: works 50 ms and looks. */
-static bool delivers(struct perf_events *events)
-{
-	uint64_t end = clock_ns(CLOCK_MONOTONIC) + PROBE_NS;
-	bool any = false;
-
-	enable_all(events, PERF_RING_SAMPLES);
-	while (clock_ns(CLOCK_MONOTONIC) < end)
-		;
-	disable_all(events, PERF_RING_SAMPLES);
-	for (size_t i = 0; i < events->cpus.count && !any; i++)
-		any = events->cpus.items[i].channels[PERF_RING_SAMPLES] &&
-		      perf_channel_any(events->cpus.items[i].channels[PERF_RING_SAMPLES]);
-	return any;
-}
-
-static int open_cycles(struct perf_events *events, struct error *error)
-{
-	int r;
-
-	events->event = perf_attr_event("cycles");
-	r = open_all(events, PERF_RING_SAMPLES, error);
-	if (r < 0 || delivers(events))
-		return r;
-	close_ring(events, PERF_RING_SAMPLES);
-	return error_set(error, -ENOENT,
-		"this machine accepts the event cycles and delivers none; take cpu-clock");
-}
-
-static int open_samples(struct perf_events *events, struct error *error)
-{
-	const char *name = events->options.event;
-
-	if (name && strcmp(name, "cycles") == 0)
-		return open_cycles(events, error);
-	if (!name && open_cycles(events, NULL) == 0)
-		return 0;
-	events->event = perf_attr_event(name ? name : "cpu-clock");
-	if (!events->event)
-		return error_set(error, -EINVAL, "there is no event '%s'", name);
-	return open_all(events, PERF_RING_SAMPLES, error);
-}
-
-/* Two files a CPU: 448 CPUs take more than the usual 1,024, and root may have more than the usual most. */
-static void raise_file_limit(size_t cpus)
-{
-	rlim_t wanted = 2 * cpus + FILES_BESIDE;
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)
-		return;
-	limit.rlim_cur = wanted;
-	limit.rlim_max = MAX(limit.rlim_max, wanted);
-	if (setrlimit(RLIMIT_NOFILE, &limit) == 0 || getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-static size_t default_ring_bytes(size_t cpus)
-{
-	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
-	size_t bytes = RING_BYTES;
-
-	while (bytes > RING_BYTES_MIN && bytes * PERF_RINGS * cpus > memory / 100)
-		bytes /= 2;
-	return bytes;
-}
-
-static int read_online(char **ret_text, struct cpu_list *ret_list)
-{
-	int r = file_read("/sys/devices/system/cpu/online", 65536, ret_text, NULL);
-
-	return r == 0 ? cpu_list_parse(*ret_text, ret_list) : r;
-}
-
-static int find_cpus(struct perf_events *events, struct error *error)
-{
-	struct cpu_list online = { 0 };
-	int r = 0;
-
-	if (events->options.cpus)
-		r = cpu_list_parse(events->options.cpus, &events->wanted);
-	if (r < 0)
-		return error_set(error, r, "'%s' is no list of CPUs; write 3 or 0-3,8",
-			events->options.cpus);
-	r = read_online(&events->online, &online);
-	for (size_t i = 0; r == 0 && i < online.cpus.count; i++)
-		r = array_push(&events->cpus, (struct cpu_events){ .cpu = online.cpus.items[i] });
-	for (size_t i = 0; r == 0 && i < events->wanted.cpus.count; i++)
-		if (!cpu_list_has(&online, events->wanted.cpus.items[i]))
-			r = error_set(error, -ENODEV, "CPU %u is not online",
-				events->wanted.cpus.items[i]);
-	cpu_list_done(&online);
-	return r;
-}
-
-int perf_events_open(const struct perf_events_options *options, struct perf_events **ret_events,
-	struct error *error)
-{
-	_cleanup_(cleanup_perf_events) struct perf_events *events = calloc(1, sizeof(*events));
-	int r;
-
-	if (!events)
-		return -ENOMEM;
-	events->options = *options;
-	perf_channel_setup();
-	r = find_cpus(events, error);
-	if (r < 0)
-		return r;
-	raise_file_limit(events->cpus.count);
-	events->ring_bytes =
-		options->ring_bytes ? options->ring_bytes : default_ring_bytes(events->cpus.count);
-	/* the sideband first: a process that is sampled must have been seen to start */
-	r = open_all(events, PERF_RING_SIDEBAND, error);
-	if (r == 0)
-		r = perf_poll_collect(&events->poll, PERF_RING_SIDEBAND);
-	if (r == 0)
-		r = open_samples(events, error);
-	if (r == 0)
-		r = perf_poll_collect(&events->poll, PERF_RING_SAMPLES);
-	if (r < 0)
-		return r;
-	perf_attr_describe(events->missing, &events->missing_text);
-	buffer_u8(&events->missing_text, 0);
-	if (buffer_failed(&events->missing_text))
-		return -ENOMEM;
-	enable_all(events, PERF_RING_SIDEBAND);
-	enable_all(events, PERF_RING_SAMPLES);
-	*ret_events = take_ptr(events);
-	return 0;
-}
+#include "recorder/perf-events-parts.h"
 
 void perf_events_stop(struct perf_events *events)
 {
-	disable_all(events, PERF_RING_SAMPLES);
+	for (size_t i = 0; i < events->cpus.count; i++)
+		if (events->cpus.items[i].channels[PERF_RING_SAMPLES])
+			perf_channel_disable(events->cpus.items[i].channels[PERF_RING_SAMPLES]);
 }
 
 const char *perf_events_name(const struct perf_events *events)
@@ -365,7 +49,7 @@ const struct perf_layout *perf_events_layout(const struct perf_events *events, e
 	return &events->layouts[ring];
 }
 
-static struct cpu_events *find_cpu(const struct perf_events *events, uint32_t cpu)
+struct cpu_events *events_cpu(const struct perf_events *events, uint32_t cpu)
 {
 	for (size_t i = 0; i < events->cpus.count; i++)
 		if (events->cpus.items[i].cpu == cpu)
@@ -373,98 +57,9 @@ static struct cpu_events *find_cpu(const struct perf_events *events, uint32_t cp
 	return NULL;
 }
 
-static void close_cpu(struct cpu_events *cpu)
-{
-	for (int ring = 0; ring < PERF_RINGS; ring++)
-		cpu->channels[ring] = perf_channel_close(cpu->channels[ring]);
-	cpu->gone = false;
-}
-
-/* The events of a CPU that went stay dead when it comes back: it gets new ones. */
-static int open_cpu(struct perf_events *events, struct cpu_events *cpu)
-{
-	int r;
-
-	close_cpu(cpu);
-	r = perf_poll_collect(&events->poll, PERF_RING_SAMPLES);
-	for (int ring = PERF_RINGS; r == 0 && ring-- > 0;) {
-		r = open_ring(events, ring, cpu, NULL);
-		if (r == 0)
-			r = perf_poll_collect(&events->poll, ring);
-	}
-	if (r < 0) {
-		close_cpu(cpu);
-		return r;
-	}
-	for (int ring = PERF_RINGS; ring-- > 0;)
-		if (cpu->channels[ring])
-			perf_channel_enable(cpu->channels[ring]);
-	return 0;
-}
-
-/* A CPU that is online and has no events, or has those of before it went. */
-static int refresh_came(struct perf_events *events, const struct cpu_list *online,
-	void (*changed)(void *context, uint32_t cpu, bool online), void *context)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < online->cpus.count; i++) {
-		uint32_t number = online->cpus.items[i];
-		struct cpu_events *cpu = find_cpu(events, number);
-
-		if (cpu && cpu->channels[PERF_RING_SIDEBAND] && !cpu->gone)
-			continue;
-		if (!cpu) {
-			r = array_push(&events->cpus, (struct cpu_events){ .cpu = number });
-			cpu = r == 0 ? &events->cpus.items[events->cpus.count - 1] : NULL;
-		}
-		if (r == 0)
-			r = open_cpu(events, cpu);
-		if (r == 0 && is_wanted(events, PERF_RING_SAMPLES, number))
-			changed(context, number, true);
-	}
-	return r;
-}
-
-static void refresh_went(struct perf_events *events, const struct cpu_list *online,
-	void (*changed)(void *context, uint32_t cpu, bool online), void *context)
-{
-	for (size_t i = 0; i < events->cpus.count; i++) {
-		struct cpu_events *cpu = &events->cpus.items[i];
-
-		if (!cpu->channels[PERF_RING_SIDEBAND] || cpu->gone ||
-			cpu_list_has(online, cpu->cpu))
-			continue;
-		cpu->gone = true;
-		if (is_wanted(events, PERF_RING_SAMPLES, cpu->cpu))
-			changed(context, cpu->cpu, false);
-	}
-}
-
-int perf_events_refresh(struct perf_events *events,
-	void (*changed)(void *context, uint32_t cpu, bool online), void *context)
-{
-	struct cpu_list online = { 0 };
-	_cleanup_free_ char *text = NULL;
-	int r = read_online(&text, &online);
-
-	if (r < 0)
-		return r;
-	if (strcmp(text, events->online) != 0) {
-		refresh_went(events, &online, changed, context);
-		r = refresh_came(events, &online, changed, context);
-		if (r == 0) {
-			free(events->online);
-			events->online = take_ptr(text);
-			r = perf_poll_collect(&events->poll, PERF_RING_SAMPLES);
-		}
-	}
-	cpu_list_done(&online);
-	return r;
-}
-
 struct giving {
 	enum perf_ring ring;
+	struct cpu_events *cpu;
 	int (*give)(void *context, enum perf_ring ring, const uint8_t *record, size_t size);
 	void *context;
 };
@@ -473,6 +68,7 @@ static int give_one(void *context, const uint8_t *record, size_t size)
 {
 	const struct giving *giving = context;
 
+	giving->cpu->heard = true;
 	return giving->give(giving->context, giving->ring, record, size);
 }
 
@@ -484,7 +80,7 @@ static int close_gone(struct perf_events *events)
 	for (size_t i = 0; i < events->cpus.count; i++) {
 		any = any || events->cpus.items[i].gone;
 		if (events->cpus.items[i].gone)
-			close_cpu(&events->cpus.items[i]);
+			events_close_cpu(&events->cpus.items[i]);
 	}
 	return any ? perf_poll_collect(&events->poll, PERF_RING_SAMPLES) : 0;
 }
@@ -496,6 +92,7 @@ static int drain_ring(struct perf_events *events, struct giving *giving)
 	for (size_t i = 0; r == 0 && i < events->cpus.count; i++) {
 		struct perf_channel *channel = events->cpus.items[i].channels[giving->ring];
 
+		giving->cpu = &events->cpus.items[i];
 		r = channel ? perf_channel_drain(channel, give_one, giving) : 0;
 	}
 	return r;
@@ -505,7 +102,7 @@ int perf_events_drain_sideband(struct perf_events *events,
 	int (*give)(void *context, enum perf_ring ring, const uint8_t *record, size_t size),
 	void *context)
 {
-	struct giving giving = { PERF_RING_SIDEBAND, give, context };
+	struct giving giving = { .ring = PERF_RING_SIDEBAND, .give = give, .context = context };
 
 	return drain_ring(events, &giving);
 }
@@ -522,13 +119,15 @@ int perf_events_drain(struct perf_events *events,
 	return r < 0 ? r : close_gone(events);
 }
 
+/* All 0 of a CPU that has no events. */
 static struct perf_channel_counts counts_of(const struct perf_events *events, uint32_t cpu)
 {
-	const struct cpu_events *found = find_cpu(events, cpu);
+	const struct cpu_events *found = events_cpu(events, cpu);
+	struct perf_channel_counts counts = { 0 };
 
-	return found && found->channels[PERF_RING_SAMPLES]
-		       ? perf_channel_counts(found->channels[PERF_RING_SAMPLES])
-		       : (struct perf_channel_counts){ 0 };
+	if (found && found->channels[PERF_RING_SAMPLES])
+		perf_channel_counts(found->channels[PERF_RING_SAMPLES], &counts);
+	return counts;
 }
 
 uint64_t perf_events_lost(const struct perf_events *events, uint32_t cpu)

@@ -58,11 +58,14 @@ const char *perf_events_missing(const struct perf_events *events);
 const struct perf_layout *perf_events_layout(const struct perf_events *events, enum perf_ring ring);
 
 /*
- * Looks which CPUs are online. Those that came get events; from those that went the rest is handed to perf_events_drain() once more. Each
- * change is told. 0, -ENOMEM, or why the events of a CPU that came cannot be opened: it is tried again the next time.
+ * Looks which CPUs are there, after a drain; now_ns is of a clock of the caller's. Those that came get events, also those that went and came between two
+ * looks, or while the machine slept; from those that went the rest is handed to perf_events_drain() once more. Each change is told, with a
+ * moment at which a CPU that went was still there, or now_ns. 0, -ENOMEM, or why the events of a CPU that came cannot be opened: the
+ * others are had all the same, and it is tried again the next time.
  */
-int perf_events_refresh(struct perf_events *events,
-	void (*changed)(void *context, uint32_t cpu, bool online), void *context);
+int perf_events_refresh(struct perf_events *events, uint64_t now_ns,
+	void (*changed)(void *context, uint32_t cpu, bool online, uint64_t time_ns), void *context,
+	struct error *error);
 
 /*
  * Hands over what is in the rings, ring by ring; a record is valid during the call. At most one ring's size of each, so that this ends

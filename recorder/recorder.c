@@ -77,7 +77,7 @@ struct recorder {
 	int32_t own_tid;
 	uint64_t rescanned_lost; /* records of the sideband, when /proc was last asked */
 	uint64_t rescanned_ns;
-	uint64_t looked_ns; /* of the perf clock: which CPUs are online was known then */
+	struct error cpu_trouble; /* why a CPU that is there is not sampled, or "" */
 	int changing; /* 0, or -ENOMEM */
 	uint64_t begun_ns; /* of the perf clock */
 	uint64_t started_monotonic_ns;
@@ -231,7 +231,7 @@ static void take_status(struct recorder *recorder, const struct sealer_status *s
 	progress->given_up = status->given_up;
 	progress->recovered = status->recovered;
 	progress->error = status->error;
-	progress->warning = status->warning;
+	progress->warning = *recorder->cpu_trouble.text ? recorder->cpu_trouble : status->warning;
 }
 
 static void report(struct recorder *recorder)
@@ -270,20 +270,26 @@ static uint64_t time_to_sleep(const struct recorder *recorder)
 	return wake > now ? wake - now : 0;
 }
 
-static void cpu_changed(void *context, uint32_t cpu, bool online)
+/* What a CPU lost is counted by its events, which are replaced. */
+static void cpu_changed(void *context, uint32_t cpu, bool online, uint64_t time_ns)
 {
 	struct recorder *recorder = context;
-	uint64_t time_ns = online ? last_anchor_ns(recorder) : recorder->looked_ns;
-	int r = assembler_cpu(&recorder->assembler, cpu, online, time_ns);
+	int r = 0;
 
+	if (!online)
+		r = assembler_counted(&recorder->assembler, cpu,
+			perf_events_lost(recorder->events, cpu), last_anchor_ns(recorder));
+	if (r == 0)
+		r = assembler_cpu(&recorder->assembler, cpu, online, time_ns);
 	recorder->changing = recorder->changing ? recorder->changing : r;
 }
 
 /* A CPU for which no events can be opened is offline for as long as that is so. */
 static int look_for_cpus(struct recorder *recorder)
 {
-	perf_events_refresh(recorder->events, cpu_changed, recorder);
-	recorder->looked_ns = last_anchor_ns(recorder);
+	if (perf_events_refresh(recorder->events, last_anchor_ns(recorder), cpu_changed, recorder,
+		    &recorder->cpu_trouble) == 0)
+		recorder->cpu_trouble.text[0] = 0;
 	return recorder->changing;
 }
 
@@ -396,7 +402,6 @@ static int begin(struct recorder *recorder, struct error *error)
 	if (!assembler_last_anchor(&recorder->assembler))
 		return error_set(error, -EIO, "the kernel did not report our own thread's name");
 	begin_ns = last_anchor_ns(recorder);
-	recorder->looked_ns = begin_ns;
 	recorder->started_monotonic_ns = clock_ns(CLOCK_MONOTONIC);
 	recorder->begun_ns = begin_ns;
 	recorder->progress.begin_ns = assembler_wall(&recorder->assembler, begin_ns);

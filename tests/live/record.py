@@ -200,6 +200,34 @@ def test_cpu_offline(folder):
     return wrongs + expect("not said that it was offline", "offline" in done.stderr, done.stderr)
 
 
+def test_cpu_blinks(folder):
+    """A CPU that goes offline and comes back between two looks is sampled again, though nothing but its silence shows it."""
+    store, switch = folder / "blink", pathlib.Path("/sys/devices/system/cpu/cpu1/online")
+    if not switch.exists():
+        return ["CPU 1 cannot be switched off on this machine"]
+    loads = []
+    try:
+        recorder = start(store)
+        time.sleep(2.5)
+        recorder.send_signal(signal.SIGSTOP)
+        went = time.time()
+        switch.write_text("0")
+        switch.write_text("1")
+        recorder.send_signal(signal.SIGCONT)
+        came = time.time()
+        loads = beside_perf.start_load(LOAD, [1])
+        time.sleep(6)
+    finally:
+        switch.write_text("1")
+        beside_perf.stop(loads)
+    recorder.send_signal(signal.SIGINT)
+    _, said = recorder.communicate(timeout=WAIT)
+    times = [float(match["time"]) for match in map(beside_perf.HEAD.match, samples_of(store, "--from", "now-1m", "--cpu", "1"))]
+    wrongs = expect("it is not sampled again", len([at for at in times if at > came + 3.5]) > 150, times[-1:], came, said)
+    done = perftape("query", "--store", store, "--from", f"@{went:.3f}", "--to", f"@{came + 0.5:.3f}", "-o", folder / "x")
+    return wrongs + expect("not said that it was offline", "offline" in done.stderr, done.stderr)
+
+
 def test_lowered_rate(folder):
     """A kernel that allows fewer samples while we record: said, with the limit and how often it throttled; and afterwards it is over."""
     store, limit = folder / "lowered", pathlib.Path("/proc/sys/kernel/perf_event_max_sample_rate")
@@ -528,6 +556,7 @@ TESTS_NEED_ROOT = [
     test_rotation,
     test_stopped,
     test_cpu_offline,
+    test_cpu_blinks,
     test_lowered_rate,
     test_what_is_sampled,
     test_lost_names,
