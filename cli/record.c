@@ -340,6 +340,10 @@ static void tell(const struct invocation *invocation, const struct recorder_prog
 		(unsigned long long)progress->samples, (unsigned long long)progress->lost,
 		(unsigned long long)progress->segments, progress->segments == 1 ? "" : "s",
 		progress->bytes / 1e6, store_path(invocation));
+	if (progress->removed)
+		say(invocation,
+			"%llu of the segments, %.2f MB, were removed again to keep the limits",
+			(unsigned long long)progress->removed, progress->removed_bytes / 1e6);
 	if (progress->missed)
 		say(invocation, "%llu samples that were due on busy CPUs did not come",
 			(unsigned long long)progress->missed);
@@ -389,6 +393,17 @@ static int keep_snapshots(const struct invocation *invocation, struct snapshot_k
 	return r;
 }
 
+/* What would be said with the first segment is said before the night. */
+static void warn_limits(struct store_writer *writer, const struct store_limits *limits)
+{
+	struct store_retained retained;
+	struct error text;
+
+	if (store_writer_retain(writer, limits, true, NULL, NULL, &retained, NULL) == 0 &&
+		store_space_describe(limits, &retained, &text))
+		talk(false, text.text, "");
+}
+
 static int run(const struct invocation *invocation)
 {
 	_cleanup_(cleanup_catalogue) struct catalogue *catalogue = NULL;
@@ -428,6 +443,7 @@ static int run(const struct invocation *invocation)
 		return fail(r, NULL);
 	asked.context = keeper;
 	asked.found = snapshot_keeper_found;
+	warn_limits(writer, &asked.limits);
 	if (live)
 		say(invocation, "recording into %s; Ctrl-C ends it", store_path(invocation));
 	r = recorder_run(recorder, store_path(invocation), writer, &progress, &error);

@@ -53,6 +53,12 @@ static void tell(const struct invocation *invocation, const struct store_retaine
 		size_format(retained->removed_bytes, removed, sizeof(removed)),
 		(unsigned long long)retained->segments,
 		size_format(retained->bytes, left, sizeof(left)), store_path(invocation));
+	if (retained->spared)
+		say(invocation,
+			"%llu of them are too old by the wall clock alone, which went ahead at "
+			"once; "
+			"give --max-age to have it believed",
+			(unsigned long long)retained->spared);
 	if (retained->pinned)
 		say(invocation, "%llu of them stay beyond their age, for an incident",
 			(unsigned long long)retained->pinned);
@@ -72,6 +78,7 @@ static int read_limits(const struct invocation *invocation, struct store_limits 
 	r = limit_options_parse(invocation, limits);
 	if (r != EXIT_DONE)
 		return r;
+	limits->age_by_clock = option_given(invocation, "max-age");
 	limits_describe(limits, &text);
 	say(invocation, "limits: %.*s", (int)text.size, text.data ? (char *)text.data : "");
 	return EXIT_DONE;
@@ -105,6 +112,8 @@ static int run(const struct invocation *invocation)
 		return fail(r, &error);
 	tell(invocation, &retained);
 	warn_size(&limits, &retained);
+	if (store_space_describe(&limits, &retained, &error))
+		fprintf(stderr, "perftape: %s\n", error.text);
 	return EXIT_DONE;
 }
 

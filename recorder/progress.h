@@ -35,6 +35,8 @@ struct recorder_progress {
 	uint64_t given_up; /* samples that could not be stored */
 	/* where it is */
 	uint64_t segments; /* sealed by this recorder */
+	uint64_t removed; /* of these, to keep the limits; and their bytes */
+	uint64_t removed_bytes;
 	uint64_t bytes; /* of them */
 	uint64_t waiting; /* segments that are not sealed yet */
 	uint64_t spool_lag_ns; /* how far what is on the disk is behind what was taken */

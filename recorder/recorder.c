@@ -224,6 +224,8 @@ static void take_status(struct recorder *recorder, const struct sealer_status *s
 		 spooled_ns = MAX(status->spooled_ns, recorder->begun_ns);
 
 	progress->segments = status->segments;
+	progress->removed = status->removed;
+	progress->removed_bytes = status->removed_bytes;
 	progress->spool_lag_ns = drained_ns - MIN(drained_ns, spooled_ns);
 	progress->bytes = status->bytes;
 	progress->waiting = status->waiting;

@@ -29,6 +29,7 @@ struct sealer {
 	pthread_t thread;
 	struct spooler *spooler;
 	struct spooler_owner owner;
+	bool told_space, told_starved;
 	bool leftovers; /* of recorders before us, that could not be sealed yet */
 
 	pthread_mutex_t lock;
@@ -61,6 +62,21 @@ static void warn(struct sealer *sealer, const struct error *error)
 	pthread_mutex_unlock(&sealer->lock);
 }
 
+/* Once that something goes for want of space, and once that nothing more does; again when there was plenty between. */
+static void tell_space(struct sealer *sealer, const struct store_retained *retained)
+{
+	const struct store_limits *limits = sealer->options->limits;
+	bool *told = retained->starved ? &sealer->told_starved : &sealer->told_space;
+	struct error text;
+
+	if (retained->free_bytes / 5 > limits->keep_free_bytes / 4)
+		sealer->told_starved = sealer->told_space = false;
+	if (*told || !store_space_describe(limits, retained, &text))
+		return;
+	*told = true;
+	warn(sealer, &text);
+}
+
 /* Removes what is beyond the limits. True when there is more room than before. */
 static bool retain(struct sealer *sealer)
 {
@@ -72,6 +88,12 @@ static bool retain(struct sealer *sealer)
 	if (store_writer_retain(sealer->writer, sealer->options->limits, false, NULL, NULL,
 		    &retained, &error) < 0)
 		warn(sealer, &error);
+	else
+		tell_space(sealer, &retained);
+	pthread_mutex_lock(&sealer->lock);
+	sealer->status.removed += retained.own;
+	sealer->status.removed_bytes += retained.own_bytes;
+	pthread_mutex_unlock(&sealer->lock);
 	return retained.removed > 0;
 }
 
@@ -155,7 +177,7 @@ static void not_sealed(
 {
 	pthread_mutex_lock(&sealer->lock);
 	sealer->tapes.items[0].named = waiting->named;
-	if (sealer->ending || r == -EFBIG) {
+	if (sealer->ending || r == -EFBIG || !waiting->tape->anchors.count) {
 		sealer->status.failed = r;
 		sealer->status.given_up += waiting->tape->samples.count;
 		sealer->status.error = *error;

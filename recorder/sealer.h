@@ -35,6 +35,8 @@ struct sealer_options {
 struct sealer_status {
 	uint64_t segments;
 	uint64_t bytes;
+	uint64_t removed; /* of these segments, for the limits; and their bytes */
+	uint64_t removed_bytes;
 	size_t waiting; /* tapes not sealed yet, the one at work included */
 	bool stalled; /* the store cannot be written: tried again each second, `error` says why */
 	int failed; /* 0, or a negative errno: a tape was given up at the end, `error` says why */

@@ -19,6 +19,7 @@ struct retaining {
 	struct folder_names names;
 	struct choice choice;
 	uint64_t bytes; /* of all that is in the store */
+	uint64_t free_bytes;
 	struct error *error;
 };
 
@@ -225,19 +226,31 @@ static int choose(struct retaining *retaining, const struct store_limits *limits
 	if (statvfs(path, &about) < 0)
 		return error_set(retaining->error, -errno, "%s", strerror(errno));
 	figures.free_bytes = (uint64_t)about.f_bavail * about.f_frsize;
+	figures.held_bytes = retaining->writer->held_bytes;
+	retaining->free_bytes = figures.free_bytes;
 	for (size_t i = 0; r == 0 && i < retaining->segments.list.count; i++) {
 		const struct store_segment *segment = &retaining->segments.list.items[i];
 
-		r = array_push(&choice->items, (struct choice_item){
-						       .begin_ns = segment->begin_ns,
-						       .end_ns = segment->end_ns,
-						       .bytes = segment->bytes,
-						       .keep = is_kept(retaining, i),
-					       });
+		r = array_push(&choice->items,
+			(struct choice_item){
+				.begin_ns = segment->begin_ns,
+				.end_ns = segment->end_ns,
+				.length_ns = segment->perf_end_ns - segment->perf_begin_ns,
+				.bytes = segment->bytes,
+				.keep = is_kept(retaining, i),
+			});
 	}
-	if (r == 0)
-		choice_make(choice, limits, &figures);
-	return r;
+	/* the next segment, and before that its spool */
+	if (choice->items.count)
+		figures.room_bytes = 2 * choice->items.items[choice->items.count - 1].bytes;
+	if (r < 0)
+		return r;
+	choice_make(choice, limits, &figures);
+	if (!choice->starved)
+		retaining->writer->held_bytes = 0;
+	else if (!retaining->writer->held_bytes)
+		retaining->writer->held_bytes = figures.bytes;
+	return 0;
 }
 
 /* A row that says something else than its file was never right: the file's turn comes when the index is. */
@@ -309,6 +322,32 @@ static int remove_one(struct retaining *retaining, struct removal *removal,
 	return r;
 }
 
+static bool is_own(const struct store_writer *writer, const struct store_segment *segment)
+{
+	return !segment->unsealed && segment->sequence >= writer->first_sequence &&
+	       strcmp(segment->boot_id, writer->boot_id) == 0;
+}
+
+static void count(const struct store_writer *writer, const struct store_segment *segment,
+	const struct choice_item *item, bool gone, struct store_retained *result)
+{
+	uint64_t bytes = gone ? segment->bytes : 0;
+
+	result->removed += gone;
+	result->removed_bytes += bytes;
+	if (is_own(writer, segment)) {
+		result->own += gone;
+		result->own_bytes += bytes;
+	}
+	if (item->for_space) {
+		result->for_space += gone;
+		result->for_space_bytes += bytes;
+	}
+	result->segments += !gone;
+	result->spared += !gone && item->spared;
+	result->pinned += !gone && item->pinned && item->overdue;
+}
+
 /* What cannot be removed does not keep the others: the first error is handed on. */
 static int carry_out(struct retaining *retaining, struct removal *removal)
 {
@@ -331,10 +370,7 @@ static int carry_out(struct retaining *retaining, struct removal *removal)
 			if (gone && array_push(&removed.list, *segment) < 0)
 				retaining->writer->behind = true;
 		}
-		removal->result.removed += gone;
-		removal->result.removed_bytes += gone ? segment->bytes : 0;
-		removal->result.segments += !gone;
-		removal->result.pinned += !gone && item->pinned && item->overdue;
+		count(retaining->writer, segment, item, gone, &removal->result);
 	}
 	if (removed.list.count)
 		writer_forget_rows(retaining->writer, &removed);
@@ -358,6 +394,8 @@ int store_writer_retain(struct store_writer *writer, const struct store_limits *
 	if (r == 0)
 		r = carry_out(&retaining, &removal);
 	removal.result.bytes = retaining.bytes - removal.result.removed_bytes;
+	removal.result.free_bytes = retaining.free_bytes;
+	removal.result.starved = retaining.choice.starved;
 	array_done(&retaining.segments.list);
 	folder_names_done(&retaining.names);
 	array_done(&retaining.choice.items);

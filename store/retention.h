@@ -15,6 +15,11 @@ struct store_limits {
 	uint64_t keep_free_bytes; /* of the file system; 0: no limit */
 	uint64_t
 		pin_ns; /* the age up to which the segments around an incident stay, if max_age_ns is less */
+	/*
+	 * Age is what the wall clock says: for who asks for it and looks at it. Otherwise a wall clock that went ahead at once, between two
+	 * segments or since the last one, counts for an eighth of the limit at most: it may be wrong. Not noted.
+	 */
+	bool age_by_clock;
 };
 
 /* 20 GB, 2 GB or 5 % of the file system free (whichever is less), no age; incidents 30 days. */
@@ -27,6 +32,15 @@ struct store_limits {
 
 /* The defaults for a store in this folder, which need not be there yet. */
 void store_limits_default(const char *path, struct store_limits *ret_limits);
+
+struct store_retained;
+
+/*
+ * One sentence where less of the disk is free than the limit says: whose fault that is, and what was, or is not, removed for it. False when all is
+ * well.
+ */
+bool store_space_describe(const struct store_limits *limits, const struct store_retained *retained,
+	struct error *ret_text);
 
 /* How large the file system is on which that store is, or will be. */
 int store_disk_bytes(const char *path, uint64_t *ret_bytes, struct error *error);

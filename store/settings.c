@@ -10,8 +10,10 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/size.h"
 #include "store/files.h"
 #include "store/notes.h"
+#include "store/store-writer.h"
 
 /* A store's folder may not be there yet: the nearest one above it is on the same file system. */
 static int stat_filesystem(const char *path, struct statvfs *ret_about)
@@ -54,6 +56,34 @@ void store_limits_default(const char *path, struct store_limits *ret_limits)
 	};
 	if (store_disk_bytes(path, &disk_bytes, NULL) == 0)
 		ret_limits->keep_free_bytes = MIN(STORE_KEEP_FREE_BYTES, disk_bytes / 20);
+}
+
+bool store_space_describe(const struct store_limits *limits, const struct store_retained *retained,
+	struct error *ret_text)
+{
+	char left[32], wanted[32], taken[32], removed[32];
+
+	if (!retained->starved && !retained->for_space)
+		return false;
+	size_format(retained->free_bytes, left, sizeof(left));
+	size_format(limits->keep_free_bytes, wanted, sizeof(wanted));
+	size_format(retained->bytes + retained->removed_bytes, taken, sizeof(taken));
+	size_format(retained->for_space_bytes, removed, sizeof(removed));
+	if (retained->starved)
+		error_set(ret_text, 0,
+			"%s of the disk are free, and %s should be; the store takes %s of it, "
+			"others "
+			"the rest: removing what was recorded would not help, so the store is kept "
+			"from growing instead; make room, or give a smaller --keep-free",
+			left, wanted, taken);
+	else
+		error_set(ret_text, 0,
+			"%s of the disk are free, and %s should be; the store takes %s of it, "
+			"others "
+			"the rest: the oldest %llu segment%s, %s, had to go for that",
+			left, wanted, taken, (unsigned long long)retained->for_space,
+			retained->for_space == 1 ? "" : "s", removed);
+	return true;
 }
 
 struct settings {

@@ -75,9 +75,22 @@ int store_writer_seal(struct store_writer *writer, struct tape *tape, enum segme
 struct store_retained {
 	uint64_t removed; /* segments */
 	uint64_t removed_bytes;
+	uint64_t
+		own; /* of those removed: that this writer had given their numbers; and their bytes */
+	uint64_t own_bytes;
 	uint64_t pinned; /* that stay beyond their age */
 	uint64_t segments; /* that are left */
 	uint64_t bytes; /* of all that is left in the store */
+	uint64_t free_bytes; /* of the disk, before anything was removed */
+	uint64_t for_space; /* of those removed, for want of free space; and their bytes */
+	uint64_t for_space_bytes;
+	/*
+	 * Others take so much of the disk that the free space that is asked for cannot be had: nothing is removed for it, but the oldest for what is
+	 * recorded anew, so that the store does not grow.
+	 */
+	bool starved;
+	uint64_t
+		spared; /* segments that are too old by a wall clock that went ahead at once, and stay */
 };
 struct store_segment;
 int store_writer_retain(struct store_writer *writer, const struct store_limits *limits, bool dry,

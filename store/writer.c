@@ -330,6 +330,10 @@ int store_writer_seal(struct store_writer *writer, struct tape *tape, enum segme
 	if (store_name(boot_id, tape->sequence, STORE_SUFFIX, name) < 0)
 		return error_set(error, -EINVAL,
 			"a tape of the boot \"%s\": no file can be called so", boot_id);
+	if (!tape->anchors.count)
+		return error_set(error, -EINVAL,
+			"a tape of %zu samples without any anchor: nobody knows when that was",
+			tape->samples.count);
 	r = encode(tape, effort, &bytes, error);
 	if (r < 0)
 		return r;

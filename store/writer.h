@@ -31,6 +31,7 @@ struct store_writer {
 	uint64_t first_sequence; /* below it are those of writers before us */
 	bool behind; /* a change could not be brought into the index */
 	char sealed_last[64];
+	uint64_t held_bytes; /* the store may not grow beyond, as others fill the disk; 0: it may */
 	struct strings imported;
 
 	pthread_mutex_t spool_lock;

@@ -65,7 +65,9 @@ static void seal(struct store_writer *writer, struct spooling *spooling)
 /* One scenario, in a process of its own. */
 static void record(const char *path)
 {
-	struct store_limits limits = { .max_age_ns = UINT64_MAX, .max_bytes = UINT64_MAX };
+	struct store_limits limits = {
+		.max_age_ns = UINT64_MAX, .max_bytes = UINT64_MAX, .age_by_clock = true
+	};
 	struct store_recovered recovered;
 	struct store_retained retained;
 	struct store_writer *writer = NULL;

@@ -337,15 +337,32 @@ static void test_numbers_are_used_once(void)
 
 	tapes_store_init(&store);
 	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
-	CHECK_EQ(tape_new(&tape), 0);
-	tape->end_ns = 1;
+	tape = tapes_new(0, 1);
 	shell("mv '%s/segments' '%s/elsewhere'", store.path, store.path);
 	CHECK_EQ(store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, &error), -ENOENT);
 	shell("mv '%s/elsewhere' '%s/segments'", store.path, store.path);
 	CHECK_EQ(store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, &error), 0);
 }
 
-CHECK_MAIN({ "a WAL that cannot be used", test_wal_in_a_copy },
+/* Sealed, it would be of 1970, and nobody would find it. */
+static void test_no_anchor(void)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(cleanup_tape) struct tape *tape =
+		tapes_bare(TAPES_PERF, TAPES_PERF + NSEC_PER_SEC);
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct error error = { 0 };
+
+	tapes_store_init(&store);
+	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
+	CHECK_EQ(store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, &error), -EINVAL);
+	CHECK_STR(error.text, "a tape of 0 samples without any anchor: nobody knows when that was");
+	tapes_anchor(tape, TAPES_PERF, TAPES_REALTIME);
+	CHECK_EQ(store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, &error), 0);
+}
+
+CHECK_MAIN({ "a tape without anchors", test_no_anchor },
+	{ "a WAL that cannot be used", test_wal_in_a_copy },
 	{ "a store that nobody can write", test_read_only },
 	{ "beside the writer, as another user", test_beside_the_writer },
 	{ "an index that is broken", test_broken_index },

@@ -8,9 +8,9 @@
 #include "tests/tapes.h"
 
 #define AT(seconds) (TAPES_REALTIME + (seconds)*NSEC_PER_SEC)
-#define NO_LIMITS                            \
-	{                                    \
-		UINT64_MAX, UINT64_MAX, 0, 0 \
+#define NO_LIMITS                                  \
+	{                                          \
+		UINT64_MAX, UINT64_MAX, 0, 0, true \
 	}
 
 /* Ten segments of 100 bytes and a second each, the first one at 1000 s; 50 bytes beside them. */
@@ -21,6 +21,7 @@ static void choice_init(struct choice *choice)
 		CHECK_EQ(array_push(&choice->items,
 				 (struct choice_item){ .begin_ns = (1000 + i) * NSEC_PER_SEC,
 					 .end_ns = (1001 + i) * NSEC_PER_SEC,
+					 .length_ns = NSEC_PER_SEC,
 					 .bytes = 100,
 					 .keep = i == 9 }),
 			0);
@@ -39,12 +40,24 @@ static void pin(struct choice *choice, unsigned int from, unsigned int to, uint6
 		0);
 }
 
-/* "a": removed for its age, "b": for bytes, "f": for free space, "P": pinned beyond its age, "p": pinned, ".": stays. */
+/* What the store had when the disk became too full. */
+static uint64_t held_bytes;
+
+/*
+ * "a": removed for its age, "b": for bytes, "f": for free space, "h": since others fill the disk, "P": pinned beyond its age, "p": pinned,
+ * "s": spared, ".": stays.
+ */
 static const char *chosen(
 	struct choice *choice, struct store_limits limits, uint64_t now_s, uint64_t free_bytes)
 {
 	static char text[16];
-	struct choice_figures figures = { now_s * NSEC_PER_SEC, 1050, free_bytes };
+	struct choice_figures figures = {
+		.now_ns = now_s * NSEC_PER_SEC,
+		.bytes = 1050,
+		.free_bytes = free_bytes,
+		.room_bytes = 200,
+		.held_bytes = held_bytes,
+	};
 
 	choice_make(choice, &limits, &figures);
 	for (size_t i = 0; i < choice->items.count; i++) {
@@ -53,6 +66,8 @@ static const char *chosen(
 		text[i] = item->why && strstr(item->why, "older")    ? 'a'
 			  : item->why && strstr(item->why, "larger") ? 'b'
 			  : item->why && strstr(item->why, "free")   ? 'f'
+			  : item->why				     ? 'h'
+			  : item->spared			     ? 's'
 			  : item->pinned && item->overdue	     ? 'P'
 			  : item->pinned			     ? 'p'
 								     : '.';
@@ -94,6 +109,57 @@ static void test_choice_by_room(void)
 	limits.keep_free_bytes = 500;
 	CHECK_STR(chosen(&choice, limits, 2000, 301), "bf........");
 	CHECK_STR(chosen(&choice, limits, 2000, 500), "b.........");
+}
+
+/* Free space: what removing cannot bring about costs nothing but the room for what is recorded anew. */
+static void test_choice_for_space(void)
+{
+	_cleanup_(choice_done) struct choice choice;
+	struct store_limits limits = NO_LIMITS;
+
+	choice_init(&choice);
+	limits.keep_free_bytes = 5000;
+	CHECK_STR(chosen(&choice, limits, 2000, 4100), "fffffffff.");
+	CHECK(!choice.starved);
+	CHECK_STR(chosen(&choice, limits, 2000, 4099), "..........");
+	CHECK(choice.starved);
+	/* it was less when the disk became full */
+	held_bytes = 950;
+	CHECK_STR(chosen(&choice, limits, 2000, 4099), "h.........");
+	held_bytes = 0;
+	/* the next segment needs 200 */
+	CHECK_STR(chosen(&choice, limits, 2000, 100), "h.........");
+	CHECK_STR(chosen(&choice, limits, 2000, 0), "hh........");
+	/* what is near an incident goes for bytes, and not for space that others took */
+	pin(&choice, 0, 3, UINT64_MAX);
+	limits.pin_ns = UINT64_MAX;
+	CHECK_STR(chosen(&choice, limits, 2000, 4600), "pppffff...");
+	CHECK_STR(chosen(&choice, limits, 2000, 4300), "ppp.......");
+	CHECK(choice.starved);
+}
+
+/* The wall clock goes ahead at once: by an eighth of the limit of age, at the most. */
+static void test_choice_clock_ahead(void)
+{
+	_cleanup_(choice_done) struct choice choice;
+	struct store_limits limits = NO_LIMITS;
+
+	choice_init(&choice);
+	limits.age_by_clock = false;
+	limits.max_age_ns = 4 * NSEC_PER_SEC;
+	CHECK_STR(chosen(&choice, limits, 1010, 0), "aaaaa.....");
+	CHECK_STR(chosen(&choice, limits, 1000000, 0), "aaaaaasss.");
+	/* and so it is when more is recorded after that, with the wrong time or the right one */
+	choice.items.items[9].begin_ns += 1000000 * NSEC_PER_SEC;
+	choice.items.items[9].end_ns += 1000000 * NSEC_PER_SEC;
+	CHECK_STR(chosen(&choice, limits, 1001010, 0), "aaaaaasss.");
+	CHECK_STR(chosen(&choice, limits, 1010, 0), "aaaaa.....");
+	/* one that spans the step itself is as long as it was recorded */
+	choice.items.items[9].begin_ns -= 1000000 * NSEC_PER_SEC;
+	CHECK_STR(chosen(&choice, limits, 1001010, 0), "aaaaassss.");
+	/* who looks at the clock may believe it */
+	limits.age_by_clock = true;
+	CHECK_STR(chosen(&choice, limits, 1001010, 0), "aaaaaaaaa.");
 }
 
 static void test_choice_with_pins(void)
@@ -216,6 +282,7 @@ static void test_by_bytes(void)
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	struct store_limits limits = NO_LIMITS;
 	struct store_retained retained;
+	struct error error;
 	uint64_t bytes;
 
 	writer = make_store(&store);
@@ -230,7 +297,16 @@ static void test_by_bytes(void)
 	CHECK_STR(retain(writer, limits, true, &retained), "0 1 ");
 	limits.max_bytes = UINT64_MAX;
 	limits.keep_free_bytes = UINT64_MAX;
-	CHECK_STR(retain(writer, limits, false, &retained), "0 1 2 3 4 5 6 7 8 ");
+	/* nothing could bring that about */
+	CHECK_STR(retain(writer, limits, false, &retained), "");
+	CHECK(retained.starved);
+	CHECK_EQ(retained.segments, 10);
+	CHECK(store_space_describe(&limits, &retained, &error));
+	printf("# %s\n", error.text);
+	CHECK(strstr(error.text, "others the rest"));
+	limits.keep_free_bytes = 0;
+	retain(writer, limits, false, &retained);
+	CHECK(!retained.starved && !store_space_describe(&limits, &retained, &error));
 }
 
 /* An incident of the notes at 45 s that began at 34 s; pins reach ten minutes, so the segments lie further apart here. */
@@ -376,7 +452,7 @@ static off_t notes_size(const struct tapes_store *store)
 
 static void test_limits(void)
 {
-	struct store_limits limits = { 1, 2, 3, 4 }, back;
+	struct store_limits limits = { 1, 2, 3, 4, false }, back;
 	off_t noted;
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
@@ -392,7 +468,8 @@ static void test_limits(void)
 	CHECK_EQ(store_writer_note_limits(writer, &back, NULL), 0);
 	CHECK_EQ(store_writer_note_limits(writer, &limits, NULL), 0);
 	CHECK_EQ(store_reader_limits(reader, &back, NULL), 1);
-	CHECK_EQ(memcmp(&back, &limits, sizeof(limits)), 0);
+	CHECK(back.max_age_ns == 1 && back.max_bytes == 2 && back.keep_free_bytes == 3);
+	CHECK_EQ(back.pin_ns, 4);
 	/* the same once more: a recorder that is started again and again */
 	noted = notes_size(&store);
 	CHECK_EQ(store_writer_note_limits(writer, &limits, NULL), 0);
@@ -425,6 +502,8 @@ static void test_folder_not_there_yet(void)
 }
 
 CHECK_MAIN({ "chosen by age", test_choice_by_age }, { "chosen by room", test_choice_by_room },
+	{ "chosen for free space", test_choice_for_space },
+	{ "a wall clock that went ahead", test_choice_clock_ahead },
 	{ "what is pinned goes last", test_choice_with_pins }, { "removed by age", test_by_age },
 	{ "removed by bytes and free space", test_by_bytes },
 	{ "around an incident they stay", test_pins },
