@@ -191,9 +191,9 @@ static int rotate(struct assembler *assembler, uint64_t time_ns)
 			assembler->tape->end_ns =
 				MAX(assembler->tape->begin_ns, assembler->last_ns) + 1;
 		r = end_tape(assembler);
+		tracker_sweep(&assembler->tracker, end_ns - MIN(end_ns, EXITED_NS));
 		if (r == 0)
 			r = begin_tape(assembler, jumped ? time_ns : end_ns);
-		tracker_sweep(&assembler->tracker, end_ns - MIN(end_ns, EXITED_NS));
 	}
 	return r;
 }

@@ -22,9 +22,7 @@ void filler_start(struct filler *filler, struct tape *tape)
 	filler->tape = tape;
 	filler->chains.count = 0;
 	table_clear(&filler->chain_table);
-	if (filler->module.count)
-		memset(filler->module.items, 0,
-			filler->module.count * sizeof(*filler->module.items));
+	filler->module.count = 0;
 	for (size_t i = 0; i < filler->tracker->processes.count; i++)
 		filler->tracker->processes.items[i].cgroup_row = 0;
 }
@@ -47,6 +45,9 @@ static int filler_module(struct filler *filler, uint32_t at, int32_t pid, uint32
 	const char *path;
 	int r;
 
+	if (filler->generation != filler->tracker->modules.generation)
+		filler->module.count = 0;
+	filler->generation = filler->tracker->modules.generation;
 	while (filler->module.count <= at)
 		if (array_push(&filler->module, 0) < 0)
 			return -ENOMEM;

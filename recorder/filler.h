@@ -26,6 +26,7 @@ struct filler {
 	struct tracker *tracker;
 	struct tape *tape; /* borrowed; set with filler_start() */
 	array_of(uint32_t) module; /* of the tracker's modules: their number in the tape + 1 */
+	uint64_t generation; /* of those modules' numbers */
 	array_of(uint32_t) stack; /* scratch: the frames of one sample, leaf first */
 	array_of(struct filler_chain) chains;
 	struct table chain_table;

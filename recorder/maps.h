@@ -22,6 +22,7 @@ struct mapping {
 struct maps {
 	unsigned int references;
 	uint64_t version;
+	uint64_t visited; /* by a walk over all maps, which has a number */
 	array_of(struct mapping) list; /* by start, none overlaps another */
 };
 

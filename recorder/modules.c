@@ -66,19 +66,18 @@ static void use_known_build_id(struct modules *modules, struct tape_module *modu
 	module->device = module->inode = 0;
 }
 
-int modules_add(
-	struct modules *modules, struct tape_module *module, const char *path, uint32_t *ret_module)
+static uint64_t hash_module(const struct tape_module *module)
 {
-	uint64_t hash;
-	uint32_t at;
-	int r = strings_add(&modules->paths, path, strlen(path), &module->path);
-
-	if (r < 0)
-		return r;
-	use_known_build_id(modules, module);
-	hash = hash_u64(module->path ^ module->inode << 20) ^
+	return hash_u64(module->path ^ module->inode << 20) ^
 	       hash_bytes(module->build_id, sizeof(module->build_id));
-	at = table_find(&modules->table, hash, module_equal, modules, module);
+}
+
+/* The number of an identity whose path is one of ours. */
+static int add_row(struct modules *modules, const struct tape_module *module, uint32_t *ret_module)
+{
+	uint64_t hash = hash_module(module);
+	uint32_t at = table_find(&modules->table, hash, module_equal, modules, module);
+
 	if (at == TABLE_NONE) {
 		at = modules->list.count;
 		if (array_reserve(&modules->list, at + 1) < 0 ||
@@ -87,6 +86,62 @@ int modules_add(
 		modules->list.items[modules->list.count++] = *module;
 	}
 	*ret_module = at;
+	return 0;
+}
+
+int modules_add(
+	struct modules *modules, struct tape_module *module, const char *path, uint32_t *ret_module)
+{
+	int r = strings_add(&modules->paths, path, strlen(path), &module->path);
+
+	if (r < 0)
+		return r;
+	use_known_build_id(modules, module);
+	return add_row(modules, module, ret_module);
+}
+
+/* A row of other modules, into these. */
+static int take_row(struct modules *modules, const struct modules *from,
+	const struct tape_module *row, struct tape_module *ret_row)
+{
+	const char *path = strings_at(&from->paths, row->path);
+
+	*ret_row = *row;
+	return strings_add(&modules->paths, path, strlen(path), &ret_row->path);
+}
+
+static int copy_kept(struct modules *kept, const struct modules *from, uint32_t *numbers)
+{
+	struct tape_module row;
+	int r = modules_init(kept);
+
+	for (size_t i = 0; r == 0 && i < from->known_ids.count; i++) {
+		r = take_row(kept, from, &from->known_ids.items[i], &row);
+		if (r == 0)
+			r = array_push(&kept->known_ids, row);
+	}
+	for (size_t i = 1; r == 0 && i < from->list.count; i++) {
+		if (numbers[i] == MODULES_FORGOTTEN)
+			continue;
+		r = take_row(kept, from, &from->list.items[i], &row);
+		if (r == 0)
+			r = add_row(kept, &row, &numbers[i]);
+	}
+	return r;
+}
+
+int modules_keep(struct modules *modules, uint32_t *numbers)
+{
+	struct modules kept;
+	int r = copy_kept(&kept, modules, numbers);
+
+	if (r < 0) {
+		modules_done(&kept);
+		return r;
+	}
+	kept.generation = modules->generation + 1;
+	modules_done(modules);
+	*modules = kept;
 	return 0;
 }
 

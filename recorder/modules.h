@@ -3,7 +3,7 @@
 
 /*
  * What can be mapped: files, the kernel and its modules, code that was made at run time. Each identity is there once, under a number that it
- * keeps; a tape has numbers of its own. Number 0 is the unknown one, to which no mapping refers.
+ * keeps until others are forgotten; a tape has numbers of its own. Number 0 is the unknown one, to which no mapping refers.
  */
 
 #include "base/intern.h"
@@ -16,10 +16,20 @@ struct modules {
 	array_of(struct tape_module) list; /* path is one of `paths` */
 	array_of(struct tape_module) known_ids; /* path and build-id; size 0: more than one */
 	struct table table;
+	uint64_t generation; /* how often numbers changed */
 };
+
+/* For modules_keep(): this one has no number any more. */
+#define MODULES_FORGOTTEN UINT32_MAX
 
 int modules_init(struct modules *modules);
 void modules_done(struct modules *modules);
+
+/*
+ * Forgets all modules but 0 and those whose numbers are not MODULES_FORGOTTEN in `numbers`, which has one for each and gets their new
+ * ones. 0, or -ENOMEM with the modules as they were.
+ */
+int modules_keep(struct modules *modules, uint32_t *numbers);
 
 /* The number of a module; its path is set here. 0 or -ENOMEM. */
 int modules_add(struct modules *modules, struct tape_module *module, const char *path,

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "base/cleanup.h"
+
 /*
  * Invariants:
  * (1) a process is there when one of its threads is;
@@ -386,6 +388,84 @@ static void sweep_processes(struct tracker *tracker, uint64_t before_ns)
 	}
 }
 
+/* Forgetting copies what stays: not before as much again, and this, has come. */
+#define FORGET_MIN 1024
+
+/* Calls `each` for all mappings, each once. */
+static void walk_maps(struct tracker *tracker, struct maps *maps, uint32_t *numbers,
+	void (*each)(struct mapping *mapping, uint32_t *numbers))
+{
+	if (!maps || maps->visited == tracker->walks)
+		return;
+	maps->visited = tracker->walks;
+	for (size_t i = 0; i < maps->list.count; i++)
+		each(&maps->list.items[i], numbers);
+}
+
+static void walk_all_maps(struct tracker *tracker, uint32_t *numbers,
+	void (*each)(struct mapping *mapping, uint32_t *numbers))
+{
+	tracker->walks++;
+	walk_maps(tracker, tracker->kernel, numbers, each);
+	for (size_t i = 0; i < tracker->processes.count; i++) {
+		walk_maps(tracker, tracker->processes.items[i].maps, numbers, each);
+		walk_maps(tracker, tracker->processes.items[i].before, numbers, each);
+	}
+}
+
+static void mark_module(struct mapping *mapping, uint32_t *numbers)
+{
+	numbers[mapping->module] = mapping->module;
+}
+
+static void renumber_module(struct mapping *mapping, uint32_t *numbers)
+{
+	mapping->module = numbers[mapping->module];
+}
+
+static void forget_modules(struct tracker *tracker)
+{
+	size_t count = tracker->modules.list.count;
+	_cleanup_free_ uint32_t *numbers = NULL;
+
+	if (count < 2 * tracker->kept_modules + FORGET_MIN)
+		return;
+	numbers = malloc(count * sizeof(*numbers));
+	if (!numbers)
+		return;
+	memset(numbers, 0xff, count * sizeof(*numbers));
+	walk_all_maps(tracker, numbers, mark_module);
+	if (modules_keep(&tracker->modules, numbers) < 0)
+		return;
+	walk_all_maps(tracker, numbers, renumber_module);
+	tracker->kept_modules = tracker->modules.list.count;
+}
+
+static void forget_names(struct tracker *tracker)
+{
+	struct strings kept = { 0 };
+	_cleanup_free_ uint32_t *numbers = NULL;
+	int r = 0;
+
+	if (strings_count(&tracker->strings) < 2 * tracker->kept_names + FORGET_MIN)
+		return;
+	numbers = calloc(tracker->threads.count, sizeof(*numbers));
+	for (size_t i = 0; numbers && r == 0 && i < tracker->threads.count; i++) {
+		const char *name = strings_at(&tracker->strings, tracker->threads.items[i].comm);
+
+		r = strings_add(&kept, name, strlen(name), &numbers[i]);
+	}
+	if (!numbers || r < 0) {
+		strings_done(&kept);
+		return;
+	}
+	for (size_t i = 0; i < tracker->threads.count; i++)
+		tracker->threads.items[i].comm = numbers[i];
+	strings_done(&tracker->strings);
+	tracker->strings = kept;
+	tracker->kept_names = strings_count(&kept);
+}
+
 void tracker_sweep(struct tracker *tracker, uint64_t before_ns)
 {
 	for (size_t i = 0; i < tracker->threads.count; i++) {
@@ -398,4 +478,6 @@ void tracker_sweep(struct tracker *tracker, uint64_t before_ns)
 		*thread = (struct tracker_thread){ 0 };
 	}
 	sweep_processes(tracker, before_ns);
+	forget_modules(tracker);
+	forget_names(tracker);
 }

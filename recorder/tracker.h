@@ -14,7 +14,7 @@
  *   - a process is in the cgroup of its parent until it is looked at: when it is sampled for the first time, again after an exec, and
  *     again after tracker_sweep(), for those that are moved while they run.
  *
- * Names are numbered here, once for the life of the tracker; a tape has numbers of its own.
+ * Names are numbered here; a tape has numbers of its own.
  */
 
 #include <stdbool.h>
@@ -55,6 +55,8 @@ struct tracker {
 	struct table thread_table, process_table;
 	struct maps *kernel;
 	uint64_t next_version; /* of maps */
+	uint64_t walks; /* over all maps */
+	size_t kept_names, kept_modules; /* that were in use when the others were forgotten last */
 	char unnamed[16]; /* what tracker_comm() made up last */
 	/* Reads the cgroup of a process of this host. NULL: the processes are of another time or place. */
 	int (*read_cgroup)(int32_t pid, char path[CGROUP_PATH_MAX]);
@@ -86,5 +88,8 @@ const struct mapping *tracker_find(
 int tracker_add_kernel(struct tracker *tracker, uint64_t start, uint64_t end, const char *name,
 	const uint8_t *build_id, size_t build_id_size);
 
-/* Forgets the threads and processes that ended before a moment. */
+/*
+ * Forgets the threads and processes that ended before a moment, and at times the names and modules that then nobody uses, which changes the numbers of
+ * the others: a farm that compiles sees a million of them in a day.
+ */
 void tracker_sweep(struct tracker *tracker, uint64_t before_ns);

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Weeks on a host where everything is short-lived: what the tracker keeps is what still runs. */
+#include "tests/check.h"
+
+#include "recorder/filler.h"
+
+#define SHORT_LIVED 200000
+#define LONG_LIVED 50
+#define EACH_ROTATION 5000
+
+static void apply(struct tracker *tracker, const struct perf_record *record)
+{
+	CHECK_EQ(tracker_apply(tracker, record), 0);
+}
+
+static void start(
+	struct tracker *tracker, int pid, const char *name, const char *path, uint64_t inode)
+{
+	struct perf_record comm = { .type = PERF_TYPE_COMM };
+	struct perf_record map = { .type = PERF_TYPE_MMAP2, .misc = PERF_MODE_USER };
+
+	comm.comm.pid = comm.comm.tid = pid;
+	comm.comm.comm = name;
+	comm.comm.exec = true;
+	apply(tracker, &comm);
+	map.mmap.pid = map.mmap.tid = pid;
+	map.mmap.start = 0x1000;
+	map.mmap.size = 0x1000;
+	map.mmap.inode = inode;
+	map.mmap.path = path;
+	apply(tracker, &map);
+}
+
+static void end(struct tracker *tracker, int pid, uint64_t time_ns)
+{
+	struct perf_record record = { .type = PERF_TYPE_EXIT, .time_ns = time_ns };
+
+	record.task.pid = record.task.tid = pid;
+	apply(tracker, &record);
+}
+
+static void start_long_lived(struct tracker *tracker)
+{
+	char name[16], path[32];
+
+	for (int i = 0; i < LONG_LIVED; i++) {
+		snprintf(name, sizeof(name), "daemon-%d", i);
+		snprintf(path, sizeof(path), "/usr/sbin/daemon-%d", i);
+		start(tracker, 100 + i, name, path, 10 + i);
+	}
+}
+
+static void check_long_lived(struct tracker *tracker)
+{
+	char name[16], path[32];
+
+	for (int i = 0; i < LONG_LIVED; i++) {
+		const struct mapping *mapping = tracker_find(tracker, 100 + i, false, 0x1800);
+		const struct tape_module *module;
+
+		snprintf(name, sizeof(name), "daemon-%d", i);
+		snprintf(path, sizeof(path), "/usr/sbin/daemon-%d", i);
+		CHECK_STR(tracker_comm(tracker, 100 + i, 100 + i), name);
+		CHECK(mapping);
+		module = &tracker->modules.list.items[mapping->module];
+		CHECK_STR(strings_at(&tracker->modules.paths, module->path), path);
+		CHECK_EQ(module->inode, 10 + i);
+	}
+	CHECK_STR(strings_at(&tracker->modules.paths,
+			  tracker->modules.list
+				  .items[tracker_find(tracker, 0, true, 1ull << 63)->module]
+				  .path),
+		"[kernel.kallsyms]");
+}
+
+static void compile(struct tracker *tracker, int number)
+{
+	char name[16], path[64];
+	int pid = 10000 + number % 20000;
+
+	snprintf(name, sizeof(name), "cc-%d", number);
+	snprintf(path, sizeof(path), "/build/%d/conftest", number);
+	start(tracker, pid, name, path, 1000 + number);
+	end(tracker, pid, number);
+}
+
+static void test_bounded(void)
+{
+	_cleanup_(tracker_done) struct tracker tracker;
+	size_t names = 0, modules = 0;
+
+	CHECK_EQ(tracker_init(&tracker), 0);
+	CHECK_EQ(tracker_add_kernel(&tracker, 1ull << 63, UINT64_MAX, "[kernel.kallsyms]", NULL, 0),
+		0);
+	start_long_lived(&tracker);
+	for (int i = 1; i <= SHORT_LIVED; i++) {
+		compile(&tracker, i);
+		names = MAX(names, (size_t)strings_count(&tracker.strings));
+		modules = MAX(modules, tracker.modules.list.count);
+		if (i % EACH_ROTATION == 0)
+			tracker_sweep(&tracker, i - 100);
+	}
+	check_long_lived(&tracker);
+	CHECK(names < 4 * EACH_ROTATION);
+	CHECK(modules < 4 * EACH_ROTATION);
+	CHECK(tracker.modules.paths.text.size < 4 * EACH_ROTATION * 32);
+	CHECK(tracker.threads.count < 4 * EACH_ROTATION);
+	/* what has just ended is known for a moment longer */
+	CHECK_STR(tracker_comm(&tracker, 10000 + SHORT_LIVED % 20000, 10000 + SHORT_LIVED % 20000),
+		"cc-200000");
+}
+
+static uint32_t sampled_module(struct filler *filler, struct tape *tape, int pid)
+{
+	struct perf_record record = {
+		.type = PERF_TYPE_SAMPLE, .misc = PERF_MODE_USER, .pid = pid, .tid = pid
+	};
+
+	record.sample.ip = 0x1234 + tape->samples.count;
+	CHECK_EQ(filler_add(filler, &record), 0);
+	return tape->frames.items[tape->samples.items[tape->samples.count - 1].frame].module;
+}
+
+/* Numbers change under a tape that is being filled. */
+static void test_filled_meanwhile(void)
+{
+	_cleanup_(tracker_done) struct tracker tracker;
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	struct filler filler;
+	uint32_t before, after;
+
+	CHECK_EQ(tracker_init(&tracker), 0);
+	CHECK_EQ(tape_new(&tape), 0);
+	filler_init(&filler, &tracker);
+	filler_start(&filler, tape);
+	for (int i = 1; i <= EACH_ROTATION; i++)
+		compile(&tracker, i);
+	start_long_lived(&tracker);
+	before = sampled_module(&filler, tape, 107);
+	CHECK_STR(tape_string(tape, tape->modules.items[before].path), "/usr/sbin/daemon-7");
+	tracker_sweep(&tracker, EACH_ROTATION + 1);
+	CHECK_EQ(tracker.modules.generation, 1);
+	after = sampled_module(&filler, tape, 107);
+	CHECK_EQ(after, before);
+	after = sampled_module(&filler, tape, 108);
+	CHECK_STR(tape_string(tape, tape->modules.items[after].path), "/usr/sbin/daemon-8");
+	filler_done(&filler);
+}
+
+CHECK_MAIN({ "what nobody uses is forgotten", test_bounded },
+	{ "a tape is filled while numbers change", test_filled_meanwhile })
