@@ -8,14 +8,27 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/conf.h"
+
 static const char *called = "perftape";
 
-const char *option_value(const struct invocation *invocation, const char *name)
+/* On the command line. */
+static const char *given_value(const struct invocation *invocation, const char *name)
 {
 	for (size_t i = invocation->given_count; i-- > 0;)
 		if (strcmp(invocation->given[i].option->name, name) == 0)
 			return invocation->given[i].value;
 	return NULL;
+}
+
+const char *option_value(const struct invocation *invocation, const char *name)
+{
+	const char *given = given_value(invocation, name);
+	const struct conf_row *setting =
+		given || !invocation->conf ? NULL
+					   : conf_find(invocation->conf, invocation->command, name);
+
+	return setting ? setting->value : given;
 }
 
 bool option_given(const struct invocation *invocation, const char *name)
@@ -25,13 +38,16 @@ bool option_given(const struct invocation *invocation, const char *name)
 
 const char *store_path(const struct invocation *invocation)
 {
-	const char *given = option_value(invocation, "store"), *state, *home;
+	const char *given = given_value(invocation, "store"), *state, *home;
 	static char path[PATH_MAX];
 
 	if (given)
 		return given;
 	given = getenv("PERFTAPE_STORE");
 	if (given && *given)
+		return given;
+	given = option_value(invocation, "store");
+	if (given)
 		return given;
 	if (geteuid() == 0)
 		return "/var/lib/perftape";
@@ -89,5 +105,25 @@ int usage_error(const char *format, ...)
 	va_start(args, format);
 	print_line(format, args);
 	va_end(args);
+	return EXIT_USAGE;
+}
+
+int option_error(const struct invocation *invocation, const char *name, const char *format, ...)
+{
+	const struct conf_row *setting =
+		given_value(invocation, name) || !invocation->conf
+			? NULL
+			: conf_find(invocation->conf, invocation->command, name);
+	va_list args;
+
+	if (setting)
+		fprintf(stderr, "perftape: %s:%u: %s ", invocation->conf->path, setting->line,
+			name);
+	else
+		fprintf(stderr, "perftape: --%s ", name);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
 	return EXIT_USAGE;
 }

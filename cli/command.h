@@ -36,6 +36,7 @@ struct option {
 #define OPTIONS_MAX 32
 
 struct invocation;
+struct conf;
 
 struct command {
 	const char *name;
@@ -56,6 +57,7 @@ struct invocation {
 	size_t given_count;
 	char **words; /* that are no options */
 	size_t word_count;
+	const struct conf *conf; /* the settings of the file */
 };
 
 extern const struct option global_options[];
@@ -73,11 +75,11 @@ extern const struct command command_top;
 extern const struct command command_vacuum;
 extern const struct command command_verify;
 
-/* The value of an option, "" for a flag, NULL where it was not given. The last one counts. */
+/* The value of an option, "" for a flag, NULL where it was not given, nor set in the file of settings. The last one given counts. */
 const char *option_value(const struct invocation *invocation, const char *name);
 bool option_given(const struct invocation *invocation, const char *name);
 
-/* The store: --store, else $PERFTAPE_STORE, else /var/lib/perftape for root, else under $XDG_STATE_HOME or ~/.local/state. */
+/* The store: --store, else $PERFTAPE_STORE, else as the settings say, else /var/lib/perftape for root, else under $XDG_STATE_HOME or ~/.local/state. */
 const char *store_path(const struct invocation *invocation);
 
 /* How the person called us, for commands to paste: "./run", or argv[0]. */
@@ -89,4 +91,7 @@ void say(const struct invocation *invocation, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Prints the error (strerror(-code) when it has no text) and gives the exit code of a failure. */
 int fail(int code, const struct error *error);
+/* About the value of an option, which is named as it was given: "--ring", or "perftape.conf:3: ring". */
+int option_error(const struct invocation *invocation, const char *name, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/size.h"
 
@@ -16,8 +17,8 @@ static int parse_length(const struct invocation *invocation, const char *name, u
 	if (strcmp(text, "none") == 0)
 		*limit_ns = UINT64_MAX;
 	else if (duration_parse(text, limit_ns) < 0)
-		return usage_error(
-			"--%s '%s' is no length of time; write 12h, 14d or none", name, text);
+		return option_error(invocation, name,
+			"'%s' is no length of time; write 12h, 14d or none", text);
 	return EXIT_DONE;
 }
 
@@ -31,7 +32,8 @@ static int parse_size(
 	if (strcmp(text, "none") == 0)
 		*limit_bytes = none;
 	else if (size_parse(text, limit_bytes) < 0)
-		return usage_error("--%s '%s' is no size; write 500M, 20G or none", name, text);
+		return option_error(
+			invocation, name, "'%s' is no size; write 500M, 20G or none", text);
 	return EXIT_DONE;
 }
 
@@ -49,7 +51,8 @@ static int parse_free(const struct invocation *invocation, uint64_t *limit_bytes
 		return parse_size(invocation, "keep-free", 0, limit_bytes);
 	percent = strtod(text, &end);
 	if (strcmp(end, "%") != 0 || text[0] < '0' || text[0] > '9' || percent >= 100)
-		return usage_error("--keep-free '%s' is no part of a disk; write 5%%", text);
+		return option_error(
+			invocation, "keep-free", "'%s' is no part of a disk; write 5%%", text);
 	r = store_disk_bytes(store_path(invocation), &disk_bytes, &error);
 	if (r < 0)
 		return fail(r, &error);
@@ -62,7 +65,18 @@ static int check_zero(const struct invocation *invocation, const char *name, uin
 {
 	if (!option_given(invocation, name) || limit)
 		return EXIT_DONE;
-	return usage_error("--%s 0 keeps nothing; write none where there is no limit", name);
+	return option_error(
+		invocation, name, "0 keeps nothing; write none where there is no limit");
+}
+
+bool limit_options_has(const char *name)
+{
+	static const struct option limits[] = { LIMIT_OPTIONS };
+
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
+		if (strcmp(limits[i].name, name) == 0)
+			return true;
+	return false;
 }
 
 int limit_options_parse(const struct invocation *invocation, struct store_limits *limits)

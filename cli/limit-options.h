@@ -16,6 +16,8 @@
 		"pin", 0, "LENGTH", "how old what is around an incident may get at least" \
 	}
 
+/* Is this the name of one of them? */
+bool limit_options_has(const char *name);
 /* Sets those limits that were given. EXIT_DONE, EXIT_USAGE, or EXIT_FAILED. */
 int limit_options_parse(const struct invocation *invocation, struct store_limits *limits);
 

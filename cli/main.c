@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,12 +17,14 @@
 #include "base/cleanup.h"
 #include "cli/command.h"
 #include "cli/nearest.h"
+#include "cli/conf.h"
 #include "cli/version.h"
 
 const struct option global_options[] = {
 	{ "store", 0, "DIR",
 		"the store (default: $PERFTAPE_STORE, else /var/lib/perftape as root)" },
 	{ "color", 0, "WHEN", "auto (default), always or never; auto respects $NO_COLOR" },
+	{ "config", 0, "FILE", "settings (default: $PERFTAPE_CONFIG, else " CONF_FILE ")" },
 	{ "utc", 0, NULL, "times are read and shown in UTC" },
 	{ "quiet", 'q', NULL, "say nothing but errors, and what is missing" },
 	{ "verbose", 'v', NULL, "say more of how an answer came about" },
@@ -215,6 +218,32 @@ static void open_standard_files(void)
 		close(fd);
 }
 
+/* One that is named has to be there. */
+static int load_settings(struct invocation *invocation, struct conf *settings)
+{
+	const char *path = option_value(invocation, "config"), *environment;
+	struct error error = { 0 };
+
+	environment = getenv("PERFTAPE_CONFIG");
+	if (!path && environment && *environment)
+		path = environment;
+	if (conf_read(path ? path : CONF_FILE, path != NULL, settings, &error) < 0)
+		return usage_error("%s", *error.text ? error.text : "out of memory");
+	invocation->conf = settings;
+	return EXIT_DONE;
+}
+
+static int run(struct invocation *invocation)
+{
+	struct conf settings = { 0 };
+	int r = load_settings(invocation, &settings);
+
+	if (r == EXIT_DONE)
+		r = invocation->command->run(invocation);
+	conf_done(&settings);
+	return r;
+}
+
 /* Data that did not reach standard output is a failure, and the last moment to say so. */
 static int close_output(int code)
 {
@@ -250,5 +279,5 @@ int main(int argc, char **argv)
 	}
 	if (!invocation.command)
 		return usage_error("which command? See 'perftape --help'");
-	return close_output(invocation.command->run(&invocation));
+	return close_output(run(&invocation));
 }

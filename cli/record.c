@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/limit-options.h"
 #include "cli/progress.h"
+#include "cli/recording.h"
 #include "cli/snapshot-keeper.h"
 #include "cli/version.h"
 #include "recorder/cpu-list.h"
@@ -48,32 +48,14 @@ static const struct option options[] = {
 	{ 0 },
 };
 
-static volatile int stop;
-
-static void on_signal(int number)
-{
-	stop = number;
-}
-
-static void catch_signals(void)
-{
-	struct sigaction action = { .sa_handler = on_signal }, before;
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	/* the terminal went away, which nohup wants to be outlived */
-	sigaction(SIGHUP, NULL, &before);
-	if (before.sa_handler != SIG_IGN)
-		sigaction(SIGHUP, &action, NULL);
-}
-
 static int parse_duration(const struct invocation *invocation, const char *name, uint64_t *ret_ns)
 {
 	const char *text = option_value(invocation, name);
 
 	if (!text || duration_parse(text, ret_ns) == 0)
 		return EXIT_DONE;
-	return usage_error("--%s '%s' is no duration; write 250ms, 5s, 2m, 12h or 7d", name, text);
+	return option_error(
+		invocation, name, "'%s' is no duration; write 250ms, 5s, 2m, 12h or 7d", text);
 }
 
 static int parse_frequency(const struct invocation *invocation, unsigned int *ret_frequency)
@@ -86,8 +68,8 @@ static int parse_frequency(const struct invocation *invocation, unsigned int *re
 		return EXIT_DONE;
 	frequency = strtoul(text, &end, 10);
 	if (*end || text[0] < '0' || text[0] > '9' || frequency < 1 || frequency > FREQUENCY_MAX)
-		return usage_error(
-			"--frequency '%s' is not a number from 1 to %d", text, FREQUENCY_MAX);
+		return option_error(invocation, "frequency", "'%s' is not a number from 1 to %d",
+			text, FREQUENCY_MAX);
 	*ret_frequency = frequency;
 	return EXIT_DONE;
 }
@@ -103,8 +85,9 @@ static int parse_event(const struct invocation *invocation, const char **ret_eve
 			*ret_event = *name;
 			return EXIT_DONE;
 		}
-	return usage_error("--event '%s' is not one of cycles, cpu-clock, page-faults and "
-			   "context-switches",
+	return option_error(invocation, "event",
+		"'%s' is not one of cycles, cpu-clock, page-faults and "
+		"context-switches",
 		text);
 }
 
@@ -116,7 +99,7 @@ static int parse_ring(const struct invocation *invocation, size_t *ret_bytes)
 	if (!text)
 		return EXIT_DONE;
 	if (size_parse(text, &bytes) < 0 || bytes > RING_MAX)
-		return usage_error("--ring '%s' is no size from 64K to 64M", text);
+		return option_error(invocation, "ring", "'%s' is no size from 64K to 64M", text);
 	/* the kernel takes powers of two of pages */
 	*ret_bytes = RING_MIN;
 	while (*ret_bytes < bytes)
@@ -132,7 +115,8 @@ static int parse_cpus(const struct invocation *invocation, const char **ret_cpus
 	if (!text)
 		return EXIT_DONE;
 	if (cpu_list_parse(text, &list) < 0)
-		return usage_error("--cpus '%s' is no list of CPUs; write 3 or 0-3,8", text);
+		return option_error(
+			invocation, "cpus", "'%s' is no list of CPUs; write 3 or 0-3,8", text);
 	cpu_list_done(&list);
 	*ret_cpus = text;
 	return EXIT_DONE;
@@ -166,9 +150,9 @@ static int parse_options(const struct invocation *invocation, struct recorder_op
 	if (r != EXIT_DONE)
 		return r;
 	if (option_given(invocation, "duration") && !ret->duration_ns)
-		return usage_error("--duration 0 records nothing");
+		return option_error(invocation, "duration", "0 records nothing");
 	if (ret->segment_ns < SEGMENT_MIN_NS || ret->segment_ns > SEGMENT_MAX_NS)
-		return usage_error("--segment is from 1s to 1h");
+		return option_error(invocation, "segment", "is from 1s to 1h");
 	return EXIT_DONE;
 }
 
@@ -263,31 +247,34 @@ static void tell_news(const struct recorder_progress *progress, bool live)
 	tell_log_trouble(progress, live);
 }
 
-static void watch_news(void *context, const struct recorder_progress *progress)
-{
-	tell_news(progress, false);
-}
-
 /* One line that is written over each second. */
-static void show_progress(void *context, const struct recorder_progress *progress)
+static void show_line(const struct recorder_progress *progress)
 {
 	double drained = (progress->end_ns - progress->begin_ns) / 1e9;
 	char elapsed[32], text[256];
 
-	tell_news(progress, true);
 	duration_format(
 		progress->elapsed_ns / NSEC_PER_SEC * NSEC_PER_SEC, elapsed, sizeof(elapsed));
+	/* what matters most first: a terminal may be narrow */
 	snprintf(text, sizeof(text),
-		"%s  %s on %llu CPUs  %llu samples (%.0f/s)  %llu lost  %llu segments, %.1f MB  "
-		"own "
-		"CPU "
-		"%.2f %%",
-		elapsed, progress->event, (unsigned long long)progress->cpus,
-		(unsigned long long)progress->samples, progress->samples / MAX(drained, 0.1),
-		(unsigned long long)progress->lost, (unsigned long long)progress->segments,
+		"%s  %llu samples (%.0f/s)  %llu lost  %.1f MB  own CPU %.2f %%  %s on %llu CPUs, "
+		"%llu segments",
+		elapsed, (unsigned long long)progress->samples,
+		progress->samples / MAX(drained, 0.1), (unsigned long long)progress->lost,
 		progress->bytes / 1e6,
-		progress->cpu_ns / 1e7 / MAX(progress->elapsed_ns / 1e9, 0.1));
-	progress_line(text);
+		progress->cpu_ns / 1e7 / MAX(progress->elapsed_ns / 1e9, 0.1), progress->event,
+		(unsigned long long)progress->cpus, (unsigned long long)progress->segments);
+	progress_line(progress->stopping ? "sealing what is left" : text);
+}
+
+static void show_progress(void *context, const struct recorder_progress *progress)
+{
+	struct recording *recording = context;
+
+	tell_news(progress, recording->live);
+	if (recording->live)
+		show_line(progress);
+	recording_tell(recording, progress);
 }
 
 /* A word as a shell takes it back. */
@@ -404,36 +391,29 @@ static void warn_limits(struct store_writer *writer, const struct store_limits *
 		talk(false, text.text, "");
 }
 
-static int run(const struct invocation *invocation)
+/* From a thread of its own. */
+static void found_incident(void *context)
 {
+	const struct recording *recording = context;
+
+	snapshot_keeper_found(recording->keeper);
+}
+
+static int record(struct recording *recording, struct recorder_options *asked)
+{
+	const struct invocation *invocation = recording->invocation;
 	_cleanup_(cleanup_catalogue) struct catalogue *catalogue = NULL;
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
 	_cleanup_(cleanup_recorder) struct recorder *recorder = NULL;
 	_cleanup_(cleanup_snapshot_keeper) struct snapshot_keeper *keeper = NULL;
-	struct recorder_options asked = {
-		.frequency = RECORDER_FREQUENCY,
-		.segment_ns = RECORDER_SEGMENT_NS,
-		.memory_bytes = RECORDER_MEMORY_BYTES,
-		.version = PERFTAPE_VERSION,
-		.stop = &stop,
-	};
 	struct recorder_progress progress = { 0 };
-	bool live = isatty(STDERR_FILENO) && !option_given(invocation, "quiet");
 	struct error error = { 0 };
-	int r;
+	int r = load_patterns(invocation, &catalogue, &error);
 
-	store_limits_default(store_path(invocation), &asked.limits);
-	r = parse_options(invocation, &asked);
-	if (r != EXIT_DONE)
-		return r;
-	catch_signals();
-	never_wait_for_readers();
-	asked.progress = live ? show_progress : watch_news;
-	r = load_patterns(invocation, &catalogue, &error);
-	asked.catalogue = catalogue;
-	asked.trust_users = option_given(invocation, "trust-user-kmsg");
+	asked->catalogue = catalogue;
+	asked->trust_users = option_given(invocation, "trust-user-kmsg");
 	if (r == 0)
-		r = recorder_open(&asked, &recorder, &error);
+		r = recorder_open(asked, &recorder, &error);
 	if (r == 0)
 		r = store_writer_open(store_path(invocation), &writer, &error);
 	if (r < 0)
@@ -441,13 +421,13 @@ static int run(const struct invocation *invocation)
 	r = keep_snapshots(invocation, &keeper);
 	if (r < 0)
 		return fail(r, NULL);
-	asked.context = keeper;
-	asked.found = snapshot_keeper_found;
-	warn_limits(writer, &asked.limits);
-	if (live)
+	recording->keeper = keeper;
+	warn_limits(writer, &asked->limits);
+	if (recording->live)
 		say(invocation, "recording into %s; Ctrl-C ends it", store_path(invocation));
 	r = recorder_run(recorder, store_path(invocation), writer, &progress, &error);
-	if (live)
+	recording_stopping(recording);
+	if (recording->live)
 		fputs("\r\033[K", stderr);
 	tell_recovered(&progress, false);
 	tell_warning(&progress, false);
@@ -455,6 +435,36 @@ static int run(const struct invocation *invocation)
 	if (r < 0)
 		r = fail(r, &error);
 	tell(invocation, &progress);
+	/* there are threads that cannot be ended, and what they use has to stay */
+	if (progress.hung)
+		_exit(r);
+	return r;
+}
+
+static int run(const struct invocation *invocation)
+{
+	struct recorder_options asked = {
+		.frequency = RECORDER_FREQUENCY,
+		.segment_ns = RECORDER_SEGMENT_NS,
+		.memory_bytes = RECORDER_MEMORY_BYTES,
+		.version = PERFTAPE_VERSION,
+		.progress = show_progress,
+		.reload = recording_reload,
+		.found = found_incident,
+	};
+	struct recording recording;
+	int r;
+
+	store_limits_default(store_path(invocation), &asked.limits);
+	r = parse_options(invocation, &asked);
+	if (r != EXIT_DONE)
+		return r;
+	recording_init(&recording, invocation);
+	asked.orders = recording_orders();
+	asked.context = &recording;
+	never_wait_for_readers();
+	r = record(&recording, &asked);
+	recording_done(&recording);
 	return r;
 }
 

@@ -383,6 +383,16 @@ int assembler_flush(struct assembler *assembler, uint64_t before_ns)
 	return r == 0 ? rotate(assembler, before_ns) : r;
 }
 
+int assembler_rotate(struct assembler *assembler, uint64_t at_ns)
+{
+	uint64_t end_ns = whole_unit(MAX(at_ns, assembler->last_ns + 1) + TAPE_TIME_UNIT_NS - 1);
+
+	if (end_ns <= assembler->tape->begin_ns || end_ns >= assembler->tape->end_ns)
+		return 0;
+	assembler->tape->end_ns = end_ns;
+	return rotate(assembler, end_ns);
+}
+
 int assembler_end(struct assembler *assembler, uint64_t end_ns)
 {
 	int r = assembler->tape ? timeline_flush(&assembler->timeline, UINT64_MAX, apply, assembler)

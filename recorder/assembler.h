@@ -95,6 +95,8 @@ int assembler_add(struct assembler *assembler, uint32_t source,
 	const struct perf_record_place *place, const uint8_t *record, size_t size);
 /* Applies all records before a moment, before which no other will come; tapes that end before it are sealed. */
 int assembler_flush(struct assembler *assembler, uint64_t before_ns);
+/* Ends the tape at hand at that moment, before which all has been applied. */
+int assembler_rotate(struct assembler *assembler, uint64_t at_ns);
 /*
  * Hands over what came into the tape at hand since the last time, all of which happened before that moment, for the spool. Nothing is
  * done while what was handed over before waits: then the next time it is more.

@@ -6,6 +6,8 @@
  * look into that. Nothing in it is older than the second, but for what says otherwise.
  */
 
+#include <stdbool.h>
+
 #include "base/bytes.h"
 #include "base/error.h"
 #include "store/store-writer.h"
@@ -67,6 +69,7 @@ struct recorder_progress {
 	uint64_t drain_peak_ns;
 
 	/* not told in the store */
+	bool hung; /* it cannot be waited for: see recorder_run() */
 	struct store_recovered recovered; /* what a recorder before had left, once it is sealed */
 };
 

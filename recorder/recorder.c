@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recorder/recorder.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <sys/prctl.h>
-#include <sys/utsname.h>
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "recorder/assembler.h"
+#include "recorder/ending.h"
+#include "recorder/facts.h"
 #include "recorder/host-watch.h"
 #include "recorder/kmsg.h"
 #include "recorder/opener.h"
@@ -38,22 +37,10 @@
 /* With thousands of processes a look at all of /proc takes a good part of a second: not more often than this. */
 #define RESCAN_NS (10 * NSEC_PER_SEC)
 
-/* The kernel's first symbols: those of its per-CPU data, and then its code. */
-#define KALLSYMS_HEAD (1u << 20)
-
 /* What is told last needs no more than a page of the store. */
-#define LAST_WORD_NS (200 * NSEC_PER_MSEC)
+#define LAST_WORD_NS (10 * NSEC_PER_SEC)
 
 #define INITIAL_PID_NAMESPACE "pid:[4026531836]"
-
-struct facts {
-	struct utsname names;
-	char boot_id[40];
-	char frequency[16];
-	char cpus[16];
-	char kernel_text[24];
-	struct assembler_fact rows[10];
-};
 
 struct recorder {
 	const struct recorder_options *options;
@@ -79,62 +66,11 @@ struct recorder {
 	uint64_t rescanned_ns;
 	struct error cpu_trouble; /* why a CPU that is there is not sampled, or "" */
 	int changing; /* 0, or -ENOMEM */
+	struct recorder_orders done; /* how many of each were carried out */
 	uint64_t begun_ns; /* of the perf clock */
 	uint64_t started_monotonic_ns;
 	struct recorder_progress progress;
 };
-
-/* Where the kernel's code lies this time: who names the tape after the next boot needs to know. */
-static void find_kernel_text(char *text, size_t size)
-{
-	_cleanup_free_ char *symbols = malloc(KALLSYMS_HEAD + 1);
-	_cleanup_close_ int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
-	size_t used = 0;
-	ssize_t got = 1;
-	char *at = NULL;
-
-	text[0] = 0;
-	while (symbols && fd >= 0 && !at && got > 0) {
-		got = read(fd, symbols + used, KALLSYMS_HEAD - used);
-		used += MAX(got, 0);
-		symbols[used] = 0;
-		at = strstr(symbols, " T _text\n");
-	}
-	if (!at)
-		return;
-	while (at > symbols && at[-1] != '\n')
-		at--;
-	snprintf(text, size, "%llx", strtoull(at, NULL, 16));
-}
-
-/* The facts of the host that each segment keeps. The texts are the recorder's. */
-static void collect_facts(struct recorder *recorder)
-{
-	struct facts *facts = &recorder->facts;
-	_cleanup_free_ char *boot_id = NULL;
-
-	uname(&facts->names);
-	if (file_read("/proc/sys/kernel/random/boot_id", 64, &boot_id, NULL) == 0)
-		snprintf(facts->boot_id, sizeof(facts->boot_id), "%.*s",
-			(int)strcspn(boot_id, "\n"), boot_id);
-	find_kernel_text(facts->kernel_text, sizeof(facts->kernel_text));
-	snprintf(facts->frequency, sizeof(facts->frequency), "%u", recorder->options->frequency);
-	snprintf(facts->cpus, sizeof(facts->cpus), "%u", perf_events_cpus(recorder->events));
-	memcpy(facts->rows,
-		(struct assembler_fact[]){
-			{ "boot_id", facts->boot_id },
-			{ "host", facts->names.nodename },
-			{ "kernel", facts->names.release },
-			{ "kernel_text", facts->kernel_text },
-			{ "event", perf_events_name(recorder->events) },
-			{ "frequency", facts->frequency },
-			{ "cpus", facts->cpus },
-			{ "rungs", perf_events_missing(recorder->events) },
-			{ "version", recorder->options->version },
-			{ 0 },
-		},
-		sizeof(facts->rows));
-}
 
 /* Our own COMM record is the anchor of this drain; what is mapped is opened at once. */
 static void look_at_sideband(struct recorder *recorder, const uint8_t *bytes, size_t size)
@@ -254,11 +190,18 @@ static void report(struct recorder *recorder)
 		recorder->options->progress(recorder->options->context, progress);
 }
 
+static const struct recorder_orders *orders_of(const struct recorder *recorder)
+{
+	static const struct recorder_orders none;
+
+	return recorder->options->orders ? recorder->options->orders : &none;
+}
+
 static bool finished(const struct recorder *recorder)
 {
 	uint64_t elapsed = clock_ns(CLOCK_MONOTONIC) - recorder->started_monotonic_ns;
 
-	return (recorder->options->stop && *recorder->options->stop) ||
+	return orders_of(recorder)->stop ||
 	       (recorder->options->duration_ns && elapsed >= recorder->options->duration_ns);
 }
 
@@ -311,6 +254,20 @@ static int rescan(struct recorder *recorder)
 	return proc_scan_processes(&recorder->assembler.tracker);
 }
 
+static int carry_out(struct recorder *recorder, uint64_t settled_ns)
+{
+	const struct recorder_orders *orders = orders_of(recorder);
+
+	if (orders->reload != recorder->done.reload) {
+		recorder->done.reload = orders->reload;
+		teller_send(recorder->teller);
+	}
+	if (orders->rotate == recorder->done.rotate)
+		return 0;
+	recorder->done.rotate = orders->rotate;
+	return assembler_rotate(&recorder->assembler, settled_ns);
+}
+
 /* What the kernel has logged since the last time, and the host's figures. */
 static int take_context(struct recorder *recorder)
 {
@@ -343,6 +300,8 @@ static int turn(struct recorder *recorder)
 		r = take_context(recorder);
 	if (r == 0)
 		r = rescan(recorder);
+	if (r == 0)
+		r = carry_out(recorder, settled_ns);
 	recorder->turned_ns = settled_ns;
 	return r == 0 ? assembler_spool(&recorder->assembler, settled_ns) : r;
 }
@@ -511,7 +470,8 @@ static void prepare(struct recorder *recorder)
 	describe(recorder);
 	recorder->own_tid = gettid();
 	recorder->assembler.tracker.read_cgroup = cgroup_read;
-	collect_facts(recorder);
+	facts_collect(&recorder->facts, recorder->events, recorder->options->frequency,
+		recorder->options->version);
 	for (int ring = 0; ring < PERF_RINGS; ring++)
 		recorder->sources[ring] = (struct assembler_source){
 			.layout = perf_events_layout(recorder->events, ring),
@@ -536,25 +496,79 @@ static void prepare(struct recorder *recorder)
 	};
 }
 
-/* Records, and seals what was taken before a failure, too. */
+/* Records; what was taken before a failure is still worth sealing. */
 static int run(struct recorder *recorder, struct error *error)
 {
 	int r = begin(recorder, error);
 
 	if (r < 0)
 		return r;
+	report(recorder);
 	r = record(recorder, error);
 	if (finish(recorder, r == 0 ? error : NULL) < 0 && r == 0)
 		r = -ENOMEM;
-	recorder->progress.stopping = 1;
-	report(recorder);
 	return r;
+}
+
+/* What is in the spool is not lost: the next recorder, or reader, finds it. */
+static int tell_hung(struct recorder *recorder, struct error *error)
+{
+	struct recorder_progress *progress = &recorder->progress;
+	char lag[32];
+
+	duration_format(progress->spool_lag_ns, lag, sizeof(lag));
+	progress->hung = true;
+	return error_set(error, -ETIMEDOUT,
+		"the store hangs: %llu segments are not sealed; what of them is on the disk the "
+		"next recording "
+		"recovers, the last %s before the end are lost",
+		(unsigned long long)progress->waiting, lag);
+}
+
+static void tell_again(void *context)
+{
+	report(context);
+}
+
+static int stop(struct recorder *recorder, int r, struct error *error)
+{
+	struct sealer_status status = { 0 };
+	bool ended;
+
+	recorder->progress.stopping = 1;
+	ended = ending_wait(recorder->sealer, &orders_of(recorder)->stop,
+		recorder->begun_ns ? tell_again : NULL, recorder);
+	if (teller_stop(recorder->teller, ended ? LAST_WORD_NS : 0) < 0)
+		recorder->progress.hung = true;
+	sealer_status(recorder->sealer, &status);
+	if (ended && !recorder->progress.hung)
+		recorder->sealer = sealer_stop(recorder->sealer, &status);
+	take_status(recorder, &status);
+	if (!ended)
+		return tell_hung(recorder, error);
+	if (!recorder->progress.hung) {
+		recorder->log = kmsg_watch_close(recorder->log, !status.failed);
+		recorder->host = host_watch_stop(recorder->host);
+	}
+	if (r == 0 && status.failed)
+		r = error_set(error, status.failed, "%s", status.error.text);
+	return r;
+}
+
+/* The other thread's part of an order to reload. */
+static void reload(void *context)
+{
+	struct recorder *recorder = context;
+	const struct recorder_options *options = recorder->options;
+	struct store_limits limits;
+
+	if (options->reload && options->reload(options->context, &limits) == 0)
+		sealer_limit(recorder->sealer, &limits);
 }
 
 int recorder_run(struct recorder *recorder, const char *store, struct store_writer *writer,
 	struct recorder_progress *ret_progress, struct error *error)
 {
-	struct sealer_status status = { 0 };
 	int r;
 
 	prepare(recorder);
@@ -570,16 +584,10 @@ int recorder_run(struct recorder *recorder, const char *store, struct store_writ
 		.period_ns = perf_events_timer_ns(recorder->events),
 	};
 	recorder->watch.frequency = recorder->options->frequency;
-	r = teller_start(writer, &recorder->teller, error);
+	r = teller_start(writer, reload, recorder, &recorder->teller, error);
 	if (r == 0)
 		r = run(recorder, error);
-	recorder->sealer = sealer_stop(recorder->sealer, &status);
-	teller_stop(recorder->teller, LAST_WORD_NS);
-	recorder->log = kmsg_watch_close(recorder->log, !status.failed);
-	recorder->host = host_watch_stop(recorder->host);
-	if (r == 0 && status.failed)
-		r = error_set(error, status.failed, "%s", status.error.text);
-	take_status(recorder, &status);
+	r = stop(recorder, r, error);
 	*ret_progress = recorder->progress;
 	return r;
 }

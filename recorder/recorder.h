@@ -22,6 +22,14 @@
 /* Of tapes that wait for a store that cannot be written. */
 #define RECORDER_MEMORY_BYTES (256ull << 20)
 
+/* What is asked of a recorder while it runs: counted up, by a signal handler maybe. It looks once a second, and when a signal came. */
+struct recorder_orders {
+	volatile int
+		stop; /* no more is recorded; from the second time on, the store is not waited for */
+	volatile int rotate; /* the segment at hand ends here */
+	volatile int reload; /* recorder_options.reload() */
+};
+
 struct recorder_options {
 	unsigned int frequency;
 	const char *event; /* NULL: the best that there is */
@@ -38,10 +46,11 @@ struct recorder_options {
 		*catalogue; /* what is looked for in the kernel's log; NULL: it is not read */
 	bool trust_users; /* what users wrote into it counts as the kernel's */
 	void (*found)(void *context); /* an incident, in a thread of its own; may be NULL */
-	/* Looked at once a second and when a signal came: no more is recorded once it is not zero. */
-	const volatile int *stop;
-	/* Called after each drain. May be NULL. */
+	const struct recorder_orders *orders; /* NULL: none */
+	/* Called when the recording has begun, after each drain, and once a second while the rest is sealed. May be NULL. */
 	void (*progress)(void *context, const struct recorder_progress *progress);
+	/* Other limits, as asked for by an order; in another thread. 0, or they stay as they are. NULL: there are no others. */
+	int (*reload)(void *context, struct store_limits *ret_limits);
 	void *context;
 };
 
@@ -56,6 +65,9 @@ int recorder_open(const struct recorder_options *options, struct recorder **ret_
 struct recorder *recorder_close(struct recorder *recorder);
 DEFINE_CLEANUP(recorder, struct recorder *, recorder_close)
 
-/* Returns when all is sealed. A failure of the store is one at the end: until then, it is tried again. */
+/*
+ * Returns when all is sealed, or when the store hangs: ret_progress->hung. Then threads are left that use the recorder and the writer, and neither
+ * may be closed before the process ends. A failure of the store is one at the end: until then, it is tried again.
+ */
 int recorder_run(struct recorder *recorder, const char *store, struct store_writer *writer,
 	struct recorder_progress *ret_progress, struct error *error);

@@ -38,6 +38,9 @@ struct sealer {
 	bool at_work;
 	bool room_wanted; /* for the spool */
 	bool ending;
+	bool ended; /* the thread is about to */
+	struct store_limits limits; /* those of the options, or newer ones */
+	bool limits_noted;
 	struct tape_loss shed; /* what was given up and no segment tells of yet; count 0: nothing */
 	struct sealer_status status;
 };
@@ -63,9 +66,9 @@ static void warn(struct sealer *sealer, const struct error *error)
 }
 
 /* Once that something goes for want of space, and once that nothing more does; again when there was plenty between. */
-static void tell_space(struct sealer *sealer, const struct store_retained *retained)
+static void tell_space(struct sealer *sealer, const struct store_limits *limits,
+	const struct store_retained *retained)
 {
-	const struct store_limits *limits = sealer->options->limits;
 	bool *told = retained->starved ? &sealer->told_starved : &sealer->told_space;
 	struct error text;
 
@@ -77,19 +80,35 @@ static void tell_space(struct sealer *sealer, const struct store_retained *retai
 	warn(sealer, &text);
 }
 
+/* What holds now. Who applies the limits later by hand applies the same. */
+static void note_limits(struct sealer *sealer, struct store_limits *ret_limits)
+{
+	struct error error = { 0 };
+	bool noted;
+
+	pthread_mutex_lock(&sealer->lock);
+	*ret_limits = sealer->limits;
+	noted = sealer->limits_noted;
+	sealer->limits_noted = true;
+	pthread_mutex_unlock(&sealer->lock);
+	if (!noted && store_writer_note_limits(sealer->writer, ret_limits, &error) < 0)
+		warn(sealer, &error);
+}
+
 /* Removes what is beyond the limits. True when there is more room than before. */
 static bool retain(struct sealer *sealer)
 {
 	struct store_retained retained = { 0 };
+	struct store_limits limits;
 	struct error error = { 0 };
 
 	if (!sealer->options->limits)
 		return false;
-	if (store_writer_retain(sealer->writer, sealer->options->limits, false, NULL, NULL,
-		    &retained, &error) < 0)
+	note_limits(sealer, &limits);
+	if (store_writer_retain(sealer->writer, &limits, false, NULL, NULL, &retained, &error) < 0)
 		warn(sealer, &error);
 	else
-		tell_space(sealer, &retained);
+		tell_space(sealer, &limits, &retained);
 	pthread_mutex_lock(&sealer->lock);
 	sealer->status.removed += retained.own;
 	sealer->status.removed_bytes += retained.own_bytes;
@@ -297,16 +316,6 @@ static void recover(struct sealer *sealer)
 	pthread_mutex_unlock(&sealer->lock);
 }
 
-/* Who applies the limits later by hand applies the same. */
-static void note_limits(struct sealer *sealer)
-{
-	struct error error = { 0 };
-
-	if (sealer->options->limits &&
-		store_writer_note_limits(sealer->writer, sealer->options->limits, &error) < 0)
-		warn(sealer, &error);
-}
-
 static void work(struct sealer *sealer)
 {
 	struct error error = { 0 };
@@ -329,13 +338,18 @@ static void work(struct sealer *sealer)
 static void *sealer_main(void *context)
 {
 	struct sealer *sealer = context;
+	struct store_limits limits;
 
 	prctl(PR_SET_NAME, "perftape-seal");
-	note_limits(sealer);
+	if (sealer->options->limits)
+		note_limits(sealer, &limits);
 	if (sealer->options->boot_id)
 		recover(sealer);
 	while (wait_for_work(sealer))
 		work(sealer);
+	pthread_mutex_lock(&sealer->lock);
+	sealer->ended = true;
+	pthread_mutex_unlock(&sealer->lock);
 	return NULL;
 }
 
@@ -373,6 +387,8 @@ int sealer_start(struct store_writer *writer, const struct sealer_options *optio
 		return -ENOMEM;
 	sealer->writer = writer;
 	sealer->options = options;
+	if (options->limits)
+		sealer->limits = *options->limits;
 	sealer->owner = (struct spooler_owner){ want_room, sealer };
 	worker_lock_init(&sealer->lock, &sealer->changed);
 	r = namer_new(&options->finder, &sealer->namer);
@@ -388,14 +404,44 @@ int sealer_start(struct store_writer *writer, const struct sealer_options *optio
 	return 0;
 }
 
-struct sealer *sealer_stop(struct sealer *sealer, struct sealer_status *ret_status)
+void sealer_limit(struct sealer *sealer, const struct store_limits *limits)
 {
-	if (!sealer)
-		return NULL;
+	pthread_mutex_lock(&sealer->lock);
+	sealer->limits = *limits;
+	sealer->limits_noted = false;
+	/* what is beyond them now is not kept until the next segment is there */
+	sealer->room_wanted = true;
+	pthread_cond_broadcast(&sealer->changed);
+	pthread_mutex_unlock(&sealer->lock);
+}
+
+void sealer_end(struct sealer *sealer)
+{
 	pthread_mutex_lock(&sealer->lock);
 	sealer->ending = true;
 	pthread_cond_broadcast(&sealer->changed);
 	pthread_mutex_unlock(&sealer->lock);
+}
+
+bool sealer_ended(struct sealer *sealer)
+{
+	bool ended;
+
+	pthread_mutex_lock(&sealer->lock);
+	ended = sealer->ended;
+	pthread_mutex_unlock(&sealer->lock);
+	if (!ended)
+		return false;
+	/* not earlier: the blocks of what could not be sealed are all that stays of it */
+	spooler_end(sealer->spooler);
+	return spooler_ended(sealer->spooler);
+}
+
+struct sealer *sealer_stop(struct sealer *sealer, struct sealer_status *ret_status)
+{
+	if (!sealer)
+		return NULL;
+	sealer_end(sealer);
 	pthread_join(sealer->thread, NULL);
 	/* the blocks of what could not be sealed are all that stays of it */
 	sealer->spooler = spooler_stop(sealer->spooler);

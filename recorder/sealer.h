@@ -27,8 +27,8 @@ struct sealer_options {
 	struct finder finder;
 	const char *
 		boot_id; /* of this boot: what was left in the spool is sealed. NULL: it is left alone */
-	const struct store_limits
-		*limits; /* noted, and applied after each segment; NULL: nothing is removed */
+	/* noted, and applied after each segment; NULL: nothing is removed. See sealer_limit() */
+	const struct store_limits *limits;
 	uint64_t memory_bytes; /* of the tapes that may wait; 0: no bound */
 };
 
@@ -52,6 +52,14 @@ struct sealer_status {
 /* The writer must outlive the sealer, which is the only one to use it meanwhile. The options are borrowed. */
 int sealer_start(struct store_writer *writer, const struct sealer_options *options,
 	struct sealer **ret_sealer, struct error *error);
+/* From here on these are the limits, which are copied. Only for one that was given limits. */
+void sealer_limit(struct sealer *sealer, const struct store_limits *limits);
+/*
+ * Nothing more will come: what waits is sealed. For who cannot wait for as long as it takes: sealer_ended() says whether sealer_stop() would
+ * return at once. A store that hangs may never let it; the sealer and the writer then have to stay as they are until the process ends.
+ */
+void sealer_end(struct sealer *sealer);
+bool sealer_ended(struct sealer *sealer);
 /* Waits until all is sealed, ends the thread. What cannot be sealed then is given up, but for what of it is in the spool. */
 struct sealer *sealer_stop(struct sealer *sealer, struct sealer_status *ret_status);
 

@@ -32,6 +32,7 @@ struct spooler {
 	uint64_t dropped_to;
 	bool again; /* there may be room now */
 	bool ending;
+	bool ended; /* the thread is about to */
 	struct spooler_status status;
 };
 
@@ -140,6 +141,7 @@ static void *spooler_main(void *context)
 		else
 			pthread_cond_wait(&spooler->changed, &spooler->lock);
 	}
+	spooler->ended = true;
 	pthread_mutex_unlock(&spooler->lock);
 	return NULL;
 }
@@ -176,14 +178,29 @@ int spooler_start(struct store_writer *writer, const struct spooler_owner *owner
 	return 0;
 }
 
-struct spooler *spooler_stop(struct spooler *spooler)
+void spooler_end(struct spooler *spooler)
 {
-	if (!spooler)
-		return NULL;
 	pthread_mutex_lock(&spooler->lock);
 	spooler->ending = true;
 	pthread_cond_broadcast(&spooler->changed);
 	pthread_mutex_unlock(&spooler->lock);
+}
+
+bool spooler_ended(struct spooler *spooler)
+{
+	bool ended;
+
+	pthread_mutex_lock(&spooler->lock);
+	ended = spooler->ended;
+	pthread_mutex_unlock(&spooler->lock);
+	return ended;
+}
+
+struct spooler *spooler_stop(struct spooler *spooler)
+{
+	if (!spooler)
+		return NULL;
+	spooler_end(spooler);
 	pthread_join(spooler->thread, NULL);
 	spooler_free(spooler);
 	return NULL;

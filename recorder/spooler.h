@@ -33,6 +33,9 @@ struct spooler_status {
 /* Of the writer only what may be called from another thread is used. The owner is borrowed. */
 int spooler_start(struct store_writer *writer, const struct spooler_owner *owner,
 	struct spooler **ret_spooler, struct error *error);
+/* The same without waiting for it; spooler_ended() says whether spooler_stop() would return at once. */
+void spooler_end(struct spooler *spooler);
+bool spooler_ended(struct spooler *spooler);
 /* What waits is tried once more; what cannot be written then is dropped. */
 struct spooler *spooler_stop(struct spooler *spooler);
 

@@ -13,12 +13,15 @@
 
 struct teller {
 	struct store_writer *writer;
+	void (*errand)(void *context);
+	void *context;
 	pthread_t thread;
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct recorder_progress progress; /* to be told */
 	bool there; /* it has not been yet */
+	bool sent; /* on the errand */
 	_Atomic bool ending;
 	bool ended; /* the thread is about to */
 	struct sampling_cost cost;
@@ -56,37 +59,46 @@ static void measure_sampling(struct teller *teller)
 	pthread_mutex_unlock(&teller->lock);
 }
 
-static bool wait_for_news(struct teller *teller, struct recorder_progress *ret_progress)
+/* False at the end. */
+static bool wait_for_work(struct teller *teller, bool *ret_sent, bool *ret_there,
+	struct recorder_progress *ret_progress)
 {
-	bool there;
-
 	pthread_mutex_lock(&teller->lock);
-	while (!teller->there && !teller->ending)
+	while (!teller->there && !teller->sent && !teller->ending)
 		pthread_cond_wait(&teller->changed, &teller->lock);
-	there = teller->there;
-	teller->there = false;
-	if (there)
-		*ret_progress = teller->progress;
+	*ret_sent = teller->sent;
+	*ret_there = teller->there;
+	teller->sent = teller->there = false;
+	*ret_progress = teller->progress;
 	pthread_mutex_unlock(&teller->lock);
-	return there;
+	return !teller->ending;
 }
 
 /* A store that cannot be written is said by who writes samples into it. */
+static void tell(struct teller *teller, const struct recorder_progress *progress)
+{
+	_cleanup_(buffer_done) struct buffer json = { 0 };
+
+	progress_write(progress, &json);
+	buffer_u8(&json, 0);
+	if (!buffer_failed(&json))
+		store_writer_tell(teller->writer, (const char *)json.data, NULL);
+	look_at_memory(teller);
+}
+
 static void *teller_main(void *context)
 {
 	struct teller *teller = context;
 	struct recorder_progress progress;
+	bool sent, there;
 
 	prctl(PR_SET_NAME, "perftape-tell");
 	measure_sampling(teller);
-	while (wait_for_news(teller, &progress)) {
-		_cleanup_(buffer_done) struct buffer json = { 0 };
-
-		progress_write(&progress, &json);
-		buffer_u8(&json, 0);
-		if (!buffer_failed(&json))
-			store_writer_tell(teller->writer, (const char *)json.data, NULL);
-		look_at_memory(teller);
+	while (wait_for_work(teller, &sent, &there, &progress)) {
+		if (sent)
+			teller->errand(teller->context);
+		if (there)
+			tell(teller, &progress);
 	}
 	pthread_mutex_lock(&teller->lock);
 	teller->ended = true;
@@ -101,7 +113,8 @@ static void teller_free(struct teller *teller)
 	free(teller);
 }
 
-int teller_start(struct store_writer *writer, struct teller **ret_teller, struct error *error)
+int teller_start(struct store_writer *writer, void (*errand)(void *context), void *context,
+	struct teller **ret_teller, struct error *error)
 {
 	struct teller *teller = calloc(1, sizeof(*teller));
 	int r;
@@ -109,6 +122,8 @@ int teller_start(struct store_writer *writer, struct teller **ret_teller, struct
 	if (!teller)
 		return -ENOMEM;
 	teller->writer = writer;
+	teller->errand = errand;
+	teller->context = context;
 	worker_lock_init(&teller->lock, &teller->changed);
 	r = worker_start(&teller->thread, teller_main, teller);
 	if (r < 0) {
@@ -138,6 +153,14 @@ void teller_tell(struct teller *teller, struct recorder_progress *progress)
 	pthread_mutex_unlock(&teller->lock);
 }
 
+void teller_send(struct teller *teller)
+{
+	pthread_mutex_lock(&teller->lock);
+	teller->sent = true;
+	pthread_cond_broadcast(&teller->changed);
+	pthread_mutex_unlock(&teller->lock);
+}
+
 /* Whether the thread has ended by that moment of CLOCK_MONOTONIC. */
 static bool ends_by(struct teller *teller, uint64_t until_ns)
 {
@@ -147,7 +170,6 @@ static bool ends_by(struct teller *teller, uint64_t until_ns)
 
 	pthread_mutex_lock(&teller->lock);
 	teller->ending = true;
-	teller->there = false;
 	pthread_cond_broadcast(&teller->changed);
 	while (!teller->ended && r == 0)
 		r = pthread_cond_timedwait(&teller->changed, &teller->lock, &until);

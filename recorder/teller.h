@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Tells of the recorder in its store, for `status` and whoever else asks, in a thread of its own: who drains must not wait for a file
- * system. What it was given last is told, what came before and could not be told by then never is.
+ * Tells of the recorder in its store, for `status` and whoever else asks, and does its errands, in a thread of its own: who drains must not wait
+ * for a file system. What it was given last is told, what came before and could not be told by then never is.
  */
 
 #include "base/error.h"
@@ -13,7 +13,10 @@
 struct teller;
 
 /* The writer must outlive it. */
-int teller_start(struct store_writer *writer, struct teller **ret_teller, struct error *error);
+int teller_start(struct store_writer *writer, void (*errand)(void *context), void *context,
+	struct teller **ret_teller, struct error *error);
+/* The errand is to be done, once more if it is being done. */
+void teller_send(struct teller *teller);
 /*
  * Takes a copy, and says in return what it found out meanwhile and who drains does not: of the process's memory, and of what a sample costs the
  * kernel.

@@ -68,7 +68,7 @@ def put_stores(fixture, folder):
 
 
 def run(perftape, words, folder):
-    environment = {"PATH": os.environ["PATH"], "TZ": "UTC", "HOME": folder, "PERFTAPE_STORE": f"{folder}/store"}
+    environment = {"PATH": os.environ["PATH"], "TZ": "UTC", "HOME": folder, "PERFTAPE_STORE": f"{folder}/store", "PERFTAPE_CONFIG": os.devnull}
     environment |= {name: value for name, value in os.environ.items() if name.endswith("SAN_OPTIONS")}
     done = subprocess.run([perftape, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=environment, cwd=folder)
     return mask(done.stdout.decode().replace(folder, "DIR")) + f"= {done.returncode}\n"

@@ -19,42 +19,10 @@ TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS / "tools"))
 import beside_perf  # noqa: E402
 import tap  # noqa: E402
+from recorders import PERFTAPE, WAIT, expect, perftape, sealed, start, wait_for  # noqa: E402
 
-PERFTAPE, LOAD = map(os.path.abspath, sys.argv[1:3])
+LOAD = os.path.abspath(sys.argv[2])
 SECONDS = 10
-WAIT = 60  # how long anything may take before it counts as hanging
-
-
-def perftape(*words, **more):
-    return subprocess.run([PERFTAPE, *map(str, words)], capture_output=True, text=True, timeout=WAIT, **more)
-
-
-def hear_hangup():
-    """Under nohup the signal would be ignored by all that it starts."""
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
-
-
-def start(store, *words, wrapper=()):
-    """A recorder that is recording: its first segment is open once the lock names it and its own line is out."""
-    command = [*wrapper, PERFTAPE, "record", "--store", store, *words]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hear_hangup)
-
-
-def wait_for(condition):
-    end = time.monotonic() + WAIT
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.05)
-    return True
-
-
-def sealed(store):
-    return len(list((store / "segments").glob("*.tape"))) if (store / "segments").exists() else 0
-
-
-def expect(what, condition, *details):
-    return [] if condition else [what, *(str(detail) for detail in details)]
 
 
 def check_stacks(path, *words):
@@ -380,9 +348,9 @@ def test_stopped_at_once(folder):
 
 
 def test_signals(folder):
-    """SIGINT, SIGTERM and SIGHUP end a recording with everything in the store."""
+    """SIGINT and SIGTERM end a recording with everything in the store."""
     wrongs = []
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGINT, signal.SIGTERM):
         store = folder / f"signal {number}"
         recorder = start(store, "--segment", "1s")
         wrongs += expect("nothing was sealed", wait_for(lambda: sealed(store) >= 1))

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/* What each segment keeps of the host and of how it was recorded. */
+
+#include <sys/utsname.h>
+
+#include "recorder/assembler.h"
+#include "recorder/perf-events.h"
+
+/* The texts belong to it, or to the events; it must stay where it is. */
+struct facts {
+	struct utsname names;
+	char boot_id[40];
+	char frequency[16];
+	char cpus[16];
+	char kernel_text[24];
+	struct assembler_fact rows[10];
+};
+
+void facts_collect(struct facts *facts, const struct perf_events *events, unsigned int frequency,
+	const char *version);

@@ -1,0 +1,316 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""The life of a recorder: what it says of itself, the signals it takes, its settings, the service manager.
+
+Usage: life.py PERFTAPE LOAD
+"""
+
+import datetime
+import json
+import os
+import pathlib
+import pty
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools"))
+import beside_perf  # noqa: E402
+import tap  # noqa: E402
+from recorders import PERFTAPE, WAIT, expect, perftape, sealed, start, wait_for  # noqa: E402
+
+LOAD = os.path.abspath(sys.argv[2])
+SLOWNESS = 5 if "build-tsan" in PERFTAPE else 1
+
+
+def status(store):
+    done = perftape("status", "--json", "--store", store)
+    return json.loads(done.stdout) if done.returncode == 0 else None
+
+
+def progress(store):
+    """What the recorder told last; None before it has told anything, or when it does not run."""
+    told = (status(store) or {}).get("recording")
+    return told["progress"] if told and told["running"] else None
+
+
+def stop(recorder, number=signal.SIGTERM):
+    recorder.send_signal(number)
+    _, said = recorder.communicate(timeout=WAIT)
+    return said
+
+
+def test_status(folder):
+    """status tells what a recorder does and costs; that it was killed; and nothing of one that ended."""
+    store = folder / "status"
+    loads = beside_perf.start_load(LOAD, sorted(os.sched_getaffinity(0)))
+    recorder = start(store, "--segment", "2s")
+    wrongs = expect("it tells nothing", wait_for(lambda: (progress(store) or {}).get("segments", 0) >= 2))
+    told, text = progress(store), perftape("status", "--store", store).stdout
+    beside_perf.stop(loads)
+    wrongs += expect("an implausible cost of sampling", 100 < told["sampling_ns"] < 1000000, told)
+    wrongs += expect("no memory", told["memory_bytes"] > 100000 and told["resident_bytes"] > told["memory_bytes"], told)
+    wrongs += expect("no CPU time", 0 < told["recent_cpu_ns"] < told["cpu_ns"], told)
+    busy = told["samples"] / (told["elapsed_ns"] / 1e9)
+    wrongs += expect(f"{busy:.0f} samples a second", busy > 0.7 * 97 * told["cpus"], told)
+    wrongs += expect("rings that are empty or over", 0 < told["ring_peak_bytes"] <= told["ring_bytes"], told)
+    wrongs += expect("they ride out nothing", 5e9 < told["rides_out_ns"] < 1000e9, told)
+    wrongs += expect("the disk is behind", told["spool_lag_ns"] < 10e9, told)
+    for line in ("event ", "taken ", "own CPU ", "sampling ", "memory ", "rings ", "drain ", "sealed "):
+        wrongs += expect(f"no line {line}", re.search(f"^{line}", text, re.MULTILINE), text)
+    recorder.kill()
+    recorder.communicate()
+    text = perftape("status", "--store", store).stdout
+    wrongs += expect("not said that it was killed", f"process {recorder.pid} was killed" in text, text)
+    perftape("record", "--store", store, "--duration", "1s")
+    return wrongs + expect("it tells when none runs", status(store)["recording"] is None)
+
+
+def test_stopped_recorder(folder):
+    """A recorder that stands still is told from one that records."""
+    store = folder / "stands still"
+    recorder = start(store)
+    wrongs = expect("it tells nothing", wait_for(lambda: progress(store)))
+    recorder.send_signal(signal.SIGSTOP)
+    time.sleep(6)
+    text = perftape("status", "--store", store).stdout
+    wrongs += expect("not said that it is silent", re.search("^silent ", text, re.MULTILINE), text)
+    recorder.send_signal(signal.SIGCONT)
+    wrongs += expect("still silent", wait_for(lambda: not re.search("^silent ", perftape("status", "--store", store).stdout, re.MULTILINE)))
+    wrongs += expect("not said how late it was", progress(store)["late_peak_ns"] > 4e9, progress(store))
+    stop(recorder)
+    return wrongs
+
+
+def test_sealed_in_time(folder):
+    """SIGTERM under load: all is sealed within 2 s, and a second besides for a machine that runs tests."""
+    store = folder / "in time"
+    loads = beside_perf.start_load(LOAD, sorted(os.sched_getaffinity(0)) * 2)
+    recorder = start(store)
+    wait_for(lambda: progress(store))
+    time.sleep(3)
+    begin = time.monotonic()
+    said = stop(recorder)
+    took = time.monotonic() - begin
+    beside_perf.stop(loads)
+    wrongs = expect(f"exit code {recorder.returncode}", recorder.returncode == 0, said)
+    wrongs += expect("nothing was sealed", sealed(store) == 1 and not list(store.glob("spool/*")))
+    return wrongs + expect(f"it took {took:.2f} s", took < 3 * SLOWNESS)
+
+
+def moment(text):
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+def test_rotate(folder):
+    """SIGUSR2 ends a segment at once, and no sample is lost or there twice."""
+    store = folder / "rotate"
+    recorder = start(store)
+    wrongs = expect("it tells nothing", wait_for(lambda: progress(store)))
+    for count in (1, 2):
+        recorder.send_signal(signal.SIGUSR2)
+        wrongs += expect("nothing was sealed", wait_for(lambda: sealed(store) >= count))
+    said = stop(recorder)
+    rows = [json.loads(line) for line in perftape("segments", "--json", "--store", store).stdout.splitlines()]
+    rows = [row for row in rows if "name" in row]
+    wrongs += expect("not three segments", len(rows) == 3, rows, said)
+    holes = [moment(two["begin"]) - moment(one["end"]) for one, two in zip(rows, rows[1:])]
+    # each has readings of the clocks of its own, which are microseconds apart
+    wrongs += expect("a hole between them", all(abs(hole) < 1e-3 for hole in holes), holes)
+    total = int(re.search(r"(\d+) samples", said)[1])
+    return wrongs + expect("samples are missing or there twice", sum(row["samples"] for row in rows) == total, rows, said)
+
+
+def limits(store):
+    told = status(store)
+    return told["max_bytes"], told["max_age_ns"]
+
+
+def test_reload(folder):
+    """SIGHUP rereads the settings: limits apply at once, a mistake changes nothing, what needs a restart is said."""
+    store, conf = folder / "reload", folder / "reload.conf"
+    conf.write_text("[record]\nmax-size = 50M\nmax-age = 1h\n")
+    recorder = start(store, "--config", conf, "--segment", "1s", "--max-age", "2h")
+    wrongs = expect("nothing was sealed", wait_for(lambda: sealed(store) >= 1))
+    wrongs += expect("not the limits of the file, or the option did not beat it", limits(store) == (50000000, 7200000000000), limits(store))
+    conf.write_text("[record]\nmax-size = 60M\nfrequency = 50\n")
+    recorder.send_signal(signal.SIGHUP)
+    wrongs += expect("the limit was not taken on", wait_for(lambda: limits(store)[0] == 60000000), limits(store))
+    conf.write_text("[record]\nmax-size = 70M\nmax-sizes = 1\n")
+    recorder.send_signal(signal.SIGHUP)
+    time.sleep(1.5)
+    conf.write_text("[record]\nmax-size = much\n")
+    recorder.send_signal(signal.SIGHUP)
+    time.sleep(1.5)
+    wrongs += expect("a file with a mistake was taken on", limits(store)[0] == 60000000, limits(store))
+    said = stop(recorder)
+    for text in (f"{conf}: frequency applies when", f"{conf}:3: unknown setting 'max-sizes'; did you mean 'max-size'?", f"{conf}:2: max-size 'much' is no size"):
+        wrongs += expect(f"not said: {text}", text in said, said)
+    return wrongs + expect("not ended by SIGTERM", recorder.returncode == 0, recorder.returncode)
+
+
+def test_settings(folder):
+    """Options come from the command line, then the environment, then the file; the example is one; mistakes are named."""
+    conf, wrongs = folder / "settings.conf", []
+    conf.write_text(f"# what\nstore = {folder}/from file\nquiet = yes\n\n[record]\nduration=1s\n segment = 1s\n")
+    done = perftape("record", "--config", conf)
+    wrongs += expect("the file does not count", sealed(folder / "from file") >= 1 and not done.stderr, done.stderr)
+    environment = os.environ | {"PERFTAPE_CONFIG": str(conf), "PERFTAPE_STORE": str(folder / "from environment")}
+    perftape("record", env=environment)
+    wrongs += expect("the environment does not beat the file", sealed(folder / "from environment") >= 1)
+    perftape("record", "--store", folder / "from option", env=environment)
+    wrongs += expect("an option does not beat the environment", sealed(folder / "from option") >= 1)
+    example = (tap.TREE / "packaging" / "perftape.conf").read_text()
+    for text in (example, re.sub(r"^#(?=[a-z-]+ = )", "", example, flags=re.MULTILINE)):
+        conf.write_text(text)
+        done = perftape("record", "--config", conf, "--store", folder / "example", "--duration", "1s")
+        wrongs += expect("the example does not work", done.returncode == 0, done.stderr)
+    for text, message in (
+        ("frequency = 5", ":1: 'frequency' is a setting of record: it belongs behind a line [record]"),
+        ("\n[recorder]", ":2: unknown section [recorder]"),
+        ("[record\n", ":1: '[record' has no ]"),
+        ("utc = maybe", ":1: utc is yes or no, not 'maybe'"),
+        ("help = yes", ":1: unknown setting 'help'"),
+        ("[record]\nring =", ":2: ring needs a value: SIZE"),
+        ("[record]\nring", ":2: 'ring' is no setting; write name = value"),
+        ("[record]\nring = 1 Z", ":2: ring '1 Z' is no size"),
+    ):
+        conf.write_text(text)
+        done = perftape("record", "--config", conf, "--store", folder / "never")
+        wrongs += expect(f"{text!r}: not one clear line", done.returncode == 2 and f"{conf}{message}" in done.stderr and done.stderr.count("\n") == 1, done.returncode, done.stderr)
+    done = perftape("status", "--config", folder / "not there")
+    return wrongs + expect("a file that is named and not there", done.returncode == 2 and "not there: No such file" in done.stderr, done.stderr)
+
+
+class Manager:
+    """A service manager's socket, by a path or an abstract name, and what came through it."""
+
+    def __init__(self, name):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind("\0" + name[1:] if name[0] == "@" else name)
+        self.said = []
+
+    def hear(self, text):
+        """Waits until that was said."""
+        end = time.monotonic() + WAIT
+        while not any(text in line for line in self.said) and time.monotonic() < end:
+            if select.select([self.socket], [], [], 0.2)[0]:
+                self.said += self.socket.recv(4096).decode().split("\n")
+        return any(text in line for line in self.said)
+
+
+def test_service(folder):
+    """A service manager is told that it is ready, alive, reloading and stopping, through a path and an abstract name."""
+    wrongs = []
+    for name in (str(folder / "notify"), f"@perftape-test-{os.getpid()}"):
+        manager, store = Manager(name), folder / f"service {name[0] == '@'}"
+        recorder = start(store, "-q", env=os.environ | {"NOTIFY_SOCKET": name, "WATCHDOG_USEC": "2000000"})
+        for text in ("READY=1", "STATUS=", "WATCHDOG=1"):
+            wrongs += expect(f"{name}: not told {text}", manager.hear(text), manager.said)
+        manager.said.clear()
+        wrongs += expect(f"{name}: it is not told that it goes on to live", manager.hear("WATCHDOG=1"))
+        manager.said.clear()
+        before = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
+        recorder.send_signal(signal.SIGHUP)
+        wrongs += expect(f"{name}: not ready again", manager.hear("READY=1"), manager.said)
+        stamps = [int(line.split("=")[1]) for line in manager.said if line.startswith("MONOTONIC_USEC=")]
+        wrongs += expect(f"{name}: not reloading", "RELOADING=1" in manager.said and len(stamps) == 1 and before <= stamps[0], manager.said)
+        stop(recorder)
+        wrongs += expect(f"{name}: not stopping", manager.hear("STOPPING=1"), manager.said)
+        wrongs += expect(f"{name}: exit code {recorder.returncode}", recorder.returncode == 0)
+    recorder = start(folder / "nobody", "--duration", "1s", env=os.environ | {"NOTIFY_SOCKET": str(folder / "nowhere")})
+    _, said = recorder.communicate(timeout=WAIT)
+    return wrongs + expect("a socket that is not there is a failure", recorder.returncode == 0, said)
+
+
+def test_terminal(folder):
+    """At a terminal one line tells how it goes; when the terminal is gone, the recording ends and is sealed."""
+    store = folder / "terminal"
+    pid, master = pty.fork()
+    if pid == 0:
+        os.execv(PERFTAPE, [PERFTAPE, "record", "--store", str(store)])
+    said, end = "", time.monotonic() + WAIT
+    while not re.search(r"\r\x1b\[K[^\r\n]*[1-9]\d* samples \([\d.]+/s\)[^\r\n]* lost[^\r\n]* MB[^\r\n]*own CPU [\d.]+ %", said) and time.monotonic() < end:
+        if select.select([master], [], [], 0.2)[0]:
+            said += os.read(master, 4096).decode(errors="replace")
+    wrongs = expect("no line of progress", time.monotonic() < end, repr(said))
+    os.close(master)
+    end = time.monotonic() + WAIT
+    while os.waitpid(pid, os.WNOHANG)[0] == 0:
+        if time.monotonic() > end:
+            os.kill(pid, signal.SIGKILL)
+            wrongs.append("it goes on without its terminal")
+        time.sleep(0.05)
+    return wrongs + expect("nothing was sealed", sealed(store) == 1)
+
+
+def frozen_store(folder):
+    """A file system of its own, which can be frozen."""
+    image, mount = folder / "image", folder / "mount"
+    mount.mkdir()
+    subprocess.run(["truncate", "-s", "64M", image], check=True)
+    subprocess.run(["mkfs.ext4", "-q", image], check=True)
+    subprocess.run(["mount", "-o", "loop", image, mount], check=True)
+    return mount
+
+
+def test_hung_disk(folder):
+    """A store that hangs at the end is not waited for when a second SIGTERM comes; what was not written is said."""
+    mount = frozen_store(folder)
+    store = mount / "store"
+    try:
+        recorder = start(store)
+        wrongs = expect("nothing is spooled", wait_for(lambda: (progress(store) or {}).get("elapsed_ns", 0) > 4e9))
+        subprocess.run(["fsfreeze", "--freeze", mount], check=True)
+        try:
+            time.sleep(2.5)
+            recorder.send_signal(signal.SIGTERM)
+            time.sleep(1.5)
+            wrongs += expect("it did not wait for the store", recorder.poll() is None)
+            recorder.send_signal(signal.SIGTERM)
+            begin = time.monotonic()
+            said = recorder.stderr.readline()
+            wrongs += expect("not said what is not written", "the store hangs: 1 segments are not sealed" in said, said)
+            wrongs += expect("it went on to wait", time.monotonic() - begin < 2)
+        finally:
+            subprocess.run(["fsfreeze", "--unfreeze", mount], check=True)
+        recorder.communicate(timeout=WAIT)
+        wrongs += expect(f"exit code {recorder.returncode}", recorder.returncode == 1)
+        done = perftape("record", "--store", store, "--duration", "1s")
+        # with ThreadSanitizer a process that exits lets its threads go on for a while
+        wrongs += expect("what was in the spool is not recovered", "recovered" in done.stderr or sealed(store) > 1, done.stderr)
+    finally:
+        subprocess.run(["umount", mount], check=False)
+    return wrongs
+
+
+CHECKS = [
+    test_status,
+    test_stopped_recorder,
+    test_sealed_in_time,
+    test_rotate,
+    test_reload,
+    test_settings,
+    test_service,
+    test_terminal,
+    test_hung_disk,
+]
+
+
+def main():
+    if os.geteuid() != 0:
+        print(f"1..{len(CHECKS)}")
+        for number, test in enumerate(CHECKS, 1):
+            print(f"ok {number} - {test.__doc__} # SKIP recording takes root")
+        return 0
+    with tempfile.TemporaryDirectory(prefix="perftape life ") as folder:
+        return tap.run((test.__doc__, test(pathlib.Path(folder))) for test in CHECKS)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

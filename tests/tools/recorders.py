@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Recorders of this machine, as tests start them: PERFTAPE is the test's first argument."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+PERFTAPE = os.path.abspath(sys.argv[1])
+WAIT = 60  # how long anything may take before it counts as hanging
+# nobody's settings of this machine
+os.environ["PERFTAPE_CONFIG"] = os.devnull
+
+
+def perftape(*words, **more):
+    return subprocess.run([PERFTAPE, *map(str, words)], capture_output=True, text=True, timeout=WAIT, **more)
+
+
+def hear_hangup():
+    """Under nohup the signal would be ignored by all that it starts."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def start(store, *words, wrapper=(), **more):
+    """A recorder that is recording: its first segment is open once the lock names it and its own line is out."""
+    command = [*wrapper, PERFTAPE, "record", "--store", store, *words]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hear_hangup, **more)
+
+
+def wait_for(condition):
+    end = time.monotonic() + WAIT
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def sealed(store):
+    return len(list((store / "segments").glob("*.tape"))) if (store / "segments").exists() else 0
+
+
+def expect(what, condition, *details):
+    return [] if condition else [what, *(str(detail) for detail in details)]
