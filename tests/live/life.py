@@ -50,7 +50,7 @@ def test_status(folder):
     store = folder / "status"
     loads = beside_perf.start_load(LOAD, sorted(os.sched_getaffinity(0)))
     recorder = start(store, "--segment", "2s")
-    wrongs = expect("it tells nothing", wait_for(lambda: (progress(store) or {}).get("segments", 0) >= 2))
+    wrongs = expect("it tells nothing", wait_for(lambda: (told := progress(store)) and told["segments"] >= 2 and told["sampling_ns"]))
     told, text = progress(store), perftape("status", "--store", store).stdout
     beside_perf.stop(loads)
     wrongs += expect("an implausible cost of sampling", 100 < told["sampling_ns"] < 1000000, told)
