@@ -31,6 +31,7 @@ static const char about[] =
 struct snapshot {
 	struct loader loader;
 	struct output output;
+	struct tape *last; /* not put yet */
 	uint64_t segments;
 	uint64_t samples;
 	uint64_t bytes;
@@ -61,6 +62,14 @@ static int put_tape(struct snapshot *snapshot, const struct tape *tape, struct e
 	return sift_count_samples(tape, &snapshot->loader.coverage);
 }
 
+/* A tape is put when the next one is there, or none comes. */
+static int put_last(struct snapshot *snapshot, struct error *error)
+{
+	_cleanup_(cleanup_tape) struct tape *last = take_ptr(snapshot->last);
+
+	return last ? put_tape(snapshot, last, error) : 0;
+}
+
 static int add_segment(
 	struct snapshot *snapshot, const struct store_segment *segment, struct error *error)
 {
@@ -74,7 +83,26 @@ static int add_segment(
 	if (r <= 0)
 		return r;
 	r = tape_cut(tape, window->from_ns, window->to_ns, &cut);
-	return r < 0 || !cut ? r : put_tape(snapshot, cut, error);
+	if (r < 0 || !cut)
+		return r;
+	r = put_last(snapshot, error);
+	snapshot->last = take_ptr(cut);
+	return r;
+}
+
+/* The kernel tells of a loss when it has room again: what began within the last tape belongs to it. */
+static int take_later_losses(void *context, const struct tape *later)
+{
+	struct tape *last = ((struct snapshot *)context)->last;
+	int r = 0;
+
+	if (!last || strcmp(tape_fact(last, "boot_id"), tape_fact(later, "boot_id")) != 0)
+		return 0;
+	for (size_t i = 0; r == 0 && i < later->losses.count; i++)
+		if (later->losses.items[i].from_ns < last->end_ns &&
+			later->losses.items[i].to_ns > last->begin_ns)
+			r = array_push(&last->losses, later->losses.items[i]);
+	return r;
 }
 
 static int add_all(
@@ -90,6 +118,10 @@ static int add_all(
 		progress_show(&progress, i + 1, segments->list.count);
 	}
 	progress_end(&progress);
+	if (r == 0)
+		r = loader_each_later(&snapshot->loader, take_later_losses, snapshot, error);
+	if (r == 0)
+		r = put_last(snapshot, error);
 	return r < 0 ? r : loader_finish(&snapshot->loader, error);
 }
 
@@ -136,6 +168,7 @@ static int make(const struct invocation *invocation, const struct question *ques
 	if (r < 0)
 		return fail(r, &error);
 	r = write_file(invocation, &snapshot, reader);
+	tape_free(snapshot.last);
 	loader_done(&snapshot.loader);
 	return r;
 }

@@ -5,11 +5,14 @@
 #include "base/size.h"
 #include "cli/command.h"
 #include "cli/progress.h"
+#include "store/files.h"
+#include "store/notes.h"
 #include "store/store-reader.h"
 #include "store/store-writer.h"
 
 static const struct option options[] = {
-	{ "rebuild", 0, NULL, "make the index anew from the segments first" },
+	{ "rebuild", 0, NULL,
+		"make the index anew first, and set aside what is damaged in the notes" },
 	{ 0 },
 };
 
@@ -35,14 +38,20 @@ static int rebuild(const struct invocation *invocation)
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	struct error error = { 0 };
+	uint64_t bytes = 0;
 	int r = store_reader_open(store_path(invocation), &reader, &error);
 
 	if (r == 0)
 		r = store_writer_open(store_path(invocation), &writer, &error);
 	if (r == 0)
 		r = store_writer_rebuild(writer, &error);
+	if (r == 0)
+		r = notes_repair(store_path(invocation), &bytes, &error);
 	if (r < 0)
 		return fail(r, &error);
+	if (bytes)
+		say(invocation, "%llu bytes of the notes were damaged, and are in %s/%s now",
+			(unsigned long long)bytes, store_path(invocation), STORE_NOTES_DAMAGED);
 	say(invocation, "the index is made anew");
 	return EXIT_DONE;
 }

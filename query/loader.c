@@ -120,7 +120,8 @@ int loader_take(struct loader *loader, const struct store_segment *segment, stru
  * The kernel tells of lost samples with the next record that it has room for, and by then another segment may have begun: the one
  * behind the window is asked too, if it knows of any.
  */
-static int add_later_losses(struct loader *loader, struct error *error)
+int loader_each_later(struct loader *loader, int (*see)(void *context, const struct tape *tape),
+	void *context, struct error *error)
 {
 	const struct segment_want want = { 0, UINT64_MAX, SEGMENT_LOSSES };
 	const struct window *window = &loader->question.window;
@@ -139,8 +140,7 @@ static int add_later_losses(struct loader *loader, struct error *error)
 			continue;
 		r = store_reader_load(loader->reader, segment, &want, &tape, error);
 		if (r == 0)
-			r = coverage_add_losses(&loader->coverage, &loader->parts, window,
-				&loader->question.filter->cpus, tape);
+			r = see(context, tape);
 		else if (!is_ours(r))
 			r = 0; /* it is not in the window */
 	}
@@ -164,9 +164,17 @@ int loader_add_unwritten(const struct store_reader *reader, const struct store_s
 	return coverage_add_unwritten(parts, MAX(reached_ns, since_ns), window->to_ns);
 }
 
+static int add_later_losses(void *context, const struct tape *tape)
+{
+	struct loader *loader = context;
+
+	return coverage_add_losses(&loader->coverage, &loader->parts, &loader->question.window,
+		&loader->question.filter->cpus, tape);
+}
+
 int loader_finish(struct loader *loader, struct error *error)
 {
-	int r = add_later_losses(loader, error);
+	int r = loader_each_later(loader, add_later_losses, loader, error);
 
 	if (r == 0)
 		r = loader_add_gone(loader->reader, &loader->question.window, &loader->coverage,

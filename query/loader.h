@@ -60,5 +60,8 @@ int loader_add_gone(struct store_reader *reader, const struct window *window,
  */
 int loader_add_unwritten(const struct store_reader *reader, const struct store_segments *segments,
 	const struct window *window, struct coverage_parts *parts);
+/* Each tape behind the window that tells of losses, which may have begun within it; that is all there is of it. 0, or what `see` said. */
+int loader_each_later(struct loader *loader, int (*see)(void *context, const struct tape *tape),
+	void *context, struct error *error);
 /* When all segments were taken: makes the coverage. */
 int loader_finish(struct loader *loader, struct error *error);

@@ -14,6 +14,8 @@
 #define STORE_LOCK "lock"
 #define STORE_NOTES "notes"
 #define STORE_GONE "gone"
+/* Bytes of the notes that were no records. */
+#define STORE_NOTES_DAMAGED "notes.damaged"
 #define STORE_SEGMENTS "segments"
 #define STORE_STATUS "status"
 #define STORE_SUFFIX ".tape"

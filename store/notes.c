@@ -130,36 +130,57 @@ static size_t next_magic(const uint8_t *data, size_t size, size_t at)
 	return found ? found - data : size;
 }
 
-int notes_decode(const void *data, size_t size, int (*see)(void *context, const struct note *note),
-	void *context, uint64_t *ret_damaged)
+/* What of bytes is no record begins a stretch of its own, or goes on with one. */
+struct walk {
+	int (*see)(void *context, const struct note *note);
+	void *context;
+	struct buffer *sound, *broken; /* as they stand there; NULL: nobody wants them */
+	uint64_t damaged; /* stretches */
+};
+
+static int walk_records(const void *data, size_t size, struct walk *walk)
 {
 	struct notes_fields fields = { 0 };
-	uint64_t damaged = 0;
 	bool in_damage = false;
 	int r = 0;
 
 	for (size_t at = 0; r >= 0 && at < size;) {
+		const uint8_t *from = (const uint8_t *)data + at;
 		struct reader reader;
 		struct note note;
 
-		reader_init(&reader, (const uint8_t *)data + at, size - at);
+		reader_init(&reader, from, size - at);
 		r = read_record(&reader, &fields, &note);
 		if (r == 0) {
 			in_damage = false;
 			at += reader.position;
-			r = see(context, &note);
+			if (walk->sound)
+				buffer_bytes(walk->sound, from, reader.position);
+			r = walk->see ? walk->see(walk->context, &note) : 0;
 		} else if (r == -EBADMSG) {
-			damaged += !in_damage;
+			size_t next = next_magic(data, size, at);
+
+			walk->damaged += !in_damage;
 			in_damage = true;
-			at = next_magic(data, size, at);
+			if (walk->broken)
+				buffer_bytes(walk->broken, from, next - at);
+			at = next;
 			r = 0;
 		}
 	}
 	array_done(&fields.list);
-	if (r < 0)
-		return r;
-	*ret_damaged = damaged;
-	return 0;
+	return MIN(r, 0);
+}
+
+int notes_decode(const void *data, size_t size, int (*see)(void *context, const struct note *note),
+	void *context, uint64_t *ret_damaged)
+{
+	struct walk walk = { .see = see, .context = context };
+	int r = walk_records(data, size, &walk);
+
+	if (r == 0)
+		*ret_damaged = walk.damaged;
+	return r;
 }
 
 /* One write, and what came of it taken back when it was not whole: nobody else writes, we hold the lock. */
@@ -168,7 +189,7 @@ static int append(const char *store, int fd, const struct buffer *bytes)
 	struct stat about;
 	int r;
 
-	if (flock(fd, LOCK_EX) < 0 || fstat(fd, &about) < 0)
+	if (fstat(fd, &about) < 0)
 		return -errno;
 	r = file_write_all(fd, bytes->data, bytes->size);
 	if (r == 0 && fdatasync(fd) < 0)
@@ -193,14 +214,76 @@ static int append_note(
 	return r < 0 ? error_set(error, r, "%s: %s", file, strerror(-r)) : 0;
 }
 
+/* 1 when the file was replaced while we waited for it. */
+static int lock_file(int fd, const char *file)
+{
+	struct stat ours, there;
+
+	if (flock(fd, LOCK_EX) < 0 || fstat(fd, &ours) < 0)
+		return -errno;
+	return stat(file, &there) < 0 || ours.st_dev != there.st_dev || ours.st_ino != there.st_ino;
+}
+
+/* Opened and locked: nobody else writes it. */
 static int open_for_append(const char *store, char file[PATH_MAX], int *ret_fd, struct error *error)
 {
 	int r = store_file(store, STORE_NOTES, file, error);
 
 	if (r < 0)
 		return r;
-	*ret_fd = open(file, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-	return *ret_fd < 0 ? error_set(error, -errno, "%s: %s", file, strerror(errno)) : 0;
+	do {
+		_cleanup_close_ int fd = open(file, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+
+		r = fd < 0 ? -errno : lock_file(fd, file);
+		if (r == 0)
+			*ret_fd = take_fd(fd);
+	} while (r > 0);
+	return r < 0 ? error_set(error, r, "%s: %s", file, strerror(-r)) : 0;
+}
+
+/* Behind what an earlier repair had set aside. */
+static int set_aside(const char *store, const struct buffer *broken, struct error *error)
+{
+	_cleanup_close_ int fd = -1;
+	char file[PATH_MAX];
+	int r = store_file(store, STORE_NOTES_DAMAGED, file, error);
+
+	if (r < 0)
+		return r;
+	fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	r = fd < 0 ? -errno : file_write_all(fd, broken->data, broken->size);
+	if (r == 0 && fsync(fd) < 0)
+		r = -errno;
+	return r < 0 ? error_set(error, r, "%s: %s", file, strerror(-r)) : 0;
+}
+
+int notes_repair(const char *store, uint64_t *ret_bytes, struct error *error)
+{
+	_cleanup_(buffer_done) struct buffer sound = { 0 }, broken = { 0 };
+	struct walk walk = { .sound = &sound, .broken = &broken };
+	_cleanup_free_ char *data = NULL;
+	_cleanup_close_ int fd = -1;
+	char file[PATH_MAX];
+	size_t size;
+	int r = open_for_append(store, file, &fd, error);
+
+	if (r < 0)
+		return r;
+	r = file_read_fd(fd, NOTES_MAX, &data, &size);
+	if (r == 0)
+		r = walk_records(data, size, &walk);
+	if (r == 0 && (buffer_failed(&sound) || buffer_failed(&broken)))
+		r = -ENOMEM;
+	if (r < 0)
+		return error_set(error, r, "%s: %s", file, strerror(-r));
+	*ret_bytes = broken.size;
+	if (!walk.damaged)
+		return 0;
+	r = set_aside(store, &broken, error);
+	if (r < 0)
+		return r;
+	r = file_replace(store, STORE_NOTES, sound.data, sound.size);
+	return r < 0 ? error_set(error, r, "%s: %s", file, strerror(-r)) : 0;
 }
 
 int notes_append(const char *store, const struct note *note, struct error *error)
@@ -225,7 +308,7 @@ int notes_append_after(const char *store, int (*see)(void *context, const struct
 
 	if (r < 0)
 		return r;
-	r = flock(fd, LOCK_EX) < 0 ? -errno : file_read_fd(fd, NOTES_MAX, &data, &size);
+	r = file_read_fd(fd, NOTES_MAX, &data, &size);
 	if (r == 0)
 		r = notes_decode(data, size, see, context, &damaged);
 	if (r < 0)

@@ -64,3 +64,9 @@ int notes_read(const char *store, int (*see)(void *context, const struct note *n
 int notes_read_file(const char *store, const char *name,
 	int (*see)(void *context, const struct note *note), void *context, uint64_t *ret_damaged,
 	struct error *error);
+
+/*
+ * Leaves only sound records in the notes. The bytes that are none go behind what is in "notes.damaged", and are on the disk there before they are
+ * taken out; *ret_bytes is how many they were.
+ */
+int notes_repair(const char *store, uint64_t *ret_bytes, struct error *error);

@@ -252,7 +252,43 @@ static void test_not_written_yet(void)
 	CHECK(!strstr(live, "nothing recorded"));
 }
 
-CHECK_MAIN({ "all of the window", test_whole }, { "what is missing is said with -q", test_quiet },
+/* What the segment behind the window tells of it goes into the file too, which says the same as the store. */
+static void test_snapshot_of_losses(void)
+{
+	static const struct option where = { "store", 0, "DIR", "" },
+				   begin = { "from", 0, "TIME", "" }, end = { "to", 0, "TIME", "" },
+				   silent = { "quiet", 0, NULL, "" },
+				   output = { "output", 0, "FILE", "" };
+	struct invocation invocation = { .command = &command_snapshot };
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct store_segments segments = { 0 };
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	struct tape *behind = one_a_second(10, 20);
+	char file[128];
+
+	tapes_store_init(&store);
+	tapes_store_put(&store, one_a_second(0, 10));
+	CHECK_EQ(array_push(&behind->losses,
+			 (struct tape_loss){ TAPE_LOSS_SAMPLES, 0, PERF(9), PERF(11), 5 }),
+		0);
+	tapes_store_put(&store, behind);
+	snprintf(file, sizeof(file), "%s/part.tape", store.path);
+	give(&invocation, &where, store.path);
+	give(&invocation, &begin, "@1794971520");
+	give(&invocation, &end, "@1794971530");
+	give(&invocation, &output, file);
+	give(&invocation, &silent, "");
+	CHECK_EQ(command_snapshot.run(&invocation), EXIT_DONE);
+	CHECK_EQ(store_reader_open(file, &reader, NULL), 0);
+	CHECK_EQ(store_reader_find(reader, 0, UINT64_MAX, &segments, NULL), 0);
+	CHECK_EQ(segments.list.count, 1);
+	CHECK_EQ(segments.list.items[0].samples, 10);
+	CHECK_EQ(segments.list.items[0].lost, 5);
+	array_done(&segments.list);
+}
+
+CHECK_MAIN({ "a snapshot has the losses told behind it", test_snapshot_of_losses },
+	{ "all of the window", test_whole }, { "what is missing is said with -q", test_quiet },
 	{ "nothing recorded", test_nothing_recorded }, { "all samples lost", test_all_lost },
 	{ "all segments damaged", test_all_damaged },
 	{ "a damaged segment in the list", test_list_of_damaged },

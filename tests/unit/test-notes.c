@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/wait.h>
 
+#include "base/file.h"
 #include "store/notes.h"
 #include "tests/tapes.h"
 
@@ -156,6 +157,36 @@ static void test_torn(void)
 	count_notes(store.path, 2, 1);
 }
 
+/* What is sound stays, what is not is in a file of its own, and all is as if it had never been. */
+static void test_repair(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_free_ char *before = NULL, *aside = NULL;
+	uint64_t bytes = 77;
+	char file[128];
+	size_t size;
+
+	tapes_store_init(&store);
+	snprintf(file, sizeof(file), "%s/notes", store.path);
+	for (int i = 0; i < 3; i++)
+		CHECK_EQ(notes_append(store.path, &mark, NULL), 0);
+	CHECK_EQ(notes_repair(store.path, &bytes, NULL), 0);
+	CHECK_EQ(bytes, 0);
+	CHECK_EQ(file_read(file, 1 << 16, &before, &size), 0);
+	before[size / 3 + 20] ^= 1;
+	CHECK_EQ(file_replace(store.path, "notes", before, size), 0);
+	count_notes(store.path, 2, 1);
+	CHECK_EQ(notes_repair(store.path, &bytes, NULL), 0);
+	CHECK_EQ(bytes, size / 3);
+	count_notes(store.path, 2, 0);
+	snprintf(file, sizeof(file), "%s/notes.damaged", store.path);
+	CHECK_EQ(file_read(file, 1 << 16, &aside, &bytes), 0);
+	CHECK_EQ(bytes, size / 3);
+	CHECK_EQ(memcmp(aside, before + size / 3, bytes), 0);
+	CHECK_EQ(notes_append(store.path, &mark, NULL), 0);
+	count_notes(store.path, 3, 0);
+}
+
 static void test_no_file(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -198,5 +229,6 @@ CHECK_MAIN({ "notes round trip", test_round_trip },
 	{ "who sees them can end it", test_see_ends_it },
 	{ "a note that is too large", test_too_large },
 	{ "damage takes one note, and says so", test_damage },
-	{ "a record that is torn", test_torn }, { "no file, or none to be had", test_no_file },
+	{ "a record that is torn", test_torn }, { "notes that are repaired", test_repair },
+	{ "no file, or none to be had", test_no_file },
 	{ "many writers at once", test_many_writers })
