@@ -45,6 +45,7 @@ const struct command *const commands[] = {
 	&command_verify,
 	&command_vacuum,
 	&command_snapshot,
+	&command_resolve,
 	NULL,
 };
 

@@ -10,19 +10,24 @@
 #include "query/window.h"
 
 /* Rows of a command's table. */
-#define WINDOW_OPTIONS                                                                      \
-	{ "at", 0, "TIME", "the moment to look at, with what is around it" },               \
-		{ "before", 0, "LENGTH", "how much before it (default: 30s)" },             \
-		{ "after", 0, "LENGTH", "how much after it (default: 5s)" },                \
-		{ "from", 0, "TIME", "or: the start of the window" },                       \
-		{ "to", 0, "TIME", "and its end (default: now)" },                          \
-		{ "since", 0, "TIME", "the same as --from" },                               \
-		{ "until", 0, "TIME", "the same as --to" },                                 \
-		{ "incident", 0, "ID",                                                      \
-			"or: around an incident: 42, last, ena_reset, ena_reset:3" },       \
-		{ "line", 0, "TEXT", "or: around what a pasted line of any log tells of" }, \
-	{                                                                                   \
-		"strict", 0, NULL, "exit with 4 when not all of the window is there"        \
+#define MOMENT_OPTIONS                                                                 \
+	{ "at", 0, "TIME", "the moment to look at, with what is around it" },          \
+		{ "before", 0, "LENGTH", "how much before it (default: 30s)" },        \
+		{ "after", 0, "LENGTH", "how much after it (default: 5s)" },           \
+		{ "from", 0, "TIME", "or: the start of the window" },                  \
+		{ "to", 0, "TIME", "and its end (default: now)" },                     \
+		{ "since", 0, "TIME", "the same as --from" },                          \
+		{ "until", 0, "TIME", "the same as --to" },                            \
+		{ "incident", 0, "ID",                                                 \
+			"or: around an incident: 42, last, ena_reset, ena_reset:3" },  \
+	{                                                                              \
+		"line", 0, "TEXT", "or: around what a pasted line of any log tells of" \
+	}
+
+#define WINDOW_OPTIONS                                                               \
+	MOMENT_OPTIONS,                                                              \
+	{                                                                            \
+		"strict", 0, NULL, "exit with 4 when not all of the window is there" \
 	}
 
 #define FILTER_OPTIONS                                                               \

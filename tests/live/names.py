@@ -63,7 +63,44 @@ def test_brief(folder):
     return []
 
 
-TESTS_NEED_ROOT = [test_brief]
+def test_resolve(folder):
+    """names that come later: debug files of a stripped program, found beside a recorder"""
+    store, program, debug = folder / "later", folder / "stripped", folder / "debug"
+    built = subprocess.run(["objcopy", "--only-keep-debug", LOAD, folder / "names"], check=False).returncode
+    built |= subprocess.run(["strip", "-o", program, LOAD], check=False).returncode
+    notes = subprocess.run(["readelf", "-n", LOAD], capture_output=True, text=True, check=False).stdout
+    build_id = re.search(r"Build ID: ([0-9a-f]+)", notes)
+    if built or not build_id:
+        return ["the load could not be taken apart", notes]
+    place = debug / ".build-id" / build_id[1][:2]
+    place.mkdir(parents=True)
+
+    def burn():
+        loads = beside_perf.start_load(program, [min(os.sched_getaffinity(0))])
+        time.sleep(2)
+        beside_perf.stop(loads)
+
+    def folded():
+        return perftape("query", "--store", store, "--from", "now-5m", "--format", "folded", "--comm", "stripped").stdout
+
+    record_while(store, burn)
+    wrongs = ["names without a debug file"] if "load_alpha" in folded() else []
+    (folder / "names").rename(place / f"{build_id[1][2:]}.debug")
+    done = record_while(store, lambda: perftape("resolve", "--store", store, "--debug-dir", debug))
+    if done.returncode != 0 or not re.search(r"^\S+ +[1-9]\d* gained .*\.tape$", done.stdout, re.MULTILINE):
+        wrongs += ["no names gained", done.stdout, done.stderr]
+    if not re.search(r"^stripped;(?:.*;)?load_alpha\b", folded(), re.MULTILINE):
+        wrongs += ["load_alpha has no name", folded()[:1000]]
+    again = perftape("resolve", "--store", store, "--debug-dir", debug)
+    if again.stdout or " 0 names gained" not in again.stderr:
+        wrongs += ["gained again", again.stdout, again.stderr]
+    verified = perftape("verify", "--store", store)
+    if verified.returncode != 0 or verified.stdout or "index" in verified.stderr:
+        wrongs += ["the store is not sound", verified.stdout, verified.stderr]
+    return wrongs
+
+
+TESTS_NEED_ROOT = [test_brief, test_resolve]
 
 
 def main():

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "store/reseal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "store/files.h"
+#include "store/index.h"
+
+struct store_resealer {
+	int folder; /* of the segments, locked against others like us */
+	struct index *index; /* NULL: it could not be opened, as `trouble` says */
+	struct error trouble;
+};
+
+struct store_resealer *store_resealer_close(struct store_resealer *resealer)
+{
+	if (!resealer)
+		return NULL;
+	index_close(resealer->index);
+	if (resealer->folder >= 0)
+		close(resealer->folder);
+	free(resealer);
+	return NULL;
+}
+
+int store_resealer_open(const char *path, struct store_resealer **ret_resealer, struct error *error)
+{
+	_cleanup_(cleanup_store_resealer) struct store_resealer *resealer =
+		calloc(1, sizeof(*resealer));
+	char name[PATH_MAX];
+	int r;
+
+	if (!resealer)
+		return -ENOMEM;
+	resealer->folder = -1;
+	r = store_file(path, STORE_SEGMENTS, name, error);
+	if (r < 0)
+		return r;
+	resealer->folder = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (resealer->folder < 0)
+		return error_set(error, -errno, "%s: %s", name, strerror(errno));
+	if (flock(resealer->folder, LOCK_EX | LOCK_NB) < 0)
+		return error_set(error, -EBUSY, "%s: another process puts names into it", path);
+	r = store_file(path, STORE_INDEX, name, error);
+	if (r == 0)
+		r = index_open(name, true, &resealer->index, &resealer->trouble);
+	if (r == -ENOMEM)
+		return r;
+	*ret_resealer = take_ptr(resealer);
+	return 0;
+}
+
+static int write_beside(int folder, const char *name, const struct buffer *bytes)
+{
+	_cleanup_close_ int fd =
+		openat(folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	r = file_write_all(fd, bytes->data, bytes->size);
+	return r == 0 && fsync(fd) < 0 ? -errno : r;
+}
+
+/* The two change places, so that one which was removed does not come back. Not every file system can do that: then it is looked first. */
+static int change_places(int folder, const char *name, const char *other)
+{
+	if (renameat2(folder, name, folder, other, RENAME_EXCHANGE) == 0)
+		return unlinkat(folder, name, 0) < 0 ? -errno : 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	if (faccessat(folder, other, F_OK, 0) < 0 || renameat(folder, name, folder, other) < 0)
+		return -errno;
+	return 0;
+}
+
+static int replace(int folder, const char *name, const struct buffer *bytes)
+{
+	char temporary[NAME_MAX + 1];
+	int r;
+
+	/* one that is left over goes when the next recorder starts */
+	if (snprintf(temporary, sizeof(temporary), ".%s.new", name) >= (int)sizeof(temporary))
+		return -ENAMETOOLONG;
+	r = write_beside(folder, temporary, bytes);
+	if (r == 0)
+		r = change_places(folder, temporary, name);
+	if (r < 0) {
+		unlinkat(folder, temporary, 0);
+		return r;
+	}
+	return fsync(folder) < 0 ? -errno : 0;
+}
+
+static int put_into_index(struct store_resealer *resealer, const struct store_segment *segment,
+	const struct tape *tape, struct error *error)
+{
+	struct incidents incidents = { 0 };
+	int r;
+
+	if (!resealer->index) {
+		if (error)
+			*error = resealer->trouble;
+		return 1;
+	}
+	r = incidents_add_tape(&incidents, tape, segment->name);
+	if (r == 0)
+		r = index_put(resealer->index, segment, &incidents, error);
+	incidents_done(&incidents);
+	return r < 0 ? 1 : 0;
+}
+
+int store_resealer_put(struct store_resealer *resealer, const struct store_segment *segment,
+	struct tape *tape, struct error *error)
+{
+	_cleanup_(buffer_done) struct buffer bytes = { 0 };
+	struct segment_summary summary;
+	struct store_segment fresh;
+	int r = segment_encode(tape, SEGMENT_USUAL, STORE_SEGMENT_MAX, &bytes);
+
+	if (r == 0)
+		r = replace(resealer->folder, segment->name, &bytes);
+	if (r < 0)
+		return error_set(error, r, "%s: %s", segment->name, strerror(-r));
+	segment_summarize(tape, &summary);
+	store_describe(&summary, segment->name, bytes.size, &fresh);
+	return put_into_index(resealer, &fresh, tape, error);
+}
