@@ -19,6 +19,12 @@ static const struct {
 } rungs[] = {
 	{ "ksymbol", "BPF programs that are loaded while it runs have no name" },
 	{ "lost", "samples that were lost just before a CPU fell idle are told of late" },
+	{ "kallsyms", "the kernel's functions have no names; CAP_SYSLOG would give them" },
+	{ "ptrace",
+		"what other users' processes had mapped at the start is not known; CAP_SYS_PTRACE "
+		"would tell" },
+	{ "map-files", "files that are deleted while they are mapped may have no names; "
+		       "CAP_CHECKPOINT_RESTORE, before 5.9 CAP_SYS_ADMIN, would open them" },
 };
 
 int recorder_status_read(

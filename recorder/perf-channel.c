@@ -137,11 +137,15 @@ int perf_channel_drain(struct perf_channel *channel,
 	return r < 0 ? r : 0;
 }
 
-bool perf_channel_any(struct perf_channel *channel)
+/* read_init() alone is content with an empty ring. */
+bool perf_channel_sampled(struct perf_channel *channel)
 {
 	struct perf_mmap *map = ring_of(channel);
+	union perf_event *event = NULL;
 
-	return map && perf_mmap__read_init(map) == 0;
+	if (map && perf_mmap__read_init(map) == 0)
+		event = perf_mmap__read_event(map);
+	return event && event->header.type == PERF_RECORD_SAMPLE;
 }
 
 int perf_channel_counts(const struct perf_channel *channel, struct perf_channel_counts *ret_counts)

@@ -32,8 +32,8 @@ void perf_channel_disable(struct perf_channel *channel);
  */
 int perf_channel_drain(struct perf_channel *channel,
 	int (*give)(void *context, const uint8_t *record, size_t size), void *context);
-/* Is there a record, without taking it out? */
-bool perf_channel_any(struct perf_channel *channel);
+/* Takes one record out, if there is one: is it a sample? */
+bool perf_channel_sampled(struct perf_channel *channel);
 
 /* What the kernel counts. */
 struct perf_channel_counts {

@@ -37,7 +37,8 @@ const char *const *perf_events_known(void);
 /*
  * Opens and starts the events on all online CPUs: `cycles` where 50 ms of work really give samples, else `cpu-clock`. What an old kernel does
  * not know is left out, see perf_events_missing().
- * -EACCES or -EPERM name the right that is missing, -EINVAL the sysctl that forbids the frequency, -EMFILE the limit.
+ * -EACCES or -EPERM name the right that is missing, -EINVAL the sysctl that forbids the frequency, -EMFILE and -ENOBUFS (locked memory for
+ * the rings) the limit.
  */
 int perf_events_open(const struct perf_events_options *options, struct perf_events **ret_events,
 	struct error *error);
@@ -53,7 +54,7 @@ uint64_t perf_events_timer_ns(const struct perf_events *events);
 /* How many CPUs are sampled at this moment. */
 unsigned int perf_events_cpus(const struct perf_events *events);
 size_t perf_events_ring_bytes(const struct perf_events *events);
-/* Features that this kernel is too old for, by name: "ksymbol,lost", or "". */
+/* What this kernel is too old for, or our rights do not reach, by name: "ksymbol,lost", or "". */
 const char *perf_events_missing(const struct perf_events *events);
 const struct perf_layout *perf_events_layout(const struct perf_events *events, enum perf_ring ring);
 

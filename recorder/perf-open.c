@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <sys/resource.h>
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "recorder/perf-events-parts.h"
+#include "recorder/rungs.h"
+
+/* Newer than some of the headers that we are built with. */
+#define CAPABILITY_PERFMON 38
 
 #define PROBE_NS (50 * NSEC_PER_MSEC)
 
@@ -38,42 +43,76 @@ struct perf_events *perf_events_close(struct perf_events *events)
 	return NULL;
 }
 
+static int rights_error(int code, struct error *error)
+{
+	_cleanup_free_ char *paranoid = NULL;
+	bool older = rungs_older(5, 8);
+
+	if (file_read("/proc/sys/kernel/perf_event_paranoid", 32, &paranoid, NULL) == 0)
+		paranoid[strcspn(paranoid, "\n")] = 0;
+	if (rungs_capable(CAP_SYS_ADMIN) || (!older && rungs_capable(CAPABILITY_PERFMON)))
+		return error_set(error, code,
+			"perf_event_open is forbidden, though the right is there: a container's "
+			"seccomp "
+			"profile or the kernel's lockdown forbids it");
+	return error_set(error, code,
+		"sampling all CPUs needs root or %s (kernel.perf_event_paranoid is %s)",
+		older ? "CAP_SYS_ADMIN, this kernel being older than CAP_PERFMON" : "CAP_PERFMON",
+		paranoid ? paranoid : "unknown");
+}
+
+static unsigned long read_number(const char *path)
+{
+	_cleanup_free_ char *text = NULL;
+
+	return file_read(path, 32, &text, NULL) == 0 ? strtoul(text, NULL, 10) : 0;
+}
+
 static int open_error(
 	int code, const struct perf_events *events, enum perf_ring ring, struct error *error)
 {
 	const char *name = ring == PERF_RING_SAMPLES ? events->event->name : "dummy";
-	_cleanup_free_ char *paranoid = NULL, *rate = NULL;
+	unsigned long rate = read_number("/proc/sys/kernel/perf_event_max_sample_rate");
 
-	if (code == -EACCES || code == -EPERM) {
-		if (file_read("/proc/sys/kernel/perf_event_paranoid", 32, &paranoid, NULL) == 0)
-			paranoid[strcspn(paranoid, "\n")] = 0;
-		return error_set(error, code,
-			"sampling all CPUs needs root or CAP_PERFMON (kernel.perf_event_paranoid "
-			"is "
-			"%s)",
-			paranoid ? paranoid : "unknown");
-	}
-	if (file_read("/proc/sys/kernel/perf_event_max_sample_rate", 32, &rate, NULL) == 0 &&
-		code == -EINVAL && strtoul(rate, NULL, 10) < events->options.frequency)
+	if (code == -EACCES || code == -EPERM)
+		return rights_error(code, error);
+	if (code == -EINVAL && rate && rate < events->options.frequency)
 		return error_set(error, code,
 			"%u Hz is more than kernel.perf_event_max_sample_rate allows (%lu)",
-			events->options.frequency, strtoul(rate, NULL, 10));
+			events->options.frequency, rate);
 	if (code == -EMFILE)
 		return error_set(error, code,
 			"two files a CPU are more than RLIMIT_NOFILE allows: raise it to %zu",
 			2 * events->cpus.count + FILES_BESIDE);
+	if (code == -ENFILE)
+		return error_set(error, code,
+			"two files a CPU are more than fs.file-max leaves on this host");
+	if (code == -EBUSY)
+		return error_set(
+			error, code, "somebody else has the counters of %s; take cpu-clock", name);
 	if (code == -ENOSYS || code == -ENOENT)
 		return error_set(error, code, "this kernel has no perf event %s", name);
 	return error_set(error, code, "perf event %s: %s", name, strerror(-code));
 }
 
-static int map_error(int code, size_t bytes, struct error *error)
+/* Over the limit of locked memory is -ENOBUFS, which is nothing else. */
+static int map_error(int code, const struct perf_events *events, struct error *error)
 {
-	if (code == -EPERM || code == -ENOMEM)
-		return error_set(error, code,
-			"rings of %zu KB a CPU are over the limit: CAP_IPC_LOCK, a larger "
-			"RLIMIT_MEMLOCK, or kernel.perf_event_mlock_kb",
-			bytes / 1024);
+	struct rlimit limit = { 0 };
+	unsigned long shared = read_number("/proc/sys/kernel/perf_event_mlock_kb");
+
+	getrlimit(RLIMIT_MEMLOCK, &limit);
+	if (code == -EPERM)
+		return error_set(error, -ENOBUFS,
+			"two rings of %zu KB a CPU are over the limit of %lu KB a CPU "
+			"(kernel.perf_event_mlock_kb) and %llu KB more (RLIMIT_MEMLOCK): raise "
+			"one, or "
+			"give CAP_IPC_LOCK, or smaller rings",
+			events->ring_bytes / 1024, shared,
+			(unsigned long long)limit.rlim_cur / 1024);
+	if (code == -ENOMEM)
+		return error_set(error, code, "no memory for two rings of %zu KB a CPU",
+			events->ring_bytes / 1024);
 	return error_set(error, code, "mapping the rings: %s", strerror(-code));
 }
 
@@ -128,7 +167,7 @@ int events_open_ring(struct perf_events *events, enum perf_ring ring, struct cpu
 	r = perf_channel_map(*channel, events->ring_bytes);
 	if (r < 0) {
 		*channel = perf_channel_close(*channel);
-		return map_error(r, events->ring_bytes, error);
+		return map_error(r, events, error);
 	}
 	return 0;
 }
@@ -175,7 +214,7 @@ static bool delivers(struct perf_events *events)
 	disable_all(events, PERF_RING_SAMPLES);
 	for (size_t i = 0; i < events->cpus.count && !any; i++)
 		any = events->cpus.items[i].channels[PERF_RING_SAMPLES] &&
-		      perf_channel_any(events->cpus.items[i].channels[PERF_RING_SAMPLES]);
+		      perf_channel_sampled(events->cpus.items[i].channels[PERF_RING_SAMPLES]);
 	return any;
 }
 
@@ -260,6 +299,18 @@ static int find_cpus(struct perf_events *events, struct error *error)
 	return r;
 }
 
+static int open_rings(struct perf_events *events, struct error *error)
+{
+	/* the sideband first: a process that is sampled must have been seen to start */
+	int r = open_all(events, PERF_RING_SIDEBAND, error);
+
+	if (r == 0)
+		r = perf_poll_collect(&events->poll, PERF_RING_SIDEBAND);
+	if (r == 0)
+		r = open_samples(events, error);
+	return r == 0 ? perf_poll_collect(&events->poll, PERF_RING_SAMPLES) : r;
+}
+
 int perf_events_open(const struct perf_events_options *options, struct perf_events **ret_events,
 	struct error *error)
 {
@@ -276,17 +327,17 @@ int perf_events_open(const struct perf_events_options *options, struct perf_even
 	raise_file_limit(events->cpus.count);
 	events->ring_bytes =
 		options->ring_bytes ? options->ring_bytes : default_ring_bytes(events->cpus.count);
-	/* the sideband first: a process that is sampled must have been seen to start */
-	r = open_all(events, PERF_RING_SIDEBAND, error);
-	if (r == 0)
-		r = perf_poll_collect(&events->poll, PERF_RING_SIDEBAND);
-	if (r == 0)
-		r = open_samples(events, error);
-	if (r == 0)
-		r = perf_poll_collect(&events->poll, PERF_RING_SAMPLES);
+	r = open_rings(events, error);
+	/* who has not said how large they are to be gets what the limits leave */
+	while (r == -ENOBUFS && !options->ring_bytes && events->ring_bytes > RING_BYTES_MIN) {
+		close_ring(events, PERF_RING_SIDEBAND);
+		events->ring_bytes /= 2;
+		r = open_rings(events, error);
+	}
 	if (r < 0)
 		return r;
 	perf_attr_describe(events->missing, &events->missing_text);
+	rungs_describe(&events->missing_text);
 	buffer_u8(&events->missing_text, 0);
 	if (buffer_failed(&events->missing_text))
 		return -ENOMEM;

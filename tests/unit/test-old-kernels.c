@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Kernels, machines and rights that are not at hand, played by refusing what they do not know: the events are real ones, and perf_event_open and
+ * mmap are asked through us.
+ */
+#include "tests/check.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "recorder/perf-events.h"
+
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, ...);
+void *__real_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset);
+void *__wrap_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset);
+
+/* What is played. */
+static struct {
+	bool knows_lost; /* 6.0 */
+	bool knows_ksymbol; /* 5.1 */
+	bool has_cycles;
+	bool cycles_silent;
+	int refuses; /* an errno, for any event */
+	size_t ring_limit; /* 0: none */
+} host;
+
+static void play_today(void)
+{
+	memset(&host, 0, sizeof(host));
+	host.knows_lost = host.knows_ksymbol = true;
+}
+
+static int refusal(const struct perf_event_attr *attr)
+{
+	bool cycles = attr->type == PERF_TYPE_HARDWARE;
+
+	if (host.refuses)
+		return host.refuses;
+	if ((attr->read_format & PERF_FORMAT_LOST) && !host.knows_lost)
+		return EINVAL;
+	if (attr->ksymbol && !host.knows_ksymbol)
+		return EINVAL;
+	return cycles && !host.has_cycles ? ENOENT : 0;
+}
+
+static long open_event(
+	struct perf_event_attr *attr, long pid, long cpu, long group, unsigned long flags)
+{
+	struct perf_event_attr asked = *attr;
+	int code = refusal(attr);
+
+	if (code) {
+		errno = code;
+		return -1;
+	}
+	if (asked.type == PERF_TYPE_HARDWARE) {
+		asked.type = PERF_TYPE_SOFTWARE;
+		asked.config = host.cycles_silent ? PERF_COUNT_SW_DUMMY : PERF_COUNT_SW_CPU_CLOCK;
+	}
+	return __real_syscall(SYS_perf_event_open, &asked, pid, cpu, group, flags);
+}
+
+long __wrap_syscall(long number, ...)
+{
+	long words[6];
+	va_list args;
+
+	va_start(args, number);
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		words[i] = va_arg(args, long);
+	va_end(args);
+	if (number == SYS_perf_event_open)
+		return open_event(
+			(struct perf_event_attr *)words[0], words[1], words[2], words[3], words[4]);
+	return __real_syscall(number, words[0], words[1], words[2], words[3], words[4], words[5]);
+}
+
+void *__wrap_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset)
+{
+	if (host.ring_limit && fd >= 0 && size > host.ring_limit + 4096) {
+		errno = EPERM;
+		return MAP_FAILED;
+	}
+	return __real_mmap(at, size, prot, flags, fd, offset);
+}
+
+static int count_samples(void *context, enum perf_ring ring, const uint8_t *bytes, size_t size)
+{
+	unsigned int *count = context;
+
+	*count += ring == PERF_RING_SAMPLES && bytes[0] == PERF_TYPE_SAMPLE;
+	return 0;
+}
+
+/* Opens, works for a moment, and sees samples. */
+static struct perf_events *opened(struct perf_events_options options)
+{
+	uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + 100 * NSEC_PER_MSEC;
+	struct perf_events *events;
+	struct error error = { 0 };
+	unsigned int samples = 0;
+
+	options.frequency = 997;
+	if (perf_events_open(&options, &events, &error) < 0)
+		CHECK_FAIL("%s", error.text);
+	while (clock_ns(CLOCK_MONOTONIC) < end_ns)
+		;
+	CHECK_EQ(perf_events_drain(events, count_samples, &samples), 0);
+	CHECK(samples > 10);
+	return events;
+}
+
+/* What is missing for the kernel's age, without what our rights do not reach. */
+static bool lacks(const struct perf_events *events, const char *name)
+{
+	return strstr(perf_events_missing(events), name);
+}
+
+static void test_ladder(void)
+{
+	struct perf_events *events;
+
+	play_today();
+	events = opened((struct perf_events_options){ 0 });
+	CHECK(!lacks(events, "lost") && !lacks(events, "ksymbol"));
+	perf_events_close(events);
+	/* 5.4 */
+	host.knows_lost = false;
+	events = opened((struct perf_events_options){ 0 });
+	CHECK(lacks(events, "lost") && !lacks(events, "ksymbol"));
+	CHECK_EQ(perf_events_lost(events, 0), 0);
+	perf_events_close(events);
+	/* 4.18 */
+	host.knows_ksymbol = false;
+	events = opened((struct perf_events_options){ 0 });
+	CHECK(lacks(events, "lost") && lacks(events, "ksymbol"));
+	perf_events_close(events);
+}
+
+static void test_cycles(void)
+{
+	struct perf_events_options cycles = { .event = "cycles", .frequency = 97 };
+	struct perf_events *events;
+	struct error error = { 0 };
+
+	play_today();
+	host.has_cycles = true;
+	events = opened((struct perf_events_options){ 0 });
+	CHECK_STR(perf_events_name(events), "cycles");
+	CHECK_EQ(perf_events_timer_ns(events), 0);
+	perf_events_close(events);
+	/* a virtual machine that accepts them, and there is nothing to count */
+	host.cycles_silent = true;
+	events = opened((struct perf_events_options){ 0 });
+	CHECK_STR(perf_events_name(events), "cpu-clock");
+	CHECK(perf_events_timer_ns(events));
+	perf_events_close(events);
+	CHECK(perf_events_open(&cycles, &events, &error) < 0);
+	CHECK(strstr(error.text, "delivers none"));
+	host.has_cycles = false;
+	CHECK_EQ(perf_events_open(&cycles, &events, &error), -ENOENT);
+	CHECK_STR(error.text, "this kernel has no perf event cycles");
+}
+
+static void check_refused(int code, const char *said)
+{
+	struct perf_events_options options = { .frequency = 97 };
+	struct perf_events *events;
+	struct error error = { 0 };
+
+	play_today();
+	host.refuses = code;
+	CHECK_EQ(perf_events_open(&options, &events, &error), -code);
+	if (!strstr(error.text, said))
+		CHECK_FAIL("%d: %s", code, error.text);
+}
+
+static void test_refused(void)
+{
+	check_refused(EACCES, "seccomp");
+	check_refused(EPERM, "seccomp");
+	check_refused(EMFILE, "RLIMIT_NOFILE");
+	check_refused(ENFILE, "fs.file-max");
+	check_refused(ENOSYS, "no perf event");
+	check_refused(EINVAL, "Invalid argument");
+}
+
+/* Who has not said how large they are to be gets smaller ones; who has is told of the limit. */
+static void test_ring_limit(void)
+{
+	struct perf_events_options large = { .frequency = 97, .ring_bytes = 1 << 20 };
+	struct perf_events *events;
+	struct error error = { 0 };
+
+	play_today();
+	host.ring_limit = 128 << 10;
+	events = opened((struct perf_events_options){ 0 });
+	CHECK(perf_events_ring_bytes(events) <= 128 << 10);
+	perf_events_close(events);
+	CHECK_EQ(perf_events_open(&large, &events, &error), -ENOBUFS);
+	CHECK(strstr(error.text, "two rings of 1024 KB a CPU"));
+	CHECK(strstr(error.text, "CAP_IPC_LOCK"));
+	host.ring_limit = 4096;
+	CHECK_EQ(
+		perf_events_open(&(struct perf_events_options){ .frequency = 97 }, &events, &error),
+		-ENOBUFS);
+}
+
+int main(void)
+{
+	static const struct check_test tests[] = {
+		{ "what an old kernel does not know is left out", test_ladder },
+		{ "cycles only where they come", test_cycles },
+		{ "refusals name what would help", test_refused },
+		{ "rings are as large as the limits allow", test_ring_limit },
+	};
+
+	if (geteuid() == 0)
+		return check_run(tests, ARRAY_SIZE(tests));
+	printf("1..%zu\n", ARRAY_SIZE(tests));
+	for (size_t i = 0; i < ARRAY_SIZE(tests); i++)
+		printf("ok %zu - %s # SKIP events of all CPUs take root\n", i + 1, tests[i].name);
+	return 0;
+}
