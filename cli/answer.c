@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli/answer.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 #include "base/cleanup.h"
@@ -188,4 +189,15 @@ int answer_code(const struct invocation *invocation, const struct coverage *cove
 	if (!option_given(invocation, "strict") || coverage_is_whole(coverage))
 		return EXIT_DONE;
 	return EXIT_PARTIAL;
+}
+
+int answer_commit(const struct invocation *invocation, struct output *output, int r,
+	const struct coverage *coverage)
+{
+	struct error error = { 0 };
+
+	if (r == 0)
+		r = output_commit(output, &error);
+	output_done(output);
+	return r < 0 && r != -EPIPE ? fail(r, &error) : answer_code(invocation, coverage);
 }

@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "cli/command.h"
 #include "query/coverage.h"
+#include "query/output.h"
 #include "query/window.h"
 #include "store/store-reader.h"
 
@@ -32,3 +33,7 @@ int answer_nothing(const struct invocation *invocation, struct store_reader *rea
 
 /* The exit code of an answer that was given: with --strict it must be whole. */
 int answer_code(const struct invocation *invocation, const struct coverage *coverage);
+
+/* Closes the output and gives the exit code; r is what came of writing into it. A reader that has seen enough is no failure. */
+int answer_commit(const struct invocation *invocation, struct output *output, int r,
+	const struct coverage *coverage);

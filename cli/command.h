@@ -63,6 +63,7 @@ struct invocation {
 extern const struct option global_options[];
 extern const struct command *const commands[];
 
+extern const struct command command_flamegraph;
 extern const struct command command_heatmap;
 extern const struct command command_import;
 extern const struct command command_incidents;

@@ -38,6 +38,7 @@ const struct command *const commands[] = {
 	&command_query,
 	&command_top,
 	&command_heatmap,
+	&command_flamegraph,
 	&command_incidents,
 	&command_import,
 	&command_segments,

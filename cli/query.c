@@ -77,18 +77,6 @@ static int parse_options(const struct invocation *invocation, struct asked *ret)
 	return r;
 }
 
-/* Closes the output and gives the exit code; r is what came of writing into it. A reader that has seen enough is no failure. */
-static int commit(const struct invocation *invocation, struct output *output, int r,
-	const struct coverage *coverage)
-{
-	struct error error = { 0 };
-
-	if (r == 0)
-		r = output_commit(output, &error);
-	output_done(output);
-	return r < 0 && r != -EPIPE ? fail(r, &error) : answer_code(invocation, coverage);
-}
-
 static int answer_flamescope(
 	const struct invocation *invocation, const struct asked *asked, struct store_reader *reader)
 {
@@ -109,7 +97,7 @@ static int answer_flamescope(
 	if (r < 0)
 		return fail(r, &error);
 	r = flamescope_write(selection, &asked->filter, PERFTAPE_VERSION, &output);
-	return commit(invocation, &output, r, &selection->coverage);
+	return answer_commit(invocation, &output, r, &selection->coverage);
 }
 
 /*
@@ -156,7 +144,7 @@ static int answer_folded(
 	if (r < 0)
 		return fail(r, &error);
 	r = folded_write(fold.folded, &output);
-	return commit(invocation, &output, r, &fold.coverage);
+	return answer_commit(invocation, &output, r, &fold.coverage);
 }
 
 static int answer(const struct invocation *invocation, const struct asked *asked)

@@ -61,6 +61,7 @@ missing_to_test() {
 	has python3 || echo "python3 runs the tests"
 	has clang-format || echo "clang-format checks the format"
 	has zstd || echo "zstd unpacks segments for a reader that is not ours"
+	has chromium-headless-shell || has chromium || echo "chromium-headless-shell opens flame graphs"
 	has perf || echo "linux-perf is what recordings are compared with"
 }
 

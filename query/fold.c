@@ -201,6 +201,8 @@ static int run_all(struct run *run)
 	for (unsigned int i = 0; r == 0 && i < count; i++) {
 		workers[i].run = run;
 		r = folded_new(&workers[i].folded);
+		if (r == 0)
+			workers[i].folded->kinds = run->options->kinds;
 	}
 	if (r == 0)
 		r = run_workers(workers, count);

@@ -15,6 +15,7 @@
 struct fold_options {
 	struct question question; /* its hook is called from one thread at a time */
 	enum folded_weight weight;
+	bool kinds; /* of the frames are kept with their names */
 	unsigned int threads; /* at least 1 */
 	/* How many segments of how many are done; called from one thread at a time. May be NULL. */
 	void (*progress)(void *context, uint64_t done, uint64_t of);

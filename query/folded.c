@@ -130,6 +130,37 @@ static int map_string(struct adding *adding, uint32_t string, uint32_t *ret_name
 	return r;
 }
 
+static int map_frame_of_kind(struct adding *adding, uint32_t frame, uint32_t *ret_name)
+{
+	static const char kinds[TAPE_MODULE_KINDS] = {
+		[TAPE_MODULE_UNKNOWN] = FOLDED_PROGRAM,
+		[TAPE_MODULE_KERNEL] = FOLDED_KERNEL,
+		[TAPE_MODULE_ELF] = FOLDED_PROGRAM,
+		[TAPE_MODULE_VDSO] = FOLDED_VDSO,
+		[TAPE_MODULE_JIT] = FOLDED_JIT,
+	};
+	const struct tape_frame *row = &adding->tape->frames.items[frame];
+	struct buffer *text = &adding->folded->text;
+
+	if (!row->symbol) {
+		*ret_name = UNKNOWN_NAME;
+		return 0;
+	}
+	text->size = 0;
+	buffer_u8(text, kinds[adding->tape->modules.items[row->module].kind]);
+	buffer_text(text, tape_string(adding->tape, row->symbol));
+	if (buffer_failed(text))
+		return -ENOMEM;
+	return add_name(adding->folded, (const char *)text->data, text->size, ret_name);
+}
+
+static int map_frame(struct adding *adding, uint32_t frame, uint32_t *ret_name)
+{
+	if (adding->folded->kinds)
+		return map_frame_of_kind(adding, frame, ret_name);
+	return map_string(adding, adding->tape->frames.items[frame].symbol, ret_name);
+}
+
 static int map_frames(struct adding *adding)
 {
 	const struct tape *tape = adding->tape;
@@ -142,8 +173,7 @@ static int map_frames(struct adding *adding)
 	memset(folded->string_names.items, 0, strings * sizeof(*folded->string_names.items));
 	folded->string_names.items[0] = UNKNOWN_NAME;
 	for (size_t i = 0; i < tape->frames.count; i++)
-		if (map_string(adding, tape->frames.items[i].symbol,
-			    &folded->frame_names.items[i]) < 0)
+		if (map_frame(adding, i, &folded->frame_names.items[i]) < 0)
 			return -ENOMEM;
 	return 0;
 }

@@ -20,6 +20,14 @@ enum folded_weight {
 	FOLDED_PERIOD,
 };
 
+/* What a frame's name begins with where kinds are kept; "[unknown]" has none. */
+enum folded_kind {
+	FOLDED_KERNEL = 'k',
+	FOLDED_PROGRAM = 'p',
+	FOLDED_VDSO = 'v',
+	FOLDED_JIT = 'j',
+};
+
 struct folded_line {
 	struct map_key key; /* of its text */
 	uint32_t first; /* word; the line ends where the next one begins */
@@ -34,6 +42,7 @@ struct folded_path {
 
 /* Line 0 is none and has no words. */
 struct folded {
+	bool kinds; /* set before anything is added: names of frames say what they are of, and are as they were recorded */
 	struct strings names; /* as they are written; none of those that are used is empty */
 	array_of(uint64_t) name_keys; /* hashes of their text */
 	array_of(uint32_t) words; /* names, line behind line */

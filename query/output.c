@@ -110,9 +110,15 @@ static int open_path(struct output *output)
 	return there ? replace_file(output, about.st_mode) : open_temporary(output, 0666);
 }
 
+static bool ends_with(const char *path, const char *end)
+{
+	size_t size = strlen(path), end_size = strlen(end);
+
+	return size > end_size && !strcmp(path + size - end_size, end);
+}
+
 int output_open(struct output *output, const char *path, struct error *error)
 {
-	size_t size = path ? strlen(path) : 0;
 	int r;
 
 	*output = (struct output){ .fd = STDOUT_FILENO };
@@ -121,7 +127,7 @@ int output_open(struct output *output, const char *path, struct error *error)
 	output->fd = -1;
 	output->path = strdup(path);
 	r = output->path ? open_path(output) : -ENOMEM;
-	if (r == 0 && size > 3 && !strcmp(path + size - 3, ".gz"))
+	if (r == 0 && (ends_with(path, ".gz") || ends_with(path, ".svgz")))
 		r = gzip_writer_new(output->fd, &output->gz);
 	if (r < 0) {
 		error_set(error, r, "cannot write %s: %s", path, strerror(-r));

@@ -3,7 +3,7 @@
 
 /*
  * Where an answer goes: standard output, or a file that appears under its name only when it is whole (a hidden temporary
- * beside it, renamed). A name ending in ".gz" is gzipped.
+ * beside it, renamed). A name ending in ".gz" or ".svgz" is gzipped.
  *
  * A writer puts its text into output->text and calls output_flush() now and then; errors stick and come out of
  * output_commit(). A reader that went away (EPIPE) is -EPIPE, which is no failure to the person.
