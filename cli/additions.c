@@ -6,13 +6,13 @@
 
 #define TEXT_MAX 4096
 
-static void addition_done(struct addition *addition)
+static void addition_done(struct store_incident *incident)
 {
-	free((char *)addition->incident.kind);
-	free((char *)addition->incident.text);
-	free((char *)addition->incident.source);
-	free((char *)addition->incident.fields);
-	free((char *)addition->incident.boot_id);
+	free((char *)incident->kind);
+	free((char *)incident->text);
+	free((char *)incident->source);
+	free((char *)incident->fields);
+	free((char *)incident->boot_id);
 }
 
 void additions_done(struct additions *additions)
@@ -28,28 +28,25 @@ static int put(struct additions *additions, const struct incident *incident,
 	const struct moment *moment = &place->moment;
 	uint64_t stall_ns = incident->has_stall ? incident->stall_ns : 0;
 	struct buffer fields = { 0 };
-	struct addition addition = {
-		.incident = {
-			.time_ns = moment->realtime_ns,
-			.stall_ns = moment->realtime_ns - MIN(stall_ns, moment->realtime_ns),
-			.error_ns = moment->error_ns,
-			.perf_ns = moment->has_uptime ? moment->uptime_ns : 0,
-			.kind = strdup(incident->kind->name),
-			.severity = incident->kind->severity,
-			.text = strndup(incident->line, MIN(incident->line_size, TEXT_MAX)),
-			.source = strdup(source),
-			.boot_id = strdup(place->boot_id),
-			.segment = "",
-		},
+	struct store_incident row = {
+		.time_ns = moment->realtime_ns,
+		.stall_ns = moment->realtime_ns - MIN(stall_ns, moment->realtime_ns),
+		.error_ns = moment->error_ns,
+		.perf_ns = moment->has_uptime ? moment->uptime_ns : 0,
+		.kind = strdup(incident->kind->name),
+		.severity = incident->kind->severity,
+		.text = strndup(incident->line, MIN(incident->line_size, TEXT_MAX)),
+		.source = strdup(source),
+		.boot_id = strdup(place->boot_id),
+		.segment = "",
 	};
-	const struct store_incident *row = &addition.incident;
 
 	field_rows_write(&incident->fields, &fields);
-	addition.incident.fields = (char *)fields.data;
-	if (row->kind && row->text && row->source && row->boot_id && !buffer_failed(&fields) &&
-		array_push(&additions->list, addition) == 0)
+	row.fields = (char *)fields.data;
+	if (row.kind && row.text && row.source && row.boot_id && !buffer_failed(&fields) &&
+		array_push(&additions->list, row) == 0)
 		return 0;
-	addition_done(&addition);
+	addition_done(&row);
 	return -ENOMEM;
 }
 
@@ -70,13 +67,11 @@ int additions_write(struct additions *additions, const char *store, struct error
 	size_t count = additions->list.count;
 	int r = count ? incident_notes_reserve(store, count, 1, &additions->first_id, error) : 0;
 
-	for (size_t i = 0; r == 0 && i < count; i++) {
-		struct store_incident *incident = &additions->list.items[i].incident;
-
-		incident->id = additions->first_id + i;
-		r = incident_notes_add(store, incident, error);
-	}
-	return r;
+	for (size_t i = 0; i < count; i++)
+		additions->list.items[i].id = additions->first_id + i;
+	if (r < 0 || !count)
+		return r;
+	return incident_notes_add(store, additions->list.items, count, error);
 }
 
 void additions_tell(const struct additions *additions, const struct invocation *invocation)

@@ -6,12 +6,8 @@
 #include "cli/command.h"
 #include "cli/log-map.h"
 
-struct addition {
-	struct store_incident incident; /* with texts of its own */
-};
-
 struct additions {
-	array_of(struct addition) list;
+	array_of(struct store_incident) list; /* with texts of their own */
 	uint64_t first_id; /* once they are written */
 	uint64_t known;
 	uint64_t timeless; /* of which not even a store knows the time */

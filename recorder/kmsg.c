@@ -190,7 +190,7 @@ static bool write_notes(struct kmsg_watch *watch)
 		struct store_incident incident =
 			kmsg_entry_incident(entry, watch->options->boot_id);
 
-		if (incident_notes_add(watch->options->store, &incident, &error) < 0) {
+		if (incident_notes_add(watch->options->store, &incident, 1, &error) < 0) {
 			tell(watch, &error);
 			return false;
 		}

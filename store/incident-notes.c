@@ -95,8 +95,8 @@ static void add_own(struct adding *adding, const char *fields)
 	}
 }
 
-int incident_notes_add(
-	const char *store, const struct store_incident *incident, struct error *error)
+static int encode(
+	const struct store_incident *incident, struct buffer *records, struct error *error)
 {
 	struct adding adding = { 0 };
 	struct note note = { .kind = NOTES_INCIDENT, .realtime_ns = incident->time_ns };
@@ -115,8 +115,22 @@ int incident_notes_add(
 	note.fields = adding.fields.items;
 	note.field_count = adding.fields.count;
 	if (!adding.failed)
-		r = notes_append(store, &note, error);
+		r = notes_encode(&note, records);
+	if (r == -E2BIG)
+		error_set(
+			error, r, "incident %llu is over 64 KB", (unsigned long long)incident->id);
 	array_done(&adding.fields);
 	free(adding.names);
 	return r;
+}
+
+int incident_notes_add(const char *store, const struct store_incident *incidents, size_t count,
+	struct error *error)
+{
+	_cleanup_(buffer_done) struct buffer records = { 0 };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < count; i++)
+		r = encode(&incidents[i], &records, error);
+	return r < 0 ? r : notes_append_encoded(store, &records, error);
 }

@@ -6,6 +6,8 @@
  * numbers that all incidents of a store have: each is given once, whoever adds it.
  */
 
+#include <stddef.h>
+
 #include "base/error.h"
 #include "store/store-incident.h"
 
@@ -16,6 +18,6 @@
 int incident_notes_reserve(const char *store, uint64_t count, uint64_t least, uint64_t *ret_first,
 	struct error *error);
 
-/* Appends one, whose number was reserved, and waits until it is on the disk. */
-int incident_notes_add(
-	const char *store, const struct store_incident *incident, struct error *error);
+/* Appends some, whose numbers were reserved, and waits until they are on the disk. */
+int incident_notes_add(const char *store, const struct store_incident *incidents, size_t count,
+	struct error *error);

@@ -202,16 +202,11 @@ static int append(const char *store, int fd, const struct buffer *bytes)
 	return r;
 }
 
-static int append_note(
-	const char *store, const char *file, int fd, const struct note *note, struct error *error)
+static int encode(const struct note *note, struct buffer *bytes, struct error *error)
 {
-	_cleanup_(buffer_done) struct buffer bytes = { 0 };
-	int r = notes_encode(note, &bytes);
+	int r = notes_encode(note, bytes);
 
-	if (r < 0)
-		return r == -E2BIG ? error_set(error, r, "%s: a note of over 64 KB", file) : r;
-	r = append(store, fd, &bytes);
-	return r < 0 ? error_set(error, r, "%s: %s", file, strerror(-r)) : 0;
+	return r == -E2BIG ? error_set(error, r, STORE_NOTES ": a note of over 64 KB") : r;
 }
 
 /* 1 when the file was replaced while we waited for it. */
@@ -286,18 +281,30 @@ int notes_repair(const char *store, uint64_t *ret_bytes, struct error *error)
 	return r < 0 ? error_set(error, r, "%s: %s", file, strerror(-r)) : 0;
 }
 
-int notes_append(const char *store, const struct note *note, struct error *error)
+int notes_append_encoded(const char *store, const struct buffer *records, struct error *error)
 {
 	_cleanup_close_ int fd = -1;
 	char file[PATH_MAX];
 	int r = open_for_append(store, file, &fd, error);
 
-	return r < 0 ? r : append_note(store, file, fd, note, error);
+	if (r < 0)
+		return r;
+	r = append(store, fd, records);
+	return r < 0 ? error_set(error, r, "%s: %s", file, strerror(-r)) : 0;
+}
+
+int notes_append(const char *store, const struct note *note, struct error *error)
+{
+	_cleanup_(buffer_done) struct buffer bytes = { 0 };
+	int r = encode(note, &bytes, error);
+
+	return r < 0 ? r : notes_append_encoded(store, &bytes, error);
 }
 
 int notes_append_after(const char *store, int (*see)(void *context, const struct note *note),
 	void (*make)(void *context, struct note *ret_note), void *context, struct error *error)
 {
+	_cleanup_(buffer_done) struct buffer bytes = { 0 };
 	_cleanup_free_ char *data = NULL;
 	_cleanup_close_ int fd = -1;
 	struct note note = { 0 };
@@ -314,7 +321,11 @@ int notes_append_after(const char *store, int (*see)(void *context, const struct
 	if (r < 0)
 		return error_set(error, r, "%s: %s", file, strerror(-r));
 	make(context, &note);
-	return append_note(store, file, fd, &note, error);
+	r = encode(&note, &bytes, error);
+	if (r < 0)
+		return r;
+	r = append(store, fd, &bytes);
+	return r < 0 ? error_set(error, r, "%s: %s", file, strerror(-r)) : 0;
 }
 
 int notes_read_file(const char *store, const char *name,

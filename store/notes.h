@@ -54,6 +54,8 @@ int notes_decode(const void *data, size_t size, int (*see)(void *context, const 
 
 /* Appends a record to the store's notes and waits until it is on the disk. One at a time, over all processes. */
 int notes_append(const char *store, const struct note *note, struct error *error);
+/* The same of records that are encoded, all at once. */
+int notes_append_encoded(const char *store, const struct buffer *records, struct error *error);
 /* The same of what `make` says once `see` was given all that is there already: nobody else appends meanwhile. */
 int notes_append_after(const char *store, int (*see)(void *context, const struct note *note),
 	void (*make)(void *context, struct note *ret_note), void *context, struct error *error);
