@@ -15,8 +15,9 @@
 #include "query/ranking.h"
 #include "query/scan.h"
 
-/* How long the store around the window is read for what is usual: with the window itself the answer comes within a second. */
-#define BASELINE_LIMIT_NS (600 * NSEC_PER_MSEC)
+/* The store around the window is read for what is usual up to then, so that the answer comes within a second; but so long at the least. */
+#define ANSWER_NS (800 * NSEC_PER_MSEC)
+#define BASELINE_LEAST_NS (200 * NSEC_PER_MSEC)
 
 static const struct option options[] = {
 	WINDOW_OPTIONS,
@@ -36,6 +37,7 @@ struct top {
 	struct question question;
 	struct filter filter;
 	struct live_names names;
+	uint64_t started_ns; /* CLOCK_MONOTONIC */
 	uint64_t around_ns;
 	struct terminal terminal;
 	unsigned int threads;
@@ -115,10 +117,11 @@ static int read_window(const struct invocation *invocation, struct top *top,
 
 static int compare(struct top *top, struct store_reader *reader, struct error *error)
 {
+	uint64_t spent_ns = clock_ns(CLOCK_MONOTONIC) - top->started_ns;
 	const struct baseline_options options_of = {
 		.question = top->question,
 		.around_ns = top->around_ns,
-		.limit_ns = BASELINE_LIMIT_NS,
+		.limit_ns = MAX(ANSWER_NS - MIN(spent_ns, ANSWER_NS), BASELINE_LEAST_NS),
 		.threads = top->threads,
 	};
 	int r = baseline_make(reader, &options_of, &top->baseline, error);
@@ -215,7 +218,10 @@ static int answer(const struct invocation *invocation, struct top *top)
 
 static int run(const struct invocation *invocation)
 {
-	struct top top = { .threads = screen_threads() };
+	struct top top = {
+		.started_ns = clock_ns(CLOCK_MONOTONIC),
+		.threads = screen_threads(),
+	};
 	int r = parse_options(invocation, &top);
 
 	if (r == EXIT_DONE)
