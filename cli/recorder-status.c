@@ -144,6 +144,8 @@ static void print_behind(const struct recorder_progress *progress)
 		printf("stalled    %s; what is recorded waits in memory\n", progress->error.text);
 	if (*progress->warning.text)
 		printf("warning    %s\n", progress->warning.text);
+	if (*progress->log_trouble.text)
+		printf("warning    %s\n", progress->log_trouble.text);
 }
 
 static const char *rung_costs(const char *name, size_t size)
