@@ -14,6 +14,7 @@ static const struct option options[] = {
 	{ "to", 0, "TIME", "and its end (default: now)" },
 	{ "since", 0, "TIME", "the same as --from" },
 	{ "until", 0, "TIME", "the same as --to" },
+	{ "boot", 0, "ID", "of [uptime] times (default: the latest boot in the store)" },
 	{ "kind", 0, "KIND", "only those of a kind, or of several: ena_reset, oom" },
 	{ "all", 0, NULL, "a row for each, and not for what belongs together" },
 	{ "add", 0, NULL, "of scan: put into the store what it does not know" },

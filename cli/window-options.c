@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli/window-options.h"
 
+#include <errno.h>
+
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "cli/incident-window.h"
+#include "query/uptime.h"
+#include "store/store-reader.h"
 
 bool window_given(const struct invocation *invocation)
 {
 	static const char *const names[] = { "at", "before", "after", "from", "to", "since",
-		"until", "incident", "line" };
+		"until", "boot", "incident", "line" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (option_given(invocation, names[i]))
@@ -49,6 +53,32 @@ static int parse_incident(
 	return line ? line_window(invocation, ret_window) : EXIT_DONE;
 }
 
+/* The store is opened for this alone: most windows need none to be understood. */
+static int find_uptime(void *context, uint64_t uptime_ns, uint64_t *ret_realtime_ns, char *note,
+	size_t size, struct error *error)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	const struct invocation *invocation = context;
+	char time[TIME_TEXT_SIZE], apart[64], off[64];
+	struct uptime_moment moment;
+	int r = store_reader_open(store_path(invocation), &reader, error);
+
+	if (r == 0)
+		r = uptime_find(
+			reader, uptime_ns, option_value(invocation, "boot"), &moment, error);
+	if (r < 0)
+		return r;
+	*ret_realtime_ns = moment.realtime_ns;
+	duration_format(MAX(moment.error_ns, NSEC_PER_USEC), off, sizeof(off));
+	duration_format(moment.beside_ns, apart, sizeof(apart));
+	time_format(moment.realtime_ns, option_given(invocation, "utc"), 6, time);
+	snprintf(note, size, "%s, within %s%s%.8s%s%s%s", time, off,
+		moment.boot_id[0] ? ", of boot " : "", moment.boot_id, moment.beside_ns ? ", " : "",
+		moment.beside_ns ? apart : "",
+		moment.beside_ns ? " beside what is recorded of that boot" : "");
+	return 0;
+}
+
 int window_option_parse(const struct invocation *invocation, struct window *ret_window)
 {
 	struct window_request request = {
@@ -57,6 +87,8 @@ int window_option_parse(const struct invocation *invocation, struct window *ret_
 		.after = option_value(invocation, "after"),
 		.utc = option_given(invocation, "utc"),
 		.now_ns = clock_ns(CLOCK_REALTIME),
+		.uptime = find_uptime,
+		.context = (void *)invocation,
 	};
 	struct error error = { 0 };
 	bool done;
@@ -67,9 +99,10 @@ int window_option_parse(const struct invocation *invocation, struct window *ret_
 	r = either(invocation, "from", "since", &request.from);
 	if (r == EXIT_DONE)
 		r = either(invocation, "to", "until", &request.to);
-	if (r == EXIT_DONE && window_parse(&request, ret_window, &error) < 0)
-		r = usage_error("%s", error.text);
-	return r;
+	if (r != EXIT_DONE)
+		return r;
+	r = window_parse(&request, ret_window, &error);
+	return r == -EINVAL ? usage_error("%s", error.text) : r < 0 ? fail(r, &error) : EXIT_DONE;
 }
 
 static int parse_ids(

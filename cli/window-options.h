@@ -10,18 +10,19 @@
 #include "query/window.h"
 
 /* Rows of a command's table. */
-#define MOMENT_OPTIONS                                                                 \
-	{ "at", 0, "TIME", "the moment to look at, with what is around it" },          \
-		{ "before", 0, "LENGTH", "how much before it (default: 30s)" },        \
-		{ "after", 0, "LENGTH", "how much after it (default: 5s)" },           \
-		{ "from", 0, "TIME", "or: the start of the window" },                  \
-		{ "to", 0, "TIME", "and its end (default: now)" },                     \
-		{ "since", 0, "TIME", "the same as --from" },                          \
-		{ "until", 0, "TIME", "the same as --to" },                            \
-		{ "incident", 0, "ID",                                                 \
-			"or: around an incident: 42, last, ena_reset, ena_reset:3" },  \
-	{                                                                              \
-		"line", 0, "TEXT", "or: around what a pasted line of any log tells of" \
+#define MOMENT_OPTIONS                                                                            \
+	{ "at", 0, "TIME", "the moment to look at, with what is around it" },                     \
+		{ "before", 0, "LENGTH", "how much before it (default: 30s)" },                   \
+		{ "after", 0, "LENGTH", "how much after it (default: 5s)" },                      \
+		{ "from", 0, "TIME", "or: the start of the window" },                             \
+		{ "to", 0, "TIME", "and its end (default: now)" },                                \
+		{ "since", 0, "TIME", "the same as --from" },                                     \
+		{ "until", 0, "TIME", "the same as --to" },                                       \
+		{ "boot", 0, "ID", "of [uptime] times (default: the latest boot in the store)" }, \
+		{ "incident", 0, "ID",                                                            \
+			"or: around an incident: 42, last, ena_reset, ena_reset:3" },             \
+	{                                                                                         \
+		"line", 0, "TEXT", "or: around what a pasted line of any log tells of"            \
 	}
 
 #define WINDOW_OPTIONS                                                               \
@@ -43,6 +44,7 @@
 #define WINDOW_ABOUT                                                                              \
 	"A moment: 2026-11-18T03:12:07+01:00, '2026-11-18 03:12', 03:12:07, 'yesterday 23:00',\n" \
 	"now, now-10m, '10m ago', @1762918327.25. Local time where no offset is given.\n"         \
+	"'[12345.678901]' is the kernel log's uptime.\n"                                          \
 	"A length: 250ms, 5s, 2m, 12h, 7d.\n"
 
 /* Was any window given? */

@@ -21,6 +21,7 @@
 
 struct writer {
 	const struct selection *selection;
+	const struct flamescope_options *options;
 	struct tape_text *texts; /* one a tape, made when a row is of it */
 	struct buffer event; /* " cpu-clock:\n", what ends a sample's first line */
 	uint64_t last_us;
@@ -83,7 +84,8 @@ static int make_texts(struct writer *writer)
 		struct tape_text *text = &writer->texts[row->tape];
 
 		if (!text->tape)
-			r = tape_text_init(text, selection->tapes.items[row->tape]);
+			r = tape_text_init(text, selection->tapes.items[row->tape],
+				writer->options->thread_frame);
 		if (r == 0)
 			tape_text_want(text, row_sample(selection, row));
 	}
@@ -93,14 +95,12 @@ static int make_texts(struct writer *writer)
 	return r;
 }
 
-static void put_header(const struct writer *writer, const struct filter *filter,
-	const char *version, struct buffer *text)
+static void put_header(const struct writer *writer, struct buffer *text)
 {
 	const struct selection *selection = writer->selection;
 	struct header header = {
 		.selection = selection,
-		.filter = filter,
-		.version = version,
+		.options = writer->options,
 		.moved_us = writer->moved_us,
 	};
 
@@ -186,10 +186,11 @@ static void put_samples(const struct writer *writer, struct output *output)
 	}
 }
 
-int flamescope_write(const struct selection *selection, const struct filter *filter,
-	const char *version, struct output *output)
+int flamescope_write(const struct selection *selection, const struct flamescope_options *options,
+	struct output *output)
 {
-	_cleanup_(writer_done) struct writer writer = { .selection = selection };
+	_cleanup_(
+		writer_done) struct writer writer = { .selection = selection, .options = options };
 	int r;
 
 	plan_last(&writer);
@@ -199,7 +200,7 @@ int flamescope_write(const struct selection *selection, const struct filter *fil
 	buffer_u8(&writer.event, ' ');
 	header_put_event(selection, &writer.event);
 	buffer_text(&writer.event, ":\n");
-	put_header(&writer, filter, version, &output->text);
+	put_header(&writer, &output->text);
 	if (selection->rows.count) {
 		put_marker(&writer, &output->text);
 		put_samples(&writer, output);

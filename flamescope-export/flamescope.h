@@ -12,9 +12,18 @@
 #include "query/output.h"
 #include "query/selection.h"
 
+struct flamescope_options {
+	const struct filter *filter; /* that the selection was made with */
+	const char *version;
+	bool thread_frame; /* outermost in each stack stands its thread, "tid 1262 kubelet (thread)" */
+	/* Of a file that has only some of the window's samples: which, "cpu 3", and of how many. NULL: it has all. */
+	const char *part;
+	uint64_t of_samples;
+};
+
 /* The header, the start marker, the samples. 0 or -ENOMEM. A selection of no rows gives the header alone. */
-int flamescope_write(const struct selection *selection, const struct filter *filter,
-	const char *version, struct output *output);
+int flamescope_write(const struct selection *selection, const struct flamescope_options *options,
+	struct output *output);
 
 /*
  * Each appends a name as Flamescope can read it, and says whether that is another text than the name was.

@@ -63,6 +63,20 @@ static void put_epoch(struct buffer *text, uint64_t realtime_ns)
 	buffer_printf(text, "%" PRIu64 ".%06" PRIu64, us / 1000000, us % 1000000);
 }
 
+/* Flamescope has no times on its axis: in which column to look, counted from 0, and where in it. */
+static void put_moment(struct buffer *text, const struct window *window)
+{
+	uint64_t column = window->at_ns / NSEC_PER_SEC - window->from_ns / NSEC_PER_SEC;
+	uint64_t ms = window->at_ns % NSEC_PER_SEC / NSEC_PER_MSEC;
+	char shown[TIME_TEXT_SIZE];
+
+	if (!window->at_ns)
+		return;
+	put_label(text, "moment");
+	buffer_printf(text, "%s, column %" PRIu64 ", %" PRIu64 " ms into it\n",
+		time_format(window->at_ns, false, 3, shown), column, ms);
+}
+
 static void put_window(struct buffer *text, const struct window *window)
 {
 	put_label(text, "window");
@@ -75,6 +89,7 @@ static void put_window(struct buffer *text, const struct window *window)
 	buffer_text(text, "\n");
 	if (*window->note)
 		put_line(text, "note", window->note);
+	put_moment(text, window);
 }
 
 static void put_coverage(struct buffer *text, const struct coverage *coverage)
@@ -136,10 +151,11 @@ static void put_changes(struct buffer *text, const struct header *header)
 
 void header_put(const struct header *header, struct buffer *text)
 {
+	const struct flamescope_options *options = header->options;
 	const struct selection *selection = header->selection;
 
 	buffer_text(text, RULER);
-	put_line(text, "perftape", header->version);
+	put_line(text, "perftape", options->version);
 	put_fact(text, selection, "host", "host", "");
 	put_fact(text, selection, "kernel", "kernel", "");
 	put_fact(text, selection, "boot", "boot_id", "");
@@ -147,11 +163,16 @@ void header_put(const struct header *header, struct buffer *text)
 	put_fact(text, selection, "event", "event", "");
 	put_fact(text, selection, "frequency", "frequency", " Hz");
 	put_label(text, "cpus");
-	cpu_filter_describe(&header->filter->cpus, text);
+	cpu_filter_describe(&options->filter->cpus, text);
 	buffer_text(text, "\n");
-	put_threads(text, header->filter);
+	put_threads(text, options->filter);
+	if (options->part)
+		put_line(text, "part", options->part);
 	put_label(text, "samples");
-	buffer_printf(text, "%zu\n", selection->rows.count);
+	buffer_printf(text, "%zu", selection->rows.count);
+	if (options->part)
+		buffer_printf(text, " of the window's %" PRIu64, options->of_samples);
+	buffer_text(text, "\n");
 	put_coverage(text, &selection->coverage);
 	put_changes(text, header);
 	buffer_text(text, RULER);

@@ -4,13 +4,12 @@
 /* The '#' lines that an answer starts with: of what it is, how much of it is known, and what was changed for Flamescope. */
 
 #include "base/bytes.h"
-#include "query/filter.h"
+#include "flamescope-export/flamescope.h"
 #include "query/selection.h"
 
 struct header {
 	const struct selection *selection;
-	const struct filter *filter;
-	const char *version;
+	const struct flamescope_options *options;
 	uint64_t changed; /* names */
 	uint64_t cut; /* samples whose stack was too deep */
 	uint64_t idle_irq; /* samples shown under that name */

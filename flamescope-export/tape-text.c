@@ -16,6 +16,8 @@
 #include "flamescope-export/idle.h"
 
 #define IDLE_IRQ "idle-irq"
+#define THREAD_FRAME "\t               0 "
+#define THREAD_FRAME_END " (thread)\n"
 #define CUT_LINE "\t               0 [cut] ([unknown])\n"
 
 /* A text in the arena; none is empty. */
@@ -41,13 +43,19 @@ static void *array_zeroed(size_t count, size_t size)
 	return calloc(MAX(count, (size_t)1), size);
 }
 
-int tape_text_init(struct tape_text *text, const struct tape *tape)
+int tape_text_init(struct tape_text *text, const struct tape *tape, bool thread_frames)
 {
 	*text = (struct tape_text){ .tape = tape };
 	text->frames = array_zeroed(tape->frames.count, sizeof(*text->frames));
 	text->modules = array_zeroed(tape->modules.count, sizeof(*text->modules));
 	text->threads = array_zeroed(tape->threads.count, sizeof(*text->threads));
 	text->nodes = array_zeroed(tape->stacks.count, sizeof(*text->nodes));
+	if (thread_frames) {
+		text->thread_frames =
+			array_zeroed(tape->threads.count, sizeof(*text->thread_frames));
+		if (!text->thread_frames)
+			return -ENOMEM;
+	}
 	return text->frames && text->modules && text->threads && text->nodes ? 0 : -ENOMEM;
 }
 
@@ -57,7 +65,27 @@ void tape_text_done(struct tape_text *text)
 	free(take_ptr(text->frames));
 	free(take_ptr(text->modules));
 	free(take_ptr(text->threads));
+	free(take_ptr(text->thread_frames));
 	free(take_ptr(text->nodes));
+}
+
+/* The whole of it is cleaned as one name: what is harmless at a comm's start may not be so behind a number. */
+static void make_thread_frame(struct tape_text *text, uint32_t id)
+{
+	const struct tape_thread *thread = &text->tape->threads.items[id];
+	struct piece *piece = &text->thread_frames[id];
+	_cleanup_(buffer_done) struct buffer name = { 0 };
+
+	buffer_printf(&name, "tid %d %s", thread->tid, tape_string(text->tape, thread->comm));
+	buffer_u8(&name, 0);
+	piece->start = text->arena.size;
+	buffer_text(&text->arena, THREAD_FRAME);
+	if (buffer_failed(&name))
+		text->arena.failed = true;
+	else
+		flamescope_put_symbol(&text->arena, (const char *)name.data);
+	buffer_text(&text->arena, THREAD_FRAME_END);
+	piece->size = text->arena.size - piece->start;
 }
 
 static void make_thread(struct tape_text *text, uint32_t id)
@@ -75,6 +103,8 @@ static void make_thread(struct tape_text *text, uint32_t id)
 	/* the kernel has -1 for a thread that is exiting; a sign is more than the readers of these lines expect */
 	buffer_printf(&text->arena, " %5d/%-5d ", thread->pid, thread->tid);
 	piece->size = text->arena.size - piece->start;
+	if (text->thread_frames)
+		make_thread_frame(text, id);
 }
 
 static const struct piece *make_module(struct tape_text *text, uint32_t id)
@@ -193,9 +223,15 @@ bool tape_text_is_idle_irq(const struct tape_text *text, const struct tape_sampl
 		       text->nodes[sample->stack].marks | text->frames[sample->frame].marks);
 }
 
+/* Of those of the stack itself. */
+static uint32_t frames_max(const struct tape_text *text)
+{
+	return TAPE_TEXT_FRAMES_MAX - (text->thread_frames != NULL);
+}
+
 bool tape_text_is_cut(const struct tape_text *text, const struct tape_sample *sample)
 {
-	return text->nodes[sample->stack].frames + 1 > TAPE_TEXT_FRAMES_MAX;
+	return text->nodes[sample->stack].frames + 1 > frames_max(text);
 }
 
 void tape_text_put_thread(
@@ -220,12 +256,25 @@ static uint8_t *put_frame(const struct tape_text *text, uint32_t frame, uint8_t 
 	return at + piece->size;
 }
 
+/* Flamescope looks for its idle threads in the stack too. */
+static void put_thread_frame(
+	const struct tape_text *text, const struct tape_sample *sample, struct buffer *to)
+{
+	const struct piece *piece = &text->thread_frames[sample->thread];
+
+	if (tape_text_is_idle_irq(text, sample))
+		buffer_printf(to, THREAD_FRAME "tid %d " IDLE_IRQ THREAD_FRAME_END,
+			text->tape->threads.items[sample->thread].tid);
+	else
+		buffer_bytes(to, text->arena.data + piece->start, piece->size);
+}
+
 void tape_text_put_stack(
 	const struct tape_text *text, const struct tape_sample *sample, struct buffer *to)
 {
 	const struct tape_stack *stacks = text->tape->stacks.items;
 	const struct node *callers = &text->nodes[sample->stack];
-	uint32_t left = MIN(callers->frames, TAPE_TEXT_FRAMES_MAX - 1);
+	uint32_t left = MIN(callers->frames, frames_max(text) - 1);
 	uint8_t *start = buffer_room(to, callers->bytes + text->frames[sample->frame].size), *at;
 
 	if (!start)
@@ -236,4 +285,6 @@ void tape_text_put_stack(
 	to->size += at - start;
 	if (tape_text_is_cut(text, sample))
 		buffer_text(to, CUT_LINE);
+	if (text->thread_frames)
+		put_thread_frame(text, sample, to);
 }

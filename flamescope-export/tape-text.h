@@ -25,11 +25,12 @@ struct tape_text {
 	struct piece *frames;
 	struct piece *modules; /* " (PATH)" and the end of the line */
 	struct piece *threads;
+	struct piece *thread_frames; /* a line for each; NULL: none are wanted */
 	struct node *nodes;
 };
 
-/* 0 or -ENOMEM. The tape is borrowed. */
-int tape_text_init(struct tape_text *text, const struct tape *tape);
+/* With thread_frames the thread stands as the outermost frame in each stack. 0 or -ENOMEM. The tape is borrowed. */
+int tape_text_init(struct tape_text *text, const struct tape *tape, bool thread_frames);
 void tape_text_done(struct tape_text *text);
 void tape_text_want(struct tape_text *text, const struct tape_sample *sample);
 int tape_text_make(struct tape_text *text);

@@ -3,6 +3,8 @@
 
 #include <ctype.h>
 #include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 
@@ -92,6 +94,20 @@ bool filter_passes_comm(const struct filter *filter, const char *comm)
 	return passes_pattern(filter->comm, comm);
 }
 
+bool filter_may_pass_nameless(const struct filter *filter)
+{
+	return !filter->comm || strchr(":*?[\\", *filter->comm);
+}
+
+const char *filter_shown_comm(
+	const struct tape *tape, const struct tape_thread *thread, char number[FILTER_COMM_SIZE])
+{
+	if (thread->comm)
+		return tape_string(tape, thread->comm);
+	snprintf(number, FILTER_COMM_SIZE, ":%d", thread->tid);
+	return number;
+}
+
 int filter_threads(const struct filter *filter, const struct tape *tape, bool **ret_passes)
 {
 	bool *passes = malloc(MAX(tape->threads.count, (size_t)1) * sizeof(*passes));
@@ -100,10 +116,11 @@ int filter_threads(const struct filter *filter, const struct tape *tape, bool **
 		return -ENOMEM;
 	for (size_t i = 0; i < tape->threads.count; i++) {
 		const struct tape_thread *thread = &tape->threads.items[i];
+		char number[FILTER_COMM_SIZE];
 
 		passes[i] = passes_id(&filter->pids, thread->pid) &&
 			    passes_id(&filter->tids, thread->tid) &&
-			    passes_pattern(filter->comm, tape_string(tape, thread->comm)) &&
+			    filter_passes_comm(filter, filter_shown_comm(tape, thread, number)) &&
 			    passes_pattern(filter->cgroup, tape_string(tape, thread->cgroup));
 	}
 	*ret_passes = passes;

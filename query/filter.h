@@ -19,7 +19,7 @@ struct filter_ids {
 struct filter {
 	struct cpu_set_filter cpus;
 	struct filter_ids pids, tids;
-	/* Patterns with * ? [...] for the whole name; * and ? stand for a slash too. NULL: all. Borrowed. */
+	/* Patterns with * ? [...] for the whole name, as it is shown; * and ? stand for a slash too. NULL: all. Borrowed. */
 	const char *comm;
 	const char *cgroup;
 };
@@ -33,6 +33,14 @@ bool filter_has_threads(const struct filter *filter);
 /* Does it look at no more of a sample than the name of its thread? */
 bool filter_is_by_comm(const struct filter *filter);
 bool filter_passes_comm(const struct filter *filter, const char *comm);
+/* May one pass that has no name? Such threads are told apart by their numbers, which sums do not have. */
+bool filter_may_pass_nameless(const struct filter *filter);
+
+/* A thread's name as all answers show it: ":TID" where it has none, which is then in the caller's `number`. */
+#define FILTER_COMM_SIZE 16
+const char *filter_shown_comm(
+	const struct tape *tape, const struct tape_thread *thread, char number[FILTER_COMM_SIZE]);
+
 /* Which of the tape's threads pass, by their number; the caller frees it. 0 or -ENOMEM. */
 int filter_threads(const struct filter *filter, const struct tape *tape, bool **ret_passes);
 

@@ -219,11 +219,11 @@ static void reach(struct adding *adding, uint32_t stack)
 static int map_thread(struct adding *adding, uint32_t id, uint32_t *ret_comm)
 {
 	const struct tape_thread *thread = &adding->tape->threads.items[id];
-	char number[16];
+	char number[FILTER_COMM_SIZE];
 
 	if (thread->comm)
 		return map_string(adding, thread->comm, ret_comm);
-	snprintf(number, sizeof(number), ":%d", thread->tid);
+	filter_shown_comm(adding->tape, thread, number);
 	return add_name(adding->folded, number, strlen(number), ret_comm);
 }
 
@@ -319,7 +319,7 @@ static bool says_enough(const struct tape *tape, const struct filter *filter)
 {
 	for (size_t i = 0; i < tape->sums.count; i++)
 		if (!tape->sums.items[i].comm)
-			return !filter_passes_comm(filter, "");
+			return !filter_may_pass_nameless(filter);
 	return true;
 }
 

@@ -327,6 +327,32 @@ static bool parse_epoch(struct moment *moment)
 	return !*moment->at && set_moment(moment, seconds, fraction_ns);
 }
 
+/* [12345.678901], with the blanks that the kernel fills up with */
+static bool parse_uptime(struct moment *moment)
+{
+	uint64_t seconds = 0;
+	uint32_t fraction_ns = 0;
+
+	if (!take(moment, "["))
+		return false;
+	take_blanks(moment);
+	if (!isdigit((unsigned char)*moment->at))
+		return false;
+	for (; isdigit((unsigned char)*moment->at); moment->at++)
+		seconds = MIN(seconds * 10 + (*moment->at - '0'), (uint64_t)END_SECOND);
+	if (*moment->at == '.' && !take_fraction(moment, &fraction_ns))
+		return false;
+	if (!take(moment, "]") || *moment->at)
+		return false;
+	if (seconds >= END_SECOND) {
+		moment->wrong = "no machine runs that long";
+		return false;
+	}
+	moment->when.is_uptime = true;
+	moment->when.uptime_ns = seconds * NSEC_PER_SEC + fraction_ns;
+	return true;
+}
+
 static int refuse(const char *text, const char *wrong, struct error *error)
 {
 	char shown[61];
@@ -340,7 +366,8 @@ static int refuse(const char *text, const char *wrong, struct error *error)
 	shown[size] = 0;
 	return error_set(error, -EINVAL,
 		"\"%s\" is no time%s%s; use 2026-11-18T03:12:07+01:00, \"2026-11-18 03:12[:07]\", "
-		"03:12[:07], now, now-10m, \"10m ago\", \"yesterday 23:00\" or @1762918327.25",
+		"03:12[:07], now, now-10m, \"10m ago\", \"yesterday 23:00\", @1762918327.25 or "
+		"[12345.678901]",
 		shown, wrong ? ": " : "", wrong ? wrong : "");
 }
 
@@ -354,6 +381,7 @@ int when_parse(
 		parse_now,
 		parse_ago,
 		parse_epoch,
+		parse_uptime,
 	};
 	char trimmed[128];
 	size_t size;

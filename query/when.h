@@ -9,6 +9,7 @@
  *                                                           moment that is not in the future
  *   now   now-10m   10m ago   yesterday 23:00   today 07:00
  *   @1762918327.25                                          seconds of the epoch
+ *   [12345.678901]                                          the kernel log's stamp: uptime, of a boot that is not said here
  */
 
 #include <stdbool.h>
@@ -18,6 +19,8 @@
 
 struct when {
 	uint64_t realtime_ns;
+	bool is_uptime; /* then that is all that is known of it */
+	uint64_t uptime_ns;
 	bool ambiguous; /* a local time that was there twice, the clock being set back: this is the first */
 	bool skipped; /* a local time that was not there, the clock being set forward: this is as if it had not been */
 };

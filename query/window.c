@@ -24,12 +24,35 @@ static void note_add(struct window *window, const char *text, const struct when 
 		used ? "; " : "", text, shown);
 }
 
+static int convert_uptime(const struct window_request *request, const char *text,
+	struct window *window, struct when *when, struct error *error)
+{
+	size_t used = strlen(window->note);
+	char note[192] = "";
+	int r;
+
+	if (!request->uptime)
+		return error_set(error, -EINVAL,
+			"\"%.60s\" is an uptime; a time of the wall clock is wanted here", text);
+	r = request->uptime(
+		request->context, when->uptime_ns, &when->realtime_ns, note, sizeof(note), error);
+	if (r == 0)
+		snprintf(window->note + used, sizeof(window->note) - used, "%s%.40s is %s",
+			used ? "; " : "", text, note);
+	return r;
+}
+
 static int parse_time(const struct window_request *request, const char *option, const char *text,
 	struct window *window, uint64_t *ret_ns, struct error *error)
 {
 	struct when when;
 	int r = when_parse(text, request->now_ns, request->utc, &when, error);
 
+	if (r == 0 && when.is_uptime)
+		r = convert_uptime(request, text, window, &when, error);
+	/* what is wrong with the store is not wrong with the option */
+	if (r < 0 && r != -EINVAL)
+		return r;
 	if (r < 0)
 		return error_prefix(error, r, "%s", option);
 	note_add(window, text, &when, request->utc);

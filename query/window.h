@@ -24,16 +24,23 @@ struct window_request {
 	const char *to; /* default now */
 	bool utc;
 	uint64_t now_ns;
+	/*
+	 * What an uptime of the kernel's log is on the wall clock; what the person should know of that goes into `note`. NULL: such times are
+	 * refused. A negative errno with a text.
+	 */
+	int (*uptime)(void *context, uint64_t uptime_ns, uint64_t *ret_realtime_ns, char *note,
+		size_t size, struct error *error);
+	void *context;
 };
 
 struct window {
 	uint64_t from_ns;
 	uint64_t to_ns;
 	uint64_t at_ns; /* the moment that was asked for; 0 with --from */
-	char note[256]; /* "" or what the person should know, such as an ambiguous local time */
+	char note[384]; /* "" or what the person should know, such as an ambiguous local time */
 };
 
-/* -EINVAL with a text on what does not go together or is no time, or a window that is empty or upside down. */
+/* -EINVAL with a text on what does not go together or is no time, or a window that is empty or upside down; what uptime() gives. */
 int window_parse(
 	const struct window_request *request, struct window *ret_window, struct error *error);
 

@@ -12,7 +12,8 @@ static char *written(const struct selection *selection)
 {
 	static const struct filter all;
 
-	return SELECTIONS_TEXT(flamescope_write(selection, &all, "1.2.3", output));
+	return SELECTIONS_TEXT(flamescope_write(selection,
+		&(struct flamescope_options){ .filter = &all, .version = "1.2.3" }, output));
 }
 
 /* One kubelet sample at each of the perf times, on one CPU after the other. */

@@ -132,8 +132,8 @@ static void test_is_counting(void)
 
 static void test_window_and_comm(void)
 {
-	static const struct filter kernel = { .comm = "kworker*" }, others = { .comm = "[!k]*" },
-				   kubelet = { .comm = "kubelet" }, nameless = { .comm = "" };
+	static const struct filter kernel = { .comm = "kworker*" }, others = { .comm = "[!k:]*" },
+				   kubelet = { .comm = "kubelet" }, nameless = { .comm = ":*" };
 	const struct filter *const parts[] = { &kernel, &others, &kubelet, &nameless };
 
 	for (int round = 0; round < 10; round++) {

@@ -13,6 +13,7 @@
 
 #include "flamescope-export/flamescope.h"
 #include "query/folded.h"
+#include "query/json-samples.h"
 #include "tests/golden.h"
 #include "tests/hostile.h"
 #include "tests/selections.h"
@@ -34,16 +35,20 @@ static void check_stacks(const char *name, double from, double to)
 	CHECK_EQ(pclose(checker), 0);
 }
 
-static void check_flamescope(const char *name, const struct selection *selection, const char *cpus)
+static void check_flamescope(
+	const char *name, const struct selection *selection, const char *cpus, bool thread_frame)
 {
 	_cleanup_(filter_done) struct filter filter = { 0 };
+	struct flamescope_options options = {
+		.filter = &filter, .version = "1.2.3", .thread_frame = thread_frame
+	};
 	_cleanup_free_ char *text = NULL;
 
 	setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
 	tzset();
 	if (cpus)
 		CHECK_EQ(cpu_filter_parse(cpus, &filter.cpus, NULL), 0);
-	text = SELECTIONS_TEXT(flamescope_write(selection, &filter, "1.2.3", output));
+	text = SELECTIONS_TEXT(flamescope_write(selection, &options, output));
 	check_golden(name, text);
 	check_stacks(name, selection->window.from_ns / 1e9, (selection->window.to_ns - 1000) / 1e9);
 }
@@ -106,14 +111,14 @@ static void test_usual(void)
 {
 	_cleanup_(cleanup_selection) struct selection *selection = usual();
 
-	check_flamescope("usual.stacks", selection, "3-4");
+	check_flamescope("usual.stacks", selection, "3-4", false);
 }
 
 static void test_hostile(void)
 {
 	_cleanup_(cleanup_selection) struct selection *selection = hostile_selection();
 
-	check_flamescope("hostile.stacks", selection, NULL);
+	check_flamescope("hostile.stacks", selection, NULL, false);
 }
 
 static void test_single(void)
@@ -123,7 +128,7 @@ static void test_single(void)
 
 	tapes_sample(tape, TAPES_PERF, 0, tapes_thread(tape, 1, 1, "systemd"), 0);
 	selections_add(selection, tape);
-	check_flamescope("single.stacks", selection, NULL);
+	check_flamescope("single.stacks", selection, NULL, false);
 }
 
 /* All rows of a selection, which are all samples of its tapes. */
@@ -158,7 +163,73 @@ static void test_folded_hostile(void)
 	check_golden("hostile.folded", text);
 }
 
+static void test_thread_frames(void)
+{
+	_cleanup_(cleanup_selection) struct selection *hostile = hostile_selection();
+	_cleanup_(cleanup_selection) struct selection *selection = usual();
+
+	selection->window.at_ns = TAPES_REALTIME + 2250 * NSEC_PER_MSEC;
+	check_flamescope("usual-threads.stacks", selection, NULL, true);
+	check_flamescope("hostile-threads.stacks", hostile, NULL, true);
+}
+
+/* A store of one tape, all of it as lines of JSON; the caller frees them. */
+static char *json_of(struct tape *tape)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	_cleanup_(cleanup_cursor) struct cursor *cursor = NULL;
+	static const struct filter all;
+	struct question question = { .filter = &all,
+		.window = {
+			.from_ns = TAPES_REALTIME, .to_ns = TAPES_REALTIME + 100 * NSEC_PER_SEC } };
+	uint64_t samples, count = tape->samples.count;
+	char *text;
+
+	tapes_store_init(&store);
+	tapes_store_put(&store, tape);
+	CHECK_EQ(store_reader_open(store.path, &reader, NULL), 0);
+	CHECK_EQ(cursor_open(reader, &question, &cursor, NULL), 0);
+	text = SELECTIONS_TEXT(
+		json_samples_write(cursor, &question.window, output, &samples, NULL));
+	CHECK_EQ(samples, count);
+	return text;
+}
+
+/* What the coverage tells is not of this test. */
+static void check_json(const char *name, struct tape *tape)
+{
+	_cleanup_free_ char *text = json_of(tape);
+	char *coverage = strstr(text, "{\"coverage\":{");
+
+	CHECK(coverage);
+	*coverage = 0;
+	check_golden(name, text);
+}
+
+static void test_json(void)
+{
+	struct tape *tape = tapes_new(0, 10);
+	uint32_t kubelet = tapes_thread(tape, 1240, 1262, "kubelet"), none;
+
+	tape->threads.items[kubelet].cgroup = tapes_string(tape, "/system.slice/kubelet.service");
+	tapes_sample(tape, TAPES_PERF + 1000, 3, kubelet, go_stack(tape, "ena_io_poll"));
+	tapes_sample(tape, TAPES_PERF + 999999000, 0, tapes_thread(tape, 0, 0, ""),
+		tapes_kernel(tape, "x"));
+	CHECK_EQ(tape_add_no_stack(tape, &none), 0);
+	tapes_sample(tape, TAPES_PERF + 1000000000, 1, kubelet, 0);
+	tape->samples.items[2].frame = none;
+	check_json("usual.json", tape);
+}
+
+static void test_json_hostile(void)
+{
+	check_json("hostile.json", hostile_tape());
+}
+
 CHECK_MAIN({ "an incident for Flamescope", test_usual },
 	{ "hostile names for Flamescope", test_hostile },
 	{ "a single sample for Flamescope", test_single }, { "an incident, folded", test_folded },
-	{ "hostile names, folded", test_folded_hostile })
+	{ "hostile names, folded", test_folded_hostile },
+	{ "threads as frames", test_thread_frames }, { "lines of JSON", test_json },
+	{ "hostile names in JSON", test_json_hostile })

@@ -184,6 +184,29 @@ static void test_words(void)
 	CHECK_STR(said("@1762918327"), "2025-11-12T03:32:07.000000000Z");
 }
 
+static void test_uptime(void)
+{
+	static const struct {
+		const char *text;
+		uint64_t ns;
+	} rows[] = { { "[12345.678901]", 12345678901000ull }, { "[    5.756000]", 5756000000ull },
+		{ " [0.000001] ", 1000 }, { "[12345]", 12345 * NSEC_PER_SEC },
+		{ "[1.0000000019]", 1000000001 } };
+	static const char *const wrong[] = { "[]", "[ ]", "[1.5", "1.5]", "[1.]", "[.5]", "[-1.5]",
+		"[1.5 ]", "[1.5] x", "[1,5]", "[99999999999999999999]", "[T1.5]" };
+	struct when when;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		CHECK_EQ(when_parse(rows[i].text, NOW, false, &when, NULL), 0);
+		CHECK(when.is_uptime);
+		CHECK_EQ(when.uptime_ns, rows[i].ns);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
+		CHECK_EQ(when_parse(wrong[i], NOW, false, &when, NULL), -EINVAL);
+	CHECK_EQ(when_parse("now", NOW, false, &when, NULL), 0);
+	CHECK(!when.is_uptime);
+}
+
 static void test_refused(void)
 {
 	static const char *const rows[] = { "", " ", "noon", "2026-02-30 10:00",
@@ -236,4 +259,5 @@ CHECK_MAIN({ "RFC 3339", test_rfc3339 }, { "local times", test_local },
 	{ "where the clock is changed", test_clock_changes },
 	{ "every quarter of an hour of a year", test_every_quarter_hour },
 	{ "the time of day alone", test_clock_alone }, { "words", test_words },
-	{ "what is no time", test_refused }, { "errors are one readable line", test_errors })
+	{ "the kernel log's stamps", test_uptime }, { "what is no time", test_refused },
+	{ "errors are one readable line", test_errors })

@@ -135,6 +135,39 @@ static void test_notes(void)
 			       "taken is the first, 2026-10-25T02:30:00+02:00");
 }
 
+/* The machine booted at a thousand seconds of the epoch, as far as this test goes. */
+static int from_uptime(void *context, uint64_t uptime_ns, uint64_t *ret_realtime_ns, char *note,
+	size_t size, struct error *error)
+{
+	if (uptime_ns > 9999 * NSEC_PER_SEC)
+		return error_set(error, -ENODATA, "no such boot");
+	*ret_realtime_ns = NOW + uptime_ns;
+	snprintf(note, size, "%s", (const char *)context);
+	return 0;
+}
+
+static void test_uptime(void)
+{
+	struct window_request request = {
+		.from = "[1.5]", .to = "[ 3]", .uptime = from_uptime, .context = (void *)"known"
+	};
+	struct window window;
+
+	CHECK_EQ(parse(request, &window), 0);
+	CHECK_EQ(window.from_ns, NOW + 1500 * NSEC_PER_MSEC);
+	CHECK_EQ(window.to_ns, NOW + 3 * NSEC_PER_SEC);
+	CHECK_STR(window.note, "[1.5] is known; [ 3] is known");
+	request.to = "[10000]";
+	CHECK_EQ(parse(request, &window), -ENODATA);
+	CHECK_STR(error_text, "no such boot");
+	request.to = "[1.5]";
+	CHECK_EQ(parse(request, &window), -EINVAL);
+	request.uptime = NULL;
+	CHECK_EQ(parse(request, &window), -EINVAL);
+	CHECK_STR(error_text,
+		"--from: \"[1.5]\" is an uptime; a time of the wall clock is wanted here");
+}
+
 static void test_describe(void)
 {
 	struct window window;
@@ -154,4 +187,5 @@ static void test_describe(void)
 
 CHECK_MAIN({ "around a moment", test_around }, { "between two", test_between },
 	{ "what does not go together", test_mixed }, { "what is no window", test_wrong },
-	{ "what the person should know", test_notes }, { "the window as a line", test_describe })
+	{ "what the person should know", test_notes }, { "uptimes", test_uptime },
+	{ "the window as a line", test_describe })

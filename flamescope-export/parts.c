@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "flamescope-export/parts.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/intern.h"
+#include "query/filter.h"
+
+#define SUFFIX ".stacks"
+
+/* On the way: parts by the number of their title, less one. */
+struct making {
+	const struct selection *selection;
+	enum parts_by by;
+	struct strings titles, names;
+	struct parts *parts;
+};
+
+static char *title_of(const struct making *making, const struct selection_row *row)
+{
+	const struct tape *tape = making->selection->tapes.items[row->tape];
+	const struct tape_sample *sample = &tape->samples.items[row->sample];
+	const struct tape_thread *thread = &tape->threads.items[sample->thread];
+	char number[FILTER_COMM_SIZE], *title = NULL;
+	int r;
+
+	if (making->by == PARTS_CPU)
+		r = asprintf(&title, "cpu %u", sample->cpu);
+	else if (making->by == PARTS_PID)
+		r = asprintf(&title, "pid %d", thread->pid);
+	else
+		r = asprintf(&title, "comm %s", filter_shown_comm(tape, thread, number));
+	return r < 0 ? NULL : title;
+}
+
+/* With nothing but what Flamescope takes in a file's name; a CPU's number as wide as in the text, so that files are listed in order. */
+static char *plain_name(const struct making *making, const char *title)
+{
+	char *name = NULL;
+	int r = making->by == PARTS_CPU ? asprintf(&name, "cpu-%03lu", strtoul(title + 4, NULL, 10))
+					: asprintf(&name, "%s", title);
+
+	if (r < 0)
+		return NULL;
+	for (char *at = name; *at; at++)
+		if (!isalnum((unsigned char)*at) && !strchr("._-", *at))
+			*at = at == strchr(name, ' ') ? '-' : '_';
+	return name;
+}
+
+/* Two comms may look the same without the characters that no file's name has. */
+static int name_part(struct making *making, struct part *part)
+{
+	_cleanup_free_ char *plain = plain_name(making, part->title);
+	uint32_t before = strings_count(&making->names), id;
+
+	if (!plain)
+		return -ENOMEM;
+	for (int again = 1;; again++) {
+		char more[16] = "";
+
+		free(take_ptr(part->name));
+		if (again > 1)
+			snprintf(more, sizeof(more), "-%d", again);
+		if (asprintf(&part->name, "%s%s%s", plain, more, SUFFIX) < 0 ||
+			strings_add(&making->names, part->name, strlen(part->name), &id) < 0)
+			return -ENOMEM;
+		if (id == before)
+			return 0;
+	}
+}
+
+static int add_part(struct making *making, const char *title)
+{
+	struct part part = {
+		.selection = {
+			.window = making->selection->window,
+			.tapes = making->selection->tapes,
+			.coverage = making->selection->coverage,
+			.opened = making->selection->opened,
+		},
+	};
+	int r;
+
+	part.title = strdup(title);
+	r = part.title ? name_part(making, &part) : -ENOMEM;
+	if (r == 0)
+		r = array_push(&making->parts->list, part);
+	if (r < 0) {
+		free(part.title);
+		free(part.name);
+	}
+	return r;
+}
+
+static int add_row(struct making *making, const struct selection_row *row)
+{
+	_cleanup_free_ char *title = title_of(making, row);
+	uint32_t id;
+
+	if (!title || strings_add(&making->titles, title, strlen(title), &id) < 0)
+		return -ENOMEM;
+	if (id > making->parts->list.count && add_part(making, title) < 0)
+		return -ENOMEM;
+	return array_push(&making->parts->list.items[id - 1].selection.rows, *row);
+}
+
+int parts_make(const struct selection *selection, enum parts_by by, struct parts *ret_parts)
+{
+	struct parts parts = { 0 };
+	struct making making = { .selection = selection, .by = by, .parts = &parts };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < selection->rows.count; i++)
+		r = add_row(&making, &selection->rows.items[i]);
+	strings_done(&making.titles);
+	strings_done(&making.names);
+	if (r < 0)
+		parts_done(&parts);
+	else
+		*ret_parts = parts;
+	return r;
+}
+
+void parts_done(struct parts *parts)
+{
+	for (size_t i = 0; i < parts->list.count; i++) {
+		free(parts->list.items[i].title);
+		free(parts->list.items[i].name);
+		array_done(&parts->list.items[i].selection.rows);
+	}
+	array_done(&parts->list);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/* A window's samples shared out over files: by CPU, process, or comm. Each sample is in exactly one part. */
+
+#include "query/selection.h"
+
+enum parts_by {
+	PARTS_CPU,
+	PARTS_COMM,
+	PARTS_PID,
+};
+
+struct part {
+	char *title; /* "cpu 3", "pid 1240", "comm kubelet" */
+	char *name; /* of a file, for this part alone: "cpu-003.stacks" */
+	struct selection selection; /* the rows; all else is borrowed from the whole */
+};
+
+struct parts {
+	array_of(struct part) list; /* in the order of their first samples */
+};
+
+/* 0 or -ENOMEM. The selection must live as long as the parts. */
+int parts_make(const struct selection *selection, enum parts_by by, struct parts *ret_parts);
+void parts_done(struct parts *parts);

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Shared out by anything, each sample of a random store is in one part, and lines of JSON and filters have each of them once too. */
+#include "tests/check.h"
+
+#include "flamescope-export/parts.h"
+#include "query/json-samples.h"
+#include "tests/hostile.h"
+#include "tests/random-stores.h"
+
+static const struct filter all;
+
+static struct question question_of(const struct filter *filter)
+{
+	return (struct question){
+		.filter = filter,
+		.window = { .from_ns = TAPES_REALTIME,
+			.to_ns = TAPES_REALTIME + 15 * NSEC_PER_SEC },
+	};
+}
+
+static uint64_t count_rows(struct store_reader *reader, const struct question *question)
+{
+	_cleanup_(cleanup_selection) struct selection *selection = NULL;
+
+	CHECK_EQ(selection_make(reader, question, &selection, NULL), 0);
+	return selection->rows.count;
+}
+
+/* What a file may be called: nothing else is listed by Flamescope. */
+static void check_name(const char *name)
+{
+	CHECK(*name && strlen(name) < 255);
+	CHECK_EQ(strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"),
+		strlen(name));
+}
+
+static void check_parts(const struct selection *selection, enum parts_by by)
+{
+	_cleanup_(parts_done) struct parts parts = { 0 };
+	size_t rows = 0;
+
+	CHECK_EQ(parts_make(selection, by, &parts), 0);
+	for (size_t i = 0; i < parts.list.count; i++) {
+		const struct part *part = &parts.list.items[i];
+
+		CHECK(part->selection.rows.count);
+		CHECK_EQ(part->selection.window.from_ns, selection->window.from_ns);
+		for (size_t row = 1; row < part->selection.rows.count; row++)
+			CHECK(part->selection.rows.items[row - 1].realtime_ns <=
+				part->selection.rows.items[row].realtime_ns);
+		rows += part->selection.rows.count;
+		check_name(part->name);
+		for (size_t other = 0; other < i; other++) {
+			CHECK(strcmp(part->name, parts.list.items[other].name));
+			CHECK(strcmp(part->title, parts.list.items[other].title));
+		}
+	}
+	CHECK_EQ(rows, selection->rows.count);
+}
+
+static void test_parts(void)
+{
+	_cleanup_(cleanup_selection) struct selection *hostile = hostile_selection();
+
+	check_parts(hostile, PARTS_COMM);
+	for (int round = 0; round < 10; round++) {
+		_cleanup_(tapes_store_done) struct tapes_store store;
+		_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+		_cleanup_(cleanup_selection) struct selection *selection = NULL;
+		struct question question = question_of(&all);
+
+		random_store_init(&store);
+		CHECK_EQ(store_reader_open(store.path, &reader, NULL), 0);
+		CHECK_EQ(selection_make(reader, &question, &selection, NULL), 0);
+		check_parts(selection, PARTS_CPU);
+		check_parts(selection, PARTS_COMM);
+		check_parts(selection, PARTS_PID);
+	}
+}
+
+/* How many lines are samples; each within the window and not before the last one, and the coverage behind all. */
+static uint64_t check_lines(const char *text, const struct window *window)
+{
+	char last[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE];
+	uint64_t lines = 0;
+
+	time_format(window->from_ns, true, 6, last);
+	time_format(window->to_ns, true, 6, to);
+	while (strncmp(text, "{\"time\":\"", 9) == 0) {
+		char time[TIME_TEXT_SIZE];
+
+		snprintf(time, sizeof(time), "%.27s", text + 9);
+		CHECK(strcmp(last, time) <= 0 && strcmp(time, to) < 0);
+		memcpy(last, time, sizeof(last));
+		text = strchr(text, '\n') + 1;
+		lines++;
+	}
+	CHECK_EQ(strncmp(text, "{\"coverage\":{", 13), 0);
+	CHECK_EQ(strchr(text, '\n')[1], 0);
+	return lines;
+}
+
+static void test_json(void)
+{
+	for (int round = 0; round < 10; round++) {
+		_cleanup_(tapes_store_done) struct tapes_store store;
+		_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+		_cleanup_(cleanup_cursor) struct cursor *cursor = NULL;
+		_cleanup_free_ char *text = NULL;
+		struct question question = question_of(&all);
+		uint64_t samples;
+
+		random_store_init(&store);
+		CHECK_EQ(store_reader_open(store.path, &reader, NULL), 0);
+		CHECK_EQ(cursor_open(reader, &question, &cursor, NULL), 0);
+		text = SELECTIONS_TEXT(
+			json_samples_write(cursor, &question.window, output, &samples, NULL));
+		CHECK_EQ(samples, count_rows(reader, &question));
+		CHECK_EQ(check_lines(text, &question.window), samples);
+	}
+}
+
+static void test_filters(void)
+{
+	static const struct filter comms[] = { { .comm = ":*" }, { .comm = "k*" },
+		{ .comm = "[!k:]*" } };
+
+	for (int round = 0; round < 10; round++) {
+		_cleanup_(tapes_store_done) struct tapes_store store;
+		_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+		struct question question = question_of(&all);
+		uint64_t count, by_cpu = 0, by_comm = 0;
+
+		random_store_init(&store);
+		CHECK_EQ(store_reader_open(store.path, &reader, NULL), 0);
+		count = count_rows(reader, &question);
+		for (int cpu = 0; cpu < 4; cpu++) {
+			_cleanup_(filter_done) struct filter filter = { 0 };
+			char list[8];
+
+			snprintf(list, sizeof(list), "%d", cpu);
+			CHECK_EQ(cpu_filter_parse(list, &filter.cpus, NULL), 0);
+			question.filter = &filter;
+			by_cpu += count_rows(reader, &question);
+		}
+		CHECK_EQ(by_cpu, count);
+		for (size_t i = 0; i < ARRAY_SIZE(comms); i++) {
+			question.filter = &comms[i];
+			by_comm += count_rows(reader, &question);
+		}
+		CHECK_EQ(by_comm, count);
+	}
+}
+
+/* Its number is the name of a thread that has none. */
+static void test_nameless(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	static const struct filter number = { .comm = ":123" }, other = { .comm = ":12" };
+	struct tape *tape = tapes_new(0, 10);
+	struct question question = question_of(&number);
+
+	tapes_sample(tape, TAPES_PERF, 0, tapes_thread(tape, 100, 123, ""), 0);
+	tapes_sample(tape, TAPES_PERF, 1, tapes_thread(tape, 100, 124, "named"), 0);
+	tapes_store_init(&store);
+	tapes_store_put(&store, tape);
+	CHECK_EQ(store_reader_open(store.path, &reader, NULL), 0);
+	CHECK_EQ(count_rows(reader, &question), 1);
+	question.filter = &other;
+	CHECK_EQ(count_rows(reader, &question), 0);
+}
+
+CHECK_MAIN({ "parts share out a window", test_parts }, { "lines of JSON", test_json },
+	{ "filters share out a window", test_filters },
+	{ "a thread without a name", test_nameless })
