@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 
 static const struct perf_attr_event events[] = {
 	{ "cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
@@ -48,10 +49,18 @@ struct perf_event_attr perf_attr_samples(const struct perf_attr_event *event,
 		.wakeup_watermark = ring_bytes / 2,
 	};
 
-	if (options->period)
+	if (options->period) {
 		attr.sample_period = options->period;
-	else
+	} else if (event->config == PERF_COUNT_SW_CPU_CLOCK && event->type == PERF_TYPE_SOFTWARE) {
+		/*
+		 * What the kernel makes of a frequency, too; but that it refuses when it has lowered its limit meanwhile, and a CPU that
+		 * comes back would have no events.
+		 */
+		attr.sample_period = NSEC_PER_SEC / options->frequency;
+		attr.freq = 0;
+	} else {
 		attr.sample_freq = options->frequency;
+	}
 	return attr;
 }
 

@@ -68,18 +68,24 @@ static unsigned long read_number(const char *path)
 	return file_read(path, 32, &text, NULL) == 0 ? strtoul(text, NULL, 10) : 0;
 }
 
+static int check_frequency(const struct perf_events *events, struct error *error)
+{
+	unsigned long rate = read_number("/proc/sys/kernel/perf_event_max_sample_rate");
+
+	if (events->options.period || !rate || rate >= events->options.frequency)
+		return 0;
+	return error_set(error, -EINVAL,
+		"%u Hz is more than kernel.perf_event_max_sample_rate allows (%lu)",
+		events->options.frequency, rate);
+}
+
 static int open_error(
 	int code, const struct perf_events *events, enum perf_ring ring, struct error *error)
 {
 	const char *name = ring == PERF_RING_SAMPLES ? events->event->name : "dummy";
-	unsigned long rate = read_number("/proc/sys/kernel/perf_event_max_sample_rate");
 
 	if (code == -EACCES || code == -EPERM)
 		return rights_error(code, error);
-	if (code == -EINVAL && rate && rate < events->options.frequency)
-		return error_set(error, code,
-			"%u Hz is more than kernel.perf_event_max_sample_rate allows (%lu)",
-			events->options.frequency, rate);
 	if (code == -EMFILE)
 		return error_set(error, code,
 			"two files a CPU are more than RLIMIT_NOFILE allows: raise it to %zu",
@@ -327,7 +333,9 @@ int perf_events_open(const struct perf_events_options *options, struct perf_even
 	raise_file_limit(events->cpus.count);
 	events->ring_bytes =
 		options->ring_bytes ? options->ring_bytes : default_ring_bytes(events->cpus.count);
-	r = open_rings(events, error);
+	r = check_frequency(events, error);
+	if (r == 0)
+		r = open_rings(events, error);
 	/* who has not said how large they are to be gets what the limits leave */
 	while (r == -ENOBUFS && !options->ring_bytes && events->ring_bytes > RING_BYTES_MIN) {
 		close_ring(events, PERF_RING_SIDEBAND);
