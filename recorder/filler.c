@@ -25,6 +25,8 @@ void filler_start(struct filler *filler, struct tape *tape)
 	filler->module.count = 0;
 	for (size_t i = 0; i < filler->tracker->processes.count; i++)
 		filler->tracker->processes.items[i].cgroup_row = 0;
+	for (size_t i = 0; i < filler->tracker->threads.count; i++)
+		filler->tracker->threads.items[i].row = 0;
 }
 
 static int note_pid(struct filler *filler, uint32_t module, int32_t pid)
@@ -176,26 +178,44 @@ static int build_stack(struct filler *filler, struct tracker_process *process,
 	return r;
 }
 
+/* So many addresses are mixed side by side: one behind the other, each waits for the multiplication before it. */
+#define LANES 4
+
+/* Odd, with as many bits set as not, and no pattern: the fractional parts of square roots of primes. */
+static const uint64_t lane_factors[LANES] = { 0x6a09e667f3bcc909ull, 0xbb67ae8584caa73bull,
+	0x3c6ef372fe94f82bull, 0xa54ff53a5f1d36f1ull };
+static const uint64_t check_factors[LANES] = { 0x510e527fade682d1ull, 0x9b05688c2b3e6c1full,
+	0x1f83d9abfb41bd6bull, 0x5be0cd19137e2179ull };
+
+static uint64_t mix(uint64_t lane, uint64_t value)
+{
+	lane = (lane ^ value) * 0x9e3779b97f4a7c15ull;
+	return lane ^ lane >> 29;
+}
+
 static void hash_chain(const struct tracker *tracker, const struct tracker_process *process,
 	const struct perf_record *record, struct filler_chain *chain)
 {
-	uint64_t a = tracker->kernel->version ^ (uint64_t)(record->misc & PERF_MODE_MASK) << 56;
-	uint64_t b = process ? process->maps->version + 1 : 0;
+	uint64_t lanes[LANES] = {
+		tracker->kernel->version,
+		process ? process->maps->version + 1 : 0,
+		process && process->before ? process->before->version + 1 : 0,
+		record->sample.chain_count ? 0 : record->sample.ip,
+	};
+	size_t count = record->sample.chain_count, i = 0;
+	uint64_t hash = (uint64_t)(record->misc & PERF_MODE_MASK) << 56 | count, check = ~hash;
 
-	for (size_t i = 0; i < record->sample.chain_count; i++) {
-		uint64_t address = perf_chain_at(record, i);
-
-		a = (a ^ address) * 0x9e3779b97f4a7c15ull;
-		a ^= a >> 29;
-		b = (b + address) * 0xd6e8feb86659fd93ull;
-		b ^= b >> 32;
+	for (; i + LANES <= count; i += LANES)
+		for (size_t lane = 0; lane < LANES; lane++)
+			lanes[lane] = mix(lanes[lane], perf_chain_at(record, i + lane));
+	for (; i < count; i++)
+		lanes[i % LANES] = mix(lanes[i % LANES], perf_chain_at(record, i));
+	for (size_t lane = 0; lane < LANES; lane++) {
+		hash += lanes[lane] * lane_factors[lane];
+		check += (lanes[lane] ^ lanes[lane] >> 32) * check_factors[lane];
 	}
-	if (!record->sample.chain_count)
-		a ^= record->sample.ip;
-	if (process && process->before)
-		a = (a ^ process->before->version) * 0x9e3779b97f4a7c15ull;
-	chain->hash = hash_u64(a ^ b);
-	chain->check = hash_u64(a) ^ b;
+	chain->hash = hash_u64(hash);
+	chain->check = hash_u64(check);
 }
 
 static bool chain_equal(const void *context, uint32_t at, const void *key)
@@ -248,24 +268,51 @@ static int filler_cgroup(struct filler *filler, struct tracker_process *process,
 	return r;
 }
 
+/* The row of a thread under a name, in a cgroup. */
+static int add_thread(
+	struct filler *filler, const struct perf_record *record, uint32_t cgroup, uint32_t *ret_row)
+{
+	const char *comm = tracker_comm(filler->tracker, record->pid, record->tid);
+	struct tape_thread thread = { .pid = record->pid, .tid = record->tid, .cgroup = cgroup };
+	int r = strings_add(&filler->tape->strings, comm, strlen(comm), &thread.comm);
+
+	return r == 0 ? tape_add_thread(filler->tape, &thread, ret_row) : r;
+}
+
+/* Looked for once, as long as it has the name and the cgroup that it had. */
+static int filler_thread(
+	struct filler *filler, const struct perf_record *record, uint32_t cgroup, uint32_t *ret_row)
+{
+	struct tracker_thread *thread = tracker_thread(filler->tracker, record->tid);
+	int r;
+
+	if (!thread || !thread->comm || !record->tid || thread->pid != record->pid)
+		return add_thread(filler, record, cgroup, ret_row);
+	if (!thread->row || thread->row_cgroup != cgroup) {
+		r = add_thread(filler, record, cgroup, ret_row);
+		if (r < 0)
+			return r;
+		thread->row = *ret_row + 1;
+		thread->row_cgroup = cgroup;
+	}
+	*ret_row = thread->row - 1;
+	return 0;
+}
+
 int filler_add(struct filler *filler, const struct perf_record *record)
 {
 	struct tracker_process *process = tracker_process(filler->tracker, record->pid);
-	const char *comm = tracker_comm(filler->tracker, record->pid, record->tid);
-	struct tape_thread thread = { .pid = record->pid, .tid = record->tid };
 	struct tape_sample sample = {
 		.time_ns = record->time_ns - record->time_ns % TAPE_TIME_UNIT_NS,
 		.period = record->sample.period,
 		/* perf does not record it for one process alone */
 		.cpu = record->cpu != UINT32_MAX ? record->cpu : 0,
 	};
-	int r;
+	uint32_t cgroup;
+	int r = filler_cgroup(filler, process, &cgroup);
 
-	r = strings_add(&filler->tape->strings, comm, strlen(comm), &thread.comm);
 	if (r == 0)
-		r = filler_cgroup(filler, process, &thread.cgroup);
-	if (r == 0)
-		r = tape_add_thread(filler->tape, &thread, &sample.thread);
+		r = filler_thread(filler, record, cgroup, &sample.thread);
 	if (r == 0)
 		r = filler_stack(filler, process, record, &sample);
 	if (r < 0 || array_push(&filler->tape->samples, sample) < 0)

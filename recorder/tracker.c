@@ -154,6 +154,7 @@ static int apply_comm(struct tracker *tracker, const struct perf_record *record)
 		return r;
 	thread->pid = record->comm.pid;
 	thread->comm = comm;
+	thread->row = 0;
 	thread->exited_ns = 0;
 	process->exited_ns = 0;
 	if (!record->comm.exec)
@@ -324,6 +325,11 @@ const char *tracker_comm(struct tracker *tracker, int32_t pid, int32_t tid)
 		return strings_at(&tracker->strings, thread->comm);
 	snprintf(tracker->unnamed, sizeof(tracker->unnamed), ":%d", tid);
 	return tracker->unnamed;
+}
+
+struct tracker_thread *tracker_thread(const struct tracker *tracker, int32_t tid)
+{
+	return find_thread(tracker, tid);
 }
 
 struct tracker_process *tracker_process(const struct tracker *tracker, int32_t pid)

@@ -33,6 +33,9 @@ struct tracker_thread {
 	uint32_t comm; /* a string of the tracker; 0 while no name is known */
 	bool used;
 	uint64_t exited_ns; /* 0 while it runs */
+	uint32_t
+		row; /* the filler's: its row in the tape at hand + 1, under this name and in that cgroup; 0: none */
+	uint32_t row_cgroup;
 };
 
 struct tracker_process {
@@ -74,6 +77,8 @@ int tracker_apply(struct tracker *tracker, const struct perf_record *record);
  */
 const char *tracker_comm(struct tracker *tracker, int32_t pid, int32_t tid);
 
+/* What is known of a thread, or NULL. Valid until the next call that changes the tracker. */
+struct tracker_thread *tracker_thread(const struct tracker *tracker, int32_t tid);
 /* What is known of a process, or NULL; the kernel's mappings are tracker->kernel. Valid until the next call that changes it. */
 struct tracker_process *tracker_process(const struct tracker *tracker, int32_t pid);
 /* The cgroup of a process that is being sampled, "" when it is not known. Borrowed until the next call that changes the tracker. */
