@@ -65,6 +65,7 @@ extern const struct command *const commands[];
 
 extern const struct command command_flamegraph;
 extern const struct command command_heatmap;
+extern const struct command command_gauges;
 extern const struct command command_import;
 extern const struct command command_incidents;
 extern const struct command command_query;

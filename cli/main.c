@@ -39,6 +39,7 @@ const struct command *const commands[] = {
 	&command_top,
 	&command_heatmap,
 	&command_flamegraph,
+	&command_gauges,
 	&command_incidents,
 	&command_import,
 	&command_segments,

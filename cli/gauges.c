@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "cli/answer.h"
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "cli/screen.h"
+#include "cli/window-options.h"
+#include "draw/chart.h"
+#include "query/figures.h"
+
+/* With more CPUs the table has rows of all of them together. */
+#define CPUS_SHOWN 4
+
+static const struct option options[] = {
+	WINDOW_OPTIONS,
+	{ "name", 0, "GLOB", "only figures of such a name, as 'cpu39/*' or 'net/*'" },
+	{ "csv", 0, NULL, "comma-separated values, one reading a line" },
+	JSON_OPTION,
+	{ 0 },
+};
+
+static const char about[] =
+	"What the host was doing: each CPU's time, run queue, pressure, reclaim, timeouts of\n"
+	"network queues, memory cgroups, quotas. Counters are shown as what they grew by, those\n"
+	"of time in per cent of it. Without --name, figures that were 0 all the time are left "
+	"out.\n\n" WINDOW_ABOUT;
+
+static const char *const units[] = {
+	[SERIES_LEVEL] = "", [SERIES_PER_SECOND] = "/s", [SERIES_PER_CENT] = "%"
+};
+
+struct gauges_answer {
+	const struct invocation *invocation;
+	struct question question;
+	struct filter filter; /* without any */
+	struct terminal terminal;
+	struct coverage coverage;
+	uint64_t steps;
+	struct figures figures; /* the table */
+	struct buffer text; /* lines */
+};
+
+static void answer_done(struct gauges_answer *answer)
+{
+	figures_done(&answer->figures);
+	array_done(&answer->coverage.gaps);
+	buffer_done(&answer->text);
+	filter_done(&answer->filter);
+}
+
+static int see_for_table(void *context, const struct series_step *step)
+{
+	struct gauges_answer *answer = context;
+
+	answer->steps++;
+	return step->has_figure ? figures_add(&answer->figures, step) : 0;
+}
+
+static int flush(struct gauges_answer *answer)
+{
+	int r = screen_print(&answer->text);
+
+	answer->text.size = 0;
+	return r == EXIT_DONE ? 0 : -ECANCELED; /* it was said */
+}
+
+#define FLUSH_SIZE (1u << 18)
+
+static int see_for_json(void *context, const struct series_step *step)
+{
+	struct gauges_answer *answer = context;
+	struct buffer *text = &answer->text;
+	char time[TIME_TEXT_SIZE];
+
+	answer->steps++;
+	buffer_text(text, "{\"time\":");
+	json_string(text, time_format(step->to_ns, true, 6, time));
+	buffer_text(text, ",\"name\":");
+	json_string(text, step->name);
+	buffer_printf(text, ",\"value\":%lld", (long long)step->value);
+	if (step->has_figure)
+		buffer_printf(
+			text, ",\"figure\":%.6g,\"unit\":\"%s\"", step->figure, units[step->unit]);
+	buffer_text(text, "}\n");
+	return text->size > FLUSH_SIZE ? flush(answer) : 0;
+}
+
+/* Quoted where it has to be. */
+static void put_csv(struct buffer *text, const char *value)
+{
+	if (!strpbrk(value, "\",\r\n")) {
+		buffer_text(text, value);
+		return;
+	}
+	buffer_u8(text, '"');
+	for (; *value; value++) {
+		if (*value == '"')
+			buffer_u8(text, '"');
+		buffer_u8(text, *value);
+	}
+	buffer_u8(text, '"');
+}
+
+static int see_for_csv(void *context, const struct series_step *step)
+{
+	struct gauges_answer *answer = context;
+	struct buffer *text = &answer->text;
+	char time[TIME_TEXT_SIZE];
+
+	if (!answer->steps++)
+		buffer_text(text, "time,name,value,figure,unit\n");
+	buffer_printf(text, "%s,",
+		time_format(step->to_ns, option_given(answer->invocation, "utc"), 6, time));
+	put_csv(text, step->name);
+	buffer_printf(text, ",%lld,", (long long)step->value);
+	if (step->has_figure)
+		buffer_printf(text, "%.6g,%s", step->figure, units[step->unit]);
+	else
+		buffer_u8(text, ',');
+	buffer_u8(text, '\n');
+	return text->size > FLUSH_SIZE ? flush(answer) : 0;
+}
+
+/* Single CPUs are shown where there are few; otherwise, and only then, all of them together. */
+static bool is_shown(const struct gauges_answer *answer, const struct figures_row *row)
+{
+	bool many = answer->figures.cpus > CPUS_SHOWN;
+
+	if (option_given(answer->invocation, "name"))
+		return !row->of_all;
+	return row->most > 0 && (row->of_all ? many : row->of_cpu ? !many : true);
+}
+
+static int put_table(struct gauges_answer *answer, struct buffer *text, size_t *ret_left_out)
+{
+	const struct figures *figures = &answer->figures;
+	struct chart chart = { .cells = figures->cells };
+	struct chart_row *rows = calloc(figures->rows.count, sizeof(*rows));
+
+	if (!rows)
+		return -ENOMEM;
+	for (size_t i = 0; i < figures->rows.count; i++) {
+		const struct figures_row *row = &figures->rows.items[i];
+		bool of_cpus = (row->of_cpu || row->of_all) && row->unit == SERIES_PER_CENT;
+
+		if (is_shown(answer, row))
+			rows[chart.count++] = (struct chart_row){ row->name, units[row->unit],
+				row->least, row->mean, row->most, row->cells,
+				of_cpus ? 100 : row->most };
+		else if (!row->of_all)
+			++*ret_left_out;
+	}
+	chart.rows = rows;
+	chart_draw(&chart, &answer->terminal, text);
+	free(rows);
+	return 0;
+}
+
+static int print_table(struct gauges_answer *answer)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+	size_t left_out = 0;
+	int r;
+
+	figures_finish(&answer->figures);
+	if (put_table(answer, &text, &left_out) < 0)
+		return fail(-ENOMEM, NULL);
+	r = screen_print(&text);
+	if (left_out && !option_given(answer->invocation, "name"))
+		say(answer->invocation,
+			"%zu figures were 0 all the time, or are of single CPUs: --name '*' shows "
+			"all",
+			left_out);
+	return r;
+}
+
+static int print_end(struct gauges_answer *answer)
+{
+	if (option_given(answer->invocation, "json"))
+		coverage_put_json(&answer->coverage, &answer->question.window, &answer->text);
+	else if (!option_given(answer->invocation, "csv"))
+		return print_table(answer);
+	return screen_print(&answer->text);
+}
+
+static int read_series(struct gauges_answer *answer, struct store_reader *reader)
+{
+	const struct invocation *invocation = answer->invocation;
+	struct error error = { 0 };
+	struct progress progress;
+	const struct series_options of = {
+		.question = answer->question,
+		.glob = option_value(invocation, "name"),
+		.see = option_given(invocation, "json")	 ? see_for_json
+		       : option_given(invocation, "csv") ? see_for_csv
+							 : see_for_table,
+		.context = answer,
+		.progress = progress_show,
+		.progress_context = &progress,
+	};
+	int r;
+
+	progress_start(&progress, "segments", option_given(invocation, "quiet"));
+	r = series_run(reader, &of, &answer->coverage, &error);
+	progress_end(&progress);
+	return r < 0 ? fail(r, &error) : EXIT_DONE;
+}
+
+static int answer_none(const struct gauges_answer *answer, struct store_reader *reader)
+{
+	if (!answer->coverage.covered_ns)
+		return answer_nothing(
+			answer->invocation, reader, &answer->question.window, &answer->coverage);
+	if (option_given(answer->invocation, "name"))
+		fprintf(stderr,
+			"perftape: no figure of that window is called so; without --name all are "
+			"listed\n");
+	else
+		fprintf(stderr,
+			"perftape: that window was recorded, but without figures of the host\n");
+	return EXIT_NOTHING;
+}
+
+static int run_answer(struct gauges_answer *answer)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	const struct invocation *invocation = answer->invocation;
+	struct error error = { 0 };
+	int r = store_reader_open(store_path(invocation), &reader, &error);
+
+	if (r < 0)
+		return fail(r, &error);
+	answer->figures.window = answer->question.window;
+	answer->figures.cells = chart_cells(&answer->terminal);
+	say_window(invocation, &answer->question.window);
+	r = read_series(answer, reader);
+	if (r != EXIT_DONE)
+		return r;
+	if (!answer->steps)
+		return answer_none(answer, reader);
+	r = print_end(answer);
+	say_missing(invocation, reader, &answer->question.window, &answer->coverage);
+	return r == EXIT_DONE ? answer_code(invocation, &answer->coverage) : r;
+}
+
+static int run(const struct invocation *invocation)
+{
+	struct gauges_answer answer = { .invocation = invocation };
+	int r;
+
+	if (option_given(invocation, "json") && option_given(invocation, "csv"))
+		return usage_error("--json and --csv do not go together");
+	r = window_option_parse(invocation, &answer.question.window);
+	if (r == EXIT_DONE)
+		r = screen_read(invocation, &answer.terminal);
+	answer.question.filter = &answer.filter;
+	if (r == EXIT_DONE)
+		r = run_answer(&answer);
+	answer_done(&answer);
+	return r;
+}
+
+const struct command command_gauges = {
+	.name = "gauges",
+	.summary = "Show what the host was doing in a window: CPU time, pressure, memory cgroups",
+	.about = about,
+	.options = options,
+	.run = run,
+};

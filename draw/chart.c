@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "draw/chart.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "draw/text.h"
+
+#define NAME_MIN 16
+#define NAME_MAX_WIDTH 40
+#define NUMBER_WIDTH 11
+#define NUMBERS 3
+#define CELLS_MIN 8
+#define CELLS_MAX 120
+
+static const char *const blocks[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
+static const char ascii[] = " .:-=+*#@";
+#define LEVELS ((int)ARRAY_SIZE(blocks) - 1)
+
+static unsigned int name_width(const struct terminal *terminal)
+{
+	unsigned int width = terminal->width / 3;
+
+	return MIN(MAX(width, (unsigned int)NAME_MIN), (unsigned int)NAME_MAX_WIDTH);
+}
+
+unsigned int chart_cells(const struct terminal *terminal)
+{
+	unsigned int used = name_width(terminal) + NUMBERS * NUMBER_WIDTH + 2;
+
+	if (terminal->width < used + CELLS_MIN)
+		return CELLS_MIN;
+	return MIN(terminal->width - used, (unsigned int)CELLS_MAX);
+}
+
+/* Three digits that count. */
+static void put_number(double value, const char *unit, struct buffer *text)
+{
+	static const char *const powers[] = { "", "k", "M", "G", "T" };
+	char number[32];
+	size_t power = 0;
+
+	while (fabs(value) >= 99999.5 && power + 1 < ARRAY_SIZE(powers)) {
+		value /= 1000;
+		power++;
+	}
+	snprintf(number, sizeof(number), "%.*f%s%s%s",
+		value == floor(value) || fabs(value) >= 999.5 ? 0
+		: fabs(value) < 9.995			      ? 2
+							      : 1,
+		value, powers[power], *unit ? " " : "", unit);
+	buffer_printf(text, "%*s", NUMBER_WIDTH, number);
+}
+
+static void put_cell(
+	const struct terminal *terminal, double value, double full, struct buffer *text)
+{
+	int level = 0;
+
+	if (isnan(value)) {
+		buffer_u8(text, terminal->unicode ? ' ' : '?');
+		return;
+	}
+	if (full > 0 && value > 0)
+		level = MAX(1, MIN(LEVELS, (int)lround(value / full * LEVELS)));
+	if (terminal->unicode)
+		buffer_text(text, level ? blocks[level] : "▁");
+	else
+		buffer_u8(text, level ? ascii[level] : '_');
+}
+
+static void put_row(const struct chart *chart, const struct chart_row *row,
+	const struct terminal *terminal, struct buffer *text)
+{
+	text_put(terminal, row->name, name_width(terminal), text);
+	put_number(row->least, row->unit, text);
+	put_number(row->mean, row->unit, text);
+	put_number(row->most, row->unit, text);
+	buffer_text(text, "  ");
+	for (unsigned int i = 0; i < chart->cells; i++)
+		put_cell(terminal, row->cells[i], row->full, text);
+	while (text->size && text->data[text->size - 1] == ' ')
+		text->size--;
+	buffer_u8(text, '\n');
+}
+
+void chart_draw(const struct chart *chart, const struct terminal *terminal, struct buffer *text)
+{
+	terminal_style(terminal, STYLE_BOLD, text);
+	text_put(terminal, "", name_width(terminal), text);
+	buffer_printf(text, "%*s%*s%*s", NUMBER_WIDTH, "least", NUMBER_WIDTH, "mean", NUMBER_WIDTH,
+		"most");
+	terminal_style(terminal, STYLE_PLAIN, text);
+	buffer_u8(text, '\n');
+	for (size_t i = 0; i < chart->count; i++)
+		put_row(chart, &chart->rows[i], terminal, text);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/* Figures over time, a line each: the least, the mean, the most, and a small plot. */
+
+#include "base/bytes.h"
+#include "draw/terminal.h"
+
+struct chart_row {
+	const char *name;
+	const char *unit; /* behind each number; "" for none */
+	double least, mean, most;
+	const double *cells; /* of the plot; NAN: nothing is known of that time */
+	double full; /* what fills a cell */
+};
+
+struct chart {
+	const struct chart_row *rows;
+	size_t count;
+	unsigned int cells;
+};
+
+/* How many cells a plot has room for. */
+unsigned int chart_cells(const struct terminal *terminal);
+void chart_draw(const struct chart *chart, const struct terminal *terminal, struct buffer *text);

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "query/series.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/intern.h"
+#include "tape/clocks.h"
+
+/* The slowest sources are read once a minute: after a longer time a counter says nothing of a moment. */
+#define STEP_MAX_NS (150 * NSEC_PER_SEC)
+
+struct last {
+	bool there;
+	uint64_t boot; /* a number of ours */
+	uint64_t time_ns;
+	int64_t value;
+};
+
+struct run {
+	const struct series_options *options;
+	struct loader loader;
+	struct strings names;
+	array_of(struct last) lasts; /* by series */
+	struct strings boots;
+};
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t size = strlen(text), end_size = strlen(end);
+
+	return size >= end_size && strcmp(text + size - end_size, end) == 0;
+}
+
+size_t series_suffix(const char *name)
+{
+	return ends_with(name, "_ms") || ends_with(name, "_us") ? 3 : 0;
+}
+
+enum series_unit series_unit(const char *name)
+{
+	static const char *const levels[] = { "host/running", "host/blocked", "memory_cgroups/" };
+
+	if (series_suffix(name))
+		return SERIES_PER_CENT;
+	for (size_t i = 0; i < ARRAY_SIZE(levels); i++)
+		if (strncmp(name, levels[i], strlen(levels[i])) == 0)
+			return SERIES_LEVEL;
+	return SERIES_PER_SECOND;
+}
+
+/* A counter that went back began anew; some, as the time that a CPU waited for a disk, go back a little by themselves. */
+static void set_figure(struct series_step *step, const struct last *last)
+{
+	int64_t grown = step->value - last->value;
+	double seconds;
+
+	if (step->unit == SERIES_LEVEL) {
+		step->figure = step->value;
+		step->has_figure = true;
+		return;
+	}
+	if (step->from_ns >= step->to_ns || grown < 0)
+		return;
+	seconds = (double)(step->to_ns - step->from_ns) / NSEC_PER_SEC;
+	step->figure = grown / seconds;
+	if (step->unit == SERIES_PER_CENT)
+		step->figure /= ends_with(step->name, "_us") ? 1e4 : 10;
+	step->has_figure = true;
+}
+
+static int see_point(struct run *run, const char *name, uint32_t series, uint64_t boot,
+	uint64_t time_ns, int64_t value)
+{
+	const struct window *window = &run->options->question.window;
+	struct last *last = &run->lasts.items[series];
+	bool follows = last->there && last->boot == boot && last->time_ns < time_ns &&
+		       time_ns - last->time_ns <= STEP_MAX_NS;
+	struct series_step step = {
+		.name = name,
+		.series = series,
+		.unit = series_unit(name),
+		.from_ns = follows ? last->time_ns : time_ns,
+		.to_ns = time_ns,
+		.value = value,
+	};
+
+	set_figure(&step, last);
+	*last = (struct last){ true, boot, time_ns, value };
+	if (step.to_ns < window->from_ns || step.from_ns >= window->to_ns)
+		return 0;
+	return run->options->see(run->options->context, &step);
+}
+
+/* A gauge's number; the name that comes back is ours. */
+static int find_series(struct run *run, const char *name, uint32_t *ret_series)
+{
+	uint32_t id;
+	int r = strings_add(&run->names, name, strlen(name), &id);
+
+	while (r == 0 && run->lasts.count <= id)
+		r = array_push(&run->lasts, (struct last){ 0 });
+	*ret_series = id;
+	return r;
+}
+
+static int see_gauge(
+	struct run *run, const struct tape *tape, uint64_t boot, const struct tape_gauge *gauge)
+{
+	const char *name = strings_at(&tape->strings, gauge->name);
+	uint32_t series;
+	int r;
+
+	if (run->options->glob && fnmatch(run->options->glob, name, 0) != 0)
+		return 0;
+	r = find_series(run, name, &series);
+	for (uint32_t i = 0; r == 0 && i < gauge->count; i++) {
+		const struct tape_point *point = &tape->points.items[gauge->first + i];
+
+		r = see_point(run, name, series, boot,
+			clocks_from_perf(tape, CLOCKS_REALTIME, point->time_ns, NULL),
+			point->value);
+	}
+	return r;
+}
+
+static int see_tape(struct run *run, const struct tape *tape)
+{
+	const char *boot_id = tape_fact(tape, "boot_id");
+	uint32_t boot;
+	int r = strings_add(&run->boots, boot_id, strlen(boot_id), &boot);
+
+	for (size_t i = 0; r == 0 && i < tape->gauges.count; i++)
+		r = see_gauge(run, tape, boot, &tape->gauges.items[i]);
+	return r;
+}
+
+static int see_segment(struct run *run, const struct store_segment *segment, struct error *error)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	struct loaded loaded;
+	int r;
+
+	loader_read(&run->loader, segment, 0, SEGMENT_CONTEXT | SEGMENT_LOSSES, &loaded);
+	r = loader_take(&run->loader, segment, &loaded, &tape, error);
+	return r == 1 ? see_tape(run, tape) : r;
+}
+
+static int see_segments(struct run *run, struct error *error)
+{
+	const struct series_options *options = run->options;
+	size_t count = run->loader.segments.list.count;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		r = see_segment(run, &run->loader.segments.list.items[i], error);
+		if (r == 0 && options->progress)
+			options->progress(options->progress_context, i + 1, count);
+	}
+	return r < 0 ? r : loader_finish(&run->loader, error);
+}
+
+int series_run(struct store_reader *reader, const struct series_options *options,
+	struct coverage *ret_coverage, struct error *error)
+{
+	struct run run = { .options = options };
+	int r = loader_open(reader, &options->question, &run.loader, error);
+
+	if (r < 0)
+		return r;
+	r = see_segments(&run, error);
+	if (r == 0) {
+		*ret_coverage = run.loader.coverage;
+		memset(&run.loader.coverage.gaps, 0, sizeof(run.loader.coverage.gaps));
+	}
+	loader_done(&run.loader);
+	strings_done(&run.names);
+	strings_done(&run.boots);
+	array_done(&run.lasts);
+	return r;
+}

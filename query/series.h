@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * The host's figures of a window, step by step, in the order of segments, and within one gauge by gauge. Most gauges are counters: what
+ * one looks at is by how much they grew, which a step from one reading to the next says.
+ */
+
+#include "query/loader.h"
+
+/* What a gauge's figures are; by its name, which ends in its unit. */
+enum series_unit {
+	SERIES_LEVEL, /* as it was read */
+	SERIES_PER_SECOND,
+	SERIES_PER_CENT, /* of the time: a counter of milliseconds or microseconds */
+};
+
+struct series_step {
+	const char *name;
+	uint32_t series; /* a number for the name, from 0 on, the same in all segments */
+	enum series_unit unit;
+	uint64_t
+		from_ns; /* of the reading before; the same as to_ns where there is none: then it has no figure, unless it is a level */
+	uint64_t to_ns; /* of the reading */
+	int64_t value; /* what was read */
+	double figure;
+	bool has_figure;
+};
+
+struct series_options {
+	struct question question;
+	const char *glob; /* NULL: all */
+	/* Steps that reach into the window. A negative answer ends it and is handed on. */
+	int (*see)(void *context, const struct series_step *step);
+	void *context;
+	/* How many segments of how many are done. May be NULL. */
+	void (*progress)(void *context, uint64_t done, uint64_t of);
+	void *progress_context;
+};
+
+/* The gaps of the coverage are the caller's. 0 or a negative errno. */
+int series_run(struct store_reader *reader, const struct series_options *options,
+	struct coverage *ret_coverage, struct error *error);
+
+enum series_unit series_unit(const char *name);
+/* How many characters at the end of a name say its unit, which its figures are not in. */
+size_t series_suffix(const char *name);

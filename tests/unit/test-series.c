@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The host's figures of a window, over segments and boots, and as rows and lines. */
+#include "tests/check.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+#include "draw/chart.h"
+#include "query/figures.h"
+#include "tests/tapes.h"
+
+/* A gauge of the tape, with a reading each so many seconds from its begin. */
+static void add_gauge(struct tape *tape, const char *name, unsigned int every, size_t count,
+	const int64_t *values)
+{
+	uint32_t row;
+
+	CHECK_EQ(tape_add_gauge(tape, name, &row), 0);
+	for (size_t i = 0; i < count; i++)
+		CHECK_EQ(tape_add_point(
+				 tape, row, tape->begin_ns + i * every * NSEC_PER_SEC, values[i]),
+			0);
+}
+
+#define GAUGE(tape, name, every, ...)                                                \
+	add_gauge(tape, name, every, ARRAY_SIZE(((const int64_t[]){ __VA_ARGS__ })), \
+		(const int64_t[]){ __VA_ARGS__ })
+
+/* Two minutes of one boot in two segments. */
+static void make_store(struct tapes_store *store)
+{
+	struct tape *first = tapes_new(0, 60), *second = tapes_new(60, 120);
+
+	tapes_store_init(store);
+	GAUGE(first, "cpu0/user_ms", 20, 1000, 3000, 13000);
+	GAUGE(first, "cpu1/user_ms", 20, 0, 20000, 40000);
+	GAUGE(first, "host/running", 20, 3, 4, 5);
+	GAUGE(first, "host/switches", 20, 100, 300, 200);
+	GAUGE(first, "pressure/cpu_some_us", 20, 0, 0, 1000000);
+	GAUGE(second, "cpu0/user_ms", 20, 23000, 23000);
+	GAUGE(second, "host/running", 20, 9);
+	tapes_store_put(store, first);
+	tapes_store_put(store, second);
+}
+
+struct seen {
+	struct figures figures;
+	char text[4096];
+	size_t steps;
+	size_t end_after; /* 0: never */
+};
+
+static int see(void *context, const struct series_step *step)
+{
+	struct seen *seen = context;
+	size_t size = strlen(seen->text);
+
+	if (++seen->steps == seen->end_after)
+		return -ECANCELED;
+	if (step->has_figure)
+		snprintf(seen->text + size, sizeof(seen->text) - size, "%s %.2f; ", step->name,
+			step->figure);
+	else
+		snprintf(seen->text + size, sizeof(seen->text) - size, "%s -; ", step->name);
+	return step->has_figure ? figures_add(&seen->figures, step) : 0;
+}
+
+/* Seconds from the first segment's begin. */
+static int run(const struct tapes_store *store, struct seen *seen, unsigned int from,
+	unsigned int to, const char *glob, struct coverage *ret_coverage)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	const struct filter filter = { 0 };
+	struct series_options options = {
+		.question = { .window = { .from_ns = TAPES_REALTIME + from * NSEC_PER_SEC,
+				      .to_ns = TAPES_REALTIME + to * NSEC_PER_SEC },
+			.filter = &filter },
+		.glob = glob,
+		.see = see,
+		.context = seen,
+	};
+
+	seen->figures.window = options.question.window;
+	CHECK_EQ(store_reader_open(store->path, &reader, NULL), 0);
+	return series_run(reader, &options, ret_coverage, NULL);
+}
+
+/* What counters grew by, over the edge of a segment too; levels as they are; one that went back says nothing. */
+static void test_steps(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct coverage coverage;
+	struct seen seen = { .figures.cells = 4 };
+
+	make_store(&store);
+	CHECK_EQ(run(&store, &seen, 0, 120, NULL, &coverage), 0);
+	CHECK_STR(seen.text,
+		"cpu0/user_ms -; cpu0/user_ms 10.00; cpu0/user_ms 50.00; "
+		"cpu1/user_ms -; cpu1/user_ms 100.00; cpu1/user_ms 100.00; "
+		"host/running 3.00; host/running 4.00; host/running 5.00; "
+		"host/switches -; host/switches 10.00; host/switches -; "
+		"pressure/cpu_some_us -; pressure/cpu_some_us 0.00; pressure/cpu_some_us 5.00; "
+		"cpu0/user_ms 50.00; cpu0/user_ms 0.00; host/running 9.00; ");
+	CHECK_EQ(coverage.covered_ns, 120 * NSEC_PER_SEC);
+	figures_done(&seen.figures);
+	array_done(&coverage.gaps);
+}
+
+/* A window that no reading lies in still has what was counted over it. */
+static void test_window(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct coverage coverage;
+	struct seen seen = { .figures.cells = 4 };
+
+	make_store(&store);
+	CHECK_EQ(run(&store, &seen, 25, 30, "cpu?/*", &coverage), 0);
+	CHECK_STR(seen.text, "cpu0/user_ms 50.00; cpu1/user_ms 100.00; ");
+	figures_done(&seen.figures);
+	array_done(&coverage.gaps);
+
+	seen = (struct seen){ .end_after = 2, .figures.cells = 4 };
+	CHECK_EQ(run(&store, &seen, 0, 120, NULL, &coverage), -ECANCELED);
+	CHECK_EQ(seen.steps, 2);
+	figures_done(&seen.figures);
+}
+
+/* Another boot's counters begin anew, also when they are higher. */
+static void test_boots(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct tape *first = tapes_new(0, 60), *second = tapes_new(60, 120);
+	struct coverage coverage;
+	struct seen seen = { .figures.cells = 4 };
+
+	tapes_store_init(&store);
+	GAUGE(first, "host/switches", 30, 100, 400);
+	GAUGE(second, "host/switches", 30, 500, 800);
+	CHECK_EQ(tape_add_fact(second, "boot_id", "99999999-2222-3333-4444-555555555555"), 0);
+	for (size_t i = 0; i < second->facts.count; i++)
+		if (strcmp(strings_at(&second->strings, second->facts.items[i].key), "boot_id") ==
+			0) {
+			second->facts.items[i] = second->facts.items[second->facts.count - 1];
+			second->facts.count--;
+			break;
+		}
+	tapes_store_put(&store, first);
+	tapes_store_put(&store, second);
+	CHECK_EQ(run(&store, &seen, 0, 120, NULL, &coverage), 0);
+	CHECK_STR(seen.text,
+		"host/switches -; host/switches 10.00; host/switches -; host/switches 10.00; ");
+	figures_done(&seen.figures);
+	array_done(&coverage.gaps);
+}
+
+static const struct figures_row *row_named(const struct figures *figures, const char *name)
+{
+	for (size_t i = 0; i < figures->rows.count; i++)
+		if (strcmp(figures->rows.items[i].name, name) == 0)
+			return &figures->rows.items[i];
+	CHECK_FAIL("no row \"%s\"", name);
+}
+
+static void check_near(double value, double expected)
+{
+	if (!(fabs(value - expected) < 1e-3))
+		CHECK_FAIL("%f, not %f", value, expected);
+}
+
+/* Cells of a half minute: each has the mean of what lies in it. All CPUs together are a row of their own. */
+static void test_rows(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	const struct figures_row *row;
+	struct coverage coverage;
+	struct seen seen = { .figures.cells = 4 };
+
+	make_store(&store);
+	CHECK_EQ(run(&store, &seen, 0, 120, NULL, &coverage), 0);
+	figures_finish(&seen.figures);
+	CHECK_EQ(seen.figures.cpus, 2);
+	row = row_named(&seen.figures, "cpu0/user");
+	check_near(row->least, 0);
+	check_near(row->mean, (10 + 50 + 50 + 0) / 4.0);
+	check_near(row->most, 50);
+	check_near(row->cells[0], (20 * 10 + 10 * 50) / 30.0);
+	check_near(row->cells[1], 50);
+	check_near(row->cells[2], 0);
+	CHECK(isnan(row->cells[3]));
+	row = row_named(&seen.figures, "cpu*/user");
+	check_near(row->most, 100);
+	check_near(row->cells[0], (20 * 10 + 10 * 50 + 30 * 100) / 60.0);
+	CHECK_STR(seen.figures.rows.items[0].name, "cpu*/user");
+	CHECK_STR(seen.figures.rows.items[2].name, "cpu1/user");
+	figures_done(&seen.figures);
+	array_done(&coverage.gaps);
+}
+
+static void test_chart(void)
+{
+	static const double cells[] = { 0, 25, NAN, 50, 100 };
+	static const struct chart_row rows[] = {
+		{ "cpu0/user", "%", 0, 12.345, 100, cells, 100 },
+		{ "a name that is longer than there is room for", "", 1234567, 0.5, 99999, cells,
+			0 },
+	};
+	const struct chart chart = { rows, ARRAY_SIZE(rows), ARRAY_SIZE(cells) };
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+
+	chart_draw(&chart, &(struct terminal){ .width = 60, .unicode = true }, &text);
+	buffer_u8(&text, 0);
+	CHECK_STR((char *)text.data,
+		"                          least       mean       most\n"
+		"cpu0/user                   0 %     12.3 %      100 %  ▁▂ ▄█\n"
+		"a name that is lon..      1235k       0.50      99999  ▁▁ ▁▁\n");
+	text.size = 0;
+	chart_draw(&chart, &(struct terminal){ .width = 20 }, &text);
+	buffer_u8(&text, 0);
+	CHECK_STR((char *)text.data, "                      least       mean       most\n"
+				     "cpu0/user               0 %     12.3 %      100 %  _:?=@\n"
+				     "a name that is..      1235k       0.50      99999  __?__\n");
+}
+
+CHECK_MAIN({ "steps of counters and levels", test_steps },
+	{ "what reaches into a window", test_window }, { "boots", test_boots },
+	{ "rows and cells", test_rows }, { "lines with plots", test_chart })
