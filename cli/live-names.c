@@ -21,7 +21,7 @@ int live_names_give(void *context, struct tape *tape)
 	const struct finder finder = { .live = is_of_this_boot(tape) };
 	struct namer **namer = finder.live ? &names->here : &names->before;
 
-	if (!*namer && namer_new(&finder, namer) < 0)
+	if (!*namer && namer_new(&finder, NULL, namer) < 0)
 		return -ENOMEM;
 	return namer_run(*namer, tape);
 }

@@ -119,7 +119,7 @@ static int resolve(struct resolving *resolving, const struct window *window)
 	if (r == 0)
 		r = store_resealer_open(store_path(invocation), &resolving->resealer, &error);
 	if (r == 0)
-		r = namer_new(&finder, &resolving->namer);
+		r = namer_new(&finder, NULL, &resolving->namer);
 	if (r < 0)
 		return fail(r, &error);
 	r = resolve_window(resolving, window);

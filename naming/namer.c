@@ -50,6 +50,7 @@ struct kernel {
 
 struct namer {
 	struct finder finder;
+	struct name_cache *cache; /* borrowed, or NULL */
 	array_of(struct known) known;
 	struct kernel kernel;
 	struct buffer vdso; /* its image */
@@ -113,13 +114,14 @@ static int take_answers(
 	return r;
 }
 
-int namer_new(const struct finder *finder, struct namer **ret_namer)
+int namer_new(const struct finder *finder, struct name_cache *cache, struct namer **ret_namer)
 {
 	struct namer *namer = calloc(1, sizeof(*namer));
 
 	if (!namer)
 		return -ENOMEM;
 	namer->finder = *finder;
+	namer->cache = cache;
 	*ret_namer = namer;
 	return 0;
 }
@@ -180,6 +182,24 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* Names of the file itself, or of its debug file: those that were found before, and then those that were not. */
+static int ask_names(struct namer *namer, struct known *known, const struct finder_files *files)
+{
+	struct name_key key;
+	struct stat about;
+	int r;
+
+	if (!namer->cache || fstat(files->fd, &about) < 0)
+		return elf_names(files->fd, files->other_fd, &known->answers, NULL);
+	name_key_make(&known->found, &about, files->other_fd >= 0, &key);
+	r = name_cache_load(namer->cache, &key, &known->answers);
+	if (r == 0 && known->answers.open) {
+		r = elf_names(files->fd, files->other_fd, &known->answers, NULL);
+		name_cache_save(namer->cache, &key, &known->answers);
+	}
+	return r;
+}
+
 /* Looks up what is open. A file that is gone meanwhile leaves it open, and nothing else undone. */
 static int ask_file(struct namer *namer, struct known *known, int32_t pid, uint64_t until_ns)
 {
@@ -193,7 +213,7 @@ static int ask_file(struct namer *namer, struct known *known, int32_t pid, uint6
 	known->why = unnamed_by_error(r);
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
-	r = elf_names(files.fd, files.other_fd, &known->answers, NULL);
+	r = ask_names(namer, known, &files);
 	known->why = r == -EBADMSG ? UNNAMED_DAMAGED : UNNAMED_NO_SYMBOLS;
 	if (r != -ENOMEM && known->answers.open)
 		r = elf_function_starts(files.fd, base_name(known->path), &known->answers);

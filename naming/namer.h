@@ -9,11 +9,13 @@
 #include <stdint.h>
 
 #include "naming/finder.h"
+#include "naming/name-cache.h"
 #include "tape/tape.h"
 
 struct namer;
 
-int namer_new(const struct finder *finder, struct namer **ret_namer);
+/* cache is borrowed, or NULL: then answers are kept in memory alone. */
+int namer_new(const struct finder *finder, struct name_cache *cache, struct namer **ret_namer);
 struct namer *namer_free(struct namer *namer);
 DEFINE_CLEANUP(namer, struct namer *, namer_free)
 

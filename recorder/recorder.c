@@ -465,7 +465,7 @@ static void describe(struct recorder *recorder)
 	progress->ring_bytes = perf_events_ring_bytes(recorder->events);
 }
 
-static void prepare(struct recorder *recorder)
+static void prepare(struct recorder *recorder, const struct store_writer *writer)
 {
 	describe(recorder);
 	recorder->own_tid = gettid();
@@ -485,6 +485,7 @@ static void prepare(struct recorder *recorder)
 		.boot_id = recorder->facts.boot_id,
 		.limits = &recorder->options->limits,
 		.memory_bytes = recorder->options->memory_bytes,
+		.names_dir = store_writer_names(writer),
 	};
 	recorder->watching = (struct kmsg_options){
 		.catalogue = recorder->options->catalogue,
@@ -571,7 +572,7 @@ int recorder_run(struct recorder *recorder, const char *store, struct store_writ
 {
 	int r;
 
-	prepare(recorder);
+	prepare(recorder, writer);
 	recorder->watching.store = store;
 	r = sealer_start(writer, &recorder->sealing, &recorder->sealer, error);
 	if (r < 0)

@@ -16,6 +16,9 @@
  * (3) tapes.items[0] is the one at work, if one is; nobody else looks into that.
  */
 
+/* Of names that are kept: those of a hundred thousand functions. */
+#define NAMES_MAX_BYTES (16u << 20)
+
 struct waiting {
 	struct tape *tape;
 	uint64_t bytes;
@@ -25,6 +28,7 @@ struct waiting {
 struct sealer {
 	struct store_writer *writer;
 	const struct sealer_options *options;
+	struct name_cache *cache; /* or NULL */
 	struct namer *namer;
 	pthread_t thread;
 	struct spooler *spooler;
@@ -274,7 +278,7 @@ static int seal_recovered(void *context, struct store_writer *writer, struct tap
 
 	elsewhere.live = false;
 	if (strcmp(tape_fact(tape, "boot_id"), sealer->options->boot_id) != 0) {
-		r = namer_new(&elsewhere, &other);
+		r = namer_new(&elsewhere, sealer->cache, &other);
 		namer = other;
 	}
 	if (r == 0)
@@ -359,6 +363,7 @@ static void sealer_free(struct sealer *sealer)
 		tape_free(sealer->tapes.items[i].tape);
 	array_done(&sealer->tapes);
 	namer_free(sealer->namer);
+	name_cache_close(sealer->cache);
 	worker_lock_done(&sealer->lock, &sealer->changed);
 	free(sealer);
 }
@@ -391,7 +396,10 @@ int sealer_start(struct store_writer *writer, const struct sealer_options *optio
 		sealer->limits = *options->limits;
 	sealer->owner = (struct spooler_owner){ want_room, sealer };
 	worker_lock_init(&sealer->lock, &sealer->changed);
-	r = namer_new(&options->finder, &sealer->namer);
+	/* without it names are found anew */
+	if (options->names_dir)
+		name_cache_open(options->names_dir, NAMES_MAX_BYTES, &sealer->cache);
+	r = namer_new(&options->finder, sealer->cache, &sealer->namer);
 	if (r < 0)
 		error_set(error, r, "out of memory");
 	else

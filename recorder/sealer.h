@@ -30,6 +30,8 @@ struct sealer_options {
 	/* noted, and applied after each segment; NULL: nothing is removed. See sealer_limit() */
 	const struct store_limits *limits;
 	uint64_t memory_bytes; /* of the tapes that may wait; 0: no bound */
+	const char
+		*names_dir; /* a folder for names that were found, to find them again; NULL: none */
 };
 
 struct sealer_status {

@@ -12,6 +12,7 @@
 
 #define STORE_INDEX "index.sqlite"
 #define STORE_LOCK "lock"
+#define STORE_NAMES "names"
 #define STORE_NOTES "notes"
 #define STORE_GONE "gone"
 /* Bytes of the notes that were no records. */

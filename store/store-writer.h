@@ -30,6 +30,8 @@ DEFINE_CLEANUP(store_writer, struct store_writer *, store_writer_close)
 
 /* The number of the next tape of this boot; never the same twice, whatever becomes of the tape. From any thread, no system call. */
 uint64_t store_writer_number(struct store_writer *writer);
+/* The folder in which who names tapes may keep what was found; of no use to anybody else, and not made here. Valid as long as the writer. */
+const char *store_writer_names(const struct store_writer *writer);
 
 /*
  * Appends packed blocks (tape/spool.h) of the tape of that number and of this boot to its spool, and waits until they are on the disk.

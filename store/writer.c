@@ -176,6 +176,8 @@ static int writer_name_folders(struct store_writer *writer, struct error *error)
 {
 	int r = store_file(writer->path, STORE_SEGMENTS, writer->segments, error);
 
+	if (r == 0)
+		r = store_file(writer->path, STORE_NAMES, writer->names, error);
 	return r < 0 ? r : store_file(writer->path, STORE_SPOOLS, writer->spools, error);
 }
 
@@ -273,6 +275,11 @@ int store_writer_open(const char *path, struct store_writer **ret_writer, struct
 uint64_t store_writer_number(struct store_writer *writer)
 {
 	return atomic_fetch_add(&writer->next_sequence, 1);
+}
+
+const char *store_writer_names(const struct store_writer *writer)
+{
+	return writer->names;
 }
 
 static const char *boot_of(const struct store_writer *writer, const struct tape *tape)

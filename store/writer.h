@@ -23,6 +23,7 @@ struct store_writer {
 	char *path;
 	char segments[PATH_MAX];
 	char spools[PATH_MAX];
+	char names[PATH_MAX];
 	int lock_fd;
 	struct index *index; /* NULL when it could not be opened */
 	bool dry; /* without the lock; the index is for reading */

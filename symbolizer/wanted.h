@@ -25,6 +25,7 @@ struct wanted_address {
 	uint32_t name; /* demangled; 0 as long as there is none */
 	uint8_t state;
 	bool used;
+	bool kept; /* by who keeps answers */
 };
 
 /* Zeroed to start. Sorted by address, each there once, but for those that were added since the last wanted_sort(). */

@@ -70,7 +70,7 @@ static void make_namer(struct namer **ret_namer)
 {
 	struct finder finder = { .live = true };
 
-	CHECK_EQ(namer_new(&finder, ret_namer), 0);
+	CHECK_EQ(namer_new(&finder, NULL, ret_namer), 0);
 }
 
 static void test_this_program(void)
