@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "recorder/irq-cpu.h"
 #include "store/incident-notes.h"
 
 /*
@@ -19,6 +20,10 @@
 /* Numbers for incidents: so many are reserved at first, then twice as many, up to that. */
 #define IDS_FIRST 8
 #define IDS_MAX 1024
+
+/* How long a queue is believed to stay on its CPU, and how often the table of interrupts is read at the most: a storm must cost little. */
+#define QUEUE_NS (60 * NSEC_PER_SEC)
+#define ASK_NS NSEC_PER_SEC
 
 /* As syslog has it for what loggers say about themselves. */
 #define OWN_PRIORITY (5 << 3 | 4)
@@ -95,17 +100,63 @@ static bool is_noted(const struct kmsg_intake *intake, const struct kmsg_entry *
 	return false;
 }
 
+/* The CPU of a queue, as it is now; NULL where it is not known. */
+static const char *queue_cpu(
+	struct kmsg_intake *intake, const char *ifname, uint64_t queue, uint64_t stamp_ns)
+{
+	struct kmsg_queue *known;
+	uint32_t cpu;
+
+	for (size_t i = 0; i < KMSG_QUEUES; i++) {
+		known = &intake->queues[i];
+		if (strcmp(known->ifname, ifname) == 0 && known->queue == queue &&
+			stamp_ns < known->stamp_ns + QUEUE_NS)
+			return *known->cpu ? known->cpu : NULL;
+	}
+	if (intake->asked_ns && stamp_ns < intake->asked_ns + ASK_NS)
+		return NULL;
+	intake->asked_ns = stamp_ns;
+	known = &intake->queues[intake->next_queue++ % KMSG_QUEUES];
+	*known = (struct kmsg_queue){ .queue = queue, .stamp_ns = stamp_ns };
+	snprintf(known->ifname, sizeof(known->ifname), "%s", ifname);
+	if (irq_cpu(intake->proc, ifname, queue, &cpu) == 0)
+		snprintf(known->cpu, sizeof(known->cpu), "%u", cpu);
+	return *known->cpu ? known->cpu : NULL;
+}
+
+/* Most drivers name a queue and not its CPU. What was logged before we ran may have been elsewhere. */
+static void add_cpu(struct kmsg_intake *intake, struct fields *fields)
+{
+	const struct field *ifname = fields_find(fields, "ifname");
+	const struct field *queue = fields_find(fields, "qid");
+	char name[32];
+	const char *cpu;
+
+	if (!ifname || !queue || ifname->size >= sizeof(name) || fields_find(fields, "cpu") ||
+		fields->count == FIELDS_MAX || intake->entry->stamp_ns < intake->begin_ns)
+		return;
+	memcpy(name, ifname->value, ifname->size);
+	name[ifname->size] = 0;
+	cpu = queue_cpu(intake, name, strtoull(queue->value, NULL, 10), intake->entry->stamp_ns);
+	if (cpu)
+		fields->list[fields->count++] = (struct field){
+			.name = "cpu", .value = cpu, .size = strlen(cpu), .number = true
+		};
+}
+
 /* The line at hand is an incident. */
-static void judged(void *context, const struct incident *incident)
+static void judged(void *context, const struct incident *given)
 {
 	struct kmsg_intake *intake = context;
-	bool weighs = incident->kind->severity > SEVERITY_NOTICE;
+	struct incident incident = *given;
+	bool weighs = incident.kind->severity > SEVERITY_NOTICE;
 	struct kmsg_bucket *bucket = weighs ? &intake->incidents : &intake->lines;
 
 	if (is_noted(intake, intake->entry))
 		return;
+	add_cpu(intake, &incident.fields);
 	if (bucket_take(bucket, intake->entry->stamp_ns) &&
-		kmsg_entry_judge(intake->entry, incident, next_id(intake)) == 0) {
+		kmsg_entry_judge(intake->entry, &incident, next_id(intake)) == 0) {
 		intake->found++;
 		return;
 	}

@@ -16,9 +16,20 @@ struct kmsg_bucket {
 	uint64_t level_ns;
 };
 
+#define KMSG_QUEUES 16
+
+/* The CPU that served a queue when a line named it; "": it could not be told. */
+struct kmsg_queue {
+	char ifname[32];
+	uint64_t queue;
+	uint64_t stamp_ns;
+	char cpu[16];
+};
+
 struct kmsg_intake {
 	const char *store;
 	bool trust_users;
+	const char *proc; /* "/proc" */
 	uint64_t begin_ns; /* what was logged before is not taken, unless the log continues */
 	/* Takes an entry over; is told of trouble with numbers. */
 	void (*put)(void *context, struct kmsg_entry *entry);
@@ -35,6 +46,9 @@ struct kmsg_intake {
 	uint64_t id, ids_end, ids_count;
 	struct kmsg_entry *entry; /* the line at hand */
 	uint64_t found; /* incidents */
+	struct kmsg_queue queues[KMSG_QUEUES]; /* the last ones */
+	size_t next_queue;
+	uint64_t asked_ns; /* when their CPUs were last looked up, by the stamps */
 };
 
 /* What is set above the line stays. */

@@ -317,6 +317,7 @@ int kmsg_watch_start(
 		.store = options->store,
 		.trust_users = options->trust_users,
 		.begin_ns = begin_ns,
+		.proc = options->proc ? options->proc : "/proc",
 		.put = put,
 		.trouble = tell,
 		.context = watch,

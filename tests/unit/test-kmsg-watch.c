@@ -52,6 +52,7 @@ static void start(struct watching *watching, bool trust)
 	CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
 	watching->log = ends[0];
 	watching->options = (struct kmsg_options){
+		.proc = watching->options.proc,
 		.catalogue = watching->catalogue,
 		.store = watching->store.path,
 		.boot_id = BOOT,
@@ -151,6 +152,53 @@ static void test_incident(void)
 	CHECK_STR(text_of(&watching, 1), "eth0: link up");
 	CHECK_EQ(watching.tape->lines.items[1].sequence, 2);
 	CHECK_EQ(watching.tape->lines.items[1].priority, 3);
+	stop(&watching, true);
+	done(&watching);
+}
+
+static void write_file(const struct watching *watching, const char *name, const char *text)
+{
+	char command[512];
+
+	snprintf(command, sizeof(command), "mkdir -p '%s/proc/irq/%s'; printf '%s' > '%s/proc/%s'",
+		watching->store.path, "31", text, watching->store.path, name);
+	CHECK_EQ(system(command), 0);
+}
+
+/* The message names a queue: whose CPU that is, the table of interrupts says. */
+static void test_cpu(void)
+{
+	struct watching watching;
+	char proc[128];
+
+	init(&watching);
+	snprintf(proc, sizeof(proc), "%s/proc", watching.store.path);
+	write_file(&watching, "interrupts",
+		"           CPU0       CPU1\n"
+		" 30:   1   0  IR-PCI-MSI 81921-edge      ena-mgmnt@pci:0000:20:03.0\n"
+		" 31:   1   7  IR-PCI-MSI 81922-edge      eth0-Tx-Rx-5\n"
+		"NMI:   0   0  Non-maskable interrupts\n");
+	write_file(&watching, "irq/31/effective_affinity_list", "12\n");
+	watching.options.proc = proc;
+	start(&watching, false);
+	log_line(&watching, 1, 7000, STALL);
+	log_line(&watching, 2, 7000,
+		"ena 0000:20:03.0 eth0: TX q 6 is paused for too long "
+		"(threshold 5000000). Time since last napi 1 usec. napi "
+		"scheduled: 1");
+	log_line(&watching, 3, 9000, "ena 0000:20:03.0 eth0: Trigger reset is on");
+	take_lines(&watching, 3);
+	write_file(&watching, "irq/31/effective_affinity_list", "3-7\n");
+	CHECK_STR(field_of(&watching, 0, "cpu"), "12");
+	CHECK_STR(field_of(&watching, 1, "cpu"), "");
+	CHECK_STR(field_of(&watching, 2, "cpu"), "");
+	/* a minute later it is looked up again, and may be on several */
+	log_line(&watching, 4, 9999, STALL);
+	watching.tape->end_ns += 120 * NSEC_PER_SEC;
+	log_line(&watching, 5, 99999, STALL);
+	take_lines(&watching, 5);
+	CHECK_STR(field_of(&watching, 3, "cpu"), "12");
+	CHECK_STR(field_of(&watching, 4, "cpu"), "");
 	stop(&watching, true);
 	done(&watching);
 }
@@ -384,7 +432,7 @@ static void test_numbers(void)
 	done(&watching);
 }
 
-CHECK_MAIN({ "an incident, with its stall", test_incident },
+CHECK_MAIN({ "an incident, with its stall", test_incident }, { "the CPU of a queue", test_cpu },
 	{ "what users write, and those who trust it", test_users },
 	{ "a line of the next tape", test_next_tape },
 	{ "what was logged while nobody recorded", test_late },
