@@ -4,7 +4,8 @@
  * stands; the names are read at the end.
  *
  * jitdump: header: magic u32, version u32, size u32, ...; record: kind u32, size u32, time u64; one that loads code goes on with pid u32,
- * tid u32, vma u64, address u64, size u64, index u64, and the name with its NUL.
+ * tid u32, vma u64, address u64, size u64, index u64, and the name with its NUL; one that moves code with pid u32, tid u32, vma u64, old
+ * address u64, new address u64, size u64, index u64.
  */
 #include "symbolizer/jit.h"
 
@@ -12,6 +13,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 
 #define STEP (64u << 10)
@@ -24,7 +26,11 @@
 #define JITDUMP_HEADER 40
 #define JITDUMP_RECORD 16
 #define JITDUMP_LOAD 56 /* with the record's own header */
+#define JITDUMP_MOVE 64
 #define JITDUMP_CODE_LOAD 0
+#define JITDUMP_CODE_MOVE 1
+/* A hostile file could say that all of it is moved all the time. */
+#define MOVES_MAX (1u << 20)
 
 struct place {
 	uint64_t start;
@@ -152,42 +158,138 @@ int perf_map_names(const struct span *span, struct wanted *wanted)
 	return r < 0 ? r : answer(&finding);
 }
 
-static void place_record(struct finding *finding, uint64_t at, uint32_t size)
+/* Code that is moved keeps its index; where its name is, the record says that loaded it. */
+struct move {
+	uint64_t index;
+	uint64_t name_at; /* 0: not loaded yet */
+};
+
+struct jitdump {
+	struct finding finding;
+	uint64_t first; /* record */
+	array_of(struct move) moves; /* by index, each there once */
+};
+
+static int compare_moves(const void *a, const void *b)
 {
-	struct reader reader = window_reader(&finding->window, at, JITDUMP_LOAD);
-	uint64_t start, length;
+	const struct move *one = a, *other = b;
+
+	return (one->index > other->index) - (one->index < other->index);
+}
+
+static struct move *find_move(const struct jitdump *jitdump, uint64_t index)
+{
+	const struct move key = { .index = index };
+
+	if (!jitdump->moves.count)
+		return NULL;
+	return bsearch(
+		&key, jitdump->moves.items, jitdump->moves.count, sizeof(key), compare_moves);
+}
+
+static void take_load(struct jitdump *jitdump, uint64_t at, uint32_t size)
+{
+	struct reader reader = window_reader(&jitdump->finding.window, at, JITDUMP_LOAD);
+	uint64_t start, length, name_at = at + JITDUMP_LOAD;
+	struct move *move;
 
 	reader_take(&reader, JITDUMP_RECORD + 16);
 	start = reader_u64_host(&reader);
 	length = reader_u64_host(&reader);
-	if (!reader_failed(&reader) && size > JITDUMP_LOAD)
-		place_function(finding, start, length, at + JITDUMP_LOAD);
+	move = find_move(jitdump, reader_u64_host(&reader));
+	if (reader_failed(&reader) || size <= JITDUMP_LOAD)
+		return;
+	place_function(&jitdump->finding, start, length, name_at);
+	if (move)
+		move->name_at = name_at;
 }
 
-int jitdump_names(const struct span *span, struct wanted *wanted)
+/* Samples from before lie where it was: that place stays named, too, until other code takes it. */
+static void take_move(struct jitdump *jitdump, uint64_t at)
 {
-	_cleanup_(finding_done) struct finding finding = { 0 };
-	int r = finding_init(&finding, span, wanted);
-	struct reader reader = window_reader(&finding.window, 0, JITDUMP_HEADER);
-	uint32_t size;
-	uint64_t at;
+	struct reader reader = window_reader(&jitdump->finding.window, at, JITDUMP_MOVE);
+	uint64_t start, length;
+	const struct move *move;
 
-	if (r < 0 || reader_u32_host(&reader) != JITDUMP_MAGIC)
-		return r;
-	reader_u32(&reader);
-	at = reader_u32_host(&reader);
-	if (reader_failed(&reader) || at < JITDUMP_HEADER)
+	reader_take(&reader, JITDUMP_RECORD + 24);
+	start = reader_u64_host(&reader);
+	length = reader_u64_host(&reader);
+	move = find_move(jitdump, reader_u64_host(&reader));
+	if (!reader_failed(&reader) && move && move->name_at)
+		place_function(&jitdump->finding, start, length, move->name_at);
+}
+
+static int note_move(struct jitdump *jitdump, uint64_t at)
+{
+	struct reader reader = window_reader(&jitdump->finding.window, at, JITDUMP_MOVE);
+	struct move move = { 0 };
+
+	reader_take(&reader, JITDUMP_MOVE - 8);
+	move.index = reader_u64_host(&reader);
+	if (reader_failed(&reader) || jitdump->moves.count == MOVES_MAX)
 		return 0;
-	for (; at < span->size; at += size) {
-		uint32_t kind;
+	return array_push(&jitdump->moves, move);
+}
 
-		reader = window_reader(&finding.window, at, JITDUMP_RECORD);
+/* Few compilers move code: only for them are the indexes kept, of what is moved. */
+static void sort_moves(struct jitdump *jitdump)
+{
+	struct move *items = jitdump->moves.items;
+	size_t kept = 0;
+
+	if (jitdump->moves.count)
+		qsort(items, jitdump->moves.count, sizeof(*items), compare_moves);
+	for (size_t i = 0; i < jitdump->moves.count; i++)
+		if (!kept || items[kept - 1].index != items[i].index)
+			items[kept++] = items[i];
+	jitdump->moves.count = kept;
+}
+
+/* Goes through the records, which are to be noted first, and then taken. */
+static int walk_records(struct jitdump *jitdump, bool note)
+{
+	uint64_t end = jitdump->finding.window.span.size;
+	uint32_t kind, size;
+	int r = 0;
+
+	for (uint64_t at = jitdump->first; r == 0 && at < end; at += size) {
+		struct reader reader = window_reader(&jitdump->finding.window, at, JITDUMP_RECORD);
+
 		kind = reader_u32_host(&reader);
 		size = reader_u32_host(&reader);
 		if (reader_failed(&reader) || size < JITDUMP_RECORD)
 			break;
-		if (kind == JITDUMP_CODE_LOAD)
-			place_record(&finding, at, size);
+		if (note && kind == JITDUMP_CODE_MOVE)
+			r = note_move(jitdump, at);
+		else if (!note && kind == JITDUMP_CODE_MOVE)
+			take_move(jitdump, at);
+		else if (!note && kind == JITDUMP_CODE_LOAD)
+			take_load(jitdump, at, size);
 	}
-	return answer(&finding);
+	return r;
+}
+
+static void jitdump_done(struct jitdump *jitdump)
+{
+	finding_done(&jitdump->finding);
+	array_done(&jitdump->moves);
+}
+
+int jitdump_names(const struct span *span, struct wanted *wanted)
+{
+	_cleanup_(jitdump_done) struct jitdump jitdump = { 0 };
+	int r = finding_init(&jitdump.finding, span, wanted);
+	struct reader reader = window_reader(&jitdump.finding.window, 0, JITDUMP_HEADER);
+
+	if (r < 0 || reader_u32_host(&reader) != JITDUMP_MAGIC)
+		return r;
+	reader_u32(&reader);
+	jitdump.first = reader_u32_host(&reader);
+	if (reader_failed(&reader) || jitdump.first < JITDUMP_HEADER)
+		return 0;
+	r = walk_records(&jitdump, true);
+	sort_moves(&jitdump);
+	if (r == 0)
+		r = walk_records(&jitdump, false);
+	return r < 0 ? r : answer(&jitdump.finding);
 }

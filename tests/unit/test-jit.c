@@ -86,9 +86,24 @@ static void put_load(
 	buffer_u64(dump, start);
 	buffer_u64(dump, start);
 	buffer_u64(dump, size);
-	buffer_u64(dump, 0);
+	/* its index */
+	buffer_u64(dump, start);
 	buffer_bytes(dump, name, strlen(name) + 1);
 	buffer_bytes(dump, code, sizeof(code));
+}
+
+static void put_move(struct buffer *dump, uint64_t index, uint64_t from, uint64_t to, uint64_t size)
+{
+	buffer_u32(dump, 1);
+	buffer_u32(dump, 64);
+	buffer_u64(dump, 1234);
+	buffer_u32(dump, 1);
+	buffer_u32(dump, 1);
+	buffer_u64(dump, from);
+	buffer_u64(dump, from);
+	buffer_u64(dump, to);
+	buffer_u64(dump, size);
+	buffer_u64(dump, index);
 }
 
 static void make_dump(struct buffer *dump)
@@ -100,7 +115,12 @@ static void make_dump(struct buffer *dump)
 		buffer_u8(dump, 0);
 	put_load(dump, 0, 0x1000, 0x20, "before");
 	put_load(dump, 2, 0x1020, 0x20, "lines, not code");
+	put_move(dump, 0x1000, 0x1000, 0x3000, 0x20);
 	put_load(dump, 0, 0x1010, 0x10, "Main.run(int[])");
+	/* twice, and one that was never loaded */
+	put_move(dump, 0x1010, 0x1010, 0x3010, 0x10);
+	put_move(dump, 0x1010, 0x3010, 0x4000, 0x10);
+	put_move(dump, 0x9999, 0x1010, 0x1010, 0x10);
 	CHECK(!buffer_failed(dump));
 }
 
@@ -118,6 +138,28 @@ static void test_dump(void)
 	CHECK_STR(name_at(&wanted, 0x1010), "Main.run(int[])");
 	CHECK_EQ(wanted_find(&wanted, 0x1018)->start, 0x1010);
 	CHECK_STR(name_at(&wanted, 0x1020), "");
+}
+
+/* A name goes with the code; what was sampled where it was has it too. */
+static void test_moved(void)
+{
+	_cleanup_(buffer_done) struct buffer dump = { 0 };
+	_cleanup_(wanted_done) struct wanted wanted = { 0 };
+	struct span span;
+
+	make_dump(&dump);
+	span = span_of_memory(dump.data, dump.size);
+	for (uint64_t address = 0x1008; address <= 0x4008; address += 0x1000)
+		CHECK_EQ(wanted_add(&wanted, address), 0);
+	CHECK_EQ(wanted_add(&wanted, 0x3018), 0);
+	wanted_sort(&wanted);
+	CHECK_EQ(jitdump_names(&span, &wanted), 0);
+	CHECK_STR(name_at(&wanted, 0x1008), "before");
+	CHECK_STR(name_at(&wanted, 0x2008), "");
+	CHECK_STR(name_at(&wanted, 0x3008), "before");
+	CHECK_STR(name_at(&wanted, 0x3018), "Main.run(int[])");
+	CHECK_STR(name_at(&wanted, 0x4008), "Main.run(int[])");
+	CHECK_EQ(wanted_find(&wanted, 0x4008)->start, 0x4000);
 }
 
 /* Each byte changed, each length: no more is asked than to come back. */
@@ -150,4 +192,4 @@ static void test_write(void)
 }
 
 CHECK_MAIN({ "map", test_map }, { "long line", test_long_line }, { "dump", test_dump },
-	{ "damage", test_damage }, { "written", test_write })
+	{ "moved", test_moved }, { "damage", test_damage }, { "written", test_write })
