@@ -7,11 +7,11 @@
 #include <sys/mman.h>
 
 #include "base/file.h"
+#include "naming/kernel.h"
 #include "naming/process.h"
 #include "naming/unnamed.h"
 #include "symbolizer/elf.h"
 #include "symbolizer/jit.h"
-#include "symbolizer/kallsyms.h"
 #include "symbolizer/wanted.h"
 
 /*
@@ -38,16 +38,6 @@ struct known {
 	bool used; /* by the tape at hand */
 };
 
-/* The kernel's names, of one build and at one place. */
-struct kernel {
-	bool runs; /* it is the one that runs now */
-	struct symbols *symbols;
-	struct tape_module module;
-	uint64_t moved; /* how far they lie above where the tape's kernel has them */
-	struct strings modules; /* that there were names for when they were read */
-	bool read;
-};
-
 struct namer {
 	struct finder finder;
 	struct name_cache *cache; /* borrowed, or NULL */
@@ -58,23 +48,6 @@ struct namer {
 	bool vdso_read;
 	uint8_t *whys; /* enum unnamed_why, for each module of the tape at hand */
 };
-
-/* The frames of one module: their numbers in the tape. */
-struct frames {
-	uint32_t module;
-	const uint32_t *items;
-	size_t count;
-};
-
-static int name_frame(
-	struct tape *tape, struct tape_frame *frame, const char *name, uint64_t offset)
-{
-	int r = strings_add(&tape->strings, name, strlen(name), &frame->symbol);
-
-	if (r == 0)
-		frame->offset = offset;
-	return r;
-}
 
 /* Adds what has no name in the tape and is not there yet. */
 static int want_frames(struct wanted *wanted, const struct tape *tape, const struct frames *frames)
@@ -139,8 +112,7 @@ struct namer *namer_free(struct namer *namer)
 	for (size_t i = 0; i < namer->known.count; i++)
 		known_done(&namer->known.items[i]);
 	array_done(&namer->known);
-	symbols_free(namer->kernel.symbols);
-	strings_done(&namer->kernel.modules);
+	kernel_done(&namer->kernel);
 	buffer_done(&namer->vdso);
 	free(namer);
 	return NULL;
@@ -247,6 +219,21 @@ static int name_elf(
 	return take_answers(&known->answers, tape, frames);
 }
 
+static bool same_id(const struct tape_module *a, const struct tape_module *b)
+{
+	return a->build_id_size == b->build_id_size &&
+	       memcmp(a->build_id, b->build_id, sizeof(a->build_id)) == 0;
+}
+
+static int name_kernel(struct namer *namer, struct tape *tape, const struct frames *frames)
+{
+	int r = kernel_name(&namer->kernel, &namer->finder, tape, frames);
+
+	if (r == 1)
+		namer->whys[frames->module] = namer->finder.live ? UNNAMED_NO_RIGHT : UNNAMED_GONE;
+	return MIN(r, 0);
+}
+
 /* Our own vdso, which is the one of every 64-bit process that runs on this kernel. */
 static int read_vdso(struct namer *namer)
 {
@@ -273,133 +260,18 @@ static int read_vdso(struct namer *namer)
 	return 0;
 }
 
-static bool same_id(const struct tape_module *a, const struct tape_module *b)
-{
-	return a->build_id_size == b->build_id_size &&
-	       memcmp(a->build_id, b->build_id, sizeof(a->build_id)) == 0;
-}
-
-static const struct tape_module *kernel_of(const struct tape *tape)
-{
-	static const struct tape_module unknown;
-
-	for (size_t i = 0; i < tape->modules.count; i++)
-		if (tape->modules.items[i].kind == TAPE_MODULE_KERNEL &&
-			strcmp(tape_string(tape, tape->modules.items[i].path),
-				"[kernel.kallsyms]") == 0)
-			return &tape->modules.items[i];
-	return &unknown;
-}
-
-/* The address of a symbol in the text of kallsyms, 0 when it is not there. */
-static uint64_t kallsyms_address(const char *text, const char *name)
-{
-	char end[32];
-	const char *at;
-
-	snprintf(end, sizeof(end), " T %s\n", name);
-	at = strstr(text, end);
-	if (!at)
-		return 0;
-	while (at > text && at[-1] != '\n')
-		at--;
-	return strtoull(at, NULL, 16);
-}
-
-/*
- * Where the recording does not say which kernel it had, the one that runs is taken for it when its code begins and ends at the same
- * addresses, to the byte.
- */
-static bool same_place(const struct tape *tape, const char *text)
-{
-	uint64_t begin = strtoull(tape_fact(tape, "kernel_text"), NULL, 16);
-	uint64_t end = strtoull(tape_fact(tape, "kernel_end"), NULL, 16);
-
-	return begin && begin == kallsyms_address(text, "_text") &&
-	       end == kallsyms_address(text, "_etext");
-}
-
-static int read_kernel(struct namer *namer, const struct tape *tape)
-{
-	const struct tape_module *module = kernel_of(tape);
-	uint64_t there = strtoull(tape_fact(tape, "kernel_text"), NULL, 16), here;
-	_cleanup_(cleanup_symbols) struct symbols *symbols = NULL;
-	_cleanup_free_ char *text = NULL;
-	size_t size;
-	bool sure;
-	int r;
-
-	namer->kernel.read = true;
-	namer->kernel.module = *module;
-	r = finder_kallsyms(
-		&namer->finder, module->build_id, module->build_id_size, &text, &size, &sure);
-	if (r == 0 && !sure && !same_place(tape, text))
-		r = -ENOENT;
-	namer->kernel.runs =
-		r == 0 && (!module->build_id_size ||
-				  finder_kernel_runs(module->build_id, module->build_id_size));
-	if (r == 0)
-		r = kallsyms_parse(text, size, &symbols);
-	if (r == -ENOMEM)
-		return r;
-	here = r == 0 ? kallsyms_address(text, "_text") : 0;
-	/* a kernel that was booted again lies elsewhere */
-	namer->kernel.moved = here && there ? here - there : 0;
-	symbols_free(namer->kernel.symbols);
-	namer->kernel.symbols = take_ptr(symbols);
-	return 0;
-}
-
-/* Reads the kernel's names anew for another kernel, or when code has come that there was not: a BPF program, a module. */
-static int prepare_kernel(struct namer *namer, const struct tape *tape, const char *name)
-{
-	struct kernel *kernel = &namer->kernel;
-	uint32_t before = strings_count(&kernel->modules), id;
-	int r = strings_add(&kernel->modules, name, strlen(name), &id);
-
-	if (r == 0 && (!kernel->read || id >= before || !same_id(&kernel->module, kernel_of(tape))))
-		r = read_kernel(namer, tape);
-	return r;
-}
-
-/* The kernel's table stays: all of its code is used by and by, and making the text of kallsyms costs the kernel more than reading it. */
-static int name_kernel(struct namer *namer, struct tape *tape, const struct frames *frames)
-{
-	const char *name = tape_string(tape, tape->modules.items[frames->module].path);
-	const struct kernel *kernel = &namer->kernel;
-	bool itself = strcmp(name, "[kernel.kallsyms]") == 0;
-	int r = prepare_kernel(namer, tape, name);
-
-	if (!kernel->symbols || !symbols_count(kernel->symbols))
-		namer->whys[frames->module] = namer->finder.live ? UNNAMED_NO_RIGHT : UNNAMED_GONE;
-	/* after another boot its modules do not lie as far from it as they did */
-	if (kernel->moved && !itself)
-		return r;
-	for (size_t i = 0; r == 0 && kernel->symbols && i < frames->count; i++) {
-		struct tape_frame *frame = &tape->frames.items[frames->items[i]];
-		uint64_t address = frame->address + kernel->moved;
-		struct symbol symbol;
-
-		if (!frame->symbol && symbols_find(kernel->symbols, address, &symbol))
-			r = name_frame(tape, frame, symbol.name, address - symbol.start);
-	}
-	return r;
-}
-
 /* The vdso is a part of the kernel: where that is the one that runs, so is the vdso. */
 static int prepare_vdso(struct namer *namer, const struct tape *tape,
 	const struct tape_module *module, bool *ret_same)
 {
-	const struct kernel *kernel = &namer->kernel;
+	bool runs = namer->finder.live;
 
 	if (!namer->vdso_read && read_vdso(namer) < 0)
 		return -ENOMEM;
-	if (!module->build_id_size && !namer->finder.live &&
-		(!kernel->read || !same_id(&kernel->module, kernel_of(tape))) &&
-		read_kernel(namer, tape) < 0)
+	if (!module->build_id_size && !runs &&
+		kernel_runs(&namer->kernel, &namer->finder, tape, &runs) < 0)
 		return -ENOMEM;
-	*ret_same = module->build_id_size ? same_id(module, &namer->vdso_module)
-					  : namer->finder.live || kernel->runs;
+	*ret_same = module->build_id_size ? same_id(module, &namer->vdso_module) : runs;
 	return 0;
 }
 
@@ -561,6 +433,8 @@ int namer_run(struct namer *namer, struct tape *tape)
 	int r = whys ? 0 : -ENOMEM, dropped;
 
 	namer->whys = whys;
+	/* what came since the last one is looked for once */
+	namer->kernel.fresh = false;
 	if (r == 0) {
 		whys[0] = UNNAMED_NOWHERE;
 		r = name_modules(namer, tape);

@@ -286,6 +286,21 @@ static void test_32bit(void)
 }
 #endif
 
+/* A BPF program that is not loaded any more has the name under which the kernel told of it. */
+static void test_made_by_kernel(void)
+{
+	static const char name[] = "bpf_prog_6deef7357e7b4530_sd_fw_egress";
+	_cleanup_(cleanup_namer) struct namer *namer = NULL;
+	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 1);
+	uint32_t module = tapes_module(tape, name, TAPE_MODULE_KERNEL), frame;
+
+	CHECK_EQ(tape_add_frame(tape, module, 0xffffffffdead0010, &frame), 0);
+	make_namer(&namer);
+	CHECK_EQ(namer_run(namer, tape), 0);
+	CHECK_STR(name_of(tape, frame), name);
+	CHECK_EQ(tape->frames.items[frame].offset, 0);
+}
+
 /* Frames count as often as they are in samples, callers and leaves; what comes to have a name is not told of any more. */
 static void test_unnamed(void)
 {
@@ -317,7 +332,8 @@ static void test_unnamed(void)
 }
 
 CHECK_MAIN({ "this program", test_this_program }, { "deleted", test_deleted },
-	{ "perf map", test_perf_map }, { "jitdump", test_jitdump }, { "unnamed", test_unnamed },
+	{ "perf map", test_perf_map }, { "jitdump", test_jitdump },
+	{ "made by the kernel", test_made_by_kernel }, { "unnamed", test_unnamed },
 #ifdef __x86_64__
 	{ "32 bits", test_32bit },
 #endif

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "naming/kernel.h"
+
+#include <stdio.h>
+
+#include "symbolizer/kallsyms.h"
+
+void kernel_done(struct kernel *kernel)
+{
+	symbols_free(kernel->symbols);
+	strings_done(&kernel->modules);
+}
+
+static bool same_id(const struct tape_module *a, const struct tape_module *b)
+{
+	return a->build_id_size == b->build_id_size &&
+	       memcmp(a->build_id, b->build_id, sizeof(a->build_id)) == 0;
+}
+
+static const struct tape_module *kernel_of(const struct tape *tape)
+{
+	static const struct tape_module unknown;
+
+	for (size_t i = 0; i < tape->modules.count; i++)
+		if (tape->modules.items[i].kind == TAPE_MODULE_KERNEL &&
+			strcmp(tape_string(tape, tape->modules.items[i].path),
+				"[kernel.kallsyms]") == 0)
+			return &tape->modules.items[i];
+	return &unknown;
+}
+
+/* The address of a symbol in the text of kallsyms, 0 when it is not there. */
+static uint64_t kallsyms_address(const char *text, const char *name)
+{
+	char end[32];
+	const char *at;
+
+	snprintf(end, sizeof(end), " T %s\n", name);
+	at = strstr(text, end);
+	if (!at)
+		return 0;
+	while (at > text && at[-1] != '\n')
+		at--;
+	return strtoull(at, NULL, 16);
+}
+
+/*
+ * Where the recording does not say which kernel it had, the one that runs is taken for it when its code begins and ends at the same
+ * addresses, to the byte.
+ */
+static bool same_place(const struct tape *tape, const char *text)
+{
+	uint64_t begin = strtoull(tape_fact(tape, "kernel_text"), NULL, 16);
+	uint64_t end = strtoull(tape_fact(tape, "kernel_end"), NULL, 16);
+
+	return begin && begin == kallsyms_address(text, "_text") &&
+	       end == kallsyms_address(text, "_etext");
+}
+
+static int read_kernel(struct kernel *kernel, const struct finder *finder, const struct tape *tape)
+{
+	const struct tape_module *module = kernel_of(tape);
+	uint64_t there = strtoull(tape_fact(tape, "kernel_text"), NULL, 16), here;
+	_cleanup_(cleanup_symbols) struct symbols *symbols = NULL;
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+	bool sure;
+	int r;
+
+	kernel->read = kernel->fresh = true;
+	kernel->module = *module;
+	r = finder_kallsyms(finder, module->build_id, module->build_id_size, &text, &size, &sure);
+	if (r == 0 && !sure && !same_place(tape, text))
+		r = -ENOENT;
+	kernel->runs = r == 0 && (!module->build_id_size || finder_kernel_runs(module->build_id,
+								    module->build_id_size));
+	if (r == 0)
+		r = kallsyms_parse(text, size, &symbols);
+	if (r == -ENOMEM)
+		return r;
+	here = r == 0 ? kallsyms_address(text, "_text") : 0;
+	/* a kernel that was booted again lies elsewhere */
+	kernel->moved = here && there ? here - there : 0;
+	symbols_free(kernel->symbols);
+	kernel->symbols = take_ptr(symbols);
+	return 0;
+}
+
+/* Reads the kernel's names anew for another kernel, or when code has come that there was not: a BPF program, a module. */
+static int prepare_kernel(struct kernel *kernel, const struct finder *finder,
+	const struct tape *tape, const char *name)
+{
+	uint32_t before = strings_count(&kernel->modules), id;
+	int r = strings_add(&kernel->modules, name, strlen(name), &id);
+
+	if (r == 0 && (!kernel->read || (id >= before && !kernel->fresh) ||
+			      !same_id(&kernel->module, kernel_of(tape))))
+		r = read_kernel(kernel, finder, tape);
+	return r;
+}
+
+/*
+ * Code that the kernel made has the name under which it came: a BPF program, a trampoline. Where it lay there may be other code by now; the
+ * table only tells where it begins.
+ */
+static int name_made(
+	struct kernel *kernel, struct tape *tape, const struct frames *frames, const char *name)
+{
+	const struct symbols *symbols = kernel->symbols;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < frames->count; i++) {
+		struct tape_frame *frame = &tape->frames.items[frames->items[i]];
+		struct symbol symbol;
+		bool there = symbols && !kernel->moved &&
+			     symbols_find(symbols, frame->address, &symbol) &&
+			     strcmp(symbol.name, name) == 0;
+
+		if (!frame->symbol)
+			r = name_frame(
+				tape, frame, name, there ? frame->address - symbol.start : 0);
+	}
+	return r;
+}
+
+/* The kernel's table stays: all of its code is used by and by, and making the text of kallsyms costs the kernel more than reading it. */
+int kernel_name(struct kernel *kernel, const struct finder *finder, struct tape *tape,
+	const struct frames *frames)
+{
+	_cleanup_free_ char *name =
+		strdup(tape_string(tape, tape->modules.items[frames->module].path));
+	int r = name ? prepare_kernel(kernel, finder, tape, name) : -ENOMEM;
+
+	if (r == 0 && name[0] != '[')
+		return name_made(kernel, tape, frames, name);
+	if (r == 0 && (!kernel->symbols || !symbols_count(kernel->symbols)))
+		return 1;
+	/* after another boot its modules do not lie as far from it as they did */
+	if (r < 0 || (kernel->moved && strcmp(name, "[kernel.kallsyms]") != 0))
+		return r;
+	for (size_t i = 0; r == 0 && kernel->symbols && i < frames->count; i++) {
+		struct tape_frame *frame = &tape->frames.items[frames->items[i]];
+		uint64_t address = frame->address + kernel->moved;
+		struct symbol symbol;
+
+		if (!frame->symbol && symbols_find(kernel->symbols, address, &symbol))
+			r = name_frame(tape, frame, symbol.name, address - symbol.start);
+	}
+	return r;
+}
+
+int kernel_runs(
+	struct kernel *kernel, const struct finder *finder, const struct tape *tape, bool *ret_runs)
+{
+	int r = 0;
+
+	if (!kernel->read || !same_id(&kernel->module, kernel_of(tape)))
+		r = read_kernel(kernel, finder, tape);
+	*ret_runs = kernel->runs;
+	return r;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/* The kernel's names, of one build and at one place. Of this folder alone. */
+
+#include <stdbool.h>
+
+#include "naming/finder.h"
+#include "naming/frames.h"
+#include "symbolizer/symbols.h"
+
+/* Zeroed to start. */
+struct kernel {
+	bool runs; /* it is the one that runs now */
+	struct symbols *symbols;
+	struct tape_module module;
+	uint64_t moved; /* how far they lie above where the tape's kernel has them */
+	struct strings modules; /* that there were names for when they were read */
+	bool read;
+	bool fresh; /* read for the tape at hand: whatever else came, is in it */
+};
+
+void kernel_done(struct kernel *kernel);
+/* Names the frames of one of its modules. 1 when there are no names of it at all, 0 or -ENOMEM. */
+int kernel_name(struct kernel *kernel, const struct finder *finder, struct tape *tape,
+	const struct frames *frames);
+/* Is it the tape's kernel that runs now? Read where that is not known yet. 0 or -ENOMEM. */
+int kernel_runs(struct kernel *kernel, const struct finder *finder, const struct tape *tape,
+	bool *ret_runs);
