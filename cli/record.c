@@ -18,6 +18,7 @@
 #include "recorder/cpu-list.h"
 #include "recorder/perf-events.h"
 #include "recorder/recorder.h"
+#include "recorder/rights.h"
 
 /* A host that a person can wait for: shorter segments would be mostly names. */
 #define SEGMENT_MIN_NS (1 * NSEC_PER_SEC)
@@ -41,6 +42,8 @@ static const struct option options[] = {
 	{ "frequency", 'F', "HZ", "samples a second on each CPU (default: 97)" },
 	{ "segment", 0, "LENGTH", "how long a segment is, 1s to 1h (default: 2m)" },
 	LIMIT_OPTIONS,
+	{ "user", 0, "NAME",
+		"drop root, become that user and keep only the rights to sample and to name" },
 	{ "patterns", 0, "DIR", "where own patterns are (default: /etc/perftape/incidents.d)" },
 	{ "snapshot-dir", 0, "DIR", "leave a .tape of each incident's window there" },
 	{ "trust-user-kmsg", 0, NULL,
@@ -399,6 +402,31 @@ static void found_incident(void *context)
 	snapshot_keeper_found(recording->keeper);
 }
 
+/*
+ * Before anything is opened: so what works at the start works for CPUs that come later, too. The store is the user's if it is new, and what is above it
+ * stays root's.
+ */
+static int become_user(const struct invocation *invocation, struct error *error)
+{
+	const char *user = option_value(invocation, "user"), *store = store_path(invocation);
+	struct stat about;
+	int r = 0;
+
+	rights_settle();
+	if (!user)
+		return 0;
+	if (geteuid() == 0 && stat(store, &about) < 0)
+		r = rights_make_folder(user, store, error);
+	if (r == 0)
+		r = rights_become(user, error);
+	if (r == 0 && access(store, W_OK) < 0 && errno == EACCES)
+		return error_set(error, -EACCES,
+			"%s may not write to %s; give it to that user (chown -R %s), or choose "
+			"another --store",
+			user, store, user);
+	return r;
+}
+
 static int record(struct recording *recording, struct recorder_options *asked)
 {
 	const struct invocation *invocation = recording->invocation;
@@ -408,8 +436,10 @@ static int record(struct recording *recording, struct recorder_options *asked)
 	_cleanup_(cleanup_snapshot_keeper) struct snapshot_keeper *keeper = NULL;
 	struct recorder_progress progress = { 0 };
 	struct error error = { 0 };
-	int r = load_patterns(invocation, &catalogue, &error);
+	int r = become_user(invocation, &error);
 
+	if (r == 0)
+		r = load_patterns(invocation, &catalogue, &error);
 	asked->catalogue = catalogue;
 	asked->trust_users = option_given(invocation, "trust-user-kmsg");
 	if (r == 0)

@@ -12,8 +12,10 @@ import pathlib
 import pty
 import re
 import select
+import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -289,6 +291,87 @@ def test_hung_disk(folder):
     return wrongs
 
 
+KEPT = {19, 2, 40, 34, 14, 38}  # ptrace, read-search, checkpoint-restore, syslog, ipc-lock, perfmon
+NOBODY = 65534
+
+
+def capabilities(pid):
+    text = pathlib.Path(f"/proc/{pid}/status").read_text()
+    bits = {int(re.search(rf"^{name}:\s+([0-9a-f]+)", text, re.MULTILINE)[1], 16) for name in ("CapPrm", "CapEff")}
+    return {number for number in range(64) if any(some >> number & 1 for some in bits)}, int(re.search(r"^Uid:\s+(\d+)", text, re.MULTILINE)[1])
+
+
+def kernel_is_named(store):
+    folded = perftape("query", "--store", store, "--from", "now-1m", "--format", "folded").stdout
+    return re.search(r"[;\s](asm_sysvec_|do_syscall_64|default_idle|cpuidle_enter|pv_native_safe_halt)", folded), folded[:500]
+
+
+def test_user(folder):
+    """With --user, root is dropped but for what sampling needs: CPUs that come later are sampled, files belong to the user."""
+    folder.chmod(0o755)
+    store, switch = folder / "user", pathlib.Path("/sys/devices/system/cpu/cpu1/online")
+    recorder = start(store, "--user", "nobody", "--segment", "2s")
+    wrongs = expect("it tells nothing", wait_for(lambda: progress(store)))
+    kept, uid = capabilities(recorder.pid)
+    wrongs += expect("it is still root, or somebody else", uid == NOBODY, uid)
+    wrongs += expect("not the capabilities that it needs, or others", kept == KEPT, kept)
+    try:
+        switch.write_text("0")
+        wrongs += expect("it does not see that a CPU goes", wait_for(lambda: progress(store)["cpus"] == 1))
+    finally:
+        switch.write_text("1")
+    wrongs += expect("a CPU that came back is not sampled", wait_for(lambda: progress(store)["cpus"] == os.cpu_count()))
+    wrongs += expect("something is missing", not progress(store)["missing"], progress(store))
+    said = stop(recorder)
+    wrongs += expect(f"exit code {recorder.returncode}", recorder.returncode == 0, said)
+    owners = {path.stat().st_uid for path in [store, *store.rglob("*")]}
+    wrongs += expect("files of others in its store", owners == {NOBODY}, owners)
+    wrongs += expect("the kernel has no names", *kernel_is_named(store))
+    done = perftape("record", "--store", folder / "never", "--user", "no-such-user")
+    wrongs += expect("an unknown user", done.returncode == 1 and done.stderr == "perftape: there is no user 'no-such-user'\n" and not (folder / "never").exists(), done.stderr)
+    perftape("record", "--store", folder / "of root", "--duration", "1s")
+    done = perftape("record", "--store", folder / "of root", "--user", "nobody")
+    return wrongs + expect("a store of root's", done.returncode == 1 and "chown" in done.stderr and done.stderr.count("\n") == 1, done.stderr)
+
+
+def run_with(folder, numbers):
+    """Runs as nobody, as a file that has such capabilities."""
+    program = folder / "program"
+    shutil.copy(PERFTAPE, program)
+    program.chmod(0o755)
+    bits = sum(1 << number for number in numbers)
+    if numbers:
+        os.setxattr(program, "security.capability", struct.pack("<5I", 0x02000001, bits & 0xffffffff, 0, bits >> 32, 0))
+    home = folder / "home"
+    home.mkdir(exist_ok=True)
+    os.chown(home, NOBODY, NOBODY)
+    store = home / f"store {len(numbers)}"
+    nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+    recorder = subprocess.Popen([program, "record", "--store", store], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd="/", **nobody)
+    wait_for(lambda: progress(store) or recorder.poll() is not None)
+    told = progress(store)
+    return store, told, stop(recorder), recorder.returncode
+
+
+def test_file_capabilities(folder):
+    """A user who is not root records with a file that has the capabilities; with fewer, what that costs is said."""
+    folder.chmod(0o755)
+    (folder / "caps").mkdir()
+    store, told, said, code = run_with(folder / "caps", KEPT)
+    wrongs = expect("it does not record", code == 0 and told and told["samples"] >= 0 and not told["missing"], code, told, said)
+    wrongs += expect("the kernel has no names", *kernel_is_named(store))
+    store, told, said, code = run_with(folder / "caps", {38, 14})
+    wrongs += expect("what is missing is not told", code == 0 and told and {"ptrace", "map-files"} <= set(told["missing"].split(",")), code, told, said)
+    paranoid = pathlib.Path("/proc/sys/kernel/perf_event_paranoid")
+    before = paranoid.read_text()
+    try:
+        paranoid.write_text("2")
+        store, told, said, code = run_with(folder / "caps", set())
+    finally:
+        paranoid.write_text(before)
+    return wrongs + expect("not one line about CAP_PERFMON", code == 1 and "CAP_PERFMON" in said and said.count("\n") == 1, code, said)
+
+
 CHECKS = [
     test_status,
     test_stopped_recorder,
@@ -299,6 +382,8 @@ CHECKS = [
     test_service,
     test_terminal,
     test_hung_disk,
+    test_user,
+    test_file_capabilities,
 ]
 
 

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recorder/rights.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/file.h"
+
+/* Newer than some headers. */
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#endif
+#ifndef CAP_CHECKPOINT_RESTORE
+#define CAP_CHECKPOINT_RESTORE 40
+#endif
+
+/* Files that may be open: two a CPU, and what is mapped. Only root may raise the most that there may be. */
+#define FILES_MAX 65536
+
+static const struct right {
+	unsigned int capability;
+	unsigned int before; /* what stands for it on a kernel that does not know it; 0: nothing */
+} rights[] = {
+	{ CAP_PERFMON, CAP_SYS_ADMIN },
+	{ CAP_SYS_PTRACE, 0 },
+	{ CAP_DAC_READ_SEARCH, 0 },
+	{ CAP_CHECKPOINT_RESTORE, 0 },
+	{ CAP_SYSLOG, 0 },
+	{ CAP_IPC_LOCK, 0 },
+};
+
+static unsigned int last_capability(void)
+{
+	_cleanup_free_ char *text = NULL;
+
+	return file_read("/proc/sys/kernel/cap_last_cap", 32, &text, NULL) == 0
+		       ? strtoul(text, NULL, 10)
+		       : CAP_CHECKPOINT_RESTORE;
+}
+
+/* The one that this kernel has for it; 0: none. */
+static unsigned int capability_of(const struct right *right, unsigned int last)
+{
+	return right->capability <= last ? right->capability : right->before;
+}
+
+static uint64_t wanted(void)
+{
+	unsigned int last = last_capability();
+	uint64_t bits = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rights); i++)
+		if (capability_of(&rights[i], last))
+			bits |= 1ull << capability_of(&rights[i], last);
+	return bits;
+}
+
+static int get_permitted(uint64_t *ret_permitted)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { 0 };
+
+	if (syscall(SYS_capget, &header, data) < 0)
+		return -errno;
+	*ret_permitted = (uint64_t)data[1].permitted << 32 | data[0].permitted;
+	return 0;
+}
+
+static int set_capabilities(uint64_t bits)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = {
+		{ .permitted = bits, .effective = bits },
+		{ .permitted = bits >> 32, .effective = bits >> 32 },
+	};
+
+	return syscall(SYS_capset, &header, data) < 0 ? -errno : 0;
+}
+
+static void raise_limits(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_max >= FILES_MAX)
+		return;
+	files.rlim_max = FILES_MAX;
+	setrlimit(RLIMIT_NOFILE, &files);
+}
+
+/* From the last step on there is no way back. */
+static int become(const struct passwd *user)
+{
+	uint64_t permitted = 0, kept = wanted();
+	unsigned int last = last_capability();
+	int r = get_permitted(&permitted);
+
+	if (r < 0)
+		return r;
+	kept &= permitted;
+	for (unsigned int i = 0; i <= last; i++)
+		if (!(kept & 1ull << i))
+			prctl(PR_CAPBSET_DROP, i, 0, 0, 0);
+	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || initgroups(user->pw_name, user->pw_gid) < 0 ||
+		setresgid(user->pw_gid, user->pw_gid, user->pw_gid) < 0 ||
+		setresuid(user->pw_uid, user->pw_uid, user->pw_uid) < 0)
+		return -errno;
+	r = set_capabilities(kept);
+	if (r == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		r = -errno;
+	return r;
+}
+
+static int find_user(const char *name, const struct passwd **ret_user, struct error *error)
+{
+	errno = 0;
+	*ret_user = getpwnam(name);
+	return *ret_user
+		       ? 0
+		       : error_set(error, errno ? -errno : -ENOENT, "there is no user '%s'", name);
+}
+
+int rights_make_folder(const char *name, const char *path, struct error *error)
+{
+	const struct passwd *user;
+	int r = find_user(name, &user, error);
+
+	if (r < 0)
+		return r;
+	r = file_make_dirs(path, 0755);
+	if (r == 0 && (chmod(path, 0750) < 0 || chown(path, user->pw_uid, user->pw_gid) < 0))
+		r = -errno;
+	return r < 0 ? error_set(
+			       error, r, "%s: cannot make it for %s: %s", path, name, strerror(-r))
+		     : 0;
+}
+
+int rights_become(const char *name, struct error *error)
+{
+	const struct passwd *user;
+	int r = find_user(name, &user, error);
+
+	if (r < 0)
+		return r;
+	if (user->pw_uid == geteuid())
+		return 0;
+	if (geteuid() != 0)
+		return error_set(
+			error, -EPERM, "only root can record as another user, such as %s", name);
+	raise_limits();
+	r = become(user);
+	if (r < 0)
+		return error_set(error, r, "becoming user %s: %s", name, strerror(-r));
+	rights_settle();
+	return 0;
+}
+
+/* Who has such capabilities may not be looked into by others of the user: they would have to have them too. */
+void rights_settle(void)
+{
+	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+}
