@@ -32,6 +32,8 @@
 /* Behind the window's end it takes the spool a second or two to have it. */
 #define QUIET_NS (WINDOW_AFTER_NS + 3 * NSEC_PER_SEC)
 #define SPOOLED_NS (2 * NSEC_PER_SEC)
+/* The wall clock of one stamp is known a little better or worse once it is sealed. */
+#define SAME_NS NSEC_PER_SEC
 /* A storm that goes on is taken so often, and no more of it than that. */
 #define AGAIN_NS (60 * NSEC_PER_SEC)
 #define LONGEST_NS (600 * NSEC_PER_SEC)
@@ -226,7 +228,8 @@ static uint64_t due_in(const struct snapshot_keeper *keeper, const struct episod
 	uint64_t passed_ns = clock_ns(CLOCK_MONOTONIC) - taken->at_ns;
 
 	if (!episode->id || episode->kind->severity <= SEVERITY_NOTICE ||
-		episode->last.realtime_ns < keeper->since_ns || taken->until_ns >= until_ns)
+		episode->last.realtime_ns < keeper->since_ns ||
+		taken->until_ns + SAME_NS >= until_ns)
 		return UINT64_MAX;
 	if (ending)
 		return taken->failed ? UINT64_MAX : 0;
