@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli/answer.h"
 #include "cli/command.h"
 #include "cli/live-names.h"
 #include "cli/progress.h"
+#include "cli/screen.h"
 #include "cli/version.h"
 #include "cli/window-options.h"
 #include "flamescope-export/flamescope.h"
@@ -119,6 +119,7 @@ static struct flamescope_options flamescope_options(
 	return (struct flamescope_options){
 		.filter = &asked->filter,
 		.version = PERFTAPE_VERSION,
+		.threads = screen_threads(),
 		.thread_frame = option_given(invocation, "thread-frame"),
 	};
 }
@@ -214,12 +215,11 @@ static int answer_folded(
 {
 	const struct window *window = &asked->question.window;
 	_cleanup_(fold_done) struct fold fold = { 0 };
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	struct progress progress;
 	struct fold_options fold_options = {
 		.question = asked->question,
 		.weight = asked->weight,
-		.threads = MAX(cpus, 1),
+		.threads = screen_threads(),
 		.progress = progress_show,
 		.progress_context = &progress,
 	};

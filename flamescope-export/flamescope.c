@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "flamescope-export/header.h"
 #include "flamescope-export/tape-text.h"
+#include "query/pieces.h"
 
 #define USEC_PER_SEC 1000000ull
 #define NUMBERS_MAX 160 /* of numbers and blanks, at their widest */
@@ -168,22 +169,37 @@ static void put_marker(const struct writer *writer, struct buffer *text)
 	buffer_text(text, "\t               0 cpuidle_enter_state ([kernel.kallsyms])\n\n");
 }
 
-static void put_samples(const struct writer *writer, struct output *output)
-{
-	const struct selection *selection = writer->selection;
+/* About a megabyte of text: the threads that make it meet seldom. */
+#define PIECE_ROWS 1024
 
-	for (size_t i = 0; i < selection->rows.count && !output->failed; i++) {
+static void make_piece(const void *context, size_t piece, struct buffer *to)
+{
+	const struct writer *writer = context;
+	const struct selection *selection = writer->selection;
+	size_t first = piece * PIECE_ROWS, end = MIN(first + PIECE_ROWS, selection->rows.count);
+
+	for (size_t i = first; i < end; i++) {
 		const struct selection_row *row = &selection->rows.items[i];
 		const struct tape_sample *sample = row_sample(selection, row);
 		const struct tape_text *text = &writer->texts[row->tape];
 
-		tape_text_put_thread(text, sample, &output->text);
-		put_numbers(
-			writer, sample->cpu, row_time_us(writer, i), sample->period, &output->text);
-		tape_text_put_stack(text, sample, &output->text);
-		buffer_u8(&output->text, '\n');
-		output_flush(output);
+		tape_text_put_thread(text, sample, to);
+		put_numbers(writer, sample->cpu, row_time_us(writer, i), sample->period, to);
+		tape_text_put_stack(text, sample, to);
+		buffer_u8(to, '\n');
 	}
+}
+
+static int put_samples(const struct writer *writer, struct output *output)
+{
+	struct pieces pieces = {
+		.make = make_piece,
+		.context = writer,
+		.count = (writer->selection->rows.count + PIECE_ROWS - 1) / PIECE_ROWS,
+		.threads = writer->options->threads,
+	};
+
+	return pieces_write(&pieces, output);
 }
 
 int flamescope_write(const struct selection *selection, const struct flamescope_options *options,
@@ -203,7 +219,7 @@ int flamescope_write(const struct selection *selection, const struct flamescope_
 	put_header(&writer, &output->text);
 	if (selection->rows.count) {
 		put_marker(&writer, &output->text);
-		put_samples(&writer, output);
+		r = put_samples(&writer, output);
 	}
-	return buffer_failed(&writer.event) || buffer_failed(&output->text) ? -ENOMEM : 0;
+	return r < 0 || buffer_failed(&writer.event) || buffer_failed(&output->text) ? -ENOMEM : 0;
 }

@@ -15,6 +15,7 @@
 struct flamescope_options {
 	const struct filter *filter; /* that the selection was made with */
 	const char *version;
+	unsigned int threads; /* that may make the text */
 	bool thread_frame; /* outermost in each stack stands its thread, "tid 1262 kubelet (thread)" */
 	/* Of a file that has only some of the window's samples: which, "cpu 3", and of how many. NULL: it has all. */
 	const char *part;

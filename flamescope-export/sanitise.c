@@ -146,10 +146,34 @@ bool flamescope_put_comm(struct buffer *text, const char *comm, int tid)
 	return cleaner.changed;
 }
 
+/* As most names are: of nothing that any of (1) to (7) is about. There is no blank before a colon in it, nor a number that it starts with. */
+static size_t plain_size(const char *name)
+{
+	static const bool plain[256] = { ['a' ... 'z'] = true,
+		['A' ... 'Z'] = true,
+		['0' ... '9'] = true,
+		['_'] = true,
+		['.'] = true,
+		[':'] = true,
+		['*'] = true };
+	const uint8_t *at = (const uint8_t *)name;
+
+	if (!plain[*at] || *at < 'A')
+		return 0;
+	while (plain[*at])
+		at++;
+	return *at ? 0 : (size_t)(at - (const uint8_t *)name);
+}
+
 bool flamescope_put_symbol(struct buffer *text, const char *symbol)
 {
+	size_t plain = plain_size(symbol);
 	struct cleaner cleaner = { .text = text, .node = true };
 
+	if (plain) {
+		buffer_bytes(text, symbol, plain);
+		return false;
+	}
 	cleaner.after_blank = true;
 	cleaner.place = *symbol == '[';
 	put_clean(&cleaner, *symbol ? symbol : "[unknown]", strlen(*symbol ? symbol : "[unknown]"));
