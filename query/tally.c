@@ -18,6 +18,10 @@ struct own_time {
 	bool kernel;
 };
 
+/* Who was on which CPU in what costs more than all the rest: of more samples than that in a tape, as many by chance stand for all. */
+#define DETAILED_SAMPLES (128 * 1024)
+#define SPOTS_MAX (1 << 20)
+
 /* For the tape that is being added; the memory is kept for the next one. */
 struct tally_scratch {
 	struct load_marks marks;
@@ -33,6 +37,7 @@ struct adding {
 	struct tally_scratch *scratch;
 	const struct tape *tape;
 	unsigned int parts;
+	uint32_t every; /* so many samples one is looked at in detail */
 };
 
 struct item {
@@ -92,11 +97,20 @@ static int extend(void *items, size_t *count, size_t *capacity, size_t number, s
 	extend(&(array)->items, &(array)->count, &(array)->capacity, (number), \
 		sizeof(*(array)->items))
 
+static struct map_key row_key(const struct tally_row *row)
+{
+	return map_key_add(map_key_add(map_key_add((struct map_key){ 0 }, row->a), row->b), row->c);
+}
+
+static bool has_row(const struct tally_rows *rows, const struct tally_row *row)
+{
+	return map_get(&rows->known, row_key(row)) != 0;
+}
+
 /* Adds to the row of these numbers. 0 or -ENOMEM. */
 static int add_row(struct tally_rows *rows, const struct tally_row *row, uint32_t *ret_number)
 {
-	struct map_key key = map_key_add(
-		map_key_add(map_key_add((struct map_key){ 0 }, row->a), row->b), row->c);
+	struct map_key key = row_key(row);
 	uint32_t number = map_get(&rows->known, key);
 
 	if (number) {
@@ -269,7 +283,6 @@ static int add_names(struct adding *adding, const struct item *item)
 	struct tally *tally = adding->tally;
 	uint32_t function = function_of(adding, item->frame), group;
 	struct own_time *time = &adding->scratch->times.items[function];
-	const struct tape_stack *stacks = adding->tape->stacks.items;
 
 	tally->all.ns[item->kind] += item->ns;
 	if (item->kind == LOAD_IDLE)
@@ -282,8 +295,6 @@ static int add_names(struct adding *adding, const struct item *item)
 	if (!is_within(adding, item->stack, function))
 		time->total_ns += item->ns;
 	adding->scratch->subtrees.items[item->stack] += item->ns;
-	if (adding->parts & TALLY_DETAILS && item->stack)
-		return add_call(adding, stacks[item->stack].frame, item->frame, item->ns);
 	return 0;
 }
 
@@ -350,26 +361,36 @@ static int map_thread(const struct adding *adding, uint32_t id, uint32_t *ret_th
 	return r;
 }
 
-static int add_details(
-	struct adding *adding, const struct tape_sample *sample, const struct item *item)
+/* What is seen for the first time so late is of no weight. */
+static int add_spot(struct tally_rows *spots, const struct tally_row *spot)
 {
-	struct tally *tally = adding->tally;
-	struct tally_row place = { .a = sample->cpu, .ns = item->ns }, spot = place;
-	int r = map_thread(adding, sample->thread, &place.b);
+	if (spots->list.count < SPOTS_MAX || has_row(spots, spot))
+		return add_row(spots, spot, NULL);
+	return 0;
+}
 
-	if (r == 0)
-		r = map_group(adding, item->comm, &spot.b);
+static int add_details(
+	struct adding *adding, uint32_t cpu, uint32_t thread, const struct item *item)
+{
+	const struct tape_stack *stacks = adding->tape->stacks.items;
+	struct tally *tally = adding->tally;
+	struct tally_row place = { .a = cpu, .b = thread, .ns = item->ns }, spot = place;
+	int r = map_group(adding, item->comm, &spot.b);
+
+	tally->threads.list.items[thread].ns += item->ns;
 	if (r == 0)
 		r = map_function(adding, function_of(adding, item->frame), &spot.c);
 	if (r == 0)
 		r = add_row(&tally->places, &place, NULL);
-	if (r < 0)
-		return r;
-	tally->threads.list.items[place.b].ns += item->ns;
-	return add_row(&tally->spots, &spot, NULL);
+	if (r == 0)
+		r = add_spot(&tally->spots, &spot);
+	if (r == 0 && item->stack)
+		r = add_call(adding, stacks[item->stack].frame, item->frame, item->ns);
+	return r;
 }
 
-static int add_sample(struct adding *adding, const struct tape_sample *sample, uint64_t ns)
+static int add_sample(
+	struct adding *adding, const struct tape_sample *sample, uint64_t ns, bool detailed)
 {
 	const struct tape_thread *thread = &adding->tape->threads.items[sample->thread];
 	bool idle = thread->pid == 0 && thread->tid == 0;
@@ -380,6 +401,7 @@ static int add_sample(struct adding *adding, const struct tape_sample *sample, u
 		.kind = load_kind(&adding->scratch->marks, idle, sample->stack, sample->frame),
 		.ns = ns,
 	};
+	uint32_t own;
 	int r = 0;
 
 	if (adding->parts & TALLY_CPUS) {
@@ -389,19 +411,25 @@ static int add_sample(struct adding *adding, const struct tape_sample *sample, u
 	}
 	if (adding->parts & TALLY_NAMES)
 		r = add_names(adding, &item);
-	if (r == 0 && adding->parts & TALLY_DETAILS && item.kind != LOAD_IDLE)
-		r = add_details(adding, sample, &item);
-	return r;
+	if (r < 0 || !(adding->parts & TALLY_DETAILS) || item.kind == LOAD_IDLE)
+		return r;
+	r = map_thread(adding, sample->thread, &own);
+	if (r < 0 || !detailed)
+		return r;
+	item.ns *= adding->every;
+	return add_details(adding, sample->cpu, own, &item);
 }
 
 int tally_add_samples(
 	struct tally *tally, const struct tape *tape, uint64_t sample_ns, unsigned int parts)
 {
-	struct adding adding = { tally, tally->scratch, tape, parts };
+	struct adding adding = { tally, tally->scratch, tape, parts,
+		1 + tape->samples.count / DETAILED_SAMPLES };
 	int r = begin_tape(&adding);
 
 	for (size_t i = 0; r == 0 && i < tape->samples.count; i++)
-		r = add_sample(&adding, &tape->samples.items[i], sample_ns);
+		r = add_sample(&adding, &tape->samples.items[i], sample_ns,
+			adding.every == 1 || hash_u64(i) % adding.every == 0);
 	if (r == 0 && parts & TALLY_NAMES)
 		r = end_tape(&adding);
 	if (tape->samples.count)
@@ -415,7 +443,7 @@ int tally_add_samples(
 int tally_add_sums(struct tally *tally, const struct tape *tape, uint64_t sample_ns,
 	const struct filter *filter)
 {
-	struct adding adding = { tally, tally->scratch, tape, TALLY_NAMES };
+	struct adding adding = { tally, tally->scratch, tape, TALLY_NAMES, 1 };
 	int r = begin_tape(&adding);
 
 	for (size_t i = 0; r == 0 && i < tape->sums.count; i++) {

@@ -232,6 +232,27 @@ static void test_recursion(void)
 	CHECK_EQ(tally->groups.items[name].ns[LOAD_KERNEL], 2 * tally->sample_ns);
 }
 
+/* Of very many samples some stand for all, where it is told who was on which CPU; nothing else becomes less exact. */
+static void test_many_samples(void)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 1);
+	_cleanup_(cleanup_tally) struct tally *tally = NULL;
+	uint32_t threads[] = { tapes_thread(tape, 1, 1, "a"), tapes_thread(tape, 2, 2, "b") };
+	uint32_t stack = tapes_kernel(tape, "x;y"), name;
+	const uint64_t count = 800000;
+
+	for (uint64_t i = 0; i < count; i++)
+		tapes_sample(tape, TAPES_PERF, i % 3, threads[i % 4 == 0], stack);
+	CHECK_EQ(tally_new(&tally), 0);
+	CHECK_EQ(tally_add_samples(tally, tape, 1000, PARTS), 0);
+	name = strings_find(&tally->names, "y", 1);
+	CHECK_EQ(tally->functions.items[name].self_ns, 1000 * count);
+	CHECK_EQ(tally->cpus.items[2].ns[LOAD_KERNEL], 1000 * (count / 3));
+	CHECK_EQ(tally->threads.list.count, 2);
+	CHECK(is_near(tally->threads.list.items[0].ns / (1000.0 * count), 0.25));
+	CHECK(is_near(tally->threads.list.items[1].ns / (1000.0 * count), 0.75));
+}
+
 /* A segment's sums come to what its samples do. */
 static void test_sums(void)
 {
@@ -354,5 +375,6 @@ static void test_hostile(void)
 CHECK_MAIN({ "a saturated CPU stands out", test_store },
 	{ "the rest of the only segment is what is usual", test_one_segment },
 	{ "nothing to compare with", test_nothing_usual }, { "one CPU", test_filter },
-	{ "recursion counts once", test_recursion }, { "sums and samples agree", test_sums },
-	{ "the screen", test_drawn }, { "hostile names on the screen", test_hostile })
+	{ "recursion counts once", test_recursion }, { "very many samples", test_many_samples },
+	{ "sums and samples agree", test_sums }, { "the screen", test_drawn },
+	{ "hostile names on the screen", test_hostile })
