@@ -238,7 +238,8 @@ static void tell_log_trouble(const struct recorder_progress *progress, bool live
 	if (strcmp(told.text, progress->log_trouble.text) == 0)
 		return;
 	told = progress->log_trouble;
-	talk(live, told.text, "");
+	if (*told.text)
+		talk(live, told.text, "");
 }
 
 /* What is said while it goes on, and at the end if there was no time for it before. */

@@ -24,6 +24,8 @@
 /* Entries that wait for the drain, which comes once a second: beyond that the log is left to the kernel, which keeps it longer. */
 #define QUEUE_MAX 8192
 
+#define NOTES_AT_ONCE 64
+
 /* How often the position is written. */
 #define KEEP_NS (10 * NSEC_PER_SEC)
 
@@ -167,39 +169,62 @@ static void read_records(struct kmsg_watch *watch)
 	}
 }
 
-/* The first one that waits for a note, or NULL. It stays where it is. */
-static struct kmsg_entry *next_wanting(struct kmsg_watch *watch)
+/* What could not be written can be again. */
+static void untell(struct kmsg_watch *watch)
 {
-	struct kmsg_entry *entry;
+	struct error none = { 0 };
+
+	if (watch->fd >= 0)
+		tell(watch, &none);
+}
+
+/* The first ones that wait for a note. They stay where they are: nobody takes them until they are noted. */
+static size_t find_wanting(struct kmsg_watch *watch, struct kmsg_entry *wanting[NOTES_AT_ONCE])
+{
+	size_t count = 0;
 
 	pthread_mutex_lock(&watch->lock);
-	entry = watch->queue.first;
-	while (entry && !entry->wants_note)
-		entry = entry->next;
+	for (struct kmsg_entry *entry = watch->queue.first; entry && count < NOTES_AT_ONCE;
+		entry = entry->next)
+		if (entry->wants_note)
+			wanting[count++] = entry;
 	pthread_mutex_unlock(&watch->lock);
-	return entry;
+	return count;
+}
+
+static int note(struct kmsg_watch *watch, struct kmsg_entry **wanting, size_t count)
+{
+	struct store_incident incidents[NOTES_AT_ONCE];
+	struct error error = { 0 };
+	int r;
+
+	for (size_t i = 0; i < count; i++)
+		incidents[i] = kmsg_entry_incident(wanting[i], watch->options->boot_id);
+	r = incident_notes_add(watch->options->store, incidents, count, &error);
+	if (r < 0) {
+		tell(watch, &error);
+		return r;
+	}
+	untell(watch);
+	pthread_mutex_lock(&watch->lock);
+	for (size_t i = 0; i < count; i++) {
+		wanting[i]->noted = true;
+		wanting[i]->wants_note = false;
+	}
+	pthread_mutex_unlock(&watch->lock);
+	return 0;
 }
 
 /* Incidents that are too late for their segment. False when one cannot be written now. */
 static bool write_notes(struct kmsg_watch *watch)
 {
-	struct kmsg_entry *entry;
-	struct error error = { 0 };
+	struct kmsg_entry *wanting[NOTES_AT_ONCE];
+	size_t count;
+	int r = 0;
 
-	while ((entry = next_wanting(watch))) {
-		struct store_incident incident =
-			kmsg_entry_incident(entry, watch->options->boot_id);
-
-		if (incident_notes_add(watch->options->store, &incident, 1, &error) < 0) {
-			tell(watch, &error);
-			return false;
-		}
-		pthread_mutex_lock(&watch->lock);
-		entry->noted = true;
-		entry->wants_note = false;
-		pthread_mutex_unlock(&watch->lock);
-	}
-	return true;
+	while (r == 0 && (count = find_wanting(watch, wanting)))
+		r = note(watch, wanting, count);
+	return r == 0;
 }
 
 static void keep_position(struct kmsg_watch *watch, const struct log_position *durable)
@@ -211,10 +236,12 @@ static void keep_position(struct kmsg_watch *watch, const struct log_position *d
 	position.next_id = watch->intake.id;
 	position.below_id = watch->intake.ids_end;
 	watch->kept_ns = clock_ns(CLOCK_MONOTONIC);
-	if (log_position_keep(watch->options->store, &position, &error) < 0)
+	if (log_position_keep(watch->options->store, &position, &error) < 0) {
 		tell(watch, &error);
-	else
+	} else {
+		untell(watch);
 		watch->kept_sequence = position.sequence;
+	}
 	watch->kept_ids_end = position.below_id;
 }
 
