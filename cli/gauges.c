@@ -132,6 +132,10 @@ static bool is_shown(const struct gauges_answer *answer, const struct figures_ro
 
 	if (option_given(answer->invocation, "name"))
 		return !row->of_all;
+	/* which CPU serves a queue is no figure to look through */
+	if (strcmp(row->name + strlen(row->name) - MIN(strlen(row->name), strlen("_cpu")),
+		    "_cpu") == 0)
+		return false;
 	return row->most > 0 && (row->of_all ? many : row->of_cpu ? !many : true);
 }
 

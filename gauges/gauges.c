@@ -8,7 +8,7 @@
 #define TURNS_OFF 60
 
 static const struct source_kind *const kinds[] = { &source_cpu, &source_pressure, &source_vmstat,
-	&source_net, &source_memory_cgroups, &source_throttling };
+	&source_net, &source_queues, &source_memory_cgroups, &source_throttling };
 
 struct source {
 	void *state;

@@ -161,18 +161,3 @@ int interrupts_read(const char *root, struct interrupts *ret_interrupts)
 		interrupts_done(ret_interrupts);
 	return r;
 }
-
-bool interrupts_find(
-	const struct interrupts *interrupts, const char *device, uint32_t queue, uint32_t *ret_cpu)
-{
-	for (size_t i = 0; i < interrupts->list.count; i++) {
-		const struct interrupt *interrupt = &interrupts->list.items[i];
-
-		if (interrupt->sends && interrupt->queue == queue &&
-			strcmp(interrupt->device, device) == 0) {
-			*ret_cpu = interrupt->cpu;
-			return true;
-		}
-	}
-	return false;
-}

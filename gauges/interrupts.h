@@ -29,9 +29,5 @@ void interrupts_done(struct interrupts *interrupts);
  */
 int interrupts_read(const char *root, struct interrupts *ret_interrupts);
 
-/* The CPU that serves a device's transmit queue. False when no interrupt is known to. */
-bool interrupts_find(
-	const struct interrupts *interrupts, const char *device, uint32_t queue, uint32_t *ret_cpu);
-
 /* What the name that a driver gave an interrupt says of it: all but the number and the CPU. False when it is of no queue. */
 bool interrupts_parse_name(const char *name, struct interrupt *ret_interrupt);

@@ -44,6 +44,8 @@ enum series_unit series_unit(const char *name)
 
 	if (series_suffix(name))
 		return SERIES_PER_CENT;
+	if (ends_with(name, "_cpu"))
+		return SERIES_LEVEL;
 	for (size_t i = 0; i < ARRAY_SIZE(levels); i++)
 		if (strncmp(name, levels[i], strlen(levels[i])) == 0)
 			return SERIES_LEVEL;

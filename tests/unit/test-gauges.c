@@ -318,7 +318,6 @@ static void test_interrupts(void)
 {
 	_cleanup_(interrupts_done) struct interrupts interrupts = { { 0 } };
 	_cleanup_(tree_done) struct tree tree;
-	uint32_t cpu;
 
 	tree_init(&tree);
 	tree_put(&tree, "/proc/interrupts",
@@ -335,12 +334,37 @@ static void test_interrupts(void)
 	CHECK_EQ(interrupts_read(tree.root, &interrupts), 0);
 	CHECK_EQ(interrupts.list.count, 2);
 	CHECK_EQ(interrupts.list.items[0].number, 30);
-	CHECK(interrupts_find(&interrupts, "eth0", 0, &cpu));
-	CHECK_EQ(cpu, 1);
-	CHECK(interrupts_find(&interrupts, "eth0", 5, &cpu));
-	CHECK_EQ(cpu, 39);
-	CHECK(!interrupts_find(&interrupts, "eth0", 6, &cpu));
-	CHECK(!interrupts_find(&interrupts, "eth1", 5, &cpu));
+	CHECK_STR(interrupts.list.items[0].device, "eth0");
+	CHECK_EQ(interrupts.list.items[0].cpu, 1);
+	CHECK_EQ(interrupts.list.items[1].queue, 5);
+	CHECK_EQ(interrupts.list.items[1].cpu, 39);
+}
+
+static void test_queues(void)
+{
+	_cleanup_(tree_done) struct tree tree;
+	_cleanup_(kept_done) struct kept kept = { .asked = 0 };
+	char path[128];
+
+	tree_init(&tree);
+	tree_put(&tree, "/proc/interrupts",
+		" 30: 1 PCI-MSIX-0000:00:05.0 1-edge eth0-Tx-Rx-0\n"
+		" 31: 1 PCI-MSIX-0000:81:00.0 1-edge mlx5_comp3@pci:0000:81:00.0\n"
+		" 32: 1 PCI-MSIX 1-edge virtio0-input.0\n"
+		" 33: 1 PCI-MSIX 1-edge virtio0-output.0\n");
+	tree_put(&tree, "/proc/irq/30/effective_affinity_list", "39\n");
+	tree_put(&tree, "/proc/irq/31/effective_affinity_list", "7\n");
+	tree_put(&tree, "/proc/irq/32/effective_affinity_list", "1\n");
+	tree_put(&tree, "/proc/irq/33/effective_affinity_list", "2\n");
+	tree_folder(&tree, "/sys/class/net/eth0");
+	snprintf(path, sizeof(path), "%s/sys/class/net/eth0/device", tree.root);
+	CHECK_EQ(symlink("../../../0000:00:05.0", path), 0);
+	read_all(&tree, &kept);
+	CHECK_EQ(value_of(&kept, "net/eth0/tx0_cpu"), 39);
+	CHECK_EQ(value_of(&kept, "pci/0000:00:05.0/tx0_cpu"), 39);
+	CHECK_EQ(value_of(&kept, "pci/0000:81:00.0/tx3_cpu"), 7);
+	CHECK_EQ(value_of(&kept, "net/virtio0/tx0_cpu"), 2);
+	CHECK_EQ(kept.puts, 4);
 }
 
 /* This host: what every kernel that we run on has. */
@@ -367,4 +391,5 @@ CHECK_MAIN({ "what CPUs spent their time with", test_cpu },
 	{ "memory cgroups, version 2", test_memory_v2 }, { "quotas, version 2", test_throttling },
 	{ "quotas, version 1", test_throttling_v1 }, { "each at its pace", test_pace },
 	{ "names of interrupts", test_interrupt_names },
-	{ "interrupts of queues", test_interrupts }, { "this host", test_here })
+	{ "interrupts of queues", test_interrupts }, { "CPUs of queues", test_queues },
+	{ "this host", test_here })

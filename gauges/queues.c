@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Which CPU serves each transmit queue, by the name of the device and by its address: messages have the one or the other. As a figure, so that it is
+ * known of each moment.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/intern.h"
+#include "gauges/interrupts.h"
+#include "gauges/source.h"
+
+/* Devices that come and go would add up. */
+#define NAMES_MAX 8192
+
+struct queues {
+	const char *root;
+	struct strings names;
+	struct source_ids ids; /* by the number of the name */
+};
+
+static void *queues_make(const char *root)
+{
+	struct queues *queues = calloc(1, sizeof(*queues));
+
+	if (queues)
+		queues->root = root;
+	return queues;
+}
+
+static void forget(struct queues *queues)
+{
+	strings_done(&queues->names);
+	source_ids_done(&queues->ids);
+}
+
+static void queues_done(void *state)
+{
+	forget(state);
+	free(state);
+}
+
+static int put(struct queues *queues, const struct gauges_sink *sink, const char *kind,
+	const char *device, const struct interrupt *interrupt)
+{
+	char name[128];
+	uint32_t slot;
+	int r;
+
+	snprintf(name, sizeof(name), "%s/%s/tx%u_cpu", kind, device, interrupt->queue);
+	r = strings_add(&queues->names, name, strlen(name), &slot);
+	return r < 0 ? r : source_put(&queues->ids, slot, sink, interrupt->cpu, "%s", name);
+}
+
+/* "../../../0000:00:05.0": the last part of where a device's link leads. */
+static bool find_address(const char *root, const char *device, char address[64])
+{
+	char path[PATH_MAX], target[PATH_MAX];
+	const char *last;
+	ssize_t size;
+
+	if (snprintf(path, sizeof(path), "%s/sys/class/net/%s/device", root, device) >=
+		(int)sizeof(path))
+		return false;
+	size = readlink(path, target, sizeof(target) - 1);
+	if (size <= 0)
+		return false;
+	target[size] = 0;
+	last = strrchr(target, '/');
+	return snprintf(address, 64, "%s", last ? last + 1 : target) < 64;
+}
+
+static int put_interrupt(
+	struct queues *queues, const struct gauges_sink *sink, const struct interrupt *interrupt)
+{
+	char address[64];
+	int r;
+
+	if (strchr(interrupt->device, ':'))
+		return put(queues, sink, "pci", interrupt->device, interrupt);
+	r = put(queues, sink, "net", interrupt->device, interrupt);
+	if (r == 0 && find_address(queues->root, interrupt->device, address))
+		r = put(queues, sink, "pci", address, interrupt);
+	return r;
+}
+
+static int queues_read(void *state, const struct gauges_sink *sink)
+{
+	struct interrupts interrupts;
+	struct queues *queues = state;
+	int r = interrupts_read(queues->root, &interrupts);
+
+	if (r < 0)
+		return r;
+	if (strings_count(&queues->names) > NAMES_MAX)
+		forget(queues);
+	for (size_t i = 0; r == 0 && i < interrupts.list.count; i++)
+		if (interrupts.list.items[i].sends)
+			r = put_interrupt(queues, sink, &interrupts.list.items[i]);
+	interrupts_done(&interrupts);
+	return r;
+}
+
+const struct source_kind source_queues = { "queues", 60, queues_make, queues_read, queues_done };
