@@ -295,12 +295,16 @@ void finder_files_close(struct finder_files *files)
 	files->fd = files->other_fd = -1;
 }
 
-static int find_jit(const struct finder *finder, int32_t pid, struct finder_files *ret_files)
+/* A process of another time may have had the pid: only of a live tape it is asked itself. */
+static int find_jit(const struct finder *finder, const struct finder_request *request,
+	struct finder_files *ret_files)
 {
-	if (!finder->live)
-		return -ENOENT;
-	ret_files->fd = process_open_perf_map(pid);
-	ret_files->other_fd = process_open_jitdump(pid);
+	if (finder->live) {
+		ret_files->fd = process_open_perf_map(request->pid);
+		ret_files->other_fd = process_open_jitdump(request->pid);
+	}
+	if (ret_files->fd < 0)
+		ret_files->fd = process_open_left_map(request->pid, request->until_ns);
 	return ret_files->fd < 0 && ret_files->other_fd < 0 ? -ENOENT : 0;
 }
 
@@ -309,7 +313,7 @@ int finder_find_here(
 {
 	*ret_files = (struct finder_files){ -1, -1 };
 	if (request->kind == FINDER_JIT)
-		return find_jit(finder, request->pid, ret_files);
+		return find_jit(finder, request, ret_files);
 	ret_files->fd = open_module(finder, request);
 	if (ret_files->fd < 0) {
 		int r = ret_files->fd;

@@ -159,3 +159,13 @@ int kernel_runs(
 	*ret_runs = kernel->runs;
 	return r;
 }
+
+int kernel_is_of_boot(
+	struct kernel *kernel, const struct finder *finder, const struct tape *tape, bool *ret_is)
+{
+	bool runs = false;
+	int r = kernel_runs(kernel, finder, tape, &runs);
+
+	*ret_is = runs && !kernel->moved && *tape_fact(tape, "kernel_text");
+	return r;
+}

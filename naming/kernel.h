@@ -27,3 +27,6 @@ int kernel_name(struct kernel *kernel, const struct finder *finder, struct tape 
 /* Is it the tape's kernel that runs now? Read where that is not known yet. 0 or -ENOMEM. */
 int kernel_runs(struct kernel *kernel, const struct finder *finder, const struct tape *tape,
 	bool *ret_runs);
+/* The same, and since the same boot, as far as its place in memory tells that. */
+int kernel_is_of_boot(
+	struct kernel *kernel, const struct finder *finder, const struct tape *tape, bool *ret_is);

@@ -195,20 +195,26 @@ static int ask_file(struct namer *namer, struct known *known, int32_t pid, uint6
 	return 0;
 }
 
+/* By the wall clock; what changed later is not what was sampled. */
+static uint64_t end_of(const struct tape *tape)
+{
+	uint64_t error_ns = 0, end_ns = tape_to_realtime(tape, tape->end_ns, &error_ns);
+
+	return end_ns - MIN(end_ns, error_ns);
+}
+
 static int name_elf(
 	struct namer *namer, struct tape *tape, const struct frames *frames, int32_t pid)
 {
 	struct tape_module *module = &tape->modules.items[frames->module];
 	const char *path = tape_string(tape, module->path);
 	struct known *known = find_known(namer, module, path);
-	uint64_t error_ns = 0, until_ns = tape_to_realtime(tape, tape->end_ns, &error_ns);
 	int r = known ? 0 : add_known(namer, module, path, &known);
 
-	until_ns -= MIN(until_ns, error_ns);
 	if (r == 0)
 		r = want_frames(&known->answers, tape, frames);
 	if (r == 0 && known->answers.open && !known->sought)
-		r = ask_file(namer, known, pid, until_ns);
+		r = ask_file(namer, known, pid, end_of(tape));
 	if (r < 0)
 		return r;
 	known->used = true;
@@ -312,11 +318,16 @@ static int name_jit(struct namer *namer, struct tape *tape, const struct frames 
 	_cleanup_(finder_files_close) struct finder_files files = { -1, -1 };
 	_cleanup_(wanted_done) struct wanted answers = { 0 };
 	struct finder_request request = { .kind = FINDER_JIT, .path = path };
-	int r;
+	bool here = namer->finder.live;
+	int r = 0;
 
-	if (sscanf(path, "/tmp/perf-%d.map", &request.pid) != 1 || request.pid <= 0 ||
-		finder_find(&namer->finder, &request, &files) < 0)
+	if (sscanf(path, "/tmp/perf-%d.map", &request.pid) != 1 || request.pid <= 0)
 		return 0;
+	if (!here)
+		r = kernel_is_of_boot(&namer->kernel, &namer->finder, tape, &here);
+	request.until_ns = end_of(tape);
+	if (r < 0 || !here || finder_find(&namer->finder, &request, &files) < 0)
+		return r;
 	r = want_frames(&answers, tape, frames);
 	if (r == 0)
 		r = ask_jit(files.fd, perf_map_names, &answers);

@@ -2,6 +2,7 @@
 #include "naming/process.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "naming/inside.h"
 
@@ -66,6 +68,32 @@ int process_open_perf_map(int32_t pid)
 		return -1;
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", inner);
 	return open_trusted(pid, path);
+}
+
+/* Where a file system does not tell when a file was made, its last change must do. */
+static bool is_made_before(int fd, uint64_t until_ns)
+{
+	struct statx about;
+	const struct statx_timestamp *made = &about.stx_btime;
+
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME | STATX_MTIME | STATX_UID, &about) < 0 ||
+		(about.stx_uid != 0 && about.stx_uid != geteuid()))
+		return false;
+	if (!(about.stx_mask & STATX_BTIME))
+		made = &about.stx_mtime;
+	return !until_ns || made->tv_sec * NSEC_PER_SEC + made->tv_nsec <= until_ns;
+}
+
+int process_open_left_map(int32_t pid, uint64_t until_ns)
+{
+	_cleanup_close_ int fd = -1;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", pid);
+	fd = inside_open(0, path, 0, 0);
+	if (fd < 0 || !is_made_before(fd, until_ns))
+		return -1;
+	return take_fd(fd);
 }
 
 /* Who writes a jitdump maps a page of it, so that profilers see where it is. */

@@ -187,6 +187,35 @@ static void test_perf_map(void)
 	unlink(path);
 }
 
+/* The map of a process that has ended stays behind; one that came to be after the tape's end is another process's. */
+static void test_left_map(void)
+{
+	static const char text[] = "7000000000 20 left\n";
+	char name[64], path[80];
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(0);
+	CHECK_EQ(waitpid(pid, NULL, 0), pid);
+	snprintf(name, sizeof(name), "perf-%d.map", pid);
+	snprintf(path, sizeof(path), "/tmp/%s", name);
+	CHECK_EQ(file_replace("/tmp", name, text, strlen(text)), 0);
+	for (int later = 0; later < 2; later++) {
+		_cleanup_(cleanup_namer) struct namer *namer = NULL;
+		_cleanup_(cleanup_tape) struct tape *tape =
+			tapes_bare(TAPES_PERF, TAPES_PERF + NSEC_PER_SEC);
+		uint32_t module = tapes_module(tape, path, TAPE_MODULE_JIT), frame;
+
+		tapes_anchor(tape, TAPES_PERF,
+			clock_ns(CLOCK_REALTIME) - (later ? 60 * NSEC_PER_SEC : 0));
+		CHECK_EQ(tape_add_frame(tape, module, 0x7000000010, &frame), 0);
+		make_namer(&namer);
+		CHECK_EQ(namer_run(namer, tape), 0);
+		CHECK_STR(name_of(tape, frame), later ? "" : "left");
+	}
+	unlink(path);
+}
+
 static void put_dump(struct buffer *dump)
 {
 	buffer_u32(dump, 0x4a695444);
@@ -332,7 +361,7 @@ static void test_unnamed(void)
 }
 
 CHECK_MAIN({ "this program", test_this_program }, { "deleted", test_deleted },
-	{ "perf map", test_perf_map }, { "jitdump", test_jitdump },
+	{ "perf map", test_perf_map }, { "left map", test_left_map }, { "jitdump", test_jitdump },
 	{ "made by the kernel", test_made_by_kernel }, { "unnamed", test_unnamed },
 #ifdef __x86_64__
 	{ "32 bits", test_32bit },
