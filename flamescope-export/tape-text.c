@@ -28,15 +28,18 @@ struct piece {
 	uint8_t marks; /* of a leaf of an idle thread */
 	bool changed; /* of a module */
 	bool idle; /* of a thread */
+	bool wanted; /* of a frame */
 };
 
 struct node {
 	uint64_t bytes;
 	uint32_t frames;
 	uint8_t marks;
-	bool wanted;
-	bool idle; /* wanted for an idle thread, so its marks are of interest */
 };
+
+/* What stacks are wanted for. Apart from the nodes, as each sample looks at those of all its callers. */
+#define WANTED 1
+#define WANTED_IDLE 2 /* for an idle thread, so the marks are of interest */
 
 static void *array_zeroed(size_t count, size_t size)
 {
@@ -50,13 +53,16 @@ int tape_text_init(struct tape_text *text, const struct tape *tape, bool thread_
 	text->modules = array_zeroed(tape->modules.count, sizeof(*text->modules));
 	text->threads = array_zeroed(tape->threads.count, sizeof(*text->threads));
 	text->nodes = array_zeroed(tape->stacks.count, sizeof(*text->nodes));
+	text->wants = array_zeroed(tape->stacks.count, sizeof(*text->wants));
 	if (thread_frames) {
 		text->thread_frames =
 			array_zeroed(tape->threads.count, sizeof(*text->thread_frames));
 		if (!text->thread_frames)
 			return -ENOMEM;
 	}
-	return text->frames && text->modules && text->threads && text->nodes ? 0 : -ENOMEM;
+	return text->frames && text->modules && text->threads && text->nodes && text->wants
+		       ? 0
+		       : -ENOMEM;
 }
 
 void tape_text_done(struct tape_text *text)
@@ -67,6 +73,7 @@ void tape_text_done(struct tape_text *text)
 	free(take_ptr(text->threads));
 	free(take_ptr(text->thread_frames));
 	free(take_ptr(text->nodes));
+	free(take_ptr(text->wants));
 }
 
 /* The whole of it is cleaned as one name: what is harmless at a comm's start may not be so behind a number. */
@@ -133,10 +140,10 @@ static void put_again(struct buffer *arena, const struct piece *piece)
 	arena->size += piece->size;
 }
 
-/* Filled up on the left with blanks. */
-static void put_hex(struct buffer *text, uint64_t value, size_t width)
+/* Writes up to `end`, filled up on the left with blanks; gives where it begins. */
+static char *put_hex(char *end, uint64_t value, size_t width)
 {
-	char digits[16], *end = digits + sizeof(digits), *at = end;
+	char *at = end;
 
 	do {
 		*--at = "0123456789abcdef"[value % 16];
@@ -144,6 +151,26 @@ static void put_hex(struct buffer *text, uint64_t value, size_t width)
 	} while (value);
 	while (at > end - width)
 		*--at = ' ';
+	return at;
+}
+
+/* "\t", the address, " " */
+static void put_address(struct buffer *text, uint64_t address)
+{
+	char line[18];
+
+	line[0] = '\t';
+	put_hex(line + 17, address, 16);
+	line[17] = ' ';
+	buffer_bytes(text, line, sizeof(line));
+}
+
+/* "+0x", the offset */
+static void put_offset(struct buffer *text, uint64_t offset)
+{
+	char line[19], *end = line + sizeof(line), *at = put_hex(end, offset, 1) - 3;
+
+	memcpy(at, "+0x", 3);
 	buffer_bytes(text, at, end - at);
 }
 
@@ -154,18 +181,12 @@ static void make_frame(struct tape_text *text, uint32_t id)
 	const struct piece *module;
 	bool changed;
 
-	if (piece->size)
-		return;
 	module = make_module(text, frame->module);
 	piece->start = text->arena.size;
-	buffer_u8(&text->arena, '\t');
-	put_hex(&text->arena, frame->address, 16);
-	buffer_u8(&text->arena, ' ');
+	put_address(&text->arena, frame->address);
 	changed = flamescope_put_symbol(&text->arena, tape_string(text->tape, frame->symbol));
-	if (frame->symbol) {
-		buffer_text(&text->arena, "+0x");
-		put_hex(&text->arena, frame->offset, 1);
-	}
+	if (frame->symbol)
+		put_offset(&text->arena, frame->offset);
 	put_again(&text->arena, module);
 	text->changed += changed | module->changed;
 	piece->size = text->arena.size - piece->start;
@@ -174,40 +195,50 @@ static void make_frame(struct tape_text *text, uint32_t id)
 /* Up to the first node that is wanted already, for then all above it are. */
 void tape_text_want(struct tape_text *text, const struct tape_sample *sample)
 {
+	uint8_t wants;
 	bool idle;
 
 	make_thread(text, sample->thread);
 	idle = text->threads[sample->thread].idle;
 	/* without a stack there is no line, as perf has it */
 	if (!tape_is_no_stack(text->tape, sample->frame))
-		make_frame(text, sample->frame);
+		text->frames[sample->frame].wanted = true;
 	if (idle)
 		text->frames[sample->frame].marks = idle_marks(
 			tape_string(text->tape, text->tape->frames.items[sample->frame].symbol));
+	wants = idle ? WANTED | WANTED_IDLE : WANTED;
 	for (uint32_t id = sample->stack; id; id = text->tape->stacks.items[id].parent) {
-		struct node *node = &text->nodes[id];
-
-		if (node->wanted && node->idle >= idle)
+		if ((text->wants[id] & wants) == wants)
 			break;
-		node->wanted = true;
-		node->idle |= idle;
+		text->wants[id] |= wants;
 	}
+}
+
+/* In their order: so do their names lie, and the text of one function's frames is side by side. */
+static void make_frames(struct tape_text *text)
+{
+	for (size_t id = 1; id < text->tape->stacks.count; id++)
+		if (text->wants[id])
+			text->frames[text->tape->stacks.items[id].frame].wanted = true;
+	for (size_t id = 0; id < text->tape->frames.count; id++)
+		if (text->frames[id].wanted)
+			make_frame(text, id);
 }
 
 int tape_text_make(struct tape_text *text)
 {
+	make_frames(text);
 	for (size_t id = 1; id < text->tape->stacks.count; id++) {
 		const struct tape_stack *stack = &text->tape->stacks.items[id];
 		const struct node *parent = &text->nodes[stack->parent];
 		struct piece *piece = &text->frames[stack->frame];
 		struct node *node = &text->nodes[id];
 
-		if (!node->wanted)
+		if (!text->wants[id])
 			continue;
-		make_frame(text, stack->frame);
 		node->bytes = parent->bytes + piece->size;
 		node->frames = parent->frames + 1;
-		if (node->idle) {
+		if (text->wants[id] & WANTED_IDLE) {
 			uint32_t symbol = text->tape->frames.items[stack->frame].symbol;
 
 			node->marks = parent->marks | idle_marks(tape_string(text->tape, symbol));

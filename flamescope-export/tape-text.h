@@ -26,7 +26,8 @@ struct tape_text {
 	struct piece *modules; /* " (PATH)" and the end of the line */
 	struct piece *threads;
 	struct piece *thread_frames; /* a line for each; NULL: none are wanted */
-	struct node *nodes;
+	struct node *nodes; /* by stack */
+	uint8_t *wants; /* by stack */
 };
 
 /* With thread_frames the thread stands as the outermost frame in each stack. 0 or -ENOMEM. The tape is borrowed. */
