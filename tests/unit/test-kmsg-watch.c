@@ -402,6 +402,61 @@ static void test_flood(void)
 	done(&watching);
 }
 
+/* A file that says nothing, or something wrong, is as none: the log begins with the recording. */
+static void test_damaged_position(void)
+{
+	static const char *const texts[] = { "", "1", "1 x 7 7 7 7 00000000\n",
+		"2 " BOOT " 1 1 1 1 00000000\n", "1 " BOOT " 18446744073709551616 1 1 1 0\n",
+		"\xff\xff\xff", "1 " BOOT " 7 7 7 7 8fa3e5c2" };
+	struct log_found found;
+	struct watching watching;
+	char file[128];
+
+	init(&watching);
+	snprintf(file, sizeof(file), "%s/kernel-log", watching.store.path);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		FILE *out = fopen(file, "w");
+
+		CHECK(out && fputs(texts[i], out) >= 0 && fclose(out) == 0);
+		CHECK_EQ(log_position_find(watching.store.path, BOOT, &found, NULL), 0);
+		CHECK_STR(found.position.boot_id, "");
+		CHECK_EQ(found.ids_from, 1);
+		log_found_done(&found);
+	}
+	CHECK_EQ(log_position_keep(
+			 watching.store.path, &(struct log_position){ BOOT, 7, 8, 9, 10 }, NULL),
+		0);
+	CHECK_EQ(log_position_find(watching.store.path, BOOT, &found, NULL), 0);
+	CHECK_STR(found.position.boot_id, BOOT);
+	CHECK_EQ(found.position.sequence, 7);
+	CHECK_EQ(found.position.stamp_ns, 8);
+	CHECK_EQ(found.position.next_id, 9);
+	CHECK_EQ(found.position.below_id, 10);
+	log_found_done(&found);
+	done(&watching);
+}
+
+/* Of another boot all is new, also what was logged before anybody recorded. */
+static void test_other_boot(void)
+{
+	struct watching watching;
+
+	init(&watching);
+	CHECK_EQ(log_position_keep(watching.store.path,
+			 &(struct log_position){
+				 "99999999-8888-7777-6666-555555555555", 7000, 8, 1, 1 },
+			 NULL),
+		0);
+	start(&watching, false);
+	log_line(&watching, 0, -500000, STALL);
+	log_line(&watching, 1, 100, STALL);
+	take_lines(&watching, 2);
+	CHECK_EQ(watching.tape->incidents.count, 1);
+	CHECK_EQ(list(&watching).count, 1);
+	stop(&watching, true);
+	done(&watching);
+}
+
 /* Whatever comes is no reason to end. */
 static void test_rubbish(void)
 {
@@ -438,4 +493,6 @@ CHECK_MAIN({ "an incident, with its stall", test_incident }, { "the CPU of a que
 	{ "what was logged while nobody recorded", test_late },
 	{ "lines that a killed recorder took", test_killed },
 	{ "lines that were overwritten", test_overrun }, { "a flood", test_flood },
-	{ "records that are none", test_rubbish }, { "numbers", test_numbers })
+	{ "a position that is damaged", test_damaged_position },
+	{ "another boot", test_other_boot }, { "records that are none", test_rubbish },
+	{ "numbers", test_numbers })
