@@ -152,16 +152,19 @@ static void put_baseline(
 	bool utc = option_given(invocation, "utc");
 	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE], around[32];
 
-	if (!baseline->segments)
+	if (!baseline->segments) {
 		buffer_printf(text, "usual: not known; nothing else is recorded within %s of it",
 			duration_format(top->around_ns, around, sizeof(around)));
-	else
-		buffer_printf(text,
-			"usual: by %s to %s, %" PRIu64 " of %" PRIu64 " segment%s read, %" PRIu64
-			" samples",
+	} else {
+		buffer_printf(text, "usual: by %s%s to %s, ",
+			baseline->rest ? "the rest of the same segments, " : "",
 			time_format(baseline->from_ns, utc, 0, from),
-			time_format(baseline->to_ns, utc, 0, to), baseline->segments, baseline->of,
-			baseline->of == 1 ? "" : "s", baseline->tally->samples);
+			time_format(baseline->to_ns, utc, 0, to));
+		if (!baseline->rest)
+			buffer_printf(text, "%" PRIu64 " of %" PRIu64 " segment%s read, ",
+				baseline->segments, baseline->of, baseline->of == 1 ? "" : "s");
+		buffer_printf(text, "%" PRIu64 " samples", baseline->tally->samples);
+	}
 	if (baseline->unread)
 		buffer_printf(text, "; %" PRIu64 " could not be read", baseline->unread);
 	buffer_u8(text, 0);

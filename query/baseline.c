@@ -207,8 +207,10 @@ static int find(struct run *run, struct error *error)
 
 	if (r == 0)
 		r = add_pieces(run, true);
-	if (r == 0 && !run->pieces.count)
+	if (r == 0 && !run->pieces.count) {
 		r = add_pieces(run, false);
+		run->baseline.rest = true;
+	}
 	run->baseline.of = run->pieces.count;
 	return r < 0 ? r : spread(run);
 }

@@ -27,6 +27,7 @@ struct baseline {
 	uint64_t from_ns, to_ns; /* the first and the last of what was read */
 	uint64_t names_ns,
 		cpus_ns; /* how much time the names, and the CPUs, are of; 0: there is nothing to compare with */
+	bool rest; /* of the window's own segments, of which the numbers below are parts then */
 	uint64_t segments; /* that were read */
 	uint64_t of; /* that there are */
 	uint64_t unread; /* that could not be read */

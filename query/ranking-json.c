@@ -133,6 +133,8 @@ static void put_baseline(const struct baseline *baseline, struct buffer *json)
 		put_time(json, "from", baseline->from_ns);
 		put_time(json, "to", baseline->to_ns);
 	}
+	json_key(json, "own_segments");
+	json_bool(json, baseline->rest);
 	put_number(json, "segments", baseline->segments);
 	put_number(json, "of", baseline->of);
 	put_number(json, "unread", baseline->unread);

@@ -11,6 +11,8 @@
 #define LEAST_SHARE 0.02
 /* Added to both sides of a ratio: what was never seen before is not infinitely more than usual. */
 #define FLOOR_SHARE 0.005
+/* What leads to a function tells less than where the time is spent, unless it is spent all over the place. */
+#define TOTAL_WEIGHT 0.25
 /* A function of whose time one callee has so much is only the way to that one. */
 #define WRAPPER_PART 0.9
 
@@ -255,7 +257,7 @@ static int add_function(
 		&function.score);
 	judge(making, ranking->compared, function.total, function.usual_total, &total_stands_out,
 		&total_score);
-	/* what is always so is told by where the time is spent; what is not, by who leads there too */
+	total_score *= TOTAL_WEIGHT;
 	if (!wrapper && total_stands_out &&
 		compare_scores(function.stands_out, function.score, true, total_score) > 0) {
 		function.stands_out = true;
