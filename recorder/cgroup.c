@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/file.h"
+#include "recorder/proc-reader.h"
 
 #define TEXT_LIMIT (256u << 10)
 
@@ -59,14 +59,14 @@ const char *cgroup_choose(char *text)
 	return best;
 }
 
-int cgroup_read(int32_t pid, char path[CGROUP_PATH_MAX])
+int cgroup_read(struct proc_reader *reader, int32_t pid, char path[CGROUP_PATH_MAX])
 {
 	_cleanup_free_ char *text = NULL;
 	char file[64];
 	int r;
 
 	snprintf(file, sizeof(file), "/proc/%d/cgroup", pid);
-	r = file_read(file, TEXT_LIMIT, &text, NULL);
+	r = proc_reader_read(reader, file, TEXT_LIMIT, &text);
 	if (r == 0)
 		snprintf(path, CGROUP_PATH_MAX, "%s", cgroup_choose(text));
 	return r;

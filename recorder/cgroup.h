@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct proc_reader;
+
 #define CGROUP_PATH_MAX 512
 
 /*
@@ -14,5 +16,5 @@
  */
 const char *cgroup_choose(char *text);
 
-/* Of a process that runs now; a longer path is cut. 0, or a negative errno when it is gone. */
-int cgroup_read(int32_t pid, char path[CGROUP_PATH_MAX]);
+/* Of a process that runs now; a longer path is cut. 0; -EAGAIN when that takes too long; another negative errno when it is gone. */
+int cgroup_read(struct proc_reader *reader, int32_t pid, char path[CGROUP_PATH_MAX]);

@@ -2,7 +2,6 @@
 #include "recorder/proc-scan.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "recorder/proc-reader.h"
 #include "symbolizer/elf.h"
 
 #define MAPS_LIMIT (64u << 20)
@@ -37,15 +37,14 @@ static int parse_maps_line(char *line, struct perf_record *record)
 
 static int scan_maps(struct tracker *tracker, int32_t pid)
 {
-	_cleanup_close_ int fd = -1;
 	_cleanup_free_ char *text = NULL;
 	char path[64], *line, *rest;
-	int r = 0;
+	int r;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || file_read_fd(fd, MAPS_LIMIT, &text, NULL) < 0)
-		return 0;
+	r = proc_reader_read(tracker->reader, path, MAPS_LIMIT, &text);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
 	rest = text;
 	while (r == 0 && (line = strsep(&rest, "\n"))) {
 		struct perf_record record = { .type = PERF_TYPE_MMAP2, .misc = PERF_MODE_USER };

@@ -7,7 +7,8 @@
 /*
  * What was running before the events were opened: names of all threads and executable mappings of all processes, out of /proc,
  * and the kernel's modules. Open the events first: what happens meanwhile comes as records and is applied on top.
- * Processes that go away while they are read, or may not be read, are left out. 0 or -ENOMEM.
+ * Processes that go away while they are read, may not be read, or take too long (recorder/proc-reader.h; the tracker has one), are left out. 0 or
+ * -ENOMEM.
  */
 int proc_scan(struct tracker *tracker);
 /* Only the processes: what is known of them takes the place of what was, where records of them were lost. */

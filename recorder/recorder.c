@@ -469,7 +469,7 @@ static void prepare(struct recorder *recorder, const struct store_writer *writer
 {
 	describe(recorder);
 	recorder->own_tid = gettid();
-	recorder->assembler.tracker.read_cgroup = cgroup_read;
+	watch_start(&recorder->watch, &recorder->assembler.tracker);
 	facts_collect(&recorder->facts, recorder->events, recorder->options->frequency,
 		recorder->options->version);
 	for (int ring = 0; ring < PERF_RINGS; ring++)

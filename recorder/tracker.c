@@ -337,16 +337,18 @@ struct tracker_process *tracker_process(const struct tracker *tracker, int32_t p
 	return find_process(tracker, pid);
 }
 
-/* Of one that is gone, what is known stays. */
+/* Of one that is gone, what is known stays; one that cannot be asked now is asked with its next sample. */
 const char *tracker_cgroup(struct tracker *tracker, struct tracker_process *process)
 {
 	char path[CGROUP_PATH_MAX];
+	int r = 0;
 
-	if (process->cgroup_old && tracker->read_cgroup &&
-		tracker->read_cgroup(process->pid, path) == 0 &&
-		(!process->cgroup || strcmp(path, process->cgroup) != 0))
-		set_cgroup(process, path);
-	process->cgroup_old = false;
+	if (process->cgroup_old && tracker->read_cgroup) {
+		r = tracker->read_cgroup(tracker->reader, process->pid, path);
+		if (r == 0 && (!process->cgroup || strcmp(path, process->cgroup) != 0))
+			set_cgroup(process, path);
+	}
+	process->cgroup_old = r == -EAGAIN;
 	return process->cgroup ? process->cgroup : "";
 }
 

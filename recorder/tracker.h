@@ -62,7 +62,8 @@ struct tracker {
 	size_t kept_names, kept_modules; /* that were in use when the others were forgotten last */
 	char unnamed[16]; /* what tracker_comm() made up last */
 	/* Reads the cgroup of a process of this host. NULL: the processes are of another time or place. */
-	int (*read_cgroup)(int32_t pid, char path[CGROUP_PATH_MAX]);
+	int (*read_cgroup)(struct proc_reader *reader, int32_t pid, char path[CGROUP_PATH_MAX]);
+	struct proc_reader *reader; /* borrowed */
 };
 
 int tracker_init(struct tracker *tracker);

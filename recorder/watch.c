@@ -3,14 +3,31 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "recorder/proc-reader.h"
 
 /* A reading that took longer may be from before and after a nap of ours, and belongs to no moment. */
 #define READING_MAX_NS (20 * NSEC_PER_MSEC)
 
 #define LIMIT_PATH "/proc/sys/kernel/perf_event_max_sample_rate"
 
+/* All processes at the start, when nothing is in the rings yet; and what a turn may wait for: the rings hold some seconds more. */
+#define START_NS (60 * NSEC_PER_SEC)
+#define START_EACH_NS (2 * NSEC_PER_SEC)
+#define TURN_NS (5 * NSEC_PER_SEC)
+#define TURN_EACH_NS (200 * NSEC_PER_MSEC)
+
+/* Without a reader, for want of memory or threads, the tracker reads itself. */
+void watch_start(struct watch *watch, struct tracker *tracker)
+{
+	if (proc_reader_new(&watch->reader) == 0)
+		proc_reader_allow(watch->reader, START_NS, START_EACH_NS);
+	tracker->reader = watch->reader;
+	tracker->read_cgroup = cgroup_read;
+}
+
 void watch_done(struct watch *watch)
 {
+	proc_reader_free(watch->reader);
 	cpu_idle_done(&watch->idle);
 }
 
@@ -60,6 +77,8 @@ int watch_look(struct watch *watch, struct perf_events *events, struct assembler
 	uint64_t sequence = assembler->tape->sequence + 1;
 	int r = look_at_idle(watch, assembler);
 
+	if (watch->reader)
+		proc_reader_allow(watch->reader, TURN_NS, TURN_EACH_NS);
 	if (r == 0)
 		r = look_at_limit(watch, assembler);
 	if (r == 0 && watch->counted_sequence && watch->counted_sequence != sequence)

@@ -3,7 +3,7 @@
 
 /*
  * What is looked at with each drain, beside the rings: how long each CPU idled, how many samples the kernel allows, and once a
- * segment, what it counted as lost.
+ * segment, what it counted as lost. It has the reader through which the tracker asks /proc.
  */
 
 #include "recorder/assembler.h"
@@ -13,9 +13,12 @@ struct watch {
 	uint64_t frequency; /* that was asked for; 0: it is not a matter of frequency */
 	/* the rest is watch.c's */
 	struct cpu_idle idle;
+	struct proc_reader *reader;
 	uint64_t counted_sequence; /* of the tape at hand when it was counted last, + 1 */
 };
 
+/* From now on the tracker asks /proc who runs where, and is held up by nothing. */
+void watch_start(struct watch *watch, struct tracker *tracker);
 void watch_done(struct watch *watch);
 
 /* After a drain. 0 or -ENOMEM; what cannot be read is not known. */

@@ -29,7 +29,7 @@ static void apply_task(struct tracker *tracker, uint32_t type, uint64_t time, in
 
 static const char *cgroups[64];
 
-static int read_cgroup(int32_t pid, char path[CGROUP_PATH_MAX])
+static int read_cgroup(struct proc_reader *reader, int32_t pid, char path[CGROUP_PATH_MAX])
 {
 	if (!cgroups[pid])
 		return -ENOENT;
