@@ -136,37 +136,41 @@ int heat_merge(struct heat *heat, const struct heat *other)
 	return 0;
 }
 
-/* A second or a part of one, by the fractions. */
-static void count_part(
+/* How much of all time up to a moment was in a row's fraction of a second. */
+static uint64_t time_in_row_ns(const struct heat *heat, uint32_t row, uint64_t ns)
+{
+	uint64_t start_ns = row * NSEC_PER_SEC / heat->rows;
+	uint64_t end_ns = (row + 1) * NSEC_PER_SEC / heat->rows, in_second_ns = ns % NSEC_PER_SEC;
+
+	return ns / NSEC_PER_SEC * (end_ns - start_ns) +
+	       (in_second_ns > start_ns ? MIN(in_second_ns, end_ns) - start_ns : 0);
+}
+
+/* Adds a piece of time that lies in one column. */
+static void count_piece(
 	const struct heat *heat, int64_t *counts, uint64_t from_ns, uint64_t to_ns, int sign)
 {
-	uint64_t second_ns = from_ns / NSEC_PER_SEC * NSEC_PER_SEC;
 	uint32_t column = (from_ns - heat->begin_ns) / heat->column_ns;
 
-	for (uint32_t row = 0; row < heat->rows; row++) {
-		uint64_t from = MAX(second_ns + row * NSEC_PER_SEC / heat->rows, from_ns);
-		uint64_t to = MIN(second_ns + (row + 1) * NSEC_PER_SEC / heat->rows, to_ns);
-
-		if (from < to)
-			counts[(size_t)row * heat->columns + column] += sign * (int64_t)(to - from);
+	if (heat->by == HEAT_CPUS) {
+		counts[column] += sign * (int64_t)(to_ns - from_ns);
+		return;
 	}
+	for (uint32_t row = 0; row < heat->rows; row++)
+		counts[(size_t)row * heat->columns + column] +=
+			sign * (int64_t)(time_in_row_ns(heat, row, to_ns) -
+					 time_in_row_ns(heat, row, from_ns));
 }
 
 /* Adds a piece of time that lies in the grid to each cell that it is of. */
 static void count_time(
 	const struct heat *heat, int64_t *counts, uint64_t from_ns, uint64_t to_ns, int sign)
 {
-	uint64_t step_ns = heat->by == HEAT_FRACTIONS ? NSEC_PER_SEC : heat->column_ns;
-
 	while (from_ns < to_ns) {
-		uint64_t in_step_ns = (from_ns - heat->begin_ns) % step_ns;
-		uint64_t end_ns = MIN(to_ns, from_ns - in_step_ns + step_ns);
+		uint64_t in_column_ns = (from_ns - heat->begin_ns) % heat->column_ns;
+		uint64_t end_ns = MIN(to_ns, from_ns - in_column_ns + heat->column_ns);
 
-		if (heat->by == HEAT_FRACTIONS)
-			count_part(heat, counts, from_ns, end_ns, sign);
-		else
-			counts[(from_ns - heat->begin_ns) / heat->column_ns] +=
-				sign * (int64_t)(end_ns - from_ns);
+		count_piece(heat, counts, from_ns, end_ns, sign);
 		from_ns = end_ns;
 	}
 }

@@ -90,6 +90,23 @@ static void test_columns(void)
 	CHECK_EQ(heat_column_ns(&century, 100), 365 * 86400 * NSEC_PER_SEC);
 }
 
+/* However long a window is, its columns are few. */
+static void test_century(void)
+{
+	const struct window century = { .from_ns = NSEC_PER_SEC / 3,
+		.to_ns = 36500 * 86400ull * NSEC_PER_SEC };
+	struct coverage_gap gap = { .from_ns = 1, .to_ns = 7 * NSEC_PER_SEC };
+	const struct coverage coverage = { .gaps = { &gap, 1, 1 } };
+	_cleanup_(cleanup_heat) struct heat *heat = NULL;
+	int64_t covered = 0;
+
+	CHECK_EQ(heat_new(HEAT_FRACTIONS, &century, heat_column_ns(&century, 70), 33, &heat), 0);
+	CHECK_EQ(heat_cover(heat, &century, &coverage), 0);
+	for (size_t i = 0; i < heat->covered_ns.count; i++)
+		covered += heat->covered_ns.items[i];
+	CHECK_EQ(covered, century.to_ns - gap.to_ns);
+}
+
 /* No time is lost on the way, but half a sample's at the edges of the grid. */
 static void test_time(void)
 {
@@ -205,5 +222,6 @@ static void test_many(void)
 		"the busiest 8 of 448 CPUs; the others were never more than 1 % busy\n"));
 }
 
-CHECK_MAIN({ "columns", test_columns }, { "no time is lost", test_time }, { "merging", test_merge },
-	{ "drawn", test_drawn }, { "many CPUs", test_many })
+CHECK_MAIN({ "columns", test_columns }, { "a century", test_century },
+	{ "no time is lost", test_time }, { "merging", test_merge }, { "drawn", test_drawn },
+	{ "many CPUs", test_many })
