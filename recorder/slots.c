@@ -167,7 +167,8 @@ struct slots_hole slots_settle(struct slots *slots, uint64_t until_ns, uint64_t 
 {
 	uint64_t length_ns = until_ns - MIN(until_ns, slots->settled_ns);
 	struct slots_hole missing;
-	bool known = idle_ns != SLOTS_IDLE_UNKNOWN && slots->settled_ns;
+	/* a CPU that was never sampled has no grid, and no period either */
+	bool known = idle_ns != SLOTS_IDLE_UNKNOWN && slots->settled_ns && slots->period_ns;
 	bool open = take_open(slots, until_ns);
 
 	if (known) {

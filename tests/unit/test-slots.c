@@ -42,6 +42,7 @@ static void test_all_there(void)
 	run(&none, 0, 10, false);
 	run(&none, 90, 97, false);
 	CHECK_EQ(slots_settle(&none, slot(97), ALL_BUSY).count, 0);
+	CHECK_EQ(slots_settle(&none, slot(194), ALL_BUSY).count, 0);
 }
 
 /* Interrupts were off from slot 20.4 to slot 23.6: the timer fires when they are on again, and then on its grid. */
