@@ -14,6 +14,8 @@
 #include "base/cleanup.h"
 
 #define SLOTS_A_THREAD 2
+/* One thread writes: more than this it cannot keep busy, and each takes room for its pieces. */
+#define THREADS_MAX 4
 
 struct slot {
 	struct buffer text;
@@ -114,13 +116,13 @@ static int write_alone(const struct pieces *pieces, struct output *output)
 }
 
 /* The threads must not outlive what they work with. */
-static int write_in_threads(struct making *making, pthread_t *threads, struct output *output)
+static int write_in_threads(
+	struct making *making, pthread_t *threads, unsigned int count, struct output *output)
 {
-	unsigned int wanted = making->pieces->threads, started = 0;
+	unsigned int started = 0;
 	int r;
 
-	while (started < wanted &&
-		pthread_create(&threads[started], NULL, make_pieces, making) == 0)
+	while (started < count && pthread_create(&threads[started], NULL, make_pieces, making) == 0)
 		started++;
 	r = started ? write_slots(making, output) : write_alone(making->pieces, output);
 	stop(making);
@@ -131,20 +133,21 @@ static int write_in_threads(struct making *making, pthread_t *threads, struct ou
 
 int pieces_write(const struct pieces *pieces, struct output *output)
 {
-	struct making making = { .pieces = pieces, .slot_count = SLOTS_A_THREAD * pieces->threads };
+	unsigned int count = MIN(pieces->threads, THREADS_MAX);
+	struct making making = { .pieces = pieces, .slot_count = SLOTS_A_THREAD * count };
 	_cleanup_free_ pthread_t *threads = NULL;
 	int r = -ENOMEM;
 
-	if (pieces->threads < 2 || pieces->count < 2)
+	if (count < 2 || pieces->count < 2)
 		return write_alone(pieces, output);
-	threads = calloc(pieces->threads, sizeof(*threads));
+	threads = calloc(count, sizeof(*threads));
 	making.slots = calloc(making.slot_count, sizeof(*making.slots));
 	for (size_t i = 0; making.slots && i < making.slot_count; i++)
 		making.slots[i].piece = i;
 	pthread_mutex_init(&making.lock, NULL);
 	pthread_cond_init(&making.changed, NULL);
 	if (threads && making.slots)
-		r = write_in_threads(&making, threads, output);
+		r = write_in_threads(&making, threads, count, output);
 	pthread_cond_destroy(&making.changed);
 	pthread_mutex_destroy(&making.lock);
 	for (size_t i = 0; making.slots && i < making.slot_count; i++)
