@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "query/coverage.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/json.h"
 
 /*
  * Two segments' ends are placed on the wall clock each by its own anchors, which differ by microseconds; a tenth of
@@ -75,7 +73,25 @@ static int compare_intervals(const void *a, const void *b)
 	return (left->from_ns > right->from_ns) - (left->from_ns < right->from_ns);
 }
 
-/* What the tape says that its recorder stood still, of the perf clock. One CPU alone that did is no gap. */
+/*
+ * Why the time of a loss is not covered, though a tape lies over it; NULL where it is. One CPU alone that stood still is no gap. A single
+ * record that could not be read is as long as a nanosecond; only what was cut off or damaged before it was sealed is a stretch.
+ */
+static const char *uncovers(const struct tape_loss *loss)
+{
+	if (loss->cpu != TAPE_ALL_CPUS)
+		return NULL;
+	switch (loss->kind) {
+	case TAPE_LOSS_GAP:
+		return "the recorder stood still, or the machine slept";
+	case TAPE_LOSS_DAMAGED:
+		return "damaged or cut off before it was sealed";
+	default:
+		return NULL;
+	}
+}
+
+/* What the tape itself says that it does not cover, of the perf clock. */
 static int list_stops(const struct tape *tape, struct coverage_interval **ret, size_t *ret_count)
 {
 	size_t count = 0;
@@ -86,7 +102,7 @@ static int list_stops(const struct tape *tape, struct coverage_interval **ret, s
 	for (size_t i = 0; i < tape->losses.count; i++) {
 		const struct tape_loss *loss = &tape->losses.items[i];
 
-		if (loss->kind == TAPE_LOSS_GAP && loss->cpu == TAPE_ALL_CPUS)
+		if (uncovers(loss))
 			(*ret)[count++] = (struct coverage_interval){ loss->from_ns, loss->to_ns };
 	}
 	qsort(*ret, count, sizeof(**ret), compare_intervals);
@@ -168,6 +184,7 @@ static int add_loss(struct coverage *coverage, struct coverage_parts *parts,
 	const struct window *window, const struct tape *tape, const struct tape_loss *loss)
 {
 	struct coverage_interval at = loss_interval(tape, loss);
+	const char *why = uncovers(loss);
 
 	if (at.from_ns >= window->to_ns || at.to_ns <= window->from_ns)
 		return 0;
@@ -178,10 +195,12 @@ static int add_loss(struct coverage *coverage, struct coverage_parts *parts,
 		return array_push(&parts->lasting, piece);
 	}
 	count_loss(coverage, loss);
-	if (loss->kind == TAPE_LOSS_GAP && loss->cpu == TAPE_ALL_CPUS)
+	if (why)
 		return add_reason(parts,
-			(struct coverage_gap){ .from_ns = at.from_ns, .to_ns = at.to_ns },
-			"the recorder stood still, or the machine slept");
+			(struct coverage_gap){ .from_ns = at.from_ns,
+				.to_ns = at.to_ns,
+				.unread = loss->kind == TAPE_LOSS_DAMAGED },
+			why);
 	if (!is_of_samples(loss) || !loss->count)
 		return 0;
 	if (at.from_ns < window->from_ns || at.to_ns > window->to_ns)
@@ -398,130 +417,4 @@ bool coverage_is_whole(const struct coverage *coverage)
 	return coverage->covered_ns == coverage->window_ns && !coverage->lost_samples &&
 	       !coverage->shed && !coverage->missing && !coverage->lost_sideband &&
 	       !coverage->throttled && !coverage->damaged;
-}
-
-/* In tenths and rounded down, so that only the whole is called 100 %. */
-static void put_percent(struct buffer *text, uint64_t part, uint64_t whole)
-{
-	unsigned int tenths = whole ? (unsigned int)((double)part / (double)whole * 1000) : 0;
-
-	if (whole && part == whole)
-		buffer_text(text, "100 %");
-	else
-		buffer_printf(text, "%u.%u %%", MIN(tenths, 999) / 10, MIN(tenths, 999) % 10);
-}
-
-static void put_count(
-	struct buffer *text, uint64_t count, const char *one, const char *many, const char *what)
-{
-	if (count)
-		buffer_printf(text, ", %" PRIu64 " %s%s", count, count == 1 ? one : many, what);
-}
-
-void coverage_describe(const struct coverage *coverage, struct buffer *text)
-{
-	uint64_t missing_ns = coverage->window_ns - coverage->covered_ns;
-	char shown[64];
-
-	buffer_text(text, "covered ");
-	put_percent(text, coverage->covered_ns, coverage->window_ns);
-	if (missing_ns)
-		buffer_printf(
-			text, " (%s missing)", duration_format(missing_ns, shown, sizeof(shown)));
-	buffer_printf(text, ", %s%" PRIu64 " %s lost%s", coverage->lost_over_edge ? "up to " : "",
-		coverage->lost_samples, coverage->lost_samples == 1 ? "sample" : "samples",
-		coverage->lost_in_part ? " in part of the window" : "");
-	put_count(text, coverage->shed, "sample", "samples", " given up for want of room");
-	put_count(text, coverage->missing, "sample", "samples", " that were due did not come");
-	put_count(text, coverage->lost_sideband, "record", "records",
-		" of names lost (names may be wrong)");
-	put_count(text, coverage->throttled, "time", "times", " throttled");
-	if (coverage->limit)
-		buffer_printf(text, ", at most %" PRIu64 " samples a second allowed by the kernel",
-			coverage->limit);
-	put_count(text, coverage->damaged, "part", "parts", " that could not be read");
-	put_count(text, coverage->stopped, "time", "times", " the recording stood still");
-	put_count(text, coverage->offline, "time", "times", " a CPU was offline");
-	put_count(text, coverage->cut, "callchain", "callchains", " cut off");
-	if (coverage->frames) {
-		buffer_text(text, ", ");
-		put_percent(text, coverage->named, coverage->frames);
-		buffer_text(text, " of the frames named");
-	}
-	if (coverage->clock_error_ns)
-		buffer_printf(text, ", times within %s",
-			duration_format(MAX(coverage->clock_error_ns, NSEC_PER_USEC), shown,
-				sizeof(shown)));
-}
-
-static void put_time(struct buffer *json, const char *key, uint64_t realtime_ns)
-{
-	char shown[TIME_TEXT_SIZE];
-
-	json_key(json, key);
-	json_string(json, time_format(realtime_ns, true, 6, shown));
-}
-
-static void put_gaps(const struct coverage *coverage, struct buffer *json)
-{
-	json_key(json, "gaps");
-	json_open(json, '[');
-	for (size_t i = 0; i < coverage->gaps.count; i++) {
-		const struct coverage_gap *gap = &coverage->gaps.items[i];
-
-		json_open(json, '{');
-		put_time(json, "from", gap->from_ns);
-		put_time(json, "to", gap->to_ns);
-		json_key(json, "why");
-		json_string(json, gap->why);
-		if (gap->until_ns) {
-			put_time(json, "since", gap->since_ns);
-			put_time(json, "until", gap->until_ns);
-		}
-		json_close(json, '}');
-	}
-	json_close(json, ']');
-}
-
-void coverage_put_json(
-	const struct coverage *coverage, const struct window *window, struct buffer *json)
-{
-	const struct {
-		const char *key;
-		uint64_t value;
-	} members[] = {
-		{ "window_ns", coverage->window_ns },
-		{ "covered_ns", coverage->covered_ns },
-		{ "lost", coverage->lost_samples },
-		{ "shed", coverage->shed },
-		{ "missing", coverage->missing },
-		{ "lost_names", coverage->lost_sideband },
-		{ "throttled", coverage->throttled },
-		{ "limit", coverage->limit },
-		{ "damaged", coverage->damaged },
-		{ "stopped", coverage->stopped },
-		{ "offline", coverage->offline },
-		{ "cut", coverage->cut },
-		{ "frames", coverage->frames },
-		{ "named", coverage->named },
-		{ "clock_error_ns", coverage->clock_error_ns },
-	};
-
-	json_open(json, '{');
-	json_key(json, "coverage");
-	json_open(json, '{');
-	put_time(json, "from", window->from_ns);
-	put_time(json, "to", window->to_ns);
-	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
-		json_key(json, members[i].key);
-		json_u64(json, members[i].value);
-	}
-	json_key(json, "unnamed");
-	nameless_put_json(&coverage->nameless, json);
-	json_key(json, "whole");
-	json_bool(json, coverage_is_whole(coverage));
-	put_gaps(coverage, json);
-	json_close(json, '}');
-	json_close(json, '}');
-	buffer_text(json, "\n");
 }

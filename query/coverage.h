@@ -18,13 +18,16 @@
 #include "query/window.h"
 #include "tape/tape.h"
 
-/* A part of the window that no segment covers, or in which its recorder stood still, or a segment that could not be read. */
+/* A part of the window that no segment covers, or in which a segment says that it does not, or a segment that could not be read. */
 struct coverage_gap {
 	uint64_t from_ns;
 	uint64_t to_ns;
-	/* "nothing recorded", "not written yet", "removed by retention", or what was wrong with which segment */
+	/*
+	 * "nothing recorded", "not written yet", "removed by retention", that the recorder stood still, "damaged or cut off before it was
+	 * sealed", or what was wrong with which segment
+	 */
 	char why[256];
-	bool unread; /* the last: something was recorded there */
+	bool unread; /* the last two: something was recorded there */
 	/* of what retention removed: all of the stretch that this is a part of; else 0 */
 	uint64_t since_ns;
 	uint64_t until_ns;

@@ -12,8 +12,9 @@
 
 /* A spool holds an hour at the most, and the wall clock may have been set meanwhile. */
 #define REACH_NS (24 * 3600 * NSEC_PER_SEC)
-/* A block is written within a second or two of what it holds; a copied file's time says less. */
-#define TORN_MAX_NS (10 * NSEC_PER_SEC)
+/* There is one a second or so, and it is written within a second or two of what it holds; a copied file's time says less. */
+#define BLOCK_NS NSEC_PER_SEC
+#define WRITTEN_MAX_NS (10 * NSEC_PER_SEC)
 
 bool spools_is_spool(const char *name)
 {
@@ -66,25 +67,37 @@ static uint64_t changed_ns(const struct stat *about)
 	return about->st_mtim.tv_sec * NSEC_PER_SEC + about->st_mtim.tv_nsec;
 }
 
-/* What the block held of which only a part was written: from the end of what there is to the moment of the write. */
-static int add_torn(struct tape *tape, uint64_t written_ns)
+/*
+ * How far the recording had come that the bytes are of which no header tells any more: to the moment of the last write, unless the file's time
+ * is not of that write, as a copy's. By what those before took for theirs, it is known about how long they are.
+ */
+static uint64_t find_end(
+	const struct tape *tape, const struct spool_end *end, const struct stat *about)
 {
-	uint64_t until_ns = tape->end_ns + TAPE_TIME_UNIT_NS;
+	double share = (double)(about->st_size - end->told_bytes) / (double)end->told_bytes;
+	uint64_t likely_ns = (tape->end_ns - tape->begin_ns) * MIN(share, 1.0);
 	struct clocks_moment moments[CLOCKS_MOMENTS_MAX];
-	size_t count = clocks_to_perf(tape, CLOCKS_REALTIME, written_ns, moments);
-	int r;
+	size_t count = clocks_to_perf(tape, CLOCKS_REALTIME, changed_ns(about), moments);
+	uint64_t until_ns = tape->end_ns + MAX(likely_ns, BLOCK_NS);
 
-	if (count && moments[count - 1].perf_ns < tape->end_ns + TORN_MAX_NS)
-		until_ns = MAX(until_ns,
-			moments[count - 1].perf_ns / TAPE_TIME_UNIT_NS * TAPE_TIME_UNIT_NS);
-	r = array_push(&tape->losses, (struct tape_loss){ .kind = TAPE_LOSS_DAMAGED,
-					      .cpu = TAPE_ALL_CPUS,
-					      .from_ns = tape->end_ns,
-					      .to_ns = until_ns,
-					      .count = 1 });
-	if (r == 0)
-		tape->end_ns = until_ns;
-	return r;
+	if (count && moments[count - 1].perf_ns > tape->end_ns &&
+		moments[count - 1].perf_ns < tape->end_ns + 2 * likely_ns + WRITTEN_MAX_NS)
+		until_ns = moments[count - 1].perf_ns;
+	return until_ns - until_ns % TAPE_TIME_UNIT_NS;
+}
+
+/* What follows the last header is lost too, and is of the time behind the tape's end. Where blocks are damaged the tape has the loss already. */
+static int add_end(struct tape *tape, const struct spool_end *end, const struct stat *about)
+{
+	uint64_t until_ns = find_end(tape, end, about);
+	struct tape_loss loss = { TAPE_LOSS_DAMAGED, TAPE_ALL_CPUS, tape->end_ns, until_ns, 1 };
+
+	if (end->damaged)
+		tape->losses.items[tape->losses.count - 1].to_ns = until_ns;
+	else if (array_push(&tape->losses, loss) < 0)
+		return -ENOMEM;
+	tape->end_ns = until_ns;
+	return 0;
 }
 
 static int open_spool(const char *path, const char *name, int *ret_fd, struct stat *ret_about,
@@ -112,8 +125,9 @@ static int read_spool(int fd, const struct stat *about, bool live, struct tape *
 	if (r < 0)
 		return error_set(error, r, "%s", strerror(-r));
 	r = spool_decode(data, size, &tape, ret_end, error);
-	if (r == 0 && ret_end->torn && !live)
-		r = add_torn(tape, changed_ns(about));
+	if (r == 0 && (ret_end->torn || ret_end->damaged) && !live &&
+		ret_end->told_bytes < (uint64_t)about->st_size)
+		r = add_end(tape, ret_end, about);
 	if (r == 0)
 		*ret_tape = take_ptr(tape);
 	return r;
@@ -141,9 +155,11 @@ struct spools_walk {
 	struct error *error;
 };
 
-static bool may_reach(const struct spools_walk *walk, const struct stat *about)
+/* What was copied can be of any time, whatever the file's is. */
+static bool may_reach(const struct spools_walk *walk, const char *name, const struct stat *about)
 {
-	return walk->to_ns > UINT64_MAX - REACH_NS || changed_ns(about) <= walk->to_ns + REACH_NS;
+	return !is_live(&walk->writer, name) || walk->to_ns > UINT64_MAX - REACH_NS ||
+	       changed_ns(about) <= walk->to_ns + REACH_NS;
 }
 
 static void describe(const struct tape *tape, const char *name, const struct stat *about,
@@ -178,7 +194,7 @@ static int see_spool(void *context, const char *name)
 	if (!is_ours(name))
 		return 0;
 	r = open_spool(walk->path, name, &fd, &about, &why);
-	if (r == -ENOENT || (r == 0 && (!about.st_size || !may_reach(walk, &about))))
+	if (r == -ENOENT || (r == 0 && (!about.st_size || !may_reach(walk, name, &about))))
 		return 0; /* sealed meanwhile; nothing in it yet; elsewhere */
 	if (r == 0)
 		r = read_spool(fd, &about, is_live(&walk->writer, name), &tape, &end, &why);

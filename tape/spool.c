@@ -357,9 +357,9 @@ static bool is_torn(
 						    expected.data, MIN(left, expected.size)) == 0;
 }
 
-/* What the headers from there on say that there was. */
+/* What the headers from there on say that there was, and up to where they say it. */
 static int add_damage(const void *data, size_t size, const struct header *first,
-	struct progress progress, struct tape *tape)
+	struct progress progress, struct tape *tape, uint64_t *told_bytes)
 {
 	struct tape_loss loss = {
 		.kind = TAPE_LOSS_DAMAGED,
@@ -377,6 +377,7 @@ static int add_damage(const void *data, size_t size, const struct header *first,
 		loss.to_ns = MAX(loss.to_ns, header.until_ns);
 		loss.count += header.samples;
 		progress.number = header.number + 1;
+		*told_bytes = MIN(progress.at + HEADER_SIZE + header.stored, size);
 	}
 	loss.count = MAX(loss.count, 1u);
 	tape->end_ns = loss.to_ns;
@@ -387,12 +388,13 @@ static int finish(const void *data, size_t size, const struct header *first,
 	struct progress progress, struct spool_rows *rows, struct spool_end *end,
 	struct tape **ret_tape)
 {
-	*end = (struct spool_end){ .good_bytes = progress.at };
+	*end = (struct spool_end){ .good_bytes = progress.at, .told_bytes = progress.at };
 	if (progress.at < size) {
 		end->torn = is_torn(data, size, first, progress);
 		end->damaged = !end->torn;
 	}
-	if (end->damaged && add_damage(data, size, first, progress, rows->tape) < 0)
+	if (end->damaged &&
+		add_damage(data, size, first, progress, rows->tape, &end->told_bytes) < 0)
 		return -ENOMEM;
 	if (spool_rows_finish(rows, ret_tape) < 0)
 		return -ENOMEM;

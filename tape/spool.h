@@ -69,8 +69,9 @@ int spool_peek(
 /* What came of reading a spool. */
 struct spool_end {
 	uint64_t good_bytes; /* up to the first one that is no whole sound block */
+	uint64_t told_bytes; /* up to where a header tells how far the recording had come */
 	bool torn; /* what follows can be a block that was being written: the file ends within it, or its last sectors are zeros */
-	bool damaged; /* what follows cannot: bytes were changed or cut out; the tape has a loss that says how much, at least */
+	bool damaged; /* what follows cannot: bytes were changed or cut out; the tape's last loss says how much, at least */
 };
 
 /*

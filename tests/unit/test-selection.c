@@ -131,7 +131,7 @@ static void test_losses(void)
 	add_loss(tape, TAPE_LOSS_SAMPLES, 1, 2, 2, 100);
 	add_loss(tape, TAPE_LOSS_SIDEBAND, TAPE_ALL_CPUS, 3, 3.5, 2);
 	add_loss(tape, TAPE_LOSS_THROTTLED, 0, 3, 3.1, 1);
-	add_loss(tape, TAPE_LOSS_DAMAGED, TAPE_ALL_CPUS, 3, 3.1, 3);
+	add_loss(tape, TAPE_LOSS_DAMAGED, TAPE_ALL_CPUS, 3, 3, 3);
 	add_loss(tape, 99, 0, 3, 3.1, 1000);
 	tapes_store_put(&store, tape);
 	all = selected(&store, AT(0), AT(4), NULL);
@@ -181,7 +181,7 @@ static void test_kinds_of_losses(void)
 		char said[256];
 
 		tapes_store_init(&store);
-		add_loss(tape, kinds[i].kind, TAPE_ALL_CPUS, 0.25, 0.5, 2);
+		add_loss(tape, kinds[i].kind, 1, 0.25, 0.5, 2);
 		tapes_store_put(&store, tape);
 		selection = selected(&store, AT(0), AT(1), NULL);
 		snprintf(said, sizeof(said),

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What of a window is not covered because the tape over it says so, and what a spool that was damaged comes to. */
+#include "tests/check.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "query/selection.h"
+#include "tests/spools.h"
+
+#define AT(seconds) (TAPES_REALTIME + (uint64_t)((seconds)*1e9))
+#define PERF(seconds) (TAPES_PERF + (uint64_t)((seconds)*1e9))
+#define DAMAGED "damaged or cut off before it was sealed"
+
+static struct selection *selected(const char *store, double from, double to)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	static const struct filter all;
+	struct question question = { .window = { .from_ns = AT(from), .to_ns = AT(to) },
+		.filter = &all };
+	struct selection *selection = NULL;
+	struct error error = { 0 };
+
+	if (store_reader_open(store, &reader, &error) < 0 ||
+		selection_make(reader, &question, &selection, &error) < 0)
+		CHECK_FAIL("%s", error.text);
+	return selection;
+}
+
+static void check_gap(
+	const struct coverage *coverage, size_t number, double from, double to, const char *why)
+{
+	const struct coverage_gap *gap = &coverage->gaps.items[number];
+
+	CHECK(number < coverage->gaps.count);
+	CHECK_EQ(gap->from_ns, AT(from));
+	CHECK_EQ(gap->to_ns, AT(to));
+	CHECK_STR(gap->why, why);
+	CHECK_EQ(gap->unread, strcmp(why, DAMAGED) == 0);
+}
+
+static void add_damage(struct tape *tape, uint32_t cpu, uint64_t from_ns, uint64_t to_ns)
+{
+	struct tape_loss loss = { TAPE_LOSS_DAMAGED, cpu, from_ns, to_ns, 1 };
+
+	CHECK_EQ(array_push(&tape->losses, loss), 0);
+}
+
+static void test_stretches(void)
+{
+	_cleanup_(cleanup_selection) struct selection *all = NULL, *within = NULL;
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct tape *tape = tapes_new(0, 10);
+
+	tapes_store_init(&store);
+	add_damage(tape, TAPE_ALL_CPUS, PERF(2), PERF(5));
+	add_damage(tape, 1, PERF(6), PERF(8)); /* the others were recorded */
+	tapes_store_put(&store, tape);
+	all = selected(store.path, 0, 10);
+	CHECK_EQ(all->coverage.covered_ns, 7 * NSEC_PER_SEC);
+	CHECK_EQ(all->coverage.damaged, 2);
+	CHECK_EQ(all->coverage.gaps.count, 1);
+	check_gap(&all->coverage, 0, 2, 5, DAMAGED);
+	within = selected(store.path, 3, 4);
+	CHECK_EQ(within->coverage.covered_ns, 0);
+	check_gap(&within->coverage, 0, 3, 4, DAMAGED);
+}
+
+/* As an import of a recording leaves them in which many records cannot be decoded. */
+static void test_single_records(void)
+{
+	_cleanup_(cleanup_selection) struct selection *all = NULL;
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct tape *tape = tapes_new(0, 10);
+
+	tapes_store_init(&store);
+	for (uint64_t i = 0; i < 5000; i++)
+		add_damage(tape, TAPE_ALL_CPUS, PERF(2) + i * NSEC_PER_MSEC,
+			PERF(2) + i * NSEC_PER_MSEC + 1);
+	tapes_store_put(&store, tape);
+	all = selected(store.path, 0, 10);
+	CHECK_EQ(all->coverage.gaps.count, 0);
+	CHECK_EQ(all->coverage.covered_ns, 10 * NSEC_PER_SEC);
+	CHECK_EQ(all->coverage.damaged, 5000);
+	CHECK(!coverage_is_whole(&all->coverage));
+}
+
+#define SECONDS 6
+
+/* A spool of as many blocks, and where each ends in it. */
+struct left {
+	struct tapes_store store;
+	char path[512];
+	size_t ends[SECONDS];
+};
+
+static void find_spool(struct left *left)
+{
+	char folder[300];
+	struct dirent *entry;
+	DIR *names;
+
+	snprintf(folder, sizeof(folder), "%s/spool", left->store.path);
+	names = opendir(folder);
+	CHECK(names);
+	while ((entry = readdir(names)))
+		if (entry->d_name[0] != '.')
+			snprintf(
+				left->path, sizeof(left->path), "%s/%.100s", folder, entry->d_name);
+	closedir(names);
+}
+
+static void set_written(const char *path, uint64_t at_ns)
+{
+	struct timespec at = { at_ns / NSEC_PER_SEC, at_ns % NSEC_PER_SEC };
+
+	CHECK_EQ(utimensat(AT_FDCWD, path, (struct timespec[]){ at, at }, 0), 0);
+}
+
+static void leave(struct left *left)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(spooling_done) struct spooling spooling;
+	struct stat about;
+
+	tapes_store_init(&left->store);
+	CHECK_EQ(store_writer_open(left->store.path, &writer, NULL), 0);
+	spooling_init(&spooling, store_writer_number(writer), 0);
+	for (int i = 0; i < SECONDS; i++) {
+		CHECK_EQ(spooling_put(&spooling, writer), 0);
+		find_spool(left);
+		CHECK_EQ(stat(left->path, &about), 0);
+		left->ends[i] = about.st_size;
+	}
+}
+
+static void left_done(struct left *left)
+{
+	tapes_store_done(&left->store);
+}
+
+/* The byte is another afterwards; the file's time is that of its last write. */
+static void damage(const struct left *left, size_t at, double written)
+{
+	int fd = open(left->path, O_RDWR | O_CLOEXEC);
+	uint8_t byte;
+
+	CHECK(fd >= 0);
+	CHECK_EQ(pread(fd, &byte, 1, at), 1);
+	byte ^= 0x10;
+	CHECK_EQ(pwrite(fd, &byte, 1, at), 1);
+	close(fd);
+	set_written(left->path, AT(written));
+}
+
+static int seal_it(void *context, struct store_writer *writer, struct tape *tape)
+{
+	(void)context;
+	return store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, NULL);
+}
+
+/* The spool as it lies there, and what the next writer makes of it: the same hole. */
+static void check_hole(const struct left *left, double from, double to)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	struct store_recovered recovered;
+
+	for (int sealed = 0; sealed < 2; sealed++) {
+		_cleanup_(cleanup_selection) struct selection *all =
+			selected(left->store.path, 0, SECONDS + 4);
+
+		CHECK_EQ(all->coverage.covered_ns, AT(from) - AT(0));
+		check_gap(&all->coverage, 0, from, to, DAMAGED);
+		check_gap(&all->coverage, 1, to, SECONDS + 4, "nothing recorded");
+		CHECK_EQ(all->coverage.gaps.count, 2);
+		if (sealed)
+			break;
+		CHECK_EQ(store_writer_open(left->store.path, &writer, NULL), 0);
+		CHECK_EQ(store_writer_recover(writer, seal_it, NULL, &recovered, NULL), 0);
+		CHECK_EQ(recovered.damaged, 1);
+	}
+}
+
+/* Nothing behind the damage can be decoded, up to the end that the last header tells. */
+static void test_damaged_block(void)
+{
+	_cleanup_(left_done) struct left left;
+
+	leave(&left);
+	damage(&left, left.ends[2] - 1, SECONDS);
+	check_hole(&left, 2, SECONDS);
+}
+
+/* Its header tells nothing any more: the time of the last write does. */
+static void test_last_header(void)
+{
+	_cleanup_(left_done) struct left left;
+
+	leave(&left);
+	damage(&left, left.ends[SECONDS - 2] + 20, SECONDS + 0.25);
+	check_hole(&left, SECONDS - 1, SECONDS + 0.25);
+}
+
+/* Nor does that: a copy's time is of the copy. A block is of a second. */
+static void test_copied(void)
+{
+	_cleanup_(left_done) struct left left;
+
+	leave(&left);
+	damage(&left, left.ends[SECONDS - 2] + 20, 100000);
+	check_hole(&left, SECONDS - 1, SECONDS);
+}
+
+static void test_torn(void)
+{
+	_cleanup_(left_done) struct left left;
+
+	leave(&left);
+	CHECK_EQ(truncate(left.path, left.ends[SECONDS - 1] - 3), 0);
+	set_written(left.path, AT(SECONDS + 0.5));
+	check_hole(&left, SECONDS - 1, SECONDS + 0.5);
+}
+
+CHECK_MAIN({ "a damaged stretch is not covered", test_stretches },
+	{ "single damaged records uncover nothing", test_single_records },
+	{ "a spool with a damaged block", test_damaged_block },
+	{ "a spool whose last block has no header left", test_last_header },
+	{ "the same after it was copied", test_copied },
+	{ "a spool whose last block is torn", test_torn })
