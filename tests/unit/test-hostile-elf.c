@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Files that want to take more than they are worth: of a terabyte, cut short while they are read. */
+#include "tests/check.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "symbolizer/elf.h"
+#include "tests/elves.h"
+
+#define TERABYTE (1ull << 40)
+#define ENOUGH_NS (20 * NSEC_PER_SEC)
+#define ENOUGH_KB (256 << 10)
+#define SYMBOLS (ELVES_CODE_SIZE / 16)
+/* What is asked for are offsets in the file. */
+#define CODE (ELVES_CODE - ELVES_BASE)
+#define ROUNDS 50
+
+static int open_file(const struct buffer *file)
+{
+	int fd = memfd_create("hostile", MFD_CLOEXEC);
+
+	CHECK(fd >= 0);
+	CHECK_EQ(file_write_all(fd, file->data, file->size), 0);
+	return fd;
+}
+
+/* A program of functions of 16 bytes. */
+static void make_file(struct buffer *file)
+{
+	_cleanup_(buffer_done) struct buffer symbols = { 0 }, names = { 0 };
+	const struct elves_section sections[] = {
+		{ ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, ELVES_CODE, 0, NULL },
+		{ ".symtab", SHT_SYMTAB, 0, ELVES_DATA, 3, &symbols },
+		{ ".strtab", SHT_STRTAB, 0, ELVES_DATA + 0x2000, 0, &names },
+	};
+
+	buffer_u8(&names, 0);
+	while (symbols.size < sizeof(Elf64_Sym))
+		buffer_u8(&symbols, 0);
+	for (uint64_t i = 0; i < SYMBOLS; i++) {
+		const Elf64_Sym symbol = { names.size, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 1,
+			ELVES_CODE + 16 * i, 16 };
+
+		buffer_bytes(&symbols, &symbol, sizeof(symbol));
+		buffer_printf(&names, "function%d", (int)i);
+		buffer_u8(&names, 0);
+	}
+	CHECK(!buffer_failed(&symbols) && !buffer_failed(&names));
+	elves_make(file, sections, ARRAY_SIZE(sections));
+}
+
+static void want(struct wanted *wanted)
+{
+	for (uint64_t i = 0; i < SYMBOLS; i += 7)
+		CHECK_EQ(wanted_add(wanted, CODE + 16 * i + 3), 0);
+	wanted_sort(wanted);
+}
+
+/* All that is asked of a file; what is answered is right. How many were. */
+static size_t ask(int fd)
+{
+	_cleanup_(wanted_done) struct wanted wanted = { 0 };
+	uint8_t id[ELF_BUILD_ID_MAX];
+	char link[ELF_DEBUGLINK_MAX], name[32];
+	size_t named = 0, size;
+	uint32_t crc;
+
+	want(&wanted);
+	elf_build_id(fd, id, &size);
+	elf_debuglink(fd, link, &crc);
+	elf_names(fd, -1, &wanted, NULL);
+	elf_function_starts(fd, "file", &wanted);
+	elf_has_crc(fd, 1);
+	for (size_t i = 0; i < wanted.addresses.count; i++) {
+		const struct wanted_address *address = &wanted.addresses.items[i];
+
+		if (address->state != WANTED_NAMED)
+			continue;
+		snprintf(name, sizeof(name), "function%d", (int)((address->address - CODE) / 16));
+		named += strcmp(wanted_name(&wanted, address), name) == 0;
+	}
+	return named;
+}
+
+static long peak_kb(void)
+{
+	struct rusage usage;
+
+	CHECK_EQ(getrusage(RUSAGE_SELF, &usage), 0);
+	return usage.ru_maxrss;
+}
+
+static void check_cheap(int fd)
+{
+	uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	long before = peak_kb();
+
+	ask(fd);
+	CHECK(clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin < ENOUGH_NS);
+	CHECK(peak_kb() - before < ENOUGH_KB);
+}
+
+/* The file is a terabyte of nothing behind its head, and each section in turn says that it has all of that. */
+static void test_terabyte(void)
+{
+	_cleanup_(buffer_done) struct buffer file = { 0 };
+	Elf64_Ehdr header;
+
+	make_file(&file);
+	CHECK(!buffer_failed(&file));
+	memcpy(&header, file.data, sizeof(header));
+	for (size_t i = 0; i < header.e_shnum; i++) {
+		_cleanup_close_ int fd = -1;
+		uint8_t *at = file.data + header.e_shoff + i * sizeof(Elf64_Shdr);
+		Elf64_Shdr was, vast;
+
+		memcpy(&was, at, sizeof(was));
+		vast = was;
+		vast.sh_size = TERABYTE - vast.sh_offset;
+		memcpy(at, &vast, sizeof(vast));
+		fd = open_file(&file);
+		CHECK_EQ(ftruncate(fd, TERABYTE), 0);
+		check_cheap(fd);
+		memcpy(at, &was, sizeof(was));
+	}
+}
+
+struct cutting {
+	int fd;
+	const struct buffer *file;
+	atomic_bool ends;
+};
+
+static void *cut(void *context)
+{
+	struct cutting *cutting = context;
+	const struct buffer *file = cutting->file;
+
+	for (uint64_t at = 0; !atomic_load(&cutting->ends);
+		at = at * 2862933555777941757u + 3037000493u)
+		if (ftruncate(cutting->fd, at % file->size) < 0 ||
+			file_write_at(cutting->fd, file->data, file->size, 0) < 0)
+			break;
+	return NULL;
+}
+
+/* With a mapped file that would be SIGBUS. What is named meanwhile is named right, and afterwards all is. */
+static void test_cut_while_read(void)
+{
+	_cleanup_(buffer_done) struct buffer file = { 0 };
+	_cleanup_close_ int fd = -1;
+	struct cutting cutting = { .file = &file };
+	pthread_t thread;
+
+	make_file(&file);
+	cutting.fd = fd = open_file(&file);
+	CHECK_EQ(ask(fd), (SYMBOLS + 6) / 7);
+	CHECK_EQ(pthread_create(&thread, NULL, cut, &cutting), 0);
+	for (int i = 0; i < ROUNDS; i++)
+		ask(fd);
+	atomic_store(&cutting.ends, true);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+	CHECK_EQ(ask(fd), (SYMBOLS + 6) / 7);
+}
+
+CHECK_MAIN({ "a terabyte", test_terabyte }, { "cut while it is read", test_cut_while_read })
