@@ -30,7 +30,7 @@ static const struct option options[] = {
 
 static const char about[] =
 	"The busiest CPUs, threads and functions, in per cent of one CPU, each beside what is\n"
-	"usual in the rest of the store. What stands out is marked and comes first. Idle is no\n"
+	"usual in the rest of the store. What is unusual is marked and comes first. Idle is no\n"
 	"work; interrupts are told apart by the functions in the stacks.\n\n" WINDOW_ABOUT;
 
 struct top {

@@ -45,9 +45,13 @@ static bool stands_out(const struct making *making, double now, double usual)
 	return now >= LEAST_SHARE && now >= 1.5 * usual && came - expected > 3 * sqrt(expected + 1);
 }
 
+/*
+ * How much there is, times how much more than usual that is: a whole CPU that is always busy comes before a tenth of one that never was, and behind
+ * one that is new.
+ */
 static double score_of(double now, double usual)
 {
-	return now * log((now + FLOOR_SHARE) / (usual + FLOOR_SHARE));
+	return now * (1 + 2 * log((now + FLOOR_SHARE) / (usual + FLOOR_SHARE)));
 }
 
 static void judge(const struct making *making, bool compared, double now, double usual,
@@ -55,13 +59,6 @@ static void judge(const struct making *making, bool compared, double now, double
 {
 	*ret_stands_out = compared && stands_out(making, now, usual);
 	*ret_score = *ret_stands_out ? score_of(now, usual) : now;
-}
-
-static int compare_scores(bool a_out, double a, bool b_out, double b)
-{
-	if (a_out != b_out)
-		return b_out - a_out;
-	return (a < b) - (a > b);
 }
 
 static const struct load *cpu_load(const struct tally *tally, uint32_t cpu)
@@ -258,8 +255,7 @@ static int add_function(
 	judge(making, ranking->compared, function.total, function.usual_total, &total_stands_out,
 		&total_score);
 	total_score *= TOTAL_WEIGHT;
-	if (!wrapper && total_stands_out &&
-		compare_scores(function.stands_out, function.score, true, total_score) > 0) {
+	if (!wrapper && total_stands_out && total_score > function.score) {
 		function.stands_out = true;
 		function.score = total_score;
 	}
@@ -283,13 +279,13 @@ static int add_functions(struct making *making, const uint32_t *numbers)
 }
 
 /* Rows of one score by their name or number, so that the same store always gives the same answer. */
-#define COMPARE(type, tie)                                                               \
-	static int compare_##type(const void *a, const void *b)                          \
-	{                                                                                \
-		const struct ranking_##type *left = a, *right = b;                       \
-		int order = compare_scores(                                              \
-			left->stands_out, left->score, right->stands_out, right->score); \
-		return order ? order : (tie);                                            \
+#define COMPARE(type, tie)                                          \
+	static int compare_##type(const void *a, const void *b)     \
+	{                                                           \
+		const struct ranking_##type *left = a, *right = b;  \
+		if (left->score != right->score)                    \
+			return left->score < right->score ? 1 : -1; \
+		return tie;                                         \
 	}
 
 static int compare_totals(const struct ranking_function *left, const struct ranking_function *right)

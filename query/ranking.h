@@ -4,8 +4,8 @@
 /*
  * The busiest CPUs, threads and functions of a window beside what is usual: rows to be shown, those that stand out first.
  *
- * A row stands out when it has half as much again as usual, and more than chance lets samples differ. Of those, it weighs how much there is times
- * how much more that is; behind them come the others, the busiest first. Shares are of one CPU: 1.0 is one CPU's whole time.
+ * A row stands out when it has half as much again as usual, and more than chance lets samples differ. Such a one weighs more, the more
+ * unusual it is; the others weigh what they are. Shares are of one CPU: 1.0 is one CPU's whole time.
  */
 
 #include <stdbool.h>

@@ -169,6 +169,31 @@ static void test_store(void)
 	CHECK(is_near(ranking->now.all, 1.25) && is_near(ranking->usual.all, 0.25));
 }
 
+/* A CPU that is always saturated is not pushed off the screen by small things that are new. */
+static void test_always_busy(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(answer_done) struct answer answer = { 0 };
+	const struct ranking_core *cores;
+	struct tape *tape = tapes_new(0, 60);
+	uint32_t poll = tapes_thread(tape, 5, 5, "poll"), small = tapes_thread(tape, 6, 6, "small");
+	uint32_t stack = tapes_kernel(tape, "x;y");
+
+	for (uint64_t i = 0; i < 97 * 60; i++) {
+		uint64_t ns = tape->begin_ns + i * NSEC_PER_SEC / 97 / 1000 * 1000;
+
+		tapes_sample(tape, ns, 0, poll, stack);
+		for (uint32_t cpu = 1; i >= 97 * 40 && i % 20 == 0 && cpu < 9; cpu++)
+			tapes_sample(tape, ns, cpu, small, stack);
+	}
+	tapes_store_init(&store);
+	tapes_store_put(&store, tape);
+	answer = ask(&store, &all, 40, 60);
+	cores = answer.ranking.cores.items;
+	CHECK(cores[0].cpu == 0 && !cores[0].stands_out && is_near(cores[0].now.all, 1));
+	CHECK(cores[1].cpu == 1 && cores[1].stands_out && is_near(cores[1].now.all, 0.05));
+}
+
 /* In a store of one segment the rest of it is what is usual. */
 static void test_one_segment(void)
 {
@@ -373,6 +398,7 @@ static void test_hostile(void)
 }
 
 CHECK_MAIN({ "a saturated CPU stands out", test_store },
+	{ "a CPU that always is", test_always_busy },
 	{ "the rest of the only segment is what is usual", test_one_segment },
 	{ "nothing to compare with", test_nothing_usual }, { "one CPU", test_filter },
 	{ "recursion counts once", test_recursion }, { "very many samples", test_many_samples },
