@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Invariants:
- * (1) the lock guards all of struct run but what does not change; a worker's folded stacks are its own until its thread has ended;
- * (2) the first failure is kept, and no segment is taken after it.
- */
+/* The lock guards all of struct run but what does not change; a worker's folded stacks are its own until all are done. */
 #include "query/fold.h"
 
 #include <errno.h>
@@ -12,21 +8,19 @@
 #include <string.h>
 
 #include "query/sift.h"
+#include "query/workers.h"
 
 struct run {
 	const struct fold_options *options;
 	struct loader loader;
+	struct worker *workers;
 	pthread_mutex_t lock;
-	size_t next; /* segment */
-	size_t done;
 	struct fold fold; /* its folded stacks are put in at the end */
-	int failed;
 	struct error error;
 };
 
 struct worker {
 	struct run *run;
-	pthread_t thread;
 	struct folded *folded;
 };
 
@@ -36,17 +30,6 @@ struct counts {
 	bool summed;
 	struct coverage coverage;
 };
-
-static const struct store_segment *take_segment(struct run *run)
-{
-	const struct store_segment *segment = NULL;
-
-	pthread_mutex_lock(&run->lock);
-	if (!run->failed && run->next < run->loader.segments.list.count)
-		segment = &run->loader.segments.list.items[run->next++];
-	pthread_mutex_unlock(&run->lock);
-	return segment;
-}
 
 static bool is_summed(const struct run *run, const struct store_segment *segment)
 {
@@ -137,7 +120,7 @@ static int add_segment(
 	return loaded.failed == -ENOMEM ? -ENOMEM : 0;
 }
 
-static void count(struct run *run, const struct counts *counts, int r)
+static void count(struct run *run, const struct counts *counts)
 {
 	struct coverage *coverage = &run->loader.coverage;
 
@@ -149,45 +132,36 @@ static void count(struct run *run, const struct counts *counts, int r)
 	run->fold.samples += counts->samples;
 	run->fold.segments++;
 	run->fold.summed += counts->summed;
-	if (r < 0 && !run->failed)
-		run->failed = r;
-	run->done++;
-	if (run->options->progress)
-		run->options->progress(
-			run->options->progress_context, run->done, run->loader.segments.list.count);
 	pthread_mutex_unlock(&run->lock);
 }
 
-static void *worker_main(void *context)
+static int work(void *context, unsigned int worker, size_t item)
 {
-	struct worker *worker = context;
-	const struct store_segment *segment;
+	struct run *run = context;
+	struct counts counts = { 0 };
+	int r = add_segment(&run->workers[worker], &run->loader.segments.list.items[item], &counts);
 
-	while ((segment = take_segment(worker->run))) {
-		struct counts counts = { 0 };
-		int r = add_segment(worker, segment, &counts);
-
-		count(worker->run, &counts, r);
-	}
-	return NULL;
+	count(run, &counts);
+	return r;
 }
 
-/* Where no more threads can be had, those that there are do the work; the first worker is the caller. */
-static int run_workers(struct worker *workers, unsigned int count)
+static int run_workers(struct run *run, unsigned int count)
 {
-	unsigned int started = 1;
-	int r = 0;
+	const struct fold_options *options = run->options;
+	const struct workers workers = {
+		.threads = count,
+		.count = run->loader.segments.list.count,
+		.work = work,
+		.context = run,
+		.progress = options->progress,
+		.progress_context = options->progress_context,
+	};
+	size_t done;
+	int r = workers_run(&workers, &done);
 
-	while (started < count &&
-		pthread_create(&workers[started].thread, NULL, worker_main, &workers[started]) == 0)
-		started++;
-	worker_main(&workers[0]);
-	for (unsigned int i = 1; i < started; i++)
-		pthread_join(workers[i].thread, NULL);
-	r = workers[0].run->failed;
-	for (unsigned int i = 1; r == 0 && i < started; i++) {
-		r = folded_merge(workers[0].folded, workers[i].folded);
-		workers[i].folded = folded_free(workers[i].folded);
+	for (unsigned int i = 1; r == 0 && i < count; i++) {
+		r = folded_merge(run->workers[0].folded, run->workers[i].folded);
+		run->workers[i].folded = folded_free(run->workers[i].folded);
 	}
 	return r;
 }
@@ -195,25 +169,27 @@ static int run_workers(struct worker *workers, unsigned int count)
 static int run_all(struct run *run)
 {
 	unsigned int count = MAX(run->options->threads, 1u);
-	struct worker *workers = calloc(count, sizeof(*workers));
-	int r = workers ? 0 : -ENOMEM;
+	int r = 0;
 
+	run->workers = calloc(count, sizeof(*run->workers));
+	if (!run->workers)
+		return -ENOMEM;
 	for (unsigned int i = 0; r == 0 && i < count; i++) {
-		workers[i].run = run;
-		r = folded_new(&workers[i].folded);
+		run->workers[i].run = run;
+		r = folded_new(&run->workers[i].folded);
 		if (r == 0)
-			workers[i].folded->kinds = run->options->kinds;
+			run->workers[i].folded->kinds = run->options->kinds;
 	}
 	if (r == 0)
-		r = run_workers(workers, count);
+		r = run_workers(run, count);
 	if (r == 0 && run->options->weight == FOLDED_SAMPLES)
-		folded_count_frames(workers[0].folded, &run->loader.coverage.frames,
+		folded_count_frames(run->workers[0].folded, &run->loader.coverage.frames,
 			&run->loader.coverage.named);
 	if (r == 0)
-		run->fold.folded = take_ptr(workers[0].folded);
-	for (unsigned int i = 0; workers && i < count; i++)
-		folded_free(workers[i].folded);
-	free(workers);
+		run->fold.folded = take_ptr(run->workers[0].folded);
+	for (unsigned int i = 0; i < count; i++)
+		folded_free(run->workers[i].folded);
+	free(run->workers);
 	return r;
 }
 
