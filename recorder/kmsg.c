@@ -254,6 +254,10 @@ static bool keep_now_and_then(struct kmsg_watch *watch)
 	pthread_mutex_lock(&watch->lock);
 	durable = watch->durable;
 	pthread_mutex_unlock(&watch->lock);
+	/* what recorders before us took is as durable */
+	if (!*durable.boot_id &&
+		strcmp(watch->intake.before.position.boot_id, watch->options->boot_id) == 0)
+		durable = watch->intake.before.position;
 	if (!*durable.boot_id || (durable.sequence == watch->kept_sequence && !reserved))
 		return false;
 	/* numbers that were reserved are wasted when nobody knows of them */

@@ -27,9 +27,13 @@ MEMORY = pathlib.Path("/sys/fs/cgroup/memory")
 DEVKMSG = pathlib.Path("/proc/sys/kernel/printk_devkmsg")
 
 
+# Others may test on this machine at the same time, and the log is everybody's.
+DEVICE = f"{os.getpid() & 0xffff:04x}:00:1f.0"
+
+
 def stall(queue):
     """What users can write too: a line that only counts when they are trusted."""
-    return f"ena 0000:00:1f.0 eth7: TX q {queue} is paused for too long (threshold 5000000). Time since last napi 6596000 usec. napi scheduled: 1"
+    return f"ena {DEVICE} eth7: TX q {queue} is paused for too long (threshold 5000000). Time since last napi 6596000 usec. napi scheduled: 1"
 
 
 def write_kmsg(*lines):
@@ -78,9 +82,14 @@ def seconds(text):
     return calendar.timegm(time.strptime(whole, "%Y-%m-%dT%H:%M:%S")) + float("0." + fraction)
 
 
-def of_device(store, *words):
-    """Queues of our own lines, in order."""
-    return [row["fields"]["qid"] for row in incidents(store, *words) if row["fields"].get("bdf") == "0000:00:1f.0"]
+def ours(store):
+    """Those of our own lines."""
+    return [row for row in incidents(store) if row["fields"].get("bdf") == DEVICE]
+
+
+def of_device(store):
+    """Their queues, in order."""
+    return [row["fields"]["qid"] for row in ours(store)]
 
 
 def kill_for_memory():
@@ -154,9 +163,11 @@ def test_restarts(folder):
     recorder = start(store, "--trust-user-kmsg")
     wrongs += expect("what came last is missing", wait_for(lambda: 6 in of_device(store)))
     stop(recorder)
-    rows = incidents(store)
+    rows = ours(store)
     wrongs += expect("something is missing, or there twice", of_device(store) == [1, 2, 3, 4, 5, 6], of_device(store))
-    wrongs += expect("numbers", sorted(row["id"] for row in rows) == list(range(1, 7)), [row["id"] for row in rows])
+    numbers = [row["id"] for row in incidents(store)]
+    # of those that were reserved, a kill may waste a few
+    wrongs += expect("numbers", len(set(numbers)) == len(numbers) and min(numbers) >= 1 and max(numbers) <= len(numbers) + 24, numbers)
     times = [seconds(row["time"]) for row in rows]
     return wrongs + expect("times are not in order", times == sorted(times) and times[-1] - times[0] < 600, times)
 
@@ -208,7 +219,7 @@ def test_clock(folder):
         spinner = subprocess.Popen([sys.executable, "-c", SPINNER], env=environment)
         spinner.wait(WAIT)
         wait_for(lambda queue=queue: queue in of_device(store))
-        row = [row for row in incidents(store) if row["fields"].get("qid") == queue][0]
+        row = [row for row in ours(store) if row["fields"]["qid"] == queue][0]
         at = seconds(row["time"])
         done = perftape("query", "--store", store, "--from", f"@{at - 1:.6f}", "--to", f"@{at + 0.5:.6f}", "--pid", spinner.pid, "-o", stacks)
         heads = [beside_perf.HEAD.match(line) for line in (stacks.read_text().splitlines() if done.returncode == 0 else [])]
@@ -224,7 +235,7 @@ def test_clock(folder):
 def test_snapshots(folder):
     """An incident's window is left in a folder, once; what that folder's disk does is nothing to the recording."""
     store, snapshots, moved = folder / "kept", folder / "snapshots", folder / "moved.tape"
-    there = lambda: list(snapshots.glob("*.tape"))  # noqa: E731
+    there = lambda: [path for row in ours(store)[:1] for path in snapshots.glob(f"*-{row['id']}.tape")]  # noqa: E731
     recorder = start(store, "--trust-user-kmsg", "--snapshot-dir", snapshots)
     time.sleep(1)
     write_kmsg(stall(4))
@@ -232,8 +243,8 @@ def test_snapshots(folder):
     stop(recorder)
     for path in there():
         path.rename(moved)
-    wrongs += expect("another incident than that of the store", of_device(moved) == [4] and incidents(moved)[0]["id"] == 1, incidents(moved))
-    done = perftape("query", "--store", moved, "--incident", "last", "-o", folder / "moved.stacks")
+    wrongs += expect("another incident than that of the store", [row["id"] for row in ours(moved)] == [row["id"] for row in ours(store)], ours(moved))
+    done = perftape("query", "--store", moved, "--incident", ours(moved)[0]["id"], "-o", folder / "moved.stacks")
     wrongs += expect("no samples in it", done.returncode == 0, done.stderr)
     recorder = start(store, "--trust-user-kmsg", "--snapshot-dir", snapshots)
     time.sleep(3)
@@ -256,7 +267,7 @@ def test_scan(folder):
     write_kmsg(stall(6))
     wrongs = expect("not found", wait_for(lambda: of_device(store) == [6]))
     stop(recorder)
-    recorded = incidents(store)[-1]
+    recorded = ours(store)[-1]
     stamp = f"[{recorded['uptime']:.6f}]"
     # a logger that was ten minutes late
     late = time.strftime("%b %e %H:%M:%S", time.localtime(time.time() + 600))
@@ -266,7 +277,7 @@ def test_scan(folder):
     wrongs += expect("not the recorded one's time", first["time"] == recorded["time"] and first["time_error_s"] < 0.001, first, recorded)
     wrongs += expect("not placed by its stamp", abs(seconds(second["time"]) - seconds(recorded["time"]) - 0.25) < 0.001, second, recorded)
     wrongs += expect("not just the other one was added", of_device(store) == [6, 7], of_device(store), done.stderr)
-    wrongs += expect("the source is not named", incidents(store)[-1]["source"] == f"{log}:2", incidents(store))
+    wrongs += expect("the source is not named", ours(store)[-1]["source"] == f"{log}:2", ours(store))
     perftape("incidents", "scan", log, "--store", store, "--add")
     return wrongs + expect("added twice", of_device(store) == [6, 7], of_device(store))
 
