@@ -125,6 +125,9 @@ static int read_spool(int fd, const struct stat *about, bool live, struct tape *
 	if (r < 0)
 		return error_set(error, r, "%s", strerror(-r));
 	r = spool_decode(data, size, &tape, ret_end, error);
+	if (r == 0 && !live && !tape->anchors.count)
+		return error_set(
+			error, -EBADMSG, "without any clock anchor: nobody knows when that was");
 	if (r == 0 && (ret_end->torn || ret_end->damaged) && !live &&
 		ret_end->told_bytes < (uint64_t)about->st_size)
 		r = add_end(tape, ret_end, about);

@@ -46,7 +46,7 @@ void store_writer_forget(struct store_writer *writer, uint64_t sequence);
 /*
  * What writers before us left unsealed: calls `seal` for each such tape, oldest first, which names it and gives it to store_writer_seal().
  * Where that went well the spool is removed; a spool that belongs to a segment that is there is removed unread. One that cannot be read at
- * all is set aside under a name that ends in ".damaged", and counted. One that cannot be read now stays where it is, and the others are
+ * all, or has no anchor that tells when it was, is set aside under a name that ends in ".damaged", and counted. One that cannot be read now stays where it is, and the others are
  * recovered all the same: then the first such error comes back. A negative answer of `seal` ends it and is handed on. What was recovered is told
  * in any case; what stays can be tried again.
  */

@@ -263,6 +263,32 @@ static void test_unreadable(void)
 	CHECK_EQ(recovered.damaged, 0);
 }
 
+/* No segment can be made of it, at no start: it is not tried again. */
+static void test_without_anchor(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct store_recovered recovered;
+
+	tapes_store_init(&store);
+	{
+		_cleanup_(cleanup_store_writer) struct store_writer *writer = open_writer(&store);
+		_cleanup_(spooling_done) struct spooling spooling;
+
+		spooling_init(&spooling, store_writer_number(writer), 0);
+		spooling.tape->anchors.count = 0;
+		CHECK_EQ(spooling_put(&spooling, writer), 0);
+	}
+	leave_spool(&store, 2);
+	CHECK_EQ(look(&store).count, 2);
+	recovered = recover(&store, 1);
+	CHECK_EQ(recovered.damaged, 1);
+	CHECK_EQ(recovered.samples, 8);
+	CHECK_EQ(count_files(&store, "*/spool/*.spool.damaged"), 1);
+	CHECK_EQ(count_files(&store, "*/spool/*"), 1);
+	recovered = recover(&store, 0);
+	CHECK_EQ(recovered.damaged, 0);
+}
+
 /* One that cannot be read now, here a link in a circle, does not keep those behind it. */
 static void test_unreadable_now(void)
 {
@@ -424,6 +450,7 @@ CHECK_MAIN({ "readers see the spool live", test_live },
 	{ "what was left is sealed", test_recover }, { "an end that is torn", test_torn },
 	{ "an end that is being written is none yet", test_being_torn },
 	{ "a spool that cannot be read", test_unreadable },
+	{ "a spool without an anchor", test_without_anchor },
 	{ "a spool that cannot be read now", test_unreadable_now },
 	{ "a spool whose segment is there", test_sealed_already },
 	{ "a spool that a newer perftape sealed", test_sealed_by_a_newer_one },
