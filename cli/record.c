@@ -384,17 +384,6 @@ static int keep_snapshots(const struct invocation *invocation, struct snapshot_k
 	return r;
 }
 
-/* What would be said with the first segment is said before the night. */
-static void warn_limits(struct store_writer *writer, const struct store_limits *limits)
-{
-	struct store_retained retained;
-	struct error text;
-
-	if (store_writer_retain(writer, limits, true, NULL, NULL, &retained, NULL) == 0 &&
-		store_space_describe(limits, &retained, &text))
-		talk(false, text.text, "");
-}
-
 /* From a thread of its own. */
 static void found_incident(void *context)
 {
@@ -453,7 +442,6 @@ static int record(struct recording *recording, struct recorder_options *asked)
 	if (r < 0)
 		return fail(r, NULL);
 	recording->keeper = keeper;
-	warn_limits(writer, &asked->limits);
 	if (recording->live)
 		say(invocation, "recording into %s; Ctrl-C ends it", store_path(invocation));
 	r = recorder_run(recorder, store_path(invocation), writer, &progress, &error);

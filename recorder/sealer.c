@@ -95,8 +95,19 @@ static void note_limits(struct sealer *sealer, struct store_limits *ret_limits)
 	noted = sealer->limits_noted;
 	sealer->limits_noted = true;
 	pthread_mutex_unlock(&sealer->lock);
+	if (!noted)
+		sealer->told_starved = sealer->told_space = false;
 	if (!noted && store_writer_note_limits(sealer->writer, ret_limits, &error) < 0)
 		warn(sealer, &error);
+}
+
+/* What would be said with the first segment is said before the night, and not again then. */
+static void look_for_space(struct sealer *sealer, const struct store_limits *limits)
+{
+	struct store_retained retained;
+
+	if (store_writer_retain(sealer->writer, limits, true, NULL, NULL, &retained, NULL) == 0)
+		tell_space(sealer, limits, &retained);
 }
 
 /* Removes what is beyond the limits. True when there is more room than before. */
@@ -345,8 +356,10 @@ static void *sealer_main(void *context)
 	struct store_limits limits;
 
 	prctl(PR_SET_NAME, "perftape-seal");
-	if (sealer->options->limits)
+	if (sealer->options->limits) {
 		note_limits(sealer, &limits);
+		look_for_space(sealer, &limits);
+	}
 	if (sealer->options->boot_id)
 		recover(sealer);
 	while (wait_for_work(sealer))

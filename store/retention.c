@@ -19,7 +19,7 @@ struct retaining {
 	struct folder_names names;
 	struct choice choice;
 	uint64_t bytes; /* of all that is in the store */
-	uint64_t free_bytes;
+	uint64_t free_bytes, disk_bytes;
 	struct error *error;
 };
 
@@ -228,6 +228,9 @@ static int choose(struct retaining *retaining, const struct store_limits *limits
 	figures.free_bytes = (uint64_t)about.f_bavail * about.f_frsize;
 	figures.held_bytes = retaining->writer->held_bytes;
 	retaining->free_bytes = figures.free_bytes;
+	/* what is kept for root is never free for others */
+	retaining->disk_bytes =
+		(uint64_t)(about.f_blocks - (about.f_bfree - about.f_bavail)) * about.f_frsize;
 	for (size_t i = 0; r == 0 && i < retaining->segments.list.count; i++) {
 		const struct store_segment *segment = &retaining->segments.list.items[i];
 
@@ -395,6 +398,7 @@ int store_writer_retain(struct store_writer *writer, const struct store_limits *
 		r = carry_out(&retaining, &removal);
 	removal.result.bytes = retaining.bytes - removal.result.removed_bytes;
 	removal.result.free_bytes = retaining.free_bytes;
+	removal.result.disk_bytes = retaining.disk_bytes;
 	removal.result.starved = retaining.choice.starved;
 	array_done(&retaining.segments.list);
 	folder_names_done(&retaining.names);

@@ -61,7 +61,7 @@ void store_limits_default(const char *path, struct store_limits *ret_limits)
 bool store_space_describe(const struct store_limits *limits, const struct store_retained *retained,
 	struct error *ret_text)
 {
-	char left[32], wanted[32], taken[32], removed[32];
+	char left[32], wanted[32], taken[32], removed[32], disk[32];
 
 	if (!retained->starved && !retained->for_space)
 		return false;
@@ -69,7 +69,14 @@ bool store_space_describe(const struct store_limits *limits, const struct store_
 	size_format(limits->keep_free_bytes, wanted, sizeof(wanted));
 	size_format(retained->bytes + retained->removed_bytes, taken, sizeof(taken));
 	size_format(retained->for_space_bytes, removed, sizeof(removed));
-	if (retained->starved)
+	size_format(retained->disk_bytes, disk, sizeof(disk));
+	if (retained->starved && limits->keep_free_bytes >= retained->disk_bytes)
+		error_set(ret_text, 0,
+			"%s of the disk should be free, and it holds no more than %s: that cannot "
+			"be had, so the store is kept from growing instead; give a smaller "
+			"--keep-free",
+			wanted, disk);
+	else if (retained->starved)
 		error_set(ret_text, 0,
 			"%s of the disk are free, and %s should be; the store takes %s of it, "
 			"others "

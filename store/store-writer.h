@@ -84,6 +84,7 @@ struct store_retained {
 	uint64_t segments; /* that are left */
 	uint64_t bytes; /* of all that is left in the store */
 	uint64_t free_bytes; /* of the disk, before anything was removed */
+	uint64_t disk_bytes; /* that could be free if nothing was on it */
 	uint64_t for_space; /* of those removed, for want of free space; and their bytes */
 	uint64_t for_space_bytes;
 	/*

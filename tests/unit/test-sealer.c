@@ -291,9 +291,37 @@ static void test_spools_meanwhile(void)
 	CHECK_EQ(look(&store).samples, 10 + 4 * 4);
 }
 
+/* Said before the first tape comes, and not again behind it, when the figures in the text are others. */
+static void test_space(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	struct store_limits limits = { UINT64_MAX, UINT64_MAX, UINT64_MAX, 0, false };
+	struct sealer_options options = { .limits = &limits };
+	struct store_retained retained;
+	struct sealer_status before = { 0 }, status;
+	struct sealer *sealer;
+
+	tapes_store_init(&store);
+	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
+	CHECK_EQ(store_writer_retain(writer, &limits, true, NULL, NULL, &retained, NULL), 0);
+	limits.keep_free_bytes = retained.disk_bytes - 1;
+	CHECK_EQ(sealer_start(writer, &options, &sealer, NULL), 0);
+	for (int i = 0; i < 1000 && !*before.warning.text; i++) {
+		usleep(10000);
+		sealer_status(sealer, &before);
+	}
+	CHECK(strstr(before.warning.text, "the store is kept from growing"));
+	for (unsigned int i = 0; i < TAPES; i++)
+		CHECK_EQ(sealer_put(sealer, make_tape(sealer, i, SAMPLES)), 0);
+	sealer_stop(sealer, &status);
+	CHECK_STR(status.warning.text, before.warning.text);
+}
+
 CHECK_MAIN({ "tapes wait for the store", test_waits },
 	{ "beyond the bound the oldest is shed, and told of", test_sheds },
 	{ "what was left is tried again", test_leftovers },
 	{ "while a segment is made the spool goes on", test_spools_meanwhile },
 	{ "one that was at work is shed behind others", test_sheds_the_one_at_work },
+	{ "too little free space is told of once", test_space },
 	{ "what cannot be written at the end is given up", test_gives_up })
