@@ -62,6 +62,7 @@ static int scan_thread(struct tracker *tracker, int32_t pid, int32_t tid)
 	struct perf_record record = { .type = PERF_TYPE_COMM };
 	_cleanup_free_ char *comm = NULL;
 	char path[64];
+	int r;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", pid, tid);
 	if (file_read(path, 4096, &comm, NULL) < 0)
@@ -73,7 +74,9 @@ static int scan_thread(struct tracker *tracker, int32_t pid, int32_t tid)
 	record.comm.pid = pid;
 	record.comm.tid = tid;
 	record.comm.comm = comm;
-	return tracker_apply(tracker, &record);
+	r = tracker_apply(tracker, &record);
+	tracker_scan_see(tracker, pid, tid);
+	return r;
 }
 
 /* Calls `each` for every folder of `path` whose name is a number. */
@@ -188,14 +191,28 @@ int proc_scan_kernel(struct tracker *tracker)
 	return r == 0 ? scan_modules(tracker) : r;
 }
 
-int proc_scan_processes(struct tracker *tracker)
+/* Where others' processes are hidden from us, the first one is, too: then nobody has ended. */
+static bool saw_all(const struct tracker *tracker)
 {
-	return for_each_number("/proc", scan_process, tracker, 0);
+	const struct tracker_process *first = tracker_process(tracker, 1);
+
+	return first && first->scanned == tracker->scans;
+}
+
+int proc_scan_processes(struct tracker *tracker, uint64_t time_ns)
+{
+	int r;
+
+	tracker_scan_begin(tracker);
+	r = for_each_number("/proc", scan_process, tracker, 0);
+	if (r == 0 && saw_all(tracker))
+		tracker_scan_end(tracker, MAX(time_ns, 1ull));
+	return r;
 }
 
 int proc_scan(struct tracker *tracker)
 {
 	int r = proc_scan_kernel(tracker);
 
-	return r == 0 ? proc_scan_processes(tracker) : r;
+	return r == 0 ? proc_scan_processes(tracker, 0) : r;
 }

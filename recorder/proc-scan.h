@@ -11,8 +11,11 @@
  * -ENOMEM.
  */
 int proc_scan(struct tracker *tracker);
-/* Only the processes: what is known of them takes the place of what was, where records of them were lost. */
-int proc_scan_processes(struct tracker *tracker);
+/*
+ * Only the processes: what is known of them takes the place of what was, where records of them were lost. Those that are not there any more have
+ * ended at that moment.
+ */
+int proc_scan_processes(struct tracker *tracker, uint64_t time_ns);
 
 /* The ranges and build-id of the kernel and its modules alone. */
 int proc_scan_kernel(struct tracker *tracker);

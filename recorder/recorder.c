@@ -251,7 +251,7 @@ static int rescan(struct recorder *recorder)
 		return 0;
 	recorder->rescanned_lost = lost;
 	recorder->rescanned_ns = now;
-	return proc_scan_processes(&recorder->assembler.tracker);
+	return proc_scan_processes(&recorder->assembler.tracker, last_anchor_ns(recorder));
 }
 
 static int carry_out(struct recorder *recorder, uint64_t settled_ns)

@@ -368,6 +368,38 @@ const struct mapping *tracker_find(
 	return process ? maps_find(process->maps, address) : NULL;
 }
 
+void tracker_scan_begin(struct tracker *tracker)
+{
+	tracker->scans++;
+}
+
+void tracker_scan_see(struct tracker *tracker, int32_t pid, int32_t tid)
+{
+	struct tracker_process *process = find_process(tracker, pid);
+	struct tracker_thread *thread = find_thread(tracker, tid);
+
+	if (process)
+		process->scanned = tracker->scans;
+	if (thread)
+		thread->scanned = tracker->scans;
+}
+
+void tracker_scan_end(struct tracker *tracker, uint64_t time_ns)
+{
+	for (size_t i = 0; i < tracker->threads.count; i++) {
+		struct tracker_thread *thread = &tracker->threads.items[i];
+
+		if (thread->used && !thread->exited_ns && thread->scanned != tracker->scans)
+			thread->exited_ns = time_ns;
+	}
+	for (size_t i = 0; i < tracker->processes.count; i++) {
+		struct tracker_process *process = &tracker->processes.items[i];
+
+		if (process->used && !process->exited_ns && process->scanned != tracker->scans)
+			process->exited_ns = time_ns;
+	}
+}
+
 /* A process goes with the last of its threads; one that is still there vouches for it. */
 static void sweep_processes(struct tracker *tracker, uint64_t before_ns)
 {

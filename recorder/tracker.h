@@ -33,6 +33,7 @@ struct tracker_thread {
 	uint32_t comm; /* a string of the tracker; 0 while no name is known */
 	bool used;
 	uint64_t exited_ns; /* 0 while it runs */
+	uint64_t scanned; /* by the last look that saw it */
 	uint32_t
 		row; /* the filler's: its row in the tape at hand + 1, under this name and in that cgroup; 0: none */
 	uint32_t row_cgroup;
@@ -42,6 +43,7 @@ struct tracker_process {
 	int32_t pid;
 	bool used;
 	uint64_t exited_ns;
+	uint64_t scanned;
 	struct maps *maps;
 	struct maps *before; /* those before the exec that is under way, or NULL */
 	char *cgroup; /* NULL: not known */
@@ -59,6 +61,7 @@ struct tracker {
 	struct maps *kernel;
 	uint64_t next_version; /* of maps */
 	uint64_t walks; /* over all maps */
+	uint64_t scans; /* of /proc */
 	size_t kept_names, kept_modules; /* that were in use when the others were forgotten last */
 	char unnamed[16]; /* what tracker_comm() made up last */
 	/* Reads the cgroup of a process of this host. NULL: the processes are of another time or place. */
@@ -93,6 +96,14 @@ const struct mapping *tracker_find(
 /* A kernel module or other kernel range. */
 int tracker_add_kernel(struct tracker *tracker, uint64_t start, uint64_t end, const char *name,
 	const uint8_t *build_id, size_t build_id_size);
+
+/*
+ * A look at all that runs: those that were there before it and are not seen between begin and end have ended, at that moment at the latest. Their
+ * own record of that was lost.
+ */
+void tracker_scan_begin(struct tracker *tracker);
+void tracker_scan_see(struct tracker *tracker, int32_t pid, int32_t tid);
+void tracker_scan_end(struct tracker *tracker, uint64_t time_ns);
 
 /*
  * Forgets the threads and processes that ended before a moment, and at times the names and modules that then nobody uses, which changes the numbers of

@@ -2,7 +2,10 @@
 /* Weeks on a host where everything is short-lived: what the tracker keeps is what still runs. */
 #include "tests/check.h"
 
+#include <unistd.h>
+
 #include "recorder/filler.h"
+#include "recorder/proc-scan.h"
 
 #define SHORT_LIVED 200000
 #define LONG_LIVED 50
@@ -147,5 +150,25 @@ static void test_filled_meanwhile(void)
 	filler_done(&filler);
 }
 
+/* Their EXIT records were lost: a look at /proc tells that they are gone, and who is still there stays. */
+static void test_lost_exits(void)
+{
+	_cleanup_(tracker_done) struct tracker tracker;
+
+	CHECK_EQ(tracker_init(&tracker), 0);
+	start(&tracker, INT32_MAX, "gone", "/usr/bin/gone", 1);
+	start(&tracker, getpid(), "before", "/usr/bin/before", 2);
+	CHECK_EQ(proc_scan_processes(&tracker, 1000), 0);
+	CHECK_STR(tracker_comm(&tracker, INT32_MAX, INT32_MAX), "gone");
+	tracker_sweep(&tracker, 500);
+	CHECK(tracker_process(&tracker, INT32_MAX));
+	tracker_sweep(&tracker, 2000);
+	CHECK(!tracker_process(&tracker, INT32_MAX));
+	CHECK(!tracker_thread(&tracker, INT32_MAX));
+	CHECK(tracker_process(&tracker, getpid()));
+	CHECK_STR(tracker_comm(&tracker, getpid(), getpid()), "test-forgetting");
+}
+
 CHECK_MAIN({ "what nobody uses is forgotten", test_bounded },
+	{ "who ended unseen is forgotten", test_lost_exits },
 	{ "a tape is filled while numbers change", test_filled_meanwhile })
