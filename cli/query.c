@@ -22,6 +22,7 @@
 static const struct option options[] = {
 	WINDOW_OPTIONS,
 	FILTER_OPTIONS,
+	FRAME_OPTIONS,
 	{ "format", 0, "NAME", "flamescope (default), folded or json (a line a sample)" },
 	{ "json", 0, NULL, "the same as --format json" },
 	{ "weight", 0, "WHAT", "of folded: samples (default) or period" },

@@ -124,6 +124,13 @@ int filter_options_parse(const struct invocation *invocation, struct filter *ret
 
 	ret_filter->comm = option_value(invocation, "comm");
 	ret_filter->cgroup = option_value(invocation, "cgroup");
+	ret_filter->no_idle = option_given(invocation, "no-idle");
+	if (option_given(invocation, "kernel") && option_given(invocation, "user"))
+		return usage_error("--kernel and --user leave nothing; give one");
+	if (option_given(invocation, "kernel"))
+		ret_filter->frames = FILTER_FRAMES_KERNEL;
+	else if (option_given(invocation, "user"))
+		ret_filter->frames = FILTER_FRAMES_USER;
 	r = parse_ids(invocation, "pid", &ret_filter->pids);
 	if (r == EXIT_DONE)
 		r = parse_ids(invocation, "tid", &ret_filter->tids);

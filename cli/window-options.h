@@ -40,6 +40,14 @@
 		"cgroup", 0, "GLOB", "only of such a cgroup, as '*/kubelet.service'" \
 	}
 
+/* What else may be left out, where stacks themselves are the answer. */
+#define FRAME_OPTIONS                                                             \
+	{ "no-idle", 0, NULL, "without idle CPUs; interrupts on them are work" }, \
+		{ "kernel", 0, NULL, "only the kernel's frames" },                \
+	{                                                                         \
+		"user", 0, NULL, "only the other frames"                          \
+	}
+
 /* For the `about` of a command. */
 #define WINDOW_ABOUT                                                                              \
 	"A moment: 2026-11-18T03:12:07+01:00, '2026-11-18 03:12', 03:12:07, 'yesterday 23:00',\n" \

@@ -115,9 +115,9 @@ static void put_threads(struct buffer *text, const struct filter *filter)
 {
 	_cleanup_(buffer_done) struct buffer threads = { 0 };
 
-	if (!filter_has_threads(filter))
-		return;
 	filter_describe_threads(filter, &threads);
+	if (!threads.size && !buffer_failed(&threads))
+		return;
 	buffer_u8(&threads, 0);
 	put_line(text, "threads", buffer_failed(&threads) ? "" : (const char *)threads.data);
 }

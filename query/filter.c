@@ -73,7 +73,7 @@ bool filter_has_threads(const struct filter *filter)
 bool filter_is_by_comm(const struct filter *filter)
 {
 	return !filter->cpus.wanted.count && !filter->pids.list.count && !filter->tids.list.count &&
-	       !filter->cgroup;
+	       !filter->cgroup && !filter->no_idle && filter->frames == FILTER_FRAMES_ALL;
 }
 
 static bool passes_id(const struct filter_ids *ids, int32_t id)
@@ -154,4 +154,10 @@ void filter_describe_threads(const struct filter *filter, struct buffer *text)
 	put_ids(&separator, "tid ", &filter->tids, text);
 	put_pattern(&separator, "comm ", filter->comm, text);
 	put_pattern(&separator, "cgroup ", filter->cgroup, text);
+	put_pattern(&separator, "", filter->no_idle ? "without idle" : NULL, text);
+	put_pattern(&separator, "",
+		filter->frames == FILTER_FRAMES_KERNEL ? "kernel frames"
+		: filter->frames == FILTER_FRAMES_USER ? "user frames"
+						       : NULL,
+		text);
 }

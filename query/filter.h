@@ -16,12 +16,20 @@ struct filter_ids {
 	array_of(int32_t) list; /* none: all */
 };
 
+enum filter_frames {
+	FILTER_FRAMES_ALL,
+	FILTER_FRAMES_KERNEL,
+	FILTER_FRAMES_USER, /* all others */
+};
+
 struct filter {
 	struct cpu_set_filter cpus;
 	struct filter_ids pids, tids;
 	/* Patterns with * ? [...] for the whole name, as it is shown; * and ? stand for a slash too. NULL: all. Borrowed. */
 	const char *comm;
 	const char *cgroup;
+	bool no_idle; /* without samples of idle CPUs; interrupts on them are work */
+	enum filter_frames frames; /* that are left of the stacks */
 };
 
 void filter_done(struct filter *filter);

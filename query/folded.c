@@ -104,7 +104,7 @@ static uint32_t *new_line(
 struct addition {
 	uint32_t comm;
 	uint32_t stack; /* of the tape */
-	uint32_t leaf; /* name */
+	uint32_t leaf; /* name; 0: none, the sample has no stack */
 	uint64_t weight;
 	struct map_key key;
 };
@@ -154,8 +154,12 @@ static int map_frame_of_kind(struct adding *adding, uint32_t frame, uint32_t *re
 	return add_name(adding->folded, (const char *)text->data, text->size, ret_name);
 }
 
+/* 0 for what stands for no frame. */
 static int map_frame(struct adding *adding, uint32_t frame, uint32_t *ret_name)
 {
+	*ret_name = 0;
+	if (tape_is_no_stack(adding->tape, frame))
+		return 0;
 	if (adding->folded->kinds)
 		return map_frame_of_kind(adding, frame, ret_name);
 	return map_string(adding, adding->tape->frames.items[frame].symbol, ret_name);
@@ -233,12 +237,14 @@ static int add_line(
 	const struct tape_stack *stacks = adding->tape->stacks.items;
 	struct folded *folded = adding->folded;
 	uint32_t depth = folded->paths.items[addition->stack].depth, stack = addition->stack;
-	uint32_t *words = new_line(folded, addition->key, depth + 2, ret_line);
+	bool has_leaf = addition->leaf;
+	uint32_t *words = new_line(folded, addition->key, 1 + depth + has_leaf, ret_line);
 
 	if (!words)
 		return -ENOMEM;
 	words[0] = addition->comm;
-	words[depth + 1] = addition->leaf;
+	if (has_leaf)
+		words[depth + 1] = addition->leaf;
 	for (; depth; depth--, stack = stacks[stack].parent)
 		words[depth] = folded->frame_names.items[stacks[stack].frame];
 	return 0;
@@ -271,7 +277,9 @@ static int add(struct adding *adding, const struct addition *addition)
 	reach(adding, addition->stack);
 	*added = *addition;
 	path = &folded->paths.items[added->stack];
-	added->key = map_key_add((struct map_key){ path->a, path->b }, keys[added->leaf]);
+	added->key = (struct map_key){ path->a, path->b };
+	if (added->leaf)
+		added->key = map_key_add(added->key, keys[added->leaf]);
 	added->key = map_key_add(added->key, keys[added->comm]);
 	map_prefetch(&folded->known, added->key);
 	return adding->count == BATCH_SIZE ? add_batch(adding) : 0;

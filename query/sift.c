@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/sort.h"
+#include "query/keep.h"
 #include "tape/clocks.h"
 
 /* Does a later sample never have an earlier wall clock time? */
@@ -70,7 +71,7 @@ static int sort_by_time(struct tape *tape, struct sift_times *times)
 }
 
 static int keep_those(struct tape *tape, const struct window *window, const struct filter *filter,
-	const bool *threads, uint64_t *error_ns, struct sift_times *times)
+	const bool *threads, const bool *busy, uint64_t *error_ns, struct sift_times *times)
 {
 	struct tape_sample *samples = tape->samples.items;
 	bool rises = wall_clock_rises(tape);
@@ -83,7 +84,7 @@ static int keep_those(struct tape *tape, const struct window *window, const stru
 		uint64_t realtime_ns, off_ns = 0;
 
 		if (!cpu_filter_passes(&filter->cpus, samples[i].cpu) ||
-			(threads && !threads[samples[i].thread]))
+			(threads && !threads[samples[i].thread]) || (busy && !busy[i]))
 			continue;
 		realtime_ns = tape_to_realtime(tape, samples[i].time_ns, &off_ns);
 		if (realtime_ns < window->from_ns || realtime_ns >= window->to_ns)
@@ -114,14 +115,18 @@ static void give_back(struct tape *tape)
 int sift_samples(struct tape *tape, const struct window *window, const struct filter *filter,
 	uint64_t *error_ns, struct sift_times *ret_times)
 {
-	_cleanup_free_ bool *threads = NULL;
+	_cleanup_free_ bool *threads = NULL, *busy = NULL;
 	struct sift_times times = { 0 };
 	int r = 0;
 
 	if (filter_has_threads(filter))
 		r = filter_threads(filter, tape, &threads);
 	if (r == 0)
-		r = keep_those(tape, window, filter, threads, error_ns, &times);
+		r = keep_busy(filter, tape, &busy);
+	if (r == 0)
+		r = keep_those(tape, window, filter, threads, busy, error_ns, &times);
+	if (r == 0)
+		r = keep_frames(filter, tape);
 	if (r == 0)
 		r = sort_by_time(tape, &times);
 	if (r == 0)
@@ -166,7 +171,8 @@ int sift_count_samples(const struct tape *tape, struct coverage *coverage)
 	for (size_t i = 0; i < tape->samples.count; i++) {
 		const struct tape_sample *sample = &tape->samples.items[i];
 
-		coverage->frames += tallies[sample->stack].frames + 1;
+		coverage->frames +=
+			tallies[sample->stack].frames + !tape_is_no_stack(tape, sample->frame);
 		coverage->named += tallies[sample->stack].named +
 				   (tape->frames.items[sample->frame].symbol != 0);
 	}

@@ -3,6 +3,7 @@
 #include "tests/check.h"
 
 #include "flamescope-export/parts.h"
+#include "query/fold.h"
 #include "query/json-samples.h"
 #include "tests/hostile.h"
 #include "tests/random-stores.h"
@@ -171,6 +172,97 @@ static void test_nameless(void)
 	CHECK_EQ(count_rows(reader, &question), 0);
 }
 
+static uint64_t count_frames(
+	struct store_reader *reader, const struct question *question, uint64_t *ret_samples)
+{
+	_cleanup_(cleanup_selection) struct selection *selection = NULL;
+
+	CHECK_EQ(selection_make(reader, question, &selection, NULL), 0);
+	*ret_samples = selection->rows.count;
+	return selection->coverage.frames;
+}
+
+/* A frame is the kernel's or not; no sample goes with its frames. */
+static void test_frames(void)
+{
+	static const struct filter kernel = { .frames = FILTER_FRAMES_KERNEL },
+				   user = { .frames = FILTER_FRAMES_USER };
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	struct question question = question_of(&all);
+	uint64_t samples, of_kernel, of_user, frames;
+
+	random_store_init(&store);
+	tapes_store_put(&store, hostile_tape());
+	CHECK_EQ(store_reader_open(store.path, &reader, NULL), 0);
+	frames = count_frames(reader, &question, &samples);
+	question.filter = &kernel;
+	frames -= count_frames(reader, &question, &of_kernel);
+	question.filter = &user;
+	frames -= count_frames(reader, &question, &of_user);
+	CHECK_EQ(frames, 0);
+	CHECK_EQ(of_kernel, samples);
+	CHECK_EQ(of_user, samples);
+}
+
+/* User code, a system call in it, an idle CPU, and an interrupt on one. */
+static struct tape *mixed_tape(void)
+{
+	struct tape *tape = tapes_new(0, 10);
+	uint32_t idle = tapes_thread(tape, 0, 0, "swapper/0"), busy = tapes_thread(tape, 7, 8, "p");
+	uint32_t program = tapes_module(tape, "/bin/p", TAPE_MODULE_ELF);
+	uint32_t kernel = tapes_module(tape, "[kernel.kallsyms]", TAPE_MODULE_KERNEL);
+	uint32_t main_at = tapes_call(tape, 0, program, 0x10, "main");
+	uint32_t call = tapes_call(tape, main_at, kernel, 0x20, "do_syscall_64");
+
+	tapes_sample(tape, TAPES_PERF, 0, busy, main_at);
+	tapes_sample(
+		tape, TAPES_PERF + 1000, 0, busy, tapes_call(tape, call, kernel, 0x30, "read"));
+	tapes_sample(tape, TAPES_PERF + 2000, 0, idle,
+		tapes_kernel(
+			tape, "cpu_startup_entry;do_idle;cpuidle_enter_state;native_safe_halt"));
+	tapes_sample(tape, TAPES_PERF + 3000, 0, idle,
+		tapes_kernel(tape, "cpu_startup_entry;do_idle;cpuidle_enter_state;"
+				   "asm_common_interrupt;common_interrupt;ena_intr_msix_io"));
+	return tape;
+}
+
+static void check_folded(
+	struct store_reader *reader, const struct filter *filter, const char *expected)
+{
+	_cleanup_(fold_done) struct fold fold = { 0 };
+	struct fold_options options = { .question = question_of(filter), .threads = 1 };
+	_cleanup_free_ char *text = NULL;
+
+	CHECK_EQ(fold_run(reader, &options, &fold, NULL), 0);
+	text = SELECTIONS_TEXT(folded_write(fold.folded, output));
+	CHECK_STR(text, expected);
+}
+
+static void test_kept(void)
+{
+	static const struct filter kernel = { .frames = FILTER_FRAMES_KERNEL, .no_idle = true },
+				   user = { .frames = FILTER_FRAMES_USER },
+				   busy = { .no_idle = true };
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+
+	tapes_store_init(&store);
+	tapes_store_put(&store, mixed_tape());
+	CHECK_EQ(store_reader_open(store.path, &reader, NULL), 0);
+	check_folded(reader, &kernel,
+		"p 1\np;do_syscall_64;read 1\n"
+		"swapper/0;cpu_startup_entry;do_idle;cpuidle_enter_state;asm_common_interrupt;"
+		"common_interrupt;ena_intr_msix_io 1\n");
+	check_folded(reader, &user, "p;main 2\nswapper/0 2\n");
+	check_folded(reader, &busy,
+		"p;main 1\np;main;do_syscall_64;read 1\n"
+		"swapper/0;cpu_startup_entry;do_idle;cpuidle_enter_state;asm_common_interrupt;"
+		"common_interrupt;ena_intr_msix_io 1\n");
+}
+
 CHECK_MAIN({ "parts share out a window", test_parts }, { "lines of JSON", test_json },
 	{ "filters share out a window", test_filters },
-	{ "a thread without a name", test_nameless })
+	{ "a thread without a name", test_nameless },
+	{ "the kernel's frames and the others", test_frames },
+	{ "what is left of stacks", test_kept })
