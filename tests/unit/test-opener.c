@@ -2,6 +2,7 @@
 /* Files that are opened in time, and helpers that stop, die, or are gone for good. */
 #include "tests/check.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -166,23 +167,26 @@ static void test_let_go(void)
 	remove_file(&place);
 }
 
-/* The processes that have this one, or another one, as their parent. */
+/* The processes that have that one as their parent, in the order in which /proc lists them. */
 static size_t children_of(pid_t parent, pid_t *children, size_t max)
 {
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
 	size_t count = 0;
 
-	for (pid_t pid = parent + 1; pid < parent + 2000 && count < max; pid++) {
+	while ((entry = readdir(dir)) && count < max) {
 		_cleanup_free_ char *text = NULL;
-		char path[40], *end;
+		char path[300], *end;
 		int its_parent;
 
-		snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-		if (file_read(path, 4096, &text, NULL) < 0)
+		snprintf(path, sizeof(path), "/proc/%s/stat", entry->d_name);
+		if (atoi(entry->d_name) <= 0 || file_read(path, 4096, &text, NULL) < 0)
 			continue;
 		end = strrchr(text, ')');
 		if (end && sscanf(end, ") %*c %d", &its_parent) == 1 && its_parent == parent)
-			children[count++] = pid;
+			children[count++] = atoi(entry->d_name);
 	}
+	closedir(dir);
 	return count;
 }
 
@@ -190,7 +194,7 @@ static size_t children_of(pid_t parent, pid_t *children, size_t max)
 static pid_t find_helpers(struct opener *opener, pid_t helpers[2])
 {
 	struct place place = make_file("/tmp", "text");
-	pid_t keepers[16];
+	pid_t keepers[32];
 	size_t count;
 
 	/* once both have answered they are there */
