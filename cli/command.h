@@ -68,6 +68,7 @@ extern const struct command command_heatmap;
 extern const struct command command_gauges;
 extern const struct command command_import;
 extern const struct command command_incidents;
+extern const struct command command_mark;
 extern const struct command command_query;
 extern const struct command command_record;
 extern const struct command command_resolve;

@@ -70,7 +70,8 @@ static int show_episodes(struct list *list, struct episode_table *table)
 
 		if (!asked[i])
 			continue;
-		if (episode->kind->severity == SEVERITY_INFO && !list->kind) {
+		if (episode->kind->severity == SEVERITY_INFO && !list->kind &&
+			strcmp(episode->kind->name, STORE_MARK) != 0) {
 			list->lesser++;
 			continue;
 		}

@@ -47,6 +47,7 @@ const struct command *const commands[] = {
 	&command_verify,
 	&command_vacuum,
 	&command_snapshot,
+	&command_mark,
 	&command_resolve,
 	NULL,
 };

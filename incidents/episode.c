@@ -110,6 +110,7 @@ static void join(struct episode *episode, const struct incident *incident, uint6
 	set_text(
 		episode->ifname, sizeof(episode->ifname), fields_find(&incident->fields, "ifname"));
 	set_text(episode->comm, sizeof(episode->comm), fields_find(&incident->fields, "comm"));
+	set_text(episode->comm, sizeof(episode->comm), fields_find(&incident->fields, "mark"));
 	if (!episode->has_cpu)
 		episode->has_cpu = set_number(&incident->fields, "cpu", &episode->cpu);
 	if (!episode->has_queue)
@@ -140,6 +141,9 @@ int episodes_add(struct episodes *episodes, const struct incident *incident, siz
 		.boot = incident->boot,
 		.line_number = incident->line_number };
 
+	/* somebody put it there, and meant that moment */
+	if (!strcmp(incident->kind->name, "mark"))
+		least = episodes->list.count;
 	for (size_t i = episodes->list.count; i-- > least;) {
 		struct episode *open = &episodes->list.items[i];
 

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "store/incidents.h"
 
+#include <stdio.h>
+
 #include "base/sort.h"
+
+#define MARK_SHOWN 31
 
 void incidents_done(struct incidents *incidents)
 {
@@ -96,6 +100,18 @@ static uint64_t number_of(const struct note *note, const char *name)
 	return strtoull(note_field(note, name), NULL, 10);
 }
 
+/* What tables have room for of its text, whole characters of it. */
+static void put_mark(struct buffer *fields, const char *text)
+{
+	size_t size = strnlen(text, MARK_SHOWN);
+	char shown[MARK_SHOWN + 1];
+
+	while (size && (text[size] & 0xc0) == 0x80)
+		size--;
+	snprintf(shown, sizeof(shown), "%.*s", (int)size, text);
+	put_field(fields, STORE_MARK, shown);
+}
+
 int incidents_add_note(struct incidents *incidents, const struct note *note)
 {
 	_cleanup_(buffer_done) struct buffer fields = { 0 };
@@ -109,8 +125,12 @@ int incidents_add_note(struct incidents *incidents, const struct note *note)
 		.segment = "",
 	};
 
-	if (note->kind != NOTES_INCIDENT)
+	if (note->kind == NOTES_MARK) {
+		row.kind = row.source = STORE_MARK;
+		put_mark(&fields, row.text);
+	} else if (note->kind != NOTES_INCIDENT) {
 		return 0;
+	}
 	row.id = number_of(note, "id");
 	row.severity = number_of(note, "severity");
 	row.error_ns = number_of(note, "error_ns");

@@ -3,6 +3,9 @@
 
 #include <stdint.h>
 
+/* The kind, and the source, of what somebody put there as a mark. It is no incident: it has no weight, and pins nothing. */
+#define STORE_MARK "mark"
+
 /* An incident of a segment or of the notes, with what the index knows of it. Times are of the wall clock. */
 struct store_incident {
 	uint64_t id; /* one number in this store for good; 0: it has none */

@@ -291,6 +291,30 @@ def test_hung_disk(folder):
     return wrongs
 
 
+def test_mark(folder):
+    """A mark is put beside a recorder and without one, is listed, names a window, and pins nothing."""
+    store = folder / "mark"
+    done = perftape("mark", "too early", "--store", store)
+    wrongs = expect("a mark makes a store", done.returncode == 1 and not store.exists(), done.stderr)
+    recorder = start(store, "--segment", "1s")
+    wrongs += expect("nothing was sealed", wait_for(lambda: sealed(store) >= 1))
+    done = perftape("mark", "deploy", "1.2", "--store", store)
+    wrongs += expect("no mark beside a recorder", done.returncode == 0, done.stderr)
+    time.sleep(2)
+    stop(recorder)
+    perftape("mark", "before the deploy", "--at", "now-1h", "--store", store)
+    table = perftape("incidents", "--store", store).stdout
+    wrongs += expect("not listed", re.search(r" mark +before the deploy .*\n.* mark +deploy 1\.2 ", table), table)
+    listed = [json.loads(line) for line in perftape("incidents", "--json", "--store", store).stdout.splitlines()]
+    wrongs += expect("not by time, each with a number and its text", [(row.get("kind"), row.get("line")) for row in listed[:-1]] == [("mark", "before the deploy"), ("mark", "deploy 1.2")] and listed[0]["id"] != listed[1]["id"], listed)
+    for name in ("mark", "mark:2", "mark:last", str(listed[1]["id"])):
+        done = perftape("query", "--store", store, "--incident", name, "-o", folder / "mark.stacks")
+        wrongs += expect(f"no window around {name}", done.returncode == 0 and "samples" in done.stderr, done.stderr)
+    time.sleep(1)
+    done = perftape("vacuum", "--store", store, "--max-age", "1s")
+    return wrongs + expect("it pins what is around it", sealed(store) <= 1, done.stderr)
+
+
 KEPT = {19, 2, 40, 34, 14, 38}  # ptrace, read-search, checkpoint-restore, syslog, ipc-lock, perfmon
 NOBODY = 65534
 
@@ -382,6 +406,7 @@ CHECKS = [
     test_service,
     test_terminal,
     test_hung_disk,
+    test_mark,
     test_user,
     test_file_capabilities,
 ]
