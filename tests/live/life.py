@@ -315,6 +315,21 @@ def test_mark(folder):
     return wrongs + expect("it pins what is around it", sealed(store) <= 1, done.stderr)
 
 
+def test_nobody_listens(folder):
+    """A standard error that is closed, or whose reader is gone, costs no sample; nothing of what would be said gets into the store's files."""
+    wrongs = []
+    for name, listens in (("closed", lambda: os.close(2)), ("gone", None)):
+        store = folder / f"stderr {name}"
+        reader, writer = os.pipe()
+        os.close(reader)
+        code = subprocess.run([PERFTAPE, "record", "--store", store, "--duration", "1s"], stderr=writer, preexec_fn=listens, timeout=WAIT).returncode
+        os.close(writer)
+        wrongs += expect(f"{name}: exit code {code}, {sealed(store)} segments", code == 0 and sealed(store) >= 1)
+        done = perftape("verify", "--store", store)
+        wrongs += expect(f"{name}: the store is damaged", done.returncode == 0, done.stdout, done.stderr)
+    return wrongs
+
+
 KEPT = {19, 2, 40, 34, 14, 38}  # ptrace, read-search, checkpoint-restore, syslog, ipc-lock, perfmon
 NOBODY = 65534
 
@@ -407,6 +422,7 @@ CHECKS = [
     test_terminal,
     test_hung_disk,
     test_mark,
+    test_nobody_listens,
     test_user,
     test_file_capabilities,
 ]
