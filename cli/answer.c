@@ -153,6 +153,11 @@ static const struct coverage_gap *first_removed(const struct coverage *coverage)
 	return NULL;
 }
 
+static const char *plural(const char *cpus)
+{
+	return strpbrk(cpus, ",-") ? "s" : "";
+}
+
 int answer_nothing(const struct invocation *invocation, struct store_reader *reader,
 	const struct window *window, const struct coverage *coverage)
 {
@@ -166,7 +171,13 @@ int answer_nothing(const struct invocation *invocation, struct store_reader *rea
 			unread->why);
 		return EXIT_FAILED;
 	}
-	if (lost)
+	if (coverage->left_out_all && coverage->covered_ns)
+		fprintf(stderr,
+			"perftape: CPU%s %s %s not recorded in that window, only CPU%s %s\n",
+			plural(coverage->left_out), coverage->left_out,
+			*plural(coverage->left_out) ? "were" : "was", plural(coverage->recorded),
+			coverage->recorded);
+	else if (lost)
 		fprintf(stderr,
 			"perftape: no sample that passes is left of that window: %s%llu of it were "
 			"lost\n",

@@ -49,6 +49,10 @@ void coverage_describe(const struct coverage *coverage, struct buffer *text)
 	put_count(text, coverage->stopped, "time", "times", " the recording stood still");
 	put_count(text, coverage->offline, "time", "times", " a CPU was offline");
 	put_count(text, coverage->cut, "callchain", "callchains", " cut off");
+	if (*coverage->left_out)
+		buffer_printf(text, ", CPU%s %s not recorded%s",
+			strpbrk(coverage->left_out, ",-") ? "s" : "", coverage->left_out,
+			coverage->left_out_in_part ? " in part of the window" : "");
 	if (coverage->frames) {
 		buffer_text(text, ", ");
 		put_percent(text, coverage->named, coverage->frames);
@@ -121,6 +125,10 @@ void coverage_put_json(
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
 		json_key(json, members[i].key);
 		json_u64(json, members[i].value);
+	}
+	if (*coverage->left_out) {
+		json_key(json, "cpus_left_out");
+		json_string(json, coverage->left_out);
 	}
 	json_key(json, "unnamed");
 	nameless_put_json(&coverage->nameless, json);

@@ -24,6 +24,8 @@ void coverage_parts_done(struct coverage_parts *parts)
 	array_done(&parts->reasons);
 	array_done(&parts->spans);
 	array_done(&parts->lasting);
+	cpu_filter_done(&parts->left_out);
+	cpu_filter_done(&parts->recorded);
 }
 
 int coverage_add_recorded(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns)
@@ -222,6 +224,31 @@ int coverage_add_losses(struct coverage *coverage, struct coverage_parts *parts,
 	return r;
 }
 
+/* Which CPUs the recorder was told to record, when these were not all. A list that is none says nothing. */
+static int add_cpus(
+	struct coverage_parts *parts, const struct cpu_set_filter *asked, const struct tape *tape)
+{
+	_cleanup_(cpu_filter_done) struct cpu_set_filter listed = { 0 }, online = { 0 };
+	const struct cpu_set_filter *host = asked->wanted.count ? asked : &online;
+
+	if (cpu_filter_parse(tape_fact(tape, "cpu_list"), &listed, NULL) < 0) {
+		parts->all_recorded = parts->asked_recorded = true;
+		return 0;
+	}
+	cpu_filter_parse(tape_fact(tape, "cpus_online"), &online, NULL);
+	for (uint32_t cpu = 0; cpu < MAX(host->wanted.count, listed.wanted.count); cpu++) {
+		bool is_listed = cpu_filter_passes(&listed, cpu);
+		bool is_left_out = !is_listed && host->wanted.count && cpu_filter_passes(host, cpu);
+
+		if (is_listed && cpu_filter_passes(asked, cpu))
+			parts->asked_recorded = true;
+		if ((is_listed && cpu_filter_add(&parts->recorded, cpu) < 0) ||
+			(is_left_out && cpu_filter_add(&parts->left_out, cpu) < 0))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 int coverage_add_tape(struct coverage *coverage, struct coverage_parts *parts,
 	const struct window *window, const struct cpu_set_filter *cpus, const struct tape *tape)
 {
@@ -235,7 +262,8 @@ int coverage_add_tape(struct coverage *coverage, struct coverage_parts *parts,
 	snprintf(span.boot_id, sizeof(span.boot_id), "%s", tape_fact(tape, "boot_id"));
 	nameless_add(&coverage->nameless, tape_fact(tape, "unnamed"));
 	if (array_push(&parts->spans, span) < 0 ||
-		coverage_add_losses(coverage, parts, window, cpus, tape) < 0)
+		coverage_add_losses(coverage, parts, window, cpus, tape) < 0 ||
+		add_cpus(parts, cpus, tape) < 0)
 		return -ENOMEM;
 	return add_tape_time(parts, tape);
 }
@@ -386,12 +414,44 @@ static bool leave_time(const struct coverage_parts *parts, const struct window *
 	return reached_ns < window->to_ns;
 }
 
+/* A list that is too long for its room ends in dots. */
+static int list_cpus(const struct cpu_set_filter *cpus, char *text, size_t size)
+{
+	_cleanup_(buffer_done) struct buffer list = { 0 };
+
+	cpu_filter_describe(cpus, &list);
+	buffer_u8(&list, 0);
+	if (buffer_failed(&list))
+		return -ENOMEM;
+	snprintf(text, size, "%s", (const char *)list.data);
+	if (list.size > size)
+		memcpy(text + size - 4, "...", 4);
+	return 0;
+}
+
+static int finish_cpus(struct coverage *coverage, const struct coverage_parts *parts)
+{
+	const struct cpu_set_filter *left_out = &parts->left_out;
+
+	if (!left_out->wanted.count)
+		return 0;
+	coverage->left_out_in_part = parts->all_recorded;
+	for (uint32_t cpu = 0; cpu < left_out->wanted.count; cpu++)
+		if (left_out->wanted.items[cpu] && cpu_filter_passes(&parts->recorded, cpu))
+			coverage->left_out_in_part = true;
+	coverage->left_out_all = !parts->asked_recorded;
+	if (!parts->all_recorded &&
+		list_cpus(&parts->recorded, coverage->recorded, sizeof(coverage->recorded)) < 0)
+		return -ENOMEM;
+	return list_cpus(left_out, coverage->left_out, sizeof(coverage->left_out));
+}
+
 int coverage_finish(
 	struct coverage *coverage, struct coverage_parts *parts, const struct window *window)
 {
 	uint64_t reached_ns = window->from_ns, missing_ns = 0;
 
-	if (join_spans(parts) < 0)
+	if (join_spans(parts) < 0 || finish_cpus(coverage, parts) < 0)
 		return -ENOMEM;
 	sort_parts(parts);
 	count_lasting(coverage, parts);
@@ -416,5 +476,5 @@ bool coverage_is_whole(const struct coverage *coverage)
 {
 	return coverage->covered_ns == coverage->window_ns && !coverage->lost_samples &&
 	       !coverage->shed && !coverage->missing && !coverage->lost_sideband &&
-	       !coverage->throttled && !coverage->damaged;
+	       !coverage->throttled && !coverage->damaged && !*coverage->left_out;
 }

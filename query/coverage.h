@@ -54,6 +54,11 @@ struct coverage {
 	uint64_t named; /* those that have a name */
 	struct nameless nameless; /* of all the segments' frames */
 	uint64_t clock_error_ns; /* the largest of the samples that were selected */
+	/* "4-7": of the CPUs that were asked for, those that the recorder was told to leave alone; "" none */
+	char left_out[256];
+	char recorded[256]; /* then which it recorded, unless it was all for a part of the window */
+	bool left_out_in_part; /* some of them only for a part of the window */
+	bool left_out_all; /* none of those that were asked for was recorded */
 	array_of(struct coverage_gap) gaps;
 };
 
@@ -84,6 +89,10 @@ struct coverage_parts {
 	array_of(struct coverage_gap) reasons; /* for what is not covered */
 	array_of(struct coverage_span) spans;
 	array_of(struct coverage_lasting) lasting;
+	struct cpu_set_filter left_out,
+		recorded; /* of tapes that are not of all CPUs; empty is none here */
+	bool all_recorded; /* there is a tape that is */
+	bool asked_recorded; /* there is a tape that is of one that was asked for */
 };
 
 void coverage_parts_done(struct coverage_parts *parts);

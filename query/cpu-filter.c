@@ -70,6 +70,11 @@ int cpu_filter_parse(const char *text, struct cpu_set_filter *ret_filter, struct
 	return 0;
 }
 
+int cpu_filter_add(struct cpu_set_filter *filter, uint32_t cpu)
+{
+	return want_range(filter, cpu, cpu);
+}
+
 void cpu_filter_done(struct cpu_set_filter *filter)
 {
 	array_done(&filter->wanted);

@@ -18,6 +18,8 @@ struct cpu_set_filter {
 /* "3,8-11". -EINVAL with a text; at most CPU 65535. */
 int cpu_filter_parse(const char *text, struct cpu_set_filter *ret_filter, struct error *error);
 void cpu_filter_done(struct cpu_set_filter *filter);
+/* This one too; the first makes a set of it that is no longer all. 0 or -ENOMEM. */
+int cpu_filter_add(struct cpu_set_filter *filter, uint32_t cpu);
 bool cpu_filter_passes(const struct cpu_set_filter *filter, uint32_t cpu);
 /* "all", or the CPUs as cpu_filter_parse() reads them, in order. */
 void cpu_filter_describe(const struct cpu_set_filter *filter, struct buffer *text);

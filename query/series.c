@@ -174,6 +174,8 @@ int series_run(struct store_reader *reader, const struct series_options *options
 	r = see_segments(&run, error);
 	if (r == 0) {
 		*ret_coverage = run.loader.coverage;
+		/* the figures are of the whole host */
+		*ret_coverage->left_out = 0;
 		memset(&run.loader.coverage.gaps, 0, sizeof(run.loader.coverage.gaps));
 	}
 	loader_done(&run.loader);

@@ -33,8 +33,17 @@ static void find_kernel_text(char *text, size_t size)
 	snprintf(text, size, "%llx", strtoull(at, NULL, 16));
 }
 
-void facts_collect(struct facts *facts, const struct perf_events *events, unsigned int frequency,
-	const char *version)
+static void find_online(char *text, size_t size)
+{
+	_cleanup_free_ char *online = NULL;
+
+	text[0] = 0;
+	if (file_read("/sys/devices/system/cpu/online", size, &online, NULL) == 0)
+		snprintf(text, size, "%.*s", (int)strcspn(online, "\n"), online);
+}
+
+void facts_collect(struct facts *facts, const struct perf_events *events, const char *cpu_list,
+	unsigned int frequency, const char *version)
 {
 	_cleanup_free_ char *boot_id = NULL;
 
@@ -43,6 +52,7 @@ void facts_collect(struct facts *facts, const struct perf_events *events, unsign
 		snprintf(facts->boot_id, sizeof(facts->boot_id), "%.*s",
 			(int)strcspn(boot_id, "\n"), boot_id);
 	find_kernel_text(facts->kernel_text, sizeof(facts->kernel_text));
+	find_online(facts->cpus_online, sizeof(facts->cpus_online));
 	snprintf(facts->frequency, sizeof(facts->frequency), "%u", frequency);
 	snprintf(facts->cpus, sizeof(facts->cpus), "%u", perf_events_cpus(events));
 	memcpy(facts->rows,
@@ -54,6 +64,8 @@ void facts_collect(struct facts *facts, const struct perf_events *events, unsign
 			{ "event", perf_events_name(events) },
 			{ "frequency", facts->frequency },
 			{ "cpus", facts->cpus },
+			{ "cpu_list", cpu_list ? cpu_list : "" },
+			{ "cpus_online", cpu_list ? facts->cpus_online : "" },
 			{ "rungs", perf_events_missing(events) },
 			{ "version", version },
 			{ 0 },

@@ -15,8 +15,10 @@ struct facts {
 	char frequency[16];
 	char cpus[16];
 	char kernel_text[24];
-	struct assembler_fact rows[10];
+	char cpus_online[1024]; /* "" where they are too scattered for it */
+	struct assembler_fact rows[12];
 };
 
-void facts_collect(struct facts *facts, const struct perf_events *events, unsigned int frequency,
-	const char *version);
+/* cpu_list: whose samples alone are taken, "0-3,8"; NULL: of all. */
+void facts_collect(struct facts *facts, const struct perf_events *events, const char *cpu_list,
+	unsigned int frequency, const char *version);

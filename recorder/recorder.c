@@ -470,8 +470,8 @@ static void prepare(struct recorder *recorder, const struct store_writer *writer
 	describe(recorder);
 	recorder->own_tid = gettid();
 	watch_start(&recorder->watch, &recorder->assembler.tracker);
-	facts_collect(&recorder->facts, recorder->events, recorder->options->frequency,
-		recorder->options->version);
+	facts_collect(&recorder->facts, recorder->events, recorder->options->cpus,
+		recorder->options->frequency, recorder->options->version);
 	for (int ring = 0; ring < PERF_RINGS; ring++)
 		recorder->sources[ring] = (struct assembler_source){
 			.layout = perf_events_layout(recorder->events, ring),

@@ -232,6 +232,9 @@ def test_what_is_sampled(folder):
     wrongs = expect("record failed", done.returncode == 0 and "of 1 CPUs at cpu-clock" in done.stderr, done.stderr)
     heads = [beside_perf.HEAD.match(line) for line in samples_of(store, "--from", "now-1m")]
     wrongs += expect("samples of other CPUs, or none", heads and {int(head["cpu"]) for head in heads} == {0})
+    done = perftape("query", "--store", store, "--from", "now-1m", "--cpu", "1000")
+    wrongs += expect("a CPU that was not to be recorded", done.returncode == 3 and
+                     "CPU 1000 was not recorded in that window, only CPU 0\n" in done.stderr, done.stderr)
     folded = perftape("query", "--store", store, "--from", "now-1m", "--format", "folded").stdout
     wrongs += expect("callers in the load", not re.search(r"^load;.*;load_alpha \d+$", folded, re.MULTILINE), folded[:1000])
     beyond = folder / "beyond"

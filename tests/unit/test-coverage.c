@@ -13,19 +13,26 @@
 #define PERF(seconds) (TAPES_PERF + (uint64_t)((seconds)*1e9))
 #define DAMAGED "damaged or cut off before it was sealed"
 
-static struct selection *selected(const char *store, double from, double to)
+static struct selection *selected_of(const char *store, double from, double to, const char *cpus)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
-	static const struct filter all;
+	_cleanup_(filter_done) struct filter filter = { 0 };
 	struct question question = { .window = { .from_ns = AT(from), .to_ns = AT(to) },
-		.filter = &all };
+		.filter = &filter };
 	struct selection *selection = NULL;
 	struct error error = { 0 };
 
+	if (cpus)
+		CHECK_EQ(cpu_filter_parse(cpus, &filter.cpus, NULL), 0);
 	if (store_reader_open(store, &reader, &error) < 0 ||
 		selection_make(reader, &question, &selection, &error) < 0)
 		CHECK_FAIL("%s", error.text);
 	return selection;
+}
+
+static struct selection *selected(const char *store, double from, double to)
+{
+	return selected_of(store, from, to, NULL);
 }
 
 static void check_gap(
@@ -84,6 +91,58 @@ static void test_single_records(void)
 	CHECK_EQ(all->coverage.covered_ns, 10 * NSEC_PER_SEC);
 	CHECK_EQ(all->coverage.damaged, 5000);
 	CHECK(!coverage_is_whole(&all->coverage));
+}
+
+static struct tape *tape_of_cpus(unsigned int begin, unsigned int end, const char *list)
+{
+	struct tape *tape = tapes_new(begin, end);
+
+	CHECK_EQ(tape_add_fact(tape, "cpu_list", list), 0);
+	CHECK_EQ(tape_add_fact(tape, "cpus_online", "0-7"), 0);
+	return tape;
+}
+
+static void check_left_out(const char *store, double to, const char *asked, const char *left_out,
+	bool in_part, bool all)
+{
+	_cleanup_(cleanup_selection) struct selection *selection = selected_of(store, 0, to, asked);
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+	const struct coverage *coverage = &selection->coverage;
+	char said[128];
+
+	CHECK_STR(coverage->left_out, left_out);
+	CHECK_EQ(coverage->left_out_in_part, in_part);
+	CHECK_EQ(coverage->left_out_all, all);
+	CHECK_EQ(coverage_is_whole(coverage), !*left_out);
+	coverage_describe(coverage, &text);
+	coverage_put_json(coverage, &selection->window, &text);
+	buffer_u8(&text, 0);
+	snprintf(said, sizeof(said), ", CPU%s %s not recorded", strpbrk(left_out, ",-") ? "s" : "",
+		left_out);
+	CHECK_EQ(strstr((char *)text.data, said) != NULL, *left_out != 0);
+	CHECK_EQ(strstr((char *)text.data, "recorded in part of the window") != NULL, in_part);
+	snprintf(said, sizeof(said), "\"cpus_left_out\":\"%s\"", left_out);
+	CHECK_EQ(strstr((char *)text.data, said) != NULL, *left_out != 0);
+}
+
+/* "record --cpus": what was asked for and was not to be recorded is missing. */
+static void test_left_out(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+
+	tapes_store_init(&store);
+	tapes_store_put(&store, tape_of_cpus(0, 2, "0-3,5"));
+	check_left_out(store.path, 2, NULL, "4,6-7", false, false);
+	check_left_out(store.path, 2, "2,5", "", false, false);
+	check_left_out(store.path, 2, "3-4", "4", false, false);
+	check_left_out(store.path, 2, "7", "7", false, true);
+	check_left_out(store.path, 2, "70", "70", false, true);
+	tapes_store_put(&store, tape_of_cpus(2, 4, "4"));
+	check_left_out(store.path, 4, NULL, "0-7", true, false);
+	check_left_out(store.path, 4, "7", "7", false, true);
+	check_left_out(store.path, 4, "4", "4", true, false);
+	tapes_store_put(&store, tapes_new(4, 6));
+	check_left_out(store.path, 6, "7", "7", true, false);
 }
 
 #define SECONDS 6
@@ -224,6 +283,7 @@ static void test_torn(void)
 
 CHECK_MAIN({ "a damaged stretch is not covered", test_stretches },
 	{ "single damaged records uncover nothing", test_single_records },
+	{ "CPUs that were not to be recorded", test_left_out },
 	{ "a spool with a damaged block", test_damaged_block },
 	{ "a spool whose last block has no header left", test_last_header },
 	{ "the same after it was copied", test_copied },
