@@ -4,15 +4,15 @@
 #include "base/clock.h"
 #include "gauges/source.h"
 
-/* A source that could not be read is left alone for so many of its turns: a kernel that lacks a file will lack it a second later. */
-#define TURNS_OFF 60
+/* A source that is not there, or not for us, is left alone for so many seconds: a kernel that lacks a file will lack it a second later. */
+#define OFF_S 300
 
 static const struct source_kind *const kinds[] = { &source_cpu, &source_pressure, &source_vmstat,
 	&source_net, &source_queues, &source_memory_cgroups, &source_throttling };
 
 struct source {
 	void *state;
-	unsigned int turns_off;
+	uint64_t off_until; /* a second of the count */
 	struct gauges_cost cost;
 };
 
@@ -71,7 +71,7 @@ static int tap_put(void *context, uint32_t id, int64_t value)
 	return tap->failed = tap->sink->put(tap->sink->context, id, value);
 }
 
-static int read_source(struct gauges *gauges, size_t i)
+static int read_source(struct gauges *gauges, size_t i, uint64_t second)
 {
 	struct source *source = &gauges->sources[i];
 	struct tap tap = { gauges->sink, 0 };
@@ -85,7 +85,8 @@ static int read_source(struct gauges *gauges, size_t i)
 	if (tap.failed < 0 || r == -ENOMEM)
 		return r;
 	source->cost.failures += r < 0;
-	source->turns_off = r < 0 ? TURNS_OFF : 0;
+	if (r == -ENOENT || r == -EACCES || r == -EPERM || r == -EOPNOTSUPP)
+		source->off_until = second + OFF_S;
 	return 0;
 }
 
@@ -96,10 +97,8 @@ int gauges_read(struct gauges *gauges, uint64_t second)
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(kinds); i++) {
 		if (second % kinds[i]->period_s)
 			continue;
-		if (gauges->sources[i].turns_off)
-			gauges->sources[i].turns_off--;
-		else
-			r = read_source(gauges, i);
+		if (second >= gauges->sources[i].off_until)
+			r = read_source(gauges, i, second);
 	}
 	return r;
 }

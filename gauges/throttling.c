@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * How often, and for how long, cgroups were held up by their CPU quota. Only those that have one are asked: to answer, the kernel adds up
- * over its CPUs. A figure that is what it was is not given again.
+ * over its CPUs.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -23,7 +23,6 @@ struct throttling {
 	const char *root;
 	struct source_file mounts;
 	struct strings names;
-	array_of(struct throttled) last; /* by the name's number */
 	struct source_ids ids; /* two each */
 	bool v1;
 	const struct gauges_sink *sink; /* while reading */
@@ -43,7 +42,6 @@ static void *throttling_make(const char *root)
 static void forget(struct throttling *state)
 {
 	strings_done(&state->names);
-	array_done(&state->last);
 	source_ids_done(&state->ids);
 }
 
@@ -106,17 +104,12 @@ static bool read_throttled(const struct throttling *state, int dir_fd, struct th
 
 static int put(struct throttling *state, const char *name, const struct throttled *now)
 {
-	const struct throttled nothing = { 0, 0 };
 	uint32_t slot;
 	int r = strings_add(&state->names, name, strlen(name), &slot);
 
-	while (r == 0 && state->last.count <= slot)
-		r = array_push(&state->last, nothing);
-	if (r < 0 || state->last.items[slot].periods == now->periods)
-		return r;
-	state->last.items[slot] = *now;
-	r = source_put(
-		&state->ids, 2 * slot, state->sink, now->periods, "cgroup%s/throttles", name);
+	if (r == 0)
+		r = source_put(&state->ids, 2 * slot, state->sink, now->periods,
+			"cgroup%s/throttles", name);
 	return r < 0 ? r
 		     : source_put(&state->ids, 2 * slot + 1, state->sink, now->ms,
 			       "cgroup%s/throttled_ms", name);

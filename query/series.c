@@ -55,7 +55,7 @@ enum series_unit series_unit(const char *name)
 /* A counter that went back began anew; some, as the time that a CPU waited for a disk, go back a little by themselves. */
 static void set_figure(struct series_step *step, const struct last *last)
 {
-	int64_t grown = step->value - last->value;
+	int64_t grown;
 	double seconds;
 
 	if (step->unit == SERIES_LEVEL) {
@@ -63,7 +63,8 @@ static void set_figure(struct series_step *step, const struct last *last)
 		step->has_figure = true;
 		return;
 	}
-	if (step->from_ns >= step->to_ns || grown < 0)
+	if (step->from_ns >= step->to_ns ||
+		__builtin_sub_overflow(step->value, last->value, &grown) || grown < 0)
 		return;
 	seconds = (double)(step->to_ns - step->from_ns) / NSEC_PER_SEC;
 	step->figure = grown / seconds;

@@ -13,6 +13,9 @@
 #define VALUES_MAX (1u << 20)
 #define SOURCES_MAX 16
 
+/* cgroups come and go: beyond so many names all are forgotten, and given anew. */
+#define NAMES_MAX 32768
+
 struct value {
 	uint64_t monotonic_ns;
 	uint32_t id;
@@ -23,6 +26,7 @@ struct value {
 struct batch {
 	array_of(struct value) values;
 	struct buffer names; /* each with a NUL */
+	bool anew; /* numbers begin with these names */
 };
 
 struct host_watch {
@@ -30,11 +34,13 @@ struct host_watch {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	bool ending;
+	bool ended; /* the thread is about to */
 	struct batch read;
 	struct gauges_cost costs[SOURCES_MAX];
 	size_t cost_count;
 
 	/* the thread's */
+	const char *root;
 	struct gauges *gauges;
 	struct gauges_sink sink;
 	struct strings known;
@@ -76,6 +82,19 @@ static int take_value(void *context, uint32_t id, int64_t value)
 	struct host_watch *watch = context;
 
 	return array_push(&watch->reading.values, (struct value){ watch->reading_ns, id, value });
+}
+
+/* Once all that was handed over is taken, nobody knows the old numbers any more. The lock is held. */
+static int forget_names(struct host_watch *watch)
+{
+	if (strings_count(&watch->known) < NAMES_MAX || watch->read.values.count ||
+		watch->read.names.size || watch->read.anew)
+		return 0;
+	gauges_free(watch->gauges);
+	watch->gauges = NULL;
+	strings_done(&watch->known);
+	watch->read.anew = true;
+	return gauges_new(watch->root, &watch->sink, &watch->gauges);
 }
 
 /* Names have to arrive, values need not. */
@@ -122,12 +141,14 @@ static void *host_main(void *context)
 		(void)gauges_read(watch->gauges, tick++);
 		pthread_mutex_lock(&watch->lock);
 		hand_over(watch);
-	} while (wait_for_second(watch, &second));
+	} while (wait_for_second(watch, &second) && forget_names(watch) == 0);
+	watch->ended = true;
+	pthread_cond_broadcast(&watch->changed);
 	pthread_mutex_unlock(&watch->lock);
 	return NULL;
 }
 
-static struct host_watch *host_watch_free(struct host_watch *watch)
+static void host_watch_free(struct host_watch *watch)
 {
 	gauges_free(watch->gauges);
 	strings_done(&watch->known);
@@ -139,7 +160,6 @@ static struct host_watch *host_watch_free(struct host_watch *watch)
 	array_done(&watch->rows);
 	worker_lock_done(&watch->lock, &watch->changed);
 	free(watch);
-	return NULL;
 }
 
 int host_watch_start(const char *root, struct host_watch **ret_watch, struct error *error)
@@ -151,6 +171,7 @@ int host_watch_start(const char *root, struct host_watch **ret_watch, struct err
 		return -ENOMEM;
 	worker_lock_init(&watch->lock, &watch->changed);
 	watch->sink = (struct gauges_sink){ give_name, take_value, watch };
+	watch->root = root;
 	r = gauges_new(root, &watch->sink, &watch->gauges);
 	if (r == 0) {
 		watch->cost_count = MIN(gauges_count(watch->gauges), (size_t)SOURCES_MAX);
@@ -165,23 +186,38 @@ int host_watch_start(const char *root, struct host_watch **ret_watch, struct err
 	return 0;
 }
 
-struct host_watch *host_watch_stop(struct host_watch *watch)
+int host_watch_stop(struct host_watch *watch, uint64_t patience_ns)
 {
+	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + patience_ns;
+	struct timespec until = { until_ns / NSEC_PER_SEC, until_ns % NSEC_PER_SEC };
+	bool ended;
+	int r = 0;
+
 	if (!watch)
-		return NULL;
+		return 0;
 	pthread_mutex_lock(&watch->lock);
 	watch->ending = true;
 	pthread_cond_broadcast(&watch->changed);
+	while (!watch->ended && r == 0)
+		r = pthread_cond_timedwait(&watch->changed, &watch->lock, &until);
+	ended = watch->ended;
 	pthread_mutex_unlock(&watch->lock);
+	if (!ended)
+		return -ETIMEDOUT;
 	pthread_join(watch->thread, NULL);
-	return host_watch_free(watch);
+	host_watch_free(watch);
+	return 0;
 }
 
 static int learn_names(struct host_watch *watch)
 {
 	struct buffer *names = &watch->taken.names;
-	size_t at = watch->names.size;
+	size_t at;
 
+	if (watch->taken.anew)
+		watch->names.size = watch->starts.count = watch->rows.count = 0;
+	watch->taken.anew = false;
+	at = watch->names.size;
 	buffer_bytes(&watch->names, names->data, names->size);
 	if (buffer_failed(names) || buffer_failed(&watch->names))
 		return -ENOMEM;
@@ -204,7 +240,7 @@ static int put_value(
 	if (!*row) {
 		r = tape_add_gauge(
 			tape, (char *)watch->names.data + watch->starts.items[value->id], row);
-		++*row;
+		*row = r == 0 ? *row + 1 : 0;
 	}
 	return r < 0 ? r : tape_add_point(tape, *row - 1, time_ns, value->value);
 }

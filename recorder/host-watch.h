@@ -13,9 +13,10 @@
 
 struct host_watch;
 
-/* Of the host below the root, "" for this one. */
+/* Of the host below the root, "" for this one; borrowed. */
 int host_watch_start(const char *root, struct host_watch **ret_watch, struct error *error);
-struct host_watch *host_watch_stop(struct host_watch *watch);
+/* 0; -ETIMEDOUT when the thread hangs in a file for longer than that: then it is left to itself. */
+int host_watch_stop(struct host_watch *watch, uint64_t patience_ns);
 
 /*
  * For the thread that drains: never waits. Puts what was read since the last time into the tape; what is from behind its end waits for the

@@ -549,7 +549,7 @@ static int stop(struct recorder *recorder, int r, struct error *error)
 		return tell_hung(recorder, error);
 	if (!recorder->progress.hung) {
 		recorder->log = kmsg_watch_close(recorder->log, !status.failed);
-		recorder->host = host_watch_stop(recorder->host);
+		host_watch_stop(recorder->host, LAST_WORD_NS);
 	}
 	if (r == 0 && status.failed)
 		r = error_set(error, status.failed, "%s", status.error.text);

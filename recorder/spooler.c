@@ -20,30 +20,26 @@ struct spooler {
 	struct store_writer *writer;
 	const struct spooler_owner *owner;
 	pthread_t thread;
-	bool at_work;
-	struct spool_block block; /* while at work: that one */
+	struct spool_block block; /* the one at work */
 	struct buffer packed; /* as it goes into the file; empty: not yet */
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	array_of(struct spool_block) blocks;
 	array_of(uint64_t) forgotten;
-	bool dropped; /* tapes up to `dropped_to` */
-	uint64_t dropped_to;
+	bool at_work;
+	uint64_t work_sequence; /* its tape's number */
+	bool dropped; /* it need not be written any more */
 	bool again; /* there may be room now */
 	bool ending;
 	bool ended; /* the thread is about to */
 	struct spooler_status status;
 };
 
-static bool is_dropped(const struct spooler *spooler, uint64_t sequence)
-{
-	return spooler->dropped && sequence <= spooler->dropped_to;
-}
-
+/* The lock is held. */
 static void end_block(struct spooler *spooler)
 {
-	spooler->at_work = false;
+	spooler->at_work = spooler->dropped = false;
 	spool_block_done(&spooler->block);
 	spooler->packed.size = 0;
 }
@@ -63,11 +59,12 @@ static void forget(struct spooler *spooler)
 /* Takes up the next block, if there is none at work. False when there is nothing to write. The lock is held. */
 static bool take_block(struct spooler *spooler)
 {
-	if (spooler->at_work && is_dropped(spooler, spooler->block.sequence))
+	if (spooler->dropped)
 		end_block(spooler);
 	if (!spooler->at_work && spooler->blocks.count) {
 		spooler->at_work = true;
 		spooler->block = spooler->blocks.items[0];
+		spooler->work_sequence = spooler->block.sequence;
 		spooler->blocks.count--;
 		memmove(spooler->blocks.items, spooler->blocks.items + 1,
 			spooler->blocks.count * sizeof(*spooler->blocks.items));
@@ -230,25 +227,26 @@ int spooler_put(struct spooler *spooler, struct spool_block *block)
 	return r;
 }
 
-/* The lock is held. */
-static void drop(struct spooler *spooler, uint64_t sequence)
+/* The blocks of tapes from one number to another. The lock is held. */
+static void drop(struct spooler *spooler, uint64_t first, uint64_t last)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < spooler->blocks.count; i++)
-		if (spooler->blocks.items[i].sequence <= sequence)
+		if (spooler->blocks.items[i].sequence >= first &&
+			spooler->blocks.items[i].sequence <= last)
 			spool_block_done(&spooler->blocks.items[i]);
 		else
 			spooler->blocks.items[kept++] = spooler->blocks.items[i];
 	spooler->blocks.count = kept;
-	spooler->dropped_to = spooler->dropped ? MAX(spooler->dropped_to, sequence) : sequence;
-	spooler->dropped = true;
+	spooler->dropped |= spooler->at_work && spooler->work_sequence >= first &&
+			    spooler->work_sequence <= last;
 }
 
 void spooler_drop(struct spooler *spooler, uint64_t sequence)
 {
 	pthread_mutex_lock(&spooler->lock);
-	drop(spooler, sequence);
+	drop(spooler, 0, sequence);
 	pthread_mutex_unlock(&spooler->lock);
 }
 
@@ -259,7 +257,7 @@ int spooler_forget(struct spooler *spooler, uint64_t sequence)
 	pthread_mutex_lock(&spooler->lock);
 	r = array_push(&spooler->forgotten, sequence);
 	if (r == 0)
-		drop(spooler, sequence);
+		drop(spooler, sequence, sequence);
 	pthread_cond_broadcast(&spooler->changed);
 	pthread_mutex_unlock(&spooler->lock);
 	return r;

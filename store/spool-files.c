@@ -76,7 +76,7 @@ static int write_spool(struct store_writer *writer, uint64_t sequence, const voi
 	int r = spool_path(writer, writer->boot_id, sequence, path, error);
 
 	if (r == 0 && !file) {
-		if (sequence < writer->closed)
+		if (writer->closed[sequence % WRITER_CLOSED] == sequence + 1)
 			return 0;
 		r = open_spool(writer, sequence, path, error);
 		file = find_spool(writer, sequence);
@@ -105,7 +105,7 @@ void spool_files_remove(struct store_writer *writer, const char *boot_id, uint64
 
 	pthread_mutex_lock(&writer->spool_lock);
 	if (strcmp(boot_id, writer->boot_id) == 0) {
-		writer->closed = MAX(writer->closed, sequence + 1);
+		writer->closed[sequence % WRITER_CLOSED] = sequence + 1;
 		file = find_spool(writer, sequence);
 		if (file) {
 			close(file->fd);

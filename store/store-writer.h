@@ -35,8 +35,8 @@ const char *store_writer_names(const struct store_writer *writer);
 
 /*
  * Appends packed blocks (tape/spool.h) of the tape of that number and of this boot to its spool, and waits until they are on the disk.
- * After a failure the same bytes can be given again: what was written of them in part is cut off first. Once the tape, or one with a higher
- * number, is sealed or forgotten, no new spool is begun for it: there is no need of one any more, and 0 comes back.
+ * After a failure the same bytes can be given again: what was written of them in part is cut off first. Once the tape is sealed or
+ * forgotten, no new spool is begun for it: there is no need of one any more, and 0 comes back.
  */
 int store_writer_spool(struct store_writer *writer, uint64_t sequence, const void *bytes,
 	size_t size, struct error *error);

@@ -11,6 +11,9 @@
 #include "store/index.h"
 #include "store/store-writer.h"
 
+/* A block comes too late by a tape or two. */
+#define WRITER_CLOSED 64
+
 /*
  * Invariants:
  * (1) while the writer is open, and not dry, it holds the lock, and the lock file names its pid;
@@ -37,7 +40,8 @@ struct store_writer {
 
 	pthread_mutex_t spool_lock;
 	array_of(struct spool_file) open; /* spools */
-	uint64_t closed; /* the highest number of a tape whose spool was removed, + 1 */
+	uint64_t closed
+		[WRITER_CLOSED]; /* numbers of tapes whose spools were removed, + 1; each at its remainder */
 };
 
 struct spool_file {
