@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "base/bytes.h"
+#include "store/index-columns.h"
 
 /* How long a person waits for another process's transaction, which takes milliseconds. */
 #define BUSY_MS 10000
@@ -297,116 +297,30 @@ void index_abort(struct index *index)
 		sqlite3_exec(index->db, "ROLLBACK", NULL, NULL, NULL);
 }
 
-static uint32_t crc_text(uint32_t crc, const char *text)
-{
-	return crc32c(crc, text, strlen(text) + 1);
-}
-
-static uint32_t crc_numbers(uint32_t crc, const uint64_t *numbers, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		crc = crc32c(crc, &(uint64_t){ htole64(numbers[i]) }, 8);
-	return crc;
-}
-
-/* The numbers of a segment in the order of their columns, from the third on. */
-#define SEGMENT_NUMBERS 9
-
-static void segment_numbers(const struct store_segment *segment, uint64_t numbers[SEGMENT_NUMBERS])
-{
-	const uint64_t all[SEGMENT_NUMBERS] = {
-		segment->sequence,
-		segment->begin_ns,
-		segment->end_ns,
-		segment->perf_begin_ns,
-		segment->perf_end_ns,
-		segment->samples,
-		segment->lost,
-		segment->incidents,
-		segment->bytes,
-	};
-
-	memcpy(numbers, all, sizeof(all));
-}
-
-static uint32_t segment_crc(const struct store_segment *segment)
-{
-	uint64_t numbers[SEGMENT_NUMBERS];
-
-	segment_numbers(segment, numbers);
-	return crc_numbers(
-		crc_text(crc_text(0, segment->name), segment->boot_id), numbers, SEGMENT_NUMBERS);
-}
-
-/* The numbers of an incident in the order of their columns, from the third on, and then its texts. */
-#define INCIDENT_NUMBERS 6
-#define INCIDENT_TEXTS 5
-
-static void incident_numbers(
-	const struct store_incident *incident, uint64_t numbers[INCIDENT_NUMBERS])
-{
-	const uint64_t all[INCIDENT_NUMBERS] = {
-		incident->id,
-		incident->time_ns,
-		incident->stall_ns,
-		incident->error_ns,
-		incident->perf_ns,
-		incident->severity,
-	};
-
-	memcpy(numbers, all, sizeof(all));
-}
-
-static void incident_texts(const struct store_incident *incident, const char *texts[INCIDENT_TEXTS])
-{
-	const char *const all[INCIDENT_TEXTS] = {
-		incident->kind,
-		incident->text,
-		incident->source,
-		incident->fields,
-		incident->boot_id,
-	};
-
-	memcpy(texts, all, sizeof(all));
-}
-
-static uint32_t incident_crc(const struct store_incident *incident, uint64_t number)
-{
-	uint64_t numbers[INCIDENT_NUMBERS];
-	const char *texts[INCIDENT_TEXTS];
-	uint32_t crc = crc_text(0, incident->segment);
-
-	incident_numbers(incident, numbers);
-	incident_texts(incident, texts);
-	for (int i = 0; i < INCIDENT_TEXTS; i++)
-		crc = crc_text(crc, texts[i]);
-	return crc_numbers(crc_numbers(crc, &number, 1), numbers, INCIDENT_NUMBERS);
-}
-
 static int put_segment(
 	struct index *index, const struct store_segment *segment, struct error *error)
 {
-	uint64_t numbers[SEGMENT_NUMBERS];
+	uint64_t numbers[COLUMNS_OF_SEGMENT];
 	sqlite3_stmt *put;
 	int r = index_statement(index,
 		"INSERT OR REPLACE INTO segments VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", &put, error);
 
 	if (r < 0)
 		return r;
-	segment_numbers(segment, numbers);
+	columns_of_segment(segment, numbers);
 	sqlite3_bind_text(put, 1, segment->name, -1, SQLITE_STATIC);
 	sqlite3_bind_text(put, 2, segment->boot_id, -1, SQLITE_STATIC);
-	for (int i = 0; i < SEGMENT_NUMBERS; i++)
+	for (int i = 0; i < COLUMNS_OF_SEGMENT; i++)
 		sqlite3_bind_int64(put, 3 + i, numbers[i]);
-	sqlite3_bind_int64(put, 3 + SEGMENT_NUMBERS, segment_crc(segment));
+	sqlite3_bind_int64(put, 3 + COLUMNS_OF_SEGMENT, columns_segment_crc(segment));
 	return index_finish(index, put, error);
 }
 
 static int put_incident(struct index *index, const struct store_incident *incident, uint64_t number,
 	struct error *error)
 {
-	uint64_t numbers[INCIDENT_NUMBERS];
-	const char *texts[INCIDENT_TEXTS];
+	uint64_t numbers[COLUMNS_OF_INCIDENT];
+	const char *texts[COLUMNS_INCIDENT_TEXTS];
 	sqlite3_stmt *put;
 	int column = 3;
 	int r = index_statement(
@@ -414,15 +328,15 @@ static int put_incident(struct index *index, const struct store_incident *incide
 
 	if (r < 0)
 		return r;
-	incident_numbers(incident, numbers);
-	incident_texts(incident, texts);
+	columns_of_incident(incident, numbers);
+	columns_incident_texts(incident, texts);
 	sqlite3_bind_text(put, 1, incident->segment, -1, SQLITE_STATIC);
 	sqlite3_bind_int64(put, 2, number);
-	for (int i = 0; i < INCIDENT_NUMBERS; i++)
+	for (int i = 0; i < COLUMNS_OF_INCIDENT; i++)
 		sqlite3_bind_int64(put, column++, numbers[i]);
-	for (int i = 0; i < INCIDENT_TEXTS; i++)
+	for (int i = 0; i < COLUMNS_INCIDENT_TEXTS; i++)
 		sqlite3_bind_text(put, column++, texts[i], -1, SQLITE_STATIC);
-	sqlite3_bind_int64(put, column, incident_crc(incident, number));
+	sqlite3_bind_int64(put, column, columns_incident_crc(incident, number));
 	return index_finish(index, put, error);
 }
 
@@ -508,7 +422,7 @@ static bool read_segment(sqlite3_stmt *row, struct store_segment *ret)
 	};
 	memcpy(ret->name, name, name_size);
 	memcpy(ret->boot_id, boot_id, boot_size);
-	return (uint64_t)sqlite3_column_int64(row, 11) == segment_crc(ret);
+	return (uint64_t)sqlite3_column_int64(row, 11) == columns_segment_crc(ret);
 }
 
 static bool read_incident(sqlite3_stmt *row, struct store_incident *ret)
@@ -528,7 +442,7 @@ static bool read_incident(sqlite3_stmt *row, struct store_incident *ret)
 		.boot_id = column(row, 12),
 	};
 	return (uint64_t)sqlite3_column_int64(row, 13) ==
-	       incident_crc(ret, sqlite3_column_int64(row, 1));
+	       columns_incident_crc(ret, sqlite3_column_int64(row, 1));
 }
 
 static int damaged_row(struct error *error)
