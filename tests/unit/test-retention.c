@@ -190,21 +190,37 @@ static void test_choice_with_pins(void)
 	CHECK_STR(chosen(&choice, limits, 1050, 0), "bb........");
 }
 
-/* Ten segments of ten seconds. They are of a time gone by, so the limits of age are counted from there. */
-static struct store_writer *make_store(struct tapes_store *store)
+/* The segment of that number: ten seconds. */
+static void seal(struct store_writer *writer, unsigned int number)
 {
+	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(number * 10, number * 10 + 10);
+
+	tape->sequence = number;
+	tapes_sample(tape, tape->begin_ns, 0, tapes_thread(tape, 1, 1, "x"), 0);
+	CHECK_EQ(store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, NULL), 0);
+}
+
+/* Ten segments, and what they are kept by. They are of a time gone by, so the limits of age are counted from there. */
+struct ten {
+	struct tapes_store store;
 	struct store_writer *writer;
+	struct store_limits limits;
+	struct store_retained retained;
+};
 
-	tapes_store_init(store);
-	CHECK_EQ(store_writer_open(store->path, &writer, NULL), 0);
-	for (unsigned int i = 0; i < 10; i++) {
-		_cleanup_(cleanup_tape) struct tape *tape = tapes_new(i * 10, i * 10 + 10);
+static void ten_init(struct ten *ten)
+{
+	*ten = (struct ten){ .limits = NO_LIMITS };
+	tapes_store_init(&ten->store);
+	CHECK_EQ(store_writer_open(ten->store.path, &ten->writer, NULL), 0);
+	for (unsigned int i = 0; i < 10; i++)
+		seal(ten->writer, i);
+}
 
-		tape->sequence = i;
-		tapes_sample(tape, tape->begin_ns, 0, tapes_thread(tape, 1, 1, "x"), 0);
-		CHECK_EQ(store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, NULL), 0);
-	}
-	return writer;
+static void ten_done(struct ten *ten)
+{
+	store_writer_close(ten->writer);
+	tapes_store_done(&ten->store);
 }
 
 static uint64_t age_of(unsigned int second)
@@ -237,6 +253,11 @@ static const char *retain(struct store_writer *writer, struct store_limits limit
 	return told.text;
 }
 
+static const char *ten_retain(struct ten *ten, bool dry)
+{
+	return retain(ten->writer, ten->limits, dry, &ten->retained);
+}
+
 static size_t listed(const struct tapes_store *store)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
@@ -254,63 +275,57 @@ static size_t listed(const struct tapes_store *store)
 
 static void test_by_age(void)
 {
-	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
-	_cleanup_(tapes_store_done) struct tapes_store store;
-	struct store_limits limits = NO_LIMITS;
-	struct store_retained retained;
+	_cleanup_(ten_done) struct ten ten;
 
-	writer = make_store(&store);
-	CHECK_STR(retain(writer, limits, false, &retained), "");
-	CHECK_EQ(retained.segments, 10);
-	limits.max_age_ns = age_of(35);
-	CHECK_STR(retain(writer, limits, true, &retained), "0 1 2 ");
-	CHECK_EQ(listed(&store), 10);
-	CHECK_EQ(retained.removed, 3);
-	CHECK_STR(retain(writer, limits, false, &retained), "0 1 2 ");
-	CHECK_EQ(retained.removed, 3);
-	CHECK_EQ(retained.segments, 7);
-	CHECK_EQ(listed(&store), 7);
-	CHECK_STR(retain(writer, limits, false, &retained), "");
-	limits.max_age_ns = 0;
-	retain(writer, limits, false, &retained);
-	CHECK_EQ(listed(&store), 1);
+	ten_init(&ten);
+	CHECK_STR(ten_retain(&ten, false), "");
+	CHECK_EQ(ten.retained.segments, 10);
+	ten.limits.max_age_ns = age_of(35);
+	CHECK_STR(ten_retain(&ten, true), "0 1 2 ");
+	CHECK_EQ(listed(&ten.store), 10);
+	CHECK_EQ(ten.retained.removed, 3);
+	CHECK_STR(ten_retain(&ten, false), "0 1 2 ");
+	CHECK_EQ(ten.retained.removed, 3);
+	CHECK_EQ(ten.retained.segments, 7);
+	CHECK_EQ(listed(&ten.store), 7);
+	CHECK_STR(ten_retain(&ten, false), "");
+	ten.limits.max_age_ns = 0;
+	ten_retain(&ten, false);
+	CHECK_EQ(listed(&ten.store), 1);
 }
 
 static void test_by_bytes(void)
 {
-	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
-	_cleanup_(tapes_store_done) struct tapes_store store;
-	struct store_limits limits = NO_LIMITS;
-	struct store_retained retained;
+	_cleanup_(ten_done) struct ten ten;
 	struct error error;
 	uint64_t bytes;
 
-	writer = make_store(&store);
-	retain(writer, limits, true, &retained);
-	bytes = retained.bytes;
-	limits.max_bytes = bytes;
-	CHECK_STR(retain(writer, limits, true, &retained), "");
-	limits.max_bytes = bytes - 1;
-	CHECK_STR(retain(writer, limits, true, &retained), "0 ");
-	CHECK_EQ(retained.bytes, bytes - retained.removed_bytes);
-	limits.max_bytes = bytes - retained.removed_bytes - 1;
-	CHECK_STR(retain(writer, limits, true, &retained), "0 1 ");
-	limits.max_bytes = UINT64_MAX;
-	limits.keep_free_bytes = UINT64_MAX;
+	ten_init(&ten);
+	ten_retain(&ten, true);
+	bytes = ten.retained.bytes;
+	ten.limits.max_bytes = bytes;
+	CHECK_STR(ten_retain(&ten, true), "");
+	ten.limits.max_bytes = bytes - 1;
+	CHECK_STR(ten_retain(&ten, true), "0 ");
+	CHECK_EQ(ten.retained.bytes, bytes - ten.retained.removed_bytes);
+	ten.limits.max_bytes = bytes - ten.retained.removed_bytes - 1;
+	CHECK_STR(ten_retain(&ten, true), "0 1 ");
+	ten.limits.max_bytes = UINT64_MAX;
+	ten.limits.keep_free_bytes = UINT64_MAX;
 	/* nothing could bring that about */
-	CHECK_STR(retain(writer, limits, false, &retained), "");
-	CHECK(retained.starved);
-	CHECK_EQ(retained.segments, 10);
-	CHECK(store_space_describe(&limits, &retained, &error));
+	CHECK_STR(ten_retain(&ten, false), "");
+	CHECK(ten.retained.starved);
+	CHECK_EQ(ten.retained.segments, 10);
+	CHECK(store_space_describe(&ten.limits, &ten.retained, &error));
 	CHECK(strstr(error.text, "it holds no more than"));
 	/* a disk of that size could have it, others fill it */
-	limits.keep_free_bytes = retained.disk_bytes - 1;
-	CHECK_STR(retain(writer, limits, false, &retained), "");
-	CHECK(store_space_describe(&limits, &retained, &error));
+	ten.limits.keep_free_bytes = ten.retained.disk_bytes - 1;
+	CHECK_STR(ten_retain(&ten, false), "");
+	CHECK(store_space_describe(&ten.limits, &ten.retained, &error));
 	CHECK(strstr(error.text, "others the rest"));
-	limits.keep_free_bytes = 0;
-	retain(writer, limits, false, &retained);
-	CHECK(!retained.starved && !store_space_describe(&limits, &retained, &error));
+	ten.limits.keep_free_bytes = 0;
+	ten_retain(&ten, false);
+	CHECK(!ten.retained.starved && !store_space_describe(&ten.limits, &ten.retained, &error));
 }
 
 /* An incident of the notes at 45 s that began at 34 s; pins reach ten minutes, so the segments lie further apart here. */
@@ -347,101 +362,86 @@ static void test_pins(void)
 /* What cannot be read is as old as its file. */
 static void test_damaged_files(void)
 {
-	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
-	_cleanup_(tapes_store_done) struct tapes_store store;
-	struct store_limits limits = NO_LIMITS;
-	struct store_retained retained;
+	_cleanup_(ten_done) struct ten ten;
 	char command[512];
 
-	writer = make_store(&store);
+	ten_init(&ten);
 	snprintf(command, sizeof(command),
 		"cd '%s' && echo junk > segments/junk.tape && touch -d @%llu segments/junk.tape && "
 		"echo junk > spool/x-1.spool.damaged && touch -d @%llu spool/x-1.spool.damaged",
-		store.path, AT(25) / NSEC_PER_SEC, AT(26) / NSEC_PER_SEC);
+		ten.store.path, AT(25) / NSEC_PER_SEC, AT(26) / NSEC_PER_SEC);
 	CHECK_EQ(system(command), 0);
-	limits.max_age_ns = age_of(35);
-	CHECK_STR(retain(writer, limits, false, &retained), "0 1 0 0 2 ");
+	ten.limits.max_age_ns = age_of(35);
+	CHECK_STR(ten_retain(&ten, false), "0 1 0 0 2 ");
 	snprintf(command, sizeof(command),
 		"cd '%s' && test ! -e segments/junk.tape && test ! -e spool/x-1.spool.damaged",
-		store.path);
+		ten.store.path);
 	CHECK_EQ(system(command), 0);
-	CHECK_EQ(listed(&store), 7);
+	CHECK_EQ(listed(&ten.store), 7);
 }
 
 /* A row of the index that is not what the file says does not take the file with it. */
 static void test_wrong_row(void)
 {
-	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
-	_cleanup_(tapes_store_done) struct tapes_store store;
-	struct store_limits limits = NO_LIMITS;
-	struct store_retained retained;
+	_cleanup_(ten_done) struct ten ten;
 	char command[512];
 
-	writer = make_store(&store);
+	ten_init(&ten);
 	snprintf(command, sizeof(command),
-		"cd '%s/segments' && cp *-0000000008.tape $(echo *-0000000000.tape)", store.path);
+		"cd '%s/segments' && cp *-0000000008.tape $(echo *-0000000000.tape)",
+		ten.store.path);
 	CHECK_EQ(system(command), 0);
-	limits.max_age_ns = age_of(35);
-	CHECK_STR(retain(writer, limits, false, &retained), "1 2 ");
+	ten.limits.max_age_ns = age_of(35);
+	CHECK_STR(ten_retain(&ten, false), "1 2 ");
 }
 
 /* Beside a writer, with an index and without: all is as before. */
 static void test_dry(void)
 {
-	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
-	_cleanup_(tapes_store_done) struct tapes_store store;
-	struct store_limits limits = NO_LIMITS;
-	struct store_retained retained;
+	_cleanup_(ten_done) struct ten ten;
 	char command[256], none[256];
 
-	writer = make_store(&store);
-	limits.max_age_ns = age_of(35);
-	snprintf(command, sizeof(command), "rm -f '%s'/index.sqlite*", store.path);
+	ten_init(&ten);
+	ten.limits.max_age_ns = age_of(35);
+	snprintf(command, sizeof(command), "rm -f '%s'/index.sqlite*", ten.store.path);
 	for (int i = 0; i < 2; i++) {
 		_cleanup_(cleanup_store_writer) struct store_writer *dry = NULL;
 
-		CHECK_EQ(store_writer_open_dry(store.path, &dry, NULL), 0);
-		CHECK_STR(retain(dry, limits, false, &retained), "0 1 2 ");
-		CHECK_EQ(retained.segments, 7);
-		CHECK_EQ(listed(&store), 10);
+		CHECK_EQ(store_writer_open_dry(ten.store.path, &dry, NULL), 0);
+		CHECK_STR(retain(dry, ten.limits, false, &ten.retained), "0 1 2 ");
+		CHECK_EQ(ten.retained.segments, 7);
+		CHECK_EQ(listed(&ten.store), 10);
 		CHECK_EQ(system(command), 0);
 	}
-	CHECK_STR(retain(writer, limits, false, &retained), "0 1 2 ");
-	CHECK_EQ(listed(&store), 7);
-	snprintf(none, sizeof(none), "%s/none", store.path);
-	CHECK_EQ(store_writer_open_dry(none, &writer, NULL), -ENOENT);
+	CHECK_STR(ten_retain(&ten, false), "0 1 2 ");
+	CHECK_EQ(listed(&ten.store), 7);
+	snprintf(none, sizeof(none), "%s/none", ten.store.path);
+	CHECK_EQ(store_writer_open_dry(none, &ten.writer, NULL), -ENOENT);
 	CHECK_EQ(access(none, F_OK), -1);
 }
 
 /* Between two checkpoints the WAL would take the place of segments. */
 static void test_wal(void)
 {
-	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
-	_cleanup_(tapes_store_done) struct tapes_store store;
-	struct store_limits limits = NO_LIMITS;
-	struct store_retained retained;
+	_cleanup_(ten_done) struct ten ten;
 	char path[256], index[256];
 	struct stat about, small;
 
-	writer = make_store(&store);
-	snprintf(path, sizeof(path), "%s/index.sqlite-wal", store.path);
-	snprintf(index, sizeof(index), "%s/index.sqlite", store.path);
+	ten_init(&ten);
+	snprintf(path, sizeof(path), "%s/index.sqlite-wal", ten.store.path);
+	snprintf(index, sizeof(index), "%s/index.sqlite", ten.store.path);
 	for (unsigned int i = 0; i < 200; i++) {
-		_cleanup_(cleanup_tape) struct tape *tape = tapes_new(i * 10, i * 10 + 10);
-
-		tape->sequence = i;
-		tapes_sample(tape, tape->begin_ns, 0, tapes_thread(tape, 1, 1, "x"), 0);
-		CHECK_EQ(store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, NULL), 0);
+		seal(ten.writer, i);
 		CHECK_EQ(stat(path, &about), 0);
 		CHECK(about.st_size <= 128 << 10);
 	}
-	retain(writer, limits, true, &retained);
+	ten_retain(&ten, true);
 	CHECK_EQ(truncate(path, about.st_size + (1 << 20)), 0);
-	limits.max_bytes = retained.bytes;
+	ten.limits.max_bytes = ten.retained.bytes;
 	CHECK_EQ(stat(index, &small), 0);
-	CHECK(retained.bytes > (uint64_t)small.st_size);
-	CHECK_STR(retain(writer, limits, false, &retained), "");
-	CHECK_EQ(retained.segments, 200);
+	CHECK(ten.retained.bytes > (uint64_t)small.st_size);
+	CHECK_STR(ten_retain(&ten, false), "");
+	CHECK_EQ(ten.retained.segments, 200);
 }
 
 static off_t notes_size(const struct tapes_store *store)
