@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,10 +15,13 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/file.h"
 
 /* One that hangs in the kernel does not die when it is killed. So many of those, and there are no new ones until some have died. */
 #define STUCK_MAX 8
+/* A keeper that was killed is replaced, but not again and again where none can live. */
+#define KEEPER_NS NSEC_PER_SEC
 
 /* What a message can bring: a file and its debug file. */
 #define FILES 2
@@ -111,9 +115,8 @@ static void helper_main(int fd)
 /* ---- the keeper ---- */
 
 struct keeper {
-	const int *controls;
-	int32_t *pids; /* of the helpers, by control; 0: none */
-	size_t count;
+	int control;
+	int32_t pid; /* of its helper; 0: none */
 	array_of(int32_t) killed; /* that have not died yet */
 };
 
@@ -127,89 +130,76 @@ static void reap(struct keeper *keeper)
 	keeper->killed.count = kept;
 }
 
-static void kill_one(struct keeper *keeper, size_t i)
+static void kill_helper(struct keeper *keeper)
 {
-	if (keeper->pids[i] > 0 && array_push(&keeper->killed, keeper->pids[i]) == 0)
-		kill(keeper->pids[i], SIGKILL);
-	keeper->pids[i] = 0;
+	if (keeper->pid > 0 && array_push(&keeper->killed, keeper->pid) == 0)
+		kill(keeper->pid, SIGKILL);
+	keeper->pid = 0;
 }
 
-static void be_helper(const struct keeper *keeper, int fd)
-{
-	/* it goes with the keeper, also when that is killed */
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	for (size_t i = 0; i < keeper->count; i++)
-		close(keeper->controls[i]);
-	helper_main(fd);
-}
-
-/* Forks one, and passes on our end of the line to it; none of them has a line to another one. */
-static void make_helper(struct keeper *keeper, size_t i)
+/* Forks one, and passes on our end of the line to it. */
+static void make_helper(struct keeper *keeper)
 {
 	_cleanup_close_ int ours = -1, its = -1;
 	int pair[2];
 
-	kill_one(keeper, i);
+	kill_helper(keeper);
 	reap(keeper);
 	if (keeper->killed.count < STUCK_MAX &&
 		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0) {
 		ours = pair[0];
 		its = pair[1];
-		keeper->pids[i] = fork();
-		if (keeper->pids[i] == 0) {
+		keeper->pid = fork();
+		if (keeper->pid == 0) {
+			/* it goes with the keeper, also when that is killed */
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			close(ours);
-			be_helper(keeper, its);
+			close(keeper->control);
+			helper_main(its);
 		}
 	}
 	/* without one it is asked again */
-	send_with(keeper->controls[i], &keeper->pids[i], sizeof(keeper->pids[i]), &ours,
-		keeper->pids[i] > 0 ? 1 : 0);
+	send_with(
+		keeper->control, &keeper->pid, sizeof(keeper->pid), &ours, keeper->pid > 0 ? 1 : 0);
+}
+
+static void close_from(int first, int last)
+{
+	if (syscall(SYS_close_range, first, last, 0) == 0 || errno != ENOSYS)
+		return;
+	last = MIN(last, sysconf(_SC_OPEN_MAX) - 1);
+	for (int fd = first; fd <= last; fd++)
+		close(fd);
 }
 
 /* What else we have open is not the keeper's to hold, and signals from the terminal are not for it. */
-static void leave_parent(const int *controls, size_t count)
+static void leave_parent(int control)
 {
-	int highest = 0, null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	for (int number = 1; number < NSIG; number++)
 		signal(number, number == SIGCHLD ? SIG_DFL : SIG_IGN);
 	for (int fd = 0; fd <= 2 && null >= 0; fd++)
 		dup2(null, fd);
-	for (size_t i = 0; i < count; i++)
-		highest = MAX(highest, controls[i]);
-	for (int fd = 3; fd < highest; fd++) {
-		bool control = false;
-
-		for (size_t i = 0; i < count; i++)
-			control = control || controls[i] == fd;
-		if (!control)
-			close(fd);
-	}
-	syscall(SYS_close_range, highest + 1, ~0u, 0);
+	if (control > 3)
+		close_from(3, control - 1);
+	close_from(control + 1, INT_MAX);
 	prctl(PR_SET_NAME, "perftape-open");
 }
 
-static void keeper_main(const int *controls, size_t count)
+static void keeper_main(int control)
 {
-	struct pollfd polled[HELPERS_MAX];
-	int32_t pids[HELPERS_MAX] = { 0 };
-	struct keeper keeper = { .controls = controls, .pids = pids, .count = count };
-	bool ends = false;
+	struct keeper keeper = { .control = control };
+	ssize_t size;
 	char byte;
 
-	leave_parent(controls, count);
-	for (size_t i = 0; i < count; i++)
-		polled[i] = (struct pollfd){ .fd = controls[i], .events = POLLIN };
-	while (!ends && (poll(polled, count, -1) > 0 || errno == EINTR))
-		for (size_t i = 0; i < count && !ends; i++) {
-			if (!polled[i].revents)
-				continue;
-			ends = recv(controls[i], &byte, 1, 0) != 1;
-			if (!ends)
-				make_helper(&keeper, i);
-		}
-	for (size_t i = 0; i < count; i++)
-		kill_one(&keeper, i);
+	leave_parent(control);
+	do {
+		size = recv(control, &byte, 1, 0);
+		if (size == 1)
+			make_helper(&keeper);
+	} while (size == 1 || (size < 0 && errno == EINTR));
+	kill_helper(&keeper);
 	_exit(0);
 }
 
@@ -217,60 +207,73 @@ static void keeper_main(const int *controls, size_t count)
 
 static void close_fd(int *fd)
 {
-	if (*fd > 0)
+	if (*fd >= 0)
 		close(*fd);
 	*fd = -1;
 }
 
-int helpers_start(struct helper *helpers, size_t count)
+/* It touches no file: it dies at once. */
+static void lose_keeper(struct helper *helper)
 {
-	int controls[HELPERS_MAX], pair[2], r = 0;
-	size_t made = 0;
-	pid_t pid;
-
-	for (; made < count && r == 0; made++) {
-		r = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0 ? -errno : 0;
-		if (r < 0)
-			break;
-		helpers[made] = (struct helper){ .control = pair[0], .fd = -1 };
-		controls[made] = pair[1];
+	close_fd(&helper->fd);
+	close_fd(&helper->control);
+	if (helper->keeper > 0) {
+		kill(helper->keeper, SIGKILL);
+		while (waitpid(helper->keeper, NULL, 0) < 0 && errno == EINTR)
+			;
 	}
-	pid = r == 0 ? fork() : -1;
-	if (pid == 0) {
-		for (size_t i = 0; i < count; i++)
-			close(helpers[i].control);
-		keeper_main(controls, count);
-	}
-	if (r == 0 && pid < 0)
-		r = -errno;
-	for (size_t i = 0; i < made; i++)
-		close(controls[i]);
-	for (size_t i = 0; i < made && r == 0; i++)
-		helper_replace(&helpers[i]);
-	if (r < 0)
-		helpers_stop(helpers, made);
-	return r;
+	helper->keeper = 0;
 }
 
-void helpers_stop(struct helper *helpers, size_t count)
+int helper_start(struct helper *helper)
 {
-	for (size_t i = 0; i < count; i++) {
-		close_fd(&helpers[i].fd);
-		close_fd(&helpers[i].control);
+	_cleanup_close_ int ours = -1, its = -1;
+	pid_t pid;
+	int pair[2];
+
+	*helper = (struct helper){ .control = -1, .fd = -1 };
+	helper->started_ns = clock_ns(CLOCK_MONOTONIC);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	ours = pair[0];
+	its = pair[1];
+	pid = fork();
+	if (pid < 0)
+		return -errno;
+	if (pid == 0) {
+		close(ours);
+		keeper_main(its);
 	}
+	helper->keeper = pid;
+	helper->control = take_fd(ours);
+	helper_replace(helper);
+	return 0;
+}
+
+void helper_stop(struct helper *helper)
+{
+	lose_keeper(helper);
 }
 
 bool helper_ready(struct helper *helper, int timeout_ms)
 {
-	struct pollfd polled = { .fd = helper->control, .events = POLLIN };
+	struct pollfd polled = { .events = POLLIN };
+	ssize_t size;
 	int files[FILES];
 
 	if (helper->fd >= 0)
 		return true;
-	if (helper->control < 0 || poll(&polled, 1, timeout_ms) <= 0 ||
-		receive_with(helper->control, &helper->pid, sizeof(helper->pid), files) !=
-			sizeof(helper->pid))
+	if (helper->control < 0 && (clock_ns(CLOCK_MONOTONIC) - helper->started_ns < KEEPER_NS ||
+					   helper_start(helper) < 0))
 		return false;
+	polled.fd = helper->control;
+	if (poll(&polled, 1, timeout_ms) <= 0)
+		return false;
+	size = receive_with(helper->control, &helper->pid, sizeof(helper->pid), files);
+	if (size != sizeof(helper->pid)) {
+		lose_keeper(helper);
+		return false;
+	}
 	helper->fd = files[0];
 	if (helper->fd < 0)
 		helper_replace(helper);
@@ -280,7 +283,8 @@ bool helper_ready(struct helper *helper, int timeout_ms)
 void helper_replace(struct helper *helper)
 {
 	close_fd(&helper->fd);
-	send(helper->control, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (helper->control >= 0 && send(helper->control, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		lose_keeper(helper);
 }
 
 bool helper_waits_for_cpu(const struct helper *helper)
@@ -330,8 +334,10 @@ int helper_listen(struct helper *helper, int timeout_ms, struct helper_answer *r
 	if (poll(&polled, 1, timeout_ms) <= 0)
 		return 0;
 	size = receive_with(helper->fd, ret_answer, sizeof(*ret_answer), files);
-	if (size != sizeof(*ret_answer))
+	if (size != sizeof(*ret_answer)) {
+		finder_files_close(&(struct finder_files){ files[0], files[1] });
 		return size < 0 ? size : -EPIPE;
+	}
 	ret_files->fd = ret_answer->there[0] ? files[next++] : -1;
 	ret_files->other_fd = ret_answer->there[1] ? files[next] : -1;
 	return 1;

@@ -3,10 +3,11 @@
 
 /*
  * Looks for the files of others in a process of its own: they may keep who touches them waiting for ever, on a mount that is dead, and then
- * that process is killed and another one takes its place. Helpers are forked by a keeper, which was forked before there were threads and
- * much memory; it touches no file, and goes when we go.
+ * that process is killed and another one takes its place. It is forked by a keeper, which was forked before there were threads and much
+ * memory; that touches no file, and goes when we go. A keeper that is killed is replaced by one that we fork as we are: it has what memory
+ * we had then, shared as long as we do not change it.
  *
- * Each helper is one thread's, and answers one question after the other.
+ * Each helper is one thread's, has a keeper of its own, and answers one question after the other.
  */
 
 #include <limits.h>
@@ -33,18 +34,19 @@ struct helper_answer {
 };
 
 struct helper {
-	int control; /* to the keeper */
+	int control; /* to the keeper; -1: it is gone */
 	int fd; /* to the helper; -1: there is none, or none yet */
 	int32_t pid;
+	int32_t keeper; /* its pid */
+	uint64_t started_ns; /* the keeper, CLOCK_MONOTONIC */
 };
 
-#define HELPERS_MAX 2
-/* Starts a keeper and asks it for so many helpers. 0 or a negative errno. */
-int helpers_start(struct helper *helpers, size_t count);
-/* All that helpers_start() started; those that were not (zeroed) are passed over. */
-void helpers_stop(struct helper *helpers, size_t count);
+/* Starts a keeper and asks it for a helper. 0 or a negative errno. */
+int helper_start(struct helper *helper);
+/* Also of one that did not start. */
+void helper_stop(struct helper *helper);
 
-/* Is there one? Waits for it at most so long. */
+/* Is there one? Waits for it at most so long; where the keeper is gone, another one is started. */
 bool helper_ready(struct helper *helper, int timeout_ms);
 /* Kills it, and asks the keeper for another one. */
 void helper_replace(struct helper *helper);

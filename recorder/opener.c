@@ -44,9 +44,8 @@ struct dead {
 };
 
 struct opener {
-	struct helper helpers[2];
-	struct helper *early;
-	struct helper *late;
+	struct helper early;
+	struct helper late;
 	struct helper_question question;
 	uint64_t hold_ns;
 
@@ -95,10 +94,11 @@ int opener_new(uint64_t hold_ns, struct opener **ret_opener)
 	if (!opener)
 		return -ENOMEM;
 	opener->hold_ns = hold_ns;
-	opener->early = &opener->helpers[0];
-	opener->late = &opener->helpers[1];
-	r = helpers_start(opener->helpers, ARRAY_SIZE(opener->helpers));
+	r = helper_start(&opener->early);
+	if (r == 0)
+		r = helper_start(&opener->late);
 	if (r < 0) {
+		helper_stop(&opener->early);
 		free(opener);
 		return r;
 	}
@@ -111,7 +111,8 @@ struct opener *opener_free(struct opener *opener)
 {
 	if (!opener)
 		return NULL;
-	helpers_stop(opener->helpers, ARRAY_SIZE(opener->helpers));
+	helper_stop(&opener->early);
+	helper_stop(&opener->late);
 	held_done(&opener->held);
 	pthread_mutex_destroy(&opener->lock);
 	free(opener);
@@ -152,7 +153,7 @@ static void replace_early(struct opener *opener)
 		opener->held.list.items[at].state = HELD_WAITING;
 		queue_return(&opener->waiting, at);
 	}
-	helper_replace(opener->early);
+	helper_replace(&opener->early);
 	opener->counts.unanswered++;
 }
 
@@ -186,7 +187,7 @@ static void listen_early(struct opener *opener, uint64_t now)
 	int r = 1;
 
 	while (opener->asked.count && r == 1) {
-		r = helper_listen(opener->early, 0, &answer, &files);
+		r = helper_listen(&opener->early, 0, &answer, &files);
 		if (r == 1) {
 			take_answer(opener, &answer, &files);
 			opener->progress_ns = now;
@@ -199,7 +200,7 @@ static void listen_early(struct opener *opener, uint64_t now)
 	}
 	if (!opener->asked.count || now - opener->progress_ns < ANSWER_NS)
 		return;
-	if (now - opener->progress_ns >= STARVED_NS || !helper_waits_for_cpu(opener->early))
+	if (now - opener->progress_ns >= STARVED_NS || !helper_waits_for_cpu(&opener->early))
 		give_up_first(opener, -ETIMEDOUT, now);
 }
 
@@ -218,7 +219,7 @@ static int send_one(struct opener *opener, struct held_file *file, uint64_t now)
 		fail(opener, file, r);
 		return 0;
 	}
-	r = helper_ask(opener->early, &opener->question);
+	r = helper_ask(&opener->early, &opener->question);
 	return r < 0 ? r : 1;
 }
 
@@ -227,7 +228,7 @@ static void send_waiting(struct opener *opener, uint64_t now)
 	int r = 0;
 
 	while (r >= 0 && opener->waiting.count && opener->asked.count < ASKED_MAX &&
-		helper_ready(opener->early, 0)) {
+		helper_ready(&opener->early, 0)) {
 		uint32_t at = queue_take(&opener->waiting);
 
 		r = send_one(opener, &opener->held.list.items[at], now);
@@ -386,7 +387,7 @@ static int find_held(
 
 static int lose_late(struct opener *opener, uint64_t device, int result)
 {
-	helper_replace(opener->late);
+	helper_replace(&opener->late);
 	pthread_mutex_lock(&opener->lock);
 	opener->counts.unanswered++;
 	if (result == -ETIMEDOUT)
@@ -405,6 +406,19 @@ static bool is_dead_now(struct opener *opener, uint64_t device)
 	return dead;
 }
 
+/* One that died while it had nothing to do is not this file's fault. */
+static int ask_ready(struct opener *opener, const struct helper_question *question)
+{
+	for (int i = 0; i < 2; i++) {
+		if (!helper_ready(&opener->late, READY_MS))
+			return -ETIMEDOUT;
+		if (helper_ask(&opener->late, question) == 0)
+			return 0;
+		lose_late(opener, 0, -EPIPE);
+	}
+	return -ETIMEDOUT;
+}
+
 /* Sends for it and waits. */
 static int ask_late(struct opener *opener, const struct finder *finder,
 	struct finder_request *request, struct finder_files *ret_files)
@@ -416,15 +430,16 @@ static int ask_late(struct opener *opener, const struct finder *finder,
 
 	if (r < 0)
 		return r;
-	if (is_dead_now(opener, device) || !helper_ready(opener->late, READY_MS))
+	if (is_dead_now(opener, device))
 		return -ETIMEDOUT;
-	if (helper_ask(opener->late, &question) < 0)
-		return lose_late(opener, device, -EBADMSG);
+	r = ask_ready(opener, &question);
+	if (r < 0)
+		return r;
 	do {
-		r = helper_listen(opener->late, ANSWER_NS / NSEC_PER_MSEC, &answer, ret_files);
+		r = helper_listen(&opener->late, ANSWER_NS / NSEC_PER_MSEC, &answer, ret_files);
 		waited = clock_ns(CLOCK_MONOTONIC) - begin;
 	} while (r == 0 && waited < STARVED_NS &&
-		 (waited < ANSWER_NS || helper_waits_for_cpu(opener->late)));
+		 (waited < ANSWER_NS || helper_waits_for_cpu(&opener->late)));
 	if (r <= 0)
 		return lose_late(opener, device, r == 0 ? -ETIMEDOUT : -EBADMSG);
 	request->module = answer.module;

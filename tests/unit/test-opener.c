@@ -190,12 +190,12 @@ static size_t children_of(pid_t parent, pid_t *children, size_t max)
 	return count;
 }
 
-/* Both helpers, and their keeper, of the opener that was made last. */
-static pid_t find_helpers(struct opener *opener, pid_t helpers[2])
+/* Both helpers, and their keepers, of the opener that was made last. */
+static void find_helpers(struct opener *opener, pid_t helpers[2], pid_t keepers[2])
 {
 	struct place place = make_file("/tmp", "text");
-	pid_t keepers[32];
-	size_t count;
+	size_t found = 0, count;
+	pid_t children[32];
 
 	/* once both have answered they are there */
 	see(opener, &place);
@@ -204,18 +204,17 @@ static pid_t find_helpers(struct opener *opener, pid_t helpers[2])
 	place.about.st_ino++;
 	CHECK_EQ(find(opener, &place), -ENOENT);
 	remove_file(&place);
-	count = children_of(getpid(), keepers, ARRAY_SIZE(keepers));
-	while (count--)
-		if (children_of(keepers[count], helpers, 2) == 2)
-			return keepers[count];
-	CHECK_FAIL("there are no helpers");
-	return 0;
+	count = children_of(getpid(), children, ARRAY_SIZE(children));
+	for (size_t i = 0; i < count && found < 2; i++)
+		if (children_of(children[i], &helpers[found], 1) == 1)
+			keepers[found++] = children[i];
+	CHECK_EQ(found, 2);
 }
 
-static void signal_both(const pid_t helpers[2], int number)
+static void signal_both(const pid_t pids[2], int number)
 {
-	kill(helpers[0], number);
-	kill(helpers[1], number);
+	kill(pids[0], number);
+	kill(pids[1], number);
 }
 
 /* As one that hangs in a file system that is dead; what is on another one is named all the same. */
@@ -225,9 +224,9 @@ static void test_stopped(void)
 	struct place place = make_file("/tmp", "text"), elsewhere = make_file("/dev/shm", "text");
 	uint64_t begin = clock_ns(CLOCK_MONOTONIC);
 	struct opener_counts counts;
-	pid_t helpers[2];
+	pid_t helpers[2], keepers[2];
 
-	find_helpers(opener, helpers);
+	find_helpers(opener, helpers, keepers);
 	signal_both(helpers, SIGSTOP);
 	see(opener, &place);
 	see(opener, &elsewhere);
@@ -249,23 +248,43 @@ static void test_killed(void)
 {
 	_cleanup_(cleanup_opener) struct opener *opener = make_opener(HOLD_NS);
 	struct place place = make_file("/tmp", "text");
-	pid_t helpers[2], keeper;
+	pid_t helpers[2], keepers[2];
 
-	keeper = find_helpers(opener, helpers);
+	find_helpers(opener, helpers, keepers);
 	signal_both(helpers, SIGSTOP);
 	see(opener, &place);
 	signal_both(helpers, SIGKILL);
 	CHECK_EQ(turn_until_tried(opener, 2).failed, 1);
-	CHECK(find(opener, &place) < 0);
+	/* one that died while nobody asked it costs no name */
 	CHECK_EQ(find(opener, &place), 0);
-	/* without a keeper there are no more; nothing else comes of that */
-	kill(keeper, SIGKILL);
-	usleep(200000);
-	for (int i = 0; i < 3; i++) {
-		place.about.st_ino++;
+	remove_file(&place);
+}
+
+/* As by who kills all that is called like them: others come, and what is seen then is named. */
+static void test_keepers_killed(void)
+{
+	_cleanup_(cleanup_opener) struct opener *opener = make_opener(HOLD_NS);
+	struct place place = make_file("/tmp", "text");
+	pid_t helpers[2], keepers[2], children[4];
+
+	find_helpers(opener, helpers, keepers);
+	for (int i = 0; i < 2; i++) {
+		uint64_t tried = 2 + i;
+
+		/* the last ones were not started a moment ago */
+		sleep(1);
+		signal_both(keepers, SIGKILL);
+		usleep(100000);
 		see(opener, &place);
-		opener_turn(opener);
-		CHECK(find(opener, &place) < 0);
+		CHECK_EQ(turn_until_tried(opener, tried).opened, tried);
+		place.about.st_ino++;
+		CHECK_EQ(find(opener, &place), -ESTALE);
+		/* no zombie is left */
+		CHECK_EQ(children_of(getpid(), children, ARRAY_SIZE(children)), 2);
+		memcpy(keepers, children, sizeof(keepers));
+		unlink(place.path);
+		rmdir(place.dir);
+		place = make_file("/tmp", "text");
 	}
 	remove_file(&place);
 }
@@ -298,4 +317,4 @@ static void test_perf_map(void)
 
 CHECK_MAIN({ "in time", test_in_time }, { "too late", test_too_late }, { "changed", test_changed },
 	{ "let go", test_let_go }, { "stopped", test_stopped }, { "killed", test_killed },
-	{ "perf map", test_perf_map })
+	{ "keepers killed", test_keepers_killed }, { "perf map", test_perf_map })
