@@ -79,6 +79,7 @@ static int read_limits(const struct invocation *invocation, struct store_limits 
 	if (r != EXIT_DONE)
 		return r;
 	limits->age_by_clock = option_given(invocation, "max-age");
+	limits->space_at_once = true;
 	limits_describe(limits, &text);
 	say(invocation, "limits: %.*s", (int)text.size, text.data ? (char *)text.data : "");
 	return EXIT_DONE;

@@ -96,36 +96,42 @@ static void choose_by_bytes(struct choice *choice, struct choice_figures *figure
 			remove_item(&choice->items.items[i], figures, why);
 }
 
-static void choose_by_space(struct choice *choice, struct choice_figures *figures,
-	uint64_t free_bytes, bool pinned, const char *why)
+static void choose_by_space(
+	struct choice *choice, struct choice_figures *figures, uint64_t free_bytes, const char *why)
 {
-	for (size_t i = 0; i < choice->items.count && figures->free_bytes < free_bytes; i++)
-		if (may_go(&choice->items.items[i], pinned)) {
-			remove_item(&choice->items.items[i], figures, why);
-			choice->items.items[i].for_space = true;
+	for (size_t i = 0; i < choice->items.count && figures->free_bytes < free_bytes; i++) {
+		struct choice_item *item = &choice->items.items[i];
+
+		if (may_go(item, false)) {
+			remove_item(item, figures, why);
+			item->for_space = true;
 		}
+	}
 }
 
-static uint64_t bytes_to_give(const struct choice *choice)
+static uint64_t bytes_to_give(const struct choice *choice, const struct choice_figures *figures)
 {
 	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < choice->items.count; i++)
 		if (may_go(&choice->items.items[i], false))
 			bytes += choice->items.items[i].bytes;
-	return bytes;
+	return MIN(bytes, figures->bytes - MIN(figures->bytes, figures->floor_bytes));
 }
 
-/* Giving up months of what was recorded would not help who fills the disk: only what is recorded anew has its room. */
+/*
+ * Giving up months of what was recorded would not help who fills the disk: only what is recorded anew has its room. That is made once: whoever
+ * took it would take more.
+ */
 static void choose_starved(struct choice *choice, struct choice_figures *figures, uint64_t had)
 {
 	static const char why[] = "others fill the disk, and the store may not grow";
 	uint64_t held_bytes = figures->held_bytes ? figures->held_bytes : had;
+	uint64_t room_bytes = figures->room_bytes - MIN(figures->room_bytes, figures->free_bytes);
 
-	for (int pinned = 0; pinned < 2; pinned++) {
-		choose_by_bytes(choice, figures, held_bytes, pinned, why);
-		choose_by_space(choice, figures, figures->room_bytes, pinned, why);
-	}
+	held_bytes -= MIN(held_bytes, room_bytes);
+	choose_by_bytes(choice, figures, held_bytes, false, why);
+	choose_by_bytes(choice, figures, held_bytes, true, why);
 }
 
 void choice_make(struct choice *choice, const struct store_limits *limits,
@@ -145,10 +151,9 @@ void choice_make(struct choice *choice, const struct store_limits *limits,
 	choose_by_bytes(choice, &left, limits->max_bytes, false, too_large);
 	choose_by_bytes(choice, &left, limits->max_bytes, true, too_large);
 	choice->starved = left.free_bytes < limits->keep_free_bytes &&
-			  bytes_to_give(choice) < limits->keep_free_bytes - left.free_bytes;
+			  bytes_to_give(choice, &left) < limits->keep_free_bytes - left.free_bytes;
 	if (choice->starved)
 		choose_starved(choice, &left, figures->bytes);
 	else
-		choose_by_space(
-			choice, &left, limits->keep_free_bytes, false, "too little space is free");
+		choose_by_space(choice, &left, limits->keep_free_bytes, "too little space is free");
 }

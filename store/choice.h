@@ -33,6 +33,7 @@ struct choice_figures {
 	uint64_t bytes; /* of all that is in the store */
 	uint64_t free_bytes;
 	uint64_t room_bytes; /* what it takes to go on recording */
+	uint64_t floor_bytes; /* the store does not give more than down to this for free space */
 	uint64_t
 		held_bytes; /* the store may not grow beyond this when the disk is too full; 0: beyond what it has now */
 };

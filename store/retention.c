@@ -13,6 +13,10 @@
 #include "store/settings.h"
 #include "store/writer.h"
 
+/* For free space the store gives so much of itself in so long, and no more: see struct store_limits. */
+#define FLOOR_PART 8
+#define FLOOR_NS (3600 * NSEC_PER_SEC)
+
 struct retaining {
 	struct store_writer *writer;
 	struct store_segments segments;
@@ -202,6 +206,11 @@ static int collect(struct retaining *retaining)
 	return r;
 }
 
+static bool is_whole(const struct store_segment *segment)
+{
+	return !segment->unsealed && !*segment->damage;
+}
+
 /* The segment that was sealed last stays, or, if none was, the latest: whoever is asked for the night has something to show. */
 static bool is_kept(const struct retaining *retaining, size_t i)
 {
@@ -209,7 +218,25 @@ static bool is_kept(const struct retaining *retaining, size_t i)
 
 	if (*last)
 		return strcmp(retaining->segments.list.items[i].name, last) == 0;
-	return i == retaining->segments.list.count - 1;
+	for (size_t later = i + 1; later < retaining->segments.list.count; later++)
+		if (is_whole(&retaining->segments.list.items[later]))
+			return false;
+	return is_whole(&retaining->segments.list.items[i]);
+}
+
+/* Down to what the store may go for free space in this hour. */
+static uint64_t floor_bytes(
+	struct store_writer *writer, const struct store_limits *limits, uint64_t bytes)
+{
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+	if (limits->space_at_once)
+		return 0;
+	if (!writer->floor_ns || now_ns - writer->floor_ns > FLOOR_NS) {
+		writer->floor_ns = now_ns;
+		writer->floor_bytes = bytes - bytes / FLOOR_PART;
+	}
+	return writer->floor_bytes;
 }
 
 static int choose(struct retaining *retaining, const struct store_limits *limits)
@@ -227,6 +254,7 @@ static int choose(struct retaining *retaining, const struct store_limits *limits
 		return error_set(retaining->error, -errno, "%s", strerror(errno));
 	figures.free_bytes = (uint64_t)about.f_bavail * about.f_frsize;
 	figures.held_bytes = retaining->writer->held_bytes;
+	figures.floor_bytes = floor_bytes(retaining->writer, limits, retaining->bytes);
 	retaining->free_bytes = figures.free_bytes;
 	/* what is kept for root is never free for others */
 	retaining->disk_bytes =

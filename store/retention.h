@@ -20,6 +20,11 @@ struct store_limits {
 	 * segments or since the last one, counts for an eighth of the limit at most: it may be wrong. Not noted.
 	 */
 	bool age_by_clock;
+	/*
+	 * Somebody who knows asks for free space now. Without it an eighth of the store goes for that in an hour at most: who fills the disk fast would
+	 * have all of it, and keep on. Not noted.
+	 */
+	bool space_at_once;
 };
 
 /* 20 GB, 2 GB or 5 % of the file system free (whichever is less), no age; incidents 30 days. */

@@ -10,7 +10,7 @@
 
 #define AT(seconds) (TAPES_REALTIME + (seconds)*NSEC_PER_SEC)
 
-static const struct store_limits no_limits = { UINT64_MAX, UINT64_MAX, 0, 0, true };
+static const struct store_limits no_limits = { UINT64_MAX, UINT64_MAX, 0, 0, true, true };
 
 static void add(struct store_gone_list *gone, unsigned int from, unsigned int to, bool missing)
 {

@@ -8,9 +8,9 @@
 #include "tests/tapes.h"
 
 #define AT(seconds) (TAPES_REALTIME + (seconds)*NSEC_PER_SEC)
-#define NO_LIMITS                                  \
-	{                                          \
-		UINT64_MAX, UINT64_MAX, 0, 0, true \
+#define NO_LIMITS                                         \
+	{                                                 \
+		UINT64_MAX, UINT64_MAX, 0, 0, true, false \
 	}
 
 /* Ten segments of 100 bytes and a second each, the first one at 1000 s; 50 bytes beside them. */
@@ -40,8 +40,8 @@ static void pin(struct choice *choice, unsigned int from, unsigned int to, uint6
 		0);
 }
 
-/* What the store had when the disk became too full. */
-static uint64_t held_bytes;
+/* What the store had when the disk became too full, and down to what it may go for that. */
+static uint64_t held_bytes, floor_bytes;
 
 /*
  * "a": removed for its age, "b": for bytes, "f": for free space, "h": since others fill the disk, "P": pinned beyond its age, "p": pinned,
@@ -57,6 +57,7 @@ static const char *chosen(
 		.free_bytes = free_bytes,
 		.room_bytes = 200,
 		.held_bytes = held_bytes,
+		.floor_bytes = floor_bytes,
 	};
 
 	choice_make(choice, &limits, &figures);
@@ -130,6 +131,16 @@ static void test_choice_for_space(void)
 	/* the next segment needs 200 */
 	CHECK_STR(chosen(&choice, limits, 2000, 100), "h.........");
 	CHECK_STR(chosen(&choice, limits, 2000, 0), "hh........");
+	/* there was room for it, and others took that too */
+	held_bytes = 1250;
+	CHECK_STR(chosen(&choice, limits, 2000, 0), "..........");
+	held_bytes = 0;
+	/* an hour costs a part of the store, not all */
+	floor_bytes = 500;
+	CHECK_STR(chosen(&choice, limits, 2000, 4450), "ffffff....");
+	CHECK_STR(chosen(&choice, limits, 2000, 4449), "..........");
+	CHECK(choice.starved);
+	floor_bytes = 0;
 	/* what is near an incident goes for bytes, and not for space that others took */
 	pin(&choice, 0, 3, UINT64_MAX);
 	limits.pin_ns = UINT64_MAX;
@@ -456,7 +467,7 @@ static off_t notes_size(const struct tapes_store *store)
 
 static void test_limits(void)
 {
-	struct store_limits limits = { 1, 2, 3, 4, false }, back;
+	struct store_limits limits = { 1, 2, 3, 4, false, false }, back;
 	off_t noted;
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;

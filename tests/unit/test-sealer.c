@@ -296,7 +296,9 @@ static void test_space(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
-	struct store_limits limits = { UINT64_MAX, UINT64_MAX, UINT64_MAX, 0, false };
+	struct store_limits limits = {
+		.max_age_ns = UINT64_MAX, .max_bytes = UINT64_MAX, .keep_free_bytes = UINT64_MAX
+	};
 	struct sealer_options options = { .limits = &limits };
 	struct store_retained retained;
 	struct sealer_status before = { 0 }, status;
