@@ -20,6 +20,8 @@
 #define STORE_SEGMENTS "segments"
 #define STORE_STATUS "status"
 #define STORE_SUFFIX ".tape"
+/* Behind that of a segment, hidden: what is to take its place. */
+#define STORE_RESEAL_SUFFIX ".names"
 #define STORE_SPOOLS "spool"
 #define STORE_SPOOL_SUFFIX ".spool"
 /* A spool that could not be read at all. */

@@ -29,6 +29,34 @@ struct store_resealer *store_resealer_close(struct store_resealer *resealer)
 	return NULL;
 }
 
+/* The folder, or -EBUSY while another one has it. */
+static int lock_folder(const char *name)
+{
+	_cleanup_close_ int folder = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (folder < 0)
+		return -errno;
+	if (flock(folder, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK ? -EBUSY : -errno;
+	return take_fd(folder);
+}
+
+void store_resealer_sweep(const char *path, const char *name)
+{
+	static const char suffix[] = STORE_SUFFIX STORE_RESEAL_SUFFIX;
+	_cleanup_close_ int folder = -1;
+	size_t size = strlen(name);
+	char file[PATH_MAX];
+
+	if (name[0] != '.' || size <= strlen(suffix) ||
+		strcmp(name + size - strlen(suffix), suffix) != 0 ||
+		store_file(path, STORE_SEGMENTS, file, NULL) < 0)
+		return;
+	folder = lock_folder(file);
+	if (folder >= 0)
+		unlinkat(folder, name, 0);
+}
+
 int store_resealer_open(const char *path, struct store_resealer **ret_resealer, struct error *error)
 {
 	_cleanup_(cleanup_store_resealer) struct store_resealer *resealer =
@@ -42,11 +70,12 @@ int store_resealer_open(const char *path, struct store_resealer **ret_resealer, 
 	r = store_file(path, STORE_SEGMENTS, name, error);
 	if (r < 0)
 		return r;
-	resealer->folder = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (resealer->folder < 0)
-		return error_set(error, -errno, "%s: %s", name, strerror(errno));
-	if (flock(resealer->folder, LOCK_EX | LOCK_NB) < 0)
+	resealer->folder = lock_folder(name);
+	if (resealer->folder == -EBUSY)
 		return error_set(error, -EBUSY, "%s: another process puts names into it", path);
+	if (resealer->folder < 0)
+		return error_set(
+			error, resealer->folder, "%s: %s", name, strerror(-resealer->folder));
 	r = store_file(path, STORE_INDEX, name, error);
 	if (r == 0)
 		r = index_open(name, true, &resealer->index, &resealer->trouble);
@@ -85,8 +114,9 @@ static int replace(int folder, const char *name, const struct buffer *bytes)
 	char temporary[NAME_MAX + 1];
 	int r;
 
-	/* one that is left over goes when the next recorder starts */
-	if (snprintf(temporary, sizeof(temporary), ".%s.new", name) >= (int)sizeof(temporary))
+	/* one that is left over goes when a recorder starts while there is none of us */
+	if (snprintf(temporary, sizeof(temporary), ".%s%s", name, STORE_RESEAL_SUFFIX) >=
+		(int)sizeof(temporary))
 		return -ENAMETOOLONG;
 	r = write_beside(folder, temporary, bytes);
 	if (r == 0)

@@ -22,3 +22,6 @@ DEFINE_CLEANUP(store_resealer, struct store_resealer *, store_resealer_close)
  */
 int store_resealer_put(struct store_resealer *resealer, const struct store_segment *segment,
 	struct tape *tape, struct error *error);
+
+/* Removes a file of the segments that one like us left who was killed; nothing that is another's, and nothing while there is one. */
+void store_resealer_sweep(const char *path, const char *name);

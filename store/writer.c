@@ -10,6 +10,7 @@
 #include "store/files.h"
 #include "store/folder.h"
 #include "store/notes.h"
+#include "store/reseal.h"
 #include "store/settings.h"
 #include "store/spools.h"
 #include "store/status.h"
@@ -110,7 +111,7 @@ static void number_above_name(struct store_writer *writer, const char *name)
 		number_above(writer, number);
 }
 
-/* What a writer left that was killed: nobody else writes, we hold the lock. */
+/* What a writer left that was killed: no other writer is there, we hold the lock. */
 static void sweep(const struct store_writer *writer, const char *name)
 {
 	static const char suffix[] = STORE_SUFFIX ".new";
@@ -125,7 +126,10 @@ static void sweep(const struct store_writer *writer, const char *name)
 
 static int see_segment_name(void *context, const char *name)
 {
-	sweep(context, name);
+	const struct store_writer *writer = context;
+
+	sweep(writer, name);
+	store_resealer_sweep(writer->path, name);
 	number_above_name(context, name);
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "store/reseal.h"
 #include "store/store-writer.h"
 #include "tests/tapes.h"
@@ -132,10 +133,34 @@ static void test_removed(void)
 		store_resealer_put(resealer, &place.segments.list.items[0], tape, &error), -ENOENT);
 	for (int hidden = 0; hidden < 2; hidden++) {
 		snprintf(path, sizeof(path), "%s/segments/%s%s%s", place.store.path,
-			hidden ? "." : "", place.segments.list.items[0].name, hidden ? ".new" : "");
+			hidden ? "." : "", place.segments.list.items[0].name,
+			hidden ? ".names" : "");
 		CHECK(access(path, F_OK) < 0);
 	}
 	store_resealer_close(resealer);
+	place_done(&place);
+}
+
+/* A recorder that starts takes away what was left by one that was killed, not what one is just writing. */
+static void test_left(void)
+{
+	struct place place = make_place();
+	struct store_resealer *resealer = NULL;
+	struct error error = { 0 };
+	char folder[256], name[96], path[400];
+
+	snprintf(folder, sizeof(folder), "%s/segments", place.store.path);
+	snprintf(name, sizeof(name), ".%s.names", place.segments.list.items[0].name);
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	CHECK_EQ(file_replace(folder, name, "half of it", 10), 0);
+	for (int writing = 1; writing >= 0; writing--) {
+		if (writing)
+			CHECK_EQ(store_resealer_open(place.store.path, &resealer, &error), 0);
+		place.writer = store_writer_close(place.writer);
+		CHECK_EQ(store_writer_open(place.store.path, &place.writer, &error), 0);
+		CHECK_EQ(access(path, F_OK) == 0, writing);
+		resealer = store_resealer_close(resealer);
+	}
 	place_done(&place);
 }
 
@@ -147,5 +172,5 @@ static void test_no_store(void)
 	CHECK_EQ(store_resealer_open("/tmp/perftape-is-not-there", &resealer, &error), -ENOENT);
 }
 
-CHECK_MAIN(
-	{ "replaced", test_replaced }, { "removed", test_removed }, { "no store", test_no_store })
+CHECK_MAIN({ "replaced", test_replaced }, { "removed", test_removed }, { "left", test_left },
+	{ "no store", test_no_store })
