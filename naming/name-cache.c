@@ -144,7 +144,7 @@ static int take_rows(struct reader *rows, struct wanted *wanted)
 		if (!name)
 			return 0;
 		found = wanted_find(wanted, address);
-		if (!found || found->state != WANTED_OPEN)
+		if (!found || found->state != WANTED_OPEN || start > address || !*name)
 			continue;
 		found->kept = true;
 		r = wanted_answer(wanted, found - wanted->addresses.items, start, name);
@@ -263,9 +263,10 @@ static void append(struct name_cache *cache, const struct name_key *key, const s
 	char name[32];
 
 	file_name(key, name);
-	fd = openat(
-		cache->folder, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640);
-	if (fd < 0 || fstat(fd, &about) < 0)
+	/* never waits, also where somebody has put something else there */
+	fd = openat(cache->folder, name,
+		O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0640);
+	if (fd < 0 || fstat(fd, &about) < 0 || !S_ISREG(about.st_mode))
 		return;
 	if (about.st_size + rows->size > FILE_MAX && ftruncate(fd, 0) == 0) {
 		cache->bytes -= MIN(cache->bytes, (uint64_t)about.st_size);

@@ -2,6 +2,7 @@
 #include "query/nameless.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,15 @@ static void add_one(struct nameless *nameless, uint64_t frames, const char *why,
 	nameless->items[i].frames += frames;
 }
 
+/* It goes to a terminal as it is, and a tape may be of anybody. */
+static bool is_text(const char *text, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
+			return false;
+	return true;
+}
+
 void nameless_add(struct nameless *nameless, const char *fact)
 {
 	while (*fact) {
@@ -33,7 +43,7 @@ void nameless_add(struct nameless *nameless, const char *fact)
 		char *why;
 		uint64_t frames = strtoull(fact, &why, 10);
 
-		if (why > fact && *why == ' ' && why < fact + size)
+		if (*fact >= '0' && *fact <= '9' && *why == ' ' && is_text(why, fact + size - why))
 			add_one(nameless, frames, why + 1, fact + size - why - 1);
 		fact += size;
 		fact += strspn(fact, ", ");

@@ -164,4 +164,23 @@ static void test_bounded(void)
 	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-CHECK_MAIN({ "kept", test_kept }, { "damaged", test_damaged }, { "bounded", test_bounded })
+/* A FIFO that nobody reads, in place of the file: as good as none. */
+static void test_other(void)
+{
+	_cleanup_(cleanup_name_cache) struct name_cache *cache = NULL;
+	const char *path;
+
+	CHECK_EQ(mkdir(dir, 0700), 0);
+	cache = open_cache(1 << 20);
+	save(cache, 1, 3);
+	path = only_file();
+	CHECK_EQ(unlink(path), 0);
+	CHECK_EQ(mkfifo(path, 0600), 0);
+	CHECK_EQ(load(cache, 1, 3), 0);
+	save(cache, 1, 3);
+	CHECK_EQ(load(cache, 1, 3), 0);
+	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+CHECK_MAIN({ "kept", test_kept }, { "damaged", test_damaged }, { "bounded", test_bounded },
+	{ "other", test_other })

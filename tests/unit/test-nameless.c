@@ -35,12 +35,11 @@ static void test_what_is_odd(void)
 	struct nameless nameless = { 0 };
 	char text[128] = "1 ";
 
-	nameless_add(&nameless, ", ,x 1,7,8 ,9, 10 a,-1 b,1  c");
-	check_sum(&nameless, "10 a, 18446744073709551615 b, 1  c",
-		"{\"a\":10,\"b\":18446744073709551615,\" c\":1}");
+	nameless_add(&nameless, ", ,x 1,7,8 ,9, 10 a,-1 b,\n2 b,3 \033[2J,1  c");
+	check_sum(&nameless, "10 a, 1  c", "{\"a\":10,\" c\":1}");
 	memset(text + 2, 'y', 100);
 	nameless_add(&nameless, text);
-	CHECK_EQ(nameless.count, 3);
+	CHECK_EQ(nameless.count, 2);
 	for (int i = 0; i < 2 * NAMELESS_MAX; i++) {
 		snprintf(text, sizeof(text), "1 why %d", i);
 		nameless_add(&nameless, text);

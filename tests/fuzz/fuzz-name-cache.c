@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Any bytes as a file of kept names, and as the rows of a sound block of one: what gets a name out of it lies behind its start, and what is
+ * kept after that is found again.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/file.h"
+#include "naming/name-cache.h"
+
+#define ADDRESS 0x1000
+#define ADDRESSES 4
+/* What is in front of the blocks. */
+#define HEAD_SIZE (8 + 4 + NAME_KEY_SIZE + 4)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static char dir[] = "/tmp/perftape-fuzz-cache-XXXXXX";
+static char path[sizeof(dir) + 256];
+static char *head;
+static struct name_cache *cache;
+static const struct name_key key = { { 'k', 'e', 'y' } };
+
+static void check(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+static void remove_all(void)
+{
+	name_cache_close(cache);
+	free(head);
+	unlink(path);
+	rmdir(dir);
+}
+
+static void want(struct wanted *wanted)
+{
+	for (uint64_t i = 0; i < ADDRESSES; i++)
+		check(wanted_add(wanted, ADDRESS + i) == 0);
+	wanted_sort(wanted);
+}
+
+static void save(struct wanted *wanted)
+{
+	for (size_t i = 0; i < ADDRESSES; i++)
+		if (wanted->addresses.items[i].state == WANTED_OPEN)
+			check(wanted_answer(wanted, i, ADDRESS, "name") == 0);
+	name_cache_save(cache, &key, wanted);
+}
+
+/* Where the names of the key are kept, and behind which head. */
+static void start(void)
+{
+	_cleanup_(wanted_done) struct wanted wanted = { 0 };
+	struct dirent *entry;
+	DIR *folder;
+
+	check(mkdtemp(dir) && name_cache_open(dir, 1 << 20, &cache) == 0);
+	atexit(remove_all);
+	want(&wanted);
+	save(&wanted);
+	folder = opendir(dir);
+	check(folder != NULL);
+	while ((entry = readdir(folder)))
+		if (entry->d_name[0] != '.')
+			snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
+	closedir(folder);
+	check(file_read(path, 1 << 20, &head, NULL) == 0);
+}
+
+static void load(struct wanted *wanted)
+{
+	want(wanted);
+	check(name_cache_load(cache, &key, wanted) == 0);
+	for (size_t i = 0; i < ADDRESSES; i++) {
+		const struct wanted_address *address = &wanted->addresses.items[i];
+
+		if (address->state == WANTED_NAMED)
+			check(address->start <= address->address && *wanted_name(wanted, address));
+	}
+}
+
+static void run(const void *data, size_t size)
+{
+	_cleanup_(wanted_done) struct wanted wanted = { 0 }, again = { 0 };
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	check(fd >= 0 && file_write_all(fd, data, size) == 0);
+	close(fd);
+	load(&wanted);
+	save(&wanted);
+	load(&again);
+	check(again.open == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	_cleanup_(buffer_done) struct buffer block = { 0 };
+
+	if (!cache)
+		start();
+	run(data, size);
+	buffer_bytes(&block, head, HEAD_SIZE);
+	buffer_u32(&block, size);
+	buffer_u32(&block, crc32c(0, data, size));
+	buffer_bytes(&block, data, size);
+	check(!buffer_failed(&block));
+	run(block.data, block.size);
+	return 0;
+}
