@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recorder/held.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/resource.h>
 
 /*
  * Invariants:
  * (1) an item is in the table, or HELD_FREE and on the free list, for which there is always room;
- * (2) `files` counts what the items have open; only those that are HELD_OPEN have any.
+ * (2) `files` counts what the items have open; only those that are HELD_OPEN have any;
+ * (3) those that are not HELD_FREE are linked in the order in which they were seen last.
  */
 
 #define FILES_MAX 1024
@@ -64,6 +66,80 @@ struct held_file *held_find(const struct held *held, const struct finder_request
 	return at == TABLE_NONE ? NULL : &held->list.items[at];
 }
 
+/* Where the order goes on behind an item, or in front of it: the link to it of its neighbour, or of the end. */
+static uint32_t *link_to(struct held *held, uint32_t neighbour, bool newer)
+{
+	struct held_file *file = neighbour ? &held->list.items[neighbour - 1] : NULL;
+
+	if (newer)
+		return file ? &file->newer : &held->oldest;
+	return file ? &file->older : &held->newest;
+}
+
+static void leave_order(struct held *held, struct held_file *file)
+{
+	*link_to(held, file->older, true) = file->newer;
+	*link_to(held, file->newer, false) = file->older;
+}
+
+static void join_order(struct held *held, struct held_file *file)
+{
+	uint32_t link = file - held->list.items + 1;
+
+	file->newer = 0;
+	file->older = held->newest;
+	*link_to(held, file->older, true) = link;
+	held->newest = link;
+}
+
+void held_touch(struct held *held, struct held_file *file, uint64_t now)
+{
+	file->seen_ns = now;
+	leave_order(held, file);
+	join_order(held, file);
+}
+
+void held_remove(struct held *held, struct held_file *file)
+{
+	uint32_t at = file - held->list.items;
+
+	close_files(held, file);
+	leave_order(held, file);
+	table_remove(&held->table, file->hash, at);
+	free(file->path);
+	*file = (struct held_file){ 0 };
+	held->free.items[held->free.count++] = at;
+}
+
+/* Those that are to be sent for, or are, stay. */
+static bool remove_oldest(struct held *held, bool failed_too)
+{
+	for (uint32_t link = held->oldest; link; link = held->list.items[link - 1].newer) {
+		struct held_file *file = &held->list.items[link - 1];
+
+		if (file->state == HELD_OPEN || (failed_too && file->state == HELD_FAILED)) {
+			held_remove(held, file);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A place in the list for one more. */
+static int take_place(struct held *held, uint32_t *ret_at)
+{
+	if (!held->free.count && held->list.count < HELD_MAX) {
+		if (array_reserve(&held->free, held->list.count + 1) < 0 ||
+			array_push(&held->list, (struct held_file){ 0 }) < 0)
+			return -ENOMEM;
+		held->free.items[held->free.count++] = held->list.count - 1;
+	}
+	if (!held->free.count && !remove_oldest(held, true))
+		return -ENOSPC;
+	*ret_at = held->free.items[held->free.count - 1];
+	return 0;
+}
+
 struct held_file *held_add(struct held *held, const struct finder_request *request)
 {
 	struct held_file fresh = { .kind = request->kind,
@@ -74,14 +150,8 @@ struct held_file *held_add(struct held *held, const struct finder_request *reque
 		.files = { -1, -1 } };
 	uint32_t at;
 
-	if (!held->free.count) {
-		if (held->list.count == HELD_MAX ||
-			array_reserve(&held->free, held->list.count + 1) < 0 ||
-			array_push(&held->list, (struct held_file){ 0 }) < 0)
-			return NULL;
-		held->free.items[held->free.count++] = held->list.count - 1;
-	}
-	at = held->free.items[held->free.count - 1];
+	if (take_place(held, &at) < 0)
+		return NULL;
 	fresh.path = strdup(request->path);
 	if (!fresh.path || table_add(&held->table, fresh.hash, at) < 0) {
 		free(fresh.path);
@@ -89,18 +159,8 @@ struct held_file *held_add(struct held *held, const struct finder_request *reque
 	}
 	held->free.count--;
 	held->list.items[at] = fresh;
+	join_order(held, &held->list.items[at]);
 	return &held->list.items[at];
-}
-
-void held_remove(struct held *held, struct held_file *file)
-{
-	uint32_t at = file - held->list.items;
-
-	close_files(held, file);
-	table_remove(&held->table, file->hash, at);
-	free(file->path);
-	*file = (struct held_file){ 0 };
-	held->free.items[held->free.count++] = at;
 }
 
 /* A quarter of what we may have open: rings and the store have theirs. */
@@ -116,26 +176,11 @@ static size_t files_max(struct held *held)
 	return held->files_max;
 }
 
-static void make_room(struct held *held)
-{
-	struct held_file *oldest = NULL;
-
-	if (held->files + 2 <= files_max(held))
-		return;
-	for (size_t i = 0; i < held->list.count; i++) {
-		struct held_file *file = &held->list.items[i];
-
-		if (file->state == HELD_OPEN && (!oldest || file->seen_ns < oldest->seen_ns))
-			oldest = file;
-	}
-	if (oldest)
-		held_remove(held, oldest);
-}
-
 void held_open(struct held *held, struct held_file *file, const struct tape_module *found,
 	const struct finder_files *files)
 {
-	make_room(held);
+	if (held->files + 2 > files_max(held))
+		remove_oldest(held, false);
 	file->state = HELD_OPEN;
 	file->found = *found;
 	file->files = *files;

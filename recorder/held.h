@@ -32,11 +32,15 @@ struct held_file {
 	int32_t pid;
 	int result; /* of one that failed */
 	uint32_t tries;
-	uint64_t seen_ns; /* the last time; CLOCK_MONOTONIC, as tried_ns */
+	uint64_t
+		seen_ns; /* the last time, as held_touch() was told; CLOCK_MONOTONIC, as tried_ns */
 	uint64_t tried_ns;
 	uint64_t until_ns; /* wall clock */
 	struct finder_files files;
 	struct stat about; /* of the first file, as it was opened */
+	uint32_t
+		older; /* the ones that were seen before and after it: places in the list, from 1; 0: none */
+	uint32_t newer;
 };
 
 /* Zeroed to start. An item stays where it is as long as none is added. */
@@ -44,6 +48,8 @@ struct held {
 	array_of(struct held_file) list;
 	array_of(uint32_t) free;
 	struct table table;
+	uint32_t oldest; /* as the links of items */
+	uint32_t newest;
 	size_t files; /* descriptors, of all of them */
 	size_t files_max;
 };
@@ -51,8 +57,10 @@ struct held {
 void held_done(struct held *held);
 /* NULL when it is not there. */
 struct held_file *held_find(const struct held *held, const struct finder_request *request);
-/* One that was not there, to be sent for. NULL when there are too many, or no memory. */
+/* One that was not there, to be sent for, which may take the place of another one. NULL when all wait for an answer, or without memory. */
 struct held_file *held_add(struct held *held, const struct finder_request *request);
+/* It was seen now. */
+void held_touch(struct held *held, struct held_file *file, uint64_t now);
 void held_remove(struct held *held, struct held_file *file);
 
 /* Takes files over that belong to it; makes room for them first. */

@@ -275,7 +275,7 @@ static void see(struct opener *opener, const struct finder_request *request)
 		file->until_ns = request->until_ns;
 		try_again(opener, file);
 	}
-	file->seen_ns = now;
+	held_touch(&opener->held, file, now);
 	send_waiting(opener, now);
 }
 
@@ -335,7 +335,7 @@ static void keep_jit(struct opener *opener, struct held_file *file, uint64_t now
 	snprintf(path, sizeof(path), "/proc/%d", file->pid);
 	if (access(path, F_OK) < 0)
 		return;
-	file->seen_ns = now;
+	held_touch(&opener->held, file, now);
 	if (is_due(file, now))
 		try_again(opener, file);
 }

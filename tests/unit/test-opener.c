@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "recorder/held.h"
 #include "recorder/opener.h"
 
 #define HOLD_NS (60 * NSEC_PER_SEC)
@@ -315,6 +316,36 @@ static void test_perf_map(void)
 	CHECK_STR(text, "1000 10 made\n");
 }
 
+/* More processes make code, and tell nothing of it, than can be remembered: what is seen then is opened all the same. */
+static void test_many(void)
+{
+	_cleanup_(cleanup_opener) struct opener *opener = make_opener(HOLD_NS);
+	struct perf_record record = { .type = PERF_TYPE_MMAP2, .misc = PERF_MODE_USER };
+	struct place place = make_file("/tmp", "text");
+	const uint64_t processes = HELD_MAX + 500;
+	struct opener_counts counts = { 0 };
+
+	record.mmap.path = "//anon";
+	for (uint64_t i = 0; i < processes; i++) {
+		/* no process has these */
+		record.mmap.pid = record.mmap.tid = INT32_MAX - i;
+		opener_see(opener, &record);
+		opener_turn(opener);
+		if (i % 32 == 0)
+			usleep(1000);
+	}
+	for (int i = 0; i < 1000 && counts.opened == 0; i++) {
+		usleep(10000);
+		see(opener, &place);
+		opener_turn(opener);
+		opener_counts(opener, &counts);
+	}
+	CHECK_EQ(counts.held, 1);
+	remove_file(&place);
+	CHECK_EQ(find(opener, &place), 0);
+}
+
 CHECK_MAIN({ "in time", test_in_time }, { "too late", test_too_late }, { "changed", test_changed },
 	{ "let go", test_let_go }, { "stopped", test_stopped }, { "killed", test_killed },
-	{ "keepers killed", test_keepers_killed }, { "perf map", test_perf_map })
+	{ "keepers killed", test_keepers_killed }, { "perf map", test_perf_map },
+	{ "many", test_many })
