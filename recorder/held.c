@@ -177,26 +177,15 @@ static size_t files_max(struct held *held)
 }
 
 void held_open(struct held *held, struct held_file *file, const struct tape_module *found,
-	const struct finder_files *files)
+	const struct stat *about, const struct finder_files *files)
 {
 	if (held->files + 2 > files_max(held))
 		remove_oldest(held, false);
 	file->state = HELD_OPEN;
 	file->found = *found;
 	file->files = *files;
-	if (files->fd >= 0)
-		fstat(files->fd, &file->about);
+	file->about = *about;
 	held->files += (files->fd >= 0) + (files->other_fd >= 0);
-}
-
-/* Has somebody written into it since? Being renamed or deleted changes nothing in it. */
-static bool is_as_it_was(const struct held_file *file)
-{
-	struct stat about;
-
-	return fstat(file->files.fd, &about) == 0 && about.st_size == file->about.st_size &&
-	       about.st_mtim.tv_sec == file->about.st_mtim.tv_sec &&
-	       about.st_mtim.tv_nsec == file->about.st_mtim.tv_nsec;
 }
 
 static int copy(int fd)
@@ -208,9 +197,6 @@ int held_copy(const struct held_file *file, struct finder_files *ret_files)
 {
 	if (file->state != HELD_OPEN)
 		return file->state == HELD_FAILED ? file->result : -ENOENT;
-	/* a map of code that is made grows */
-	if (file->kind == FINDER_FILE && !is_as_it_was(file))
-		return -ESTALE;
 	ret_files->fd = copy(file->files.fd);
 	ret_files->other_fd = copy(file->files.other_fd);
 	return ret_files->fd < 0 && ret_files->other_fd < 0 ? -EMFILE : 0;

@@ -63,8 +63,8 @@ struct held_file *held_add(struct held *held, const struct finder_request *reque
 void held_touch(struct held *held, struct held_file *file, uint64_t now);
 void held_remove(struct held *held, struct held_file *file);
 
-/* Takes files over that belong to it; makes room for them first. */
+/* Takes files over that belong to it; makes room for them first. `about` is of the first one. */
 void held_open(struct held *held, struct held_file *file, const struct tape_module *found,
-	const struct finder_files *files);
-/* Copies of the descriptors. 0, or why not, as finder_find(). */
+	const struct stat *about, const struct finder_files *files);
+/* Copies of the descriptors, which are not touched. 0, or why not, as finder_find(). */
 int held_copy(const struct held_file *file, struct finder_files *ret_files);

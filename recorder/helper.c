@@ -89,7 +89,7 @@ static void answer_one(int fd, const struct helper_question *question)
 	size_t count = 0;
 
 	answer.module = request.module;
-	answer.there[0] = files.fd >= 0;
+	answer.there[0] = files.fd >= 0 && fstat(files.fd, &answer.about) == 0;
 	answer.there[1] = files.other_fd >= 0;
 	if (answer.there[0])
 		there[count++] = files.fd;

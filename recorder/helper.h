@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "naming/finder.h"
 
@@ -31,6 +32,7 @@ struct helper_answer {
 	struct tape_module module;
 	int32_t result; /* as of finder_find() */
 	bool there[2]; /* which of the two files come with it */
+	struct stat about; /* of the first of them */
 };
 
 struct helper {

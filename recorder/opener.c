@@ -176,7 +176,7 @@ static void take_answer(
 		fail(opener, file, answer->result);
 		return;
 	}
-	held_open(&opener->held, file, &answer->module, files);
+	held_open(&opener->held, file, &answer->module, &answer->about, files);
 	opener->counts.opened++;
 }
 
@@ -367,22 +367,43 @@ void opener_turn(struct opener *opener)
 	pthread_mutex_unlock(&opener->lock);
 }
 
-/* What was opened in time. */
+/* Has somebody written into it since? Being renamed or deleted changes nothing in it. */
+static bool is_as_it_was(int fd, const struct stat *was)
+{
+	struct stat about;
+
+	return fstat(fd, &about) == 0 && about.st_size == was->st_size &&
+	       about.st_mtim.tv_sec == was->st_mtim.tv_sec &&
+	       about.st_mtim.tv_nsec == was->st_mtim.tv_nsec;
+}
+
+/* What was opened in time. The file is touched without the lock: who drains does not wait for it. */
 static int find_held(
 	struct opener *opener, struct finder_request *request, struct finder_files *ret_files)
 {
 	const struct held_file *file;
+	struct tape_module found;
+	struct stat about;
 	int r;
 
 	pthread_mutex_lock(&opener->lock);
 	file = held_find(&opener->held, request);
 	r = file ? held_copy(file, ret_files) : -ENOENT;
-	if (r == 0 && request->kind == FINDER_FILE) {
-		request->module.build_id_size = file->found.build_id_size;
-		memcpy(request->module.build_id, file->found.build_id, TAPE_BUILD_ID_MAX);
+	if (r == 0) {
+		found = file->found;
+		about = file->about;
 	}
 	pthread_mutex_unlock(&opener->lock);
-	return r;
+	/* a map of code that is made grows */
+	if (r < 0 || request->kind != FINDER_FILE)
+		return r;
+	if (!is_as_it_was(ret_files->fd, &about)) {
+		finder_files_close(ret_files);
+		return -ESTALE;
+	}
+	request->module.build_id_size = found.build_id_size;
+	memcpy(request->module.build_id, found.build_id, TAPE_BUILD_ID_MAX);
+	return 0;
 }
 
 static int lose_late(struct opener *opener, uint64_t device, int result)
