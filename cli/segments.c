@@ -130,7 +130,7 @@ static int make_coverage(struct store_reader *reader, const struct store_segment
 			    : coverage_add_recorded(&parts, segment->begin_ns, segment->end_ns);
 	}
 	if (r == 0)
-		r = loader_add_gone(reader, window, ret_coverage, &parts, NULL);
+		r = loader_add_gone(reader, window, &parts, NULL);
 	if (r == 0)
 		r = loader_add_unwritten(reader, segments, window, &parts);
 	if (r == 0)

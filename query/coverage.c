@@ -276,6 +276,15 @@ int coverage_add_unread(
 	return add_reason(parts, gap, why);
 }
 
+int coverage_add_absent(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns)
+{
+	struct coverage_gap gap = {
+		.from_ns = from_ns, .to_ns = to_ns, .unread = true, .counts = true
+	};
+
+	return add_reason(parts, gap, "the files of its segments are missing");
+}
+
 int coverage_add_removed(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns)
 {
 	struct coverage_gap gap = {
@@ -366,6 +375,7 @@ static int push_gap(struct coverage *coverage, uint64_t from_ns, uint64_t to_ns,
 		gap = *reason;
 	gap.from_ns = from_ns;
 	gap.to_ns = to_ns;
+	coverage->damaged += gap.counts;
 	return array_push(&coverage->gaps, gap);
 }
 

@@ -28,6 +28,7 @@ struct coverage_gap {
 	 */
 	char why[256];
 	bool unread; /* the last two: something was recorded there */
+	bool counts; /* as damage, for as far as nothing else covers it */
 	/* of what retention removed: all of the stretch that this is a part of; else 0 */
 	uint64_t since_ns;
 	uint64_t until_ns;
@@ -111,6 +112,8 @@ int coverage_add_recorded(struct coverage_parts *parts, uint64_t from_ns, uint64
 /* A segment that is known to be there and could not be read. 0 or -ENOMEM. */
 int coverage_add_unread(
 	struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns, const char *why);
+/* Time of whose segments the files are missing, if they have not come back. 0 or -ENOMEM. */
+int coverage_add_absent(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns);
 /* Time of which retention removed the segments. 0 or -ENOMEM. */
 int coverage_add_removed(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns);
 /* Time of which nobody can say yet whether something was recorded. 0 or -ENOMEM. */

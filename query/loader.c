@@ -43,7 +43,7 @@ static bool is_ours(int r)
 }
 
 int loader_add_gone(struct store_reader *reader, const struct window *window,
-	struct coverage *coverage, struct coverage_parts *parts, struct error *error)
+	struct coverage_parts *parts, struct error *error)
 {
 	struct store_gone_list gone = { 0 };
 	int r = store_reader_gone(reader, window->from_ns, window->to_ns, &gone, error);
@@ -51,9 +51,7 @@ int loader_add_gone(struct store_reader *reader, const struct window *window,
 	for (size_t i = 0; r == 0 && i < gone.list.count; i++) {
 		const struct store_gone *one = &gone.list.items[i];
 
-		coverage->damaged += one->missing;
-		r = one->missing ? coverage_add_unread(parts, one->from_ns, one->to_ns,
-					   "the files of its segments are missing")
+		r = one->missing ? coverage_add_absent(parts, one->from_ns, one->to_ns)
 				 : coverage_add_removed(parts, one->from_ns, one->to_ns);
 	}
 	array_done(&gone.list);
@@ -177,8 +175,8 @@ int loader_finish(struct loader *loader, struct error *error)
 	int r = loader_each_later(loader, add_later_losses, loader, error);
 
 	if (r == 0)
-		r = loader_add_gone(loader->reader, &loader->question.window, &loader->coverage,
-			&loader->parts, error);
+		r = loader_add_gone(
+			loader->reader, &loader->question.window, &loader->parts, error);
 	if (r == 0)
 		r = loader_add_unwritten(loader->reader, &loader->segments,
 			&loader->question.window, &loader->parts);

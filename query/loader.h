@@ -51,9 +51,9 @@ void loader_read(const struct loader *loader, const struct store_segment *segmen
  */
 int loader_take(struct loader *loader, const struct store_segment *segment, struct loaded *loaded,
 	struct tape **ret_tape, struct error *error);
-/* What of a window is gone, and whether retention removed it. What is missing is counted as damage. 0 or a negative errno. */
+/* What of a window is gone, and whether retention removed it. What is missing counts as damage, for as far as it has not come back. 0 or a negative errno. */
 int loader_add_gone(struct store_reader *reader, const struct window *window,
-	struct coverage *coverage, struct coverage_parts *parts, struct error *error);
+	struct coverage_parts *parts, struct error *error);
 /*
  * Beyond the spool's end, what is recorded has not come there yet: no gap in the recording. What of a window is so, from the segments that
  * overlap it. 0 or -ENOMEM.

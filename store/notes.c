@@ -15,7 +15,9 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "store/files.h"
 
@@ -209,12 +211,34 @@ static int encode(const struct note *note, struct buffer *bytes, struct error *e
 	return r == -E2BIG ? error_set(error, r, STORE_NOTES ": a note of over 64 KB") : r;
 }
 
+/* Who may read the notes may lock them too, and must not stop who records: nobody needs longer than this for an append. */
+#define LOCK_PATIENCE_NS (10 * NSEC_PER_SEC)
+#define LOCK_LOOK_NS (10 * NSEC_PER_MSEC)
+
+static int lock_soon(int fd)
+{
+	const struct timespec pause = { .tv_nsec = LOCK_LOOK_NS };
+	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + LOCK_PATIENCE_NS;
+
+	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return -errno;
+		if (clock_ns(CLOCK_MONOTONIC) > until_ns)
+			return -EBUSY;
+		nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
 /* 1 when the file was replaced while we waited for it. */
 static int lock_file(int fd, const char *file)
 {
 	struct stat ours, there;
+	int r = lock_soon(fd);
 
-	if (flock(fd, LOCK_EX) < 0 || fstat(fd, &ours) < 0)
+	if (r < 0)
+		return r;
+	if (fstat(fd, &ours) < 0)
 		return -errno;
 	return stat(file, &there) < 0 || ours.st_dev != there.st_dev || ours.st_ino != there.st_ino;
 }
@@ -233,6 +257,8 @@ static int open_for_append(const char *store, char file[PATH_MAX], int *ret_fd, 
 		if (r == 0)
 			*ret_fd = take_fd(fd);
 	} while (r > 0);
+	if (r == -EBUSY)
+		return error_set(error, r, "%s: another process keeps it locked", file);
 	return r < 0 ? error_set(error, r, "%s: %s", file, strerror(-r)) : 0;
 }
 

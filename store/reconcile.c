@@ -41,13 +41,16 @@ static int adopt(
 	return r;
 }
 
-/* Marks the rows whose files are gone. What retention did not remove is written down: nobody else would know of it without its row. */
+/*
+ * Marks the rows whose files are gone. What retention did not remove is written down: nobody else would know of it without its row. What is
+ * sound of a damaged file is written anew.
+ */
 static int note_missing(struct reconciling *reconciling, struct store_gone_list *gone)
 {
 	const char *path = reconciling->writer->path;
-	uint64_t damaged;
-	bool any = false;
+	uint64_t damaged = 0;
 	int r = gone_read(path, gone, &damaged, reconciling->error);
+	bool any = damaged > 0;
 
 	for (size_t i = 0; r == 0 && i < reconciling->rows.list.count; i++) {
 		struct store_segment *row = &reconciling->rows.list.items[i];

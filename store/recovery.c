@@ -126,6 +126,21 @@ static int leave(struct recovery *recovery, int r, const struct error *why)
 	return 0;
 }
 
+/* A copy under another name would take the place of its segment, which has all of it. */
+static bool is_its_name(const char *name, const struct tape *tape)
+{
+	const char *boot_id = tape_fact(tape, "boot_id");
+	char boot[64], expected[64];
+	struct store_identity identity;
+
+	if (!store_identify(name, &identity))
+		return false;
+	snprintf(boot, sizeof(boot), "%.*s", (int)identity.boot_size, name);
+	return (!*boot_id || strcmp(boot_id, boot) == 0) &&
+	       store_name(boot, tape->sequence, STORE_SPOOL_SUFFIX, expected) == 0 &&
+	       strcmp(name, expected) == 0;
+}
+
 static int recover_one(struct recovery *recovery, const char *name)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
@@ -138,6 +153,8 @@ static int recover_one(struct recovery *recovery, const char *name)
 		return 0;
 	}
 	r = spools_load(recovery->writer->path, name, NULL, &tape, &end, &why);
+	if (r == 0 && !is_its_name(name, tape))
+		r = -EBADMSG;
 	if (r == -EBADMSG && set_aside(recovery->writer, name, &why) == 0) {
 		recovery->result.damaged++;
 		return 0;

@@ -284,9 +284,10 @@ static int choose(struct retaining *retaining, const struct store_limits *limits
 	return 0;
 }
 
-/* A row that says something else than its file was never right: the file's turn comes when the index is. */
+/* A row that says something else than its file was never right: without it the file is described anew, and then has its turn. */
 static bool is_as_known(struct retaining *retaining, const struct store_segment *segment)
 {
+	struct store_writer *writer = retaining->writer;
 	struct store_segment file;
 	int r;
 
@@ -294,7 +295,9 @@ static bool is_as_known(struct retaining *retaining, const struct store_segment 
 		return true;
 	r = folder_describe(retaining->writer->path, segment->name, &file, NULL);
 	if (r < 0 || (!*file.damage && file.end_ns != segment->end_ns)) {
-		retaining->writer->behind = true;
+		if (writer->index && !writer->dry)
+			(void)index_remove(writer->index, segment->name, NULL);
+		writer->behind = true;
 		return false;
 	}
 	return true;

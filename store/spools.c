@@ -28,7 +28,8 @@ static bool is_ours(const char *name)
 
 void spools_find_writer(const char *path, struct spools_writer *ret_writer)
 {
-	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	/* as a reader's: who only reads has locks that are in nobody's way but a writer's */
+	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
 	_cleanup_close_ int fd = -1;
 	char file[PATH_MAX], text[128];
 	unsigned long long first = 0;

@@ -75,6 +75,8 @@ static int writer_lock(struct store_writer *writer, struct error *error)
 	if (r != -EAGAIN && r != -EACCES)
 		return error_set(error, r, "%s: %s", file, strerror(-r));
 	spools_find_writer(writer->path, &other);
+	if (!other.there)
+		return error_set(error, -EBUSY, "%s: another process keeps it locked", file);
 	return error_set(error, -EBUSY,
 		"%s: process %d is recording into it already; stop it, or choose another --store",
 		writer->path, other.pid);

@@ -109,6 +109,18 @@ static void make_store(struct tapes_store *store, unsigned int from)
 	CHECK_EQ(retained.removed, from / 10);
 }
 
+/* Takes a segment's file away, or brings it back. */
+static void move_segment(const struct tapes_store *store, unsigned int sequence, bool back)
+{
+	char there[256], away[256];
+
+	snprintf(there, sizeof(there),
+		"%s/segments/11111111-2222-3333-4444-555555555555-%010u.tape", store->path,
+		sequence);
+	snprintf(away, sizeof(away), "%s/away", store->path);
+	CHECK_EQ(rename(back ? away : there, back ? there : away), 0);
+}
+
 static void remove_segment(const struct tapes_store *store, unsigned int sequence)
 {
 	char name[64];
@@ -270,6 +282,49 @@ static void test_missing(void)
 	CHECK_STR(gone_in(&store), "r0-30 m50-70");
 }
 
+/* What is known to be missing may come back. */
+static void test_back_again(void)
+{
+	_cleanup_(cleanup_selection) struct selection *selection = NULL;
+	_cleanup_(tapes_store_done) struct tapes_store store;
+
+	make_store(&store, 30);
+	move_segment(&store, 5, false);
+	reopen(&store, false);
+	selection = select_window(&store, 40, 70);
+	CHECK_EQ(selection->coverage.damaged, 1);
+	selection_free(selection);
+	move_segment(&store, 5, true);
+	reopen(&store, false);
+	selection = select_window(&store, 40, 70);
+	CHECK_EQ(selection->coverage.damaged, 0);
+	CHECK(coverage_is_whole(&selection->coverage));
+}
+
+/* What is sound of a damaged file stays when the index is made anew, and nobody is told of the rest again. */
+static void test_repaired(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct store_gone_list gone = { 0 };
+	uint64_t damaged;
+	char path[256];
+	FILE *file;
+
+	make_store(&store, 30);
+	snprintf(path, sizeof(path), "%s/gone", store.path);
+	file = fopen(path, "a");
+	CHECK(file && fputs("junk", file) >= 0);
+	fclose(file);
+	CHECK_EQ(gone_read(store.path, &gone, &damaged, NULL), 0);
+	CHECK(damaged > 0);
+	array_done(&gone.list);
+	reopen(&store, true);
+	CHECK_EQ(gone_read(store.path, &gone, &damaged, NULL), 0);
+	CHECK_EQ(damaged, 0);
+	array_done(&gone.list);
+	CHECK_STR(gone_in(&store), "r0-30");
+}
+
 /* A writer that was killed between the note and the row: the row is of no segment, and none that is missing. */
 static void test_killed(void)
 {
@@ -317,4 +372,6 @@ static void test_no_note(void)
 CHECK_MAIN({ "stretches", test_stretches }, { "stretches are no more than so many", test_bound },
 	{ "the file of what is gone", test_file }, { "removed by retention", test_removed },
 	{ "taken away by somebody", test_missing }, { "killed while it removed", test_killed },
+	{ "missing files that come back", test_back_again },
+	{ "a damaged file of what is gone", test_repaired },
 	{ "no note of what is gone", test_no_note })

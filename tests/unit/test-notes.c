@@ -2,6 +2,7 @@
 #include "tests/check.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 
 #include "base/file.h"
@@ -204,6 +205,25 @@ static void test_no_file(void)
 	CHECK_EQ(notes_append(store.path, &mark, &error), -EISDIR);
 }
 
+/* Who may read them may lock them: that is an error, and no wait without end. */
+static void test_kept_locked(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_close_ int fd = -1;
+	struct error error = { 0 };
+	char path[128];
+
+	tapes_store_init(&store);
+	CHECK_EQ(notes_append(store.path, &mark, NULL), 0);
+	snprintf(path, sizeof(path), "%s/notes", store.path);
+	fd = open(path, O_RDONLY);
+	CHECK_EQ(flock(fd, LOCK_SH), 0);
+	CHECK_EQ(notes_append(store.path, &mark, &error), -EBUSY);
+	CHECK(strstr(error.text, "keeps it locked"));
+	CHECK_EQ(flock(fd, LOCK_UN), 0);
+	CHECK_EQ(notes_append(store.path, &mark, NULL), 0);
+}
+
 /* Several processes at once: each record is whole. */
 static void test_many_writers(void)
 {
@@ -231,4 +251,5 @@ CHECK_MAIN({ "notes round trip", test_round_trip },
 	{ "damage takes one note, and says so", test_damage },
 	{ "a record that is torn", test_torn }, { "notes that are repaired", test_repair },
 	{ "no file, or none to be had", test_no_file },
+	{ "notes that a reader keeps locked", test_kept_locked },
 	{ "many writers at once", test_many_writers })

@@ -263,6 +263,23 @@ static void test_unreadable(void)
 	CHECK_EQ(recovered.damaged, 0);
 }
 
+/* A copy of an earlier moment of a spool whose tape was sealed since. */
+static void test_copied(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	char command[512], path[256];
+
+	tapes_store_init(&store);
+	leave_spool(&store, 2);
+	spool_path(&store, path);
+	snprintf(command, sizeof(command), "p='%s'; cp \"$p\" \"${p%%.spool}-copy.spool\"", path);
+	CHECK_EQ(system(command), 0);
+	CHECK_EQ(truncate(path, 0), 0);
+	CHECK_EQ(recover(&store, 0).damaged, 1);
+	CHECK_EQ(count_files(&store, "*/spool/*.spool.damaged"), 1);
+	CHECK_EQ(count_files(&store, "*/segments/*.tape"), 0);
+}
+
 /* No segment can be made of it, at no start: it is not tried again. */
 static void test_without_anchor(void)
 {
@@ -448,6 +465,7 @@ static void test_numbers(void)
 CHECK_MAIN({ "readers see the spool live", test_live },
 	{ "a tape that is given up leaves nothing", test_forget },
 	{ "what was left is sealed", test_recover }, { "an end that is torn", test_torn },
+	{ "a copy under another name", test_copied },
 	{ "an end that is being written is none yet", test_being_torn },
 	{ "a spool that cannot be read", test_unreadable },
 	{ "a spool without an anchor", test_without_anchor },

@@ -404,6 +404,10 @@ static void test_wrong_row(void)
 	CHECK_EQ(system(command), 0);
 	ten.limits.max_age_ns = age_of(35);
 	CHECK_STR(ten_retain(&ten, false), "1 2 ");
+	/* and then it is known as what it is: the eighth again */
+	ten_retain(&ten, false);
+	ten.limits.max_age_ns = age_of(95);
+	CHECK_STR(ten_retain(&ten, false), "3 4 5 6 7 8 8 ");
 }
 
 /* Beside a writer, with an index and without: all is as before. */
