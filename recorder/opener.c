@@ -382,8 +382,8 @@ static int find_held(
 	struct opener *opener, struct finder_request *request, struct finder_files *ret_files)
 {
 	const struct held_file *file;
-	struct tape_module found;
-	struct stat about;
+	struct tape_module found = { 0 };
+	struct stat about = { 0 };
 	int r;
 
 	pthread_mutex_lock(&opener->lock);
