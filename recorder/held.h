@@ -6,6 +6,7 @@
  * the code that they make by pid. Bounded: the one that was not seen to be mapped for the longest time makes room. Of opener.c alone.
  */
 
+#include <stdbool.h>
 #include <sys/stat.h>
 
 #include "base/array.h"
@@ -30,6 +31,7 @@ struct held_file {
 	char *path;
 	uint64_t hash;
 	int32_t pid;
+	bool ended; /* the process whose pid it is: the next one with it is another one */
 	int result; /* of one that failed */
 	uint32_t tries;
 	uint64_t

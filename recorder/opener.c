@@ -264,6 +264,10 @@ static void see(struct opener *opener, const struct finder_request *request)
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	struct held_file *file = held_find(&opener->held, request);
 
+	if (file && file->ended) {
+		held_remove(&opener->held, file);
+		file = NULL;
+	}
 	if (!file) {
 		file = held_add(&opener->held, request);
 		if (!file)
@@ -333,7 +337,8 @@ static void keep_jit(struct opener *opener, struct held_file *file, uint64_t now
 	char path[40];
 
 	snprintf(path, sizeof(path), "/proc/%d", file->pid);
-	if (access(path, F_OK) < 0)
+	file->ended = file->ended || access(path, F_OK) < 0;
+	if (file->ended)
 		return;
 	held_touch(&opener->held, file, now);
 	if (is_due(file, now))

@@ -316,6 +316,39 @@ static void test_perf_map(void)
 	CHECK_STR(text, "1000 10 made\n");
 }
 
+/* The next process that has a pid has a map of its own. */
+static void test_pid_again(void)
+{
+	const struct finder finder = { .live = true };
+	_cleanup_(cleanup_opener) struct opener *opener = make_opener(HOLD_NS);
+	struct perf_record record = { .type = PERF_TYPE_MMAP2, .misc = PERF_MODE_USER };
+	/* no process has it: what is left in /tmp is its map */
+	struct finder_request request = {
+		.kind = FINDER_JIT, .pid = (1 << 30) + getpid(), .path = ""
+	};
+	_cleanup_(finder_files_close) struct finder_files files = { -1, -1 };
+	_cleanup_free_ char *text = NULL;
+	char name[64], path[80];
+
+	snprintf(name, sizeof(name), "perf-%d.map", request.pid);
+	snprintf(path, sizeof(path), "/tmp/%s", name);
+	record.mmap.pid = request.pid;
+	record.mmap.path = "//anon";
+	CHECK_EQ(file_replace("/tmp", name, "1000 10 first\n", 14), 0);
+	opener_see(opener, &record);
+	CHECK_EQ(turn_until_tried(opener, 1).opened, 1);
+	/* looked for once a second */
+	sleep(1);
+	opener_turn(opener);
+	CHECK_EQ(file_replace("/tmp", name, "1000 10 second\n", 15), 0);
+	opener_see(opener, &record);
+	CHECK_EQ(turn_until_tried(opener, 2).opened, 2);
+	unlink(path);
+	CHECK_EQ(opener_find(opener, &finder, &request, &files), 0);
+	CHECK_EQ(file_read_fd(files.fd, 4096, &text, NULL), 0);
+	CHECK_STR(text, "1000 10 second\n");
+}
+
 /* More processes make code, and tell nothing of it, than can be remembered: what is seen then is opened all the same. */
 static void test_many(void)
 {
@@ -348,4 +381,4 @@ static void test_many(void)
 CHECK_MAIN({ "in time", test_in_time }, { "too late", test_too_late }, { "changed", test_changed },
 	{ "let go", test_let_go }, { "stopped", test_stopped }, { "killed", test_killed },
 	{ "keepers killed", test_keepers_killed }, { "perf map", test_perf_map },
-	{ "many", test_many })
+	{ "pid again", test_pid_again }, { "many", test_many })
