@@ -101,10 +101,21 @@ static void reach_back(struct episode *episode, const struct incident *incident)
 	}
 }
 
+/* Who asked for memory tells less than who was killed for it. */
+static bool is_first_kill(const struct episode *episode, const struct incident *incident)
+{
+	return episode->kind && !strcmp(episode->kind->name, "oom.invoked") &&
+	       !strcmp(incident->kind->name, "oom.kill");
+}
+
 static void join(struct episode *episode, const struct incident *incident, uint64_t order)
 {
-	if (!episode->kind || incident->kind->severity > episode->kind->severity)
+	bool is_kill = is_first_kill(episode, incident);
+
+	if (!episode->kind || is_kill || incident->kind->severity > episode->kind->severity)
 		episode->kind = incident->kind;
+	if (is_kill && fields_find(&incident->fields, "comm"))
+		*episode->comm = 0;
 	if (!*episode->device)
 		strncpy(episode->device, incident->device, sizeof(episode->device) - 1);
 	set_text(

@@ -111,8 +111,12 @@ static bool take_bracketed(struct heading *heading, struct taker *taker)
 		take_delta(taker, &ns);
 		return true;
 	}
-	if (take_char(taker, 'T') || take_char(taker, 'C'))
+	/* T1234 or C3, who called; Tuesdays and Thursdays begin so, too */
+	if ((taker_is(taker, 'T') || taker_is(taker, 'C')) && taker_left(taker) > 1 &&
+		isdigit((unsigned char)taker->at[1])) {
+		taker->at++;
 		return take_number(taker, 1, 9, &number);
+	}
 	if (stamp_take(taker, &stamp)) {
 		heading_offer_wall(heading, &stamp, stamp.year ? WALL_DATED : WALL_TRADITIONAL);
 		take_delta(taker, &ns);

@@ -58,6 +58,23 @@ static void test_new_year(void)
 		"2024-02-29T12:00:00.000000Z");
 }
 
+/* dmesg's on every day of the week: two of them begin as the id of a caller does. */
+static void test_weekdays(void)
+{
+	static const char *const days[] = { "Sun Mar  9", "Mon Mar 10", "Tue Mar 11", "Wed Mar 12",
+		"Thu Mar 13", "Fri Mar 14", "Sat Mar 15" };
+
+	for (int i = 0; i < 7; i++) {
+		char line[128], expected[64];
+
+		snprintf(line, sizeof(line), "[%s 07:41:09 2025] " RESET "\n", days[i]);
+		snprintf(expected, sizeof(expected), "2025-03-%02dT07:41:09.000000Z", 9 + i);
+		CHECK_STR(times_of(line, SCAN_END_NS, true), expected);
+	}
+	CHECK_STR(times_of("[Thu Mar 13 07:41:09 2025] [T12] " RESET "\n", SCAN_END_NS, true),
+		"2025-03-13T07:41:09.000000Z");
+}
+
 static void test_daylight_saving(void)
 {
 	setenv("TZ", BERLIN, 1);
@@ -293,10 +310,42 @@ static void test_storm(void)
 	episodes_done(&episodes);
 }
 
+/* Who was killed for want of memory stands for the kill, not who asked for more; and no notice beside them. */
+static void test_kill(void)
+{
+	static const char log[] =
+		"[10.000001] asker invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, "
+		"oom_score_adj=0\n"
+		"[10.000002] "
+		"oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,"
+		"oom_memcg=/x,task_memcg=/x,task=victim,pid=7,uid=0\n"
+		"[10.000003] Memory cgroup out of memory: Killed process 7 (victim) total-vm:1kB, "
+		"anon-rss:1kB, file-rss:1kB, shmem-rss:0kB\n"
+		"[10.000004] Memory cgroup out of memory: Killed process 8 (other) total-vm:1kB, "
+		"anon-rss:1kB, file-rss:1kB, shmem-rss:0kB\n";
+	_cleanup_(cleanup_scanner) struct scanner *scanner = NULL;
+	struct episodes episodes = { 0 };
+	struct scanner_options options = { .catalogue = scan_catalogue(),
+		.clock = { .end_ns = SCAN_END_NS, .utc = true },
+		.give = keep_episode,
+		.context = &episodes };
+	struct scan_summary summary;
+
+	CHECK_EQ(scanner_new(&options, &scanner), 0);
+	CHECK_EQ(scanner_feed(scanner, log, strlen(log)), 0);
+	CHECK_EQ(scanner_finish(scanner, &summary), 0);
+	CHECK_EQ(episodes.list.count, 1);
+	CHECK_EQ(episodes.list.items[0].incidents, 4);
+	CHECK_STR(episodes.list.items[0].kind->name, "oom.kill");
+	CHECK_STR(episodes.list.items[0].comm, "victim");
+	episodes_done(&episodes);
+}
+
 CHECK_MAIN({ "the year of stamps that say none", test_new_year },
+	{ "the day of the week", test_weekdays },
 	{ "the hour that was there twice", test_daylight_saving },
 	{ "a logger that was late", test_late_logger }, { "boots", test_boots },
 	{ "how long it was stalled", test_stall }, { "the arguments of ENA 2.17.0", test_swapped },
 	{ "what users forge", test_forged }, { "what other programs say", test_others },
 	{ "lines that were wrapped or cut", test_wrapped }, { "pieces of any size", test_pieces },
-	{ "a storm is one row", test_storm })
+	{ "a storm is one row", test_storm }, { "a kill names who was killed", test_kill })
