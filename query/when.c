@@ -257,15 +257,18 @@ static bool parse_clock(struct moment *moment)
 	return set_civil(moment, &civil);
 }
 
+/* yesterday 23:00; the word alone is when that day began */
 static bool parse_day_word(struct moment *moment)
 {
 	struct civil civil = { 0 };
-	int days_ago = take(moment, "yesterday ") ? 1 : 0;
+	int days_ago = take(moment, "yesterday") ? 1 : 0;
 
-	if (!days_ago && !take(moment, "today "))
+	if (!days_ago && !take(moment, "today"))
+		return false;
+	if (*moment->at && *moment->at != ' ')
 		return false;
 	take_blanks(moment);
-	if (!take_clock(moment, &civil) || *moment->at)
+	if (*moment->at && (!take_clock(moment, &civil) || *moment->at))
 		return false;
 	civil_today(moment, days_ago, &civil);
 	return set_civil(moment, &civil);

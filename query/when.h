@@ -7,7 +7,7 @@
  *   2026-11-18T03:12:07.25+01:00   2026-11-18T03:12:07Z     RFC 3339, any offset
  *   2026-11-18 03:12[:07[.25]]     03:12[:07[.25]]          local time (UTC with utc); the second form is the latest such
  *                                                           moment that is not in the future
- *   now   now-10m   10m ago   yesterday 23:00   today 07:00
+ *   now   now-10m   10m ago   yesterday 23:00   yesterday   today 07:00
  *   @1762918327.25                                          seconds of the epoch
  *   [12345.678901]                                          the kernel log's stamp: uptime, of a boot that is not said here
  */

@@ -176,6 +176,8 @@ static void test_words(void)
 	CHECK_STR(said("10m ago"), "2026-11-18T03:02:07.250000000Z");
 	CHECK_STR(said("250ms ago"), "2026-11-18T03:12:07.000000000Z");
 	CHECK_STR(said("yesterday 23:00"), "2026-11-17T22:00:00.000000000Z");
+	CHECK_STR(said("yesterday"), "2026-11-16T23:00:00.000000000Z");
+	CHECK_STR(said_at("today", NOW, true), "2026-11-18T00:00:00.000000000Z");
 	CHECK_STR(said("today 07:00"), "2026-11-18T06:00:00.000000000Z");
 	CHECK_STR(said_at("today 07:00", NOW, true), "2026-11-18T07:00:00.000000000Z");
 	CHECK_STR(said_at("yesterday 12:00", at("2026-03-29T20:00:00Z"), false),
@@ -218,8 +220,8 @@ static void test_refused(void)
 		"20261118T031207Z", "1970-06-01T00:00:00Z", "2201-01-01T00:00:00Z",
 		"9999-01-01 00:00", "@", "@-1", "@1e9", "@1762918327.",
 		"@99999999999999999999999999", "@0", "now+10m", "now-", "now-10", "nowish", "10m",
-		"ago", " ago", "10 ago", "-10m ago", "90000000d ago", "99y ago", "yesterday",
-		"yesterday 25:00", "yesterdaynoon", "today", "12:00 12:00", "12:00\n",
+		"ago", " ago", "10 ago", "-10m ago", "90000000d ago", "99y ago", "yesterday-1",
+		"yesterday 25:00", "yesterdaynoon", "today noon", "12:00 12:00", "12:00\n",
 		"1\xc3\xa9:00" };
 
 	zone("UTC");
