@@ -69,10 +69,26 @@ int duration_parse(const char *text, uint64_t *ret_ns)
 	return 0;
 }
 
+/* To the nearest of what is shown below a minute, of seconds above it; what rounding fills up shows as the larger unit. */
+static uint64_t rounded(uint64_t ns)
+{
+	uint64_t unit = NSEC_PER_SEC;
+
+	if (ns < NSEC_PER_MSEC)
+		unit = NSEC_PER_USEC;
+	else if (ns < NSEC_PER_SEC)
+		unit = NSEC_PER_MSEC;
+	else if (ns < 60 * NSEC_PER_SEC)
+		unit = NSEC_PER_SEC / 10;
+	return ns > UINT64_MAX - unit ? ns : (ns + unit / 2) / unit * unit;
+}
+
 const char *duration_format(uint64_t ns, char *text, size_t size)
 {
-	uint64_t seconds = ns / NSEC_PER_SEC;
+	uint64_t seconds;
 
+	ns = rounded(ns);
+	seconds = ns / NSEC_PER_SEC;
 	if (ns < NSEC_PER_MSEC)
 		snprintf(text, size, "%llu us", (unsigned long long)(ns / 1000));
 	else if (ns < NSEC_PER_SEC)

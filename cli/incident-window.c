@@ -45,7 +45,7 @@ static void describe(const struct episode *episode, struct window *window)
 	bool stalled = episode->stall_ns > 0;
 	uint64_t length_ns = episode->last.realtime_ns - episode->first.realtime_ns;
 
-	snprintf(window->note, sizeof(window->note), "incident %llu: %s%s%s%s%s%s%s",
+	snprintf(window->note, sizeof(window->note), "incident %llu, %s%s%s%s%s%s%s",
 		(unsigned long long)episode->id, episode->kind->name,
 		*episode->device || *episode->comm ? " of " : "",
 		*episode->device ? episode->device : episode->comm, stalled ? ", stalled for " : "",

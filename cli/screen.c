@@ -61,8 +61,18 @@ void screen_put_filter(const struct filter *filter, struct buffer *text)
 
 int screen_print(const struct buffer *text)
 {
+	struct error error;
+	int r;
+
 	if (buffer_failed(text))
 		return fail(-ENOMEM, NULL);
-	fwrite(text->data, 1, text->size, stdout);
-	return EXIT_DONE;
+	/* flushed here, as errno is that of the write only now */
+	if (fwrite(text->data, 1, text->size, stdout) == text->size && fflush(stdout) == 0)
+		return EXIT_DONE;
+	r = errno;
+	clearerr(stdout);
+	if (r == EPIPE)
+		return EXIT_DONE;
+	error_set(&error, -r, "cannot write standard output: %s", strerror(r));
+	return fail(-r, &error);
 }

@@ -54,9 +54,8 @@ void coverage_describe(const struct coverage *coverage, struct buffer *text)
 			strpbrk(coverage->left_out, ",-") ? "s" : "", coverage->left_out,
 			coverage->left_out_in_part ? " in part of the window" : "");
 	if (coverage->frames) {
-		buffer_text(text, ", ");
+		buffer_text(text, ", names: ");
 		put_percent(text, coverage->named, coverage->frames);
-		buffer_text(text, " of the frames named");
 	}
 	if (coverage->clock_error_ns)
 		buffer_printf(text, ", times within %s",

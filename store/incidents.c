@@ -150,11 +150,14 @@ int incidents_sort(struct incidents *incidents)
 {
 	_cleanup_free_ void *scratch = NULL;
 
-	if (sort_array_is_done(&incidents->rows, time_ns))
+	if (sort_array_is_done(&incidents->rows, time_ns) &&
+		sort_array_is_done(&incidents->rows, id))
 		return 0;
 	scratch = calloc(incidents->rows.count, sizeof(*incidents->rows.items));
 	if (!scratch)
 		return -ENOMEM;
+	/* those of one moment by their numbers, as the second sort leaves them */
+	sort_array(&incidents->rows, scratch, id);
 	sort_array(&incidents->rows, scratch, time_ns);
 	return 0;
 }

@@ -102,11 +102,11 @@ static void test_quiet(void)
 		0);
 	tapes_store_put(&store, tape);
 	CHECK_EQ(ask(&store, "@1794971522", "@1794971542", true, &gap), EXIT_DONE);
-	CHECK_STR(gap, "perftape: 8 samples; covered 40.0 % (12 s missing), 0 samples lost, 0.0 "
-		       "% of the frames named, times within 1 us\n");
+	CHECK_STR(gap, "perftape: 8 samples; covered 40.0 % (12 s missing), 0 samples lost, names: "
+		       "0.0 %, times within 1 us\n");
 	CHECK_EQ(ask(&store, "@1794971520", "@1794971525", true, &lost), EXIT_DONE);
 	CHECK_STR(lost, "perftape: 5 samples; covered 100 %, 5 samples lost in part of the window, "
-			"0.0 % of the frames named, times within 1 us\n");
+			"names: 0.0 %, times within 1 us\n");
 }
 
 static void test_nothing_recorded(void)

@@ -252,6 +252,29 @@ static void test_durations(void)
 	}
 }
 
+static void test_duration_format(void)
+{
+	static const struct {
+		uint64_t ns;
+		const char *text;
+	} rows[] = {
+		{ 1499, "1 us" },
+		{ 999600, "1 ms" },
+		{ 999500000, "1 s" },
+		{ 6499999999, "6.5 s" },
+		{ 6440000000, "6.4 s" },
+		{ 59949999999, "59.9 s" },
+		{ 59950000000, "1 min 0 s" },
+		{ 89750000000, "1 min 30 s" },
+		{ 3599600000000, "1 h 0 min" },
+		{ 3600 * NSEC_PER_SEC, "1 h 0 min" },
+	};
+	char text[32];
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		CHECK_STR(duration_format(rows[i].ns, text, sizeof(text)), rows[i].text);
+}
+
 static void test_time_format(void)
 {
 	char text[TIME_TEXT_SIZE];
@@ -349,4 +372,5 @@ CHECK_MAIN({ "a stable sort", test_sort },
 	{ "crc32c", test_crc32c }, { "arrays grow", test_array },
 	{ "the hash table against a model", test_table_against_model }, { "strings", test_strings },
 	{ "durations", test_durations }, { "sizes", test_sizes },
-	{ "times as text", test_time_format }, { "files", test_files }, { "errors", test_error })
+	{ "times as text", test_time_format }, { "how long", test_duration_format },
+	{ "files", test_files }, { "errors", test_error })

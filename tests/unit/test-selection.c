@@ -103,8 +103,8 @@ static void test_gaps(void)
 	CHECK_EQ(wide->coverage.gaps.items[1].to_ns, AT(3));
 	CHECK_STR(wide->coverage.gaps.items[1].why, "nothing recorded");
 	CHECK_EQ(wide->coverage.gaps.items[2].from_ns, AT(4));
-	CHECK_STR(described(&wide->coverage), "covered 42.8 % (4 s missing), 0 samples lost, 100 % "
-					      "of the frames named, times within 1 us");
+	CHECK_STR(described(&wide->coverage), "covered 42.8 % (4 s missing), 0 samples lost, "
+					      "names: 100 %, times within 1 us");
 	none = selected(&store, AT(10), AT(20), NULL);
 	CHECK_EQ(none->rows.count, 0);
 	CHECK_EQ(none->coverage.covered_ns, 0);
@@ -138,8 +138,7 @@ static void test_losses(void)
 	CHECK_STR(described(&all->coverage),
 		"covered 100 %, 1107 samples lost in part of the window, 2 records of names lost "
 		"(names may be wrong), "
-		"1 time throttled, 3 parts that could not be read, 100 % of the frames named, "
-		"times "
+		"1 time throttled, 3 parts that could not be read, names: 100 %, times "
 		"within 1 us");
 	cpu1 = selected(&store, AT(0), AT(4), "1");
 	CHECK_EQ(cpu1->coverage.lost_samples, 100);
@@ -184,8 +183,7 @@ static void test_kinds_of_losses(void)
 		add_loss(tape, kinds[i].kind, 1, 0.25, 0.5, 2);
 		tapes_store_put(&store, tape);
 		selection = selected(&store, AT(0), AT(1), NULL);
-		snprintf(said, sizeof(said),
-			"covered 100 %%, %s, 100 %% of the frames named, times within 1 us",
+		snprintf(said, sizeof(said), "covered 100 %%, %s, names: 100 %%, times within 1 us",
 			kinds[i].said);
 		CHECK_STR(described(&selection->coverage), said);
 		CHECK_EQ(coverage_is_whole(&selection->coverage), kinds[i].is_whole);
