@@ -188,8 +188,12 @@ int line_window(const struct invocation *invocation, struct window *ret_window)
 	else if (!pasted.found)
 		code = usage_error("--line: there is neither an incident nor a time in that text");
 	else if (!pasted.place.moment.has_time)
-		code = usage_error(
-			"--line: '%s' says no time, and the store has no such line", pasted.kind);
+		code = usage_error(pasted.place.moment.has_uptime
+					   ? "--line: %s says an uptime that no boot in the store "
+					     "has reached"
+					   : "--line: %s says no time, and the store has no such "
+					     "line",
+			*pasted.kind ? pasted.kind : "that line");
 	else
 		code = window_of(invocation, &pasted, ret_window);
 	log_map_done(&pasted.map);

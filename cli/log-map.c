@@ -79,6 +79,9 @@ static bool is_possible(
 	uint64_t off_ns = outside(said->uptime_ns, segment->perf_begin_ns, segment->perf_end_ns);
 
 	*ret_off_ns = off_ns;
+	/* what is still to come was said in another boot, or on another host */
+	if (off_ns && time_ns > clock_ns(CLOCK_REALTIME) + LATE_NS + off_ns / SLEW)
+		return false;
 	if (*segment->damage ||
 		(*incident->boot_id && !same_boot(segment->boot_id, incident->boot_id)))
 		return false;

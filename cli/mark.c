@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "cli/command.h"
+#include "query/uptime.h"
 #include "query/when.h"
 #include "store/incident-notes.h"
 #include "store/notes.h"
@@ -22,6 +23,22 @@ static const char about[] =
 	"as of the kind mark, and --incident mark, or its number, is a window around it.\n"
 	"Nothing is kept longer for it.\n";
 
+/* Of the latest boot in the store, as the kernel's log has it. */
+static int find_uptime(const struct invocation *invocation, uint64_t uptime_ns, uint64_t *ret_ns,
+	struct error *error)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	struct uptime_moment moment;
+	int r = store_reader_open(store_path(invocation), &reader, error);
+
+	if (r == 0)
+		r = uptime_find(reader, uptime_ns, NULL, &moment, error);
+	if (r < 0)
+		return error_prefix(error, r, "--at");
+	*ret_ns = moment.realtime_ns;
+	return 0;
+}
+
 static int parse_moment(const struct invocation *invocation, uint64_t *ret_ns, struct error *error)
 {
 	const char *text = option_value(invocation, "at");
@@ -36,8 +53,7 @@ static int parse_moment(const struct invocation *invocation, uint64_t *ret_ns, s
 	if (r < 0)
 		return error_prefix(error, r, "--at");
 	if (when.is_uptime)
-		return error_set(error, -EINVAL,
-			"--at %s is an uptime, and a mark is of the wall clock", text);
+		return find_uptime(invocation, when.uptime_ns, ret_ns, error);
 	*ret_ns = when.realtime_ns;
 	return 0;
 }
