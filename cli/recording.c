@@ -14,6 +14,8 @@
 
 /* Sealing goes on for as long as it comes further; the manager is told each second that it should wait as long again. */
 #define STOP_MORE_USEC 10000000
+/* timeout(1) sends its signal to the process and then to its group: that is one wish to stop, not the second one. */
+#define STOP_ONCE_NS (500 * NSEC_PER_MSEC)
 
 static struct recorder_orders orders;
 static bool had_terminal;
@@ -32,6 +34,17 @@ static bool has_terminal(void)
 	return fd >= 0;
 }
 
+static void order_stop(void)
+{
+	static uint64_t last_ns;
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+	if (orders.stop && now_ns - last_ns < STOP_ONCE_NS)
+		return;
+	orders.stop++;
+	last_ns = now_ns;
+}
+
 /* SIGHUP is two things: the terminal went away, and with it who looked on; or somebody asks for the settings to be reread. */
 static void on_signal(int number)
 {
@@ -42,7 +55,7 @@ static void on_signal(int number)
 	else if (number == SIGHUP && !(had_terminal && !has_terminal()))
 		orders.reload++;
 	else
-		orders.stop++;
+		order_stop();
 	errno = saved;
 }
 

@@ -291,6 +291,20 @@ def test_hung_disk(folder):
     return wrongs
 
 
+def test_stopped_twice_at_once(folder):
+    """Two signals at the same time, as timeout(1) sends them, stop it as one does: nothing is left unsealed."""
+    wrongs = []
+    for i in range(5):
+        store = folder / f"twice{i}"
+        recorder = start(store)
+        wrongs += expect("it does not record", wait_for(lambda: progress(store)))
+        recorder.send_signal(signal.SIGINT)
+        recorder.send_signal(signal.SIGTERM)
+        _, said = recorder.communicate(timeout=WAIT)
+        wrongs += expect("it did not wait for the store", recorder.returncode == 0 and "not sealed" not in said, said)
+    return wrongs
+
+
 def test_mark(folder):
     """A mark is put beside a recorder and without one, is listed, names a window, and pins nothing."""
     store = folder / "mark"
@@ -421,6 +435,7 @@ CHECKS = [
     test_service,
     test_terminal,
     test_hung_disk,
+    test_stopped_twice_at_once,
     test_mark,
     test_nobody_listens,
     test_user,
