@@ -40,6 +40,9 @@
 /* What is told last needs no more than a page of the store. */
 #define LAST_WORD_NS (10 * NSEC_PER_SEC)
 
+/* Each reads a full ring in some milliseconds: if none of so many finds the record, it does not come. */
+#define FIRST_ANCHOR_TRIES 20
+
 #define INITIAL_PID_NAMESPACE "pid:[4026531836]"
 
 struct recorder {
@@ -356,7 +359,10 @@ static int begin(struct recorder *recorder, struct error *error)
 
 	if (recorder->opener)
 		opener_see_tracked(recorder->opener, &recorder->assembler.tracker);
-	if (r == 0)
+	/* where so many start meanwhile that our own record was lost, there is room for it once the ring was read */
+	for (int tries = 0; r == 0 && tries < FIRST_ANCHOR_TRIES &&
+			    !assembler_last_anchor(&recorder->assembler);
+		tries++)
 		r = drain(recorder);
 	if (r < 0)
 		return error_set(error, r, "out of memory");
