@@ -21,6 +21,7 @@ import time
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS / "tools"))
+import live  # noqa: E402
 import tap  # noqa: E402
 
 PERFTAPE, MIX = map(os.path.abspath, sys.argv[1:3])
@@ -513,7 +514,7 @@ def test_bombs(folder):
     return wrongs
 
 
-NEED_ROOT = [
+ALONE = [
     test_modes,
     test_one_process,
     test_pipe,
@@ -533,27 +534,11 @@ NEED_ROOT = [
 ]
 
 
-def title(test):
-    return test.__doc__.strip().splitlines()[0]
-
-
-def timed(test, folder):
-    begin = time.monotonic()
-    wrongs = test(folder)
-    print(f"# {test.__name__}: {time.monotonic() - begin:.1f} s", flush=True)
-    return wrongs
-
-
 def main():
-    if os.geteuid() != 0 or not tap.has("perf"):
-        print(f"1..{len(NEED_ROOT)}")
-        for number, test in enumerate(NEED_ROOT, 1):
-            print(f"ok {number} - {title(test)} # SKIP recording takes root and perf")
-        return 0
     with tempfile.TemporaryDirectory(prefix="perftape import ") as folder:
         # perf keeps what it saw in ~/.debug: ours, for the time of this test
         os.environ["HOME"] = folder
-        return tap.run((title(test), timed(test, pathlib.Path(folder))) for test in NEED_ROOT)
+        return live.main(alone=ALONE, able=tap.has("perf"), needs="root and perf")
 
 
 if __name__ == "__main__":

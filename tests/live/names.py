@@ -14,13 +14,12 @@ import re
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS / "tools"))
 import beside_perf  # noqa: E402
-import tap  # noqa: E402
+import live  # noqa: E402
 
 PERFTAPE, BRIEF, LOAD = map(os.path.abspath, sys.argv[1:4])
 COUNT, HOGS, NAMED = map(int, sys.argv[4:7]) if len(sys.argv) > 4 else (20, 0, 15)
@@ -105,18 +104,5 @@ def test_resolve(folder):
     return wrongs
 
 
-TESTS_NEED_ROOT = [test_brief, test_resolve]
-
-
-def main():
-    if os.geteuid() != 0:
-        print(f"1..{len(TESTS_NEED_ROOT)}")
-        for number, test in enumerate(TESTS_NEED_ROOT, 1):
-            print(f"ok {number} - {test.__doc__} # SKIP recording takes root")
-        return 0
-    with tempfile.TemporaryDirectory(prefix="perftape names ") as folder:
-        return tap.run((test.__doc__, test(pathlib.Path(folder))) for test in TESTS_NEED_ROOT)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(live.main(alone=[test_brief, test_resolve]))

@@ -23,31 +23,42 @@ HEAD = re.compile(r"^(?P<comm>.*?)\s+(?P<pid>-?\d+)/(?P<tid>-?\d+)\s+\[(?P<cpu>\
 FRAME = re.compile(r"^\s+[0-9a-f]+ (?P<name>.+?)(?:\+0x[0-9a-f]+)? \((?P<dso>.*?)\)$")
 
 FREQUENCY = 97
+ELSE = "(what else runs)"
 
 
 class Profile:
-    """Samples by CPU and leaf symbol, over the time in which a recorder ran."""
+    """Samples by CPU and leaf symbol, over the time in which a recorder ran. Its times are on the wall clock once `ahead` is added."""
 
-    def __init__(self, text):
-        self.times = collections.defaultdict(list)
-        leaves = []
-        self.stacks = 0
+    def __init__(self, text, load, ahead=0.0):
+        self.samples = []
         head = leaf = None
         for line in text.splitlines() + [""]:
             if line.startswith("#"):
                 continue
             if not line.strip():
                 if head and int(head["period"]):
-                    self.times[int(head["cpu"])].append(float(head["time"]))
-                    leaves.append(leaf or "[unknown]")
+                    # who else is here may be gone, or built anew, when perf script looks for its names
+                    symbol = (leaf or "[unknown]") if head["comm"].strip() == load else ELSE
+                    self.samples.append((int(head["cpu"]), float(head["time"]) + ahead, symbol))
                 head = leaf = None
             elif head is None:
                 head = HEAD.match(line)
             elif leaf is None:
                 frame = FRAME.match(line)
                 leaf = frame["name"] if frame else None
-        self.leaves = collections.Counter(leaves)
-        self.total = len(leaves)
+
+    def keep(self, begin, end):
+        """Keeps what lies between."""
+        self.times = collections.defaultdict(list)
+        kept = [sample for sample in self.samples if begin <= sample[1] <= end]
+        for cpu, at, _ in kept:
+            self.times[cpu].append(at)
+        self.leaves = collections.Counter(symbol for _, _, symbol in kept)
+        self.total = len(kept)
+
+    def span(self):
+        times = [at for _, at, _ in self.samples]
+        return min(times), max(times)
 
     def rate(self, cpu):
         """Samples a second on a CPU, between its first and its last."""
@@ -59,8 +70,11 @@ class Profile:
 
 
 class Comparison:
-    def __init__(self, perf, ours, seconds):
-        self.perf, self.ours, self.seconds = perf, ours, seconds
+    def __init__(self, perf, ours):
+        self.perf, self.ours = perf, ours
+        begins, ends = zip(perf.span(), ours.span())
+        for profile in (perf, ours):
+            profile.keep(max(begins), min(ends))
         self.cpus = sorted(perf.times)
         self.top = [name for name, _ in perf.leaves.most_common(10)]
 
@@ -96,8 +110,9 @@ def record(perftape, load, seconds):
         loads = start_load(load, cpus)
         try:
             time.sleep(0.5)
+            ahead = time.time() - time.monotonic()
             theirs = subprocess.Popen(
-                ["perf", "record", "-q", "-B", "-F", str(FREQUENCY), "-e", "cpu-clock", "-g", "-a", "-o", folder / "perf.data", "--", "sleep", str(seconds)]
+                ["perf", "record", "-q", "-B", "-F", str(FREQUENCY), "-e", "cpu-clock", "-k", "CLOCK_MONOTONIC", "-g", "-a", "-o", folder / "perf.data", "--", "sleep", str(seconds)]
             )
             ours = subprocess.run(
                 [perftape, "record", "-q", "--store", folder / "store", "--duration", f"{seconds}s"], check=True
@@ -113,7 +128,8 @@ def record(perftape, load, seconds):
         our_text = subprocess.run(
             [perftape, "query", "-q", "--store", folder / "store", "--from", f"now-{seconds + 60}s"], check=True, capture_output=True
         ).stdout.decode("utf-8", "replace")
-    return Comparison(Profile(perf_text), Profile(our_text), seconds)
+    name = pathlib.Path(load).name
+    return Comparison(Profile(perf_text, name, ahead), Profile(our_text, name))
 
 
 def main():

@@ -2,10 +2,13 @@
 """Recorders of this machine, as tests start them: PERFTAPE is the test's first argument."""
 
 import os
+import select
 import signal
 import subprocess
 import sys
 import time
+
+import beside_perf
 
 PERFTAPE = os.path.abspath(sys.argv[1])
 WAIT = 60  # how long anything may take before it counts as hanging
@@ -37,9 +40,34 @@ def wait_for(condition):
     return True
 
 
+def hear(recorder, text):
+    """Waits until that was said on standard error. What was said until then."""
+    said = ""
+
+    def is_heard():
+        nonlocal said
+        if select.select([recorder.stderr], [], [], 0.2)[0]:
+            said += os.read(recorder.stderr.fileno(), 4096).decode(errors="replace")
+        return text in said or recorder.poll() is not None
+
+    wait_for(is_heard)
+    return said
+
+
 def sealed(store):
     return len(list((store / "segments").glob("*.tape"))) if (store / "segments").exists() else 0
 
 
 def expect(what, condition, *details):
     return [] if condition else [what, *(str(detail) for detail in details)]
+
+
+def samples_of(store, *words):
+    """The heads of all samples of a window."""
+    text = perftape("query", "--store", store, *words).stdout
+    return [match for match in map(beside_perf.HEAD.match, text.splitlines()) if match and int(match["period"])]
+
+
+def times_of(store, *words):
+    """When they were taken, in order."""
+    return sorted(float(head["time"]) for head in samples_of(store, *words))

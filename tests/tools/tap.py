@@ -13,8 +13,8 @@ def run(checks):
     checks = list(checks)
     print(f"1..{len(checks)}")
     for number, (name, wrongs) in enumerate(checks, 1):
-        for wrong in wrongs:
-            print("# " + wrong)
+        for line in "\n".join(wrongs).splitlines():
+            print("# " + line)
         print(f"{'not ok' if wrongs else 'ok'} {number} - {name}")
     return 1 if any(wrongs for _, wrongs in checks) else 0
 
