@@ -36,13 +36,16 @@ def test_lost_names(folder):
         loads = beside_perf.start_load(LOAD, sorted(os.sched_getaffinity(0))[:1])
     finally:
         recorder.send_signal(signal.SIGCONT)
-    time.sleep(3.5)
+
+    def is_named():
+        folded = perftape("query", "--store", store, "--from", "now-3s", "--format", "folded").stdout
+        return re.search(r"^load;.*load_alpha \d+$", folded, re.MULTILINE)
+
+    wrongs = expect("the load has no name", wait_for(is_named))
     recorder.send_signal(signal.SIGINT)
     _, said = recorder.communicate(timeout=WAIT)
     beside_perf.stop(loads)
-    wrongs = expect("no names were lost", re.search(r"[1-9]\d* records of names and mappings were lost", said), said)
-    folded = perftape("query", "--store", store, "--from", "now-3s", "--format", "folded").stdout
-    return wrongs + expect("the load has no name", re.search(r"^load;.*load_alpha \d+$", folded, re.MULTILINE), folded[:2000])
+    return wrongs + expect("no names were lost", re.search(r"[1-9]\d* records of names and mappings were lost", said), said)
 
 
 def small_store(folder, size):
@@ -93,7 +96,7 @@ def test_full_disk(folder):
 def test_disk_fills_up(folder):
     """A disk that others fill: the oldest segments go to make room, and the newest second is there."""
     store = folder / "filling"
-    small_store(store, "2m")
+    small_store(store, "4m")
     try:
         recorder = start(store, "--segment", "1s", "-F", "5000")
         wrongs = expect("nothing was sealed", wait_for(lambda: sealed(store) >= 8))
