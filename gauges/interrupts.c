@@ -102,7 +102,7 @@ bool interrupts_parse_name(const char *name, struct interrupt *ret_interrupt)
 	return false;
 }
 
-/* "39", or the first of "0-3,8": drivers give each queue one. Older kernels only tell what was asked for. */
+/* "39". Older kernels only tell where it may go: where that is more than one CPU, "0-3,8", nobody knows. */
 static bool read_cpu(const char *root, uint32_t number, uint32_t *ret_cpu)
 {
 	static const char *const files[] = { "effective_affinity_list", "smp_affinity_list" };
@@ -111,7 +111,7 @@ static bool read_cpu(const char *root, uint32_t number, uint32_t *ret_cpu)
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		snprintf(path, sizeof(path), "%s/proc/irq/%u/%s", root, number, files[i]);
-		if (source_number(path, &cpu) == 0) {
+		if (source_number(path, &cpu) == 0 && cpu <= INT32_MAX) {
 			*ret_cpu = cpu;
 			return true;
 		}
@@ -160,4 +160,19 @@ int interrupts_read(const char *root, struct interrupts *ret_interrupts)
 	if (r < 0)
 		interrupts_done(ret_interrupts);
 	return r;
+}
+
+bool interrupts_find(
+	const struct interrupts *interrupts, const char *device, uint64_t queue, uint32_t *ret_cpu)
+{
+	for (size_t i = 0; i < interrupts->list.count; i++) {
+		const struct interrupt *interrupt = &interrupts->list.items[i];
+
+		if (interrupt->sends && interrupt->queue == queue &&
+			strcmp(interrupt->device, device) == 0) {
+			*ret_cpu = interrupt->cpu;
+			return true;
+		}
+	}
+	return false;
 }

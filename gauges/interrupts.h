@@ -29,5 +29,9 @@ void interrupts_done(struct interrupts *interrupts);
  */
 int interrupts_read(const char *root, struct interrupts *ret_interrupts);
 
+/* The CPU that serves a device's transmit queue. False when it is not known, or is not one alone. */
+bool interrupts_find(
+	const struct interrupts *interrupts, const char *device, uint64_t queue, uint32_t *ret_cpu);
+
 /* What the name that a driver gave an interrupt says of it: all but the number and the CPU. False when it is of no queue. */
 bool interrupts_parse_name(const char *name, struct interrupt *ret_interrupt);

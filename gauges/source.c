@@ -86,7 +86,9 @@ int source_number(const char *path, int64_t *ret_value)
 	if (size < 0)
 		return -errno;
 	word = (struct words){ text, text + size };
-	return words_number(&word, ret_value) ? 0 : -EBADMSG;
+	if (!words_number(&word, ret_value))
+		return -EBADMSG;
+	return word.at == word.end || *word.at == '\n' ? 0 : -EBADMSG;
 }
 
 static int name_slot(uint32_t *id, const struct gauges_sink *sink, const char *format, va_list list)

@@ -37,7 +37,7 @@ void source_file_done(struct source_file *file);
 /* Reads it whole, from the start. A negative errno also where it is larger than `limit`. */
 int source_file_read(struct source_file *file, size_t limit);
 
-/* A number in a small file, "12\n". */
+/* A number in a small file, "12\n". -EBADMSG when it is anything else. */
 int source_number(const char *path, int64_t *ret_value);
 
 /* Names by number that were asked for once; ids[i] is 0 for none, else one above the sink's. */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "recorder/irq-cpu.h"
+#include "gauges/interrupts.h"
 #include "store/incident-notes.h"
 
 /*
@@ -104,6 +104,7 @@ static bool is_noted(const struct kmsg_intake *intake, const struct kmsg_entry *
 static const char *queue_cpu(
 	struct kmsg_intake *intake, const char *ifname, uint64_t queue, uint64_t stamp_ns)
 {
+	struct interrupts interrupts;
 	struct kmsg_queue *known;
 	uint32_t cpu;
 
@@ -119,8 +120,11 @@ static const char *queue_cpu(
 	known = &intake->queues[intake->next_queue++ % KMSG_QUEUES];
 	*known = (struct kmsg_queue){ .queue = queue, .stamp_ns = stamp_ns };
 	snprintf(known->ifname, sizeof(known->ifname), "%s", ifname);
-	if (irq_cpu(intake->proc, ifname, queue, &cpu) == 0)
-		snprintf(known->cpu, sizeof(known->cpu), "%u", cpu);
+	if (interrupts_read(intake->root, &interrupts) == 0) {
+		if (interrupts_find(&interrupts, ifname, queue, &cpu))
+			snprintf(known->cpu, sizeof(known->cpu), "%u", cpu);
+		interrupts_done(&interrupts);
+	}
 	return *known->cpu ? known->cpu : NULL;
 }
 

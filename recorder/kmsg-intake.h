@@ -29,7 +29,7 @@ struct kmsg_queue {
 struct kmsg_intake {
 	const char *store;
 	bool trust_users;
-	const char *proc; /* "/proc" */
+	const char *root; /* that /proc is below */
 	uint64_t begin_ns; /* what was logged before is not taken, unless the log continues */
 	/* Takes an entry over; is told of trouble with numbers. */
 	void (*put)(void *context, struct kmsg_entry *entry);

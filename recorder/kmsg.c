@@ -348,7 +348,7 @@ int kmsg_watch_start(
 		.store = options->store,
 		.trust_users = options->trust_users,
 		.begin_ns = begin_ns,
-		.proc = options->proc ? options->proc : "/proc",
+		.root = options->root ? options->root : "",
 		.put = put,
 		.trouble = tell,
 		.context = watch,

@@ -25,7 +25,7 @@ struct kmsg_options {
 	const char *boot_id;
 	bool trust_users;
 	int fd; /* to read records from instead of /dev/kmsg; -1: that */
-	const char *proc; /* instead of /proc; NULL: that */
+	const char *root; /* that /proc is below; NULL: "" */
 	/* Called in the thread when an incident was found, to be in the store a second later. May be NULL. */
 	void (*found)(void *context);
 	void *context;

@@ -52,7 +52,7 @@ static void start(struct watching *watching, bool trust)
 	CHECK_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
 	watching->log = ends[0];
 	watching->options = (struct kmsg_options){
-		.proc = watching->options.proc,
+		.root = watching->options.root,
 		.catalogue = watching->catalogue,
 		.store = watching->store.path,
 		.boot_id = BOOT,
@@ -169,17 +169,15 @@ static void write_file(const struct watching *watching, const char *name, const 
 static void test_cpu(void)
 {
 	struct watching watching;
-	char proc[128];
 
 	init(&watching);
-	snprintf(proc, sizeof(proc), "%s/proc", watching.store.path);
 	write_file(&watching, "interrupts",
 		"           CPU0       CPU1\n"
 		" 30:   1   0  IR-PCI-MSI 81921-edge      ena-mgmnt@pci:0000:20:03.0\n"
 		" 31:   1   7  IR-PCI-MSI 81922-edge      eth0-Tx-Rx-5\n"
 		"NMI:   0   0  Non-maskable interrupts\n");
 	write_file(&watching, "irq/31/effective_affinity_list", "12\n");
-	watching.options.proc = proc;
+	watching.options.root = watching.store.path;
 	start(&watching, false);
 	log_line(&watching, 1, 7000, STALL);
 	log_line(&watching, 2, 7000,
