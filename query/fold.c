@@ -75,6 +75,19 @@ static int add_samples(struct worker *worker, struct tape *tape, struct counts *
 	return r < 0 ? r : folded_add_samples(worker->folded, tape, weight);
 }
 
+/* Of all its samples at the most: which moments they are of is not known, as they are not decoded. */
+static uint64_t clock_error(const struct tape *tape)
+{
+	uint64_t error_ns, end_ns;
+
+	tape_to_realtime(tape, tape->begin_ns, &error_ns);
+	tape_to_realtime(tape, tape->end_ns, &end_ns);
+	error_ns = MAX(error_ns, end_ns);
+	for (size_t i = 0; i < tape->anchors.count; i++)
+		error_ns = MAX(error_ns, tape->anchors.items[i].error_ns);
+	return error_ns;
+}
+
 /* 1 when its samples must be read after all: also where the sums do not come to as many as the segment says that it has. */
 static int add_sums(struct worker *worker, const struct store_segment *segment,
 	const struct tape *tape, struct counts *counts)
@@ -91,7 +104,7 @@ static int add_sums(struct worker *worker, const struct store_segment *segment,
 	if (r != 0)
 		return r;
 	counts->summed = true;
-	tape_to_realtime(tape, tape->begin_ns, &counts->coverage.clock_error_ns);
+	counts->coverage.clock_error_ns = clock_error(tape);
 	return 0;
 }
 

@@ -179,7 +179,7 @@ static int add_bytes(void *context, const char *name)
 
 int store_other_bytes(const char *path, uint64_t *ret_bytes, struct error *error)
 {
-	static const char *const folders[] = { ".", STORE_SPOOLS };
+	static const char *const folders[] = { ".", STORE_SPOOLS, STORE_NAMES };
 	struct bytes_of of = { .path = path };
 
 	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -330,6 +331,26 @@ static int encode(
 	return r < 0 ? error_set(error, r, "out of memory while sealing a segment") : 0;
 }
 
+/* Who waits for room asks again and again: to make the segment for that each time would cost a good part of a CPU. */
+static bool is_unfit(const struct store_writer *writer, const char *name)
+{
+	struct statvfs about;
+
+	return writer->unfit_bytes && strcmp(writer->unfit, name) == 0 &&
+	       statvfs(writer->segments, &about) == 0 &&
+	       (uint64_t)about.f_bfree * about.f_frsize < writer->unfit_bytes;
+}
+
+static int write_segment(struct store_writer *writer, const char *name, const struct buffer *bytes,
+	struct error *error)
+{
+	int r = file_replace(writer->segments, name, bytes->data, bytes->size);
+
+	writer->unfit_bytes = r == -ENOSPC ? bytes->size : 0;
+	memcpy(writer->unfit, name, sizeof(writer->unfit));
+	return r < 0 ? error_set(error, r, "%s/%s: %s", writer->segments, name, strerror(-r)) : 0;
+}
+
 int store_writer_seal(struct store_writer *writer, struct tape *tape, enum segment_effort effort,
 	uint64_t *ret_bytes, struct error *error)
 {
@@ -347,12 +368,14 @@ int store_writer_seal(struct store_writer *writer, struct tape *tape, enum segme
 		return error_set(error, -EINVAL,
 			"a tape of %zu samples without any anchor: nobody knows when that was",
 			tape->samples.count);
+	if (is_unfit(writer, name))
+		return error_set(
+			error, -ENOSPC, "%s/%s: %s", writer->segments, name, strerror(ENOSPC));
 	r = encode(tape, effort, &bytes, error);
+	if (r == 0)
+		r = write_segment(writer, name, &bytes, error);
 	if (r < 0)
 		return r;
-	r = file_replace(writer->segments, name, bytes.data, bytes.size);
-	if (r < 0)
-		return error_set(error, r, "%s/%s: %s", writer->segments, name, strerror(-r));
 	if (ret_bytes)
 		*ret_bytes = bytes.size;
 	memcpy(writer->sealed_last, name, sizeof(name));

@@ -35,6 +35,8 @@ struct store_writer {
 	uint64_t first_sequence; /* below it are those of writers before us */
 	bool behind; /* a change could not be brought into the index */
 	char sealed_last[64];
+	char unfit[64]; /* the segment that the disk had no room for when it was tried last: */
+	uint64_t unfit_bytes;
 	uint64_t floor_ns; /* CLOCK_MONOTONIC, since when: */
 	uint64_t floor_bytes; /* it gives no more than down to this for free space */
 	uint64_t held_bytes; /* the store may not grow beyond, as others fill the disk; 0: it may */
