@@ -113,6 +113,32 @@ static void print_costs(const struct recorder_progress *progress)
 			size_format(progress->resident_bytes, resident, sizeof(resident)));
 }
 
+/* What each source of the host's figures costs, and those that give none. */
+static void print_sources(const struct recorder_progress *progress)
+{
+	uint64_t cpu_ns = 0;
+	char longest[32];
+
+	if (!progress->source_count)
+		return;
+	for (size_t i = 0; i < progress->source_count; i++)
+		cpu_ns += progress->sources[i].cpu_ns;
+	printf("figures    of the host: %.4f %% of one CPU, the kernel's part included\n",
+		percent(cpu_ns, progress->elapsed_ns));
+	for (size_t i = 0; i < progress->source_count; i++) {
+		const struct progress_source *source = &progress->sources[i];
+
+		if (source->reads && source->failures == source->reads)
+			printf("           %-15s not to be had here\n", source->name);
+		else if (source->reads)
+			printf("           %-15s %.4f %%, %llu reads, at most %s%s\n", source->name,
+				percent(source->cpu_ns, progress->elapsed_ns),
+				(unsigned long long)source->reads,
+				duration_format(source->longest_ns, longest, sizeof(longest)),
+				source->failures ? ", some failed" : "");
+	}
+}
+
 static void print_rings(const struct recorder_progress *progress)
 {
 	char bytes[32], rides[32], late[32], late_peak[32], took[32], took_peak[32];
@@ -179,6 +205,7 @@ void recorder_status_print(const struct recorder_status *status, uint64_t now_ns
 	if (!status->running)
 		return;
 	print_costs(progress);
+	print_sources(progress);
 	print_rings(progress);
 	print_behind(progress);
 	print_rungs(progress->missing);

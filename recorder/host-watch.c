@@ -2,16 +2,17 @@
 #include "recorder/host-watch.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <sys/prctl.h>
 
 #include "base/clock.h"
+#include "gauges/gauges.h"
 #include "recorder/worker.h"
 
 /* Invariant: the lock guards what stands between it and the next comment in the struct. */
 
 /* Nobody has taken anything for minutes: what is newer is passed over, as gauges are for the most part counters. */
 #define VALUES_MAX (1u << 20)
-#define SOURCES_MAX 16
 
 /* cgroups come and go: beyond so many names all are forgotten, and given anew. */
 #define NAMES_MAX 32768
@@ -36,7 +37,7 @@ struct host_watch {
 	bool ending;
 	bool ended; /* the thread is about to */
 	struct batch read;
-	struct gauges_cost costs[SOURCES_MAX];
+	struct gauges_cost costs[PROGRESS_SOURCES_MAX];
 	size_t cost_count;
 
 	/* the thread's */
@@ -174,7 +175,7 @@ int host_watch_start(const char *root, struct host_watch **ret_watch, struct err
 	watch->root = root;
 	r = gauges_new(root, &watch->sink, &watch->gauges);
 	if (r == 0) {
-		watch->cost_count = MIN(gauges_count(watch->gauges), (size_t)SOURCES_MAX);
+		watch->cost_count = MIN(gauges_count(watch->gauges), (size_t)PROGRESS_SOURCES_MAX);
 		r = worker_start(&watch->thread, host_main, watch);
 	}
 	if (r < 0) {
@@ -281,12 +282,18 @@ int host_watch_take(struct host_watch *watch, struct tape *tape, const struct ta
 	return r;
 }
 
-bool host_watch_cost(struct host_watch *watch, size_t source, struct gauges_cost *ret_cost)
+void host_watch_tell(struct host_watch *watch, struct recorder_progress *progress)
 {
-	if (!watch || source >= watch->cost_count)
-		return false;
-	pthread_mutex_lock(&watch->lock);
-	*ret_cost = watch->costs[source];
+	if (!watch || pthread_mutex_trylock(&watch->lock) != 0)
+		return;
+	for (size_t i = 0; i < watch->cost_count; i++) {
+		const struct gauges_cost *cost = &watch->costs[i];
+		struct progress_source *source = &progress->sources[i];
+
+		*source = (struct progress_source){ "", cost->reads, cost->failures, cost->cpu_ns,
+			cost->longest_ns };
+		snprintf(source->name, sizeof(source->name), "%s", cost->source);
+	}
+	progress->source_count = watch->cost_count;
 	pthread_mutex_unlock(&watch->lock);
-	return true;
 }

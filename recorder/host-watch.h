@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "gauges/gauges.h"
+#include "recorder/progress.h"
 #include "tape/tape.h"
 
 struct host_watch;
@@ -24,5 +24,5 @@ int host_watch_stop(struct host_watch *watch, uint64_t patience_ns);
  */
 int host_watch_take(struct host_watch *watch, struct tape *tape, const struct tape_anchor *anchor);
 
-/* What each source has cost so far; false behind the last one. */
-bool host_watch_cost(struct host_watch *watch, size_t source, struct gauges_cost *ret_cost);
+/* What each source has cost so far. Never waits: when the thread is just handing over, what was told before stays. */
+void host_watch_tell(struct host_watch *watch, struct recorder_progress *progress);

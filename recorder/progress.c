@@ -8,21 +8,24 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 
-#define NUMBER(name)                                               \
-	{                                                          \
-#name, offsetof(struct recorder_progress, name), 0 \
+#define NUMBER_OF(type, name)                  \
+	{                                      \
+#name, offsetof(type, name), 0 \
 	}
+#define NUMBER(name) NUMBER_OF(struct recorder_progress, name)
 #define TEXT(name, at)                                                 \
 	{                                                              \
 		name, offsetof(struct recorder_progress, at),          \
 			sizeof(((struct recorder_progress *)NULL)->at) \
 	}
 
-static const struct member {
+struct member {
 	const char *name;
 	size_t at;
 	size_t size; /* of a text; 0: it is a number */
-} members[] = {
+};
+
+static const struct member members[] = {
 	TEXT("version", version),
 	TEXT("event", event),
 	NUMBER(frequency),
@@ -67,21 +70,47 @@ static const struct member {
 	NUMBER(drain_peak_ns),
 };
 
-void progress_write(const struct recorder_progress *progress, struct buffer *json)
+/* An array of objects, one a source. */
+static const char sources_name[] = "figures";
+static const struct member source_members[] = {
+	{ "source", offsetof(struct progress_source, name),
+		sizeof(((struct progress_source *)NULL)->name) },
+	NUMBER_OF(struct progress_source, reads),
+	NUMBER_OF(struct progress_source, failures),
+	NUMBER_OF(struct progress_source, cpu_ns),
+	NUMBER_OF(struct progress_source, longest_ns),
+};
+
+static void write_members(
+	const struct member *list, size_t count, const void *of, struct buffer *json)
 {
-	json_open(json, '{');
-	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
-		const char *at = (const char *)progress + members[i].at;
+	for (size_t i = 0; i < count; i++) {
+		const char *at = (const char *)of + list[i].at;
 		uint64_t number;
 
-		json_key(json, members[i].name);
-		if (members[i].size) {
+		json_key(json, list[i].name);
+		if (list[i].size) {
 			json_string(json, at);
 			continue;
 		}
 		memcpy(&number, at, sizeof(number));
 		json_u64(json, number);
 	}
+}
+
+void progress_write(const struct recorder_progress *progress, struct buffer *json)
+{
+	json_open(json, '{');
+	write_members(members, ARRAY_SIZE(members), progress, json);
+	json_key(json, sources_name);
+	json_open(json, '[');
+	for (size_t i = 0; i < progress->source_count; i++) {
+		json_open(json, '{');
+		write_members(
+			source_members, ARRAY_SIZE(source_members), &progress->sources[i], json);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
 	json_close(json, '}');
 }
 
@@ -109,10 +138,9 @@ static void read_number(const struct json_token *token, char *at)
 	memcpy(at, &number, sizeof(number));
 }
 
-static int read_member(const struct member *member, const struct json_token *token,
-	struct recorder_progress *progress)
+static int read_member(const struct member *member, const struct json_token *token, void *of)
 {
-	char *at = (char *)progress + member->at;
+	char *at = (char *)of + member->at;
 
 	if (member->size && token->type == JSON_STRING)
 		return read_text(token, at, member->size);
@@ -121,18 +149,60 @@ static int read_member(const struct member *member, const struct json_token *tok
 	return 0;
 }
 
-static const struct member *find_member(const struct json_token *key)
+static const struct member *find_member(
+	const struct member *list, size_t count, const struct json_token *key)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
-		if (json_is(key, members[i].name))
-			return &members[i];
+	for (size_t i = 0; i < count; i++)
+		if (json_is(key, list[i].name))
+			return &list[i];
 	return NULL;
+}
+
+/* Where the reading stands: in the object itself, or in one of its sources. */
+struct place {
+	struct recorder_progress *progress;
+	const struct member *member; /* whose key came last */
+	bool in_sources;
+};
+
+static void see_key(struct place *place, unsigned int depth, const struct json_token *token)
+{
+	place->member = NULL;
+	if (depth == 1) {
+		place->member = find_member(members, ARRAY_SIZE(members), token);
+		place->in_sources = json_is(token, sources_name);
+	} else if (depth == 3 && place->in_sources && place->progress->source_count) {
+		place->member = find_member(source_members, ARRAY_SIZE(source_members), token);
+	}
+}
+
+/* What stands under another name is passed over, however deep. */
+static int see_token(struct place *place, unsigned int depth, const struct json_token *token)
+{
+	struct recorder_progress *progress = place->progress;
+	const struct member *member = place->member;
+
+	if (token->type == JSON_KEY) {
+		see_key(place, depth, token);
+		return 0;
+	}
+	place->member = NULL;
+	if (token->type == JSON_OPEN && *token->text == '{' && depth == 3 && place->in_sources) {
+		/* the last place is for all that there is no room for */
+		progress->source_count += progress->source_count < PROGRESS_SOURCES_MAX;
+		progress->sources[progress->source_count - 1] =
+			(struct progress_source){ .reads = 0 };
+	}
+	if (!member || (depth != 1 && depth != 3))
+		return 0;
+	return read_member(member, token,
+		depth == 1 ? (void *)progress : &progress->sources[progress->source_count - 1]);
 }
 
 int progress_read(const char *json, size_t size, struct recorder_progress *ret_progress)
 {
 	struct recorder_progress progress = { 0 };
-	const struct member *member = NULL;
+	struct place place = { .progress = &progress };
 	struct json_reader reader;
 	struct json_token token;
 	int r;
@@ -142,14 +212,9 @@ int progress_read(const char *json, size_t size, struct recorder_progress *ret_p
 	if (r != 1 || token.type != JSON_OPEN || *token.text != '{')
 		return -EBADMSG;
 	while ((r = json_next(&reader, &token)) == 1 && !token.cut) {
-		if (token.type == JSON_KEY && reader.depth == 1) {
-			member = find_member(&token);
-			continue;
-		}
-		r = member && reader.depth == 1 ? read_member(member, &token, &progress) : 0;
+		r = see_token(&place, reader.depth, &token);
 		if (r < 0)
 			return r;
-		member = NULL;
 	}
 	if (r != 0 || reader.depth)
 		return r < 0 ? r : -EBADMSG;

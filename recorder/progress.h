@@ -12,6 +12,17 @@
 #include "base/error.h"
 #include "store/store-writer.h"
 
+#define PROGRESS_SOURCES_MAX 24
+
+/* What one source of the host's figures has cost so far (gauges/gauges.h). */
+struct progress_source {
+	char name[32];
+	uint64_t reads;
+	uint64_t failures;
+	uint64_t cpu_ns; /* of the kernel too */
+	uint64_t longest_ns; /* of the wall clock */
+};
+
 struct recorder_progress {
 	/* what it does */
 	char version[32];
@@ -67,6 +78,9 @@ struct recorder_progress {
 	uint64_t late_peak_ns;
 	uint64_t drain_ns; /* what the last drain took */
 	uint64_t drain_peak_ns;
+	/* the host's figures */
+	struct progress_source sources[PROGRESS_SOURCES_MAX];
+	size_t source_count;
 
 	/* not told in the store */
 	bool hung; /* it cannot be waited for: see recorder_run() */

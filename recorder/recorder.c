@@ -158,7 +158,6 @@ static void take_counts(struct recorder *recorder)
 static void take_status(struct recorder *recorder, const struct sealer_status *status)
 {
 	struct recorder_progress *progress = &recorder->progress;
-
 	uint64_t drained_ns = recorder->begun_ns ? last_anchor_ns(recorder) : 0,
 		 spooled_ns = MAX(status->spooled_ns, recorder->begun_ns);
 
@@ -188,6 +187,7 @@ static void report(struct recorder *recorder)
 	progress->elapsed_ns = clock_ns(CLOCK_MONOTONIC) - recorder->started_monotonic_ns;
 	progress->cpus = perf_events_cpus(recorder->events);
 	vitals_tell(&recorder->vitals, progress);
+	host_watch_tell(recorder->host, progress);
 	teller_tell(recorder->teller, progress);
 	if (recorder->options->progress)
 		recorder->options->progress(recorder->options->context, progress);

@@ -71,7 +71,7 @@ static void test_take(void)
 		.monotonic_ns = clock_ns(CLOCK_MONOTONIC) };
 	_cleanup_(cleanup_tape) struct tape *first = NULL, *second = NULL;
 	_cleanup_(tree_done) struct tree tree;
-	struct gauges_cost cost;
+	struct recorder_progress progress = { .source_count = 0 };
 	struct host_watch *watch;
 	uint64_t last_ns;
 
@@ -86,8 +86,11 @@ static void test_take(void)
 	CHECK_EQ(host_watch_take(watch, first, &anchor), 0);
 	second = new_tape(2, first->end_ns, first->end_ns + 100 * NSEC_PER_SEC);
 	take_points(watch, second, &anchor, "host/switches", 2);
-	CHECK(host_watch_cost(watch, 0, &cost));
-	CHECK(cost.reads >= 4 && cost.failures == 0);
+	for (int i = 0; i < 1000 && !progress.source_count; i++)
+		host_watch_tell(watch, &progress);
+	CHECK_STR(progress.sources[0].name, "cpu");
+	CHECK(progress.sources[0].reads >= 4 && progress.sources[0].failures == 0);
+	CHECK(progress.sources[0].cpu_ns > 0);
 	CHECK_EQ(host_watch_stop(watch, 60 * NSEC_PER_SEC), 0);
 
 	check_points(first, "host/switches", 5);

@@ -18,6 +18,9 @@ static void test_round_trip(void)
 	};
 	struct recorder_progress back;
 
+	progress.sources[0] = (struct progress_source){ "cpu", 60, 0, 12345, 99 };
+	progress.sources[1] = (struct progress_source){ "memory cgroups", 1, 1, 5, UINT64_MAX };
+	progress.source_count = 2;
 	progress_write(&progress, &json);
 	CHECK(!buffer_failed(&json));
 	CHECK_EQ(progress_read((const char *)json.data, json.size, &back), 0);
@@ -25,6 +28,10 @@ static void test_round_trip(void)
 	CHECK_STR(back.error.text, "\"/a\\b\"\n: no room");
 	CHECK_EQ(back.samples, UINT64_MAX);
 	CHECK_EQ(back.drain_peak_ns, 7);
+	CHECK_EQ(back.source_count, 2);
+	CHECK_STR(back.sources[1].name, "memory cgroups");
+	CHECK_EQ(back.sources[0].cpu_ns, 12345);
+	CHECK_EQ(back.sources[1].longest_ns, UINT64_MAX);
 	progress_write(&back, &again);
 	CHECK(json.size == again.size && memcmp(json.data, again.data, json.size) == 0);
 }
@@ -50,6 +57,29 @@ static void test_other_versions(void)
 			 &progress),
 		0);
 	CHECK_STR(progress.event, "a name that is longer than ther");
+}
+
+/* Sources of a later version: more of them than there is room for, and more of each. */
+static void test_other_sources(void)
+{
+	_cleanup_(buffer_done) struct buffer json = { 0 };
+	struct recorder_progress progress;
+
+	CHECK_EQ(read_text("{\"figures\":[{\"source\":\"a\",\"reads\":1,\"by\":{\"reads\":9}},3,[{"
+			   "\"reads\":8}],{\"reads\":2}],\"x\":[{\"reads\":7}],\"samples\":5}",
+			 &progress),
+		0);
+	CHECK_EQ(progress.source_count, 2);
+	CHECK_STR(progress.sources[0].name, "a");
+	CHECK_EQ(progress.sources[0].reads, 1);
+	CHECK_EQ(progress.sources[1].reads, 2);
+	CHECK_EQ(progress.samples, 5);
+	buffer_text(&json, "{\"figures\":[{}");
+	for (int i = 0; i < PROGRESS_SOURCES_MAX + 5; i++)
+		buffer_printf(&json, ",{\"reads\":%d}", i);
+	buffer_text(&json, "]}");
+	CHECK_EQ(progress_read((const char *)json.data, json.size, &progress), 0);
+	CHECK_EQ(progress.source_count, PROGRESS_SOURCES_MAX);
 }
 
 static void test_no_progress(void)
@@ -114,5 +144,6 @@ static void test_sampling_cost(void)
 }
 
 CHECK_MAIN({ "written and read", test_round_trip }, { "other versions", test_other_versions },
-	{ "no progress", test_no_progress }, { "rings and drains", test_vitals },
+	{ "other versions' sources", test_other_sources }, { "no progress", test_no_progress },
+	{ "rings and drains", test_vitals },
 	{ "what a sample costs the kernel", test_sampling_cost })
