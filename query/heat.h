@@ -7,7 +7,7 @@
  */
 
 #include "query/coverage.h"
-#include "query/load.h"
+#include "tape/load.h"
 #include "query/window.h"
 
 enum heat_rows {

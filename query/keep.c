@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "query/load.h"
+#include "tape/load.h"
 
 int keep_busy(const struct filter *filter, const struct tape *tape, bool **ret_busy)
 {

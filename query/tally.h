@@ -11,7 +11,7 @@
 
 #include "base/intern.h"
 #include "query/filter.h"
-#include "query/load.h"
+#include "tape/load.h"
 #include "query/map.h"
 #include "tape/tape.h"
 

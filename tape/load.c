@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "query/load.h"
+#include "tape/load.h"
 
 #include <stdlib.h>
 #include <string.h>
