@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <fnmatch.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -132,9 +133,9 @@ static bool is_shown(const struct gauges_answer *answer, const struct figures_ro
 
 	if (option_given(answer->invocation, "name"))
 		return !row->of_all;
-	/* which CPU serves a queue is no figure to look through */
-	if (strcmp(row->name + strlen(row->name) - MIN(strlen(row->name), strlen("_cpu")),
-		    "_cpu") == 0)
+	/* which CPU serves a queue, and how many containers each pod has, are no figures to look through */
+	if (fnmatch("*_cpu", row->name, 0) == 0 ||
+		fnmatch("containers/*/running", row->name, 0) == 0)
 		return false;
 	return row->most > 0 && (row->of_all ? many : row->of_cpu ? !many : true);
 }

@@ -85,6 +85,8 @@ static bool unified_has(const char *path, const char *controller)
 	bool has = false;
 	size_t size = strlen(path);
 
+	if (!controller)
+		return true;
 	source_file_init(&file, path, "/cgroup.controllers");
 	if (size && source_file_read(&file, PATH_MAX) == 0) {
 		text = (struct words){ file.text, file.text + strcspn(file.text, "\n") };
@@ -107,7 +109,7 @@ int cgroups_find(const char *root, const char *controller, struct words mountinf
 			continue;
 		ret_cgroups->v1 = words_equal(&mount.type, "cgroup");
 		ret_cgroups->part = !words_equal(&mount.root, "/");
-		if (ret_cgroups->v1 ? !has_option(mount.options, controller)
+		if (ret_cgroups->v1 ? !controller || !has_option(mount.options, controller)
 				    : !words_equal(&mount.type, "cgroup2"))
 			continue;
 		if (take_path(root, mount.point, ret_cgroups->path) == 0 &&
@@ -118,82 +120,75 @@ int cgroups_find(const char *root, const char *controller, struct words mountinf
 }
 
 struct walk {
-	int (*see)(void *context, int dir_fd, const char *name);
+	int (*see)(void *context, const struct cgroups_seen *seen);
 	void *context;
 	uint64_t count;
 	uint64_t until_ns;
 	char name[PATH_MAX];
 };
 
-static int walk_folder(struct walk *walk, int fd, size_t size, int depth);
+static int walk_children(struct walk *walk, int fd, size_t size, int depth);
 
-/* A folder that is gone meanwhile is none. */
+/* A folder that is gone meanwhile is none; one without folders in it has not to be opened. */
 static int walk_child(struct walk *walk, int dir_fd, const char *name, size_t size, int depth)
 {
+	struct cgroups_seen seen = { walk->name, dir_fd, name, 0 };
 	struct stat about;
-	int fd;
+	int r = 0, fd;
 
 	if (fstatat(dir_fd, name, &about, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(about.st_mode))
 		return 0;
-	if (about.st_nlink == LINKS_OF_LEAF && !walk->see) {
-		walk->count++;
-		return 0;
-	}
-	fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	if (snprintf(walk->name + size, PATH_MAX - size, "/%s", name) >= (int)(PATH_MAX - size)) {
-		close(fd);
+	if (snprintf(walk->name + size, PATH_MAX - size, "/%s", name) >= (int)(PATH_MAX - size))
 		return -ENAMETOOLONG;
-	}
-	return walk_folder(walk, fd, size + 1 + strlen(name), depth + 1);
-}
-
-static int walk_children(struct walk *walk, DIR *dir, size_t size, int depth)
-{
-	const struct dirent *entry;
-	int r = 0;
-
-	while (r == 0 && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.' &&
-			(entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN))
-			r = walk_child(walk, dirfd(dir), entry->d_name, size, depth);
-	walk->name[size] = 0;
-	return r;
+	if (++walk->count > COUNT_MAX || depth > DEPTH_MAX ||
+		clock_ns(CLOCK_MONOTONIC) > walk->until_ns)
+		return -EFBIG;
+	seen.inode = about.st_ino;
+	if (walk->see)
+		r = walk->see(walk->context, &seen);
+	if (r < 0 || about.st_nlink == LINKS_OF_LEAF)
+		return r;
+	fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? 0 : walk_children(walk, fd, size + 1 + strlen(name), depth + 1);
 }
 
 /* The descriptor is ours to close. */
-static int walk_folder(struct walk *walk, int fd, size_t size, int depth)
+static int walk_children(struct walk *walk, int fd, size_t size, int depth)
 {
-	DIR *dir;
+	DIR *dir = fdopendir(fd);
+	const struct dirent *entry;
 	int r = 0;
 
-	walk->count++;
-	if (walk->count > COUNT_MAX || depth > DEPTH_MAX ||
-		clock_ns(CLOCK_MONOTONIC) > walk->until_ns)
-		r = -EFBIG;
-	if (r == 0 && walk->see)
-		r = walk->see(walk->context, fd, walk->name);
-	dir = r == 0 ? fdopendir(fd) : NULL;
 	if (!dir) {
 		close(fd);
-		return r;
+		return 0;
 	}
-	r = walk_children(walk, dir, size, depth);
+	while (r == 0 && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.' &&
+			(entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN)) {
+			r = walk_child(walk, dirfd(dir), entry->d_name, size, depth);
+			walk->name[size] = 0;
+		}
 	closedir(dir);
 	return r;
 }
 
-int cgroups_walk(const char *path, int (*see)(void *context, int dir_fd, const char *name),
+int cgroups_walk(const char *path, int (*see)(void *context, const struct cgroups_seen *seen),
 	void *context, uint64_t *ret_count)
 {
-	struct walk walk = { see, context, 0, clock_ns(CLOCK_MONOTONIC) + TIME_MAX_NS, "" };
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int r;
+	struct walk walk = { see, context, 1, clock_ns(CLOCK_MONOTONIC) + TIME_MAX_NS, "" };
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct cgroups_seen seen = { walk.name, fd, ".", 0 };
+	struct stat about;
+	int r = 0;
 
-	if (fd < 0)
+	if (fd < 0 || fstat(fd, &about) < 0)
 		return -errno;
-	r = walk_folder(&walk, fd, 0, 0);
+	seen.inode = about.st_ino;
+	if (see)
+		r = see(context, &seen);
+	if (r == 0)
+		r = walk_children(&walk, take_fd(fd), 0, 1);
 	*ret_count = walk.count;
 	return r;
 }

@@ -15,13 +15,21 @@ struct cgroups {
 	char path[PATH_MAX]; /* of its folder, the root in front */
 };
 
-/* Finds it in the text of a mountinfo file. -ENOENT when no hierarchy has that controller. */
+/* Finds it in the text of a mountinfo file; NULL: version 2, whatever it has. -ENOENT when no hierarchy has that controller. */
 int cgroups_find(const char *root, const char *controller, struct words mountinfo,
 	struct cgroups *ret_cgroups);
 
+/* One on a walk. */
+struct cgroups_seen {
+	const char *path; /* "" for the first */
+	int dir_fd; /* of the one above; of the first its own */
+	const char *folder; /* in that */
+	uint64_t inode;
+};
+
 /*
- * Calls `see`, which may be NULL, with the folder and path of each cgroup, "" for the first. A negative answer ends it and is handed on. -EFBIG beyond
- * bounds: what walks a tree that leaks must not become its victim.
+ * Calls `see`, which may be NULL, with each cgroup. A negative answer ends it and is handed on. -EFBIG beyond bounds: what walks a tree that leaks must
+ * not become its victim.
  */
-int cgroups_walk(const char *path, int (*see)(void *context, int dir_fd, const char *name),
+int cgroups_walk(const char *path, int (*see)(void *context, const struct cgroups_seen *seen),
 	void *context, uint64_t *ret_count);

@@ -8,7 +8,7 @@
 #define OFF_S 300
 
 static const struct source_kind *const kinds[] = { &source_cpu, &source_pressure, &source_vmstat,
-	&source_net, &source_queues, &source_memory_cgroups, &source_throttling };
+	&source_net, &source_queues, &source_memory_cgroups, &source_throttling, &source_units };
 
 struct source {
 	void *state;

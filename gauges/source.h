@@ -21,7 +21,7 @@ struct source_kind {
 };
 
 extern const struct source_kind source_cpu, source_pressure, source_vmstat, source_net,
-	source_queues, source_memory_cgroups, source_throttling;
+	source_queues, source_memory_cgroups, source_throttling, source_units;
 
 /* A file that is read again and again: it stays open. */
 struct source_file {

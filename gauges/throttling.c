@@ -4,6 +4,7 @@
  * over its CPUs.
  */
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -54,35 +55,41 @@ static void throttling_done(void *data)
 	free(state);
 }
 
-/* A small file as a whole, with a NUL behind it. */
-static bool read_small(int dir_fd, const char *name, char *text, size_t size)
+/* A small file of a cgroup as a whole, with a NUL behind it. */
+static bool read_small(const struct cgroups_seen *seen, const char *name, char *text, size_t size)
 {
-	_cleanup_close_ int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
-	ssize_t got = fd < 0 ? -1 : pread(fd, text, size - 1, 0);
+	char path[NAME_MAX + 32];
+	_cleanup_close_ int fd = -1;
+	ssize_t got;
+
+	snprintf(path, sizeof(path), "%s/%s", seen->folder, name);
+	fd = openat(seen->dir_fd, path, O_RDONLY | O_CLOEXEC);
+	got = fd < 0 ? -1 : pread(fd, text, size - 1, 0);
 
 	text[MAX(got, 0)] = 0;
 	return got > 0;
 }
 
 /* "max 100000", "-1": no quota. */
-static bool has_quota(const struct throttling *state, int dir_fd)
+static bool has_quota(const struct throttling *state, const struct cgroups_seen *seen)
 {
 	char text[64];
 
 	if (state->v1)
-		return read_small(dir_fd, "cpu.cfs_quota_us", text, sizeof(text)) && text[0] != '-';
-	return read_small(dir_fd, "cpu.max", text, sizeof(text)) &&
+		return read_small(seen, "cpu.cfs_quota_us", text, sizeof(text)) && text[0] != '-';
+	return read_small(seen, "cpu.max", text, sizeof(text)) &&
 	       strncmp(text, "max", strlen("max")) != 0;
 }
 
-static bool read_throttled(const struct throttling *state, int dir_fd, struct throttled *ret_value)
+static bool read_throttled(const struct throttling *state, const struct cgroups_seen *seen,
+	struct throttled *ret_value)
 {
 	struct words text, line, word, value;
 	char stat[4096];
 	int64_t number;
 	int found = 0;
 
-	if (!read_small(dir_fd, "cpu.stat", stat, sizeof(stat)))
+	if (!read_small(seen, "cpu.stat", stat, sizeof(stat)))
 		return false;
 	text = (struct words){ stat, stat + strlen(stat) };
 	while (words_line(&text, &line)) {
@@ -115,14 +122,14 @@ static int put(struct throttling *state, const char *name, const struct throttle
 			       "cgroup%s/throttled_ms", name);
 }
 
-static int see(void *context, int dir_fd, const char *name)
+static int see(void *context, const struct cgroups_seen *seen)
 {
 	struct throttling *state = context;
 	struct throttled now;
 
-	if (!has_quota(state, dir_fd) || !read_throttled(state, dir_fd, &now))
+	if (!has_quota(state, seen) || !read_throttled(state, seen, &now))
 		return 0;
-	return put(state, name, &now);
+	return put(state, seen->path, &now);
 }
 
 static int throttling_read(void *data, const struct gauges_sink *sink)

@@ -40,11 +40,11 @@ size_t series_suffix(const char *name)
 
 enum series_unit series_unit(const char *name)
 {
-	static const char *const levels[] = { "host/running", "host/blocked", "memory_cgroups/" };
+	static const char *const levels[] = { "host/blocked", "memory_cgroups/" };
 
 	if (series_suffix(name))
 		return SERIES_PER_CENT;
-	if (ends_with(name, "_cpu"))
+	if (ends_with(name, "_cpu") || ends_with(name, "/running"))
 		return SERIES_LEVEL;
 	for (size_t i = 0; i < ARRAY_SIZE(levels); i++)
 		if (strncmp(name, levels[i], strlen(levels[i])) == 0)

@@ -14,7 +14,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char *const files[] = { "/proc/stat", "/proc/vmstat", "/proc/pressure/cpu",
 	"/proc/self/mountinfo", "/proc/cgroups", "/proc/interrupts", "/cg/cgroup.stat",
-	"/cg/cgroup.controllers", "/cg/cpu.max", "/cg/cpu.stat" };
+	"/cg/cgroup.controllers", "/cg/cpu.max", "/cg/cpu.stat",
+	"/sys/class/net/eth0/queues/tx-0/tx_timeout", "/proc/irq/30/effective_affinity_list" };
 static char root[64];
 
 static void put(const char *path, const void *data, size_t size)
@@ -40,7 +41,7 @@ static void remove_root(void)
 static void make_root(void)
 {
 	static const char *const folders[] = { "/proc/pressure", "/proc/self", "/proc/irq/30",
-		"/cg/a" };
+		"/cg/a", "/sys/class/net/eth0/device", "/sys/class/net/eth0/queues/tx-0" };
 	char full[128];
 
 	snprintf(root, sizeof(root), "/dev/shm/perftape-fuzz-XXXXXX");

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "gauges/cgroup-names.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+/* Shorter ones are also words, dates, and what people number their slices with. */
+#define DIGITS_MIN 32
+
+static size_t digits(const char *text, const char *end)
+{
+	const char *at = text;
+
+	while (at < end && isxdigit((unsigned char)*at))
+		at++;
+	return at - text;
+}
+
+/* "8d7c2f1e-0b3a-4c5d-9e8f-001122334455"; systemd's slices have underscores in place of the dashes. */
+static size_t uid_length(const char *text, const char *end)
+{
+	static const size_t groups[] = { 8, 4, 4, 4, 12 };
+	const char *at = text;
+
+	for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
+		if (i && (at == end || (*at != '-' && *at != '_')))
+			return 0;
+		at += i > 0;
+		if (digits(at, end) != groups[i])
+			return 0;
+		at += groups[i];
+	}
+	return at - text;
+}
+
+static size_t number_length(const char *text, const char *end)
+{
+	size_t length = digits(text, end);
+
+	return length >= DIGITS_MIN ? length : uid_length(text, end);
+}
+
+static bool is_behind_pod(const char *text, const char *at)
+{
+	return at - text >= 3 && strncmp(at - 3, "pod", 3) == 0;
+}
+
+/* The last letter of "pod" is a digit too, and none of the number's. */
+static bool may_begin(const char *text, const char *at)
+{
+	if (is_behind_pod(text, at + 1))
+		return false;
+	return at == text || !isxdigit((unsigned char)at[-1]) || is_behind_pod(text, at);
+}
+
+/* One folder's name with stars for numbers: are there any? Those of pods stay when asked to. */
+static bool put_folder(const char *text, const char *end, bool keep_pods, struct buffer *name)
+{
+	bool any = false;
+
+	for (const char *at = text; at < end;) {
+		size_t length = may_begin(text, at) ? number_length(at, end) : 0;
+
+		if (length && !(keep_pods && is_behind_pod(text, at))) {
+			buffer_u8(name, '*');
+			any = true;
+			at += length;
+		} else {
+			buffer_u8(name, *at++);
+		}
+	}
+	return any;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	return strlen(text) >= strlen(end) && strcmp(text + strlen(text) - strlen(end), end) == 0;
+}
+
+/* Directly in the slices of the system, and in no container. */
+static bool is_of_system(const char *path, const char *last)
+{
+	static const char slice[] = "/system.slice/";
+	const char *inner = strstr(path, ".service/");
+
+	return strncmp(path, slice, strlen(slice)) == 0 && (!inner || inner >= last) &&
+	       !strstr(path, ".scope/");
+}
+
+enum cgroup_kind cgroup_name(const char *path, struct buffer *name)
+{
+	const char *last = strrchr(path, '/');
+	enum cgroup_kind kind = CGROUP_OTHER;
+
+	name->size = 0;
+	last = last ? last + 1 : path;
+	if (ends_with(last, ".service"))
+		kind = CGROUP_UNIT;
+	if (kind == CGROUP_UNIT && is_of_system(path, last)) {
+		buffer_text(name, last);
+	} else {
+		put_folder(path + (*path == '/'), last, true, name);
+		if (put_folder(last, last + strlen(last), false, name) && kind == CGROUP_OTHER)
+			kind = CGROUP_CONTAINER;
+	}
+	buffer_u8(name, 0);
+	return kind;
+}

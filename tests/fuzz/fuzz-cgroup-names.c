@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Any path in place of a cgroup's: the name is no longer than it, and that of a container has a star. */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "gauges/cgroup-names.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	_cleanup_(buffer_done) struct buffer name = { 0 };
+	char *path = calloc(1, size + 1);
+	enum cgroup_kind kind;
+
+	if (!path)
+		return 0;
+	memcpy(path, data, size);
+	kind = cgroup_name(path, &name);
+	if (buffer_failed(&name) || !name.size || name.data[name.size - 1] ||
+		name.size > strlen(path) + 1)
+		abort();
+	if (kind == CGROUP_CONTAINER && !strchr((char *)name.data, '*'))
+		abort();
+	free(path);
+	return 0;
+}
