@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 
-#define PATIENCE_NS (30 * NSEC_PER_SEC)
 #define LOOK_NS (10 * NSEC_PER_MSEC)
 
 /* Has it come further since it was looked at last? */
@@ -21,8 +20,8 @@ static bool seals_on(struct sealer *sealer, struct sealer_status *last)
 	return on;
 }
 
-bool ending_wait(
-	struct sealer *sealer, const volatile int *stop, void (*tell)(void *context), void *context)
+bool ending_wait(struct sealer *sealer, uint64_t patience_ns, const volatile int *stop,
+	void (*tell)(void *context), void *context)
 {
 	const struct timespec pause = { 0, LOOK_NS };
 	uint64_t last_ns = clock_ns(CLOCK_MONOTONIC), told_ns = 0, now_ns = last_ns;
@@ -32,7 +31,7 @@ bool ending_wait(
 	while (!sealer_ended(sealer)) {
 		if (seals_on(sealer, &status))
 			last_ns = now_ns;
-		if (*stop >= 2 || now_ns - last_ns > PATIENCE_NS)
+		if (*stop >= 2 || now_ns - last_ns > patience_ns)
 			return false;
 		if (tell && now_ns - told_ns > NSEC_PER_SEC) {
 			told_ns = now_ns;

@@ -8,9 +8,12 @@
 
 #include "recorder/sealer.h"
 
+/* How long a store may take for nothing at all. A disk of spinning metal that others write to does not take longer. */
+#define ENDING_PATIENCE_NS (30 * 1000000000ull)
+
 /*
- * Ends the sealer and waits for it as long as it comes further, and until `stop` counts two. Calls `tell` once a second, which may be NULL. False: it is
- * still at work, and may be for ever.
+ * Ends the sealer and waits for it as long as it comes further within such a time, and until `stop` counts two. Calls `tell` once a second, which
+ * may be NULL. False: it is still at work, and may be for ever.
  */
-bool ending_wait(struct sealer *sealer, const volatile int *stop, void (*tell)(void *context),
-	void *context);
+bool ending_wait(struct sealer *sealer, uint64_t patience_ns, const volatile int *stop,
+	void (*tell)(void *context), void *context);

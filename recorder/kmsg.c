@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
@@ -12,6 +11,7 @@
 
 #include "base/clock.h"
 #include "recorder/kmsg-intake.h"
+#include "recorder/worker.h"
 #include "store/incident-notes.h"
 
 /*
@@ -49,8 +49,10 @@ struct kmsg_watch {
 	char text[KMSG_RECORD_MAX];
 
 	pthread_mutex_t lock;
+	pthread_cond_t changed;
 	struct chain queue;
 	bool ending;
+	bool ended; /* the thread is about to */
 	struct error trouble;
 	struct log_position taken, pending, durable; /* boot_id "": none */
 	uint64_t pending_until_ns;
@@ -317,20 +319,11 @@ static void *kmsg_main(void *context)
 			wait_for_more(watch, soon);
 	}
 	kmsg_intake_say_passed(intake);
+	pthread_mutex_lock(&watch->lock);
+	watch->ended = true;
+	pthread_cond_broadcast(&watch->changed);
+	pthread_mutex_unlock(&watch->lock);
 	return NULL;
-}
-
-static int start_thread(struct kmsg_watch *watch)
-{
-	sigset_t all, before;
-	int r;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = -pthread_create(&watch->thread, NULL, kmsg_main, watch);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	watch->running = r == 0;
-	return r;
 }
 
 int kmsg_watch_start(
@@ -354,9 +347,10 @@ int kmsg_watch_start(
 		.context = watch,
 	};
 	kmsg_intake_init(&watch->intake, options->catalogue);
-	pthread_mutex_init(&watch->lock, NULL);
+	worker_lock_init(&watch->lock, &watch->changed);
 	watch->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	r = watch->wake < 0 ? -errno : start_thread(watch);
+	r = watch->wake < 0 ? -errno : worker_start(&watch->thread, kmsg_main, watch);
+	watch->running = r == 0;
 	if (r < 0)
 		kmsg_watch_close(watch, false);
 	else
@@ -453,16 +447,19 @@ void kmsg_watch_trouble(struct kmsg_watch *watch, struct error *trouble)
 	pthread_mutex_unlock(&watch->lock);
 }
 
-void kmsg_watch_stop(struct kmsg_watch *watch)
+int kmsg_watch_stop(struct kmsg_watch *watch, uint64_t patience_ns)
 {
 	if (!watch || !watch->running)
-		return;
+		return 0;
 	pthread_mutex_lock(&watch->lock);
 	watch->ending = true;
-	pthread_mutex_unlock(&watch->lock);
 	eventfd_write(watch->wake, 1);
+	watch->running = !worker_await(&watch->lock, &watch->changed, &watch->ended, patience_ns);
+	pthread_mutex_unlock(&watch->lock);
+	if (watch->running)
+		return -ETIMEDOUT;
 	pthread_join(watch->thread, NULL);
-	watch->running = false;
+	return 0;
 }
 
 struct kmsg_watch *kmsg_watch_close(struct kmsg_watch *watch, bool sealed)
@@ -472,7 +469,6 @@ struct kmsg_watch *kmsg_watch_close(struct kmsg_watch *watch, bool sealed)
 	if (!watch)
 		return NULL;
 	intake = &watch->intake;
-	kmsg_watch_stop(watch);
 	write_notes(watch);
 	/* users' lines, which are not taken, are read all the same */
 	if (!watch->queue.first && intake->continues && intake->next_sequence) {
@@ -488,7 +484,7 @@ struct kmsg_watch *kmsg_watch_close(struct kmsg_watch *watch, bool sealed)
 	if (watch->wake >= 0)
 		close(watch->wake);
 	kmsg_intake_done(&watch->intake);
-	pthread_mutex_destroy(&watch->lock);
+	worker_lock_done(&watch->lock, &watch->changed);
 	free(watch);
 	return NULL;
 }

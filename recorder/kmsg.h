@@ -45,7 +45,10 @@ void kmsg_watch_spooled(struct kmsg_watch *watch, uint64_t until_ns, uint64_t sp
 /* "" or the last trouble. Never waits: then it is what it was. */
 void kmsg_watch_trouble(struct kmsg_watch *watch, struct error *trouble);
 
-/* Reads what there is, ends the thread. Then it can be taken for the last time. */
-void kmsg_watch_stop(struct kmsg_watch *watch);
-/* `sealed`: all that was taken is on the disk. What was not taken is, by who records next. */
+/*
+ * Reads what there is, ends the thread; then it can be taken for the last time. 0; -ETIMEDOUT when the thread hangs in a file of the store for
+ * longer than that: then what it has read can be taken, and it can be stopped again, but not closed.
+ */
+int kmsg_watch_stop(struct kmsg_watch *watch, uint64_t patience_ns);
+/* Of one that was stopped. `sealed`: all that was taken is on the disk. What was not taken is, by who records next. */
 struct kmsg_watch *kmsg_watch_close(struct kmsg_watch *watch, bool sealed);

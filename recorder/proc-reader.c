@@ -20,6 +20,9 @@
  * (2) `stuck` outlives both, as a thread that comes back counts itself out.
  */
 
+/* When somebody waits for the end. */
+#define HURRY_NS (500 * NSEC_PER_MSEC)
+
 struct desk {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -42,6 +45,8 @@ struct proc_reader {
 	struct stuck *stuck;
 	uint64_t left_ns; /* that may still be waited */
 	uint64_t each_ns;
+	const volatile int *stop; /* NULL: never */
+	bool hurried;
 };
 
 static void unref_stuck(struct stuck *stuck)
@@ -160,8 +165,21 @@ struct proc_reader *proc_reader_free(struct proc_reader *reader)
 
 void proc_reader_allow(struct proc_reader *reader, uint64_t budget_ns, uint64_t each_ns)
 {
-	reader->left_ns = budget_ns;
+	reader->left_ns = reader->hurried ? MIN(reader->left_ns, budget_ns) : budget_ns;
 	reader->each_ns = each_ns;
+}
+
+void proc_reader_hurry(struct proc_reader *reader, const volatile int *stop)
+{
+	reader->stop = stop;
+}
+
+static void look_at_stop(struct proc_reader *reader)
+{
+	if (reader->hurried || !reader->stop || !*reader->stop)
+		return;
+	reader->hurried = true;
+	reader->left_ns = MIN(reader->left_ns, HURRY_NS);
 }
 
 unsigned int proc_reader_stuck(const struct proc_reader *reader)
@@ -192,6 +210,7 @@ int proc_reader_read(struct proc_reader *reader, const char *path, size_t limit,
 
 	if (!reader)
 		return file_read(path, limit, ret_text, NULL);
+	look_at_stop(reader);
 	if (!reader->left_ns || proc_reader_stuck(reader) >= PROC_READER_STUCK_MAX)
 		return -EAGAIN;
 	if (!reader->desk && (r = new_desk(reader)) < 0)

@@ -22,6 +22,8 @@ struct proc_reader *proc_reader_free(struct proc_reader *reader);
 
 /* From now on, all reading together may be waited for that long, and each file so long. */
 void proc_reader_allow(struct proc_reader *reader, uint64_t budget_ns, uint64_t each_ns);
+/* Once *stop is not 0, all reading that is left may be waited for a moment: who ends does not keep others waiting for the names of cgroups. */
+void proc_reader_hurry(struct proc_reader *reader, const volatile int *stop);
 /* file_read(), which the caller frees, and which it is without a reader; -EAGAIN when it does not come in time, or at once when there is no time or no thread left. */
 int proc_reader_read(struct proc_reader *reader, const char *path, size_t limit, char **ret_text);
 /* How many are stuck. */

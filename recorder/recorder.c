@@ -13,6 +13,7 @@
 #include "recorder/opener.h"
 #include "recorder/perf-events.h"
 #include "recorder/proc-scan.h"
+#include "recorder/rights.h"
 #include "recorder/sealer.h"
 #include "recorder/teller.h"
 #include "recorder/vitals.h"
@@ -40,10 +41,11 @@
 /* What is told last needs no more than a page of the store. */
 #define LAST_WORD_NS (10 * NSEC_PER_SEC)
 
+/* Who stops us waits for the last tape, which does not wait for the last lines of a log whose thread hangs in the store. */
+#define LAST_LINES_NS (NSEC_PER_SEC / 2)
+
 /* Each reads a full ring in some milliseconds: if none of so many finds the record, it does not come. */
 #define FIRST_ANCHOR_TRIES 20
-
-#define INITIAL_PID_NAMESPACE "pid:[4026531836]"
 
 struct recorder {
 	const struct recorder_options *options;
@@ -386,7 +388,7 @@ static int finish(struct recorder *recorder, struct error *error)
 	int r;
 
 	perf_events_stop(recorder->events);
-	kmsg_watch_stop(recorder->log);
+	kmsg_watch_stop(recorder->log, LAST_LINES_NS);
 	r = drain(recorder);
 	if (r == 0 && recorder->assembler.tape)
 		r = take_context(recorder);
@@ -396,22 +398,6 @@ static int finish(struct recorder *recorder, struct error *error)
 		r = assembler_end(&recorder->assembler, last_anchor_ns(recorder));
 	take_counts(recorder);
 	return r < 0 ? error_set(error, r, "out of memory") : 0;
-}
-
-static int refuse_pid_namespace(struct error *error)
-{
-	char namespace[64];
-	ssize_t size = readlink("/proc/self/ns/pid", namespace, sizeof(namespace) - 1);
-
-	if (size < 0)
-		return 0;
-	namespace[size] = 0;
-	if (strcmp(namespace, INITIAL_PID_NAMESPACE) == 0)
-		return 0;
-	return error_set(error, -EPERM,
-		"inside a PID namespace every sample looks like pid 0; record on the host, or give "
-		"the pod "
-		"hostPID: true");
 }
 
 struct recorder *recorder_close(struct recorder *recorder)
@@ -445,7 +431,7 @@ int recorder_open(
 	recorder->options = options;
 	r = assembler_init(&recorder->assembler, &recorder->assembly);
 	if (r == 0)
-		r = refuse_pid_namespace(error);
+		r = rights_see_host(error);
 	/* it forks, so before anything is large; without it names are looked for later, and some are gone by then */
 	if (r == 0)
 		opener_new(2 * options->segment_ns + OPENER_SLACK_NS, &recorder->opener);
@@ -475,7 +461,7 @@ static void prepare(struct recorder *recorder, const struct store_writer *writer
 {
 	describe(recorder);
 	recorder->own_tid = gettid();
-	watch_start(&recorder->watch, &recorder->assembler.tracker);
+	watch_start(&recorder->watch, &recorder->assembler.tracker, &orders_of(recorder)->stop);
 	facts_collect(&recorder->facts, recorder->events, recorder->options->cpus,
 		recorder->options->frequency, recorder->options->version);
 	for (int ring = 0; ring < PERF_RINGS; ring++)
@@ -543,9 +529,12 @@ static int stop(struct recorder *recorder, int r, struct error *error)
 	bool ended;
 
 	recorder->progress.stopping = 1;
-	ended = ending_wait(recorder->sealer, &orders_of(recorder)->stop,
+	ended = ending_wait(recorder->sealer, ENDING_PATIENCE_NS, &orders_of(recorder)->stop,
 		recorder->begun_ns ? tell_again : NULL, recorder);
+	/* each, whether or not the other hangs */
 	if (teller_stop(recorder->teller, ended ? LAST_WORD_NS : 0) < 0)
+		recorder->progress.hung = true;
+	if (kmsg_watch_stop(recorder->log, ended ? LAST_WORD_NS : 0) < 0)
 		recorder->progress.hung = true;
 	sealer_status(recorder->sealer, &status);
 	if (ended && !recorder->progress.hung)

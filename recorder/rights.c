@@ -6,6 +6,7 @@
 #include <linux/capability.h>
 #include <pwd.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -26,6 +27,9 @@
 
 /* Files that may be open: two a CPU, and what is mapped. Only root may raise the most that there may be. */
 #define FILES_MAX 65536
+
+/* The kernel's number of the first one; which it has on every kernel. */
+#define INITIAL_PID_NAMESPACE "pid:[4026531836]"
 
 static const struct right {
 	unsigned int capability;
@@ -168,4 +172,19 @@ int rights_become(const char *name, struct error *error)
 void rights_settle(void)
 {
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+}
+
+int rights_see_host(struct error *error)
+{
+	char namespace[64];
+	ssize_t size = readlink("/proc/self/ns/pid", namespace, sizeof(namespace) - 1);
+
+	if (size < 0)
+		return 0;
+	namespace[size] = 0;
+	if (strcmp(namespace, INITIAL_PID_NAMESPACE) == 0)
+		return 0;
+	return error_set(error, -EPERM,
+		"inside a PID namespace every sample looks like pid 0; record on the host, or give "
+		"the pod hostPID: true");
 }

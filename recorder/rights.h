@@ -23,3 +23,6 @@ int rights_make_folder(const char *user, const char *path, struct error *error);
 
 /* Started with capabilities of its file a process may not look into itself: from here on it may. */
 void rights_settle(void);
+
+/* -EPERM inside a PID namespace: the error says what to do. */
+int rights_see_host(struct error *error);

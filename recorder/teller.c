@@ -161,28 +161,18 @@ void teller_send(struct teller *teller)
 	pthread_mutex_unlock(&teller->lock);
 }
 
-/* Whether the thread has ended by that moment of CLOCK_MONOTONIC. */
-static bool ends_by(struct teller *teller, uint64_t until_ns)
+int teller_stop(struct teller *teller, uint64_t patience_ns)
 {
-	struct timespec until = { until_ns / NSEC_PER_SEC, until_ns % NSEC_PER_SEC };
 	bool ended;
-	int r = 0;
 
+	if (!teller)
+		return 0;
 	pthread_mutex_lock(&teller->lock);
 	teller->ending = true;
 	pthread_cond_broadcast(&teller->changed);
-	while (!teller->ended && r == 0)
-		r = pthread_cond_timedwait(&teller->changed, &teller->lock, &until);
-	ended = teller->ended;
+	ended = worker_await(&teller->lock, &teller->changed, &teller->ended, patience_ns);
 	pthread_mutex_unlock(&teller->lock);
-	return ended;
-}
-
-int teller_stop(struct teller *teller, uint64_t patience_ns)
-{
-	if (!teller)
-		return 0;
-	if (!ends_by(teller, clock_ns(CLOCK_MONOTONIC) + patience_ns))
+	if (!ended)
 		return -ETIMEDOUT;
 	pthread_join(teller->thread, NULL);
 	teller_free(teller);

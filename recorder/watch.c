@@ -17,10 +17,12 @@
 #define TURN_EACH_NS (200 * NSEC_PER_MSEC)
 
 /* Without a reader, for want of memory or threads, the tracker reads itself. */
-void watch_start(struct watch *watch, struct tracker *tracker)
+void watch_start(struct watch *watch, struct tracker *tracker, const volatile int *stop)
 {
-	if (proc_reader_new(&watch->reader) == 0)
+	if (proc_reader_new(&watch->reader) == 0) {
 		proc_reader_allow(watch->reader, START_NS, START_EACH_NS);
+		proc_reader_hurry(watch->reader, stop);
+	}
 	tracker->reader = watch->reader;
 	tracker->read_cgroup = cgroup_read;
 }

@@ -17,8 +17,8 @@ struct watch {
 	uint64_t counted_sequence; /* of the tape at hand when it was counted last, + 1 */
 };
 
-/* From now on the tracker asks /proc who runs where, and is held up by nothing. */
-void watch_start(struct watch *watch, struct tracker *tracker);
+/* From now on the tracker asks /proc who runs where, and is held up by nothing, least of all when *stop is not 0. */
+void watch_start(struct watch *watch, struct tracker *tracker, const volatile int *stop);
 void watch_done(struct watch *watch);
 
 /* After a drain. 0 or -ENOMEM; what cannot be read is not known. */

@@ -3,6 +3,8 @@
 
 #include <signal.h>
 
+#include "base/clock.h"
+
 int worker_start(pthread_t *thread, void *(*body)(void *context), void *context)
 {
 	sigset_t all, before;
@@ -39,4 +41,16 @@ struct timespec worker_in_a_second(void)
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += 1;
 	return until;
+}
+
+bool worker_await(
+	pthread_mutex_t *lock, pthread_cond_t *changed, const bool *ended, uint64_t patience_ns)
+{
+	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + patience_ns;
+	struct timespec until = { until_ns / NSEC_PER_SEC, until_ns % NSEC_PER_SEC };
+	int r = 0;
+
+	while (!*ended && r == 0)
+		r = pthread_cond_timedwait(changed, lock, &until);
+	return *ended;
 }

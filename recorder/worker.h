@@ -4,6 +4,8 @@
 /* What the threads beside the drain have in common. */
 
 #include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <time.h>
 
 /* Signals are for the thread that drains: the new one takes none. 0 or a negative errno. */
@@ -15,3 +17,7 @@ void worker_lock_done(pthread_mutex_t *lock, pthread_cond_t *changed);
 
 /* By that clock, for pthread_cond_timedwait(). */
 struct timespec worker_in_a_second(void);
+
+/* Waits until *ended, which the lock guards and `changed` tells of; with the lock held. False: not within that time. */
+bool worker_await(
+	pthread_mutex_t *lock, pthread_cond_t *changed, const bool *ended, uint64_t patience_ns);

@@ -4,6 +4,7 @@
 
 #include <sys/socket.h>
 
+#include "base/clock.h"
 #include "recorder/kmsg.h"
 #include "store/incident-notes.h"
 #include "store/log-position.h"
@@ -53,6 +54,8 @@ static void start(struct watching *watching, bool trust)
 	watching->log = ends[0];
 	watching->options = (struct kmsg_options){
 		.root = watching->options.root,
+		.found = watching->options.found,
+		.context = watching->options.context,
 		.catalogue = watching->catalogue,
 		.store = watching->store.path,
 		.boot_id = BOOT,
@@ -97,7 +100,7 @@ static void take_lines(struct watching *watching, size_t count)
 
 static void stop(struct watching *watching, bool sealed)
 {
-	kmsg_watch_stop(watching->watch);
+	CHECK_EQ(kmsg_watch_stop(watching->watch, 60 * NSEC_PER_SEC), 0);
 	take(watching);
 	watching->watch = kmsg_watch_close(watching->watch, sealed);
 	close(watching->log);
@@ -470,6 +473,41 @@ static void test_rubbish(void)
 	done(&watching);
 }
 
+/* Who is told of an incident keeps the thread, until a byte comes. */
+static void hang(void *context)
+{
+	const int *pipe = context;
+	char byte;
+
+	CHECK_EQ(read(*pipe, &byte, 1), 1);
+}
+
+/* What it has read by then is taken all the same. */
+static void test_hangs(void)
+{
+	struct watching watching;
+	uint64_t begin_ns;
+	int ends[2];
+
+	init(&watching);
+	CHECK_EQ(pipe(ends), 0);
+	watching.options.found = hang;
+	watching.options.context = &ends[0];
+	start(&watching, false);
+	log_line(&watching, 0, 100, STALL);
+	take_lines(&watching, 1);
+	begin_ns = clock_ns(CLOCK_MONOTONIC);
+	CHECK_EQ(kmsg_watch_stop(watching.watch, 50 * NSEC_PER_MSEC), -ETIMEDOUT);
+	CHECK(clock_ns(CLOCK_MONOTONIC) - begin_ns < 20 * NSEC_PER_SEC);
+	take(&watching);
+	CHECK_EQ(write(ends[1], "x", 1), 1);
+	stop(&watching, true);
+	CHECK_EQ(watching.tape->incidents.count, 1);
+	close(ends[0]);
+	close(ends[1]);
+	done(&watching);
+}
+
 static void test_numbers(void)
 {
 	struct watching watching;
@@ -493,4 +531,4 @@ CHECK_MAIN({ "an incident, with its stall", test_incident }, { "the CPU of a que
 	{ "lines that were overwritten", test_overrun }, { "a flood", test_flood },
 	{ "a position that is damaged", test_damaged_position },
 	{ "another boot", test_other_boot }, { "records that are none", test_rubbish },
-	{ "numbers", test_numbers })
+	{ "a thread that hangs", test_hangs }, { "numbers", test_numbers })

@@ -25,6 +25,13 @@ static void make_fifos(void)
 	}
 }
 
+static void remove_fifos(void)
+{
+	for (int i = 0; i < FIFOS; i++)
+		unlink(paths[i]);
+	rmdir(folder);
+}
+
 /* Whoever reads it gets all of it, and the end. */
 static void feed(const char *path)
 {
@@ -93,10 +100,34 @@ static void test_stuck(void)
 	proc_reader_free(reader);
 	feed(paths[FIFOS - 1]);
 	usleep(50000);
-	for (int i = 0; i < FIFOS; i++)
-		unlink(paths[i]);
-	rmdir(folder);
+	remove_fifos();
 }
 
-CHECK_MAIN(
-	{ "files are read", test_reads }, { "one that does not come holds nobody up", test_stuck })
+/* From when it is to stop, what is allowed for all files is a moment, however much is allowed anew. */
+static void test_hurry(void)
+{
+	uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
+	volatile int stop = 0;
+	struct proc_reader *reader;
+	char *text = NULL;
+
+	make_fifos();
+	CHECK_EQ(proc_reader_new(&reader), 0);
+	proc_reader_hurry(reader, &stop);
+	proc_reader_allow(reader, 1000 * NSEC_PER_SEC, 1000 * NSEC_PER_SEC);
+	CHECK_EQ(proc_reader_read(reader, "/proc/self/comm", 4096, &text), 0);
+	free(text);
+	stop = 1;
+	CHECK_EQ(proc_reader_read(reader, paths[0], 4096, &text), -EAGAIN);
+	proc_reader_allow(reader, 1000 * NSEC_PER_SEC, 1000 * NSEC_PER_SEC);
+	CHECK_EQ(proc_reader_read(reader, paths[1], 4096, &text), -EAGAIN);
+	CHECK(clock_ns(CLOCK_MONOTONIC) - begin_ns < 20 * NSEC_PER_SEC);
+	feed(paths[0]);
+	wait_for_stuck(reader, 0);
+	proc_reader_free(reader);
+	remove_fifos();
+}
+
+CHECK_MAIN({ "files are read", test_reads },
+	{ "one that does not come holds nobody up", test_stuck },
+	{ "who stops does not wait", test_hurry })

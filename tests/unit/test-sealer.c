@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "recorder/ending.h"
 #include "recorder/sealer.h"
 #include "store/files.h"
 #include "tests/spools.h"
@@ -291,6 +292,44 @@ static void test_spools_meanwhile(void)
 	CHECK_EQ(look(&store).samples, 10 + 4 * 4);
 }
 
+static void count_call(void *context)
+{
+	(*(int *)context)++;
+}
+
+/* A store that hangs is waited for as long as it is allowed, or until it is asked for twice; then it goes on where it was. */
+static void test_hangs(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_close_ int reader = -1;
+	struct sealer_options options = { .memory_bytes = 0 };
+	uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC), patience_ns = 1500 * NSEC_PER_MSEC;
+	volatile int stop = 1;
+	struct sealer *sealer;
+	struct tape *tape;
+	char fifo[256];
+	int told = 0;
+
+	tapes_store_init(&store);
+	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
+	CHECK_EQ(sealer_start(writer, &options, &sealer, NULL), 0);
+	tape = make_tape(sealer, 0, 10);
+	make_fifo(&store, tape, fifo);
+	CHECK_EQ(sealer_put(sealer, tape), 0);
+	CHECK(!ending_wait(sealer, patience_ns, &stop, count_call, &told));
+	CHECK(clock_ns(CLOCK_MONOTONIC) - begin_ns >= patience_ns);
+	CHECK(told >= 1);
+	stop = 2;
+	CHECK(!ending_wait(sealer, UINT64_MAX, &stop, NULL, NULL));
+	reader = open(fifo, O_RDONLY | O_NONBLOCK);
+	CHECK(reader >= 0);
+	stop = 1;
+	/* what was written into the FIFO cannot be synced, and there is no other time */
+	CHECK(ending_wait(sealer, 60 * NSEC_PER_SEC, &stop, NULL, NULL));
+	sealer_stop(sealer, NULL);
+}
+
 /* Said before the first tape comes, and not again behind it, when the figures in the text are others. */
 static void test_space(void)
 {
@@ -325,5 +364,6 @@ CHECK_MAIN({ "tapes wait for the store", test_waits },
 	{ "what was left is tried again", test_leftovers },
 	{ "while a segment is made the spool goes on", test_spools_meanwhile },
 	{ "one that was at work is shed behind others", test_sheds_the_one_at_work },
+	{ "a store that hangs at the end", test_hangs },
 	{ "too little free space is told of once", test_space },
 	{ "what cannot be written at the end is given up", test_gives_up })
