@@ -40,7 +40,7 @@ size_t series_suffix(const char *name)
 
 enum series_unit series_unit(const char *name)
 {
-	static const char *const levels[] = { "host/blocked", "memory_cgroups/" };
+	static const char *const levels[] = { "host/blocked", "memory_cgroups/", "dying-cgroups/" };
 
 	if (series_suffix(name))
 		return SERIES_PER_CENT;

@@ -16,6 +16,7 @@
 #include "store/spools.h"
 #include "store/status.h"
 #include "tape/clocks.h"
+#include "tape/events.h"
 
 /* By so much the clocks may be off between two anchors that are kept: as far as two CPUs' clocks are. */
 #define ANCHORS_OFF_NS 20000
@@ -319,6 +320,8 @@ static int encode(
 {
 	int r = tape_sort_samples(tape);
 
+	if (r == 0)
+		r = tape_sort_events(tape);
 	if (r == 0) {
 		tape_span_samples(tape);
 		clocks_thin(tape, ANCHORS_OFF_NS);

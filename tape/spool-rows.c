@@ -2,6 +2,7 @@
 #include "tape/spool-rows.h"
 
 #include "base/sort.h"
+#include "tape/events.h"
 
 void spool_rows_encode(const struct tape *tape, const struct spool_mark *mark, struct buffer *raw)
 {
@@ -115,24 +116,11 @@ static int gather_points(struct tape *tape, const uint32_t *owners)
 	return 0;
 }
 
-static int sort_events(struct tape *tape)
-{
-	_cleanup_free_ void *scratch = NULL;
-
-	if (sort_array_is_done(&tape->events, time_ns))
-		return 0;
-	scratch = malloc(tape->events.count * sizeof(*tape->events.items));
-	if (!scratch)
-		return -ENOMEM;
-	sort_array(&tape->events, scratch, time_ns);
-	return 0;
-}
-
 int spool_rows_finish(struct spool_rows *rows, struct tape **ret_tape)
 {
 	struct tape *tape = rows->tape;
 
-	if (tape_sort_samples(tape) < 0 || sort_events(tape) < 0 ||
+	if (tape_sort_samples(tape) < 0 || tape_sort_events(tape) < 0 ||
 		gather_points(tape, rows->owners.items) < 0)
 		return -ENOMEM;
 	/* a tape that was read is not filled any further */

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * Cgroups that were removed and are not gone. What is charged to one keeps it alive behind the directory's back; the kernel walks all of
+ * them when it reclaims, so a unit that leaks one at each start slows the whole host down in the end. Fed with what the kernel tells of
+ * mkdir, rmdir and release, it knows under which kind of path they die, how many, since when, and who made and removed them.
+ *
+ * A kind of path is its first components with what is a number or an id in them folded: "/kubepods/burstable/pod*". All hierarchies of
+ * cgroup v1 count together. What is remembered is bounded: beyond DYING_MAX it is only counted, and beyond DYING_PREFIXES kinds of path the
+ * rest are one.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tape/tape.h"
+
+#define DYING_MAX 131072
+#define DYING_PREFIXES 256
+#define DYING_PREFIX_SIZE 192
+#define DYING_COMM_SIZE 16
+
+struct dying;
+
+/* Which cgroup: numbers of the kernel's. */
+struct dying_key {
+	uint64_t root;
+	uint64_t id;
+};
+
+/* What is dying under one kind of path. */
+struct dying_sum {
+	char prefix[DYING_PREFIX_SIZE];
+	uint64_t count;
+	uint64_t since_ns; /* when the oldest was removed; 0: not known */
+	/* who made and who removed most of them, as far as that was seen; "" */
+	char made_by[DYING_COMM_SIZE];
+	char removed_by[DYING_COMM_SIZE];
+};
+
+/* 0 or -ENOMEM. */
+int dying_new(struct dying **ret_dying);
+struct dying *dying_free(struct dying *dying);
+
+/* In time order, each 0 or -ENOMEM. */
+int dying_made(struct dying *dying, const struct dying_key *key, const char *comm);
+int dying_removed(struct dying *dying, const struct dying_key *key, const char *path,
+	const char *comm, uint64_t time_ns);
+void dying_gone(struct dying *dying, const struct dying_key *key, const char *path);
+/* Records were lost: what it remembers may be gone by now. */
+void dying_forget(struct dying *dying);
+
+/* Those under which something is dying, the most first: at most so many. Gives how many there were. */
+size_t dying_sums(const struct dying *dying, struct dying_sum *sums, size_t most);
+
+/*
+ * Puts into the tape what has been dying for a second at least, now and then: gauges each ten seconds, each minute an event (tape/events.h). 0
+ * or -ENOMEM.
+ */
+int dying_give(struct dying *dying, struct tape *tape, uint64_t now_ns);
+/* "1234 under /ecs/task, made by ecs-agent, the oldest for 3 h" as it was when the gauges were put, or "". */
+#define DYING_TEXT_SIZE 320
+const char *dying_text(const struct dying *dying);
+
+/* The kind of a path. */
+void dying_fold(const char *path, char prefix[DYING_PREFIX_SIZE]);
