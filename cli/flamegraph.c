@@ -3,13 +3,11 @@
 #include <stdlib.h>
 
 #include "cli/answer.h"
+#include "cli/asked.h"
 #include "cli/command.h"
-#include "cli/live-names.h"
-#include "cli/progress.h"
 #include "cli/screen.h"
 #include "cli/window-options.h"
 #include "draw/flamegraph.h"
-#include "query/fold.h"
 
 /* Some 5 MB, which a browser still moves at once. */
 #define FRAMES_MAX 20000
@@ -31,13 +29,6 @@ static const char about[] =
 	"goes back, the arrow keys walk. Colours tell the kernel, programs, Go and JIT "
 	"apart.\n\n" WINDOW_ABOUT;
 
-struct asked {
-	struct question question;
-	struct filter filter;
-	struct live_names names;
-	double min_share;
-};
-
 static int parse_share(const char *text, double *ret_share)
 {
 	char *end;
@@ -51,23 +42,8 @@ static int parse_share(const char *text, double *ret_share)
 	return EXIT_DONE;
 }
 
-static int parse_options(const struct invocation *invocation, struct asked *asked)
-{
-	const char *share = option_value(invocation, "min-share");
-	int r = window_option_parse(invocation, &asked->question.window);
-
-	if (r == EXIT_DONE)
-		r = filter_options_parse(invocation, &asked->filter);
-	if (r == EXIT_DONE && share)
-		r = parse_share(share, &asked->min_share);
-	asked->question.filter = &asked->filter;
-	asked->question.name = live_names_give;
-	asked->question.context = &asked->names;
-	return r;
-}
-
-static int write_graph(
-	const struct invocation *invocation, const struct asked *asked, const struct fold *fold)
+static int write_graph(const struct invocation *invocation, const struct asked *asked,
+	double min_share, const struct fold *fold)
 {
 	const char *title = option_value(invocation, "title");
 	_cleanup_(buffer_done) struct buffer head = { 0 };
@@ -80,7 +56,7 @@ static int write_graph(
 	screen_put_filter(&asked->filter, &head);
 	buffer_u8(&head, 0);
 	r = buffer_failed(&head) ? -ENOMEM
-				 : flame_make(fold->folded, asked->min_share, FRAMES_MAX, &flame);
+				 : flame_make(fold->folded, min_share, FRAMES_MAX, &flame);
 	if (r == 0)
 		r = output_open(&output, option_value(invocation, "output"), &error);
 	if (r < 0)
@@ -91,45 +67,33 @@ static int write_graph(
 	return answer_commit(invocation, &output, r, &fold->coverage);
 }
 
-static int answer(const struct invocation *invocation, const struct asked *asked)
+static int answer(const struct invocation *invocation, const struct asked *asked, double min_share)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	_cleanup_(fold_done) struct fold fold = { 0 };
-	const struct window *window = &asked->question.window;
-	struct progress progress;
-	const struct fold_options fold_options = {
-		.question = asked->question,
-		.kinds = true,
-		.threads = screen_threads(),
-		.progress = progress_show,
-		.progress_context = &progress,
-	};
+	const struct fold_options by_kind = { .kinds = true };
 	struct error error = { 0 };
 	int r = store_reader_open(store_path(invocation), &reader, &error);
 
 	if (r < 0)
 		return fail(r, &error);
-	say_window(invocation, window);
-	progress_start(&progress, "segments", option_given(invocation, "quiet"));
-	r = fold_run(reader, &fold_options, &fold, &error);
-	progress_end(&progress);
-	if (r < 0)
-		return fail(r, &error);
-	if (!fold.samples)
-		return answer_nothing(invocation, reader, window, &fold.coverage);
-	say_coverage(invocation, reader, window, fold.samples, &fold.coverage);
-	return write_graph(invocation, asked, &fold);
+	say_window(invocation, &asked->question.window);
+	r = asked_fold(invocation, asked, reader, by_kind, &fold);
+	return r == EXIT_DONE ? write_graph(invocation, asked, min_share, &fold) : r;
 }
 
 static int run(const struct invocation *invocation)
 {
-	struct asked asked = { .min_share = MIN_SHARE };
-	int r = parse_options(invocation, &asked);
+	const char *share = option_value(invocation, "min-share");
+	struct asked asked = { 0 };
+	double min_share = MIN_SHARE;
+	int r = asked_parse(invocation, &asked);
 
+	if (r == EXIT_DONE && share)
+		r = parse_share(share, &min_share);
 	if (r == EXIT_DONE)
-		r = answer(invocation, &asked);
-	live_names_done(&asked.names);
-	filter_done(&asked.filter);
+		r = answer(invocation, &asked, min_share);
+	asked_done(&asked);
 	return r;
 }
 

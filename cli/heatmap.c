@@ -2,9 +2,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/json.h"
 #include "cli/answer.h"
+#include "cli/asked.h"
 #include "cli/command.h"
-#include "cli/live-names.h"
 #include "cli/progress.h"
 #include "cli/screen.h"
 #include "cli/window-options.h"
@@ -16,18 +18,18 @@ static const struct option options[] = {
 	WINDOW_OPTIONS,
 	FILTER_OPTIONS,
 	{ "per-cpu", 0, NULL, "a row for each CPU, not for each fraction of a second" },
+	JSON_OPTION,
 	{ 0 },
 };
 
 static const char about[] =
 	"Columns are seconds, or as many as fit; rows are the fractions of a second, from the\n"
 	"bottom up, so that what comes every second or what stops for half of one is seen.\n"
-	"With --per-cpu a row is a CPU, and a saturated one a solid line.\n\n" WINDOW_ABOUT;
+	"With --per-cpu a row is a CPU, and a saturated one a solid line. --kernel and --user\n"
+	"leave of the load the time in the kernel, and out of it.\n\n" WINDOW_ABOUT;
 
 struct heatmap {
-	struct question question;
-	struct filter filter;
-	struct live_names names;
+	struct asked asked;
 	struct terminal terminal;
 	unsigned int threads;
 	struct heat **heats; /* one a thread; all is in the first at the end */
@@ -44,43 +46,49 @@ static void heatmap_done(struct heatmap *map)
 	for (size_t i = 0; i < map->marks.count; i++)
 		free((char *)map->marks.items[i].what);
 	array_done(&map->marks);
-	live_names_done(&map->names);
-	filter_done(&map->filter);
+	asked_done(&map->asked);
 }
 
 static int parse_options(const struct invocation *invocation, struct heatmap *map)
 {
-	int r = window_option_parse(invocation, &map->question.window);
+	int r = asked_parse(invocation, &map->asked);
 
 	if (r == EXIT_DONE)
-		r = filter_options_parse(invocation, &map->filter);
-	if (r == EXIT_DONE)
 		r = screen_read(invocation, &map->terminal);
-	map->question.filter = &map->filter;
-	map->question.name = live_names_give;
-	map->question.context = &map->names;
 	return r;
 }
 
 static int add(void *context, unsigned int worker, const struct store_segment *segment,
-	const struct tape *tape, const uint64_t *times)
+	const struct tape *tape, const struct sift_times *times)
 {
 	struct heatmap *map = context;
 
 	return heat_add(map->heats[worker], tape, times, load_sample_ns(tape, segment->samples));
 }
 
+/* A load has no frames: what is left of it is the time in the kernel, or out of it. */
+static unsigned int left_out(const struct filter *filter)
+{
+	if (filter->frames == FILTER_FRAMES_ALL)
+		return 0;
+	return filter->frames == FILTER_FRAMES_KERNEL ? 1u << LOAD_USER
+						      : 1u << LOAD_KERNEL | 1u << LOAD_IRQ;
+}
+
 static int make_heats(struct heatmap *map, enum heat_rows by)
 {
-	const struct window *window = &map->question.window;
+	const struct window *window = &map->asked.question.window;
 	uint64_t column_ns = heat_column_ns(window, heat_columns_max(&map->terminal));
 	int r = 0;
 
 	map->heats = calloc(map->threads, sizeof(*map->heats));
 	if (!map->heats)
 		return -ENOMEM;
-	for (unsigned int i = 0; r == 0 && i < map->threads; i++)
+	for (unsigned int i = 0; r == 0 && i < map->threads; i++) {
 		r = heat_new(by, window, column_ns, heat_fractions(&map->terminal), &map->heats[i]);
+		if (r == 0)
+			map->heats[i]->left_out = left_out(&map->asked.filter);
+	}
 	return r;
 }
 
@@ -89,7 +97,7 @@ static int read_window(const struct invocation *invocation, struct heatmap *map,
 {
 	struct progress progress;
 	const struct scan_options scan = {
-		.question = map->question,
+		.question = map->asked.question,
 		.threads = map->threads,
 		.add = add,
 		.context = map,
@@ -106,7 +114,7 @@ static int read_window(const struct invocation *invocation, struct heatmap *map,
 	for (unsigned int i = 1; r == 0 && i < map->threads; i++)
 		r = heat_merge(map->heats[0], map->heats[i]);
 	if (r == 0)
-		r = heat_cover(map->heats[0], &map->question.window, &map->scanned.coverage);
+		r = heat_cover(map->heats[0], &map->asked.question.window, &map->scanned.coverage);
 	return r;
 }
 
@@ -132,13 +140,13 @@ static int print(const struct invocation *invocation, const struct heatmap *map)
 		.heat = map->heats[0],
 		.marks = map->marks.items,
 		.mark_count = map->marks.count,
-		.at_ns = map->question.window.at_ns,
+		.at_ns = map->asked.question.window.at_ns,
 		.utc = option_given(invocation, "utc"),
 	};
 
-	screen_put_head(invocation, &map->question.window, map->scanned.samples,
+	screen_put_head(invocation, &map->asked.question.window, map->scanned.samples,
 		&map->scanned.coverage, &head);
-	screen_put_filter(&map->filter, &head);
+	screen_put_filter(&map->asked.filter, &head);
 	buffer_u8(&head, 0);
 	if (buffer_failed(&head))
 		return fail(-ENOMEM, NULL);
@@ -147,10 +155,30 @@ static int print(const struct invocation *invocation, const struct heatmap *map)
 	return screen_print(&text);
 }
 
+/* A line each column, then the incidents, then the coverage. */
+static int print_json(const struct heatmap *map)
+{
+	_cleanup_(buffer_done) struct buffer json = { 0 };
+	char shown[TIME_TEXT_SIZE];
+
+	heat_put_json(map->heats[0], &json);
+	for (size_t i = 0; i < map->marks.count; i++) {
+		json_open(&json, '{');
+		json_key(&json, "time");
+		json_string(&json, time_format(map->marks.items[i].time_ns, true, 6, shown));
+		json_key(&json, "incident");
+		json_string(&json, map->marks.items[i].what);
+		json_close(&json, '}');
+		buffer_u8(&json, '\n');
+	}
+	coverage_put_json(&map->scanned.coverage, &map->asked.question.window, &json);
+	return screen_print(&json);
+}
+
 static int answer(const struct invocation *invocation, struct heatmap *map)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
-	const struct window *window = &map->question.window;
+	const struct window *window = &map->asked.question.window;
 	const struct coverage *coverage = &map->scanned.coverage;
 	struct error error = { 0 };
 	int r = store_reader_open(store_path(invocation), &reader, &error), code;
@@ -164,9 +192,9 @@ static int answer(const struct invocation *invocation, struct heatmap *map)
 		return fail(r, &error);
 	if (!map->scanned.samples) {
 		say_window(invocation, window);
-		return answer_nothing(invocation, reader, window, coverage);
+		return screen_nothing(invocation, reader, window, coverage);
 	}
-	code = print(invocation, map);
+	code = option_given(invocation, "json") ? print_json(map) : print(invocation, map);
 	say_missing(invocation, reader, window, coverage);
 	return code == EXIT_DONE ? answer_code(invocation, coverage) : code;
 }

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -248,15 +249,27 @@ static int run(struct invocation *invocation)
 	return r;
 }
 
+static bool reader_is_gone(void)
+{
+	struct pollfd out = { .fd = STDOUT_FILENO };
+
+	return poll(&out, 1, 0) > 0 && out.revents & POLLERR;
+}
+
 /* Data that did not reach standard output is a failure, and the last moment to say so. */
 static int close_output(int code)
 {
 	struct error error;
+	int r = fflush(stdout) < 0 ? -errno : 0;
 
-	if ((fflush(stdout) == 0 && !ferror(stdout)) || errno == EPIPE || code != EXIT_DONE)
+	/* what an earlier write failed with is not known any more, and errno is of something else by now */
+	if (r == 0 && ferror(stdout))
+		r = reader_is_gone() ? -EPIPE : -EIO;
+	if (r == 0 || r == -EPIPE || code != EXIT_DONE)
 		return code;
-	error_set(&error, -errno, "cannot write standard output: %s", strerror(errno));
-	return fail(-errno, &error);
+	error_set(&error, r, "cannot write standard output: %s",
+		r == -EIO ? "a write to it failed" : strerror(-r));
+	return fail(r, &error);
 }
 
 int main(int argc, char **argv)

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "cli/answer.h"
+#include "cli/asked.h"
 #include "cli/command.h"
-#include "cli/live-names.h"
-#include "cli/progress.h"
 #include "cli/screen.h"
 #include "cli/version.h"
 #include "cli/window-options.h"
 #include "flamescope-export/flamescope.h"
 #include "flamescope-export/parts.h"
-#include "query/fold.h"
 #include "query/json-samples.h"
 #include "query/selection.h"
 #include "store/store-reader.h"
@@ -22,7 +19,6 @@
 static const struct option options[] = {
 	WINDOW_OPTIONS,
 	FILTER_OPTIONS,
-	FRAME_OPTIONS,
 	{ "format", 0, "NAME", "flamescope (default), folded or json (a line a sample)" },
 	{ "json", 0, NULL, "the same as --format json" },
 	{ "weight", 0, "WHAT", "of folded: samples (default) or period" },
@@ -42,10 +38,8 @@ enum format {
 	FORMAT_JSON,
 };
 
-struct asked {
-	struct question question;
-	struct filter filter;
-	struct live_names names;
+struct query {
+	struct asked asked;
 	enum format format;
 	enum folded_weight weight;
 	bool split;
@@ -71,30 +65,30 @@ static int parse_word(const struct invocation *invocation, const char *name,
 }
 
 /* What goes with one format only. */
-static int check_options(const struct invocation *invocation, const struct asked *asked)
+static int check_options(const struct invocation *invocation, const struct query *query)
 {
 	const char *output = option_value(invocation, "output");
 
 	if (option_given(invocation, "json") && option_given(invocation, "format") &&
-		asked->format != FORMAT_JSON)
+		query->format != FORMAT_JSON)
 		return usage_error("--json is --format json; give one");
-	if (option_given(invocation, "weight") && asked->format != FORMAT_FOLDED)
+	if (option_given(invocation, "weight") && query->format != FORMAT_FOLDED)
 		return usage_error("--weight goes with --format folded");
-	if (option_given(invocation, "thread-frame") && asked->format != FORMAT_FLAMESCOPE)
+	if (option_given(invocation, "thread-frame") && query->format != FORMAT_FLAMESCOPE)
 		return usage_error("--thread-frame goes with --format flamescope");
-	if (asked->split && asked->format != FORMAT_FLAMESCOPE)
+	if (query->split && query->format != FORMAT_FLAMESCOPE)
 		return usage_error("--split goes with --format flamescope");
-	if (asked->split && (!output || strcmp(output, "-") == 0))
+	if (query->split && (!output || strcmp(output, "-") == 0))
 		return usage_error("--split writes several files: say into which folder, with -o");
 	return EXIT_DONE;
 }
 
-static int parse_options(const struct invocation *invocation, struct asked *ret)
+static int parse_options(const struct invocation *invocation, struct query *ret)
 {
 	static const char *const formats[] = { "flamescope", "folded", "json", NULL };
 	static const char *const weights[] = { "samples", "period", NULL };
 	static const char *const parts[] = { "cpu", "comm", "pid", NULL };
-	int r = window_option_parse(invocation, &ret->question.window);
+	int r = asked_parse(invocation, &ret->asked);
 	int format = 0, weight = 0, part = 0;
 
 	if (r == EXIT_DONE)
@@ -109,16 +103,14 @@ static int parse_options(const struct invocation *invocation, struct asked *ret)
 	ret->weight = weight;
 	ret->split = option_given(invocation, "split");
 	ret->split_by = part;
-	if (r == EXIT_DONE)
-		r = check_options(invocation, ret);
-	return r == EXIT_DONE ? filter_options_parse(invocation, &ret->filter) : r;
+	return r == EXIT_DONE ? check_options(invocation, ret) : r;
 }
 
 static struct flamescope_options flamescope_options(
-	const struct invocation *invocation, const struct asked *asked)
+	const struct invocation *invocation, const struct query *query)
 {
 	return (struct flamescope_options){
-		.filter = &asked->filter,
+		.filter = &query->asked.filter,
 		.version = PERFTAPE_VERSION,
 		.threads = screen_threads(),
 		.thread_frame = option_given(invocation, "thread-frame"),
@@ -144,13 +136,13 @@ static int write_part(const struct part *part, const struct flamescope_options *
 	return r;
 }
 
-static int write_parts(const struct invocation *invocation, const struct asked *asked,
+static int write_parts(const struct invocation *invocation, const struct query *query,
 	const struct selection *selection, struct error *error)
 {
 	_cleanup_(parts_done) struct parts parts = { 0 };
-	struct flamescope_options flamescope = flamescope_options(invocation, asked);
+	struct flamescope_options flamescope = flamescope_options(invocation, query);
 	const char *folder = option_value(invocation, "output");
-	int r = parts_make(selection, asked->split_by, &parts);
+	int r = parts_make(selection, query->split_by, &parts);
 
 	if (r == 0 && mkdir(folder, 0777) < 0 && errno != EEXIST) {
 		r = -errno;
@@ -166,24 +158,24 @@ static int write_parts(const struct invocation *invocation, const struct asked *
 	return r;
 }
 
-static int answer_split(const struct invocation *invocation, const struct asked *asked,
+static int answer_split(const struct invocation *invocation, const struct query *query,
 	const struct selection *selection)
 {
 	struct error error = { 0 };
-	int r = write_parts(invocation, asked, selection, &error);
+	int r = write_parts(invocation, query, selection, &error);
 
 	return r < 0 ? fail(r, &error) : answer_code(invocation, &selection->coverage);
 }
 
 static int answer_flamescope(
-	const struct invocation *invocation, const struct asked *asked, struct store_reader *reader)
+	const struct invocation *invocation, const struct query *query, struct store_reader *reader)
 {
 	_cleanup_(cleanup_selection) struct selection *selection = NULL;
-	struct flamescope_options flamescope = flamescope_options(invocation, asked);
-	const struct window *window = &asked->question.window;
+	struct flamescope_options flamescope = flamescope_options(invocation, query);
+	const struct window *window = &query->asked.question.window;
 	struct output output;
 	struct error error = { 0 };
-	int r = selection_make(reader, &asked->question, &selection, &error);
+	int r = selection_make(reader, &query->asked.question, &selection, &error);
 
 	if (r < 0)
 		return fail(r, &error);
@@ -192,8 +184,8 @@ static int answer_flamescope(
 	say_coverage(invocation, reader, window, selection->rows.count, &selection->coverage);
 	if (option_given(invocation, "verbose"))
 		say(invocation, "segments opened: %zu", selection->opened);
-	if (asked->split)
-		return answer_split(invocation, asked, selection);
+	if (query->split)
+		return answer_split(invocation, query, selection);
 	r = output_open(&output, option_value(invocation, "output"), &error);
 	if (r < 0)
 		return fail(r, &error);
@@ -201,45 +193,17 @@ static int answer_flamescope(
 	return answer_commit(invocation, &output, r, &selection->coverage);
 }
 
-/*
- * Each segment takes the same room as the one before. Without this every large piece of it would go back to the kernel in between, and be
- * cleared page by page for the next one.
- */
-static void keep_memory(void)
-{
-	mallopt(M_MMAP_THRESHOLD, 32 << 20);
-	mallopt(M_TRIM_THRESHOLD, 256 << 20);
-}
-
 static int answer_folded(
-	const struct invocation *invocation, const struct asked *asked, struct store_reader *reader)
+	const struct invocation *invocation, const struct query *query, struct store_reader *reader)
 {
-	const struct window *window = &asked->question.window;
 	_cleanup_(fold_done) struct fold fold = { 0 };
-	struct progress progress;
-	struct fold_options fold_options = {
-		.question = asked->question,
-		.weight = asked->weight,
-		.threads = screen_threads(),
-		.progress = progress_show,
-		.progress_context = &progress,
-	};
+	const struct fold_options weighed = { .weight = query->weight };
 	struct output output;
 	struct error error = { 0 };
-	int r;
+	int r = asked_fold(invocation, &query->asked, reader, weighed, &fold);
 
-	keep_memory();
-	progress_start(&progress, "segments", option_given(invocation, "quiet"));
-	r = fold_run(reader, &fold_options, &fold, &error);
-	progress_end(&progress);
-	if (r < 0)
-		return fail(r, &error);
-	if (!fold.samples)
-		return answer_nothing(invocation, reader, window, &fold.coverage);
-	say_coverage(invocation, reader, window, fold.samples, &fold.coverage);
-	if (option_given(invocation, "verbose"))
-		say(invocation, "segments opened: %llu, %llu of them without their samples",
-			(unsigned long long)fold.segments, (unsigned long long)fold.summed);
+	if (r != EXIT_DONE)
+		return r;
 	r = output_open(&output, option_value(invocation, "output"), &error);
 	if (r < 0)
 		return fail(r, &error);
@@ -249,14 +213,14 @@ static int answer_folded(
 
 /* Its coverage is known, and written, when all samples are. */
 static int answer_json(
-	const struct invocation *invocation, const struct asked *asked, struct store_reader *reader)
+	const struct invocation *invocation, const struct query *query, struct store_reader *reader)
 {
 	_cleanup_(cleanup_cursor) struct cursor *cursor = NULL;
-	const struct window *window = &asked->question.window;
+	const struct window *window = &query->asked.question.window;
 	struct output output;
 	struct error error = { 0 };
 	uint64_t samples = 0;
-	int r = cursor_open(reader, &asked->question, &cursor, &error), code;
+	int r = cursor_open(reader, &query->asked.question, &cursor, &error), code;
 
 	if (r == 0)
 		r = output_open(&output, option_value(invocation, "output"), &error);
@@ -267,6 +231,11 @@ static int answer_json(
 		output_done(&output);
 		return fail(r, &error);
 	}
+	/* of what a reader that went away did not want, nothing is known */
+	if (output.failed == -EPIPE) {
+		output_done(&output);
+		return EXIT_DONE;
+	}
 	code = answer_commit(invocation, &output, r, cursor_coverage(cursor));
 	if (code == EXIT_FAILED || samples) {
 		say_coverage(invocation, reader, window, samples, cursor_coverage(cursor));
@@ -275,7 +244,7 @@ static int answer_json(
 	return answer_nothing(invocation, reader, window, cursor_coverage(cursor));
 }
 
-static int answer(const struct invocation *invocation, const struct asked *asked)
+static int answer(const struct invocation *invocation, const struct query *query)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	struct error error = { 0 };
@@ -283,25 +252,21 @@ static int answer(const struct invocation *invocation, const struct asked *asked
 
 	if (r < 0)
 		return fail(r, &error);
-	say_window(invocation, &asked->question.window);
-	if (asked->format == FORMAT_JSON)
-		return answer_json(invocation, asked, reader);
-	return asked->format == FORMAT_FOLDED ? answer_folded(invocation, asked, reader)
-					      : answer_flamescope(invocation, asked, reader);
+	say_window(invocation, &query->asked.question.window);
+	if (query->format == FORMAT_JSON)
+		return answer_json(invocation, query, reader);
+	return query->format == FORMAT_FOLDED ? answer_folded(invocation, query, reader)
+					      : answer_flamescope(invocation, query, reader);
 }
 
 static int run(const struct invocation *invocation)
 {
-	struct asked asked = { 0 };
-	int r = parse_options(invocation, &asked);
+	struct query query = { 0 };
+	int r = parse_options(invocation, &query);
 
-	asked.question.filter = &asked.filter;
-	asked.question.name = live_names_give;
-	asked.question.context = &asked.names;
 	if (r == EXIT_DONE)
-		r = answer(invocation, &asked);
-	live_names_done(&asked.names);
-	filter_done(&asked.filter);
+		r = answer(invocation, &query);
+	asked_done(&query.asked);
 	return r;
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "cli/answer.h"
 
 /* More do not read faster than memory is cleared for them. */
 #define THREADS_MAX 16
@@ -41,22 +42,40 @@ void screen_put_head(const struct invocation *invocation, const struct window *w
 	buffer_u8(text, '\n');
 }
 
+/* Is there anything to be said of threads and frames? */
+static bool is_more(const struct filter *filter)
+{
+	return filter_has_threads(filter) || filter->no_idle || filter->frames != FILTER_FRAMES_ALL;
+}
+
 void screen_put_filter(const struct filter *filter, struct buffer *text)
 {
-	bool by_cpu = filter->cpus.wanted.count, by_thread = filter_has_threads(filter);
+	bool by_cpu = filter->cpus.wanted.count;
+	size_t start = text->size;
 
-	if (!by_cpu && !by_thread)
-		return;
-	buffer_text(text, "only ");
+	if (by_cpu || filter_has_threads(filter))
+		buffer_text(text, "only ");
 	if (by_cpu) {
 		buffer_text(text, "CPUs ");
 		cpu_filter_describe(&filter->cpus, text);
+		buffer_text(text, is_more(filter) ? ", " : "");
 	}
-	if (by_thread) {
-		buffer_text(text, by_cpu ? ", " : "");
-		filter_describe_threads(filter, text);
+	filter_describe_threads(filter, text);
+	if (text->size > start)
+		buffer_u8(text, '\n');
+}
+
+int screen_nothing(const struct invocation *invocation, struct store_reader *reader,
+	const struct window *window, const struct coverage *coverage)
+{
+	_cleanup_(buffer_done) struct buffer json = { 0 };
+	int code = EXIT_DONE;
+
+	if (option_given(invocation, "json")) {
+		coverage_put_json(coverage, window, &json);
+		code = screen_print(&json);
 	}
-	buffer_u8(text, '\n');
+	return code == EXIT_DONE ? answer_nothing(invocation, reader, window, coverage) : code;
 }
 
 int screen_print(const struct buffer *text)

@@ -8,6 +8,7 @@
 #include "query/coverage.h"
 #include "query/filter.h"
 #include "query/window.h"
+#include "store/store-reader.h"
 
 /* What standard output is, and --color. EXIT_DONE or EXIT_USAGE. */
 int screen_read(const struct invocation *invocation, struct terminal *ret_terminal);
@@ -20,6 +21,10 @@ void screen_put_head(const struct invocation *invocation, const struct window *w
 	uint64_t samples, const struct coverage *coverage, struct buffer *text);
 /* "only comm kube*" on a line of its own, where not all passes. */
 void screen_put_filter(const struct filter *filter, struct buffer *text);
+
+/* Why there is no sample, with --json the coverage too; the exit code of that. */
+int screen_nothing(const struct invocation *invocation, struct store_reader *reader,
+	const struct window *window, const struct coverage *coverage);
 
 /* Writes a whole answer to standard output. EXIT_DONE, or EXIT_FAILED with the reason said. */
 int screen_print(const struct buffer *text);

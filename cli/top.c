@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "cli/answer.h"
+#include "cli/asked.h"
 #include "cli/command.h"
-#include "cli/live-names.h"
 #include "cli/progress.h"
 #include "cli/screen.h"
 #include "cli/window-options.h"
@@ -34,9 +34,7 @@ static const char about[] =
 	"work; interrupts are told apart by the functions in the stacks.\n\n" WINDOW_ABOUT;
 
 struct top {
-	struct question question;
-	struct filter filter;
-	struct live_names names;
+	struct asked asked;
 	uint64_t started_ns; /* CLOCK_MONOTONIC */
 	uint64_t around_ns;
 	struct terminal terminal;
@@ -55,35 +53,29 @@ static void top_done(struct top *top)
 	scanned_done(&top->scanned);
 	baseline_done(&top->baseline);
 	ranking_done(&top->ranking);
-	live_names_done(&top->names);
-	filter_done(&top->filter);
+	asked_done(&top->asked);
 }
 
 static int parse_options(const struct invocation *invocation, struct top *top)
 {
 	const char *around = option_value(invocation, "baseline");
-	int r = window_option_parse(invocation, &top->question.window);
+	int r = asked_parse(invocation, &top->asked);
 
 	top->around_ns = 12 * 3600 * NSEC_PER_SEC;
-	if (r == EXIT_DONE)
-		r = filter_options_parse(invocation, &top->filter);
 	if (r == EXIT_DONE)
 		r = screen_read(invocation, &top->terminal);
 	if (r == EXIT_DONE && around && duration_parse(around, &top->around_ns) < 0)
 		r = usage_error("--baseline: \"%.60s\" is no length of time: use 12h, 7d", around);
-	top->question.filter = &top->filter;
-	top->question.name = live_names_give;
-	top->question.context = &top->names;
 	return r;
 }
 
 static int add(void *context, unsigned int worker, const struct store_segment *segment,
-	const struct tape *tape, const uint64_t *times)
+	const struct tape *tape, const struct sift_times *times)
 {
 	struct top *top = context;
 
-	return tally_add_samples(top->tallies[worker], tape, load_sample_ns(tape, segment->samples),
-		TALLY_CPUS | TALLY_NAMES | TALLY_DETAILS);
+	return tally_add_samples(top->tallies[worker], tape, times->kinds,
+		load_sample_ns(tape, segment->samples), TALLY_CPUS | TALLY_NAMES | TALLY_DETAILS);
 }
 
 static int read_window(const struct invocation *invocation, struct top *top,
@@ -91,7 +83,7 @@ static int read_window(const struct invocation *invocation, struct top *top,
 {
 	struct progress progress;
 	const struct scan_options scan = {
-		.question = top->question,
+		.question = top->asked.question,
 		.threads = top->threads,
 		.add = add,
 		.context = top,
@@ -119,7 +111,7 @@ static int compare(struct top *top, struct store_reader *reader, struct error *e
 {
 	uint64_t spent_ns = clock_ns(CLOCK_MONOTONIC) - top->started_ns;
 	const struct baseline_options options_of = {
-		.question = top->question,
+		.question = top->asked.question,
 		.around_ns = top->around_ns,
 		.limit_ns = MAX(ANSWER_NS - MIN(spent_ns, ANSWER_NS), BASELINE_LEAST_NS),
 		.threads = top->threads,
@@ -174,9 +166,9 @@ static int print_screen(const struct invocation *invocation, const struct top *t
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 }, head = { 0 };
 
-	screen_put_head(invocation, &top->question.window, top->scanned.samples,
+	screen_put_head(invocation, &top->asked.question.window, top->scanned.samples,
 		&top->scanned.coverage, &head);
-	screen_put_filter(&top->filter, &head);
+	screen_put_filter(&top->asked.filter, &head);
 	put_machine(top, &head);
 	put_baseline(invocation, top, &head);
 	if (buffer_failed(&head))
@@ -191,14 +183,14 @@ static int print_json(const struct top *top)
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 
 	ranking_put_json(&top->ranking, &top->baseline, &text);
-	coverage_put_json(&top->scanned.coverage, &top->question.window, &text);
+	coverage_put_json(&top->scanned.coverage, &top->asked.question.window, &text);
 	return screen_print(&text);
 }
 
 static int answer(const struct invocation *invocation, struct top *top)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
-	const struct window *window = &top->question.window;
+	const struct window *window = &top->asked.question.window;
 	const struct coverage *coverage = &top->scanned.coverage;
 	struct error error = { 0 };
 	int r = store_reader_open(store_path(invocation), &reader, &error), code;
@@ -209,7 +201,7 @@ static int answer(const struct invocation *invocation, struct top *top)
 		return fail(r, &error);
 	if (!top->scanned.samples) {
 		say_window(invocation, window);
-		return answer_nothing(invocation, reader, window, coverage);
+		return screen_nothing(invocation, reader, window, coverage);
 	}
 	r = compare(top, reader, &error);
 	if (r < 0)

@@ -31,21 +31,16 @@
 		"strict", 0, NULL, "exit with 4 when not all of the window is there" \
 	}
 
-#define FILTER_OPTIONS                                                               \
-	{ "cpu", 0, "LIST", "only these CPUs, such as 3,8-11" },                     \
-		{ "pid", 0, "LIST", "only these processes, such as 1240,1262" },     \
-		{ "tid", 0, "LIST", "only these threads" },                          \
-		{ "comm", 0, "GLOB", "only threads of such a name, as 'kube*'" },    \
-	{                                                                            \
-		"cgroup", 0, "GLOB", "only of such a cgroup, as '*/kubelet.service'" \
-	}
-
-/* What else may be left out, where stacks themselves are the answer. */
-#define FRAME_OPTIONS                                                             \
-	{ "no-idle", 0, NULL, "without idle CPUs; interrupts on them are work" }, \
-		{ "kernel", 0, NULL, "only the kernel's frames" },                \
-	{                                                                         \
-		"user", 0, NULL, "only the other frames"                          \
+#define FILTER_OPTIONS                                                                    \
+	{ "cpu", 0, "LIST", "only these CPUs, such as 3,8-11" },                          \
+		{ "pid", 0, "LIST", "only these processes, such as 1240,1262" },          \
+		{ "tid", 0, "LIST", "only these threads" },                               \
+		{ "comm", 0, "GLOB", "only threads of such a name, as 'kube*'" },         \
+		{ "cgroup", 0, "GLOB", "only of such a cgroup, as '*/kubelet.service'" }, \
+		{ "no-idle", 0, NULL, "without idle CPUs; interrupts on them are work" }, \
+		{ "kernel", 0, NULL, "only the kernel's frames" },                        \
+	{                                                                                 \
+		"user", 0, NULL, "only the other frames"                                  \
 	}
 
 /* For the `about` of a command. */

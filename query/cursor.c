@@ -51,7 +51,7 @@ static void open_tape_done(struct open_tape *open)
 {
 	if (!open->kept)
 		tape_free(open->tape);
-	array_done(&open->times.list);
+	sift_times_done(&open->times);
 }
 
 struct cursor *cursor_close(struct cursor *cursor)

@@ -78,14 +78,19 @@ static int add_samples(struct worker *worker, struct tape *tape, struct counts *
 /* Of all its samples at the most: which moments they are of is not known, as they are not decoded. */
 static uint64_t clock_error(const struct tape *tape)
 {
-	uint64_t error_ns, end_ns;
+	uint64_t most_ns = 0, error_ns = 0;
 
-	tape_to_realtime(tape, tape->begin_ns, &error_ns);
-	tape_to_realtime(tape, tape->end_ns, &end_ns);
-	error_ns = MAX(error_ns, end_ns);
-	for (size_t i = 0; i < tape->anchors.count; i++)
-		error_ns = MAX(error_ns, tape->anchors.items[i].error_ns);
-	return error_ns;
+	tape_to_realtime(tape, tape->begin_ns, &most_ns);
+	for (size_t i = 0; i < tape->anchors.count; i++) {
+		uint64_t at_ns = tape->anchors.items[i].perf_ns;
+
+		/* it is one from an anchor up to the next: more than both have where the clock was set in between */
+		if (at_ns >= tape->end_ns)
+			break;
+		tape_to_realtime(tape, MAX(at_ns, tape->begin_ns) + 1, &error_ns);
+		most_ns = MAX(most_ns, error_ns);
+	}
+	return most_ns;
 }
 
 /* 1 when its samples must be read after all: also where the sums do not come to as many as the segment says that it has. */

@@ -110,19 +110,28 @@ static int add_sample(struct heat *heat, const struct tape_sample *sample, uint6
 	return 0;
 }
 
-int heat_add(struct heat *heat, const struct tape *tape, const uint64_t *times, uint64_t sample_ns)
+static enum load_kind kind_of(const struct heat *heat, const struct tape *tape,
+	const struct sift_times *times, size_t number)
+{
+	const struct tape_sample *sample = &tape->samples.items[number];
+	const struct tape_thread *thread = &tape->threads.items[sample->thread];
+	bool idle = thread->pid == 0 && thread->tid == 0;
+	enum load_kind kind = times->kinds
+				      ? times->kinds[number]
+				      : load_kind(&heat->marks, idle, sample->stack, sample->frame);
+
+	return heat->left_out & 1u << kind ? LOAD_IDLE : kind;
+}
+
+int heat_add(struct heat *heat, const struct tape *tape, const struct sift_times *times,
+	uint64_t sample_ns)
 {
 	int r = load_marks_make(&heat->marks, tape);
 
 	heat->host_cpus = MAX(heat->host_cpus, load_host_cpus(tape));
-	for (size_t i = 0; r == 0 && i < tape->samples.count; i++) {
-		const struct tape_sample *sample = &tape->samples.items[i];
-		const struct tape_thread *thread = &tape->threads.items[sample->thread];
-
-		r = add_sample(heat, sample, times[i], sample_ns,
-			load_kind(&heat->marks, thread->pid == 0 && thread->tid == 0, sample->stack,
-				sample->frame));
-	}
+	for (size_t i = 0; r == 0 && i < tape->samples.count; i++)
+		r = add_sample(heat, &tape->samples.items[i], times->list.items[i], sample_ns,
+			kind_of(heat, tape, times, i));
 	return r;
 }
 

@@ -7,8 +7,9 @@
  */
 
 #include "query/coverage.h"
-#include "tape/load.h"
+#include "query/sift.h"
 #include "query/window.h"
+#include "tape/load.h"
 
 enum heat_rows {
 	HEAT_FRACTIONS,
@@ -25,6 +26,7 @@ struct heat {
 	/* By column, and by row where those are fractions: how much of it is of the window, and how much of that was recorded. */
 	array_of(int64_t) asked_ns, covered_ns;
 	uint64_t host_cpus; /* 0: not known */
+	unsigned int left_out; /* kinds of load, a bit each, that count as idle */
 	struct load_marks marks;
 };
 
@@ -41,11 +43,15 @@ DEFINE_CLEANUP(heat, struct heat *, heat_free)
  * Samples of the window, with their times of the wall clock; each stands for so much CPU time. Over fractions it is spread as it is in time: else
  * some of them would have a sample more than others in each second, and show stripes. 0 or -ENOMEM.
  */
-int heat_add(struct heat *heat, const struct tape *tape, const uint64_t *times, uint64_t sample_ns);
+int heat_add(struct heat *heat, const struct tape *tape, const struct sift_times *times,
+	uint64_t sample_ns);
 /* Adds another one of the same kind and window. 0 or -ENOMEM. */
 int heat_merge(struct heat *heat, const struct heat *other);
 /* What of the cells is known, once all is added. 0 or -ENOMEM. */
 int heat_cover(struct heat *heat, const struct window *window, const struct coverage *coverage);
+
+/* A line each column, once it is covered: of each cell that was recorded, how many CPUs were busy in it. */
+void heat_put_json(const struct heat *heat, struct buffer *json);
 
 static inline const struct load *heat_cell(const struct heat *heat, uint32_t row, uint32_t column)
 {

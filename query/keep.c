@@ -7,17 +7,17 @@
 #include "base/cleanup.h"
 #include "tape/load.h"
 
-int keep_busy(const struct filter *filter, const struct tape *tape, bool **ret_busy)
+int keep_kinds(const struct filter *filter, const struct tape *tape, uint8_t **ret_kinds)
 {
 	struct load_marks marks = { 0 };
-	bool *busy;
+	uint8_t *kinds;
 
-	*ret_busy = NULL;
-	if (!filter->no_idle)
+	*ret_kinds = NULL;
+	if (!filter->no_idle && filter->frames == FILTER_FRAMES_ALL)
 		return 0;
-	busy = calloc(MAX(tape->samples.count, (size_t)1), sizeof(*busy));
-	if (!busy || load_marks_make(&marks, tape) < 0) {
-		free(busy);
+	kinds = malloc(MAX(tape->samples.count, (size_t)1) * sizeof(*kinds));
+	if (!kinds || load_marks_make(&marks, tape) < 0) {
+		free(kinds);
 		load_marks_done(&marks);
 		return -ENOMEM;
 	}
@@ -26,10 +26,10 @@ int keep_busy(const struct filter *filter, const struct tape *tape, bool **ret_b
 		const struct tape_thread *thread = &tape->threads.items[sample->thread];
 		bool idle = thread->pid == 0 && thread->tid == 0;
 
-		busy[i] = load_kind(&marks, idle, sample->stack, sample->frame) != LOAD_IDLE;
+		kinds[i] = load_kind(&marks, idle, sample->stack, sample->frame);
 	}
 	load_marks_done(&marks);
-	*ret_busy = busy;
+	*ret_kinds = kinds;
 	return 0;
 }
 

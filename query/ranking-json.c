@@ -96,8 +96,10 @@ static void put_group(
 	put_number(json, "threads", group->threads);
 	json_key(json, "busiest");
 	json_open(json, '{');
-	put_number(json, "pid", group->pid);
-	put_number(json, "tid", group->tid);
+	json_key(json, "pid");
+	json_i64(json, group->pid);
+	json_key(json, "tid");
+	json_i64(json, group->tid);
 	put_number(json, "cpu", group->cpu);
 	put_share(json, "share", group->thread_share);
 	json_close(json, '}');

@@ -134,7 +134,7 @@ static int add_core_details(struct making *making)
 			continue;
 		core->group_share = ns / making->covered_ns;
 		core->group = strings_at(&tally->names, spots[i].b);
-		core->function = strings_at(&tally->names, spots[i].c);
+		core->function = spots[i].c ? strings_at(&tally->names, spots[i].c) : NULL;
 	}
 	return 0;
 }

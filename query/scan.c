@@ -52,11 +52,10 @@ static int add_tape(struct run *run, unsigned int worker, const struct store_seg
 	if (r == 0)
 		r = sift_count_samples(tape, &coverage);
 	if (r == 0 && tape->samples.count)
-		r = run->options->add(
-			run->options->context, worker, segment, tape, times.list.items);
+		r = run->options->add(run->options->context, worker, segment, tape, &times);
 	if (r == 0)
 		count(run, tape, &coverage);
-	array_done(&times.list);
+	sift_times_done(&times);
 	return r;
 }
 

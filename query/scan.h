@@ -9,17 +9,18 @@
 #include "base/error.h"
 #include "query/coverage.h"
 #include "query/loader.h"
+#include "query/sift.h"
 #include "store/store-reader.h"
 
 struct scan_options {
 	struct question question; /* its hook is called from one thread at a time */
 	unsigned int threads; /* at least 1 */
 	/*
-	 * A tape with no samples but those; times are of the wall clock, one a sample. Called from several threads at once, each with a number
-	 * below `threads`. 0 or a negative errno.
+	 * A tape with no samples but those, and their times. Called from several threads at once, each with a number below `threads`. 0 or a
+	 * negative errno.
 	 */
 	int (*add)(void *context, unsigned int worker, const struct store_segment *segment,
-		const struct tape *tape, const uint64_t *times);
+		const struct tape *tape, const struct sift_times *times);
 	void *context;
 	/* How many segments of how many are done; called from one thread at a time. May be NULL. */
 	void (*progress)(void *context, uint64_t done, uint64_t of);

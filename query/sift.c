@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/sort.h"
 #include "query/keep.h"
+#include "tape/load.h"
 #include "tape/clocks.h"
 
 /* Does a later sample never have an earlier wall clock time? */
@@ -44,9 +45,16 @@ static size_t first_at(const struct tape *tape, uint64_t realtime_ns)
 	return low;
 }
 
+void sift_times_done(struct sift_times *times)
+{
+	array_done(&times->list);
+	free(take_ptr(times->kinds));
+}
+
 struct timed {
 	uint64_t realtime_ns;
 	struct tape_sample sample;
+	uint8_t kind;
 };
 
 static int sort_by_time(struct tape *tape, struct sift_times *times)
@@ -61,22 +69,26 @@ static int sort_by_time(struct tape *tape, struct sift_times *times)
 	if (!rows || !scratch)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
-		rows[i] = (struct timed){ times->list.items[i], tape->samples.items[i] };
+		rows[i] = (struct timed){ times->list.items[i], tape->samples.items[i],
+			times->kinds ? times->kinds[i] : LOAD_IDLE };
 	sort_by_number(rows, scratch, count, sizeof(*rows), offsetof(struct timed, realtime_ns));
 	for (size_t i = 0; i < count; i++) {
 		times->list.items[i] = rows[i].realtime_ns;
 		tape->samples.items[i] = rows[i].sample;
+		if (times->kinds)
+			times->kinds[i] = rows[i].kind;
 	}
 	return 0;
 }
 
 static int keep_those(struct tape *tape, const struct window *window, const struct filter *filter,
-	const bool *threads, const bool *busy, uint64_t *error_ns, struct sift_times *times)
+	const bool *threads, uint64_t *error_ns, struct sift_times *times)
 {
 	struct tape_sample *samples = tape->samples.items;
 	bool rises = wall_clock_rises(tape);
 	size_t begin = rises ? first_at(tape, window->from_ns) : 0, kept = 0;
 	size_t end = rises ? first_at(tape, window->to_ns) : tape->samples.count;
+	uint8_t *kinds = times->kinds;
 
 	if (begin < end && array_reserve(&times->list, end - begin) < 0)
 		return -ENOMEM;
@@ -84,13 +96,16 @@ static int keep_those(struct tape *tape, const struct window *window, const stru
 		uint64_t realtime_ns, off_ns = 0;
 
 		if (!cpu_filter_passes(&filter->cpus, samples[i].cpu) ||
-			(threads && !threads[samples[i].thread]) || (busy && !busy[i]))
+			(threads && !threads[samples[i].thread]) ||
+			(filter->no_idle && kinds[i] == LOAD_IDLE))
 			continue;
 		realtime_ns = tape_to_realtime(tape, samples[i].time_ns, &off_ns);
 		if (realtime_ns < window->from_ns || realtime_ns >= window->to_ns)
 			continue;
 		*error_ns = MAX(*error_ns, off_ns);
 		times->list.items[times->list.count++] = realtime_ns;
+		if (kinds)
+			kinds[kept] = kinds[i];
 		samples[kept++] = samples[i];
 	}
 	tape->samples.count = kept;
@@ -115,16 +130,18 @@ static void give_back(struct tape *tape)
 int sift_samples(struct tape *tape, const struct window *window, const struct filter *filter,
 	uint64_t *error_ns, struct sift_times *ret_times)
 {
-	_cleanup_free_ bool *threads = NULL, *busy = NULL;
+	_cleanup_free_ bool *threads = NULL;
 	struct sift_times times = { 0 };
 	int r = 0;
 
 	if (filter_has_threads(filter))
 		r = filter_threads(filter, tape, &threads);
 	if (r == 0)
-		r = keep_busy(filter, tape, &busy);
+		r = keep_kinds(filter, tape, &times.kinds);
 	if (r == 0)
-		r = keep_those(tape, window, filter, threads, busy, error_ns, &times);
+		r = keep_those(tape, window, filter, threads, error_ns, &times);
+	if (filter->frames == FILTER_FRAMES_ALL)
+		free(take_ptr(times.kinds));
 	if (r == 0)
 		r = keep_frames(filter, tape);
 	if (r == 0)
@@ -134,7 +151,7 @@ int sift_samples(struct tape *tape, const struct window *window, const struct fi
 	if (r == 0 && ret_times)
 		*ret_times = times;
 	else
-		array_done(&times.list);
+		sift_times_done(&times);
 	return r;
 }
 

@@ -10,10 +10,13 @@
 #include "query/window.h"
 #include "tape/tape.h"
 
-/* Of the wall clock, one for each sample that was left. */
+/* Of the wall clock, one for each sample that was left; and where frames were taken away, what its CPU did (enum load_kind), by all of them. */
 struct sift_times {
 	array_of(uint64_t) list;
+	uint8_t *kinds; /* NULL: the frames tell */
 };
+
+void sift_times_done(struct sift_times *times);
 
 /*
  * Leaves of the tape's samples those that lie in the window and pass, in the order of the wall clock: where that was set back, not in that

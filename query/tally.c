@@ -44,6 +44,7 @@ struct item {
 	uint32_t stack, frame;
 	uint32_t comm;
 	enum load_kind kind;
+	bool frameless; /* all its frames were taken away: it is of no function */
 	uint64_t ns;
 };
 
@@ -290,6 +291,8 @@ static int add_names(struct adding *adding, const struct item *item)
 	if (map_group(adding, item->comm, &group) < 0)
 		return -ENOMEM;
 	tally->groups.items[group].ns[item->kind] += item->ns;
+	if (item->frameless)
+		return 0;
 	time->self_ns += item->ns;
 	time->kernel |= load_is_kernel(adding->tape, item->frame);
 	if (!is_within(adding, item->stack, function))
@@ -378,7 +381,7 @@ static int add_details(
 	int r = map_group(adding, item->comm, &spot.b);
 
 	tally->threads.list.items[thread].ns += item->ns;
-	if (r == 0)
+	if (r == 0 && !item->frameless)
 		r = map_function(adding, function_of(adding, item->frame), &spot.c);
 	if (r == 0)
 		r = add_row(&tally->places, &place, NULL);
@@ -389,16 +392,20 @@ static int add_details(
 	return r;
 }
 
-static int add_sample(
-	struct adding *adding, const struct tape_sample *sample, uint64_t ns, bool detailed)
+static int add_sample(struct adding *adding, size_t number, const uint8_t *kinds, uint64_t ns)
 {
+	const struct tape_sample *sample = &adding->tape->samples.items[number];
 	const struct tape_thread *thread = &adding->tape->threads.items[sample->thread];
+	bool detailed = adding->every == 1 || hash_u64(number) % adding->every == 0;
 	bool idle = thread->pid == 0 && thread->tid == 0;
 	struct item item = {
 		.stack = sample->stack,
 		.frame = sample->frame,
 		.comm = thread->comm,
-		.kind = load_kind(&adding->scratch->marks, idle, sample->stack, sample->frame),
+		.kind = kinds ? kinds[number]
+			      : load_kind(&adding->scratch->marks, idle, sample->stack,
+					sample->frame),
+		.frameless = kinds && tape_is_no_stack(adding->tape, sample->frame),
 		.ns = ns,
 	};
 	uint32_t own;
@@ -420,16 +427,15 @@ static int add_sample(
 	return add_details(adding, sample->cpu, own, &item);
 }
 
-int tally_add_samples(
-	struct tally *tally, const struct tape *tape, uint64_t sample_ns, unsigned int parts)
+int tally_add_samples(struct tally *tally, const struct tape *tape, const uint8_t *kinds,
+	uint64_t sample_ns, unsigned int parts)
 {
 	struct adding adding = { tally, tally->scratch, tape, parts,
 		1 + tape->samples.count / DETAILED_SAMPLES };
 	int r = begin_tape(&adding);
 
 	for (size_t i = 0; r == 0 && i < tape->samples.count; i++)
-		r = add_sample(&adding, &tape->samples.items[i], sample_ns,
-			adding.every == 1 || hash_u64(i) % adding.every == 0);
+		r = add_sample(&adding, i, kinds, sample_ns);
 	if (r == 0 && parts & TALLY_NAMES)
 		r = end_tape(&adding);
 	if (tape->samples.count)

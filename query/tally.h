@@ -57,9 +57,12 @@ int tally_new(struct tally **ret_tally);
 struct tally *tally_free(struct tally *tally);
 DEFINE_CLEANUP(tally, struct tally *, tally_free)
 
-/* The tape's samples, of which each stands for so much CPU time. 0 or -ENOMEM. */
-int tally_add_samples(
-	struct tally *tally, const struct tape *tape, uint64_t sample_ns, unsigned int parts);
+/*
+ * The tape's samples, of which each stands for so much CPU time; with kinds (enum load_kind, by sample) where frames were taken away that would
+ * tell them, else NULL. 0 or -ENOMEM.
+ */
+int tally_add_samples(struct tally *tally, const struct tape *tape, const uint8_t *kinds,
+	uint64_t sample_ns, unsigned int parts);
 /* The tape's sums of comms that pass; they say nothing of CPUs. 0 or -ENOMEM. */
 int tally_add_sums(struct tally *tally, const struct tape *tape, uint64_t sample_ns,
 	const struct filter *filter);

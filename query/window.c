@@ -102,10 +102,7 @@ static int parse_around(
 	return 0;
 }
 
-/*
- * A time of day alone is the latest such moment that is not in the future. Behind --from that would often be before it: then it is the
- * first one after it, though it lies in the future.
- */
+/* A time of day alone is the latest such moment that is not in the future; but behind --from, the first one after that. */
 static bool is_time_of_day(const char *text)
 {
 	return *text && !text[strspn(text, "0123456789:., ")] && strchr(text, ':');
@@ -114,14 +111,28 @@ static bool is_time_of_day(const char *text)
 static int parse_end(const struct window_request *request, const char *to, struct window *window,
 	struct error *error)
 {
-	struct window_request later = *request;
-	int r = parse_time(request, "--to", to, window, &window->to_ns, error);
+	struct window_request until = *request;
+	struct window parsed = *window;
+	int r = parse_time(request, "--to", to, &parsed, &parsed.to_ns, error);
 
-	if (r < 0 || window->to_ns > window->from_ns || !is_time_of_day(to))
+	if (r < 0 || !is_time_of_day(to)) {
+		*window = parsed;
 		return r;
-	window->note[0] = 0;
-	later.now_ns = window->from_ns + 24 * 3600 * NSEC_PER_SEC;
-	return parse_time(&later, "--to", to, window, &window->to_ns, error);
+	}
+	/* a day on which the clock is set back is the longest; from its end on, back to the last one that is behind --from */
+	until.now_ns = window->from_ns + 26 * 3600 * NSEC_PER_SEC;
+	do {
+		struct window earlier = { .from_ns = window->from_ns };
+
+		memcpy(earlier.note, window->note, sizeof(earlier.note));
+		if (parse_time(&until, "--to", to, &earlier, &earlier.to_ns, error) < 0 ||
+			earlier.to_ns <= window->from_ns)
+			break;
+		parsed = earlier;
+		until.now_ns = earlier.to_ns - 1;
+	} while (true);
+	*window = parsed;
+	return 0;
 }
 
 static int parse_between(

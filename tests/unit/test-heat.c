@@ -61,9 +61,9 @@ static struct heat *make(
 	struct heat *heat;
 
 	CHECK_EQ(heat_new(by, &window, column_ns, rows, &heat), 0);
-	CHECK_EQ(heat_add(heat, tape, times.list.items, SAMPLE_NS), 0);
+	CHECK_EQ(heat_add(heat, tape, &times, SAMPLE_NS), 0);
 	CHECK_EQ(heat_cover(heat, &window, coverage), 0);
-	array_done(&times.list);
+	sift_times_done(&times);
 	return heat;
 }
 
@@ -195,6 +195,29 @@ static void test_drawn(void)
 	check_drawn("cpus-narrow.heat", HEAT_CPUS, &narrow);
 }
 
+/* Time that is not asked for is as if the CPU had idled. */
+static void test_left_out(void)
+{
+	static const struct coverage whole;
+	struct sift_times times = { 0 };
+	_cleanup_(cleanup_tape) struct tape *tape = make_tape(&times);
+	_cleanup_(cleanup_heat) struct heat *heat = NULL,
+					    *all = make(HEAT_CPUS, NSEC_PER_SEC, 0, &whole);
+
+	CHECK_EQ(heat_new(HEAT_CPUS, &window, NSEC_PER_SEC, 0, &heat), 0);
+	heat->left_out = 1u << LOAD_USER;
+	CHECK_EQ(heat_add(heat, tape, &times, SAMPLE_NS), 0);
+	for (size_t i = 0; i < heat->cells.count; i++) {
+		const struct load *left = &heat->cells.items[i], *of = &all->cells.items[i];
+
+		CHECK_EQ(left->ns[LOAD_USER], 0);
+		CHECK_EQ(left->ns[LOAD_IDLE], of->ns[LOAD_IDLE] + of->ns[LOAD_USER]);
+		CHECK_EQ(left->ns[LOAD_KERNEL], of->ns[LOAD_KERNEL]);
+		CHECK_EQ(left->ns[LOAD_IRQ], of->ns[LOAD_IRQ]);
+	}
+	sift_times_done(&times);
+}
+
 /* Of 448 CPUs, those with the busiest moment, by their number. */
 static void test_many(void)
 {
@@ -204,14 +227,16 @@ static void test_many(void)
 	_cleanup_(cleanup_heat) struct heat *heat = NULL;
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 	uint32_t worker = tapes_thread(tape, 7, 7, "worker"), kernel = tapes_kernel(tape, "x");
-	uint64_t times[448 + 97];
+	uint64_t moments[448 + 97];
+	const struct sift_times times = { .list = { .items = moments,
+						  .count = ARRAY_SIZE(moments) } };
 
 	for (uint32_t i = 0; i < 448 + 97; i++) {
-		times[i] = TAPES_REALTIME + 5 * NSEC_PER_SEC;
+		moments[i] = TAPES_REALTIME + 5 * NSEC_PER_SEC;
 		tapes_sample(tape, TAPES_PERF, i < 448 ? i : 300, worker, kernel);
 	}
 	CHECK_EQ(heat_new(HEAT_CPUS, &window, NSEC_PER_SEC, 0, &heat), 0);
-	CHECK_EQ(heat_add(heat, tape, times, SAMPLE_NS), 0);
+	CHECK_EQ(heat_add(heat, tape, &times, SAMPLE_NS), 0);
 	CHECK_EQ(heat_cover(heat, &window, &whole), 0);
 	heat_draw(&(struct heat_picture){ .heat = heat, .head = "x" }, &terminal, &text);
 	buffer_u8(&text, 0);
@@ -222,6 +247,6 @@ static void test_many(void)
 		"the busiest 8 of 448 CPUs; the others were never more than 1 % busy\n"));
 }
 
-CHECK_MAIN({ "columns", test_columns }, { "a century", test_century },
-	{ "no time is lost", test_time }, { "merging", test_merge }, { "drawn", test_drawn },
-	{ "many CPUs", test_many })
+CHECK_MAIN({ "columns", test_columns }, { "time left out", test_left_out },
+	{ "a century", test_century }, { "no time is lost", test_time }, { "merging", test_merge },
+	{ "drawn", test_drawn }, { "many CPUs", test_many })

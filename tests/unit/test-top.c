@@ -64,12 +64,12 @@ struct adding {
 };
 
 static int add(void *context, unsigned int worker, const struct store_segment *segment,
-	const struct tape *tape, const uint64_t *times)
+	const struct tape *tape, const struct sift_times *times)
 {
 	struct adding *adding = context;
 
-	return tally_add_samples(
-		adding->tallies[worker], tape, load_sample_ns(tape, segment->samples), PARTS);
+	return tally_add_samples(adding->tallies[worker], tape, times->kinds,
+		load_sample_ns(tape, segment->samples), PARTS);
 }
 
 /* from and to are seconds after TAPES_REALTIME. */
@@ -237,6 +237,26 @@ static void test_filter(void)
 }
 
 /* However often a function is in a stack, its time is counted once. */
+/* Functions are left out; what CPUs and threads did is not. */
+static void test_frames(void)
+{
+	static const struct filter user = { .frames = FILTER_FRAMES_USER };
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(answer_done) struct answer answer = { 0 };
+	const struct ranking *ranking = &answer.ranking;
+
+	put_usual_store(&store);
+	answer = ask(&store, &user, 150, 160);
+	CHECK_EQ(ranking->cores.items[0].cpu, 1);
+	CHECK(is_near(ranking->cores.items[0].now.kernel, 1));
+	CHECK_STR(ranking->cores.items[0].group, "dd");
+	CHECK(!ranking->cores.items[0].function);
+	CHECK(is_near(ranking->now.all, 1.25) && is_near(ranking->usual.irq, 0.125));
+	CHECK(is_near(function_row(ranking, "serve")->self, 0.125));
+	for (size_t i = 0; i < ranking->functions.count; i++)
+		CHECK(!ranking->functions.items[i].kernel);
+}
+
 static void test_recursion(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 1);
@@ -246,7 +266,7 @@ static void test_recursion(void)
 	tapes_sample(tape, TAPES_PERF, 0, thread, tapes_kernel(tape, "a;b;a;b;a"));
 	tapes_sample(tape, TAPES_PERF, 0, thread, tapes_kernel(tape, "a;b;a;c"));
 	CHECK_EQ(tally_new(&tally), 0);
-	CHECK_EQ(tally_add_samples(tally, tape, NSEC_PER_SEC / 97, PARTS), 0);
+	CHECK_EQ(tally_add_samples(tally, tape, NULL, NSEC_PER_SEC / 97, PARTS), 0);
 	name = strings_find(&tally->names, "a", 1);
 	CHECK_EQ(tally->functions.items[name].self_ns, tally->sample_ns);
 	CHECK_EQ(tally->functions.items[name].total_ns, 2 * tally->sample_ns);
@@ -269,7 +289,7 @@ static void test_many_samples(void)
 	for (uint64_t i = 0; i < count; i++)
 		tapes_sample(tape, TAPES_PERF, i % 3, threads[i % 4 == 0], stack);
 	CHECK_EQ(tally_new(&tally), 0);
-	CHECK_EQ(tally_add_samples(tally, tape, 1000, PARTS), 0);
+	CHECK_EQ(tally_add_samples(tally, tape, NULL, 1000, PARTS), 0);
 	name = strings_find(&tally->names, "y", 1);
 	CHECK_EQ(tally->functions.items[name].self_ns, 1000 * count);
 	CHECK_EQ(tally->cpus.items[2].ns[LOAD_KERNEL], 1000 * (count / 3));
@@ -296,7 +316,7 @@ static void test_sums(void)
 	CHECK_EQ(segments.list.count, 3);
 	for (size_t i = 0; i < segments.list.count; i++) {
 		CHECK_EQ(store_reader_load(reader, &segments.list.items[i], &want, &tape, NULL), 0);
-		CHECK_EQ(tally_add_samples(samples, tape, NSEC_PER_SEC / 97, PARTS), 0);
+		CHECK_EQ(tally_add_samples(samples, tape, NULL, NSEC_PER_SEC / 97, PARTS), 0);
 		CHECK_EQ(tally_add_sums(sums, tape, NSEC_PER_SEC / 97, &all), 0);
 		tape_free(tape);
 	}
@@ -403,4 +423,5 @@ CHECK_MAIN({ "a saturated CPU stands out", test_store },
 	{ "nothing to compare with", test_nothing_usual }, { "one CPU", test_filter },
 	{ "recursion counts once", test_recursion }, { "very many samples", test_many_samples },
 	{ "sums and samples agree", test_sums }, { "the screen", test_drawn },
-	{ "hostile names on the screen", test_hostile })
+	{ "hostile names on the screen", test_hostile },
+	{ "frames that are left out", test_frames })

@@ -113,6 +113,21 @@ static void test_wrong(void)
 	CHECK_EQ(window.to_ns - window.from_ns, 20 * 60 * 1000000000ull);
 	CHECK_EQ(parse((struct window_request){ .from = "23:50", .to = "00:10" }, &window), 0);
 	CHECK_EQ(window.to_ns - window.from_ns, 20 * 60 * 1000000000ull);
+	/* the first such moment behind --from, not the latest there was */
+	CHECK_EQ(parse((struct window_request){ .from = "2026-11-10 02:30", .to = "03:00" },
+			 &window),
+		0);
+	CHECK_EQ(window.to_ns - window.from_ns, 30 * 60 * 1000000000ull);
+	CHECK_EQ(
+		parse((struct window_request){ .from = "yesterday 03:00", .to = "03:00" }, &window),
+		0);
+	CHECK_EQ(window.to_ns - window.from_ns, 24 * 3600 * 1000000000ull);
+	/* over the night in which the clock is set back, and what is to be known of --from stays known */
+	CHECK_EQ(parse((struct window_request){ .from = "2026-10-25 02:30", .to = "02:15" },
+			 &window),
+		0);
+	CHECK_EQ(window.to_ns - window.from_ns, (24 * 60 + 45) * 60 * 1000000000ull);
+	CHECK(!strncmp(window.note, "\"2026-10-25 02:30\" was there twice", 34));
 	CHECK_EQ(parse((struct window_request){ .from = "now", .to = "now" }, &window), -EINVAL);
 	CHECK_STR(error_text,
 		"the window is empty: --from and --to are both 2026-11-18T04:12:07.250+01:00");
