@@ -4,10 +4,14 @@
 #include <ctype.h>
 
 #include "base/cleanup.h"
+#include "incidents/escapes.h"
 #include "incidents/kmsg.h"
+#include "incidents/shipper.h"
 
 #define LAYERS_MAX 16
 #define HOST_WORDS_MAX 6
+#define TAG_MAX 80
+#define FOREIGN_WORDS_MAX 4
 #define RESYNC_BYTES 200 /* how far into a line with a foreign beginning its stamp is looked for */
 
 void heading_init(struct heading *heading)
@@ -73,16 +77,23 @@ static bool take_uptime(struct taker *taker, uint64_t *ret_ns)
 	return true;
 }
 
-/* "<    0.004711>" */
+/* "<    0.004711>"; journalctl has a blank or a star before its end, and blanks alone in the first line */
 static bool take_delta(struct taker *taker, uint64_t *ret_ns)
 {
 	struct taker at = *taker;
 
 	take_blanks(&at);
-	if (!take_char(&at, '<'))
+	if (!take_char(&at, '<')) {
+		if (taker_is(&at, ']'))
+			*taker = at;
 		return false;
+	}
 	take_blanks(&at);
-	if (!take_uptime(&at, ret_ns) || !take_char(&at, '>'))
+	if (!take_uptime(&at, ret_ns))
+		return false;
+	if (!take_char(&at, ' '))
+		take_char(&at, '*');
+	if (!take_char(&at, '>'))
 		return false;
 	*taker = at;
 	return true;
@@ -202,6 +213,7 @@ static bool take_tag(struct heading *heading, struct taker *taker, bool loose)
 			continue;
 		set_writer(heading, at.at, size);
 		heading->loose = sure ? NULL : at.at;
+		heading->unnamed = sure ? NULL : taker->at;
 		taker->at = after;
 		return true;
 	}
@@ -234,39 +246,6 @@ static bool take_name(struct heading *heading, struct taker *taker, const struct
 			*taker = at;
 	}
 	return false;
-}
-
-/* "{job="x", host="y"} ", the labels of Loki; those that other { begin are JSON */
-static bool take_labels(struct taker *taker)
-{
-	struct taker at = *taker;
-	bool quoted = false;
-
-	if (!take_char(&at, '{') || taker_is(&at, '"') || taker_is(&at, ' '))
-		return false;
-	for (; at.at < at.end && (quoted || *at.at != '}'); at.at++) {
-		if (*at.at == '\\' && quoted && at.at + 1 < at.end)
-			at.at++;
-		else if (*at.at == '"')
-			quoted = !quoted;
-	}
-	if (!take_char(&at, '}'))
-		return false;
-	*taker = at;
-	return true;
-}
-
-/* What container runtimes put behind their stamp. */
-static bool take_stream(struct taker *taker)
-{
-	struct taker at = *taker;
-
-	if (!take_text(&at, "stdout ") && !take_text(&at, "stderr "))
-		return false;
-	if (!take_text(&at, "F ") && !take_text(&at, "P "))
-		return false;
-	*taker = at;
-	return true;
 }
 
 /* The quoted field of a CSV file: what is between the quotes. */
@@ -310,8 +289,8 @@ static void take_behind_stamp(struct heading *heading, struct taker *taker, stru
 		return;
 	heading_offer_wall(
 		heading, stamp, stamp->year || stamp->epoch ? WALL_DATED : WALL_TRADITIONAL);
-	/* dmesg puts no host and no tag */
-	if (!stamp->comma && !heading->writer && at.at == taker->at)
+	/* dmesg puts no host and no tag; before the kernel's own stamp there is none either */
+	if (!stamp->comma && !heading->writer && at.at == taker->at && !taker_is(taker, '['))
 		take_tag(heading, taker, true);
 }
 
@@ -453,23 +432,29 @@ static bool take_kmsg(struct heading *heading, struct taker *taker)
 
 static bool take_other(struct heading *heading, struct taker *taker)
 {
-	struct taker at = *taker;
-	uint64_t number;
+	struct stamp stamp;
 
-	if (take_char(taker, '\x1e') || take_text(taker, "\xef\xbb\xbf") ||
-		take_text(taker, "data: "))
-		return true;
-	/* aws logs get-log-events --output text */
-	if (take_text(&at, "EVENTS\t") && take_number(&at, 13, 13, &number) &&
-		take_char(&at, '\t')) {
-		struct stamp stamp;
-
-		if (stamp_from_number(at.at - 14, 13, &stamp))
-			heading_offer_wall(heading, &stamp, WALL_SHIPPER);
-		*taker = at;
+	if (take_events(taker, &stamp)) {
+		heading_offer_wall(heading, &stamp, WALL_SHIPPER);
 		return true;
 	}
-	return false;
+	return take_char(taker, '\x1e') || take_text(taker, "\xef\xbb\xbf") ||
+	       take_text(taker, "data: ");
+}
+
+/* rsyslog's "message repeated 2 times: [ ...]" */
+static bool take_repeated(struct taker *taker)
+{
+	struct taker at = *taker;
+	uint64_t times;
+
+	if (!take_text(&at, "message repeated ") || !take_number(&at, 1, 9, &times) ||
+		!take_text(&at, " times: ["))
+		return false;
+	if (at.at < at.end && at.end[-1] == ']')
+		at.end--;
+	*taker = at;
+	return true;
 }
 
 /* A message whose writer is known begins right behind it, but for the kernel's own stamps. */
@@ -481,7 +466,7 @@ static bool take_layer(struct heading *heading, struct taker *taker)
 	if (*taker->at == '[')
 		return take_brackets(heading, taker);
 	if (heading->writer)
-		return false;
+		return take_repeated(taker);
 	if (take_pri(heading, taker))
 		return true;
 	if (isdigit((unsigned char)*taker->at) &&
@@ -491,77 +476,61 @@ static bool take_layer(struct heading *heading, struct taker *taker)
 	       take_other(heading, taker) || take_tag(heading, taker, false);
 }
 
-/* Colours, which terminals are sent and logs keep. */
-static void drop_colours(struct heading *heading, struct taker *taker)
+static bool is_uptime(struct taker at)
 {
-	const char *escape = memchr(taker->at, '\x1b', taker_left(taker)), *from = taker->at;
-	char *copy = escape ? (char *)buffer_room(&heading->scratch, taker_left(taker)) : NULL;
-	size_t size = 0;
+	uint64_t uptime;
 
-	if (!copy)
-		return;
-	while (from < taker->end) {
-		if (*from != '\x1b') {
-			copy[size++] = *from++;
-			continue;
-		}
-		from++;
-		if (from < taker->end && *from == '[')
-			from++;
-		while (from < taker->end && !isalpha((unsigned char)*from) && *from > ' ')
-			from++;
-		from += from < taker->end && *from != ' ';
-	}
-	heading->scratch.size += size;
-	*taker = (struct taker){ copy, copy + size };
+	if (!take_char(&at, '['))
+		return false;
+	take_blanks(&at);
+	return take_uptime(&at, &uptime) && taker_is(&at, ']');
 }
 
-/* rsyslog's #012 for a byte of a message */
-static void drop_octal(struct heading *heading)
+/* A date, as grep shows it behind a file's name, or a viewer behind a container's. */
+static bool is_date(struct taker at)
 {
-	char *copy;
-	size_t size = 0;
+	struct stamp stamp;
 
-	if (!memmem(heading->text, heading->size, "#0", 2))
-		return;
-	copy = (char *)buffer_room(&heading->scratch, heading->size);
-	for (size_t i = 0; copy && i < heading->size; i++) {
-		const char *at = heading->text + i;
-
-		if (heading->size - i >= 4 && at[0] == '#' && at[1] == '0' && at[2] >= '0' &&
-			at[2] <= '3' && at[3] >= '0' && at[3] <= '7') {
-			copy[size++] = (at[2] - '0') << 3 | (at[3] - '0');
-			i += 3;
-		} else {
-			copy[size++] = *at;
-		}
-	}
-	if (!copy)
-		return;
-	heading->scratch.size += size;
-	heading->text = copy;
-	heading->size = size;
-	heading->loose = NULL;
+	take_char(&at, '[');
+	return stamp_take(&at, &stamp) && !stamp.epoch && at.at < at.end && strchr(" ]", *at.at);
 }
 
-/* Behind something foreign, a stamp of the kernel is still one. */
+/* Behind something foreign, a stamp of the kernel is still one; so is that of a logger, a few words on. */
 static bool resync(struct taker *taker)
 {
 	const char *end = taker->at + MIN(taker_left(taker), RESYNC_BYTES);
+	int words = 0;
 
 	for (const char *at = taker->at + 1; at < end; at++) {
-		struct taker bracket = { at + 1, taker->end };
-		uint64_t uptime;
+		struct taker here = { at, taker->end };
+		bool edge = words <= FOREIGN_WORDS_MAX && strchr(" \t:-|>", at[-1]);
 
-		if (*at != '[')
-			continue;
-		take_blanks(&bracket);
-		if (!take_uptime(&bracket, &uptime) || !taker_is(&bracket, ']'))
+		words += at[-1] == ' ' && *at != ' ';
+		if (!is_uptime(here) && !(edge && is_date(here)))
 			continue;
 		taker->at = at;
 		return true;
 	}
 	return false;
+}
+
+/* fluentd's "STAMP TAG: {...}" and "STAMP\tTAG\t{...}": no program says that, it is what was shipped */
+static void skip_tag_of_json(struct heading *heading, struct taker *taker)
+{
+	size_t size = taker_left(taker);
+	const char *open;
+
+	if (size < 2 || taker->end[-1] != '}')
+		return;
+	if (heading->writer) {
+		if (heading->loose && heading->loose == heading->unnamed &&
+			heading->wall.stamp.year && *taker->at == '{')
+			heading->writer = heading->loose = heading->unnamed = NULL;
+		return;
+	}
+	open = memmem(taker->at, MIN(size, (size_t)TAG_MAX), "\t{\"", 3);
+	if (open && heading->shipper.quality)
+		taker->at = open + 1;
 }
 
 bool heading_read(struct heading *heading, const char *text, size_t size)
@@ -572,7 +541,7 @@ bool heading_read(struct heading *heading, const char *text, size_t size)
 	/* so that what is put there does not move: each layer that copies makes it no longer */
 	if (!buffer_room(&heading->scratch, (LAYERS_MAX + 4) * (size + 1)))
 		return false;
-	drop_colours(heading, &taker);
+	escapes_drop(&heading->scratch, &taker);
 	for (int i = 0; i < LAYERS_MAX && take_layer(heading, &taker); i++)
 		found = true;
 	known = heading->writer || heading->wall.quality || heading->uptime_quality ||
@@ -584,8 +553,8 @@ bool heading_read(struct heading *heading, const char *text, size_t size)
 		is_kernel(heading->writer, heading->writer_size))
 		heading->forged = true;
 	take_blanks(&taker);
+	skip_tag_of_json(heading, &taker);
 	heading->text = taker.at;
 	heading->size = taker_left(&taker);
-	drop_octal(heading);
 	return found;
 }

@@ -49,6 +49,7 @@ struct heading {
 	size_t writer_size;
 	const char *
 		loose; /* where the message begins if the writer is no program but its first word; or NULL */
+	const char *unnamed; /* and where, if what is taken for the host is of the message, too */
 	const char *text; /* the message, in what was given, or in scratch */
 	size_t size;
 	struct buffer scratch;

@@ -117,6 +117,16 @@ static bool kernel_word(const char *text, size_t size)
 	return false;
 }
 
+/* As if the message began before what was taken for its writer. */
+static const struct kind *match_from(const struct catalogue *catalogue,
+	const struct heading *heading, const char *text, struct fields *fields)
+{
+	struct message message = { .text = text, .size = heading->text + heading->size - text };
+
+	message.whole = !kernel_word(message.text, message.size);
+	return catalogue_match(catalogue, &message, false, fields);
+}
+
 const struct kind *judge_match(
 	const struct judge *judge, const struct heading *heading, bool cut, struct fields *fields)
 {
@@ -129,13 +139,11 @@ const struct kind *judge_match(
 	};
 	const struct kind *kind = catalogue_match(catalogue, &message, cut, fields);
 
-	if (kind || !heading->loose)
-		return kind;
-	message.size += message.text - heading->loose;
-	message.text = heading->loose;
-	message.writer = NULL;
-	message.whole = !kernel_word(message.text, message.size);
-	return catalogue_match(catalogue, &message, false, fields);
+	if (!kind && heading->loose)
+		kind = match_from(catalogue, heading, heading->loose, fields);
+	if (!kind && heading->unnamed != heading->loose)
+		kind = match_from(catalogue, heading, heading->unnamed, fields);
+	return kind;
 }
 
 static bool forged(

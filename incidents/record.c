@@ -20,6 +20,9 @@ static const struct {
 	{ "msg", RECORD_MESSAGE },
 	{ "log", RECORD_MESSAGE },
 	{ "line", RECORD_MESSAGE },
+	{ "short_message", RECORD_MESSAGE },
+	{ "textPayload", RECORD_MESSAGE },
+	{ "_raw", RECORD_MESSAGE },
 	{ "__REALTIME_TIMESTAMP", RECORD_REALTIME },
 	{ "__MONOTONIC_TIMESTAMP", RECORD_MONOTONIC },
 	{ "_SOURCE_MONOTONIC_TIMESTAMP", RECORD_SOURCE_MONOTONIC },
@@ -36,6 +39,7 @@ static const struct {
 	{ "time", RECORD_TIME },
 	{ "ts", RECORD_TIME },
 	{ "date", RECORD_TIME },
+	{ "_time", RECORD_TIME },
 };
 
 static enum record_field field_of(const char *name, size_t size)

@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "incidents/record.h"
@@ -26,6 +27,7 @@ struct scanner {
 	char key[KEY_MAX]; /* how the last line began that the clock was given */
 	struct record record; /* of JSON that goes over several lines, and of export */
 	bool exporting;
+	bool verbose; /* the same, in the form for people */
 	const struct heading *outer; /* around the JSON that is being read */
 	unsigned int nested;
 };
@@ -176,11 +178,11 @@ static bool is_news(struct scanner *scanner, const struct line *line)
 
 	if (!line->size)
 		return false;
-	if (*line->text == '[') {
+	if (*line->text == '[' && line->size > 1) {
 		/* deltas are summed up */
 		if (line->size > 3 && (memchr(line->text, '+', MIN(line->size, 8))))
 			return true;
-		size = 9;
+		size = isalpha((unsigned char)line->text[1]) ? strlen("[Mar12 07:41]") : 9;
 	} else if (isdigit((unsigned char)*line->text)) {
 		size = KEY_MAX;
 	}
@@ -291,6 +293,72 @@ static bool take_export_line(struct scanner *scanner, const struct line *line)
 	return true;
 }
 
+/* "b=2f1b03c3e210...": what stands behind a letter in the brackets of verbose */
+static struct taker cursor_part(const struct line *line, const char *name)
+{
+	const char *at = memmem(line->text, line->size, name, strlen(name));
+	struct taker part = { at ? at + strlen(name) : line->text, line->text + line->size };
+	const char *end = part.at;
+
+	while (at && end < part.end && isxdigit((unsigned char)*end))
+		end++;
+	part.end = at ? end : part.at;
+	return part;
+}
+
+static void put_hex(struct scanner *scanner, const char *name, struct taker digits)
+{
+	char text[24];
+	uint64_t value = 0;
+
+	if (!taker_left(&digits) || taker_left(&digits) > 15)
+		return;
+	for (; digits.at < digits.end; digits.at++)
+		value = value << 4 |
+			(isdigit((unsigned char)*digits.at) ? *digits.at - '0'
+							    : (*digits.at | 0x20) - 'a' + 10);
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+	record_put(&scanner->record, name, strlen(name), text, strlen(text));
+}
+
+/* "Wed 2025-03-12 07:41:09.341207 UTC [s=...;i=4fb;b=...;m=13fbe8e8b17;t=630208e1b9c97;x=...]", of journalctl -o verbose */
+static bool take_verbose_head(struct scanner *scanner, const struct line *line)
+{
+	struct taker boot;
+
+	if (!line->size || line->text[line->size - 1] != ']' ||
+		!isupper((unsigned char)*line->text) || !memmem(line->text, line->size, " [s=", 4))
+		return false;
+	boot = cursor_part(line, ";b=");
+	if (taker_left(&boot) != 32)
+		return false;
+	record_clear(&scanner->record);
+	scanner->verbose = true;
+	record_put(&scanner->record, "_BOOT_ID", 8, boot.at, 32);
+	put_hex(scanner, "__MONOTONIC_TIMESTAMP", cursor_part(line, ";m="));
+	put_hex(scanner, "__REALTIME_TIMESTAMP", cursor_part(line, ";t="));
+	return true;
+}
+
+/* Its fields are indented by four blanks, and what goes on of a value by more. */
+static bool take_verbose_line(struct scanner *scanner, const struct line *line)
+{
+	struct line field = { line->text + 4, line->size - 4, line->number };
+	size_t name;
+
+	if (scanner->verbose && line->size > 4 && !memcmp(line->text, "    ", 4)) {
+		name = export_name(&field);
+		if (name && name < field.size && field.text[name] == '=')
+			record_put(&scanner->record, field.text, name, field.text + name + 1,
+				field.size - name - 1);
+		return true;
+	}
+	if (scanner->verbose)
+		end_export(scanner, line->number);
+	scanner->verbose = false;
+	return take_verbose_head(scanner, line);
+}
+
 static bool may_be_export(const struct scanner *scanner, const struct line *line)
 {
 	return scanner->exporting ||
@@ -304,9 +372,11 @@ static void take_line(struct scanner *scanner, const struct line *line, bool hit
 	scanner->judge.summary.lines++;
 	if (scanner->holds && release_held(scanner, line))
 		return;
-	if (!line->size && !scanner->exporting)
+	if (!line->size && !scanner->exporting && !scanner->verbose)
 		return;
 	if (may_be_export(scanner, line) && take_export_line(scanner, line))
+		return;
+	if (take_verbose_line(scanner, line))
 		return;
 	if (line->size && (record_json_open(&scanner->record) || is_json_line(line)) &&
 		take_json_line(scanner, line, hit))
@@ -431,7 +501,7 @@ int scanner_finish(struct scanner *scanner, struct scan_summary *ret_summary)
 	if (scanner->holds)
 		release_held(scanner, NULL);
 	/* an entry that was cut off has its message perhaps */
-	if (scanner->exporting || record_has(&scanner->record, RECORD_MESSAGE))
+	if (scanner->exporting || scanner->verbose || record_has(&scanner->record, RECORD_MESSAGE))
 		end_export(scanner, scanner->judge.summary.lines);
 	*ret_summary = scanner->judge.summary;
 	return 0;

@@ -2,6 +2,7 @@
 #include "incidents/stamp.h"
 
 #include <ctype.h>
+#include <strings.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -197,6 +198,55 @@ static bool take_weekday_first(struct taker *taker, struct stamp *stamp)
 	return true;
 }
 
+/* A month of another locale, by how its short name begins. */
+static bool take_foreign_month(struct taker *taker, int *ret_month)
+{
+	static const struct {
+		const char *name;
+		int month;
+	} months[] = { { "jan", 1 }, { "ene", 1 }, { "gen", 1 }, { "feb", 2 }, { "fev", 2 },
+		{ "f\xc3\xa9v", 2 }, { "mar", 3 }, { "m\xc3\xa4r", 3 }, { "mrt", 3 }, { "apr", 4 },
+		{ "avr", 4 }, { "abr", 4 }, { "mai", 5 }, { "may", 5 }, { "mag", 5 }, { "mei", 5 },
+		{ "jun", 6 }, { "juin", 6 }, { "giu", 6 }, { "jul", 7 }, { "juil", 7 },
+		{ "lug", 7 }, { "aug", 8 }, { "ao\xc3\xbb", 8 }, { "ago", 8 }, { "sep", 9 },
+		{ "set", 9 }, { "oct", 10 }, { "okt", 10 }, { "ott", 10 }, { "out", 10 },
+		{ "nov", 11 }, { "dec", 12 },
+		{ "d\xc3\xa9"
+		  "c",
+			12 },
+		{ "dez", 12 }, { "dic", 12 } };
+
+	for (size_t i = 0; i < sizeof(months) / sizeof(months[0]); i++) {
+		size_t size = strlen(months[i].name);
+
+		if (taker_left(taker) <= size || strncasecmp(taker->at, months[i].name, size) != 0)
+			continue;
+		*ret_month = months[i].month;
+		while (taker->at < taker->end && *taker->at != ' ')
+			taker->at++;
+		return true;
+	}
+	return false;
+}
+
+/* "mer. mars 12 07:41:09 2025", as dmesg writes in another locale */
+static bool take_foreign(struct taker *taker, struct stamp *stamp)
+{
+	size_t size = 0;
+
+	while (size < taker_left(taker) && taker->at[size] != ' ')
+		size++;
+	if (size < 2 || size > 12)
+		return false;
+	taker->at += size;
+	take_blanks(taker);
+	if (!take_foreign_month(taker, &stamp->month))
+		return false;
+	take_blanks(taker);
+	return take_int(taker, 1, 2, &stamp->day) && take_char(taker, ' ') &&
+	       take_clock(taker, stamp) && take_year(taker, stamp);
+}
+
 static bool take_epoch(struct taker *taker, struct stamp *stamp)
 {
 	const char *start = taker->at;
@@ -225,6 +275,7 @@ bool stamp_take(struct taker *taker, struct stamp *ret_stamp)
 		take_traditional,
 		take_weekday_first,
 		take_epoch,
+		take_foreign,
 	};
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {

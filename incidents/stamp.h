@@ -27,6 +27,7 @@ struct stamp {
  *   2025-03-12T07:41:09,339996+00:00   2025-03-12 07:41:09[.341][Z| UTC]   2025/03/12 07:41:09
  *   Mar 12 07:41:09[.435319] [2025]    Mar 12 2025 07:41:09                2025 Mar 12 07:41:09
  *   Wed Mar 12 07:41:09 [UTC] 2025     Wed 2025-03-12 07:41:09 UTC
+ *   Mi Mär 12 07:41:09 2025 (and other languages of Western Europe)
  *   1741765269.341207                  1741765269341 (a thousandth or a millionth of a second)
  */
 bool stamp_take(struct taker *taker, struct stamp *ret_stamp);

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "incidents/escapes.h"
+
+#include <ctype.h>
+
+/* Colours, which terminals are sent and logs keep. */
+static void drop_colours(struct buffer *scratch, struct taker *taker)
+{
+	const char *escape = memchr(taker->at, '\x1b', taker_left(taker)), *from = taker->at;
+	char *copy = escape ? (char *)buffer_room(scratch, taker_left(taker)) : NULL;
+	size_t size = 0;
+
+	if (!copy)
+		return;
+	while (from < taker->end) {
+		if (*from != '\x1b') {
+			copy[size++] = *from++;
+			continue;
+		}
+		from++;
+		if (from < taker->end && *from == '[')
+			from++;
+		while (from < taker->end && !isalpha((unsigned char)*from) && *from > ' ')
+			from++;
+		from += from < taker->end && *from != ' ';
+	}
+	scratch->size += size;
+	*taker = (struct taker){ copy, copy + size };
+}
+
+/* rsyslog's #012 for a byte of a message */
+static void drop_octal(struct buffer *scratch, struct taker *taker)
+{
+	size_t left = taker_left(taker), size = 0;
+	char *copy;
+
+	if (!left || !memmem(taker->at, left, "#0", 2))
+		return;
+	copy = (char *)buffer_room(scratch, left);
+	for (size_t i = 0; copy && i < left; i++) {
+		const char *at = taker->at + i;
+
+		if (left - i >= 4 && at[0] == '#' && at[1] == '0' && at[2] >= '0' && at[2] <= '3' &&
+			at[3] >= '0' && at[3] <= '7') {
+			copy[size++] = (at[2] - '0') << 3 | (at[3] - '0');
+			i += 3;
+		} else {
+			copy[size++] = *at;
+		}
+	}
+	if (!copy)
+		return;
+	scratch->size += size;
+	*taker = (struct taker){ copy, copy + size };
+}
+
+void escapes_drop(struct buffer *scratch, struct taker *taker)
+{
+	drop_octal(scratch, taker);
+	drop_colours(scratch, taker);
+}

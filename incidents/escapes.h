@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * What loggers and terminals make of bytes that are no text: rsyslog's #012 becomes the byte again, and colours go. The taker stands in the
+ * scratch then, which must have room: it may not move.
+ */
+
+#include "base/bytes.h"
+#include "incidents/taker.h"
+
+void escapes_drop(struct buffer *scratch, struct taker *taker);
