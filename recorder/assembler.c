@@ -28,7 +28,8 @@
 int assembler_init(struct assembler *assembler, const struct assembler_options *options)
 {
 	*assembler = (struct assembler){ .options = options };
-	filler_init(&assembler->filler, &assembler->tracker);
+	if (filler_init(&assembler->filler, &assembler->tracker) < 0)
+		return -ENOMEM;
 	return tracker_init(&assembler->tracker);
 }
 

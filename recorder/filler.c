@@ -4,24 +4,29 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
-void filler_init(struct filler *filler, struct tracker *tracker)
+int filler_init(struct filler *filler, struct tracker *tracker)
 {
 	*filler = (struct filler){ .tracker = tracker };
+	filler->addresses = calloc(FILLER_ADDRESSES, sizeof(*filler->addresses));
+	return filler->addresses ? 0 : -ENOMEM;
 }
 
 void filler_done(struct filler *filler)
 {
 	array_done(&filler->module);
 	array_done(&filler->stack);
-	array_done(&filler->chains);
-	table_done(&filler->chain_table);
+	array_done(&filler->callers);
+	table_done(&filler->callers_table);
+	free(filler->addresses);
+	filler->addresses = NULL;
 }
 
 void filler_start(struct filler *filler, struct tape *tape)
 {
 	filler->tape = tape;
-	filler->chains.count = 0;
-	table_clear(&filler->chain_table);
+	filler->callers.count = 0;
+	table_clear(&filler->callers_table);
+	memset(filler->addresses, 0, FILLER_ADDRESSES * sizeof(*filler->addresses));
 	filler->module.count = 0;
 	for (size_t i = 0; i < filler->tracker->processes.count; i++)
 		filler->tracker->processes.items[i].cgroup_row = 0;
@@ -87,24 +92,53 @@ static const struct mapping *find_user(struct tracker_process *process, uint64_t
 }
 
 /* An address that lies in no mapping keeps its place in the stack and loses itself: frame 0. */
-static int filler_frame(struct filler *filler, struct tracker_process *process, int32_t pid,
-	enum perf_cpu_mode mode, uint64_t address, uint32_t *ret_frame)
+static int make_frame(struct filler *filler, const struct mapping *mapping, int32_t pid,
+	uint64_t address, uint32_t *ret_frame)
 {
-	const struct mapping *mapping = NULL;
 	uint32_t module;
 	int r;
 
-	if (mode == PERF_MODE_KERNEL)
-		mapping = maps_find(filler->tracker->kernel, address);
-	else if (mode == PERF_MODE_USER && process)
-		mapping = find_user(process, address);
 	if (!mapping) {
 		*ret_frame = 0;
 		return 0;
 	}
-	address = address - mapping->start + mapping->offset;
 	r = filler_module(filler, mapping->module, pid, &module);
+	address = address - mapping->start + mapping->offset;
 	return r == 0 ? tape_add_frame(filler->tape, module, address, ret_frame) : r;
+}
+
+/* Most addresses have been seen before, under the same mappings. */
+static int find_frame(struct filler *filler, const struct maps *maps, int32_t pid, uint64_t address,
+	uint32_t *ret_frame)
+{
+	struct filler_address *known =
+		&filler->addresses[hash_u64(address ^ maps->version << 48) % FILLER_ADDRESSES];
+	int r;
+
+	if (known->address != address || known->version != maps->version + 1) {
+		r = make_frame(filler, maps_find(maps, address), pid, address, &known->frame);
+		if (r < 0) {
+			known->version = 0;
+			return r;
+		}
+		known->address = address;
+		known->version = maps->version + 1;
+	}
+	*ret_frame = known->frame;
+	return 0;
+}
+
+static int filler_frame(struct filler *filler, struct tracker_process *process, int32_t pid,
+	enum perf_cpu_mode mode, uint64_t address, uint32_t *ret_frame)
+{
+	if (mode == PERF_MODE_KERNEL)
+		return find_frame(filler, filler->tracker->kernel, pid, address, ret_frame);
+	if (mode == PERF_MODE_USER && process && process->before)
+		return make_frame(filler, find_user(process, address), pid, address, ret_frame);
+	if (mode == PERF_MODE_USER && process)
+		return find_frame(filler, process->maps, pid, address, ret_frame);
+	*ret_frame = 0;
+	return 0;
 }
 
 static bool mode_of_mark(uint64_t mark, enum perf_cpu_mode *mode)
@@ -130,51 +164,48 @@ static bool mode_of_mark(uint64_t mark, enum perf_cpu_mode *mode)
 	}
 }
 
-/* From leaf to root, the frames of one sample, into `stack`. */
-static int filler_frames(
-	struct filler *filler, struct tracker_process *process, const struct perf_record *record)
+/* Where a sample's callers begin, and in which mode. */
+struct callers {
+	const struct perf_record *record;
+	size_t first; /* of the callchain's entries */
+	enum perf_cpu_mode mode;
+};
+
+/* The callers' frames, from the innermost out, into `stack`. */
+static int callers_frames(struct filler *filler, struct tracker_process *process,
+	const struct callers *callers, bool *ret_cut)
 {
-	enum perf_cpu_mode mode = record->misc & PERF_MODE_MASK;
+	enum perf_cpu_mode mode = callers->mode;
 	uint32_t frame;
 	int r;
 
 	filler->stack.count = 0;
-	filler->cut = false;
-	for (size_t i = 0; i < record->sample.chain_count; i++) {
-		uint64_t address = perf_chain_at(record, i);
+	*ret_cut = false;
+	for (size_t i = callers->first; i < callers->record->sample.chain_count; i++) {
+		uint64_t address = perf_chain_at(callers->record, i);
 
 		if (address >= PERF_CHAIN_MARKS) {
 			if (mode_of_mark(address, &mode))
 				continue;
-			filler->cut = true;
+			*ret_cut = true;
 			break;
 		}
-		r = filler_frame(filler, process, record->pid, mode, address, &frame);
+		r = filler_frame(filler, process, callers->record->pid, mode, address, &frame);
 		if (r < 0 || (r = array_push(&filler->stack, frame)) < 0)
 			return r;
 	}
-	if (filler->stack.count || !record->sample.ip)
-		return 0;
-	r = filler_frame(filler, process, record->pid, mode, record->sample.ip, &frame);
-	return r < 0 ? r : array_push(&filler->stack, frame);
+	return 0;
 }
 
-/* The callchain's stack, frame by frame. */
+/* The trie grows from the root, so that stacks share their outer frames. */
 static int build_stack(struct filler *filler, struct tracker_process *process,
-	const struct perf_record *record, struct filler_chain *chain)
+	const struct callers *callers, struct filler_callers *made)
 {
-	uint32_t stack = 0;
-	int r = filler_frames(filler, process, record);
+	int r = callers_frames(filler, process, callers, &made->cut);
 
-	/* the trie grows from the root, so that stacks share their outer frames */
-	for (size_t i = filler->stack.count; r == 0 && i-- > 1;)
-		r = tape_add_stack(filler->tape, stack, filler->stack.items[i], &stack);
-	if (filler->stack.count)
-		chain->frame = filler->stack.items[0];
-	else if (r == 0)
-		r = tape_add_no_stack(filler->tape, &chain->frame);
-	chain->stack = stack;
-	chain->cut = filler->cut;
+	made->stack = 0;
+	for (size_t i = filler->stack.count; r == 0 && i-- > 0;)
+		r = tape_add_stack(filler->tape, made->stack, filler->stack.items[i], &made->stack);
 	return r;
 }
 
@@ -193,61 +224,85 @@ static uint64_t mix(uint64_t lane, uint64_t value)
 	return lane ^ lane >> 29;
 }
 
-static void hash_chain(const struct tracker *tracker, const struct tracker_process *process,
-	const struct perf_record *record, struct filler_chain *chain)
+static void hash_callers(const struct tracker *tracker, const struct tracker_process *process,
+	const struct callers *callers, struct filler_callers *ret_callers)
 {
 	uint64_t lanes[LANES] = {
 		tracker->kernel->version,
 		process ? process->maps->version + 1 : 0,
 		process && process->before ? process->before->version + 1 : 0,
-		record->sample.chain_count ? 0 : record->sample.ip,
+		callers->mode,
 	};
-	size_t count = record->sample.chain_count, i = 0;
-	uint64_t hash = (uint64_t)(record->misc & PERF_MODE_MASK) << 56 | count, check = ~hash;
+	size_t count = callers->record->sample.chain_count, i = callers->first;
+	uint64_t hash = count - i, check = ~hash;
 
 	for (; i + LANES <= count; i += LANES)
 		for (size_t lane = 0; lane < LANES; lane++)
-			lanes[lane] = mix(lanes[lane], perf_chain_at(record, i + lane));
+			lanes[lane] = mix(lanes[lane], perf_chain_at(callers->record, i + lane));
 	for (; i < count; i++)
-		lanes[i % LANES] = mix(lanes[i % LANES], perf_chain_at(record, i));
+		lanes[i % LANES] = mix(lanes[i % LANES], perf_chain_at(callers->record, i));
 	for (size_t lane = 0; lane < LANES; lane++) {
 		hash += lanes[lane] * lane_factors[lane];
 		check += (lanes[lane] ^ lanes[lane] >> 32) * check_factors[lane];
 	}
-	chain->hash = hash_u64(hash);
-	chain->check = hash_u64(check);
+	ret_callers->hash = hash_u64(hash);
+	ret_callers->check = hash_u64(check);
 }
 
-static bool chain_equal(const void *context, uint32_t at, const void *key)
+static bool callers_equal(const void *context, uint32_t at, const void *key)
 {
-	const struct filler_chain *a = &((const struct filler *)context)->chains.items[at],
-				  *b = key;
+	const struct filler_callers *a = &((const struct filler *)context)->callers.items[at],
+				    *b = key;
 
 	return a->hash == b->hash && a->check == b->check;
 }
 
-/* Most callchains have been seen before, under the same mappings: then the stack is known without a look at a frame. */
-static int filler_stack(struct filler *filler, struct tracker_process *process,
-	const struct perf_record *record, struct tape_sample *sample)
+/* Most callers have been seen before, under the same mappings: then the stack is known without a look at a frame. */
+static int find_callers(struct filler *filler, struct tracker_process *process,
+	const struct callers *callers, uint32_t *ret_stack)
 {
-	struct filler_chain chain;
+	struct filler_callers key;
 	uint32_t at;
 	int r;
 
-	hash_chain(filler->tracker, process, record, &chain);
-	at = table_find(&filler->chain_table, chain.hash, chain_equal, filler, &chain);
+	hash_callers(filler->tracker, process, callers, &key);
+	at = table_find(&filler->callers_table, key.hash, callers_equal, filler, &key);
 	if (at == TABLE_NONE) {
-		r = build_stack(filler, process, record, &chain);
+		r = build_stack(filler, process, callers, &key);
 		if (r < 0)
 			return r;
-		at = filler->chains.count;
-		if (array_push(&filler->chains, chain) < 0 ||
-			table_add(&filler->chain_table, chain.hash, at) < 0)
+		at = filler->callers.count;
+		if (array_push(&filler->callers, key) < 0 ||
+			table_add(&filler->callers_table, key.hash, at) < 0)
 			return -ENOMEM;
 	}
-	sample->stack = filler->chains.items[at].stack;
-	sample->frame = filler->chains.items[at].frame;
-	return filler->chains.items[at].cut;
+	*ret_stack = filler->callers.items[at].stack;
+	return filler->callers.items[at].cut;
+}
+
+/* The leaf is the first address of the callchain; where there is none, the one at which the sample was taken. */
+static int filler_stack(struct filler *filler, struct tracker_process *process,
+	const struct perf_record *record, struct tape_sample *sample)
+{
+	struct callers callers = { .record = record, .mode = record->misc & PERF_MODE_MASK };
+	size_t count = record->sample.chain_count, at = 0;
+	uint64_t leaf = 0;
+	int r;
+
+	while (at < count && (leaf = perf_chain_at(record, at)) >= PERF_CHAIN_MARKS &&
+		mode_of_mark(leaf, &callers.mode))
+		at++;
+	if (at == count || leaf >= PERF_CHAIN_MARKS) {
+		r = record->sample.ip ? filler_frame(filler, process, record->pid, callers.mode,
+						record->sample.ip, &sample->frame)
+				      : tape_add_no_stack(filler->tape, &sample->frame);
+		return r < 0 ? r : at < count;
+	}
+	r = filler_frame(filler, process, record->pid, callers.mode, leaf, &sample->frame);
+	callers.first = at + 1;
+	if (r < 0 || callers.first == count)
+		return r;
+	return find_callers(filler, process, &callers, &sample->stack);
 }
 
 /* The tape's string of the process's cgroup, which is looked for once in a tape. */

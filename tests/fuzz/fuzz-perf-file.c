@@ -95,9 +95,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	r = perf_file_open(fd, &whole.file, &error);
 	if ((r < 0) != (error.text[0] != 0) || r > 0)
 		abort();
-	if (r < 0 || tape_new(&tape) < 0 || tracker_init(&whole.tracker) < 0)
+	if (r < 0 || tape_new(&tape) < 0 || tracker_init(&whole.tracker) < 0 ||
+		filler_init(&whole.filler, &whole.tracker) < 0)
 		return 0;
-	filler_init(&whole.filler, &whole.tracker);
 	filler_start(&whole.filler, tape);
 	read_twice(&whole);
 	timeline_done(&whole.timeline);

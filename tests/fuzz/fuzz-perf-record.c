@@ -42,9 +42,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	whole.layout.sample_type = reader_u64(&reader);
 	whole.layout.read_format = reader_u32(&reader);
 	whole.layout.sample_id_all = reader_u32(&reader) & 1;
-	if (reader_failed(&reader) || tracker_init(&whole.tracker) < 0 || tape_new(&tape) < 0)
+	if (reader_failed(&reader) || tracker_init(&whole.tracker) < 0 || tape_new(&tape) < 0 ||
+		filler_init(&whole.filler, &whole.tracker) < 0)
 		return 0;
-	filler_init(&whole.filler, &whole.tracker);
 	filler_start(&whole.filler, tape);
 	while (reader_left(&reader) >= PERF_HEADER_SIZE) {
 		const uint8_t *at = reader.data + reader.position;

@@ -106,7 +106,7 @@ static void test_cgroup_of_a_sample(void)
 	CHECK_EQ(tracker_init(&tracker), 0);
 	CHECK_EQ(tape_new(&tape), 0);
 	tracker.read_cgroup = read_cgroup;
-	filler_init(&filler, &tracker);
+	CHECK_EQ(filler_init(&filler, &tracker), 0);
 	filler_start(&filler, tape);
 	cgroups[11] = "/a";
 	apply_comm(&tracker, 11, 11, "sh", false);

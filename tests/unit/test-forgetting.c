@@ -134,7 +134,7 @@ static void test_filled_meanwhile(void)
 
 	CHECK_EQ(tracker_init(&tracker), 0);
 	CHECK_EQ(tape_new(&tape), 0);
-	filler_init(&filler, &tracker);
+	CHECK_EQ(filler_init(&filler, &tracker), 0);
 	filler_start(&filler, tape);
 	for (int i = 1; i <= EACH_ROTATION; i++)
 		compile(&tracker, i);

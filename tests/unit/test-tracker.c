@@ -502,7 +502,7 @@ static void test_filler(void)
 
 	CHECK_EQ(tracker_init(&tracker), 0);
 	CHECK_EQ(tape_new(&tape), 0);
-	filler_init(&filler, &tracker);
+	CHECK_EQ(filler_init(&filler, &tracker), 0);
 	filler_start(&filler, tape);
 	apply_comm(&tracker, 10, 10, "app", false);
 	apply_mmap(&tracker, 10, 0x1000, 0x2000, "/bin/app");
@@ -541,6 +541,100 @@ static void test_filler(void)
 	filler_done(&filler);
 }
 
+static const char *module_path(const struct tape *tape, uint32_t frame)
+{
+	uint32_t module = tape->frames.items[frame].module;
+
+	return tape_string(tape, tape->modules.items[module].path);
+}
+
+static uint64_t leaf_address(const struct tape *tape, size_t sample)
+{
+	return tape->frames.items[tape->samples.items[sample].frame].address;
+}
+
+/* The leaf and its callers are looked up apart: each combination of them, and marks between and before them. */
+static void test_filler_leaves(void)
+{
+	const uint64_t kernel = -128, user = -512, unknown = -1;
+	const struct {
+		uint64_t chain[5];
+		uint64_t leaf;
+		int expected;
+		int as; /* the callers are those of this row */
+	} rows[] = {
+		{ { user, 0x1010, 0x1100, 0x1200, 0x1300 }, 0x10, 0, 0 },
+		{ { user, 0x1020, 0x1100, 0x1200, 0x1300 }, 0x20, 0, 0 },
+		{ { user, 0x1010, 0x1100, 0x1200, 0x1310 }, 0x10, 0, 2 },
+		{ { kernel, 0xfff0, user, 0x1200, 0x1300 }, 0xfff0, 0, 3 },
+		{ { user, 0x1030, user, 0x1200, 0x1300 }, 0x30, 0, 3 },
+		{ { user, 0x1030, kernel, 0x1200, 0x1300 }, 0x30, 0, 5 },
+		{ { user, 0x1010, 0x1100, unknown, 0x1300 }, 0x10, 1, 6 },
+		{ { user, 0x1020, 0x1100, unknown, 0x1400 }, 0x20, 1, 6 },
+		{ { user, unknown, 0x1010, 0x1100, 0x1200 }, 0x800, 1, 8 },
+		{ { user, user, user, user, user }, 0x800, 0, 8 },
+		{ { user, user, user, user, 0x1010 }, 0x10, 0, 8 },
+	};
+	struct mapping text = { .start = 0, .end = UINT64_MAX };
+	_cleanup_(tracker_done) struct tracker tracker;
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	struct filler filler;
+
+	CHECK_EQ(tracker_init(&tracker), 0);
+	CHECK_EQ(tape_new(&tape), 0);
+	CHECK_EQ(filler_init(&filler, &tracker), 0);
+	filler_start(&filler, tape);
+	apply_mmap(&tracker, 10, 0x1000, 0x2000, "/bin/app");
+	CHECK_EQ(maps_insert(&tracker.kernel, &tracker.next_version, &text), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct perf_record record = {
+			.type = PERF_TYPE_SAMPLE, .misc = PERF_MODE_USER, .pid = 10, .tid = 10
+		};
+		int as = rows[i].as;
+
+		record.sample.ip = 0x1800;
+		record.sample.chain = (const uint8_t *)rows[i].chain;
+		record.sample.chain_count = ARRAY_SIZE(rows[i].chain);
+		CHECK_EQ(filler_add(&filler, &record), rows[i].expected);
+		CHECK_EQ(leaf_address(tape, i), rows[i].leaf);
+		CHECK_EQ(tape->samples.items[i].stack, tape->samples.items[as].stack);
+		for (int other = 0; other < as; other++)
+			CHECK(tape->samples.items[i].stack != tape->samples.items[other].stack);
+	}
+	filler_done(&filler);
+}
+
+/* What was looked up before a mapping went is not true behind it. */
+static void test_filler_remapped(void)
+{
+	static const char *const paths[] = { "/bin/app", "/lib/other", "/bin/app" };
+	const uint64_t chain[] = { (uint64_t)-512, 0x1010, 0x1100 };
+	_cleanup_(tracker_done) struct tracker tracker;
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	struct filler filler;
+
+	CHECK_EQ(tracker_init(&tracker), 0);
+	CHECK_EQ(tape_new(&tape), 0);
+	CHECK_EQ(filler_init(&filler, &tracker), 0);
+	filler_start(&filler, tape);
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		struct perf_record record = {
+			.type = PERF_TYPE_SAMPLE, .misc = PERF_MODE_USER, .pid = 10, .tid = 10
+		};
+		const struct tape_sample *sample;
+
+		apply_mmap(&tracker, 10, 0x1000, 0x2000, paths[i]);
+		record.sample.chain = (const uint8_t *)chain;
+		record.sample.chain_count = ARRAY_SIZE(chain);
+		CHECK_EQ(filler_add(&filler, &record), 0);
+		sample = &tape->samples.items[i];
+		CHECK_STR(module_path(tape, sample->frame), paths[i]);
+		CHECK_STR(module_path(tape, tape->stacks.items[sample->stack].frame), paths[i]);
+	}
+	CHECK_EQ(tape->samples.items[2].stack, tape->samples.items[0].stack);
+	filler_done(&filler);
+}
+
 /* While exec is under way the stack is still that of the old program; once the new one runs, its addresses are nothing. */
 static void test_exec_under_way(void)
 {
@@ -552,7 +646,7 @@ static void test_exec_under_way(void)
 
 	CHECK_EQ(tracker_init(&tracker), 0);
 	CHECK_EQ(tape_new(&tape), 0);
-	filler_init(&filler, &tracker);
+	CHECK_EQ(filler_init(&filler, &tracker), 0);
 	filler_start(&filler, tape);
 	apply_mmap(&tracker, 10, 0x1000, 0x2000, "/bin/sh");
 	apply_comm(&tracker, 10, 10, "ls", true);
@@ -565,9 +659,8 @@ static void test_exec_under_way(void)
 	}
 	for (int i = 0; i < 3; i++) {
 		static const char *const paths[] = { "/bin/sh", "/bin/ls", "" };
-		uint32_t module = tape->frames.items[tape->samples.items[i].frame].module;
 
-		CHECK_STR(tape_string(tape, tape->modules.items[module].path), paths[i]);
+		CHECK_STR(module_path(tape, tape->samples.items[i].frame), paths[i]);
 	}
 	filler_done(&filler);
 }
@@ -583,4 +676,6 @@ CHECK_MAIN({ "fork inherits, exec clears", test_fork_inherits_exec_clears },
 	{ "a timeline of five rings", test_timeline },
 	{ "a timeline that is stopped", test_timeline_stops },
 	{ "a sample into a tape", test_filler },
+	{ "leaves and callers of samples", test_filler_leaves },
+	{ "a sample after other code was mapped", test_filler_remapped },
 	{ "a sample while exec is under way", test_exec_under_way })
