@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "cli/incident-choice.h"
-#include "cli/log-map.h"
+#include "cli/queue-map.h"
 #include "incidents/judge.h"
 
 static int parse_length(
@@ -39,16 +39,31 @@ static int around(const struct invocation *invocation, uint64_t from_ns, uint64_
 	return EXIT_DONE;
 }
 
+/* ", queue 5 on CPU 39", as far as it is known. */
+static void describe_queue(const struct episode *episode, char text[64])
+{
+	size_t size = 0;
+
+	if (episode->has_queue)
+		size = snprintf(text, 64, ", queue %llu", (unsigned long long)episode->queue);
+	if (episode->has_cpu)
+		size += snprintf(text + size, 64 - size, "%sCPU %llu", size ? " on " : ", ",
+			(unsigned long long)episode->cpu);
+	text[size] = 0;
+}
+
 static void describe(const struct episode *episode, struct window *window)
 {
-	char stall[32], length[32];
+	char stall[32], length[32], queue[64];
 	bool stalled = episode->stall_ns > 0;
 	uint64_t length_ns = episode->last.realtime_ns - episode->first.realtime_ns;
 
-	snprintf(window->note, sizeof(window->note), "incident %llu, %s%s%s%s%s%s%s",
+	describe_queue(episode, queue);
+	snprintf(window->note, sizeof(window->note), "incident %llu, %s%s%s%s%s%s%s%s",
 		(unsigned long long)episode->id, episode->kind->name,
 		*episode->device || *episode->comm ? " of " : "",
-		*episode->device ? episode->device : episode->comm, stalled ? ", stalled for " : "",
+		*episode->device ? episode->device : episode->comm, queue,
+		stalled ? ", stalled for " : "",
 		stalled ? duration_format(episode->stall_ns, stall, sizeof(stall)) : "",
 		length_ns >= NSEC_PER_SEC ? ", went on for " : "",
 		length_ns >= NSEC_PER_SEC ? duration_format(length_ns, length, sizeof(length))
@@ -92,8 +107,22 @@ struct pasted {
 	bool has_stall;
 	uint64_t stall_ns;
 	char kind[64];
+	char queue[64];
 	int failed;
 };
+
+/* The same of a line alone. */
+static void note_queue(struct pasted *pasted, const struct incident *given)
+{
+	struct incident incident = *given;
+	struct episodes alone = { 0 };
+	char queue_cpu[QUEUE_CPU_SIZE];
+
+	queue_map_add(&pasted->map, &pasted->place, &incident.fields, queue_cpu);
+	if (episodes_add(&alone, &incident, NULL) == 0)
+		describe_queue(&alone.list.items[0], pasted->queue);
+	episodes_done(&alone);
+}
 
 static void take_first(void *context, const struct incident *incident)
 {
@@ -103,6 +132,7 @@ static void take_first(void *context, const struct incident *incident)
 		return;
 	pasted->found = true;
 	pasted->failed = log_map_place(&pasted->map, incident, &pasted->place);
+	note_queue(pasted, incident);
 	pasted->has_stall = incident->has_stall;
 	pasted->stall_ns = incident->stall_ns;
 	snprintf(pasted->kind, sizeof(pasted->kind), "%s", incident->kind->name);
@@ -165,8 +195,8 @@ static int window_of(
 
 	if (r != EXIT_DONE)
 		return r;
-	snprintf(window.note, sizeof(window.note), "%s%sthe time of that line %s, to %s",
-		pasted->kind, *pasted->kind ? "; " : "",
+	snprintf(window.note, sizeof(window.note), "%s%s%sthe time of that line %s, to %s",
+		pasted->kind, pasted->queue, *pasted->kind ? "; " : "",
 		pasted->place.how == LOG_PLACE_LINE	 ? "is that of the recorded one"
 		: pasted->place.how == LOG_PLACE_ANCHORS ? "is known by the kernel's stamp"
 							 : "is as the line says",

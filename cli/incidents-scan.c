@@ -15,6 +15,7 @@
 #include "cli/additions.h"
 #include "cli/episode-table.h"
 #include "cli/progress.h"
+#include "cli/queue-map.h"
 #include "pack/unpack.h"
 #include "query/when.h"
 
@@ -173,7 +174,7 @@ static void take_incident(void *context, const struct incident *given)
 {
 	struct scan *scan = context;
 	struct incident incident = *given;
-	char source[SOURCE_MAX];
+	char source[SOURCE_MAX], queue_cpu[QUEUE_CPU_SIZE];
 	struct log_place place;
 	int r;
 
@@ -183,6 +184,7 @@ static void take_incident(void *context, const struct incident *given)
 	r = log_map_place(&scan->map, &incident, &place);
 	incident.moment = place.moment;
 	incident.boot_id = place.boot_id;
+	queue_map_add(&scan->map, &place, &incident.fields, queue_cpu);
 	if (r == 0 && option_given(scan->invocation, "add"))
 		r = additions_put(
 			&scan->additions, &incident, &place, source_text(scan, &incident, source));

@@ -36,8 +36,7 @@ void log_map_done(struct log_map *map)
 	store_reader_close(map->reader);
 }
 
-/* Journals write a boot id without its dashes. */
-static bool same_boot(const char *a, const char *b)
+bool same_boot(const char *a, const char *b)
 {
 	for (;;) {
 		a += *a == '-';
@@ -56,8 +55,7 @@ static uint64_t outside(uint64_t time_ns, uint64_t from_ns, uint64_t to_ns)
 	return time_ns < from_ns ? from_ns - time_ns : time_ns > to_ns ? time_ns - to_ns : 0;
 }
 
-/* The anchors of one segment. False when it cannot be read. */
-static bool load(struct log_map *map, const struct store_segment *segment)
+bool log_map_load(struct log_map *map, const struct store_segment *segment)
 {
 	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_CONTEXT };
 
@@ -118,7 +116,7 @@ static void place_by_anchors(
 	const struct store_segment *segment = nearest_segment(map, incident);
 	uint64_t error_ns, off_ns;
 
-	if (!segment || !load(map, segment))
+	if (!segment || !log_map_load(map, segment))
 		return;
 	off_ns = outside(said->uptime_ns, segment->perf_begin_ns, segment->perf_end_ns);
 	place->moment.has_time = true;

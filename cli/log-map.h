@@ -12,7 +12,7 @@ struct log_map {
 	struct store_reader *reader; /* NULL: no store, and nothing is placed */
 	struct book book;
 	struct store_segments segments; /* all */
-	struct tape *tape; /* the last one that was looked into, for its anchors */
+	struct tape *tape; /* the last one that was looked into, for its anchors and gauges */
 	char tape_name[64];
 };
 
@@ -33,6 +33,11 @@ struct log_place {
 
 int log_map_open(const char *path, struct log_map *ret_map, struct error *error);
 void log_map_done(struct log_map *map);
+
+/* Puts a segment into map->tape. False when it cannot be read. */
+bool log_map_load(struct log_map *map, const struct store_segment *segment);
+/* Journals write a boot id without its dashes. */
+bool same_boot(const char *a, const char *b);
 
 /* 0; -ENOMEM. */
 int log_map_place(

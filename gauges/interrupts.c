@@ -2,9 +2,11 @@
 #include "gauges/interrupts.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "gauges/source.h"
 
@@ -141,6 +143,80 @@ static bool parse_line(struct words line, struct interrupt *ret_interrupt)
 	return true;
 }
 
+/* "../../../0000:00:05.0": the last part of where an interface's link to its device leads; "" for one without. */
+static void read_address(const char *root, const char *ifname, char address[32])
+{
+	char path[PATH_MAX], target[PATH_MAX];
+	const char *last;
+	ssize_t size = -1;
+
+	*address = 0;
+	if (snprintf(path, sizeof(path), "%s/sys/class/net/%s/device", root, ifname) <
+		(int)sizeof(path))
+		size = readlink(path, target, sizeof(target) - 1);
+	if (size <= 0)
+		return;
+	target[size] = 0;
+	last = strrchr(target, '/');
+	last = last ? last + 1 : target;
+	if (strlen(last) < 32)
+		strcpy(address, last);
+}
+
+/* The one interface that a device has. Of several nobody knows whose the queue is. */
+static void read_ifname(const char *root, const char *device, char ifname[32])
+{
+	char path[PATH_MAX], address[32];
+	struct dirent *entry;
+	size_t found = 0;
+	DIR *folder = NULL;
+
+	if (snprintf(path, sizeof(path), "%s/sys/class/net", root) < (int)sizeof(path))
+		folder = opendir(path);
+	while (folder && (entry = readdir(folder))) {
+		read_address(root, entry->d_name, address);
+		if (strcmp(address, device) != 0 || strlen(entry->d_name) >= 32 || found++)
+			continue;
+		strcpy(ifname, entry->d_name);
+	}
+	if (found > 1)
+		*ifname = 0;
+	if (folder)
+		closedir(folder);
+}
+
+/* Both names of the device: messages have the one or the other. A device's interrupts stand together. */
+static void name_device(
+	const char *root, const struct interrupt *before, struct interrupt *interrupt)
+{
+	if (before && strcmp(before->device, interrupt->device) == 0) {
+		memcpy(interrupt->ifname, before->ifname, sizeof(interrupt->ifname));
+		memcpy(interrupt->address, before->address, sizeof(interrupt->address));
+		return;
+	}
+	read_address(root, interrupt->device, interrupt->address);
+	if (*interrupt->address) {
+		memcpy(interrupt->ifname, interrupt->device, sizeof(interrupt->ifname));
+		return;
+	}
+	read_ifname(root, interrupt->device, interrupt->ifname);
+	if (*interrupt->ifname || strchr(interrupt->device, ':'))
+		memcpy(interrupt->address, interrupt->device, sizeof(interrupt->address));
+	else
+		memcpy(interrupt->ifname, interrupt->device, sizeof(interrupt->ifname));
+}
+
+static int add_interrupt(
+	const char *root, struct interrupts *interrupts, struct interrupt *interrupt)
+{
+	size_t count = interrupts->list.count;
+
+	if (!read_cpu(root, interrupt->number, &interrupt->cpu))
+		return 0;
+	name_device(root, count ? &interrupts->list.items[count - 1] : NULL, interrupt);
+	return array_push(&interrupts->list, *interrupt);
+}
+
 int interrupts_read(const char *root, struct interrupts *ret_interrupts)
 {
 	struct interrupt interrupt;
@@ -153,9 +229,8 @@ int interrupts_read(const char *root, struct interrupts *ret_interrupts)
 	r = source_file_read(&file, LIMIT);
 	text = (struct words){ file.text, file.text + file.size };
 	while (r == 0 && words_line(&text, &line))
-		if (parse_line(line, &interrupt) &&
-			read_cpu(root, interrupt.number, &interrupt.cpu))
-			r = array_push(&ret_interrupts->list, interrupt);
+		if (parse_line(line, &interrupt))
+			r = add_interrupt(root, ret_interrupts, &interrupt);
 	source_file_done(&file);
 	if (r < 0)
 		interrupts_done(ret_interrupts);
@@ -169,7 +244,8 @@ bool interrupts_find(
 		const struct interrupt *interrupt = &interrupts->list.items[i];
 
 		if (interrupt->sends && interrupt->queue == queue &&
-			strcmp(interrupt->device, device) == 0) {
+			(strcmp(interrupt->ifname, device) == 0 ||
+				strcmp(interrupt->address, device) == 0)) {
 			*ret_cpu = interrupt->cpu;
 			return true;
 		}

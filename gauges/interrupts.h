@@ -9,7 +9,9 @@
 #include "base/array.h"
 
 struct interrupt {
-	char device[32]; /* "eth0", or the PCI address where drivers name their interrupts by it */
+	char device[32]; /* as its driver named it: "eth0", its PCI address, "virtio0" */
+	char ifname[32]; /* its interface, or "" */
+	char address[32]; /* on its bus: "0000:00:05.0", "virtio0"; or "" */
 	uint32_t queue;
 	bool sends;
 	bool receives;
@@ -29,9 +31,9 @@ void interrupts_done(struct interrupts *interrupts);
  */
 int interrupts_read(const char *root, struct interrupts *ret_interrupts);
 
-/* The CPU that serves a device's transmit queue. False when it is not known, or is not one alone. */
+/* The CPU that serves a transmit queue of an interface, or of what has that address. False when it is not known, or is not one alone. */
 bool interrupts_find(
 	const struct interrupts *interrupts, const char *device, uint64_t queue, uint32_t *ret_cpu);
 
-/* What the name that a driver gave an interrupt says of it: all but the number and the CPU. False when it is of no queue. */
+/* What the name that a driver gave an interrupt says of it: device, queue and what it does. False when it is of no queue. */
 bool interrupts_parse_name(const char *name, struct interrupt *ret_interrupt);

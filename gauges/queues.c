@@ -52,35 +52,15 @@ static int put(struct queues *queues, const struct gauges_sink *sink, const char
 	return r < 0 ? r : source_put(&queues->ids, slot, sink, interrupt->cpu, "%s", name);
 }
 
-/* "../../../0000:00:05.0": the last part of where a device's link leads. */
-static bool find_address(const char *root, const char *device, char address[64])
-{
-	char path[PATH_MAX], target[PATH_MAX];
-	const char *last;
-	ssize_t size;
-
-	if (snprintf(path, sizeof(path), "%s/sys/class/net/%s/device", root, device) >=
-		(int)sizeof(path))
-		return false;
-	size = readlink(path, target, sizeof(target) - 1);
-	if (size <= 0)
-		return false;
-	target[size] = 0;
-	last = strrchr(target, '/');
-	return snprintf(address, 64, "%s", last ? last + 1 : target) < 64;
-}
-
 static int put_interrupt(
 	struct queues *queues, const struct gauges_sink *sink, const struct interrupt *interrupt)
 {
-	char address[64];
-	int r;
+	int r = 0;
 
-	if (strchr(interrupt->device, ':'))
-		return put(queues, sink, "pci", interrupt->device, interrupt);
-	r = put(queues, sink, "net", interrupt->device, interrupt);
-	if (r == 0 && find_address(queues->root, interrupt->device, address))
-		r = put(queues, sink, "pci", address, interrupt);
+	if (*interrupt->ifname)
+		r = put(queues, sink, "net", interrupt->ifname, interrupt);
+	if (r == 0 && strchr(interrupt->address, ':'))
+		r = put(queues, sink, "pci", interrupt->address, interrupt);
 	return r;
 }
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "incidents/queue-cpu.h"
+
 #define LOOK_BACK 64 /* open episodes: more at once are different stories in any case */
 #define ORDER_GAP 2000 /* without a clock: a dump of counters is some hundred lines */
 
@@ -108,6 +110,27 @@ static bool is_first_kill(const struct episode *episode, const struct incident *
 	       !strcmp(incident->kind->name, "oom.kill");
 }
 
+/* Of an episode with a queue it is the queue's CPU, and not the one on which the network's watchdog noticed. */
+static void take_cpu(struct episode *episode, const struct incident *incident)
+{
+	const struct fields *fields = &incident->fields;
+	uint64_t queue;
+	bool of_queue = set_number(fields, "qid", &queue);
+
+	if (of_queue && !episode->has_queue) {
+		episode->has_queue = true;
+		episode->queue = queue;
+		episode->has_cpu = false;
+	}
+	if (episode->has_cpu || of_queue != episode->has_queue ||
+		(of_queue && queue != episode->queue))
+		return;
+	if (strcmp(incident->kind->name, "net.tx_watchdog") != 0)
+		episode->has_cpu = set_number(fields, "cpu", &episode->cpu);
+	if (!episode->has_cpu)
+		episode->has_cpu = set_number(fields, QUEUE_CPU, &episode->cpu);
+}
+
 static void join(struct episode *episode, const struct incident *incident, uint64_t order)
 {
 	bool is_kill = is_first_kill(episode, incident);
@@ -122,10 +145,7 @@ static void join(struct episode *episode, const struct incident *incident, uint6
 		episode->ifname, sizeof(episode->ifname), fields_find(&incident->fields, "ifname"));
 	set_text(episode->comm, sizeof(episode->comm), fields_find(&incident->fields, "comm"));
 	set_text(episode->comm, sizeof(episode->comm), fields_find(&incident->fields, "mark"));
-	if (!episode->has_cpu)
-		episode->has_cpu = set_number(&incident->fields, "cpu", &episode->cpu);
-	if (!episode->has_queue)
-		episode->has_queue = set_number(&incident->fields, "qid", &episode->queue);
+	take_cpu(episode, incident);
 	reach_back(episode, incident);
 	episode->last = incident->moment;
 	episode->incidents++;

@@ -22,7 +22,7 @@ struct episode {
 	char ifname[32]; /* its interface, where a line names it */
 	char comm[32]; /* the task, where a line names one */
 	bool has_cpu;
-	uint64_t cpu;
+	uint64_t cpu; /* that served the queue, if there is one */
 	bool has_queue;
 	uint64_t queue;
 	uint64_t incidents;

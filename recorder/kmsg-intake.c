@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "gauges/interrupts.h"
+#include "incidents/queue-cpu.h"
 #include "store/incident-notes.h"
 
 /*
@@ -21,9 +21,8 @@
 #define IDS_FIRST 8
 #define IDS_MAX 1024
 
-/* How long a queue is believed to stay on its CPU, and how often the table of interrupts is read at the most: a storm must cost little. */
-#define QUEUE_NS (60 * NSEC_PER_SEC)
-#define ASK_NS NSEC_PER_SEC
+/* How often the table of interrupts is read at the most, by the stamps: a storm must cost little. irqbalance moves them as often. */
+#define INTERRUPTS_NS (10 * NSEC_PER_SEC)
 
 /* As syslog has it for what loggers say about themselves. */
 #define OWN_PRIORITY (5 << 3 | 4)
@@ -100,52 +99,17 @@ static bool is_noted(const struct kmsg_intake *intake, const struct kmsg_entry *
 	return false;
 }
 
-/* The CPU of a queue, as it is now; NULL where it is not known. */
-static const char *queue_cpu(
-	struct kmsg_intake *intake, const char *ifname, uint64_t queue, uint64_t stamp_ns)
+static bool find_cpu(void *context, const char *device, uint64_t queue, uint32_t *ret_cpu)
 {
-	struct interrupts interrupts;
-	struct kmsg_queue *known;
-	uint32_t cpu;
+	struct kmsg_intake *intake = context;
+	uint64_t stamp_ns = intake->entry->stamp_ns;
 
-	for (size_t i = 0; i < KMSG_QUEUES; i++) {
-		known = &intake->queues[i];
-		if (strcmp(known->ifname, ifname) == 0 && known->queue == queue &&
-			stamp_ns < known->stamp_ns + QUEUE_NS)
-			return *known->cpu ? known->cpu : NULL;
+	if (!intake->asked_ns || stamp_ns >= intake->asked_ns + INTERRUPTS_NS) {
+		intake->asked_ns = stamp_ns;
+		interrupts_done(&intake->interrupts);
+		(void)interrupts_read(intake->root, &intake->interrupts);
 	}
-	if (intake->asked_ns && stamp_ns < intake->asked_ns + ASK_NS)
-		return NULL;
-	intake->asked_ns = stamp_ns;
-	known = &intake->queues[intake->next_queue++ % KMSG_QUEUES];
-	*known = (struct kmsg_queue){ .queue = queue, .stamp_ns = stamp_ns };
-	snprintf(known->ifname, sizeof(known->ifname), "%s", ifname);
-	if (interrupts_read(intake->root, &interrupts) == 0) {
-		if (interrupts_find(&interrupts, ifname, queue, &cpu))
-			snprintf(known->cpu, sizeof(known->cpu), "%u", cpu);
-		interrupts_done(&interrupts);
-	}
-	return *known->cpu ? known->cpu : NULL;
-}
-
-/* Most drivers name a queue and not its CPU. What was logged before we ran may have been elsewhere. */
-static void add_cpu(struct kmsg_intake *intake, struct fields *fields)
-{
-	const struct field *ifname = fields_find(fields, "ifname");
-	const struct field *queue = fields_find(fields, "qid");
-	char name[32];
-	const char *cpu;
-
-	if (!ifname || !queue || ifname->size >= sizeof(name) || fields_find(fields, "cpu") ||
-		fields->count == FIELDS_MAX || intake->entry->stamp_ns < intake->begin_ns)
-		return;
-	memcpy(name, ifname->value, ifname->size);
-	name[ifname->size] = 0;
-	cpu = queue_cpu(intake, name, strtoull(queue->value, NULL, 10), intake->entry->stamp_ns);
-	if (cpu)
-		fields->list[fields->count++] = (struct field){
-			.name = "cpu", .value = cpu, .size = strlen(cpu), .number = true
-		};
+	return interrupts_find(&intake->interrupts, device, queue, ret_cpu);
 }
 
 /* The line at hand is an incident. */
@@ -153,12 +117,15 @@ static void judged(void *context, const struct incident *given)
 {
 	struct kmsg_intake *intake = context;
 	struct incident incident = *given;
+	char queue_cpu[QUEUE_CPU_SIZE];
 	bool weighs = incident.kind->severity > SEVERITY_NOTICE;
 	struct kmsg_bucket *bucket = weighs ? &intake->incidents : &intake->lines;
 
 	if (is_noted(intake, intake->entry))
 		return;
-	add_cpu(intake, &incident.fields);
+	/* what was logged before we ran may have been elsewhere */
+	if (intake->entry->stamp_ns >= intake->begin_ns)
+		queue_cpu_add(&incident.fields, queue_cpu, find_cpu, intake);
 	if (bucket_take(bucket, intake->entry->stamp_ns) &&
 		kmsg_entry_judge(intake->entry, &incident, next_id(intake)) == 0) {
 		intake->found++;
@@ -259,6 +226,7 @@ void kmsg_intake_init(struct kmsg_intake *intake, const struct catalogue *catalo
 
 void kmsg_intake_done(struct kmsg_intake *intake)
 {
+	interrupts_done(&intake->interrupts);
 	log_found_done(&intake->before);
 	judge_done(&intake->judge);
 }

@@ -6,6 +6,7 @@
  * reads alone.
  */
 
+#include "gauges/interrupts.h"
 #include "incidents/judge.h"
 #include "incidents/kmsg.h"
 #include "recorder/kmsg-entry.h"
@@ -14,16 +15,6 @@
 struct kmsg_bucket {
 	uint64_t at_ns;
 	uint64_t level_ns;
-};
-
-#define KMSG_QUEUES 16
-
-/* The CPU that served a queue when a line named it; "": it could not be told. */
-struct kmsg_queue {
-	char ifname[32];
-	uint64_t queue;
-	uint64_t stamp_ns;
-	char cpu[16];
 };
 
 struct kmsg_intake {
@@ -46,9 +37,8 @@ struct kmsg_intake {
 	uint64_t id, ids_end, ids_count;
 	struct kmsg_entry *entry; /* the line at hand */
 	uint64_t found; /* incidents */
-	struct kmsg_queue queues[KMSG_QUEUES]; /* the last ones */
-	size_t next_queue;
-	uint64_t asked_ns; /* when their CPUs were last looked up, by the stamps */
+	struct interrupts interrupts; /* as they were at asked_ns, by the stamps */
+	uint64_t asked_ns;
 };
 
 /* What is set above the line stays. */

@@ -53,6 +53,7 @@ static void add_incident(struct tape *tape)
 		{ "threshold_us", "5000000" },
 		{ "napi_us", "6500000" },
 		{ "sched", "1" },
+		{ "queue_cpu", "12" },
 	};
 	uint64_t ns = TAPES_PERF + 30 * NSEC_PER_SEC;
 	struct tape_fields run = { tape->fields.count, ARRAY_SIZE(fields) };
@@ -78,6 +79,31 @@ static void add_incident(struct tape *tape)
 		0);
 }
 
+/* The queues' CPUs, read twice: one moves, of the other it is known only later on. */
+static void add_queues(struct tape *tape)
+{
+	static const struct {
+		const char *name;
+		unsigned int at;
+		int64_t cpu;
+	} points[] = {
+		{ "net/eth0/tx5_cpu", 10, 12 },
+		{ "net/eth0/tx5_cpu", 40, 13 },
+		{ "net/eth0/tx6_cpu", 40, 3 },
+		{ "net/eth0/tx7_cpu", 10, 39 },
+		{ "pci/0000:20:03.0/tx7_cpu", 10, 39 },
+	};
+	uint32_t gauge = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(points); i++) {
+		if (!i || strcmp(points[i].name, points[i - 1].name) != 0)
+			CHECK_EQ(tape_add_gauge(tape, points[i].name, &gauge), 0);
+		CHECK_EQ(tape_add_point(tape, gauge, TAPES_PERF + points[i].at * NSEC_PER_SEC,
+				 points[i].cpu),
+			0);
+	}
+}
+
 static void put(struct tapes_store *store, struct tape *tape)
 {
 	add_samples(tape);
@@ -95,6 +121,7 @@ static void make_store(const char *path)
 	snprintf(store.path, sizeof(store.path), "%s", path);
 	add_samples(first);
 	add_incident(first);
+	add_queues(first);
 	tapes_store_put(&store, first);
 	add_loss(lossy, TAPE_LOSS_SAMPLES, 90, 7);
 	add_loss(lossy, TAPE_LOSS_THROTTLED, 91, 1);

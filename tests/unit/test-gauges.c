@@ -284,11 +284,28 @@ static void test_interrupts(void)
 	CHECK_EQ(interrupts.list.items[1].cpu, 39);
 }
 
+static void tree_device(struct tree *tree, const char *ifname, const char *address)
+{
+	char folder[64], path[192], target[64];
+
+	snprintf(folder, sizeof(folder), "/sys/class/net/%s", ifname);
+	tree_folder(tree, folder);
+	snprintf(path, sizeof(path), "%s%s/device", tree->root, folder);
+	snprintf(target, sizeof(target), "../../../%s", address);
+	CHECK_EQ(symlink(target, path), 0);
+}
+
+static void read_anew(const struct tree *tree, struct kept *kept)
+{
+	kept_done(kept);
+	*kept = (struct kept){ .asked = 0 };
+	read_all(tree, kept);
+}
+
 static void test_queues(void)
 {
 	_cleanup_(tree_done) struct tree tree;
 	_cleanup_(kept_done) struct kept kept = { .asked = 0 };
-	char path[128];
 
 	tree_init(&tree);
 	tree_put(&tree, "/proc/interrupts",
@@ -300,15 +317,25 @@ static void test_queues(void)
 	tree_put(&tree, "/proc/irq/31/effective_affinity_list", "7\n");
 	tree_put(&tree, "/proc/irq/32/effective_affinity_list", "1\n");
 	tree_put(&tree, "/proc/irq/33/effective_affinity_list", "2\n");
-	tree_folder(&tree, "/sys/class/net/eth0");
-	snprintf(path, sizeof(path), "%s/sys/class/net/eth0/device", tree.root);
-	CHECK_EQ(symlink("../../../0000:00:05.0", path), 0);
+	tree_device(&tree, "eth0", "0000:00:05.0");
 	read_all(&tree, &kept);
 	CHECK_EQ(value_of(&kept, "net/eth0/tx0_cpu"), 39);
 	CHECK_EQ(value_of(&kept, "pci/0000:00:05.0/tx0_cpu"), 39);
 	CHECK_EQ(value_of(&kept, "pci/0000:81:00.0/tx3_cpu"), 7);
 	CHECK_EQ(value_of(&kept, "net/virtio0/tx0_cpu"), 2);
 	CHECK_EQ(kept.puts, 4);
+	/* messages name the interface, and some drivers the device alone; of two that share one nobody knows whose queue it is */
+	tree_device(&tree, "eth1", "0000:81:00.0");
+	tree_device(&tree, "eth2", "virtio0");
+	read_anew(&tree, &kept);
+	CHECK_EQ(value_of(&kept, "net/eth1/tx3_cpu"), 7);
+	CHECK_EQ(value_of(&kept, "pci/0000:81:00.0/tx3_cpu"), 7);
+	CHECK_EQ(value_of(&kept, "net/eth2/tx0_cpu"), 2);
+	CHECK_EQ(kept.puts, 5);
+	tree_device(&tree, "eth3", "0000:81:00.0");
+	read_anew(&tree, &kept);
+	CHECK_EQ(value_of(&kept, "net/eth1/tx3_cpu"), NOTHING);
+	CHECK_EQ(value_of(&kept, "pci/0000:81:00.0/tx3_cpu"), 7);
 }
 
 /* This host: what every kernel that we run on has. */

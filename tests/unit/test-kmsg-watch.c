@@ -190,16 +190,16 @@ static void test_cpu(void)
 	log_line(&watching, 3, 9000, "ena 0000:20:03.0 eth0: Trigger reset is on");
 	take_lines(&watching, 3);
 	write_file(&watching, "irq/31/effective_affinity_list", "3-7\n");
-	CHECK_STR(field_of(&watching, 0, "cpu"), "12");
-	CHECK_STR(field_of(&watching, 1, "cpu"), "");
-	CHECK_STR(field_of(&watching, 2, "cpu"), "");
-	/* a minute later it is looked up again, and may be on several */
-	log_line(&watching, 4, 9999, STALL);
+	CHECK_STR(field_of(&watching, 0, "queue_cpu"), "12");
+	CHECK_STR(field_of(&watching, 1, "queue_cpu"), "");
+	CHECK_STR(field_of(&watching, 2, "queue_cpu"), "");
+	/* ten seconds later it is looked up again, and may be on several */
+	log_line(&watching, 4, 16999, STALL);
 	watching.tape->end_ns += 120 * NSEC_PER_SEC;
-	log_line(&watching, 5, 99999, STALL);
+	log_line(&watching, 5, 17000, STALL);
 	take_lines(&watching, 5);
-	CHECK_STR(field_of(&watching, 3, "cpu"), "12");
-	CHECK_STR(field_of(&watching, 4, "cpu"), "");
+	CHECK_STR(field_of(&watching, 3, "queue_cpu"), "12");
+	CHECK_STR(field_of(&watching, 4, "queue_cpu"), "");
 	stop(&watching, true);
 	done(&watching);
 }
