@@ -114,7 +114,7 @@ static bool is_new(const struct units *units, const char *path, uint64_t mark)
 static int see(struct units *units, const char *path, const char *name, enum cgroup_kind kind,
 	uint64_t mark)
 {
-	struct counter *counter;
+	struct counter *counter = NULL;
 	uint32_t id;
 	int r = strings_add(&units->look.paths, path, strlen(path), &id);
 
