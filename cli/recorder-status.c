@@ -19,6 +19,9 @@ static const struct {
 } rungs[] = {
 	{ "ksymbol", "BPF programs that are loaded while it runs have no name" },
 	{ "lost", "samples that were lost just before a CPU fell idle are told of late" },
+	{ "cgroup", "the cgroup of a process is asked of /proc, where one that ends at once is not "
+		    "found; "
+		    "it is told of from 5.7 on" },
 	{ "kallsyms", "the kernel's functions have no names; CAP_SYSLOG would give them" },
 	{ "ptrace",
 		"what other users' processes had mapped at the start is not known; CAP_SYS_PTRACE "

@@ -306,7 +306,8 @@ static int filler_stack(struct filler *filler, struct tracker_process *process,
 }
 
 /* The tape's string of the process's cgroup, which is looked for once in a tape. */
-static int filler_cgroup(struct filler *filler, struct tracker_process *process, uint32_t *ret_row)
+static int filler_cgroup(struct filler *filler, struct tracker_process *process,
+	const struct perf_record *record, uint32_t *ret_row)
 {
 	const char *cgroup;
 	int r = 0;
@@ -314,7 +315,7 @@ static int filler_cgroup(struct filler *filler, struct tracker_process *process,
 	*ret_row = 0;
 	if (!process)
 		return 0;
-	cgroup = tracker_cgroup(filler->tracker, process);
+	cgroup = tracker_cgroup(filler->tracker, process, record->sample.cgroup, record->time_ns);
 	if (!process->cgroup_row) {
 		r = strings_add(&filler->tape->strings, cgroup, strlen(cgroup), ret_row);
 		process->cgroup_row = *ret_row + 1;
@@ -364,7 +365,7 @@ int filler_add(struct filler *filler, const struct perf_record *record)
 		.cpu = record->cpu != UINT32_MAX ? record->cpu : 0,
 	};
 	uint32_t cgroup;
-	int r = filler_cgroup(filler, process, &cgroup);
+	int r = filler_cgroup(filler, process, record, &cgroup);
 
 	if (r == 0)
 		r = filler_thread(filler, record, cgroup, &sample.thread);

@@ -39,7 +39,8 @@ struct perf_event_attr perf_attr_samples(const struct perf_attr_event *event,
 		.config = event->config,
 		.freq = !options->period,
 		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-			       PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN,
+			       PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN |
+			       (missing & PERF_RUNG_CGROUP ? 0 : PERF_SAMPLE_CGROUP),
 		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED |
 			       (missing & PERF_RUNG_LOST ? 0 : PERF_FORMAT_LOST),
 		.sample_id_all = 1,
@@ -85,22 +86,32 @@ struct perf_event_attr perf_attr_sideband(unsigned int missing)
 		.comm_exec = 1,
 		.task = 1,
 		.ksymbol = !(missing & PERF_RUNG_KSYMBOL),
+		.cgroup = !(missing & PERF_RUNG_CGROUP),
 		.watermark = 1,
 		/* wakes at once: who starts may be gone after 50 ms */
 		.wakeup_watermark = 1,
 	};
 }
 
-unsigned int perf_attr_next_rung(enum perf_ring ring, unsigned int missing)
+bool perf_attr_try(enum perf_ring ring, unsigned int number, unsigned int *ret_missing)
 {
-	unsigned int rung = ring == PERF_RING_SAMPLES ? PERF_RUNG_LOST : PERF_RUNG_KSYMBOL;
+	/* the newest first */
+	static const unsigned int tries[PERF_RINGS][4] = {
+		[PERF_RING_SAMPLES] = { 0, PERF_RUNG_LOST, PERF_RUNG_CGROUP,
+			PERF_RUNG_LOST | PERF_RUNG_CGROUP },
+		[PERF_RING_SIDEBAND] = { 0, PERF_RUNG_CGROUP, PERF_RUNG_KSYMBOL,
+			PERF_RUNG_CGROUP | PERF_RUNG_KSYMBOL },
+	};
 
-	return missing & rung ? 0 : rung;
+	if (number >= ARRAY_SIZE(tries[ring]))
+		return false;
+	*ret_missing = tries[ring][number];
+	return true;
 }
 
 void perf_attr_describe(unsigned int missing, struct buffer *text)
 {
-	static const char *const names[] = { "ksymbol", "lost" };
+	static const char *const names[] = { "ksymbol", "lost", "cgroup" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (missing & 1u << i)

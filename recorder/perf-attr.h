@@ -16,6 +16,7 @@
 enum perf_rung {
 	PERF_RUNG_KSYMBOL = 1, /* 5.1: names of BPF programs that are loaded later */
 	PERF_RUNG_LOST = 2, /* 6.0: how much the kernel lost and has not told yet */
+	PERF_RUNG_CGROUP = 4, /* 5.7: in which cgroup a sample was taken */
 };
 
 /* An event that can be asked for, NULL when it is not known. */
@@ -30,9 +31,12 @@ struct perf_event_attr perf_attr_samples(const struct perf_attr_event *event,
 	const struct perf_events_options *options, size_t ring_bytes, unsigned int missing);
 struct perf_event_attr perf_attr_sideband(unsigned int missing);
 
-/* The next rung to do without, of those that a ring's event can do without; 0: there is none left. */
-unsigned int perf_attr_next_rung(enum perf_ring ring, unsigned int missing);
-/* "ksymbol,lost" */
+/*
+ * What a ring's event does without at each try, from 0 on: nothing, one of its rungs, all of them. A kernel may be built without one that it is new
+ * enough for. False: there are no more.
+ */
+bool perf_attr_try(enum perf_ring ring, unsigned int number, unsigned int *ret_missing);
+/* "ksymbol,lost,cgroup" */
 void perf_attr_describe(unsigned int missing, struct buffer *text);
 
 struct perf_layout perf_attr_layout(const struct perf_event_attr *attr);

@@ -135,17 +135,19 @@ static void make_attr(struct perf_events *events, enum perf_ring ring)
 static int open_channel(struct perf_events *events, enum perf_ring ring, uint32_t cpu,
 	struct perf_channel **ret_channel)
 {
-	unsigned int before = events->missing, rung;
-	int r = perf_channel_open(&events->attrs[ring], cpu, ret_channel);
+	unsigned int before = events->missing, rungs;
+	int r = -EINVAL;
 
-	while (r == -EINVAL && (rung = perf_attr_next_rung(ring, events->missing))) {
-		events->missing |= rung;
+	for (unsigned int i = 0; r == -EINVAL && perf_attr_try(ring, i, &rungs); i++) {
+		events->missing = before | rungs;
 		make_attr(events, ring);
 		r = perf_channel_open(&events->attrs[ring], cpu, ret_channel);
 	}
 	/* if it was not for what is new, that is not missing */
-	if (r < 0)
+	if (r < 0) {
 		events->missing = before;
+		make_attr(events, ring);
+	}
 	return r;
 }
 

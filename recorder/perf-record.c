@@ -87,7 +87,13 @@ static void read_chain(struct reader *body, struct perf_record *record)
 		reader_take(body, count <= reader_left(body) / 8 ? count * 8 : SIZE_MAX);
 }
 
-/* In the kernel's order; what comes behind the callchain is not needed. */
+/* What may lie between callchain and cgroup. Nobody who asks for it here asks for more. */
+#define BEFORE_CGROUP                                                                     \
+	(PERF_SAMPLE_RAW | PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER |             \
+		PERF_SAMPLE_STACK_USER | PERF_SAMPLE_WEIGHT_TYPE | PERF_SAMPLE_DATA_SRC | \
+		PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_PHYS_ADDR)
+
+/* In the kernel's order; the rest of what comes behind the callchain is not needed. */
 static void read_sample(
 	const struct perf_layout *layout, struct reader *body, struct perf_record *record)
 {
@@ -116,6 +122,8 @@ static void read_sample(
 		skip_read_values(layout, body);
 	if (type & PERF_SAMPLE_CALLCHAIN)
 		read_chain(body, record);
+	if ((type & PERF_SAMPLE_CGROUP) && !(type & BEFORE_CGROUP))
+		record->sample.cgroup = reader_u64(body);
 }
 
 static void read_comm(struct reader *body, struct perf_record *record)
@@ -177,6 +185,12 @@ static void read_mmap(
 	record->mmap.path = reader_text(body, reader_left(body));
 }
 
+static void read_cgroup(struct reader *body, struct perf_record *record)
+{
+	record->cgroup.id = reader_u64(body);
+	record->cgroup.path = reader_text(body, reader_left(body));
+}
+
 static void read_ksymbol(struct reader *body, struct perf_record *record)
 {
 	record->ksymbol.start = reader_u64(body);
@@ -230,6 +244,9 @@ int perf_record_decode(const struct perf_layout *layout, const uint8_t *bytes, s
 		break;
 	case PERF_TYPE_KSYMBOL:
 		read_ksymbol(&body, &record);
+		break;
+	case PERF_TYPE_CGROUP:
+		read_cgroup(&body, &record);
 		break;
 	case PERF_TYPE_LOST:
 		record.id = reader_u64(&body);

@@ -34,6 +34,7 @@ enum perf_record_type {
 	PERF_TYPE_MMAP2 = 10,
 	PERF_TYPE_LOST_SAMPLES = 13,
 	PERF_TYPE_KSYMBOL = 17,
+	PERF_TYPE_CGROUP = 19,
 };
 
 /* Where a sampled address was taken, as in the lowest bits of misc. */
@@ -67,6 +68,8 @@ struct perf_record {
 			uint64_t period;
 			size_t chain_count;
 			const uint8_t *chain; /* u64 each; perf_chain_at() */
+			uint64_t
+				cgroup; /* the kernel's number of it, 0 where the record has none */
 		} sample;
 		struct {
 			int32_t pid;
@@ -98,6 +101,10 @@ struct perf_record {
 			bool removed;
 			const char *name;
 		} ksymbol;
+		struct {
+			uint64_t id;
+			const char *path;
+		} cgroup; /* that was made */
 		uint64_t lost; /* LOST, LOST_SAMPLES */
 	};
 };

@@ -26,6 +26,7 @@
 struct desk {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
+	int (*read)(const char *path, size_t limit, char **ret_text);
 	char path[64];
 	size_t limit;
 	bool asked; /* there is something to read */
@@ -69,7 +70,7 @@ static void read_one(struct desk *desk)
 	int r;
 
 	pthread_mutex_unlock(&desk->lock);
-	r = file_read(desk->path, desk->limit, &text, NULL);
+	r = desk->read(desk->path, desk->limit, &text);
 	pthread_mutex_lock(&desk->lock);
 	desk->text = text;
 	desk->result = r;
@@ -203,13 +204,25 @@ static bool wait_for_desk(struct proc_reader *reader)
 	return !desk->asked;
 }
 
+static int read_file(const char *path, size_t limit, char **ret_text)
+{
+	return file_read(path, limit, ret_text, NULL);
+}
+
 int proc_reader_read(struct proc_reader *reader, const char *path, size_t limit, char **ret_text)
+{
+	return proc_reader_ask(reader, read_file, path, limit, ret_text);
+}
+
+int proc_reader_ask(struct proc_reader *reader,
+	int (*read)(const char *path, size_t limit, char **ret_text), const char *path,
+	size_t limit, char **ret_text)
 {
 	struct desk *desk;
 	int r;
 
 	if (!reader)
-		return file_read(path, limit, ret_text, NULL);
+		return read(path, limit, ret_text);
 	look_at_stop(reader);
 	if (!reader->left_ns || proc_reader_stuck(reader) >= PROC_READER_STUCK_MAX)
 		return -EAGAIN;
@@ -217,6 +230,7 @@ int proc_reader_read(struct proc_reader *reader, const char *path, size_t limit,
 		return r;
 	desk = reader->desk;
 	pthread_mutex_lock(&desk->lock);
+	desk->read = read;
 	snprintf(desk->path, sizeof(desk->path), "%s", path);
 	desk->limit = limit;
 	desk->asked = true;

@@ -26,5 +26,9 @@ void proc_reader_allow(struct proc_reader *reader, uint64_t budget_ns, uint64_t 
 void proc_reader_hurry(struct proc_reader *reader, const volatile int *stop);
 /* file_read(), which the caller frees, and which it is without a reader; -EAGAIN when it does not come in time, or at once when there is no time or no thread left. */
 int proc_reader_read(struct proc_reader *reader, const char *path, size_t limit, char **ret_text);
+/* The same of what `read` makes of a path and a limit, in the other thread. */
+int proc_reader_ask(struct proc_reader *reader,
+	int (*read)(const char *path, size_t limit, char **ret_text), const char *path,
+	size_t limit, char **ret_text);
 /* How many are stuck. */
 unsigned int proc_reader_stuck(const struct proc_reader *reader);

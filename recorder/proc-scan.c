@@ -113,7 +113,7 @@ static int scan_process(struct tracker *tracker, int32_t unused, int32_t pid)
 	/* those that it starts are in its cgroup, also when they end before they can be asked */
 	process = tracker_process(tracker, pid);
 	if (process)
-		tracker_cgroup(tracker, process);
+		tracker_cgroup(tracker, process, 0, 0);
 	return r;
 }
 
@@ -214,5 +214,7 @@ int proc_scan(struct tracker *tracker)
 {
 	int r = proc_scan_kernel(tracker);
 
+	if (r == 0)
+		r = cgroup_ids_scan(&tracker->cgroup_ids, tracker->reader);
 	return r == 0 ? proc_scan_processes(tracker, 0) : r;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 
 /*
  * Invariants:
@@ -29,6 +30,7 @@ void tracker_done(struct tracker *tracker)
 	maps_unref(tracker->kernel);
 	strings_done(&tracker->strings);
 	modules_done(&tracker->modules);
+	cgroup_ids_done(&tracker->cgroup_ids);
 	array_done(&tracker->threads);
 	array_done(&tracker->processes);
 	array_done(&tracker->free_threads);
@@ -160,6 +162,7 @@ static int apply_comm(struct tracker *tracker, const struct perf_record *record)
 	if (!record->comm.exec)
 		return 0;
 	process->cgroup_old = true;
+	process->cgroup_asked_ns = 0;
 	return forget_maps(tracker, process, true);
 }
 
@@ -184,6 +187,7 @@ static int fork_process(struct tracker *tracker, const struct perf_record *recor
 	parent = find_process(tracker, record->task.parent_pid);
 	set_cgroup(child, parent ? parent->cgroup : NULL);
 	child->cgroup_old = true;
+	child->cgroup_id = child->cgroup_asked_ns = 0;
 	if (!parent)
 		return forget_maps(tracker, child, false);
 	maps_unref(child->maps);
@@ -308,6 +312,8 @@ int tracker_apply(struct tracker *tracker, const struct perf_record *record)
 		return apply_mmap(tracker, record);
 	case PERF_TYPE_KSYMBOL:
 		return apply_ksymbol(tracker, record);
+	case PERF_TYPE_CGROUP:
+		return cgroup_ids_add(&tracker->cgroup_ids, record->cgroup.id, record->cgroup.path);
 	default:
 		return 0;
 	}
@@ -337,18 +343,59 @@ struct tracker_process *tracker_process(const struct tracker *tracker, int32_t p
 	return find_process(tracker, pid);
 }
 
-/* Of one that is gone, what is known stays; one that cannot be asked now is asked with its next sample. */
-const char *tracker_cgroup(struct tracker *tracker, struct tracker_process *process)
+/* Threads of a process may be in several: their samples do not have it asked for each time. */
+#define CGROUP_APART_NS NSEC_PER_SEC
+
+static void change_cgroup(struct tracker_process *process, const char *path)
+{
+	if (!process->cgroup || strcmp(path, process->cgroup) != 0)
+		set_cgroup(process, path);
+}
+
+/* One that is gone was where its last sample was; if that says nothing, what is known stays. One that cannot be asked now is asked with its next sample. */
+static void ask_cgroup(struct tracker *tracker, struct tracker_process *process, const char *named,
+	uint64_t time_ns)
 {
 	char path[CGROUP_PATH_MAX];
-	int r = 0;
+	int r;
 
-	if (process->cgroup_old && tracker->read_cgroup) {
-		r = tracker->read_cgroup(tracker->reader, process->pid, path);
-		if (r == 0 && (!process->cgroup || strcmp(path, process->cgroup) != 0))
-			set_cgroup(process, path);
-	}
+	if (process->cgroup_asked_ns && time_ns < process->cgroup_asked_ns + CGROUP_APART_NS)
+		return;
+	r = tracker->read_cgroup(tracker->reader, process->pid, path);
 	process->cgroup_old = r == -EAGAIN;
+	if (r == 0)
+		process->cgroup_asked_ns = time_ns;
+	if (r == 0 || (r != -EAGAIN && named))
+		change_cgroup(process, r == 0 ? path : named);
+}
+
+/* What samples name says nothing where it is the root: the processes of a host with cgroups of version 1 are all in that. */
+static void look_for_cgroup(
+	struct tracker *tracker, struct tracker_process *process, uint64_t time_ns)
+{
+	uint64_t id = process->cgroup_id;
+	const char *named = id ? cgroup_ids_find(&tracker->cgroup_ids, id) : NULL;
+
+	if (named && !named[1])
+		named = tracker->read_cgroup ? NULL : named;
+	if (tracker->read_cgroup && !(named && tracker->cgroup_ids.unified)) {
+		ask_cgroup(tracker, process, named, time_ns);
+		return;
+	}
+	process->cgroup_old = false;
+	if (named)
+		change_cgroup(process, named);
+}
+
+const char *tracker_cgroup(
+	struct tracker *tracker, struct tracker_process *process, uint64_t id, uint64_t time_ns)
+{
+	if (id && id != process->cgroup_id) {
+		process->cgroup_id = id;
+		process->cgroup_old = true;
+	}
+	if (process->cgroup_old)
+		look_for_cgroup(tracker, process, time_ns);
 	return process->cgroup ? process->cgroup : "";
 }
 

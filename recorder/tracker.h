@@ -11,8 +11,9 @@
  *   - a mapping takes the place of what it overlaps;
  *   - a pid that is used again starts afresh; what a dead thread was stays known until then, or until tracker_sweep():
  *     the kernel still samples a thread on its way out;
- *   - a process is in the cgroup of its parent until it is looked at: when it is sampled for the first time, again after an exec, and
- *     again after tracker_sweep(), for those that are moved while they run.
+ *   - a process is in the cgroup that its samples name. Where they name none, or one that says nothing, it is in that of its parent until /proc is
+ *     asked: when it is sampled for the first time, when they name another one, again after an exec, and again after tracker_sweep(), for
+ *     those that are moved while they run.
  *
  * Names are numbered here; a tape has numbers of its own.
  */
@@ -21,6 +22,7 @@
 #include <stdint.h>
 
 #include "base/intern.h"
+#include "recorder/cgroup-ids.h"
 #include "recorder/cgroup.h"
 #include "recorder/maps.h"
 #include "recorder/modules.h"
@@ -48,6 +50,9 @@ struct tracker_process {
 	struct maps *before; /* those before the exec that is under way, or NULL */
 	char *cgroup; /* NULL: not known */
 	bool cgroup_old; /* it may have another by now */
+	uint64_t cgroup_id; /* that its last sample named, 0: none did */
+	uint64_t
+		cgroup_asked_ns; /* when /proc was asked for it, 0: since it is this program it was not */
 	uint32_t cgroup_row; /* the filler's: its string in the tape at hand + 1, or 0 */
 };
 
@@ -67,12 +72,13 @@ struct tracker {
 	/* Reads the cgroup of a process of this host. NULL: the processes are of another time or place. */
 	int (*read_cgroup)(struct proc_reader *reader, int32_t pid, char path[CGROUP_PATH_MAX]);
 	struct proc_reader *reader; /* borrowed */
+	struct cgroup_ids cgroup_ids;
 };
 
 int tracker_init(struct tracker *tracker);
 void tracker_done(struct tracker *tracker);
 
-/* Applies COMM, FORK, EXIT, MMAP, MMAP2 and KSYMBOL; other records change nothing. 0 or -ENOMEM. */
+/* Applies COMM, FORK, EXIT, MMAP, MMAP2, KSYMBOL and CGROUP; other records change nothing. 0 or -ENOMEM. */
 int tracker_apply(struct tracker *tracker, const struct perf_record *record);
 
 /*
@@ -85,8 +91,12 @@ const char *tracker_comm(struct tracker *tracker, int32_t pid, int32_t tid);
 struct tracker_thread *tracker_thread(const struct tracker *tracker, int32_t tid);
 /* What is known of a process, or NULL; the kernel's mappings are tracker->kernel. Valid until the next call that changes it. */
 struct tracker_process *tracker_process(const struct tracker *tracker, int32_t pid);
-/* The cgroup of a process that is being sampled, "" when it is not known. Borrowed until the next call that changes the tracker. */
-const char *tracker_cgroup(struct tracker *tracker, struct tracker_process *process);
+/*
+ * The cgroup of a process of which a sample at that moment names one, or 0; "" when it is not known. Borrowed until the next call that changes the
+ * tracker.
+ */
+const char *tracker_cgroup(
+	struct tracker *tracker, struct tracker_process *process, uint64_t id, uint64_t time_ns);
 /* The process was seen to run in its new mappings: those before its exec are of no more use. */
 void tracker_process_settled(struct tracker_process *process);
 /* The mapping at an address of the kernel or of a process, or NULL. */

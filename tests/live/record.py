@@ -5,6 +5,7 @@
 Usage: record.py PERFTAPE LOAD
 """
 
+import json
 import os
 import pathlib
 import pty
@@ -254,6 +255,58 @@ def test_nothing_there(folder):
     return wrongs + expect("an empty answer for a CPU that is not there", done.returncode == 3 and not done.stdout, done.stderr)
 
 
+def find_unified():
+    """The folder of the unified hierarchy that perf events are in; None where they have one of their own."""
+    if re.search(r"^\d+:[^:]*\bperf_event\b", pathlib.Path("/proc/self/cgroup").read_text(), re.MULTILINE):
+        return None
+    mounts = (line.split() for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines())
+    return next((pathlib.Path(words[4]) for words in mounts if words[words.index("-") + 1] == "cgroup2"), None)
+
+
+def work_inside(cgroup):
+    """A process that begins here, works there for a moment, and is gone."""
+    pid = os.fork()
+    if pid == 0:
+        (cgroup / "cgroup.procs").write_text("0")
+        end = time.process_time() + 0.04
+        while time.process_time() < end:
+            pass
+        os._exit(0)
+    os.waitpid(pid, 0)
+    return pid
+
+
+def test_new_cgroups(folder):
+    """Processes that end at once, in cgroups that are removed with them: their samples are said to be of those."""
+    unified = find_unified()
+    if not unified:
+        return ["perf events have a hierarchy of their own on this machine"]
+    store, name, there = folder / "cgroups", f"perftape-test-{os.getpid()}", {}
+    old = unified / f"{name}-old"
+    old.mkdir()
+    try:
+        recorder = start(store, "-F", "499")
+        wrongs = expect("nothing is recorded", wait_for(lambda: list(store.glob("spool/*.spool"))))
+        for number in range(10):
+            new = unified / f"{name}-{number}"
+            new.mkdir()
+            there[work_inside(new)] = f"/{new.name}"
+            new.rmdir()
+        there[work_inside(old)] = f"/{old.name}"
+        recorder.send_signal(signal.SIGTERM)
+        recorder.communicate(timeout=WAIT)
+    finally:
+        old.rmdir()
+    found = {pid: [] for pid in there}
+    for line in perftape("query", "--store", store, "--from", "now-1m", "--format", "json").stdout.splitlines():
+        sample = json.loads(line)
+        found.get(sample.get("pid"), []).append(sample.get("cgroup"))
+    for pid, path in there.items():
+        # it began elsewhere
+        wrongs += expect(f"process {pid} of {path}", found[pid].count(path) > 0.7 * len(found[pid]) > 5, found[pid])
+    return wrongs
+
+
 def test_pid_namespace(folder):
     """Inside a PID namespace every sample would look like pid 0: refused."""
     done = subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", PERFTAPE, "record", "--store", folder / "inside", "--duration", "1s"], capture_output=True, text=True, timeout=WAIT)
@@ -294,6 +347,7 @@ TOGETHER = [
     test_stopped_terminal,
     test_one_recorder,
     test_nothing_there,
+    test_new_cgroups,
     test_pid_namespace,
     test_without_rights,
 ]

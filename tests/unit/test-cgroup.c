@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "tests/check.h"
 
+#include "base/clock.h"
 #include "recorder/filler.h"
 #include "recorder/tracker.h"
 
@@ -29,8 +30,11 @@ static void apply_task(struct tracker *tracker, uint32_t type, uint64_t time, in
 
 static const char *cgroups[64];
 
+static unsigned int asked;
+
 static int read_cgroup(struct proc_reader *reader, int32_t pid, char path[CGROUP_PATH_MAX])
 {
+	asked++;
 	if (!cgroups[pid])
 		return -ENOENT;
 	snprintf(path, CGROUP_PATH_MAX, "%s", cgroups[pid]);
@@ -39,7 +43,7 @@ static int read_cgroup(struct proc_reader *reader, int32_t pid, char path[CGROUP
 
 static const char *cgroup_of(struct tracker *tracker, int32_t pid)
 {
-	return tracker_cgroup(tracker, tracker_process(tracker, pid));
+	return tracker_cgroup(tracker, tracker_process(tracker, pid), 0, 0);
 }
 
 /* Asked for when it can have changed, and not for each sample. */
@@ -123,5 +127,116 @@ static void test_cgroup_of_a_sample(void)
 	filler_done(&filler);
 }
 
+static void apply_cgroup(struct tracker *tracker, uint64_t id, const char *path)
+{
+	struct perf_record record = { .type = PERF_TYPE_CGROUP };
+
+	record.cgroup.id = id;
+	record.cgroup.path = path;
+	CHECK_EQ(tracker_apply(tracker, &record), 0);
+}
+
+static const char *named(struct tracker *tracker, int32_t pid, uint64_t id, uint64_t time_ns)
+{
+	return tracker_cgroup(tracker, tracker_process(tracker, pid), id, time_ns);
+}
+
+#define ROOT 1
+
+/* Where samples name it, nobody is asked: who is gone was there, and who is moved is there at once. */
+static void test_named_cgroups(void)
+{
+	_cleanup_(tracker_done) struct tracker tracker;
+
+	CHECK_EQ(tracker_init(&tracker), 0);
+	tracker.read_cgroup = read_cgroup;
+	tracker.cgroup_ids.unified = true;
+	apply_cgroup(&tracker, ROOT, "/");
+	apply_cgroup(&tracker, 7, "/short");
+	apply_cgroup(&tracker, 8, "/moved");
+	cgroups[30] = "/v1";
+	cgroups[31] = NULL;
+	apply_comm(&tracker, 30, 30, "sh", false);
+	asked = 0;
+	CHECK_STR(named(&tracker, 30, 7, 1), "/short");
+	CHECK_STR(named(&tracker, 30, 8, 2), "/moved");
+	apply_task(&tracker, PERF_TYPE_FORK, 3, 31, 31, 30, 30);
+	CHECK_STR(named(&tracker, 31, 7, 4), "/short");
+	tracker_sweep(&tracker, 0);
+	CHECK_STR(named(&tracker, 30, 8, 5), "/moved");
+	CHECK_EQ(asked, 0);
+	/* the root of the unified one says nothing of the others, and a number that nobody knows nothing at all */
+	CHECK_STR(named(&tracker, 30, ROOT, 6), "/v1");
+	CHECK_STR(named(&tracker, 31, ROOT, 6), "/short");
+	CHECK_EQ(asked, 2);
+	CHECK_STR(named(&tracker, 30, 99, NSEC_PER_SEC + 7), "/v1");
+	CHECK_EQ(asked, 3);
+}
+
+/* Perf events with a hierarchy of their own: /proc tells more, but not of who is gone. Threads in several have it asked once a second. */
+static void test_own_hierarchy(void)
+{
+	_cleanup_(tracker_done) struct tracker tracker;
+
+	CHECK_EQ(tracker_init(&tracker), 0);
+	tracker.read_cgroup = read_cgroup;
+	apply_cgroup(&tracker, 7, "/perf/a");
+	apply_cgroup(&tracker, 8, "/perf/b");
+	cgroups[30] = "/system/a";
+	cgroups[31] = NULL;
+	apply_comm(&tracker, 30, 30, "sh", false);
+	apply_task(&tracker, PERF_TYPE_FORK, 1, 31, 31, 30, 30);
+	asked = 0;
+	CHECK_STR(named(&tracker, 30, 7, 1), "/system/a");
+	CHECK_STR(named(&tracker, 31, 8, 1), "/perf/b");
+	CHECK_EQ(asked, 2);
+	for (int i = 0; i < 100; i++)
+		CHECK_STR(named(&tracker, 30, 7 + i % 2, 2 + i), "/system/a");
+	CHECK_EQ(asked, 2);
+	cgroups[30] = "/system/b";
+	CHECK_STR(named(&tracker, 30, 7, NSEC_PER_SEC + 1), "/system/b");
+	CHECK_EQ(asked, 3);
+	/* a new program is asked for at once */
+	cgroups[30] = "/system/c";
+	apply_comm(&tracker, 30, 30, "ls", true);
+	CHECK_STR(named(&tracker, 30, 7, NSEC_PER_SEC + 2), "/system/c");
+}
+
+/* Of a file that is imported, samples name all that is known, the root too. */
+static void test_imported_cgroups(void)
+{
+	_cleanup_(tracker_done) struct tracker tracker;
+
+	CHECK_EQ(tracker_init(&tracker), 0);
+	apply_cgroup(&tracker, ROOT, "/");
+	apply_cgroup(&tracker, 7, "/a");
+	apply_comm(&tracker, 30, 30, "sh", false);
+	CHECK_STR(named(&tracker, 30, 99, 1), "");
+	CHECK_STR(named(&tracker, 30, ROOT, 2), "/");
+	CHECK_STR(named(&tracker, 30, 7, 3), "/a");
+}
+
+/* Of many, those that are in use stay known. */
+static void test_many_cgroups(void)
+{
+	struct cgroup_ids ids = { 0 };
+	char path[32];
+
+	for (uint64_t id = 1; id <= 5 * CGROUP_IDS_MAX; id++) {
+		snprintf(path, sizeof(path), "/%u", (unsigned int)id);
+		CHECK_EQ(cgroup_ids_add(&ids, id, path), 0);
+		CHECK_EQ(cgroup_ids_add(&ids, id, "/twice"), 0);
+		CHECK_STR(cgroup_ids_find(&ids, 1), "/1");
+		CHECK_STR(cgroup_ids_find(&ids, id), path);
+	}
+	CHECK(!cgroup_ids_find(&ids, 2));
+	CHECK(ids.recent.list.count + ids.older.list.count <= 2 * CGROUP_IDS_MAX);
+	cgroup_ids_done(&ids);
+}
+
 CHECK_MAIN({ "asked for when it can have changed, and not for each sample", test_cgroups },
-	{ "which of many", test_cgroup_choice }, { "of a sample", test_cgroup_of_a_sample })
+	{ "which of many", test_cgroup_choice }, { "of a sample", test_cgroup_of_a_sample },
+	{ "those that samples name", test_named_cgroups },
+	{ "those of a hierarchy of perf events alone", test_own_hierarchy },
+	{ "those of a file", test_imported_cgroups },
+	{ "of many, those in use stay known", test_many_cgroups })

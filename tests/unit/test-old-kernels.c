@@ -23,7 +23,9 @@ void *__wrap_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offs
 /* What is played. */
 static struct {
 	bool knows_lost; /* 6.0 */
+	bool knows_cgroup; /* 5.7 */
 	bool knows_ksymbol; /* 5.1 */
+	bool without_cgroups; /* is built so, and new all the same */
 	bool has_cycles;
 	bool cycles_silent;
 	int refuses; /* an errno, for any event */
@@ -33,7 +35,7 @@ static struct {
 static void play_today(void)
 {
 	memset(&host, 0, sizeof(host));
-	host.knows_lost = host.knows_ksymbol = true;
+	host.knows_lost = host.knows_cgroup = host.knows_ksymbol = true;
 }
 
 static int refusal(const struct perf_event_attr *attr)
@@ -45,6 +47,10 @@ static int refusal(const struct perf_event_attr *attr)
 	if ((attr->read_format & PERF_FORMAT_LOST) && !host.knows_lost)
 		return EINVAL;
 	if (attr->ksymbol && !host.knows_ksymbol)
+		return EINVAL;
+	if ((attr->cgroup || attr->sample_type & PERF_SAMPLE_CGROUP) && !host.knows_cgroup)
+		return EINVAL;
+	if ((attr->sample_type & PERF_SAMPLE_CGROUP) && host.without_cgroups)
 		return EINVAL;
 	return cycles && !host.has_cycles ? ENOENT : 0;
 }
@@ -128,18 +134,28 @@ static void test_ladder(void)
 
 	play_today();
 	events = opened((struct perf_events_options){ 0 });
-	CHECK(!lacks(events, "lost") && !lacks(events, "ksymbol"));
+	CHECK(!lacks(events, "lost") && !lacks(events, "ksymbol") && !lacks(events, "cgroup"));
+	perf_events_close(events);
+	/* one that is built without cgroups */
+	host.without_cgroups = true;
+	events = opened((struct perf_events_options){ 0 });
+	CHECK(!lacks(events, "lost") && !lacks(events, "ksymbol") && lacks(events, "cgroup"));
+	perf_events_close(events);
+	/* 5.15 */
+	host.knows_lost = host.without_cgroups = false;
+	events = opened((struct perf_events_options){ 0 });
+	CHECK(lacks(events, "lost") && !lacks(events, "ksymbol") && !lacks(events, "cgroup"));
 	perf_events_close(events);
 	/* 5.4 */
-	host.knows_lost = false;
+	host.knows_cgroup = false;
 	events = opened((struct perf_events_options){ 0 });
-	CHECK(lacks(events, "lost") && !lacks(events, "ksymbol"));
+	CHECK(lacks(events, "lost") && !lacks(events, "ksymbol") && lacks(events, "cgroup"));
 	CHECK_EQ(perf_events_lost(events, 0), 0);
 	perf_events_close(events);
 	/* 4.18 */
 	host.knows_ksymbol = false;
 	events = opened((struct perf_events_options){ 0 });
-	CHECK(lacks(events, "lost") && lacks(events, "ksymbol"));
+	CHECK(lacks(events, "lost") && lacks(events, "ksymbol") && lacks(events, "cgroup"));
 	perf_events_close(events);
 }
 

@@ -227,6 +227,36 @@ static void test_fork_and_lost(void)
 	CHECK_EQ(record.cpu, 6);
 }
 
+/* A sample's cgroup lies behind its callchain, unless there is something between that is not looked at. */
+static void test_cgroup(void)
+{
+	struct perf_layout layout = sampling;
+	_cleanup_(buffer_done) struct buffer bytes = { 0 };
+	struct perf_record record;
+
+	layout.sample_type |= PERF_SAMPLE_CGROUP;
+	put_sample(&bytes, 3, 3);
+	CHECK_EQ(perf_record_decode(&layout, bytes.data, bytes.size, &record), -EBADMSG);
+	buffer_u64(&bytes, 4242);
+	put_end(&bytes);
+	CHECK_EQ(perf_record_decode(&layout, bytes.data, bytes.size, &record), 0);
+	CHECK_EQ(record.sample.cgroup, 4242);
+	CHECK_EQ(record.sample.chain_count, 3);
+	layout.sample_type |= PERF_SAMPLE_RAW;
+	CHECK_EQ(perf_record_decode(&layout, bytes.data, bytes.size, &record), 0);
+	CHECK_EQ(record.sample.cgroup, 0);
+
+	put_begin(&bytes, PERF_RECORD_CGROUP, 0);
+	buffer_u64(&bytes, 4242);
+	put_text(&bytes, "/system.slice/a.service");
+	put_id(&bytes, 1, 1, 888, 2);
+	put_end(&bytes);
+	CHECK_EQ(perf_record_decode(&sampling, bytes.data, bytes.size, &record), 0);
+	CHECK_EQ(record.cgroup.id, 4242);
+	CHECK_STR(record.cgroup.path, "/system.slice/a.service");
+	CHECK_EQ(record.time_ns, 888);
+}
+
 static void test_unknown_type(void)
 {
 	_cleanup_(buffer_done) struct buffer bytes = { 0 };
@@ -273,5 +303,5 @@ CHECK_MAIN({ "a sample", test_sample },
 	{ "a sample that claims too much", test_sample_that_claims_too_much },
 	{ "a sample with counter values", test_sample_with_values }, { "comm", test_comm },
 	{ "mmap2, with and without a build-id", test_mmap2 },
-	{ "fork and lost", test_fork_and_lost }, { "an unknown type", test_unknown_type },
-	{ "short records", test_short_records })
+	{ "fork and lost", test_fork_and_lost }, { "cgroups", test_cgroup },
+	{ "an unknown type", test_unknown_type }, { "short records", test_short_records })
