@@ -18,8 +18,9 @@ import time
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS / "tools"))
 import beside_perf  # noqa: E402
+import dead_fuse  # noqa: E402
 import live  # noqa: E402
-from recorders import PERFTAPE, WAIT, expect, hear, perftape, samples_of, sealed, start, wait_for  # noqa: E402
+from recorders import PERFTAPE, WAIT, expect, hear, perftape, samples_of, sealed, start, times_of, wait_for  # noqa: E402
 
 LOAD = os.path.abspath(sys.argv[2])
 
@@ -255,6 +256,38 @@ def test_nothing_there(folder):
     return wrongs + expect("an empty answer for a CPU that is not there", done.returncode == 3 and not done.stdout, done.stderr)
 
 
+def test_dead_fuse(folder):
+    """A busy program on a FUSE mount whose server no longer answers, seen to start or there before: all is sampled and sealed in time."""
+    mount = folder / "mount"
+    mount.mkdir()
+    cpu = sorted(os.sched_getaffinity(0))[-1]
+    stores = [folder / "before", folder / "after"]
+    with dead_fuse.mounted(mount, LOAD) as server:
+        recorders = [start(stores[0], "--segment", "1s")]
+        wrongs = expect("nothing was sealed", wait_for(lambda: sealed(stores[0]) >= 1))
+        program = subprocess.Popen([mount / "program", str(cpu)])
+        try:
+            wrongs += expect("it is not sampled", wait_for(lambda: samples_of(stores[0], "--from", "now-2s", "--comm", "program")))
+            os.kill(server.pid, signal.SIGSTOP)
+            died = time.time()
+            recorders.append(start(stores[1], "--segment", "1s"))
+            wrongs += expect("no segments any more", wait_for(lambda: all(sealed(store) >= 4 for store in stores)))
+            for recorder, store in zip(recorders, stores):
+                begin = time.monotonic()
+                recorder.send_signal(signal.SIGTERM)
+                _, said = recorder.communicate(timeout=WAIT)
+                wrongs += expect(f"it took {time.monotonic() - begin:.1f} s to end", time.monotonic() - begin < 10, said)
+                wrongs += expect(f"exit code {recorder.returncode}, or lost", recorder.returncode == 0 and " 0 lost" in said, said)
+                wrongs += expect("not sealed", not list(store.glob("spool/*")))
+                times = times_of(store, "--from", f"@{died:.3f}", "--comm", "program")
+                wrongs += expect("the program is not sampled", len(times) > 50, len(times))
+        finally:
+            program.kill()
+            program.wait()
+    said = perftape("query", "--store", stores[0], "--from", f"@{died:.3f}", "--to", f"@{died + 2:.3f}", "-o", folder / "x").stderr
+    return wrongs + expect("a hole", "covered 100 %" in said and "0 samples lost" in said, said)
+
+
 def find_unified():
     """The folder of the unified hierarchy that perf events are in; None where they have one of their own."""
     if re.search(r"^\d+:[^:]*\bperf_event\b", pathlib.Path("/proc/self/cgroup").read_text(), re.MULTILINE):
@@ -347,6 +380,7 @@ TOGETHER = [
     test_stopped_terminal,
     test_one_recorder,
     test_nothing_there,
+    test_dead_fuse,
     test_new_cgroups,
     test_pid_namespace,
     test_without_rights,
