@@ -6,6 +6,9 @@
  * and what to do; the command prints it once. NULL is accepted everywhere: then only the number travels.
  */
 
+#include <errno.h>
+#include <stdbool.h>
+
 struct error {
 	char text[1024];
 };
@@ -17,3 +20,9 @@ int error_set(struct error *error, int code, const char *format, ...)
 /* Puts "PREFIX: " before the text that is there (or before strerror(-code) when there is none). Returns code. */
 int error_prefix(struct error *error, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* Does it say that this process is at its end, in memory or descriptors, and nothing of what it was about? */
+static inline bool error_is_ours(int code)
+{
+	return code == -ENOMEM || code == -EMFILE || code == -ENFILE;
+}

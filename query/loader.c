@@ -36,12 +36,6 @@ void loader_read(const struct loader *loader, const struct store_segment *segmen
 		loader->reader, segment, &want, &ret_loaded->tape, &ret_loaded->error);
 }
 
-/* These are not the segment's fault. */
-static bool is_ours(int r)
-{
-	return r == -ENOMEM || r == -EMFILE || r == -ENFILE;
-}
-
 int loader_add_gone(struct store_reader *reader, const struct window *window,
 	struct coverage_parts *parts, struct error *error)
 {
@@ -82,7 +76,7 @@ static int take_gone(
 static int take_unread(struct loader *loader, const struct store_segment *segment,
 	struct loaded *loaded, struct error *error)
 {
-	if (is_ours(loaded->failed)) {
+	if (error_is_ours(loaded->failed)) {
 		if (error)
 			*error = loaded->error;
 		return loaded->failed;
@@ -139,7 +133,7 @@ int loader_each_later(struct loader *loader, int (*see)(void *context, const str
 		r = store_reader_load(loader->reader, segment, &want, &tape, error);
 		if (r == 0)
 			r = see(context, tape);
-		else if (!is_ours(r))
+		else if (!error_is_ours(r))
 			r = 0; /* it is not in the window */
 	}
 	array_done(&segments.list);

@@ -17,12 +17,6 @@ bool folder_is_segment(const char *name)
 	return store_name_ends(name, STORE_SUFFIX);
 }
 
-/* These say that the process is at its end, not what the file is like. */
-static bool is_ours(int r)
-{
-	return r == -ENOMEM || r == -EMFILE || r == -ENFILE;
-}
-
 static int describe_fd(
 	int fd, const char *name, struct store_segment *ret_segment, struct error *why)
 {
@@ -54,13 +48,13 @@ int folder_describe(
 	int r = store_open_file(path, STORE_SEGMENTS, name, &fd, error);
 
 	snprintf(segment.name, sizeof(segment.name), "%s", name);
-	if (r == -ENAMETOOLONG || r == -ENOENT || is_ours(r))
+	if (r == -ENAMETOOLONG || r == -ENOENT || error_is_ours(r))
 		return r;
 	if (r < 0)
 		error_set(&why, r, "%s", r == -EBADMSG ? "not a file" : strerror(-r));
 	else
 		r = describe_fd(fd, name, &segment, &why);
-	if (is_ours(r))
+	if (error_is_ours(r))
 		return error_set(error, r, "%s: %s", name, strerror(-r));
 	if (r != 0)
 		snprintf(segment.damage, sizeof(segment.damage), "%.*s",
@@ -268,10 +262,10 @@ int folder_check_rows(const char *path, struct folder_names *names, struct store
 	return any ? drop_removed(path, segments) : 0;
 }
 
-int folder_load(const char *path, const struct store_segment *segment,
-	const struct segment_want *want, struct tape **ret_tape, struct error *error)
+/* The bytes of a segment's file, which the caller closes. */
+static int open_input(const char *path, const struct store_segment *segment,
+	struct segment_input *ret_input, int *ret_fd, struct error *error)
 {
-	struct segment_input input;
 	_cleanup_close_ int fd = -1;
 	struct stat about;
 	int r = store_open_file(path, STORE_SEGMENTS, segment->name, &fd, error);
@@ -282,9 +276,35 @@ int folder_load(const char *path, const struct store_segment *segment,
 		return error_set(error, -errno, "%s: %s", segment->name, strerror(errno));
 	if (about.st_size > STORE_SEGMENT_MAX)
 		return error_set(error, -EBADMSG, "%s: larger than any segment", segment->name);
-	input = segment_input_file(fd, 0, about.st_size);
+	*ret_input = segment_input_file(fd, 0, about.st_size);
+	*ret_fd = take_fd(fd);
+	return 0;
+}
+
+int folder_load(const char *path, const struct store_segment *segment,
+	const struct segment_want *want, struct tape **ret_tape, struct error *error)
+{
+	struct segment_input input;
+	_cleanup_close_ int fd = -1;
+	int r = open_input(path, segment, &input, &fd, error);
+
+	if (r < 0)
+		return r;
 	r = segment_decode(&input, want, ret_tape, error);
 	return r < 0 ? error_prefix(error, r, "%s", segment->name) : 0;
+}
+
+int folder_busy(const char *path, const struct store_segment *segment, struct buffer *bytes,
+	struct error *error)
+{
+	struct segment_input input;
+	_cleanup_close_ int fd = -1;
+	int r = open_input(path, segment, &input, &fd, error);
+
+	if (r < 0)
+		return r;
+	r = segment_busy(&input, bytes, error);
+	return r < 0 ? error_prefix(error, r, "%s", segment->name) : r;
 }
 
 int folder_incidents(const char *path, const struct store_segment *segment,

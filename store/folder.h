@@ -58,6 +58,9 @@ int folder_load(const char *path, const struct store_segment *segment,
 /* Appends its incidents. */
 int folder_incidents(const char *path, const struct store_segment *segment,
 	struct incidents *incidents, struct error *error);
+/* Appends what says which CPUs were busy in it, as segment_busy() does. */
+int folder_busy(const char *path, const struct store_segment *segment, struct buffer *bytes,
+	struct error *error);
 
 /* By begin, boot and sequence. */
 void folder_sort(struct store_segments *segments);

@@ -22,3 +22,6 @@ void columns_incident_texts(
 	const struct store_incident *incident, const char *texts[COLUMNS_INCIDENT_TEXTS]);
 /* number: which one of its segment it is. */
 uint32_t columns_incident_crc(const struct store_incident *incident, uint64_t number);
+
+/* Of the row that says which CPUs were busy. */
+uint32_t columns_busy_crc(const char *segment, const void *data, size_t size);

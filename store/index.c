@@ -12,7 +12,7 @@
 #define BUSY_MS 10000
 
 /* In the file's user_version. */
-#define SCHEMA_VERSION 3
+#define SCHEMA_VERSION 4
 
 /*
  * The WAL goes into the file after so many pages, a few segments' worth, and is then cut to this: it would grow to 4 MB before that, which
@@ -34,7 +34,9 @@ static const char schema[] =
 	" perf_ns INTEGER NOT NULL, severity INTEGER NOT NULL, kind TEXT NOT NULL,"
 	" text TEXT NOT NULL, source TEXT NOT NULL, fields TEXT NOT NULL,"
 	" boot_id TEXT NOT NULL, checksum INTEGER NOT NULL,"
-	" PRIMARY KEY (segment, number)) WITHOUT ROWID;";
+	" PRIMARY KEY (segment, number)) WITHOUT ROWID;"
+	"CREATE TABLE IF NOT EXISTS busy ("
+	" segment TEXT PRIMARY KEY, cpus BLOB NOT NULL, checksum INTEGER NOT NULL) WITHOUT ROWID;";
 
 struct index {
 	sqlite3 *db;
@@ -340,6 +342,20 @@ static int put_incident(struct index *index, const struct store_incident *incide
 	return index_finish(index, put, error);
 }
 
+static int put_busy(
+	struct index *index, const char *segment, const struct buffer *busy, struct error *error)
+{
+	sqlite3_stmt *put;
+	int r = index_statement(index, "INSERT INTO busy VALUES (?,?,?)", &put, error);
+
+	if (r < 0)
+		return r;
+	sqlite3_bind_text(put, 1, segment, -1, SQLITE_STATIC);
+	sqlite3_bind_blob64(put, 2, busy->data, busy->size, SQLITE_STATIC);
+	sqlite3_bind_int64(put, 3, columns_busy_crc(segment, busy->data, busy->size));
+	return index_finish(index, put, error);
+}
+
 static int remove_rows(struct index *index, const char *sql, const char *name, struct error *error)
 {
 	sqlite3_stmt *remove;
@@ -371,11 +387,13 @@ int index_remove(struct index *index, const char *name, struct error *error)
 		r = remove_rows(index, "DELETE FROM segments WHERE name = ?", name, error);
 	if (r == 0)
 		r = remove_rows(index, "DELETE FROM incidents WHERE segment = ?", name, error);
+	if (r == 0)
+		r = remove_rows(index, "DELETE FROM busy WHERE segment = ?", name, error);
 	return index_end_own(index, own, r, error);
 }
 
 int index_put(struct index *index, const struct store_segment *segment,
-	const struct incidents *incidents, struct error *error)
+	const struct incidents *incidents, const struct buffer *busy, struct error *error)
 {
 	bool own = sqlite3_get_autocommit(index->db);
 	int r = own ? index_begin(index, error) : 0;
@@ -384,7 +402,11 @@ int index_put(struct index *index, const struct store_segment *segment,
 		r = remove_rows(
 			index, "DELETE FROM incidents WHERE segment = ?", segment->name, error);
 	if (r == 0)
+		r = remove_rows(index, "DELETE FROM busy WHERE segment = ?", segment->name, error);
+	if (r == 0)
 		r = put_segment(index, segment, error);
+	if (r == 0 && busy->size)
+		r = put_busy(index, segment->name, busy, error);
 	for (size_t i = 0; r == 0 && i < incidents->rows.count; i++) {
 		struct store_incident incident = incidents_at(incidents, i);
 
@@ -497,5 +519,66 @@ int index_incidents(struct index *index,
 		return r;
 	while (r == 0 && (code = sqlite3_step(rows)) == SQLITE_ROW)
 		r = read_incident(rows, &incident) ? see(context, &incident) : damaged_row(error);
+	return index_walked(index, rows, code, r, error);
+}
+
+/* The row's data, if it is of the segment that it says. */
+static bool read_busy(sqlite3_stmt *row, const void **ret_data, size_t *ret_size)
+{
+	const char *segment = column(row, 0);
+
+	*ret_data = sqlite3_column_blob(row, 1);
+	*ret_size = sqlite3_column_bytes(row, 1);
+	return (uint64_t)sqlite3_column_int64(row, 2) ==
+	       columns_busy_crc(segment, *ret_data, *ret_size);
+}
+
+int index_busy(struct index *index, const char *name, struct buffer *bytes, struct error *error)
+{
+	sqlite3_stmt *ask;
+	const void *data;
+	size_t size;
+	int r = index_statement(index, "SELECT * FROM busy WHERE segment = ?", &ask, error), code;
+
+	if (r < 0)
+		return r;
+	sqlite3_bind_text(ask, 1, name, -1, SQLITE_STATIC);
+	code = sqlite3_step(ask);
+	if (code == SQLITE_ROW && read_busy(ask, &data, &size) &&
+		strcmp(column(ask, 0), name) == 0) {
+		buffer_bytes(bytes, data, size);
+		r = buffer_failed(bytes) ? -ENOMEM : 1;
+	} else if (code != SQLITE_DONE) {
+		r = code == SQLITE_ROW ? damaged_row(error) : index_error(index, code, error);
+	}
+	sqlite3_finalize(ask);
+	return r;
+}
+
+int index_begin_reading(struct index *index, struct error *error)
+{
+	return index_run(index, "BEGIN", error);
+}
+
+void index_end_reading(struct index *index)
+{
+	sqlite3_exec(index->db, "COMMIT", NULL, NULL, NULL);
+}
+
+int index_all_busy(struct index *index,
+	int (*see)(void *context, const char *name, const void *data, size_t size), void *context,
+	struct error *error)
+{
+	sqlite3_stmt *rows;
+	const void *data;
+	size_t size;
+	int r = index_statement(index, "SELECT * FROM busy ORDER BY segment", &rows, error);
+	int code = SQLITE_DONE;
+
+	if (r < 0)
+		return r;
+	while (r == 0 && (code = sqlite3_step(rows)) == SQLITE_ROW)
+		r = read_busy(rows, &data, &size) ? see(context, column(rows, 0), data, size)
+						  : damaged_row(error);
 	return index_walked(index, rows, code, r, error);
 }

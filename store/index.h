@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * The index: one row a segment, and one for each of their incidents. SQLite in WAL mode; sqlite3.h is included nowhere else. It is a
+ * The index: one row a segment, one for each of their incidents, and one of which CPUs were busy in it. SQLite in WAL mode; sqlite3.h is included nowhere else. It is a
  * cache of the segments: what is not in it is put back when the writer opens the store, and it can be thrown away at any time.
  *
  * SQLite does not notice when a page was changed: each row carries a checksum, and is read as a whole, in the order of the names. So a
@@ -37,9 +37,9 @@ int index_begin(struct index *index, struct error *error);
 int index_commit(struct index *index, struct error *error);
 void index_abort(struct index *index);
 
-/* Adds or replaces the rows of that name. */
+/* Adds or replaces the rows of that name. busy is what segment_busy() gives; empty: the segment has none of that. */
 int index_put(struct index *index, const struct store_segment *segment,
-	const struct incidents *incidents, struct error *error);
+	const struct incidents *incidents, const struct buffer *busy, struct error *error);
 /* Takes out the rows of that name, if they are there. */
 int index_remove(struct index *index, const char *name, struct error *error);
 
@@ -49,4 +49,17 @@ int index_segments(struct index *index,
 	struct error *error);
 int index_incidents(struct index *index,
 	int (*see)(void *context, const struct store_incident *incident), void *context,
+	struct error *error);
+
+/*
+ * What CPUs were busy in a segment: appended, and 1; 0 where the index has no such row. Looked up by name: what the pages lead to is of that name, or
+ * damaged, or not there; then the segment itself is to be asked. Between index_begin_reading() and index_end_reading() many take little time.
+ */
+int index_busy(struct index *index, const char *name, struct buffer *bytes, struct error *error);
+int index_begin_reading(struct index *index, struct error *error);
+void index_end_reading(struct index *index);
+
+/* All of them, in the order of the names. */
+int index_all_busy(struct index *index,
+	int (*see)(void *context, const char *name, const void *data, size_t size), void *context,
 	struct error *error);

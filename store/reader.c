@@ -148,8 +148,7 @@ static int gather_index(struct gathering *gathering)
 	return 0;
 }
 
-/* 1 when the index says something else than the file. One that is gone, or damaged by now, is as the index knew it. */
-static int check_row(
+int reader_check_row(
 	const struct store_reader *reader, struct store_segment *row, struct error *error)
 {
 	struct store_segment file;
@@ -200,7 +199,7 @@ static int drop_doubles(
 			continue;
 		}
 		if (!items[i].unsealed && !*items[i].damage)
-			r = MIN(r, check_row(reader, &items[i], error));
+			r = MIN(r, reader_check_row(reader, &items[i], error));
 		if (is_better(&items[i], &items[kept - 1]))
 			items[kept - 1] = items[i];
 	}
@@ -258,7 +257,7 @@ static int check_rows(
 		struct store_segment *row = &segments->list.items[i];
 
 		if (!row->unsealed && !*row->damage)
-			r = check_row(reader, row, error);
+			r = reader_check_row(reader, row, error);
 	}
 	return r;
 }

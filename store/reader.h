@@ -31,6 +31,13 @@ struct store_reader {
 int reader_gather(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
 	struct store_segments *segments, struct error *error);
 
+/*
+ * Holds a row of the index against the segment's first bytes: 1 when it says something else. One that is gone, or damaged by now, is as the index
+ * knew it; then `damage` says so.
+ */
+int reader_check_row(
+	const struct store_reader *reader, struct store_segment *row, struct error *error);
+
 /* From here on the folder alone is asked. */
 void reader_distrust(struct store_reader *reader);
 

@@ -27,6 +27,7 @@ static int see_row(void *context, const struct store_segment *segment)
 static int adopt(
 	struct store_writer *writer, const struct store_segment *segment, struct error *error)
 {
+	_cleanup_(buffer_done) struct buffer busy = { 0 };
 	struct incidents incidents = { 0 };
 	int r = 0;
 
@@ -34,9 +35,11 @@ static int adopt(
 		return 0;
 	if (segment->incidents)
 		r = folder_incidents(writer->path, segment, &incidents, error);
-	/* damaged or too new behind its header: the readers will see it, as its incidents are missing in the index */
-	if (r != -ENOMEM && r != -EMFILE && r != -ENFILE)
-		r = index_put(writer->index, segment, &incidents, error);
+	/* damaged or too new behind its header: the readers will see it, as its incidents and its busy CPUs are missing in the index */
+	if (!error_is_ours(r) && segment->samples)
+		r = folder_busy(writer->path, segment, &busy, error);
+	if (!error_is_ours(r))
+		r = index_put(writer->index, segment, &incidents, &busy, error);
 	incidents_done(&incidents);
 	return r;
 }

@@ -129,8 +129,10 @@ static int replace(int folder, const char *name, const struct buffer *bytes)
 }
 
 static int put_into_index(struct store_resealer *resealer, const struct store_segment *segment,
-	const struct tape *tape, struct error *error)
+	const struct tape *tape, const struct buffer *bytes, struct error *error)
 {
+	struct segment_input input = segment_input_memory(bytes->data, bytes->size);
+	_cleanup_(buffer_done) struct buffer busy = { 0 };
 	struct incidents incidents = { 0 };
 	int r;
 
@@ -141,7 +143,9 @@ static int put_into_index(struct store_resealer *resealer, const struct store_se
 	}
 	r = incidents_add_tape(&incidents, tape, segment->name);
 	if (r == 0)
-		r = index_put(resealer->index, segment, &incidents, error);
+		r = MIN(segment_busy(&input, &busy, error), 0);
+	if (r == 0)
+		r = index_put(resealer->index, segment, &incidents, &busy, error);
 	incidents_done(&incidents);
 	return r < 0 ? 1 : 0;
 }
@@ -160,5 +164,5 @@ int store_resealer_put(struct store_resealer *resealer, const struct store_segme
 		return error_set(error, r, "%s: %s", segment->name, strerror(-r));
 	segment_summarize(tape, &summary);
 	store_describe(&summary, segment->name, bytes.size, &fresh);
-	return put_into_index(resealer, &fresh, tape, error);
+	return put_into_index(resealer, &fresh, tape, &bytes, error);
 }

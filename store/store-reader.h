@@ -12,6 +12,7 @@
 #include "tape/segment.h"
 #include "tape/tape.h"
 
+struct busy;
 struct store_reader;
 
 /* What is known of one segment before it is loaded. Times are of the wall clock. */
@@ -66,6 +67,15 @@ int store_reader_near(struct store_reader *reader, uint64_t from_ns, uint64_t to
  */
 int store_reader_load(struct store_reader *reader, const struct store_segment *segment,
 	const struct segment_want *want, struct tape **ret_tape, struct error *error);
+
+/*
+ * Which CPUs were busy (tape/busy.h) in the segments that overlap [from, to), by their begin, from the index where that knows it, and read from no
+ * segment but those. It is NULL of segments that have it nowhere: of what is not sealed, of old ones, and of those that cannot be read; then the
+ * caller may load it. A segment is held against its first bytes if any CPU was busy in it. A negative answer of `see` ends it and is handed on.
+ */
+int store_reader_busy(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
+	int (*see)(void *context, const struct store_segment *segment, const struct busy *busy),
+	void *context, struct error *error);
 
 /* A stretch of the wall clock of which there were segments that are gone. */
 struct store_gone {

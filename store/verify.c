@@ -22,11 +22,6 @@ struct verifying {
 #define INDEX_AGAIN 3
 #define INDEX_AGAIN_NS 200000000l
 
-static bool is_ours(int r)
-{
-	return r == -ENOMEM || r == -EMFILE || r == -ENFILE;
-}
-
 static void find(struct verifying *verifying, const char *file, const char *what)
 {
 	verifying->result.damaged++;
@@ -60,7 +55,7 @@ static int verify_segment(struct verifying *verifying, const struct store_segmen
 
 	if (r == -ENOENT)
 		return 0; /* retention took it meanwhile */
-	if (is_ours(r))
+	if (error_is_ours(r))
 		return error_set(verifying->error, r, "%s", strerror(-r));
 	verifying->result.segments++;
 	if (r < 0)
@@ -86,7 +81,7 @@ static int verify_spool(struct verifying *verifying, const struct store_segment 
 	r = spools_load(verifying->reader->path, segment->name, &writer, &tape, &end, &why);
 	if (r == -ENOENT)
 		return 0;
-	if (is_ours(r))
+	if (error_is_ours(r))
 		return error_set(verifying->error, r, "%s", strerror(-r));
 	if (r < 0)
 		find(verifying, segment->name, why.text);
@@ -134,10 +129,23 @@ static int verify_notes(struct verifying *verifying, const char *name)
 	return 0;
 }
 
+/* Of what says which CPUs were busy in a segment. */
+struct busy_row {
+	char name[64];
+	uint64_t size;
+	uint32_t crc;
+};
+
+/* By name. */
+struct busy_rows {
+	array_of(struct busy_row) list;
+};
+
 struct rows {
 	struct verifying *verifying;
 	struct store_segments segments;
 	struct incidents incidents;
+	struct busy_rows busy;
 	bool tells; /* or only counts */
 	uint64_t stale;
 };
@@ -154,6 +162,36 @@ static int see_incident(void *context, const struct store_incident *incident)
 	struct rows *rows = context;
 
 	return incidents_add(&rows->incidents, incident);
+}
+
+static int see_busy(void *context, const char *name, const void *data, size_t size)
+{
+	struct busy_row row = { .size = size, .crc = crc32c(0, data, size) };
+	struct busy_rows *rows = context;
+
+	snprintf(row.name, sizeof(row.name), "%s", name);
+	return array_push(&rows->list, row);
+}
+
+static int compare_busy_name(const void *name, const void *row)
+{
+	return strcmp(name, ((const struct busy_row *)row)->name);
+}
+
+static bool same_busy(const struct busy_rows *a, const struct busy_rows *b, const char *name)
+{
+	static const struct busy_row none;
+	const struct busy_row *found[2] = { NULL, NULL };
+
+	if (a->list.count)
+		found[0] = bsearch(name, a->list.items, a->list.count, sizeof(*a->list.items),
+			compare_busy_name);
+	if (b->list.count)
+		found[1] = bsearch(name, b->list.items, b->list.count, sizeof(*b->list.items),
+			compare_busy_name);
+	for (int i = 0; i < 2; i++)
+		found[i] = found[i] ? found[i] : &none;
+	return found[0]->size == found[1]->size && found[0]->crc == found[1]->crc;
 }
 
 static void find_stale(struct rows *rows, const char *what)
@@ -189,8 +227,8 @@ static int compare_names(const void *a, const void *b)
 }
 
 /* Both by name: what is on one side alone is behind, or was. */
-static void compare_rows(
-	struct rows *rows, const struct store_segments *files, const struct incidents *incidents)
+static void compare_rows(struct rows *rows, const struct store_segments *files,
+	const struct incidents *incidents, const struct busy_rows *busy)
 {
 	size_t row = 0, file = 0;
 
@@ -207,6 +245,8 @@ static void compare_rows(
 			find_stale(rows, "a segment is missing in it");
 		else if (order == 0 && !*b->damage && !same_segment(a, b))
 			find_stale(rows, "it says something else than a segment");
+		else if (order == 0 && !*b->damage && !same_busy(&rows->busy, busy, b->name))
+			find_stale(rows, "its busy CPUs are not those of a segment");
 		row += order <= 0;
 		file += order >= 0;
 	}
@@ -225,9 +265,18 @@ static void compare_rows(
 	}
 }
 
-/* The sealed segments as they are now, by name, and their incidents. */
-static int read_files(
-	struct verifying *verifying, struct store_segments *files, struct incidents *incidents)
+static int read_busy(const char *path, const struct store_segment *segment, struct busy_rows *busy,
+	struct error *error)
+{
+	_cleanup_(buffer_done) struct buffer bytes = { 0 };
+	int r = folder_busy(path, segment, &bytes, error);
+
+	return r == 1 ? see_busy(busy, segment->name, bytes.data, bytes.size) : r;
+}
+
+/* The sealed segments as they are now, by name, their incidents and their busy CPUs. */
+static int read_files(struct verifying *verifying, struct store_segments *files,
+	struct incidents *incidents, struct busy_rows *busy)
 {
 	const char *path = verifying->reader->path;
 	struct folder_names names = { 0 };
@@ -242,7 +291,9 @@ static int read_files(
 
 		if (!*segment->damage && segment->incidents)
 			r = folder_incidents(path, segment, incidents, verifying->error);
-		if (!is_ours(r))
+		if (!*segment->damage && segment->samples && !error_is_ours(r))
+			r = read_busy(path, segment, busy, verifying->error);
+		if (!error_is_ours(r))
 			r = 0;
 	}
 	return r;
@@ -250,26 +301,31 @@ static int read_files(
 
 static int look_at_index(struct verifying *verifying, bool tells, uint64_t *ret_stale)
 {
+	struct busy_rows busy = { 0 };
 	struct rows rows = { .verifying = verifying, .tells = tells };
 	struct incidents incidents = { 0 };
 	struct store_segments files = { 0 };
 	struct index *index = verifying->reader->index;
 	struct error why = { 0 };
-	int r = read_files(verifying, &files, &incidents), read = 0;
+	int r = read_files(verifying, &files, &incidents, &busy), read = 0;
 
 	if (r == 0 && index) {
 		read = index_segments(index, see_row, &rows, &why);
 		if (read == 0)
 			read = index_incidents(index, see_incident, &rows, &why);
+		if (read == 0)
+			read = index_all_busy(index, see_busy, &rows.busy, &why);
 	}
 	if (read == -ENOMEM)
 		r = read;
 	else if (read < 0)
 		find(verifying, STORE_INDEX, why.text);
 	else if (r == 0 && index)
-		compare_rows(&rows, &files, &incidents);
+		compare_rows(&rows, &files, &incidents, &busy);
 	else if (r == 0 && files.list.count)
 		find_stale(&rows, "there is none that can be used");
+	array_done(&rows.busy.list);
+	array_done(&busy.list);
 	array_done(&rows.segments.list);
 	array_done(&files.list);
 	incidents_done(&rows.incidents);

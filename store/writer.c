@@ -299,15 +299,19 @@ static const char *boot_of(const struct store_writer *writer, const struct tape 
 
 /* Puts the segment into the index; with it, and by the files, those that could not be put there before. */
 static int put_into_index(struct store_writer *writer, const struct store_segment *segment,
-	const struct tape *tape, struct error *error)
+	const struct tape *tape, const struct buffer *bytes, struct error *error)
 {
+	_cleanup_(buffer_done) struct buffer busy = { 0 };
+	struct segment_input input = segment_input_memory(bytes->data, bytes->size);
 	struct incidents incidents = { 0 };
 	int r = incidents_add_tape(&incidents, tape, segment->name);
 
+	if (r == 0)
+		r = MIN(segment_busy(&input, &busy, error), 0);
 	if (r == 0 && writer_is_behind(writer))
 		r = writer_reconcile(writer, error);
 	if (r == 0)
-		r = index_put(writer->index, segment, &incidents, error);
+		r = index_put(writer->index, segment, &incidents, &busy, error);
 	if (r == -EBADMSG)
 		r = store_writer_rebuild(writer, error);
 	incidents_done(&incidents);
@@ -385,7 +389,7 @@ int store_writer_seal(struct store_writer *writer, struct tape *tape, enum segme
 	note_number(writer);
 	segment_summarize(tape, &summary);
 	store_describe(&summary, name, bytes.size, &segment);
-	r = put_into_index(writer, &segment, tape, error);
+	r = put_into_index(writer, &segment, tape, &bytes, error);
 	spool_files_remove(writer, boot_id, tape->sequence);
 	return r;
 }

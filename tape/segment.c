@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "tape/clocks.h"
+#include "tape/segment-busy.h"
 #include "tape/segment-rows.h"
 #include "tape/segment-samples.h"
 
@@ -28,6 +29,17 @@ static int encode_samples(struct encoding *encoding)
 	return r;
 }
 
+static int encode_busy(struct encoding *encoding)
+{
+	struct busy busy;
+	int r = busy_make(encoding->tape, &busy);
+
+	if (r == 0)
+		r = busy_encode(&busy, encoding);
+	busy_done(&busy);
+	return r;
+}
+
 static int encode_sections(struct encoding *encoding)
 {
 	int r = 0;
@@ -35,6 +47,8 @@ static int encode_sections(struct encoding *encoding)
 	/* first, so that its strings have small numbers in the order of the functions */
 	if (encoding->tape->samples.count)
 		r = encode_samples(encoding);
+	if (r == 0 && encoding->tape->samples.count)
+		r = encode_busy(encoding);
 	if (r == 0)
 		r = rows_encode_context(encoding);
 	if (r == 0)
@@ -101,7 +115,7 @@ struct segment_input segment_input_file(int fd, uint64_t offset, uint64_t size)
 }
 
 static const char *const row_sections[] = { "strings", "facts", "anchors", "threads", "losses",
-	"events", "lines", "incident", "gauges", NULL };
+	"events", "lines", "incident", "gauges", SEGMENT_BUSY, NULL };
 /* Those that are there with samples only. */
 static const char *const sample_sections[] = { "modules", "function", "trie", "blocks", "samples",
 	NULL };
@@ -129,6 +143,11 @@ static int check_sections(const struct decoding *decoding, bool whole)
 				strcmp(entry->name, "samples") != 0)
 				return error_set(decoding->error, -EBADMSG,
 					"section %s is there twice", entry->name);
+			r = whole && strcmp(entry->name, SEGMENT_BUSY) == 0
+				    ? busy_check(decoding, entry)
+				    : 0;
+			if (r < 0)
+				return r;
 			continue;
 		}
 		if (entry->flags & CONTENTS_INCOMPATIBLE)
@@ -201,6 +220,24 @@ int segment_decode(const struct segment_input *input, const struct segment_want 
 	table_done(&tape->frame_table);
 	*ret_tape = take_ptr(tape);
 	return 0;
+}
+
+int segment_busy(const struct segment_input *input, struct buffer *bytes, struct error *error)
+{
+	struct decoding decoding = { .input = input, .error = error };
+	_cleanup_free_ uint8_t *stored = NULL;
+	const struct contents_entry *entry;
+	int r = contents_read(&decoding.contents, input, error);
+
+	entry = r == 0 ? decoding_find(&decoding, SEGMENT_BUSY) : NULL;
+	if (entry)
+		r = decoding_read(&decoding, entry, &stored);
+	if (r == 0 && entry) {
+		buffer_bytes(bytes, stored, entry->stored);
+		r = buffer_failed(bytes) ? -ENOMEM : 1;
+	}
+	contents_done(&decoding.contents);
+	return r;
 }
 
 int segment_peek(const void *data, size_t size, uint64_t file_bytes,

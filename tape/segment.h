@@ -77,6 +77,12 @@ struct segment_want {
 int segment_decode(const struct segment_input *input, const struct segment_want *want,
 	struct tape **ret_tape, struct error *error);
 
+/*
+ * Appends the section that says which CPUs were busy in it, as it is stored, for busy_decode() (tape/busy.h): 1; 0 where it has none, as older ones
+ * and those without samples. Reads nothing else of it. The errors of segment_decode().
+ */
+int segment_busy(const struct segment_input *input, struct buffer *bytes, struct error *error);
+
 /* The summary lies within so many bytes from the start, whatever follows. */
 #define SEGMENT_HEAD 4096
 

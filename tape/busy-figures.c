@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "tape/busy-figures.h"
+
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+/* After a longer time two readings say nothing of a second between them. */
+#define APART_MAX_NS (10 * NSEC_PER_SEC)
+
+static const char *const names[BUSY_FIGURES] = {
+	[BUSY_FIGURE_USER] = "user_ms",
+	[BUSY_FIGURE_NICE] = "nice_ms",
+	[BUSY_FIGURE_SYSTEM] = "system_ms",
+	[BUSY_FIGURE_IDLE] = "idle_ms",
+	[BUSY_FIGURE_IOWAIT] = "iowait_ms",
+	[BUSY_FIGURE_IRQ] = "irq_ms",
+	[BUSY_FIGURE_SOFTIRQ] = "softirq_ms",
+	[BUSY_FIGURE_STEAL] = "steal_ms",
+	[BUSY_FIGURE_GUEST] = "guest_ms",
+};
+
+static int need_cpu(struct busy_figures *figures, uint32_t cpu)
+{
+	while (figures->cpus.count <= cpu)
+		if (array_push(&figures->cpus, (struct busy_figures_cpu){ 0 }) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
+static int add_gauge(struct busy_figures *figures, const struct tape_gauge *gauge)
+{
+	const char *name = tape_string(figures->tape, gauge->name);
+	unsigned int cpu;
+	int end = 0;
+
+	if (sscanf(name, "cpu%5u/%n", &cpu, &end) != 1 || !end || cpu >= BUSY_CPUS_MAX)
+		return 0;
+	for (int i = 0; i < BUSY_FIGURES; i++) {
+		if (strcmp(name + end, names[i]) != 0)
+			continue;
+		if (need_cpu(figures, cpu) < 0)
+			return -ENOMEM;
+		figures->cpus.items[cpu].gauges[i] = gauge;
+	}
+	return 0;
+}
+
+static bool is_of_samples(uint32_t kind)
+{
+	return kind == TAPE_LOSS_MISSING || kind == TAPE_LOSS_SAMPLES || kind == TAPE_LOSS_SHED ||
+	       kind == TAPE_LOSS_THROTTLED;
+}
+
+static int compare_losses(const void *a, const void *b)
+{
+	const struct tape_loss *left = a, *right = b;
+
+	return (left->cpu > right->cpu) - (left->cpu < right->cpu);
+}
+
+static int add_losses(struct busy_figures *figures)
+{
+	const struct tape *tape = figures->tape;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < tape->losses.count; i++) {
+		const struct tape_loss *loss = &tape->losses.items[i];
+
+		if (is_of_samples(loss->kind) && loss->cpu < BUSY_CPUS_MAX)
+			r = array_push(&figures->losses, *loss);
+	}
+	if (figures->losses.count)
+		qsort(figures->losses.items, figures->losses.count, sizeof(*figures->losses.items),
+			compare_losses);
+	for (size_t i = 0; r == 0 && i < figures->losses.count; i++) {
+		uint32_t cpu = figures->losses.items[i].cpu;
+
+		r = need_cpu(figures, cpu);
+		if (r == 0 && !figures->cpus.items[cpu].losses++)
+			figures->cpus.items[cpu].first_loss = i;
+	}
+	return r;
+}
+
+int busy_figures_make(const struct tape *tape, struct busy_figures *figures)
+{
+	int r = 0;
+
+	figures->tape = tape;
+	for (size_t i = 0; r == 0 && i < tape->gauges.count; i++)
+		r = add_gauge(figures, &tape->gauges.items[i]);
+	return r < 0 ? r : add_losses(figures);
+}
+
+void busy_figures_done(struct busy_figures *figures)
+{
+	array_done(&figures->cpus);
+	array_done(&figures->losses);
+}
+
+/* The first reading behind a moment, from 1 on. */
+static uint32_t reading_after(
+	const struct tape_point *points, const struct tape_gauge *gauge, uint64_t perf_ns)
+{
+	uint32_t low = 1, high = gauge->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (points[middle].time_ns > perf_ns)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+/* By how much it grew in the part of that time that readings tell of; that part is added up. */
+static double growth_of(const struct busy_figures *figures, const struct tape_gauge *gauge,
+	uint64_t from_ns, uint64_t to_ns, double *known_ns)
+{
+	const struct tape_point *points = figures->tape->points.items + gauge->first;
+	double growth = 0;
+
+	for (uint32_t i = reading_after(points, gauge, from_ns);
+		i < gauge->count && points[i - 1].time_ns < to_ns; i++) {
+		uint64_t begin_ns = MAX(points[i - 1].time_ns, from_ns);
+		uint64_t end_ns = MIN(points[i].time_ns, to_ns);
+		uint64_t step_ns = points[i].time_ns - points[i - 1].time_ns;
+		double grown = (double)points[i].value - points[i - 1].value;
+
+		if (begin_ns >= end_ns || step_ns > APART_MAX_NS)
+			continue;
+		*known_ns += end_ns - begin_ns;
+		/* the time that a CPU waited for a disk goes back a little by itself */
+		growth += MAX(grown, 0.0) * (end_ns - begin_ns) / step_ns;
+	}
+	return growth * NSEC_PER_MSEC;
+}
+
+static double limited(double share)
+{
+	return MIN(MAX(share, 0.0), 1.0);
+}
+
+bool busy_figures_account(const struct busy_figures *figures, uint32_t cpu, uint64_t from_ns,
+	uint64_t to_ns, struct busy_account *ret_account)
+{
+	double shares[BUSY_FIGURES] = { 0 };
+	const struct busy_figures_cpu *of;
+	double known_ns = 0;
+
+	if (cpu >= figures->cpus.count || !figures->cpus.items[cpu].gauges[BUSY_FIGURE_IDLE])
+		return false;
+	of = &figures->cpus.items[cpu];
+	for (int i = 0; i < BUSY_FIGURES; i++) {
+		double of_this_ns = 0;
+
+		if (!of->gauges[i])
+			continue;
+		shares[i] = growth_of(figures, of->gauges[i], from_ns, to_ns, &of_this_ns);
+		if (i == BUSY_FIGURE_IDLE)
+			known_ns = of_this_ns;
+	}
+	if (known_ns < (to_ns - from_ns) / 2.0)
+		return false;
+	/* what of the time is accounted as nothing at all is not idle either */
+	*ret_account = (struct busy_account){
+		.busy = limited(1 - (shares[BUSY_FIGURE_IDLE] + shares[BUSY_FIGURE_IOWAIT] +
+					    shares[BUSY_FIGURE_STEAL]) /
+					    known_ns),
+		.user = limited((shares[BUSY_FIGURE_USER] + shares[BUSY_FIGURE_NICE] +
+					shares[BUSY_FIGURE_GUEST]) /
+				known_ns),
+		.irq = limited((shares[BUSY_FIGURE_IRQ] + shares[BUSY_FIGURE_SOFTIRQ]) / known_ns),
+	};
+	return true;
+}
+
+/* What of it lies in that time, as if it were spread evenly. */
+static double part_of(const struct tape_loss *loss, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t begin_ns = MAX(loss->from_ns, from_ns), end_ns = MIN(loss->to_ns, to_ns);
+
+	if (loss->from_ns >= loss->to_ns)
+		return loss->from_ns >= from_ns && loss->from_ns < to_ns;
+	return begin_ns < end_ns ? (double)(end_ns - begin_ns) / (loss->to_ns - loss->from_ns) : 0;
+}
+
+void busy_figures_unseen(const struct busy_figures *figures, uint32_t cpu, uint64_t from_ns,
+	uint64_t to_ns, uint64_t sample_ns, double *ret_held_ns, double *ret_lost_ns)
+{
+	size_t first, count;
+
+	*ret_held_ns = *ret_lost_ns = 0;
+	if (cpu >= figures->cpus.count)
+		return;
+	first = figures->cpus.items[cpu].first_loss;
+	count = figures->cpus.items[cpu].losses;
+	for (size_t i = first; i < first + count; i++) {
+		const struct tape_loss *loss = &figures->losses.items[i];
+		double part = part_of(loss, from_ns, to_ns);
+
+		if (loss->kind == TAPE_LOSS_MISSING)
+			*ret_held_ns += part * loss->count * sample_ns;
+		else if (loss->kind == TAPE_LOSS_THROTTLED)
+			*ret_lost_ns += part * (loss->to_ns - loss->from_ns);
+		else
+			*ret_lost_ns += part * loss->count * sample_ns;
+	}
+}

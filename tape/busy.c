@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "tape/busy.h"
+
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "tape/busy-figures.h"
+#include "tape/busy-slots.h"
+#include "tape/load.h"
+
+/* So many samples are more or less in a second by chance, as the grid of the timer is not that of the seconds. */
+#define SPARE_SAMPLES 2
+
+/* Of one CPU in the slot that is being filled. */
+struct cpu {
+	array_of(uint32_t) samples;
+	uint64_t counts[LOAD_KINDS];
+	bool seen; /* in the tape at all, by samples or by figures */
+};
+
+struct making {
+	const struct tape *tape;
+	struct busy *busy;
+	struct busy_figures figures;
+	struct load_marks marks;
+	uint64_t sample_ns;
+	bool works_only; /* there are no samples of idle CPUs: of what they did nothing is unseen */
+	array_of(struct cpu) cpus; /* by their numbers */
+	struct busy_slot slot;
+	double machine_ns;
+	/* how often each was seen on the CPU that is looked at; the second by function_of() */
+	array_of(uint32_t) by_thread, by_function;
+	array_of(uint32_t) thread_ids; /* ours, by those of the tape; 0: none yet */
+};
+
+/* What a CPU did with a slot, in ns. */
+struct shares {
+	double busy, kernel, irq, unseen;
+	double gauges; /* < 0: not known */
+};
+
+static void making_done(struct making *making)
+{
+	for (size_t i = 0; i < making->cpus.count; i++)
+		array_done(&making->cpus.items[i].samples);
+	array_done(&making->cpus);
+	array_done(&making->by_thread);
+	array_done(&making->by_function);
+	array_done(&making->thread_ids);
+	load_marks_done(&making->marks);
+	busy_figures_done(&making->figures);
+}
+
+void busy_done(struct busy *busy)
+{
+	strings_done(&busy->names);
+	array_done(&busy->slots);
+	array_done(&busy->threads);
+	array_done(&busy->cells);
+}
+
+static bool begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* Counters of work stand still while a CPU idles. */
+static bool counts_work(const struct tape *tape)
+{
+	const char *event = tape_fact(tape, "event");
+
+	return *event && !begins(event, "cpu-clock") && !begins(event, "task-clock");
+}
+
+static int zeros(void *array, size_t count)
+{
+	array_of(uint32_t) *numbers = array;
+
+	if (array_reserve(numbers, count) < 0)
+		return -ENOMEM;
+	memset(numbers->items, 0, count * sizeof(uint32_t));
+	numbers->count = count;
+	return 0;
+}
+
+static int need_cpu(struct making *making, uint32_t cpu)
+{
+	while (making->cpus.count <= cpu)
+		if (array_push(&making->cpus, (struct cpu){ 0 }) < 0)
+			return -ENOMEM;
+	making->busy->cpus += !making->cpus.items[cpu].seen;
+	making->cpus.items[cpu].seen = true;
+	return 0;
+}
+
+static int making_init(struct making *making)
+{
+	const struct tape *tape = making->tape;
+	int r = busy_figures_make(tape, &making->figures);
+
+	if (r == 0)
+		r = load_marks_make(&making->marks, tape);
+	if (r == 0)
+		r = zeros(&making->by_thread, tape->threads.count);
+	if (r == 0)
+		r = zeros(&making->thread_ids, tape->threads.count);
+	if (r == 0)
+		r = zeros(
+			&making->by_function, strings_count(&tape->strings) + tape->modules.count);
+	for (size_t i = 0; r == 0 && i < making->figures.cpus.count; i++)
+		if (making->figures.cpus.items[i].gauges[BUSY_FIGURE_IDLE])
+			r = need_cpu(making, i);
+	return r;
+}
+
+/* Functions without a name are those of their module. */
+static uint32_t function_of(const struct tape *tape, uint32_t frame)
+{
+	const struct tape_frame *row = &tape->frames.items[frame];
+
+	return row->symbol ? row->symbol : strings_count(&tape->strings) + row->module;
+}
+
+static int add_name(struct busy *busy, const char *name, uint32_t *ret_name)
+{
+	return strings_add(&busy->names, name, strlen(name), ret_name);
+}
+
+/* "[libc.so.6]"; what has brackets already keeps them. */
+static int add_function(struct making *making, uint32_t function, uint32_t *ret_name)
+{
+	const struct tape *tape = making->tape;
+	uint32_t strings = strings_count(&tape->strings);
+	const char *path, *slash;
+	char name[256];
+
+	if (function < strings)
+		return add_name(making->busy, tape_string(tape, function), ret_name);
+	path = tape_string(tape, tape->modules.items[function - strings].path);
+	slash = strrchr(path, '/');
+	if (*path == '[')
+		return add_name(making->busy, path, ret_name);
+	snprintf(name, sizeof(name), "[%.200s]", !*path ? "unknown" : slash ? slash + 1 : path);
+	return add_name(making->busy, name, ret_name);
+}
+
+static int add_thread(struct making *making, uint32_t thread, uint32_t *ret_id)
+{
+	const struct tape_thread *row = &making->tape->threads.items[thread];
+	uint32_t *id = &making->thread_ids.items[thread];
+	struct busy_thread ours = { row->pid, row->tid, 0 };
+	int r = 0;
+
+	if (!*id) {
+		r = add_name(making->busy, tape_string(making->tape, row->comm), &ours.comm);
+		if (r == 0)
+			r = array_push(&making->busy->threads, ours);
+		if (r == 0)
+			*id = making->busy->threads.count;
+	}
+	*ret_id = *id;
+	return r;
+}
+
+static enum load_kind kind_of(const struct making *making, const struct tape_sample *sample)
+{
+	const struct tape_thread *thread = &making->tape->threads.items[sample->thread];
+
+	return load_kind(
+		&making->marks, thread->pid == 0 && thread->tid == 0, sample->stack, sample->frame);
+}
+
+static uint8_t per_cent(double part, double of)
+{
+	double share = of > 0 ? part / of * 100 + 0.5 : 0;
+
+	return share < 0 ? 0 : share > 100 ? 100 : (uint8_t)share;
+}
+
+/* The thread and the function that most samples are of; of those seen as often, the first. */
+static int name_cell(
+	struct making *making, const struct cpu *cpu, double seen_ns, struct busy_cell *cell)
+{
+	const struct tape *tape = making->tape;
+	uint32_t *by_thread = making->by_thread.items, *by_function = making->by_function.items;
+	uint32_t most_thread = 0, most_function = 0, thread = 0, function = 0;
+	double of = (double)making->slot.length_ns * cpu->samples.count;
+	int r;
+
+	for (size_t i = 0; i < cpu->samples.count; i++) {
+		const struct tape_sample *sample = &tape->samples.items[cpu->samples.items[i]];
+
+		by_thread[sample->thread]++;
+		by_function[function_of(tape, sample->frame)]++;
+	}
+	for (size_t i = 0; i < cpu->samples.count; i++) {
+		const struct tape_sample *sample = &tape->samples.items[cpu->samples.items[i]];
+		uint32_t at = function_of(tape, sample->frame);
+
+		if (by_thread[sample->thread] > most_thread) {
+			most_thread = by_thread[sample->thread];
+			thread = sample->thread;
+		}
+		if (by_function[at] > most_function) {
+			most_function = by_function[at];
+			function = at;
+		}
+		by_thread[sample->thread] = by_function[at] = 0;
+	}
+	if (!most_thread)
+		return 0;
+	cell->thread_share = per_cent(most_thread * seen_ns, of);
+	cell->function_share = per_cent(most_function * seen_ns, of);
+	r = add_thread(making, thread, &cell->thread);
+	return r < 0 ? r : add_function(making, function, &cell->function);
+}
+
+/* Figures explain what no sample does: by what they have more of it than was seen; the rest is the kernel's. */
+static void explain(const struct busy_account *account, double user_ns, double slot_ns,
+	double unseen_ns, struct shares *shares)
+{
+	double more = MIN(MAX(account->busy * slot_ns - shares->busy, 0.0), unseen_ns);
+	double user = MIN(MAX(account->user * slot_ns - user_ns, 0.0), more);
+	double irq = MIN(MAX(account->irq * slot_ns - shares->irq, 0.0), more - user);
+
+	shares->busy += more;
+	shares->irq += irq;
+	shares->kernel += more - user - irq;
+	shares->unseen = more;
+}
+
+static void scale(struct shares *shares, double by)
+{
+	shares->busy *= by;
+	shares->kernel *= by;
+	shares->irq *= by;
+}
+
+static struct shares shares_of(const struct making *making, uint32_t number)
+{
+	const struct cpu *cpu = &making->cpus.items[number];
+	const struct busy_slot *slot = &making->slot;
+	uint64_t to_ns = slot->perf_ns + slot->length_ns;
+	double slot_ns = slot->length_ns, sample_ns = making->sample_ns, held_ns, lost_ns;
+	double user_ns = cpu->counts[LOAD_USER] * sample_ns;
+	struct shares shares = {
+		.kernel = cpu->counts[LOAD_KERNEL] * sample_ns,
+		.irq = cpu->counts[LOAD_IRQ] * sample_ns,
+		.gauges = -1,
+	};
+	double seen_ns, unseen_ns;
+	struct busy_account account;
+
+	shares.busy = user_ns + shares.kernel + shares.irq;
+	seen_ns = shares.busy + cpu->counts[LOAD_IDLE] * sample_ns;
+	unseen_ns = slot_ns - seen_ns;
+	if (busy_figures_account(&making->figures, number, slot->perf_ns, to_ns, &account))
+		shares.gauges = account.busy * slot_ns;
+	if (unseen_ns < 0 || (seen_ns && unseen_ns <= SPARE_SAMPLES * sample_ns)) {
+		scale(&shares, slot_ns / seen_ns);
+		return shares;
+	}
+	if (shares.gauges >= 0 && !making->works_only) {
+		explain(&account, user_ns, slot_ns, unseen_ns, &shares);
+		return shares;
+	}
+	busy_figures_unseen(&making->figures, number, slot->perf_ns, to_ns, making->sample_ns,
+		&held_ns, &lost_ns);
+	/* lost samples are as those that are there, if these are the most */
+	if (lost_ns > 0 && seen_ns > slot_ns / 2) {
+		lost_ns = MIN(lost_ns, unseen_ns);
+		scale(&shares, (seen_ns + lost_ns) / seen_ns);
+		unseen_ns -= lost_ns;
+	}
+	shares.unseen = MIN(held_ns, unseen_ns);
+	shares.kernel += shares.unseen;
+	shares.busy += shares.unseen;
+	return shares;
+}
+
+static int end_cpu(struct making *making, uint32_t number)
+{
+	struct cpu *cpu = &making->cpus.items[number];
+	struct shares shares = shares_of(making, number);
+	double slot_ns = making->slot.length_ns;
+	struct busy_cell cell = {
+		.cpu = number,
+		.slot = making->busy->slots.count,
+		.busy = per_cent(shares.busy, slot_ns),
+		.kernel = per_cent(shares.kernel, slot_ns),
+		.irq = per_cent(shares.irq, slot_ns),
+		.unseen = per_cent(shares.unseen, slot_ns),
+		.gauges = shares.gauges < 0 ? BUSY_UNKNOWN : per_cent(shares.gauges, slot_ns),
+	};
+	int r = 0;
+
+	making->machine_ns += shares.busy;
+	if (cell.busy >= BUSY_LEAST) {
+		r = name_cell(making, cpu, shares.busy - shares.unseen, &cell);
+		if (r == 0)
+			r = array_push(&making->busy->cells, cell);
+	}
+	cpu->samples.count = 0;
+	memset(cpu->counts, 0, sizeof(cpu->counts));
+	return r;
+}
+
+/* A slot stays if it has cells; one of which a part was not recorded says nothing. */
+static int end_slot(struct making *making)
+{
+	struct busy *busy = making->busy;
+	uint64_t covered_ns = busy_slot_covered_ns(making->tape, &making->slot);
+	size_t cells = busy->cells.count;
+	int r = 0;
+
+	making->machine_ns = 0;
+	for (uint32_t i = 0; r == 0 && i < making->cpus.count; i++)
+		if (making->cpus.items[i].seen)
+			r = end_cpu(making, i);
+	if (covered_ns < making->slot.length_ns / 10 * 9)
+		busy->cells.count = cells;
+	if (r < 0 || busy->cells.count == cells)
+		return r;
+	making->slot.machine = making->machine_ns * 1000 / making->slot.length_ns /
+				       MAX(busy->cpus, load_host_cpus(making->tape)) +
+			       0.5;
+	return array_push(&busy->slots, making->slot);
+}
+
+static int add_sample(struct making *making, uint32_t number)
+{
+	const struct tape_sample *sample = &making->tape->samples.items[number];
+	enum load_kind kind;
+	struct cpu *cpu;
+
+	if (sample->cpu >= BUSY_CPUS_MAX)
+		return 0;
+	if (need_cpu(making, sample->cpu) < 0)
+		return -ENOMEM;
+	cpu = &making->cpus.items[sample->cpu];
+	kind = kind_of(making, sample);
+	cpu->counts[kind]++;
+	return kind == LOAD_IDLE ? 0 : array_push(&cpu->samples, number);
+}
+
+static int make_cells(struct making *making)
+{
+	const struct tape *tape = making->tape;
+	bool begun = false;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < tape->samples.count; i++) {
+		uint64_t time_ns = tape->samples.items[i].time_ns;
+
+		if (!begun || time_ns - making->slot.perf_ns >= making->slot.length_ns) {
+			r = begun ? end_slot(making) : 0;
+			making->slot = busy_slot_at(tape, begun ? &making->slot : NULL, time_ns);
+			begun = true;
+		}
+		if (r == 0)
+			r = add_sample(making, i);
+	}
+	return r == 0 && begun ? end_slot(making) : r;
+}
+
+static int compare_cells(const void *a, const void *b)
+{
+	const struct busy_cell *left = a, *right = b;
+
+	if (left->cpu != right->cpu)
+		return left->cpu < right->cpu ? -1 : 1;
+	return (left->slot > right->slot) - (left->slot < right->slot);
+}
+
+int busy_make(const struct tape *tape, struct busy *busy)
+{
+	struct making making = {
+		.tape = tape,
+		.busy = busy,
+		.sample_ns = load_sample_ns(tape, 0),
+		.works_only = counts_work(tape),
+	};
+	int r = 0;
+
+	*busy = (struct busy){ .known = making.sample_ns };
+	if (busy->known)
+		r = making_init(&making);
+	if (r == 0 && busy->known)
+		r = make_cells(&making);
+	if (r == 0 && busy->cells.count)
+		qsort(busy->cells.items, busy->cells.count, sizeof(*busy->cells.items),
+			compare_cells);
+	busy->cpus = MAX(busy->cpus, load_host_cpus(tape));
+	making_done(&making);
+	return r;
+}
