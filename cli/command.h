@@ -17,6 +17,7 @@ enum exit_code {
 	EXIT_USAGE = 2,
 	EXIT_NOTHING = 3, /* nothing is recorded in that window */
 	EXIT_PARTIAL = 4, /* with --strict: not all of it is there */
+	EXIT_FINDINGS = 5, /* of an audit: something is wrong */
 };
 
 /* argument is NULL for a flag, else what stands for its value in --help. A table ends with a NULL name. */
@@ -63,6 +64,7 @@ struct invocation {
 extern const struct option global_options[];
 extern const struct command *const commands[];
 
+extern const struct command command_audit;
 extern const struct command command_flamegraph;
 extern const struct command command_heatmap;
 extern const struct command command_gauges;

@@ -41,6 +41,7 @@ const struct command *const commands[] = {
 	&command_heatmap,
 	&command_flamegraph,
 	&command_gauges,
+	&command_audit,
 	&command_incidents,
 	&command_import,
 	&command_segments,
@@ -265,7 +266,7 @@ static int close_output(int code)
 	/* what an earlier write failed with is not known any more, and errno is of something else by now */
 	if (r == 0 && ferror(stdout))
 		r = reader_is_gone() ? -EPIPE : -EIO;
-	if (r == 0 || r == -EPIPE || code != EXIT_DONE)
+	if (r == 0 || r == -EPIPE || (code != EXIT_DONE && code != EXIT_FINDINGS))
 		return code;
 	error_set(&error, r, "cannot write standard output: %s",
 		r == -EIO ? "a write to it failed" : strerror(-r));

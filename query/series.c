@@ -108,6 +108,13 @@ static int find_series(struct run *run, const char *name, uint32_t *ret_series)
 	return r;
 }
 
+static bool is_wanted(const struct series_options *options, const char *name)
+{
+	if (options->glob && fnmatch(options->glob, name, 0) != 0)
+		return false;
+	return !options->wants || options->wants(options->context, name);
+}
+
 static int see_gauge(
 	struct run *run, const struct tape *tape, uint64_t boot, const struct tape_gauge *gauge)
 {
@@ -115,7 +122,7 @@ static int see_gauge(
 	uint32_t series;
 	int r;
 
-	if (run->options->glob && fnmatch(run->options->glob, name, 0) != 0)
+	if (!is_wanted(run->options, name))
 		return 0;
 	r = find_series(run, name, &series);
 	for (uint32_t i = 0; r == 0 && i < gauge->count; i++) {

@@ -30,6 +30,8 @@ struct series_step {
 struct series_options {
 	struct question question;
 	const char *glob; /* NULL: all */
+	/* Of those that the glob leaves, which; NULL: all. */
+	bool (*wants)(void *context, const char *name);
 	/* Steps that reach into the window. A negative answer ends it and is handed on. */
 	int (*see)(void *context, const struct series_step *step);
 	void *context;

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * Is this host well? Watches it for some seconds, looks at what was recorded of it before, and says what is wrong with it, with the numbers. It
+ * changes nothing, starts no process, and reads nothing that the kernel would have to walk dying cgroups for.
+ */
+
+#include "audit/report.h"
+#include "store/store-reader.h"
+
+#define AUDIT_WATCH_NS (5 * 1000000000ull)
+#define AUDIT_HISTORY_NS (6 * 3600 * 1000000000ull)
+
+/* What is known of the recorder of the store at hand. */
+struct audit_recorder {
+	bool there; /* there is a store to record into */
+	bool running;
+	uint64_t reaches_ns; /* until when anything was recorded, of the wall clock; 0: never */
+	uint64_t silent_ns; /* how long it has not told of itself */
+	uint64_t frequency; /* in Hz; 0: not known */
+	uint64_t behind_ns; /* what is on the disk, behind what was taken */
+	uint64_t lost; /* samples, since it runs */
+	uint64_t samples;
+	uint64_t throttled;
+	const char *stalled; /* why the store cannot be written; NULL: it can */
+};
+
+struct audit_options {
+	const char *root; /* "" for this host; a tree that does not change is read once */
+	uint64_t watch_ns; /* 0: one reading, and no rates */
+	/* The wall clock, and waiting; tests have their own. */
+	uint64_t (*now_ns)(void *context);
+	void (*wait)(void *context, uint64_t ns);
+	void *context;
+	/* How much of the watch is over, and of reading the history. May be NULL. */
+	void (*progress)(void *context, uint64_t done, uint64_t of);
+	void *progress_context;
+	struct store_reader *reader; /* NULL: without a history */
+	struct audit_recorder recorder;
+};
+
+/* What is found goes into the report, which is zeroed at first and the caller's, also on failure. 0 or a negative errno. */
+int audit_run(const struct audit_options *options, struct report *report, struct error *error);

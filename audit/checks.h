@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/* Each looks at what was measured, and puts what it finds, and what it looked at, into the report. 0 or -ENOMEM. */
+
+#include "audit/host.h"
+
+int check_memory_cgroups(const struct host *host, struct report *report);
+int check_units(const struct host *host, struct report *report);
+int check_containers(const struct host *host, struct report *report);
+int check_reclaim(const struct host *host, struct report *report);
+int check_pressure(const struct host *host, struct report *report);
+int check_cores(const struct host *host, struct report *report);
+int check_queues(const struct host *host, struct report *report);
+int check_sampling(const struct host *host, struct report *report);
+int check_recorder(const struct host *host, struct report *report);

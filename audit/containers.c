@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Containers that take each other's place: each is seconds old, and another one soon after. Who starts them, an agent or an orchestrator, counts
+ * no restarts that systemd would know of.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "audit/checks.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "gauges/cgroup-names.h"
+
+#define NAME "containers"
+#define MOUNTS_MAX (4 << 20)
+#define GROUPS_MAX 1024
+#define CONTAINERS_MAX 2048
+#define PROCESSES_MAX 64 /* of one container */
+#define SHOWN_MAX 10
+/* An orchestrator that backs off starts one each five minutes: twelve an hour. */
+#define STARTS_HOUR_MIN 6
+#define STARTS_NOW_MIN 2
+#define YOUNG_NS (600 * NSEC_PER_SEC)
+#define AGE_UNKNOWN UINT64_MAX
+
+struct group {
+	char name[256]; /* with a star for what differs */
+	size_t running;
+	uint64_t youngest_ns;
+	int64_t now, hour;
+	uint64_t hour_ns;
+};
+
+struct containers {
+	const struct host *host;
+	array_of(struct group) groups;
+	struct buffer name;
+	size_t running;
+	int64_t uptime_ns;
+};
+
+/* NULL: too many, or memory is out. */
+static struct group *find_group(struct containers *containers, const char *name)
+{
+	struct group group = { .youngest_ns = AGE_UNKNOWN };
+
+	for (size_t i = 0; i < containers->groups.count; i++)
+		if (strcmp(containers->groups.items[i].name, name) == 0)
+			return &containers->groups.items[i];
+	if (containers->groups.count == GROUPS_MAX || strlen(name) >= sizeof(group.name) ||
+		array_push(&containers->groups, group) < 0)
+		return NULL;
+	strcpy(containers->groups.items[containers->groups.count - 1].name, name);
+	return &containers->groups.items[containers->groups.count - 1];
+}
+
+/* Number 22 of /proc/PID/stat, in ticks since the host was started. */
+static bool read_start(const struct host *host, int64_t pid, int64_t *ret_ns)
+{
+	struct words line, word;
+	struct source_file file;
+	char path[64];
+	int64_t ticks;
+	bool found = false;
+
+	snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)pid);
+	source_file_init(&file, host->root, path);
+	if (source_file_read(&file, 4096) == 0) {
+		const char *close = memrchr(file.text, ')', file.size);
+
+		line = (struct words){ close ? close + 1 : file.text + file.size,
+			file.text + file.size };
+		found = true;
+		for (int field = 3; found && field <= 22; field++)
+			found = words_next(&line, &word);
+		found = found && words_number(&word, &ticks);
+	}
+	source_file_done(&file);
+	if (found)
+		*ret_ns = ticks * (int64_t)(NSEC_PER_SEC / sysconf(_SC_CLK_TCK));
+	return found;
+}
+
+/* As old as the oldest of its processes; the times of its folder are those of when the kernel needed it last. */
+static uint64_t read_age(const struct containers *containers, const struct cgroups_seen *seen)
+{
+	char path[NAME_MAX + 32], text[4096];
+	_cleanup_close_ int fd = -1;
+	struct words list, line;
+	uint64_t age_ns = AGE_UNKNOWN;
+	ssize_t size;
+
+	snprintf(path, sizeof(path), "%s/cgroup.procs", seen->folder);
+	fd = openat(seen->dir_fd, path, O_RDONLY | O_CLOEXEC);
+	size = fd < 0 ? -1 : pread(fd, text, sizeof(text), 0);
+	if (size <= 0)
+		return AGE_UNKNOWN;
+	list = (struct words){ text, text + size };
+	for (int i = 0; i < PROCESSES_MAX && words_line(&list, &line); i++) {
+		int64_t pid, start_ns;
+
+		if (!words_number(&line, &pid) || !read_start(containers->host, pid, &start_ns) ||
+			start_ns > containers->uptime_ns)
+			continue;
+		if (age_ns == AGE_UNKNOWN || age_ns < (uint64_t)(containers->uptime_ns - start_ns))
+			age_ns = containers->uptime_ns - start_ns;
+	}
+	return age_ns;
+}
+
+static int see_cgroup(void *context, const struct cgroups_seen *seen)
+{
+	struct containers *containers = context;
+	struct group *group;
+	uint64_t age_ns;
+
+	if (cgroup_name(seen->path, &containers->name) != CGROUP_CONTAINER)
+		return buffer_failed(&containers->name) ? -ENOMEM : 0;
+	if (buffer_failed(&containers->name))
+		return -ENOMEM;
+	group = find_group(containers, (const char *)containers->name.data);
+	if (!group || containers->running >= CONTAINERS_MAX)
+		return 0;
+	age_ns = read_age(containers, seen);
+	if (age_ns == AGE_UNKNOWN)
+		return 0;
+	containers->running++;
+	group->running++;
+	group->youngest_ns = MIN(group->youngest_ns, age_ns);
+	return 0;
+}
+
+/* "12345.67 1234.56" */
+static void read_uptime(struct containers *containers)
+{
+	struct source_file file;
+
+	source_file_init(&file, containers->host->root, "/proc/uptime");
+	if (source_file_read(&file, 4096) == 0)
+		containers->uptime_ns = strtod(file.text, NULL) * 1e9;
+	source_file_done(&file);
+}
+
+static int walk(struct containers *containers)
+{
+	const struct host *host = containers->host;
+	struct cgroups cgroups;
+	struct source_file mounts;
+	uint64_t count;
+	int r;
+
+	source_file_init(&mounts, host->root, "/proc/self/mountinfo");
+	r = source_file_read(&mounts, MOUNTS_MAX);
+	if (r == 0 && host->has_memory)
+		cgroups = host->memory;
+	else if (r == 0)
+		r = cgroups_find(host->root, NULL,
+			(struct words){ mounts.text, mounts.text + mounts.size }, &cgroups);
+	source_file_done(&mounts);
+	return r < 0 ? r : cgroups_walk(cgroups.path, see_cgroup, containers, &count);
+}
+
+/* "containers/docker/ID/starts", with a star for the id. */
+static bool group_of_figure(const char *figure, char group[256])
+{
+	static const char begin[] = "containers/", end[] = "/starts";
+	size_t size = strlen(figure);
+
+	if (size <= strlen(begin) + strlen(end) || strncmp(figure, begin, strlen(begin)) != 0 ||
+		strcmp(figure + size - strlen(end), end) != 0)
+		return false;
+	return snprintf(group, 256, "%.*s", (int)(size - strlen(begin) - strlen(end)),
+		       figure + strlen(begin)) < 256;
+}
+
+static void add_figures(struct containers *containers)
+{
+	const struct host *host = containers->host;
+
+	for (uint32_t id = 1; id < strings_count(&host->names); id++) {
+		const struct host_figure *figure = &host->figures.items[id];
+		struct group *group;
+		char name[256];
+
+		if (!group_of_figure(strings_at(&host->names, id), name))
+			continue;
+		group = find_group(containers, name);
+		if (!group)
+			continue;
+		if (figure->read)
+			group->now = figure->last - figure->first;
+		group->hour = figure->grown_hour;
+		group->hour_ns = MIN(figure->to_ns - figure->from_ns, 3600 * NSEC_PER_SEC);
+	}
+}
+
+static bool is_churning(const struct group *group)
+{
+	bool young = !group->running || group->youngest_ns < YOUNG_NS;
+
+	return young && (group->now >= STARTS_NOW_MIN || group->hour >= STARTS_HOUR_MIN);
+}
+
+static void put_group(const struct host *host, const struct group *group, struct finding *finding)
+{
+	char age[32], over[32], hour[96] = "";
+	struct buffer *json = &finding->numbers;
+
+	if (group->hour_ns)
+		snprintf(hour, sizeof(hour), ", %lld within the last %s that were recorded",
+			(long long)group->hour,
+			duration_format(group->hour_ns, over, sizeof(over)));
+	report_line(&finding->lines, "%s: %lld started within %.1f s%s; %zu run%s%s", group->name,
+		(long long)group->now, host->watched_ns / 1e9, hour, group->running,
+		group->running ? ", the youngest for " : "",
+		group->running ? duration_format(group->youngest_ns, age, sizeof(age)) : "");
+	json_open(json, '{');
+	report_string(finding, "group", group->name);
+	report_i64(finding, "starts_now", group->now);
+	report_i64(finding, "starts_last_hour", group->hour);
+	report_i64(finding, "running", group->running);
+	json_key(json, "youngest_s");
+	if (group->running)
+		json_u64(json, group->youngest_ns / NSEC_PER_SEC);
+	else
+		json_null(json);
+	json_close(json, '}');
+}
+
+static int find(const struct containers *containers, struct report *report)
+{
+	struct finding *finding = NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; i < containers->groups.count; i++) {
+		const struct group *group = &containers->groups.items[i];
+
+		if (!is_churning(group))
+			continue;
+		if (!finding) {
+			finding = report_find(report, "short_lived_containers", SEVERITY_WARNING,
+				"containers in %s are seconds old, again and again", group->name);
+			if (!finding)
+				return -ENOMEM;
+			json_key(&finding->numbers, "groups");
+			json_open(&finding->numbers, '[');
+		}
+		if (count++ < SHOWN_MAX)
+			put_group(containers->host, group, finding);
+	}
+	if (!finding)
+		return 0;
+	json_close(&finding->numbers, ']');
+	if (count > SHOWN_MAX)
+		report_line(&finding->lines, "and %zu more", count - SHOWN_MAX);
+	report_line(&finding->means,
+		"One ends soon after it was started and another one takes its place: a crash loop "
+		"of what is in it, or jobs that are meant to be short. Each leaves a memory cgroup "
+		"behind, as long as anything is charged to it.");
+	report_line(&finding->confirm,
+		"docker ps -a --format '{{.CreatedAt}} {{.Status}} {{.Names}}' | head");
+	report_line(&finding->confirm, "crictl ps -a | head");
+	report_line(&finding->fix,
+		"The log of one that ended says why: docker logs, crictl logs, kubectl logs "
+		"--previous.");
+	return 0;
+}
+
+int check_containers(const struct host *host, struct report *report)
+{
+	struct containers containers = { .host = host };
+	int r;
+
+	read_uptime(&containers);
+	add_figures(&containers);
+	r = walk(&containers);
+	if (r == 0)
+		r = find(&containers, report);
+	if (r == 0)
+		r = report_checked(report, NAME, "%zu", containers.running);
+	else if (r != -ENOMEM)
+		r = report_unread(report, NAME, "%s",
+			r == -EFBIG ? "there are too many cgroups to look at all of them"
+				    : "there are no cgroups to be seen");
+	array_done(&containers.groups);
+	buffer_done(&containers.name);
+	return r;
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Single cores that were saturated all the time that the host was watched. One in the kernel starves what else has to run there, the network queue that
+ * it serves among it, however idle the others are. One in user mode is often meant to be.
+ */
+#include <stdio.h>
+
+#include "audit/checks.h"
+#include "audit/threads.h"
+#include "base/json.h"
+#include "gauges/interrupts.h"
+
+#define NAME "cores"
+#define BUSY_PERCENT 95
+#define KERNEL_MOST 90
+#define KERNEL_MUCH 50
+/* Where half of the CPUs are as busy, it is the host that is, and none of them stands out for that. */
+#define SHOWN_MAX 8
+
+enum part { USER, NICE, SYSTEM, IRQ, SOFTIRQ, STEAL, IDLE, IOWAIT, GUEST, PARTS };
+
+static const char *const parts[PARTS] = { "user", "nice", "system", "irq", "softirq", "steal",
+	"idle", "iowait", "guest" };
+
+struct core {
+	uint32_t cpu;
+	double busy, kernel, interrupts; /* of the time, in per cent */
+};
+
+struct cores {
+	array_of(struct core) saturated;
+	size_t count;
+	double busy; /* of all, summed */
+};
+
+static bool measure(const struct host *host, uint32_t cpu, struct core *core)
+{
+	int64_t ms[PARTS], total = 0;
+	char name[64];
+
+	for (int i = 0; i < PARTS; i++) {
+		snprintf(name, sizeof(name), "cpu%u/%s_ms", cpu, parts[i]);
+		/* a CPU's idle time may go back a little */
+		ms[i] = MAX(host_growth(host, name), 0);
+		total += ms[i];
+	}
+	if (!total)
+		return false;
+	core->cpu = cpu;
+	core->busy = 100.0 * (total - ms[IDLE] - ms[IOWAIT] - ms[STEAL]) / total;
+	core->kernel = 100.0 * (ms[SYSTEM] + ms[IRQ] + ms[SOFTIRQ]) / total;
+	core->interrupts = 100.0 * (ms[IRQ] + ms[SOFTIRQ]) / total;
+	return true;
+}
+
+static int measure_all(const struct host *host, struct cores *cores)
+{
+	int r = 0;
+
+	for (uint32_t id = 1; r == 0 && id < strings_count(&host->names); id++) {
+		struct core core;
+		uint32_t cpu;
+		int end = 0;
+
+		if (sscanf(strings_at(&host->names, id), "cpu%u/idle_ms%n", &cpu, &end) != 1 ||
+			!end || !measure(host, cpu, &core))
+			continue;
+		cores->count++;
+		cores->busy += core.busy;
+		if (core.busy >= BUSY_PERCENT)
+			r = array_push(&cores->saturated, core);
+	}
+	return r;
+}
+
+/* Those in the kernel always; the others where they stand out. */
+static void drop_usual(struct cores *cores)
+{
+	bool most = 2 * cores->saturated.count > cores->count;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < cores->saturated.count; i++)
+		if (cores->saturated.items[i].kernel >= KERNEL_MUCH || !most)
+			cores->saturated.items[kept++] = cores->saturated.items[i];
+	cores->saturated.count = kept;
+}
+
+static void sort_cores(struct cores *cores)
+{
+	struct core *items = cores->saturated.items;
+
+	for (size_t i = 1; i < cores->saturated.count; i++) {
+		struct core core = items[i];
+		size_t at = i;
+
+		for (; at && items[at - 1].kernel < core.kernel; at--)
+			items[at] = items[at - 1];
+		items[at] = core;
+	}
+}
+
+static void put_queues(const struct interrupts *served, uint32_t cpu, struct finding *finding)
+{
+	struct buffer *json = &finding->numbers;
+
+	json_key(json, "queues");
+	json_open(json, '[');
+	for (size_t i = 0; i < served->list.count; i++) {
+		const struct interrupt *one = &served->list.items[i];
+		char queue[64];
+
+		if (one->cpu != cpu)
+			continue;
+		snprintf(queue, sizeof(queue), "%s queue %u", one->device, one->queue);
+		json_string(json, queue);
+		report_line(&finding->lines, "CPU %u serves %s", cpu, queue);
+	}
+	json_close(json, ']');
+}
+
+static void put_thread(const struct thread_share *share, struct finding *finding)
+{
+	if (!share->tid)
+		return;
+	report_line(&finding->lines,
+		"CPU %u: most of it %s (pid %d, tid %d), %.0f %% of a CPU in the second after, "
+		"%.0f %% of that in the kernel",
+		share->cpu, share->comm, share->pid, share->tid, share->percent, share->kernel);
+	report_i64(finding, "pid", share->pid);
+	report_i64(finding, "tid", share->tid);
+	report_string(finding, "comm", share->comm);
+}
+
+static void put_core(const struct core *core, const struct thread_share *share,
+	const struct interrupts *served, struct finding *finding)
+{
+	report_line(&finding->lines,
+		"CPU %u: %.0f %% busy, %.0f %% in the kernel, %.0f %% with interrupts", core->cpu,
+		core->busy, core->kernel, core->interrupts);
+	json_open(&finding->numbers, '{');
+	report_i64(finding, "cpu", core->cpu);
+	report_double(finding, "busy", core->busy);
+	report_double(finding, "kernel", core->kernel);
+	report_double(finding, "interrupts", core->interrupts);
+	put_thread(share, finding);
+	put_queues(served, core->cpu, finding);
+	json_close(&finding->numbers, '}');
+}
+
+static void put_advice(const struct core *worst, struct finding *finding)
+{
+	bool kernel = worst->kernel >= KERNEL_MUCH;
+
+	report_line(&finding->means, "%s",
+		kernel ? "A CPU that does not leave the kernel runs nothing else: a network "
+			 "queue's completions, a watchdog, who waits for it. The whole host looks "
+			 "idle meanwhile."
+		       : "Something computes in one thread. That is as it should be for many "
+			 "programs, and a limit for those that wait for it.");
+	report_line(&finding->confirm, "mpstat -P %u 1 5", worst->cpu);
+	report_line(&finding->confirm, "perf top -C %u -g", worst->cpu);
+	report_line(&finding->confirm, "pidstat -t 1 5");
+	report_line(&finding->fix, "%s",
+		kernel ? "perftape record keeps the stacks; perftape top --cpu N --from now-1m "
+			 "then says which function. Interrupts can be moved with "
+			 "/proc/irq/N/smp_affinity, threads with taskset."
+		       : "Nothing, when it is meant to. Else give it more threads, or another CPU "
+			 "than one that serves a network queue.");
+}
+
+static int find(const struct host *host, const struct cores *cores, struct report *report)
+{
+	const struct core *worst = &cores->saturated.items[0];
+	size_t count = cores->saturated.count, shown = MIN(count, SHOWN_MAX);
+	struct thread_share shares[SHOWN_MAX] = { 0 };
+	struct interrupts served = { 0 };
+	struct finding *finding;
+	int r;
+
+	for (size_t i = 0; i < shown; i++)
+		shares[i].cpu = cores->saturated.items[i].cpu;
+	r = threads_find(host, shares, shown);
+	finding = report_find(report, "saturated_cores",
+		worst->kernel >= KERNEL_MOST   ? SEVERITY_CRITICAL
+		: worst->kernel >= KERNEL_MUCH ? SEVERITY_WARNING
+					       : SEVERITY_NOTICE,
+		"%zu of %zu CPUs %s saturated%s, all of them together are busy to %.0f %%", count,
+		cores->count, count == 1 ? "is" : "are",
+		worst->kernel >= KERNEL_MUCH ? " in the kernel" : "", cores->busy / cores->count);
+	if (r < 0 || !finding)
+		return -ENOMEM;
+	if (interrupts_read(host->root, &served) < 0)
+		served = (struct interrupts){ 0 };
+	report_double(finding, "seconds", host->watched_ns / 1e9);
+	json_key(&finding->numbers, "cpus");
+	json_open(&finding->numbers, '[');
+	for (size_t i = 0; i < shown; i++)
+		put_core(&cores->saturated.items[i], &shares[i], &served, finding);
+	json_close(&finding->numbers, ']');
+	if (shown < count)
+		report_line(&finding->lines, "and %zu more", count - shown);
+	put_advice(worst, finding);
+	interrupts_done(&served);
+	return 0;
+}
+
+int check_cores(const struct host *host, struct report *report)
+{
+	struct cores cores = { .count = 0 };
+	int r;
+
+	if (!host->watched_ns)
+		return report_unread(report, NAME, "one reading has no rates");
+	r = measure_all(host, &cores);
+	if (r == 0 && !cores.count) {
+		array_done(&cores.saturated);
+		return report_unread(report, NAME, "/proc/stat tells of no CPU's time");
+	}
+	drop_usual(&cores);
+	sort_cores(&cores);
+	if (r == 0 && cores.saturated.count)
+		r = find(host, &cores, report);
+	if (r == 0)
+		r = report_checked(report, NAME, "%zu CPUs, busy to %.0f %%", cores.count,
+			cores.busy / cores.count);
+	array_done(&cores.saturated);
+	return r;
+}

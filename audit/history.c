@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "audit/history.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "query/series.h"
+#include "tape/events.h"
+
+#define HOUR_NS (3600 * NSEC_PER_SEC)
+/* It tells once a minute; a segment that is being recorded is a second behind. */
+#define DYING_NS (150 * NSEC_PER_SEC)
+
+/* Those of single CPUs are most of all, and say nothing of now. */
+static const char *const wanted[] = { "memory_cgroups/", "unit/", "containers/", "net/",
+	"vmstat/oom_kill" };
+
+static bool wants(void *context, const char *name)
+{
+	(void)context;
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
+		if (strncmp(name, wanted[i], strlen(wanted[i])) == 0)
+			return true;
+	return false;
+}
+
+/* A level that fell by half was purged, or the host was started again: what was before says nothing of how it rises. */
+static void begin_anew(struct host_figure *figure, const struct series_step *step)
+{
+	if (step->unit != SERIES_LEVEL || step->value >= figure->recorded_last / 2)
+		return;
+	figure->from_ns = step->to_ns;
+	figure->recorded_first = step->value;
+}
+
+static int see_step(void *context, const struct series_step *step)
+{
+	struct host *host = context;
+	struct host_figure *figure;
+	int r = host_name(host, step->name, &figure);
+
+	if (r < 0)
+		return r;
+	if (!figure->from_ns) {
+		figure->from_ns = step->to_ns;
+		figure->recorded_first = step->value;
+	} else if (step->has_figure && step->from_ns < step->to_ns) {
+		int64_t grown = step->value - figure->recorded_last;
+
+		figure->grown += grown;
+		if (step->to_ns + HOUR_NS >= host->now_ns)
+			figure->grown_hour += grown;
+	}
+	begin_anew(figure, step);
+	figure->to_ns = step->to_ns;
+	figure->recorded_last = step->value;
+	if (!host->recorded_from_ns)
+		host->recorded_from_ns = step->to_ns;
+	host->recorded_from_ns = MIN(host->recorded_from_ns, step->to_ns);
+	host->recorded_to_ns = MAX(host->recorded_to_ns, step->to_ns);
+	if (strcmp(step->name, "memory_cgroups/dying") == 0)
+		r = array_push(
+			&host->dying_points, (struct host_point){ step->to_ns, step->value });
+	return r;
+}
+
+static struct question question_of(
+	const struct host *host, uint64_t back_ns, const struct filter *filter)
+{
+	return (struct question){
+		.window = { .from_ns = host->now_ns - MIN(host->now_ns, back_ns),
+			.to_ns = host->now_ns },
+		.filter = filter,
+	};
+}
+
+static int64_t number_field(
+	const struct tape *tape, const struct tape_event *event, const char *key)
+{
+	const char *text = tape_event_field(tape, event, key);
+
+	return text ? strtoll(text, NULL, 10) : 0;
+}
+
+static void copy_field(const struct tape *tape, const struct tape_event *event, const char *key,
+	char *to, size_t size)
+{
+	const char *text = tape_event_field(tape, event, key);
+
+	snprintf(to, size, "%s", text ? text : "");
+}
+
+static int see_dying(struct host *host, const struct tape *tape, const struct tape_event *event)
+{
+	struct host_dying dying = {
+		.count = number_field(tape, event, TAPE_DYING_COUNT),
+		.oldest_s = number_field(tape, event, TAPE_DYING_OLDEST),
+	};
+
+	copy_field(tape, event, TAPE_DYING_PREFIX, dying.prefix, sizeof(dying.prefix));
+	copy_field(tape, event, TAPE_DYING_MADE_BY, dying.made_by, sizeof(dying.made_by));
+	copy_field(tape, event, TAPE_DYING_REMOVED_BY, dying.removed_by, sizeof(dying.removed_by));
+	return array_push(&host->dying, dying);
+}
+
+/* Those that were told together are of the same time; what was told later takes the place of all before. */
+static int see_tape(struct host *host, const struct tape *tape, uint64_t *latest_ns)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < tape->events.count; i++) {
+		const struct tape_event *event = &tape->events.items[i];
+		uint64_t time_ns;
+
+		if (strcmp(tape_string(tape, event->name), TAPE_EVENT_DYING) != 0)
+			continue;
+		time_ns = tape_to_realtime(tape, event->time_ns, NULL);
+		if (time_ns > host->now_ns || time_ns + DYING_NS < host->now_ns ||
+			time_ns + NSEC_PER_SEC < *latest_ns)
+			continue;
+		if (time_ns > *latest_ns + NSEC_PER_SEC)
+			host->dying.count = 0;
+		*latest_ns = MAX(*latest_ns, time_ns);
+		r = see_dying(host, tape, event);
+	}
+	return r;
+}
+
+static void sort_dying(struct host *host)
+{
+	struct host_dying *items = host->dying.items;
+
+	for (size_t i = 1; i < host->dying.count; i++) {
+		struct host_dying dying = items[i];
+		size_t at = i;
+
+		for (; at && items[at - 1].count < dying.count; at--)
+			items[at] = items[at - 1];
+		items[at] = dying;
+	}
+}
+
+static int read_dying(struct host *host, struct error *error)
+{
+	const struct filter filter = { .comm = NULL };
+	const struct question question = question_of(host, DYING_NS, &filter);
+	uint64_t latest_ns = 0;
+	struct loader loader;
+	int r = loader_open(host->options->reader, &question, &loader, error);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; r >= 0 && i < loader.segments.list.count; i++) {
+		const struct store_segment *segment = &loader.segments.list.items[i];
+		_cleanup_(cleanup_tape) struct tape *tape = NULL;
+		struct loaded loaded;
+
+		loader_read(&loader, segment, 0, SEGMENT_CONTEXT | SEGMENT_LOSSES, &loaded);
+		r = loader_take(&loader, segment, &loaded, &tape, error);
+		if (r == 1)
+			r = see_tape(host, tape, &latest_ns);
+	}
+	loader_done(&loader);
+	sort_dying(host);
+	return MIN(r, 0);
+}
+
+int history_read(struct host *host, struct error *error)
+{
+	const struct audit_options *options = host->options;
+	const struct filter filter = { .comm = NULL };
+	const struct series_options of = {
+		.question = question_of(host, AUDIT_HISTORY_NS, &filter),
+		.wants = wants,
+		.see = see_step,
+		.context = host,
+		.progress = options->progress,
+		.progress_context = options->progress_context,
+	};
+	struct coverage coverage = { 0 };
+	int r = series_run(options->reader, &of, &coverage, error);
+
+	array_done(&coverage.gaps);
+	return r < 0 ? r : read_dying(host, error);
+}

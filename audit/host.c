@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "audit/host.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+#define MOUNTS_MAX (4 << 20)
+#define STEP_NS NSEC_PER_SEC
+
+void host_done(struct host *host)
+{
+	strings_done(&host->names);
+	array_done(&host->figures);
+	array_done(&host->dying_points);
+	array_done(&host->dying);
+}
+
+static int name_id(struct host *host, const char *name, uint32_t *ret_id)
+{
+	int r = strings_add(&host->names, name, strlen(name), ret_id);
+
+	while (r == 0 && host->figures.count <= *ret_id)
+		r = array_push(&host->figures, (struct host_figure){ .read = false });
+	return r;
+}
+
+int host_name(struct host *host, const char *name, struct host_figure **ret_figure)
+{
+	uint32_t id;
+	int r = name_id(host, name, &id);
+
+	if (r == 0)
+		*ret_figure = &host->figures.items[id];
+	return r;
+}
+
+const struct host_figure *host_find(const struct host *host, const char *format, ...)
+{
+	char name[PATH_MAX];
+	va_list list;
+	uint32_t id;
+
+	va_start(list, format);
+	vsnprintf(name, sizeof(name), format, list);
+	va_end(list);
+	id = strings_find(&host->names, name, strlen(name));
+	return id ? &host->figures.items[id] : NULL;
+}
+
+int64_t host_growth(const struct host *host, const char *name)
+{
+	const struct host_figure *figure = host_find(host, "%s", name);
+
+	return figure && figure->read ? figure->last - figure->first : 0;
+}
+
+double host_rate(const struct host *host, const char *name)
+{
+	return host->watched_ns ? host_growth(host, name) * 1e9 / host->watched_ns : 0;
+}
+
+bool host_number(const struct host *host, const char *path, int64_t *ret_value)
+{
+	char full[PATH_MAX];
+
+	return snprintf(full, sizeof(full), "%s%s", host->root, path) < (int)sizeof(full) &&
+	       source_number(full, ret_value) == 0;
+}
+
+static int take_name(void *context, const char *name, uint32_t *ret_id)
+{
+	return name_id(context, name, ret_id);
+}
+
+static int take_value(void *context, uint32_t id, int64_t value)
+{
+	struct host *host = context;
+	struct host_figure *figure = &host->figures.items[id];
+
+	if (!figure->read)
+		figure->first = value;
+	figure->read = true;
+	figure->last = value;
+	return 0;
+}
+
+static void show_progress(const struct audit_options *options, uint64_t done_ns)
+{
+	if (options->progress)
+		options->progress(options->progress_context, MIN(done_ns, options->watch_ns),
+			options->watch_ns);
+}
+
+/*
+ * All sources are read each second: second 0 is one in which the time of all has come. What starts and ends again between two looks is not
+ * seen, so that there are as many of them as there can be.
+ */
+static int watch(struct host *host, struct gauges *gauges)
+{
+	const struct audit_options *options = host->options;
+	uint64_t begin_ns = options->now_ns(options->context);
+	int r = gauges_read(gauges, 0);
+
+	host->now_ns = begin_ns;
+	while (r == 0 && host->watched_ns < options->watch_ns) {
+		options->wait(options->context, MIN(STEP_NS, options->watch_ns - host->watched_ns));
+		host->now_ns = MAX(options->now_ns(options->context), begin_ns + 1);
+		host->watched_ns = host->now_ns - begin_ns;
+		r = gauges_read(gauges, 0);
+		show_progress(options, host->watched_ns);
+	}
+	return r;
+}
+
+static void find_memory(struct host *host)
+{
+	struct source_file mounts;
+
+	source_file_init(&mounts, host->root, "/proc/self/mountinfo");
+	if (source_file_read(&mounts, MOUNTS_MAX) == 0)
+		host->has_memory = cgroups_find(host->root, "memory",
+					   (struct words){ mounts.text, mounts.text + mounts.size },
+					   &host->memory) == 0;
+	source_file_done(&mounts);
+}
+
+int host_watch(const struct audit_options *options, struct host *host)
+{
+	const struct gauges_sink sink = { take_name, take_value, host };
+	struct gauges *gauges;
+	int r;
+
+	host->options = options;
+	host->root = options->root;
+	r = gauges_new(host->root, &sink, &gauges);
+	if (r < 0)
+		return r;
+	r = watch(host, gauges);
+	gauges_free(gauges);
+	find_memory(host);
+	return r;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/* What was measured of the host: each figure (gauges/gauges.h) while it was watched, and as it was recorded before. */
+
+#include "audit/audit.h"
+#include "base/intern.h"
+#include "gauges/cgroups.h"
+
+struct host_figure {
+	bool read; /* while watching */
+	int64_t first, last;
+	/* recorded; from_ns is 0 where it was not, and the same as to_ns where it was once */
+	uint64_t from_ns, to_ns;
+	int64_t recorded_first, recorded_last;
+	/* by how much a counter has grown, what began anew left out: in all of it, and within its last hour */
+	int64_t grown, grown_hour;
+};
+
+/* What is dying under one kind of path, as the recorder told of it last (tape/events.h). */
+struct host_dying {
+	char prefix[192];
+	char made_by[32], removed_by[32];
+	int64_t count;
+	int64_t oldest_s;
+};
+
+struct host_point {
+	uint64_t time_ns;
+	int64_t value;
+};
+
+struct host {
+	const struct audit_options *options;
+	const char *root;
+	struct strings names;
+	array_of(struct host_figure) figures; /* by the number of the name */
+	uint64_t now_ns; /* of the wall clock, at the last reading */
+	uint64_t watched_ns;
+	uint64_t recorded_from_ns, recorded_to_ns;
+	array_of(struct host_point) dying_points; /* "memory_cgroups/dying", as recorded */
+	array_of(struct host_dying) dying; /* the most first */
+	bool has_memory;
+	struct cgroups memory; /* where memory cgroups are */
+};
+
+/* Watches it as the options say. 0 or -ENOMEM; what is not there is not among the figures. */
+int host_watch(const struct audit_options *options, struct host *host);
+void host_done(struct host *host);
+
+/* The figure of a name, made where there is none. 0 or -ENOMEM. */
+int host_name(struct host *host, const char *name, struct host_figure **ret_figure);
+/* One that was read or recorded; NULL where there is none. */
+const struct host_figure *host_find(const struct host *host, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* By how much it grew while the host was watched; 0 where it was not read. */
+int64_t host_growth(const struct host *host, const char *name);
+/* The same, a second. */
+double host_rate(const struct host *host, const char *name);
+
+/* A number in a small file below the root. */
+bool host_number(const struct host *host, const char *path, int64_t *ret_value);

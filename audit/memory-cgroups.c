@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Memory cgroups that were removed and are not gone. Tens to hundreds of them are usual after some were removed: what frees them waits for grace periods
+ * and for memory that is shared. More than DYING_MANY of them, and many times what is in use, are a leak.
+ */
+#include <stdio.h>
+
+#include "audit/checks.h"
+#include "base/clock.h"
+#include "base/json.h"
+
+#define NAME "memory cgroups"
+#define DYING_MANY 2000
+#define TIMES_IN_USE 5
+#define DAY_NS (24 * 3600 * NSEC_PER_SEC)
+/* A shorter stretch says nothing of a day. */
+#define SLOPE_MIN_NS (30 * 60 * NSEC_PER_SEC)
+#define PREFIXES_SHOWN 5
+
+/* A leak that has not come far: so many stretches of that length, in each of which there were so many more. */
+static const struct {
+	uint64_t length_ns;
+	size_t count;
+	int64_t least;
+	enum severity severity;
+} slopes[] = {
+	{ 10 * 60 * NSEC_PER_SEC, 6, 50, SEVERITY_WARNING },
+	{ 3600 * NSEC_PER_SEC, 4, 10, SEVERITY_NOTICE },
+};
+
+struct level {
+	int64_t tracked, in_use, dying;
+	bool has_slope;
+	int64_t grown;
+	uint64_t over_ns;
+};
+
+/* How many were dying at a moment, by the last reading before it. */
+static bool value_at(const struct host *host, uint64_t time_ns, int64_t *ret_value)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < host->dying_points.count; i++) {
+		const struct host_point *point = &host->dying_points.items[i];
+
+		if (point->time_ns > time_ns)
+			break;
+		*ret_value = point->value;
+		found = true;
+	}
+	return found;
+}
+
+static bool rises(const struct host *host, uint64_t length_ns, size_t count, int64_t least)
+{
+	uint64_t end_ns = host->recorded_to_ns;
+	int64_t later, earlier;
+
+	if (!value_at(host, end_ns, &later))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		end_ns -= MIN(end_ns, length_ns);
+		if (!value_at(host, end_ns, &earlier) || later - earlier < least)
+			return false;
+		later = earlier;
+	}
+	return true;
+}
+
+static void measure(const struct host *host, struct level *level)
+{
+	const struct host_figure *dying = host_find(host, "memory_cgroups/dying");
+
+	level->tracked = host_find(host, "memory_cgroups/tracked")->last;
+	level->in_use = host_find(host, "memory_cgroups/in_use")->last;
+	level->dying = dying->last;
+	level->over_ns = dying->to_ns - dying->from_ns;
+	level->grown = dying->recorded_last - dying->recorded_first;
+	level->has_slope = dying->from_ns && level->over_ns >= SLOPE_MIN_NS;
+}
+
+static int64_t a_day(const struct level *level)
+{
+	return level->has_slope ? (double)level->grown * DAY_NS / level->over_ns : 0;
+}
+
+static void put_slope(const struct level *level, struct finding *finding)
+{
+	char grown[COUNT_TEXT_SIZE], daily[COUNT_TEXT_SIZE], over[32];
+
+	if (!level->has_slope)
+		return;
+	duration_format(level->over_ns, over, sizeof(over));
+	report_line(&finding->lines,
+		"%s%s dying within the last %s that were recorded, at that rate %s%s a day",
+		level->grown > 0 ? "+" : "", count_format(level->grown, grown), over,
+		level->grown > 0 ? "+" : "", count_format(a_day(level), daily));
+	report_i64(finding, "grown", level->grown);
+	report_double(finding, "grown_over_s", level->over_ns / 1e9);
+	report_i64(finding, "grown_a_day", a_day(level));
+}
+
+static void put_prefix(const struct host_dying *dying, struct finding *finding)
+{
+	char count[COUNT_TEXT_SIZE], age[32];
+	struct buffer *json = &finding->numbers;
+
+	duration_format(dying->oldest_s * NSEC_PER_SEC, age, sizeof(age));
+	report_line(&finding->lines, "under %s: %s dying, the oldest for %s%s%s%s%s",
+		*dying->prefix ? dying->prefix : "/", count_format(dying->count, count), age,
+		*dying->made_by ? ", made by " : "", dying->made_by,
+		*dying->removed_by ? ", removed by " : "", dying->removed_by);
+	json_open(json, '{');
+	report_string(finding, "prefix", dying->prefix);
+	report_i64(finding, "count", dying->count);
+	report_i64(finding, "oldest_s", dying->oldest_s);
+	report_string(finding, "made_by", dying->made_by);
+	report_string(finding, "removed_by", dying->removed_by);
+	json_close(json, '}');
+}
+
+static void put_numbers(const struct host *host, const struct level *level, struct finding *finding)
+{
+	char tracked[COUNT_TEXT_SIZE], in_use[COUNT_TEXT_SIZE], dying[COUNT_TEXT_SIZE];
+
+	report_line(&finding->lines, "%s tracked by the kernel, %s in use, %s removed and not gone",
+		count_format(level->tracked, tracked), count_format(level->in_use, in_use),
+		count_format(level->dying, dying));
+	report_i64(finding, "tracked", level->tracked);
+	report_i64(finding, "in_use", level->in_use);
+	report_i64(finding, "dying", level->dying);
+	put_slope(level, finding);
+	json_key(&finding->numbers, "by_prefix");
+	json_open(&finding->numbers, '[');
+	for (size_t i = 0; i < MIN(host->dying.count, PREFIXES_SHOWN); i++)
+		put_prefix(&host->dying.items[i], finding);
+	json_close(&finding->numbers, ']');
+}
+
+static void put_advice(const struct host *host, struct finding *finding)
+{
+	const char *path = host->memory.path + strlen(host->root);
+
+	if (host->memory.v1) {
+		report_line(&finding->confirm, "grep -w -e subsys_name -e memory /proc/cgroups");
+		report_line(&finding->confirm, "find %s -type d | wc -l", path);
+	} else {
+		report_line(
+			&finding->confirm, "grep -e descendants -e memory %s/cgroup.stat", path);
+	}
+	report_line(&finding->means,
+		"Memory that is still charged to a removed cgroup, as of files in the page cache, "
+		"keeps it "
+		"in the kernel. Reclaim walks all of them, and so does, in kernels before 5.8 with "
+		"cgroup v1, "
+		"each read of memory.numa_stat, which kubelet and cAdvisor do every 10 s: one core "
+		"is then in "
+		"the kernel for seconds, and the network queue that it serves stands still.");
+	report_line(&finding->fix,
+		"Stop what starts and ends again and again: each start leaves one behind. Those "
+		"that are there "
+		"go when their memory is reclaimed: echo 3 > /proc/sys/vm/drop_caches, which with "
+		"so many keeps a "
+		"core busy and slows down whoever reads files; or with a reboot.");
+}
+
+static int find(const struct host *host, const struct level *level, enum severity severity,
+	struct report *report)
+{
+	char tracked[COUNT_TEXT_SIZE], in_use[COUNT_TEXT_SIZE];
+	struct finding *finding = report_find(report, "zombie_memory_cgroups", severity,
+		"%s memory cgroups are tracked by the kernel, and %s are in use",
+		count_format(level->tracked, tracked), count_format(level->in_use, in_use));
+
+	if (!finding)
+		return -ENOMEM;
+	put_numbers(host, level, finding);
+	put_advice(host, finding);
+	return 0;
+}
+
+int check_memory_cgroups(const struct host *host, struct report *report)
+{
+	const struct host_figure *dying = host_find(host, "memory_cgroups/dying");
+	struct level level;
+	int r = 0;
+
+	if (!dying || !dying->read)
+		return report_unread(report, NAME,
+			host->has_memory ? "the kernel does not tell how many there are, or not "
+					   "within this container"
+					 : "there are none");
+	measure(host, &level);
+	if (level.dying > DYING_MANY && level.tracked > TIMES_IN_USE * level.in_use)
+		r = find(host, &level, SEVERITY_CRITICAL, report);
+	else
+		for (size_t i = 0; i < ARRAY_SIZE(slopes); i++)
+			if (rises(host, slopes[i].length_ns, slopes[i].count, slopes[i].least)) {
+				r = find(host, &level, slopes[i].severity, report);
+				break;
+			}
+	return r < 0 ? r
+		     : report_checked(report, NAME, "%lld in use, %lld dying",
+			       (long long)level.in_use, (long long)level.dying);
+}

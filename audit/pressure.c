@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Pressure stall information. It has to be as high in the last minute as now: a build that begins is none. The kernel's own documentation watches
+ * for 15 % of some memory stall and 5 % of full ones; the others are ours. CPU pressure is what a host that is used to the full has.
+ */
+#include <stdio.h>
+
+#include "audit/checks.h"
+
+#define NAME "pressure"
+#define TEXT_MAX 4096
+
+static const struct limit {
+	const char *resource;
+	bool full;
+	double percent;
+	enum severity severity;
+	const char *means, *fix;
+} limits[] = {
+	{ "memory", true, 5, SEVERITY_CRITICAL,
+		"For that share of the time all that could have run waited for memory: for "
+		"reclaim, for swap, or for pages of files that were dropped.",
+		"Free memory: end or limit who takes it." },
+	{ "memory", false, 15, SEVERITY_WARNING,
+		"For that share of the time something waited for memory: for reclaim, for swap, or "
+		"for pages of files that were dropped.",
+		"Free memory: end or limit who takes it." },
+	{ "io", true, 30, SEVERITY_WARNING,
+		"For that share of the time all that could have run waited for a disk.",
+		"iotop or pidstat -d says who; a disk that became slow shows in iostat's await." },
+	{ "irq", true, 10, SEVERITY_WARNING,
+		"For that share of the time tasks stood still for interrupts on their CPU.",
+		"Spread the interrupts: /proc/interrupts says which CPU serves them, "
+		"/proc/irq/N/smp_affinity moves them." },
+};
+
+/* "full avg10=0.00 avg60=1.25 avg300=0.00 total=1234": that of the last minute. */
+static bool read_minute(const struct host *host, const struct limit *limit, double *ret_percent)
+{
+	struct source_file file;
+	struct words text, line, word;
+	char path[64];
+	bool found = false;
+
+	snprintf(path, sizeof(path), "/proc/pressure/%s", limit->resource);
+	source_file_init(&file, host->root, path);
+	if (source_file_read(&file, TEXT_MAX) == 0) {
+		text = (struct words){ file.text, file.text + file.size };
+		while (!found && words_line(&text, &line)) {
+			if (!words_next(&line, &word) ||
+				!words_equal(&word, limit->full ? "full" : "some"))
+				continue;
+			while (!found && words_next(&line, &word))
+				if (words_skip(&word, "avg60=")) {
+					*ret_percent = strtod(word.at, NULL);
+					found = true;
+				}
+		}
+	}
+	source_file_done(&file);
+	return found;
+}
+
+static int find(const struct host *host, const struct limit *limit, double now, double minute,
+	struct report *report)
+{
+	const char *kind = limit->full ? "full" : "some";
+	struct finding *finding = report_find(report, "pressure", limit->severity,
+		"%s waited for %s in %.0f %% of the time", limit->full ? "all tasks" : "tasks",
+		limit->resource, minute);
+
+	if (!finding)
+		return -ENOMEM;
+	if (host->watched_ns)
+		report_line(&finding->lines,
+			"%s %s: %.1f %% over %.1f s, %.1f %% over the last minute; from %.0f %% on "
+			"it is a finding",
+			limit->resource, kind, now, host->watched_ns / 1e9, minute, limit->percent);
+	else
+		report_line(&finding->lines,
+			"%s %s: %.1f %% over the last minute; from %.0f %% on it is a finding",
+			limit->resource, kind, minute, limit->percent);
+	report_string(finding, "resource", limit->resource);
+	report_string(finding, "kind", kind);
+	report_double(finding, "percent", now);
+	report_double(finding, "percent_of_last_minute", minute);
+	report_line(&finding->means, "%s", limit->means);
+	report_line(&finding->confirm, "cat /proc/pressure/%s", limit->resource);
+	report_line(&finding->fix, "%s", limit->fix);
+	return 0;
+}
+
+int check_pressure(const struct host *host, struct report *report)
+{
+	const char *found = NULL;
+	bool any = false;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(limits); i++) {
+		const struct limit *limit = &limits[i];
+		double now, minute;
+		char name[64];
+
+		if (!read_minute(host, limit, &minute))
+			continue;
+		any = true;
+		snprintf(name, sizeof(name), "pressure/%s_%s_us", limit->resource,
+			limit->full ? "full" : "some");
+		/* microseconds a second */
+		now = host_rate(host, name) / 1e4;
+		if (minute < limit->percent || (host->watched_ns && now < limit->percent))
+			continue;
+		/* where all wait, some do */
+		if (found && strcmp(found, limit->resource) == 0)
+			continue;
+		found = limit->resource;
+		r = find(host, limit, now, minute, report);
+	}
+	if (r < 0)
+		return r;
+	return any ? report_checked(report, NAME, "memory, disks%s",
+			     host_find(host, "pressure/irq_full_us") ? ", interrupts" : "")
+		   : report_unread(report, NAME,
+			     "this kernel has no /proc/pressure, or psi=1 is missing");
+}

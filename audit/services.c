@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "audit/services.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "audit/systemd.h"
+#include "base/clock.h"
+
+#define SERVICES_MAX 4096
+#define ASKED_MAX 64
+/* One that runs longer is not restarting now. */
+#define YOUNG_NS (600 * NSEC_PER_SEC)
+#define HOUR_NS (3600 * NSEC_PER_SEC)
+
+void services_done(struct services *services)
+{
+	array_done(&services->list);
+}
+
+/* NULL: too many, or its name is too long, or memory is out. */
+static struct service *find_service(struct services *services, const char *name)
+{
+	struct service service = { .age_ns = AGE_UNKNOWN, .restarts = -1 };
+
+	for (size_t i = 0; i < services->list.count; i++)
+		if (strcmp(services->list.items[i].name, name) == 0)
+			return &services->list.items[i];
+	if (services->list.count == SERVICES_MAX || strlen(name) >= sizeof(service.name) ||
+		array_push(&services->list, service) < 0)
+		return NULL;
+	strcpy(services->list.items[services->list.count - 1].name, name);
+	return &services->list.items[services->list.count - 1];
+}
+
+/* "unit/ecs.service/starts" */
+static bool unit_of_figure(const char *figure, char unit[256])
+{
+	static const char begin[] = "unit/", end[] = "/starts";
+	size_t size = strlen(figure);
+
+	if (size <= strlen(begin) + strlen(end) || strncmp(figure, begin, strlen(begin)) != 0 ||
+		strcmp(figure + size - strlen(end), end) != 0)
+		return false;
+	return snprintf(unit, 256, "%.*s", (int)(size - strlen(begin) - strlen(end)),
+		       figure + strlen(begin)) < 256;
+}
+
+static void add_figures(const struct host *host, struct services *services)
+{
+	for (uint32_t id = 1; id < strings_count(&host->names); id++) {
+		const struct host_figure *figure = &host->figures.items[id];
+		struct service *service;
+		char unit[256];
+
+		if (!unit_of_figure(strings_at(&host->names, id), unit))
+			continue;
+		service = find_service(services, unit);
+		if (!service)
+			continue;
+		services->any = true;
+		if (figure->read)
+			service->now = figure->last - figure->first;
+		service->hour = figure->grown_hour;
+		service->hour_ns = MIN(figure->to_ns - figure->from_ns, HOUR_NS);
+	}
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t size = strlen(text), end_size = strlen(end);
+
+	return size > end_size && strcmp(text + size - end_size, end) == 0;
+}
+
+/* "invocation:ecs.service" is made anew at each start; that of what starts it tells that it is meant to. */
+static void see_link(
+	const struct host *host, struct services *services, int dir_fd, const char *link)
+{
+	const char *name = link + strlen("invocation:"), *dot = strrchr(link, '.');
+	struct service *service;
+	struct stat about;
+	uint64_t begin_ns;
+	char unit[300];
+
+	if (strncmp(link, "invocation:", strlen("invocation:")) != 0 || !dot || dot < name)
+		return;
+	snprintf(unit, sizeof(unit), "%.*s.service", (int)(dot - name), name);
+	service = find_service(services, unit);
+	if (!service)
+		return;
+	if (ends_with(name, ".timer") || ends_with(name, ".path"))
+		service->timed = true;
+	if (!ends_with(name, ".service") || fstatat(dir_fd, link, &about, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	services->any = true;
+	begin_ns = about.st_mtim.tv_sec * NSEC_PER_SEC + about.st_mtim.tv_nsec;
+	service->age_ns = host->now_ns - MIN(host->now_ns, begin_ns);
+}
+
+static void add_links(const struct host *host, struct services *services)
+{
+	const struct dirent *entry;
+	char path[PATH_MAX];
+	DIR *dir;
+
+	if (snprintf(path, sizeof(path), "%s/run/systemd/units", host->root) >= (int)sizeof(path))
+		return;
+	dir = opendir(path);
+	for (int i = 0; dir && i < 16 * SERVICES_MAX && (entry = readdir(dir)); i++)
+		see_link(host, services, dirfd(dir), entry->d_name);
+	if (dir)
+		closedir(dir);
+}
+
+static int see_troubled(void *context, const char *name, const char *active, const char *sub)
+{
+	struct services *services = context;
+	struct service *service = find_service(services, name);
+
+	if (!service)
+		return 0;
+	service->failed = strcmp(active, "failed") == 0;
+	service->restarting = strncmp(sub, "auto-restart", strlen("auto-restart")) == 0;
+	return 0;
+}
+
+static void ask_systemd(const struct host *host, struct services *services)
+{
+	_cleanup_(cleanup_systemd) struct systemd *systemd = NULL;
+	int asked = 0;
+
+	if (systemd_open(host->root, &systemd) < 0 ||
+		systemd_each_troubled(systemd, see_troubled, services) < 0)
+		return;
+	services->asked = services->any = true;
+	for (size_t i = 0; i < services->list.count && asked < ASKED_MAX; i++) {
+		struct service *service = &services->list.items[i];
+		uint32_t count;
+
+		if (!ends_with(service->name, ".service") || strchr(service->name, '/') ||
+			(!service->restarting && !service->now && !service->hour &&
+				service->age_ns >= YOUNG_NS))
+			continue;
+		asked++;
+		if (systemd_restarts(systemd, service->name, &count) == 0)
+			service->restarts = count;
+	}
+}
+
+int services_read(const struct host *host, struct services *services)
+{
+	add_figures(host, services);
+	add_links(host, services);
+	ask_systemd(host, services);
+	return 0;
+}

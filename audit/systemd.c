@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "audit/systemd.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+
+#include "base/bytes.h"
+
+#define WAIT_S 2
+#define MESSAGE_MAX (4u << 20)
+/* Before its answer others may come. */
+#define SIGNALS_MAX 1000
+
+/* The first bytes of a message: which end first, type, flags, version; length of the body, serial, length of the fields behind. */
+#define HEADER_SIZE 16
+#define TYPE_CALL 1
+#define TYPE_ANSWER 2
+#define TYPE_ERROR 3
+
+enum field { FIELD_PATH = 1, FIELD_INTERFACE = 2, FIELD_MEMBER = 3, FIELD_TO = 6, FIELD_TYPES = 8 };
+
+#define SYSTEMD_NAME "org.freedesktop.systemd1"
+#define SYSTEMD_PATH "/org/freedesktop/systemd1"
+
+struct systemd {
+	int fd;
+	uint32_t serial;
+};
+
+struct call {
+	const char *to, *path, *interface, *member, *types;
+	struct buffer body;
+};
+
+static void align(struct buffer *to, size_t unit)
+{
+	while (to->size % unit)
+		buffer_u8(to, 0);
+}
+
+static void put_string(struct buffer *to, const char *text)
+{
+	align(to, 4);
+	buffer_u32(to, strlen(text));
+	buffer_text(to, text);
+	buffer_u8(to, 0);
+}
+
+static void put_signature(struct buffer *to, const char *types)
+{
+	buffer_u8(to, strlen(types));
+	buffer_text(to, types);
+	buffer_u8(to, 0);
+}
+
+static void put_field(struct buffer *to, enum field field, char type, const char *value)
+{
+	const char types[] = { type, 0 };
+
+	if (!value)
+		return;
+	align(to, 8);
+	buffer_u8(to, field);
+	put_signature(to, types);
+	if (type == 'g')
+		put_signature(to, value);
+	else
+		put_string(to, value);
+}
+
+static int write_all(int fd, const void *data, size_t size)
+{
+	while (size) {
+		ssize_t written = send(fd, data, size, MSG_NOSIGNAL);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written < 0)
+			return -errno;
+		data = (const char *)data + written;
+		size -= written;
+	}
+	return 0;
+}
+
+static int read_all(int fd, void *data, size_t size)
+{
+	while (size) {
+		ssize_t got = recv(fd, data, size, 0);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got < 0 ? -errno : -ECONNRESET;
+		data = (char *)data + got;
+		size -= got;
+	}
+	return 0;
+}
+
+static int send_call(struct systemd *systemd, const struct call *call)
+{
+	_cleanup_(buffer_done) struct buffer message = { 0 }, fields = { 0 };
+
+	put_field(&fields, FIELD_PATH, 'o', call->path);
+	put_field(&fields, FIELD_INTERFACE, 's', call->interface);
+	put_field(&fields, FIELD_MEMBER, 's', call->member);
+	put_field(&fields, FIELD_TO, 's', call->to);
+	put_field(&fields, FIELD_TYPES, 'g', call->types);
+	buffer_u8(&message, 'l');
+	buffer_u8(&message, TYPE_CALL);
+	buffer_u8(&message, 0);
+	buffer_u8(&message, 1);
+	buffer_u32(&message, call->body.size);
+	buffer_u32(&message, ++systemd->serial);
+	buffer_u32(&message, fields.size);
+	buffer_bytes(&message, fields.data, fields.size);
+	align(&message, 8);
+	buffer_bytes(&message, call->body.data, call->body.size);
+	if (buffer_failed(&message) || buffer_failed(&fields) || buffer_failed(&call->body))
+		return -ENOMEM;
+	return write_all(systemd->fd, message.data, message.size);
+}
+
+/* Its body goes behind what is in the buffer, which is empty. Gives its type. */
+static int read_message(struct systemd *systemd, struct buffer *body)
+{
+	uint8_t header[HEADER_SIZE], *at;
+	uint32_t body_size, fields_size;
+	struct reader reader;
+	uint64_t padded;
+	int r = read_all(systemd->fd, header, sizeof(header));
+
+	if (r < 0)
+		return r;
+	if (header[0] != 'l')
+		return -EPROTONOSUPPORT;
+	reader_init(&reader, header + 4, sizeof(header) - 4);
+	body_size = reader_u32(&reader);
+	reader_u32(&reader);
+	fields_size = reader_u32(&reader);
+	padded = ((uint64_t)fields_size + 7) / 8 * 8;
+	if (padded + body_size > MESSAGE_MAX)
+		return -EFBIG;
+	at = buffer_room(body, padded + body_size);
+	if (!at)
+		return -ENOMEM;
+	r = read_all(systemd->fd, at, padded + body_size);
+	memmove(at, at + padded, body_size);
+	body->size = body_size;
+	return r < 0 ? r : header[1];
+}
+
+static int ask(struct systemd *systemd, const struct call *call, struct buffer *body)
+{
+	int r = send_call(systemd, call);
+
+	for (int i = 0; r == 0 && i < SIGNALS_MAX; i++) {
+		int type = read_message(systemd, body);
+
+		if (type < 0 || type == TYPE_ANSWER)
+			return MIN(type, 0);
+		if (type == TYPE_ERROR)
+			return -EOPNOTSUPP;
+		body->size = 0;
+	}
+	return r < 0 ? r : -ETIMEDOUT;
+}
+
+/* A NUL, who we are, and the server's "OK ...". */
+static int introduce(int fd)
+{
+	char hello[64], digits[16], answer[256];
+	size_t size = 0;
+	int r;
+
+	snprintf(digits, sizeof(digits), "%u", geteuid());
+	size = snprintf(hello, sizeof(hello), "%cAUTH EXTERNAL ", 0);
+	for (const char *at = digits; *at; at++)
+		size += snprintf(hello + size, sizeof(hello) - size, "%02x", *at);
+	size += snprintf(hello + size, sizeof(hello) - size, "\r\n");
+	r = write_all(fd, hello, size);
+	for (size = 0; r == 0 && size < sizeof(answer) - 1; size++) {
+		r = read_all(fd, answer + size, 1);
+		if (r == 0 && answer[size] == '\n')
+			break;
+	}
+	if (r < 0)
+		return r;
+	if (strncmp(answer, "OK ", 3) != 0)
+		return -EACCES;
+	return write_all(fd, "BEGIN\r\n", strlen("BEGIN\r\n"));
+}
+
+static int connect_to(const char *root, const char *path)
+{
+	const struct timeval wait = { .tv_sec = WAIT_S };
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	if (snprintf(address.sun_path, sizeof(address.sun_path), "%s%s", root, path) >=
+		(int)sizeof(address.sun_path))
+		return -ENAMETOOLONG;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)) < 0 ||
+		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait)) < 0 ||
+		connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+		return -errno;
+	r = introduce(fd);
+	return r < 0 ? r : take_fd(fd);
+}
+
+/* On the bus that all share one has to say hello. */
+static int greet(struct systemd *systemd)
+{
+	const struct call call = { .to = "org.freedesktop.DBus",
+		.path = "/org/freedesktop/DBus",
+		.interface = "org.freedesktop.DBus",
+		.member = "Hello" };
+	_cleanup_(buffer_done) struct buffer body = { 0 };
+
+	return ask(systemd, &call, &body);
+}
+
+int systemd_open(const char *root, struct systemd **ret_systemd)
+{
+	_cleanup_(cleanup_systemd) struct systemd *systemd = calloc(1, sizeof(*systemd));
+	int r = 0;
+
+	if (!systemd)
+		return -ENOMEM;
+	systemd->fd = connect_to(root, "/run/systemd/private");
+	if (systemd->fd < 0) {
+		systemd->fd = connect_to(root, "/run/dbus/system_bus_socket");
+		r = systemd->fd < 0 ? systemd->fd : greet(systemd);
+	}
+	if (r == 0)
+		*ret_systemd = take_ptr(systemd);
+	return r;
+}
+
+struct systemd *systemd_close(struct systemd *systemd)
+{
+	if (systemd && systemd->fd >= 0)
+		close(systemd->fd);
+	free(systemd);
+	return NULL;
+}
+
+static void skip_to(struct reader *reader, size_t unit)
+{
+	if (!reader_failed(reader) && reader->position % unit)
+		reader_take(reader, unit - reader->position % unit);
+}
+
+/* NULL when it is none. */
+static const char *take_string(struct reader *reader)
+{
+	const char *text;
+	uint32_t size;
+
+	skip_to(reader, 4);
+	size = reader_u32(reader);
+	if (size >= MESSAGE_MAX)
+		reader_fail(reader);
+	text = reader_take(reader, (size_t)size + 1);
+	if (!text || text[size] || memchr(text, 0, size))
+		reader_fail(reader);
+	return reader_failed(reader) ? NULL : text;
+}
+
+/* "a(ssssssouso)": name, description, load, active and sub state, whom it follows, path, job. */
+int systemd_parse_units(const void *body, size_t size,
+	int (*see)(void *context, const char *name, const char *active, const char *sub),
+	void *context)
+{
+	struct reader reader;
+	const char *texts[7];
+	uint32_t array_size;
+	int r = 0;
+
+	reader_init(&reader, body, size);
+	array_size = reader_u32(&reader);
+	skip_to(&reader, 8);
+	/* what is behind the last one must be there as well: nothing */
+	if (array_size && array_size != reader_left(&reader))
+		return -EBADMSG;
+	while (r == 0 && array_size && reader_left(&reader)) {
+		skip_to(&reader, 8);
+		for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+			texts[i] = take_string(&reader);
+		skip_to(&reader, 4);
+		reader_u32(&reader);
+		take_string(&reader);
+		take_string(&reader);
+		if (reader_failed(&reader))
+			return -EBADMSG;
+		r = see(context, texts[0], texts[3], texts[4]);
+	}
+	return r < 0 ? r : reader_failed(&reader) ? -EBADMSG : 0;
+}
+
+/* "v" with a "u" in it. */
+int systemd_parse_number(const void *body, size_t size, uint32_t *ret_number)
+{
+	struct reader reader;
+	const char *types;
+	uint32_t number;
+
+	reader_init(&reader, body, size);
+	types = reader_take(&reader, 3);
+	if (!types || memcmp(types, "\1u", 3) != 0)
+		return -EBADMSG;
+	skip_to(&reader, 4);
+	number = reader_u32(&reader);
+	if (reader_failed(&reader))
+		return -EBADMSG;
+	*ret_number = number;
+	return 0;
+}
+
+int systemd_each_troubled(struct systemd *systemd,
+	int (*see)(void *context, const char *name, const char *active, const char *sub),
+	void *context)
+{
+	static const char *const states[] = { "failed", "auto-restart", "auto-restart-queued" };
+	_cleanup_(buffer_done) struct buffer body = { 0 }, list = { 0 };
+	struct call call = { .to = SYSTEMD_NAME,
+		.path = SYSTEMD_PATH,
+		.interface = SYSTEMD_NAME ".Manager",
+		.member = "ListUnitsFiltered",
+		.types = "as" };
+	int r;
+
+	for (size_t i = 0; i < ARRAY_SIZE(states); i++)
+		put_string(&list, states[i]);
+	buffer_u32(&call.body, list.size);
+	buffer_bytes(&call.body, list.data, list.size);
+	r = buffer_failed(&list) ? -ENOMEM : ask(systemd, &call, &body);
+	buffer_done(&call.body);
+	return r < 0 ? r : systemd_parse_units(body.data, body.size, see, context);
+}
+
+/* "ecs.service" is ".../unit/ecs_2eservice" */
+static void put_unit_path(struct buffer *path, const char *unit)
+{
+	buffer_text(path, SYSTEMD_PATH "/unit/");
+	for (const char *at = unit; *at; at++)
+		if (isalpha((unsigned char)*at) || (isdigit((unsigned char)*at) && at > unit))
+			buffer_u8(path, *at);
+		else
+			buffer_printf(path, "_%02x", (unsigned char)*at);
+	buffer_u8(path, 0);
+}
+
+int systemd_restarts(struct systemd *systemd, const char *unit, uint32_t *ret_count)
+{
+	_cleanup_(buffer_done) struct buffer body = { 0 }, path = { 0 };
+	struct call call = { .to = SYSTEMD_NAME,
+		.interface = "org.freedesktop.DBus.Properties",
+		.member = "Get",
+		.types = "ss" };
+	int r;
+
+	put_unit_path(&path, unit);
+	call.path = (const char *)path.data;
+	put_string(&call.body, SYSTEMD_NAME ".Service");
+	put_string(&call.body, "NRestarts");
+	r = buffer_failed(&path) ? -ENOMEM : ask(systemd, &call, &body);
+	buffer_done(&call.body);
+	return r < 0 ? r : systemd_parse_number(body.data, body.size, ret_count);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/* Which thread keeps a CPU busy, from two looks at /proc. */
+
+#include "audit/host.h"
+
+struct thread_share {
+	uint32_t cpu;
+	int pid, tid; /* 0: no thread that stood out */
+	char comm[32];
+	double percent; /* of the CPU's time */
+	double kernel; /* of its own time, in per cent */
+};
+
+/* The cpu of each is given. Looks twice, with a wait between; no more than so many threads are looked at. 0 or -ENOMEM. */
+int threads_find(const struct host *host, struct thread_share *shares, size_t count);

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Units that are started again and again, and units that failed. systemd's own limit ends a loop only of more than five starts in ten seconds; a slower one
+ * goes on for ever.
+ */
+#include <stdio.h>
+
+#include "audit/checks.h"
+#include "audit/services.h"
+#include "base/clock.h"
+#include "base/json.h"
+
+#define NAME "units"
+/* So many are a loop. */
+#define RESTARTS_MIN 3
+#define STARTS_NOW_MIN 2
+#define YOUNG_NS (600 * NSEC_PER_SEC)
+#define SHOWN_MAX 10
+
+/* What systemd counts itself leaves no doubt; without that, what a timer starts is told by its timer. */
+static bool is_looping(const struct service *service)
+{
+	bool now = service->restarting || service->age_ns < YOUNG_NS || service->now;
+
+	if (service->failed)
+		return false;
+	if (service->restarts >= 0)
+		return service->restarts >= RESTARTS_MIN && (now || service->hour);
+	return !service->timed && (service->now >= STARTS_NOW_MIN || service->hour >= RESTARTS_MIN);
+}
+
+static void describe(const struct host *host, const struct service *service, struct buffer *text)
+{
+	char count[COUNT_TEXT_SIZE], age[32];
+
+	buffer_printf(text, "%s:", service->name);
+	if (service->restarts >= 0)
+		buffer_printf(text, " %s restart%s by systemd,",
+			count_format(service->restarts, count), service->restarts == 1 ? "" : "s");
+	if (service->hour)
+		buffer_printf(text, " %s start%s seen within the last %s that were recorded,",
+			count_format(service->hour, count), service->hour == 1 ? "" : "s",
+			duration_format(service->hour_ns, age, sizeof(age)));
+	if (service->now)
+		buffer_printf(text, " %lld within %.1f s,", (long long)service->now,
+			host->watched_ns / 1e9);
+	if (service->restarting)
+		buffer_text(text, " waits to be started again,");
+	else if (service->age_ns != AGE_UNKNOWN)
+		buffer_printf(
+			text, " runs for %s,", duration_format(service->age_ns, age, sizeof(age)));
+	/* the last comma */
+	text->data[text->size - 1] = 0;
+}
+
+static int put_service(
+	const struct host *host, const struct service *service, struct finding *finding)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+
+	describe(host, service, &text);
+	if (buffer_failed(&text))
+		return -ENOMEM;
+	report_line(&finding->lines, "%s", (char *)text.data);
+	json_open(&finding->numbers, '{');
+	report_string(finding, "unit", service->name);
+	report_i64(finding, "restarts", service->restarts);
+	report_i64(finding, "starts_last_hour", service->hour);
+	report_i64(finding, "starts_now", service->now);
+	json_key(&finding->numbers, "age_s");
+	if (service->age_ns == AGE_UNKNOWN)
+		json_null(&finding->numbers);
+	else
+		json_u64(&finding->numbers, service->age_ns / NSEC_PER_SEC);
+	json_close(&finding->numbers, '}');
+	return 0;
+}
+
+static int put_services(const struct host *host, const struct services *services,
+	bool (*passes)(const struct service *service), struct finding *finding)
+{
+	size_t count = 0;
+	int r = 0;
+
+	json_key(&finding->numbers, "units");
+	json_open(&finding->numbers, '[');
+	for (size_t i = 0; r == 0 && i < services->list.count; i++)
+		if (passes(&services->list.items[i]) && count++ < SHOWN_MAX)
+			r = put_service(host, &services->list.items[i], finding);
+	json_close(&finding->numbers, ']');
+	if (count > SHOWN_MAX)
+		report_line(&finding->lines, "and %zu more", count - SHOWN_MAX);
+	return r;
+}
+
+static const struct service *first_of(const struct services *services,
+	bool (*passes)(const struct service *service), size_t *ret_count)
+{
+	const struct service *first = NULL;
+
+	*ret_count = 0;
+	for (size_t i = 0; i < services->list.count; i++) {
+		const struct service *service = &services->list.items[i];
+
+		if (!passes(service))
+			continue;
+		first = first ? first : service;
+		++*ret_count;
+	}
+	return first;
+}
+
+static int check_loops(
+	const struct host *host, const struct services *services, struct report *report)
+{
+	size_t count;
+	const struct service *first = first_of(services, is_looping, &count);
+	struct finding *finding;
+
+	if (!first)
+		return 0;
+	finding = report_find(report, "crash_looping_units", SEVERITY_WARNING,
+		count == 1 ? "%s is started again and again"
+			   : "%s and other units are started again and again",
+		first->name);
+	if (!finding)
+		return -ENOMEM;
+	report_line(&finding->means,
+		"What they run ends soon after it was started. Each start makes a cgroup, and one "
+		"that memory is "
+		"still charged to stays in the kernel when it ends: a loop over days leaves tens "
+		"of thousands.");
+	report_line(&finding->confirm,
+		"systemctl show -p NRestarts,Result,ExecMainStatus,RestartUSec %s", first->name);
+	report_line(&finding->confirm, "journalctl -u %s -n 50", first->name);
+	report_line(&finding->fix,
+		"systemctl disable --now %s when the host does not need it; else mend why it "
+		"ends, and give it "
+		"RestartSec= and StartLimitIntervalSec= with which a loop comes to an end.",
+		first->name);
+	return put_services(host, services, is_looping, finding);
+}
+
+static bool has_failed(const struct service *service)
+{
+	return service->failed;
+}
+
+static int check_failed(
+	const struct host *host, const struct services *services, struct report *report)
+{
+	size_t count;
+	const struct service *first = first_of(services, has_failed, &count);
+	struct finding *finding;
+
+	if (!first)
+		return 0;
+	finding = report_find(report, "failed_units", SEVERITY_WARNING,
+		count == 1 ? "%s has failed" : "%s and other units have failed", first->name);
+	if (!finding)
+		return -ENOMEM;
+	report_line(&finding->means,
+		"systemd has given them up: what they are for is not done on this host.");
+	report_line(&finding->confirm, "systemctl --failed");
+	report_line(&finding->confirm, "systemctl status %s", first->name);
+	report_line(&finding->fix,
+		"journalctl -u %s says why; systemctl reset-failed forgets it when it does not "
+		"matter.",
+		first->name);
+	return put_services(host, services, has_failed, finding);
+}
+
+int check_units(const struct host *host, struct report *report)
+{
+	struct services services = { .asked = false };
+	int r = services_read(host, &services);
+
+	if (r == 0)
+		r = check_loops(host, &services, report);
+	if (r == 0)
+		r = check_failed(host, &services, report);
+	if (r == 0 && !services.any)
+		r = report_unread(report, NAME, "no systemd, and no cgroups of units");
+	else if (r == 0 && !services.asked)
+		r = report_unread(report, "failed units", "systemd does not answer");
+	if (r == 0 && services.any)
+		r = report_checked(report, NAME, "%zu", services.list.count);
+	services_done(&services);
+	return r;
+}

@@ -1,0 +1,589 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Audits of hosts of several kinds: what is found, and that no more is. */
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "tape/events.h"
+#include "tests/audits.h"
+#include "tests/golden.h"
+#include "tests/systemds.h"
+
+#define ID_A "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define ID_B "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
+#define MOUNT_V2 "30 24 0:26 / /cg rw - cgroup2 cgroup2 rw\n"
+#define MOUNT_V1 "32 24 0:28 / /cg/memory rw - cgroup cgroup rw,memory\n"
+#define MOUNT_HYBRID                                                          \
+	"30 24 0:26 / /cg/unified rw - cgroup2 cgroup2 rw\n"                  \
+	"31 24 0:27 / /cg/systemd rw - cgroup cgroup rw,xattr,name=systemd\n" \
+	"32 24 0:28 / /cg/memory rw - cgroup cgroup rw,memory\n"
+
+/* All but one are idle, for so many hundredths of a second by now. */
+static void put_cpus(const struct tree *tree, int count, int idle, int busy, const char *times)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+
+	buffer_text(&text, "cpu  1 2 3 4\n");
+	for (int cpu = 0; cpu < count; cpu++)
+		if (cpu == busy)
+			buffer_printf(&text, "cpu%d %s\n", cpu, times);
+		else
+			buffer_printf(&text, "cpu%d 100 0 100 %d 0 0 0 0 0 0\n", cpu, idle);
+	buffer_u8(&text, 0);
+	tree_put(tree, "/proc/stat", (char *)text.data);
+}
+
+/* A host on which all is well: what an audit reads, as a kernel of cgroup version 2 has it. */
+static void put_usual(const struct tree *tree)
+{
+	put_cpus(tree, 4, 5000, -1, NULL);
+	tree_put(tree, "/proc/self/mountinfo", MOUNT_V2);
+	tree_put(tree, "/proc/self/status", "Name:\tperftape\nCapEff:\t000001ffffffffff\n");
+	tree_put(tree, "/proc/uptime", "5000.00 4000.00\n");
+	tree_put(tree, "/proc/vmstat",
+		"pgscan_direct 7\npgsteal_direct 7\noom_kill 0\n"
+		"allocstall_normal 9\ncompact_stall 3\npswpin 0\n");
+	tree_put(tree, "/proc/pressure/memory",
+		"some avg10=99.00 avg60=0.25 avg300=0.00 total=1234\n"
+		"full avg10=0.00 avg60=0.00 avg300=0.00 total=56\n");
+	tree_put(tree, "/proc/pressure/io", "full avg10=0.00 avg60=1.00 avg300=0.00 total=9\n");
+	tree_put(tree, "/proc/sys/kernel/perf_event_max_sample_rate", "100000\n");
+	tree_put(tree, "/proc/sys/kernel/perf_cpu_time_max_percent", "25\n");
+	tree_put(tree, "/proc/sys/kernel/perf_event_paranoid", "2\n");
+	tree_put(tree, "/proc/sys/kernel/kptr_restrict", "1\n");
+	tree_put(tree, "/cg/cgroup.controllers", "cpu memory pids\n");
+	tree_put(tree, "/cg/cgroup.stat",
+		"nr_descendants 120\nnr_subsys_memory 101\nnr_dying_descendants 40\n"
+		"nr_dying_subsys_memory 30\n");
+	tree_folder(tree, "/cg/system.slice/ssh.service");
+	tree_folder(tree, "/sys/class/net/eth0/device");
+	tree_put(tree, "/sys/class/net/eth0/carrier_changes", "2\n");
+	tree_put(tree, "/sys/class/net/eth0/queues/tx-0/tx_timeout", "0\n");
+}
+
+/* Nothing is done. */
+static void time_passes(struct audits *audits)
+{
+	put_cpus(&audits->tree, 4, 5500, -1, NULL);
+}
+
+static void test_healthy(void)
+{
+	_cleanup_(audits_done) struct audits audits;
+
+	audits_init(&audits);
+	put_usual(&audits.tree);
+	audits.passes = time_passes;
+	audits_expect(&audits, NULL);
+	check_golden("healthy.audit", audits_text(&audits));
+}
+
+static void test_nothing(void)
+{
+	_cleanup_(audits_done) struct audits audits;
+
+	audits_init(&audits);
+	audits_expect(&audits, NULL);
+	CHECK(strstr(audits_text(&audits), "nothing could be looked at"));
+}
+
+/* Kernels and how they count: the level that is a finding, and one that is not. */
+static void test_memory_cgroups(void)
+{
+	static const struct {
+		const char *what, *mounts, *cgroups, *controllers, *stat;
+		bool found;
+	} hosts[] = {
+		{ "4.4, version 1", MOUNT_V1, "memory\t9\t68680\t1\n", NULL, NULL, true },
+		{ "5.4, hybrid", MOUNT_HYBRID, "memory\t4\t2003\t1\n", "",
+			"nr_descendants 7\nnr_dying_descendants 99999\n", false },
+		{ "5.4, hybrid, one more", MOUNT_HYBRID, "memory\t4\t2004\t1\n", "", "", true },
+		{ "5.15, version 2", "30 24 0:26 / /cg/unified rw - cgroup2 cgroup2 rw\n", NULL,
+			"memory\n", "nr_descendants 239\nnr_dying_descendants 68440\n", true },
+		{ "5.15, many in use", "30 24 0:26 / /cg/unified rw - cgroup2 cgroup2 rw\n", NULL,
+			"memory\n", "nr_descendants 9999\nnr_dying_descendants 39999\n", false },
+		{ "6.12, others are dying", "30 24 0:26 / /cg/unified rw - cgroup2 cgroup2 rw\n",
+			"cpu\t0\t311\t1\n", "memory\n",
+			"nr_descendants 239\nnr_subsys_memory 201\nnr_dying_descendants 71000\n"
+			"nr_dying_subsys_memory 70\n",
+			false },
+		{ "6.12", "30 24 0:26 / /cg/unified rw - cgroup2 cgroup2 rw\n", NULL, "memory\n",
+			"nr_descendants 239\nnr_subsys_memory 201\nnr_dying_descendants 71000\n"
+			"nr_dying_subsys_memory 70000\n",
+			true },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(hosts); i++) {
+		_cleanup_(audits_done) struct audits audits;
+
+		audits_init(&audits);
+		printf("# %s\n", hosts[i].what);
+		tree_put(&audits.tree, "/proc/self/mountinfo", hosts[i].mounts);
+		tree_folder(&audits.tree, "/cg/memory/system.slice/a.service");
+		if (hosts[i].cgroups)
+			tree_put(&audits.tree, "/proc/cgroups", hosts[i].cgroups);
+		if (hosts[i].controllers) {
+			tree_put(&audits.tree, "/cg/unified/cgroup.controllers",
+				hosts[i].controllers);
+			tree_put(&audits.tree, "/cg/unified/cgroup.stat", hosts[i].stat);
+		}
+		audits_expect(&audits, hosts[i].found ? "zombie_memory_cgroups" : NULL);
+	}
+}
+
+static void add_point(struct tape *tape, const char *name, uint64_t second, int64_t value)
+{
+	uint32_t row = TABLE_NONE;
+
+	for (uint32_t i = 0; i < tape->gauges.count; i++)
+		if (strcmp(tape_string(tape, tape->gauges.items[i].name), name) == 0)
+			row = i;
+	if (row == TABLE_NONE)
+		CHECK_EQ(tape_add_gauge(tape, name, &row), 0);
+	CHECK_EQ(tape_add_point(tape, row, TAPES_PERF + second * NSEC_PER_SEC, value), 0);
+}
+
+/* From so many at the begin of an hour of its own, one reading a minute, rising by so many a minute. */
+static struct tape *add_levels(struct tape *tape, unsigned int minutes, int64_t from, double rise)
+{
+	for (unsigned int i = 0; i < minutes; i++)
+		add_point(tape, "memory_cgroups/dying", i * 60, from + rise * i);
+	return tape;
+}
+
+static void run_with_store(struct audits *audits, struct tape *tape, unsigned int minutes)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+
+	tapes_store_init(&store);
+	tapes_store_put(&store, tape);
+	CHECK_EQ(store_reader_open(store.path, &reader, NULL), 0);
+	audits->options.reader = reader;
+	audits->now_ns = TAPES_REALTIME + minutes * 60 * NSEC_PER_SEC;
+	audits_run(audits);
+	audits->options.reader = NULL;
+}
+
+/* A leak that has not come far shows in what was recorded. */
+static void test_slope(void)
+{
+	static const struct {
+		double rise;
+		unsigned int minutes;
+		bool found;
+		enum severity severity;
+	} slopes[] = {
+		{ 5.2, 70, true, SEVERITY_WARNING },
+		{ 4.8, 70, false, SEVERITY_NOTICE },
+		{ 5.2, 40, false, SEVERITY_NOTICE },
+		{ 0.2, 250, true, SEVERITY_NOTICE },
+		{ 0.2, 180, false, SEVERITY_NOTICE },
+		{ 0, 300, false, SEVERITY_NOTICE },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(slopes); i++) {
+		_cleanup_(audits_done) struct audits audits;
+		unsigned int minutes = slopes[i].minutes;
+		const struct finding *finding;
+
+		audits_init(&audits);
+		put_usual(&audits.tree);
+		audits.passes = time_passes;
+		printf("# %.1f a minute over %u minutes\n", slopes[i].rise, minutes);
+		run_with_store(&audits,
+			add_levels(tapes_new(0, minutes * 60), minutes, 20, slopes[i].rise),
+			minutes);
+		finding = audits_find(&audits, "zombie_memory_cgroups");
+		CHECK_EQ(finding != NULL, slopes[i].found);
+		if (finding)
+			CHECK_EQ(finding->severity, slopes[i].severity);
+	}
+}
+
+/* The host was started again in between: what was before is of no slope. */
+static void test_slope_after_reboot(void)
+{
+	_cleanup_(audits_done) struct audits audits;
+	struct tape *tape = tapes_new(0, 7200);
+
+	audits_init(&audits);
+	put_usual(&audits.tree);
+	tree_put(&audits.tree, "/cg/cgroup.stat", "nr_descendants 9\nnr_dying_descendants 5000\n");
+	for (unsigned int i = 0; i < 120; i++)
+		add_point(tape, "memory_cgroups/dying", i * 60, i < 60 ? 90000 : 10 * (i - 60));
+	run_with_store(&audits, tape, 120);
+	CHECK(strstr(audits_text(&audits), "+590 dying within the last 59 min"));
+}
+
+static void put_link(const struct tree *tree, const char *name, unsigned int age_s)
+{
+	const struct timespec begin = { TAPES_REALTIME / NSEC_PER_SEC - age_s, 0 };
+	const struct timespec times[] = { begin, begin };
+	char full[512];
+
+	tree_folder(tree, "/run/systemd/units");
+	snprintf(full, sizeof(full), "%s/run/systemd/units/invocation:%s", tree->root, name);
+	unlink(full);
+	CHECK_EQ(symlink(age_s % 2 ? "11111111111111111111111111111111"
+				   : "22222222222222222222222222222222",
+			 full),
+		0);
+	CHECK_EQ(utimensat(AT_FDCWD, full, times, AT_SYMLINK_NOFOLLOW), 0);
+}
+
+/* A service that is an hour old, one that was started once, one that its timer starts. */
+static void test_units_that_are_well(void)
+{
+	static const struct systemds_unit units[] = { { "quiet.service", "active", "running", 0 } };
+	_cleanup_(audits_done) struct audits audits;
+	_cleanup_(systemds_done) struct systemds systemd = { .pid = 0 };
+	struct tape *tape = tapes_new(0, 3600);
+
+	audits_init(&audits);
+	put_usual(&audits.tree);
+	audits.passes = time_passes;
+	put_link(&audits.tree, "ssh.service", 3600);
+	put_link(&audits.tree, "quiet.service", 3);
+	put_link(&audits.tree, "sysstat.timer", 9999);
+	put_link(&audits.tree, "sysstat.service", 5);
+	for (unsigned int i = 0; i < 60; i++) {
+		add_point(tape, "unit/sysstat.service/starts", i * 60, i);
+		add_point(tape, "unit/ssh.service/starts", i * 60, i > 30 ? 2 : 0);
+		add_point(tape, "unit/quiet.service/starts", i * 60, i);
+	}
+	/* systemd knows that nothing of it was its own doing */
+	systemds_start(&systemd, audits.tree.root, units, ARRAY_SIZE(units));
+	run_with_store(&audits, tape, 60);
+	CHECK_EQ(audits.report.findings.count, 0);
+}
+
+/* By what systemd counts, without anything recorded; and what it has given up. */
+static void test_units_by_systemd(void)
+{
+	static const struct systemds_unit units[] = {
+		{ "loop.service", "activating", "auto-restart", 8412 },
+		{ "again.service", "active", "running", 3 },
+		{ "once.service", "active", "running", 2 },
+		{ "gone.service", "failed", "failed", 5 },
+	};
+	_cleanup_(audits_done) struct audits audits;
+	_cleanup_(systemds_done) struct systemds systemd = { .pid = 0 };
+
+	audits_init(&audits);
+	put_usual(&audits.tree);
+	audits.passes = time_passes;
+	put_link(&audits.tree, "again.service", 7);
+	put_link(&audits.tree, "once.service", 7);
+	systemds_start(&systemd, audits.tree.root, units, ARRAY_SIZE(units));
+	audits_run(&audits);
+	CHECK_EQ(audits.report.findings.count, 2);
+	CHECK_STR((char *)audits_find(&audits, "crash_looping_units")->lines.data,
+		"again.service: 3 restarts by systemd, runs for 12 s\n"
+		"loop.service: 8,412 restarts by systemd, waits to be started again");
+	CHECK_STR((char *)audits_find(&audits, "failed_units")->title.data,
+		"gone.service has failed");
+}
+
+static void unit_starts_again(struct audits *audits)
+{
+	time_passes(audits);
+	put_link(&audits->tree, "bad.service", 2);
+}
+
+/* systemd is not there, or not for us: what was recorded says it, together with what is seen now. */
+static void test_units_by_themselves(void)
+{
+	_cleanup_(audits_done) struct audits audits;
+	struct tape *tape = tapes_new(0, 3600);
+
+	audits_init(&audits);
+	put_usual(&audits.tree);
+	audits.passes = unit_starts_again;
+	put_link(&audits.tree, "bad.service", 61);
+	for (unsigned int i = 0; i < 60; i++)
+		add_point(tape, "unit/bad.service/starts", i * 60, i / 2);
+	run_with_store(&audits, tape, 60);
+	CHECK_EQ(audits.report.findings.count, 1);
+	CHECK(strstr(audits_text(&audits), "bad.service: 29 starts seen within the last 59 min"));
+	CHECK(strstr(audits_text(&audits), "unread:   failed units"));
+}
+
+static void put_container(const struct tree *tree, const char *id, const char *pid)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "/cg/docker/%s/cgroup.procs", id);
+	tree_put(tree, path, pid);
+}
+
+/* 5000 s after the start of the host: one that is two seconds old, and a process of it that is none. */
+static void test_containers(void)
+{
+	_cleanup_(audits_done) struct audits audits;
+	struct tape *tape = tapes_new(0, 3600);
+	const struct finding *finding;
+
+	audits_init(&audits);
+	put_usual(&audits.tree);
+	audits.passes = time_passes;
+	put_container(&audits.tree, ID_A, "70\n71\n");
+	tree_put(&audits.tree, "/proc/70/stat",
+		"70 (a) b) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 499800 0\n");
+	tree_put(&audits.tree, "/proc/71/stat",
+		"71 (c) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 499900 0\n");
+	for (unsigned int i = 0; i < 60; i++)
+		add_point(tape, "containers/docker/*/starts", i * 60, i / 5);
+	run_with_store(&audits, tape, 60);
+	CHECK_EQ(audits.report.findings.count, 1);
+	finding = audits_find(&audits, "short_lived_containers");
+	CHECK_STR((char *)finding->lines.data,
+		"docker/*: 0 started within 5.0 s, 11 within the last 59 min 0 s that were "
+		"recorded; 1 run, the youngest for 2 s");
+	/* one that stays is a batch host's */
+	tree_put(&audits.tree, "/proc/70/stat",
+		"70 (a) b) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 99800 0\n");
+	tape = tapes_new(0, 3600);
+	for (unsigned int i = 0; i < 60; i++)
+		add_point(tape, "containers/docker/*/starts", i * 60, i / 5);
+	run_with_store(&audits, tape, 60);
+	CHECK_EQ(audits.report.findings.count, 0);
+}
+
+static void memory_is_short(struct audits *audits)
+{
+	time_passes(audits);
+	tree_put(&audits->tree, "/proc/vmstat",
+		"pgscan_direct 5007\npgsteal_direct 107\noom_kill 2\n"
+		"allocstall_normal 59\ncompact_stall 52\npswpin 499\n");
+	tree_put(&audits->tree, "/proc/pressure/memory",
+		"some avg10=0.00 avg60=22.00 avg300=0.00 total=2501234\n"
+		"full avg10=0.00 avg60=4.90 avg300=0.00 total=2500056\n");
+}
+
+static void test_memory_pressure(void)
+{
+	_cleanup_(audits_done) struct audits audits;
+
+	audits_init(&audits);
+	put_usual(&audits.tree);
+	audits.passes = memory_is_short;
+	audits_run(&audits);
+	CHECK(audits_find(&audits, "direct_reclaim"));
+	CHECK(strstr(
+		audits_text(&audits), "of 5000 pages that they looked at, 100 could be freed"));
+	CHECK(audits_find(&audits, "oom_kills"));
+	/* 49 in five seconds, and 499 pages */
+	CHECK(!audits_find(&audits, "compaction_stalls"));
+	CHECK(!audits_find(&audits, "swapping"));
+	CHECK_STR((char *)audits_find(&audits, "pressure")->lines.data,
+		"memory some: 50.0 % over 5.0 s, 22.0 % over the last minute; from 15 % on it is a "
+		"finding");
+	CHECK_EQ(audits.report.findings.count, 3);
+	/* what was high a minute ago and is not now is over */
+	audits.passes = time_passes;
+	audits_expect(&audits, NULL);
+}
+
+static void core_is_taken(struct audits *audits, const char *times)
+{
+	put_cpus(&audits->tree, 4, 5500, 2, times);
+}
+
+static void kernel_takes_core(struct audits *audits)
+{
+	core_is_taken(audits, "110 0 585 5005 0 0 0 0 0 0");
+}
+
+static void user_takes_core(struct audits *audits)
+{
+	core_is_taken(audits, "600 0 100 5000 0 0 0 0 0 0");
+}
+
+static void guests_take_core(struct audits *audits)
+{
+	core_is_taken(audits, "100 0 100 5000 0 0 0 500 0 0");
+}
+
+static void check_core(
+	void (*passes)(struct audits *audits), const char *kind, enum severity severity)
+{
+	_cleanup_(audits_done) struct audits audits;
+
+	audits_init(&audits);
+	put_usual(&audits.tree);
+	audits.passes = passes;
+	audits_expect(&audits, kind);
+	if (kind)
+		CHECK_EQ(audits_find(&audits, kind)->severity, severity);
+}
+
+static void test_cores(void)
+{
+	check_core(kernel_takes_core, "saturated_cores", SEVERITY_CRITICAL);
+	check_core(user_takes_core, "saturated_cores", SEVERITY_NOTICE);
+	check_core(guests_take_core, NULL, SEVERITY_NOTICE);
+}
+
+static void test_queues(void)
+{
+	_cleanup_(audits_done) struct audits audits;
+
+	audits_init(&audits);
+	put_usual(&audits.tree);
+	tree_put(&audits.tree, "/sys/class/net/eth0/queues/tx-1/tx_timeout", "3\n");
+	audits_expect(&audits, "queue_timeouts");
+	CHECK_EQ(audits.report.findings.items[0].severity, SEVERITY_WARNING);
+	CHECK_STR((char *)audits.report.findings.items[0].lines.data,
+		"eth0 transmit queue 1: 3 times since the driver was loaded");
+}
+
+static void test_sampling(void)
+{
+	static const struct {
+		const char *path, *value;
+		enum severity severity;
+	} settings[] = {
+		{ "/proc/sys/kernel/perf_event_max_sample_rate", "96\n", SEVERITY_CRITICAL },
+		{ "/proc/sys/kernel/perf_event_max_sample_rate", "969\n", SEVERITY_WARNING },
+		{ "/proc/sys/kernel/perf_cpu_time_max_percent", "1\n", SEVERITY_NOTICE },
+		{ "/proc/sys/kernel/kptr_restrict", "2\n", SEVERITY_WARNING },
+		{ "/proc/self/status", "CapEff:\t0000000000000000\n", SEVERITY_NOTICE },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+		_cleanup_(audits_done) struct audits audits;
+
+		audits_init(&audits);
+		put_usual(&audits.tree);
+		tree_put(&audits.tree, settings[i].path, settings[i].value);
+		audits_expect(&audits, "sampling_limits");
+		CHECK_EQ(audits.report.findings.items[0].severity, settings[i].severity);
+	}
+}
+
+static void test_recorder(void)
+{
+	static const struct {
+		struct audit_recorder recorder;
+		bool found;
+	} recorders[] = {
+		{ { .there = true,
+			  .running = true,
+			  .frequency = 97,
+			  .samples = 1000000,
+			  .lost = 9 },
+			false },
+		{ { .there = true }, true },
+		{ { .there = true, .running = true, .silent_ns = 6 * NSEC_PER_SEC }, true },
+		{ { .there = true, .running = true, .behind_ns = 11 * NSEC_PER_SEC }, true },
+		{ { .there = true, .running = true, .stalled = "no room" }, true },
+		{ { .there = true, .running = true, .samples = 1000, .lost = 2 }, true },
+		{ { .there = true, .running = true, .samples = 1000, .throttled = 1 }, true },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(recorders); i++) {
+		_cleanup_(audits_done) struct audits audits;
+
+		audits_init(&audits);
+		put_usual(&audits.tree);
+		audits.options.recorder = recorders[i].recorder;
+		audits_expect(&audits, recorders[i].found ? "recorder" : NULL);
+	}
+}
+
+/* The story's: kubelet in the kernel on CPU 39, which serves the queue that timed out. */
+static void story_passes(struct audits *audits)
+{
+	put_cpus(&audits->tree, 96, 5500, 39, "100 0 598 5002 0 0 0 0 0 0");
+	put_link(&audits->tree, "ecs-agent.service", 2);
+}
+
+#define KUBELET(ticks)                                                                           \
+	"1240 (kubelet) R 1 1 1 0 -1 0 0 0 0 0 " ticks " 0 0 20 0 40 0 99800 0 0 0 0 0 0 0 0 0 " \
+	"0 0 0 0 0 0 17 39 0\n"
+
+static void story_goes_on(struct audits *audits)
+{
+	tree_put(&audits->tree, "/proc/1240/task/1241/stat", KUBELET("501 1097"));
+}
+
+static void put_story(const struct tree *tree)
+{
+	char path[128];
+
+	put_usual(tree);
+	put_cpus(tree, 96, 5000, -1, NULL);
+	tree_put(tree, "/proc/self/mountinfo", MOUNT_HYBRID);
+	tree_put(tree, "/proc/cgroups",
+		"#subsys_name\thierarchy\tnum_cgroups\tenabled\n"
+		"memory\t4\t68680\t1\n");
+	for (int i = 0; i < 238; i++) {
+		snprintf(path, sizeof(path), "/cg/memory/system.slice/u%d", i);
+		tree_folder(tree, path);
+	}
+	for (int i = 1; i <= 5; i++) {
+		snprintf(path, sizeof(path), "/sys/class/net/eth0/queues/tx-%d/tx_timeout", i);
+		tree_put(tree, path, i == 5 ? "2\n" : "0\n");
+	}
+	tree_put(tree, "/proc/interrupts",
+		"            CPU0       CPU1\n"
+		"  81:          5          7  PCI-MSI 81-edge  eth0-Tx-Rx-5\n");
+	tree_put(tree, "/proc/irq/81/effective_affinity_list", "39\n");
+	tree_put(tree, "/proc/1240/task/1241/stat", KUBELET("500 1000"));
+	put_link(tree, "ecs-agent.service", 13);
+}
+
+static void add_dying(struct tape *tape, uint64_t second, const char *prefix, const char *count)
+{
+	static const char age[] = "699000", made[] = "dockerd", removed[] = "systemd";
+	struct tape_event event = { .time_ns = TAPES_PERF + second * NSEC_PER_SEC };
+
+	CHECK_EQ(tape_add_no_thread(tape, &event.thread), 0);
+	CHECK_EQ(tape_add_event(tape, &event, TAPE_EVENT_DYING), 0);
+	CHECK_EQ(tape_add_event_field(tape, TAPE_DYING_PREFIX, prefix, strlen(prefix)), 0);
+	CHECK_EQ(tape_add_event_field(tape, TAPE_DYING_COUNT, count, strlen(count)), 0);
+	CHECK_EQ(tape_add_event_field(tape, TAPE_DYING_OLDEST, age, strlen(age)), 0);
+	CHECK_EQ(tape_add_event_field(tape, TAPE_DYING_MADE_BY, made, strlen(made)), 0);
+	CHECK_EQ(tape_add_event_field(tape, TAPE_DYING_REMOVED_BY, removed, strlen(removed)), 0);
+}
+
+static void test_story(void)
+{
+	static const struct systemds_unit units[] = {
+		{ "ecs-agent.service", "activating", "auto-restart", 68412 },
+	};
+	_cleanup_(audits_done) struct audits audits;
+	_cleanup_(systemds_done) struct systemds systemd = { .pid = 0 };
+	struct tape *tape = tapes_new(0, 6 * 3600);
+
+	audits_init(&audits);
+	put_story(&audits.tree);
+	audits.passes = story_passes;
+	audits.passes_later = story_goes_on;
+	audits.options.recorder = (struct audit_recorder){ .there = true, .running = true };
+	for (unsigned int i = 0; i <= 359; i++) {
+		add_point(tape, "memory_cgroups/dying", i * 60, 68140 + i * 300 / 359);
+		add_point(tape, "unit/ecs-agent.service/starts", i * 60, i);
+		add_point(tape, "net/eth0/tx5_timeouts", i * 60, i > 200 ? 2 : 1);
+	}
+	add_dying(tape, 6 * 3600 - 90, "/docker/*", "1");
+	add_dying(tape, 6 * 3600 - 30, "/user.slice", "12");
+	add_dying(tape, 6 * 3600 - 30, "/docker/*", "68301");
+	systemds_start(&systemd, audits.tree.root, units, ARRAY_SIZE(units));
+	run_with_store(&audits, tape, 360);
+	check_golden("story.audit", audits_text(&audits));
+	check_golden("story.audit.json", audits_json(&audits));
+}
+
+CHECK_MAIN({ "a host that is well", test_healthy }, { "a folder that is no host", test_nothing },
+	{ "memory cgroups of several kernels", test_memory_cgroups },
+	{ "memory cgroups that grow more", test_slope },
+	{ "memory cgroups after a reboot", test_slope_after_reboot },
+	{ "units that are well", test_units_that_are_well },
+	{ "units, as systemd knows them", test_units_by_systemd },
+	{ "units, as they are seen", test_units_by_themselves }, { "containers", test_containers },
+	{ "memory that is short", test_memory_pressure }, { "single cores", test_cores },
+	{ "network queues", test_queues }, { "sampling limits", test_sampling },
+	{ "the recorder", test_recorder }, { "the host of the story", test_story })
