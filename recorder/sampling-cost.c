@@ -20,8 +20,8 @@
  * a slice into which other interrupts fell does not count.
  */
 
-#define SLICES 15
-#define SLICE_NS (2 * NSEC_PER_MSEC)
+#define SLICES 11
+#define SLICE_NS NSEC_PER_MSEC
 /* 4 % to 20 % of a slice are samples then, far above what slices differ by; below the rate at which the kernel throttles. */
 #define PERIOD_NS (100 * NSEC_PER_USEC)
 #define RING_PAGES 64

@@ -17,7 +17,7 @@ struct sampling_cost {
 };
 
 /*
- * Takes about 0.15 s of CPU time of the calling thread. A negative errno where such an event cannot be had, -ECANCELED once somebody else sets
+ * Takes about 0.05 s of CPU time of the calling thread. A negative errno where such an event cannot be had, -ECANCELED once somebody else sets
  * `stop`.
  */
 int sampling_cost_measure(const _Atomic bool *stop, struct sampling_cost *ret_cost);
