@@ -6,44 +6,18 @@
  * that every sample takes.
  */
 
+#include "recorder/frames.h"
+#include "recorder/known.h"
 #include "recorder/perf-record.h"
 #include "recorder/tracker.h"
 #include "tape/tape.h"
 
-/*
- * Where samples were taken is told apart from how they came there: a busy function is sampled at each of its instructions under the same
- * callers, which are then found without a look at any of them.
- */
-
-/*
- * Callers that were seen in this tape, as 128 bits of hash over their addresses and the versions of the mappings that they were looked up
- * in. Two of a million are taken for one another once in 10^26 tapes.
- */
-struct filler_callers {
-	uint64_t hash;
-	uint64_t check;
-	uint32_t stack;
-	bool cut; /* at a mark that means nothing to us */
-};
-
-/* An address that was looked up in the mappings of a version. */
-struct filler_address {
-	uint64_t address;
-	uint64_t version; /* + 1; 0: none was */
-	uint32_t frame;
-};
-
-#define FILLER_ADDRESSES 4096
-
 struct filler {
 	struct tracker *tracker;
 	struct tape *tape; /* borrowed; set with filler_start() */
-	array_of(uint32_t) module; /* of the tracker's modules: their number in the tape + 1 */
-	uint64_t generation; /* of those modules' numbers */
-	array_of(uint32_t) stack; /* scratch: the frames of one sample's callers, innermost first */
-	array_of(struct filler_callers) callers;
-	struct table callers_table;
-	struct filler_address *addresses; /* so many; each address has one place among them */
+	struct frames frames;
+	/* stacks by their addresses and the versions of the mappings: times 2, and 1 more where one is cut at a mark that means nothing to us */
+	struct known callers;
 };
 
 /* The tracker must outlive the filler. 0 or -ENOMEM. */

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "tests/check.h"
+
+#include "recorder/filler.h"
+
+/* One tape, and a process of which all is known. */
+struct filling {
+	struct tracker tracker;
+	struct tape *tape;
+	struct filler filler;
+};
+
+static void fill_init(struct filling *filling)
+{
+	CHECK_EQ(tracker_init(&filling->tracker), 0);
+	CHECK_EQ(tape_new(&filling->tape), 0);
+	CHECK_EQ(filler_init(&filling->filler, &filling->tracker), 0);
+	filler_start(&filling->filler, filling->tape);
+}
+
+static void fill_done(struct filling *filling)
+{
+	filler_done(&filling->filler);
+	tracker_done(&filling->tracker);
+	tape_free(filling->tape);
+}
+
+static void apply_comm(struct filling *filling, const char *comm, bool exec)
+{
+	struct perf_record record = { .type = PERF_TYPE_COMM };
+
+	record.comm.pid = record.comm.tid = 10;
+	record.comm.comm = comm;
+	record.comm.exec = exec;
+	CHECK_EQ(tracker_apply(&filling->tracker, &record), 0);
+}
+
+/* A page of code at the address. */
+static void apply_mmap(struct filling *filling, uint64_t start, const char *path)
+{
+	struct perf_record record = { .type = PERF_TYPE_MMAP2, .misc = PERF_MODE_USER };
+
+	record.mmap.pid = record.mmap.tid = 10;
+	record.mmap.start = start;
+	record.mmap.size = 0x1000;
+	record.mmap.path = path;
+	CHECK_EQ(tracker_apply(&filling->tracker, &record), 0);
+}
+
+static int add_sample(struct filling *filling, uint64_t ip, const uint64_t *chain, size_t count)
+{
+	struct perf_record record = {
+		.type = PERF_TYPE_SAMPLE, .misc = PERF_MODE_USER, .pid = 10, .tid = 10
+	};
+
+	record.sample.ip = ip;
+	record.sample.chain = (const uint8_t *)chain;
+	record.sample.chain_count = count;
+	return filler_add(&filling->filler, &record);
+}
+
+static const char *module_path(const struct filling *filling, uint32_t frame)
+{
+	uint32_t module = filling->tape->frames.items[frame].module;
+
+	return tape_string(filling->tape, filling->tape->modules.items[module].path);
+}
+
+static const struct tape_sample *sample_at(const struct filling *filling, size_t i)
+{
+	return &filling->tape->samples.items[i];
+}
+
+static uint64_t leaf_address(const struct filling *filling, size_t sample)
+{
+	return filling->tape->frames.items[sample_at(filling, sample)->frame].address;
+}
+
+static void test_samples(void)
+{
+	const uint64_t chain[] = { (uint64_t)-512, 0x1010, 0x9999, 0x1020, (uint64_t)-128, 0x1010 };
+	const uint64_t cut[] = { 0x1010, (uint64_t)-1, 0x1020 };
+	const struct tape_stack *caller;
+	struct filling filling;
+	struct tape *tape;
+
+	fill_init(&filling);
+	tape = filling.tape;
+	apply_comm(&filling, "app", false);
+	apply_mmap(&filling, 0x1000, "/bin/app");
+	CHECK_EQ(add_sample(&filling, 0, chain, ARRAY_SIZE(chain)), 0);
+	CHECK_EQ(add_sample(&filling, 0, chain, ARRAY_SIZE(chain)), 0);
+	CHECK_EQ(tape->samples.count, 2);
+	CHECK_EQ(sample_at(&filling, 0)->stack, sample_at(&filling, 1)->stack);
+	CHECK_EQ(tape->stacks.count, 4);
+	CHECK_EQ(leaf_address(&filling, 0), 0x10);
+	/* 0x9999 lies in no mapping: it keeps its place and loses its address */
+	caller = &tape->stacks.items[sample_at(&filling, 0)->stack];
+	CHECK_EQ(caller->frame, 0);
+	caller = &tape->stacks.items[caller->parent];
+	CHECK_EQ(tape->frames.items[caller->frame].address, 0x20);
+	CHECK_STR(tape_string(tape, tape->threads.items[0].comm), "app");
+	CHECK_EQ(tape->pids.items[1], 10);
+	/* a mark that means nothing ends the chain, and is counted */
+	CHECK_EQ(add_sample(&filling, 0, cut, 3), 1);
+	CHECK_EQ(add_sample(&filling, 0, cut, 3), 1);
+	/* no callchain: the address of the sample itself */
+	CHECK_EQ(add_sample(&filling, 0x1020, NULL, 0), 0);
+	CHECK_EQ(sample_at(&filling, 4)->stack, 0);
+	CHECK_EQ(leaf_address(&filling, 4), 0x20);
+	/* not even that */
+	CHECK_EQ(add_sample(&filling, 0, NULL, 0), 0);
+	CHECK(tape_is_no_stack(tape, sample_at(&filling, 5)->frame));
+	CHECK(!tape_is_no_stack(tape, 0) && !tape_is_no_stack(tape, sample_at(&filling, 4)->frame));
+	fill_done(&filling);
+}
+
+/* The leaf and its callers are looked up apart: each combination of them, and marks between and before them. */
+static void test_leaves(void)
+{
+	const uint64_t kernel = -128, user = -512, unknown = -1;
+	const struct {
+		uint64_t chain[5];
+		uint64_t leaf;
+		int expected;
+		int as; /* the callers are those of this row */
+	} rows[] = {
+		{ { user, 0x1010, 0x1100, 0x1200, 0x1300 }, 0x10, 0, 0 },
+		{ { user, 0x1020, 0x1100, 0x1200, 0x1300 }, 0x20, 0, 0 },
+		{ { user, 0x1010, 0x1100, 0x1200, 0x1310 }, 0x10, 0, 2 },
+		{ { kernel, 0xfff0, user, 0x1200, 0x1300 }, 0xfff0, 0, 3 },
+		{ { user, 0x1030, user, 0x1200, 0x1300 }, 0x30, 0, 3 },
+		{ { user, 0x1030, kernel, 0x1200, 0x1300 }, 0x30, 0, 5 },
+		{ { user, 0x1010, 0x1100, unknown, 0x1300 }, 0x10, 1, 6 },
+		{ { user, 0x1020, 0x1100, unknown, 0x1400 }, 0x20, 1, 6 },
+		{ { user, unknown, 0x1010, 0x1100, 0x1200 }, 0x800, 1, 8 },
+		{ { user, user, user, user, user }, 0x800, 0, 8 },
+		{ { user, user, user, user, 0x1010 }, 0x10, 0, 8 },
+	};
+	struct mapping text = { .start = 0, .end = UINT64_MAX };
+	struct filling filling;
+	struct tracker *tracker = &filling.tracker;
+
+	fill_init(&filling);
+	apply_mmap(&filling, 0x1000, "/bin/app");
+	CHECK_EQ(maps_insert(&tracker->kernel, &tracker->next_version, &text), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		int as = rows[i].as;
+
+		CHECK_EQ(add_sample(&filling, 0x1800, rows[i].chain, ARRAY_SIZE(rows[i].chain)),
+			rows[i].expected);
+		CHECK_EQ(leaf_address(&filling, i), rows[i].leaf);
+		CHECK_EQ(sample_at(&filling, i)->stack, sample_at(&filling, as)->stack);
+		for (int other = 0; other < as; other++)
+			CHECK(sample_at(&filling, i)->stack != sample_at(&filling, other)->stack);
+	}
+	fill_done(&filling);
+}
+
+/* Each length and each place at which it may be cut: the same stack as by way of any other callers of it. */
+static void test_deep_callers(void)
+{
+	enum { DEPTH = 40 };
+	uint64_t chain[DEPTH + 1];
+	uint32_t stacks[DEPTH + 1];
+	struct filling filling;
+
+	fill_init(&filling);
+	apply_mmap(&filling, 0x1000, "/bin/app");
+	for (int i = 0; i <= DEPTH; i++)
+		chain[i] = 0x1000 + 8 * (uint64_t)i;
+	chain[3] = (uint64_t)-512;
+	for (int first = 0; first < DEPTH; first++) {
+		CHECK_EQ(add_sample(&filling, 0, chain + first, DEPTH - first), 0);
+		stacks[first] = sample_at(&filling, first)->stack;
+	}
+	/* frame by frame, 38 of them are callers */
+	CHECK_EQ(filling.tape->stacks.count, DEPTH - 1);
+	for (int first = 0; first + 2 < DEPTH; first++)
+		CHECK_EQ(filling.tape->stacks.items[stacks[first]].parent,
+			stacks[first + (first == 3 ? 2 : 1)]);
+	CHECK_EQ(stacks[DEPTH - 1], 0);
+	chain[20] = (uint64_t)-1;
+	for (int first = 0; first < DEPTH; first++)
+		CHECK_EQ(add_sample(&filling, 0, chain + first, DEPTH - first), first <= 20);
+	fill_done(&filling);
+}
+
+/* What was looked up before a mapping went is not true behind it. */
+static void test_remapped(void)
+{
+	static const char *const paths[] = { "/bin/app", "/lib/other", "/bin/app" };
+	const uint64_t chain[] = { (uint64_t)-512, 0x1010, 0x1100 };
+	struct filling filling;
+
+	fill_init(&filling);
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		uint32_t stack;
+
+		apply_mmap(&filling, 0x1000, paths[i]);
+		CHECK_EQ(add_sample(&filling, 0, chain, ARRAY_SIZE(chain)), 0);
+		stack = sample_at(&filling, i)->stack;
+		CHECK_STR(module_path(&filling, sample_at(&filling, i)->frame), paths[i]);
+		CHECK_STR(module_path(&filling, filling.tape->stacks.items[stack].frame), paths[i]);
+	}
+	CHECK_EQ(sample_at(&filling, 2)->stack, sample_at(&filling, 0)->stack);
+	fill_done(&filling);
+}
+
+/* While exec is under way the stack is still that of the old program; once the new one runs, its addresses are nothing. */
+static void test_exec_under_way(void)
+{
+	static const char *const paths[] = { "/bin/sh", "/bin/ls", "" };
+	const uint64_t old[] = { (uint64_t)-512, 0x1010 }, fresh[] = { (uint64_t)-512, 0x5010 };
+	struct filling filling;
+
+	fill_init(&filling);
+	apply_mmap(&filling, 0x1000, "/bin/sh");
+	apply_comm(&filling, "ls", true);
+	apply_mmap(&filling, 0x5000, "/bin/ls");
+	for (int i = 0; i < 3; i++) {
+		CHECK_EQ(add_sample(&filling, 0, i == 1 ? fresh : old, 2), 0);
+		CHECK_STR(module_path(&filling, sample_at(&filling, i)->frame), paths[i]);
+	}
+	fill_done(&filling);
+}
+
+CHECK_MAIN({ "samples into a tape", test_samples }, { "leaves and callers", test_leaves },
+	{ "deep callers", test_deep_callers }, { "other code was mapped", test_remapped },
+	{ "exec is under way", test_exec_under_way })
