@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "flamescope-export/disguise.h"
 #include "flamescope-export/header.h"
 #include "flamescope-export/tape-text.h"
 #include "query/pieces.h"
@@ -96,6 +97,22 @@ static int make_texts(struct writer *writer)
 	return r;
 }
 
+/* Is there such a name in the first rows, as far as libmagic looks? */
+static bool is_disguised(const struct writer *writer)
+{
+	const struct selection *selection = writer->selection;
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < selection->rows.count && bytes < DISGUISE_BYTES; i++) {
+		const struct selection_row *row = &selection->rows.items[i];
+
+		if (disguise_is_wanted(
+			    &writer->texts[row->tape], row_sample(selection, row), &bytes))
+			return true;
+	}
+	return false;
+}
+
 static void put_header(const struct writer *writer, struct buffer *text)
 {
 	const struct selection *selection = writer->selection;
@@ -103,6 +120,7 @@ static void put_header(const struct writer *writer, struct buffer *text)
 		.selection = selection,
 		.options = writer->options,
 		.moved_us = writer->moved_us,
+		.disguised = is_disguised(writer),
 	};
 
 	for (size_t i = 0; i < selection->tapes.count; i++)

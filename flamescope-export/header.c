@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "flamescope-export/disguise.h"
 #include "flamescope-export/sanitise.h"
 
 #define RULER "# ========\n"
@@ -19,6 +20,13 @@ static void put_line(struct buffer *text, const char *label, const char *value)
 {
 	put_label(text, label);
 	sanitise_put_value(text, value);
+	buffer_text(text, "\n");
+}
+
+static void put_name(struct buffer *text, const char *label, const char *name)
+{
+	put_label(text, label);
+	disguise_put_value(text, name);
 	buffer_text(text, "\n");
 }
 
@@ -92,11 +100,12 @@ static void put_window(struct buffer *text, const struct window *window)
 	put_moment(text, window);
 }
 
-static void put_coverage(struct buffer *text, const struct coverage *coverage)
+static void put_coverage(struct buffer *text, const struct coverage *coverage, bool is_part)
 {
 	put_label(text, "coverage");
 	coverage_describe(coverage, text);
-	buffer_text(text, "\n");
+	buffer_text(
+		text, is_part ? " (of all that was asked for, not of this part alone)\n" : "\n");
 	for (size_t i = 0; i < coverage->gaps.count; i++) {
 		const struct coverage_gap *gap = &coverage->gaps.items[i];
 		char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE], length[64];
@@ -119,7 +128,7 @@ static void put_threads(struct buffer *text, const struct filter *filter)
 	if (!threads.size && !buffer_failed(&threads))
 		return;
 	buffer_u8(&threads, 0);
-	put_line(text, "threads", buffer_failed(&threads) ? "" : (const char *)threads.data);
+	put_name(text, "threads", buffer_failed(&threads) ? "" : (const char *)threads.data);
 }
 
 static void put_count(struct buffer *text, const char *label, uint64_t count, const char *of_what)
@@ -149,6 +158,16 @@ static void put_changes(struct buffer *text, const struct header *header)
 	}
 }
 
+static void put_disguise(struct buffer *text)
+{
+	put_label(text, "disguise");
+	buffer_text(text, "blanks, as with one of the names below so near its start this would not "
+			  "pass for plain text");
+	while (text->size < DISGUISE_BYTES && !buffer_failed(text))
+		buffer_u8(text, ' ');
+	buffer_text(text, "\n");
+}
+
 void header_put(const struct header *header, struct buffer *text)
 {
 	const struct flamescope_options *options = header->options;
@@ -167,14 +186,16 @@ void header_put(const struct header *header, struct buffer *text)
 	buffer_text(text, "\n");
 	put_threads(text, options->filter);
 	if (options->part)
-		put_line(text, "part", options->part);
+		put_name(text, "part", options->part);
 	put_label(text, "samples");
 	buffer_printf(text, "%zu", selection->rows.count);
 	if (options->part)
 		buffer_printf(text, " of the window's %" PRIu64, options->of_samples);
 	buffer_text(text, "\n");
-	put_coverage(text, &selection->coverage);
+	put_coverage(text, &selection->coverage, options->part);
 	put_changes(text, header);
+	if (header->disguised)
+		put_disguise(text);
 	buffer_text(text, RULER);
 }
 

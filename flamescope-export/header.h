@@ -3,6 +3,8 @@
 
 /* The '#' lines that an answer starts with: of what it is, how much of it is known, and what was changed for Flamescope. */
 
+#include <stdbool.h>
+
 #include "base/bytes.h"
 #include "flamescope-export/flamescope.h"
 #include "query/selection.h"
@@ -13,6 +15,7 @@ struct header {
 	uint64_t changed; /* names */
 	uint64_t cut; /* samples whose stack was too deep */
 	uint64_t idle_irq; /* samples shown under that name */
+	bool disguised; /* all names stand behind DISGUISE_BYTES */
 	int moved_us; /* what the time of the last sample, or of the last microsecond, was moved by */
 };
 

@@ -16,7 +16,7 @@ enum idle_mark {
 	IDLE_MARK_TIMER = 8, /* the sampling timer, its interrupt, what perf does in it */
 };
 
-/* Does Flamescope take a thread of this name for an idle one? */
+/* Does Flamescope take an idle task of this name for one? */
 bool idle_comm(const char *comm);
 unsigned int idle_marks(const char *symbol);
 /* Given the marks of all functions of a stack of such a thread. */

@@ -10,6 +10,7 @@
  * (5) A comm and a symbol do not start with `#` or a blank; a comm has two characters or more, and no blank at its end.
  * (6) A symbol that says only where it is, `[libfoo.so+0x4c80]`, has no `+`, at which Flamescope cuts: all of a file would be one.
  * (7) A module has no blank before a parenthesis, which would end the function, and `(deleted)` nowhere.
+ * (8) `swapper` is in the comm of an idle task only: with a word of the idle loop anywhere behind it, Flamescope hides the sample.
  */
 #include "flamescope-export/sanitise.h"
 
@@ -20,12 +21,14 @@
 
 #define NOT_A_CHARACTER UINT32_MAX
 #define DELETED " (deleted)"
+#define IDLE_TASK "swapper"
 
 struct cleaner {
 	struct buffer *text;
 	bool node; /* a comm or a symbol: (3) and (5) are for these */
 	bool module; /* see (7) */
 	bool place; /* see (6) */
+	bool idle; /* see (8) */
 	bool after_blank; /* a blank, or a blank and a number, is what was put last */
 	bool changed;
 	size_t characters;
@@ -99,6 +102,11 @@ static void put_kept(struct cleaner *cleaner, const uint8_t *at, size_t size)
 	cleaner->characters++;
 }
 
+static bool has_prefix(const uint8_t *at, const char *prefix)
+{
+	return !strncmp((const char *)at, prefix, strlen(prefix));
+}
+
 static void put_clean(struct cleaner *cleaner, const char *name, size_t size)
 {
 	const uint8_t *at = (const uint8_t *)name, *end = at + size;
@@ -114,11 +122,13 @@ static void put_clean(struct cleaner *cleaner, const char *name, size_t size)
 		else if (*at == ' ' &&
 			 (cleaner->module ? at[1] == '(' : !cleaner->characters && cleaner->node))
 			put_replaced(cleaner, '_');
-		else if (cleaner->module && !strncmp((const char *)at, "(deleted)", 9))
+		else if (cleaner->module && has_prefix(at, "(deleted)"))
 			put_replaced(cleaner, '_');
 		else if (*at == ':' && cleaner->after_blank)
 			put_replaced(cleaner, '_');
 		else if (*at == '>' && cleaner->node && at > (const uint8_t *)name && at[-1] == '-')
+			put_replaced(cleaner, '_');
+		else if (*at == 's' && !cleaner->idle && has_prefix(at, IDLE_TASK))
 			put_replaced(cleaner, '_');
 		else if (*at == '+' && cleaner->place)
 			put_replaced(cleaner, '@');
@@ -130,7 +140,7 @@ static void put_clean(struct cleaner *cleaner, const char *name, size_t size)
 
 bool flamescope_put_comm(struct buffer *text, const char *comm, int tid)
 {
-	struct cleaner cleaner = { .text = text, .node = true };
+	struct cleaner cleaner = { .text = text, .node = true, .idle = tid == 0 };
 	size_t size = strlen(comm);
 
 	/* blanks at the end cannot be told from the ones that fill the column */
@@ -146,7 +156,7 @@ bool flamescope_put_comm(struct buffer *text, const char *comm, int tid)
 	return cleaner.changed;
 }
 
-/* As most names are: of nothing that any of (1) to (7) is about. There is no blank before a colon in it, nor a number that it starts with. */
+/* As most names are: of nothing that any of (1) to (8) is about. There is no blank before a colon in it, nor a number that it starts with. */
 static size_t plain_size(const char *name)
 {
 	static const bool plain[256] = { ['a' ... 'z'] = true,
@@ -162,22 +172,34 @@ static size_t plain_size(const char *name)
 		return 0;
 	while (plain[*at])
 		at++;
-	return *at ? 0 : (size_t)(at - (const uint8_t *)name);
+	return *at || strstr(name, IDLE_TASK) ? 0 : (size_t)(at - (const uint8_t *)name);
+}
+
+static bool put_symbol(struct buffer *text, const char *symbol, bool idle)
+{
+	struct cleaner cleaner = { .text = text, .node = true, .idle = idle };
+
+	if (!*symbol)
+		symbol = "[unknown]";
+	cleaner.after_blank = true;
+	cleaner.place = *symbol == '[';
+	put_clean(&cleaner, symbol, strlen(symbol));
+	return cleaner.changed;
 }
 
 bool flamescope_put_symbol(struct buffer *text, const char *symbol)
 {
 	size_t plain = plain_size(symbol);
-	struct cleaner cleaner = { .text = text, .node = true };
 
-	if (plain) {
-		buffer_bytes(text, symbol, plain);
-		return false;
-	}
-	cleaner.after_blank = true;
-	cleaner.place = *symbol == '[';
-	put_clean(&cleaner, *symbol ? symbol : "[unknown]", strlen(*symbol ? symbol : "[unknown]"));
-	return cleaner.changed;
+	if (!plain)
+		return put_symbol(text, symbol, false);
+	buffer_bytes(text, symbol, plain);
+	return false;
+}
+
+void sanitise_put_thread(struct buffer *text, const char *name, int tid)
+{
+	put_symbol(text, name, tid == 0);
 }
 
 bool flamescope_put_module(struct buffer *text, const char *path)

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "flamescope-export/flamescope.h"
 #include "flamescope-export/idle.h"
+#include "flamescope-export/sanitise.h"
 
 #define IDLE_IRQ "idle-irq"
 #define THREAD_FRAME "\t               0 "
@@ -90,7 +91,7 @@ static void make_thread_frame(struct tape_text *text, uint32_t id)
 	if (buffer_failed(&name))
 		text->arena.failed = true;
 	else
-		flamescope_put_symbol(&text->arena, (const char *)name.data);
+		sanitise_put_thread(&text->arena, (const char *)name.data, thread->tid);
 	buffer_text(&text->arena, THREAD_FRAME_END);
 	piece->size = text->arena.size - piece->start;
 }
@@ -106,8 +107,7 @@ static void make_thread(struct tape_text *text, uint32_t id)
 	text->changed += flamescope_put_comm(
 		&text->arena, tape_string(text->tape, thread->comm), thread->tid);
 	piece->comm_size = text->arena.size - piece->start;
-	piece->idle = idle_comm(tape_string(text->tape, thread->comm));
-	/* the kernel has -1 for a thread that is exiting; a sign is more than the readers of these lines expect */
+	piece->idle = thread->tid == 0 && idle_comm(tape_string(text->tape, thread->comm));
 	buffer_printf(&text->arena, " %5d/%-5d ", thread->pid, thread->tid);
 	piece->size = text->arena.size - piece->start;
 	if (text->thread_frames)
@@ -265,6 +265,18 @@ bool tape_text_is_cut(const struct tape_text *text, const struct tape_sample *sa
 	return text->nodes[sample->stack].frames + 1 > frames_max(text);
 }
 
+/* Of all its frames. */
+static size_t stack_size(const struct tape_text *text, const struct tape_sample *sample)
+{
+	return text->nodes[sample->stack].bytes + text->frames[sample->frame].size;
+}
+
+size_t tape_text_size(const struct tape_text *text, const struct tape_sample *sample)
+{
+	return text->threads[sample->thread].size +
+	       (tape_text_is_cut(text, sample) ? 0 : stack_size(text, sample));
+}
+
 void tape_text_put_thread(
 	const struct tape_text *text, const struct tape_sample *sample, struct buffer *to)
 {
@@ -306,7 +318,7 @@ void tape_text_put_stack(
 	const struct tape_stack *stacks = text->tape->stacks.items;
 	const struct node *callers = &text->nodes[sample->stack];
 	uint32_t left = MIN(callers->frames, frames_max(text) - 1);
-	uint8_t *start = buffer_room(to, callers->bytes + text->frames[sample->frame].size), *at;
+	uint8_t *start = buffer_room(to, stack_size(text, sample)), *at;
 
 	if (!start)
 		return;

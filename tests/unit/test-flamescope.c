@@ -89,6 +89,8 @@ static void test_comms(void)
 		{ "a\xe2\x80\xa8"
 		  "b",
 			"a?b", true },
+		{ "swapper/3", "_wapper/3", true }, /* the tid is no idle task's */
+		{ "kswappers", "k_wappers", true },
 		{ "a\xc2\x85"
 		  "b",
 			"a?b", true },
@@ -120,6 +122,8 @@ static void test_symbols(void)
 		{ "x", "x" },
 		{ "[libfoo.so+0x4c80]", "[libfoo.so@0x4c80]" },
 		{ "[libstdc++.so.6+0x10]", "[libstdc@@.so.6@0x10]" },
+		{ "swapper", "_wapper" },
+		{ "Swapper::swapper(int)", "Swapper::_wapper(int)" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -146,6 +150,7 @@ static void test_modules(void)
 		{ "/a 1: x:", "/a 1_ x:" },
 		{ "/a->b", "/a->b" },
 		{ "/a\n\tb\xff", "/a??b?" },
+		{ "/opt/swapper/bin", "/opt/_wapper/bin" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -217,6 +222,23 @@ static void test_no_rows(void)
 	CHECK_STR(text + strlen(text) - 12, "\n# ========\n");
 }
 
+/* What a file of several holds is told as such, and what is told of all of them too. */
+static void test_part(void)
+{
+	_cleanup_(cleanup_selection) struct selection *selection =
+		samples_at(0, 10, (const double[]){ 5 }, 1);
+	static const struct filter all;
+	const struct flamescope_options options = {
+		.filter = &all, .version = "1.2.3", .part = "comm <a b>", .of_samples = 17
+	};
+	_cleanup_free_ char *text = SELECTIONS_TEXT(flamescope_write(selection, &options, output));
+
+	CHECK(strstr(text, "\n# part      : comm _a b_\n# samples   : 1 of the window's 17\n"));
+	CHECK(strstr(text, "\n# coverage  : covered 100 %, 0 samples lost (of all that was asked "
+			   "for, not of this "
+			   "part alone)\n"));
+}
+
 /* The comm that a stack of swapper gets. */
 static void check_idle(const char *functions, const char *comm)
 {
@@ -284,6 +306,52 @@ static size_t count_text(const char *text, const char *wanted)
 	for (; *text; text++)
 		count += *text == *wanted && !strncmp(text, wanted, size);
 	return count;
+}
+
+/* It is the name of a program, too: what that does is no idling. */
+static void test_swapper_at_work(void)
+{
+	_cleanup_(cleanup_selection) struct selection *selection = selections_new(0, 10);
+	struct tape *tape = tapes_new(0, 10);
+	uint32_t module = tapes_module(tape, "/opt/swapper", TAPE_MODULE_ELF), stack;
+	_cleanup_free_ char *text = NULL;
+
+	stack = tapes_call(tape, 0, module, 1, "swapper");
+	stack = tapes_call(tape, stack, module, 2, "read_cpuidle");
+	tapes_sample(tape, TAPES_PERF + 5, 0, tapes_thread(tape, 9, 9, "swapper"), stack);
+	selections_add(selection, tape);
+	text = written(selection);
+	CHECK(strstr(text, "\n_wapper     9/9     [000] "));
+	CHECK(strstr(text, "\t               2 read_cpuidle+0x"));
+	CHECK_EQ(count_text(text, "swapper"), 1); /* the marker's */
+}
+
+/* Where the text's first name stands. */
+static ptrdiff_t first_name_at(const char *comm, const char *symbol, const char *path)
+{
+	_cleanup_(cleanup_selection) struct selection *selection = selections_new(0, 10);
+	struct tape *tape = tapes_new(0, 10);
+	uint32_t module = tapes_module(tape, path, TAPE_MODULE_ELF);
+	_cleanup_free_ char *text = NULL;
+
+	tapes_sample(tape, TAPES_PERF + 5, 0, tapes_thread(tape, 9, 9, comm),
+		tapes_call(tape, 0, module, 1, symbol));
+	selections_add(selection, tape);
+	text = written(selection);
+	return strstr(text, "     9/9 ") - text;
+}
+
+/* libmagic looks at 8192 bytes, and Flamescope opens nothing that it takes for a program's text. */
+static void test_disguise(void)
+{
+	static const char *const rows[][3] = { { "extern int", "f", "/bin/x" },
+		{ ".TH", "f", "/bin/x" }, { "<html>", "f", "/bin/x" },
+		{ "x", "<script>", "/bin/x" }, { "x", "module.exports=", "/bin/x" },
+		{ "x", "f", "function(x)" }, { "x", "f", "\\begin{document}" } };
+
+	CHECK(first_name_at("kworker/u8:1-ev", "(*T).f@plt", "/bin/x-1.2") < 1024);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		CHECK(first_name_at(rows[i][0], rows[i][1], rows[i][2]) > 8192);
 }
 
 static void test_deep(void)
@@ -373,7 +441,9 @@ CHECK_MAIN({ "comms", test_comms }, { "symbols", test_symbols }, { "modules", te
 	{ "the marker", test_marker }, { "the last sample on a second", test_last_on_the_second },
 	{ "just before one", test_last_before_the_second },
 	{ "all just before one", test_all_before_the_second }, { "no samples", test_no_rows },
-	{ "work on idle CPUs", test_idle },
+	{ "a part", test_part }, { "work on idle CPUs", test_idle },
 	{ "a stack that others share", test_idle_stack_of_others },
+	{ "a program of the idle task's name", test_swapper_at_work },
+	{ "names that look like another format", test_disguise },
 	{ "stacks that are too deep", test_deep }, { "numbers at their widest", test_numbers },
 	{ "one event", test_events }, { "a long text", test_long })
