@@ -33,9 +33,10 @@ static bool same_family(const char *a, const char *b)
 	return size == family_size(b) && !memcmp(a, b, size);
 }
 
+/* "(unnamed net_device)" is no name. */
 static void set_text(char *text, size_t room, const struct field *field)
 {
-	if (!field || *text || field->size >= room)
+	if (!field || *text || field->size >= room || (field->size && *field->value == '('))
 		return;
 	memcpy(text, field->value, field->size);
 	text[field->size] = 0;

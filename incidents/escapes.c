@@ -3,6 +3,8 @@
 
 #include <ctype.h>
 
+#include "base/cleanup.h"
+
 /* Colours, which terminals are sent and logs keep. */
 static void drop_colours(struct buffer *scratch, struct taker *taker)
 {
@@ -54,8 +56,38 @@ static void drop_octal(struct buffer *scratch, struct taker *taker)
 	*taker = (struct taker){ copy, copy + size };
 }
 
+/* &gt; and the like, of what was copied from a web page's source */
+static void drop_entities(struct buffer *scratch, struct taker *taker)
+{
+	static const struct {
+		const char *name;
+		char c;
+	} entities[] = { { "&gt;", '>' }, { "&lt;", '<' }, { "&amp;", '&' }, { "&quot;", '"' },
+		{ "&#39;", '\'' }, { "&apos;", '\'' }, { "&#x27;", '\'' }, { "&nbsp;", ' ' } };
+	const char *first = taker_left(taker) ? memchr(taker->at, '&', taker_left(taker)) : NULL;
+	char *copy = first && memchr(first, ';', taker->end - first)
+			     ? (char *)buffer_room(scratch, taker_left(taker))
+			     : NULL;
+	struct taker at = *taker;
+	size_t size = 0;
+
+	if (!copy)
+		return;
+	while (at.at < at.end) {
+		char c = 0;
+
+		for (size_t i = 0; !c && i < ARRAY_SIZE(entities); i++)
+			if (take_text(&at, entities[i].name))
+				c = entities[i].c;
+		copy[size++] = c ? c : *at.at++;
+	}
+	scratch->size += size;
+	*taker = (struct taker){ copy, copy + size };
+}
+
 void escapes_drop(struct buffer *scratch, struct taker *taker)
 {
 	drop_octal(scratch, taker);
+	drop_entities(scratch, taker);
 	drop_colours(scratch, taker);
 }

@@ -160,11 +160,13 @@ static const char *tag_end(const char *at, const char *end, size_t *ret_size, bo
 			bracket = colon;
 		colon++;
 	}
-	if (colon == end || *colon != ':' ||
-		(colon + 1 < end && colon[1] != ' ' && colon[1] != '\t' && colon[1] != '['))
+	if (colon == end || *colon != ':')
 		return NULL;
 	*ret_size = (bracket ? bracket : colon) - at;
 	*ret_sure = bracket ? colon[-1] == ']' : is_kernel(at, *ret_size);
+	/* syslogd leaves no blank behind "kernel:" when it tells all who are logged in */
+	if (colon + 1 < end && !strchr(" \t[", colon[1]) && !is_kernel(at, *ret_size))
+		return NULL;
 	return valid_writer(at, *ret_size) ? colon + 1 : NULL;
 }
 
@@ -248,24 +250,6 @@ static bool take_name(struct heading *heading, struct taker *taker, const struct
 	return false;
 }
 
-/* The quoted field of a CSV file: what is between the quotes. */
-static void take_quoted(struct heading *heading, struct taker *taker)
-{
-	char *copy = (char *)buffer_room(&heading->scratch, taker_left(taker));
-	size_t size = 0;
-
-	if (!copy)
-		return;
-	for (taker->at++; taker->at < taker->end; taker->at++) {
-		if (*taker->at == '"' && !(taker_left(taker) > 1 && taker->at[1] == '"'))
-			break;
-		taker->at += *taker->at == '"';
-		copy[size++] = *taker->at;
-	}
-	heading->scratch.size += size;
-	*taker = (struct taker){ copy, copy + size };
-}
-
 static void take_behind_stamp(struct heading *heading, struct taker *taker, struct stamp *stamp)
 {
 	bool shipped = taker_is(taker, ',') || taker_is(taker, '\t');
@@ -280,8 +264,7 @@ static void take_behind_stamp(struct heading *heading, struct taker *taker, stru
 		taker->at = at.at > taker->at ? at.at : taker->at;
 		heading_offer_wall(heading, stamp, WALL_SHIPPER);
 		take_blanks(taker);
-		if (taker_is(taker, '"'))
-			take_quoted(heading, taker);
+		take_columns(&heading->scratch, taker);
 		return;
 	}
 	at = *taker;
@@ -298,7 +281,7 @@ static bool take_stamp(struct heading *heading, struct taker *taker)
 {
 	struct stamp stamp;
 
-	if (!stamp_take(taker, &stamp))
+	if (!stamp_take(taker, &stamp) && !take_quoted_stamp(taker, &stamp))
 		return false;
 	take_behind_stamp(heading, taker, &stamp);
 	return true;
@@ -331,6 +314,22 @@ static bool take_half_bracket(struct heading *heading, struct taker *taker)
 	return true;
 }
 
+/* [id name="value" ...] of RFC 5424, any number of them; a bracket in a value is none. */
+static void take_data(struct taker *taker)
+{
+	while (take_char(taker, '[')) {
+		bool quoted = false;
+
+		for (; taker->at < taker->end && (quoted || *taker->at != ']'); taker->at++) {
+			if (*taker->at == '\\' && taker_left(taker) > 1)
+				taker->at++;
+			else if (*taker->at == '"')
+				quoted = !quoted;
+		}
+		take_char(taker, ']');
+	}
+}
+
 /* RFC 5424 behind its version: "2025-03-12T07:41:09.341207Z HOST APP PID ID [DATA] " */
 static bool take_5424(struct heading *heading, struct taker *taker)
 {
@@ -345,11 +344,7 @@ static bool take_5424(struct heading *heading, struct taker *taker)
 	if (at.at == at.end)
 		return false;
 	if (!take_text(&at, "- "))
-		while (take_char(&at, '[')) {
-			const char *end = memchr(at.at, ']', taker_left(&at));
-
-			at.at = end ? end + 1 : at.end;
-		}
+		take_data(&at);
 	take_blanks(&at);
 	take_text(&at, "\xef\xbb\xbf");
 	heading_offer_wall(heading, &stamp, WALL_DATED);
@@ -432,14 +427,19 @@ static bool take_kmsg(struct heading *heading, struct taker *taker)
 
 static bool take_other(struct heading *heading, struct taker *taker)
 {
-	struct stamp stamp;
+	struct stamp stamp = { 0 };
 
+	if (take_logfmt(&heading->scratch, taker, &stamp)) {
+		if (stamp.year || stamp.epoch)
+			heading_offer_wall(heading, &stamp, WALL_SHIPPER);
+		return true;
+	}
 	if (take_events(taker, &stamp)) {
 		heading_offer_wall(heading, &stamp, WALL_SHIPPER);
 		return true;
 	}
 	return take_char(taker, '\x1e') || take_text(taker, "\xef\xbb\xbf") ||
-	       take_text(taker, "data: ");
+	       take_text(taker, "data: ") || take_member(taker);
 }
 
 /* rsyslog's "message repeated 2 times: [ ...]" */
@@ -465,6 +465,8 @@ static bool take_layer(struct heading *heading, struct taker *taker)
 		return false;
 	if (*taker->at == '[')
 		return take_brackets(heading, taker);
+	if (take_quotes(taker))
+		return true;
 	if (heading->writer)
 		return take_repeated(taker);
 	if (take_pri(heading, taker))
@@ -539,7 +541,7 @@ bool heading_read(struct heading *heading, const char *text, size_t size)
 	bool found = false, known;
 
 	/* so that what is put there does not move: each layer that copies makes it no longer */
-	if (!buffer_room(&heading->scratch, (LAYERS_MAX + 4) * (size + 1)))
+	if (!buffer_room(&heading->scratch, (2 * LAYERS_MAX + 6) * (size + 1)))
 		return false;
 	escapes_drop(&heading->scratch, &taker);
 	for (int i = 0; i < LAYERS_MAX && take_layer(heading, &taker); i++)

@@ -238,7 +238,10 @@ static const char *take_device(struct match *match, const char *at)
 		return NULL;
 	if (named && after - address >= 10)
 		add_field(match, "bdf", address, after - address);
-	if (colon > after + 1 && after[1] != '(') {
+	/* "(unnamed net_device) (uninitialized)" stands where the interface does */
+	if (colon > after + 1 && after[1] == '(') {
+		add_field(match, "ifname", after + 1, colon - after - 1);
+	} else if (colon > after + 1) {
 		const char *name = after + 1, *blank = memchr(name, ' ', colon - name);
 
 		if (blank && blank[1] != '(')

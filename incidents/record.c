@@ -23,6 +23,8 @@ static const struct {
 	{ "short_message", RECORD_MESSAGE },
 	{ "textPayload", RECORD_MESSAGE },
 	{ "_raw", RECORD_MESSAGE },
+	{ "SyslogMessage", RECORD_MESSAGE },
+	{ "Output", RECORD_MESSAGE },
 	{ "__REALTIME_TIMESTAMP", RECORD_REALTIME },
 	{ "__MONOTONIC_TIMESTAMP", RECORD_MONOTONIC },
 	{ "_SOURCE_MONOTONIC_TIMESTAMP", RECORD_SOURCE_MONOTONIC },
@@ -40,6 +42,8 @@ static const struct {
 	{ "ts", RECORD_TIME },
 	{ "date", RECORD_TIME },
 	{ "_time", RECORD_TIME },
+	{ "TimeGenerated", RECORD_TIME },
+	{ "lastTimestamp", RECORD_TIME },
 };
 
 static enum record_field field_of(const char *name, size_t size)
@@ -60,6 +64,7 @@ void record_clear(struct record *record)
 	record->values.size = 0;
 	memset(record->fields, 0, sizeof(record->fields));
 	record->next = RECORD_FIELDS;
+	record->waits = false;
 	*record->pair = 0;
 }
 
@@ -173,6 +178,12 @@ static void take_element(struct record *record, const struct json_token *token)
 	}
 }
 
+static bool has_time(const struct record *record)
+{
+	return record_has(record, RECORD_TIME) || record_has(record, RECORD_REALTIME) ||
+	       record_has(record, RECORD_SOURCE_MONOTONIC);
+}
+
 static void take_token(struct record *record, const struct json_token *token,
 	void (*give)(void *context, struct record *record), void *context)
 {
@@ -182,6 +193,11 @@ static void take_token(struct record *record, const struct json_token *token,
 		break;
 	case JSON_STRING:
 	case JSON_OTHER:
+		if (record->waits && record->next == RECORD_MESSAGE) {
+			give(context, record);
+			record_clear(record);
+			record->next = RECORD_MESSAGE;
+		}
 		if (in_array(record))
 			take_element(record, token);
 		else
@@ -197,6 +213,12 @@ static void take_token(struct record *record, const struct json_token *token,
 		if (!record_has(record, RECORD_MESSAGE) ||
 			record->reader.depth >= record->message_depth)
 			break;
+		if (record->reader.depth && !in_array(record) && !has_time(record)) {
+			/* the object around may say when */
+			record->message_depth = record->reader.depth;
+			record->waits = true;
+			break;
+		}
 		give(context, record);
 		record_clear(record);
 	}
@@ -329,11 +351,19 @@ static void set_writer(const struct record *record, struct heading *heading)
 					    heading->facility > 0);
 }
 
-void record_heading(const struct record *record, struct heading *heading)
+struct taker record_message(const struct record *record)
 {
-	char device[sizeof(heading->device) + 5] = "";
 	size_t size;
 	const char *message = value_of(record, RECORD_MESSAGE, &size);
+
+	while (size && isspace((unsigned char)message[size - 1]))
+		size--;
+	return message ? (struct taker){ message, message + size } : (struct taker){ "", "" };
+}
+
+void record_heading(const struct record *record, struct taker line, struct heading *heading)
+{
+	char device[sizeof(heading->device) + 5] = "";
 
 	set_journal_times(record, heading);
 	set_time(record, heading);
@@ -342,7 +372,5 @@ void record_heading(const struct record *record, struct heading *heading)
 	set_text(record, RECORD_DEVICE, device, sizeof(device));
 	if (!strncmp(device, "+pci:", 5))
 		strcpy(heading->device, device + 5);
-	while (size && isspace((unsigned char)message[size - 1]))
-		size--;
-	heading_read(heading, message ? message : "", size);
+	heading_read(heading, line.at, taker_left(&line));
 }

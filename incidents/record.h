@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "base/json.h"
 #include "incidents/heading.h"
+#include "incidents/taker.h"
 
 enum record_field {
 	RECORD_MESSAGE,
@@ -33,7 +34,9 @@ struct record {
 		bool given;
 	} fields[RECORD_FIELDS];
 	struct json_reader reader; /* how deep the pieces of JSON are in it */
-	unsigned int message_depth; /* of the object that the message is a member of */
+	unsigned int
+		message_depth; /* of the object that the message is a member of, or of one around it */
+	bool waits; /* that object was closed, and had no time */
 	enum record_field next; /* whose value comes next */
 	char pair[32]; /* of {"field": "@message", "value": ...}: the name */
 };
@@ -60,5 +63,7 @@ static inline bool record_json_open(const struct record *record)
 	return record->reader.depth > 0;
 }
 
-/* What the fields say about the message, and then what is around it within the message itself. The heading borrows from the record. */
-void record_heading(const struct record *record, struct heading *heading);
+/* The message, without blanks at its end; of several lines where it has them. */
+struct taker record_message(const struct record *record);
+/* What the fields say about a line of the message, and then what is around it within the line itself. The heading borrows from both. */
+void record_heading(const struct record *record, struct taker line, struct heading *heading);

@@ -28,6 +28,8 @@ struct scanner {
 	struct record record; /* of JSON that goes over several lines, and of export */
 	bool exporting;
 	bool verbose; /* the same, in the form for people */
+	struct stamp announced; /* of the broadcast that the next line is */
+	bool has_announced;
 	const struct heading *outer; /* around the JSON that is being read */
 	unsigned int nested;
 };
@@ -62,10 +64,10 @@ struct entry {
 	const struct line *line;
 };
 
-/* One entry that has a message, which may be JSON again. */
-static void take_entry(void *context, struct record *record)
+/* A line of an entry's message, which may be JSON again. */
+static void take_message(
+	const struct entry *entry, const struct record *record, struct taker message)
 {
-	const struct entry *entry = context;
 	struct scanner *scanner = entry->scanner;
 	const struct heading *outer = scanner->outer;
 	_cleanup_(heading_done) struct heading heading;
@@ -74,7 +76,7 @@ static void take_entry(void *context, struct record *record)
 	heading_init(&heading);
 	if (outer && outer->wall.quality)
 		heading_offer_wall(&heading, &outer->wall.stamp, WALL_SHIPPER);
-	record_heading(record, &heading);
+	record_heading(record, message, &heading);
 	line.text = heading.text;
 	line.size = heading.size;
 	if (heading.size && *heading.text == '{' && scanner->nested < NESTED_MAX) {
@@ -88,6 +90,23 @@ static void take_entry(void *context, struct record *record)
 		return;
 	}
 	judge_take(&scanner->judge, &heading, &line);
+}
+
+/* One entry that has a message. A console's output is one of many lines. */
+static void take_entry(void *context, struct record *record)
+{
+	struct taker left = record_message(record);
+	bool is_json = taker_is(&left, '{');
+
+	do {
+		const char *newline = is_json ? NULL : memchr(left.at, '\n', taker_left(&left));
+		struct taker line = { left.at, newline ? newline : left.end };
+
+		left.at = newline ? newline + 1 : left.end;
+		if (line.at < line.end && line.end[-1] == '\r')
+			line.end--;
+		take_message(context, record, line);
+	} while (left.at < left.end);
 }
 
 static int take_json(struct scanner *scanner, struct record *record, const struct line *line)
@@ -116,12 +135,29 @@ static bool seems_wrapped(const struct scanner *scanner, const struct heading *h
 	       judge_match(&scanner->judge, heading, true, &fields);
 }
 
+/* "Message from syslogd@HOST at Mar 12 07:41:09 ...", before what syslogd tells all who are logged in */
+static bool take_announcement(struct scanner *scanner, const struct line *line)
+{
+	struct taker taker = { line->text, line->text + line->size };
+	const char *at;
+
+	if (!take_text(&taker, "Message from syslogd@"))
+		return false;
+	at = memmem(taker.at, taker_left(&taker), " at ", 4);
+	taker.at = at ? at + 4 : taker.end;
+	scanner->has_announced = stamp_take(&taker, &scanner->announced);
+	return true;
+}
+
 static void take_text_line(struct scanner *scanner, const struct line *line, bool may_hold)
 {
 	_cleanup_(heading_done) struct heading heading;
 
 	heading_init(&heading);
 	heading_read(&heading, line->text, line->size);
+	if (scanner->has_announced && !heading.wall.quality)
+		heading_offer_wall(&heading, &scanner->announced, WALL_TRADITIONAL);
+	scanner->has_announced = false;
 	if (heading.size && *heading.text == '{' && !heading.writer) {
 		_cleanup_(record_done) struct record inner = { 0 };
 		uint64_t before = scanner->judge.summary.incidents;
@@ -381,7 +417,7 @@ static void take_line(struct scanner *scanner, const struct line *line, bool hit
 	if (line->size && (record_json_open(&scanner->record) || is_json_line(line)) &&
 		take_json_line(scanner, line, hit))
 		return;
-	if (take_boot_mark(scanner, line))
+	if (take_boot_mark(scanner, line) || take_announcement(scanner, line))
 		return;
 	if (is_news(scanner, line) || hit)
 		take_text_line(scanner, line, hit);

@@ -247,6 +247,18 @@ static bool take_foreign(struct taker *taker, struct stamp *stamp)
 	       take_clock(taker, stamp) && take_year(taker, stamp);
 }
 
+/* 12/Mar/2025:07:41:09 +0000, as web servers write */
+static bool take_web(struct taker *taker, struct stamp *stamp)
+{
+	if (!take_int(taker, 2, 2, &stamp->day) || !take_char(taker, '/') ||
+		!take_month(taker, &stamp->month) || !take_char(taker, '/') ||
+		!take_int(taker, 4, 4, &stamp->year) || !take_char(taker, ':') ||
+		!take_clock(taker, stamp))
+		return false;
+	take_zone(taker, stamp);
+	return true;
+}
+
 static bool take_epoch(struct taker *taker, struct stamp *stamp)
 {
 	const char *start = taker->at;
@@ -276,6 +288,7 @@ bool stamp_take(struct taker *taker, struct stamp *ret_stamp)
 		take_weekday_first,
 		take_epoch,
 		take_foreign,
+		take_web,
 	};
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {

@@ -75,7 +75,7 @@ static void test_language(void)
 			" bdf=0000:00:05.0 ifname=eth0" },
 		{ "{ena}Trigger reset",
 			"ena 0000:00:05.0 (unnamed net_device) (uninitialized): Trigger reset",
-			" bdf=0000:00:05.0" },
+			" bdf=0000:00:05.0 ifname=(unnamed net_device) (uninitialized)" },
 		{ "{ena}Trigger reset", "ena 0000:00:05.0 eth0 (unregistering): Trigger reset",
 			" bdf=0000:00:05.0 ifname=eth0" },
 		{ "{ena}Trigger reset", "ens5: Trigger reset", " ifname=ens5" },

@@ -12,7 +12,7 @@
 #define UPTIME_NS 1371911339996000ull
 #define HOST "ip-10-0-3-7"
 
-/* %M is the message, %J it as a JSON string without quotes, %B its bytes in JSON. */
+/* %M is the message, %J it as a JSON string without quotes, %B its bytes in JSON, %C its part of CSV, %H of HTML. */
 static const struct envelope {
 	const char *name, *form;
 	uint64_t time_error_ns; /* beyond which the time is wrong; 0: it has none */
@@ -208,6 +208,55 @@ static const struct envelope {
 		NSEC_PER_SEC, false },
 	{ "GELF", "{\"version\":\"1.1\",\"short_message\":\"%J\",\"timestamp\":1741765269.341}",
 		2 * NSEC_PER_MSEC, false },
+	{ "Google's logging",
+		"{\"jsonPayload\":{\"MESSAGE\":\"%J\",\"_TRANSPORT\":\"kernel\"},\"resource\":{"
+		"\"labels\":{\"zone\":\"a\"}},\"timestamp\":\"2025-03-12T07:41:09.341207Z\"}",
+		2 * NSEC_PER_MSEC, false },
+	{ "two entries in one object",
+		"{\"a\":{\"message\":\"x\"},\"b\":{\"message\":\"%J\"},\"timestamp\":"
+		"\"2025-03-12T07:41:09.341207Z\"}",
+		2 * NSEC_PER_MSEC, false },
+	{ "Azure's logs",
+		"{\"TimeGenerated\":\"2025-03-12T07:41:09.341Z\",\"Facility\":\"kern\","
+		"\"SyslogMessage\":\"%J\"}",
+		2 * NSEC_PER_MSEC, false },
+	{ "Azure's logs as CSV",
+		"\"2025-03-12T07:41:09.341Z\",\"" HOST "\",\"kern\",\"kernel\",\"%C\"",
+		2 * NSEC_PER_MSEC, false },
+	{ "CSV with columns that are not quoted",
+		"2025-03-12T07:41:09.341Z," HOST ",\"kernel\",\"%C\",,\"x\"", 2 * NSEC_PER_MSEC,
+		false },
+	{ "Splunk's CSV", "\"2025-03-12T07:41:09.341+0000\",\"[1371911.339996] %C\"",
+		2 * NSEC_PER_MSEC, true },
+	{ "a console's output",
+		"{\"InstanceId\":\"i-0abc\",\"Output\":\"[1371911.000000] x\\r\\n[1371911.339996] "
+		"%J\\r\\n[1371912.000000] y\",\"Timestamp\":\"2025-03-12T07:45:09.000Z\"}",
+		0, true },
+	{ "logfmt", "time=\"2025-03-12T07:41:09.341Z\" level=error msg=\"%J\" source=kmsg",
+		2 * NSEC_PER_MSEC, false },
+	{ "logfmt without quotes", "ts=2025-03-12T07:41:09.341Z level=err msg=\"%J\"",
+		2 * NSEC_PER_MSEC, false },
+	{ "a web server's date", "12/Mar/2025:07:41:09 +0000 " HOST " kernel: %M", NSEC_PER_SEC,
+		false },
+	{ "a web page's source", "[1371911.339996] %H", 0, true },
+	{ "in quotes", "`[1371911.339996] %M`", 0, true },
+	{ "an element of an array", "        '[1371911.339996] %M',", 0, true },
+	{ "YAML", "    message: \"%M\"", 0, false },
+	{ "a broadcast",
+		"Message from syslogd@" HOST " at Mar 12 07:41:09 ...\n kernel:[1371911.339996] "
+		"%M\n",
+		NSEC_PER_SEC, true },
+	{ "a broadcast without the kernel's stamp",
+		"Message from syslogd@" HOST " at Mar 12 07:41:09 ...\n kernel:%M\n", NSEC_PER_SEC,
+		false },
+	{ "Talos", "10.5.0.2: kern:   alert: [2025-03-12T07:41:09.341207718Z]: %M",
+		2 * NSEC_PER_MSEC, false },
+	{ "a console with a prompt", HOST " login: [1371911.339996] %M", 0, true },
+	{ "callers without blanks", "[1371911.339996][   T31] %M", 0, true },
+	{ "crash's log -T", "[Wed Mar 12 07:41:09 UTC 2025] %M", NSEC_PER_SEC, false },
+	{ "RFC 5424 with brackets in its data",
+		"<3>1 2025-03-12T07:41:09.341207Z " HOST " kernel - - [a@1 b=\"c]\\\"]\"] %M",
+		2 * NSEC_PER_MSEC, false },
 };
 
 /* Of kernel, each wording of kinds.conf at least once where the table has a line. */
@@ -227,6 +276,20 @@ static void put_bytes(struct buffer *out, const char *message)
 		buffer_printf(out, "%s%d", at > message ? "," : "", (unsigned char)*at);
 }
 
+/* Each of some characters is written as something else. */
+static void put_replaced(
+	struct buffer *out, const char *message, const char *characters, const char *const *texts)
+{
+	for (; *message; message++) {
+		const char *at = strchr(characters, *message);
+
+		if (at)
+			buffer_text(out, texts[at - characters]);
+		else
+			buffer_u8(out, *message);
+	}
+}
+
 static void fill(struct buffer *out, const char *form, const char *message)
 {
 	for (; *form; form++) {
@@ -239,6 +302,11 @@ static void fill(struct buffer *out, const char *form, const char *message)
 			buffer_text(out, message);
 		else if (*form == 'J')
 			put_json(out, message);
+		else if (*form == 'C')
+			put_replaced(out, message, "\"", (const char *const[]){ "\"\"" });
+		else if (*form == 'H')
+			put_replaced(out, message, ">\"'&",
+				(const char *const[]){ "&gt;", "&quot;", "&#39;", "&amp;" });
 		else
 			put_bytes(out, message);
 	}
