@@ -38,6 +38,7 @@ const struct command *const commands[] = {
 	&command_record,
 	&command_query,
 	&command_top,
+	&command_spikes,
 	&command_heatmap,
 	&command_flamegraph,
 	&command_gauges,

@@ -6,8 +6,7 @@
 #include "cli/answer.h"
 #include "cli/command.h"
 #include "cli/window-options.h"
-#include "query/coverage.h"
-#include "query/loader.h"
+#include "query/recorded.h"
 #include "store/store-reader.h"
 
 static const struct option options[] = {
@@ -112,33 +111,6 @@ static void put_segment(struct buffer *json, const struct store_segment *segment
 	buffer_text(json, "\n");
 }
 
-/* By the segments' own words: their samples are not looked at. */
-static int make_coverage(struct store_reader *reader, const struct store_segments *segments,
-	const struct window *window, struct coverage *ret_coverage)
-{
-	struct coverage_parts parts = { 0 };
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < segments->list.count; i++) {
-		const struct store_segment *segment = &segments->list.items[i];
-
-		ret_coverage->lost_samples += segment->lost;
-		ret_coverage->damaged += *segment->damage != 0;
-		r = *segment->damage
-			    ? coverage_add_unread(
-				      &parts, segment->begin_ns, segment->end_ns, segment->damage)
-			    : coverage_add_recorded(&parts, segment->begin_ns, segment->end_ns);
-	}
-	if (r == 0)
-		r = loader_add_gone(reader, window, &parts, NULL);
-	if (r == 0)
-		r = loader_add_unwritten(reader, segments, window, &parts);
-	if (r == 0)
-		r = coverage_finish(ret_coverage, &parts, window);
-	coverage_parts_done(&parts);
-	return r;
-}
-
 static int print_json(const struct store_segments *segments, const struct window *window,
 	const struct coverage *coverage)
 {
@@ -151,20 +123,6 @@ static int print_json(const struct store_segments *segments, const struct window
 		return fail(-ENOMEM, NULL);
 	fwrite(json.data, 1, json.size, stdout);
 	return EXIT_DONE;
-}
-
-/* Without a window it is from the first segment's begin to the last one's end. */
-static struct window whole(const struct store_segments *segments)
-{
-	struct window window = { 0 };
-
-	for (size_t i = 0; i < segments->list.count; i++) {
-		const struct store_segment *segment = &segments->list.items[i];
-
-		window.from_ns = i ? MIN(window.from_ns, segment->begin_ns) : segment->begin_ns;
-		window.to_ns = MAX(window.to_ns, segment->end_ns);
-	}
-	return window;
 }
 
 static uint64_t samples_of(const struct store_segments *segments)
@@ -181,12 +139,13 @@ static int print(const struct invocation *invocation, struct store_reader *reade
 	const struct store_segments *segments, const struct window *asked)
 {
 	static const struct window all = { .to_ns = UINT64_MAX };
-	struct window window = asked ? *asked : whole(segments);
+	struct window window = asked ? *asked : recorded_window(segments);
 	struct coverage coverage = { 0 };
-	int r = make_coverage(reader, segments, &window, &coverage), code = EXIT_DONE;
+	struct error error = { 0 };
+	int r = recorded_cover(reader, segments, &window, &coverage, &error), code = EXIT_DONE;
 
 	if (r < 0)
-		return fail(r, NULL);
+		return fail(r, &error);
 	if (option_given(invocation, "json"))
 		code = print_json(segments, &window, &coverage);
 	else if (!asked || segments->list.count)

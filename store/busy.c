@@ -70,7 +70,7 @@ static int from_index(struct walk *walk, struct store_segment *segment, struct b
 	if (r != 1 || !busy->cells.count)
 		return r;
 	r = reader_check_row(walk->reader, segment, walk->error);
-	return r < 0 ? r : !r;
+	return r < 0 ? r : !r && !*segment->damage;
 }
 
 static int see_segment(struct walk *walk, struct store_segment *segment)

@@ -6,7 +6,7 @@ A .txt file beside this one holds cases: a line `$ perftape ARGS`, the lines tha
 `= EXIT CODE`. With UPDATE_CASES=1 in the environment the files are written anew from what comes out: read the difference.
 
 There is no store but `recorded`, which fixture.c makes anew for each file, `wrong`, a copy of it with a wrong row in its index,
-`cut`, a copy with an empty segment and one without its end, and `taken`, one without the file of its second segment. What differs from one machine to the next, sizes and the time
+`cut`, a copy with an empty segment and one without its end, and `taken`, one without the file of its second segment; and `spiky`, of saturated CPUs. What differs from one machine to the next, sizes and the time
 of day, is shown as `N`.
 
 Usage: cases.py PERFTAPE FIXTURE
@@ -54,9 +54,10 @@ def put_logs(folder):
 
 def put_stores(fixture, folder):
     copies = ("wrong", "cut", "taken")
-    for name in ("recorded", *copies):
+    for name in ("recorded", "spiky", *copies):
         shutil.rmtree(f"{folder}/{name}", ignore_errors=True)
     subprocess.run([fixture, f"{folder}/recorded"], check=True)
+    subprocess.run([fixture, f"{folder}/spiky", "spiky"], check=True)
     for name in copies:
         shutil.copytree(f"{folder}/recorded", f"{folder}/{name}")
     with contextlib.closing(sqlite3.connect(f"{folder}/wrong/index.sqlite")) as index, index:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Makes the store that the cases look at: two segments of one boot with 20 s between them, the second with losses; a minute later one
- * of another boot; and one that was cut off. Usage: fixture DIR
+ * of another boot; and one that was cut off. Or, at 97 Hz, one with saturated CPUs. Usage: fixture DIR [spiky]
  */
 #include <fcntl.h>
 
@@ -132,10 +132,70 @@ static void make_store(const char *path)
 	CHECK_EQ(truncate(file, 100), 0);
 }
 
+enum task { IDLE, KUBELET, TRAINER, BUILD, UNSEEN };
+
+/* kubelet on CPU 3 in the kernel; a program on CPU 1; CPU 2 with its timer held up; then all with much to do. */
+static enum task task_of(uint32_t cpu, unsigned int second)
+{
+	if (second >= 50 && second < 56)
+		return BUILD;
+	if (cpu == 3 && second >= 5 && second < 47)
+		return KUBELET;
+	if (cpu == 1 && second >= 10 && second < 13)
+		return TRAINER;
+	return cpu == 2 && second >= 30 && second < 33 ? UNSEEN : IDLE;
+}
+
+static struct tape *make_spiky(unsigned int begin, unsigned int end)
+{
+	struct tape *tape = new_tape("22222222-2222-3333-4444-555555555555", begin, end);
+	uint32_t program = tapes_module(tape, "/usr/bin/program", TAPE_MODULE_ELF);
+	const struct {
+		uint32_t thread, stack;
+	} tasks[] = {
+		[IDLE] = { tapes_thread(tape, 0, 0, "swapper/1"),
+			tapes_kernel(tape, "do_idle;native_safe_halt") },
+		[KUBELET] = { tapes_thread(tape, 1240, 1262, "kubelet"),
+			tapes_kernel(tape, "do_syscall_64;vfs_read;mem_cgroup_nr_lru_pages") },
+		[TRAINER] = { tapes_thread(tape, 4000, 4001, "trainer"),
+			tapes_call(tape, 0, program, 64, "train") },
+		[BUILD] = { tapes_thread(tape, 5000, 5000, "cc1"),
+			tapes_call(tape, 0, program, 128, "") },
+	};
+
+	CHECK_EQ(tape_add_fact(tape, "cpus", "4"), 0);
+	for (uint64_t ns = tape->begin_ns + TAPES_PERIOD / 2; ns < tape->end_ns; ns += TAPES_PERIOD)
+		for (uint32_t cpu = 0; cpu < 4; cpu++) {
+			enum task task = task_of(cpu, (ns - TAPES_PERF) / NSEC_PER_SEC);
+
+			if (task != UNSEEN)
+				tapes_sample(tape, ns / 1000 * 1000, cpu, tasks[task].thread,
+					tasks[task].stack);
+		}
+	if (begin <= 30 && end >= 33)
+		CHECK_EQ(array_push(&tape->losses, (struct tape_loss){ TAPE_LOSS_MISSING, 2,
+							   TAPES_PERF + 30 * NSEC_PER_SEC,
+							   TAPES_PERF + 33 * NSEC_PER_SEC, 291 }),
+			0);
+	return tape;
+}
+
+static void make_spiky_store(const char *path)
+{
+	struct tapes_store store;
+
+	snprintf(store.path, sizeof(store.path), "%s", path);
+	for (unsigned int at = 0; at < 60; at += 20)
+		tapes_store_put(&store, make_spiky(at, at + 20));
+}
+
 int main(int argc, char **argv)
 {
-	if (argc != 2 || setjmp(check_failed))
+	if (argc < 2 || argc > 3 || setjmp(check_failed))
 		return 1;
-	make_store(argv[1]);
+	if (argc == 3)
+		make_spiky_store(argv[1]);
+	else
+		make_store(argv[1]);
 	return 0;
 }

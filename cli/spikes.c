@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "cli/answer.h"
+#include "cli/command.h"
+#include "cli/live-names.h"
+#include "cli/progress.h"
+#include "cli/screen.h"
+#include "cli/window-options.h"
+#include "draw/text.h"
+#include "query/spikes.h"
+#include "tape/busy.h"
+
+#define MIN_NS (2 * NSEC_PER_SEC)
+#define BUSY 95
+#define LIMIT 40
+
+/* Where figures and samples say something else, by so much. */
+#define DIFFER 0.15
+
+#define THREAD_WIDTH 30
+#define FUNCTION_WIDTH 120
+
+static const struct option options[] = {
+	WINDOW_OPTIONS,
+	{ "min", 0, "LENGTH", "only what lasted so long (default: 2s)" },
+	{ "kernel", 0, "SHARE", "only seconds with so much in the kernel, as 90%" },
+	{ "busy", 0, "SHARE", "how busy a CPU is that is saturated (default: 95%)" },
+	{ "cpu", 0, "LIST", "only these CPUs, such as 3,8-11" },
+	{ "limit", 0, "N", "show the N that matter most (default: 40); 0: all" },
+	{ "all", 0, NULL, "also while most CPUs were busy" },
+	JSON_OPTION,
+	{ 0 },
+};
+
+static const char about[] =
+	"Single CPUs that had no idle time left, though the machine as a whole may have been\n"
+	"idle: when, how long, how much of it in the kernel, in which thread and function. Of\n"
+	"the whole store, or of a window. Whole seconds count: a stall of 3 s fills 2 or 3 of\n"
+	"them. What lies in seconds in which more than half of the CPUs were busy is left out:\n"
+	"--all shows it. What was mostly in the kernel matters most, then what "
+	"lasted.\n\n" WINDOW_ABOUT;
+
+struct answer {
+	const struct invocation *invocation;
+	struct spikes_options options;
+	struct filter filter;
+	struct live_names names;
+	struct terminal terminal;
+	uint64_t limit;
+	uint64_t found;
+	struct spikes spikes;
+	struct progress progress;
+};
+
+static void answer_done(struct answer *answer)
+{
+	spikes_done(&answer->spikes);
+	filter_done(&answer->filter);
+	live_names_done(&answer->names);
+}
+
+/* "90%", or "90" */
+static int parse_share(const struct invocation *invocation, const char *name, unsigned int least,
+	unsigned int *share)
+{
+	const char *text = option_value(invocation, name);
+	unsigned int value;
+	int end = 0;
+
+	if (!text)
+		return EXIT_DONE;
+	if (sscanf(text, "%3u%n", &value, &end) != 1 ||
+		(text[end] && strcmp(text + end, "%") != 0) || value > 100)
+		return usage_error("--%s: \"%.60s\" is no share: use 90%%", name, text);
+	if (value < least)
+		return usage_error(
+			"--%s: seconds with less than %u %% are not kept; give more", name, least);
+	*share = value;
+	return EXIT_DONE;
+}
+
+static int parse_limit(struct answer *answer)
+{
+	const char *text = option_value(answer->invocation, "limit");
+	char *end;
+
+	/* a program sees all */
+	answer->limit = option_given(answer->invocation, "json") ? 0 : LIMIT;
+	if (!text)
+		return EXIT_DONE;
+	errno = 0;
+	answer->limit = strtoull(text, &end, 10);
+	if (errno || *end || *text < '0' || *text > '9')
+		return usage_error("--limit: \"%.60s\" is no number", text);
+	return EXIT_DONE;
+}
+
+static int parse_options(struct answer *answer)
+{
+	const struct invocation *invocation = answer->invocation;
+	const char *min = option_value(invocation, "min"), *cpus = option_value(invocation, "cpu");
+	struct spikes_options *of = &answer->options;
+	struct error error = { 0 };
+	int r = window_given(invocation) ? window_option_parse(invocation, &of->question.window)
+					 : EXIT_DONE;
+
+	if (r == EXIT_DONE && min && duration_parse(min, &of->min_ns) < 0)
+		r = usage_error("--min: \"%.60s\" is no length of time: use 2s, 1m", min);
+	if (r == EXIT_DONE)
+		r = parse_share(invocation, "kernel", 0, &of->kernel);
+	if (r == EXIT_DONE)
+		r = parse_share(invocation, "busy", BUSY_LEAST, &of->busy);
+	if (r == EXIT_DONE)
+		r = parse_limit(answer);
+	if (r == EXIT_DONE && cpus && cpu_filter_parse(cpus, &answer->filter.cpus, &error) < 0)
+		r = usage_error("%s", error.text);
+	of->all = option_given(invocation, "all");
+	of->question.filter = &answer->filter;
+	of->question.name = live_names_give;
+	of->question.context = &answer->names;
+	return r == EXIT_DONE ? screen_read(invocation, &answer->terminal) : r;
+}
+
+static void put_head(struct buffer *text)
+{
+	buffer_printf(text, "%-25s  %12s  %4s  %5s  %6s  %5s  %7s    %-*s       %s\n", "time",
+		"how long", "CPU", "busy", "kernel", "irq", "machine", THREAD_WIDTH, "thread",
+		"function");
+}
+
+static void put_thread(const struct answer *answer, const struct spike *spike, struct buffer *text)
+{
+	const struct spike_thread *thread = &answer->spikes.threads.items[spike->thread];
+	char name[96] = "-", share[16] = "";
+
+	if (spike->thread) {
+		snprintf(name, sizeof(name), "%.64s %d/%d",
+			strings_at(&answer->spikes.names, thread->comm), thread->pid, thread->tid);
+		snprintf(share, sizeof(share), "%.0f%%", spike->thread_share * 100);
+	}
+	text_put(&answer->terminal, name, THREAD_WIDTH, text);
+	buffer_printf(text, " %4s  ", share);
+}
+
+static void put_function(
+	const struct answer *answer, const struct spike *spike, struct buffer *text)
+{
+	if (!spike->function) {
+		buffer_text(text, "-");
+		return;
+	}
+	text_put_short(&answer->terminal, strings_at(&answer->spikes.names, spike->function),
+		FUNCTION_WIDTH, text);
+	buffer_printf(text, " %.0f%%", spike->function_share * 100);
+}
+
+/* What of the row is not by samples, and what else there is to say of it. */
+static void put_remarks(const struct spike *spike, struct buffer *text)
+{
+	double differ = spike->gauges - spike->busy;
+
+	if (spike->unseen >= 0.01)
+		buffer_printf(text, "; %.0f%% of it %s", spike->unseen * 100,
+			spike->gauges < 0 ? "with its timer held up"
+					  : "without samples, by the host's figures");
+	if (spike->gauges >= 0 && (differ > DIFFER || differ < -DIFFER))
+		buffer_printf(text, "; the host's figures say %.0f%% busy", spike->gauges * 100);
+	if (spike->crowded > 0)
+		buffer_printf(text, "; most CPUs too for %.0f%% of it", spike->crowded * 100);
+}
+
+static void put_row(const struct answer *answer, const struct spike *spike, struct buffer *text)
+{
+	bool utc = option_given(answer->invocation, "utc");
+	bool alert = 2 * (spike->kernel + spike->irq) >= spike->busy;
+	char time[TIME_TEXT_SIZE], length[32];
+	uint64_t tenths_ns = (spike->length_ns + 50 * NSEC_PER_MSEC) / (100 * NSEC_PER_MSEC) *
+			     (100 * NSEC_PER_MSEC);
+
+	buffer_printf(text, "%-25s  %12s  %4u  %4.0f%%  ",
+		time_format(spike->from_ns, utc, 0, time),
+		duration_format(tenths_ns, length, sizeof(length)), spike->cpu, spike->busy * 100);
+	terminal_style(&answer->terminal, alert ? STYLE_ALERT : STYLE_PLAIN, text);
+	buffer_printf(text, "%5.0f%%", spike->kernel * 100);
+	terminal_style(&answer->terminal, STYLE_PLAIN, text);
+	buffer_printf(text, "  %4.0f%%  %6.0f%%    ", spike->irq * 100, spike->machine * 100);
+	put_thread(answer, spike, text);
+	put_function(answer, spike, text);
+	put_remarks(spike, text);
+	buffer_u8(text, '\n');
+}
+
+static int print(const struct answer *answer)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+	const struct spikes *spikes = &answer->spikes;
+
+	if (option_given(answer->invocation, "json")) {
+		spikes_put_json(spikes, &text);
+		coverage_put_json(&spikes->coverage, &spikes->window, &text);
+		return screen_print(&text);
+	}
+	if (!spikes->list.count)
+		return EXIT_DONE;
+	put_head(&text);
+	for (size_t i = 0; i < spikes->list.count; i++)
+		put_row(answer, &spikes->list.items[i], &text);
+	return screen_print(&text);
+}
+
+static void say_found(const struct answer *answer)
+{
+	const struct invocation *invocation = answer->invocation;
+	const struct spikes *spikes = &answer->spikes;
+	const struct spikes_options *of = &answer->options;
+	char min[32], kernel[48] = "";
+
+	duration_format(of->min_ns, min, sizeof(min));
+	if (of->kernel)
+		snprintf(
+			kernel, sizeof(kernel), ", at least %u %% of it in the kernel", of->kernel);
+	if (!answer->found)
+		say(invocation, "no single CPU was saturated for %s%s", min, kernel);
+	else
+		say(invocation, "%" PRIu64 " time%s a CPU was saturated for %s or longer%s",
+			answer->found, answer->found == 1 ? "" : "s", min, kernel);
+	if (spikes->list.count < answer->found)
+		say(invocation, "the %zu that matter most are shown: --limit 0 shows all",
+			spikes->list.count);
+	if (spikes->crowded)
+		say(invocation,
+			"left out, while most CPUs were busy: %" PRIu64 "; --all shows them",
+			spikes->crowded);
+	if (spikes->unknown)
+		say(invocation,
+			"%" PRIu64 " segment%s tell nothing of it: their event's rate is not known",
+			spikes->unknown, spikes->unknown == 1 ? "" : "s");
+	if (spikes->read)
+		say(invocation,
+			"%" PRIu64 " segment%s had to be read whole: an older perftape made them",
+			spikes->read, spikes->read == 1 ? "" : "s");
+}
+
+/* The gaps of a window are told one by one, those of a whole store together. */
+static void say_covered(const struct answer *answer, struct store_reader *reader)
+{
+	const struct invocation *invocation = answer->invocation;
+	const struct coverage *coverage = &answer->spikes.coverage;
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+
+	if (!option_given(invocation, "quiet") || !coverage_is_whole(coverage)) {
+		coverage_describe(coverage, &text);
+		fprintf(stderr, "perftape: %" PRIu64 " segment%s; %.*s\n", answer->spikes.segments,
+			answer->spikes.segments == 1 ? "" : "s", (int)text.size,
+			text.data ? (char *)text.data : "");
+	}
+	if (window_given(invocation))
+		say_missing(invocation, reader, &answer->spikes.window, coverage);
+}
+
+static int find(struct answer *answer, struct store_reader *reader)
+{
+	const struct invocation *invocation = answer->invocation;
+	struct error error = { 0 };
+	int r;
+
+	progress_start(&answer->progress, "segments", option_given(invocation, "quiet"));
+	answer->options.progress = progress_show;
+	answer->options.progress_context = &answer->progress;
+	r = spikes_find(reader, &answer->options, &answer->spikes, &error);
+	progress_end(&answer->progress);
+	answer->found = answer->spikes.list.count;
+	if (r == 0 && answer->limit)
+		spikes_limit(&answer->spikes, answer->limit);
+	return r < 0 ? fail(r, &error) : EXIT_DONE;
+}
+
+static int run_answer(struct answer *answer)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	const struct invocation *invocation = answer->invocation;
+	const struct coverage *coverage = &answer->spikes.coverage;
+	struct error error = { 0 };
+	int r = store_reader_open(store_path(invocation), &reader, &error);
+
+	if (r < 0)
+		return fail(r, &error);
+	r = find(answer, reader);
+	if (r != EXIT_DONE)
+		return r;
+	if (answer->spikes.window.to_ns)
+		say_window(invocation, &answer->spikes.window);
+	if (!coverage->covered_ns)
+		return screen_nothing(invocation, reader, &answer->spikes.window, coverage);
+	r = print(answer);
+	say_found(answer);
+	say_covered(answer, reader);
+	return r == EXIT_DONE ? answer_code(invocation, coverage) : r;
+}
+
+static int run(const struct invocation *invocation)
+{
+	struct answer answer = {
+		.invocation = invocation,
+		.options = { .min_ns = MIN_NS, .busy = BUSY },
+	};
+	int r = parse_options(&answer);
+
+	if (r == EXIT_DONE)
+		r = run_answer(&answer);
+	answer_done(&answer);
+	return r;
+}
+
+const struct command command_spikes = {
+	.name = "spikes",
+	.summary = "List single CPUs that were saturated, found without any incident",
+	.about = about,
+	.options = options,
+	.run = run,
+};

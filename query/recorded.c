@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "query/recorded.h"
+
+#include "base/cleanup.h"
+#include "query/loader.h"
+
+struct window recorded_window(const struct store_segments *segments)
+{
+	struct window window = { 0 };
+
+	for (size_t i = 0; i < segments->list.count; i++) {
+		const struct store_segment *segment = &segments->list.items[i];
+
+		window.from_ns = i ? MIN(window.from_ns, segment->begin_ns) : segment->begin_ns;
+		window.to_ns = MAX(window.to_ns, segment->end_ns);
+	}
+	return window;
+}
+
+int recorded_cover(struct store_reader *reader, const struct store_segments *segments,
+	const struct window *window, struct coverage *coverage, struct error *error)
+{
+	struct coverage_parts parts = { 0 };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < segments->list.count; i++) {
+		const struct store_segment *segment = &segments->list.items[i];
+
+		coverage->lost_samples += segment->lost;
+		coverage->damaged += *segment->damage != 0;
+		r = *segment->damage
+			    ? coverage_add_unread(
+				      &parts, segment->begin_ns, segment->end_ns, segment->damage)
+			    : coverage_add_recorded(&parts, segment->begin_ns, segment->end_ns);
+	}
+	if (r == 0)
+		r = loader_add_gone(reader, window, &parts, error);
+	if (r == 0)
+		r = loader_add_unwritten(reader, segments, window, &parts);
+	if (r == 0)
+		r = coverage_finish(coverage, &parts, window);
+	coverage_parts_done(&parts);
+	return r;
+}

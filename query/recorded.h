@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/* What segments cover by their own words, for answers that look at none of their samples. */
+
+#include "query/coverage.h"
+#include "query/window.h"
+#include "store/store-reader.h"
+
+/* From the first one's begin to the last one's end; empty where there are none. */
+struct window recorded_window(const struct store_segments *segments);
+
+/* Those of the store that overlap the window. The gaps are the caller's, also on failure. 0 or a negative errno. */
+int recorded_cover(struct store_reader *reader, const struct store_segments *segments,
+	const struct window *window, struct coverage *coverage, struct error *error);

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/* A spike while it is found, second by second. */
+
+#include "query/spikes.h"
+
+/*
+ * What is most among many, in little room (Misra and Gries): what has more than a part in SPIKES_TOP + 1 of all is there, and what is said of it is
+ * no more than it has.
+ */
+#define SPIKES_TOP 8
+
+struct spikes_top {
+	struct {
+		uint32_t id;
+		double ns;
+	} of[SPIKES_TOP];
+};
+
+void spikes_top_add(struct spikes_top *top, uint32_t id, double ns);
+/* 0 where there is nothing. */
+uint32_t spikes_top_best(const struct spikes_top *top, double *ret_ns);
+
+/* One second of a CPU, with names and threads as the spikes number them. */
+struct spikes_second {
+	uint64_t from_ns, to_ns; /* of the wall clock */
+	uint64_t perf_ns;
+	uint64_t length_ns;
+	uint32_t boot; /* a number */
+	double busy, kernel, irq, unseen, machine; /* shares of the second */
+	double gauges; /* < 0: not known */
+	bool crowded;
+	uint32_t thread, function;
+	double thread_share, function_share;
+};
+
+/* Sums are in ns. Zeroed is none. */
+struct spikes_run {
+	uint64_t from_ns, to_ns, length_ns;
+	uint64_t perf_to_ns;
+	uint64_t single_ns; /* the longest part that was not crowded */
+	uint64_t single_now_ns;
+	uint32_t boot;
+	double busy, kernel, irq, unseen, machine, crowded, gauges, gauges_known_ns;
+	struct spikes_top threads, functions;
+};
+
+/* Does the second follow on the last one of the run? */
+bool spikes_run_follows(const struct spikes_run *run, const struct spikes_second *second);
+void spikes_run_add(struct spikes_run *run, const struct spikes_second *second);
+struct spike spikes_run_end(const struct spikes_run *run, uint32_t cpu);

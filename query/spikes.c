@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "query/spikes.h"
+
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "query/recorded.h"
+#include "query/spikes-run.h"
+#include "tape/busy.h"
+
+/* So far around a window it is looked at what reaches into it. */
+#define AROUND_NS (3600 * NSEC_PER_SEC)
+
+/* Busy CPUs of one slot: all, and those that were mostly in the kernel. */
+struct crowd {
+	uint32_t all, kernel;
+};
+
+struct finding {
+	const struct spikes_options *options;
+	struct store_reader *reader;
+	struct spikes *spikes;
+	struct store_segments segments; /* all that were seen */
+	struct strings boots;
+	struct strings thread_keys; /* "PID TID COMM", by the numbers of the spikes' threads */
+	array_of(struct spikes_run) runs; /* by CPU: what may go on */
+	/* of one segment */
+	array_of(struct crowd) crowds; /* by slot */
+	array_of(uint32_t) names, threads; /* the spikes' numbers, by the segment's */
+	struct error *error;
+};
+
+static bool counts(const struct finding *finding, const struct busy_cell *cell)
+{
+	return cell->busy >= finding->options->busy &&
+	       cell->kernel + cell->irq >= finding->options->kernel;
+}
+
+static bool is_kernels(const struct busy_cell *cell)
+{
+	return 2 * (cell->kernel + cell->irq) >= cell->busy;
+}
+
+static bool is_crowded(
+	const struct finding *finding, const struct busy *busy, const struct busy_cell *cell)
+{
+	const struct crowd *crowd = &finding->crowds.items[cell->slot];
+	uint64_t count = is_kernels(cell) ? crowd->kernel : crowd->all;
+
+	return count > MAX(busy->cpus / 2, 1ull);
+}
+
+static int count_crowds(struct finding *finding, const struct busy *busy)
+{
+	size_t slots = busy->slots.count;
+
+	if (array_reserve(&finding->crowds, slots) < 0)
+		return -ENOMEM;
+	if (slots)
+		memset(finding->crowds.items, 0, slots * sizeof(*finding->crowds.items));
+	for (size_t i = 0; i < busy->cells.count; i++) {
+		const struct busy_cell *cell = &busy->cells.items[i];
+		struct crowd *crowd = &finding->crowds.items[cell->slot];
+		bool asked = cell->kernel + cell->irq >= finding->options->kernel;
+
+		crowd->all += asked;
+		crowd->kernel += asked && is_kernels(cell);
+	}
+	return 0;
+}
+
+static int map_name(
+	struct finding *finding, const struct busy *busy, uint32_t name, uint32_t *ret_name)
+{
+	const char *text = strings_at(&busy->names, name);
+	uint32_t *ours = &finding->names.items[name];
+	int r = 0;
+
+	if (!*ours && name)
+		r = strings_add(&finding->spikes->names, text, strlen(text), ours);
+	*ret_name = *ours;
+	return r;
+}
+
+static int map_thread(
+	struct finding *finding, const struct busy *busy, uint32_t number, uint32_t *ret_thread)
+{
+	const struct busy_thread *thread = &busy->threads.items[number - 1];
+	struct spike_thread row = { thread->pid, thread->tid, 0 };
+	uint32_t *ours = &finding->threads.items[number];
+	char key[128];
+	int size, r = 0;
+
+	if (!*ours) {
+		size = snprintf(key, sizeof(key), "%d %d %.64s", thread->pid, thread->tid,
+			strings_at(&busy->names, thread->comm));
+		r = strings_add(&finding->thread_keys, key, size, ours);
+		if (r == 0)
+			r = map_name(finding, busy, thread->comm, &row.comm);
+		if (r == 0 && *ours >= finding->spikes->threads.count)
+			r = array_push(&finding->spikes->threads, row);
+	}
+	*ret_thread = *ours;
+	return r;
+}
+
+static int start_maps(struct finding *finding, const struct busy *busy)
+{
+	size_t names = strings_count(&busy->names), threads = busy->threads.count + 1;
+
+	if (array_reserve(&finding->names, names) < 0 ||
+		array_reserve(&finding->threads, threads) < 0)
+		return -ENOMEM;
+	memset(finding->names.items, 0, names * sizeof(*finding->names.items));
+	memset(finding->threads.items, 0, threads * sizeof(*finding->threads.items));
+	return 0;
+}
+
+static bool is_in_window(const struct finding *finding, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct window *window = &finding->options->question.window;
+
+	return !window->to_ns || (from_ns < window->to_ns && to_ns > window->from_ns);
+}
+
+/* Puts what was found on a CPU on the list, if it is long enough. */
+static int end_run(struct finding *finding, uint32_t cpu)
+{
+	const struct spikes_options *options = finding->options;
+	struct spikes_run *run = &finding->runs.items[cpu];
+	struct spike spike;
+	int r = 0;
+
+	if (run->length_ns && run->length_ns >= options->min_ns &&
+		is_in_window(finding, run->from_ns, run->to_ns)) {
+		spike = spikes_run_end(run, cpu);
+		if (options->all || (run->single_ns && run->single_ns >= options->min_ns))
+			r = array_push(&finding->spikes->list, spike);
+		else
+			finding->spikes->crowded++;
+	}
+	*run = (struct spikes_run){ 0 };
+	return r;
+}
+
+static int add_second(struct finding *finding, const struct busy *busy,
+	const struct busy_cell *cell, struct spikes_second *second)
+{
+	uint32_t cpu = cell->cpu;
+	int r = 0;
+
+	if (cell->thread)
+		r = map_thread(finding, busy, cell->thread, &second->thread);
+	if (r == 0)
+		r = map_name(finding, busy, cell->function, &second->function);
+	while (r == 0 && finding->runs.count <= cpu)
+		r = array_push(&finding->runs, (struct spikes_run){ 0 });
+	if (r == 0 && !spikes_run_follows(&finding->runs.items[cpu], second))
+		r = end_run(finding, cpu);
+	if (r == 0)
+		spikes_run_add(&finding->runs.items[cpu], second);
+	return r;
+}
+
+static int add_cell(struct finding *finding, uint32_t boot, const struct busy *busy,
+	const struct busy_cell *cell)
+{
+	const struct busy_slot *slot = &busy->slots.items[cell->slot];
+	struct spikes_second second = {
+		.from_ns = slot->realtime_ns,
+		.to_ns = slot->realtime_ns + slot->length_ns,
+		.perf_ns = slot->perf_ns,
+		.length_ns = slot->length_ns,
+		.boot = boot,
+		.busy = cell->busy / 100.0,
+		.kernel = cell->kernel / 100.0,
+		.irq = cell->irq / 100.0,
+		.unseen = cell->unseen / 100.0,
+		.gauges = cell->gauges == BUSY_UNKNOWN ? -1 : cell->gauges / 100.0,
+		.machine = slot->machine / 1000.0,
+		.crowded = is_crowded(finding, busy, cell),
+		.thread_share = cell->thread_share / 100.0,
+		.function_share = cell->function_share / 100.0,
+	};
+
+	/* a CPU of such a number is none: memory must not follow it */
+	if (cell->cpu > UINT16_MAX)
+		return 0;
+	return add_second(finding, busy, cell, &second);
+}
+
+static int add_busy(
+	struct finding *finding, const struct store_segment *segment, const struct busy *busy)
+{
+	const struct cpu_set_filter *cpus = &finding->options->question.filter->cpus;
+	uint32_t boot;
+	int r = strings_add(&finding->boots, segment->boot_id, strlen(segment->boot_id), &boot);
+
+	if (is_in_window(finding, segment->begin_ns, segment->end_ns))
+		finding->spikes->unknown += !busy->known;
+	if (r == 0)
+		r = count_crowds(finding, busy);
+	if (r == 0)
+		r = start_maps(finding, busy);
+	for (size_t i = 0; r == 0 && i < busy->cells.count; i++) {
+		const struct busy_cell *cell = &busy->cells.items[i];
+
+		if (counts(finding, cell) && cpu_filter_passes(cpus, cell->cpu))
+			r = add_cell(finding, boot, busy, cell);
+	}
+	return r;
+}
+
+/* Of a segment that does not say it itself, by its samples. */
+static int add_samples(struct finding *finding, struct store_segment *segment)
+{
+	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_ALL };
+	const struct question *question = &finding->options->question;
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	struct error error = { 0 };
+	struct busy busy = { 0 };
+	int r = store_reader_load(finding->reader, segment, &want, &tape, &error);
+
+	if (error_is_ours(r))
+		return error_set(finding->error, r, "%s", error.text);
+	if (r < 0) {
+		snprintf(segment->damage, sizeof(segment->damage), "%.*s",
+			(int)sizeof(segment->damage) - 1, error.text);
+		return 0;
+	}
+	if (tape->unsealed && question->name)
+		r = question->name(question->context, tape);
+	if (r == 0)
+		r = tape_sort_samples(tape);
+	if (r == 0)
+		r = busy_make(tape, &busy);
+	if (r == 0)
+		r = add_busy(finding, segment, &busy);
+	busy_done(&busy);
+	return r;
+}
+
+static int see_segment(void *context, const struct store_segment *segment, const struct busy *busy)
+{
+	struct finding *finding = context;
+	bool in_window = is_in_window(finding, segment->begin_ns, segment->end_ns);
+	struct store_segment ours = *segment;
+	int r = 0;
+
+	if (busy) {
+		r = add_busy(finding, segment, busy);
+	} else if (in_window && !*segment->damage && (segment->samples || segment->unsealed)) {
+		r = add_samples(finding, &ours);
+		finding->spikes->read += !segment->unsealed;
+		if (!segment->unsealed && finding->options->progress)
+			finding->options->progress(finding->options->progress_context,
+				finding->spikes->read, finding->spikes->read);
+	}
+	if (r < 0 || !in_window)
+		return r;
+	finding->spikes->segments++;
+	return array_push(&finding->segments.list, ours);
+}
+
+static int compare_spikes(const void *a, const void *b)
+{
+	const struct spike *left = a, *right = b;
+
+	if (left->from_ns != right->from_ns)
+		return left->from_ns < right->from_ns ? -1 : 1;
+	return (left->cpu > right->cpu) - (left->cpu < right->cpu);
+}
+
+static void sort(struct spikes *spikes, int (*compare)(const void *, const void *))
+{
+	if (spikes->list.count)
+		qsort(spikes->list.items, spikes->list.count, sizeof(*spikes->list.items), compare);
+}
+
+static int find(struct finding *finding)
+{
+	struct spikes *spikes = finding->spikes;
+	uint64_t from_ns = spikes->window.from_ns, to_ns = spikes->window.to_ns;
+	int r = array_push(&spikes->threads, (struct spike_thread){ 0 });
+
+	if (r == 0)
+		r = store_reader_busy(finding->reader, from_ns - MIN(from_ns, AROUND_NS),
+			to_ns ? to_ns + MIN(AROUND_NS, UINT64_MAX - to_ns) : UINT64_MAX,
+			see_segment, finding, finding->error);
+	for (uint32_t i = 0; r == 0 && i < finding->runs.count; i++)
+		r = end_run(finding, i);
+	sort(spikes, compare_spikes);
+	if (r == 0 && !to_ns)
+		spikes->window = recorded_window(&finding->segments);
+	return r < 0 ? r
+		     : recorded_cover(finding->reader, &finding->segments, &spikes->window,
+			       &spikes->coverage, finding->error);
+}
+
+int spikes_find(struct store_reader *reader, const struct spikes_options *options,
+	struct spikes *ret_spikes, struct error *error)
+{
+	struct finding finding = {
+		.options = options, .reader = reader, .spikes = ret_spikes, .error = error
+	};
+	int r;
+
+	*ret_spikes = (struct spikes){ .window = options->question.window };
+	r = find(&finding);
+	array_done(&finding.segments.list);
+	array_done(&finding.runs);
+	array_done(&finding.crowds);
+	array_done(&finding.names);
+	array_done(&finding.threads);
+	strings_done(&finding.boots);
+	strings_done(&finding.thread_keys);
+	return r;
+}
+
+void spikes_done(struct spikes *spikes)
+{
+	array_done(&spikes->coverage.gaps);
+	array_done(&spikes->list);
+	array_done(&spikes->threads);
+	strings_done(&spikes->names);
+}
+
+static bool is_mostly_kernel(const struct spike *spike)
+{
+	return 2 * (spike->kernel + spike->irq) >= spike->busy;
+}
+
+static int compare_weights(const void *a, const void *b)
+{
+	const struct spike *left = a, *right = b;
+
+	if (is_mostly_kernel(left) != is_mostly_kernel(right))
+		return is_mostly_kernel(left) ? -1 : 1;
+	if (left->length_ns != right->length_ns)
+		return left->length_ns > right->length_ns ? -1 : 1;
+	return compare_spikes(a, b);
+}
+
+void spikes_limit(struct spikes *spikes, size_t limit)
+{
+	if (spikes->list.count <= limit)
+		return;
+	sort(spikes, compare_weights);
+	spikes->list.count = limit;
+	sort(spikes, compare_spikes);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * Saturated CPUs, from what segments say of their busy CPUs (tape/busy.h), without their samples.
+ *
+ * A second counts in which a CPU was busy, and in the kernel, for so much of it. Seconds one behind the other are one spike, over segments too. What was
+ * not recorded ends one, unless it is less than a second: no other second has room in that.
+ *
+ * It is single CPUs that one looks for. A second is crowded in which more than half of the CPUs were busy for BUSY_LEAST per cent, or, for a CPU that was
+ * mostly in the kernel, in which more than half of them were so too: the machine had much to do. A spike is left out, and counted, where no part of the
+ * least length is without such seconds.
+ *
+ * Threads and functions are those that are on top in most of the seconds; their shares are what they have of these at least.
+ */
+
+#include "query/coverage.h"
+#include "query/loader.h"
+#include "query/window.h"
+#include "store/store-reader.h"
+
+struct spike_thread {
+	int32_t pid;
+	int32_t tid;
+	uint32_t comm;
+};
+
+/* Shares are of its length, from 0 to 1. */
+struct spike {
+	uint64_t from_ns; /* of the wall clock */
+	uint64_t to_ns;
+	uint64_t length_ns;
+	uint32_t cpu;
+	double busy;
+	double kernel; /* without interrupts */
+	double irq;
+	double unseen; /* of busy: by the host's figures, or the timer was held up */
+	double gauges; /* how busy by the host's figures; < 0: not known */
+	double machine; /* of all CPUs, how busy they were in that time */
+	double crowded;
+	uint32_t thread; /* a number of `threads`; 0: not known */
+	double thread_share;
+	uint32_t function; /* a number of `names`; 0: not known */
+	double function_share;
+};
+
+struct spikes_options {
+	struct question
+		question; /* only CPUs are asked of the filter; an empty window is all of the store; what reaches into it is told as a whole, up to an hour around it */
+	uint64_t min_ns;
+	unsigned int busy,
+		kernel; /* per cent of a second; the kernel's with interrupts. busy is BUSY_LEAST or more */
+	bool all; /* also what is crowded */
+	/* How many segments were looked at of those that have to be read whole. May be NULL. */
+	void (*progress)(void *context, uint64_t done, uint64_t of);
+	void *progress_context;
+};
+
+struct spikes {
+	struct window window;
+	struct coverage coverage;
+	array_of(struct spike) list; /* by their begin */
+	struct strings names;
+	array_of(struct spike_thread) threads; /* number 0 is nobody */
+	uint64_t crowded; /* that are left out */
+	uint64_t segments;
+	uint64_t read; /* of these: sealed ones that had to be read whole */
+	uint64_t unknown; /* that do not tell how much time a sample stands for */
+};
+
+/* What there is is the caller's, also on failure. 0 or a negative errno. */
+int spikes_find(struct store_reader *reader, const struct spikes_options *options,
+	struct spikes *ret_spikes, struct error *error);
+void spikes_done(struct spikes *spikes);
+
+/*
+ * Leaves the `limit` that matter most, in the order of time: what was mostly in the kernel before what was not, as that lets nobody else run;
+ * then by length.
+ */
+void spikes_limit(struct spikes *spikes, size_t limit);
+
+/* A line each. */
+void spikes_put_json(const struct spikes *spikes, struct buffer *json);

@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Saturated CPUs of a store, from what its segments say of busy CPUs. */
+#include "tests/check.h"
+
+#include "base/json.h"
+#include "query/spikes-run.h"
+#include "query/spikes.h"
+#include "store/index.h"
+#include "tests/tapes.h"
+
+#define SAMPLE_NS 10309278
+#define CPUS 4
+
+/* A CPU that is not idle for some seconds of all. */
+struct load {
+	unsigned int cpu, from, to;
+	const char *comm;
+	bool user;
+};
+
+static void put_samples(struct tape *tape, uint32_t cpu, uint32_t thread, uint32_t stack,
+	unsigned int from, unsigned int to)
+{
+	uint64_t from_ns = MAX(TAPES_PERF + from * NSEC_PER_SEC, tape->begin_ns);
+	uint64_t to_ns = MIN(TAPES_PERF + to * NSEC_PER_SEC, tape->end_ns);
+
+	for (uint64_t ns = from_ns + SAMPLE_NS / 3; ns < to_ns; ns += SAMPLE_NS)
+		tapes_sample(tape, ns / 1000 * 1000, cpu, thread, stack);
+}
+
+/* Seconds [begin, end) of a host of four CPUs, which idle but for the loads. */
+static struct tape *make_tape(
+	unsigned int begin, unsigned int end, const struct load *loads, size_t count)
+{
+	struct tape *tape = tapes_new(begin, end);
+	uint32_t idle = tapes_thread(tape, 0, 0, "swapper");
+	uint32_t halt = tapes_kernel(tape, "do_idle;native_safe_halt");
+	uint32_t spin = tapes_kernel(tape, "do_syscall_64;read_zero");
+	uint32_t user = tapes_call(tape, 0, tapes_module(tape, "/x", TAPE_MODULE_ELF), 16, "main");
+
+	CHECK_EQ(tape_add_fact(tape, "cpus", "4"), 0);
+	for (uint32_t cpu = 0; cpu < CPUS; cpu++) {
+		unsigned int at = begin;
+
+		for (size_t i = 0; i < count; i++) {
+			const struct load *load = &loads[i];
+
+			if (load->cpu != cpu || load->to <= begin || load->from >= end)
+				continue;
+			put_samples(tape, cpu, idle, halt, at, load->from);
+			put_samples(tape, cpu, tapes_thread(tape, 10 + cpu, 100 + cpu, load->comm),
+				load->user ? user : spin, load->from, load->to);
+			at = load->to;
+		}
+		put_samples(tape, cpu, idle, halt, at, end);
+	}
+	CHECK_EQ(tape_sort_samples(tape), 0);
+	return tape;
+}
+
+/* Segments of ten seconds up to `end`, without those that lie between two moments. */
+static void make_store(struct tapes_store *store, unsigned int end, const struct load *loads,
+	size_t count, unsigned int gap_from, unsigned int gap_to)
+{
+	tapes_store_init(store);
+	for (unsigned int at = 0; at < end; at += 10)
+		if (at < gap_from || at >= gap_to)
+			tapes_store_put(store, make_tape(at, at + 10, loads, count));
+}
+
+static const struct filter everything;
+
+static struct spikes_options usual(void)
+{
+	return (struct spikes_options){
+		.question = { .filter = &everything },
+		.min_ns = 2 * NSEC_PER_SEC,
+		.busy = 95,
+	};
+}
+
+static void find(const struct tapes_store *store, const struct spikes_options *options,
+	struct spikes *spikes)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	struct error error = { 0 };
+
+	CHECK_EQ(store_reader_open(store->path, &reader, &error), 0);
+	if (spikes_find(reader, options, spikes, &error) < 0)
+		CHECK_FAIL("%s", error.text);
+}
+
+static void check_spike(const struct spike *spike, uint32_t cpu, unsigned int from, unsigned int to)
+{
+	CHECK_EQ(spike->cpu, cpu);
+	CHECK_EQ(spike->from_ns, TAPES_REALTIME + from * NSEC_PER_SEC);
+	CHECK_EQ(spike->to_ns, TAPES_REALTIME + to * NSEC_PER_SEC);
+	CHECK_EQ(spike->length_ns, (to - from) * NSEC_PER_SEC);
+}
+
+static const struct load loads[] = {
+	{ 1, 7, 33, "spinner", false },
+	{ 2, 12, 15, "worker", true },
+	{ 3, 16, 17, "short", true },
+};
+
+/* One that goes on over three segments is one, by whom, and how little the machine had to do. */
+static void test_joined(void)
+{
+	struct spikes_options options = usual();
+	const struct spike *spike;
+	struct tapes_store store;
+	struct spikes spikes;
+
+	make_store(&store, 40, loads, ARRAY_SIZE(loads), 0, 0);
+	find(&store, &options, &spikes);
+	CHECK_EQ(spikes.list.count, 2);
+	spike = &spikes.list.items[0];
+	check_spike(spike, 1, 7, 33);
+	CHECK(spike->busy > 0.99 && spike->kernel > 0.99 && spike->irq == 0 && spike->gauges < 0);
+	CHECK(spike->machine > 0.25 && spike->machine < 0.30);
+	CHECK_EQ(spikes.threads.items[spike->thread].tid, 101);
+	CHECK_STR(strings_at(&spikes.names, spikes.threads.items[spike->thread].comm), "spinner");
+	CHECK_STR(strings_at(&spikes.names, spike->function), "read_zero");
+	CHECK(spike->thread_share > 0.99 && spike->function_share > 0.99);
+	check_spike(&spikes.list.items[1], 2, 12, 15);
+	CHECK(spikes.list.items[1].kernel == 0);
+	CHECK_EQ(spikes.segments, 4);
+	CHECK_EQ(spikes.read, 0);
+	CHECK_EQ(spikes.coverage.covered_ns, 40 * NSEC_PER_SEC);
+	CHECK_EQ(spikes.window.from_ns, TAPES_REALTIME);
+	spikes_done(&spikes);
+	tapes_store_done(&store);
+}
+
+static void test_thresholds(void)
+{
+	static const struct {
+		unsigned int min, kernel;
+		size_t count;
+	} cases[] = { { 0, 0, 3 }, { 1, 0, 3 }, { 2, 0, 2 }, { 3, 0, 2 }, { 4, 0, 1 }, { 27, 0, 0 },
+		{ 0, 90, 1 }, { 26, 100, 1 } };
+	struct tapes_store store;
+
+	make_store(&store, 40, loads, ARRAY_SIZE(loads), 0, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct spikes_options options = usual();
+		struct spikes spikes;
+
+		options.min_ns = cases[i].min * NSEC_PER_SEC;
+		options.kernel = cases[i].kernel;
+		find(&store, &options, &spikes);
+		CHECK_EQ(spikes.list.count, cases[i].count);
+		spikes_done(&spikes);
+	}
+	tapes_store_done(&store);
+}
+
+/* A window shows what reaches into it, a list of CPUs what is on them. */
+static void test_asked(void)
+{
+	struct spikes_options options = usual();
+	struct filter filter = { 0 };
+	struct tapes_store store;
+	struct spikes spikes;
+
+	make_store(&store, 40, loads, ARRAY_SIZE(loads), 0, 0);
+	options.question.window = (struct window){ .from_ns = TAPES_REALTIME + 18 * NSEC_PER_SEC,
+		.to_ns = TAPES_REALTIME + 25 * NSEC_PER_SEC };
+	find(&store, &options, &spikes);
+	CHECK_EQ(spikes.list.count, 1);
+	check_spike(&spikes.list.items[0], 1, 7, 33);
+	CHECK_EQ(spikes.coverage.covered_ns, 7 * NSEC_PER_SEC);
+	spikes_done(&spikes);
+	options = usual();
+	CHECK_EQ(cpu_filter_add(&filter.cpus, 2), 0);
+	options.question.filter = &filter;
+	find(&store, &options, &spikes);
+	CHECK_EQ(spikes.list.count, 1);
+	check_spike(&spikes.list.items[0], 2, 12, 15);
+	spikes_done(&spikes);
+	filter_done(&filter);
+	tapes_store_done(&store);
+}
+
+/* What was not recorded ends a spike, and is said. */
+static void test_gap(void)
+{
+	struct spikes_options options = usual();
+	struct tapes_store store;
+	struct spikes spikes;
+
+	make_store(&store, 40, loads, 1, 10, 20);
+	find(&store, &options, &spikes);
+	CHECK_EQ(spikes.list.count, 2);
+	check_spike(&spikes.list.items[0], 1, 7, 10);
+	check_spike(&spikes.list.items[1], 1, 20, 33);
+	CHECK_EQ(spikes.coverage.covered_ns, 30 * NSEC_PER_SEC);
+	spikes_done(&spikes);
+	tapes_store_done(&store);
+}
+
+/* While most CPUs have much to do, only a CPU is shown that is in the kernel where the others are not. */
+static void test_crowd(void)
+{
+	static const struct load crowd[] = {
+		{ 0, 5, 15, "a", true },
+		{ 1, 5, 15, "b", true },
+		{ 2, 5, 12, "c", true },
+		{ 3, 7, 10, "spinner", false },
+	};
+	struct spikes_options options = usual();
+	struct tapes_store store;
+	struct spikes spikes;
+
+	make_store(&store, 20, crowd, ARRAY_SIZE(crowd), 0, 0);
+	find(&store, &options, &spikes);
+	CHECK_EQ(spikes.list.count, 3);
+	check_spike(&spikes.list.items[0], 0, 5, 15);
+	CHECK(spikes.list.items[0].crowded > 0.69 && spikes.list.items[0].crowded < 0.71);
+	check_spike(&spikes.list.items[2], 3, 7, 10);
+	CHECK(spikes.list.items[2].crowded == 0);
+	CHECK_EQ(spikes.crowded, 1);
+	spikes_done(&spikes);
+	options.all = true;
+	find(&store, &options, &spikes);
+	CHECK_EQ(spikes.list.count, 4);
+	CHECK_EQ(spikes.crowded, 0);
+	spikes_done(&spikes);
+	tapes_store_done(&store);
+}
+
+/* Of many, those in the kernel come first, then the longest; they stay in order of time. */
+static void test_limit(void)
+{
+	static const struct load many[] = {
+		{ 0, 0, 9, "long", true },
+		{ 0, 10, 13, "shorter", true },
+		{ 1, 11, 14, "kernel", false },
+	};
+	struct spikes_options options = usual();
+	struct tapes_store store;
+	struct spikes spikes;
+
+	make_store(&store, 20, many, ARRAY_SIZE(many), 0, 0);
+	find(&store, &options, &spikes);
+	CHECK_EQ(spikes.list.count, 3);
+	spikes_limit(&spikes, 2);
+	CHECK_EQ(spikes.list.count, 2);
+	check_spike(&spikes.list.items[0], 0, 0, 9);
+	check_spike(&spikes.list.items[1], 1, 11, 14);
+	spikes_limit(&spikes, 1);
+	check_spike(&spikes.list.items[0], 1, 11, 14);
+	spikes_done(&spikes);
+	tapes_store_done(&store);
+}
+
+/* Each object is JSON, and ends with its line. */
+static void test_json(void)
+{
+	_cleanup_(buffer_done) struct buffer json = { 0 };
+	struct spikes_options options = usual();
+	struct json_reader reader;
+	struct json_token token;
+	struct tapes_store store;
+	struct spikes spikes;
+	int r;
+
+	make_store(&store, 40, loads, 1, 0, 0);
+	find(&store, &options, &spikes);
+	spikes_put_json(&spikes, &json);
+	buffer_u8(&json, 0);
+	CHECK(strstr((const char *)json.data, "{\"from\":\"2026-11-18T03:12:07.000000Z\",\"to\":"
+					      "\"2026-11-18T03:12:33.000000Z\",\"seconds\":26,"));
+	CHECK(strstr((const char *)json.data,
+		"\"thread\":{\"comm\":\"spinner\",\"pid\":11,\"tid\":101,\"share\":1},"
+		"\"function\":{\"symbol\":\"read_zero\",\"share\":1}}\n"));
+	json_reader_init(&reader, (const char *)json.data, json.size - 1);
+	while ((r = json_next(&reader, &token)) == 1)
+		;
+	CHECK_EQ(r, 0);
+	spikes_done(&spikes);
+	tapes_store_done(&store);
+}
+
+static void find_all(const struct tapes_store *store, struct buffer *json, uint64_t *read)
+{
+	struct spikes_options options = usual();
+	struct spikes spikes;
+
+	find(store, &options, &spikes);
+	spikes_put_json(&spikes, json);
+	*read = spikes.read;
+	spikes_done(&spikes);
+}
+
+static void check_same(const struct tapes_store *store, const struct buffer *expected)
+{
+	_cleanup_(buffer_done) struct buffer json = { 0 };
+	uint64_t read;
+
+	find_all(store, &json, &read);
+	CHECK_EQ(json.size, expected->size);
+	CHECK(memcmp(json.data, expected->data, json.size) == 0);
+	CHECK_EQ(read, 0);
+}
+
+static void index_path(const struct tapes_store *store, char path[128])
+{
+	snprintf(path, 128, "%s/index.sqlite", store->path);
+}
+
+/* Without an index, and with one that was made anew, the answer is the same. */
+static void test_index(void)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(buffer_done) struct buffer expected = { 0 };
+	struct tapes_store store;
+	struct error error = { 0 };
+	char path[128];
+	uint64_t read;
+
+	make_store(&store, 40, loads, ARRAY_SIZE(loads), 0, 0);
+	find_all(&store, &expected, &read);
+	CHECK(expected.size);
+	index_path(&store, path);
+	index_discard(path);
+	check_same(&store, &expected);
+	CHECK_EQ(store_writer_open(store.path, &writer, &error), 0);
+	CHECK_EQ(store_writer_rebuild(writer, &error), 0);
+	writer = store_writer_close(writer);
+	check_same(&store, &expected);
+	tapes_store_done(&store);
+}
+
+struct rows {
+	struct buffer list;
+	size_t count;
+};
+
+static int see_row(void *context, const char *name, const void *data, size_t size)
+{
+	struct rows *rows = context;
+
+	buffer_bytes(&rows->list, name, strlen(name) + 1);
+	buffer_bytes(&rows->list, data, size);
+	rows->count++;
+	return 0;
+}
+
+static void read_rows(const struct tapes_store *store, struct rows *rows)
+{
+	_cleanup_(cleanup_index) struct index *index = NULL;
+	struct error error = { 0 };
+	char path[128];
+
+	*rows = (struct rows){ 0 };
+	index_path(store, path);
+	CHECK_EQ(index_open(path, false, &index, &error), 0);
+	CHECK_EQ(index_all_busy(index, see_row, rows, &error), 0);
+}
+
+/* The rows that are made anew are those that sealing made; what retention removes takes its row with it. */
+static void test_rows(void)
+{
+	const struct store_limits limits = { .max_age_ns = UINT64_MAX, .max_bytes = 1 };
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	struct store_retained retained;
+	struct tapes_store store;
+	struct error error = { 0 };
+	struct rows before, after;
+
+	make_store(&store, 40, loads, ARRAY_SIZE(loads), 0, 0);
+	read_rows(&store, &before);
+	CHECK_EQ(before.count, 4);
+	CHECK_EQ(store_writer_open(store.path, &writer, &error), 0);
+	CHECK_EQ(store_writer_rebuild(writer, &error), 0);
+	read_rows(&store, &after);
+	CHECK_EQ(after.list.size, before.list.size);
+	CHECK(memcmp(after.list.data, before.list.data, after.list.size) == 0);
+	buffer_done(&after.list);
+	buffer_done(&before.list);
+	CHECK_EQ(store_writer_retain(writer, &limits, false, NULL, NULL, &retained, &error), 0);
+	CHECK(retained.removed > 0);
+	writer = store_writer_close(writer);
+	read_rows(&store, &after);
+	CHECK_EQ(after.count, 4 - retained.removed);
+	buffer_done(&after.list);
+	tapes_store_done(&store);
+}
+
+/* Whatever byte of the index is another: the answer is the same, by the segments. */
+static void test_damaged_index(void)
+{
+	_cleanup_(buffer_done) struct buffer expected = { 0 };
+	struct tapes_store store;
+	char path[128];
+	uint64_t read;
+	long size;
+	FILE *file;
+
+	make_store(&store, 20, loads, 1, 0, 0);
+	find_all(&store, &expected, &read);
+	CHECK(expected.size);
+	index_path(&store, path);
+	file = fopen(path, "r+");
+	CHECK(file);
+	CHECK_EQ(fseek(file, 0, SEEK_END), 0);
+	size = ftell(file);
+	/* of the header too; what makes it another version of SQLite's is as good as none */
+	for (long at = 0; at < size; at += 1 + at % 13) {
+		int byte;
+
+		CHECK_EQ(fseek(file, at, SEEK_SET), 0);
+		byte = fgetc(file);
+		CHECK_EQ(fseek(file, at, SEEK_SET), 0);
+		fputc(byte ^ 0x55, file);
+		CHECK_EQ(fflush(file), 0);
+		/* what a newer perftape made is refused, whoever asks */
+		if (at < 60 || at > 63)
+			check_same(&store, &expected);
+		CHECK_EQ(fseek(file, at, SEEK_SET), 0);
+		fputc(byte, file);
+		CHECK_EQ(fflush(file), 0);
+	}
+	fclose(file);
+	tapes_store_done(&store);
+}
+
+/* A segment that is damaged is a gap, and what its index knows is not told as if it were there. */
+static void test_damaged_segment(void)
+{
+	struct spikes_options options = usual();
+	struct tapes_store store;
+	struct spikes spikes;
+	char pattern[256];
+
+	make_store(&store, 40, loads, 1, 0, 0);
+	snprintf(pattern, sizeof(pattern),
+		"for f in $(ls %s/segments/*.tape | tail -n +2 | head -1); do truncate -s 100 $f; "
+		"done",
+		store.path);
+	CHECK_EQ(system(pattern), 0);
+	find(&store, &options, &spikes);
+	CHECK(spikes.coverage.damaged == 1);
+	CHECK_EQ(spikes.coverage.covered_ns, 30 * NSEC_PER_SEC);
+	CHECK_EQ(spikes.list.count, 2);
+	check_spike(&spikes.list.items[0], 1, 7, 10);
+	check_spike(&spikes.list.items[1], 1, 20, 33);
+	spikes_done(&spikes);
+	tapes_store_done(&store);
+}
+
+/* Two of many that have most are found, with no more than they have. */
+static void test_top(void)
+{
+	struct spikes_top top = { 0 };
+	double ns;
+
+	for (uint32_t i = 0; i < 3000; i++)
+		spikes_top_add(&top, i % 3 == 0 ? 7 : 100 + i, 1);
+	CHECK_EQ(spikes_top_best(&top, &ns), 7);
+	CHECK(ns <= 1000 && ns > 1000 - 3000.0 / (SPIKES_TOP + 1));
+	top = (struct spikes_top){ 0 };
+	spikes_top_add(&top, 0, 5);
+	CHECK_EQ(spikes_top_best(&top, &ns), 0);
+	for (uint32_t i = 1; i <= SPIKES_TOP; i++)
+		spikes_top_add(&top, i, i);
+	CHECK_EQ(spikes_top_best(&top, &ns), SPIKES_TOP);
+	CHECK(ns == SPIKES_TOP);
+}
+
+CHECK_MAIN({ "one that goes on over segments", test_joined }, { "thresholds", test_thresholds },
+	{ "windows and CPUs", test_asked }, { "what was not recorded", test_gap },
+	{ "while most CPUs are busy", test_crowd }, { "the ones that matter most", test_limit },
+	{ "as JSON", test_json }, { "with and without an index", test_index },
+	{ "the index's rows", test_rows }, { "a damaged index", test_damaged_index },
+	{ "a damaged segment", test_damaged_segment }, { "what is most of many", test_top })
