@@ -32,6 +32,9 @@ static void put_list(struct buffer *text, const char *format, va_list list)
 	char line[2048];
 
 	vsnprintf(line, sizeof(line), format, list);
+	/* names may have any bytes, and a newline is between lines */
+	for (char *at = line; *at; at++)
+		*at = *at == '\n' ? '?' : *at;
 	buffer_text(text, line);
 }
 
@@ -154,6 +157,25 @@ void report_string(struct finding *finding, const char *key, const char *value)
 {
 	json_key(&finding->numbers, key);
 	json_string(&finding->numbers, value);
+}
+
+const char *shell_word(const char *name, char text[SHELL_WORD_SIZE])
+{
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%_+=:,./-";
+	size_t at = 0;
+
+	if (*name && *name != '-' && !name[strspn(name, plain)]) {
+		snprintf(text, SHELL_WORD_SIZE, "%s", name);
+		return text;
+	}
+	text[at++] = '\'';
+	/* a quote in it ends the quotes, stands alone, and begins them again */
+	for (; *name && at + 6 < SHELL_WORD_SIZE; name++)
+		at += snprintf(
+			text + at, SHELL_WORD_SIZE - at, *name == '\'' ? "'\\''" : "%c", *name);
+	snprintf(text + at, SHELL_WORD_SIZE - at, "'");
+	return text;
 }
 
 const char *count_format(int64_t count, char text[COUNT_TEXT_SIZE])

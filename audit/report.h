@@ -58,6 +58,10 @@ int report_unread(struct report *report, const char *name, const char *format, .
 /* Puts the worst first, those of one severity as they came, and ends all texts. 0, or -ENOMEM, also for what ran out before. */
 int report_finish(struct report *report);
 
+/* A word for a command that is to be pasted: in quotes where a shell would take it for more than a name. */
+#define SHELL_WORD_SIZE 1100
+const char *shell_word(const char *name, char text[SHELL_WORD_SIZE]);
+
 void report_i64(struct finding *finding, const char *key, int64_t value);
 void report_double(struct finding *finding, const char *key, double value);
 void report_string(struct finding *finding, const char *key, const char *value);

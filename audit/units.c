@@ -116,9 +116,11 @@ static int check_loops(
 	size_t count;
 	const struct service *first = first_of(services, is_looping, &count);
 	struct finding *finding;
+	char word[SHELL_WORD_SIZE];
 
 	if (!first)
 		return 0;
+	shell_word(first->name, word);
 	finding = report_find(report, "crash_looping_units", SEVERITY_WARNING,
 		count == 1 ? "%s is started again and again"
 			   : "%s and other units are started again and again",
@@ -131,13 +133,13 @@ static int check_loops(
 		"still charged to stays in the kernel when it ends: a loop over days leaves tens "
 		"of thousands.");
 	report_line(&finding->confirm,
-		"systemctl show -p NRestarts,Result,ExecMainStatus,RestartUSec %s", first->name);
-	report_line(&finding->confirm, "journalctl -u %s -n 50", first->name);
+		"systemctl show -p NRestarts,Result,ExecMainStatus,RestartUSec %s", word);
+	report_line(&finding->confirm, "journalctl -u %s -n 50", word);
 	report_line(&finding->fix,
 		"systemctl disable --now %s when the host does not need it; else mend why it "
 		"ends, and give it "
 		"RestartSec= and StartLimitIntervalSec= with which a loop comes to an end.",
-		first->name);
+		word);
 	return put_services(host, services, is_looping, finding);
 }
 
@@ -152,9 +154,11 @@ static int check_failed(
 	size_t count;
 	const struct service *first = first_of(services, has_failed, &count);
 	struct finding *finding;
+	char word[SHELL_WORD_SIZE];
 
 	if (!first)
 		return 0;
+	shell_word(first->name, word);
 	finding = report_find(report, "failed_units", SEVERITY_WARNING,
 		count == 1 ? "%s has failed" : "%s and other units have failed", first->name);
 	if (!finding)
@@ -162,11 +166,11 @@ static int check_failed(
 	report_line(&finding->means,
 		"systemd has given them up: what they are for is not done on this host.");
 	report_line(&finding->confirm, "systemctl --failed");
-	report_line(&finding->confirm, "systemctl status %s", first->name);
+	report_line(&finding->confirm, "systemctl status %s", word);
 	report_line(&finding->fix,
 		"journalctl -u %s says why; systemctl reset-failed forgets it when it does not "
 		"matter.",
-		first->name);
+		word);
 	return put_services(host, services, has_failed, finding);
 }
 

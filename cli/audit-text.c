@@ -21,16 +21,20 @@ static void put_block(
 
 	narrow.width = MAX(terminal->width, WIDTH_MIN) - INDENT;
 	while (*block) {
-		_cleanup_(buffer_done) struct buffer line = { 0 }, broken = { 0 };
+		_cleanup_(buffer_done) struct buffer line = { 0 }, clean = { 0 }, broken = { 0 };
 		size_t size = strcspn(block, "\n");
 
 		buffer_bytes(&line, block, size);
 		buffer_u8(&line, 0);
 		block += size + (block[size] == '\n');
 		if (!buffer_failed(&line))
-			text_put_lines(&narrow, (const char *)line.data, &broken);
+			text_put_short(&narrow, (const char *)line.data, UINT32_MAX, &clean);
+		buffer_u8(&clean, 0);
+		if (!buffer_failed(&clean))
+			text_put_lines(&narrow, (const char *)clean.data, &broken);
 		buffer_u8(&broken, 0);
-		text->failed |= buffer_failed(&line) || buffer_failed(&broken);
+		text->failed |=
+			buffer_failed(&line) || buffer_failed(&clean) || buffer_failed(&broken);
 		for (const char *at = (const char *)broken.data; !text->failed && *at;) {
 			size_t part = strcspn(at, "\n");
 

@@ -128,14 +128,28 @@ static int open_store(struct audit *audit, struct store_reader **ret_reader)
 	return EXIT_DONE;
 }
 
+static bool any_checked(const struct report *report)
+{
+	for (size_t i = 0; i < report->checks.count; i++)
+		if (!report->checks.items[i].unread)
+			return true;
+	return false;
+}
+
 static int print(const struct audit *audit)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 	struct terminal terminal;
+	struct error error;
 	int r = screen_read(audit->invocation, &terminal);
 
 	if (r != EXIT_DONE)
 		return r;
+	if (!any_checked(&audit->report)) {
+		error_set(&error, -ENOENT, "%s: nothing of a host is to be seen there",
+			*audit->options.root ? audit->options.root : "/");
+		return fail(-ENOENT, &error);
+	}
 	if (option_given(audit->invocation, "json"))
 		audit_put_json(&audit->report, &text);
 	else

@@ -310,6 +310,26 @@ static void test_units_by_themselves(void)
 	CHECK(strstr(audits_text(&audits), "unread:   failed units"));
 }
 
+/* What is to be pasted runs nothing but itself, whatever a unit is called. */
+static void test_hostile_names(void)
+{
+	static const struct systemds_unit units[] = {
+		{ "a'b$(reboot)\033[2J.service", "failed", "failed", 0 },
+	};
+	_cleanup_(audits_done) struct audits audits;
+	_cleanup_(systemds_done) struct systemds systemd = { .pid = 0 };
+	const char *text;
+
+	audits_init(&audits);
+	put_usual(&audits.tree);
+	systemds_start(&systemd, audits.tree.root, units, ARRAY_SIZE(units));
+	audits_run(&audits);
+	text = audits_text(&audits);
+	CHECK(strstr(text, "systemctl status 'a'\\''b$(reboot)"));
+	CHECK(!strchr(text, 27));
+	CHECK(strstr(audits_json(&audits), "\\u001b[2J"));
+}
+
 static void put_container(const struct tree *tree, const char *id, const char *pid)
 {
 	char path[256];
@@ -583,7 +603,8 @@ CHECK_MAIN({ "a host that is well", test_healthy }, { "a folder that is no host"
 	{ "memory cgroups after a reboot", test_slope_after_reboot },
 	{ "units that are well", test_units_that_are_well },
 	{ "units, as systemd knows them", test_units_by_systemd },
-	{ "units, as they are seen", test_units_by_themselves }, { "containers", test_containers },
+	{ "units, as they are seen", test_units_by_themselves },
+	{ "units with hostile names", test_hostile_names }, { "containers", test_containers },
 	{ "memory that is short", test_memory_pressure }, { "single cores", test_cores },
 	{ "network queues", test_queues }, { "sampling limits", test_sampling },
 	{ "the recorder", test_recorder }, { "the host of the story", test_story })
