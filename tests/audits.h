@@ -8,6 +8,8 @@
 #include "tests/tapes.h"
 #include "tests/tree.h"
 
+#define MOUNT_V2 "30 24 0:26 / /cg rw - cgroup2 cgroup2 rw\n"
+
 struct audits {
 	struct tree tree;
 	struct audit_options options;
@@ -104,4 +106,54 @@ static inline void audits_expect(struct audits *audits, const char *kind)
 		if (!kind || strcmp(audits->report.findings.items[i].kind, kind) != 0)
 			CHECK_FAIL("found: %s", audits->report.findings.items[i].title.data);
 	CHECK(!kind || audits_find(audits, kind));
+}
+
+/* All but one are idle, for so many hundredths of a second by now. */
+static inline void put_cpus(
+	const struct tree *tree, int count, int idle, int busy, const char *times)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+
+	buffer_text(&text, "cpu  1 2 3 4\n");
+	for (int cpu = 0; cpu < count; cpu++)
+		if (cpu == busy)
+			buffer_printf(&text, "cpu%d %s\n", cpu, times);
+		else
+			buffer_printf(&text, "cpu%d 100 0 100 %d 0 0 0 0 0 0\n", cpu, idle);
+	buffer_u8(&text, 0);
+	tree_put(tree, "/proc/stat", (char *)text.data);
+}
+
+/* A host on which all is well: what an audit reads, as a kernel of cgroup version 2 has it. */
+static inline void put_usual(const struct tree *tree)
+{
+	put_cpus(tree, 4, 5000, -1, NULL);
+	tree_put(tree, "/proc/self/mountinfo", MOUNT_V2);
+	tree_put(tree, "/proc/self/status", "Name:\tperftape\nCapEff:\t000001ffffffffff\n");
+	tree_put(tree, "/proc/uptime", "5000.00 4000.00\n");
+	tree_put(tree, "/proc/vmstat",
+		"pgscan_direct 7\npgsteal_direct 7\noom_kill 0\n"
+		"allocstall_normal 9\ncompact_stall 3\npswpin 0\n");
+	tree_put(tree, "/proc/pressure/memory",
+		"some avg10=99.00 avg60=0.25 avg300=0.00 total=1234\n"
+		"full avg10=0.00 avg60=0.00 avg300=0.00 total=56\n");
+	tree_put(tree, "/proc/pressure/io", "full avg10=0.00 avg60=1.00 avg300=0.00 total=9\n");
+	tree_put(tree, "/proc/sys/kernel/perf_event_max_sample_rate", "100000\n");
+	tree_put(tree, "/proc/sys/kernel/perf_cpu_time_max_percent", "25\n");
+	tree_put(tree, "/proc/sys/kernel/perf_event_paranoid", "2\n");
+	tree_put(tree, "/proc/sys/kernel/kptr_restrict", "1\n");
+	tree_put(tree, "/cg/cgroup.controllers", "cpu memory pids\n");
+	tree_put(tree, "/cg/cgroup.stat",
+		"nr_descendants 120\nnr_subsys_memory 101\nnr_dying_descendants 40\n"
+		"nr_dying_subsys_memory 30\n");
+	tree_folder(tree, "/cg/system.slice/ssh.service");
+	tree_folder(tree, "/sys/class/net/eth0/device");
+	tree_put(tree, "/sys/class/net/eth0/carrier_changes", "2\n");
+	tree_put(tree, "/sys/class/net/eth0/queues/tx-0/tx_timeout", "0\n");
+}
+
+/* Nothing is done. */
+static inline void time_passes(struct audits *audits)
+{
+	put_cpus(&audits->tree, 4, 5500, -1, NULL);
 }
