@@ -13,6 +13,9 @@
 /* Standard deviations that are no chance any more: one false alarm in some years of one CPU. */
 #define DEVIATIONS 5
 
+/* A hole may lie anywhere in it, and is told then: not long before. */
+#define PAST_NS 30000000000ull
+
 static void add_hole(struct slots_hole *to, const struct slots_hole *hole)
 {
 	if (!hole->count)
@@ -128,18 +131,18 @@ static uint64_t root(uint64_t value)
 }
 
 /* How many of the empty slots idling does not explain. */
-static uint64_t unexplained(const struct slots *slots, uint64_t length_ns, uint64_t idle_ns)
+static uint64_t unexplained(uint64_t period_ns, const struct slots_span *span)
 {
-	uint64_t period_ns = slots->period_ns, seen_ns = slots->idle_samples * period_ns;
+	uint64_t idle_ns = span->idle_ns, seen_ns = span->idle_samples * period_ns;
 	uint64_t idle = (idle_ns + SLOTS_IDLE_UNIT_NS) / period_ns + 1;
-	uint64_t all = MAX(length_ns / period_ns, idle);
+	uint64_t all = MAX(span->length_ns / period_ns, idle);
 	uint64_t explained = (idle_ns - MIN(idle_ns, seen_ns)) / period_ns;
 	/* of the binomial distribution: a CPU that idles all the time or never leaves nothing to chance */
 	uint64_t chance = root(DEVIATIONS * DEVIATIONS * (idle * (all - idle) / all + 1));
 	uint64_t bound =
 		(idle_ns + SLOTS_IDLE_UNIT_NS - MIN(idle_ns, seen_ns)) / period_ns + chance;
 
-	return slots->empty.count > bound ? slots->empty.count - explained : 0;
+	return span->empty.count > bound ? span->empty.count - explained : 0;
 }
 
 /*
@@ -163,6 +166,47 @@ static bool take_open(struct slots *slots, uint64_t until_ns)
 	return false;
 }
 
+static void judge(struct slots *slots, struct slots_span *span)
+{
+	span->empty.count = unexplained(slots->period_ns, span);
+	add_hole(&slots->missing, &span->empty);
+}
+
+static void judge_past(struct slots *slots, const struct slots_span *span)
+{
+	struct slots_span *past = &slots->past;
+
+	add_hole(&past->empty, &span->empty);
+	past->length_ns += span->length_ns;
+	past->idle_ns += span->idle_ns;
+	past->idle_samples += span->idle_samples;
+	if (!unexplained(slots->period_ns, past) && past->length_ns < PAST_NS)
+		return;
+	judge(slots, past);
+	/* its slots are counted when it ends */
+	*past = (struct slots_span){ .idle_ns = slots->open_idle_ns };
+}
+
+/* Idle time of a hole that is still open explains it when it is whole; in the long run the one settling or the other makes no difference. */
+static void judge_all(struct slots *slots, uint64_t length_ns, uint64_t idle_ns, bool open)
+{
+	uint64_t seen_ns = slots->idle_samples * slots->period_ns;
+	struct slots_span span = {
+		.empty = slots->empty,
+		.length_ns = length_ns,
+		.idle_ns = MIN(idle_ns, length_ns) + slots->open_idle_ns,
+		.idle_samples = slots->idle_samples,
+	};
+
+	slots->open_idle_ns = open ? idle_ns - MIN(idle_ns, seen_ns) : 0;
+	if (unexplained(slots->period_ns, &span)) {
+		judge(slots, &span);
+		return;
+	}
+	span.idle_ns = MIN(idle_ns, length_ns);
+	judge_past(slots, &span);
+}
+
 struct slots_hole slots_settle(struct slots *slots, uint64_t until_ns, uint64_t idle_ns)
 {
 	uint64_t length_ns = until_ns - MIN(until_ns, slots->settled_ns);
@@ -172,14 +216,13 @@ struct slots_hole slots_settle(struct slots *slots, uint64_t until_ns, uint64_t 
 	bool open = take_open(slots, until_ns);
 
 	if (known) {
-		slots->empty.count = unexplained(
-			slots, length_ns, MIN(idle_ns, length_ns) + slots->open_idle_ns);
-		take_hole(&slots->missing, &slots->empty);
+		judge_all(slots, length_ns, idle_ns, open);
+	} else {
+		slots->open_idle_ns = 0;
+		slots->past = (struct slots_span){ 0 };
 	}
 	missing = slots->missing;
 	slots->missing = slots->empty = (struct slots_hole){ 0 };
-	slots->open_idle_ns =
-		open && known ? idle_ns - MIN(idle_ns, slots->idle_samples * slots->period_ns) : 0;
 	slots->idle_samples = 0;
 	slots->settled_ns = until_ns;
 	return missing;

@@ -10,7 +10,8 @@
  *   - the sample behind it came off the grid: the timer's interrupt was held up, which happens to nobody who idles. One sample off the
  *     grid may also be the first of a new grid, which begins when others open events on the CPU: the next sample tells;
  *   - more slots were empty than the time that the CPU idled has room for, and more than chance explains, as idle time is cut into
- *     pieces that each may hit a slot or not.
+ *     pieces that each may hit a slot or not. Of one settling alone, chance explains some slots even of a CPU that did not idle; so what it
+ *     explains is added up over half a minute, and judged again.
  *
  * Slots of samples that the kernel said it had no room for are not missing but lost.
  */
@@ -23,6 +24,14 @@ struct slots_hole {
 	uint64_t from_ns;
 	uint64_t to_ns;
 	uint64_t count;
+};
+
+/* What lay between settlings. */
+struct slots_span {
+	struct slots_hole empty;
+	uint64_t length_ns;
+	uint64_t idle_ns;
+	uint64_t idle_samples;
 };
 
 struct slots {
@@ -39,6 +48,7 @@ struct slots {
 	uint64_t settled_ns;
 	uint64_t
 		open_idle_ns; /* before that and without samples, when a hole began that is still open */
+	struct slots_span past; /* of settlings that chance explained */
 };
 
 /* Idle time of a CPU is known to this: what /proc/stat counts in. */

@@ -107,6 +107,28 @@ def test_rotation(folder):
     return wrongs + expect("a hole between segments", inner and float(inner[1]) == 100.0, inner)
 
 
+def count_due(store, cpu):
+    """Timer slots between samples of a CPU in which there is none."""
+    times = times_of(store, "--from", "now-1m", "--cpu", str(cpu))
+    return sum(max(round((later - earlier) * 97) - 1, 0) for earlier, later in zip(times, times[1:]))
+
+
+def test_due(folder):
+    """Samples that were due are said to be missing as often as a busy CPU has a slot without one, and never of an idle one."""
+    wrongs = []
+    cpus = sorted(os.sched_getaffinity(0))
+    for name, busy in (("idle", []), ("busy", cpus)):
+        loads = beside_perf.start_load(LOAD, busy)
+        done = perftape("record", "--store", folder / name, "--duration", "10s" if busy else "4s")
+        beside_perf.stop(loads)
+        said = re.search(r"(\d+) samples that were due", done.stderr)
+        told, absent = int(said[1]) if said else 0, sum(count_due(folder / name, cpu) for cpu in cpus)
+        wrongs += expect(f"{name}: {told} said to be missing of {absent} that are absent", told <= absent)
+        # as many as one that idles for a tick may miss by chance are not told
+        wrongs += expect(f"{name}: {told} said to be missing of {absent} that are absent", not busy or absent - told <= 8 * len(cpus), done.stderr)
+    return wrongs
+
+
 def test_stopped(folder):
     """A recorder that is stopped until the rings overflow says when samples were lost, and how many."""
     store = folder / "stopped"
@@ -287,6 +309,7 @@ def test_renamed_thread(folder):
 ALONE = [
     test_beside_perf,
     test_rotation,
+    test_due,
     test_cpu_offline,
     test_cpu_blinks,
     test_lowered_rate,

@@ -74,6 +74,26 @@ static void test_late(void)
 	CHECK_EQ(slots_settle(&slots, slot(97), ALL_BUSY).count, 0);
 }
 
+/* One that does not come each second is too little for that second, and is told all the same. */
+static void test_now_and_then(void)
+{
+	struct slots slots = started();
+	struct slots_hole missing;
+	uint64_t all = 0, told_ns = START_NS;
+
+	for (uint64_t second = 0; second < 1000; second++) {
+		run(&slots, second * 97, second * 97 + 50, false);
+		run(&slots, second * 97 + 51, second * 97 + 97, false);
+		missing = slots_settle(&slots, slot(second * 97 + 97) - 5000000, ALL_BUSY);
+		all += missing.count;
+		if (!missing.count)
+			continue;
+		CHECK(missing.from_ns >= told_ns && missing.to_ns < slots.settled_ns);
+		told_ns = missing.to_ns;
+	}
+	CHECK(all > 980 && all <= 1000);
+}
+
 /* Some kernels do not sample an idle CPU at all. */
 static void test_idle(void)
 {
@@ -204,6 +224,7 @@ static void test_restarted(void)
 }
 
 CHECK_MAIN({ "a busy CPU with all its samples misses nothing", test_all_there },
+	{ "one that is missing now and then is told in the end", test_now_and_then },
 	{ "slots before a late sample are missing", test_held_up },
 	{ "a late sample alone is not", test_late }, { "an idle CPU misses nothing", test_idle },
 	{ "a CPU whose idling is sampled", test_sampled_idle },

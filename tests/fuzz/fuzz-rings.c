@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A recording out of hostile rings: their memory is a file that the input writes into where the kernel would, so that records lie over the end of a ring,
+ * are cut short, out of order or nonsense. From there they go the whole way: libperf, decoder, timeline, tracker, filler, losses, into tapes and blocks of the
+ * spool. Whatever comes, each sample is in one tape, in its time, and each lost one is told once.
+ *
+ * The input: where in the rings it begins, then moves, each a byte that says which and what belongs to it.
+ */
+#include <linux/perf_event.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "recorder/assembler.h"
+#include "recorder/perf-attr.h"
+#include "recorder/perf-channel.h"
+#include "tests/tape-sound.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, ...);
+uint64_t __wrap_sealer_number(struct sealer *sealer);
+bool __wrap_sealer_takes_block(struct sealer *sealer);
+int __wrap_sealer_put_block(struct sealer *sealer, struct spool_block *block);
+int __wrap_sealer_put(struct sealer *sealer, struct tape *tape);
+
+#define RING_BYTES 8192
+#define BEGIN_NS (1000 * NSEC_PER_SEC)
+/* A record may lie hours ahead: not so many tapes then. */
+#define SEGMENT_NS (3600 * NSEC_PER_SEC)
+#define CPUS 4
+
+/* What the file of each ring is, and what came out in the end. */
+static struct {
+	int fd;
+	struct perf_event_mmap_page *page;
+	uint8_t *bytes;
+	struct perf_channel *channel;
+} rings[PERF_RINGS];
+
+static struct {
+	uint64_t number;
+	uint64_t samples;
+	uint64_t lost;
+	uint64_t blocks; /* samples in them */
+	bool takes;
+} sealed;
+
+long __wrap_syscall(long number, ...)
+{
+	long words[6];
+	va_list args;
+
+	va_start(args, number);
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		words[i] = va_arg(args, long);
+	va_end(args);
+	if (number == SYS_perf_event_open)
+		return dup(rings[((struct perf_event_attr *)words[0])->config == PERF_COUNT_SW_DUMMY
+					 ? PERF_RING_SIDEBAND
+					 : PERF_RING_SAMPLES]
+				   .fd);
+	return __real_syscall(number, words[0], words[1], words[2], words[3], words[4], words[5]);
+}
+
+uint64_t __wrap_sealer_number(struct sealer *sealer)
+{
+	return sealed.number++;
+}
+
+bool __wrap_sealer_takes_block(struct sealer *sealer)
+{
+	return sealed.takes;
+}
+
+int __wrap_sealer_put_block(struct sealer *sealer, struct spool_block *block)
+{
+	sealed.blocks += block->samples;
+	spool_block_done(block);
+	return 0;
+}
+
+int __wrap_sealer_put(struct sealer *sealer, struct tape *tape)
+{
+	if (tape_sort_samples(tape) < 0 || !tape_is_sound(tape))
+		abort();
+	sealed.samples += tape->samples.count;
+	for (size_t i = 0; i < tape->losses.count; i++)
+		if (tape->losses.items[i].kind == TAPE_LOSS_SAMPLES)
+			sealed.lost += tape->losses.items[i].count;
+	tape_free(tape);
+	return 0;
+}
+
+static void open_ring(enum perf_ring ring, const struct perf_event_attr *attr, uint64_t begin)
+{
+	size_t page = sysconf(_SC_PAGESIZE), size = page + RING_BYTES;
+	void *memory;
+
+	rings[ring].fd = memfd_create("ring", MFD_CLOEXEC);
+	if (rings[ring].fd < 0 || ftruncate(rings[ring].fd, size) < 0)
+		abort();
+	memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, rings[ring].fd, 0);
+	if (memory == MAP_FAILED)
+		abort();
+	rings[ring].page = memory;
+	rings[ring].bytes = (uint8_t *)memory + page;
+	rings[ring].page->data_head = rings[ring].page->data_tail = begin;
+	if (perf_channel_open(attr, 0, &rings[ring].channel) < 0 ||
+		perf_channel_map(rings[ring].channel, RING_BYTES) < 0)
+		abort();
+}
+
+static void close_ring(enum perf_ring ring)
+{
+	perf_channel_close(rings[ring].channel);
+	munmap(rings[ring].page, sysconf(_SC_PAGESIZE) + RING_BYTES);
+	close(rings[ring].fd);
+}
+
+struct play {
+	struct assembler assembler;
+	struct assembler_source sources[PERF_RINGS];
+	enum perf_ring drained;
+	uint64_t now_ns;
+	uint64_t counted[CPUS];
+};
+
+static void write_record(enum perf_ring ring, const uint8_t *bytes, size_t size)
+{
+	uint64_t head = rings[ring].page->data_head;
+
+	for (size_t i = 0; i < size; i++)
+		rings[ring].bytes[(head + i) % RING_BYTES] = bytes[i];
+	rings[ring].bytes[(head + 6) % RING_BYTES] = size;
+	rings[ring].bytes[(head + 7) % RING_BYTES] = size >> 8;
+	rings[ring].page->data_head = head + size;
+}
+
+/*
+ * What is in records is the input's. That a record's size is a multiple of 8, and as much was written, is the kernel's word, on which libperf
+ * relies; only that it writes over what was not read yet is not.
+ */
+static void write_ring(enum perf_ring ring, struct reader *input)
+{
+	size_t left = MIN((size_t)reader_u16(input) % RING_BYTES, reader_left(input)) & ~7ul;
+	const uint8_t *bytes = reader_take(input, left);
+
+	while (bytes && left) {
+		size_t claimed = (bytes[6] | bytes[7] << 8) & ~7ul;
+		size_t size = claimed && claimed < left ? claimed : left;
+
+		write_record(ring, bytes, size);
+		bytes += size;
+		left -= size;
+	}
+}
+
+static int collect(void *context, const uint8_t *record, size_t size)
+{
+	struct play *play = context;
+	struct perf_record_place place =
+		perf_record_place(play->sources[play->drained].layout, record, size);
+
+	return assembler_add(&play->assembler, play->drained, &place, record, size);
+}
+
+static int drain(struct play *play)
+{
+	int r = 0;
+
+	for (play->drained = 0; r == 0 && play->drained < PERF_RINGS; play->drained++)
+		r = perf_channel_drain(rings[play->drained].channel, collect, play);
+	return r;
+}
+
+static int turn(struct play *play, uint64_t step_ns)
+{
+	struct tape_anchor anchor = { 0 };
+	int r = drain(play);
+
+	play->now_ns += step_ns;
+	anchor = (struct tape_anchor){ play->now_ns, play->now_ns, play->now_ns, play->now_ns, 1 };
+	if (r == 0)
+		r = assembler_anchor(&play->assembler, &anchor);
+	if (r == 0)
+		r = assembler_flush(&play->assembler, play->now_ns - NSEC_PER_SEC / 10);
+	return r == 0 ? assembler_spool(&play->assembler, play->now_ns - NSEC_PER_SEC / 10) : r;
+}
+
+static int count(struct play *play, uint32_t cpu, uint64_t more)
+{
+	play->counted[cpu] += more;
+	return assembler_counted(&play->assembler, cpu, play->counted[cpu], play->now_ns);
+}
+
+/* Its events are new then, and have lost nothing. */
+static int come_or_go(struct play *play, uint32_t cpu, bool online)
+{
+	play->counted[cpu] = 0;
+	return assembler_cpu(&play->assembler, cpu, online, play->now_ns);
+}
+
+static int move(struct play *play, struct reader *input)
+{
+	uint8_t which = reader_u8(input);
+	enum perf_ring ring = which & 1 ? PERF_RING_SIDEBAND : PERF_RING_SAMPLES;
+
+	switch (which % 16 / 2) {
+	case 0:
+	case 1:
+	case 2:
+		write_ring(ring, input);
+		return 0;
+	case 3:
+		return drain(play);
+	case 4:
+		sealed.takes = which & 1;
+		return turn(play, reader_u32(input));
+	case 5:
+		return assembler_rotate(&play->assembler, play->now_ns - NSEC_PER_SEC / 10);
+	case 6:
+		return count(play, which / 16 % CPUS, reader_u16(input));
+	default:
+		return come_or_go(play, which / 16 % CPUS, which & 1);
+	}
+}
+
+static int play_all(struct play *play, struct reader *input)
+{
+	struct tape_anchor anchor = { BEGIN_NS, BEGIN_NS, BEGIN_NS, BEGIN_NS, 1 };
+	int r = assembler_anchor(&play->assembler, &anchor);
+
+	play->now_ns = BEGIN_NS;
+	if (r == 0)
+		r = assembler_begin(&play->assembler, BEGIN_NS);
+	while (r == 0 && reader_left(input))
+		r = move(play, input);
+	if (r == 0)
+		r = drain(play);
+	return r == 0 ? assembler_end(&play->assembler, play->now_ns) : r;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const struct assembler_fact facts[] = { { "host", "here" }, { 0 } };
+	static const struct perf_events_options asked = { .frequency = 97 };
+	struct perf_event_attr attrs[PERF_RINGS] = {
+		[PERF_RING_SAMPLES] =
+			perf_attr_samples(perf_attr_event("cpu-clock"), &asked, RING_BYTES, 0),
+		[PERF_RING_SIDEBAND] = perf_attr_sideband(0),
+	};
+	struct perf_layout layouts[PERF_RINGS];
+	struct play play = { 0 };
+	struct assembler_options options = { .segment_ns = SEGMENT_NS,
+		.sources = play.sources,
+		.facts = facts,
+		.period_ns = NSEC_PER_SEC / 97 };
+	struct reader input;
+	uint64_t begin;
+
+	reader_init(&input, data, size);
+	begin = reader_u32(&input) & ~7ul;
+	memset(&sealed, 0, sizeof(sealed));
+	perf_channel_setup();
+	for (int ring = 0; ring < PERF_RINGS; ring++) {
+		layouts[ring] = perf_attr_layout(&attrs[ring]);
+		play.sources[ring] = (struct assembler_source){ &layouts[ring], ring,
+			ring == PERF_RING_SAMPLES };
+		open_ring(ring, &attrs[ring], begin);
+	}
+	if (assembler_init(&play.assembler, &options) == 0 && play_all(&play, &input) == 0 &&
+		(sealed.samples != play.assembler.samples ||
+			sealed.lost != play.assembler.losses.counts.lost))
+		abort();
+	for (int ring = 0; ring < PERF_RINGS; ring++)
+		close_ring(ring);
+	assembler_done(&play.assembler);
+	return 0;
+}
