@@ -190,7 +190,8 @@ static int rotate(struct assembler *assembler, uint64_t time_ns)
 
 		if (jumped)
 			assembler->tape->end_ns =
-				MAX(assembler->tape->begin_ns, assembler->last_ns) + 1;
+				whole_unit(MAX(assembler->tape->begin_ns, assembler->last_ns)) +
+				TAPE_TIME_UNIT_NS;
 		r = end_tape(assembler);
 		tracker_sweep(&assembler->tracker, end_ns - MIN(end_ns, EXITED_NS));
 		if (r == 0)

@@ -376,8 +376,8 @@ static void look_for_cgroup(
 	uint64_t id = process->cgroup_id;
 	const char *named = id ? cgroup_ids_find(&tracker->cgroup_ids, id) : NULL;
 
-	if (named && !named[1])
-		named = tracker->read_cgroup ? NULL : named;
+	if (named && tracker->read_cgroup && (!*named || strcmp(named, "/") == 0))
+		named = NULL;
 	if (tracker->read_cgroup && !(named && tracker->cgroup_ids.unified)) {
 		ask_cgroup(tracker, process, named, time_ns);
 		return;

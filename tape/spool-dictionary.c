@@ -223,13 +223,13 @@ static uint8_t *put(uint8_t *at, uint64_t value)
 static void encode_samples(
 	const struct tape *tape, const struct spool_mark *mark, struct buffer *raw)
 {
-	const struct tape_sample *samples = tape->samples.items + mark->samples;
 	size_t count = tape->samples.count - mark->samples;
+	const struct tape_sample *samples = count ? tape->samples.items + mark->samples : NULL;
 	uint64_t unit, last_unit = 0, period = 0;
 	uint8_t *at;
 
 	buffer_varint(raw, count);
-	at = count ? buffer_room(raw, count * SAMPLE_BYTES_MAX) : NULL;
+	at = samples ? buffer_room(raw, count * SAMPLE_BYTES_MAX) : NULL;
 	if (!at)
 		return;
 	for (size_t i = 0; i < count; i++, last_unit = unit) {
