@@ -2,10 +2,10 @@
 #include "recorder/recorder.h"
 
 #include <stdio.h>
-#include <sys/prctl.h>
 
 #include "base/clock.h"
 #include "recorder/assembler.h"
+#include "recorder/clock-reading.h"
 #include "recorder/ending.h"
 #include "recorder/facts.h"
 #include "recorder/host-watch.h"
@@ -18,11 +18,6 @@
 #include "recorder/teller.h"
 #include "recorder/vitals.h"
 #include "recorder/watch.h"
-
-/*
- * The perf clock cannot be read, but a COMM record carries it: each drain starts by renaming the thread to the name that it
- * has, between two looks at the other clocks. The record of that is in the ring before prctl() returns.
- */
 
 #define DRAIN_NS NSEC_PER_SEC
 
@@ -57,6 +52,7 @@ struct recorder {
 	struct kmsg_watch *log; /* NULL: the kernel's log is not read */
 	struct host_watch *host;
 	uint64_t turned_ns; /* of the perf clock: what happened before is on its way to the spool */
+	uint64_t turn_ns; /* of the monotonic clock: when the last turn began */
 	struct facts facts;
 	struct vitals vitals;
 	struct assembler_source sources[PERF_RINGS];
@@ -64,9 +60,7 @@ struct recorder {
 	struct assembler assembler;
 	struct sealer_options sealing;
 	struct watch watch;
-	struct tape_anchor reading; /* the clocks of this drain; perf_ns comes with the record */
-	bool anchored; /* it came */
-	int32_t own_tid;
+	struct clock_reading reading; /* of this drain: its anchor */
 	uint64_t rescanned_lost; /* records of the sideband, when /proc was last asked */
 	uint64_t rescanned_ns;
 	struct error cpu_trouble; /* why a CPU that is there is not sampled, or "" */
@@ -77,7 +71,7 @@ struct recorder {
 	struct recorder_progress progress;
 };
 
-/* Our own COMM record is the anchor of this drain; what is mapped is opened at once. */
+/* What is mapped is opened at once. */
 static void look_at_sideband(struct recorder *recorder, const uint8_t *bytes, size_t size)
 {
 	const struct perf_layout *layout = perf_events_layout(recorder->events, PERF_RING_SIDEBAND);
@@ -87,10 +81,7 @@ static void look_at_sideband(struct recorder *recorder, const uint8_t *bytes, si
 		return;
 	if (recorder->opener)
 		opener_see(recorder->opener, &record);
-	if (record.type != PERF_TYPE_COMM || record.comm.tid != recorder->own_tid)
-		return;
-	recorder->reading.perf_ns = record.time_ns;
-	recorder->anchored = true;
+	clock_reading_see(&recorder->reading, &record);
 }
 
 static int collect(void *context, enum perf_ring ring, const uint8_t *bytes, size_t size)
@@ -106,34 +97,16 @@ static int collect(void *context, enum perf_ring ring, const uint8_t *bytes, siz
 	return assembler_add(&recorder->assembler, ring, &place, bytes, size);
 }
 
-static void read_clocks(struct recorder *recorder)
-{
-	struct tape_anchor *reading = &recorder->reading;
-	uint64_t before = clock_ns(CLOCK_MONOTONIC), after, realtime, boottime;
-
-	prctl(PR_SET_NAME, "perftape");
-	realtime = clock_ns(CLOCK_REALTIME);
-	boottime = clock_ns(CLOCK_BOOTTIME);
-	after = clock_ns(CLOCK_MONOTONIC);
-	/* the record was written about in the middle of the bracket, the other clocks were read at its end */
-	reading->error_ns = (after - before) / 2;
-	reading->monotonic_ns = before + reading->error_ns;
-	reading->realtime_ns = realtime - reading->error_ns;
-	reading->boottime_ns = boottime - reading->error_ns;
-	recorder->anchored = false;
-}
-
 /* Takes everything out of the rings. Where our own record was lost there is no anchor this time; the others will do. */
 static int drain(struct recorder *recorder)
 {
-	uint64_t last_ns = recorder->reading.monotonic_ns;
 	int r;
 
-	vitals_begin(&recorder->vitals, last_ns ? last_ns + DRAIN_NS : 0);
-	read_clocks(recorder);
+	vitals_begin(&recorder->vitals, recorder->turn_ns ? recorder->turn_ns + DRAIN_NS : 0);
+	clock_reading_begin(&recorder->reading);
 	r = perf_events_drain(recorder->events, collect, recorder);
-	if (r == 0 && recorder->anchored)
-		r = assembler_anchor(&recorder->assembler, &recorder->reading);
+	if (r == 0 && recorder->reading.complete)
+		r = assembler_anchor(&recorder->assembler, &recorder->reading.anchor);
 	return r;
 }
 
@@ -210,10 +183,10 @@ static bool finished(const struct recorder *recorder)
 	       (recorder->options->duration_ns && elapsed >= recorder->options->duration_ns);
 }
 
-/* Until a second after the last drain began, so that the drains keep their step. */
+/* Until a second after the last turn began, so that they keep their step. */
 static uint64_t time_to_sleep(const struct recorder *recorder)
 {
-	uint64_t now = clock_ns(CLOCK_MONOTONIC), wake = recorder->reading.monotonic_ns + DRAIN_NS;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), wake = recorder->turn_ns + DRAIN_NS;
 
 	if (recorder->options->duration_ns)
 		wake = MIN(wake, recorder->started_monotonic_ns + recorder->options->duration_ns);
@@ -282,12 +255,37 @@ static int take_context(struct recorder *recorder)
 	return r < 0 ? r : host_watch_take(recorder->host, recorder->assembler.tape, anchor);
 }
 
+static uint64_t settled_ns(const struct recorder *recorder)
+{
+	return last_anchor_ns(recorder) - MIN(last_anchor_ns(recorder), SETTLE_NS);
+}
+
+/*
+ * A ring fills up before it is time for a turn. What comes out of it is applied while the cache still has it. 1 when it needs a turn: it would end a
+ * tape, or no sample is what woke us but a CPU that went.
+ */
+static int relieve(struct recorder *recorder)
+{
+	uint64_t samples = recorder->vitals.now.samples;
+	int r = drain(recorder);
+
+	if (recorder->opener)
+		opener_turn(recorder->opener);
+	vitals_end(&recorder->vitals);
+	if (r < 0)
+		return r;
+	if (recorder->vitals.now.samples == samples ||
+		settled_ns(recorder) >= recorder->assembler.tape->end_ns)
+		return 1;
+	return assembler_flush(&recorder->assembler, settled_ns(recorder));
+}
+
 /* One turn: everything up to a little before the drain is applied, and on its way to the spool. */
 static int turn(struct recorder *recorder)
 {
-	uint64_t settled_ns;
 	int r = drain(recorder);
 
+	recorder->turn_ns = recorder->reading.anchor.monotonic_ns;
 	if (recorder->opener)
 		opener_turn(recorder->opener);
 	if (r == 0)
@@ -296,19 +294,18 @@ static int turn(struct recorder *recorder)
 		r = watch_look(&recorder->watch, recorder->events, &recorder->assembler);
 	if (r < 0)
 		return r;
-	settled_ns = last_anchor_ns(recorder) - MIN(last_anchor_ns(recorder), SETTLE_NS);
 	/* of a tape that is about to end, and of the one that then begins */
 	r = take_context(recorder);
 	if (r == 0)
-		r = assembler_flush(&recorder->assembler, settled_ns);
+		r = assembler_flush(&recorder->assembler, settled_ns(recorder));
 	if (r == 0)
 		r = take_context(recorder);
 	if (r == 0)
 		r = rescan(recorder);
 	if (r == 0)
-		r = carry_out(recorder, settled_ns);
-	recorder->turned_ns = settled_ns;
-	return r == 0 ? assembler_spool(&recorder->assembler, settled_ns) : r;
+		r = carry_out(recorder, settled_ns(recorder));
+	recorder->turned_ns = settled_ns(recorder);
+	return r == 0 ? assembler_spool(&recorder->assembler, settled_ns(recorder)) : r;
 }
 
 static void pause_for(uint64_t ns)
@@ -318,21 +315,30 @@ static void pause_for(uint64_t ns)
 	nanosleep(&length, NULL);
 }
 
-/* Until the next turn; meanwhile, what starts is looked at a moment later. */
+/* What starts is looked at a moment later, together with what it starts. */
+static int look_at_started(struct recorder *recorder)
+{
+	int r;
+
+	pause_for(MIN(COALESCE_NS, time_to_sleep(recorder)));
+	r = perf_events_drain_sideband(recorder->events, collect, recorder);
+	if (recorder->opener)
+		opener_turn(recorder->opener);
+	return r;
+}
+
+/* Until the next turn; what cannot wait for it is done meanwhile. 0, 1 or -ENOMEM. */
 static int wait_for_turn(struct recorder *recorder)
 {
-	uint64_t left_ns = time_to_sleep(recorder);
+	uint64_t left_ns;
 	int r = 0;
 
-	while (r == 0 && !finished(recorder) &&
-		perf_events_wait(recorder->events, left_ns) == PERF_WAKE_SIDEBAND) {
-		pause_for(MIN(COALESCE_NS, time_to_sleep(recorder)));
-		r = perf_events_drain_sideband(recorder->events, collect, recorder);
-		if (recorder->opener)
-			opener_turn(recorder->opener);
-		left_ns = time_to_sleep(recorder);
-		if (!left_ns)
+	while (r == 0 && !finished(recorder) && (left_ns = time_to_sleep(recorder))) {
+		enum perf_wake wake = perf_events_wait(recorder->events, left_ns);
+
+		if (wake == PERF_WAKE_TIME)
 			break;
+		r = wake == PERF_WAKE_SAMPLES ? relieve(recorder) : look_at_started(recorder);
 	}
 	return r;
 }
@@ -343,7 +349,7 @@ static int record(struct recorder *recorder, struct error *error)
 
 	while (!finished(recorder)) {
 		r = wait_for_turn(recorder);
-		if (r == 0)
+		if (r >= 0)
 			r = turn(recorder);
 		if (r < 0)
 			return error_set(error, r, "out of memory");
@@ -372,6 +378,7 @@ static int begin(struct recorder *recorder, struct error *error)
 		return error_set(error, -EIO, "the kernel did not report our own thread's name");
 	begin_ns = last_anchor_ns(recorder);
 	recorder->started_monotonic_ns = clock_ns(CLOCK_MONOTONIC);
+	recorder->turn_ns = recorder->reading.anchor.monotonic_ns;
 	recorder->begun_ns = begin_ns;
 	recorder->progress.begin_ns = assembler_wall(&recorder->assembler, begin_ns);
 	r = assembler_begin(&recorder->assembler, begin_ns);
@@ -460,7 +467,6 @@ static void describe(struct recorder *recorder)
 static void prepare(struct recorder *recorder, const struct store_writer *writer)
 {
 	describe(recorder);
-	recorder->own_tid = gettid();
 	watch_start(&recorder->watch, &recorder->assembler.tracker, &orders_of(recorder)->stop);
 	facts_collect(&recorder->facts, recorder->events, recorder->options->cpus,
 		recorder->options->frequency, recorder->options->version);
