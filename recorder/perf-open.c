@@ -18,8 +18,9 @@
 #define RING_BYTES (1u << 20)
 #define RING_BYTES_MIN (64u << 10)
 
-/* Beside two files for each CPU, what else a process has open. */
+/* Beside two files for each CPU, what else a process has open; with fewer than these it could record, but not seal. */
 #define FILES_BESIDE 256
+#define FILES_LEAST 96
 
 static void close_ring(struct perf_events *events, enum perf_ring ring)
 {
@@ -79,6 +80,15 @@ static int check_frequency(const struct perf_events *events, struct error *error
 		events->options.frequency, rate);
 }
 
+static int files_error(const struct perf_events *events, struct error *error)
+{
+	return error_set(error, -EMFILE,
+		"two files a CPU, and those of the store, are more than RLIMIT_NOFILE allows: "
+		"raise "
+		"it to %zu",
+		2 * events->cpus.count + FILES_BESIDE);
+}
+
 static int open_error(
 	int code, const struct perf_events *events, enum perf_ring ring, struct error *error)
 {
@@ -87,9 +97,7 @@ static int open_error(
 	if (code == -EACCES || code == -EPERM)
 		return rights_error(code, error);
 	if (code == -EMFILE)
-		return error_set(error, code,
-			"two files a CPU are more than RLIMIT_NOFILE allows: raise it to %zu",
-			2 * events->cpus.count + FILES_BESIDE);
+		return files_error(events, error);
 	if (code == -ENFILE)
 		return error_set(error, code,
 			"two files a CPU are more than fs.file-max leaves on this host");
@@ -254,19 +262,21 @@ static int open_samples(struct perf_events *events, struct error *error)
 }
 
 /* Two files a CPU: 448 CPUs take more than the usual 1,024, and root may have more than the usual most. */
-static void raise_file_limit(size_t cpus)
+static int raise_file_limit(const struct perf_events *events, struct error *error)
 {
+	size_t cpus = events->cpus.count;
 	rlim_t wanted = 2 * cpus + FILES_BESIDE;
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)
-		return;
+		return 0;
 	limit.rlim_cur = wanted;
 	limit.rlim_max = MAX(limit.rlim_max, wanted);
 	if (setrlimit(RLIMIT_NOFILE, &limit) == 0 || getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return;
+		return 0;
 	limit.rlim_cur = limit.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &limit);
+	return limit.rlim_cur < 2 * cpus + FILES_LEAST ? files_error(events, error) : 0;
 }
 
 static size_t default_ring_bytes(size_t cpus)
@@ -332,7 +342,9 @@ int perf_events_open(const struct perf_events_options *options, struct perf_even
 	r = find_cpus(events, error);
 	if (r < 0)
 		return r;
-	raise_file_limit(events->cpus.count);
+	r = raise_file_limit(events, error);
+	if (r < 0)
+		return r;
 	events->ring_bytes =
 		options->ring_bytes ? options->ring_bytes : default_ring_bytes(events->cpus.count);
 	r = check_frequency(events, error);

@@ -5,11 +5,13 @@
 Usage: record.py PERFTAPE LOAD
 """
 
+import ctypes
 import json
 import os
 import pathlib
 import pty
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -346,6 +348,27 @@ def test_pid_namespace(folder):
     return expect("not refused", done.returncode == 1 and "hostPID" in done.stderr and done.stderr.count("\n") == 1, done.stderr)
 
 
+def bound_files(count):
+    """In a process to be: so many open files at most, and no right to have more."""
+    def bind():
+        ctypes.CDLL(None).prctl(24, 24, 0, 0, 0)  # PR_CAPBSET_DROP, CAP_SYS_RESOURCE
+        resource.setrlimit(resource.RLIMIT_NOFILE, (count, count))
+    return bind
+
+
+def test_few_files(folder):
+    """Who may have too few files open is told before anything is recorded; with what is asked for it records."""
+    few = subprocess.run([PERFTAPE, "record", "--store", folder / "few", "--duration", "1s"], capture_output=True, text=True, preexec_fn=bound_files(40), timeout=WAIT)
+    wanted = re.search(r"RLIMIT_NOFILE allows: raise it to (\d+)$", few.stderr)
+    wrongs = expect("not one clear line", few.returncode == 1 and wanted and few.stderr.count("\n") == 1, few.stderr)
+    # and with fewer, as long as nobody is told of it
+    for count in (int(wanted[1]) if wanted else 256, 2 * os.cpu_count() + 96):
+        store = folder / f"{count}"
+        done = subprocess.run([PERFTAPE, "record", "--store", store, "--duration", "2s", "--segment", "1s"], capture_output=True, text=True, preexec_fn=bound_files(count), timeout=WAIT)
+        wrongs += expect(f"with {count} files", done.returncode == 0 and sealed(store) >= 2 and "stored" not in done.stderr, done.stderr)
+    return wrongs
+
+
 def test_without_rights(folder):
     """Not root: one line that names the right that is missing. Another user may not look into root's store either."""
     store = folder / "rights"
@@ -383,6 +406,7 @@ TOGETHER = [
     test_dead_fuse,
     test_new_cgroups,
     test_pid_namespace,
+    test_few_files,
     test_without_rights,
 ]
 
