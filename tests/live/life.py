@@ -312,7 +312,15 @@ def test_stopped_twice_at_once(folder):
 
 def test_mark(folder):
     """A mark is put beside a recorder and without one, is listed, names a window, and pins nothing."""
-    store = folder / "mark"
+    for number in range(5):
+        wrongs, alone = mark(folder / f"mark {number}")
+        if alone:
+            break
+    return wrongs
+
+
+def mark(store):
+    """What is wrong, and whether the marks were all that was listed: what the kernel complains about meanwhile, for other tests too, pins."""
     done = perftape("mark", "too early", "--store", store)
     wrongs = expect("a mark makes a store", done.returncode == 1 and not store.exists(), done.stderr)
     recorder = start(store, "--segment", "1s")
@@ -323,15 +331,16 @@ def test_mark(folder):
     stop(recorder)
     perftape("mark", "before the deploy", "--at", "now-1h", "--store", store)
     table = perftape("incidents", "--store", store).stdout
-    wrongs += expect("not listed", re.search(r" mark +before the deploy .*\n.* mark +deploy 1\.2 ", table), table)
-    listed = [json.loads(line) for line in perftape("incidents", "--json", "--store", store).stdout.splitlines()]
-    wrongs += expect("not by time, each with a number and its text", [(row.get("kind"), row.get("line")) for row in listed[:-1]] == [("mark", "before the deploy"), ("mark", "deploy 1.2")] and listed[0]["id"] != listed[1]["id"], listed)
+    wrongs += expect("not listed", re.search(r" mark +before the deploy .*\n(.*\n)*.* mark +deploy 1\.2 ", table), table)
+    rows = [json.loads(line) for line in perftape("incidents", "--json", "--store", store).stdout.splitlines()][:-1]
+    listed = [row for row in rows if row["kind"] == "mark"]
+    wrongs += expect("not by time, each with a number and its text", [(row.get("kind"), row.get("line")) for row in listed] == [("mark", "before the deploy"), ("mark", "deploy 1.2")] and listed[0]["id"] != listed[1]["id"], listed)
     for name in ("mark", "mark:2", "mark:last", str(listed[1]["id"])):
-        done = perftape("query", "--store", store, "--incident", name, "-o", folder / "mark.stacks")
+        done = perftape("query", "--store", store, "--incident", name, "-o", os.devnull)
         wrongs += expect(f"no window around {name}", done.returncode == 0 and "samples" in done.stderr, done.stderr)
     time.sleep(1)
     done = perftape("vacuum", "--store", store, "--max-age", "1s")
-    return wrongs + expect("it pins what is around it", sealed(store) <= 1, done.stderr)
+    return wrongs + expect("it pins what is around it", sealed(store) <= 1, done.stderr), len(rows) == len(listed)
 
 
 def test_nobody_listens(folder):
