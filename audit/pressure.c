@@ -108,7 +108,8 @@ int check_pressure(const struct host *host, struct report *report)
 			limit->full ? "full" : "some");
 		/* microseconds a second */
 		now = host_rate(host, name) / 1e4;
-		if (minute < limit->percent || (host->watched_ns && now < limit->percent))
+		if (!(minute >= limit->percent && minute <= 100) ||
+			(host->watched_ns && now < limit->percent))
 			continue;
 		/* where all wait, some do */
 		if (found && strcmp(found, limit->resource) == 0)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "audit/report.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,11 +147,11 @@ void report_i64(struct finding *finding, const char *key, int64_t value)
 
 void report_double(struct finding *finding, const char *key, double value)
 {
-	char text[32];
-
 	json_key(&finding->numbers, key);
-	snprintf(text, sizeof(text), "%.3f", value);
-	buffer_text(&finding->numbers, text);
+	if (isfinite(value))
+		buffer_printf(&finding->numbers, "%.3f", value);
+	else
+		json_null(&finding->numbers);
 }
 
 void report_string(struct finding *finding, const char *key, const char *value)
