@@ -3,9 +3,10 @@
  * Makes a store as many nights of recording leave it: segments of two minutes, one behind the other up to now, each with a dictionary of
  * its own that shares so much with the others. What a segment holds follows from its number alone.
  *
- *   make-store DIR [segments=360] [samples=1117440] [cpus=96] [stacks=40000] [sharing=80] [incidents=100] [effort=usual]
+ *   make-store DIR [segments=360] [samples=1117440] [cpus=96] [stacks=40000] [sharing=80] [incidents=100] [idle=0] [effort=usual]
  *
- * samples and stacks are those of one segment; sharing is in per cent of its stacks; each `incidents`th segment has an incident.
+ * samples and stacks are those of one segment; sharing is in per cent of its stacks; each `incidents`th segment has an incident. idle is in per cent
+ * of all samples, but for one CPU of each segment, which is saturated for 20 s.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@
 #define PERIOD_NS 10309278
 
 struct settings {
-	unsigned long segments, samples, cpus, stacks, sharing, incidents;
+	unsigned long segments, samples, cpus, stacks, sharing, incidents, idle;
 	enum segment_effort effort;
 };
 
@@ -141,11 +142,35 @@ static void add_threads(struct tape *tape)
 	}
 }
 
+struct idle {
+	uint32_t thread, stack;
+};
+
+static struct idle add_idle(struct tape *tape)
+{
+	struct tape_thread thread = { .comm = text_of(tape, "swapper/%u", 0) };
+	struct idle idle;
+
+	must(tape_add_thread(tape, &thread, &idle.thread), &idle.thread);
+	must(tape_add_stack(tape, 0, add_frame(tape, 0, 0), &idle.stack), &idle.stack);
+	return idle;
+}
+
+static bool is_idle(const struct tape *tape, const struct settings *settings, uint32_t cpu,
+	unsigned long second)
+{
+	if (!settings->idle ||
+		(cpu == tape->sequence % settings->cpus && second >= 40 && second < 60))
+		return false;
+	return pick(100) < settings->idle;
+}
+
 /* Each CPU on a grid of its own, with some microseconds of jitter. */
 static void add_samples(
 	struct tape *tape, const struct settings *settings, const struct ids *stacks)
 {
 	unsigned long slots = settings->samples / settings->cpus;
+	struct idle idle = add_idle(tape);
 
 	random_state = tape->sequence;
 	for (unsigned long slot = 0; slot < slots; slot++)
@@ -164,6 +189,11 @@ static void add_samples(
 				.frame = tape->stacks.items[stack].frame,
 			};
 
+			if (is_idle(tape, settings, cpu, slot * SECONDS / slots)) {
+				sample.thread = idle.thread;
+				sample.stack = tape->stacks.items[idle.stack].parent;
+				sample.frame = tape->stacks.items[idle.stack].frame;
+			}
 			if (array_push(&tape->samples, sample) < 0)
 				must(-ENOMEM, &cpu);
 		}
@@ -247,6 +277,7 @@ static bool set(struct settings *settings, const char *word)
 		{ "stacks=", &settings->stacks },
 		{ "sharing=", &settings->sharing },
 		{ "incidents=", &settings->incidents },
+		{ "idle=", &settings->idle },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -277,9 +308,9 @@ int main(int argc, char **argv)
 		if (!set(&settings, argv[i]))
 			argc = 0;
 	if (argc < 2 || !settings.cpus || !settings.stacks || settings.samples < settings.cpus) {
-		fprintf(stderr,
-			"usage: make-store DIR [segments=N] [samples=N] [cpus=N] "
-			"[stacks=N] [sharing=PERCENT] [incidents=N] [effort=hasty|usual]\n");
+		fprintf(stderr, "usage: make-store DIR [segments=N] [samples=N] [cpus=N] "
+				"[stacks=N] [sharing=PERCENT] [incidents=N] [idle=PERCENT] "
+				"[effort=hasty|usual]\n");
 		return 2;
 	}
 	if (store_writer_open(argv[1], &writer, &error) < 0) {

@@ -82,13 +82,19 @@ void spikes_run_add(struct spikes_run *run, const struct spikes_second *second)
 	spikes_top_add(&run->functions, second->function, second->function_share * ns);
 }
 
+/* A second of the wall clock begins a microsecond off, as clocks are. */
+static uint64_t rounded(uint64_t ns)
+{
+	return (ns + NSEC_PER_MSEC / 2) / NSEC_PER_MSEC * NSEC_PER_MSEC;
+}
+
 struct spike spikes_run_end(const struct spikes_run *run, uint32_t cpu)
 {
 	double ns = run->length_ns, thread_ns, function_ns;
 	struct spike spike = {
-		.from_ns = run->from_ns,
-		.to_ns = run->to_ns,
-		.length_ns = run->length_ns,
+		.from_ns = rounded(run->from_ns),
+		.to_ns = rounded(run->to_ns),
+		.length_ns = rounded(run->length_ns),
 		.cpu = cpu,
 		.busy = run->busy / ns,
 		.kernel = run->kernel / ns,

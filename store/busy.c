@@ -60,7 +60,10 @@ static int ask_index(struct walk *walk, const struct store_segment *segment)
 	return 0;
 }
 
-/* Where a row tells of busy CPUs, it has to be of the segment that is there. */
+/*
+ * Where a row tells of busy CPUs, it has to be of the segment that is there. Of one that is damaged by now it is the more welcome: in this answer
+ * nothing is missing then.
+ */
 static int from_index(struct walk *walk, struct store_segment *segment, struct busy *busy)
 {
 	int r = ask_index(walk, segment);
@@ -70,7 +73,8 @@ static int from_index(struct walk *walk, struct store_segment *segment, struct b
 	if (r != 1 || !busy->cells.count)
 		return r;
 	r = reader_check_row(walk->reader, segment, walk->error);
-	return r < 0 ? r : !r && !*segment->damage;
+	*segment->damage = 0;
+	return r < 0 ? r : !r;
 }
 
 static int see_segment(struct walk *walk, struct store_segment *segment)
@@ -80,7 +84,7 @@ static int see_segment(struct walk *walk, struct store_segment *segment)
 
 	if (!segment->unsealed && !*segment->damage) {
 		r = from_index(walk, segment, &busy);
-		if (r == 0 && !*segment->damage) {
+		if (r == 0) {
 			busy_done(&busy);
 			busy = (struct busy){ 0 };
 			r = from_file(walk, segment, &busy);

@@ -40,6 +40,7 @@ static const char schema[] =
 
 struct index {
 	sqlite3 *db;
+	sqlite3_stmt *ask_busy; /* between the begin and the end of reading */
 	char *wal; /* where the index was opened without its WAL: that file, which must stay empty */
 	char *path; /* of one that was opened for writing */
 	dev_t device;
@@ -75,6 +76,7 @@ struct index *index_close(struct index *index)
 {
 	if (!index)
 		return NULL;
+	sqlite3_finalize(index->ask_busy);
 	sqlite3_close(index->db);
 	free(index->wal);
 	free(index->path);
@@ -535,13 +537,11 @@ static bool read_busy(sqlite3_stmt *row, const void **ret_data, size_t *ret_size
 
 int index_busy(struct index *index, const char *name, struct buffer *bytes, struct error *error)
 {
-	sqlite3_stmt *ask;
+	sqlite3_stmt *ask = index->ask_busy;
 	const void *data;
 	size_t size;
-	int r = index_statement(index, "SELECT * FROM busy WHERE segment = ?", &ask, error), code;
+	int code, r = 0;
 
-	if (r < 0)
-		return r;
 	sqlite3_bind_text(ask, 1, name, -1, SQLITE_STATIC);
 	code = sqlite3_step(ask);
 	if (code == SQLITE_ROW && read_busy(ask, &data, &size) &&
@@ -551,17 +551,22 @@ int index_busy(struct index *index, const char *name, struct buffer *bytes, stru
 	} else if (code != SQLITE_DONE) {
 		r = code == SQLITE_ROW ? damaged_row(error) : index_error(index, code, error);
 	}
-	sqlite3_finalize(ask);
+	sqlite3_reset(ask);
 	return r;
 }
 
 int index_begin_reading(struct index *index, struct error *error)
 {
-	return index_run(index, "BEGIN", error);
+	int r = index_statement(
+		index, "SELECT * FROM busy WHERE segment = ?", &index->ask_busy, error);
+
+	return r < 0 ? r : index_run(index, "BEGIN", error);
 }
 
 void index_end_reading(struct index *index)
 {
+	sqlite3_finalize(index->ask_busy);
+	index->ask_busy = NULL;
 	sqlite3_exec(index->db, "COMMIT", NULL, NULL, NULL);
 }
 

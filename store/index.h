@@ -53,7 +53,7 @@ int index_incidents(struct index *index,
 
 /*
  * What CPUs were busy in a segment: appended, and 1; 0 where the index has no such row. Looked up by name: what the pages lead to is of that name, or
- * damaged, or not there; then the segment itself is to be asked. Between index_begin_reading() and index_end_reading() many take little time.
+ * damaged, or not there; then the segment itself is to be asked. Only between index_begin_reading() and index_end_reading().
  */
 int index_busy(struct index *index, const char *name, struct buffer *bytes, struct error *error);
 int index_begin_reading(struct index *index, struct error *error);

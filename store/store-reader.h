@@ -70,8 +70,8 @@ int store_reader_load(struct store_reader *reader, const struct store_segment *s
 
 /*
  * Which CPUs were busy (tape/busy.h) in the segments that overlap [from, to), by their begin, from the index where that knows it, and read from no
- * segment but those. It is NULL of segments that have it nowhere: of what is not sealed, of old ones, and of those that cannot be read; then the
- * caller may load it. A segment is held against its first bytes if any CPU was busy in it. A negative answer of `see` ends it and is handed on.
+ * segment but those. It is NULL of segments that have it nowhere: of what is not sealed, of old ones, and of those that cannot be read and that the index does not know; then the
+ * caller may load it. A row is held against the segment's first bytes if any CPU was busy in it. A negative answer of `see` ends it and is handed on.
  */
 int store_reader_busy(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
 	int (*see)(void *context, const struct store_segment *segment, const struct busy *busy),
