@@ -161,19 +161,6 @@ static int walk(struct containers *containers)
 	return r < 0 ? r : cgroups_walk(cgroups.path, see_cgroup, containers, &count);
 }
 
-/* "containers/docker/ID/starts", with a star for the id. */
-static bool group_of_figure(const char *figure, char group[256])
-{
-	static const char begin[] = "containers/", end[] = "/starts";
-	size_t size = strlen(figure);
-
-	if (size <= strlen(begin) + strlen(end) || strncmp(figure, begin, strlen(begin)) != 0 ||
-		strcmp(figure + size - strlen(end), end) != 0)
-		return false;
-	return snprintf(group, 256, "%.*s", (int)(size - strlen(begin) - strlen(end)),
-		       figure + strlen(begin)) < 256;
-}
-
 static void add_figures(struct containers *containers)
 {
 	const struct host *host = containers->host;
@@ -181,9 +168,9 @@ static void add_figures(struct containers *containers)
 	for (uint32_t id = 1; id < strings_count(&host->names); id++) {
 		const struct host_figure *figure = &host->figures.items[id];
 		struct group *group;
-		char name[256];
+		char name[HOST_PART_SIZE];
 
-		if (!group_of_figure(strings_at(&host->names, id), name))
+		if (!host_name_part(strings_at(&host->names, id), "containers/", "/starts", name))
 			continue;
 		group = find_group(containers, name);
 		if (!group)

@@ -62,6 +62,17 @@ double host_rate(const struct host *host, const char *name)
 	return host->watched_ns ? host_growth(host, name) * 1e9 / host->watched_ns : 0;
 }
 
+bool host_name_part(const char *name, const char *begin, const char *end, char part[HOST_PART_SIZE])
+{
+	size_t size = strlen(name), around = strlen(begin) + strlen(end);
+
+	if (size <= around || strncmp(name, begin, strlen(begin)) != 0 ||
+		strcmp(name + size - strlen(end), end) != 0)
+		return false;
+	return snprintf(part, HOST_PART_SIZE, "%.*s", (int)(size - around), name + strlen(begin)) <
+	       HOST_PART_SIZE;
+}
+
 bool host_number(const struct host *host, const char *path, int64_t *ret_value)
 {
 	char full[PATH_MAX];

@@ -58,5 +58,10 @@ int64_t host_growth(const struct host *host, const char *name);
 /* The same, a second. */
 double host_rate(const struct host *host, const char *name);
 
+/* What stands between the two in a figure's name: "unit/", "/starts". False where that is nothing, or too long. */
+#define HOST_PART_SIZE 256
+bool host_name_part(
+	const char *name, const char *begin, const char *end, char part[HOST_PART_SIZE]);
+
 /* A number in a small file below the root. */
 bool host_number(const struct host *host, const char *path, int64_t *ret_value);

@@ -36,27 +36,14 @@ static struct service *find_service(struct services *services, const char *name)
 	return &services->list.items[services->list.count - 1];
 }
 
-/* "unit/ecs.service/starts" */
-static bool unit_of_figure(const char *figure, char unit[256])
-{
-	static const char begin[] = "unit/", end[] = "/starts";
-	size_t size = strlen(figure);
-
-	if (size <= strlen(begin) + strlen(end) || strncmp(figure, begin, strlen(begin)) != 0 ||
-		strcmp(figure + size - strlen(end), end) != 0)
-		return false;
-	return snprintf(unit, 256, "%.*s", (int)(size - strlen(begin) - strlen(end)),
-		       figure + strlen(begin)) < 256;
-}
-
 static void add_figures(const struct host *host, struct services *services)
 {
 	for (uint32_t id = 1; id < strings_count(&host->names); id++) {
 		const struct host_figure *figure = &host->figures.items[id];
 		struct service *service;
-		char unit[256];
+		char unit[HOST_PART_SIZE];
 
-		if (!unit_of_figure(strings_at(&host->names, id), unit))
+		if (!host_name_part(strings_at(&host->names, id), "unit/", "/starts", unit))
 			continue;
 		service = find_service(services, unit);
 		if (!service)

@@ -97,8 +97,11 @@ static void put_checks(
 	list_checks(report, false, &checked);
 	if (!any_check(report, false))
 		buffer_text(&checked, "nothing could be looked at");
-	buffer_printf(&checked, "; watched for %s",
-		duration_format(report->watched_ns, watched, sizeof(watched)));
+	if (report->watched_ns)
+		buffer_printf(&checked, "; watched for %s",
+			duration_format(report->watched_ns, watched, sizeof(watched)));
+	else
+		buffer_text(&checked, "; looked at once");
 	if (report->recorded_from_ns)
 		buffer_printf(&checked, ", and %s that were recorded",
 			duration_format(report->recorded_to_ns - report->recorded_from_ns, recorded,
