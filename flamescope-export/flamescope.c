@@ -187,8 +187,15 @@ static void put_marker(const struct writer *writer, struct buffer *text)
 	buffer_text(text, "\t               0 cpuidle_enter_state ([kernel.kallsyms])\n\n");
 }
 
-/* About a megabyte of text: the threads that make it meet seldom. */
-#define PIECE_ROWS 1024
+/* About a quarter of a megabyte of text: the threads that make it meet seldom, and what they put in it stays in the second cache. */
+#define PIECE_ROWS 256
+
+#define ROWS_AHEAD 4
+
+static void expect_row(const struct writer *writer, const struct selection_row *row)
+{
+	tape_text_expect(&writer->texts[row->tape], row_sample(writer->selection, row));
+}
 
 static void make_piece(const void *context, size_t piece, struct buffer *to)
 {
@@ -201,6 +208,8 @@ static void make_piece(const void *context, size_t piece, struct buffer *to)
 		const struct tape_sample *sample = row_sample(selection, row);
 		const struct tape_text *text = &writer->texts[row->tape];
 
+		if (i + ROWS_AHEAD < end)
+			expect_row(writer, row + ROWS_AHEAD);
 		tape_text_put_thread(text, sample, to);
 		put_numbers(writer, sample->cpu, row_time_us(writer, i), sample->period, to);
 		tape_text_put_stack(text, sample, to);

@@ -2,7 +2,8 @@
 /*
  * Stacks stay what they are in the tape, a trie of callers and a leaf for each sample; each node that is wanted knows how many
  * frames and bytes it and its parents come to. A text for each stack was not kept: a window's stacks are mostly different ones, and copying
- * 24 short lines costs about what reading them back from so much memory would.
+ * 24 short lines costs about what reading them back from so much memory would. But what was put a moment ago is in the next cache still, and
+ * callers that are there are copied from there, all at once.
  */
 #include "flamescope-export/tape-text.h"
 
@@ -20,6 +21,9 @@
 #define THREAD_FRAME "\t               0 "
 #define THREAD_FRAME_END " (thread)\n"
 #define CUT_LINE "\t               0 [cut] ([unknown])\n"
+
+/* Most lines are short: these bytes are copied at once, whatever is behind the line. */
+#define LINE_BYTES 128
 
 /* A text in the arena; none is empty. */
 struct piece {
@@ -244,6 +248,7 @@ int tape_text_make(struct tape_text *text)
 			node->marks = parent->marks | idle_marks(tape_string(text->tape, symbol));
 		}
 	}
+	buffer_room(&text->arena, LINE_BYTES); /* behind the last line */
 	return buffer_failed(&text->arena) ? -ENOMEM : 0;
 }
 
@@ -277,6 +282,13 @@ size_t tape_text_size(const struct tape_text *text, const struct tape_sample *sa
 	       (tape_text_is_cut(text, sample) ? 0 : stack_size(text, sample));
 }
 
+void tape_text_expect(const struct tape_text *text, const struct tape_sample *sample)
+{
+	__builtin_prefetch(&text->nodes[sample->stack]);
+	__builtin_prefetch(&text->tape->stacks.items[sample->stack]);
+	__builtin_prefetch(&text->frames[sample->frame]);
+}
+
 void tape_text_put_thread(
 	const struct tape_text *text, const struct tape_sample *sample, struct buffer *to)
 {
@@ -291,11 +303,14 @@ void tape_text_put_thread(
 	}
 }
 
-static uint8_t *put_frame(const struct tape_text *text, uint32_t frame, uint8_t *at)
+static uint8_t *put_line(const struct tape_text *text, const struct piece *piece, uint8_t *at)
 {
-	const struct piece *piece = &text->frames[frame];
+	const uint8_t *line = text->arena.data + piece->start;
 
-	memcpy(at, text->arena.data + piece->start, piece->size);
+	if (__builtin_expect(piece->size <= LINE_BYTES, true))
+		memcpy(at, line, LINE_BYTES);
+	else
+		memcpy(at, line, piece->size);
 	return at + piece->size;
 }
 
@@ -312,19 +327,31 @@ static void put_thread_frame(
 		buffer_bytes(to, text->arena.data + piece->start, piece->size);
 }
 
+/*
+ * All of it is scattered over more memory than the caches near have: what is to be copied is asked for a few lines ahead.
+ */
 void tape_text_put_stack(
 	const struct tape_text *text, const struct tape_sample *sample, struct buffer *to)
 {
 	const struct tape_stack *stacks = text->tape->stacks.items;
-	const struct node *callers = &text->nodes[sample->stack];
-	uint32_t left = MIN(callers->frames, frames_max(text) - 1);
-	uint8_t *start = buffer_room(to, stack_size(text, sample)), *at;
+	uint8_t *start = buffer_room(to, stack_size(text, sample) + LINE_BYTES), *at = start;
+	const struct piece *lines[TAPE_TEXT_FRAMES_MAX];
+	uint32_t id = sample->stack, count = 0;
 
 	if (!start)
 		return;
-	at = put_frame(text, sample->frame, start);
-	for (uint32_t id = sample->stack; left; id = stacks[id].parent, left--)
-		at = put_frame(text, stacks[id].frame, at);
+	lines[count++] = &text->frames[sample->frame];
+	for (uint32_t left = MIN(text->nodes[id].frames, frames_max(text) - 1); left; left--) {
+		lines[count++] = &text->frames[stacks[id].frame];
+		__builtin_prefetch(lines[count - 1]);
+		id = stacks[id].parent;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		__builtin_prefetch(text->arena.data + lines[i]->start);
+		__builtin_prefetch(text->arena.data + lines[i]->start + 64);
+	}
+	for (uint32_t i = 0; i < count; i++)
+		at = put_line(text, lines[i], at);
 	to->size += at - start;
 	if (tape_text_is_cut(text, sample))
 		buffer_text(to, CUT_LINE);
