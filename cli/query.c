@@ -173,9 +173,13 @@ static int answer_flamescope(
 	_cleanup_(cleanup_selection) struct selection *selection = NULL;
 	struct flamescope_options flamescope = flamescope_options(invocation, query);
 	const struct window *window = &query->asked.question.window;
+	struct question question = query->asked.question;
 	struct output output;
 	struct error error = { 0 };
-	int r = selection_make(reader, &query->asked.question, &selection, &error);
+	int r;
+
+	question.threads = screen_threads();
+	r = selection_make(reader, &question, &selection, &error);
 
 	if (r < 0)
 		return fail(r, &error);

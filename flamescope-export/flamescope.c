@@ -17,6 +17,7 @@
 #include "flamescope-export/header.h"
 #include "flamescope-export/tape-text.h"
 #include "query/pieces.h"
+#include "query/workers.h"
 
 #define USEC_PER_SEC 1000000ull
 #define NUMBERS_MAX 160 /* of numbers and blanks, at their widest */
@@ -73,28 +74,57 @@ static uint64_t row_time_us(const struct writer *writer, size_t row)
 	return us;
 }
 
-static int make_texts(struct writer *writer)
+/* In steps of so many rows, what the ones ahead need is on its way into the caches. */
+#define ROWS_AHEAD 4
+
+static void expect_row(const struct writer *writer, size_t row, size_t end)
+{
+	const struct selection_row *ahead = &writer->selection->rows.items[row];
+
+	if (end - row <= ROWS_AHEAD)
+		return;
+	ahead += ROWS_AHEAD;
+	tape_text_expect(&writer->texts[ahead->tape], row_sample(writer->selection, ahead));
+}
+
+static int want_rows(struct writer *writer)
 {
 	const struct selection *selection = writer->selection;
-	int r = 0;
 
-	writer->texts = calloc(MAX(selection->tapes.count, (size_t)1), sizeof(*writer->texts));
-	if (!writer->texts)
-		return -ENOMEM;
-	for (size_t i = 0; r == 0 && i < selection->rows.count; i++) {
+	for (size_t i = 0; i < selection->rows.count; i++) {
 		const struct selection_row *row = &selection->rows.items[i];
 		struct tape_text *text = &writer->texts[row->tape];
 
-		if (!text->tape)
-			r = tape_text_init(text, selection->tapes.items[row->tape],
-				writer->options->thread_frame);
-		if (r == 0)
-			tape_text_want(text, row_sample(selection, row));
+		if (!text->tape && tape_text_init(text, selection->tapes.items[row->tape],
+					   writer->options->thread_frame) < 0)
+			return -ENOMEM;
+		expect_row(writer, i, selection->rows.count);
+		tape_text_want(text, row_sample(selection, row));
 	}
-	for (size_t i = 0; r == 0 && i < selection->tapes.count; i++)
-		if (writer->texts[i].tape)
-			r = tape_text_make(&writer->texts[i]);
-	return r;
+	return 0;
+}
+
+static int make_text(void *context, unsigned int worker, size_t tape)
+{
+	const struct writer *writer = context;
+
+	(void)worker;
+	return writer->texts[tape].tape ? tape_text_make(&writer->texts[tape]) : 0;
+}
+
+static int make_texts(struct writer *writer)
+{
+	const struct workers workers = {
+		.threads = MAX(writer->options->threads, 1u),
+		.count = writer->selection->tapes.count,
+		.work = make_text,
+		.context = writer,
+	};
+
+	writer->texts = calloc(MAX(workers.count, (size_t)1), sizeof(*writer->texts));
+	if (!writer->texts || want_rows(writer) < 0)
+		return -ENOMEM;
+	return workers_run(&workers, &(size_t){ 0 });
 }
 
 /* Is there such a name in the first rows, as far as libmagic looks? */
@@ -129,27 +159,33 @@ static void put_header(const struct writer *writer, struct buffer *text)
 		const struct selection_row *row = &selection->rows.items[i];
 		const struct tape_sample *sample = row_sample(selection, row);
 
+		expect_row(writer, i, selection->rows.count);
 		header.cut += tape_text_is_cut(&writer->texts[row->tape], sample);
 		header.idle_irq += tape_text_is_idle_irq(&writer->texts[row->tape], sample);
 	}
 	header_put(&header, text);
 }
 
-/* Decimal, filled up on the left to a width of at most 20. */
+static const uint64_t tens[20] = { 1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000,
+	1000000000, 10000000000, 100000000000, 1000000000000, 10000000000000, 100000000000000,
+	1000000000000000, 10000000000000000, 100000000000000000, 1000000000000000000,
+	10000000000000000000u };
+
+/* Decimal, filled up on the left to a width of at most 20, or wider where it must be. */
 static uint8_t *put_number(uint8_t *at, uint64_t value, size_t width, char fill)
 {
-	char digits[20];
-	size_t count = 0;
+	uint8_t *end, *digit;
 
+	while (width < 20 && value >= tens[width])
+		width++;
+	end = digit = at + width;
 	do {
-		digits[count++] = '0' + value % 10;
+		*--digit = '0' + value % 10;
 		value /= 10;
 	} while (value);
-	while (count < width)
-		digits[count++] = fill;
-	while (count)
-		*at++ = digits[--count];
-	return at;
+	while (digit > at)
+		*--digit = fill;
+	return end;
 }
 
 /* "[CPU] SECONDS.MICROSECONDS:     PERIOD EVENT:", and the end of the line */
@@ -164,7 +200,7 @@ static void put_numbers(const struct writer *writer, uint32_t cpu, uint64_t us, 
 	at = put_number(at, cpu, 3, '0');
 	*at++ = ']';
 	*at++ = ' ';
-	at = put_number(at, us / USEC_PER_SEC, 1, ' ');
+	at = put_number(at, us / USEC_PER_SEC, us < 1000000000 * USEC_PER_SEC ? 1 : 10, ' ');
 	*at++ = '.';
 	at = put_number(at, us % USEC_PER_SEC, 6, '0');
 	*at++ = ':';
@@ -190,13 +226,6 @@ static void put_marker(const struct writer *writer, struct buffer *text)
 /* About a quarter of a megabyte of text: the threads that make it meet seldom, and what they put in it stays in the second cache. */
 #define PIECE_ROWS 256
 
-#define ROWS_AHEAD 4
-
-static void expect_row(const struct writer *writer, const struct selection_row *row)
-{
-	tape_text_expect(&writer->texts[row->tape], row_sample(writer->selection, row));
-}
-
 static void make_piece(const void *context, size_t piece, struct buffer *to)
 {
 	const struct writer *writer = context;
@@ -208,8 +237,7 @@ static void make_piece(const void *context, size_t piece, struct buffer *to)
 		const struct tape_sample *sample = row_sample(selection, row);
 		const struct tape_text *text = &writer->texts[row->tape];
 
-		if (i + ROWS_AHEAD < end)
-			expect_row(writer, row + ROWS_AHEAD);
+		expect_row(writer, i, end);
 		tape_text_put_thread(text, sample, to);
 		put_numbers(writer, sample->cpu, row_time_us(writer, i), sample->period, to);
 		tape_text_put_stack(text, sample, to);

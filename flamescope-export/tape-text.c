@@ -284,7 +284,10 @@ size_t tape_text_size(const struct tape_text *text, const struct tape_sample *sa
 
 void tape_text_expect(const struct tape_text *text, const struct tape_sample *sample)
 {
+	if (!text->tape)
+		return;
 	__builtin_prefetch(&text->nodes[sample->stack]);
+	__builtin_prefetch(&text->wants[sample->stack]);
 	__builtin_prefetch(&text->tape->stacks.items[sample->stack]);
 	__builtin_prefetch(&text->frames[sample->frame]);
 }

@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "query/sift.h"
+#include "query/workers.h"
 
 struct open_tape {
 	struct tape *tape;
@@ -29,6 +31,10 @@ struct cursor {
 	uint32_t opened;
 	uint64_t from_ns; /* no row is before it */
 	bool ended;
+	/* What was read side by side, of so many segments from a number on. */
+	struct loaded *read;
+	unsigned int read_max; /* 0: nothing ever is */
+	size_t read_begin, read_count;
 };
 
 int cursor_open(struct store_reader *reader, const struct question *question,
@@ -47,6 +53,17 @@ int cursor_open(struct store_reader *reader, const struct question *question,
 	return 0;
 }
 
+int cursor_read_together(struct cursor *cursor, unsigned int threads)
+{
+	if (threads < 2 || cursor->read)
+		return 0;
+	cursor->read = calloc(threads, sizeof(*cursor->read));
+	if (!cursor->read)
+		return -ENOMEM;
+	cursor->read_max = threads;
+	return 0;
+}
+
 static void open_tape_done(struct open_tape *open)
 {
 	if (!open->kept)
@@ -61,6 +78,9 @@ struct cursor *cursor_close(struct cursor *cursor)
 	for (size_t i = 0; i < cursor->open.count; i++)
 		open_tape_done(&cursor->open.items[i]);
 	array_done(&cursor->open);
+	for (size_t i = 0; i < cursor->read_count; i++)
+		tape_free(cursor->read[i].tape);
+	free(cursor->read);
 	loader_done(&cursor->loader);
 	free(cursor);
 	return NULL;
@@ -99,16 +119,67 @@ static int add_tape(struct cursor *cursor, struct tape *tape)
 	return r;
 }
 
-static int open_segment(
-	struct cursor *cursor, const struct store_segment *segment, struct error *error)
+static void read_segment(
+	const struct cursor *cursor, const struct store_segment *segment, struct loaded *ret_loaded)
 {
 	bool passed = segment->end_ns <= cursor->from_ns;
-	struct loaded loaded;
-	struct tape *tape;
-	int r;
 
 	loader_read(&cursor->loader, segment, cursor->from_ns,
-		passed ? SEGMENT_LOSSES : SEGMENT_SAMPLES | SEGMENT_LOSSES, &loaded);
+		passed ? SEGMENT_LOSSES : SEGMENT_SAMPLES | SEGMENT_LOSSES, ret_loaded);
+}
+
+static int read_one(void *context, unsigned int worker, size_t item)
+{
+	struct cursor *cursor = context;
+
+	(void)worker;
+	read_segment(cursor, &cursor->loader.segments.list.items[cursor->read_begin + item],
+		&cursor->read[item]);
+	return 0;
+}
+
+/* All that was read before has been taken. */
+static int read_some(struct cursor *cursor, size_t begin)
+{
+	const struct workers workers = {
+		.threads = cursor->read_max,
+		.count = MIN(cursor->read_max, cursor->loader.segments.list.count - begin),
+		.work = read_one,
+		.context = cursor,
+	};
+
+	memset(cursor->read, 0, cursor->read_max * sizeof(*cursor->read));
+	cursor->read_begin = begin;
+	cursor->read_count = workers.count;
+	return workers_run(&workers, &(size_t){ 0 });
+}
+
+static int get_segment(struct cursor *cursor, size_t number, struct loaded *ret_loaded)
+{
+	int r = 0;
+
+	if (!cursor->read_max) {
+		read_segment(cursor, &cursor->loader.segments.list.items[number], ret_loaded);
+		return 0;
+	}
+	if (number >= cursor->read_begin + cursor->read_count)
+		r = read_some(cursor, number);
+	if (r < 0)
+		return r;
+	*ret_loaded = cursor->read[number - cursor->read_begin];
+	cursor->read[number - cursor->read_begin].tape = NULL;
+	return 0;
+}
+
+static int open_segment(struct cursor *cursor, size_t number, struct error *error)
+{
+	const struct store_segment *segment = &cursor->loader.segments.list.items[number];
+	struct loaded loaded;
+	struct tape *tape;
+	int r = get_segment(cursor, number, &loaded);
+
+	if (r < 0)
+		return r;
 	r = loader_take(&cursor->loader, segment, &loaded, &tape, error);
 	if (r <= 0)
 		return r;
@@ -153,8 +224,7 @@ int cursor_next(struct cursor *cursor, struct cursor_row *ret_row, struct error 
 
 		if (open && segment->begin_ns > open->times.list.items[open->at])
 			break;
-		cursor->next++;
-		r = open_segment(cursor, segment, error);
+		r = open_segment(cursor, cursor->next++, error);
 		if (r < 0)
 			return r;
 	}

@@ -31,6 +31,8 @@ int cursor_open(struct store_reader *reader, const struct question *question,
 	struct cursor **ret_cursor, struct error *error);
 struct cursor *cursor_close(struct cursor *cursor);
 DEFINE_CLEANUP(cursor, struct cursor *, cursor_close)
+/* From now on so many segments are read side by side, for who keeps all tapes anyway. 0 or -ENOMEM. */
+int cursor_read_together(struct cursor *cursor, unsigned int threads);
 
 /* 1 with a row, 0 at the end. What cannot be read is passed over, and told by the coverage. */
 int cursor_next(struct cursor *cursor, struct cursor_row *ret_row, struct error *error);

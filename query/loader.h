@@ -20,6 +20,7 @@ struct question {
 	/* Gives names to the frames of a tape that is not sealed yet. May be NULL. 0 or -ENOMEM. */
 	int (*name)(void *context, struct tape *tape);
 	void *context;
+	unsigned int threads; /* that may read segments of a selection side by side; 0 is 1 */
 };
 
 struct loader {

@@ -83,6 +83,8 @@ int selection_make(struct store_reader *reader, const struct question *question,
 	selection->window = question->window;
 	r = cursor_open(reader, question, &cursor, error);
 	if (r == 0)
+		r = cursor_read_together(cursor, question->threads);
+	if (r == 0)
 		r = add_rows(selection, &numbers, cursor, error);
 	if (r == 0) {
 		selection->opened = cursor_opened(cursor);

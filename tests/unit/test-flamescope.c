@@ -13,7 +13,8 @@ static char *written(const struct selection *selection)
 	static const struct filter all;
 
 	return SELECTIONS_TEXT(flamescope_write(selection,
-		&(struct flamescope_options){ .filter = &all, .version = "1.2.3" }, output));
+		&(struct flamescope_options){ .filter = &all, .version = "1.2.3", .threads = 2 },
+		output));
 }
 
 /* One kubelet sample at each of the perf times, on one CPU after the other. */

@@ -15,8 +15,9 @@ static struct selection *selected(
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	_cleanup_(filter_done) struct filter filter = { 0 };
-	struct question question = { .window = { .from_ns = from_ns, .to_ns = to_ns },
-		.filter = &filter };
+	struct question question = {
+		.window = { .from_ns = from_ns, .to_ns = to_ns }, .filter = &filter, .threads = 3
+	};
 	struct selection *selection = NULL;
 	struct error error = { 0 };
 
