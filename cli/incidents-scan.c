@@ -1,36 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli/incidents-scan.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/json.h"
 #include "cli/additions.h"
 #include "cli/episode-table.h"
+#include "cli/log-input.h"
 #include "cli/progress.h"
 #include "cli/queue-map.h"
-#include "pack/unpack.h"
 #include "query/when.h"
 
 #define PIECE_BYTES (1 << 20)
 #define EDGE_BYTES (64 << 10) /* of the beginning and the end, to know the year */
-#define UNPACKED_MAX (1ull << 40)
 #define SOURCE_MAX 4200
 
 struct scan {
 	const struct invocation *invocation;
-	const char *name; /* of the file, as people know it */
-	int fd;
-	uint64_t size;
-	uint64_t changed_ns;
-	bool json, all, damaged;
+	struct log_input log;
+	bool json, all;
 	struct log_map map;
 	struct buffer out; /* JSON */
 	struct episodes episodes;
@@ -50,79 +41,13 @@ static void scan_done(struct scan *scan)
 	buffer_done(&scan->table.out);
 	additions_done(&scan->additions);
 	log_map_done(&scan->map);
-	if (scan->fd >= 0)
-		close(scan->fd);
-}
-
-static const char *temporary_folder(void)
-{
-	const char *folder = getenv("TMPDIR");
-
-	return folder && *folder ? folder : "/tmp";
-}
-
-/* What comes through a pipe goes into a file without a name: the year of a log can only be told from its end. */
-static int keep_pipe(struct scan *scan, struct error *error)
-{
-	const char *folder = temporary_folder();
-	_cleanup_close_ int file = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	_cleanup_free_ char *piece = malloc(PIECE_BYTES);
-	ssize_t got;
-	int r = 0;
-
-	if (file < 0)
-		return error_set(
-			error, -errno, "cannot keep the input in %s: %s", folder, strerror(errno));
-	if (!piece)
-		return -ENOMEM;
-	while (r == 0 && (got = read(scan->fd, piece, PIECE_BYTES)) != 0) {
-		if (got > 0)
-			r = file_write_all(file, piece, got);
-		else if (errno != EINTR)
-			return error_set(
-				error, -errno, "cannot read standard input: %s", strerror(errno));
-	}
-	if (r < 0)
-		return error_set(error, r, "cannot keep the input in %s: %s", folder, strerror(-r));
-	close(scan->fd);
-	scan->fd = take_fd(file);
-	return 0;
-}
-
-static int open_log(struct scan *scan, const char *path, struct error *error)
-{
-	bool standard = !strcmp(path, "-");
-	struct stat about_file;
-	int r;
-
-	scan->name = standard ? "standard input" : path;
-	scan->fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
-			    : open(path, O_RDONLY | O_CLOEXEC);
-	if (scan->fd < 0 || fstat(scan->fd, &about_file) < 0)
-		return error_set(error, -errno, "cannot read %s: %s", scan->name, strerror(errno));
-	if (S_ISDIR(about_file.st_mode))
-		return error_set(error, -EISDIR, "%s is a folder; name a file", scan->name);
-	scan->changed_ns = clock_ns(CLOCK_REALTIME);
-	if (S_ISREG(about_file.st_mode) && !standard)
-		scan->changed_ns = about_file.st_mtim.tv_sec * NSEC_PER_SEC;
-	if (!S_ISREG(about_file.st_mode)) {
-		r = keep_pipe(scan, error);
-		if (r < 0)
-			return r;
-	}
-	r = unpack_file(&scan->fd, temporary_folder(), UNPACKED_MAX, &scan->damaged, error);
-	if (r < 0)
-		return error_prefix(error, r, "%s", scan->name);
-	if (fstat(scan->fd, &about_file) < 0)
-		return error_set(error, -errno, "cannot read %s: %s", scan->name, strerror(errno));
-	scan->size = about_file.st_size;
-	return 0;
+	log_input_done(&scan->log);
 }
 
 static const char *source_text(
 	const struct scan *scan, const struct incident *incident, char source[SOURCE_MAX])
 {
-	snprintf(source, SOURCE_MAX, "%.4000s:%llu", scan->name,
+	snprintf(source, SOURCE_MAX, "%.4000s:%llu", scan->log.name,
 		(unsigned long long)incident->line_number);
 	return source;
 }
@@ -193,22 +118,13 @@ static void take_incident(void *context, const struct incident *given)
 	scan->failed = r;
 }
 
-static ssize_t read_at(const struct scan *scan, char *data, size_t size, uint64_t offset)
-{
-	ssize_t got;
-
-	do {
-		got = pread(scan->fd, data, size, offset);
-	} while (got < 0 && errno == EINTR);
-	return got < 0 ? -errno : got;
-}
-
 static int read_span(const struct scan *scan, struct scanner *scanner, char *piece)
 {
+	const struct log_input *log = &scan->log;
 	char *tail = piece + EDGE_BYTES;
-	ssize_t head_size = read_at(scan, piece, EDGE_BYTES, 0);
-	ssize_t tail_size = read_at(
-		scan, tail, EDGE_BYTES, scan->size > EDGE_BYTES ? scan->size - EDGE_BYTES : 0);
+	ssize_t head_size = log_input_read_at(log, piece, EDGE_BYTES, 0);
+	ssize_t tail_size = log_input_read_at(
+		log, tail, EDGE_BYTES, log->size > EDGE_BYTES ? log->size - EDGE_BYTES : 0);
 
 	if (head_size < 0 || tail_size < 0)
 		return head_size < 0 ? head_size : tail_size;
@@ -216,31 +132,60 @@ static int read_span(const struct scan *scan, struct scanner *scanner, char *pie
 	return 0;
 }
 
+static int read_kept(
+	const struct scan *scan, struct scanner *scanner, char *piece, uint64_t *ret_offset)
+{
+	struct progress progress;
+	ssize_t got = 1;
+	int r = 0;
+
+	progress_start(&progress, "scanning", option_given(scan->invocation, "quiet"));
+	while (r == 0 && got > 0) {
+		got = log_input_read_at(&scan->log, piece, PIECE_BYTES, *ret_offset);
+		r = got > 0 ? scanner_feed(scanner, piece, got) : got;
+		*ret_offset += MAX(got, 0);
+		progress_show(&progress, MIN(*ret_offset, scan->log.size), scan->log.size);
+	}
+	progress_end(&progress);
+	return r;
+}
+
+/* What comes yet: each line is told of when it is there, and not when the next one is. */
+static int read_pipe(
+	const struct scan *scan, struct scanner *scanner, char *piece, uint64_t *ret_offset)
+{
+	ssize_t got = 1;
+	bool idle = false;
+	int r = 0;
+
+	while (r == 0 && (got > 0 || idle)) {
+		fflush(stdout);
+		got = log_input_read_pipe(&scan->log, piece, PIECE_BYTES, &idle);
+		if (idle)
+			r = scanner_rest(scanner);
+		else
+			r = got > 0 ? scanner_feed(scanner, piece, got) : got;
+		*ret_offset += MAX(got, 0);
+		r = r == 0 ? scan->failed : r;
+	}
+	return r;
+}
+
 static int read_log(struct scan *scan, struct scanner *scanner, struct error *error)
 {
 	_cleanup_free_ char *piece = malloc(PIECE_BYTES);
-	struct progress progress;
 	uint64_t offset = 0;
-	ssize_t got;
 	int r;
 
 	if (!piece)
 		return -ENOMEM;
-	progress_start(&progress, "scanning", option_given(scan->invocation, "quiet"));
 	r = read_span(scan, scanner, piece);
-	while (r == 0) {
-		got = read_at(scan, piece, PIECE_BYTES, offset);
-		if (got <= 0) {
-			r = got;
-			break;
-		}
-		offset += got;
-		r = scanner_feed(scanner, piece, got);
-		progress_show(&progress, MIN(offset, scan->size), scan->size);
-	}
-	progress_end(&progress);
+	if (r == 0)
+		r = read_kept(scan, scanner, piece, &offset);
+	if (r == 0 && scan->log.pipe >= 0)
+		r = read_pipe(scan, scanner, piece, &offset);
 	if (r < 0)
-		return error_set(error, r, "cannot read %s at byte %llu: %s", scan->name,
+		return error_set(error, r, "cannot read %s at byte %llu: %s", scan->log.name,
 			(unsigned long long)offset, strerror(-r));
 	return scan->failed;
 }
@@ -254,7 +199,7 @@ static int read_options(
 	int r = 0;
 
 	scanner->trust_users = option_given(invocation, "trust-user-kmsg");
-	scanner->clock.end_ns = scan->changed_ns;
+	scanner->clock.end_ns = scan->log.changed_ns;
 	scanner->clock.utc = option_given(invocation, "utc");
 	if (boot)
 		r = when_parse(boot, clock_ns(CLOCK_REALTIME), scanner->clock.utc, &when, error);
@@ -280,7 +225,7 @@ static void print_table(struct scan *scan, const struct scan_summary *summary)
 	}
 	say(scan->invocation, "%zu incident%s in %llu line%s of %s", table->rows,
 		table->rows == 1 ? "" : "s", (unsigned long long)summary->lines,
-		summary->lines == 1 ? "" : "s", scan->name);
+		summary->lines == 1 ? "" : "s", scan->log.name);
 	if (lesser)
 		say(scan->invocation, "%zu of no weight alone: --all shows them", lesser);
 }
@@ -294,7 +239,7 @@ static void print_coverage(struct scan *scan, const struct scan_summary *summary
 	json_key(out, "coverage");
 	json_open(out, '{');
 	json_key(out, "source");
-	json_string(out, scan->name);
+	json_string(out, scan->log.name);
 	json_key(out, "bytes");
 	json_u64(out, summary->bytes);
 	json_key(out, "lines");
@@ -304,7 +249,7 @@ static void print_coverage(struct scan *scan, const struct scan_summary *summary
 	json_key(out, "forged");
 	json_u64(out, summary->forged);
 	json_key(out, "damaged");
-	json_bool(out, scan->damaged);
+	json_bool(out, scan->log.damaged);
 	json_close(out, '}');
 	json_close(out, '}');
 	buffer_u8(out, '\n');
@@ -318,9 +263,9 @@ static void print_losses(const struct scan *scan, const struct scan_summary *sum
 			"%llu line%s that the kernel did not write passed over; see "
 			"--trust-user-kmsg",
 			(unsigned long long)summary->forged, summary->forged == 1 ? "" : "s");
-	if (scan->damaged)
+	if (scan->log.damaged)
 		fprintf(stderr, "perftape: %s is damaged or cut short: this is what came before\n",
-			scan->name);
+			scan->log.name);
 }
 
 /* Without a store nothing is placed in it; who names one means it. */
@@ -364,14 +309,14 @@ int incidents_scan(const struct invocation *invocation, const char *path)
 {
 	_cleanup_(scan_done) struct scan scan = {
 		.invocation = invocation,
-		.fd = -1,
+		.log = { .fd = -1, .pipe = -1 },
 		.json = option_given(invocation, "json"),
 		.all = option_given(invocation, "all"),
 		.table = { .invocation = invocation, .by_line = true },
 	};
 	struct scan_summary summary;
 	struct error error = { 0 };
-	int r = open_log(&scan, path, &error);
+	int r = log_input_open(path, scan.json, &scan.log, &error);
 
 	if (r == 0)
 		r = open_map(&scan, &error);

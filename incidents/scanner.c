@@ -527,6 +527,16 @@ int scanner_feed(struct scanner *scanner, const void *data, size_t size)
 	return 0;
 }
 
+int scanner_rest(struct scanner *scanner)
+{
+	if (scanner->holds)
+		release_held(scanner, NULL);
+	if (scanner->verbose)
+		end_export(scanner, scanner->judge.summary.lines);
+	scanner->verbose = false;
+	return buffer_failed(&scanner->pending) ? -ENOMEM : 0;
+}
+
 int scanner_finish(struct scanner *scanner, struct scan_summary *ret_summary)
 {
 	const char *text = (const char *)scanner->pending.data;
@@ -534,10 +544,9 @@ int scanner_finish(struct scanner *scanner, struct scan_summary *ret_summary)
 	if (scanner->pending.size)
 		take_lines(scanner, text, scanner->pending.size, true);
 	scanner->pending.size = 0;
-	if (scanner->holds)
-		release_held(scanner, NULL);
+	(void)scanner_rest(scanner);
 	/* an entry that was cut off has its message perhaps */
-	if (scanner->exporting || scanner->verbose || record_has(&scanner->record, RECORD_MESSAGE))
+	if (scanner->exporting || record_has(&scanner->record, RECORD_MESSAGE))
 		end_export(scanner, scanner->judge.summary.lines);
 	*ret_summary = scanner->judge.summary;
 	return 0;

@@ -13,6 +13,7 @@ Usage: cases.py PERFTAPE FIXTURE
 """
 
 import contextlib
+import bz2
 import gzip
 import os
 import pathlib
@@ -46,9 +47,11 @@ def mask(text):
 def put_logs(folder):
     """The logs that cases read, last changed on 2026-01-02, since their stamps say no year; each packed too."""
     for path in sorted((HERE.parent / "data").glob("*.log")):
-        for name, data in ((path.name, path.read_bytes()), (path.name + ".gz", gzip.compress(path.read_bytes()))):
-            log = pathlib.Path(folder) / name
-            log.write_bytes(data)
+        data = path.read_bytes()
+        forms = {"": data, ".gz": gzip.compress(data), ".cut.gz": gzip.compress(data)[:-200], ".bz2": bz2.compress(data), ".utf16": data.decode().encode("utf-16")}
+        for suffix, packed in forms.items():
+            log = pathlib.Path(folder) / (path.name + suffix)
+            log.write_bytes(packed)
             os.utime(log, (1767312000, 1767312000))
 
 

@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -262,5 +263,20 @@ def test_scan(folder):
     return wrongs + expect("added twice", of_device(store) == [6, 7], of_device(store))
 
 
+def test_pipe(folder):
+    """What comes through a pipe is told of when it comes, and not at its end; a line that was cut is waited for no longer than a second."""
+    environment = os.environ | {"PERFTAPE_STORE": str(folder / "none")}
+    scan = subprocess.Popen([PERFTAPE, "incidents", "scan", "--json", "-"], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    for line in (f"[ 100.000000] {stall(6)}\n", "[ 101.000000] nothing\n[ 102.000000] ena 0000:00:05.0 eth0: Trigger reset is on\n", f"[ 103.000000] {stall(7)[:-20]}\n"):
+        scan.stdin.write(line)
+        scan.stdin.flush()
+        told = select.select([scan.stdout], [], [], WAIT)[0] and scan.stdout.readline()
+        if not told or json.loads(told)["line"] != line.strip().splitlines()[-1]:
+            scan.kill()
+            return expect("not told of", False, line, told)
+    scan.stdin.close()
+    return expect("no end", json.loads(scan.stdout.read())["coverage"]["incidents"] == 3 and scan.wait() == 0)
+
+
 if __name__ == "__main__":
-    sys.exit(live.main([test_snapshots, test_restarts, test_forged, test_scan], [test_oom, test_overrun, test_clock]))
+    sys.exit(live.main([test_snapshots, test_restarts, test_forged, test_scan, test_pipe], [test_oom, test_overrun, test_clock]))
