@@ -161,9 +161,10 @@ static void put_advice(const struct core *worst, struct finding *finding)
 	report_line(&finding->confirm, "perf top -C %u -g", worst->cpu);
 	report_line(&finding->confirm, "pidstat -t 1 5");
 	report_line(&finding->fix, "%s",
-		kernel ? "perftape record keeps the stacks; perftape top --cpu N --from now-1m "
-			 "then says which function. Interrupts can be moved with "
-			 "/proc/irq/N/smp_affinity, threads with taskset."
+		kernel ? "perftape spikes lists when it was so before, perftape top --cpu N "
+			 "--from now-1m which function it was, where a recorder runs. "
+			 "Interrupts can be moved with /proc/irq/N/smp_affinity, threads with "
+			 "taskset."
 		       : "Nothing, when it is meant to. Else give it more threads, or another CPU "
 			 "than one that serves a network queue.");
 }
