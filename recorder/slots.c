@@ -179,7 +179,8 @@ static void judge_past(struct slots *slots, const struct slots_span *span)
 	add_hole(&past->empty, &span->empty);
 	past->length_ns += span->length_ns;
 	past->idle_ns += span->idle_ns;
-	past->idle_samples += span->idle_samples;
+	/* interrupts of an idle CPU are sampled as idle and are no idle time: that is no debt of the idle time to come */
+	past->idle_samples += MIN(span->idle_samples, span->idle_ns / slots->period_ns);
 	if (!unexplained(slots->period_ns, past) && past->length_ns < PAST_NS)
 		return;
 	judge(slots, past);
@@ -201,6 +202,7 @@ static void judge_all(struct slots *slots, uint64_t length_ns, uint64_t idle_ns,
 	slots->open_idle_ns = open ? idle_ns - MIN(idle_ns, seen_ns) : 0;
 	if (unexplained(slots->period_ns, &span)) {
 		judge(slots, &span);
+		slots->past.idle_ns += slots->open_idle_ns;
 		return;
 	}
 	span.idle_ns = MIN(idle_ns, length_ns);
@@ -218,6 +220,9 @@ struct slots_hole slots_settle(struct slots *slots, uint64_t until_ns, uint64_t 
 	if (known) {
 		judge_all(slots, length_ns, idle_ns, open);
 	} else {
+		/* of what is open now, nothing would explain later what lies before */
+		if (open)
+			slots->grid_ns = slot_of(slots, until_ns - slots->period_ns / 2);
 		slots->open_idle_ns = 0;
 		slots->past = (struct slots_span){ 0 };
 	}

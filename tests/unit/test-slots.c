@@ -157,6 +157,25 @@ static void test_silent(void)
 	CHECK_EQ(slots_settle(&slots, slot(194) - 100000, SLOTS_IDLE_UNKNOWN).count, 0);
 }
 
+/* It idles without samples from one settling that tells of idle time to the next, and not all of them do. */
+static void test_not_told(void)
+{
+	struct slots slots = started();
+
+	run(&slots, 0, 60, false);
+	CHECK_EQ(slots_settle(&slots, slot(97) - 100000, SLOTS_IDLE_UNKNOWN).count, 0);
+	CHECK_EQ(slots_settle(&slots, slot(194) - 100000, 97 * PERIOD_NS).count, 0);
+	run(&slots, 250, 291, false);
+	CHECK_EQ(slots_settle(&slots, slot(291) - 100000, 56 * PERIOD_NS).count, 0);
+	/* what was not told because others were is not missing later */
+	slots = started();
+	run(&slots, 0, 20, false);
+	run(&slots, 200, 254, false);
+	CHECK(slots_settle(&slots, slot(291) - 100000, 37 * PERIOD_NS).count > 140);
+	run(&slots, 374, 388, false);
+	CHECK_EQ(slots_settle(&slots, slot(388) - 100000, 83 * PERIOD_NS).count, 0);
+}
+
 /* A hole that lasts over a settling is one. */
 static void test_over_settling(void)
 {
@@ -229,6 +248,7 @@ CHECK_MAIN({ "a busy CPU with all its samples misses nothing", test_all_there },
 	{ "a late sample alone is not", test_late }, { "an idle CPU misses nothing", test_idle },
 	{ "a CPU whose idling is sampled", test_sampled_idle },
 	{ "a busy CPU without any sample misses all of them", test_silent },
+	{ "idle time that is told of late or not at all", test_not_told },
 	{ "a hole over a settling is counted once", test_over_settling },
 	{ "a grid that moves is no hole", test_moved },
 	{ "what the ring had no room for is not missing", test_lost },
