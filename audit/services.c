@@ -48,7 +48,7 @@ static void add_figures(const struct host *host, struct services *services)
 		service = find_service(services, unit);
 		if (!service)
 			continue;
-		services->any = true;
+		services->any = service->there = true;
 		if (figure->read)
 			service->now = figure->last - figure->first;
 		service->hour = figure->grown_hour;
@@ -63,29 +63,41 @@ static bool ends_with(const char *text, const char *end)
 	return size > end_size && strcmp(text + size - end_size, end) == 0;
 }
 
-/* "invocation:ecs.service" is made anew at each start; that of what starts it tells that it is meant to. */
+/* "invocation:ecs.service" is made anew at each start. */
+static void see_start(const struct host *host, struct services *services, struct service *service,
+	int dir_fd, const char *link)
+{
+	struct stat about;
+	uint64_t begin_ns;
+
+	if (fstatat(dir_fd, link, &about, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	services->any = service->there = true;
+	begin_ns = about.st_mtim.tv_sec * NSEC_PER_SEC + about.st_mtim.tv_nsec;
+	service->age_ns = host->now_ns - MIN(host->now_ns, begin_ns);
+}
+
+/* Units of other kinds than services are of interest where they start one: then it is meant to come and go. */
 static void see_link(
 	const struct host *host, struct services *services, int dir_fd, const char *link)
 {
-	const char *name = link + strlen("invocation:"), *dot = strrchr(link, '.');
+	static const char begin[] = "invocation:";
+	const char *name = link + strlen(begin);
+	bool starts;
 	struct service *service;
-	struct stat about;
-	uint64_t begin_ns;
 	char unit[300];
 
-	if (strncmp(link, "invocation:", strlen("invocation:")) != 0 || !dot || dot < name)
+	if (strncmp(link, begin, strlen(begin)) != 0)
 		return;
-	snprintf(unit, sizeof(unit), "%.*s.service", (int)(dot - name), name);
+	starts = ends_with(name, ".timer") || ends_with(name, ".path");
+	if (!starts && !ends_with(name, ".service"))
+		return;
+	snprintf(unit, sizeof(unit), "%.*s.service", (int)(strrchr(name, '.') - name), name);
 	service = find_service(services, unit);
-	if (!service)
-		return;
-	if (ends_with(name, ".timer") || ends_with(name, ".path"))
+	if (service && starts)
 		service->timed = true;
-	if (!ends_with(name, ".service") || fstatat(dir_fd, link, &about, AT_SYMLINK_NOFOLLOW) < 0)
-		return;
-	services->any = true;
-	begin_ns = about.st_mtim.tv_sec * NSEC_PER_SEC + about.st_mtim.tv_nsec;
-	service->age_ns = host->now_ns - MIN(host->now_ns, begin_ns);
+	else if (service)
+		see_start(host, services, service, dir_fd, link);
 }
 
 static void add_links(const struct host *host, struct services *services)
@@ -110,6 +122,7 @@ static int see_troubled(void *context, const char *name, const char *active, con
 
 	if (!service)
 		return 0;
+	service->there = true;
 	service->failed = strcmp(active, "failed") == 0;
 	service->restarting = strncmp(sub, "auto-restart", strlen("auto-restart")) == 0;
 	return 0;

@@ -11,6 +11,7 @@ struct service {
 	char name[256];
 	uint64_t age_ns; /* of what runs now */
 	bool timed; /* a timer or a path starts it: again and again is as it should be */
+	bool there; /* it runs, or was seen to */
 	bool failed; /* systemd says so */
 	bool restarting; /* and that it waits to start it again */
 	int64_t restarts; /* as systemd counts them, without those that somebody asked for; -1: not known */

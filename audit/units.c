@@ -4,6 +4,7 @@
  * goes on for ever.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "audit/checks.h"
 #include "audit/services.h"
@@ -17,7 +18,10 @@
 #define YOUNG_NS (600 * NSEC_PER_SEC)
 #define SHOWN_MAX 10
 
-/* What systemd counts itself leaves no doubt; without that, what a timer starts is told by its timer. */
+/*
+ * What systemd counts itself leaves no doubt; without that, what a timer starts is told by its timer. Those of users' own managers, and of ones in
+ * containers, are known by their cgroups alone: what starts them is not.
+ */
 static bool is_looping(const struct service *service)
 {
 	bool now = service->restarting || service->age_ns < YOUNG_NS || service->now;
@@ -26,7 +30,9 @@ static bool is_looping(const struct service *service)
 		return false;
 	if (service->restarts >= 0)
 		return service->restarts >= RESTARTS_MIN && (now || service->hour);
-	return !service->timed && (service->now >= STARTS_NOW_MIN || service->hour >= RESTARTS_MIN);
+	return !service->timed &&
+	       (service->now >= STARTS_NOW_MIN ||
+		       (service->hour >= RESTARTS_MIN && !strchr(service->name, '/')));
 }
 
 static void describe(const struct host *host, const struct service *service, struct buffer *text)
@@ -174,6 +180,15 @@ static int check_failed(
 	return put_services(host, services, has_failed, finding);
 }
 
+static size_t count_there(const struct services *services)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < services->list.count; i++)
+		count += services->list.items[i].there;
+	return count;
+}
+
 int check_units(const struct host *host, struct report *report)
 {
 	struct services services = { .asked = false };
@@ -188,7 +203,7 @@ int check_units(const struct host *host, struct report *report)
 	else if (r == 0 && !services.asked)
 		r = report_unread(report, "failed units", "systemd does not answer");
 	if (r == 0 && services.any)
-		r = report_checked(report, NAME, "%zu", services.list.count);
+		r = report_checked(report, NAME, "%zu", count_there(&services));
 	services_done(&services);
 	return r;
 }

@@ -197,16 +197,19 @@ static void test_units_that_are_well(void)
 	put_link(&audits.tree, "ssh.service", 3600);
 	put_link(&audits.tree, "quiet.service", 3);
 	put_link(&audits.tree, "sysstat.timer", 9999);
+	put_link(&audits.tree, "dev-sda.device", 9999);
 	put_link(&audits.tree, "sysstat.service", 5);
 	for (unsigned int i = 0; i < 60; i++) {
 		add_point(tape, "unit/sysstat.service/starts", i * 60, i);
 		add_point(tape, "unit/ssh.service/starts", i * 60, i > 30 ? 2 : 0);
 		add_point(tape, "unit/quiet.service/starts", i * 60, i);
+		add_point(tape, "unit/user.slice/user@0.service/a.service/starts", i * 60, i);
 	}
 	/* systemd knows that nothing of it was its own doing */
 	systemds_start(&systemd, audits.tree.root, units, ARRAY_SIZE(units));
 	run_with_store(&audits, tape, 60);
 	CHECK_EQ(audits.report.findings.count, 0);
+	CHECK(strstr(audits_text(&audits), " units (4),"));
 }
 
 /* By what systemd counts, without anything recorded; and what it has given up. */
