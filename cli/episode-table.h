@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Episodes, and single incidents, as rows of a table that a person reads at night. */
+/*
+ * Episodes, and single incidents, as rows of a table that a person reads at night. On a terminal that is too narrow for all of it, it has
+ * what counts: when, what, where, how long, which CPU, and whether there are samples.
+ */
 
 #include "cli/command.h"
 #include "incidents/episode.h"
@@ -13,6 +16,7 @@ struct episode_table {
 	bool with_text; /* the line stands at the end */
 	struct buffer out;
 	size_t rows;
+	unsigned int width; /* to fit in; 0: as wide as it is */
 };
 
 void episode_table_row(

@@ -189,18 +189,21 @@ static int window_of(
 	const struct moment *moment = &pasted->place.moment;
 	uint64_t stall_ns = pasted->has_stall ? MIN(pasted->stall_ns, moment->realtime_ns) : 0;
 	struct window window = { 0 };
-	char error[32];
+	char error[32], alike[64] = "";
 	int r = around(invocation, moment->realtime_ns - stall_ns, moment->realtime_ns,
 		moment->realtime_ns, &window);
 
 	if (r != EXIT_DONE)
 		return r;
-	snprintf(window.note, sizeof(window.note), "%s%s%sthe time of that line %s, to %s",
+	if (pasted->place.alike > 1)
+		snprintf(alike, sizeof(alike), " (of %zu that say the same, the last)",
+			pasted->place.alike);
+	snprintf(window.note, sizeof(window.note), "%s%s%sthe time of that line %s%s, to %s",
 		pasted->kind, pasted->queue, *pasted->kind ? "; " : "",
 		pasted->place.how == LOG_PLACE_LINE	 ? "is that of the recorded one"
 		: pasted->place.how == LOG_PLACE_ANCHORS ? "is known by the kernel's stamp"
 							 : "is as the line says",
-		duration_format(MAX(moment->error_ns, NSEC_PER_USEC), error, sizeof(error)));
+		alike, duration_format(MAX(moment->error_ns, NSEC_PER_USEC), error, sizeof(error)));
 	*ret_window = window;
 	return EXIT_DONE;
 }
@@ -211,10 +214,17 @@ int line_window(const struct invocation *invocation, struct window *ret_window)
 	struct error error = { 0 };
 	int code, r = log_map_open(store_path(invocation), &pasted.map, &error);
 
-	if (r == 0)
+	pasted.map.boot = option_value(invocation, "boot");
+	pasted.map.guesses = true;
+	if (r == 0 && log_map_has_boot(&pasted.map))
 		r = read_text(&pasted, invocation, option_value(invocation, "line"), &error);
 	if (r < 0)
 		code = fail(r, &error);
+	else if (!log_map_has_boot(&pasted.map))
+		code = usage_error(
+			"--boot %s: the store has no such boot; perftape segments --json "
+			"has their ids",
+			pasted.map.boot);
 	else if (!pasted.found)
 		code = usage_error("--line: there is neither an incident nor a time in that text");
 	else if (!pasted.place.moment.has_time)

@@ -2,6 +2,7 @@
 #include "cli/log-map.h"
 
 #include <ctype.h>
+#include <strings.h>
 
 #include "base/clock.h"
 #include "incidents/field-rows.h"
@@ -48,6 +49,23 @@ bool same_boot(const char *a, const char *b)
 		a++;
 		b++;
 	}
+}
+
+/* Whether it is the boot that was asked for. */
+static bool counts(const struct log_map *map, const char *boot_id)
+{
+	return !map->boot || strncasecmp(boot_id, map->boot, strlen(map->boot)) == 0;
+}
+
+bool log_map_has_boot(const struct log_map *map)
+{
+	for (size_t i = 0; i < map->segments.list.count; i++)
+		if (counts(map, map->segments.list.items[i].boot_id))
+			return true;
+	for (size_t i = 0; i < map->book.rows.count; i++)
+		if (counts(map, book_text(&map->book, map->book.rows.items[i].boot_id)))
+			return true;
+	return !map->boot;
 }
 
 static uint64_t outside(uint64_t time_ns, uint64_t from_ns, uint64_t to_ns)
@@ -98,7 +116,8 @@ static const struct store_segment *nearest_segment(
 	for (size_t i = map->segments.list.count; i-- > 0;) {
 		const struct store_segment *segment = &map->segments.list.items[i];
 
-		if (!is_possible(segment, incident, &off_ns) || off_ns >= least_ns ||
+		if (!counts(map, segment->boot_id) || !is_possible(segment, incident, &off_ns) ||
+			off_ns >= least_ns ||
 			(nearest && !any_boot && !same_boot(segment->boot_id, nearest->boot_id)))
 			continue;
 		nearest = segment;
@@ -149,7 +168,8 @@ static bool may_be_row(
 	const char *boot_id = book_text(&map->book, row->boot_id);
 	const struct moment *moment = &place->moment;
 
-	if (*place->boot_id && *boot_id && !same_boot(place->boot_id, boot_id))
+	if ((*place->boot_id && *boot_id && !same_boot(place->boot_id, boot_id)) ||
+		!counts(map, boot_id))
 		return false;
 	/* stamps are the same number, down to where a format cuts them off */
 	if (place->how == LOG_PLACE_ANCHORS && row->perf_ns)
@@ -176,7 +196,7 @@ static size_t first_row(const struct book *book, uint64_t time_ns)
 
 /* The recorded incident that it is: of the same kind and fields, and the nearest. */
 static const struct book_row *find_row(
-	struct log_map *map, const struct incident *incident, const struct log_place *place)
+	struct log_map *map, const struct incident *incident, struct log_place *place)
 {
 	_cleanup_(buffer_done) struct buffer names = { 0 };
 	const struct book_row *found = NULL;
@@ -203,11 +223,14 @@ static const struct book_row *find_row(
 			!same_fields(&incident->fields, &fields))
 			continue;
 		others += apart_ns > place->moment.error_ns;
-		if (apart_ns >= least_ns)
+		place->alike += !moment->has_time;
+		if (moment->has_time && apart_ns >= least_ns)
 			continue;
 		found = row;
 		least_ns = apart_ns;
 	}
+	if (place->alike > 1 && !map->guesses)
+		return NULL;
 	/* several that say the same, and none of them near enough to be the one */
 	if (found && least_ns > place->moment.error_ns && others > 1)
 		return NULL;

@@ -12,6 +12,9 @@ struct log_map {
 	struct store_reader *reader; /* NULL: no store, and nothing is placed */
 	struct book book;
 	struct store_segments segments; /* all */
+	const char *
+		boot; /* the beginning of the id of the only boot that counts; NULL: any; borrowed */
+	bool guesses; /* of several recorded lines that say the same it is the last, where the log says no time */
 	struct tape *tape; /* the last one that was looked into, for its anchors and gauges */
 	char tape_name[64];
 };
@@ -28,6 +31,7 @@ struct log_place {
 	char boot_id[40]; /* "" where it is not known */
 	enum log_place_how how;
 	uint64_t id; /* of the incident that the store has of it; 0: it has none */
+	size_t alike; /* how many recorded lines say the same, where the log says no time */
 	enum covered covered;
 };
 
@@ -38,6 +42,9 @@ void log_map_done(struct log_map *map);
 bool log_map_load(struct log_map *map, const struct store_segment *segment);
 /* Journals write a boot id without its dashes. */
 bool same_boot(const char *a, const char *b);
+
+/* Whether the store has the boot that counts. */
+bool log_map_has_boot(const struct log_map *map);
 
 /* 0; -ENOMEM. */
 int log_map_place(

@@ -71,9 +71,10 @@ def put_stores(fixture, folder):
     sorted(pathlib.Path(folder, "taken", "segments").glob("*.tape"))[1].unlink()
 
 
-def run(perftape, words, folder):
+def run(perftape, words, folder, columns):
     environment = {"PATH": os.environ["PATH"], "TZ": "UTC", "HOME": folder, "PERFTAPE_STORE": f"{folder}/store", "PERFTAPE_CONFIG": os.devnull}
     environment |= {name: value for name, value in os.environ.items() if name.endswith("SAN_OPTIONS")}
+    environment |= {"COLUMNS": columns} if columns else {}
     done = subprocess.run([perftape, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=environment, cwd=folder)
     return mask(done.stdout.decode().replace(folder, "DIR")) + f"= {done.returncode}\n"
 
@@ -91,7 +92,7 @@ def check_file(perftape, fixture, path, folder):
     update = os.environ.get("UPDATE_CASES")
     written = head
     for line, expected in cases:
-        got = run(perftape, shlex.split(line), folder)
+        got = run(perftape, shlex.split(line), folder, "80" if path.stem == "narrow" else None)
         written += f"$ perftape{line}\n{got}\n"
         wrongs = [] if update or got.strip() == expected.strip() else ["expected:", *expected.splitlines(), "came:", *got.splitlines()]
         yield f"{path.stem}: perftape{line}", wrongs
