@@ -96,6 +96,18 @@ static void print_taken(const struct recorder_progress *progress)
 			(unsigned long long)progress->given_up);
 }
 
+static void print_lacking(const struct recorder_progress *progress)
+{
+	if (progress->limit)
+		printf("lowered    the kernel allows %llu samples a second: "
+		       "kernel.perf_event_max_sample_rate was lowered\n",
+			(unsigned long long)progress->limit);
+	if (progress->offline)
+		printf("offline    %llu time%s a CPU went offline; %llu now\n",
+			(unsigned long long)progress->offline, progress->offline == 1 ? "" : "s",
+			(unsigned long long)progress->offline_now);
+}
+
 static void print_costs(const struct recorder_progress *progress)
 {
 	char memory[32], resident[32];
@@ -207,6 +219,7 @@ void recorder_status_print(const struct recorder_status *status, uint64_t now_ns
 	print_taken(progress);
 	if (!status->running)
 		return;
+	print_lacking(progress);
 	print_costs(progress);
 	print_sources(progress);
 	print_rings(progress);

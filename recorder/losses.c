@@ -169,6 +169,7 @@ int losses_online(struct losses *losses, uint32_t number, bool online, uint64_t 
 	if (!cpu)
 		return 0;
 	since_ns = cpu->offline_ns;
+	losses->counts.offline += !online;
 	cpu->offline_ns = online ? 0 : MAX(time_ns, 1ull);
 	if (cpu->throttled_ns)
 		end_throttle(losses, cpu, time_ns);
@@ -179,6 +180,15 @@ int losses_online(struct losses *losses, uint32_t number, bool online, uint64_t 
 	if (!online || !since_ns)
 		return 0;
 	return losses_add(losses, TAPE_LOSS_OFFLINE, number, since_ns, time_ns, 1);
+}
+
+uint64_t losses_offline(const struct losses *losses)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < losses->cpus.count; i++)
+		count += losses->cpus.items[i].offline_ns != 0;
+	return count;
 }
 
 static int end_lowered(struct losses *losses, uint64_t time_ns)

@@ -27,6 +27,7 @@ struct losses_counts {
 	uint64_t lost_sideband;
 	uint64_t missed; /* slots of busy CPUs without a sample */
 	uint64_t throttled; /* times */
+	uint64_t offline; /* times that a CPU went */
 	uint64_t damaged; /* records that could not be decoded */
 	uint64_t cut; /* callchains */
 };
@@ -75,6 +76,8 @@ void losses_cut(struct losses *losses, uint32_t cpu, uint64_t time_ns);
 int losses_throttle(struct losses *losses, const struct perf_record *record);
 /* The CPU went, or is there again, with new events that have lost nothing. */
 int losses_online(struct losses *losses, uint32_t cpu, bool online, uint64_t time_ns);
+/* How many are gone now. */
+uint64_t losses_offline(const struct losses *losses);
 /* The kernel allows only so many samples a second and CPU; 0: as many as were asked for. */
 int losses_limit(struct losses *losses, uint64_t limit, uint64_t time_ns);
 

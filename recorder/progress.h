@@ -43,6 +43,9 @@ struct recorder_progress {
 	uint64_t lost_sideband;
 	uint64_t missed; /* samples of busy CPUs that were never taken */
 	uint64_t throttled; /* times that the kernel throttled a CPU */
+	uint64_t limit; /* samples a second that it allows now; 0: as many as were asked for */
+	uint64_t offline; /* times that a CPU went offline; and how many of them are now */
+	uint64_t offline_now;
 	uint64_t damaged; /* records that could not be decoded */
 	uint64_t cut; /* samples whose callchains were cut */
 	uint64_t given_up; /* samples that could not be stored */

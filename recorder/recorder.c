@@ -125,6 +125,9 @@ static void take_counts(struct recorder *recorder)
 	progress->lost_sideband = counts->lost_sideband;
 	progress->missed = counts->missed;
 	progress->throttled = counts->throttled;
+	progress->limit = recorder->assembler.losses.lowered.count;
+	progress->offline = counts->offline;
+	progress->offline_now = losses_offline(&recorder->assembler.losses);
 	progress->damaged = counts->damaged;
 	progress->cut = counts->cut;
 	progress->end_ns = assembler_wall(&recorder->assembler, last_anchor_ns(recorder));

@@ -190,12 +190,16 @@ def test_cpu_offline(folder):
         return ["CPU 1 cannot be switched off on this machine"]
 
     def away(_):
+        nonlocal said
         with live.setting(SWITCH, "0"):
             went = time.time()
             time.sleep(2.5)
+            said = perftape("status", "--store", store).stdout
             return went, time.time()
 
+    said = ""
     went, came, wrongs = come_and_go(store, away)
+    wrongs += expect("status does not say so", "offline    1 time a CPU went offline; 1 now" in said, said)
     times = times_of(store, "--from", "now-1m", "--cpu", "1")
     wrongs += expect("samples of a CPU that was not there", not [at for at in times if went < at < came])
     done = perftape("query", "--store", store, "--from", f"@{went:.3f}", "--to", f"@{came:.3f}", "-o", folder / "x")
@@ -230,12 +234,14 @@ def test_lowered_rate(folder):
         with live.setting("/proc/sys/kernel/perf_event_max_sample_rate", "500"):
             lowered = time.time()
             time.sleep(2.5)
+            told = perftape("status", "--store", store).stdout
             raised = time.time()
         time.sleep(2.7)
     finally:
         beside_perf.stop(loads)
     recorder.send_signal(signal.SIGINT)
     _, said = recorder.communicate(timeout=WAIT)
+    wrongs += expect("status does not tell the limit", "lowered    the kernel allows 500 samples a second" in told, told)
     wrongs += expect("not said that it was throttled", re.search(r"throttled .* [1-9]\d* times", said), said)
     for begin, end, is_lowered in ((lowered + 1.1, raised - 0.1, True), (raised + 1.5, raised + 2.5, False)):
         done = perftape("query", "--store", store, "--from", f"@{begin:.3f}", "--to", f"@{end:.3f}", "-o", folder / "x")
