@@ -187,8 +187,8 @@ int check_memory_cgroups(const struct host *host, struct report *report)
 
 	if (!dying || !dying->read)
 		return report_unread(report, NAME,
-			host->has_memory ? "the kernel does not tell how many there are, or not "
-					   "within this container"
+			host->has_memory ? "they cannot be counted: within a container, or there "
+					   "are too many to walk them"
 					 : "there are none");
 	measure(host, &level);
 	if (level.dying > DYING_MANY && level.tracked > TIMES_IN_USE * level.in_use)

@@ -33,16 +33,19 @@ static const char about[] =
 
 struct audit {
 	const struct invocation *invocation;
+	uint64_t begin_ns, monotonic_ns; /* both clocks, when it began */
 	struct audit_options options;
 	struct recorder_status status;
 	struct progress progress;
 	struct report report;
 };
 
+/* The wall clock as it was when it began, and as long as it is since: one that is set meanwhile changes no rate. */
 static uint64_t now_ns(void *context)
 {
-	(void)context;
-	return clock_ns(CLOCK_REALTIME);
+	const struct audit *audit = context;
+
+	return audit->begin_ns + clock_ns(CLOCK_MONOTONIC) - audit->monotonic_ns;
 }
 
 static void wait_ns(void *context, uint64_t ns)
@@ -181,8 +184,12 @@ static int run_audit(struct audit *audit)
 
 static int run(const struct invocation *invocation)
 {
-	struct audit audit = { .invocation = invocation };
+	struct audit audit = { .invocation = invocation,
+		.begin_ns = clock_ns(CLOCK_REALTIME),
+		.monotonic_ns = clock_ns(CLOCK_MONOTONIC) };
 	int r = parse(invocation, &audit.options);
+
+	audit.options.context = &audit;
 
 	if (r == EXIT_DONE)
 		r = run_audit(&audit);

@@ -219,6 +219,48 @@ def test_crash_loop(folder):
     return wrongs
 
 
+CONTAINERS = """
+import os, subprocess, sys, time
+while True:
+    container = sys.argv[1] + "/" + os.urandom(32).hex()
+    os.mkdir(container)
+    process = subprocess.Popen(["sleep", "100"])
+    open(container + "/cgroup.procs", "w").write(str(process.pid))
+    time.sleep(0.7)
+    process.kill()
+    process.wait()
+    os.rmdir(container)
+"""
+
+
+def test_short_containers(folder):
+    """Containers that take each other's place are found, with how old the one that runs is."""
+    parent = MEMORY / f"perftape-test-{os.getpid()}"
+    parent.mkdir()
+    loop = subprocess.Popen([sys.executable, "-c", CONTAINERS, parent])
+    try:
+        code, findings, _ = audit("--duration", "5s")
+    finally:
+        for group in [parent, *parent.iterdir()]:
+            if group.is_dir():
+                for pid in [loop.pid, *map(int, (group / "cgroup.procs").read_text().split())]:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+        loop.wait()
+    wrongs = expect("the cgroups are not empty", wait_for(lambda: all(not group.is_dir() or removed(group) for group in list(parent.iterdir()))))
+    parent.rmdir()
+    found = findings.get("short_lived_containers")
+    groups = found["numbers"]["groups"] if found else []
+    wrongs += expect(f"not found, exit code {code}", code == 5 and [group["group"] for group in groups] == [f"{parent.name}/*"], found)
+    return wrongs + expect("not as many, or not as old", groups and groups[0]["starts_now"] >= 2 and (groups[0]["youngest_s"] or 0) < 5, groups)
+
+
+def removed(group):
+    with contextlib.suppress(OSError):
+        group.rmdir()
+    return not group.exists()
+
+
 def test_saturated_core(folder):
     """A core that does not leave the kernel is found, with the thread that keeps it there."""
     cpu = max(os.sched_getaffinity(0))
@@ -252,7 +294,7 @@ def test_recorder_is_missing(folder):
 
 
 ALONE = [test_beside_mpstat, test_saturated_core]
-TOGETHER = [test_dying_cgroups, test_crash_loop, test_recorder_is_missing]
+TOGETHER = [test_dying_cgroups, test_crash_loop, test_short_containers, test_recorder_is_missing]
 
 
 if __name__ == "__main__":
