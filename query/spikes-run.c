@@ -4,42 +4,38 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-void spikes_top_add(struct spikes_top *top, uint32_t id, double ns)
+void spikes_top_add(struct spikes_top *top, uint32_t id, uint64_t weight)
 {
 	size_t least = 0;
+	uint64_t less;
 
-	if (!id || ns <= 0)
+	if (!id || !weight)
 		return;
-	for (size_t i = 0; i < SPIKES_TOP; i++) {
-		if (top->of[i].id == id) {
-			top->of[i].ns += ns;
+	for (size_t i = 0; i < SPIKES_TOP; i++)
+		if (top->ids[i] == id) {
+			top->weights[i] += weight;
 			return;
 		}
-		if (top->of[i].ns < top->of[least].ns)
-			least = i;
-	}
-	if (top->of[least].ns < ns) {
-		double less = top->of[least].ns;
-
-		for (size_t i = 0; i < SPIKES_TOP; i++)
-			top->of[i].ns -= less;
-		top->of[least].id = id;
-		top->of[least].ns = ns - less;
-	} else {
-		for (size_t i = 0; i < SPIKES_TOP; i++)
-			top->of[i].ns -= ns;
+	for (size_t i = 1; i < SPIKES_TOP; i++)
+		least = top->weights[i] < top->weights[least] ? i : least;
+	less = MIN(top->weights[least], weight);
+	for (size_t i = 0; i < SPIKES_TOP; i++)
+		top->weights[i] -= less;
+	if (weight > less) {
+		top->ids[least] = id;
+		top->weights[least] = weight - less;
 	}
 }
 
-uint32_t spikes_top_best(const struct spikes_top *top, double *ret_ns)
+uint32_t spikes_top_best(const struct spikes_top *top, uint64_t *ret_weight)
 {
 	size_t best = 0;
 
 	for (size_t i = 1; i < SPIKES_TOP; i++)
-		if (top->of[i].ns > top->of[best].ns)
+		if (top->weights[i] > top->weights[best])
 			best = i;
-	*ret_ns = top->of[best].ns;
-	return top->of[best].ns > 0 ? top->of[best].id : 0;
+	*ret_weight = top->weights[best];
+	return top->weights[best] ? top->ids[best] : 0;
 }
 
 static bool is_next(uint64_t end_ns, uint64_t begin_ns)
@@ -58,28 +54,29 @@ bool spikes_run_follows(const struct spikes_run *run, const struct spikes_second
 
 void spikes_run_add(struct spikes_run *run, const struct spikes_second *second)
 {
-	double ns = second->length_ns;
+	const struct busy_cell *cell = second->cell;
+	uint64_t ns = second->length_ns;
 
 	if (!run->length_ns)
 		run->from_ns = second->from_ns;
 	run->to_ns = second->to_ns;
-	run->perf_to_ns = second->perf_ns + second->length_ns;
+	run->perf_to_ns = second->perf_ns + ns;
 	run->boot = second->boot;
-	run->length_ns += second->length_ns;
-	run->busy += second->busy * ns;
-	run->kernel += second->kernel * ns;
-	run->irq += second->irq * ns;
-	run->unseen += second->unseen * ns;
+	run->length_ns += ns;
+	run->busy += cell->busy * ns;
+	run->kernel += cell->kernel * ns;
+	run->irq += cell->irq * ns;
+	run->unseen += cell->unseen * ns;
 	run->machine += second->machine * ns;
-	run->crowded += second->crowded ? ns : 0;
-	run->single_now_ns = second->crowded ? 0 : run->single_now_ns + second->length_ns;
+	run->crowded_ns += second->crowded ? ns : 0;
+	run->single_now_ns = second->crowded ? 0 : run->single_now_ns + ns;
 	run->single_ns = MAX(run->single_ns, run->single_now_ns);
-	if (second->gauges >= 0) {
-		run->gauges += second->gauges * ns;
+	if (cell->gauges != BUSY_UNKNOWN) {
+		run->gauges += cell->gauges * ns;
 		run->gauges_known_ns += ns;
 	}
-	spikes_top_add(&run->threads, second->thread, second->thread_share * ns);
-	spikes_top_add(&run->functions, second->function, second->function_share * ns);
+	spikes_top_add(&run->threads, second->thread, cell->thread_share * ns);
+	spikes_top_add(&run->functions, second->function, cell->function_share * ns);
 }
 
 /* A second of the wall clock begins a microsecond off, as clocks are. */
@@ -88,27 +85,34 @@ static uint64_t rounded(uint64_t ns)
 	return (ns + NSEC_PER_MSEC / 2) / NSEC_PER_MSEC * NSEC_PER_MSEC;
 }
 
+/* Of what was added up in per cent. */
+static double share(uint64_t sum, uint64_t ns)
+{
+	return sum / 100.0 / ns;
+}
+
 struct spike spikes_run_end(const struct spikes_run *run, uint32_t cpu)
 {
-	double ns = run->length_ns, thread_ns, function_ns;
+	uint64_t ns = run->length_ns, thread, function;
 	struct spike spike = {
 		.from_ns = rounded(run->from_ns),
 		.to_ns = rounded(run->to_ns),
-		.length_ns = rounded(run->length_ns),
+		.length_ns = rounded(ns),
 		.cpu = cpu,
-		.busy = run->busy / ns,
-		.kernel = run->kernel / ns,
-		.irq = run->irq / ns,
-		.unseen = run->unseen / ns,
+		.busy = share(run->busy, ns),
+		.kernel = share(run->kernel, ns),
+		.irq = share(run->irq, ns),
+		.unseen = share(run->unseen, ns),
 		/* of less than half of it, they say little of all */
-		.gauges = run->gauges_known_ns > ns / 2 ? run->gauges / run->gauges_known_ns : -1,
-		.machine = run->machine / ns,
-		.crowded = run->crowded / ns,
-		.thread = spikes_top_best(&run->threads, &thread_ns),
-		.function = spikes_top_best(&run->functions, &function_ns),
+		.gauges = run->gauges_known_ns > ns / 2 ? share(run->gauges, run->gauges_known_ns)
+							: -1,
+		.machine = share(run->machine, ns) / 10,
+		.crowded = (double)run->crowded_ns / ns,
+		.thread = spikes_top_best(&run->threads, &thread),
+		.function = spikes_top_best(&run->functions, &function),
 	};
 
-	spike.thread_share = MIN(thread_ns / ns, 1.0);
-	spike.function_share = MIN(function_ns / ns, 1.0);
+	spike.thread_share = MIN(share(thread, ns), 1.0);
+	spike.function_share = MIN(share(function, ns), 1.0);
 	return spike;
 }

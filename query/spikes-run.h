@@ -4,6 +4,7 @@
 /* A spike while it is found, second by second. */
 
 #include "query/spikes.h"
+#include "tape/busy.h"
 
 /*
  * What is most among many, in little room (Misra and Gries): what has more than a part in SPIKES_TOP + 1 of all is there, and what is said of it is
@@ -12,37 +13,34 @@
 #define SPIKES_TOP 8
 
 struct spikes_top {
-	struct {
-		uint32_t id;
-		double ns;
-	} of[SPIKES_TOP];
+	uint32_t ids[SPIKES_TOP];
+	uint64_t weights[SPIKES_TOP];
 };
 
-void spikes_top_add(struct spikes_top *top, uint32_t id, double ns);
+void spikes_top_add(struct spikes_top *top, uint32_t id, uint64_t weight);
 /* 0 where there is nothing. */
-uint32_t spikes_top_best(const struct spikes_top *top, double *ret_ns);
+uint32_t spikes_top_best(const struct spikes_top *top, uint64_t *ret_weight);
 
-/* One second of a CPU, with names and threads as the spikes number them. */
+/* One second of a CPU, with names and threads as the spikes number them. Shares are in per cent, that of the machine in thousandths. */
 struct spikes_second {
 	uint64_t from_ns, to_ns; /* of the wall clock */
 	uint64_t perf_ns;
 	uint64_t length_ns;
 	uint32_t boot; /* a number */
-	double busy, kernel, irq, unseen, machine; /* shares of the second */
-	double gauges; /* < 0: not known */
+	const struct busy_cell *cell;
+	uint32_t machine;
 	bool crowded;
 	uint32_t thread, function;
-	double thread_share, function_share;
 };
 
-/* Sums are in ns. Zeroed is none. */
+/* Sums are of shares × ns: of as many as there are many, whole numbers are added up in half the time. Zeroed is none. */
 struct spikes_run {
 	uint64_t from_ns, to_ns, length_ns;
 	uint64_t perf_to_ns;
 	uint64_t single_ns; /* the longest part that was not crowded */
 	uint64_t single_now_ns;
 	uint32_t boot;
-	double busy, kernel, irq, unseen, machine, crowded, gauges, gauges_known_ns;
+	uint64_t busy, kernel, irq, unseen, machine, crowded_ns, gauges, gauges_known_ns;
 	struct spikes_top threads, functions;
 };
 

@@ -173,15 +173,9 @@ static int add_cell(struct finding *finding, uint32_t boot, const struct busy *b
 		.perf_ns = slot->perf_ns,
 		.length_ns = slot->length_ns,
 		.boot = boot,
-		.busy = cell->busy / 100.0,
-		.kernel = cell->kernel / 100.0,
-		.irq = cell->irq / 100.0,
-		.unseen = cell->unseen / 100.0,
-		.gauges = cell->gauges == BUSY_UNKNOWN ? -1 : cell->gauges / 100.0,
-		.machine = slot->machine / 1000.0,
+		.cell = cell,
+		.machine = slot->machine,
 		.crowded = is_crowded(finding, busy, cell),
-		.thread_share = cell->thread_share / 100.0,
-		.function_share = cell->function_share / 100.0,
 	};
 
 	/* a CPU of such a number is none: memory must not follow it */

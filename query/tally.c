@@ -166,32 +166,21 @@ static uint32_t function_of(const struct adding *adding, uint32_t frame)
 	return row->symbol ? row->symbol : strings_count(&adding->tape->strings) + row->module;
 }
 
-/* "[libc.so.6]"; what has brackets already keeps them. */
-static int add_module(struct tally *tally, const char *path, uint32_t *ret_name)
-{
-	const char *slash = strrchr(path, '/');
-	char name[256];
-
-	if (*path == '[')
-		return add_name(tally, path, strlen(path), ret_name);
-	snprintf(name, sizeof(name), "[%.200s]", !*path ? "unknown" : slash ? slash + 1 : path);
-	return add_name(tally, name, strlen(name), ret_name);
-}
-
 /* A function of the tape as ours. */
 static int map_function(const struct adding *adding, uint32_t function, uint32_t *ret_name)
 {
 	const struct tape *tape = adding->tape;
 	uint32_t *name = &adding->scratch->functions.items[function];
 	uint32_t strings = strings_count(&tape->strings);
+	char label[TAPE_LABEL_SIZE];
+	const char *text;
 	int r = 0;
 
-	if (!*name && function < strings)
-		r = add_name(adding->tally, tape_string(tape, function),
-			strlen(tape_string(tape, function)), name);
-	else if (!*name)
-		r = add_module(adding->tally,
-			tape_string(tape, tape->modules.items[function - strings].path), name);
+	if (!*name) {
+		text = function < strings ? tape_string(tape, function)
+					  : tape_module_label(tape, function - strings, label);
+		r = add_name(adding->tally, text, strlen(text), name);
+	}
 	*ret_name = *name;
 	return r;
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "tape/busy.h"
 
-#include <stdio.h>
-
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "tape/busy-figures.h"
@@ -127,22 +125,16 @@ static int add_name(struct busy *busy, const char *name, uint32_t *ret_name)
 	return strings_add(&busy->names, name, strlen(name), ret_name);
 }
 
-/* "[libc.so.6]"; what has brackets already keeps them. */
 static int add_function(struct making *making, uint32_t function, uint32_t *ret_name)
 {
 	const struct tape *tape = making->tape;
 	uint32_t strings = strings_count(&tape->strings);
-	const char *path, *slash;
-	char name[256];
+	char label[TAPE_LABEL_SIZE];
 
-	if (function < strings)
-		return add_name(making->busy, tape_string(tape, function), ret_name);
-	path = tape_string(tape, tape->modules.items[function - strings].path);
-	slash = strrchr(path, '/');
-	if (*path == '[')
-		return add_name(making->busy, path, ret_name);
-	snprintf(name, sizeof(name), "[%.200s]", !*path ? "unknown" : slash ? slash + 1 : path);
-	return add_name(making->busy, name, ret_name);
+	return add_name(making->busy,
+		function < strings ? tape_string(tape, function)
+				   : tape_module_label(tape, function - strings, label),
+		ret_name);
 }
 
 static int add_thread(struct making *making, uint32_t thread, uint32_t *ret_id)

@@ -166,17 +166,31 @@ static void put_cell(const struct busy_cell *cell, struct buffer columns[COLUMNS
 	buffer_u8(&columns[FUNCTION_SHARE], cell->function_share);
 }
 
-static void take_cell(struct reader columns[COLUMNS], struct busy *busy, struct busy_cell *cell)
+/* Columns of bytes are as long as there are cells; the others are read one by one. */
+static int take_columns(struct reader columns[COLUMNS], struct busy *busy)
 {
-	cell->busy = reader_u8(&columns[BUSY]);
-	cell->kernel = reader_u8(&columns[KERNEL]);
-	cell->irq = reader_u8(&columns[IRQ]);
-	cell->unseen = reader_u8(&columns[UNSEEN]);
-	cell->gauges = reader_u8(&columns[GAUGES]);
-	cell->thread = column_row(&columns[THREAD], busy->threads.count + 1);
-	cell->thread_share = reader_u8(&columns[THREAD_SHARE]);
-	cell->function = column_row(&columns[FUNCTION], strings_count(&busy->names));
-	cell->function_share = reader_u8(&columns[FUNCTION_SHARE]);
+	uint32_t threads = busy->threads.count + 1, names = strings_count(&busy->names);
+
+	for (int i = 0; i < COLUMNS; i++)
+		if (i != THREAD && i != FUNCTION && columns[i].size != busy->cells.count)
+			return -EBADMSG;
+	for (size_t i = 0; i < busy->cells.count; i++) {
+		struct busy_cell *cell = &busy->cells.items[i];
+
+		cell->busy = columns[BUSY].data[i];
+		cell->kernel = columns[KERNEL].data[i];
+		cell->irq = columns[IRQ].data[i];
+		cell->unseen = columns[UNSEEN].data[i];
+		cell->gauges = columns[GAUGES].data[i];
+		cell->thread = column_row(&columns[THREAD], threads);
+		cell->thread_share = columns[THREAD_SHARE].data[i];
+		cell->function = column_row(&columns[FUNCTION], names);
+		cell->function_share = columns[FUNCTION_SHARE].data[i];
+	}
+	for (int i = THREAD; i <= FUNCTION; i += FUNCTION - THREAD)
+		if (reader_failed(&columns[i]) || reader_left(&columns[i]))
+			return -EBADMSG;
+	return 0;
 }
 
 static int put_cells(const struct busy *busy, struct section_writer *writer)
@@ -203,14 +217,7 @@ static int take_cells(struct section_reader *section, struct reader *runs, struc
 		r = section_take(section, &columns[i]);
 	if (r == 0)
 		r = take_runs(runs, columns[BUSY].size, busy);
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < busy->cells.count; i++)
-		take_cell(columns, busy, &busy->cells.items[i]);
-	for (int i = 0; i < COLUMNS; i++)
-		if (reader_failed(&columns[i]) || reader_left(&columns[i]))
-			return -EBADMSG;
-	return 0;
+	return r < 0 ? r : take_columns(columns, busy);
 }
 
 static int put_columns(const struct busy *busy, struct section_writer *writer)

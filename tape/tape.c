@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "tape/tape.h"
 
+#include <stdio.h>
+
 #include "base/sort.h"
 
 struct tape *tape_free(struct tape *tape)
@@ -199,4 +201,15 @@ void tape_span_samples(struct tape *tape)
 	tape->begin_ns -= tape->begin_ns % TAPE_TIME_UNIT_NS;
 	tape->end_ns += TAPE_TIME_UNIT_NS - 1;
 	tape->end_ns -= tape->end_ns % TAPE_TIME_UNIT_NS;
+}
+
+const char *tape_module_label(const struct tape *tape, uint32_t module, char label[TAPE_LABEL_SIZE])
+{
+	const char *path = tape_string(tape, tape->modules.items[module].path);
+	const char *slash = strrchr(path, '/');
+
+	if (*path == '[')
+		return path;
+	snprintf(label, TAPE_LABEL_SIZE, "[%.200s]", !*path ? "unknown" : slash ? slash + 1 : path);
+	return label;
 }

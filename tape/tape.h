@@ -253,6 +253,11 @@ static inline const char *tape_string(const struct tape *tape, uint32_t id)
 	return strings_at(&tape->strings, id);
 }
 
+#define TAPE_LABEL_SIZE 256
+/* "[libc.so.6]", what functions of it that have no name are shown as; what has brackets already keeps them. */
+const char *tape_module_label(
+	const struct tape *tape, uint32_t module, char label[TAPE_LABEL_SIZE]);
+
 /* Makes begin and end whole microseconds that hold all of the samples, which are in time order. */
 void tape_span_samples(struct tape *tape);
 /* Puts the samples into time order, stable; nothing when they are. 0 or -ENOMEM. */
