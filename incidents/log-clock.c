@@ -40,10 +40,10 @@ static long offset_at(const struct log_clock *clock, time_t seconds)
 
 /*
  * The second of the epoch at which this host's clock shows `wall`. Of an hour that was there twice it is the one that agrees with the
- * uptimes, or else the first, unless that would go back.
+ * uptimes, or else the first, unless that would go back; *ret_apart is how far the other one is that it might be as well.
  */
-static int64_t local_seconds(
-	const struct log_clock *clock, const struct heading *heading, int64_t wall)
+static int64_t local_seconds(const struct log_clock *clock, const struct heading *heading,
+	int64_t wall, int64_t *ret_apart)
 {
 	long before = offset_at(clock, wall - DAY_SECONDS);
 	long after = offset_at(clock, wall + DAY_SECONDS);
@@ -55,6 +55,7 @@ static int64_t local_seconds(
 		return wall - before;
 	if (!fits_first || !fits_second || first == second)
 		return fits_first ? first : second;
+	*ret_apart = second - first;
 	if (!clock->has_wall)
 		return first;
 	last = clock->wall_ns / NSEC_PER_SEC;
@@ -62,10 +63,16 @@ static int64_t local_seconds(
 		int64_t passed = ((int64_t)heading->uptime_ns - (int64_t)clock->wall_uptime_ns) /
 				 (int64_t)NSEC_PER_SEC;
 
-		return llabs(first - last - passed) <= llabs(second - last - passed) ? first
-										     : second;
+		if (llabs(first - last - passed) > llabs(second - last - passed))
+			first = second;
+		/* as sure as the line before */
+		*ret_apart = first == second ? 0 : clock->wall_apart_s;
+		return first;
 	}
-	return first + 1 >= last ? first : second;
+	if (first + 1 >= last)
+		return first;
+	*ret_apart = 0;
+	return second;
 }
 
 static bool absolute(const struct stamp *stamp, int64_t *ret_seconds)
@@ -162,7 +169,8 @@ static bool beside_shipper(const struct heading *heading, int64_t shipped, int64
 	return llabs(from_zone - shipped) <= ZONE_NEAR;
 }
 
-static bool wall_seconds(struct log_clock *clock, const struct heading *heading, int64_t *ret)
+static bool wall_seconds(
+	struct log_clock *clock, const struct heading *heading, int64_t *ret, int64_t *ret_apart)
 {
 	const struct stamp *stamp = &heading->wall.stamp;
 	int64_t seconds, shipped;
@@ -175,7 +183,8 @@ static bool wall_seconds(struct log_clock *clock, const struct heading *heading,
 		return true;
 	if (!stamp_seconds(stamp, stamp->year ? stamp->year : running_year(clock, stamp), &seconds))
 		return false;
-	*ret = stamp->zoned ? seconds - stamp->offset_s : local_seconds(clock, heading, seconds);
+	*ret = stamp->zoned ? seconds - stamp->offset_s
+			    : local_seconds(clock, heading, seconds, ret_apart);
 	return true;
 }
 
@@ -189,14 +198,16 @@ static bool wall_time(struct log_clock *clock, const struct heading *heading, st
 		[WALL_JOURNAL] = NSEC_PER_MSEC,
 	};
 	const struct wall *wall = &heading->wall;
-	int64_t seconds;
+	int64_t seconds, apart = 0;
 
-	if (!wall->quality || !wall_seconds(clock, heading, &seconds) || seconds < 0)
+	if (!wall->quality || !wall_seconds(clock, heading, &seconds, &apart) || seconds < 0)
 		return false;
+	clock->wall_apart_s = apart;
 	moment->has_time = true;
 	moment->realtime_ns = wall->stamp.epoch ? wall->stamp.realtime_ns
 						: seconds * NSEC_PER_SEC + wall->stamp.fraction_ns;
-	moment->error_ns = wall->stamp.resolution_ns + lateness_ns[wall->quality];
+	moment->error_ns =
+		wall->stamp.resolution_ns + lateness_ns[wall->quality] + apart * NSEC_PER_SEC;
 	return true;
 }
 

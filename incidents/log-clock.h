@@ -36,6 +36,7 @@ struct log_clock {
 	bool has_wall;
 	uint64_t wall_ns; /* of the last line */
 	uint64_t wall_uptime_ns; /* its uptime, or 0 */
+	int64_t wall_apart_s; /* how far the other moment is that its clock shows, where it may be that one; or 0 */
 	bool has_minute;
 	uint64_t minute_ns; /* where the sum of the deltas stands */
 	uint32_t boots; /* how often the uptime went back */

@@ -75,10 +75,34 @@ static void test_weekdays(void)
 		"2025-03-13T07:41:09.000000Z");
 }
 
+/* By how many seconds each of them may be off. */
+static void check_errors(const char *text, const uint64_t *seconds, size_t count)
+{
+	struct found_list found = { 0 };
+	struct log_clock_options clock = { .end_ns = SCAN_END_NS };
+
+	scan_pieces(text, strlen(text), 1 << 20, &clock, false, &found);
+	CHECK_EQ(found.list.count, count);
+	for (size_t i = 0; i < count; i++)
+		CHECK_EQ(found.list.items[i].error_ns / NSEC_PER_SEC, seconds[i]);
+	found_done(&found);
+}
+
 static void test_daylight_saving(void)
 {
 	setenv("TZ", BERLIN, 1);
 	tzset();
+	/* one line alone may be of either hour; what goes back, or on for too long, is sure, and what follows on a sure one is */
+	check_errors("Oct 26 02:30:00 h kernel: " RESET "\nOct 26 02:59:59 h kernel: " RESET
+		     "\nOct 26 02:00:01 h kernel: " RESET "\nOct 26 03:00:00 h kernel: " RESET "\n",
+		(const uint64_t[]){ 3602, 3602, 2, 2 }, 4);
+	check_errors("Oct 26 02:10:00 h kernel: [1000.000000] " RESET
+		     "\nOct 26 02:10:10 h kernel: [1010.000000] " RESET
+		     "\nOct 26 02:20:00 h kernel: [5200.000000] " RESET "\n",
+		(const uint64_t[]){ 3602, 3602, 2 }, 3);
+	check_errors("Oct 26 01:50:00 h kernel: [1000.000000] " RESET
+		     "\nOct 26 02:10:00 h kernel: [2200.000000] " RESET "\n",
+		(const uint64_t[]){ 2, 2 }, 2);
 	/* 2025-10-26: 02:59:59 CEST is followed by 02:00:00 CET */
 	CHECK_STR(times_of("Oct 26 02:30:00 h kernel: " RESET "\nOct 26 02:59:59 h kernel: " RESET
 			   "\nOct 26 02:00:01 h kernel: " RESET "\nOct 26 02:30:00 h kernel: " RESET
