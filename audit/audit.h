@@ -22,7 +22,8 @@ struct audit_recorder {
 	uint64_t behind_ns; /* what is on the disk, behind what was taken */
 	uint64_t lost; /* samples, since it runs */
 	uint64_t samples;
-	uint64_t throttled;
+	uint64_t throttled; /* times */
+	uint64_t elapsed_ns; /* since it runs */
 	const char *stalled; /* why the store cannot be written; NULL: it can */
 };
 

@@ -10,6 +10,9 @@
 #define SILENT_NS (5 * NSEC_PER_SEC)
 #define BEHIND_NS (10 * NSEC_PER_SEC)
 #define LOST_SHARE 0.001
+/* Single times are hiccups. */
+#define THROTTLED_MIN 10
+#define HOUR_NS (3600 * NSEC_PER_SEC)
 
 static struct finding *find(struct report *report, enum severity severity, const char *title)
 {
@@ -84,6 +87,12 @@ static int check_behind(const struct host *host, struct report *report)
 	return 0;
 }
 
+static bool is_throttled(const struct audit_recorder *recorder)
+{
+	return recorder->throttled >= THROTTLED_MIN &&
+	       recorder->throttled >= recorder->elapsed_ns / HOUR_NS;
+}
+
 static int check_lost(const struct host *host, struct report *report)
 {
 	const struct audit_recorder *recorder = &host->options->recorder;
@@ -93,7 +102,7 @@ static int check_lost(const struct host *host, struct report *report)
 	if (!recorder->samples && !recorder->lost)
 		return 0;
 	share = (double)recorder->lost / (recorder->lost + recorder->samples);
-	if (share < LOST_SHARE && !recorder->throttled)
+	if (share < LOST_SHARE && !is_throttled(recorder))
 		return 0;
 	finding = find(report, SEVERITY_WARNING, "the kernel keeps samples from the recorder");
 	if (!finding)

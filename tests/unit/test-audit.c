@@ -453,7 +453,14 @@ static void test_recorder(void)
 		{ { .there = true, .running = true, .behind_ns = 11 * NSEC_PER_SEC }, true },
 		{ { .there = true, .running = true, .stalled = "no room" }, true },
 		{ { .there = true, .running = true, .samples = 1000, .lost = 2 }, true },
-		{ { .there = true, .running = true, .samples = 1000, .throttled = 1 }, true },
+		{ { .there = true, .running = true, .samples = 1000, .throttled = 10 }, true },
+		{ { .there = true, .running = true, .samples = 1000, .throttled = 9 }, false },
+		{ { .there = true,
+			  .running = true,
+			  .samples = 1000,
+			  .throttled = 10,
+			  .elapsed_ns = 11 * 3600 * NSEC_PER_SEC },
+			false },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(recorders); i++) {
