@@ -6,23 +6,18 @@
  *
  * The input: where in the rings it begins, then moves, each a byte that says which and what belongs to it.
  */
-#include <linux/perf_event.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "recorder/assembler.h"
 #include "recorder/perf-attr.h"
 #include "recorder/perf-channel.h"
+#include "tests/played-events.h"
 #include "tests/tape-sound.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-long __real_syscall(long number, ...);
-long __wrap_syscall(long number, ...);
 uint64_t __wrap_sealer_number(struct sealer *sealer);
 bool __wrap_sealer_takes_block(struct sealer *sealer);
 int __wrap_sealer_put_block(struct sealer *sealer, struct spool_block *block);
@@ -50,21 +45,12 @@ static struct {
 	bool takes;
 } sealed;
 
-long __wrap_syscall(long number, ...)
+static long play_open_event(
+	struct perf_event_attr *attr, long pid, long cpu, long group, unsigned long flags)
 {
-	long words[6];
-	va_list args;
-
-	va_start(args, number);
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		words[i] = va_arg(args, long);
-	va_end(args);
-	if (number == SYS_perf_event_open)
-		return dup(rings[((struct perf_event_attr *)words[0])->config == PERF_COUNT_SW_DUMMY
-					 ? PERF_RING_SIDEBAND
-					 : PERF_RING_SAMPLES]
-				   .fd);
-	return __real_syscall(number, words[0], words[1], words[2], words[3], words[4], words[5]);
+	return dup(
+		rings[attr->config == PERF_COUNT_SW_DUMMY ? PERF_RING_SIDEBAND : PERF_RING_SAMPLES]
+			.fd);
 }
 
 uint64_t __wrap_sealer_number(struct sealer *sealer)

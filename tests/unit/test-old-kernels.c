@@ -6,17 +6,12 @@
 #include "tests/check.h"
 
 #include <errno.h>
-#include <linux/perf_event.h>
-#include <stdarg.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "recorder/perf-events.h"
+#include "tests/played-events.h"
 
-long __real_syscall(long number, ...);
-long __wrap_syscall(long number, ...);
 void *__real_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset);
 void *__wrap_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset);
 
@@ -55,7 +50,7 @@ static int refusal(const struct perf_event_attr *attr)
 	return cycles && !host.has_cycles ? ENOENT : 0;
 }
 
-static long open_event(
+static long play_open_event(
 	struct perf_event_attr *attr, long pid, long cpu, long group, unsigned long flags)
 {
 	struct perf_event_attr asked = *attr;
@@ -70,21 +65,6 @@ static long open_event(
 		asked.config = host.cycles_silent ? PERF_COUNT_SW_DUMMY : PERF_COUNT_SW_CPU_CLOCK;
 	}
 	return __real_syscall(SYS_perf_event_open, &asked, pid, cpu, group, flags);
-}
-
-long __wrap_syscall(long number, ...)
-{
-	long words[6];
-	va_list args;
-
-	va_start(args, number);
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		words[i] = va_arg(args, long);
-	va_end(args);
-	if (number == SYS_perf_event_open)
-		return open_event(
-			(struct perf_event_attr *)words[0], words[1], words[2], words[3], words[4]);
-	return __real_syscall(number, words[0], words[1], words[2], words[3], words[4], words[5]);
 }
 
 void *__wrap_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset)
