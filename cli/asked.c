@@ -2,6 +2,10 @@
 #include "cli/asked.h"
 
 #include <malloc.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "cli/answer.h"
 #include "cli/progress.h"
@@ -24,14 +28,29 @@ void asked_done(struct asked *asked)
 	filter_done(&asked->filter);
 }
 
+/* Of what is taken at a time; all that an answer takes is some such pieces. */
+#define HEAP_STEP (64 << 20)
+
 /*
  * Each segment takes the same room as the one before. Without this every large piece of it would go back to the kernel in between, and be
- * cleared page by page for the next one.
+ * cleared page by page for the next one. And pages come in large ones where the kernel has them: of a window's text, getting them one by one took a
+ * sixth of the time.
  */
-static void keep_memory(void)
+void asked_keep_memory(void)
 {
+	const uintptr_t large = 2 << 20;
+	uintptr_t begin, end;
+	void *first;
+
 	mallopt(M_MMAP_THRESHOLD, 32 << 20);
 	mallopt(M_TRIM_THRESHOLD, 256 << 20);
+	mallopt(M_TOP_PAD, HEAP_STEP);
+	first = malloc(4 << 20); /* more than there is, so that a first step is taken */
+	begin = ((uintptr_t)first + large - 1) / large * large;
+	end = (uintptr_t)sbrk(0) / large * large;
+	if (first && begin < end)
+		madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+	free(first);
 }
 
 int asked_fold(const struct invocation *invocation, const struct asked *asked,
@@ -46,7 +65,7 @@ int asked_fold(const struct invocation *invocation, const struct asked *asked,
 	options.threads = screen_threads();
 	options.progress = progress_show;
 	options.progress_context = &progress;
-	keep_memory();
+	asked_keep_memory();
 	progress_start(&progress, "segments", option_given(invocation, "quiet"));
 	r = fold_run(reader, &options, ret_fold, &error);
 	progress_end(&progress);

@@ -19,6 +19,9 @@ struct asked {
 int asked_parse(const struct invocation *invocation, struct asked *asked);
 void asked_done(struct asked *asked);
 
+/* For an answer that takes much memory, segment after segment: it stays the process's, in large pages. */
+void asked_keep_memory(void);
+
 /*
  * All of it added up by stack, with what is to be said of that; progress is shown. EXIT_DONE, or another one with the reason said, as where
  * there are no samples. The options' question, threads and progress are set here.

@@ -179,6 +179,7 @@ static int answer_flamescope(
 	int r;
 
 	question.threads = screen_threads();
+	asked_keep_memory();
 	r = selection_make(reader, &question, &selection, &error);
 
 	if (r < 0)

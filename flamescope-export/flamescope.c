@@ -159,7 +159,6 @@ static void put_header(const struct writer *writer, struct buffer *text)
 		const struct selection_row *row = &selection->rows.items[i];
 		const struct tape_sample *sample = row_sample(selection, row);
 
-		expect_row(writer, i, selection->rows.count);
 		header.cut += tape_text_is_cut(&writer->texts[row->tape], sample);
 		header.idle_irq += tape_text_is_idle_irq(&writer->texts[row->tape], sample);
 	}

@@ -196,10 +196,8 @@ static void make_frame(struct tape_text *text, uint32_t id)
 	piece->size = text->arena.size - piece->start;
 }
 
-/* Up to the first node that is wanted already, for then all above it are. */
 void tape_text_want(struct tape_text *text, const struct tape_sample *sample)
 {
-	uint8_t wants;
 	bool idle;
 
 	make_thread(text, sample->thread);
@@ -210,44 +208,53 @@ void tape_text_want(struct tape_text *text, const struct tape_sample *sample)
 	if (idle)
 		text->frames[sample->frame].marks = idle_marks(
 			tape_string(text->tape, text->tape->frames.items[sample->frame].symbol));
-	wants = idle ? WANTED | WANTED_IDLE : WANTED;
-	for (uint32_t id = sample->stack; id; id = text->tape->stacks.items[id].parent) {
-		if ((text->wants[id] & wants) == wants)
-			break;
-		text->wants[id] |= wants;
+	text->wants[sample->stack] |= idle ? WANTED | WANTED_IDLE : WANTED;
+}
+
+/* Callers are wanted for what all that they called is: they come first, so one pass from the end tells them. */
+static void want_callers(struct tape_text *text)
+{
+	for (size_t id = text->tape->stacks.count; id-- > 1;) {
+		const struct tape_stack *stack = &text->tape->stacks.items[id];
+
+		if (!text->wants[id])
+			continue;
+		text->wants[stack->parent] |= text->wants[id];
+		text->frames[stack->frame].wanted = true;
 	}
 }
 
 /* In their order: so do their names lie, and the text of one function's frames is side by side. */
 static void make_frames(struct tape_text *text)
 {
-	for (size_t id = 1; id < text->tape->stacks.count; id++)
-		if (text->wants[id])
-			text->frames[text->tape->stacks.items[id].frame].wanted = true;
 	for (size_t id = 0; id < text->tape->frames.count; id++)
 		if (text->frames[id].wanted)
 			make_frame(text, id);
 }
 
+static void make_node(struct tape_text *text, size_t id)
+{
+	const struct tape_stack *stack = &text->tape->stacks.items[id];
+	const struct node *parent = &text->nodes[stack->parent];
+	struct node *node = &text->nodes[id];
+
+	node->bytes = parent->bytes + text->frames[stack->frame].size;
+	node->frames = parent->frames + 1;
+	text->deepest = MAX(text->deepest, node->frames + 1);
+	if (text->wants[id] & WANTED_IDLE) {
+		uint32_t symbol = text->tape->frames.items[stack->frame].symbol;
+
+		node->marks = parent->marks | idle_marks(tape_string(text->tape, symbol));
+	}
+}
+
 int tape_text_make(struct tape_text *text)
 {
+	want_callers(text);
 	make_frames(text);
-	for (size_t id = 1; id < text->tape->stacks.count; id++) {
-		const struct tape_stack *stack = &text->tape->stacks.items[id];
-		const struct node *parent = &text->nodes[stack->parent];
-		struct piece *piece = &text->frames[stack->frame];
-		struct node *node = &text->nodes[id];
-
-		if (!text->wants[id])
-			continue;
-		node->bytes = parent->bytes + piece->size;
-		node->frames = parent->frames + 1;
-		if (text->wants[id] & WANTED_IDLE) {
-			uint32_t symbol = text->tape->frames.items[stack->frame].symbol;
-
-			node->marks = parent->marks | idle_marks(tape_string(text->tape, symbol));
-		}
-	}
+	for (size_t id = 1; id < text->tape->stacks.count; id++)
+		if (text->wants[id])
+			make_node(text, id);
 	buffer_room(&text->arena, LINE_BYTES); /* behind the last line */
 	return buffer_failed(&text->arena) ? -ENOMEM : 0;
 }
@@ -267,7 +274,8 @@ static uint32_t frames_max(const struct tape_text *text)
 
 bool tape_text_is_cut(const struct tape_text *text, const struct tape_sample *sample)
 {
-	return text->nodes[sample->stack].frames + 1 > frames_max(text);
+	return text->deepest > frames_max(text) &&
+	       text->nodes[sample->stack].frames + 1 > frames_max(text);
 }
 
 /* Of all its frames. */

@@ -28,6 +28,7 @@ struct tape_text {
 	struct piece *thread_frames; /* a line for each; NULL: none are wanted */
 	struct node *nodes; /* by stack */
 	uint8_t *wants; /* by stack */
+	uint32_t deepest; /* frames of one stack */
 };
 
 /* With thread_frames the thread stands as the outermost frame in each stack. 0 or -ENOMEM. The tape is borrowed. */
