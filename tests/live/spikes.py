@@ -70,32 +70,45 @@ def compare(store, spike, spent):
     ]
 
 
-def test_spinner(folder):
-    """a CPU that spins in the kernel: while it is recorded, from sealed segments, without an index, and with one made anew"""
-    store = folder / "store"
+def is_moved(pid):
+    """Who takes a CPU offline moves what is bound to it."""
+    return os.sched_getaffinity(pid) != {CPU}
+
+
+def try_spinner(store):
+    """What is wrong, and whether the spinner was left alone."""
     recorder = start(store, "--segment", f"{SEGMENT}s")
     wrongs = expect("it is not recording", wait_for(lambda: list(store.glob("spool/*"))))
     with spinner() as pid:
         begin = time.monotonic()
-        found = wait_for(lambda: any(spike["seconds"] >= LEAST for spike in spikes_of(store, pid)))
+        found = wait_for(lambda: is_moved(pid) or any(spike["seconds"] >= LEAST for spike in spikes_of(store, pid)))
         took = time.monotonic() - begin
         wrongs += expect("it is not found while it is recorded", found, perftape("spikes", "--all", "--store", store).stdout)
         spent = cpu_seconds(pid)
+        moved = is_moved(pid)
     time.sleep(1.5)
     recorder.send_signal(signal.SIGINT)
     recorder.communicate(timeout=WAIT)
     print(f"# found after {took:.1f} s, {spent:.1f} s of CPU time", flush=True)
     sealed = spikes_of(store, pid)
     wrongs += expect("it is not one", len(sealed) == 1, sealed)
-    if wrongs:
-        return wrongs
+    if wrongs or moved:
+        return wrongs, not moved
     wrongs += compare(store, sealed[0], spent)
     (store / "index.sqlite").unlink()
     wrongs += expect("without an index it is another", spikes_of(store, pid) == sealed, spikes_of(store, pid))
     rebuilt = perftape("verify", "--rebuild", "--store", store)
     wrongs += expect("the index cannot be made anew", rebuilt.returncode == 0, rebuilt.stderr)
-    wrongs += expect("with a new index it is another", spikes_of(store, pid) == sealed, spikes_of(store, pid))
-    return wrongs
+    return wrongs + expect("with a new index it is another", spikes_of(store, pid) == sealed, spikes_of(store, pid)), True
+
+
+def test_spinner(folder):
+    """a CPU that spins in the kernel: while it is recorded, from sealed segments, without an index, and with one made anew"""
+    for attempt in range(3):
+        wrongs, left_alone = try_spinner(folder / f"store{attempt}")
+        if left_alone:
+            return wrongs
+    return ["others take that CPU offline again and again", *wrongs]
 
 
 if __name__ == "__main__":
