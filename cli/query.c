@@ -7,6 +7,7 @@
 #include "cli/answer.h"
 #include "cli/asked.h"
 #include "cli/command.h"
+#include "cli/query-events.h"
 #include "cli/screen.h"
 #include "cli/version.h"
 #include "cli/window-options.h"
@@ -19,6 +20,9 @@
 static const struct option options[] = {
 	WINDOW_OPTIONS,
 	FILTER_OPTIONS,
+	{ "events", 0, NULL,
+		"the trace events instead of the samples: a line each, or --format json" },
+	{ "name", 0, "GLOB", "of --events: only those of such a name, as 'cgroup:*'" },
 	{ "format", 0, "NAME", "flamescope (default), folded or json (a line a sample)" },
 	{ "json", 0, NULL, "the same as --format json" },
 	{ "weight", 0, "WHAT", "of folded: samples (default) or period" },
@@ -76,6 +80,10 @@ static int check_options(const struct invocation *invocation, const struct query
 		return usage_error("--weight goes with --format folded");
 	if (option_given(invocation, "thread-frame") && query->format != FORMAT_FLAMESCOPE)
 		return usage_error("--thread-frame goes with --format flamescope");
+	if (option_given(invocation, "name") && !option_given(invocation, "events"))
+		return usage_error("--name goes with --events");
+	if (option_given(invocation, "events"))
+		return query_events_check(invocation, query->format == FORMAT_JSON);
 	if (query->split && query->format != FORMAT_FLAMESCOPE)
 		return usage_error("--split goes with --format flamescope");
 	if (query->split && (!output || strcmp(output, "-") == 0))
@@ -258,6 +266,9 @@ static int answer(const struct invocation *invocation, const struct query *query
 	if (r < 0)
 		return fail(r, &error);
 	say_window(invocation, &query->asked.question.window);
+	if (option_given(invocation, "events"))
+		return query_events(
+			invocation, &query->asked.question, reader, query->format == FORMAT_JSON);
 	if (query->format == FORMAT_JSON)
 		return answer_json(invocation, query, reader);
 	return query->format == FORMAT_FOLDED ? answer_folded(invocation, query, reader)

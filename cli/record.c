@@ -19,6 +19,7 @@
 #include "recorder/perf-events.h"
 #include "recorder/recorder.h"
 #include "recorder/rights.h"
+#include "recorder/trace-set.h"
 
 /* A host that a person can wait for: shorter segments would be mostly names. */
 #define SEGMENT_MIN_NS (1 * NSEC_PER_SEC)
@@ -35,6 +36,9 @@ static const struct option options[] = {
 		"cycles "
 		"where they count, else cpu-clock)" },
 	{ "cpus", 0, "LIST", "only these CPUs, such as 0-3,8" },
+	{ "trace", 0, "SYSTEM:EVENT",
+		"a trace event to record too, such as sched:sched_process_exit; several with "
+		"commas, or again" },
 	{ "no-user-stacks", 0, NULL, "keep only the kernel's part of the stacks" },
 	{ "ring", 0, "SIZE",
 		"of the kernel's buffer for each CPU, 64K to 64M (default: 1M, or less on little "
@@ -122,6 +126,26 @@ static int parse_cpus(const struct invocation *invocation, const char **ret_cpus
 			invocation, "cpus", "'%s' is no list of CPUs; write 3 or 0-3,8", text);
 	cpu_list_done(&list);
 	*ret_cpus = text;
+	return EXIT_DONE;
+}
+
+/* All that were given, with commas between them. */
+static int parse_trace(const struct invocation *invocation, struct buffer *names)
+{
+	const char *text = option_value(invocation, "trace");
+
+	for (size_t i = 0; i < invocation->given_count; i++)
+		if (strcmp(invocation->given[i].option->name, "trace") == 0)
+			buffer_printf(
+				names, "%s%s", names->size ? "," : "", invocation->given[i].value);
+	if (text && !names->size)
+		buffer_text(names, text);
+	buffer_u8(names, 0);
+	if (buffer_failed(names))
+		return fail(-ENOMEM, NULL);
+	if (text && !trace_set_check((const char *)names->data))
+		return option_error(invocation, "trace",
+			"'%s' is not SYSTEM:EVENT, such as sched:sched_process_exit", names->data);
 	return EXIT_DONE;
 }
 
@@ -471,13 +495,17 @@ static int run(const struct invocation *invocation)
 		.reload = recording_reload,
 		.found = found_incident,
 	};
+	_cleanup_(buffer_done) struct buffer trace = { 0 };
 	struct recording recording;
 	int r;
 
 	store_limits_default(store_path(invocation), &asked.limits);
 	r = parse_options(invocation, &asked);
+	if (r == EXIT_DONE)
+		r = parse_trace(invocation, &trace);
 	if (r != EXIT_DONE)
 		return r;
+	asked.trace = (const char *)trace.data;
 	recording_init(&recording, invocation);
 	asked.orders = recording_orders();
 	asked.context = &recording;

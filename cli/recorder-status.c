@@ -28,6 +28,21 @@ static const struct {
 		"would tell" },
 	{ "map-files", "files that are deleted while they are mapped may have no names; "
 		       "CAP_CHECKPOINT_RESTORE, before 5.9 CAP_SYS_ADMIN, would open them" },
+	{ "tracefs",
+		"no trace events: who makes and leaves cgroups, and what was killed for want of "
+		"memory, is not "
+		"known; tracefs on /sys/kernel/tracing, as root or with CAP_DAC_READ_SEARCH, "
+		"would tell" },
+	{ "trace-rings",
+		"some trace events: perf refuses them, or RLIMIT_MEMLOCK has no room for their "
+		"rings" },
+	{ "cgroup:cgroup_mkdir", "who makes cgroups is not known" },
+	{ "cgroup:cgroup_rmdir", "cgroups that were removed and are not gone are not counted" },
+	{ "cgroup:cgroup_release", "cgroups that were removed and are not gone are not counted" },
+	{ "oom:mark_victim", "what was killed for want of memory is known from the log alone" },
+	{ "net:net_dev_xmit_timeout",
+		"network queues that do not send are known from the log alone" },
+	{ "sched:sched_process_exec", "programs that start are not counted" },
 };
 
 int recorder_status_read(
@@ -94,6 +109,11 @@ static void print_taken(const struct recorder_progress *progress)
 			(unsigned long long)progress->lost_sideband,
 			(unsigned long long)progress->damaged, (unsigned long long)progress->cut,
 			(unsigned long long)progress->given_up);
+	if (progress->lost_events)
+		printf("           %llu trace events lost, too many at once\n",
+			(unsigned long long)progress->lost_events);
+	if (*progress->dying)
+		printf("dying      cgroups removed and not gone: %s\n", progress->dying);
 }
 
 static void print_lacking(const struct recorder_progress *progress)

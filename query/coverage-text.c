@@ -111,6 +111,7 @@ void coverage_put_json(
 		{ "stopped", coverage->stopped },
 		{ "offline", coverage->offline },
 		{ "cut", coverage->cut },
+		{ "lost_events", coverage->lost_events },
 		{ "frames", coverage->frames },
 		{ "named", coverage->named },
 		{ "clock_error_ns", coverage->clock_error_ns },

@@ -149,6 +149,9 @@ static void count_loss(struct coverage *coverage, const struct tape_loss *loss)
 	case TAPE_LOSS_CUT:
 		coverage->cut += loss->count;
 		break;
+	case TAPE_LOSS_EVENTS:
+		coverage->lost_events += loss->count;
+		break;
 	case TAPE_LOSS_LOWERED:
 		coverage->limit = coverage->limit ? MIN(coverage->limit, loss->count) : loss->count;
 		break;
@@ -162,7 +165,7 @@ static void count_loss(struct coverage *coverage, const struct tape_loss *loss)
 static bool is_of_samples(const struct tape_loss *loss)
 {
 	return loss->kind == TAPE_LOSS_SAMPLES || loss->kind == TAPE_LOSS_SHED ||
-	       loss->kind > TAPE_LOSS_LOWERED || !loss->kind;
+	       loss->kind > TAPE_LOSS_EVENTS || !loss->kind;
 }
 
 /* [from, to) of the wall clock; a loss that has no length is a nanosecond long. */

@@ -51,6 +51,7 @@ struct coverage {
 	uint64_t stopped; /* times that the recorder stood still */
 	uint64_t damaged; /* records or segments that could not be read */
 	uint64_t cut; /* callchains */
+	uint64_t lost_events; /* trace events, which no sample misses */
 	uint64_t frames; /* of the samples that were selected, user and kernel */
 	uint64_t named; /* those that have a name */
 	struct nameless nameless; /* of all the segments' frames */

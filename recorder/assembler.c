@@ -152,19 +152,31 @@ static int spool(struct assembler *assembler, uint64_t until_ns)
 	return r == 0 ? sealer_put_block(assembler->options->sealer, &block) : r;
 }
 
+/* What of trace events is told now and then. */
+static int give_traced(struct assembler *assembler, uint64_t until_ns, bool last)
+{
+	struct trace *trace = assembler->options->trace;
+
+	return trace ? trace_give(trace, assembler->tape, &assembler->losses, until_ns, last) : 0;
+}
+
 int assembler_spool(struct assembler *assembler, uint64_t until_ns)
 {
-	int r = losses_give(
-		&assembler->losses, assembler->tape, MIN(until_ns, assembler->tape->end_ns));
+	int r = give_traced(assembler, MIN(until_ns, assembler->tape->end_ns), false);
 
+	if (r == 0)
+		r = losses_give(&assembler->losses, assembler->tape,
+			MIN(until_ns, assembler->tape->end_ns));
 	return r == 0 ? spool(assembler, until_ns) : r;
 }
 
 /* Its last block, too: naming and sealing may take longer than the next crash. */
 static int end_tape(struct assembler *assembler)
 {
-	int r = losses_give(&assembler->losses, assembler->tape, assembler->tape->end_ns);
+	int r = give_traced(assembler, assembler->tape->end_ns, true);
 
+	if (r == 0)
+		r = losses_give(&assembler->losses, assembler->tape, assembler->tape->end_ns);
 	if (r == 0)
 		r = spool(assembler, assembler->tape->end_ns);
 	return r == 0 ? sealer_put(assembler->options->sealer, take_ptr(assembler->tape)) : r;
@@ -223,6 +235,9 @@ static int add_lost(struct assembler *assembler, const struct assembler_source *
 
 	if (perf_record_decode(source->layout, bytes, size, &record) != 0)
 		return 0; /* counted as damaged in its turn */
+	if (source->traced)
+		return losses_events(
+			&assembler->losses, record.cpu, since_ns, record.time_ns, record.lost);
 	return losses_lost(&assembler->losses, source->samples, record.cpu, since_ns,
 		record.time_ns, record.lost);
 }
@@ -267,6 +282,18 @@ static int take_sample(struct assembler *assembler, struct perf_record *record)
 	return MIN(r, 0);
 }
 
+static int take_traced(struct assembler *assembler, struct perf_record *record)
+{
+	int r;
+
+	if (!assembler->options->trace || record->time_ns < assembler->started_ns)
+		return 0;
+	if (record->tid < 0)
+		find_ended(assembler, record);
+	r = trace_take(assembler->options->trace, record, &assembler->filler);
+	return r == -EBADMSG ? losses_damaged(&assembler->losses, record->time_ns) : r;
+}
+
 int assembler_cpu(struct assembler *assembler, uint32_t number, bool online, uint64_t time_ns)
 {
 	return losses_online(&assembler->losses, number, online, time_ns);
@@ -290,7 +317,8 @@ static int apply_record(struct assembler *assembler, const struct assembler_sour
 {
 	switch (record->type) {
 	case PERF_TYPE_SAMPLE:
-		return take_sample(assembler, record);
+		return source->traced ? take_traced(assembler, record)
+				      : take_sample(assembler, record);
 	case PERF_TYPE_THROTTLE:
 	case PERF_TYPE_UNTHROTTLE:
 		return losses_throttle(&assembler->losses, record);
@@ -298,6 +326,8 @@ static int apply_record(struct assembler *assembler, const struct assembler_sour
 	case PERF_TYPE_LOST_SAMPLES:
 		if (source->samples)
 			losses_lost_slots(&assembler->losses, record->cpu, record->lost);
+		if (source->traced && !source->asked && assembler->options->trace)
+			trace_lost(assembler->options->trace);
 		return 0;
 	case PERF_TYPE_EXIT:
 		note_ended(assembler, record);

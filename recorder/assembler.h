@@ -15,6 +15,7 @@
 #include "recorder/losses.h"
 #include "recorder/sealer.h"
 #include "recorder/timeline.h"
+#include "recorder/trace.h"
 #include "recorder/tracker.h"
 #include "tape/spool.h"
 
@@ -23,8 +24,10 @@ struct assembler_source {
 	const struct perf_layout *layout;
 	uint32_t ring; /* records of one ring and CPU come in order: below ASSEMBLER_RINGS */
 	bool samples; /* else only comm, mmap and the like */
+	bool traced; /* its samples are trace events */
+	bool asked; /* these are not needed to know who made which cgroup */
 };
-#define ASSEMBLER_RINGS 2
+#define ASSEMBLER_RINGS 4
 
 struct assembler_fact {
 	const char *key;
@@ -45,6 +48,7 @@ struct assembler_options {
 	 * that was seen to end on that CPU last.
 	 */
 	bool imported;
+	struct trace *trace; /* what becomes of trace events; NULL: there are none */
 };
 
 /* What is kept of each CPU. */

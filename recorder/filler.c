@@ -224,6 +224,15 @@ static int filler_thread(
 	return 0;
 }
 
+int filler_add_thread(struct filler *filler, const struct perf_record *record, uint32_t *ret_row)
+{
+	uint32_t cgroup;
+	int r = filler_cgroup(
+		filler, tracker_process(filler->tracker, record->pid), record, &cgroup);
+
+	return r == 0 ? filler_thread(filler, record, cgroup, ret_row) : r;
+}
+
 int filler_add(struct filler *filler, const struct perf_record *record)
 {
 	struct tracker_process *process = tracker_process(filler->tracker, record->pid);

@@ -27,3 +27,5 @@ void filler_done(struct filler *filler);
 void filler_start(struct filler *filler, struct tape *tape);
 /* Adds a SAMPLE record. 0; 1 when its callchain had to be cut, which the caller counts; -ENOMEM. */
 int filler_add(struct filler *filler, const struct perf_record *record);
+/* The tape's row of the thread that a record is of. 0 or -ENOMEM. */
+int filler_add_thread(struct filler *filler, const struct perf_record *record, uint32_t *ret_row);

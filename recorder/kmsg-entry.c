@@ -5,7 +5,10 @@
 
 #include "incidents/field-rows.h"
 
-#define SOURCE "kmsg"
+static const char *source_of(const struct kmsg_entry *entry)
+{
+	return entry->traced ? "trace" : "kmsg";
+}
 
 struct kmsg_entry *kmsg_entry_new(
 	uint64_t stamp_ns, uint64_t sequence, uint32_t priority, const char *text, size_t size)
@@ -98,7 +101,7 @@ static int put_incident(const struct kmsg_entry *entry, struct tape *tape, uint3
 	int r = put_text(tape, entry->kind, strlen(entry->kind), &incident.kind);
 
 	if (r == 0)
-		r = put_text(tape, SOURCE, strlen(SOURCE), &incident.source);
+		r = put_text(tape, source_of(entry), strlen(source_of(entry)), &incident.source);
 	if (r == 0)
 		r = put_fields(entry, tape, &incident.fields);
 	return r == 0 ? array_push(&tape->incidents, incident) : r;
@@ -113,7 +116,7 @@ int kmsg_entry_put(const struct kmsg_entry *entry, struct tape *tape)
 	};
 	int r = put_text(tape, entry->text, strlen(entry->text), &line.text);
 
-	if (r == 0)
+	if (r == 0 && !entry->traced)
 		r = array_push(&tape->lines, line);
 	if (r == 0 && entry->id && !entry->noted)
 		r = put_incident(entry, tape, line.text);
@@ -131,7 +134,7 @@ struct store_incident kmsg_entry_incident(const struct kmsg_entry *entry, const 
 		.kind = entry->kind,
 		.severity = entry->severity,
 		.text = entry->text,
-		.source = SOURCE,
+		.source = source_of(entry),
 		.fields = entry->fields,
 		.boot_id = boot_id,
 		.segment = "",

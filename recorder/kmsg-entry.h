@@ -14,6 +14,7 @@ struct kmsg_entry {
 	uint32_t priority; /* facility * 8 + level */
 	bool wants_note; /* its tape is over: a note comes first */
 	bool noted;
+	bool traced; /* no line of the log: a trace event said it */
 	uint64_t realtime_ns, error_ns; /* of one that wants a note */
 	char *text;
 	/* of an incident */

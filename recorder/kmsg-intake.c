@@ -112,6 +112,35 @@ static bool find_cpu(void *context, const char *device, uint64_t queue, uint32_t
 	return interrupts_find(&intake->interrupts, device, queue, ret_cpu);
 }
 
+/* A line of the log and a trace event that tell of one timeout are no further apart. */
+#define SAME_NS NSEC_PER_SEC
+
+/* Was it told of already, the other way? */
+static bool is_told(struct kmsg_intake *intake, const struct incident *incident)
+{
+	const struct field *ifname = fields_find(&incident->fields, "ifname");
+	const struct field *queue = fields_find(&incident->fields, "qid");
+	struct kmsg_timeout now = { .stamp_ns = intake->entry->stamp_ns,
+		.traced = intake->entry->traced };
+
+	if (strcmp(incident->kind->name, "net.tx_watchdog") != 0 || !ifname || !queue ||
+		ifname->size >= sizeof(now.ifname))
+		return false;
+	memcpy(now.ifname, ifname->value, ifname->size);
+	now.queue = strtoull(queue->value, NULL, 10);
+	for (size_t i = 0; i < KMSG_TIMEOUTS; i++) {
+		const struct kmsg_timeout *then = &intake->timeouts[i];
+
+		if (then->traced != now.traced && then->queue == now.queue && then->stamp_ns &&
+			strcmp(then->ifname, now.ifname) == 0 &&
+			now.stamp_ns + SAME_NS > then->stamp_ns &&
+			then->stamp_ns + SAME_NS > now.stamp_ns)
+			return true;
+	}
+	intake->timeouts[intake->next_timeout++ % KMSG_TIMEOUTS] = now;
+	return false;
+}
+
 /* The line at hand is an incident. */
 static void judged(void *context, const struct incident *given)
 {
@@ -121,7 +150,7 @@ static void judged(void *context, const struct incident *given)
 	bool weighs = incident.kind->severity > SEVERITY_NOTICE;
 	struct kmsg_bucket *bucket = weighs ? &intake->incidents : &intake->lines;
 
-	if (is_noted(intake, intake->entry))
+	if (is_noted(intake, intake->entry) || is_told(intake, &incident))
 		return;
 	/* what was logged before we ran may have been elsewhere */
 	if (intake->entry->stamp_ns >= intake->begin_ns)
@@ -132,6 +161,25 @@ static void judged(void *context, const struct incident *given)
 		return;
 	}
 	pass_over(intake, intake->entry->stamp_ns, true);
+	intake->entry = kmsg_entry_free(intake->entry);
+}
+
+void kmsg_intake_say(struct kmsg_intake *intake, struct kmsg_entry *entry)
+{
+	_cleanup_(heading_done) struct heading heading;
+	char line[512];
+	int size = snprintf(line, sizeof(line), "0,%llu,%llu,-;%s",
+		(unsigned long long)intake->next_sequence,
+		(unsigned long long)(entry->stamp_ns / NSEC_PER_USEC), entry->text);
+
+	entry->traced = true;
+	entry->sequence = intake->next_sequence ? intake->next_sequence - 1 : 0;
+	intake->entry = entry;
+	heading_init(&heading);
+	heading_read(&heading, line, MIN((size_t)size, sizeof(line) - 1));
+	judge_take(&intake->judge, &heading, &(struct line){ heading.text, heading.size, 0 });
+	if (intake->entry && intake->entry->id)
+		put(intake, take_ptr(intake->entry));
 	intake->entry = kmsg_entry_free(intake->entry);
 }
 

@@ -17,6 +17,15 @@ struct kmsg_bucket {
 	uint64_t level_ns;
 };
 
+/* A queue that did not send: the kernel's log may tell it, and a trace event. */
+struct kmsg_timeout {
+	char ifname[32];
+	uint64_t queue;
+	uint64_t stamp_ns;
+	bool traced;
+};
+#define KMSG_TIMEOUTS 64
+
 struct kmsg_intake {
 	const char *store;
 	bool trust_users;
@@ -39,6 +48,8 @@ struct kmsg_intake {
 	uint64_t found; /* incidents */
 	struct interrupts interrupts; /* as they were at asked_ns, by the stamps */
 	uint64_t asked_ns;
+	struct kmsg_timeout timeouts[KMSG_TIMEOUTS]; /* the last ones */
+	size_t next_timeout;
 };
 
 /* What is set above the line stays. */
@@ -49,5 +60,7 @@ void kmsg_intake_done(struct kmsg_intake *intake);
 int kmsg_intake_find(struct kmsg_intake *intake, const char *boot_id, struct error *error);
 /* One record, as read() gives it. What is none is nothing. */
 void kmsg_intake_take(struct kmsg_intake *intake, const char *data, size_t size);
+/* An entry that no line of the log is behind; it is taken over. Nothing where the log's own line tells of the same. */
+void kmsg_intake_say(struct kmsg_intake *intake, struct kmsg_entry *entry);
 /* Says what was passed over, if anything was. */
 void kmsg_intake_say_passed(struct kmsg_intake *intake);

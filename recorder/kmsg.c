@@ -26,6 +26,9 @@
 
 #define NOTES_AT_ONCE 64
 
+/* What is said beside the log and waits for the thread: more of it is a storm. */
+#define SAID_MAX 64
+
 /* How often the position is written. */
 #define KEEP_NS (10 * NSEC_PER_SEC)
 
@@ -47,10 +50,11 @@ struct kmsg_watch {
 	uint64_t kept_sequence;
 	uint64_t kept_ids_end;
 	char text[KMSG_RECORD_MAX];
+	struct chain said; /* who drains has it to himself, until he has the lock */
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	struct chain queue;
+	struct chain queue, heard;
 	bool ending;
 	bool ended; /* the thread is about to */
 	struct error trouble;
@@ -73,6 +77,7 @@ static struct kmsg_entry *chain_take(struct chain *chain)
 	struct kmsg_entry *entry = chain->first;
 
 	chain->first = entry->next;
+	entry->next = NULL;
 	if (!chain->first)
 		chain->last = NULL;
 	chain->count--;
@@ -178,6 +183,22 @@ static void untell(struct kmsg_watch *watch)
 
 	if (watch->fd >= 0)
 		tell(watch, &none);
+}
+
+/* What was said beside the log. */
+static void take_heard(struct kmsg_watch *watch)
+{
+	uint64_t found = watch->intake.found;
+	struct chain heard;
+
+	pthread_mutex_lock(&watch->lock);
+	heard = watch->heard;
+	watch->heard = (struct chain){ 0 };
+	pthread_mutex_unlock(&watch->lock);
+	while (heard.first)
+		kmsg_intake_say(&watch->intake, chain_take(&heard));
+	if (watch->intake.found > found && watch->options->found)
+		watch->options->found(watch->options->context);
 }
 
 /* The first ones that wait for a note. They stay where they are: nobody takes them until they are noted. */
@@ -309,6 +330,7 @@ static void *kmsg_main(void *context)
 		pthread_mutex_unlock(&watch->lock);
 		read_records(watch);
 		begin_here(watch);
+		take_heard(watch);
 		soon = !write_notes(watch);
 		/* of a burst that is over it is said a second later */
 		if (passed && passed == intake->passed)
@@ -404,18 +426,32 @@ static int take(struct kmsg_watch *watch, struct tape *tape)
 
 int kmsg_watch_take(struct kmsg_watch *watch, struct tape *tape, const struct tape_anchor *anchor)
 {
-	bool full, wanting;
+	bool full, wanting, said;
 	int r;
 
 	if (!watch || pthread_mutex_trylock(&watch->lock) != 0)
 		return 0;
+	said = watch->said.first;
+	while (watch->said.first && watch->heard.count < SAID_MAX)
+		chain_put(&watch->heard, chain_take(&watch->said));
 	full = watch->queue.count >= QUEUE_MAX;
 	wanting = want_notes(watch, tape, anchor);
 	r = take(watch, tape);
 	pthread_mutex_unlock(&watch->lock);
-	if (full || wanting)
+	if (full || wanting || said)
 		eventfd_write(watch->wake, 1);
 	return r;
+}
+
+void kmsg_watch_say(struct kmsg_watch *watch, uint64_t stamp_ns, const char *line)
+{
+	struct kmsg_entry *entry;
+
+	if (!watch || watch->said.count >= SAID_MAX)
+		return;
+	entry = kmsg_entry_new(stamp_ns, 0, 0, line, strlen(line));
+	if (entry)
+		chain_put(&watch->said, entry);
 }
 
 void kmsg_watch_spooled(struct kmsg_watch *watch, uint64_t until_ns, uint64_t spooled_ns)
@@ -479,6 +515,10 @@ struct kmsg_watch *kmsg_watch_close(struct kmsg_watch *watch, bool sealed)
 		keep_position(watch, &watch->taken);
 	while (watch->queue.first)
 		kmsg_entry_free(chain_take(&watch->queue));
+	while (watch->heard.first)
+		kmsg_entry_free(chain_take(&watch->heard));
+	while (watch->said.first)
+		kmsg_entry_free(chain_take(&watch->said));
 	if (watch->own_fd && watch->fd >= 0)
 		close(watch->fd);
 	if (watch->wake >= 0)

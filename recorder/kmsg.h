@@ -40,6 +40,11 @@ int kmsg_watch_start(
  * from before its begin becomes a note first, in the other thread. The anchor is the last one. 0 or -ENOMEM.
  */
 int kmsg_watch_take(struct kmsg_watch *watch, struct tape *tape, const struct tape_anchor *anchor);
+/*
+ * Something that the log may have no line of, as it might have said it: what it tells of becomes an incident, unless the log's own line does. For the
+ * thread that drains, with the stamp of the perf clock; never waits.
+ */
+void kmsg_watch_say(struct kmsg_watch *watch, uint64_t stamp_ns, const char *line);
 /* All that was taken will be on the disk when the spool reaches until_ns; it is there up to spooled_ns. Never waits. */
 void kmsg_watch_spooled(struct kmsg_watch *watch, uint64_t until_ns, uint64_t spooled_ns);
 /* "" or the last trouble. Never waits: then it is what it was. */

@@ -71,6 +71,13 @@ int losses_lost(struct losses *losses, bool samples, uint32_t number, uint64_t s
 	return add_lost(losses, number, since_ns, time_ns, count - MIN(count, ahead));
 }
 
+int losses_events(
+	struct losses *losses, uint32_t cpu, uint64_t since_ns, uint64_t time_ns, uint64_t count)
+{
+	losses->counts.lost_events += count;
+	return losses_add(losses, TAPE_LOSS_EVENTS, cpu, MIN(since_ns, time_ns), time_ns, count);
+}
+
 int losses_counted(
 	struct losses *losses, uint32_t number, uint64_t since_ns, uint64_t time_ns, uint64_t count)
 {

@@ -25,6 +25,7 @@
 struct losses_counts {
 	uint64_t lost; /* samples that the kernel had no room for */
 	uint64_t lost_sideband;
+	uint64_t lost_events; /* trace events */
 	uint64_t missed; /* slots of busy CPUs without a sample */
 	uint64_t throttled; /* times */
 	uint64_t offline; /* times that a CPU went */
@@ -63,6 +64,9 @@ int losses_damaged(struct losses *losses, uint64_t time_ns);
 /* A LOST record of so many, the last record before it in its ring being of since_ns. */
 int losses_lost(struct losses *losses, bool samples, uint32_t cpu, uint64_t since_ns,
 	uint64_t time_ns, uint64_t count);
+/* So many trace events of a CPU, or TAPE_ALL_CPUS. */
+int losses_events(
+	struct losses *losses, uint32_t cpu, uint64_t since_ns, uint64_t time_ns, uint64_t count);
 /* All that the kernel counted as lost samples of a CPU's event since it was opened, by that moment. */
 int losses_counted(
 	struct losses *losses, uint32_t cpu, uint64_t since_ns, uint64_t time_ns, uint64_t count);

@@ -93,6 +93,24 @@ struct perf_event_attr perf_attr_sideband(unsigned int missing)
 	};
 }
 
+/* Each one is a record: the kernel does not throttle those, so what bounds a storm is the size of the ring. */
+struct perf_event_attr perf_attr_trace(uint16_t id, size_t ring_bytes, unsigned int missing)
+{
+	return (struct perf_event_attr){
+		.size = sizeof(struct perf_event_attr),
+		.type = PERF_TYPE_TRACEPOINT,
+		.config = id,
+		.sample_period = 1,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
+			       PERF_SAMPLE_RAW |
+			       (missing & PERF_RUNG_CGROUP ? 0 : PERF_SAMPLE_CGROUP),
+		.sample_id_all = 1,
+		.disabled = 1,
+		.watermark = 1,
+		.wakeup_watermark = ring_bytes / 2,
+	};
+}
+
 bool perf_attr_try(enum perf_ring ring, unsigned int number, unsigned int *ret_missing)
 {
 	/* the newest first */
@@ -101,6 +119,8 @@ bool perf_attr_try(enum perf_ring ring, unsigned int number, unsigned int *ret_m
 			PERF_RUNG_LOST | PERF_RUNG_CGROUP },
 		[PERF_RING_SIDEBAND] = { 0, PERF_RUNG_CGROUP, PERF_RUNG_KSYMBOL,
 			PERF_RUNG_CGROUP | PERF_RUNG_KSYMBOL },
+		[PERF_RING_TRACE] = { 0, PERF_RUNG_CGROUP },
+		[PERF_RING_ASKED] = { 0, PERF_RUNG_CGROUP },
 	};
 
 	if (number >= ARRAY_SIZE(tries[ring]))
@@ -111,7 +131,7 @@ bool perf_attr_try(enum perf_ring ring, unsigned int number, unsigned int *ret_m
 
 void perf_attr_describe(unsigned int missing, struct buffer *text)
 {
-	static const char *const names[] = { "ksymbol", "lost", "cgroup" };
+	static const char *const names[] = { "ksymbol", "lost", "cgroup", "trace-rings" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (missing & 1u << i)

@@ -17,6 +17,8 @@ enum perf_rung {
 	PERF_RUNG_KSYMBOL = 1, /* 5.1: names of BPF programs that are loaded later */
 	PERF_RUNG_LOST = 2, /* 6.0: how much the kernel lost and has not told yet */
 	PERF_RUNG_CGROUP = 4, /* 5.7: in which cgroup a sample was taken */
+	PERF_RUNG_TRACE =
+		8, /* trace events: perf refuses them, or there is no room for their rings */
 };
 
 /* An event that can be asked for, NULL when it is not known. */
@@ -30,6 +32,7 @@ const struct perf_attr_event *perf_attr_event(const char *name);
 struct perf_event_attr perf_attr_samples(const struct perf_attr_event *event,
 	const struct perf_events_options *options, size_t ring_bytes, unsigned int missing);
 struct perf_event_attr perf_attr_sideband(unsigned int missing);
+struct perf_event_attr perf_attr_trace(uint16_t id, size_t ring_bytes, unsigned int missing);
 
 /*
  * What a ring's event does without at each try, from 0 on: nothing, one of its rungs, all of them. A kernel may be built without one that it is new

@@ -18,7 +18,7 @@
 
 struct perf_channel {
 	struct perf_evlist *list;
-	struct perf_evsel *event; /* the list's */
+	struct perf_evsel *event; /* the list's first */
 	size_t ring_bytes; /* 0: it has no ring */
 };
 
@@ -40,18 +40,32 @@ static int straight(int r)
 	return r == -1 ? (errno ? -errno : -ENOMEM) : r;
 }
 
-static int open_list(struct perf_channel *channel, const struct perf_event_attr *attr, uint32_t cpu)
+static int add_event(struct perf_channel *channel, const struct perf_event_attr *attr)
 {
 	struct perf_event_attr copy = *attr;
+	struct perf_evsel *event = perf_evsel__new(&copy);
+
+	if (!event)
+		return -ENOMEM;
+	perf_evlist__add(channel->list, event);
+	channel->event = channel->event ? channel->event : event;
+	return 0;
+}
+
+static int open_list(struct perf_channel *channel, const struct perf_event_attr *attrs,
+	size_t count, uint32_t cpu)
+{
 	struct perf_cpu_map *map;
 	char number[16];
 
 	snprintf(number, sizeof(number), "%u", cpu);
 	channel->list = perf_evlist__new();
-	channel->event = channel->list ? perf_evsel__new(&copy) : NULL;
-	map = channel->event ? perf_cpu_map__new(number) : NULL;
-	if (channel->event)
-		perf_evlist__add(channel->list, channel->event);
+	if (!channel->list)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		if (add_event(channel, &attrs[i]) < 0)
+			return -ENOMEM;
+	map = perf_cpu_map__new(number);
 	if (!map)
 		return -ENOMEM;
 	perf_evlist__set_maps(channel->list, map, NULL);
@@ -60,11 +74,11 @@ static int open_list(struct perf_channel *channel, const struct perf_event_attr 
 	return straight(perf_evlist__open(channel->list));
 }
 
-int perf_channel_open(
-	const struct perf_event_attr *attr, uint32_t cpu, struct perf_channel **ret_channel)
+int perf_channel_open(const struct perf_event_attr *attrs, size_t count, uint32_t cpu,
+	struct perf_channel **ret_channel)
 {
 	struct perf_channel *channel = calloc(1, sizeof(*channel));
-	int r = channel ? open_list(channel, attr, cpu) : -ENOMEM;
+	int r = channel ? open_list(channel, attrs, count, cpu) : -ENOMEM;
 
 	if (r < 0) {
 		perf_channel_close(channel);

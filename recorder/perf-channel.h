@@ -2,7 +2,7 @@
 #pragma once
 
 /*
- * One event on one CPU, and the ring that its records come in. libperf is included by perf-channel.c alone, and its three ways of failing
+ * Events on one CPU, and the ring that the records of all of them come in. libperf is included by perf-channel.c alone, and its three ways of failing
  * end there.
  */
 
@@ -16,9 +16,9 @@ struct perf_channel;
 /* Once, before all else. */
 void perf_channel_setup(void);
 
-/* Opens the event, which does not count yet, without a ring. The kernel's negative errno. */
-int perf_channel_open(
-	const struct perf_event_attr *attr, uint32_t cpu, struct perf_channel **ret_channel);
+/* Opens the events, which do not count yet, without a ring: all, or none. The kernel's negative errno. */
+int perf_channel_open(const struct perf_event_attr *attrs, size_t count, uint32_t cpu,
+	struct perf_channel **ret_channel);
 struct perf_channel *perf_channel_close(struct perf_channel *channel);
 
 /* Gives it a ring of so many bytes, a power of two of pages. */
@@ -35,7 +35,7 @@ int perf_channel_drain(struct perf_channel *channel,
 /* Takes one record out, if there is one: is it a sample? */
 bool perf_channel_sampled(struct perf_channel *channel);
 
-/* What the kernel counts. */
+/* What the kernel counts of the first of them. */
 struct perf_channel_counts {
 	uint64_t events;
 	uint64_t

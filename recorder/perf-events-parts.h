@@ -24,9 +24,12 @@ struct perf_events {
 	struct perf_events_options options;
 	const struct perf_attr_event *event;
 	size_t ring_bytes;
+	size_t trace_bytes; /* of each ring of trace events */
 	unsigned int missing; /* enum perf_rung */
 	struct buffer missing_text;
-	struct perf_event_attr attrs[PERF_RINGS];
+	/* of each kind of ring what is opened; none of those that are not there */
+	struct perf_event_attr *attrs[PERF_RINGS];
+	size_t counts[PERF_RINGS];
 	struct perf_layout layouts[PERF_RINGS];
 	struct cpu_list wanted; /* without any: all */
 	char *online; /* the text that said so; NULL: it is to be looked at anew */
@@ -45,4 +48,6 @@ bool events_wants(const struct perf_events *events, enum perf_ring ring, uint32_
 int events_open_ring(struct perf_events *events, enum perf_ring ring, struct cpu_events *cpu,
 	struct error *error);
 void events_close_cpu(struct cpu_events *cpu);
+/* After some were closed, or rings of one kind were opened: who wakes us. 0 or -ENOMEM. */
+int events_collect(struct perf_events *events, enum perf_ring fresh);
 int events_read_online(char **ret_text, struct cpu_list *ret_list);

@@ -82,7 +82,7 @@ static int close_gone(struct perf_events *events)
 		if (events->cpus.items[i].gone)
 			events_close_cpu(&events->cpus.items[i]);
 	}
-	return any ? perf_poll_collect(&events->poll, PERF_RING_SAMPLES) : 0;
+	return any ? events_collect(events, PERF_RING_SAMPLES) : 0;
 }
 
 static int drain_ring(struct perf_events *events, struct giving *giving)
@@ -98,16 +98,7 @@ static int drain_ring(struct perf_events *events, struct giving *giving)
 	return r;
 }
 
-int perf_events_drain_sideband(struct perf_events *events,
-	int (*give)(void *context, enum perf_ring ring, const uint8_t *record, size_t size),
-	void *context)
-{
-	struct giving giving = { .ring = PERF_RING_SIDEBAND, .give = give, .context = context };
-
-	return drain_ring(events, &giving);
-}
-
-int perf_events_drain(struct perf_events *events,
+int perf_events_drain_some(struct perf_events *events, unsigned int rings,
 	int (*give)(void *context, enum perf_ring ring, const uint8_t *record, size_t size),
 	void *context)
 {
@@ -115,7 +106,17 @@ int perf_events_drain(struct perf_events *events,
 	int r = 0;
 
 	for (; r == 0 && giving.ring < PERF_RINGS; giving.ring++)
-		r = drain_ring(events, &giving);
+		if (rings & 1u << giving.ring)
+			r = drain_ring(events, &giving);
+	return r;
+}
+
+int perf_events_drain(struct perf_events *events,
+	int (*give)(void *context, enum perf_ring ring, const uint8_t *record, size_t size),
+	void *context)
+{
+	int r = perf_events_drain_some(events, (1u << PERF_RINGS) - 1, give, context);
+
 	return r < 0 ? r : close_gone(events);
 }
 
@@ -140,7 +141,13 @@ uint64_t perf_events_counted(const struct perf_events *events, uint32_t cpu)
 	return counts_of(events, cpu).events;
 }
 
-enum perf_wake perf_events_wait(struct perf_events *events, uint64_t timeout_ns)
+int events_collect(struct perf_events *events, enum perf_ring fresh)
+{
+	return perf_poll_collect(
+		&events->poll, fresh, fresh == PERF_RING_ASKED ? 0 : events->counts[fresh]);
+}
+
+unsigned int perf_events_wait(struct perf_events *events, uint64_t timeout_ns)
 {
 	return perf_poll_wait(&events->poll, timeout_ns);
 }

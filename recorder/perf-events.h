@@ -3,7 +3,8 @@
 
 /*
  * The events of all CPUs and their rings: on each CPU one for samples, and one of its own for comm, fork, exit and mmap records (the
- * sideband), so that neither can push the other out. CPUs come and go.
+ * sideband), so that neither can push the other out. Nor can trace events, of which a storm is worse than any other: those that are always
+ * recorded have a ring, and those that somebody asked for another. CPUs come and go.
  */
 
 #include <stdbool.h>
@@ -19,8 +20,16 @@ struct perf_events;
 enum perf_ring {
 	PERF_RING_SAMPLES = 0,
 	PERF_RING_SIDEBAND = 1,
+	PERF_RING_TRACE = 2,
+	PERF_RING_ASKED = 3,
 };
-#define PERF_RINGS 2
+#define PERF_RINGS 4
+
+/* Trace events, by the numbers that the kernel has for them. Borrowed. */
+struct perf_traced {
+	const uint16_t *ids;
+	size_t count;
+};
 
 struct perf_events_options {
 	const char *event; /* one of perf_events_known(); NULL: the best that this machine has */
@@ -29,6 +38,10 @@ struct perf_events_options {
 	const char *cpus; /* whose samples are taken, "0-3,8"; NULL: all */
 	bool no_user_stacks;
 	size_t ring_bytes; /* of each ring, a power of two of pages; 0: as much as is reasonable */
+	struct perf_traced
+		traced; /* on all CPUs; their ring is drained when it is half full, too */
+	struct perf_traced
+		asked; /* on the CPUs that are sampled; there may be many: their ring waits for the next drain, and what it has no room for is lost */
 };
 
 /* The names of the events that can be asked for; ends with NULL. */
@@ -36,7 +49,7 @@ const char *const *perf_events_known(void);
 
 /*
  * Opens and starts the events on all online CPUs: `cycles` where 50 ms of work really give samples, else `cpu-clock`. What an old kernel does
- * not know is left out, see perf_events_missing().
+ * not know is left out, and trace events that cannot be had, see perf_events_missing().
  * -EACCES or -EPERM name the right that is missing, -EINVAL the sysctl that forbids the frequency, -EMFILE and -ENOBUFS (locked memory for
  * the rings) the limit.
  */
@@ -81,15 +94,13 @@ uint64_t perf_events_lost(const struct perf_events *events, uint32_t cpu);
 /* How far a CPU's event has counted since it was opened: at period 1, its samples and those that were lost. */
 uint64_t perf_events_counted(const struct perf_events *events, uint32_t cpu);
 
-/* The same of the sideband's rings alone: who has just started, between two drains. */
-int perf_events_drain_sideband(struct perf_events *events,
+/* The same of the rings of some kinds alone, 1 << enum perf_ring each, between two drains: who has just started. */
+int perf_events_drain_some(struct perf_events *events, unsigned int rings,
 	int (*give)(void *context, enum perf_ring ring, const uint8_t *record, size_t size),
 	void *context);
 
-enum perf_wake {
-	PERF_WAKE_TIME, /* it is over, or a signal came */
-	PERF_WAKE_SIDEBAND, /* something started */
-	PERF_WAKE_SAMPLES, /* a ring of samples is half full */
-};
-/* Sleeps until something of that happens. */
-enum perf_wake perf_events_wait(struct perf_events *events, uint64_t timeout_ns);
+/*
+ * Sleeps until something starts, or a ring of samples or of trace events is half full. Which kinds of rings want to be drained, 1 << enum
+ * perf_ring each; 0 when the time is over, or a signal came.
+ */
+unsigned int perf_events_wait(struct perf_events *events, uint64_t timeout_ns);

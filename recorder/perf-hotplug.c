@@ -30,11 +30,14 @@ static int open_cpu(struct perf_events *events, struct cpu_events *cpu, struct e
 	int r;
 
 	events_close_cpu(cpu);
-	r = perf_poll_collect(&events->poll, PERF_RING_SAMPLES);
+	r = events_collect(events, PERF_RING_SAMPLES);
 	for (int ring = PERF_RINGS; r == 0 && ring-- > 0;) {
 		r = events_open_ring(events, ring, cpu, error);
+		/* its samples are worth more than its trace events */
+		if (r < 0 && ring >= PERF_RING_TRACE)
+			r = 0;
 		if (r == 0)
-			r = perf_poll_collect(&events->poll, ring);
+			r = events_collect(events, ring);
 	}
 	if (r < 0) {
 		events_close_cpu(cpu);
@@ -119,7 +122,7 @@ static int look_at_list(const struct look *look)
 		free(events->online);
 		events->online = r == 0 ? take_ptr(text) : NULL;
 		if (r == 0)
-			r = perf_poll_collect(&events->poll, PERF_RING_SAMPLES);
+			r = events_collect(events, PERF_RING_SAMPLES);
 	}
 	cpu_list_done(&online);
 	return r;

@@ -18,7 +18,11 @@
 #define RING_BYTES (1u << 20)
 #define RING_BYTES_MIN (64u << 10)
 
-/* Beside two files for each CPU, what else a process has open; with fewer than these it could record, but not seal. */
+/* Those of trace events are so much smaller, down to a few pages. */
+#define TRACE_PART 4
+#define TRACE_BYTES_MIN (16u << 10)
+
+/* Beside the files for each CPU, what else a process has open; with fewer than these it could record, but not seal. */
 #define FILES_BESIDE 256
 #define FILES_LEAST 96
 
@@ -35,6 +39,8 @@ struct perf_events *perf_events_close(struct perf_events *events)
 		return NULL;
 	for (int ring = 0; ring < PERF_RINGS; ring++)
 		close_ring(events, ring);
+	for (int ring = 0; ring < PERF_RINGS; ring++)
+		free(events->attrs[ring]);
 	array_done(&events->cpus);
 	perf_poll_done(&events->poll);
 	cpu_list_done(&events->wanted);
@@ -130,13 +136,37 @@ static int map_error(int code, const struct perf_events *events, struct error *e
 	return error_set(error, code, "mapping the rings: %s", strerror(-code));
 }
 
-static void make_attr(struct perf_events *events, enum perf_ring ring)
+static void make_attrs(struct perf_events *events, enum perf_ring ring)
 {
-	events->attrs[ring] = ring == PERF_RING_SAMPLES
-				      ? perf_attr_samples(events->event, &events->options,
-						events->ring_bytes, events->missing)
-				      : perf_attr_sideband(events->missing);
-	events->layouts[ring] = perf_attr_layout(&events->attrs[ring]);
+	const struct perf_traced *traced =
+		ring == PERF_RING_TRACE ? &events->options.traced : &events->options.asked;
+	struct perf_event_attr *attrs = events->attrs[ring];
+
+	if (ring == PERF_RING_SAMPLES)
+		*attrs = perf_attr_samples(
+			events->event, &events->options, events->ring_bytes, events->missing);
+	else if (ring == PERF_RING_SIDEBAND)
+		*attrs = perf_attr_sideband(events->missing);
+	else
+		for (size_t i = 0; i < events->counts[ring]; i++)
+			attrs[i] = perf_attr_trace(
+				traced->ids[i], events->trace_bytes, events->missing);
+	events->layouts[ring] = perf_attr_layout(attrs);
+}
+
+static int make_room(struct perf_events *events)
+{
+	const size_t counts[PERF_RINGS] = { 1, 1, events->options.traced.count,
+		events->options.asked.count };
+
+	for (int ring = 0; ring < PERF_RINGS; ring++) {
+		events->counts[ring] = counts[ring];
+		events->attrs[ring] =
+			calloc(MAX(counts[ring], (size_t)1), sizeof(*events->attrs[ring]));
+		if (!events->attrs[ring])
+			return -ENOMEM;
+	}
+	return 0;
 }
 
 /* Steps down the ladder as far as this kernel makes us. */
@@ -148,25 +178,27 @@ static int open_channel(struct perf_events *events, enum perf_ring ring, uint32_
 
 	for (unsigned int i = 0; r == -EINVAL && perf_attr_try(ring, i, &rungs); i++) {
 		events->missing = before | rungs;
-		make_attr(events, ring);
-		r = perf_channel_open(&events->attrs[ring], cpu, ret_channel);
+		make_attrs(events, ring);
+		r = perf_channel_open(events->attrs[ring], events->counts[ring], cpu, ret_channel);
 	}
 	/* if it was not for what is new, that is not missing */
 	if (r < 0) {
 		events->missing = before;
-		make_attr(events, ring);
+		make_attrs(events, ring);
 	}
 	return r;
 }
 
 /*
  * Samples are taken of the CPUs that were asked for. Who runs must be known of all: a thread gets its name and its mappings on one
- * CPU and is then moved to another, and the recorder's own name is its clock.
+ * CPU and is then moved to another, and the recorder's own name is its clock. A cgroup is made on one, and removed on another.
  */
 bool events_wants(const struct perf_events *events, enum perf_ring ring, uint32_t cpu)
 {
-	return ring == PERF_RING_SIDEBAND || !events->wanted.cpus.count ||
-	       cpu_list_has(&events->wanted, cpu);
+	if (!events->counts[ring])
+		return false;
+	return ring == PERF_RING_SIDEBAND || ring == PERF_RING_TRACE ||
+	       !events->wanted.cpus.count || cpu_list_has(&events->wanted, cpu);
 }
 
 int events_open_ring(struct perf_events *events, enum perf_ring ring, struct cpu_events *cpu,
@@ -180,7 +212,8 @@ int events_open_ring(struct perf_events *events, enum perf_ring ring, struct cpu
 	r = open_channel(events, ring, cpu->cpu, channel);
 	if (r < 0)
 		return open_error(r, events, ring, error);
-	r = perf_channel_map(*channel, events->ring_bytes);
+	r = perf_channel_map(
+		*channel, ring < PERF_RING_TRACE ? events->ring_bytes : events->trace_bytes);
 	if (r < 0) {
 		*channel = perf_channel_close(*channel);
 		return map_error(r, events, error);
@@ -193,7 +226,7 @@ static int open_all(struct perf_events *events, enum perf_ring ring, struct erro
 {
 	int r = 0;
 
-	make_attr(events, ring);
+	make_attrs(events, ring);
 	for (size_t i = 0; r == 0 && i < events->cpus.count; i++) {
 		r = events_open_ring(events, ring, &events->cpus.items[i], error);
 		if (r == -ENODEV)
@@ -261,11 +294,12 @@ static int open_samples(struct perf_events *events, struct error *error)
 	return open_all(events, PERF_RING_SAMPLES, error);
 }
 
-/* Two files a CPU: 448 CPUs take more than the usual 1,024, and root may have more than the usual most. */
-static int raise_file_limit(const struct perf_events *events, struct error *error)
+/* Some files a CPU: 448 CPUs take more than the usual 1,024, and root may have more than the usual most. */
+static int raise_file_limit(struct perf_events *events, struct error *error)
 {
 	size_t cpus = events->cpus.count;
-	rlim_t wanted = 2 * cpus + FILES_BESIDE;
+	size_t traced = events->counts[PERF_RING_TRACE] + events->counts[PERF_RING_ASKED];
+	rlim_t wanted = (2 + traced) * cpus + FILES_BESIDE;
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)
@@ -276,6 +310,10 @@ static int raise_file_limit(const struct perf_events *events, struct error *erro
 		return 0;
 	limit.rlim_cur = limit.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &limit);
+	if (traced && limit.rlim_cur < wanted) {
+		events->counts[PERF_RING_TRACE] = events->counts[PERF_RING_ASKED] = 0;
+		events->missing |= PERF_RUNG_TRACE;
+	}
 	return limit.rlim_cur < 2 * cpus + FILES_LEAST ? files_error(events, error) : 0;
 }
 
@@ -284,7 +322,7 @@ static size_t default_ring_bytes(size_t cpus)
 	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
 	size_t bytes = RING_BYTES;
 
-	while (bytes > RING_BYTES_MIN && bytes * PERF_RINGS * cpus > memory / 100)
+	while (bytes > RING_BYTES_MIN && (2 * bytes + bytes / TRACE_PART) * cpus > memory / 100)
 		bytes /= 2;
 	return bytes;
 }
@@ -323,10 +361,26 @@ static int open_rings(struct perf_events *events, struct error *error)
 	int r = open_all(events, PERF_RING_SIDEBAND, error);
 
 	if (r == 0)
-		r = perf_poll_collect(&events->poll, PERF_RING_SIDEBAND);
+		r = events_collect(events, PERF_RING_SIDEBAND);
 	if (r == 0)
 		r = open_samples(events, error);
-	return r == 0 ? perf_poll_collect(&events->poll, PERF_RING_SAMPLES) : r;
+	return r == 0 ? events_collect(events, PERF_RING_SAMPLES) : r;
+}
+
+/* What the limits leave. Without them it is recorded all the same. */
+static int open_traced(struct perf_events *events, enum perf_ring ring)
+{
+	int r = open_all(events, ring, NULL);
+
+	while (r == -ENOBUFS && events->trace_bytes > TRACE_BYTES_MIN) {
+		events->trace_bytes /= 2;
+		r = open_all(events, ring, NULL);
+	}
+	if (r < 0) {
+		events->missing |= PERF_RUNG_TRACE;
+		events->counts[ring] = 0;
+	}
+	return events_collect(events, ring);
 }
 
 int perf_events_open(const struct perf_events_options *options, struct perf_events **ret_events,
@@ -342,7 +396,9 @@ int perf_events_open(const struct perf_events_options *options, struct perf_even
 	r = find_cpus(events, error);
 	if (r < 0)
 		return r;
-	r = raise_file_limit(events, error);
+	r = make_room(events);
+	if (r == 0)
+		r = raise_file_limit(events, error);
 	if (r < 0)
 		return r;
 	events->ring_bytes =
@@ -358,13 +414,19 @@ int perf_events_open(const struct perf_events_options *options, struct perf_even
 	}
 	if (r < 0)
 		return r;
+	events->trace_bytes = MAX(events->ring_bytes / TRACE_PART, (size_t)TRACE_BYTES_MIN);
+	for (int ring = PERF_RING_TRACE; r == 0 && ring < PERF_RINGS; ring++)
+		if (events->counts[ring])
+			r = open_traced(events, ring);
+	if (r < 0)
+		return r;
 	perf_attr_describe(events->missing, &events->missing_text);
 	rungs_describe(&events->missing_text);
 	buffer_u8(&events->missing_text, 0);
 	if (buffer_failed(&events->missing_text))
 		return -ENOMEM;
-	enable_all(events, PERF_RING_SIDEBAND);
-	enable_all(events, PERF_RING_SAMPLES);
+	for (int ring = PERF_RINGS; ring-- > 0;)
+		enable_all(events, ring);
 	*ret_events = take_ptr(events);
 	return 0;
 }

@@ -12,65 +12,92 @@
 #include "base/clock.h"
 
 /*
- * libperf gives no access to the descriptors that it opens: they are found in /proc/self/fd.
+ * libperf gives no access to the descriptors that it opens: they are found in /proc/self/fd, by number. Those of one ring were opened one behind
+ * the other. If others of ours that were closed meanwhile mix that up, a ring that fills is drained with all others a second later.
  */
 
 void perf_poll_done(struct perf_poll *poll)
 {
+	array_done(&poll->known);
 	array_done(&poll->files);
 	array_done(&poll->rings);
 }
 
-/* A file that was there before is of the kind that it was. */
-static uint8_t polled_ring(const struct pollfd *polled, const uint8_t *rings, size_t count, int fd,
-	enum perf_ring fresh)
+static int compare_files(const void *a, const void *b)
 {
-	for (size_t i = 0; i < count; i++)
-		if (polled[i].fd == fd)
-			return rings[i];
-	return fresh;
+	const struct perf_poll_file *one = a, *other = b;
+
+	return (one->fd > other->fd) - (one->fd < other->fd);
 }
 
-int perf_poll_collect(struct perf_poll *poll, enum perf_ring fresh)
+/* All that this process has open, by number; what is known of them is the caller's to say. */
+static int list_files(struct perf_poll *list)
 {
 	DIR *dir = opendir("/proc/self/fd");
-	_cleanup_free_ struct pollfd *before = take_ptr(poll->files.items);
-	_cleanup_free_ uint8_t *rings = take_ptr(poll->rings.items);
-	size_t count = poll->files.count;
 	struct dirent *entry;
 	char target[64];
 	int r = 0;
 
-	array_done(&poll->files);
-	array_done(&poll->rings);
 	while (r == 0 && dir && (entry = readdir(dir))) {
 		ssize_t size = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1);
-		struct pollfd polled = { .fd = atoi(entry->d_name), .events = POLLIN };
+		struct perf_poll_file file = { .fd = atoi(entry->d_name) };
 
 		target[MAX(size, 0)] = 0;
-		if (strcmp(target, "anon_inode:[perf_event]") != 0)
-			continue;
-		fcntl(polled.fd, F_SETFD, FD_CLOEXEC);
-		r = array_push(&poll->files, polled);
-		if (r == 0)
-			r = array_push(
-				&poll->rings, polled_ring(before, rings, count, polled.fd, fresh));
+		if (strcmp(target, "anon_inode:[perf_event]") == 0)
+			r = array_push(&list->known, file);
 	}
 	if (dir)
 		closedir(dir);
+	if (list->known.count)
+		qsort(list->known.items, list->known.count, sizeof(*list->known.items),
+			compare_files);
 	return r;
 }
 
-enum perf_wake perf_poll_wait(struct perf_poll *poll, uint64_t timeout_ns)
+static int poll_file(struct perf_poll *poll, const struct perf_poll_file *file)
+{
+	struct pollfd polled = { .fd = file->fd, .events = POLLIN };
+
+	fcntl(file->fd, F_SETFD, FD_CLOEXEC);
+	if (!file->polled)
+		return 0;
+	return array_push(&poll->files, polled) < 0 ? -ENOMEM
+						    : array_push(&poll->rings, file->ring);
+}
+
+int perf_poll_collect(struct perf_poll *poll, enum perf_ring fresh, size_t to_a_ring)
+{
+	struct perf_poll now = { 0 };
+	size_t count = 0;
+	int r = list_files(&now);
+
+	for (size_t i = 0; r == 0 && i < now.known.count; i++) {
+		struct perf_poll_file *file = &now.known.items[i], *before = NULL;
+
+		/* one that was there before is what it was */
+		if (poll->known.count)
+			before = bsearch(file, poll->known.items, poll->known.count, sizeof(*file),
+				compare_files);
+		*file = before ? *before
+			       : (struct perf_poll_file){ file->fd, fresh,
+					 to_a_ring && count++ % to_a_ring == 0 };
+		r = poll_file(&now, file);
+	}
+	perf_poll_done(poll);
+	*poll = now;
+	return r;
+}
+
+/* Asking takes the news away: all of them are told. */
+unsigned int perf_poll_wait(struct perf_poll *poll, uint64_t timeout_ns)
 {
 	struct timespec timeout = { timeout_ns / NSEC_PER_SEC, timeout_ns % NSEC_PER_SEC };
-	enum perf_wake wake = PERF_WAKE_TIME;
+	unsigned int rings = 0;
 
 	if (ppoll(poll->files.items, poll->files.count, &timeout, NULL) <= 0)
-		return PERF_WAKE_TIME;
-	for (size_t i = 0; i < poll->files.count && wake != PERF_WAKE_SAMPLES; i++)
+		return 0;
+	for (size_t i = 0; i < poll->files.count; i++)
 		if (poll->files.items[i].revents)
-			wake = poll->rings.items[i] == PERF_RING_SAMPLES ? PERF_WAKE_SAMPLES
-									 : PERF_WAKE_SIDEBAND;
-	return wake;
+			rings |= 1u << poll->rings.items[i];
+	return rings;
 }

@@ -87,13 +87,19 @@ static void read_chain(struct reader *body, struct perf_record *record)
 		reader_take(body, count <= reader_left(body) / 8 ? count * 8 : SIZE_MAX);
 }
 
-/* What may lie between callchain and cgroup. Nobody who asks for it here asks for more. */
-#define BEFORE_CGROUP                                                                     \
-	(PERF_SAMPLE_RAW | PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER |             \
-		PERF_SAMPLE_STACK_USER | PERF_SAMPLE_WEIGHT_TYPE | PERF_SAMPLE_DATA_SRC | \
-		PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_PHYS_ADDR)
+static void read_raw(struct reader *body, struct perf_record *record)
+{
+	record->sample.raw_size = reader_u32(body);
+	record->sample.raw = reader_take(body, record->sample.raw_size);
+}
 
-/* In the kernel's order; the rest of what comes behind the callchain is not needed. */
+/* What may lie between the raw bytes and the cgroup. Nobody who asks for it here asks for more. */
+#define BEFORE_CGROUP                                                                      \
+	(PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER |       \
+		PERF_SAMPLE_WEIGHT_TYPE | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_TRANSACTION | \
+		PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_PHYS_ADDR)
+
+/* In the kernel's order; the rest of what comes behind the raw bytes is not needed. */
 static void read_sample(
 	const struct perf_layout *layout, struct reader *body, struct perf_record *record)
 {
@@ -122,6 +128,8 @@ static void read_sample(
 		skip_read_values(layout, body);
 	if (type & PERF_SAMPLE_CALLCHAIN)
 		read_chain(body, record);
+	if (type & PERF_SAMPLE_RAW)
+		read_raw(body, record);
 	if ((type & PERF_SAMPLE_CGROUP) && !(type & BEFORE_CGROUP))
 		record->sample.cgroup = reader_u64(body);
 }

@@ -70,6 +70,8 @@ struct perf_record {
 			const uint8_t *chain; /* u64 each; perf_chain_at() */
 			uint64_t
 				cgroup; /* the kernel's number of it, 0 where the record has none */
+			size_t raw_size;
+			const uint8_t *raw; /* of a trace event */
 		} sample;
 		struct {
 			int32_t pid;

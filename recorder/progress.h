@@ -31,7 +31,7 @@ struct recorder_progress {
 	uint64_t cpus;
 	uint64_t segment_ns;
 	char missing
-		[256]; /* names of what this kernel, or our rights, do without: "ksymbol,lost" */
+		[512]; /* names of what this kernel, or our rights, do without: "ksymbol,lost" */
 	/* how far it has come */
 	uint64_t elapsed_ns;
 	uint64_t begin_ns; /* wall clock */
@@ -41,6 +41,7 @@ struct recorder_progress {
 	uint64_t samples;
 	uint64_t lost; /* samples that the kernel had no room for */
 	uint64_t lost_sideband;
+	uint64_t lost_events; /* trace events that were too many */
 	uint64_t missed; /* samples of busy CPUs that were never taken */
 	uint64_t throttled; /* times that the kernel throttled a CPU */
 	uint64_t limit; /* samples a second that it allows now; 0: as many as were asked for */
@@ -61,6 +62,8 @@ struct recorder_progress {
 	struct error error;
 	struct error warning; /* the last trouble that cost no samples */
 	struct error log_trouble; /* the last one with the kernel's log */
+	/* what it noticed */
+	char dying[320]; /* of cgroups that were removed and are not gone, or "" */
 	/* what it costs */
 	uint64_t cpu_ns; /* of this process, all threads */
 	uint64_t recent_ns; /* the last half to one minute */

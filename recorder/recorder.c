@@ -16,6 +16,7 @@
 #include "recorder/rights.h"
 #include "recorder/sealer.h"
 #include "recorder/teller.h"
+#include "recorder/tracing.h"
 #include "recorder/vitals.h"
 #include "recorder/watch.h"
 
@@ -45,6 +46,7 @@
 struct recorder {
 	const struct recorder_options *options;
 	struct perf_events *events;
+	struct tracing tracing;
 	struct opener *opener; /* NULL: files are looked for when a tape is named */
 	struct sealer *sealer;
 	struct teller *teller;
@@ -130,6 +132,7 @@ static void take_counts(struct recorder *recorder)
 	progress->offline_now = losses_offline(&recorder->assembler.losses);
 	progress->damaged = counts->damaged;
 	progress->cut = counts->cut;
+	tracing_tell(&recorder->tracing, counts, progress);
 	progress->end_ns = assembler_wall(&recorder->assembler, last_anchor_ns(recorder));
 }
 
@@ -311,20 +314,13 @@ static int turn(struct recorder *recorder)
 	return r == 0 ? assembler_spool(&recorder->assembler, settled_ns(recorder)) : r;
 }
 
-static void pause_for(uint64_t ns)
-{
-	struct timespec length = { ns / NSEC_PER_SEC, ns % NSEC_PER_SEC };
-
-	nanosleep(&length, NULL);
-}
-
 /* What starts is looked at a moment later, together with what it starts. */
-static int look_at_started(struct recorder *recorder)
+static int look_at_started(struct recorder *recorder, unsigned int rings)
 {
 	int r;
 
-	pause_for(MIN(COALESCE_NS, time_to_sleep(recorder)));
-	r = perf_events_drain_sideband(recorder->events, collect, recorder);
+	usleep(MIN(COALESCE_NS, time_to_sleep(recorder)) / NSEC_PER_USEC);
+	r = perf_events_drain_some(recorder->events, rings, collect, recorder);
 	if (recorder->opener)
 		opener_turn(recorder->opener);
 	return r;
@@ -337,11 +333,12 @@ static int wait_for_turn(struct recorder *recorder)
 	int r = 0;
 
 	while (r == 0 && !finished(recorder) && (left_ns = time_to_sleep(recorder))) {
-		enum perf_wake wake = perf_events_wait(recorder->events, left_ns);
+		unsigned int rings = perf_events_wait(recorder->events, left_ns);
 
-		if (wake == PERF_WAKE_TIME)
+		if (!rings)
 			break;
-		r = wake == PERF_WAKE_SAMPLES ? relieve(recorder) : look_at_started(recorder);
+		r = rings & 1u << PERF_RING_SAMPLES ? relieve(recorder)
+						    : look_at_started(recorder, rings);
 	}
 	return r;
 }
@@ -387,6 +384,7 @@ static int begin(struct recorder *recorder, struct error *error)
 	r = assembler_begin(&recorder->assembler, begin_ns);
 	if (r == 0 && recorder->options->catalogue)
 		r = kmsg_watch_start(&recorder->watching, begin_ns, &recorder->log);
+	recorder->tracing.log = recorder->log;
 	if (r == 0)
 		r = host_watch_start("", &recorder->host, error);
 	return r < 0 ? error_set(error, r, "cannot begin: %s", strerror(-r)) : 0;
@@ -417,6 +415,7 @@ struct recorder *recorder_close(struct recorder *recorder)
 	perf_events_close(recorder->events);
 	opener_free(recorder->opener);
 	assembler_done(&recorder->assembler);
+	tracing_done(&recorder->tracing);
 	vitals_done(&recorder->vitals);
 	watch_done(&recorder->watch);
 	free(recorder);
@@ -446,6 +445,8 @@ int recorder_open(
 	if (r == 0)
 		opener_new(2 * options->segment_ns + OPENER_SLACK_NS, &recorder->opener);
 	if (r == 0)
+		r = tracing_open(&recorder->tracing, options->trace, &events, error);
+	if (r == 0)
 		r = perf_events_open(&events, &recorder->events, error);
 	if (r < 0)
 		return r;
@@ -460,8 +461,7 @@ static void describe(struct recorder *recorder)
 	snprintf(progress->version, sizeof(progress->version), "%s", recorder->options->version);
 	snprintf(
 		progress->event, sizeof(progress->event), "%s", perf_events_name(recorder->events));
-	snprintf(progress->missing, sizeof(progress->missing), "%s",
-		perf_events_missing(recorder->events));
+	tracing_describe(&recorder->tracing, recorder->events, progress);
 	progress->frequency = recorder->options->frequency;
 	progress->segment_ns = recorder->options->segment_ns;
 	progress->ring_bytes = perf_events_ring_bytes(recorder->events);
@@ -478,6 +478,8 @@ static void prepare(struct recorder *recorder, const struct store_writer *writer
 			.layout = perf_events_layout(recorder->events, ring),
 			.ring = ring,
 			.samples = ring == PERF_RING_SAMPLES,
+			.traced = ring >= PERF_RING_TRACE,
+			.asked = ring == PERF_RING_ASKED
 		};
 	recorder->sealing = (struct sealer_options){
 		.finder.live = true,
@@ -587,6 +589,7 @@ int recorder_run(struct recorder *recorder, const char *store, struct store_writ
 		.facts = recorder->facts.rows,
 		.sealer = recorder->sealer,
 		.period_ns = perf_events_timer_ns(recorder->events),
+		.trace = recorder->tracing.trace,
 	};
 	recorder->watch.frequency = recorder->options->frequency;
 	r = teller_start(writer, reload, recorder, &recorder->teller, error);

@@ -35,6 +35,8 @@ struct recorder_options {
 	const char *event; /* NULL: the best that there is */
 	const char *cpus; /* "0-3,8"; NULL: all */
 	bool no_user_stacks;
+	const char *
+		trace; /* "SYSTEM:EVENT,...": trace events beside those that are always recorded; NULL: none */
 	size_t ring_bytes; /* of each CPU, a power of two of pages; 0: as much as is reasonable */
 	uint64_t segment_ns;
 	uint64_t duration_ns; /* 0: until stopped */

@@ -35,6 +35,16 @@ int tape_add_event_number(struct tape *tape, const char *key, uint64_t value)
 	return tape_add_event_field(tape, key, digits, size);
 }
 
+int tape_add_count(struct tape *tape, const struct tape_event *event, const char *name,
+	uint64_t count, uint64_t since_ns)
+{
+	int r = tape_add_event(tape, event, name);
+
+	if (r == 0)
+		r = tape_add_event_number(tape, TAPE_EVENT_COUNT, count);
+	return r == 0 ? tape_add_event_number(tape, TAPE_EVENT_SINCE, since_ns) : r;
+}
+
 int tape_add_no_thread(struct tape *tape, uint32_t *ret_thread)
 {
 	return tape_add_thread(tape, &(struct tape_thread){ 0 }, ret_thread);

@@ -12,6 +12,7 @@
  */
 #define TAPE_EVENT_COUNT ".count"
 #define TAPE_EVENT_SINCE ".since_ns"
+#define TAPE_EVENT_OTHERS ".others" /* of what there was no room to tell */
 
 /*
  * Once a minute, for each kind of path under which cgroups are removed and not gone: what keeps them still holds memory of the kernel's. The
@@ -33,6 +34,9 @@ int tape_add_event(struct tape *tape, const struct tape_event *event, const char
 int tape_add_event_field(struct tape *tape, const char *key, const char *value, size_t value_size);
 /* The same for a number. */
 int tape_add_event_number(struct tape *tape, const char *key, uint64_t value);
+/* One that tells of several (TAPE_EVENT_COUNT), without saying of what they were. 0 or -ENOMEM. */
+int tape_add_count(struct tape *tape, const struct tape_event *event, const char *name,
+	uint64_t count, uint64_t since_ns);
 /* The thread of what no thread did: pid and tid 0, without a name. */
 int tape_add_no_thread(struct tape *tape, uint32_t *ret_thread);
 

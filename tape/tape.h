@@ -107,6 +107,7 @@ enum tape_loss_kind {
 	TAPE_LOSS_CUT = 9, /* callchains that were cut; the samples are there */
 	TAPE_LOSS_LOWERED =
 		10, /* the kernel allowed fewer samples a second and CPU than were asked for; counts how many */
+	TAPE_LOSS_EVENTS = 11, /* trace events: too many at once */
 };
 
 #define TAPE_ALL_CPUS UINT32_MAX

@@ -5,6 +5,7 @@
  */
 #include <fcntl.h>
 
+#include "tape/events.h"
 #include "tests/tapes.h"
 
 /* 2025-03-01T12:00:00Z: never within the last day. */
@@ -79,6 +80,21 @@ static void add_incident(struct tape *tape)
 		0);
 }
 
+/* A cgroup is made by a process, and goes without one; programs start. */
+static void add_events(struct tape *tape)
+{
+	struct tape_event event = { .time_ns = tape->begin_ns + 31 * NSEC_PER_SEC, .cpu = 1 };
+
+	event.thread = tapes_thread(tape, 812, 812, "ecs agent");
+	CHECK_EQ(tape_add_event(tape, &event, "cgroup:cgroup_mkdir"), 0);
+	CHECK_EQ(tape_add_event_number(tape, "id", 4711), 0);
+	CHECK_EQ(tape_add_event_field(tape, "path", "/ecs/a", 6), 0);
+	CHECK_EQ(tape_add_no_thread(tape, &event.thread), 0);
+	event.time_ns += NSEC_PER_SEC;
+	CHECK_EQ(tape_add_count(tape, &event, "sched:sched_process_exec", 12, 5 * NSEC_PER_SEC), 0);
+	CHECK_EQ(tape_add_event_number(tape, "/bin/sh", 12), 0);
+}
+
 /* The queues' CPUs, read twice: one moves, of the other it is known only later on. */
 static void add_queues(struct tape *tape)
 {
@@ -122,6 +138,7 @@ static void make_store(const char *path)
 	add_samples(first);
 	add_incident(first);
 	add_queues(first);
+	add_events(first);
 	tapes_store_put(&store, first);
 	add_loss(lossy, TAPE_LOSS_SAMPLES, 90, 7);
 	add_loss(lossy, TAPE_LOSS_THROTTLED, 91, 1);

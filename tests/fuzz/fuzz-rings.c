@@ -17,6 +17,9 @@
 #include "tests/played-events.h"
 #include "tests/tape-sound.h"
 
+/* Of samples, and of the sideband. */
+#define RINGS 2
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 uint64_t __wrap_sealer_number(struct sealer *sealer);
 bool __wrap_sealer_takes_block(struct sealer *sealer);
@@ -35,7 +38,7 @@ static struct {
 	struct perf_event_mmap_page *page;
 	uint8_t *bytes;
 	struct perf_channel *channel;
-} rings[PERF_RINGS];
+} rings[RINGS];
 
 static struct {
 	uint64_t number;
@@ -96,7 +99,7 @@ static void open_ring(enum perf_ring ring, const struct perf_event_attr *attr, u
 	rings[ring].page = memory;
 	rings[ring].bytes = (uint8_t *)memory + page;
 	rings[ring].page->data_head = rings[ring].page->data_tail = begin;
-	if (perf_channel_open(attr, 0, &rings[ring].channel) < 0 ||
+	if (perf_channel_open(attr, 1, 0, &rings[ring].channel) < 0 ||
 		perf_channel_map(rings[ring].channel, RING_BYTES) < 0)
 		abort();
 }
@@ -110,7 +113,7 @@ static void close_ring(enum perf_ring ring)
 
 struct play {
 	struct assembler assembler;
-	struct assembler_source sources[PERF_RINGS];
+	struct assembler_source sources[ASSEMBLER_RINGS];
 	enum perf_ring drained;
 	uint64_t now_ns;
 	uint64_t counted[CPUS];
@@ -159,7 +162,7 @@ static int drain(struct play *play)
 {
 	int r = 0;
 
-	for (play->drained = 0; r == 0 && play->drained < PERF_RINGS; play->drained++)
+	for (play->drained = 0; r == 0 && play->drained < RINGS; play->drained++)
 		r = perf_channel_drain(rings[play->drained].channel, collect, play);
 	return r;
 }
@@ -235,12 +238,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct assembler_fact facts[] = { { "host", "here" }, { 0 } };
 	static const struct perf_events_options asked = { .frequency = 97 };
-	struct perf_event_attr attrs[PERF_RINGS] = {
+	struct perf_event_attr attrs[RINGS] = {
 		[PERF_RING_SAMPLES] =
 			perf_attr_samples(perf_attr_event("cpu-clock"), &asked, RING_BYTES, 0),
 		[PERF_RING_SIDEBAND] = perf_attr_sideband(0),
 	};
-	struct perf_layout layouts[PERF_RINGS];
+	struct perf_layout layouts[RINGS];
 	struct play play = { 0 };
 	struct assembler_options options = { .segment_ns = SEGMENT_NS,
 		.sources = play.sources,
@@ -253,17 +256,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	begin = reader_u32(&input) & ~7ul;
 	memset(&sealed, 0, sizeof(sealed));
 	perf_channel_setup();
-	for (int ring = 0; ring < PERF_RINGS; ring++) {
+	for (int ring = 0; ring < RINGS; ring++) {
 		layouts[ring] = perf_attr_layout(&attrs[ring]);
-		play.sources[ring] = (struct assembler_source){ &layouts[ring], ring,
-			ring == PERF_RING_SAMPLES };
+		play.sources[ring] = (struct assembler_source){
+			.layout = &layouts[ring], .ring = ring, .samples = ring == PERF_RING_SAMPLES
+		};
 		open_ring(ring, &attrs[ring], begin);
 	}
 	if (assembler_init(&play.assembler, &options) == 0 && play_all(&play, &input) == 0 &&
 		(sealed.samples != play.assembler.samples ||
 			sealed.lost != play.assembler.losses.counts.lost))
 		abort();
-	for (int ring = 0; ring < PERF_RINGS; ring++)
+	for (int ring = 0; ring < RINGS; ring++)
 		close_ring(ring);
 	assembler_done(&play.assembler);
 	return 0;

@@ -168,6 +168,43 @@ static void write_file(const struct watching *watching, const char *name, const 
 	CHECK_EQ(system(command), 0);
 }
 
+/* A queue that did not send is told by a trace event too, or by that alone. Once is enough. */
+static void test_said(void)
+{
+	static const char said[] = "net:net_dev_xmit_timeout: dev=eth0 driver=ena queue=5";
+	static const char logged[] =
+		"NETDEV WATCHDOG: eth0 (ena): transmit queue 5 timed out 5016 ms";
+	const struct tape_incident *incident;
+	struct watching watching;
+
+	init(&watching);
+	start(&watching, false);
+	kmsg_watch_say(watching.watch, BEGIN_NS + 1000 * NSEC_PER_MSEC, said);
+	kmsg_watch_say(watching.watch, BEGIN_NS + 1000 * NSEC_PER_MSEC, "whatever");
+	for (int i = 0; i < 10000 && !watching.tape->incidents.count; i++) {
+		take(&watching);
+		usleep(1000);
+	}
+	CHECK_EQ(watching.tape->incidents.count, 1);
+	incident = &watching.tape->incidents.items[0];
+	CHECK_STR(tape_string(watching.tape, incident->kind), "net.tx_watchdog");
+	CHECK_STR(tape_string(watching.tape, incident->text), said);
+	CHECK_STR(tape_string(watching.tape, incident->source), "trace");
+	CHECK_EQ(incident->time_ns, BEGIN_NS + NSEC_PER_SEC);
+	CHECK_STR(field_of(&watching, 0, "qid"), "5");
+	CHECK_STR(field_of(&watching, 0, "ifname"), "eth0");
+	/* the log's line of the same, and of another; and of that one the event */
+	log_line(&watching, 1, 1001, logged);
+	log_line(&watching, 2, 7000, logged);
+	take_lines(&watching, 2);
+	kmsg_watch_say(watching.watch, BEGIN_NS + 6999 * NSEC_PER_MSEC, said);
+	stop(&watching, true);
+	CHECK_EQ(watching.tape->lines.count, 2);
+	CHECK_EQ(watching.tape->incidents.count, 2);
+	CHECK_EQ(watching.tape->incidents.items[1].time_ns, BEGIN_NS + 7 * NSEC_PER_SEC);
+	done(&watching);
+}
+
 /* The message names a queue: whose CPU that is, the table of interrupts says. */
 static void test_cpu(void)
 {
@@ -524,6 +561,7 @@ static void test_numbers(void)
 }
 
 CHECK_MAIN({ "an incident, with its stall", test_incident }, { "the CPU of a queue", test_cpu },
+	{ "what a trace event says, once", test_said },
 	{ "what users write, and those who trust it", test_users },
 	{ "a line of the next tape", test_next_tape },
 	{ "what was logged while nobody recorded", test_late },

@@ -242,9 +242,24 @@ static void test_cgroup(void)
 	CHECK_EQ(perf_record_decode(&layout, bytes.data, bytes.size, &record), 0);
 	CHECK_EQ(record.sample.cgroup, 4242);
 	CHECK_EQ(record.sample.chain_count, 3);
-	layout.sample_type |= PERF_SAMPLE_RAW;
+	layout.sample_type |= PERF_SAMPLE_BRANCH_STACK;
 	CHECK_EQ(perf_record_decode(&layout, bytes.data, bytes.size, &record), 0);
 	CHECK_EQ(record.sample.cgroup, 0);
+
+	/* a trace event's bytes come first */
+	layout.sample_type ^= PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_RAW;
+	bytes.size = 0;
+	put_sample(&bytes, 3, 3);
+	buffer_u32(&bytes, 4);
+	buffer_bytes(&bytes, "raw!", 4);
+	buffer_u64(&bytes, 4242);
+	put_end(&bytes);
+	CHECK_EQ(perf_record_decode(&layout, bytes.data, bytes.size, &record), 0);
+	CHECK_EQ(record.sample.raw_size, 4);
+	CHECK_EQ(memcmp(record.sample.raw, "raw!", 4), 0);
+	CHECK_EQ(record.sample.cgroup, 4242);
+	bytes.data[bytes.size - 16] = 0xff;
+	CHECK_EQ(perf_record_decode(&layout, bytes.data, bytes.size, &record), -EBADMSG);
 
 	put_begin(&bytes, PERF_RECORD_CGROUP, 0);
 	buffer_u64(&bytes, 4242);

@@ -246,6 +246,7 @@ static void test_recorder_stood_still(void)
 		"\"to\":\"2026-11-18T03:12:04.000000Z\",\"window_ns\":4000000000,"
 		"\"covered_ns\":2000000000,\"lost\":0,\"shed\":0,\"missing\":0,\"lost_names\":0,"
 		"\"throttled\":0,\"limit\":0,\"damaged\":0,\"stopped\":3,\"offline\":0,\"cut\":0,"
+		"\"lost_events\":0,"
 		"\"frames\":240,\"named\":240,\"clock_error_ns\":900,\"unnamed\":{},\"whole\":"
 		"false,"
 		"\"gaps\":[{\"from\":\"2026-11-18T03:12:01.000000Z\","

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/query-events.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "cli/answer.h"
+#include "query/events.h"
+
+struct events_answer {
+	const struct invocation *invocation;
+	bool json, utc;
+	struct output output;
+	struct events_told told;
+};
+
+static void answer_done(struct events_answer *answer)
+{
+	array_done(&answer->told.coverage.gaps);
+	output_done(&answer->output);
+}
+
+int query_events_check(const struct invocation *invocation, bool json)
+{
+	static const char *const others[] = { "kernel", "user", "no-idle", "weight", "thread-frame",
+		"split" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (option_given(invocation, others[i]))
+			return usage_error("--%s is of samples, not of --events", others[i]);
+	if (option_given(invocation, "format") && !json)
+		return usage_error("--events has lines, or --format json");
+	return EXIT_DONE;
+}
+
+static int make(void *context, const struct events_row *row, struct buffer *text)
+{
+	const struct events_answer *answer = context;
+
+	if (answer->json)
+		events_put_json(row, text);
+	else
+		events_put_line(row, answer->utc, text);
+	return buffer_failed(text) ? -ENOMEM : 0;
+}
+
+static int take(void *context, const void *text, size_t size)
+{
+	struct output *output = &((struct events_answer *)context)->output;
+
+	buffer_bytes(&output->text, text, size);
+	output_flush(output);
+	if (buffer_failed(&output->text))
+		return -ENOMEM;
+	/* who reads has seen enough */
+	return output->failed == -EPIPE ? -EPIPE : 0;
+}
+
+static void say_events(const struct events_answer *answer, const struct events_told *told)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+
+	if (option_given(answer->invocation, "quiet") && coverage_is_whole(&told->coverage) &&
+		!told->coverage.lost_events)
+		return;
+	coverage_describe(&told->coverage, &text);
+	fprintf(stderr, "perftape: %llu event%s, %llu lost; %.*s\n",
+		(unsigned long long)told->count, told->count == 1 ? "" : "s",
+		(unsigned long long)told->coverage.lost_events, (int)text.size,
+		text.data ? (char *)text.data : "");
+}
+
+/* None, though the window was recorded. */
+static int say_none(const struct events_answer *answer)
+{
+	fprintf(stderr, "perftape: that window was recorded, but no such trace event in it\n");
+	return answer->told.coverage.lost_events && option_given(answer->invocation, "strict")
+		       ? EXIT_PARTIAL
+		       : EXIT_NOTHING;
+}
+
+static int finish(
+	struct events_answer *answer, const struct question *question, struct store_reader *reader)
+{
+	const struct coverage *coverage = &answer->told.coverage;
+	int code;
+
+	if (answer->json)
+		coverage_put_json(coverage, &question->window, &answer->output.text);
+	code = answer_commit(answer->invocation, &answer->output, 0, coverage);
+	if (code == EXIT_FAILED)
+		return code;
+	if (!answer->told.count && !coverage->covered_ns)
+		return answer_nothing(answer->invocation, reader, &question->window, coverage);
+	say_events(answer, &answer->told);
+	say_missing(answer->invocation, reader, &question->window, coverage);
+	if (!answer->told.count)
+		return say_none(answer);
+	if (code == EXIT_DONE && coverage->lost_events &&
+		option_given(answer->invocation, "strict"))
+		return EXIT_PARTIAL;
+	return code;
+}
+
+int query_events(const struct invocation *invocation, const struct question *question,
+	struct store_reader *reader, bool json)
+{
+	_cleanup_(answer_done) struct events_answer answer = {
+		.invocation = invocation,
+		.json = json,
+		.utc = option_given(invocation, "utc"),
+	};
+	const struct events_options options = {
+		.question = *question,
+		.glob = option_value(invocation, "name"),
+		.make = make,
+		.take = take,
+		.context = &answer,
+	};
+	struct error error = { 0 };
+	int r = output_open(&answer.output, option_value(invocation, "output"), &error);
+
+	if (r == 0)
+		r = events_run(reader, &options, &answer.told, &error);
+	if (r == -EPIPE)
+		return EXIT_DONE;
+	return r < 0 ? fail(r, &error) : finish(&answer, question, reader);
+}

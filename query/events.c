@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Segments may overlap, on the wall clock at least. Texts wait until no segment that is still to be read begins before them, so memory follows the
+ * segments that do, not the window.
+ */
+#include "query/events.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/sort.h"
+#include "tape/events.h"
+
+struct waiting {
+	uint64_t realtime_ns;
+	size_t start, size;
+};
+
+struct run {
+	const struct events_options *options;
+	struct loader loader;
+	array_of(struct waiting) waiting;
+	struct buffer texts;
+	uint64_t count;
+};
+
+bool events_is_count(const struct tape *tape, const struct tape_event *event)
+{
+	return event->fields.count &&
+	       strcmp(tape_string(tape, tape->fields.items[event->fields.first].key),
+		       TAPE_EVENT_COUNT) == 0;
+}
+
+static bool is_of_none(const struct tape *tape, const struct tape_event *event)
+{
+	const struct tape_thread *thread = &tape->threads.items[event->thread];
+
+	return !thread->tid && !thread->pid && !thread->comm;
+}
+
+static bool passes(const struct run *run, const struct events_row *row, const bool *threads)
+{
+	const struct question *question = &run->options->question;
+	const struct tape_event *event = row->event;
+	const char *name = tape_string(row->tape, event->name);
+
+	if (row->realtime_ns < question->window.from_ns ||
+		row->realtime_ns >= question->window.to_ns ||
+		(run->options->glob && fnmatch(run->options->glob, name, 0) != 0))
+		return false;
+	if (is_of_none(row->tape, event))
+		return !threads && !question->filter->cpus.wanted.count;
+	return cpu_filter_passes(&question->filter->cpus, event->cpu) &&
+	       (!threads || threads[event->thread]);
+}
+
+static int see_event(struct run *run, const struct events_row *row)
+{
+	struct waiting waiting = { row->realtime_ns, run->texts.size, 0 };
+	int r = run->options->make(run->options->context, row, &run->texts);
+
+	waiting.size = run->texts.size - waiting.start;
+	return r == 0 ? array_push(&run->waiting, waiting) : r;
+}
+
+static int see_tape(struct run *run, const struct tape *tape)
+{
+	const struct filter *filter = run->options->question.filter;
+	struct coverage *coverage = &run->loader.coverage;
+	_cleanup_free_ bool *threads = NULL;
+	int r = filter_has_threads(filter) ? filter_threads(filter, tape, &threads) : 0;
+
+	for (size_t i = 0; r == 0 && i < tape->events.count; i++) {
+		struct events_row row = { .tape = tape, .event = &tape->events.items[i] };
+		uint64_t off_ns = 0;
+
+		row.realtime_ns = tape_to_realtime(tape, row.event->time_ns, &off_ns);
+		if (!passes(run, &row, threads))
+			continue;
+		coverage->clock_error_ns = MAX(coverage->clock_error_ns, off_ns);
+		r = see_event(run, &row);
+	}
+	return r;
+}
+
+static int sort_waiting(struct run *run)
+{
+	_cleanup_free_ void *scratch = NULL;
+
+	if (sort_array_is_done(&run->waiting, realtime_ns))
+		return 0;
+	scratch = malloc(run->waiting.count * sizeof(*run->waiting.items));
+	if (!scratch)
+		return -ENOMEM;
+	sort_array(&run->waiting, scratch, realtime_ns);
+	return 0;
+}
+
+/* Hands over what lies before a moment, that no other can precede. */
+static int flush(struct run *run, uint64_t before_ns)
+{
+	size_t done = 0;
+	int r = sort_waiting(run);
+
+	while (r == 0 && done < run->waiting.count &&
+		run->waiting.items[done].realtime_ns < before_ns) {
+		const struct waiting *row = &run->waiting.items[done++];
+
+		r = run->options->take(
+			run->options->context, run->texts.data + row->start, row->size);
+	}
+	run->count += done;
+	run->waiting.count -= done;
+	memmove(run->waiting.items, run->waiting.items + done,
+		run->waiting.count * sizeof(*run->waiting.items));
+	if (!run->waiting.count)
+		run->texts.size = 0;
+	return r;
+}
+
+static int see_segment(struct run *run, const struct store_segment *segment, struct error *error)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	struct loaded loaded;
+	int r = run->waiting.count ? flush(run, segment->begin_ns) : 0;
+
+	if (r < 0)
+		return r;
+	loader_read(&run->loader, segment, 0, SEGMENT_CONTEXT | SEGMENT_LOSSES, &loaded);
+	r = loader_take(&run->loader, segment, &loaded, &tape, error);
+	return r == 1 ? see_tape(run, tape) : r;
+}
+
+int events_run(struct store_reader *reader, const struct events_options *options,
+	struct events_told *ret_told, struct error *error)
+{
+	struct run run = { .options = options };
+	int r = loader_open(reader, &options->question, &run.loader, error);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; r == 0 && i < run.loader.segments.list.count; i++)
+		r = see_segment(&run, &run.loader.segments.list.items[i], error);
+	if (r == 0 && run.waiting.count)
+		r = flush(&run, UINT64_MAX);
+	if (r == 0)
+		r = loader_finish(&run.loader, error);
+	if (r == 0) {
+		*ret_told = (struct events_told){ run.count, run.loader.coverage };
+		memset(&run.loader.coverage.gaps, 0, sizeof(run.loader.coverage.gaps));
+	}
+	loader_done(&run.loader);
+	array_done(&run.waiting);
+	buffer_done(&run.texts);
+	return r;
+}

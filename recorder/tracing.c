@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recorder/tracing.h"
+
+#include <stdio.h>
+
+static void take_timeout(void *context, uint64_t time_ns, const char *line)
+{
+	const struct tracing *tracing = context;
+
+	kmsg_watch_say(tracing->log, time_ns, line);
+}
+
+int tracing_open(struct tracing *tracing, const char *asked, struct perf_events_options *events,
+	struct error *error)
+{
+	struct trace_options options = { .timeout = take_timeout, .context = tracing };
+	int r = trace_set_open("", asked, &tracing->set, &tracing->missing, error);
+
+	if (r < 0)
+		return r;
+	buffer_u8(&tracing->missing, 0);
+	if (buffer_failed(&tracing->missing))
+		return -ENOMEM;
+	options.set = tracing->set;
+	events->traced =
+		(struct perf_traced){ options.set->always.items, options.set->always.count };
+	events->asked = (struct perf_traced){ options.set->asked.items, options.set->asked.count };
+	return trace_new(&options, &tracing->trace);
+}
+
+void tracing_done(struct tracing *tracing)
+{
+	trace_free(tracing->trace);
+	trace_set_close(tracing->set);
+	buffer_done(&tracing->missing);
+}
+
+void tracing_describe(const struct tracing *tracing, const struct perf_events *events,
+	struct recorder_progress *progress)
+{
+	const char *others = perf_events_missing(events);
+	const char *missing = (const char *)tracing->missing.data;
+
+	snprintf(progress->missing, sizeof(progress->missing), "%s%s%s", others,
+		*others && *missing ? "," : "", missing);
+}
+
+void tracing_tell(const struct tracing *tracing, const struct losses_counts *counts,
+	struct recorder_progress *progress)
+{
+	progress->lost_events = counts->lost_events;
+	snprintf(progress->dying, sizeof(progress->dying), "%s", trace_dying(tracing->trace));
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The trace events of a window, out of a store. */
+#include "query/events.h"
+
+#include "tape/events.h"
+#include "tests/tapes.h"
+
+static struct tapes_store store;
+
+static void add(struct tape *tape, unsigned int at_ms, uint32_t cpu, const char *comm,
+	const char *name, const char *path)
+{
+	struct tape_event event = { .time_ns = TAPES_PERF + at_ms * NSEC_PER_MSEC, .cpu = cpu };
+
+	event.thread = tapes_thread(tape, 70 + cpu, 70 + cpu, comm);
+	CHECK_EQ(tape_add_event(tape, &event, name), 0);
+	CHECK_EQ(tape_add_event_number(tape, "id", at_ms), 0);
+	CHECK_EQ(tape_add_event_field(tape, "path", path, strlen(path)), 0);
+}
+
+static void make_store(void)
+{
+	struct tape *first = tapes_new(0, 10), *second = tapes_new(10, 20);
+	struct tape_event several = { .time_ns = TAPES_PERF + 9 * NSEC_PER_SEC };
+
+	tapes_store_init(&store);
+	/* as the rings of two CPUs give them */
+	add(first, 5000, 1, "runc", "cgroup:cgroup_mkdir", "/a");
+	add(first, 7000, 1, "runc", "cgroup:cgroup_rmdir", "/a b\n\"");
+	add(first, 6000, 0, "sh", "sched:sched_process_exit", "");
+	CHECK_EQ(tape_add_no_thread(first, &several.thread), 0);
+	CHECK_EQ(tape_add_count(first, &several, "sched:sched_process_exec", 12, 2 * NSEC_PER_SEC),
+		0);
+	CHECK_EQ(tape_add_event_number(first, "/bin/sh", 9), 0);
+	CHECK_EQ(tape_add_event_number(first, TAPE_EVENT_OTHERS, 3), 0);
+	CHECK_EQ(array_push(&first->losses,
+			 (struct tape_loss){ TAPE_LOSS_EVENTS, TAPE_ALL_CPUS,
+				 TAPES_PERF + NSEC_PER_SEC, TAPES_PERF + 2 * NSEC_PER_SEC, 5 }),
+		0);
+	add(second, 12000, 1, "runc", "cgroup:cgroup_release", "/a");
+	tapes_store_put(&store, second);
+	tapes_store_put(&store, first);
+}
+
+struct shown {
+	bool json;
+	struct buffer text;
+};
+
+static int make(void *context, const struct events_row *row, struct buffer *text)
+{
+	if (((struct shown *)context)->json)
+		events_put_json(row, text);
+	else
+		events_put_line(row, true, text);
+	return 0;
+}
+
+static int take(void *context, const void *text, size_t size)
+{
+	buffer_bytes(&((struct shown *)context)->text, text, size);
+	return 0;
+}
+
+static void ask(const struct filter *filter, const char *glob, bool json, const char *expected)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	struct shown shown = { .json = json };
+	struct events_options options = {
+		.question = { .window = { .from_ns = TAPES_REALTIME,
+				      .to_ns = TAPES_REALTIME + 20 * NSEC_PER_SEC },
+			.filter = filter },
+		.glob = glob,
+		.make = make,
+		.take = take,
+		.context = &shown,
+	};
+	struct events_told told;
+	struct error error = { 0 };
+
+	CHECK_EQ(store_reader_open(store.path, &reader, &error), 0);
+	if (events_run(reader, &options, &told, &error) < 0)
+		CHECK_FAIL("%s", error.text);
+	CHECK_EQ(told.coverage.lost_events, 5);
+	CHECK_EQ(told.coverage.lost_samples, 0);
+	CHECK(coverage_is_whole(&told.coverage));
+	array_done(&told.coverage.gaps);
+	buffer_u8(&shown.text, 0);
+	CHECK_STR((char *)shown.text.data, expected);
+	buffer_done(&shown.text);
+}
+
+static void test_lines(void)
+{
+	struct filter none = { 0 };
+
+	make_store();
+	ask(&none, NULL, false,
+		"2026-11-18T03:12:05.000000Z  runc 71  CPU 1  cgroup:cgroup_mkdir  id=5000 "
+		"path=/a\n"
+		"2026-11-18T03:12:06.000000Z  sh 70  CPU 0  sched:sched_process_exit  id=6000 "
+		"path=\"\"\n"
+		"2026-11-18T03:12:07.000000Z  runc 71  CPU 1  cgroup:cgroup_rmdir  id=7000 "
+		"path=\"/a b\\u000a\\\"\"\n"
+		"2026-11-18T03:12:09.000000Z  -  sched:sched_process_exec  12 in 2 s: 9 /bin/sh, 3 "
+		"others\n"
+		"2026-11-18T03:12:12.000000Z  runc 71  CPU 1  cgroup:cgroup_release  id=12000 "
+		"path=/a\n");
+	tapes_store_done(&store);
+}
+
+static void test_json(void)
+{
+	struct filter none = { 0 };
+
+	make_store();
+	ask(&none, "*exec", true,
+		"{\"time\":\"2026-11-18T03:12:09.000000Z\",\"event\":\"sched:sched_process_exec\","
+		"\"count\":12,\"since\":\"2026-11-18T03:12:07.000000Z\",\"of\":{\"/bin/sh\":9,"
+		"\"others\":3}}\n");
+	ask(&none, "*release", true,
+		"{\"time\":\"2026-11-18T03:12:12.000000Z\",\"event\":\"cgroup:cgroup_release\","
+		"\"cpu\":1,\"pid\":71,\"tid\":71,\"comm\":\"runc\",\"cgroup\":null,"
+		"\"fields\":{\"id\":\"12000\",\"path\":\"/a\"}}\n");
+	tapes_store_done(&store);
+}
+
+static void test_filters(void)
+{
+	static const char exit_line[] =
+		"2026-11-18T03:12:06.000000Z  sh 70  CPU 0  sched:sched_process_exit  id=6000 "
+		"path=\"\"\n";
+	struct filter by_comm = { .comm = "s?" }, by_cpu = { 0 };
+
+	make_store();
+	CHECK_EQ(cpu_filter_parse("0", &by_cpu.cpus, NULL), 0);
+	ask(&by_comm, NULL, false, exit_line);
+	ask(&by_cpu, NULL, false, exit_line);
+	filter_done(&by_cpu);
+	tapes_store_done(&store);
+}
+
+CHECK_MAIN({ "lines", test_lines }, { "JSON", test_json }, { "filters", test_filters })
