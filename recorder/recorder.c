@@ -473,14 +473,7 @@ static void prepare(struct recorder *recorder, const struct store_writer *writer
 	watch_start(&recorder->watch, &recorder->assembler.tracker, &orders_of(recorder)->stop);
 	facts_collect(&recorder->facts, recorder->events, recorder->options->cpus,
 		recorder->options->frequency, recorder->options->version);
-	for (int ring = 0; ring < PERF_RINGS; ring++)
-		recorder->sources[ring] = (struct assembler_source){
-			.layout = perf_events_layout(recorder->events, ring),
-			.ring = ring,
-			.samples = ring == PERF_RING_SAMPLES,
-			.traced = ring >= PERF_RING_TRACE,
-			.asked = ring == PERF_RING_ASKED
-		};
+	tracing_sources(recorder->events, recorder->sources);
 	recorder->sealing = (struct sealer_options){
 		.finder.live = true,
 		.finder.ask = recorder->opener ? opener_find : NULL,

@@ -45,6 +45,18 @@ void tracing_describe(const struct tracing *tracing, const struct perf_events *e
 		*others && *missing ? "," : "", missing);
 }
 
+void tracing_sources(const struct perf_events *events, struct assembler_source sources[PERF_RINGS])
+{
+	for (int ring = 0; ring < PERF_RINGS; ring++)
+		sources[ring] = (struct assembler_source){
+			.layout = perf_events_layout(events, ring),
+			.ring = ring,
+			.samples = ring == PERF_RING_SAMPLES,
+			.traced = ring >= PERF_RING_TRACE,
+			.asked = ring == PERF_RING_ASKED,
+		};
+}
+
 void tracing_tell(const struct tracing *tracing, const struct losses_counts *counts,
 	struct recorder_progress *progress)
 {

@@ -3,6 +3,7 @@
 
 /* The trace events of a recording: which there are, what becomes of them, and what is told of that. */
 
+#include "recorder/assembler.h"
 #include "recorder/kmsg.h"
 #include "recorder/progress.h"
 #include "recorder/trace.h"
@@ -24,6 +25,8 @@ void tracing_done(struct tracing *tracing);
 /* What this kernel is too old for, or our rights do not reach, with what else is missing. */
 void tracing_describe(const struct tracing *tracing, const struct perf_events *events,
 	struct recorder_progress *progress);
+/* What comes out of which ring. */
+void tracing_sources(const struct perf_events *events, struct assembler_source sources[PERF_RINGS]);
 /* What became of them so far. */
 void tracing_tell(const struct tracing *tracing, const struct losses_counts *counts,
 	struct recorder_progress *progress);
