@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Trace events of this machine: who makes cgroups, which are dying, who is killed for memory, which programs start.
+
+Usage: trace.py PERFTAPE
+"""
+
+import ctypes
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(TESTS / "tools"))
+import live  # noqa: E402
+import recorders  # noqa: E402
+from recorders import WAIT, expect, perftape, wait_for  # noqa: E402
+
+MEMORY = pathlib.Path("/sys/fs/cgroup/memory")
+CLONE_NEWNS = 0x20000
+MS_PRIVATE_ALL = 1 << 18 | 1 << 14
+LEAKED = 1000
+LEAK = """
+import os, sys
+base, folder, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+open("/proc/self/comm", "w").write("leaker")
+for i in range(count):
+    group = f"{base}/task{i}"
+    os.mkdir(group)
+    open(group + "/cgroup.procs", "w").write("0")
+    open(f"{folder}/{i}", "wb").write(b"x" * 4096)
+    open(base + "/cgroup.procs", "w").write("0")
+    os.rmdir(group)
+"""
+
+
+def mount_own(folder):
+    """tracefs where the recorder looks for it, and a tmpfs, for this process and its children alone."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    folder.mkdir()
+    if libc.unshare(CLONE_NEWNS) or libc.mount(b"none", b"/", None, MS_PRIVATE_ALL, None):
+        raise OSError(ctypes.get_errno(), "unshare")
+    for kind, where in (b"tracefs", b"/sys/kernel/tracing"), (b"tmpfs", bytes(folder)):
+        if libc.mount(b"none", where, kind, 0, None):
+            raise OSError(ctypes.get_errno(), "mount")
+
+
+def start(store, *words):
+    recorder = recorders.start(store, *map(str, words))
+    wait_for(lambda: list(store.glob("spool/*.spool")) or recorder.poll() is not None)
+    return recorder
+
+
+def events(store, *words):
+    done = perftape("query", "--store", store, "--from", "now-1h", "--events", "--json", "-q", *words)
+    return [row for row in map(json.loads, done.stdout.splitlines()) if "coverage" not in row]
+
+
+def dying(store):
+    """What `status` says of them."""
+    rows = perftape("status", "--store", store).stdout.splitlines()
+    return "".join(row for row in rows if row.startswith("dying "))
+
+
+def kill_for_memory(base):
+    group = base / "oom"
+    group.mkdir()
+    (group / "memory.limit_in_bytes").write_text("16M")
+    child = subprocess.Popen([sys.executable, "-c", f"open('{group}/cgroup.procs', 'w').write('0'); bytearray(64 << 20)"])
+    child.wait(WAIT)
+    group.rmdir()
+    return child.pid
+
+
+def test_events(folder):
+    """cgroups that leak are counted and their maker named, until they are gone; victims and programs are told"""
+    mount_own(folder / "files")
+    base, store = MEMORY / f"perftape-leak-{os.getpid()}", folder / "store"
+    base.mkdir()
+    recorder = start(store, "--trace", "sched:sched_process_exit")
+    leaker = subprocess.Popen([sys.executable, "-c", LEAK, str(base), str(folder / "files"), str(LEAKED)])
+    leaker.wait(WAIT)
+    for _ in range(7):
+        subprocess.run([str(folder / "true")], executable="/bin/true", check=True)
+        subprocess.run(["/bin/true"], check=True)
+    wanted = f"{LEAKED} under /perftape-leak-*/task*, made by leaker"
+    wait_for(lambda: wanted in dying(store))
+    told = dying(store)
+    victim = kill_for_memory(base)
+    for file in (folder / "files").iterdir():
+        file.unlink()
+    wait_for(lambda: "/perftape-leak-" not in dying(store))
+    gone = dying(store)
+    recorder.terminate()
+    recorder.communicate(timeout=WAIT)
+    base.rmdir()
+    made = [row for row in events(store, "--name", "cgroup:cgroup_mkdir", "--pid", str(leaker.pid)) if "fields" in row]
+    victims = [row["fields"]["pid"] for row in events(store, "--name", "oom:mark_victim")]
+    programs = sum(row["of"].get("/bin/true", 0) for row in events(store, "--name", "*_exec"))
+    ended = [row for row in events(store, "--name", "*_exit", "--pid", str(leaker.pid)) if "fields" in row]
+    points = perftape("gauges", "--store", store, "--from", "now-1h", "--csv", "-q", "--name", "dying-cgroups/perftape-leak-[*]/task[*]").stdout
+    values = [int(row.split(",")[2]) for row in points.splitlines()[1:]]
+    wrongs = expect("said", wanted in told, told) + expect("gone", "/perftape-leak-" not in gone, gone)
+    wrongs += expect("the maker", made and all(row["comm"] == "leaker" and f"/{base.name}/task" in row["fields"]["path"] for row in made), made[:3])
+    wrongs += expect("the victim", str(victim) in victims, victims)
+    wrongs += expect("programs", programs >= 14, programs)
+    wrongs += expect("the end", len(ended) == 1 and ended[0]["fields"]["comm"] == "leaker", ended)
+    return wrongs + expect("gauges", LEAKED in values and values[-1] == 0, values)
+
+
+def test_unknown(folder):
+    """an event that this kernel does not have is one clear line"""
+    mount_own(folder / "files")
+    done = perftape("record", "--store", folder / "store", "--duration", "1s", "--trace", "sched:sched_nothing")
+    return expect("refused", done.returncode == 1 and "no trace event 'sched:sched_nothing'" in done.stderr and done.stderr.count("\n") == 1, done)
+
+
+if __name__ == "__main__":
+    sys.exit(live.main([test_unknown], [test_events]))
