@@ -80,10 +80,11 @@ static uint64_t mix(uint64_t lane, uint64_t value)
 static struct known_key hash_callers(const struct tracker *tracker,
 	const struct tracker_process *process, const struct callers *callers)
 {
+	/* versions that are near to one another must not make up for addresses that are */
 	uint64_t lanes[LANES] = {
-		tracker->kernel->version,
-		process ? process->maps->version + 1 : 0,
-		process && process->before ? process->before->version + 1 : 0,
+		hash_u64(tracker->kernel->version),
+		hash_u64(process ? process->maps->version + 1 : 0),
+		hash_u64(process && process->before ? process->before->version + 1 : 0),
 		callers->mode,
 	};
 	size_t count = callers->record->sample.chain_count, i = callers->first;

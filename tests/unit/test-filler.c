@@ -207,6 +207,26 @@ static void test_remapped(void)
 	fill_done(&filling);
 }
 
+/* Two processes with the same mappings, whose versions differ in the bits in which their callers do. */
+static void test_near_versions(void)
+{
+	uint64_t chain[] = { (uint64_t)-512, 0x1010, 0x1100, 0x1200, 0x1300, 0x1400 }, version;
+	struct filling filling;
+
+	fill_init(&filling);
+	apply_mmap(&filling, 0x1000, "/bin/app");
+	version = filling.tracker.processes.items[0].maps->version + 1;
+	CHECK_EQ(add_sample(&filling, 0, chain, ARRAY_SIZE(chain)), 0);
+	for (int i = 1; i <= 16; i++) {
+		apply_mmap(&filling, 0x1000, "/bin/app");
+		chain[3] =
+			0x1200 ^ version ^ (filling.tracker.processes.items[0].maps->version + 1);
+		CHECK_EQ(add_sample(&filling, 0, chain, ARRAY_SIZE(chain)), 0);
+		CHECK(sample_at(&filling, i)->stack != sample_at(&filling, 0)->stack);
+	}
+	fill_done(&filling);
+}
+
 /* While exec is under way the stack is still that of the old program; once the new one runs, its addresses are nothing. */
 static void test_exec_under_way(void)
 {
@@ -227,4 +247,4 @@ static void test_exec_under_way(void)
 
 CHECK_MAIN({ "samples into a tape", test_samples }, { "leaves and callers", test_leaves },
 	{ "deep callers", test_deep_callers }, { "other code was mapped", test_remapped },
-	{ "exec is under way", test_exec_under_way })
+	{ "near versions", test_near_versions }, { "exec is under way", test_exec_under_way })
