@@ -16,6 +16,9 @@
 /* The kernel samples a thread for a moment after its EXIT record. */
 #define EXITED_NS (5 * NSEC_PER_SEC)
 
+/* Of a thousand processes a second, those that ended take a megabyte in some seconds: a tape is too long to keep them for. */
+#define SWEEP_NS (10 * NSEC_PER_SEC)
+
 /* Beyond any clock: 146 years. Times from there are damage, and sums with them would overflow. */
 #define TIME_LIMIT_NS (1ull << 62)
 
@@ -191,6 +194,12 @@ static uint64_t quiet_limit(const struct assembler *assembler)
 	return assembler->options->imported ? 10 * assembler->options->segment_ns : JUMP_NS;
 }
 
+static void sweep(struct assembler *assembler, uint64_t time_ns)
+{
+	assembler->swept_ns = time_ns;
+	tracker_sweep(&assembler->tracker, time_ns - MIN(time_ns, EXITED_NS));
+}
+
 /* Ends tapes until the one at hand reaches beyond a moment. Where time jumped, the tape ends with its last record. */
 static int rotate(struct assembler *assembler, uint64_t time_ns)
 {
@@ -205,7 +214,8 @@ static int rotate(struct assembler *assembler, uint64_t time_ns)
 				whole_unit(MAX(assembler->tape->begin_ns, assembler->last_ns)) +
 				TAPE_TIME_UNIT_NS;
 		r = end_tape(assembler);
-		tracker_sweep(&assembler->tracker, end_ns - MIN(end_ns, EXITED_NS));
+		sweep(assembler, end_ns);
+		tracker_doubt_cgroups(&assembler->tracker);
 		if (r == 0)
 			r = begin_tape(assembler, jumped ? time_ns : end_ns);
 	}
@@ -411,6 +421,8 @@ int assembler_flush(struct assembler *assembler, uint64_t before_ns)
 	}
 	if (r == 0)
 		r = timeline_flush(&assembler->timeline, before_ns, apply, assembler);
+	if (assembler->last_ns > assembler->swept_ns + SWEEP_NS)
+		sweep(assembler, assembler->last_ns);
 	/* without a record too: a quiet host rotates */
 	return r == 0 ? rotate(assembler, before_ns) : r;
 }

@@ -76,6 +76,7 @@ struct assembler {
 	uint64_t added_ns; /* the latest that was added */
 	uint64_t jumped_ns; /* one that was not, being too far ahead */
 	uint64_t sequence;
+	uint64_t swept_ns; /* when those that ended were last forgotten */
 };
 
 int assembler_init(struct assembler *assembler, const struct assembler_options *options);

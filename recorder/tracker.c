@@ -387,6 +387,12 @@ static void look_for_cgroup(
 		change_cgroup(process, named);
 }
 
+void tracker_doubt_cgroups(struct tracker *tracker)
+{
+	for (size_t i = 0; i < tracker->processes.count; i++)
+		tracker->processes.items[i].cgroup_old = true;
+}
+
 const char *tracker_cgroup(
 	struct tracker *tracker, struct tracker_process *process, uint64_t id, uint64_t time_ns)
 {
@@ -463,7 +469,6 @@ static void sweep_processes(struct tracker *tracker, uint64_t before_ns)
 	for (size_t i = 0; i < tracker->processes.count; i++) {
 		struct tracker_process *process = &tracker->processes.items[i];
 
-		process->cgroup_old = true;
 		if (!process->used || !process->exited_ns || process->exited_ns >= before_ns ||
 			array_push(&tracker->free_processes, i) < 0)
 			continue;

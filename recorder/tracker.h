@@ -12,8 +12,8 @@
  *   - a pid that is used again starts afresh; what a dead thread was stays known until then, or until tracker_sweep():
  *     the kernel still samples a thread on its way out;
  *   - a process is in the cgroup that its samples name. Where they name none, or one that says nothing, it is in that of its parent until /proc is
- *     asked: when it is sampled for the first time, when they name another one, again after an exec, and again after tracker_sweep(), for
- *     those that are moved while they run.
+ *     asked: when it is sampled for the first time, when they name another one, again after an exec, and again after
+ *     tracker_doubt_cgroups(), for those that are moved while they run.
  *
  * Names are numbered here; a tape has numbers of its own.
  */
@@ -97,6 +97,8 @@ struct tracker_process *tracker_process(const struct tracker *tracker, int32_t p
  */
 const char *tracker_cgroup(
 	struct tracker *tracker, struct tracker_process *process, uint64_t id, uint64_t time_ns);
+/* Any process may have been moved by now. */
+void tracker_doubt_cgroups(struct tracker *tracker);
 /* The process was seen to run in its new mappings: those before its exec are of no more use. */
 void tracker_process_settled(struct tracker_process *process);
 /* The mapping at an address of the kernel or of a process, or NULL. */

@@ -69,6 +69,8 @@ static void test_cgroups(void)
 	CHECK_STR(cgroup_of(&tracker, 20), "/b");
 	cgroups[11] = "/c";
 	tracker_sweep(&tracker, 1);
+	CHECK_STR(cgroup_of(&tracker, 11), "/b");
+	tracker_doubt_cgroups(&tracker);
 	CHECK_STR(cgroup_of(&tracker, 11), "/c");
 	CHECK_STR(cgroup_of(&tracker, 20), "/b");
 	/* a number that is used again */
@@ -117,7 +119,7 @@ static void test_cgroup_of_a_sample(void)
 	CHECK_EQ(filler_add(&filler, &record), 0);
 	CHECK_EQ(filler_add(&filler, &record), 0);
 	cgroups[11] = "/b";
-	tracker_sweep(&tracker, 0);
+	tracker_doubt_cgroups(&tracker);
 	CHECK_EQ(filler_add(&filler, &record), 0);
 	CHECK_EQ(tape->threads.count, 2);
 	CHECK_STR(tape_string(tape, tape->threads.items[0].cgroup), "/a");
@@ -162,7 +164,7 @@ static void test_named_cgroups(void)
 	CHECK_STR(named(&tracker, 30, 8, 2), "/moved");
 	apply_task(&tracker, PERF_TYPE_FORK, 3, 31, 31, 30, 30);
 	CHECK_STR(named(&tracker, 31, 7, 4), "/short");
-	tracker_sweep(&tracker, 0);
+	tracker_doubt_cgroups(&tracker);
 	CHECK_STR(named(&tracker, 30, 8, 5), "/moved");
 	CHECK_EQ(asked, 0);
 	/* the root of the unified one says nothing of the others, and a number that nobody knows nothing at all */

@@ -4,7 +4,8 @@
 
 #include <unistd.h>
 
-#include "recorder/filler.h"
+#include "base/clock.h"
+#include "recorder/assembler.h"
 #include "recorder/proc-scan.h"
 
 #define SHORT_LIVED 200000
@@ -113,6 +114,42 @@ static void test_bounded(void)
 		"cc-200000");
 }
 
+/* A tape may be long. Records that are no records show how time goes by. */
+static void test_bounded_within_a_tape(void)
+{
+	static const struct perf_layout layout;
+	static const struct assembler_fact facts[] = { { NULL, NULL } };
+	const struct assembler_source source = { .layout = &layout };
+	const struct assembler_options options = { .segment_ns = 3600 * NSEC_PER_SEC,
+		.sources = &source,
+		.facts = facts,
+		.imported = true };
+	const struct tape_anchor anchor = { .perf_ns = NSEC_PER_SEC };
+	_cleanup_(assembler_done) struct assembler assembler;
+
+	CHECK_EQ(assembler_init(&assembler, &options), 0);
+	CHECK_EQ(assembler_anchor(&assembler, &anchor), 0);
+	CHECK_EQ(assembler_begin(&assembler, NSEC_PER_SEC), 0);
+	for (uint64_t second = 2; second < 200; second++) {
+		const struct perf_record_place place = { .time_ns = second * NSEC_PER_SEC };
+		const uint8_t none[8] = { 0 };
+
+		for (int i = 0; i < 100; i++) {
+			int pid = 1000 + 100 * second + i;
+
+			start(&assembler.tracker, pid, "cc", "/usr/bin/cc", 1);
+			end(&assembler.tracker, pid, place.time_ns);
+		}
+		CHECK_EQ(assembler_add(&assembler, 0, &place, none, sizeof(none)), 0);
+		CHECK_EQ(assembler_flush(&assembler, place.time_ns + 1), 0);
+		/* what has just ended is known for a moment longer */
+		CHECK_STR(tracker_comm(&assembler.tracker, 1000 + 100 * second, 0x7fffffff), "cc");
+	}
+	CHECK_EQ(assembler.sequence, 1);
+	CHECK(assembler.tracker.threads.count < 100 * 20);
+	CHECK(assembler.tracker.processes.count < 100 * 20);
+}
+
 static uint32_t sampled_module(struct filler *filler, struct tape *tape, int pid)
 {
 	struct perf_record record = {
@@ -170,5 +207,6 @@ static void test_lost_exits(void)
 }
 
 CHECK_MAIN({ "what nobody uses is forgotten", test_bounded },
+	{ "not only when a tape ends", test_bounded_within_a_tape },
 	{ "who ended unseen is forgotten", test_lost_exits },
 	{ "a tape is filled while numbers change", test_filled_meanwhile })
