@@ -107,6 +107,7 @@ static int drain(struct recorder *recorder)
 	vitals_begin(&recorder->vitals, recorder->turn_ns ? recorder->turn_ns + DRAIN_NS : 0);
 	clock_reading_begin(&recorder->reading);
 	r = perf_events_drain(recorder->events, collect, recorder);
+	vitals_emptied(&recorder->vitals);
 	if (r == 0 && recorder->reading.complete)
 		r = assembler_anchor(&recorder->assembler, &recorder->reading.anchor);
 	return r;
@@ -321,6 +322,7 @@ static int look_at_started(struct recorder *recorder, unsigned int rings)
 
 	usleep(MIN(COALESCE_NS, time_to_sleep(recorder)) / NSEC_PER_USEC);
 	r = perf_events_drain_some(recorder->events, rings, collect, recorder);
+	vitals_emptied(&recorder->vitals);
 	if (recorder->opener)
 		opener_turn(recorder->opener);
 	return r;

@@ -21,10 +21,6 @@ void vitals_begin(struct vitals *vitals, uint64_t due_ns)
 	vitals->late_ns = due_ns ? vitals->begun_ns - MIN(due_ns, vitals->begun_ns) : 0;
 	vitals->begun = vitals->now;
 	vitals->late_peak_ns = MAX(vitals->late_peak_ns, vitals->late_ns);
-	for (int ring = 0; ring < PERF_RINGS; ring++)
-		if (vitals->taken[ring].count)
-			memset(vitals->taken[ring].items, 0,
-				vitals->taken[ring].count * sizeof(*vitals->taken[ring].items));
 }
 
 int vitals_record(struct vitals *vitals, enum perf_ring ring, uint32_t cpu, size_t size)
@@ -40,6 +36,16 @@ int vitals_record(struct vitals *vitals, enum perf_ring ring, uint32_t cpu, size
 		vitals->now.sample_bytes += size;
 	}
 	return 0;
+}
+
+void vitals_emptied(struct vitals *vitals)
+{
+	for (int ring = 0; ring < PERF_RINGS; ring++)
+		for (size_t i = 0; i < vitals->taken[ring].count; i++) {
+			vitals->peak_bytes[ring] =
+				MAX(vitals->peak_bytes[ring], vitals->taken[ring].items[i]);
+			vitals->taken[ring].items[i] = 0;
+		}
 }
 
 static void measure_samples(struct vitals *vitals)
@@ -65,10 +71,6 @@ static void move_marks(struct vitals *vitals)
 
 void vitals_end(struct vitals *vitals)
 {
-	for (int ring = 0; ring < PERF_RINGS; ring++)
-		for (size_t i = 0; i < vitals->taken[ring].count; i++)
-			vitals->peak_bytes[ring] =
-				MAX(vitals->peak_bytes[ring], vitals->taken[ring].items[i]);
 	vitals->now.monotonic_ns = clock_ns(CLOCK_MONOTONIC);
 	vitals->now.cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	vitals->drain_ns = vitals->now.monotonic_ns - vitals->begun_ns;

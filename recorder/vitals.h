@@ -23,7 +23,7 @@ struct vitals_mark {
 };
 
 struct vitals {
-	array_of(uint64_t) taken[PERF_RINGS]; /* bytes of each CPU's ring in this drain */
+	array_of(uint64_t) taken[PERF_RINGS]; /* bytes of each CPU's ring since all were empty */
 	uint64_t peak_bytes[PERF_RINGS];
 	uint64_t largest_bytes; /* samples have been on the average of one drain */
 	struct vitals_mark marks[2]; /* the older one first */
@@ -40,6 +40,8 @@ void vitals_done(struct vitals *vitals);
 void vitals_begin(struct vitals *vitals, uint64_t due_ns);
 /* A record that it took. 0 or -ENOMEM. */
 int vitals_record(struct vitals *vitals, enum perf_ring ring, uint32_t cpu, size_t size);
+/* All that was in the rings has been taken, by a drain or between two. */
+void vitals_emptied(struct vitals *vitals);
 /* All that it took has been applied. */
 void vitals_end(struct vitals *vitals);
 
