@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 
@@ -14,6 +15,8 @@
 #define DEPTH_MAX 64
 /* Of a folder without folders, in kernfs and where most trees are copied to. */
 #define LINKS_OF_LEAF 2
+/* PROC_CGROUP_INIT_INO of the kernel's */
+#define FIRST_NAMESPACE "cgroup:[4026531835]"
 
 struct mount {
 	struct words root, point, type, options;
@@ -97,6 +100,17 @@ static bool unified_has(const char *path, const char *controller)
 	return has;
 }
 
+/* In a namespace of its own a container sees its part as the top. The first one has a fixed number; where there is no such link, there is one only. */
+static bool is_in_first_namespace(const char *root)
+{
+	char path[PATH_MAX], target[64] = "";
+
+	if (snprintf(path, sizeof(path), "%s/proc/self/ns/cgroup", root) >= (int)sizeof(path) ||
+		readlink(path, target, sizeof(target) - 1) < 0)
+		return true;
+	return strcmp(target, FIRST_NAMESPACE) == 0;
+}
+
 int cgroups_find(const char *root, const char *controller, struct words mountinfo,
 	struct cgroups *ret_cgroups)
 {
@@ -116,6 +130,8 @@ int cgroups_find(const char *root, const char *controller, struct words mountinf
 			(ret_cgroups->v1 || unified_has(ret_cgroups->path, controller)))
 			r = 0;
 	}
+	if (r == 0 && ret_cgroups->v1 && !is_in_first_namespace(root))
+		ret_cgroups->part = true;
 	return r;
 }
 

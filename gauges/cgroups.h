@@ -11,7 +11,7 @@
 /* What has one controller: a hierarchy of its own, of version 1, or the one of version 2. */
 struct cgroups {
 	bool v1;
-	bool part; /* what is mounted is not its top, as within a container */
+	bool part; /* of version 1: what is seen is not its top, as within a container */
 	char path[PATH_MAX]; /* of its folder, the root in front */
 };
 

@@ -107,6 +107,32 @@ static void test_memory_v1(void)
 	check_memory(&tree, NOTHING, NOTHING, NOTHING);
 }
 
+/* With a namespace of its own a container takes its part for the top: the mount does not tell. */
+static void test_memory_namespace(void)
+{
+	static const struct {
+		const char *space;
+		int64_t tracked, in_use, dying;
+	} cases[] = {
+		{ "cgroup:[4026531835]", 3000, 2, 2998 },
+		{ "cgroup:[4026532180]", NOTHING, NOTHING, NOTHING },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_(tree_done) struct tree tree;
+		char link[128];
+
+		tree_init(&tree);
+		tree_put(&tree, "/proc/self/mountinfo", V1_MOUNT);
+		tree_put(&tree, "/proc/cgroups", "memory\t4\t3000\t1\n");
+		tree_folder(&tree, "/cg/mem ory/a");
+		tree_folder(&tree, "/proc/self/ns");
+		snprintf(link, sizeof(link), "%s/proc/self/ns/cgroup", tree.root);
+		CHECK_EQ(symlink(cases[i].space, link), 0);
+		check_memory(&tree, cases[i].tracked, cases[i].in_use, cases[i].dying);
+	}
+}
+
 static void test_memory_v2(void)
 {
 	_cleanup_(tree_done) struct tree tree;
@@ -359,6 +385,7 @@ static void test_here(void)
 CHECK_MAIN({ "what CPUs spent their time with", test_cpu },
 	{ "pressure and vmstat", test_pressure_and_vmstat }, { "network devices", test_net },
 	{ "memory cgroups, version 1", test_memory_v1 },
+	{ "memory cgroups within a namespace of version 1", test_memory_namespace },
 	{ "memory cgroups, version 2", test_memory_v2 }, { "quotas, version 2", test_throttling },
 	{ "quotas, version 1", test_throttling_v1 }, { "each at its pace", test_pace },
 	{ "names of interrupts", test_interrupt_names },
