@@ -50,7 +50,7 @@ static int add_gauge(struct busy_figures *figures, const struct tape_gauge *gaug
 static bool is_of_samples(uint32_t kind)
 {
 	return kind == TAPE_LOSS_MISSING || kind == TAPE_LOSS_SAMPLES || kind == TAPE_LOSS_SHED ||
-	       kind == TAPE_LOSS_THROTTLED;
+	       kind == TAPE_LOSS_THROTTLED || kind == TAPE_LOSS_OFFLINE;
 }
 
 static int compare_losses(const void *a, const void *b)
@@ -117,9 +117,29 @@ static uint32_t reading_after(
 	return low;
 }
 
-/* By how much it grew in the part of that time that readings tell of; that part is added up. */
-static double growth_of(const struct busy_figures *figures, const struct tape_gauge *gauge,
-	uint64_t from_ns, uint64_t to_ns, double *known_ns)
+uint64_t busy_figures_absent(
+	const struct busy_figures *figures, uint32_t cpu, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct busy_figures_cpu *of =
+		cpu < figures->cpus.count ? &figures->cpus.items[cpu] : NULL;
+	uint64_t absent_ns = 0;
+
+	for (size_t i = 0; of && i < of->losses; i++) {
+		const struct tape_loss *loss = &figures->losses.items[of->first_loss + i];
+		uint64_t begin_ns = MAX(loss->from_ns, from_ns), end_ns = MIN(loss->to_ns, to_ns);
+
+		if (loss->kind == TAPE_LOSS_OFFLINE && begin_ns < end_ns)
+			absent_ns += end_ns - begin_ns;
+	}
+	return MIN(absent_ns, to_ns - from_ns);
+}
+
+/*
+ * By how much it grew in the part of that time that readings tell of; that part is added up. Counters of a CPU that is not there stand still: a step
+ * over such time says nothing.
+ */
+static double growth_of(const struct busy_figures *figures, uint32_t cpu,
+	const struct tape_gauge *gauge, uint64_t from_ns, uint64_t to_ns, double *known_ns)
 {
 	const struct tape_point *points = figures->tape->points.items + gauge->first;
 	double growth = 0;
@@ -131,7 +151,8 @@ static double growth_of(const struct busy_figures *figures, const struct tape_ga
 		uint64_t step_ns = points[i].time_ns - points[i - 1].time_ns;
 		double grown = (double)points[i].value - points[i - 1].value;
 
-		if (begin_ns >= end_ns || step_ns > APART_MAX_NS)
+		if (begin_ns >= end_ns || step_ns > APART_MAX_NS ||
+			busy_figures_absent(figures, cpu, points[i - 1].time_ns, points[i].time_ns))
 			continue;
 		*known_ns += end_ns - begin_ns;
 		/* the time that a CPU waited for a disk goes back a little by itself */
@@ -150,7 +171,7 @@ bool busy_figures_account(const struct busy_figures *figures, uint32_t cpu, uint
 {
 	double shares[BUSY_FIGURES] = { 0 };
 	const struct busy_figures_cpu *of;
-	double known_ns = 0;
+	double known_ns = 0, there_ns;
 
 	if (cpu >= figures->cpus.count || !figures->cpus.items[cpu].gauges[BUSY_FIGURE_IDLE])
 		return false;
@@ -160,11 +181,12 @@ bool busy_figures_account(const struct busy_figures *figures, uint32_t cpu, uint
 
 		if (!of->gauges[i])
 			continue;
-		shares[i] = growth_of(figures, of->gauges[i], from_ns, to_ns, &of_this_ns);
+		shares[i] = growth_of(figures, cpu, of->gauges[i], from_ns, to_ns, &of_this_ns);
 		if (i == BUSY_FIGURE_IDLE)
 			known_ns = of_this_ns;
 	}
-	if (known_ns < (to_ns - from_ns) / 2.0)
+	there_ns = to_ns - from_ns - busy_figures_absent(figures, cpu, from_ns, to_ns);
+	if (!known_ns || known_ns < there_ns / 2.0)
 		return false;
 	/* what of the time is accounted as nothing at all is not idle either */
 	*ret_account = (struct busy_account){
@@ -205,6 +227,8 @@ void busy_figures_unseen(const struct busy_figures *figures, uint32_t cpu, uint6
 
 		if (loss->kind == TAPE_LOSS_MISSING)
 			*ret_held_ns += part * loss->count * sample_ns;
+		else if (loss->kind == TAPE_LOSS_OFFLINE)
+			continue;
 		else if (loss->kind == TAPE_LOSS_THROTTLED)
 			*ret_lost_ns += part * (loss->to_ns - loss->from_ns);
 		else

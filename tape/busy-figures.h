@@ -45,7 +45,14 @@ struct busy_account {
 int busy_figures_make(const struct tape *tape, struct busy_figures *figures);
 void busy_figures_done(struct busy_figures *figures);
 
-/* By the readings around it, of which there must be some for half of that time. False: not known. */
+/* For how much of that time the CPU was offline. */
+uint64_t busy_figures_absent(
+	const struct busy_figures *figures, uint32_t cpu, uint64_t from_ns, uint64_t to_ns);
+
+/*
+ * By the readings around it, of which there must be some for half of that time, as far as the CPU was there: shares are of that. False: not
+ * known.
+ */
 bool busy_figures_account(const struct busy_figures *figures, uint32_t cpu, uint64_t from_ns,
 	uint64_t to_ns, struct busy_account *ret_account);
 

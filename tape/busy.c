@@ -209,12 +209,12 @@ static int name_cell(
 }
 
 /* Figures explain what no sample does: by what they have more of it than was seen; the rest is the kernel's. */
-static void explain(const struct busy_account *account, double user_ns, double slot_ns,
+static void explain(const struct busy_account *account, double user_ns, double there_ns,
 	double unseen_ns, struct shares *shares)
 {
-	double more = MIN(MAX(account->busy * slot_ns - shares->busy, 0.0), unseen_ns);
-	double user = MIN(MAX(account->user * slot_ns - user_ns, 0.0), more);
-	double irq = MIN(MAX(account->irq * slot_ns - shares->irq, 0.0), more - user);
+	double more = MIN(MAX(account->busy * there_ns - shares->busy, 0.0), unseen_ns);
+	double user = MIN(MAX(account->user * there_ns - user_ns, 0.0), more);
+	double irq = MIN(MAX(account->irq * there_ns - shares->irq, 0.0), more - user);
 
 	shares->busy += more;
 	shares->irq += irq;
@@ -234,7 +234,9 @@ static struct shares shares_of(const struct making *making, uint32_t number)
 	const struct cpu *cpu = &making->cpus.items[number];
 	const struct busy_slot *slot = &making->slot;
 	uint64_t to_ns = slot->perf_ns + slot->length_ns;
-	double slot_ns = slot->length_ns, sample_ns = making->sample_ns, held_ns, lost_ns;
+	double there_ns = slot->length_ns -
+			  busy_figures_absent(&making->figures, number, slot->perf_ns, to_ns);
+	double sample_ns = making->sample_ns, held_ns, lost_ns;
 	double user_ns = cpu->counts[LOAD_USER] * sample_ns;
 	struct shares shares = {
 		.kernel = cpu->counts[LOAD_KERNEL] * sample_ns,
@@ -246,21 +248,22 @@ static struct shares shares_of(const struct making *making, uint32_t number)
 
 	shares.busy = user_ns + shares.kernel + shares.irq;
 	seen_ns = shares.busy + cpu->counts[LOAD_IDLE] * sample_ns;
-	unseen_ns = slot_ns - seen_ns;
+	there_ns = MIN(MAX(there_ns, seen_ns), (double)slot->length_ns);
+	unseen_ns = there_ns - seen_ns;
 	if (busy_figures_account(&making->figures, number, slot->perf_ns, to_ns, &account))
-		shares.gauges = account.busy * slot_ns;
+		shares.gauges = account.busy * there_ns;
 	if (unseen_ns < 0 || (seen_ns && unseen_ns <= SPARE_SAMPLES * sample_ns)) {
-		scale(&shares, slot_ns / seen_ns);
+		scale(&shares, there_ns / seen_ns);
 		return shares;
 	}
 	if (shares.gauges >= 0 && !making->works_only) {
-		explain(&account, user_ns, slot_ns, unseen_ns, &shares);
+		explain(&account, user_ns, there_ns, unseen_ns, &shares);
 		return shares;
 	}
 	busy_figures_unseen(&making->figures, number, slot->perf_ns, to_ns, making->sample_ns,
 		&held_ns, &lost_ns);
 	/* lost samples are as those that are there, if these are the most */
-	if (lost_ns > 0 && seen_ns > slot_ns / 2) {
+	if (lost_ns > 0 && seen_ns > there_ns / 2) {
 		lost_ns = MIN(lost_ns, unseen_ns);
 		scale(&shares, (seen_ns + lost_ns) / seen_ns);
 		unseen_ns -= lost_ns;

@@ -10,7 +10,7 @@
  *
  * Samples tell what a CPU did. Where some are not there, figures of the host tell: by them the CPU did not idle for so much of the slot. Where
  * there are none, the recorder may know that the timer of a busy CPU was held up; otherwise no sample is idle time. What no sample and no figure
- * explains is the kernel's, as only code that has interrupts off goes unseen by both.
+ * explains is the kernel's, as only code that has interrupts off goes unseen by both. While a CPU is offline it is not busy.
  */
 
 #include <stdbool.h>

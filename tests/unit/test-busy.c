@@ -203,6 +203,37 @@ static void put_loss(
 	CHECK_EQ(array_push(&tape->losses, loss), 0);
 }
 
+/* Its counters stand still while a CPU is offline, and are not read: that is not busy, but what it did in the rest of a second counts. */
+static void test_offline(void)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = make_tape(0, 12000);
+	struct tape_loss loss = { TAPE_LOSS_OFFLINE, 1, tape->begin_ns + 7900 * NSEC_PER_MSEC,
+		tape->begin_ns + 10050 * NSEC_PER_MSEC, 1 };
+	struct busy busy;
+
+	put_figures(tape, 3, 10, "system");
+	for (size_t i = 0; i < tape->gauges.count; i++) {
+		struct tape_gauge *gauge = &tape->gauges.items[i];
+		struct tape_point *points = &tape->points.items[gauge->first];
+		uint32_t kept = 0;
+
+		for (uint32_t j = 0; j < gauge->count; j++)
+			if (points[j].time_ns < loss.from_ns || points[j].time_ns > loss.to_ns)
+				points[kept++] = points[j];
+		gauge->count = kept;
+	}
+	CHECK_EQ(busy_make(tape, &busy), 0);
+	CHECK_EQ(busy.cells.count, 7);
+	busy_done(&busy);
+	CHECK_EQ(array_push(&tape->losses, loss), 0);
+	CHECK_EQ(busy_make(tape, &busy), 0);
+	CHECK_EQ(busy.cells.count, 5);
+	CHECK_EQ(cell_at(&busy, 1, 6)->busy, 100);
+	CHECK(cell_at(&busy, 1, 7)->busy >= 90 && cell_at(&busy, 1, 7)->busy <= 100);
+	CHECK_EQ(cell_at(&busy, 1, 7)->unseen, 0);
+	busy_done(&busy);
+}
+
 static void test_losses(void)
 {
 	static const struct {
@@ -411,5 +442,6 @@ CHECK_MAIN({ "seconds of a CPU that is busy", test_seconds },
 	{ "figures where samples are missing", test_figures },
 	{ "figures that say something else", test_differ }, { "losses", test_losses },
 	{ "samples that were lost in part", test_lost_in_part },
-	{ "events of other kinds", test_events }, { "a clock that is set", test_step },
-	{ "as bytes", test_bytes }, { "as a section", test_section })
+	{ "a CPU that is offline", test_offline }, { "events of other kinds", test_events },
+	{ "a clock that is set", test_step }, { "as bytes", test_bytes },
+	{ "as a section", test_section })
