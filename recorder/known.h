@@ -5,7 +5,7 @@
  * Numbers that are known by a hash of what they stand for, which is not kept. The drain asks once for each sample, a second after it asked the
  * last time: by then no cache has any of it, so all that a look needs lies in one place.
  *
- * 96 bits of the hash are compared: two of a million are taken for one another once in 10^17 tables.
+ * 96 bits of the hash are compared. Of 64 that are good, two of a million are taken for one another once in 10^7 tables.
  */
 
 #include <stddef.h>
