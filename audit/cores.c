@@ -172,12 +172,17 @@ static void put_advice(const struct core *worst, struct finding *finding)
 static int find(const struct host *host, const struct cores *cores, struct report *report)
 {
 	const struct core *worst = &cores->saturated.items[0];
-	size_t count = cores->saturated.count, shown = MIN(count, SHOWN_MAX);
+	size_t count = cores->saturated.count, shown = MIN(count, SHOWN_MAX), kernel = 0;
 	struct thread_share shares[SHOWN_MAX] = { 0 };
 	struct interrupts served = { 0 };
+	char in_kernel[48] = "";
 	struct finding *finding;
 	int r;
 
+	while (kernel < count && cores->saturated.items[kernel].kernel >= KERNEL_MUCH)
+		kernel++;
+	if (kernel && kernel < count)
+		snprintf(in_kernel, sizeof(in_kernel), ", %zu of them in the kernel", kernel);
 	for (size_t i = 0; i < shown; i++)
 		shares[i].cpu = cores->saturated.items[i].cpu;
 	r = threads_find(host, shares, shown);
@@ -187,7 +192,7 @@ static int find(const struct host *host, const struct cores *cores, struct repor
 					       : SEVERITY_NOTICE,
 		"%zu of %zu CPUs %s saturated%s, all of them together are busy to %.0f %%", count,
 		cores->count, count == 1 ? "is" : "are",
-		worst->kernel >= KERNEL_MUCH ? " in the kernel" : "", cores->busy / cores->count);
+		kernel == count ? " in the kernel" : in_kernel, cores->busy / cores->count);
 	if (r < 0 || !finding)
 		return -ENOMEM;
 	if (interrupts_read(host->root, &served) < 0)

@@ -54,14 +54,17 @@ static void put_queue(const struct host *host, const struct queue *queue, struct
 
 static void put_advice(const char *device, struct finding *finding)
 {
+	char word[SHELL_WORD_SIZE];
+
+	shell_word(device, word);
 	report_line(&finding->means,
 		"The device was told to send and did not say for seconds that it had: mostly "
 		"because the CPU "
 		"that serves the queue did not come to it. The driver then resets the device, and "
 		"the network "
 		"is gone for a moment.");
-	report_line(&finding->confirm, "grep . /sys/class/net/%s/queues/tx-*/tx_timeout", device);
-	report_line(&finding->confirm, "dmesg -T | grep -i -e 'transmit queue' -e '%s'", device);
+	report_line(&finding->confirm, "grep . /sys/class/net/%s/queues/tx-*/tx_timeout", word);
+	report_line(&finding->confirm, "dmesg -T | grep -i -e 'transmit queue' -e %s", word);
 	report_line(&finding->fix,
 		"perftape incidents lists when it was, perftape query --incident last what every "
 		"CPU did in the "

@@ -2,6 +2,7 @@
 #include "audit/services.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -140,14 +141,19 @@ static void ask_systemd(const struct host *host, struct services *services)
 	for (size_t i = 0; i < services->list.count && asked < ASKED_MAX; i++) {
 		struct service *service = &services->list.items[i];
 		uint32_t count;
+		int r;
 
 		if (!ends_with(service->name, ".service") || strchr(service->name, '/') ||
 			(!service->restarting && !service->now && !service->hour &&
 				service->age_ns >= YOUNG_NS))
 			continue;
 		asked++;
-		if (systemd_restarts(systemd, service->name, &count) == 0)
+		r = systemd_restarts(systemd, service->name, &count);
+		if (r == 0)
 			service->restarts = count;
+		/* what comes later would be taken for the answer to the next question */
+		else if (r != -EOPNOTSUPP)
+			break;
 	}
 }
 

@@ -4,14 +4,18 @@
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
 
 #include "base/bytes.h"
+#include "base/clock.h"
 
+/* To connect, or to take a call; and for all that is asked together: the audit must not hang with what hangs. */
 #define WAIT_S 2
+#define WAIT_ALL_NS (3 * NSEC_PER_SEC)
 #define MESSAGE_MAX (4u << 20)
 /* Before its answer others may come. */
 #define SIGNALS_MAX 1000
@@ -30,6 +34,7 @@ enum field { FIELD_PATH = 1, FIELD_INTERFACE = 2, FIELD_MEMBER = 3, FIELD_TO = 6
 struct systemd {
 	int fd;
 	uint32_t serial;
+	uint64_t until_ns; /* of CLOCK_MONOTONIC */
 };
 
 struct call {
@@ -88,12 +93,27 @@ static int write_all(int fd, const void *data, size_t size)
 	return 0;
 }
 
-static int read_all(int fd, void *data, size_t size)
+static int wait_for_bytes(const struct systemd *systemd)
+{
+	struct pollfd wait = { .fd = systemd->fd, .events = POLLIN };
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	int ready;
+
+	if (now_ns >= systemd->until_ns)
+		return -ETIMEDOUT;
+	ready = poll(&wait, 1, (systemd->until_ns - now_ns) / NSEC_PER_MSEC + 1);
+	return ready < 0 && errno != EINTR ? -errno : ready == 0 ? -ETIMEDOUT : 0;
+}
+
+static int read_all(const struct systemd *systemd, void *data, size_t size)
 {
 	while (size) {
-		ssize_t got = recv(fd, data, size, 0);
+		int r = wait_for_bytes(systemd);
+		ssize_t got = r < 0 ? r : recv(systemd->fd, data, size, MSG_DONTWAIT);
 
-		if (got < 0 && errno == EINTR)
+		if (r < 0)
+			return r;
+		if (got < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
 		if (got <= 0)
 			return got < 0 ? -errno : -ECONNRESET;
@@ -134,7 +154,7 @@ static int read_message(struct systemd *systemd, struct buffer *body)
 	uint32_t body_size, fields_size;
 	struct reader reader;
 	uint64_t padded;
-	int r = read_all(systemd->fd, header, sizeof(header));
+	int r = read_all(systemd, header, sizeof(header));
 
 	if (r < 0)
 		return r;
@@ -150,7 +170,7 @@ static int read_message(struct systemd *systemd, struct buffer *body)
 	at = buffer_room(body, padded + body_size);
 	if (!at)
 		return -ENOMEM;
-	r = read_all(systemd->fd, at, padded + body_size);
+	r = read_all(systemd, at, padded + body_size);
 	memmove(at, at + padded, body_size);
 	body->size = body_size;
 	return r < 0 ? r : header[1];
@@ -173,7 +193,7 @@ static int ask(struct systemd *systemd, const struct call *call, struct buffer *
 }
 
 /* A NUL, who we are, and the server's "OK ...". */
-static int introduce(int fd)
+static int introduce(const struct systemd *systemd)
 {
 	char hello[64], digits[16], answer[256];
 	size_t size = 0;
@@ -184,9 +204,9 @@ static int introduce(int fd)
 	for (const char *at = digits; *at; at++)
 		size += snprintf(hello + size, sizeof(hello) - size, "%02x", *at);
 	size += snprintf(hello + size, sizeof(hello) - size, "\r\n");
-	r = write_all(fd, hello, size);
+	r = write_all(systemd->fd, hello, size);
 	for (size = 0; r == 0 && size < sizeof(answer) - 1; size++) {
-		r = read_all(fd, answer + size, 1);
+		r = read_all(systemd, answer + size, 1);
 		if (r == 0 && answer[size] == '\n')
 			break;
 	}
@@ -194,26 +214,31 @@ static int introduce(int fd)
 		return r;
 	if (strncmp(answer, "OK ", 3) != 0)
 		return -EACCES;
-	return write_all(fd, "BEGIN\r\n", strlen("BEGIN\r\n"));
+	return write_all(systemd->fd, "BEGIN\r\n", strlen("BEGIN\r\n"));
 }
 
-static int connect_to(const char *root, const char *path)
+static int connect_to(struct systemd *systemd, const char *root, const char *path)
 {
 	const struct timeval wait = { .tv_sec = WAIT_S };
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	_cleanup_close_ int fd = -1;
-	int r;
+	int r = 0;
 
 	if (snprintf(address.sun_path, sizeof(address.sun_path), "%s%s", root, path) >=
 		(int)sizeof(address.sun_path))
 		return -ENAMETOOLONG;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)) < 0 ||
-		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait)) < 0 ||
-		connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+	systemd->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (systemd->fd < 0)
 		return -errno;
-	r = introduce(fd);
-	return r < 0 ? r : take_fd(fd);
+	if (setsockopt(systemd->fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait)) < 0 ||
+		connect(systemd->fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+		r = -errno;
+	if (r == 0)
+		r = introduce(systemd);
+	if (r < 0) {
+		close(systemd->fd);
+		systemd->fd = -1;
+	}
+	return r;
 }
 
 /* On the bus that all share one has to say hello. */
@@ -231,14 +256,17 @@ static int greet(struct systemd *systemd)
 int systemd_open(const char *root, struct systemd **ret_systemd)
 {
 	_cleanup_(cleanup_systemd) struct systemd *systemd = calloc(1, sizeof(*systemd));
-	int r = 0;
+	int r;
 
 	if (!systemd)
 		return -ENOMEM;
-	systemd->fd = connect_to(root, "/run/systemd/private");
-	if (systemd->fd < 0) {
-		systemd->fd = connect_to(root, "/run/dbus/system_bus_socket");
-		r = systemd->fd < 0 ? systemd->fd : greet(systemd);
+	systemd->fd = -1;
+	systemd->until_ns = clock_ns(CLOCK_MONOTONIC) + WAIT_ALL_NS;
+	r = connect_to(systemd, root, "/run/systemd/private");
+	if (r < 0) {
+		r = connect_to(systemd, root, "/run/dbus/system_bus_socket");
+		if (r == 0)
+			r = greet(systemd);
 	}
 	if (r == 0)
 		*ret_systemd = take_ptr(systemd);

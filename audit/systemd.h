@@ -3,7 +3,7 @@
 
 /*
  * Asks systemd what it knows of its units, over the socket on which systemctl asks it: a few messages of D-Bus, read-only. Answers that do not come
- * within some seconds do not come.
+ * within some seconds, all of them together, do not come: -ETIMEDOUT. Then there is no use in asking on.
  */
 
 #include <stddef.h>
@@ -22,7 +22,7 @@ DEFINE_CLEANUP(systemd, struct systemd *, systemd_close)
 int systemd_each_troubled(struct systemd *systemd,
 	int (*see)(void *context, const char *name, const char *active, const char *sub),
 	void *context);
-/* How often it started a service again by itself. */
+/* How often it started a service again by itself; -EOPNOTSUPP: it knows of none of that name. */
 int systemd_restarts(struct systemd *systemd, const char *unit, uint32_t *ret_count);
 
 /* The answers' bodies, for the above and for tests. -EBADMSG when they are anything else. */

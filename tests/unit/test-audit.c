@@ -239,6 +239,32 @@ static void test_units_by_systemd(void)
 		"gone.service has failed");
 }
 
+/* It said which units failed, and then hangs: the audit does not, however many units there are. */
+static void test_units_by_systemd_that_hangs(void)
+{
+	static const struct systemds_unit units[] = {
+		{ "a.service", "active", "running", SYSTEMDS_SILENT },
+		{ "b.service", "active", "running", SYSTEMDS_SILENT },
+		{ "c.service", "active", "running", SYSTEMDS_SILENT },
+		{ "d.service", "active", "running", SYSTEMDS_SILENT },
+		{ "gone.service", "failed", "failed", 5 },
+	};
+	_cleanup_(audits_done) struct audits audits;
+	_cleanup_(systemds_done) struct systemds systemd = { .pid = 0 };
+	uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
+
+	audits_init(&audits);
+	put_usual(&audits.tree);
+	audits.passes = time_passes;
+	for (size_t i = 0; i < 4; i++)
+		put_link(&audits.tree, units[i].name, 7);
+	systemds_start(&systemd, audits.tree.root, units, ARRAY_SIZE(units));
+	audits_run(&audits);
+	CHECK_EQ(audits.report.findings.count, 1);
+	CHECK(audits_find(&audits, "failed_units"));
+	CHECK(clock_ns(CLOCK_MONOTONIC) - begin_ns < 6 * NSEC_PER_SEC);
+}
+
 static void unit_starts_again(struct audits *audits)
 {
 	time_passes(audits);
@@ -263,7 +289,7 @@ static void test_units_by_themselves(void)
 	CHECK(strstr(audits_text(&audits), "unread:   failed units"));
 }
 
-/* What is to be pasted runs nothing but itself, whatever a unit is called. */
+/* What is to be pasted runs nothing but itself, whatever a unit or a device is called. */
 static void test_hostile_names(void)
 {
 	static const struct systemds_unit units[] = {
@@ -275,10 +301,14 @@ static void test_hostile_names(void)
 
 	audits_init(&audits);
 	put_usual(&audits.tree);
+	tree_folder(&audits.tree, "/sys/class/net/e;reboot/device");
+	tree_put(&audits.tree, "/sys/class/net/e;reboot/queues/tx-0/tx_timeout", "3\n");
 	systemds_start(&systemd, audits.tree.root, units, ARRAY_SIZE(units));
 	audits_run(&audits);
 	text = audits_text(&audits);
 	CHECK(strstr(text, "systemctl status 'a'\\''b$(reboot)"));
+	CHECK(strstr(text, "grep . /sys/class/net/'e;reboot'/queues"));
+	CHECK(strstr(text, "-e 'e;reboot'"));
 	CHECK(!strchr(text, 27));
 	CHECK(strstr(audits_json(&audits), "\\u001b[2J"));
 }
@@ -390,6 +420,27 @@ static void check_core(
 	audits_expect(&audits, kind);
 	if (kind)
 		CHECK_EQ(audits_find(&audits, kind)->severity, severity);
+}
+
+/* One in the kernel, another one in user mode: that both are in the kernel is not said. */
+static void two_cores_are_taken(struct audits *audits)
+{
+	tree_put(&audits->tree, "/proc/stat",
+		"cpu0 600 0 100 5000 0 0 0 0 0 0\ncpu1 100 0 100 5500 0 0 0 0 0 0\n"
+		"cpu2 110 0 585 5005 0 0 0 0 0 0\ncpu3 100 0 100 5500 0 0 0 0 0 0\n");
+}
+
+static void test_two_cores(void)
+{
+	_cleanup_(audits_done) struct audits audits;
+
+	audits_init(&audits);
+	put_usual(&audits.tree);
+	audits.passes = two_cores_are_taken;
+	audits_expect(&audits, "saturated_cores");
+	CHECK_STR((char *)audits_find(&audits, "saturated_cores")->title.data,
+		"2 of 4 CPUs are saturated, 1 of them in the kernel, all of them together are busy "
+		"to 50 %");
 }
 
 static void test_cores(void)
@@ -563,8 +614,10 @@ CHECK_MAIN({ "a host that is well", test_healthy }, { "a folder that is no host"
 	{ "memory cgroups after a reboot", test_slope_after_reboot },
 	{ "units that are well", test_units_that_are_well },
 	{ "units, as systemd knows them", test_units_by_systemd },
+	{ "a systemd that hangs", test_units_by_systemd_that_hangs },
 	{ "units, as they are seen", test_units_by_themselves },
 	{ "units with hostile names", test_hostile_names }, { "containers", test_containers },
 	{ "memory that is short", test_memory_pressure }, { "single cores", test_cores },
-	{ "network queues", test_queues }, { "sampling limits", test_sampling },
-	{ "the recorder", test_recorder }, { "the host of the story", test_story })
+	{ "two saturated cores", test_two_cores }, { "network queues", test_queues },
+	{ "sampling limits", test_sampling }, { "the recorder", test_recorder },
+	{ "the host of the story", test_story })
