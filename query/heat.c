@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "query/weights.h"
 
 static uint32_t columns_of(const struct window *window, uint64_t column_ns)
 {
@@ -126,11 +127,15 @@ static enum load_kind kind_of(const struct heat *heat, const struct tape *tape,
 int heat_add(struct heat *heat, const struct tape *tape, const struct sift_times *times,
 	uint64_t sample_ns)
 {
+	_cleanup_(weights_done) struct weights weights = { 0 };
 	int r = load_marks_make(&heat->marks, tape);
 
+	if (r == 0)
+		r = weights_make(&weights, tape, sample_ns);
 	heat->host_cpus = MAX(heat->host_cpus, load_host_cpus(tape));
 	for (size_t i = 0; r == 0 && i < tape->samples.count; i++)
-		r = add_sample(heat, &tape->samples.items[i], times->list.items[i], sample_ns,
+		r = add_sample(heat, &tape->samples.items[i], times->list.items[i],
+			weights_of(&weights, &tape->samples.items[i]),
 			kind_of(heat, tape, times, i));
 	return r;
 }

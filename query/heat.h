@@ -40,8 +40,9 @@ struct heat *heat_free(struct heat *heat);
 DEFINE_CLEANUP(heat, struct heat *, heat_free)
 
 /*
- * Samples of the window, with their times of the wall clock; each stands for so much CPU time. Over fractions it is spread as it is in time: else
- * some of them would have a sample more than others in each second, and show stripes. 0 or -ENOMEM.
+ * Samples of the window, with their times of the wall clock; each stands for so much CPU time, and for more where the CPU was throttled. Over
+ * fractions it is spread as it is in time: else some of them would have a sample more than others in each second, and show stripes. 0 or
+ * -ENOMEM.
  */
 int heat_add(struct heat *heat, const struct tape *tape, const struct sift_times *times,
 	uint64_t sample_ns);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "query/weights.h"
 
 struct own_time {
 	uint64_t self_ns, total_ns;
@@ -419,12 +420,15 @@ static int add_sample(struct adding *adding, size_t number, const uint8_t *kinds
 int tally_add_samples(struct tally *tally, const struct tape *tape, const uint8_t *kinds,
 	uint64_t sample_ns, unsigned int parts)
 {
+	_cleanup_(weights_done) struct weights weights = { 0 };
 	struct adding adding = { tally, tally->scratch, tape, parts,
 		1 + tape->samples.count / DETAILED_SAMPLES };
 	int r = begin_tape(&adding);
 
+	if (r == 0)
+		r = weights_make(&weights, tape, sample_ns);
 	for (size_t i = 0; r == 0 && i < tape->samples.count; i++)
-		r = add_sample(&adding, i, kinds, sample_ns);
+		r = add_sample(&adding, i, kinds, weights_of(&weights, &tape->samples.items[i]));
 	if (r == 0 && parts & TALLY_NAMES)
 		r = end_tape(&adding);
 	if (tape->samples.count)

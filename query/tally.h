@@ -58,8 +58,8 @@ struct tally *tally_free(struct tally *tally);
 DEFINE_CLEANUP(tally, struct tally *, tally_free)
 
 /*
- * The tape's samples, of which each stands for so much CPU time; with kinds (enum load_kind, by sample) where frames were taken away that would
- * tell them, else NULL. 0 or -ENOMEM.
+ * The tape's samples, of which each stands for so much CPU time, and for more where the CPU was throttled; with kinds (enum load_kind, by
+ * sample) where frames were taken away that would tell them, else NULL. 0 or -ENOMEM.
  */
 int tally_add_samples(struct tally *tally, const struct tape *tape, const uint8_t *kinds,
 	uint64_t sample_ns, unsigned int parts);

@@ -93,11 +93,26 @@ int losses_counted(
 	return add_lost(losses, number, since_ns, time_ns, count - known);
 }
 
+/* Slots of a timer that stood still for so long; the parts of one add up. */
+static uint64_t stood_still(struct losses *losses, struct losses_cpu *cpu, uint64_t length_ns)
+{
+	uint64_t slots;
+
+	if (!losses->period_ns)
+		return 0;
+	cpu->stood_still_ns += length_ns;
+	slots = cpu->stood_still_ns / losses->period_ns;
+	cpu->stood_still_ns %= losses->period_ns;
+	losses->counts.missed += slots;
+	return slots;
+}
+
 static void end_throttle(struct losses *losses, struct losses_cpu *cpu, uint64_t time_ns)
 {
 	cpu->throttled.from_ns = cpu->throttled.count ? cpu->throttled.from_ns : cpu->throttled_ns;
 	cpu->throttled.to_ns = MAX(time_ns, cpu->throttled_ns + 1);
 	cpu->throttled.count++;
+	cpu->throttled_slots += stood_still(losses, cpu, cpu->throttled.to_ns - cpu->throttled_ns);
 	cpu->throttled_ns = 0;
 }
 
@@ -108,8 +123,10 @@ void losses_sample(struct losses *losses, uint32_t number, uint64_t time_ns, boo
 	if (!cpu)
 		return;
 	/* the record that says so was lost */
-	if (cpu->throttled_ns && time_ns > cpu->throttled_ns + THROTTLE_SAMPLE_NS)
+	if (cpu->throttled_ns && time_ns > cpu->throttled_ns + THROTTLE_SAMPLE_NS) {
 		end_throttle(losses, cpu, time_ns);
+		slots_restart(&cpu->slots);
+	}
 	cpu->slots.period_ns = losses->period_ns;
 	slots_sample(&cpu->slots, time_ns, idle);
 }
@@ -135,12 +152,20 @@ void losses_cut(struct losses *losses, uint32_t number, uint64_t time_ns)
 	cpu->cut.count++;
 }
 
+/* The samples that did not come for it follow at once and are of the same time: tape_is_throttled(). */
 static int push_throttled(struct losses *losses, struct losses_cpu *cpu)
 {
 	struct tape_loss piece = cpu->throttled;
+	uint64_t slots = cpu->throttled_slots;
 
-	cpu->throttled.count = 0;
-	return piece.count ? array_push(&losses->list, piece) : 0;
+	cpu->throttled.count = cpu->throttled_slots = 0;
+	if (!piece.count)
+		return 0;
+	if (array_push(&losses->list, piece) < 0)
+		return -ENOMEM;
+	return slots ? losses_add(losses, TAPE_LOSS_MISSING, piece.cpu, piece.from_ns, piece.to_ns,
+			       slots)
+		     : 0;
 }
 
 int losses_throttle(struct losses *losses, const struct perf_record *record)
@@ -305,12 +330,29 @@ static int give_lasting(struct tape *tape, enum tape_loss_kind kind, uint32_t cp
 	return array_push(&tape->losses, loss);
 }
 
+static int give_throttled(
+	struct losses *losses, struct losses_cpu *cpu, struct tape *tape, uint64_t until_ns)
+{
+	uint32_t number = cpu - losses->cpus.items;
+	uint64_t since_ns = cpu->throttled_ns, slots;
+	int r;
+
+	if (!since_ns || since_ns >= until_ns)
+		return 0;
+	slots = stood_still(losses, cpu, until_ns - since_ns);
+	r = give_lasting(tape, TAPE_LOSS_THROTTLED, number, &cpu->throttled_ns, until_ns);
+	if (r < 0 || !slots)
+		return r;
+	return array_push(&tape->losses,
+		(struct tape_loss){ TAPE_LOSS_MISSING, number, since_ns, until_ns, slots });
+}
+
 static int give_cpu(
 	struct losses *losses, struct losses_cpu *cpu, struct tape *tape, uint64_t until_ns)
 {
 	uint32_t number = cpu - losses->cpus.items;
 	struct tape_loss cut = cpu->cut;
-	int r = give_lasting(tape, TAPE_LOSS_THROTTLED, number, &cpu->throttled_ns, until_ns);
+	int r = give_throttled(losses, cpu, tape, until_ns);
 
 	if (r == 0)
 		r = give_lasting(tape, TAPE_LOSS_OFFLINE, number, &cpu->offline_ns, until_ns);

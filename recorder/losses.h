@@ -7,7 +7,8 @@
  *
  *   - lost: the kernel had no room. It tells with the first record for which there is room again; what it has not told by the end of
  *     a tape is known from its own count (PERF_FORMAT_LOST), and is not counted again when it does tell;
- *   - missing: timer slots of a busy CPU without a sample (recorder/slots.h);
+ *   - missing: timer slots of a busy CPU without a sample (recorder/slots.h), and those in which the kernel throttled it
+ *     (tape_is_throttled());
  *   - throttled, offline, lowered: last from one moment to another, and are told of piece by piece. Of a CPU that is throttled at every
  *     tick, the pieces are one, and its count says how often;
  *   - cut callchains: the samples are there.
@@ -26,7 +27,7 @@ struct losses_counts {
 	uint64_t lost; /* samples that the kernel had no room for */
 	uint64_t lost_sideband;
 	uint64_t lost_events; /* trace events */
-	uint64_t missed; /* slots of busy CPUs without a sample */
+	uint64_t missed; /* slots of busy and of throttled CPUs without a sample */
 	uint64_t throttled; /* times */
 	uint64_t offline; /* times that a CPU went */
 	uint64_t damaged; /* records that could not be decoded */
@@ -37,6 +38,8 @@ struct losses_counts {
 struct losses_cpu {
 	uint64_t throttled_ns; /* 0: it is not */
 	struct tape_loss throttled; /* the pieces since the last tape or block; count 0: none */
+	uint64_t throttled_slots; /* of these pieces */
+	uint64_t stood_still_ns; /* throttled, and less than a slot so far */
 	uint64_t offline_ns; /* 0: it is not */
 	struct tape_loss cut; /* count 0: none */
 	struct slots slots;

@@ -74,8 +74,8 @@ const struct perf_layout *perf_events_layout(const struct perf_events *events, e
 /*
  * Looks which CPUs are there, after a drain; now_ns is of a clock of the caller's. Those that came get events, also those that went and came between two
  * looks, or while the machine slept; from those that went the rest is handed to perf_events_drain() once more. Each change is told, with a
- * moment at which a CPU that went was still there, or now_ns. 0, -ENOMEM, or why the events of a CPU that came cannot be opened: the
- * others are had all the same, and it is tried again the next time.
+ * moment at which a CPU that went was still there, or now_ns; the first time also those that could be there and never were, with 0. Gives 0,
+ * -ENOMEM, or why the events of a CPU that came cannot be opened: the others are had all the same, and it is tried again the next time.
  */
 int perf_events_refresh(struct perf_events *events, uint64_t now_ns,
 	void (*changed)(void *context, uint32_t cpu, bool online, uint64_t time_ns), void *context,

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "recorder/perf-events-parts.h"
 
 /*
@@ -109,6 +110,26 @@ static void look_who_went(const struct look *look, const struct cpu_list *online
 	}
 }
 
+/* One that could be there and is not is so since before the events were opened. Those that are merely possible are none of this host's. */
+static int look_who_is_absent(const struct look *look)
+{
+	struct perf_events *events = look->events;
+	struct cpu_list present = { 0 };
+	_cleanup_free_ char *text = NULL;
+	int r = file_read("/sys/devices/system/cpu/present", 65536, &text, NULL);
+
+	if (r == 0)
+		r = cpu_list_parse(text, &present);
+	for (size_t i = 0; r == 0 && i < present.cpus.count; i++) {
+		struct cpu_events absent = { .cpu = present.cpus.items[i] };
+
+		if (!events_cpu(events, absent.cpu))
+			tell(look, &absent, false, 0);
+	}
+	cpu_list_done(&present);
+	return r == -ENOMEM ? r : 0;
+}
+
 static int look_at_list(const struct look *look)
 {
 	struct perf_events *events = look->events;
@@ -196,11 +217,12 @@ int perf_events_refresh(struct perf_events *events, uint64_t now_ns,
 	struct error *error)
 {
 	struct look look = { events, now_ns, changed, context, error };
-	int result, r;
+	int result = events->looked_ns ? 0 : look_who_is_absent(&look), r;
 
 	if (has_slept(events))
 		events->doubted = LOOKS_AFTER_SLEEP;
-	result = look_at_list(&look);
+	r = look_at_list(&look);
+	result = result ? result : r;
 	r = ask_silent(&look);
 	events->looked_ns = now_ns;
 	return result ? result : r;

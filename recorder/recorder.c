@@ -210,7 +210,8 @@ static void cpu_changed(void *context, uint32_t cpu, bool online, uint64_t time_
 		r = assembler_counted(&recorder->assembler, cpu,
 			perf_events_lost(recorder->events, cpu), last_anchor_ns(recorder));
 	if (r == 0)
-		r = assembler_cpu(&recorder->assembler, cpu, online, time_ns);
+		r = assembler_cpu(&recorder->assembler, cpu, online,
+			time_ns ? time_ns : recorder->assembler.tape->begin_ns);
 	recorder->changing = recorder->changing ? recorder->changing : r;
 }
 

@@ -68,6 +68,9 @@ static int add_losses(struct busy_figures *figures)
 	for (size_t i = 0; r == 0 && i < tape->losses.count; i++) {
 		const struct tape_loss *loss = &tape->losses.items[i];
 
+		/* its timer was stopped, and not held up */
+		if (tape_is_throttled(tape, i))
+			continue;
 		if (is_of_samples(loss->kind) && loss->cpu < BUSY_CPUS_MAX)
 			r = array_push(&figures->losses, *loss);
 	}

@@ -103,7 +103,7 @@ enum tape_loss_kind {
 	TAPE_LOSS_SHED = 5, /* samples that were taken and given up, for want of room */
 	TAPE_LOSS_OFFLINE = 6, /* the CPU was not there; counts times */
 	TAPE_LOSS_GAP = 7, /* the recorder did not run, or was suspended; counts times */
-	TAPE_LOSS_MISSING = 8, /* timer slots of a busy CPU in which no sample came */
+	TAPE_LOSS_MISSING = 8, /* timer slots of a busy or throttled CPU in which no sample came */
 	TAPE_LOSS_CUT = 9, /* callchains that were cut; the samples are there */
 	TAPE_LOSS_LOWERED =
 		10, /* the kernel allowed fewer samples a second and CPU than were asked for; counts how many */
@@ -242,6 +242,16 @@ int tape_add_point(struct tape *tape, uint32_t gauge, uint64_t time_ns, int64_t 
 
 /* "" where the tape does not have that fact. Borrowed from the tape. */
 const char *tape_fact(const struct tape *tape, const char *key);
+/* Does a loss of kind missing tell how many samples did not come while the CPU was throttled? It follows the one that says so, and is of its time. */
+static inline bool tape_is_throttled(const struct tape *tape, size_t loss)
+{
+	const struct tape_loss *missing = &tape->losses.items[loss], *before = missing - 1;
+
+	return loss && missing->kind == TAPE_LOSS_MISSING && before->kind == TAPE_LOSS_THROTTLED &&
+	       before->cpu == missing->cpu && before->from_ns == missing->from_ns &&
+	       before->to_ns == missing->to_ns;
+}
+
 static inline bool tape_is_no_stack(const struct tape *tape, uint32_t frame)
 {
 	uint32_t module = tape->frames.items[frame].module;

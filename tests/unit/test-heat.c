@@ -5,6 +5,7 @@
 #include "draw/heat.h"
 #include "draw/text.h"
 #include "query/sift.h"
+#include "query/tally.h"
 #include "tests/golden.h"
 #include "tests/tapes.h"
 
@@ -75,6 +76,46 @@ static uint64_t sum_of(const struct heat *heat, bool idle)
 		sum += idle ? heat->cells.items[i].ns[LOAD_IDLE]
 			    : load_work_ns(&heat->cells.items[i]);
 	return sum;
+}
+
+/* A second in full, and one in which every other sample did not come for throttling; CPU 1 was throttled in another one. */
+static void test_throttled(void)
+{
+	const struct window two = { .from_ns = TAPES_REALTIME,
+		.to_ns = TAPES_REALTIME + 2 * NSEC_PER_SEC };
+	const uint64_t begin_ns = TAPES_PERF + NSEC_PER_SEC, end_ns = TAPES_PERF + 2 * NSEC_PER_SEC;
+	const struct tape_loss losses[] = {
+		{ TAPE_LOSS_MISSING, 0, begin_ns - 1, end_ns, 50 },
+		{ TAPE_LOSS_THROTTLED, 0, begin_ns, end_ns, 50 },
+		{ TAPE_LOSS_MISSING, 0, begin_ns, end_ns, 50 },
+		{ TAPE_LOSS_THROTTLED, 1, TAPES_PERF, begin_ns, 90 },
+		{ TAPE_LOSS_MISSING, 1, TAPES_PERF, begin_ns, 90 },
+	};
+	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 2);
+	_cleanup_(cleanup_heat) struct heat *heat = NULL;
+	_cleanup_(cleanup_tally) struct tally *tally = NULL;
+	uint32_t worker = tapes_thread(tape, 7, 7, "worker");
+	uint32_t kernel = tapes_kernel(tape, "do_syscall_64;read_zero");
+	struct sift_times times = { 0 };
+	const uint64_t slot_ns = 10 * NSEC_PER_MSEC;
+	double second;
+
+	for (size_t i = 0; i < ARRAY_SIZE(losses); i++)
+		CHECK_EQ(array_push(&tape->losses, losses[i]), 0);
+	for (uint64_t ns = TAPES_PERF; ns < end_ns; ns += ns < begin_ns ? slot_ns : 2 * slot_ns) {
+		tapes_sample(tape, ns, 0, worker, kernel);
+		CHECK_EQ(array_push(&times.list, tape_to_realtime(tape, ns, NULL)), 0);
+	}
+	CHECK_EQ(heat_new(HEAT_CPUS, &two, NSEC_PER_SEC, 0, &heat), 0);
+	CHECK_EQ(heat_add(heat, tape, &times, slot_ns), 0);
+	CHECK_EQ(load_work_ns(heat_cell(heat, 0, 0)), NSEC_PER_SEC);
+	second = load_work_ns(heat_cell(heat, 0, 1));
+	CHECK(second > 0.97 * NSEC_PER_SEC && second <= NSEC_PER_SEC);
+	CHECK_EQ(tally_new(&tally), 0);
+	CHECK_EQ(tally_add_samples(tally, tape, NULL, slot_ns, TALLY_CPUS | TALLY_NAMES), 0);
+	CHECK_EQ(load_work_ns(&tally->cpus.items[0]), NSEC_PER_SEC + (uint64_t)second);
+	CHECK_EQ(load_work_ns(&tally->all), NSEC_PER_SEC + (uint64_t)second);
+	sift_times_done(&times);
 }
 
 static void test_columns(void)
@@ -247,6 +288,7 @@ static void test_many(void)
 		"the busiest 8 of 448 CPUs; the others were never more than 1 % busy\n"));
 }
 
-CHECK_MAIN({ "columns", test_columns }, { "time left out", test_left_out },
+CHECK_MAIN({ "samples of a throttled CPU stand for those that did not come", test_throttled },
+	{ "columns", test_columns }, { "time left out", test_left_out },
 	{ "a century", test_century }, { "no time is lost", test_time }, { "merging", test_merge },
 	{ "drawn", test_drawn }, { "many CPUs", test_many })

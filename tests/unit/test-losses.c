@@ -119,6 +119,44 @@ static void test_throttled(void)
 	CHECK_EQ(second->losses.items[0].to_ns, 7 * SECOND_NS);
 }
 
+static const struct tape_loss *find(const struct tape *tape, enum tape_loss_kind kind)
+{
+	for (size_t i = 0; i < tape->losses.count; i++)
+		if (tape->losses.items[i].kind == kind)
+			return &tape->losses.items[i];
+	CHECK_FAIL("no loss of kind %d", kind);
+}
+
+/* Four samples a tick are due, and two come: the others are missing, of the same time, and what lasts into another tape is shared. */
+static void test_throttled_slots(void)
+{
+	_cleanup_(cleanup_losses) struct losses losses = { .period_ns = MSEC_NS };
+	_cleanup_(cleanup_tape) struct tape *first = NULL, *second = NULL;
+	uint64_t at = SECOND_NS;
+
+	for (int i = 0; i < 250; i++, at += 4 * MSEC_NS) {
+		losses_sample(&losses, 3, at, false);
+		throttle(&losses, true, at + MSEC_NS);
+		losses_sample(&losses, 3, at + MSEC_NS + 20, false);
+		/* two slots and a half the one time, one and a half the other */
+		throttle(&losses, false, at + (i & 1 ? 3500 : 2500) * 1000ull);
+	}
+	throttle(&losses, true, 5 * SECOND_NS);
+	first = give(&losses, 0, 6 * SECOND_NS);
+	CHECK_EQ(count(first, TAPE_LOSS_MISSING, 3), 500 + 1000);
+	CHECK_EQ(find(first, TAPE_LOSS_MISSING)->count, 500);
+	CHECK_EQ(
+		find(first, TAPE_LOSS_MISSING)->from_ns, find(first, TAPE_LOSS_THROTTLED)->from_ns);
+	CHECK_EQ(find(first, TAPE_LOSS_MISSING)->to_ns, find(first, TAPE_LOSS_THROTTLED)->to_ns);
+	/* the record of its end is lost */
+	losses_sample(&losses, 3, 7 * SECOND_NS, false);
+	losses_sample(&losses, 3, 7 * SECOND_NS + MSEC_NS, false);
+	second = give(&losses, 6 * SECOND_NS, 12 * SECOND_NS);
+	CHECK_EQ(count(second, TAPE_LOSS_MISSING, 3), 1000);
+	CHECK_EQ(find(second, TAPE_LOSS_MISSING)->to_ns, 7 * SECOND_NS);
+	CHECK_EQ(losses.counts.missed, 2500);
+}
+
 /* The record of an end was lost: a sample ends it, too; one without a beginning is nothing. */
 static void test_unpaired(void)
 {
@@ -198,6 +236,7 @@ static void test_missing(void)
 CHECK_MAIN({ "what was lost is told exactly once", test_ledger },
 	{ "each tape has its share of a loss", test_shares },
 	{ "throttling at every tick is one loss", test_throttled },
+	{ "the slots of a throttled CPU are missing", test_throttled_slots },
 	{ "throttling whose end was not told ends", test_unpaired },
 	{ "a lowered limit is told of with its value", test_lowered },
 	{ "idle time tells what is missing", test_missing })
