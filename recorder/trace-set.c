@@ -7,9 +7,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-
-/* Where systemd mounts it; and where who mounts debugfs finds it. */
-static const char *const places[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
+#include "recorder/tracefs.h"
 
 static const struct {
 	const char *name;
@@ -85,23 +83,9 @@ bool trace_set_check(const char *asked)
 	}
 }
 
-/* -ENOENT: it is not mounted. */
-static int find_tracefs(const char *root, char path[PATH_MAX])
-{
-	int result = -ENOENT;
-
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		snprintf(path, PATH_MAX, "%s%s/events", root, places[i]);
-		if (access(path, R_OK | X_OK) == 0)
-			return 0;
-		if (errno == EACCES || errno == EPERM)
-			result = -EACCES;
-	}
-	return result;
-}
-
 /* -EBADMSG too: what there is describes no event. */
-static int read_format(const char *tracefs, const char *name, struct trace_format **ret_format)
+static int read_format(
+	const struct tracefs *tracefs, const char *name, struct trace_format **ret_format)
 {
 	_cleanup_free_ char *path = NULL, *text = NULL;
 	char system[NAME_MAX] = "";
@@ -109,7 +93,7 @@ static int read_format(const char *tracefs, const char *name, struct trace_forma
 	int r;
 
 	memcpy(system, name, colon);
-	if (asprintf(&path, "%s/%s/%s/format", tracefs, system, name + colon + 1) < 0) {
+	if (asprintf(&path, "%s/%s/%s/format", tracefs->events, system, name + colon + 1) < 0) {
 		path = NULL;
 		return -ENOMEM;
 	}
@@ -117,8 +101,8 @@ static int read_format(const char *tracefs, const char *name, struct trace_forma
 	return r == 0 ? trace_format_parse(system, text, size, ret_format) : r;
 }
 
-static int add(struct trace_set *set, const char *tracefs, const char *name, enum trace_role role,
-	bool asked)
+static int add(struct trace_set *set, const struct tracefs *tracefs, const char *name,
+	enum trace_role role, bool asked)
 {
 	struct trace_event event = { .role = role, .asked = asked };
 	int r = read_format(tracefs, name, &event.format);
@@ -133,7 +117,7 @@ static int add(struct trace_set *set, const char *tracefs, const char *name, enu
 		     : array_push(&set->always, event.format->id);
 }
 
-static int add_always(struct trace_set *set, const char *tracefs, struct buffer *missing)
+static int add_always(struct trace_set *set, const struct tracefs *tracefs, struct buffer *missing)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(always); i++) {
 		int r = add(set, tracefs, always[i].name, always[i].role, false);
@@ -147,7 +131,7 @@ static int add_always(struct trace_set *set, const char *tracefs, struct buffer 
 }
 
 static int add_asked(
-	struct trace_set *set, const char *tracefs, const char *name, struct error *error)
+	struct trace_set *set, const struct tracefs *tracefs, const char *name, struct error *error)
 {
 	struct trace_event *there = find_name(set, name);
 	int r;
@@ -159,8 +143,8 @@ static int add_asked(
 	r = add(set, tracefs, name, TRACE_PLAIN, true);
 	if (r == -ENOENT || r == -ENOTDIR)
 		return error_set(error, -ENOENT,
-			"this kernel has no trace event '%s'; %.*s/available_events lists them",
-			name, (int)(strlen(tracefs) - strlen("/events")), tracefs);
+			"this kernel has no trace event '%s'; `perf list tracepoint` lists them",
+			name);
 	if (r == -EBADMSG)
 		return error_set(
 			error, r, "the format of the trace event '%s' is not understood", name);
@@ -169,8 +153,8 @@ static int add_asked(
 		       : r;
 }
 
-static int add_each_asked(
-	struct trace_set *set, const char *tracefs, const char *asked, struct error *error)
+static int add_each_asked(struct trace_set *set, const struct tracefs *tracefs, const char *asked,
+	struct error *error)
 {
 	char name[NAME_MAX];
 	int r = 0;
@@ -194,11 +178,11 @@ static int miss_tracefs(int r, const char *asked, struct buffer *missing, struct
 		return r == -ENOENT
 			       ? error_set(error, r,
 					 "trace events need tracefs: mount -t tracefs tracefs %s",
-					 places[0])
+					 TRACEFS_PLACE)
 			       : error_set(error, r,
 					 "%s may not be read: trace events need root or "
 					 "CAP_DAC_READ_SEARCH",
-					 places[0]);
+					 TRACEFS_PLACE);
 	buffer_printf(missing, "%stracefs", missing->size ? "," : "");
 	return 0;
 }
@@ -207,18 +191,19 @@ int trace_set_open(const char *root, const char *asked, struct trace_set **ret_s
 	struct buffer *missing, struct error *error)
 {
 	_cleanup_(cleanup_trace_set) struct trace_set *set = calloc(1, sizeof(*set));
-	char tracefs[PATH_MAX];
+	struct tracefs tracefs;
 	int r;
 
 	if (!set)
 		return -ENOMEM;
-	r = find_tracefs(root, tracefs);
+	r = tracefs_open(root, &tracefs);
 	if (r < 0)
 		r = miss_tracefs(r, asked, missing, error);
 	else
-		r = add_always(set, tracefs, missing);
+		r = add_always(set, &tracefs, missing);
 	if (r == 0)
-		r = add_each_asked(set, tracefs, asked, error);
+		r = add_each_asked(set, &tracefs, asked, error);
+	tracefs_close(&tracefs);
 	if (r < 0)
 		return r;
 	*ret_set = take_ptr(set);

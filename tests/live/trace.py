@@ -36,15 +36,20 @@ for i in range(count):
 """
 
 
-def mount_own(folder):
-    """tracefs where the recorder looks for it, and a tmpfs, for this process and its children alone."""
+def mount_all(*mounts):
+    """For this process and its children alone."""
     libc = ctypes.CDLL(None, use_errno=True)
-    folder.mkdir()
     if libc.unshare(CLONE_NEWNS) or libc.mount(b"none", b"/", None, MS_PRIVATE_ALL, None):
         raise OSError(ctypes.get_errno(), "unshare")
-    for kind, where in (b"tracefs", b"/sys/kernel/tracing"), (b"tmpfs", bytes(folder)):
+    for kind, where in mounts:
         if libc.mount(b"none", where, kind, 0, None):
             raise OSError(ctypes.get_errno(), "mount")
+
+
+def mount_own(folder):
+    """tracefs where the recorder looks for it, and a tmpfs."""
+    folder.mkdir()
+    mount_all((b"tracefs", b"/sys/kernel/tracing"), (b"tmpfs", bytes(folder)))
 
 
 def start(store, *words):
@@ -117,5 +122,22 @@ def test_unknown(folder):
     return expect("refused", done.returncode == 1 and "no trace event 'sched:sched_nothing'" in done.stderr and done.stderr.count("\n") == 1, done)
 
 
+def test_not_mounted(folder):
+    """where tracefs is not mounted, the recorder has events all the same, and mounts none that others see"""
+    mount_all((b"tmpfs", b"/sys/kernel"))
+    store, group = folder / "store", MEMORY / f"perftape-not-mounted-{os.getpid()}"
+    recorder = start(store)
+    status = perftape("status", "--store", store).stdout
+    mounts = pathlib.Path(f"/proc/{recorder.pid}/mountinfo").read_text()
+    group.mkdir()
+    group.rmdir()
+    paths = lambda: [row["fields"]["path"] for row in events(store, "--name", "cgroup:cgroup_rmdir")]
+    wait_for(lambda: f"/{group.name}" in paths())
+    recorder.terminate()
+    recorder.communicate(timeout=WAIT)
+    wrongs = expect("the event", f"/{group.name}" in paths(), paths(), status)
+    return wrongs + expect("nothing is mounted", " tracefs " not in mounts, mounts)
+
+
 if __name__ == "__main__":
-    sys.exit(live.main([test_unknown], [test_events]))
+    sys.exit(live.main([test_unknown, test_not_mounted], [test_events]))
