@@ -99,13 +99,23 @@ static bool is_unified(void)
 	       !strstr(own, ":perf_event,") && !strstr(own, ",perf_event,");
 }
 
-/* In the reader's thread: "unified" or "own" on a line, and then a line for each, of those that are not too many. */
+/* Is no hierarchy of version 1 there? */
+static bool is_alone(void)
+{
+	_cleanup_free_ char *own = NULL;
+
+	return file_read("/proc/self/cgroup", TEXT_LIMIT, &own, NULL) == 0 &&
+	       strncmp(own, "0::", 3) == 0 && strchr(own, '\n') == strrchr(own, '\n');
+}
+
+/* In the reader's thread: "alone", "unified" or "own" on a line, and then a line for each, of those that are not too many. */
 static int list_all(const char *mounts, size_t limit, char **ret_text)
 {
 	_cleanup_free_ char *text = NULL;
 	_cleanup_(buffer_done) struct buffer list = { 0 };
 	struct cgroups cgroups;
 	bool unified = is_unified();
+	const char *kind;
 	uint64_t count;
 	size_t size;
 	int r = file_read(mounts, limit, &text, &size);
@@ -115,7 +125,8 @@ static int list_all(const char *mounts, size_t limit, char **ret_text)
 			(struct words){ text, text + size }, &cgroups);
 	if (r < 0)
 		return r;
-	buffer_printf(&list, "%s\n", unified && !cgroups.part ? "unified" : "own");
+	kind = !unified || cgroups.part ? "own" : is_alone() ? "alone" : "unified";
+	buffer_printf(&list, "%s\n", kind);
 	if (!cgroups.part)
 		(void)cgroups_walk(cgroups.path, note_seen, &list, &count);
 	buffer_u8(&list, 0);
@@ -135,7 +146,8 @@ int cgroup_ids_scan(struct cgroup_ids *ids, struct proc_reader *reader)
 		return r == -ENOMEM ? r : 0;
 	rest = text;
 	line = strsep(&rest, "\n");
-	ids->unified = strcmp(line, "unified") == 0;
+	ids->alone = strcmp(line, "alone") == 0;
+	ids->unified = ids->alone || strcmp(line, "unified") == 0;
 	while (r == 0 && (line = strsep(&rest, "\n"))) {
 		char *path = strchr(line, ' ');
 

@@ -35,6 +35,7 @@ struct cgroup_generation {
 struct cgroup_ids {
 	/* The unified hierarchy, as we see it in /proc: a path that is not its root is what cgroup_choose() takes. */
 	bool unified;
+	bool alone; /* and there is no other: who is in its root is in no other cgroup */
 	struct cgroup_generation recent, older;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recorder/cgroup.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +10,8 @@
 #include "recorder/proc-reader.h"
 
 #define TEXT_LIMIT (256u << 10)
+
+#define EXITING 4
 
 /* Is it one of "cpu,cpuacct"? */
 static bool has_controller(const char *list, const char *name)
@@ -59,6 +62,21 @@ const char *cgroup_choose(char *text)
 	return best;
 }
 
+/* The kernel says of who is on its way out that it is in the root of all that is not unified (PF_EXITING, the ninth word of its figures). */
+static bool is_exiting(struct proc_reader *reader, int32_t pid)
+{
+	_cleanup_free_ char *text = NULL;
+	unsigned int flags = 0;
+	const char *rest;
+	char file[64];
+
+	snprintf(file, sizeof(file), "/proc/%d/stat", pid);
+	if (proc_reader_read(reader, file, TEXT_LIMIT, &text) < 0)
+		return true;
+	rest = strrchr(text, ')');
+	return rest && sscanf(rest, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1 && flags & EXITING;
+}
+
 int cgroup_read(struct proc_reader *reader, int32_t pid, char path[CGROUP_PATH_MAX])
 {
 	_cleanup_free_ char *text = NULL;
@@ -67,7 +85,8 @@ int cgroup_read(struct proc_reader *reader, int32_t pid, char path[CGROUP_PATH_M
 
 	snprintf(file, sizeof(file), "/proc/%d/cgroup", pid);
 	r = proc_reader_read(reader, file, TEXT_LIMIT, &text);
-	if (r == 0)
-		snprintf(path, CGROUP_PATH_MAX, "%s", cgroup_choose(text));
-	return r;
+	if (r < 0)
+		return r;
+	snprintf(path, CGROUP_PATH_MAX, "%s", cgroup_choose(text));
+	return strcmp(path, "/") == 0 && is_exiting(reader, pid) ? -ESRCH : 0;
 }

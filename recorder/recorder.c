@@ -22,9 +22,6 @@
 
 #define DRAIN_NS NSEC_PER_SEC
 
-/* Who starts something starts more: a thousand programs a second are looked at in 200 goes. */
-#define COALESCE_NS (5 * NSEC_PER_MSEC)
-
 /* A CPU may be taken from us between stamping a record and making it visible. What is younger waits for the next drain. */
 #define SETTLE_NS (100 * NSEC_PER_MSEC)
 
@@ -83,6 +80,7 @@ static void look_at_sideband(struct recorder *recorder, const uint8_t *bytes, si
 		return;
 	if (recorder->opener)
 		opener_see(recorder->opener, &record);
+	tracker_started(&recorder->assembler.tracker, &record);
 	clock_reading_see(&recorder->reading, &record);
 }
 
@@ -108,6 +106,7 @@ static int drain(struct recorder *recorder)
 	clock_reading_begin(&recorder->reading);
 	r = perf_events_drain(recorder->events, collect, recorder);
 	vitals_emptied(&recorder->vitals);
+	tracker_ask_started(&recorder->assembler.tracker);
 	if (r == 0 && recorder->reading.complete)
 		r = assembler_anchor(&recorder->assembler, &recorder->reading.anchor);
 	return r;
@@ -313,17 +312,20 @@ static int turn(struct recorder *recorder)
 	if (r == 0)
 		r = carry_out(recorder, settled_ns(recorder));
 	recorder->turned_ns = settled_ns(recorder);
+	tracker_forget_started(&recorder->assembler.tracker, recorder->turned_ns);
 	return r == 0 ? assembler_spool(&recorder->assembler, settled_ns(recorder)) : r;
 }
 
 /* What starts is looked at a moment later, together with what it starts. */
 static int look_at_started(struct recorder *recorder, unsigned int rings)
 {
+	uint64_t pause_ns = cgroup_starts_pause(&recorder->assembler.tracker.cgroup_starts);
 	int r;
 
-	usleep(MIN(COALESCE_NS, time_to_sleep(recorder)) / NSEC_PER_USEC);
+	usleep(MIN(pause_ns, time_to_sleep(recorder)) / NSEC_PER_USEC);
 	r = perf_events_drain_some(recorder->events, rings, collect, recorder);
 	vitals_emptied(&recorder->vitals);
+	tracker_ask_started(&recorder->assembler.tracker);
 	if (recorder->opener)
 		opener_turn(recorder->opener);
 	return r;

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "recorder/tracker-parts.h"
 
 /*
  * Invariants:
@@ -31,6 +32,7 @@ void tracker_done(struct tracker *tracker)
 	strings_done(&tracker->strings);
 	modules_done(&tracker->modules);
 	cgroup_ids_done(&tracker->cgroup_ids);
+	cgroup_starts_done(&tracker->cgroup_starts);
 	array_done(&tracker->threads);
 	array_done(&tracker->processes);
 	array_done(&tracker->free_threads);
@@ -161,17 +163,8 @@ static int apply_comm(struct tracker *tracker, const struct perf_record *record)
 	process->exited_ns = 0;
 	if (!record->comm.exec)
 		return 0;
-	process->cgroup_old = true;
-	process->cgroup_asked_ns = 0;
+	tracker_cgroup_executed(tracker, process, record->time_ns);
 	return forget_maps(tracker, process, true);
-}
-
-/* Without memory for it, it is not known. */
-static void set_cgroup(struct tracker_process *process, const char *cgroup)
-{
-	free(process->cgroup);
-	process->cgroup = cgroup ? strdup(cgroup) : NULL;
-	process->cgroup_row = 0;
 }
 
 static int fork_process(struct tracker *tracker, const struct perf_record *record)
@@ -185,9 +178,7 @@ static int fork_process(struct tracker *tracker, const struct perf_record *recor
 	if (record->task.pid == record->task.parent_pid)
 		return 0;
 	parent = find_process(tracker, record->task.parent_pid);
-	set_cgroup(child, parent ? parent->cgroup : NULL);
-	child->cgroup_old = true;
-	child->cgroup_id = child->cgroup_asked_ns = 0;
+	tracker_cgroup_forked(child, parent);
 	if (!parent)
 		return forget_maps(tracker, child, false);
 	maps_unref(child->maps);
@@ -341,68 +332,6 @@ struct tracker_thread *tracker_thread(const struct tracker *tracker, int32_t tid
 struct tracker_process *tracker_process(const struct tracker *tracker, int32_t pid)
 {
 	return find_process(tracker, pid);
-}
-
-/* Threads of a process may be in several: their samples do not have it asked for each time. */
-#define CGROUP_APART_NS NSEC_PER_SEC
-
-static void change_cgroup(struct tracker_process *process, const char *path)
-{
-	if (!process->cgroup || strcmp(path, process->cgroup) != 0)
-		set_cgroup(process, path);
-}
-
-/* One that is gone was where its last sample was; if that says nothing, what is known stays. One that cannot be asked now is asked with its next sample. */
-static void ask_cgroup(struct tracker *tracker, struct tracker_process *process, const char *named,
-	uint64_t time_ns)
-{
-	char path[CGROUP_PATH_MAX];
-	int r;
-
-	if (process->cgroup_asked_ns && time_ns < process->cgroup_asked_ns + CGROUP_APART_NS)
-		return;
-	r = tracker->read_cgroup(tracker->reader, process->pid, path);
-	process->cgroup_old = r == -EAGAIN;
-	if (r == 0)
-		process->cgroup_asked_ns = time_ns;
-	if (r == 0 || (r != -EAGAIN && named))
-		change_cgroup(process, r == 0 ? path : named);
-}
-
-/* What samples name says nothing where it is the root: the processes of a host with cgroups of version 1 are all in that. */
-static void look_for_cgroup(
-	struct tracker *tracker, struct tracker_process *process, uint64_t time_ns)
-{
-	uint64_t id = process->cgroup_id;
-	const char *named = id ? cgroup_ids_find(&tracker->cgroup_ids, id) : NULL;
-
-	if (named && tracker->read_cgroup && (!*named || strcmp(named, "/") == 0))
-		named = NULL;
-	if (tracker->read_cgroup && !(named && tracker->cgroup_ids.unified)) {
-		ask_cgroup(tracker, process, named, time_ns);
-		return;
-	}
-	process->cgroup_old = false;
-	if (named)
-		change_cgroup(process, named);
-}
-
-void tracker_doubt_cgroups(struct tracker *tracker)
-{
-	for (size_t i = 0; i < tracker->processes.count; i++)
-		tracker->processes.items[i].cgroup_old = true;
-}
-
-const char *tracker_cgroup(
-	struct tracker *tracker, struct tracker_process *process, uint64_t id, uint64_t time_ns)
-{
-	if (id && id != process->cgroup_id) {
-		process->cgroup_id = id;
-		process->cgroup_old = true;
-	}
-	if (process->cgroup_old)
-		look_for_cgroup(tracker, process, time_ns);
-	return process->cgroup ? process->cgroup : "";
 }
 
 void tracker_process_settled(struct tracker_process *process)

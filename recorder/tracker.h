@@ -12,8 +12,9 @@
  *   - a pid that is used again starts afresh; what a dead thread was stays known until then, or until tracker_sweep():
  *     the kernel still samples a thread on its way out;
  *   - a process is in the cgroup that its samples name. Where they name none, or one that says nothing, it is in that of its parent until /proc is
- *     asked: when it is sampled for the first time, when they name another one, again after an exec, and again after
- *     tracker_doubt_cgroups(), for those that are moved while they run.
+ *     asked: at an exec, as soon as it is known (tracker_started()), when it is sampled for the first time, when they name another one, again after
+ *     an exec, and again after tracker_doubt_cgroups(), for those that are moved while they run. Who moves itself, or is moved, and then executes a program was
+ *     moved before that: from its fork on it counts as being where it was at the exec.
  *
  * Names are numbered here; a tape has numbers of its own.
  */
@@ -23,6 +24,7 @@
 
 #include "base/intern.h"
 #include "recorder/cgroup-ids.h"
+#include "recorder/cgroup-starts.h"
 #include "recorder/cgroup.h"
 #include "recorder/maps.h"
 #include "recorder/modules.h"
@@ -50,6 +52,8 @@ struct tracker_process {
 	struct maps *before; /* those before the exec that is under way, or NULL */
 	char *cgroup; /* NULL: not known */
 	bool cgroup_old; /* it may have another by now */
+	bool cgroup_started; /* it is known where it was at its exec */
+	bool forked; /* and no program executed since */
 	uint64_t cgroup_id; /* that its last sample named, 0: none did */
 	uint64_t
 		cgroup_asked_ns; /* when /proc was asked for it, 0: since it is this program it was not */
@@ -73,6 +77,8 @@ struct tracker {
 	int (*read_cgroup)(struct proc_reader *reader, int32_t pid, char path[CGROUP_PATH_MAX]);
 	struct proc_reader *reader; /* borrowed */
 	struct cgroup_ids cgroup_ids;
+	struct cgroup_starts cgroup_starts;
+	bool samples_name; /* cgroups: one did */
 };
 
 int tracker_init(struct tracker *tracker);
@@ -80,6 +86,14 @@ void tracker_done(struct tracker *tracker);
 
 /* Applies COMM, FORK, EXIT, MMAP, MMAP2, KSYMBOL and CGROUP; other records change nothing. 0 or -ENOMEM. */
 int tracker_apply(struct tracker *tracker, const struct perf_record *record);
+
+/*
+ * An exec of which the kernel has told, and whose turn to be applied comes later: tracker_ask_started() asks /proc of all of them. What is known
+ * of those before a moment, which all have been applied, is forgotten by tracker_forget_started().
+ */
+void tracker_started(struct tracker *tracker, const struct perf_record *record);
+void tracker_ask_started(struct tracker *tracker);
+void tracker_forget_started(struct tracker *tracker, uint64_t before_ns);
 
 /*
  * The name of a thread at this moment: its own, or that of its process's first thread, or ":TID". The idle thread (tid 0) is

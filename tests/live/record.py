@@ -25,6 +25,7 @@ import live  # noqa: E402
 from recorders import PERFTAPE, WAIT, expect, hear, perftape, samples_of, sealed, start, times_of, wait_for  # noqa: E402
 
 LOAD = os.path.abspath(sys.argv[2])
+MEMORY = pathlib.Path("/sys/fs/cgroup/memory")
 
 
 def test_lost_names(folder):
@@ -342,6 +343,29 @@ def test_new_cgroups(folder):
     return wrongs
 
 
+def test_moved_programs(folder):
+    """Programs that end soon, each moved to another cgroup, of version 1 where there is one, before it starts: their samples are said to be of that."""
+    group = (MEMORY if MEMORY.is_dir() else find_unified()) / f"perftape-test-{os.getpid()}"
+    group.mkdir()
+    store, short = folder / "moved", "import time\nend = time.monotonic() + 0.15\nwhile time.monotonic() < end: pass"
+    try:
+        recorder = start(store, "-F", "499")
+        wrongs = expect("nothing is recorded", wait_for(lambda: list(store.glob("spool/*.spool"))))
+        programs = []
+        for _ in range(12):
+            program = subprocess.Popen(["sh", "-c", f"echo $$ > '{group}/cgroup.procs'; exec {sys.executable} -c '{short}'"])
+            programs.append(program.pid)
+            program.wait()
+        recorder.send_signal(signal.SIGTERM)
+        recorder.communicate(timeout=WAIT)
+    finally:
+        group.rmdir()
+    samples = [json.loads(line) for line in perftape("query", "--store", store, "--from", "now-1m", "--format", "json").stdout.splitlines()]
+    # the shell begins elsewhere
+    found = [sample["cgroup"] for sample in samples if sample.get("pid") in programs and sample["comm"] != "sh"]
+    return wrongs + expect("programs in another cgroup", found.count(f"/{group.name}") > 0.9 * len(found) > 20, found)
+
+
 def test_pid_namespace(folder):
     """Inside a PID namespace every sample would look like pid 0: refused."""
     done = subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", PERFTAPE, "record", "--store", folder / "inside", "--duration", "1s"], capture_output=True, text=True, timeout=WAIT)
@@ -405,6 +429,7 @@ TOGETHER = [
     test_nothing_there,
     test_dead_fuse,
     test_new_cgroups,
+    test_moved_programs,
     test_pid_namespace,
     test_few_files,
     test_without_rights,

@@ -78,6 +78,113 @@ static void test_cgroups(void)
 	CHECK_STR(cgroup_of(&tracker, 20), "");
 }
 
+static void apply_cgroup(struct tracker *tracker, uint64_t id, const char *path)
+{
+	struct perf_record record = { .type = PERF_TYPE_CGROUP };
+
+	record.cgroup.id = id;
+	record.cgroup.path = path;
+	CHECK_EQ(tracker_apply(tracker, &record), 0);
+}
+
+static const char *named(struct tracker *tracker, int32_t pid, uint64_t id, uint64_t time_ns)
+{
+	return tracker_cgroup(tracker, tracker_process(tracker, pid), id, time_ns);
+}
+
+static void tell_exec(struct tracker *tracker, uint64_t time_ns, int pid)
+{
+	struct perf_record record = { .type = PERF_TYPE_COMM, .time_ns = time_ns };
+
+	record.comm.pid = pid;
+	record.comm.exec = true;
+	tracker_started(tracker, &record);
+}
+
+static void apply_exec(struct tracker *tracker, uint64_t time_ns, int pid)
+{
+	struct perf_record record = { .type = PERF_TYPE_COMM, .time_ns = time_ns };
+
+	record.comm.pid = record.comm.tid = pid;
+	record.comm.comm = "program";
+	record.comm.exec = true;
+	CHECK_EQ(tracker_apply(tracker, &record), 0);
+}
+
+static const char *cgroup_then(struct tracker *tracker, int32_t pid, uint64_t time_ns)
+{
+	return tracker_cgroup(tracker, tracker_process(tracker, pid), 0, time_ns);
+}
+
+/* Who is gone when it is its turn was where it was when it started, and from its fork on. */
+static void test_started(void)
+{
+	_cleanup_(tracker_done) struct tracker tracker;
+
+	CHECK_EQ(tracker_init(&tracker), 0);
+	tracker.read_cgroup = read_cgroup;
+	cgroups[10] = "/shell";
+	cgroups[40] = "/unit";
+	apply_comm(&tracker, 10, 10, "sh", false);
+	CHECK_STR(cgroup_then(&tracker, 10, 1), "/shell");
+	tell_exec(&tracker, 30, 40);
+	tracker_ask_started(&tracker);
+	cgroups[40] = NULL;
+	apply_task(&tracker, PERF_TYPE_FORK, 20, 40, 40, 10, 10);
+	CHECK_STR(cgroup_then(&tracker, 40, 25), "/unit");
+	apply_exec(&tracker, 30, 40);
+	CHECK_STR(cgroup_then(&tracker, 40, 35), "/unit");
+	/* the hierarchy of perf events alone, of which samples tell, is not what was asked for */
+	apply_cgroup(&tracker, 7, "/perf/a");
+	CHECK_STR(named(&tracker, 40, 7, 36), "/unit");
+	/* the number again, of one that was gone before it could be asked */
+	tracker_forget_started(&tracker, 40);
+	tell_exec(&tracker, 60, 40);
+	tracker_ask_started(&tracker);
+	apply_task(&tracker, PERF_TYPE_FORK, 50, 40, 40, 10, 10);
+	CHECK_STR(cgroup_then(&tracker, 40, 55), "/shell");
+	apply_exec(&tracker, 60, 40);
+	CHECK_STR(cgroup_then(&tracker, 40, 65), "/shell");
+}
+
+/* One that has run for long is where it was until it executes something else; one that is still there may have been moved since. */
+static void test_started_later(void)
+{
+	_cleanup_(tracker_done) struct tracker tracker;
+
+	CHECK_EQ(tracker_init(&tracker), 0);
+	tracker.read_cgroup = read_cgroup;
+	cgroups[41] = "/before";
+	apply_exec(&tracker, 5, 41);
+	CHECK_STR(cgroup_then(&tracker, 41, 6), "/before");
+	cgroups[41] = "/after";
+	tell_exec(&tracker, 20, 41);
+	tracker_ask_started(&tracker);
+	CHECK_STR(cgroup_then(&tracker, 41, 19), "/before");
+	cgroups[41] = "/moved";
+	apply_exec(&tracker, 20, 41);
+	CHECK_STR(cgroup_then(&tracker, 41, 21), "/moved");
+}
+
+/* A storm of programs has so many asked as cost little; where samples tell all, none are. */
+static void test_started_many(void)
+{
+	_cleanup_(tracker_done) struct tracker tracker;
+
+	CHECK_EQ(tracker_init(&tracker), 0);
+	tracker.read_cgroup = read_cgroup;
+	asked = 0;
+	for (int i = 0; i < 5000; i++) {
+		tell_exec(&tracker, i + 1, 42);
+		tracker_ask_started(&tracker);
+	}
+	CHECK(asked >= 10 && asked < 1000);
+	tracker_forget_started(&tracker, UINT64_MAX);
+	tracker.samples_name = tracker.cgroup_ids.alone = true;
+	tell_exec(&tracker, 6000, 42);
+	CHECK_EQ(tracker.cgroup_starts.list.count, 0);
+}
+
 static void check_choice(const char *text, const char *expected)
 {
 	_cleanup_free_ char *copy = strdup(text);
@@ -127,20 +234,6 @@ static void test_cgroup_of_a_sample(void)
 	CHECK_EQ(tape->samples.items[1].thread, 0);
 	CHECK_EQ(tape->samples.items[2].thread, 1);
 	filler_done(&filler);
-}
-
-static void apply_cgroup(struct tracker *tracker, uint64_t id, const char *path)
-{
-	struct perf_record record = { .type = PERF_TYPE_CGROUP };
-
-	record.cgroup.id = id;
-	record.cgroup.path = path;
-	CHECK_EQ(tracker_apply(tracker, &record), 0);
-}
-
-static const char *named(struct tracker *tracker, int32_t pid, uint64_t id, uint64_t time_ns)
-{
-	return tracker_cgroup(tracker, tracker_process(tracker, pid), id, time_ns);
 }
 
 #define ROOT 1
@@ -237,7 +330,10 @@ static void test_many_cgroups(void)
 }
 
 CHECK_MAIN({ "asked for when it can have changed, and not for each sample", test_cgroups },
-	{ "which of many", test_cgroup_choice }, { "of a sample", test_cgroup_of_a_sample },
+	{ "of who is gone at its turn", test_started },
+	{ "of who executes something else", test_started_later },
+	{ "of a storm of programs", test_started_many }, { "which of many", test_cgroup_choice },
+	{ "of a sample", test_cgroup_of_a_sample },
 	{ "those that samples name", test_named_cgroups },
 	{ "those of a hierarchy of perf events alone", test_own_hierarchy },
 	{ "those of a file", test_imported_cgroups },
