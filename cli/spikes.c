@@ -237,7 +237,8 @@ static void say_found(const struct answer *answer)
 			spikes->crowded);
 	if (spikes->unknown)
 		say(invocation,
-			"%" PRIu64 " segment%s tell nothing of it: their event's rate is not known",
+			"%" PRIu64 " segment%s tell nothing of it: their event's rate is not "
+				   "known, or too low",
 			spikes->unknown, spikes->unknown == 1 ? "" : "s");
 	if (spikes->read)
 		say(invocation,

@@ -65,7 +65,7 @@ struct spikes {
 	uint64_t crowded; /* that are left out */
 	uint64_t segments;
 	uint64_t read; /* of these: sealed ones that had to be read whole */
-	uint64_t unknown; /* that do not tell how much time a sample stands for */
+	uint64_t unknown; /* that do not tell how much time a sample stands for, or have too few */
 };
 
 /* What there is is the caller's, also on failure. 0 or a negative errno. */

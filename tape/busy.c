@@ -9,6 +9,8 @@
 
 /* So many samples are more or less in a second by chance, as the grid of the timer is not that of the seconds. */
 #define SPARE_SAMPLES 2
+/* And no more than one in so many. A second of fewer samples says nothing: of one sample each CPU would be busy all the time, or not at all. */
+#define SAMPLES_LEAST 10
 
 /* Of one CPU in the slot that is being filled. */
 struct cpu {
@@ -222,6 +224,11 @@ static void explain(const struct busy_account *account, double user_ns, double t
 	shares->unseen = more;
 }
 
+static double spare_ns(const struct making *making)
+{
+	return MIN(SPARE_SAMPLES * making->sample_ns, making->slot.length_ns / SAMPLES_LEAST);
+}
+
 static void scale(struct shares *shares, double by)
 {
 	shares->busy *= by;
@@ -252,7 +259,7 @@ static struct shares shares_of(const struct making *making, uint32_t number)
 	unseen_ns = there_ns - seen_ns;
 	if (busy_figures_account(&making->figures, number, slot->perf_ns, to_ns, &account))
 		shares.gauges = account.busy * there_ns;
-	if (unseen_ns < 0 || (seen_ns && unseen_ns <= SPARE_SAMPLES * sample_ns)) {
+	if (unseen_ns < 0 || (seen_ns && unseen_ns <= spare_ns(making))) {
 		scale(&shares, there_ns / seen_ns);
 		return shares;
 	}
@@ -378,7 +385,8 @@ int busy_make(const struct tape *tape, struct busy *busy)
 	};
 	int r = 0;
 
-	*busy = (struct busy){ .known = making.sample_ns };
+	*busy = (struct busy){ .known = making.sample_ns &&
+					making.sample_ns <= NSEC_PER_SEC / SAMPLES_LEAST };
 	if (busy->known)
 		r = making_init(&making);
 	if (r == 0 && busy->known)

@@ -54,7 +54,7 @@ struct busy_cell {
 
 /* Zeroed is empty. */
 struct busy {
-	/* Of what the samples are is known. Otherwise there are no cells: nothing tells how busy a CPU was. */
+	/* Of how much time the samples are is known, and there are enough of them. Otherwise there are no cells: nothing tells how busy a CPU was. */
 	bool known;
 	uint64_t cpus; /* of the host, or those that were seen */
 	struct strings names; /* of threads and functions */

@@ -310,6 +310,45 @@ static void test_events(void)
 	busy_done(&busy);
 }
 
+static void set_fact(struct tape *tape, const char *key, const char *value)
+{
+	for (size_t i = 0; i < tape->facts.count; i++)
+		if (strcmp(tape_string(tape, tape->facts.items[i].key), key) == 0)
+			tape->facts.items[i].value = tapes_string(tape, value);
+}
+
+/* How busy a CPU is said to be in a second with so many samples, of so many that there would be. */
+static int busy_of(const char *frequency, unsigned int samples, unsigned int of)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 12);
+	uint32_t thread = tapes_thread(tape, 7, 8, "spinner");
+	uint32_t spin = tapes_kernel(tape, "read_zero");
+	const struct busy_cell *cell;
+	struct busy busy;
+	int share = 0;
+
+	set_fact(tape, "frequency", frequency);
+	for (unsigned int i = 0; i < samples; i++)
+		tapes_sample(tape, tape->begin_ns + 5 * NSEC_PER_SEC + i * NSEC_PER_SEC / of, 1,
+			thread, spin);
+	CHECK_EQ(busy_make(tape, &busy), 0);
+	cell = cell_at(&busy, 1, 5);
+	share = cell ? cell->busy : 0;
+	CHECK_EQ(busy.known, of >= 10);
+	busy_done(&busy);
+	return share;
+}
+
+/* A few samples of many that are missing are chance, a few of few are not. */
+static void test_low_rates(void)
+{
+	CHECK_EQ(busy_of("97", 96, 97), 100);
+	CHECK_EQ(busy_of("10", 9, 10), 100);
+	CHECK_EQ(busy_of("10", 8, 10), 80);
+	CHECK_EQ(busy_of("2", 1, 2), 0);
+	CHECK_EQ(busy_of("1", 1, 1), 0);
+}
+
 /* The wall clock is set forward by an hour while the CPU spins: no time of it is lost or counted twice. */
 static void test_step(void)
 {
@@ -442,6 +481,6 @@ CHECK_MAIN({ "seconds of a CPU that is busy", test_seconds },
 	{ "figures where samples are missing", test_figures },
 	{ "figures that say something else", test_differ }, { "losses", test_losses },
 	{ "samples that were lost in part", test_lost_in_part },
-	{ "a CPU that is offline", test_offline }, { "events of other kinds", test_events },
-	{ "a clock that is set", test_step }, { "as bytes", test_bytes },
-	{ "as a section", test_section })
+	{ "a CPU that is offline", test_offline }, { "low rates", test_low_rates },
+	{ "events of other kinds", test_events }, { "a clock that is set", test_step },
+	{ "as bytes", test_bytes }, { "as a section", test_section })
