@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/size.h"
+#include "draw/text.h"
 
 /* It tells of itself once a second. */
 #define SILENT_NS (5 * NSEC_PER_SEC)
@@ -89,6 +90,17 @@ static void print_told(const struct recorder_status *status, uint64_t now_ns, bo
 		printf("stopping   seals what is left\n");
 }
 
+/* Who makes cgroups, and what they are called, is for anybody to choose. */
+static void print_foreign(const char *label, const char *text)
+{
+	_cleanup_(buffer_done) struct buffer line = { 0 };
+	struct terminal terminal;
+
+	terminal_read(&terminal, STDOUT_FILENO, TERMINAL_COLOR_NEVER);
+	text_put_short(&terminal, text, UINT32_MAX, &line);
+	printf("%s%.*s\n", label, (int)line.size, line.data ? (char *)line.data : "");
+}
+
 static void print_taken(const struct recorder_progress *progress)
 {
 	char length[32];
@@ -113,7 +125,7 @@ static void print_taken(const struct recorder_progress *progress)
 		printf("           %llu trace events lost, too many at once\n",
 			(unsigned long long)progress->lost_events);
 	if (*progress->dying)
-		printf("dying      cgroups removed and not gone: %s\n", progress->dying);
+		print_foreign("dying      cgroups removed and not gone: ", progress->dying);
 }
 
 static void print_lacking(const struct recorder_progress *progress)

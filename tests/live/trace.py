@@ -82,7 +82,7 @@ def kill_for_memory(base):
 def test_events(folder):
     """cgroups that leak are counted and their maker named, until they are gone; victims and programs are told"""
     mount_own(folder / "files")
-    base, store = MEMORY / f"perftape-leak-{os.getpid()}", folder / "store"
+    base, store = MEMORY / f"perftape-leak\033-{os.getpid()}", folder / "store"  # what terminals would obey
     base.mkdir()
     recorder = start(store, "--trace", "sched:sched_process_exit")
     leaker = subprocess.Popen([sys.executable, "-c", LEAK, str(base), str(folder / "files"), str(LEAKED)])
@@ -90,13 +90,13 @@ def test_events(folder):
     for _ in range(7):
         subprocess.run([str(folder / "true")], executable="/bin/true", check=True)
         subprocess.run(["/bin/true"], check=True)
-    wanted = f"{LEAKED} under /perftape-leak-*/task*, made by leaker"
+    wanted = f"{LEAKED} under /perftape-leak?-*/task*, made by leaker"
     wait_for(lambda: wanted in dying(store))
     told = dying(store)
     victim = kill_for_memory(base)
     for file in (folder / "files").iterdir():
         file.unlink()
-    wait_for(lambda: "/perftape-leak-" not in dying(store))
+    wait_for(lambda: "/perftape-leak" not in dying(store))
     gone = dying(store)
     recorder.terminate()
     recorder.communicate(timeout=WAIT)
@@ -105,9 +105,9 @@ def test_events(folder):
     victims = [row["fields"]["pid"] for row in events(store, "--name", "oom:mark_victim")]
     programs = sum(row["of"].get("/bin/true", 0) for row in events(store, "--name", "*_exec"))
     ended = [row for row in events(store, "--name", "*_exit", "--pid", str(leaker.pid)) if "fields" in row]
-    points = perftape("gauges", "--store", store, "--from", "now-1h", "--csv", "-q", "--name", "dying-cgroups/perftape-leak-[*]/task[*]").stdout
+    points = perftape("gauges", "--store", store, "--from", "now-1h", "--csv", "-q", "--name", "dying-cgroups/perftape-leak?-[*]/task[*]").stdout
     values = [int(row.split(",")[2]) for row in points.splitlines()[1:]]
-    wrongs = expect("said", wanted in told, told) + expect("gone", "/perftape-leak-" not in gone, gone)
+    wrongs = expect("said", wanted in told, told) + expect("gone", "/perftape-leak" not in gone, gone)
     wrongs += expect("the maker", made and all(row["comm"] == "leaker" and f"/{base.name}/task" in row["fields"]["path"] for row in made), made[:3])
     wrongs += expect("the victim", str(victim) in victims, victims)
     wrongs += expect("programs", programs >= 14, programs)
