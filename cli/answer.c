@@ -153,6 +153,19 @@ static const struct coverage_gap *first_removed(const struct coverage *coverage)
 	return NULL;
 }
 
+/* CPUs that were asked for and were not there in all of the window; NULL where it is not for that. */
+static const struct coverage_gap *all_offline(
+	const struct coverage *coverage, const struct window *window)
+{
+	for (size_t i = 0; coverage->asked_offline && i < coverage->gaps.count; i++) {
+		const struct coverage_gap *gap = &coverage->gaps.items[i];
+
+		if (*gap->cpus && gap->from_ns == window->from_ns && gap->to_ns == window->to_ns)
+			return gap;
+	}
+	return NULL;
+}
+
 static const char *plural(const char *cpus)
 {
 	return strpbrk(cpus, ",-") ? "s" : "";
@@ -162,6 +175,7 @@ int answer_nothing(const struct invocation *invocation, struct store_reader *rea
 	const struct window *window, const struct coverage *coverage)
 {
 	const struct coverage_gap *unread = first_unread(coverage);
+	const struct coverage_gap *offline = all_offline(coverage, window);
 	uint64_t lost = coverage->lost_samples + coverage->shed;
 
 	if (!option_given(invocation, "quiet") && (coverage->covered_ns || unread))
@@ -171,7 +185,9 @@ int answer_nothing(const struct invocation *invocation, struct store_reader *rea
 			unread->why);
 		return EXIT_FAILED;
 	}
-	if (coverage->left_out_all && coverage->covered_ns)
+	if (offline)
+		fprintf(stderr, "perftape: %s in all of that window\n", offline->why);
+	else if (coverage->left_out_all && coverage->covered_ns)
 		fprintf(stderr,
 			"perftape: CPU%s %s %s not recorded in that window, only CPU%s %s\n",
 			plural(coverage->left_out), coverage->left_out,

@@ -6,6 +6,11 @@
 #include "base/json.h"
 #include "query/coverage.h"
 
+/* More absences than that are a number. */
+#define OFFLINE_SHOWN 4
+
+static const char in_part[] = " in part of the window";
+
 /* In tenths and rounded down, so that only the whole is called 100 %. */
 static void put_percent(struct buffer *text, uint64_t part, uint64_t whole)
 {
@@ -24,6 +29,36 @@ static void put_count(
 		buffer_printf(text, ", %" PRIu64 " %s%s", count, count == 1 ? one : many, what);
 }
 
+static void put_missing(const struct coverage *coverage, struct buffer *text)
+{
+	const char *many = coverage->missing == 1 ? "sample" : "samples";
+
+	if (coverage->missing)
+		buffer_printf(text, ", %s%" PRIu64 " %s that were due did not come",
+			coverage->missing_over_edge ? "up to " : "", coverage->missing, many);
+}
+
+/* Each that was away, and for how long, if these are few. */
+static void put_offline(const struct coverage *coverage, struct buffer *text)
+{
+	char length[64];
+	size_t count = 0;
+
+	for (size_t i = 0; i < coverage->gaps.count; i++)
+		count += *coverage->gaps.items[i].cpus != 0;
+	if (!count || count > OFFLINE_SHOWN) {
+		put_count(text, coverage->offline, "time", "times", " a CPU was offline");
+		return;
+	}
+	for (size_t i = 0; i < coverage->gaps.count; i++) {
+		const struct coverage_gap *gap = &coverage->gaps.items[i];
+
+		if (*gap->cpus)
+			buffer_printf(text, ", %s for %s", gap->why,
+				duration_format(gap->to_ns - gap->from_ns, length, sizeof(length)));
+	}
+}
+
 void coverage_describe(const struct coverage *coverage, struct buffer *text)
 {
 	uint64_t missing_ns = coverage->window_ns - coverage->covered_ns;
@@ -36,23 +71,24 @@ void coverage_describe(const struct coverage *coverage, struct buffer *text)
 			text, " (%s missing)", duration_format(missing_ns, shown, sizeof(shown)));
 	buffer_printf(text, ", %s%" PRIu64 " %s lost%s", coverage->lost_over_edge ? "up to " : "",
 		coverage->lost_samples, coverage->lost_samples == 1 ? "sample" : "samples",
-		coverage->lost_in_part ? " in part of the window" : "");
+		coverage->lost_in_part ? in_part : "");
 	put_count(text, coverage->shed, "sample", "samples", " given up for want of room");
-	put_count(text, coverage->missing, "sample", "samples", " that were due did not come");
+	put_missing(coverage, text);
 	put_count(text, coverage->lost_sideband, "record", "records",
 		" of names lost (names may be wrong)");
 	put_count(text, coverage->throttled, "time", "times", " throttled");
 	if (coverage->limit)
-		buffer_printf(text, ", at most %" PRIu64 " samples a second allowed by the kernel",
-			coverage->limit);
+		buffer_printf(text,
+			", at most %" PRIu64 " samples a second allowed by the kernel%s",
+			coverage->limit, coverage->limit_in_part ? in_part : "");
 	put_count(text, coverage->damaged, "part", "parts", " that could not be read");
 	put_count(text, coverage->stopped, "time", "times", " the recording stood still");
-	put_count(text, coverage->offline, "time", "times", " a CPU was offline");
+	put_offline(coverage, text);
 	put_count(text, coverage->cut, "callchain", "callchains", " cut off");
 	if (*coverage->left_out)
 		buffer_printf(text, ", CPU%s %s not recorded%s",
 			strpbrk(coverage->left_out, ",-") ? "s" : "", coverage->left_out,
-			coverage->left_out_in_part ? " in part of the window" : "");
+			coverage->left_out_in_part ? in_part : "");
 	if (coverage->frames) {
 		buffer_text(text, ", names: ");
 		put_percent(text, coverage->named, coverage->frames);
@@ -83,6 +119,10 @@ static void put_gaps(const struct coverage *coverage, struct buffer *json)
 		put_time(json, "to", gap->to_ns);
 		json_key(json, "why");
 		json_string(json, gap->why);
+		if (*gap->cpus) {
+			json_key(json, "cpus");
+			json_string(json, gap->cpus);
+		}
 		if (gap->until_ns) {
 			put_time(json, "since", gap->since_ns);
 			put_time(json, "until", gap->until_ns);

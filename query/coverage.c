@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "query/absences.h"
 
 /*
  * Two segments' ends are placed on the wall clock each by its own anchors, which differ by microseconds; a tenth of
@@ -14,13 +15,11 @@
  */
 #define GAP_MIN_NS NSEC_PER_MSEC
 
-/* By no more do the pieces of one throttling or absence differ there; between two of them there is a tick of the kernel's clock. */
-#define PIECES_OFF_NS (100 * NSEC_PER_USEC)
-
 void coverage_parts_done(struct coverage_parts *parts)
 {
 	array_done(&parts->covered);
 	array_done(&parts->lost);
+	array_done(&parts->lowered);
 	array_done(&parts->reasons);
 	array_done(&parts->spans);
 	array_done(&parts->lasting);
@@ -190,6 +189,7 @@ static int add_loss(struct coverage *coverage, struct coverage_parts *parts,
 {
 	struct coverage_interval at = loss_interval(tape, loss);
 	const char *why = uncovers(loss);
+	bool over_edge;
 
 	if (at.from_ns >= window->to_ns || at.to_ns <= window->from_ns)
 		return 0;
@@ -206,10 +206,13 @@ static int add_loss(struct coverage *coverage, struct coverage_parts *parts,
 				.to_ns = at.to_ns,
 				.unread = loss->kind == TAPE_LOSS_DAMAGED },
 			why);
+	if (loss->kind == TAPE_LOSS_LOWERED)
+		return array_push(&parts->lowered, at);
+	over_edge = at.from_ns < window->from_ns || at.to_ns > window->to_ns;
+	coverage->missing_over_edge |= over_edge && loss->kind == TAPE_LOSS_MISSING && loss->count;
 	if (!is_of_samples(loss) || !loss->count)
 		return 0;
-	if (at.from_ns < window->from_ns || at.to_ns > window->to_ns)
-		coverage->lost_over_edge = true;
+	coverage->lost_over_edge |= over_edge;
 	return array_push(&parts->lost, at);
 }
 
@@ -218,6 +221,9 @@ int coverage_add_losses(struct coverage *coverage, struct coverage_parts *parts,
 {
 	int r = 0;
 
+	parts->asked = 0;
+	for (size_t i = 0; i < cpus->wanted.count; i++)
+		parts->asked += cpus->wanted.items[i];
 	for (size_t i = 0; r == 0 && i < tape->losses.count; i++) {
 		const struct tape_loss *loss = &tape->losses.items[i];
 
@@ -341,7 +347,6 @@ static int compare_pieces(const void *a, const void *b)
 	return (left->from_ns > right->from_ns) - (left->from_ns < right->from_ns);
 }
 
-/* A piece that goes on where the one before ends is the same time again. */
 static void count_lasting(struct coverage *coverage, struct coverage_parts *parts)
 {
 	struct coverage_lasting *pieces = parts->lasting.items;
@@ -349,10 +354,9 @@ static void count_lasting(struct coverage *coverage, struct coverage_parts *part
 	if (parts->lasting.count)
 		qsort(pieces, parts->lasting.count, sizeof(*pieces), compare_pieces);
 	for (size_t i = 0; i < parts->lasting.count; i++) {
-		const struct coverage_lasting *piece = &pieces[i], *before = &pieces[i ? i - 1 : 0];
-		bool goes_on = i && before->kind == piece->kind && before->cpu == piece->cpu &&
-			       piece->from_ns <= before->to_ns + PIECES_OFF_NS;
-		uint64_t count = piece->count - (goes_on && piece->count);
+		const struct coverage_lasting *piece = &pieces[i];
+		bool again = i && coverage_goes_on(&pieces[i - 1], piece);
+		uint64_t count = piece->count - (again && piece->count);
 
 		*(piece->kind == TAPE_LOSS_OFFLINE ? &coverage->offline : &coverage->throttled) +=
 			count;
@@ -409,37 +413,26 @@ static void sort_parts(struct coverage_parts *parts)
 	if (parts->lost.count)
 		qsort(parts->lost.items, parts->lost.count, sizeof(*parts->lost.items),
 			compare_intervals);
+	if (parts->lowered.count)
+		qsort(parts->lowered.items, parts->lowered.count, sizeof(*parts->lowered.items),
+			compare_intervals);
 	if (parts->reasons.count)
 		qsort(parts->reasons.items, parts->reasons.count, sizeof(*parts->reasons.items),
 			compare_gaps);
 }
 
-/* Do the losses leave time in the window between them? */
-static bool leave_time(const struct coverage_parts *parts, const struct window *window)
+/* Do intervals in their order leave time in the window between them? Not where one segment's clock is off the other's. */
+static bool leave_time(
+	const struct coverage_interval *intervals, size_t count, const struct window *window)
 {
 	uint64_t reached_ns = window->from_ns;
 
-	for (size_t i = 0; i < parts->lost.count; i++) {
-		if (parts->lost.items[i].from_ns > reached_ns)
+	for (size_t i = 0; i < count; i++) {
+		if (intervals[i].from_ns > reached_ns + COVERAGE_PIECES_OFF_NS)
 			break;
-		reached_ns = MAX(reached_ns, parts->lost.items[i].to_ns);
+		reached_ns = MAX(reached_ns, intervals[i].to_ns);
 	}
 	return reached_ns < window->to_ns;
-}
-
-/* A list that is too long for its room ends in dots. */
-static int list_cpus(const struct cpu_set_filter *cpus, char *text, size_t size)
-{
-	_cleanup_(buffer_done) struct buffer list = { 0 };
-
-	cpu_filter_describe(cpus, &list);
-	buffer_u8(&list, 0);
-	if (buffer_failed(&list))
-		return -ENOMEM;
-	snprintf(text, size, "%s", (const char *)list.data);
-	if (list.size > size)
-		memcpy(text + size - 4, "...", 4);
-	return 0;
 }
 
 static int finish_cpus(struct coverage *coverage, const struct coverage_parts *parts)
@@ -453,10 +446,10 @@ static int finish_cpus(struct coverage *coverage, const struct coverage_parts *p
 		if (left_out->wanted.items[cpu] && cpu_filter_passes(&parts->recorded, cpu))
 			coverage->left_out_in_part = true;
 	coverage->left_out_all = !parts->asked_recorded;
-	if (!parts->all_recorded &&
-		list_cpus(&parts->recorded, coverage->recorded, sizeof(coverage->recorded)) < 0)
+	if (!parts->all_recorded && cpu_filter_list(&parts->recorded, coverage->recorded,
+					    sizeof(coverage->recorded)) < 0)
 		return -ENOMEM;
-	return list_cpus(left_out, coverage->left_out, sizeof(coverage->left_out));
+	return cpu_filter_list(left_out, coverage->left_out, sizeof(coverage->left_out));
 }
 
 int coverage_finish(
@@ -481,7 +474,15 @@ int coverage_finish(
 		missing_ns += coverage->gaps.items[i].to_ns - coverage->gaps.items[i].from_ns;
 	coverage->window_ns = window->to_ns - window->from_ns;
 	coverage->covered_ns = coverage->window_ns - missing_ns;
-	coverage->lost_in_part = parts->lost.count && leave_time(parts, window);
+	coverage->lost_in_part =
+		parts->lost.count && leave_time(parts->lost.items, parts->lost.count, window);
+	coverage->limit_in_part = parts->lowered.count &&
+				  leave_time(parts->lowered.items, parts->lowered.count, window);
+	if (absences_tell(coverage, parts, window) < 0)
+		return -ENOMEM;
+	if (coverage->gaps.count)
+		qsort(coverage->gaps.items, coverage->gaps.count, sizeof(*coverage->gaps.items),
+			compare_gaps);
 	return 0;
 }
 
@@ -489,5 +490,6 @@ bool coverage_is_whole(const struct coverage *coverage)
 {
 	return coverage->covered_ns == coverage->window_ns && !coverage->lost_samples &&
 	       !coverage->shed && !coverage->missing && !coverage->lost_sideband &&
-	       !coverage->throttled && !coverage->damaged && !*coverage->left_out;
+	       !coverage->throttled && !coverage->damaged && !*coverage->left_out &&
+	       !coverage->asked_offline;
 }

@@ -5,7 +5,8 @@
  * How much of a window is known, and what was lost in it. It is fed with what was read (coverage_add_tape) and what could
  * not be read (coverage_add_unread), in any order; coverage_finish() then turns that into covered time and gaps.
  *
- * A CPU that was not there and callchains that were cut are told, but are nothing that is missing of the window.
+ * A CPU that was not there and callchains that were cut are told, but are nothing that is missing of the window; unless that CPU is
+ * asked for: time in which none of those that are asked for was there is not covered.
  */
 
 #include <stdbool.h>
@@ -23,10 +24,12 @@ struct coverage_gap {
 	uint64_t from_ns;
 	uint64_t to_ns;
 	/*
-	 * "nothing recorded", "not written yet", "removed by retention", that the recorder stood still, "damaged or cut off before it was
-	 * sealed", or what was wrong with which segment
+	 * "nothing recorded", "not written yet", "removed by retention", that the recorder stood still, "CPU 1 was offline", "damaged or cut
+	 * off before it was sealed", or what was wrong with which segment
 	 */
 	char why[256];
+	char cpus
+		[64]; /* "1", "8-15": these were not there, and the others may be covered; "" it is of all */
 	bool unread; /* the last two: something was recorded there */
 	bool counts; /* as damage, for as far as nothing else covers it */
 	/* of what retention removed: all of the stretch that this is a part of; else 0 */
@@ -43,11 +46,14 @@ struct coverage {
 	bool lost_over_edge; /* one of these two reaches over its edge: some of them were lost outside */
 	bool lost_in_part; /* there is time in the window in which none of these two was lost */
 	uint64_t missing; /* that were due and did not come */
+	bool missing_over_edge; /* some of them outside the window */
 	uint64_t lost_sideband;
 	uint64_t throttled; /* times that a CPU was throttled */
 	uint64_t
 		limit; /* samples a second that the kernel allowed at the least, fewer than were asked for; 0: all */
+	bool limit_in_part; /* and not in all of the window */
 	uint64_t offline; /* times that one was not there */
+	bool asked_offline; /* one that was asked for */
 	uint64_t stopped; /* times that the recorder stood still */
 	uint64_t damaged; /* records or segments that could not be read */
 	uint64_t cut; /* callchains */
@@ -87,13 +93,14 @@ struct coverage_lasting {
 
 /* Working state between the feeding and the finish. Zeroed is empty. */
 struct coverage_parts {
-	array_of(struct coverage_interval) covered, lost;
+	array_of(struct coverage_interval) covered, lost, lowered;
 	array_of(struct coverage_gap) reasons; /* for what is not covered */
 	array_of(struct coverage_span) spans;
 	array_of(struct coverage_lasting) lasting;
 	struct cpu_set_filter left_out,
 		recorded; /* of tapes that are not of all CPUs; empty is none here */
 	bool all_recorded; /* there is a tape that is */
+	size_t asked; /* how many CPUs were asked for; 0: all */
 	bool asked_recorded; /* there is a tape that is of one that was asked for */
 };
 

@@ -2,6 +2,8 @@
 #include "query/cpu-filter.h"
 
 #include <ctype.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 
@@ -102,4 +104,18 @@ void cpu_filter_describe(const struct cpu_set_filter *filter, struct buffer *tex
 		buffer_printf(text, first == last ? "%s%zu" : "%s%zu-%zu", separator, first, last);
 		separator = ",";
 	}
+}
+
+int cpu_filter_list(const struct cpu_set_filter *cpus, char *text, size_t size)
+{
+	_cleanup_(buffer_done) struct buffer list = { 0 };
+
+	cpu_filter_describe(cpus, &list);
+	buffer_u8(&list, 0);
+	if (buffer_failed(&list))
+		return -ENOMEM;
+	snprintf(text, size, "%s", (const char *)list.data);
+	if (list.size > size)
+		memcpy(text + size - 4, "...", 4);
+	return 0;
 }

@@ -23,3 +23,5 @@ int cpu_filter_add(struct cpu_set_filter *filter, uint32_t cpu);
 bool cpu_filter_passes(const struct cpu_set_filter *filter, uint32_t cpu);
 /* "all", or the CPUs as cpu_filter_parse() reads them, in order. */
 void cpu_filter_describe(const struct cpu_set_filter *filter, struct buffer *text);
+/* The same into so much room; a list that is too long for it ends in dots. 0 or -ENOMEM. */
+int cpu_filter_list(const struct cpu_set_filter *cpus, char *text, size_t size);

@@ -161,51 +161,64 @@ static uint64_t time_in_row_ns(const struct heat *heat, uint32_t row, uint64_t n
 }
 
 /* Adds a piece of time that lies in one column. */
-static void count_piece(
-	const struct heat *heat, int64_t *counts, uint64_t from_ns, uint64_t to_ns, int sign)
+static void count_piece(const struct heat *heat, int64_t *counts, const struct cpu_set_filter *cpus,
+	uint64_t from_ns, uint64_t to_ns, int sign)
 {
 	uint32_t column = (from_ns - heat->begin_ns) / heat->column_ns;
 
-	if (heat->by == HEAT_CPUS) {
-		counts[column] += sign * (int64_t)(to_ns - from_ns);
-		return;
+	for (uint32_t row = 0; row < heat->rows; row++) {
+		int64_t ns = to_ns - from_ns;
+
+		if (heat->by == HEAT_FRACTIONS)
+			ns = time_in_row_ns(heat, row, to_ns) - time_in_row_ns(heat, row, from_ns);
+		else if (!cpu_filter_passes(cpus, row))
+			continue;
+		counts[(size_t)row * heat->columns + column] += sign * ns;
 	}
-	for (uint32_t row = 0; row < heat->rows; row++)
-		counts[(size_t)row * heat->columns + column] +=
-			sign * (int64_t)(time_in_row_ns(heat, row, to_ns) -
-					 time_in_row_ns(heat, row, from_ns));
 }
 
 /* Adds a piece of time that lies in the grid to each cell that it is of. */
-static void count_time(
-	const struct heat *heat, int64_t *counts, uint64_t from_ns, uint64_t to_ns, int sign)
+static void count_time(const struct heat *heat, int64_t *counts, const struct cpu_set_filter *cpus,
+	uint64_t from_ns, uint64_t to_ns, int sign)
 {
 	while (from_ns < to_ns) {
 		uint64_t in_column_ns = (from_ns - heat->begin_ns) % heat->column_ns;
 		uint64_t end_ns = MIN(to_ns, from_ns - in_column_ns + heat->column_ns);
 
-		count_piece(heat, counts, from_ns, end_ns, sign);
+		count_piece(heat, counts, cpus, from_ns, end_ns, sign);
 		from_ns = end_ns;
 	}
 }
 
+/* Of one CPU alone nothing is taken from all of them together. */
+static int take_gap(struct heat *heat, const struct window *window, const struct coverage_gap *gap)
+{
+	_cleanup_(cpu_filter_done) struct cpu_set_filter cpus = { 0 };
+	int r = *gap->cpus ? cpu_filter_parse(gap->cpus, &cpus, NULL) : 0;
+
+	if (r == 0 && !(*gap->cpus && heat->by == HEAT_FRACTIONS))
+		count_time(heat, heat->covered_ns.items, &cpus, MAX(gap->from_ns, window->from_ns),
+			MIN(gap->to_ns, window->to_ns), -1);
+	return r == -ENOMEM ? r : 0;
+}
+
 int heat_cover(struct heat *heat, const struct window *window, const struct coverage *coverage)
 {
-	size_t count = (heat->by == HEAT_FRACTIONS ? heat->rows : 1) * (size_t)heat->columns;
+	static const struct cpu_set_filter all;
+	size_t count = (size_t)heat->rows * heat->columns;
 	size_t size = count * sizeof(*heat->asked_ns.items);
+	int r = 0;
 
 	if (array_reserve(&heat->asked_ns, count) < 0 ||
 		array_reserve(&heat->covered_ns, count) < 0)
 		return -ENOMEM;
+	if (!count)
+		return 0;
 	memset(heat->asked_ns.items, 0, size);
-	count_time(heat, heat->asked_ns.items, window->from_ns, window->to_ns, 1);
+	count_time(heat, heat->asked_ns.items, &all, window->from_ns, window->to_ns, 1);
 	memcpy(heat->covered_ns.items, heat->asked_ns.items, size);
-	for (size_t i = 0; i < coverage->gaps.count; i++) {
-		const struct coverage_gap *gap = &coverage->gaps.items[i];
-
-		count_time(heat, heat->covered_ns.items, MAX(gap->from_ns, window->from_ns),
-			MIN(gap->to_ns, window->to_ns), -1);
-	}
+	for (size_t i = 0; r == 0 && i < coverage->gaps.count; i++)
+		r = take_gap(heat, window, &coverage->gaps.items[i]);
 	heat->asked_ns.count = heat->covered_ns.count = count;
-	return 0;
+	return r;
 }

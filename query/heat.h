@@ -23,7 +23,7 @@ struct heat {
 	uint32_t columns;
 	uint32_t rows; /* of CPUs: up to the last one that was seen */
 	array_of(struct load) cells; /* row by row */
-	/* By column, and by row where those are fractions: how much of it is of the window, and how much of that was recorded. */
+	/* Of each: how much of it is of the window, and how much of that was recorded. */
 	array_of(int64_t) asked_ns, covered_ns;
 	uint64_t host_cpus; /* 0: not known */
 	unsigned int left_out; /* kinds of load, a bit each, that count as idle */
@@ -63,5 +63,5 @@ static inline const struct load *heat_cell(const struct heat *heat, uint32_t row
 static inline double heat_cell_ns(
 	const struct heat *heat, const int64_t *of, uint32_t row, uint32_t column)
 {
-	return of[(heat->by == HEAT_FRACTIONS ? (size_t)row * heat->columns : 0) + column];
+	return of[(size_t)row * heat->columns + column];
 }

@@ -202,8 +202,40 @@ def test_cpu_offline(folder):
     wrongs += expect("status does not say so", "offline    1 time a CPU went offline; 1 now" in said, said)
     times = times_of(store, "--from", "now-1m", "--cpu", "1")
     wrongs += expect("samples of a CPU that was not there", not [at for at in times if went < at < came])
-    done = perftape("query", "--store", store, "--from", f"@{went:.3f}", "--to", f"@{came:.3f}", "-o", folder / "x")
-    return wrongs + expect("not said that it was offline", "offline" in done.stderr, done.stderr)
+    return wrongs + check_absence(store, went, came, folder / "x")
+
+
+def check_absence(store, went, came, output):
+    """What is said of CPU 1 around and within the time in which it was away."""
+    wrongs = []
+    for begin, end, cpus, code in ((went + 0.2, came - 0.2, ("--cpu", "1"), 3), (went + 0.2, came - 0.2, (), 0), (went + 0.2, came + 1.5, ("--cpu", "1"), 4)):
+        done = perftape("query", "--store", store, "--from", f"@{begin:.3f}", "--to", f"@{end:.3f}", "-o", output, "--strict", *cpus)
+        wrongs += expect("not said that it was offline", "CPU 1 was offline" in done.stderr, done.stderr)
+        wrongs += expect(f"exit code {done.returncode}", not cpus or done.returncode == code, done.stderr)
+        wrongs += expect("covered without it", not cpus or "covered 100 %" not in done.stderr, done.stderr)
+    return wrongs
+
+
+def test_cpu_absent(folder):
+    """A CPU that is offline when a recording begins is said to be so from its begin."""
+    store = folder / "absent"
+    if not SWITCH.exists():
+        return ["CPU 1 cannot be switched off on this machine"]
+    with live.setting(SWITCH, "0"):
+        recorder = start(store)
+        wrongs = expect("nothing is sampled", wait_for(lambda: times_of(store, "--from", "now-5s")))
+        began = min(times_of(store, "--from", "now-1m"))
+        time.sleep(1.5)
+        came = time.time()
+    loads = beside_perf.start_load(LOAD, [1])
+    try:
+        wrongs += expect("it is not sampled", wait_for(lambda: is_sampled(store, came, 1.5)))
+    finally:
+        beside_perf.stop(loads)
+    recorder.send_signal(signal.SIGINT)
+    _, said = recorder.communicate(timeout=WAIT)
+    wrongs += expect(f"exit code {recorder.returncode}", recorder.returncode == 0, said)
+    return wrongs + check_absence(store, began, came, folder / "x")
 
 
 def test_cpu_blinks(folder):
@@ -246,6 +278,11 @@ def test_lowered_rate(folder):
     for begin, end, is_lowered in ((lowered + 1.1, raised - 0.1, True), (raised + 1.5, raised + 2.5, False)):
         done = perftape("query", "--store", store, "--from", f"@{begin:.3f}", "--to", f"@{end:.3f}", "-o", folder / "x")
         wrongs += expect("the limit is not told", ("at most 500 samples a second allowed" in done.stderr) == is_lowered, done.stderr)
+        came = len(times_of(store, "--from", f"@{begin:.3f}", "--to", f"@{end:.3f}"))
+        absent = int((re.search(r"(\d+) samples that were due", done.stderr) or [0, 0])[1])
+        due = 4000 * len(os.sched_getaffinity(0)) * (end - begin)
+        # a throttling that reaches over the edge is told as a whole
+        wrongs += expect(f"{came} came and {absent} are told of {due:.0f}", not is_lowered or 0.9 * due < came + absent < 1.1 * due + 8000, done.stderr)
         wrongs += expect("throttling is not told", bool(re.search(r"[1-9]\d* times throttled", done.stderr)) == is_lowered, done.stderr)
     return wrongs
 
@@ -317,6 +354,7 @@ ALONE = [
     test_rotation,
     test_due,
     test_cpu_offline,
+    test_cpu_absent,
     test_cpu_blinks,
     test_lowered_rate,
 ]

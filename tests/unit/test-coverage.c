@@ -145,6 +145,86 @@ static void test_left_out(void)
 	check_left_out(store.path, 6, "7", "7", true, false);
 }
 
+static void add_loss(struct tape *tape, enum tape_loss_kind kind, uint32_t cpu, double from,
+	double to, uint64_t count)
+{
+	struct tape_loss loss = { kind, cpu, PERF(from), PERF(to), count };
+
+	CHECK_EQ(array_push(&tape->losses, loss), 0);
+}
+
+/* What is said of a window: with `without`, it is not. */
+static void check_said(const char *store, double from, double to, const char *cpus, double covered,
+	bool whole, const char *with, const char *without)
+{
+	_cleanup_(cleanup_selection) struct selection *selection =
+		selected_of(store, from, to, cpus);
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+
+	coverage_describe(&selection->coverage, &text);
+	buffer_u8(&text, 0);
+	printf("# %s\n", (char *)text.data);
+	CHECK_EQ(selection->coverage.covered_ns, (uint64_t)(covered * 1e9));
+	CHECK_EQ(coverage_is_whole(&selection->coverage), whole);
+	CHECK(!with || strstr((char *)text.data, with));
+	CHECK(!without || !strstr((char *)text.data, without));
+}
+
+/* CPU 1 is away for two seconds, told piece by piece, and CPUs 2 and 3 from the begin on. */
+static void test_offline(void)
+{
+	_cleanup_(cleanup_selection) struct selection *all = NULL;
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct tape *tape = tapes_new(0, 5), *next = tapes_new(5, 10);
+
+	tapes_store_init(&store);
+	add_loss(tape, TAPE_LOSS_OFFLINE, 1, 4, 5, 1);
+	for (uint32_t cpu = 2; cpu < 4; cpu++) {
+		add_loss(tape, TAPE_LOSS_OFFLINE, cpu, 0, 5, 1);
+		add_loss(next, TAPE_LOSS_OFFLINE, cpu, 5, 10, 1);
+	}
+	add_loss(next, TAPE_LOSS_OFFLINE, 1, 5, 5.5, 1);
+	add_loss(next, TAPE_LOSS_OFFLINE, 1, 5.5, 6, 1);
+	tapes_store_put(&store, tape);
+	tapes_store_put(&store, next);
+	check_said(store.path, 0, 10, NULL, 10, true,
+		", CPUs 2-3 were offline for 10 s, CPU 1 was offline for 2 s", NULL);
+	check_said(store.path, 0, 10, "0", 10, true, NULL, "offline");
+	check_said(store.path, 0, 10, "0-1", 10, false, ", CPU 1 was offline for 2 s", "2-3");
+	check_said(store.path, 3, 5, "1", 1, false, "covered 50.0 %", NULL);
+	check_said(store.path, 3, 10, "1-2", 5, false, "CPU 1 was offline for 2 s", NULL);
+	check_said(store.path, 4.5, 5.75, "1", 0, false, "CPU 1 was offline for 1.3 s", NULL);
+	check_said(store.path, 6, 9, "1", 3, true, NULL, "offline");
+	/* what is covered by nothing is not taken away again */
+	check_said(store.path, 8, 12, "2", 0, false, "CPU 2 was offline for 2 s", NULL);
+	all = selected(store.path, 0, 10);
+	CHECK_EQ(all->coverage.offline, 3);
+	CHECK_EQ(all->coverage.gaps.count, 2);
+	CHECK_STR(all->coverage.gaps.items[0].cpus, "2-3");
+	check_gap(&all->coverage, 1, 4, 6, "CPU 1 was offline");
+}
+
+/* A limit, and what did not come for it, of the first half of a window. */
+static void test_in_part(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct tape *tape = tapes_new(0, 5), *next = tapes_new(5, 10);
+
+	tapes_store_init(&store);
+	add_loss(tape, TAPE_LOSS_LOWERED, TAPE_ALL_CPUS, 2, 5, 300);
+	add_loss(tape, TAPE_LOSS_MISSING, 1, 3, 4, 70);
+	add_loss(next, TAPE_LOSS_LOWERED, TAPE_ALL_CPUS, 5, 6, 300);
+	tapes_store_put(&store, tape);
+	tapes_store_put(&store, next);
+	check_said(store.path, 2, 6, NULL, 4, false,
+		", 70 samples that were due did not come, at most 300 samples a second allowed",
+		"part");
+	check_said(store.path, 2, 7, NULL, 5, false,
+		"at most 300 samples a second allowed by the kernel in part of the window", NULL);
+	check_said(
+		store.path, 3.5, 5, NULL, 1.5, false, ", up to 70 samples that were due", "part");
+}
+
 #define SECONDS 6
 
 /* A spool of as many blocks, and where each ends in it. */
@@ -281,7 +361,9 @@ static void test_torn(void)
 	check_hole(&left, SECONDS - 1, SECONDS + 0.5);
 }
 
-CHECK_MAIN({ "a damaged stretch is not covered", test_stretches },
+CHECK_MAIN({ "a CPU that is not there", test_offline },
+	{ "what is so in part of the window", test_in_part },
+	{ "a damaged stretch is not covered", test_stretches },
 	{ "single damaged records uncover nothing", test_single_records },
 	{ "CPUs that were not to be recorded", test_left_out },
 	{ "a spool with a damaged block", test_damaged_block },

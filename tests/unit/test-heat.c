@@ -288,7 +288,27 @@ static void test_many(void)
 		"the busiest 8 of 448 CPUs; the others were never more than 1 % busy\n"));
 }
 
-CHECK_MAIN({ "samples of a throttled CPU stand for those that did not come", test_throttled },
+/* Of CPU 1, the third and fourth second are not known; of all of them together they are. */
+static void test_offline(void)
+{
+	struct coverage_gap gap = { .from_ns = TAPES_REALTIME + 2 * NSEC_PER_SEC,
+		.to_ns = TAPES_REALTIME + 3500 * NSEC_PER_MSEC,
+		.cpus = "1-2" };
+	const struct coverage coverage = { .gaps = { &gap, 1, 1 } };
+	_cleanup_(cleanup_heat) struct heat *cpus = make(HEAT_CPUS, NSEC_PER_SEC, 0, &coverage);
+	_cleanup_(cleanup_heat) struct heat *all = make(HEAT_FRACTIONS, NSEC_PER_SEC, 4, &coverage);
+	const int64_t *covered = cpus->covered_ns.items;
+
+	CHECK_EQ(heat_cell_ns(cpus, covered, 1, 1), NSEC_PER_SEC);
+	CHECK_EQ(heat_cell_ns(cpus, covered, 1, 2), 0);
+	CHECK_EQ(heat_cell_ns(cpus, covered, 1, 3), 500 * NSEC_PER_MSEC);
+	CHECK_EQ(heat_cell_ns(cpus, cpus->asked_ns.items, 1, 2), NSEC_PER_SEC);
+	CHECK_EQ(heat_cell_ns(cpus, covered, 0, 2), NSEC_PER_SEC);
+	CHECK_EQ(heat_cell_ns(all, all->covered_ns.items, 0, 2), NSEC_PER_SEC / 4);
+}
+
+CHECK_MAIN({ "a CPU that was not there", test_offline },
+	{ "samples of a throttled CPU stand for those that did not come", test_throttled },
 	{ "columns", test_columns }, { "time left out", test_left_out },
 	{ "a century", test_century }, { "no time is lost", test_time }, { "merging", test_merge },
 	{ "drawn", test_drawn }, { "many CPUs", test_many })

@@ -167,10 +167,12 @@ static void test_kinds_of_losses(void)
 			"0 samples lost, 2 records of names lost (names may be wrong)", false },
 		{ TAPE_LOSS_THROTTLED, "0 samples lost, 2 times throttled", false },
 		{ TAPE_LOSS_DAMAGED, "0 samples lost, 2 parts that could not be read", false },
-		{ TAPE_LOSS_OFFLINE, "0 samples lost, 2 times a CPU was offline", true },
+		{ TAPE_LOSS_OFFLINE, "0 samples lost, CPU 1 was offline for 250 ms", true },
 		{ TAPE_LOSS_CUT, "0 samples lost, 2 callchains cut off", true },
 		{ TAPE_LOSS_LOWERED,
-			"0 samples lost, at most 2 samples a second allowed by the kernel", true },
+			"0 samples lost, at most 2 samples a second allowed by the kernel in part "
+			"of the window",
+			true },
 		{ 77, "2 samples lost in part of the window", false },
 	};
 
