@@ -164,12 +164,14 @@ void events_put_line(const struct events_row *row, bool utc, struct buffer *text
 	} else {
 		buffer_text(text, "-  ");
 	}
-	buffer_text(text, tape_string(row->tape, row->event->name));
+	put_word(text, tape_string(row->tape, row->event->name));
 	if (events_is_count(row->tape, row->event))
 		put_counted(row, text);
 	for (uint32_t i = 0;
 		!events_is_count(row->tape, row->event) && i < row->event->fields.count; i++) {
-		buffer_printf(text, "%s%s=", i ? " " : "  ", key_at(row, i));
+		buffer_text(text, i ? " " : "  ");
+		put_word(text, key_at(row, i));
+		buffer_u8(text, '=');
 		put_word(text, value_at(row, i));
 	}
 	buffer_u8(text, '\n');

@@ -109,6 +109,24 @@ static void test_lines(void)
 	tapes_store_done(&store);
 }
 
+/* A segment that somebody else gave may have any names in it. */
+static void test_hostile_names(void)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 10);
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+	struct tape_event event = { .time_ns = TAPES_PERF };
+	struct events_row row = { .tape = tape, .realtime_ns = TAPES_REALTIME };
+
+	CHECK_EQ(tape_add_no_thread(tape, &event.thread), 0);
+	CHECK_EQ(tape_add_event(tape, &event, "a:\033]0;x\a"), 0);
+	CHECK_EQ(tape_add_event_field(tape, "k\033[2J", "v", 1), 0);
+	row.event = &tape->events.items[0];
+	events_put_line(&row, true, &text);
+	buffer_u8(&text, 0);
+	CHECK_STR((char *)text.data,
+		"2026-11-18T03:12:00.000000Z  -  \"a:\\u001b]0;x\\u0007\"  \"k\\u001b[2J\"=v\n");
+}
+
 static void test_json(void)
 {
 	struct filter none = { 0 };
@@ -140,4 +158,5 @@ static void test_filters(void)
 	tapes_store_done(&store);
 }
 
-CHECK_MAIN({ "lines", test_lines }, { "JSON", test_json }, { "filters", test_filters })
+CHECK_MAIN({ "lines", test_lines }, { "hostile names", test_hostile_names }, { "JSON", test_json },
+	{ "filters", test_filters })
