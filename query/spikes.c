@@ -124,6 +124,12 @@ static bool is_in_window(const struct finding *finding, uint64_t from_ns, uint64
 	return !window->to_ns || (from_ns < window->to_ns && to_ns > window->from_ns);
 }
 
+/* A second of the wall clock, which is slewed by up to 500 ppm, takes a hair less than a second or more. */
+static bool lasted(uint64_t length_ns, uint64_t min_ns)
+{
+	return length_ns && length_ns + length_ns / 1000 + NSEC_PER_MSEC >= min_ns;
+}
+
 /* Puts what was found on a CPU on the list, if it is long enough. */
 static int end_run(struct finding *finding, uint32_t cpu)
 {
@@ -132,10 +138,10 @@ static int end_run(struct finding *finding, uint32_t cpu)
 	struct spike spike;
 	int r = 0;
 
-	if (run->length_ns && run->length_ns >= options->min_ns &&
+	if (lasted(run->length_ns, options->min_ns) &&
 		is_in_window(finding, run->from_ns, run->to_ns)) {
 		spike = spikes_run_end(run, cpu);
-		if (options->all || (run->single_ns && run->single_ns >= options->min_ns))
+		if (options->all || lasted(run->single_ns, options->min_ns))
 			r = array_push(&finding->spikes->list, spike);
 		else
 			finding->spikes->crowded++;

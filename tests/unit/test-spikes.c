@@ -157,6 +157,30 @@ static void test_thresholds(void)
 	tapes_store_done(&store);
 }
 
+/* Seconds of a wall clock that runs fast are a hair shorter: two of them are two. */
+static void test_fast_clock(void)
+{
+	static const struct load two[] = { { 1, 3, 5, "two", true }, { 2, 12, 13, "one", true } };
+	struct spikes_options options = usual();
+	struct tapes_store store;
+	struct spikes spikes;
+
+	tapes_store_init(&store);
+	for (unsigned int at = 0; at < 20; at += 10) {
+		struct tape *tape = make_tape(at, at + 10, two, ARRAY_SIZE(two));
+
+		tapes_anchor(tape, TAPES_PERF + 20 * NSEC_PER_SEC,
+			TAPES_REALTIME + 20 * NSEC_PER_SEC + 6 * NSEC_PER_MSEC);
+		tapes_store_put(&store, tape);
+	}
+	find(&store, &options, &spikes);
+	CHECK_EQ(spikes.list.count, 1);
+	CHECK(spikes.list.items[0].length_ns < 2 * NSEC_PER_SEC);
+	CHECK(spikes.list.items[0].length_ns > 2 * NSEC_PER_SEC - 2 * NSEC_PER_MSEC);
+	spikes_done(&spikes);
+	tapes_store_done(&store);
+}
+
 /* A window shows what reaches into it, a list of CPUs what is on them. */
 static void test_asked(void)
 {
@@ -527,9 +551,9 @@ static void test_top(void)
 }
 
 CHECK_MAIN({ "one that goes on over segments", test_joined }, { "thresholds", test_thresholds },
-	{ "windows and CPUs", test_asked }, { "what was not recorded", test_gap },
-	{ "while most CPUs are busy", test_crowd }, { "the ones that matter most", test_limit },
-	{ "as JSON", test_json }, { "with and without an index", test_index },
-	{ "the index's rows", test_rows }, { "a damaged index", test_damaged_index },
-	{ "a damaged segment", test_damaged_segment },
+	{ "a clock that runs fast", test_fast_clock }, { "windows and CPUs", test_asked },
+	{ "what was not recorded", test_gap }, { "while most CPUs are busy", test_crowd },
+	{ "the ones that matter most", test_limit }, { "as JSON", test_json },
+	{ "with and without an index", test_index }, { "the index's rows", test_rows },
+	{ "a damaged index", test_damaged_index }, { "a damaged segment", test_damaged_segment },
 	{ "segments of an older version", test_older }, { "what is most of many", test_top })
