@@ -6,7 +6,8 @@
  * them when it reclaims, so a unit that leaks one at each start slows the whole host down in the end. Fed with what the kernel tells of
  * mkdir, rmdir and release, it knows under which kind of path they die, how many, since when, and who made and removed them.
  *
- * A kind of path is its first components with what is a number or an id in them folded: "/kubepods/burstable/pod*". All hierarchies of
+ * A kind of path is its first components with what is a number or an id in them folded: "/kubepods/burstable/pod*". Digits within a
+ * word, or a lone one at its end, stay: "k3s.service", "user9". All hierarchies of
  * cgroup v1 count together. What is remembered is bounded: beyond DYING_MAX it is only counted, and beyond DYING_PREFIXES kinds of path the
  * rest are one.
  */

@@ -26,7 +26,7 @@ LEAK = """
 import os, sys
 base, folder, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
 open("/proc/self/comm", "w").write("leaker")
-for i in range(count):
+for i in range(10, 10 + count):
     group = f"{base}/task{i}"
     os.mkdir(group)
     open(group + "/cgroup.procs", "w").write("0")

@@ -32,6 +32,25 @@ static void test_fold(void)
 		"cri-containerd-*.scope");
 	CHECK_STR(folded("/user.slice/user-1000.slice/session-12.scope"),
 		"/user.slice/user-*.slice/session-*.scope");
+	CHECK_STR(folded("/ecs/0f7f6ad54a1f2a1c3b27e5d81a0ac5a3/"
+			 "0f7f6ad54a1f2a1c3b27e5d81a0ac5a3-1234567"),
+		"/ecs/*/*-*");
+	CHECK_STR(folded("/system.slice/docker-"
+			 "0f7f6ad54a1f2a1c3b27e5d81a0ac5a3b1ea4da0cbb2c3a1f10b3dd2f7a9e001.scope"),
+		"/system.slice/docker-*.scope");
+	CHECK_STR(
+		folded("/system.slice/run-rb123456789abcdef.scope"), "/system.slice/run-r*.scope");
+	CHECK_STR(folded("/system.slice/run-123.scope"), "/system.slice/run-*.scope");
+	CHECK_STR(folded("/system.slice/system-getty.slice/getty@7.service"),
+		"/system.slice/system-getty.slice/getty@*.service");
+	CHECK_STR(folded("/kubepods/burstable/pod0f7f6ad54a1f2a1c3b27e5d81a0ac5a3"),
+		"/kubepods/burstable/pod*");
+	/* which one it is behind a word, or what it is */
+	CHECK_STR(folded("/leak/task17"), "/leak/task*");
+	CHECK_STR(folded("/leak/task7"), "/leak/task7");
+	CHECK_STR(folded("/system.slice/k3s.service"), "/system.slice/k3s.service");
+	CHECK_STR(folded("/user9/ec2-net-utils/eth0:ip6"), "/user9/ec2-net-utils/eth0:ip6");
+	CHECK_STR(folded("/sha256sum/7zip/2fa"), "/sha256sum/7zip/2fa");
 	CHECK_STR(folded("/cafe/decade/facade/added"), "/cafe/decade/facade/added");
 	CHECK_STR(folded(""), "");
 	memset(longest, 'x', sizeof(longest));
@@ -67,7 +86,7 @@ static void test_life(void)
 		make(dying, id, id == 3 ? "sh" : "runc");
 	CHECK_EQ(dying_sums(dying, sums, 3), 0);
 	for (uint64_t id = 1; id <= 7; id++)
-		kill_at(dying, id, "/ecs/task1/1", 100 + id);
+		kill_at(dying, id, "/ecs/task12/1", 100 + id);
 	/* made before we looked; told twice; removed in another hierarchy under the same number */
 	kill_at(dying, 77, "/other", 50);
 	kill_at(dying, 77, "/other", 60);
@@ -81,10 +100,10 @@ static void test_life(void)
 	CHECK_STR(sums[1].prefix, "/other");
 	CHECK_EQ(sums[1].count, 2);
 	CHECK_STR(sums[1].made_by, "");
-	bury(dying, 1, "/ecs/task1/1");
-	bury(dying, 1, "/ecs/task1/1");
-	bury(dying, 8, "/ecs/task1/1"); /* never removed */
-	bury(dying, 500, "/ecs/task1/1"); /* never seen */
+	bury(dying, 1, "/ecs/task12/1");
+	bury(dying, 1, "/ecs/task12/1");
+	bury(dying, 8, "/ecs/task12/1"); /* never removed */
+	bury(dying, 500, "/ecs/task12/1"); /* never seen */
 	CHECK_EQ(dying_sums(dying, sums, 1), 2);
 	CHECK_EQ(sums[0].count, 6);
 	CHECK_EQ(sums[0].since_ns, 102 * SECOND_NS);
