@@ -79,7 +79,8 @@ static void put_time(struct buffer *json, const char *key, uint64_t realtime_ns)
 	json_string(json, time_format(realtime_ns, true, 6, shown));
 }
 
-static void put_segment(struct buffer *json, const struct store_segment *segment)
+static void put_segment(
+	struct buffer *json, const struct store_segment *segment, const struct coverage *coverage)
 {
 	const struct {
 		const char *key;
@@ -88,6 +89,10 @@ static void put_segment(struct buffer *json, const struct store_segment *segment
 		{ "sequence", segment->sequence },
 		{ "samples", segment->samples },
 		{ "lost", segment->lost },
+		{ "missing", coverage->missing },
+		{ "throttled", coverage->throttled },
+		{ "limit", coverage->limit },
+		{ "offline", coverage->offline },
 		{ "incidents", segment->incidents },
 		{ "bytes", segment->bytes },
 	};
@@ -111,13 +116,32 @@ static void put_segment(struct buffer *json, const struct store_segment *segment
 	buffer_text(json, "\n");
 }
 
-static int print_json(const struct store_segments *segments, const struct window *window,
-	const struct coverage *coverage)
+/* With what is told of it alone. */
+static int put_covered(
+	struct buffer *json, struct store_reader *reader, struct store_segment *segment)
+{
+	const struct store_segments one = { .list = { segment, 1, 1 } };
+	const struct window window = { .from_ns = segment->begin_ns, .to_ns = segment->end_ns };
+	struct coverage coverage = { 0 };
+	struct error error = { 0 };
+	int r = recorded_cover(reader, &one, &window, true, &coverage, &error);
+
+	if (r == 0)
+		put_segment(json, segment, &coverage);
+	array_done(&coverage.gaps);
+	return r < 0 ? fail(r, &error) : EXIT_DONE;
+}
+
+static int print_json(struct store_reader *reader, const struct store_segments *segments,
+	const struct window *window, const struct coverage *coverage)
 {
 	_cleanup_(buffer_done) struct buffer json = { 0 };
+	int code = EXIT_DONE;
 
-	for (size_t i = 0; i < segments->list.count; i++)
-		put_segment(&json, &segments->list.items[i]);
+	for (size_t i = 0; code == EXIT_DONE && i < segments->list.count; i++)
+		code = put_covered(&json, reader, &segments->list.items[i]);
+	if (code != EXIT_DONE)
+		return code;
 	coverage_put_json(coverage, window, &json);
 	if (buffer_failed(&json))
 		return fail(-ENOMEM, NULL);
@@ -142,12 +166,14 @@ static int print(const struct invocation *invocation, struct store_reader *reade
 	struct window window = asked ? *asked : recorded_window(segments);
 	struct coverage coverage = { 0 };
 	struct error error = { 0 };
-	int r = recorded_cover(reader, segments, &window, &coverage, &error), code = EXIT_DONE;
+	bool told = option_given(invocation, "json") || option_given(invocation, "strict");
+	int r = recorded_cover(reader, segments, &window, told, &coverage, &error),
+	    code = EXIT_DONE;
 
 	if (r < 0)
 		return fail(r, &error);
 	if (option_given(invocation, "json"))
-		code = print_json(segments, &window, &coverage);
+		code = print_json(reader, segments, &window, &coverage);
 	else if (!asked || segments->list.count)
 		print_table(invocation, reader, segments, asked ? asked : &all);
 	if (code == EXIT_DONE && asked && !segments->list.count)

@@ -17,8 +17,30 @@ struct window recorded_window(const struct store_segments *segments)
 	return window;
 }
 
+/* Its losses are told as every other answer tells them. */
+static int add_segment(struct store_reader *reader, const struct store_segment *segment,
+	const struct window *window, struct coverage *coverage, struct coverage_parts *parts,
+	struct error *error)
+{
+	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_LOSSES };
+	static const struct cpu_set_filter all;
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	struct error own = { 0 };
+	int r = store_reader_load(reader, segment, &want, &tape, &own);
+
+	if (r == 0)
+		return coverage_add_tape(coverage, parts, window, &all, tape);
+	if (error_is_ours(r)) {
+		if (error)
+			*error = own;
+		return r;
+	}
+	coverage->damaged++;
+	return coverage_add_unread(parts, segment->begin_ns, segment->end_ns, own.text);
+}
+
 int recorded_cover(struct store_reader *reader, const struct store_segments *segments,
-	const struct window *window, struct coverage *coverage, struct error *error)
+	const struct window *window, bool losses, struct coverage *coverage, struct error *error)
 {
 	struct coverage_parts parts = { 0 };
 	int r = 0;
@@ -26,6 +48,10 @@ int recorded_cover(struct store_reader *reader, const struct store_segments *seg
 	for (size_t i = 0; r == 0 && i < segments->list.count; i++) {
 		const struct store_segment *segment = &segments->list.items[i];
 
+		if (losses && !*segment->damage) {
+			r = add_segment(reader, segment, window, coverage, &parts, error);
+			continue;
+		}
 		coverage->lost_samples += segment->lost;
 		coverage->damaged += *segment->damage != 0;
 		r = *segment->damage

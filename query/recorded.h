@@ -10,6 +10,9 @@
 /* From the first one's begin to the last one's end; empty where there are none. */
 struct window recorded_window(const struct store_segments *segments);
 
-/* Those of the store that overlap the window. The gaps are the caller's, also on failure. 0 or a negative errno. */
+/*
+ * Those of the store that overlap the window: how many samples they lost, or all of their losses, for which they are opened one by one. The gaps are
+ * the caller's, also on failure. 0 or a negative errno.
+ */
 int recorded_cover(struct store_reader *reader, const struct store_segments *segments,
-	const struct window *window, struct coverage *coverage, struct error *error);
+	const struct window *window, bool losses, struct coverage *coverage, struct error *error);

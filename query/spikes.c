@@ -294,7 +294,7 @@ static int find(struct finding *finding)
 	if (r == 0 && !to_ns)
 		spikes->window = recorded_window(&finding->segments);
 	return r < 0 ? r
-		     : recorded_cover(finding->reader, &finding->segments, &spikes->window,
+		     : recorded_cover(finding->reader, &finding->segments, &spikes->window, false,
 			       &spikes->coverage, finding->error);
 }
 

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "query/recorded.h"
 #include "query/selection.h"
 #include "tests/spools.h"
 
@@ -225,6 +226,42 @@ static void test_in_part(void)
 		store.path, 3.5, 5, NULL, 1.5, false, ", up to 70 samples that were due", "part");
 }
 
+/* A list of segments knows what a look at their samples knows. */
+static void test_segments(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	const struct window window = { .from_ns = AT(0), .to_ns = AT(5) };
+	struct store_segments segments = { 0 };
+	struct coverage all = { 0 }, some = { 0 };
+	struct tape *tape = tapes_new(0, 5);
+
+	tapes_store_init(&store);
+	add_loss(tape, TAPE_LOSS_SAMPLES, 0, 1, 2, 9);
+	add_loss(tape, TAPE_LOSS_THROTTLED, 0, 2, 3, 20);
+	add_loss(tape, TAPE_LOSS_MISSING, 0, 2, 3, 70);
+	add_loss(tape, TAPE_LOSS_LOWERED, TAPE_ALL_CPUS, 2, 3, 300);
+	add_loss(tape, TAPE_LOSS_OFFLINE, 1, 4, 5, 1);
+	tapes_store_put(&store, tape);
+	CHECK_EQ(store_reader_open(store.path, &reader, NULL), 0);
+	CHECK_EQ(store_reader_find(reader, AT(0), AT(5), &segments, NULL), 0);
+	CHECK_EQ(recorded_cover(reader, &segments, &window, true, &all, NULL), 0);
+	CHECK_EQ(recorded_cover(reader, &segments, &window, false, &some, NULL), 0);
+	CHECK_EQ(some.lost_samples, 9);
+	CHECK_EQ(some.missing, 0);
+	CHECK_EQ(all.lost_samples, 9);
+	CHECK_EQ(all.throttled, 20);
+	CHECK_EQ(all.missing, 70);
+	CHECK_EQ(all.limit, 300);
+	CHECK_EQ(all.offline, 1);
+	CHECK_EQ(all.covered_ns, 5 * NSEC_PER_SEC);
+	CHECK_EQ(all.gaps.count, 1);
+	CHECK(!coverage_is_whole(&all));
+	array_done(&all.gaps);
+	array_done(&some.gaps);
+	array_done(&segments.list);
+}
+
 #define SECONDS 6
 
 /* A spool of as many blocks, and where each ends in it. */
@@ -361,7 +398,8 @@ static void test_torn(void)
 	check_hole(&left, SECONDS - 1, SECONDS + 0.5);
 }
 
-CHECK_MAIN({ "a CPU that is not there", test_offline },
+CHECK_MAIN({ "a list of segments knows all losses", test_segments },
+	{ "a CPU that is not there", test_offline },
 	{ "what is so in part of the window", test_in_part },
 	{ "a damaged stretch is not covered", test_stretches },
 	{ "single damaged records uncover nothing", test_single_records },
