@@ -57,20 +57,34 @@ static void say_gaps(const struct invocation *invocation, const struct coverage 
 	}
 }
 
+/* No recorder is that late without being stopped, or kept from the CPUs or the disk. */
+#define SILENT_NS (5 * NSEC_PER_SEC)
+
 /* What is being recorded is in the spool a second later. */
 static void say_recorder(const struct invocation *invocation, struct store_reader *reader,
 	const struct window *window)
 {
-	uint64_t reached_ns = 0, after_ns;
-	int pid = store_reader_recorder(reader, NULL);
+	uint64_t reached_ns = 0, after_ns, now_ns, since_ns = 0;
+	char shown[TIME_TEXT_SIZE], age[32];
+	int pid = store_reader_recorder(reader, &since_ns);
 
 	if (!pid ||
 		store_reader_near(reader, UINT64_MAX, UINT64_MAX, &reached_ns, &after_ns, NULL) <
 			0 ||
 		window->to_ns <= reached_ns)
 		return;
-	say(invocation, "process %d is recording; what it takes can be asked for a second later",
-		pid);
+	now_ns = clock_ns(CLOCK_REALTIME);
+	reached_ns = MAX(reached_ns, since_ns);
+	if (reached_ns && now_ns > reached_ns + SILENT_NS)
+		say(invocation,
+			"process %d, which records, has written nothing since %s, %s ago: it is "
+			"stopped, it gets no CPU, or the disk hangs",
+			pid, time_format(reached_ns, option_given(invocation, "utc"), 0, shown),
+			duration_format(now_ns - reached_ns, age, sizeof(age)));
+	else
+		say(invocation,
+			"process %d is recording; what it takes can be asked for a second later",
+			pid);
 }
 
 void say_missing(const struct invocation *invocation, struct store_reader *reader,

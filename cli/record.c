@@ -285,13 +285,14 @@ static void show_line(const struct recorder_progress *progress)
 		progress->elapsed_ns / NSEC_PER_SEC * NSEC_PER_SEC, elapsed, sizeof(elapsed));
 	/* what matters most first: a terminal may be narrow */
 	snprintf(text, sizeof(text),
-		"%s  %llu samples (%.0f/s)  %llu lost  %.1f MB  own CPU %.2f %%  %s on %llu CPUs, "
+		"%s  %llu samples (%.0f/s)  %llu lost  %.1f MB  own CPU %.2f %%  %s on %llu CPU%s, "
 		"%llu segments",
 		elapsed, (unsigned long long)progress->samples,
 		progress->samples / MAX(drained, 0.1), (unsigned long long)progress->lost,
 		progress->bytes / 1e6,
 		progress->cpu_ns / 1e7 / MAX(progress->elapsed_ns / 1e9, 0.1), progress->event,
-		(unsigned long long)progress->cpus, (unsigned long long)progress->segments);
+		(unsigned long long)progress->cpus, progress->cpus == 1 ? "" : "s",
+		(unsigned long long)progress->segments);
 	progress_line(progress->stopping ? "sealing what is left" : text);
 }
 

@@ -27,6 +27,12 @@ static const struct {
 	{ "ptrace",
 		"what other users' processes had mapped at the start is not known; CAP_SYS_PTRACE "
 		"would tell" },
+	{ "private-files", "functions of programs that only their owner may read have no names; "
+			   "CAP_DAC_READ_SEARCH would open them" },
+	{ "ring-size", "smaller rings than usual, which overflow sooner when nothing drains them; "
+		       "CAP_IPC_LOCK, or a higher RLIMIT_MEMLOCK (ulimit -l), would give all" },
+	{ "cycles", "this machine counts none; a timer, cpu-clock, samples instead: code that has "
+		    "interrupts off shows up where they are on again" },
 	{ "map-files", "files that are deleted while they are mapped may have no names; "
 		       "CAP_CHECKPOINT_RESTORE, before 5.9 CAP_SYS_ADMIN, would open them" },
 	{ "tracefs",
@@ -105,12 +111,13 @@ static void print_taken(const struct recorder_progress *progress)
 {
 	char length[32];
 
-	printf("event      %s at %llu Hz on %llu CPUs, segments of %s\n", progress->event,
+	printf("event      %s at %llu Hz on %llu CPU%s, segments of %s\n", progress->event,
 		(unsigned long long)progress->frequency, (unsigned long long)progress->cpus,
+		progress->cpus == 1 ? "" : "s",
 		duration_format(progress->segment_ns, length, sizeof(length)));
 	printf("taken      %llu samples", (unsigned long long)progress->samples);
-	if (progress->recent_ns)
-		printf(", %.0f a second now", progress->recent_samples * 1e9 / progress->recent_ns);
+	if (progress->now_ns)
+		printf(", %.0f a second now", progress->now_samples * 1e9 / progress->now_ns);
 	printf("; %llu lost, %llu missing, throttled %llu times\n",
 		(unsigned long long)progress->lost, (unsigned long long)progress->missed,
 		(unsigned long long)progress->throttled);

@@ -102,9 +102,10 @@ static void tell_status(struct recording *recording, const struct recorder_progr
 		snprintf(waits, sizeof(waits), ", %llu segments wait to be sealed",
 			(unsigned long long)progress->waiting);
 	service_say(&recording->service,
-		"STATUS=%s at %llu Hz on %llu CPUs: %llu samples, %llu lost%s%s", progress->event,
+		"STATUS=%s at %llu Hz on %llu CPU%s: %llu samples, %llu lost%s%s", progress->event,
 		(unsigned long long)progress->frequency, (unsigned long long)progress->cpus,
-		(unsigned long long)progress->samples, (unsigned long long)progress->lost, waits,
+		progress->cpus == 1 ? "" : "s", (unsigned long long)progress->samples,
+		(unsigned long long)progress->lost, waits,
 		progress->stalled ? "; the store cannot be written" : "");
 }
 
@@ -120,8 +121,12 @@ void recording_tell(struct recording *recording, const struct recorder_progress 
 		recording_stopping(recording);
 		service_say(service, "EXTEND_TIMEOUT_USEC=%d", STOP_MORE_USEC);
 	}
-	if (service_alive(service) || progress->stopping)
-		tell_status(recording, progress);
+	if (!service_alive(service) && !progress->stopping)
+		return;
+	tell_status(recording, progress);
+	/* nothing was taken yet: that is not what stands there for the next seconds */
+	if (!progress->samples)
+		service->status_ns = 0;
 }
 
 void recording_stopping(struct recording *recording)

@@ -131,7 +131,8 @@ bool perf_attr_try(enum perf_ring ring, unsigned int number, unsigned int *ret_m
 
 void perf_attr_describe(unsigned int missing, struct buffer *text)
 {
-	static const char *const names[] = { "ksymbol", "lost", "cgroup", "trace-rings" };
+	static const char *const names[] = { "ksymbol", "lost", "cgroup", "trace-rings",
+		"ring-size", "cycles" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (missing & 1u << i)

@@ -19,6 +19,8 @@ enum perf_rung {
 	PERF_RUNG_CGROUP = 4, /* 5.7: in which cgroup a sample was taken */
 	PERF_RUNG_TRACE =
 		8, /* trace events: perf refuses them, or there is no room for their rings */
+	PERF_RUNG_RINGS = 16, /* rings as large as usual: the limits leave no room */
+	PERF_RUNG_CYCLES = 32, /* the event: a timer stands in */
 };
 
 /* An event that can be asked for, NULL when it is not known. */

@@ -288,6 +288,8 @@ static int open_samples(struct perf_events *events, struct error *error)
 		return open_cycles(events, error);
 	if (!name && open_cycles(events, NULL) == 0)
 		return 0;
+	if (!name)
+		events->missing |= PERF_RUNG_CYCLES;
 	events->event = perf_attr_event(name ? name : "cpu-clock");
 	if (!events->event)
 		return error_set(error, -EINVAL, "there is no event '%s'", name);
@@ -410,6 +412,7 @@ int perf_events_open(const struct perf_events_options *options, struct perf_even
 	while (r == -ENOBUFS && !options->ring_bytes && events->ring_bytes > RING_BYTES_MIN) {
 		close_ring(events, PERF_RING_SIDEBAND);
 		events->ring_bytes /= 2;
+		events->missing |= PERF_RUNG_RINGS;
 		r = open_rings(events, error);
 	}
 	if (r < 0)

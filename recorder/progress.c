@@ -61,6 +61,8 @@ static const struct member members[] = {
 	NUMBER(recent_ns),
 	NUMBER(recent_cpu_ns),
 	NUMBER(recent_samples),
+	NUMBER(now_ns),
+	NUMBER(now_samples),
 	NUMBER(memory_bytes),
 	NUMBER(resident_bytes),
 	NUMBER(sample_bytes),

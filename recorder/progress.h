@@ -69,6 +69,8 @@ struct recorder_progress {
 	uint64_t recent_ns; /* the last half to one minute */
 	uint64_t recent_cpu_ns; /* of this process, within that */
 	uint64_t recent_samples; /* within that */
+	uint64_t now_ns; /* the last three to six seconds, at the begin less */
+	uint64_t now_samples; /* within that */
 	uint64_t memory_bytes; /* of this process, without files */
 	uint64_t resident_bytes; /* with files and rings */
 	uint64_t sample_bytes; /* of the recent samples, on the average, in the ring */

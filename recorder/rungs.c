@@ -51,6 +51,11 @@ static bool hides_processes(void)
 	return !rungs_capable(CAP_SYS_PTRACE) && !rungs_capable(CAP_SYS_ADMIN);
 }
 
+static bool hides_private_files(void)
+{
+	return !rungs_capable(CAP_DAC_READ_SEARCH) && !rungs_capable(CAP_DAC_OVERRIDE);
+}
+
 static bool hides_mapped_files(void)
 {
 	return !rungs_capable(CAP_SYS_ADMIN) &&
@@ -65,6 +70,7 @@ void rungs_describe(struct buffer *text)
 	} rungs[] = {
 		{ "kallsyms", hides_addresses },
 		{ "ptrace", hides_processes },
+		{ "private-files", hides_private_files },
 		{ "map-files", hides_mapped_files },
 	};
 

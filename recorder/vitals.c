@@ -57,16 +57,15 @@ static void measure_samples(struct vitals *vitals)
 		vitals->largest_bytes = MAX(vitals->largest_bytes, bytes / count);
 }
 
-static void move_marks(struct vitals *vitals)
+static void move_marks(
+	struct vitals_mark marks[2], const struct vitals_mark *now, uint64_t apart_ns)
 {
-	uint64_t now_ns = vitals->now.monotonic_ns;
-
-	if (!vitals->marks[0].monotonic_ns)
-		vitals->marks[0] = vitals->marks[1] = vitals->now;
-	if (now_ns - vitals->marks[1].monotonic_ns < VITALS_RECENT_NS)
+	if (!marks[0].monotonic_ns)
+		marks[0] = marks[1] = *now;
+	if (now->monotonic_ns - marks[1].monotonic_ns < apart_ns)
 		return;
-	vitals->marks[0] = vitals->marks[1];
-	vitals->marks[1] = vitals->now;
+	marks[0] = marks[1];
+	marks[1] = *now;
 }
 
 void vitals_end(struct vitals *vitals)
@@ -76,7 +75,8 @@ void vitals_end(struct vitals *vitals)
 	vitals->drain_ns = vitals->now.monotonic_ns - vitals->begun_ns;
 	vitals->drain_peak_ns = MAX(vitals->drain_peak_ns, vitals->drain_ns);
 	measure_samples(vitals);
-	move_marks(vitals);
+	move_marks(vitals->marks, &vitals->now, VITALS_RECENT_NS);
+	move_marks(vitals->newer, &vitals->now, VITALS_NOW_NS);
 }
 
 void vitals_tell(const struct vitals *vitals, struct recorder_progress *progress)
@@ -87,12 +87,17 @@ void vitals_tell(const struct vitals *vitals, struct recorder_progress *progress
 	progress->recent_ns = now->monotonic_ns - then->monotonic_ns;
 	progress->recent_cpu_ns = now->cpu_ns - then->cpu_ns;
 	progress->recent_samples = now->samples - then->samples;
+	progress->now_ns = now->monotonic_ns - vitals->newer[0].monotonic_ns;
+	progress->now_samples = now->samples - vitals->newer[0].samples;
 	progress->sample_bytes =
 		progress->recent_samples
 			? (now->sample_bytes - then->sample_bytes) / progress->recent_samples
 			: 0;
-	progress->ring_peak_bytes = vitals->peak_bytes[PERF_RING_SAMPLES];
-	progress->sideband_peak_bytes = vitals->peak_bytes[PERF_RING_SIDEBAND];
+	progress->ring_peak_bytes =
+		progress->lost ? progress->ring_bytes : vitals->peak_bytes[PERF_RING_SAMPLES];
+	progress->sideband_peak_bytes = progress->lost_sideband
+						? progress->ring_bytes
+						: vitals->peak_bytes[PERF_RING_SIDEBAND];
 	progress->rides_out_ns = vitals->largest_bytes && progress->frequency
 					 ? progress->ring_bytes * NSEC_PER_SEC /
 						   (vitals->largest_bytes * progress->frequency)

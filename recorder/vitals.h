@@ -14,6 +14,8 @@
 
 /* The recent past is between two marks of this distance, and one more of it. */
 #define VITALS_RECENT_NS (30 * 1000000000ull)
+/* And what is called now. */
+#define VITALS_NOW_NS (3 * 1000000000ull)
 
 struct vitals_mark {
 	uint64_t monotonic_ns;
@@ -27,6 +29,7 @@ struct vitals {
 	uint64_t peak_bytes[PERF_RINGS];
 	uint64_t largest_bytes; /* samples have been on the average of one drain */
 	struct vitals_mark marks[2]; /* the older one first */
+	struct vitals_mark newer[2];
 	struct vitals_mark now;
 	struct vitals_mark begun; /* `now` at the begin of this drain */
 	uint64_t begun_ns; /* this drain, CLOCK_MONOTONIC */
@@ -45,5 +48,5 @@ void vitals_emptied(struct vitals *vitals);
 /* All that it took has been applied. */
 void vitals_end(struct vitals *vitals);
 
-/* Fills in what is known here; ring_bytes and frequency are there. */
+/* Fills in what is known here; ring_bytes, frequency and what was lost are there: a ring that lost was full. */
 void vitals_tell(const struct vitals *vitals, struct recorder_progress *progress);

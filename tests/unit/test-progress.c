@@ -118,7 +118,6 @@ static void test_vitals(void)
 	}
 	drain(&vitals, now_ns + 3600 * NSEC_PER_SEC, 10);
 	vitals_tell(&vitals, &progress);
-	vitals_done(&vitals);
 	CHECK_EQ(progress.ring_peak_bytes, 20000);
 	CHECK_EQ(progress.sideband_peak_bytes, 500);
 	CHECK_EQ(progress.rides_out_ns / NSEC_PER_MSEC, 52428);
@@ -127,6 +126,34 @@ static void test_vitals(void)
 	CHECK_EQ(progress.sample_bytes, 200);
 	CHECK_EQ(progress.recent_samples, 10);
 	CHECK(progress.drain_peak_ns >= progress.drain_ns && progress.drain_ns);
+	/* what is lost was not found in the rings: they were full */
+	progress.lost = progress.lost_sideband = 1;
+	vitals_tell(&vitals, &progress);
+	CHECK_EQ(progress.ring_peak_bytes, 1 << 20);
+	CHECK_EQ(progress.sideband_peak_bytes, 1 << 20);
+	vitals_done(&vitals);
+}
+
+/* What was long ago is not now. */
+static void test_now(void)
+{
+	struct recorder_progress progress = { .ring_bytes = 1 << 20, .frequency = 100 };
+	struct vitals vitals = { 0 };
+
+	drain(&vitals, 0, 1000);
+	drain(&vitals, 0, 1000);
+	for (int i = 0; i < 2; i++) {
+		for (int mark = 0; mark < 2; mark++) {
+			vitals.newer[mark].monotonic_ns -= VITALS_NOW_NS;
+			vitals.marks[mark].monotonic_ns -= VITALS_NOW_NS;
+		}
+		drain(&vitals, 0, 10);
+	}
+	vitals_tell(&vitals, &progress);
+	vitals_done(&vitals);
+	CHECK_EQ(progress.now_samples, 10);
+	CHECK_EQ(progress.now_ns / NSEC_PER_SEC, 3);
+	CHECK_EQ(progress.recent_samples, 1020);
 }
 
 /* What it comes to differs; that there is something, and not a second of it, does not. */
@@ -151,5 +178,5 @@ static void test_sampling_cost(void)
 
 CHECK_MAIN({ "written and read", test_round_trip }, { "other versions", test_other_versions },
 	{ "other versions' sources", test_other_sources }, { "no progress", test_no_progress },
-	{ "rings and drains", test_vitals },
+	{ "rings and drains", test_vitals }, { "what is now", test_now },
 	{ "what a sample costs the kernel", test_sampling_cost })
