@@ -136,16 +136,17 @@ static int take_runs(struct reader *rows, size_t count, struct busy *busy)
 	if (array_reserve(&busy->cells, count) < 0)
 		return -ENOMEM;
 	while (reader_left(rows)) {
-		uint64_t on = reader_varint(rows);
+		uint64_t on = reader_varint(rows), skipped = reader_varint(rows);
 
 		if (on)
 			slot = 0;
 		cpu += on;
-		slot += reader_varint(rows);
 		more = reader_varint(rows);
-		if (reader_failed(rows) || on > UINT32_MAX || cpu > UINT32_MAX || slot >= slots ||
-			more >= slots - slot || more >= count - busy->cells.count)
+		if (reader_failed(rows) || on > UINT32_MAX || cpu > UINT32_MAX ||
+			skipped >= slots - slot || more >= slots - slot - skipped ||
+			more >= count - busy->cells.count)
 			return -EBADMSG;
+		slot += skipped;
 		for (uint64_t i = 0; i <= more; i++)
 			busy->cells.items[busy->cells.count++] =
 				(struct busy_cell){ .cpu = cpu, .slot = slot++ };
