@@ -210,7 +210,8 @@ static void tell_stall(const struct recorder_progress *progress, bool live)
 {
 	static bool told, told_given_up;
 
-	if (progress->given_up && !told_given_up)
+	/* at the end it is not for want of memory, and is summed up */
+	if (progress->given_up && !told_given_up && !progress->stopping)
 		talk(live,
 			"there is no more memory for what waits: the oldest samples are given up",
 			"");
@@ -341,19 +342,29 @@ static void tell(const struct invocation *invocation, const struct recorder_prog
 	bool utc = option_given(invocation, "utc");
 	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE], elapsed[32];
 
+	if (access(store_path(invocation), F_OK) < 0) {
+		fprintf(stderr, "perftape: %s is gone, and all %llu samples with it\n",
+			store_path(invocation), (unsigned long long)progress->samples);
+		return;
+	}
 	if (progress->given_up)
-		fprintf(stderr, "perftape: %llu samples could not be stored\n",
+		fprintf(stderr,
+			"perftape: %llu samples could not be sealed: of them there is what the "
+			"spool had room for\n",
 			(unsigned long long)progress->given_up);
 	if (!progress->samples || !progress->segments) {
 		say(invocation, "nothing was recorded");
 		return;
 	}
 	say(invocation,
-		"recorded %s of %llu CPUs at %s: %llu samples, %llu lost; %llu segment%s, %.2f MB "
+		"recorded %s of %llu CPU%s at %s: %llu samples, %llu lost%s; %llu segment%s, %.2f "
+		"MB "
 		"in %s",
 		duration_format(span_ns, elapsed, sizeof(elapsed)),
-		(unsigned long long)progress->cpus, progress->event,
-		(unsigned long long)progress->samples, (unsigned long long)progress->lost,
+		(unsigned long long)progress->cpus, progress->cpus == 1 ? "" : "s", progress->event,
+		(unsigned long long)(progress->samples -
+				     MIN(progress->samples, progress->given_up)),
+		(unsigned long long)progress->lost, progress->given_up ? " by the kernel" : "",
 		(unsigned long long)progress->segments, progress->segments == 1 ? "" : "s",
 		progress->bytes / 1e6, store_path(invocation));
 	if (progress->removed)

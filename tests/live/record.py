@@ -372,6 +372,17 @@ def test_pid_namespace(folder):
     return expect("not refused", done.returncode == 1 and "hostPID" in done.stderr and done.stderr.count("\n") == 1, done.stderr)
 
 
+def test_store_goes(folder):
+    """A store that is removed under its recorder: said at the end, and no commands to look at it."""
+    store = folder / "goes"
+    recorder = start(store)
+    wrongs = expect("nothing is recorded", wait_for(lambda: list(store.glob("spool/*.spool"))))
+    store.rename(folder / "gone")
+    recorder.send_signal(signal.SIGTERM)
+    _, said = recorder.communicate(timeout=WAIT)
+    return wrongs + expect("not said", recorder.returncode == 1 and f"{store} is gone, and all" in said and "Look at it" not in said and "memory" not in said, said)
+
+
 def bound_files(count):
     """In a process to be: so many open files at most, and no right to have more."""
     def bind():
@@ -432,6 +443,7 @@ TOGETHER = [
     test_moved_programs,
     test_pid_namespace,
     test_few_files,
+    test_store_goes,
     test_without_rights,
 ]
 
