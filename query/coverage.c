@@ -15,6 +15,8 @@
  */
 #define GAP_MIN_NS NSEC_PER_MSEC
 
+static const char nothing_recorded[] = "nothing recorded";
+
 void coverage_parts_done(struct coverage_parts *parts)
 {
 	array_done(&parts->covered);
@@ -374,8 +376,9 @@ static int compare_gaps(const void *a, const void *b)
 static int push_gap(struct coverage *coverage, uint64_t from_ns, uint64_t to_ns,
 	const struct coverage_gap *reason)
 {
-	struct coverage_gap gap = { .why = "nothing recorded" };
+	struct coverage_gap gap = { 0 };
 
+	snprintf(gap.why, sizeof(gap.why), "%s", nothing_recorded);
 	if (from_ns >= to_ns || to_ns - from_ns < GAP_MIN_NS)
 		return 0;
 	if (reason)
@@ -452,6 +455,26 @@ static int finish_cpus(struct coverage *coverage, const struct coverage_parts *p
 	return cpu_filter_list(left_out, coverage->left_out, sizeof(coverage->left_out));
 }
 
+/* Between the last that ends by a gap's begin and the first that begins at its end, the machine was started anew. */
+static void tell_boots(struct coverage *coverage, const struct coverage_parts *parts)
+{
+	for (size_t i = 0; i < coverage->gaps.count; i++) {
+		struct coverage_gap *gap = &coverage->gaps.items[i];
+		const char *before = NULL, *behind = NULL;
+
+		for (size_t j = 0; j < parts->spans.count; j++) {
+			const struct coverage_span *span = &parts->spans.items[j];
+
+			before = span->end_ns == gap->from_ns ? span->boot_id : before;
+			behind = span->begin_ns == gap->to_ns ? span->boot_id : behind;
+		}
+		if (before && behind && *before && *behind && strcmp(before, behind) != 0 &&
+			!strcmp(gap->why, nothing_recorded))
+			snprintf(gap->why, sizeof(gap->why), "%s; the machine was started anew",
+				nothing_recorded);
+	}
+}
+
 int coverage_finish(
 	struct coverage *coverage, struct coverage_parts *parts, const struct window *window)
 {
@@ -472,6 +495,7 @@ int coverage_finish(
 	}
 	for (size_t i = 0; i < coverage->gaps.count; i++)
 		missing_ns += coverage->gaps.items[i].to_ns - coverage->gaps.items[i].from_ns;
+	tell_boots(coverage, parts);
 	coverage->window_ns = window->to_ns - window->from_ns;
 	coverage->covered_ns = coverage->window_ns - missing_ns;
 	coverage->lost_in_part =

@@ -226,6 +226,24 @@ static void test_in_part(void)
 		store.path, 3.5, 5, NULL, 1.5, false, ", up to 70 samples that were due", "part");
 }
 
+/* Between two boots more is known than that nothing is there. */
+static void test_boots(void)
+{
+	_cleanup_(cleanup_selection) struct selection *all = NULL;
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct tape *other = tapes_new(7, 8);
+
+	tapes_store_init(&store);
+	tapes_store_put(&store, tapes_new(0, 2));
+	tapes_store_put(&store, tapes_new(4, 5));
+	other->facts.count = 0;
+	CHECK_EQ(tape_add_fact(other, "boot_id", "99999999-2222-3333-4444-555555555555"), 0);
+	tapes_store_put(&store, other);
+	all = selected(store.path, 0, 8);
+	check_gap(&all->coverage, 0, 2, 4, "nothing recorded");
+	check_gap(&all->coverage, 1, 5, 7, "nothing recorded; the machine was started anew");
+}
+
 /* A list of segments knows what a look at their samples knows. */
 static void test_segments(void)
 {
@@ -398,7 +416,8 @@ static void test_torn(void)
 	check_hole(&left, SECONDS - 1, SECONDS + 0.5);
 }
 
-CHECK_MAIN({ "a list of segments knows all losses", test_segments },
+CHECK_MAIN({ "a gap between two boots", test_boots },
+	{ "a list of segments knows all losses", test_segments },
 	{ "a CPU that is not there", test_offline },
 	{ "what is so in part of the window", test_in_part },
 	{ "a damaged stretch is not covered", test_stretches },
