@@ -211,7 +211,7 @@ int answer_nothing(const struct invocation *invocation, struct store_reader *rea
 		fprintf(stderr,
 			"perftape: no sample that passes is left of that window: %s%llu of it were "
 			"lost\n",
-			coverage->lost_over_edge ? "up to " : "", (unsigned long long)lost);
+			coverage->lost_over_edge ? "about " : "", (unsigned long long)lost);
 	else if (coverage->covered_ns)
 		fprintf(stderr, "perftape: that window was recorded, but holds no sample%s\n",
 			option_given(invocation, "cpu") ? " of these CPUs"

@@ -35,7 +35,7 @@ static void put_missing(const struct coverage *coverage, struct buffer *text)
 
 	if (coverage->missing)
 		buffer_printf(text, ", %s%" PRIu64 " %s that were due did not come",
-			coverage->missing_over_edge ? "up to " : "", coverage->missing, many);
+			coverage->missing_over_edge ? "about " : "", coverage->missing, many);
 }
 
 /* Each that was away, and for how long, if these are few. */
@@ -69,7 +69,7 @@ void coverage_describe(const struct coverage *coverage, struct buffer *text)
 	if (missing_ns)
 		buffer_printf(
 			text, " (%s missing)", duration_format(missing_ns, shown, sizeof(shown)));
-	buffer_printf(text, ", %s%" PRIu64 " %s lost%s", coverage->lost_over_edge ? "up to " : "",
+	buffer_printf(text, ", %s%" PRIu64 " %s lost%s", coverage->lost_over_edge ? "about " : "",
 		coverage->lost_samples, coverage->lost_samples == 1 ? "sample" : "samples",
 		coverage->lost_in_part ? in_part : "");
 	put_count(text, coverage->shed, "sample", "samples", " given up for want of room");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "query/coverage.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,11 +163,31 @@ static void count_loss(struct coverage *coverage, const struct tape_loss *loss)
 	}
 }
 
+static double share_within(struct coverage_interval at, const struct window *window)
+{
+	uint64_t within_ns = MIN(at.to_ns, window->to_ns) - MAX(at.from_ns, window->from_ns);
+
+	return (double)within_ns / (double)(at.to_ns - at.from_ns);
+}
+
 /* Were samples taken away that had been taken, at some moment in it? */
 static bool is_of_samples(const struct tape_loss *loss)
 {
 	return loss->kind == TAPE_LOSS_SAMPLES || loss->kind == TAPE_LOSS_SHED ||
 	       loss->kind > TAPE_LOSS_EVENTS || !loss->kind;
+}
+
+/* A stretch of a loss of samples may be a second or more, of which a short window is a small part. */
+static void count_share(struct coverage_shares *shares, const struct tape_loss *loss, double within)
+{
+	double count = (double)loss->count * within;
+
+	if (loss->kind == TAPE_LOSS_MISSING)
+		shares->missing += count;
+	else if (loss->kind == TAPE_LOSS_SHED)
+		shares->shed += count;
+	else
+		shares->lost += count;
 }
 
 /* [from, to) of the wall clock; a loss that has no length is a nanosecond long. */
@@ -191,17 +212,22 @@ static int add_loss(struct coverage *coverage, struct coverage_parts *parts,
 {
 	struct coverage_interval at = loss_interval(tape, loss);
 	const char *why = uncovers(loss);
-	bool over_edge;
+	double within;
 
 	if (at.from_ns >= window->to_ns || at.to_ns <= window->from_ns)
 		return 0;
+	within = share_within(at, window);
 	if (loss->kind == TAPE_LOSS_THROTTLED || loss->kind == TAPE_LOSS_OFFLINE) {
+		uint64_t times = (uint64_t)ceil((double)loss->count * within);
 		struct coverage_lasting piece = { loss->kind, loss->cpu, at.from_ns, at.to_ns,
-			loss->count };
+			MIN(times, loss->count) };
 
 		return array_push(&parts->lasting, piece);
 	}
-	count_loss(coverage, loss);
+	if (within < 1 && (is_of_samples(loss) || loss->kind == TAPE_LOSS_MISSING))
+		count_share(&parts->shares, loss, within);
+	else
+		count_loss(coverage, loss);
 	if (why)
 		return add_reason(parts,
 			(struct coverage_gap){ .from_ns = at.from_ns,
@@ -210,12 +236,7 @@ static int add_loss(struct coverage *coverage, struct coverage_parts *parts,
 			why);
 	if (loss->kind == TAPE_LOSS_LOWERED)
 		return array_push(&parts->lowered, at);
-	over_edge = at.from_ns < window->from_ns || at.to_ns > window->to_ns;
-	coverage->missing_over_edge |= over_edge && loss->kind == TAPE_LOSS_MISSING && loss->count;
-	if (!is_of_samples(loss) || !loss->count)
-		return 0;
-	coverage->lost_over_edge |= over_edge;
-	return array_push(&parts->lost, at);
+	return is_of_samples(loss) && loss->count ? array_push(&parts->lost, at) : 0;
 }
 
 int coverage_add_losses(struct coverage *coverage, struct coverage_parts *parts,
@@ -475,6 +496,26 @@ static void tell_boots(struct coverage *coverage, const struct coverage_parts *p
 	}
 }
 
+static bool add_share(uint64_t *count, double share)
+{
+	uint64_t whole = (uint64_t)llround(share);
+
+	*count += whole;
+	return whole;
+}
+
+static void finish_losses(
+	struct coverage *coverage, const struct coverage_parts *parts, const struct window *window)
+{
+	bool lost = add_share(&coverage->lost_samples, parts->shares.lost);
+	bool shed = add_share(&coverage->shed, parts->shares.shed);
+
+	coverage->lost_over_edge = lost || shed;
+	coverage->missing_over_edge = add_share(&coverage->missing, parts->shares.missing);
+	coverage->lost_in_part = parts->lost.count && (coverage->lost_samples || coverage->shed) &&
+				 leave_time(parts->lost.items, parts->lost.count, window);
+}
+
 int coverage_finish(
 	struct coverage *coverage, struct coverage_parts *parts, const struct window *window)
 {
@@ -498,8 +539,7 @@ int coverage_finish(
 	tell_boots(coverage, parts);
 	coverage->window_ns = window->to_ns - window->from_ns;
 	coverage->covered_ns = coverage->window_ns - missing_ns;
-	coverage->lost_in_part =
-		parts->lost.count && leave_time(parts->lost.items, parts->lost.count, window);
+	finish_losses(coverage, parts, window);
 	coverage->limit_in_part = parts->lowered.count &&
 				  leave_time(parts->lowered.items, parts->lowered.count, window);
 	if (absences_tell(coverage, parts, window) < 0)

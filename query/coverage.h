@@ -40,15 +40,15 @@ struct coverage_gap {
 struct coverage {
 	uint64_t window_ns;
 	uint64_t covered_ns;
-	/* of all losses that overlap the window */
+	/* Of losses that overlap the window. Of samples, a loss that reaches over its edge has the share of its time that is within. */
 	uint64_t lost_samples; /* that the kernel had no room for; those of unknown kinds too */
 	uint64_t shed; /* that were taken and given up, for want of room */
-	bool lost_over_edge; /* one of these two reaches over its edge: some of them were lost outside */
+	bool lost_over_edge; /* some of these two are such a share */
 	bool lost_in_part; /* there is time in the window in which none of these two was lost */
 	uint64_t missing; /* that were due and did not come */
-	bool missing_over_edge; /* some of them outside the window */
+	bool missing_over_edge; /* some of them are such a share */
 	uint64_t lost_sideband;
-	uint64_t throttled; /* times that a CPU was throttled */
+	uint64_t throttled; /* times that a CPU was throttled; once at least if it was at all */
 	uint64_t
 		limit; /* samples a second that the kernel allowed at the least, fewer than were asked for; 0: all */
 	bool limit_in_part; /* and not in all of the window */
@@ -91,12 +91,18 @@ struct coverage_lasting {
 	uint64_t count;
 };
 
+/* Samples, by parts of one: several small shares are a sample together. */
+struct coverage_shares {
+	double lost, shed, missing;
+};
+
 /* Working state between the feeding and the finish. Zeroed is empty. */
 struct coverage_parts {
 	array_of(struct coverage_interval) covered, lost, lowered;
 	array_of(struct coverage_gap) reasons; /* for what is not covered */
 	array_of(struct coverage_span) spans;
 	array_of(struct coverage_lasting) lasting;
+	struct coverage_shares shares; /* of the losses over the window's edges */
 	struct cpu_set_filter left_out,
 		recorded; /* of tapes that are not of all CPUs; empty is none here */
 	bool all_recorded; /* there is a tape that is */

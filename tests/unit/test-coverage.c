@@ -223,7 +223,41 @@ static void test_in_part(void)
 	check_said(store.path, 2, 7, NULL, 5, false,
 		"at most 300 samples a second allowed by the kernel in part of the window", NULL);
 	check_said(
-		store.path, 3.5, 5, NULL, 1.5, false, ", up to 70 samples that were due", "part");
+		store.path, 3.5, 5, NULL, 1.5, false, ", about 35 samples that were due", "part");
+}
+
+/* A coarse stretch gives a short window what was due in it, which may be nothing. */
+static void test_shares(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(cleanup_selection) struct selection *all = NULL;
+	struct tape *tape = tapes_new(0, 40);
+
+	tapes_store_init(&store);
+	add_loss(tape, TAPE_LOSS_MISSING, 1, 3, 4, 7);
+	add_loss(tape, TAPE_LOSS_MISSING, 2, 3.25, 3.75, 90);
+	add_loss(tape, TAPE_LOSS_SAMPLES, 1, 10, 40, 300);
+	add_loss(tape, TAPE_LOSS_THROTTLED, 4, 6, 8, 6);
+	add_loss(tape, TAPE_LOSS_MISSING, 4, 6, 8, 180);
+	for (uint32_t cpu = 5; cpu < 9; cpu++)
+		add_loss(tape, TAPE_LOSS_SHED, cpu, 8, 10, 1);
+	tapes_store_put(&store, tape);
+	check_said(store.path, 3.1, 3.105, "1", 0.005, true, ", 0 samples lost", "did not come");
+	check_said(store.path, 3, 4, NULL, 1, false, ", 97 samples that were due did", "about");
+	check_said(store.path, 3, 3.5, "1", 0.5, false, ", about 4 samples that were due", "part");
+	check_said(store.path, 3, 3.5, "2", 0.5, false, ", about 45 samples that were due", "part");
+	check_said(store.path, 12, 12.04, NULL, 0.04, true, ", 0 samples lost", "part");
+	check_said(store.path, 9.5, 12, "1", 2.5, false, ", about 20 samples lost in part", "due");
+	check_said(store.path, 6.5, 6.75, "4", 0.25, false, ", 1 time throttled", "part");
+	check_said(store.path, 6.5, 6.75, "4", 0.25, false, ", about 23 samples that", "part");
+	check_said(store.path, 7, 8, "4", 1, false,
+		", about 90 samples that were due did not come, "
+		"3 times throttled",
+		NULL);
+	check_said(store.path, 8, 9, NULL, 1, false, ", 2 samples given up", "due");
+	all = selected(store.path, 0, 40);
+	CHECK_EQ(all->coverage.missing, 277);
+	CHECK(!all->coverage.missing_over_edge && !all->coverage.lost_over_edge);
 }
 
 /* Between two boots more is known than that nothing is there. */
@@ -420,6 +454,7 @@ CHECK_MAIN({ "a gap between two boots", test_boots },
 	{ "a list of segments knows all losses", test_segments },
 	{ "a CPU that is not there", test_offline },
 	{ "what is so in part of the window", test_in_part },
+	{ "losses over a window's edges", test_shares },
 	{ "a damaged stretch is not covered", test_stretches },
 	{ "single damaged records uncover nothing", test_single_records },
 	{ "CPUs that were not to be recorded", test_left_out },

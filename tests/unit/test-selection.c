@@ -146,7 +146,7 @@ static void test_losses(void)
 	CHECK_EQ(cpu1->coverage.lost_sideband, 2);
 	CHECK_EQ(cpu1->coverage.throttled, 0);
 	later = selected(&store, AT(1), AT(2), NULL);
-	CHECK_EQ(later->coverage.lost_samples, 7);
+	CHECK_EQ(later->coverage.lost_samples, 4);
 }
 
 /* Each kind in words. What a CPU or a callchain lacks is told, and nothing is missing of the window for it. */
@@ -282,9 +282,9 @@ static void test_losses_at_the_edge(void)
 	coverage = coverage_of(&store, AT(1), AT(2));
 	CHECK(coverage.lost_samples == 10 && !coverage.lost_in_part && !coverage.lost_over_edge);
 	coverage = coverage_of(&store, AT(1.2), AT(1.4));
-	CHECK(coverage.lost_samples == 10 && !coverage.lost_in_part && coverage.lost_over_edge);
+	CHECK(coverage.lost_samples == 2 && !coverage.lost_in_part && coverage.lost_over_edge);
 	coverage = coverage_of(&store, AT(0.5), AT(1.5));
-	CHECK(coverage.lost_samples == 10 && coverage.lost_in_part && coverage.lost_over_edge);
+	CHECK(coverage.lost_samples == 5 && coverage.lost_in_part && coverage.lost_over_edge);
 	coverage = coverage_of(&store, AT(0), AT(4));
 	CHECK(coverage.lost_samples == 11 && coverage.lost_in_part && !coverage.lost_over_edge);
 }
@@ -299,8 +299,8 @@ static void test_losses_told_later(void)
 	add_loss(later, TAPE_LOSS_SAMPLES, 1, 1.5, 2.5, 77);
 	tapes_store_put(&store, steady(0, 2));
 	tapes_store_put(&store, later);
-	CHECK_EQ(coverage_of(&store, AT(0), AT(2)).lost_samples, 77);
-	CHECK_EQ(coverage_of(&store, AT(1.6), AT(1.7)).lost_samples, 77);
+	CHECK_EQ(coverage_of(&store, AT(0), AT(2)).lost_samples, 39);
+	CHECK_EQ(coverage_of(&store, AT(1.6), AT(1.7)).lost_samples, 8);
 	CHECK_EQ(coverage_of(&store, AT(0), AT(3)).lost_samples, 77);
 	CHECK_EQ(coverage_of(&store, AT(0), AT(1.5)).lost_samples, 0);
 	CHECK_EQ(coverage_of(&store, AT(2.5), AT(4)).lost_samples, 0);
