@@ -6,12 +6,10 @@
 
 #include "base/clock.h"
 #include "incidents/field-rows.h"
+#include "tape/clocks.h"
 
 /* How late a logger may be that is starved, or how far a log's clock may be off, beside what it says itself. */
 #define LATE_NS (900 * NSEC_PER_SEC)
-
-/* What the clock of another moment says of this one, by how far it may have been slewed. */
-#define SLEW 2000
 
 int log_map_open(const char *path, struct log_map *ret_map, struct error *error)
 {
@@ -96,13 +94,13 @@ static bool is_possible(
 
 	*ret_off_ns = off_ns;
 	/* what is still to come was said in another boot, or on another host */
-	if (off_ns && time_ns > clock_ns(CLOCK_REALTIME) + LATE_NS + off_ns / SLEW)
+	if (off_ns && time_ns > clock_ns(CLOCK_REALTIME) + clocks_error_beside(LATE_NS, off_ns))
 		return false;
 	if (*segment->damage ||
 		(*incident->boot_id && !same_boot(segment->boot_id, incident->boot_id)))
 		return false;
 	return !said->has_time || outside(said->realtime_ns, time_ns, time_ns) <=
-					  LATE_NS + said->error_ns + off_ns / SLEW;
+					  clocks_error_beside(LATE_NS + said->error_ns, off_ns);
 }
 
 /* The segment nearest to a stamp, of the boot that the log says, or of one of which its time is true. Of the latest where it says nothing. */
@@ -140,7 +138,7 @@ static void place_by_anchors(
 	off_ns = outside(said->uptime_ns, segment->perf_begin_ns, segment->perf_end_ns);
 	place->moment.has_time = true;
 	place->moment.realtime_ns = tape_to_realtime(map->tape, said->uptime_ns, &error_ns);
-	place->moment.error_ns = error_ns + NSEC_PER_USEC + off_ns / SLEW;
+	place->moment.error_ns = clocks_error_beside(error_ns + NSEC_PER_USEC, off_ns);
 	place->how = LOG_PLACE_ANCHORS;
 	snprintf(place->boot_id, sizeof(place->boot_id), "%s", segment->boot_id);
 }

@@ -90,6 +90,7 @@ static int convert(struct store_reader *reader, const struct store_segment *segm
 	ret_moment->beside_ns = distance(segment, uptime_ns);
 	ret_moment->realtime_ns =
 		clocks_from_perf(tape, CLOCKS_REALTIME, uptime_ns, &ret_moment->error_ns);
+	ret_moment->error_ns = clocks_error_beside(ret_moment->error_ns, ret_moment->beside_ns);
 	if (!ret_moment->realtime_ns)
 		return error_set(error, -EINVAL,
 			"boot %s has no reading of the wall clock; give a time of that",

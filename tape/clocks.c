@@ -115,6 +115,11 @@ uint64_t tape_to_realtime(const struct tape *tape, uint64_t perf_ns, uint64_t *r
 	return clocks_from_perf(tape, CLOCKS_REALTIME, perf_ns, ret_error_ns);
 }
 
+uint64_t clocks_error_beside(uint64_t error_ns, uint64_t beside_ns)
+{
+	return add_capped(error_ns, beside_ns / CLOCKS_SLEW);
+}
+
 /* Where in a stretch, its end not included, the clock shows a time. */
 static bool stretch_moment(
 	const struct stretch *stretch, uint64_t time_ns, struct clocks_moment *ret_moment)

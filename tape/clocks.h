@@ -19,12 +19,18 @@ enum clocks_clock {
 /* Beyond this, a clock was stepped between two anchors, not slewed. */
 #define CLOCKS_STEP_NS 10000000ll
 
+/* A slewed clock gains or loses a nanosecond in so many at the most: NTP's 500 ppm. */
+#define CLOCKS_SLEW 2000
+
 /*
  * From the perf clock, which is also that of the kernel log's stamps. Without anchors 0; also for a clock that they do not have, which
  * stands at 0 in them. *ret_error_ns is the larger one of the anchors that were used; it may be NULL.
  */
 uint64_t clocks_from_perf(
 	const struct tape *tape, enum clocks_clock clock, uint64_t perf_ns, uint64_t *ret_error_ns);
+
+/* What a moment so far outside of all anchors may be off, by how far a clock may have been slewed until then. */
+uint64_t clocks_error_beside(uint64_t error_ns, uint64_t beside_ns);
 
 struct clocks_moment {
 	uint64_t perf_ns;

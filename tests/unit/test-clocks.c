@@ -105,6 +105,13 @@ static void test_one(void)
 	CHECK_EQ(tape->anchors.items[0].error_ns, 900);
 }
 
+static void test_beside(void)
+{
+	CHECK_EQ(clocks_error_beside(900, 0), 900);
+	CHECK_EQ(clocks_error_beside(900, 80 * NSEC_PER_SEC), 40 * NSEC_PER_MSEC + 900);
+	CHECK_EQ(clocks_error_beside(UINT64_MAX, NSEC_PER_SEC), UINT64_MAX);
+}
+
 /* An import knows the wall clock at most. */
 static void test_a_clock_that_nobody_read(void)
 {
@@ -372,6 +379,7 @@ static void test_thinned(void)
 }
 
 CHECK_MAIN({ "no anchor", test_none }, { "one anchor", test_one },
+	{ "beside the anchors", test_beside },
 	{ "a clock that nobody read", test_a_clock_that_nobody_read },
 	{ "slewed at 500 ppm", test_slew }, { "set ahead, and back twice", test_steps },
 	{ "set back twenty times", test_many_steps_back }, { "suspended", test_suspend },
