@@ -213,16 +213,16 @@ static int parse(struct invocation *invocation, char **words)
 	return r;
 }
 
-/* A file that we open must not become one of the standard three: what is said would go into it. */
+/*
+ * A file that we open must not become one of the standard three: what is said would go into it. An answer to a standard output that is closed
+ * fails as it would without this.
+ */
 static void open_standard_files(void)
 {
-	int fd;
-
-	do {
-		fd = open("/dev/null", O_RDWR);
-	} while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd >= 0)
-		close(fd);
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 &&
+			open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR) < 0)
+			return;
 }
 
 /* One that is named has to be there. */

@@ -250,7 +250,9 @@ static int answer_json(
 		return EXIT_DONE;
 	}
 	code = answer_commit(invocation, &output, r, cursor_coverage(cursor));
-	if (code == EXIT_FAILED || samples) {
+	if (code == EXIT_FAILED)
+		return code;
+	if (samples) {
 		say_coverage(invocation, reader, window, samples, cursor_coverage(cursor));
 		return code;
 	}

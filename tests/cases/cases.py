@@ -3,7 +3,7 @@
 """The command line: what is typed, and exactly what comes out.
 
 A .txt file beside this one holds cases: a line `$ perftape ARGS`, the lines that must come out (both streams), and
-`= EXIT CODE`. With UPDATE_CASES=1 in the environment the files are written anew from what comes out: read the difference.
+`= EXIT CODE`. A `>&-` at the end closes standard output, as in a shell. With UPDATE_CASES=1 in the environment the files are written anew from what comes out: read the difference.
 
 There is no store but `recorded`, which fixture.c makes anew for each file, `wrong`, a copy of it with a wrong row in its index,
 `cut`, a copy with an empty segment and one without its end, and `taken`, one without the file of its second segment; and `spiky`, of saturated CPUs. What differs from one machine to the next, sizes and the time
@@ -75,7 +75,9 @@ def run(perftape, words, folder, columns):
     environment = {"PATH": os.environ["PATH"], "TZ": "UTC", "HOME": folder, "PERFTAPE_STORE": f"{folder}/store", "PERFTAPE_CONFIG": os.devnull}
     environment |= {name: value for name, value in os.environ.items() if name.endswith("SAN_OPTIONS")}
     environment |= {"COLUMNS": columns} if columns else {}
-    done = subprocess.run([perftape, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=environment, cwd=folder)
+    closed = words[-1:] == [">&-"]
+    command = ["sh", "-c", 'exec "$@" >&-', "sh", perftape, *words[:-1]] if closed else [perftape, *words]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=environment, cwd=folder)
     return mask(done.stdout.decode().replace(folder, "DIR")) + f"= {done.returncode}\n"
 
 
