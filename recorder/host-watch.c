@@ -286,14 +286,17 @@ void host_watch_tell(struct host_watch *watch, struct recorder_progress *progres
 {
 	if (!watch || pthread_mutex_trylock(&watch->lock) != 0)
 		return;
+	progress->source_count = 0;
 	for (size_t i = 0; i < watch->cost_count; i++) {
 		const struct gauges_cost *cost = &watch->costs[i];
-		struct progress_source *source = &progress->sources[i];
+		struct progress_source *source;
 
+		if (!cost->source)
+			continue; /* it was not asked yet */
+		source = &progress->sources[progress->source_count++];
 		*source = (struct progress_source){ "", cost->reads, cost->failures, cost->cpu_ns,
 			cost->longest_ns };
 		snprintf(source->name, sizeof(source->name), "%s", cost->source);
 	}
-	progress->source_count = watch->cost_count;
 	pthread_mutex_unlock(&watch->lock);
 }

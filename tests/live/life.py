@@ -378,8 +378,10 @@ def kernel_is_named(store):
 
 
 def lacking(told):
-    """What rights or the kernel's age keep from it; cycles are the machine's to have, and then are what it samples."""
+    """What rights or the kernel's age keep from it; cycles are the machine's to have, and then are what it samples. Only root has tracefs where it is not mounted."""
     missing = set(filter(None, told["missing"].split(",")))
+    if not any(map(os.path.exists, ("/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events"))):
+        missing -= {"tracefs"}
     return (missing - {"cycles"}) | ({"cycles and another event"} if ("cycles" in missing) != (told["event"] != "cycles") else set())
 
 
