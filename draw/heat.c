@@ -71,7 +71,12 @@ static double busy(const struct drawing *drawing, uint32_t row, uint32_t column)
 	const struct heat *heat = drawing->heat;
 	double ns = heat_cell_ns(heat, heat->covered_ns.items, row, column);
 
-	return ns >= NSEC_PER_MSEC ? load_work_ns(heat_cell(heat, row, column)) / ns : 0;
+	double value = ns >= NSEC_PER_MSEC ? load_work_ns(heat_cell(heat, row, column)) / ns : 0;
+
+	/* samples are spread by their usual distance, which is not the one that they have */
+	if (heat->by == HEAT_FRACTIONS && heat->host_cpus)
+		return MIN(value, (double)heat->host_cpus);
+	return value;
 }
 
 static void end_line(const struct drawing *drawing)

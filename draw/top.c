@@ -10,7 +10,7 @@
 #include "draw/text.h"
 
 #define SECTIONS 3
-#define ROWS_LEAST 3
+#define ROWS_LEAST 1
 #define HEIGHT_USUAL 24
 #define BAR_WIDTH 10
 #define SHARE_WIDTH 7

@@ -131,7 +131,7 @@ static void put_clean(struct cleaner *cleaner, const char *name, size_t size)
 		else if (*at == 's' && !cleaner->idle && has_prefix(at, IDLE_TASK))
 			put_replaced(cleaner, '_');
 		else if (*at == '+' && cleaner->place)
-			put_replaced(cleaner, '@');
+			put_kept(cleaner, (const uint8_t *)"@", 1);
 		else
 			put_kept(cleaner, at, used);
 		at += used;
@@ -146,10 +146,11 @@ bool flamescope_put_comm(struct buffer *text, const char *comm, int tid)
 	/* blanks at the end cannot be told from the ones that fill the column */
 	while (size && comm[size - 1] == ' ')
 		size--;
-	if (!size) {
+	if (!size && !*comm) {
 		buffer_printf(text, ":%d", tid);
-		return *comm;
+		return false;
 	}
+	size = MAX(size, (size_t)1);
 	put_clean(&cleaner, comm, size);
 	if (cleaner.characters < 2)
 		put_replaced(&cleaner, '_');

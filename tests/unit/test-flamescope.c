@@ -60,7 +60,7 @@ static void test_comms(void)
 		{ "kworker/0:1", "kworker/0:1", false },
 		{ "Web Content", "Web Content", false },
 		{ "", ":77", false },
-		{ "   ", ":77", true },
+		{ "   ", "__", true },
 		{ "a", "a_", true },
 		{ "\xc3\xa9", "\xc3\xa9_", true },
 		{ "a  ", "a_", true },
