@@ -293,7 +293,7 @@ def test_what_is_sampled(folder):
     loads = beside_perf.start_load(LOAD, sorted(os.sched_getaffinity(0)))
     done = perftape("record", "--store", store, "--duration", "2s", "--cpus", "0", "--no-user-stacks", "--event", "cpu-clock", "--ring", "64K")
     beside_perf.stop(loads)
-    wrongs = expect("record failed", done.returncode == 0 and "of 1 CPUs at cpu-clock" in done.stderr, done.stderr)
+    wrongs = expect("record failed", done.returncode == 0 and "of 1 CPU at cpu-clock" in done.stderr, done.stderr)
     heads = samples_of(store, "--from", "now-1m")
     wrongs += expect("samples of other CPUs, or none", heads and {int(head["cpu"]) for head in heads} == {0})
     done = perftape("query", "--store", store, "--from", "now-1m", "--cpu", "1000")
