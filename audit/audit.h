@@ -24,6 +24,7 @@ struct audit_recorder {
 	uint64_t samples;
 	uint64_t throttled; /* times */
 	uint64_t elapsed_ns; /* since it runs */
+	const char *dying; /* what it says of cgroups that are; NULL or "": nothing */
 	const char *stalled; /* why the store cannot be written; NULL: it can */
 };
 

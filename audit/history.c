@@ -9,7 +9,7 @@
 #include "tape/events.h"
 
 #define HOUR_NS (3600 * NSEC_PER_SEC)
-/* It tells once a minute; a segment that is being recorded is a second behind. */
+/* It tells once a minute at least. */
 #define DYING_NS (150 * NSEC_PER_SEC)
 
 /* Those of single CPUs are most of all, and say nothing of now. */
@@ -65,16 +65,6 @@ static int see_step(void *context, const struct series_step *step)
 	return r;
 }
 
-static struct question question_of(
-	const struct host *host, uint64_t back_ns, const struct filter *filter)
-{
-	return (struct question){
-		.window = { .from_ns = host->now_ns - MIN(host->now_ns, back_ns),
-			.to_ns = host->now_ns },
-		.filter = filter,
-	};
-}
-
 static int64_t number_field(
 	const struct tape *tape, const struct tape_event *event, const char *key)
 {
@@ -105,8 +95,9 @@ static int see_dying(struct host *host, const struct tape *tape, const struct ta
 }
 
 /* Those that were told together are of the same time; what was told later takes the place of all before. */
-static int see_tape(struct host *host, const struct tape *tape, uint64_t *latest_ns)
+static int see_tape(void *context, const struct tape *tape)
 {
+	struct host *host = context;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < tape->events.count; i++) {
@@ -116,12 +107,11 @@ static int see_tape(struct host *host, const struct tape *tape, uint64_t *latest
 		if (strcmp(tape_string(tape, event->name), TAPE_EVENT_DYING) != 0)
 			continue;
 		time_ns = tape_to_realtime(tape, event->time_ns, NULL);
-		if (time_ns > host->now_ns || time_ns + DYING_NS < host->now_ns ||
-			time_ns + NSEC_PER_SEC < *latest_ns)
+		if (time_ns > host->now_ns || time_ns + NSEC_PER_SEC < host->dying_ns)
 			continue;
-		if (time_ns > *latest_ns + NSEC_PER_SEC)
+		if (time_ns > host->dying_ns + NSEC_PER_SEC)
 			host->dying.count = 0;
-		*latest_ns = MAX(*latest_ns, time_ns);
+		host->dying_ns = MAX(host->dying_ns, time_ns);
 		r = see_dying(host, tape, event);
 	}
 	return r;
@@ -141,29 +131,11 @@ static void sort_dying(struct host *host)
 	}
 }
 
-static int read_dying(struct host *host, struct error *error)
+/* It goes on to tell while there are any: what ends before the record does is over. */
+static void drop_what_is_over(struct host *host)
 {
-	const struct filter filter = { .comm = NULL };
-	const struct question question = question_of(host, DYING_NS, &filter);
-	uint64_t latest_ns = 0;
-	struct loader loader;
-	int r = loader_open(host->options->reader, &question, &loader, error);
-
-	if (r < 0)
-		return r;
-	for (size_t i = 0; r >= 0 && i < loader.segments.list.count; i++) {
-		const struct store_segment *segment = &loader.segments.list.items[i];
-		_cleanup_(cleanup_tape) struct tape *tape = NULL;
-		struct loaded loaded;
-
-		loader_read(&loader, segment, 0, SEGMENT_CONTEXT | SEGMENT_LOSSES, &loaded);
-		r = loader_take(&loader, segment, &loaded, &tape, error);
-		if (r == 1)
-			r = see_tape(host, tape, &latest_ns);
-	}
-	loader_done(&loader);
-	sort_dying(host);
-	return MIN(r, 0);
+	if (host->dying_ns + DYING_NS < host->recorded_to_ns)
+		host->dying.count = 0;
 }
 
 int history_read(struct host *host, struct error *error)
@@ -171,9 +143,14 @@ int history_read(struct host *host, struct error *error)
 	const struct audit_options *options = host->options;
 	const struct filter filter = { .comm = NULL };
 	const struct series_options of = {
-		.question = question_of(host, AUDIT_HISTORY_NS, &filter),
+		.question = {
+			.window = { .from_ns = host->now_ns - MIN(host->now_ns, AUDIT_HISTORY_NS),
+				.to_ns = host->now_ns },
+			.filter = &filter,
+		},
 		.wants = wants,
 		.see = see_step,
+		.see_tape = see_tape,
 		.context = host,
 		.progress = options->progress,
 		.progress_context = options->progress_context,
@@ -182,5 +159,7 @@ int history_read(struct host *host, struct error *error)
 	int r = series_run(options->reader, &of, &coverage, error);
 
 	array_done(&coverage.gaps);
-	return r < 0 ? r : read_dying(host, error);
+	drop_what_is_over(host);
+	sort_dying(host);
+	return r;
 }

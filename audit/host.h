@@ -40,6 +40,7 @@ struct host {
 	uint64_t recorded_from_ns, recorded_to_ns;
 	array_of(struct host_point) dying_points; /* "memory_cgroups/dying", as recorded */
 	array_of(struct host_dying) dying; /* the most first */
+	uint64_t dying_ns; /* when that was told, of the wall clock */
 	bool has_memory;
 	struct cgroups memory; /* where memory cgroups are */
 };

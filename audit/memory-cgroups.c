@@ -11,6 +11,8 @@
 
 #define NAME "memory cgroups"
 #define DYING_MANY 2000
+/* What the recorder told within that is of now: it tells once a minute. */
+#define FRESH_NS (90 * NSEC_PER_SEC)
 #define TIMES_IN_USE 5
 #define DAY_NS (24 * 3600 * NSEC_PER_SEC)
 /* A shorter stretch says nothing of a day. */
@@ -119,6 +121,27 @@ static void put_prefix(const struct host_dying *dying, struct finding *finding)
 	json_close(json, '}');
 }
 
+/* Who leaks them. */
+static void put_prefixes(const struct host *host, struct finding *finding)
+{
+	const char *told = host->options->recorder.dying;
+	uint64_t age_ns = host->now_ns - MIN(host->dying_ns, host->now_ns);
+	char age[32];
+
+	if (host->dying.count && age_ns > FRESH_NS)
+		report_line(&finding->lines, "as of %s ago, when the recorder told of them last:",
+			duration_format(age_ns / NSEC_PER_SEC * NSEC_PER_SEC, age, sizeof(age)));
+	else if (!host->dying.count && told && *told)
+		report_line(&finding->lines, "the recorder saw %s", told);
+	if (host->dying.count)
+		report_double(finding, "by_prefix_age_s", age_ns / NSEC_PER_SEC);
+	json_key(&finding->numbers, "by_prefix");
+	json_open(&finding->numbers, '[');
+	for (size_t i = 0; i < MIN(host->dying.count, PREFIXES_SHOWN); i++)
+		put_prefix(&host->dying.items[i], finding);
+	json_close(&finding->numbers, ']');
+}
+
 static void put_numbers(const struct host *host, const struct level *level, struct finding *finding)
 {
 	char tracked[COUNT_TEXT_SIZE], in_use[COUNT_TEXT_SIZE], dying[COUNT_TEXT_SIZE];
@@ -130,11 +153,7 @@ static void put_numbers(const struct host *host, const struct level *level, stru
 	report_i64(finding, "in_use", level->in_use);
 	report_i64(finding, "dying", level->dying);
 	put_slope(level, finding);
-	json_key(&finding->numbers, "by_prefix");
-	json_open(&finding->numbers, '[');
-	for (size_t i = 0; i < MIN(host->dying.count, PREFIXES_SHOWN); i++)
-		put_prefix(&host->dying.items[i], finding);
-	json_close(&finding->numbers, ']');
+	put_prefixes(host, finding);
 }
 
 static void put_advice(const struct host *host, struct finding *finding)

@@ -143,6 +143,8 @@ static int see_tape(struct run *run, const struct tape *tape)
 
 	for (size_t i = 0; r == 0 && i < tape->gauges.count; i++)
 		r = see_gauge(run, tape, boot, &tape->gauges.items[i]);
+	if (r == 0 && run->options->see_tape)
+		r = run->options->see_tape(run->options->context, tape);
 	return r;
 }
 

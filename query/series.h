@@ -34,6 +34,8 @@ struct series_options {
 	bool (*wants)(void *context, const char *name);
 	/* Steps that reach into the window. A negative answer ends it and is handed on. */
 	int (*see)(void *context, const struct series_step *step);
+	/* Each tape that is read, with what is not samples, in the order of their begin. May be NULL; the same of its answer. */
+	int (*see_tape)(void *context, const struct tape *tape);
 	void *context;
 	/* How many segments of how many are done. May be NULL. */
 	void (*progress)(void *context, uint64_t done, uint64_t of);

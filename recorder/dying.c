@@ -46,6 +46,7 @@ struct prefix {
 	struct who makers[WHOS], removers[WHOS];
 	uint32_t count_row, oldest_row; /* + 1 */
 	bool told; /* the gauges' last points were not 0 */
+	uint64_t told_count; /* in the last event */
 };
 
 struct dying {
@@ -340,6 +341,7 @@ static int put_gauges(struct prefix *prefix, struct tape *tape, uint64_t since_n
 	if (!old && !prefix->told)
 		return 0;
 	prefix->told = old;
+	prefix->told_count = old ? prefix->told_count : 0;
 	r = put_point(tape, prefix, "", &prefix->count_row, now_ns, prefix->count);
 	if (r == 0)
 		r = put_point(tape, prefix, TAPE_GAUGE_OLDEST, &prefix->oldest_row, now_ns,
@@ -347,8 +349,7 @@ static int put_gauges(struct prefix *prefix, struct tape *tape, uint64_t since_n
 	return r;
 }
 
-static int put_event(
-	const struct prefix *prefix, struct tape *tape, uint64_t since_ns, uint64_t now_ns)
+static int put_event(struct prefix *prefix, struct tape *tape, uint64_t since_ns, uint64_t now_ns)
 {
 	struct tape_event event = { .time_ns = now_ns };
 	const char *maker = most(prefix->makers), *remover = most(prefix->removers);
@@ -356,6 +357,7 @@ static int put_event(
 
 	if (!prefix->told)
 		return 0;
+	prefix->told_count = prefix->count;
 	if (tape_add_no_thread(tape, &event.thread) < 0 ||
 		tape_add_event(tape, &event, TAPE_EVENT_DYING) < 0 ||
 		tape_add_event_field(tape, TAPE_DYING_PREFIX, prefix->text, strlen(prefix->text)) <
@@ -366,6 +368,18 @@ static int put_event(
 		tape_add_event_field(tape, TAPE_DYING_REMOVED_BY, remover, strlen(remover)) < 0)
 		return -ENOMEM;
 	return 0;
+}
+
+/* Who looks now is not to wait for a leak's name until the minute is over. */
+static bool is_news(const struct dying *dying)
+{
+	for (size_t i = 0; i < dying->prefixes.count; i++) {
+		const struct prefix *prefix = &dying->prefixes.items[i];
+
+		if (prefix->told && prefix->count >= 2 * prefix->told_count)
+			return true;
+	}
+	return false;
 }
 
 static void meet_tape(struct dying *dying, const struct tape *tape)
@@ -395,23 +409,21 @@ static void describe(struct dying *dying, uint64_t now_ns)
 int dying_give(struct dying *dying, struct tape *tape, uint64_t now_ns)
 {
 	uint64_t oldest[DYING_PREFIXES];
-	bool event = now_ns >= dying->told_ns + EVENT_NS;
+	bool event;
 	int r = 0;
 
 	meet_tape(dying, tape);
 	if (now_ns < dying->gauged_ns + GAUGE_NS)
 		return 0;
 	dying->gauged_ns = now_ns;
+	find_oldest(dying, oldest);
+	for (size_t i = 0; r == 0 && i < dying->prefixes.count; i++)
+		r = put_gauges(&dying->prefixes.items[i], tape, oldest[i], now_ns);
+	event = now_ns >= dying->told_ns + EVENT_NS || is_news(dying);
 	if (event)
 		dying->told_ns = now_ns;
-	find_oldest(dying, oldest);
-	for (size_t i = 0; r == 0 && i < dying->prefixes.count; i++) {
-		struct prefix *prefix = &dying->prefixes.items[i];
-
-		r = put_gauges(prefix, tape, oldest[i], now_ns);
-		if (r == 0 && event)
-			r = put_event(prefix, tape, oldest[i], now_ns);
-	}
+	for (size_t i = 0; r == 0 && event && i < dying->prefixes.count; i++)
+		r = put_event(&dying->prefixes.items[i], tape, oldest[i], now_ns);
 	describe(dying, now_ns);
 	return r;
 }

@@ -56,8 +56,8 @@ void dying_forget(struct dying *dying);
 size_t dying_sums(const struct dying *dying, struct dying_sum *sums, size_t most);
 
 /*
- * Puts into the tape what has been dying for a second at least, now and then: gauges each ten seconds, each minute an event (tape/events.h). 0
- * or -ENOMEM.
+ * Puts into the tape what has been dying for a second at least, now and then: gauges each ten seconds, each minute an event (tape/events.h), and
+ * with the gauges too where a kind of path is new or has twice as many as in its last event. 0 or -ENOMEM.
  */
 int dying_give(struct dying *dying, struct tape *tape, uint64_t now_ns);
 /* "1234 under /ecs/task, made by ecs-agent, the oldest for 3 h" as it was when the gauges were put, or "". */

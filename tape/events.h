@@ -15,7 +15,7 @@
 #define TAPE_EVENT_OTHERS ".others" /* of what there was no room to tell */
 
 /*
- * Once a minute, for each kind of path under which cgroups are removed and not gone: what keeps them still holds memory of the kernel's. The
+ * Once a minute, and earlier where there are twice as many, for each kind of path under which cgroups are removed and not gone: what keeps them still holds memory of the kernel's. The
  * gauges of the same name, TAPE_GAUGE_DYING and the prefix, say how many over time, with TAPE_GAUGE_OLDEST behind it for how many seconds
  * the oldest has been dying.
  */

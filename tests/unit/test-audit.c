@@ -580,6 +580,37 @@ static void add_dying(struct tape *tape, uint64_t second, const char *prefix, co
 	CHECK_EQ(tape_add_event_field(tape, TAPE_DYING_REMOVED_BY, removed, strlen(removed)), 0);
 }
 
+/* Who leaks them is told by the last that the recorder told; of how long ago, where that is not of now; and not when it is over. */
+static void test_who_leaks(void)
+{
+	static const struct {
+		unsigned int told_s, recorded_to_s, now_minutes;
+		const char *says, *not ;
+	} cases[] = {
+		{ 3570, 3600, 60, "under /docker/*: 68,301 dying", "told of them last" },
+		{ 3570, 3600, 120, "as of 1 h 0 min ago, when the recorder", "the recorder saw" },
+		{ 600, 3600, 60, "the recorder saw 7 under /now", "under /docker" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_(audits_done) struct audits audits;
+		struct tape *tape = tapes_new(0, 3600);
+		const char *text;
+
+		audits_init(&audits);
+		put_usual(&audits.tree);
+		tree_put(&audits.tree, "/cg/cgroup.stat",
+			"nr_descendants 239\nnr_dying_descendants 68440\n");
+		audits.options.recorder.dying = "7 under /now";
+		add_point(tape, "memory_cgroups/dying", cases[i].recorded_to_s - 1, 68440);
+		add_dying(tape, cases[i].told_s, "/docker/*", "68301");
+		run_with_store(&audits, tape, cases[i].now_minutes);
+		text = audits_text(&audits);
+		CHECK(strstr(text, cases[i].says));
+		CHECK(!strstr(text, cases[i].not ));
+	}
+}
+
 static void test_story(void)
 {
 	static const struct systemds_unit units[] = {
@@ -620,4 +651,4 @@ CHECK_MAIN({ "a host that is well", test_healthy }, { "a folder that is no host"
 	{ "memory that is short", test_memory_pressure }, { "single cores", test_cores },
 	{ "two saturated cores", test_two_cores }, { "network queues", test_queues },
 	{ "sampling limits", test_sampling }, { "the recorder", test_recorder },
-	{ "the host of the story", test_story })
+	{ "who leaks cgroups", test_who_leaks }, { "the host of the story", test_story })

@@ -185,7 +185,43 @@ static void test_give(void)
 	dying_free(dying);
 }
 
+/* A leak is named with the first gauges of it, and when there are twice as many; else once a minute. */
+static void test_news(void)
+{
+	struct dying *dying;
+	struct tape *tape;
+
+	CHECK_EQ(dying_new(&dying), 0);
+	CHECK_EQ(tape_new(&tape), 0);
+	CHECK_EQ(dying_give(dying, tape, 1000 * SECOND_NS), 0);
+	for (uint64_t id = 1; id <= 3; id++)
+		kill_at(dying, id, "/leak", 1001);
+	CHECK_EQ(dying_give(dying, tape, 1010 * SECOND_NS), 0);
+	CHECK_EQ(tape->events.count, 1);
+	kill_at(dying, 4, "/leak", 1011);
+	CHECK_EQ(dying_give(dying, tape, 1020 * SECOND_NS), 0);
+	CHECK_EQ(tape->events.count, 1);
+	for (uint64_t id = 5; id <= 6; id++)
+		kill_at(dying, id, "/leak", 1021);
+	CHECK_EQ(dying_give(dying, tape, 1030 * SECOND_NS), 0);
+	CHECK_EQ(tape->events.count, 2);
+	CHECK_STR(tape_event_field(tape, &tape->events.items[1], TAPE_DYING_COUNT), "6");
+	/* it ended, and began anew */
+	for (uint64_t id = 1; id <= 6; id++)
+		bury(dying, id, "/leak");
+	CHECK_EQ(dying_give(dying, tape, 1040 * SECOND_NS), 0);
+	kill_at(dying, 7, "/leak", 1041);
+	CHECK_EQ(dying_give(dying, tape, 1050 * SECOND_NS), 0);
+	CHECK_EQ(tape->events.count, 3);
+	CHECK_EQ(dying_give(dying, tape, 1100 * SECOND_NS), 0);
+	CHECK_EQ(tape->events.count, 3);
+	CHECK_EQ(dying_give(dying, tape, 1110 * SECOND_NS), 0);
+	CHECK_EQ(tape->events.count, 4);
+	tape_free(tape);
+	dying_free(dying);
+}
+
 CHECK_MAIN({ "paths are folded to their kind", test_fold },
 	{ "counted from rmdir to release, with who made and removed most", test_life },
 	{ "memory is bounded, and the count is right beyond it", test_bounds },
-	{ "gauges and an event in the tape", test_give })
+	{ "gauges and an event in the tape", test_give }, { "a leak is named at once", test_news })
