@@ -21,7 +21,8 @@ struct catalogue {
 };
 
 /* What the scanner must see besides: messages that are spelled as numbers, where no anchor shows, and the first line of a boot. */
-static const char *const others[] = { "\"MESSAGE\":[", "\"MESSAGE\" : [", "Linux version " };
+static const char *const others[] = { "\"MESSAGE\":[", "\"MESSAGE\": [", "\"MESSAGE\" :[",
+	"\"MESSAGE\" : [", "Linux version " };
 #define NO_KIND (UINT32_MAX - 1)
 
 static const char *const severities[] = { "info", "notice", "warn", "err", "crit" };

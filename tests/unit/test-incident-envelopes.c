@@ -72,6 +72,10 @@ static const struct envelope {
 		"\"_SOURCE_MONOTONIC_TIMESTAMP\":\"1371911339996\",\"MESSAGE\":[%B],"
 		"\"_HOSTNAME\":null}",
 		2 * NSEC_PER_MSEC, true },
+	{ "journalctl json, bytes, written anew",
+		"{\"__REALTIME_TIMESTAMP\": \"1741765269341207\", \"MESSAGE\": [%B], "
+		"\"_HOSTNAME\": null}",
+		2 * NSEC_PER_MSEC, false },
 	{ "journalctl json-pretty",
 		"{\n\t\"__REALTIME_TIMESTAMP\" : \"1741765269341207\",\n\t\"MESSAGE\" : \"%J\",\n\t"
 		"\"_SOURCE_MONOTONIC_TIMESTAMP\" : \"1371911339996\",\n\t\"_TRANSPORT\" : "
