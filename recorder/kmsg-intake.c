@@ -150,7 +150,7 @@ static void judged(void *context, const struct incident *given)
 	bool weighs = incident.kind->severity > SEVERITY_NOTICE;
 	struct kmsg_bucket *bucket = weighs ? &intake->incidents : &intake->lines;
 
-	if (is_noted(intake, intake->entry) || is_told(intake, &incident))
+	if (intake->of_user || is_noted(intake, intake->entry) || is_told(intake, &incident))
 		return;
 	/* what was logged before we ran may have been elsewhere */
 	if (intake->entry->stamp_ns >= intake->begin_ns)
@@ -183,11 +183,38 @@ void kmsg_intake_say(struct kmsg_intake *intake, struct kmsg_entry *entry)
 	intake->entry = kmsg_entry_free(intake->entry);
 }
 
+/* From before anybody recorded. */
+static bool is_early(const struct kmsg_intake *intake, uint64_t stamp_ns)
+{
+	return intake->first && stamp_ns < intake->begin_ns;
+}
+
+static bool take_one(struct kmsg_intake *intake, struct kmsg_bucket *bucket, uint64_t stamp_ns)
+{
+	if (bucket_take(bucket, stamp_ns))
+		return true;
+	pass_over(intake, stamp_ns, false);
+	return false;
+}
+
+/* Whether the line at hand is kept. Of a user's it is what says what the kernel would, to be known again in other logs. */
+static bool is_kept(
+	struct kmsg_intake *intake, uint64_t stamp_ns, const struct scan_summary *before)
+{
+	const struct scan_summary *now = &intake->judge.summary;
+
+	if (intake->of_user)
+		return now->forged > before->forged && take_one(intake, &intake->users, stamp_ns);
+	if (now->incidents > before->incidents)
+		return true;
+	return !is_early(intake, stamp_ns) && take_one(intake, &intake->lines, stamp_ns);
+}
+
 static void take_line(
 	struct kmsg_intake *intake, const struct kmsg_record *record, const char *data, size_t size)
 {
 	_cleanup_(heading_done) struct heading heading;
-	uint64_t incidents = intake->judge.summary.incidents;
+	const struct scan_summary before = intake->judge.summary;
 
 	intake->entry = kmsg_entry_new(record->stamp_ns, record->sequence,
 		record->facility << 3 | record->level, record->text, record->text_size);
@@ -199,11 +226,8 @@ static void take_line(
 	heading_read(&heading, data, size);
 	judge_take(&intake->judge, &heading,
 		&(struct line){ heading.text, heading.size, ++intake->judge.summary.lines });
-	if (intake->judge.summary.incidents == incidents &&
-		!bucket_take(&intake->lines, record->stamp_ns)) {
-		pass_over(intake, record->stamp_ns, false);
+	if (!is_kept(intake, record->stamp_ns, &before))
 		intake->entry = kmsg_entry_free(intake->entry);
-	}
 	put(intake, take_ptr(intake->entry));
 }
 
@@ -236,11 +260,10 @@ void kmsg_intake_take(struct kmsg_intake *intake, const char *data, size_t size)
 		take_gap(intake, &record);
 	intake->next_sequence = record.sequence + 1;
 	intake->last_ns = record.stamp_ns;
-	if (!intake->continues && record.stamp_ns < intake->begin_ns)
-		return;
-	intake->continues = true;
-	if (record.facility == 0 || intake->trust_users)
-		take_line(intake, &record, data, size);
+	intake->continues |= !is_early(intake, record.stamp_ns);
+	intake->of_user = record.facility && !intake->trust_users;
+	take_line(intake, &record, data, size);
+	intake->of_user = false;
 	if (intake->passed && record.stamp_ns > intake->passed_since_ns + PASSED_NS)
 		kmsg_intake_say_passed(intake);
 }
@@ -253,6 +276,7 @@ int kmsg_intake_find(struct kmsg_intake *intake, const char *boot_id, struct err
 	if (r < 0)
 		return r;
 	intake->continues = *position->boot_id != 0;
+	intake->first = !intake->continues;
 	if (strcmp(position->boot_id, boot_id) == 0)
 		intake->next_sequence = position->sequence + 1;
 	intake->id = MAX(position->next_id, intake->before.ids_from);

@@ -30,7 +30,7 @@ struct kmsg_intake {
 	const char *store;
 	bool trust_users;
 	const char *root; /* that /proc is below */
-	uint64_t begin_ns; /* what was logged before is not taken, unless the log continues */
+	uint64_t begin_ns; /* in a new store only incidents are taken of what was logged before */
 	/* Takes an entry over; is told of trouble with numbers. */
 	void (*put)(void *context, struct kmsg_entry *entry);
 	void (*trouble)(void *context, const struct error *error);
@@ -39,12 +39,14 @@ struct kmsg_intake {
 	struct judge judge;
 	struct log_found before; /* what recorders before us took */
 	bool continues; /* the log was read up to next_sequence */
+	bool first; /* to read the log into that store */
 	uint64_t next_sequence;
 	uint64_t last_ns; /* the last line's stamp */
-	struct kmsg_bucket lines, incidents;
+	struct kmsg_bucket lines, incidents, users;
 	uint64_t passed, passed_incidents, passed_since_ns;
 	uint64_t id, ids_end, ids_count;
 	struct kmsg_entry *entry; /* the line at hand */
+	bool of_user; /* it is one's that is not trusted */
 	uint64_t found; /* incidents */
 	struct interrupts interrupts; /* as they were at asked_ns, by the stamps */
 	uint64_t asked_ns;
@@ -56,7 +58,10 @@ struct kmsg_intake {
 void kmsg_intake_init(struct kmsg_intake *intake, const struct catalogue *catalogue);
 void kmsg_intake_done(struct kmsg_intake *intake);
 
-/* Where to go on. Of another boot than the one before all is new; in a new store only what comes from the begin on. */
+/*
+ * Where to go on. Of another boot than the one before all is new; in a new store too, but of what was logged before the begin only incidents
+ * are taken.
+ */
 int kmsg_intake_find(struct kmsg_intake *intake, const char *boot_id, struct error *error);
 /* One record, as read() gives it. What is none is nothing. */
 void kmsg_intake_take(struct kmsg_intake *intake, const char *data, size_t size);

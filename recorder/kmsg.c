@@ -114,7 +114,9 @@ static void begin_here(struct kmsg_watch *watch)
 	intake->continues = true;
 	snprintf(here.boot_id, sizeof(here.boot_id), "%s", watch->options->boot_id);
 	pthread_mutex_lock(&watch->lock);
-	watch->taken = watch->durable = here;
+	/* else its first one will be the position */
+	if (!watch->queue.first)
+		watch->taken = watch->durable = here;
 	pthread_mutex_unlock(&watch->lock);
 }
 

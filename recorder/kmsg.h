@@ -31,7 +31,9 @@ struct kmsg_options {
 	void *context;
 };
 
-/* Where nothing was ever taken, what was logged before the begin is not either. The options are borrowed. 0; a negative errno. */
+/*
+ * Where nothing was ever taken, of what was logged before the begin only the incidents are. The options are borrowed. 0; a negative errno.
+ */
 int kmsg_watch_start(
 	const struct kmsg_options *options, uint64_t begin_ns, struct kmsg_watch **ret_watch);
 

@@ -91,6 +91,28 @@ static int see_tape(struct store_reader *reader, const struct store_segment *seg
 	return 0;
 }
 
+/* Without a position: the last line of that boot that a tape has. */
+static int see_last_tape(struct store_reader *reader, const char *boot_id,
+	struct log_position *position, struct error *error)
+{
+	struct store_segments segments = { 0 };
+	struct log_position last = { .next_id = position->next_id, .below_id = position->below_id };
+	int r = store_reader_find(reader, 0, UINT64_MAX, &segments, error);
+
+	for (size_t i = segments.list.count; r == 0 && !last.stamp_ns && i-- > 0;) {
+		const struct store_segment *segment = &segments.list.items[i];
+
+		if (strcmp(segment->boot_id, boot_id) == 0 && !*segment->damage)
+			r = see_tape(reader, segment, &last);
+	}
+	array_done(&segments.list);
+	if (r == 0 && last.stamp_ns) {
+		snprintf(last.boot_id, sizeof(last.boot_id), "%s", boot_id);
+		*position = last;
+	}
+	return r;
+}
+
 static int see_tapes(
 	struct store_reader *reader, struct log_position *position, struct error *error)
 {
@@ -109,14 +131,20 @@ static int see_tapes(
 	return r;
 }
 
+struct seeing {
+	const char *boot_id;
+	uint64_t since_ns; /* of the notes that matter */
+	struct log_found *found;
+};
+
 static int see_incident(void *context, const struct store_incident *incident)
 {
-	struct log_found *found = context;
-	const struct log_position *position = &found->position;
+	const struct seeing *seeing = context;
+	struct log_found *found = seeing->found;
 
 	found->ids_from = MAX(found->ids_from, incident->id + 1);
-	if (*incident->segment || incident->perf_ns + UNORDERED_NS < position->stamp_ns ||
-		strcmp(incident->boot_id, position->boot_id) != 0)
+	if (*incident->segment || incident->perf_ns + UNORDERED_NS < seeing->since_ns ||
+		strcmp(incident->boot_id, seeing->boot_id) != 0)
 		return 0;
 	return array_push(
 		&found->noted, (struct log_noted){ incident->perf_ns, log_hash(incident->text) });
@@ -127,15 +155,20 @@ int log_position_find(
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	struct log_found found = { .ids_from = 1 };
+	struct seeing seeing = { .boot_id = boot_id, .found = &found };
 	int r = read_position(store, &found.position, error);
+	bool known = strcmp(found.position.boot_id, boot_id) == 0;
 
+	if (known)
+		seeing.since_ns = found.position.stamp_ns;
 	if (r == 0)
 		r = store_reader_open(store, &reader, error);
 	/* notes are held against the position in the file: between it and the last tape's there may be one */
 	if (r == 0)
-		r = store_reader_incidents(reader, 0, UINT64_MAX, see_incident, &found, error);
-	if (r == 0 && strcmp(found.position.boot_id, boot_id) == 0)
-		r = see_tapes(reader, &found.position, error);
+		r = store_reader_incidents(reader, 0, UINT64_MAX, see_incident, &seeing, error);
+	if (r == 0)
+		r = known ? see_tapes(reader, &found.position, error)
+			  : see_last_tape(reader, boot_id, &found.position, error);
 	if (r < 0)
 		log_found_done(&found);
 	else

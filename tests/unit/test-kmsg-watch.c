@@ -137,7 +137,7 @@ static void test_incident(void)
 
 	init(&watching);
 	start(&watching, false);
-	log_line(&watching, 0, -5000, "ena 0000:20:03.0 eth0: Trigger reset is on");
+	log_line(&watching, 0, -5000, "eth0: link down");
 	log_line(&watching, 1, 7000, STALL);
 	log_line(&watching, 2, 7001, "eth0: link up");
 	take_lines(&watching, 2);
@@ -247,19 +247,27 @@ static void test_users(void)
 
 	init(&watching);
 	start(&watching, false);
-	log_as(&watching, 11, 10, 100, STALL);
+	/* what says what the kernel would is kept, as theirs */
+	log_as(&watching, 11, 7, 100, STALL);
+	log_as(&watching, 11, 8, 110, "hello");
+	log_as(&watching, 43, 9, 120,
+		"perftape: 40 lines of the kernel's log were overwritten unread");
+	log_as(&watching, 27, 10, 130, "systemd[1]: a.service: Failed with result 'exit-code'.");
 	log_line(&watching, 11, 200, "eth0: link up");
-	take_lines(&watching, 1);
+	take_lines(&watching, 2);
+	CHECK_EQ(watching.tape->lines.items[0].priority, 11);
+	CHECK_STR(text_of(&watching, 0), STALL);
+	CHECK_STR(text_of(&watching, 1), "eth0: link up");
 	CHECK_EQ(watching.tape->incidents.count, 0);
-	log_as(&watching, 11, 12, 300, STALL);
+	log_as(&watching, 11, 12, 300, "hello");
 	stop(&watching, true);
 	/* what was read before somebody trusts stays out */
 	start(&watching, true);
-	log_as(&watching, 11, 12, 300, STALL);
+	log_as(&watching, 11, 12, 300, "hello");
 	log_as(&watching, 11, 13, 400, STALL);
-	take_lines(&watching, 2);
+	take_lines(&watching, 3);
 	CHECK_EQ(watching.tape->incidents.count, 1);
-	CHECK_EQ(watching.tape->lines.items[1].priority, 11);
+	CHECK_EQ(watching.tape->lines.items[2].priority, 11);
 	stop(&watching, true);
 	done(&watching);
 }
@@ -440,12 +448,42 @@ static void test_flood(void)
 	done(&watching);
 }
 
-/* A file that says nothing, or something wrong, is as none: the log begins with the recording. */
+/* The first recording of a store finds what the kernel logged since it was booted, once: the incidents, those that users forged, and no other line. */
+static void test_first(void)
+{
+	struct watching watching;
+	struct listed listed;
+
+	init(&watching);
+	for (int restart = 0; restart < 3; restart++) {
+		start(&watching, false);
+		log_line(&watching, 3, -50000, "eth0: link up");
+		log_line(&watching, 4, -40000, STALL);
+		log_as(&watching, 1 << 3, 5, -30000, STALL);
+		log_line(&watching, 6, -20000, STALL);
+		log_line(&watching, 7, -10000, "eth0: link up");
+		log_line(&watching, 8, 1000, "after");
+		/* killed, with its tape; then it is taken once more, but for the incidents, and then no more */
+		take_lines(&watching, restart < 2 ? 4 : 0);
+		CHECK_EQ(watching.tape->incidents.count, 0);
+		listed = list(&watching);
+		CHECK_EQ(listed.count, 2);
+		CHECK_EQ(listed.ids[0], 1);
+		CHECK_EQ(listed.ids[1], 2);
+		CHECK_EQ(listed.time_ns, TAPES_REALTIME - 20 * NSEC_PER_SEC);
+		stop(&watching, restart == 1);
+		watching.tape->lines.count = 0;
+	}
+	done(&watching);
+}
+
+/* A file that says nothing, or something wrong, is as none: what the tapes have is not taken again. */
 static void test_damaged_position(void)
 {
 	static const char *const texts[] = { "", "1", "1 x 7 7 7 7 00000000\n",
 		"2 " BOOT " 1 1 1 1 00000000\n", "1 " BOOT " 18446744073709551616 1 1 1 0\n",
 		"\xff\xff\xff", "1 " BOOT " 7 7 7 7 8fa3e5c2" };
+	struct store_writer *writer;
 	struct log_found found;
 	struct watching watching;
 	char file[128];
@@ -470,6 +508,19 @@ static void test_damaged_position(void)
 	CHECK_EQ(found.position.stamp_ns, 8);
 	CHECK_EQ(found.position.next_id, 9);
 	CHECK_EQ(found.position.below_id, 10);
+	log_found_done(&found);
+	start(&watching, false);
+	log_line(&watching, 8, 100, "the last");
+	take_lines(&watching, 1);
+	stop(&watching, false);
+	writer = open_writer(&watching);
+	CHECK_EQ(store_writer_seal(writer, watching.tape, SEGMENT_HASTY, NULL, NULL), 0);
+	store_writer_close(writer);
+	CHECK_EQ(unlink(file), 0);
+	CHECK_EQ(log_position_find(watching.store.path, BOOT, &found, NULL), 0);
+	CHECK_STR(found.position.boot_id, BOOT);
+	CHECK_EQ(found.position.sequence, 8);
+	CHECK_EQ(found.position.stamp_ns, BEGIN_NS + 100 * NSEC_PER_MSEC);
 	log_found_done(&found);
 	done(&watching);
 }
@@ -568,5 +619,6 @@ CHECK_MAIN({ "an incident, with its stall", test_incident }, { "the CPU of a que
 	{ "lines that a killed recorder took", test_killed },
 	{ "lines that were overwritten", test_overrun }, { "a flood", test_flood },
 	{ "a position that is damaged", test_damaged_position },
-	{ "another boot", test_other_boot }, { "records that are none", test_rubbish },
-	{ "a thread that hangs", test_hangs }, { "numbers", test_numbers })
+	{ "the first recording of a store", test_first }, { "another boot", test_other_boot },
+	{ "records that are none", test_rubbish }, { "a thread that hangs", test_hangs },
+	{ "numbers", test_numbers })
