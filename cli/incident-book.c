@@ -178,8 +178,28 @@ static size_t first_segment(const struct store_segments *segments, uint64_t time
 	return low;
 }
 
-enum covered segments_covered(
-	const struct store_segments *segments, uint64_t from_ns, uint64_t to_ns)
+bool same_boot(const char *a, const char *b)
+{
+	for (;;) {
+		a += *a == '-';
+		b += *b == '-';
+		if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
+			return false;
+		if (!*a)
+			return true;
+		a++;
+		b++;
+	}
+}
+
+/* What does not say its boot may be of any. */
+static bool may_be_of(const struct store_segment *segment, const char *boot_id)
+{
+	return !*boot_id || !*segment->boot_id || same_boot(segment->boot_id, boot_id);
+}
+
+enum covered segments_covered(const struct store_segments *segments, const char *boot_id,
+	uint64_t from_ns, uint64_t to_ns)
 {
 	uint64_t until_ns = from_ns;
 	bool any = false, hole = false;
@@ -191,7 +211,7 @@ enum covered segments_covered(
 
 		if (segment->begin_ns >= to_ns)
 			break;
-		if (*segment->damage || segment->end_ns <= from_ns)
+		if (*segment->damage || segment->end_ns <= from_ns || !may_be_of(segment, boot_id))
 			continue;
 		any = true;
 		hole |= segment->begin_ns > until_ns;

@@ -40,9 +40,12 @@ static inline const char *book_text(const struct book *book, uint32_t text)
 	return strings_at(&book->strings, text);
 }
 
-/* How much of [from, to] of the wall clock was recorded. */
-enum covered segments_covered(
-	const struct store_segments *segments, uint64_t from_ns, uint64_t to_ns);
+/* Journals write a boot id without its dashes. */
+bool same_boot(const char *a, const char *b);
+
+/* How much of [from, to] of the wall clock was recorded, of that boot; "": of any. */
+enum covered segments_covered(const struct store_segments *segments, const char *boot_id,
+	uint64_t from_ns, uint64_t to_ns);
 
 /* "ena_reset" is "ena.reset", and all kinds that go on from there with another word. */
 bool book_kind_is(const char *kind, const char *asked, size_t size);

@@ -105,6 +105,7 @@ struct pasted {
 	bool found;
 	struct log_place place;
 	bool has_stall;
+	bool forged;
 	uint64_t stall_ns;
 	char kind[64];
 	char queue[64];
@@ -134,6 +135,7 @@ static void take_first(void *context, const struct incident *incident)
 	pasted->failed = log_map_place(&pasted->map, incident, &pasted->place);
 	note_queue(pasted, incident);
 	pasted->has_stall = incident->has_stall;
+	pasted->forged = incident->forged || pasted->place.forged;
 	pasted->stall_ns = incident->stall_ns;
 	snprintf(pasted->kind, sizeof(pasted->kind), "%s", incident->kind->name);
 }
@@ -198,8 +200,9 @@ static int window_of(
 	if (pasted->place.alike > 1)
 		snprintf(alike, sizeof(alike), " (of %zu that say the same, the last)",
 			pasted->place.alike);
-	snprintf(window.note, sizeof(window.note), "%s%s%sthe time of that line %s%s, to %s",
-		pasted->kind, pasted->queue, *pasted->kind ? "; " : "",
+	snprintf(window.note, sizeof(window.note), "%s%s%s%sthe time of that line %s%s, to %s",
+		pasted->forged ? "a user wrote that, not the kernel: " : "", pasted->kind,
+		pasted->queue, *pasted->kind ? "; " : "",
 		pasted->place.how == LOG_PLACE_LINE	 ? "is that of the recorded one"
 		: pasted->place.how == LOG_PLACE_ANCHORS ? "is known by the kernel's stamp"
 							 : "is as the line says",

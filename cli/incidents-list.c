@@ -25,9 +25,11 @@ static bool is_asked(const struct list *list, const struct book_row *row)
 	       (!list->kind || book_kind_is(kind, list->kind, strlen(list->kind)));
 }
 
-static enum covered covered_of(const struct list *list, uint64_t from_ns, uint64_t to_ns)
+static enum covered covered_of(
+	const struct list *list, uint32_t boot_id, uint64_t from_ns, uint64_t to_ns)
 {
-	return segments_covered(&list->book.segments, from_ns, to_ns);
+	return segments_covered(
+		&list->book.segments, book_text(&list->book, boot_id), from_ns, to_ns);
 }
 
 /* Each incident, for programs or as a row. */
@@ -39,7 +41,7 @@ static int show_all(struct list *list, struct buffer *json, struct episode_table
 
 	for (size_t i = 0; r == 0 && i < book->rows.count; i++) {
 		const struct book_row *row = &book->rows.items[i];
-		enum covered covered = covered_of(list, row->stall_ns, row->time_ns);
+		enum covered covered = covered_of(list, row->boot_id, row->stall_ns, row->time_ns);
 		struct incident incident;
 		char device[64];
 
@@ -76,7 +78,8 @@ static int show_episodes(struct list *list, struct episode_table *table)
 			continue;
 		}
 		episode_table_row(table, episode,
-			covered_of(list, episode->start_ns, episode->last.realtime_ns));
+			covered_of(
+				list, episode->boot, episode->start_ns, episode->last.realtime_ns));
 		list->shown++;
 	}
 	return 0;

@@ -29,6 +29,7 @@ struct scan {
 	struct episode_table table; /* of --all */
 	struct additions additions;
 	uint64_t count; /* incidents so far */
+	uint64_t forged; /* that the store knows to be */
 	uint64_t shown;
 	int failed;
 };
@@ -107,6 +108,10 @@ static void take_incident(void *context, const struct incident *given)
 	if (!is_asked(scan, &incident) || scan->failed)
 		return;
 	r = log_map_place(&scan->map, &incident, &place);
+	if (place.forged && !option_given(scan->invocation, "trust-user-kmsg")) {
+		scan->forged++;
+		return;
+	}
 	incident.moment = place.moment;
 	incident.boot_id = place.boot_id;
 	queue_map_add(&scan->map, &place, &incident.fields, queue_cpu);
@@ -295,6 +300,7 @@ static int scan_log(struct scan *scan, struct scan_summary *summary, struct erro
 		r = read_log(scan, scanner, error);
 	if (r == 0)
 		r = scanner_finish(scanner, summary);
+	summary->forged += scan->forged;
 	if (r == 0)
 		r = scan->failed;
 	/* kinds are the catalogue's */

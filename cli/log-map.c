@@ -35,20 +35,6 @@ void log_map_done(struct log_map *map)
 	store_reader_close(map->reader);
 }
 
-bool same_boot(const char *a, const char *b)
-{
-	for (;;) {
-		a += *a == '-';
-		b += *b == '-';
-		if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
-			return false;
-		if (!*a)
-			return true;
-		a++;
-		b++;
-	}
-}
-
 /* Whether it is the boot that was asked for. */
 static bool counts(const struct log_map *map, const char *boot_id)
 {
@@ -251,6 +237,47 @@ static void take_row(const struct log_map *map, const struct book_row *row, stru
 	place->id = row->id;
 }
 
+/* How late a line may come to the recorder: it is in the next segment then. */
+#define READ_NS (5 * NSEC_PER_SEC)
+
+/* A format may cut its stamp off, and have what is around a line before it. */
+static bool is_users_line(
+	const struct tape *tape, const struct tape_line *line, const struct incident *incident)
+{
+	const char *text = tape_string(tape, line->text);
+
+	return line->priority >> 3 != 0 &&
+	       outside(line->time_ns, incident->moment.uptime_ns, incident->moment.uptime_ns) <
+		       NSEC_PER_MSEC &&
+	       memmem(incident->line, incident->line_size, text, strlen(text));
+}
+
+static bool has_users_line(
+	struct log_map *map, const struct store_segment *segment, const struct incident *incident)
+{
+	if (!log_map_load(map, segment))
+		return false;
+	for (size_t i = 0; i < map->tape->lines.count; i++)
+		if (is_users_line(map->tape, &map->tape->lines.items[i], incident))
+			return true;
+	return false;
+}
+
+/* It was recorded as a user's, there or in the next segment. */
+static bool is_users(struct log_map *map, const struct incident *incident)
+{
+	const struct store_segment *segment = nearest_segment(map, incident), *next, *end;
+
+	if (!segment)
+		return false;
+	if (has_users_line(map, segment, incident))
+		return true;
+	next = segment + 1;
+	end = map->segments.list.items + map->segments.list.count;
+	return incident->moment.uptime_ns + READ_NS >= segment->perf_end_ns && next < end &&
+	       same_boot(next->boot_id, segment->boot_id) && has_users_line(map, next, incident);
+}
+
 static enum covered covered(
 	struct log_map *map, const struct incident *incident, const struct log_place *place)
 {
@@ -259,7 +286,7 @@ static enum covered covered(
 
 	if (!place->moment.has_time)
 		return COVERED_NOT;
-	return segments_covered(&map->segments, time_ns - stall_ns, time_ns);
+	return segments_covered(&map->segments, place->boot_id, time_ns - stall_ns, time_ns);
 }
 
 int log_map_place(struct log_map *map, const struct incident *incident, struct log_place *ret_place)
@@ -277,6 +304,8 @@ int log_map_place(struct log_map *map, const struct incident *incident, struct l
 	row = find_row(map, incident, &place);
 	if (row)
 		take_row(map, row, &place);
+	else if (place.how == LOG_PLACE_ANCHORS)
+		place.forged = is_users(map, incident);
 	place.covered = covered(map, incident, &place);
 	*ret_place = place;
 	return 0;

@@ -33,6 +33,7 @@ struct log_place {
 	uint64_t id; /* of the incident that the store has of it; 0: it has none */
 	size_t alike; /* how many recorded lines say the same, where the log says no time */
 	enum covered covered;
+	bool forged; /* the recorder saw that a user wrote that line, not the kernel */
 };
 
 int log_map_open(const char *path, struct log_map *ret_map, struct error *error);
@@ -40,9 +41,6 @@ void log_map_done(struct log_map *map);
 
 /* Puts a segment into map->tape. False when it cannot be read. */
 bool log_map_load(struct log_map *map, const struct store_segment *segment);
-/* Journals write a boot id without its dashes. */
-bool same_boot(const char *a, const char *b);
-
 /* Whether the store has the boot that counts. */
 bool log_map_has_boot(const struct log_map *map);
 

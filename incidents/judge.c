@@ -77,6 +77,11 @@ static void check_swap(struct judge *judge, struct incident *incident)
 	}
 }
 
+static bool is_forged(const struct heading *heading, const struct kind *kind)
+{
+	return (heading->forged || heading->facility > 0) && !strcmp(kind->writer, "kernel");
+}
+
 static void give(struct judge *judge, const struct heading *heading, const struct kind *kind,
 	const struct fields *fields, const struct moment *moment, const struct line *line)
 {
@@ -92,6 +97,7 @@ static void give(struct judge *judge, const struct heading *heading, const struc
 		.line = line->text,
 		.line_size = line->size,
 		.line_number = line->number,
+		.forged = is_forged(heading, kind),
 	};
 
 	incident.device = judge_device(fields, heading->device, device);
@@ -146,13 +152,6 @@ const struct kind *judge_match(
 	return kind;
 }
 
-static bool forged(
-	const struct judge *judge, const struct heading *heading, const struct kind *kind)
-{
-	return (heading->forged || heading->facility > 0) && !judge->options.trust_users &&
-	       !strcmp(kind->writer, "kernel");
-}
-
 void judge_take(struct judge *judge, const struct heading *heading, const struct line *line)
 {
 	const struct kind *kind;
@@ -165,7 +164,7 @@ void judge_take(struct judge *judge, const struct heading *heading, const struct
 	kind = judge_match(judge, heading, true, &fields);
 	if (!kind)
 		return;
-	if (forged(judge, heading, kind))
+	if (is_forged(heading, kind) && !judge->options.trust_users)
 		judge->summary.forged++;
 	else
 		give(judge, heading, kind, &fields, &moment, line);

@@ -26,6 +26,7 @@ struct incident {
 	const char *line; /* as it was, without its newline; of an entry with fields its message */
 	size_t line_size;
 	uint64_t line_number; /* from 1 */
+	bool forged; /* a user wrote it, and users are trusted */
 };
 
 struct scanner_options {
