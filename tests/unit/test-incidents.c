@@ -5,9 +5,12 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
+#include "store/incident-notes.h"
+#include "store/log-position.h"
 #include "store/notes.h"
 #include "tests/spools.h"
 
+#define BOOT "11111111-2222-3333-4444-555555555555"
 #define AT(seconds) (TAPES_REALTIME + (seconds)*NSEC_PER_SEC)
 
 static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL };
@@ -302,8 +305,68 @@ static void test_single_file_damaged(void)
 	CHECK_EQ(store_reader_open(path, &reader, &error), -EBADMSG);
 }
 
+static struct store_writer *open_store(struct tapes_store *store)
+{
+	struct store_writer *writer = NULL;
+
+	tapes_store_init(store);
+	CHECK_EQ(store_writer_open(store->path, &writer, NULL), 0);
+	return writer;
+}
+
+static void test_numbers(void)
+{
+	struct tapes_store store;
+	struct store_writer *writer = open_store(&store);
+	uint64_t first = 0;
+
+	CHECK_EQ(incident_notes_reserve(store.path, 8, 1, &first, NULL), 0);
+	CHECK_EQ(first, 1);
+	CHECK_EQ(incident_notes_reserve(store.path, 1, 5, &first, NULL), 0);
+	CHECK_EQ(first, 9);
+	CHECK_EQ(incident_notes_reserve(store.path, 1, 100, &first, NULL), 0);
+	CHECK_EQ(first, 100);
+	store_writer_close(writer);
+	tapes_store_done(&store);
+}
+
+/* A file that says nothing, or something wrong, is as none. */
+static void test_damaged_position(void)
+{
+	static const char *const texts[] = { "", "1", "1 x 7 7 7 7 00000000\n",
+		"2 " BOOT " 1 1 1 1 00000000\n", "1 " BOOT " 18446744073709551616 1 1 1 0\n",
+		"\xff\xff\xff", "1 " BOOT " 7 7 7 7 8fa3e5c2" };
+	struct tapes_store store;
+	struct store_writer *writer = open_store(&store);
+	struct log_found found;
+	char file[128];
+
+	snprintf(file, sizeof(file), "%s/kernel-log", store.path);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		FILE *out = fopen(file, "w");
+
+		CHECK(out && fputs(texts[i], out) >= 0 && fclose(out) == 0);
+		CHECK_EQ(log_position_find(store.path, BOOT, &found, NULL), 0);
+		CHECK_STR(found.position.boot_id, "");
+		CHECK_EQ(found.ids_from, 1);
+		log_found_done(&found);
+	}
+	CHECK_EQ(log_position_keep(store.path, &(struct log_position){ BOOT, 7, 8, 9, 10 }, NULL),
+		0);
+	CHECK_EQ(log_position_find(store.path, BOOT, &found, NULL), 0);
+	CHECK_STR(found.position.boot_id, BOOT);
+	CHECK_EQ(found.position.sequence, 7);
+	CHECK_EQ(found.position.stamp_ns, 8);
+	CHECK_EQ(found.position.next_id, 9);
+	CHECK_EQ(found.position.below_id, 10);
+	log_found_done(&found);
+	store_writer_close(writer);
+	tapes_store_done(&store);
+}
+
 CHECK_MAIN({ "incidents of segments and notes", test_incidents },
 	{ "who sees them can end it", test_stopping },
 	{ "an index that is wrong", test_wrong_index }, { "incidents of the spool", test_unsealed },
 	{ "what a store takes", test_totals }, { "one file of several segments", test_single_file },
-	{ "one file that is damaged", test_single_file_damaged })
+	{ "one file that is damaged", test_single_file_damaged }, { "numbers", test_numbers },
+	{ "a position in the log that is damaged", test_damaged_position })
