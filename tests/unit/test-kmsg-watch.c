@@ -494,7 +494,7 @@ static void test_lost_position(void)
 	writer = open_writer(&watching);
 	CHECK_EQ(store_writer_seal(writer, watching.tape, SEGMENT_HASTY, NULL, NULL), 0);
 	store_writer_close(writer);
-	CHECK_EQ(unlink(file), 0);
+	CHECK(unlink(file) == 0 || errno == ENOENT);
 	CHECK_EQ(log_position_find(watching.store.path, BOOT, &found, NULL), 0);
 	CHECK_STR(found.position.boot_id, BOOT);
 	CHECK_EQ(found.position.sequence, 8);
