@@ -238,7 +238,7 @@ static void say_found(const struct answer *answer)
 	if (spikes->unknown)
 		say(invocation,
 			"%" PRIu64 " segment%s tell nothing of it: their event's rate is not "
-				   "known, or too low",
+			"known, or too low",
 			spikes->unknown, spikes->unknown == 1 ? "" : "s");
 	if (spikes->read)
 		say(invocation,

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Audits of hosts that are busy: memory, CPUs, network queues, and what is left of it for sampling. */
+#include "tests/audits.h"
+
+static void memory_is_short(struct audits *audits)
+{
+	time_passes(audits);
+	tree_put(&audits->tree, "/proc/vmstat",
+		"pgscan_direct 5007\npgsteal_direct 107\noom_kill 2\n"
+		"allocstall_normal 59\ncompact_stall 52\npswpin 499\n");
+	tree_put(&audits->tree, "/proc/pressure/memory",
+		"some avg10=0.00 avg60=22.00 avg300=0.00 total=2501234\n"
+		"full avg10=0.00 avg60=4.90 avg300=0.00 total=2500056\n");
+}
+
+static void test_memory_pressure(void)
+{
+	_cleanup_(audits_done) struct audits audits;
+
+	audits_init(&audits);
+	put_usual(&audits.tree);
+	audits.passes = memory_is_short;
+	audits_run(&audits);
+	CHECK(audits_find(&audits, "direct_reclaim"));
+	CHECK(strstr(
+		audits_text(&audits), "of 5000 pages that they looked at, 100 could be freed"));
+	CHECK(audits_find(&audits, "oom_kills"));
+	/* 49 in five seconds, and 499 pages */
+	CHECK(!audits_find(&audits, "compaction_stalls"));
+	CHECK(!audits_find(&audits, "swapping"));
+	CHECK_STR((char *)audits_find(&audits, "pressure")->lines.data,
+		"memory some: 50.0 % over 5.0 s, 22.0 % over the last minute; from 15 % on it is a "
+		"finding");
+	CHECK_EQ(audits.report.findings.count, 3);
+	/* what was high a minute ago and is not now is over */
+	audits.passes = time_passes;
+	audits_expect(&audits, NULL);
+}
+
+static void core_is_taken(struct audits *audits, const char *times)
+{
+	put_cpus(&audits->tree, 4, 5500, 2, times);
+}
+
+static void kernel_takes_core(struct audits *audits)
+{
+	core_is_taken(audits, "110 0 585 5005 0 0 0 0 0 0");
+}
+
+static void user_takes_core(struct audits *audits)
+{
+	core_is_taken(audits, "600 0 100 5000 0 0 0 0 0 0");
+}
+
+static void guests_take_core(struct audits *audits)
+{
+	core_is_taken(audits, "100 0 100 5000 0 0 0 500 0 0");
+}
+
+static void check_core(
+	void (*passes)(struct audits *audits), const char *kind, enum severity severity)
+{
+	_cleanup_(audits_done) struct audits audits;
+
+	audits_init(&audits);
+	put_usual(&audits.tree);
+	audits.passes = passes;
+	audits_expect(&audits, kind);
+	if (kind)
+		CHECK_EQ(audits_find(&audits, kind)->severity, severity);
+}
+
+/* One in the kernel, another one in user mode: that both are in the kernel is not said. */
+static void two_cores_are_taken(struct audits *audits)
+{
+	tree_put(&audits->tree, "/proc/stat",
+		"cpu0 600 0 100 5000 0 0 0 0 0 0\ncpu1 100 0 100 5500 0 0 0 0 0 0\n"
+		"cpu2 110 0 585 5005 0 0 0 0 0 0\ncpu3 100 0 100 5500 0 0 0 0 0 0\n");
+}
+
+static void test_two_cores(void)
+{
+	_cleanup_(audits_done) struct audits audits;
+
+	audits_init(&audits);
+	put_usual(&audits.tree);
+	audits.passes = two_cores_are_taken;
+	audits_expect(&audits, "saturated_cores");
+	CHECK_STR((char *)audits_find(&audits, "saturated_cores")->title.data,
+		"2 of 4 CPUs are saturated, 1 of them in the kernel, all of them together are busy "
+		"to 50 %");
+}
+
+static void test_cores(void)
+{
+	check_core(kernel_takes_core, "saturated_cores", SEVERITY_CRITICAL);
+	check_core(user_takes_core, "saturated_cores", SEVERITY_NOTICE);
+	check_core(guests_take_core, NULL, SEVERITY_NOTICE);
+}
+
+static void test_queues(void)
+{
+	_cleanup_(audits_done) struct audits audits;
+
+	audits_init(&audits);
+	put_usual(&audits.tree);
+	tree_put(&audits.tree, "/sys/class/net/eth0/queues/tx-1/tx_timeout", "3\n");
+	audits_expect(&audits, "queue_timeouts");
+	CHECK_EQ(audits.report.findings.items[0].severity, SEVERITY_WARNING);
+	CHECK_STR((char *)audits.report.findings.items[0].lines.data,
+		"eth0 transmit queue 1: 3 times since the driver was loaded");
+}
+
+static void test_sampling(void)
+{
+	static const struct {
+		const char *path, *value;
+		enum severity severity;
+	} settings[] = {
+		{ "/proc/sys/kernel/perf_event_max_sample_rate", "96\n", SEVERITY_CRITICAL },
+		{ "/proc/sys/kernel/perf_event_max_sample_rate", "969\n", SEVERITY_WARNING },
+		{ "/proc/sys/kernel/perf_cpu_time_max_percent", "1\n", SEVERITY_NOTICE },
+		{ "/proc/sys/kernel/kptr_restrict", "2\n", SEVERITY_WARNING },
+		{ "/proc/self/status", "CapEff:\t0000000000000000\n", SEVERITY_NOTICE },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+		_cleanup_(audits_done) struct audits audits;
+
+		audits_init(&audits);
+		put_usual(&audits.tree);
+		tree_put(&audits.tree, settings[i].path, settings[i].value);
+		audits_expect(&audits, "sampling_limits");
+		CHECK_EQ(audits.report.findings.items[0].severity, settings[i].severity);
+	}
+}
+
+CHECK_MAIN({ "memory that is short", test_memory_pressure }, { "single cores", test_cores },
+	{ "two saturated cores", test_two_cores }, { "network queues", test_queues },
+	{ "sampling limits", test_sampling })
