@@ -14,7 +14,8 @@
 #define BUSY_PERCENT 95
 #define KERNEL_MOST 90
 #define KERNEL_MUCH 50
-/* Where half of the CPUs are as busy, it is the host that is, and none of them stands out for that. */
+#define LOOKS_IDLE 50
+/* Where more than half of the CPUs are as busy, it is the host that is, and none of them stands out for that. */
 #define SHOWN_MAX 8
 
 enum part { USER, NICE, SYSTEM, IRQ, SOFTIRQ, STEAL, IDLE, IOWAIT, GUEST, PARTS };
@@ -99,6 +100,23 @@ static void sort_cores(struct cores *cores)
 	}
 }
 
+static const char *name_of(const struct interrupt *one)
+{
+	return *one->ifname ? one->ifname : one->device;
+}
+
+/* What sends and what receives may have an interrupt each, of the same queue. */
+static bool is_told(const struct interrupts *served, size_t at)
+{
+	const struct interrupt *list = served->list.items;
+
+	for (size_t i = 0; i < at; i++)
+		if (list[i].cpu == list[at].cpu && list[i].queue == list[at].queue &&
+			strcmp(name_of(&list[i]), name_of(&list[at])) == 0)
+			return true;
+	return false;
+}
+
 static void put_queues(const struct interrupts *served, uint32_t cpu, struct finding *finding)
 {
 	struct buffer *json = &finding->numbers;
@@ -109,9 +127,9 @@ static void put_queues(const struct interrupts *served, uint32_t cpu, struct fin
 		const struct interrupt *one = &served->list.items[i];
 		char queue[64];
 
-		if (one->cpu != cpu)
+		if (one->cpu != cpu || is_told(served, i))
 			continue;
-		snprintf(queue, sizeof(queue), "%s queue %u", one->device, one->queue);
+		snprintf(queue, sizeof(queue), "%s queue %u", name_of(one), one->queue);
 		json_string(json, queue);
 		report_line(&finding->lines, "CPU %u serves %s", cpu, queue);
 	}
@@ -147,16 +165,28 @@ static void put_core(const struct core *core, const struct thread_share *share,
 	json_close(&finding->numbers, '}');
 }
 
-static void put_advice(const struct core *worst, struct finding *finding)
+static const char *meaning(
+	const struct core *worst, const struct thread_share *share, double all_busy)
+{
+	if (worst->kernel >= KERNEL_MUCH && all_busy < LOOKS_IDLE)
+		return "A CPU that does not leave the kernel runs nothing else: a network queue's "
+		       "completions, a watchdog, who waits for it. The whole host looks idle "
+		       "meanwhile.";
+	if (worst->kernel >= KERNEL_MUCH)
+		return "A CPU that does not leave the kernel runs nothing else: a network queue's "
+		       "completions, a watchdog, who waits for it.";
+	if (share->tid && share->percent >= BUSY_PERCENT - 15)
+		return "Something computes in one thread. That is as it should be for many "
+		       "programs, and a limit for those that wait for it.";
+	return "What runs there has to share that CPU, and waits for it.";
+}
+
+static void put_advice(const struct core *worst, const struct thread_share *share, double all_busy,
+	struct finding *finding)
 {
 	bool kernel = worst->kernel >= KERNEL_MUCH;
 
-	report_line(&finding->means, "%s",
-		kernel ? "A CPU that does not leave the kernel runs nothing else: a network "
-			 "queue's completions, a watchdog, who waits for it. The whole host looks "
-			 "idle meanwhile."
-		       : "Something computes in one thread. That is as it should be for many "
-			 "programs, and a limit for those that wait for it.");
+	report_line(&finding->means, "%s", meaning(worst, share, all_busy));
 	report_line(&finding->confirm, "mpstat -P %u 1 5", worst->cpu);
 	report_line(&finding->confirm, "perf top -C %u -g", worst->cpu);
 	report_line(&finding->confirm, "pidstat -t 1 5");
@@ -205,7 +235,7 @@ static int find(const struct host *host, const struct cores *cores, struct repor
 	json_close(&finding->numbers, ']');
 	if (shown < count)
 		report_line(&finding->lines, "and %zu more", count - shown);
-	put_advice(worst, finding);
+	put_advice(worst, &shares[0], cores->busy / cores->count, finding);
 	interrupts_done(&served);
 	return 0;
 }

@@ -221,9 +221,9 @@ static int answer_none(const struct gauges_answer *answer, struct store_reader *
 		return answer_nothing(
 			answer->invocation, reader, &answer->question.window, &answer->coverage);
 	if (option_given(answer->invocation, "name"))
-		fprintf(stderr,
-			"perftape: no figure of that window is called so; without --name all are "
-			"listed\n");
+		fprintf(stderr, "perftape: no figure of that window is called so; --name '*' shows "
+				"all, by their "
+				"names\n");
 	else
 		fprintf(stderr,
 			"perftape: that window was recorded, but without figures of the host\n");

@@ -45,9 +45,14 @@ static int run(const struct invocation *invocation)
 		return option_given(invocation, "add")
 			       ? usage_error("--add what? perftape incidents scan --add FILE")
 			       : incidents_list(invocation);
-	if (invocation->word_count != 2 || strcmp(invocation->words[0], "scan"))
+	if (strcmp(invocation->words[0], "scan") != 0)
+		return usage_error("incidents knows no '%.60s': perftape incidents [scan FILE]",
+			invocation->words[0]);
+	if (invocation->word_count == 1)
 		return usage_error(
 			"which log? perftape incidents scan FILE, or - for standard input");
+	if (invocation->word_count > 2)
+		return usage_error("one log at a time: cat several into perftape incidents scan -");
 	if (window_given(invocation))
 		return usage_error("a window is of the store; scan reads all of its log");
 	return incidents_scan(invocation, invocation->words[1]);

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -326,6 +327,7 @@ int snapshot_keeper_start(const char *store, const char *folder,
 {
 	struct snapshot_keeper *keeper = calloc(1, sizeof(*keeper));
 	pthread_condattr_t clock;
+	struct stat about = { .st_mode = S_IFDIR };
 	int r;
 
 	if (!keeper)
@@ -346,8 +348,8 @@ int snapshot_keeper_start(const char *store, const char *folder,
 	}
 	*ret_keeper = keeper;
 	r = file_make_dirs(folder, 0755);
-	if (r == 0 && access(folder, W_OK | X_OK) < 0)
-		r = -errno;
+	if (r == 0 && (stat(folder, &about) < 0 || access(folder, W_OK | X_OK) < 0))
+		r = S_ISDIR(about.st_mode) ? -errno : -ENOTDIR;
 	return r < 0 ? error_set(error, 1,
 			       "%s: %s; snapshots are tried again when there is an incident",
 			       folder, strerror(-r))

@@ -63,23 +63,23 @@ static void answer_done(struct answer *answer)
 	live_names_done(&answer->names);
 }
 
-/* "90%", or "90" */
+/* "90%", or "90"; "99.5%" is 100 %: shares are kept in whole ones */
 static int parse_share(const struct invocation *invocation, const char *name, unsigned int least,
 	unsigned int *share)
 {
 	const char *text = option_value(invocation, name);
-	unsigned int value;
+	double value;
 	int end = 0;
 
 	if (!text)
 		return EXIT_DONE;
-	if (sscanf(text, "%3u%n", &value, &end) != 1 ||
-		(text[end] && strcmp(text + end, "%") != 0) || value > 100)
+	if (sscanf(text, "%6lf%n", &value, &end) != 1 ||
+		(text[end] && strcmp(text + end, "%") != 0) || !(value >= 0 && value <= 100))
 		return usage_error("--%s: \"%.60s\" is no share: use 90%%", name, text);
 	if (value < least)
 		return usage_error(
 			"--%s: seconds with less than %u %% are not kept; give more", name, least);
-	*share = value;
+	*share = value + 0.5;
 	return EXIT_DONE;
 }
 
@@ -217,17 +217,19 @@ static void say_found(const struct answer *answer)
 	const struct invocation *invocation = answer->invocation;
 	const struct spikes *spikes = &answer->spikes;
 	const struct spikes_options *of = &answer->options;
-	char min[32], kernel[48] = "";
+	char length[32], min[48] = "", kernel[48] = "";
 
-	duration_format(of->min_ns, min, sizeof(min));
+	duration_format(of->min_ns, length, sizeof(length));
+	if (of->min_ns)
+		snprintf(min, sizeof(min), " for %s", length);
 	if (of->kernel)
 		snprintf(
 			kernel, sizeof(kernel), ", at least %u %% of it in the kernel", of->kernel);
 	if (!answer->found)
-		say(invocation, "no single CPU was saturated for %s%s", min, kernel);
+		say(invocation, "no single CPU was saturated%s%s", min, kernel);
 	else
-		say(invocation, "%" PRIu64 " time%s a CPU was saturated for %s or longer%s",
-			answer->found, answer->found == 1 ? "" : "s", min, kernel);
+		say(invocation, "%" PRIu64 " time%s a CPU was saturated%s%s%s", answer->found,
+			answer->found == 1 ? "" : "s", min, of->min_ns ? " or longer" : "", kernel);
 	if (spikes->list.count < answer->found)
 		say(invocation, "the %zu that matter most are shown: --limit 0 shows all",
 			spikes->list.count);

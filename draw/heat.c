@@ -381,8 +381,7 @@ static void put_listed_marks(const struct drawing *drawing)
 		buffer_u8(drawing->text, '\n');
 	}
 	if (picture->mark_count > MARKS_SHOWN)
-		buffer_printf(drawing->text, "and %zu more incidents\n",
-			picture->mark_count - MARKS_SHOWN);
+		buffer_printf(drawing->text, "and %zu more\n", picture->mark_count - MARKS_SHOWN);
 }
 
 /* The columns that it takes. */
