@@ -198,28 +198,37 @@ static bool may_be_of(const struct store_segment *segment, const char *boot_id)
 	return !*boot_id || !*segment->boot_id || same_boot(segment->boot_id, boot_id);
 }
 
-enum covered segments_covered(const struct store_segments *segments, const char *boot_id,
+uint64_t segments_recorded(const struct store_segments *segments, const char *boot_id,
 	uint64_t from_ns, uint64_t to_ns)
 {
-	uint64_t until_ns = from_ns;
-	bool any = false, hole = false;
+	uint64_t until_ns = from_ns, recorded_ns = 0;
 
-	/* a moment is a window of a nanosecond */
-	to_ns = MAX(to_ns, from_ns + 1);
 	for (size_t i = first_segment(segments, from_ns); i < segments->list.count; i++) {
 		const struct store_segment *segment = &segments->list.items[i];
+		uint64_t begin_ns = MAX(segment->begin_ns, until_ns);
+		uint64_t end_ns = MIN(segment->end_ns, to_ns);
 
 		if (segment->begin_ns >= to_ns)
 			break;
-		if (*segment->damage || segment->end_ns <= from_ns || !may_be_of(segment, boot_id))
+		if (*segment->damage || end_ns <= begin_ns || !may_be_of(segment, boot_id))
 			continue;
-		any = true;
-		hole |= segment->begin_ns > until_ns;
-		until_ns = MAX(until_ns, segment->end_ns);
+		recorded_ns += end_ns - begin_ns;
+		until_ns = end_ns;
 	}
-	if (!any)
+	return recorded_ns;
+}
+
+enum covered segments_covered(const struct store_segments *segments, const char *boot_id,
+	uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t recorded_ns;
+
+	/* a moment is a window of a nanosecond */
+	to_ns = MAX(to_ns, from_ns + 1);
+	recorded_ns = segments_recorded(segments, boot_id, from_ns, to_ns);
+	if (!recorded_ns)
 		return COVERED_NOT;
-	return hole || until_ns < to_ns ? COVERED_PARTLY : COVERED_WHOLLY;
+	return recorded_ns < to_ns - from_ns ? COVERED_PARTLY : COVERED_WHOLLY;
 }
 
 static char plain(char c)

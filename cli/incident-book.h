@@ -43,7 +43,10 @@ static inline const char *book_text(const struct book *book, uint32_t text)
 /* Journals write a boot id without its dashes. */
 bool same_boot(const char *a, const char *b);
 
-/* How much of [from, to] of the wall clock was recorded, of that boot; "": of any. */
+/* How much of [from, to) of the wall clock was recorded, of that boot; "": of any. */
+uint64_t segments_recorded(const struct store_segments *segments, const char *boot_id,
+	uint64_t from_ns, uint64_t to_ns);
+/* The same of [from, to], in words. */
 enum covered segments_covered(const struct store_segments *segments, const char *boot_id,
 	uint64_t from_ns, uint64_t to_ns);
 

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "cli/episode-table.h"
 #include "cli/incident-book.h"
@@ -15,6 +16,7 @@ struct list {
 	struct book book;
 	uint64_t shown;
 	uint64_t lesser; /* of no weight, that are not shown */
+	uint64_t recorded_ns; /* of the window: with its lines of the kernel's log */
 };
 
 static bool is_asked(const struct list *list, const struct book_row *row)
@@ -94,6 +96,12 @@ static void put_coverage(const struct list *list, struct buffer *out)
 	json_string(out, store_path(list->invocation));
 	json_key(out, "incidents");
 	json_u64(out, list->shown);
+	if (window_given(list->invocation)) {
+		json_key(out, "window_ns");
+		json_u64(out, list->window.to_ns - list->window.from_ns);
+		json_key(out, "covered_ns");
+		json_u64(out, list->recorded_ns);
+	}
 	json_close(out, '}');
 	json_close(out, '}');
 	buffer_u8(out, '\n');
@@ -128,11 +136,34 @@ static int show(struct list *list)
 
 static void tell(const struct list *list)
 {
+	uint64_t length_ns = list->window.to_ns - list->window.from_ns;
+	char missing[32];
+
 	say(list->invocation, "%llu incident%s in %s", (unsigned long long)list->shown,
 		list->shown == 1 ? "" : "s", store_path(list->invocation));
+	if (window_given(list->invocation) && list->recorded_ns < length_ns) {
+		duration_format(length_ns - list->recorded_ns, missing, sizeof(missing));
+		fprintf(stderr,
+			"perftape: %s of that window was not recorded: what the kernel logged "
+			"meanwhile may be missing\n",
+			missing);
+	}
 	if (list->lesser)
 		say(list->invocation, "%llu of no weight alone: --all shows them",
 			(unsigned long long)list->lesser);
+}
+
+static int measure_window(struct store_reader *reader, struct list *list, struct error *error)
+{
+	struct store_segments segments = { 0 };
+	int r = store_reader_find(
+		reader, list->window.from_ns, list->window.to_ns, &segments, error);
+
+	if (r == 0)
+		list->recorded_ns =
+			segments_recorded(&segments, "", list->window.from_ns, list->window.to_ns);
+	array_done(&segments.list);
+	return r;
 }
 
 int incidents_list(const struct invocation *invocation)
@@ -152,6 +183,8 @@ int incidents_list(const struct invocation *invocation)
 	r = store_reader_open(store_path(invocation), &reader, &error);
 	if (r == 0 && window_given(invocation))
 		say_window(invocation, &list.window);
+	if (r == 0 && window_given(invocation))
+		r = measure_window(reader, &list, &error);
 	if (r == 0)
 		r = book_open(reader, &list.book, &error);
 	if (r == 0) {
