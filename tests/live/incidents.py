@@ -171,7 +171,7 @@ def test_overrun(folder):
         wrongs += expect("what came behind is missing", wait_for(lambda: of_device(store) == [9]), of_device(store))
     stop(recorder)
     rows = incidents(store, "--kind", "kmsg.overrun")
-    return wrongs + expect("no overrun that counts", rows and rows[0]["fields"]["n"] > 5000, rows)
+    return wrongs + expect("no overrun that counts", any(row["fields"]["n"] > 5000 for row in rows), rows)
 
 
 SPINNER = """
