@@ -247,7 +247,9 @@ static int carry_out(struct recorder *recorder, uint64_t settled_ns)
 		recorder->done.reload = orders->reload;
 		teller_send(recorder->teller);
 	}
-	if (orders->rotate == recorder->done.rotate)
+	/* of a tape that has just begun nothing would be in it */
+	if (orders->rotate == recorder->done.rotate ||
+		settled_ns < recorder->assembler.tape->begin_ns + SETTLE_NS)
 		return 0;
 	recorder->done.rotate = orders->rotate;
 	return assembler_rotate(&recorder->assembler, settled_ns);
