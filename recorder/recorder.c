@@ -33,7 +33,6 @@
 
 /* What is told last needs no more than a page of the store. */
 #define LAST_WORD_NS (10 * NSEC_PER_SEC)
-
 /* Who stops us waits for the last tape, which does not wait for the last lines of a log whose thread hangs in the store. */
 #define LAST_LINES_NS (NSEC_PER_SEC / 2)
 
