@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/clock.h"
 #include "base/utf8.h"
 
 #define REPLACEMENT 0xfffd
@@ -106,6 +107,24 @@ void json_nano(struct buffer *out, uint64_t value)
 	buffer_printf(out, ".%09llu", (unsigned long long)value);
 	while (!buffer_failed(out) && out->data[out->size - 1] == '0')
 		out->size--;
+}
+
+void json_time(struct buffer *out, const char *key, uint64_t realtime_ns)
+{
+	char shown[TIME_TEXT_SIZE];
+
+	json_key(out, key);
+	json_string(out, time_format(realtime_ns, true, 6, shown));
+}
+
+void json_time_known(struct buffer *out, const char *key, uint64_t realtime_ns)
+{
+	if (realtime_ns) {
+		json_time(out, key, realtime_ns);
+	} else {
+		json_key(out, key);
+		json_null(out);
+	}
 }
 
 void json_reader_init(struct json_reader *reader, const char *text, size_t size)

@@ -127,17 +127,6 @@ void audit_put_text(
 	put_checks(report, terminal, text);
 }
 
-static void put_time(struct buffer *json, const char *key, uint64_t realtime_ns)
-{
-	char shown[TIME_TEXT_SIZE];
-
-	json_key(json, key);
-	if (realtime_ns)
-		json_string(json, time_format(realtime_ns, true, 6, shown));
-	else
-		json_null(json);
-}
-
 static void put_string(struct buffer *json, const char *key, const struct buffer *value)
 {
 	json_key(json, key);
@@ -196,11 +185,11 @@ static void put_checks_json(
 void audit_put_json(const struct report *report, struct buffer *json)
 {
 	json_open(json, '{');
-	put_time(json, "time", report->now_ns);
+	json_time_known(json, "time", report->now_ns);
 	json_key(json, "watched_ns");
 	json_u64(json, report->watched_ns);
-	put_time(json, "recorded_from", report->recorded_from_ns);
-	put_time(json, "recorded_to", report->recorded_to_ns);
+	json_time_known(json, "recorded_from", report->recorded_from_ns);
+	json_time_known(json, "recorded_to", report->recorded_to_ns);
 	put_checks_json(report, "checked", false, json);
 	put_checks_json(report, "not_checked", true, json);
 	json_key(json, "findings");

@@ -71,14 +71,6 @@ static void print_table(const struct invocation *invocation, struct store_reader
 	say_gone(invocation, reader, window);
 }
 
-static void put_time(struct buffer *json, const char *key, uint64_t realtime_ns)
-{
-	char shown[TIME_TEXT_SIZE];
-
-	json_key(json, key);
-	json_string(json, time_format(realtime_ns, true, 6, shown));
-}
-
 static void put_segment(
 	struct buffer *json, const struct store_segment *segment, const struct coverage *coverage)
 {
@@ -102,8 +94,8 @@ static void put_segment(
 	json_string(json, segment->name);
 	json_key(json, "boot_id");
 	json_string(json, segment->boot_id);
-	put_time(json, "begin", segment->begin_ns);
-	put_time(json, "end", segment->end_ns);
+	json_time(json, "begin", segment->begin_ns);
+	json_time(json, "end", segment->end_ns);
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
 		json_key(json, numbers[i].key);
 		json_u64(json, numbers[i].value);

@@ -163,18 +163,6 @@ static void put_number(struct buffer *json, const char *key, uint64_t value)
 	json_u64(json, value);
 }
 
-/* null where there is none, or no limit */
-static void put_time(struct buffer *json, const char *key, uint64_t realtime_ns)
-{
-	char shown[TIME_TEXT_SIZE];
-
-	json_key(json, key);
-	if (realtime_ns)
-		json_string(json, time_format(realtime_ns, true, 6, shown));
-	else
-		json_null(json);
-}
-
 static void put_limit(struct buffer *json, const char *key, uint64_t limit)
 {
 	json_key(json, key);
@@ -192,8 +180,8 @@ static void put_gone(struct buffer *json, const struct store_gone_list *gone)
 		const struct store_gone *one = &gone->list.items[i];
 
 		json_open(json, '{');
-		put_time(json, "from", one->from_ns);
-		put_time(json, "to", one->to_ns);
+		json_time_known(json, "from", one->from_ns);
+		json_time_known(json, "to", one->to_ns);
 		json_key(json, "why");
 		json_string(json, one->missing ? "missing" : "removed by retention");
 		json_close(json, '}');
@@ -208,14 +196,14 @@ static void put_status(struct buffer *json, const struct status *status)
 	json_open(json, '{');
 	json_key(json, "store");
 	json_string(json, status->path);
-	put_time(json, "now", status->now_ns);
+	json_time_known(json, "now", status->now_ns);
 	put_number(json, "recorder", status->pid);
-	put_time(json, "since", status->since_ns);
-	put_time(json, "reaches", totals->unsealed_end_ns);
+	json_time_known(json, "since", status->since_ns);
+	json_time_known(json, "reaches", totals->unsealed_end_ns);
 	put_number(json, "segments", totals->segments);
 	put_number(json, "unsealed", totals->unsealed);
-	put_time(json, "begin", totals->begin_ns);
-	put_time(json, "end", totals->end_ns);
+	json_time_known(json, "begin", totals->begin_ns);
+	json_time_known(json, "end", totals->end_ns);
 	put_number(json, "samples", totals->samples);
 	put_number(json, "lost", totals->lost);
 	put_number(json, "lost_last_day", status->day_lost);

@@ -99,14 +99,6 @@ void coverage_describe(const struct coverage *coverage, struct buffer *text)
 				sizeof(shown)));
 }
 
-static void put_time(struct buffer *json, const char *key, uint64_t realtime_ns)
-{
-	char shown[TIME_TEXT_SIZE];
-
-	json_key(json, key);
-	json_string(json, time_format(realtime_ns, true, 6, shown));
-}
-
 static void put_gaps(const struct coverage *coverage, struct buffer *json)
 {
 	json_key(json, "gaps");
@@ -115,8 +107,8 @@ static void put_gaps(const struct coverage *coverage, struct buffer *json)
 		const struct coverage_gap *gap = &coverage->gaps.items[i];
 
 		json_open(json, '{');
-		put_time(json, "from", gap->from_ns);
-		put_time(json, "to", gap->to_ns);
+		json_time(json, "from", gap->from_ns);
+		json_time(json, "to", gap->to_ns);
 		json_key(json, "why");
 		json_string(json, gap->why);
 		if (*gap->cpus) {
@@ -124,8 +116,8 @@ static void put_gaps(const struct coverage *coverage, struct buffer *json)
 			json_string(json, gap->cpus);
 		}
 		if (gap->until_ns) {
-			put_time(json, "since", gap->since_ns);
-			put_time(json, "until", gap->until_ns);
+			json_time(json, "since", gap->since_ns);
+			json_time(json, "until", gap->until_ns);
 		}
 		json_close(json, '}');
 	}
@@ -160,8 +152,8 @@ void coverage_put_json(
 	json_open(json, '{');
 	json_key(json, "coverage");
 	json_open(json, '{');
-	put_time(json, "from", window->from_ns);
-	put_time(json, "to", window->to_ns);
+	json_time(json, "from", window->from_ns);
+	json_time(json, "to", window->to_ns);
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
 		json_key(json, members[i].key);
 		json_u64(json, members[i].value);

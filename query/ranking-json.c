@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "base/clock.h"
 #include "base/json.h"
 #include "query/ranking.h"
 
@@ -121,19 +120,12 @@ static void put_function(
 	close_row(json);
 }
 
-static void put_time(struct buffer *json, const char *key, uint64_t realtime_ns)
-{
-	char shown[TIME_TEXT_SIZE];
-
-	put_text(json, key, time_format(realtime_ns, true, 6, shown));
-}
-
 static void put_baseline(const struct baseline *baseline, struct buffer *json)
 {
 	open_row(json, "baseline");
 	if (baseline->segments) {
-		put_time(json, "from", baseline->from_ns);
-		put_time(json, "to", baseline->to_ns);
+		json_time(json, "from", baseline->from_ns);
+		json_time(json, "to", baseline->to_ns);
 	}
 	json_key(json, "own_segments");
 	json_bool(json, baseline->rest);

@@ -5,14 +5,6 @@
 #include "base/clock.h"
 #include "base/json.h"
 
-static void put_time(struct buffer *json, const char *key, uint64_t realtime_ns)
-{
-	char time[TIME_TEXT_SIZE];
-
-	json_key(json, key);
-	json_string(json, time_format(realtime_ns, true, 6, time));
-}
-
 static void put_share(struct buffer *json, const char *key, double share)
 {
 	json_key(json, key);
@@ -63,8 +55,8 @@ void spikes_put_json(const struct spikes *spikes, struct buffer *json)
 		const struct spike *spike = &spikes->list.items[i];
 
 		json_open(json, '{');
-		put_time(json, "from", spike->from_ns);
-		put_time(json, "to", spike->to_ns);
+		json_time(json, "from", spike->from_ns);
+		json_time(json, "to", spike->to_ns);
 		json_key(json, "seconds");
 		json_nano(json, spike->length_ns);
 		json_key(json, "cpu");

@@ -38,6 +38,19 @@ static void test_written(void)
 				 "\"d\":1371911.339996,\"e\":120}");
 }
 
+static void test_times(void)
+{
+	_cleanup_(buffer_done) struct buffer out = { 0 };
+
+	json_open(&out, '{');
+	json_time(&out, "a", 1371911339996000000);
+	json_time_known(&out, "b", 0);
+	json_time_known(&out, "c", 1000);
+	json_close(&out, '}');
+	CHECK_STR(text_of(&out), "{\"a\":\"2013-06-22T14:28:59.996000Z\",\"b\":null,"
+				 "\"c\":\"1970-01-01T00:00:00.000001Z\"}");
+}
+
 static void test_escaped(void)
 {
 	static const struct {
@@ -128,6 +141,7 @@ static void test_deep(void)
 }
 
 CHECK_MAIN({ "values are written with their commas", test_written },
+	{ "times are UTC, or null where they are not known", test_times },
 	{ "text is escaped, and always UTF-8", test_escaped },
 	{ "tokens are read, from text that is cut too", test_read },
 	{ "nesting is bounded", test_deep })
