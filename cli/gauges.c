@@ -259,7 +259,9 @@ static int run(const struct invocation *invocation)
 
 	if (option_given(invocation, "json") && option_given(invocation, "csv"))
 		return usage_error("--json and --csv do not go together");
-	r = window_option_parse(invocation, &answer.question.window);
+	r = glob_option_check(invocation, "name");
+	if (r == EXIT_DONE)
+		r = window_option_parse(invocation, &answer.question.window);
 	if (r == EXIT_DONE)
 		r = screen_read(invocation, &answer.terminal);
 	answer.question.filter = &answer.filter;

@@ -82,6 +82,8 @@ static int check_options(const struct invocation *invocation, const struct query
 		return usage_error("--thread-frame goes with --format flamescope");
 	if (option_given(invocation, "name") && !option_given(invocation, "events"))
 		return usage_error("--name goes with --events");
+	if (glob_option_check(invocation, "name") != EXIT_DONE)
+		return EXIT_USAGE;
 	if (option_given(invocation, "events"))
 		return query_events_check(invocation, query->format == FORMAT_JSON);
 	if (query->split && query->format != FORMAT_FLAMESCOPE)

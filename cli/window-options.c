@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "cli/incident-window.h"
+#include "query/glob.h"
 #include "query/uptime.h"
 #include "store/store-reader.h"
 
@@ -101,6 +102,8 @@ int window_option_parse(const struct invocation *invocation, struct window *ret_
 		r = either(invocation, "to", "until", &request.to);
 	if (r != EXIT_DONE)
 		return r;
+	request.from_name = option_given(invocation, "since") ? "--since" : NULL;
+	request.to_name = option_given(invocation, "until") ? "--until" : NULL;
 	r = window_parse(&request, ret_window, &error);
 	return r == -EINVAL ? usage_error("%s", error.text) : r < 0 ? fail(r, &error) : EXIT_DONE;
 }
@@ -112,6 +115,16 @@ static int parse_ids(
 	struct error error = { 0 };
 
 	if (!text || filter_parse_ids(text, ret_ids, &error) == 0)
+		return EXIT_DONE;
+	return usage_error("--%s: %s", name, error.text);
+}
+
+int glob_option_check(const struct invocation *invocation, const char *name)
+{
+	const char *pattern = option_value(invocation, name);
+	struct error error = { 0 };
+
+	if (!pattern || glob_check(pattern, &error) == 0)
 		return EXIT_DONE;
 	return usage_error("--%s: %s", name, error.text);
 }
@@ -131,7 +144,11 @@ int filter_options_parse(const struct invocation *invocation, struct filter *ret
 		ret_filter->frames = FILTER_FRAMES_KERNEL;
 	else if (option_given(invocation, "user"))
 		ret_filter->frames = FILTER_FRAMES_USER;
-	r = parse_ids(invocation, "pid", &ret_filter->pids);
+	r = glob_option_check(invocation, "comm");
+	if (r == EXIT_DONE)
+		r = glob_option_check(invocation, "cgroup");
+	if (r == EXIT_DONE)
+		r = parse_ids(invocation, "pid", &ret_filter->pids);
 	if (r == EXIT_DONE)
 		r = parse_ids(invocation, "tid", &ret_filter->tids);
 	if (r == EXIT_DONE && cpus && cpu_filter_parse(cpus, &ret_filter->cpus, &error) < 0)

@@ -54,6 +54,8 @@
 bool window_given(const struct invocation *invocation);
 /* EXIT_DONE or another one: what was wrong has been said. */
 int window_option_parse(const struct invocation *invocation, struct window *ret_window);
+/* A pattern that was given is one (query/glob.h), or it was said what is wrong with it. EXIT_DONE or EXIT_USAGE. */
+int glob_option_check(const struct invocation *invocation, const char *name);
 /* The filter borrows from the invocation. */
 int filter_options_parse(const struct invocation *invocation, struct filter *ret_filter);
 

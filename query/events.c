@@ -5,12 +5,12 @@
  */
 #include "query/events.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/sort.h"
+#include "query/glob.h"
 #include "tape/events.h"
 
 struct waiting {
@@ -48,7 +48,7 @@ static bool passes(const struct run *run, const struct events_row *row, const bo
 
 	if (row->realtime_ns < question->window.from_ns ||
 		row->realtime_ns >= question->window.to_ns ||
-		(run->options->glob && fnmatch(run->options->glob, name, 0) != 0))
+		!glob_passes(run->options->glob, name))
 		return false;
 	if (is_of_none(row->tape, event))
 		return !threads && !question->filter->cpus.wanted.count;

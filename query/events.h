@@ -16,7 +16,7 @@ struct events_row {
 
 struct events_options {
 	struct question question; /* frames and idle CPUs are no matter of events */
-	const char *glob; /* of their names; NULL: all */
+	const char *glob; /* of their names (query/glob.h); NULL: all */
 	/* Makes the text of one, in any order. 0 or -ENOMEM. */
 	int (*make)(void *context, const struct events_row *row, struct buffer *text);
 	/* Takes texts, in order. A negative answer ends it and is handed on. */

@@ -2,11 +2,11 @@
 #include "query/filter.h"
 
 #include <ctype.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "query/glob.h"
 
 void filter_done(struct filter *filter)
 {
@@ -84,14 +84,9 @@ static bool passes_id(const struct filter_ids *ids, int32_t id)
 	return !ids->list.count;
 }
 
-static bool passes_pattern(const char *pattern, const char *text)
-{
-	return !pattern || fnmatch(pattern, text, 0) == 0;
-}
-
 bool filter_passes_comm(const struct filter *filter, const char *comm)
 {
-	return passes_pattern(filter->comm, comm);
+	return glob_passes(filter->comm, comm);
 }
 
 bool filter_may_pass_nameless(const struct filter *filter)
@@ -121,7 +116,7 @@ int filter_threads(const struct filter *filter, const struct tape *tape, bool **
 		passes[i] = passes_id(&filter->pids, thread->pid) &&
 			    passes_id(&filter->tids, thread->tid) &&
 			    filter_passes_comm(filter, filter_shown_comm(tape, thread, number)) &&
-			    passes_pattern(filter->cgroup, tape_string(tape, thread->cgroup));
+			    glob_passes(filter->cgroup, tape_string(tape, thread->cgroup));
 	}
 	*ret_passes = passes;
 	return 0;

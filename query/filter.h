@@ -25,7 +25,7 @@ enum filter_frames {
 struct filter {
 	struct cpu_set_filter cpus;
 	struct filter_ids pids, tids;
-	/* Patterns with * ? [...] for the whole name, as it is shown; * and ? stand for a slash too. NULL: all. Borrowed. */
+	/* Patterns (query/glob.h) for the whole name, as it is shown. NULL: all. Borrowed. */
 	const char *comm;
 	const char *cgroup;
 	bool no_idle; /* without samples of idle CPUs; interrupts on them are work */

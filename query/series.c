@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "query/series.h"
 
-#include <fnmatch.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/intern.h"
+#include "query/glob.h"
 #include "tape/clocks.h"
 
 /* The slowest sources are read once a minute: after a longer time a counter says nothing of a moment. */
@@ -110,7 +110,7 @@ static int find_series(struct run *run, const char *name, uint32_t *ret_series)
 
 static bool is_wanted(const struct series_options *options, const char *name)
 {
-	if (options->glob && fnmatch(options->glob, name, 0) != 0)
+	if (!glob_passes(options->glob, name))
 		return false;
 	return !options->wants || options->wants(options->context, name);
 }

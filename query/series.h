@@ -29,7 +29,7 @@ struct series_step {
 
 struct series_options {
 	struct question question;
-	const char *glob; /* NULL: all */
+	const char *glob; /* query/glob.h; NULL: all */
 	/* Of those that the glob leaves, which; NULL: all. */
 	bool (*wants)(void *context, const char *name);
 	/* Steps that reach into the window. A negative answer ends it and is handed on. */

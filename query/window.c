@@ -8,6 +8,16 @@
 #include "base/clock.h"
 #include "query/when.h"
 
+static const char *from_name(const struct window_request *request)
+{
+	return request->from_name ? request->from_name : "--from";
+}
+
+static const char *to_name(const struct window_request *request)
+{
+	return request->to_name ? request->to_name : "--to";
+}
+
 static void note_add(struct window *window, const char *text, const struct when *when, bool utc)
 {
 	size_t used = strlen(window->note);
@@ -113,7 +123,7 @@ static int parse_end(const struct window_request *request, const char *to, struc
 {
 	struct window_request until = *request;
 	struct window parsed = *window;
-	int r = parse_time(request, "--to", to, &parsed, &parsed.to_ns, error);
+	int r = parse_time(request, to_name(request), to, &parsed, &parsed.to_ns, error);
 
 	if (r < 0 || !is_time_of_day(to)) {
 		*window = parsed;
@@ -125,7 +135,7 @@ static int parse_end(const struct window_request *request, const char *to, struc
 		struct window earlier = { .from_ns = window->from_ns };
 
 		memcpy(earlier.note, window->note, sizeof(earlier.note));
-		if (parse_time(&until, "--to", to, &earlier, &earlier.to_ns, error) < 0 ||
+		if (parse_time(&until, to_name(request), to, &earlier, &earlier.to_ns, error) < 0 ||
 			earlier.to_ns <= window->from_ns)
 			break;
 		parsed = earlier;
@@ -140,19 +150,22 @@ static int parse_between(
 {
 	const char *to = request->to ? request->to : "now";
 	char from_text[TIME_TEXT_SIZE], to_text[TIME_TEXT_SIZE];
-	int r = parse_time(request, "--from", request->from, window, &window->from_ns, error);
+	int r = parse_time(
+		request, from_name(request), request->from, window, &window->from_ns, error);
 
 	if (r == 0)
 		r = parse_end(request, to, window, error);
 	if (r < 0 || window->from_ns < window->to_ns)
 		return r;
+	time_format(window->from_ns, request->utc, 3, from_text);
+	time_format(window->to_ns, request->utc, 3, to_text);
+	if (window->from_ns == window->to_ns)
+		return error_set(error, -EINVAL, "the window is empty: %s and %s are both %s",
+			from_name(request), to_name(request), from_text);
 	return error_set(error, -EINVAL,
-		window->from_ns == window->to_ns
-			? "the window is empty: --from and --to are both %s"
-			: "the window is upside down: --from %s is after --to %s; swap them, or "
-			  "give --to a later time",
-		time_format(window->from_ns, request->utc, 3, from_text),
-		time_format(window->to_ns, request->utc, 3, to_text));
+		"the window is upside down: %s %s is after %s %s; swap them, or give %s a later "
+		"time",
+		from_name(request), from_text, to_name(request), to_text, to_name(request));
 }
 
 int window_parse(
@@ -170,12 +183,13 @@ int window_parse(
 			request->at	  ? "--at"
 			: request->before ? "--before"
 					  : "--after",
-			request->from ? "--from" : "--to");
+			request->from ? from_name(request) : to_name(request));
 	if (around && !request->at)
 		return error_set(error, -EINVAL, "%s needs --at TIME",
 			request->before ? "--before" : "--after");
 	if (between && !request->from)
-		return error_set(error, -EINVAL, "--to needs --from TIME");
+		return error_set(error, -EINVAL, "%s needs %s TIME", to_name(request),
+			request->to_name ? "--since" : "--from");
 	if (!around && !between)
 		return error_set(error, -EINVAL,
 			"no window was given: use --at TIME [--before D] [--after D], or --from "

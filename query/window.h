@@ -22,6 +22,7 @@ struct window_request {
 	const char *after;
 	const char *from;
 	const char *to; /* default now */
+	const char *from_name, *to_name; /* what the person called these; NULL: "--from", "--to" */
 	bool utc;
 	uint64_t now_ns;
 	/*

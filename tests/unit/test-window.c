@@ -80,6 +80,14 @@ static void test_mixed(void)
 	CHECK_STR(error_text, "--after needs --at TIME");
 	CHECK_EQ(parse((struct window_request){ .to = "now" }, &window), -EINVAL);
 	CHECK_STR(error_text, "--to needs --from TIME");
+	CHECK_EQ(parse((struct window_request){ .to = "now", .to_name = "--until" }, &window),
+		-EINVAL);
+	CHECK_STR(error_text, "--until needs --since TIME");
+	CHECK_EQ(
+		parse((struct window_request){ .at = "now", .from = "now", .from_name = "--since" },
+			&window),
+		-EINVAL);
+	CHECK(!strncmp(error_text, "--at does not go with --since: ", 31));
 	CHECK_EQ(parse((struct window_request){ 0 }, &window), -EINVAL);
 	CHECK(!strncmp(error_text, "no window was given: ", 21));
 	CHECK_EQ(window.from_ns, 7);
@@ -108,6 +116,16 @@ static void test_wrong(void)
 	CHECK_STR(error_text,
 		"the window is upside down: --from 2026-11-18T04:12:07.250+01:00 is after --to "
 		"2026-11-18T04:12:06.250+01:00; swap them, or give --to a later time");
+	CHECK_EQ(parse((struct window_request){ .from = "now",
+			       .from_name = "--since",
+			       .to = "now-1s",
+			       .to_name = "--until" },
+			 &window),
+		-EINVAL);
+	CHECK(strstr(error_text, "give --until a later time"));
+	CHECK_EQ(parse((struct window_request){ .from = "foo", .from_name = "--since" }, &window),
+		-EINVAL);
+	CHECK(!strncmp(error_text, "--since: \"foo\" is no time", 25));
 	/* now is 04:12:07.25 */
 	CHECK_EQ(parse((struct window_request){ .from = "04:00", .to = "04:20" }, &window), 0);
 	CHECK_EQ(window.to_ns - window.from_ns, 20 * 60 * 1000000000ull);
