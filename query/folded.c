@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "query/legible.h"
 
 #define UNKNOWN "[unknown]"
 #define UNKNOWN_NAME 1 /* the first name that is put in */
@@ -57,29 +58,34 @@ struct folded *folded_free(struct folded *folded)
 	return NULL;
 }
 
-static bool breaks_lines(uint8_t byte)
+/* Nothing in it is for query/legible.h, nor a separator, nor at an end of it. Hardly any name is another one. */
+static bool is_clean(const char *name, size_t size)
 {
-	return byte == ';' || byte < 0x20 || byte == 0x7f;
+	bool clean = *name != '#' && *name != ' ' && (!size || name[size - 1] != ' ');
+
+	for (size_t i = 0; i < size; i++)
+		clean &= name[i] >= ' ' && name[i] < 0x7f && name[i] != ';';
+	return clean;
 }
 
-/* A line's own separators must not come out of a name. Hardly any name has one. */
+/* A line's own separators must not come out of a name. */
 static int add_clean(struct folded *folded, const char *name, uint32_t *ret_name)
 {
-	size_t size = strlen(name);
-	bool clean = true;
-	uint8_t *at;
+	struct buffer *text = &folded->text;
+	const char *end = name + legible_size(name);
+	char instead;
 
-	for (size_t i = 0; i < size; i++)
-		clean &= !breaks_lines(name[i]);
-	if (clean)
-		return add_name(folded, name, size, ret_name);
-	folded->text.size = 0;
-	at = buffer_room(&folded->text, size);
-	if (!at)
+	if (is_clean(name, strlen(name)))
+		return add_name(folded, name, strlen(name), ret_name);
+	text->size = 0;
+	for (size_t used; name < end; name += used) {
+		used = legible_take(name, !text->size, &instead);
+		instead = *name == ';' ? ':' : instead;
+		buffer_bytes(text, instead ? &instead : name, instead ? 1 : used);
+	}
+	if (buffer_failed(text))
 		return -ENOMEM;
-	for (size_t i = 0; i < size; i++)
-		at[i] = !breaks_lines(name[i]) ? name[i] : name[i] == ';' ? ':' : '?';
-	return add_name(folded, (const char *)at, size, ret_name);
+	return add_name(folded, (const char *)text->data, text->size, ret_name);
 }
 
 /* Gives where its words are to be written; NULL when memory is out, or lines would have to refer to more than 32 bits of words. */

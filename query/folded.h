@@ -91,6 +91,6 @@ int folded_order(const struct folded *folded, uint32_t **ret_order);
 
 /*
  * One line a distinct stack: "comm;outermost;...;leaf COUNT", sorted by text, as flamegraph.pl and speedscope read it.
- * Names are without offset; a `;` or newline in one becomes `:` or `?`. 0 or -ENOMEM.
+ * Names are without offset, and as query/legible.h has them; a `;` in one becomes `:`. 0 or -ENOMEM.
  */
 int folded_write(const struct folded *folded, struct output *output);

@@ -79,9 +79,9 @@ static void check_symbol(const char *name)
 	buffer_u8(&line, 0);
 	shown = (const char *)line.data;
 	assert(check_utf8(shown) >= 2);
-	assert(shown[1] != ' ' && shown[1] != '#');
+	assert(shown[1] != ' ' && shown[1] != '#' && shown[strlen(shown) - 1] != ' ');
 	assert(!strstr(shown, "->") && !matches(" [0-9.]+:", shown));
-	if (*name)
+	if (*name && name[strlen(name) - 1] != ' ')
 		check_same(changed, shown + 1, name);
 }
 
