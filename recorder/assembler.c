@@ -337,7 +337,7 @@ static int apply_record(struct assembler *assembler, const struct assembler_sour
 		if (source->samples)
 			losses_lost_slots(&assembler->losses, record->cpu, record->lost);
 		if (source->traced && !source->asked && assembler->options->trace)
-			trace_lost(assembler->options->trace);
+			trace_lost(assembler->options->trace, record->lost, record->time_ns);
 		return 0;
 	case PERF_TYPE_EXIT:
 		note_ended(assembler, record);

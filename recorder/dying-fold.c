@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "recorder/dying.h"
+#include "recorder/dying-fold.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -13,24 +13,45 @@
 /* Fewer hexadecimal digits may be a word: "cafe", "decade". */
 #define HEX_MIN 8
 
-/* Of those right behind a word: "ec2", "user9". */
-#define NUMBER_MIN 2
+/* What runc appends to its folders: "runc.mJmGmH". */
+#define RUNC "runc."
+#define RUNC_LETTERS 6
 
-static bool is_end(char c)
+/* A dash in the name of a unit, where a bare one would stand for a slash. */
+#define DASH "\\x2d"
+
+static const char digits[] = "0123456789", hex_digits[] = "0123456789abcdefABCDEF";
+
+/* A part of a name ends there; how many characters that takes. */
+static size_t end_size(const char *text)
 {
-	return !c || strchr("/-_.:@", c);
+	if (strncmp(text, DASH, strlen(DASH)) == 0)
+		return strlen(DASH);
+	return *text && strchr("/-_.:@", *text) ? 1 : 0;
 }
 
-/* "6f1e2c3a-09d4-..." and, in names of systemd's units, "6f1e2c3a_09d4_..." */
+static bool is_end(const char *text)
+{
+	return !*text || end_size(text);
+}
+
+/* "6f1e2c3a-09d4-..." and, in names of systemd's units, "6f1e2c3a_09d4_..." and "6f1e2c3a\x2d09d4\x2d..." */
 static size_t uuid_size(const char *text)
 {
-	static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+	static const unsigned char groups[] = { 8, 4, 4, 4, 12 };
+	const char *at = text;
 
-	for (size_t i = 0; form[i]; i++)
-		if (form[i] == 'x' ? !isxdigit((unsigned char)text[i])
-				   : text[i] != '-' && text[i] != '_')
+	for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
+		size_t between = i ? end_size(at) : 0;
+
+		if (i && (!between || (*at != '-' && *at != '_' && *at != *DASH)))
 			return 0;
-	return sizeof(form) - 1;
+		at += between;
+		if (strspn(at, hex_digits) < groups[i])
+			return 0;
+		at += groups[i];
+	}
+	return isalnum((unsigned char)*at) ? 0 : at - text;
 }
 
 /* Of a whole id, which may stand right behind a word: "run-r0f7f...", "pod" and the 32 of a static pod. */
@@ -39,46 +60,85 @@ static bool is_usual_size(size_t hex)
 	return hex == 16 || hex == 32 || hex == 40 || hex == 64;
 }
 
-static bool is_hex_id(const char *text, bool in_word)
+static size_t hex_size(const char *text, bool in_word)
 {
-	size_t hex = strspn(text, "0123456789abcdefABCDEF");
+	size_t hex = strspn(text, hex_digits);
 
-	if (hex < HEX_MIN || !is_end(text[hex]) || strcspn(text, "0123456789") >= hex)
-		return false;
-	return !in_word || isdigit((unsigned char)*text) || is_usual_size(hex);
+	if (hex < HEX_MIN || !is_end(text + hex) || strcspn(text, digits) >= hex)
+		return 0;
+	return !in_word || isdigit((unsigned char)*text) || is_usual_size(hex) ? hex : 0;
 }
 
-/*
- * How many characters there are an id or a number; 0: none. It fills what stands between separators, or its end: of "pod6f1e2c3a-..." the uuid, of
- * "task17" the number, if it has two digits or more. "ec2", "k3s", "user9" and "eth0" are names: a lone digit behind a word, or digits within one, say
- * what it is and not which one.
- */
-static size_t id_size(const char *text, bool in_word)
+/* A number of its own, and not the second half of "x86_64" or "python3.11". */
+static size_t number_size(const char *text, const char *done, size_t used)
 {
-	size_t digits = strspn(text, "0123456789"), uuid = uuid_size(text);
+	size_t number = strspn(text, digits);
 
-	if (uuid && !isalnum((unsigned char)text[uuid]))
-		return uuid;
-	if (is_hex_id(text, in_word))
-		return strspn(text, "0123456789abcdefABCDEF");
-	return digits >= (in_word ? NUMBER_MIN : 1) && is_end(text[digits]) ? digits : 0;
+	if (!is_end(text + number))
+		return 0;
+	if (used > 1 && strchr("_.", done[used - 1]) && isdigit((unsigned char)done[used - 2]))
+		return 0;
+	return number;
+}
+
+static size_t runc_size(const char *text, const char *done, size_t used)
+{
+	size_t letters = 0;
+
+	if (used < strlen(RUNC) || memcmp(done + used - strlen(RUNC), RUNC, strlen(RUNC)) != 0)
+		return 0;
+	while (isalnum((unsigned char)text[letters]))
+		letters++;
+	return letters == RUNC_LETTERS && is_end(text + letters) ? letters : 0;
+}
+
+/* How many characters there are an id or a number; 0: none. `done` is what became of those before. */
+static size_t id_size(const char *text, const char *done, size_t used, bool in_word)
+{
+	size_t size = uuid_size(text);
+
+	if (!size)
+		size = hex_size(text, in_word);
+	if (!size && !in_word)
+		size = number_size(text, done, used);
+	return size ? size : runc_size(text, done, used);
 }
 
 void dying_fold(const char *path, char prefix[DYING_PREFIX_SIZE])
 {
 	size_t used = 0, depth = 0;
+	bool in_word = false;
 
 	while (*path && used + 1 < DYING_PREFIX_SIZE) {
-		size_t id = id_size(path, used && !is_end(prefix[used - 1]));
+		size_t size = id_size(path, prefix, used, in_word), end = end_size(path);
 
 		if (*path == '/' && ++depth > DEPTH)
 			break;
-		if (!id) {
-			prefix[used++] = *path++;
+		in_word = !size && !end;
+		if (size) {
+			path += size;
+			prefix[used++] = '*';
 			continue;
 		}
-		path += id;
-		prefix[used++] = '*';
+		for (end = end ? end : 1; end && used + 1 < DYING_PREFIX_SIZE; end--)
+			prefix[used++] = *path++;
 	}
 	prefix[used] = 0;
+}
+
+void dying_fold_words(const char *prefix, char folded[DYING_PREFIX_SIZE])
+{
+	size_t used = 0;
+
+	while (*prefix && used + 1 < DYING_PREFIX_SIZE) {
+		size_t number = strspn(prefix, digits);
+		size_t end = number ? 0 : end_size(prefix);
+
+		prefix += number;
+		if (number)
+			folded[used++] = '*';
+		for (end = end || number ? end : 1; end && used + 1 < DYING_PREFIX_SIZE; end--)
+			folded[used++] = *prefix++;
+	}
+	folded[used] = 0;
 }

@@ -6,21 +6,21 @@
  * them when it reclaims, so a unit that leaks one at each start slows the whole host down in the end. Fed with what the kernel tells of
  * mkdir, rmdir and release, it knows under which kind of path they die, how many, since when, and who made and removed them.
  *
- * A kind of path is its first components with what is a number or an id in them folded: "/kubepods/burstable/pod*". Digits within a
- * word, or a lone one at its end, stay: "k3s.service", "user9". All hierarchies of
- * cgroup v1 count together. What is remembered is bounded: beyond DYING_MAX it is only counted, and beyond DYING_PREFIXES kinds of path the
- * rest are one.
+ * A kind of path is its first components with what is a number or an id in them folded (recorder/dying-fold.h): "/kubepods/burstable/pod*". Where
+ * four of them are alike but for digits in their words, they are one, "/leak/task*". All hierarchies of cgroup v1 count together. What is
+ * remembered is bounded: beyond DYING_MAX it is only counted, and beyond DYING_KINDS kinds of path the rest are one.
+ *
+ * It counts from its first look on: what was removed before is not known to it. Lost records make it unsure by as many. Where that is more than a
+ * tenth of what it counts, it forgets all and begins anew, and its gauges have a gap and not a 0.
  */
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include "recorder/dying-kinds.h"
 #include "tape/tape.h"
 
 #define DYING_MAX 131072
-#define DYING_PREFIXES 256
-#define DYING_PREFIX_SIZE 192
-#define DYING_COMM_SIZE 16
 
 struct dying;
 
@@ -49,8 +49,8 @@ int dying_made(struct dying *dying, const struct dying_key *key, const char *com
 int dying_removed(struct dying *dying, const struct dying_key *key, const char *path,
 	const char *comm, uint64_t time_ns);
 void dying_gone(struct dying *dying, const struct dying_key *key, const char *path);
-/* Records were lost: what it remembers may be gone by now. */
-void dying_forget(struct dying *dying);
+/* So many records were lost: what it remembers may be gone by now, and others may be dying. */
+void dying_lost(struct dying *dying, uint64_t count, uint64_t time_ns);
 
 /* Those under which something is dying, the most first: at most so many. Gives how many there were. */
 size_t dying_sums(const struct dying *dying, struct dying_sum *sums, size_t most);
@@ -60,9 +60,8 @@ size_t dying_sums(const struct dying *dying, struct dying_sum *sums, size_t most
  * with the gauges too where a kind of path is new or has twice as many as in its last event. 0 or -ENOMEM.
  */
 int dying_give(struct dying *dying, struct tape *tape, uint64_t now_ns);
-/* "1234 under /ecs/task, made by ecs-agent, the oldest for 3 h" as it was when the gauges were put, or "". */
-#define DYING_TEXT_SIZE 320
+/*
+ * "1234 under /ecs/task, made by ecs-agent, the oldest for 3 h" as it was when the gauges were put, with what lost records leave unknown, or "".
+ */
+#define DYING_TEXT_SIZE 480
 const char *dying_text(const struct dying *dying);
-
-/* The kind of a path. */
-void dying_fold(const char *path, char prefix[DYING_PREFIX_SIZE]);

@@ -63,7 +63,7 @@ struct recorder_progress {
 	struct error warning; /* the last trouble that cost no samples */
 	struct error log_trouble; /* the last one with the kernel's log */
 	/* what it noticed */
-	char dying[320]; /* of cgroups that were removed and are not gone, or "" */
+	char dying[480]; /* of cgroups that were removed and are not gone, or "" */
 	/* what it costs */
 	uint64_t cpu_ns; /* of this process, all threads */
 	uint64_t recent_ns; /* the last half to one minute */

@@ -78,9 +78,9 @@ struct trace *trace_free(struct trace *trace)
 	return NULL;
 }
 
-void trace_lost(struct trace *trace)
+void trace_lost(struct trace *trace, uint64_t count, uint64_t time_ns)
 {
-	dying_forget(trace->dying);
+	dying_lost(trace->dying, count, time_ns);
 }
 
 const char *trace_dying(const struct trace *trace)

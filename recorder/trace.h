@@ -35,8 +35,8 @@ DEFINE_CLEANUP(trace, struct trace *, trace_free)
 
 /* A SAMPLE record with raw bytes, into the filler's tape. 0; -EBADMSG when they are not what the format says; -ENOMEM. */
 int trace_take(struct trace *trace, const struct perf_record *record, struct filler *filler);
-/* The kernel had no room for some of the events that are always recorded. */
-void trace_lost(struct trace *trace);
+/* The kernel had no room for so many of the events that are always recorded. */
+void trace_lost(struct trace *trace, uint64_t count, uint64_t time_ns);
 
 /*
  * Puts into the tape what is told now and then, up to a moment in it or its end; the last time of this tape all that there is. 0 or

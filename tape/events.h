@@ -25,8 +25,10 @@
 #define TAPE_DYING_OLDEST "oldest_s"
 #define TAPE_DYING_MADE_BY "made_by" /* the comm that made most of them; "" where none was seen */
 #define TAPE_DYING_REMOVED_BY "removed_by"
+#define TAPE_DYING_COUNTED "counted_s" /* those removed before are not known */
+#define TAPE_DYING_UNSURE "unsure" /* trace events lost since: so many more or fewer it may be */
 #define TAPE_GAUGE_DYING "dying-cgroups"
-#define TAPE_GAUGE_OLDEST "/oldest"
+#define TAPE_GAUGE_OLDEST "/oldest_s"
 
 /* An event without fields, of the time, CPU and thread that are given. 0 or -ENOMEM. */
 int tape_add_event(struct tape *tape, const struct tape_event *event, const char *name);

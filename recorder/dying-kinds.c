@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recorder/dying-kinds.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+/* So many paths that differ in the digits of a word are of one kind: "eth0" and "eth1" are names, "task1" to "task4" a number. */
+#define ALIKE 4
+
+#define OTHERS "/(others)"
+
+void dying_kinds_done(struct dying_kinds *kinds)
+{
+	array_done(&kinds->list);
+}
+
+void dying_count_who(struct dying_who whos[DYING_WHOS], const char *comm, uint64_t count)
+{
+	struct dying_who *least = &whos[0];
+
+	if (!*comm || !count)
+		return;
+	for (size_t i = 0; i < DYING_WHOS; i++) {
+		if (strcmp(whos[i].comm, comm) == 0) {
+			whos[i].count += count;
+			return;
+		}
+		if (whos[i].count < least->count)
+			least = &whos[i];
+	}
+	*least = (struct dying_who){ .count = count };
+	snprintf(least->comm, sizeof(least->comm), "%s", comm);
+}
+
+const char *dying_most(const struct dying_who whos[DYING_WHOS])
+{
+	const struct dying_who *best = &whos[0];
+
+	for (size_t i = 1; i < DYING_WHOS; i++)
+		if (whos[i].count > best->count)
+			best = &whos[i];
+	return best->comm;
+}
+
+static bool is_needed(const struct dying_kind *kind)
+{
+	return kind->count || kind->told;
+}
+
+static uint32_t find_text(const struct dying_kinds *kinds, const char *text)
+{
+	for (size_t i = 0; i < kinds->list.count; i++)
+		if (strcmp(kinds->list.items[i].text, text) == 0)
+			return i;
+	return DYING_NO_KIND;
+}
+
+/* As narrow as there is one. */
+static uint32_t find_kind(const struct dying_kinds *kinds, const char *narrow, const char *wide)
+{
+	uint32_t kind = find_text(kinds, wide);
+
+	return kind == DYING_NO_KIND ? find_text(kinds, narrow) : kind;
+}
+
+uint32_t dying_kinds_find(const struct dying_kinds *kinds, const char *path)
+{
+	char narrow[DYING_PREFIX_SIZE], wide[DYING_PREFIX_SIZE];
+
+	dying_fold(path, narrow);
+	dying_fold_words(narrow, wide);
+	return find_kind(kinds, narrow, wide);
+}
+
+uint32_t dying_kinds_others(const struct dying_kinds *kinds)
+{
+	return kinds->list.count == DYING_KINDS ? DYING_KINDS - 1 : DYING_NO_KIND;
+}
+
+/* A place that nobody needs any more, or a new one. */
+static int add_kind(struct dying_kinds *kinds, const char *text, uint32_t *ret_kind)
+{
+	static const struct dying_kind fresh;
+	size_t at = 0;
+
+	while (at < kinds->list.count && is_needed(&kinds->list.items[at]))
+		at++;
+	if (at == DYING_KINDS) {
+		*ret_kind = DYING_KINDS - 1;
+		return 0;
+	}
+	if (at == kinds->list.count && array_push(&kinds->list, fresh) < 0)
+		return -ENOMEM;
+	kinds->list.items[at] = fresh;
+	snprintf(kinds->list.items[at].text, DYING_PREFIX_SIZE, "%s",
+		at == DYING_KINDS - 1 ? OTHERS : text);
+	*ret_kind = at;
+	return 0;
+}
+
+static size_t find_alike(
+	const struct dying_kinds *kinds, const char *wide, uint32_t alike[DYING_KINDS])
+{
+	char folded[DYING_PREFIX_SIZE];
+	size_t count = 0;
+
+	for (size_t i = 0; i < kinds->list.count; i++) {
+		if (!kinds->list.items[i].count)
+			continue;
+		dying_fold_words(kinds->list.items[i].text, folded);
+		if (strcmp(folded, wide) == 0)
+			alike[count++] = i;
+	}
+	return count;
+}
+
+static void add_whos(struct dying_who to[DYING_WHOS], const struct dying_who from[DYING_WHOS])
+{
+	for (size_t i = 0; i < DYING_WHOS; i++)
+		dying_count_who(to, from[i].comm, from[i].count);
+}
+
+/* The first of them becomes the wide one, whose gauges are new; those of the others end. */
+static uint32_t join(struct dying_kinds *kinds, const char *wide,
+	const uint32_t joined[DYING_KINDS], size_t count)
+{
+	struct dying_kind *into = &kinds->list.items[joined[0]];
+
+	for (size_t i = 1; i < count; i++) {
+		struct dying_kind *kind = &kinds->list.items[joined[i]];
+
+		into->count += kind->count;
+		into->beyond += kind->beyond;
+		add_whos(into->makers, kind->makers);
+		add_whos(into->removers, kind->removers);
+		*kind = (struct dying_kind){ .count = 0 };
+	}
+	snprintf(into->text, sizeof(into->text), "%s", wide);
+	into->count_row = into->oldest_row = 0;
+	into->told = false;
+	into->told_count = 0;
+	return joined[0];
+}
+
+int dying_kinds_get(struct dying_kinds *kinds, const char *path, uint32_t *ret_kind,
+	uint32_t joined[DYING_KINDS], size_t *ret_joined)
+{
+	char narrow[DYING_PREFIX_SIZE], wide[DYING_PREFIX_SIZE];
+
+	*ret_joined = 0;
+	dying_fold(path, narrow);
+	dying_fold_words(narrow, wide);
+	*ret_kind = find_kind(kinds, narrow, wide);
+	if (*ret_kind != DYING_NO_KIND)
+		return 0;
+	if (strcmp(narrow, wide) != 0)
+		*ret_joined = find_alike(kinds, wide, joined);
+	if (*ret_joined + 1 < ALIKE) {
+		*ret_joined = 0;
+		return add_kind(kinds, narrow, ret_kind);
+	}
+	*ret_kind = join(kinds, wide, joined, *ret_joined);
+	return 0;
+}
