@@ -143,7 +143,10 @@ static bool is_disguised(const struct writer *writer)
 	return false;
 }
 
-static void put_header(const struct writer *writer, struct buffer *text)
+/* Of the numbers and the empty line, at least. */
+#define NUMBERS_LEAST 26
+
+static void put_header(const struct writer *writer, struct output *output)
 {
 	const struct selection *selection = writer->selection;
 	struct header header = {
@@ -152,6 +155,7 @@ static void put_header(const struct writer *writer, struct buffer *text)
 		.moved_us = writer->moved_us,
 		.disguised = is_disguised(writer),
 	};
+	uint64_t bytes = selection->rows.count * (NUMBERS_LEAST + writer->event.size);
 
 	for (size_t i = 0; i < selection->tapes.count; i++)
 		header.changed += writer->texts[i].changed;
@@ -161,8 +165,10 @@ static void put_header(const struct writer *writer, struct buffer *text)
 
 		header.cut += tape_text_is_cut(&writer->texts[row->tape], sample);
 		header.idle_irq += tape_text_is_idle_irq(&writer->texts[row->tape], sample);
+		bytes += tape_text_size(&writer->texts[row->tape], sample);
 	}
-	header_put(&header, text);
+	header_put(&header, &output->text);
+	output_expect(output, bytes);
 }
 
 static const uint64_t tens[20] = { 1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000,
@@ -270,7 +276,7 @@ int flamescope_write(const struct selection *selection, const struct flamescope_
 	buffer_u8(&writer.event, ' ');
 	header_put_event(selection, &writer.event);
 	buffer_text(&writer.event, ":\n");
-	put_header(&writer, &output->text);
+	put_header(&writer, output);
 	if (selection->rows.count) {
 		put_marker(&writer, &output->text);
 		r = put_samples(&writer, output);

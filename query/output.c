@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -134,6 +136,22 @@ int output_open(struct output *output, const char *path, struct error *error)
 		output_done(output);
 	}
 	return r;
+}
+
+/*
+ * Only where it was measured: on ext4 writing took half the CPU. What is appended to has its end elsewhere. The file's size stays what was written
+ * of it, so nobody sees a longer one.
+ */
+void output_expect(struct output *output, uint64_t bytes)
+{
+	struct statfs about;
+	int flags = fcntl(output->fd, F_GETFL);
+	off_t at = lseek(output->fd, 0, SEEK_CUR);
+
+	if (!output->gz && at >= 0 && flags >= 0 && !(flags & O_APPEND) && bytes &&
+		bytes <= INT64_MAX - (uint64_t)at && fstatfs(output->fd, &about) == 0 &&
+		about.f_type == EXT4_SUPER_MAGIC)
+		fallocate(output->fd, FALLOC_FL_KEEP_SIZE, at, bytes);
 }
 
 static void write_text(struct output *output, bool last)

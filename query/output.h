@@ -26,6 +26,11 @@ struct output {
 
 /* path NULL or "-" is standard output. */
 int output_open(struct output *output, const char *path, struct error *error);
+/*
+ * That so many bytes are to come, at least: a file may take their place on the disk at once, which is cheaper than page by page as they are
+ * written. Never an error: writing them will tell.
+ */
+void output_expect(struct output *output, uint64_t bytes);
 /* Writes out what is in text when it is over 256 KB. */
 void output_flush(struct output *output);
 /* Writes all, closes, renames. 0, -EPIPE, or another errno with a text; nothing is left behind on failure. */

@@ -36,6 +36,36 @@ static int write_text(const char *path, const char *text, size_t times, struct e
 	return r < 0 ? r : output_commit(&output, error);
 }
 
+/* What is said to come and does not come leaves nothing in the file. */
+static void test_expected(void)
+{
+	static const char *const others[] = { "/dev/null", "answer.gz" };
+	_cleanup_(tapes_store_done) struct tapes_store folder;
+	_cleanup_free_ char *data = NULL;
+	char path[128];
+	struct output output;
+	size_t size;
+
+	tapes_store_init(&folder);
+	snprintf(path, sizeof(path), "%s/answer", folder.path);
+	CHECK_EQ(output_open(&output, path, NULL), 0);
+	output_expect(&output, 0);
+	output_expect(&output, 1 << 20);
+	output_expect(&output, UINT64_MAX);
+	buffer_text(&output.text, "short");
+	CHECK_EQ(output_commit(&output, NULL), 0);
+	CHECK_EQ(file_read(path, 10 << 20, &data, &size), 0);
+	CHECK_EQ(size, 5);
+	CHECK_STR(data, "short");
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		snprintf(path, sizeof(path), "%s%s%s", *others[i] == '/' ? "" : folder.path,
+			*others[i] == '/' ? "" : "/", others[i]);
+		CHECK_EQ(output_open(&output, path, NULL), 0);
+		output_expect(&output, 1 << 20);
+		CHECK_EQ(output_commit(&output, NULL), 0);
+	}
+}
+
 static void test_file(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store folder;
@@ -233,7 +263,7 @@ static void test_standard_output(void)
 	close(null);
 }
 
-CHECK_MAIN({ "a file is replaced", test_file },
+CHECK_MAIN({ "what is expected", test_expected }, { "a file is replaced", test_file },
 	{ "it appears when it is whole", test_not_before_it_is_whole },
 	{ "gzip by name", test_gzip }, { "what cannot be written", test_failures },
 	{ "the longest name", test_longest_name }, { "the rights of what is there", test_rights },
