@@ -121,10 +121,28 @@ void say_coverage(const struct invocation *invocation, struct store_reader *read
 	say_missing(invocation, reader, window, coverage);
 }
 
+static const struct coverage_gap *first_removed(const struct coverage *coverage)
+{
+	for (size_t i = 0; i < coverage->gaps.count; i++)
+		if (coverage->gaps.items[i].until_ns)
+			return &coverage->gaps.items[i];
+	return NULL;
+}
+
+/* Why all of the window is a gap; NULL where nothing is known, or there are several reasons. */
+static const char *only_reason(const struct coverage *coverage)
+{
+	const struct coverage_gap *gap = coverage->gaps.items;
+
+	return coverage->gaps.count == 1 && gap->cause ? gap->why : NULL;
+}
+
 /* "nothing is recorded in that window; the nearest is ..." */
 static int say_nearest(const struct invocation *invocation, struct store_reader *reader,
-	const struct window *window, const struct coverage_gap *removed)
+	const struct window *window, const struct coverage *coverage)
 {
+	const struct coverage_gap *removed = first_removed(coverage);
+	const char *why = removed ? NULL : only_reason(coverage);
 	bool utc = option_given(invocation, "utc");
 	char before[TIME_TEXT_SIZE], after[TIME_TEXT_SIZE];
 	uint64_t before_ns, after_ns;
@@ -137,6 +155,8 @@ static int say_nearest(const struct invocation *invocation, struct store_reader 
 	fprintf(stderr, "perftape: %s",
 		removed ? "what was recorded in that window was removed by retention"
 			: "nothing is recorded in that window");
+	if (why)
+		fprintf(stderr, ": %s", why);
 	if (before_ns)
 		fprintf(stderr, "; the last before it ends %s",
 			time_format(before_ns, utc, 0, before));
@@ -155,14 +175,6 @@ static const struct coverage_gap *first_unread(const struct coverage *coverage)
 {
 	for (size_t i = 0; i < coverage->gaps.count; i++)
 		if (coverage->gaps.items[i].unread)
-			return &coverage->gaps.items[i];
-	return NULL;
-}
-
-static const struct coverage_gap *first_removed(const struct coverage *coverage)
-{
-	for (size_t i = 0; i < coverage->gaps.count; i++)
-		if (coverage->gaps.items[i].until_ns)
 			return &coverage->gaps.items[i];
 	return NULL;
 }
@@ -221,7 +233,7 @@ int answer_nothing(const struct invocation *invocation, struct store_reader *rea
 				? " of such a thread"
 				: "");
 	else
-		return say_nearest(invocation, reader, window, first_removed(coverage));
+		return say_nearest(invocation, reader, window, coverage);
 	return EXIT_NOTHING;
 }
 

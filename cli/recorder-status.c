@@ -83,10 +83,12 @@ static void print_told(const struct recorder_status *status, uint64_t now_ns, bo
 	time_format(status->told_ns, utc, 0, shown);
 	duration_format(age_ns, age, sizeof(age));
 	if (!status->running)
-		printf("ended      process %d was killed, or the machine crashed; it last told of "
-		       "itself at %s, %s "
-		       "ago\n",
-			status->pid, shown, age);
+		printf("ended      process %d %s; it last told of itself at %s, %s ago\n",
+			status->pid,
+			age_ns < clock_ns(CLOCK_BOOTTIME)
+				? "was killed"
+				: "ended with the machine, which was started anew since",
+			shown, age);
 	else if (age_ns > SILENT_NS)
 		printf("silent     since %s, %s ago: it is stopped, it gets no CPU, or the store's "
 		       "disk "

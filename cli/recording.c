@@ -34,13 +34,15 @@ static bool has_terminal(void)
 	return fd >= 0;
 }
 
-static void order_stop(void)
+static void order_stop(int number)
 {
 	static uint64_t last_ns;
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 
 	if (orders.stop && now_ns - last_ns < STOP_ONCE_NS)
 		return;
+	if (!orders.stop)
+		orders.signal = number;
 	orders.stop++;
 	last_ns = now_ns;
 }
@@ -52,10 +54,12 @@ static void on_signal(int number)
 
 	if (number == SIGUSR2)
 		orders.rotate++;
+	else if (number == SIGCONT)
+		orders.continued++;
 	else if (number == SIGHUP && !(had_terminal && !has_terminal()))
 		orders.reload++;
 	else
-		order_stop();
+		order_stop(number);
 	errno = saved;
 }
 
@@ -68,6 +72,7 @@ static void catch_signals(void)
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGUSR2, &action, NULL);
+	sigaction(SIGCONT, &action, NULL);
 	/* which nohup wants to be outlived */
 	sigaction(SIGHUP, NULL, &before);
 	if (before.sa_handler != SIG_IGN)

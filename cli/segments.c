@@ -15,7 +15,8 @@ static const struct option options[] = {
 	{ 0 },
 };
 
-static const char about[] = "All of it, or what overlaps a window.\n\n" WINDOW_ABOUT;
+static const char about[] = "All of it, or what overlaps a window, and between the segments when "
+			    "nothing was\nrecorded, and why.\n\n" WINDOW_ABOUT;
 
 static const char *remark(const struct store_segment *segment)
 {
@@ -33,6 +34,24 @@ static void print_segment(const struct store_segment *segment, bool utc)
 		duration_format(segment->end_ns - segment->begin_ns, length, sizeof(length)),
 		(unsigned long long)segment->samples, (unsigned long long)segment->lost,
 		segment->bytes / 1000.0, segment->name, remark(segment), segment->damage);
+}
+
+/* Between two segments: so long nothing was recorded, and why. What cannot be read is a segment. */
+static void print_gap(const struct coverage_gap *gap, bool utc)
+{
+	char begin[TIME_TEXT_SIZE], length[32];
+
+	printf("%-29s  %12s %9s %7s %9s  (%s)\n", time_format(gap->from_ns, utc, 3, begin),
+		duration_format(gap->to_ns - gap->from_ns, length, sizeof(length)), "-", "-", "-",
+		gap->why);
+}
+
+/* Those that begin before a moment, from number *at on. */
+static void print_gaps(const struct coverage *coverage, size_t *at, uint64_t before_ns, bool utc)
+{
+	for (; *at < coverage->gaps.count && coverage->gaps.items[*at].from_ns < before_ns; ++*at)
+		if (!coverage->gaps.items[*at].unread)
+			print_gap(&coverage->gaps.items[*at], utc);
 }
 
 /* What is not in the table, and was once. */
@@ -55,17 +74,22 @@ static void say_gone(const struct invocation *invocation, struct store_reader *r
 }
 
 static void print_table(const struct invocation *invocation, struct store_reader *reader,
-	const struct store_segments *segments, const struct window *window)
+	const struct store_segments *segments, const struct window *window,
+	const struct coverage *coverage)
 {
+	bool utc = option_given(invocation, "utc");
 	uint64_t bytes = 0;
+	size_t gap = 0;
 
 	if (segments->list.count)
 		printf("%-29s  %12s %9s %7s %9s  %s\n", "begin", "length", "samples", "lost", "kB",
 			"segment");
 	for (size_t i = 0; i < segments->list.count; i++) {
-		print_segment(&segments->list.items[i], option_given(invocation, "utc"));
+		print_gaps(coverage, &gap, segments->list.items[i].begin_ns, utc);
+		print_segment(&segments->list.items[i], utc);
 		bytes += segments->list.items[i].bytes;
 	}
+	print_gaps(coverage, &gap, UINT64_MAX, utc);
 	say(invocation, "%zu segment%s, %.2f MB in %s", segments->list.count,
 		segments->list.count == 1 ? "" : "s", bytes / 1e6, store_path(invocation));
 	say_gone(invocation, reader, window);
@@ -167,7 +191,7 @@ static int print(const struct invocation *invocation, struct store_reader *reade
 	if (option_given(invocation, "json"))
 		code = print_json(reader, segments, &window, &coverage);
 	else if (!asked || segments->list.count)
-		print_table(invocation, reader, segments, asked ? asked : &all);
+		print_table(invocation, reader, segments, asked ? asked : &all, &coverage);
 	if (code == EXIT_DONE && asked && !segments->list.count)
 		code = answer_nothing(invocation, reader, &window, &coverage);
 	else if (code == EXIT_DONE)

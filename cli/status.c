@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/limit-options.h"
 #include "cli/recorder-status.h"
+#include "query/recorded.h"
 #include "store/store-reader.h"
 
 #define DAY_NS (24 * 3600 * NSEC_PER_SEC)
@@ -34,7 +35,28 @@ struct status {
 	uint64_t day_lost;
 	uint64_t day_bytes;
 	uint64_t day_ns;
+	/* what was not recorded of the last day, if of all of it anything was */
+	struct coverage day;
 };
+
+/* More gaps of the last day than that are a number. */
+#define GAPS_SHOWN 5
+
+/* Up to now, or to what the recorder has written; from when the last one ended, if that is longer ago. */
+static int cover_day(struct status *status, struct store_reader *reader,
+	const struct store_segments *segments, struct error *error)
+{
+	struct window window = {
+		.from_ns = MAX(status->totals.begin_ns,
+			MIN(status->now_ns - DAY_NS, status->totals.end_ns)),
+		.to_ns = status->pid && status->totals.unsealed ? status->totals.unsealed_end_ns
+								: status->now_ns,
+	};
+
+	if (!status->totals.begin_ns || window.from_ns >= window.to_ns)
+		return 0;
+	return recorded_cover(reader, segments, &window, false, &status->day, error);
+}
 
 static int add_day(struct status *status, struct store_reader *reader, struct error *error)
 {
@@ -51,6 +73,8 @@ static int add_day(struct status *status, struct store_reader *reader, struct er
 		status->day_bytes += segment->bytes;
 		status->day_ns += segment->end_ns - segment->begin_ns;
 	}
+	if (r == 0)
+		r = cover_day(status, reader, &segments, error);
 	array_done(&segments.list);
 	return r;
 }
@@ -72,6 +96,15 @@ static int read_status(struct status *status, struct store_reader *reader, struc
 	return r < 0 ? r : add_day(status, reader, error);
 }
 
+/* The one that lasts until now, or NULL. */
+static const struct coverage_gap *last_gap(const struct status *status)
+{
+	size_t count = status->day.gaps.count;
+	const struct coverage_gap *last = count ? &status->day.gaps.items[count - 1] : NULL;
+
+	return last && last->to_ns == status->now_ns ? last : NULL;
+}
+
 /* What a day takes when it goes on as in the last one; 0: not known. */
 static uint64_t bytes_a_day(const struct status *status)
 {
@@ -83,7 +116,13 @@ static void print_recorder(const struct status *status, bool utc)
 	char shown[TIME_TEXT_SIZE], age[32];
 
 	if (!status->pid) {
-		printf("recording  no\n");
+		const struct coverage_gap *last = last_gap(status);
+
+		printf("recording  no");
+		if (last)
+			printf(", since %s", time_format(last->from_ns, utc, 0, shown));
+		printf("%s%s\n", last && last->cause ? ": " : "",
+			last && last->cause ? last->why : "");
 		return;
 	}
 	printf("recording  process %d", status->pid);
@@ -129,6 +168,24 @@ static void print_gone(const struct status *status, bool utc)
 			count == 1 ? "" : "s", (unsigned long long)count, count == 1 ? "" : "s");
 }
 
+/* The last ones; that nothing is recorded now, and what was removed, is said already. */
+static void print_gaps(const struct status *status, bool utc)
+{
+	size_t count = status->day.gaps.count - (last_gap(status) != NULL);
+	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE];
+
+	if (count > GAPS_SHOWN)
+		printf("gaps       %zu in the last day, the last of them:\n", count);
+	for (size_t i = count - MIN(count, GAPS_SHOWN); i < count; i++) {
+		const struct coverage_gap *gap = &status->day.gaps.items[i];
+
+		if (gap->until_ns)
+			continue;
+		printf("gap        %s to %s: %s\n", time_format(gap->from_ns, utc, 0, from),
+			time_format(gap->to_ns, utc, 0, to), gap->why);
+	}
+}
+
 static void print_status(const struct status *status, bool utc)
 {
 	const struct store_totals *totals = &status->totals;
@@ -151,6 +208,7 @@ static void print_status(const struct status *status, bool utc)
 	print_size(status);
 	limits_describe(&status->limits, &limits);
 	printf("limits     %.*s\n", (int)limits.size, limits.data ? (char *)limits.data : "");
+	print_gaps(status, utc);
 	print_gone(status, utc);
 	if (totals->damaged)
 		printf("damaged    %llu; perftape verify says which\n",
@@ -189,9 +247,25 @@ static void put_gone(struct buffer *json, const struct store_gone_list *gone)
 	json_close(json, ']');
 }
 
+static void put_stopped(struct buffer *json, const struct coverage_gap *last)
+{
+	if (!last) {
+		json_null(json);
+		return;
+	}
+	json_open(json, '{');
+	json_time_known(json, "since", last->from_ns);
+	json_key(json, "why");
+	json_string(json, last->why);
+	json_key(json, "cause");
+	json_string(json, last->cause ? last->cause : "unknown");
+	json_close(json, '}');
+}
+
 static void put_status(struct buffer *json, const struct status *status)
 {
 	const struct store_totals *totals = &status->totals;
+	const struct coverage_gap *last = last_gap(status);
 
 	json_open(json, '{');
 	json_key(json, "store");
@@ -219,6 +293,10 @@ static void put_status(struct buffer *json, const struct status *status)
 	put_number(json, "damaged", totals->damaged);
 	put_number(json, "missing", totals->missing);
 	put_gone(json, &status->gone);
+	json_key(json, "gaps_last_day");
+	coverage_put_gaps(&status->day, status->day.gaps.count - (last != NULL), json);
+	json_key(json, "stopped");
+	put_stopped(json, last);
 	json_key(json, "recording");
 	recorder_status_json(&status->told, json);
 	json_close(json, '}');
@@ -240,6 +318,7 @@ static int run(const struct invocation *invocation)
 	else if (r == 0)
 		put_status(&json, &status);
 	array_done(&status.gone.list);
+	array_done(&status.day.gaps);
 	if (r < 0)
 		return fail(r, &error);
 	if (buffer_failed(&json))

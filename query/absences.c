@@ -100,7 +100,9 @@ static int add_absences(struct coverage *coverage, const struct absences *absenc
 	for (size_t i = 0, end; r == 0 && i < absences->list.count; i = end) {
 		_cleanup_(cpu_filter_done) struct cpu_set_filter cpus = { 0 };
 		const struct coverage_lasting *first = &absences->list.items[i];
-		struct coverage_gap gap = { .from_ns = first->from_ns, .to_ns = first->to_ns };
+		struct coverage_gap gap = {
+			.from_ns = first->from_ns, .to_ns = first->to_ns, .cause = "offline"
+		};
 
 		for (end = i; r == 0 && end < absences->list.count; end++) {
 			const struct coverage_lasting *one = &absences->list.items[end];

@@ -59,6 +59,15 @@ static void put_offline(const struct coverage *coverage, struct buffer *text)
 	}
 }
 
+static void put_held(struct buffer *text, uint64_t length_ns, const char *what)
+{
+	char length[32];
+
+	if (length_ns)
+		buffer_printf(text, ", %s for %s", what,
+			duration_format(length_ns, length, sizeof(length)));
+}
+
 void coverage_describe(const struct coverage *coverage, struct buffer *text)
 {
 	uint64_t missing_ns = coverage->window_ns - coverage->covered_ns;
@@ -83,6 +92,8 @@ void coverage_describe(const struct coverage *coverage, struct buffer *text)
 			coverage->limit, coverage->limit_in_part ? in_part : "");
 	put_count(text, coverage->damaged, "part", "parts", " that could not be read");
 	put_count(text, coverage->stopped, "time", "times", " the recording stood still");
+	put_held(text, coverage->held_ns, "recorder stopped by a signal");
+	put_held(text, coverage->starved_ns, "recorder without a CPU or frozen");
 	put_offline(coverage, text);
 	put_count(text, coverage->cut, "callchain", "callchains", " cut off");
 	if (*coverage->left_out)
@@ -99,28 +110,31 @@ void coverage_describe(const struct coverage *coverage, struct buffer *text)
 				sizeof(shown)));
 }
 
-static void put_gaps(const struct coverage *coverage, struct buffer *json)
+static void put_gap(const struct coverage_gap *gap, struct buffer *json)
 {
-	json_key(json, "gaps");
-	json_open(json, '[');
-	for (size_t i = 0; i < coverage->gaps.count; i++) {
-		const struct coverage_gap *gap = &coverage->gaps.items[i];
-
-		json_open(json, '{');
-		json_time(json, "from", gap->from_ns);
-		json_time(json, "to", gap->to_ns);
-		json_key(json, "why");
-		json_string(json, gap->why);
-		if (*gap->cpus) {
-			json_key(json, "cpus");
-			json_string(json, gap->cpus);
-		}
-		if (gap->until_ns) {
-			json_time(json, "since", gap->since_ns);
-			json_time(json, "until", gap->until_ns);
-		}
-		json_close(json, '}');
+	json_open(json, '{');
+	json_time(json, "from", gap->from_ns);
+	json_time(json, "to", gap->to_ns);
+	json_key(json, "why");
+	json_string(json, gap->why);
+	json_key(json, "cause");
+	json_string(json, gap->cause ? gap->cause : "unknown");
+	if (*gap->cpus) {
+		json_key(json, "cpus");
+		json_string(json, gap->cpus);
 	}
+	if (gap->until_ns) {
+		json_time(json, "since", gap->since_ns);
+		json_time(json, "until", gap->until_ns);
+	}
+	json_close(json, '}');
+}
+
+void coverage_put_gaps(const struct coverage *coverage, size_t count, struct buffer *json)
+{
+	json_open(json, '[');
+	for (size_t i = 0; i < count; i++)
+		put_gap(&coverage->gaps.items[i], json);
 	json_close(json, ']');
 }
 
@@ -141,6 +155,8 @@ void coverage_put_json(
 		{ "limit", coverage->limit },
 		{ "damaged", coverage->damaged },
 		{ "stopped", coverage->stopped },
+		{ "held_ns", coverage->held_ns },
+		{ "starved_ns", coverage->starved_ns },
 		{ "offline", coverage->offline },
 		{ "cut", coverage->cut },
 		{ "lost_events", coverage->lost_events },
@@ -166,7 +182,8 @@ void coverage_put_json(
 	nameless_put_json(&coverage->nameless, json);
 	json_key(json, "whole");
 	json_bool(json, coverage_is_whole(coverage));
-	put_gaps(coverage, json);
+	json_key(json, "gaps");
+	coverage_put_gaps(coverage, coverage->gaps.count, json);
 	json_close(json, '}');
 	json_close(json, '}');
 	buffer_text(json, "\n");

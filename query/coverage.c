@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "query/absences.h"
+#include "tape/clocks.h"
 
 /*
  * Two segments' ends are placed on the wall clock each by its own anchors, which differ by microseconds; a tenth of
@@ -37,21 +38,43 @@ int coverage_add_recorded(struct coverage_parts *parts, uint64_t from_ns, uint64
 	return array_push(&parts->covered, (struct coverage_interval){ from_ns, to_ns });
 }
 
+static int add_reason(struct coverage_parts *parts, struct coverage_gap gap, const char *why)
+{
+	snprintf(gap.why, sizeof(gap.why), "%s", why);
+	return array_push(&parts->reasons, gap);
+}
+
 /*
- * A stretch between two anchors. Asking for its last nanosecond too gives its true end when the wall clock was set back at the
+ * A stretch between two anchors. Asking for its last nanosecond gives its true end, whether the wall clock was set back or went ahead at the
  * anchor that ends it.
  */
 static int add_stretch(
 	struct coverage_parts *parts, const struct tape *tape, uint64_t begin_ns, uint64_t end_ns)
 {
-	uint64_t last_ns, next_ns;
-
 	if (begin_ns >= end_ns)
 		return 0;
-	last_ns = tape_to_realtime(tape, end_ns - 1, NULL) + 1;
-	next_ns = tape_to_realtime(tape, end_ns, NULL);
-	return coverage_add_recorded(
-		parts, tape_to_realtime(tape, begin_ns, NULL), MAX(last_ns, next_ns));
+	return coverage_add_recorded(parts, tape_to_realtime(tape, begin_ns, NULL),
+		tape_to_realtime(tape, end_ns - 1, NULL) + 1);
+}
+
+/*
+ * The wall clock went ahead of the perf clock at an anchor. Either the machine slept, which only the clock of the boot counts, or it was set:
+ * then there was no such time, and nothing of it is missing.
+ */
+static int add_jump(struct coverage_parts *parts, const struct tape_anchor *at, uint64_t from_ns,
+	uint64_t to_ns)
+{
+	const struct tape_anchor *before = at - 1;
+	struct coverage_gap gap = { .from_ns = from_ns, .to_ns = to_ns, .cause = "suspended" };
+	int64_t slept_ns =
+		(at->boottime_ns - before->boottime_ns) - (at->monotonic_ns - before->monotonic_ns);
+
+	if (from_ns + GAP_MIN_NS > to_ns)
+		return 0;
+	/* an import knows of no clock but the wall's */
+	return before->monotonic_ns && before->boottime_ns && slept_ns > CLOCKS_STEP_NS
+		       ? add_reason(parts, gap, "the machine was suspended")
+		       : coverage_add_recorded(parts, from_ns, to_ns);
 }
 
 /* [begin, end) of the perf clock, cut at each anchor in it. */
@@ -64,6 +87,10 @@ static int add_run(
 		if (perf_ns <= begin_ns || perf_ns >= end_ns)
 			continue;
 		if (add_stretch(parts, tape, begin_ns, perf_ns) < 0)
+			return -ENOMEM;
+		if (i && add_jump(parts, &tape->anchors.items[i],
+				 tape_to_realtime(tape, perf_ns - 1, NULL) + 1,
+				 tape_to_realtime(tape, perf_ns, NULL)) < 0)
 			return -ENOMEM;
 		begin_ns = perf_ns;
 	}
@@ -174,7 +201,7 @@ static double share_within(struct coverage_interval at, const struct window *win
 static bool is_of_samples(const struct tape_loss *loss)
 {
 	return loss->kind == TAPE_LOSS_SAMPLES || loss->kind == TAPE_LOSS_SHED ||
-	       loss->kind > TAPE_LOSS_EVENTS || !loss->kind;
+	       loss->kind > TAPE_LOSS_STARVED || !loss->kind;
 }
 
 /* A stretch of a loss of samples may be a second or more, of which a short window is a small part. */
@@ -201,12 +228,6 @@ static struct coverage_interval loss_interval(const struct tape *tape, const str
 	return at;
 }
 
-static int add_reason(struct coverage_parts *parts, struct coverage_gap gap, const char *why)
-{
-	snprintf(gap.why, sizeof(gap.why), "%s", why);
-	return array_push(&parts->reasons, gap);
-}
-
 static int add_loss(struct coverage *coverage, struct coverage_parts *parts,
 	const struct window *window, const struct tape *tape, const struct tape_loss *loss)
 {
@@ -216,6 +237,11 @@ static int add_loss(struct coverage *coverage, struct coverage_parts *parts,
 
 	if (at.from_ns >= window->to_ns || at.to_ns <= window->from_ns)
 		return 0;
+	if (loss->kind == TAPE_LOSS_STOPPED || loss->kind == TAPE_LOSS_STARVED) {
+		*(loss->kind == TAPE_LOSS_STOPPED ? &coverage->held_ns : &coverage->starved_ns) +=
+			MIN(at.to_ns, window->to_ns) - MAX(at.from_ns, window->from_ns);
+		return 0;
+	}
 	within = share_within(at, window);
 	if (loss->kind == TAPE_LOSS_THROTTLED || loss->kind == TAPE_LOSS_OFFLINE) {
 		uint64_t times = (uint64_t)ceil((double)loss->count * within);
@@ -232,6 +258,7 @@ static int add_loss(struct coverage *coverage, struct coverage_parts *parts,
 		return add_reason(parts,
 			(struct coverage_gap){ .from_ns = at.from_ns,
 				.to_ns = at.to_ns,
+				.cause = loss->kind == TAPE_LOSS_GAP ? "stood-still" : "damaged",
 				.unread = loss->kind == TAPE_LOSS_DAMAGED },
 			why);
 	if (loss->kind == TAPE_LOSS_LOWERED)
@@ -303,7 +330,9 @@ int coverage_add_tape(struct coverage *coverage, struct coverage_parts *parts,
 int coverage_add_unread(
 	struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns, const char *why)
 {
-	struct coverage_gap gap = { .from_ns = from_ns, .to_ns = to_ns, .unread = true };
+	struct coverage_gap gap = {
+		.from_ns = from_ns, .to_ns = to_ns, .cause = "unreadable", .unread = true
+	};
 
 	return add_reason(parts, gap, why);
 }
@@ -311,7 +340,11 @@ int coverage_add_unread(
 int coverage_add_absent(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns)
 {
 	struct coverage_gap gap = {
-		.from_ns = from_ns, .to_ns = to_ns, .unread = true, .counts = true
+		.from_ns = from_ns,
+		.to_ns = to_ns,
+		.cause = "missing",
+		.unread = true,
+		.counts = true,
 	};
 
 	return add_reason(parts, gap, "the files of its segments are missing");
@@ -320,7 +353,11 @@ int coverage_add_absent(struct coverage_parts *parts, uint64_t from_ns, uint64_t
 int coverage_add_removed(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns)
 {
 	struct coverage_gap gap = {
-		.from_ns = from_ns, .to_ns = to_ns, .since_ns = from_ns, .until_ns = to_ns
+		.from_ns = from_ns,
+		.to_ns = to_ns,
+		.cause = "removed",
+		.since_ns = from_ns,
+		.until_ns = to_ns,
 	};
 
 	return add_reason(parts, gap, "removed by retention");
@@ -328,7 +365,7 @@ int coverage_add_removed(struct coverage_parts *parts, uint64_t from_ns, uint64_
 
 int coverage_add_unwritten(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns)
 {
-	struct coverage_gap gap = { .from_ns = from_ns, .to_ns = to_ns };
+	struct coverage_gap gap = { .from_ns = from_ns, .to_ns = to_ns, .cause = "unwritten" };
 
 	return from_ns < to_ns ? add_reason(parts, gap, "not written yet") : 0;
 }
@@ -476,26 +513,6 @@ static int finish_cpus(struct coverage *coverage, const struct coverage_parts *p
 	return cpu_filter_list(left_out, coverage->left_out, sizeof(coverage->left_out));
 }
 
-/* Between the last that ends by a gap's begin and the first that begins at its end, the machine was started anew. */
-static void tell_boots(struct coverage *coverage, const struct coverage_parts *parts)
-{
-	for (size_t i = 0; i < coverage->gaps.count; i++) {
-		struct coverage_gap *gap = &coverage->gaps.items[i];
-		const char *before = NULL, *behind = NULL;
-
-		for (size_t j = 0; j < parts->spans.count; j++) {
-			const struct coverage_span *span = &parts->spans.items[j];
-
-			before = span->end_ns == gap->from_ns ? span->boot_id : before;
-			behind = span->begin_ns == gap->to_ns ? span->boot_id : behind;
-		}
-		if (before && behind && *before && *behind && strcmp(before, behind) != 0 &&
-			!strcmp(gap->why, nothing_recorded))
-			snprintf(gap->why, sizeof(gap->why), "%s; the machine was started anew",
-				nothing_recorded);
-	}
-}
-
 static bool add_share(uint64_t *count, double share)
 {
 	uint64_t whole = (uint64_t)llround(share);
@@ -536,7 +553,6 @@ int coverage_finish(
 	}
 	for (size_t i = 0; i < coverage->gaps.count; i++)
 		missing_ns += coverage->gaps.items[i].to_ns - coverage->gaps.items[i].from_ns;
-	tell_boots(coverage, parts);
 	coverage->window_ns = window->to_ns - window->from_ns;
 	coverage->covered_ns = coverage->window_ns - missing_ns;
 	finish_losses(coverage, parts, window);

@@ -24,13 +24,14 @@ struct coverage_gap {
 	uint64_t from_ns;
 	uint64_t to_ns;
 	/*
-	 * "nothing recorded", "not written yet", "removed by retention", that the recorder stood still, "CPU 1 was offline", "damaged or cut
-	 * off before it was sealed", or what was wrong with which segment
+	 * "nothing recorded", or what is known of that (query/interruptions.h), "not written yet", "removed by retention", that the recorder stood
+	 * still, that the machine slept, "CPU 1 was offline", "damaged or cut off before it was sealed", or what was wrong with which segment
 	 */
 	char why[256];
+	const char *cause; /* the same as one word, for programs; NULL: not known */
 	char cpus
 		[64]; /* "1", "8-15": these were not there, and the others may be covered; "" it is of all */
-	bool unread; /* the last two: something was recorded there */
+	bool unread; /* the last two of why: something was recorded there */
 	bool counts; /* as damage, for as far as nothing else covers it */
 	/* of what retention removed: all of the stretch that this is a part of; else 0 */
 	uint64_t since_ns;
@@ -55,6 +56,9 @@ struct coverage {
 	uint64_t offline; /* times that one was not there */
 	bool asked_offline; /* one that was asked for */
 	uint64_t stopped; /* times that the recorder stood still */
+	/* of the window: that a signal kept the recorder from running, and that it got no CPU; the rings held what they had room for */
+	uint64_t held_ns;
+	uint64_t starved_ns;
 	uint64_t damaged; /* records or segments that could not be read */
 	uint64_t cut; /* callchains */
 	uint64_t lost_events; /* trace events, which no sample misses */
@@ -141,6 +145,8 @@ bool coverage_is_whole(const struct coverage *coverage);
 
 /* "covered 99.2 % (1.0 s missing), 0 samples lost, ...", one line for people, no newline. */
 void coverage_describe(const struct coverage *coverage, struct buffer *text);
+/* The first ones of the gaps, as an array. */
+void coverage_put_gaps(const struct coverage *coverage, size_t count, struct buffer *json);
 /* {"coverage":{...}}, the last line of JSON lines, with its newline. */
 void coverage_put_json(
 	const struct coverage *coverage, const struct window *window, struct buffer *json);

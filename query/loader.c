@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "query/interruptions.h"
+
 int loader_open(struct store_reader *reader, const struct question *question,
 	struct loader *ret_loader, struct error *error)
 {
@@ -174,7 +176,10 @@ int loader_finish(struct loader *loader, struct error *error)
 	if (r == 0)
 		r = loader_add_unwritten(loader->reader, &loader->segments,
 			&loader->question.window, &loader->parts);
+	if (r == 0)
+		r = coverage_finish(&loader->coverage, &loader->parts, &loader->question.window);
 	if (r < 0)
 		return r;
-	return coverage_finish(&loader->coverage, &loader->parts, &loader->question.window);
+	return interruptions_tell(loader->reader, &loader->segments, &loader->question.window,
+		&loader->coverage, error);
 }

@@ -2,6 +2,7 @@
 #include "query/recorded.h"
 
 #include "base/cleanup.h"
+#include "query/interruptions.h"
 #include "query/loader.h"
 
 struct window recorded_window(const struct store_segments *segments)
@@ -66,5 +67,7 @@ int recorded_cover(struct store_reader *reader, const struct store_segments *seg
 	if (r == 0)
 		r = coverage_finish(coverage, &parts, window);
 	coverage_parts_done(&parts);
+	if (r == 0)
+		r = interruptions_tell(reader, segments, window, coverage, error);
 	return r;
 }

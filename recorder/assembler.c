@@ -437,7 +437,7 @@ int assembler_rotate(struct assembler *assembler, uint64_t at_ns)
 	return rotate(assembler, end_ns);
 }
 
-int assembler_end(struct assembler *assembler, uint64_t end_ns)
+int assembler_end(struct assembler *assembler, uint64_t end_ns, const char *why)
 {
 	int r = assembler->tape ? timeline_flush(&assembler->timeline, UINT64_MAX, apply, assembler)
 				: -ENOMEM;
@@ -446,6 +446,8 @@ int assembler_end(struct assembler *assembler, uint64_t end_ns)
 	end_ns = MAX(end_ns, losses_end(&assembler->losses));
 	if (r == 0 && end_ns > assembler->tape->end_ns)
 		r = rotate(assembler, end_ns);
+	if (r == 0 && why)
+		r = tape_add_fact(assembler->tape, TAPE_ENDED, why);
 	if (r < 0)
 		return r;
 	assembler->tape->end_ns = whole_unit(end_ns + TAPE_TIME_UNIT_NS - 1);

@@ -107,5 +107,5 @@ int assembler_rotate(struct assembler *assembler, uint64_t at_ns);
  * done while what was handed over before waits: then the next time it is more.
  */
 int assembler_spool(struct assembler *assembler, uint64_t until_ns);
-/* Applies all that is left and seals the last tape, which ends there, or behind its last record if that is later. */
-int assembler_end(struct assembler *assembler, uint64_t end_ns);
+/* Applies all that is left and seals the last tape, which ends there, or behind its last record if that is later, and says why (TAPE_ENDED); NULL: it does not. */
+int assembler_end(struct assembler *assembler, uint64_t end_ns, const char *why);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recorder/ending.h"
 
+#include <signal.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -41,4 +42,20 @@ bool ending_wait(struct sealer *sealer, uint64_t patience_ns, const volatile int
 		now_ns = clock_ns(CLOCK_MONOTONIC);
 	}
 	return true;
+}
+
+const char *ending_reason(const struct recorder_orders *orders, bool failed)
+{
+	if (failed)
+		return "failure";
+	if (!orders->stop)
+		return "duration";
+	switch (orders->signal) {
+	case SIGINT:
+		return "SIGINT";
+	case SIGHUP:
+		return "SIGHUP";
+	default:
+		return "SIGTERM";
+	}
 }

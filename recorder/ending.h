@@ -6,6 +6,7 @@
  * disk that hangs gives no sign, and who stops us does not wait for ever (systemd: TimeoutStopSec).
  */
 
+#include "recorder/recorder.h"
 #include "recorder/sealer.h"
 
 /* How long a store may take for nothing at all. A disk of spinning metal that others write to does not take longer. */
@@ -17,3 +18,6 @@
  */
 bool ending_wait(struct sealer *sealer, uint64_t patience_ns, const volatile int *stop,
 	void (*tell)(void *context), void *context);
+
+/* What the last tape says of why the recording ended (TAPE_ENDED): the signal's name, "duration" without one, "failure". */
+const char *ending_reason(const struct recorder_orders *orders, bool failed);

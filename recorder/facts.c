@@ -68,7 +68,13 @@ void facts_collect(struct facts *facts, const struct perf_events *events, const 
 			{ "cpus_online", cpu_list ? facts->cpus_online : "" },
 			{ "rungs", perf_events_missing(events) },
 			{ "version", version },
+			{ TAPE_BEGUN, facts->begun },
 			{ 0 },
 		},
 		sizeof(facts->rows));
+}
+
+void facts_begin(struct facts *facts, uint64_t begin_ns)
+{
+	snprintf(facts->begun, sizeof(facts->begun), "%llu", (unsigned long long)begin_ns);
 }

@@ -16,9 +16,12 @@ struct facts {
 	char cpus[16];
 	char kernel_text[24];
 	char cpus_online[1024]; /* "" where they are too scattered for it */
-	struct assembler_fact rows[12];
+	char begun[24]; /* "" before facts_begin() */
+	struct assembler_fact rows[13];
 };
 
 /* cpu_list: whose samples alone are taken, "0-3,8"; NULL: of all. */
 void facts_collect(struct facts *facts, const struct perf_events *events, const char *cpu_list,
 	unsigned int frequency, const char *version);
+/* The recording begins at that moment of the perf clock: tapes say so from then on. */
+void facts_begin(struct facts *facts, uint64_t begin_ns);

@@ -238,7 +238,7 @@ static int read_all(struct run *run, struct zstd_stream **stream, struct import_
 			"kept");
 	r = flush(run, run->round_ns);
 	if (r == 0 && run->begun && run->first_ns != UINT64_MAX)
-		r = assembler_end(&run->assembler, run->last_ns + 1);
+		r = assembler_end(&run->assembler, run->last_ns + 1, NULL);
 	return r < 0 ? error_set(error, r, "%s: out of memory", run->file->path) : 0;
 }
 

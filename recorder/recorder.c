@@ -13,8 +13,10 @@
 #include "recorder/opener.h"
 #include "recorder/perf-events.h"
 #include "recorder/proc-scan.h"
+#include "recorder/report.h"
 #include "recorder/rights.h"
 #include "recorder/sealer.h"
+#include "recorder/standstill.h"
 #include "recorder/teller.h"
 #include "recorder/tracing.h"
 #include "recorder/vitals.h"
@@ -58,6 +60,7 @@ struct recorder {
 	struct assembler assembler;
 	struct sealer_options sealing;
 	struct watch watch;
+	struct standstill standstill;
 	struct clock_reading reading; /* of this drain: its anchor */
 	uint64_t rescanned_lost; /* records of the sideband, when /proc was last asked */
 	uint64_t rescanned_ns;
@@ -116,42 +119,10 @@ static uint64_t last_anchor_ns(const struct recorder *recorder)
 	return assembler_last_anchor(&recorder->assembler)->perf_ns;
 }
 
-static void take_counts(struct recorder *recorder)
-{
-	struct recorder_progress *progress = &recorder->progress;
-	const struct losses_counts *counts = &recorder->assembler.losses.counts;
-
-	progress->samples = recorder->assembler.samples;
-	progress->lost = counts->lost;
-	progress->lost_sideband = counts->lost_sideband;
-	progress->missed = counts->missed;
-	progress->throttled = counts->throttled;
-	progress->limit = recorder->assembler.losses.lowered.count;
-	progress->offline = counts->offline;
-	progress->offline_now = losses_offline(&recorder->assembler.losses);
-	progress->damaged = counts->damaged;
-	progress->cut = counts->cut;
-	tracing_tell(&recorder->tracing, counts, progress);
-	progress->end_ns = assembler_wall(&recorder->assembler, last_anchor_ns(recorder));
-}
-
 static void take_status(struct recorder *recorder, const struct sealer_status *status)
 {
-	struct recorder_progress *progress = &recorder->progress;
-	uint64_t drained_ns = recorder->begun_ns ? last_anchor_ns(recorder) : 0,
-		 spooled_ns = MAX(status->spooled_ns, recorder->begun_ns);
-
-	progress->segments = status->segments;
-	progress->removed = status->removed;
-	progress->removed_bytes = status->removed_bytes;
-	progress->spool_lag_ns = drained_ns - MIN(drained_ns, spooled_ns);
-	progress->bytes = status->bytes;
-	progress->waiting = status->waiting;
-	progress->stalled = status->stalled;
-	progress->given_up = status->given_up;
-	progress->recovered = status->recovered;
-	progress->error = status->error;
-	progress->warning = *recorder->cpu_trouble.text ? recorder->cpu_trouble : status->warning;
+	report_stored(&recorder->progress, status, &recorder->assembler, recorder->begun_ns,
+		&recorder->cpu_trouble);
 }
 
 static void report(struct recorder *recorder)
@@ -162,7 +133,7 @@ static void report(struct recorder *recorder)
 	sealer_status(recorder->sealer, &status);
 	kmsg_watch_spooled(recorder->log, recorder->turned_ns, status.spooled_ns);
 	kmsg_watch_trouble(recorder->log, &progress->log_trouble);
-	take_counts(recorder);
+	report_taken(progress, &recorder->assembler, &recorder->tracing);
 	take_status(recorder, &status);
 	progress->elapsed_ns = clock_ns(CLOCK_MONOTONIC) - recorder->started_monotonic_ns;
 	progress->cpus = perf_events_cpus(recorder->events);
@@ -297,6 +268,10 @@ static int turn(struct recorder *recorder)
 	if (recorder->opener)
 		opener_turn(recorder->opener);
 	if (r == 0)
+		r = standstill_look(&recorder->standstill, orders_of(recorder)->continued,
+			recorder->vitals.late_ns, last_anchor_ns(recorder),
+			&recorder->assembler.losses);
+	if (r == 0)
 		r = look_for_cpus(recorder);
 	if (r == 0)
 		r = watch_look(&recorder->watch, recorder->events, &recorder->assembler);
@@ -387,6 +362,7 @@ static int begin(struct recorder *recorder, struct error *error)
 	recorder->turn_ns = recorder->reading.anchor.monotonic_ns;
 	recorder->begun_ns = begin_ns;
 	recorder->progress.begin_ns = assembler_wall(&recorder->assembler, begin_ns);
+	facts_begin(&recorder->facts, begin_ns);
 	r = assembler_begin(&recorder->assembler, begin_ns);
 	if (r == 0 && recorder->options->catalogue)
 		r = kmsg_watch_start(&recorder->watching, begin_ns, &recorder->log);
@@ -397,7 +373,7 @@ static int begin(struct recorder *recorder, struct error *error)
 }
 
 /* Everything that is left, up to the last anchor, into the last tape. */
-static int finish(struct recorder *recorder, struct error *error)
+static int finish(struct recorder *recorder, bool failed, struct error *error)
 {
 	int r;
 
@@ -409,8 +385,9 @@ static int finish(struct recorder *recorder, struct error *error)
 	if (r == 0)
 		r = watch_count(recorder->events, &recorder->assembler);
 	if (r == 0)
-		r = assembler_end(&recorder->assembler, last_anchor_ns(recorder));
-	take_counts(recorder);
+		r = assembler_end(&recorder->assembler, last_anchor_ns(recorder),
+			ending_reason(orders_of(recorder), failed));
+	report_taken(&recorder->progress, &recorder->assembler, &recorder->tracing);
 	return r < 0 ? error_set(error, r, "out of memory") : 0;
 }
 
@@ -508,7 +485,7 @@ static int run(struct recorder *recorder, struct error *error)
 		return r;
 	report(recorder);
 	r = record(recorder, error);
-	if (finish(recorder, r == 0 ? error : NULL) < 0 && r == 0)
+	if (finish(recorder, r < 0, r == 0 ? error : NULL) < 0 && r == 0)
 		r = -ENOMEM;
 	return r;
 }

@@ -28,6 +28,8 @@ struct recorder_orders {
 		stop; /* no more is recorded; from the second time on, the store is not waited for */
 	volatile int rotate; /* the segment at hand ends here */
 	volatile int reload; /* recorder_options.reload() */
+	volatile int signal; /* the first that asked to stop; 0: none */
+	volatile int continued; /* it was stopped, and is let go on */
 };
 
 struct recorder_options {

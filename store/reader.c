@@ -94,6 +94,11 @@ const char *store_reader_path(const struct store_reader *reader)
 	return reader->path;
 }
 
+bool store_reader_is_file(const struct store_reader *reader)
+{
+	return reader->is_file;
+}
+
 static bool overlaps(const struct store_segment *segment, uint64_t from_ns, uint64_t to_ns)
 {
 	return segment->begin_ns < to_ns && segment->end_ns > from_ns;

@@ -132,6 +132,9 @@ static int read_spool(int fd, const struct stat *about, bool live, struct tape *
 	if (r == 0 && (ret_end->torn || ret_end->damaged) && !live &&
 		ret_end->told_bytes < (uint64_t)about->st_size)
 		r = add_end(tape, ret_end, about);
+	/* it was left behind, and no block of it says that its recorder was told to end */
+	if (r == 0 && !live && !*tape_fact(tape, TAPE_ENDED))
+		r = tape_add_fact(tape, TAPE_ENDED, TAPE_ENDED_KILLED);
 	if (r == 0)
 		*ret_tape = take_ptr(tape);
 	return r;

@@ -24,8 +24,8 @@ int spools_format_writer(
 	const struct spools_writer *writer, uint64_t next, char *text, size_t size);
 
 /*
- * The tape of a spool. Of one that the writer does not fill, as a NULL one fills none, an end that was not written whole is a loss. The errors of
- * spool_decode(), and those of reading the file.
+ * The tape of a spool. Of one that the writer does not fill, as a NULL one fills none, an end that was not written whole is a loss, and one that does
+ * not say how its recording ended was killed (TAPE_ENDED_KILLED). The errors of spool_decode(), and those of reading the file.
  */
 int spools_load(const char *path, const char *name, const struct spools_writer *writer,
 	struct tape **ret_tape, struct spool_end *ret_end, struct error *error);

@@ -45,6 +45,8 @@ struct store_reader *store_reader_close(struct store_reader *reader);
 DEFINE_CLEANUP(store_reader, struct store_reader *, store_reader_close)
 
 const char *store_reader_path(const struct store_reader *reader);
+/* One .tape file, which somebody cut out of a store. */
+bool store_reader_is_file(const struct store_reader *reader);
 
 /*
  * Appends the segments that overlap [from, to), by their begin; those that cannot be read and those that are not sealed yet too. from 0 and to

@@ -173,6 +173,10 @@ static int take_facts(struct cut *cut)
 	for (size_t i = 0; i < from->facts.count; i++) {
 		struct tape_fact fact;
 
+		/* what came behind the cut was recorded */
+		if (cut->to->end_ns < from->end_ns &&
+			strcmp(tape_string(from, from->facts.items[i].key), TAPE_ENDED) == 0)
+			continue;
 		if (take_fact(cut, &from->facts.items[i], &fact) < 0 ||
 			array_push(&cut->to->facts, fact) < 0)
 			return -ENOMEM;

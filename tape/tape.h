@@ -108,9 +108,18 @@ enum tape_loss_kind {
 	TAPE_LOSS_LOWERED =
 		10, /* the kernel allowed fewer samples a second and CPU than were asked for; counts how many */
 	TAPE_LOSS_EVENTS = 11, /* trace events: too many at once */
+	/* the recorder took nothing out of the rings; what they had no room for is told as lost, and these count nothing */
+	TAPE_LOSS_STOPPED = 12, /* stopped by a signal */
+	TAPE_LOSS_STARVED = 13, /* no CPU for it, or frozen */
 };
 
 #define TAPE_ALL_CPUS UINT32_MAX
+
+/* Facts: when the recording began of which it is a part, decimal, on the perf clock; and of its last tape, how the recording ended: "SIGTERM" … */
+#define TAPE_BEGUN "begun"
+#define TAPE_ENDED "ended"
+/* Nobody ended it: what was in the spool of a recorder that is gone. */
+#define TAPE_ENDED_KILLED "killed"
 
 struct tape_loss {
 	uint32_t kind; /* one that is not known is kept and counted as a loss */

@@ -231,7 +231,7 @@ static int play_all(struct play *play, struct reader *input)
 		r = move(play, input);
 	if (r == 0)
 		r = drain(play);
-	return r == 0 ? assembler_end(&play->assembler, play->now_ns) : r;
+	return r == 0 ? assembler_end(&play->assembler, play->now_ns, NULL) : r;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -135,7 +135,7 @@ static void record(struct ledger *ledger)
 	stop_loads(loads);
 	CHECK_EQ(perf_events_drain(ledger->events, collect, ledger), 0);
 	CHECK_EQ(watch_count(ledger->events, &ledger->assembler), 0);
-	CHECK_EQ(assembler_end(&ledger->assembler, now_ns), 0);
+	CHECK_EQ(assembler_end(&ledger->assembler, now_ns, NULL), 0);
 	watch_done(&watch);
 }
 

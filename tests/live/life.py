@@ -90,7 +90,40 @@ def test_stopped_recorder(folder):
     wrongs += expect("still silent", wait_for(lambda: not re.search("^silent ", perftape("status", "--store", store).stdout, re.MULTILINE)))
     wrongs += expect("not said how late it was", wait_for(lambda: progress(store)["late_peak_ns"] > 4e9), progress(store))
     stop(recorder)
-    return wrongs
+    held = coverage_of(store)["held_ns"] / 1e9
+    # it is late for as long, but for the second that it would have slept anyway
+    return wrongs + expect(f"it was stopped for 6 s, and {held} s are told", 4.5 < held < 6 + 3 * SLOWNESS)
+
+
+def coverage_of(store):
+    return json.loads(perftape("segments", "--json", "--store", store).stdout.splitlines()[-1])["coverage"]
+
+
+def test_why_not(folder):
+    """What every stretch that was not recorded is for: told by each answer, and the last by status."""
+    store = folder / "why not"
+    for end in (lambda recorder: recorder.kill(), signal.SIGTERM, signal.SIGINT, None, signal.SIGKILL):
+        recorder = start(store, *(() if end else ("--duration", "2s")))
+        if not wait_for(lambda: (told := progress(store)) and told["samples"]):
+            return ["nothing was spooled"]
+        if callable(end):
+            end(recorder)
+        elif end:
+            recorder.send_signal(end)
+        recorder.communicate(timeout=WAIT)
+        time.sleep(0.1)
+    causes = ["killed", "stopped", "stopped", "duration"]
+    whys = ["the recorder was killed", "the recorder was stopped (SIGTERM)", "the recorder was stopped (SIGINT)", "the recorder had run for its --duration"]
+    gaps = coverage_of(store)["gaps"]
+    wrongs = expect("other gaps", [gap["cause"] for gap in gaps] == causes and [gap["why"] for gap in gaps] == whys, gaps)
+    table = perftape("segments", "--store", store).stdout
+    wrongs += expect("not in the table", re.findall(r"- +- +-  \((.*)\)$", table, re.MULTILINE) == whys, table)
+    text = perftape("status", "--store", store).stdout
+    wrongs += expect("not in the status", re.search(r"^recording  no, since .*: the recorder was killed$", text, re.MULTILINE), text)
+    wrongs += expect("not all in the status", re.findall(r"^gap  .* to .*: (.*)$", text, re.MULTILINE) == whys, text)
+    said = perftape("query", "--store", store, "--from", "now-1m", "-o", folder / "x").stderr
+    listed = re.findall(r"missing: \S+ to \S+: (.*)", said)
+    return wrongs + expect("not in a query", listed == ["before the first recording", *whys, "the recorder was killed"], said)
 
 
 def test_sealed_in_time(folder):
@@ -457,6 +490,7 @@ TOGETHER = [
     test_hung_disk,
     test_stopped_twice_at_once,
     test_stopped_recorder,
+    test_why_not,
     test_service,
     test_status,
     test_settings,

@@ -14,6 +14,19 @@
 #define PERF(seconds) (TAPES_PERF + (uint64_t)((seconds)*1e9))
 #define DAMAGED "damaged or cut off before it was sealed"
 
+/* The file in a folder. */
+static void find_only(const char *folder, char *path, size_t size)
+{
+	DIR *names = opendir(folder);
+	struct dirent *entry;
+
+	CHECK(names);
+	while ((entry = readdir(names)))
+		if (entry->d_name[0] != '.')
+			snprintf(path, size, "%s/%.100s", folder, entry->d_name);
+	closedir(names);
+}
+
 static struct selection *selected_of(const char *store, double from, double to, const char *cpus)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
@@ -260,22 +273,22 @@ static void test_shares(void)
 	CHECK(!all->coverage.missing_over_edge && !all->coverage.lost_over_edge);
 }
 
-/* Between two boots more is known than that nothing is there. */
-static void test_boots(void)
+/* The recorder did not run: told, and no gap, as the rings go on. */
+static void test_held(void)
 {
-	_cleanup_(cleanup_selection) struct selection *all = NULL;
 	_cleanup_(tapes_store_done) struct tapes_store store;
-	struct tape *other = tapes_new(7, 8);
+	struct tape *tape = tapes_new(0, 10);
 
 	tapes_store_init(&store);
-	tapes_store_put(&store, tapes_new(0, 2));
-	tapes_store_put(&store, tapes_new(4, 5));
-	other->facts.count = 0;
-	CHECK_EQ(tape_add_fact(other, "boot_id", "99999999-2222-3333-4444-555555555555"), 0);
-	tapes_store_put(&store, other);
-	all = selected(store.path, 0, 8);
-	check_gap(&all->coverage, 0, 2, 4, "nothing recorded");
-	check_gap(&all->coverage, 1, 5, 7, "nothing recorded; the machine was started anew");
+	add_loss(tape, TAPE_LOSS_STOPPED, TAPE_ALL_CPUS, 1, 4, 0);
+	add_loss(tape, TAPE_LOSS_STARVED, TAPE_ALL_CPUS, 5, 8, 0);
+	tapes_store_put(&store, tape);
+	check_said(store.path, 0, 10, NULL, 10, true,
+		", recorder stopped by a signal for 3 s, recorder without a CPU or frozen for 3 s",
+		NULL);
+	check_said(
+		store.path, 2, 5, "1", 3, true, ", recorder stopped by a signal for 2 s", "frozen");
+	check_said(store.path, 8, 10, NULL, 2, true, ", 0 samples lost", "recorder");
 }
 
 /* A list of segments knows what a look at their samples knows. */
@@ -326,17 +339,9 @@ struct left {
 static void find_spool(struct left *left)
 {
 	char folder[300];
-	struct dirent *entry;
-	DIR *names;
 
 	snprintf(folder, sizeof(folder), "%s/spool", left->store.path);
-	names = opendir(folder);
-	CHECK(names);
-	while ((entry = readdir(names)))
-		if (entry->d_name[0] != '.')
-			snprintf(
-				left->path, sizeof(left->path), "%s/%.100s", folder, entry->d_name);
-	closedir(names);
+	find_only(folder, left->path, sizeof(left->path));
 }
 
 static void set_written(const char *path, uint64_t at_ns)
@@ -400,7 +405,7 @@ static void check_hole(const struct left *left, double from, double to)
 
 		CHECK_EQ(all->coverage.covered_ns, AT(from) - AT(0));
 		check_gap(&all->coverage, 0, from, to, DAMAGED);
-		check_gap(&all->coverage, 1, to, SECONDS + 4, "nothing recorded");
+		check_gap(&all->coverage, 1, to, SECONDS + 4, "the recorder was killed");
 		CHECK_EQ(all->coverage.gaps.count, 2);
 		if (sealed)
 			break;
@@ -450,7 +455,7 @@ static void test_torn(void)
 	check_hole(&left, SECONDS - 1, SECONDS + 0.5);
 }
 
-CHECK_MAIN({ "a gap between two boots", test_boots },
+CHECK_MAIN({ "the recorder held up", test_held },
 	{ "a list of segments knows all losses", test_segments },
 	{ "a CPU that is not there", test_offline },
 	{ "what is so in part of the window", test_in_part },

@@ -254,6 +254,21 @@ static void test_only_what_it_needs(void)
 			strcmp(tape_string(part, i), "b") != 0);
 }
 
+/* How the recording ended is told of its end alone. */
+static void test_ended(void)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 10), *head = NULL, *tail = NULL;
+
+	CHECK_EQ(tape_add_fact(tape, TAPE_BEGUN, "7"), 0);
+	CHECK_EQ(tape_add_fact(tape, TAPE_ENDED, "SIGTERM"), 0);
+	CHECK_EQ(tape_cut(tape, 0, TAPES_REALTIME + 9 * NSEC_PER_SEC, &head), 0);
+	CHECK_STR(tape_fact(head, TAPE_BEGUN), "7");
+	CHECK_STR(tape_fact(head, TAPE_ENDED), "");
+	CHECK_EQ(tape_cut(tape, TAPES_REALTIME + 9 * NSEC_PER_SEC, UINT64_MAX, &tail), 0);
+	CHECK_STR(tape_fact(tail, TAPE_BEGUN), "7");
+	CHECK_STR(tape_fact(tail, TAPE_ENDED), "SIGTERM");
+}
+
 static void test_nothing(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 10), *part = tape;
@@ -312,5 +327,5 @@ static void test_losses(void)
 
 CHECK_MAIN({ "windows partition a tape", test_partition },
 	{ "only the rows that it needs", test_only_what_it_needs },
-	{ "a window of nothing", test_nothing }, { "a clock set back", test_set_back },
-	{ "losses that overlap", test_losses })
+	{ "a window of nothing", test_nothing }, { "how it ended", test_ended },
+	{ "a clock set back", test_set_back }, { "losses that overlap", test_losses })

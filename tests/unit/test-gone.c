@@ -206,7 +206,7 @@ static void test_removed(void)
 	buffer_u8(&json, 0);
 	CHECK(strstr((char *)json.data, "\"from\":\"2026-11-18T03:12:10.000000Z\","
 					"\"to\":\"2026-11-18T03:12:30.000000Z\","
-					"\"why\":\"removed by retention\","
+					"\"why\":\"removed by retention\",\"cause\":\"removed\","
 					"\"since\":\"2026-11-18T03:12:00.000000Z\","
 					"\"until\":\"2026-11-18T03:12:30.000000Z\"}"));
 }

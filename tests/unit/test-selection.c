@@ -247,13 +247,15 @@ static void test_recorder_stood_still(void)
 		"{\"coverage\":{\"from\":\"2026-11-18T03:12:00.000000Z\","
 		"\"to\":\"2026-11-18T03:12:04.000000Z\",\"window_ns\":4000000000,"
 		"\"covered_ns\":2000000000,\"lost\":0,\"shed\":0,\"missing\":0,\"lost_names\":0,"
-		"\"throttled\":0,\"limit\":0,\"damaged\":0,\"stopped\":3,\"offline\":0,\"cut\":0,"
+		"\"throttled\":0,\"limit\":0,\"damaged\":0,\"stopped\":3,\"held_ns\":0,"
+		"\"starved_ns\":0,\"offline\":0,\"cut\":0,"
 		"\"lost_events\":0,"
 		"\"frames\":240,\"named\":240,\"clock_error_ns\":900,\"unnamed\":{},\"whole\":"
 		"false,"
 		"\"gaps\":[{\"from\":\"2026-11-18T03:12:01.000000Z\","
 		"\"to\":\"2026-11-18T03:12:02.500000Z\","
-		"\"why\":\"the recorder stood still, or the machine slept\"}]}}\n");
+		"\"why\":\"the recorder stood still, or the machine slept\","
+		"\"cause\":\"stood-still\"}]}}\n");
 }
 
 static struct coverage coverage_of(struct tapes_store *store, uint64_t from_ns, uint64_t to_ns)

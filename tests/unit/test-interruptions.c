@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is said of the time between recordings, before the first and behind the last. */
+#include "tests/check.h"
+
+#include <dirent.h>
+
+#include "query/selection.h"
+#include "tests/tapes.h"
+
+#define AT(seconds) (TAPES_REALTIME + (uint64_t)((seconds)*1e9))
+#define PERF(seconds) (TAPES_PERF + (uint64_t)((seconds)*1e9))
+
+/* The first file of a folder. */
+static void find_only(const char *folder, char *path, size_t size)
+{
+	DIR *names = opendir(folder);
+	struct dirent *entry;
+
+	CHECK(names);
+	while ((entry = readdir(names)))
+		if (entry->d_name[0] != '.')
+			snprintf(path, size, "%s/%.100s", folder, entry->d_name);
+	closedir(names);
+}
+
+static struct selection *selected(const char *store, double from, double to)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	static const struct filter filter;
+	struct question question = { .window = { .from_ns = AT(from), .to_ns = AT(to) },
+		.filter = &filter };
+	struct selection *selection = NULL;
+	struct error error = { 0 };
+
+	if (store_reader_open(store, &reader, &error) < 0 ||
+		selection_make(reader, &question, &selection, &error) < 0)
+		CHECK_FAIL("%s", error.text);
+	return selection;
+}
+
+static void check_gap(
+	const struct coverage *coverage, size_t number, double from, double to, const char *why)
+{
+	const struct coverage_gap *gap = &coverage->gaps.items[number];
+
+	CHECK(number < coverage->gaps.count);
+	CHECK_EQ(gap->from_ns, AT(from));
+	CHECK_EQ(gap->to_ns, AT(to));
+	CHECK_STR(gap->why, why);
+}
+
+/* Between two boots more is known than that nothing is there. */
+static void test_boots(void)
+{
+	_cleanup_(cleanup_selection) struct selection *all = NULL;
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct tape *other = tapes_new(7, 8);
+
+	tapes_store_init(&store);
+	tapes_store_put(&store, tapes_new(0, 2));
+	tapes_store_put(&store, tapes_new(4, 5));
+	other->facts.count = 0;
+	CHECK_EQ(tape_add_fact(other, "boot_id", "99999999-2222-3333-4444-555555555555"), 0);
+	tapes_store_put(&store, other);
+	all = selected(store.path, 0, 8);
+	check_gap(&all->coverage, 0, 2, 4, "nothing recorded");
+	check_gap(&all->coverage, 1, 5, 7, "nothing recorded; the machine was started anew");
+	CHECK(!all->coverage.gaps.items[0].cause);
+	CHECK_STR(all->coverage.gaps.items[1].cause, "rebooted");
+}
+
+/* Of a recording that began at a second, and ended with that tape if `ended` is not NULL. */
+static void put_part(struct tapes_store *store, unsigned int begin, unsigned int end,
+	const char *begun, const char *ended)
+{
+	struct tape *tape = tapes_new(begin, end);
+
+	CHECK_EQ(tape_add_fact(tape, TAPE_BEGUN, begun), 0);
+	if (ended)
+		CHECK_EQ(tape_add_fact(tape, TAPE_ENDED, ended), 0);
+	tapes_store_put(store, tape);
+}
+
+/* What every answer says of a stretch in which nothing was recorded: alone, at the window's begin, at its end, and within. */
+static void check_why(const char *store, double from, double to, const char *why, const char *cause)
+{
+	const struct {
+		double from, to;
+	} windows[] = { { from, to }, { from - 0.5, to + 0.5 }, { from - 0.5, to - 0.5 },
+		{ from + 0.5, to + 0.5 }, { from + 0.25, to - 0.25 } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(windows); i++) {
+		_cleanup_(cleanup_selection) struct selection *some =
+			selected(store, windows[i].from, windows[i].to);
+		const struct coverage_gap *gap = some->coverage.gaps.items;
+
+		CHECK_EQ(some->coverage.gaps.count, 1);
+		CHECK_STR(gap->why, why);
+		CHECK_STR(gap->cause ? gap->cause : "", cause);
+		CHECK_EQ(gap->from_ns, AT(MAX(windows[i].from, from)));
+		CHECK_EQ(gap->to_ns, AT(MIN(windows[i].to, to)));
+	}
+}
+
+/* How a recording ended is told of the time behind it; of what was killed, nobody could say anything. */
+static void test_ended(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct tape *rebooted = tapes_new(60, 62), *given_up = tapes_new(72, 74);
+	struct tape_loss shed = { TAPE_LOSS_SHED, TAPE_ALL_CPUS, PERF(64), PERF(70), 300 };
+
+	tapes_store_init(&store);
+	put_part(&store, 10, 12, "10", NULL);
+	put_part(&store, 12, 14, "10", "SIGTERM");
+	put_part(&store, 16, 18, "16", "duration");
+	put_part(&store, 20, 22, "20", NULL);
+	put_part(&store, 24, 26, "24", TAPE_ENDED_KILLED);
+	put_part(&store, 28, 30, "28", NULL);
+	put_part(&store, 32, 34, "28", NULL);
+	put_part(&store, 36, 38, "36", "whim");
+	put_part(&store, 40, 42, "40", "SIGHUP");
+	rebooted->facts.count = 0;
+	rebooted->anchors.items[0].monotonic_ns = rebooted->anchors.items[0].boottime_ns =
+		1; /* at its second 0: before the gap */
+	CHECK_EQ(tape_add_fact(rebooted, "boot_id", "99999999-2222-3333-4444-555555555555"), 0);
+	CHECK_EQ(tape_add_fact(rebooted, TAPE_BEGUN, "60"), 0);
+	tapes_store_put(&store, rebooted);
+	given_up->facts.count = 0;
+	CHECK_EQ(tape_add_fact(given_up, "boot_id", "99999999-2222-3333-4444-555555555555"), 0);
+	CHECK_EQ(tape_add_fact(given_up, TAPE_BEGUN, "60"), 0);
+	CHECK_EQ(array_push(&given_up->losses, shed), 0);
+	tapes_store_put(&store, given_up);
+	check_why(store.path, 14, 16, "the recorder was stopped (SIGTERM)", "stopped");
+	check_why(store.path, 18, 20, "the recorder had run for its --duration", "duration");
+	check_why(store.path, 22, 24, "the recorder was killed", "killed");
+	check_why(store.path, 26, 28, "the recorder was killed", "killed");
+	check_why(store.path, 30, 32, "nothing recorded", "");
+	check_why(store.path, 34, 36, "the recorder was killed", "killed");
+	check_why(store.path, 38, 40, "the recorder ended (whim)", "ended");
+	check_why(store.path, 42, 60,
+		"the recorder was stopped (SIGHUP); the machine was started anew", "rebooted");
+	check_why(store.path, 62, 72, "given up: the store could not be written", "given-up");
+}
+
+static const char *outside(const char *store, double from, double to)
+{
+	static char why[256];
+	_cleanup_(cleanup_selection) struct selection *some = selected(store, from, to);
+
+	CHECK_EQ(some->coverage.gaps.count, 1);
+	CHECK_EQ(some->coverage.covered_ns, 0);
+	snprintf(why, sizeof(why), "%s", some->coverage.gaps.items[0].why);
+	return why;
+}
+
+static void test_outside(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	char file[128], moved[256];
+
+	tapes_store_init(&store);
+	put_part(&store, 10, 12, "1010000000999", "SIGINT");
+	CHECK_STR(outside(store.path, 5, 8), "before the first recording");
+	CHECK_STR(outside(store.path, 5, 10), "before the first recording");
+	CHECK_STR(outside(store.path, 12, 15), "the recorder was stopped (SIGINT)");
+	CHECK_STR(outside(store.path, 13, 15), "the recorder was stopped (SIGINT)");
+	CHECK_STR(outside(store.path, 1e9, 2e9), "that time is still to come");
+	/* what somebody handed over says nothing of what was before and behind it */
+	snprintf(file, sizeof(file), "%s/segments", store.path);
+	find_only(file, moved, sizeof(moved));
+	CHECK_STR(outside(moved, 5, 8), "not in this file");
+	/* of this recording there was something before */
+	put_part(&store, 8, 9, "1010000000999", NULL);
+	CHECK_STR(outside(store.path, 5, 8), "nothing recorded");
+}
+
+/* The wall clock goes ahead by three seconds at second 4; with `slept`, because the machine slept for so long. */
+static void check_jump(bool slept, double covered, const char *why)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct tape *tape = tapes_bare(PERF(0), PERF(10));
+
+	tapes_store_init(&store);
+	for (int i = 0; i < 10; i++) {
+		uint64_t late_ns = i >= 4 ? 3 * NSEC_PER_SEC : 0, mono_ns = (i + 1) * NSEC_PER_SEC;
+
+		CHECK_EQ(array_push(&tape->anchors,
+				 (struct tape_anchor){ .perf_ns = PERF(i),
+					 .realtime_ns = AT(i) + late_ns,
+					 .monotonic_ns = mono_ns,
+					 .boottime_ns = mono_ns + (slept ? late_ns : 0),
+					 .error_ns = 900 }),
+			0);
+	}
+	tapes_store_put(&store, tape);
+	{
+		_cleanup_(cleanup_selection) struct selection *all = selected(store.path, 0, 13);
+
+		CHECK_EQ(all->coverage.covered_ns, (uint64_t)(covered * 1e9));
+		CHECK_EQ(all->coverage.gaps.count, why != NULL);
+		if (why)
+			check_gap(&all->coverage, 0, 4, 7, why);
+	}
+}
+
+static void test_jumps(void)
+{
+	check_jump(true, 10, "the machine was suspended");
+	check_jump(false, 13, NULL);
+}
+
+CHECK_MAIN({ "a gap between two boots", test_boots }, { "how recordings ended", test_ended },
+	{ "outside of all", test_outside }, { "suspended, and set", test_jumps })
