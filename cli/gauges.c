@@ -7,10 +7,12 @@
 #include "base/json.h"
 #include "cli/answer.h"
 #include "cli/command.h"
+#include "cli/gauges-rest.h"
 #include "cli/progress.h"
 #include "cli/screen.h"
 #include "cli/window-options.h"
 #include "draw/chart.h"
+#include "draw/text.h"
 #include "query/figures.h"
 
 /* With more CPUs the table has rows of all of them together. */
@@ -18,7 +20,8 @@
 
 static const struct option options[] = {
 	WINDOW_OPTIONS,
-	{ "name", 0, "GLOB", "only figures of such a name, as 'cpu39/*' or 'net/*'" },
+	{ "name", 0, "GLOB",
+		"only figures of such a name, as shown or as in JSON: 'cpu39/*', 'host/running'" },
 	{ "csv", 0, NULL, "comma-separated values, one reading a line" },
 	JSON_OPTION,
 	{ 0 },
@@ -30,9 +33,10 @@ static const char about[] =
 	"of time in per cent of it. Without --name, figures that were 0 all the time are left "
 	"out.\n\n" WINDOW_ABOUT;
 
-static const char *const units[] = {
-	[SERIES_LEVEL] = "", [SERIES_PER_SECOND] = "/s", [SERIES_PER_CENT] = "%"
-};
+static const char *const units[] = { [SERIES_LEVEL] = "",
+	[SERIES_SECONDS] = "s",
+	[SERIES_PER_SECOND] = "/s",
+	[SERIES_PER_CENT] = "%" };
 
 struct gauges_answer {
 	const struct invocation *invocation;
@@ -42,12 +46,14 @@ struct gauges_answer {
 	struct coverage coverage;
 	uint64_t steps;
 	struct figures figures; /* the table */
+	struct gauges_onces onces; /* what is not in it */
 	struct buffer text; /* lines */
 };
 
 static void answer_done(struct gauges_answer *answer)
 {
 	figures_done(&answer->figures);
+	gauges_onces_done(&answer->onces);
 	array_done(&answer->coverage.gaps);
 	buffer_done(&answer->text);
 	filter_done(&answer->filter);
@@ -58,6 +64,8 @@ static int see_for_table(void *context, const struct series_step *step)
 	struct gauges_answer *answer = context;
 
 	answer->steps++;
+	if (gauges_onces_see(&answer->onces, step) < 0)
+		return -ENOMEM;
 	return step->has_figure ? figures_add(&answer->figures, step) : 0;
 }
 
@@ -131,8 +139,10 @@ static bool is_shown(const struct gauges_answer *answer, const struct figures_ro
 {
 	bool many = answer->figures.cpus > CPUS_SHOWN;
 
+	/* all of them together only where that is what was asked for */
 	if (option_given(answer->invocation, "name"))
-		return !row->of_all;
+		return !row->of_all ||
+		       strcmp(option_value(answer->invocation, "name"), row->name) == 0;
 	/* which CPU serves a queue, and how many containers each pod has, are no figures to look through */
 	if (fnmatch("*_cpu", row->name, 0) == 0 ||
 		fnmatch("containers/*/running", row->name, 0) == 0)
@@ -160,9 +170,29 @@ static int put_table(struct gauges_answer *answer, struct buffer *text, size_t *
 			++*ret_left_out;
 	}
 	chart.rows = rows;
-	chart_draw(&chart, &answer->terminal, text);
+	if (chart.count)
+		chart_draw(&chart, &answer->terminal, text);
 	free(rows);
 	return 0;
+}
+
+/* What there is to know without a row of it. */
+static void say_left_out(const struct gauges_answer *answer, size_t left_out)
+{
+	size_t once = gauges_onces_count(&answer->onces);
+
+	if (option_given(answer->invocation, "name"))
+		return;
+	if (left_out)
+		say(answer->invocation,
+			"%zu figures were 0 all the time, or are of single CPUs: --name '*' shows "
+			"all",
+			left_out);
+	if (once)
+		say(answer->invocation,
+			"%zu counter%s read once in that window, which tells no growth: --name '*' "
+			"shows what was read",
+			once, once == 1 ? " was" : "s were");
 }
 
 static int print_table(struct gauges_answer *answer)
@@ -174,12 +204,10 @@ static int print_table(struct gauges_answer *answer)
 	figures_finish(&answer->figures);
 	if (put_table(answer, &text, &left_out) < 0)
 		return fail(-ENOMEM, NULL);
-	r = screen_print(&text);
-	if (left_out && !option_given(answer->invocation, "name"))
-		say(answer->invocation,
-			"%zu figures were 0 all the time, or are of single CPUs: --name '*' shows "
-			"all",
-			left_out);
+	if (option_given(answer->invocation, "name"))
+		gauges_onces_put(&answer->onces, option_given(answer->invocation, "utc"), &text);
+	r = text.size ? screen_print(&text) : EXIT_DONE;
+	say_left_out(answer, left_out);
 	return r;
 }
 
@@ -215,18 +243,28 @@ static int read_series(struct gauges_answer *answer, struct store_reader *reader
 	return r < 0 ? fail(r, &error) : EXIT_DONE;
 }
 
+static int say_unknown(const struct gauges_answer *answer, struct store_reader *reader)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 }, clean = { 0 };
+	struct error error = { 0 };
+	int r = gauges_put_unknown(
+		reader, &answer->question, option_value(answer->invocation, "name"), &text, &error);
+
+	if (r < 0)
+		return fail(r, &error);
+	text_put_short(&answer->terminal, (const char *)text.data, UINT32_MAX, &clean);
+	fprintf(stderr, "perftape: %.*s\n", (int)clean.size, clean.data ? (char *)clean.data : "");
+	return EXIT_NOTHING;
+}
+
 static int answer_none(const struct gauges_answer *answer, struct store_reader *reader)
 {
 	if (!answer->coverage.covered_ns)
 		return answer_nothing(
 			answer->invocation, reader, &answer->question.window, &answer->coverage);
 	if (option_given(answer->invocation, "name"))
-		fprintf(stderr, "perftape: no figure of that window is called so; --name '*' shows "
-				"all, by their "
-				"names\n");
-	else
-		fprintf(stderr,
-			"perftape: that window was recorded, but without figures of the host\n");
+		return say_unknown(answer, reader);
+	fprintf(stderr, "perftape: that window was recorded, but without figures of the host\n");
 	return EXIT_NOTHING;
 }
 

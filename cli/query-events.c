@@ -57,27 +57,36 @@ static int take(void *context, const void *text, size_t size)
 	return output->failed == -EPIPE ? -EPIPE : 0;
 }
 
+/* Of what was asked for some may be missing. */
+static bool is_short(const struct events_told *told)
+{
+	return told->only_counted || told->nameless;
+}
+
 static void say_events(const struct events_answer *answer, const struct events_told *told)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 
 	if (option_given(answer->invocation, "quiet") && coverage_is_whole(&told->coverage) &&
-		!told->coverage.lost_events)
+		!is_short(told))
 		return;
+	if (told->only_counted)
+		buffer_printf(&text, "%llu more were too many at once and are only counted, ",
+			(unsigned long long)told->only_counted);
+	buffer_printf(&text, "%llu lost%s; ", (unsigned long long)told->nameless,
+		told->nameless && option_given(answer->invocation, "name") ? " of whatever name"
+									   : "");
 	coverage_describe(&told->coverage, &text);
-	fprintf(stderr, "perftape: %llu event%s, %llu lost; %.*s\n",
-		(unsigned long long)told->count, told->count == 1 ? "" : "s",
-		(unsigned long long)told->coverage.lost_events, (int)text.size,
-		text.data ? (char *)text.data : "");
+	fprintf(stderr, "perftape: %llu event%s, %.*s\n", (unsigned long long)told->count,
+		told->count == 1 ? "" : "s", (int)text.size, text.data ? (char *)text.data : "");
 }
 
 /* None, though the window was recorded. */
 static int say_none(const struct events_answer *answer)
 {
 	fprintf(stderr, "perftape: that window was recorded, but no such trace event in it\n");
-	return answer->told.coverage.lost_events && option_given(answer->invocation, "strict")
-		       ? EXIT_PARTIAL
-		       : EXIT_NOTHING;
+	return is_short(&answer->told) && option_given(answer->invocation, "strict") ? EXIT_PARTIAL
+										     : EXIT_NOTHING;
 }
 
 static int finish(
@@ -97,7 +106,7 @@ static int finish(
 	say_missing(answer->invocation, reader, &question->window, coverage);
 	if (!answer->told.count)
 		return say_none(answer);
-	if (code == EXIT_DONE && coverage->lost_events &&
+	if (code == EXIT_DONE && is_short(&answer->told) &&
 		option_given(answer->invocation, "strict"))
 		return EXIT_PARTIAL;
 	return code;

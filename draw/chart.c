@@ -35,6 +35,22 @@ unsigned int chart_cells(const struct terminal *terminal)
 	return MIN(terminal->width - used, (unsigned int)CELLS_MAX);
 }
 
+/* How long something has been so, in the unit that leaves a number to look at. */
+static const char *scale_seconds(double *seconds)
+{
+	static const struct {
+		double seconds;
+		const char *unit;
+	} scales[] = { { 86400, "d" }, { 3600, "h" }, { 60, "min" } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(scales); i++)
+		if (*seconds >= 2 * scales[i].seconds) {
+			*seconds /= scales[i].seconds;
+			return scales[i].unit;
+		}
+	return "s";
+}
+
 /* Three digits that count. */
 static void put_number(double value, const char *unit, struct buffer *text)
 {
@@ -42,6 +58,8 @@ static void put_number(double value, const char *unit, struct buffer *text)
 	char number[32];
 	size_t power = 0;
 
+	if (strcmp(unit, "s") == 0)
+		unit = scale_seconds(&value);
 	while (fabs(value) >= 99999.5 && power + 1 < ARRAY_SIZE(powers)) {
 		value /= 1000;
 		power++;
@@ -71,10 +89,23 @@ static void put_cell(
 		buffer_u8(text, level ? ascii[level] : '_');
 }
 
+/* One that does not fit has a line of its own: what tells it from the others may be its end. */
+static void put_name(const struct terminal *terminal, const char *name, struct buffer *text)
+{
+	unsigned int width = name_width(terminal);
+
+	if (text_width(terminal, name) > width) {
+		text_put_short(terminal, name, UINT32_MAX, text);
+		buffer_u8(text, '\n');
+		name = "";
+	}
+	text_put(terminal, name, width, text);
+}
+
 static void put_row(const struct chart *chart, const struct chart_row *row,
 	const struct terminal *terminal, struct buffer *text)
 {
-	text_put(terminal, row->name, name_width(terminal), text);
+	put_name(terminal, row->name, text);
 	put_number(row->least, row->unit, text);
 	put_number(row->mean, row->unit, text);
 	put_number(row->most, row->unit, text);

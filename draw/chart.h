@@ -8,7 +8,7 @@
 
 struct chart_row {
 	const char *name;
-	const char *unit; /* behind each number; "" for none */
+	const char *unit; /* behind each number; "" for none; "s" becomes minutes, hours and days */
 	double least, mean, most;
 	const double *cells; /* of the plot; NAN: nothing is known of that time */
 	double full; /* what fills a cell */

@@ -24,6 +24,7 @@ struct run {
 	array_of(struct waiting) waiting;
 	struct buffer texts;
 	uint64_t count;
+	uint64_t only_counted, only_counted_named; /* of all names, of those that were asked for */
 };
 
 bool events_is_count(const struct tape *tape, const struct tape_event *event)
@@ -31,6 +32,35 @@ bool events_is_count(const struct tape *tape, const struct tape_event *event)
 	return event->fields.count &&
 	       strcmp(tape_string(tape, tape->fields.items[event->fields.first].key),
 		       TAPE_EVENT_COUNT) == 0;
+}
+
+/* What were too many at once: of programs that start it says which, and none is lost. */
+static bool is_passed_over(const struct tape *tape, const struct tape_event *event)
+{
+	return events_is_count(tape, event) && event->fields.count == 2;
+}
+
+static bool is_in_window(const struct run *run, const struct events_row *row)
+{
+	const struct window *window = &run->options->question.window;
+
+	return row->realtime_ns >= window->from_ns && row->realtime_ns < window->to_ns;
+}
+
+static bool has_name(const struct run *run, const struct events_row *row)
+{
+	return glob_passes(run->options->glob, tape_string(row->tape, row->event->name));
+}
+
+static void count_passed_over(struct run *run, const struct events_row *row)
+{
+	uint64_t count;
+
+	if (!is_passed_over(row->tape, row->event) || !is_in_window(run, row))
+		return;
+	count = strtoull(tape_event_field(row->tape, row->event, TAPE_EVENT_COUNT), NULL, 10);
+	run->only_counted += count;
+	run->only_counted_named += has_name(run, row) ? count : 0;
 }
 
 static bool is_of_none(const struct tape *tape, const struct tape_event *event)
@@ -44,11 +74,8 @@ static bool passes(const struct run *run, const struct events_row *row, const bo
 {
 	const struct question *question = &run->options->question;
 	const struct tape_event *event = row->event;
-	const char *name = tape_string(row->tape, event->name);
 
-	if (row->realtime_ns < question->window.from_ns ||
-		row->realtime_ns >= question->window.to_ns ||
-		!glob_passes(run->options->glob, name))
+	if (!is_in_window(run, row) || !has_name(run, row))
 		return false;
 	if (is_of_none(row->tape, event))
 		return !threads && !question->filter->cpus.wanted.count;
@@ -77,6 +104,7 @@ static int see_tape(struct run *run, const struct tape *tape)
 		uint64_t off_ns = 0;
 
 		row.realtime_ns = tape_to_realtime(tape, row.event->time_ns, &off_ns);
+		count_passed_over(run, &row);
 		if (!passes(run, &row, threads))
 			continue;
 		coverage->clock_error_ns = MAX(coverage->clock_error_ns, off_ns);
@@ -148,7 +176,10 @@ int events_run(struct store_reader *reader, const struct events_options *options
 	if (r == 0)
 		r = loader_finish(&run.loader, error);
 	if (r == 0) {
-		*ret_told = (struct events_told){ run.count, run.loader.coverage };
+		uint64_t lost = run.loader.coverage.lost_events;
+
+		*ret_told = (struct events_told){ run.count, run.only_counted_named,
+			lost - MIN(lost, run.only_counted), run.loader.coverage };
 		memset(&run.loader.coverage.gaps, 0, sizeof(run.loader.coverage.gaps));
 	}
 	loader_done(&run.loader);

@@ -26,6 +26,11 @@ struct events_options {
 
 struct events_told {
 	uint64_t count; /* of texts */
+	/*
+	 * The coverage's lost events are of all names. Of these, those of the asked names that were too many at once, and are only counted; and those
+	 * that the kernel had no room for, which have no name.
+	 */
+	uint64_t only_counted, nameless;
 	struct coverage coverage; /* its gaps are the caller's */
 };
 

@@ -7,6 +7,7 @@
 #include "base/intern.h"
 #include "query/glob.h"
 #include "tape/clocks.h"
+#include "tape/events.h"
 
 /* The slowest sources are read once a minute: after a longer time a counter says nothing of a moment. */
 #define STEP_MAX_NS (150 * NSEC_PER_SEC)
@@ -35,13 +36,27 @@ static bool ends_with(const char *text, const char *end)
 
 size_t series_suffix(const char *name)
 {
+	if (ends_with(name, TAPE_GAUGE_OLDEST))
+		return strlen("_s");
 	return ends_with(name, "_ms") || ends_with(name, "_us") ? 3 : 0;
+}
+
+bool series_is_called(const char *name, const char *glob)
+{
+	_cleanup_free_ char *shown = NULL;
+
+	if (!series_suffix(name) || glob_passes(glob, name))
+		return glob_passes(glob, name);
+	shown = strndup(name, strlen(name) - series_suffix(name));
+	return shown && glob_passes(glob, shown);
 }
 
 enum series_unit series_unit(const char *name)
 {
 	static const char *const levels[] = { "host/blocked", "memory_cgroups/", "dying-cgroups/" };
 
+	if (ends_with(name, TAPE_GAUGE_OLDEST) || ends_with(name, "/oldest"))
+		return SERIES_SECONDS;
 	if (series_suffix(name))
 		return SERIES_PER_CENT;
 	if (ends_with(name, "_cpu") || ends_with(name, "/running"))
@@ -58,7 +73,7 @@ static void set_figure(struct series_step *step, const struct last *last)
 	int64_t grown;
 	double seconds;
 
-	if (step->unit == SERIES_LEVEL) {
+	if (step->unit == SERIES_LEVEL || step->unit == SERIES_SECONDS) {
 		step->figure = step->value;
 		step->has_figure = true;
 		return;
@@ -110,7 +125,7 @@ static int find_series(struct run *run, const char *name, uint32_t *ret_series)
 
 static bool is_wanted(const struct series_options *options, const char *name)
 {
-	if (!glob_passes(options->glob, name))
+	if (!series_is_called(name, options->glob))
 		return false;
 	return !options->wants || options->wants(options->context, name);
 }

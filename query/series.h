@@ -11,6 +11,7 @@
 /* What a gauge's figures are; by its name, which ends in its unit. */
 enum series_unit {
 	SERIES_LEVEL, /* as it was read */
+	SERIES_SECONDS, /* a level too */
 	SERIES_PER_SECOND,
 	SERIES_PER_CENT, /* of the time: a counter of milliseconds or microseconds */
 };
@@ -49,3 +50,5 @@ int series_run(struct store_reader *reader, const struct series_options *options
 enum series_unit series_unit(const char *name);
 /* How many characters at the end of a name say its unit, which its figures are not in. */
 size_t series_suffix(const char *name);
+/* Is it called so, with its unit or without? NULL: any is. */
+bool series_is_called(const char *name, const char *glob);

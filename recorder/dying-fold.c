@@ -2,7 +2,7 @@
 #include "recorder/dying-fold.h"
 
 #include <ctype.h>
-#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -126,19 +126,27 @@ void dying_fold(const char *path, char prefix[DYING_PREFIX_SIZE])
 	prefix[used] = 0;
 }
 
-void dying_fold_words(const char *prefix, char folded[DYING_PREFIX_SIZE])
+/* Where number `at` begins; NULL: there is none. */
+static const char *find_number(const char *prefix, size_t at)
 {
-	size_t used = 0;
+	while (*prefix) {
+		size_t number = strspn(prefix, digits), end = number ? 0 : end_size(prefix);
 
-	while (*prefix && used + 1 < DYING_PREFIX_SIZE) {
-		size_t number = strspn(prefix, digits);
-		size_t end = number ? 0 : end_size(prefix);
-
-		prefix += number;
-		if (number)
-			folded[used++] = '*';
-		for (end = end || number ? end : 1; end && used + 1 < DYING_PREFIX_SIZE; end--)
-			folded[used++] = *prefix++;
+		if (number && !at--)
+			return prefix;
+		prefix += number ? number : MAX(end, (size_t)1);
 	}
-	folded[used] = 0;
+	return NULL;
+}
+
+bool dying_fold_number(const char *prefix, size_t at, char folded[DYING_PREFIX_SIZE])
+{
+	const char *number = find_number(prefix, at);
+
+	if (!number)
+		return false;
+	/* a number has as many characters as its star, at least */
+	snprintf(folded, DYING_PREFIX_SIZE, "%.*s*%s", (int)(number - prefix), prefix,
+		number + strspn(number, digits));
+	return true;
 }

@@ -5,12 +5,15 @@
  * The kind of a cgroup's path: its first components, with what says which one it is and not what it is folded to a star.
  *
  * Numbers that stand alone, uuids and hexadecimal ids always do: "user-1000.slice", "job_17", "docker-6f1e...scope". Digits within a
- * word may be a part of its name, "x86_64", "sha256", "cgroup2", "k3s", or a number, "task17": no text tells. They stay, and are folded by
- * dying_fold_words() where several paths that differ in nothing else are seen.
+ * word may be a part of its name, "x86_64", "sha256", "cgroup2", "k3s", or a number, "task17": no text tells. They stay, and are folded where
+ * several paths are seen that differ in them alone.
  */
+
+#include <stdbool.h>
+#include <stddef.h>
 
 #define DYING_PREFIX_SIZE 192
 
 void dying_fold(const char *path, char prefix[DYING_PREFIX_SIZE]);
-/* Of what dying_fold() made, with the digits in words folded too. */
-void dying_fold_words(const char *prefix, char folded[DYING_PREFIX_SIZE]);
+/* What dying_fold() made, with its number `at` of those that stayed folded too. False where there are fewer. */
+bool dying_fold_number(const char *prefix, size_t at, char folded[DYING_PREFIX_SIZE]);

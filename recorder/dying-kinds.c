@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 
-/* So many paths that differ in the digits of a word are of one kind: "eth0" and "eth1" are names, "task1" to "task4" a number. */
+/* So many paths that differ in one number alone are of one kind: "eth0" and "eth1" are names, "task1" to "task4" a number. */
 #define ALIKE 4
 
 #define OTHERS "/(others)"
@@ -58,21 +58,23 @@ static uint32_t find_text(const struct dying_kinds *kinds, const char *text)
 	return DYING_NO_KIND;
 }
 
-/* As narrow as there is one. */
-static uint32_t find_kind(const struct dying_kinds *kinds, const char *narrow, const char *wide)
+/* Of a folded path: the one of that text, or the one in which one of its numbers is folded too. */
+static uint32_t find_kind(const struct dying_kinds *kinds, const char *narrow)
 {
-	uint32_t kind = find_text(kinds, wide);
+	uint32_t kind = find_text(kinds, narrow);
+	char wide[DYING_PREFIX_SIZE];
 
-	return kind == DYING_NO_KIND ? find_text(kinds, narrow) : kind;
+	for (size_t i = 0; kind == DYING_NO_KIND && dying_fold_number(narrow, i, wide); i++)
+		kind = find_text(kinds, wide);
+	return kind;
 }
 
 uint32_t dying_kinds_find(const struct dying_kinds *kinds, const char *path)
 {
-	char narrow[DYING_PREFIX_SIZE], wide[DYING_PREFIX_SIZE];
+	char narrow[DYING_PREFIX_SIZE];
 
 	dying_fold(path, narrow);
-	dying_fold_words(narrow, wide);
-	return find_kind(kinds, narrow, wide);
+	return find_kind(kinds, narrow);
 }
 
 uint32_t dying_kinds_others(const struct dying_kinds *kinds)
@@ -101,17 +103,18 @@ static int add_kind(struct dying_kinds *kinds, const char *text, uint32_t *ret_k
 	return 0;
 }
 
+/* Those that differ in number `at` alone. */
 static size_t find_alike(
-	const struct dying_kinds *kinds, const char *wide, uint32_t alike[DYING_KINDS])
+	const struct dying_kinds *kinds, size_t at, const char *wide, uint32_t alike[DYING_KINDS])
 {
 	char folded[DYING_PREFIX_SIZE];
 	size_t count = 0;
 
 	for (size_t i = 0; i < kinds->list.count; i++) {
-		if (!kinds->list.items[i].count)
-			continue;
-		dying_fold_words(kinds->list.items[i].text, folded);
-		if (strcmp(folded, wide) == 0)
+		const struct dying_kind *kind = &kinds->list.items[i];
+
+		if (kind->count && dying_fold_number(kind->text, at, folded) &&
+			strcmp(folded, wide) == 0)
 			alike[count++] = i;
 	}
 	return count;
@@ -152,16 +155,16 @@ int dying_kinds_get(struct dying_kinds *kinds, const char *path, uint32_t *ret_k
 
 	*ret_joined = 0;
 	dying_fold(path, narrow);
-	dying_fold_words(narrow, wide);
-	*ret_kind = find_kind(kinds, narrow, wide);
+	*ret_kind = find_kind(kinds, narrow);
 	if (*ret_kind != DYING_NO_KIND)
 		return 0;
-	if (strcmp(narrow, wide) != 0)
-		*ret_joined = find_alike(kinds, wide, joined);
-	if (*ret_joined + 1 < ALIKE) {
-		*ret_joined = 0;
-		return add_kind(kinds, narrow, ret_kind);
+	for (size_t i = 0; dying_fold_number(narrow, i, wide); i++) {
+		*ret_joined = find_alike(kinds, i, wide, joined);
+		if (*ret_joined + 1 >= ALIKE) {
+			*ret_kind = join(kinds, wide, joined, *ret_joined);
+			return 0;
+		}
 	}
-	*ret_kind = join(kinds, wide, joined, *ret_joined);
-	return 0;
+	*ret_joined = 0;
+	return add_kind(kinds, narrow, ret_kind);
 }

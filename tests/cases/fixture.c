@@ -95,19 +95,28 @@ static void add_events(struct tape *tape)
 	CHECK_EQ(tape_add_event_number(tape, "/bin/sh", 12), 0);
 }
 
-/* The queues' CPUs, read twice: one moves, of the other it is known only later on. */
-static void add_queues(struct tape *tape)
+/* The queues' CPUs, read twice: one moves, of the other it is known only later on. Others that are read once, or are no counters. */
+static void add_figures(struct tape *tape)
 {
 	static const struct {
 		const char *name;
 		unsigned int at;
-		int64_t cpu;
+		int64_t value;
 	} points[] = {
 		{ "net/eth0/tx5_cpu", 10, 12 },
 		{ "net/eth0/tx5_cpu", 40, 13 },
 		{ "net/eth0/tx6_cpu", 40, 3 },
 		{ "net/eth0/tx7_cpu", 10, 39 },
 		{ "pci/0000:20:03.0/tx7_cpu", 10, 39 },
+		{ "host/switches", 10, 1000 },
+		{ "host/switches", 20, 3000 },
+		{ "pressure/memory_some_us", 10, 1000000 },
+		{ "pressure/memory_some_us", 20, 2000000 },
+		{ "unit/ecs-agent.service/starts", 10, 12 },
+		{ TAPE_GAUGE_DYING "/system.slice/ecs-agent.service", 10, 239 },
+		{ TAPE_GAUGE_DYING "/system.slice/ecs-agent.service", 20, 240 },
+		{ TAPE_GAUGE_DYING "/system.slice/ecs-agent.service" TAPE_GAUGE_OLDEST, 10, 7190 },
+		{ TAPE_GAUGE_DYING "/system.slice/ecs-agent.service" TAPE_GAUGE_OLDEST, 20, 7200 },
 	};
 	uint32_t gauge = 0;
 
@@ -115,7 +124,7 @@ static void add_queues(struct tape *tape)
 		if (!i || strcmp(points[i].name, points[i - 1].name) != 0)
 			CHECK_EQ(tape_add_gauge(tape, points[i].name, &gauge), 0);
 		CHECK_EQ(tape_add_point(tape, gauge, TAPES_PERF + points[i].at * NSEC_PER_SEC,
-				 points[i].cpu),
+				 points[i].value),
 			0);
 	}
 }
@@ -137,7 +146,7 @@ static void make_store(const char *path)
 	snprintf(store.path, sizeof(store.path), "%s", path);
 	add_samples(first);
 	add_incident(first);
-	add_queues(first);
+	add_figures(first);
 	add_events(first);
 	tapes_store_put(&store, first);
 	add_loss(lossy, TAPE_LOSS_SAMPLES, 90, 7);

@@ -101,11 +101,14 @@ static void test_fold(void)
 	longest[0] = '/';
 	longest[sizeof(longest) - 1] = 0;
 	CHECK_EQ(strlen(folded(longest)), DYING_PREFIX_SIZE - 1);
-	dying_fold_words("/a\\x2db/x86_64/task17/*-12", wide);
-	CHECK_STR(wide, "/a\\x2db/x*_*/task*/*-*");
+	CHECK(dying_fold_number("/a\\x2db/x86_64/task17/*-12", 0, wide));
+	CHECK_STR(wide, "/a\\x2db/x*_64/task17/*-12");
+	CHECK(dying_fold_number("/a\\x2db/x86_64/task17/*-12", 3, wide));
+	CHECK_STR(wide, "/a\\x2db/x86_64/task17/*-*");
+	CHECK(!dying_fold_number("/a\\x2db/x86_64/task17/*-12", 4, wide));
 	memset(longest, '1', DYING_PREFIX_SIZE - 1);
 	longest[DYING_PREFIX_SIZE - 1] = 0;
-	dying_fold_words(longest, wide);
+	CHECK(dying_fold_number(longest, 0, wide));
 	CHECK_STR(wide, "*");
 }
 
@@ -170,18 +173,26 @@ static void test_alike(void)
 	CHECK_EQ(dying_new(&dying), 0);
 	for (uint64_t id = 1; id <= 3; id++) {
 		make(dying, id, id == 2 ? "sh" : "runc");
-		snprintf(path, sizeof(path), "/leak/task%d", (int)id);
+		snprintf(path, sizeof(path), "/g1/task%d", (int)id);
 		kill_at(dying, id, path, 100 + id);
 	}
 	kill_at(dying, 50, "/leak/x86_64", 100);
 	CHECK_EQ(dying_sums(dying, sums, 8), 4);
 	for (uint64_t id = 4; id <= 20; id++) {
 		make(dying, id, "runc");
-		snprintf(path, sizeof(path), "/leak/task%d", (int)id);
+		snprintf(path, sizeof(path), "/g1/task%d", (int)id);
 		kill_at(dying, id, path, 100 + id);
 	}
+	/* the same elsewhere is another one */
+	for (uint64_t id = 60; id < 63; id++) {
+		snprintf(path, sizeof(path), "/g2/task%d", (int)id);
+		kill_at(dying, id, path, 100);
+	}
+	CHECK_EQ(dying_sums(dying, sums, 8), 5);
+	for (uint64_t id = 60; id < 63; id++)
+		bury(dying, id, "/g2");
 	CHECK_EQ(dying_sums(dying, sums, 8), 2);
-	CHECK_STR(sums[0].prefix, "/leak/task*");
+	CHECK_STR(sums[0].prefix, "/g1/task*");
 	CHECK_EQ(sums[0].count, 20);
 	CHECK_EQ(sums[0].since_ns, 101 * SECOND_NS);
 	CHECK_STR(sums[0].made_by, "runc");

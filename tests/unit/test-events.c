@@ -158,5 +158,59 @@ static void test_filters(void)
 	tapes_store_done(&store);
 }
 
-CHECK_MAIN({ "lines", test_lines }, { "hostile names", test_hostile_names }, { "JSON", test_json },
-	{ "filters", test_filters })
+static void add_passed_over(struct tape *tape, const char *name, uint64_t count)
+{
+	struct tape_event event = { .time_ns = TAPES_PERF + NSEC_PER_SEC };
+
+	CHECK_EQ(tape_add_no_thread(tape, &event.thread), 0);
+	CHECK_EQ(tape_add_count(tape, &event, name, count, 1000), 0);
+	CHECK_EQ(array_push(&tape->losses,
+			 (struct tape_loss){ TAPE_LOSS_EVENTS, TAPE_ALL_CPUS,
+				 TAPES_PERF + NSEC_PER_SEC, TAPES_PERF + 2 * NSEC_PER_SEC, count }),
+		0);
+}
+
+static int make_none(void *context, const struct events_row *row, struct buffer *text)
+{
+	(void)context, (void)row, (void)text;
+	return 0;
+}
+
+/* Those of other names are no matter of who asks for one; those without a name are. */
+static void test_lost(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store own;
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	struct tape *tape = tapes_new(0, 10);
+	const struct filter filter = { 0 };
+	struct shown shown = { .json = false };
+	const struct events_options options = {
+		.question = { .window = { .from_ns = TAPES_REALTIME,
+				      .to_ns = TAPES_REALTIME + 20 * NSEC_PER_SEC },
+			.filter = &filter },
+		.glob = "*mkdir",
+		.make = make_none,
+		.take = take,
+		.context = &shown,
+	};
+	struct events_told told;
+
+	tapes_store_init(&own);
+	add_passed_over(tape, "cgroup:cgroup_mkdir", 4);
+	add_passed_over(tape, "cgroup:cgroup_rmdir", 3);
+	CHECK_EQ(array_push(&tape->losses,
+			 (struct tape_loss){ TAPE_LOSS_EVENTS, 0, TAPES_PERF + NSEC_PER_SEC,
+				 TAPES_PERF + 2 * NSEC_PER_SEC, 2 }),
+		0);
+	tapes_store_put(&own, tape);
+	CHECK_EQ(store_reader_open(own.path, &reader, NULL), 0);
+	CHECK_EQ(events_run(reader, &options, &told, NULL), 0);
+	CHECK_EQ(told.only_counted, 4);
+	CHECK_EQ(told.nameless, 2);
+	CHECK_EQ(told.coverage.lost_events, 9);
+	array_done(&told.coverage.gaps);
+	buffer_done(&shown.text);
+}
+
+CHECK_MAIN({ "what is missing of a name", test_lost }, { "lines", test_lines },
+	{ "hostile names", test_hostile_names }, { "JSON", test_json }, { "filters", test_filters })

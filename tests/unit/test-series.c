@@ -153,6 +153,20 @@ static void test_boots(void)
 	array_done(&coverage.gaps);
 }
 
+/* What is shown is without its unit; both are names. */
+static void test_names(void)
+{
+	CHECK(series_is_called("cpu0/user_ms", "cpu0/user_ms"));
+	CHECK(series_is_called("cpu0/user_ms", "cpu0/user"));
+	CHECK(series_is_called("cpu0/user_ms", "cpu?/us*r"));
+	CHECK(series_is_called("cpu0/user_ms", NULL));
+	CHECK(series_is_called("dying-cgroups/ecs/*/oldest_s", "*/oldest"));
+	CHECK(!series_is_called("cpu0/user_ms", "cpu0/use"));
+	CHECK(!series_is_called("host/running", "host/runn"));
+	CHECK_EQ(series_unit("dying-cgroups/ecs/*/oldest_s"), SERIES_SECONDS);
+	CHECK_EQ(series_unit("dying-cgroups/ecs/*"), SERIES_LEVEL);
+}
+
 static const struct figures_row *row_named(const struct figures *figures, const char *name)
 {
 	for (size_t i = 0; i < figures->rows.count; i++)
@@ -203,6 +217,7 @@ static void test_chart(void)
 		{ "cpu0/user", "%", 0, 12.345, 100, cells, 100 },
 		{ "a name that is longer than there is room for", "", 1234567, 0.5, 99999, cells,
 			0 },
+		{ "oldest", "s", 59, 120, 216000, cells, 0 },
 	};
 	const struct chart chart = { rows, ARRAY_SIZE(rows), ARRAY_SIZE(cells) };
 	_cleanup_(buffer_done) struct buffer text = { 0 };
@@ -212,15 +227,20 @@ static void test_chart(void)
 	CHECK_STR((char *)text.data,
 		"                          least       mean       most\n"
 		"cpu0/user                   0 %     12.3 %      100 %  ▁▂ ▄█\n"
-		"a name that is lon..      1235k       0.50      99999  ▁▁ ▁▁\n");
+		"a name that is longer than there is room for\n"
+		"                          1235k       0.50      99999  ▁▁ ▁▁\n"
+		"oldest                     59 s      2 min     2.50 d  ▁▁ ▁▁\n");
 	text.size = 0;
 	chart_draw(&chart, &(struct terminal){ .width = 20 }, &text);
 	buffer_u8(&text, 0);
 	CHECK_STR((char *)text.data, "                      least       mean       most\n"
 				     "cpu0/user               0 %     12.3 %      100 %  _:?=@\n"
-				     "a name that is..      1235k       0.50      99999  __?__\n");
+				     "a name that is longer than there is room for\n"
+				     "                      1235k       0.50      99999  __?__\n"
+				     "oldest                 59 s      2 min     2.50 d  __?__\n");
 }
 
-CHECK_MAIN({ "steps of counters and levels", test_steps },
+CHECK_MAIN({ "names with and without units", test_names },
+	{ "steps of counters and levels", test_steps },
 	{ "what reaches into a window", test_window }, { "boots", test_boots },
 	{ "rows and cells", test_rows }, { "lines with plots", test_chart })
