@@ -120,7 +120,8 @@ static int index_check_version(struct index *index, struct error *error)
 		return r;
 	if (version > SCHEMA_VERSION)
 		return error_set(error, -EPROTONOSUPPORT,
-			"index.sqlite: version %lld is newer than this perftape (%d)",
+			"index.sqlite is of a newer perftape (version %lld, this one knows %d); "
+			"use that one, or remove it: it is made anew from the segments",
 			(long long)version, SCHEMA_VERSION);
 	if (version < SCHEMA_VERSION && tables)
 		return error_set(error, -ESTALE,

@@ -11,6 +11,7 @@
 #include "store/files.h"
 #include "store/folder.h"
 #include "store/notes.h"
+#include "store/refusal.h"
 #include "store/reseal.h"
 #include "store/settings.h"
 #include "store/spools.h"
@@ -67,7 +68,7 @@ static int writer_lock(struct store_writer *writer, struct error *error)
 		return r;
 	writer->lock_fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
 	if (writer->lock_fd < 0)
-		return error_set(error, -errno, "%s: %s", file, strerror(errno));
+		return refusal_set(error, -errno, writer->path, "open", STORE_LOCK);
 	if (fcntl(writer->lock_fd, F_OFD_SETLK, &lock) == 0) {
 		status_remove(writer->path);
 		return 0;
@@ -75,10 +76,12 @@ static int writer_lock(struct store_writer *writer, struct error *error)
 	r = -errno;
 	close(take_fd(writer->lock_fd));
 	if (r != -EAGAIN && r != -EACCES)
-		return error_set(error, r, "%s: %s", file, strerror(-r));
+		return refusal_set(error, r, writer->path, "lock", STORE_LOCK);
 	spools_find_writer(writer->path, &other);
 	if (!other.there)
-		return error_set(error, -EBUSY, "%s: another process keeps it locked", file);
+		return error_set(error, -EBUSY,
+			"%s: another process keeps %s locked; stop it, or choose another --store",
+			writer->path, STORE_LOCK);
 	return error_set(error, -EBUSY,
 		"%s: process %d is recording into it already; stop it, or choose another --store",
 		writer->path, other.pid);
@@ -189,25 +192,35 @@ static int writer_name_folders(struct store_writer *writer, struct error *error)
 	return r < 0 ? r : store_file(writer->path, STORE_SPOOLS, writer->spools, error);
 }
 
-static int writer_make_folders(struct store_writer *writer, struct error *error)
+/* Stacks show kernel addresses and what everybody runs: not for everybody's eyes. */
+static int make_folder(const struct store_writer *writer, const char *folder, const char *name,
+	struct error *error)
 {
-	int r = writer_name_folders(writer, error);
+	int r = file_make_dirs(folder, 0750);
 	struct stat about;
 
-	if (r < 0)
-		return r;
-	/* stacks show kernel addresses and what everybody runs: not for everybody's eyes */
-	r = file_make_dirs(writer->segments, 0750);
-	if (r == 0)
-		r = file_make_dirs(writer->spools, 0750);
-	if (r == 0)
-		r = file_sync_dir(writer->path);
 	if (r == -ENOTDIR && stat(writer->path, &about) == 0 && S_ISREG(about.st_mode))
 		return error_set(error, r,
 			"%s is a file, which can only be read; give the folder of a store",
 			writer->path);
-	return r < 0 ? error_set(error, r, "%s: cannot make it: %s", writer->path, strerror(-r))
-		     : 0;
+	if (r == 0 && faccessat(AT_FDCWD, folder, R_OK | W_OK | X_OK, AT_EACCESS) < 0)
+		return refusal_set(error, -errno, writer->path, "write into", name);
+	return r < 0 ? refusal_set(error, r, writer->path, "make", name) : 0;
+}
+
+static int writer_make_folders(struct store_writer *writer, struct error *error)
+{
+	int r = writer_name_folders(writer, error);
+
+	if (r < 0)
+		return r;
+	r = make_folder(writer, writer->segments, STORE_SEGMENTS, error);
+	if (r == 0)
+		r = make_folder(writer, writer->spools, STORE_SPOOLS, error);
+	if (r < 0)
+		return r;
+	r = file_sync_dir(writer->path);
+	return r < 0 ? refusal_set(error, r, writer->path, "sync", "folder") : 0;
 }
 
 /* Where the index cannot be opened now, it is as good as one that is behind. */
@@ -216,7 +229,9 @@ static int writer_start_index(struct store_writer *writer, struct error *error)
 	int r = writer_reconcile(writer, error);
 
 	writer->behind = r < 0;
-	return r == -EPROTONOSUPPORT || r == -ENOMEM ? r : 0;
+	if (r == -EPROTONOSUPPORT)
+		return error_prefix(error, r, "%s", writer->path);
+	return r == -ENOMEM ? r : 0;
 }
 
 static struct store_writer *writer_new(const char *path)
@@ -249,7 +264,9 @@ int store_writer_open_dry(const char *path, struct store_writer **ret_writer, st
 		return error_set(error, -errno, "%s: %s", writer->segments, strerror(errno));
 	/* without one to believe, the folder says what is there */
 	r = index_open(file, false, &writer->index, error);
-	if (r == -EPROTONOSUPPORT || r == -ENOMEM)
+	if (r == -EPROTONOSUPPORT)
+		return error_prefix(error, r, "%s", path);
+	if (r == -ENOMEM)
 		return r;
 	*ret_writer = take_ptr(writer);
 	return 0;

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "store/notes.h"
+#include "store/refusal.h"
 #include "tests/tapes.h"
 
 static const struct notes_field mark_fields[] = { { "text", "here it stood" }, { "by", "" } };
@@ -245,6 +246,39 @@ static void test_many_writers(void)
 	count_notes(store.path, 100, 0);
 }
 
+/* Who cannot record is told which store, what could not be done, and what to do. */
+static void check_refused(int code, const char *said)
+{
+	struct error error = { 0 };
+
+	CHECK_EQ(refusal_set(&error, code, "/a/store", "open", "lock"), code);
+	CHECK(strstr(error.text, "/a/store: cannot open its lock: ") == error.text);
+	if (!strstr(error.text, said))
+		CHECK_FAIL("%s", error.text);
+}
+
+static void test_refused(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct store_writer *writer = NULL;
+	struct error error = { 0 };
+	char path[600];
+
+	check_refused(-EROFS, "read-only; mount it");
+	check_refused(-EACCES, "give the store to that user (chown -R), record as root");
+	check_refused(-ENOSPC, "the disk is full, or has no inodes left; make room");
+	check_refused(-EIO, strerror(EIO));
+	tapes_store_init(&store);
+	snprintf(path, sizeof(path), "%s/%0300d", store.path, 1);
+	CHECK_EQ(store_writer_open(path, &writer, &error), -ENAMETOOLONG);
+	CHECK(strstr(error.text, ": cannot make its segments: a name in the path is too long"));
+	tapes_store_put(&store, tapes_new(0, 1));
+	snprintf(path, sizeof(path), "%s/lock/store", store.path);
+	CHECK_EQ(store_writer_open(path, &writer, &error), -ENOTDIR);
+	CHECK(strstr(
+		error.text, "/lock/store: cannot make its segments: a part of the path is a "));
+}
+
 CHECK_MAIN({ "notes round trip", test_round_trip },
 	{ "who sees them can end it", test_see_ends_it },
 	{ "a note that is too large", test_too_large },
@@ -252,4 +286,5 @@ CHECK_MAIN({ "notes round trip", test_round_trip },
 	{ "a record that is torn", test_torn }, { "notes that are repaired", test_repair },
 	{ "no file, or none to be had", test_no_file },
 	{ "notes that a reader keeps locked", test_kept_locked },
-	{ "many writers at once", test_many_writers })
+	{ "many writers at once", test_many_writers },
+	{ "a store that cannot be written", test_refused })
