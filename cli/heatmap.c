@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -13,6 +14,9 @@
 #include "draw/heat.h"
 #include "query/heat.h"
 #include "query/scan.h"
+
+#define JSON_WIDTH 80
+#define JSON_FRACTIONS 20
 
 static const struct option options[] = {
 	WINDOW_OPTIONS,
@@ -32,6 +36,7 @@ struct heatmap {
 	struct asked asked;
 	struct terminal terminal;
 	unsigned int threads;
+	uint32_t fractions;
 	struct heat **heats; /* one a thread; all is in the first at the end */
 	struct scanned scanned;
 	array_of(struct heat_mark) marks; /* their texts are ours */
@@ -55,6 +60,12 @@ static int parse_options(const struct invocation *invocation, struct heatmap *ma
 
 	if (r == EXIT_DONE)
 		r = screen_read(invocation, &map->terminal);
+	map->fractions = heat_fractions();
+	/* a program gets the same whatever terminal it is started in */
+	if (option_given(invocation, "json")) {
+		map->terminal.width = JSON_WIDTH;
+		map->fractions = JSON_FRACTIONS;
+	}
 	return r;
 }
 
@@ -78,14 +89,14 @@ static unsigned int left_out(const struct filter *filter)
 static int make_heats(struct heatmap *map, enum heat_rows by)
 {
 	const struct window *window = &map->asked.question.window;
-	uint64_t column_ns = heat_column_ns(window, heat_columns_max(&map->terminal));
+	uint64_t column_ns = heat_column_ns(window, heat_columns_max(&map->terminal, by));
 	int r = 0;
 
 	map->heats = calloc(map->threads, sizeof(*map->heats));
 	if (!map->heats)
 		return -ENOMEM;
 	for (unsigned int i = 0; r == 0 && i < map->threads; i++) {
-		r = heat_new(by, window, column_ns, heat_fractions(&map->terminal), &map->heats[i]);
+		r = heat_new(by, window, column_ns, map->fractions, &map->heats[i]);
 		if (r == 0)
 			map->heats[i]->left_out = left_out(&map->asked.filter);
 	}
@@ -133,6 +144,19 @@ static int see_incident(void *context, const struct store_incident *incident)
 	return -ENOMEM;
 }
 
+/* A line "missing: FROM to TO: nothing recorded" each, about. */
+#define MISSING_WIDTH 105
+
+/* Of what is missing; it is said on standard error. */
+static unsigned int lines_below(const struct invocation *invocation, const struct heatmap *map)
+{
+	size_t gaps = map->scanned.coverage.gaps.count;
+
+	if (option_given(invocation, "quiet") || !isatty(STDERR_FILENO))
+		return 0;
+	return MIN(gaps, (size_t)UINT16_MAX) * (1 + MISSING_WIDTH / map->terminal.width);
+}
+
 static int print(const struct invocation *invocation, const struct heatmap *map)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 }, head = { 0 };
@@ -142,6 +166,7 @@ static int print(const struct invocation *invocation, const struct heatmap *map)
 		.mark_count = map->marks.count,
 		.at_ns = map->asked.question.window.at_ns,
 		.utc = option_given(invocation, "utc"),
+		.lines_below = lines_below(invocation, map),
 	};
 
 	screen_put_head(invocation, &map->asked.question.window, map->scanned.samples,

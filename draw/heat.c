@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A cell is one or more characters wide. Of fractions two rows share a line where there are half blocks and colours to draw them with. A column of
+ * Rows of fractions were read finer than they are drawn, as only what stands around them says how many lines are left. A cell is one or more
+ * characters wide. Of fractions two rows share a line where there are half blocks and colours to draw them with. A column of
  * which nothing was recorded is drawn as such, never as idle.
  */
-#include "draw/heat.h"
+#include "draw/heat-drawing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,100 +13,77 @@
 #include "base/clock.h"
 #include "draw/text.h"
 
-#define LABEL_WIDTH 6 /* " .950 ", "  127 " */
+#define FRACTION_LABEL 6 /* " .950 " */
+#define CPU_LABEL 8 /* "416-447 " */
 #define CELL_WIDTH_MAX 4
+#define FRACTIONS 240 /* that are read; the rows of drawings divide it */
 #define LINES_USUAL 20
-#define LINES_LEAST 5
-/* Of the head, the marks, the axis, the legend and the prompt, at about. */
-#define LINES_AROUND 10
+#define LINES_MOST 25
+#define LINES_LEAST 3
 #define TICK_WIDTH 10
 #define MARKS_SHOWN 5
 #define MARK_WIDTH 16 /* "v 03:12:07.125  " */
-#define SATURATED 0.9
 
-struct drawing {
-	const struct heat_picture *picture;
-	const struct heat *heat;
-	const struct terminal *terminal;
-	struct buffer *text;
-	unsigned int cell_width;
-	double most; /* CPUs, of the hottest cell */
-};
-
-static unsigned int lines_for_rows(const struct terminal *terminal)
-{
-	if (!terminal->height)
-		return LINES_USUAL;
-	return MAX((int)terminal->height - LINES_AROUND, LINES_LEAST);
-}
+const char *const heat_letters[HEAT_LETTERS] = { " ", ".", ":", "-", "=", "+", "*", "#", "%", "@" };
 
 static bool has_halves(const struct terminal *terminal)
 {
 	return terminal->color && terminal->unicode;
 }
 
-uint32_t heat_columns_max(const struct terminal *terminal)
+static unsigned int label_width(enum heat_rows by)
 {
-	return terminal->width > LABEL_WIDTH + 1 ? terminal->width - LABEL_WIDTH : 1;
+	return by == HEAT_CPUS ? CPU_LABEL : FRACTION_LABEL;
 }
 
-uint32_t heat_fractions(const struct terminal *terminal)
+uint32_t heat_columns_max(const struct terminal *terminal, enum heat_rows by)
 {
-	unsigned int lines = MIN(lines_for_rows(terminal), 25u);
+	unsigned int label = label_width(by);
 
-	return has_halves(terminal) ? 2 * lines : lines;
+	return terminal->width > label + 1 ? terminal->width - label : 1;
 }
 
-/* Was it of the window, and not recorded? */
-static bool is_unknown(const struct drawing *drawing, uint32_t row, uint32_t column)
+uint32_t heat_fractions(void)
 {
-	const struct heat *heat = drawing->heat;
-
-	return heat_cell_ns(heat, heat->asked_ns.items, row, column) > 0 &&
-	       heat_cell_ns(heat, heat->covered_ns.items, row, column) <= 0;
+	return FRACTIONS;
 }
 
-/* CPUs that were busy in a cell, on average; of a sliver of one nothing can be said. */
-static double busy(const struct drawing *drawing, uint32_t row, uint32_t column)
+/* The most rows that divide what was read and fit. */
+static uint32_t rows_that_fit(const struct drawing *drawing)
 {
-	const struct heat *heat = drawing->heat;
-	double ns = heat_cell_ns(heat, heat->covered_ns.items, row, column);
+	unsigned int lines = drawing->lines ? MIN(drawing->lines, LINES_MOST) : LINES_USUAL;
+	uint32_t rows = has_halves(drawing->terminal) ? 2 * lines : lines;
 
-	double value = ns >= NSEC_PER_MSEC ? load_work_ns(heat_cell(heat, row, column)) / ns : 0;
-
-	/* samples are spread by their usual distance, which is not the one that they have */
-	if (heat->by == HEAT_FRACTIONS && heat->host_cpus)
-		return MIN(value, (double)heat->host_cpus);
-	return value;
+	rows = MIN(rows, drawing->heat->rows);
+	while (drawing->heat->rows % rows || (has_halves(drawing->terminal) && rows % 2))
+		rows--;
+	return rows;
 }
 
-static void end_line(const struct drawing *drawing)
+void drawing_end_line(const struct drawing *drawing)
 {
 	while (drawing->text->size && drawing->text->data[drawing->text->size - 1] == ' ')
 		drawing->text->size--;
 	buffer_u8(drawing->text, '\n');
 }
 
-static void put_repeated(const struct drawing *drawing, const char *what)
+void drawing_put_cell(const struct drawing *drawing, const char *what)
 {
 	for (unsigned int i = 0; i < drawing->cell_width; i++)
 		buffer_text(drawing->text, what);
 }
 
-static void put_unknown(const struct drawing *drawing)
+void drawing_put_unknown(const struct drawing *drawing)
 {
 	terminal_style(drawing->terminal, STYLE_DIM, drawing->text);
-	put_repeated(drawing, drawing->terminal->unicode ? "\u2573" : "x");
+	drawing_put_cell(drawing, drawing->terminal->unicode ? "\u2573" : "x");
 	terminal_style(drawing->terminal, STYLE_PLAIN, drawing->text);
 }
 
 /* From nothing to the hottest, as the eye sees it on dark and on light. */
 static const int ramp[] = { -1, 53, 54, 90, 126, 162, 197, 203, 209, 215, 221, 228 };
 static const char *const shades[] = { " ", "\u2591", "\u2592", "\u2593", "\u2588" };
-static const char *const letters[] = { " ", ".", ":", "-", "=", "+", "*", "#", "%", "@" };
-
-/* What is there at all is not drawn as nothing. */
-static size_t level(const struct drawing *drawing, double value, size_t levels)
+size_t drawing_level(const struct drawing *drawing, double value, size_t levels)
 {
 	double part = drawing->most > 0 ? value / drawing->most : 0;
 
@@ -117,15 +95,17 @@ static size_t level(const struct drawing *drawing, double value, size_t levels)
 static void put_shade(const struct drawing *drawing, double value)
 {
 	if (drawing->terminal->unicode)
-		put_repeated(drawing, shades[level(drawing, value, ARRAY_SIZE(shades))]);
+		drawing_put_cell(
+			drawing, shades[drawing_level(drawing, value, ARRAY_SIZE(shades))]);
 	else
-		put_repeated(drawing, letters[level(drawing, value, ARRAY_SIZE(letters))]);
+		drawing_put_cell(
+			drawing, heat_letters[drawing_level(drawing, value, HEAT_LETTERS)]);
 }
 
 static void put_halves(const struct drawing *drawing, double upper, double lower)
 {
-	int foreground = ramp[level(drawing, upper, ARRAY_SIZE(ramp))];
-	int background = ramp[level(drawing, lower, ARRAY_SIZE(ramp))];
+	int foreground = ramp[drawing_level(drawing, upper, ARRAY_SIZE(ramp))];
+	int background = ramp[drawing_level(drawing, lower, ARRAY_SIZE(ramp))];
 	const char *block = foreground >= 0 ? "\u2580" : " ";
 
 	if (foreground < 0 && background >= 0) {
@@ -134,25 +114,25 @@ static void put_halves(const struct drawing *drawing, double upper, double lower
 		background = -1;
 	}
 	terminal_colors(drawing->terminal, foreground, background, drawing->text);
-	put_repeated(drawing, block);
+	drawing_put_cell(drawing, block);
 }
 
 static void put_colored(const struct drawing *drawing, double value)
 {
-	terminal_colors(drawing->terminal, -1, ramp[level(drawing, value, ARRAY_SIZE(ramp))],
-		drawing->text);
-	put_repeated(drawing, " ");
+	terminal_colors(drawing->terminal, -1,
+		ramp[drawing_level(drawing, value, ARRAY_SIZE(ramp))], drawing->text);
+	drawing_put_cell(drawing, " ");
 }
 
 /* Rows are counted from the bottom; a line has its upper one, and one below it. */
 static void put_fraction_cell(const struct drawing *drawing, uint32_t row, uint32_t column)
 {
-	double value = busy(drawing, row, column);
+	double value = heat_busy(drawing->heat, row, column);
 
-	if (is_unknown(drawing, row, column))
-		put_unknown(drawing);
+	if (heat_is_unknown(drawing->heat, row, column))
+		drawing_put_unknown(drawing);
 	else if (has_halves(drawing->terminal))
-		put_halves(drawing, value, row ? busy(drawing, row - 1, column) : 0);
+		put_halves(drawing, value, row ? heat_busy(drawing->heat, row - 1, column) : 0);
 	else if (drawing->terminal->color)
 		put_colored(drawing, value);
 	else
@@ -169,123 +149,12 @@ static void put_fractions(const struct drawing *drawing)
 		if (done / step % 4 == 0 || !lowest)
 			buffer_printf(drawing->text, " .%03u ", (unsigned)(lowest * 1000 / rows));
 		else
-			buffer_printf(drawing->text, "%*s", LABEL_WIDTH, "");
+			buffer_printf(drawing->text, "%*s", (int)drawing->label_width, "");
 		for (uint32_t column = 0; column < drawing->heat->columns; column++)
 			put_fraction_cell(drawing, row, column);
 		terminal_style(drawing->terminal, STYLE_PLAIN, drawing->text);
-		end_line(drawing);
+		drawing_end_line(drawing);
 	}
-}
-
-static enum load_kind most_of(const struct load *load)
-{
-	enum load_kind most = LOAD_USER;
-
-	for (int kind = LOAD_KERNEL; kind < LOAD_KINDS; kind++)
-		if (load->ns[kind] > load->ns[most])
-			most = kind;
-	return most;
-}
-
-static void put_cpu_cell(const struct drawing *drawing, uint32_t cpu, uint32_t column)
-{
-	static const char *const eighths[] = { " ", "\u2581", "\u2582", "\u2583", "\u2584",
-		"\u2585", "\u2586", "\u2587", "\u2588" };
-	static const enum terminal_style styles[] = { STYLE_DIM, STYLE_USER, STYLE_KERNEL,
-		STYLE_IRQ };
-	static const char *const full[] = { "", "U", "K", "I" };
-	double value = MIN(busy(drawing, cpu, column), 1);
-	enum load_kind kind = most_of(heat_cell(drawing->heat, cpu, column));
-	bool saturated = value >= SATURATED;
-
-	if (is_unknown(drawing, cpu, column)) {
-		put_unknown(drawing);
-		return;
-	}
-	terminal_style(drawing->terminal, styles[kind], drawing->text);
-	if (saturated && !drawing->terminal->color)
-		put_repeated(drawing, full[kind]);
-	else if (drawing->terminal->unicode)
-		put_repeated(drawing, eighths[saturated	  ? 8
-					      : value > 0 ? 1 + (int)(value * 7)
-							  : 0]);
-	else
-		put_repeated(drawing,
-			saturated ? "@" : letters[level(drawing, value, ARRAY_SIZE(letters) - 1)]);
-	terminal_style(drawing->terminal, STYLE_PLAIN, drawing->text);
-}
-
-struct cpu {
-	uint32_t number;
-	bool seen;
-	double peak, sum;
-};
-
-static int by_peak(const void *a, const void *b)
-{
-	const struct cpu *left = a, *right = b;
-
-	if (left->peak != right->peak)
-		return left->peak < right->peak ? 1 : -1;
-	if (left->sum != right->sum)
-		return left->sum < right->sum ? 1 : -1;
-	return left->number < right->number ? -1 : 1;
-}
-
-static int by_number(const void *a, const void *b)
-{
-	const struct cpu *left = a, *right = b;
-
-	return left->number < right->number ? -1 : 1;
-}
-
-/* Those that were seen; how many. */
-static size_t find_cpus(const struct drawing *drawing, struct cpu *cpus)
-{
-	size_t count = 0;
-
-	for (uint32_t row = 0; row < drawing->heat->rows; row++) {
-		struct cpu cpu = { .number = row };
-
-		for (uint32_t column = 0; column < drawing->heat->columns; column++) {
-			const struct load *cell = heat_cell(drawing->heat, row, column);
-			double value = busy(drawing, row, column);
-
-			cpu.seen |= cell->ns[LOAD_IDLE] || load_work_ns(cell);
-			cpu.peak = MAX(cpu.peak, MIN(value, 1));
-			cpu.sum += value;
-		}
-		if (cpu.seen)
-			cpus[count++] = cpu;
-	}
-	return count;
-}
-
-static void put_cpus(const struct drawing *drawing)
-{
-	_cleanup_free_ struct cpu *cpus = calloc(MAX(drawing->heat->rows, 1u), sizeof(*cpus));
-	size_t count = cpus ? find_cpus(drawing, cpus) : 0, shown = count;
-
-	if (!cpus) {
-		drawing->text->failed = true;
-		return;
-	}
-	if (drawing->terminal->height && count > lines_for_rows(drawing->terminal)) {
-		shown = lines_for_rows(drawing->terminal);
-		qsort(cpus, count, sizeof(*cpus), by_peak);
-		qsort(cpus, shown, sizeof(*cpus), by_number);
-	}
-	for (size_t i = 0; i < shown; i++) {
-		buffer_printf(drawing->text, "%5u ", cpus[i].number);
-		for (uint32_t column = 0; column < drawing->heat->columns; column++)
-			put_cpu_cell(drawing, cpus[i].number, column);
-		end_line(drawing);
-	}
-	if (shown < count)
-		buffer_printf(drawing->text,
-			"the busiest %zu of %zu CPUs; the others were never more than %.0f %% "
-			"busy\n",
-			shown, count, 100 * cpus[shown].peak);
 }
 
 static uint32_t column_of(const struct drawing *drawing, uint64_t time_ns)
@@ -296,16 +165,16 @@ static uint32_t column_of(const struct drawing *drawing, uint64_t time_ns)
 	return MIN(column, drawing->heat->columns - 1);
 }
 
-/* A line above the columns: v is an incident, * the moment that was asked for. */
-static void put_marks(const struct drawing *drawing)
+/* A line above the columns, if need be: v is an incident, * the moment that was asked for. How many lines it is. */
+static unsigned int put_marks(const struct drawing *drawing)
 {
 	const struct heat_picture *picture = drawing->picture;
 	uint32_t next = 0;
 	size_t mark = 0;
 
 	if (!picture->mark_count && !picture->at_ns)
-		return;
-	buffer_printf(drawing->text, "%*s", LABEL_WIDTH, "");
+		return 0;
+	buffer_printf(drawing->text, "%*s", (int)drawing->label_width, "");
 	for (; next < drawing->heat->columns; next++) {
 		bool incident = false,
 		     asked = picture->at_ns && column_of(drawing, picture->at_ns) == next;
@@ -324,7 +193,8 @@ static void put_marks(const struct drawing *drawing)
 		if (drawing->cell_width > 1)
 			buffer_printf(drawing->text, "%*s", (int)drawing->cell_width - 1, "");
 	}
-	end_line(drawing);
+	drawing_end_line(drawing);
+	return 1;
 }
 
 /* "03:12:07" of a column's begin; without seconds where columns are whole minutes, with the day where they are of several days. */
@@ -346,7 +216,7 @@ static void put_axis(const struct drawing *drawing)
 	unsigned int width = drawing->heat->columns * drawing->cell_width, used = 0;
 	char label[16];
 
-	buffer_printf(drawing->text, "%*s", LABEL_WIDTH, "");
+	buffer_printf(drawing->text, "%*s", (int)drawing->label_width, "");
 	for (uint32_t column = 0; column < drawing->heat->columns; column++) {
 		unsigned int at = column * drawing->cell_width;
 
@@ -360,14 +230,15 @@ static void put_axis(const struct drawing *drawing)
 		used = MAX(used, at + 1 + (unsigned)strlen(label) + 1);
 		buffer_printf(drawing->text, "%*s", (int)(used - at - 1 - strlen(label)), "");
 	}
-	end_line(drawing);
+	drawing_end_line(drawing);
 }
 
 static void put_listed_marks(const struct drawing *drawing)
 {
 	const struct heat_picture *picture = drawing->picture;
+	size_t shown = drawing->listed;
 
-	for (size_t i = 0; i < MIN(picture->mark_count, (size_t)MARKS_SHOWN); i++) {
+	for (size_t i = 0; i < MIN(picture->mark_count, shown); i++) {
 		char text[TIME_TEXT_SIZE];
 
 		time_format(picture->marks[i].time_ns, picture->utc, 3, text);
@@ -380,8 +251,8 @@ static void put_listed_marks(const struct drawing *drawing)
 			drawing->text);
 		buffer_u8(drawing->text, '\n');
 	}
-	if (picture->mark_count > MARKS_SHOWN)
-		buffer_printf(drawing->text, "and %zu more\n", picture->mark_count - MARKS_SHOWN);
+	if (picture->mark_count > shown)
+		buffer_printf(drawing->text, "and %zu more\n", picture->mark_count - shown);
 }
 
 /* The columns that it takes. */
@@ -390,20 +261,19 @@ static unsigned int put_fraction_scale(const struct drawing *drawing)
 	bool color = drawing->terminal->color;
 	size_t levels = color			     ? ARRAY_SIZE(ramp)
 			: drawing->terminal->unicode ? ARRAY_SIZE(shades)
-						     : ARRAY_SIZE(letters);
+						     : HEAT_LETTERS;
 
 	for (size_t i = 1; i < levels; i++) {
 		if (color) {
 			terminal_colors(drawing->terminal, -1, ramp[i], drawing->text);
 			buffer_u8(drawing->text, ' ');
 		} else {
-			buffer_text(
-				drawing->text, drawing->terminal->unicode ? shades[i] : letters[i]);
+			buffer_text(drawing->text,
+				drawing->terminal->unicode ? shades[i] : heat_letters[i]);
 		}
 	}
 	terminal_style(drawing->terminal, STYLE_PLAIN, drawing->text);
-	buffer_u8(drawing->text, ' ');
-	return levels;
+	return levels - 1;
 }
 
 static unsigned int put_cpu_scale(const struct drawing *drawing)
@@ -413,10 +283,10 @@ static unsigned int put_cpu_scale(const struct drawing *drawing)
 
 	for (size_t i = 0; i < ARRAY_SIZE(names) && drawing->terminal->color; i++) {
 		terminal_style(drawing->terminal, styles[i], drawing->text);
-		buffer_printf(drawing->text, "%s ", names[i]);
+		buffer_printf(drawing->text, "%s%s", i ? " " : "", names[i]);
 	}
 	terminal_style(drawing->terminal, STYLE_PLAIN, drawing->text);
-	return drawing->terminal->color ? strlen("user kernel irq ") : 0;
+	return drawing->terminal->color ? strlen("user kernel irq") : 0;
 }
 
 static void put_scale_text(const struct drawing *drawing, struct buffer *legend)
@@ -440,22 +310,21 @@ static void put_scale_text(const struct drawing *drawing, struct buffer *legend)
 static void put_legend(const struct drawing *drawing)
 {
 	_cleanup_(buffer_done) struct buffer legend = { 0 };
-	char length[32];
-
 	unsigned int used = drawing->heat->by == HEAT_FRACTIONS ? put_fraction_scale(drawing)
 								: put_cpu_scale(drawing);
-	struct terminal beside = *drawing->terminal;
+	char length[32];
 
-	beside.width -= MIN(used, beside.width - 1);
 	put_scale_text(drawing, &legend);
-	buffer_printf(&legend, "; a column is %s; idle is blank, %s was not recorded",
+	buffer_printf(&legend, "; a column is %s%s; idle is blank, %s was not recorded",
 		duration_format(drawing->heat->column_ns, length, sizeof(length)),
+		drawing->heat->column_ns > NSEC_PER_SEC ? ", a cell its mean" : "",
 		drawing->terminal->unicode ? "\u2573" : "x");
 	buffer_u8(&legend, 0);
 	if (buffer_failed(&legend))
 		drawing->text->failed = true;
 	else
-		text_put_lines(&beside, (const char *)legend.data, drawing->text);
+		text_put_lines_after(
+			drawing->terminal, used, (const char *)legend.data, drawing->text);
 }
 
 static double find_most(const struct drawing *drawing)
@@ -464,30 +333,118 @@ static double find_most(const struct drawing *drawing)
 
 	for (uint32_t row = 0; row < drawing->heat->rows; row++)
 		for (uint32_t column = 0; column < drawing->heat->columns; column++)
-			most = MAX(most, busy(drawing, row, column));
+			most = MAX(most, heat_busy(drawing->heat, row, column));
 	return most;
+}
+
+static size_t count_lines(const struct buffer *text)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < text->size; i++)
+		count += text->data[i] == '\n';
+	return count;
+}
+
+/* What is below the rows. */
+static void put_foot(const struct drawing *drawing)
+{
+	put_axis(drawing);
+	put_listed_marks(drawing);
+	if (drawing->cpus.each > 1)
+		drawing_put_cpu_note(drawing);
+	put_legend(drawing);
+}
+
+/* How many lines are left for rows, the prompt aside; where the terminal is low, fewer of the incidents are listed below them. */
+static void count_room(struct drawing *drawing, size_t above)
+{
+	_cleanup_(buffer_done) struct buffer foot = { 0 };
+	struct drawing below = *drawing;
+	int left;
+
+	below.text = &foot;
+	do {
+		foot.size = 0;
+		put_foot(&below);
+		left = (int)drawing->terminal->height - (int)(above + count_lines(&foot)) - 1;
+		left -= (int)drawing->picture->lines_below;
+	} while (left < LINES_LEAST && below.listed-- > 1);
+	drawing->listed = MAX(below.listed, (size_t)1);
+	drawing->lines = MAX(left, LINES_LEAST);
+}
+
+/* Makes rows of as many fractions as fit. What stands below is a bit longer or shorter by what a row then is: so twice. */
+static int fit_fractions(struct drawing *drawing, size_t above, struct heat **ret_coarse)
+{
+	int r = 0;
+
+	for (int i = 0; r == 0 && i < 2; i++) {
+		uint32_t rows;
+
+		if (drawing->terminal->height)
+			count_room(drawing, above);
+		rows = rows_that_fit(drawing);
+		heat_free(*ret_coarse);
+		*ret_coarse = NULL;
+		r = heat_coarser(drawing->picture->heat, rows, ret_coarse);
+		if (r == 0) {
+			drawing->heat = *ret_coarse;
+			drawing->most = find_most(drawing);
+		}
+	}
+	return r;
+}
+
+/* Makes rows of as many CPUs as it takes. That it has to be said takes lines too. */
+static int fit_cpus(struct drawing *drawing, size_t above)
+{
+	struct drawing_cpus *cpus = &drawing->cpus;
+	int r = drawing_find_cpus(drawing->heat, cpus);
+
+	if (r < 0 || !drawing->terminal->height)
+		return r;
+	count_room(drawing, above);
+	if (cpus->count <= drawing->lines)
+		return 0;
+	cpus->each = cpus->count;
+	count_room(drawing, above);
+	cpus->each = drawing_cpus_of_row(cpus->count, drawing->lines);
+	return 0;
+}
+
+static void put_rows(struct drawing *drawing, size_t above)
+{
+	_cleanup_(cleanup_heat) struct heat *coarse = NULL;
+	bool by_cpu = drawing->heat->by == HEAT_CPUS;
+	int r = by_cpu ? fit_cpus(drawing, above) : fit_fractions(drawing, above, &coarse);
+
+	if (r < 0)
+		drawing->text->failed = true;
+	else if (by_cpu)
+		drawing_put_cpus(drawing);
+	else
+		put_fractions(drawing);
+	if (r == 0)
+		put_foot(drawing);
 }
 
 void heat_draw(
 	const struct heat_picture *picture, const struct terminal *terminal, struct buffer *text)
 {
+	unsigned int room = heat_columns_max(terminal, picture->heat->by);
 	struct drawing drawing = {
 		.picture = picture,
 		.heat = picture->heat,
 		.terminal = terminal,
 		.text = text,
-		.cell_width = heat_columns_max(terminal) / picture->heat->columns,
+		.label_width = label_width(picture->heat->by),
+		.cell_width = MIN(room / picture->heat->columns, CELL_WIDTH_MAX),
+		.listed = MARKS_SHOWN,
+		.most = HEAT_SATURATED,
 	};
 
-	drawing.cell_width = MAX(MIN(drawing.cell_width, CELL_WIDTH_MAX), 1u);
-	drawing.most = picture->heat->by == HEAT_CPUS ? SATURATED : find_most(&drawing);
-	text_put_lines(terminal, picture->head, text);
-	put_marks(&drawing);
-	if (picture->heat->by == HEAT_CPUS)
-		put_cpus(&drawing);
-	else
-		put_fractions(&drawing);
-	put_axis(&drawing);
-	put_listed_marks(&drawing);
-	put_legend(&drawing);
+	drawing.cell_width = MAX(drawing.cell_width, 1u);
+	put_rows(&drawing, text_put_lines(terminal, picture->head, text) + put_marks(&drawing));
+	free(drawing.cpus.numbers);
 }

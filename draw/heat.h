@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * A grid of CPU time in the terminal. Fractions of a second: how many CPUs were busy, the first fraction at the bottom. CPUs: how busy each was,
- * with what mostly; a saturated one is a solid line.
+ * A grid of CPU time in the terminal, no higher than that is. Fractions of a second: how many CPUs were busy, the first fraction at the bottom.
+ * CPUs: how busy each was, with what mostly; a saturated one is a solid line, also where a row has to be of several.
  */
 
 #include "draw/terminal.h"
@@ -21,11 +21,12 @@ struct heat_picture {
 	size_t mark_count;
 	uint64_t at_ns; /* the moment that was asked for, or 0 */
 	bool utc;
+	unsigned int lines_below; /* that will be said once it is drawn, on the same terminal */
 };
 
-/* How many columns of a grid there is room for, and how many rows of fractions. */
-uint32_t heat_columns_max(const struct terminal *terminal);
-uint32_t heat_fractions(const struct terminal *terminal);
+/* How many columns of a grid there is room for, and how many fractions of a second are to be read: as many as fit are made of them. */
+uint32_t heat_columns_max(const struct terminal *terminal, enum heat_rows by);
+uint32_t heat_fractions(void);
 
 void heat_draw(
 	const struct heat_picture *picture, const struct terminal *terminal, struct buffer *text);

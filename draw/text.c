@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "draw/text.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -91,30 +92,70 @@ void text_put(
 		buffer_u8(to, ' ');
 }
 
-unsigned int text_put_lines(const struct terminal *terminal, const char *text, struct buffer *to)
+struct lines {
+	const struct terminal *terminal;
+	struct buffer *to;
+	unsigned int count, used; /* columns of the last one */
+};
+
+static void next_line(struct lines *lines)
 {
-	unsigned int lines = 1, used = 0;
+	buffer_u8(lines->to, '\n');
+	lines->count++;
+	lines->used = 0;
+}
+
+/* What is wider than a line is broken where it has to be. */
+static void put_word(struct lines *lines, const char *word)
+{
+	unsigned int width = lines->terminal->width;
+
+	for (struct shown shown; *word;) {
+		word = take(lines->terminal, word, &shown);
+		if (lines->used && lines->used + shown.width > width)
+			next_line(lines);
+		buffer_bytes(lines->to, shown.text, shown.size);
+		lines->used += shown.width;
+	}
+}
+
+static void add_word(struct lines *lines, const char *word)
+{
+	unsigned int width = text_width(lines->terminal, word);
+
+	if (lines->used && lines->used + 1 + width > lines->terminal->width)
+		next_line(lines);
+	if (lines->used) {
+		buffer_u8(lines->to, ' ');
+		lines->used++;
+	}
+	put_word(lines, word);
+}
+
+unsigned int text_put_lines_after(
+	const struct terminal *terminal, unsigned int used, const char *text, struct buffer *to)
+{
+	struct lines lines = { .terminal = terminal, .to = to, .count = 1, .used = used };
 
 	while (*text) {
 		size_t size = strcspn(text, " \n");
+		_cleanup_free_ char *word = strndup(text, size);
 
-		if (used && used + 1 + size > terminal->width) {
-			buffer_u8(to, '\n');
-			lines++;
-			used = 0;
+		if (!word) {
+			to->failed = true;
+			return 0;
 		}
-		if (used)
-			buffer_u8(to, ' ');
-		used += size + (used != 0);
-		buffer_bytes(to, text, size);
+		add_word(&lines, word);
 		text += size;
-		if (*text == '\n' && text[1]) {
-			buffer_u8(to, '\n');
-			lines++;
-			used = 0;
-		}
+		if (*text == '\n' && text[1])
+			next_line(&lines);
 		text += *text != 0;
 	}
 	buffer_u8(to, '\n');
-	return lines;
+	return lines.count;
+}
+
+unsigned int text_put_lines(const struct terminal *terminal, const char *text, struct buffer *to)
+{
+	return text_put_lines_after(terminal, 0, text, to);
 }

@@ -7,13 +7,15 @@
 static void put_share(struct buffer *json, const char *key, uint64_t ns, double of_ns)
 {
 	json_key(json, key);
-	json_nano(json, (uint64_t)(ns / of_ns * 1e6 + 0.5) * 1000);
+	json_nano(json, of_ns > 0 ? (uint64_t)(ns / of_ns * 1e6 + 0.5) * 1000 : 0);
 }
 
 static void put_cell(const struct heat *heat, uint32_t row, uint32_t column, struct buffer *json)
 {
 	const struct load *load = heat_cell(heat, row, column);
-	double covered_ns = heat_cell_ns(heat, heat->covered_ns.items, row, column);
+	/* so that all of it together is what heat_busy() says */
+	double busy = heat_busy(heat, row, column);
+	double of_ns = busy > 0 ? load_work_ns(load) / busy : 0;
 
 	json_open(json, '{');
 	json_key(json, heat->by == HEAT_CPUS ? "cpu" : "from_ms");
@@ -21,9 +23,9 @@ static void put_cell(const struct heat *heat, uint32_t row, uint32_t column, str
 		json_u64(json, row);
 	else
 		json_nano(json, row * NSEC_PER_SEC / heat->rows * 1000);
-	put_share(json, "user", load->ns[LOAD_USER], covered_ns);
-	put_share(json, "kernel", load->ns[LOAD_KERNEL], covered_ns);
-	put_share(json, "irq", load->ns[LOAD_IRQ], covered_ns);
+	put_share(json, "user", load->ns[LOAD_USER], of_ns);
+	put_share(json, "kernel", load->ns[LOAD_KERNEL], of_ns);
+	put_share(json, "irq", load->ns[LOAD_IRQ], of_ns);
 	json_close(json, '}');
 }
 

@@ -222,3 +222,59 @@ int heat_cover(struct heat *heat, const struct window *window, const struct cove
 	heat->asked_ns.count = heat->covered_ns.count = count;
 	return r;
 }
+
+bool heat_is_unknown(const struct heat *heat, uint32_t row, uint32_t column)
+{
+	return heat_cell_ns(heat, heat->asked_ns.items, row, column) > 0 &&
+	       heat_cell_ns(heat, heat->covered_ns.items, row, column) <= 0;
+}
+
+/* Of a sliver of a cell nothing can be said. */
+double heat_busy(const struct heat *heat, uint32_t row, uint32_t column)
+{
+	double ns = heat_cell_ns(heat, heat->covered_ns.items, row, column);
+	double value = ns >= NSEC_PER_MSEC ? load_work_ns(heat_cell(heat, row, column)) / ns : 0;
+
+	if (heat->by == HEAT_CPUS)
+		return MIN(value, 1.0);
+	return heat->host_cpus ? MIN(value, (double)heat->host_cpus) : value;
+}
+
+static int make_room(const struct heat *heat, uint32_t rows, struct heat *coarse)
+{
+	size_t count = (size_t)rows * heat->columns;
+
+	if (add_rows(coarse, rows) < 0 || array_reserve(&coarse->asked_ns, count) < 0 ||
+		array_reserve(&coarse->covered_ns, count) < 0)
+		return -ENOMEM;
+	memset(coarse->asked_ns.items, 0, count * sizeof(*coarse->asked_ns.items));
+	memset(coarse->covered_ns.items, 0, count * sizeof(*coarse->covered_ns.items));
+	coarse->asked_ns.count = coarse->covered_ns.count = count;
+	return 0;
+}
+
+int heat_coarser(const struct heat *heat, uint32_t rows, struct heat **ret_coarse)
+{
+	_cleanup_(cleanup_heat) struct heat *coarse = calloc(1, sizeof(*coarse));
+
+	if (!coarse)
+		return -ENOMEM;
+	coarse->by = heat->by;
+	coarse->begin_ns = heat->begin_ns;
+	coarse->column_ns = heat->column_ns;
+	coarse->columns = heat->columns;
+	coarse->host_cpus = heat->host_cpus;
+	coarse->left_out = heat->left_out;
+	if (make_room(heat, rows, coarse) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < heat->cells.count; i++) {
+		size_t row = i / heat->columns / (heat->rows / rows);
+		size_t to = row * heat->columns + i % heat->columns;
+
+		load_add(&coarse->cells.items[to], &heat->cells.items[i]);
+		coarse->asked_ns.items[to] += heat->asked_ns.items[i];
+		coarse->covered_ns.items[to] += heat->covered_ns.items[i];
+	}
+	*ret_coarse = take_ptr(coarse);
+	return 0;
+}

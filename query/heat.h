@@ -51,6 +51,13 @@ int heat_merge(struct heat *heat, const struct heat *other);
 /* What of the cells is known, once all is added. 0 or -ENOMEM. */
 int heat_cover(struct heat *heat, const struct window *window, const struct coverage *coverage);
 
+/* How many CPUs are busy in it, at most as many as there are: samples are spread by their usual distance, which is not the one that they have. */
+double heat_busy(const struct heat *heat, uint32_t row, uint32_t column);
+/* Was it of the window, and not recorded? */
+bool heat_is_unknown(const struct heat *heat, uint32_t row, uint32_t column);
+/* The same of fewer fractions, once it is covered; rows divides those that it has. 0 or -ENOMEM. */
+int heat_coarser(const struct heat *heat, uint32_t rows, struct heat **ret_coarse);
+
 /* A line each column, once it is covered: of each cell that was recorded, how many CPUs were busy in it. */
 void heat_put_json(const struct heat *heat, struct buffer *json);
 

@@ -198,10 +198,10 @@ static void check_drawn(const char *name, enum heat_rows by, const struct termin
 		{ TAPES_REALTIME + 9900 * NSEC_PER_MSEC, "oom.kill  \x80\xff" },
 	};
 	_cleanup_(cleanup_heat) struct heat *heat =
-		make(by, heat_column_ns(&window, heat_columns_max(terminal)),
-			heat_fractions(terminal), &coverage);
+		make(by, heat_column_ns(&window, heat_columns_max(terminal, by)), heat_fractions(),
+			&coverage);
 	const struct heat_picture picture = { heat, "the window\nthe coverage", marks,
-		ARRAY_SIZE(marks), window.at_ns, true };
+		ARRAY_SIZE(marks), window.at_ns, true, 0 };
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 
 	heat_draw(&picture, terminal, &text);
@@ -259,33 +259,113 @@ static void test_left_out(void)
 	sift_times_done(&times);
 }
 
-/* Of 448 CPUs, those with the busiest moment, by their number. */
-static void test_many(void)
+static struct heat *make_many(uint32_t cpus)
 {
 	static const struct coverage whole;
-	const struct terminal terminal = { .width = 80, .height = 18 };
 	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, SECONDS);
-	_cleanup_(cleanup_heat) struct heat *heat = NULL;
-	_cleanup_(buffer_done) struct buffer text = { 0 };
 	uint32_t worker = tapes_thread(tape, 7, 7, "worker"), kernel = tapes_kernel(tape, "x");
-	uint64_t moments[448 + 97];
-	const struct sift_times times = { .list = { .items = moments,
-						  .count = ARRAY_SIZE(moments) } };
+	struct sift_times times = { 0 };
+	struct heat *heat;
 
-	for (uint32_t i = 0; i < 448 + 97; i++) {
-		moments[i] = TAPES_REALTIME + 5 * NSEC_PER_SEC;
-		tapes_sample(tape, TAPES_PERF, i < 448 ? i : 300, worker, kernel);
+	/* each has a sample in the sixth second, CPU 39 is saturated in it and in the next one */
+	for (uint32_t i = 0; i < cpus + 2 * 97; i++) {
+		uint64_t second = i < cpus + 97 ? 5 : 6;
+
+		CHECK_EQ(array_push(&times.list, TAPES_REALTIME + second * NSEC_PER_SEC), 0);
+		tapes_sample(tape, TAPES_PERF, i < cpus ? i : 39, worker, kernel);
 	}
 	CHECK_EQ(heat_new(HEAT_CPUS, &window, NSEC_PER_SEC, 0, &heat), 0);
 	CHECK_EQ(heat_add(heat, tape, &times, SAMPLE_NS), 0);
 	CHECK_EQ(heat_cover(heat, &window, &whole), 0);
+	sift_times_done(&times);
+	return heat;
+}
+
+static size_t count_lines(const char *text)
+{
+	size_t count = 0;
+
+	for (; *text; text++)
+		count += *text == '\n';
+	return count;
+}
+
+/* However many CPUs there are: no more lines than the terminal has, a row for all of them, and the saturated one is seen and named. */
+static void check_many(uint32_t cpus, unsigned int width, unsigned int height)
+{
+	const struct terminal terminal = { .width = width, .height = height };
+	_cleanup_(cleanup_heat) struct heat *heat = make_many(cpus);
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+
 	heat_draw(&(struct heat_picture){ .heat = heat, .head = "x" }, &terminal, &text);
 	buffer_u8(&text, 0);
-	CHECK(strstr((char *)text.data, "    6                     ...."));
-	CHECK(strstr((char *)text.data, "  300                     KKKK"));
-	CHECK(!strstr((char *)text.data, "    7 "));
-	CHECK(strstr((char *)text.data,
-		"the busiest 8 of 448 CPUs; the others were never more than 1 % busy\n"));
+	CHECK(count_lines((char *)text.data) < height);
+	CHECK(strstr((char *)text.data, width < 80 ? " KKKK" : " KKKKKKKK"));
+	CHECK(!strstr((char *)text.data, width < 80 ? "KKKKK" : "KKKKKKKKK"));
+	for (char *at = (char *)text.data; *at; at++)
+		*at = *at == '\n' ? ' ' : *at;
+	CHECK(strstr((char *)text.data, "CPU 39: 2"));
+}
+
+static void test_many(void)
+{
+	const struct terminal terminal = { .width = 80, .height = 24 };
+	_cleanup_(cleanup_heat) struct heat *heat = make_many(448);
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+
+	for (unsigned int width = 40; width <= 200; width += 40)
+		for (unsigned int height = 14; height <= 50; height += 6) {
+			check_many(96, width, height);
+			check_many(448, width, height);
+			check_many(2000, width, height);
+		}
+	heat_draw(&(struct heat_picture){ .heat = heat, .head = "x" }, &terminal, &text);
+	buffer_u8(&text, 0);
+	check_golden("cpus-many.heat", (char *)text.data);
+}
+
+/* As low as a terminal may be: all of it is there, with what a row then is. */
+static void test_low(void)
+{
+	static const struct coverage whole;
+	static const struct heat_mark marks[6] = { [0 ... 5] = { TAPES_REALTIME, "oom.kill" } };
+	_cleanup_(cleanup_heat) struct heat *heat =
+		make(HEAT_FRACTIONS, NSEC_PER_SEC, heat_fractions(), &whole);
+	const struct heat_picture picture = { heat, "the window\nthe coverage", marks,
+		ARRAY_SIZE(marks), window.at_ns, true, 3 };
+
+	for (unsigned int height = 15; height < 60; height++)
+		for (int kind = 0; kind < 4; kind++) {
+			const struct terminal terminal = { .width = 80,
+				.height = height,
+				.color = kind & 1,
+				.unicode = kind & 2 };
+			_cleanup_(buffer_done) struct buffer text = { 0 };
+
+			heat_draw(&picture, &terminal, &text);
+			buffer_u8(&text, 0);
+			CHECK(count_lines((char *)text.data) + 3 < height);
+			CHECK(strstr((char *)text.data, " ms of each second"));
+		}
+}
+
+/* What is told to programs is never more than there is, and as much as is drawn. */
+static void test_json_capped(void)
+{
+	_cleanup_(cleanup_heat) struct heat *heat = make_many(40);
+	_cleanup_(buffer_done) struct buffer json = { 0 };
+	struct load *cell = &heat->cells.items[39 * heat->columns + 5];
+
+	CHECK(load_work_ns(cell) > NSEC_PER_SEC);
+	CHECK(heat_busy(heat, 39, 5) == 1);
+	heat_put_json(heat, &json);
+	buffer_u8(&json, 0);
+	CHECK(strstr((char *)json.data, "{\"cpu\":39,\"user\":0,\"kernel\":1,\"irq\":0}"));
+	cell->ns[LOAD_USER] = cell->ns[LOAD_KERNEL];
+	json.size = 0;
+	heat_put_json(heat, &json);
+	buffer_u8(&json, 0);
+	CHECK(strstr((char *)json.data, "{\"cpu\":39,\"user\":0.5,\"kernel\":0.5,\"irq\":0}"));
 }
 
 /* Of CPU 1, the third and fourth second are not known; of all of them together they are. */
@@ -311,4 +391,5 @@ CHECK_MAIN({ "a CPU that was not there", test_offline },
 	{ "samples of a throttled CPU stand for those that did not come", test_throttled },
 	{ "columns", test_columns }, { "time left out", test_left_out },
 	{ "a century", test_century }, { "no time is lost", test_time }, { "merging", test_merge },
-	{ "drawn", test_drawn }, { "many CPUs", test_many })
+	{ "drawn", test_drawn }, { "many CPUs", test_many }, { "a low terminal", test_low },
+	{ "no more in JSON than there is", test_json_capped })

@@ -123,11 +123,27 @@ static void check_lines(const char *lines, unsigned int count, const char *expec
 
 static void test_lines(void)
 {
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+
 	check_lines("x", 1, "x\n");
 	check_lines("one two three four five\n", 2, "one two three four\nfive\n");
 	check_lines("one\ntwo", 2, "one\ntwo\n");
-	check_lines(
-		"a-word-that-is-longer-than-a-line x", 2, "a-word-that-is-longer-than-a-line\nx\n");
+	check_lines("a-word-that-is-longer-than-a-line x", 2,
+		"a-word-that-is-longe\nr-than-a-line x\n");
+	check_lines("it is a-word-that-is-longer-than-two-of-the-lines", 4,
+		"it is\na-word-that-is-longe\nr-than-two-of-the-li\nnes\n");
+	check_lines("one two\n three", 2, "one two\nthree\n");
+	check_lines("\033[2J \x80", 1, "?[2J ?\n");
+	/* columns count, not bytes */
+	text_put_lines(
+		&unicode, "\u65e5\u672c\u8a9e\u65e5\u672c \u65e5\u672c\u8a9e\u65e5 x", &text);
+	buffer_u8(&text, 0);
+	CHECK_STR(
+		(char *)text.data, "\u65e5\u672c\u8a9e\u65e5\u672c \u65e5\u672c\u8a9e\u65e5\nx\n");
+	text.size = 0;
+	CHECK_EQ(text_put_lines_after(&ascii, 15, "one two", &text), 2);
+	buffer_u8(&text, 0);
+	CHECK_STR((char *)text.data, " one\ntwo\n");
 }
 
 CHECK_MAIN({ "no terminal", test_no_terminal }, { "a terminal", test_terminal },

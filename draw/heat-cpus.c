@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A row of several CPUs shows in each cell the busiest one of them, not their mean: one saturated core among hundreds stays a solid line.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "draw/heat-drawing.h"
+#include "draw/text.h"
+
+#define LABEL_SIZE 24
+#define SATURATED_SHOWN 6
+
+static bool is_seen(const struct heat *heat, uint32_t cpu)
+{
+	for (uint32_t column = 0; column < heat->columns; column++) {
+		const struct load *cell = heat_cell(heat, cpu, column);
+
+		if (cell->ns[LOAD_IDLE] || load_work_ns(cell))
+			return true;
+	}
+	return false;
+}
+
+static enum load_kind most_of(const struct load *load)
+{
+	enum load_kind most = LOAD_USER;
+
+	for (int kind = LOAD_KERNEL; kind < LOAD_KINDS; kind++)
+		if (load->ns[kind] > load->ns[most])
+			most = kind;
+	return most;
+}
+
+static void put_load(const struct drawing *drawing, enum load_kind kind, double value)
+{
+	static const char *const eighths[] = { " ", "\u2581", "\u2582", "\u2583", "\u2584",
+		"\u2585", "\u2586", "\u2587", "\u2588" };
+	static const enum terminal_style styles[] = { STYLE_DIM, STYLE_USER, STYLE_KERNEL,
+		STYLE_IRQ };
+	static const char *const full[] = { "", "U", "K", "I" };
+	bool saturated = value >= HEAT_SATURATED;
+
+	terminal_style(drawing->terminal, styles[kind], drawing->text);
+	if (saturated && !drawing->terminal->color)
+		drawing_put_cell(drawing, full[kind]);
+	else if (drawing->terminal->unicode)
+		drawing_put_cell(drawing, eighths[saturated   ? 8
+						  : value > 0 ? 1 + (int)(value * 7)
+							      : 0]);
+	else
+		drawing_put_cell(drawing,
+			saturated ? "@"
+				  : heat_letters[drawing_level(drawing, value, HEAT_LETTERS - 1)]);
+	terminal_style(drawing->terminal, STYLE_PLAIN, drawing->text);
+}
+
+/* Of the row's CPUs, those of which the cell was recorded. */
+static void put_row_cell(
+	const struct drawing *drawing, const uint32_t *cpus, size_t count, uint32_t column)
+{
+	const struct heat *heat = drawing->heat;
+	uint32_t busiest = cpus[0];
+	bool known = false;
+	double most = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		double value = heat_busy(heat, cpus[i], column);
+
+		known |= !heat_is_unknown(heat, cpus[i], column);
+		if (value > most) {
+			most = value;
+			busiest = cpus[i];
+		}
+	}
+	if (known)
+		put_load(drawing, most_of(heat_cell(heat, busiest, column)), most);
+	else
+		drawing_put_unknown(drawing);
+}
+
+/* "39", "32-63"; "1024.." where the next row's label has to say the rest. */
+static void put_label(const struct drawing *drawing, const uint32_t *cpus, size_t count)
+{
+	unsigned int room = drawing->label_width - 1;
+	char label[LABEL_SIZE];
+
+	if (count == 1)
+		snprintf(label, sizeof(label), "%u", cpus[0]);
+	else if (snprintf(label, sizeof(label), "%u-%u", cpus[0], cpus[count - 1]) > (int)room)
+		snprintf(label, sizeof(label), "%u..", cpus[0]);
+	buffer_printf(drawing->text, "%*s ", (int)room, label);
+}
+
+static void put_row(const struct drawing *drawing, const uint32_t *cpus, size_t count)
+{
+	put_label(drawing, cpus, count);
+	for (uint32_t column = 0; column < drawing->heat->columns; column++)
+		put_row_cell(drawing, cpus, count, column);
+	drawing_end_line(drawing);
+}
+
+static uint32_t saturated_columns(const struct heat *heat, uint32_t cpu)
+{
+	uint32_t count = 0;
+
+	for (uint32_t column = 0; column < heat->columns; column++)
+		count += heat_busy(heat, cpu, column) >= HEAT_SATURATED;
+	return count;
+}
+
+struct saturated {
+	uint32_t cpu, columns;
+};
+
+static int by_columns(const void *a, const void *b)
+{
+	const struct saturated *left = a, *right = b;
+
+	if (left->columns != right->columns)
+		return left->columns < right->columns ? 1 : -1;
+	return left->cpu < right->cpu ? -1 : 1;
+}
+
+static size_t find_saturated(
+	const struct heat *heat, const struct drawing_cpus *cpus, struct saturated *saturated)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < cpus->count; i++) {
+		uint32_t columns = saturated_columns(heat, cpus->numbers[i]);
+
+		if (columns)
+			saturated[count++] = (struct saturated){ cpus->numbers[i], columns };
+	}
+	qsort(saturated, count, sizeof(*saturated), by_columns);
+	return count;
+}
+
+void drawing_put_cpu_note(const struct drawing *drawing)
+{
+	const struct drawing_cpus *cpus = &drawing->cpus;
+	_cleanup_free_ struct saturated *saturated = calloc(cpus->count, sizeof(*saturated));
+	_cleanup_(buffer_done) struct buffer note = { 0 };
+	size_t count = saturated ? find_saturated(drawing->heat, cpus, saturated) : 0;
+
+	buffer_printf(&note, "a row is %zu CPUs, and shows the busiest of them; ", cpus->each);
+	buffer_text(&note, count ? "full in so many columns: CPU " : "none was full");
+	for (size_t i = 0; i < MIN(count, (size_t)SATURATED_SHOWN); i++)
+		buffer_printf(
+			&note, "%s%u: %u", i ? ", " : "", saturated[i].cpu, saturated[i].columns);
+	if (count > SATURATED_SHOWN)
+		buffer_printf(&note, ", and %zu more CPUs", count - SATURATED_SHOWN);
+	buffer_u8(&note, 0);
+	if (!saturated || buffer_failed(&note))
+		drawing->text->failed = true;
+	else
+		text_put_lines(drawing->terminal, (const char *)note.data, drawing->text);
+}
+
+int drawing_find_cpus(const struct heat *heat, struct drawing_cpus *cpus)
+{
+	*cpus = (struct drawing_cpus){ .each = 1 };
+	cpus->numbers = calloc(MAX(heat->rows, 1u), sizeof(*cpus->numbers));
+	if (!cpus->numbers)
+		return -ENOMEM;
+	for (uint32_t cpu = 0; cpu < heat->rows; cpu++)
+		if (is_seen(heat, cpu))
+			cpus->numbers[cpus->count++] = cpu;
+	return 0;
+}
+
+/* A power of two, as CPUs come in such numbers, if that does not waste too many of the lines. */
+size_t drawing_cpus_of_row(size_t count, size_t lines)
+{
+	size_t each = (count + lines - 1) / lines, power = 1;
+
+	while (power < each)
+		power *= 2;
+	return (count + power - 1) / power * 4 >= lines * 3 ? power : each;
+}
+
+void drawing_put_cpus(const struct drawing *drawing)
+{
+	const struct drawing_cpus *cpus = &drawing->cpus;
+
+	for (size_t i = 0; i < cpus->count; i += cpus->each)
+		put_row(drawing, cpus->numbers + i, MIN(cpus->each, cpus->count - i));
+}
