@@ -25,7 +25,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools"))
 import beside_perf  # noqa: E402
 import live  # noqa: E402
 import tap  # noqa: E402
-from recorders import PERFTAPE, WAIT, expect, perftape, sealed, start, wait_for  # noqa: E402
+from recorders import PERFTAPE, WAIT, expect, hear_hangup, perftape, sealed, start, wait_for  # noqa: E402
 
 LOAD = os.path.abspath(sys.argv[2])
 SLOWNESS = 5 if "build-tsan" in PERFTAPE or "build-dev" in PERFTAPE else 1
@@ -272,6 +272,7 @@ def test_terminal(folder):
     store = folder / "terminal"
     pid, master = pty.fork()
     if pid == 0:
+        hear_hangup()
         os.execv(PERFTAPE, [PERFTAPE, "record", "--store", str(store)])
     said, end = "", time.monotonic() + WAIT
     while not re.search(r"\r\x1b\[K[^\r\n]*[1-9]\d* samples \([\d.]+/s\)[^\r\n]* lost[^\r\n]* MB[^\r\n]*own CPU [\d.]+ %", said) and time.monotonic() < end:
