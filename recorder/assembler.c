@@ -182,6 +182,7 @@ static int end_tape(struct assembler *assembler)
 		r = losses_give(&assembler->losses, assembler->tape, assembler->tape->end_ns);
 	if (r == 0)
 		r = spool(assembler, assembler->tape->end_ns);
+	tape_filled(assembler->tape);
 	return r == 0 ? sealer_put(assembler->options->sealer, take_ptr(assembler->tape)) : r;
 }
 

@@ -6,8 +6,7 @@
  * that every sample takes.
  */
 
-#include "recorder/frames.h"
-#include "recorder/known.h"
+#include "recorder/chains.h"
 #include "recorder/perf-record.h"
 #include "recorder/tracker.h"
 #include "tape/tape.h"
@@ -15,9 +14,7 @@
 struct filler {
 	struct tracker *tracker;
 	struct tape *tape; /* borrowed; set with filler_start() */
-	struct frames frames;
-	/* stacks by their addresses and the versions of the mappings: times 2, and 1 more where one is cut at a mark that means nothing to us */
-	struct known callers;
+	struct chains chains;
 };
 
 /* The tracker must outlive the filler. 0 or -ENOMEM. */

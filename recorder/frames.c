@@ -3,35 +3,26 @@
 
 #include <string.h>
 
-/* An address that was looked up in the mappings of a version. */
-struct frames_address {
-	uint64_t address;
-	uint64_t version; /* + 1; 0: none was */
-	uint32_t frame;
-};
-
-/* Each address has one place among so many. */
-#define ADDRESSES 4096
+/* 16,384 addresses. */
+#define ADDRESS_SETS 4096
 
 int frames_init(struct frames *frames, struct tracker *tracker)
 {
 	*frames = (struct frames){ .tracker = tracker };
-	frames->addresses = calloc(ADDRESSES, sizeof(*frames->addresses));
-	return frames->addresses ? 0 : -ENOMEM;
+	return recent_init(&frames->addresses, ADDRESS_SETS);
 }
 
 void frames_done(struct frames *frames)
 {
 	array_done(&frames->module);
-	free(frames->addresses);
-	frames->addresses = NULL;
+	recent_done(&frames->addresses);
 }
 
 void frames_start(struct frames *frames, struct tape *tape)
 {
 	frames->tape = tape;
 	frames->module.count = 0;
-	memset(frames->addresses, 0, ADDRESSES * sizeof(*frames->addresses));
+	recent_clear(&frames->addresses);
 }
 
 static int note_pid(struct frames *frames, uint32_t module, int32_t pid)
@@ -107,25 +98,20 @@ static int make_frame(struct frames *frames, const struct mapping *mapping, int3
 	return r == 0 ? tape_add_frame(frames->tape, module, address, ret_frame) : r;
 }
 
-/* Most addresses have been seen before, under the same mappings. */
+/* Most addresses have been seen before, under the same mappings. Of their version the low bits do: a tape does not live to see them again. */
 static int known_frame(struct frames *frames, const struct maps *maps, int32_t pid,
 	uint64_t address, uint32_t *ret_frame)
 {
-	struct frames_address *known =
-		&frames->addresses[hash_u64(address ^ maps->version << 48) % ADDRESSES];
-	int r;
+	struct recent_key key = { address, maps->version, hash_u64(address ^ maps->version << 48) };
+	int r = 0;
 
-	if (known->address != address || known->version != maps->version + 1) {
-		r = make_frame(frames, maps_find(maps, address), pid, address, &known->frame);
-		if (r < 0) {
-			known->version = 0;
-			return r;
-		}
-		known->address = address;
-		known->version = maps->version + 1;
-	}
-	*ret_frame = known->frame;
-	return 0;
+	*ret_frame = recent_find(&frames->addresses, key);
+	if (*ret_frame != RECENT_NONE)
+		return 0;
+	r = make_frame(frames, maps_find(maps, address), pid, address, ret_frame);
+	if (r == 0)
+		recent_put(&frames->addresses, key, *ret_frame);
+	return r;
 }
 
 int frames_find(struct frames *frames, struct tracker_process *process, int32_t pid,

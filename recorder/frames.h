@@ -4,17 +4,16 @@
 /* The frames of a tape by their addresses: what the tracker knows of an address at this moment. */
 
 #include "recorder/perf-record.h"
+#include "recorder/recent.h"
 #include "recorder/tracker.h"
 #include "tape/tape.h"
-
-struct frames_address;
 
 struct frames {
 	struct tracker *tracker;
 	struct tape *tape; /* borrowed; set with frames_start() */
 	array_of(uint32_t) module; /* of the tracker's modules: their number in the tape + 1 */
 	uint64_t generation; /* of those modules' numbers */
-	struct frames_address *addresses; /* what was looked up lately */
+	struct recent addresses; /* what was looked up lately */
 };
 
 /* The tracker must outlive the frames. 0 or -ENOMEM. */

@@ -420,8 +420,7 @@ int tape_cut(const struct tape *tape, uint64_t from_ns, uint64_t to_ns, struct t
 	if (fill(&cut) < 0)
 		return -ENOMEM;
 	/* nothing is interned into it any more */
-	table_done(&cut.to->module_table);
-	table_done(&cut.to->frame_table);
+	tape_filled(cut.to);
 	*ret_tape = take_ptr(cut.to);
 	return 0;
 }

@@ -216,8 +216,7 @@ int segment_decode(const struct segment_input *input, const struct segment_want 
 	zstd_unpacker_free(decoding.unpacker);
 	if (r < 0)
 		return r;
-	table_done(&tape->module_table);
-	table_done(&tape->frame_table);
+	tape_filled(tape);
 	*ret_tape = take_ptr(tape);
 	return 0;
 }

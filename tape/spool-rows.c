@@ -124,8 +124,7 @@ int spool_rows_finish(struct spool_rows *rows, struct tape **ret_tape)
 		gather_points(tape, rows->owners.items) < 0)
 		return -ENOMEM;
 	/* a tape that was read is not filled any further */
-	table_done(&tape->module_table);
-	table_done(&tape->frame_table);
+	tape_filled(tape);
 	*ret_tape = take_ptr(rows->tape);
 	return 0;
 }

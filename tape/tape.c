@@ -26,12 +26,17 @@ struct tape *tape_free(struct tape *tape)
 	array_done(&tape->points);
 	array_done(&tape->sums);
 	array_done(&tape->pids);
+	tape_filled(tape);
+	free(tape);
+	return NULL;
+}
+
+void tape_filled(struct tape *tape)
+{
 	table_done(&tape->module_table);
 	table_done(&tape->frame_table);
 	table_done(&tape->stack_table);
 	table_done(&tape->thread_table);
-	free(tape);
-	return NULL;
 }
 
 int tape_new(struct tape **ret_tape)

@@ -231,6 +231,8 @@ struct tape {
 /* A tape with the rows of invariant (1). 0 or -ENOMEM. */
 int tape_new(struct tape **ret_tape);
 struct tape *tape_free(struct tape *tape);
+/* No stacks, frames, threads and modules come any more: what tells which are there is forgotten. */
+void tape_filled(struct tape *tape);
 DEFINE_CLEANUP(tape, struct tape *, tape_free)
 
 /* Each gives the number of the row that equals, made where there was none. 0 or -ENOMEM. */

@@ -2,6 +2,7 @@
 #include "tests/check.h"
 
 #include "recorder/filler.h"
+#include "tests/random.h"
 
 /* One tape, and a process of which all is known. */
 struct filling {
@@ -186,6 +187,38 @@ static void test_deep_callers(void)
 	fill_done(&filling);
 }
 
+/* Many more paths than are remembered, in no order: each stack is its callchain. */
+static void test_many_callers(void)
+{
+	enum { DEPTH = 24, PATHS = 300000, SAMPLES = 150000 };
+	struct filling filling;
+	const struct tape *tape;
+
+	fill_init(&filling);
+	tape = filling.tape;
+	apply_mmap(&filling, 0x1000, "/bin/app");
+	for (uint32_t i = 0; i < SAMPLES; i++) {
+		uint64_t chain[DEPTH], path = random_below(PATHS), first = random_below(DEPTH);
+		uint32_t stack;
+
+		/* the outer callers are those of many paths, the inner ones of few */
+		for (uint32_t depth = 0; depth < DEPTH; depth++)
+			chain[depth] =
+				0x1000 + (hash_u64((path >> depth / 2) * DEPTH + depth) & 0xff8);
+		CHECK_EQ(add_sample(&filling, 0, chain + first, DEPTH - first), 0);
+		stack = sample_at(&filling, i)->stack;
+		for (uint64_t depth = first + 1; depth < DEPTH; depth++) {
+			const struct tape_stack *caller = &tape->stacks.items[stack];
+
+			CHECK_EQ(tape->frames.items[caller->frame].address, chain[depth] - 0x1000);
+			stack = caller->parent;
+		}
+		CHECK_EQ(stack, 0);
+	}
+	CHECK(tape->stacks.count > 262144);
+	fill_done(&filling);
+}
+
 /* What was looked up before a mapping went is not true behind it. */
 static void test_remapped(void)
 {
@@ -246,5 +279,6 @@ static void test_exec_under_way(void)
 }
 
 CHECK_MAIN({ "samples into a tape", test_samples }, { "leaves and callers", test_leaves },
-	{ "deep callers", test_deep_callers }, { "other code was mapped", test_remapped },
-	{ "near versions", test_near_versions }, { "exec is under way", test_exec_under_way })
+	{ "deep callers", test_deep_callers }, { "many callers", test_many_callers },
+	{ "other code was mapped", test_remapped }, { "near versions", test_near_versions },
+	{ "exec is under way", test_exec_under_way })

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recorder/chains.h"
+
+#include <linux/perf_event.h>
+
+/*
+ * The trie of a tape's stacks grows from the root. How far down it a callchain goes is known by a hash for each depth, from the root to there:
+ * most chains have been seen before as they are, and of the others all but the last few callers. What is known of a depth was known of all above
+ * it, too, but for what had to make room since.
+ */
+
+/* 262,144 depths, in 4 MB at most. */
+#define KNOWN_SETS (1u << 16)
+
+/* Odd, with as many bits set as not, and no pattern. */
+#define DEPTH_FACTOR 0x9e3779b97f4a7c15ull
+#define MODE_FACTOR 0xbb67ae8584caa73bull
+
+int chains_init(struct chains *chains, struct tracker *tracker)
+{
+	int r;
+
+	*chains = (struct chains){ .tracker = tracker };
+	r = frames_init(&chains->frames, tracker);
+	return r == 0 ? recent_init(&chains->known, KNOWN_SETS) : r;
+}
+
+void chains_done(struct chains *chains)
+{
+	frames_done(&chains->frames);
+	recent_done(&chains->known);
+	array_done(&chains->steps);
+}
+
+void chains_start(struct chains *chains, struct tape *tape)
+{
+	chains->tape = tape;
+	frames_start(&chains->frames, tape);
+	recent_clear(&chains->known);
+}
+
+static bool mode_of_mark(uint64_t mark, enum perf_cpu_mode *mode)
+{
+	switch (mark) {
+	case (uint64_t)PERF_CONTEXT_KERNEL:
+		*mode = PERF_MODE_KERNEL;
+		return true;
+	case (uint64_t)PERF_CONTEXT_USER:
+		*mode = PERF_MODE_USER;
+		return true;
+	case (uint64_t)PERF_CONTEXT_HV:
+		*mode = PERF_MODE_HYPERVISOR;
+		return true;
+	case (uint64_t)PERF_CONTEXT_GUEST_KERNEL:
+		*mode = PERF_MODE_GUEST_KERNEL;
+		return true;
+	case (uint64_t)PERF_CONTEXT_GUEST_USER:
+		*mode = PERF_MODE_GUEST_USER;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The leaf is the first address, if nothing but marks is before it; where there is none, the one at which the sample was taken. Returns what follows it. */
+static size_t find_leaf(struct chain *chain, const struct perf_record *record)
+{
+	size_t count = record->sample.chain_count, i = 0;
+	uint64_t address = PERF_CHAIN_MARKS;
+
+	*chain = (struct chain){ .leaf = record->sample.ip,
+		.leaf_mode = record->misc & PERF_MODE_MASK,
+		.no_leaf = !record->sample.ip };
+	while (i < count && (address = perf_chain_at(record, i)) >= PERF_CHAIN_MARKS &&
+		mode_of_mark(address, &chain->leaf_mode))
+		i++;
+	if (i == count || address >= PERF_CHAIN_MARKS)
+		return i;
+	chain->leaf = address;
+	chain->no_leaf = false;
+	return i + 1;
+}
+
+/* Versions that are near to one another must not make up for addresses that are. */
+static uint64_t hash_of_mappings(
+	const struct tracker *tracker, const struct tracker_process *process)
+{
+	uint64_t hash = hash_u64(tracker->kernel->version);
+
+	if (process)
+		hash = hash_u64(hash + process->maps->version + 1);
+	if (process && process->before)
+		hash = hash_u64(hash + process->before->version + 1);
+	return hash;
+}
+
+/* The addresses of the chain are hashed one by one, which the CPU does side by side, and put together from the root. */
+static void hash_steps(struct chains *chains, uint64_t hash)
+{
+	for (size_t i = chains->steps.count; i-- > 0;) {
+		struct chain_step *step = &chains->steps.items[i];
+
+		hash = (hash + hash_u64(step->address + step->mode * MODE_FACTOR)) * DEPTH_FACTOR;
+		step->hash = hash;
+	}
+}
+
+/* Of the callers from this one outwards. */
+static struct recent_key key_of(const struct chains *chains, size_t step)
+{
+	uint64_t hash = chains->steps.items[step].hash;
+
+	return (struct recent_key){ hash, chains->steps.count - step, hash_u64(hash) };
+}
+
+int chains_look(struct chains *chains, const struct tracker_process *process,
+	const struct perf_record *record)
+{
+	struct chain *chain = &chains->chain;
+	size_t count = record->sample.chain_count, i = find_leaf(chain, record);
+	struct chain_step step = { .mode = chain->leaf_mode };
+
+	chains->steps.count = 0;
+	if (array_reserve(&chains->steps, count) < 0)
+		return -ENOMEM;
+	for (; i < count && !chain->cut; i++) {
+		step.address = perf_chain_at(record, i);
+		if (step.address < PERF_CHAIN_MARKS)
+			chains->steps.items[chains->steps.count++] = step;
+		else
+			chain->cut = !mode_of_mark(step.address, &step.mode);
+	}
+	hash_steps(chains, hash_of_mappings(chains->tracker, process));
+	if (chains->steps.count)
+		recent_soon(&chains->known, key_of(chains, 0));
+	return 0;
+}
+
+/* How many of the callers are to be looked up one by one, and the stack of those that called them. */
+static size_t find_known(struct chains *chains, uint32_t *ret_stack)
+{
+	/* the callers from `known` outwards are, those from `unknown` on are not */
+	size_t known = chains->steps.count, unknown = 0;
+	uint32_t stack = RECENT_NONE;
+
+	*ret_stack = 0;
+	if (known)
+		stack = recent_find(&chains->known, key_of(chains, 0));
+	if (stack != RECENT_NONE) {
+		*ret_stack = stack;
+		return 0;
+	}
+	while (known - unknown > 1) {
+		size_t middle = unknown + (known - unknown) / 2;
+
+		recent_soon(&chains->known, key_of(chains, (unknown + middle) / 2));
+		recent_soon(&chains->known, key_of(chains, (middle + known) / 2));
+		stack = recent_find(&chains->known, key_of(chains, middle));
+		if (stack == RECENT_NONE) {
+			unknown = middle;
+		} else {
+			known = middle;
+			*ret_stack = stack;
+		}
+	}
+	return known;
+}
+
+static int find_stack(
+	struct chains *chains, struct tracker_process *process, int32_t pid, uint32_t *ret_stack)
+{
+	uint32_t stack = 0, frame;
+	size_t left = find_known(chains, &stack);
+	int r = 0;
+
+	for (size_t i = 0; i < left; i++)
+		recent_soon(&chains->known, key_of(chains, i));
+	while (r == 0 && left-- > 0) {
+		const struct chain_step *step = &chains->steps.items[left];
+
+		r = frames_find(&chains->frames, process, pid, step->mode, step->address, &frame);
+		if (r == 0)
+			r = tape_add_stack(chains->tape, stack, frame, &stack);
+		if (r == 0 && left)
+			recent_offer(&chains->known, key_of(chains, left), stack);
+		else if (r == 0)
+			recent_put(&chains->known, key_of(chains, 0), stack);
+	}
+	*ret_stack = stack;
+	return r;
+}
+
+int chains_find(struct chains *chains, struct tracker_process *process, int32_t pid,
+	uint32_t *ret_frame, uint32_t *ret_stack)
+{
+	const struct chain *chain = &chains->chain;
+	int r;
+
+	if (chain->no_leaf)
+		r = tape_add_no_stack(chains->tape, ret_frame);
+	else
+		r = frames_find(
+			&chains->frames, process, pid, chain->leaf_mode, chain->leaf, ret_frame);
+	if (r == 0)
+		r = find_stack(chains, process, pid, ret_stack);
+	return r == 0 ? chain->cut : r;
+}

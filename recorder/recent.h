@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * What was found lately, by a key of 96 bits, in memory that does not grow. Keys that choose the same set, a line of the cache, push one another
+ * out: the one that was not asked for the longest time goes. All that a look needs lies in that line, as it is asked for again after a while,
+ * when no cache has any of it.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define RECENT_NONE UINT32_MAX
+#define RECENT_WAYS 4
+
+struct recent_key {
+	uint64_t key;
+	uint32_t more; /* the rest of it */
+	uint32_t place; /* a hash of both, whose low bits choose the set */
+};
+
+struct recent_slot {
+	uint64_t key;
+	uint32_t more;
+	uint32_t number; /* the value + 1, 0: none */
+};
+
+struct recent_set {
+	_Alignas(64) struct recent_slot
+		slots[RECENT_WAYS]; /* the one that was asked for last is the first */
+};
+
+/* Zeroed is empty, and only to be given to recent_done(). */
+struct recent {
+	struct recent_set *sets;
+	size_t mask; /* sets - 1 */
+};
+
+/* `sets` is a power of two. Of memory that was never used, none is taken. 0 or -ENOMEM. */
+int recent_init(struct recent *recent, size_t sets);
+void recent_done(struct recent *recent);
+/* Forgets all, and gives the memory back until it is used again. */
+void recent_clear(struct recent *recent);
+/* A key that is there takes the value. value must not be RECENT_NONE. */
+void recent_put(struct recent *recent, struct recent_key key, uint32_t value);
+/*
+ * The same for a key of which it is not known whether it will be asked for: it is the first that makes room. If it is there already, it must have
+ * the same value.
+ */
+void recent_offer(struct recent *recent, struct recent_key key, uint32_t value);
+
+/* A look is to come soon. */
+static inline void recent_soon(const struct recent *recent, struct recent_key key)
+{
+	__builtin_prefetch(&recent->sets[key.place & recent->mask]);
+}
+
+/* The value, or RECENT_NONE. */
+static inline uint32_t recent_find(struct recent *recent, struct recent_key key)
+{
+	struct recent_slot *slots = recent->sets[key.place & recent->mask].slots, found;
+	size_t way = 0;
+
+	while (way < RECENT_WAYS && (slots[way].key != key.key || slots[way].more != key.more))
+		way++;
+	if (way == RECENT_WAYS)
+		return RECENT_NONE;
+	found = slots[way];
+	for (; way > 0; way--)
+		slots[way] = slots[way - 1];
+	slots[0] = found;
+	return found.number - 1;
+}
