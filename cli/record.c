@@ -429,7 +429,7 @@ static void found_incident(void *context)
 }
 
 /*
- * Before anything is opened: so what works at the start works for CPUs that come later, too. The store is the user's if it is new, and what is above it
+ * Before any event is opened: so what works at the start works for CPUs that come later, too. The store is the user's if it is new, and what is above it
  * stays root's.
  */
 static int become_user(const struct invocation *invocation, struct error *error)
@@ -462,14 +462,16 @@ static int record(struct recording *recording, struct recorder_options *asked)
 	_cleanup_(cleanup_snapshot_keeper) struct snapshot_keeper *keeper = NULL;
 	struct recorder_progress progress = { 0 };
 	struct error error = { 0 };
-	int r = become_user(invocation, &error);
+	int r = recorder_new(asked, &recorder, &error);
 
+	if (r == 0)
+		r = become_user(invocation, &error);
 	if (r == 0)
 		r = load_patterns(invocation, &catalogue, &error);
 	asked->catalogue = catalogue;
 	asked->trust_users = option_given(invocation, "trust-user-kmsg");
 	if (r == 0)
-		r = recorder_open(asked, &recorder, &error);
+		r = recorder_open(recorder, &error);
 	if (r == 0)
 		r = store_writer_open(store_path(invocation), &writer, &error);
 	if (r < 0)

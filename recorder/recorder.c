@@ -405,10 +405,29 @@ struct recorder *recorder_close(struct recorder *recorder)
 	return NULL;
 }
 
-int recorder_open(
+int recorder_new(
 	const struct recorder_options *options, struct recorder **ret_recorder, struct error *error)
 {
 	_cleanup_(cleanup_recorder) struct recorder *recorder = calloc(1, sizeof(*recorder));
+	int r;
+
+	if (!recorder)
+		return -ENOMEM;
+	recorder->options = options;
+	r = assembler_init(&recorder->assembler, &recorder->assembly);
+	if (r == 0)
+		r = rights_see_host(error);
+	if (r == 0)
+		r = tracing_open(&recorder->tracing, options->trace, error);
+	if (r < 0)
+		return r;
+	*ret_recorder = take_ptr(recorder);
+	return 0;
+}
+
+int recorder_open(struct recorder *recorder, struct error *error)
+{
+	const struct recorder_options *options = recorder->options;
 	struct perf_events_options events = {
 		.event = options->event,
 		.frequency = options->frequency,
@@ -418,23 +437,10 @@ int recorder_open(
 	};
 	int r;
 
-	if (!recorder)
-		return -ENOMEM;
-	recorder->options = options;
-	r = assembler_init(&recorder->assembler, &recorder->assembly);
-	if (r == 0)
-		r = rights_see_host(error);
+	tracing_ask(&recorder->tracing, &events);
 	/* it forks, so before anything is large; without it names are looked for later, and some are gone by then */
-	if (r == 0)
-		opener_new(2 * options->segment_ns + OPENER_SLACK_NS, &recorder->opener);
-	if (r == 0)
-		r = tracing_open(&recorder->tracing, options->trace, &events, error);
-	if (r == 0)
-		r = perf_events_open(&events, &recorder->events, error);
-	if (r < 0)
-		return r;
-	*ret_recorder = take_ptr(recorder);
-	return 0;
+	r = opener_new(2 * options->segment_ns + OPENER_SLACK_NS, &recorder->opener);
+	return r < 0 ? r : perf_events_open(&events, &recorder->events, error);
 }
 
 static void describe(struct recorder *recorder)

@@ -61,11 +61,13 @@ struct recorder_options {
 struct recorder;
 
 /*
- * Opens the events, so that who may not sample is told before anything else is made; nothing is kept of it until the run. The options
- * are borrowed.
+ * Looks at what may need more rights than recording: whether this is the host, and which trace events it has. The options are borrowed, and those
+ * that are of no matter to that may still be filled in.
  */
-int recorder_open(const struct recorder_options *options, struct recorder **ret_recorder,
+int recorder_new(const struct recorder_options *options, struct recorder **ret_recorder,
 	struct error *error);
+/* Opens the events, so that who may not sample is told before anything else is made; nothing is kept of it until the run. */
+int recorder_open(struct recorder *recorder, struct error *error);
 struct recorder *recorder_close(struct recorder *recorder);
 DEFINE_CLEANUP(recorder, struct recorder *, recorder_close)
 

@@ -10,8 +10,7 @@ static void take_timeout(void *context, uint64_t time_ns, const char *line)
 	kmsg_watch_say(tracing->log, time_ns, line);
 }
 
-int tracing_open(struct tracing *tracing, const char *asked, struct perf_events_options *events,
-	struct error *error)
+int tracing_open(struct tracing *tracing, const char *asked, struct error *error)
 {
 	struct trace_options options = { .timeout = take_timeout, .context = tracing };
 	int r = trace_set_open("", asked, &tracing->set, &tracing->missing, error);
@@ -22,10 +21,15 @@ int tracing_open(struct tracing *tracing, const char *asked, struct perf_events_
 	if (buffer_failed(&tracing->missing))
 		return -ENOMEM;
 	options.set = tracing->set;
-	events->traced =
-		(struct perf_traced){ options.set->always.items, options.set->always.count };
-	events->asked = (struct perf_traced){ options.set->asked.items, options.set->asked.count };
 	return trace_new(&options, &tracing->trace);
+}
+
+void tracing_ask(const struct tracing *tracing, struct perf_events_options *events)
+{
+	const struct trace_set *set = tracing->set;
+
+	events->traced = (struct perf_traced){ set->always.items, set->always.count };
+	events->asked = (struct perf_traced){ set->asked.items, set->asked.count };
 }
 
 void tracing_done(struct tracing *tracing)

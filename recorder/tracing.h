@@ -17,9 +17,10 @@ struct tracing {
 	struct buffer missing; /* the names of what is not to be had */
 };
 
-/* Finds them, of trace_set_open(), and has them opened. It stays where it is. */
-int tracing_open(struct tracing *tracing, const char *asked, struct perf_events_options *events,
-	struct error *error);
+/* Finds them, of trace_set_open(). It stays where it is. */
+int tracing_open(struct tracing *tracing, const char *asked, struct error *error);
+/* Has them opened with the others. */
+void tracing_ask(const struct tracing *tracing, struct perf_events_options *events);
 void tracing_done(struct tracing *tracing);
 
 /* What this kernel is too old for, or our rights do not reach, with what else is missing. */

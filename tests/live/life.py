@@ -405,7 +405,7 @@ def kernel_is_named(store):
 
 
 def lacking(told):
-    """What rights or the kernel's age keep from it; cycles are the machine's to have, and then are what it samples. Only root has tracefs where it is not mounted."""
+    """What rights or the kernel's age keep from it; cycles are the machine's to have, and then are what it samples. Only who began as root has tracefs where it is not mounted."""
     missing = set(filter(None, told["missing"].split(",")))
     if not any(map(os.path.exists, ("/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events"))):
         missing -= {"tracefs"}
@@ -426,6 +426,8 @@ def test_user(folder):
         wrongs += expect("it does not see that a CPU goes", wait_for(lambda: progress(store)["cpus"] == cpus - 1))
     wrongs += expect("a CPU that came back is not sampled", wait_for(lambda: progress(store)["cpus"] == cpus))
     wrongs += expect("something is missing", not lacking(progress(store)), progress(store))
+    # root looked for them before it became somebody who could not
+    wrongs += expect("no trace events", "tracefs" not in progress(store)["missing"], progress(store)["missing"])
     said = stop(recorder)
     wrongs += expect(f"exit code {recorder.returncode}", recorder.returncode == 0, said)
     owners = {path.stat().st_uid for path in [store, *store.rglob("*")]}
