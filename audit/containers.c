@@ -37,7 +37,6 @@ struct containers {
 	array_of(struct group) groups;
 	struct buffer name;
 	size_t running;
-	int64_t uptime_ns;
 };
 
 /* NULL: too many, or memory is out. */
@@ -89,6 +88,7 @@ static uint64_t read_age(const struct containers *containers, const struct cgrou
 	_cleanup_close_ int fd = -1;
 	struct words list, line;
 	uint64_t age_ns = AGE_UNKNOWN;
+	int64_t uptime_ns = containers->host->uptime_ns;
 	ssize_t size;
 
 	snprintf(path, sizeof(path), "%s/cgroup.procs", seen->folder);
@@ -101,10 +101,10 @@ static uint64_t read_age(const struct containers *containers, const struct cgrou
 		int64_t pid, start_ns;
 
 		if (!words_number(&line, &pid) || !read_start(containers->host, pid, &start_ns) ||
-			start_ns > containers->uptime_ns)
+			start_ns > uptime_ns)
 			continue;
-		if (age_ns == AGE_UNKNOWN || age_ns < (uint64_t)(containers->uptime_ns - start_ns))
-			age_ns = containers->uptime_ns - start_ns;
+		if (age_ns == AGE_UNKNOWN || age_ns < (uint64_t)(uptime_ns - start_ns))
+			age_ns = uptime_ns - start_ns;
 	}
 	return age_ns;
 }
@@ -129,17 +129,6 @@ static int see_cgroup(void *context, const struct cgroups_seen *seen)
 	group->running++;
 	group->youngest_ns = MIN(group->youngest_ns, age_ns);
 	return 0;
-}
-
-/* "12345.67 1234.56" */
-static void read_uptime(struct containers *containers)
-{
-	struct source_file file;
-
-	source_file_init(&file, containers->host->root, "/proc/uptime");
-	if (source_file_read(&file, 4096) == 0)
-		containers->uptime_ns = strtod(file.text, NULL) * 1e9;
-	source_file_done(&file);
 }
 
 static int walk(struct containers *containers)
@@ -189,19 +178,35 @@ static bool is_churning(const struct group *group)
 	return young && (group->now >= STARTS_NOW_MIN || group->hour >= STARTS_HOUR_MIN);
 }
 
-static void put_group(const struct host *host, const struct group *group, struct finding *finding)
+static void describe(const struct host *host, const struct group *group, struct buffer *text)
 {
-	char age[32], over[32], hour[96] = "";
-	struct buffer *json = &finding->numbers;
+	char over[32];
 
+	buffer_printf(text, "%s:", group->name);
+	if (host->watched_ns)
+		buffer_printf(text, " %lld started within %.1f s,", (long long)group->now,
+			host->watched_ns / 1e9);
 	if (group->hour_ns)
-		snprintf(hour, sizeof(hour), ", %lld within the last %s that were recorded",
+		buffer_printf(text, " %lld within the last %s that were recorded,",
 			(long long)group->hour,
 			duration_format(group->hour_ns, over, sizeof(over)));
-	report_line(&finding->lines, "%s: %lld started within %.1f s%s; %zu run%s%s", group->name,
-		(long long)group->now, host->watched_ns / 1e9, hour, group->running,
-		group->running ? ", the youngest for " : "",
-		group->running ? duration_format(group->youngest_ns, age, sizeof(age)) : "");
+	buffer_printf(
+		text, " %zu run%s", group->running, group->running ? ", the youngest for " : "");
+	if (group->running)
+		buffer_text(text, duration_format(group->youngest_ns, over, sizeof(over)));
+	buffer_u8(text, 0);
+}
+
+static void put_group(const struct host *host, const struct group *group, struct finding *finding)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+	struct buffer *json = &finding->numbers;
+
+	describe(host, group, &text);
+	if (buffer_failed(&text))
+		json->failed = true;
+	else
+		report_line(&finding->lines, "%s", (const char *)text.data);
 	json_open(json, '{');
 	report_string(finding, "group", group->name);
 	report_i64(finding, "starts_now", group->now);
@@ -259,7 +264,6 @@ int check_containers(const struct host *host, struct report *report)
 	struct containers containers = { .host = host };
 	int r;
 
-	read_uptime(&containers);
 	add_figures(&containers);
 	r = walk(&containers);
 	if (r == 0)

@@ -141,8 +141,8 @@ static void put_thread(const struct thread_share *share, struct finding *finding
 	if (!share->tid)
 		return;
 	report_line(&finding->lines,
-		"CPU %u: most of it %s (pid %d, tid %d), %.0f %% of a CPU in the second after, "
-		"%.0f %% of that in the kernel",
+		"CPU %u: the busiest thread seen there in the second after is %s (pid %d, tid %d), "
+		"with %.0f %% of a CPU, %.0f %% of that in the kernel",
 		share->cpu, share->comm, share->pid, share->tid, share->percent, share->kernel);
 	report_i64(finding, "pid", share->pid);
 	report_i64(finding, "tid", share->tid);

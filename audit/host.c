@@ -138,6 +138,17 @@ static void find_memory(struct host *host)
 	source_file_done(&mounts);
 }
 
+/* "12345.67 1234.56" */
+static void read_uptime(struct host *host)
+{
+	struct source_file file;
+
+	source_file_init(&file, host->root, "/proc/uptime");
+	if (source_file_read(&file, 4096) == 0)
+		host->uptime_ns = strtod(file.text, NULL) * 1e9;
+	source_file_done(&file);
+}
+
 int host_watch(const struct audit_options *options, struct host *host)
 {
 	const struct gauges_sink sink = { take_name, take_value, host };
@@ -152,5 +163,6 @@ int host_watch(const struct audit_options *options, struct host *host)
 	r = watch(host, gauges);
 	gauges_free(gauges);
 	find_memory(host);
+	read_uptime(host);
 	return r;
 }

@@ -37,6 +37,7 @@ struct host {
 	array_of(struct host_figure) figures; /* by the number of the name */
 	uint64_t now_ns; /* of the wall clock, at the last reading */
 	uint64_t watched_ns;
+	uint64_t uptime_ns; /* since the host was started; 0: not known */
 	uint64_t recorded_from_ns, recorded_to_ns;
 	array_of(struct host_point) dying_points; /* "memory_cgroups/dying", as recorded */
 	array_of(struct host_dying) dying; /* the most first */

@@ -82,7 +82,8 @@ static int find(const struct host *host, const struct limit *limit, double now, 
 			limit->resource, kind, minute, limit->percent);
 	report_string(finding, "resource", limit->resource);
 	report_string(finding, "kind", kind);
-	report_double(finding, "percent", now);
+	if (host->watched_ns)
+		report_double(finding, "percent", now);
 	report_double(finding, "percent_of_last_minute", minute);
 	report_line(&finding->means, "%s", limit->means);
 	report_line(&finding->confirm, "cat /proc/pressure/%s", limit->resource);

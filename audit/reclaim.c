@@ -94,8 +94,10 @@ static int check_kills(const struct host *host, struct report *report)
 	if (kills->grown > 0)
 		report_line(&finding->lines, "%lld within the last %s that were recorded",
 			(long long)kills->grown, over);
-	report_line(&finding->lines, "%lld within the last %.1f s; %lld since the host was started",
-		(long long)now, host->watched_ns / 1e9, (long long)kills->last);
+	if (host->watched_ns)
+		report_line(&finding->lines, "%lld within the last %.1f s", (long long)now,
+			host->watched_ns / 1e9);
+	report_line(&finding->lines, "%lld since the host was started", (long long)kills->last);
 	report_i64(finding, "recorded", kills->grown);
 	report_i64(finding, "now", now);
 	report_i64(finding, "since_boot", kills->last);

@@ -130,7 +130,8 @@ int check_recorder(const struct host *host, struct report *report)
 	int r = 0;
 
 	if (!recorder->there)
-		return report_unread(report, NAME, "there is no store");
+		return report_unread(report, NAME, "%s",
+			host->options->reader ? "this is a copy of a host" : "there is no store");
 	if (!recorder->running) {
 		r = check_stopped(host, report);
 		return r < 0 ? r : report_checked(report, NAME, "not running");

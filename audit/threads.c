@@ -21,6 +21,7 @@ struct thread {
 	char state;
 	int64_t user, kernel; /* ticks */
 	int64_t cpu; /* it ran there last */
+	uint64_t read_ns;
 };
 
 struct threads {
@@ -60,6 +61,7 @@ static bool parse_stat(const char *text, size_t size, struct thread *thread)
 
 static bool read_thread(const struct host *host, struct thread *thread)
 {
+	const struct audit_options *options = host->options;
 	char path[PATH_MAX], text[1024];
 	_cleanup_close_ int fd = -1;
 	ssize_t size;
@@ -69,6 +71,7 @@ static bool read_thread(const struct host *host, struct thread *thread)
 		return false;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	size = fd < 0 ? -1 : pread(fd, text, sizeof(text), 0);
+	thread->read_ns = options->now_ns(options->context);
 	return size > 0 && parse_stat(text, size, thread);
 }
 
@@ -119,9 +122,17 @@ static int each_number(struct threads *threads, int pid)
 	return r;
 }
 
-static void take_most(struct threads *threads, struct thread_share *share, uint64_t over_ns)
+/* Of a CPU, between the two readings of it: the first pass over many threads takes its time. */
+static double percent_of(int64_t ticks, const struct thread *before, const struct thread *now)
 {
-	int64_t most = 0, per_s = sysconf(_SC_CLK_TCK);
+	uint64_t over_ns = now->read_ns - MIN(before->read_ns, now->read_ns);
+
+	return 100.0 * ticks * NSEC_PER_SEC / sysconf(_SC_CLK_TCK) / MAX(over_ns, 1);
+}
+
+static void take_most(struct threads *threads, struct thread_share *share)
+{
+	int64_t most = 0;
 
 	for (size_t i = 0; i < threads->list.count; i++) {
 		const struct thread *before = &threads->list.items[i];
@@ -138,7 +149,7 @@ static void take_most(struct threads *threads, struct thread_share *share, uint6
 		share->pid = now.pid;
 		share->tid = now.tid;
 		memcpy(share->comm, now.comm, sizeof(share->comm));
-		share->percent = 100.0 * most * NSEC_PER_SEC / per_s / MAX(over_ns, 1);
+		share->percent = percent_of(most, before, &now);
 		share->kernel = 100.0 * kernel / most;
 	}
 	if (share->percent < PERCENT_MIN)
@@ -152,14 +163,12 @@ int threads_find(const struct host *host, struct thread_share *shares, size_t co
 		.shares = shares,
 		.count = count,
 		.until_ns = clock_ns(CLOCK_MONOTONIC) + TIME_MAX_NS };
-	uint64_t begin_ns = options->now_ns(options->context);
 	int r = each_number(&threads, 0);
 
 	if (r == 0) {
 		options->wait(options->context, WAIT_NS);
 		for (size_t i = 0; i < count; i++)
-			take_most(
-				&threads, &shares[i], options->now_ns(options->context) - begin_ns);
+			take_most(&threads, &shares[i]);
 	}
 	array_done(&threads.list);
 	return r;

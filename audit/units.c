@@ -16,20 +16,30 @@
 #define RESTARTS_MIN 3
 #define STARTS_NOW_MIN 2
 #define YOUNG_NS (600 * NSEC_PER_SEC)
+/* One each so long on average. */
+#define OFTEN_NS (1200 * NSEC_PER_SEC)
 #define SHOWN_MAX 10
 
+/* systemd has counted since the host was started at the longest: so many in all of that time are a loop, a few in weeks are none. */
+static bool is_often(const struct host *host, const struct service *service)
+{
+	return host->uptime_ns && service->restarts * OFTEN_NS >= host->uptime_ns;
+}
+
 /*
- * What systemd counts itself leaves no doubt; without that, what a timer starts is told by its timer. Those of users' own managers, and of ones in
- * containers, are known by their cgroups alone: what starts them is not.
+ * What systemd counts itself leaves no doubt that it was started again, but not when; without that, what a timer starts is told by its timer. Those of users'
+ * own managers, and of ones in containers, are known by their cgroups alone: what starts them is not.
  */
-static bool is_looping(const struct service *service)
+static bool is_looping(const struct host *host, const struct service *service)
 {
 	bool now = service->restarting || service->age_ns < YOUNG_NS || service->now;
 
 	if (service->failed)
 		return false;
 	if (service->restarts >= 0)
-		return service->restarts >= RESTARTS_MIN && (now || service->hour);
+		return service->restarts >= RESTARTS_MIN &&
+		       (service->now || service->hour >= RESTARTS_MIN ||
+			       (now && is_often(host, service)));
 	return !service->timed &&
 	       (service->now >= STARTS_NOW_MIN ||
 		       (service->hour >= RESTARTS_MIN && !strchr(service->name, '/')));
@@ -37,12 +47,15 @@ static bool is_looping(const struct service *service)
 
 static void describe(const struct host *host, const struct service *service, struct buffer *text)
 {
+	uint64_t uptime_ns = host->uptime_ns / NSEC_PER_SEC * NSEC_PER_SEC;
 	char count[COUNT_TEXT_SIZE], age[32];
 
 	buffer_printf(text, "%s:", service->name);
 	if (service->restarts >= 0)
-		buffer_printf(text, " %s restart%s by systemd,",
-			count_format(service->restarts, count), service->restarts == 1 ? "" : "s");
+		buffer_printf(text, " %s restart%s by systemd%s%s,",
+			count_format(service->restarts, count), service->restarts == 1 ? "" : "s",
+			host->uptime_ns ? " in at most " : "",
+			host->uptime_ns ? duration_format(uptime_ns, age, sizeof(age)) : "");
 	if (service->hour)
 		buffer_printf(text, " %s start%s seen within the last %s that were recorded,",
 			count_format(service->hour, count), service->hour == 1 ? "" : "s",
@@ -83,7 +96,8 @@ static int put_service(
 }
 
 static int put_services(const struct host *host, const struct services *services,
-	bool (*passes)(const struct service *service), struct finding *finding)
+	bool (*passes)(const struct host *host, const struct service *service),
+	struct finding *finding)
 {
 	size_t count = 0;
 	int r = 0;
@@ -91,7 +105,7 @@ static int put_services(const struct host *host, const struct services *services
 	json_key(&finding->numbers, "units");
 	json_open(&finding->numbers, '[');
 	for (size_t i = 0; r == 0 && i < services->list.count; i++)
-		if (passes(&services->list.items[i]) && count++ < SHOWN_MAX)
+		if (passes(host, &services->list.items[i]) && count++ < SHOWN_MAX)
 			r = put_service(host, &services->list.items[i], finding);
 	json_close(&finding->numbers, ']');
 	if (count > SHOWN_MAX)
@@ -99,8 +113,8 @@ static int put_services(const struct host *host, const struct services *services
 	return r;
 }
 
-static const struct service *first_of(const struct services *services,
-	bool (*passes)(const struct service *service), size_t *ret_count)
+static const struct service *first_of(const struct host *host, const struct services *services,
+	bool (*passes)(const struct host *host, const struct service *service), size_t *ret_count)
 {
 	const struct service *first = NULL;
 
@@ -108,7 +122,7 @@ static const struct service *first_of(const struct services *services,
 	for (size_t i = 0; i < services->list.count; i++) {
 		const struct service *service = &services->list.items[i];
 
-		if (!passes(service))
+		if (!passes(host, service))
 			continue;
 		first = first ? first : service;
 		++*ret_count;
@@ -120,7 +134,7 @@ static int check_loops(
 	const struct host *host, const struct services *services, struct report *report)
 {
 	size_t count;
-	const struct service *first = first_of(services, is_looping, &count);
+	const struct service *first = first_of(host, services, is_looping, &count);
 	struct finding *finding;
 	char word[SHELL_WORD_SIZE];
 
@@ -149,8 +163,9 @@ static int check_loops(
 	return put_services(host, services, is_looping, finding);
 }
 
-static bool has_failed(const struct service *service)
+static bool has_failed(const struct host *host, const struct service *service)
 {
+	(void)host;
 	return service->failed;
 }
 
@@ -158,7 +173,7 @@ static int check_failed(
 	const struct host *host, const struct services *services, struct report *report)
 {
 	size_t count;
-	const struct service *first = first_of(services, has_failed, &count);
+	const struct service *first = first_of(host, services, has_failed, &count);
 	struct finding *finding;
 	char word[SHELL_WORD_SIZE];
 

@@ -117,11 +117,15 @@ static int open_store(struct audit *audit, struct store_reader **ret_reader)
 	struct error error = { 0 };
 	int r;
 
-	if (option_given(invocation, "root") && !option_given(invocation, "store"))
+	/* the environment's store, and that of the settings, are this host's */
+	if (option_given(invocation, "root") && !option_typed(invocation, "store"))
 		return EXIT_DONE;
 	r = store_reader_open(store_path(invocation), ret_reader, &error);
 	if (r == 0) {
 		audit->options.reader = *ret_reader;
+		if (option_given(invocation, "root"))
+			say(invocation, "what %s has of the last 6 h is taken for that of %s",
+				store_path(invocation), audit->options.root);
 		if (!option_given(invocation, "root"))
 			r = read_recorder(audit, &error);
 	}

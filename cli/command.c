@@ -36,6 +36,11 @@ bool option_given(const struct invocation *invocation, const char *name)
 	return option_value(invocation, name) != NULL;
 }
 
+bool option_typed(const struct invocation *invocation, const char *name)
+{
+	return given_value(invocation, name) != NULL;
+}
+
 const char *store_path(const struct invocation *invocation)
 {
 	const char *given = given_value(invocation, "store"), *state, *home;

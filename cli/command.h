@@ -85,6 +85,8 @@ extern const struct command command_verify;
 /* The value of an option, "" for a flag, NULL where it was not given, nor set in the file of settings. The last one given counts. */
 const char *option_value(const struct invocation *invocation, const char *name);
 bool option_given(const struct invocation *invocation, const char *name);
+/* On the command line, and not in the file of settings. */
+bool option_typed(const struct invocation *invocation, const char *name);
 
 /* The store: --store, else $PERFTAPE_STORE, else as the settings say, else /var/lib/perftape for root, else under $XDG_STATE_HOME or ~/.local/state. */
 const char *store_path(const struct invocation *invocation);

@@ -217,7 +217,9 @@ static void test_units_by_systemd(void)
 {
 	static const struct systemds_unit units[] = {
 		{ "loop.service", "activating", "auto-restart", 8412 },
-		{ "again.service", "active", "running", 3 },
+		{ "again.service", "active", "running", 5 },
+		/* as often as that is none, however young it is */
+		{ "thrice.service", "active", "running", 3 },
 		{ "once.service", "active", "running", 2 },
 		{ "gone.service", "failed", "failed", 5 },
 	};
@@ -229,12 +231,14 @@ static void test_units_by_systemd(void)
 	audits.passes = time_passes;
 	put_link(&audits.tree, "again.service", 7);
 	put_link(&audits.tree, "once.service", 7);
+	put_link(&audits.tree, "thrice.service", 7);
 	systemds_start(&systemd, audits.tree.root, units, ARRAY_SIZE(units));
 	audits_run(&audits);
 	CHECK_EQ(audits.report.findings.count, 2);
 	CHECK_STR((char *)audits_find(&audits, "crash_looping_units")->lines.data,
-		"again.service: 3 restarts by systemd, runs for 12 s\n"
-		"loop.service: 8,412 restarts by systemd, waits to be started again");
+		"again.service: 5 restarts by systemd in at most 1 h 23 min, runs for 12 s\n"
+		"loop.service: 8,412 restarts by systemd in at most 1 h 23 min, waits to be "
+		"started again");
 	CHECK_STR((char *)audits_find(&audits, "failed_units")->title.data,
 		"gone.service has failed");
 }
@@ -489,6 +493,7 @@ static void test_story(void)
 
 	audits_init(&audits);
 	put_story(&audits.tree);
+	tree_put(&audits.tree, "/proc/uptime", "7776000.00 4000.00\n");
 	audits.passes = story_passes;
 	audits.passes_later = story_goes_on;
 	audits.options.recorder = (struct audit_recorder){ .there = true, .running = true };
