@@ -190,6 +190,9 @@ static void describe(const struct host *host, const struct group *group, struct 
 		buffer_printf(text, " %lld within the last %s that were recorded,",
 			(long long)group->hour,
 			duration_format(group->hour_ns, over, sizeof(over)));
+	/* behind these, or behind the name */
+	if (!buffer_failed(text) && text->data[text->size - 1] == ',')
+		text->data[text->size - 1] = ';';
 	buffer_printf(
 		text, " %zu run%s", group->running, group->running ? ", the youngest for " : "");
 	if (group->running)
