@@ -34,16 +34,21 @@ struct tape_text {
 	uint32_t modules;
 };
 
-static inline void tape_text_quoted(struct tape_text *text, uint32_t id)
+static inline void tape_text_quote(const char *at, struct buffer *out)
 {
-	buffer_u8(text->out, '"');
-	for (const char *at = tape_string(text->tape, id); *at; at++)
+	buffer_u8(out, '"');
+	for (; *at; at++)
 		if ((unsigned char)*at < 0x20 || (unsigned char)*at > 0x7e || *at == '"' ||
 			*at == '\\')
-			buffer_printf(text->out, "\\x%02x", (unsigned char)*at);
+			buffer_printf(out, "\\x%02x", (unsigned char)*at);
 		else
-			buffer_u8(text->out, (uint8_t)*at);
-	buffer_u8(text->out, '"');
+			buffer_u8(out, (uint8_t)*at);
+	buffer_u8(out, '"');
+}
+
+static inline void tape_text_quoted(struct tape_text *text, uint32_t id)
+{
+	tape_text_quote(tape_string(text->tape, id), text->out);
 }
 
 static inline void tape_text_string(struct tape_text *text, uint32_t id)

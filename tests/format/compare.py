@@ -65,6 +65,13 @@ def compare_kind(folder, kind, seeds):
     return [wrong for seed in seeds for wrong in compare(f"{kind} {seed}", write(folder, seed, kind))]
 
 
+def compare_busy(folder):
+    """There are CPUs that are busy, and in the words of either reader."""
+    path = write(folder, SEEDS[0], "timer")
+    cells = sum(line.startswith("cell ") for line in dump(path)[0])
+    return compare("busy", path) + ([] if cells else ["no CPU is busy"])
+
+
 def compare_several(folder):
     """Segments one behind the other are one file."""
     path = folder / "several.tape"
@@ -117,6 +124,7 @@ def made():
                 ("both read the same of random tapes", compare_kind(folder, "random", SEEDS)),
                 ("of several blocks", compare_kind(folder, "many", SEEDS_OF_LARGE)),
                 ("of samples that a timer took", compare_kind(folder, "timer", SEEDS_OF_LARGE)),
+                ("of busy CPUs", compare_busy(folder)),
                 ("without samples", compare_kind(folder, "none", SEEDS_OF_LARGE)),
                 ("of several segments in one file", compare_several(folder)),
                 ("of a segment that was saved, what it said then", compare_saved()),

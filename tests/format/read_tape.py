@@ -421,6 +421,102 @@ def read_samples(columns, block, threads, functions, comms, ranked):
     return [Sample(block.begin + 1000 * time, *rest) for time, *rest in zip(times, cpus, sampled, all_periods, nodes, leaves)]
 
 
+# Busy CPUs
+
+
+class Slot(NamedTuple):
+    begin: int
+    length: int
+    wall_begin: int
+    machine: int
+
+
+class Cell(NamedTuple):
+    cpu: int
+    slot: int
+    busy: int
+    kernel: int
+    interrupts: int
+    unseen: int
+    by_gauges: int
+    thread: tuple  # pid, tid, comm
+    of_thread: int
+    function: bytes
+    of_function: int
+
+
+class Busy(NamedTuple):
+    known: int
+    cpus: int
+    slots: list
+    cells: list
+
+
+def read_slots(column):
+    begin = length = offset = 0
+    while column.more():
+        begin += length + column.varint()
+        length = column.varint()
+        offset += column.signed()
+        check(length and begin + length < 1 << 64, "a slot's length")
+        yield Slot(begin, length, wrap(begin + offset), column.u32())
+
+
+def read_names(column):
+    """Numbered from 1: what nothing is called is no name."""
+    names = [b""]
+    data = column.take(len(column.data))
+    check(not data or data[-1] == 0, "a name without its end")
+    for name in data.split(b"\0")[:-1]:
+        check(name not in names, "a name that is empty, or comes twice")
+        names.append(name)
+    return names
+
+
+def read_busy_threads(column, names):
+    threads = [(0, 0, b"")]
+    while column.more():
+        pid = wrap(threads[-1][0] + column.signed(), 32)
+        tid = wrap(pid + column.signed(), 32)
+        threads.append((as_signed(pid, 32), as_signed(tid, 32), at(names, column.varint(), "a name")))
+    return threads
+
+
+def read_places(column, slots):
+    """CPU and slot of each cell."""
+    cpu = slot = 0
+    while column.more():
+        on, skipped = column.u32(), column.varint()
+        slot = (0 if on else slot) + skipped
+        cpu += on
+        count = column.varint() + 1
+        check(cpu < 1 << 32 and slot + count <= slots, "a run of cells")
+        yield from ((cpu, slot + i) for i in range(count))
+        slot += count
+
+
+def at(rows, number, what):
+    check(number < len(rows), f"{what} that is not there")
+    return rows[number]
+
+
+def read_busy(columns):
+    head, slots, names, threads, runs, *shares = columns
+    known, cpus = head.varint(), head.varint()
+    slots, names = list(read_slots(slots)), read_names(names)
+    threads = read_busy_threads(threads, names)
+    cells = []
+    for place in read_places(runs, len(slots)):
+        busy, kernel, interrupts, unseen, by_gauges = (column.u8() for column in shares[:5])
+        thread, of_thread = at(threads, shares[5].varint(), "a thread"), shares[6].u8()
+        function, of_function = at(names, shares[7].varint(), "a name"), shares[8].u8()
+        cells.append(Cell(*place, busy, kernel, interrupts, unseen, by_gauges, thread, of_thread, function, of_function))
+    for column in columns:
+        column.end()
+    check(known or not cells, "cells of samples of which nothing tells what time they stand for")
+    return Busy(known, cpus, slots, cells)
+
+
 # All of it
 
 
@@ -448,6 +544,7 @@ class Tape:
         self.gauges = list(read_gauges(column("gauges"), strings, begin))
         self.modules = list(read_modules(column("modules"), strings))
         self.sums, self.samples = [], []
+        self.busy = read_busy(of_one["busy"]) if "busy" in of_one else None
         check(self.header.incidents == len(self.incidents), "number of incidents")
         check(self.header.lost == wrap(sum(loss.count for loss in self.losses if loss.kind in LOSSES_OF_SAMPLES)), "number of lost samples")
         if self.header.samples == 0:
@@ -549,6 +646,12 @@ def lines_of(tape):
         yield from frames.lines(line_of("sum", node.count, node.comm), leaf, node)
     for sample in tape.samples:
         yield from frames.lines(line_of("sample", sample.time, sample.cpu, *sample.thread, sample.period), sample.leaf, sample.node)
+    if tape.busy:
+        yield line_of("busy", tape.busy.known, tape.busy.cpus)
+        for slot in tape.busy.slots:
+            yield line_of("slot", *slot)
+        for cell in tape.busy.cells:
+            yield line_of("cell", *cell[:7], *cell.thread, *cell[8:])
 
 
 def main():

@@ -24,6 +24,7 @@ COLUMNS = {
     "trie": 9,
     "blocks": 1,
     "samples": 14,
+    "busy": 14,
 }
 
 
