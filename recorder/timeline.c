@@ -62,6 +62,18 @@ static void timeline_forget(struct timeline *timeline, size_t given)
 		timeline->entries.items[i].offset -= bytes;
 }
 
+/* The cache has forgotten what was added up to a second ago. */
+#define AHEAD 3
+#define CACHE_LINE 64
+
+static void fetch(const struct timeline *timeline, const struct timeline_entry *entry)
+{
+	const uint8_t *record = timeline->bytes.data + entry->offset;
+
+	for (size_t at = 0; at < entry->size; at += CACHE_LINE)
+		__builtin_prefetch(record + at);
+}
+
 int timeline_flush(struct timeline *timeline, uint64_t before_ns,
 	int (*give)(void *context, const struct timeline_entry *entry, const uint8_t *record),
 	void *context)
@@ -72,6 +84,8 @@ int timeline_flush(struct timeline *timeline, uint64_t before_ns,
 	for (given = 0; r >= 0 && given < timeline->entries.count; given++) {
 		const struct timeline_entry *entry = &timeline->entries.items[given];
 
+		if (given + AHEAD < timeline->entries.count)
+			fetch(timeline, &entry[AHEAD]);
 		if (entry->time_ns >= before_ns && before_ns != UINT64_MAX)
 			break;
 		r = give(context, entry, timeline->bytes.data + entry->offset);
