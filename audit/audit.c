@@ -3,17 +3,21 @@
 
 #include "audit/checks.h"
 #include "audit/history.h"
+#include "base/json.h"
 
-static int (*const checks[])(const struct host *host, struct report *report) = {
-	check_memory_cgroups,
-	check_units,
-	check_containers,
-	check_reclaim,
-	check_pressure,
-	check_cores,
-	check_queues,
-	check_sampling,
-	check_recorder,
+static const struct {
+	const char *name;
+	int (*check)(const struct host *host, struct report *report);
+} checks[] = {
+	{ "memory cgroups", check_memory_cgroups },
+	{ "units", check_units },
+	{ "containers", check_containers },
+	{ "reclaim", check_reclaim },
+	{ "pressure", check_pressure },
+	{ "cores", check_cores },
+	{ "network queues", check_queues },
+	{ "sampling limits", check_sampling },
+	{ "recorder", check_recorder },
 };
 
 /* A store that cannot be read costs the history, not the audit. */
@@ -30,6 +34,57 @@ static int add_history(struct host *host, struct report *report)
 	return r;
 }
 
+static int check(struct host *host, size_t i, struct report *report)
+{
+	int r;
+
+	if (!host_enter(host, checks[i].name))
+		return 0;
+	r = checks[i].check(host, report);
+	host_leave(host);
+	return r;
+}
+
+static void put_hung(const struct host *host, struct finding *finding, struct buffer *list)
+{
+	json_key(&finding->numbers, "reads");
+	json_open(&finding->numbers, '[');
+	for (uint32_t id = 1; id < strings_count(&host->hung); id++) {
+		const char *what = strings_at(&host->hung, id);
+
+		report_line(&finding->lines, "%s: no answer within %d s", what, AUDIT_PATIENCE_S);
+		json_string(&finding->numbers, what);
+		buffer_printf(list, "%s%s", id > 1 ? ", " : "", what);
+	}
+	json_close(&finding->numbers, ']');
+	buffer_u8(list, 0);
+}
+
+/* That it hangs is more than a check that could not be done. */
+static int tell_hung(const struct host *host, struct report *report)
+{
+	_cleanup_(buffer_done) struct buffer list = { 0 };
+	struct finding *finding;
+
+	if (strings_count(&host->hung) <= 1)
+		return 0;
+	finding = report_find(report, "hanging_reads", SEVERITY_CRITICAL,
+		"a read of %s does not come back", strings_at(&host->hung, 1));
+	if (!finding)
+		return -ENOMEM;
+	put_hung(host, finding, &list);
+	report_line(&finding->means,
+		"The kernel, or a file system, holds up whoever asks for it: agents that read the "
+		"same wait as well.");
+	report_line(&finding->confirm, "ps -eo pid,stat,wchan:32,etime,comm | awk '$2 ~ /D/'");
+	report_line(&finding->confirm, "dmesg -T | grep -A20 'blocked for more than'");
+	report_line(&finding->fix,
+		"/proc/PID/stack of one that waits says for which lock or file system it does. "
+		"Each who asks again is one more that waits.");
+	return buffer_failed(&list) ? -ENOMEM
+				    : report_unread(report, "what hangs", "%s", (char *)list.data);
+}
+
 int audit_run(const struct audit_options *options, struct report *report, struct error *error)
 {
 	struct host host = { .root = "" };
@@ -40,7 +95,9 @@ int audit_run(const struct audit_options *options, struct report *report, struct
 	if (r == 0)
 		r = add_history(&host, report);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(checks); i++)
-		r = checks[i](&host, report);
+		r = check(&host, i, report);
+	if (r == 0)
+		r = tell_hung(&host, report);
 	report->watched_ns = host.watched_ns;
 	report->recorded_from_ns = host.recorded_from_ns;
 	report->recorded_to_ns = host.recorded_to_ns;

@@ -9,6 +9,8 @@
 #include "audit/report.h"
 #include "store/store-reader.h"
 
+/* Who waits for longer takes it that a read hangs. */
+#define AUDIT_PATIENCE_S 10
 #define AUDIT_WATCH_NS (5 * 1000000000ull)
 #define AUDIT_HISTORY_NS (6 * 3600 * 1000000000ull)
 
@@ -35,6 +37,11 @@ struct audit_options {
 	uint64_t (*now_ns)(void *context);
 	void (*wait)(void *context, uint64_t ns);
 	void *context;
+	/*
+	 * Asked before anything of the host is read, with a name for it, which is passed over where the answer is false, and told with NULL when that is done: a
+	 * file of the kernel's may hang, and whoever reads it does. May be NULL.
+	 */
+	bool (*enter)(void *context, const char *what);
 	/* How much of the watch is over, and of reading the history. May be NULL. */
 	void (*progress)(void *context, uint64_t done, uint64_t of);
 	void *progress_context;

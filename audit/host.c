@@ -13,6 +13,7 @@
 void host_done(struct host *host)
 {
 	strings_done(&host->names);
+	strings_done(&host->hung);
 	array_done(&host->figures);
 	array_done(&host->dying_points);
 	array_done(&host->dying);
@@ -98,6 +99,36 @@ static int take_value(void *context, uint32_t id, int64_t value)
 	return 0;
 }
 
+bool host_enter(struct host *host, const char *what)
+{
+	const struct audit_options *options = host->options;
+	uint32_t id;
+
+	if (!options->enter || options->enter(options->context, what))
+		return true;
+	/* once, however often it is asked for */
+	host->failed |= strings_add(&host->hung, what, strlen(what), &id) < 0;
+	return false;
+}
+
+void host_leave(struct host *host)
+{
+	if (host->options->enter)
+		host->options->enter(host->options->context, NULL);
+}
+
+static bool guard_source(void *context, const char *source)
+{
+	char what[64];
+
+	if (!source) {
+		host_leave(context);
+		return true;
+	}
+	snprintf(what, sizeof(what), "figures of %s", source);
+	return host_enter(context, what);
+}
+
 static void show_progress(const struct audit_options *options, uint64_t done_ns)
 {
 	if (options->progress)
@@ -160,9 +191,13 @@ int host_watch(const struct audit_options *options, struct host *host)
 	r = gauges_new(host->root, &sink, &gauges);
 	if (r < 0)
 		return r;
+	gauges_guard(gauges, guard_source, host);
 	r = watch(host, gauges);
 	gauges_free(gauges);
-	find_memory(host);
-	read_uptime(host);
-	return r;
+	if (host_enter(host, "mounts and uptime")) {
+		find_memory(host);
+		read_uptime(host);
+		host_leave(host);
+	}
+	return r < 0 ? r : host->failed ? -ENOMEM : 0;
 }

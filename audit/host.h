@@ -34,6 +34,8 @@ struct host {
 	const struct audit_options *options;
 	const char *root;
 	struct strings names;
+	bool failed; /* memory ran out */
+	struct strings hung; /* what was passed over, as its reads do not come back */
 	array_of(struct host_figure) figures; /* by the number of the name */
 	uint64_t now_ns; /* of the wall clock, at the last reading */
 	uint64_t watched_ns;
@@ -49,6 +51,10 @@ struct host {
 /* Watches it as the options say. 0 or -ENOMEM; what is not there is not among the figures. */
 int host_watch(const struct audit_options *options, struct host *host);
 void host_done(struct host *host);
+
+/* audit_options.enter: false: it is passed over. */
+bool host_enter(struct host *host, const char *what);
+void host_leave(struct host *host);
 
 /* The figure of a name, made where there is none. 0 or -ENOMEM. */
 int host_name(struct host *host, const char *name, struct host_figure **ret_figure);

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "cli/audit-text.h"
 #include "cli/command.h"
+#include "cli/patience.h"
 #include "cli/progress.h"
 #include "cli/recorder-status.h"
 #include "cli/screen.h"
@@ -38,6 +39,7 @@ struct audit {
 	struct recorder_status status;
 	struct progress progress;
 	struct report report;
+	struct patience *patience; /* in the process that does it */
 };
 
 /* The wall clock as it was when it began, and as long as it is since: one that is set meanwhile changes no rate. */
@@ -188,19 +190,49 @@ static int run_audit(struct audit *audit)
 	return r < 0 ? fail(r, &error) : print(audit);
 }
 
+static bool enter(void *context, const char *what)
+{
+	return patience_enter(((struct audit *)context)->patience, what);
+}
+
+static int work(void *context, struct patience *patience)
+{
+	struct audit *audit = context;
+	int r;
+
+	audit->patience = patience;
+	audit->begin_ns = clock_ns(CLOCK_REALTIME);
+	audit->monotonic_ns = clock_ns(CLOCK_MONOTONIC);
+	r = run_audit(audit);
+	report_done(&audit->report);
+	return r;
+}
+
+static void gave_up(void *context, const char *what)
+{
+	const struct audit *audit = context;
+
+	say(audit->invocation, "reading %s does not come back: beginning anew without", what);
+}
+
 static int run(const struct invocation *invocation)
 {
-	struct audit audit = { .invocation = invocation,
-		.begin_ns = clock_ns(CLOCK_REALTIME),
-		.monotonic_ns = clock_ns(CLOCK_MONOTONIC) };
+	struct audit audit = { .invocation = invocation };
+	const struct patience_work patience = { .limit_ns = AUDIT_PATIENCE_S * NSEC_PER_SEC,
+		.work = work,
+		.gave_up = gave_up,
+		.context = &audit };
+	struct error error;
 	int r = parse(invocation, &audit.options);
 
 	audit.options.context = &audit;
-
+	audit.options.enter = enter;
 	if (r == EXIT_DONE)
-		r = run_audit(&audit);
-	report_done(&audit.report);
-	return r;
+		r = patience_run(&patience);
+	if (r >= 0)
+		return r;
+	error_set(&error, r, "the audit could not be done: %s", strerror(-r));
+	return fail(r, &error);
 }
 
 const struct command command_audit = {

@@ -18,6 +18,8 @@ struct source {
 
 struct gauges {
 	const struct gauges_sink *sink;
+	bool (*guard)(void *context, const char *source); /* NULL: there is none */
+	void *guard_context;
 	struct source sources[ARRAY_SIZE(kinds)];
 	char root[];
 };
@@ -90,6 +92,26 @@ static int read_source(struct gauges *gauges, size_t i, uint64_t second)
 	return 0;
 }
 
+void gauges_guard(
+	struct gauges *gauges, bool (*guard)(void *context, const char *source), void *context)
+{
+	gauges->guard = guard;
+	gauges->guard_context = context;
+}
+
+static int read_guarded(struct gauges *gauges, size_t i, uint64_t second)
+{
+	int r;
+
+	if (!gauges->guard)
+		return read_source(gauges, i, second);
+	if (!gauges->guard(gauges->guard_context, kinds[i]->name))
+		return 0;
+	r = read_source(gauges, i, second);
+	gauges->guard(gauges->guard_context, NULL);
+	return r;
+}
+
 int gauges_read(struct gauges *gauges, uint64_t second)
 {
 	int r = 0;
@@ -98,7 +120,7 @@ int gauges_read(struct gauges *gauges, uint64_t second)
 		if (second % kinds[i]->period_s)
 			continue;
 		if (second >= gauges->sources[i].off_until)
-			r = read_source(gauges, i, second);
+			r = read_guarded(gauges, i, second);
 	}
 	return r;
 }

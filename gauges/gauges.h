@@ -6,6 +6,7 @@
  * only grows, of which the differences are what one looks at. Sources know when their time has come, and what they cost.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +32,10 @@ struct gauges_cost {
 /* Of the host below `root`, "" for this one. The sink is borrowed. 0 or -ENOMEM. */
 int gauges_new(const char *root, const struct gauges_sink *sink, struct gauges **ret_gauges);
 struct gauges *gauges_free(struct gauges *gauges);
+
+/* Asked before each source is read, by its name, which is left out where the answer is false; told with NULL when it was read. */
+void gauges_guard(
+	struct gauges *gauges, bool (*guard)(void *context, const char *source), void *context);
 
 /* Reads those whose time has come in this second of a count that goes on by one each time. What cannot be read is no failure of ours. */
 int gauges_read(struct gauges *gauges, uint64_t second);

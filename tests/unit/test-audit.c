@@ -293,6 +293,31 @@ static void test_units_by_themselves(void)
 	CHECK(strstr(audits_text(&audits), "unread:   failed units"));
 }
 
+static bool passes_two_over(void *context, const char *what)
+{
+	(void)context;
+	return !what || (strcmp(what, "figures of cpu") != 0 && strcmp(what, "containers") != 0);
+}
+
+/* What does not come back is passed over, and found. */
+static void test_hanging_reads(void)
+{
+	_cleanup_(audits_done) struct audits audits;
+
+	audits_init(&audits);
+	put_usual(&audits.tree);
+	audits.passes = time_passes;
+	audits.options.enter = passes_two_over;
+	audits_run(&audits);
+	CHECK_EQ(audits.report.findings.count, 1);
+	CHECK_STR((char *)audits_find(&audits, "hanging_reads")->lines.data,
+		"figures of cpu: no answer within 10 s\ncontainers: no answer within 10 s");
+	CHECK(strstr(audits_text(&audits), "what hangs (figures of cpu, containers)"));
+	CHECK(strstr(audits_text(&audits), "cores (/proc/stat tells of no CPU's time)"));
+	CHECK(!strstr(audits_text(&audits), " containers ("));
+	CHECK(strstr(audits_json(&audits), "\"reads\":[\"figures of cpu\",\"containers\"]"));
+}
+
 /* What is to be pasted runs nothing but itself, whatever a unit or a device is called. */
 static void test_hostile_names(void)
 {
@@ -521,4 +546,4 @@ CHECK_MAIN({ "a host that is well", test_healthy }, { "a folder that is no host"
 	{ "units, as they are seen", test_units_by_themselves },
 	{ "units with hostile names", test_hostile_names }, { "containers", test_containers },
 	{ "the recorder", test_recorder }, { "who leaks cgroups", test_who_leaks },
-	{ "the host of the story", test_story })
+	{ "reads that hang", test_hanging_reads }, { "the host of the story", test_story })

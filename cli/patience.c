@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/patience.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+/* More are a host on which nothing answers. */
+#define HUNG_MAX 16
+#define LOOK_MS 100
+
+/* Shared by both processes. */
+struct patience {
+	_Atomic uint64_t since_ns; /* 0: it is at nothing that may hang */
+	char what[64];
+	char hung[HUNG_MAX][64];
+	size_t hung_count;
+};
+
+bool patience_enter(struct patience *patience, const char *what)
+{
+	patience->since_ns = 0;
+	if (!what)
+		return true;
+	for (size_t i = 0; i < patience->hung_count; i++)
+		if (strcmp(patience->hung[i], what) == 0)
+			return false;
+	snprintf(patience->what, sizeof(patience->what), "%s", what);
+	patience->since_ns = clock_ns(CLOCK_MONOTONIC);
+	return true;
+}
+
+static bool hangs(const struct patience *patience, uint64_t limit_ns)
+{
+	uint64_t since_ns = patience->since_ns;
+
+	return since_ns && clock_ns(CLOCK_MONOTONIC) > since_ns + limit_ns;
+}
+
+/* It ends when this one does, however that comes. */
+static void do_work(const struct patience_work *work, struct patience *patience, pid_t parent)
+{
+	int code = EXIT_FAILURE;
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent)
+		code = work->work(work->context, patience);
+	fflush(NULL);
+	exit(code);
+}
+
+/* Its pipe ends with it. 0, or -ETIMEDOUT. */
+static int watch(int fd, const struct patience *patience, uint64_t limit_ns)
+{
+	struct pollfd ended = { .fd = fd };
+
+	for (;;) {
+		if (poll(&ended, 1, LOOK_MS) > 0)
+			return 0;
+		if (hangs(patience, limit_ns))
+			return -ETIMEDOUT;
+	}
+}
+
+static int wait_for(pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	/* as it would have ended itself */
+	signal(WTERMSIG(status), SIG_DFL);
+	raise(WTERMSIG(status));
+	return -EINTR;
+}
+
+/* One try: what the work said, or -ETIMEDOUT with what it was at among what hung. */
+static int run_once(const struct patience_work *work, struct patience *patience)
+{
+	_cleanup_close_ int reads = -1, writes = -1;
+	pid_t parent = getpid(), pid;
+	int fds[2], r;
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return -errno;
+	reads = fds[0];
+	writes = fds[1];
+	patience->since_ns = 0;
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0)
+		return -errno;
+	if (!pid)
+		do_work(work, patience, parent);
+	close(take_fd(writes));
+	r = watch(reads, patience, work->limit_ns);
+	if (r == 0)
+		return wait_for(pid);
+	kill(pid, SIGKILL);
+	memcpy(patience->hung[patience->hung_count++], patience->what, sizeof(patience->what));
+	work->gave_up(work->context, patience->what);
+	return r;
+}
+
+int patience_run(const struct patience_work *work)
+{
+	struct patience *patience = mmap(
+		NULL, sizeof(*patience), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int r;
+
+	if (patience == MAP_FAILED)
+		return -errno;
+	do
+		r = run_once(work, patience);
+	while (r == -ETIMEDOUT && patience->hung_count < HUNG_MAX);
+	munmap(patience, sizeof(*patience));
+	return r;
+}
