@@ -13,6 +13,7 @@ void strings_done(struct strings *strings)
 	buffer_done(&strings->text);
 	array_done(&strings->starts);
 	table_done(&strings->table);
+	strings->tabled = 0;
 }
 
 const char *strings_at(const struct strings *strings, uint32_t id)
@@ -40,6 +41,35 @@ static bool piece_equal(const void *context, uint32_t id, const void *key)
 	       memcmp(strings->text.data + start, piece->text, piece->size) == 0;
 }
 
+static uint64_t hash_of(const struct strings *strings, uint32_t id)
+{
+	const char *text = strings_at(strings, id);
+
+	return hash_bytes(text, strlen(text));
+}
+
+/* What was filled in is known by its text only when somebody asks, which is seldom. */
+static uint32_t find_untabled(const struct strings *strings, const struct piece *piece)
+{
+	for (uint32_t id = strings->tabled + 1; id < strings_count(strings); id++)
+		if (piece_equal(strings, id, piece))
+			return id;
+	return TABLE_NONE;
+}
+
+static int table_all(struct strings *strings)
+{
+	int r = 0;
+
+	while (r == 0 && strings->tabled < strings->starts.count) {
+		uint32_t id = strings->tabled + 1;
+
+		r = table_add(&strings->table, hash_of(strings, id), id);
+		strings->tabled += r == 0;
+	}
+	return r;
+}
+
 uint32_t strings_find(const struct strings *strings, const char *text, size_t size)
 {
 	struct piece piece = { .text = text, .size = strnlen(text, size) };
@@ -49,7 +79,33 @@ uint32_t strings_find(const struct strings *strings, const char *text, size_t si
 		return 0;
 	id = table_find(
 		&strings->table, hash_bytes(text, piece.size), piece_equal, strings, &piece);
+	if (id == TABLE_NONE)
+		id = find_untabled(strings, &piece);
 	return id == TABLE_NONE ? 0 : id;
+}
+
+int strings_fill(struct strings *strings, const void *texts, size_t size)
+{
+	const char *at = texts, *end = at + size, *next;
+	uint8_t *text;
+
+	if (!size)
+		return 0;
+	if (size > UINT32_MAX)
+		return -E2BIG;
+	text = buffer_room(&strings->text, size);
+	if (!text || array_reserve(&strings->starts, size / 32 + 1) < 0)
+		return -ENOMEM;
+	memcpy(text, texts, size);
+	for (; at < end; at = next + 1) {
+		next = memchr(at, 0, end - at);
+		if (!next || next == at)
+			return -EBADMSG;
+		if (array_push(&strings->starts, at - (const char *)texts) < 0)
+			return -ENOMEM;
+	}
+	strings->text.size = size;
+	return 0;
 }
 
 int strings_add(struct strings *strings, const char *text, size_t size, uint32_t *ret_id)
@@ -63,6 +119,9 @@ int strings_add(struct strings *strings, const char *text, size_t size, uint32_t
 		*ret_id = 0;
 		return 0;
 	}
+	r = table_all(strings);
+	if (r < 0)
+		return r;
 	hash = hash_bytes(text, piece.size);
 	id = table_find(&strings->table, hash, piece_equal, strings, &piece);
 	if (id != TABLE_NONE) {
@@ -82,6 +141,7 @@ int strings_add(struct strings *strings, const char *text, size_t size, uint32_t
 	buffer_bytes(&strings->text, text, piece.size);
 	buffer_u8(&strings->text, 0);
 	strings->starts.items[strings->starts.count++] = start;
+	strings->tabled++;
 	*ret_id = id;
 	return 0;
 }

@@ -79,7 +79,7 @@ static void decode(
 
 int main(int argc, char **argv)
 {
-	struct segment_want whole = { 0, UINT64_MAX, SEGMENT_ALL }, sums = whole, window = whole;
+	struct segment_want whole = { 0, UINT64_MAX, SEGMENT_ALL, 1 }, sums = whole, window = whole;
 	struct segment_summary summary;
 	struct segment_input input;
 	struct tape *tape;

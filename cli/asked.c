@@ -33,7 +33,7 @@ void asked_done(struct asked *asked)
 
 /*
  * Each segment takes the same room as the one before. Without this every large piece of it would go back to the kernel in between, and be
- * cleared page by page for the next one. And pages come in large ones where the kernel has them: of a window's text, getting them one by one took a
+ * cleared page by page for the next one; so for the threads, which would each have a heap of their own. And pages come in large ones where the kernel has them: of a window's text, getting them one by one took a
  * sixth of the time.
  */
 void asked_keep_memory(void)
@@ -42,6 +42,7 @@ void asked_keep_memory(void)
 	uintptr_t begin, end;
 	void *first;
 
+	mallopt(M_ARENA_MAX, 1);
 	mallopt(M_MMAP_THRESHOLD, 32 << 20);
 	mallopt(M_TRIM_THRESHOLD, 256 << 20);
 	mallopt(M_TOP_PAD, HEAP_STEP);

@@ -59,7 +59,7 @@ static uint64_t outside(uint64_t time_ns, uint64_t from_ns, uint64_t to_ns)
 
 bool log_map_load(struct log_map *map, const struct store_segment *segment)
 {
-	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_CONTEXT };
+	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_CONTEXT, 1 };
 
 	if (map->tape && strcmp(map->tape_name, segment->name) == 0)
 		return true;

@@ -74,7 +74,7 @@ static int resolve_tape(struct resolving *resolving, const struct store_segment 
 /* One that is damaged, or was removed meanwhile, does not keep us from the others. */
 static int resolve_segment(struct resolving *resolving, const struct store_segment *segment)
 {
-	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_ALL };
+	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	struct error error = { 0 };
 	int r;

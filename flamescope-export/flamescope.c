@@ -17,7 +17,7 @@
 #include "flamescope-export/header.h"
 #include "flamescope-export/tape-text.h"
 #include "query/pieces.h"
-#include "query/workers.h"
+#include "base/workers.h"
 
 #define USEC_PER_SEC 1000000ull
 #define NUMBERS_MAX 160 /* of numbers and blanks, at their widest */

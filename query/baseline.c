@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "query/sift.h"
-#include "query/workers.h"
+#include "base/workers.h"
 
 #define SLICE_NS (10 * NSEC_PER_SEC)
 
@@ -159,7 +159,7 @@ static int work(void *context, unsigned int worker, size_t item)
 	struct run *run = context;
 	const struct piece *piece = &run->pieces.items[item];
 	const struct segment_want want = { piece->from_ns, piece->to_ns,
-		piece->summed ? SEGMENT_SAMPLES | SEGMENT_SUMS : SEGMENT_SAMPLES };
+		piece->summed ? SEGMENT_SAMPLES | SEGMENT_SUMS : SEGMENT_SAMPLES, .threads = 1 };
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	int r = store_reader_load(run->reader, piece->segment, &want, &tape, NULL);
 

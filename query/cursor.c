@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 #include "query/sift.h"
-#include "query/workers.h"
+#include "base/workers.h"
 
 struct open_tape {
 	struct tape *tape;
@@ -61,6 +61,8 @@ int cursor_read_together(struct cursor *cursor, unsigned int threads)
 	if (!cursor->read)
 		return -ENOMEM;
 	cursor->read_max = threads;
+	if (cursor->loader.segments.list.count)
+		cursor->loader.threads = threads / cursor->loader.segments.list.count;
 	return 0;
 }
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "query/sift.h"
-#include "query/workers.h"
+#include "base/workers.h"
 
 struct run {
 	const struct fold_options *options;

@@ -71,7 +71,7 @@ static void take_facts(struct side *side, const struct tape *tape)
 static int load_side(struct telling *telling, const struct store_segment *segment,
 	struct side *ret_side, struct error *error)
 {
-	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_LOSSES };
+	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_LOSSES, 1 };
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	int r;
 

@@ -31,7 +31,8 @@ void loader_done(struct loader *loader)
 void loader_read(const struct loader *loader, const struct store_segment *segment, uint64_t from_ns,
 	unsigned int parts, struct loaded *ret_loaded)
 {
-	const struct segment_want want = { from_ns, loader->question.window.to_ns, parts };
+	const struct segment_want want = { from_ns, loader->question.window.to_ns, parts,
+		loader->threads };
 
 	*ret_loaded = (struct loaded){ 0 };
 	ret_loaded->failed = store_reader_load(
@@ -117,7 +118,7 @@ int loader_take(struct loader *loader, const struct store_segment *segment, stru
 int loader_each_later(struct loader *loader, int (*see)(void *context, const struct tape *tape),
 	void *context, struct error *error)
 {
-	const struct segment_want want = { 0, UINT64_MAX, SEGMENT_LOSSES };
+	const struct segment_want want = { 0, UINT64_MAX, SEGMENT_LOSSES, 1 };
 	const struct window *window = &loader->question.window;
 	struct store_segments segments = { 0 };
 	uint64_t before_ns, after_ns;

@@ -29,6 +29,7 @@ struct loader {
 	struct store_segments segments; /* that overlap the window, by their begin */
 	struct coverage coverage;
 	struct coverage_parts parts;
+	unsigned int threads; /* that may decode one segment; 0 is 1 */
 };
 
 /* What reading a segment came to. */

@@ -23,7 +23,7 @@ static int add_segment(struct store_reader *reader, const struct store_segment *
 	const struct window *window, struct coverage *coverage, struct coverage_parts *parts,
 	struct error *error)
 {
-	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_LOSSES };
+	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_LOSSES, 1 };
 	static const struct cpu_set_filter all;
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	struct error own = { 0 };

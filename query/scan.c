@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "query/sift.h"
-#include "query/workers.h"
+#include "base/workers.h"
 
 /* The lock guards what the segments are added to: the loader and the number of samples. */
 struct run {

@@ -215,7 +215,7 @@ static int add_busy(
 /* Of a segment that does not say it itself, by its samples. */
 static int add_samples(struct finding *finding, struct store_segment *segment)
 {
-	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_ALL };
+	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
 	const struct question *question = &finding->options->question;
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	struct error error = { 0 };

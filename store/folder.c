@@ -310,7 +310,7 @@ int folder_busy(const char *path, const struct store_segment *segment, struct bu
 int folder_incidents(const char *path, const struct store_segment *segment,
 	struct incidents *incidents, struct error *error)
 {
-	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_CONTEXT };
+	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_CONTEXT, 1 };
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	int r = folder_load(path, segment, &want, &tape, error);
 

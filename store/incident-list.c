@@ -70,7 +70,7 @@ static int compare_run(const void *key, const void *run)
 static int add_from_file(
 	struct listing *listing, const struct store_segment *segment, struct error *error)
 {
-	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_CONTEXT };
+	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_CONTEXT, 1 };
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	int r = store_reader_load(listing->reader, segment, &want, &tape, error);
 

@@ -74,7 +74,7 @@ static int read_position(const char *store, struct log_position *ret, struct err
 static int see_tape(struct store_reader *reader, const struct store_segment *segment,
 	struct log_position *position)
 {
-	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_CONTEXT };
+	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_CONTEXT, 1 };
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	int r = store_reader_load(reader, segment, &want, &tape, NULL);
 

@@ -57,7 +57,7 @@ static int compare_leftovers(const void *a, const void *b)
 /* The writer was killed between the segment and the spool. One that was newer has sealed more than we could. */
 static bool is_sealed(const struct store_writer *writer, const char *name)
 {
-	static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL };
+	static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	struct store_segment segment = { 0 };
 	struct store_identity identity;

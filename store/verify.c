@@ -48,7 +48,7 @@ static bool is_told_right(const struct store_segment *segment, const struct tape
 
 static int verify_segment(struct verifying *verifying, const struct store_segment *segment)
 {
-	static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL };
+	static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	struct error why = { 0 };
 	int r = store_reader_load(verifying->reader, segment, &everything, &tape, &why);

@@ -285,14 +285,15 @@ int block_encode(struct block *block, struct encoding *encoding,
 	return r < 0 ? r : encoding_end(encoding, &writer, "samples", CONTENTS_INCOMPATIBLE);
 }
 
-/* A block on its way in: rows in the order of its columns, by CPU and time. */
+/*
+ * Rows are in the order of the columns, by CPU and time; `sorted` are their numbers in time order. The columns of stacks are in the order of
+ * groups that only the trie tells.
+ */
 struct incoming {
 	const struct block_place *place;
-	const struct block_source *source;
 	struct reader head, times, escapes, threads, others, periods;
-	struct planes ranks, leaf_ranks;
 	struct tape_sample *rows;
-	uint32_t *order, *scratch, *keys;
+	uint32_t *sorted, *ranks, *leaf_ranks;
 	uint64_t grid_ns, period;
 	uint64_t next_thread;
 };
@@ -376,50 +377,25 @@ static int take_runs(struct incoming *in, const struct tape *tape)
 	return r == 0 && at != in->place->count ? -EBADMSG : r;
 }
 
-/* For the column to come, keys[] says whose group a row is in; its leaf node is left in the rows' frame. */
-static int take_ranks(struct incoming *in, const struct tape *tape)
-{
-	const struct leaves *leaves = in->source->leaves;
-	size_t count = in->place->count;
+/* In time order; more than moving rows about costs, as they come in a run for each CPU. */
+struct timed {
+	uint64_t time_ns;
+	uint32_t row;
+};
 
-	for (size_t i = 0; i < count; i++) {
-		in->keys[i] = in->source->comms[tape->threads.items[in->rows[i].thread].comm];
-		if (in->keys[i] == UINT32_MAX)
-			return -EBADMSG;
-	}
-	group_start(in->order, count);
-	group_by(in->order, in->scratch, count, in->keys);
-	for (size_t i = 0; i < count; i++) {
-		uint32_t row = in->order[i], comm = in->keys[row];
-		uint32_t first = leaves->comm_first.items[comm], rank = planes_at(&in->ranks, i);
-		uint32_t leaf;
-
-		if (rank >= leaves->comm_first.items[comm + 1] - first)
-			return -EBADMSG;
-		leaf = leaves->by_rank[first + rank];
-		in->rows[row].stack = leaves->stack.items[leaf];
-		in->rows[row].frame = leaves->function.items[leaf];
-	}
-	return 0;
-}
-
-static int take_leaves(struct incoming *in)
+static int sort_rows(struct incoming *in)
 {
 	size_t count = in->place->count;
+	_cleanup_free_ struct timed *timed = malloc((count + 1) * sizeof(*timed));
+	_cleanup_free_ struct timed *scratch = malloc((count + 1) * sizeof(*scratch));
 
+	if (!timed || !scratch)
+		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
-		in->keys[i] = in->rows[i].frame;
-	group_start(in->order, count);
-	group_by(in->order, in->scratch, count, in->keys);
-	for (size_t i = 0; i < count; i++) {
-		uint32_t row = in->order[i], rank = planes_at(&in->leaf_ranks, i);
-		const struct function_frames *function =
-			&in->source->functions->rows.items[in->keys[row]];
-
-		if (rank >= function->leaves)
-			return -EBADMSG;
-		in->rows[row].frame = function->first_leaf + rank;
-	}
+		timed[i] = (struct timed){ in->rows[i].time_ns, i };
+	sort_by_number(timed, scratch, count, sizeof(*timed), offsetof(struct timed, time_ns));
+	for (size_t i = 0; i < count; i++)
+		in->sorted[i] = timed[i].row;
 	return 0;
 }
 
@@ -432,12 +408,16 @@ static int take_columns(struct incoming *in, struct section_reader *section)
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(columns); i++)
 		r = section_take(section, columns[i]);
 	/* a byte for each sample: from here on the count is no mere claim */
-	if (r == 0 && in->threads.size != in->place->count)
-		r = -EBADMSG;
-	if (r == 0)
-		r = section_take_planes(section, in->place->count, &in->ranks);
-	if (r == 0)
-		r = section_take_planes(section, in->place->count, &in->leaf_ranks);
+	return r == 0 && in->threads.size != in->place->count ? -EBADMSG : r;
+}
+
+static int take_numbers(struct section_reader *section, uint32_t *numbers, size_t count)
+{
+	struct planes planes;
+	int r = section_take_planes(section, count, &planes);
+
+	for (size_t i = 0; r == 0 && i < count; i++)
+		numbers[i] = planes_at(&planes, i);
 	return r;
 }
 
@@ -452,7 +432,7 @@ static int check_ends(const struct incoming *in)
 	return 0;
 }
 
-static int take_rows(struct incoming *in, struct tape *tape)
+static int take_rows(struct incoming *in, const struct tape *tape)
 {
 	int r;
 
@@ -462,49 +442,124 @@ static int take_rows(struct incoming *in, struct tape *tape)
 	if (in->grid_ns > GRID_PERIOD_MAX || in->next_thread > UINT32_MAX)
 		return -EBADMSG;
 	r = take_runs(in, tape);
-	if (r == 0)
-		r = take_ranks(in, tape);
-	if (r == 0)
-		r = take_leaves(in);
 	for (size_t i = 0; i < in->place->count; i++)
 		in->rows[i].period = in->period ? in->period : reader_varint(&in->periods);
 	return r < 0 ? r : check_ends(in);
 }
 
-static int decode_block(
+static int read_section(
 	const struct decoding *decoding, struct section_reader *section, void *context)
 {
 	struct incoming *in = context;
-	struct tape *tape = decoding->tape;
-	_cleanup_free_ uint32_t *numbers = NULL;
-	_cleanup_free_ void *sorting = NULL;
 	size_t count = in->place->count;
 	int r = take_columns(in, section);
 
 	if (r < 0)
 		return r;
-	numbers = malloc((3 * count + 1) * sizeof(*numbers));
-	sorting = malloc((count + 1) * sizeof(struct tape_sample));
-	if (!numbers || !sorting || array_reserve(&tape->samples, tape->samples.count + count) < 0)
+	in->rows = malloc((count + 1) * sizeof(*in->rows));
+	in->sorted = malloc((3 * count + 1) * sizeof(*in->sorted));
+	if (!in->rows || !in->sorted)
 		return -ENOMEM;
-	in->order = numbers;
-	in->scratch = numbers + count;
-	in->keys = numbers + 2 * count;
-	in->rows = tape->samples.items + tape->samples.count;
-	memset(in->rows, 0, count * sizeof(*in->rows));
-	r = take_rows(in, tape);
-	if (r < 0)
-		return r;
-	sort_by_number(
-		in->rows, sorting, count, sizeof(*in->rows), offsetof(struct tape_sample, time_ns));
-	tape->samples.count += count;
+	in->ranks = in->sorted + count;
+	in->leaf_ranks = in->sorted + 2 * count;
+	r = take_numbers(section, in->ranks, count);
+	if (r == 0)
+		r = take_numbers(section, in->leaf_ranks, count);
+	if (r == 0)
+		r = take_rows(in, decoding->tape);
+	return r < 0 ? r : sort_rows(in);
+}
+
+int incoming_read(const struct decoding *decoding, const struct block_place *place,
+	struct incoming **ret_incoming)
+{
+	_cleanup_(cleanup_incoming) struct incoming *in = calloc(1, sizeof(*in));
+	int r;
+
+	if (!in)
+		return -ENOMEM;
+	in->place = place;
+	r = decoding_section(decoding, place->entry, read_section, in);
+	if (r == 0)
+		*ret_incoming = take_ptr(in);
+	return r;
+}
+
+struct incoming *incoming_free(struct incoming *incoming)
+{
+	if (!incoming)
+		return NULL;
+	free(incoming->rows);
+	free(incoming->sorted);
+	free(incoming);
+	return NULL;
+}
+
+/* What placing a block takes: keys[] says whose group a row is in. */
+struct placing {
+	uint32_t *order, *scratch, *keys;
+};
+
+/* A row's leaf node; its function is left in the row's frame. */
+static int place_ranks(const struct incoming *in, const struct tape *tape,
+	const struct block_source *source, const struct placing *placing)
+{
+	const struct leaves *leaves = source->leaves;
+	size_t count = in->place->count;
+
+	for (size_t i = 0; i < count; i++) {
+		placing->keys[i] = source->comms[tape->threads.items[in->rows[i].thread].comm];
+		if (placing->keys[i] == UINT32_MAX)
+			return -EBADMSG;
+	}
+	group_start(placing->order, count);
+	group_by(placing->order, placing->scratch, count, placing->keys);
+	for (size_t i = 0; i < count; i++) {
+		uint32_t row = placing->order[i], comm = placing->keys[row];
+		uint32_t first = leaves->comm_first.items[comm], rank = in->ranks[i];
+		uint32_t leaf;
+
+		if (rank >= leaves->comm_first.items[comm + 1] - first)
+			return -EBADMSG;
+		leaf = leaves->by_rank[first + rank];
+		in->rows[row].stack = leaves->stack.items[leaf];
+		in->rows[row].frame = leaves->function.items[leaf];
+	}
 	return 0;
 }
 
-int block_decode(const struct decoding *decoding, const struct block_source *source,
-	const struct block_place *place)
+static int place_leaves(
+	const struct incoming *in, const struct block_source *source, const struct placing *placing)
 {
-	struct incoming in = { .place = place, .source = source };
+	size_t count = in->place->count;
 
-	return decoding_section(decoding, place->entry, decode_block, &in);
+	for (size_t i = 0; i < count; i++)
+		placing->keys[i] = in->rows[i].frame;
+	group_start(placing->order, count);
+	group_by(placing->order, placing->scratch, count, placing->keys);
+	for (size_t i = 0; i < count; i++) {
+		uint32_t row = placing->order[i], rank = in->leaf_ranks[i];
+		const struct function_frames *function =
+			&source->functions->rows.items[placing->keys[row]];
+
+		if (rank >= function->leaves)
+			return -EBADMSG;
+		in->rows[row].frame = function->first_leaf + rank;
+	}
+	return 0;
+}
+
+int incoming_place(struct incoming *incoming, const struct tape *tape,
+	const struct block_source *source, struct tape_sample *samples)
+{
+	size_t count = incoming->place->count;
+	_cleanup_free_ uint32_t *numbers = malloc((3 * count + 1) * sizeof(*numbers));
+	struct placing placing = { numbers, numbers + count, numbers + 2 * count };
+	int r = numbers ? place_ranks(incoming, tape, source, &placing) : -ENOMEM;
+
+	if (r == 0)
+		r = place_leaves(incoming, source, &placing);
+	for (size_t i = 0; r == 0 && i < count; i++)
+		samples[i] = incoming->rows[incoming->sorted[i]];
+	return r;
 }

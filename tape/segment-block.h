@@ -38,9 +38,10 @@ struct block_place {
 	uint64_t begin_us; /* of its first sample */
 	uint64_t last_us;
 	uint64_t count;
+	size_t first; /* row of the tape */
 };
 
-/* What decoding blocks takes. */
+/* What the stacks of a block's samples are told by. */
 struct block_source {
 	const struct functions *functions;
 	const struct leaves *leaves;
@@ -48,9 +49,18 @@ struct block_source {
 		*comms; /* which of the trie's comms a string is, by string; UINT32_MAX: none */
 };
 
-/* Adds the block's samples to the tape, in time order. */
-int block_decode(const struct decoding *decoding, const struct block_source *source,
-	const struct block_place *place);
+/*
+ * A block on its way in, in two steps, each of which may be done side by side for several blocks: reading it takes the tape's threads, and all
+ * but its samples' stacks is known then; placing it takes the trie. -EBADMSG also where the text of the error says nothing yet.
+ */
+struct incoming;
+int incoming_read(const struct decoding *decoding, const struct block_place *place,
+	struct incoming **ret_incoming);
+struct incoming *incoming_free(struct incoming *incoming);
+DEFINE_CLEANUP(incoming, struct incoming *, incoming_free)
+/* Puts the block's samples, in time order, into room for as many. */
+int incoming_place(struct incoming *incoming, const struct tape *tape,
+	const struct block_source *source, struct tape_sample *samples);
 
 static inline uint64_t microseconds(uint64_t time_ns)
 {

@@ -158,6 +158,11 @@ int decoding_read(
 	return 0;
 }
 
+int decoding_bad_value(const struct decoding *decoding, const struct contents_entry *entry)
+{
+	return section_error(decoding, entry, -EBADMSG, "holds a bad value");
+}
+
 int decoding_section(const struct decoding *decoding, const struct contents_entry *entry,
 	int (*decode)(
 		const struct decoding *decoding, struct section_reader *section, void *context),
@@ -175,5 +180,5 @@ int decoding_section(const struct decoding *decoding, const struct contents_entr
 	r = decode(decoding, &section, context);
 	if (r == 0 && (reader_left(&section.stored) || section.raw_bytes != entry->raw))
 		r = -EBADMSG;
-	return r == -EBADMSG ? section_error(decoding, entry, r, "holds a bad value") : r;
+	return r == -EBADMSG ? decoding_bad_value(decoding, entry) : r;
 }

@@ -59,6 +59,7 @@ struct decoding {
 	struct zstd_unpacker *unpacker;
 	struct tape *tape;
 	struct error *error;
+	bool whole; /* every byte is to be checked */
 };
 
 uint32_t string_column_take(
@@ -69,6 +70,8 @@ const struct contents_entry *decoding_find(const struct decoding *decoding, cons
 /* The stored bytes, checked; the caller frees *ret_stored. */
 int decoding_read(
 	const struct decoding *decoding, const struct contents_entry *entry, uint8_t **ret_stored);
+/* -EBADMSG, with a text. */
+int decoding_bad_value(const struct decoding *decoding, const struct contents_entry *entry);
 /*
  * Decodes a section: `decode` takes its columns. What it leaves is damage, and so is a section that unpacks to another size than the contents
  * say. The text of a failure names the section.

@@ -53,6 +53,13 @@ static int decode_strings(struct tape *tape, struct reader *column)
 	return 0;
 }
 
+static int fill_strings(struct tape *tape, struct reader *column)
+{
+	size_t size = reader_left(column);
+
+	return strings_fill(&tape->strings, reader_take(column, size), size);
+}
+
 static void encode_facts(struct encoding *encoding, struct buffer *column)
 {
 	const struct tape *tape = encoding->tape;
@@ -410,16 +417,18 @@ static const struct rows {
 	int (*decode)(struct tape *tape, struct reader *column);
 	void (*encode)(
 		struct encoding *encoding, struct buffer *column); /* NULL: not of the context */
+	/* The same where not every byte is to be checked. NULL: there is nothing to be saved. */
+	int (*quick)(struct tape *tape, struct reader *column);
 } all_rows[] = {
-	{ "strings", 0, decode_strings, NULL },
-	{ "facts", 0, decode_facts, encode_facts },
-	{ "anchors", 0, decode_anchors, encode_anchors },
-	{ "threads", SEGMENT_SAMPLES | SEGMENT_CONTEXT, decode_threads, NULL },
-	{ "losses", SEGMENT_LOSSES, decode_losses, encode_losses },
-	{ "events", SEGMENT_CONTEXT, decode_events, encode_events },
-	{ "lines", SEGMENT_CONTEXT, decode_lines, encode_lines },
-	{ "incident", SEGMENT_CONTEXT, decode_incidents, encode_incidents },
-	{ "gauges", SEGMENT_CONTEXT, decode_gauges, encode_gauges },
+	{ "strings", 0, decode_strings, NULL, fill_strings },
+	{ "facts", 0, decode_facts, encode_facts, NULL },
+	{ "anchors", 0, decode_anchors, encode_anchors, NULL },
+	{ "threads", SEGMENT_SAMPLES | SEGMENT_CONTEXT, decode_threads, NULL, NULL },
+	{ "losses", SEGMENT_LOSSES, decode_losses, encode_losses, NULL },
+	{ "events", SEGMENT_CONTEXT, decode_events, encode_events, NULL },
+	{ "lines", SEGMENT_CONTEXT, decode_lines, encode_lines, NULL },
+	{ "incident", SEGMENT_CONTEXT, decode_incidents, encode_incidents, NULL },
+	{ "gauges", SEGMENT_CONTEXT, decode_gauges, encode_gauges, NULL },
 };
 
 int rows_encode_context(struct encoding *encoding)
@@ -446,7 +455,8 @@ static int decode_rows(
 	int r = section_take(section, &column);
 
 	if (r == 0)
-		r = rows->decode(decoding->tape, &column);
+		r = rows->quick && !decoding->whole ? rows->quick(decoding->tape, &column)
+						    : rows->decode(decoding->tape, &column);
 	return r == 0 && reader_failed(&column) ? -EBADMSG : r;
 }
 

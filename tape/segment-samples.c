@@ -2,7 +2,6 @@
 #include "tape/segment-samples.h"
 
 #include "tape/clocks.h"
-#include "tape/segment-block.h"
 
 /* Blocks are of so much time, but not smaller: their headers and the starts of their columns would be dear. */
 #define BLOCK_US 10000000ull
@@ -57,14 +56,10 @@ int samples_encode(
 	return r < 0 ? r : encoding_column(encoding, &directory, "blocks", CONTENTS_INCOMPATIBLE);
 }
 
-struct directory {
-	array_of(struct block_place) places;
-};
-
 static int decode_directory(
 	const struct decoding *decoding, struct section_reader *section, void *context)
 {
-	struct directory *directory = context;
+	struct blocks *blocks = context;
 	uint64_t last_us = microseconds(decoding->tape->begin_ns), sum = 0;
 	struct reader column;
 	int r = section_take(section, &column);
@@ -83,13 +78,13 @@ static int decode_directory(
 			__builtin_add_overflow(sum, place.count, &sum))
 			return -EBADMSG;
 		last_us = place.last_us;
-		r = array_push(&directory->places, place);
+		r = array_push(&blocks->places, place);
 	}
 	return r < 0 ? r : sum == decoding->contents.summary.samples ? 0 : -EBADMSG;
 }
 
 /* The i-th section "samples" is the i-th block. */
-static int find_entries(const struct decoding *decoding, struct directory *directory)
+static int find_entries(const struct decoding *decoding, struct blocks *blocks)
 {
 	size_t found = 0;
 
@@ -98,11 +93,11 @@ static int find_entries(const struct decoding *decoding, struct directory *direc
 
 		if (strcmp(entry->name, "samples") != 0)
 			continue;
-		if (found == directory->places.count)
+		if (found == blocks->places.count)
 			return -EBADMSG;
-		directory->places.items[found++].entry = entry;
+		blocks->places.items[found++].entry = entry;
 	}
-	return found == directory->places.count ? 0 : -EBADMSG;
+	return found == blocks->places.count ? 0 : -EBADMSG;
 }
 
 static bool overlaps(const struct decoding *decoding, const struct block_place *place)
@@ -114,39 +109,85 @@ static bool overlaps(const struct decoding *decoding, const struct block_place *
 	return from_ns < decoding->want->to_ns && to_ns >= decoding->want->from_ns;
 }
 
-static int decode_blocks(const struct decoding *decoding, const struct directory *directory,
-	const struct block_source *source)
+static void keep_wanted(const struct decoding *decoding, struct blocks *blocks)
 {
-	int r = 0;
+	size_t kept = 0;
 
-	for (size_t i = 0; r == 0 && i < directory->places.count; i++)
-		if (overlaps(decoding, &directory->places.items[i]))
-			r = block_decode(decoding, source, &directory->places.items[i]);
-	return r;
+	for (size_t i = 0; i < blocks->places.count; i++)
+		if (overlaps(decoding, &blocks->places.items[i]))
+			blocks->places.items[kept++] = blocks->places.items[i];
+	blocks->places.count = kept;
 }
 
-int samples_decode(const struct decoding *decoding, const struct functions *functions,
-	const struct leaves *leaves)
+int blocks_find(const struct decoding *decoding, struct blocks *blocks)
 {
 	const struct contents_entry *entry = decoding_find(decoding, "blocks");
+	int r = entry ? decoding_section(decoding, entry, decode_directory, blocks) : -EBADMSG;
+
+	if (r == 0)
+		r = find_entries(decoding, blocks);
+	if (r == -EBADMSG && !decoding->error->text[0])
+		error_set(decoding->error, r, "section blocks does not fit the rest");
+	if (r < 0)
+		return r;
+	keep_wanted(decoding, blocks);
+	blocks->incoming = calloc(MAX(blocks->places.count, (size_t)1), sizeof(*blocks->incoming));
+	return blocks->incoming ? 0 : -ENOMEM;
+}
+
+void blocks_done(struct blocks *blocks)
+{
+	for (size_t i = 0; blocks->incoming && i < blocks->places.count; i++)
+		incoming_free(blocks->incoming[i]);
+	free(blocks->incoming);
+	free(blocks->comms);
+	array_done(&blocks->places);
+}
+
+int blocks_read(const struct decoding *decoding, struct blocks *blocks, size_t block)
+{
+	return incoming_read(decoding, &blocks->places.items[block], &blocks->incoming[block]);
+}
+
+int blocks_know_stacks(const struct decoding *decoding, const struct functions *functions,
+	const struct leaves *leaves, struct blocks *blocks)
+{
 	size_t strings = strings_count(&decoding->tape->strings);
-	_cleanup_free_ uint32_t *comms = malloc(strings * sizeof(*comms));
-	struct block_source source = { functions, leaves, comms };
-	struct directory directory = { 0 };
-	int r;
+	uint32_t *comms = malloc(strings * sizeof(*comms));
 
 	if (!comms)
 		return -ENOMEM;
 	memset(comms, 0xff, strings * sizeof(*comms));
 	for (size_t i = 0; i < leaves->comms.count; i++)
 		comms[leaves->comms.items[i]] = i;
-	r = entry ? decoding_section(decoding, entry, decode_directory, &directory) : -EBADMSG;
-	if (r == 0)
-		r = find_entries(decoding, &directory);
-	if (r == -EBADMSG && !decoding->error->text[0])
-		error_set(decoding->error, r, "section blocks does not fit the rest");
-	if (r == 0)
-		r = decode_blocks(decoding, &directory, &source);
-	array_done(&directory.places);
-	return r;
+	blocks->comms = comms;
+	blocks->source = (struct block_source){ functions, leaves, comms };
+	return 0;
+}
+
+int blocks_make_room(
+	const struct decoding *decoding, struct blocks *blocks, size_t first, size_t end)
+{
+	struct tape *tape = decoding->tape;
+	size_t count = tape->samples.count;
+
+	for (size_t i = first; i < end; i++) {
+		blocks->places.items[i].first = count;
+		count += blocks->places.items[i].count;
+	}
+	if (array_reserve(&tape->samples, count) < 0)
+		return -ENOMEM;
+	tape->samples.count = count;
+	return 0;
+}
+
+int blocks_place(const struct decoding *decoding, struct blocks *blocks, size_t block)
+{
+	const struct block_place *place = &blocks->places.items[block];
+	struct tape *tape = decoding->tape;
+	int r = incoming_place(
+		blocks->incoming[block], tape, &blocks->source, tape->samples.items + place->first);
+
+	blocks->incoming[block] = incoming_free(blocks->incoming[block]);
+	return r == -EBADMSG ? decoding_bad_value(decoding, place->entry) : r;
 }

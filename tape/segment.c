@@ -7,6 +7,7 @@
 #include "tape/segment-busy.h"
 #include "tape/segment-rows.h"
 #include "tape/segment-samples.h"
+#include "tape/segment-together.h"
 
 /* Frames, stacks and samples: the three need each other. */
 static int encode_samples(struct encoding *encoding)
@@ -128,7 +129,7 @@ static bool is_among(const char *const *names, const char *name)
 }
 
 /* Refuses what cannot be read without being understood; checks what will not be read if all is to be checked. */
-static int check_sections(const struct decoding *decoding, bool whole)
+static int check_sections(const struct decoding *decoding)
 {
 	for (size_t i = 0; i < decoding->contents.entries.count; i++) {
 		const struct contents_entry *entry = &decoding->contents.entries.items[i];
@@ -143,7 +144,7 @@ static int check_sections(const struct decoding *decoding, bool whole)
 				strcmp(entry->name, "samples") != 0)
 				return error_set(decoding->error, -EBADMSG,
 					"section %s is there twice", entry->name);
-			r = whole && strcmp(entry->name, SEGMENT_BUSY) == 0
+			r = decoding->whole && strcmp(entry->name, SEGMENT_BUSY) == 0
 				    ? busy_check(decoding, entry)
 				    : 0;
 			if (r < 0)
@@ -155,51 +156,35 @@ static int check_sections(const struct decoding *decoding, bool whole)
 				"section %s is newer than this perftape, and the segment "
 				"cannot be read without it",
 				entry->name);
-		r = whole ? decoding_read(decoding, entry, &stored) : 0;
+		r = decoding->whole ? decoding_read(decoding, entry, &stored) : 0;
 		if (r < 0)
 			return r;
 	}
 	return 0;
 }
 
-static int decode_samples(const struct decoding *decoding)
-{
-	struct functions functions = { 0 };
-	struct leaves leaves = { 0 };
-	int r;
-
-	r = dictionary_decode(decoding, &functions);
-	if (r == 0)
-		r = trie_decode(decoding, &functions, &leaves);
-	if (r == 0 && decoding->want->parts & SEGMENT_SAMPLES)
-		r = samples_decode(decoding, &functions, &leaves);
-	functions_done(&functions);
-	leaves_done(&leaves);
-	return r;
-}
-
-static int decode_sections(struct decoding *decoding)
+static int decode_sections(struct decoding *decoding, unsigned int threads)
 {
 	const struct segment_want *want = decoding->want;
 	const struct segment_summary *summary = &decoding->contents.summary;
-	bool whole = (want->parts & SEGMENT_ALL) == SEGMENT_ALL && !want->from_ns &&
-		     want->to_ns == UINT64_MAX;
 	int r = contents_read(&decoding->contents, decoding->input, decoding->error);
 
+	decoding->whole = (want->parts & SEGMENT_ALL) == SEGMENT_ALL && !want->from_ns &&
+			  want->to_ns == UINT64_MAX;
 	if (r == 0)
-		r = check_sections(decoding, whole);
+		r = check_sections(decoding);
 	decoding->tape->sequence = summary->sequence;
 	decoding->tape->begin_ns = summary->perf_begin_ns;
 	decoding->tape->end_ns = summary->perf_end_ns;
 	if (r == 0)
 		r = rows_decode(decoding);
 	if (r == 0 && summary->samples && want->parts & (SEGMENT_SAMPLES | SEGMENT_SUMS))
-		r = decode_samples(decoding);
+		r = together_decode(decoding, threads);
 	return r;
 }
 
-int segment_decode(const struct segment_input *input, const struct segment_want *want,
-	struct tape **ret_tape, struct error *error)
+static int decode_tape(const struct segment_input *input, const struct segment_want *want,
+	unsigned int threads, struct tape **ret_tape, struct error *error)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	struct error said = { 0 };
@@ -210,7 +195,7 @@ int segment_decode(const struct segment_input *input, const struct segment_want 
 		r = zstd_unpacker_new(&decoding.unpacker);
 	if (r == 0) {
 		decoding.tape = tape;
-		r = decode_sections(&decoding);
+		r = decode_sections(&decoding, threads);
 	}
 	contents_done(&decoding.contents);
 	zstd_unpacker_free(decoding.unpacker);
@@ -219,6 +204,16 @@ int segment_decode(const struct segment_input *input, const struct segment_want 
 	tape_filled(tape);
 	*ret_tape = take_ptr(tape);
 	return 0;
+}
+
+int segment_decode(const struct segment_input *input, const struct segment_want *want,
+	struct tape **ret_tape, struct error *error)
+{
+	int r = want->threads > 1 ? decode_tape(input, want, want->threads, ret_tape, NULL)
+				  : -EAGAIN;
+
+	/* alone it takes less memory, and says of what is damaged what comes first */
+	return r < 0 ? decode_tape(input, want, 1, ret_tape, error) : r;
 }
 
 int segment_busy(const struct segment_input *input, struct buffer *bytes, struct error *error)

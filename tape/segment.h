@@ -67,6 +67,7 @@ struct segment_want {
 	uint64_t from_ns;
 	uint64_t to_ns;
 	unsigned int parts;
+	unsigned int threads; /* that may decode it side by side; 0 is 1 */
 };
 
 /*

@@ -11,7 +11,7 @@
 #include "tape/segment.h"
 #include "tests/tape-sound.h"
 
-static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL };
+static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -147,7 +147,7 @@ struct books {
 
 static struct books read_books(const char *path)
 {
-	static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL };
+	static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	struct store_segments segments = { 0 };
 	struct error error = { 0 };

@@ -64,7 +64,7 @@ static int dump_busy(const struct segment_input *input, struct buffer *out, stru
 
 static int dump(const struct segment_input *input, struct buffer *out, struct error *error)
 {
-	static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL };
+	static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	int r = segment_decode(input, &everything, &tape, error);
 

@@ -175,6 +175,30 @@ static void test_strings(void)
 	CHECK_STR(strings_at(&strings, 77), "");
 }
 
+/* What is filled in is found, and has its place when more is added. */
+static void test_filled_strings(void)
+{
+	static const char texts[] = "kubelet\0kube\0bash";
+	_cleanup_(strings_done) struct strings strings = { 0 }, none = { 0 }, open = { 0 },
+					       empty = { 0 };
+	uint32_t a, b;
+
+	CHECK_EQ(strings_fill(&strings, texts, sizeof(texts)), 0);
+	CHECK_EQ(strings_count(&strings), 4);
+	CHECK_STR(strings_at(&strings, 2), "kube");
+	CHECK_EQ(strings_find(&strings, "bash", 4), 3);
+	CHECK_EQ(strings_find(&strings, "ssh", 3), 0);
+	CHECK_EQ(strings_add(&strings, "ssh", 3, &a), 0);
+	CHECK_EQ(strings_add(&strings, "kubelet", 7, &b), 0);
+	CHECK_EQ(a, 4);
+	CHECK_EQ(b, 1);
+	CHECK_EQ(strings_find(&strings, "ssh", 3), 4);
+	CHECK_EQ(strings_fill(&none, "", 0), 0);
+	CHECK_EQ(strings_count(&none), 1);
+	CHECK_EQ(strings_fill(&open, texts, sizeof(texts) - 1), -EBADMSG);
+	CHECK_EQ(strings_fill(&empty, "kube\0\0", 6), -EBADMSG);
+}
+
 static void test_sizes(void)
 {
 	static const struct {
@@ -371,6 +395,6 @@ CHECK_MAIN({ "a stable sort", test_sort },
 	{ "an endless varint fails", test_varint_too_long }, { "zigzag", test_zigzag },
 	{ "crc32c", test_crc32c }, { "arrays grow", test_array },
 	{ "the hash table against a model", test_table_against_model }, { "strings", test_strings },
-	{ "durations", test_durations }, { "sizes", test_sizes },
-	{ "times as text", test_time_format }, { "how long", test_duration_format },
-	{ "files", test_files }, { "errors", test_error })
+	{ "strings at once", test_filled_strings }, { "durations", test_durations },
+	{ "sizes", test_sizes }, { "times as text", test_time_format },
+	{ "how long", test_duration_format }, { "files", test_files }, { "errors", test_error })

@@ -455,7 +455,7 @@ static void test_section(void)
 {
 	_cleanup_(buffer_done) struct buffer none = { 0 }, whole = { 0 }, bytes = { 0 };
 	_cleanup_(cleanup_tape) struct tape *empty = tapes_new(0, 2), *tape = make_various();
-	static const struct segment_want all = { 0, UINT64_MAX, SEGMENT_ALL };
+	static const struct segment_want all = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
 	struct segment_input input;
 	struct tape *decoded;
 	struct error error = { 0 };

@@ -259,7 +259,7 @@ struct counted {
 static void count_slowly(
 	struct store_reader *reader, const struct question *question, struct counted *counted)
 {
-	const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL };
+	const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
 	struct store_segments segments = { 0 };
 
 	memset(counted, 0, sizeof(*counted));

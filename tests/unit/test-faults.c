@@ -12,7 +12,7 @@
 #include "tests/faults.h"
 #include "tests/spools.h"
 
-static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL };
+static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
 
 /* What the store said: in memory that outlives the process. */
 struct said {

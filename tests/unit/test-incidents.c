@@ -13,7 +13,7 @@
 #define BOOT "11111111-2222-3333-4444-555555555555"
 #define AT(seconds) (TAPES_REALTIME + (seconds)*NSEC_PER_SEC)
 
-static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL };
+static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
 
 /* Ten seconds and a sample each second; of the incident, which is in the middle, the stall began at the tape's begin. */
 static struct tape *tape_with(unsigned int begin, const char *incident)

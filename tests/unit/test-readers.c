@@ -11,7 +11,7 @@
 #define SECONDS 3
 #define READERS 3
 
-static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL };
+static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
 
 /* Of tapes, which are numbered from 0 on. */
 struct shared {

@@ -12,7 +12,7 @@
 
 #define AT(seconds) (TAPES_REALTIME + (seconds)*NSEC_PER_SEC)
 
-static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL };
+static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
 
 static struct store_writer *open_writer(const struct tapes_store *store)
 {

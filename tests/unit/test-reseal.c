@@ -12,7 +12,7 @@
 
 #define SEGMENTS 2
 
-static const struct segment_want all = { 0, UINT64_MAX, SEGMENT_ALL };
+static const struct segment_want all = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
 
 struct place {
 	struct tapes_store store;

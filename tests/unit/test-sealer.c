@@ -17,7 +17,7 @@
 #define SAMPLES 2000
 #define MEMORY (3 * 100000)
 
-static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL };
+static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
 
 static void let_write(const struct tapes_store *store, bool may)
 {

@@ -11,7 +11,7 @@
 #include "tests/tape-text.h"
 #include "tests/tapes.h"
 
-static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL };
+static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
 
 static void encode(const struct tape *tape, enum segment_effort effort, struct buffer *bytes)
 {
@@ -164,7 +164,7 @@ static size_t window_samples(const struct buffer *bytes, double from, double to)
 {
 	struct segment_input input = segment_input_memory(bytes->data, bytes->size);
 	struct segment_want want = { TAPES_REALTIME + (uint64_t)(from * 1e9),
-		TAPES_REALTIME + (uint64_t)(to * 1e9), SEGMENT_SAMPLES };
+		TAPES_REALTIME + (uint64_t)(to * 1e9), SEGMENT_SAMPLES, 1 };
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	size_t within = 0, samples;
 
@@ -204,7 +204,7 @@ static void test_window_of_a_clock_set_back(void)
 	_cleanup_(cleanup_tape) struct tape *tape = long_tape(), *back = NULL;
 	_cleanup_(buffer_done) struct buffer bytes = { 0 };
 	struct segment_want want = { TAPES_REALTIME + 12 * NSEC_PER_SEC,
-		TAPES_REALTIME + 13 * NSEC_PER_SEC, SEGMENT_SAMPLES };
+		TAPES_REALTIME + 13 * NSEC_PER_SEC, SEGMENT_SAMPLES, 1 };
 
 	tapes_anchor(tape, TAPES_PERF + 35 * NSEC_PER_SEC, TAPES_REALTIME + 5 * NSEC_PER_SEC);
 	encode(tape, SEGMENT_HASTY, &bytes);
@@ -223,7 +223,7 @@ static void test_parts(void)
 
 	encode(tape, SEGMENT_HASTY, &bytes);
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-		struct segment_want want = { 0, UINT64_MAX, parts[i] };
+		struct segment_want want = { 0, UINT64_MAX, parts[i], 1 };
 		_cleanup_(cleanup_tape) struct tape *back = NULL;
 
 		CHECK_EQ(decode_part(bytes.data, bytes.size, &want, &back, NULL), 0);

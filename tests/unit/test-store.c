@@ -11,7 +11,7 @@
 #include "store/store-reader.h"
 #include "store/store-writer.h"
 
-static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL };
+static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
 
 static uint64_t random_state = 42;
 

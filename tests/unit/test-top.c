@@ -304,7 +304,7 @@ static void test_sums(void)
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	_cleanup_(cleanup_tally) struct tally *samples = NULL, *sums = NULL;
-	const struct segment_want want = { 0, UINT64_MAX, SEGMENT_SAMPLES | SEGMENT_SUMS };
+	const struct segment_want want = { 0, UINT64_MAX, SEGMENT_SAMPLES | SEGMENT_SUMS, 1 };
 	struct store_segments segments = { 0 };
 	struct tape *tape;
 

@@ -8,7 +8,7 @@
 #include "store/notes.h"
 #include "tests/spools.h"
 
-static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL };
+static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
 
 /* Two segments, a spool, a note. */
 static void make_store(struct tapes_store *store)

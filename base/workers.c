@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "query/workers.h"
+#include "base/workers.h"
 
 #include <errno.h>
 #include <pthread.h>
