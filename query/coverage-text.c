@@ -78,10 +78,14 @@ void coverage_describe(const struct coverage *coverage, struct buffer *text)
 	if (missing_ns)
 		buffer_printf(
 			text, " (%s missing)", duration_format(missing_ns, shown, sizeof(shown)));
-	buffer_printf(text, ", %s%" PRIu64 " %s lost%s", coverage->lost_over_edge ? "about " : "",
+	buffer_printf(text, ", %s%" PRIu64 " %s lost%s",
+		coverage->lost_over_edge && coverage->lost_samples ? "about " : "",
 		coverage->lost_samples, coverage->lost_samples == 1 ? "sample" : "samples",
-		coverage->lost_in_part ? in_part : "");
-	put_count(text, coverage->shed, "sample", "samples", " given up for want of room");
+		coverage->lost_in_part && coverage->lost_samples ? in_part : "");
+	if (coverage->shed)
+		buffer_printf(text, ", %s%" PRIu64 " %s given up for want of room",
+			coverage->lost_over_edge ? "about " : "", coverage->shed,
+			coverage->shed == 1 ? "sample" : "samples");
 	put_missing(coverage, text);
 	put_count(text, coverage->lost_sideband, "record", "records",
 		" of names lost (names may be wrong)");

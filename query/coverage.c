@@ -18,6 +18,7 @@
 #define GAP_MIN_NS NSEC_PER_MSEC
 
 static const char nothing_recorded[] = "nothing recorded";
+static const char given_up[] = "given up: the store could not be written";
 
 void coverage_parts_done(struct coverage_parts *parts)
 {
@@ -263,6 +264,12 @@ static int add_loss(struct coverage *coverage, struct coverage_parts *parts,
 			why);
 	if (loss->kind == TAPE_LOSS_LOWERED)
 		return array_push(&parts->lowered, at);
+	if (loss->kind == TAPE_LOSS_SHED && loss->cpu == TAPE_ALL_CPUS &&
+		add_reason(parts,
+			(struct coverage_gap){
+				.from_ns = at.from_ns, .to_ns = at.to_ns, .cause = "given-up" },
+			given_up) < 0)
+		return -ENOMEM;
 	return is_of_samples(loss) && loss->count ? array_push(&parts->lost, at) : 0;
 }
 
@@ -361,6 +368,19 @@ int coverage_add_removed(struct coverage_parts *parts, uint64_t from_ns, uint64_
 	};
 
 	return add_reason(parts, gap, "removed by retention");
+}
+
+int coverage_add_given_up(struct coverage *coverage, struct coverage_parts *parts,
+	const struct window *window, uint64_t from_ns, uint64_t to_ns, uint64_t samples)
+{
+	struct coverage_gap gap = { .from_ns = from_ns, .to_ns = to_ns, .cause = "given-up" };
+	double within = share_within((struct coverage_interval){ from_ns, to_ns }, window);
+
+	if (within < 1)
+		parts->shares.shed += (double)samples * within;
+	else
+		coverage->shed += samples;
+	return add_reason(parts, gap, given_up);
 }
 
 int coverage_add_unwritten(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns)

@@ -134,6 +134,9 @@ int coverage_add_unread(
 int coverage_add_absent(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns);
 /* Time of which retention removed the segments. 0 or -ENOMEM. */
 int coverage_add_removed(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns);
+/* A recorder's own word that it could not store so many samples of that time. 0 or -ENOMEM. */
+int coverage_add_given_up(struct coverage *coverage, struct coverage_parts *parts,
+	const struct window *window, uint64_t from_ns, uint64_t to_ns, uint64_t samples);
 /* Time of which nobody can say yet whether something was recorded. 0 or -ENOMEM. */
 int coverage_add_unwritten(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns);
 /* 0 or -ENOMEM. */

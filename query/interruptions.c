@@ -247,10 +247,18 @@ static int tell_outside(struct telling *telling, struct coverage_gap *gap, const
 	return MIN(r, 0);
 }
 
-static int tell_gap(struct telling *telling, struct coverage_gap *gap, struct error *error)
+/* What lies between a recording's last segment and what of it was given up is one stretch with what follows. */
+static int tell_gap(struct telling *telling, struct coverage_gap *gap,
+	const struct coverage_gap *previous, struct error *error)
 {
 	struct side before = { 0 }, after = { 0 };
-	int r = find_sides(telling, gap, &before, &after, error);
+	struct coverage_gap whole = *gap;
+	int r;
+
+	if (previous && previous->cause && strcmp(previous->cause, "given-up") == 0 &&
+		previous->to_ns == gap->from_ns)
+		whole.from_ns = previous->from_ns;
+	r = find_sides(telling, &whole, &before, &after, error);
 
 	if (r < 0)
 		return r;
@@ -279,7 +287,7 @@ int interruptions_tell(struct store_reader *reader, const struct store_segments 
 				&telling.before_ns, &telling.after_ns, error);
 		}
 		if (r == 0)
-			r = tell_gap(&telling, gap, error);
+			r = tell_gap(&telling, gap, i ? gap - 1 : NULL, error);
 	}
 	return r;
 }

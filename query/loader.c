@@ -159,6 +159,17 @@ int loader_add_unwritten(const struct store_reader *reader, const struct store_s
 	return coverage_add_unwritten(parts, MAX(reached_ns, since_ns), window->to_ns);
 }
 
+int loader_add_left(const struct store_reader *reader, const struct window *window,
+	struct coverage *coverage, struct coverage_parts *parts)
+{
+	struct store_left left;
+
+	return store_reader_left(reader, window->from_ns, window->to_ns, &left)
+		       ? coverage_add_given_up(
+				 coverage, parts, window, left.from_ns, left.to_ns, left.samples)
+		       : 0;
+}
+
 static int add_later_losses(void *context, const struct tape *tape)
 {
 	struct loader *loader = context;
@@ -177,6 +188,9 @@ int loader_finish(struct loader *loader, struct error *error)
 	if (r == 0)
 		r = loader_add_unwritten(loader->reader, &loader->segments,
 			&loader->question.window, &loader->parts);
+	if (r == 0)
+		r = loader_add_left(loader->reader, &loader->question.window, &loader->coverage,
+			&loader->parts);
 	if (r == 0)
 		r = coverage_finish(&loader->coverage, &loader->parts, &loader->question.window);
 	if (r < 0)

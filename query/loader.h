@@ -62,6 +62,9 @@ int loader_add_gone(struct store_reader *reader, const struct window *window,
  */
 int loader_add_unwritten(const struct store_reader *reader, const struct store_segments *segments,
 	const struct window *window, struct coverage_parts *parts);
+/* What of a window the last recorder could not store, as it said. 0 or -ENOMEM. */
+int loader_add_left(const struct store_reader *reader, const struct window *window,
+	struct coverage *coverage, struct coverage_parts *parts);
 /* Each tape behind the window that tells of losses, which may have begun within it; that is all there is of it. 0, or what `see` said. */
 int loader_each_later(struct loader *loader, int (*see)(void *context, const struct tape *tape),
 	void *context, struct error *error);

@@ -65,6 +65,8 @@ int recorded_cover(struct store_reader *reader, const struct store_segments *seg
 	if (r == 0)
 		r = loader_add_unwritten(reader, segments, window, &parts);
 	if (r == 0)
+		r = loader_add_left(reader, window, coverage, &parts);
+	if (r == 0)
 		r = coverage_finish(coverage, &parts, window);
 	coverage_parts_done(&parts);
 	if (r == 0)

@@ -8,6 +8,7 @@
 #include "recorder/clock-reading.h"
 #include "recorder/ending.h"
 #include "recorder/facts.h"
+#include "recorder/given-up.h"
 #include "recorder/host-watch.h"
 #include "recorder/kmsg.h"
 #include "recorder/opener.h"
@@ -46,6 +47,7 @@ struct recorder {
 	struct perf_events *events;
 	struct tracing tracing;
 	struct opener *opener; /* NULL: files are looked for when a tape is named */
+	struct store_writer *writer; /* of the run */
 	struct sealer *sealer;
 	struct teller *teller;
 	struct kmsg_options watching;
@@ -471,6 +473,7 @@ static void prepare(struct recorder *recorder, const struct store_writer *writer
 		.limits = &recorder->options->limits,
 		.memory_bytes = recorder->options->memory_bytes,
 		.names_dir = store_writer_names(writer),
+		.shed = given_up_before(writer, recorder->facts.boot_id),
 	};
 	recorder->watching = (struct kmsg_options){
 		.catalogue = recorder->options->catalogue,
@@ -533,6 +536,8 @@ static int stop(struct recorder *recorder, int r, struct error *error)
 	if (ended && !recorder->progress.hung)
 		recorder->sealer = sealer_stop(recorder->sealer, &status);
 	take_status(recorder, &status);
+	given_up_leave(&status.shed, &recorder->assembler,
+		ending_reason(orders_of(recorder), false), recorder->writer);
 	if (!ended)
 		return tell_hung(recorder, error);
 	if (!recorder->progress.hung) {
@@ -560,6 +565,7 @@ int recorder_run(struct recorder *recorder, const char *store, struct store_writ
 {
 	int r;
 
+	recorder->writer = writer;
 	prepare(recorder, writer);
 	recorder->watching.store = store;
 	r = sealer_start(writer, &recorder->sealing, &recorder->sealer, error);

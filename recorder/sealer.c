@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 
 #include "naming/namer.h"
+#include "recorder/given-up.h"
 #include "recorder/spooler.h"
 #include "recorder/worker.h"
 
@@ -34,11 +35,13 @@ struct sealer {
 	struct spooler *spooler;
 	struct spooler_owner owner;
 	bool told_space, told_starved;
+	bool heard; /* of what the recorder before us could not store */
 	bool leftovers; /* of recorders before us, that could not be sealed yet */
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	array_of(struct waiting) tapes;
+	array_of(struct tape *) given_up; /* at the end; some of them is in the spool */
 	bool at_work;
 	bool room_wanted; /* for the spool */
 	bool ending;
@@ -173,15 +176,21 @@ static bool take_tape(struct sealer *sealer, struct waiting *ret_waiting,
 	return there;
 }
 
-/* Takes the oldest tape out of those that wait; the lock is held. */
-static void remove_tape(struct sealer *sealer, size_t at)
+/* Takes a tape out of those that wait; the lock is held. */
+static struct tape *take_out(struct sealer *sealer, size_t at)
 {
 	struct waiting *waiting = &sealer->tapes.items[at];
+	struct tape *tape = waiting->tape;
 
-	tape_free(waiting->tape);
 	sealer->tapes.count--;
 	memmove(waiting, waiting + 1, (sealer->tapes.count - at) * sizeof(*waiting));
 	sealer->status.waiting = sealer->tapes.count;
+	return tape;
+}
+
+static void remove_tape(struct sealer *sealer, size_t at)
+{
+	tape_free(take_out(sealer, at));
 }
 
 /* What has been shed since it was taken, it does not tell of. */
@@ -189,6 +198,7 @@ static void sealed(struct sealer *sealer, const struct waiting *waiting,
 	const struct tape_loss *shed, uint64_t bytes)
 {
 	struct sealer_status *status = &sealer->status;
+	bool heard = false;
 
 	pthread_mutex_lock(&sealer->lock);
 	status->segments++;
@@ -197,12 +207,23 @@ static void sealed(struct sealer *sealer, const struct waiting *waiting,
 	if (shed->count) {
 		sealer->shed.count -= shed->count;
 		sealer->shed.from_ns = shed->to_ns;
+		heard = !sealer->heard;
+		sealer->heard = true;
 	}
 	spooler_drop(sealer->spooler, waiting->tape->sequence);
 	remove_tape(sealer, 0);
 	sealer->at_work = false;
 	pthread_cond_broadcast(&sealer->changed);
 	pthread_mutex_unlock(&sealer->lock);
+	if (heard && sealer->options->shed.count)
+		store_writer_heard(sealer->writer);
+}
+
+/* Until it is known how much of it came into the spool. */
+static void keep_given_up(struct sealer *sealer, struct tape *tape)
+{
+	if (array_push(&sealer->given_up, tape) < 0)
+		tape_free(tape);
 }
 
 /* It stays where it is, to be tried again, unless there is no hope. */
@@ -215,7 +236,7 @@ static void not_sealed(
 		sealer->status.failed = r;
 		sealer->status.given_up += waiting->tape->samples.count;
 		sealer->status.error = *error;
-		remove_tape(sealer, 0);
+		keep_given_up(sealer, take_out(sealer, 0));
 		pthread_cond_broadcast(&sealer->changed);
 	}
 	sealer->at_work = false;
@@ -375,6 +396,9 @@ static void sealer_free(struct sealer *sealer)
 	for (size_t i = 0; i < sealer->tapes.count; i++)
 		tape_free(sealer->tapes.items[i].tape);
 	array_done(&sealer->tapes);
+	for (size_t i = 0; i < sealer->given_up.count; i++)
+		tape_free(sealer->given_up.items[i]);
+	array_done(&sealer->given_up);
 	namer_free(sealer->namer);
 	name_cache_close(sealer->cache);
 	worker_lock_done(&sealer->lock, &sealer->changed);
@@ -389,7 +413,7 @@ static int start_threads(struct sealer *sealer, struct error *error)
 		return r;
 	r = worker_start(&sealer->thread, sealer_main, sealer);
 	if (r < 0) {
-		spooler_stop(sealer->spooler);
+		spooler_stop(sealer->spooler, NULL);
 		return error_set(error, r, "starting the sealing thread: %s", strerror(-r));
 	}
 	return 0;
@@ -407,6 +431,7 @@ int sealer_start(struct store_writer *writer, const struct sealer_options *optio
 	sealer->options = options;
 	if (options->limits)
 		sealer->limits = *options->limits;
+	sealer->shed = options->shed;
 	sealer->owner = (struct spooler_owner){ want_room, sealer };
 	worker_lock_init(&sealer->lock, &sealer->changed);
 	/* without it names are found anew */
@@ -460,12 +485,17 @@ bool sealer_ended(struct sealer *sealer)
 
 struct sealer *sealer_stop(struct sealer *sealer, struct sealer_status *ret_status)
 {
+	uint64_t spooled_ns;
+
 	if (!sealer)
 		return NULL;
 	sealer_end(sealer);
 	pthread_join(sealer->thread, NULL);
 	/* the blocks of what could not be sealed are all that stays of it */
-	sealer->spooler = spooler_stop(sealer->spooler);
+	sealer->spooler = spooler_stop(sealer->spooler, &spooled_ns);
+	sealer->status.shed = sealer->shed;
+	for (size_t i = 0; i < sealer->given_up.count; i++)
+		given_up_behind(&sealer->status.shed, sealer->given_up.items[i], spooled_ns);
 	if (ret_status)
 		*ret_status = sealer->status;
 	sealer_free(sealer);
@@ -503,15 +533,8 @@ static uint64_t tape_bytes(const struct tape *tape)
 static void shed_tape(struct sealer *sealer, size_t at)
 {
 	const struct tape *tape = sealer->tapes.items[at].tape;
-	struct tape_loss *shed = &sealer->shed;
 
-	if (!shed->count)
-		*shed = (struct tape_loss){ TAPE_LOSS_SHED, TAPE_ALL_CPUS, tape->begin_ns,
-			tape->end_ns, 0 };
-	/* one that was at work when younger ones were shed may be next */
-	shed->from_ns = MIN(shed->from_ns, tape->begin_ns);
-	shed->to_ns = MAX(shed->to_ns, tape->end_ns);
-	shed->count += MAX(tape->samples.count, 1u);
+	given_up_add(&sealer->shed, tape->begin_ns, tape->end_ns, tape->samples.count);
 	sealer->status.given_up += tape->samples.count;
 	remove_tape(sealer, at);
 }

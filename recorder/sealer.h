@@ -30,6 +30,8 @@ struct sealer_options {
 	/* noted, and applied after each segment; NULL: nothing is removed. See sealer_limit() */
 	const struct store_limits *limits;
 	uint64_t memory_bytes; /* of the tapes that may wait; 0: no bound */
+	struct tape_loss
+		shed; /* what a recorder before us of this boot could not store: the next segment tells of it; count 0: nothing */
 	const char
 		*names_dir; /* a folder for names that were found, to find them again; NULL: none */
 };
@@ -43,6 +45,8 @@ struct sealer_status {
 	bool stalled; /* the store cannot be written: tried again each second, `error` says why */
 	int failed; /* 0, or a negative errno: a tape was given up at the end, `error` says why */
 	uint64_t given_up; /* samples of tapes that will not be sealed */
+	struct tape_loss
+		shed; /* by sealer_stop(): what is neither in a segment nor in the spool; count 0: nothing */
 	uint64_t spooled_ns; /* how far the spool reaches: all before it is on the disk */
 	struct store_recovered
 		recovered; /* so far: what could not be is tried again behind each segment */

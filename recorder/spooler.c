@@ -193,12 +193,14 @@ bool spooler_ended(struct spooler *spooler)
 	return ended;
 }
 
-struct spooler *spooler_stop(struct spooler *spooler)
+struct spooler *spooler_stop(struct spooler *spooler, uint64_t *ret_spooled_ns)
 {
 	if (!spooler)
 		return NULL;
 	spooler_end(spooler);
 	pthread_join(spooler->thread, NULL);
+	if (ret_spooled_ns)
+		*ret_spooled_ns = spooler->status.spooled_ns;
 	spooler_free(spooler);
 	return NULL;
 }

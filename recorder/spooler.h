@@ -36,8 +36,8 @@ int spooler_start(struct store_writer *writer, const struct spooler_owner *owner
 /* The same without waiting for it; spooler_ended() says whether spooler_stop() would return at once. */
 void spooler_end(struct spooler *spooler);
 bool spooler_ended(struct spooler *spooler);
-/* What waits is tried once more; what cannot be written then is dropped. */
-struct spooler *spooler_stop(struct spooler *spooler);
+/* What waits is tried once more; what cannot be written then is dropped. How far the spool reaches at last; may be NULL. */
+struct spooler *spooler_stop(struct spooler *spooler, uint64_t *ret_spooled_ns);
 
 /* From any thread, and without waiting for the disk: */
 

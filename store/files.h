@@ -19,6 +19,7 @@
 #define STORE_NOTES_DAMAGED "notes.damaged"
 #define STORE_SEGMENTS "segments"
 #define STORE_STATUS "status"
+#define STORE_LAST_WORDS "last-words"
 #define STORE_SUFFIX ".tape"
 /* Behind that of a segment, hidden: what is to take its place. */
 #define STORE_RESEAL_SUFFIX ".names"

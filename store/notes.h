@@ -23,6 +23,7 @@ enum notes_kind {
 	/* of the file of what is gone (store/gone.h): "from_ns", "to_ns" */
 	NOTES_REMOVED = 8,
 	NOTES_MISSING = 9,
+	NOTES_LAST_WORDS = 10, /* only in a file of its own: store/last-words.h */
 };
 
 struct notes_field {

@@ -13,6 +13,7 @@
 #include "store/files.h"
 #include "store/folder.h"
 #include "store/gone.h"
+#include "store/last-words.h"
 #include "store/spools.h"
 
 struct store_reader *store_reader_close(struct store_reader *reader)
@@ -324,6 +325,13 @@ int store_reader_gone(struct store_reader *reader, uint64_t from_ns, uint64_t to
 			r = array_push(&gone->list, all.list.items[i]);
 	array_done(&all.list);
 	return r < 0 ? error_prefix(error, r, "%s", reader->path) : 0;
+}
+
+int store_reader_left(const struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
+	struct store_left *ret_left)
+{
+	return !reader->is_file && last_words_read(reader->path, ret_left) == 1 &&
+	       ret_left->from_ns < to_ns && ret_left->to_ns > from_ns;
 }
 
 static int load_from_file(const struct store_reader *reader, const struct store_segment *segment,

@@ -164,7 +164,9 @@ static int recover_one(struct recovery *recovery, const char *name)
 	r = recovery->seal(recovery->context, recovery->writer, tape);
 	if (r < 0)
 		return r;
-	recovery->result.damaged += end.torn || end.damaged;
+	/* what a recorder could not write for want of room, it says itself */
+	recovery->result.damaged += (end.torn || end.damaged) &&
+				    strcmp(tape_fact(tape, TAPE_ENDED), TAPE_ENDED_KILLED) == 0;
 	count(&recovery->result, tape);
 	remove_spool(recovery->writer, name);
 	return 0;

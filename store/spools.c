@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "store/files.h"
+#include "store/last-words.h"
 #include "tape/clocks.h"
 
 /* A spool holds an hour at the most, and the wall clock may have been set meanwhile. */
@@ -115,8 +116,20 @@ static int open_spool(const char *path, const char *name, int *ret_fd, struct st
 	return 0;
 }
 
-static int read_spool(int fd, const struct stat *about, bool live, struct tape **ret_tape,
-	struct spool_end *ret_end, struct error *error)
+/* How a recorder says that it ended that could not write all into this spool; NULL: it says nothing. `left` is room for it. */
+static const char *find_words(const char *path, const char *name, struct store_left *left)
+{
+	uint64_t number;
+
+	return last_words_read(path, left) == 1 && store_is_of_boot(name, left->boot_id, &number) &&
+			       number >= left->first
+		       ? left->ended
+		       : NULL;
+}
+
+/* `ended`: what its recorder said at its end, and then also what is not there; or NULL. */
+static int read_spool(int fd, const struct stat *about, bool live, const char *ended,
+	struct tape **ret_tape, struct spool_end *ret_end, struct error *error)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	_cleanup_free_ char *data = NULL;
@@ -129,12 +142,12 @@ static int read_spool(int fd, const struct stat *about, bool live, struct tape *
 	if (r == 0 && !live && !tape->anchors.count)
 		return error_set(
 			error, -EBADMSG, "without any clock anchor: nobody knows when that was");
-	if (r == 0 && (ret_end->torn || ret_end->damaged) && !live &&
+	if (r == 0 && (ret_end->torn || ret_end->damaged) && !live && !ended &&
 		ret_end->told_bytes < (uint64_t)about->st_size)
 		r = add_end(tape, ret_end, about);
 	/* it was left behind, and no block of it says that its recorder was told to end */
 	if (r == 0 && !live && !*tape_fact(tape, TAPE_ENDED))
-		r = tape_add_fact(tape, TAPE_ENDED, TAPE_ENDED_KILLED);
+		r = tape_add_fact(tape, TAPE_ENDED, ended ? ended : TAPE_ENDED_KILLED);
 	if (r == 0)
 		*ret_tape = take_ptr(tape);
 	return r;
@@ -144,12 +157,14 @@ int spools_load(const char *path, const char *name, const struct spools_writer *
 	struct tape **ret_tape, struct spool_end *ret_end, struct error *error)
 {
 	_cleanup_close_ int fd = -1;
+	struct store_left left;
 	struct stat about;
 	int r = open_spool(path, name, &fd, &about, error);
 
 	if (r < 0)
 		return r;
-	r = read_spool(fd, &about, is_live(writer, name), ret_tape, ret_end, error);
+	r = read_spool(fd, &about, is_live(writer, name), find_words(path, name, &left), ret_tape,
+		ret_end, error);
 	return r < 0 ? error_prefix(error, r, "%s", name) : 0;
 }
 
@@ -196,6 +211,7 @@ static int see_spool(void *context, const char *name)
 	struct spool_end end;
 	struct stat about = { 0 };
 	struct error why = { 0 };
+	struct store_left left;
 	int r;
 
 	if (!is_ours(name))
@@ -204,7 +220,8 @@ static int see_spool(void *context, const char *name)
 	if (r == -ENOENT || (r == 0 && (!about.st_size || !may_reach(walk, name, &about))))
 		return 0; /* sealed meanwhile; nothing in it yet; elsewhere */
 	if (r == 0)
-		r = read_spool(fd, &about, is_live(&walk->writer, name), &tape, &end, &why);
+		r = read_spool(fd, &about, is_live(&walk->writer, name),
+			find_words(walk->path, name, &left), &tape, &end, &why);
 	if (r == -ENOMEM || r == -EMFILE || r == -ENFILE)
 		return error_set(walk->error, r, "%s: %s", name, strerror(-r));
 	describe(tape, name, &about, &why, &segment);

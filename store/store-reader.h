@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "store/retention.h"
 #include "store/store-incident.h"
+#include "store/store-left.h"
 #include "tape/segment.h"
 #include "tape/tape.h"
 
@@ -93,6 +94,10 @@ struct store_gone_list {
 /* Appends those that overlap [from, to), what retention removed first. What store_reader_find() lists as missing is not among them yet. */
 int store_reader_gone(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
 	struct store_gone_list *gone, struct error *error);
+
+/* What the last recorder could not store, as it said at its end, until a segment tells of it. 1, or 0 when there is nothing of it in [from, to). */
+int store_reader_left(const struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
+	struct store_left *ret_left);
 
 /* Those whose time lies in [from, to), by time; the texts are valid during the call. A negative answer of `see` ends it. */
 int store_reader_incidents(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "store/retention.h"
+#include "store/store-left.h"
 #include "tape/segment.h"
 #include "tape/tape.h"
 
@@ -113,6 +114,14 @@ int store_writer_note_import(
  * or was not closed but killed. From any thread, one at a time. It is not synced: nobody asks for it after a crash of the machine.
  */
 int store_writer_tell(struct store_writer *writer, const char *text, struct error *error);
+/*
+ * What of this recording could not be stored, to be said as long as nobody has recovered what is in the spool of it; its boot and first number are filled
+ * in. There is room for that on a full disk. 0 or a negative errno.
+ */
+int store_writer_leave(struct store_writer *writer, struct store_left *left);
+/* What the recorder before left to say; 1, or 0 when there is nothing. From then on it is the caller's to tell: store_writer_heard() when it did. */
+int store_writer_left(const struct store_writer *writer, struct store_left *ret_left);
+void store_writer_heard(struct store_writer *writer);
 /* Remembers the limits, for vacuum, if they are not the last ones already, which store_reader_limits() gives back. */
 int store_writer_note_limits(
 	struct store_writer *writer, const struct store_limits *limits, struct error *error);

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "store/files.h"
 #include "store/folder.h"
+#include "store/last-words.h"
 #include "store/notes.h"
 #include "store/refusal.h"
 #include "store/reseal.h"
@@ -46,6 +47,7 @@ struct store_writer *store_writer_close(struct store_writer *writer)
 	index_close(writer->index);
 	if (writer->lock_fd >= 0) {
 		status_remove(writer->path);
+		last_words_done(writer->path);
 		if (atomic_load(&writer->next_sequence))
 			note_number(writer);
 		close(writer->lock_fd);
@@ -293,8 +295,26 @@ int store_writer_open(const char *path, struct store_writer **ret_writer, struct
 		r = writer_start_index(writer, error);
 	if (r < 0)
 		return r;
+	last_words_prepare(path);
 	*ret_writer = take_ptr(writer);
 	return 0;
+}
+
+int store_writer_leave(struct store_writer *writer, struct store_left *left)
+{
+	memcpy(left->boot_id, writer->boot_id, sizeof(left->boot_id));
+	left->first = writer->first_sequence;
+	return last_words_write(writer->path, left);
+}
+
+int store_writer_left(const struct store_writer *writer, struct store_left *ret_left)
+{
+	return last_words_read(writer->path, ret_left);
+}
+
+void store_writer_heard(struct store_writer *writer)
+{
+	last_words_clear(writer->path);
 }
 
 uint64_t store_writer_number(struct store_writer *writer)

@@ -98,6 +98,36 @@ def test_full_disk(folder):
     return wrongs
 
 
+def test_full_to_the_end(folder):
+    """What could not be stored until the end is told by every answer, before the next recorder and after it: how many, of when, and why."""
+    store = folder / "full to the end"
+    small_store(store, "600k")
+    try:
+        recorder = start(store, "--segment", "2s", "--keep-free", "0", "-F", "2000")
+        wrongs = expect("nothing was sealed", wait_for(lambda: sealed(store)))
+        fill(store)
+        said = hear(recorder, "again each second")
+        time.sleep(3)
+        recorder.terminate()
+        said += recorder.communicate(timeout=WAIT)[1]
+        wrongs += expect(f"exit code {recorder.returncode}", recorder.returncode == 1, said)
+        unsealed = int(re.search(r"(\d+) samples could not be sealed", said)[1])
+        (store / "ballast").unlink()
+        subprocess.run(["mount", "-o", "remount,size=8m", store], check=True)
+        told = []
+        for _ in range(2):
+            coverage = json.loads(perftape("query", "--store", store, "--from", "now-1m", "--format", "json").stdout.splitlines()[-1])["coverage"]
+            gaps = {gap["cause"]: gap["why"] for gap in coverage["gaps"]}
+            wrongs += expect("not why", gaps.get("given-up") == "given up: the store could not be written" and gaps.get("stopped") == "the recorder was stopped (SIGTERM)", gaps)
+            wrongs += expect("another reason", not {"killed", "damaged", "unknown"} & set(gaps) and not coverage["damaged"], coverage)
+            told.append(coverage["shed"])
+            more = perftape("record", "--store", store, "--duration", "1s").stderr  # recovers what was spooled
+        wrongs += expect(f"{unsealed} not sealed, {told} told", unsealed >= told[0] == told[1] > 0, said, more)
+        return wrongs
+    finally:
+        subprocess.run(["umount", store], check=True)
+
+
 def test_disk_fills_up(folder):
     """A disk that others fill: the oldest segments go to make room, and the newest second is there."""
     store = folder / "filling"
@@ -431,6 +461,7 @@ ALONE = [
 TOGETHER = [
     test_full_disk,
     test_disk_fills_up,
+    test_full_to_the_end,
     test_lost_names,
     test_stopped_at_once,
     test_signals,

@@ -267,7 +267,8 @@ static void test_shares(void)
 		", about 90 samples that were due did not come, "
 		"3 times throttled",
 		NULL);
-	check_said(store.path, 8, 9, NULL, 1, false, ", 2 samples given up", "due");
+	check_said(store.path, 8, 9, NULL, 1, false, ", 0 samples lost, about 2 samples given up",
+		"due");
 	all = selected(store.path, 0, 40);
 	CHECK_EQ(all->coverage.missing, 277);
 	CHECK(!all->coverage.missing_over_edge && !all->coverage.lost_over_edge);

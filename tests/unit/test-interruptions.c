@@ -3,6 +3,7 @@
 #include "tests/check.h"
 
 #include <dirent.h>
+#include <sys/stat.h>
 
 #include "query/selection.h"
 #include "tests/tapes.h"
@@ -107,7 +108,7 @@ static void test_ended(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	struct tape *rebooted = tapes_new(60, 62), *given_up = tapes_new(72, 74);
-	struct tape_loss shed = { TAPE_LOSS_SHED, TAPE_ALL_CPUS, PERF(64), PERF(70), 300 };
+	struct tape_loss shed = { TAPE_LOSS_SHED, TAPE_ALL_CPUS, PERF(62), PERF(72), 300 };
 
 	tapes_store_init(&store);
 	put_part(&store, 10, 12, "10", NULL);
@@ -209,5 +210,53 @@ static void test_jumps(void)
 	check_jump(false, 13, NULL);
 }
 
+/* The last words of a recorder that could not store all: told until a segment tells of it, and there is room for them. */
+static void test_last_words(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	struct store_left left = { .ended = "SIGTERM",
+		.from_ns = AT(12),
+		.to_ns = AT(16),
+		.perf_from_ns = PERF(12),
+		.perf_to_ns = PERF(16),
+		.samples = 400 },
+			  heard;
+	char file[128];
+	struct stat about;
+
+	tapes_store_init(&store);
+	put_part(&store, 10, 12, "10", NULL);
+	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
+	snprintf(file, sizeof(file), "%s/last-words", store.path);
+	CHECK_EQ(stat(file, &about), 0);
+	CHECK_EQ(about.st_size, 4096);
+	CHECK_EQ(store_writer_left(writer, &heard), 0);
+	CHECK_EQ(store_writer_leave(writer, &left), 0);
+	CHECK_EQ(stat(file, &about), 0);
+	CHECK_EQ(about.st_size, 4096);
+	writer = store_writer_close(writer);
+	CHECK_STR(outside(store.path, 13, 15), "given up: the store could not be written");
+	{
+		_cleanup_(cleanup_selection) struct selection *all = selected(store.path, 10, 16);
+		_cleanup_(cleanup_selection) struct selection *half = selected(store.path, 12, 14);
+
+		CHECK_EQ(all->coverage.shed, 400);
+		CHECK_EQ(half->coverage.shed, 200);
+		check_gap(&all->coverage, 0, 12, 16, "given up: the store could not be written");
+	}
+	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
+	CHECK_EQ(store_writer_left(writer, &heard), 1);
+	CHECK_STR(heard.ended, "SIGTERM");
+	CHECK_EQ(heard.perf_to_ns, PERF(16));
+	CHECK_EQ(heard.samples, 400);
+	store_writer_heard(writer);
+	CHECK_EQ(store_writer_left(writer, &heard), 0);
+	CHECK_STR(outside(store.path, 13, 15), "the recorder was killed");
+	writer = store_writer_close(writer);
+	CHECK(stat(file, &about) < 0);
+}
+
 CHECK_MAIN({ "a gap between two boots", test_boots }, { "how recordings ended", test_ended },
-	{ "outside of all", test_outside }, { "suspended, and set", test_jumps })
+	{ "outside of all", test_outside }, { "suspended, and set", test_jumps },
+	{ "last words", test_last_words })

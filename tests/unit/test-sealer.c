@@ -220,6 +220,10 @@ static void test_gives_up(void)
 	CHECK(status.failed < 0);
 	CHECK(*status.error.text);
 	CHECK_EQ(status.given_up, TAPES * SAMPLES);
+	/* no spool has any of it */
+	CHECK_EQ(status.shed.count, TAPES * SAMPLES);
+	CHECK_EQ(status.shed.kind, TAPE_LOSS_SHED);
+	CHECK(status.shed.from_ns < status.shed.to_ns);
 	CHECK_EQ(look(&store).segments, 0);
 }
 
