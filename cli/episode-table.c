@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cli/screen.h"
 #include "draw/terminal.h"
 
 #define UNKNOWN "-"
@@ -53,13 +54,10 @@ struct cells {
 
 static unsigned int width_of_output(void)
 {
-	const char *columns = getenv("COLUMNS");
 	struct terminal terminal;
 
-	if (!isatty(STDOUT_FILENO) && !(columns && *columns))
-		return 0;
 	terminal_read(&terminal, STDOUT_FILENO, TERMINAL_COLOR_NEVER);
-	return terminal.width;
+	return screen_width(&terminal);
 }
 
 static bool is_narrow(const struct episode_table *table)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -21,6 +22,13 @@ int screen_read(const struct invocation *invocation, struct terminal *ret_termin
 		return usage_error("--color is auto, always or never, not '%s'", value);
 	terminal_read(ret_terminal, STDOUT_FILENO, color);
 	return EXIT_DONE;
+}
+
+unsigned int screen_width(const struct terminal *terminal)
+{
+	const char *columns = getenv("COLUMNS");
+
+	return isatty(STDOUT_FILENO) || (columns && *columns) ? terminal->width : 0;
 }
 
 unsigned int screen_threads(void)

@@ -13,6 +13,9 @@
 /* What standard output is, and --color. EXIT_DONE or EXIT_USAGE. */
 int screen_read(const struct invocation *invocation, struct terminal *ret_terminal);
 
+/* How wide a table may be that need not fit in 80 columns: 0, as wide as it is, where it goes to a file and $COLUMNS is not set. */
+unsigned int screen_width(const struct terminal *terminal);
+
 /* How many threads to read a store with. */
 unsigned int screen_threads(void);
 

@@ -10,19 +10,13 @@
 #include "cli/progress.h"
 #include "cli/screen.h"
 #include "cli/window-options.h"
-#include "draw/text.h"
+#include "draw/spikes-table.h"
 #include "query/spikes.h"
 #include "tape/busy.h"
 
 #define MIN_NS (2 * NSEC_PER_SEC)
 #define BUSY 95
 #define LIMIT 40
-
-/* Where figures and samples say something else, by so much. */
-#define DIFFER 0.15
-
-#define THREAD_WIDTH 30
-#define FUNCTION_WIDTH 120
 
 static const struct option options[] = {
 	WINDOW_OPTIONS,
@@ -125,75 +119,6 @@ static int parse_options(struct answer *answer)
 	return r == EXIT_DONE ? screen_read(invocation, &answer->terminal) : r;
 }
 
-static void put_head(struct buffer *text)
-{
-	buffer_printf(text, "%-25s  %12s  %4s  %5s  %6s  %5s  %7s    %-*s       %s\n", "time",
-		"how long", "CPU", "busy", "kernel", "irq", "machine", THREAD_WIDTH, "thread",
-		"function");
-}
-
-static void put_thread(const struct answer *answer, const struct spike *spike, struct buffer *text)
-{
-	const struct spike_thread *thread = &answer->spikes.threads.items[spike->thread];
-	char name[96] = "-", share[16] = "";
-
-	if (spike->thread) {
-		snprintf(name, sizeof(name), "%.64s %d/%d",
-			strings_at(&answer->spikes.names, thread->comm), thread->pid, thread->tid);
-		snprintf(share, sizeof(share), "%.0f%%", spike->thread_share * 100);
-	}
-	text_put(&answer->terminal, name, THREAD_WIDTH, text);
-	buffer_printf(text, " %4s  ", share);
-}
-
-static void put_function(
-	const struct answer *answer, const struct spike *spike, struct buffer *text)
-{
-	if (!spike->function) {
-		buffer_text(text, "-");
-		return;
-	}
-	text_put_short(&answer->terminal, strings_at(&answer->spikes.names, spike->function),
-		FUNCTION_WIDTH, text);
-	buffer_printf(text, " %.0f%%", spike->function_share * 100);
-}
-
-/* What of the row is not by samples, and what else there is to say of it. */
-static void put_remarks(const struct spike *spike, struct buffer *text)
-{
-	double differ = spike->gauges - spike->busy;
-
-	if (spike->unseen >= 0.01)
-		buffer_printf(text, "; %.0f%% of it %s", spike->unseen * 100,
-			spike->gauges < 0 ? "with its timer held up"
-					  : "without samples, by the host's figures");
-	if (spike->gauges >= 0 && (differ > DIFFER || differ < -DIFFER))
-		buffer_printf(text, "; the host's figures say %.0f%% busy", spike->gauges * 100);
-	if (spike->crowded > 0)
-		buffer_printf(text, "; most CPUs too for %.0f%% of it", spike->crowded * 100);
-}
-
-static void put_row(const struct answer *answer, const struct spike *spike, struct buffer *text)
-{
-	bool utc = option_given(answer->invocation, "utc");
-	bool alert = 2 * (spike->kernel + spike->irq) >= spike->busy;
-	char time[TIME_TEXT_SIZE], length[32];
-	uint64_t tenths_ns = (spike->length_ns + 50 * NSEC_PER_MSEC) / (100 * NSEC_PER_MSEC) *
-			     (100 * NSEC_PER_MSEC);
-
-	buffer_printf(text, "%-25s  %12s  %4u  %4.0f%%  ",
-		time_format(spike->from_ns, utc, 0, time),
-		duration_format(tenths_ns, length, sizeof(length)), spike->cpu, spike->busy * 100);
-	terminal_style(&answer->terminal, alert ? STYLE_ALERT : STYLE_PLAIN, text);
-	buffer_printf(text, "%5.0f%%", spike->kernel * 100);
-	terminal_style(&answer->terminal, STYLE_PLAIN, text);
-	buffer_printf(text, "  %4.0f%%  %6.0f%%    ", spike->irq * 100, spike->machine * 100);
-	put_thread(answer, spike, text);
-	put_function(answer, spike, text);
-	put_remarks(spike, text);
-	buffer_u8(text, '\n');
-}
-
 static int print(const struct answer *answer)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 };
@@ -206,9 +131,8 @@ static int print(const struct answer *answer)
 	}
 	if (!spikes->list.count)
 		return EXIT_DONE;
-	put_head(&text);
-	for (size_t i = 0; i < spikes->list.count; i++)
-		put_row(answer, &spikes->list.items[i], &text);
+	spikes_table_draw(spikes, &answer->terminal, screen_width(&answer->terminal),
+		option_given(answer->invocation, "utc"), &text);
 	return screen_print(&text);
 }
 
@@ -279,6 +203,8 @@ static int find(struct answer *answer, struct store_reader *reader)
 	answer->found = answer->spikes.list.count;
 	if (r == 0 && answer->limit)
 		spikes_limit(&answer->spikes, answer->limit);
+	if (r == 0)
+		r = spikes_tell_clock(reader, &answer->spikes, &error);
 	return r < 0 ? fail(r, &error) : EXIT_DONE;
 }
 

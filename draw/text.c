@@ -85,6 +85,28 @@ unsigned int text_put_short(
 	return used + dots;
 }
 
+unsigned int text_put_middle(
+	const struct terminal *terminal, const char *text, unsigned int width, struct buffer *to)
+{
+	unsigned int all = text_width(terminal, text), at = 0, used = 0;
+	unsigned int tail = width > 4 ? (width - 2) / 2 : 0, head = width - 2 - tail, dots = 2;
+
+	if (all <= width || !tail)
+		return text_put_short(terminal, text, width, to);
+	for (struct shown shown; *text; at += shown.width) {
+		text = take(terminal, text, &shown);
+		if (at + shown.width > head && at < all - tail) {
+			buffer_bytes(to, "..", dots);
+			used += dots;
+			dots = 0;
+			continue;
+		}
+		buffer_bytes(to, shown.text, shown.size);
+		used += shown.width;
+	}
+	return used;
+}
+
 void text_put(
 	const struct terminal *terminal, const char *text, unsigned int width, struct buffer *to)
 {

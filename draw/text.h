@@ -16,6 +16,9 @@ void text_put(
 /* The same without blanks at the end. The number of columns that were used. */
 unsigned int text_put_short(
 	const struct terminal *terminal, const char *text, unsigned int width, struct buffer *to);
+/* The same, but what is left out is in the middle: names differ at their ends. */
+unsigned int text_put_middle(
+	const struct terminal *terminal, const char *text, unsigned int width, struct buffer *to);
 /* Lines, broken between words where they are too long, and in what is wider than a line; each with a newline. The number of lines. */
 unsigned int text_put_lines(const struct terminal *terminal, const char *text, struct buffer *to);
 /* The same behind what takes so many columns of the first one. */

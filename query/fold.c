@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "query/recorded.h"
 #include "query/sift.h"
 #include "base/workers.h"
 
@@ -75,24 +76,6 @@ static int add_samples(struct worker *worker, struct tape *tape, struct counts *
 	return r < 0 ? r : folded_add_samples(worker->folded, tape, weight);
 }
 
-/* Of all its samples at the most: which moments they are of is not known, as they are not decoded. */
-static uint64_t clock_error(const struct tape *tape)
-{
-	uint64_t most_ns = 0, error_ns = 0;
-
-	tape_to_realtime(tape, tape->begin_ns, &most_ns);
-	for (size_t i = 0; i < tape->anchors.count; i++) {
-		uint64_t at_ns = tape->anchors.items[i].perf_ns;
-
-		/* it is one from an anchor up to the next: more than both have where the clock was set in between */
-		if (at_ns >= tape->end_ns)
-			break;
-		tape_to_realtime(tape, MAX(at_ns, tape->begin_ns) + 1, &error_ns);
-		most_ns = MAX(most_ns, error_ns);
-	}
-	return most_ns;
-}
-
 /* 1 when its samples must be read after all: also where the sums do not come to as many as the segment says that it has. */
 static int add_sums(struct worker *worker, const struct store_segment *segment,
 	const struct tape *tape, struct counts *counts)
@@ -109,7 +92,7 @@ static int add_sums(struct worker *worker, const struct store_segment *segment,
 	if (r != 0)
 		return r;
 	counts->summed = true;
-	counts->coverage.clock_error_ns = clock_error(tape);
+	counts->coverage.clock_error_ns = recorded_clock_error(tape);
 	return 0;
 }
 

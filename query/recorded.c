@@ -73,3 +73,20 @@ int recorded_cover(struct store_reader *reader, const struct store_segments *seg
 		r = interruptions_tell(reader, segments, window, coverage, error);
 	return r;
 }
+
+uint64_t recorded_clock_error(const struct tape *tape)
+{
+	uint64_t most_ns = 0, error_ns = 0;
+
+	tape_to_realtime(tape, tape->begin_ns, &most_ns);
+	for (size_t i = 0; i < tape->anchors.count; i++) {
+		uint64_t at_ns = tape->anchors.items[i].perf_ns;
+
+		/* it is one from an anchor up to the next: more than both have where the clock was set in between */
+		if (at_ns >= tape->end_ns)
+			break;
+		tape_to_realtime(tape, MAX(at_ns, tape->begin_ns) + 1, &error_ns);
+		most_ns = MAX(most_ns, error_ns);
+	}
+	return most_ns;
+}

@@ -16,3 +16,6 @@ struct window recorded_window(const struct store_segments *segments);
  */
 int recorded_cover(struct store_reader *reader, const struct store_segments *segments,
 	const struct window *window, bool losses, struct coverage *coverage, struct error *error);
+
+/* How far off the wall clock may be in a tape, of all its samples at the most: which moments they are of is not known, as they are not decoded. */
+uint64_t recorded_clock_error(const struct tape *tape);

@@ -49,6 +49,50 @@ static void put_function(
 	json_close(json, '}');
 }
 
+static void put_stretch(
+	const struct spikes *spikes, const struct spike_stretch *stretch, struct buffer *json)
+{
+	json_key(json, "kernel_stretch");
+	if (!stretch->length_ns) {
+		json_null(json);
+		return;
+	}
+	json_open(json, '{');
+	json_time(json, "from", stretch->from_ns);
+	json_key(json, "seconds");
+	json_nano(json, stretch->length_ns);
+	put_share(json, "kernel", stretch->kernel);
+	json_key(json, "function");
+	if (stretch->function)
+		json_string(json, strings_at(&spikes->names, stretch->function));
+	else
+		json_null(json);
+	json_close(json, '}');
+}
+
+static void put_count(struct buffer *json, const char *key, uint64_t count)
+{
+	json_key(json, key);
+	json_u64(json, count);
+}
+
+/* How many there are, and how many of them are not told. */
+static void put_counts(const struct spikes *spikes, struct buffer *json)
+{
+	json_open(json, '{');
+	json_key(json, "spikes");
+	json_open(json, '{');
+	put_count(json, "found", spikes->list.count + spikes->limited + spikes->crowded);
+	put_count(json, "shown", spikes->list.count);
+	put_count(json, "left_out_limit", spikes->limited);
+	put_count(json, "left_out_crowded", spikes->crowded);
+	put_count(json, "segments", spikes->segments);
+	put_count(json, "segments_unknown", spikes->unknown);
+	json_close(json, '}');
+	json_close(json, '}');
+	buffer_text(json, "\n");
+}
+
 void spikes_put_json(const struct spikes *spikes, struct buffer *json)
 {
 	for (size_t i = 0; i < spikes->list.count; i++) {
@@ -70,7 +114,9 @@ void spikes_put_json(const struct spikes *spikes, struct buffer *json)
 		put_share(json, "crowded", spike->crowded);
 		put_thread(spikes, spike, json);
 		put_function(spikes, spike, json);
+		put_stretch(spikes, &spike->stretch, json);
 		json_close(json, '}');
 		buffer_text(json, "\n");
 	}
+	put_counts(spikes, json);
 }

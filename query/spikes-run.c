@@ -52,6 +52,29 @@ bool spikes_run_follows(const struct spikes_run *run, const struct spikes_second
 					 : is_next(run->to_ns, second->from_ns);
 }
 
+static void end_stretch(struct spikes_run *run)
+{
+	if (run->stretch_now.length_ns > run->stretch.length_ns)
+		run->stretch = run->stretch_now;
+	run->stretch_now.length_ns = 0;
+}
+
+static void add_to_stretch(struct spikes_run *run, const struct spikes_second *second)
+{
+	const struct busy_cell *cell = second->cell;
+	struct spikes_stretch *now = &run->stretch_now;
+
+	if (cell->kernel + cell->irq < SPIKES_STRETCH) {
+		end_stretch(run);
+		return;
+	}
+	if (!now->length_ns)
+		*now = (struct spikes_stretch){ .from_ns = second->from_ns };
+	now->length_ns += second->length_ns;
+	now->kernel += (cell->kernel + cell->irq) * second->length_ns;
+	spikes_top_add(&now->functions, second->function, cell->function_share * second->length_ns);
+}
+
 void spikes_run_add(struct spikes_run *run, const struct spikes_second *second)
 {
 	const struct busy_cell *cell = second->cell;
@@ -77,6 +100,7 @@ void spikes_run_add(struct spikes_run *run, const struct spikes_second *second)
 	}
 	spikes_top_add(&run->threads, second->thread, cell->thread_share * ns);
 	spikes_top_add(&run->functions, second->function, cell->function_share * ns);
+	add_to_stretch(run, second);
 }
 
 /* A second of the wall clock begins a microsecond off, as clocks are. */
@@ -91,7 +115,19 @@ static double share(uint64_t sum, uint64_t ns)
 	return sum / 100.0 / ns;
 }
 
-struct spike spikes_run_end(const struct spikes_run *run, uint32_t cpu)
+static struct spike_stretch stretch_of(const struct spikes_stretch *stretch)
+{
+	uint64_t weight;
+
+	return (struct spike_stretch){
+		.from_ns = rounded(stretch->from_ns),
+		.length_ns = rounded(stretch->length_ns),
+		.kernel = MIN(share(stretch->kernel, stretch->length_ns), 1.0),
+		.function = spikes_top_best(&stretch->functions, &weight),
+	};
+}
+
+struct spike spikes_run_end(struct spikes_run *run, uint32_t cpu)
 {
 	uint64_t ns = run->length_ns, thread, function;
 	struct spike spike = {
@@ -112,6 +148,9 @@ struct spike spikes_run_end(const struct spikes_run *run, uint32_t cpu)
 		.function = spikes_top_best(&run->functions, &function),
 	};
 
+	end_stretch(run);
+	if (run->stretch.length_ns && 100 * (spike.kernel + spike.irq) < SPIKES_STRETCH)
+		spike.stretch = stretch_of(&run->stretch);
 	spike.thread_share = MIN(share(thread, ns), 1.0);
 	spike.function_share = MIN(share(function, ns), 1.0);
 	return spike;

@@ -33,6 +33,14 @@ struct spikes_second {
 	uint32_t thread, function;
 };
 
+/* Seconds one behind the other that were in the kernel for so many per cent, interrupts included: what else runs there hardly gets on. */
+#define SPIKES_STRETCH 80
+
+struct spikes_stretch {
+	uint64_t from_ns, length_ns, kernel;
+	struct spikes_top functions;
+};
+
 /* Sums are of shares × ns: of as many as there are many, whole numbers are added up in half the time. Zeroed is none. */
 struct spikes_run {
 	uint64_t from_ns, to_ns, length_ns;
@@ -42,9 +50,11 @@ struct spikes_run {
 	uint32_t boot;
 	uint64_t busy, kernel, irq, unseen, machine, crowded_ns, gauges, gauges_known_ns;
 	struct spikes_top threads, functions;
+	struct spikes_stretch stretch,
+		stretch_now; /* the longest one so far, and the one that goes on */
 };
 
 /* Does the second follow on the last one of the run? */
 bool spikes_run_follows(const struct spikes_run *run, const struct spikes_second *second);
 void spikes_run_add(struct spikes_run *run, const struct spikes_second *second);
-struct spike spikes_run_end(const struct spikes_run *run, uint32_t cpu);
+struct spike spikes_run_end(struct spikes_run *run, uint32_t cpu);

@@ -21,7 +21,6 @@ struct finding {
 	const struct spikes_options *options;
 	struct store_reader *reader;
 	struct spikes *spikes;
-	struct store_segments segments; /* all that were seen */
 	struct strings boots;
 	struct strings thread_keys; /* "PID TID COMM", by the numbers of the spikes' threads */
 	array_of(struct spikes_run) runs; /* by CPU: what may go on */
@@ -141,6 +140,8 @@ static int end_run(struct finding *finding, uint32_t cpu)
 	if (lasted(run->length_ns, options->min_ns) &&
 		is_in_window(finding, run->from_ns, run->to_ns)) {
 		spike = spikes_run_end(run, cpu);
+		if (!lasted(spike.stretch.length_ns, options->min_ns))
+			spike.stretch = (struct spike_stretch){ 0 };
 		if (options->all || lasted(run->single_ns, options->min_ns))
 			r = array_push(&finding->spikes->list, spike);
 		else
@@ -260,7 +261,7 @@ static int see_segment(void *context, const struct store_segment *segment, const
 	if (r < 0 || !in_window)
 		return r;
 	finding->spikes->segments++;
-	return array_push(&finding->segments.list, ours);
+	return array_push(&finding->spikes->found.list, ours);
 }
 
 static int compare_spikes(const void *a, const void *b)
@@ -292,9 +293,9 @@ static int find(struct finding *finding)
 		r = end_run(finding, i);
 	sort(spikes, compare_spikes);
 	if (r == 0 && !to_ns)
-		spikes->window = recorded_window(&finding->segments);
+		spikes->window = recorded_window(&spikes->found);
 	return r < 0 ? r
-		     : recorded_cover(finding->reader, &finding->segments, &spikes->window, false,
+		     : recorded_cover(finding->reader, &spikes->found, &spikes->window, false,
 			       &spikes->coverage, finding->error);
 }
 
@@ -308,7 +309,6 @@ int spikes_find(struct store_reader *reader, const struct spikes_options *option
 
 	*ret_spikes = (struct spikes){ .window = options->question.window };
 	r = find(&finding);
-	array_done(&finding.segments.list);
 	array_done(&finding.runs);
 	array_done(&finding.crowds);
 	array_done(&finding.names);
@@ -321,22 +321,25 @@ int spikes_find(struct store_reader *reader, const struct spikes_options *option
 void spikes_done(struct spikes *spikes)
 {
 	array_done(&spikes->coverage.gaps);
+	array_done(&spikes->found.list);
 	array_done(&spikes->list);
 	array_done(&spikes->threads);
 	strings_done(&spikes->names);
 }
 
-static bool is_mostly_kernel(const struct spike *spike)
+/* How long the kernel had it; 0 where it was mostly somebody else's. */
+static uint64_t kernel_ns(const struct spike *spike)
 {
-	return 2 * (spike->kernel + spike->irq) >= spike->busy;
+	return 2 * (spike->kernel + spike->irq) >= spike->busy ? spike->length_ns
+							       : spike->stretch.length_ns;
 }
 
 static int compare_weights(const void *a, const void *b)
 {
 	const struct spike *left = a, *right = b;
 
-	if (is_mostly_kernel(left) != is_mostly_kernel(right))
-		return is_mostly_kernel(left) ? -1 : 1;
+	if (kernel_ns(left) != kernel_ns(right))
+		return kernel_ns(left) > kernel_ns(right) ? -1 : 1;
 	if (left->length_ns != right->length_ns)
 		return left->length_ns > right->length_ns ? -1 : 1;
 	return compare_spikes(a, b);
@@ -347,6 +350,42 @@ void spikes_limit(struct spikes *spikes, size_t limit)
 	if (spikes->list.count <= limit)
 		return;
 	sort(spikes, compare_weights);
+	spikes->limited += spikes->list.count - limit;
 	spikes->list.count = limit;
 	sort(spikes, compare_spikes);
+}
+
+/* Are there spikes that begin in the segment? */
+static bool is_begun_in(const struct spikes *spikes, const struct store_segment *segment)
+{
+	for (size_t i = 0; i < spikes->list.count; i++) {
+		uint64_t ns = spikes->list.items[i].from_ns;
+
+		if (ns + NSEC_PER_MSEC >= segment->begin_ns && ns < segment->end_ns)
+			return true;
+	}
+	return false;
+}
+
+int spikes_tell_clock(struct store_reader *reader, struct spikes *spikes, struct error *error)
+{
+	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_LOSSES, 1 };
+	uint64_t *most_ns = &spikes->coverage.clock_error_ns;
+
+	for (size_t i = 0; i < spikes->found.list.count; i++) {
+		_cleanup_(cleanup_tape) struct tape *tape = NULL;
+		struct store_segment *segment = &spikes->found.list.items[i];
+		struct error own = { 0 };
+		int r;
+
+		if (*segment->damage || !is_begun_in(spikes, segment))
+			continue;
+		r = store_reader_load(reader, segment, &want, &tape, &own);
+		if (error_is_ours(r))
+			return error_set(error, r, "%s", own.text);
+		/* one that is gone since, or damaged: what is known of the others is said */
+		if (r == 0)
+			*most_ns = MAX(*most_ns, recorded_clock_error(tape));
+	}
+	return 0;
 }

@@ -11,6 +11,9 @@
  * mostly in the kernel, in which more than half of them were so too: the machine had much to do. A spike is left out, and counted, where no part of the
  * least length is without such seconds.
  *
+ * A saturated CPU may be at work for hours, and a few seconds of that be the kernel's: they are a stretch of the spike, if they last the least
+ * length, and are told with it.
+ *
  * Threads and functions are those that are on top in most of the seconds; their shares are what they have of these at least.
  */
 
@@ -23,6 +26,14 @@ struct spike_thread {
 	int32_t pid;
 	int32_t tid;
 	uint32_t comm;
+};
+
+/* The longest part of a spike whose seconds were in the kernel nearly all the time (spikes-run.h), where all of it was not. */
+struct spike_stretch {
+	uint64_t from_ns; /* of the wall clock */
+	uint64_t length_ns; /* 0: none */
+	double kernel;
+	uint32_t function; /* as below */
 };
 
 /* Shares are of its length, from 0 to 1. */
@@ -42,6 +53,7 @@ struct spike {
 	double thread_share;
 	uint32_t function; /* a number of `names`; 0: not known */
 	double function_share;
+	struct spike_stretch stretch;
 };
 
 struct spikes_options {
@@ -63,6 +75,8 @@ struct spikes {
 	struct strings names;
 	array_of(struct spike_thread) threads; /* number 0 is nobody */
 	uint64_t crowded; /* that are left out */
+	uint64_t limited; /* that spikes_limit() took out */
+	struct store_segments found; /* that there are in the window */
 	uint64_t segments;
 	uint64_t read; /* of these: sealed ones that had to be read whole */
 	uint64_t unknown; /* that do not tell how much time a sample stands for, or have too few */
@@ -74,10 +88,16 @@ int spikes_find(struct store_reader *reader, const struct spikes_options *option
 void spikes_done(struct spikes *spikes);
 
 /*
- * Leaves the `limit` that matter most, in the order of time: what was mostly in the kernel before what was not, as that lets nobody else run;
- * then by length.
+ * Leaves the `limit` that matter most, in the order of time: what was mostly in the kernel, or has a stretch that was, before what was not, as
+ * that lets nobody else run; then by the length of that.
  */
 void spikes_limit(struct spikes *spikes, size_t limit);
 
-/* A line each. */
+/*
+ * How far off the times of the list may be, for the coverage: what the clocks of the segments that they begin in say. No more than these are
+ * opened, so after the limit. 0 or a negative errno.
+ */
+int spikes_tell_clock(struct store_reader *reader, struct spikes *spikes, struct error *error);
+
+/* A line each, then one of how many there are and are left out. */
 void spikes_put_json(const struct spikes *spikes, struct buffer *json);

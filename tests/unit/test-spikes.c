@@ -7,97 +7,7 @@
 #include "query/spikes-run.h"
 #include "query/spikes.h"
 #include "store/index.h"
-#include "tests/tapes.h"
-
-#define SAMPLE_NS 10309278
-#define CPUS 4
-
-/* A CPU that is not idle for some seconds of all. */
-struct load {
-	unsigned int cpu, from, to;
-	const char *comm;
-	bool user;
-};
-
-static void put_samples(struct tape *tape, uint32_t cpu, uint32_t thread, uint32_t stack,
-	unsigned int from, unsigned int to)
-{
-	uint64_t from_ns = MAX(TAPES_PERF + from * NSEC_PER_SEC, tape->begin_ns);
-	uint64_t to_ns = MIN(TAPES_PERF + to * NSEC_PER_SEC, tape->end_ns);
-
-	for (uint64_t ns = from_ns + SAMPLE_NS / 3; ns < to_ns; ns += SAMPLE_NS)
-		tapes_sample(tape, ns / 1000 * 1000, cpu, thread, stack);
-}
-
-/* Seconds [begin, end) of a host of four CPUs, which idle but for the loads. */
-static struct tape *make_tape(
-	unsigned int begin, unsigned int end, const struct load *loads, size_t count)
-{
-	struct tape *tape = tapes_new(begin, end);
-	uint32_t idle = tapes_thread(tape, 0, 0, "swapper");
-	uint32_t halt = tapes_kernel(tape, "do_idle;native_safe_halt");
-	uint32_t spin = tapes_kernel(tape, "do_syscall_64;read_zero");
-	uint32_t user = tapes_call(tape, 0, tapes_module(tape, "/x", TAPE_MODULE_ELF), 16, "main");
-
-	CHECK_EQ(tape_add_fact(tape, "cpus", "4"), 0);
-	for (uint32_t cpu = 0; cpu < CPUS; cpu++) {
-		unsigned int at = begin;
-
-		for (size_t i = 0; i < count; i++) {
-			const struct load *load = &loads[i];
-
-			if (load->cpu != cpu || load->to <= begin || load->from >= end)
-				continue;
-			put_samples(tape, cpu, idle, halt, at, load->from);
-			put_samples(tape, cpu, tapes_thread(tape, 10 + cpu, 100 + cpu, load->comm),
-				load->user ? user : spin, load->from, load->to);
-			at = load->to;
-		}
-		put_samples(tape, cpu, idle, halt, at, end);
-	}
-	CHECK_EQ(tape_sort_samples(tape), 0);
-	return tape;
-}
-
-/* Segments of ten seconds up to `end`, without those that lie between two moments. */
-static void make_store(struct tapes_store *store, unsigned int end, const struct load *loads,
-	size_t count, unsigned int gap_from, unsigned int gap_to)
-{
-	tapes_store_init(store);
-	for (unsigned int at = 0; at < end; at += 10)
-		if (at < gap_from || at >= gap_to)
-			tapes_store_put(store, make_tape(at, at + 10, loads, count));
-}
-
-static const struct filter everything;
-
-static struct spikes_options usual(void)
-{
-	return (struct spikes_options){
-		.question = { .filter = &everything },
-		.min_ns = 2 * NSEC_PER_SEC,
-		.busy = 95,
-	};
-}
-
-static void find(const struct tapes_store *store, const struct spikes_options *options,
-	struct spikes *spikes)
-{
-	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
-	struct error error = { 0 };
-
-	CHECK_EQ(store_reader_open(store->path, &reader, &error), 0);
-	if (spikes_find(reader, options, spikes, &error) < 0)
-		CHECK_FAIL("%s", error.text);
-}
-
-static void check_spike(const struct spike *spike, uint32_t cpu, unsigned int from, unsigned int to)
-{
-	CHECK_EQ(spike->cpu, cpu);
-	CHECK_EQ(spike->from_ns, TAPES_REALTIME + from * NSEC_PER_SEC);
-	CHECK_EQ(spike->to_ns, TAPES_REALTIME + to * NSEC_PER_SEC);
-	CHECK_EQ(spike->length_ns, (to - from) * NSEC_PER_SEC);
-}
+#include "tests/spiky.h"
 
 static const struct load loads[] = {
 	{ 1, 7, 33, "spinner", false },
@@ -299,7 +209,10 @@ static void test_json(void)
 					      "\"2026-11-18T03:12:33.000000Z\",\"seconds\":26,"));
 	CHECK(strstr((const char *)json.data,
 		"\"thread\":{\"comm\":\"spinner\",\"pid\":11,\"tid\":101,\"share\":1},"
-		"\"function\":{\"symbol\":\"read_zero\",\"share\":1}}\n"));
+		"\"function\":{\"symbol\":\"read_zero\",\"share\":1},\"kernel_stretch\":null}\n"));
+	CHECK(strstr((const char *)json.data,
+		"{\"spikes\":{\"found\":1,\"shown\":1,\"left_out_limit\":0,\"left_out_crowded\":0,"
+		"\"segments\":4,\"segments_unknown\":0}}\n"));
 	json_reader_init(&reader, (const char *)json.data, json.size - 1);
 	while ((r = json_next(&reader, &token)) == 1)
 		;

@@ -112,6 +112,24 @@ static void test_names(void)
 	CHECK_EQ(text_width(&unicode, "\u65e5\u672c\u8a9e"), 6);
 }
 
+static void check_middle(const char *name, unsigned int width, const char *expected)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+
+	CHECK_EQ(text_put_middle(&unicode, name, width, &text), text_width(&unicode, expected));
+	buffer_u8(&text, 0);
+	CHECK_STR((char *)text.data, expected);
+}
+
+static void test_middle(void)
+{
+	check_middle("mem_cgroup_nr_lru_pages", 23, "mem_cgroup_nr_lru_pages");
+	check_middle("mem_cgroup_nr_lru_pages", 22, "mem_cgroup.._lru_pages");
+	check_middle("mem_cgroup_nr_lru_pages", 9, "mem_..ges");
+	check_middle("mem_cgroup_nr_lru_pages", 4, "me..");
+	check_middle("\u65e5\u672c\u8a9e\u65e5\u672c", 7, "\u65e5..\u672c");
+}
+
 static void check_lines(const char *lines, unsigned int count, const char *expected)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 };
@@ -147,4 +165,5 @@ static void test_lines(void)
 }
 
 CHECK_MAIN({ "no terminal", test_no_terminal }, { "a terminal", test_terminal },
-	{ "--color", test_words }, { "names", test_names }, { "lines", test_lines })
+	{ "--color", test_words }, { "names", test_names }, { "lines", test_lines },
+	{ "shortened in the middle", test_middle })

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "draw/spikes-table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "draw/text.h"
+
+/* Where figures and samples say something else, by so much. */
+#define DIFFER 0.15
+
+#define THREAD_WIDTH 30
+#define FUNCTION_WIDTH 120
+#define FUNCTION_LEAST 24
+#define NAMES_AT 78 /* where they begin in a full row */
+#define FULL_WIDTH (NAMES_AT + THREAD_WIDTH + 7 + FUNCTION_LEAST + 5)
+#define FIGURES_WIDTH 63 /* of a row with all figures, and the time of day for its time */
+#define BUSY_WIDTH 47 /* of one without those of interrupts and the machine */
+#define INDENT 4
+#define SHARE_WIDTH 5 /* " 100%" */
+#define WIDTH_LEAST 20 /* no terminal is narrower, or its lines are */
+
+struct sheet {
+	const struct spikes *spikes;
+	const struct terminal *terminal;
+	unsigned int width;
+	bool utc;
+	struct buffer *text;
+};
+
+static bool is_full(const struct sheet *sheet)
+{
+	return !sheet->width || sheet->width >= FULL_WIDTH;
+}
+
+static void put_head(const struct sheet *sheet)
+{
+	if (is_full(sheet))
+		buffer_printf(sheet->text,
+			"%-25s  %12s  %4s  %5s  %6s  %5s  %7s    %-*s       %s\n", "time",
+			"how long", "CPU", "busy", "kernel", "irq", "machine", THREAD_WIDTH,
+			"thread", "function");
+	else
+		buffer_printf(sheet->text, "%-14s  %10s  %4s%s  %6s%s\n", "time", "how long", "CPU",
+			sheet->width >= BUSY_WIDTH ? "   busy" : "", "kernel",
+			sheet->width >= FIGURES_WIDTH ? "    irq  machine" : "");
+}
+
+/* "2026-11-18T03:12:07+01:00" as "11-18 03:12:07". */
+static const char *short_time(char time[TIME_TEXT_SIZE])
+{
+	time[10] = ' ';
+	time[19] = 0;
+	return time + 5;
+}
+
+static void put_figures(const struct sheet *sheet, const struct spike *spike)
+{
+	bool alert = 2 * (spike->kernel + spike->irq) >= spike->busy, full = is_full(sheet);
+	char time[TIME_TEXT_SIZE], length[32];
+	uint64_t tenths_ns = (spike->length_ns + 50 * NSEC_PER_MSEC) / (100 * NSEC_PER_MSEC) *
+			     (100 * NSEC_PER_MSEC);
+
+	time_format(spike->from_ns, sheet->utc, 0, time);
+	buffer_printf(sheet->text, full ? "%-25s  %12s  %4u" : "%-14s  %10s  %4u",
+		full ? time : short_time(time), duration_format(tenths_ns, length, sizeof(length)),
+		spike->cpu);
+	if (full || sheet->width >= BUSY_WIDTH)
+		buffer_printf(sheet->text, "  %4.0f%%", spike->busy * 100);
+	buffer_text(sheet->text, "  ");
+	terminal_style(sheet->terminal, alert ? STYLE_ALERT : STYLE_PLAIN, sheet->text);
+	buffer_printf(sheet->text, "%5.0f%%", spike->kernel * 100);
+	terminal_style(sheet->terminal, STYLE_PLAIN, sheet->text);
+	if (full || sheet->width >= FIGURES_WIDTH)
+		buffer_printf(
+			sheet->text, "  %4.0f%%  %6.0f%%", spike->irq * 100, spike->machine * 100);
+}
+
+/* Of a thread, only its name is shortened. */
+static unsigned int put_thread(
+	const struct sheet *sheet, const struct spike *spike, unsigned int width)
+{
+	const struct spike_thread *thread = &sheet->spikes->threads.items[spike->thread];
+	unsigned int size, used;
+	char ids[32];
+
+	if (!spike->thread) {
+		buffer_u8(sheet->text, '-');
+		return 1;
+	}
+	size = snprintf(ids, sizeof(ids), " %d/%d", thread->pid, thread->tid);
+	used = text_put_middle(sheet->terminal, strings_at(&sheet->spikes->names, thread->comm),
+		width > size ? width - size : 1, sheet->text);
+	buffer_text(sheet->text, ids);
+	return used + size;
+}
+
+static void put_function(const struct sheet *sheet, const struct spike *spike, unsigned int width)
+{
+	if (!spike->function) {
+		buffer_u8(sheet->text, '-');
+		return;
+	}
+	text_put_middle(sheet->terminal, strings_at(&sheet->spikes->names, spike->function), width,
+		sheet->text);
+	buffer_printf(sheet->text, " %.0f%%", spike->function_share * 100);
+}
+
+static void put_names(const struct sheet *sheet, const struct spike *spike)
+{
+	char share[16] = "";
+	unsigned int used, width = FUNCTION_WIDTH;
+
+	if (spike->thread)
+		snprintf(share, sizeof(share), "%.0f%%", spike->thread_share * 100);
+	if (sheet->width)
+		width = MIN(sheet->width - (NAMES_AT + THREAD_WIDTH + 7 + 5), FUNCTION_WIDTH);
+	buffer_text(sheet->text, "    ");
+	used = put_thread(sheet, spike, THREAD_WIDTH);
+	buffer_printf(sheet->text, "%*s %4s  ",
+		used < THREAD_WIDTH ? (int)(THREAD_WIDTH - used) : 0, "", share);
+	put_function(sheet, spike, width);
+}
+
+/* Below the row, in a line each if they do not go into one. */
+static void put_names_below(const struct sheet *sheet, const struct spike *spike)
+{
+	const char *function = strings_at(&sheet->spikes->names, spike->function);
+	unsigned int room = sheet->width - INDENT, used = 0;
+
+	if (!spike->thread && !spike->function)
+		return;
+	buffer_printf(sheet->text, "%*s", INDENT, "");
+	if (spike->thread) {
+		used = put_thread(sheet, spike, room - SHARE_WIDTH) + SHARE_WIDTH;
+		buffer_printf(sheet->text, " %.0f%%", spike->thread_share * 100);
+	}
+	if (used && spike->function) {
+		bool fits = used + 2 + text_width(sheet->terminal, function) + SHARE_WIDTH <= room;
+
+		buffer_printf(sheet->text, "%s%*s", fits ? "" : "\n", fits ? 2 : INDENT, "");
+	}
+	if (spike->function)
+		put_function(sheet, spike, room - SHARE_WIDTH);
+	buffer_u8(sheet->text, '\n');
+}
+
+/* What the kernel had for itself within a spike that is not its. */
+static void put_stretch(const struct sheet *sheet, const struct spike *spike, struct buffer *text)
+{
+	const struct spike_stretch *stretch = &spike->stretch;
+	char time[TIME_TEXT_SIZE], length[32];
+	uint64_t ns = (stretch->length_ns + 50 * NSEC_PER_MSEC) / (100 * NSEC_PER_MSEC) *
+		      (100 * NSEC_PER_MSEC);
+
+	if (!stretch->length_ns)
+		return;
+	time_format(stretch->from_ns, sheet->utc, 0, time);
+	buffer_printf(text, "; %s of it, from %.8s on, %.0f%% in the kernel",
+		duration_format(ns, length, sizeof(length)), time + 11, stretch->kernel * 100);
+	if (stretch->function)
+		buffer_printf(text, ": %s", strings_at(&sheet->spikes->names, stretch->function));
+}
+
+/* What of the row is not by samples, and what else there is to say of it. */
+static void put_remarks(const struct sheet *sheet, const struct spike *spike, struct buffer *text)
+{
+	double differ = spike->gauges - spike->busy;
+
+	put_stretch(sheet, spike, text);
+	if (spike->unseen >= 0.01)
+		buffer_printf(text, "; %.0f%% of it %s", spike->unseen * 100,
+			spike->gauges < 0 ? "with its timer held up"
+					  : "without samples, by the host's figures");
+	if (spike->gauges >= 0 && (differ > DIFFER || differ < -DIFFER))
+		buffer_printf(text, "; the host's figures say %.0f%% busy", spike->gauges * 100);
+	if (spike->crowded > 0)
+		buffer_printf(text, "; most CPUs too for %.0f%% of it", spike->crowded * 100);
+}
+
+/* Figures that the row had no room for. */
+static void put_other_figures(
+	const struct sheet *sheet, const struct spike *spike, struct buffer *text)
+{
+	if (is_full(sheet) || sheet->width >= FIGURES_WIDTH)
+		return;
+	if (sheet->width < BUSY_WIDTH)
+		buffer_printf(text, "; busy %.0f%%", spike->busy * 100);
+	buffer_printf(text, "; irq %.0f%%, machine %.0f%%", spike->irq * 100, spike->machine * 100);
+}
+
+static void put_indented(const struct sheet *sheet, const char *remarks)
+{
+	_cleanup_(buffer_done) struct buffer lines = { 0 };
+	struct terminal narrow = *sheet->terminal;
+
+	narrow.width = sheet->width - INDENT;
+	text_put_lines(&narrow, remarks, &lines);
+	buffer_u8(&lines, 0);
+	if (buffer_failed(&lines)) {
+		sheet->text->failed = true;
+		return;
+	}
+	for (char *at = (char *)lines.data; *at;) {
+		size_t size = strcspn(at, "\n");
+
+		buffer_printf(sheet->text, "%*s%.*s\n", INDENT, "", (int)size, at);
+		at += size + 1;
+	}
+}
+
+static void put_row(const struct sheet *sheet, const struct spike *spike)
+{
+	_cleanup_(buffer_done) struct buffer remarks = { 0 };
+
+	put_other_figures(sheet, spike, &remarks);
+	put_remarks(sheet, spike, &remarks);
+	buffer_u8(&remarks, 0);
+	if (buffer_failed(&remarks)) {
+		sheet->text->failed = true;
+		return;
+	}
+	put_figures(sheet, spike);
+	if (is_full(sheet))
+		put_names(sheet, spike);
+	if (!sheet->width)
+		buffer_text(sheet->text, (const char *)remarks.data);
+	buffer_u8(sheet->text, '\n');
+	if (!is_full(sheet))
+		put_names_below(sheet, spike);
+	if (sheet->width && remarks.size > 1)
+		put_indented(sheet, (const char *)remarks.data + 2);
+}
+
+void spikes_table_draw(const struct spikes *spikes, const struct terminal *terminal,
+	unsigned int width, bool utc, struct buffer *text)
+{
+	const struct sheet sheet = { spikes, terminal, width ? MAX(width, WIDTH_LEAST) : 0, utc,
+		text };
+
+	put_head(&sheet);
+	for (size_t i = 0; i < spikes->list.count; i++)
+		put_row(&sheet, &spikes->list.items[i]);
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is told of spikes: the kernel's part of them, the table, how far off their times may be. */
+#include "tests/check.h"
+
+#include "draw/spikes-table.h"
+#include "tests/spiky.h"
+
+/* A program works for half a minute, and in the midst of it, over the end of a segment, the kernel has the CPU for six seconds. */
+static const struct load worked[] = {
+	{ 1, 2, 17, "a-long-trainers", true },
+	{ 1, 17, 23, "a-long-trainers", false },
+	{ 1, 23, 30, "a-long-trainers", true },
+	{ 1, 30, 31, "a-long-trainers", false },
+	{ 1, 31, 36, "a-long-trainers", true },
+	{ 2, 3, 10, "worker", true },
+	{ 3, 5, 9, "reader", false },
+};
+
+static void test_stretch(void)
+{
+	struct spikes_options options = usual();
+	const struct spike *spike;
+	struct tapes_store store;
+	struct spikes spikes;
+
+	make_store(&store, 40, worked, ARRAY_SIZE(worked), 0, 0);
+	find(&store, &options, &spikes);
+	CHECK_EQ(spikes.list.count, 3);
+	spike = &spikes.list.items[0];
+	check_spike(spike, 1, 2, 36);
+	CHECK(spike->kernel > 0.19 && spike->kernel < 0.22);
+	CHECK_EQ(spike->stretch.from_ns, TAPES_REALTIME + 17 * NSEC_PER_SEC);
+	CHECK_EQ(spike->stretch.length_ns, 6 * NSEC_PER_SEC);
+	CHECK(spike->stretch.kernel > 0.98);
+	CHECK_STR(strings_at(&spikes.names, spike->stretch.function), "read_zero");
+	CHECK_EQ(spikes.list.items[1].stretch.length_ns, 0);
+	CHECK_EQ(spikes.list.items[2].stretch.length_ns, 0);
+	/* it matters more than one that is the kernel's for less, and both more than what never is */
+	spikes_limit(&spikes, 2);
+	CHECK_EQ(spikes.limited, 1);
+	check_spike(&spikes.list.items[0], 1, 2, 36);
+	check_spike(&spikes.list.items[1], 3, 5, 9);
+	spikes_limit(&spikes, 1);
+	check_spike(&spikes.list.items[0], 1, 2, 36);
+	spikes_done(&spikes);
+	options.min_ns = 7 * NSEC_PER_SEC;
+	find(&store, &options, &spikes);
+	CHECK_EQ(spikes.list.items[0].stretch.length_ns, 0);
+	spikes_done(&spikes);
+	tapes_store_done(&store);
+}
+
+static void check_table(const struct spikes *spikes, unsigned int width, const char *wanted)
+{
+	const struct terminal terminal = { .width = width ? width : 80 };
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+
+	spikes_table_draw(spikes, &terminal, width, true, &text);
+	buffer_u8(&text, 0);
+	if (!strstr((char *)text.data, wanted))
+		CHECK_FAIL("of %u columns: %s", width, (char *)text.data);
+	CHECK(strstr((char *)text.data, "34 s     1"));
+	CHECK(strstr((char *)text.data, "11/101 "));
+	for (const char *at = (char *)text.data; *at && width; at += strcspn(at, "\n") + 1)
+		if (strcspn(at, "\n") > width)
+			CHECK_FAIL("of %u columns: %s", width, at);
+}
+
+/* In no more columns than there are; figures are whole, names keep both ends. */
+static void test_table(void)
+{
+	struct spikes_options options = usual();
+	struct tapes_store store;
+	struct spikes spikes;
+
+	make_store(&store, 40, worked, 5, 0, 0);
+	find(&store, &options, &spikes);
+	CHECK_EQ(spikes.list.count, 1);
+	for (unsigned int width = 40; width < 220; width++)
+		check_table(&spikes, width, "read_zero");
+	check_table(&spikes, 80,
+		"time              how long   CPU   busy  kernel    irq  machine\n"
+		"11-18 03:12:02        34 s     1   100%     21%     0%      25%\n"
+		"    a-long-trainers 11/101 100%  main ");
+	check_table(&spikes, 40,
+		"11-18 03:12:02        34 s     1     21%\n"
+		"    a-long-trainers 11/101 100%\n");
+	check_table(
+		&spikes, 40, "    busy 100%; irq 0%, machine 25%; 6 s\n    of it, from 03:12:17");
+	check_table(&spikes, 0, "; 6 s of it, from 03:12:17 on, 100% in the kernel: read_zero\n");
+	spikes_done(&spikes);
+	tapes_store_done(&store);
+}
+
+static void test_clock(void)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	struct spikes_options options = usual();
+	struct error error = { 0 };
+	struct tapes_store store;
+	struct spikes spikes;
+
+	make_store(&store, 40, worked, ARRAY_SIZE(worked), 0, 0);
+	find(&store, &options, &spikes);
+	CHECK_EQ(spikes.coverage.clock_error_ns, 0);
+	CHECK_EQ(store_reader_open(store.path, &reader, &error), 0);
+	CHECK_EQ(spikes_tell_clock(reader, &spikes, &error), 0);
+	CHECK_EQ(spikes.coverage.clock_error_ns, 900);
+	spikes_done(&spikes);
+	tapes_store_done(&store);
+}
+
+CHECK_MAIN({ "a stretch of the kernel's", test_stretch }, { "as a table", test_table },
+	{ "how far off times may be", test_clock })
