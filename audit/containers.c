@@ -159,13 +159,15 @@ static void add_figures(struct containers *containers)
 		struct group *group;
 		char name[HOST_PART_SIZE];
 
-		if (!host_name_part(strings_at(&host->names, id), "containers/", "/starts", name))
+		if (!host_started(strings_at(&host->names, id), "containers/", name))
 			continue;
 		group = find_group(containers, name);
 		if (!group)
 			continue;
 		if (figure->read)
 			group->now = figure->last - figure->first;
+		if (figure->grown_hour < group->hour)
+			continue;
 		group->hour = figure->grown_hour;
 		group->hour_ns = MIN(figure->to_ns - figure->from_ns, 3600 * NSEC_PER_SEC);
 	}
@@ -187,7 +189,7 @@ static void describe(const struct host *host, const struct group *group, struct 
 		buffer_printf(text, " %lld started within %.1f s,", (long long)group->now,
 			host->watched_ns / 1e9);
 	if (group->hour_ns)
-		buffer_printf(text, " %lld within the last %s that were recorded,",
+		buffer_printf(text, " at least %lld within the last %s that were recorded,",
 			(long long)group->hour,
 			duration_format(group->hour_ns, over, sizeof(over)));
 	/* behind these, or behind the name */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "tape/events.h"
 
 #define MOUNTS_MAX (4 << 20)
 #define STEP_NS NSEC_PER_SEC
@@ -72,6 +73,12 @@ bool host_name_part(const char *name, const char *begin, const char *end, char p
 		return false;
 	return snprintf(part, HOST_PART_SIZE, "%.*s", (int)(size - around), name + strlen(begin)) <
 	       HOST_PART_SIZE;
+}
+
+bool host_started(const char *name, const char *begin, char part[HOST_PART_SIZE])
+{
+	return host_name_part(name, begin, "/starts", part) ||
+	       host_name_part(name, begin, TAPE_GAUGE_MADE, part);
 }
 
 bool host_number(const struct host *host, const char *path, int64_t *ret_value)

@@ -71,5 +71,11 @@ double host_rate(const struct host *host, const char *name);
 bool host_name_part(
 	const char *name, const char *begin, const char *end, char part[HOST_PART_SIZE]);
 
+/*
+ * The same of a figure that counts starts, of either kind: those that a look once a minute found, and cgroups that were made, which is all of them as far as the
+ * kernel's events came.
+ */
+bool host_started(const char *name, const char *begin, char part[HOST_PART_SIZE]);
+
 /* A number in a small file below the root. */
 bool host_number(const struct host *host, const char *path, int64_t *ret_value);

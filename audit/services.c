@@ -44,7 +44,7 @@ static void add_figures(const struct host *host, struct services *services)
 		struct service *service;
 		char unit[HOST_PART_SIZE];
 
-		if (!host_name_part(strings_at(&host->names, id), "unit/", "/starts", unit))
+		if (!host_started(strings_at(&host->names, id), "unit/", unit))
 			continue;
 		service = find_service(services, unit);
 		if (!service)
@@ -52,6 +52,8 @@ static void add_figures(const struct host *host, struct services *services)
 		services->any = service->there = true;
 		if (figure->read)
 			service->now = figure->last - figure->first;
+		if (figure->grown_hour < service->hour)
+			continue;
 		service->hour = figure->grown_hour;
 		service->hour_ns = MIN(figure->to_ns - figure->from_ns, HOUR_NS);
 	}

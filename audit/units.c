@@ -57,7 +57,7 @@ static void describe(const struct host *host, const struct service *service, str
 			host->uptime_ns ? " in at most " : "",
 			host->uptime_ns ? duration_format(uptime_ns, age, sizeof(age)) : "");
 	if (service->hour)
-		buffer_printf(text, " %s start%s seen within the last %s that were recorded,",
+		buffer_printf(text, " at least %s start%s within the last %s that were recorded,",
 			count_format(service->hour, count), service->hour == 1 ? "" : "s",
 			duration_format(service->hour_ns, age, sizeof(age)));
 	if (service->now)

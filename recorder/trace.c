@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "recorder/starts.h"
 #include "recorder/trace-decode.h"
 #include "recorder/trace-paths.h"
 #include "tape/events.h"
@@ -32,6 +33,7 @@ struct kind {
 struct trace {
 	struct trace_options options;
 	struct dying *dying;
+	struct starts *starts;
 	struct kind *kinds; /* as the events of the set */
 	struct trace_paths execs;
 	const char *exec; /* what the event is called; NULL: there is none */
@@ -56,7 +58,7 @@ int trace_new(const struct trace_options *options, struct trace **ret_trace)
 		return -ENOMEM;
 	trace->options = *options;
 	trace->kinds = calloc(MAX(count, (size_t)1), sizeof(*trace->kinds));
-	if (!trace->kinds || dying_new(&trace->dying) < 0)
+	if (!trace->kinds || dying_new(&trace->dying) < 0 || starts_new(&trace->starts) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
 		look_at(&trace->kinds[i], &options->set->events.items[i]);
@@ -72,6 +74,7 @@ struct trace *trace_free(struct trace *trace)
 	if (!trace)
 		return NULL;
 	dying_free(trace->dying);
+	starts_free(trace->starts);
 	trace_paths_done(&trace->execs);
 	free(trace->kinds);
 	free(trace);
@@ -134,7 +137,9 @@ static int follow_cgroup(const struct turn *turn)
 		return 0;
 	switch (turn->kind->event->role) {
 	case TRACE_MADE:
-		return dying_made(dying, &key, comm_of(turn));
+		return starts_made(turn->trace->starts, key.root, path) < 0
+			       ? -ENOMEM
+			       : dying_made(dying, &key, comm_of(turn));
 	case TRACE_REMOVED:
 		return dying_removed(dying, &key, path, comm_of(turn), turn->record->time_ns);
 	default:
@@ -303,5 +308,7 @@ int trace_give(
 		r = give_passed(&trace->kinds[i], tape, losses, time_ns);
 	if (r == 0 && (last || time_ns >= trace->execs.since_ns + MINUTE_NS))
 		r = trace_paths_put(&trace->execs, trace->exec, tape, time_ns);
+	if (r == 0)
+		r = starts_give(trace->starts, tape, time_ns, last);
 	return r == 0 ? dying_give(trace->dying, tape, time_ns) : r;
 }

@@ -30,6 +30,9 @@
 #define TAPE_GAUGE_DYING "dying-cgroups"
 #define TAPE_GAUGE_OLDEST "/oldest_s"
 
+/* Behind "unit/NAME" and "containers/PATH": a counter of the cgroups that were made for it, by the kernel's trace events. */
+#define TAPE_GAUGE_MADE "/made"
+
 /* An event without fields, of the time, CPU and thread that are given. 0 or -ENOMEM. */
 int tape_add_event(struct tape *tape, const struct tape_event *event, const char *name);
 /* One field more for the event that was added last. 0 or -ENOMEM. */
