@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -144,19 +143,6 @@ static int see_incident(void *context, const struct store_incident *incident)
 	return -ENOMEM;
 }
 
-/* A line "missing: FROM to TO: nothing recorded" each, about. */
-#define MISSING_WIDTH 105
-
-/* Of what is missing; it is said on standard error. */
-static unsigned int lines_below(const struct invocation *invocation, const struct heatmap *map)
-{
-	size_t gaps = map->scanned.coverage.gaps.count;
-
-	if (option_given(invocation, "quiet") || !isatty(STDERR_FILENO))
-		return 0;
-	return MIN(gaps, (size_t)UINT16_MAX) * (1 + MISSING_WIDTH / map->terminal.width);
-}
-
 static int print(const struct invocation *invocation, const struct heatmap *map)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 }, head = { 0 };
@@ -166,7 +152,8 @@ static int print(const struct invocation *invocation, const struct heatmap *map)
 		.mark_count = map->marks.count,
 		.at_ns = map->asked.question.window.at_ns,
 		.utc = option_given(invocation, "utc"),
-		.lines_below = lines_below(invocation, map),
+		.lines_below =
+			screen_lines_below(invocation, &map->terminal, &map->scanned.coverage),
 	};
 
 	screen_put_head(invocation, &map->asked.question.window, map->scanned.samples,

@@ -10,14 +10,20 @@
 
 #define STEP_NS (200 * NSEC_PER_MSEC)
 
-/* A line that wraps could not be written over. */
+/* A line that wraps could not be written over. What was there before is, by blanks: no terminal is too dumb for that. */
 void progress_line(const char *text)
 {
 	struct winsize size;
 	int width = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
 
-	fprintf(stderr, "\r\033[K%.*s", width - 1, text);
+	fprintf(stderr, "\r%-*.*s", width - 1, width - 1, text);
 	fflush(stderr);
+}
+
+void progress_clear(void)
+{
+	progress_line("");
+	fputc('\r', stderr);
 }
 
 void progress_start(struct progress *progress, const char *what, bool quiet)
@@ -50,6 +56,6 @@ void progress_show(void *context, uint64_t done, uint64_t size)
 
 void progress_end(struct progress *progress)
 {
-	if (progress->shown)
-		fputs("\r\033[K", stderr);
+	if (progress->last_ns)
+		progress_clear();
 }

@@ -20,3 +20,5 @@ void progress_end(struct progress *progress);
 
 /* A line that the next one is written over, no wider than the terminal. */
 void progress_line(const char *text);
+/* Takes it away. */
+void progress_clear(void);

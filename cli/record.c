@@ -202,7 +202,9 @@ static void never_wait_for_readers(void)
 
 static void talk(bool live, const char *text, const char *more)
 {
-	fprintf(stderr, "%sperftape: %s%s\n", live ? "\r\033[K" : "", text, more);
+	if (live)
+		progress_clear();
+	fprintf(stderr, "perftape: %s%s\n", text, more);
 }
 
 /* A store that cannot be written is said once, and once more when it can again. */
@@ -485,7 +487,7 @@ static int record(struct recording *recording, struct recorder_options *asked)
 	r = recorder_run(recorder, store_path(invocation), writer, &progress, &error);
 	recording_stopping(recording);
 	if (recording->live)
-		fputs("\r\033[K", stderr);
+		progress_clear();
 	tell_recovered(&progress, false);
 	tell_warning(&progress, false);
 	tell_log_trouble(&progress, false);

@@ -31,6 +31,19 @@ unsigned int screen_width(const struct terminal *terminal)
 	return isatty(STDOUT_FILENO) || (columns && *columns) ? terminal->width : 0;
 }
 
+/* "missing: FROM to TO: nothing recorded" */
+#define MISSING_WIDTH 105
+
+unsigned int screen_lines_below(const struct invocation *invocation,
+	const struct terminal *terminal, const struct coverage *coverage)
+{
+	size_t gaps = coverage->gaps.count;
+
+	if (option_given(invocation, "quiet") || !isatty(STDERR_FILENO))
+		return 0;
+	return MIN(gaps, (size_t)UINT16_MAX) * (1 + MISSING_WIDTH / terminal->width);
+}
+
 unsigned int screen_threads(void)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);

@@ -16,6 +16,10 @@ int screen_read(const struct invocation *invocation, struct terminal *ret_termin
 /* How wide a table may be that need not fit in 80 columns: 0, as wide as it is, where it goes to a file and $COLUMNS is not set. */
 unsigned int screen_width(const struct terminal *terminal);
 
+/* How many lines say_missing() will take on standard error, about, if that is a terminal. */
+unsigned int screen_lines_below(const struct invocation *invocation,
+	const struct terminal *terminal, const struct coverage *coverage);
+
 /* How many threads to read a store with. */
 unsigned int screen_threads(void);
 

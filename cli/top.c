@@ -173,8 +173,9 @@ static int print_screen(const struct invocation *invocation, const struct top *t
 	put_baseline(invocation, top, &head);
 	if (buffer_failed(&head))
 		return fail(-ENOMEM, NULL);
-	top_draw(&(struct top_screen){ (const char *)head.data, &top->ranking }, &top->terminal,
-		&text);
+	top_draw(&(struct top_screen){ (const char *)head.data, &top->ranking,
+			 screen_lines_below(invocation, &top->terminal, &top->scanned.coverage) },
+		&top->terminal, &text);
 	return screen_print(&text);
 }
 

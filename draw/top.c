@@ -227,11 +227,11 @@ static void put_function(const struct drawing *drawing, size_t row)
 	})
 
 static void plan(
-	const struct drawing *drawing, unsigned int head_lines, struct section sections[SECTIONS])
+	const struct drawing *drawing, unsigned int other_lines, struct section sections[SECTIONS])
 {
 	/* a blank line and a heading each, and the prompt */
 	int height = drawing->terminal->height ? drawing->terminal->height : HEIGHT_USUAL;
-	int left = height - (int)head_lines - 2 * SECTIONS - 1;
+	int left = height - (int)other_lines - 2 * SECTIONS - 1;
 	size_t room = MAX(left, SECTIONS * ROWS_LEAST), share = room / SECTIONS;
 
 	for (int i = 0; i < SECTIONS; i++) {
@@ -260,7 +260,8 @@ void top_draw(const struct top_screen *screen, const struct terminal *terminal, 
 			count_rows(&ranking->functions, total), 0 },
 	};
 
-	plan(&drawing, text_put_lines(terminal, screen->head, text), sections);
+	plan(&drawing, text_put_lines(terminal, screen->head, text) + screen->lines_below,
+		sections);
 	for (int i = 0; i < SECTIONS; i++) {
 		put_heading(&drawing, &sections[i]);
 		for (size_t row = 0; row < sections[i].shown; row++)

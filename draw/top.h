@@ -9,6 +9,7 @@
 struct top_screen {
 	const char *head; /* what it is of: lines of any length */
 	const struct ranking *ranking;
+	unsigned int lines_below; /* that will be said once it is drawn, on the same terminal */
 };
 
 /* No more lines than the terminal has, one of them the prompt's, but three rows of each at the least; 24 where there is no terminal. */

@@ -341,7 +341,7 @@ static char *drawn(const struct ranking *ranking, const struct terminal *termina
 	const struct top_screen screen = {
 		"window of the test, said in more words than are needed\n"
 		"covered 100 %",
-		ranking
+		ranking, 0
 	};
 	struct buffer text = { 0 };
 
