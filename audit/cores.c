@@ -168,13 +168,16 @@ static void put_core(const struct core *core, const struct thread_share *share,
 static const char *meaning(
 	const struct core *worst, const struct thread_share *share, double all_busy)
 {
-	if (worst->kernel >= KERNEL_MUCH && all_busy < LOOKS_IDLE)
+	if (worst->kernel >= KERNEL_MOST && all_busy < LOOKS_IDLE)
 		return "A CPU that does not leave the kernel runs nothing else: a network queue's "
 		       "completions, a watchdog, who waits for it. The whole host looks idle "
 		       "meanwhile.";
-	if (worst->kernel >= KERNEL_MUCH)
+	if (worst->kernel >= KERNEL_MOST)
 		return "A CPU that does not leave the kernel runs nothing else: a network queue's "
 		       "completions, a watchdog, who waits for it.";
+	if (worst->kernel >= KERNEL_MUCH)
+		return "Most of that CPU's time goes to the kernel, and what else has to run there "
+		       "waits: a network queue's completions, a watchdog.";
 	if (share->tid && share->percent >= BUSY_PERCENT - 15)
 		return "Something computes in one thread. That is as it should be for many "
 		       "programs, and a limit for those that wait for it.";
@@ -205,14 +208,17 @@ static int find(const struct host *host, const struct cores *cores, struct repor
 	size_t count = cores->saturated.count, shown = MIN(count, SHOWN_MAX), kernel = 0;
 	struct thread_share shares[SHOWN_MAX] = { 0 };
 	struct interrupts served = { 0 };
-	char in_kernel[48] = "";
+	const char *all_in_kernel =
+		worst->kernel >= KERNEL_MOST ? " in the kernel" : ", mostly in the kernel";
+	char in_kernel[64] = "";
 	struct finding *finding;
 	int r;
 
 	while (kernel < count && cores->saturated.items[kernel].kernel >= KERNEL_MUCH)
 		kernel++;
 	if (kernel && kernel < count)
-		snprintf(in_kernel, sizeof(in_kernel), ", %zu of them in the kernel", kernel);
+		snprintf(in_kernel, sizeof(in_kernel), ", %zu of them %sin the kernel", kernel,
+			worst->kernel >= KERNEL_MOST ? "" : "mostly ");
 	for (size_t i = 0; i < shown; i++)
 		shares[i].cpu = cores->saturated.items[i].cpu;
 	r = threads_find(host, shares, shown);
@@ -222,7 +228,7 @@ static int find(const struct host *host, const struct cores *cores, struct repor
 					       : SEVERITY_NOTICE,
 		"%zu of %zu CPUs %s saturated%s, all of them together are busy to %.0f %%", count,
 		cores->count, count == 1 ? "is" : "are",
-		kernel == count ? " in the kernel" : in_kernel, cores->busy / cores->count);
+		kernel == count ? all_in_kernel : in_kernel, cores->busy / cores->count);
 	if (r < 0 || !finding)
 		return -ENOMEM;
 	if (interrupts_read(host->root, &served) < 0)

@@ -22,6 +22,7 @@ MEMORY = pathlib.Path("/sys/fs/cgroup/memory")
 CLONE_NEWNS = 0x20000
 MS_PRIVATE_ALL = 1 << 18 | 1 << 14
 LEAKED = 1000
+STARTS = 40
 LEAK = """
 import os, sys
 base, folder, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
@@ -115,6 +116,26 @@ def test_events(folder):
     return wrongs + expect("gauges", LEAKED in values and values[-1] == 0, values)
 
 
+def test_loop(folder):
+    """a unit that starts and ends faster than anybody looks: each start counts"""
+    mount_own(folder / "files")
+    base, store = MEMORY / f"perftape-loop-{os.getpid()}", folder / "store"
+    unit = base / "loop.service"
+    base.mkdir()
+    recorder = start(store)
+    for _ in range(STARTS):
+        unit.mkdir()
+        unit.rmdir()
+    ended = lambda: sum(row["fields"]["path"] == f"/{base.name}/loop.service" for row in events(store, "--name", "cgroup:cgroup_rmdir"))
+    wait_for(lambda: ended() == STARTS)
+    recorder.terminate()
+    recorder.communicate(timeout=WAIT)
+    base.rmdir()
+    points = perftape("gauges", "--store", store, "--from", "now-1h", "--csv", "-q", "--name", f"unit/{base.name}/loop.service/made").stdout
+    values = [int(row.split(",")[2]) for row in points.splitlines()[1:]]
+    return expect("starts", values[:1] == [0] and values[-1:] == [STARTS], values)
+
+
 def test_unknown(folder):
     """an event that this kernel does not have is one clear line"""
     mount_own(folder / "files")
@@ -140,4 +161,4 @@ def test_not_mounted(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(live.main([test_unknown, test_not_mounted], [test_events]))
+    sys.exit(live.main([test_loop, test_unknown, test_not_mounted], [test_events]))
