@@ -105,7 +105,7 @@ static int parse_ring(const struct invocation *invocation, size_t *ret_bytes)
 
 	if (!text)
 		return EXIT_DONE;
-	if (size_parse(text, &bytes) < 0 || bytes > RING_MAX)
+	if (size_parse(text, &bytes) < 0 || bytes < RING_MIN || bytes > RING_MAX)
 		return option_error(invocation, "ring", "'%s' is no size from 64K to 64M", text);
 	/* the kernel takes powers of two of pages */
 	*ret_bytes = RING_MIN;
@@ -400,7 +400,12 @@ static int load_patterns(
 	const struct invocation *invocation, struct catalogue **ret_catalogue, struct error *error)
 {
 	const char *folder = option_value(invocation, "patterns");
-	int r = catalogue_new(folder ? folder : INCIDENTS_FOLDER, ret_catalogue, error);
+	int r;
+
+	if (folder && access(folder, F_OK) < 0)
+		fprintf(stderr, "perftape: --patterns %s: %s; there are no own patterns\n", folder,
+			strerror(errno));
+	r = catalogue_new(folder ? folder : INCIDENTS_FOLDER, ret_catalogue, error);
 
 	if (r >= 0 || r == -ENOMEM)
 		return r;

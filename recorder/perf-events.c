@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <sys/ioctl.h>
 
 #include "base/clock.h"
 #include "recorder/perf-events-parts.h"
@@ -23,6 +24,23 @@ uint64_t perf_events_timer_ns(const struct perf_events *events)
 		return 0;
 	return events->options.period ? events->options.period
 				      : NSEC_PER_SEC / events->options.frequency;
+}
+
+/*
+ * Where some come at once the kernel makes the period millions; it lowers it at each tick, but counts to the end what it has begun, which may take
+ * minutes (6.18, and `perf record -F` too). To be told the frequency again has it begin anew, with the period that it has found since.
+ */
+void perf_events_nudge(const struct perf_events *events)
+{
+	uint64_t frequency = events->options.frequency;
+
+	if (events->event->type != PERF_TYPE_SOFTWARE || events->options.period ||
+		perf_events_timer_ns(events))
+		return;
+	for (size_t i = 0; i < events->poll.known.count; i++)
+		if (events->poll.known.items[i].ring == PERF_RING_SAMPLES)
+			(void)!ioctl(
+				events->poll.known.items[i].fd, PERF_EVENT_IOC_PERIOD, &frequency);
 }
 
 unsigned int perf_events_cpus(const struct perf_events *events)

@@ -64,6 +64,8 @@ void perf_events_stop(struct perf_events *events);
 const char *perf_events_name(const struct perf_events *events);
 /* From one sample of a CPU to the next, where a timer makes them; 0: something else does. */
 uint64_t perf_events_timer_ns(const struct perf_events *events);
+/* Once a second: of what no timer makes, the kernel's guess at how many make a sample is put right. */
+void perf_events_nudge(const struct perf_events *events);
 /* How many CPUs are sampled at this moment. */
 unsigned int perf_events_cpus(const struct perf_events *events);
 size_t perf_events_ring_bytes(const struct perf_events *events);

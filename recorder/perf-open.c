@@ -111,7 +111,9 @@ static int open_error(
 		return error_set(
 			error, code, "somebody else has the counters of %s; take cpu-clock", name);
 	if (code == -ENOSYS || code == -ENOENT)
-		return error_set(error, code, "this kernel has no perf event %s", name);
+		return error_set(error, code,
+			"this machine has no perf event %s; leave --event out, or take cpu-clock",
+			name);
 	return error_set(error, code, "perf event %s: %s", name, strerror(-code));
 }
 
@@ -351,7 +353,9 @@ static int find_cpus(struct perf_events *events, struct error *error)
 		r = array_push(&events->cpus, (struct cpu_events){ .cpu = online.cpus.items[i] });
 	for (size_t i = 0; r == 0 && i < events->wanted.cpus.count; i++)
 		if (!cpu_list_has(&online, events->wanted.cpus.items[i]))
-			r = error_set(error, -ENODEV, "CPU %u is not online",
+			r = error_set(error, -ENODEV,
+				"--cpus: CPU %u is not online; /sys/devices/system/cpu/online "
+				"lists those that are",
 				events->wanted.cpus.items[i]);
 	cpu_list_done(&online);
 	return r;

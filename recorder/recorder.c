@@ -273,6 +273,7 @@ static int turn(struct recorder *recorder)
 		r = standstill_look(&recorder->standstill, orders_of(recorder)->continued,
 			recorder->vitals.late_ns, last_anchor_ns(recorder),
 			&recorder->assembler.losses);
+	perf_events_nudge(recorder->events);
 	if (r == 0)
 		r = look_for_cpus(recorder);
 	if (r == 0)

@@ -5,6 +5,8 @@
 Usage: sampling.py PERFTAPE LOAD
 """
 
+import collections
+import json
 import os
 import pathlib
 import re
@@ -319,7 +321,7 @@ def test_start_in_a_storm(folder):
     storms = [subprocess.Popen(["sh", "-c", "while :; do /bin/true; done"]) for _ in range(8)]
     wrongs = []
     for number in range(4):
-        done = perftape("record", "--store", folder / f"storm {number}", "--duration", "0.3s", "--ring", "8K")
+        done = perftape("record", "--store", folder / f"storm {number}", "--duration", "0.3s", "--ring", "64K")
         wrongs += expect("it does not start", done.returncode == 0, done.stderr)
     beside_perf.stop(storms)
     return wrongs
@@ -349,6 +351,31 @@ def test_renamed_thread(folder):
     return wrongs or expect("the names overlap", max(first) < min(second))
 
 
+FAULTS = """
+import mmap
+while True:
+    with mmap.mmap(-1, 4 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as room:
+        for at in range(0, len(room), 4096):
+            room[at] = 1
+"""
+
+
+def test_page_faults(folder):
+    """Page faults that go on are sampled all the while: the kernel's first guess of a period would take minutes."""
+    store = folder / "faults"
+    faults = subprocess.Popen([sys.executable, "-c", FAULTS])
+    try:
+        done = perftape("record", "--store", store, "--event", "page-faults", "--duration", "6s")
+    finally:
+        faults.kill()
+        faults.wait()
+    lines = perftape("query", "--store", store, "--from", "now-10s", "--pid", faults.pid, "--format", "json").stdout.splitlines()
+    seconds = collections.Counter(json.loads(line)["time"][:19] for line in lines[:-1])
+    wrongs = expect("not in four seconds of six", sum(count >= 10 for count in seconds.values()) >= 4, seconds, done.stderr)
+    coverage = json.loads(lines[-1])["coverage"] if lines else None
+    return wrongs + expect("missing, of what no timer makes", coverage and not coverage["missing"], coverage)
+
+
 ALONE = [
     test_beside_perf,
     test_rotation,
@@ -359,6 +386,7 @@ ALONE = [
     test_lowered_rate,
 ]
 TOGETHER = [
+    test_page_faults,
     test_idle_and_busy,
     test_commands_to_look,
     test_beside_harm,
