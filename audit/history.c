@@ -88,6 +88,8 @@ static int see_dying(struct host *host, const struct tape *tape, const struct ta
 		.oldest_s = number_field(tape, event, TAPE_DYING_OLDEST),
 	};
 
+	host->dying_counted_s = number_field(tape, event, TAPE_DYING_COUNTED);
+	host->dying_unsure = number_field(tape, event, TAPE_DYING_UNSURE);
 	copy_field(tape, event, TAPE_DYING_PREFIX, dying.prefix, sizeof(dying.prefix));
 	copy_field(tape, event, TAPE_DYING_MADE_BY, dying.made_by, sizeof(dying.made_by));
 	copy_field(tape, event, TAPE_DYING_REMOVED_BY, dying.removed_by, sizeof(dying.removed_by));

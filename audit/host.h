@@ -44,6 +44,8 @@ struct host {
 	array_of(struct host_point) dying_points; /* "memory_cgroups/dying", as recorded */
 	array_of(struct host_dying) dying; /* the most first */
 	uint64_t dying_ns; /* when that was told, of the wall clock */
+	int64_t dying_counted_s; /* for how long they were counted then: those from before are not among them; 0: not known */
+	int64_t dying_unsure; /* so many more or fewer it may be */
 	bool has_memory;
 	struct cgroups memory; /* where memory cgroups are */
 };

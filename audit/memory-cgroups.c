@@ -121,6 +121,24 @@ static void put_prefix(const struct host_dying *dying, struct finding *finding)
 	json_close(json, '}');
 }
 
+/* The recorder knows of those only that were removed while it looked. */
+static void put_counted(const struct host *host, struct finding *finding)
+{
+	char counted[32];
+
+	if (!host->dying.count || !host->dying_counted_s)
+		return;
+	report_line(&finding->lines,
+		"the recorder had counted for %s then: who left older ones is not known",
+		duration_format(host->dying_counted_s * NSEC_PER_SEC, counted, sizeof(counted)));
+	if (host->dying_unsure)
+		report_line(&finding->lines,
+			"%lld trace events were lost meanwhile: they may be so many more or fewer",
+			(long long)host->dying_unsure);
+	report_i64(finding, "by_prefix_counted_s", host->dying_counted_s);
+	report_i64(finding, "by_prefix_unsure", host->dying_unsure);
+}
+
 /* Who leaks them. */
 static void put_prefixes(const struct host *host, struct finding *finding)
 {
@@ -140,6 +158,7 @@ static void put_prefixes(const struct host *host, struct finding *finding)
 	for (size_t i = 0; i < MIN(host->dying.count, PREFIXES_SHOWN); i++)
 		put_prefix(&host->dying.items[i], finding);
 	json_close(&finding->numbers, ']');
+	put_counted(host, finding);
 }
 
 static void put_numbers(const struct host *host, const struct level *level, struct finding *finding)

@@ -478,6 +478,8 @@ static void add_dying(struct tape *tape, uint64_t second, const char *prefix, co
 	CHECK_EQ(tape_add_event_field(tape, TAPE_DYING_OLDEST, age, strlen(age)), 0);
 	CHECK_EQ(tape_add_event_field(tape, TAPE_DYING_MADE_BY, made, strlen(made)), 0);
 	CHECK_EQ(tape_add_event_field(tape, TAPE_DYING_REMOVED_BY, removed, strlen(removed)), 0);
+	CHECK_EQ(tape_add_event_number(tape, TAPE_DYING_COUNTED, 700000), 0);
+	CHECK_EQ(tape_add_event_number(tape, TAPE_DYING_UNSURE, 3), 0);
 }
 
 /* Who leaks them is told by the last that the recorder told; of how long ago, where that is not of now; and not when it is over. */
