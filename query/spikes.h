@@ -94,8 +94,8 @@ void spikes_done(struct spikes *spikes);
 void spikes_limit(struct spikes *spikes, size_t limit);
 
 /*
- * How far off the times of the list may be, for the coverage: what the clocks of the segments that they begin in say. No more than these are
- * opened, so after the limit. 0 or a negative errno.
+ * How far off the times of the list may be, for the coverage: what the clocks of the segments say in which they begin, of some of them where these
+ * are many. They are opened for that, so after the limit. 0 or a negative errno.
  */
 int spikes_tell_clock(struct store_reader *reader, struct spikes *spikes, struct error *error);
 
