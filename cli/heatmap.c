@@ -28,8 +28,9 @@ static const struct option options[] = {
 static const char about[] =
 	"Columns are seconds, or as many as fit; rows are the fractions of a second, from the\n"
 	"bottom up, so that what comes every second or what stops for half of one is seen.\n"
-	"With --per-cpu a row is a CPU, and a saturated one a solid line. --kernel and --user\n"
-	"leave of the load the time in the kernel, and out of it.\n\n" WINDOW_ABOUT;
+	"With --per-cpu a row is a CPU, and a saturated one a solid line, also where there are\n"
+	"more CPUs than lines: a row is then of several, and shows the busiest of them. --kernel\n"
+	"and --user leave of the load the time in the kernel, and out of it.\n\n" WINDOW_ABOUT;
 
 struct heatmap {
 	struct asked asked;
