@@ -84,7 +84,7 @@ int starts_made(struct starts *starts, uint64_t root, const char *path)
 {
 	enum cgroup_kind kind = cgroup_name(path, &starts->name);
 	size_t at = find_root(starts, root);
-	struct counter *counter;
+	struct counter *counter = NULL;
 	int r;
 
 	if (buffer_failed(&starts->name))
