@@ -137,8 +137,20 @@ static void print_taken(const struct recorder_progress *progress)
 		print_foreign("dying      cgroups removed and not gone: ", progress->dying);
 }
 
+/* The rings went on meanwhile. */
+static void print_held(uint64_t length_ns, const char *why)
+{
+	char length[32];
+
+	if (length_ns)
+		printf("held up    %s for %s in all; what the rings had no room for is lost\n", why,
+			duration_format(length_ns, length, sizeof(length)));
+}
+
 static void print_lacking(const struct recorder_progress *progress)
 {
+	print_held(progress->held_ns, "a signal stopped it");
+	print_held(progress->starved_ns, "it got no CPU, or was frozen,");
 	if (progress->limit)
 		printf("lowered    the kernel allows %llu samples a second: "
 		       "kernel.perf_event_max_sample_rate was lowered\n",

@@ -73,6 +73,8 @@ static const struct member members[] = {
 	NUMBER(rides_out_ns),
 	NUMBER(late_ns),
 	NUMBER(late_peak_ns),
+	NUMBER(held_ns),
+	NUMBER(starved_ns),
 	NUMBER(drain_ns),
 	NUMBER(drain_peak_ns),
 };

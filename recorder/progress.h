@@ -84,6 +84,9 @@ struct recorder_progress {
 		rides_out_ns; /* how long a busy CPU's ring takes all samples when nobody drains it */
 	uint64_t late_ns; /* how much later than it should the last drain began */
 	uint64_t late_peak_ns;
+	uint64_t
+		held_ns; /* that a signal kept it from running, and that it got no CPU; since it runs */
+	uint64_t starved_ns;
 	uint64_t drain_ns; /* what the last drain took */
 	uint64_t drain_peak_ns;
 	/* the host's figures */

@@ -139,6 +139,8 @@ static void report(struct recorder *recorder)
 	take_status(recorder, &status);
 	progress->elapsed_ns = clock_ns(CLOCK_MONOTONIC) - recorder->started_monotonic_ns;
 	progress->cpus = perf_events_cpus(recorder->events);
+	progress->held_ns = recorder->standstill.held_ns;
+	progress->starved_ns = recorder->standstill.starved_ns;
 	vitals_tell(&recorder->vitals, progress);
 	host_watch_tell(recorder->host, progress);
 	teller_tell(recorder->teller, progress);

@@ -15,6 +15,7 @@ int standstill_look(struct standstill *standstill, int continued, uint64_t late_
 	standstill->continued = continued;
 	if (late_ns < (stopped ? STOPPED_NS : STARVED_NS))
 		return 0;
+	*(stopped ? &standstill->held_ns : &standstill->starved_ns) += late_ns;
 	return losses_add(losses, stopped ? TAPE_LOSS_STOPPED : TAPE_LOSS_STARVED, TAPE_ALL_CPUS,
 		now_ns - MIN(late_ns, now_ns), now_ns, 0);
 }

@@ -10,6 +10,8 @@
 
 struct standstill {
 	int continued; /* signals, by the last look */
+	uint64_t held_ns; /* so far: that a signal stopped it, and that it got no CPU */
+	uint64_t starved_ns;
 };
 
 /*

@@ -3,7 +3,8 @@
 
 /*
  * What is looked at with each drain, beside the rings: how long each CPU idled, how many samples the kernel allows, and once a
- * segment, what it counted as lost. It has the reader through which the tracker asks /proc.
+ * segment, what it counted as lost. Nobody can wait for the limit to change, so when it did is known to a second; the samples that did not come are
+ * counted by themselves. It has the reader through which the tracker asks /proc.
  */
 
 #include "recorder/assembler.h"

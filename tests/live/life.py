@@ -89,6 +89,8 @@ def test_stopped_recorder(folder):
     recorder.send_signal(signal.SIGCONT)
     wrongs += expect("still silent", wait_for(lambda: not re.search("^silent ", perftape("status", "--store", store).stdout, re.MULTILINE)))
     wrongs += expect("not said how late it was", wait_for(lambda: progress(store)["late_peak_ns"] > 4e9), progress(store))
+    text = perftape("status", "--store", store).stdout
+    wrongs += expect("status does not say that it was stopped", re.search(r"^held up    a signal stopped it for [456](\.\d)? s", text, re.MULTILINE), text)
     stop(recorder)
     held = coverage_of(store)["held_ns"] / 1e9
     # it is late for as long, but for the second that it would have slept anyway

@@ -161,7 +161,8 @@ static void test_cycles(void)
 	CHECK(strstr(error.text, "delivers none"));
 	host.has_cycles = false;
 	CHECK_EQ(perf_events_open(&cycles, &events, &error), -ENOENT);
-	CHECK_STR(error.text, "this machine has no perf event cycles; leave --event out, or take cpu-clock");
+	CHECK_STR(error.text,
+		"this machine has no perf event cycles; leave --event out, or take cpu-clock");
 }
 
 static void check_refused(int code, const char *said)
