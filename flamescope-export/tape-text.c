@@ -2,8 +2,7 @@
 /*
  * Stacks stay what they are in the tape, a trie of callers and a leaf for each sample; each node that is wanted knows how many
  * frames and bytes it and its parents come to. A text for each stack was not kept: a window's stacks are mostly different ones, and copying
- * 24 short lines costs about what reading them back from so much memory would. But what was put a moment ago is in the next cache still, and
- * callers that are there are copied from there, all at once.
+ * 24 short lines costs about what reading them back from so much memory would.
  */
 #include "flamescope-export/tape-text.h"
 
@@ -33,7 +32,7 @@ struct piece {
 	uint8_t marks; /* of a leaf of an idle thread */
 	bool changed; /* of a module */
 	bool idle; /* of a thread */
-	bool wanted; /* of a frame */
+	uint8_t wants; /* of a frame or a thread */
 };
 
 struct node {
@@ -42,7 +41,7 @@ struct node {
 	uint8_t marks;
 };
 
-/* What stacks are wanted for. Apart from the nodes, as each sample looks at those of all its callers. */
+/* What stacks, frames and threads are wanted for. Of stacks apart from the nodes, as each sample looks at those of all its callers. */
 #define WANTED 1
 #define WANTED_IDLE 2 /* for an idle thread, so the marks are of interest */
 
@@ -64,6 +63,12 @@ int tape_text_init(struct tape_text *text, const struct tape *tape, bool thread_
 			array_zeroed(tape->threads.count, sizeof(*text->thread_frames));
 		if (!text->thread_frames)
 			return -ENOMEM;
+	}
+	for (size_t i = 0; text->threads && i < tape->threads.count; i++) {
+		const struct tape_thread *thread = &tape->threads.items[i];
+
+		text->threads[i].idle =
+			thread->tid == 0 && idle_comm(tape_string(tape, thread->comm));
 	}
 	return text->frames && text->modules && text->threads && text->nodes && text->wants
 		       ? 0
@@ -105,13 +110,11 @@ static void make_thread(struct tape_text *text, uint32_t id)
 	const struct tape_thread *thread = &text->tape->threads.items[id];
 	struct piece *piece = &text->threads[id];
 
-	if (piece->size)
-		return;
+	text->any_idle |= piece->idle;
 	piece->start = text->arena.size;
 	text->changed += flamescope_put_comm(
 		&text->arena, tape_string(text->tape, thread->comm), thread->tid);
 	piece->comm_size = text->arena.size - piece->start;
-	piece->idle = thread->tid == 0 && idle_comm(tape_string(text->tape, thread->comm));
 	buffer_printf(&text->arena, " %5d/%-5d ", thread->pid, thread->tid);
 	piece->size = text->arena.size - piece->start;
 	if (text->thread_frames)
@@ -198,17 +201,18 @@ static void make_frame(struct tape_text *text, uint32_t id)
 
 void tape_text_want(struct tape_text *text, const struct tape_sample *sample)
 {
-	bool idle;
+	uint8_t what = text->threads[sample->thread].idle ? WANTED | WANTED_IDLE : WANTED;
 
-	make_thread(text, sample->thread);
-	idle = text->threads[sample->thread].idle;
-	/* without a stack there is no line, as perf has it */
-	if (!tape_is_no_stack(text->tape, sample->frame))
-		text->frames[sample->frame].wanted = true;
-	if (idle)
-		text->frames[sample->frame].marks = idle_marks(
-			tape_string(text->tape, text->tape->frames.items[sample->frame].symbol));
-	text->wants[sample->stack] |= idle ? WANTED | WANTED_IDLE : WANTED;
+	text->threads[sample->thread].wants = WANTED;
+	text->frames[sample->frame].wants |= what;
+	text->wants[sample->stack] |= what;
+}
+
+static void make_threads(struct tape_text *text)
+{
+	for (size_t id = 0; id < text->tape->threads.count; id++)
+		if (text->threads[id].wants)
+			make_thread(text, id);
 }
 
 /* Callers are wanted for what all that they called is: they come first, so one pass from the end tells them. */
@@ -220,16 +224,23 @@ static void want_callers(struct tape_text *text)
 		if (!text->wants[id])
 			continue;
 		text->wants[stack->parent] |= text->wants[id];
-		text->frames[stack->frame].wanted = true;
+		text->frames[stack->frame].wants |= WANTED;
 	}
 }
 
 /* In their order: so do their names lie, and the text of one function's frames is side by side. */
 static void make_frames(struct tape_text *text)
 {
-	for (size_t id = 0; id < text->tape->frames.count; id++)
-		if (text->frames[id].wanted)
+	for (size_t id = 0; id < text->tape->frames.count; id++) {
+		struct piece *piece = &text->frames[id];
+
+		/* without a stack there is no line, as perf has it */
+		if (piece->wants && !tape_is_no_stack(text->tape, id))
 			make_frame(text, id);
+		if (piece->wants & WANTED_IDLE)
+			piece->marks = idle_marks(
+				tape_string(text->tape, text->tape->frames.items[id].symbol));
+	}
 }
 
 static void make_node(struct tape_text *text, size_t id)
@@ -250,6 +261,7 @@ static void make_node(struct tape_text *text, size_t id)
 
 int tape_text_make(struct tape_text *text)
 {
+	make_threads(text);
 	want_callers(text);
 	make_frames(text);
 	for (size_t id = 1; id < text->tape->stacks.count; id++)
@@ -270,6 +282,11 @@ bool tape_text_is_idle_irq(const struct tape_text *text, const struct tape_sampl
 static uint32_t frames_max(const struct tape_text *text)
 {
 	return TAPE_TEXT_FRAMES_MAX - (text->thread_frames != NULL);
+}
+
+bool tape_text_is_plain(const struct tape_text *text)
+{
+	return !text->any_idle && text->deepest <= frames_max(text);
 }
 
 bool tape_text_is_cut(const struct tape_text *text, const struct tape_sample *sample)

@@ -29,6 +29,7 @@ struct tape_text {
 	struct node *nodes; /* by stack */
 	uint8_t *wants; /* by stack */
 	uint32_t deepest; /* frames of one stack */
+	bool any_idle; /* of the threads that are wanted */
 };
 
 /* With thread_frames the thread stands as the outermost frame in each stack. 0 or -ENOMEM. The tape is borrowed. */
@@ -37,6 +38,8 @@ void tape_text_done(struct tape_text *text);
 void tape_text_want(struct tape_text *text, const struct tape_sample *sample);
 int tape_text_make(struct tape_text *text);
 
+/* Is there no sample that is cut, or work on an idle CPU? */
+bool tape_text_is_plain(const struct tape_text *text);
 /* Is it work on an idle CPU, which gets a name of its own? */
 bool tape_text_is_idle_irq(const struct tape_text *text, const struct tape_sample *sample);
 bool tape_text_is_cut(const struct tape_text *text, const struct tape_sample *sample);

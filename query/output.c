@@ -151,7 +151,19 @@ void output_expect(struct output *output, uint64_t bytes)
 	if (!output->gz && at >= 0 && flags >= 0 && !(flags & O_APPEND) && bytes &&
 		bytes <= INT64_MAX - (uint64_t)at && fstatfs(output->fd, &about) == 0 &&
 		about.f_type == EXT4_SUPER_MAGIC)
-		fallocate(output->fd, FALLOC_FL_KEEP_SIZE, at, bytes);
+		output->expected_end =
+			fallocate(output->fd, FALLOC_FL_KEEP_SIZE, at, bytes) == 0 ? at + bytes : 0;
+}
+
+/* Gives back what was expected and did not come, unless others have written behind it meanwhile. */
+static void give_back(const struct output *output)
+{
+	off_t end = output->expected_end ? lseek(output->fd, 0, SEEK_CUR) : -1;
+	struct stat about;
+
+	if (end >= 0 && (uint64_t)end < output->expected_end && fstat(output->fd, &about) == 0 &&
+		about.st_size == end && ftruncate(output->fd, end) < 0)
+		return; /* the place is lost until the file is removed */
 }
 
 static void write_text(struct output *output, bool last)
@@ -186,6 +198,7 @@ int output_commit(struct output *output, struct error *error)
 
 	write_text(output, true);
 	r = output->failed;
+	give_back(output);
 	closed = close_file(output);
 	if (r == 0)
 		r = closed;

@@ -19,6 +19,7 @@ struct output {
 	/* the rest is output.c's */
 	int fd;
 	int failed; /* the first negative errno */
+	uint64_t expected_end; /* up to where a file has its place on the disk; 0: not asked for */
 	char *path;
 	char *temporary;
 	struct gzip_writer *gz;
@@ -27,7 +28,7 @@ struct output {
 /* path NULL or "-" is standard output. */
 int output_open(struct output *output, const char *path, struct error *error);
 /*
- * That so many bytes are to come, at least: a file may take their place on the disk at once, which is cheaper than page by page as they are
+ * That about so many bytes are to come: a file may take their place on the disk at once, which is cheaper than page by page as they are
  * written. Never an error: writing them will tell.
  */
 void output_expect(struct output *output, uint64_t bytes);
