@@ -156,7 +156,7 @@ static int print(const struct audit *audit)
 
 	if (r != EXIT_DONE)
 		return r;
-	if (!any_checked(&audit->report)) {
+	if (!any_checked(&audit->report) && !audit->report.findings.count) {
 		error_set(&error, -ENOENT, "%s: nothing of a host is to be seen there",
 			*audit->options.root ? audit->options.root : "/");
 		return fail(-ENOENT, &error);

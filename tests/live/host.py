@@ -293,8 +293,26 @@ def test_recorder_is_missing(folder):
     return wrongs + expect("what was recorded was not looked at", answer["recorded_from"], answer)
 
 
+def test_other_host(folder):
+    """a copy of a host is audited with its own figures; a file of it that hangs is found, and the rest looked at"""
+    store, root, conf = folder / "store", folder / "root", folder / "perftape.conf"
+    conf.write_text(f"store = {store}\n")
+    (root / "proc").mkdir(parents=True)
+    (root / "proc" / "stat").write_text(pathlib.Path("/proc/stat").read_text())
+    os.mkfifo(root / "proc" / "vmstat")
+    perftape("record", "--store", store, "--duration", "2s")
+    environment = os.environ | {"PERFTAPE_CONFIG": str(conf), "PERFTAPE_STORE": str(store)}
+    done = perftape("audit", "--json", "--root", root, env=environment)
+    answer = json.loads(done.stdout)
+    found = {finding["kind"]: finding for finding in answer["findings"]}
+    wrongs = expect("two hosts in one answer", answer["recorded_from"] is None and "no store" in answer["not_checked"]["recorder"], answer)
+    wrongs += expect("what hangs", found.get("hanging_reads", {}).get("numbers") == {"reads": ["figures of vmstat"]} and done.returncode == 5, done)
+    done = perftape("audit", "--json", "--root", root, "--store", store)
+    return wrongs + expect("the store that is named", json.loads(done.stdout)["recorded_from"] is not None, done)
+
+
 ALONE = [test_beside_mpstat, test_saturated_core]
-TOGETHER = [test_dying_cgroups, test_crash_loop, test_short_containers, test_recorder_is_missing]
+TOGETHER = [test_dying_cgroups, test_crash_loop, test_short_containers, test_recorder_is_missing, test_other_host]
 
 
 if __name__ == "__main__":
