@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "draw/spikes-table.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -226,7 +227,7 @@ static void put_row(const struct sheet *sheet, const struct spike *spike)
 	if (is_full(sheet))
 		put_names(sheet, spike);
 	if (!sheet->width)
-		buffer_text(sheet->text, (const char *)remarks.data);
+		text_put_short(sheet->terminal, (const char *)remarks.data, INT_MAX, sheet->text);
 	buffer_u8(sheet->text, '\n');
 	if (!is_full(sheet))
 		put_names_below(sheet, spike);

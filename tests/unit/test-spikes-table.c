@@ -92,6 +92,34 @@ static void test_table(void)
 	tapes_store_done(&store);
 }
 
+/* Names come from anybody: none moves the cursor, wherever it stands. */
+static void test_hostile(void)
+{
+	static const struct load hostile[] = { { 1, 2, 17, "a\033[2J\n", true },
+		{ 1, 17, 23, "a\033[2J\n", false } };
+	struct spikes_options options = usual();
+	struct tapes_store store;
+	struct spikes spikes;
+	struct spike *spike;
+
+	make_store(&store, 40, hostile, ARRAY_SIZE(hostile), 0, 0);
+	find(&store, &options, &spikes);
+	CHECK_EQ(spikes.list.count, 1);
+	spike = &spikes.list.items[0];
+	spike->function = spike->stretch.function = spikes.threads.items[spike->thread].comm;
+	for (unsigned int width = 0; width < 200; width += 40) {
+		const struct terminal terminal = { .width = 80 };
+		_cleanup_(buffer_done) struct buffer text = { 0 };
+
+		spikes_table_draw(&spikes, &terminal, width, true, &text);
+		buffer_u8(&text, 0);
+		CHECK(!strchr((char *)text.data, '\033'));
+		CHECK(strstr((char *)text.data, "in the kernel: a?[2J?") || width);
+	}
+	spikes_done(&spikes);
+	tapes_store_done(&store);
+}
+
 static void test_clock(void)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
@@ -111,4 +139,4 @@ static void test_clock(void)
 }
 
 CHECK_MAIN({ "a stretch of the kernel's", test_stretch }, { "as a table", test_table },
-	{ "how far off times may be", test_clock })
+	{ "hostile names", test_hostile }, { "how far off times may be", test_clock })
