@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -31,17 +32,24 @@ unsigned int screen_width(const struct terminal *terminal)
 	return isatty(STDOUT_FILENO) || (columns && *columns) ? terminal->width : 0;
 }
 
-/* "missing: FROM to TO: nothing recorded" */
-#define MISSING_WIDTH 105
+/* "perftape: missing: FROM to TO: ", before the reason; what is said of a process that records is as long. */
+#define MISSING_WIDTH 83
 
 unsigned int screen_lines_below(const struct invocation *invocation,
 	const struct terminal *terminal, const struct coverage *coverage)
 {
-	size_t gaps = coverage->gaps.count;
+	unsigned int lines = 0;
 
 	if (option_given(invocation, "quiet") || !isatty(STDERR_FILENO))
 		return 0;
-	return MIN(gaps, (size_t)UINT16_MAX) * (1 + MISSING_WIDTH / terminal->width);
+	for (size_t i = 0; i < coverage->gaps.count && lines < UINT16_MAX; i++) {
+		const struct coverage_gap *gap = &coverage->gaps.items[i];
+
+		lines += 1 + (MISSING_WIDTH + strlen(gap->why)) / terminal->width;
+		if (gap->cause && strcmp(gap->cause, "unwritten") == 0)
+			lines += 1 + MISSING_WIDTH / terminal->width;
+	}
+	return lines;
 }
 
 unsigned int screen_threads(void)
