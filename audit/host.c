@@ -10,6 +10,8 @@
 
 #define MOUNTS_MAX (4 << 20)
 #define STEP_NS NSEC_PER_SEC
+/* No host runs for a hundred years. */
+#define UPTIME_MAX_S 3e9
 
 void host_done(struct host *host)
 {
@@ -180,10 +182,13 @@ static void find_memory(struct host *host)
 static void read_uptime(struct host *host)
 {
 	struct source_file file;
+	double uptime_s = 0;
 
 	source_file_init(&file, host->root, "/proc/uptime");
 	if (source_file_read(&file, 4096) == 0)
-		host->uptime_ns = strtod(file.text, NULL) * 1e9;
+		uptime_s = strtod(file.text, NULL);
+	if (uptime_s > 0 && uptime_s < UPTIME_MAX_S)
+		host->uptime_ns = uptime_s * 1e9;
 	source_file_done(&file);
 }
 
