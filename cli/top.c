@@ -14,6 +14,7 @@
 #include "query/baseline.h"
 #include "query/ranking.h"
 #include "query/scan.h"
+#include "query/tally-tape.h"
 
 /* The store around the window is read for what is usual up to then, so that the answer comes within a second; but so long at the least. */
 #define ANSWER_NS (800 * NSEC_PER_MSEC)

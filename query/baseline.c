@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "query/sift.h"
+#include "query/tally-tape.h"
 #include "base/workers.h"
 
 #define SLICE_NS (10 * NSEC_PER_SEC)

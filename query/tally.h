@@ -6,20 +6,12 @@
  * the CPUs and nowhere else.
  *
  * Threads are told apart by name, so that a time can be held against another one in which other processes ran: "kworker/3:1" and
- * "kworker/u8:2" are one group, shown as kworker/ and a star. Details, which tell who was on which CPU, are of samples only.
+ * "kworker/u8:2" are one group, shown as kworker/ and a star. What a tape adds is query/tally-tape's.
  */
 
 #include "base/intern.h"
-#include "query/filter.h"
-#include "tape/load.h"
 #include "query/map.h"
-#include "tape/tape.h"
-
-enum tally_parts {
-	TALLY_CPUS = 1,
-	TALLY_NAMES = 2, /* of functions and threads */
-	TALLY_DETAILS = 4,
-};
+#include "tape/load.h"
 
 struct tally_function {
 	uint64_t self_ns, total_ns;
@@ -50,21 +42,21 @@ struct tally {
 	struct tally_rows places; /* CPU, thread (a row of those) */
 	struct tally_rows spots; /* CPU, group, function on top of the stack */
 	struct tally_rows calls; /* caller, callee */
-	struct tally_scratch *scratch;
+	struct tally_scratch *scratch; /* tally-tape's; NULL: nothing was added yet */
 };
 
 int tally_new(struct tally **ret_tally);
 struct tally *tally_free(struct tally *tally);
 DEFINE_CLEANUP(tally, struct tally *, tally_free)
 
-/*
- * The tape's samples, of which each stands for so much CPU time, and for more where the CPU was throttled; with kinds (enum load_kind, by
- * sample) where frames were taken away that would tell them, else NULL. 0 or -ENOMEM.
- */
-int tally_add_samples(struct tally *tally, const struct tape *tape, const uint8_t *kinds,
-	uint64_t sample_ns, unsigned int parts);
-/* The tape's sums of comms that pass; they say nothing of CPUs. 0 or -ENOMEM. */
-int tally_add_sums(struct tally *tally, const struct tape *tape, uint64_t sample_ns,
-	const struct filter *filter);
-/* 0 or -ENOMEM. */
+/* All of another one, by its names. 0, or -ENOMEM with some of it added. */
 int tally_merge(struct tally *tally, const struct tally *other);
+
+/* For who adds. Each 0 or -ENOMEM. */
+/* A name's number, which functions and groups have a row of. */
+int tally_name(struct tally *tally, const char *name, size_t size, uint32_t *ret_name);
+/* Makes sure that there is a row of a CPU. */
+int tally_cpu(struct tally *tally, uint32_t cpu);
+/* Adds to the row of these numbers, made where there was none; ret_number may be NULL. */
+int tally_rows_add(struct tally_rows *rows, const struct tally_row *row, uint32_t *ret_number);
+bool tally_rows_have(const struct tally_rows *rows, const struct tally_row *row);

@@ -5,7 +5,7 @@
 #include "draw/heat.h"
 #include "draw/text.h"
 #include "query/sift.h"
-#include "query/tally.h"
+#include "query/tally-tape.h"
 #include "tests/golden.h"
 #include "tests/tapes.h"
 

@@ -7,6 +7,7 @@
 #include "draw/text.h"
 #include "draw/top.h"
 #include "query/scan.h"
+#include "query/tally-tape.h"
 #include "tests/golden.h"
 #include "tests/hostile.h"
 
