@@ -83,9 +83,10 @@ void coverage_describe(const struct coverage *coverage, struct buffer *text)
 		coverage->lost_samples, coverage->lost_samples == 1 ? "sample" : "samples",
 		coverage->lost_in_part && coverage->lost_samples ? in_part : "");
 	if (coverage->shed)
-		buffer_printf(text, ", %s%" PRIu64 " %s given up for want of room",
+		buffer_printf(text, ", %s%" PRIu64 " %s given up for want of room%s",
 			coverage->lost_over_edge ? "about " : "", coverage->shed,
-			coverage->shed == 1 ? "sample" : "samples");
+			coverage->shed == 1 ? "sample" : "samples",
+			coverage->lost_in_part ? in_part : "");
 	put_missing(coverage, text);
 	put_count(text, coverage->lost_sideband, "record", "records",
 		" of names lost (names may be wrong)");

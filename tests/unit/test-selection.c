@@ -159,7 +159,8 @@ static void test_kinds_of_losses(void)
 	} kinds[] = {
 		{ TAPE_LOSS_SAMPLES, "2 samples lost in part of the window", false },
 		{ TAPE_LOSS_SHED,
-			"0 samples lost in part of the window, 2 samples given up for want of room",
+			"0 samples lost, 2 samples given up for want of room "
+			"in part of the window",
 			false },
 		{ TAPE_LOSS_MISSING, "0 samples lost, 2 samples that were due did not come",
 			false },
