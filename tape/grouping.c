@@ -9,12 +9,14 @@ void group_start(uint32_t *order, size_t count)
 		order[i] = i;
 }
 
-/* One pass of a radix sort: from `from` to `to` by one byte of the key, of which `starts` says how often each value comes. */
-static void group_pass(uint32_t *to, const uint32_t *from, size_t count, const uint32_t *keys,
-	unsigned int shift, uint32_t starts[256])
+/* One pass of a radix sort: from `from` to `to` by one byte of the key. */
+static void group_pass(
+	uint32_t *to, const uint32_t *from, size_t count, const uint32_t *keys, unsigned int shift)
 {
-	uint32_t sum = 0;
+	uint32_t starts[256] = { 0 }, sum = 0;
 
+	for (size_t i = 0; i < count; i++)
+		starts[keys[from[i]] >> shift & 255]++;
 	for (size_t i = 0; i < 256; i++) {
 		uint32_t here = starts[i];
 
@@ -25,27 +27,29 @@ static void group_pass(uint32_t *to, const uint32_t *from, size_t count, const u
 		to[starts[keys[from[i]] >> shift & 255]++] = from[i];
 }
 
+/* The bits that not all keys have, or lack: a byte that all share orders nothing, and to count it would take as long as to order by it. */
+static uint32_t find_differing(const uint32_t *order, size_t count, const uint32_t *keys)
+{
+	uint32_t any = 0, all = UINT32_MAX;
+
+	for (size_t i = 0; i < count; i++) {
+		any |= keys[order[i]];
+		all &= keys[order[i]];
+	}
+	return any & ~all;
+}
+
 void group_by(uint32_t *order, uint32_t *scratch, size_t count, const uint32_t *keys)
 {
-	uint32_t counts[4][256] = { 0 };
+	uint32_t differing = find_differing(order, count, keys);
 	uint32_t *from = order, *to = scratch;
 
-	if (!count)
-		return;
-	for (size_t i = 0; i < count; i++) {
-		uint32_t key = keys[order[i]];
+	for (unsigned int shift = 0; shift < 32; shift += 8) {
+		uint32_t *passed = from;
 
-		for (unsigned int byte = 0; byte < 4; byte++)
-			counts[byte][key >> (8 * byte) & 255]++;
-	}
-	for (unsigned int byte = 0; byte < 4; byte++) {
-		uint32_t *passed;
-
-		/* a byte that all keys share orders nothing */
-		if (counts[byte][keys[order[0]] >> (8 * byte) & 255] == count)
+		if (!(differing >> shift & 255))
 			continue;
-		group_pass(to, from, count, keys, 8 * byte, counts[byte]);
-		passed = from;
+		group_pass(to, from, count, keys, shift);
 		from = to;
 		to = passed;
 	}
