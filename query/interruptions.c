@@ -16,6 +16,7 @@ struct side {
 	bool there; /* and can be read */
 	bool unsealed;
 	bool first; /* the recording began with it */
+	bool imported; /* what stands for its boot is the file that it came from */
 	char boot_id[40];
 	char begun[24];
 	char ended[32];
@@ -58,6 +59,7 @@ static void take_facts(struct side *side, const struct tape *tape)
 	const struct tape_anchor *first = tape->anchors.items;
 
 	side->there = true;
+	side->imported = *tape_fact(tape, "source") != 0;
 	snprintf(side->boot_id, sizeof(side->boot_id), "%s", tape_fact(tape, "boot_id"));
 	snprintf(side->begun, sizeof(side->begun), "%s", tape_fact(tape, TAPE_BEGUN));
 	snprintf(side->ended, sizeof(side->ended), "%s", tape_fact(tape, TAPE_ENDED));
@@ -216,6 +218,8 @@ static void tell(const struct telling *telling, struct coverage_gap *gap, const 
 		set(gap, "future", "that time is still to come");
 	else if ((is_shed(before, gap) || is_shed(after, gap)))
 		set(gap, "given-up", "given up: the store could not be written");
+	else if (before->imported || after->imported)
+		return;
 	else if (before->there && after->there && strcmp(before->boot_id, after->boot_id) != 0)
 		tell_boot(gap, after, end, cause);
 	else if (before->there && after->there && strcmp(before->begun, after->begun) == 0)

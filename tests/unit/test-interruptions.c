@@ -70,6 +70,23 @@ static void test_boots(void)
 	CHECK_STR(all->coverage.gaps.items[1].cause, "rebooted");
 }
 
+/* Each imported file is a boot of its own as far as anybody knows. */
+static void test_imported(void)
+{
+	_cleanup_(cleanup_selection) struct selection *all = NULL;
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct tape *other = tapes_new(4, 5);
+
+	tapes_store_init(&store);
+	tapes_store_put(&store, tapes_new(0, 2));
+	other->facts.count = 0;
+	CHECK_EQ(tape_add_fact(other, "boot_id", "import-99999999"), 0);
+	CHECK_EQ(tape_add_fact(other, "source", "perf.data"), 0);
+	tapes_store_put(&store, other);
+	all = selected(store.path, 0, 5);
+	check_gap(&all->coverage, 0, 2, 4, "nothing recorded");
+}
+
 /* Of a recording that began at a second, and ended with that tape if `ended` is not NULL. */
 static void put_part(struct tapes_store *store, unsigned int begin, unsigned int end,
 	const char *begun, const char *ended)
@@ -259,4 +276,4 @@ static void test_last_words(void)
 
 CHECK_MAIN({ "a gap between two boots", test_boots }, { "how recordings ended", test_ended },
 	{ "outside of all", test_outside }, { "suspended, and set", test_jumps },
-	{ "last words", test_last_words })
+	{ "last words", test_last_words }, { "imported", test_imported })
