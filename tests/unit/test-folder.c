@@ -247,15 +247,9 @@ static void test_newer_index(void)
 	make_store(&store, 1);
 	set_index(&store, "PRAGMA user_version = 9");
 	CHECK_EQ(store_reader_open(store.path, &reader, &error), -EPROTONOSUPPORT);
-<<<<<<< Updated upstream
 	CHECK(strstr(error.text, "index.sqlite is of a newer perftape (version 9, "));
 	CHECK_EQ(store_writer_open(store.path, &writer, &error), -EPROTONOSUPPORT);
 	CHECK(strstr(error.text, "index.sqlite is of a newer perftape (version 9, "));
-=======
-	CHECK(strstr(error.text, "of a newer perftape (version 9,"));
-	CHECK_EQ(store_writer_open(store.path, &writer, &error), -EPROTONOSUPPORT);
-	CHECK(strstr(error.text, "of a newer perftape (version 9,"));
->>>>>>> Stashed changes
 }
 
 /* Does the segment number `i` show as damaged, with a reason, between these times? */
