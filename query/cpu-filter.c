@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "tape/tape.h"
 
-#define CPU_MAX 65535
+#define CPU_MAX (TAPE_CPUS_MAX - 1)
 
 /* One number at *at, which moves behind it; -1 when there is none or it is too large. */
 static long take_cpu(const char **at)

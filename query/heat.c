@@ -105,6 +105,8 @@ static int add_sample(struct heat *heat, const struct tape_sample *sample, uint6
 		spread(heat, time_ns - sample_ns / 2, time_ns + sample_ns / 2, kind);
 		return 0;
 	}
+	if (sample->cpu >= TAPE_CPUS_MAX)
+		return 0;
 	if (add_rows(heat, sample->cpu + 1) < 0)
 		return -ENOMEM;
 	heat->cells.items[(size_t)sample->cpu * heat->columns + column].ns[kind] += sample_ns;

@@ -188,8 +188,7 @@ static int add_cell(struct finding *finding, uint32_t boot, const struct busy *b
 		.crowded = is_crowded(finding, busy, cell),
 	};
 
-	/* a CPU of such a number is none: memory must not follow it */
-	if (cell->cpu > UINT16_MAX)
+	if (cell->cpu >= TAPE_CPUS_MAX)
 		return 0;
 	return add_second(finding, busy, cell, &second);
 }

@@ -316,7 +316,7 @@ static int add_sample(struct adding *adding, size_t number, const uint8_t *kinds
 	uint32_t own;
 	int r = 0;
 
-	if (adding->parts & TALLY_CPUS) {
+	if (adding->parts & TALLY_CPUS && sample->cpu < TAPE_CPUS_MAX) {
 		if (tally_cpu(adding->tally, sample->cpu) < 0)
 			return -ENOMEM;
 		adding->tally->cpus.items[sample->cpu].ns[item.kind] += ns;

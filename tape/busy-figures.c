@@ -35,7 +35,7 @@ static int add_gauge(struct busy_figures *figures, const struct tape_gauge *gaug
 	unsigned int cpu;
 	int end = 0;
 
-	if (sscanf(name, "cpu%5u/%n", &cpu, &end) != 1 || !end || cpu >= BUSY_CPUS_MAX)
+	if (sscanf(name, "cpu%5u/%n", &cpu, &end) != 1 || !end || cpu >= TAPE_CPUS_MAX)
 		return 0;
 	for (int i = 0; i < BUSY_FIGURES; i++) {
 		if (strcmp(name + end, names[i]) != 0)
@@ -71,7 +71,7 @@ static int add_losses(struct busy_figures *figures)
 		/* its timer was stopped, and not held up */
 		if (tape_is_throttled(tape, i))
 			continue;
-		if (is_of_samples(loss->kind) && loss->cpu < BUSY_CPUS_MAX)
+		if (is_of_samples(loss->kind) && loss->cpu < TAPE_CPUS_MAX)
 			r = array_push(&figures->losses, *loss);
 	}
 	if (figures->losses.count)

@@ -9,9 +9,6 @@
 #include "base/array.h"
 #include "tape/tape.h"
 
-/* Beyond that a CPU's number is not believed. */
-#define BUSY_CPUS_MAX 65536
-
 enum busy_figure {
 	BUSY_FIGURE_USER,
 	BUSY_FIGURE_NICE,

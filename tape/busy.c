@@ -336,7 +336,7 @@ static int add_sample(struct making *making, uint32_t number)
 	enum load_kind kind;
 	struct cpu *cpu;
 
-	if (sample->cpu >= BUSY_CPUS_MAX)
+	if (sample->cpu >= TAPE_CPUS_MAX)
 		return 0;
 	if (need_cpu(making, sample->cpu) < 0)
 		return -ENOMEM;

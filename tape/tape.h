@@ -114,6 +114,8 @@ enum tape_loss_kind {
 };
 
 #define TAPE_ALL_CPUS UINT32_MAX
+/* A CPU of such a number is none, whatever a tape says: memory must not follow it. */
+#define TAPE_CPUS_MAX 65536
 
 /* Facts: when the recording began of which it is a part, decimal, on the perf clock; and of its last tape, how the recording ended: "SIGTERM" … */
 #define TAPE_BEGUN "begun"

@@ -118,6 +118,34 @@ static void test_throttled(void)
 	sift_times_done(&times);
 }
 
+/* Anybody can write a tape, and rows are by number. */
+static void test_no_such_cpu(void)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, SECONDS);
+	_cleanup_(cleanup_heat) struct heat *heat = NULL;
+	_cleanup_(cleanup_tally) struct tally *tally = NULL;
+	const uint32_t cpus[] = { 3, UINT32_MAX, UINT32_MAX - 1, TAPE_CPUS_MAX };
+	uint32_t worker = tapes_thread(tape, 7, 7, "worker");
+	uint32_t kernel = tapes_kernel(tape, "do_syscall_64;read_zero");
+	struct sift_times times = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(cpus); i++) {
+		tapes_sample(tape, TAPES_PERF + NSEC_PER_SEC, cpus[i], worker, kernel);
+		CHECK_EQ(array_push(&times.list, TAPES_REALTIME + NSEC_PER_SEC), 0);
+	}
+	CHECK_EQ(heat_new(HEAT_CPUS, &window, NSEC_PER_SEC, 0, &heat), 0);
+	CHECK_EQ(heat_add(heat, tape, &times, SAMPLE_NS), 0);
+	CHECK_EQ(heat->rows, 4);
+	CHECK_EQ(sum_of(heat, false), SAMPLE_NS);
+	CHECK_EQ(tally_new(&tally), 0);
+	CHECK_EQ(tally_add_samples(
+			 tally, tape, NULL, SAMPLE_NS, TALLY_CPUS | TALLY_NAMES | TALLY_DETAILS),
+		0);
+	CHECK_EQ(tally->cpus.count, 4);
+	CHECK_EQ(load_work_ns(&tally->all), 4 * SAMPLE_NS);
+	sift_times_done(&times);
+}
+
 static void test_columns(void)
 {
 	struct window day = { .from_ns = TAPES_REALTIME,
@@ -389,7 +417,8 @@ static void test_offline(void)
 
 CHECK_MAIN({ "a CPU that was not there", test_offline },
 	{ "samples of a throttled CPU stand for those that did not come", test_throttled },
-	{ "columns", test_columns }, { "time left out", test_left_out },
-	{ "a century", test_century }, { "no time is lost", test_time }, { "merging", test_merge },
-	{ "drawn", test_drawn }, { "many CPUs", test_many }, { "a low terminal", test_low },
+	{ "a CPU that no host has", test_no_such_cpu }, { "columns", test_columns },
+	{ "time left out", test_left_out }, { "a century", test_century },
+	{ "no time is lost", test_time }, { "merging", test_merge }, { "drawn", test_drawn },
+	{ "many CPUs", test_many }, { "a low terminal", test_low },
 	{ "no more in JSON than there is", test_json_capped })
