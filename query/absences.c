@@ -2,7 +2,9 @@
 #include "query/absences.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 
@@ -25,7 +27,7 @@ static bool next_lasting(
 	if (*at >= parts->lasting.count)
 		return false;
 	*ret_lasting = *piece;
-	for (++*at, piece++; *at < parts->lasting.count && coverage_goes_on(piece - 1, piece);
+	for (++*at, piece++; *at < parts->lasting.count && coverage_goes_on(ret_lasting, piece);
 		++*at, piece++)
 		ret_lasting->to_ns = MAX(ret_lasting->to_ns, piece->to_ns);
 	return true;
@@ -51,7 +53,8 @@ static int find_absences(
 	for (size_t at = 0; next_lasting(parts, &at, &one);) {
 		one.from_ns = MAX(one.from_ns, window->from_ns);
 		one.to_ns = MIN(one.to_ns, window->to_ns);
-		if (one.kind == TAPE_LOSS_OFFLINE && array_push(&absences->list, one) < 0)
+		if (one.kind == TAPE_LOSS_OFFLINE && one.cpu < TAPE_CPUS_MAX &&
+			array_push(&absences->list, one) < 0)
 			return -ENOMEM;
 	}
 	if (absences->list.count)
@@ -92,31 +95,56 @@ static uint64_t count_absence(const struct coverage *coverage, const struct abse
 	return all_ns;
 }
 
-/* Those that were away at the same time are told as one. */
+static size_t count_together(const struct coverage_lasting *first, size_t count)
+{
+	size_t end = 1;
+
+	while (end < count && first[end].from_ns == first->from_ns &&
+		first[end].to_ns == first->to_ns)
+		end++;
+	return end;
+}
+
+/* "1,8-15", of as many as there is room for; how many these are. */
+static size_t list_cpus(
+	const struct coverage_lasting *absent, size_t count, char *text, size_t size)
+{
+	size_t used = 0, done = 0, end;
+
+	for (; done < count; done = end) {
+		char range[32];
+		size_t length;
+
+		for (end = done + 1; end < count && absent[end].cpu <= absent[end - 1].cpu + 1;)
+			end++;
+		length = snprintf(range, sizeof(range),
+			absent[done].cpu < absent[end - 1].cpu ? "%s%u-%u" : "%s%u",
+			used ? "," : "", absent[done].cpu, absent[end - 1].cpu);
+		if (used + length >= size)
+			break;
+		memcpy(text + used, range, length + 1);
+		used += length;
+	}
+	return done;
+}
+
+/* Those that were away at the same time are told as one, or as several where their list would be cut. */
 static int add_absences(struct coverage *coverage, const struct absences *absences)
 {
 	int r = 0;
 
-	for (size_t i = 0, end; r == 0 && i < absences->list.count; i = end) {
-		_cleanup_(cpu_filter_done) struct cpu_set_filter cpus = { 0 };
+	for (size_t i = 0; r == 0 && i < absences->list.count;) {
 		const struct coverage_lasting *first = &absences->list.items[i];
 		struct coverage_gap gap = {
 			.from_ns = first->from_ns, .to_ns = first->to_ns, .cause = "offline"
 		};
 
-		for (end = i; r == 0 && end < absences->list.count; end++) {
-			const struct coverage_lasting *one = &absences->list.items[end];
-
-			if (one->from_ns != first->from_ns || one->to_ns != first->to_ns)
-				break;
-			r = cpu_filter_add(&cpus, one->cpu);
-		}
-		if (r == 0)
-			r = cpu_filter_list(&cpus, gap.cpus, sizeof(gap.cpus));
+		i += list_cpus(first, count_together(first, absences->list.count - i), gap.cpus,
+			sizeof(gap.cpus));
 		snprintf(gap.why, sizeof(gap.why),
-			end - i > 1 ? "CPUs %s were offline" : "CPU %s was offline", gap.cpus);
-		if (r == 0)
-			r = array_push(&coverage->gaps, gap);
+			strpbrk(gap.cpus, ",-") ? "CPUs %s were offline" : "CPU %s was offline",
+			gap.cpus);
+		r = array_push(&coverage->gaps, gap);
 	}
 	return r;
 }

@@ -218,6 +218,37 @@ static void test_offline(void)
 	check_gap(&all->coverage, 1, 4, 6, "CPU 1 was offline");
 }
 
+/* As on a host whose threads of a core have numbers side by side, and are switched off. */
+static void test_many_offline(void)
+{
+	_cleanup_(cleanup_selection) struct selection *all = NULL;
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct tape *tape = tapes_new(0, 10);
+	bool told[192] = { false };
+
+	tapes_store_init(&store);
+	for (uint32_t cpu = 1; cpu < ARRAY_SIZE(told); cpu += 2)
+		add_loss(tape, TAPE_LOSS_OFFLINE, cpu, 4, 6, 1);
+	add_loss(tape, TAPE_LOSS_OFFLINE, UINT32_MAX - 1, 4, 6, 1);
+	tapes_store_put(&store, tape);
+	all = selected(store.path, 0, 10);
+	CHECK_EQ(all->coverage.offline, ARRAY_SIZE(told) / 2 + 1);
+	for (size_t i = 0; i < all->coverage.gaps.count; i++) {
+		const struct coverage_gap *gap = &all->coverage.gaps.items[i];
+		_cleanup_(cpu_filter_done) struct cpu_set_filter cpus = { 0 };
+
+		CHECK_EQ(gap->from_ns, AT(4));
+		CHECK_EQ(gap->to_ns, AT(6));
+		CHECK_EQ(cpu_filter_parse(gap->cpus, &cpus, NULL), 0);
+		for (uint32_t cpu = 0; cpu < ARRAY_SIZE(told); cpu++) {
+			CHECK(!cpu_filter_passes(&cpus, cpu) || !told[cpu]);
+			told[cpu] |= cpu_filter_passes(&cpus, cpu);
+		}
+	}
+	for (uint32_t cpu = 0; cpu < ARRAY_SIZE(told); cpu++)
+		CHECK_EQ(told[cpu], cpu % 2);
+}
+
 /* A limit, and what did not come for it, of the first half of a window. */
 static void test_in_part(void)
 {
@@ -459,6 +490,7 @@ static void test_torn(void)
 CHECK_MAIN({ "the recorder held up", test_held },
 	{ "a list of segments knows all losses", test_segments },
 	{ "a CPU that is not there", test_offline },
+	{ "CPUs that are not there, and more than a list has room for", test_many_offline },
 	{ "what is so in part of the window", test_in_part },
 	{ "losses over a window's edges", test_shares },
 	{ "a damaged stretch is not covered", test_stretches },
