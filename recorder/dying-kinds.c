@@ -10,6 +10,9 @@
 /* So many paths that differ in one number alone are of one kind: "eth0" and "eth1" are names, "task1" to "task4" a number. */
 #define ALIKE 4
 
+/* Of one path so many numbers are tried: who names cgroups is not always a friend, and each is looked for among all kinds. */
+#define NUMBERS_MAX 8
+
 #define OTHERS "/(others)"
 
 void dying_kinds_done(struct dying_kinds *kinds)
@@ -58,13 +61,18 @@ static uint32_t find_text(const struct dying_kinds *kinds, const char *text)
 	return DYING_NO_KIND;
 }
 
+static bool fold_number(const char *narrow, size_t at, char wide[DYING_PREFIX_SIZE])
+{
+	return at < NUMBERS_MAX && dying_fold_number(narrow, at, wide);
+}
+
 /* Of a folded path: the one of that text, or the one in which one of its numbers is folded too. */
 static uint32_t find_kind(const struct dying_kinds *kinds, const char *narrow)
 {
 	uint32_t kind = find_text(kinds, narrow);
 	char wide[DYING_PREFIX_SIZE];
 
-	for (size_t i = 0; kind == DYING_NO_KIND && dying_fold_number(narrow, i, wide); i++)
+	for (size_t i = 0; kind == DYING_NO_KIND && fold_number(narrow, i, wide); i++)
 		kind = find_text(kinds, wide);
 	return kind;
 }
@@ -103,20 +111,25 @@ static int add_kind(struct dying_kinds *kinds, const char *text, uint32_t *ret_k
 	return 0;
 }
 
-/* Those that differ in number `at` alone. */
-static size_t find_alike(
-	const struct dying_kinds *kinds, size_t at, const char *wide, uint32_t alike[DYING_KINDS])
+/* Is there a number where the wide one has its star at `star`, and the same before and behind it? */
+static bool is_alike(const char *text, const char *wide, size_t star)
 {
-	char folded[DYING_PREFIX_SIZE];
-	size_t count = 0;
+	size_t number = strncmp(text, wide, star) == 0 ? strspn(text + star, "0123456789") : 0;
 
-	for (size_t i = 0; i < kinds->list.count; i++) {
-		const struct dying_kind *kind = &kinds->list.items[i];
+	return number && strcmp(text + star + number, wide + star + 1) == 0;
+}
 
-		if (kind->count && dying_fold_number(kind->text, at, folded) &&
-			strcmp(folded, wide) == 0)
+/* Those that differ from a folded path in the number alone that is folded in the wide one. */
+static size_t find_alike(const struct dying_kinds *kinds, const char *narrow, const char *wide,
+	uint32_t alike[DYING_KINDS])
+{
+	size_t star = 0, count = 0;
+
+	while (narrow[star] == wide[star])
+		star++;
+	for (size_t i = 0; i < kinds->list.count; i++)
+		if (kinds->list.items[i].count && is_alike(kinds->list.items[i].text, wide, star))
 			alike[count++] = i;
-	}
 	return count;
 }
 
@@ -158,8 +171,8 @@ int dying_kinds_get(struct dying_kinds *kinds, const char *path, uint32_t *ret_k
 	*ret_kind = find_kind(kinds, narrow);
 	if (*ret_kind != DYING_NO_KIND)
 		return 0;
-	for (size_t i = 0; dying_fold_number(narrow, i, wide); i++) {
-		*ret_joined = find_alike(kinds, i, wide, joined);
+	for (size_t i = 0; fold_number(narrow, i, wide); i++) {
+		*ret_joined = find_alike(kinds, narrow, wide, joined);
 		if (*ret_joined + 1 >= ALIKE) {
 			*ret_kind = join(kinds, wide, joined, *ret_joined);
 			return 0;

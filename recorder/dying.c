@@ -182,10 +182,30 @@ static int get_kind(struct dying *dying, const char *path, uint32_t *ret_kind)
 	return 0;
 }
 
-int dying_made(struct dying *dying, const struct dying_key *key, const char *comm)
+static void end_entry(struct dying *dying, struct entry *entry)
+{
+	if (entry->kind != NONE)
+		dying->kinds.list.items[entry->kind].count--;
+	drop(dying, entry);
+}
+
+/* Kernels before 5.5 give a number again at once: who had it is gone, and that was not told. */
+static void end_namesake(struct dying *dying, const struct dying_key *key)
 {
 	struct entry *entry = find(dying, key);
-	int r = entry ? 1 : add(dying, key, &entry);
+
+	if (entry && entry->kind != NONE)
+		end_entry(dying, entry);
+}
+
+int dying_made(struct dying *dying, const struct dying_key *key, const char *comm)
+{
+	struct entry *entry;
+	int r;
+
+	end_namesake(dying, key);
+	entry = find(dying, key);
+	r = entry ? 1 : add(dying, key, &entry);
 
 	if (r <= 0)
 		return r;
@@ -239,9 +259,7 @@ void dying_gone(struct dying *dying, const struct dying_key *key, const char *pa
 	struct entry *entry = find(dying, key);
 
 	if (entry) {
-		if (entry->kind != NONE)
-			dying->kinds.list.items[entry->kind].count--;
-		drop(dying, entry);
+		end_entry(dying, entry);
 		return;
 	}
 	/* one that was removed before we looked, unless there was no room for it, or for its kind */

@@ -7,7 +7,7 @@
  * mkdir, rmdir and release, it knows under which kind of path they die, how many, since when, and who made and removed them.
  *
  * A kind of path is its first components with what is a number or an id in them folded (recorder/dying-fold.h): "/kubepods/burstable/pod*". Where
- * four of them are alike but for digits in their words, they are one, "/leak/task*". All hierarchies of cgroup v1 count together. What is
+ * four of them are alike but for one number in their words, of the first eight, they are one, "/leak/task*". All hierarchies of cgroup v1 count together. What is
  * remembered is bounded: beyond DYING_MAX it is only counted, and beyond DYING_KINDS kinds of path the rest are one.
  *
  * It counts from its first look on: what was removed before is not known to it. Lost records make it unsure by as many. Where that is more than a
@@ -44,7 +44,7 @@ struct dying_sum {
 int dying_new(struct dying **ret_dying);
 struct dying *dying_free(struct dying *dying);
 
-/* In time order, each 0 or -ENOMEM. */
+/* In time order, each 0 or -ENOMEM. What is made under the number of one that was dying says that this one is gone. */
 int dying_made(struct dying *dying, const struct dying_key *key, const char *comm);
 int dying_removed(struct dying *dying, const struct dying_key *key, const char *path,
 	const char *comm, uint64_t time_ns);

@@ -160,6 +160,16 @@ static void test_life(void)
 	CHECK_EQ(dying_sums(dying, sums, 1), 2);
 	CHECK_EQ(sums[0].count, 6);
 	CHECK_EQ(sums[0].since_ns, 102 * SECOND_NS);
+	/* its number has another one now: that it went was lost */
+	make(dying, 2, "sh");
+	CHECK_EQ(dying_sums(dying, sums, 1), 2);
+	CHECK_EQ(sums[0].count, 5);
+	CHECK_EQ(sums[0].since_ns, 103 * SECOND_NS);
+	kill_at(dying, 2, "/third", 200);
+	CHECK_EQ(dying_sums(dying, sums, 3), 3);
+	CHECK_EQ(sums[0].count, 5);
+	CHECK_STR(sums[2].prefix, "/third");
+	CHECK_STR(sums[2].made_by, "sh");
 	dying_free(dying);
 }
 
@@ -200,6 +210,26 @@ static void test_alike(void)
 	for (uint64_t id = 1; id <= 20; id++)
 		bury(dying, id, "/leak");
 	CHECK_EQ(dying_sums(dying, sums, 8), 1);
+	dying_free(dying);
+}
+
+/* Of a name that has more numbers than any has for a reason, the first ones are looked at. */
+static void test_numbers(void)
+{
+	struct dying_sum sums[8];
+	struct dying *dying;
+	char path[64];
+
+	CHECK_EQ(dying_new(&dying), 0);
+	for (uint64_t id = 1; id <= 4; id++) {
+		snprintf(path, sizeof(path), "/g1h1i1j1k1l1m1n%d", (int)id);
+		kill_at(dying, id, path, 100);
+		snprintf(path, sizeof(path), "/g1h1i1j1k1l1m1n1o%d", (int)id);
+		kill_at(dying, 10 + id, path, 100);
+	}
+	CHECK_EQ(dying_sums(dying, sums, 8), 5);
+	CHECK_STR(sums[0].prefix, "/g1h1i1j1k1l1m1n*");
+	CHECK_EQ(sums[0].count, 4);
 	dying_free(dying);
 }
 
@@ -377,6 +407,7 @@ static void test_news(void)
 
 CHECK_MAIN({ "paths are folded to their kind", test_fold },
 	{ "paths that differ in a number are of one kind", test_alike },
+	{ "names that are nothing but numbers cost no more than others", test_numbers },
 	{ "lost records leave it unsure, or it begins anew", test_lost },
 	{ "counted from rmdir to release, with who made and removed most", test_life },
 	{ "memory is bounded, and the count is right beyond it", test_bounds },
