@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 
@@ -109,6 +110,30 @@ static struct ranking_core *find_core(struct ranking *ranking, uint32_t cpu)
 	return NULL;
 }
 
+/* Of equals, the one whose name comes first: which number a name has, chance says. */
+static void take_group(const struct making *making, const struct tally_row *spot, uint64_t ns,
+	struct ranking_core *core)
+{
+	const struct strings *names = &making->tally->names;
+	const char *group = strings_at(names, spot->b);
+	double share = ns / making->covered_ns;
+
+	if (share < core->group_share || share <= 0 ||
+		(share == core->group_share && strcmp(group, core->group) > 0))
+		return;
+	core->group_share = share;
+	core->group = group;
+	core->function = spot->c ? strings_at(names, spot->c) : NULL;
+}
+
+/* Whether it is the one to be told of two of one CPU and group, of which the other is as much or more. */
+static bool is_told(
+	const struct strings *names, const struct tally_row *spot, const struct tally_row *most)
+{
+	return spot->ns == most->ns &&
+	       strcmp(strings_at(names, spot->c), strings_at(names, most->c)) < 0;
+}
+
 static int add_core_details(struct making *making)
 {
 	const struct tally *tally = making->tally;
@@ -122,19 +147,20 @@ static int add_core_details(struct making *making)
 		memcpy(spots, tally->spots.list.items, count * sizeof(*spots));
 	qsort(spots, count, sizeof(*spots), compare_spots);
 	for (size_t i = 0, end; i < count; i = end) {
+		const struct tally_row *most = &spots[i];
 		uint64_t ns = 0;
 
 		for (end = i;
 			end < count && spots[end].a == spots[i].a && spots[end].b == spots[i].b;
-			end++)
+			end++) {
 			ns += spots[end].ns;
-		if (!core || core->cpu != spots[i].a)
-			core = find_core(making->ranking, spots[i].a);
-		if (!core || ns / making->covered_ns <= core->group_share)
-			continue;
-		core->group_share = ns / making->covered_ns;
-		core->group = strings_at(&tally->names, spots[i].b);
-		core->function = spots[i].c ? strings_at(&tally->names, spots[i].c) : NULL;
+			if (is_told(&tally->names, &spots[end], most))
+				most = &spots[end];
+		}
+		if (!core || core->cpu != most->a)
+			core = find_core(making->ranking, most->a);
+		if (core)
+			take_group(making, most, ns, core);
 	}
 	return 0;
 }
@@ -179,6 +205,22 @@ static int add_groups(struct making *making, const uint32_t *numbers, uint32_t *
 	return 0;
 }
 
+/* Of equals, the one with the least number. */
+static bool is_busier_place(const struct tally_row *place, const struct tally_row *than)
+{
+	return place->ns != than->ns ? place->ns > than->ns : place->a < than->a;
+}
+
+static bool is_busier_thread(
+	const struct tally_row *thread, double share, const struct ranking_group *than)
+{
+	int32_t pid = thread->a, tid = thread->b;
+
+	if (share != than->thread_share || share <= 0)
+		return share > than->thread_share;
+	return pid != than->pid ? pid < than->pid : tid < than->tid;
+}
+
 /* rows has the place of each name's group, plus 1. */
 static int add_group_details(struct making *making, const uint32_t *rows)
 {
@@ -191,20 +233,21 @@ static int add_group_details(struct making *making, const uint32_t *rows)
 	for (size_t i = 0; i < tally->places.list.count; i++) {
 		const struct tally_row *place = &tally->places.list.items[i];
 
-		if (place->ns > most[place->b].ns)
+		if (is_busier_place(place, &most[place->b]))
 			most[place->b] = *place;
 	}
 	for (size_t i = 0; i < count; i++) {
 		const struct tally_row *thread = &tally->threads.list.items[i];
+		double share = thread->ns / making->covered_ns;
 		struct ranking_group *group;
 
 		if (!rows[thread->c])
 			continue;
 		group = &making->ranking->groups.items[rows[thread->c] - 1];
 		group->threads++;
-		if (thread->ns / making->covered_ns <= group->thread_share)
+		if (!is_busier_thread(thread, share, group))
 			continue;
-		group->thread_share = thread->ns / making->covered_ns;
+		group->thread_share = share;
 		group->pid = thread->a;
 		group->tid = thread->b;
 		group->cpu = most[i].a;

@@ -349,7 +349,7 @@ int tally_add_samples(struct tally *tally, const struct tape *tape, const uint8_
 	if (r == 0 && parts & TALLY_NAMES)
 		r = end_tape(&adding);
 	if (tape->samples.count)
-		tally->sample_ns = sample_ns;
+		tally->sample_ns = MAX(tally->sample_ns, sample_ns);
 	tally->host_cpus = MAX(tally->host_cpus, load_host_cpus(tape));
 	if (parts & TALLY_NAMES)
 		tally->samples += tape->samples.count;

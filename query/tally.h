@@ -36,7 +36,7 @@ struct tally {
 	array_of(struct load) cpus; /* by number */
 	struct load all; /* of the names */
 	uint64_t samples;
-	uint64_t sample_ns; /* that the last tape's samples stand for */
+	uint64_t sample_ns; /* that a sample stands for; the most of all tapes */
 	uint64_t host_cpus; /* that were recorded; 0: not known */
 	struct tally_rows threads; /* pid, tid, group */
 	struct tally_rows places; /* CPU, thread (a row of those) */

@@ -258,6 +258,49 @@ static void test_frames(void)
 		CHECK(!ranking->functions.items[i].kernel);
 }
 
+/* Threads, CPUs and functions of a group with a sample each, as they are met from the first to the last or the other way round. */
+static struct tape *tape_of_equals(bool back)
+{
+	struct tape *tape = tapes_new(0, 10);
+	uint32_t elf = tapes_module(tape, "/x", TAPE_MODULE_ELF);
+
+	for (unsigned int i = 0; i < 4; i++) {
+		unsigned int of = back ? 3 - i : i;
+		char name[] = { 'a' + of, 0 };
+		uint32_t thread = tapes_thread(tape, 7, 7 + of / 2, of % 2 ? "x" : "y");
+
+		tapes_sample(tape, tape->begin_ns + i * NSEC_PER_SEC, of, thread,
+			tapes_call(tape, 0, elf, 16 * of, name));
+		thread = tapes_thread(tape, 20, 20, "z");
+		tapes_sample(tape, tape->begin_ns + i * NSEC_PER_SEC + 1000, 3 - of, thread,
+			tapes_call(tape, 0, elf, 16 * of, name));
+	}
+	return tape;
+}
+
+static void rank_equals(bool back, struct buffer *json)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = tape_of_equals(back);
+	struct answer answer = { 0 };
+
+	CHECK_EQ(tally_new(&answer.tally), 0);
+	CHECK_EQ(tally_add_samples(answer.tally, tape, NULL, NSEC_PER_SEC, PARTS), 0);
+	CHECK_EQ(ranking_make(answer.tally, 10 * NSEC_PER_SEC, &answer.baseline, &answer.ranking),
+		0);
+	ranking_put_json(&answer.ranking, &answer.baseline, json);
+	buffer_u8(json, 0);
+	answer_done(&answer);
+}
+
+static void test_equals(void)
+{
+	_cleanup_(buffer_done) struct buffer one = { 0 }, other = { 0 };
+
+	rank_equals(false, &one);
+	rank_equals(true, &other);
+	CHECK_STR((char *)one.data, (char *)other.data);
+}
+
 static void test_recursion(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 1);
@@ -422,6 +465,7 @@ CHECK_MAIN({ "a saturated CPU stands out", test_store },
 	{ "a CPU that always is", test_always_busy },
 	{ "the rest of the only segment is what is usual", test_one_segment },
 	{ "nothing to compare with", test_nothing_usual }, { "one CPU", test_filter },
+	{ "what is as much comes in one order", test_equals },
 	{ "recursion counts once", test_recursion }, { "very many samples", test_many_samples },
 	{ "sums and samples agree", test_sums }, { "the screen", test_drawn },
 	{ "hostile names on the screen", test_hostile },
