@@ -14,6 +14,7 @@
 
 /* Odd, with as many bits set as not, and no pattern. */
 #define DEPTH_FACTOR 0x9e3779b97f4a7c15ull
+#define ADDRESS_FACTOR 0x6a09e667f3bcc909ull
 #define MODE_FACTOR 0xbb67ae8584caa73bull
 
 int chains_init(struct chains *chains, struct tracker *tracker)
@@ -62,8 +63,8 @@ static bool mode_of_mark(uint64_t mark, enum perf_cpu_mode *mode)
 	}
 }
 
-/* The leaf is the first address, if nothing but marks is before it; where there is none, the one at which the sample was taken. Returns what follows it. */
-static size_t find_leaf(struct chain *chain, const struct perf_record *record)
+/* The leaf is the first address, if nothing but marks is before it; where there is none, the one at which the sample was taken. */
+static void find_leaf(struct chain *chain, const struct perf_record *record)
 {
 	size_t count = record->sample.chain_count, i = 0;
 	uint64_t address = PERF_CHAIN_MARKS;
@@ -74,11 +75,12 @@ static size_t find_leaf(struct chain *chain, const struct perf_record *record)
 	while (i < count && (address = perf_chain_at(record, i)) >= PERF_CHAIN_MARKS &&
 		mode_of_mark(address, &chain->leaf_mode))
 		i++;
-	if (i == count || address >= PERF_CHAIN_MARKS)
-		return i;
-	chain->leaf = address;
-	chain->no_leaf = false;
-	return i + 1;
+	if (i < count && address < PERF_CHAIN_MARKS) {
+		chain->leaf = address;
+		chain->no_leaf = false;
+		i++;
+	}
+	chain->first = i;
 }
 
 /* Versions that are near to one another must not make up for addresses that are. */
@@ -94,68 +96,95 @@ static uint64_t hash_of_mappings(
 	return hash;
 }
 
-/* The addresses of the chain are hashed one by one, which the CPU does side by side, and put together from the root. */
-static void hash_steps(struct chains *chains, uint64_t hash)
+/* From the root: one more caller. The CPU does the addresses side by side; one behind the other are an addition and a multiplication. */
+static uint64_t hash_deeper(uint64_t hash, uint64_t address, enum perf_cpu_mode mode)
 {
-	for (size_t i = chains->steps.count; i-- > 0;) {
-		struct chain_step *step = &chains->steps.items[i];
+	address = (address + mode * MODE_FACTOR) * ADDRESS_FACTOR;
+	return (hash + (address ^ address >> 32)) * DEPTH_FACTOR;
+}
 
-		hash = (hash + hash_u64(step->address + step->mode * MODE_FACTOR)) * DEPTH_FACTOR;
-		step->hash = hash;
+/* What most callchains are: no mark is among the callers. */
+static bool hash_whole(struct chain *chain, const struct perf_record *record)
+{
+	uint64_t hash = chain->mappings, highest = 0;
+
+	for (size_t i = record->sample.chain_count; i-- > chain->first;) {
+		uint64_t address = perf_chain_at(record, i);
+
+		highest = MAX(highest, address);
+		hash = hash_deeper(hash, address, chain->leaf_mode);
 	}
+	chain->hash = hash;
+	return highest < PERF_CHAIN_MARKS;
 }
 
-/* Of the callers from this one outwards. */
-static struct recent_key key_of(const struct chains *chains, size_t step)
-{
-	uint64_t hash = chains->steps.items[step].hash;
-
-	return (struct recent_key){ hash, chains->steps.count - step, hash_u64(hash) };
-}
-
-int chains_look(struct chains *chains, const struct tracker_process *process,
-	const struct perf_record *record)
+static int split(struct chains *chains, const struct perf_record *record)
 {
 	struct chain *chain = &chains->chain;
-	size_t count = record->sample.chain_count, i = find_leaf(chain, record);
 	struct chain_step step = { .mode = chain->leaf_mode };
+	size_t count = record->sample.chain_count;
+	uint64_t hash = chain->mappings;
 
 	chains->steps.count = 0;
 	if (array_reserve(&chains->steps, count) < 0)
 		return -ENOMEM;
-	for (; i < count && !chain->cut; i++) {
+	for (size_t i = chain->first; i < count && !chain->cut; i++) {
 		step.address = perf_chain_at(record, i);
 		if (step.address < PERF_CHAIN_MARKS)
 			chains->steps.items[chains->steps.count++] = step;
 		else
 			chain->cut = !mode_of_mark(step.address, &step.mode);
 	}
-	hash_steps(chains, hash_of_mappings(chains->tracker, process));
-	if (chains->steps.count)
-		recent_soon(&chains->known, key_of(chains, 0));
+	for (size_t i = chains->steps.count; i-- > 0;) {
+		struct chain_step *of = &chains->steps.items[i];
+
+		of->hash = hash = hash_deeper(hash, of->address, of->mode);
+	}
+	chain->hash = hash;
+	chain->depth = chains->steps.count;
 	return 0;
 }
 
-/* How many of the callers are to be looked up one by one, and the stack of those that called them. */
+static struct recent_key key_of(uint64_t hash, size_t depth)
+{
+	return (struct recent_key){ hash, depth, hash_u64(hash) };
+}
+
+/* Of the callers from this one outwards. */
+static struct recent_key key_of_step(const struct chains *chains, size_t step)
+{
+	return key_of(chains->steps.items[step].hash, chains->steps.count - step);
+}
+
+int chains_look(struct chains *chains, const struct tracker_process *process,
+	const struct perf_record *record)
+{
+	struct chain *chain = &chains->chain;
+
+	find_leaf(chain, record);
+	chain->mappings = hash_of_mappings(chains->tracker, process);
+	chain->depth = record->sample.chain_count - chain->first;
+	chain->is_split = !hash_whole(chain, record);
+	if (chain->is_split && split(chains, record) < 0)
+		return -ENOMEM;
+	recent_soon(&chains->known, key_of(chain->hash, chain->depth));
+	return 0;
+}
+
+/* How many of the callers are to be looked up one by one, and the stack of those that called them. The whole of them is not known. */
 static size_t find_known(struct chains *chains, uint32_t *ret_stack)
 {
 	/* the callers from `known` outwards are, those from `unknown` on are not */
 	size_t known = chains->steps.count, unknown = 0;
-	uint32_t stack = RECENT_NONE;
 
 	*ret_stack = 0;
-	if (known)
-		stack = recent_find(&chains->known, key_of(chains, 0));
-	if (stack != RECENT_NONE) {
-		*ret_stack = stack;
-		return 0;
-	}
 	while (known - unknown > 1) {
 		size_t middle = unknown + (known - unknown) / 2;
+		uint32_t stack;
 
-		recent_soon(&chains->known, key_of(chains, (unknown + middle) / 2));
-		recent_soon(&chains->known, key_of(chains, (middle + known) / 2));
-		stack = recent_find(&chains->known, key_of(chains, middle));
+		recent_soon(&chains->known, key_of_step(chains, (unknown + middle) / 2));
+		recent_soon(&chains->known, key_of_step(chains, (middle + known) / 2));
+		stack = recent_find(&chains->known, key_of_step(chains, middle));
 		if (stack == RECENT_NONE) {
 			unknown = middle;
 		} else {
@@ -166,32 +195,36 @@ static size_t find_known(struct chains *chains, uint32_t *ret_stack)
 	return known;
 }
 
-static int find_stack(
-	struct chains *chains, struct tracker_process *process, int32_t pid, uint32_t *ret_stack)
+static int build_stack(struct chains *chains, struct tracker_process *process,
+	const struct perf_record *record, uint32_t *ret_stack)
 {
-	uint32_t stack = 0, frame;
-	size_t left = find_known(chains, &stack);
-	int r = 0;
+	uint32_t stack, frame;
+	size_t left;
+	int r = chains->chain.is_split ? 0 : split(chains, record);
 
+	if (r < 0)
+		return r;
+	left = find_known(chains, &stack);
 	for (size_t i = 0; i < left; i++)
-		recent_soon(&chains->known, key_of(chains, i));
+		recent_soon(&chains->known, key_of_step(chains, i));
 	while (r == 0 && left-- > 0) {
 		const struct chain_step *step = &chains->steps.items[left];
 
-		r = frames_find(&chains->frames, process, pid, step->mode, step->address, &frame);
+		r = frames_find(
+			&chains->frames, process, record->pid, step->mode, step->address, &frame);
 		if (r == 0)
 			r = tape_add_stack(chains->tape, stack, frame, &stack);
 		if (r == 0 && left)
-			recent_offer(&chains->known, key_of(chains, left), stack);
+			recent_offer(&chains->known, key_of_step(chains, left), stack);
 		else if (r == 0)
-			recent_put(&chains->known, key_of(chains, 0), stack);
+			recent_put(&chains->known, key_of_step(chains, 0), stack);
 	}
 	*ret_stack = stack;
 	return r;
 }
 
-int chains_find(struct chains *chains, struct tracker_process *process, int32_t pid,
-	uint32_t *ret_frame, uint32_t *ret_stack)
+int chains_find(struct chains *chains, struct tracker_process *process,
+	const struct perf_record *record, uint32_t *ret_frame, uint32_t *ret_stack)
 {
 	const struct chain *chain = &chains->chain;
 	int r;
@@ -199,9 +232,13 @@ int chains_find(struct chains *chains, struct tracker_process *process, int32_t 
 	if (chain->no_leaf)
 		r = tape_add_no_stack(chains->tape, ret_frame);
 	else
-		r = frames_find(
-			&chains->frames, process, pid, chain->leaf_mode, chain->leaf, ret_frame);
-	if (r == 0)
-		r = find_stack(chains, process, pid, ret_stack);
+		r = frames_find(&chains->frames, process, record->pid, chain->leaf_mode,
+			chain->leaf, ret_frame);
+	*ret_stack = 0;
+	if (r == 0 && chain->depth) {
+		*ret_stack = recent_find(&chains->known, key_of(chain->hash, chain->depth));
+		if (*ret_stack == RECENT_NONE)
+			r = build_stack(chains, process, record, ret_stack);
+	}
 	return r == 0 ? chain->cut : r;
 }

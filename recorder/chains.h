@@ -20,10 +20,15 @@ struct chain_step {
 	enum perf_cpu_mode mode;
 };
 
-/* The callchain at hand, split up. */
+/* The callchain at hand. */
 struct chain {
+	uint64_t mappings; /* hash of their versions */
+	uint64_t hash; /* of all callers, under these mappings */
 	uint64_t leaf;
 	enum perf_cpu_mode leaf_mode;
+	size_t first; /* of the callers, among the entries */
+	size_t depth; /* how many they are */
+	bool is_split; /* the steps are its callers */
 	bool no_leaf; /* the kernel gave no address at all */
 	bool cut; /* at a mark that means nothing to us: what called it is not known */
 };
@@ -43,9 +48,9 @@ void chains_done(struct chains *chains);
 /* From now on of this tape. */
 void chains_start(struct chains *chains, struct tape *tape);
 
-/* Takes the callchain of a record apart, and asks for what chains_find() needs. process may be NULL. 0 or -ENOMEM. */
+/* Asks for what chains_find() needs of the record, which comes next. process may be NULL. 0 or -ENOMEM. */
 int chains_look(struct chains *chains, const struct tracker_process *process,
 	const struct perf_record *record);
-/* The leaf's frame and the stack of the callers of what was looked at last. 0; 1 when the chain had to be cut; -ENOMEM. */
-int chains_find(struct chains *chains, struct tracker_process *process, int32_t pid,
-	uint32_t *ret_frame, uint32_t *ret_stack);
+/* The leaf's frame and the stack of its callers. 0; 1 when the callchain had to be cut; -ENOMEM. */
+int chains_find(struct chains *chains, struct tracker_process *process,
+	const struct perf_record *record, uint32_t *ret_frame, uint32_t *ret_stack);

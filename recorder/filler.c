@@ -101,8 +101,7 @@ int filler_add(struct filler *filler, const struct perf_record *record)
 	if (r == 0)
 		r = filler_thread(filler, record, cgroup, &sample.thread);
 	if (r == 0)
-		r = chains_find(
-			&filler->chains, process, record->pid, &sample.frame, &sample.stack);
+		r = chains_find(&filler->chains, process, record, &sample.frame, &sample.stack);
 	if (r < 0 || array_push(&filler->tape->samples, sample) < 0)
 		return -ENOMEM;
 	return r;

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* 16,384 addresses. */
-#define ADDRESS_SETS 4096
+/* 65,536 addresses, in 1 MB at most. */
+#define ADDRESS_SETS 16384
 
 int frames_init(struct frames *frames, struct tracker *tracker)
 {
