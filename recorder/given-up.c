@@ -27,15 +27,16 @@ void given_up_leave(const struct tape_loss *shed, const struct assembler *assemb
 	const char *ended, struct store_writer *writer)
 {
 	struct store_left left = {
-		.from_ns = assembler_wall(assembler, shed->from_ns),
-		.to_ns = assembler_wall(assembler, shed->to_ns),
 		.perf_from_ns = shed->from_ns,
 		.perf_to_ns = shed->to_ns,
 		.samples = shed->count,
 	};
 
-	if (!shed->count)
+	/* before the first anchor nothing was taken: what there is was said by the recorder before us */
+	if (!shed->count || !assembler_last_anchor(assembler))
 		return;
+	left.from_ns = assembler_wall(assembler, shed->from_ns);
+	left.to_ns = assembler_wall(assembler, shed->to_ns);
 	snprintf(left.ended, sizeof(left.ended), "%s", ended);
 	/* where even that cannot be written, the spool ends without a word */
 	(void)!store_writer_leave(writer, &left);

@@ -540,7 +540,7 @@ static int stop(struct recorder *recorder, int r, struct error *error)
 		recorder->sealer = sealer_stop(recorder->sealer, &status);
 	take_status(recorder, &status);
 	given_up_leave(&status.shed, &recorder->assembler,
-		ending_reason(orders_of(recorder), false), recorder->writer);
+		ending_reason(orders_of(recorder), r < 0), recorder->writer);
 	if (!ended)
 		return tell_hung(recorder, error);
 	if (!recorder->progress.hung) {

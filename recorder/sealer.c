@@ -157,7 +157,15 @@ static void make_room(struct sealer *sealer)
 		spooler_try_again(sealer->spooler);
 }
 
-/* The oldest tape, and how hard to pack it. */
+/*
+ * What the recorder before us could not store is told by its last words, until what it left is recovered: these say how it ended, too.
+ */
+static bool is_inherited(const struct sealer *sealer)
+{
+	return sealer->leftovers && !sealer->heard && sealer->options->shed.count;
+}
+
+/* The oldest tape, how hard to pack it, and what it is to tell of. */
 static bool take_tape(struct sealer *sealer, struct waiting *ret_waiting,
 	enum segment_effort *ret_effort, struct tape_loss *ret_shed)
 {
@@ -169,7 +177,8 @@ static bool take_tape(struct sealer *sealer, struct waiting *ret_waiting,
 		*ret_waiting = sealer->tapes.items[0];
 		*ret_effort =
 			sealer->tapes.count > 1 || sealer->ending ? SEGMENT_HASTY : SEGMENT_USUAL;
-		*ret_shed = sealer->shed;
+		if (!is_inherited(sealer))
+			*ret_shed = sealer->shed;
 		sealer->at_work = true;
 	}
 	pthread_mutex_unlock(&sealer->lock);
@@ -256,7 +265,7 @@ static int seal_one(struct sealer *sealer, struct error *error)
 {
 	enum segment_effort effort;
 	struct waiting waiting;
-	struct tape_loss shed;
+	struct tape_loss shed = { 0 };
 	uint64_t bytes = 0;
 	int r;
 

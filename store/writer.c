@@ -302,8 +302,14 @@ int store_writer_open(const char *path, struct store_writer **ret_writer, struct
 
 int store_writer_leave(struct store_writer *writer, struct store_left *left)
 {
+	struct store_left before;
+
 	memcpy(left->boot_id, writer->boot_id, sizeof(left->boot_id));
 	left->first = writer->first_sequence;
+	/* what the one before us left may not be recovered yet, and is in these words, too */
+	if (last_words_read(writer->path, &before) == 1 &&
+		strcmp(before.boot_id, left->boot_id) == 0)
+		left->first = MIN(left->first, before.first);
 	return last_words_write(writer->path, left);
 }
 

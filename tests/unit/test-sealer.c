@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "recorder/ending.h"
+#include "recorder/given-up.h"
 #include "recorder/sealer.h"
 #include "store/files.h"
 #include "tests/spools.h"
@@ -158,6 +159,91 @@ static void test_leftovers(void)
 	CHECK_EQ(status.recovered.samples, 4);
 	CHECK_EQ(look(&store).segments, 2);
 	CHECK_EQ(look(&store).samples, SAMPLES + 4);
+}
+
+/* How the recording ended that the store's segment of that number is of. */
+static void check_ended(const struct tapes_store *store, uint64_t sequence, const char *ended)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	struct store_segments segments = { 0 };
+	bool found = false;
+
+	CHECK_EQ(store_reader_open(store->path, &reader, NULL), 0);
+	CHECK_EQ(store_reader_find(reader, 0, UINT64_MAX, &segments, NULL), 0);
+	for (size_t i = 0; i < segments.list.count; i++) {
+		_cleanup_(cleanup_tape) struct tape *tape = NULL;
+
+		if (segments.list.items[i].sequence != sequence)
+			continue;
+		CHECK_EQ(store_reader_load(
+				 reader, &segments.list.items[i], &everything, &tape, NULL),
+			0);
+		CHECK_STR(tape_fact(tape, TAPE_ENDED), ended);
+		found = true;
+	}
+	array_done(&segments.list);
+	CHECK(found);
+}
+
+/* The last words of who could not store all tell how what it left ended, also when that is recovered behind a segment of ours. */
+static void test_leftovers_and_last_words(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_(spooling_done) struct spooling spooling;
+	struct sealer_options options = { .boot_id = "of another boot" };
+	struct store_left left = { .ended = "SIGINT",
+		.from_ns = TAPES_REALTIME,
+		.to_ns = TAPES_REALTIME + 1,
+		.perf_from_ns = TAPES_PERF,
+		.perf_to_ns = TAPES_PERF + 1,
+		.samples = 400 };
+	struct sealer_status status;
+	struct sealer *sealer;
+	uint64_t number;
+
+	tapes_store_init(&store);
+	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
+	number = store_writer_number(writer);
+	spooling_init(&spooling, number, 10);
+	CHECK_EQ(spooling_put(&spooling, writer), 0);
+	CHECK_EQ(store_writer_leave(writer, &left), 0);
+	writer = store_writer_close(writer);
+
+	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
+	options.shed = (struct tape_loss){ TAPE_LOSS_SHED, TAPE_ALL_CPUS, left.perf_from_ns,
+		left.perf_to_ns, left.samples };
+	let_write(&store, false);
+	CHECK_EQ(sealer_start(writer, &options, &sealer, NULL), 0);
+	CHECK_EQ(sealer_put(sealer, make_tape(sealer, 0, SAMPLES)), 0);
+	wait_for_stall(sealer);
+	/* as one that ends before it can write */
+	CHECK_EQ(store_writer_leave(writer, &left), 0);
+	CHECK_EQ(left.first, number);
+	CHECK_EQ(sealer_put(sealer, make_tape(sealer, 1, SAMPLES)), 0);
+	let_write(&store, true);
+	sealer_stop(sealer, &status);
+	CHECK_EQ(status.recovered.tapes, 1);
+	check_ended(&store, number, "SIGINT");
+	CHECK_EQ(look(&store).shed, 400);
+	CHECK_EQ(status.shed.count, 0);
+	CHECK_EQ(store_writer_left(writer, &left), 0);
+}
+
+/* Who fails before it began knows no time, and leaves what was said before. */
+static void test_words_of_none(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	const struct tape_loss none = { 0 }, shed = { TAPE_LOSS_SHED, TAPE_ALL_CPUS, 1, 2, 400 };
+	const struct assembler assembler = { 0 };
+	struct store_left left;
+
+	tapes_store_init(&store);
+	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
+	given_up_leave(&none, &assembler, "failure", writer);
+	given_up_leave(&shed, &assembler, "failure", writer);
+	CHECK_EQ(store_writer_left(writer, &left), 0);
 }
 
 /* Not more than the bound waits, and one of the segments tells of all the rest, once. */
@@ -366,6 +452,8 @@ static void test_space(void)
 CHECK_MAIN({ "tapes wait for the store", test_waits },
 	{ "beyond the bound the oldest is shed, and told of", test_sheds },
 	{ "what was left is tried again", test_leftovers },
+	{ "and its last words are heard then", test_leftovers_and_last_words },
+	{ "who did not begin has no last words", test_words_of_none },
 	{ "while a segment is made the spool goes on", test_spools_meanwhile },
 	{ "one that was at work is shed behind others", test_sheds_the_one_at_work },
 	{ "a store that hangs at the end", test_hangs },
