@@ -333,19 +333,6 @@ static int seal_recovered(void *context, struct store_writer *writer, struct tap
 	return MIN(r, 0);
 }
 
-/* What the next try brings. */
-static void add_recovered(struct store_recovered *sum, const struct store_recovered *more)
-{
-	if (more->tapes) {
-		sum->begin_ns = sum->tapes ? MIN(sum->begin_ns, more->begin_ns) : more->begin_ns;
-		sum->end_ns = MAX(sum->end_ns, more->end_ns);
-	}
-	sum->tapes += more->tapes;
-	sum->samples += more->samples;
-	sum->damaged += more->damaged;
-	sum->unread = more->unread;
-}
-
 static void recover(struct sealer *sealer)
 {
 	struct store_recovered recovered = { 0 };
@@ -357,7 +344,7 @@ static void recover(struct sealer *sealer)
 		warn(sealer, &error);
 	sealer->leftovers = r < 0;
 	pthread_mutex_lock(&sealer->lock);
-	add_recovered(&sealer->status.recovered, &recovered);
+	store_recovered_add(&sealer->status.recovered, &recovered);
 	pthread_mutex_unlock(&sealer->lock);
 }
 

@@ -96,6 +96,18 @@ static void count(struct store_recovered *recovered, const struct tape *tape)
 	recovered->end_ns = MAX(recovered->end_ns, summary.end_ns);
 }
 
+void store_recovered_add(struct store_recovered *sum, const struct store_recovered *more)
+{
+	if (more->tapes) {
+		sum->begin_ns = sum->tapes ? MIN(sum->begin_ns, more->begin_ns) : more->begin_ns;
+		sum->end_ns = MAX(sum->end_ns, more->end_ns);
+	}
+	sum->tapes += more->tapes;
+	sum->samples += more->samples;
+	sum->damaged += more->damaged;
+	sum->unread = more->unread;
+}
+
 struct recovery {
 	struct store_writer *writer;
 	int (*seal)(void *context, struct store_writer *writer, struct tape *tape);
