@@ -93,22 +93,33 @@ static int find_row(struct figures *figures, const struct series_step *step, boo
 	return r;
 }
 
-/* A step lies over one or more cells, or a part of one; what of it lies outside of the window does not count there. */
-static void add_to_cells(
-	const struct figures *figures, struct figures_row *row, const struct series_step *step)
+/* What of a step lies in the window, in seconds from its begin. */
+struct part {
+	double from_s, to_s;
+};
+
+static struct part part_within(const struct window *window, const struct series_step *step)
+{
+	uint64_t from_ns = MIN(MAX(step->from_ns, window->from_ns), window->to_ns);
+	uint64_t to_ns = MIN(MAX(step->to_ns, from_ns), window->to_ns);
+
+	return (struct part){ (double)(from_ns - window->from_ns) / NSEC_PER_SEC,
+		(double)(to_ns - window->from_ns) / NSEC_PER_SEC };
+}
+
+/* It lies over one or more cells, or a part of one. */
+static void add_to_cells(const struct figures *figures, struct figures_row *row,
+	const struct part *part, double figure)
 {
 	const struct window *window = &figures->window;
 	double cell_s = (double)(window->to_ns - window->from_ns) / NSEC_PER_SEC / figures->cells;
-	uint64_t from_ns = MIN(MAX(step->from_ns, window->from_ns), window->to_ns);
-	uint64_t to_ns = MIN(MAX(step->to_ns, from_ns), window->to_ns);
-	double from_s = (double)(from_ns - window->from_ns) / NSEC_PER_SEC;
-	double to_s = (double)(to_ns - window->from_ns) / NSEC_PER_SEC;
 
-	for (unsigned int i = from_s / cell_s; i < figures->cells && i * cell_s <= to_s; i++) {
-		double part_s = MIN((i + 1) * cell_s, to_s) - MAX(i * cell_s, from_s);
+	for (unsigned int i = part->from_s / cell_s; i < figures->cells && i * cell_s <= part->to_s;
+		i++) {
+		double part_s = MIN((i + 1) * cell_s, part->to_s) - MAX(i * cell_s, part->from_s);
 
 		part_s = MAX(part_s, MOMENT_S);
-		row->cells[i] += step->figure * part_s;
+		row->cells[i] += figure * part_s;
 		row->weights[i] += part_s;
 	}
 }
@@ -116,14 +127,14 @@ static void add_to_cells(
 static void add_to_row(
 	const struct figures *figures, struct figures_row *row, const struct series_step *step)
 {
-	double length_s = (double)(step->to_ns - step->from_ns) / NSEC_PER_SEC;
+	struct part part = part_within(&figures->window, step);
+	double length_s = MAX(part.to_s - part.from_s, MOMENT_S);
 
-	length_s = MAX(length_s, MOMENT_S);
 	row->least = MIN(row->least, step->figure);
 	row->most = MAX(row->most, step->figure);
 	row->mean += step->figure * length_s;
 	row->weight_s += length_s;
-	add_to_cells(figures, row, step);
+	add_to_cells(figures, row, &part, step->figure);
 }
 
 int figures_add(struct figures *figures, const struct series_step *step)

@@ -210,6 +210,24 @@ static void test_rows(void)
 	array_done(&coverage.gaps);
 }
 
+/* Of a step that reaches out of the window counts what is within, in the mean as in the cells. */
+static void test_part(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	const struct figures_row *row;
+	struct coverage coverage;
+	struct seen seen = { .figures.cells = 1 };
+
+	make_store(&store);
+	CHECK_EQ(run(&store, &seen, 15, 30, "cpu0/*", &coverage), 0);
+	figures_finish(&seen.figures);
+	row = row_named(&seen.figures, "cpu0/user");
+	check_near(row->mean, (5 * 10 + 10 * 50) / 15.0);
+	check_near(row->cells[0], row->mean);
+	figures_done(&seen.figures);
+	array_done(&coverage.gaps);
+}
+
 static void test_chart(void)
 {
 	static const double cells[] = { 0, 25, NAN, 50, 100 };
@@ -243,4 +261,5 @@ static void test_chart(void)
 CHECK_MAIN({ "names with and without units", test_names },
 	{ "steps of counters and levels", test_steps },
 	{ "what reaches into a window", test_window }, { "boots", test_boots },
-	{ "rows and cells", test_rows }, { "lines with plots", test_chart })
+	{ "rows and cells", test_rows }, { "steps over the window's edges", test_part },
+	{ "lines with plots", test_chart })
