@@ -5,6 +5,7 @@
  */
 #include "query/events.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,6 +127,22 @@ static int sort_waiting(struct run *run)
 	return 0;
 }
 
+/* Keeps the texts that still wait, and no others. */
+static int drop_texts(struct run *run)
+{
+	_cleanup_(buffer_done) struct buffer before = run->texts;
+
+	run->texts = (struct buffer){ 0 };
+	for (size_t i = 0; i < run->waiting.count; i++) {
+		struct waiting *row = &run->waiting.items[i];
+		const uint8_t *text = before.data + row->start;
+
+		row->start = run->texts.size;
+		buffer_bytes(&run->texts, text, row->size);
+	}
+	return buffer_failed(&run->texts) ? -ENOMEM : 0;
+}
+
 /* Hands over what lies before a moment, that no other can precede. */
 static int flush(struct run *run, uint64_t before_ns)
 {
@@ -143,8 +160,9 @@ static int flush(struct run *run, uint64_t before_ns)
 	run->waiting.count -= done;
 	memmove(run->waiting.items, run->waiting.items + done,
 		run->waiting.count * sizeof(*run->waiting.items));
-	if (!run->waiting.count)
-		run->texts.size = 0;
+	if (r == 0 && run->waiting.count)
+		return drop_texts(run);
+	run->texts.size = 0;
 	return r;
 }
 

@@ -110,6 +110,51 @@ static void test_lines(void)
 }
 
 /* A segment that somebody else gave may have any names in it. */
+static int make_and_look(void *context, const struct events_row *row, struct buffer *text)
+{
+	size_t *most = context;
+
+	events_put_line(row, true, text);
+	*most = MAX(*most, text->size);
+	return 0;
+}
+
+static int leave(void *context, const void *text, size_t size)
+{
+	return 0;
+}
+
+/* However many segments overlap the one before, so that something always waits, no more is kept than what does. */
+static void test_overlapping(void)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	struct filter none = { 0 };
+	size_t most = 0;
+	struct events_options options = {
+		.question = { .window = { .from_ns = TAPES_REALTIME,
+				      .to_ns = TAPES_REALTIME + 1000 * NSEC_PER_SEC },
+			.filter = &none },
+		.make = make_and_look,
+		.take = leave,
+		.context = &most,
+	};
+	struct events_told told;
+
+	tapes_store_init(&store);
+	for (unsigned int i = 0; i < 50; i++) {
+		struct tape *tape = tapes_new(10 * i, 10 * i + 15);
+
+		add(tape, 10000 * i + 12000, 1, "runc", "cgroup:cgroup_mkdir", "/a");
+		tapes_store_put(&store, tape);
+	}
+	CHECK_EQ(store_reader_open(store.path, &reader, NULL), 0);
+	CHECK_EQ(events_run(reader, &options, &told, NULL), 0);
+	CHECK_EQ(told.count, 50);
+	CHECK(most && most < 500);
+	array_done(&told.coverage.gaps);
+	tapes_store_done(&store);
+}
+
 static void test_hostile_names(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 10);
@@ -213,4 +258,5 @@ static void test_lost(void)
 }
 
 CHECK_MAIN({ "what is missing of a name", test_lost }, { "lines", test_lines },
-	{ "hostile names", test_hostile_names }, { "JSON", test_json }, { "filters", test_filters })
+	{ "hostile names", test_hostile_names }, { "JSON", test_json }, { "filters", test_filters },
+	{ "segments that overlap", test_overlapping })
