@@ -12,6 +12,7 @@
 #include "query/filter.h"
 
 #define SUFFIX ".stacks"
+#define NAME_MAX_BYTES 200 /* without what is behind it; a file's name has 255 */
 
 /* On the way: parts by the number of their title, less one. */
 struct making {
@@ -43,7 +44,7 @@ static char *plain_name(const struct making *making, const char *title)
 {
 	char *name = NULL;
 	int r = making->by == PARTS_CPU ? asprintf(&name, "cpu-%03lu", strtoul(title + 4, NULL, 10))
-					: asprintf(&name, "%s", title);
+					: asprintf(&name, "%.*s", NAME_MAX_BYTES, title);
 
 	if (r < 0)
 		return NULL;

@@ -62,7 +62,17 @@ static void check_parts(const struct selection *selection, enum parts_by by)
 static void test_parts(void)
 {
 	_cleanup_(cleanup_selection) struct selection *hostile = hostile_selection();
+	struct tape *longer = tapes_new(0, 100);
+	char name[400];
 
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = 0;
+	for (size_t i = 0; i < 2; i++) {
+		name[300] = '0' + i;
+		tapes_sample(longer, TAPES_PERF + 99 * NSEC_PER_SEC, i,
+			tapes_thread(longer, 1 + i, 1 + i, name), 0);
+	}
+	selections_add(hostile, longer);
 	check_parts(hostile, PARTS_COMM);
 	for (int round = 0; round < 10; round++) {
 		_cleanup_(tapes_store_done) struct tapes_store store;
