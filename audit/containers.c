@@ -54,9 +54,10 @@ static struct group *find_group(struct containers *containers, const char *name)
 	return &containers->groups.items[containers->groups.count - 1];
 }
 
-/* Number 22 of /proc/PID/stat, in ticks since the host was started. */
-static bool read_start(const struct host *host, int64_t pid, int64_t *ret_ns)
+/* How long ago: number 22 of /proc/PID/stat is when, in ticks since the host was started. False where that is not known. */
+static bool read_age_of(const struct host *host, int64_t pid, uint64_t *ret_ns)
 {
+	uint64_t tick_ns = NSEC_PER_SEC / sysconf(_SC_CLK_TCK);
 	struct words line, word;
 	struct source_file file;
 	char path[64];
@@ -76,9 +77,11 @@ static bool read_start(const struct host *host, int64_t pid, int64_t *ret_ns)
 		found = found && words_number(&word, &ticks);
 	}
 	source_file_done(&file);
-	if (found)
-		*ret_ns = ticks * (int64_t)(NSEC_PER_SEC / sysconf(_SC_CLK_TCK));
-	return found;
+	/* a copy's file may say anything */
+	if (!found || (uint64_t)ticks > host->uptime_ns / tick_ns)
+		return false;
+	*ret_ns = host->uptime_ns - ticks * tick_ns;
+	return true;
 }
 
 /* As old as the oldest of its processes; the times of its folder are those of when the kernel needed it last. */
@@ -88,7 +91,6 @@ static uint64_t read_age(const struct containers *containers, const struct cgrou
 	_cleanup_close_ int fd = -1;
 	struct words list, line;
 	uint64_t age_ns = AGE_UNKNOWN;
-	int64_t uptime_ns = containers->host->uptime_ns;
 	ssize_t size;
 
 	snprintf(path, sizeof(path), "%s/cgroup.procs", seen->folder);
@@ -98,13 +100,13 @@ static uint64_t read_age(const struct containers *containers, const struct cgrou
 		return AGE_UNKNOWN;
 	list = (struct words){ text, text + size };
 	for (int i = 0; i < PROCESSES_MAX && words_line(&list, &line); i++) {
-		int64_t pid, start_ns;
+		uint64_t of_this_ns;
+		int64_t pid;
 
-		if (!words_number(&line, &pid) || !read_start(containers->host, pid, &start_ns) ||
-			start_ns > uptime_ns)
+		if (!words_number(&line, &pid) || !read_age_of(containers->host, pid, &of_this_ns))
 			continue;
-		if (age_ns == AGE_UNKNOWN || age_ns < (uint64_t)(uptime_ns - start_ns))
-			age_ns = uptime_ns - start_ns;
+		if (age_ns == AGE_UNKNOWN || age_ns < of_this_ns)
+			age_ns = of_this_ns;
 	}
 	return age_ns;
 }

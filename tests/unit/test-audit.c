@@ -364,11 +364,13 @@ static void test_containers(void)
 	audits_init(&audits);
 	put_usual(&audits.tree);
 	audits.passes = time_passes;
-	put_container(&audits.tree, ID_A, "70\n71\n");
+	put_container(&audits.tree, ID_A, "70\n71\n72\n");
 	tree_put(&audits.tree, "/proc/70/stat",
 		"70 (a) b) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 499800 0\n");
 	tree_put(&audits.tree, "/proc/71/stat",
 		"71 (c) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 499900 0\n");
+	tree_put(&audits.tree, "/proc/72/stat",
+		"72 (d) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 999999999999999999 0\n");
 	for (unsigned int i = 0; i < 60; i++)
 		add_point(tape, "containers/docker/*/starts", i * 60, i / 5);
 	run_with_store(&audits, tape, 60);
