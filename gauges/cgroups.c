@@ -168,6 +168,13 @@ static int walk_child(struct walk *walk, int dir_fd, const char *name, size_t si
 	return fd < 0 ? 0 : walk_children(walk, fd, size + 1 + strlen(name), depth + 1);
 }
 
+/* A cgroup's own name may begin with a dot. */
+static bool is_child(const struct dirent *entry)
+{
+	return (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) &&
+	       strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+}
+
 /* The descriptor is ours to close. */
 static int walk_children(struct walk *walk, int fd, size_t size, int depth)
 {
@@ -180,8 +187,7 @@ static int walk_children(struct walk *walk, int fd, size_t size, int depth)
 		return 0;
 	}
 	while (r == 0 && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.' &&
-			(entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN)) {
+		if (is_child(entry)) {
 			r = walk_child(walk, dirfd(dir), entry->d_name, size, depth);
 			walk->name[size] = 0;
 		}

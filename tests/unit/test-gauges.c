@@ -100,7 +100,8 @@ static void test_memory_v1(void)
 	tree_put(&tree, "/proc/cgroups",
 		"#subsys_name\thierarchy\tnum_"
 		"cgroups\tenabled\ncpu\t2\t5\t1\nmemory\t4\t70033\t1\n");
-	check_memory(&tree, 70033, 4, 70029);
+	tree_folder(&tree, "/cg/mem ory/.hidden/..deeper");
+	check_memory(&tree, 70033, 6, 70027);
 	/* within a container the counter is of more than the folders */
 	tree_put(&tree, "/proc/self/mountinfo",
 		"31 24 0:27 /docker/1 /cg/mem\\040ory rw - cgroup cgroup rw,memory\n");
