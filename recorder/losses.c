@@ -119,12 +119,15 @@ static void end_throttle(struct losses *losses, struct losses_cpu *cpu, uint64_t
 void losses_sample(struct losses *losses, uint32_t number, uint64_t time_ns, bool idle)
 {
 	struct losses_cpu *cpu = get_cpu(losses, number);
+	uint64_t slots;
 
 	if (!cpu)
 		return;
 	/* the record that says so was lost */
 	if (cpu->throttled_ns && time_ns > cpu->throttled_ns + THROTTLE_SAMPLE_NS) {
+		slots = cpu->throttled_slots;
 		end_throttle(losses, cpu, time_ns);
+		cpu->unsure_slots = cpu->throttled_slots - slots;
 		slots_restart(&cpu->slots);
 	}
 	cpu->slots.period_ns = losses->period_ns;
@@ -134,9 +137,15 @@ void losses_sample(struct losses *losses, uint32_t number, uint64_t time_ns, boo
 void losses_lost_slots(struct losses *losses, uint32_t number, uint64_t count)
 {
 	struct losses_cpu *cpu = get_cpu(losses, number);
+	uint64_t throttled;
 
-	if (cpu)
-		slots_lost(&cpu->slots, count);
+	if (!cpu)
+		return;
+	throttled = MIN(count, cpu->unsure_slots);
+	cpu->unsure_slots -= throttled;
+	cpu->throttled_slots -= throttled;
+	losses->counts.missed -= throttled;
+	slots_lost(&cpu->slots, count - throttled);
 }
 
 void losses_cut(struct losses *losses, uint32_t number, uint64_t time_ns)
@@ -158,7 +167,7 @@ static int push_throttled(struct losses *losses, struct losses_cpu *cpu)
 	struct tape_loss piece = cpu->throttled;
 	uint64_t slots = cpu->throttled_slots;
 
-	cpu->throttled.count = cpu->throttled_slots = 0;
+	cpu->throttled.count = cpu->throttled_slots = cpu->unsure_slots = 0;
 	if (!piece.count)
 		return 0;
 	if (array_push(&losses->list, piece) < 0)
@@ -186,6 +195,7 @@ int losses_throttle(struct losses *losses, const struct perf_record *record)
 		end_throttle(losses, cpu, cpu->throttled_ns + 1);
 	if (record->time_ns > cpu->throttled.to_ns + THROTTLE_APART_NS)
 		r = push_throttled(losses, cpu);
+	cpu->unsure_slots = 0;
 	losses->counts.throttled++;
 	cpu->throttled.kind = TAPE_LOSS_THROTTLED;
 	cpu->throttled.cpu = record->cpu;

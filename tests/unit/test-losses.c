@@ -157,6 +157,29 @@ static void test_throttled_slots(void)
 	CHECK_EQ(losses.counts.missed, 2500);
 }
 
+/* A ring that runs over loses the end of a throttling, and the samples that came after it: they are lost, and not missing as well. */
+static void test_throttled_and_lost(void)
+{
+	_cleanup_(cleanup_losses) struct losses losses = { .period_ns = MSEC_NS };
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+
+	losses_sample(&losses, 3, SECOND_NS, false);
+	throttle(&losses, true, SECOND_NS + MSEC_NS);
+	throttle(&losses, false, SECOND_NS + 11 * MSEC_NS);
+	throttle(&losses, true, SECOND_NS + 20 * MSEC_NS);
+	losses_sample(&losses, 3, 2 * SECOND_NS + 20 * MSEC_NS, false);
+	CHECK_EQ(losses.counts.missed, 10 + 1000);
+	losses_lost_slots(&losses, 3, 990);
+	CHECK_EQ(losses.counts.missed, 10 + 10);
+	/* more than there can have been */
+	losses_lost_slots(&losses, 3, 90);
+	CHECK_EQ(losses.counts.missed, 10);
+	tape = give(&losses, 0, 3 * SECOND_NS);
+	CHECK_EQ(count(tape, TAPE_LOSS_MISSING, 3), 10);
+	losses_lost_slots(&losses, 3, 90);
+	CHECK_EQ(losses.counts.missed, 10);
+}
+
 /* The record of an end was lost: a sample ends it, too; one without a beginning is nothing. */
 static void test_unpaired(void)
 {
@@ -237,6 +260,8 @@ CHECK_MAIN({ "what was lost is told exactly once", test_ledger },
 	{ "each tape has its share of a loss", test_shares },
 	{ "throttling at every tick is one loss", test_throttled },
 	{ "the slots of a throttled CPU are missing", test_throttled_slots },
+	{ "slots of a throttling that ended in a full ring are not told twice",
+		test_throttled_and_lost },
 	{ "throttling whose end was not told ends", test_unpaired },
 	{ "a lowered limit is told of with its value", test_lowered },
 	{ "idle time tells what is missing", test_missing })
