@@ -26,6 +26,7 @@
 #define SEGMENT_MAX_NS (3600 * NSEC_PER_SEC)
 #define FREQUENCY_MAX 100000
 #define RING_MIN (64u << 10)
+#define RING_ASKED_MIN 64000 /* "64K", rounded up */
 #define RING_MAX (64u << 20)
 
 static const struct option options[] = {
@@ -105,7 +106,7 @@ static int parse_ring(const struct invocation *invocation, size_t *ret_bytes)
 
 	if (!text)
 		return EXIT_DONE;
-	if (size_parse(text, &bytes) < 0 || bytes < RING_MIN || bytes > RING_MAX)
+	if (size_parse(text, &bytes) < 0 || bytes < RING_ASKED_MIN || bytes > RING_MAX)
 		return option_error(invocation, "ring", "'%s' is no size from 64K to 64M", text);
 	/* the kernel takes powers of two of pages */
 	*ret_bytes = RING_MIN;
@@ -377,8 +378,9 @@ static void tell(const struct invocation *invocation, const struct recorder_prog
 		say(invocation, "%llu samples that were due on busy CPUs did not come",
 			(unsigned long long)progress->missed);
 	if (progress->throttled)
-		say(invocation, "the kernel throttled the sampling of a CPU %llu times",
-			(unsigned long long)progress->throttled);
+		say(invocation, "the kernel throttled the sampling of a CPU %llu time%s",
+			(unsigned long long)progress->throttled,
+			progress->throttled == 1 ? "" : "s");
 	if (progress->lost_sideband || progress->damaged)
 		say(invocation,
 			"%llu records of names and mappings were lost, %llu could not be read",

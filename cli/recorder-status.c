@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/size.h"
 #include "draw/text.h"
@@ -75,6 +76,37 @@ static double percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * part / whole : 0;
 }
 
+/* The state of its main thread, a letter as in ps; 0: not known. */
+static char state_of(int pid)
+{
+	_cleanup_free_ char *text = NULL;
+	char path[32], *name_end;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (file_read(path, 4096, &text, NULL) < 0)
+		return 0;
+	name_end = strrchr(text, ')');
+	return name_end && name_end[1] == ' ' ? name_end[2] : 0;
+}
+
+static bool is_silent(const struct recorder_status *status, uint64_t now_ns)
+{
+	return status->running && now_ns - MIN(now_ns, status->told_ns) > SILENT_NS;
+}
+
+static void print_silent(int pid, const char *since, const char *age)
+{
+	char state = state_of(pid);
+
+	printf("silent     since %s, %s ago: ", since, age);
+	if (state == 'T')
+		printf("a signal stopped it; kill -CONT %d lets it go on\n", pid);
+	else if (state == 't')
+		puts("a debugger holds it");
+	else
+		puts("it gets no CPU, it is frozen, or the store's disk hangs");
+}
+
 static void print_told(const struct recorder_status *status, uint64_t now_ns, bool utc)
 {
 	uint64_t age_ns = now_ns - MIN(now_ns, status->told_ns);
@@ -89,11 +121,8 @@ static void print_told(const struct recorder_status *status, uint64_t now_ns, bo
 				? "was killed"
 				: "ended with the machine, which was started anew since",
 			shown, age);
-	else if (age_ns > SILENT_NS)
-		printf("silent     since %s, %s ago: it is stopped, it gets no CPU, or the store's "
-		       "disk "
-		       "hangs\n",
-			shown, age);
+	else if (is_silent(status, now_ns))
+		print_silent(status->pid, shown, age);
 	else if (status->progress.stopping)
 		printf("stopping   seals what is left\n");
 }
@@ -109,7 +138,7 @@ static void print_foreign(const char *label, const char *text)
 	printf("%s%.*s\n", label, (int)line.size, line.data ? (char *)line.data : "");
 }
 
-static void print_taken(const struct recorder_progress *progress)
+static void print_taken(const struct recorder_progress *progress, bool lately)
 {
 	char length[32];
 
@@ -118,11 +147,11 @@ static void print_taken(const struct recorder_progress *progress)
 		progress->cpus == 1 ? "" : "s",
 		duration_format(progress->segment_ns, length, sizeof(length)));
 	printf("taken      %llu samples", (unsigned long long)progress->samples);
-	if (progress->now_ns)
+	if (lately && progress->now_ns)
 		printf(", %.0f a second now", progress->now_samples * 1e9 / progress->now_ns);
-	printf("; %llu lost, %llu missing, throttled %llu times\n",
+	printf("; %llu lost, %llu missing, throttled %llu time%s\n",
 		(unsigned long long)progress->lost, (unsigned long long)progress->missed,
-		(unsigned long long)progress->throttled);
+		(unsigned long long)progress->throttled, progress->throttled == 1 ? "" : "s");
 	if (progress->lost_sideband || progress->damaged || progress->cut || progress->given_up)
 		printf("           %llu records of names and mappings lost, %llu unreadable, %llu "
 		       "callchains "
@@ -163,17 +192,23 @@ static void print_lacking(const struct recorder_progress *progress)
 
 static void print_costs(const struct recorder_progress *progress)
 {
+	/* in its first seconds there is no lately yet */
+	uint64_t span_ns = progress->recent_ns ? progress->recent_ns : progress->elapsed_ns;
+	uint64_t samples = progress->recent_ns ? progress->recent_samples : progress->samples;
 	char memory[32], resident[32];
 
-	printf("own CPU    %.2f %% of one CPU lately, %.2f %% since it runs\n",
-		percent(progress->recent_cpu_ns, progress->recent_ns),
-		percent(progress->cpu_ns, progress->elapsed_ns));
+	if (progress->recent_ns)
+		printf("own CPU    %.2f %% of one CPU lately, %.2f %% since it runs\n",
+			percent(progress->recent_cpu_ns, progress->recent_ns),
+			percent(progress->cpu_ns, progress->elapsed_ns));
+	else if (progress->cpu_ns)
+		printf("own CPU    %.2f %% of one CPU since it runs\n",
+			percent(progress->cpu_ns, progress->elapsed_ns));
 	if (progress->sampling_ns)
 		printf("sampling   about %.2f %% of one CPU in the kernel: %.1f us a sample, "
 		       "estimated from a "
 		       "trial on this host at the start\n",
-			percent(progress->recent_samples * progress->sampling_ns,
-				progress->recent_ns),
+			percent(samples * progress->sampling_ns, span_ns),
 			progress->sampling_ns / 1e3);
 	if (progress->memory_bytes)
 		printf("memory     %s, %s with files and rings\n",
@@ -269,7 +304,7 @@ void recorder_status_print(const struct recorder_status *status, uint64_t now_ns
 	if (!status->there)
 		return;
 	print_told(status, now_ns, utc);
-	print_taken(progress);
+	print_taken(progress, status->running && !is_silent(status, now_ns));
 	if (!status->running)
 		return;
 	print_lacking(progress);

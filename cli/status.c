@@ -172,7 +172,7 @@ static void print_gone(const struct status *status, bool utc)
 static void print_gaps(const struct status *status, bool utc)
 {
 	size_t count = status->day.gaps.count - (last_gap(status) != NULL);
-	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE];
+	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE], length[32];
 
 	if (count > GAPS_SHOWN)
 		printf("gaps       %zu in the last day, the last of them:\n", count);
@@ -181,8 +181,10 @@ static void print_gaps(const struct status *status, bool utc)
 
 		if (gap->until_ns)
 			continue;
-		printf("gap        %s to %s: %s\n", time_format(gap->from_ns, utc, 0, from),
-			time_format(gap->to_ns, utc, 0, to), gap->why);
+		printf("gap        %s to %s (%s): %s\n", time_format(gap->from_ns, utc, 0, from),
+			time_format(gap->to_ns, utc, 0, to),
+			duration_format(gap->to_ns - gap->from_ns, length, sizeof(length)),
+			gap->why);
 	}
 }
 

@@ -83,7 +83,8 @@ def test_stopped_recorder(folder):
     recorder.send_signal(signal.SIGSTOP)
     time.sleep(6)
     text = perftape("status", "--store", store).stdout
-    wrongs += expect("not said that it is silent", re.search("^silent ", text, re.MULTILINE), text)
+    wrongs += expect("not said that a signal stopped it", re.search(f"^silent .*: a signal stopped it; kill -CONT {recorder.pid} lets it go on$", text, re.MULTILINE), text)
+    wrongs += expect("a rate that was before", not re.search("^taken .* a second now", text, re.MULTILINE), text)
     said = perftape("query", "--store", store, "--from", "now-1m", "-o", folder / "x").stderr
     wrongs += expect("who asks is told to wait", f"process {recorder.pid}, which records, has written nothing since" in said and "a second later" not in said, said)
     recorder.send_signal(signal.SIGCONT)
@@ -122,7 +123,7 @@ def test_why_not(folder):
     wrongs += expect("not in the table", re.findall(r"- +- +-  \((.*)\)$", table, re.MULTILINE) == whys, table)
     text = perftape("status", "--store", store).stdout
     wrongs += expect("not in the status", re.search(r"^recording  no, since .*: the recorder was killed$", text, re.MULTILINE), text)
-    wrongs += expect("not all in the status", re.findall(r"^gap  .* to .*: (.*)$", text, re.MULTILINE) == whys, text)
+    wrongs += expect("not all in the status", re.findall(r"^gap  .* to \S+ \(\d.*\): (.*)$", text, re.MULTILINE) == whys, text)
     said = perftape("query", "--store", store, "--from", "now-1m", "-o", folder / "x").stderr
     listed = re.findall(r"missing: \S+ to \S+: (.*)", said)
     return wrongs + expect("not in a query", listed == ["before the first recording", *whys, "the recorder was killed"], said)
