@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +55,9 @@ unsigned int screen_lines_below(const struct invocation *invocation,
 
 unsigned int screen_threads(void)
 {
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	cpu_set_t ours;
+	long cpus = sched_getaffinity(0, sizeof(ours), &ours) == 0 ? CPU_COUNT(&ours)
+								   : sysconf(_SC_NPROCESSORS_ONLN);
 
 	return cpus < 1 ? 1 : MIN(cpus, THREADS_MAX);
 }

@@ -20,7 +20,7 @@ unsigned int screen_width(const struct terminal *terminal);
 unsigned int screen_lines_below(const struct invocation *invocation,
 	const struct terminal *terminal, const struct coverage *coverage);
 
-/* How many threads to read a store with. */
+/* How many threads to read a store with: one for each CPU that we may run on, up to a limit. */
 unsigned int screen_threads(void);
 
 /* The first lines: the window as it was understood, the samples, how much is covered. */

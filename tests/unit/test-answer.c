@@ -4,9 +4,11 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sched.h>
 
 #include "base/file.h"
 #include "cli/command.h"
+#include "cli/screen.h"
 #include "tests/spools.h"
 
 #define PERF(seconds) (TAPES_PERF + (uint64_t)((seconds)*1e9))
@@ -287,10 +289,28 @@ static void test_snapshot_of_losses(void)
 	array_done(&segments.list);
 }
 
+/* As in a container that has a few of many CPUs. */
+static void test_threads(void)
+{
+	cpu_set_t before, one;
+	int cpu = 0;
+
+	CHECK_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
+	while (!CPU_ISSET(cpu, &before))
+		cpu++;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	CHECK_EQ(screen_threads(), MIN(CPU_COUNT(&before), 16));
+	CHECK_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+	CHECK_EQ(screen_threads(), 1);
+	CHECK_EQ(sched_setaffinity(0, sizeof(before), &before), 0);
+}
+
 CHECK_MAIN({ "a snapshot has the losses told behind it", test_snapshot_of_losses },
 	{ "all of the window", test_whole }, { "what is missing is said with -q", test_quiet },
 	{ "nothing recorded", test_nothing_recorded }, { "all samples lost", test_all_lost },
 	{ "all segments damaged", test_all_damaged },
 	{ "a damaged segment in the list", test_list_of_damaged },
 	{ "while it is recorded", test_while_recording },
-	{ "what is not written yet", test_not_written_yet })
+	{ "what is not written yet", test_not_written_yet },
+	{ "as many threads as there are CPUs for us", test_threads })
