@@ -9,6 +9,9 @@
 #include "base/clock.h"
 #include "query/weights.h"
 
+/* Of less of a cell nothing can be said: no sample need have been due. */
+#define SLIVER_NS NSEC_PER_MSEC
+
 static uint32_t columns_of(const struct window *window, uint64_t column_ns)
 {
 	uint64_t begin_ns = window->from_ns / NSEC_PER_SEC * NSEC_PER_SEC;
@@ -227,15 +230,16 @@ int heat_cover(struct heat *heat, const struct window *window, const struct cove
 
 bool heat_is_unknown(const struct heat *heat, uint32_t row, uint32_t column)
 {
-	return heat_cell_ns(heat, heat->asked_ns.items, row, column) > 0 &&
-	       heat_cell_ns(heat, heat->covered_ns.items, row, column) <= 0;
+	double asked_ns = heat_cell_ns(heat, heat->asked_ns.items, row, column);
+
+	return asked_ns > 0 && heat_cell_ns(heat, heat->covered_ns.items, row, column) <
+				       MIN(asked_ns, (double)SLIVER_NS);
 }
 
-/* Of a sliver of a cell nothing can be said. */
 double heat_busy(const struct heat *heat, uint32_t row, uint32_t column)
 {
 	double ns = heat_cell_ns(heat, heat->covered_ns.items, row, column);
-	double value = ns >= NSEC_PER_MSEC ? load_work_ns(heat_cell(heat, row, column)) / ns : 0;
+	double value = ns >= SLIVER_NS ? load_work_ns(heat_cell(heat, row, column)) / ns : 0;
 
 	if (heat->by == HEAT_CPUS)
 		return MIN(value, 1.0);

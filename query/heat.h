@@ -53,7 +53,7 @@ int heat_cover(struct heat *heat, const struct window *window, const struct cove
 
 /* How many CPUs are busy in it, at most as many as there are: samples are spread by their usual distance, which is not the one that they have. */
 double heat_busy(const struct heat *heat, uint32_t row, uint32_t column);
-/* Was it of the window, and not recorded? */
+/* Was it of the window, and not recorded, or no more than a sliver of it? */
 bool heat_is_unknown(const struct heat *heat, uint32_t row, uint32_t column);
 /* The same of fewer fractions, once it is covered; rows divides those that it has. 0 or -ENOMEM. */
 int heat_coarser(const struct heat *heat, uint32_t rows, struct heat **ret_coarse);

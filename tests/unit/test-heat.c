@@ -415,7 +415,22 @@ static void test_offline(void)
 	CHECK_EQ(heat_cell_ns(all, all->covered_ns.items, 0, 2), NSEC_PER_SEC / 4);
 }
 
+/* A gap whose edges lie some us inside of two seconds leaves neither of them as an idle one. */
+static void test_sliver(void)
+{
+	struct coverage_gap gap = { .from_ns = TAPES_REALTIME + NSEC_PER_SEC + 700,
+		.to_ns = TAPES_REALTIME + 3 * NSEC_PER_SEC - 4000 };
+	const struct coverage coverage = { .gaps = { &gap, 1, 1 } };
+	_cleanup_(cleanup_heat) struct heat *cpus = make(HEAT_CPUS, NSEC_PER_SEC, 0, &coverage);
+
+	CHECK(!heat_is_unknown(cpus, 0, 0));
+	CHECK(heat_is_unknown(cpus, 0, 1));
+	CHECK(heat_is_unknown(cpus, 0, 2));
+	CHECK(!heat_is_unknown(cpus, 0, 3));
+}
+
 CHECK_MAIN({ "a CPU that was not there", test_offline },
+	{ "a sliver of a second is not known", test_sliver },
 	{ "samples of a throttled CPU stand for those that did not come", test_throttled },
 	{ "a CPU that no host has", test_no_such_cpu }, { "columns", test_columns },
 	{ "time left out", test_left_out }, { "a century", test_century },
