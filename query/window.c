@@ -112,7 +112,8 @@ static int parse_around(
 	return 0;
 }
 
-/* A time of day alone is the latest such moment that is not in the future; but behind --from, the first one after that. */
+/* A time of day alone is the latest such moment that is not in the future; but behind --from, the first one after that
+ * that is not half a day ahead. */
 static bool is_time_of_day(const char *text)
 {
 	return *text && !text[strspn(text, "0123456789:., ")] && strchr(text, ':');
@@ -122,9 +123,10 @@ static int parse_end(const struct window_request *request, const char *to, struc
 	struct error *error)
 {
 	struct window_request until = *request;
-	struct window parsed = *window;
+	struct window parsed = *window, last;
 	int r = parse_time(request, to_name(request), to, &parsed, &parsed.to_ns, error);
 
+	last = parsed;
 	if (r < 0 || !is_time_of_day(to)) {
 		*window = parsed;
 		return r;
@@ -141,7 +143,8 @@ static int parse_end(const struct window_request *request, const char *to, struc
 		parsed = earlier;
 		until.now_ns = earlier.to_ns - 1;
 	} while (true);
-	*window = parsed;
+	/* nobody asks for what is so far ahead: the two were mixed up */
+	*window = parsed.to_ns > request->now_ns + 12 * 3600 * NSEC_PER_SEC ? last : parsed;
 	return 0;
 }
 

@@ -3,7 +3,8 @@
 
 /*
  * The one window that every command takes: --at TIME [--before D] [--after D], or --from TIME --to TIME.
- * [from, to) of the wall clock. A time of day behind --to is the first such moment after --from.
+ * [from, to) of the wall clock. A time of day behind --to is the first such moment after --from; where that is more than half a
+ * day ahead of now, the last one that was.
  */
 
 #include <stdbool.h>

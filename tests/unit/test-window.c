@@ -131,6 +131,14 @@ static void test_wrong(void)
 	CHECK_EQ(window.to_ns - window.from_ns, 20 * 60 * 1000000000ull);
 	CHECK_EQ(parse((struct window_request){ .from = "23:50", .to = "00:10" }, &window), 0);
 	CHECK_EQ(window.to_ns - window.from_ns, 20 * 60 * 1000000000ull);
+	CHECK_EQ(parse((struct window_request){ .from = "04:00:10", .to = "04:00:05" }, &window),
+		-EINVAL);
+	CHECK(strstr(error_text, "the window is upside down: --from "));
+	CHECK_EQ(
+		parse((struct window_request){ .from = "04:00", .to = "04:00" }, &window), -EINVAL);
+	CHECK(!strncmp(error_text, "the window is empty: --from and --to are both", 45));
+	CHECK_EQ(parse((struct window_request){ .from = "23:50", .to = "05:00" }, &window), 0);
+	CHECK_EQ(window.to_ns - window.from_ns, 310 * 60 * 1000000000ull);
 	/* the first such moment behind --from, not the latest there was */
 	CHECK_EQ(parse((struct window_request){ .from = "2026-11-10 02:30", .to = "03:00" },
 			 &window),
