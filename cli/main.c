@@ -101,12 +101,14 @@ static const struct command *find_command(const char *name)
 }
 
 /* One line, with the nearest name where there is one. */
-static int unknown(const char *what, const char *dashes, const struct nearest *nearest)
+static int unknown(const struct command *command, const char *what, const char *dashes,
+	const struct nearest *nearest)
 {
 	if (nearest->best)
 		return usage_error("unknown %s '%s%s'; did you mean '%s%s'?", what, dashes,
 			nearest->text, dashes, nearest->best);
-	return usage_error("unknown %s '%s%s'; see 'perftape --help'", what, dashes, nearest->text);
+	return usage_error("unknown %s '%s%s'; see 'perftape%s%s --help'", what, dashes,
+		nearest->text, command ? " " : "", command ? command->name : "");
 }
 
 static int unknown_command(const char *name)
@@ -116,7 +118,7 @@ static int unknown_command(const char *name)
 	nearest_init(&nearest, name);
 	for (size_t i = 0; commands[i]; i++)
 		nearest_offer(&nearest, commands[i]->name);
-	return unknown("command", "", &nearest);
+	return unknown(NULL, "command", "", &nearest);
 }
 
 static int unknown_option(const struct command *command, const char *name)
@@ -128,7 +130,7 @@ static int unknown_option(const struct command *command, const char *name)
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
 		for (const struct option *option = tables[i]; option && option->name; option++)
 			nearest_offer(&nearest, option->name);
-	return unknown("option", "--", &nearest);
+	return unknown(command, "option", "--", &nearest);
 }
 
 /* By its long name of size letters, or by its letter when name is NULL. */
@@ -179,7 +181,8 @@ static int parse_option(struct invocation *invocation, const char *word, char **
 	if (word[1] != '-') {
 		option = find_option(invocation->command, NULL, 0, word[1]);
 		if (!option)
-			return usage_error("unknown option '%s'; see 'perftape --help'", word);
+			return unknown(invocation->command, "option", "",
+				&(struct nearest){ .text = word });
 		return parse_value(invocation, option, word[2] ? word + 2 : NULL, words);
 	}
 	word += 2;
