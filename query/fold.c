@@ -28,7 +28,7 @@ struct worker {
 /* What one segment adds to what is counted. */
 struct counts {
 	uint64_t samples;
-	bool summed;
+	bool read, summed;
 	struct coverage coverage;
 };
 
@@ -106,6 +106,7 @@ static int add_segment(
 
 	if (r <= 0)
 		return r;
+	counts->read = true;
 	if (!summed)
 		return add_samples(worker, tape, counts);
 	r = add_sums(worker, segment, tape, counts);
@@ -131,7 +132,7 @@ static void count(struct run *run, const struct counts *counts)
 	coverage->damaged += counts->coverage.damaged;
 	coverage->clock_error_ns = MAX(coverage->clock_error_ns, counts->coverage.clock_error_ns);
 	run->fold.samples += counts->samples;
-	run->fold.segments++;
+	run->fold.segments += counts->read;
 	run->fold.summed += counts->summed;
 	pthread_mutex_unlock(&run->lock);
 }

@@ -275,6 +275,7 @@ static void test_damage(void)
 	fold = run(reader, &options);
 	CHECK_EQ(fold.samples, 2);
 	CHECK_EQ(fold.coverage.damaged, 1);
+	CHECK_EQ(fold.segments, 2);
 }
 
 CHECK_MAIN({ "folding is counting", test_is_counting },
