@@ -28,8 +28,7 @@ struct group {
 	char name[256]; /* with a star for what differs */
 	size_t running;
 	uint64_t youngest_ns;
-	int64_t now, hour;
-	uint64_t hour_ns;
+	struct host_starts starts;
 };
 
 struct containers {
@@ -166,12 +165,7 @@ static void add_figures(struct containers *containers)
 		group = find_group(containers, name);
 		if (!group)
 			continue;
-		if (figure->read)
-			group->now = figure->last - figure->first;
-		if (figure->grown_hour < group->hour)
-			continue;
-		group->hour = figure->grown_hour;
-		group->hour_ns = MIN(figure->to_ns - figure->from_ns, 3600 * NSEC_PER_SEC);
+		host_add_starts(host, figure, &group->starts);
 	}
 }
 
@@ -179,7 +173,14 @@ static bool is_churning(const struct group *group)
 {
 	bool young = !group->running || group->youngest_ns < YOUNG_NS;
 
-	return young && (group->now >= STARTS_NOW_MIN || group->hour >= STARTS_HOUR_MIN);
+	return young &&
+	       (group->starts.now >= STARTS_NOW_MIN || group->starts.hour >= STARTS_HOUR_MIN);
+}
+
+/* Nothing of it was seen lately. */
+static bool is_over(const struct host *host, const struct group *group)
+{
+	return !group->running && host_quiet_ns(host, &group->starts) > YOUNG_NS;
 }
 
 static void describe(const struct host *host, const struct group *group, struct buffer *text)
@@ -188,12 +189,16 @@ static void describe(const struct host *host, const struct group *group, struct 
 
 	buffer_printf(text, "%s:", group->name);
 	if (host->watched_ns)
-		buffer_printf(text, " %lld started within %.1f s,", (long long)group->now,
+		buffer_printf(text, " %lld started within %.1f s,", (long long)group->starts.now,
 			host->watched_ns / 1e9);
-	if (group->hour_ns)
-		buffer_printf(text, " at least %lld within the last %s that were recorded,",
-			(long long)group->hour,
-			duration_format(group->hour_ns, over, sizeof(over)));
+	if (group->starts.hour_ns)
+		buffer_printf(text, " at least %lld recorded within the last %s",
+			(long long)group->starts.hour,
+			duration_format(group->starts.hour_ns, over, sizeof(over)));
+	if (group->starts.hour)
+		host_put_quiet(host, &group->starts, text);
+	if (group->starts.hour_ns)
+		buffer_u8(text, ',');
 	/* behind these, or behind the name */
 	if (!buffer_failed(text) && text->data[text->size - 1] == ',')
 		text->data[text->size - 1] = ';';
@@ -216,14 +221,11 @@ static void put_group(const struct host *host, const struct group *group, struct
 		report_line(&finding->lines, "%s", (const char *)text.data);
 	json_open(json, '{');
 	report_string(finding, "group", group->name);
-	report_i64(finding, "starts_now", group->now);
-	report_i64(finding, "starts_last_hour", group->hour);
+	report_i64(finding, "starts_now", group->starts.now);
+	report_i64(finding, "starts_last_hour", group->starts.hour);
+	report_age(finding, "last_start_s", host_quiet_ns(host, &group->starts));
 	report_i64(finding, "running", group->running);
-	json_key(json, "youngest_s");
-	if (group->running)
-		json_u64(json, group->youngest_ns / NSEC_PER_SEC);
-	else
-		json_null(json);
+	report_age(finding, "youngest_s", group->youngest_ns);
 	json_close(json, '}');
 }
 
@@ -239,7 +241,10 @@ static int find(const struct containers *containers, struct report *report)
 			continue;
 		if (!finding) {
 			finding = report_find(report, "short_lived_containers", SEVERITY_WARNING,
-				"containers in %s are seconds old, again and again", group->name);
+				is_over(containers->host, group)
+					? "containers in %s were started again and again"
+					: "containers in %s are seconds old, again and again",
+				group->name);
 			if (!finding)
 				return -ENOMEM;
 			json_key(&finding->numbers, "groups");

@@ -49,6 +49,8 @@ static int see_step(void *context, const struct series_step *step)
 		int64_t grown = step->value - figure->recorded_last;
 
 		figure->grown += grown;
+		if (grown > 0)
+			figure->grew_ns = step->to_ns;
 		if (step->to_ns + HOUR_NS >= host->now_ns)
 			figure->grown_hour += grown;
 	}

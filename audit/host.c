@@ -83,6 +83,39 @@ bool host_started(const char *name, const char *begin, char part[HOST_PART_SIZE]
 	       host_name_part(name, begin, TAPE_GAUGE_MADE, part);
 }
 
+#define HOUR_NS (3600 * NSEC_PER_SEC)
+/* Two readings may lie so far from each other. */
+#define READINGS_NS (150 * NSEC_PER_SEC)
+
+void host_add_starts(
+	const struct host *host, const struct host_figure *figure, struct host_starts *starts)
+{
+	if (figure->read)
+		starts->now = figure->last - figure->first;
+	starts->last_ns = MAX(starts->last_ns, figure->grew_ns);
+	if (!figure->from_ns || figure->grown_hour < starts->hour)
+		return;
+	starts->hour = figure->grown_hour;
+	starts->hour_ns = MIN(host->now_ns - MIN(figure->from_ns, host->now_ns), HOUR_NS);
+}
+
+uint64_t host_quiet_ns(const struct host *host, const struct host_starts *starts)
+{
+	if (starts->now)
+		return 0;
+	return starts->last_ns ? host->now_ns - MIN(starts->last_ns, host->now_ns) : UINT64_MAX;
+}
+
+void host_put_quiet(const struct host *host, const struct host_starts *starts, struct buffer *text)
+{
+	uint64_t quiet_ns = host_quiet_ns(host, starts);
+	char ago[32];
+
+	if (quiet_ns > READINGS_NS && quiet_ns != UINT64_MAX)
+		buffer_printf(text, ", the last of them %s ago",
+			duration_format(quiet_ns / NSEC_PER_SEC * NSEC_PER_SEC, ago, sizeof(ago)));
+}
+
 bool host_number(const struct host *host, const char *path, int64_t *ret_value)
 {
 	char full[PATH_MAX];

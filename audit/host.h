@@ -15,6 +15,7 @@ struct host_figure {
 	int64_t recorded_first, recorded_last;
 	/* by how much a counter has grown, what began anew left out: in all of it, and within its last hour */
 	int64_t grown, grown_hour;
+	uint64_t grew_ns; /* when it was last read to have grown; 0: never */
 };
 
 /* What is dying under one kind of path, as the recorder told of it last (tape/events.h). */
@@ -78,6 +79,21 @@ bool host_name_part(
  * kernel's events came.
  */
 bool host_started(const char *name, const char *begin, char part[HOST_PART_SIZE]);
+
+/* Starts that were seen, at the least. */
+struct host_starts {
+	int64_t now; /* while watching */
+	int64_t hour; /* within the last one, as recorded */
+	uint64_t hour_ns; /* how far back in it they were looked for */
+	uint64_t last_ns; /* when the last of these was read; 0: never */
+};
+/* What one figure of them tells. */
+void host_add_starts(
+	const struct host *host, const struct host_figure *figure, struct host_starts *starts);
+/* How long ago the last one was, at the least; UINT64_MAX: none was seen. */
+uint64_t host_quiet_ns(const struct host *host, const struct host_starts *starts);
+/* ", the last of them 18 min ago": nothing where that was as late as can be told from readings once a minute. */
+void host_put_quiet(const struct host *host, const struct host_starts *starts, struct buffer *text);
 
 /* A number in a small file below the root. */
 bool host_number(const struct host *host, const char *path, int64_t *ret_value);

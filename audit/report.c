@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 
@@ -152,6 +153,15 @@ void report_double(struct finding *finding, const char *key, double value)
 		buffer_printf(&finding->numbers, "%.3f", value);
 	else
 		json_null(&finding->numbers);
+}
+
+void report_age(struct finding *finding, const char *key, uint64_t age_ns)
+{
+	json_key(&finding->numbers, key);
+	if (age_ns == UINT64_MAX)
+		json_null(&finding->numbers);
+	else
+		json_u64(&finding->numbers, age_ns / NSEC_PER_SEC);
 }
 
 void report_string(struct finding *finding, const char *key, const char *value)

@@ -64,6 +64,8 @@ const char *shell_word(const char *name, char text[SHELL_WORD_SIZE]);
 
 void report_i64(struct finding *finding, const char *key, int64_t value);
 void report_double(struct finding *finding, const char *key, double value);
+/* In whole seconds; UINT64_MAX is null. */
+void report_age(struct finding *finding, const char *key, uint64_t age_ns);
 void report_string(struct finding *finding, const char *key, const char *value);
 
 /* "68,680" */

@@ -15,7 +15,6 @@
 #define ASKED_MAX 64
 /* One that runs longer is not restarting now. */
 #define YOUNG_NS (600 * NSEC_PER_SEC)
-#define HOUR_NS (3600 * NSEC_PER_SEC)
 
 void services_done(struct services *services)
 {
@@ -50,12 +49,7 @@ static void add_figures(const struct host *host, struct services *services)
 		if (!service)
 			continue;
 		services->any = service->there = true;
-		if (figure->read)
-			service->now = figure->last - figure->first;
-		if (figure->grown_hour < service->hour)
-			continue;
-		service->hour = figure->grown_hour;
-		service->hour_ns = MIN(figure->to_ns - figure->from_ns, HOUR_NS);
+		host_add_starts(host, figure, &service->starts);
 	}
 }
 
@@ -146,7 +140,7 @@ static void ask_systemd(const struct host *host, struct services *services)
 		int r;
 
 		if (!ends_with(service->name, ".service") || strchr(service->name, '/') ||
-			(!service->restarting && !service->now && !service->hour &&
+			(!service->restarting && !service->starts.now && !service->starts.hour &&
 				service->age_ns >= YOUNG_NS))
 			continue;
 		asked++;

@@ -15,10 +15,7 @@ struct service {
 	bool failed; /* systemd says so */
 	bool restarting; /* and that it waits to start it again */
 	int64_t restarts; /* as systemd counts them, without those that somebody asked for; -1: not known */
-	/* starts that were seen, at the least */
-	int64_t now;
-	int64_t hour; /* within the last one that was recorded */
-	uint64_t hour_ns; /* how much of it was */
+	struct host_starts starts;
 };
 
 struct services {

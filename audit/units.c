@@ -32,17 +32,17 @@ static bool is_often(const struct host *host, const struct service *service)
  */
 static bool is_looping(const struct host *host, const struct service *service)
 {
-	bool now = service->restarting || service->age_ns < YOUNG_NS || service->now;
+	bool now = service->restarting || service->age_ns < YOUNG_NS || service->starts.now;
 
 	if (service->failed)
 		return false;
 	if (service->restarts >= 0)
 		return service->restarts >= RESTARTS_MIN &&
-		       (service->now || service->hour >= RESTARTS_MIN ||
+		       (service->starts.now || service->starts.hour >= RESTARTS_MIN ||
 			       (now && is_often(host, service)));
 	return !service->timed &&
-	       (service->now >= STARTS_NOW_MIN ||
-		       (service->hour >= RESTARTS_MIN && !strchr(service->name, '/')));
+	       (service->starts.now >= STARTS_NOW_MIN ||
+		       (service->starts.hour >= RESTARTS_MIN && !strchr(service->name, '/')));
 }
 
 static void describe(const struct host *host, const struct service *service, struct buffer *text)
@@ -56,12 +56,16 @@ static void describe(const struct host *host, const struct service *service, str
 			count_format(service->restarts, count), service->restarts == 1 ? "" : "s",
 			host->uptime_ns ? " in at most " : "",
 			host->uptime_ns ? duration_format(uptime_ns, age, sizeof(age)) : "");
-	if (service->hour)
-		buffer_printf(text, " at least %s start%s within the last %s that were recorded,",
-			count_format(service->hour, count), service->hour == 1 ? "" : "s",
-			duration_format(service->hour_ns, age, sizeof(age)));
-	if (service->now)
-		buffer_printf(text, " %lld within %.1f s,", (long long)service->now,
+	if (service->starts.hour) {
+		buffer_printf(text, " at least %s start%s recorded within the last %s",
+			count_format(service->starts.hour, count),
+			service->starts.hour == 1 ? "" : "s",
+			duration_format(service->starts.hour_ns, age, sizeof(age)));
+		host_put_quiet(host, &service->starts, text);
+		buffer_u8(text, ',');
+	}
+	if (service->starts.now)
+		buffer_printf(text, " %lld within %.1f s,", (long long)service->starts.now,
 			host->watched_ns / 1e9);
 	if (service->restarting)
 		buffer_text(text, " waits to be started again,");
@@ -84,13 +88,10 @@ static int put_service(
 	json_open(&finding->numbers, '{');
 	report_string(finding, "unit", service->name);
 	report_i64(finding, "restarts", service->restarts);
-	report_i64(finding, "starts_last_hour", service->hour);
-	report_i64(finding, "starts_now", service->now);
-	json_key(&finding->numbers, "age_s");
-	if (service->age_ns == AGE_UNKNOWN)
-		json_null(&finding->numbers);
-	else
-		json_u64(&finding->numbers, service->age_ns / NSEC_PER_SEC);
+	report_i64(finding, "starts_last_hour", service->starts.hour);
+	report_i64(finding, "starts_now", service->starts.now);
+	report_age(finding, "last_start_s", host_quiet_ns(host, &service->starts));
+	report_age(finding, "age_s", service->age_ns);
 	json_close(&finding->numbers, '}');
 	return 0;
 }
@@ -130,11 +131,22 @@ static const struct service *first_of(const struct host *host, const struct serv
 	return first;
 }
 
+/* One of which nothing was seen lately may have ended. */
+static bool is_looping_now(const struct host *host, const struct service *service)
+{
+	return is_looping(host, service) &&
+	       (service->restarting || service->age_ns < YOUNG_NS ||
+		       host_quiet_ns(host, &service->starts) < YOUNG_NS);
+}
+
 static int check_loops(
 	const struct host *host, const struct services *services, struct report *report)
 {
 	size_t count;
-	const struct service *first = first_of(host, services, is_looping, &count);
+	static const char *const verbs[2][2] = { { "was", "is" }, { "were", "are" } };
+	const struct service *now = first_of(host, services, is_looping_now, &count);
+	const struct service *any = first_of(host, services, is_looping, &count);
+	const struct service *first = now ? now : any;
 	struct finding *finding;
 	char word[SHELL_WORD_SIZE];
 
@@ -142,9 +154,9 @@ static int check_loops(
 		return 0;
 	shell_word(first->name, word);
 	finding = report_find(report, "crash_looping_units", SEVERITY_WARNING,
-		count == 1 ? "%s is started again and again"
-			   : "%s and other units are started again and again",
-		first->name);
+		count == 1 ? "%s %s started again and again"
+			   : "%s and other units %s started again and again",
+		first->name, verbs[count > 1][now != NULL]);
 	if (!finding)
 		return -ENOMEM;
 	report_line(&finding->means,

@@ -292,9 +292,29 @@ static void test_units_by_themselves(void)
 	}
 	run_with_store(&audits, tape, 60);
 	CHECK_EQ(audits.report.findings.count, 1);
-	CHECK(strstr(
-		audits_text(&audits), "bad.service: at least 177 starts within the last 59 min"));
+	CHECK(strstr(audits_text(&audits), "bad.service: at least 177 starts recorded within the"));
 	CHECK(strstr(audits_text(&audits), "unread:   failed units"));
+}
+
+/* A loop that has ended is told of as what it was, with when; not as what it is. */
+static void test_loop_that_ended(void)
+{
+	_cleanup_(audits_done) struct audits audits;
+	struct tape *tape = tapes_new(0, 3600);
+
+	audits_init(&audits);
+	put_usual(&audits.tree);
+	for (unsigned int i = 0; i < 10; i++)
+		add_point(tape, "unit/bad.service/starts", i * 60, i);
+	for (unsigned int i = 0; i < 10; i++)
+		add_point(tape, "containers/docker/*/made", i * 60, i);
+	run_with_store(&audits, tape, 30);
+	CHECK(strstr(audits_text(&audits), "bad.service was started again and again"));
+	CHECK(strstr(audits_text(&audits), "docker/* were started again and again"));
+	CHECK_STR((char *)audits_find(&audits, "crash_looping_units")->lines.data,
+		"bad.service: at least 9 starts recorded within the last 30 min 5 s, the last of "
+		"them 21 min 5 s ago");
+	CHECK(strstr(audits_json(&audits), "\"last_start_s\":1265,"));
 }
 
 static bool passes_two_over(void *context, const char *what)
@@ -376,9 +396,10 @@ static void test_containers(void)
 	run_with_store(&audits, tape, 60);
 	CHECK_EQ(audits.report.findings.count, 1);
 	finding = audits_find(&audits, "short_lived_containers");
-	CHECK_STR((char *)finding->lines.data, "docker/*: 0 started within 5.0 s, at least 11 "
-					       "within the last 59 min 0 s that were "
-					       "recorded; 1 run, the youngest for 2 s");
+	CHECK_STR((char *)finding->lines.data,
+		"docker/*: 0 started within 5.0 s, at least 11 "
+		"recorded within the last 1 h 0 min, the "
+		"last of them 5 min 5 s ago; 1 run, the youngest for 2 s");
 	/* one that stays is a batch host's */
 	tree_put(&audits.tree, "/proc/70/stat",
 		"70 (a) b) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 99800 0\n");
@@ -544,7 +565,8 @@ static void test_story(void)
 	check_golden("story.audit.json", audits_json(&audits));
 }
 
-CHECK_MAIN({ "a host that is well", test_healthy }, { "a folder that is no host", test_nothing },
+CHECK_MAIN({ "a host that is well", test_healthy }, { "a loop that ended", test_loop_that_ended },
+	{ "a folder that is no host", test_nothing },
 	{ "memory cgroups of several kernels", test_memory_cgroups },
 	{ "memory cgroups that grow more", test_slope },
 	{ "memory cgroups after a reboot", test_slope_after_reboot },
