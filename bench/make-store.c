@@ -3,10 +3,12 @@
  * Makes a store as many nights of recording leave it: segments of two minutes, one behind the other up to now, each with a dictionary of
  * its own that shares so much with the others. What a segment holds follows from its number alone.
  *
- *   make-store DIR [segments=360] [samples=1117440] [cpus=96] [stacks=40000] [sharing=80] [incidents=100] [idle=0] [effort=usual]
+ *   make-store DIR [segments=360] [samples=1117440] [cpus=96] [stacks=40000] [sharing=80] [incidents=100] [idle=0]
+ *              [restarts=0] [effort=usual]
  *
  * samples and stacks are those of one segment; sharing is in per cent of its stacks; each `incidents`th segment has an incident. idle is in per cent
- * of all samples, but for one CPU of each segment, which is saturated for 20 s.
+ * of all samples, but for one CPU of each segment, which is saturated for 20 s. Each `restarts`th segment is the last of a recording that was killed, a
+ * second before the next begins; 0: all are one recording.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +27,7 @@
 #define PERIOD_NS 10309278
 
 struct settings {
-	unsigned long segments, samples, cpus, stacks, sharing, incidents, idle;
+	unsigned long segments, samples, cpus, stacks, sharing, incidents, idle, restarts;
 	enum segment_effort effort;
 };
 
@@ -215,6 +217,24 @@ static void add_incident(struct tape *tape)
 		must(-ENOMEM, &incident.kind);
 }
 
+/* The number of the recording that a segment is a part of. */
+static uint64_t recording_of(const struct settings *settings, uint64_t sequence)
+{
+	return settings->restarts ? sequence / settings->restarts : 0;
+}
+
+static int add_facts(struct tape *tape, const struct settings *settings, uint64_t sequence)
+{
+	char begun[24];
+	int r = tape_add_fact(tape, "host", "bench");
+
+	snprintf(begun, sizeof(begun), "%llu",
+		1 + (unsigned long long)recording_of(settings, sequence));
+	if (r == 0)
+		r = tape_add_fact(tape, "frequency", "97");
+	return r == 0 ? tape_add_fact(tape, TAPE_BEGUN, begun) : r;
+}
+
 static struct tape *make_tape(
 	const struct settings *settings, uint64_t sequence, uint64_t begin_ns, struct ids *stacks)
 {
@@ -223,9 +243,7 @@ static struct tape *make_tape(
 	int r = tape_new(&tape);
 
 	if (r == 0)
-		r = tape_add_fact(tape, "host", "bench");
-	if (r == 0)
-		r = tape_add_fact(tape, "frequency", "97");
+		r = add_facts(tape, settings, sequence);
 	if (r == 0)
 		r = array_push(&tape->anchors,
 			(struct tape_anchor){ perf_ns, begin_ns, perf_ns, perf_ns, 900 });
@@ -233,6 +251,8 @@ static struct tape *make_tape(
 	tape->sequence = sequence;
 	tape->begin_ns = perf_ns;
 	tape->end_ns = perf_ns + SECONDS * NSEC_PER_SEC;
+	if (recording_of(settings, sequence) != recording_of(settings, sequence + 1))
+		tape->end_ns -= NSEC_PER_SEC;
 	add_modules(tape);
 	add_stacks(tape, settings, stacks);
 	add_threads(tape);
@@ -278,6 +298,7 @@ static bool set(struct settings *settings, const char *word)
 		{ "sharing=", &settings->sharing },
 		{ "incidents=", &settings->incidents },
 		{ "idle=", &settings->idle },
+		{ "restarts=", &settings->restarts },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -310,7 +331,7 @@ int main(int argc, char **argv)
 	if (argc < 2 || !settings.cpus || !settings.stacks || settings.samples < settings.cpus) {
 		fprintf(stderr, "usage: make-store DIR [segments=N] [samples=N] [cpus=N] "
 				"[stacks=N] [sharing=PERCENT] [incidents=N] [idle=PERCENT] "
-				"[effort=hasty|usual]\n");
+				"[restarts=N] [effort=hasty|usual]\n");
 		return 2;
 	}
 	if (store_writer_open(argv[1], &writer, &error) < 0) {

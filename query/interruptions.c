@@ -35,6 +35,9 @@ struct telling {
 	uint64_t since_ns; /* that it runs */
 	uint64_t now_ns;
 	bool is_file;
+	/* what was loaded last: behind one gap it is often what is before the next; NULL: nothing */
+	const struct store_segment *loaded;
+	struct side side;
 };
 
 static bool is_near(uint64_t a_ns, uint64_t b_ns)
@@ -88,16 +91,55 @@ static int load_side(struct telling *telling, const struct store_segment *segmen
 	return 0;
 }
 
-/* The segment that ends, or begins, at that moment. */
-static int find_side(struct telling *telling, const struct store_segments *segments, uint64_t at_ns,
-	bool behind, struct side *ret_side, struct error *error)
+/* The number of the first that begins at that moment or later: they are in that order. */
+static size_t first_from(const struct store_segments *segments, uint64_t at_ns)
 {
-	for (size_t i = 0; i < segments->list.count; i++) {
-		const struct store_segment *segment = &segments->list.items[i];
+	size_t from = 0, to = segments->list.count;
 
-		if (is_near(behind ? segment->begin_ns : segment->end_ns, at_ns))
-			return load_side(telling, segment, ret_side, error);
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (segments->list.items[middle].begin_ns < at_ns)
+			from = middle + 1;
+		else
+			to = middle;
 	}
+	return from;
+}
+
+/* The segment that ends, or begins, at that moment; or NULL. Of thousands of gaps, each finds its own at once. */
+static const struct store_segment *find_segment(
+	const struct store_segments *segments, uint64_t at_ns, bool behind)
+{
+	size_t at = first_from(segments, at_ns - MIN(at_ns, BESIDE_NS)), end = segments->list.count;
+
+	for (; behind && at < end && segments->list.items[at].begin_ns < at_ns + BESIDE_NS; at++)
+		if (is_near(segments->list.items[at].begin_ns, at_ns))
+			return &segments->list.items[at];
+	if (!behind)
+		for (at = first_from(segments, at_ns + BESIDE_NS); at-- > 0;)
+			if (is_near(segments->list.items[at].end_ns, at_ns))
+				return &segments->list.items[at];
+	return NULL;
+}
+
+static int find_side(struct telling *telling, uint64_t at_ns, bool behind, struct side *ret_side,
+	struct error *error)
+{
+	const struct store_segment *segment = find_segment(telling->segments, at_ns, behind);
+	struct side side = { 0 };
+	int r;
+
+	if (!segment)
+		return 0;
+	if (segment != telling->loaded) {
+		r = load_side(telling, segment, &side, error);
+		if (r < 0)
+			return r;
+		telling->loaded = segment;
+		telling->side = side;
+	}
+	*ret_side = telling->side;
 	return 0;
 }
 
@@ -119,6 +161,7 @@ static int find_outside(
 	const struct window *window = telling->window;
 	uint64_t at_ns = behind ? telling->after_ns : telling->before_ns;
 	struct store_segments segments = { 0 };
+	const struct store_segment *segment;
 	int r;
 
 	if (!at_ns)
@@ -128,8 +171,9 @@ static int find_outside(
 	if (r != 0)
 		return MIN(r, 0);
 	r = store_reader_find(telling->reader, at_ns - !behind, at_ns + behind, &segments, error);
-	if (r == 0)
-		r = find_side(telling, &segments, at_ns, behind, ret_side, error);
+	segment = r == 0 ? find_segment(&segments, at_ns, behind) : NULL;
+	if (segment)
+		r = load_side(telling, segment, ret_side, error);
 	array_done(&segments.list);
 	return r;
 }
@@ -137,10 +181,10 @@ static int find_outside(
 static int find_sides(struct telling *telling, const struct coverage_gap *gap,
 	struct side *ret_before, struct side *ret_after, struct error *error)
 {
-	int r = find_side(telling, telling->segments, gap->from_ns, false, ret_before, error);
+	int r = find_side(telling, gap->from_ns, false, ret_before, error);
 
 	if (r == 0)
-		r = find_side(telling, telling->segments, gap->to_ns, true, ret_after, error);
+		r = find_side(telling, gap->to_ns, true, ret_after, error);
 	if (r == 0 && !ret_before->there && gap->from_ns == telling->window->from_ns)
 		r = find_outside(telling, false, ret_before, error);
 	if (r == 0 && !ret_after->there && gap->to_ns == telling->window->to_ns)

@@ -58,12 +58,11 @@ struct store_recovered {
 	uint64_t unread; /* spools that stay, because they cannot be read now */
 	uint64_t begin_ns, end_ns; /* of the wall clock, over all of them */
 };
-
-/* What the next try brings. */
-void store_recovered_add(struct store_recovered *sum, const struct store_recovered *more);
 int store_writer_recover(struct store_writer *writer,
 	int (*seal)(void *context, struct store_writer *writer, struct tape *tape), void *context,
 	struct store_recovered *ret_recovered, struct error *error);
+/* What the next try brings. */
+void store_recovered_add(struct store_recovered *sum, const struct store_recovered *more);
 
 /*
  * Sorts the samples, thins the anchors, and makes a segment of the tape; ret_bytes may be NULL. The tape stays the caller's. Its identity is its

@@ -120,6 +120,20 @@ static void check_why(const char *store, double from, double to, const char *why
 	}
 }
 
+/* A segment that lies within another one is not what the gap behind that is beside. */
+static void test_overlapping(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+
+	tapes_store_init(&store);
+	put_part(&store, 10, 20, "10", "SIGTERM");
+	put_part(&store, 12, 13, "12", "duration");
+	put_part(&store, 24, 26, "24", NULL);
+	put_part(&store, 28, 30, "28", NULL);
+	check_why(store.path, 20, 24, "the recorder was stopped (SIGTERM)", "stopped");
+	check_why(store.path, 26, 28, "the recorder was killed", "killed");
+}
+
 /* How a recording ended is told of the time behind it; of what was killed, nobody could say anything. */
 static void test_ended(void)
 {
@@ -275,5 +289,6 @@ static void test_last_words(void)
 }
 
 CHECK_MAIN({ "a gap between two boots", test_boots }, { "how recordings ended", test_ended },
-	{ "outside of all", test_outside }, { "suspended, and set", test_jumps },
-	{ "last words", test_last_words }, { "imported", test_imported })
+	{ "overlapping", test_overlapping }, { "outside of all", test_outside },
+	{ "suspended, and set", test_jumps }, { "last words", test_last_words },
+	{ "imported", test_imported })
