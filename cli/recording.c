@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -200,6 +201,8 @@ int recording_reload(void *context, struct store_limits *ret_limits)
 		limits_describe(ret_limits, &text);
 		say(recording->invocation, "settings reread: %.*s", (int)text.size,
 			text.data ? (const char *)text.data : "");
+	} else {
+		fputs("perftape: the limits stay as they were\n", stderr);
 	}
 	service_say(&recording->service, "READY=1");
 	return r;
