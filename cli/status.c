@@ -96,13 +96,13 @@ static int read_status(struct status *status, struct store_reader *reader, struc
 	return r < 0 ? r : add_day(status, reader, error);
 }
 
-/* The one that lasts until now, or NULL. */
+/* The one that lasts until now, or NULL; a recorder that has begun and not yet written ends it. */
 static const struct coverage_gap *last_gap(const struct status *status)
 {
 	size_t count = status->day.gaps.count;
 	const struct coverage_gap *last = count ? &status->day.gaps.items[count - 1] : NULL;
 
-	return last && last->to_ns == status->now_ns ? last : NULL;
+	return !status->pid && last && last->to_ns == status->now_ns ? last : NULL;
 }
 
 /* What a day takes when it goes on as in the last one; 0: not known. */
@@ -171,15 +171,17 @@ static void print_gone(const struct status *status, bool utc)
 /* The last ones; that nothing is recorded now, and what was removed, is said already. */
 static void print_gaps(const struct status *status, bool utc)
 {
-	size_t count = status->day.gaps.count - (last_gap(status) != NULL);
+	size_t count = status->day.gaps.count - (last_gap(status) != NULL), left = 0;
 	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE], length[32];
 
-	if (count > GAPS_SHOWN)
-		printf("gaps       %zu in the last day, the last of them:\n", count);
-	for (size_t i = count - MIN(count, GAPS_SHOWN); i < count; i++) {
+	for (size_t i = 0; i < count; i++)
+		left += !status->day.gaps.items[i].until_ns;
+	if (left > GAPS_SHOWN)
+		printf("gaps       %zu in the last day, the last of them:\n", left);
+	for (size_t i = 0; i < count; i++) {
 		const struct coverage_gap *gap = &status->day.gaps.items[i];
 
-		if (gap->until_ns)
+		if (gap->until_ns || left-- > GAPS_SHOWN)
 			continue;
 		printf("gap        %s to %s (%s): %s\n", time_format(gap->from_ns, utc, 0, from),
 			time_format(gap->to_ns, utc, 0, to),
