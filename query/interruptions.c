@@ -262,9 +262,10 @@ static void tell(const struct telling *telling, struct coverage_gap *gap, const 
 		set(gap, "future", "that time is still to come");
 	else if ((is_shed(before, gap) || is_shed(after, gap)))
 		set(gap, "given-up", "given up: the store could not be written");
-	else if (before->imported || after->imported)
+	else if (before->imported || (after->imported && !*before->ended))
 		return;
-	else if (before->there && after->there && strcmp(before->boot_id, after->boot_id) != 0)
+	else if (before->there && after->there && !after->imported &&
+		 strcmp(before->boot_id, after->boot_id) != 0)
 		tell_boot(gap, after, end, cause);
 	else if (before->there && after->there && strcmp(before->begun, after->begun) == 0)
 		return; /* one recording: nothing of it ended */

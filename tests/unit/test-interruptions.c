@@ -120,6 +120,21 @@ static void check_why(const char *store, double from, double to, const char *why
 	}
 }
 
+/* What a recording says of its end holds whatever was imported behind it. */
+static void test_imported_behind(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct tape *other = tapes_new(14, 15);
+
+	tapes_store_init(&store);
+	put_part(&store, 10, 12, "10", "SIGTERM");
+	other->facts.count = 0;
+	CHECK_EQ(tape_add_fact(other, "boot_id", "import-99999999"), 0);
+	CHECK_EQ(tape_add_fact(other, "source", "perf.data"), 0);
+	tapes_store_put(&store, other);
+	check_why(store.path, 12, 14, "the recorder was stopped (SIGTERM)", "stopped");
+}
+
 /* A segment that lies within another one is not what the gap behind that is beside. */
 static void test_overlapping(void)
 {
@@ -291,4 +306,4 @@ static void test_last_words(void)
 CHECK_MAIN({ "a gap between two boots", test_boots }, { "how recordings ended", test_ended },
 	{ "overlapping", test_overlapping }, { "outside of all", test_outside },
 	{ "suspended, and set", test_jumps }, { "last words", test_last_words },
-	{ "imported", test_imported })
+	{ "imported", test_imported }, { "imported behind a recording", test_imported_behind })
