@@ -11,6 +11,7 @@
 #include "cli/window-options.h"
 #include "query/loader.h"
 #include "query/output.h"
+#include "query/recorded.h"
 #include "query/sift.h"
 #include "store/files.h"
 #include "tape/cut.h"
@@ -43,7 +44,6 @@ static int put_tape(struct snapshot *snapshot, const struct tape *tape, struct e
 	struct buffer *text = &snapshot->output.text;
 	size_t before = text->size;
 	struct buffer bytes = { 0 };
-	uint64_t error_ns = 0;
 	int r = segment_encode(tape, SEGMENT_USUAL, STORE_SEGMENT_MAX, &bytes);
 
 	buffer_bytes(text, bytes.data, bytes.size);
@@ -52,9 +52,8 @@ static int put_tape(struct snapshot *snapshot, const struct tape *tape, struct e
 		r = -ENOMEM;
 	if (r < 0)
 		return error_set(error, r, "packing a segment: %s", strerror(-r));
-	tape_to_realtime(tape, tape->begin_ns, &error_ns);
 	snapshot->loader.coverage.clock_error_ns =
-		MAX(snapshot->loader.coverage.clock_error_ns, error_ns);
+		MAX(snapshot->loader.coverage.clock_error_ns, recorded_clock_error(tape));
 	snapshot->bytes += text->size - before;
 	snapshot->segments++;
 	snapshot->samples += tape->samples.count;

@@ -203,6 +203,14 @@ static struct tape *make_spiky(unsigned int begin, unsigned int end)
 							   TAPES_PERF + 30 * NSEC_PER_SEC,
 							   TAPES_PERF + 33 * NSEC_PER_SEC, 291 }),
 			0);
+	/* in its middle the wall clock is slewed forth and back, and less is known of it */
+	for (unsigned int i = 0; i < 3; i++) {
+		uint64_t into_ns =
+			begin * NSEC_PER_SEC + 10 * NSEC_PER_SEC + i * 100 * NSEC_PER_MSEC;
+
+		tapes_anchor(tape, TAPES_PERF + into_ns, BEGIN_NS + into_ns + i % 2 * 200000);
+		tape->anchors.items[tape->anchors.count - 1].error_ns = i % 2 ? 40000 : 900;
+	}
 	return tape;
 }
 
