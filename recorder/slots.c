@@ -74,6 +74,14 @@ static struct slots_hole hole_before(const struct slots *slots, uint64_t slot_ns
 	return hole;
 }
 
+static void reduce(struct slots_hole *hole, uint64_t *count)
+{
+	uint64_t less = MIN(hole->count, *count);
+
+	hole->count -= less;
+	*count -= less;
+}
+
 void slots_sample(struct slots *slots, uint64_t time_ns, bool idle)
 {
 	struct slots_hole hole;
@@ -92,6 +100,8 @@ void slots_sample(struct slots *slots, uint64_t time_ns, bool idle)
 	slot_ns = slot_of(slots, time_ns);
 	late = is_late(slots, time_ns, slot_ns);
 	hole = hole_before(slots, slot_ns, time_ns);
+	reduce(&hole, &slots->lost_ahead);
+	slots->lost_ahead = 0;
 	add_hole(late && !idle ? &slots->held : &slots->empty, &hole);
 	slots->grid_ns = slot_ns;
 	if (!late)
@@ -100,24 +110,17 @@ void slots_sample(struct slots *slots, uint64_t time_ns, bool idle)
 	slots->last_late = late;
 }
 
-static void reduce(struct slots_hole *hole, uint64_t *count)
-{
-	uint64_t less = MIN(hole->count, *count);
-
-	hole->count -= less;
-	*count -= less;
-}
-
 void slots_lost(struct slots *slots, uint64_t count)
 {
 	reduce(&slots->held, &count);
 	reduce(&slots->empty, &count);
+	slots->lost_ahead += count;
 }
 
 void slots_restart(struct slots *slots)
 {
 	take_hole(&slots->empty, &slots->held);
-	slots->grid_ns = slots->last_ns = slots->open_idle_ns = 0;
+	slots->grid_ns = slots->last_ns = slots->open_idle_ns = slots->lost_ahead = 0;
 	slots->last_late = false;
 }
 

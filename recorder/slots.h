@@ -41,6 +41,7 @@ struct slots {
 		grid_ns; /* the slot of the last sample, or the last that was settled; 0: none is known */
 	uint64_t last_ns; /* the last sample */
 	bool last_late; /* it lay off the grid */
+	uint64_t lost_ahead; /* told before the sample behind them, which is of the same time */
 	struct slots_hole held; /* ended by a late sample: the next one tells */
 	struct slots_hole empty; /* since the last settling, which idling may explain */
 	struct slots_hole missing; /* for sure */
@@ -57,7 +58,7 @@ struct slots {
 
 /* Samples come in time order; one from before the last settling changes nothing. */
 void slots_sample(struct slots *slots, uint64_t time_ns, bool idle);
-/* So many samples were lost in the ring, since the sample before the last. */
+/* So many samples were lost in the ring, before the last sample or, as the kernel tells of it just before or behind that, the next. */
 void slots_lost(struct slots *slots, uint64_t count);
 /* The timer stops, or starts anew: the next sample begins another grid. */
 void slots_restart(struct slots *slots);

@@ -230,6 +230,25 @@ static void test_lost(void)
 	CHECK_EQ(slots_settle(&slots, slot(194), ALL_BUSY).count, 20);
 }
 
+/* The kernel gives the record that tells of it the time of the sample behind it. */
+static void test_lost_before(void)
+{
+	struct slots slots = started();
+
+	run(&slots, 0, 20, false);
+	/* a ring that ran over while nobody drained it */
+	CHECK_EQ(slots_settle(&slots, slot(60), ALL_BUSY).count, 0);
+	slots_lost(&slots, 40);
+	run(&slots, 60, 97, false);
+	CHECK_EQ(slots_settle(&slots, slot(97), ALL_BUSY).count, 0);
+	/* and it is for the next hole alone */
+	slots_lost(&slots, 40);
+	run(&slots, 97, 120, false);
+	slots_sample(&slots, slot(160) + PERIOD_NS / 2, false);
+	run(&slots, 161, 194, false);
+	CHECK_EQ(slots_settle(&slots, slot(194), ALL_BUSY).count, 40);
+}
+
 /* A throttled timer is started on another grid. */
 static void test_restarted(void)
 {
@@ -252,4 +271,5 @@ CHECK_MAIN({ "a busy CPU with all its samples misses nothing", test_all_there },
 	{ "a hole over a settling is counted once", test_over_settling },
 	{ "a grid that moves is no hole", test_moved },
 	{ "what the ring had no room for is not missing", test_lost },
+	{ "nor where that is told before the next sample", test_lost_before },
 	{ "a timer that was stopped misses nothing", test_restarted })
