@@ -116,6 +116,16 @@ static void end_throttle(struct losses *losses, struct losses_cpu *cpu, uint64_t
 	cpu->throttled_ns = 0;
 }
 
+static void take_unsure(struct losses *losses, struct losses_cpu *cpu, uint64_t *count)
+{
+	uint64_t lost = MIN(*count, cpu->unsure_slots);
+
+	cpu->unsure_slots -= lost;
+	cpu->throttled_slots -= lost;
+	losses->counts.missed -= lost;
+	*count -= lost;
+}
+
 void losses_sample(struct losses *losses, uint32_t number, uint64_t time_ns, bool idle)
 {
 	struct losses_cpu *cpu = get_cpu(losses, number);
@@ -128,8 +138,10 @@ void losses_sample(struct losses *losses, uint32_t number, uint64_t time_ns, boo
 		slots = cpu->throttled_slots;
 		end_throttle(losses, cpu, time_ns);
 		cpu->unsure_slots = cpu->throttled_slots - slots;
+		take_unsure(losses, cpu, &cpu->lost_ahead);
 		slots_restart(&cpu->slots);
 	}
+	cpu->lost_ahead = 0;
 	cpu->slots.period_ns = losses->period_ns;
 	slots_sample(&cpu->slots, time_ns, idle);
 }
@@ -137,15 +149,12 @@ void losses_sample(struct losses *losses, uint32_t number, uint64_t time_ns, boo
 void losses_lost_slots(struct losses *losses, uint32_t number, uint64_t count)
 {
 	struct losses_cpu *cpu = get_cpu(losses, number);
-	uint64_t throttled;
 
 	if (!cpu)
 		return;
-	throttled = MIN(count, cpu->unsure_slots);
-	cpu->unsure_slots -= throttled;
-	cpu->throttled_slots -= throttled;
-	losses->counts.missed -= throttled;
-	slots_lost(&cpu->slots, count - throttled);
+	take_unsure(losses, cpu, &count);
+	cpu->lost_ahead = cpu->throttled_ns ? count : 0;
+	slots_lost(&cpu->slots, count);
 }
 
 void losses_cut(struct losses *losses, uint32_t number, uint64_t time_ns)

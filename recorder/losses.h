@@ -40,6 +40,7 @@ struct losses_cpu {
 	struct tape_loss throttled; /* the pieces since the last tape or block; count 0: none */
 	uint64_t throttled_slots; /* of these pieces */
 	uint64_t unsure_slots; /* of these: its end was lost in a full ring */
+	uint64_t lost_ahead; /* told while it was throttled, before the sample that ends that */
 	uint64_t stood_still_ns; /* throttled, and less than a slot so far */
 	uint64_t offline_ns; /* 0: it is not */
 	struct tape_loss cut; /* count 0: none */

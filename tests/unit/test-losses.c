@@ -174,6 +174,11 @@ static void test_throttled_and_lost(void)
 	/* more than there can have been */
 	losses_lost_slots(&losses, 3, 90);
 	CHECK_EQ(losses.counts.missed, 10);
+	/* told before the sample */
+	throttle(&losses, true, 2 * SECOND_NS + 30 * MSEC_NS);
+	losses_lost_slots(&losses, 3, 100);
+	losses_sample(&losses, 3, 2 * SECOND_NS + 130 * MSEC_NS, false);
+	CHECK_EQ(losses.counts.missed, 10);
 	tape = give(&losses, 0, 3 * SECOND_NS);
 	CHECK_EQ(count(tape, TAPE_LOSS_MISSING, 3), 10);
 	losses_lost_slots(&losses, 3, 90);
