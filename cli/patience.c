@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "cli/relay.h"
 
 /* More are a host on which nothing answers. */
 #define HUNG_MAX 16
@@ -60,17 +61,23 @@ static void do_work(const struct patience_work *work, struct patience *patience,
 	exit(code);
 }
 
-/* Its pipe ends with it. 0, or -ETIMEDOUT. */
-static int watch(int fd, const struct patience *patience, uint64_t limit_ns)
+/* Its pipe ends with it. 0, or -ETIMEDOUT. What it wrote until then is handed on. */
+static int watch(
+	int fd, struct relay relays[RELAYS], const struct patience *patience, uint64_t limit_ns)
 {
-	struct pollfd ended = { .fd = fd };
+	struct pollfd waits[1 + RELAYS] = { { .fd = fd } };
+	int r = 1;
 
-	for (;;) {
-		if (poll(&ended, 1, LOOK_MS) > 0)
-			return 0;
-		if (hangs(patience, limit_ns))
-			return -ETIMEDOUT;
+	while (r > 0) {
+		for (int i = 0; i < RELAYS; i++)
+			waits[1 + i] = (struct pollfd){ .fd = relays[i].from, .events = POLLIN };
+		if (poll(waits, ARRAY_SIZE(waits), LOOK_MS) > 0 && waits[0].revents)
+			r = 0;
+		else if (hangs(patience, limit_ns))
+			r = -ETIMEDOUT;
+		relays_take(relays);
 	}
+	return r;
 }
 
 static int wait_for(pid_t pid)
@@ -88,26 +95,41 @@ static int wait_for(pid_t pid)
 	return -EINTR;
 }
 
+static int start(const struct patience_work *work, struct patience *patience,
+	struct relay relays[RELAYS], int keep, pid_t *ret_pid)
+{
+	pid_t parent = getpid();
+
+	patience->since_ns = 0;
+	fflush(NULL);
+	*ret_pid = fork();
+	if (*ret_pid < 0)
+		return -errno;
+	if (!*ret_pid) {
+		relays_enter(relays, keep);
+		do_work(work, patience, parent);
+	}
+	relays_begin(relays);
+	return 0;
+}
+
 /* One try: what the work said, or -ETIMEDOUT with what it was at among what hung. */
-static int run_once(const struct patience_work *work, struct patience *patience)
+static int run_once(
+	const struct patience_work *work, struct patience *patience, struct relay relays[RELAYS])
 {
 	_cleanup_close_ int reads = -1, writes = -1;
-	pid_t parent = getpid(), pid;
 	int fds[2], r;
+	pid_t pid;
 
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return -errno;
 	reads = fds[0];
 	writes = fds[1];
-	patience->since_ns = 0;
-	fflush(NULL);
-	pid = fork();
-	if (pid < 0)
-		return -errno;
-	if (!pid)
-		do_work(work, patience, parent);
+	r = start(work, patience, relays, writes, &pid);
+	if (r < 0)
+		return r;
 	close(take_fd(writes));
-	r = watch(reads, patience, work->limit_ns);
+	r = watch(reads, relays, patience, work->limit_ns);
 	if (r == 0)
 		return wait_for(pid);
 	kill(pid, SIGKILL);
@@ -120,13 +142,17 @@ int patience_run(const struct patience_work *work)
 {
 	struct patience *patience = mmap(
 		NULL, sizeof(*patience), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct relay relays[RELAYS];
 	int r;
 
 	if (patience == MAP_FAILED)
 		return -errno;
-	do
-		r = run_once(work, patience);
-	while (r == -ETIMEDOUT && patience->hung_count < HUNG_MAX);
+	do {
+		r = relays_open(relays);
+		if (r == 0)
+			r = run_once(work, patience, relays);
+		relays_done(relays);
+	} while (r == -ETIMEDOUT && patience->hung_count < HUNG_MAX);
 	munmap(patience, sizeof(*patience));
 	return r;
 }

@@ -4,7 +4,7 @@
 /*
  * Work that may hang in a read: it is done in a process of its own, which says what it is at. When that takes too long, the process is killed
  * and left alone, as one that waits in the kernel does not end, and the work begins anew without what it was at. A kernel's lock that is not
- * given back holds up nobody else so.
+ * given back holds up nobody else so: such a process has none of our files (cli/relay.h).
  */
 
 #include <stdbool.h>

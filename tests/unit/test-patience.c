@@ -3,6 +3,10 @@
 #include "tests/check.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "cli/patience.h"
@@ -78,5 +82,69 @@ static void test_bound(void)
 	CHECK(!strstr(told.text, "read 16;"));
 }
 
+/* One that does not end when it is killed: a process of its own that nobody ends. */
+static int leave_one_behind(void *context, struct patience *patience)
+{
+	pid_t *left = context, pid;
+
+	puts("before");
+	fflush(stdout);
+	if (!patience_enter(patience, "stuck")) {
+		puts("done");
+		return 7;
+	}
+	pid = fork();
+	if (pid)
+		*left = pid;
+	alarm(20);
+	for (;;)
+		pause();
+}
+
+static void forget_what(void *context, const char *what)
+{
+	(void)context;
+	(void)what;
+}
+
+/* Who waits for the end of the output does not wait for what hangs, nor does who waits for a lock on a file. */
+static void test_output(void)
+{
+	pid_t *left = mmap(
+		NULL, sizeof(*left), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	const struct patience_work patience = { .limit_ns = LIMIT_NS,
+		.work = leave_one_behind,
+		.gave_up = forget_what,
+		.context = left };
+	int out[2], other[2], kept = dup(STDOUT_FILENO), r;
+	struct pollfd ended = { .events = POLLIN };
+	char text[64] = "", none;
+
+	CHECK(left != MAP_FAILED);
+	CHECK_EQ(pipe(out), 0);
+	CHECK_EQ(pipe(other), 0);
+	fflush(stdout);
+	dup2(out[1], STDOUT_FILENO);
+	close(out[1]);
+	r = patience_run(&patience);
+	dup2(kept, STDOUT_FILENO);
+	close(kept);
+	close(other[1]);
+	CHECK_EQ(r, 7);
+	CHECK(*left > 0);
+	CHECK_EQ(kill(*left, 0), 0);
+	CHECK_EQ(read(out[0], text, sizeof(text) - 1), (ssize_t)strlen("before\nbefore\ndone\n"));
+	CHECK_STR(text, "before\nbefore\ndone\n");
+	for (int i = 0; i < 2; i++) {
+		ended.fd = i ? other[0] : out[0];
+		CHECK_EQ(poll(&ended, 1, 0), 1);
+		CHECK_EQ(read(ended.fd, &none, 1), 0);
+		close(ended.fd);
+	}
+	kill(*left, SIGKILL);
+	munmap(left, sizeof(*left));
+}
+
 CHECK_MAIN({ "work that hangs is done without what hung", test_hangs },
-	{ "where all hangs it ends", test_bound })
+	{ "where all hangs it ends", test_bound },
+	{ "what hangs keeps nobody's files", test_output })
