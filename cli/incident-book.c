@@ -152,7 +152,7 @@ int book_open(struct store_reader *reader, struct book *ret_book, struct error *
 		to_ns = MAX(to_ns, book.rows.items[i].time_ns + 1);
 	}
 	if (r == 0 && from_ns < to_ns)
-		r = store_reader_find(reader, from_ns, to_ns, &book.segments, error);
+		r = store_reader_list(reader, from_ns, to_ns, &book.segments, error);
 	if (r < 0)
 		book_done(&book);
 	else

@@ -268,6 +268,37 @@ static int check_rows(
 	return r;
 }
 
+static int list_window(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
+	struct store_segments *found, struct error *error)
+{
+	int r;
+
+	found->list.count = 0;
+	r = reader_gather(reader, from_ns, to_ns, found, error);
+	keep_window(found, from_ns, to_ns);
+	return r;
+}
+
+/* What was found goes to the caller; r is handed on. */
+static int give_found(struct store_reader *reader, struct store_segments *found, int r,
+	struct store_segments *segments, struct error *error)
+{
+	folder_sort(found);
+	for (size_t i = 0; r == 0 && i < found->list.count; i++)
+		r = array_push(&segments->list, found->list.items[i]);
+	array_done(&found->list);
+	return r < 0 ? error_prefix(error, r, "%s", reader->path) : 0;
+}
+
+int store_reader_list(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
+	struct store_segments *segments, struct error *error)
+{
+	struct store_segments found = { 0 };
+	int r = list_window(reader, from_ns, to_ns, &found, error);
+
+	return give_found(reader, &found, r, segments, error);
+}
+
 int store_reader_find(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
 	struct store_segments *segments, struct error *error)
 {
@@ -275,19 +306,13 @@ int store_reader_find(struct store_reader *reader, uint64_t from_ns, uint64_t to
 	int r;
 
 	do {
-		found.list.count = 0;
-		r = reader_gather(reader, from_ns, to_ns, &found, error);
-		keep_window(&found, from_ns, to_ns);
+		r = list_window(reader, from_ns, to_ns, &found, error);
 		if (r == 0)
 			r = check_rows(reader, &found, error);
 		if (r > 0)
 			reader_distrust(reader);
 	} while (r > 0);
-	folder_sort(&found);
-	for (size_t i = 0; r == 0 && i < found.list.count; i++)
-		r = array_push(&segments->list, found.list.items[i]);
-	array_done(&found.list);
-	return r < 0 ? error_prefix(error, r, "%s", reader->path) : 0;
+	return give_found(reader, &found, r, segments, error);
 }
 
 int store_reader_near(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,

@@ -55,6 +55,9 @@ bool store_reader_is_file(const struct store_reader *reader);
  */
 int store_reader_find(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
 	struct store_segments *segments, struct error *error);
+/* The same as the index has it, without a look into segments: for when there are many, and only what time they are of is asked for. */
+int store_reader_list(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
+	struct store_segments *segments, struct error *error);
 
 /*
  * The nearest recorded moments outside a window in which nothing was: the end of the last segment before `from` and the
