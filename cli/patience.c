@@ -16,11 +16,15 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "cli/relay.h"
 
 /* More are a host on which nothing answers. */
 #define HUNG_MAX 16
 #define LOOK_MS 100
+
+/* One that only gets no CPU, or was stopped, is left so many times as long. */
+#define STARVED 6
 
 /* Shared by both processes. */
 struct patience {
@@ -43,11 +47,26 @@ bool patience_enter(struct patience *patience, const char *what)
 	return true;
 }
 
-static bool hangs(const struct patience *patience, uint64_t limit_ns)
+/* Does it wait for something in the kernel? */
+static bool is_waiting(pid_t pid)
 {
-	uint64_t since_ns = patience->since_ns;
+	_cleanup_free_ char *text = NULL;
+	char path[32];
+	const char *name_end;
 
-	return since_ns && clock_ns(CLOCK_MONOTONIC) > since_ns + limit_ns;
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (file_read(path, 4096, &text, NULL) < 0)
+		return true;
+	name_end = strrchr(text, ')');
+	return !name_end || !name_end[1] || !strchr("RTt", name_end[2]);
+}
+
+static bool hangs(pid_t pid, const struct patience *patience, uint64_t limit_ns)
+{
+	uint64_t since_ns = patience->since_ns, now = clock_ns(CLOCK_MONOTONIC);
+
+	return since_ns && now > since_ns + limit_ns &&
+	       (now > since_ns + STARVED * limit_ns || is_waiting(pid));
 }
 
 /* It ends when this one does, however that comes. */
@@ -62,8 +81,8 @@ static void do_work(const struct patience_work *work, struct patience *patience,
 }
 
 /* Its pipe ends with it. 0, or -ETIMEDOUT. What it wrote until then is handed on. */
-static int watch(
-	int fd, struct relay relays[RELAYS], const struct patience *patience, uint64_t limit_ns)
+static int watch(pid_t pid, int fd, struct relay relays[RELAYS], const struct patience *patience,
+	uint64_t limit_ns)
 {
 	struct pollfd waits[1 + RELAYS] = { { .fd = fd } };
 	int r = 1;
@@ -73,7 +92,7 @@ static int watch(
 			waits[1 + i] = (struct pollfd){ .fd = relays[i].from, .events = POLLIN };
 		if (poll(waits, ARRAY_SIZE(waits), LOOK_MS) > 0 && waits[0].revents)
 			r = 0;
-		else if (hangs(patience, limit_ns))
+		else if (hangs(pid, patience, limit_ns))
 			r = -ETIMEDOUT;
 		relays_take(relays);
 	}
@@ -129,7 +148,7 @@ static int run_once(
 	if (r < 0)
 		return r;
 	close(take_fd(writes));
-	r = watch(reads, relays, patience, work->limit_ns);
+	r = watch(pid, reads, relays, patience, work->limit_ns);
 	if (r == 0)
 		return wait_for(pid);
 	kill(pid, SIGKILL);

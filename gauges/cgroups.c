@@ -157,7 +157,7 @@ static int walk_child(struct walk *walk, int dir_fd, const char *name, size_t si
 	if (snprintf(walk->name + size, PATH_MAX - size, "/%s", name) >= (int)(PATH_MAX - size))
 		return -ENAMETOOLONG;
 	if (++walk->count > COUNT_MAX || depth > DEPTH_MAX ||
-		clock_ns(CLOCK_MONOTONIC) > walk->until_ns)
+		clock_ns(CLOCK_THREAD_CPUTIME_ID) > walk->until_ns)
 		return -EFBIG;
 	seen.inode = about.st_ino;
 	if (walk->see)
@@ -198,7 +198,7 @@ static int walk_children(struct walk *walk, int fd, size_t size, int depth)
 int cgroups_walk(const char *path, int (*see)(void *context, const struct cgroups_seen *seen),
 	void *context, uint64_t *ret_count)
 {
-	struct walk walk = { see, context, 1, clock_ns(CLOCK_MONOTONIC) + TIME_MAX_NS, "" };
+	struct walk walk = { see, context, 1, clock_ns(CLOCK_THREAD_CPUTIME_ID) + TIME_MAX_NS, "" };
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct cgroups_seen seen = { walk.name, fd, ".", 0 };
 	struct stat about;

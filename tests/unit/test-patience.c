@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/patience.h"
 
 #define LIMIT_NS 50000000ull
@@ -63,6 +64,28 @@ static int run(int (*work)(void *context, struct patience *patience), struct tol
 
 	*told = (struct told){ "" };
 	return patience_run(&patience);
+}
+
+/* Three times as long as one that waits is left. */
+static int take_the_cpu(void *context, struct patience *patience)
+{
+	uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + 3 * LIMIT_NS;
+
+	(void)context;
+	if (!patience_enter(patience, "busy"))
+		return 1;
+	while (clock_ns(CLOCK_MONOTONIC) < end_ns)
+		;
+	patience_enter(patience, NULL);
+	return 5;
+}
+
+static void test_starved(void)
+{
+	struct told told;
+
+	CHECK_EQ(run(take_the_cpu, &told), 5);
+	CHECK_STR(told.text, "");
 }
 
 static void test_hangs(void)
@@ -146,5 +169,6 @@ static void test_output(void)
 }
 
 CHECK_MAIN({ "work that hangs is done without what hung", test_hangs },
+	{ "work that only gets too little of the CPU is left", test_starved },
 	{ "where all hangs it ends", test_bound },
 	{ "what hangs keeps nobody's files", test_output })
