@@ -2,6 +2,7 @@
 #include "cli/progress.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -15,8 +16,16 @@ void progress_line(const char *text)
 {
 	struct winsize size;
 	int width = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
+	size_t fits = width - 1;
 
-	fprintf(stderr, "\r%-*.*s", width - 1, width - 1, text);
+	/* no figure is cut in two */
+	if (strlen(text) > fits) {
+		while (fits && text[fits] != ' ')
+			fits--;
+		while (fits && strchr(" ,", text[fits - 1]))
+			fits--;
+	}
+	fprintf(stderr, "\r%-*.*s", width - 1, (int)(fits ? fits : width - 1), text);
 	fflush(stderr);
 }
 
