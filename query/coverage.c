@@ -27,6 +27,7 @@ void coverage_parts_done(struct coverage_parts *parts)
 	array_done(&parts->lowered);
 	array_done(&parts->reasons);
 	array_done(&parts->spans);
+	array_done(&parts->given_up);
 	array_done(&parts->lasting);
 	cpu_filter_done(&parts->left_out);
 	cpu_filter_done(&parts->recorded);
@@ -229,6 +230,20 @@ static struct coverage_interval loss_interval(const struct tape *tape, const str
 	return at;
 }
 
+static int add_shed(struct coverage_parts *parts, const struct tape *tape,
+	const struct tape_loss *loss, const struct coverage_interval *at)
+{
+	struct coverage_span span = {
+		.perf_begin_ns = loss->from_ns,
+		.perf_end_ns = loss->to_ns,
+		.begin_ns = at->from_ns,
+		.end_ns = at->to_ns,
+	};
+
+	snprintf(span.boot_id, sizeof(span.boot_id), "%s", tape_fact(tape, "boot_id"));
+	return array_push(&parts->given_up, span);
+}
+
 static int add_loss(struct coverage *coverage, struct coverage_parts *parts,
 	const struct window *window, const struct tape *tape, const struct tape_loss *loss)
 {
@@ -265,10 +280,7 @@ static int add_loss(struct coverage *coverage, struct coverage_parts *parts,
 	if (loss->kind == TAPE_LOSS_LOWERED)
 		return array_push(&parts->lowered, at);
 	if (loss->kind == TAPE_LOSS_SHED && loss->cpu == TAPE_ALL_CPUS &&
-		add_reason(parts,
-			(struct coverage_gap){
-				.from_ns = at.from_ns, .to_ns = at.to_ns, .cause = "given-up" },
-			given_up) < 0)
+		add_shed(parts, tape, loss, &at) < 0)
 		return -ENOMEM;
 	return is_of_samples(loss) && loss->count ? array_push(&parts->lost, at) : 0;
 }
@@ -371,16 +383,16 @@ int coverage_add_removed(struct coverage_parts *parts, uint64_t from_ns, uint64_
 }
 
 int coverage_add_given_up(struct coverage *coverage, struct coverage_parts *parts,
-	const struct window *window, uint64_t from_ns, uint64_t to_ns, uint64_t samples)
+	const struct window *window, const struct coverage_span *span, uint64_t samples)
 {
-	struct coverage_gap gap = { .from_ns = from_ns, .to_ns = to_ns, .cause = "given-up" };
-	double within = share_within((struct coverage_interval){ from_ns, to_ns }, window);
+	struct coverage_interval at = { span->begin_ns, span->end_ns };
+	double within = share_within(at, window);
 
 	if (within < 1)
 		parts->shares.shed += (double)samples * within;
 	else
 		coverage->shed += samples;
-	return add_reason(parts, gap, given_up);
+	return array_push(&parts->given_up, *span);
 }
 
 int coverage_add_unwritten(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns)
@@ -413,6 +425,33 @@ static int join_spans(struct coverage_parts *parts)
 		if (spans[i - 1].perf_end_ns == spans[i].perf_begin_ns &&
 			!strcmp(spans[i - 1].boot_id, spans[i].boot_id))
 			r = coverage_add_recorded(parts, spans[i - 1].end_ns, spans[i].begin_ns);
+	return r;
+}
+
+/*
+ * Why what was given up is not covered. Whoever tells of it was not there when it began, and knows the wall clock of then only as it was later:
+ * it begins where, on the perf clock, the tape before it ends.
+ */
+static int explain_given_up(struct coverage_parts *parts)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < parts->given_up.count; i++) {
+		const struct coverage_span *span = &parts->given_up.items[i];
+		struct coverage_gap gap = {
+			.from_ns = span->begin_ns, .to_ns = span->end_ns, .cause = "given-up"
+		};
+
+		for (size_t j = 0; j < parts->spans.count; j++) {
+			const struct coverage_span *tape = &parts->spans.items[j];
+
+			if (!strcmp(tape->boot_id, span->boot_id) &&
+				tape->perf_end_ns < span->perf_begin_ns + GAP_MIN_NS &&
+				span->perf_begin_ns < tape->perf_end_ns + GAP_MIN_NS)
+				gap.from_ns = MIN(gap.from_ns, tape->end_ns);
+		}
+		r = add_reason(parts, gap, given_up);
+	}
 	return r;
 }
 
@@ -558,7 +597,8 @@ int coverage_finish(
 {
 	uint64_t reached_ns = window->from_ns, missing_ns = 0;
 
-	if (join_spans(parts) < 0 || finish_cpus(coverage, parts) < 0)
+	if (join_spans(parts) < 0 || explain_given_up(parts) < 0 ||
+		finish_cpus(coverage, parts) < 0)
 		return -ENOMEM;
 	sort_parts(parts);
 	count_lasting(coverage, parts);

@@ -105,6 +105,7 @@ struct coverage_parts {
 	array_of(struct coverage_interval) covered, lost, lowered;
 	array_of(struct coverage_gap) reasons; /* for what is not covered */
 	array_of(struct coverage_span) spans;
+	array_of(struct coverage_span) given_up; /* what was taken and not stored */
 	array_of(struct coverage_lasting) lasting;
 	struct coverage_shares shares; /* of the losses over the window's edges */
 	struct cpu_set_filter left_out,
@@ -134,9 +135,9 @@ int coverage_add_unread(
 int coverage_add_absent(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns);
 /* Time of which retention removed the segments. 0 or -ENOMEM. */
 int coverage_add_removed(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns);
-/* A recorder's own word that it could not store so many samples of that time. 0 or -ENOMEM. */
+/* A recorder's own word that it could not store so many samples of that span. 0 or -ENOMEM. */
 int coverage_add_given_up(struct coverage *coverage, struct coverage_parts *parts,
-	const struct window *window, uint64_t from_ns, uint64_t to_ns, uint64_t samples);
+	const struct window *window, const struct coverage_span *span, uint64_t samples);
 /* Time of which nobody can say yet whether something was recorded. 0 or -ENOMEM. */
 int coverage_add_unwritten(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns);
 /* 0 or -ENOMEM. */

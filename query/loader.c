@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "query/interruptions.h"
 
@@ -163,11 +164,18 @@ int loader_add_left(const struct store_reader *reader, const struct window *wind
 	struct coverage *coverage, struct coverage_parts *parts)
 {
 	struct store_left left;
+	struct coverage_span span;
 
-	return store_reader_left(reader, window->from_ns, window->to_ns, &left)
-		       ? coverage_add_given_up(
-				 coverage, parts, window, left.from_ns, left.to_ns, left.samples)
-		       : 0;
+	if (!store_reader_left(reader, window->from_ns, window->to_ns, &left))
+		return 0;
+	span = (struct coverage_span){
+		.perf_begin_ns = left.perf_from_ns,
+		.perf_end_ns = left.perf_to_ns,
+		.begin_ns = left.from_ns,
+		.end_ns = left.to_ns,
+	};
+	memcpy(span.boot_id, left.boot_id, sizeof(span.boot_id));
+	return coverage_add_given_up(coverage, parts, window, &span, left.samples);
 }
 
 static int add_later_losses(void *context, const struct tape *tape)

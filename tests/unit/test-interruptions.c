@@ -189,6 +189,26 @@ static void test_ended(void)
 	check_why(store.path, 62, 72, "given up: the store could not be written", "given-up");
 }
 
+/* The wall clock was set while a recorder could not store: the tape that tells of it knows only how it was afterwards. */
+static void test_given_up_and_set(void)
+{
+	_cleanup_(cleanup_selection) struct selection *all = NULL;
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct tape *next = tapes_new(22, 24);
+	struct tape_loss shed = { TAPE_LOSS_SHED, TAPE_ALL_CPUS, PERF(12), PERF(20), 300 };
+
+	tapes_store_init(&store);
+	put_part(&store, 10, 12, "10", "SIGTERM");
+	next->anchors.items[0].realtime_ns += 5 * NSEC_PER_MSEC;
+	CHECK_EQ(tape_add_fact(next, TAPE_BEGUN, "22"), 0);
+	CHECK_EQ(array_push(&next->losses, shed), 0);
+	tapes_store_put(&store, next);
+	all = selected(store.path, 10, 24);
+	CHECK_EQ(all->coverage.gaps.count, 2);
+	check_gap(&all->coverage, 0, 12, 20.005, "given up: the store could not be written");
+	check_gap(&all->coverage, 1, 20.005, 22.005, "the recorder was stopped (SIGTERM)");
+}
+
 static const char *outside(const char *store, double from, double to)
 {
 	static char why[256];
@@ -304,6 +324,7 @@ static void test_last_words(void)
 }
 
 CHECK_MAIN({ "a gap between two boots", test_boots }, { "how recordings ended", test_ended },
+	{ "given up, and the clock set", test_given_up_and_set },
 	{ "overlapping", test_overlapping }, { "outside of all", test_outside },
 	{ "suspended, and set", test_jumps }, { "last words", test_last_words },
 	{ "imported", test_imported }, { "imported behind a recording", test_imported_behind })
