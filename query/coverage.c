@@ -9,16 +9,10 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "query/absences.h"
+#include "query/spans.h"
 #include "tape/clocks.h"
 
-/*
- * Two segments' ends are placed on the wall clock each by its own anchors, which differ by microseconds; a tenth of
- * the usual sampling period is no gap.
- */
-#define GAP_MIN_NS NSEC_PER_MSEC
-
 static const char nothing_recorded[] = "nothing recorded";
-static const char given_up[] = "given up: the store could not be written";
 
 void coverage_parts_done(struct coverage_parts *parts)
 {
@@ -71,7 +65,7 @@ static int add_jump(struct coverage_parts *parts, const struct tape_anchor *at, 
 	int64_t slept_ns =
 		(at->boottime_ns - before->boottime_ns) - (at->monotonic_ns - before->monotonic_ns);
 
-	if (from_ns + GAP_MIN_NS > to_ns)
+	if (from_ns + COVERAGE_GAP_MIN_NS > to_ns)
 		return 0;
 	/* an import knows of no clock but the wall's */
 	return before->monotonic_ns && before->boottime_ns && slept_ns > CLOCKS_STEP_NS
@@ -402,59 +396,6 @@ int coverage_add_unwritten(struct coverage_parts *parts, uint64_t from_ns, uint6
 	return from_ns < to_ns ? add_reason(parts, gap, "not written yet") : 0;
 }
 
-static int compare_spans(const void *a, const void *b)
-{
-	const struct coverage_span *left = a, *right = b;
-	int boots = strcmp(left->boot_id, right->boot_id);
-
-	if (boots)
-		return boots;
-	return (left->perf_begin_ns > right->perf_begin_ns) -
-	       (left->perf_begin_ns < right->perf_begin_ns);
-}
-
-/* Where tapes meet on the perf clock, nothing is missing between them on any other. */
-static int join_spans(struct coverage_parts *parts)
-{
-	struct coverage_span *spans = parts->spans.items;
-	int r = 0;
-
-	if (parts->spans.count)
-		qsort(spans, parts->spans.count, sizeof(*spans), compare_spans);
-	for (size_t i = 1; r == 0 && i < parts->spans.count; i++)
-		if (spans[i - 1].perf_end_ns == spans[i].perf_begin_ns &&
-			!strcmp(spans[i - 1].boot_id, spans[i].boot_id))
-			r = coverage_add_recorded(parts, spans[i - 1].end_ns, spans[i].begin_ns);
-	return r;
-}
-
-/*
- * Why what was given up is not covered. Whoever tells of it was not there when it began, and knows the wall clock of then only as it was later:
- * it begins where, on the perf clock, the tape before it ends.
- */
-static int explain_given_up(struct coverage_parts *parts)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < parts->given_up.count; i++) {
-		const struct coverage_span *span = &parts->given_up.items[i];
-		struct coverage_gap gap = {
-			.from_ns = span->begin_ns, .to_ns = span->end_ns, .cause = "given-up"
-		};
-
-		for (size_t j = 0; j < parts->spans.count; j++) {
-			const struct coverage_span *tape = &parts->spans.items[j];
-
-			if (!strcmp(tape->boot_id, span->boot_id) &&
-				tape->perf_end_ns < span->perf_begin_ns + GAP_MIN_NS &&
-				span->perf_begin_ns < tape->perf_end_ns + GAP_MIN_NS)
-				gap.from_ns = MIN(gap.from_ns, tape->end_ns);
-		}
-		r = add_reason(parts, gap, given_up);
-	}
-	return r;
-}
-
 static int compare_pieces(const void *a, const void *b)
 {
 	const struct coverage_lasting *left = a, *right = b;
@@ -496,7 +437,7 @@ static int push_gap(struct coverage *coverage, uint64_t from_ns, uint64_t to_ns,
 	struct coverage_gap gap = { 0 };
 
 	snprintf(gap.why, sizeof(gap.why), "%s", nothing_recorded);
-	if (from_ns >= to_ns || to_ns - from_ns < GAP_MIN_NS)
+	if (from_ns >= to_ns || to_ns - from_ns < COVERAGE_GAP_MIN_NS)
 		return 0;
 	if (reason)
 		gap = *reason;
@@ -597,7 +538,7 @@ int coverage_finish(
 {
 	uint64_t reached_ns = window->from_ns, missing_ns = 0;
 
-	if (join_spans(parts) < 0 || explain_given_up(parts) < 0 ||
+	if (spans_join(parts) < 0 || spans_explain_given_up(parts) < 0 ||
 		finish_cpus(coverage, parts) < 0)
 		return -ENOMEM;
 	sort_parts(parts);

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * What tapes and what was given up cover, where it meets on the perf clock: each has the wall clock by its own anchors, which may be far apart when it
+ * was set meanwhile.
+ */
+
+#include "query/coverage.h"
+
+/*
+ * Two segments' ends are placed on the wall clock each by its own anchors, which differ by microseconds; a tenth of
+ * the usual sampling period is no gap.
+ */
+#define COVERAGE_GAP_MIN_NS NSEC_PER_MSEC
+
+/* Where tapes meet, nothing is missing between them on any clock. 0 or -ENOMEM. */
+int spans_join(struct coverage_parts *parts);
+/*
+ * Why what was given up is not covered. Whoever tells of it was not there when it began, and knows the wall clock of then only as it was later:
+ * it begins where the tape before it ends. 0 or -ENOMEM.
+ */
+int spans_explain_given_up(struct coverage_parts *parts);
