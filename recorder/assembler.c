@@ -274,7 +274,8 @@ static void note_ended(struct assembler *assembler, const struct perf_record *re
 	cpu->ended_tid = record->task.tid;
 }
 
-static int take_sample(struct assembler *assembler, struct perf_record *record)
+static int take_sample(
+	struct assembler *assembler, struct perf_record *record, const struct chain *chain)
 {
 	int r;
 
@@ -286,7 +287,7 @@ static int take_sample(struct assembler *assembler, struct perf_record *record)
 	/* one that settled late: the tape before is sealed, so this one reaches back for it */
 	assembler->tape->begin_ns = MIN(assembler->tape->begin_ns, whole_unit(record->time_ns));
 	assembler->samples++;
-	r = filler_add(&assembler->filler, record);
+	r = filler_add(&assembler->filler, record, chain);
 	if (r == 1)
 		losses_cut(&assembler->losses, record->cpu != UINT32_MAX ? record->cpu : 0,
 			record->time_ns);
@@ -324,12 +325,14 @@ int assembler_counted(
 }
 
 static int apply_record(struct assembler *assembler, const struct assembler_source *source,
-	struct perf_record *record)
+	struct assembler_expected *expected)
 {
+	struct perf_record *record = &expected->record;
+
 	switch (record->type) {
 	case PERF_TYPE_SAMPLE:
 		return source->traced ? take_traced(assembler, record)
-				      : take_sample(assembler, record);
+				      : take_sample(assembler, record, &expected->chain);
 	case PERF_TYPE_THROTTLE:
 	case PERF_TYPE_UNTHROTTLE:
 		return losses_throttle(&assembler->losses, record);
@@ -348,26 +351,50 @@ static int apply_record(struct assembler *assembler, const struct assembler_sour
 	}
 }
 
+/* The decoded record borrows from bytes that stay until it is applied. */
+static void expect(void *context, const struct timeline_entry *entry, const uint8_t *bytes)
+{
+	struct assembler *assembler = context;
+	const struct assembler_source *source = &assembler->options->sources[entry->source];
+	struct assembler_expected *expected =
+		&assembler->expected[assembler->expected_count++ % TIMELINE_AHEAD];
+
+	expected->decoded =
+		perf_record_decode(source->layout, bytes, entry->size, &expected->record);
+	if (expected->decoded != 0)
+		return;
+	/* what it was ordered by, also where its body says another */
+	expected->record.time_ns = entry->time_ns;
+	if (expected->record.type == PERF_TYPE_SAMPLE && !source->traced)
+		filler_expect(&assembler->filler, &expected->record, &expected->chain);
+}
+
 /* A record in its turn. */
 static int apply(void *context, const struct timeline_entry *entry, const uint8_t *bytes)
 {
 	struct assembler *assembler = context;
 	const struct assembler_source *source = &assembler->options->sources[entry->source];
-	struct perf_record record;
+	struct assembler_expected *expected =
+		&assembler->expected[assembler->applied_count++ % TIMELINE_AHEAD];
 	int r;
 
+	(void)bytes;
 	if (entry->time_ns >= assembler->tape->end_ns) {
 		r = rotate(assembler, entry->time_ns);
 		if (r < 0)
 			return r;
 	}
 	assembler->last_ns = MAX(assembler->last_ns, entry->time_ns);
-	r = perf_record_decode(source->layout, bytes, entry->size, &record);
-	if (r == -EBADMSG)
+	if (expected->decoded == -EBADMSG)
 		return losses_damaged(&assembler->losses, entry->time_ns);
-	record.time_ns =
-		entry->time_ns; /* what it was ordered by, also where its body says another */
-	return r == 0 ? apply_record(assembler, source, &record) : 0;
+	return expected->decoded == 0 ? apply_record(assembler, source, expected) : 0;
+}
+
+static int flush(struct assembler *assembler, uint64_t before_ns)
+{
+	/* where the last time was given up, some that were expected are so again */
+	assembler->expected_count = assembler->applied_count = 0;
+	return timeline_flush(&assembler->timeline, before_ns, expect, apply, assembler);
 }
 
 /* A lone record from another age is damaged; a second one that agrees makes it true. */
@@ -416,12 +443,12 @@ int assembler_flush(struct assembler *assembler, uint64_t before_ns)
 	if (!assembler->tape)
 		return -ENOMEM;
 	if (waiting_ns && waiting_ns <= before_ns) {
-		r = timeline_flush(&assembler->timeline, waiting_ns, apply, assembler);
+		r = flush(assembler, waiting_ns);
 		if (r == 0)
 			r = losses_settle(&assembler->losses);
 	}
 	if (r == 0)
-		r = timeline_flush(&assembler->timeline, before_ns, apply, assembler);
+		r = flush(assembler, before_ns);
 	if (assembler->last_ns > assembler->swept_ns + SWEEP_NS)
 		sweep(assembler, assembler->last_ns);
 	/* without a record too: a quiet host rotates */
@@ -440,8 +467,7 @@ int assembler_rotate(struct assembler *assembler, uint64_t at_ns)
 
 int assembler_end(struct assembler *assembler, uint64_t end_ns, const char *why)
 {
-	int r = assembler->tape ? timeline_flush(&assembler->timeline, UINT64_MAX, apply, assembler)
-				: -ENOMEM;
+	int r = assembler->tape ? flush(assembler, UINT64_MAX) : -ENOMEM;
 
 	end_ns = MAX(end_ns, assembler->last_ns + 1);
 	end_ns = MAX(end_ns, losses_end(&assembler->losses));

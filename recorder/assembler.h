@@ -59,6 +59,13 @@ struct assembler_cpu {
 	int32_t ended_tid;
 };
 
+/* A record that is to be applied soon. */
+struct assembler_expected {
+	int decoded; /* what perf_record_decode() said */
+	struct perf_record record;
+	struct chain chain; /* of a sample */
+};
+
 struct assembler {
 	const struct assembler_options *options;
 	uint64_t samples;
@@ -68,6 +75,8 @@ struct assembler {
 	struct timeline timeline;
 	struct filler filler;
 	struct tape *tape;
+	struct assembler_expected expected[TIMELINE_AHEAD]; /* by their turn */
+	size_t expected_count, applied_count; /* in this flush */
 	array_of(struct tape_anchor) anchors;
 	array_of(struct assembler_cpu) cpus;
 	struct spool_mark spooled; /* of the tape at hand */

@@ -83,16 +83,36 @@ static void find_leaf(struct chain *chain, const struct perf_record *record)
 	chain->first = i;
 }
 
-/* Versions that are near to one another must not make up for addresses that are. */
-static uint64_t hash_of_mappings(
+static struct chain_mappings mappings_of(
 	const struct tracker *tracker, const struct tracker_process *process)
 {
-	uint64_t hash = hash_u64(tracker->kernel->version);
+	struct chain_mappings mappings = { .kernel = tracker->kernel->version + 1 };
 
 	if (process)
-		hash = hash_u64(hash + process->maps->version + 1);
+		mappings.user = process->maps->version + 1;
 	if (process && process->before)
-		hash = hash_u64(hash + process->before->version + 1);
+		mappings.before = process->before->version + 1;
+	return mappings;
+}
+
+static bool are_of(const struct chain_mappings *mappings, const struct tracker *tracker,
+	const struct tracker_process *process)
+{
+	struct chain_mappings now = mappings_of(tracker, process);
+
+	return mappings->kernel == now.kernel && mappings->user == now.user &&
+	       mappings->before == now.before;
+}
+
+/* Versions that are near to one another must not make up for addresses that are. */
+static uint64_t hash_of_mappings(const struct chain_mappings *mappings)
+{
+	uint64_t hash = hash_u64(mappings->kernel);
+
+	if (mappings->user)
+		hash = hash_u64(hash + mappings->user);
+	if (mappings->before)
+		hash = hash_u64(hash + mappings->before);
 	return hash;
 }
 
@@ -106,7 +126,7 @@ static uint64_t hash_deeper(uint64_t hash, uint64_t address, enum perf_cpu_mode 
 /* What most callchains are: no mark is among the callers. */
 static bool hash_whole(struct chain *chain, const struct perf_record *record)
 {
-	uint64_t hash = chain->mappings, highest = 0;
+	uint64_t hash = hash_of_mappings(&chain->mappings), highest = 0;
 
 	for (size_t i = record->sample.chain_count; i-- > chain->first;) {
 		uint64_t address = perf_chain_at(record, i);
@@ -118,16 +138,17 @@ static bool hash_whole(struct chain *chain, const struct perf_record *record)
 	return highest < PERF_CHAIN_MARKS;
 }
 
-static int split(struct chains *chains, const struct perf_record *record)
+/* Makes steps of its callers. */
+static int split(struct chains *chains, const struct perf_record *record, struct chain *chain)
 {
-	struct chain *chain = &chains->chain;
 	struct chain_step step = { .mode = chain->leaf_mode };
 	size_t count = record->sample.chain_count;
-	uint64_t hash = chain->mappings;
+	uint64_t hash = hash_of_mappings(&chain->mappings);
 
 	chains->steps.count = 0;
 	if (array_reserve(&chains->steps, count) < 0)
 		return -ENOMEM;
+	chain->cut = false;
 	for (size_t i = chain->first; i < count && !chain->cut; i++) {
 		step.address = perf_chain_at(record, i);
 		if (step.address < PERF_CHAIN_MARKS)
@@ -156,18 +177,25 @@ static struct recent_key key_of_step(const struct chains *chains, size_t step)
 	return key_of(chains->steps.items[step].hash, chains->steps.count - step);
 }
 
-int chains_look(struct chains *chains, const struct tracker_process *process,
-	const struct perf_record *record)
+static int look(struct chains *chains, const struct tracker_process *process,
+	const struct perf_record *record, struct chain *chain)
 {
-	struct chain *chain = &chains->chain;
-
 	find_leaf(chain, record);
-	chain->mappings = hash_of_mappings(chains->tracker, process);
+	chain->mappings = mappings_of(chains->tracker, process);
 	chain->depth = record->sample.chain_count - chain->first;
-	chain->is_split = !hash_whole(chain, record);
-	if (chain->is_split && split(chains, record) < 0)
-		return -ENOMEM;
-	recent_soon(&chains->known, key_of(chain->hash, chain->depth));
+	return hash_whole(chain, record) ? 0 : split(chains, record, chain);
+}
+
+int chains_look(struct chains *chains, const struct tracker_process *process,
+	const struct perf_record *record, struct chain *ret_chain)
+{
+	int r = look(chains, process, record, ret_chain);
+
+	if (r < 0)
+		return r;
+	recent_soon(&chains->known, key_of(ret_chain->hash, ret_chain->depth));
+	if (!ret_chain->no_leaf)
+		frames_soon(&chains->frames, process, ret_chain->leaf_mode, ret_chain->leaf);
 	return 0;
 }
 
@@ -196,11 +224,11 @@ static size_t find_known(struct chains *chains, uint32_t *ret_stack)
 }
 
 static int build_stack(struct chains *chains, struct tracker_process *process,
-	const struct perf_record *record, uint32_t *ret_stack)
+	const struct perf_record *record, struct chain *chain, uint32_t *ret_stack)
 {
 	uint32_t stack, frame;
 	size_t left;
-	int r = chains->chain.is_split ? 0 : split(chains, record);
+	int r = split(chains, record, chain);
 
 	if (r < 0)
 		return r;
@@ -224,21 +252,24 @@ static int build_stack(struct chains *chains, struct tracker_process *process,
 }
 
 int chains_find(struct chains *chains, struct tracker_process *process,
-	const struct perf_record *record, uint32_t *ret_frame, uint32_t *ret_stack)
+	const struct perf_record *record, const struct chain *looked, uint32_t *ret_frame,
+	uint32_t *ret_stack)
 {
-	const struct chain *chain = &chains->chain;
-	int r;
+	struct chain chain = *looked;
+	int r = 0;
 
-	if (chain->no_leaf)
+	if (!are_of(&chain.mappings, chains->tracker, process))
+		r = look(chains, process, record, &chain);
+	if (r == 0 && chain.no_leaf)
 		r = tape_add_no_stack(chains->tape, ret_frame);
-	else
-		r = frames_find(&chains->frames, process, record->pid, chain->leaf_mode,
-			chain->leaf, ret_frame);
+	else if (r == 0)
+		r = frames_find(&chains->frames, process, record->pid, chain.leaf_mode, chain.leaf,
+			ret_frame);
 	*ret_stack = 0;
-	if (r == 0 && chain->depth) {
-		*ret_stack = recent_find(&chains->known, key_of(chain->hash, chain->depth));
+	if (r == 0 && chain.depth) {
+		*ret_stack = recent_find(&chains->known, key_of(chain.hash, chain.depth));
 		if (*ret_stack == RECENT_NONE)
-			r = build_stack(chains, process, record, ret_stack);
+			r = build_stack(chains, process, record, &chain, ret_stack);
 	}
-	return r == 0 ? chain->cut : r;
+	return r == 0 ? chain.cut : r;
 }

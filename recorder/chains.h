@@ -20,15 +20,21 @@ struct chain_step {
 	enum perf_cpu_mode mode;
 };
 
-/* The callchain at hand. */
+/* The versions of the mappings under which a callchain is looked at: a process that is in the middle of an exec has two. */
+struct chain_mappings {
+	uint64_t kernel;
+	uint64_t user; /* + 1; 0: none */
+	uint64_t before; /* + 1; 0: none */
+};
+
+/* A callchain that was looked at. Zeroed is none. */
 struct chain {
-	uint64_t mappings; /* hash of their versions */
+	struct chain_mappings mappings;
 	uint64_t hash; /* of all callers, under these mappings */
 	uint64_t leaf;
 	enum perf_cpu_mode leaf_mode;
 	size_t first; /* of the callers, among the entries */
 	size_t depth; /* how many they are */
-	bool is_split; /* the steps are its callers */
 	bool no_leaf; /* the kernel gave no address at all */
 	bool cut; /* at a mark that means nothing to us: what called it is not known */
 };
@@ -38,8 +44,7 @@ struct chains {
 	struct tracker *tracker;
 	struct frames frames;
 	struct recent known; /* the stack of callers by their hash and how many they are */
-	struct chain chain;
-	array_of(struct chain_step) steps; /* its callers */
+	array_of(struct chain_step) steps; /* the callers of the callchain at hand */
 };
 
 /* The tracker must outlive the chains. 0 or -ENOMEM. */
@@ -48,9 +53,16 @@ void chains_done(struct chains *chains);
 /* From now on of this tape. */
 void chains_start(struct chains *chains, struct tape *tape);
 
-/* Asks for what chains_find() needs of the record, which comes next. process may be NULL. 0 or -ENOMEM. */
+/*
+ * Asks for what chains_find() needs of a record that comes soon: it lies where no cache has it, and so the more of them are asked for meanwhile, the
+ * less is waited for. process may be NULL. 0 or -ENOMEM.
+ */
 int chains_look(struct chains *chains, const struct tracker_process *process,
-	const struct perf_record *record);
-/* The leaf's frame and the stack of its callers. 0; 1 when the callchain had to be cut; -ENOMEM. */
+	const struct perf_record *record, struct chain *ret_chain);
+/*
+ * The leaf's frame and the stack of its callers. What was looked at counts if the mappings are still those of then; `chain` may be zeroed. 0; 1 when
+ * the callchain had to be cut; -ENOMEM.
+ */
 int chains_find(struct chains *chains, struct tracker_process *process,
-	const struct perf_record *record, uint32_t *ret_frame, uint32_t *ret_stack);
+	const struct perf_record *record, const struct chain *chain, uint32_t *ret_frame,
+	uint32_t *ret_stack);

@@ -4,7 +4,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+/* Beyond that, what was drained waits for the next anchor. */
+#define ANCHOR_OLD_NS (2 * NSEC_PER_SEC)
 
 void clock_reading_begin(struct clock_reading *reading)
 {
@@ -29,4 +30,11 @@ void clock_reading_see(struct clock_reading *reading, const struct perf_record *
 		return;
 	reading->anchor.perf_ns = record->time_ns;
 	reading->complete = true;
+}
+
+uint64_t clock_reading_settled(const struct tape_anchor *last, uint64_t monotonic_ns)
+{
+	uint64_t since_ns = monotonic_ns - MIN(monotonic_ns, last->monotonic_ns);
+
+	return last->perf_ns - MIN(last->perf_ns, CLOCK_SETTLE_NS) + MIN(since_ns, ANCHOR_OLD_NS);
 }

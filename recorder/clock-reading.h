@@ -8,7 +8,11 @@
 
 #include <stdbool.h>
 
+#include "base/clock.h"
 #include "recorder/perf-record.h"
+
+/* A CPU may be taken from us between stamping a record and making it visible. What is younger waits for the next drain. */
+#define CLOCK_SETTLE_NS (100 * NSEC_PER_MSEC)
 
 struct clock_reading {
 	struct tape_anchor anchor; /* perf_ns comes with the record */
@@ -18,3 +22,9 @@ struct clock_reading {
 void clock_reading_begin(struct clock_reading *reading);
 /* Any record of the sideband: of ours, the time is taken. To be called by the thread that began it. */
 void clock_reading_see(struct clock_reading *reading, const struct perf_record *record);
+
+/*
+ * The moment of the perf clock before which all is there, when rings are drained that late by the monotonic clock: by the last anchor, which may be some
+ * seconds old. In that time clocks drift apart by much less than it takes to settle.
+ */
+uint64_t clock_reading_settled(const struct tape_anchor *last, uint64_t monotonic_ns);

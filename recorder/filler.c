@@ -83,8 +83,20 @@ int filler_add_thread(struct filler *filler, const struct perf_record *record, u
 	return r == 0 ? filler_thread(filler, record, cgroup, ret_row) : r;
 }
 
-int filler_add(struct filler *filler, const struct perf_record *record)
+void filler_expect(struct filler *filler, const struct perf_record *record, struct chain *ret_chain)
 {
+	const struct tracker_process *process = tracker_process(filler->tracker, record->pid);
+
+	/* the thread, too, is in the cache by that */
+	tracker_thread(filler->tracker, record->tid);
+	if (chains_look(&filler->chains, process, record, ret_chain) < 0)
+		*ret_chain = (struct chain){ 0 };
+}
+
+int filler_add(
+	struct filler *filler, const struct perf_record *record, const struct chain *expected)
+{
+	static const struct chain none;
 	struct tracker_process *process = tracker_process(filler->tracker, record->pid);
 	struct tape_sample sample = {
 		.time_ns = record->time_ns - record->time_ns % TAPE_TIME_UNIT_NS,
@@ -93,15 +105,13 @@ int filler_add(struct filler *filler, const struct perf_record *record)
 		.cpu = record->cpu != UINT32_MAX ? record->cpu : 0,
 	};
 	uint32_t cgroup;
-	/* by the time that the thread is known, what this asks for is in the cache */
-	int r = chains_look(&filler->chains, process, record);
+	int r = filler_cgroup(filler, process, record, &cgroup);
 
-	if (r == 0)
-		r = filler_cgroup(filler, process, record, &cgroup);
 	if (r == 0)
 		r = filler_thread(filler, record, cgroup, &sample.thread);
 	if (r == 0)
-		r = chains_find(&filler->chains, process, record, &sample.frame, &sample.stack);
+		r = chains_find(&filler->chains, process, record, expected ? expected : &none,
+			&sample.frame, &sample.stack);
 	if (r < 0 || array_push(&filler->tape->samples, sample) < 0)
 		return -ENOMEM;
 	return r;

@@ -22,7 +22,11 @@ int filler_init(struct filler *filler, struct tracker *tracker);
 void filler_done(struct filler *filler);
 /* From now on into this tape. */
 void filler_start(struct filler *filler, struct tape *tape);
-/* Adds a SAMPLE record. 0; 1 when its callchain had to be cut, which the caller counts; -ENOMEM. */
-int filler_add(struct filler *filler, const struct perf_record *record);
+/* A SAMPLE record is to be added soon, after those that were expected before it: what it takes is asked for. */
+void filler_expect(
+	struct filler *filler, const struct perf_record *record, struct chain *ret_chain);
+/* Adds a SAMPLE record. `expected` may be NULL. 0; 1 when its callchain had to be cut, which the caller counts; -ENOMEM. */
+int filler_add(
+	struct filler *filler, const struct perf_record *record, const struct chain *expected);
 /* The tape's row of the thread that a record is of. 0 or -ENOMEM. */
 int filler_add_thread(struct filler *filler, const struct perf_record *record, uint32_t *ret_row);

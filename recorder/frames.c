@@ -98,11 +98,27 @@ static int make_frame(struct frames *frames, const struct mapping *mapping, int3
 	return r == 0 ? tape_add_frame(frames->tape, module, address, ret_frame) : r;
 }
 
-/* Most addresses have been seen before, under the same mappings. Of their version the low bits do: a tape does not live to see them again. */
+/* Of the mappings' version the low bits do: a tape does not live to see them again. */
+static struct recent_key key_of(const struct maps *maps, uint64_t address)
+{
+	return (struct recent_key){ address, maps->version,
+		hash_u64(address ^ maps->version << 48) };
+}
+
+void frames_soon(const struct frames *frames, const struct tracker_process *process,
+	enum perf_cpu_mode mode, uint64_t address)
+{
+	if (mode == PERF_MODE_KERNEL)
+		recent_soon(&frames->addresses, key_of(frames->tracker->kernel, address));
+	else if (mode == PERF_MODE_USER && process)
+		recent_soon(&frames->addresses, key_of(process->maps, address));
+}
+
+/* Most addresses have been seen before, under the same mappings. */
 static int known_frame(struct frames *frames, const struct maps *maps, int32_t pid,
 	uint64_t address, uint32_t *ret_frame)
 {
-	struct recent_key key = { address, maps->version, hash_u64(address ^ maps->version << 48) };
+	struct recent_key key = key_of(maps, address);
 	int r = 0;
 
 	*ret_frame = recent_find(&frames->addresses, key);

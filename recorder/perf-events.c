@@ -116,7 +116,7 @@ static int drain_ring(struct perf_events *events, struct giving *giving)
 	return r;
 }
 
-int perf_events_drain_some(struct perf_events *events, unsigned int rings,
+int perf_events_drain(struct perf_events *events, unsigned int rings,
 	int (*give)(void *context, enum perf_ring ring, const uint8_t *record, size_t size),
 	void *context)
 {
@@ -126,16 +126,7 @@ int perf_events_drain_some(struct perf_events *events, unsigned int rings,
 	for (; r == 0 && giving.ring < PERF_RINGS; giving.ring++)
 		if (rings & 1u << giving.ring)
 			r = drain_ring(events, &giving);
-	return r;
-}
-
-int perf_events_drain(struct perf_events *events,
-	int (*give)(void *context, enum perf_ring ring, const uint8_t *record, size_t size),
-	void *context)
-{
-	int r = perf_events_drain_some(events, (1u << PERF_RINGS) - 1, give, context);
-
-	return r < 0 ? r : close_gone(events);
+	return r < 0 || rings != PERF_ALL_RINGS ? r : close_gone(events);
 }
 
 /* All 0 of a CPU that has no events. */

@@ -75,7 +75,7 @@ const struct perf_layout *perf_events_layout(const struct perf_events *events, e
 
 /*
  * Looks which CPUs are there, after a drain; now_ns is of a clock of the caller's. Those that came get events, also those that went and came between two
- * looks, or while the machine slept; from those that went the rest is handed to perf_events_drain() once more. Each change is told, with a
+ * looks, or while the machine slept; from those that went the rest is handed over by perf_events_drain() of all rings once more. Each change is told, with a
  * moment at which a CPU that went was still there, or now_ns; the first time also those that could be there and never were, with 0. Gives 0,
  * -ENOMEM, or why the events of a CPU that came cannot be opened: the others are had all the same, and it is tried again the next time.
  */
@@ -83,11 +83,13 @@ int perf_events_refresh(struct perf_events *events, uint64_t now_ns,
 	void (*changed)(void *context, uint32_t cpu, bool online, uint64_t time_ns), void *context,
 	struct error *error);
 
+#define PERF_ALL_RINGS ((1u << PERF_RINGS) - 1)
+
 /*
- * Hands over what is in the rings, ring by ring; a record is valid during the call. At most one ring's size of each, so that this ends
- * also when the kernel adds faster than we take. A negative answer of `give` ends it and is handed on.
+ * Hands over what is in the rings of some kinds, 1 << enum perf_ring each, ring by ring; a record is valid during the call. At most one ring's size of
+ * each, so that this ends also when the kernel adds faster than we take. A negative answer of `give` ends it and is handed on.
  */
-int perf_events_drain(struct perf_events *events,
+int perf_events_drain(struct perf_events *events, unsigned int rings,
 	int (*give)(void *context, enum perf_ring ring, const uint8_t *record, size_t size),
 	void *context);
 
@@ -95,11 +97,6 @@ int perf_events_drain(struct perf_events *events,
 uint64_t perf_events_lost(const struct perf_events *events, uint32_t cpu);
 /* How far a CPU's event has counted since it was opened: at period 1, its samples and those that were lost. */
 uint64_t perf_events_counted(const struct perf_events *events, uint32_t cpu);
-
-/* The same of the rings of some kinds alone, 1 << enum perf_ring each, between two drains: who has just started. */
-int perf_events_drain_some(struct perf_events *events, unsigned int rings,
-	int (*give)(void *context, enum perf_ring ring, const uint8_t *record, size_t size),
-	void *context);
 
 /*
  * Sleeps until something starts, or a ring of samples or of trace events is half full. Which kinds of rings want to be drained, 1 << enum

@@ -25,9 +25,6 @@
 
 #define DRAIN_NS NSEC_PER_SEC
 
-/* A CPU may be taken from us between stamping a record and making it visible. What is younger waits for the next drain. */
-#define SETTLE_NS (100 * NSEC_PER_MSEC)
-
 /* Beside two segments, for a tape that waits for its turn to be named. */
 #define OPENER_SLACK_NS (60 * NSEC_PER_SEC)
 
@@ -101,16 +98,31 @@ static int collect(void *context, enum perf_ring ring, const uint8_t *bytes, siz
 	return assembler_add(&recorder->assembler, ring, &place, bytes, size);
 }
 
-/* Takes everything out of the rings. Where our own record was lost there is no anchor this time; the others will do. */
+/* Takes what is in rings of some kinds. */
+static int empty_rings(struct recorder *recorder, unsigned int rings)
+{
+	int r = perf_events_drain(recorder->events, rings, collect, recorder);
+
+	vitals_emptied(&recorder->vitals);
+	tracker_ask_started(&recorder->assembler.tracker);
+	if (recorder->opener)
+		opener_turn(recorder->opener);
+	return r;
+}
+
+static void begin_drain(struct recorder *recorder)
+{
+	vitals_begin(&recorder->vitals, recorder->turn_ns ? recorder->turn_ns + DRAIN_NS : 0);
+}
+
+/* Takes everything out of the rings, and reads the clocks. Where our own record was lost there is no anchor this time; the others will do. */
 static int drain(struct recorder *recorder)
 {
 	int r;
 
-	vitals_begin(&recorder->vitals, recorder->turn_ns ? recorder->turn_ns + DRAIN_NS : 0);
+	begin_drain(recorder);
 	clock_reading_begin(&recorder->reading);
-	r = perf_events_drain(recorder->events, collect, recorder);
-	vitals_emptied(&recorder->vitals);
-	tracker_ask_started(&recorder->assembler.tracker);
+	r = empty_rings(recorder, PERF_ALL_RINGS);
 	if (r == 0 && recorder->reading.complete)
 		r = assembler_anchor(&recorder->assembler, &recorder->reading.anchor);
 	return r;
@@ -223,7 +235,7 @@ static int carry_out(struct recorder *recorder, uint64_t settled_ns)
 	}
 	/* of a tape that has just begun nothing would be in it */
 	if (orders->rotate == recorder->done.rotate ||
-		settled_ns < recorder->assembler.tape->begin_ns + SETTLE_NS)
+		settled_ns < recorder->assembler.tape->begin_ns + CLOCK_SETTLE_NS)
 		return 0;
 	recorder->done.rotate = orders->rotate;
 	return assembler_rotate(&recorder->assembler, settled_ns);
@@ -238,29 +250,33 @@ static int take_context(struct recorder *recorder)
 	return r < 0 ? r : host_watch_take(recorder->host, recorder->assembler.tape, anchor);
 }
 
+/* By the anchor of this drain. */
 static uint64_t settled_ns(const struct recorder *recorder)
 {
-	return last_anchor_ns(recorder) - MIN(last_anchor_ns(recorder), SETTLE_NS);
+	const struct tape_anchor *anchor = assembler_last_anchor(&recorder->assembler);
+
+	return clock_reading_settled(anchor, anchor->monotonic_ns);
 }
 
 /*
- * A ring fills up before it is time for a turn. What comes out of it is applied while the cache still has it. 1 when it needs a turn: it would end a
- * tape, or no sample is what woke us but a CPU that went.
+ * A ring fills up before it is time for a turn. What comes out of it is applied while the cache still has it, and the clocks are not read: our own
+ * record would wake us once more. 1 when it needs a turn: it would end a tape, or no sample is what woke us but a CPU that went.
  */
 static int relieve(struct recorder *recorder)
 {
-	uint64_t samples = recorder->vitals.now.samples;
-	int r = drain(recorder);
+	uint64_t samples = recorder->vitals.now.samples, settled;
+	int r;
 
-	if (recorder->opener)
-		opener_turn(recorder->opener);
+	begin_drain(recorder);
+	settled = clock_reading_settled(
+		assembler_last_anchor(&recorder->assembler), recorder->vitals.begun_ns);
+	r = empty_rings(recorder, PERF_ALL_RINGS);
 	vitals_end(&recorder->vitals);
 	if (r < 0)
 		return r;
-	if (recorder->vitals.now.samples == samples ||
-		settled_ns(recorder) >= recorder->assembler.tape->end_ns)
+	if (recorder->vitals.now.samples == samples || settled >= recorder->assembler.tape->end_ns)
 		return 1;
-	return assembler_flush(&recorder->assembler, settled_ns(recorder));
+	return assembler_flush(&recorder->assembler, settled);
 }
 
 /* One turn: everything up to a little before the drain is applied, and on its way to the spool. */
@@ -269,8 +285,6 @@ static int turn(struct recorder *recorder)
 	int r = drain(recorder);
 
 	recorder->turn_ns = recorder->reading.anchor.monotonic_ns;
-	if (recorder->opener)
-		opener_turn(recorder->opener);
 	if (r == 0)
 		r = standstill_look(&recorder->standstill, orders_of(recorder)->continued,
 			recorder->vitals.late_ns, last_anchor_ns(recorder),
@@ -301,15 +315,9 @@ static int turn(struct recorder *recorder)
 static int look_at_started(struct recorder *recorder, unsigned int rings)
 {
 	uint64_t pause_ns = cgroup_starts_pause(&recorder->assembler.tracker.cgroup_starts);
-	int r;
 
 	usleep(MIN(pause_ns, time_to_sleep(recorder)) / NSEC_PER_USEC);
-	r = perf_events_drain_some(recorder->events, rings, collect, recorder);
-	vitals_emptied(&recorder->vitals);
-	tracker_ask_started(&recorder->assembler.tracker);
-	if (recorder->opener)
-		opener_turn(recorder->opener);
-	return r;
+	return empty_rings(recorder, rings);
 }
 
 /* Until the next turn; what cannot wait for it is done meanwhile. 0, 1 or -ENOMEM. */

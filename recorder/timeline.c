@@ -62,8 +62,8 @@ static void timeline_forget(struct timeline *timeline, size_t given)
 		timeline->entries.items[i].offset -= bytes;
 }
 
-/* The cache has forgotten what was added up to a second ago. */
-#define AHEAD 3
+/* The cache has forgotten what was added up to a second ago: a record's bytes are asked for so many records before it is told. */
+#define FETCHED_AHEAD 4
 #define CACHE_LINE 64
 
 static void fetch(const struct timeline *timeline, const struct timeline_entry *entry)
@@ -74,21 +74,46 @@ static void fetch(const struct timeline *timeline, const struct timeline_entry *
 		__builtin_prefetch(record + at);
 }
 
+/* How many come before a moment. */
+static size_t count_before(const struct timeline *timeline, uint64_t before_ns)
+{
+	size_t from = 0, to = timeline->entries.count;
+
+	if (before_ns == UINT64_MAX)
+		return to;
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (timeline->entries.items[middle].time_ns < before_ns)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
 int timeline_flush(struct timeline *timeline, uint64_t before_ns,
+	void (*expect)(void *context, const struct timeline_entry *entry, const uint8_t *record),
 	int (*give)(void *context, const struct timeline_entry *entry, const uint8_t *record),
 	void *context)
 {
-	size_t given;
+	const struct timeline_entry *entries;
+	size_t given = 0, told = 0, end;
 	int r = timeline_sort(timeline);
 
-	for (given = 0; r >= 0 && given < timeline->entries.count; given++) {
-		const struct timeline_entry *entry = &timeline->entries.items[given];
-
-		if (given + AHEAD < timeline->entries.count)
-			fetch(timeline, &entry[AHEAD]);
-		if (entry->time_ns >= before_ns && before_ns != UINT64_MAX)
-			break;
-		r = give(context, entry, timeline->bytes.data + entry->offset);
+	if (r < 0)
+		return r;
+	entries = timeline->entries.items;
+	end = count_before(timeline, before_ns);
+	for (; r >= 0 && given < end; given++) {
+		for (; told < end && told < given + TIMELINE_AHEAD; told++) {
+			if (told + FETCHED_AHEAD < end)
+				fetch(timeline, &entries[told + FETCHED_AHEAD]);
+			if (expect)
+				expect(context, &entries[told],
+					timeline->bytes.data + entries[told].offset);
+		}
+		r = give(context, &entries[given], timeline->bytes.data + entries[given].offset);
 	}
 	timeline_forget(timeline, given);
 	return r < 0 ? r : 0;

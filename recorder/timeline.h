@@ -31,10 +31,15 @@ void timeline_done(struct timeline *timeline);
 int timeline_add(struct timeline *timeline, uint64_t time_ns, uint32_t source, const void *record,
 	size_t size);
 
+/* How many records ahead of the one that is given `expect` is told, at most. */
+#define TIMELINE_AHEAD 8
+
 /*
- * Gives out everything before a moment (UINT64_MAX: all), and forgets it. A negative answer of `give` ends it and is handed on;
- * what was not given stays. -ENOMEM otherwise.
+ * Gives out everything before a moment (UINT64_MAX: all), and forgets it. Each record is told to `expect`, unless that is NULL, in the same order a few
+ * records before it is given: bytes that stay where they are until then. A negative answer of `give` ends it and is handed on; what was not given
+ * stays. -ENOMEM otherwise.
  */
 int timeline_flush(struct timeline *timeline, uint64_t before_ns,
+	void (*expect)(void *context, const struct timeline_entry *entry, const uint8_t *record),
 	int (*give)(void *context, const struct timeline_entry *entry, const uint8_t *record),
 	void *context);

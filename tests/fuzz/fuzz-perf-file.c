@@ -58,7 +58,7 @@ static int apply(void *context, const struct timeline_entry *entry, const uint8_
 	if (perf_record_decode(&whole->file.events.items[entry->source].layout, bytes, entry->size,
 		    &record) != 0)
 		return 0;
-	r = record.type == PERF_TYPE_SAMPLE ? filler_add(&whole->filler, &record)
+	r = record.type == PERF_TYPE_SAMPLE ? filler_add(&whole->filler, &record, NULL)
 					    : tracker_apply(&whole->tracker, &record);
 	return MIN(r, 0);
 }
@@ -78,7 +78,7 @@ static void read_twice(struct whole *whole)
 		r = perf_file_read(&whole->file, &stream, take, whole, &error);
 		if (r > 0 && !error.text[0])
 			abort();
-		timeline_flush(&whole->timeline, UINT64_MAX, apply, whole);
+		timeline_flush(&whole->timeline, UINT64_MAX, NULL, apply, whole);
 	}
 }
 

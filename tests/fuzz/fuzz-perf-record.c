@@ -24,7 +24,7 @@ static int apply(void *context, const struct timeline_entry *entry, const uint8_
 	if (perf_record_decode(&whole->layout, bytes, entry->size, &record) != 0)
 		return 0;
 	if (record.type == PERF_TYPE_SAMPLE)
-		return filler_add(&whole->filler, &record);
+		return filler_add(&whole->filler, &record, NULL);
 	if (tracker_apply(&whole->tracker, &record) < 0)
 		return -1;
 	tracker_sweep(&whole->tracker, record.time_ns / 2);
@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			there);
 		reader_take(&reader, there);
 	}
-	timeline_flush(&timeline, UINT64_MAX, apply, &whole);
+	timeline_flush(&timeline, UINT64_MAX, NULL, apply, &whole);
 	if (tape_sort_samples(tape) == 0)
 		for (size_t i = 1; i < tape->samples.count; i++)
 			if (tape->samples.items[i].time_ns < tape->samples.items[i - 1].time_ns)

@@ -125,7 +125,7 @@ static void record(struct ledger *ledger)
 	for (unsigned int i = 0; i < seconds * 10; i++) {
 		usleep(i % 10 ? 50000 : 500000);
 		now_ns = clock_ns(CLOCK_MONOTONIC);
-		CHECK_EQ(perf_events_drain(ledger->events, collect, ledger), 0);
+		CHECK_EQ(perf_events_drain(ledger->events, PERF_ALL_RINGS, collect, ledger), 0);
 		anchor(ledger, now_ns);
 		CHECK_EQ(watch_look(&watch, ledger->events, &ledger->assembler), 0);
 		CHECK_EQ(assembler_flush(&ledger->assembler, now_ns - NSEC_PER_SEC / 10), 0);
@@ -133,7 +133,7 @@ static void record(struct ledger *ledger)
 	}
 	perf_events_stop(ledger->events);
 	stop_loads(loads);
-	CHECK_EQ(perf_events_drain(ledger->events, collect, ledger), 0);
+	CHECK_EQ(perf_events_drain(ledger->events, PERF_ALL_RINGS, collect, ledger), 0);
 	CHECK_EQ(watch_count(ledger->events, &ledger->assembler), 0);
 	CHECK_EQ(assembler_end(&ledger->assembler, now_ns, NULL), 0);
 	watch_done(&watch);

@@ -223,11 +223,11 @@ static void test_cgroup_of_a_sample(void)
 	filler_start(&filler, tape);
 	cgroups[11] = "/a";
 	apply_comm(&tracker, 11, 11, "sh", false);
-	CHECK_EQ(filler_add(&filler, &record), 0);
-	CHECK_EQ(filler_add(&filler, &record), 0);
+	CHECK_EQ(filler_add(&filler, &record, NULL), 0);
+	CHECK_EQ(filler_add(&filler, &record, NULL), 0);
 	cgroups[11] = "/b";
 	tracker_doubt_cgroups(&tracker);
-	CHECK_EQ(filler_add(&filler, &record), 0);
+	CHECK_EQ(filler_add(&filler, &record, NULL), 0);
 	CHECK_EQ(tape->threads.count, 2);
 	CHECK_STR(tape_string(tape, tape->threads.items[0].cgroup), "/a");
 	CHECK_STR(tape_string(tape, tape->threads.items[1].cgroup), "/b");

@@ -157,7 +157,7 @@ static uint32_t sampled_module(struct filler *filler, struct tape *tape, int pid
 	};
 
 	record.sample.ip = 0x1234 + tape->samples.count;
-	CHECK_EQ(filler_add(filler, &record), 0);
+	CHECK_EQ(filler_add(filler, &record, NULL), 0);
 	return tape->frames.items[tape->samples.items[tape->samples.count - 1].frame].module;
 }
 

@@ -97,7 +97,7 @@ static struct perf_events *opened(struct perf_events_options options)
 		CHECK_FAIL("%s", error.text);
 	while (clock_ns(CLOCK_MONOTONIC) < end_ns)
 		;
-	CHECK_EQ(perf_events_drain(events, count_samples, &samples), 0);
+	CHECK_EQ(perf_events_drain(events, PERF_ALL_RINGS, count_samples, &samples), 0);
 	CHECK(samples > 10);
 	return events;
 }

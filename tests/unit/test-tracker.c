@@ -466,10 +466,10 @@ static void test_timeline(void)
 					0);
 				added++;
 			}
-		CHECK_EQ(timeline_flush(&timeline, round * 1000 - 900, take, &order), 0);
+		CHECK_EQ(timeline_flush(&timeline, round * 1000 - 900, NULL, take, &order), 0);
 		CHECK(order.last_ns < round * 1000 - 900);
 	}
-	CHECK_EQ(timeline_flush(&timeline, UINT64_MAX, take, &order), 0);
+	CHECK_EQ(timeline_flush(&timeline, UINT64_MAX, NULL, take, &order), 0);
 	CHECK_EQ(order.count, added);
 }
 
@@ -484,10 +484,50 @@ static void test_timeline_stops(void)
 					 i + 10, i + 11, i + 12, i + 13 },
 				 4 + i),
 			0);
-	CHECK_EQ(timeline_flush(&timeline, UINT64_MAX, take, &order), -EIO);
+	CHECK_EQ(timeline_flush(&timeline, UINT64_MAX, NULL, take, &order), -EIO);
 	CHECK_EQ(order.count, 3);
-	CHECK_EQ(timeline_flush(&timeline, UINT64_MAX, take, &order), 0);
+	CHECK_EQ(timeline_flush(&timeline, UINT64_MAX, NULL, take, &order), 0);
 	CHECK_EQ(order.count, 10);
+}
+
+struct ahead {
+	uint32_t told, given, stop_after;
+};
+
+static void tell(void *context, const struct timeline_entry *entry, const uint8_t *record)
+{
+	struct ahead *ahead = context;
+
+	CHECK_EQ(entry->source, ahead->told++);
+	CHECK_EQ(record[0], entry->source);
+}
+
+static int take_told(void *context, const struct timeline_entry *entry, const uint8_t *record)
+{
+	struct ahead *ahead = context;
+
+	CHECK_EQ(entry->source, ahead->given++);
+	CHECK_EQ(record[0], entry->source);
+	CHECK(ahead->told >= ahead->given && ahead->told < ahead->given + TIMELINE_AHEAD);
+	return ahead->given == ahead->stop_after ? -EIO : 0;
+}
+
+/* Each is told once before it is given, and those that were not given once more. */
+static void test_timeline_tells(void)
+{
+	_cleanup_(timeline_done) struct timeline timeline = { 0 };
+	struct ahead ahead = { .stop_after = 30 };
+
+	for (uint32_t i = 0; i < 60; i++)
+		CHECK_EQ(timeline_add(&timeline, 1000 + i, i, (uint8_t[]){ i, 0, 0, 0 }, 4), 0);
+	CHECK_EQ(timeline_flush(&timeline, 1020, tell, take_told, &ahead), 0);
+	CHECK_EQ(ahead.told, 20);
+	CHECK_EQ(ahead.given, 20);
+	CHECK_EQ(timeline_flush(&timeline, UINT64_MAX, tell, take_told, &ahead), -EIO);
+	ahead.told = ahead.given;
+	CHECK_EQ(timeline_flush(&timeline, UINT64_MAX, tell, take_told, &ahead), 0);
+	CHECK_EQ(ahead.told, 60);
+	CHECK_EQ(ahead.given, 60);
 }
 
 CHECK_MAIN({ "fork inherits, exec clears", test_fork_inherits_exec_clears },
@@ -499,4 +539,5 @@ CHECK_MAIN({ "fork inherits, exec clears", test_fork_inherits_exec_clears },
 	{ "mappings against a model", test_maps_against_model },
 	{ "a life of processes against a model", test_tracker_against_model },
 	{ "a timeline of five rings", test_timeline },
-	{ "a timeline that is stopped", test_timeline_stops })
+	{ "a timeline that is stopped", test_timeline_stops },
+	{ "a timeline tells what comes", test_timeline_tells })
