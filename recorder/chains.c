@@ -116,24 +116,45 @@ static uint64_t hash_of_mappings(const struct chain_mappings *mappings)
 	return hash;
 }
 
-/* From the root: one more caller. The CPU does the addresses side by side; one behind the other are an addition and a multiplication. */
-static uint64_t hash_deeper(uint64_t hash, uint64_t address, enum perf_cpu_mode mode)
+static uint64_t hash_address(uint64_t address, enum perf_cpu_mode mode)
 {
 	address = (address + mode * MODE_FACTOR) * ADDRESS_FACTOR;
-	return (hash + (address ^ address >> 32)) * DEPTH_FACTOR;
+	return address ^ address >> 32;
+}
+
+/* From the root: one more caller. */
+static uint64_t hash_deeper(uint64_t hash, uint64_t address, enum perf_cpu_mode mode)
+{
+	return (hash + hash_address(address, mode)) * DEPTH_FACTOR;
+}
+
+/*
+ * Four more, the last of which is the first here. Taking the brackets of hash_deeper() apart leaves one addition and one multiplication to be done one
+ * behind the other; all else the CPU does side by side.
+ */
+static uint64_t hash_four_deeper(
+	uint64_t hash, const struct perf_record *record, size_t first, enum perf_cpu_mode mode)
+{
+	const uint64_t squared = DEPTH_FACTOR * DEPTH_FACTOR;
+
+	return (hash + hash_address(perf_chain_at(record, first + 3), mode)) * (squared * squared) +
+	       hash_address(perf_chain_at(record, first + 2), mode) * (squared * DEPTH_FACTOR) +
+	       hash_address(perf_chain_at(record, first + 1), mode) * squared +
+	       hash_address(perf_chain_at(record, first), mode) * DEPTH_FACTOR;
 }
 
 /* What most callchains are: no mark is among the callers. */
 static bool hash_whole(struct chain *chain, const struct perf_record *record)
 {
 	uint64_t hash = hash_of_mappings(&chain->mappings), highest = 0;
+	size_t i = record->sample.chain_count;
 
-	for (size_t i = record->sample.chain_count; i-- > chain->first;) {
-		uint64_t address = perf_chain_at(record, i);
-
-		highest = MAX(highest, address);
-		hash = hash_deeper(hash, address, chain->leaf_mode);
-	}
+	for (size_t at = chain->first; at < i; at++)
+		highest = MAX(highest, perf_chain_at(record, at));
+	for (; i >= chain->first + 4; i -= 4)
+		hash = hash_four_deeper(hash, record, i - 4, chain->leaf_mode);
+	while (i-- > chain->first)
+		hash = hash_deeper(hash, perf_chain_at(record, i), chain->leaf_mode);
 	chain->hash = hash;
 	return highest < PERF_CHAIN_MARKS;
 }

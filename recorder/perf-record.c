@@ -276,6 +276,18 @@ int perf_record_decode(const struct perf_layout *layout, const uint8_t *bytes, s
 	return r;
 }
 
+/* Most records are, and what they say of their place is asked of each: the rest of the struct need not be there for it. */
+static bool is_sample(const uint8_t *bytes, size_t size)
+{
+	struct reader header;
+	uint32_t type;
+
+	reader_init(&header, bytes, size);
+	type = reader_u32(&header);
+	reader_u16(&header);
+	return reader_u16(&header) == size && !reader_failed(&header) && type == PERF_TYPE_SAMPLE;
+}
+
 /* The fields that a sample begins with, in the kernel's order. */
 static void sample_place(
 	const struct perf_layout *layout, struct reader *body, struct perf_record_place *place)
@@ -306,11 +318,10 @@ struct perf_record_place perf_record_place(
 	struct perf_record record;
 	struct reader body;
 
-	if (open_record(bytes, size, &body, &record) < 0)
-		return place;
-	if (record.type == PERF_TYPE_SAMPLE) {
+	if (is_sample(bytes, size)) {
+		reader_init(&body, bytes + PERF_HEADER_SIZE, size - PERF_HEADER_SIZE);
 		sample_place(layout, &body, &place);
-	} else {
+	} else if (open_record(bytes, size, &body, &record) == 0) {
 		read_sample_id(layout, &body, &record);
 		place.time_ns = record.time_ns;
 		place.id = record.id;

@@ -36,10 +36,10 @@ struct recent {
 	size_t mask; /* sets - 1 */
 };
 
-/* `sets` is a power of two. Of memory that was never used, none is taken. 0 or -ENOMEM. */
+/* `sets` is a power of two. 0 or -ENOMEM. */
 int recent_init(struct recent *recent, size_t sets);
 void recent_done(struct recent *recent);
-/* Forgets all, and gives the memory back until it is used again. */
+/* Forgets all. */
 void recent_clear(struct recent *recent);
 /* A key that is there takes the value. value must not be RECENT_NONE. */
 void recent_put(struct recent *recent, struct recent_key key, uint32_t value);

@@ -20,7 +20,7 @@
  * a slice into which other interrupts fell does not count.
  */
 
-#define SLICES 11
+#define SLICES 7
 #define SLICE_NS NSEC_PER_MSEC
 /* 4 % to 20 % of a slice are samples then, far above what slices differ by; below the rate at which the kernel throttles. */
 #define PERIOD_NS (100 * NSEC_PER_USEC)
