@@ -2,13 +2,17 @@
 /*
  * Invariants:
  * (1) piece number n is made in slot n modulo the count of slots, and by one thread;
- * (2) a slot is the maker's until it is done, then the writer's until that is, then free: its piece is SLOTS further on;
- * (3) pieces are taken in order, so that the one that the writer waits for is always under way.
+ * (2) a slot is the maker's until it is made, then the writer's until that is written, then free: its piece is the count of slots further on;
+ * (3) pieces are taken in order, so that the one that the writer waits for is always under way, and written in order: of as many as there are slots
+ *     behind the last one that was written, all slots are free or made. So a free slot more is the slot of the next piece.
+ *
+ * Semaphores, not conditions: there is a piece every tenth of a millisecond, and who does not have to wait makes no call of the kernel.
  */
 #include "query/pieces.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -19,40 +23,40 @@
 
 struct slot {
 	struct buffer text;
-	size_t piece; /* that it is for next */
-	bool made;
+	sem_t made;
 };
 
 struct making {
 	const struct pieces *pieces;
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
 	struct slot *slots;
 	size_t slot_count;
-	size_t next; /* piece */
-	bool stopped;
+	sem_t free; /* slots */
+	_Atomic size_t next; /* piece */
+	_Atomic bool stopped;
 };
+
+static void wait_for(sem_t *semaphore)
+{
+	while (sem_wait(semaphore) < 0)
+		;
+}
 
 static void *make_pieces(void *context)
 {
 	struct making *making = context;
 
-	pthread_mutex_lock(&making->lock);
-	while (!making->stopped && making->next < making->pieces->count) {
-		size_t piece = making->next++;
-		struct slot *slot = &making->slots[piece % making->slot_count];
+	while (true) {
+		struct slot *slot;
+		size_t piece;
 
-		while (!making->stopped && slot->piece != piece)
-			pthread_cond_wait(&making->changed, &making->lock);
-		if (making->stopped)
+		wait_for(&making->free);
+		piece = making->next++;
+		if (making->stopped || piece >= making->pieces->count)
 			break;
-		pthread_mutex_unlock(&making->lock);
+		slot = &making->slots[piece % making->slot_count];
 		making->pieces->make(making->pieces->context, piece, &slot->text);
-		pthread_mutex_lock(&making->lock);
-		slot->made = true;
-		pthread_cond_broadcast(&making->changed);
+		sem_post(&slot->made);
 	}
-	pthread_mutex_unlock(&making->lock);
 	return NULL;
 }
 
@@ -82,26 +86,11 @@ static int write_slots(struct making *making, struct output *output)
 		piece++) {
 		struct slot *slot = &making->slots[piece % making->slot_count];
 
-		pthread_mutex_lock(&making->lock);
-		while (!slot->made)
-			pthread_cond_wait(&making->changed, &making->lock);
-		pthread_mutex_unlock(&making->lock);
+		wait_for(&slot->made);
 		r = put_piece(&slot->text, output);
-		pthread_mutex_lock(&making->lock);
-		slot->made = false;
-		slot->piece = piece + making->slot_count;
-		pthread_cond_broadcast(&making->changed);
-		pthread_mutex_unlock(&making->lock);
+		sem_post(&making->free);
 	}
 	return r;
-}
-
-static void stop(struct making *making)
-{
-	pthread_mutex_lock(&making->lock);
-	making->stopped = true;
-	pthread_cond_broadcast(&making->changed);
-	pthread_mutex_unlock(&making->lock);
 }
 
 static int write_alone(const struct pieces *pieces, struct output *output)
@@ -125,7 +114,9 @@ static int write_in_threads(
 	while (started < count && pthread_create(&threads[started], NULL, make_pieces, making) == 0)
 		started++;
 	r = started ? write_slots(making, output) : write_alone(making->pieces, output);
-	stop(making);
+	making->stopped = true;
+	for (unsigned int i = 0; i < started; i++)
+		sem_post(&making->free);
 	while (started)
 		pthread_join(threads[--started], NULL);
 	return r;
@@ -143,15 +134,15 @@ int pieces_write(const struct pieces *pieces, struct output *output)
 	threads = calloc(count, sizeof(*threads));
 	making.slots = calloc(making.slot_count, sizeof(*making.slots));
 	for (size_t i = 0; making.slots && i < making.slot_count; i++)
-		making.slots[i].piece = i;
-	pthread_mutex_init(&making.lock, NULL);
-	pthread_cond_init(&making.changed, NULL);
+		sem_init(&making.slots[i].made, 0, 0);
+	sem_init(&making.free, 0, making.slot_count);
 	if (threads && making.slots)
 		r = write_in_threads(&making, threads, count, output);
-	pthread_cond_destroy(&making.changed);
-	pthread_mutex_destroy(&making.lock);
-	for (size_t i = 0; making.slots && i < making.slot_count; i++)
+	sem_destroy(&making.free);
+	for (size_t i = 0; making.slots && i < making.slot_count; i++) {
+		sem_destroy(&making.slots[i].made);
 		buffer_done(&making.slots[i].text);
+	}
 	free(making.slots);
 	return r;
 }
