@@ -3,7 +3,12 @@
 
 /* Tapes in blocks, as a recorder gives them to the store. All of it CHECKs. */
 
-#include "store/store-writer.h"
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "store/files.h"
+#include "store/writer.h"
+#include "tape/clocks.h"
 #include "tape/spool.h"
 #include "tests/tapes.h"
 
@@ -43,11 +48,30 @@ static inline void spooling_second(struct spooling *spooling, struct buffer *byt
 	CHECK_EQ(spool_pack(&spooling->block, bytes), 0);
 }
 
+/* Written when what is in it happened, as a recorder does. */
+static inline void spooling_set_time(
+	const struct spooling *spooling, const struct store_writer *writer)
+{
+	uint64_t until_ns = tape_to_realtime(spooling->tape, spooling->tape->end_ns, NULL);
+	struct timespec at = { until_ns / NSEC_PER_SEC, until_ns % NSEC_PER_SEC };
+	char name[64], path[PATH_MAX];
+
+	CHECK_EQ(
+		store_name(writer->boot_id, spooling->tape->sequence, STORE_SPOOL_SUFFIX, name), 0);
+	CHECK(snprintf(path, sizeof(path), "%s/%s", writer->spools, name) < (int)sizeof(path));
+	/* of a block that came too late there is none */
+	CHECK(utimensat(AT_FDCWD, path, (struct timespec[]){ at, at }, 0) == 0 || errno == ENOENT);
+}
+
 /* The same, into the store. Also what the store says. */
 static inline int spooling_put(struct spooling *spooling, struct store_writer *writer)
 {
 	_cleanup_(buffer_done) struct buffer bytes = { 0 };
+	int r;
 
 	spooling_second(spooling, &bytes);
-	return store_writer_spool(writer, spooling->tape->sequence, bytes.data, bytes.size, NULL);
+	r = store_writer_spool(writer, spooling->tape->sequence, bytes.data, bytes.size, NULL);
+	if (r == 0)
+		spooling_set_time(spooling, writer);
+	return r;
 }
