@@ -14,10 +14,17 @@
 
 #include "base/array.h"
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "query/cpu-filter.h"
 #include "query/nameless.h"
 #include "query/window.h"
 #include "tape/tape.h"
+
+/*
+ * Two segments' ends are placed on the wall clock each by its own anchors, which differ by microseconds; a tenth of
+ * the usual sampling period is no gap.
+ */
+#define COVERAGE_GAP_MIN_NS NSEC_PER_MSEC
 
 /* A part of the window that no segment covers, or in which a segment says that it does not, or a segment that could not be read. */
 struct coverage_gap {

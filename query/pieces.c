@@ -3,8 +3,9 @@
  * Invariants:
  * (1) piece number n is made in slot n modulo the count of slots, and by one thread;
  * (2) a slot is the maker's until it is made, then the writer's until that is written, then free: its piece is the count of slots further on;
- * (3) pieces are taken in order, so that the one that the writer waits for is always under way, and written in order: of as many as there are slots
- *     behind the last one that was written, all slots are free or made. So a free slot more is the slot of the next piece.
+ * (3) pieces are taken in order, so that the one that the writer waits for is always under way, and written in order;
+ * (4) a piece is taken after a `free`, of which there are as many as slots and one more for each piece that was written: so the piece before
+ *     it in its slot was written.
  *
  * Semaphores, not conditions: there is a piece every tenth of a millisecond, and who does not have to wait makes no call of the kernel.
  */

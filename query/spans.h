@@ -8,16 +8,10 @@
 
 #include "query/coverage.h"
 
-/*
- * Two segments' ends are placed on the wall clock each by its own anchors, which differ by microseconds; a tenth of
- * the usual sampling period is no gap.
- */
-#define COVERAGE_GAP_MIN_NS NSEC_PER_MSEC
-
 /* Where tapes meet, nothing is missing between them on any clock. 0 or -ENOMEM. */
 int spans_join(struct coverage_parts *parts);
 /*
  * Why what was given up is not covered. Whoever tells of it was not there when it began, and knows the wall clock of then only as it was later:
- * it begins where the tape before it ends. 0 or -ENOMEM.
+ * it begins where the tape before it ends, if that is in the window too. 0 or -ENOMEM.
  */
 int spans_explain_given_up(struct coverage_parts *parts);

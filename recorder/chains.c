@@ -9,7 +9,7 @@
  * it, too, but for what had to make room since.
  */
 
-/* 262,144 depths, in 4 MB at most. */
+/* 262,144 depths, in 4 MB. */
 #define KNOWN_SETS (1u << 16)
 
 /* Odd, with as many bits set as not, and no pattern. */

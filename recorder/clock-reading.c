@@ -36,5 +36,6 @@ uint64_t clock_reading_settled(const struct tape_anchor *last, uint64_t monotoni
 {
 	uint64_t since_ns = monotonic_ns - MIN(monotonic_ns, last->monotonic_ns);
 
-	return last->perf_ns - MIN(last->perf_ns, CLOCK_SETTLE_NS) + MIN(since_ns, ANCHOR_OLD_NS);
+	since_ns = MIN(since_ns, ANCHOR_OLD_NS);
+	return last->perf_ns - MIN(last->perf_ns, CLOCK_SETTLE_NS) + since_ns - since_ns / 8;
 }

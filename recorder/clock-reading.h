@@ -24,7 +24,7 @@ void clock_reading_begin(struct clock_reading *reading);
 void clock_reading_see(struct clock_reading *reading, const struct perf_record *record);
 
 /*
- * The moment of the perf clock before which all is there, when rings are drained that late by the monotonic clock: by the last anchor, which may be some
- * seconds old. In that time clocks drift apart by much less than it takes to settle.
+ * The moment of the perf clock before which all is there, when a drain begins at that moment of the monotonic clock: by the last anchor, which is of this
+ * drain, or some seconds old. It is a little too early then, as the monotonic clock may be slewed, by a twelfth at most where chrony does it.
  */
 uint64_t clock_reading_settled(const struct tape_anchor *last, uint64_t monotonic_ns);

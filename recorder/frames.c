@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* 65,536 addresses, in 1 MB at most. */
+/* 65,536 addresses, in 1 MB. */
 #define ADDRESS_SETS 16384
 
 int frames_init(struct frames *frames, struct tracker *tracker)

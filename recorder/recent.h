@@ -34,9 +34,10 @@ struct recent_set {
 struct recent {
 	struct recent_set *sets;
 	size_t mask; /* sets - 1 */
+	void *mapped; /* the memory that they are in */
 };
 
-/* `sets` is a power of two. 0 or -ENOMEM. */
+/* `sets` is a power of two. Takes no memory before the first put or clear, and processes that are forked have none of it. 0 or -ENOMEM. */
 int recent_init(struct recent *recent, size_t sets);
 void recent_done(struct recent *recent);
 /* Forgets all. */

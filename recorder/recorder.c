@@ -250,12 +250,10 @@ static int take_context(struct recorder *recorder)
 	return r < 0 ? r : host_watch_take(recorder->host, recorder->assembler.tape, anchor);
 }
 
-/* By the anchor of this drain. */
 static uint64_t settled_ns(const struct recorder *recorder)
 {
-	const struct tape_anchor *anchor = assembler_last_anchor(&recorder->assembler);
-
-	return clock_reading_settled(anchor, anchor->monotonic_ns);
+	return clock_reading_settled(
+		assembler_last_anchor(&recorder->assembler), recorder->vitals.begun_ns);
 }
 
 /*
@@ -264,19 +262,18 @@ static uint64_t settled_ns(const struct recorder *recorder)
  */
 static int relieve(struct recorder *recorder)
 {
-	uint64_t samples = recorder->vitals.now.samples, settled;
+	uint64_t samples = recorder->vitals.now.samples;
 	int r;
 
 	begin_drain(recorder);
-	settled = clock_reading_settled(
-		assembler_last_anchor(&recorder->assembler), recorder->vitals.begun_ns);
 	r = empty_rings(recorder, PERF_ALL_RINGS);
 	vitals_end(&recorder->vitals);
 	if (r < 0)
 		return r;
-	if (recorder->vitals.now.samples == samples || settled >= recorder->assembler.tape->end_ns)
+	if (recorder->vitals.now.samples == samples ||
+		settled_ns(recorder) >= recorder->assembler.tape->end_ns)
 		return 1;
-	return assembler_flush(&recorder->assembler, settled);
+	return assembler_flush(&recorder->assembler, settled_ns(recorder));
 }
 
 /* One turn: everything up to a little before the drain is applied, and on its way to the spool. */

@@ -37,7 +37,7 @@ int timeline_add(struct timeline *timeline, uint64_t time_ns, uint32_t source, c
 /*
  * Gives out everything before a moment (UINT64_MAX: all), and forgets it. Each record is told to `expect`, unless that is NULL, in the same order a few
  * records before it is given: bytes that stay where they are until then. A negative answer of `give` ends it and is handed on; what was not given
- * stays. -ENOMEM otherwise.
+ * stays, and is told anew the next time. -ENOMEM otherwise.
  */
 int timeline_flush(struct timeline *timeline, uint64_t before_ns,
 	void (*expect)(void *context, const struct timeline_entry *entry, const uint8_t *record),

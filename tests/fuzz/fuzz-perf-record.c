@@ -20,11 +20,14 @@ static int apply(void *context, const struct timeline_entry *entry, const uint8_
 {
 	struct whole *whole = context;
 	struct perf_record record;
+	struct chain chain;
 
 	if (perf_record_decode(&whole->layout, bytes, entry->size, &record) != 0)
 		return 0;
-	if (record.type == PERF_TYPE_SAMPLE)
-		return filler_add(&whole->filler, &record, NULL);
+	if (record.type == PERF_TYPE_SAMPLE) {
+		filler_expect(&whole->filler, &record, &chain);
+		return filler_add(&whole->filler, &record, &chain);
+	}
 	if (tracker_apply(&whole->tracker, &record) < 0)
 		return -1;
 	tracker_sweep(&whole->tracker, record.time_ns / 2);

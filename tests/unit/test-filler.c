@@ -153,6 +153,38 @@ static void test_expected(void)
 	fill_done(&filling);
 }
 
+/* Hashed ahead, four callers at a time, and one by one when they are looked up the first time: found is only what comes to the same. */
+static void test_hashes(void)
+{
+	uint64_t addresses[12] = { (uint64_t)-512, 0x1001 };
+	struct perf_record record = {
+		.type = PERF_TYPE_SAMPLE,
+		.misc = PERF_MODE_USER,
+		.pid = 10,
+		.tid = 10,
+		.sample = { .chain = (const uint8_t *)addresses },
+	};
+	struct filling filling;
+	struct chain chain;
+
+	fill_init(&filling);
+	apply_comm(&filling, "app", false);
+	apply_mmap(&filling, 0x1000, "/bin/app");
+	for (size_t depth = 1; depth <= 10; depth++) {
+		struct recent_key key;
+
+		addresses[1 + depth] = 0x1000 + 37 * depth;
+		record.sample.chain_count = 2 + depth;
+		filler_expect(&filling.filler, &record, &chain);
+		CHECK_EQ(chain.depth, depth);
+		CHECK_EQ(filler_add(&filling.filler, &record, &chain), 0);
+		key = (struct recent_key){ chain.hash, depth, hash_u64(chain.hash) };
+		CHECK_EQ(recent_find(&filling.filler.chains.known, key),
+			sample_at(&filling, depth - 1)->stack);
+	}
+	fill_done(&filling);
+}
+
 /* The leaf and its callers are looked up apart: each combination of them, and marks between and before them. */
 static void test_leaves(void)
 {
@@ -316,6 +348,7 @@ static void test_exec_under_way(void)
 }
 
 CHECK_MAIN({ "samples into a tape", test_samples }, { "expected", test_expected },
-	{ "leaves and callers", test_leaves }, { "deep callers", test_deep_callers },
-	{ "many callers", test_many_callers }, { "other code was mapped", test_remapped },
-	{ "near versions", test_near_versions }, { "exec is under way", test_exec_under_way })
+	{ "hashes", test_hashes }, { "leaves and callers", test_leaves },
+	{ "deep callers", test_deep_callers }, { "many callers", test_many_callers },
+	{ "other code was mapped", test_remapped }, { "near versions", test_near_versions },
+	{ "exec is under way", test_exec_under_way })
