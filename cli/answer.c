@@ -42,6 +42,7 @@ static void say_removed(const struct invocation *invocation, const struct covera
 		time_format(gap->until_ns, utc, 0, until));
 }
 
+/* Who wants it quiet has the sum of it, and is told what is damaged, which somebody has to look at. */
 static void say_gaps(const struct invocation *invocation, const struct coverage *coverage)
 {
 	bool utc = option_given(invocation, "utc");
@@ -50,7 +51,10 @@ static void say_gaps(const struct invocation *invocation, const struct coverage 
 		const struct coverage_gap *gap = &coverage->gaps.items[i];
 		char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE];
 
-		say(invocation, "missing: %s to %s: %s", time_format(gap->from_ns, utc, 3, from),
+		if (option_given(invocation, "quiet") && !gap->unread)
+			continue;
+		fprintf(stderr, "perftape: missing: %s to %s: %s\n",
+			time_format(gap->from_ns, utc, 3, from),
 			time_format(gap->to_ns, utc, 3, to), gap->why);
 		if (gap->until_ns > gap->to_ns || (gap->until_ns && gap->since_ns < gap->from_ns))
 			say_removed(invocation, gap);
@@ -241,6 +245,10 @@ int answer_code(const struct invocation *invocation, const struct coverage *cove
 {
 	if (!option_given(invocation, "strict") || coverage_is_whole(coverage))
 		return EXIT_DONE;
+	if (coverage->covered_ns == coverage->window_ns)
+		say(invocation,
+			"--strict: all of the window is covered, but not each sample that was "
+			"due is there (above)");
 	return EXIT_PARTIAL;
 }
 

@@ -131,11 +131,13 @@ static int open_store(struct audit *audit, struct store_reader **ret_reader)
 		if (!option_given(invocation, "root"))
 			r = read_recorder(audit, &error);
 	}
-	if (r == -ENOMEM)
+	if (r < 0 && !*error.text)
+		error_set(&error, r, "%s: %s", store_path(invocation), strerror(-r));
+	/* who names a store wants it looked at: without it, nothing would be well */
+	if (r == -ENOMEM || (r < 0 && option_typed(invocation, "store")))
 		return fail(r, &error);
 	if (r < 0 && (r != -ENOENT || option_given(invocation, "store")))
-		say(invocation, "without what was recorded: %s",
-			*error.text ? error.text : strerror(-r));
+		say(invocation, "without what was recorded: %s", error.text);
 	return EXIT_DONE;
 }
 

@@ -286,6 +286,8 @@ int main(int argc, char **argv)
 	open_standard_files();
 	/* a reader that went away is EPIPE, which commands tell from a failure */
 	signal(SIGPIPE, SIG_IGN);
+	/* a file that may not grow is EFBIG, which is told, and leaves no half of it behind */
+	signal(SIGXFSZ, SIG_IGN);
 	tzset();
 	program_name_set(argv[0]);
 	r = parse(&invocation, argv + 1);

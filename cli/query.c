@@ -164,7 +164,8 @@ static int write_parts(const struct invocation *invocation, const struct query *
 		r = write_part(&parts.list.items[i], &flamescope, folder, error);
 	}
 	if (r == 0)
-		say(invocation, "%zu files in %s", parts.list.count, folder);
+		say(invocation, "%zu file%s in %s", parts.list.count,
+			parts.list.count == 1 ? "" : "s", folder);
 	return r;
 }
 

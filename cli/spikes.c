@@ -70,6 +70,9 @@ static int parse_share(const struct invocation *invocation, const char *name, un
 	if (sscanf(text, "%6lf%n", &value, &end) != 1 ||
 		(text[end] && strcmp(text + end, "%") != 0) || !(value >= 0 && value <= 100))
 		return usage_error("--%s: \"%.60s\" is no share: use 90%%", name, text);
+	if (value > 0 && value < 1 && !text[end])
+		return usage_error(
+			"--%s: \"%.60s\" is less than 1 %%: use %g%%", name, text, 100 * value);
 	if (value < least)
 		return usage_error(
 			"--%s: seconds with less than %u %% are not kept; give more", name, least);

@@ -31,10 +31,10 @@ static void put_count(
 
 static void put_missing(const struct coverage *coverage, struct buffer *text)
 {
-	const char *many = coverage->missing == 1 ? "sample" : "samples";
+	const char *many = coverage->missing == 1 ? "sample that was" : "samples that were";
 
 	if (coverage->missing)
-		buffer_printf(text, ", %s%" PRIu64 " %s that were due did not come",
+		buffer_printf(text, ", %s%" PRIu64 " %s due did not come",
 			coverage->missing_over_edge ? "about " : "", coverage->missing, many);
 }
 

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "query/absences.h"
+#include "query/recorded-cpus.h"
 #include "query/spans.h"
 #include "tape/clocks.h"
 
@@ -296,31 +297,6 @@ int coverage_add_losses(struct coverage *coverage, struct coverage_parts *parts,
 	return r;
 }
 
-/* Which CPUs the recorder was told to record, when these were not all. A list that is none says nothing. */
-static int add_cpus(
-	struct coverage_parts *parts, const struct cpu_set_filter *asked, const struct tape *tape)
-{
-	_cleanup_(cpu_filter_done) struct cpu_set_filter listed = { 0 }, online = { 0 };
-	const struct cpu_set_filter *host = asked->wanted.count ? asked : &online;
-
-	if (cpu_filter_parse(tape_fact(tape, "cpu_list"), &listed, NULL) < 0) {
-		parts->all_recorded = parts->asked_recorded = true;
-		return 0;
-	}
-	cpu_filter_parse(tape_fact(tape, "cpus_online"), &online, NULL);
-	for (uint32_t cpu = 0; cpu < MAX(host->wanted.count, listed.wanted.count); cpu++) {
-		bool is_listed = cpu_filter_passes(&listed, cpu);
-		bool is_left_out = !is_listed && host->wanted.count && cpu_filter_passes(host, cpu);
-
-		if (is_listed && cpu_filter_passes(asked, cpu))
-			parts->asked_recorded = true;
-		if ((is_listed && cpu_filter_add(&parts->recorded, cpu) < 0) ||
-			(is_left_out && cpu_filter_add(&parts->left_out, cpu) < 0))
-			return -ENOMEM;
-	}
-	return 0;
-}
-
 int coverage_add_tape(struct coverage *coverage, struct coverage_parts *parts,
 	const struct window *window, const struct cpu_set_filter *cpus, const struct tape *tape)
 {
@@ -335,7 +311,7 @@ int coverage_add_tape(struct coverage *coverage, struct coverage_parts *parts,
 	nameless_add(&coverage->nameless, tape_fact(tape, "unnamed"));
 	if (array_push(&parts->spans, span) < 0 ||
 		coverage_add_losses(coverage, parts, window, cpus, tape) < 0 ||
-		add_cpus(parts, cpus, tape) < 0)
+		recorded_cpus_add(parts, cpus, tape) < 0)
 		return -ENOMEM;
 	return add_tape_time(parts, tape);
 }
@@ -496,23 +472,6 @@ static bool leave_time(
 	return reached_ns < window->to_ns;
 }
 
-static int finish_cpus(struct coverage *coverage, const struct coverage_parts *parts)
-{
-	const struct cpu_set_filter *left_out = &parts->left_out;
-
-	if (!left_out->wanted.count)
-		return 0;
-	coverage->left_out_in_part = parts->all_recorded;
-	for (uint32_t cpu = 0; cpu < left_out->wanted.count; cpu++)
-		if (left_out->wanted.items[cpu] && cpu_filter_passes(&parts->recorded, cpu))
-			coverage->left_out_in_part = true;
-	coverage->left_out_all = !parts->asked_recorded;
-	if (!parts->all_recorded && cpu_filter_list(&parts->recorded, coverage->recorded,
-					    sizeof(coverage->recorded)) < 0)
-		return -ENOMEM;
-	return cpu_filter_list(left_out, coverage->left_out, sizeof(coverage->left_out));
-}
-
 static bool add_share(uint64_t *count, double share)
 {
 	uint64_t whole = (uint64_t)llround(share);
@@ -539,7 +498,7 @@ int coverage_finish(
 	uint64_t reached_ns = window->from_ns, missing_ns = 0;
 
 	if (spans_join(parts) < 0 || spans_explain_given_up(parts) < 0 ||
-		finish_cpus(coverage, parts) < 0)
+		recorded_cpus_finish(coverage, parts) < 0)
 		return -ENOMEM;
 	sort_parts(parts);
 	count_lasting(coverage, parts);

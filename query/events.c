@@ -41,11 +41,17 @@ static bool is_passed_over(const struct tape *tape, const struct tape_event *eve
 	return events_is_count(tape, event) && event->fields.count == 2;
 }
 
+/* What a count is of began before its time: who asks for any of that time is told of it. */
 static bool is_in_window(const struct run *run, const struct events_row *row)
 {
 	const struct window *window = &run->options->question.window;
+	const char *since = events_is_count(row->tape, row->event)
+				    ? tape_event_field(row->tape, row->event, TAPE_EVENT_SINCE)
+				    : NULL;
+	uint64_t since_ns = since ? strtoull(since, NULL, 10) : 0;
 
-	return row->realtime_ns >= window->from_ns && row->realtime_ns < window->to_ns;
+	return row->realtime_ns >= window->from_ns &&
+	       row->realtime_ns - MIN(row->realtime_ns, since_ns) < window->to_ns;
 }
 
 static bool has_name(const struct run *run, const struct events_row *row)

@@ -315,6 +315,24 @@ static int tell_gap(struct telling *telling, struct coverage_gap *gap,
 	return gap->cause ? 0 : tell_outside(telling, gap, &after, error);
 }
 
+/* What is still to come is for nobody to answer for. */
+static int split_at(struct coverage *coverage, size_t number, uint64_t at_ns)
+{
+	struct coverage_gap later = coverage->gaps.items[number];
+	struct coverage_gap *gap;
+
+	if (later.from_ns >= at_ns || later.to_ns <= at_ns)
+		return 0;
+	later.from_ns = at_ns;
+	if (array_push(&coverage->gaps, later) < 0)
+		return -ENOMEM;
+	gap = &coverage->gaps.items[number];
+	memmove(gap + 2, gap + 1, (coverage->gaps.count - number - 2) * sizeof(*gap));
+	gap[1] = later;
+	gap->to_ns = at_ns;
+	return 0;
+}
+
 int interruptions_tell(struct store_reader *reader, const struct store_segments *segments,
 	const struct window *window, struct coverage *coverage, struct error *error)
 {
@@ -335,6 +353,9 @@ int interruptions_tell(struct store_reader *reader, const struct store_segments 
 			r = store_reader_near(reader, window->from_ns, window->to_ns,
 				&telling.before_ns, &telling.after_ns, error);
 		}
+		if (r == 0)
+			r = split_at(coverage, i, telling.now_ns);
+		gap = &coverage->gaps.items[i];
 		if (r == 0)
 			r = tell_gap(&telling, gap, i ? gap - 1 : NULL, error);
 	}

@@ -65,7 +65,7 @@ void facts_collect(struct facts *facts, const struct perf_events *events, const 
 			{ "frequency", facts->frequency },
 			{ "cpus", facts->cpus },
 			{ "cpu_list", cpu_list ? cpu_list : "" },
-			{ "cpus_online", cpu_list ? facts->cpus_online : "" },
+			{ "cpus_online", facts->cpus_online },
 			{ "rungs", perf_events_missing(events) },
 			{ "version", version },
 			{ TAPE_BEGUN, facts->begun },

@@ -159,6 +159,36 @@ static void test_left_out(void)
 	check_left_out(store.path, 6, "7", "7", true, false);
 }
 
+static struct tape *tape_of_host(unsigned int begin, unsigned int end)
+{
+	struct tape *tape = tapes_new(begin, end);
+
+	CHECK_EQ(tape_add_fact(tape, "cpus_online", "0-7"), 0);
+	return tape;
+}
+
+/* All CPUs were recorded: of a number that the host has not, nothing can have been. */
+static void test_no_such_cpu(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct tape_loss away = { TAPE_LOSS_OFFLINE, 9, PERF(0), PERF(2), 1 };
+	struct tape *tape = tape_of_host(0, 2);
+
+	tapes_store_init(&store);
+	CHECK_EQ(array_push(&tape->losses, away), 0);
+	tapes_sample(tape, PERF(1), 8, tapes_thread(tape, 1, 1, "x"), tapes_kernel(tape, "a"));
+	tapes_store_put(&store, tape);
+	check_left_out(store.path, 2, NULL, "", false, false);
+	check_left_out(store.path, 2, "0,7", "", false, false);
+	/* one that came later */
+	check_left_out(store.path, 2, "8", "", false, false);
+	check_left_out(store.path, 2, "0,77", "77", false, false);
+	check_left_out(store.path, 2, "77", "77", false, true);
+	/* where nothing tells which there are, nobody can say that */
+	tapes_store_put(&store, tapes_new(2, 4));
+	check_left_out(store.path, 4, "0,77", "77", true, false);
+}
+
 static void add_loss(struct tape *tape, enum tape_loss_kind kind, uint32_t cpu, double from,
 	double to, uint64_t count)
 {
@@ -496,6 +526,7 @@ CHECK_MAIN({ "the recorder held up", test_held },
 	{ "a damaged stretch is not covered", test_stretches },
 	{ "single damaged records uncover nothing", test_single_records },
 	{ "CPUs that were not to be recorded", test_left_out },
+	{ "CPUs that there are not", test_no_such_cpu },
 	{ "a spool with a damaged block", test_damaged_block },
 	{ "a spool whose last block has no header left", test_last_header },
 	{ "the same after it was copied", test_copied },

@@ -188,6 +188,43 @@ static void test_json(void)
 	tapes_store_done(&store);
 }
 
+/* How many programs started that a window is told of: 12, from its seconds 7 to 9. */
+static uint64_t counted(double from, double to)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	static const struct filter none;
+	struct shown shown = { .json = true };
+	struct events_options options = {
+		.question = { .window = { .from_ns = TAPES_REALTIME + (uint64_t)(from * 1e9),
+				      .to_ns = TAPES_REALTIME + (uint64_t)(to * 1e9) },
+			.filter = &none },
+		.glob = "*exec",
+		.make = make,
+		.take = take,
+		.context = &shown,
+	};
+	struct events_told told;
+
+	CHECK_EQ(store_reader_open(store.path, &reader, NULL), 0);
+	CHECK_EQ(events_run(reader, &options, &told, NULL), 0);
+	array_done(&told.coverage.gaps);
+	buffer_done(&shown.text);
+	return told.count;
+}
+
+/* A count is of a stretch, and belongs to each window that has any of it. */
+static void test_counted(void)
+{
+	make_store();
+	CHECK_EQ(counted(0, 20), 1);
+	CHECK_EQ(counted(8, 8.5), 1);
+	CHECK_EQ(counted(6.5, 7.5), 1);
+	CHECK_EQ(counted(0, 7), 0);
+	CHECK_EQ(counted(9, 9.5), 1);
+	CHECK_EQ(counted(9.001, 20), 0);
+	tapes_store_done(&store);
+}
+
 static void test_filters(void)
 {
 	static const char exit_line[] =
@@ -259,4 +296,4 @@ static void test_lost(void)
 
 CHECK_MAIN({ "what is missing of a name", test_lost }, { "lines", test_lines },
 	{ "hostile names", test_hostile_names }, { "JSON", test_json }, { "filters", test_filters },
-	{ "segments that overlap", test_overlapping })
+	{ "counted", test_counted }, { "segments that overlap", test_overlapping })
