@@ -14,11 +14,13 @@ enum column { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL, GUEST, GUES
 static const char *const names[COLUMNS] = { "user", "nice", "system", "idle", "iowait", "irq",
 	"softirq", "steal", "guest" };
 
+/* Who reads is running while it reads, and takes itself off, as vmstat does. */
 static const struct {
 	const char *word;
 	const char *name;
-} totals[] = { { "ctxt", "host/switches" }, { "processes", "host/forks" },
-	{ "procs_running", "host/running" }, { "procs_blocked", "host/blocked" } };
+	int64_t ours;
+} totals[] = { { "ctxt", "host/switches", 0 }, { "processes", "host/forks", 0 },
+	{ "procs_running", "host/running", 1 }, { "procs_blocked", "host/blocked", 0 } };
 
 struct cpu {
 	struct source_file file;
@@ -89,7 +91,8 @@ static int put_total(struct cpu *cpu, const struct gauges_sink *sink, const stru
 	for (size_t i = 0; i < ARRAY_SIZE(totals); i++)
 		if (words_equal(word, totals[i].word) && words_next(line, &value) &&
 			words_number(&value, &number))
-			return source_put(&cpu->totals, i, sink, number, "%s", totals[i].name);
+			return source_put(&cpu->totals, i, sink, MAX(number - totals[i].ours, 0),
+				"%s", totals[i].name);
 	return 0;
 }
 

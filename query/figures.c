@@ -124,17 +124,55 @@ static void add_to_cells(const struct figures *figures, struct figures_row *row,
 	}
 }
 
+static void add_figure(const struct figures *figures, struct figures_row *row,
+	const struct part *part, double figure)
+{
+	double length_s = MAX(part->to_s - part->from_s, MOMENT_S);
+
+	row->least = MIN(row->least, figure);
+	row->most = MAX(row->most, figure);
+	row->mean += figure * length_s;
+	row->weight_s += length_s;
+	add_to_cells(figures, row, part, figure);
+}
+
+/* A level is what it was read as until it is read again: it did not become so before. */
+static void add_level(
+	const struct figures *figures, struct figures_row *row, const struct series_step *step)
+{
+	const struct window *window = &figures->window;
+	struct part part = part_within(window, step);
+
+	if (step->from_ns < step->to_ns && part.from_s < part.to_s)
+		add_figure(figures, row, &part, step->held);
+	part.from_s = part.to_s;
+	if (step->to_ns >= window->from_ns && step->to_ns < window->to_ns)
+		add_figure(figures, row, &part, step->figure);
+	row->figure = step->figure;
+	row->read_ns = step->to_ns;
+	row->every_ns = step->to_ns - step->from_ns;
+}
+
+/* The last one is held for as long as it was until it was read, if nothing is known of what came then. */
+static void hold_last(const struct figures *figures, struct figures_row *row)
+{
+	struct series_step step = { .from_ns = row->read_ns,
+		.to_ns = row->read_ns + row->every_ns };
+	struct part part = part_within(&figures->window, &step);
+
+	if (series_is_level(row->unit) && row->every_ns && part.from_s < part.to_s)
+		add_figure(figures, row, &part, row->figure);
+}
+
 static void add_to_row(
 	const struct figures *figures, struct figures_row *row, const struct series_step *step)
 {
 	struct part part = part_within(&figures->window, step);
-	double length_s = MAX(part.to_s - part.from_s, MOMENT_S);
 
-	row->least = MIN(row->least, step->figure);
-	row->most = MAX(row->most, step->figure);
-	row->mean += step->figure * length_s;
-	row->weight_s += length_s;
-	add_to_cells(figures, row, &part, step->figure);
+	if (series_is_level(step->unit))
+		add_level(figures, row, step);
+	else
+		add_figure(figures, row, &part, step->figure);
 }
 
 int figures_add(struct figures *figures, const struct series_step *step)
@@ -165,6 +203,7 @@ void figures_finish(struct figures *figures)
 	for (size_t i = 0; i < figures->rows.count; i++) {
 		struct figures_row *row = &figures->rows.items[i];
 
+		hold_last(figures, row);
 		row->mean /= row->weight_s;
 		for (unsigned int at = 0; at < figures->cells; at++)
 			row->cells[at] =

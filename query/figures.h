@@ -17,6 +17,9 @@ struct figures_row {
 	double least, mean, most;
 	double *cells; /* NAN: nothing is known of that time */
 	/* while steps are added */
+	double figure; /* the last reading, */
+	uint64_t read_ns,
+		every_ns; /* when it was, and how long after the one before; 0: there was none */
 	double weight_s;
 	double *weights;
 };

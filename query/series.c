@@ -73,8 +73,9 @@ static void set_figure(struct series_step *step, const struct last *last)
 	int64_t grown;
 	double seconds;
 
-	if (step->unit == SERIES_LEVEL || step->unit == SERIES_SECONDS) {
+	if (series_is_level(step->unit)) {
 		step->figure = step->value;
+		step->held = step->from_ns < step->to_ns ? last->value : step->value;
 		step->has_figure = true;
 		return;
 	}

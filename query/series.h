@@ -24,9 +24,15 @@ struct series_step {
 		from_ns; /* of the reading before; the same as to_ns where there is none: then it has no figure, unless it is a level */
 	uint64_t to_ns; /* of the reading */
 	int64_t value; /* what was read */
-	double figure;
+	double figure; /* between the readings; of a level, what was read */
+	double held; /* a level: what was read before, and was so until this reading */
 	bool has_figure;
 };
+
+static inline bool series_is_level(enum series_unit unit)
+{
+	return unit == SERIES_LEVEL || unit == SERIES_SECONDS;
+}
 
 struct series_options {
 	struct question question;

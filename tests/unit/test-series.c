@@ -210,6 +210,41 @@ static void test_rows(void)
 	array_done(&coverage.gaps);
 }
 
+static void check_levels(const struct tapes_store *store, unsigned int from, unsigned int to,
+	double least, double mean, double most, double first_cell)
+{
+	const struct figures_row *row;
+	struct coverage coverage;
+	struct seen seen = { .figures.cells = 2 };
+
+	CHECK_EQ(run(store, &seen, from, to, "memory_cgroups/tracked", &coverage), 0);
+	figures_finish(&seen.figures);
+	row = row_named(&seen.figures, "memory_cgroups/tracked");
+	check_near(row->least, least);
+	check_near(row->mean, mean);
+	check_near(row->most, most);
+	check_near(row->cells[0], first_cell);
+	figures_done(&seen.figures);
+	array_done(&coverage.gaps);
+}
+
+/* A level is what was read until it is read again, and never what it was read as later. */
+static void test_levels(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct tape *tape = tapes_new(0, 200);
+
+	tapes_store_init(&store);
+	GAUGE(tape, "memory_cgroups/tracked", 50, 12, 38, 0);
+	tapes_store_put(&store, tape);
+	check_levels(&store, 10, 40, 12, 12, 12, 12);
+	check_levels(&store, 0, 100, 12, 25, 38, 12);
+	check_levels(&store, 60, 80, 38, 38, 38, 38);
+	/* the last one, for as long as that before it */
+	check_levels(&store, 90, 130, 0, (10 * 38 + 30 * 0) / 40.0, 38, 19);
+	check_levels(&store, 90, 190, 0, (10 * 38 + 50 * 0) / 60.0, 38, 10 * 38 / 50.0);
+}
+
 /* Of a step that reaches out of the window counts what is within, in the mean as in the cells. */
 static void test_part(void)
 {
@@ -261,5 +296,5 @@ static void test_chart(void)
 CHECK_MAIN({ "names with and without units", test_names },
 	{ "steps of counters and levels", test_steps },
 	{ "what reaches into a window", test_window }, { "boots", test_boots },
-	{ "rows and cells", test_rows }, { "steps over the window's edges", test_part },
-	{ "lines with plots", test_chart })
+	{ "rows and cells", test_rows }, { "levels", test_levels },
+	{ "steps over the window's edges", test_part }, { "lines with plots", test_chart })
