@@ -124,6 +124,26 @@ static void put_colored(const struct drawing *drawing, double value)
 	drawing_put_cell(drawing, " ");
 }
 
+static const char *outside_mark(const struct drawing *drawing)
+{
+	return drawing->terminal->unicode ? "\u00b7" : "'";
+}
+
+/* What nobody asked for is not idle either. */
+static bool is_outside(const struct drawing *drawing, uint32_t row, uint32_t column)
+{
+	return heat_is_outside(drawing->heat, row, column) &&
+	       (!has_halves(drawing->terminal) || !row ||
+		       heat_is_outside(drawing->heat, row - 1, column));
+}
+
+static void put_outside(const struct drawing *drawing)
+{
+	terminal_style(drawing->terminal, STYLE_DIM, drawing->text);
+	drawing_put_cell(drawing, outside_mark(drawing));
+	terminal_style(drawing->terminal, STYLE_PLAIN, drawing->text);
+}
+
 /* Rows are counted from the bottom; a line has its upper one, and one below it. */
 static void put_fraction_cell(const struct drawing *drawing, uint32_t row, uint32_t column)
 {
@@ -131,6 +151,8 @@ static void put_fraction_cell(const struct drawing *drawing, uint32_t row, uint3
 
 	if (heat_is_unknown(drawing->heat, row, column))
 		drawing_put_unknown(drawing);
+	else if (is_outside(drawing, row, column))
+		put_outside(drawing);
 	else if (has_halves(drawing->terminal))
 		put_halves(drawing, value, row ? heat_busy(drawing->heat, row - 1, column) : 0);
 	else if (drawing->terminal->color)
@@ -307,6 +329,15 @@ static void put_scale_text(const struct drawing *drawing, struct buffer *legend)
 	buffer_printf(legend, "; a row is %.0f ms of each second", 1000.0 / drawing->heat->rows);
 }
 
+/* Only the first and the last column can have some. */
+static bool has_outside(const struct heat *heat)
+{
+	for (uint32_t row = 0; row < heat->rows && heat->columns; row++)
+		if (heat_is_outside(heat, row, 0) || heat_is_outside(heat, row, heat->columns - 1))
+			return true;
+	return false;
+}
+
 static void put_legend(const struct drawing *drawing)
 {
 	_cleanup_(buffer_done) struct buffer legend = { 0 };
@@ -319,6 +350,8 @@ static void put_legend(const struct drawing *drawing)
 		duration_format(drawing->heat->column_ns, length, sizeof(length)),
 		drawing->heat->column_ns > NSEC_PER_SEC ? ", a cell its mean" : "",
 		drawing->terminal->unicode ? "\u2573" : "x");
+	if (drawing->heat->by == HEAT_FRACTIONS && has_outside(drawing->heat))
+		buffer_printf(&legend, ", %s is not of the window", outside_mark(drawing));
 	buffer_u8(&legend, 0);
 	if (buffer_failed(&legend))
 		drawing->text->failed = true;

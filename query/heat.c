@@ -236,6 +236,11 @@ bool heat_is_unknown(const struct heat *heat, uint32_t row, uint32_t column)
 				       MIN(asked_ns, (double)SLIVER_NS);
 }
 
+bool heat_is_outside(const struct heat *heat, uint32_t row, uint32_t column)
+{
+	return heat_cell_ns(heat, heat->asked_ns.items, row, column) <= 0;
+}
+
 double heat_busy(const struct heat *heat, uint32_t row, uint32_t column)
 {
 	double ns = heat_cell_ns(heat, heat->covered_ns.items, row, column);

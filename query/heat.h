@@ -55,7 +55,9 @@ int heat_cover(struct heat *heat, const struct window *window, const struct cove
 double heat_busy(const struct heat *heat, uint32_t row, uint32_t column);
 /* Was it of the window, and not recorded, or no more than a sliver of it? */
 bool heat_is_unknown(const struct heat *heat, uint32_t row, uint32_t column);
-/* The same of fewer fractions, once it is covered; rows divides those that it has. 0 or -ENOMEM. */
+/* Is none of it of the window, which may begin and end within a second? */
+bool heat_is_outside(const struct heat *heat, uint32_t row, uint32_t column);
+/* A heat of fewer fractions, once it is covered; rows divides those that it has. 0 or -ENOMEM. */
 int heat_coarser(const struct heat *heat, uint32_t rows, struct heat **ret_coarse);
 
 /* A line each column, once it is covered: of each cell that was recorded, how many CPUs were busy in it. */
