@@ -80,6 +80,23 @@ static inline void sort_by_number(
 		memcpy(items, from, count * size);
 }
 
+/* Of items in order, how many come before a number. */
+static inline size_t sort_count_below(
+	const void *items, size_t count, size_t size, size_t key_at, uint64_t number)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (sort_key(items, size, key_at, middle) < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /* Of an array (base/array.h) by a uint64_t member. */
 #define sort_array(array, scratch, member)                                                 \
 	sort_by_number((array)->items, (scratch), (array)->count, sizeof(*(array)->items), \
@@ -87,3 +104,6 @@ static inline void sort_by_number(
 #define sort_array_is_done(array, member)                                     \
 	sort_is_done((array)->items, (array)->count, sizeof(*(array)->items), \
 		offsetof(__typeof__(*(array)->items), member))
+#define sort_array_count_below(array, member, number)                             \
+	sort_count_below((array)->items, (array)->count, sizeof(*(array)->items), \
+		offsetof(__typeof__(*(array)->items), member), (number))

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/sort.h"
 
 /* A segment's end in the list and by its anchors, which differ by microseconds. */
 #define BESIDE_NS NSEC_PER_MSEC
@@ -91,33 +92,21 @@ static int load_side(struct telling *telling, const struct store_segment *segmen
 	return 0;
 }
 
-/* The number of the first that begins at that moment or later: they are in that order. */
-static size_t first_from(const struct store_segments *segments, uint64_t at_ns)
-{
-	size_t from = 0, to = segments->list.count;
-
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-
-		if (segments->list.items[middle].begin_ns < at_ns)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from;
-}
-
 /* The segment that ends, or begins, at that moment; or NULL. Of thousands of gaps, each finds its own at once. */
 static const struct store_segment *find_segment(
 	const struct store_segments *segments, uint64_t at_ns, bool behind)
 {
-	size_t at = first_from(segments, at_ns - MIN(at_ns, BESIDE_NS)), end = segments->list.count;
+	/* they are in the order of their begins */
+	size_t at = sort_array_count_below(
+		       &segments->list, begin_ns, at_ns - MIN(at_ns, BESIDE_NS)),
+	       end = segments->list.count;
 
 	for (; behind && at < end && segments->list.items[at].begin_ns < at_ns + BESIDE_NS; at++)
 		if (is_near(segments->list.items[at].begin_ns, at_ns))
 			return &segments->list.items[at];
 	if (!behind)
-		for (at = first_from(segments, at_ns + BESIDE_NS); at-- > 0;)
+		for (at = sort_array_count_below(&segments->list, begin_ns, at_ns + BESIDE_NS);
+			at-- > 0;)
 			if (is_near(segments->list.items[at].end_ns, at_ns))
 				return &segments->list.items[at];
 	return NULL;

@@ -74,24 +74,6 @@ static void fetch(const struct timeline *timeline, const struct timeline_entry *
 		__builtin_prefetch(record + at);
 }
 
-/* How many come before a moment. */
-static size_t count_before(const struct timeline *timeline, uint64_t before_ns)
-{
-	size_t from = 0, to = timeline->entries.count;
-
-	if (before_ns == UINT64_MAX)
-		return to;
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-
-		if (timeline->entries.items[middle].time_ns < before_ns)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from;
-}
-
 int timeline_flush(struct timeline *timeline, uint64_t before_ns,
 	void (*expect)(void *context, const struct timeline_entry *entry, const uint8_t *record),
 	int (*give)(void *context, const struct timeline_entry *entry, const uint8_t *record),
@@ -104,7 +86,9 @@ int timeline_flush(struct timeline *timeline, uint64_t before_ns,
 	if (r < 0)
 		return r;
 	entries = timeline->entries.items;
-	end = count_before(timeline, before_ns);
+	end = before_ns == UINT64_MAX
+		      ? timeline->entries.count
+		      : sort_array_count_below(&timeline->entries, time_ns, before_ns);
 	for (; r >= 0 && given < end; given++) {
 		for (; told < end && told < given + TIMELINE_AHEAD; told++) {
 			if (told + FETCHED_AHEAD < end)

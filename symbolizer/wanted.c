@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/sort.h"
 
 /* A hostile file could give each address a name of a megabyte. */
 #define NAMES_MAX (64u << 20)
@@ -51,17 +52,7 @@ void wanted_sort(struct wanted *wanted)
 
 size_t wanted_below(const struct wanted *wanted, uint64_t address)
 {
-	size_t low = 0, high = wanted->addresses.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (wanted->addresses.items[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return sort_array_count_below(&wanted->addresses, address, address);
 }
 
 struct wanted_address *wanted_find(const struct wanted *wanted, uint64_t address)
