@@ -2,7 +2,7 @@
 /*
  * perftape: finds the command, parses its options by its table, runs it.
  *
- * Options may stand before and after the command; "--name value" and "--name=value" are the same, and so are "-o value" and
+ * Options of every command may stand before and after it, its own after it; "--name value" and "--name=value" are the same, and so are "-o value" and
  * "-ovalue".
  */
 #include <errno.h>
