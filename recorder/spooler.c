@@ -21,6 +21,7 @@ struct spooler {
 	const struct spooler_owner *owner;
 	pthread_t thread;
 	struct spool_block block; /* the one at work */
+	struct zstd_packer *packer;
 	struct buffer packed; /* as it goes into the file; empty: not yet */
 
 	pthread_mutex_t lock;
@@ -75,7 +76,7 @@ static bool take_block(struct spooler *spooler)
 static int write_block(struct spooler *spooler, struct error *error)
 {
 	const struct spool_block *block = &spooler->block;
-	int r = spooler->packed.size ? 0 : spool_pack(block, &spooler->packed);
+	int r = spooler->packed.size ? 0 : spool_pack(block, spooler->packer, &spooler->packed);
 
 	if (r < 0) {
 		spooler->packed.size = 0;
@@ -146,6 +147,7 @@ static void *spooler_main(void *context)
 static void spooler_free(struct spooler *spooler)
 {
 	end_block(spooler);
+	zstd_packer_free(spooler->packer);
 	buffer_done(&spooler->packed);
 	for (size_t i = 0; i < spooler->blocks.count; i++)
 		spool_block_done(&spooler->blocks.items[i]);
@@ -166,7 +168,9 @@ int spooler_start(struct store_writer *writer, const struct spooler_owner *owner
 	spooler->writer = writer;
 	spooler->owner = owner;
 	worker_lock_init(&spooler->lock, &spooler->changed);
-	r = worker_start(&spooler->thread, spooler_main, spooler);
+	r = zstd_packer_new(SPOOL_PACK_LEVEL, &spooler->packer);
+	if (r == 0)
+		r = worker_start(&spooler->thread, spooler_main, spooler);
 	if (r < 0) {
 		spooler_free(spooler);
 		return error_set(error, r, "starting the spooling thread: %s", strerror(-r));

@@ -27,7 +27,6 @@
 #define HEADER_SIZE 100
 #define CRC_AT 96
 #define RAW_MAX (1u << 28)
-#define PACK_LEVEL 1
 /* What a disk writes at once, or not at all. */
 #define SECTOR 512
 
@@ -111,8 +110,8 @@ static void put_expected(
 	buffer_u64(bytes, begin_ns);
 }
 
-static void put_header(
-	struct buffer *bytes, const struct spool_block *block, const struct buffer *frame)
+static void put_header(struct buffer *bytes, const struct spool_block *block, const uint8_t *frame,
+	size_t frame_size)
 {
 	size_t start = bytes->size;
 
@@ -120,28 +119,43 @@ static void put_header(
 	buffer_u64(bytes, block->until_ns);
 	buffer_u32(bytes, block->samples);
 	buffer_u32(bytes, block->raw.size);
-	buffer_u32(bytes, frame->size);
-	buffer_u32(bytes, crc32c(0, frame->data, frame->size));
+	buffer_u32(bytes, frame_size);
+	buffer_u32(bytes, crc32c(0, frame, frame_size));
 	buffer_bytes(bytes, block->boot_id, sizeof(block->boot_id));
-	if (!buffer_failed(bytes))
-		buffer_u32(bytes, crc32c(0, bytes->data + start, CRC_AT));
+	buffer_u32(bytes, crc32c(0, bytes->data + start, CRC_AT));
 }
 
-int spool_pack(const struct spool_block *block, struct buffer *bytes)
+/* The frame first, whose size and checksum the header has; then the header, for which room was left. */
+static int pack(const struct spool_block *block, struct zstd_packer *packer, struct buffer *bytes)
 {
-	_cleanup_(buffer_done) struct buffer frame = { 0 };
-	size_t start = bytes->size;
+	const struct buffer *raw = &block->raw;
+	size_t start = bytes->size, end;
+	int r;
 
-	if (zstd_append(&frame, block->raw.data, block->raw.size, PACK_LEVEL) < 0)
+	if (!buffer_room(bytes, HEADER_SIZE))
 		return -ENOMEM;
-	put_header(bytes, block, &frame);
-	buffer_bytes(bytes, frame.data, frame.size);
-	if (buffer_failed(bytes)) {
+	bytes->size += HEADER_SIZE;
+	r = packer ? zstd_packer_append(packer, bytes, raw->data, raw->size)
+		   : zstd_append(bytes, raw->data, raw->size, SPOOL_PACK_LEVEL);
+	if (r < 0)
+		return r;
+	end = bytes->size;
+	bytes->size = start;
+	put_header(bytes, block, bytes->data + start + HEADER_SIZE, end - start - HEADER_SIZE);
+	bytes->size = end;
+	return 0;
+}
+
+int spool_pack(const struct spool_block *block, struct zstd_packer *packer, struct buffer *bytes)
+{
+	size_t start = bytes->size;
+	int r = pack(block, packer, bytes);
+
+	if (r < 0) {
 		bytes->size = start;
 		bytes->failed = false; /* what was there before still is */
-		return -ENOMEM;
 	}
-	return 0;
+	return r;
 }
 
 /* Is there a sound header? Its block may reach beyond the end. */

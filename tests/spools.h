@@ -45,7 +45,7 @@ static inline void spooling_second(struct spooling *spooling, struct buffer *byt
 		tapes_sample(tape, tape->end_ns + i * NSEC_PER_SEC / 4, 0, thread, stack);
 	tape->end_ns += NSEC_PER_SEC;
 	CHECK_EQ(spool_encode(tape, &spooling->mark, tape->end_ns, &spooling->block), 0);
-	CHECK_EQ(spool_pack(&spooling->block, bytes), 0);
+	CHECK_EQ(spool_pack(&spooling->block, NULL, bytes), 0);
 }
 
 /* Written when what is in it happened, as a recorder does. */

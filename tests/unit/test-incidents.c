@@ -187,7 +187,7 @@ static void test_unsealed(void)
 	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
 	tape = tape_with(0, "one");
 	CHECK_EQ(spool_encode(tape, &mark, tape->end_ns, &block), 0);
-	CHECK_EQ(spool_pack(&block, &bytes), 0);
+	CHECK_EQ(spool_pack(&block, NULL, &bytes), 0);
 	CHECK_EQ(store_writer_spool(writer, 0, bytes.data, bytes.size, NULL), 0);
 	CHECK(strstr(told_of(store.path, 0, UINT64_MAX), "0-5 ena_reset 3 one 0000000000.spool"));
 	spool_mark_done(&mark);

@@ -154,7 +154,7 @@ static void append_block(const struct tape *tape, struct spool_mark *mark, uint6
 	struct spool_block *block, struct buffer *bytes)
 {
 	CHECK_EQ(spool_encode(tape, mark, until_ns, block), 0);
-	CHECK_EQ(spool_pack(block, bytes), 0);
+	CHECK_EQ(spool_pack(block, NULL, bytes), 0);
 }
 
 /* What a spool of so many blocks should be read as: the tape as it was after each. */
