@@ -5,12 +5,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/file.h"
 #include "recorder/cpu-list.h"
-
-#define TEXT_LIMIT (16u << 20)
 
 void cpu_idle_done(struct cpu_idle *idle)
 {
@@ -46,14 +42,6 @@ int cpu_idle_parse(char *text, struct cpu_idle *idle)
 			r = set_idle(idle, cpu, (ticks + waited) * tick_ns);
 	}
 	return r;
-}
-
-int cpu_idle_read(struct cpu_idle *idle)
-{
-	_cleanup_free_ char *text = NULL;
-	int r = file_read("/proc/stat", TEXT_LIMIT, &text, NULL);
-
-	return r == 0 ? cpu_idle_parse(text, idle) : r;
 }
 
 int cpu_idle_copy(struct cpu_idle *to, const struct cpu_idle *from)

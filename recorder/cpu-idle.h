@@ -19,8 +19,6 @@ void cpu_idle_done(struct cpu_idle *idle);
 
 /* Out of the text, whose lines are cut up; time_ns stays as it is. 0 or -ENOMEM. */
 int cpu_idle_parse(char *text, struct cpu_idle *idle);
-/* Of this host. A negative errno when it cannot be read. */
-int cpu_idle_read(struct cpu_idle *idle);
 int cpu_idle_copy(struct cpu_idle *to, const struct cpu_idle *from);
 
 /* How long a CPU idled between two readings, or CPU_IDLE_UNKNOWN. */

@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/bytes.h"
+#include "gauges/source.h"
 #include "recorder/cpu-list.h"
 #include "recorder/perf-attr.h"
 #include "recorder/perf-channel.h"
@@ -32,7 +33,8 @@ struct perf_events {
 	size_t counts[PERF_RINGS];
 	struct perf_layout layouts[PERF_RINGS];
 	struct cpu_list wanted; /* without any: all */
-	char *online; /* the text that said so; NULL: it is to be looked at anew */
+	struct source_file online_file; /* the list of those that are online */
+	char *online; /* what it said; NULL: it is to be looked at anew */
 	array_of(struct cpu_events) cpus;
 	struct perf_poll poll;
 	/* perf-hotplug.c's */
@@ -50,4 +52,5 @@ int events_open_ring(struct perf_events *events, enum perf_ring ring, struct cpu
 void events_close_cpu(struct cpu_events *cpu);
 /* After some were closed, or rings of one kind were opened: who wakes us. 0 or -ENOMEM. */
 int events_collect(struct perf_events *events, enum perf_ring fresh);
-int events_read_online(char **ret_text, struct cpu_list *ret_list);
+/* The list of online CPUs into online_file.text. */
+int events_read_online(struct perf_events *events);

@@ -134,19 +134,19 @@ static int look_at_list(const struct look *look)
 {
 	struct perf_events *events = look->events;
 	struct cpu_list online = { 0 };
-	_cleanup_free_ char *text = NULL;
-	int r = events_read_online(&text, &online);
+	int r = events_read_online(events);
 
-	if (r == 0 && (!events->online || strcmp(text, events->online) != 0)) {
-		look_who_went(look, &online);
-		r = look_who_came(look, &online);
-		free(events->online);
-		events->online = r == 0 ? take_ptr(text) : NULL;
-		if (r == 0)
-			r = events_collect(events, PERF_RING_SAMPLES);
-	}
+	if (r < 0 || (events->online && strcmp(events->online_file.text, events->online) == 0))
+		return r;
+	r = cpu_list_parse(events->online_file.text, &online);
+	if (r < 0)
+		return r;
+	look_who_went(look, &online);
+	r = look_who_came(look, &online);
 	cpu_list_done(&online);
-	return r;
+	free(events->online);
+	events->online = r == 0 ? strdup(events->online_file.text) : NULL;
+	return r == 0 ? events_collect(events, PERF_RING_SAMPLES) : r;
 }
 
 /* Was the machine suspended since the last look? */

@@ -45,6 +45,7 @@ struct perf_events *perf_events_close(struct perf_events *events)
 	perf_poll_done(&events->poll);
 	cpu_list_done(&events->wanted);
 	buffer_done(&events->missing_text);
+	source_file_done(&events->online_file);
 	free(events->online);
 	free(events);
 	return NULL;
@@ -331,11 +332,9 @@ static size_t default_ring_bytes(size_t cpus)
 	return bytes;
 }
 
-int events_read_online(char **ret_text, struct cpu_list *ret_list)
+int events_read_online(struct perf_events *events)
 {
-	int r = file_read("/sys/devices/system/cpu/online", 65536, ret_text, NULL);
-
-	return r == 0 ? cpu_list_parse(*ret_text, ret_list) : r;
+	return source_file_read(&events->online_file, 65536);
 }
 
 static int find_cpus(struct perf_events *events, struct error *error)
@@ -348,7 +347,9 @@ static int find_cpus(struct perf_events *events, struct error *error)
 	if (r < 0)
 		return error_set(error, r, "'%s' is no list of CPUs; write 3 or 0-3,8",
 			events->options.cpus);
-	r = events_read_online(&events->online, &online);
+	r = events_read_online(events);
+	if (r == 0)
+		r = cpu_list_parse(events->online_file.text, &online);
 	for (size_t i = 0; r == 0 && i < online.cpus.count; i++)
 		r = array_push(&events->cpus, (struct cpu_events){ .cpu = online.cpus.items[i] });
 	for (size_t i = 0; r == 0 && i < events->wanted.cpus.count; i++)
@@ -398,6 +399,7 @@ int perf_events_open(const struct perf_events_options *options, struct perf_even
 	if (!events)
 		return -ENOMEM;
 	events->options = *options;
+	source_file_init(&events->online_file, "", "/sys/devices/system/cpu/online");
 	perf_channel_setup();
 	r = find_cpus(events, error);
 	if (r < 0)

@@ -345,6 +345,7 @@ static int record(struct recorder *recorder, struct error *error)
 		if (r < 0)
 			return error_set(error, r, "out of memory");
 		vitals_end(&recorder->vitals);
+		vitals_mark(&recorder->vitals);
 		report(recorder);
 	}
 	return r;
@@ -424,6 +425,7 @@ int recorder_new(
 	if (!recorder)
 		return -ENOMEM;
 	recorder->options = options;
+	watch_init(&recorder->watch);
 	r = assembler_init(&recorder->assembler, &recorder->assembly);
 	if (r == 0)
 		r = rights_see_host(error);

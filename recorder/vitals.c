@@ -71,10 +71,15 @@ static void move_marks(
 void vitals_end(struct vitals *vitals)
 {
 	vitals->now.monotonic_ns = clock_ns(CLOCK_MONOTONIC);
-	vitals->now.cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	vitals->drain_ns = vitals->now.monotonic_ns - vitals->begun_ns;
 	vitals->drain_peak_ns = MAX(vitals->drain_peak_ns, vitals->drain_ns);
 	measure_samples(vitals);
+}
+
+void vitals_mark(struct vitals *vitals)
+{
+	/* asking for it is a call of the kernel, which adds up all threads */
+	vitals->now.cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	move_marks(vitals->marks, &vitals->now, VITALS_RECENT_NS);
 	move_marks(vitals->newer, &vitals->now, VITALS_NOW_NS);
 }

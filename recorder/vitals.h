@@ -47,6 +47,8 @@ int vitals_record(struct vitals *vitals, enum perf_ring ring, uint32_t cpu, size
 void vitals_emptied(struct vitals *vitals);
 /* All that it took has been applied. */
 void vitals_end(struct vitals *vitals);
+/* What a rate is told of begins or ends now: at each turn. */
+void vitals_mark(struct vitals *vitals);
 
 /* Fills in what is known here; ring_bytes, frequency and what was lost are there: a ring that lost was full. */
 void vitals_tell(const struct vitals *vitals, struct recorder_progress *progress);

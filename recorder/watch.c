@@ -2,19 +2,24 @@
 #include "recorder/watch.h"
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "recorder/proc-reader.h"
 
 /* A reading that took longer may be from before and after a nap of ours, and belongs to no moment. */
 #define READING_MAX_NS (20 * NSEC_PER_MSEC)
 
-#define LIMIT_PATH "/proc/sys/kernel/perf_event_max_sample_rate"
+#define STAT_LIMIT (16u << 20)
 
 /* All processes at the start, when nothing is in the rings yet; and what a turn may wait for: the rings hold some seconds more. */
 #define START_NS (60 * NSEC_PER_SEC)
 #define START_EACH_NS (2 * NSEC_PER_SEC)
 #define TURN_NS (5 * NSEC_PER_SEC)
 #define TURN_EACH_NS (200 * NSEC_PER_MSEC)
+
+void watch_init(struct watch *watch)
+{
+	source_file_init(&watch->stat, "", "/proc/stat");
+	source_file_init(&watch->limit, "", "/proc/sys/kernel/perf_event_max_sample_rate");
+}
 
 /* Without a reader, for want of memory or threads, the tracker reads itself. */
 void watch_start(struct watch *watch, struct tracker *tracker, const volatile int *stop)
@@ -30,6 +35,8 @@ void watch_start(struct watch *watch, struct tracker *tracker, const volatile in
 void watch_done(struct watch *watch)
 {
 	proc_reader_free(watch->reader);
+	source_file_done(&watch->stat);
+	source_file_done(&watch->limit);
 	cpu_idle_done(&watch->idle);
 }
 
@@ -43,7 +50,9 @@ static int look_at_idle(struct watch *watch, struct assembler *assembler)
 	if (!assembler->losses.period_ns || losses_waiting(&assembler->losses))
 		return 0;
 	before_ns = clock_ns(CLOCK_MONOTONIC);
-	r = cpu_idle_read(&watch->idle);
+	r = source_file_read(&watch->stat, STAT_LIMIT);
+	if (r == 0)
+		r = cpu_idle_parse(watch->stat.text, &watch->idle);
 	after_ns = clock_ns(CLOCK_MONOTONIC);
 	if (r < 0 || after_ns - before_ns > READING_MAX_NS)
 		return r == -ENOMEM ? r : 0;
@@ -52,14 +61,13 @@ static int look_at_idle(struct watch *watch, struct assembler *assembler)
 }
 
 /* The kernel lowers it by itself when sampling takes too long. */
-static int look_at_limit(const struct watch *watch, struct assembler *assembler)
+static int look_at_limit(struct watch *watch, struct assembler *assembler)
 {
-	_cleanup_free_ char *text = NULL;
 	uint64_t limit;
 
-	if (!watch->frequency || file_read(LIMIT_PATH, 64, &text, NULL) < 0)
+	if (!watch->frequency || source_file_read(&watch->limit, 64) < 0)
 		return 0;
-	limit = strtoull(text, NULL, 10);
+	limit = strtoull(watch->limit.text, NULL, 10);
 	return losses_limit(&assembler->losses, limit < watch->frequency ? MAX(limit, 1ull) : 0,
 		assembler_last_anchor(assembler)->perf_ns);
 }

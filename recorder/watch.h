@@ -7,17 +7,20 @@
  * counted by themselves. It has the reader through which the tracker asks /proc.
  */
 
+#include "gauges/source.h"
 #include "recorder/assembler.h"
 #include "recorder/perf-events.h"
 
 struct watch {
 	uint64_t frequency; /* that was asked for; 0: it is not a matter of frequency */
 	/* the rest is watch.c's */
+	struct source_file stat, limit;
 	struct cpu_idle idle;
 	struct proc_reader *reader;
 	uint64_t counted_sequence; /* of the tape at hand when it was counted last, + 1 */
 };
 
+void watch_init(struct watch *watch);
 /* From now on the tracker asks /proc who runs where, and is held up by nothing, least of all when *stop is not 0. */
 void watch_start(struct watch *watch, struct tracker *tracker, const volatile int *stop);
 void watch_done(struct watch *watch);

@@ -121,6 +121,7 @@ static void record(struct ledger *ledger)
 	uint64_t now_ns = 0;
 	pid_t loads[LOADS];
 
+	watch_init(&watch);
 	start_loads(loads);
 	for (unsigned int i = 0; i < seconds * 10; i++) {
 		usleep(i % 10 ? 50000 : 500000);

@@ -102,6 +102,7 @@ static void drain(struct vitals *vitals, uint64_t due_ns, unsigned int samples)
 	CHECK_EQ(vitals_record(vitals, PERF_RING_SIDEBAND, UINT32_MAX, 80), 0);
 	vitals_emptied(vitals);
 	vitals_end(vitals);
+	vitals_mark(vitals);
 }
 
 static void test_vitals(void)
