@@ -7,6 +7,7 @@
  */
 #include "tests/check.h"
 
+#include <linux/perf_event.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -32,6 +33,7 @@ struct ledger {
 	struct assembler assembler;
 	struct assembler_options options;
 	struct assembler_source sources[PERF_RINGS];
+	uint64_t read; /* samples found in the rings */
 };
 
 static const struct assembler_fact facts[] = { { "host", "here" }, { 0 } };
@@ -72,7 +74,10 @@ static int collect(void *context, enum perf_ring ring, const uint8_t *bytes, siz
 	struct ledger *ledger = context;
 	struct perf_record_place place =
 		perf_record_place(ledger->sources[ring].layout, bytes, size);
+	struct perf_event_header header;
 
+	memcpy(&header, bytes, sizeof(header));
+	ledger->read += header.type == PERF_RECORD_SAMPLE;
 	return assembler_add(&ledger->assembler, ring, &place, bytes, size);
 }
 
@@ -195,6 +200,7 @@ static void test_books(void)
 		lost += perf_events_lost(ledger.events, cpu);
 	}
 	taken = ledger.assembler.samples;
+	CHECK_EQ(ledger.assembler.losses.counts.damaged, 0);
 	sealer_stop(sealer, &status);
 	perf_events_close(ledger.events);
 	assembler_done(&ledger.assembler);
@@ -205,6 +211,7 @@ static void test_books(void)
 		status.segments);
 	CHECK(books.stored > 10000);
 	CHECK(books.lost > 10000);
+	CHECK_EQ(ledger.read, taken);
 	CHECK_EQ(books.stored, taken);
 	CHECK_EQ(books.lost, lost);
 	/* kernels (6.18 does) count a few of 100,000 that they neither write nor call lost */
