@@ -31,29 +31,38 @@ static inline void reader_init(struct reader *reader, const void *data, size_t s
 	*reader = (struct reader){ .data = (const uint8_t *)data, .size = size };
 }
 
-/* The next size bytes, borrowed from the reader's data; NULL when there are fewer. Inline: all decoding comes through here. */
+/* Are there size bytes more? It has failed when there are not. Inline: all decoding comes through here. */
+static inline bool reader_has(struct reader *reader, size_t size)
+{
+	if (reader->failed)
+		return false;
+	if (__builtin_expect(size > reader->size - reader->position, 0)) {
+		reader->failed = true;
+		reader->failed_at = reader->position;
+		return false;
+	}
+	return true;
+}
+
+/* The next size bytes, borrowed from the reader's data; NULL when there are fewer. */
 static inline const void *reader_take(struct reader *reader, size_t size)
 {
 	const uint8_t *at = reader->data + reader->position;
 
-	if (reader->failed)
+	if (!reader_has(reader, size))
 		return NULL;
-	if (__builtin_expect(size > reader->size - reader->position, 0)) {
-		reader->failed = true;
-		reader->failed_at = reader->position;
-		return NULL;
-	}
 	reader->position += size;
 	return at;
 }
 
 static inline uint64_t reader_little(struct reader *reader, size_t size)
 {
-	const void *at = reader_take(reader, size);
 	uint64_t value = 0;
 
-	if (at)
-		memcpy(&value, at, size);
+	if (!reader_has(reader, size))
+		return 0;
+	memcpy(&value, reader->data + reader->position, size);
+	reader->position += size;
 	return le64toh(value);
 }
 

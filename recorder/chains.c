@@ -13,15 +13,24 @@
 #define KNOWN_SETS (1u << 16)
 
 /* Odd, with as many bits set as not, and no pattern. */
-#define DEPTH_FACTOR 0x9e3779b97f4a7c15ull
-#define ADDRESS_FACTOR 0x6a09e667f3bcc909ull
 #define MODE_FACTOR 0xbb67ae8584caa73bull
+
+/*
+ * Each depth has a factor of its own, the same at the same distance from the root, and what the callers add up to does not depend on the order in which
+ * they are added: the CPU multiplies them side by side.
+ */
+static void choose_factors(uint64_t factors[CHAIN_FACTORS])
+{
+	for (size_t depth = 0; depth < CHAIN_FACTORS; depth++)
+		factors[depth] = hash_u64(MODE_FACTOR * (depth + 1)) | 1;
+}
 
 int chains_init(struct chains *chains, struct tracker *tracker)
 {
 	int r;
 
 	*chains = (struct chains){ .tracker = tracker };
+	choose_factors(chains->factors);
 	r = frames_init(&chains->frames, tracker);
 	return r == 0 ? recent_init(&chains->known, KNOWN_SETS) : r;
 }
@@ -116,45 +125,34 @@ static uint64_t hash_of_mappings(const struct chain_mappings *mappings)
 	return hash;
 }
 
-static uint64_t hash_address(uint64_t address, enum perf_cpu_mode mode)
+/* What a caller adds that many callers away from the root. */
+static uint64_t hash_caller(
+	const struct chains *chains, size_t depth, uint64_t address, enum perf_cpu_mode mode)
 {
-	address = (address + mode * MODE_FACTOR) * ADDRESS_FACTOR;
-	return address ^ address >> 32;
-}
+	uint64_t factor = chains->factors[depth % CHAIN_FACTORS];
 
-/* From the root: one more caller. */
-static uint64_t hash_deeper(uint64_t hash, uint64_t address, enum perf_cpu_mode mode)
-{
-	return (hash + hash_address(address, mode)) * DEPTH_FACTOR;
-}
-
-/*
- * Four more, the last of which is the first here. Taking the brackets of hash_deeper() apart leaves one addition and one multiplication to be done one
- * behind the other; all else the CPU does side by side.
- */
-static uint64_t hash_four_deeper(
-	uint64_t hash, const struct perf_record *record, size_t first, enum perf_cpu_mode mode)
-{
-	const uint64_t squared = DEPTH_FACTOR * DEPTH_FACTOR;
-
-	return (hash + hash_address(perf_chain_at(record, first + 3), mode)) * (squared * squared) +
-	       hash_address(perf_chain_at(record, first + 2), mode) * (squared * DEPTH_FACTOR) +
-	       hash_address(perf_chain_at(record, first + 1), mode) * squared +
-	       hash_address(perf_chain_at(record, first), mode) * DEPTH_FACTOR;
+	return (address + mode * MODE_FACTOR) * factor * (hash_u64(depth / CHAIN_FACTORS) | 1);
 }
 
 /* What most callchains are: no mark is among the callers. */
-static bool hash_whole(struct chain *chain, const struct perf_record *record)
+static bool hash_whole(
+	const struct chains *chains, struct chain *chain, const struct perf_record *record)
 {
-	uint64_t hash = hash_of_mappings(&chain->mappings), highest = 0;
-	size_t i = record->sample.chain_count;
+	size_t last = record->sample.chain_count - 1, near = MIN(chain->depth, CHAIN_FACTORS);
+	uint64_t hash = hash_of_mappings(&chain->mappings), highest = 0, address;
+	uint64_t mode = chain->leaf_mode * MODE_FACTOR;
 
-	for (size_t at = chain->first; at < i; at++)
-		highest = MAX(highest, perf_chain_at(record, at));
-	for (; i >= chain->first + 4; i -= 4)
-		hash = hash_four_deeper(hash, record, i - 4, chain->leaf_mode);
-	while (i-- > chain->first)
-		hash = hash_deeper(hash, perf_chain_at(record, i), chain->leaf_mode);
+#pragma GCC unroll 4
+	for (size_t depth = 0; depth < near; depth++) {
+		address = perf_chain_at(record, last - depth);
+		highest = MAX(highest, address);
+		hash += (address + mode) * chains->factors[depth];
+	}
+	for (size_t depth = near; depth < chain->depth; depth++) {
+		address = perf_chain_at(record, last - depth);
+		highest = MAX(highest, address);
+		hash += hash_caller(chains, depth, address, chain->leaf_mode);
+	}
 	chain->hash = hash;
 	return highest < PERF_CHAIN_MARKS;
 }
@@ -177,13 +175,13 @@ static int split(struct chains *chains, const struct perf_record *record, struct
 		else
 			chain->cut = !mode_of_mark(step.address, &step.mode);
 	}
-	for (size_t i = chains->steps.count; i-- > 0;) {
-		struct chain_step *of = &chains->steps.items[i];
+	chain->depth = chains->steps.count;
+	for (size_t depth = 0; depth < chain->depth; depth++) {
+		struct chain_step *of = &chains->steps.items[chain->depth - 1 - depth];
 
-		of->hash = hash = hash_deeper(hash, of->address, of->mode);
+		of->hash = hash += hash_caller(chains, depth, of->address, of->mode);
 	}
 	chain->hash = hash;
-	chain->depth = chains->steps.count;
 	return 0;
 }
 
@@ -204,7 +202,7 @@ static int look(struct chains *chains, const struct tracker_process *process,
 	find_leaf(chain, record);
 	chain->mappings = mappings_of(chains->tracker, process);
 	chain->depth = record->sample.chain_count - chain->first;
-	return hash_whole(chain, record) ? 0 : split(chains, record, chain);
+	return hash_whole(chains, chain, record) ? 0 : split(chains, record, chain);
 }
 
 int chains_look(struct chains *chains, const struct tracker_process *process,

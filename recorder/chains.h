@@ -39,12 +39,15 @@ struct chain {
 	bool cut; /* at a mark that means nothing to us: what called it is not known */
 };
 
+#define CHAIN_FACTORS 128
+
 struct chains {
 	struct tape *tape; /* borrowed; set with chains_start() */
 	struct tracker *tracker;
 	struct frames frames;
 	struct recent known; /* the stack of callers by their hash and how many they are */
 	array_of(struct chain_step) steps; /* the callers of the callchain at hand */
+	uint64_t factors[CHAIN_FACTORS]; /* of their hash, from the root on */
 };
 
 /* The tracker must outlive the chains. 0 or -ENOMEM. */

@@ -212,80 +212,86 @@ static void read_ksymbol(struct reader *body, struct perf_record *record)
 static int open_record(
 	const uint8_t *bytes, size_t size, struct reader *ret_body, struct perf_record *record)
 {
-	struct reader header;
+	struct reader reader;
+	uint64_t header;
 
-	reader_init(&header, bytes, size);
-	*record = (struct perf_record){ .type = reader_u32(&header), .cpu = UINT32_MAX };
-	record->misc = reader_u16(&header);
-	record->pid = record->tid = -1;
-	if (reader_u16(&header) != size || reader_failed(&header))
+	reader_init(&reader, bytes, size);
+	header = reader_u64(&reader);
+	*record = (struct perf_record){
+		.type = header, .misc = header >> 32, .cpu = UINT32_MAX, .pid = -1, .tid = -1
+	};
+	if (reader_failed(&reader) || header >> 48 != size)
 		return -EBADMSG;
 	reader_init(ret_body, bytes + PERF_HEADER_SIZE, size - PERF_HEADER_SIZE);
 	return 0;
 }
 
+/* Most records are: with a reader of its own, which nobody else knows and stays in registers. */
+static int decode_sample(const struct perf_layout *layout, const uint8_t *bytes, size_t size,
+	struct perf_record *record)
+{
+	struct reader body;
+
+	reader_init(&body, bytes + PERF_HEADER_SIZE, size - PERF_HEADER_SIZE);
+	read_sample(layout, &body, record);
+	return reader_failed(&body) ? -EBADMSG : 0;
+}
+
 int perf_record_decode(const struct perf_layout *layout, const uint8_t *bytes, size_t size,
 	struct perf_record *ret_record)
 {
-	struct perf_record record;
 	struct reader body;
-	int r = open_record(bytes, size, &body, &record);
+	int r = open_record(bytes, size, &body, ret_record);
 
 	if (r < 0)
 		return r;
-	if (record.type != PERF_TYPE_SAMPLE)
-		read_sample_id(layout, &body, &record);
-	switch (record.type) {
-	case PERF_TYPE_SAMPLE:
-		read_sample(layout, &body, &record);
-		break;
+	if (ret_record->type == PERF_TYPE_SAMPLE)
+		return decode_sample(layout, bytes, size, ret_record);
+	read_sample_id(layout, &body, ret_record);
+	switch (ret_record->type) {
 	case PERF_TYPE_COMM:
-		read_comm(&body, &record);
+		read_comm(&body, ret_record);
 		break;
 	case PERF_TYPE_FORK:
 	case PERF_TYPE_EXIT:
-		read_task(&body, &record);
+		read_task(&body, ret_record);
 		break;
 	case PERF_TYPE_MMAP:
 	case PERF_TYPE_MMAP2:
-		read_mmap(layout, &body, &record);
+		read_mmap(layout, &body, ret_record);
 		break;
 	case PERF_TYPE_KSYMBOL:
-		read_ksymbol(&body, &record);
+		read_ksymbol(&body, ret_record);
 		break;
 	case PERF_TYPE_CGROUP:
-		read_cgroup(&body, &record);
+		read_cgroup(&body, ret_record);
 		break;
 	case PERF_TYPE_LOST:
-		record.id = reader_u64(&body);
-		record.lost = reader_u64(&body);
+		ret_record->id = reader_u64(&body);
+		ret_record->lost = reader_u64(&body);
 		break;
 	case PERF_TYPE_LOST_SAMPLES:
-		record.lost = reader_u64(&body);
+		ret_record->lost = reader_u64(&body);
 		break;
 	case PERF_TYPE_THROTTLE:
 	case PERF_TYPE_UNTHROTTLE:
-		record.time_ns = reader_u64(&body);
+		ret_record->time_ns = reader_u64(&body);
 		break;
 	default:
 		r = 1;
 	}
-	if (reader_failed(&body))
-		return -EBADMSG;
-	*ret_record = record;
-	return r;
+	return reader_failed(&body) ? -EBADMSG : r;
 }
 
-/* Most records are, and what they say of their place is asked of each: the rest of the struct need not be there for it. */
+/* What they say of their place is asked of each: the rest of the struct need not be there for it. */
 static bool is_sample(const uint8_t *bytes, size_t size)
 {
-	struct reader header;
-	uint32_t type;
+	struct reader reader;
+	uint64_t header;
 
-	reader_init(&header, bytes, size);
-	type = reader_u32(&header);
-	reader_u16(&header);
-	return reader_u16(&header) == size && !reader_failed(&header) && type == PERF_TYPE_SAMPLE;
+	reader_init(&reader, bytes, size);
+	header = reader_u64(&reader);
+	return (uint32_t)header == PERF_TYPE_SAMPLE && header >> 48 == size;
 }
 
 /* The fields that a sample begins with, in the kernel's order. */

@@ -192,7 +192,7 @@ int proc_scan_kernel(struct tracker *tracker)
 }
 
 /* Where others' processes are hidden from us, the first one is, too: then nobody has ended. */
-static bool saw_all(const struct tracker *tracker)
+static bool saw_all(struct tracker *tracker)
 {
 	const struct tracker_process *first = tracker_process(tracker, 1);
 

@@ -45,6 +45,9 @@ static uint64_t slot_of(const struct slots *slots, uint64_t time_ns)
 	uint64_t early_ns = slots->period_ns / EARLY_PARTS;
 	uint64_t since_ns = time_ns + early_ns - slots->grid_ns;
 
+	/* the next one, as nearly always: spared the division */
+	if (since_ns - slots->period_ns < slots->period_ns)
+		return slots->grid_ns + slots->period_ns;
 	return slots->grid_ns + since_ns / slots->period_ns * slots->period_ns;
 }
 
@@ -69,7 +72,7 @@ static struct slots_hole hole_before(const struct slots *slots, uint64_t slot_ns
 {
 	struct slots_hole hole = { slots->grid_ns + slots->period_ns, end_ns, 0 };
 
-	if (slot_ns > slots->grid_ns)
+	if (slot_ns > slots->grid_ns + slots->period_ns)
 		hole.count = (slot_ns - slots->grid_ns) / slots->period_ns - 1;
 	return hole;
 }

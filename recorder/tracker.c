@@ -51,11 +51,19 @@ static bool thread_equal(const void *context, uint32_t at, const void *tid)
 	return ((const struct tracker *)context)->threads.items[at].tid == *(const int32_t *)tid;
 }
 
-static struct tracker_thread *find_thread(const struct tracker *tracker, int32_t tid)
+/* Those that run are asked for again and again: most are where they were found last. */
+static struct tracker_thread *find_thread(struct tracker *tracker, int32_t tid)
 {
-	uint32_t at = table_find(&tracker->thread_table, hash_id(tid), thread_equal, tracker, &tid);
+	uint32_t *found = &tracker->found_threads[(uint32_t)tid % TRACKER_FOUND];
+	struct tracker_thread *thread;
 
-	return at == TABLE_NONE ? NULL : &tracker->threads.items[at];
+	if (*found < tracker->threads.count) {
+		thread = &tracker->threads.items[*found];
+		if (thread->tid == tid && thread->used)
+			return thread;
+	}
+	*found = table_find(&tracker->thread_table, hash_id(tid), thread_equal, tracker, &tid);
+	return *found == TABLE_NONE ? NULL : &tracker->threads.items[*found];
 }
 
 static bool process_equal(const void *context, uint32_t at, const void *pid)
@@ -63,12 +71,18 @@ static bool process_equal(const void *context, uint32_t at, const void *pid)
 	return ((const struct tracker *)context)->processes.items[at].pid == *(const int32_t *)pid;
 }
 
-static struct tracker_process *find_process(const struct tracker *tracker, int32_t pid)
+static struct tracker_process *find_process(struct tracker *tracker, int32_t pid)
 {
-	uint32_t at =
-		table_find(&tracker->process_table, hash_id(pid), process_equal, tracker, &pid);
+	uint32_t *found = &tracker->found_processes[(uint32_t)pid % TRACKER_FOUND];
+	struct tracker_process *process;
 
-	return at == TABLE_NONE ? NULL : &tracker->processes.items[at];
+	if (*found < tracker->processes.count) {
+		process = &tracker->processes.items[*found];
+		if (process->pid == pid && process->used)
+			return process;
+	}
+	*found = table_find(&tracker->process_table, hash_id(pid), process_equal, tracker, &pid);
+	return *found == TABLE_NONE ? NULL : &tracker->processes.items[*found];
 }
 
 static int get_thread(
@@ -324,12 +338,12 @@ const char *tracker_comm(struct tracker *tracker, int32_t pid, int32_t tid)
 	return tracker->unnamed;
 }
 
-struct tracker_thread *tracker_thread(const struct tracker *tracker, int32_t tid)
+struct tracker_thread *tracker_thread(struct tracker *tracker, int32_t tid)
 {
 	return find_thread(tracker, tid);
 }
 
-struct tracker_process *tracker_process(const struct tracker *tracker, int32_t pid)
+struct tracker_process *tracker_process(struct tracker *tracker, int32_t pid)
 {
 	return find_process(tracker, pid);
 }
@@ -340,7 +354,7 @@ void tracker_process_settled(struct tracker_process *process)
 }
 
 const struct mapping *tracker_find(
-	const struct tracker *tracker, int32_t pid, bool kernel, uint64_t address)
+	struct tracker *tracker, int32_t pid, bool kernel, uint64_t address)
 {
 	const struct tracker_process *process;
 

@@ -60,6 +60,8 @@ struct tracker_process {
 	uint32_t cgroup_row; /* the filler's: its string in the tape at hand + 1, or 0 */
 };
 
+#define TRACKER_FOUND 64
+
 struct tracker {
 	struct strings strings;
 	struct modules modules;
@@ -67,6 +69,8 @@ struct tracker {
 	array_of(struct tracker_process) processes;
 	array_of(uint32_t) free_threads, free_processes;
 	struct table thread_table, process_table;
+	/* where one was found last, by the low bits of its number */
+	uint32_t found_threads[TRACKER_FOUND], found_processes[TRACKER_FOUND];
 	struct maps *kernel;
 	uint64_t next_version; /* of maps */
 	uint64_t walks; /* over all maps */
@@ -102,9 +106,9 @@ void tracker_forget_started(struct tracker *tracker, uint64_t before_ns);
 const char *tracker_comm(struct tracker *tracker, int32_t pid, int32_t tid);
 
 /* What is known of a thread, or NULL. Valid until the next call that changes the tracker. */
-struct tracker_thread *tracker_thread(const struct tracker *tracker, int32_t tid);
+struct tracker_thread *tracker_thread(struct tracker *tracker, int32_t tid);
 /* What is known of a process, or NULL; the kernel's mappings are tracker->kernel. Valid until the next call that changes it. */
-struct tracker_process *tracker_process(const struct tracker *tracker, int32_t pid);
+struct tracker_process *tracker_process(struct tracker *tracker, int32_t pid);
 /*
  * The cgroup of a process of which a sample at that moment names one, or 0; "" when it is not known. Borrowed until the next call that changes the
  * tracker.
@@ -117,7 +121,7 @@ void tracker_doubt_cgroups(struct tracker *tracker);
 void tracker_process_settled(struct tracker_process *process);
 /* The mapping at an address of the kernel or of a process, or NULL. */
 const struct mapping *tracker_find(
-	const struct tracker *tracker, int32_t pid, bool kernel, uint64_t address);
+	struct tracker *tracker, int32_t pid, bool kernel, uint64_t address);
 
 /* A kernel module or other kernel range. */
 int tracker_add_kernel(struct tracker *tracker, uint64_t start, uint64_t end, const char *name,

@@ -47,7 +47,7 @@ static void apply_mmap(
 	CHECK_EQ(tracker_apply(tracker, &record), 0);
 }
 
-static const char *path_at(const struct tracker *tracker, int pid, uint64_t address)
+static const char *path_at(struct tracker *tracker, int pid, uint64_t address)
 {
 	const struct mapping *mapping = tracker_find(tracker, pid, false, address);
 
