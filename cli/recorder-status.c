@@ -162,8 +162,72 @@ static void print_taken(const struct recorder_progress *progress, bool lately)
 	if (progress->lost_events)
 		printf("           %llu trace events lost, too many at once\n",
 			(unsigned long long)progress->lost_events);
-	if (*progress->dying)
+}
+
+static void put_by(const char *what, const char *comm, uint64_t pid, struct buffer *text)
+{
+	if (*comm)
+		buffer_printf(
+			text, ", %s by %s (process %llu)", what, comm, (unsigned long long)pid);
+}
+
+/* Of several processes of that name it is one. */
+static void print_dying_prefix(const struct progress_dying *dying, bool utc)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+	char shown[TIME_TEXT_SIZE], age[32];
+
+	buffer_printf(&text, "%llu under %s", (unsigned long long)dying->count, dying->prefix);
+	put_by("made", dying->made_by, dying->made_by_pid, &text);
+	put_by("removed", dying->removed_by, dying->removed_by_pid, &text);
+	if (dying->since_ns)
+		buffer_printf(&text, ", the oldest for %s, since %s",
+			duration_format(
+				dying->oldest_ns / NSEC_PER_SEC * NSEC_PER_SEC, age, sizeof(age)),
+			time_format(dying->since_ns, utc, 0, shown));
+	buffer_u8(&text, 0);
+	if (!buffer_failed(&text))
+		print_foreign("           ", (const char *)text.data);
+}
+
+/* What it has not counted. */
+static void print_dying_limits(const struct recorder_progress *progress, bool utc)
+{
+	char shown[TIME_TEXT_SIZE];
+
+	printf("           counted since %s: those removed before are not known",
+		time_format(progress->dying_since_ns, utc, 0, shown));
+	if (progress->dying_lost)
+		printf("; it began anew then, as %llu trace events were lost",
+			(unsigned long long)progress->dying_lost);
+	if (progress->dying_unsure)
+		printf("; give or take %llu: trace events were lost since",
+			(unsigned long long)progress->dying_unsure);
+	putchar('\n');
+}
+
+/* A recorder of before, and one that began anew, has a text alone. */
+static void print_dying(const struct recorder_progress *progress, uint64_t now_ns, bool utc)
+{
+	uint64_t age_ns = now_ns - MIN(progress->dying_ns, now_ns), shown = 0;
+	char age[32];
+
+	if (!progress->cgroup_count && *progress->dying)
 		print_foreign("dying      cgroups removed and not gone: ", progress->dying);
+	if (!progress->cgroup_count)
+		return;
+	printf("dying      %llu cgroup%s removed and not gone, as of %s ago:\n",
+		(unsigned long long)progress->dying_count, progress->dying_count == 1 ? "" : "s",
+		duration_format(age_ns / NSEC_PER_SEC * NSEC_PER_SEC, age, sizeof(age)));
+	for (size_t i = 0; i < progress->cgroup_count; i++) {
+		print_dying_prefix(&progress->cgroups[i], utc);
+		shown += progress->cgroups[i].count;
+	}
+	if (progress->dying_prefixes > progress->cgroup_count)
+		printf("           %llu under %llu others\n",
+			(unsigned long long)(progress->dying_count - shown),
+			(unsigned long long)(progress->dying_prefixes - progress->cgroup_count));
+	print_dying_limits(progress, utc);
 }
 
 /* The rings went on meanwhile. */
@@ -305,6 +369,7 @@ void recorder_status_print(const struct recorder_status *status, uint64_t now_ns
 		return;
 	print_told(status, now_ns, utc);
 	print_taken(progress, status->running && !is_silent(status, now_ns));
+	print_dying(progress, now_ns, utc);
 	if (!status->running)
 		return;
 	print_lacking(progress);

@@ -20,32 +20,33 @@ void dying_kinds_done(struct dying_kinds *kinds)
 	array_done(&kinds->list);
 }
 
-void dying_count_who(struct dying_who whos[DYING_WHOS], const char *comm, uint64_t count)
+void dying_count_who(struct dying_who whos[DYING_WHOS], const struct dying_by *by, uint64_t count)
 {
 	struct dying_who *least = &whos[0];
 
-	if (!*comm || !count)
+	if (!*by->comm || !count)
 		return;
 	for (size_t i = 0; i < DYING_WHOS; i++) {
-		if (strcmp(whos[i].comm, comm) == 0) {
+		if (strcmp(whos[i].comm, by->comm) == 0) {
 			whos[i].count += count;
+			whos[i].pid = by->pid;
 			return;
 		}
 		if (whos[i].count < least->count)
 			least = &whos[i];
 	}
-	*least = (struct dying_who){ .count = count };
-	snprintf(least->comm, sizeof(least->comm), "%s", comm);
+	*least = (struct dying_who){ .pid = by->pid, .count = count };
+	snprintf(least->comm, sizeof(least->comm), "%s", by->comm);
 }
 
-const char *dying_most(const struct dying_who whos[DYING_WHOS])
+const struct dying_who *dying_most(const struct dying_who whos[DYING_WHOS])
 {
 	const struct dying_who *best = &whos[0];
 
 	for (size_t i = 1; i < DYING_WHOS; i++)
 		if (whos[i].count > best->count)
 			best = &whos[i];
-	return best->comm;
+	return best;
 }
 
 static bool is_needed(const struct dying_kind *kind)
@@ -136,7 +137,7 @@ static size_t find_alike(const struct dying_kinds *kinds, const char *narrow, co
 static void add_whos(struct dying_who to[DYING_WHOS], const struct dying_who from[DYING_WHOS])
 {
 	for (size_t i = 0; i < DYING_WHOS; i++)
-		dying_count_who(to, from[i].comm, from[i].count);
+		dying_count_who(to, &(struct dying_by){ from[i].comm, from[i].pid }, from[i].count);
 }
 
 /* The first of them becomes the wide one, whose gauges are new; those of the others end. */

@@ -21,7 +21,14 @@
 
 struct dying_who {
 	char comm[DYING_COMM_SIZE];
+	uint32_t pid; /* of one of them */
 	uint64_t count;
+};
+
+/* A process that makes or removes one. */
+struct dying_by {
+	const char *comm; /* "": it was not seen */
+	uint32_t pid;
 };
 
 struct dying_kind {
@@ -52,6 +59,6 @@ uint32_t dying_kinds_find(const struct dying_kinds *kinds, const char *path);
 /* The one of all others; DYING_NO_KIND: none is needed so far. */
 uint32_t dying_kinds_others(const struct dying_kinds *kinds);
 
-void dying_count_who(struct dying_who whos[DYING_WHOS], const char *comm, uint64_t count);
+void dying_count_who(struct dying_who whos[DYING_WHOS], const struct dying_by *by, uint64_t count);
 /* Who counts most; "": nobody was seen. */
-const char *dying_most(const struct dying_who whos[DYING_WHOS]);
+const struct dying_who *dying_most(const struct dying_who whos[DYING_WHOS]);

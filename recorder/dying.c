@@ -32,6 +32,7 @@ struct entry {
 	uint64_t removed_ns;
 	uint32_t kind;
 	uint32_t maker; /* a string, 0: not seen */
+	uint32_t maker_pid;
 };
 
 struct dying {
@@ -45,7 +46,9 @@ struct dying {
 	uint64_t since_ns; /* it has counted from then on; 0: it has not begun */
 	uint64_t unsure; /* lost since */
 	uint64_t lost; /* that made it begin anew; 0: none did */
-	char text[DYING_TEXT_SIZE]; /* as it was at the last gauges */
+	/* as it was at the last gauges */
+	struct dying_told told;
+	char text[DYING_TEXT_SIZE];
 };
 
 int dying_new(struct dying **ret_dying)
@@ -198,7 +201,7 @@ static void end_namesake(struct dying *dying, const struct dying_key *key)
 		end_entry(dying, entry);
 }
 
-int dying_made(struct dying *dying, const struct dying_key *key, const char *comm)
+int dying_made(struct dying *dying, const struct dying_key *key, const struct dying_by *by)
 {
 	struct entry *entry;
 	int r;
@@ -211,11 +214,12 @@ int dying_made(struct dying *dying, const struct dying_key *key, const char *com
 		return r;
 	if (strings_count(&dying->comms) >= COMMS_MAX)
 		strings_done(&dying->comms);
-	return strings_add(&dying->comms, comm, strlen(comm), &entry->maker);
+	entry->maker_pid = by->pid;
+	return strings_add(&dying->comms, by->comm, strlen(by->comm), &entry->maker);
 }
 
 int dying_removed(struct dying *dying, const struct dying_key *key, const char *path,
-	const char *comm, uint64_t time_ns)
+	const struct dying_by *by, uint64_t time_ns)
 {
 	struct entry *entry = find(dying, key);
 	struct dying_kind *kind;
@@ -231,12 +235,13 @@ int dying_removed(struct dying *dying, const struct dying_key *key, const char *
 	if (!kind->count)
 		forget_whos(kind);
 	kind->count++;
-	dying_count_who(kind->removers, comm, 1);
+	dying_count_who(kind->removers, by, 1);
 	if (r == 0) {
 		kind->beyond++;
 		return 0;
 	}
-	dying_count_who(kind->makers, strings_at(&dying->comms, entry->maker), 1);
+	dying_count_who(kind->makers,
+		&(struct dying_by){ strings_at(&dying->comms, entry->maker), entry->maker_pid }, 1);
 	entry->kind = at;
 	entry->removed_ns = time_ns;
 	return 0;
@@ -287,9 +292,9 @@ static int compare_counts(const void *a, const void *b)
 	return (one->count < other->count) - (one->count > other->count);
 }
 
-size_t dying_sums(const struct dying *dying, struct dying_sum *sums, size_t limit)
+/* The most first; only those whose gauges are not 0, or all. */
+static size_t sum_up(const struct dying *dying, bool told, struct dying_sum all[DYING_KINDS])
 {
-	struct dying_sum all[DYING_KINDS];
 	uint64_t oldest[DYING_KINDS];
 	size_t count = 0;
 
@@ -298,15 +303,26 @@ size_t dying_sums(const struct dying *dying, struct dying_sum *sums, size_t limi
 		const struct dying_kind *kind = &dying->kinds.list.items[i];
 		struct dying_sum *sum = &all[count];
 
-		if (!kind->count)
+		if (!kind->count || (told && !kind->told))
 			continue;
-		*sum = (struct dying_sum){ .count = kind->count, .since_ns = oldest[i] };
+		*sum = (struct dying_sum){
+			.count = kind->count,
+			.since_ns = oldest[i],
+			.made_by = *dying_most(kind->makers),
+			.removed_by = *dying_most(kind->removers),
+		};
 		memcpy(sum->prefix, kind->text, sizeof(sum->prefix));
-		memcpy(sum->made_by, dying_most(kind->makers), sizeof(sum->made_by));
-		memcpy(sum->removed_by, dying_most(kind->removers), sizeof(sum->removed_by));
 		count++;
 	}
 	qsort(all, count, sizeof(*all), compare_counts);
+	return count;
+}
+
+size_t dying_sums(const struct dying *dying, struct dying_sum *sums, size_t limit)
+{
+	struct dying_sum all[DYING_KINDS];
+	size_t count = sum_up(dying, false, all);
+
 	memcpy(sums, all, MIN(count, limit) * sizeof(*sums));
 	return count;
 }
@@ -354,7 +370,8 @@ static int put_event(const struct dying *dying, struct dying_kind *kind, struct 
 	uint64_t since_ns, uint64_t now_ns)
 {
 	struct tape_event event = { .time_ns = now_ns };
-	const char *maker = dying_most(kind->makers), *remover = dying_most(kind->removers);
+	const char *maker = dying_most(kind->makers)->comm,
+		   *remover = dying_most(kind->removers)->comm;
 	uint64_t age_ns = since_ns ? now_ns - MIN(since_ns, now_ns) : 0;
 	uint64_t counted_ns = now_ns - MIN(dying->since_ns, now_ns);
 
@@ -395,41 +412,61 @@ static void meet_tape(struct dying *dying, const struct tape *tape)
 		dying->kinds.list.items[i].count_row = dying->kinds.list.items[i].oldest_row = 0;
 }
 
-static void describe_most(const struct dying *dying, const struct dying_sum *sum, size_t kinds,
-	uint64_t now_ns, struct buffer *text)
+static const char *format_age(const struct dying_told *told, uint64_t since_ns, char age[32])
 {
-	char age[32];
+	uint64_t age_ns = told->at_ns - MIN(since_ns, told->at_ns);
 
-	duration_format((now_ns - sum->since_ns) / NSEC_PER_SEC * NSEC_PER_SEC, age, sizeof(age));
-	buffer_printf(text, "%llu under %s%s%s, the oldest for %s%s",
-		(unsigned long long)sum->count, sum->prefix, *sum->made_by ? ", made by " : "",
-		sum->made_by, age, kinds > 1 ? "; and others" : "");
-	if (dying->unsure)
-		buffer_printf(text, "; give or take %llu: trace events were lost",
-			(unsigned long long)dying->unsure);
+	return duration_format(age_ns / NSEC_PER_SEC * NSEC_PER_SEC, age, 32);
 }
 
-static void describe_lost(const struct dying *dying, uint64_t now_ns, struct buffer *text)
+static void describe_most(const struct dying_told *told, struct buffer *text)
 {
-	uint64_t ago_ns = now_ns - MIN(dying->since_ns, now_ns);
+	const struct dying_sum *sum = &told->sums[0];
 	char age[32];
 
-	duration_format(ago_ns / NSEC_PER_SEC * NSEC_PER_SEC, age, sizeof(age));
+	buffer_printf(text, "%llu under %s", (unsigned long long)sum->count, sum->prefix);
+	if (*sum->made_by.comm)
+		buffer_printf(text, ", made by %s", sum->made_by.comm);
+	if (sum->since_ns)
+		buffer_printf(text, ", the oldest for %s", format_age(told, sum->since_ns, age));
+	if (told->kinds > 1)
+		buffer_text(text, "; and others");
+	if (told->unsure)
+		buffer_printf(text, "; give or take %llu: trace events were lost",
+			(unsigned long long)told->unsure);
+}
+
+static void describe_lost(const struct dying_told *told, struct buffer *text)
+{
+	char age[32];
+
 	buffer_printf(text,
 		"%sthose removed more than %s ago are not known: %llu trace events were lost then",
-		text->size ? "; " : "", age, (unsigned long long)dying->lost);
+		text->size ? "; " : "", format_age(told, told->since_ns, age),
+		(unsigned long long)told->lost);
 }
 
+/* Of what the gauges say. */
 static void describe(struct dying *dying, uint64_t now_ns)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 };
-	struct dying_sum sum;
-	size_t kinds = dying_sums(dying, &sum, 1);
+	struct dying_told *told = &dying->told;
+	struct dying_sum all[DYING_KINDS];
 
-	if (kinds && sum.since_ns && now_ns >= sum.since_ns + SETTLE_NS)
-		describe_most(dying, &sum, kinds, now_ns, &text);
-	if (dying->lost)
-		describe_lost(dying, now_ns, &text);
+	*told = (struct dying_told){
+		.at_ns = now_ns,
+		.since_ns = dying->since_ns,
+		.kinds = sum_up(dying, true, all),
+		.unsure = dying->unsure,
+		.lost = dying->lost,
+	};
+	for (size_t i = 0; i < told->kinds; i++)
+		told->count += all[i].count;
+	memcpy(told->sums, all, MIN(told->kinds, (size_t)DYING_TOLD_MAX) * sizeof(*all));
+	if (told->kinds)
+		describe_most(told, &text);
+	if (told->lost)
+		describe_lost(told, &text);
 	snprintf(dying->text, sizeof(dying->text), "%.*s", (int)text.size,
 		text.data ? (const char *)text.data : "");
 }
@@ -460,4 +497,9 @@ int dying_give(struct dying *dying, struct tape *tape, uint64_t now_ns)
 const char *dying_text(const struct dying *dying)
 {
 	return dying->text;
+}
+
+const struct dying_told *dying_told(const struct dying *dying)
+{
+	return &dying->told;
 }

@@ -36,8 +36,19 @@ struct dying_sum {
 	uint64_t count;
 	uint64_t since_ns; /* when the oldest was removed; 0: not known */
 	/* who made and who removed most of them, as far as that was seen; "" */
-	char made_by[DYING_COMM_SIZE];
-	char removed_by[DYING_COMM_SIZE];
+	struct dying_who made_by, removed_by;
+};
+
+/* As it was when gauges were put. */
+#define DYING_TOLD_MAX 8
+struct dying_told {
+	uint64_t at_ns; /* 0: none were yet */
+	uint64_t since_ns; /* what was removed before is not known */
+	uint64_t count; /* of all that have been dying for a second at least */
+	size_t kinds; /* of paths, and the first of them */
+	struct dying_sum sums[DYING_TOLD_MAX];
+	uint64_t unsure; /* so many more or fewer it may be: trace events that were lost since */
+	uint64_t lost; /* trace events for which it began anew at `since_ns`; 0: it did not */
 };
 
 /* 0 or -ENOMEM. */
@@ -45,9 +56,9 @@ int dying_new(struct dying **ret_dying);
 struct dying *dying_free(struct dying *dying);
 
 /* In time order, each 0 or -ENOMEM. What is made under the number of one that was dying says that this one is gone. */
-int dying_made(struct dying *dying, const struct dying_key *key, const char *comm);
+int dying_made(struct dying *dying, const struct dying_key *key, const struct dying_by *by);
 int dying_removed(struct dying *dying, const struct dying_key *key, const char *path,
-	const char *comm, uint64_t time_ns);
+	const struct dying_by *by, uint64_t time_ns);
 void dying_gone(struct dying *dying, const struct dying_key *key, const char *path);
 /* So many records were lost: what it remembers may be gone by now, and others may be dying. */
 void dying_lost(struct dying *dying, uint64_t count, uint64_t time_ns);
@@ -65,3 +76,4 @@ int dying_give(struct dying *dying, struct tape *tape, uint64_t now_ns);
  */
 #define DYING_TEXT_SIZE 480
 const char *dying_text(const struct dying *dying);
+const struct dying_told *dying_told(const struct dying *dying);

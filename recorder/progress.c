@@ -12,12 +12,12 @@
 	{                                      \
 #name, offsetof(type, name), 0 \
 	}
-#define NUMBER(name) NUMBER_OF(struct recorder_progress, name)
-#define TEXT(name, at)                                                 \
-	{                                                              \
-		name, offsetof(struct recorder_progress, at),          \
-			sizeof(((struct recorder_progress *)NULL)->at) \
+#define TEXT_OF(type, name, at)                                      \
+	{                                                            \
+		name, offsetof(type, at), sizeof(((type *)NULL)->at) \
 	}
+#define NUMBER(name) NUMBER_OF(struct recorder_progress, name)
+#define TEXT(name, at) TEXT_OF(struct recorder_progress, name, at)
 
 struct member {
 	const char *name;
@@ -57,6 +57,12 @@ static const struct member members[] = {
 	TEXT("warning", warning.text),
 	TEXT("log_trouble", log_trouble.text),
 	TEXT("dying", dying),
+	NUMBER(dying_ns),
+	NUMBER(dying_since_ns),
+	NUMBER(dying_count),
+	NUMBER(dying_prefixes),
+	NUMBER(dying_unsure),
+	NUMBER(dying_lost),
 	NUMBER(cpu_ns),
 	NUMBER(recent_ns),
 	NUMBER(recent_cpu_ns),
@@ -79,15 +85,39 @@ static const struct member members[] = {
 	NUMBER(drain_peak_ns),
 };
 
-/* An array of objects, one a source. */
-static const char sources_name[] = "figures";
 static const struct member source_members[] = {
-	{ "source", offsetof(struct progress_source, name),
-		sizeof(((struct progress_source *)NULL)->name) },
+	TEXT_OF(struct progress_source, "source", name),
 	NUMBER_OF(struct progress_source, reads),
 	NUMBER_OF(struct progress_source, failures),
 	NUMBER_OF(struct progress_source, cpu_ns),
 	NUMBER_OF(struct progress_source, longest_ns),
+};
+
+static const struct member dying_members[] = {
+	TEXT_OF(struct progress_dying, "prefix", prefix),
+	NUMBER_OF(struct progress_dying, count),
+	NUMBER_OF(struct progress_dying, since_ns),
+	NUMBER_OF(struct progress_dying, oldest_ns),
+	TEXT_OF(struct progress_dying, "made_by", made_by),
+	NUMBER_OF(struct progress_dying, made_by_pid),
+	TEXT_OF(struct progress_dying, "removed_by", removed_by),
+	NUMBER_OF(struct progress_dying, removed_by_pid),
+};
+
+/* Arrays of objects: one a source, one a kind of path. */
+static const struct list {
+	const char *name;
+	const struct member *members;
+	size_t member_count;
+	size_t at, size, max;
+	size_t count_at;
+} lists[] = {
+	{ "figures", source_members, ARRAY_SIZE(source_members),
+		offsetof(struct recorder_progress, sources), sizeof(struct progress_source),
+		PROGRESS_SOURCES_MAX, offsetof(struct recorder_progress, source_count) },
+	{ "dying_cgroups", dying_members, ARRAY_SIZE(dying_members),
+		offsetof(struct recorder_progress, cgroups), sizeof(struct progress_dying),
+		PROGRESS_DYING_MAX, offsetof(struct recorder_progress, cgroup_count) },
 };
 
 static void write_members(
@@ -107,19 +137,29 @@ static void write_members(
 	}
 }
 
+static void write_list(
+	const struct list *list, const struct recorder_progress *progress, struct buffer *json)
+{
+	const char *item = (const char *)progress + list->at;
+	size_t count;
+
+	memcpy(&count, (const char *)progress + list->count_at, sizeof(count));
+	json_key(json, list->name);
+	json_open(json, '[');
+	for (; count; count--, item += list->size) {
+		json_open(json, '{');
+		write_members(list->members, list->member_count, item, json);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
 void progress_write(const struct recorder_progress *progress, struct buffer *json)
 {
 	json_open(json, '{');
 	write_members(members, ARRAY_SIZE(members), progress, json);
-	json_key(json, sources_name);
-	json_open(json, '[');
-	for (size_t i = 0; i < progress->source_count; i++) {
-		json_open(json, '{');
-		write_members(
-			source_members, ARRAY_SIZE(source_members), &progress->sources[i], json);
-		json_close(json, '}');
-	}
-	json_close(json, ']');
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+		write_list(&lists[i], progress, json);
 	json_close(json, '}');
 }
 
@@ -167,28 +207,51 @@ static const struct member *find_member(
 	return NULL;
 }
 
-/* Where the reading stands: in the object itself, or in one of its sources. */
+/* Where the reading stands: in the object itself, or in an item of one of its lists. */
 struct place {
 	struct recorder_progress *progress;
 	const struct member *member; /* whose key came last */
-	bool in_sources;
+	const struct list *list;
+	void *item; /* the last one; NULL: none came yet */
 };
+
+static const struct list *find_list(const struct json_token *key)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+		if (json_is(key, lists[i].name))
+			return &lists[i];
+	return NULL;
+}
 
 static void see_key(struct place *place, unsigned int depth, const struct json_token *token)
 {
 	place->member = NULL;
 	if (depth == 1) {
 		place->member = find_member(members, ARRAY_SIZE(members), token);
-		place->in_sources = json_is(token, sources_name);
-	} else if (depth == 3 && place->in_sources && place->progress->source_count) {
-		place->member = find_member(source_members, ARRAY_SIZE(source_members), token);
+		place->list = find_list(token);
+		place->item = NULL;
+	} else if (depth == 3 && place->item) {
+		place->member = find_member(place->list->members, place->list->member_count, token);
 	}
+}
+
+/* The last place is for all that there is no room for. */
+static void add_item(struct place *place)
+{
+	const struct list *list = place->list;
+	char *progress = (char *)place->progress;
+	size_t count;
+
+	memcpy(&count, progress + list->count_at, sizeof(count));
+	count += count < list->max;
+	memcpy(progress + list->count_at, &count, sizeof(count));
+	place->item = progress + list->at + (count - 1) * list->size;
+	memset(place->item, 0, list->size);
 }
 
 /* What stands under another name is passed over, however deep. */
 static int see_token(struct place *place, unsigned int depth, const struct json_token *token)
 {
-	struct recorder_progress *progress = place->progress;
 	const struct member *member = place->member;
 
 	if (token->type == JSON_KEY) {
@@ -196,16 +259,11 @@ static int see_token(struct place *place, unsigned int depth, const struct json_
 		return 0;
 	}
 	place->member = NULL;
-	if (token->type == JSON_OPEN && *token->text == '{' && depth == 3 && place->in_sources) {
-		/* the last place is for all that there is no room for */
-		progress->source_count += progress->source_count < PROGRESS_SOURCES_MAX;
-		progress->sources[progress->source_count - 1] =
-			(struct progress_source){ .reads = 0 };
-	}
+	if (token->type == JSON_OPEN && *token->text == '{' && depth == 3 && place->list)
+		add_item(place);
 	if (!member || (depth != 1 && depth != 3))
 		return 0;
-	return read_member(member, token,
-		depth == 1 ? (void *)progress : &progress->sources[progress->source_count - 1]);
+	return read_member(member, token, depth == 1 ? (void *)place->progress : place->item);
 }
 
 int progress_read(const char *json, size_t size, struct recorder_progress *ret_progress)

@@ -23,6 +23,21 @@ struct progress_source {
 	uint64_t longest_ns; /* of the wall clock */
 };
 
+#define PROGRESS_DYING_MAX 8
+
+/* Cgroups of one kind of path that were removed and are not gone (recorder/dying.h). */
+struct progress_dying {
+	char prefix[192];
+	uint64_t count;
+	uint64_t since_ns; /* when the oldest was removed, of the wall clock; 0: not known */
+	uint64_t oldest_ns; /* for how long it had been then */
+	/* who made and who removed most of them, and a process of that name that did; "": not seen */
+	char made_by[16];
+	uint64_t made_by_pid;
+	char removed_by[16];
+	uint64_t removed_by_pid;
+};
+
 struct recorder_progress {
 	/* what it does */
 	char version[32];
@@ -64,6 +79,14 @@ struct recorder_progress {
 	struct error log_trouble; /* the last one with the kernel's log */
 	/* what it noticed */
 	char dying[480]; /* of cgroups that were removed and are not gone, or "" */
+	uint64_t dying_ns; /* as of when, of the wall clock; 0: it has not counted yet */
+	uint64_t dying_since_ns; /* what was removed before is not known */
+	uint64_t dying_count; /* all of them */
+	uint64_t dying_prefixes; /* under so many kinds of paths */
+	uint64_t dying_unsure; /* so many more or fewer, as trace events were lost */
+	uint64_t dying_lost; /* trace events, for which it began anew then */
+	struct progress_dying cgroups[PROGRESS_DYING_MAX]; /* the most first */
+	size_t cgroup_count;
 	/* what it costs */
 	uint64_t cpu_ns; /* of this process, all threads */
 	uint64_t recent_ns; /* the last half to one minute */

@@ -86,9 +86,9 @@ void trace_lost(struct trace *trace, uint64_t count, uint64_t time_ns)
 	dying_lost(trace->dying, count, time_ns);
 }
 
-const char *trace_dying(const struct trace *trace)
+const struct dying *trace_dying(const struct trace *trace)
 {
-	return dying_text(trace->dying);
+	return trace->dying;
 }
 
 /* One event on its way. */
@@ -121,14 +121,18 @@ static bool get_number(const struct turn *turn, size_t field, uint64_t *ret_valu
 		turn->kind->event->format, &turn->raw, turn->kind->fields[field], ret_value);
 }
 
-static const char *comm_of(const struct turn *turn)
+static struct dying_by by_whom(const struct turn *turn)
 {
-	return tracker_comm(turn->filler->tracker, turn->record->pid, turn->record->tid);
+	const struct perf_record *record = turn->record;
+
+	return (struct dying_by){ tracker_comm(turn->filler->tracker, record->pid, record->tid),
+		record->pid };
 }
 
 static int follow_cgroup(const struct turn *turn)
 {
 	struct dying *dying = turn->trace->dying;
+	const struct dying_by by = by_whom(turn);
 	char path[TRACE_VALUE_MAX];
 	struct dying_key key;
 
@@ -139,9 +143,9 @@ static int follow_cgroup(const struct turn *turn)
 	case TRACE_MADE:
 		return starts_made(turn->trace->starts, key.root, path) < 0
 			       ? -ENOMEM
-			       : dying_made(dying, &key, comm_of(turn));
+			       : dying_made(dying, &key, &by);
 	case TRACE_REMOVED:
-		return dying_removed(dying, &key, path, comm_of(turn), turn->record->time_ns);
+		return dying_removed(dying, &key, path, &by, turn->record->time_ns);
 	default:
 		dying_gone(dying, &key, path);
 		return 0;

@@ -45,5 +45,5 @@ void trace_lost(struct trace *trace, uint64_t count, uint64_t time_ns);
 int trace_give(struct trace *trace, struct tape *tape, struct losses *losses, uint64_t until_ns,
 	bool last);
 
-/* dying_text(). */
-const char *trace_dying(const struct trace *trace);
+/* Which cgroups are dying, as it knows. */
+const struct dying *trace_dying(const struct trace *trace);

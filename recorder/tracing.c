@@ -65,5 +65,4 @@ void tracing_tell(const struct tracing *tracing, const struct losses_counts *cou
 	struct recorder_progress *progress)
 {
 	progress->lost_events = counts->lost_events;
-	snprintf(progress->dying, sizeof(progress->dying), "%s", trace_dying(tracing->trace));
 }

@@ -32,8 +32,8 @@ static void check_line(struct dying *dying, const char *path, uint64_t id)
 	const struct dying_key key = { 1, id };
 
 	check_fold(path);
-	if (dying_made(dying, &key, "make") < 0 ||
-		dying_removed(dying, &key, path, "remove", id + 1) < 0)
+	if (dying_made(dying, &key, &(struct dying_by){ "make", 1 }) < 0 ||
+		dying_removed(dying, &key, path, &(struct dying_by){ "remove", 2 }, id + 1) < 0)
 		abort();
 }
 

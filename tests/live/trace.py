@@ -6,6 +6,7 @@ Usage: trace.py PERFTAPE
 """
 
 import ctypes
+import itertools
 import json
 import os
 import pathlib
@@ -67,7 +68,14 @@ def events(store, *words):
 def dying(store):
     """What `status` says of them."""
     rows = perftape("status", "--store", store).stdout.splitlines()
-    return "".join(row for row in rows if row.startswith("dying "))
+    begin = next((number for number, row in enumerate(rows) if row.startswith("dying ")), len(rows))
+    return "\n".join([*rows[begin : begin + 1], *itertools.takewhile(lambda row: row.startswith(" "), rows[begin + 1 :])])
+
+
+def dying_fields(store, maker):
+    """The same for programs: of what was made by a process."""
+    told = json.loads(perftape("status", "--store", store, "--json").stdout)["recording"]["progress"]
+    return told, next((row for row in told["dying_cgroups"] if row["made_by_pid"] == maker), None)
 
 
 def kill_for_memory(base):
@@ -93,7 +101,7 @@ def test_events(folder):
         subprocess.run(["/bin/true"], check=True)
     wanted = f"{LEAKED} under /perftape-leak?-*/task*, made by leaker"
     wait_for(lambda: wanted in dying(store))
-    told = dying(store)
+    told, (progress, row) = dying(store), dying_fields(store, leaker.pid)
     victim = kill_for_memory(base)
     for file in (folder / "files").iterdir():
         file.unlink()
@@ -108,7 +116,10 @@ def test_events(folder):
     ended = [row for row in events(store, "--name", "*_exit", "--pid", str(leaker.pid)) if "fields" in row]
     points = perftape("gauges", "--store", store, "--from", "now-1h", "--csv", "-q", "--name", "dying-cgroups/perftape-leak?-[*]/task[*]").stdout
     values = [int(row.split(",")[2]) for row in points.splitlines()[1:]]
-    wrongs = expect("said", wanted in told, told) + expect("gone", "/perftape-leak" not in gone, gone)
+    wrongs = expect("said", wanted in told and f"(process {leaker.pid})" in told, told)
+    wrongs += expect("the fields", row and [row["count"], row["made_by"], row["removed_by"]] == [LEAKED, "leaker", "leaker"], progress)
+    wrongs += expect("since when", row and progress["begin_ns"] < row["since_ns"] and row["since_ns"] + row["oldest_ns"] == progress["dying_ns"] <= progress["end_ns"], progress)
+    wrongs += expect("gone", "/perftape-leak" not in gone, gone)
     wrongs += expect("the maker", made and all(row["comm"] == "leaker" and f"/{base.name}/task" in row["fields"]["path"] for row in made), made[:3])
     wrongs += expect("the victim", str(victim) in victims, victims)
     wrongs += expect("programs", programs >= 14, programs)

@@ -114,13 +114,15 @@ static void test_fold(void)
 
 static void make(struct dying *dying, uint64_t id, const char *comm)
 {
-	CHECK_EQ(dying_made(dying, &(struct dying_key){ 4, id }, comm), 0);
+	CHECK_EQ(dying_made(dying, &(struct dying_key){ 4, id },
+			 &(struct dying_by){ comm, 1000 + id }),
+		0);
 }
 
 static void kill_at(struct dying *dying, uint64_t id, const char *path, uint64_t second)
 {
-	CHECK_EQ(dying_removed(
-			 dying, &(struct dying_key){ 4, id }, path, "systemd", second * SECOND_NS),
+	CHECK_EQ(dying_removed(dying, &(struct dying_key){ 4, id }, path,
+			 &(struct dying_by){ "systemd", 1 }, second * SECOND_NS),
 		0);
 }
 
@@ -143,16 +145,20 @@ static void test_life(void)
 	/* made before we looked; told twice; removed in another hierarchy under the same number */
 	kill_at(dying, 77, "/other", 50);
 	kill_at(dying, 77, "/other", 60);
-	CHECK_EQ(dying_removed(dying, &(struct dying_key){ 5, 77 }, "/other", "", SECOND_NS), 0);
+	CHECK_EQ(dying_removed(dying, &(struct dying_key){ 5, 77 }, "/other",
+			 &(struct dying_by){ "", 0 }, SECOND_NS),
+		0);
 	CHECK_EQ(dying_sums(dying, sums, 3), 2);
 	CHECK_STR(sums[0].prefix, "/ecs/task-*/*");
 	CHECK_EQ(sums[0].count, 7);
 	CHECK_EQ(sums[0].since_ns, 101 * SECOND_NS);
-	CHECK_STR(sums[0].made_by, "runc");
-	CHECK_STR(sums[0].removed_by, "systemd");
+	CHECK_STR(sums[0].made_by.comm, "runc");
+	CHECK_EQ(sums[0].made_by.pid, 1007);
+	CHECK_STR(sums[0].removed_by.comm, "systemd");
+	CHECK_EQ(sums[0].removed_by.pid, 1);
 	CHECK_STR(sums[1].prefix, "/other");
 	CHECK_EQ(sums[1].count, 2);
-	CHECK_STR(sums[1].made_by, "");
+	CHECK_STR(sums[1].made_by.comm, "");
 	bury(dying, 1, "/ecs/task-12/1");
 	bury(dying, 1, "/ecs/task-12/1");
 	bury(dying, 8, "/ecs/task-12/1"); /* never removed */
@@ -169,7 +175,7 @@ static void test_life(void)
 	CHECK_EQ(dying_sums(dying, sums, 3), 3);
 	CHECK_EQ(sums[0].count, 5);
 	CHECK_STR(sums[2].prefix, "/third");
-	CHECK_STR(sums[2].made_by, "sh");
+	CHECK_STR(sums[2].made_by.comm, "sh");
 	dying_free(dying);
 }
 
@@ -205,7 +211,7 @@ static void test_alike(void)
 	CHECK_STR(sums[0].prefix, "/g1/task*");
 	CHECK_EQ(sums[0].count, 20);
 	CHECK_EQ(sums[0].since_ns, 101 * SECOND_NS);
-	CHECK_STR(sums[0].made_by, "runc");
+	CHECK_STR(sums[0].made_by.comm, "runc");
 	CHECK_STR(sums[1].prefix, "/leak/x86_64");
 	for (uint64_t id = 1; id <= 20; id++)
 		bury(dying, id, "/leak");
@@ -369,6 +375,48 @@ static void test_give(void)
 	dying_free(dying);
 }
 
+/* What is told is what the gauges say, and as of then. */
+static void test_told(void)
+{
+	const struct dying_told *told;
+	struct dying *dying;
+	struct tape *tape;
+	char path[16];
+
+	CHECK_EQ(dying_new(&dying), 0);
+	CHECK_EQ(tape_new(&tape), 0);
+	CHECK_EQ(dying_told(dying)->at_ns, 0);
+	CHECK_EQ(dying_give(dying, tape, 1000 * SECOND_NS), 0);
+	told = dying_told(dying);
+	CHECK_EQ(told->at_ns, 1000 * SECOND_NS);
+	CHECK_EQ(told->kinds, 0);
+	for (uint64_t id = 1; id <= 3; id++) {
+		make(dying, id, "runc");
+		kill_at(dying, id, "/leak", 1000 + id);
+	}
+	for (int i = 0; i < DYING_TOLD_MAX; i++) {
+		snprintf(path, sizeof(path), "/%c", 'a' + i);
+		kill_at(dying, 100 + i, path, 1002);
+	}
+	kill_at(dying, 200, "/just-now", 1010);
+	CHECK_EQ(dying_give(dying, tape, 1010 * SECOND_NS), 0);
+	CHECK_EQ(told->at_ns, 1010 * SECOND_NS);
+	CHECK_EQ(told->since_ns, 1000 * SECOND_NS);
+	CHECK_EQ(told->count, 3 + DYING_TOLD_MAX);
+	CHECK_EQ(told->kinds, 1 + DYING_TOLD_MAX);
+	CHECK_STR(told->sums[0].prefix, "/leak");
+	CHECK_EQ(told->sums[0].count, 3);
+	CHECK_EQ(told->sums[0].since_ns, 1001 * SECOND_NS);
+	CHECK_EQ(told->sums[0].made_by.pid, 1003);
+	CHECK_EQ(told->sums[1].count, 1);
+	/* until the next gauges */
+	bury(dying, 1, "/leak");
+	CHECK_EQ(dying_give(dying, tape, 1015 * SECOND_NS), 0);
+	CHECK_EQ(told->sums[0].count, 3);
+	tape_free(tape);
+	dying_free(dying);
+}
+
 /* A leak is named with the first gauges of it, and when there are twice as many; else once a minute. */
 static void test_news(void)
 {
@@ -411,4 +459,5 @@ CHECK_MAIN({ "paths are folded to their kind", test_fold },
 	{ "lost records leave it unsure, or it begins anew", test_lost },
 	{ "counted from rmdir to release, with who made and removed most", test_life },
 	{ "memory is bounded, and the count is right beyond it", test_bounds },
-	{ "gauges and an event in the tape", test_give }, { "a leak is named at once", test_news })
+	{ "gauges and an event in the tape", test_give }, { "a leak is named at once", test_news },
+	{ "what is told is what the gauges say", test_told })

@@ -21,6 +21,11 @@ static void test_round_trip(void)
 	progress.sources[0] = (struct progress_source){ "cpu", 60, 0, 12345, 99 };
 	progress.sources[1] = (struct progress_source){ "memory cgroups", 1, 1, 5, UINT64_MAX };
 	progress.source_count = 2;
+	progress.dying_ns = 1000;
+	progress.dying_unsure = 3;
+	progress.cgroups[0] = (struct progress_dying){ "/leak/task*", 1000, 200, 800, "le\"aker",
+		4711, "systemd", 1 };
+	progress.cgroup_count = 1;
 	progress_write(&progress, &json);
 	CHECK(!buffer_failed(&json));
 	CHECK_EQ(progress_read((const char *)json.data, json.size, &back), 0);
@@ -32,6 +37,12 @@ static void test_round_trip(void)
 	CHECK_STR(back.sources[1].name, "memory cgroups");
 	CHECK_EQ(back.sources[0].cpu_ns, 12345);
 	CHECK_EQ(back.sources[1].longest_ns, UINT64_MAX);
+	CHECK_EQ(back.dying_unsure, 3);
+	CHECK_EQ(back.cgroup_count, 1);
+	CHECK_STR(back.cgroups[0].prefix, "/leak/task*");
+	CHECK_EQ(back.cgroups[0].oldest_ns, 800);
+	CHECK_STR(back.cgroups[0].made_by, "le\"aker");
+	CHECK_EQ(back.cgroups[0].removed_by_pid, 1);
 	progress_write(&back, &again);
 	CHECK(json.size == again.size && memcmp(json.data, again.data, json.size) == 0);
 }

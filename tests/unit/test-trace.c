@@ -341,10 +341,10 @@ static void test_cgroups(void)
 	CHECK_STR(name_at(&stage, 2), TAPE_EVENT_DYING);
 	CHECK_STR(field(&stage, 2, TAPE_DYING_MADE_BY), "runc");
 	CHECK_STR(field(&stage, 2, TAPE_DYING_OLDEST), "67");
-	CHECK(strstr(trace_dying(stage.trace), "1 under /ecs/task1, made by runc"));
+	CHECK(strstr(dying_text(trace_dying(stage.trace)), "1 under /ecs/task1, made by runc"));
 	cgroup(&stage, 546, 9, 1075);
 	CHECK_EQ(trace_give(stage.trace, stage.tape, &stage.losses, 1080 * NSEC_PER_SEC, false), 0);
-	CHECK_STR(trace_dying(stage.trace), "");
+	CHECK_STR(dying_text(trace_dying(stage.trace)), "");
 	CHECK_EQ(stage.losses.list.count, 0);
 	end(&stage);
 }
