@@ -86,12 +86,11 @@ static bool any_check(const struct report *report, bool unread)
 	return false;
 }
 
-/* What was looked at, and what could not be: a line each, for grep. */
+/* What was looked at, and what could not be. */
 static void put_checks(
 	const struct report *report, const struct terminal *terminal, struct buffer *text)
 {
 	_cleanup_(buffer_done) struct buffer checked = { 0 }, unread = { 0 };
-	struct terminal wide = *terminal;
 	char watched[32], recorded[32];
 
 	list_checks(report, false, &checked);
@@ -110,13 +109,12 @@ static void put_checks(
 	buffer_u8(&checked, 0);
 	buffer_u8(&unread, 0);
 	text->failed |= buffer_failed(&checked) || buffer_failed(&unread);
-	wide.width = UINT32_MAX;
 	if (text->failed)
 		return;
-	put_block(&wide,
+	put_block(terminal,
 		any_check(report, false) && !report->findings.count ? "healthy:" : "checked:",
 		(const char *)checked.data, text);
-	put_block(&wide, "unread:", (const char *)unread.data, text);
+	put_block(terminal, "unread:", (const char *)unread.data, text);
 }
 
 void audit_put_text(

@@ -70,15 +70,27 @@ static inline void audits_run(struct audits *audits)
 	CHECK_EQ(audit_run(&audits->options, &audits->report, NULL), 0);
 }
 
-static inline const char *audits_text(struct audits *audits)
+static inline const char *audits_text_wide(struct audits *audits, unsigned int width)
 {
-	const struct terminal terminal = { .width = 80 };
+	const struct terminal terminal = { .width = width };
 
 	audits->text.size = 0;
 	audit_put_text(&audits->report, &terminal, &audits->text);
 	buffer_u8(&audits->text, 0);
 	CHECK(!buffer_failed(&audits->text));
 	return (const char *)audits->text.data;
+}
+
+/* As people see it. */
+static inline const char *audits_text(struct audits *audits)
+{
+	return audits_text_wide(audits, 80);
+}
+
+/* To look for words in: no line of it is broken. */
+static inline const char *audits_line(struct audits *audits)
+{
+	return audits_text_wide(audits, 100000);
 }
 
 static inline const char *audits_json(struct audits *audits)

@@ -23,7 +23,7 @@ static void test_memory_pressure(void)
 	audits_run(&audits);
 	CHECK(audits_find(&audits, "direct_reclaim"));
 	CHECK(strstr(
-		audits_text(&audits), "of 5000 pages that they looked at, 100 could be freed"));
+		audits_line(&audits), "of 5000 pages that they looked at, 100 could be freed"));
 	CHECK(audits_find(&audits, "oom_kills"));
 	/* 49 in five seconds, and 499 pages */
 	CHECK(!audits_find(&audits, "compaction_stalls"));

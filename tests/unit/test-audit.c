@@ -29,13 +29,34 @@ static void test_healthy(void)
 	check_golden("healthy.audit", audits_text(&audits));
 }
 
+/* No line is longer than the terminal is wide, and no word is lost. */
+static void test_narrow(void)
+{
+	_cleanup_(audits_done) struct audits audits;
+	unsigned int lines = 0;
+
+	audits_init(&audits);
+	put_usual(&audits.tree);
+	audits_expect(&audits, NULL);
+	for (const char *at = audits_text_wide(&audits, 60); *at; lines++) {
+		size_t size = strcspn(at, "\n");
+
+		CHECK(size <= 60);
+		CHECK(lines ? strncmp(at, "          ", 10) == 0 ||
+					strncmp(at, "unread:   ", 10) == 0
+			    : strncmp(at, "healthy:  ", 10) == 0);
+		at += size + 1;
+	}
+	CHECK(lines > 4);
+}
+
 static void test_nothing(void)
 {
 	_cleanup_(audits_done) struct audits audits;
 
 	audits_init(&audits);
 	audits_expect(&audits, NULL);
-	CHECK(strstr(audits_text(&audits), "nothing could be looked at"));
+	CHECK(strstr(audits_line(&audits), "nothing could be looked at"));
 }
 
 /* Kernels and how they count: the level that is a finding, and one that is not. */
@@ -164,7 +185,7 @@ static void test_slope_after_reboot(void)
 	for (unsigned int i = 0; i < 120; i++)
 		add_point(tape, "memory_cgroups/dying", i * 60, i < 60 ? 90000 : 10 * (i - 60));
 	run_with_store(&audits, tape, 120);
-	CHECK(strstr(audits_text(&audits), "+590 dying within the last 59 min"));
+	CHECK(strstr(audits_line(&audits), "+590 dying within the last 59 min"));
 }
 
 static void put_link(const struct tree *tree, const char *name, unsigned int age_s)
@@ -209,7 +230,7 @@ static void test_units_that_are_well(void)
 	systemds_start(&systemd, audits.tree.root, units, ARRAY_SIZE(units));
 	run_with_store(&audits, tape, 60);
 	CHECK_EQ(audits.report.findings.count, 0);
-	CHECK(strstr(audits_text(&audits), " units (4),"));
+	CHECK(strstr(audits_line(&audits), " units (4),"));
 }
 
 /* By what systemd counts, without anything recorded; and what it has given up. */
@@ -292,8 +313,8 @@ static void test_units_by_themselves(void)
 	}
 	run_with_store(&audits, tape, 60);
 	CHECK_EQ(audits.report.findings.count, 1);
-	CHECK(strstr(audits_text(&audits), "bad.service: at least 177 starts recorded within the"));
-	CHECK(strstr(audits_text(&audits), "unread:   failed units"));
+	CHECK(strstr(audits_line(&audits), "bad.service: at least 177 starts recorded within the"));
+	CHECK(strstr(audits_line(&audits), "unread:   failed units"));
 }
 
 /* A loop that has ended is told of as what it was, with when; not as what it is. */
@@ -309,8 +330,8 @@ static void test_loop_that_ended(void)
 	for (unsigned int i = 0; i < 10; i++)
 		add_point(tape, "containers/docker/*/made", i * 60, i);
 	run_with_store(&audits, tape, 30);
-	CHECK(strstr(audits_text(&audits), "bad.service was started again and again"));
-	CHECK(strstr(audits_text(&audits), "docker/* were started again and again"));
+	CHECK(strstr(audits_line(&audits), "bad.service was started again and again"));
+	CHECK(strstr(audits_line(&audits), "docker/* were started again and again"));
 	CHECK_STR((char *)audits_find(&audits, "crash_looping_units")->lines.data,
 		"bad.service: at least 9 starts recorded within the last 30 min 5 s, the last of "
 		"them 21 min 5 s ago");
@@ -336,9 +357,9 @@ static void test_hanging_reads(void)
 	CHECK_EQ(audits.report.findings.count, 1);
 	CHECK_STR((char *)audits_find(&audits, "hanging_reads")->lines.data,
 		"figures of cpu: no answer within 10 s\ncontainers: no answer within 10 s");
-	CHECK(strstr(audits_text(&audits), "what hangs (figures of cpu, containers)"));
-	CHECK(strstr(audits_text(&audits), "cores (/proc/stat tells of no CPU's time)"));
-	CHECK(!strstr(audits_text(&audits), " containers ("));
+	CHECK(strstr(audits_line(&audits), "what hangs (figures of cpu, containers)"));
+	CHECK(strstr(audits_line(&audits), "cores (/proc/stat tells of no CPU's time)"));
+	CHECK(!strstr(audits_line(&audits), " containers ("));
 	CHECK(strstr(audits_json(&audits), "\"reads\":[\"figures of cpu\",\"containers\"]"));
 }
 
@@ -565,8 +586,8 @@ static void test_story(void)
 	check_golden("story.audit.json", audits_json(&audits));
 }
 
-CHECK_MAIN({ "a host that is well", test_healthy }, { "a loop that ended", test_loop_that_ended },
-	{ "a folder that is no host", test_nothing },
+CHECK_MAIN({ "a host that is well", test_healthy }, { "a narrow terminal", test_narrow },
+	{ "a loop that ended", test_loop_that_ended }, { "a folder that is no host", test_nothing },
 	{ "memory cgroups of several kernels", test_memory_cgroups },
 	{ "memory cgroups that grow more", test_slope },
 	{ "memory cgroups after a reboot", test_slope_after_reboot },
