@@ -13,7 +13,6 @@
 #include "gauges/cgroup-names.h"
 
 #define NAME "containers"
-#define MOUNTS_MAX (4 << 20)
 #define GROUPS_MAX 1024
 #define CONTAINERS_MAX 2048
 #define PROCESSES_MAX 64 /* of one container */
@@ -135,20 +134,10 @@ static int see_cgroup(void *context, const struct cgroups_seen *seen)
 static int walk(struct containers *containers)
 {
 	const struct host *host = containers->host;
-	struct cgroups cgroups;
-	struct source_file mounts;
 	uint64_t count;
-	int r;
 
-	source_file_init(&mounts, host->root, "/proc/self/mountinfo");
-	r = source_file_read(&mounts, MOUNTS_MAX);
-	if (r == 0 && host->has_memory)
-		cgroups = host->memory;
-	else if (r == 0)
-		r = cgroups_find(host->root, NULL,
-			(struct words){ mounts.text, mounts.text + mounts.size }, &cgroups);
-	source_file_done(&mounts);
-	return r < 0 ? r : cgroups_walk(cgroups.path, see_cgroup, containers, &count);
+	return host->has_cgroups ? cgroups_walk(host->cgroups.path, see_cgroup, containers, &count)
+				 : -ENOENT;
 }
 
 static void add_figures(struct containers *containers)
@@ -271,6 +260,20 @@ static int find(const struct containers *containers, struct report *report)
 	return 0;
 }
 
+static int tell_unread(const struct host *host, int r, struct report *report)
+{
+	static const char mounts[] = "/proc/self/mountinfo";
+	const char *path = host->has_cgroups ? host->cgroups.path + strlen(host->root) : mounts;
+	char lack[HOST_LACK_SIZE];
+
+	if (r == -EFBIG)
+		return report_unread(
+			report, NAME, "there are too many cgroups to look at all of them");
+	return report_unread(report, NAME, "%s",
+		host_has(host, path) ? "there are no cgroups to be seen"
+				     : host_lack(host, path, lack));
+}
+
 int check_containers(const struct host *host, struct report *report)
 {
 	struct containers containers = { .host = host };
@@ -283,9 +286,7 @@ int check_containers(const struct host *host, struct report *report)
 	if (r == 0)
 		r = report_checked(report, NAME, "%zu", containers.running);
 	else if (r != -ENOMEM)
-		r = report_unread(report, NAME, "%s",
-			r == -EFBIG ? "there are too many cgroups to look at all of them"
-				    : "there are no cgroups to be seen");
+		r = tell_unread(host, r, report);
 	array_done(&containers.groups);
 	buffer_done(&containers.name);
 	return r;

@@ -249,8 +249,11 @@ static int find(const struct host *host, const struct cores *cores, struct repor
 int check_cores(const struct host *host, struct report *report)
 {
 	struct cores cores = { .count = 0 };
+	char lack[HOST_LACK_SIZE];
 	int r;
 
+	if (!host_has(host, "/proc/stat"))
+		return report_unread(report, NAME, "%s", host_lack(host, "/proc/stat", lack));
 	if (!host->watched_ns)
 		return report_unread(report, NAME, "one reading has no rates");
 	r = measure_all(host, &cores);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "audit/host.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "tape/events.h"
@@ -116,6 +118,36 @@ void host_put_quiet(const struct host *host, const struct host_starts *starts, s
 			duration_format(quiet_ns / NSEC_PER_SEC * NSEC_PER_SEC, ago, sizeof(ago)));
 }
 
+/* A negative errno where it is not to be read. It is not opened: that may hang. */
+static int look_for(const struct host *host, const char *path)
+{
+	char below[PATH_MAX];
+
+	if (snprintf(below, sizeof(below), "%s%s", host->root, path) >= (int)sizeof(below))
+		return -ENAMETOOLONG;
+	return access(below, R_OK) < 0 ? -errno : 0;
+}
+
+bool host_has(const struct host *host, const char *path)
+{
+	return look_for(host, path) == 0;
+}
+
+const char *host_lack(const struct host *host, const char *path, char text[HOST_LACK_SIZE])
+{
+	int r = look_for(host, path);
+
+	if (r == 0)
+		snprintf(text, HOST_LACK_SIZE, "%s says nothing of that", path);
+	else if (r != -ENOENT && r != -ENOTDIR)
+		snprintf(text, HOST_LACK_SIZE, "%s: %s", path, strerror(-r));
+	else if (*host->root)
+		snprintf(text, HOST_LACK_SIZE, "%s is not in the copy", path);
+	else
+		snprintf(text, HOST_LACK_SIZE, "there is no %s", path);
+	return text;
+}
+
 bool host_number(const struct host *host, const char *path, int64_t *ret_value)
 {
 	char full[PATH_MAX];
@@ -204,10 +236,13 @@ static void find_memory(struct host *host)
 	struct source_file mounts;
 
 	source_file_init(&mounts, host->root, "/proc/self/mountinfo");
-	if (source_file_read(&mounts, MOUNTS_MAX) == 0)
-		host->has_memory = cgroups_find(host->root, "memory",
-					   (struct words){ mounts.text, mounts.text + mounts.size },
-					   &host->memory) == 0;
+	if (source_file_read(&mounts, MOUNTS_MAX) == 0) {
+		const struct words text = { mounts.text, mounts.text + mounts.size };
+
+		host->has_memory = cgroups_find(host->root, "memory", text, &host->cgroups) == 0;
+		host->has_cgroups = host->has_memory ||
+				    cgroups_find(host->root, NULL, text, &host->cgroups) == 0;
+	}
 	source_file_done(&mounts);
 }
 

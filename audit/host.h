@@ -47,8 +47,8 @@ struct host {
 	uint64_t dying_ns; /* when that was told, of the wall clock */
 	int64_t dying_counted_s; /* for how long they were counted then: those from before are not among them; 0: not known */
 	int64_t dying_unsure; /* so many more or fewer it may be */
-	bool has_memory;
-	struct cgroups memory; /* where memory cgroups are */
+	bool has_cgroups, has_memory;
+	struct cgroups cgroups; /* where those of memory are, or else any */
 };
 
 /* Watches it as the options say. 0 or -ENOMEM; what is not there is not among the figures. */
@@ -94,6 +94,12 @@ void host_add_starts(
 uint64_t host_quiet_ns(const struct host *host, const struct host_starts *starts);
 /* ", the last of them 18 min ago": nothing where that was as late as can be told from readings once a minute. */
 void host_put_quiet(const struct host *host, const struct host_starts *starts, struct buffer *text);
+
+/* Is a file or folder below the root to be read? Nothing of it is. */
+bool host_has(const struct host *host, const char *path);
+/* Why it tells nothing, for who expected something of it: "/proc/vmstat is not in the copy". */
+#define HOST_LACK_SIZE 240
+const char *host_lack(const struct host *host, const char *path, char text[HOST_LACK_SIZE]);
 
 /* A number in a small file below the root. */
 bool host_number(const struct host *host, const char *path, int64_t *ret_value);

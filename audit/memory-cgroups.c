@@ -4,6 +4,7 @@
  * and for memory that is shared. More than DYING_MANY of them, and many times what is in use, are a leak.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "audit/checks.h"
 #include "base/clock.h"
@@ -177,9 +178,9 @@ static void put_numbers(const struct host *host, const struct level *level, stru
 
 static void put_advice(const struct host *host, struct finding *finding)
 {
-	const char *path = host->memory.path + strlen(host->root);
+	const char *path = host->cgroups.path + strlen(host->root);
 
-	if (host->memory.v1) {
+	if (host->cgroups.v1) {
 		report_line(&finding->confirm, "grep -w -e subsys_name -e memory /proc/cgroups");
 		report_line(&finding->confirm, "find %s -type d | wc -l", path);
 	} else {
@@ -217,6 +218,31 @@ static int find(const struct host *host, const struct level *level, enum severit
 	return 0;
 }
 
+/* Why they were not counted, as far as a file that is missing says so. */
+static int tell_unread(const struct host *host, struct report *report)
+{
+	static const char mounts[] = "/proc/self/mountinfo", rows[] = "/proc/cgroups";
+	const char *below = host->cgroups.path + strlen(host->root);
+	char lack[HOST_LACK_SIZE], path[PATH_MAX];
+
+	if (!host_has(host, mounts))
+		return report_unread(report, NAME, "%s", host_lack(host, mounts, lack));
+	if (!host->has_cgroups)
+		return report_unread(report, NAME, "none are mounted");
+	snprintf(path, sizeof(path), "%.*s%s", PATH_MAX - 32, below,
+		host->cgroups.v1   ? ""
+		: host->has_memory ? "/cgroup.stat"
+				   : "/cgroup.controllers");
+	if (!host_has(host, path))
+		return report_unread(report, NAME, "%s", host_lack(host, path, lack));
+	if (!host->has_memory)
+		return report_unread(report, NAME, "there are none");
+	if (host->cgroups.v1 && !host_has(host, rows))
+		return report_unread(report, NAME, "%s", host_lack(host, rows, lack));
+	return report_unread(report, NAME,
+		"they cannot be counted: within a container, or there are too many to walk them");
+}
+
 int check_memory_cgroups(const struct host *host, struct report *report)
 {
 	const struct host_figure *dying = host_find(host, "memory_cgroups/dying");
@@ -224,10 +250,7 @@ int check_memory_cgroups(const struct host *host, struct report *report)
 	int r = 0;
 
 	if (!dying || !dying->read)
-		return report_unread(report, NAME,
-			host->has_memory ? "they cannot be counted: within a container, or there "
-					   "are too many to walk them"
-					 : "there are none");
+		return tell_unread(host, report);
 	measure(host, &level);
 	if (level.dying > DYING_MANY && level.tracked > TIMES_IN_USE * level.in_use)
 		r = find(host, &level, SEVERITY_CRITICAL, report);

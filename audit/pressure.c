@@ -4,6 +4,7 @@
  * for 15 % of some memory stall and 5 % of full ones; the others are ours. CPU pressure is what a host that is used to the full has.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "audit/checks.h"
 
@@ -91,10 +92,41 @@ static int find(const struct host *host, const struct limit *limit, double now, 
 	return 0;
 }
 
+/* What was read is told as looked at, and no more. Kernels before 6.1 have none of interrupts. */
+static int tell(const struct host *host, const bool read[ARRAY_SIZE(limits)], struct report *report)
+{
+	static const struct {
+		const char *resource, *shown;
+	} shown[] = { { "memory", "memory" }, { "io", "disks" }, { "irq", "interrupts" } };
+	char checked[64] = "", missing[64] = "", path[64], lack[HOST_LACK_SIZE];
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(shown); i++) {
+		bool any = false;
+		char *to;
+
+		for (size_t j = 0; j < ARRAY_SIZE(limits); j++)
+			any |= read[j] && strcmp(limits[j].resource, shown[i].resource) == 0;
+		to = any ? checked : missing;
+		snprintf(path, sizeof(path), "/proc/pressure/%s", shown[i].resource);
+		if (any || strcmp(shown[i].resource, "irq") != 0 || host_has(host, path))
+			snprintf(to + strlen(to), sizeof(checked) - strlen(to), "%s%s",
+				*to ? ", " : "", shown[i].shown);
+	}
+	if (!*checked)
+		return report_unread(report, NAME, "%s",
+			*host->root ? host_lack(host, "/proc/pressure/memory", lack)
+				    : "this kernel has no /proc/pressure, or psi=1 is missing");
+	if (*missing)
+		r = report_unread(
+			report, "further pressure", "/proc/pressure does not tell of %s", missing);
+	return r < 0 ? r : report_checked(report, NAME, "%s", checked);
+}
+
 int check_pressure(const struct host *host, struct report *report)
 {
+	bool read[ARRAY_SIZE(limits)] = { false };
 	const char *found = NULL;
-	bool any = false;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(limits); i++) {
@@ -104,7 +136,7 @@ int check_pressure(const struct host *host, struct report *report)
 
 		if (!read_minute(host, limit, &minute))
 			continue;
-		any = true;
+		read[i] = true;
 		snprintf(name, sizeof(name), "pressure/%s_%s_us", limit->resource,
 			limit->full ? "full" : "some");
 		/* microseconds a second */
@@ -118,10 +150,5 @@ int check_pressure(const struct host *host, struct report *report)
 		found = limit->resource;
 		r = find(host, limit, now, minute, report);
 	}
-	if (r < 0)
-		return r;
-	return any ? report_checked(report, NAME, "memory, disks%s",
-			     host_find(host, "pressure/irq_full_us") ? ", interrupts" : "")
-		   : report_unread(report, NAME,
-			     "this kernel has no /proc/pressure, or psi=1 is missing");
+	return r < 0 ? r : tell(host, read, report);
 }

@@ -96,6 +96,7 @@ int check_queues(const struct host *host, struct report *report)
 {
 	array_of(struct queue) timed_out = { 0 };
 	struct queue queue;
+	char lack[HOST_LACK_SIZE];
 	size_t count = 0;
 	bool recent = false;
 	int r = 0;
@@ -115,6 +116,9 @@ int check_queues(const struct host *host, struct report *report)
 	array_done(&timed_out);
 	if (r < 0)
 		return r;
-	return count ? report_checked(report, NAME, "%zu", count)
-		     : report_unread(report, NAME, "no device tells of timeouts");
+	if (count)
+		return report_checked(report, NAME, "%zu", count);
+	return report_unread(report, NAME, "%s",
+		host_has(host, "/sys/class/net") ? "no device tells of timeouts"
+						 : host_lack(host, "/sys/class/net", lack));
 }

@@ -113,10 +113,11 @@ static int check_kills(const struct host *host, struct report *report)
 
 int check_reclaim(const struct host *host, struct report *report)
 {
+	char lack[HOST_LACK_SIZE];
 	int r;
 
 	if (!host_find(host, "vmstat/pgscan_direct"))
-		return report_unread(report, NAME, "there is no /proc/vmstat");
+		return report_unread(report, NAME, "%s", host_lack(host, "/proc/vmstat", lack));
 	r = check_kills(host, report);
 	if (r == 0 && !host->watched_ns)
 		return report_unread(report, NAME, "one reading has no rates");

@@ -17,11 +17,12 @@
 #define CAP_SYS_RESOURCE_BIT 24
 #define CAP_PERFMON_BIT 38
 
+/* Of who runs this; where that is not known, as in a copy without it, nothing is missing. */
 static bool has_capability(const struct host *host, int bit)
 {
 	struct source_file file;
 	struct words text, line, word;
-	unsigned long long set = 0;
+	unsigned long long set = UINT64_MAX;
 
 	source_file_init(&file, host->root, "/proc/self/status");
 	if (source_file_read(&file, 1 << 16) == 0) {
@@ -205,8 +206,27 @@ static int check_locked(const struct host *host, struct report *report)
 	return 0;
 }
 
+/* All that the checks above read but for the rate. */
+static int tell_unread(const struct host *host, struct report *report)
+{
+	static const char *const paths[] = { "/proc/sys/kernel/perf_cpu_time_max_percent",
+		"/proc/sys/kernel/kptr_restrict", "/proc/sys/kernel/perf_event_paranoid",
+		"/proc/sys/kernel/perf_event_mlock_kb" };
+	char list[HOST_LACK_SIZE] = "";
+
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		size_t used = strlen(list);
+
+		if (!host_has(host, paths[i]))
+			snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "",
+				strrchr(paths[i], '/') + 1);
+	}
+	return *list ? report_unread(report, "further limits", "%s of /proc/sys/kernel", list) : 0;
+}
+
 int check_sampling(const struct host *host, struct report *report)
 {
+	char lack[HOST_LACK_SIZE];
 	static int (*const settings[])(const struct host *host, struct report *report) = {
 		check_rate, check_share, check_names, check_rights, check_files, check_locked
 	};
@@ -214,9 +234,12 @@ int check_sampling(const struct host *host, struct report *report)
 	int r = 0;
 
 	if (!host_number(host, "/proc/sys/kernel/perf_event_max_sample_rate", &rate))
-		return report_unread(report, NAME, "this kernel has no perf events");
+		return report_unread(report, NAME, "%s",
+			host_lack(host, "/proc/sys/kernel/perf_event_max_sample_rate", lack));
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(settings); i++)
 		r = settings[i](host, report);
+	if (r == 0)
+		r = tell_unread(host, report);
 	return r < 0 ? r
 		     : report_checked(
 			       report, NAME, "%lld samples a second allowed", (long long)rate);

@@ -219,6 +219,7 @@ static size_t count_there(const struct services *services)
 int check_units(const struct host *host, struct report *report)
 {
 	struct services services = { .asked = false };
+	char lack[HOST_LACK_SIZE];
 	int r = services_read(host, &services);
 
 	if (r == 0)
@@ -226,9 +227,12 @@ int check_units(const struct host *host, struct report *report)
 	if (r == 0)
 		r = check_failed(host, &services, report);
 	if (r == 0 && !services.any)
-		r = report_unread(report, NAME, "no systemd, and no cgroups of units");
+		r = report_unread(report, NAME, "%s, and no cgroups of units",
+			*host->root ? host_lack(host, "/run/systemd/units", lack) : "no systemd");
 	else if (r == 0 && !services.asked)
-		r = report_unread(report, "failed units", "systemd does not answer");
+		r = report_unread(report, "failed units", "%s",
+			*host->root ? "a copy has no systemd that could be asked"
+				    : "systemd does not answer");
 	if (r == 0 && services.any)
 		r = report_checked(report, NAME, "%zu", count_there(&services));
 	services_done(&services);

@@ -158,16 +158,16 @@ static int print(const struct audit *audit)
 
 	if (r != EXIT_DONE)
 		return r;
-	if (!any_checked(&audit->report) && !audit->report.findings.count) {
-		error_set(&error, -ENOENT, "%s: nothing of a host is to be seen there",
-			*audit->options.root ? audit->options.root : "/");
-		return fail(-ENOENT, &error);
-	}
 	if (option_given(audit->invocation, "json"))
 		audit_put_json(&audit->report, &text);
 	else
 		audit_put_text(&audit->report, &terminal, &text);
 	r = screen_print(&text);
+	if (r == EXIT_DONE && !any_checked(&audit->report) && !audit->report.findings.count) {
+		error_set(&error, -ENOENT, "%s: nothing of a host could be looked at there",
+			*audit->options.root ? audit->options.root : "/");
+		return fail(-ENOENT, &error);
+	}
 	return r == EXIT_DONE && audit->report.findings.count ? EXIT_FINDINGS : r;
 }
 

@@ -154,6 +154,7 @@ static inline void put_usual(const struct tree *tree)
 	tree_put(tree, "/proc/sys/kernel/perf_cpu_time_max_percent", "25\n");
 	tree_put(tree, "/proc/sys/kernel/perf_event_paranoid", "2\n");
 	tree_put(tree, "/proc/sys/kernel/kptr_restrict", "1\n");
+	tree_put(tree, "/proc/sys/kernel/perf_event_mlock_kb", "516\n");
 	tree_put(tree, "/cg/cgroup.controllers", "cpu memory pids\n");
 	tree_put(tree, "/cg/cgroup.stat",
 		"nr_descendants 120\nnr_subsys_memory 101\nnr_dying_descendants 40\n"

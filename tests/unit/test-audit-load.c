@@ -135,6 +135,48 @@ static void test_sampling(void)
 	}
 }
 
+/* Of a copy that lacks a file, that file is named; nothing is said of the kernel that it came from, and nothing is found. */
+static void test_partial_copies(void)
+{
+	static const struct {
+		const char *away, *says;
+	} copies[] = {
+		{ "/proc/self/mountinfo", "memory cgroups (/proc/self/mountinfo is not in the "
+					  "copy)" },
+		{ "/proc/self/mountinfo", "containers (/proc/self/mountinfo is not in the copy)" },
+		{ "/cg/cgroup.stat", "memory cgroups (/cg/cgroup.stat is not in the copy)" },
+		{ "/cg/cgroup.controllers", "memory cgroups (/cg/cgroup.controllers is not in "
+					    "the copy)" },
+		{ "/cg", "containers (/cg is not in the copy)" },
+		{ "/proc/vmstat", "reclaim (/proc/vmstat is not in the copy)" },
+		{ "/proc/stat", "cores (/proc/stat is not in the copy)" },
+		{ "/proc/pressure", "pressure (/proc/pressure/memory is not in the copy)" },
+		{ "/proc/pressure/io", "further pressure (/proc/pressure does not tell of disks)" },
+		{ "/proc/pressure/memory", ", pressure (disks), " },
+		{ "/sys/class/net", "network queues (/sys/class/net is not in the copy)" },
+		{ "/proc/sys/kernel/perf_event_max_sample_rate",
+			"sampling limits (/proc/sys/kernel/perf_event_max_sample_rate is not in "
+			"the copy)" },
+		{ "/proc/sys/kernel/kptr_restrict",
+			"further limits (kptr_restrict of /proc/sys/kernel)" },
+		{ "/proc/self/status", "sampling limits (100000 samples a second allowed)" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(copies); i++) {
+		_cleanup_(audits_done) struct audits audits;
+		char from[4096], to[4096];
+
+		audits_init(&audits);
+		put_usual(&audits.tree);
+		snprintf(from, sizeof(from), "%s%s", audits.tree.root, copies[i].away);
+		snprintf(to, sizeof(to), "%s/away", audits.tree.root);
+		CHECK_EQ(rename(from, to), 0);
+		audits_expect(&audits, NULL);
+		if (!strstr(audits_line(&audits), copies[i].says))
+			CHECK_FAIL("without %s: %s", copies[i].away, audits_line(&audits));
+	}
+}
+
 CHECK_MAIN({ "memory that is short", test_memory_pressure }, { "single cores", test_cores },
 	{ "two saturated cores", test_two_cores }, { "network queues", test_queues },
-	{ "sampling limits", test_sampling })
+	{ "sampling limits", test_sampling }, { "copies that lack a file", test_partial_copies })
