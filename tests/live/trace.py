@@ -10,6 +10,8 @@ import itertools
 import json
 import os
 import pathlib
+import shutil
+import signal
 import subprocess
 import sys
 
@@ -24,6 +26,7 @@ CLONE_NEWNS = 0x20000
 MS_PRIVATE_ALL = 1 << 18 | 1 << 14
 LEAKED = 1000
 STARTS = 40
+PARTS = [7, 5, 3]  # programs started before each rotation, and before the end
 LEAK = """
 import os, sys
 base, folder, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
@@ -147,6 +150,25 @@ def test_loop(folder):
     return expect("starts", values[:1] == [0] and values[-1:] == [STARTS], values)
 
 
+def test_programs(folder):
+    """programs that started count once each, also those of the last part of a minute: at a rotation, and when the recorder is told to end"""
+    mount_own(folder / "files")
+    store, program = folder / "store", folder / "files" / "only-here"
+    shutil.copy("/bin/true", program)
+    recorder = start(store)
+    for count, part in enumerate(PARTS, 1):
+        for _ in range(part):
+            subprocess.run([str(program)], check=True)
+        if count < len(PARTS):
+            recorder.send_signal(signal.SIGUSR2)
+            wait_for(lambda: recorders.sealed(store) == count)
+    recorder.terminate()
+    recorder.communicate(timeout=WAIT)
+    rows = [row for row in events(store, "--name", "*_exec") if str(program) in row["of"]]
+    counts = [row["of"][str(program)] for row in rows]
+    return expect("all of them", sum(counts) == sum(PARTS), rows) + expect("one each part", len(counts) in (len(PARTS) - 1, len(PARTS)), counts)
+
+
 def test_unknown(folder):
     """an event that this kernel does not have is one clear line"""
     mount_own(folder / "files")
@@ -172,4 +194,4 @@ def test_not_mounted(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(live.main([test_loop, test_unknown, test_not_mounted], [test_events]))
+    sys.exit(live.main([test_loop, test_programs, test_unknown, test_not_mounted], [test_events]))
