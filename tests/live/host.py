@@ -31,6 +31,7 @@ COLUMNS = {"usr": "user", "nice": "nice", "sys": "system", "iowait": "iowait", "
 # more than an audit takes for usual
 DYING = 2500
 MEMORY = pathlib.Path("/sys/fs/cgroup/memory")
+PARENT = "perftape-dying"
 
 
 def finish(recorder):
@@ -143,7 +144,7 @@ def audit(*words):
 @contextlib.contextmanager
 def dying_cgroups(folder, count):
     """So many memory cgroups that were removed, each kept by a page of a file; when the files go, so do they."""
-    parent, files = MEMORY / f"perftape-dying-{os.getpid()}", folder / "files"
+    parent, files = MEMORY / f"{PARENT}-{os.getpid()}", folder / "files"
     files.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "none", files], check=True)
     parent.mkdir()
@@ -175,12 +176,20 @@ def last_value(store, name):
 
 
 def test_dying_cgroups(folder):
-    """Memory cgroups that were removed and are not gone are counted and found; when they are gone, they are not."""
+    """Memory cgroups that were removed and are not gone are counted and found, with who made them; when they are gone, they are not."""
     at_first = dying_now()
+    recorder = start(folder / "maker")
+    wait_for(lambda: list((folder / "maker").glob("spool/*.spool")))
     with dying_cgroups(folder, DYING) as files:
         counted = dying_now()
+        makers = lambda: audit("--store", folder / "maker", "--duration", "0")[1].get("zombie_memory_cgroups", {"numbers": {}})["numbers"].get("by_prefix")
+        wrongs = expect("no maker is told", wait_for(makers))
+        told = makers() or [{}]
+        mine = [row for row in told if row.get("prefix") == f"/{PARENT}-*/*"]
+        wrongs += expect("another maker", mine and mine[0]["made_by"] == pathlib.Path("/proc/self/comm").read_text().strip(), told)
+        finish(recorder)
         recorder = start(folder / "dying")
-        wrongs = expect("no figure came", wait_for(lambda: last_value(folder / "dying", "memory_cgroups/dying")))
+        wrongs += expect("no figure came", wait_for(lambda: last_value(folder / "dying", "memory_cgroups/dying")))
         finish(recorder)
         figure = last_value(folder / "dying", "memory_cgroups/dying")
         wrongs += expect("they were not made", counted - at_first >= DYING * 0.99, at_first, counted)
