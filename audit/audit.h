@@ -17,6 +17,7 @@
 /* What is known of the recorder of the store at hand. */
 struct audit_recorder {
 	bool there; /* there is a store to record into */
+	const char *store; /* where who asked said that it is; NULL: it is the usual one */
 	bool running;
 	uint64_t reaches_ns; /* until when anything was recorded, of the wall clock; 0: never */
 	uint64_t silent_ns; /* how long it has not told of itself */

@@ -218,6 +218,36 @@ static void put_group(const struct host *host, const struct group *group, struct
 	json_close(json, '}');
 }
 
+/* By whom they are run shows in their paths. */
+static void put_confirm(const struct containers *containers, struct finding *finding)
+{
+	static const struct {
+		const char *parts[4], *command;
+	} runtimes[] = {
+		{ { "docker", "ecs" },
+			"docker ps -a --format '{{.CreatedAt}} {{.Status}} {{.Names}}' | head" },
+		{ { "kubepods", "cri-containerd", "crio" }, "crictl ps -a | head" },
+		{ { "libpod" }, "podman ps -a" },
+	};
+	bool told[ARRAY_SIZE(runtimes)] = { false }, looked = false;
+
+	for (size_t i = 0; i < containers->groups.count; i++) {
+		const struct group *group = &containers->groups.items[i];
+
+		if (!is_churning(group))
+			continue;
+		if (!looked)
+			host_put_look(containers->host, group->name, &finding->confirm);
+		looked = true;
+		for (size_t j = 0; j < ARRAY_SIZE(runtimes); j++)
+			for (size_t k = 0; !told[j] && runtimes[j].parts[k]; k++)
+				told[j] = strstr(group->name, runtimes[j].parts[k]) != NULL;
+	}
+	for (size_t j = 0; j < ARRAY_SIZE(runtimes); j++)
+		if (told[j])
+			report_line(&finding->confirm, "%s", runtimes[j].command);
+}
+
 static int find(const struct containers *containers, struct report *report)
 {
 	struct finding *finding = NULL;
@@ -251,12 +281,10 @@ static int find(const struct containers *containers, struct report *report)
 		"One ends soon after it was started and another one takes its place: a crash loop "
 		"of what is in it, or jobs that are meant to be short. Each leaves a memory cgroup "
 		"behind, as long as anything is charged to it.");
-	report_line(&finding->confirm,
-		"docker ps -a --format '{{.CreatedAt}} {{.Status}} {{.Names}}' | head");
-	report_line(&finding->confirm, "crictl ps -a | head");
+	put_confirm(containers, finding);
 	report_line(&finding->fix,
 		"The log of one that ended says why: docker logs, crictl logs, kubectl logs "
-		"--previous.");
+		"--previous, whichever runs them.");
 	return 0;
 }
 

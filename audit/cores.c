@@ -169,19 +169,19 @@ static const char *meaning(
 	const struct core *worst, const struct thread_share *share, double all_busy)
 {
 	if (worst->kernel >= KERNEL_MOST && all_busy < LOOKS_IDLE)
-		return "A CPU that does not leave the kernel runs nothing else: a network queue's "
-		       "completions, a watchdog, who waits for it. The whole host looks idle "
-		       "meanwhile.";
+		return "What else is to run on a CPU that hardly leaves the kernel may have to "
+		       "wait: a network queue's completions, a watchdog. The whole host looks "
+		       "idle meanwhile.";
 	if (worst->kernel >= KERNEL_MOST)
-		return "A CPU that does not leave the kernel runs nothing else: a network queue's "
-		       "completions, a watchdog, who waits for it.";
+		return "What else is to run on a CPU that hardly leaves the kernel may have to "
+		       "wait: a network queue's completions, a watchdog.";
 	if (worst->kernel >= KERNEL_MUCH)
-		return "Most of that CPU's time goes to the kernel, and what else has to run there "
-		       "waits: a network queue's completions, a watchdog.";
+		return "Most of that CPU's time goes to the kernel, and what else is to run there "
+		       "may have to wait: a network queue's completions, a watchdog.";
 	if (share->tid && share->percent >= BUSY_PERCENT - 15)
 		return "Something computes in one thread. That is as it should be for many "
 		       "programs, and a limit for those that wait for it.";
-	return "What runs there has to share that CPU, and waits for it.";
+	return "What else is to run there waits for that CPU, or goes to another one.";
 }
 
 static void put_advice(const struct core *worst, const struct thread_share *share, double all_busy,

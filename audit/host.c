@@ -118,6 +118,27 @@ void host_put_quiet(const struct host *host, const struct host_starts *starts, s
 			duration_format(quiet_ns / NSEC_PER_SEC * NSEC_PER_SEC, ago, sizeof(ago)));
 }
 
+void host_put_look(const struct host *host, const char *name, struct buffer *confirm)
+{
+	char pattern[2 * HOST_PART_SIZE + 8] = "*/", word[SHELL_WORD_SIZE], from[SHELL_WORD_SIZE];
+	size_t used = strlen(pattern);
+
+	if (!host->has_cgroups)
+		return;
+	/* what find would take for more than itself; names of systemd's have backslashes */
+	for (; *name && used + 3 < sizeof(pattern); name++) {
+		if (strchr("[?\\", *name))
+			pattern[used++] = '\\';
+		pattern[used++] = *name;
+	}
+	pattern[used] = 0;
+	report_line(confirm,
+		"for i in $(seq 10); do find %s -path %s -printf '%%i %%p\\n'; sleep 0.7; done "
+		"# each start has a number of its own",
+		shell_word(host->cgroups.path + strlen(host->root), from),
+		shell_word(pattern, word));
+}
+
 /* A negative errno where it is not to be read. It is not opened: that may hang. */
 static int look_for(const struct host *host, const char *path)
 {

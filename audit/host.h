@@ -95,6 +95,9 @@ uint64_t host_quiet_ns(const struct host *host, const struct host_starts *starts
 /* ", the last of them 18 min ago": nothing where that was as late as can be told from readings once a minute. */
 void host_put_quiet(const struct host *host, const struct host_starts *starts, struct buffer *text);
 
+/* A command that shows cgroups of that name, a star for what differs, as they are made anew: nothing where there are no cgroups. */
+void host_put_look(const struct host *host, const char *name, struct buffer *confirm);
+
 /* Is a file or folder below the root to be read? Nothing of it is. */
 bool host_has(const struct host *host, const char *path);
 /* Why it tells nothing, for who expected something of it: "/proc/vmstat is not in the copy". */

@@ -192,9 +192,9 @@ static void put_advice(const struct host *host, struct finding *finding)
 		"keeps it "
 		"in the kernel. Reclaim walks all of them, and so does, in kernels before 5.8 with "
 		"cgroup v1, "
-		"each read of memory.numa_stat, which kubelet and cAdvisor do every 10 s: one core "
-		"is then in "
-		"the kernel for seconds, and the network queue that it serves stands still.");
+		"each read of memory.numa_stat, which kubelet and cAdvisor do every 10 s: with "
+		"tens of thousands one core is then in "
+		"the kernel for seconds, and a network queue that it serves stands still.");
 	report_line(&finding->fix,
 		"Stop what starts and ends again and again: each start leaves one behind. Those "
 		"that are there "

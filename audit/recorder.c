@@ -14,12 +14,16 @@
 #define THROTTLED_MIN 10
 #define HOUR_NS (3600 * NSEC_PER_SEC)
 
-static struct finding *find(struct report *report, enum severity severity, const char *title)
+static struct finding *find(
+	const struct host *host, struct report *report, enum severity severity, const char *title)
 {
 	struct finding *finding = report_find(report, "recorder", severity, "%s", title);
+	const char *store = host->options->recorder.store;
+	char word[SHELL_WORD_SIZE];
 
 	if (finding)
-		report_line(&finding->confirm, "perftape status");
+		report_line(&finding->confirm, "perftape status%s%s", store ? " --store " : "",
+			store ? shell_word(store, word) : "");
 	return finding;
 }
 
@@ -27,7 +31,8 @@ static int check_stopped(const struct host *host, struct report *report)
 {
 	const struct audit_recorder *recorder = &host->options->recorder;
 	char shown[TIME_TEXT_SIZE];
-	struct finding *finding = find(report, SEVERITY_WARNING, "nothing is being recorded");
+	struct finding *finding = find(host, report, SEVERITY_WARNING, "nothing is being recorded");
+	bool booted = host_has(host, "/run/systemd/system");
 
 	if (!finding)
 		return -ENOMEM;
@@ -39,8 +44,10 @@ static int check_stopped(const struct host *host, struct report *report)
 	report_i64(finding, "reaches_ns", recorder->reaches_ns);
 	report_line(&finding->means,
 		"There is a store, and no recorder: the next incident will have no stacks.");
-	report_line(&finding->confirm, "systemctl status perftape");
-	report_line(&finding->fix, "systemctl enable --now perftape, or perftape record.");
+	if (booted && !recorder->store)
+		report_line(&finding->confirm, "systemctl status perftape");
+	report_line(&finding->fix, "%sperftape record.",
+		booted && !recorder->store ? "systemctl enable --now perftape, or " : "");
 	return 0;
 }
 
@@ -52,7 +59,7 @@ static int check_silent(const struct host *host, struct report *report)
 
 	if (recorder->silent_ns <= SILENT_NS)
 		return 0;
-	finding = find(report, SEVERITY_CRITICAL, "the recorder has fallen silent");
+	finding = find(host, report, SEVERITY_CRITICAL, "the recorder has fallen silent");
 	if (!finding)
 		return -ENOMEM;
 	report_line(&finding->lines,
@@ -72,7 +79,7 @@ static int check_behind(const struct host *host, struct report *report)
 
 	if (!recorder->stalled && recorder->behind_ns <= BEHIND_NS)
 		return 0;
-	finding = find(report, SEVERITY_WARNING, "what is recorded does not get to the disk");
+	finding = find(host, report, SEVERITY_WARNING, "what is recorded does not get to the disk");
 	if (!finding)
 		return -ENOMEM;
 	report_line(&finding->lines, "the disk is %s behind; from %d s on it is a finding",
@@ -104,7 +111,8 @@ static int check_lost(const struct host *host, struct report *report)
 	share = (double)recorder->lost / (recorder->lost + recorder->samples);
 	if (share < LOST_SHARE && !is_throttled(recorder))
 		return 0;
-	finding = find(report, SEVERITY_WARNING, "the kernel keeps samples from the recorder");
+	finding =
+		find(host, report, SEVERITY_WARNING, "the kernel keeps samples from the recorder");
 	if (!finding)
 		return -ENOMEM;
 	report_line(&finding->lines,

@@ -77,7 +77,8 @@ static int check_rate(const struct host *host, struct report *report)
 	report_line(&finding->means,
 		"The kernel lowers it when samples take longer than perf_cpu_time_max_percent "
 		"allows, as after an "
-		"interrupt that was held up, and never raises it again. Below what is wanted, a "
+		"interrupt that was held up, and never raises it again; the log says so then, and "
+		"else somebody set it. Below what is wanted, a "
 		"recording cannot "
 		"begin, and one that runs is throttled.");
 	report_line(&finding->confirm, "dmesg | grep 'perf: interrupt took too long'");

@@ -164,14 +164,18 @@ static int check_loops(
 		"that memory is "
 		"still charged to stays in the kernel when it ends: a loop over days leaves tens "
 		"of thousands.");
-	report_line(&finding->confirm,
-		"systemctl show -p NRestarts,Result,ExecMainStatus,RestartUSec %s", word);
-	report_line(&finding->confirm, "journalctl -u %s -n 50", word);
+	if (services->asked) {
+		report_line(&finding->confirm,
+			"systemctl show -p NRestarts,Result,ExecMainStatus,RestartUSec %s", word);
+		report_line(&finding->confirm, "journalctl -u %s -n 50", word);
+	} else {
+		host_put_look(host, first->name, &finding->confirm);
+	}
 	report_line(&finding->fix,
-		"systemctl disable --now %s when the host does not need it; else mend why it "
+		"%ssystemctl disable --now %s when the host does not need it; else mend why it "
 		"ends, and give it "
 		"RestartSec= and StartLimitIntervalSec= with which a loop comes to an end.",
-		word);
+		services->asked ? "" : "Where systemd runs it, which did not answer here: ", word);
 	return put_services(host, services, is_looping, finding);
 }
 

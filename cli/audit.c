@@ -94,6 +94,8 @@ static int read_recorder(struct audit *audit, struct error *error)
 		return r;
 	*recorder = (struct audit_recorder){
 		.there = true,
+		.store = option_typed(audit->invocation, "store") ? store_path(audit->invocation)
+								  : NULL,
 		.running = pid != 0,
 		.reaches_ns = MAX(totals.end_ns, totals.unsealed_end_ns),
 	};

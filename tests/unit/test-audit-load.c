@@ -177,6 +177,43 @@ static void test_partial_copies(void)
 	}
 }
 
+#define HEX63 "f7f6ad54a1f2a1c3b27e5d81a0ac5a30f7f6ad54a1f2a1c3b27e5d81a0ac5a3"
+
+static void containers_start(struct audits *audits)
+{
+	tree_folder(&audits->tree, "/cg/docker/1" HEX63);
+	tree_folder(&audits->tree, "/cg/docker/2" HEX63);
+}
+
+static const char *advice(struct audits *audits, const char *kind)
+{
+	audits_expect(audits, kind);
+	return (char *)audits_find(audits, kind)->confirm.data;
+}
+
+/* Only commands that fit the host, and what was found. */
+static void test_advice(void)
+{
+	_cleanup_(audits_done) struct audits audits;
+	const char *text;
+
+	audits_init(&audits);
+	put_usual(&audits.tree);
+	tree_folder(&audits.tree, "/cg/docker/0" HEX63);
+	audits.passes = containers_start;
+	text = advice(&audits, "short_lived_containers");
+	CHECK(strstr(text, "find /cg -path '*/docker/*' -printf") && strstr(text, "docker ps"));
+	CHECK(!strstr(text, "crictl"));
+	audits.passes = NULL;
+	audits.options.recorder = (struct audit_recorder){ .there = true, .store = "/a b" };
+	CHECK_STR(advice(&audits, "recorder"), "perftape status --store '/a b'");
+	audits.options.recorder.store = NULL;
+	CHECK_STR(advice(&audits, "recorder"), "perftape status");
+	tree_folder(&audits.tree, "/run/systemd/system");
+	CHECK_STR(advice(&audits, "recorder"), "perftape status\nsystemctl status perftape");
+}
+
 CHECK_MAIN({ "memory that is short", test_memory_pressure }, { "single cores", test_cores },
 	{ "two saturated cores", test_two_cores }, { "network queues", test_queues },
-	{ "sampling limits", test_sampling }, { "copies that lack a file", test_partial_copies })
+	{ "sampling limits", test_sampling }, { "copies that lack a file", test_partial_copies },
+	{ "commands that fit the host", test_advice })
