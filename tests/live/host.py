@@ -31,6 +31,7 @@ COLUMNS = {"usr": "user", "nice": "nice", "sys": "system", "iowait": "iowait", "
 # more than an audit takes for usual
 DYING = 2500
 MEMORY = pathlib.Path("/sys/fs/cgroup/memory")
+v1 = live.wants((MEMORY / "memory.limit_in_bytes").exists(), "memory cgroups of version 1")
 PARENT = "perftape-dying"
 
 
@@ -175,6 +176,7 @@ def last_value(store, name):
     return [row["value"] for row in rows if "name" in row][-1:]
 
 
+@v1
 def test_dying_cgroups(folder):
     """Memory cgroups that were removed and are not gone are counted and found, with who made them; when they are gone, they are not."""
     at_first = dying_now()
@@ -214,6 +216,7 @@ def confirm(finding, number=0):
     return subprocess.run(["bash", "-c", finding["confirm"][number]], capture_output=True, text=True, timeout=WAIT, check=False).stdout
 
 
+@v1
 def test_crash_loop(folder):
     """A unit's cgroup that is made anew again and again is found, by name; and no longer when it stays."""
     slice_, unit = MEMORY / "system.slice", MEMORY / "system.slice" / "perftape-test.service"
@@ -255,6 +258,7 @@ while True:
 """
 
 
+@v1
 def test_short_containers(folder):
     """Containers that take each other's place are found, with how old the one that runs is."""
     parent = MEMORY / f"perftape-test-{os.getpid()}"

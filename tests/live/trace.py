@@ -22,6 +22,7 @@ import recorders  # noqa: E402
 from recorders import WAIT, expect, perftape, wait_for  # noqa: E402
 
 MEMORY = pathlib.Path("/sys/fs/cgroup/memory")
+v1 = live.wants((MEMORY / "memory.limit_in_bytes").exists(), "memory cgroups of version 1")
 CLONE_NEWNS = 0x20000
 MS_PRIVATE_ALL = 1 << 18 | 1 << 14
 LEAKED = 1000
@@ -91,6 +92,7 @@ def kill_for_memory(base):
     return child.pid
 
 
+@v1
 def test_events(folder):
     """cgroups that leak are counted and their maker named, until they are gone; victims and programs are told"""
     mount_own(folder / "files")
@@ -130,6 +132,7 @@ def test_events(folder):
     return wrongs + expect("gauges", LEAKED in values and values[-1] == 0, values)
 
 
+@v1
 def test_loop(folder):
     """a unit that starts and ends faster than anybody looks: each start counts"""
     mount_own(folder / "files")
@@ -176,6 +179,7 @@ def test_unknown(folder):
     return expect("refused", done.returncode == 1 and "no trace event 'sched:sched_nothing'" in done.stderr and done.stderr.count("\n") == 1, done)
 
 
+@v1
 def test_not_mounted(folder):
     """where tracefs is not mounted, the recorder has events all the same, and mounts none that others see"""
     mount_all((b"tmpfs", b"/sys/kernel"))

@@ -21,6 +21,16 @@ import tap
 AT_ONCE = 6
 
 
+def wants(able, what):
+    """For a test of something that not every kernel or host has: without it, it is told as skipped."""
+
+    def mark(test):
+        test.lacks = "" if able else what
+        return test
+
+    return mark
+
+
 def title(test):
     return test.__doc__.strip().splitlines()[0]
 
@@ -92,5 +102,8 @@ def main(together=(), alone=(), able=True, needs="root"):
             print(f"ok {number} - {title(test)} # SKIP recording takes {needs}")
         return 0
     signal.signal(signal.SIGTERM, leave)
-    wrongs = attempt_all(alone, 1) + attempt_all(together, AT_ONCE)
-    return tap.run(zip(map(title, [*alone, *together]), wrongs))
+    lacking = [test for test in (*alone, *together) if getattr(test, "lacks", "")]
+    alone, together = ([test for test in tests if test not in lacking] for tests in (alone, together))
+    wrongs = attempt_all(alone, 1) + attempt_all(together, AT_ONCE) + [[] for _ in lacking]
+    titles = [title(test) for test in (*alone, *together)] + [f"{title(test)} # SKIP it takes {test.lacks}" for test in lacking]
+    return tap.run(zip(titles, wrongs))
