@@ -53,6 +53,7 @@ static bool is_crowded(
 	return count > MAX(busy->cpus / 2, 1ull);
 }
 
+/* Of all that were busy, whatever was asked for: else a threshold would bring to light, as a single CPU, one of many. */
 static int count_crowds(struct finding *finding, const struct busy *busy)
 {
 	size_t slots = busy->slots.count;
@@ -64,10 +65,9 @@ static int count_crowds(struct finding *finding, const struct busy *busy)
 	for (size_t i = 0; i < busy->cells.count; i++) {
 		const struct busy_cell *cell = &busy->cells.items[i];
 		struct crowd *crowd = &finding->crowds.items[cell->slot];
-		bool asked = cell->kernel + cell->irq >= finding->options->kernel;
 
-		crowd->all += asked;
-		crowd->kernel += asked && is_kernels(cell);
+		crowd->all++;
+		crowd->kernel += is_kernels(cell);
 	}
 	return 0;
 }

@@ -13,17 +13,26 @@
 struct load {
 	unsigned int cpu, from, to;
 	const char *comm;
-	bool user;
+	unsigned int
+		user; /* 0: the kernel has it, 1: a program, more: a program, but for so many of a hundred samples */
 };
+
+/* So many of a hundred samples have the other stack, evenly spread. */
+static inline void put_mixed(struct tape *tape, uint32_t cpu, uint32_t thread, uint32_t stack,
+	uint32_t other, unsigned int share, unsigned int from, unsigned int to)
+{
+	uint64_t count = 0, from_ns = MAX(TAPES_PERF + from * NSEC_PER_SEC, tape->begin_ns);
+	uint64_t to_ns = MIN(TAPES_PERF + to * NSEC_PER_SEC, tape->end_ns);
+
+	for (uint64_t ns = from_ns + SAMPLE_NS / 3; ns < to_ns; ns += SAMPLE_NS, count++)
+		tapes_sample(tape, ns / 1000 * 1000, cpu, thread,
+			count * share / 100 < (count + 1) * share / 100 ? other : stack);
+}
 
 static inline void put_samples(struct tape *tape, uint32_t cpu, uint32_t thread, uint32_t stack,
 	unsigned int from, unsigned int to)
 {
-	uint64_t from_ns = MAX(TAPES_PERF + from * NSEC_PER_SEC, tape->begin_ns);
-	uint64_t to_ns = MIN(TAPES_PERF + to * NSEC_PER_SEC, tape->end_ns);
-
-	for (uint64_t ns = from_ns + SAMPLE_NS / 3; ns < to_ns; ns += SAMPLE_NS)
-		tapes_sample(tape, ns / 1000 * 1000, cpu, thread, stack);
+	put_mixed(tape, cpu, thread, stack, stack, 0, from, to);
 }
 
 /* Seconds [begin, end) of a host of four CPUs, which idle but for the loads. */
@@ -46,8 +55,9 @@ static inline struct tape *make_tape(
 			if (load->cpu != cpu || load->to <= begin || load->from >= end)
 				continue;
 			put_samples(tape, cpu, idle, halt, at, load->from);
-			put_samples(tape, cpu, tapes_thread(tape, 10 + cpu, 100 + cpu, load->comm),
-				load->user ? user : spin, load->from, load->to);
+			put_mixed(tape, cpu, tapes_thread(tape, 10 + cpu, 100 + cpu, load->comm),
+				load->user ? user : spin, spin, load->user > 1 ? load->user : 0,
+				load->from, load->to);
 			at = load->to;
 		}
 		put_samples(tape, cpu, idle, halt, at, end);

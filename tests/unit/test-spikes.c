@@ -165,6 +165,44 @@ static void test_crowd(void)
 	tapes_store_done(&store);
 }
 
+static void check_crowd(
+	const struct tapes_store *store, unsigned int kernel, size_t shown, uint64_t crowded)
+{
+	struct spikes_options options = usual();
+	struct spikes spikes;
+
+	options.kernel = kernel;
+	find(store, &options, &spikes);
+	CHECK_EQ(spikes.list.count, shown);
+	CHECK_EQ(spikes.crowded, crowded);
+	spikes_done(&spikes);
+}
+
+/* Who asks for the kernel gets no more than who asks for all: one that is above a threshold is one of many, if these are busy too. */
+static void test_crowd_of_kernel(void)
+{
+	static const struct load crowd[] = {
+		/* a high threshold: all are mostly in the kernel */
+		{ 0, 2, 7, "a", 99 },
+		{ 0, 12, 17, "e", 40 },
+		{ 1, 2, 7, "b", 75 },
+		{ 1, 12, 17, "f", 5 },
+		{ 2, 2, 7, "c", 75 },
+		{ 2, 12, 17, "g", 5 },
+		/* a low one: all are mostly at work */
+		{ 3, 12, 17, "h", 5 },
+		/* and one where the others idle */
+		{ 3, 21, 26, "i", 40 },
+	};
+	struct tapes_store store;
+
+	make_store(&store, 30, crowd, ARRAY_SIZE(crowd), 0, 0);
+	check_crowd(&store, 0, 1, 7);
+	check_crowd(&store, 20, 1, 4);
+	check_crowd(&store, 90, 0, 1);
+	tapes_store_done(&store);
+}
+
 /* Of many, those in the kernel come first, then the longest; they stay in order of time. */
 static void test_limit(void)
 {
@@ -466,6 +504,7 @@ static void test_top(void)
 CHECK_MAIN({ "one that goes on over segments", test_joined }, { "thresholds", test_thresholds },
 	{ "a clock that runs fast", test_fast_clock }, { "windows and CPUs", test_asked },
 	{ "what was not recorded", test_gap }, { "while most CPUs are busy", test_crowd },
+	{ "while most CPUs are busy, of the kernel's", test_crowd_of_kernel },
 	{ "the ones that matter most", test_limit }, { "as JSON", test_json },
 	{ "with and without an index", test_index }, { "the index's rows", test_rows },
 	{ "a damaged index", test_damaged_index }, { "a damaged segment", test_damaged_segment },
