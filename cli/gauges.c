@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <fnmatch.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -30,12 +31,14 @@ static const struct option options[] = {
 static const char about[] =
 	"What the host was doing: each CPU's time, run queue, pressure, reclaim, timeouts of\n"
 	"network queues, memory cgroups, quotas. Counters are shown as what they grew by, those\n"
-	"of time in per cent of it. Without --name, figures that were 0 all the time are left "
+	"of time in per cent of it, what is rare as how many times it happened. Without --name, "
+	"figures that were 0 all the time are left "
 	"out.\n\n" WINDOW_ABOUT;
 
 static const char *const units[] = { [SERIES_LEVEL] = "",
 	[SERIES_SECONDS] = "s",
 	[SERIES_PER_SECOND] = "/s",
+	[SERIES_COUNT] = "times",
 	[SERIES_PER_CENT] = "%" };
 
 struct gauges_answer {
@@ -79,6 +82,11 @@ static int flush(struct gauges_answer *answer)
 
 #define FLUSH_SIZE (1u << 18)
 
+static double figure_of(const struct series_step *step)
+{
+	return MIN(step->figure, series_most(step->name));
+}
+
 static int see_for_json(void *context, const struct series_step *step)
 {
 	struct gauges_answer *answer = context;
@@ -92,8 +100,8 @@ static int see_for_json(void *context, const struct series_step *step)
 	json_string(text, step->name);
 	buffer_printf(text, ",\"value\":%lld", (long long)step->value);
 	if (step->has_figure)
-		buffer_printf(
-			text, ",\"figure\":%.6g,\"unit\":\"%s\"", step->figure, units[step->unit]);
+		buffer_printf(text, ",\"figure\":%.6g,\"unit\":\"%s\"", figure_of(step),
+			units[step->unit]);
 	buffer_text(text, "}\n");
 	return text->size > FLUSH_SIZE ? flush(answer) : 0;
 }
@@ -127,11 +135,16 @@ static int see_for_csv(void *context, const struct series_step *step)
 	put_csv(text, step->name);
 	buffer_printf(text, ",%lld,", (long long)step->value);
 	if (step->has_figure)
-		buffer_printf(text, "%.6g,%s", step->figure, units[step->unit]);
+		buffer_printf(text, "%.6g,%s", figure_of(step), units[step->unit]);
 	else
 		buffer_u8(text, ',');
 	buffer_u8(text, '\n');
 	return text->size > FLUSH_SIZE ? flush(answer) : 0;
+}
+
+static bool is_which_cpu(const char *name)
+{
+	return fnmatch("*_cpu", name, 0) == 0;
 }
 
 /* Single CPUs are shown where there are few; otherwise, and only then, all of them together. */
@@ -144,10 +157,27 @@ static bool is_shown(const struct gauges_answer *answer, const struct figures_ro
 		return !row->of_all ||
 		       strcmp(option_value(answer->invocation, "name"), row->name) == 0;
 	/* which CPU serves a queue, and how many containers each pod has, are no figures to look through */
-	if (fnmatch("*_cpu", row->name, 0) == 0 ||
-		fnmatch("containers/*/running", row->name, 0) == 0)
+	if (is_which_cpu(row->name) || fnmatch("containers/*/running", row->name, 0) == 0)
 		return false;
 	return row->most > 0 && (row->of_all ? many : row->of_cpu ? !many : true);
+}
+
+static struct chart_row row_of(const struct figures_row *row)
+{
+	bool of_cpus = (row->of_cpu || row->of_all) && row->unit == SERIES_PER_CENT;
+	bool is_count = row->unit == SERIES_COUNT;
+
+	return (struct chart_row){
+		.name = row->name,
+		.unit = is_count ? "" : units[row->unit],
+		.least = row->least,
+		/* between CPU 12 and CPU 13 there is none */
+		.mean = is_which_cpu(row->name) ? NAN : row->mean,
+		.most = is_count ? row->times : row->most,
+		.cells = row->cells,
+		.full = of_cpus ? 100 : row->most,
+		.is_count = is_count,
+	};
 }
 
 static int put_table(struct gauges_answer *answer, struct buffer *text, size_t *ret_left_out)
@@ -160,12 +190,9 @@ static int put_table(struct gauges_answer *answer, struct buffer *text, size_t *
 		return -ENOMEM;
 	for (size_t i = 0; i < figures->rows.count; i++) {
 		const struct figures_row *row = &figures->rows.items[i];
-		bool of_cpus = (row->of_cpu || row->of_all) && row->unit == SERIES_PER_CENT;
 
 		if (is_shown(answer, row))
-			rows[chart.count++] = (struct chart_row){ row->name, units[row->unit],
-				row->least, row->mean, row->most, row->cells,
-				of_cpus ? 100 : row->most };
+			rows[chart.count++] = row_of(row);
 		else if (!row->of_all)
 			++*ret_left_out;
 	}

@@ -58,6 +58,10 @@ static void put_number(double value, const char *unit, struct buffer *text)
 	char number[32];
 	size_t power = 0;
 
+	if (isnan(value)) {
+		buffer_printf(text, "%*s", NUMBER_WIDTH, "-");
+		return;
+	}
 	if (strcmp(unit, "s") == 0)
 		unit = scale_seconds(&value);
 	while (fabs(value) >= 99999.5 && power + 1 < ARRAY_SIZE(powers)) {
@@ -106,8 +110,12 @@ static void put_row(const struct chart *chart, const struct chart_row *row,
 	const struct terminal *terminal, struct buffer *text)
 {
 	put_name(terminal, row->name, text);
-	put_number(row->least, row->unit, text);
-	put_number(row->mean, row->unit, text);
+	if (row->is_count) {
+		buffer_printf(text, "%*s", 2 * NUMBER_WIDTH, "");
+	} else {
+		put_number(row->least, row->unit, text);
+		put_number(row->mean, row->unit, text);
+	}
 	put_number(row->most, row->unit, text);
 	buffer_text(text, "  ");
 	for (unsigned int i = 0; i < chart->cells; i++)
@@ -117,14 +125,31 @@ static void put_row(const struct chart *chart, const struct chart_row *row,
 	buffer_u8(text, '\n');
 }
 
+/* The rows of a kind, if there are any. */
+static void put_part(const struct chart *chart, bool counts, const struct terminal *terminal,
+	struct buffer *text)
+{
+	bool first = true;
+
+	for (size_t i = 0; i < chart->count; i++) {
+		if (chart->rows[i].is_count != counts)
+			continue;
+		if (first) {
+			terminal_style(terminal, STYLE_BOLD, text);
+			text_put(terminal, "", name_width(terminal), text);
+			buffer_printf(text, "%*s%*s%*s", NUMBER_WIDTH, counts ? "" : "least",
+				NUMBER_WIDTH, counts ? "" : "mean", NUMBER_WIDTH,
+				counts ? "times" : "most");
+			terminal_style(terminal, STYLE_PLAIN, text);
+			buffer_u8(text, '\n');
+		}
+		first = false;
+		put_row(chart, &chart->rows[i], terminal, text);
+	}
+}
+
 void chart_draw(const struct chart *chart, const struct terminal *terminal, struct buffer *text)
 {
-	terminal_style(terminal, STYLE_BOLD, text);
-	text_put(terminal, "", name_width(terminal), text);
-	buffer_printf(text, "%*s%*s%*s", NUMBER_WIDTH, "least", NUMBER_WIDTH, "mean", NUMBER_WIDTH,
-		"most");
-	terminal_style(terminal, STYLE_PLAIN, text);
-	buffer_u8(text, '\n');
-	for (size_t i = 0; i < chart->count; i++)
-		put_row(chart, &chart->rows[i], terminal, text);
+	put_part(chart, false, terminal, text);
+	put_part(chart, true, terminal, text);
 }

@@ -9,9 +9,10 @@
 struct chart_row {
 	const char *name;
 	const char *unit; /* behind each number; "" for none; "s" becomes minutes, hours and days */
-	double least, mean, most;
+	double least, mean, most; /* NAN: there is none */
 	const double *cells; /* of the plot; NAN: nothing is known of that time */
 	double full; /* what fills a cell */
+	bool is_count; /* `most` is how many there were in all; the two others are nothing */
 };
 
 struct chart {

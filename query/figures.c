@@ -44,6 +44,7 @@ static int add_row(struct figures *figures, const char *name, struct figures_row
 {
 	int r = -ENOMEM;
 
+	row.limit = series_most(name);
 	row.least = INFINITY;
 	row.most = -INFINITY;
 	row.name = strndup(name, strlen(name) - series_suffix(name));
@@ -58,7 +59,7 @@ static int add_row(struct figures *figures, const char *name, struct figures_row
 
 /* The row of all CPUs' figures of that kind. */
 static int find_group(struct figures *figures, const char *kind, enum series_unit unit,
-	struct figures_row **ret_row)
+	double limit, struct figures_row **ret_row)
 {
 	uint32_t id;
 	char name[64];
@@ -69,6 +70,8 @@ static int find_group(struct figures *figures, const char *kind, enum series_uni
 	if (r == 0 && !figures->group_of.items[id]) {
 		snprintf(name, sizeof(name), "cpu*%s", kind);
 		r = add_row(figures, name, (struct figures_row){ .unit = unit, .of_all = true });
+		if (r == 0)
+			figures->rows.items[figures->rows.count - 1].limit = limit;
 		figures->group_of.items[id] = figures->rows.count;
 	}
 	if (r == 0)
@@ -169,6 +172,10 @@ static void add_to_row(
 {
 	struct part part = part_within(&figures->window, step);
 
+	if (step->unit == SERIES_COUNT && part.from_s == part.to_s)
+		return;
+	if (step->unit == SERIES_COUNT)
+		row->times += step->figure;
 	if (series_is_level(step->unit))
 		add_level(figures, row, step);
 	else
@@ -186,7 +193,7 @@ int figures_add(struct figures *figures, const struct series_step *step)
 	if (r < 0 || !kind)
 		return r;
 	figures->cpus = MAX(figures->cpus, strtoull(step->name + strlen("cpu"), NULL, 10) + 1);
-	r = find_group(figures, kind, step->unit, &row);
+	r = find_group(figures, kind, step->unit, series_most(step->name), &row);
 	if (r == 0)
 		add_to_row(figures, row, step);
 	return r;
@@ -204,7 +211,9 @@ void figures_finish(struct figures *figures)
 		struct figures_row *row = &figures->rows.items[i];
 
 		hold_last(figures, row);
-		row->mean /= row->weight_s;
+		row->least = MIN(row->least, row->limit);
+		row->mean = MIN(row->mean / row->weight_s, row->limit);
+		row->most = MIN(row->most, row->limit);
 		for (unsigned int at = 0; at < figures->cells; at++)
 			row->cells[at] =
 				row->weights[at] > 0 ? row->cells[at] / row->weights[at] : NAN;

@@ -15,8 +15,10 @@ struct figures_row {
 	bool of_cpu; /* of one CPU */
 	bool of_all; /* of all CPUs: each counts as much as the others */
 	double least, mean, most;
+	double times; /* of a count: all that it grew by in readings that reach into the window */
 	double *cells; /* NAN: nothing is known of that time */
 	/* while steps are added */
+	double limit; /* series_most() */
 	double figure; /* the last reading, */
 	uint64_t read_ns,
 		every_ns; /* when it was, and how long after the one before; 0: there was none */

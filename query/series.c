@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "query/series.h"
 
+#include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -51,6 +53,26 @@ bool series_is_called(const char *name, const char *glob)
 	return shown && glob_passes(glob, shown);
 }
 
+/* What happens to a host now and then. */
+static bool is_rare(const char *name)
+{
+	static const char *const ends[] = { "_timeouts", "/carrier_changes", "/starts",
+		TAPE_GAUGE_MADE, "/oom_kill", "/drop_slab", "/drop_pagecache" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+		if (ends_with(name, ends[i]))
+			return true;
+	return false;
+}
+
+double series_most(const char *name)
+{
+	bool cpu = strncmp(name, "cpu", 3) == 0 && isdigit((unsigned char)name[3]);
+	bool pressure = strncmp(name, "pressure/", strlen("pressure/")) == 0;
+
+	return (cpu || pressure) && series_suffix(name) ? 100 : INFINITY;
+}
+
 enum series_unit series_unit(const char *name)
 {
 	static const char *const levels[] = { "host/blocked", "memory_cgroups/", "dying-cgroups/" };
@@ -64,7 +86,7 @@ enum series_unit series_unit(const char *name)
 	for (size_t i = 0; i < ARRAY_SIZE(levels); i++)
 		if (strncmp(name, levels[i], strlen(levels[i])) == 0)
 			return SERIES_LEVEL;
-	return SERIES_PER_SECOND;
+	return is_rare(name) ? SERIES_COUNT : SERIES_PER_SECOND;
 }
 
 /* A counter that went back began anew; some, as the time that a CPU waited for a disk, go back a little by themselves. */
@@ -83,7 +105,7 @@ static void set_figure(struct series_step *step, const struct last *last)
 		__builtin_sub_overflow(step->value, last->value, &grown) || grown < 0)
 		return;
 	seconds = (double)(step->to_ns - step->from_ns) / NSEC_PER_SEC;
-	step->figure = grown / seconds;
+	step->figure = step->unit == SERIES_COUNT ? grown : grown / seconds;
 	if (step->unit == SERIES_PER_CENT)
 		step->figure /= ends_with(step->name, "_us") ? 1e4 : 10;
 	step->has_figure = true;

@@ -13,6 +13,7 @@ enum series_unit {
 	SERIES_LEVEL, /* as it was read */
 	SERIES_SECONDS, /* a level too */
 	SERIES_PER_SECOND,
+	SERIES_COUNT, /* how often: of what is rare, as a timeout is, a rate says nothing */
 	SERIES_PER_CENT, /* of the time: a counter of milliseconds or microseconds */
 };
 
@@ -54,6 +55,11 @@ int series_run(struct store_reader *reader, const struct series_options *options
 	struct coverage *ret_coverage, struct error *error);
 
 enum series_unit series_unit(const char *name);
+/*
+ * The most that a figure of that name can be: a CPU's time is counted in ticks, a second's reading has one more or less, and 101 % are none. It is so
+ * of single figures; their mean is right without it. INFINITY where there is no such thing.
+ */
+double series_most(const char *name);
 /* How many characters at the end of a name say its unit, which its figures are not in. */
 size_t series_suffix(const char *name);
 /* Is it called so, with its unit or without? NULL: any is. */

@@ -165,6 +165,15 @@ static void test_names(void)
 	CHECK(!series_is_called("host/running", "host/runn"));
 	CHECK_EQ(series_unit("dying-cgroups/ecs/*/oldest_s"), SERIES_SECONDS);
 	CHECK_EQ(series_unit("dying-cgroups/ecs/*"), SERIES_LEVEL);
+	CHECK_EQ(series_unit("net/ens5/tx5_timeouts"), SERIES_COUNT);
+	CHECK_EQ(series_unit("net/ens5/carrier_changes"), SERIES_COUNT);
+	CHECK_EQ(series_unit("unit/ecs.service/starts"), SERIES_COUNT);
+	CHECK_EQ(series_unit("containers/ecs/*/made"), SERIES_COUNT);
+	CHECK_EQ(series_unit("vmstat/oom_kill"), SERIES_COUNT);
+	CHECK_EQ(series_unit("host/switches"), SERIES_PER_SECOND);
+	CHECK(series_most("cpu39/user_ms") == 100);
+	CHECK(series_most("pressure/memory_some_us") == 100);
+	CHECK(isinf(series_most("cgroup/x/throttled_ms")));
 }
 
 static const struct figures_row *row_named(const struct figures *figures, const char *name)
@@ -206,6 +215,57 @@ static void test_rows(void)
 	check_near(row->cells[0], (20 * 10 + 10 * 50 + 30 * 100) / 60.0);
 	CHECK_STR(seen.figures.rows.items[0].name, "cpu*/user");
 	CHECK_STR(seen.figures.rows.items[2].name, "cpu1/user");
+	figures_done(&seen.figures);
+	array_done(&coverage.gaps);
+}
+
+/* A tick more or less in each reading is no time beyond all there is, and the mean is right. */
+static void test_ticks(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct tape *tape = tapes_new(0, 60);
+	const struct figures_row *row;
+	struct coverage coverage;
+	struct seen seen = { .figures.cells = 1 };
+
+	tapes_store_init(&store);
+	GAUGE(tape, "cpu0/user_ms", 1, 0, 1010, 2000, 3010, 4000);
+	GAUGE(tape, "cgroup/x/throttled_ms", 1, 0, 4000);
+	tapes_store_put(&store, tape);
+	CHECK_EQ(run(&store, &seen, 0, 60, NULL, &coverage), 0);
+	figures_finish(&seen.figures);
+	row = row_named(&seen.figures, "cpu0/user");
+	check_near(row->least, 99);
+	check_near(row->mean, 100);
+	check_near(row->most, 100);
+	check_near(row_named(&seen.figures, "cpu*/user")->most, 100);
+	/* of several CPUs */
+	check_near(row_named(&seen.figures, "cgroup/x/throttled")->most, 400);
+	figures_done(&seen.figures);
+	array_done(&coverage.gaps);
+}
+
+/* What is rare is counted; a reading that reaches over the window's edge counts as a whole, one that ends there does not. */
+static void test_counts(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct tape *tape = tapes_new(0, 60);
+	const struct figures_row *row;
+	struct coverage coverage;
+	struct seen seen = { .figures.cells = 1 };
+
+	tapes_store_init(&store);
+	GAUGE(tape, "net/ens5/tx5_timeouts", 10, 5, 6, 6, 8, 8, 9);
+	tapes_store_put(&store, tape);
+	CHECK_EQ(run(&store, &seen, 10, 45, NULL, &coverage), 0);
+	CHECK_STR(seen.text,
+		"net/ens5/tx5_timeouts 1.00; net/ens5/tx5_timeouts 0.00; net/ens5/tx5_timeouts "
+		"2.00; net/ens5/tx5_timeouts 0.00; net/ens5/tx5_timeouts 1.00; ");
+	figures_finish(&seen.figures);
+	row = row_named(&seen.figures, "net/ens5/tx5_timeouts");
+	CHECK_EQ(row->unit, SERIES_COUNT);
+	check_near(row->times, 3);
+	check_near(row->most, 2);
 	figures_done(&seen.figures);
 	array_done(&coverage.gaps);
 }
@@ -267,10 +327,12 @@ static void test_chart(void)
 {
 	static const double cells[] = { 0, 25, NAN, 50, 100 };
 	static const struct chart_row rows[] = {
-		{ "cpu0/user", "%", 0, 12.345, 100, cells, 100 },
-		{ "a name that is longer than there is room for", "", 1234567, 0.5, 99999, cells,
-			0 },
-		{ "oldest", "s", 59, 120, 216000, cells, 0 },
+		{ "cpu0/user", "%", 0, 12.345, 100, cells, 100, false },
+		{ "a name that is longer than there is room for", "", 1234567, 0.5, 99999, cells, 0,
+			false },
+		{ "net/eth0/tx5_timeouts", "", 0, 0, 3, cells, 100, true },
+		{ "net/eth0/tx5_cpu", "", 12, NAN, 13, cells, 100, false },
+		{ "oldest", "s", 59, 120, 216000, cells, 0, false },
 	};
 	const struct chart chart = { rows, ARRAY_SIZE(rows), ARRAY_SIZE(cells) };
 	_cleanup_(buffer_done) struct buffer text = { 0 };
@@ -282,7 +344,11 @@ static void test_chart(void)
 		"cpu0/user                   0 %     12.3 %      100 %  ▁▂ ▄█\n"
 		"a name that is longer than there is room for\n"
 		"                          1235k       0.50      99999  ▁▁ ▁▁\n"
-		"oldest                     59 s      2 min     2.50 d  ▁▁ ▁▁\n");
+		"net/eth0/tx5_cpu             12          -         13  ▁▂ ▄█\n"
+		"oldest                     59 s      2 min     2.50 d  ▁▁ ▁▁\n"
+		"                                                times\n"
+		"net/eth0/tx5_timeouts\n"
+		"                                                    3  ▁▂ ▄█\n");
 	text.size = 0;
 	chart_draw(&chart, &(struct terminal){ .width = 20 }, &text);
 	buffer_u8(&text, 0);
@@ -290,11 +356,16 @@ static void test_chart(void)
 				     "cpu0/user               0 %     12.3 %      100 %  _:?=@\n"
 				     "a name that is longer than there is room for\n"
 				     "                      1235k       0.50      99999  __?__\n"
-				     "oldest                 59 s      2 min     2.50 d  __?__\n");
+				     "net/eth0/tx5_cpu         12          -         13  _:?=@\n"
+				     "oldest                 59 s      2 min     2.50 d  __?__\n"
+				     "                                            times\n"
+				     "net/eth0/tx5_timeouts\n"
+				     "                                                3  _:?=@\n");
 }
 
 CHECK_MAIN({ "names with and without units", test_names },
 	{ "steps of counters and levels", test_steps },
 	{ "what reaches into a window", test_window }, { "boots", test_boots },
 	{ "rows and cells", test_rows }, { "levels", test_levels },
-	{ "steps over the window's edges", test_part }, { "lines with plots", test_chart })
+	{ "steps over the window's edges", test_part }, { "ticks", test_ticks },
+	{ "counts", test_counts }, { "lines with plots", test_chart })
