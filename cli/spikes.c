@@ -208,6 +208,8 @@ static int find(struct answer *answer, struct store_reader *reader)
 		spikes_limit(&answer->spikes, answer->limit);
 	if (r == 0)
 		r = spikes_tell_clock(reader, &answer->spikes, &error);
+	if (r == 0)
+		r = spikes_tell_cpus(reader, &answer->filter.cpus, &answer->spikes, &error);
 	return r < 0 ? fail(r, &error) : EXIT_DONE;
 }
 
@@ -226,7 +228,7 @@ static int run_answer(struct answer *answer)
 		return r;
 	if (answer->spikes.window.to_ns)
 		say_window(invocation, &answer->spikes.window);
-	if (!coverage->covered_ns)
+	if (!coverage->covered_ns || (coverage->left_out_all && !answer->found))
 		return screen_nothing(invocation, reader, &answer->spikes.window, coverage);
 	r = print(answer);
 	say_found(answer);

@@ -6,14 +6,15 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "query/recorded.h"
+#include "query/recorded-cpus.h"
 #include "query/spikes-run.h"
 #include "tape/busy.h"
 
 /* So far around a window it is looked at what reaches into it. */
 #define AROUND_NS (3600 * NSEC_PER_SEC)
 
-/* Of so many segments it is seen how far off their clocks may be: each takes 0.2 ms, as much as all else that is asked of four. */
-#define CLOCKS_SEEN 64
+/* Of so many segments it is seen how far off their clocks may be, and which CPUs the host had: each takes 0.2 ms, as much as all else that is asked of four. */
+#define SEGMENTS_SEEN 64
 
 /* Busy CPUs of one slot: all, and those that were mostly in the kernel. */
 struct crowd {
@@ -401,7 +402,50 @@ int spikes_tell_clock(struct store_reader *reader, struct spikes *spikes, struct
 	for (size_t i = 0; i < spikes->found.list.count; i++)
 		count += is_begun_in(spikes, &segments[i]);
 	for (size_t i = 0; r == 0 && i < spikes->found.list.count; i++)
-		if (is_begun_in(spikes, &segments[i]) && seen++ % (count / CLOCKS_SEEN + 1) == 0)
+		if (is_begun_in(spikes, &segments[i]) && seen++ % (count / SEGMENTS_SEEN + 1) == 0)
 			r = see_clock(reader, &segments[i], spikes, error);
+	return r;
+}
+
+static int see_cpus(struct store_reader *reader, const struct store_segment *segment,
+	const struct cpu_set_filter *asked, struct coverage_parts *parts, struct error *error)
+{
+	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_LOSSES, 1 };
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	struct error own = { 0 };
+	int r = *segment->damage ? 1 : store_reader_load(reader, segment, &want, &tape, &own);
+
+	if (r == 0)
+		return recorded_cpus_add(parts, asked, tape);
+	return error_is_ours(r) ? error_set(error, r, "%s", own.text) : 0;
+}
+
+/* Those whose number leaves no rest, or the others of them: these only for as long as none of the CPUs was found. */
+static int see_all_cpus(struct store_reader *reader, const struct store_segments *segments,
+	size_t step, bool others, const struct cpu_set_filter *asked, struct coverage_parts *parts,
+	struct error *error)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < segments->list.count; i++)
+		if ((i % step != 0) == others && !(others && parts->asked_recorded))
+			r = see_cpus(reader, &segments->list.items[i], asked, parts, error);
+	return r;
+}
+
+int spikes_tell_cpus(struct store_reader *reader, const struct cpu_set_filter *asked,
+	struct spikes *spikes, struct error *error)
+{
+	size_t step = spikes->found.list.count / SEGMENTS_SEEN + 1;
+	struct coverage_parts parts = { 0 };
+	int r = 0;
+
+	if (!asked->wanted.count)
+		return 0;
+	for (int others = 0; r == 0 && others < 2; others++)
+		r = see_all_cpus(reader, &spikes->found, step, others, asked, &parts, error);
+	if (r == 0)
+		r = recorded_cpus_finish(&spikes->coverage, &parts);
+	coverage_parts_done(&parts);
 	return r;
 }

@@ -99,5 +99,12 @@ void spikes_limit(struct spikes *spikes, size_t limit);
  */
 int spikes_tell_clock(struct store_reader *reader, struct spikes *spikes, struct error *error);
 
+/*
+ * Which of the CPUs that were asked for were not recorded, for the coverage, by what segments say of the host: some of them where these are many, and
+ * all where these do not know one of those CPUs. They are opened for that. 0 or a negative errno.
+ */
+int spikes_tell_cpus(struct store_reader *reader, const struct cpu_set_filter *asked,
+	struct spikes *spikes, struct error *error);
+
 /* A line each, then one of how many there are and are left out. */
 void spikes_put_json(const struct spikes *spikes, struct buffer *json);

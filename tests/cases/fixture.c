@@ -190,6 +190,7 @@ static struct tape *make_spiky(unsigned int begin, unsigned int end)
 	};
 
 	CHECK_EQ(tape_add_fact(tape, "cpus", "4"), 0);
+	CHECK_EQ(tape_add_fact(tape, "cpus_online", "0-3"), 0);
 	for (uint64_t ns = tape->begin_ns + TAPES_PERIOD / 2; ns < tape->end_ns; ns += TAPES_PERIOD)
 		for (uint32_t cpu = 0; cpu < 4; cpu++) {
 			enum task task = task_of(cpu, (ns - TAPES_PERF) / NSEC_PER_SEC);
