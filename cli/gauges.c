@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <fnmatch.h>
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -295,6 +296,21 @@ static int answer_none(const struct gauges_answer *answer, struct store_reader *
 	return EXIT_NOTHING;
 }
 
+/* As of every answer, of the samples beside which figures are read: where these are not covered, nobody read any. */
+static void say_covered(const struct gauges_answer *answer, struct store_reader *reader)
+{
+	const struct invocation *invocation = answer->invocation;
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+
+	if (!option_given(invocation, "quiet") || !coverage_is_whole(&answer->coverage)) {
+		coverage_describe(&answer->coverage, &text);
+		fprintf(stderr, "perftape: %" PRIu64 " reading%s; %.*s\n", answer->steps,
+			answer->steps == 1 ? "" : "s", (int)text.size,
+			text.data ? (char *)text.data : "");
+	}
+	say_missing(invocation, reader, &answer->question.window, &answer->coverage);
+}
+
 static int run_answer(struct gauges_answer *answer)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
@@ -313,7 +329,7 @@ static int run_answer(struct gauges_answer *answer)
 	if (!answer->steps)
 		return answer_none(answer, reader);
 	r = print_end(answer);
-	say_missing(invocation, reader, &answer->question.window, &answer->coverage);
+	say_covered(answer, reader);
 	return r == EXIT_DONE ? answer_code(invocation, &answer->coverage) : r;
 }
 
