@@ -23,7 +23,9 @@
 static const struct option options[] = {
 	WINDOW_OPTIONS,
 	{ "name", 0, "GLOB",
-		"only figures of such a name, as shown or as in JSON: 'cpu39/*', 'host/running'" },
+		"only figures of such a name, as shown or as in JSON: 'cpu39/*', 'host/running'; "
+		"may "
+		"be given again" },
 	{ "csv", 0, NULL, "comma-separated values, one reading a line" },
 	JSON_OPTION,
 	{ 0 },
@@ -48,6 +50,8 @@ struct gauges_answer {
 	struct filter filter; /* without any */
 	struct terminal terminal;
 	struct coverage coverage;
+	struct globs names;
+	bool found[GLOBS_MAX]; /* by name: a figure is called so */
 	uint64_t steps;
 	struct figures figures; /* the table */
 	struct gauges_onces onces; /* what is not in it */
@@ -148,15 +152,24 @@ static bool is_which_cpu(const char *name)
 	return fnmatch("*_cpu", name, 0) == 0;
 }
 
+/* Was it asked for by this very name? */
+static bool is_named(const struct gauges_answer *answer, const char *name)
+{
+	bool named = false;
+
+	for (size_t i = 0; !named && i < answer->names.count; i++)
+		named = strcmp(answer->names.list[i], name) == 0;
+	return named;
+}
+
 /* Single CPUs are shown where there are few; otherwise, and only then, all of them together. */
 static bool is_shown(const struct gauges_answer *answer, const struct figures_row *row)
 {
 	bool many = answer->figures.cpus > CPUS_SHOWN;
 
 	/* all of them together only where that is what was asked for */
-	if (option_given(answer->invocation, "name"))
-		return !row->of_all ||
-		       strcmp(option_value(answer->invocation, "name"), row->name) == 0;
+	if (answer->names.count)
+		return !row->of_all || is_named(answer, row->name);
 	/* which CPU serves a queue, and how many containers each pod has, are no figures to look through */
 	if (is_which_cpu(row->name) || fnmatch("containers/*/running", row->name, 0) == 0)
 		return false;
@@ -209,7 +222,7 @@ static void say_left_out(const struct gauges_answer *answer, size_t left_out)
 {
 	size_t once = gauges_onces_count(&answer->onces);
 
-	if (option_given(answer->invocation, "name"))
+	if (answer->names.count)
 		return;
 	if (left_out)
 		say(answer->invocation,
@@ -232,7 +245,7 @@ static int print_table(struct gauges_answer *answer)
 	figures_finish(&answer->figures);
 	if (put_table(answer, &text, &left_out) < 0)
 		return fail(-ENOMEM, NULL);
-	if (option_given(answer->invocation, "name"))
+	if (answer->names.count)
 		gauges_onces_put(&answer->onces, option_given(answer->invocation, "utc"), &text);
 	r = text.size ? screen_print(&text) : EXIT_DONE;
 	say_left_out(answer, left_out);
@@ -248,6 +261,16 @@ static int print_end(struct gauges_answer *answer)
 	return screen_print(&answer->text);
 }
 
+/* Takes all, and remembers which name it is for. */
+static bool see_name(void *context, const char *name)
+{
+	struct gauges_answer *answer = context;
+
+	for (size_t i = 0; i < answer->names.count; i++)
+		answer->found[i] |= series_is_called(name, answer->names.list[i]);
+	return true;
+}
+
 static int read_series(struct gauges_answer *answer, struct store_reader *reader)
 {
 	const struct invocation *invocation = answer->invocation;
@@ -255,7 +278,8 @@ static int read_series(struct gauges_answer *answer, struct store_reader *reader
 	struct progress progress;
 	const struct series_options of = {
 		.question = answer->question,
-		.glob = option_value(invocation, "name"),
+		.names = answer->names,
+		.wants = see_name,
 		.see = option_given(invocation, "json")	 ? see_for_json
 		       : option_given(invocation, "csv") ? see_for_csv
 							 : see_for_table,
@@ -271,12 +295,12 @@ static int read_series(struct gauges_answer *answer, struct store_reader *reader
 	return r < 0 ? fail(r, &error) : EXIT_DONE;
 }
 
-static int say_unknown(const struct gauges_answer *answer, struct store_reader *reader)
+static int say_unknown(
+	const struct gauges_answer *answer, struct store_reader *reader, const char *name)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 }, clean = { 0 };
 	struct error error = { 0 };
-	int r = gauges_put_unknown(
-		reader, &answer->question, option_value(answer->invocation, "name"), &text, &error);
+	int r = gauges_put_unknown(reader, &answer->question, name, &text, &error);
 
 	if (r < 0)
 		return fail(r, &error);
@@ -285,13 +309,24 @@ static int say_unknown(const struct gauges_answer *answer, struct store_reader *
 	return EXIT_NOTHING;
 }
 
+/* Of each that no figure is called. EXIT_NOTHING where there is one. */
+static int say_all_unknown(const struct gauges_answer *answer, struct store_reader *reader)
+{
+	int r = EXIT_DONE;
+
+	for (size_t i = 0; r != EXIT_FAILED && i < answer->names.count; i++)
+		if (!answer->steps || !answer->found[i])
+			r = say_unknown(answer, reader, answer->names.list[i]);
+	return r;
+}
+
 static int answer_none(const struct gauges_answer *answer, struct store_reader *reader)
 {
 	if (!answer->coverage.covered_ns)
 		return answer_nothing(
 			answer->invocation, reader, &answer->question.window, &answer->coverage);
-	if (option_given(answer->invocation, "name"))
-		return say_unknown(answer, reader);
+	if (answer->names.count)
+		return say_all_unknown(answer, reader);
 	fprintf(stderr, "perftape: that window was recorded, but without figures of the host\n");
 	return EXIT_NOTHING;
 }
@@ -329,6 +364,8 @@ static int run_answer(struct gauges_answer *answer)
 	if (!answer->steps)
 		return answer_none(answer, reader);
 	r = print_end(answer);
+	if (r == EXIT_DONE && say_all_unknown(answer, reader) == EXIT_FAILED)
+		return EXIT_FAILED;
 	say_covered(answer, reader);
 	return r == EXIT_DONE ? answer_code(invocation, &answer->coverage) : r;
 }
@@ -340,7 +377,7 @@ static int run(const struct invocation *invocation)
 
 	if (option_given(invocation, "json") && option_given(invocation, "csv"))
 		return usage_error("--json and --csv do not go together");
-	r = glob_option_check(invocation, "name");
+	r = globs_option_parse(invocation, "name", &answer.names);
 	if (r == EXIT_DONE)
 		r = window_option_parse(invocation, &answer.question.window);
 	if (r == EXIT_DONE)

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "cli/answer.h"
+#include "cli/window-options.h"
 #include "query/events.h"
 
 struct events_answer {
@@ -120,15 +121,18 @@ int query_events(const struct invocation *invocation, const struct question *que
 		.json = json,
 		.utc = option_given(invocation, "utc"),
 	};
-	const struct events_options options = {
+	struct events_options options = {
 		.question = *question,
-		.glob = option_value(invocation, "name"),
 		.make = make,
 		.take = take,
 		.context = &answer,
 	};
 	struct error error = { 0 };
-	int r = output_open(&answer.output, option_value(invocation, "output"), &error);
+	int r = globs_option_parse(invocation, "name", &options.names);
+
+	if (r != EXIT_DONE)
+		return r;
+	r = output_open(&answer.output, option_value(invocation, "output"), &error);
 
 	if (r == 0)
 		r = events_run(reader, &options, &answer.told, &error);

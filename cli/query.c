@@ -22,7 +22,8 @@ static const struct option options[] = {
 	FILTER_OPTIONS,
 	{ "events", 0, NULL,
 		"the trace events instead of the samples: a line each, or --format json" },
-	{ "name", 0, "GLOB", "of --events: only those of such a name, as 'cgroup:*'" },
+	{ "name", 0, "GLOB",
+		"of --events: only those of such a name, as 'cgroup:*'; may be given again" },
 	{ "format", 0, "NAME", "flamescope (default), folded or json (a line a sample)" },
 	{ "json", 0, NULL, "the same as --format json" },
 	{ "weight", 0, "WHAT", "of folded: samples (default) or period" },
@@ -72,6 +73,7 @@ static int parse_word(const struct invocation *invocation, const char *name,
 static int check_options(const struct invocation *invocation, const struct query *query)
 {
 	const char *output = option_value(invocation, "output");
+	struct globs names;
 
 	if (option_given(invocation, "json") && option_given(invocation, "format") &&
 		query->format != FORMAT_JSON)
@@ -82,7 +84,7 @@ static int check_options(const struct invocation *invocation, const struct query
 		return usage_error("--thread-frame goes with --format flamescope");
 	if (option_given(invocation, "name") && !option_given(invocation, "events"))
 		return usage_error("--name goes with --events");
-	if (glob_option_check(invocation, "name") != EXIT_DONE)
+	if (globs_option_parse(invocation, "name", &names) != EXIT_DONE)
 		return EXIT_USAGE;
 	if (option_given(invocation, "events"))
 		return query_events_check(invocation, query->format == FORMAT_JSON);

@@ -2,6 +2,7 @@
 #include "cli/window-options.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -127,6 +128,27 @@ int glob_option_check(const struct invocation *invocation, const char *name)
 	if (!pattern || glob_check(pattern, &error) == 0)
 		return EXIT_DONE;
 	return usage_error("--%s: %s", name, error.text);
+}
+
+_Static_assert(
+	GLOBS_MAX >= OPTIONS_MAX + 1, "each option may be a pattern, and one be of the settings");
+
+int globs_option_parse(
+	const struct invocation *invocation, const char *name, struct globs *ret_globs)
+{
+	const char *last = option_value(invocation, name);
+	struct error error = { 0 };
+
+	ret_globs->count = 0;
+	for (size_t i = 0; i < invocation->given_count; i++)
+		if (strcmp(invocation->given[i].option->name, name) == 0)
+			ret_globs->list[ret_globs->count++] = invocation->given[i].value;
+	if (last && !ret_globs->count)
+		ret_globs->list[ret_globs->count++] = last;
+	for (size_t i = 0; i < ret_globs->count; i++)
+		if (glob_check(ret_globs->list[i], &error) < 0)
+			return usage_error("--%s: %s", name, error.text);
+	return EXIT_DONE;
 }
 
 int filter_options_parse(const struct invocation *invocation, struct filter *ret_filter)

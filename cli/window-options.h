@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "query/filter.h"
+#include "query/glob.h"
 #include "query/window.h"
 
 /* Rows of a command's table. */
@@ -56,6 +57,9 @@ bool window_given(const struct invocation *invocation);
 int window_option_parse(const struct invocation *invocation, struct window *ret_window);
 /* A pattern that was given is one (query/glob.h), or it was said what is wrong with it. EXIT_DONE or EXIT_USAGE. */
 int glob_option_check(const struct invocation *invocation, const char *name);
+/* The same of each of several, of which one has to pass: the option adds up. They are the invocation's. */
+int globs_option_parse(
+	const struct invocation *invocation, const char *name, struct globs *ret_globs);
 /* The filter borrows from the invocation. */
 int filter_options_parse(const struct invocation *invocation, struct filter *ret_filter);
 

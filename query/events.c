@@ -11,7 +11,6 @@
 
 #include "base/cleanup.h"
 #include "base/sort.h"
-#include "query/glob.h"
 #include "tape/events.h"
 
 struct waiting {
@@ -56,7 +55,7 @@ static bool is_in_window(const struct run *run, const struct events_row *row)
 
 static bool has_name(const struct run *run, const struct events_row *row)
 {
-	return glob_passes(run->options->glob, tape_string(row->tape, row->event->name));
+	return globs_pass(&run->options->names, tape_string(row->tape, row->event->name));
 }
 
 static void count_passed_over(struct run *run, const struct events_row *row)

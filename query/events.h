@@ -6,6 +6,7 @@
  * thread: it passes only a filter that asks for none.
  */
 
+#include "query/glob.h"
 #include "query/loader.h"
 
 struct events_row {
@@ -16,7 +17,7 @@ struct events_row {
 
 struct events_options {
 	struct question question; /* frames and idle CPUs are no matter of events */
-	const char *glob; /* of their names (query/glob.h); NULL: all */
+	struct globs names; /* of none, all */
 	/* Makes the text of one, in any order. 0 or -ENOMEM. */
 	int (*make)(void *context, const struct events_row *row, struct buffer *text);
 	/* Takes texts, in order. A negative answer ends it and is handed on. */

@@ -114,3 +114,12 @@ int glob_check(const char *pattern, struct error *error)
 	}
 	return r;
 }
+
+bool globs_pass(const struct globs *globs, const char *text)
+{
+	bool passes = !globs->count;
+
+	for (size_t i = 0; !passes && i < globs->count; i++)
+		passes = glob_passes(globs->list[i], text);
+	return passes;
+}

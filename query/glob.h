@@ -7,6 +7,7 @@
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/error.h"
 
@@ -15,3 +16,13 @@ int glob_check(const char *pattern, struct error *error);
 
 /* NULL passes all. */
 bool glob_passes(const char *pattern, const char *text);
+
+/* Several, of which one has to pass; of none, all does. The patterns are borrowed. */
+#define GLOBS_MAX 33
+
+struct globs {
+	const char *list[GLOBS_MAX];
+	size_t count;
+};
+
+bool globs_pass(const struct globs *globs, const char *text);

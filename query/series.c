@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/intern.h"
-#include "query/glob.h"
 #include "tape/clocks.h"
 #include "tape/events.h"
 
@@ -148,7 +147,11 @@ static int find_series(struct run *run, const char *name, uint32_t *ret_series)
 
 static bool is_wanted(const struct series_options *options, const char *name)
 {
-	if (!series_is_called(name, options->glob))
+	bool called = !options->names.count;
+
+	for (size_t i = 0; !called && i < options->names.count; i++)
+		called = series_is_called(name, options->names.list[i]);
+	if (!called)
 		return false;
 	return !options->wants || options->wants(options->context, name);
 }

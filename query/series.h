@@ -6,6 +6,7 @@
  * one looks at is by how much they grew, which a step from one reading to the next says.
  */
 
+#include "query/glob.h"
 #include "query/loader.h"
 
 /* What a gauge's figures are; by its name, which ends in its unit. */
@@ -37,8 +38,8 @@ static inline bool series_is_level(enum series_unit unit)
 
 struct series_options {
 	struct question question;
-	const char *glob; /* query/glob.h; NULL: all */
-	/* Of those that the glob leaves, which; NULL: all. */
+	struct globs names; /* of none, all */
+	/* Of those of these names, which; NULL: all. */
 	bool (*wants)(void *context, const char *name);
 	/* Steps that reach into the window. A negative answer ends it and is handed on. */
 	int (*see)(void *context, const struct series_step *step);

@@ -75,11 +75,12 @@ static int run(const struct tapes_store *store, struct seen *seen, unsigned int 
 		.question = { .window = { .from_ns = TAPES_REALTIME + from * NSEC_PER_SEC,
 				      .to_ns = TAPES_REALTIME + to * NSEC_PER_SEC },
 			.filter = &filter },
-		.glob = glob,
 		.see = see,
 		.context = seen,
 	};
 
+	if (glob)
+		options.names = (struct globs){ { glob }, 1 };
 	seen->figures.window = options.question.window;
 	CHECK_EQ(store_reader_open(store->path, &reader, NULL), 0);
 	return series_run(reader, &options, ret_coverage, NULL);
