@@ -197,7 +197,12 @@ static struct chart_row row_of(const struct figures_row *row)
 static int put_table(struct gauges_answer *answer, struct buffer *text, size_t *ret_left_out)
 {
 	const struct figures *figures = &answer->figures;
-	struct chart chart = { .cells = figures->cells };
+	struct chart chart = {
+		.cells = figures->cells,
+		.from_ns = figures->window.from_ns,
+		.to_ns = figures->window.to_ns,
+		.utc = option_given(answer->invocation, "utc"),
+	};
 	struct chart_row *rows = calloc(figures->rows.count, sizeof(*rows));
 
 	if (!rows)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "draw/text.h"
 
 #define NAME_MIN 16
@@ -148,8 +149,46 @@ static void put_part(const struct chart *chart, bool counts, const struct termin
 	}
 }
 
+/* "03:12:07", with fractions where it is about these; of several days "11-18T03". */
+static void time_label(const struct chart *chart, uint64_t ns, char label[16])
+{
+	uint64_t length_ns = chart->to_ns - chart->from_ns;
+	char text[TIME_TEXT_SIZE];
+	bool fractions = length_ns < 10 * NSEC_PER_SEC;
+
+	time_format(ns, chart->utc, fractions ? 3 : 0, text);
+	if (length_ns > 86400 * NSEC_PER_SEC)
+		snprintf(label, 16, "%.8s", text + 5);
+	else
+		snprintf(label, 16, "%.*s", fractions ? 12 : 8, text + 11);
+}
+
+/* Where the plots begin and end: both times, or neither, as one alone says nothing of the other. */
+static void put_axis(
+	const struct chart *chart, const struct terminal *terminal, struct buffer *text)
+{
+	char begin[16], end[16];
+	unsigned int used;
+
+	if (chart->from_ns == chart->to_ns)
+		return;
+	time_label(chart, chart->from_ns, begin);
+	time_label(chart, chart->to_ns, end);
+	used = strlen(begin) + strlen(end) + 3;
+	if (used > chart->cells) {
+		/* of a short window without the fractions, which its line has */
+		begin[MIN(strlen(begin), 8u)] = end[MIN(strlen(end), 8u)] = 0;
+		used = strlen(begin) + strlen(end) + 3;
+	}
+	if (used > chart->cells)
+		return;
+	text_put(terminal, "", name_width(terminal) + NUMBERS * NUMBER_WIDTH + 2, text);
+	buffer_printf(text, "|%s%*s%s|\n", begin, (int)(chart->cells - used + 1), "", end);
+}
+
 void chart_draw(const struct chart *chart, const struct terminal *terminal, struct buffer *text)
 {
 	put_part(chart, false, terminal, text);
 	put_part(chart, true, terminal, text);
+	put_axis(chart, terminal, text);
 }

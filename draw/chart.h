@@ -19,6 +19,9 @@ struct chart {
 	const struct chart_row *rows;
 	size_t count;
 	unsigned int cells;
+	/* The first one's begin and the last one's end, which stand below the plots if there is room; the same: they do not. */
+	uint64_t from_ns, to_ns;
+	bool utc;
 };
 
 /* How many cells a plot has room for. */

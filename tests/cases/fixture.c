@@ -105,6 +105,8 @@ static void add_figures(struct tape *tape)
 	} points[] = {
 		{ "net/eth0/tx5_cpu", 10, 12 },
 		{ "net/eth0/tx5_cpu", 40, 13 },
+		{ "net/eth0/tx5_timeouts", 10, 0 },
+		{ "net/eth0/tx5_timeouts", 20, 2 },
 		{ "net/eth0/tx6_cpu", 40, 3 },
 		{ "net/eth0/tx7_cpu", 10, 39 },
 		{ "pci/0000:20:03.0/tx7_cpu", 10, 39 },

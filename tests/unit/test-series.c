@@ -335,7 +335,9 @@ static void test_chart(void)
 		{ "net/eth0/tx5_cpu", "", 12, NAN, 13, cells, 100, false },
 		{ "oldest", "s", 59, 120, 216000, cells, 0, false },
 	};
-	const struct chart chart = { rows, ARRAY_SIZE(rows), ARRAY_SIZE(cells) };
+	const struct chart chart = {
+		.rows = rows, .count = ARRAY_SIZE(rows), .cells = ARRAY_SIZE(cells)
+	};
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 
 	chart_draw(&chart, &(struct terminal){ .width = 60, .unicode = true }, &text);
@@ -364,9 +366,41 @@ static void test_chart(void)
 				     "                                                3  _:?=@\n");
 }
 
+static void check_axis(unsigned int cells, uint64_t length_ns, const char *expected)
+{
+	static const double values[40] = { 1, 2 };
+	static const struct chart_row row = { "host/running", "", 0, 1, 2, values, 2, false };
+	const struct chart chart = { &row, 1, cells, TAPES_REALTIME, TAPES_REALTIME + length_ns,
+		true };
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+	const char *axis = "";
+
+	chart_draw(&chart, &(struct terminal){ .width = 48 }, &text);
+	buffer_u8(&text, 0);
+	for (const char *line = (char *)text.data; *line; line = strchr(line, '\n') + 1)
+		axis = line;
+	CHECK_STR(axis, expected);
+}
+
+/* Plots begin and end at times that stand below them, if both have room. */
+static void test_axis(void)
+{
+	const uint64_t day_ns = 86400 * NSEC_PER_SEC;
+
+#define AXIS "                                                   "
+	check_axis(19, 60 * NSEC_PER_SEC, AXIS "|03:12:00 03:13:00|\n");
+	check_axis(24, 60 * NSEC_PER_SEC, AXIS "|03:12:00      03:13:00|\n");
+	check_axis(19, 500 * NSEC_PER_MSEC, AXIS "|03:12:00 03:12:00|\n");
+	check_axis(27, 500 * NSEC_PER_MSEC, AXIS "|03:12:00.000 03:12:00.500|\n");
+	check_axis(20, 3 * day_ns, AXIS "|11-18T03  11-21T03|\n");
+	check_axis(18, 60 * NSEC_PER_SEC,
+		"host/running              0          1          2  =@________________\n");
+}
+
 CHECK_MAIN({ "names with and without units", test_names },
 	{ "steps of counters and levels", test_steps },
 	{ "what reaches into a window", test_window }, { "boots", test_boots },
 	{ "rows and cells", test_rows }, { "levels", test_levels },
 	{ "steps over the window's edges", test_part }, { "ticks", test_ticks },
-	{ "counts", test_counts }, { "lines with plots", test_chart })
+	{ "counts", test_counts }, { "lines with plots", test_chart },
+	{ "the time below plots", test_axis })
