@@ -18,7 +18,7 @@ struct events_answer {
 
 static void answer_done(struct events_answer *answer)
 {
-	array_done(&answer->told.coverage.gaps);
+	events_told_done(&answer->told);
 	output_done(&answer->output);
 }
 
@@ -82,6 +82,22 @@ static void say_events(const struct events_answer *answer, const struct events_t
 		told->count == 1 ? "" : "s", (int)text.size, text.data ? (char *)text.data : "");
 }
 
+/* Each name's, and when: what is looked for may be among them. */
+static void say_over(const struct events_answer *answer, const struct events_told *told)
+{
+	for (uint32_t i = 0; i < told->over.count; i++) {
+		_cleanup_(buffer_done) struct buffer text = { 0 };
+
+		if (!told->over.items[i].count)
+			continue;
+		events_describe_over(told, i, answer->utc, &text);
+		say(answer->invocation,
+			"only counted, as more than the recorder keeps of one event in a second: "
+			"%.*s",
+			(int)text.size, text.data ? (char *)text.data : "");
+	}
+}
+
 /* None, though the window was recorded. */
 static int say_none(const struct events_answer *answer)
 {
@@ -97,6 +113,8 @@ static int finish(
 	int code;
 
 	if (answer->json)
+		events_put_told_json(&answer->told, &answer->output.text);
+	if (answer->json)
 		coverage_put_json(coverage, &question->window, &answer->output.text);
 	code = answer_commit(answer->invocation, &answer->output, 0, coverage);
 	if (code == EXIT_FAILED)
@@ -104,6 +122,7 @@ static int finish(
 	if (!answer->told.count && !coverage->covered_ns)
 		return answer_nothing(answer->invocation, reader, &question->window, coverage);
 	say_events(answer, &answer->told);
+	say_over(answer, &answer->told);
 	say_missing(answer->invocation, reader, &question->window, coverage);
 	if (!answer->told.count)
 		return say_none(answer);

@@ -84,6 +84,8 @@ static void put_count(const struct events_row *row, struct buffer *text)
 	json_key(text, "since");
 	json_string(text,
 		time_format(row->realtime_ns - MIN(since_ns, row->realtime_ns), true, 6, since));
+	json_key(text, "passed_over");
+	json_bool(text, events_is_passed_over(row->tape, row->event));
 	json_key(text, "of");
 	json_open(text, '{');
 	for (uint32_t i = 0; i < row->event->fields.count; i++)
@@ -140,8 +142,12 @@ static void put_counted(const struct events_row *row, struct buffer *text)
 	char length[32];
 	const char *before = ": ";
 
-	buffer_printf(text, "  %llu in %s", (unsigned long long)number_of(row, TAPE_EVENT_COUNT),
-		duration_format(number_of(row, TAPE_EVENT_SINCE), length, sizeof(length)));
+	bool passed_over = events_is_passed_over(row->tape, row->event);
+
+	buffer_printf(text, "  %llu%s in %s%s",
+		(unsigned long long)number_of(row, TAPE_EVENT_COUNT), passed_over ? " more" : "",
+		duration_format(number_of(row, TAPE_EVENT_SINCE), length, sizeof(length)),
+		passed_over ? ", too many to keep" : "");
 	for (uint32_t i = 0; i < row->event->fields.count; i++) {
 		if (is_own(key_at(row, i)))
 			continue;
@@ -175,4 +181,48 @@ void events_put_line(const struct events_row *row, bool utc, struct buffer *text
 		put_word(text, value_at(row, i));
 	}
 	buffer_u8(text, '\n');
+}
+
+void events_put_told_json(const struct events_told *told, struct buffer *text)
+{
+	json_open(text, '{');
+	json_key(text, "events");
+	json_open(text, '{');
+	json_key(text, "shown");
+	json_u64(text, told->count);
+	json_key(text, "lost");
+	json_u64(text, told->nameless);
+	json_key(text, "passed_over");
+	json_u64(text, told->only_counted);
+	json_key(text, "of");
+	json_open(text, '{');
+	for (uint32_t i = 0; i < told->over.count; i++) {
+		const struct events_over *over = &told->over.items[i];
+
+		if (!over->count)
+			continue;
+		json_key(text, strings_at(&told->over_names, i));
+		json_open(text, '{');
+		json_key(text, "count");
+		json_u64(text, over->count);
+		json_time(text, "from", over->from_ns);
+		json_time(text, "to", over->to_ns);
+		json_close(text, '}');
+	}
+	json_close(text, '}');
+	json_close(text, '}');
+	json_close(text, '}');
+	buffer_u8(text, '\n');
+}
+
+void events_describe_over(
+	const struct events_told *told, uint32_t number, bool utc, struct buffer *text)
+{
+	const struct events_over *over = &told->over.items[number];
+	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE];
+
+	buffer_printf(text, "%llu of ", (unsigned long long)over->count);
+	put_word(text, strings_at(&told->over_names, number));
+	buffer_printf(text, ", %s to %s", time_format(over->from_ns, utc, 3, from),
+		time_format(over->to_ns, utc, 3, to));
 }

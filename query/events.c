@@ -23,8 +23,8 @@ struct run {
 	struct loader loader;
 	array_of(struct waiting) waiting;
 	struct buffer texts;
-	uint64_t count;
-	uint64_t only_counted, only_counted_named; /* of all names, of those that were asked for */
+	uint64_t only_counted; /* of all names */
+	struct events_told *told;
 };
 
 bool events_is_count(const struct tape *tape, const struct tape_event *event)
@@ -34,8 +34,7 @@ bool events_is_count(const struct tape *tape, const struct tape_event *event)
 		       TAPE_EVENT_COUNT) == 0;
 }
 
-/* What were too many at once: of programs that start it says which, and none is lost. */
-static bool is_passed_over(const struct tape *tape, const struct tape_event *event)
+bool events_is_passed_over(const struct tape *tape, const struct tape_event *event)
 {
 	return events_is_count(tape, event) && event->fields.count == 2;
 }
@@ -53,20 +52,53 @@ static bool is_in_window(const struct run *run, const struct events_row *row)
 	       row->realtime_ns - MIN(row->realtime_ns, since_ns) < window->to_ns;
 }
 
+void events_told_done(struct events_told *told)
+{
+	strings_done(&told->over_names);
+	array_done(&told->over);
+	array_done(&told->coverage.gaps);
+}
+
 static bool has_name(const struct run *run, const struct events_row *row)
 {
 	return globs_pass(&run->options->names, tape_string(row->tape, row->event->name));
 }
 
-static void count_passed_over(struct run *run, const struct events_row *row)
+static uint64_t number_of(const struct events_row *row, const char *key)
 {
-	uint64_t count;
+	const char *text = tape_event_field(row->tape, row->event, key);
 
-	if (!is_passed_over(row->tape, row->event) || !is_in_window(run, row))
-		return;
-	count = strtoull(tape_event_field(row->tape, row->event, TAPE_EVENT_COUNT), NULL, 10);
+	return text ? strtoull(text, NULL, 10) : 0;
+}
+
+static int add_over(struct events_told *told, const struct events_row *row, uint64_t count)
+{
+	const char *name = tape_string(row->tape, row->event->name);
+	uint64_t since_ns = MIN(number_of(row, TAPE_EVENT_SINCE), row->realtime_ns);
+	struct events_over *over;
+	uint32_t number;
+	int r = strings_add(&told->over_names, name, strlen(name), &number);
+
+	while (r == 0 && told->over.count <= number)
+		r = array_push(&told->over, (struct events_over){ 0, UINT64_MAX, 0 });
+	if (r < 0)
+		return r;
+	over = &told->over.items[number];
+	over->count += count;
+	over->from_ns = MIN(over->from_ns, row->realtime_ns - since_ns);
+	over->to_ns = MAX(over->to_ns, row->realtime_ns);
+	told->only_counted += count;
+	return 0;
+}
+
+static int count_passed_over(struct run *run, const struct events_row *row)
+{
+	uint64_t count = number_of(row, TAPE_EVENT_COUNT);
+
+	if (!events_is_passed_over(row->tape, row->event) || !is_in_window(run, row))
+		return 0;
 	run->only_counted += count;
-	run->only_counted_named += has_name(run, row) ? count : 0;
+	return has_name(run, row) ? add_over(run->told, row, count) : 0;
 }
 
 static bool is_of_none(const struct tape *tape, const struct tape_event *event)
@@ -110,8 +142,8 @@ static int see_tape(struct run *run, const struct tape *tape)
 		uint64_t off_ns = 0;
 
 		row.realtime_ns = tape_to_realtime(tape, row.event->time_ns, &off_ns);
-		count_passed_over(run, &row);
-		if (!passes(run, &row, threads))
+		r = count_passed_over(run, &row);
+		if (r < 0 || !passes(run, &row, threads))
 			continue;
 		coverage->clock_error_ns = MAX(coverage->clock_error_ns, off_ns);
 		r = see_event(run, &row);
@@ -161,7 +193,7 @@ static int flush(struct run *run, uint64_t before_ns)
 		r = run->options->take(
 			run->options->context, run->texts.data + row->start, row->size);
 	}
-	run->count += done;
+	run->told->count += done;
 	run->waiting.count -= done;
 	memmove(run->waiting.items, run->waiting.items + done,
 		run->waiting.count * sizeof(*run->waiting.items));
@@ -187,8 +219,11 @@ static int see_segment(struct run *run, const struct store_segment *segment, str
 int events_run(struct store_reader *reader, const struct events_options *options,
 	struct events_told *ret_told, struct error *error)
 {
-	struct run run = { .options = options };
-	int r = loader_open(reader, &options->question, &run.loader, error);
+	struct run run = { .options = options, .told = ret_told };
+	int r;
+
+	*ret_told = (struct events_told){ 0 };
+	r = loader_open(reader, &options->question, &run.loader, error);
 
 	if (r < 0)
 		return r;
@@ -201,8 +236,8 @@ int events_run(struct store_reader *reader, const struct events_options *options
 	if (r == 0) {
 		uint64_t lost = run.loader.coverage.lost_events;
 
-		*ret_told = (struct events_told){ run.count, run.only_counted_named,
-			lost - MIN(lost, run.only_counted), run.loader.coverage };
+		ret_told->nameless = lost - MIN(lost, run.only_counted);
+		ret_told->coverage = run.loader.coverage;
 		memset(&run.loader.coverage.gaps, 0, sizeof(run.loader.coverage.gaps));
 	}
 	loader_done(&run.loader);

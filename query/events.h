@@ -7,6 +7,7 @@
  */
 
 #include "query/glob.h"
+#include "base/intern.h"
 #include "query/loader.h"
 
 struct events_row {
@@ -25,6 +26,11 @@ struct events_options {
 	void *context;
 };
 
+/* Of one name: how many were too many at once, and are only counted, in which time of the wall clock. */
+struct events_over {
+	uint64_t count, from_ns, to_ns;
+};
+
 struct events_told {
 	uint64_t count; /* of texts */
 	/*
@@ -32,15 +38,28 @@ struct events_told {
 	 * that the kernel had no room for, which have no name.
 	 */
 	uint64_t only_counted, nameless;
-	struct coverage coverage; /* its gaps are the caller's */
+	struct strings over_names; /* of the asked ones, */
+	array_of(struct events_over) over; /* by number, from 1 on */
+	struct coverage coverage;
 };
 
-/* 0 or a negative errno. */
+void events_told_done(struct events_told *told);
+
+/* What is told is the caller's, also on failure. 0 or a negative errno. */
 int events_run(struct store_reader *reader, const struct events_options *options,
 	struct events_told *ret_told, struct error *error);
 
 /* Does it tell of several? */
 bool events_is_count(const struct tape *tape, const struct tape_event *event);
+
+/* Does it tell of those that were too many at once? Of programs that start it says which, and none is passed over. */
+bool events_is_passed_over(const struct tape *tape, const struct tape_event *event);
+
+/* How many there are, and of what how many are missing: a line of JSON for the end. */
+void events_put_told_json(const struct events_told *told, struct buffer *text);
+/* What one name's is: "3818 of sched:sched_switch, FROM to TO". */
+void events_describe_over(
+	const struct events_told *told, uint32_t number, bool utc, struct buffer *text);
 
 /* A line of JSON, and one for people. Times of those are local, or in UTC. */
 void events_put_json(const struct events_row *row, struct buffer *text);

@@ -66,7 +66,7 @@ def start(store, *words):
 
 def events(store, *words):
     done = perftape("query", "--store", store, "--from", "now-1h", "--events", "--json", "-q", *words)
-    return [row for row in map(json.loads, done.stdout.splitlines()) if "coverage" not in row]
+    return [row for row in map(json.loads, done.stdout.splitlines()) if "event" in row]
 
 
 def dying(store):

@@ -84,7 +84,7 @@ static void ask(const struct filter *filter, const char *glob, bool json, const 
 	CHECK_EQ(told.coverage.lost_events, 5);
 	CHECK_EQ(told.coverage.lost_samples, 0);
 	CHECK(coverage_is_whole(&told.coverage));
-	array_done(&told.coverage.gaps);
+	events_told_done(&told);
 	buffer_u8(&shown.text, 0);
 	CHECK_STR((char *)shown.text.data, expected);
 	buffer_done(&shown.text);
@@ -151,7 +151,7 @@ static void test_overlapping(void)
 	CHECK_EQ(events_run(reader, &options, &told, NULL), 0);
 	CHECK_EQ(told.count, 50);
 	CHECK(most && most < 500);
-	array_done(&told.coverage.gaps);
+	events_told_done(&told);
 	tapes_store_done(&store);
 }
 
@@ -179,7 +179,8 @@ static void test_json(void)
 	make_store();
 	ask(&none, "*exec", true,
 		"{\"time\":\"2026-11-18T03:12:09.000000Z\",\"event\":\"sched:sched_process_exec\","
-		"\"count\":12,\"since\":\"2026-11-18T03:12:07.000000Z\",\"of\":{\"/bin/sh\":9,"
+		"\"count\":12,\"since\":\"2026-11-18T03:12:07.000000Z\",\"passed_over\":false,"
+		"\"of\":{\"/bin/sh\":9,"
 		"\"others\":3}}\n");
 	ask(&none, "*release", true,
 		"{\"time\":\"2026-11-18T03:12:12.000000Z\",\"event\":\"cgroup:cgroup_release\","
@@ -207,7 +208,7 @@ static uint64_t counted(double from, double to)
 
 	CHECK_EQ(store_reader_open(store.path, &reader, NULL), 0);
 	CHECK_EQ(events_run(reader, &options, &told, NULL), 0);
-	array_done(&told.coverage.gaps);
+	events_told_done(&told);
 	buffer_done(&shown.text);
 	return told.count;
 }
@@ -290,7 +291,17 @@ static void test_lost(void)
 	CHECK_EQ(told.only_counted, 4);
 	CHECK_EQ(told.nameless, 2);
 	CHECK_EQ(told.coverage.lost_events, 9);
-	array_done(&told.coverage.gaps);
+	events_describe_over(&told, 1, true, &shown.text);
+	buffer_u8(&shown.text, '\n');
+	events_put_told_json(&told, &shown.text);
+	buffer_u8(&shown.text, 0);
+	CHECK_STR((char *)shown.text.data,
+		"4 of cgroup:cgroup_mkdir, 2026-11-18T03:12:00.999Z to 2026-11-18T03:12:01.000Z\n"
+		"{\"events\":{\"shown\":1,\"lost\":2,\"passed_over\":4,\"of\":{\"cgroup:cgroup_"
+		"mkdir\":"
+		"{\"count\":4,\"from\":\"2026-11-18T03:12:00.999999Z\",\"to\":\"2026-11-18T03:12:"
+		"01.000000Z\"}}}}\n");
+	events_told_done(&told);
 	buffer_done(&shown.text);
 }
 
