@@ -82,14 +82,19 @@ static bool is_more(const struct filter *filter)
 
 void screen_put_filter(const struct filter *filter, struct buffer *text)
 {
+	_cleanup_(buffer_done) struct buffer cpus = { 0 };
 	bool by_cpu = filter->cpus.wanted.count;
 	size_t start = text->size;
 
 	if (by_cpu || filter_has_threads(filter))
 		buffer_text(text, "only ");
 	if (by_cpu) {
-		buffer_text(text, "CPUs ");
-		cpu_filter_describe(&filter->cpus, text);
+		cpu_filter_describe(&filter->cpus, &cpus);
+		buffer_u8(&cpus, 0);
+		if (!buffer_failed(&cpus))
+			buffer_printf(text, "CPU%s %s",
+				strpbrk((const char *)cpus.data, ",-") ? "s" : "",
+				(const char *)cpus.data);
 		buffer_text(text, is_more(filter) ? ", " : "");
 	}
 	filter_describe_threads(filter, text);

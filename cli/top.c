@@ -131,7 +131,7 @@ static void put_machine(const struct top *top, struct buffer *text)
 	buffer_printf(text, "%.2f", now->all);
 	if (top->tallies[0]->host_cpus)
 		buffer_printf(text, " of %" PRIu64, top->tallies[0]->host_cpus);
-	buffer_text(text, " CPUs busy");
+	buffer_printf(text, " CPU%s busy", top->tallies[0]->host_cpus == 1 ? "" : "s");
 	if (top->ranking.compared)
 		buffer_printf(text, ", usually %.2f", top->ranking.usual.all);
 	buffer_printf(text, ": user %.2f, kernel %.2f, irq %.2f", now->user, now->kernel, now->irq);

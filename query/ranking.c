@@ -38,6 +38,31 @@ static struct ranking_share share_of(const struct load *load, double ns)
 	return share;
 }
 
+/* No CPU is busy for more than all of the time: a hair of it is the rounding of samples. */
+static struct ranking_share at_most(struct ranking_share share, double most)
+{
+	double scale = share.all > most ? most / share.all : 1;
+
+	return (struct ranking_share){ share.user * scale, share.kernel * scale, share.irq * scale,
+		MIN(share.all, most) };
+}
+
+/*
+ * Of what the shares are: a short window has up to one sample more of a CPU than its length is of, and then 103 % of a CPU would be nobody's time. So it
+ * is the time that the samples of the CPU stand for that has most, if it is no more than that one sample.
+ */
+static double time_of(const struct tally *tally, double covered_ns)
+{
+	double most_ns = covered_ns;
+
+	for (uint32_t i = 0; i < tally->cpus.count; i++) {
+		const struct load *load = &tally->cpus.items[i];
+
+		most_ns = MAX(most_ns, (double)(load_work_ns(load) + load->ns[LOAD_IDLE]));
+	}
+	return MIN(most_ns, covered_ns + tally->sample_ns);
+}
+
 /* Samples come and go by the root of their number. */
 static bool stands_out(const struct making *making, double now, double usual)
 {
@@ -76,8 +101,8 @@ static int add_cores(struct making *making)
 		const struct load *load = &tally->cpus.items[i];
 		struct ranking_core core = {
 			.cpu = i,
-			.now = share_of(load, making->covered_ns),
-			.usual = share_of(cpu_load(making->usual, i), making->cpus_ns),
+			.now = at_most(share_of(load, making->covered_ns), 1),
+			.usual = at_most(share_of(cpu_load(making->usual, i), making->cpus_ns), 1),
 		};
 
 		if (!load_work_ns(load) && !load->ns[LOAD_IDLE])
@@ -382,17 +407,18 @@ int ranking_make(const struct tally *tally, uint64_t covered_ns, const struct ba
 	struct making making = {
 		.tally = tally,
 		.usual = baseline->tally,
-		.covered_ns = MAX(covered_ns, 1ull),
+		.covered_ns = time_of(tally, MAX(covered_ns, 1ull)),
 		.names_ns = baseline->names_ns,
 		.cpus_ns = baseline->cpus_ns,
 		.ranking = &ranking,
 	};
+	double cpus = tally->host_cpus ? tally->host_cpus : INFINITY;
 	int r;
 
 	making.sample_share = MAX(tally->sample_ns, 1ull) / making.covered_ns;
-	ranking.now = share_of(&tally->all, making.covered_ns);
+	ranking.now = at_most(share_of(&tally->all, making.covered_ns), cpus);
 	if (making.usual)
-		ranking.usual = share_of(&making.usual->all, making.names_ns);
+		ranking.usual = at_most(share_of(&making.usual->all, making.names_ns), cpus);
 	r = make(&making);
 	if (r < 0)
 		ranking_done(&ranking);

@@ -301,6 +301,41 @@ static void test_equals(void)
 	CHECK_STR((char *)one.data, (char *)other.data);
 }
 
+/* So many samples of two CPUs that are always busy, in 60 ms. */
+static void rank_short(unsigned int samples, uint64_t host_cpus, struct answer *answer)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 10);
+	uint32_t dd = tapes_thread(tape, 50, 50, "dd"),
+		 zero = tapes_kernel(tape, "do_syscall_64;read_zero");
+
+	for (unsigned int i = 0; i < samples; i++)
+		for (uint32_t cpu = 0; cpu < 2; cpu++)
+			tapes_sample(tape, tape->begin_ns + i * NSEC_PER_MSEC, cpu, dd, zero);
+	CHECK_EQ(tally_new(&answer->tally), 0);
+	CHECK_EQ(tally_add_samples(answer->tally, tape, NULL, NSEC_PER_SEC / 97, PARTS), 0);
+	answer->tally->host_cpus = host_cpus;
+	CHECK_EQ(ranking_make(
+			 answer->tally, 60 * NSEC_PER_MSEC, &answer->baseline, &answer->ranking),
+		0);
+}
+
+/* Six samples stand for 61.9 ms, and twelve for what no timer of a CPU can have taken: nothing is busy for more than all of the time. */
+static void test_at_most(void)
+{
+	static const unsigned int samples[] = { 6, 12 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(samples); i++) {
+		struct answer answer = { 0 };
+
+		rank_short(samples[i], 2, &answer);
+		CHECK(is_near(answer.ranking.now.all, 2) && answer.ranking.now.all <= 2);
+		CHECK(is_near(answer.ranking.cores.items[0].now.all, 1));
+		CHECK(answer.ranking.cores.items[0].now.all <= 1);
+		CHECK(is_near(answer.ranking.cores.items[0].now.kernel, 1));
+		answer_done(&answer);
+	}
+}
+
 static void test_recursion(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 1);
@@ -466,6 +501,7 @@ CHECK_MAIN({ "a saturated CPU stands out", test_store },
 	{ "the rest of the only segment is what is usual", test_one_segment },
 	{ "nothing to compare with", test_nothing_usual }, { "one CPU", test_filter },
 	{ "what is as much comes in one order", test_equals },
+	{ "never more than all of the time", test_at_most },
 	{ "recursion counts once", test_recursion }, { "very many samples", test_many_samples },
 	{ "sums and samples agree", test_sums }, { "the screen", test_drawn },
 	{ "hostile names on the screen", test_hostile },
