@@ -11,13 +11,18 @@
 
 static const char in_part[] = " in part of the window";
 
-/* In tenths and rounded down, so that only the whole is called 100 %. */
+/* In tenths and rounded down, so that only the whole is called 100 %; and only nothing 0.0 %: less than a tenth is in hundredths. */
 static void put_percent(struct buffer *text, uint64_t part, uint64_t whole)
 {
-	unsigned int tenths = whole ? (unsigned int)((double)part / (double)whole * 1000) : 0;
+	double share = whole ? (double)part / (double)whole : 0;
+	unsigned int tenths = (unsigned int)(share * 1000);
 
 	if (whole && part == whole)
 		buffer_text(text, "100 %");
+	else if (part && whole && share < 0.0001)
+		buffer_text(text, "less than 0.01 %");
+	else if (part && !tenths)
+		buffer_printf(text, "0.%02u %%", (unsigned int)(share * 10000));
 	else
 		buffer_printf(text, "%u.%u %%", MIN(tenths, 999) / 10, MIN(tenths, 999) % 10);
 }

@@ -517,6 +517,29 @@ static void test_torn(void)
 	check_hole(&left, SECONDS - 1, SECONDS + 0.5);
 }
 
+static void check_percent(uint64_t covered_ns, uint64_t window_ns, const char *expected)
+{
+	const struct coverage coverage = { .window_ns = window_ns, .covered_ns = covered_ns };
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+
+	coverage_describe(&coverage, &text);
+	buffer_u8(&text, 0);
+	if (strncmp((char *)text.data, expected, strlen(expected)) != 0)
+		CHECK_FAIL("\"%s\" does not begin with \"%s\"", text.data, expected);
+}
+
+/* What is all is the only 100 %, and what is none the only 0.0 %. */
+static void test_percent(void)
+{
+	check_percent(0, 10000000, "covered 0.0 % (");
+	check_percent(1, 10000000, "covered less than 0.01 % (");
+	check_percent(1000, 10000000, "covered 0.01 % (");
+	check_percent(9999, 10000000, "covered 0.09 % (");
+	check_percent(10000, 10000000, "covered 0.1 % (");
+	check_percent(9999999, 10000000, "covered 99.9 % (");
+	check_percent(10000000, 10000000, "covered 100 %, ");
+}
+
 CHECK_MAIN({ "the recorder held up", test_held },
 	{ "a list of segments knows all losses", test_segments },
 	{ "a CPU that is not there", test_offline },
@@ -530,4 +553,5 @@ CHECK_MAIN({ "the recorder held up", test_held },
 	{ "a spool with a damaged block", test_damaged_block },
 	{ "a spool whose last block has no header left", test_last_header },
 	{ "the same after it was copied", test_copied },
+	{ "little and nearly all of a window", test_percent },
 	{ "a spool whose last block is torn", test_torn })
