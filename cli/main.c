@@ -19,6 +19,7 @@
 #include "cli/command.h"
 #include "cli/nearest.h"
 #include "cli/conf.h"
+#include "cli/time-zone.h"
 #include "cli/version.h"
 
 const struct option global_options[] = {
@@ -243,13 +244,26 @@ static int load_settings(struct invocation *invocation, struct conf *settings)
 	return EXIT_DONE;
 }
 
+/* All times would be an hour or ten off, and look right. */
+static void check_time_zone(const struct invocation *invocation)
+{
+	const char *zone = getenv("TZ");
+
+	if (!option_given(invocation, "utc") && !time_zone_is_known(zone))
+		say(invocation,
+			"TZ is \"%.60s\", which is no time zone of this host: local times are UTC",
+			zone);
+}
+
 static int run(struct invocation *invocation)
 {
 	struct conf settings = { 0 };
 	int r = load_settings(invocation, &settings);
 
-	if (r == EXIT_DONE)
+	if (r == EXIT_DONE) {
+		check_time_zone(invocation);
 		r = invocation->command->run(invocation);
+	}
 	conf_done(&settings);
 	return r;
 }

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "cli/command.h"
 #include "cli/screen.h"
+#include "cli/time-zone.h"
 #include "tests/spools.h"
 
 #define PERF(seconds) (TAPES_PERF + (uint64_t)((seconds)*1e9))
@@ -306,11 +307,27 @@ static void test_threads(void)
 	CHECK_EQ(sched_setaffinity(0, sizeof(before), &before), 0);
 }
 
+static void test_time_zones(void)
+{
+	static const char *const known[] = { "", "UTC", ":UTC", "Etc/UTC",
+		"CET-1CEST,M3.5.0,M10.5.0/3", "EST5EDT", "<+0330>-3:30", "AAA0" };
+	static const char *const unknown[] = { "Nowhere/Land", "Europe/", "../../etc/passwd",
+		"/etc/passwd", "/nonexistent", "+1", "5", "<+03", "B1", "Berlin" };
+
+	CHECK(time_zone_is_known(NULL));
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (!time_zone_is_known(known[i]))
+			CHECK_FAIL("\"%s\" is a time zone", known[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(unknown); i++)
+		if (time_zone_is_known(unknown[i]))
+			CHECK_FAIL("\"%s\" is no time zone", unknown[i]);
+}
+
 CHECK_MAIN({ "a snapshot has the losses told behind it", test_snapshot_of_losses },
 	{ "all of the window", test_whole }, { "what is missing is said with -q", test_quiet },
 	{ "nothing recorded", test_nothing_recorded }, { "all samples lost", test_all_lost },
 	{ "all segments damaged", test_all_damaged },
 	{ "a damaged segment in the list", test_list_of_damaged },
 	{ "while it is recorded", test_while_recording },
-	{ "what is not written yet", test_not_written_yet },
+	{ "what is not written yet", test_not_written_yet }, { "time zones", test_time_zones },
 	{ "as many threads as there are CPUs for us", test_threads })
