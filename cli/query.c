@@ -148,6 +148,19 @@ static int write_part(const struct part *part, const struct flamescope_options *
 	return r;
 }
 
+/* Between those of this answer they would be taken for its own, so it is said also with -q. */
+static void say_others(const struct parts *parts, const char *folder)
+{
+	char name[256];
+	int count = parts_count_others(parts, folder, name);
+
+	if (count > 0)
+		fprintf(stderr,
+			"perftape: %d file%s in %s %s not of this answer, but of one before, as "
+			"%s\n",
+			count, count == 1 ? "" : "s", folder, count == 1 ? "is" : "are", name);
+}
+
 static int write_parts(const struct invocation *invocation, const struct query *query,
 	const struct selection *selection, struct error *error)
 {
@@ -168,6 +181,8 @@ static int write_parts(const struct invocation *invocation, const struct query *
 	if (r == 0)
 		say(invocation, "%zu file%s in %s", parts.list.count,
 			parts.list.count == 1 ? "" : "s", folder);
+	if (r == 0)
+		say_others(&parts, folder);
 	return r;
 }
 

@@ -2,6 +2,7 @@
 #include "flamescope-export/parts.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,4 +137,44 @@ void parts_done(struct parts *parts)
 		array_done(&parts->list.items[i].selection.rows);
 	}
 	array_done(&parts->list);
+}
+
+static bool is_part(const struct parts *parts, const char *name)
+{
+	for (size_t i = 0; i < parts->list.count; i++)
+		if (strcmp(parts->list.items[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* As a part is named, by whatever it was shared out. */
+static bool is_named_as_part(const char *name)
+{
+	static const char *const begins[] = { "cpu-", "comm-", "pid-" };
+	size_t size = strlen(name), end = strlen(SUFFIX);
+
+	if (size < end || strcmp(name + size - end, SUFFIX) != 0)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(begins); i++)
+		if (strncmp(name, begins[i], strlen(begins[i])) == 0)
+			return true;
+	return false;
+}
+
+int parts_count_others(const struct parts *parts, const char *folder, char name[256])
+{
+	DIR *open = opendir(folder);
+	const struct dirent *entry;
+	int count = 0;
+
+	if (!open)
+		return -errno;
+	while ((entry = readdir(open))) {
+		if (!is_named_as_part(entry->d_name) || is_part(parts, entry->d_name))
+			continue;
+		if (!count++ || strcmp(entry->d_name, name) < 0)
+			snprintf(name, 256, "%s", entry->d_name);
+	}
+	closedir(open);
+	return count;
 }

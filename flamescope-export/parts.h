@@ -24,3 +24,9 @@ struct parts {
 /* 0 or -ENOMEM. The selection must live as long as the parts. */
 int parts_make(const struct selection *selection, enum parts_by by, struct parts *ret_parts);
 void parts_done(struct parts *parts);
+
+/*
+ * The files of such names in a folder that are no parts of these: of an answer before. How many there are, and one of them in `name`, which is of the
+ * same for the same folder; or a negative errno.
+ */
+int parts_count_others(const struct parts *parts, const char *folder, char name[256]);
