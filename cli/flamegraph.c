@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "cli/answer.h"
@@ -42,6 +43,25 @@ static int parse_share(const char *text, double *ret_share)
 	return EXIT_DONE;
 }
 
+/* As the picture says it: who only wants to see whether a function is there has to know. */
+static void say_left_out(const struct invocation *invocation, const struct flame *flame)
+{
+	char frames[96];
+
+	if (!flame->left_out)
+		return;
+	snprintf(frames, sizeof(frames), "%" PRIu64 " frame%s of less than %.3g %% %s left out",
+		flame->left_out, flame->left_out == 1 ? "" : "s", 100 * flame->least,
+		flame->left_out == 1 ? "is" : "are");
+	if (flame->over_max)
+		say(invocation,
+			"%s, as the picture has room for %d: a shorter window, --cpu or --comm "
+			"show more",
+			frames, FRAMES_MAX);
+	else
+		say(invocation, "%s: --min-share 0 shows all", frames);
+}
+
 static int write_graph(const struct invocation *invocation, const struct asked *asked,
 	double min_share, const struct fold *fold)
 {
@@ -61,6 +81,7 @@ static int write_graph(const struct invocation *invocation, const struct asked *
 		r = output_open(&output, option_value(invocation, "output"), &error);
 	if (r < 0)
 		return fail(r, &error);
+	say_left_out(invocation, &flame);
 	r = flamegraph_write(&(struct flamegraph){ &flame, title ? title : "CPU stacks",
 				     (const char *)head.data },
 		&output);

@@ -98,12 +98,17 @@ static int compare_samples(const void *a, const void *b)
 	return (left < right) - (left > right);
 }
 
+/* How many samples a frame must have by what was asked for. */
+static uint64_t asked_samples(const struct flame *flame, double min_share)
+{
+	return MAX((uint64_t)(min_share * flame->frames.items[0].samples + 0.999999), 1ull);
+}
+
 /* How many samples a frame must have, so that no more than that are left. 0: memory is out. */
 static uint64_t least_samples(const struct flame *flame, double min_share, size_t frames_max)
 {
 	size_t count = flame->frames.count;
-	uint64_t least =
-		MAX((uint64_t)(min_share * flame->frames.items[0].samples + 0.999999), 1ull);
+	uint64_t least = asked_samples(flame, min_share);
 	_cleanup_free_ uint64_t *samples = NULL;
 
 	if (count <= frames_max)
@@ -134,6 +139,7 @@ static int leave_out(struct flame *flame, double min_share, size_t frames_max)
 		flame->depth = MAX(flame->depth, frame->depth);
 		flame->frames.items[kept++] = *frame;
 	}
+	flame->over_max = least > asked_samples(flame, min_share);
 	flame->left_out = flame->frames.count - kept;
 	flame->frames.count = kept;
 	flame->least = all ? (double)least / all : 0;

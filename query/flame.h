@@ -33,6 +33,7 @@ struct flame {
 	array_of(struct flame_frame) frames;
 	uint32_t depth; /* of the deepest */
 	uint64_t left_out; /* frames */
+	bool over_max; /* some of them for want of room, and not as they are narrower than was asked for */
 	double least; /* share that a frame must have had to be there */
 };
 

@@ -97,11 +97,13 @@ static void test_narrow(void)
 	CHECK_EQ(flame_make(folded, 0.04, 1000, &share), 0);
 	CHECK_EQ(share.frames.count, 6);
 	CHECK_EQ(share.left_out, 4);
+	CHECK(!share.over_max);
 	CHECK(share.least > 0.0399 && share.least < 0.0401);
 	/* of three that fit, none has as few as the fourth */
 	CHECK_EQ(flame_make(folded, 0, 3, &number), 0);
 	CHECK_EQ(number.frames.count, 3);
 	CHECK_EQ(number.left_out, 7);
+	CHECK(number.over_max);
 	CHECK_EQ(number.depth, 2);
 }
 
