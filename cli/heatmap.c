@@ -7,6 +7,7 @@
 #include "cli/answer.h"
 #include "cli/asked.h"
 #include "cli/command.h"
+#include "cli/heat-marks.h"
 #include "cli/progress.h"
 #include "cli/screen.h"
 #include "cli/window-options.h"
@@ -39,7 +40,7 @@ struct heatmap {
 	uint32_t fractions;
 	struct heat **heats; /* one a thread; all is in the first at the end */
 	struct scanned scanned;
-	array_of(struct heat_mark) marks; /* their texts are ours */
+	struct heat_marks marks;
 };
 
 static void heatmap_done(struct heatmap *map)
@@ -48,9 +49,7 @@ static void heatmap_done(struct heatmap *map)
 		heat_free(map->heats[i]);
 	free(map->heats);
 	scanned_done(&map->scanned);
-	for (size_t i = 0; i < map->marks.count; i++)
-		free((char *)map->marks.items[i].what);
-	array_done(&map->marks);
+	heat_marks_done(&map->marks);
 	asked_done(&map->asked);
 }
 
@@ -129,19 +128,17 @@ static int read_window(const struct invocation *invocation, struct heatmap *map,
 	return r;
 }
 
-static int see_incident(void *context, const struct store_incident *incident)
+/* An episode may have begun before the window: all lines of the store say which they are of. */
+static int find_marks(struct heatmap *map, struct store_reader *reader, struct error *error)
 {
-	struct heatmap *map = context;
-	struct heat_mark mark = { .time_ns = incident->time_ns };
-	char *what;
+	struct book book;
+	int r = book_open(reader, &book, error);
 
-	if (asprintf(&what, "%s  %s", incident->kind, incident->text) < 0)
-		return -ENOMEM;
-	mark.what = what;
-	if (array_push(&map->marks, mark) == 0)
-		return 0;
-	free(what);
-	return -ENOMEM;
+	if (r < 0)
+		return r;
+	r = heat_marks_make(&book, &map->asked.question.window, &map->marks);
+	book_done(&book);
+	return r;
 }
 
 static int print(const struct invocation *invocation, const struct heatmap *map)
@@ -149,8 +146,8 @@ static int print(const struct invocation *invocation, const struct heatmap *map)
 	_cleanup_(buffer_done) struct buffer text = { 0 }, head = { 0 };
 	struct heat_picture picture = {
 		.heat = map->heats[0],
-		.marks = map->marks.items,
-		.mark_count = map->marks.count,
+		.marks = map->marks.list.items,
+		.mark_count = map->marks.list.count,
 		.at_ns = map->asked.question.window.at_ns,
 		.utc = option_given(invocation, "utc"),
 		.lines_below =
@@ -172,18 +169,9 @@ static int print(const struct invocation *invocation, const struct heatmap *map)
 static int print_json(const struct heatmap *map)
 {
 	_cleanup_(buffer_done) struct buffer json = { 0 };
-	char shown[TIME_TEXT_SIZE];
 
 	heat_put_json(map->heats[0], &json);
-	for (size_t i = 0; i < map->marks.count; i++) {
-		json_open(&json, '{');
-		json_key(&json, "time");
-		json_string(&json, time_format(map->marks.items[i].time_ns, true, 6, shown));
-		json_key(&json, "incident");
-		json_string(&json, map->marks.items[i].what);
-		json_close(&json, '}');
-		buffer_u8(&json, '\n');
-	}
+	heat_marks_put_json(&map->marks, &json);
 	coverage_put_json(&map->scanned.coverage, &map->asked.question.window, &json);
 	return screen_print(&json);
 }
@@ -199,8 +187,7 @@ static int answer(const struct invocation *invocation, struct heatmap *map)
 	if (r == 0)
 		r = read_window(invocation, map, reader, &error);
 	if (r == 0 && map->scanned.samples)
-		r = store_reader_incidents(
-			reader, window->from_ns, window->to_ns, see_incident, map, &error);
+		r = find_marks(map, reader, &error);
 	if (r < 0)
 		return fail(r, &error);
 	if (!map->scanned.samples) {
