@@ -34,9 +34,8 @@ static const struct option options[] = {
 static const char about[] =
 	"What the host was doing: each CPU's time, run queue, pressure, reclaim, timeouts of\n"
 	"network queues, memory cgroups, quotas. Counters are shown as what they grew by, those\n"
-	"of time in per cent of it, what is rare as how many times it happened. Without --name, "
-	"figures that were 0 all the time are left "
-	"out.\n\n" WINDOW_ABOUT;
+	"of time in per cent of it, what is rare as how many times it happened. Without --name,\n"
+	"figures that were 0 all the time are left out.\n\n" WINDOW_ABOUT;
 
 static const char *const units[] = { [SERIES_LEVEL] = "",
 	[SERIES_SECONDS] = "s",
