@@ -203,6 +203,53 @@ static void test_crowd_of_kernel(void)
 	tapes_store_done(&store);
 }
 
+/* Seconds of a host, each a segment, that has had eight CPUs in one of them, and else two. */
+static void make_small_store(struct tapes_store *store, unsigned int count, unsigned int with_more)
+{
+	tapes_store_init(store);
+	for (unsigned int at = 0; at < count; at++) {
+		struct tape *tape = tapes_new(at, at + 1);
+
+		CHECK_EQ(tape_add_fact(tape, "cpus_online", at == with_more ? "0-7" : "0-1"), 0);
+		tapes_sample(tape, tape->begin_ns, 0, tapes_thread(tape, 0, 0, "swapper"),
+			tapes_kernel(tape, "do_idle"));
+		tapes_store_put(store, tape);
+	}
+}
+
+static void check_cpus(const struct tapes_store *store, const char *asked, const char *left_out,
+	bool all, bool in_part)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	struct filter filter = { 0 };
+	struct spikes_options options = usual();
+	struct spikes spikes;
+
+	CHECK_EQ(cpu_filter_parse(asked, &filter.cpus, NULL), 0);
+	options.question.filter = &filter;
+	CHECK_EQ(store_reader_open(store->path, &reader, NULL), 0);
+	CHECK_EQ(spikes_find(reader, &options, &spikes, NULL), 0);
+	CHECK_EQ(spikes_tell_cpus(reader, &filter.cpus, &spikes, NULL), 0);
+	CHECK_STR(spikes.coverage.left_out, left_out);
+	CHECK_EQ(spikes.coverage.left_out_all, all);
+	CHECK_EQ(spikes.coverage.left_out_in_part, in_part);
+	spikes_done(&spikes);
+	filter_done(&filter);
+}
+
+/* Of many segments some are looked at, and the others too before it is said that a CPU never was there. */
+static void test_cpus(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+
+	make_small_store(&store, 70, 41);
+	check_cpus(&store, "1", "", false, false);
+	check_cpus(&store, "7", "7", false, true);
+	check_cpus(&store, "9", "9", true, false);
+	/* these are not all looked at */
+	check_cpus(&store, "1,9", "9", false, false);
+}
+
 /* Of many, those in the kernel come first, then the longest; they stay in order of time. */
 static void test_limit(void)
 {
@@ -504,6 +551,7 @@ static void test_top(void)
 CHECK_MAIN({ "one that goes on over segments", test_joined }, { "thresholds", test_thresholds },
 	{ "a clock that runs fast", test_fast_clock }, { "windows and CPUs", test_asked },
 	{ "what was not recorded", test_gap }, { "while most CPUs are busy", test_crowd },
+	{ "CPUs that were not recorded", test_cpus },
 	{ "while most CPUs are busy, of the kernel's", test_crowd_of_kernel },
 	{ "the ones that matter most", test_limit }, { "as JSON", test_json },
 	{ "with and without an index", test_index }, { "the index's rows", test_rows },
