@@ -26,6 +26,7 @@ struct run {
 	struct strings names;
 	array_of(struct last) lasts; /* by series */
 	struct strings boots;
+	uint64_t tapes; /* of the window, that were read */
 };
 
 static bool ends_with(const char *text, const char *end)
@@ -176,7 +177,7 @@ static int see_gauge(
 	return r;
 }
 
-static int see_tape(struct run *run, const struct tape *tape)
+static int see_gauges(struct run *run, const struct tape *tape)
 {
 	const char *boot_id = tape_fact(tape, "boot_id");
 	uint32_t boot;
@@ -184,6 +185,13 @@ static int see_tape(struct run *run, const struct tape *tape)
 
 	for (size_t i = 0; r == 0 && i < tape->gauges.count; i++)
 		r = see_gauge(run, tape, boot, &tape->gauges.items[i]);
+	return r;
+}
+
+static int see_tape(struct run *run, const struct tape *tape)
+{
+	int r = see_gauges(run, tape);
+
 	if (r == 0 && run->options->see_tape)
 		r = run->options->see_tape(run->options->context, tape);
 	return r;
@@ -197,6 +205,7 @@ static int see_segment(struct run *run, const struct store_segment *segment, str
 
 	loader_read(&run->loader, segment, 0, SEGMENT_CONTEXT | SEGMENT_LOSSES, &loaded);
 	r = loader_take(&run->loader, segment, &loaded, &tape, error);
+	run->tapes += r == 1;
 	return r == 1 ? see_tape(run, tape) : r;
 }
 
@@ -214,6 +223,56 @@ static int see_segments(struct run *run, struct error *error)
 	return r < 0 ? r : loader_finish(&run->loader, error);
 }
 
+static int see_neighbour(struct run *run, struct store_reader *reader,
+	const struct store_segment *segment, struct error *error)
+{
+	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_CONTEXT, 1 };
+	const struct window *window = &run->options->question.window;
+	bool within = segment->begin_ns < window->to_ns && segment->end_ns > window->from_ns;
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	struct error own = { 0 };
+	int r;
+
+	if (within || *segment->damage)
+		return 0;
+	r = store_reader_load(reader, segment, &want, &tape, &own);
+	if (error_is_ours(r))
+		return error_set(error, r, "%s", own.text);
+	/* the answer is not of it: one that is gone, or damaged, tells nothing */
+	return r < 0 ? 0 : see_gauges(run, tape);
+}
+
+/*
+ * The segments of a stretch before or behind the window: the readings on both sides of a step may be of two of them, and with the slowest sources a short
+ * window had none at all where it lies over the end of one.
+ */
+static int see_neighbours(struct run *run, struct store_reader *reader, uint64_t from_ns,
+	uint64_t to_ns, struct error *error)
+{
+	struct store_segments segments = { 0 };
+	int r = from_ns < to_ns ? store_reader_find(reader, from_ns, to_ns, &segments, error) : 0;
+
+	for (size_t i = 0; r == 0 && i < segments.list.count; i++)
+		r = see_neighbour(run, reader, &segments.list.items[i], error);
+	array_done(&segments.list);
+	return r;
+}
+
+static int see_all(struct run *run, struct store_reader *reader, struct error *error)
+{
+	const struct window *window = &run->options->question.window;
+	uint64_t before_ns = MIN(window->from_ns, STEP_MAX_NS),
+		 behind_ns = MIN(UINT64_MAX - window->to_ns, STEP_MAX_NS);
+	int r = see_neighbours(run, reader, window->from_ns - before_ns, window->from_ns, error);
+
+	if (r == 0)
+		r = see_segments(run, error);
+	/* of a window of which nothing is known, these say nothing either */
+	if (r == 0 && run->tapes)
+		r = see_neighbours(run, reader, window->to_ns, window->to_ns + behind_ns, error);
+	return r;
+}
+
 int series_run(struct store_reader *reader, const struct series_options *options,
 	struct coverage *ret_coverage, struct error *error)
 {
@@ -222,7 +281,7 @@ int series_run(struct store_reader *reader, const struct series_options *options
 
 	if (r < 0)
 		return r;
-	r = see_segments(&run, error);
+	r = see_all(&run, reader, error);
 	if (r == 0) {
 		*ret_coverage = run.loader.coverage;
 		/* the figures are of the whole host */

@@ -126,6 +126,47 @@ static void test_window(void)
 	figures_done(&seen.figures);
 }
 
+/* The readings on both sides of a step may be of two segments, of which the window has one. */
+static void test_neighbours(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct coverage coverage;
+	struct seen seen = { .figures.cells = 4 };
+
+	make_store(&store);
+	CHECK_EQ(run(&store, &seen, 45, 55, "cpu0/*", &coverage), 0);
+	CHECK_STR(seen.text, "cpu0/user_ms 50.00; ");
+	CHECK_EQ(coverage.covered_ns, 10 * NSEC_PER_SEC);
+	figures_done(&seen.figures);
+	array_done(&coverage.gaps);
+
+	seen = (struct seen){ .figures.cells = 4 };
+	CHECK_EQ(run(&store, &seen, 60, 62, "cpu0/*", &coverage), 0);
+	CHECK_STR(seen.text, "cpu0/user_ms 50.00; cpu0/user_ms 0.00; ");
+	figures_done(&seen.figures);
+	array_done(&coverage.gaps);
+}
+
+/* But not of what nobody recorded, though a step leads over it. */
+static void test_gap(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct tape *first = tapes_new(0, 10), *second = tapes_new(40, 50);
+	struct coverage coverage;
+	struct seen seen = { .figures.cells = 4 };
+
+	tapes_store_init(&store);
+	GAUGE(first, "host/switches", 5, 100, 400);
+	GAUGE(second, "host/switches", 5, 500, 800);
+	tapes_store_put(&store, first);
+	tapes_store_put(&store, second);
+	CHECK_EQ(run(&store, &seen, 20, 30, NULL, &coverage), 0);
+	CHECK_STR(seen.text, "");
+	CHECK_EQ(coverage.covered_ns, 0);
+	figures_done(&seen.figures);
+	array_done(&coverage.gaps);
+}
+
 /* Another boot's counters begin anew, also when they are higher. */
 static void test_boots(void)
 {
@@ -399,7 +440,9 @@ static void test_axis(void)
 
 CHECK_MAIN({ "names with and without units", test_names },
 	{ "steps of counters and levels", test_steps },
-	{ "what reaches into a window", test_window }, { "boots", test_boots },
+	{ "what reaches into a window", test_window },
+	{ "segments beside the window", test_neighbours },
+	{ "where there are none in it", test_gap }, { "boots", test_boots },
 	{ "rows and cells", test_rows }, { "levels", test_levels },
 	{ "steps over the window's edges", test_part }, { "ticks", test_ticks },
 	{ "counts", test_counts }, { "lines with plots", test_chart },
