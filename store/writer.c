@@ -371,6 +371,7 @@ static int encode(
 		r = tape_sort_events(tape);
 	if (r == 0) {
 		tape_span_samples(tape);
+		tape_join_losses(tape);
 		clocks_thin(tape, ANCHORS_OFF_NS);
 		r = segment_encode(tape, effort, STORE_SEGMENT_MAX, bytes);
 	}

@@ -194,6 +194,30 @@ int tape_sort_samples(struct tape *tape)
 	return 0;
 }
 
+void tape_join_losses(struct tape *tape)
+{
+	array_of(size_t) last = { 0 }; /* of each CPU, its row + 1 */
+	struct tape_loss *losses = tape->losses.items;
+	size_t count = 0;
+
+	for (size_t i = 0; i < tape->losses.count; i++) {
+		struct tape_loss loss = losses[i];
+
+		losses[count++] = loss;
+		if (loss.kind != TAPE_LOSS_OFFLINE || loss.cpu >= TAPE_CPUS_MAX ||
+			array_reserve(&last, loss.cpu + 1) < 0)
+			continue;
+		while (last.count <= loss.cpu)
+			last.items[last.count++] = 0;
+		if (last.items[loss.cpu] && losses[last.items[loss.cpu] - 1].to_ns == loss.from_ns)
+			losses[last.items[loss.cpu] - 1].to_ns = losses[--count].to_ns;
+		else
+			last.items[loss.cpu] = count;
+	}
+	tape->losses.count = count;
+	array_done(&last);
+}
+
 void tape_span_samples(struct tape *tape)
 {
 	const struct tape_sample *samples = tape->samples.items;

@@ -282,6 +282,8 @@ static inline const char *tape_string(const struct tape *tape, uint32_t id)
 const char *tape_module_label(
 	const struct tape *tape, uint32_t module, char label[TAPE_LABEL_SIZE]);
 
+/* A CPU that stays offline is told of piece by piece, as the tape is spooled: makes one row of pieces that follow one another. */
+void tape_join_losses(struct tape *tape);
 /* Makes begin and end whole microseconds that hold all of the samples, which are in time order. */
 void tape_span_samples(struct tape *tape);
 /* Puts the samples into time order, stable; nothing when they are. 0 or -ENOMEM. */

@@ -261,7 +261,45 @@ static void test_missing(void)
 	CHECK_EQ(losses.counts.missed, 97);
 }
 
+/* Three CPUs are offline, one of which comes back and goes again, and one that throttles meanwhile stays as it is told. */
+static void test_joined(void)
+{
+	_cleanup_(cleanup_losses) struct losses losses = { 0 };
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+
+	CHECK_EQ(tape_new(&tape), 0);
+	tape->end_ns = 100 * SECOND_NS;
+	for (uint32_t cpu = 1; cpu < 4; cpu++)
+		CHECK_EQ(losses_online(&losses, cpu, false, SECOND_NS), 0);
+	for (uint64_t i = 2; i < 50; i++) {
+		if (i == 20)
+			CHECK_EQ(losses_online(&losses, 2, true, i * SECOND_NS), 0);
+		if (i == 30)
+			CHECK_EQ(losses_online(&losses, 2, false, i * SECOND_NS), 0);
+		CHECK_EQ(array_push(&tape->losses, (struct tape_loss){ TAPE_LOSS_THROTTLED, 1,
+							   i * SECOND_NS, (i + 1) * SECOND_NS, 1 }),
+			0);
+		CHECK_EQ(losses_give(&losses, tape, i * SECOND_NS + MSEC_NS), 0);
+	}
+	CHECK(tape->losses.count > 150);
+	tape_join_losses(tape);
+	CHECK_EQ(count(tape, TAPE_LOSS_THROTTLED, 1), 48);
+	CHECK_EQ(count(tape, TAPE_LOSS_OFFLINE, 1), 1);
+	CHECK_EQ(count(tape, TAPE_LOSS_OFFLINE, 2), 2);
+	CHECK_EQ(count(tape, TAPE_LOSS_OFFLINE, 3), 1);
+	for (size_t i = 0; i < tape->losses.count; i++) {
+		const struct tape_loss *loss = &tape->losses.items[i];
+
+		if (loss->kind != TAPE_LOSS_OFFLINE)
+			continue;
+		CHECK_EQ(loss->to_ns, loss->cpu == 2 && loss->from_ns == SECOND_NS
+					      ? 20 * SECOND_NS
+					      : 49 * SECOND_NS + MSEC_NS);
+	}
+}
+
 CHECK_MAIN({ "what was lost is told exactly once", test_ledger },
+	{ "a CPU that stays offline is one row", test_joined },
 	{ "each tape has its share of a loss", test_shares },
 	{ "throttling at every tick is one loss", test_throttled },
 	{ "the slots of a throttled CPU are missing", test_throttled_slots },
