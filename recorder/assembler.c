@@ -6,8 +6,8 @@
 /*
  * Invariants:
  * (1) records are applied in time order, but for those that are added later than a flush beyond their time;
- * (2) tape.begin <= time of each of its samples < tape.end; the next tape begins where this one ends, unless time jumped, or a
- *     sample came late and its tape reaches back for it;
+ * (2) the time of each of its samples < tape.end; the next tape begins where this one ends, unless time jumped. A sample that came late
+ *     may lie before tape.begin, and whoever encodes the tape reaches back for it: its spool goes by the begin;
  * (3) a loss is known when its record is added, before anything that happened meanwhile is applied: each tape gets its share, and
  *     has it when it is next handed to the spool;
  * (4) `anchors` holds one at or before the begin of the tape at hand, where there was one, and all since; the tape has them all.
@@ -284,8 +284,6 @@ static int take_sample(
 	losses_sample(&assembler->losses, record->cpu, record->time_ns, !record->tid);
 	if (record->time_ns < assembler->started_ns)
 		return 0;
-	/* one that settled late: the tape before is sealed, so this one reaches back for it */
-	assembler->tape->begin_ns = MIN(assembler->tape->begin_ns, whole_unit(record->time_ns));
 	assembler->samples++;
 	r = filler_add(&assembler->filler, record, chain);
 	if (r == 1)

@@ -461,6 +461,7 @@ static void test_newer(void)
 }
 
 /* A recorder that gives a sample beside the tape's time must not cost it. */
+/* Also one that comes when there are blocks already: those that follow are of the same tape. */
 static void test_samples_beside(void)
 {
 	_cleanup_(spool_mark_done) struct spool_mark mark = { 0 };
@@ -471,12 +472,16 @@ static void test_samples_beside(void)
 	struct spool_end end;
 
 	tapes_sample(tape, BEGIN + 20000, 0, thread, 0);
-	tapes_sample(tape, BEGIN - 3000, 0, thread, 0);
 	append_block(tape, &mark, BEGIN + 10500, &block, &bytes);
+	tapes_sample(tape, BEGIN - 3000, 0, thread, 0);
+	append_block(tape, &mark, BEGIN + 20500, &block, &bytes);
+	tapes_sample(tape, BEGIN + 30000, 0, thread, 0);
+	append_block(tape, &mark, BEGIN + 30500, &block, &bytes);
 	back = decoded(bytes.data, bytes.size, &end);
+	CHECK_EQ(back->samples.count, 3);
 	CHECK_EQ(back->samples.items[0].time_ns, BEGIN - 3000);
 	CHECK_EQ(back->begin_ns, BEGIN - 3000);
-	CHECK_EQ(back->end_ns, BEGIN + 21000);
+	CHECK_EQ(back->end_ns, BEGIN + 31000);
 }
 
 CHECK_MAIN({ "filled step by step, and the same again", test_same },
