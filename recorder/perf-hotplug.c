@@ -26,29 +26,10 @@ void events_close_cpu(struct cpu_events *cpu)
 	cpu->enabled_ns = 0;
 }
 
-static int open_cpu(struct perf_events *events, struct cpu_events *cpu, struct error *error)
-{
-	int r;
-
-	events_close_cpu(cpu);
-	r = events_collect(events, PERF_RING_SAMPLES);
-	for (int ring = PERF_RINGS; r == 0 && ring-- > 0;) {
-		r = events_open_ring(events, ring, cpu, error);
-		/* its samples are worth more than its trace events */
-		if (r < 0 && ring >= PERF_RING_TRACE)
-			r = 0;
-		if (r == 0)
-			r = events_collect(events, ring);
-	}
-	if (r < 0) {
-		events_close_cpu(cpu);
-		return r;
-	}
-	for (int ring = PERF_RINGS; ring-- > 0;)
-		if (cpu->channels[ring])
-			perf_channel_enable(cpu->channels[ring]);
-	return 0;
-}
+struct returned {
+	uint32_t cpu;
+	int result;
+};
 
 struct look {
 	struct perf_events *events;
@@ -56,6 +37,7 @@ struct look {
 	void (*changed)(void *context, uint32_t cpu, bool online, uint64_t time_ns);
 	void *context;
 	struct error *error;
+	array_of(struct returned) returned; /* CPUs that are there again, and have no events yet */
 };
 
 static void tell(
@@ -65,22 +47,83 @@ static void tell(
 		look->changed(look->context, cpu->cpu, online, time_ns);
 }
 
-static int bring_back(const struct look *look, struct cpu_events *cpu)
+/* One kind of ring of all that returned: whose files are whose is found out once for all of them. */
+static int open_ring(struct look *look, enum perf_ring ring)
 {
-	int r = open_cpu(look->events, cpu, look->error);
+	int r;
 
-	if (r < 0)
-		return error_prefix(look->error, r, "CPU %u is not sampled", cpu->cpu);
+	for (size_t i = 0; i < look->returned.count; i++) {
+		struct returned *returned = &look->returned.items[i];
+
+		if (returned->result < 0)
+			continue;
+		r = events_open_ring(
+			look->events, ring, events_cpu(look->events, returned->cpu), look->error);
+		/* its samples are worth more than its trace events */
+		if (r < 0 && ring < PERF_RING_TRACE)
+			returned->result = error_prefix(
+				look->error, r, "CPU %u is not sampled", returned->cpu);
+	}
+	return events_collect(look->events, ring);
+}
+
+/* It is there, or it has nothing open. */
+static int begin(struct look *look, const struct returned *returned)
+{
+	struct cpu_events *cpu = events_cpu(look->events, returned->cpu);
+
+	if (returned->result < 0) {
+		events_close_cpu(cpu);
+		return returned->result;
+	}
+	for (int ring = PERF_RINGS; ring-- > 0;)
+		if (cpu->channels[ring])
+			perf_channel_enable(cpu->channels[ring]);
 	cpu->alive_ns = look->now_ns;
 	tell(look, cpu, true, look->now_ns);
 	return 0;
 }
 
-/* A CPU that is online and has no events, or has those of before it went. One that cannot be had is no reason not to have the others. */
-static int look_who_came(const struct look *look, const struct cpu_list *online)
+/* Events for all that returned. One that cannot be had is no reason not to have the others. */
+static int bring_back(struct look *look)
 {
 	struct perf_events *events = look->events;
 	int result = 0, r;
+
+	if (!look->returned.count)
+		return 0;
+	for (size_t i = 0; i < look->returned.count; i++)
+		events_close_cpu(events_cpu(events, look->returned.items[i].cpu));
+	r = events_collect(events, PERF_RING_SAMPLES);
+	for (int ring = PERF_RINGS; r == 0 && ring-- > 0;)
+		r = open_ring(look, ring);
+	for (size_t i = 0; i < look->returned.count; i++) {
+		struct returned *returned = &look->returned.items[i];
+		int begun;
+
+		returned->result = returned->result ? returned->result : r;
+		begun = begin(look, returned);
+		result = result ? result : begun;
+	}
+	look->returned.count = 0;
+	if (result == 0)
+		return 0;
+	/* what was closed again is not to be waited for, and is tried again */
+	free(events->online);
+	events->online = NULL;
+	r = events_collect(events, PERF_RING_SAMPLES);
+	return r == -ENOMEM ? r : result;
+}
+
+static int note_returned(struct look *look, uint32_t cpu)
+{
+	return array_push(&look->returned, (struct returned){ .cpu = cpu });
+}
+
+/* A CPU that is online and has no events, or has those of before it went. */
+static int look_who_came(struct look *look, const struct cpu_list *online)
+{
+	struct perf_events *events = look->events;
 
 	for (size_t i = 0; i < online->cpus.count; i++) {
 		uint32_t number = online->cpus.items[i];
@@ -90,10 +133,10 @@ static int look_who_came(const struct look *look, const struct cpu_list *online)
 			continue;
 		if (!cpu && array_push(&events->cpus, (struct cpu_events){ .cpu = number }) < 0)
 			return -ENOMEM;
-		r = bring_back(look, events_cpu(events, number));
-		result = result ? result : r;
+		if (note_returned(look, number) < 0)
+			return -ENOMEM;
 	}
-	return result;
+	return bring_back(look);
 }
 
 static void look_who_went(const struct look *look, const struct cpu_list *online)
@@ -130,7 +173,7 @@ static int look_who_is_absent(const struct look *look)
 	return r == -ENOMEM ? r : 0;
 }
 
-static int look_at_list(const struct look *look)
+static int look_at_list(struct look *look)
 {
 	struct perf_events *events = look->events;
 	struct cpu_list online = { 0 };
@@ -176,21 +219,21 @@ static bool is_dead(const struct perf_events *events, struct cpu_events *cpu)
 	return before_ns && counts.enabled_ns == before_ns;
 }
 
-static int ask(const struct look *look, struct cpu_events *cpu)
+static int ask(struct look *look, struct cpu_events *cpu)
 {
 	if (!is_dead(look->events, cpu))
 		return 0;
 	tell(look, cpu, false, cpu->alive_ns);
-	return bring_back(look, cpu);
+	return note_returned(look, cpu->cpu);
 }
 
-static int ask_silent(const struct look *look)
+static int ask_silent(struct look *look)
 {
 	struct perf_events *events = look->events;
 	size_t left = events->doubted ? events->cpus.count : ASKED_AT_ONCE;
-	int result = 0, r;
+	int r = 0;
 
-	for (size_t i = 0; i < events->cpus.count; i++) {
+	for (size_t i = 0; r == 0 && i < events->cpus.count; i++) {
 		size_t at = (events->asked + i) % events->cpus.count;
 		struct cpu_events *cpu = &events->cpus.items[at];
 
@@ -205,18 +248,21 @@ static int ask_silent(const struct look *look)
 		if (!left--)
 			break;
 		r = ask(look, cpu);
-		result = result ? result : r;
 		events->asked = at + 1;
 	}
 	events->doubted -= !!events->doubted;
-	return result;
+	return r == 0 ? bring_back(look) : r;
 }
 
 int perf_events_refresh(struct perf_events *events, uint64_t now_ns,
 	void (*changed)(void *context, uint32_t cpu, bool online, uint64_t time_ns), void *context,
 	struct error *error)
 {
-	struct look look = { events, now_ns, changed, context, error };
+	struct look look = { .events = events,
+		.now_ns = now_ns,
+		.changed = changed,
+		.context = context,
+		.error = error };
 	int result = events->looked_ns ? 0 : look_who_is_absent(&look), r;
 
 	if (has_slept(events))
@@ -225,5 +271,6 @@ int perf_events_refresh(struct perf_events *events, uint64_t now_ns,
 	result = result ? result : r;
 	r = ask_silent(&look);
 	events->looked_ns = now_ns;
+	array_done(&look.returned);
 	return result ? result : r;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recorder/perf-poll.h"
 
-#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -16,11 +16,19 @@
  * the other. If others of ours that were closed meanwhile mix that up, a ring that fills is drained with all others a second later.
  */
 
-void perf_poll_done(struct perf_poll *poll)
+static void forget_files(struct perf_poll *poll)
 {
 	array_done(&poll->known);
 	array_done(&poll->files);
 	array_done(&poll->rings);
+}
+
+void perf_poll_done(struct perf_poll *poll)
+{
+	forget_files(poll);
+	if (poll->folder)
+		closedir(poll->folder);
+	poll->folder = NULL;
 }
 
 static int compare_files(const void *a, const void *b)
@@ -33,21 +41,24 @@ static int compare_files(const void *a, const void *b)
 /* All that this process has open, by number; what is known of them is the caller's to say. */
 static int list_files(struct perf_poll *list)
 {
-	DIR *dir = opendir("/proc/self/fd");
 	struct dirent *entry;
 	char target[64];
 	int r = 0;
 
-	while (r == 0 && dir && (entry = readdir(dir))) {
-		ssize_t size = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1);
+	if (!list->folder)
+		list->folder = opendir("/proc/self/fd");
+	if (!list->folder)
+		return -errno;
+	rewinddir(list->folder);
+	while (r == 0 && (entry = readdir(list->folder))) {
+		ssize_t size =
+			readlinkat(dirfd(list->folder), entry->d_name, target, sizeof(target) - 1);
 		struct perf_poll_file file = { .fd = atoi(entry->d_name) };
 
 		target[MAX(size, 0)] = 0;
 		if (strcmp(target, "anon_inode:[perf_event]") == 0)
 			r = array_push(&list->known, file);
 	}
-	if (dir)
-		closedir(dir);
 	if (list->known.count)
 		qsort(list->known.items, list->known.count, sizeof(*list->known.items),
 			compare_files);
@@ -67,7 +78,7 @@ static int poll_file(struct perf_poll *poll, const struct perf_poll_file *file)
 
 int perf_poll_collect(struct perf_poll *poll, enum perf_ring fresh, size_t to_a_ring)
 {
-	struct perf_poll now = { 0 };
+	struct perf_poll now = { .folder = poll->folder };
 	size_t count = 0;
 	int r = list_files(&now);
 
@@ -83,7 +94,7 @@ int perf_poll_collect(struct perf_poll *poll, enum perf_ring fresh, size_t to_a_
 					 to_a_ring && count++ % to_a_ring == 0 };
 		r = poll_file(&now, file);
 	}
-	perf_poll_done(poll);
+	forget_files(poll);
 	*poll = now;
 	return r;
 }
