@@ -37,8 +37,28 @@ static int timeline_sort(struct timeline *timeline)
 	return 0;
 }
 
+/* What one long wait took is not kept for weeks. */
+#define KEPT_BYTES (8u << 20)
+
+static void give_back(struct timeline *timeline)
+{
+	size_t count = timeline->entries.count + 1;
+	void *bytes = realloc(timeline->bytes.data, KEPT_BYTES);
+	void *entries = realloc(timeline->entries.items, count * sizeof(*timeline->entries.items));
+
+	if (bytes) {
+		timeline->bytes.data = bytes;
+		timeline->bytes.capacity = KEPT_BYTES;
+	}
+	if (entries) {
+		timeline->entries.items = entries;
+		timeline->entries.capacity = count;
+	}
+	array_done(&timeline->scratch);
+}
+
 /* Moves what was not given out to the front. */
-static void timeline_forget(struct timeline *timeline, size_t given)
+static void move_kept(struct timeline *timeline, size_t given)
 {
 	size_t keep = timeline->entries.count - given, bytes = 0;
 
@@ -60,6 +80,18 @@ static void timeline_forget(struct timeline *timeline, size_t given)
 	timeline->bytes.size -= bytes;
 	for (size_t i = 0; i < keep; i++)
 		timeline->entries.items[i].offset -= bytes;
+}
+
+static void timeline_forget(struct timeline *timeline, size_t given)
+{
+	/* as it was before: what a turn takes is asked for again by the next one */
+	bool roomy = timeline->bytes.capacity > KEPT_BYTES &&
+		     timeline->bytes.size < timeline->bytes.capacity / 8 &&
+		     timeline->bytes.size < KEPT_BYTES;
+
+	move_kept(timeline, given);
+	if (roomy)
+		give_back(timeline);
 }
 
 /* The cache has forgotten what was added up to a second ago: a record's bytes are asked for so many records before it is told. */
