@@ -35,6 +35,7 @@ struct sealer {
 	struct spooler *spooler;
 	struct spooler_owner owner;
 	bool told_space, told_starved;
+	unsigned int patience; /* seconds more, until what failed is tried again */
 	bool heard; /* of what the recorder before us could not store */
 	bool leftovers; /* of recorders before us, that could not be sealed yet */
 
@@ -276,7 +277,7 @@ static int seal_one(struct sealer *sealer, struct error *error)
 		r = array_push(&waiting.tape->losses, shed);
 	if (r == 0)
 		r = store_writer_seal(sealer->writer, waiting.tape, effort, &bytes, error);
-	if (r == -ENOSPC && retain(sealer))
+	if (store_is_full(r) && retain(sealer))
 		r = store_writer_seal(sealer->writer, waiting.tape, effort, &bytes, error);
 	if (r == 1)
 		warn(sealer, error);
@@ -292,11 +293,13 @@ static int seal_one(struct sealer *sealer, struct error *error)
 	return r;
 }
 
-/* Says that the store cannot be written, and waits a second. */
-static void stall(struct sealer *sealer, const struct error *error)
+/* Says that the store cannot be written, and waits a second; longer each time where it takes making the segment to learn that it still cannot be. */
+static void stall(struct sealer *sealer, int r, const struct error *error)
 {
 	struct timespec until = worker_in_a_second();
 
+	until.tv_sec += r == -ENOSPC ? 0 : sealer->patience;
+	sealer->patience = MIN(2 * sealer->patience + 1, 15u);
 	pthread_mutex_lock(&sealer->lock);
 	sealer->status.stalled = true;
 	sealer->status.error = *error;
@@ -326,7 +329,7 @@ static int seal_recovered(void *context, struct store_writer *writer, struct tap
 		r = namer_run(namer, tape);
 	if (r == 0)
 		r = store_writer_seal(writer, tape, SEGMENT_USUAL, NULL, &error);
-	if (r == -ENOSPC && retain(sealer))
+	if (store_is_full(r) && retain(sealer))
 		r = store_writer_seal(writer, tape, SEGMENT_USUAL, NULL, &error);
 	if (r != 0)
 		warn(sealer, &error);
@@ -356,9 +359,10 @@ static void work(struct sealer *sealer)
 	make_room(sealer);
 	r = seal_one(sealer, &error);
 	if (r < 0) {
-		stall(sealer, &error);
+		stall(sealer, r, &error);
 		return;
 	}
+	sealer->patience = 0;
 	/* the store can be written: it may take now what it did not take at the start */
 	if (r == 1 && sealer->leftovers)
 		recover(sealer);

@@ -109,7 +109,7 @@ static bool work(struct spooler *spooler)
 
 	pthread_mutex_unlock(&spooler->lock);
 	r = write_block(spooler, &error);
-	if (r == -ENOSPC)
+	if (store_is_full(r))
 		spooler->owner->make_room(spooler->owner->context);
 	pthread_mutex_lock(&spooler->lock);
 	if (r < 0) {

@@ -11,6 +11,9 @@
  * indexed. When only the index fails the segment is safe all the same and is found without it.
  */
 
+#include <errno.h>
+#include <stdbool.h>
+
 #include "base/error.h"
 #include "store/retention.h"
 #include "store/store-left.h"
@@ -28,6 +31,12 @@ int store_writer_open(const char *path, struct store_writer **ret_writer, struct
 int store_writer_open_dry(const char *path, struct store_writer **ret_writer, struct error *error);
 struct store_writer *store_writer_close(struct store_writer *writer);
 DEFINE_CLEANUP(store_writer, struct store_writer *, store_writer_close)
+
+/* Was it for want of room that something was not written? */
+static inline bool store_is_full(int result)
+{
+	return result == -ENOSPC || result == -EDQUOT;
+}
 
 /* The number of the next tape of this boot; never the same twice, whatever becomes of the tape. From any thread, no system call. */
 uint64_t store_writer_number(struct store_writer *writer);
