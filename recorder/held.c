@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/resource.h>
 
 /*
  * Invariants:
@@ -11,8 +10,6 @@
  * (2) `files` counts what the items have open; only those that are HELD_OPEN have any;
  * (3) those that are not HELD_FREE are linked in the order in which they were seen last.
  */
-
-#define FILES_MAX 1024
 
 static void close_files(struct held *held, struct held_file *file)
 {
@@ -163,23 +160,10 @@ struct held_file *held_add(struct held *held, const struct finder_request *reque
 	return &held->list.items[at];
 }
 
-/* A quarter of what we may have open: rings and the store have theirs. */
-static size_t files_max(struct held *held)
-{
-	struct rlimit limit;
-
-	if (!held->files_max) {
-		held->files_max = FILES_MAX;
-		if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
-			held->files_max = MIN(FILES_MAX, limit.rlim_cur / 4);
-	}
-	return held->files_max;
-}
-
 void held_open(struct held *held, struct held_file *file, const struct tape_module *found,
 	const struct stat *about, const struct finder_files *files)
 {
-	if (held->files + 2 > files_max(held))
+	if (held->files + 2 > held->files_max)
 		remove_oldest(held, false);
 	file->state = HELD_OPEN;
 	file->found = *found;

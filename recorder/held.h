@@ -45,7 +45,7 @@ struct held_file {
 	uint32_t newer;
 };
 
-/* Zeroed to start. An item stays where it is as long as none is added. */
+/* Zeroed but for files_max to start. An item stays where it is as long as none is added. */
 struct held {
 	array_of(struct held_file) list;
 	array_of(uint32_t) free;
@@ -53,7 +53,7 @@ struct held {
 	uint32_t oldest; /* as the links of items */
 	uint32_t newest;
 	size_t files; /* descriptors, of all of them */
-	size_t files_max;
+	size_t files_max; /* of these; of fewer than two the last one's stay */
 };
 
 void held_done(struct held *held);

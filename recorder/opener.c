@@ -31,6 +31,9 @@
 /* What fits into a socket, both ways, is more. */
 #define ASKED_MAX 64
 
+/* Descriptors that are held, until it is said how many there may be. */
+#define FILES_MAX 1024
+
 /* Numbers of held files, in order. */
 struct queue {
 	uint32_t items[HELD_MAX];
@@ -94,6 +97,7 @@ int opener_new(uint64_t hold_ns, struct opener **ret_opener)
 	if (!opener)
 		return -ENOMEM;
 	opener->hold_ns = hold_ns;
+	opener->held.files_max = FILES_MAX;
 	r = helper_start(&opener->early);
 	if (r == 0)
 		r = helper_start(&opener->late);
@@ -313,11 +317,14 @@ void opener_see(struct opener *opener, const struct perf_record *record)
 	see_mapped(opener, &request);
 }
 
-void opener_see_tracked(struct opener *opener, const struct tracker *tracker)
+void opener_begin(struct opener *opener, const struct tracker *tracker, size_t files)
 {
 	const struct modules *modules = &tracker->modules;
 	struct finder_request request = { .until_ns = clock_ns(CLOCK_REALTIME) };
 
+	pthread_mutex_lock(&opener->lock);
+	opener->held.files_max = files;
+	pthread_mutex_unlock(&opener->lock);
 	for (size_t i = 0; i < tracker->processes.count; i++) {
 		const struct tracker_process *process = &tracker->processes.items[i];
 

@@ -28,8 +28,8 @@ DEFINE_CLEANUP(opener, struct opener *, opener_free)
 
 /* A MMAP or MMAP2 record of a process; others are passed over. */
 void opener_see(struct opener *opener, const struct perf_record *record);
-/* The same for all that the tracker knows of: what was there before. */
-void opener_see_tracked(struct opener *opener, const struct tracker *tracker);
+/* The same for all that the tracker knows of: what was there before. From now on at most so many descriptors are held. */
+void opener_begin(struct opener *opener, const struct tracker *tracker, size_t files);
 /* Takes what came, sends for what is next, and gives up on who does not answer. After a drain, and at least once a second. */
 void opener_turn(struct opener *opener);
 

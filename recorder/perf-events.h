@@ -69,6 +69,8 @@ void perf_events_nudge(const struct perf_events *events);
 /* How many CPUs are sampled at this moment. */
 unsigned int perf_events_cpus(const struct perf_events *events);
 size_t perf_events_ring_bytes(const struct perf_events *events);
+/* How many more descriptors this process may have when all CPUs that are present are recorded, and it does what it has to. */
+size_t perf_events_files_left(const struct perf_events *events);
 /* What this kernel is too old for, or our rights do not reach, by name: "ksymbol,lost", or "". */
 const char *perf_events_missing(const struct perf_events *events);
 const struct perf_layout *perf_events_layout(const struct perf_events *events, enum perf_ring ring);

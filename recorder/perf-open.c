@@ -25,6 +25,8 @@
 /* Beside the files for each CPU, what else a process has open; with fewer than these it could record, but not seal. */
 #define FILES_BESIDE 256
 #define FILES_LEAST 96
+/* And those of others that are held open until they are named. */
+#define FILES_HELD 1024
 
 static void close_ring(struct perf_events *events, enum perf_ring ring)
 {
@@ -299,12 +301,37 @@ static int open_samples(struct perf_events *events, struct error *error)
 	return open_all(events, PERF_RING_SAMPLES, error);
 }
 
+/* Those that are offline may come. */
+static size_t present_cpus(const struct perf_events *events)
+{
+	size_t online = events->cpus.count, count;
+	struct cpu_list present = { 0 };
+	_cleanup_free_ char *text = NULL;
+
+	if (file_read("/sys/devices/system/cpu/present", 65536, &text, NULL) == 0)
+		cpu_list_parse(text, &present);
+	count = MAX(present.cpus.count, online);
+	cpu_list_done(&present);
+	return count;
+}
+
+static bool has_traced(const struct perf_events *events)
+{
+	return events->counts[PERF_RING_TRACE] + events->counts[PERF_RING_ASKED];
+}
+
+/* Of all events, and of what else there must be. */
+static rlim_t files_needed(const struct perf_events *events)
+{
+	size_t traced = events->counts[PERF_RING_TRACE] + events->counts[PERF_RING_ASKED];
+
+	return (2 + traced) * present_cpus(events) + FILES_BESIDE;
+}
+
 /* Some files a CPU: 448 CPUs take more than the usual 1,024, and root may have more than the usual most. */
 static int raise_file_limit(struct perf_events *events, struct error *error)
 {
-	size_t cpus = events->cpus.count;
-	size_t traced = events->counts[PERF_RING_TRACE] + events->counts[PERF_RING_ASKED];
-	rlim_t wanted = (2 + traced) * cpus + FILES_BESIDE;
+	rlim_t needed = files_needed(events), wanted = needed + FILES_HELD;
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)
@@ -315,11 +342,22 @@ static int raise_file_limit(struct perf_events *events, struct error *error)
 		return 0;
 	limit.rlim_cur = limit.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &limit);
-	if (traced && limit.rlim_cur < wanted) {
+	if (has_traced(events) && limit.rlim_cur < needed) {
 		events->counts[PERF_RING_TRACE] = events->counts[PERF_RING_ASKED] = 0;
 		events->missing |= PERF_RUNG_TRACE;
 	}
-	return limit.rlim_cur < 2 * cpus + FILES_LEAST ? files_error(events, error) : 0;
+	return limit.rlim_cur < 2 * events->cpus.count + FILES_LEAST ? files_error(events, error)
+								     : 0;
+}
+
+size_t perf_events_files_left(const struct perf_events *events)
+{
+	rlim_t needed = files_needed(events);
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur <= needed)
+		return 0;
+	return MIN(limit.rlim_cur - needed, FILES_HELD);
 }
 
 static size_t default_ring_bytes(size_t cpus)

@@ -2,6 +2,7 @@
 #include "recorder/proc-scan.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,6 +58,13 @@ static int scan_maps(struct tracker *tracker, int32_t pid)
 	return r;
 }
 
+/* It is not gone, or hidden from us: there is nothing left to look with. */
+static void note_cut(struct tracker *tracker, int r)
+{
+	if (r == -EMFILE || r == -ENFILE || r == -ENOMEM)
+		tracker->scan_cut = true;
+}
+
 static int scan_thread(struct tracker *tracker, int32_t pid, int32_t tid)
 {
 	struct perf_record record = { .type = PERF_TYPE_COMM };
@@ -65,8 +73,11 @@ static int scan_thread(struct tracker *tracker, int32_t pid, int32_t tid)
 	int r;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", pid, tid);
-	if (file_read(path, 4096, &comm, NULL) < 0)
+	r = file_read(path, 4096, &comm, NULL);
+	if (r < 0) {
+		note_cut(tracker, r);
 		return 0;
+	}
 	comm[strcspn(comm, "\n")] = 0;
 	/* /proc adds to a worker's name what it works on at this moment */
 	if (strncmp(comm, "kworker/", 8) == 0)
@@ -97,6 +108,8 @@ static int for_each_number(const char *path,
 	}
 	if (dir)
 		closedir(dir);
+	else
+		note_cut(tracker, -errno);
 	return r;
 }
 
@@ -191,12 +204,12 @@ int proc_scan_kernel(struct tracker *tracker)
 	return r == 0 ? scan_modules(tracker) : r;
 }
 
-/* Where others' processes are hidden from us, the first one is, too: then nobody has ended. */
+/* Where others' processes are hidden from us, the first one is, too: then nobody has ended. Nor where we had no descriptor left to look with. */
 static bool saw_all(struct tracker *tracker)
 {
 	const struct tracker_process *first = tracker_process(tracker, 1);
 
-	return first && first->scanned == tracker->scans;
+	return !tracker->scan_cut && first && first->scanned == tracker->scans;
 }
 
 int proc_scan_processes(struct tracker *tracker, uint64_t time_ns)

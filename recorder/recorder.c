@@ -358,7 +358,8 @@ static int begin(struct recorder *recorder, struct error *error)
 	int r = proc_scan(&recorder->assembler.tracker);
 
 	if (recorder->opener)
-		opener_see_tracked(recorder->opener, &recorder->assembler.tracker);
+		opener_begin(recorder->opener, &recorder->assembler.tracker,
+			perf_events_files_left(recorder->events));
 	/* where so many start meanwhile that our own record was lost, there is room for it once the ring was read */
 	for (int tries = 0; r == 0 && tries < FIRST_ANCHOR_TRIES &&
 			    !assembler_last_anchor(&recorder->assembler);

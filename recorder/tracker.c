@@ -367,6 +367,7 @@ const struct mapping *tracker_find(
 void tracker_scan_begin(struct tracker *tracker)
 {
 	tracker->scans++;
+	tracker->scan_cut = false;
 }
 
 void tracker_scan_see(struct tracker *tracker, int32_t pid, int32_t tid)

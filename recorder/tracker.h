@@ -75,6 +75,7 @@ struct tracker {
 	uint64_t next_version; /* of maps */
 	uint64_t walks; /* over all maps */
 	uint64_t scans; /* of /proc */
+	bool scan_cut; /* the one at hand could not see everybody */
 	size_t kept_names, kept_modules; /* that were in use when the others were forgotten last */
 	char unnamed[16]; /* what tracker_comm() made up last */
 	/* Reads the cgroup of a process of this host. NULL: the processes are of another time or place. */
