@@ -37,6 +37,12 @@ static void number_text(bool known, uint64_t number, char text[24])
 }
 
 /* "0000:20:03.0 eth0", or the task where nothing names a device */
+/* As it may stand on a terminal: a process's name, and a mark, may be anything. */
+static char legible(char byte)
+{
+	return (uint8_t)byte < 0x20 || byte == 0x7f ? '?' : byte;
+}
+
 static void where_text(const struct episode *episode, char where[112])
 {
 	bool named = *episode->ifname && strcmp(episode->ifname, episode->device) != 0;
@@ -46,6 +52,8 @@ static void where_text(const struct episode *episode, char where[112])
 		: *episode->comm ? episode->comm
 				 : UNKNOWN,
 		named ? " " : "", named ? episode->ifname : "");
+	for (; *where; where++)
+		*where = legible(*where);
 }
 
 struct cells {
@@ -154,11 +162,10 @@ void episode_table_row(
 	buffer_u8(&table->out, '\n');
 }
 
-/* A line of the log as it may stand on a terminal. */
 static void put_line(struct buffer *out, const char *text, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
-		buffer_u8(out, (uint8_t)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i]);
+		buffer_u8(out, legible(text[i]));
 }
 
 void episode_table_incident(

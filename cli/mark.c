@@ -101,8 +101,11 @@ static int run(const struct invocation *invocation)
 	char shown[TIME_TEXT_SIZE];
 	struct error error = { 0 };
 	uint64_t time_ns, id;
+	bool empty = true;
 
-	if (!invocation->word_count)
+	for (size_t i = 0; i < invocation->word_count; i++)
+		empty = empty && !invocation->words[i][strspn(invocation->words[i], " \t\n")];
+	if (empty)
 		return usage_error("what is the mark's text? perftape mark 'deploy 1.2'");
 	if (parse_moment(invocation, &time_ns, &error) < 0)
 		return usage_error("%s", error.text);

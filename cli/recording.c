@@ -150,7 +150,7 @@ static bool same_setting(const struct conf_row *one, const struct conf_row *othe
 	return strcmp(one->value, other->value) == 0;
 }
 
-/* Settings that were changed, and that only a restart applies. */
+/* Settings that were changed, and that only a restart applies: also to who asked for quiet, as nothing has come of it. */
 static void tell_restart(const struct invocation *invocation, const struct conf *fresh)
 {
 	const struct option *tables[] = { global_options, invocation->command->options };
@@ -161,7 +161,8 @@ static void tell_restart(const struct invocation *invocation, const struct conf 
 				!same_setting(conf_find(invocation->conf, invocation->command,
 						      option->name),
 					conf_find(fresh, invocation->command, option->name)))
-				say(invocation, "%s: %s applies when perftape is started again",
+				fprintf(stderr,
+					"perftape: %s: %s applies when perftape is started again\n",
 					fresh->path, option->name);
 }
 
@@ -171,7 +172,8 @@ static int reread(const struct invocation *invocation, struct store_limits *ret_
 	struct conf fresh = { 0 };
 	struct store_limits limits;
 	struct error error = { 0 };
-	int r = conf_read(invocation->conf->path, false, &fresh, &error);
+	/* one that went meanwhile is no wish for other limits: it may be on its way back */
+	int r = conf_read(invocation->conf->path, invocation->conf->text != NULL, &fresh, &error);
 
 	if (r < 0) {
 		fail(r, &error);

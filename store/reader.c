@@ -51,13 +51,34 @@ void reader_distrust(struct store_reader *reader)
 	reader->index = index_close(reader->index);
 }
 
+/* By so much a recorder that is there tells of itself late when it hangs. */
+#define SILENT_NS (3 * NSEC_PER_SEC)
+
+/*
+ * Where the store's file system is frozen, or its disk hangs, the recorder waits for it, and whoever opened the index would, too, for as long, and without
+ * a way to stop it: SQLite writes beside it also to read. The folder says what is there.
+ */
+static bool may_hang(const struct store_reader *reader)
+{
+	struct spools_writer writer;
+	struct stat about;
+	char file[PATH_MAX];
+
+	spools_find_writer(reader->path, &writer);
+	if (!writer.there || store_file(reader->path, STORE_STATUS, file, NULL) < 0 ||
+		stat(file, &about) < 0)
+		return false;
+	return about.st_mtim.tv_sec * NSEC_PER_SEC + about.st_mtim.tv_nsec + SILENT_NS <
+	       clock_ns(CLOCK_REALTIME);
+}
+
 static int reader_open_index(struct store_reader *reader, struct error *error)
 {
 	struct error said = { 0 };
 	char file[PATH_MAX];
 	int r = store_file(reader->path, STORE_INDEX, file, error);
 
-	if (r < 0)
+	if (r < 0 || may_hang(reader))
 		return r;
 	r = index_open(file, false, &reader->index, &said);
 	if (r == -EPROTONOSUPPORT)

@@ -93,7 +93,9 @@ int store_writer_spool(struct store_writer *writer, uint64_t sequence, const voi
 	int r;
 
 	pthread_mutex_lock(&writer->spool_lock);
-	r = write_spool(writer, sequence, bytes, size, error);
+	r = writer_hold(writer, error);
+	if (r == 0)
+		r = write_spool(writer, sequence, bytes, size, error);
 	pthread_mutex_unlock(&writer->spool_lock);
 	return r;
 }

@@ -46,8 +46,10 @@ struct store_writer *store_writer_close(struct store_writer *writer)
 	spool_files_close(writer);
 	index_close(writer->index);
 	if (writer->lock_fd >= 0) {
-		status_remove(writer->path);
-		last_words_done(writer->path);
+		if (writer_holds(writer)) {
+			status_remove(writer->path);
+			last_words_done(writer->path);
+		}
 		if (atomic_load(&writer->next_sequence))
 			note_number(writer);
 		close(writer->lock_fd);
@@ -57,36 +59,6 @@ struct store_writer *store_writer_close(struct store_writer *writer)
 	free(writer->path);
 	free(writer);
 	return NULL;
-}
-
-static int writer_lock(struct store_writer *writer, struct error *error)
-{
-	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-	struct spools_writer other;
-	char file[PATH_MAX];
-	int r = store_file(writer->path, STORE_LOCK, file, error);
-
-	if (r < 0)
-		return r;
-	writer->lock_fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-	if (writer->lock_fd < 0)
-		return refusal_set(error, -errno, writer->path, "open", STORE_LOCK);
-	if (fcntl(writer->lock_fd, F_OFD_SETLK, &lock) == 0) {
-		status_remove(writer->path);
-		return 0;
-	}
-	r = -errno;
-	close(take_fd(writer->lock_fd));
-	if (r != -EAGAIN && r != -EACCES)
-		return refusal_set(error, r, writer->path, "lock", STORE_LOCK);
-	spools_find_writer(writer->path, &other);
-	if (!other.there)
-		return error_set(error, -EBUSY,
-			"%s: another process keeps %s locked; stop it, or choose another --store",
-			writer->path, STORE_LOCK);
-	return error_set(error, -EBUSY,
-		"%s: process %d is recording into it already; stop it, or choose another --store",
-		writer->path, other.pid);
 }
 
 /* Numbers go on above this one. */
@@ -149,8 +121,7 @@ static int see_spool_name(void *context, const char *name)
 	return 0;
 }
 
-/* Numbers go on above those of all files of this boot, whether they are sound or not. */
-static int writer_number(struct store_writer *writer, struct error *error)
+int writer_find_numbers(struct store_writer *writer, struct error *error)
 {
 	int r = store_each_name(writer->path, STORE_SEGMENTS, see_segment_name, writer, error);
 
@@ -159,9 +130,18 @@ static int writer_number(struct store_writer *writer, struct error *error)
 	if (r < 0)
 		return r;
 	read_number(writer);
-	writer->first_sequence = atomic_load(&writer->next_sequence);
 	note_number(writer);
 	return 0;
+}
+
+static int writer_number(struct store_writer *writer, struct error *error)
+{
+	int r = writer_find_numbers(writer, error);
+
+	writer->first_sequence = atomic_load(&writer->next_sequence);
+	if (r == 0)
+		note_number(writer);
+	return r;
 }
 
 static int read_boot_id(char text[40], struct error *error)
@@ -210,7 +190,7 @@ static int make_folder(const struct store_writer *writer, const char *folder, co
 	return r < 0 ? refusal_set(error, r, writer->path, "make", name) : 0;
 }
 
-static int writer_make_folders(struct store_writer *writer, struct error *error)
+int writer_make_folders(struct store_writer *writer, struct error *error)
 {
 	int r = writer_name_folders(writer, error);
 
@@ -402,6 +382,41 @@ static int write_segment(struct store_writer *writer, const char *name, const st
 	return r < 0 ? error_set(error, r, "%s/%s: %s", writer->segments, name, strerror(-r)) : 0;
 }
 
+/* Is the store ours? In one that was begun by others meanwhile, a number may be theirs. */
+static int hold(struct store_writer *writer, struct tape *tape, const char *boot_id, char name[64],
+	struct error *error)
+{
+	char path[PATH_MAX];
+	int r;
+
+	pthread_mutex_lock(&writer->spool_lock);
+	r = writer_hold(writer, error);
+	pthread_mutex_unlock(&writer->spool_lock);
+	if (r == 0 && writer->replaced && store_file(writer->segments, name, path, NULL) == 0 &&
+		access(path, F_OK) == 0) {
+		tape->sequence = store_writer_number(writer);
+		r = store_name(boot_id, tape->sequence, STORE_SUFFIX, name);
+	}
+	return r;
+}
+
+/* The index is that of the store that was there before. */
+static int begin_anew(struct store_writer *writer, struct error *error)
+{
+	int r;
+
+	writer->anew = false;
+	writer->index = index_close(writer->index);
+	r = writer_start_index(writer, NULL);
+	if (r < 0)
+		return r;
+	error_set(error, 0,
+		"%s was removed or replaced while we recorded into it; what is recorded goes into "
+		"the one that is there now",
+		writer->path);
+	return 1;
+}
+
 int store_writer_seal(struct store_writer *writer, struct tape *tape, enum segment_effort effort,
 	uint64_t *ret_bytes, struct error *error)
 {
@@ -409,7 +424,7 @@ int store_writer_seal(struct store_writer *writer, struct tape *tape, enum segme
 	const char *boot_id = boot_of(writer, tape);
 	struct segment_summary summary;
 	struct store_segment segment;
-	char name[sizeof(segment.name)];
+	char name[64];
 	int r;
 
 	if (store_name(boot_id, tape->sequence, STORE_SUFFIX, name) < 0)
@@ -419,6 +434,9 @@ int store_writer_seal(struct store_writer *writer, struct tape *tape, enum segme
 		return error_set(error, -EINVAL,
 			"a tape of %zu samples without any anchor: nobody knows when that was",
 			tape->samples.count);
+	r = hold(writer, tape, boot_id, name, error);
+	if (r < 0)
+		return r;
 	if (is_unfit(writer, name))
 		return error_set(
 			error, -ENOSPC, "%s/%s: %s", writer->segments, name, strerror(ENOSPC));
@@ -430,10 +448,14 @@ int store_writer_seal(struct store_writer *writer, struct tape *tape, enum segme
 	if (ret_bytes)
 		*ret_bytes = bytes.size;
 	memcpy(writer->sealed_last, name, sizeof(name));
+	pthread_mutex_lock(&writer->spool_lock);
 	note_number(writer);
+	pthread_mutex_unlock(&writer->spool_lock);
 	segment_summarize(tape, &summary);
 	store_describe(&summary, name, bytes.size, &segment);
-	r = put_into_index(writer, &segment, tape, &bytes, error);
+	r = writer->anew ? begin_anew(writer, error) : 0;
+	if (r >= 0)
+		r = MAX(r, put_into_index(writer, &segment, tape, &bytes, error));
 	spool_files_remove(writer, boot_id, tape->sequence);
 	return r;
 }

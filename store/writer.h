@@ -16,7 +16,8 @@
 
 /*
  * Invariants:
- * (1) while the writer is open, and not dry, it holds the lock, and the lock file names its pid;
+ * (1) while the writer is open, and not dry, it holds a lock, and the lock file names its pid; whether it is still the store's is looked at before
+ *     anything is written;
  * (2) every sound segment file is in the index, or will be at the next open: sealing renames first and indexes second;
  * (3) next_sequence is above that of every segment and every spool of this boot, and the lock file names it;
  * (4) a spool is there until its segment is on the disk, and not begun again after that;
@@ -28,11 +29,14 @@ struct store_writer {
 	char spools[PATH_MAX];
 	char names[PATH_MAX];
 	int lock_fd;
+	_Atomic uint64_t lock_device, lock_inode; /* of the file that it locks */
 	struct index *index; /* NULL when it could not be opened */
 	bool dry; /* without the lock; the index is for reading */
 	char boot_id[40];
 	_Atomic uint64_t next_sequence;
 	uint64_t first_sequence; /* below it are those of writers before us */
+	bool replaced; /* the store is not the one that was opened */
+	bool anew; /* and what is known of it must be found out */
 	bool behind; /* a change could not be brought into the index */
 	char sealed_last[64];
 	char unfit[64]; /* the segment that the disk had no room for when it was tried last: */
@@ -54,6 +58,16 @@ struct spool_file {
 	bool torn; /* there may be something behind size */
 	uint64_t size;
 };
+
+/* Takes the lock, in place of one that it has. 0; -EBUSY names the pid of who has it. */
+int writer_lock(struct store_writer *writer, struct error *error);
+/* Is the lock that it has the store's? From any thread. */
+bool writer_holds(const struct store_writer *writer);
+/* Before something is written, with the lock of the spools: takes the store's lock again, and makes the store again, where they went. 0; -EBUSY as above. */
+int writer_hold(struct store_writer *writer, struct error *error);
+int writer_make_folders(struct store_writer *writer, struct error *error);
+/* Numbers go on above those of all files of this boot, whether they are sound or not. */
+int writer_find_numbers(struct store_writer *writer, struct error *error);
 
 /* Closes all spools. */
 void spool_files_close(struct store_writer *writer);

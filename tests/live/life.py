@@ -205,6 +205,59 @@ def test_reload(folder):
     return wrongs + expect("not ended by SIGTERM", recorder.returncode == 0, recorder.returncode)
 
 
+def test_settings_gone(folder):
+    """Settings that are not there at SIGHUP are no wish for other limits; what needs a restart is said also to who asked for quiet."""
+    store, conf = folder / "gone", folder / "gone.conf"
+    conf.write_text("[record]\nmax-size = 50M\n")
+    recorder = start(store, "-q", "--config", conf)
+    wrongs = expect("it has no limits", wait_for(lambda: progress(store) and limits(store)[0] == 50000000))
+    conf.write_text("[record]\nmax-size = 60M\nfrequency = 50\n")
+    recorder.send_signal(signal.SIGHUP)
+    wrongs += expect("the limit was not taken on", wait_for(lambda: limits(store)[0] == 60000000), limits(store))
+    conf.unlink()
+    recorder.send_signal(signal.SIGHUP)
+    time.sleep(1.5)
+    wrongs += expect("limits of a file that is not there", limits(store)[0] == 60000000, limits(store))
+    said = stop(recorder)
+    for text in (f"{conf}: frequency applies when", f"{conf}: No such file", "perftape: the limits stay as they were"):
+        wrongs += expect(f"not said: {text}", text in said, said)
+    return wrongs
+
+
+def stored_samples(store):
+    return sum(json.loads(line).get("samples", 0) for line in perftape("segments", "--json", "--store", store).stdout.splitlines())
+
+
+def test_store_removed(folder):
+    """A store that is removed is made again; one that somebody else has by then is not written to, and later nothing of his is replaced."""
+    store = folder / "removed"
+    first = start(store, "--segment", "1s")
+    wrongs = expect("nothing was sealed", wait_for(lambda: sealed(store) >= 2))
+    shutil.rmtree(store, ignore_errors=True)
+    wrongs += expect("it is not made again", wait_for(lambda: store.exists() and sealed(store) >= 2))
+    refused = perftape("record", "--store", store, "--duration", "1s")
+    wrongs += expect("another recorder gets in", refused.returncode == 1 and f"process {first.pid} is recording into it already" in refused.stderr, refused.stderr)
+    first.send_signal(signal.SIGSTOP)
+    shutil.rmtree(store)
+    second = start(store, "--segment", "1s")
+    wrongs += expect("the second does not record", wait_for(lambda: sealed(store) >= 2))
+    first.send_signal(signal.SIGCONT)
+    told = wait_for(lambda: (progress(store) or {}).get("segments", 0) >= 4)
+    wrongs += expect("the second does not go on", told)
+    of_second = stop(second)
+    wrongs += expect("the second was ended", second.returncode == 0, of_second)
+    counted, names = stored_samples(store), {path.name for path in (store / "segments").iterdir()}
+    wrongs += expect("not all of the second's are there", f" {counted} samples" in of_second, counted, of_second)
+    wrongs += expect("the first does not go on", wait_for(lambda: len({path.name for path in (store / "segments").iterdir()} - names) >= 2))
+    said = stop(first)
+    wrongs += expect("the first was ended", first.returncode == 0, said)
+    wrongs += expect("not said that it was replaced", f"{store} was removed or replaced" in said, said)
+    wrongs += expect("not said whose it was", f"process {second.pid} is recording into it already" in said, said)
+    wrongs += expect("segments of the second are gone", names <= {path.name for path in (store / "segments").iterdir()})
+    sound = perftape("verify", "--store", store)
+    return wrongs + expect("the store is not sound", sound.returncode == 0, sound.stdout, sound.stderr)
+
+
 def test_settings(folder):
     """Options come from the command line, then the environment, then the file; the example is one; mistakes are named."""
     conf, wrongs = folder / "settings.conf", []
@@ -320,7 +373,10 @@ def test_hung_disk(folder):
         wrongs = expect("nothing is spooled", wait_for(lambda: (progress(store) or {}).get("elapsed_ns", 0) > 4e9))
         subprocess.run(["fsfreeze", "--freeze", mount], check=True)
         try:
-            time.sleep(2.5)
+            time.sleep(4)
+            for command in (("status",), ("segments",), ("query", "--from", "now-1m")):
+                asked = perftape(*command, "--store", store)
+                wrongs += expect(f"{command[0]} of a store that hangs", asked.returncode in (0, 3, 4) and "Traceback" not in asked.stderr, asked.stderr)
             begin = time.monotonic()
             recorder.send_signal(signal.SIGTERM)
             patient.send_signal(signal.SIGTERM)
@@ -510,6 +566,8 @@ TOGETHER = [
     test_status,
     test_settings,
     test_reload,
+    test_settings_gone,
+    test_store_removed,
     test_mark,
     test_rotate,
     test_nobody_listens,

@@ -338,10 +338,57 @@ static void test_numbers_are_used_once(void)
 	tapes_store_init(&store);
 	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
 	tape = tapes_new(0, 1);
-	shell("mv '%s/segments' '%s/elsewhere'", store.path, store.path);
-	CHECK_EQ(store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, &error), -ENOENT);
-	shell("mv '%s/elsewhere' '%s/segments'", store.path, store.path);
+	shell("cd '%s'%s && mv segments elsewhere && touch segments", store.path, "");
+	CHECK_EQ(store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, &error), -ENOTDIR);
+	shell("cd '%s'%s && rm segments && mv elsewhere segments", store.path, "");
 	CHECK_EQ(store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, &error), 0);
+}
+
+static size_t count_of(const char *path)
+{
+	struct store_segments segments = { 0 };
+	struct error error = { 0 };
+	size_t count;
+
+	CHECK_EQ(list(path, &segments, &error), 0);
+	count = segments.list.count;
+	array_done(&segments.list);
+	return count;
+}
+
+/* A store that was moved away is made again; in one that somebody else has made meanwhile nothing is written, and later nothing is replaced. */
+static void test_moved_away(void)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL, *other = NULL;
+	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 1);
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	struct error error = { 0 };
+	char busy[128];
+
+	tapes_store_init(&store);
+	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
+	CHECK_EQ(store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, &error), 0);
+	shell("rm -r '%s'/*%s", store.path, "");
+	CHECK_EQ(store_writer_tell(writer, "{}", NULL), -EBUSY);
+	tape->sequence = 1;
+	CHECK_EQ(store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, &error), 1);
+	CHECK(strstr(error.text, "was removed or replaced"));
+	CHECK_EQ(store_writer_tell(writer, "{}", NULL), 0);
+	CHECK_EQ(count_of(store.path), 1);
+	CHECK_EQ(store_writer_open(store.path, &other, &error), -EBUSY);
+
+	shell("rm -r '%s'/*%s", store.path, "");
+	CHECK_EQ(store_writer_open(store.path, &other, &error), 0);
+	tape->sequence = 2;
+	CHECK_EQ(store_writer_seal(other, tape, SEGMENT_HASTY, NULL, &error), 0);
+	CHECK_EQ(store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, &error), -EBUSY);
+	snprintf(busy, sizeof(busy), "process %d is recording into it already", getpid());
+	CHECK(strstr(error.text, busy));
+	CHECK_EQ(store_writer_spool(writer, 2, "x", 1, &error), -EBUSY);
+	other = store_writer_close(other);
+	CHECK_EQ(store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, &error), 1);
+	CHECK(tape->sequence != 2);
+	CHECK_EQ(count_of(store.path), 2);
 }
 
 /* Sealed, it would be of 1970, and nobody would find it. */
@@ -371,4 +418,5 @@ CHECK_MAIN({ "a tape without anchors", test_no_anchor },
 	{ "files that are damaged", test_damaged_files },
 	{ "a damaged file at the end", test_damaged_file_at_the_end },
 	{ "leftovers of a killed writer", test_leftovers },
-	{ "numbers are used once", test_numbers_are_used_once })
+	{ "numbers are used once", test_numbers_are_used_once },
+	{ "a store that is moved away", test_moved_away })
