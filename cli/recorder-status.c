@@ -259,7 +259,7 @@ static void print_costs(const struct recorder_progress *progress)
 	/* in its first seconds there is no lately yet */
 	uint64_t span_ns = progress->recent_ns ? progress->recent_ns : progress->elapsed_ns;
 	uint64_t samples = progress->recent_ns ? progress->recent_samples : progress->samples;
-	char memory[32], resident[32];
+	char memory[32], resident[32], rings[32];
 
 	if (progress->recent_ns)
 		printf("own CPU    %.2f %% of one CPU lately, %.2f %% since it runs\n",
@@ -275,9 +275,10 @@ static void print_costs(const struct recorder_progress *progress)
 			percent(samples * progress->sampling_ns, span_ns),
 			progress->sampling_ns / 1e3);
 	if (progress->memory_bytes)
-		printf("memory     %s, %s with files and rings\n",
+		printf("memory     %s, %s with files, and %s of rings\n",
 			size_format(progress->memory_bytes, memory, sizeof(memory)),
-			size_format(progress->resident_bytes, resident, sizeof(resident)));
+			size_format(progress->resident_bytes, resident, sizeof(resident)),
+			size_format(progress->rings_bytes, rings, sizeof(rings)));
 }
 
 /* What each source of the host's figures costs, and those that give none. */
@@ -310,7 +311,7 @@ static void print_rings(const struct recorder_progress *progress)
 {
 	char bytes[32], rides[32], late[32], late_peak[32], took[32], took_peak[32];
 
-	printf("rings      %s a CPU, at most %.0f %% full (names: %.0f %%)",
+	printf("rings      two of %s a CPU, at most %.0f %% full (names: %.0f %%)",
 		size_format(progress->ring_bytes, bytes, sizeof(bytes)),
 		percent(progress->ring_peak_bytes, progress->ring_bytes),
 		percent(progress->sideband_peak_bytes, progress->ring_bytes));

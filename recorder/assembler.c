@@ -304,22 +304,32 @@ static int take_traced(struct assembler *assembler, struct perf_record *record)
 	return r == -EBADMSG ? losses_damaged(&assembler->losses, record->time_ns) : r;
 }
 
+/* When its last sample of those that were added was taken; 0: there was none. */
+static uint64_t sampled_ns(struct assembler *assembler, uint32_t number)
+{
+	const struct assembler_cpu *cpu = get_cpu(assembler, number);
+	uint64_t last_ns = 0;
+
+	for (uint32_t ring = 0; cpu && ring < ASSEMBLER_RINGS; ring++)
+		if (assembler->options->sources[ring].samples)
+			last_ns = cpu->added_ns[ring];
+	return last_ns;
+}
+
 int assembler_cpu(struct assembler *assembler, uint32_t number, bool online, uint64_t time_ns)
 {
+	/* it was there for its last sample, which is newer than the last look */
+	if (!online)
+		time_ns = MAX(time_ns, sampled_ns(assembler, number));
 	return losses_online(&assembler->losses, number, online, time_ns);
 }
 
 int assembler_counted(
 	struct assembler *assembler, uint32_t number, uint64_t count, uint64_t time_ns)
 {
-	const struct assembler_cpu *cpu = get_cpu(assembler, number);
-	uint64_t since_ns = 0;
+	uint64_t since_ns = MAX(sampled_ns(assembler, number), assembler->started_ns);
 
-	for (uint32_t ring = 0; cpu && ring < ASSEMBLER_RINGS; ring++)
-		if (assembler->options->sources[ring].samples)
-			since_ns = cpu->added_ns[ring];
-	return losses_counted(
-		&assembler->losses, number, MAX(since_ns, assembler->started_ns), time_ns, count);
+	return losses_counted(&assembler->losses, number, since_ns, time_ns, count);
 }
 
 static int apply_record(struct assembler *assembler, const struct assembler_source *source,

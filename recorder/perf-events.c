@@ -52,8 +52,14 @@ unsigned int perf_events_cpus(const struct perf_events *events)
 	return count;
 }
 
-size_t perf_events_ring_bytes(const struct perf_events *events)
+size_t perf_events_ring_bytes(const struct perf_events *events, uint64_t *ret_all)
 {
+	*ret_all = 0;
+	for (size_t i = 0; i < events->cpus.count; i++)
+		for (int ring = 0; ring < PERF_RINGS; ring++)
+			if (events->cpus.items[i].channels[ring])
+				*ret_all += ring < PERF_RING_TRACE ? events->ring_bytes
+								   : events->trace_bytes;
 	return events->ring_bytes;
 }
 

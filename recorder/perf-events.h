@@ -68,7 +68,8 @@ uint64_t perf_events_timer_ns(const struct perf_events *events);
 void perf_events_nudge(const struct perf_events *events);
 /* How many CPUs are sampled at this moment. */
 unsigned int perf_events_cpus(const struct perf_events *events);
-size_t perf_events_ring_bytes(const struct perf_events *events);
+/* Of each ring of samples or of who runs, and of all rings. */
+size_t perf_events_ring_bytes(const struct perf_events *events, uint64_t *ret_all);
 /* How many more descriptors this process may have when all CPUs that are present are recorded, and it does what it has to. */
 size_t perf_events_files_left(const struct perf_events *events);
 /* What this kernel is too old for, or our rights do not reach, by name: "ksymbol,lost", or "". */

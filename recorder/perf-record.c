@@ -324,7 +324,8 @@ struct perf_record_place perf_record_place(
 	struct perf_record record;
 	struct reader body;
 
-	if (is_sample(bytes, size)) {
+	place.sample = is_sample(bytes, size);
+	if (place.sample) {
 		reader_init(&body, bytes + PERF_HEADER_SIZE, size - PERF_HEADER_SIZE);
 		sample_place(layout, &body, &place);
 	} else if (open_record(bytes, size, &body, &record) == 0) {

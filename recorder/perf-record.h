@@ -122,6 +122,7 @@ struct perf_record_place {
 	uint64_t time_ns; /* 0 where the record has none */
 	uint64_t id; /* of its event, 0 where it has none */
 	uint32_t cpu; /* UINT32_MAX where it has none */
+	bool sample;
 };
 
 /* Only when, where and of which event, without a look at the rest. */

@@ -74,6 +74,7 @@ static const struct member members[] = {
 	NUMBER(sample_bytes),
 	NUMBER(sampling_ns),
 	NUMBER(ring_bytes),
+	NUMBER(rings_bytes),
 	NUMBER(ring_peak_bytes),
 	NUMBER(sideband_peak_bytes),
 	NUMBER(rides_out_ns),

@@ -95,12 +95,13 @@ struct recorder_progress {
 	uint64_t now_ns; /* the last three to six seconds, at the begin less */
 	uint64_t now_samples; /* within that */
 	uint64_t memory_bytes; /* of this process, without files */
-	uint64_t resident_bytes; /* with files and rings */
+	uint64_t resident_bytes; /* with files */
 	uint64_t sample_bytes; /* of the recent samples, on the average, in the ring */
 	uint64_t
 		sampling_ns; /* estimated: of the kernel, for a sample as the recent ones; 0: not known */
 	/* how it bears up */
 	uint64_t ring_bytes; /* of each ring; two a CPU */
+	uint64_t rings_bytes; /* of all rings, also those of trace events; memory of the kernel's */
 	uint64_t ring_peak_bytes; /* the most that was found in a ring of samples */
 	uint64_t sideband_peak_bytes; /* and in one of names and mappings */
 	uint64_t

@@ -93,7 +93,7 @@ static int collect(void *context, enum perf_ring ring, const uint8_t *bytes, siz
 
 	if (ring == PERF_RING_SIDEBAND)
 		look_at_sideband(recorder, bytes, size);
-	if (vitals_record(&recorder->vitals, ring, place.cpu, size) < 0)
+	if (vitals_record(&recorder->vitals, ring, &place, size) < 0)
 		return -ENOMEM;
 	return assembler_add(&recorder->assembler, ring, &place, bytes, size);
 }
@@ -466,7 +466,7 @@ static void describe(struct recorder *recorder)
 	tracing_describe(&recorder->tracing, recorder->events, progress);
 	progress->frequency = recorder->options->frequency;
 	progress->segment_ns = recorder->options->segment_ns;
-	progress->ring_bytes = perf_events_ring_bytes(recorder->events);
+	progress->ring_bytes = perf_events_ring_bytes(recorder->events, &progress->rings_bytes);
 }
 
 static void prepare(struct recorder *recorder, const struct store_writer *writer)

@@ -23,15 +23,17 @@ void vitals_begin(struct vitals *vitals, uint64_t due_ns)
 	vitals->late_peak_ns = MAX(vitals->late_peak_ns, vitals->late_ns);
 }
 
-int vitals_record(struct vitals *vitals, enum perf_ring ring, uint32_t cpu, size_t size)
+int vitals_record(struct vitals *vitals, enum perf_ring ring, const struct perf_record_place *place,
+	size_t size)
 {
-	size_t at = cpu < CPUS_MAX ? cpu : 0;
+	size_t at = place->cpu < CPUS_MAX ? place->cpu : 0;
 
 	while (vitals->taken[ring].count <= at)
 		if (array_push(&vitals->taken[ring], 0) < 0)
 			return -ENOMEM;
 	vitals->taken[ring].items[at] += size;
-	if (ring == PERF_RING_SAMPLES) {
+	/* throttling is told in the same ring */
+	if (ring == PERF_RING_SAMPLES && place->sample) {
 		vitals->now.samples++;
 		vitals->now.sample_bytes += size;
 	}

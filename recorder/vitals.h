@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "recorder/perf-events.h"
+#include "recorder/perf-record.h"
 #include "recorder/progress.h"
 
 /* The recent past is between two marks of this distance, and one more of it. */
@@ -42,7 +43,8 @@ void vitals_done(struct vitals *vitals);
 /* A drain begins, and should have at `due`; 0: there was no such moment. */
 void vitals_begin(struct vitals *vitals, uint64_t due_ns);
 /* A record that it took. 0 or -ENOMEM. */
-int vitals_record(struct vitals *vitals, enum perf_ring ring, uint32_t cpu, size_t size);
+int vitals_record(struct vitals *vitals, enum perf_ring ring, const struct perf_record_place *place,
+	size_t size);
 /* All that was in the rings has been taken, by a drain or between two. */
 void vitals_emptied(struct vitals *vitals);
 /* All that it took has been applied. */

@@ -204,6 +204,9 @@ def test_cpu_offline(folder):
     wrongs += expect("status does not say so", "offline    1 time a CPU went offline; 1 now" in said, said)
     times = times_of(store, "--from", "now-1m", "--cpu", "1")
     wrongs += expect("samples of a CPU that was not there", not [at for at in times if went < at < came])
+    last = max(at for at in times if at <= went + 0.1)
+    done = perftape("query", "--store", store, "--from", f"@{last - 0.3:.6f}", "--to", f"@{last:.6f}", "--cpu", "1", "--strict", "-o", folder / "x")
+    wrongs += expect("it was away before its last sample", done.returncode == 0, done.stderr)
     return wrongs + check_absence(store, went, came, folder / "x")
 
 
@@ -269,6 +272,7 @@ def test_lowered_rate(folder):
             lowered = time.time()
             time.sleep(2.5)
             told = perftape("status", "--store", store).stdout
+            progress = json.loads(perftape("status", "--json", "--store", store).stdout)["recording"]["progress"]
             raised = time.time()
         time.sleep(2.7)
     finally:
@@ -276,6 +280,7 @@ def test_lowered_rate(folder):
     recorder.send_signal(signal.SIGINT)
     _, said = recorder.communicate(timeout=WAIT)
     wrongs += expect("status does not tell the limit", "lowered    the kernel allows 500 samples a second" in told, told)
+    wrongs += expect("throttling counts as samples", progress["recent_samples"] <= progress["samples"] + 4000, progress)
     wrongs += expect("not said that it was throttled", re.search(r"throttled .* [1-9]\d* times", said), said)
     for begin, end, is_lowered in ((lowered + 1.1, raised - 0.1, True), (raised + 1.5, raised + 2.5, False)):
         done = perftape("query", "--store", store, "--from", f"@{begin:.3f}", "--to", f"@{end:.3f}", "-o", folder / "x")

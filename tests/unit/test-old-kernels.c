@@ -194,11 +194,13 @@ static void test_ring_limit(void)
 	struct perf_events_options large = { .frequency = 97, .ring_bytes = 1 << 20 };
 	struct perf_events *events;
 	struct error error = { 0 };
+	uint64_t all;
 
 	play_today();
 	host.ring_limit = 128 << 10;
 	events = opened((struct perf_events_options){ 0 });
-	CHECK(perf_events_ring_bytes(events) <= 128 << 10);
+	CHECK(perf_events_ring_bytes(events, &all) <= 128 << 10);
+	CHECK(all >= perf_events_cpus(events) * 2 * perf_events_ring_bytes(events, &all));
 	perf_events_close(events);
 	CHECK_EQ(perf_events_open(&large, &events, &error), -ENOBUFS);
 	CHECK(strstr(error.text, "two rings of 1024 KB a CPU"));

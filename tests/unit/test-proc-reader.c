@@ -32,13 +32,23 @@ static void remove_fifos(void)
 	rmdir(folder);
 }
 
+/* Once somebody reads it, who waits until it is closed. */
+static int open_read(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_NONBLOCK);
+
+	for (int i = 0; i < 1000 && fd < 0; i++) {
+		usleep(10000);
+		fd = open(path, O_WRONLY | O_NONBLOCK);
+	}
+	CHECK(fd >= 0);
+	return fd;
+}
+
 /* Whoever reads it gets all of it, and the end. */
 static void feed(const char *path)
 {
-	int fd = open(path, O_WRONLY);
-
-	CHECK(fd >= 0);
-	close(fd);
+	close(open_read(path));
 }
 
 static void wait_for_stuck(const struct proc_reader *reader, unsigned int count)
@@ -73,6 +83,7 @@ static void test_stuck(void)
 	uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
 	struct proc_reader *reader;
 	char *text = NULL;
+	int fd;
 
 	make_fifos();
 	CHECK_EQ(proc_reader_new(&reader), 0);
@@ -97,8 +108,9 @@ static void test_stuck(void)
 	/* and one comes back when nobody is there any more */
 	proc_reader_allow(reader, 20 * NSEC_PER_MSEC, NSEC_PER_SEC);
 	CHECK_EQ(proc_reader_read(reader, paths[FIFOS - 1], 4096, &text), -EAGAIN);
+	fd = open_read(paths[FIFOS - 1]);
 	proc_reader_free(reader);
-	feed(paths[FIFOS - 1]);
+	close(fd);
 	usleep(50000);
 	remove_fifos();
 }

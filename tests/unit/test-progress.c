@@ -109,8 +109,12 @@ static void drain(struct vitals *vitals, uint64_t due_ns, unsigned int samples)
 {
 	vitals_begin(vitals, due_ns);
 	for (unsigned int i = 0; i < samples; i++)
-		CHECK_EQ(vitals_record(vitals, PERF_RING_SAMPLES, 3, 200), 0);
-	CHECK_EQ(vitals_record(vitals, PERF_RING_SIDEBAND, UINT32_MAX, 80), 0);
+		CHECK_EQ(vitals_record(vitals, PERF_RING_SAMPLES,
+				 &(struct perf_record_place){ .cpu = 3, .sample = true }, 200),
+			0);
+	CHECK_EQ(vitals_record(vitals, PERF_RING_SIDEBAND,
+			 &(struct perf_record_place){ .cpu = UINT32_MAX }, 80),
+		0);
 	vitals_emptied(vitals);
 	vitals_end(vitals);
 	vitals_mark(vitals);
@@ -125,7 +129,9 @@ static void test_vitals(void)
 	drain(&vitals, now_ns - NSEC_PER_SEC, 100);
 	/* the sideband is emptied between drains, too: each time it was as full as what comes out */
 	for (int i = 0; i < 3; i++) {
-		CHECK_EQ(vitals_record(&vitals, PERF_RING_SIDEBAND, 1, 500), 0);
+		CHECK_EQ(vitals_record(&vitals, PERF_RING_SIDEBAND,
+				 &(struct perf_record_place){ .cpu = 1 }, 500),
+			0);
 		vitals_emptied(&vitals);
 	}
 	drain(&vitals, now_ns + 3600 * NSEC_PER_SEC, 10);
