@@ -192,11 +192,8 @@ static int make_folder(const struct store_writer *writer, const char *folder, co
 
 int writer_make_folders(struct store_writer *writer, struct error *error)
 {
-	int r = writer_name_folders(writer, error);
+	int r = make_folder(writer, writer->segments, STORE_SEGMENTS, error);
 
-	if (r < 0)
-		return r;
-	r = make_folder(writer, writer->segments, STORE_SEGMENTS, error);
 	if (r == 0)
 		r = make_folder(writer, writer->spools, STORE_SPOOLS, error);
 	if (r < 0)
@@ -262,7 +259,9 @@ int store_writer_open(const char *path, struct store_writer **ret_writer, struct
 
 	if (!writer)
 		return -ENOMEM;
-	r = writer_make_folders(writer, error);
+	r = writer_name_folders(writer, error);
+	if (r == 0)
+		r = writer_make_folders(writer, error);
 	if (r == 0)
 		r = writer_lock(writer, error);
 	if (r == 0)
@@ -405,7 +404,6 @@ static int begin_anew(struct store_writer *writer, struct error *error)
 {
 	int r;
 
-	writer->anew = false;
 	writer->index = index_close(writer->index);
 	r = writer_start_index(writer, NULL);
 	if (r < 0)
@@ -453,7 +451,7 @@ int store_writer_seal(struct store_writer *writer, struct tape *tape, enum segme
 	pthread_mutex_unlock(&writer->spool_lock);
 	segment_summarize(tape, &summary);
 	store_describe(&summary, name, bytes.size, &segment);
-	r = writer->anew ? begin_anew(writer, error) : 0;
+	r = atomic_exchange(&writer->anew, false) ? begin_anew(writer, error) : 0;
 	if (r >= 0)
 		r = MAX(r, put_into_index(writer, &segment, tape, &bytes, error));
 	spool_files_remove(writer, boot_id, tape->sequence);

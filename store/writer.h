@@ -35,8 +35,8 @@ struct store_writer {
 	char boot_id[40];
 	_Atomic uint64_t next_sequence;
 	uint64_t first_sequence; /* below it are those of writers before us */
-	bool replaced; /* the store is not the one that was opened */
-	bool anew; /* and what is known of it must be found out */
+	atomic_bool replaced; /* the store is not the one that was opened */
+	atomic_bool anew; /* and what is known of it must be found out */
 	bool behind; /* a change could not be brought into the index */
 	char sealed_last[64];
 	char unfit[64]; /* the segment that the disk had no room for when it was tried last: */
