@@ -450,7 +450,10 @@ static int become_user(const struct invocation *invocation, struct error *error)
 	rights_settle();
 	if (!user)
 		return 0;
-	if (geteuid() == 0 && stat(store, &about) < 0)
+	/* first, so that no folder is left behind that is of no use */
+	if (geteuid() == 0)
+		r = rights_may_reach(user, store, error);
+	if (r == 0 && geteuid() == 0 && stat(store, &about) < 0)
 		r = rights_make_folder(user, store, error);
 	if (r == 0)
 		r = rights_become(user, error);

@@ -3,14 +3,17 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -133,14 +136,55 @@ static int find_user(const char *name, const struct passwd **ret_user, struct er
 		       : error_set(error, errno ? -errno : -ENOENT, "there is no user '%s'", name);
 }
 
-int rights_make_folder(const char *name, const char *path, struct error *error)
+/* In a process of its own, as who has become that user does not come back: an owner and a mode alone do not tell. What cannot be found out is let pass. */
+static bool may_enter(const struct passwd *user, const char *folder)
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		if (initgroups(user->pw_name, user->pw_gid) < 0 ||
+			setresgid(user->pw_gid, user->pw_gid, user->pw_gid) < 0 ||
+			setresuid(user->pw_uid, user->pw_uid, user->pw_uid) < 0)
+			_exit(0);
+		_exit(access(folder, X_OK) < 0 && errno == EACCES);
+	}
+	return pid < 0 || waitpid(pid, &status, 0) != pid || status == 0;
+}
+
+int rights_may_reach(const char *name, const char *path, struct error *error)
 {
 	const struct passwd *user;
+	char folder[PATH_MAX];
 	int r = find_user(name, &user, error);
 
 	if (r < 0)
 		return r;
+	for (const char *end = path; end; end = strchr(end + 1, '/')) {
+		snprintf(folder, sizeof(folder), "%.*s", (int)(end - path), path);
+		if (end == path)
+			snprintf(folder, sizeof(folder), "%s", *path == '/' ? "/" : ".");
+		if (!may_enter(user, folder))
+			return error_set(error, -EACCES,
+				"%s may not enter %s, and so not write to %s; let that user in "
+				"(chmod o+x %s), or choose another --store",
+				name, folder, path, folder);
+	}
+	return 0;
+}
+
+int rights_make_folder(const char *name, const char *path, struct error *error)
+{
+	const struct passwd *user;
+	int r = find_user(name, &user, error);
+	mode_t mask;
+
+	if (r < 0)
+		return r;
+	/* those above it the user has to enter, too */
+	mask = umask(022);
 	r = file_make_dirs(path, 0755);
+	umask(mask);
 	if (r == 0 && (chmod(path, 0750) < 0 || chown(path, user->pw_uid, user->pw_gid) < 0))
 		r = -errno;
 	return r < 0 ? error_set(

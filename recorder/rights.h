@@ -18,6 +18,8 @@
  */
 int rights_become(const char *user, struct error *error);
 
+/* -EACCES when that user may not enter a folder above the path, be it there or not: the error names it. As root, and before there are threads. */
+int rights_may_reach(const char *user, const char *path, struct error *error);
 /* Makes a folder for that user, and what is above it where that is missing, which stays ours. */
 int rights_make_folder(const char *user, const char *path, struct error *error);
 

@@ -503,6 +503,10 @@ def test_user(folder):
     wrongs += expect("the kernel has no names", *kernel_is_named(store))
     done = perftape("record", "--store", folder / "never", "--user", "no-such-user")
     wrongs += expect("an unknown user", done.returncode == 1 and done.stderr == "perftape: there is no user 'no-such-user'\n" and not (folder / "never").exists(), done.stderr)
+    closed = folder / "closed"
+    closed.mkdir(0o700)
+    done = perftape("record", "--store", closed / "above" / "store", "--user", "nobody")
+    wrongs += expect("a folder that is closed to the user", done.returncode == 1 and f"may not enter {closed}, " in done.stderr and done.stderr.count("\n") == 1 and not any(closed.iterdir()), done.stderr)
     perftape("record", "--store", folder / "of root", "--duration", "1s")
     done = perftape("record", "--store", folder / "of root", "--user", "nobody")
     return wrongs + expect("a store of root's", done.returncode == 1 and "chown" in done.stderr and done.stderr.count("\n") == 1, done.stderr)
