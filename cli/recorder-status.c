@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -13,6 +14,10 @@
 
 /* It tells of itself once a second. */
 #define SILENT_NS (5 * NSEC_PER_SEC)
+
+#define TRACEFS_COSTS                                                                     \
+	"no trace events: who makes and leaves cgroups, and what was killed for want of " \
+	"memory, is not known; "
 
 /* What it does without, and what that costs. A newer recorder may know more of them. */
 static const struct {
@@ -36,10 +41,8 @@ static const struct {
 		    "interrupts off shows up where they are on again" },
 	{ "map-files", "files that are deleted while they are mapped may have no names; "
 		       "CAP_CHECKPOINT_RESTORE, before 5.9 CAP_SYS_ADMIN, would open them" },
-	{ "tracefs",
-		"no trace events: who makes and leaves cgroups, and what was killed for want of "
-		"memory, is not "
-		"known; tracefs on /sys/kernel/tracing, as root or with CAP_DAC_READ_SEARCH, "
+	{ "tracefs", TRACEFS_COSTS
+		"tracefs on /sys/kernel/tracing, as root or with CAP_DAC_READ_SEARCH, "
 		"would tell" },
 	{ "trace-rings",
 		"some trace events: perf refuses them, or RLIMIT_MEMLOCK has no room for their "
@@ -342,8 +345,23 @@ static void print_behind(const struct recorder_progress *progress)
 		printf("warning    %s\n", progress->log_trouble.text);
 }
 
+/* Who may not look into them finds that they are there. */
+static bool has_tracefs(void)
+{
+	static const char *const places[] = { "/sys/kernel/tracing/events",
+		"/sys/kernel/debug/tracing/events" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		if (access(places[i], F_OK) == 0 || errno != ENOENT)
+			return true;
+	return false;
+}
+
 static const char *rung_costs(const char *name, size_t size)
 {
+	if (size == strlen("tracefs") && strncmp(name, "tracefs", size) == 0 && !has_tracefs())
+		return TRACEFS_COSTS "tracefs is not mounted: mount -t tracefs tracefs "
+				     "/sys/kernel/tracing, before the recorder starts";
 	for (size_t i = 0; i < ARRAY_SIZE(rungs); i++)
 		if (strlen(rungs[i].name) == size && strncmp(rungs[i].name, name, size) == 0)
 			return rungs[i].costs;

@@ -512,7 +512,7 @@ def test_user(folder):
     return wrongs + expect("a store of root's", done.returncode == 1 and "chown" in done.stderr and done.stderr.count("\n") == 1, done.stderr)
 
 
-def run_with(folder, numbers, bind=None):
+def run_with(folder, numbers, bind=None, look=lambda store: None):
     """Runs as nobody, as a file that has such capabilities."""
     program = folder / "program"
     shutil.copy(PERFTAPE, program)
@@ -528,6 +528,7 @@ def run_with(folder, numbers, bind=None):
     recorder = subprocess.Popen([program, "record", "--store", store], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd="/", preexec_fn=bind, **nobody)
     wait_for(lambda: progress(store) or recorder.poll() is not None)
     told = progress(store)
+    look(store)
     return store, told, stop(recorder), recorder.returncode
 
 
@@ -538,10 +539,13 @@ def test_file_capabilities(folder):
     store, told, said, code = run_with(folder / "caps", KEPT)
     wrongs = expect("it does not record", code == 0 and told and told["samples"] >= 0 and not lacking(told), code, told, said)
     wrongs += expect("the kernel has no names", *kernel_is_named(store))
-    store, told, said, code = run_with(folder / "caps", {38, 14})
+    asked = []
+    store, told, said, code = run_with(folder / "caps", {38, 14}, look=lambda store: asked.append(perftape("status", "--store", store).stdout))
     # with no right to read its own environment, the sanitizer does not know which leaks are libperf's
     ended = code == 0 or "LeakSanitizer" in said
     wrongs += expect("what is missing is not told", ended and told and {"ptrace", "map-files", "private-files"} <= lacking(told), code, told, said)
+    mounted = any(map(os.path.exists, ("/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events")))
+    wrongs += expect("not what would give trace events", ("CAP_DAC_READ_SEARCH, would tell" if mounted else "mount -t tracefs") in asked[0], asked)
     with live.setting("/proc/sys/kernel/perf_event_paranoid", "2"):
         store, told, said, code = run_with(folder / "caps", set())
     return wrongs + expect("not one line about CAP_PERFMON", code == 1 and "CAP_PERFMON" in said and said.count("\n") == 1, code, said)
