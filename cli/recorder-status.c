@@ -97,17 +97,24 @@ static bool is_silent(const struct recorder_status *status, uint64_t now_ns)
 	return status->running && now_ns - MIN(now_ns, status->told_ns) > SILENT_NS;
 }
 
+/* Why it is silent, by what the kernel says of it now. */
+static const char *why_silent(char state)
+{
+	if (state == 'T')
+		return "a signal stopped it";
+	if (state == 't')
+		return "a debugger holds it";
+	return "it gets no CPU, it is frozen, or the store's disk hangs";
+}
+
 static void print_silent(int pid, const char *since, const char *age)
 {
 	char state = state_of(pid);
 
-	printf("silent     since %s, %s ago: ", since, age);
+	printf("silent     since %s, %s ago: %s", since, age, why_silent(state));
 	if (state == 'T')
-		printf("a signal stopped it; kill -CONT %d lets it go on\n", pid);
-	else if (state == 't')
-		puts("a debugger holds it");
-	else
-		puts("it gets no CPU, it is frozen, or the store's disk hangs");
+		printf("; kill -CONT %d lets it go on", pid);
+	putchar('\n');
 }
 
 static void print_told(const struct recorder_status *status, uint64_t now_ns, bool utc)
@@ -399,8 +406,10 @@ void recorder_status_print(const struct recorder_status *status, uint64_t now_ns
 	print_rungs(progress->missing);
 }
 
-void recorder_status_json(const struct recorder_status *status, struct buffer *json)
+void recorder_status_json(
+	const struct recorder_status *status, uint64_t now_ns, struct buffer *json)
 {
+	bool silent = is_silent(status, now_ns);
 	char shown[TIME_TEXT_SIZE];
 
 	if (!status->there) {
@@ -414,6 +423,13 @@ void recorder_status_json(const struct recorder_status *status, struct buffer *j
 	json_bool(json, status->running);
 	json_key(json, "told");
 	json_string(json, time_format(status->told_ns, true, 6, shown));
+	json_key(json, "silent");
+	json_bool(json, silent);
+	json_key(json, "silent_why");
+	if (silent)
+		json_string(json, why_silent(state_of(status->pid)));
+	else
+		json_null(json);
 	json_key(json, "progress");
 	progress_write(&status->progress, json);
 	json_close(json, '}');

@@ -21,4 +21,5 @@ int recorder_status_read(
 	const struct store_reader *reader, int pid, struct recorder_status *ret_status);
 void recorder_status_print(const struct recorder_status *status, uint64_t now_ns, bool utc);
 /* An object, or null. */
-void recorder_status_json(const struct recorder_status *status, struct buffer *json);
+void recorder_status_json(
+	const struct recorder_status *status, uint64_t now_ns, struct buffer *json);

@@ -302,7 +302,7 @@ static void put_status(struct buffer *json, const struct status *status)
 	json_key(json, "stopped");
 	put_stopped(json, last);
 	json_key(json, "recording");
-	recorder_status_json(&status->told, json);
+	recorder_status_json(&status->told, status->now_ns, json);
 	json_close(json, '}');
 	buffer_text(json, "\n");
 }

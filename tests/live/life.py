@@ -84,11 +84,15 @@ def test_stopped_recorder(folder):
     time.sleep(6)
     text = perftape("status", "--store", store).stdout
     wrongs += expect("not said that a signal stopped it", re.search(f"^silent .*: a signal stopped it; kill -CONT {recorder.pid} lets it go on$", text, re.MULTILINE), text)
+    recording = status(store)["recording"]
+    wrongs += expect("programs are not told that it is silent", recording["silent"] is True and recording["silent_why"] == "a signal stopped it", recording)
     wrongs += expect("a rate that was before", not re.search("^taken .* a second now", text, re.MULTILINE), text)
     said = perftape("query", "--store", store, "--from", "now-1m", "-o", folder / "x").stderr
     wrongs += expect("who asks is told to wait", f"process {recorder.pid}, which records, has written nothing since" in said and "a second later" not in said, said)
     recorder.send_signal(signal.SIGCONT)
     wrongs += expect("still silent", wait_for(lambda: not re.search("^silent ", perftape("status", "--store", store).stdout, re.MULTILINE)))
+    recording = status(store)["recording"]
+    wrongs += expect("programs are told that it is still silent", recording["silent"] is False and recording["silent_why"] is None, recording)
     wrongs += expect("not said how late it was", wait_for(lambda: progress(store)["late_peak_ns"] > 4e9), progress(store))
     text = perftape("status", "--store", store).stdout
     wrongs += expect("status does not say that it was stopped", re.search(r"^held up    a signal stopped it for [456](\.\d)? s", text, re.MULTILINE), text)
