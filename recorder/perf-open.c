@@ -60,6 +60,11 @@ static int rights_error(int code, struct error *error)
 
 	if (file_read("/proc/sys/kernel/perf_event_paranoid", 32, &paranoid, NULL) == 0)
 		paranoid[strcspn(paranoid, "\n")] = 0;
+	if (rungs_guest())
+		return error_set(error, code,
+			"perf_event_open is forbidden: in a user namespace, as that of a rootless "
+			"container, root and capabilities are not the host's; record on the host, "
+			"or in a privileged container of its root's");
 	if (rungs_capable(CAP_SYS_ADMIN) || (!older && rungs_capable(CAPABILITY_PERFMON)))
 		return error_set(error, code,
 			"perf_event_open is forbidden, though the right is there: a container's "

@@ -33,6 +33,18 @@ bool rungs_older(unsigned int major, unsigned int minor)
 	return our_major < major || (our_major == major && our_minor < minor);
 }
 
+bool rungs_guest(void)
+{
+	unsigned long long inside, outside, count;
+	_cleanup_free_ char *map = NULL;
+
+	/* a kernel without user namespaces has no such file */
+	if (file_read("/proc/self/uid_map", 65536, &map, NULL) < 0 ||
+		sscanf(map, "%llu %llu %llu", &inside, &outside, &count) != 3)
+		return false;
+	return inside != 0 || outside != 0 || count != UINT32_MAX;
+}
+
 /* To who may not see them, all of the kernel's addresses are 0. */
 static bool hides_addresses(void)
 {

@@ -10,5 +10,7 @@ void rungs_describe(struct buffer *text);
 
 /* Does this process have one of the kernel's rights, by its number? */
 bool rungs_capable(unsigned int capability);
+/* Are they those of a user namespace, and not the host's? They reach nothing of the host's then. */
+bool rungs_guest(void);
 /* Is this kernel older than that? */
 bool rungs_older(unsigned int major, unsigned int minor);

@@ -402,6 +402,14 @@ def test_pid_namespace(folder):
     return expect("not refused", done.returncode == 1 and "hostPID" in done.stderr and done.stderr.count("\n") == 1, done.stderr)
 
 
+def test_user_namespace(folder):
+    """Root of a user namespace alone is not told to look for what forbids it to root."""
+    if subprocess.run(["unshare", "-Ur", "true"], capture_output=True).returncode:
+        return []  # this host allows none
+    done = subprocess.run(["unshare", "-Ur", PERFTAPE, "record", "--store", folder / "guest", "--duration", "1s"], capture_output=True, text=True, timeout=WAIT)
+    return expect("not said", done.returncode == 1 and "in a user namespace" in done.stderr and "seccomp" not in done.stderr and done.stderr.count("\n") == 1, done.stderr)
+
+
 def test_store_goes(folder):
     """A store that is removed under its recorder: said at the end, and no commands to look at it."""
     store = folder / "goes"
@@ -473,6 +481,7 @@ TOGETHER = [
     test_new_cgroups,
     test_moved_programs,
     test_pid_namespace,
+    test_user_namespace,
     test_few_files,
     test_store_goes,
     test_without_rights,
