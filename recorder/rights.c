@@ -230,5 +230,5 @@ int rights_see_host(struct error *error)
 		return 0;
 	return error_set(error, -EPERM,
 		"inside a PID namespace every sample looks like pid 0; record on the host, or give "
-		"the pod hostPID: true");
+		"the container the host's: docker run --pid=host, or hostPID: true of a pod");
 }

@@ -399,7 +399,7 @@ def test_moved_programs(folder):
 def test_pid_namespace(folder):
     """Inside a PID namespace every sample would look like pid 0: refused."""
     done = subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", PERFTAPE, "record", "--store", folder / "inside", "--duration", "1s"], capture_output=True, text=True, timeout=WAIT)
-    return expect("not refused", done.returncode == 1 and "hostPID" in done.stderr and done.stderr.count("\n") == 1, done.stderr)
+    return expect("not refused", done.returncode == 1 and "hostPID" in done.stderr and "--pid=host" in done.stderr and done.stderr.count("\n") == 1, done.stderr)
 
 
 def test_user_namespace(folder):
