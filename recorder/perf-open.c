@@ -90,8 +90,9 @@ static int check_frequency(const struct perf_events *events, struct error *error
 	if (events->options.period || !rate || rate >= events->options.frequency)
 		return 0;
 	return error_set(error, -EINVAL,
-		"%u Hz is more than kernel.perf_event_max_sample_rate allows (%lu)",
-		events->options.frequency, rate);
+		"%u Hz is more than kernel.perf_event_max_sample_rate allows (%lu): take -F %lu, "
+		"or raise it: sysctl kernel.perf_event_max_sample_rate=100000",
+		events->options.frequency, rate, rate);
 }
 
 static int files_error(const struct perf_events *events, struct error *error)

@@ -273,6 +273,7 @@ def test_lowered_rate(folder):
             time.sleep(2.5)
             told = perftape("status", "--store", store).stdout
             progress = json.loads(perftape("status", "--json", "--store", store).stdout)["recording"]["progress"]
+            refused = perftape("record", "--store", folder / "refused", "-F", "501")
             raised = time.time()
         time.sleep(2.7)
     finally:
@@ -281,6 +282,7 @@ def test_lowered_rate(folder):
     _, said = recorder.communicate(timeout=WAIT)
     wrongs += expect("status does not tell the limit", "lowered    the kernel allows 500 samples a second" in told, told)
     wrongs += expect("throttling counts as samples", progress["recent_samples"] <= progress["samples"] + 4000, progress)
+    wrongs += expect("not said what to ask for", refused.returncode == 1 and "take -F 500, or" in refused.stderr and refused.stderr.count("\n") == 1, refused.stderr)
     wrongs += expect("not said that it was throttled", re.search(r"throttled .* [1-9]\d* times", said), said)
     for begin, end, is_lowered in ((lowered + 1.1, raised - 0.1, True), (raised + 1.5, raised + 2.5, False)):
         done = perftape("query", "--store", store, "--from", f"@{begin:.3f}", "--to", f"@{end:.3f}", "-o", folder / "x")
