@@ -465,6 +465,14 @@ static int become_user(const struct invocation *invocation, struct error *error)
 	return r;
 }
 
+/* Before anything is recorded. Whoever met with the limit of open files, it is that of the whole. */
+static int fail_open(int r, struct error *error)
+{
+	if (r == -EMFILE && !strstr(error->text, "RLIMIT_NOFILE"))
+		perf_events_few_files(sysconf(_SC_NPROCESSORS_ONLN), error);
+	return fail(r, error);
+}
+
 static int record(struct recording *recording, struct recorder_options *asked)
 {
 	const struct invocation *invocation = recording->invocation;
@@ -487,7 +495,7 @@ static int record(struct recording *recording, struct recorder_options *asked)
 	if (r == 0)
 		r = store_writer_open(store_path(invocation), &writer, &error);
 	if (r < 0)
-		return fail(r, &error);
+		return fail_open(r, &error);
 	r = keep_snapshots(invocation, &keeper);
 	if (r < 0)
 		return fail(r, NULL);

@@ -72,6 +72,8 @@ unsigned int perf_events_cpus(const struct perf_events *events);
 size_t perf_events_ring_bytes(const struct perf_events *events, uint64_t *ret_all);
 /* How many more descriptors this process may have when all CPUs that are present are recorded, and it does what it has to. */
 size_t perf_events_files_left(const struct perf_events *events);
+/* -EMFILE: the error says how many are needed for so many CPUs. */
+int perf_events_few_files(size_t cpus, struct error *error);
 /* What this kernel is too old for, or our rights do not reach, by name: "ksymbol,lost", or "". */
 const char *perf_events_missing(const struct perf_events *events);
 const struct perf_layout *perf_events_layout(const struct perf_events *events, enum perf_ring ring);

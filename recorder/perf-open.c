@@ -95,13 +95,12 @@ static int check_frequency(const struct perf_events *events, struct error *error
 		events->options.frequency, rate, rate);
 }
 
-static int files_error(const struct perf_events *events, struct error *error)
+int perf_events_few_files(size_t cpus, struct error *error)
 {
 	return error_set(error, -EMFILE,
 		"two files a CPU, and those of the store, are more than RLIMIT_NOFILE allows: "
-		"raise "
-		"it to %zu",
-		2 * events->cpus.count + FILES_BESIDE);
+		"raise it to %zu",
+		2 * cpus + FILES_BESIDE);
 }
 
 static int open_error(
@@ -112,7 +111,7 @@ static int open_error(
 	if (code == -EACCES || code == -EPERM)
 		return rights_error(code, error);
 	if (code == -EMFILE)
-		return files_error(events, error);
+		return perf_events_few_files(events->cpus.count, error);
 	if (code == -ENFILE)
 		return error_set(error, code,
 			"two files a CPU are more than fs.file-max leaves on this host");
@@ -352,8 +351,9 @@ static int raise_file_limit(struct perf_events *events, struct error *error)
 		events->counts[PERF_RING_TRACE] = events->counts[PERF_RING_ASKED] = 0;
 		events->missing |= PERF_RUNG_TRACE;
 	}
-	return limit.rlim_cur < 2 * events->cpus.count + FILES_LEAST ? files_error(events, error)
-								     : 0;
+	return limit.rlim_cur < 2 * events->cpus.count + FILES_LEAST
+		       ? perf_events_few_files(events->cpus.count, error)
+		       : 0;
 }
 
 size_t perf_events_files_left(const struct perf_events *events)
