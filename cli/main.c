@@ -232,13 +232,21 @@ static void open_standard_files(void)
 /* One that is named has to be there. */
 static int load_settings(struct invocation *invocation, struct conf *settings)
 {
-	const char *path = option_value(invocation, "config"), *environment;
+	const char *path = option_value(invocation, "config"), *environment, *by = "--config";
 	struct error error = { 0 };
+	int r;
 
 	environment = getenv("PERFTAPE_CONFIG");
-	if (!path && environment && *environment)
+	if (!path && environment && *environment) {
 		path = environment;
-	if (conf_read(path ? path : CONF_FILE, path != NULL, settings, &error) < 0)
+		by = "$PERFTAPE_CONFIG";
+	}
+	r = conf_read(path ? path : CONF_FILE, path != NULL, settings, &error);
+	if (r == -ENOENT)
+		return usage_error(
+			"%s: there is no such file; give %s one that is there, or leave it out",
+			path, by);
+	if (r < 0)
 		return usage_error("%s", *error.text ? error.text : "out of memory");
 	invocation->conf = settings;
 	return EXIT_DONE;

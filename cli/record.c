@@ -180,7 +180,8 @@ static int parse_options(const struct invocation *invocation, struct recorder_op
 	if (option_given(invocation, "duration") && !ret->duration_ns)
 		return option_error(invocation, "duration", "0 records nothing");
 	if (ret->segment_ns < SEGMENT_MIN_NS || ret->segment_ns > SEGMENT_MAX_NS)
-		return option_error(invocation, "segment", "is from 1s to 1h");
+		return option_error(invocation, "segment", "'%s' is not from 1s to 1h",
+			option_value(invocation, "segment"));
 	return EXIT_DONE;
 }
 

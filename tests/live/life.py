@@ -292,7 +292,7 @@ def test_settings(folder):
         done = perftape("record", "--config", conf, "--store", folder / "never")
         wrongs += expect(f"{text!r}: not one clear line", done.returncode == 2 and f"{conf}{message}" in done.stderr and done.stderr.count("\n") == 1, done.returncode, done.stderr)
     done = perftape("status", "--config", folder / "not there")
-    return wrongs + expect("a file that is named and not there", done.returncode == 2 and "not there: No such file" in done.stderr, done.stderr)
+    return wrongs + expect("a file that is named and not there", done.returncode == 2 and "not there: there is no such file; give --config one" in done.stderr, done.stderr)
 
 
 class Manager:
