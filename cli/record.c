@@ -347,7 +347,9 @@ static void tell(const struct invocation *invocation, const struct recorder_prog
 	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE], elapsed[32];
 
 	if (access(store_path(invocation), F_OK) < 0) {
-		fprintf(stderr, "perftape: %s is gone, and all %llu samples with it\n",
+		fprintf(stderr,
+			"perftape: %s is not there any more, and what it had of %llu samples is "
+			"where it was moved to, or removed\n",
 			store_path(invocation), (unsigned long long)progress->samples);
 		return;
 	}

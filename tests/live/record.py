@@ -411,14 +411,18 @@ def test_user_namespace(folder):
 
 
 def test_store_goes(folder):
-    """A store that is removed under its recorder: said at the end, and no commands to look at it."""
-    store = folder / "goes"
+    """A store that goes under its recorder, and cannot be made again: said at the end, and no commands to look at it."""
+    above = folder / "above"
+    store = above / "goes"
     recorder = start(store)
     wrongs = expect("nothing is recorded", wait_for(lambda: list(store.glob("spool/*.spool"))))
-    store.rename(folder / "gone")
+    recorder.send_signal(signal.SIGSTOP)
+    above.rename(folder / "gone")
+    above.write_text("in its place")
+    recorder.send_signal(signal.SIGCONT)
     recorder.send_signal(signal.SIGTERM)
     _, said = recorder.communicate(timeout=WAIT)
-    return wrongs + expect("not said", recorder.returncode == 1 and f"{store} is gone, and all" in said and "Look at it" not in said and "memory" not in said, said)
+    return wrongs + expect("not said", recorder.returncode == 1 and f"{store} is not there any more" in said and " all " not in said and "Look at it" not in said and "no more memory" not in said, said)
 
 
 def bound_files(count):
