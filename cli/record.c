@@ -337,6 +337,21 @@ static void print_command(const struct invocation *invocation, const char *comma
 	}
 }
 
+/* No segment is not nothing: what is in the spool comes back. */
+static void tell_nothing(
+	const struct invocation *invocation, const struct recorder_progress *progress)
+{
+	if (progress->given_up)
+		return;
+	if (progress->samples)
+		say(invocation,
+			"nothing was sealed; what the spool has of %llu samples the next recording "
+			"recovers",
+			(unsigned long long)progress->samples);
+	else
+		say(invocation, "nothing was recorded");
+}
+
 /* What was taken, and the two commands to look at it: all of it, or the last two minutes of more. */
 static void tell(const struct invocation *invocation, const struct recorder_progress *progress)
 {
@@ -356,10 +371,10 @@ static void tell(const struct invocation *invocation, const struct recorder_prog
 	if (progress->given_up)
 		fprintf(stderr,
 			"perftape: %llu samples could not be sealed: of them there is what the "
-			"spool had room for\n",
+			"spool had room for, which the next recording recovers\n",
 			(unsigned long long)progress->given_up);
 	if (!progress->samples || !progress->segments) {
-		say(invocation, "nothing was recorded");
+		tell_nothing(invocation, progress);
 		return;
 	}
 	say(invocation,

@@ -128,6 +128,28 @@ def test_full_to_the_end(folder):
         subprocess.run(["umount", store], check=True)
 
 
+def test_full_before_a_segment(folder):
+    """What is in the spool alone at the end is not called nothing, and the next recording recovers it."""
+    store = folder / "full at once"
+    small_store(store, "256k")
+    try:
+        recorder = start(store, "--segment", "1h", "-F", "2000")
+        wrongs = expect("nothing was spooled", wait_for(lambda: list(store.glob("spool/*.spool"))))
+        time.sleep(1.5)
+        fill(store)
+        said = hear(recorder, "again each second")
+        recorder.terminate()
+        said += recorder.communicate(timeout=WAIT)[1]
+        wrongs += expect(f"exit code {recorder.returncode}", recorder.returncode == 1, said)
+        wrongs += expect("not said, or the opposite too", "which the next recording recovers" in said and "nothing was" not in said and not sealed(store), said)
+        (store / "ballast").unlink()
+        subprocess.run(["mount", "-o", "remount,size=8m", store], check=True)
+        more = perftape("record", "--store", store, "--duration", "1s").stderr
+        return wrongs + expect("it was not recovered", re.search(r"recovered .*: [1-9]\d* samples", more), said, more)
+    finally:
+        subprocess.run(["umount", store], check=True)
+
+
 def test_disk_fills_up(folder):
     """A disk that others fill: the oldest segments go to make room, and the newest second is there."""
     store = folder / "filling"
@@ -476,6 +498,7 @@ TOGETHER = [
     test_full_disk,
     test_disk_fills_up,
     test_full_to_the_end,
+    test_full_before_a_segment,
     test_lost_names,
     test_stopped_at_once,
     test_signals,
