@@ -11,21 +11,34 @@
 
 #define STEP_NS (200 * NSEC_PER_MSEC)
 
+static bool ends_part(const char *text, size_t size)
+{
+	return strncmp(text + size, "  ", 2) == 0 || strncmp(text + size, ", ", 2) == 0;
+}
+
+size_t progress_fits(const char *text, size_t width)
+{
+	size_t size = strlen(text), part = width, word = width;
+
+	if (size <= width)
+		return size;
+	while (part && !ends_part(text, part))
+		part--;
+	if (part)
+		return part;
+	/* the first part has no room: then so many words of it */
+	while (word && text[word] != ' ')
+		word--;
+	return word;
+}
+
 /* A line that wraps could not be written over. What was there before is, by blanks: no terminal is too dumb for that. */
 void progress_line(const char *text)
 {
 	struct winsize size;
 	int width = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
-	size_t fits = width - 1;
 
-	/* no figure is cut in two */
-	if (strlen(text) > fits) {
-		while (fits && text[fits] != ' ')
-			fits--;
-		while (fits && strchr(" ,", text[fits - 1]))
-			fits--;
-	}
-	fprintf(stderr, "\r%-*.*s", width - 1, (int)(fits ? fits : width - 1), text);
+	fprintf(stderr, "\r%-*.*s", width - 1, (int)progress_fits(text, width - 1), text);
 	fflush(stderr);
 }
 

@@ -4,6 +4,7 @@
 /* How far long work has come, on a terminal: one line that is written over, some times a second, with the time that is left. */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct progress {
@@ -18,6 +19,8 @@ void progress_start(struct progress *progress, const char *what, bool quiet);
 void progress_show(void *context, uint64_t done, uint64_t size);
 void progress_end(struct progress *progress);
 
+/* How much of a line there is room for, in whole parts: they stand two blanks, or a comma and one, apart. */
+size_t progress_fits(const char *text, size_t width);
 /* A line that the next one is written over, no wider than the terminal. */
 void progress_line(const char *text);
 /* Takes it away. */

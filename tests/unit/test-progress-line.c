@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The line of progress, where the terminal is too narrow for all of it. */
+#include "tests/check.h"
+
+#include "cli/progress.h"
+
+static const char line[] = "1 min 5 s  12921 samples (146/s)  0 lost  1.5 MB  own CPU 0.26 %  "
+			   "cpu-clock on 2 CPUs, 3 segments";
+
+static const char *shown(const char *text, size_t width)
+{
+	static char part[sizeof(line)];
+
+	snprintf(part, sizeof(part), "%.*s", (int)progress_fits(text, width), text);
+	return part;
+}
+
+static void test_whole_parts(void)
+{
+	CHECK_STR(shown(line, 200), line);
+	CHECK_STR(shown(line, sizeof(line) - 1), line);
+	CHECK_STR(shown(line, sizeof(line) - 2),
+		"1 min 5 s  12921 samples (146/s)  0 lost  1.5 MB  own CPU 0.26 %  "
+		"cpu-clock on 2 CPUs");
+	CHECK_STR(shown(line, 79),
+		"1 min 5 s  12921 samples (146/s)  0 lost  1.5 MB  own CPU 0.26 %");
+	/* a figure is nothing without what it counts */
+	CHECK_STR(shown(line, 63), "1 min 5 s  12921 samples (146/s)  0 lost  1.5 MB");
+	CHECK_STR(shown(line, 40), "1 min 5 s  12921 samples (146/s)  0 lost");
+	CHECK_STR(shown(line, 39), "1 min 5 s  12921 samples (146/s)");
+	CHECK_STR(shown(line, 9), "1 min 5 s");
+}
+
+static void test_no_part_fits(void)
+{
+	CHECK_STR(shown(line, 8), "1 min 5");
+	CHECK_STR(shown("sealing what is left", 15), "sealing what is");
+	CHECK_STR(shown("sealing what is left", 5), "");
+	CHECK_STR(shown(line, 0), "");
+	CHECK_STR(shown("", 0), "");
+}
+
+CHECK_MAIN({ "whole parts are left out", test_whole_parts },
+	{ "of one that has no room, words", test_no_part_fits })
