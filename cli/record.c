@@ -284,10 +284,13 @@ static void tell_news(const struct recorder_progress *progress, bool live)
 static void show_line(const struct recorder_progress *progress)
 {
 	double drained = (progress->end_ns - progress->begin_ns) / 1e9;
-	char elapsed[32], text[256];
+	uint64_t elapsed_ns =
+		(progress->elapsed_ns + NSEC_PER_SEC / 2) / NSEC_PER_SEC * NSEC_PER_SEC;
+	char elapsed[32] = "0 s", text[256];
 
-	duration_format(
-		progress->elapsed_ns / NSEC_PER_SEC * NSEC_PER_SEC, elapsed, sizeof(elapsed));
+	/* to the nearest second: it may come a little before one is over */
+	if (elapsed_ns)
+		duration_format(elapsed_ns, elapsed, sizeof(elapsed));
 	/* what matters most first: a terminal may be narrow */
 	snprintf(text, sizeof(text),
 		"%s  %llu samples (%.0f/s)  %llu lost  %.1f MB  own CPU %.2f %%  %s on %llu CPU%s, "

@@ -348,6 +348,8 @@ def test_terminal(folder):
         if select.select([master], [], [], 0.2)[0]:
             said += os.read(master, 4096).decode(errors="replace")
     wrongs = expect("no line of progress", time.monotonic() < end, repr(said))
+    first = re.search(r"\r(\d+) s +([1-9]\d*) samples \(([1-9]\d*)/s\)", said)
+    wrongs += expect("the time is not that of the count", first and abs(int(first[2]) / int(first[3]) - int(first[1])) <= 0.6, repr(said))
     os.close(master)
     end = time.monotonic() + WAIT
     while os.waitpid(pid, os.WNOHANG)[0] == 0:
