@@ -127,13 +127,25 @@ static int become(const struct passwd *user)
 	return r;
 }
 
+/* Where no user has that name, a number is a uid. */
 static int find_user(const char *name, const struct passwd **ret_user, struct error *error)
 {
+	const struct passwd *user;
+	unsigned long uid;
+	char *end;
+
 	errno = 0;
-	*ret_user = getpwnam(name);
-	return *ret_user
-		       ? 0
-		       : error_set(error, errno ? -errno : -ENOENT, "there is no user '%s'", name);
+	user = getpwnam(name);
+	if (!user && *name >= '0' && *name <= '9') {
+		uid = strtoul(name, &end, 10);
+		errno = 0;
+		if (!*end && uid < UINT32_MAX)
+			user = getpwuid(uid);
+	}
+	if (!user)
+		return error_set(error, errno ? -errno : -ENOENT, "there is no user '%s'", name);
+	*ret_user = user;
+	return 0;
 }
 
 /* In a process of its own, as who has become that user does not come back: an owner and a mode alone do not tell. What cannot be found out is let pass. */

@@ -509,6 +509,8 @@ def test_user(folder):
     wrongs += expect("the kernel has no names", *kernel_is_named(store))
     done = perftape("record", "--store", folder / "never", "--user", "no-such-user")
     wrongs += expect("an unknown user", done.returncode == 1 and done.stderr == "perftape: there is no user 'no-such-user'\n" and not (folder / "never").exists(), done.stderr)
+    done = perftape("record", "--store", folder / "by number", "--user", str(NOBODY), "--duration", "1s")
+    wrongs += expect("a uid", done.returncode == 0 and (folder / "by number").stat().st_uid == NOBODY, done.stderr)
     closed = folder / "closed"
     closed.mkdir(0o700)
     done = perftape("record", "--store", closed / "above" / "store", "--user", "nobody")
