@@ -29,5 +29,7 @@ void service_say(struct service *service, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* The service is busy and will be ready again: says so with the moment, as systemd needs it. */
 void service_reloading(struct service *service);
-/* Whether a new status is due, which is at most every ten seconds, and says that we live where that is due. */
+/*
+ * Whether a new status is due, which is at most every ten seconds, and says that we live where that is due before the next call: there is one a second.
+ */
 bool service_alive(struct service *service);
