@@ -212,7 +212,7 @@ void figures_finish(struct figures *figures)
 
 		hold_last(figures, row);
 		row->least = MIN(row->least, row->limit);
-		row->mean = MIN(row->mean / row->weight_s, row->limit);
+		row->mean = row->weight_s > 0 ? MIN(row->mean / row->weight_s, row->limit) : NAN;
 		row->most = MIN(row->most, row->limit);
 		for (unsigned int at = 0; at < figures->cells; at++)
 			row->cells[at] =

@@ -50,7 +50,7 @@ bool events_wants(const struct perf_events *events, enum perf_ring ring, uint32_
 int events_open_ring(struct perf_events *events, enum perf_ring ring, struct cpu_events *cpu,
 	struct error *error);
 void events_close_cpu(struct cpu_events *cpu);
-/* After some were closed, or rings of one kind were opened: who wakes us. 0 or -ENOMEM. */
+/* After some were closed, or rings of one kind were opened: who wakes us. 0 or a negative errno. */
 int events_collect(struct perf_events *events, enum perf_ring fresh);
 /* The list of online CPUs into online_file.text. */
 int events_read_online(struct perf_events *events);

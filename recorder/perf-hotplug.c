@@ -231,10 +231,11 @@ static int ask_silent(struct look *look)
 {
 	struct perf_events *events = look->events;
 	size_t left = events->doubted ? events->cpus.count : ASKED_AT_ONCE;
+	size_t first = events->asked;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < events->cpus.count; i++) {
-		size_t at = (events->asked + i) % events->cpus.count;
+		size_t at = (first + i) % events->cpus.count;
 		struct cpu_events *cpu = &events->cpus.items[at];
 
 		if (!cpu->channels[PERF_RING_SIDEBAND] || cpu->gone)

@@ -67,27 +67,41 @@ bool writer_holds(const struct store_writer *writer)
 	       about.st_dev == writer->lock_device && about.st_ino == writer->lock_inode;
 }
 
+/* Numbers that were given out for the store that went may be others' in the one that is there; what is still to be spooled of those tapes is no spool by itself. */
+static int begin_anew(struct store_writer *writer, struct error *error)
+{
+	int r = writer_find_numbers(writer, error);
+
+	if (r < 0)
+		return r;
+	spool_files_close(writer);
+	writer->anew_from = atomic_load(&writer->next_sequence);
+	writer->replacing = false;
+	writer->anew = true;
+	return 0;
+}
+
 int writer_hold(struct store_writer *writer, struct error *error)
 {
+	bool holds = writer_holds(writer);
 	int r;
 
-	if (writer_holds(writer) && access(writer->segments, F_OK) == 0 &&
+	if (holds && !writer->replacing && access(writer->segments, F_OK) == 0 &&
 		access(writer->spools, F_OK) == 0)
 		return 0;
 	r = writer_make_folders(writer, error);
-	if (r == 0 && writer_holds(writer))
-		return 0;
-	if (r == 0)
+	if (r == 0 && !holds)
 		r = writer_lock(writer, error);
 	if (r < 0)
 		return r;
-	/* what was spooled of the tapes at hand is gone: what comes of them is no spool by itself */
-	for (size_t i = 0; i < writer->open.count; i++) {
-		uint64_t sequence = writer->open.items[i].sequence;
+	writer->replacing = true;
+	return begin_anew(writer, error);
+}
 
-		writer->closed[sequence % WRITER_CLOSED] = sequence + 1;
-	}
-	spool_files_close(writer);
-	writer->anew = writer->replaced = true;
-	return writer_find_numbers(writer, error);
+int writer_check(const struct store_writer *writer, struct error *error)
+{
+	return writer_holds(writer)
+		       ? 0
+		       : error_set(error, -EBUSY, "%s is not the one that we record into any more",
+				 writer->path);
 }

@@ -421,8 +421,10 @@ int store_writer_retain(struct store_writer *writer, const struct store_limits *
 	struct removal removal = {
 		.dry = dry || writer->dry, .removes = removes, .context = context
 	};
-	int r = collect(&retaining);
+	int r = removal.dry ? 0 : writer_check(writer, error);
 
+	if (r == 0)
+		r = collect(&retaining);
 	if (r == 0)
 		r = choose(&retaining, limits);
 	if (r == 0)

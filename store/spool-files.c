@@ -76,7 +76,8 @@ static int write_spool(struct store_writer *writer, uint64_t sequence, const voi
 	int r = spool_path(writer, writer->boot_id, sequence, path, error);
 
 	if (r == 0 && !file) {
-		if (writer->closed[sequence % WRITER_CLOSED] == sequence + 1)
+		if (sequence < writer->anew_from ||
+			writer->closed[sequence % WRITER_CLOSED] == sequence + 1)
 			return 0;
 		r = open_spool(writer, sequence, path, error);
 		file = find_spool(writer, sequence);

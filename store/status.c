@@ -44,8 +44,8 @@ int store_writer_tell(struct store_writer *writer, const char *text, struct erro
 	int r = store_file(writer->path, STORE_STATUS, file, error);
 
 	snprintf(pid, sizeof(pid), "%d", getpid());
-	if (r == 0 && !writer_holds(writer))
-		r = error_set(error, -EBUSY, "%s is another one by now", writer->path);
+	if (r == 0)
+		r = writer_check(writer, error);
 	if (r == 0)
 		r = notes_encode(&note, &bytes);
 	if (r < 0)

@@ -283,6 +283,8 @@ int store_writer_leave(struct store_writer *writer, struct store_left *left)
 {
 	struct store_left before;
 
+	if (!writer_holds(writer))
+		return -EBUSY;
 	memcpy(left->boot_id, writer->boot_id, sizeof(left->boot_id));
 	left->first = writer->first_sequence;
 	/* what the one before us left may not be recovered yet, and is in these words, too */
@@ -299,7 +301,8 @@ int store_writer_left(const struct store_writer *writer, struct store_left *ret_
 
 void store_writer_heard(struct store_writer *writer)
 {
-	last_words_clear(writer->path);
+	if (writer_holds(writer))
+		last_words_clear(writer->path);
 }
 
 uint64_t store_writer_number(struct store_writer *writer)
@@ -381,33 +384,27 @@ static int write_segment(struct store_writer *writer, const char *name, const st
 	return r < 0 ? error_set(error, r, "%s/%s: %s", writer->segments, name, strerror(-r)) : 0;
 }
 
-/* Is the store ours? In one that was begun by others meanwhile, a number may be theirs. */
+/* Is the store ours? */
 static int hold(struct store_writer *writer, struct tape *tape, const char *boot_id, char name[64],
 	struct error *error)
 {
-	char path[PATH_MAX];
 	int r;
 
 	pthread_mutex_lock(&writer->spool_lock);
 	r = writer_hold(writer, error);
-	pthread_mutex_unlock(&writer->spool_lock);
-	if (r == 0 && writer->replaced && store_file(writer->segments, name, path, NULL) == 0 &&
-		access(path, F_OK) == 0) {
+	if (r == 0 && strcmp(boot_id, writer->boot_id) == 0 &&
+		tape->sequence >= writer->first_sequence && tape->sequence < writer->anew_from)
 		tape->sequence = store_writer_number(writer);
-		r = store_name(boot_id, tape->sequence, STORE_SUFFIX, name);
-	}
-	return r;
+	pthread_mutex_unlock(&writer->spool_lock);
+	return r < 0 ? r : store_name(boot_id, tape->sequence, STORE_SUFFIX, name);
 }
 
-/* The index is that of the store that was there before. */
-static int begin_anew(struct store_writer *writer, struct error *error)
+/* The index is that of the store that was there before. Whatever becomes of it, the segment is safe. */
+static int tell_anew(struct store_writer *writer, struct error *error)
 {
-	int r;
-
 	writer->index = index_close(writer->index);
-	r = writer_start_index(writer, NULL);
-	if (r < 0)
-		return r;
+	writer->behind = true;
+	writer_start_index(writer, NULL);
 	error_set(error, 0,
 		"%s was removed or replaced while we recorded into it; what is recorded goes into "
 		"the one that is there now",
@@ -451,9 +448,8 @@ int store_writer_seal(struct store_writer *writer, struct tape *tape, enum segme
 	pthread_mutex_unlock(&writer->spool_lock);
 	segment_summarize(tape, &summary);
 	store_describe(&summary, name, bytes.size, &segment);
-	r = atomic_exchange(&writer->anew, false) ? begin_anew(writer, error) : 0;
-	if (r >= 0)
-		r = MAX(r, put_into_index(writer, &segment, tape, &bytes, error));
+	r = atomic_exchange(&writer->anew, false) ? tell_anew(writer, error) : 0;
+	r = MAX(r, put_into_index(writer, &segment, tape, &bytes, error));
 	spool_files_remove(writer, boot_id, tape->sequence);
 	return r;
 }
@@ -485,8 +481,10 @@ int store_writer_note_limits(
 	struct store_writer *writer, const struct store_limits *limits, struct error *error)
 {
 	struct store_limits last = { 0 };
-	int r = settings_read(writer->path, &last, error);
+	int r = writer_check(writer, error);
 
+	if (r == 0)
+		r = settings_read(writer->path, &last, error);
 	/* a recorder that is started again and again must not fill the notes with it */
 	if (r == 1 && last.max_age_ns == limits->max_age_ns &&
 		last.max_bytes == limits->max_bytes &&

@@ -35,8 +35,11 @@ struct store_writer {
 	char boot_id[40];
 	_Atomic uint64_t next_sequence;
 	uint64_t first_sequence; /* below it are those of writers before us */
-	atomic_bool replaced; /* the store is not the one that was opened */
-	atomic_bool anew; /* and what is known of it must be found out */
+	atomic_bool
+		anew; /* the store, or a part of it, was removed or replaced: what is known of it must be found out */
+	bool replacing; /* and has no numbers of ours yet */
+	uint64_t
+		anew_from; /* numbers below were given out before that, for tapes that get others */
 	bool behind; /* a change could not be brought into the index */
 	char sealed_last[64];
 	char unfit[64]; /* the segment that the disk had no room for when it was tried last: */
@@ -65,6 +68,8 @@ int writer_lock(struct store_writer *writer, struct error *error);
 bool writer_holds(const struct store_writer *writer);
 /* Before something is written, with the lock of the spools: takes the store's lock again, and makes the store again, where they went. 0; -EBUSY as above. */
 int writer_hold(struct store_writer *writer, struct error *error);
+/* -EBUSY where the lock that it has is not the store's: for what can wait, or be left out. */
+int writer_check(const struct store_writer *writer, struct error *error);
 int writer_make_folders(struct store_writer *writer, struct error *error);
 /* Numbers go on above those of all files of this boot, whether they are sound or not. */
 int writer_find_numbers(struct store_writer *writer, struct error *error);

@@ -251,7 +251,8 @@ def test_store_removed(folder):
     of_second = stop(second)
     wrongs += expect("the second was ended", second.returncode == 0, of_second)
     counted, names = stored_samples(store), {path.name for path in (store / "segments").iterdir()}
-    wrongs += expect("not all of the second's are there", f" {counted} samples" in of_second, counted, of_second)
+    # the first may be at it already
+    wrongs += expect("not all of the second's are there", counted >= int(re.search(r"(\d+) samples", of_second)[1]), counted, of_second)
     wrongs += expect("the first does not go on", wait_for(lambda: len({path.name for path in (store / "segments").iterdir()} - names) >= 2))
     said = stop(first)
     wrongs += expect("the first was ended", first.returncode == 0, said)

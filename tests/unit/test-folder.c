@@ -360,12 +360,15 @@ static size_t count_of(const char *path)
 static void test_moved_away(void)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL, *other = NULL;
-	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 1);
+	/* of this boot */
+	_cleanup_(cleanup_tape) struct tape *tape =
+		tapes_bare(TAPES_PERF, TAPES_PERF + NSEC_PER_SEC);
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	struct error error = { 0 };
 	char busy[128];
 
 	tapes_store_init(&store);
+	tapes_anchor(tape, TAPES_PERF, TAPES_REALTIME);
 	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
 	CHECK_EQ(store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, &error), 0);
 	shell("rm -r '%s'/*%s", store.path, "");
