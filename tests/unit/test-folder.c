@@ -360,15 +360,17 @@ static size_t count_of(const char *path)
 static void test_moved_away(void)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL, *other = NULL;
-	/* of this boot */
-	_cleanup_(cleanup_tape) struct tape *tape =
-		tapes_bare(TAPES_PERF, TAPES_PERF + NSEC_PER_SEC);
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	struct error error = { 0 };
 	char busy[128];
 
-	tapes_store_init(&store);
+	/* of this boot */
+	CHECK_EQ(tape_new(&tape), 0);
+	tape->begin_ns = TAPES_PERF;
+	tape->end_ns = TAPES_PERF + NSEC_PER_SEC;
 	tapes_anchor(tape, TAPES_PERF, TAPES_REALTIME);
+	tapes_store_init(&store);
 	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
 	CHECK_EQ(store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, &error), 0);
 	shell("rm -r '%s'/*%s", store.path, "");
