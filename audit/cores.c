@@ -3,7 +3,9 @@
  * Single cores that were saturated all the time that the host was watched. One in the kernel starves what else has to run there, the network queue that
  * it serves among it, however idle the others are. One in user mode is often meant to be.
  */
+#include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "audit/checks.h"
 #include "audit/threads.h"
@@ -246,6 +248,38 @@ static int find(const struct host *host, const struct cores *cores, struct repor
 	return 0;
 }
 
+/* How many CPUs there are: nothing tells of the time of one that is offline. 0 where that is not told. */
+static uint64_t count_present(const struct host *host)
+{
+	struct source_file file;
+	uint64_t count = 0, first, last;
+	char *at;
+
+	source_file_init(&file, host->root, "/sys/devices/system/cpu/present");
+	at = source_file_read(&file, 65536) == 0 ? file.text : NULL;
+	while (at && isdigit((unsigned char)*at)) {
+		first = last = strtoull(at, &at, 10);
+		if (*at == '-')
+			last = strtoull(at + 1, &at, 10);
+		count += MAX(last, first) - first + 1;
+		at += *at == ',';
+	}
+	source_file_done(&file);
+	return count;
+}
+
+static int tell_checked(const struct host *host, const struct cores *cores, struct report *report)
+{
+	double busy = cores->busy / cores->count;
+	uint64_t present = count_present(host);
+
+	if (present > cores->count)
+		return report_checked(report, NAME, "%zu of %llu CPUs online, busy to %.0f %%",
+			cores->count, (unsigned long long)present, busy);
+	return report_checked(report, NAME, "%zu CPU%s, busy to %.0f %%", cores->count,
+		cores->count == 1 ? "" : "s", busy);
+}
+
 int check_cores(const struct host *host, struct report *report)
 {
 	struct cores cores = { .count = 0 };
@@ -266,8 +300,7 @@ int check_cores(const struct host *host, struct report *report)
 	if (r == 0 && cores.saturated.count)
 		r = find(host, &cores, report);
 	if (r == 0)
-		r = report_checked(report, NAME, "%zu CPUs, busy to %.0f %%", cores.count,
-			cores.busy / cores.count);
+		r = tell_checked(host, &cores, report);
 	array_done(&cores.saturated);
 	return r;
 }

@@ -200,7 +200,11 @@ static void put_advice(const struct host *host, struct finding *finding)
 		"that are there "
 		"go when their memory is reclaimed: echo 3 > /proc/sys/vm/drop_caches, which with "
 		"so many keeps a "
-		"core busy and slows down whoever reads files; or with a reboot.");
+		"core busy and slows down whoever reads files; or with a reboot. Where it is files "
+		"in "
+		"memory that hold them (tmpfs, /dev/shm, a volume in memory), they go when those "
+		"are "
+		"removed, and drop_caches does nothing.");
 }
 
 static int find(const struct host *host, const struct level *level, enum severity severity,

@@ -76,15 +76,28 @@ static int check_strain(const struct host *host, const struct strain *strain, st
 	return 0;
 }
 
+/* From the last reading that was recorded, if that was since the host was started, to our first one. */
+static int64_t between(const struct host *host, const struct host_figure *figure)
+{
+	if (!figure->read || !figure->from_ns || !host->uptime_ns ||
+		host->now_ns - MIN(host->now_ns, figure->to_ns) >= host->uptime_ns)
+		return 0;
+	return MAX(figure->first - figure->recorded_last, (int64_t)0);
+}
+
 /* The kernel counts since it was started: only those that were seen to come are of now. */
 static int check_kills(const struct host *host, struct report *report)
 {
 	const struct host_figure *kills = host_find(host, "vmstat/oom_kill");
 	int64_t now = host_growth(host, "vmstat/oom_kill");
 	struct finding *finding;
-	char over[32];
+	char over[32], ago[32];
+	int64_t since;
 
-	if (!kills || (!now && kills->grown <= 0))
+	if (!kills)
+		return 0;
+	since = between(host, kills);
+	if (!now && !since && kills->grown <= 0)
 		return 0;
 	duration_format(kills->to_ns - kills->from_ns, over, sizeof(over));
 	finding = report_find(report, "oom_kills", now ? SEVERITY_CRITICAL : SEVERITY_WARNING,
@@ -94,11 +107,17 @@ static int check_kills(const struct host *host, struct report *report)
 	if (kills->grown > 0)
 		report_line(&finding->lines, "%lld within the last %s that were recorded",
 			(long long)kills->grown, over);
+	duration_format(host->now_ns - MIN(host->now_ns, kills->to_ns), ago, sizeof(ago));
+	if (since)
+		report_line(&finding->lines,
+			"%lld since the last reading that was recorded, %s ago", (long long)since,
+			ago);
 	if (host->watched_ns)
 		report_line(&finding->lines, "%lld within the last %.1f s", (long long)now,
 			host->watched_ns / 1e9);
 	report_line(&finding->lines, "%lld since the host was started", (long long)kills->last);
 	report_i64(finding, "recorded", kills->grown);
+	report_i64(finding, "since_recorded", since);
 	report_i64(finding, "now", now);
 	report_i64(finding, "since_boot", kills->last);
 	report_line(&finding->means,

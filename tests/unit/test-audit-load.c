@@ -37,6 +37,38 @@ static void test_memory_pressure(void)
 	audits_expect(&audits, NULL);
 }
 
+/* The recorder read it each ten seconds: what came since its last reading was before the audit began, too. */
+static void test_killed_just_before(void)
+{
+	for (int64_t recorded = 3; recorded <= 5; recorded += 2) {
+		_cleanup_(audits_done) struct audits audits;
+		_cleanup_(tapes_store_done) struct tapes_store store;
+		_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+		struct tape *tape = tapes_new(0, 60);
+		uint32_t row;
+
+		audits_init(&audits);
+		put_usual(&audits.tree);
+		tree_put(&audits.tree, "/proc/vmstat",
+			"pgscan_direct 7\npgsteal_direct 7\noom_kill 5\n");
+		CHECK_EQ(tape_add_gauge(tape, "vmstat/oom_kill", &row), 0);
+		for (uint64_t i = 0; i < 5; i++)
+			CHECK_EQ(tape_add_point(
+					 tape, row, TAPES_PERF + i * 10 * NSEC_PER_SEC, recorded),
+				0);
+		tapes_store_init(&store);
+		tapes_store_put(&store, tape);
+		CHECK_EQ(store_reader_open(store.path, &reader, NULL), 0);
+		audits.options.reader = reader;
+		audits.now_ns = TAPES_REALTIME + 45 * NSEC_PER_SEC;
+		audits_run(&audits);
+		CHECK_EQ(audits_find(&audits, "oom_kills") != NULL, recorded == 3);
+		if (recorded == 3)
+			CHECK(strstr(audits_line(&audits),
+				"2 since the last reading that was recorded, 10 s ago"));
+	}
+}
+
 static void core_is_taken(struct audits *audits, const char *times)
 {
 	put_cpus(&audits->tree, 4, 5500, 2, times);
@@ -213,7 +245,30 @@ static void test_advice(void)
 	CHECK_STR(advice(&audits, "recorder"), "perftape status\nsystemctl status perftape");
 }
 
-CHECK_MAIN({ "memory that is short", test_memory_pressure }, { "single cores", test_cores },
+/* Nothing tells of the time of those that are offline, and so it is said that they are. */
+static void test_offline_cores(void)
+{
+	static const char *const cases[][2] = {
+		{ "0-3,6-7\n", "cores (4 of 6 CPUs online, busy to " },
+		{ "0-3\n", "cores (4 CPUs, busy to " },
+		{ "what\n", "cores (4 CPUs, busy to " },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_(audits_done) struct audits audits;
+
+		audits_init(&audits);
+		put_usual(&audits.tree);
+		audits.passes = time_passes;
+		tree_put(&audits.tree, "/sys/devices/system/cpu/present", cases[i][0]);
+		audits_run(&audits);
+		CHECK(strstr(audits_line(&audits), cases[i][1]));
+	}
+}
+
+CHECK_MAIN({ "cores that are offline", test_offline_cores },
+	{ "killed just before the audit", test_killed_just_before },
+	{ "memory that is short", test_memory_pressure }, { "single cores", test_cores },
 	{ "two saturated cores", test_two_cores }, { "network queues", test_queues },
 	{ "sampling limits", test_sampling }, { "copies that lack a file", test_partial_copies },
 	{ "commands that fit the host", test_advice })
