@@ -34,7 +34,7 @@ def test_lost_names(folder):
     recorder = start(store)
     time.sleep(1.5)
     recorder.send_signal(signal.SIGSTOP)
-    loads = []
+    loads, folded = [], ""
     try:
         # each of these writes over a kilobyte of fork, comm, mmap and exit records: more than the rings hold
         subprocess.run(["sh", "-c", "i=0; while [ $i -lt 4000 ]; do /bin/true; i=$((i+1)); done"], check=True)
@@ -43,10 +43,11 @@ def test_lost_names(folder):
         recorder.send_signal(signal.SIGCONT)
 
     def is_named():
+        nonlocal folded
         folded = perftape("query", "--store", store, "--from", "now-3s", "--format", "folded").stdout
         return re.search(r"^load;.*load_alpha \d+$", folded, re.MULTILINE)
 
-    wrongs = expect("the load has no name", wait_for(is_named))
+    wrongs = expect("the load has no name", wait_for(is_named), *(line for line in folded.splitlines() if "load" in line))
     recorder.send_signal(signal.SIGINT)
     _, said = recorder.communicate(timeout=WAIT)
     beside_perf.stop(loads)
