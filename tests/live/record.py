@@ -357,7 +357,7 @@ def work_inside(cgroup):
     pid = os.fork()
     if pid == 0:
         (cgroup / "cgroup.procs").write_text("0")
-        end = time.process_time() + 0.04
+        end = time.process_time() + 0.12
         while time.process_time() < end:
             pass
         os._exit(0)
