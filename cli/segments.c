@@ -18,6 +18,9 @@ static const struct option options[] = {
 static const char about[] = "All of it, or what overlaps a window, and between the segments when "
 			    "nothing was\nrecorded, and why.\n\n" WINDOW_ABOUT;
 
+static const struct cpu_set_filter all_cpus;
+static const struct recorded_losses all_losses = { .cpus = &all_cpus };
+
 static const char *remark(const struct store_segment *segment)
 {
 	if (*segment->damage)
@@ -140,7 +143,7 @@ static int put_covered(
 	const struct window window = { .from_ns = segment->begin_ns, .to_ns = segment->end_ns };
 	struct coverage coverage = { 0 };
 	struct error error = { 0 };
-	int r = recorded_cover(reader, &one, &window, true, &coverage, &error);
+	int r = recorded_cover(reader, &one, &window, &all_losses, &coverage, &error);
 
 	if (r == 0)
 		put_segment(json, segment, &coverage);
@@ -183,7 +186,8 @@ static int print(const struct invocation *invocation, struct store_reader *reade
 	struct coverage coverage = { 0 };
 	struct error error = { 0 };
 	bool told = option_given(invocation, "json") || option_given(invocation, "strict");
-	int r = recorded_cover(reader, segments, &window, told, &coverage, &error),
+	int r = recorded_cover(
+		    reader, segments, &window, told ? &all_losses : NULL, &coverage, &error),
 	    code = EXIT_DONE;
 
 	if (r < 0)

@@ -116,6 +116,7 @@ static int parse_options(struct answer *answer)
 	if (r == EXIT_DONE && cpus && cpu_filter_parse(cpus, &answer->filter.cpus, &error) < 0)
 		r = usage_error("%s", error.text);
 	of->all = option_given(invocation, "all");
+	of->losses = option_given(invocation, "strict");
 	of->question.filter = &answer->filter;
 	of->question.name = live_names_give;
 	of->question.context = &answer->names;
@@ -188,6 +189,9 @@ static void say_covered(const struct answer *answer, struct store_reader *reader
 			answer->spikes.segments == 1 ? "" : "s", (int)text.size,
 			text.data ? (char *)text.data : "");
 	}
+	if (!answer->spikes.losses)
+		say(invocation, "not looked at, of so many segments: samples that did not come, "
+				"and CPUs that were throttled or offline; --strict does");
 	if (window_given(invocation))
 		say_missing(invocation, reader, &answer->spikes.window, coverage);
 }

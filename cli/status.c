@@ -55,7 +55,7 @@ static int cover_day(struct status *status, struct store_reader *reader,
 
 	if (!status->totals.begin_ns || window.from_ns >= window.to_ns)
 		return 0;
-	return recorded_cover(reader, segments, &window, false, &status->day, error);
+	return recorded_cover(reader, segments, &window, NULL, &status->day, error);
 }
 
 static int add_day(struct status *status, struct store_reader *reader, struct error *error)

@@ -20,28 +20,32 @@ struct window recorded_window(const struct store_segments *segments)
 
 /* Its losses are told as every other answer tells them. */
 static int add_segment(struct store_reader *reader, const struct store_segment *segment,
-	const struct window *window, struct coverage *coverage, struct coverage_parts *parts,
-	struct error *error)
+	const struct window *window, const struct recorded_losses *losses,
+	struct coverage *coverage, struct coverage_parts *parts, struct error *error)
 {
 	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_LOSSES, 1 };
-	static const struct cpu_set_filter all;
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	struct error own = { 0 };
 	int r = store_reader_load(reader, segment, &want, &tape, &own);
 
 	if (r == 0)
-		return coverage_add_tape(coverage, parts, window, &all, tape);
+		return coverage_add_tape(coverage, parts, window, losses->cpus, tape);
 	if (error_is_ours(r)) {
 		if (error)
 			*error = own;
 		return r;
 	}
 	coverage->damaged++;
+	if (losses->known) {
+		coverage->lost_samples += segment->lost;
+		return coverage_add_recorded(parts, segment->begin_ns, segment->end_ns);
+	}
 	return coverage_add_unread(parts, segment->begin_ns, segment->end_ns, own.text);
 }
 
 int recorded_cover(struct store_reader *reader, const struct store_segments *segments,
-	const struct window *window, bool losses, struct coverage *coverage, struct error *error)
+	const struct window *window, const struct recorded_losses *losses,
+	struct coverage *coverage, struct error *error)
 {
 	struct coverage_parts parts = { 0 };
 	int r = 0;
@@ -50,7 +54,7 @@ int recorded_cover(struct store_reader *reader, const struct store_segments *seg
 		const struct store_segment *segment = &segments->list.items[i];
 
 		if (losses && !*segment->damage) {
-			r = add_segment(reader, segment, window, coverage, &parts, error);
+			r = add_segment(reader, segment, window, losses, coverage, &parts, error);
 			continue;
 		}
 		coverage->lost_samples += segment->lost;

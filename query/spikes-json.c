@@ -88,6 +88,8 @@ static void put_counts(const struct spikes *spikes, struct buffer *json)
 	put_count(json, "left_out_crowded", spikes->crowded);
 	put_count(json, "segments", spikes->segments);
 	put_count(json, "segments_unknown", spikes->unknown);
+	json_key(json, "losses_told");
+	json_bool(json, spikes->losses);
 	json_close(json, '}');
 	json_close(json, '}');
 	buffer_text(json, "\n");

@@ -285,6 +285,10 @@ static void sort(struct spikes *spikes, int (*compare)(const void *, const void 
 static int find(struct finding *finding)
 {
 	struct spikes *spikes = finding->spikes;
+	const struct recorded_losses losses = {
+		.cpus = &finding->options->question.filter->cpus,
+		.known = true,
+	};
 	uint64_t from_ns = spikes->window.from_ns, to_ns = spikes->window.to_ns;
 	int r = array_push(&spikes->threads, (struct spike_thread){ 0 });
 
@@ -297,9 +301,10 @@ static int find(struct finding *finding)
 	sort(spikes, compare_spikes);
 	if (r == 0 && !to_ns)
 		spikes->window = recorded_window(&spikes->found);
+	spikes->losses = finding->options->losses || spikes->found.list.count <= SEGMENTS_SEEN;
 	return r < 0 ? r
-		     : recorded_cover(finding->reader, &spikes->found, &spikes->window, false,
-			       &spikes->coverage, finding->error);
+		     : recorded_cover(finding->reader, &spikes->found, &spikes->window,
+			       spikes->losses ? &losses : NULL, &spikes->coverage, finding->error);
 }
 
 int spikes_find(struct store_reader *reader, const struct spikes_options *options,

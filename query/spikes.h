@@ -63,6 +63,7 @@ struct spikes_options {
 	unsigned int busy,
 		kernel; /* per cent of a second; the kernel's with interrupts. busy is BUSY_LEAST or more */
 	bool all; /* also what is crowded */
+	bool losses; /* tell all losses, however many segments have to be opened for that */
 	/* How many segments were looked at of those that have to be read whole. May be NULL. */
 	void (*progress)(void *context, uint64_t done, uint64_t of);
 	void *progress_context;
@@ -71,6 +72,7 @@ struct spikes_options {
 struct spikes {
 	struct window window;
 	struct coverage coverage;
+	bool losses; /* all of them are in it; else of the segments only how many samples they lost */
 	array_of(struct spike) list; /* by their begin */
 	struct strings names;
 	array_of(struct spike_thread) threads; /* number 0 is nobody */

@@ -359,6 +359,8 @@ static void test_segments(void)
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	const struct window window = { .from_ns = AT(0), .to_ns = AT(5) };
+	static const struct cpu_set_filter none;
+	const struct recorded_losses losses = { .cpus = &none };
 	struct store_segments segments = { 0 };
 	struct coverage all = { 0 }, some = { 0 };
 	struct tape *tape = tapes_new(0, 5);
@@ -372,8 +374,8 @@ static void test_segments(void)
 	tapes_store_put(&store, tape);
 	CHECK_EQ(store_reader_open(store.path, &reader, NULL), 0);
 	CHECK_EQ(store_reader_find(reader, AT(0), AT(5), &segments, NULL), 0);
-	CHECK_EQ(recorded_cover(reader, &segments, &window, true, &all, NULL), 0);
-	CHECK_EQ(recorded_cover(reader, &segments, &window, false, &some, NULL), 0);
+	CHECK_EQ(recorded_cover(reader, &segments, &window, &losses, &all, NULL), 0);
+	CHECK_EQ(recorded_cover(reader, &segments, &window, NULL, &some, NULL), 0);
 	CHECK_EQ(some.lost_samples, 9);
 	CHECK_EQ(some.missing, 0);
 	CHECK_EQ(all.lost_samples, 9);

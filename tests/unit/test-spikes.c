@@ -237,6 +237,44 @@ static void check_cpus(const struct tapes_store *store, const char *asked, const
 	filter_done(&filter);
 }
 
+/* That a CPU was offline is told of up to 64 segments, and of more to who asks for all of it; who asks for that CPU has nothing covered. */
+static void test_offline(void)
+{
+	/* segments, strict, told */
+	static const unsigned int cases[][3] = { { 64, 0, 1 }, { 65, 0, 0 }, { 65, 1, 1 } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_(tapes_store_done) struct tapes_store store;
+		struct spikes_options options = usual();
+		struct filter filter = { 0 };
+		struct spikes spikes;
+
+		tapes_store_init(&store);
+		for (unsigned int at = 0; at < cases[i][0]; at++) {
+			struct tape *tape = tapes_new(at, at + 1);
+			const struct tape_loss loss = { TAPE_LOSS_OFFLINE, 1, tape->begin_ns,
+				tape->end_ns, 1 };
+
+			CHECK_EQ(array_push(&tape->losses, loss), 0);
+			tapes_sample(tape, tape->begin_ns, 0, tapes_thread(tape, 0, 0, "swapper"),
+				tapes_kernel(tape, "do_idle"));
+			tapes_store_put(&store, tape);
+		}
+		options.losses = cases[i][1];
+		find(&store, &options, &spikes);
+		CHECK_EQ(spikes.losses, cases[i][2]);
+		CHECK_EQ(spikes.coverage.offline, cases[i][2]);
+		CHECK_EQ(spikes.coverage.covered_ns, cases[i][0] * NSEC_PER_SEC);
+		spikes_done(&spikes);
+		CHECK_EQ(cpu_filter_add(&filter.cpus, 1), 0);
+		options.question.filter = &filter;
+		find(&store, &options, &spikes);
+		CHECK_EQ(spikes.coverage.covered_ns, cases[i][2] ? 0 : cases[i][0] * NSEC_PER_SEC);
+		spikes_done(&spikes);
+		filter_done(&filter);
+	}
+}
+
 /* Of many segments some are looked at, and the others too before it is said that a CPU never was there. */
 static void test_cpus(void)
 {
@@ -297,7 +335,7 @@ static void test_json(void)
 		"\"function\":{\"symbol\":\"read_zero\",\"share\":1},\"kernel_stretch\":null}\n"));
 	CHECK(strstr((const char *)json.data,
 		"{\"spikes\":{\"found\":1,\"shown\":1,\"left_out_limit\":0,\"left_out_crowded\":0,"
-		"\"segments\":4,\"segments_unknown\":0}}\n"));
+		"\"segments\":4,\"segments_unknown\":0,\"losses_told\":true}}\n"));
 	json_reader_init(&reader, (const char *)json.data, json.size - 1);
 	while ((r = json_next(&reader, &token)) == 1)
 		;
@@ -466,6 +504,7 @@ static void test_damaged_segment(void)
 	CHECK_EQ(spikes.list.count, 1);
 	check_spike(&spikes.list.items[0], 1, 7, 33);
 	CHECK_EQ(spikes.coverage.covered_ns, 40 * NSEC_PER_SEC);
+	CHECK_EQ(spikes.coverage.damaged, 1);
 	spikes_done(&spikes);
 	index_path(&store, text);
 	index_discard(text);
@@ -548,7 +587,8 @@ static void test_top(void)
 	CHECK_EQ(weight, SPIKES_TOP);
 }
 
-CHECK_MAIN({ "one that goes on over segments", test_joined }, { "thresholds", test_thresholds },
+CHECK_MAIN({ "CPUs that were offline", test_offline },
+	{ "one that goes on over segments", test_joined }, { "thresholds", test_thresholds },
 	{ "a clock that runs fast", test_fast_clock }, { "windows and CPUs", test_asked },
 	{ "what was not recorded", test_gap }, { "while most CPUs are busy", test_crowd },
 	{ "CPUs that were not recorded", test_cpus },
