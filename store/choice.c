@@ -70,7 +70,8 @@ static void remove_item(struct choice_item *item, struct choice_figures *figures
 {
 	item->why = why;
 	figures->bytes -= MIN(figures->bytes, item->bytes);
-	figures->free_bytes += item->bytes;
+	figures->taken_bytes -= MIN(figures->taken_bytes, item->taken_bytes);
+	figures->free_bytes += item->taken_bytes;
 }
 
 static bool may_go(const struct choice_item *item, bool pinned)
@@ -88,12 +89,13 @@ static void choose_by_age(struct choice *choice, struct choice_figures *figures)
 	}
 }
 
-static void choose_by_bytes(struct choice *choice, struct choice_figures *figures,
-	uint64_t max_bytes, bool pinned, const char *why)
+static void choose_by_bytes(
+	struct choice *choice, struct choice_figures *figures, uint64_t max_bytes, bool pinned)
 {
 	for (size_t i = 0; i < choice->items.count && figures->bytes > max_bytes; i++)
 		if (may_go(&choice->items.items[i], pinned))
-			remove_item(&choice->items.items[i], figures, why);
+			remove_item(&choice->items.items[i], figures,
+				"the store is larger than the limit");
 }
 
 static void choose_by_space(
@@ -119,25 +121,41 @@ static uint64_t bytes_to_give(const struct choice *choice, const struct choice_f
 	return MIN(bytes, figures->bytes - MIN(figures->bytes, figures->floor_bytes));
 }
 
+static void choose_by_taken(
+	struct choice *choice, struct choice_figures *figures, uint64_t taken_bytes, bool pinned)
+{
+	for (size_t i = 0; i < choice->items.count && figures->taken_bytes > taken_bytes; i++)
+		if (may_go(&choice->items.items[i], pinned))
+			remove_item(&choice->items.items[i], figures,
+				"others fill the disk, and the store may not grow");
+}
+
+static struct choice_hold hold_of(const struct choice_figures *figures)
+{
+	if (figures->hold.reach_bytes)
+		return figures->hold;
+	return (struct choice_hold){ figures->taken_bytes,
+		figures->taken_bytes + figures->free_bytes };
+}
+
 /*
  * Giving up months of what was recorded would not help who fills the disk: only what is recorded anew has its room. That is made once: whoever
  * took it would take more.
  */
-static void choose_starved(struct choice *choice, struct choice_figures *figures, uint64_t had)
+static void choose_starved(struct choice *choice, struct choice_figures *figures)
 {
-	static const char why[] = "others fill the disk, and the store may not grow";
-	uint64_t held_bytes = figures->held_bytes ? figures->held_bytes : had;
-	uint64_t room_bytes = figures->room_bytes - MIN(figures->room_bytes, figures->free_bytes);
+	const struct choice_hold *hold = &choice->hold;
+	uint64_t reach_bytes = figures->taken_bytes + figures->free_bytes, taken_bytes;
 
-	held_bytes -= MIN(held_bytes, room_bytes);
-	choose_by_bytes(choice, figures, held_bytes, false, why);
-	choose_by_bytes(choice, figures, held_bytes, true, why);
+	reach_bytes = MAX(hold->reach_bytes, reach_bytes);
+	taken_bytes = MIN(hold->taken_bytes, reach_bytes - MIN(reach_bytes, figures->room_bytes));
+	choose_by_taken(choice, figures, taken_bytes, false);
+	choose_by_taken(choice, figures, taken_bytes, true);
 }
 
 void choice_make(struct choice *choice, const struct store_limits *limits,
 	const struct choice_figures *figures)
 {
-	static const char too_large[] = "the store is larger than the limit";
 	struct choice_figures left = *figures;
 
 	for (size_t i = 0; i < choice->items.count; i++) {
@@ -148,12 +166,13 @@ void choice_make(struct choice *choice, const struct store_limits *limits,
 	}
 	set_ages(choice, limits, figures->now_ns);
 	choose_by_age(choice, &left);
-	choose_by_bytes(choice, &left, limits->max_bytes, false, too_large);
-	choose_by_bytes(choice, &left, limits->max_bytes, true, too_large);
+	choose_by_bytes(choice, &left, limits->max_bytes, false);
+	choose_by_bytes(choice, &left, limits->max_bytes, true);
 	choice->starved = left.free_bytes < limits->keep_free_bytes &&
 			  bytes_to_give(choice, &left) < limits->keep_free_bytes - left.free_bytes;
+	choice->hold = choice->starved ? hold_of(figures) : (struct choice_hold){ 0 };
 	if (choice->starved)
-		choose_starved(choice, &left, figures->bytes);
+		choose_starved(choice, &left);
 	else
 		choose_by_space(choice, &left, limits->keep_free_bytes, "too little space is free");
 }

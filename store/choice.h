@@ -12,6 +12,7 @@ struct choice_item {
 	uint64_t end_ns;
 	uint64_t length_ns; /* of the perf clock, which nobody sets */
 	uint64_t bytes;
+	uint64_t taken_bytes; /* of the disk: whole blocks */
 	bool keep; /* in any case */
 	bool pinned;
 	bool overdue; /* beyond the limit of age */
@@ -28,20 +29,28 @@ struct choice_pin {
 	uint64_t until_ns; /* UINT64_MAX: as long as pin_ns says */
 };
 
+/* When others had filled the disk so far that the store may not grow: what it took of the disk, and what it could have taken. All 0: they have not. */
+struct choice_hold {
+	uint64_t taken_bytes;
+	uint64_t reach_bytes;
+};
+
 struct choice_figures {
 	uint64_t now_ns;
 	uint64_t bytes; /* of all that is in the store */
+	uint64_t
+		taken_bytes; /* of the disk: whole blocks, and with what comes and goes by itself */
 	uint64_t free_bytes;
 	uint64_t room_bytes; /* what it takes to go on recording */
 	uint64_t floor_bytes; /* the store does not give more than down to this for free space */
-	uint64_t
-		held_bytes; /* the store may not grow beyond this when the disk is too full; 0: beyond what it has now */
+	struct choice_hold hold; /* of the last time */
 };
 
 struct choice {
 	array_of(struct choice_item) items; /* in the order of their ends */
 	array_of(struct choice_pin) pins;
 	bool starved; /* see struct store_retained */
+	struct choice_hold hold; /* for the figures of the next time */
 };
 
 /*

@@ -17,12 +17,16 @@
 #define FLOOR_PART 8
 #define FLOOR_NS (3600 * NSEC_PER_SEC)
 
+/* What is written beside a segment and its spool, into the index and the notes. */
+#define ROOM_BESIDE_BYTES (32u << 10)
+
 struct retaining {
 	struct store_writer *writer;
 	struct store_segments segments;
 	struct folder_names names;
 	struct choice choice;
 	uint64_t bytes; /* of all that is in the store */
+	uint64_t taken_bytes; /* of the disk */
 	uint64_t free_bytes, disk_bytes;
 	struct error *error;
 };
@@ -189,9 +193,11 @@ static int collect(struct retaining *retaining)
 	int r = collect_segments(retaining, &trusted);
 
 	if (r == 0)
-		r = store_other_bytes(path, &retaining->bytes, error);
-	for (size_t i = 0; i < segments->list.count; i++)
+		r = store_other_bytes(path, &retaining->bytes, &retaining->taken_bytes, error);
+	for (size_t i = 0; i < segments->list.count; i++) {
 		retaining->bytes += segments->list.items[i].bytes;
+		retaining->taken_bytes += store_taken(segments->list.items[i].bytes);
+	}
 	if (r == 0)
 		r = store_each_name(path, STORE_SPOOLS, see_spool_name, retaining, error);
 	if (r == 0)
@@ -204,6 +210,19 @@ static int collect(struct retaining *retaining)
 		qsort(segments->list.items, segments->list.count, sizeof(*segments->list.items),
 			compare_ends);
 	return r;
+}
+
+static int measure_disk(struct retaining *retaining)
+{
+	struct statvfs about;
+
+	if (statvfs(retaining->writer->path, &about) < 0)
+		return error_set(retaining->error, -errno, "%s", strerror(errno));
+	retaining->free_bytes = (uint64_t)about.f_bavail * about.f_frsize;
+	/* what is kept for root is never free for others */
+	retaining->disk_bytes =
+		(uint64_t)(about.f_blocks - (about.f_bfree - about.f_bavail)) * about.f_frsize;
+	return 0;
 }
 
 static bool is_whole(const struct store_segment *segment)
@@ -239,26 +258,32 @@ static uint64_t floor_bytes(
 	return writer->floor_bytes;
 }
 
+/* The next segment, and before that its spool: as large as the last one, or as one that did not fit. */
+static uint64_t room_bytes(const struct retaining *retaining)
+{
+	const struct store_segments *segments = &retaining->segments;
+	uint64_t bytes = retaining->writer->unfit_bytes;
+
+	if (segments->list.count)
+		bytes = MAX(bytes, segments->list.items[segments->list.count - 1].bytes);
+	return 2 * store_taken(bytes) + ROOM_BESIDE_BYTES;
+}
+
 static int choose(struct retaining *retaining, const struct store_limits *limits)
 {
-	struct choice_figures figures = {
+	struct store_writer *writer = retaining->writer;
+	struct choice *choice = &retaining->choice;
+	const struct choice_figures figures = {
 		.now_ns = clock_ns(CLOCK_REALTIME),
 		.bytes = retaining->bytes,
+		.taken_bytes = retaining->taken_bytes,
+		.free_bytes = retaining->free_bytes,
+		.room_bytes = room_bytes(retaining),
+		.floor_bytes = floor_bytes(writer, limits, retaining->bytes),
+		.hold = writer->hold,
 	};
-	struct choice *choice = &retaining->choice;
-	const char *path = retaining->writer->path;
-	struct statvfs about;
 	int r = 0;
 
-	if (statvfs(path, &about) < 0)
-		return error_set(retaining->error, -errno, "%s", strerror(errno));
-	figures.free_bytes = (uint64_t)about.f_bavail * about.f_frsize;
-	figures.held_bytes = retaining->writer->held_bytes;
-	figures.floor_bytes = floor_bytes(retaining->writer, limits, retaining->bytes);
-	retaining->free_bytes = figures.free_bytes;
-	/* what is kept for root is never free for others */
-	retaining->disk_bytes =
-		(uint64_t)(about.f_blocks - (about.f_bfree - about.f_bavail)) * about.f_frsize;
 	for (size_t i = 0; r == 0 && i < retaining->segments.list.count; i++) {
 		const struct store_segment *segment = &retaining->segments.list.items[i];
 
@@ -268,19 +293,14 @@ static int choose(struct retaining *retaining, const struct store_limits *limits
 				.end_ns = segment->end_ns,
 				.length_ns = segment->perf_end_ns - segment->perf_begin_ns,
 				.bytes = segment->bytes,
+				.taken_bytes = store_taken(segment->bytes),
 				.keep = is_kept(retaining, i),
 			});
 	}
-	/* the next segment, and before that its spool */
-	if (choice->items.count)
-		figures.room_bytes = 2 * choice->items.items[choice->items.count - 1].bytes;
 	if (r < 0)
 		return r;
 	choice_make(choice, limits, &figures);
-	if (!choice->starved)
-		retaining->writer->held_bytes = 0;
-	else if (!retaining->writer->held_bytes)
-		retaining->writer->held_bytes = figures.bytes;
+	writer->hold = choice->hold;
 	return 0;
 }
 
@@ -425,6 +445,8 @@ int store_writer_retain(struct store_writer *writer, const struct store_limits *
 
 	if (r == 0)
 		r = collect(&retaining);
+	if (r == 0)
+		r = measure_disk(&retaining);
 	if (r == 0)
 		r = choose(&retaining, limits);
 	if (r == 0)

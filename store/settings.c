@@ -149,10 +149,17 @@ int settings_append(const char *path, const struct store_limits *limits, struct 
 	return notes_append(path, &note, error);
 }
 
+uint64_t store_taken(uint64_t bytes)
+{
+	static const uint64_t block_bytes = 4096;
+
+	return (bytes + block_bytes - 1) / block_bytes * block_bytes;
+}
+
 struct bytes_of {
 	const char *path;
 	const char *folder;
-	uint64_t bytes;
+	uint64_t bytes, taken_bytes;
 };
 
 /* The WAL is in the index sooner or later: what comes and goes by itself must not cost segments. */
@@ -168,16 +175,18 @@ static int add_bytes(void *context, const char *name)
 	char file[PATH_MAX];
 	struct stat about;
 
-	if (is_beside_index(name))
+	if (snprintf(file, sizeof(file), "%s/%s/%s", of->path, of->folder, name) >=
+			(int)sizeof(file) ||
+		lstat(file, &about) < 0 || !S_ISREG(about.st_mode))
 		return 0;
-	if (snprintf(file, sizeof(file), "%s/%s/%s", of->path, of->folder, name) <
-			(int)sizeof(file) &&
-		lstat(file, &about) == 0 && S_ISREG(about.st_mode))
+	of->taken_bytes += store_taken(about.st_size);
+	if (!is_beside_index(name))
 		of->bytes += about.st_size;
 	return 0;
 }
 
-int store_other_bytes(const char *path, uint64_t *ret_bytes, struct error *error)
+int store_other_bytes(
+	const char *path, uint64_t *ret_bytes, uint64_t *ret_taken_bytes, struct error *error)
 {
 	static const char *const folders[] = { ".", STORE_SPOOLS, STORE_NAMES };
 	struct bytes_of of = { .path = path };
@@ -191,5 +200,6 @@ int store_other_bytes(const char *path, uint64_t *ret_bytes, struct error *error
 			return r;
 	}
 	*ret_bytes = of.bytes;
+	*ret_taken_bytes = of.taken_bytes;
 	return 0;
 }

@@ -42,12 +42,12 @@ static int see_nothing(void *context, const struct note *note)
 static int add_folder(
 	const struct store_reader *reader, struct store_totals *totals, struct error *error)
 {
-	uint64_t damaged = 0, bytes = 0;
+	uint64_t damaged = 0, bytes = 0, taken_bytes;
 	int r = notes_read(reader->path, see_nothing, NULL, &damaged, error);
 
 	totals->damaged += damaged;
 	if (r == 0)
-		r = store_other_bytes(reader->path, &bytes, error);
+		r = store_other_bytes(reader->path, &bytes, &taken_bytes, error);
 	totals->bytes += bytes;
 	return r;
 }

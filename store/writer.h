@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 #include "base/intern.h"
+#include "store/choice.h"
 #include "store/index.h"
 #include "store/store-writer.h"
 
@@ -46,7 +47,7 @@ struct store_writer {
 	uint64_t unfit_bytes;
 	uint64_t floor_ns; /* CLOCK_MONOTONIC, since when: */
 	uint64_t floor_bytes; /* it gives no more than down to this for free space */
-	uint64_t held_bytes; /* the store may not grow beyond, as others fill the disk; 0: it may */
+	struct choice_hold hold; /* while others fill the disk */
 	struct strings imported;
 
 	pthread_mutex_t spool_lock;

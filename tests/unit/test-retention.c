@@ -23,6 +23,7 @@ static void choice_init(struct choice *choice)
 					 .end_ns = (1001 + i) * NSEC_PER_SEC,
 					 .length_ns = NSEC_PER_SEC,
 					 .bytes = 100,
+					 .taken_bytes = 100,
 					 .keep = i == 9 }),
 			0);
 }
@@ -41,7 +42,8 @@ static void pin(struct choice *choice, unsigned int from, unsigned int to, uint6
 }
 
 /* What the store had when the disk became too full, and down to what it may go for that. */
-static uint64_t held_bytes, floor_bytes;
+static struct choice_hold hold;
+static uint64_t floor_bytes;
 
 /*
  * "a": removed for its age, "b": for bytes, "f": for free space, "h": since others fill the disk, "P": pinned beyond its age, "p": pinned,
@@ -54,9 +56,10 @@ static const char *chosen(
 	struct choice_figures figures = {
 		.now_ns = now_s * NSEC_PER_SEC,
 		.bytes = 1050,
+		.taken_bytes = 1050,
 		.free_bytes = free_bytes,
 		.room_bytes = 200,
-		.held_bytes = held_bytes,
+		.hold = hold,
 		.floor_bytes = floor_bytes,
 	};
 
@@ -125,16 +128,23 @@ static void test_choice_for_space(void)
 	CHECK_STR(chosen(&choice, limits, 2000, 4099), "..........");
 	CHECK(choice.starved);
 	/* it was less when the disk became full */
-	held_bytes = 950;
+	hold = (struct choice_hold){ 950, 950 + 4199 };
 	CHECK_STR(chosen(&choice, limits, 2000, 4099), "h.........");
-	held_bytes = 0;
+	/* and room came back */
+	CHECK_STR(chosen(&choice, limits, 2000, 4999), "f.........");
+	hold = (struct choice_hold){ 0 };
 	/* the next segment needs 200 */
 	CHECK_STR(chosen(&choice, limits, 2000, 100), "h.........");
 	CHECK_STR(chosen(&choice, limits, 2000, 0), "hh........");
 	/* there was room for it, and others took that too */
-	held_bytes = 1250;
+	hold = (struct choice_hold){ 1250, 1250 };
 	CHECK_STR(chosen(&choice, limits, 2000, 0), "..........");
-	held_bytes = 0;
+	/* half of it, and the rest is used */
+	hold = (struct choice_hold){ 1150, 1150 };
+	CHECK_STR(chosen(&choice, limits, 2000, 0), "h.........");
+	CHECK_STR(chosen(&choice, limits, 2000, 50), "h.........");
+	CHECK_STR(chosen(&choice, limits, 2000, 100), "h.........");
+	hold = (struct choice_hold){ 0 };
 	/* an hour costs a part of the store, not all */
 	floor_bytes = 500;
 	CHECK_STR(chosen(&choice, limits, 2000, 4450), "ffffff....");
@@ -147,6 +157,63 @@ static void test_choice_for_space(void)
 	CHECK_STR(chosen(&choice, limits, 2000, 4600), "pppffff...");
 	CHECK_STR(chosen(&choice, limits, 2000, 4300), "ppp.......");
 	CHECK(choice.starved);
+}
+
+/* Removes what was chosen; the bytes of the disk that it took. */
+static uint64_t remove_chosen(struct choice *choice)
+{
+	uint64_t bytes = 0;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < choice->items.count; i++) {
+		const struct choice_item *item = &choice->items.items[i];
+
+		bytes += item->why ? item->taken_bytes : 0;
+		if (!item->why)
+			choice->items.items[kept++] = *item;
+	}
+	choice->items.count = kept;
+	return bytes;
+}
+
+/* Others leave nothing of the disk but what the store has, and segments take more of it than they hold: there is room for each new one. */
+static void test_choice_goes_on(void)
+{
+	static const struct store_limits limits = { UINT64_MAX, UINT64_MAX, 9000, 0, true, false };
+	const uint64_t reach_bytes = 1660;
+	_cleanup_(choice_done) struct choice choice;
+	uint64_t taken_bytes = 50;
+
+	choice_init(&choice);
+	for (size_t i = 0; i < choice.items.count; i++)
+		taken_bytes += choice.items.items[i].taken_bytes = 150 + 10 * (i % 3);
+	for (uint64_t i = 10; i < 200; i++) {
+		uint64_t size = 100 + i * 7 % 50;
+		const struct choice_figures figures = {
+			.bytes = 1050,
+			.taken_bytes = taken_bytes,
+			.free_bytes = reach_bytes - taken_bytes,
+			.room_bytes = 2 * size,
+			.hold = choice.hold,
+		};
+
+		CHECK(taken_bytes <= reach_bytes);
+		choice_make(&choice, &limits, &figures);
+		CHECK(choice.starved);
+		taken_bytes -= remove_chosen(&choice);
+		CHECK(reach_bytes - taken_bytes >= 2 * size);
+		/* nor more than that and what the oldest has too much */
+		CHECK(reach_bytes - taken_bytes < 2 * size + 200);
+		choice.items.items[choice.items.count - 1].keep = false;
+		CHECK_EQ(array_push(&choice.items,
+				 (struct choice_item){ .begin_ns = (1000 + i) * NSEC_PER_SEC,
+					 .end_ns = (1001 + i) * NSEC_PER_SEC,
+					 .bytes = 90,
+					 .taken_bytes = size,
+					 .keep = true }),
+			0);
+		taken_bytes += size;
+	}
 }
 
 /* The wall clock goes ahead at once: by an eighth of the limit of age, at the most. */
@@ -522,6 +589,7 @@ static void test_folder_not_there_yet(void)
 
 CHECK_MAIN({ "chosen by age", test_choice_by_age }, { "chosen by room", test_choice_by_room },
 	{ "chosen for free space", test_choice_for_space },
+	{ "a full disk goes on", test_choice_goes_on },
 	{ "a wall clock that went ahead", test_choice_clock_ahead },
 	{ "what is pinned goes last", test_choice_with_pins }, { "removed by age", test_by_age },
 	{ "removed by bytes and free space", test_by_bytes },
