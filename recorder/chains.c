@@ -14,6 +14,9 @@
 
 /* Odd, with as many bits set as not, and no pattern. */
 #define MODE_FACTOR 0xbb67ae8584caa73bull
+#define KERNEL_FACTOR 0x9b05688c2b3e6c1full
+#define USER_FACTOR 0xa54ff53a5f1d36f1ull
+#define BEFORE_FACTOR 0xcbbb9d5dc1059ed7ull
 
 /*
  * Each depth has a factor of its own, the same at the same distance from the root, and what the callers add up to does not depend on the order in which
@@ -113,16 +116,11 @@ static bool are_of(const struct chain_mappings *mappings, const struct tracker *
 	       mappings->before == now.before;
 }
 
-/* Versions that are near to one another must not make up for addresses that are. */
+/* Versions that are near to one another must not make up for addresses that are: they have factors of their own, too. */
 static uint64_t hash_of_mappings(const struct chain_mappings *mappings)
 {
-	uint64_t hash = hash_u64(mappings->kernel);
-
-	if (mappings->user)
-		hash = hash_u64(hash + mappings->user);
-	if (mappings->before)
-		hash = hash_u64(hash + mappings->before);
-	return hash;
+	return mappings->kernel * KERNEL_FACTOR + mappings->user * USER_FACTOR +
+	       mappings->before * BEFORE_FACTOR;
 }
 
 /* What a caller adds that many callers away from the root. */
