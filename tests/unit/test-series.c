@@ -86,25 +86,34 @@ static int run(const struct tapes_store *store, struct seen *seen, unsigned int 
 	return series_run(reader, &options, ret_coverage, NULL);
 }
 
+/* All steps of a window, as text; what of it is covered, in seconds. */
+static void check_steps(const struct tapes_store *store, unsigned int from, unsigned int to,
+	const char *glob, const char *text, unsigned int covered)
+{
+	struct seen seen = { .figures.cells = 4 };
+	struct coverage coverage;
+
+	CHECK_EQ(run(store, &seen, from, to, glob, &coverage), 0);
+	CHECK_STR(seen.text, text);
+	CHECK_EQ(coverage.covered_ns, covered * NSEC_PER_SEC);
+	figures_done(&seen.figures);
+	array_done(&coverage.gaps);
+}
+
 /* What counters grew by, over the edge of a segment too; levels as they are; one that went back says nothing. */
 static void test_steps(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
-	struct coverage coverage;
-	struct seen seen = { .figures.cells = 4 };
 
 	make_store(&store);
-	CHECK_EQ(run(&store, &seen, 0, 120, NULL, &coverage), 0);
-	CHECK_STR(seen.text,
+	check_steps(&store, 0, 120, NULL,
 		"cpu0/user_ms -; cpu0/user_ms 10.00; cpu0/user_ms 50.00; "
 		"cpu1/user_ms -; cpu1/user_ms 100.00; cpu1/user_ms 100.00; "
 		"host/running 3.00; host/running 4.00; host/running 5.00; "
 		"host/switches -; host/switches 10.00; host/switches -; "
 		"pressure/cpu_some_us -; pressure/cpu_some_us 0.00; pressure/cpu_some_us 5.00; "
-		"cpu0/user_ms 50.00; cpu0/user_ms 0.00; host/running 9.00; ");
-	CHECK_EQ(coverage.covered_ns, 120 * NSEC_PER_SEC);
-	figures_done(&seen.figures);
-	array_done(&coverage.gaps);
+		"cpu0/user_ms 50.00; cpu0/user_ms 0.00; host/running 9.00; ",
+		120);
 }
 
 /* A window that no reading lies in still has what was counted over it. */
@@ -112,15 +121,10 @@ static void test_window(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	struct coverage coverage;
-	struct seen seen = { .figures.cells = 4 };
+	struct seen seen = { .end_after = 2, .figures.cells = 4 };
 
 	make_store(&store);
-	CHECK_EQ(run(&store, &seen, 25, 30, "cpu?/*", &coverage), 0);
-	CHECK_STR(seen.text, "cpu0/user_ms 50.00; cpu1/user_ms 100.00; ");
-	figures_done(&seen.figures);
-	array_done(&coverage.gaps);
-
-	seen = (struct seen){ .end_after = 2, .figures.cells = 4 };
+	check_steps(&store, 25, 30, "cpu?/*", "cpu0/user_ms 50.00; cpu1/user_ms 100.00; ", 5);
 	CHECK_EQ(run(&store, &seen, 0, 120, NULL, &coverage), -ECANCELED);
 	CHECK_EQ(seen.steps, 2);
 	figures_done(&seen.figures);
@@ -130,21 +134,11 @@ static void test_window(void)
 static void test_neighbours(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
-	struct coverage coverage;
-	struct seen seen = { .figures.cells = 4 };
 
 	make_store(&store);
-	CHECK_EQ(run(&store, &seen, 45, 55, "cpu0/*", &coverage), 0);
-	CHECK_STR(seen.text, "cpu0/user_ms 50.00; ");
-	CHECK_EQ(coverage.covered_ns, 10 * NSEC_PER_SEC);
-	figures_done(&seen.figures);
-	array_done(&coverage.gaps);
+	check_steps(&store, 45, 55, "cpu0/*", "cpu0/user_ms 50.00; ", 10);
 
-	seen = (struct seen){ .figures.cells = 4 };
-	CHECK_EQ(run(&store, &seen, 60, 62, "cpu0/*", &coverage), 0);
-	CHECK_STR(seen.text, "cpu0/user_ms 50.00; cpu0/user_ms 0.00; ");
-	figures_done(&seen.figures);
-	array_done(&coverage.gaps);
+	check_steps(&store, 60, 62, "cpu0/*", "cpu0/user_ms 50.00; cpu0/user_ms 0.00; ", 2);
 }
 
 /* But not of what nobody recorded, though a step leads over it. */
@@ -152,19 +146,13 @@ static void test_gap(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	struct tape *first = tapes_new(0, 10), *second = tapes_new(40, 50);
-	struct coverage coverage;
-	struct seen seen = { .figures.cells = 4 };
 
 	tapes_store_init(&store);
 	GAUGE(first, "host/switches", 5, 100, 400);
 	GAUGE(second, "host/switches", 5, 500, 800);
 	tapes_store_put(&store, first);
 	tapes_store_put(&store, second);
-	CHECK_EQ(run(&store, &seen, 20, 30, NULL, &coverage), 0);
-	CHECK_STR(seen.text, "");
-	CHECK_EQ(coverage.covered_ns, 0);
-	figures_done(&seen.figures);
-	array_done(&coverage.gaps);
+	check_steps(&store, 20, 30, NULL, "", 0);
 }
 
 /* Another boot's counters begin anew, also when they are higher. */
@@ -172,8 +160,6 @@ static void test_boots(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	struct tape *first = tapes_new(0, 60), *second = tapes_new(60, 120);
-	struct coverage coverage;
-	struct seen seen = { .figures.cells = 4 };
 
 	tapes_store_init(&store);
 	GAUGE(first, "host/switches", 30, 100, 400);
@@ -188,11 +174,9 @@ static void test_boots(void)
 		}
 	tapes_store_put(&store, first);
 	tapes_store_put(&store, second);
-	CHECK_EQ(run(&store, &seen, 0, 120, NULL, &coverage), 0);
-	CHECK_STR(seen.text,
-		"host/switches -; host/switches 10.00; host/switches -; host/switches 10.00; ");
-	figures_done(&seen.figures);
-	array_done(&coverage.gaps);
+	check_steps(&store, 0, 120, NULL,
+		"host/switches -; host/switches 10.00; host/switches -; host/switches 10.00; ",
+		120);
 }
 
 /* What is shown is without its unit; both are names. */
