@@ -189,7 +189,7 @@ static int look_at_list(struct look *look)
 	cpu_list_done(&online);
 	free(events->online);
 	events->online = r == 0 ? strdup(events->online_file.text) : NULL;
-	return r == 0 ? events_collect(events, PERF_RING_SAMPLES) : r;
+	return r;
 }
 
 /* Was the machine suspended since the last look? */

@@ -27,9 +27,9 @@ struct perf_poll {
 
 void perf_poll_done(struct perf_poll *poll);
 /*
- * Looks which events this process has open, after some were opened or closed, and keeps them from children. Those that were not there the
- * last time are of the kind `fresh`, so many to a ring, of which one is polled: all are told when it fills. 0 to a ring: none is. Before others
- * are opened, what was closed must have been noticed. 0 or a negative errno.
+ * Looks which events libperf has open, after some were opened or closed, and keeps them from children; whoever else opens one has it kept from
+ * the start. Those that were not there the last time are of the kind `fresh`, so many to a ring, of which one is polled: all are told when it
+ * fills. 0 to a ring: none is. Before others are opened, what was closed must have been noticed. 0 or a negative errno.
  */
 int perf_poll_collect(struct perf_poll *poll, enum perf_ring fresh, size_t to_a_ring);
 /* The kinds of which one wants to be drained, 1 << enum perf_ring each; 0 when the time is over, or a signal came. */
