@@ -445,7 +445,8 @@ int spikes_tell_cpus(struct store_reader *reader, const struct cpu_set_filter *a
 	struct coverage_parts parts = { 0 };
 	int r = 0;
 
-	if (!asked->wanted.count)
+	/* who looked at all losses has seen all CPUs */
+	if (!asked->wanted.count || spikes->losses)
 		return 0;
 	for (int others = 0; r == 0 && others < 2; others++)
 		r = see_all_cpus(reader, &spikes->found, step, others, asked, &parts, error);

@@ -23,6 +23,7 @@
 struct waiting {
 	struct tape *tape;
 	uint64_t bytes;
+	uint64_t sequence; /* of its blocks: it may be sealed as another one */
 	bool named;
 };
 
@@ -198,11 +199,6 @@ static struct tape *take_out(struct sealer *sealer, size_t at)
 	return tape;
 }
 
-static void remove_tape(struct sealer *sealer, size_t at)
-{
-	tape_free(take_out(sealer, at));
-}
-
 /* What has been shed since it was taken, it does not tell of. */
 static void sealed(struct sealer *sealer, const struct waiting *waiting,
 	const struct tape_loss *shed, uint64_t bytes)
@@ -220,8 +216,8 @@ static void sealed(struct sealer *sealer, const struct waiting *waiting,
 		heard = !sealer->heard;
 		sealer->heard = true;
 	}
-	spooler_drop(sealer->spooler, waiting->tape->sequence);
-	remove_tape(sealer, 0);
+	spooler_drop(sealer->spooler, waiting->sequence);
+	tape_free(take_out(sealer, 0));
 	sealer->at_work = false;
 	pthread_cond_broadcast(&sealer->changed);
 	pthread_mutex_unlock(&sealer->lock);
@@ -268,10 +264,12 @@ static int seal_one(struct sealer *sealer, struct error *error)
 	struct waiting waiting;
 	struct tape_loss shed = { 0 };
 	uint64_t bytes = 0;
+	size_t losses;
 	int r;
 
 	if (!take_tape(sealer, &waiting, &effort, &shed))
 		return 0;
+	losses = waiting.tape->losses.count;
 	r = name_tape(sealer, &waiting, error);
 	if (r == 0 && shed.count)
 		r = array_push(&waiting.tape->losses, shed);
@@ -287,8 +285,7 @@ static int seal_one(struct sealer *sealer, struct error *error)
 		return 1;
 	}
 	/* by the next time it may be more */
-	if (shed.count)
-		waiting.tape->losses.count--;
+	waiting.tape->losses.count = losses;
 	not_sealed(sealer, &waiting, r, error);
 	return r;
 }
@@ -491,7 +488,6 @@ struct sealer *sealer_stop(struct sealer *sealer, struct sealer_status *ret_stat
 		return NULL;
 	sealer_end(sealer);
 	pthread_join(sealer->thread, NULL);
-	/* the blocks of what could not be sealed are all that stays of it */
 	sealer->spooler = spooler_stop(sealer->spooler, &spooled_ns);
 	sealer->status.shed = sealer->shed;
 	for (size_t i = 0; i < sealer->given_up.count; i++)
@@ -536,7 +532,7 @@ static void shed_tape(struct sealer *sealer, size_t at)
 
 	given_up_add(&sealer->shed, tape->begin_ns, tape->end_ns, tape->samples.count);
 	sealer->status.given_up += tape->samples.count;
-	remove_tape(sealer, at);
+	tape_free(take_out(sealer, at));
 }
 
 /* Who puts a tape sheds: the thread may hang in the disk for as long as it likes. The one that was just put stays. */
@@ -549,7 +545,7 @@ static void keep_bound(struct sealer *sealer)
 		bytes += sealer->tapes.items[i].bytes;
 	while (sealer->options->memory_bytes && bytes > sealer->options->memory_bytes &&
 		sealer->tapes.count > first + 1 &&
-		spooler_forget(sealer->spooler, sealer->tapes.items[first].tape->sequence) == 0) {
+		spooler_forget(sealer->spooler, sealer->tapes.items[first].sequence) == 0) {
 		bytes -= sealer->tapes.items[first].bytes;
 		shed_tape(sealer, first);
 	}
@@ -557,10 +553,11 @@ static void keep_bound(struct sealer *sealer)
 
 int sealer_put(struct sealer *sealer, struct tape *tape)
 {
+	const struct waiting waiting = { tape, tape_bytes(tape), tape->sequence, false };
 	int r;
 
 	pthread_mutex_lock(&sealer->lock);
-	r = array_push(&sealer->tapes, (struct waiting){ .tape = tape, .bytes = tape_bytes(tape) });
+	r = array_push(&sealer->tapes, waiting);
 	if (r == 0) {
 		sealer->status.waiting = sealer->tapes.count;
 		keep_bound(sealer);

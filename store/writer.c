@@ -368,10 +368,14 @@ static int encode(
 static bool is_unfit(const struct store_writer *writer, const char *name)
 {
 	struct statvfs about;
+	uint64_t blocks;
 
-	return writer->unfit_bytes && strcmp(writer->unfit, name) == 0 &&
-	       statvfs(writer->segments, &about) == 0 &&
-	       (uint64_t)about.f_bfree * about.f_frsize < writer->unfit_bytes;
+	if (!writer->unfit_bytes || strcmp(writer->unfit, name) != 0 ||
+		statvfs(writer->segments, &about) < 0)
+		return false;
+	/* what is kept for root is root's */
+	blocks = geteuid() == 0 ? about.f_bfree : about.f_bavail;
+	return blocks * about.f_frsize < writer->unfit_bytes;
 }
 
 static int write_segment(struct store_writer *writer, const char *name, const struct buffer *bytes,

@@ -217,8 +217,8 @@ static void make_small_store(struct tapes_store *store, unsigned int count, unsi
 	}
 }
 
-static void check_cpus(const struct tapes_store *store, const char *asked, const char *left_out,
-	bool all, bool in_part)
+static void check_cpus(const struct tapes_store *store, const char *asked, bool losses,
+	const char *left_out, bool all, bool in_part)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	struct filter filter = { 0 };
@@ -226,6 +226,7 @@ static void check_cpus(const struct tapes_store *store, const char *asked, const
 	struct spikes spikes;
 
 	CHECK_EQ(cpu_filter_parse(asked, &filter.cpus, NULL), 0);
+	options.losses = losses;
 	options.question.filter = &filter;
 	CHECK_EQ(store_reader_open(store->path, &reader, NULL), 0);
 	CHECK_EQ(spikes_find(reader, &options, &spikes, NULL), 0);
@@ -281,11 +282,11 @@ static void test_cpus(void)
 	_cleanup_(tapes_store_done) struct tapes_store store;
 
 	make_small_store(&store, 70, 41);
-	check_cpus(&store, "1", "", false, false);
-	check_cpus(&store, "7", "7", false, true);
-	check_cpus(&store, "9", "9", true, false);
-	/* these are not all looked at */
-	check_cpus(&store, "1,9", "9", false, false);
+	check_cpus(&store, "1", false, "", false, false);
+	check_cpus(&store, "7", false, "7", false, true);
+	check_cpus(&store, "9", false, "9", true, false);
+	check_cpus(&store, "1,7", false, "7", false, false); /* these are not all looked at */
+	check_cpus(&store, "1,7", true, "7", false, true); /* unless the losses are */
 }
 
 /* Of many, those in the kernel come first, then the longest; they stay in order of time. */
