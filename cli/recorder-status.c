@@ -259,7 +259,7 @@ static void print_lacking(const struct recorder_progress *progress)
 		       "kernel.perf_event_max_sample_rate was lowered\n",
 			(unsigned long long)progress->limit);
 	if (progress->offline)
-		printf("offline    %llu time%s a CPU went offline; %llu now\n",
+		printf("offline    %llu time%s a CPU was offline; %llu now\n",
 			(unsigned long long)progress->offline, progress->offline == 1 ? "" : "s",
 			(unsigned long long)progress->offline_now);
 }

@@ -39,3 +39,10 @@ uint64_t clock_reading_settled(const struct tape_anchor *last, uint64_t monotoni
 	since_ns = MIN(since_ns, ANCHOR_OLD_NS);
 	return last->perf_ns - MIN(last->perf_ns, CLOCK_SETTLE_NS) + since_ns - since_ns / 8;
 }
+
+uint64_t clock_reading_now(const struct tape_anchor *last)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	return last->perf_ns + now - MIN(now, last->monotonic_ns);
+}

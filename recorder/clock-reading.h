@@ -28,3 +28,5 @@ void clock_reading_see(struct clock_reading *reading, const struct perf_record *
  * drain, or some seconds old. It is a little too early then, as the monotonic clock may be slewed, by a twelfth at most where chrony does it.
  */
 uint64_t clock_reading_settled(const struct tape_anchor *last, uint64_t monotonic_ns);
+/* What the perf clock shows now, by the last anchor. */
+uint64_t clock_reading_now(const struct tape_anchor *last);

@@ -15,6 +15,7 @@
 #include "recorder/perf-events.h"
 #include "recorder/proc-scan.h"
 #include "recorder/report.h"
+#include "recorder/rescan.h"
 #include "recorder/rights.h"
 #include "recorder/sealer.h"
 #include "recorder/standstill.h"
@@ -27,9 +28,6 @@
 
 /* Beside two segments, for a tape that waits for its turn to be named. */
 #define OPENER_SLACK_NS (60 * NSEC_PER_SEC)
-
-/* With thousands of processes a look at all of /proc takes a good part of a second: not more often than this. */
-#define RESCAN_NS (10 * NSEC_PER_SEC)
 
 /* What is told last needs no more than a page of the store. */
 #define LAST_WORD_NS (10 * NSEC_PER_SEC)
@@ -61,8 +59,7 @@ struct recorder {
 	struct watch watch;
 	struct standstill standstill;
 	struct clock_reading reading; /* of this drain: its anchor */
-	uint64_t rescanned_lost; /* records of the sideband, when /proc was last asked */
-	uint64_t rescanned_ns;
+	struct rescan rescan;
 	struct error cpu_trouble; /* why a CPU that is there is not sampled, or "" */
 	int changing; /* 0, or -ENOMEM */
 	struct recorder_orders done; /* how many of each were carried out */
@@ -185,13 +182,22 @@ static uint64_t time_to_sleep(const struct recorder *recorder)
 	return wake > now ? wake - now : 0;
 }
 
-/* What a CPU lost is counted by its events, which are replaced. */
+/* The last anchor may be of the turn before: where our record of it was written on a CPU whose events are not open yet. */
+static uint64_t perf_now_ns(const struct recorder *recorder)
+{
+	return clock_reading_now(assembler_last_anchor(&recorder->assembler));
+}
+
+/* What a CPU lost is counted by its events, which are replaced. Of one that came it is known who runs there from its events' opening on. */
 static void cpu_changed(void *context, uint32_t cpu, bool online, uint64_t time_ns)
 {
 	struct recorder *recorder = context;
 	int r = 0;
 
-	if (!online)
+	recorder->rescan.wanted |= online;
+	if (online)
+		time_ns = perf_now_ns(recorder);
+	else
 		r = assembler_counted(&recorder->assembler, cpu,
 			perf_events_lost(recorder->events, cpu), last_anchor_ns(recorder));
 	if (r == 0)
@@ -203,26 +209,10 @@ static void cpu_changed(void *context, uint32_t cpu, bool online, uint64_t time_
 /* A CPU for which no events can be opened is offline for as long as that is so. */
 static int look_for_cpus(struct recorder *recorder)
 {
-	if (perf_events_refresh(recorder->events, last_anchor_ns(recorder), cpu_changed, recorder,
+	if (perf_events_refresh(recorder->events, perf_now_ns(recorder), cpu_changed, recorder,
 		    &recorder->cpu_trouble) == 0)
 		recorder->cpu_trouble.text[0] = 0;
 	return recorder->changing;
-}
-
-/*
- * Where records of who runs were lost, /proc tells it. It is asked at the end of what was lost and not before: those that are applied later
- * are newer than most of it, and tell the same again of the rest.
- */
-static int rescan(struct recorder *recorder)
-{
-	uint64_t lost = recorder->assembler.losses.counts.lost_sideband,
-		 now = clock_ns(CLOCK_MONOTONIC);
-
-	if (lost == recorder->rescanned_lost || now - recorder->rescanned_ns < RESCAN_NS)
-		return 0;
-	recorder->rescanned_lost = lost;
-	recorder->rescanned_ns = now;
-	return proc_scan_processes(&recorder->assembler.tracker, last_anchor_ns(recorder));
 }
 
 static int carry_out(struct recorder *recorder, uint64_t settled_ns)
@@ -300,7 +290,7 @@ static int turn(struct recorder *recorder)
 	if (r == 0)
 		r = take_context(recorder);
 	if (r == 0)
-		r = rescan(recorder);
+		r = rescan_look(&recorder->rescan, &recorder->assembler);
 	if (r == 0)
 		r = carry_out(recorder, settled_ns(recorder));
 	recorder->turned_ns = settled_ns(recorder);
