@@ -319,15 +319,17 @@ static void print_sources(const struct recorder_progress *progress)
 
 static void print_rings(const struct recorder_progress *progress)
 {
-	char bytes[32], rides[32], late[32], late_peak[32], took[32], took_peak[32];
+	char bytes[32], rides[32], least[32], late[32], late_peak[32], took[32], took_peak[32];
 
 	printf("rings      two of %s a CPU, at most %.0f %% full (names: %.0f %%)",
 		size_format(progress->ring_bytes, bytes, sizeof(bytes)),
 		percent(progress->ring_peak_bytes, progress->ring_bytes),
 		percent(progress->sideband_peak_bytes, progress->ring_bytes));
 	if (progress->rides_out_ns)
-		printf("; of a busy CPU they hold %s, if nothing drains them",
-			duration_format(progress->rides_out_ns, rides, sizeof(rides)));
+		printf("; of a busy CPU they hold %s, if nothing drains them, and %s of the "
+		       "deepest stacks",
+			duration_format(progress->rides_out_ns, rides, sizeof(rides)),
+			duration_format(progress->rides_out_least_ns, least, sizeof(least)));
 	printf("\ndrain      %s late, at most %s; took %s, at most %s\n",
 		duration_format(progress->late_ns, late, sizeof(late)),
 		duration_format(progress->late_peak_ns, late_peak, sizeof(late_peak)),

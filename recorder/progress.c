@@ -78,6 +78,7 @@ static const struct member members[] = {
 	NUMBER(ring_peak_bytes),
 	NUMBER(sideband_peak_bytes),
 	NUMBER(rides_out_ns),
+	NUMBER(rides_out_least_ns),
 	NUMBER(late_ns),
 	NUMBER(late_peak_ns),
 	NUMBER(held_ns),

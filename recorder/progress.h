@@ -105,7 +105,8 @@ struct recorder_progress {
 	uint64_t ring_peak_bytes; /* the most that was found in a ring of samples */
 	uint64_t sideband_peak_bytes; /* and in one of names and mappings */
 	uint64_t
-		rides_out_ns; /* how long a busy CPU's ring takes all samples when nobody drains it */
+		rides_out_ns; /* how long a busy CPU's ring takes all samples when nobody drains it, by the largest that came */
+	uint64_t rides_out_least_ns; /* and if each stack is as deep as the kernel takes it */
 	uint64_t late_ns; /* how much later than it should the last drain began */
 	uint64_t late_peak_ns;
 	uint64_t

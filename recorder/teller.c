@@ -6,10 +6,8 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "recorder/sampling-cost.h"
+#include "recorder/vitals.h"
 #include "recorder/worker.h"
-
-/* Of a sample with a callchain: its head, ip, ids, time, CPU, period and the number of callers. Each caller is eight bytes more. */
-#define SAMPLE_BYTES 56
 
 struct teller {
 	struct store_writer *writer;
@@ -136,7 +134,8 @@ int teller_start(struct store_writer *writer, void (*errand)(void *context), voi
 
 static uint64_t sampling_ns(const struct sampling_cost *cost, uint64_t sample_bytes)
 {
-	uint64_t frames = (sample_bytes - MIN(sample_bytes, SAMPLE_BYTES)) / sizeof(uint64_t);
+	uint64_t frames =
+		(sample_bytes - MIN(sample_bytes, VITALS_SAMPLE_BYTES)) / sizeof(uint64_t);
 
 	return cost->sample_ns ? cost->sample_ns + cost->frame_ps * frames / 1000 : 0;
 }

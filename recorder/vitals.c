@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recorder/vitals.h"
 
-#include "base/clock.h"
+#include <linux/perf_event.h>
 
-/* Fewer samples say nothing about how large they are. */
-#define SAMPLES_MIN 20
+#include "base/clock.h"
+#include "base/file.h"
+
+/* So many in a row say how large those of a CPU are. */
+#define SAMPLES_ROW 20
+
+/* What is in a callchain beside the callers: where the kernel ends, and where the program begins. */
+#define CHAIN_MARKS 2
 
 /* A record that names no CPU counts for the first one. */
 #define CPUS_MAX 65536
@@ -13,6 +19,7 @@ void vitals_done(struct vitals *vitals)
 {
 	for (int ring = 0; ring < PERF_RINGS; ring++)
 		array_done(&vitals->taken[ring]);
+	array_done(&vitals->sampled);
 }
 
 void vitals_begin(struct vitals *vitals, uint64_t due_ns)
@@ -21,6 +28,24 @@ void vitals_begin(struct vitals *vitals, uint64_t due_ns)
 	vitals->late_ns = due_ns ? vitals->begun_ns - MIN(due_ns, vitals->begun_ns) : 0;
 	vitals->begun = vitals->now;
 	vitals->late_peak_ns = MAX(vitals->late_peak_ns, vitals->late_ns);
+}
+
+static int add_sample(struct vitals *vitals, size_t cpu, size_t size)
+{
+	struct vitals_samples *of;
+
+	while (vitals->sampled.count <= cpu)
+		if (array_push(&vitals->sampled, (struct vitals_samples){ 0 }) < 0)
+			return -ENOMEM;
+	of = &vitals->sampled.items[cpu];
+	of->bytes += size;
+	if (++of->count == SAMPLES_ROW) {
+		vitals->largest_bytes = MAX(vitals->largest_bytes, of->bytes / SAMPLES_ROW);
+		*of = (struct vitals_samples){ 0 };
+	}
+	vitals->now.samples++;
+	vitals->now.sample_bytes += size;
+	return 0;
 }
 
 int vitals_record(struct vitals *vitals, enum perf_ring ring, const struct perf_record_place *place,
@@ -33,11 +58,7 @@ int vitals_record(struct vitals *vitals, enum perf_ring ring, const struct perf_
 			return -ENOMEM;
 	vitals->taken[ring].items[at] += size;
 	/* throttling is told in the same ring */
-	if (ring == PERF_RING_SAMPLES && place->sample) {
-		vitals->now.samples++;
-		vitals->now.sample_bytes += size;
-	}
-	return 0;
+	return ring == PERF_RING_SAMPLES && place->sample ? add_sample(vitals, at, size) : 0;
 }
 
 void vitals_emptied(struct vitals *vitals)
@@ -48,15 +69,6 @@ void vitals_emptied(struct vitals *vitals)
 				MAX(vitals->peak_bytes[ring], vitals->taken[ring].items[i]);
 			vitals->taken[ring].items[i] = 0;
 		}
-}
-
-static void measure_samples(struct vitals *vitals)
-{
-	uint64_t count = vitals->now.samples - vitals->begun.samples;
-	uint64_t bytes = vitals->now.sample_bytes - vitals->begun.sample_bytes;
-
-	if (count >= SAMPLES_MIN)
-		vitals->largest_bytes = MAX(vitals->largest_bytes, bytes / count);
 }
 
 static void move_marks(
@@ -75,7 +87,6 @@ void vitals_end(struct vitals *vitals)
 	vitals->now.monotonic_ns = clock_ns(CLOCK_MONOTONIC);
 	vitals->drain_ns = vitals->now.monotonic_ns - vitals->begun_ns;
 	vitals->drain_peak_ns = MAX(vitals->drain_peak_ns, vitals->drain_ns);
-	measure_samples(vitals);
 }
 
 void vitals_mark(struct vitals *vitals)
@@ -86,7 +97,25 @@ void vitals_mark(struct vitals *vitals)
 	move_marks(vitals->newer, &vitals->now, VITALS_NOW_NS);
 }
 
-void vitals_tell(const struct vitals *vitals, struct recorder_progress *progress)
+static uint64_t find_deepest(void)
+{
+	uint64_t callers = PERF_MAX_STACK_DEPTH;
+	_cleanup_free_ char *text = NULL;
+
+	if (file_read("/proc/sys/kernel/perf_event_max_stack", 64, &text, NULL) == 0)
+		callers = strtoull(text, NULL, 10);
+	return VITALS_SAMPLE_BYTES + (callers + CHAIN_MARKS) * sizeof(uint64_t);
+}
+
+/* How long a ring takes samples of one CPU that are so large. */
+static uint64_t rides_out_ns(const struct recorder_progress *progress, uint64_t sample_bytes)
+{
+	if (!sample_bytes || !progress->frequency)
+		return 0;
+	return progress->ring_bytes * NSEC_PER_SEC / (sample_bytes * progress->frequency);
+}
+
+void vitals_tell(struct vitals *vitals, struct recorder_progress *progress)
 {
 	const struct vitals_mark *then = &vitals->marks[0], *now = &vitals->now;
 
@@ -105,10 +134,10 @@ void vitals_tell(const struct vitals *vitals, struct recorder_progress *progress
 	progress->sideband_peak_bytes = progress->lost_sideband
 						? progress->ring_bytes
 						: vitals->peak_bytes[PERF_RING_SIDEBAND];
-	progress->rides_out_ns = vitals->largest_bytes && progress->frequency
-					 ? progress->ring_bytes * NSEC_PER_SEC /
-						   (vitals->largest_bytes * progress->frequency)
-					 : 0;
+	if (!vitals->deepest_bytes)
+		vitals->deepest_bytes = find_deepest();
+	progress->rides_out_ns = rides_out_ns(progress, vitals->largest_bytes);
+	progress->rides_out_least_ns = rides_out_ns(progress, vitals->deepest_bytes);
 	progress->late_ns = vitals->late_ns;
 	progress->late_peak_ns = vitals->late_peak_ns;
 	progress->drain_ns = vitals->drain_ns;

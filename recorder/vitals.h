@@ -13,6 +13,9 @@
 #include "recorder/perf-record.h"
 #include "recorder/progress.h"
 
+/* Of a sample with a callchain: its head, ip, ids, time, CPU, period and the number of callers. Each caller is eight bytes more. */
+#define VITALS_SAMPLE_BYTES 56
+
 /* The recent past is between two marks of this distance, and one more of it. */
 #define VITALS_RECENT_NS (30 * 1000000000ull)
 /* And what is called now. */
@@ -25,10 +28,18 @@ struct vitals_mark {
 	uint64_t sample_bytes;
 };
 
+/* Samples of a CPU, until there are enough to say how large they are. */
+struct vitals_samples {
+	uint32_t count;
+	uint32_t bytes;
+};
+
 struct vitals {
 	array_of(uint64_t) taken[PERF_RINGS]; /* bytes of each CPU's ring since all were empty */
 	uint64_t peak_bytes[PERF_RINGS];
-	uint64_t largest_bytes; /* samples have been on the average of one drain */
+	array_of(struct vitals_samples) sampled; /* of each CPU */
+	uint64_t largest_bytes; /* so many of one CPU in a row have been on the average */
+	uint64_t deepest_bytes; /* the most that one can take; 0: not asked yet */
 	struct vitals_mark marks[2]; /* the older one first */
 	struct vitals_mark newer[2];
 	struct vitals_mark now;
@@ -53,4 +64,4 @@ void vitals_end(struct vitals *vitals);
 void vitals_mark(struct vitals *vitals);
 
 /* Fills in what is known here; ring_bytes, frequency and what was lost are there: a ring that lost was full. */
-void vitals_tell(const struct vitals *vitals, struct recorder_progress *progress);
+void vitals_tell(struct vitals *vitals, struct recorder_progress *progress);

@@ -139,6 +139,7 @@ static void test_vitals(void)
 	CHECK_EQ(progress.ring_peak_bytes, 20000);
 	CHECK_EQ(progress.sideband_peak_bytes, 500);
 	CHECK_EQ(progress.rides_out_ns / NSEC_PER_MSEC, 52428);
+	CHECK(progress.rides_out_least_ns && progress.rides_out_least_ns < progress.rides_out_ns);
 	CHECK_EQ(progress.late_ns, 0);
 	CHECK(progress.late_peak_ns >= NSEC_PER_SEC);
 	CHECK_EQ(progress.sample_bytes, 200);
@@ -149,6 +150,22 @@ static void test_vitals(void)
 	vitals_tell(&vitals, &progress);
 	CHECK_EQ(progress.ring_peak_bytes, 1 << 20);
 	CHECK_EQ(progress.sideband_peak_bytes, 1 << 20);
+	vitals_done(&vitals);
+}
+
+/* One CPU's deep stacks count, also where all the others are idle. */
+static void test_deep_stacks(void)
+{
+	struct recorder_progress progress = { .ring_bytes = 1 << 20, .frequency = 100 };
+	struct vitals vitals = { 0 };
+
+	for (unsigned int i = 0; i < 1000; i++)
+		CHECK_EQ(vitals_record(&vitals, PERF_RING_SAMPLES,
+				 &(struct perf_record_place){ .cpu = i % 10, .sample = true },
+				 i % 10 == 7 && i > 500 ? 1024 : 64),
+			0);
+	vitals_tell(&vitals, &progress);
+	CHECK_EQ(progress.rides_out_ns / NSEC_PER_MSEC, 10240);
 	vitals_done(&vitals);
 }
 
@@ -196,5 +213,5 @@ static void test_sampling_cost(void)
 
 CHECK_MAIN({ "written and read", test_round_trip }, { "other versions", test_other_versions },
 	{ "other versions' sources", test_other_sources }, { "no progress", test_no_progress },
-	{ "rings and drains", test_vitals }, { "what is now", test_now },
-	{ "what a sample costs the kernel", test_sampling_cost })
+	{ "rings and drains", test_vitals }, { "deep stacks of one CPU", test_deep_stacks },
+	{ "what is now", test_now }, { "what a sample costs the kernel", test_sampling_cost })
