@@ -69,7 +69,7 @@ static void put_held(struct buffer *text, uint64_t length_ns, const char *what)
 	char length[32];
 
 	if (length_ns)
-		buffer_printf(text, ", %s for %s", what,
+		buffer_printf(text, ", %s for at least %s", what,
 			duration_format(length_ns, length, sizeof(length)));
 }
 

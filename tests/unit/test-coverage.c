@@ -346,10 +346,11 @@ static void test_held(void)
 	add_loss(tape, TAPE_LOSS_STARVED, TAPE_ALL_CPUS, 5, 8, 0);
 	tapes_store_put(&store, tape);
 	check_said(store.path, 0, 10, NULL, 10, true,
-		", recorder stopped by a signal for 3 s, recorder without a CPU or frozen for 3 s",
+		", recorder stopped by a signal for at least 3 s, recorder without a CPU or frozen "
+		"for at least 3 s",
 		NULL);
-	check_said(
-		store.path, 2, 5, "1", 3, true, ", recorder stopped by a signal for 2 s", "frozen");
+	check_said(store.path, 2, 5, "1", 3, true,
+		", recorder stopped by a signal for at least 2 s", "frozen");
 	check_said(store.path, 8, 10, NULL, 2, true, ", 0 samples lost", "recorder");
 }
 
