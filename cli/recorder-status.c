@@ -246,8 +246,9 @@ static void print_held(uint64_t length_ns, const char *why)
 	char length[32];
 
 	if (length_ns)
-		printf("held up    %s for at least %s in all; what the rings had no room for is lost\n", why,
-			duration_format(length_ns, length, sizeof(length)));
+		printf("held up    %s for at least %s in all; what the rings had no room for is "
+		       "lost\n",
+			why, duration_format(length_ns, length, sizeof(length)));
 }
 
 static void print_lacking(const struct recorder_progress *progress)
