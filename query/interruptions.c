@@ -285,26 +285,7 @@ static int tell_outside(struct telling *telling, struct coverage_gap *gap, const
 	return MIN(r, 0);
 }
 
-/* What lies between a recording's last segment and what of it was given up is one stretch with what follows. */
-static int tell_gap(struct telling *telling, struct coverage_gap *gap,
-	const struct coverage_gap *previous, struct error *error)
-{
-	struct side before = { 0 }, after = { 0 };
-	struct coverage_gap whole = *gap;
-	int r;
-
-	if (previous && previous->cause && strcmp(previous->cause, "given-up") == 0 &&
-		previous->to_ns == gap->from_ns)
-		whole.from_ns = previous->from_ns;
-	r = find_sides(telling, &whole, &before, &after, error);
-
-	if (r < 0)
-		return r;
-	tell(telling, gap, &before, &after);
-	return gap->cause ? 0 : tell_outside(telling, gap, &after, error);
-}
-
-/* What is still to come is for nobody to answer for. */
+/* What is behind a moment, such as what is still to come, has a reason of its own. */
 static int split_at(struct coverage *coverage, size_t number, uint64_t at_ns)
 {
 	struct coverage_gap later = coverage->gaps.items[number];
@@ -322,6 +303,35 @@ static int split_at(struct coverage *coverage, size_t number, uint64_t at_ns)
 	return 0;
 }
 
+/* Up to when samples were given up in it; 0: in none of it, or in all. */
+static uint64_t shed_until(const struct side *side, const struct coverage_gap *gap)
+{
+	return is_shed(side, gap) && !is_near(side->shed_to_ns, gap->to_ns) ? side->shed_to_ns : 0;
+}
+
+/* What lies between a recording's last segment and what of it was given up is one stretch with what follows. */
+static int tell_gap(
+	struct telling *telling, struct coverage *coverage, size_t number, struct error *error)
+{
+	struct coverage_gap *gap = &coverage->gaps.items[number], whole = *gap;
+	const struct coverage_gap *previous = number ? gap - 1 : NULL;
+	struct side before = { 0 }, after = { 0 };
+	int r;
+
+	if (previous && previous->cause && strcmp(previous->cause, "given-up") == 0 &&
+		previous->to_ns == gap->from_ns)
+		whole.from_ns = previous->from_ns;
+	r = find_sides(telling, &whole, &before, &after, error);
+	if (r == 0)
+		r = split_at(
+			coverage, number, MAX(shed_until(&before, gap), shed_until(&after, gap)));
+	if (r < 0)
+		return r;
+	gap = &coverage->gaps.items[number];
+	tell(telling, gap, &before, &after);
+	return gap->cause ? 0 : tell_outside(telling, gap, &after, error);
+}
+
 int interruptions_tell(struct store_reader *reader, const struct store_segments *segments,
 	const struct window *window, struct coverage *coverage, struct error *error)
 {
@@ -330,9 +340,7 @@ int interruptions_tell(struct store_reader *reader, const struct store_segments 
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < coverage->gaps.count; i++) {
-		struct coverage_gap *gap = &coverage->gaps.items[i];
-
-		if (gap->cause)
+		if (coverage->gaps.items[i].cause)
 			continue;
 		if (!begun) {
 			begun = true;
@@ -344,9 +352,8 @@ int interruptions_tell(struct store_reader *reader, const struct store_segments 
 		}
 		if (r == 0)
 			r = split_at(coverage, i, telling.now_ns);
-		gap = &coverage->gaps.items[i];
 		if (r == 0)
-			r = tell_gap(&telling, gap, i ? gap - 1 : NULL, error);
+			r = tell_gap(&telling, coverage, i, error);
 	}
 	return r;
 }

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <sys/stat.h>
 
+#include "query/recorded.h"
 #include "query/selection.h"
 #include "tests/tapes.h"
 
@@ -194,6 +195,10 @@ static void test_given_up_and_set(void)
 {
 	_cleanup_(cleanup_selection) struct selection *all = NULL;
 	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	const struct window window = { .from_ns = AT(10), .to_ns = AT(24) };
+	struct store_segments segments = { 0 };
+	struct coverage listed = { 0 };
 	struct tape *next = tapes_new(22, 24);
 	struct tape_loss shed = { TAPE_LOSS_SHED, TAPE_ALL_CPUS, PERF(12), PERF(20), 300 };
 
@@ -207,6 +212,15 @@ static void test_given_up_and_set(void)
 	CHECK_EQ(all->coverage.gaps.count, 2);
 	check_gap(&all->coverage, 0, 12, 20.005, "given up: the store could not be written");
 	check_gap(&all->coverage, 1, 20.005, 22.005, "the recorder was stopped (SIGTERM)");
+	/* also to who does not look at all losses */
+	CHECK_EQ(store_reader_open(store.path, &reader, NULL), 0);
+	CHECK_EQ(store_reader_find(reader, AT(10), AT(24), &segments, NULL), 0);
+	CHECK_EQ(recorded_cover(reader, &segments, &window, NULL, &listed, NULL), 0);
+	CHECK_EQ(listed.gaps.count, 2);
+	check_gap(&listed, 0, 12, 20.005, "given up: the store could not be written");
+	check_gap(&listed, 1, 20.005, 22.005, "the recorder was stopped (SIGTERM)");
+	array_done(&listed.gaps);
+	array_done(&segments.list);
 }
 
 static const char *outside(const char *store, double from, double to)
