@@ -196,12 +196,15 @@ static int parse_option(struct invocation *invocation, const char *word, char **
 
 static int parse(struct invocation *invocation, char **words)
 {
+	bool options = true; /* up to a word that is -- */
 	int r = EXIT_DONE;
 
 	while (r == EXIT_DONE && *words) {
 		const char *word = *words++;
 
-		if (word[0] == '-' && word[1]) {
+		if (options && strcmp(word, "--") == 0) {
+			options = false;
+		} else if (options && word[0] == '-' && word[1]) {
 			r = parse_option(invocation, word, &words);
 		} else if (!invocation->command) {
 			invocation->command = find_command(word);

@@ -100,8 +100,8 @@ static void tell_status(struct recording *recording, const struct recorder_progr
 	char waits[64] = "";
 
 	if (progress->stopping) {
-		service_say(&recording->service, "STATUS=sealing: %llu segments wait",
-			(unsigned long long)progress->waiting);
+		service_say(&recording->service, "STATUS=sealing: %llu segment%s",
+			(unsigned long long)progress->waiting, progress->waiting == 1 ? "" : "s");
 		return;
 	}
 	if (progress->waiting > 1)

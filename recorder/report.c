@@ -74,6 +74,7 @@ void report_stored(struct recorder_progress *progress, const struct sealer_statu
 	progress->stalled = status->stalled;
 	progress->given_up = status->given_up;
 	progress->recovered = status->recovered;
-	progress->error = status->error;
+	/* what was once in the way of the store is not for ever */
+	progress->error = status->stalled || status->failed ? status->error : (struct error){ 0 };
 	progress->warning = *cpu_trouble->text ? *cpu_trouble : status->warning;
 }
