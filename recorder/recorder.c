@@ -119,6 +119,8 @@ static int drain(struct recorder *recorder)
 
 	begin_drain(recorder);
 	clock_reading_begin(&recorder->reading);
+	/* our own record is no news, nor is what we take now */
+	perf_events_wait(recorder->events, 0);
 	r = empty_rings(recorder, PERF_ALL_RINGS);
 	if (r == 0 && recorder->reading.complete)
 		r = assembler_anchor(&recorder->assembler, &recorder->reading.anchor);
