@@ -395,6 +395,11 @@ static void tell(const struct invocation *invocation, const struct recorder_prog
 		say(invocation,
 			"%llu of the segments, %.2f MB, were removed again to keep the limits",
 			(unsigned long long)progress->removed, progress->removed_bytes / 1e6);
+	if (progress->away)
+		say(invocation,
+			"%llu of the segments, %.2f MB, went with a store that was removed or "
+			"replaced meanwhile",
+			(unsigned long long)progress->away, progress->away_bytes / 1e6);
 	if (progress->missed)
 		say(invocation, "%llu samples that were due on busy CPUs did not come",
 			(unsigned long long)progress->missed);

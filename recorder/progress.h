@@ -69,6 +69,9 @@ struct recorder_progress {
 	uint64_t segments; /* sealed by this recorder */
 	uint64_t removed; /* of these, to keep the limits; and their bytes */
 	uint64_t removed_bytes;
+	uint64_t
+		away; /* and of these: in a store that was removed or replaced since; and their bytes */
+	uint64_t away_bytes;
 	uint64_t bytes; /* of them */
 	uint64_t waiting; /* segments that are not sealed yet */
 	uint64_t spool_lag_ns; /* how far what is on the disk is behind what was taken */

@@ -68,6 +68,8 @@ void report_stored(struct recorder_progress *progress, const struct sealer_statu
 	progress->segments = status->segments;
 	progress->removed = status->removed;
 	progress->removed_bytes = status->removed_bytes;
+	progress->away = status->away;
+	progress->away_bytes = status->away_bytes;
 	progress->spool_lag_ns = drained_ns - MIN(drained_ns, spooled_ns);
 	progress->bytes = status->bytes;
 	progress->waiting = status->waiting;

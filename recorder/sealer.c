@@ -36,6 +36,7 @@ struct sealer {
 	struct spooler *spooler;
 	struct spooler_owner owner;
 	bool told_space, told_starved;
+	uint64_t renewed; /* times that the store was found gone or replaced */
 	unsigned int patience; /* seconds more, until what failed is tried again */
 	bool heard; /* of what the recorder before us could not store */
 	bool leftovers; /* of recorders before us, that could not be sealed yet */
@@ -257,6 +258,18 @@ static int name_tape(struct sealer *sealer, struct waiting *waiting, struct erro
 	return r < 0 ? error_set(error, r, "out of memory while naming a segment") : 0;
 }
 
+/* What was sealed before this one went with the store that was there. */
+static void note_renewed(struct sealer *sealer)
+{
+	if (store_writer_renewed(sealer->writer) == sealer->renewed)
+		return;
+	sealer->renewed = store_writer_renewed(sealer->writer);
+	pthread_mutex_lock(&sealer->lock);
+	sealer->status.away = sealer->status.segments;
+	sealer->status.away_bytes = sealer->status.bytes;
+	pthread_mutex_unlock(&sealer->lock);
+}
+
 /* The oldest tape that waits. 1 when it was sealed, 0 when there is none. */
 static int seal_one(struct sealer *sealer, struct error *error)
 {
@@ -280,6 +293,7 @@ static int seal_one(struct sealer *sealer, struct error *error)
 	if (r == 1)
 		warn(sealer, error);
 	if (r >= 0) {
+		note_renewed(sealer);
 		sealed(sealer, &waiting, &shed, bytes);
 		retain(sealer);
 		return 1;
@@ -513,18 +527,6 @@ int sealer_put_block(struct sealer *sealer, struct spool_block *block)
 	return spooler_put(sealer->spooler, block);
 }
 
-/* What a tape takes in memory, but for a little. */
-static uint64_t tape_bytes(const struct tape *tape)
-{
-	return tape->samples.capacity * sizeof(*tape->samples.items) +
-	       tape->stacks.capacity * sizeof(*tape->stacks.items) +
-	       tape->frames.capacity * sizeof(*tape->frames.items) +
-	       tape->threads.capacity * sizeof(*tape->threads.items) +
-	       tape->modules.capacity * sizeof(*tape->modules.items) +
-	       tape->losses.capacity * sizeof(*tape->losses.items) +
-	       tape->points.capacity * sizeof(*tape->points.items) + tape->strings.text.capacity;
-}
-
 /* Gives up one tape; the lock is held. */
 static void shed_tape(struct sealer *sealer, size_t at)
 {
@@ -553,7 +555,7 @@ static void keep_bound(struct sealer *sealer)
 
 int sealer_put(struct sealer *sealer, struct tape *tape)
 {
-	const struct waiting waiting = { tape, tape_bytes(tape), tape->sequence, false };
+	const struct waiting waiting = { tape, tape_memory(tape), tape->sequence, false };
 	int r;
 
 	pthread_mutex_lock(&sealer->lock);

@@ -41,6 +41,9 @@ struct sealer_status {
 	uint64_t bytes;
 	uint64_t removed; /* of these segments, for the limits; and their bytes */
 	uint64_t removed_bytes;
+	uint64_t
+		away; /* of these segments: in a store that was removed or replaced since; and their bytes */
+	uint64_t away_bytes;
 	size_t waiting; /* tapes not sealed yet, the one at work included */
 	bool stalled; /* the store cannot be written: tried again each second, `error` says why */
 	int failed; /* 0, or a negative errno: a tape was given up at the end, `error` says why */

@@ -130,6 +130,8 @@ int store_writer_tell(struct store_writer *writer, const char *text, struct erro
  * in. There is room for that on a full disk. 0 or a negative errno.
  */
 int store_writer_leave(struct store_writer *writer, struct store_left *left);
+/* How often the store was removed or replaced while it was open, as sealing found out. */
+uint64_t store_writer_renewed(const struct store_writer *writer);
 /* What the recorder before left to say; 1, or 0 when there is nothing. From then on it is the caller's to tell: store_writer_heard() when it did. */
 int store_writer_left(const struct store_writer *writer, struct store_left *ret_left);
 void store_writer_heard(struct store_writer *writer);

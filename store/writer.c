@@ -408,12 +408,18 @@ static int tell_anew(struct store_writer *writer, struct error *error)
 {
 	writer->index = index_close(writer->index);
 	writer->behind = true;
+	writer->renewed++;
 	writer_start_index(writer, NULL);
 	error_set(error, 0,
 		"%s was removed or replaced while we recorded into it; what is recorded goes into "
 		"the one that is there now",
 		writer->path);
 	return 1;
+}
+
+uint64_t store_writer_renewed(const struct store_writer *writer)
+{
+	return writer->renewed;
 }
 
 int store_writer_seal(struct store_writer *writer, struct tape *tape, enum segment_effort effort,

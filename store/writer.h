@@ -41,6 +41,7 @@ struct store_writer {
 	bool replacing; /* and has no numbers of ours yet */
 	uint64_t
 		anew_from; /* numbers below were given out before that, for tapes that get others */
+	uint64_t renewed; /* times */
 	bool behind; /* a change could not be brought into the index */
 	char sealed_last[64];
 	char unfit[64]; /* the segment that the disk had no room for when it was tried last: */

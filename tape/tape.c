@@ -39,6 +39,17 @@ void tape_filled(struct tape *tape)
 	table_done(&tape->thread_table);
 }
 
+uint64_t tape_memory(const struct tape *tape)
+{
+	return tape->samples.capacity * sizeof(*tape->samples.items) +
+	       tape->stacks.capacity * sizeof(*tape->stacks.items) +
+	       tape->frames.capacity * sizeof(*tape->frames.items) +
+	       tape->threads.capacity * sizeof(*tape->threads.items) +
+	       tape->modules.capacity * sizeof(*tape->modules.items) +
+	       tape->losses.capacity * sizeof(*tape->losses.items) +
+	       tape->points.capacity * sizeof(*tape->points.items) + tape->strings.text.capacity;
+}
+
 int tape_new(struct tape **ret_tape)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = calloc(1, sizeof(*tape));

@@ -235,6 +235,8 @@ int tape_new(struct tape **ret_tape);
 struct tape *tape_free(struct tape *tape);
 /* No stacks, frames, threads and modules come any more: what tells which are there is forgotten. */
 void tape_filled(struct tape *tape);
+/* What it takes in memory, but for a little. */
+uint64_t tape_memory(const struct tape *tape);
 DEFINE_CLEANUP(tape, struct tape *, tape_free)
 
 /* Each gives the number of the row that equals, made where there was none. 0 or -ENOMEM. */

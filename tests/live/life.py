@@ -257,6 +257,7 @@ def test_store_removed(folder):
     said = stop(first)
     wrongs += expect("the first was ended", first.returncode == 0, said)
     wrongs += expect("not said that it was replaced", f"{store} was removed or replaced" in said, said)
+    wrongs += expect("not said what went with it", re.search(r"[1-9]\d* of the segments, \S+ MB, went with a store", said), said)
     wrongs += expect("not said whose it was", f"process {second.pid} is recording into it already" in said, said)
     wrongs += expect("segments of the second are gone", names <= {path.name for path in (store / "segments").iterdir()})
     sound = perftape("verify", "--store", store)
