@@ -89,13 +89,14 @@ static void choose_by_age(struct choice *choice, struct choice_figures *figures)
 	}
 }
 
-static void choose_by_bytes(
-	struct choice *choice, struct choice_figures *figures, uint64_t max_bytes, bool pinned)
+/* Until one of the figures, which becomes less with each, is no more than that: first what is not pinned. */
+static void choose_down_to(struct choice *choice, struct choice_figures *figures,
+	const uint64_t *figure, uint64_t most, const char *why)
 {
-	for (size_t i = 0; i < choice->items.count && figures->bytes > max_bytes; i++)
-		if (may_go(&choice->items.items[i], pinned))
-			remove_item(&choice->items.items[i], figures,
-				"the store is larger than the limit");
+	for (int pinned = 0; pinned < 2; pinned++)
+		for (size_t i = 0; i<choice->items.count && * figure> most; i++)
+			if (may_go(&choice->items.items[i], pinned))
+				remove_item(&choice->items.items[i], figures, why);
 }
 
 static void choose_by_space(
@@ -121,15 +122,6 @@ static uint64_t bytes_to_give(const struct choice *choice, const struct choice_f
 	return MIN(bytes, figures->bytes - MIN(figures->bytes, figures->floor_bytes));
 }
 
-static void choose_by_taken(
-	struct choice *choice, struct choice_figures *figures, uint64_t taken_bytes, bool pinned)
-{
-	for (size_t i = 0; i < choice->items.count && figures->taken_bytes > taken_bytes; i++)
-		if (may_go(&choice->items.items[i], pinned))
-			remove_item(&choice->items.items[i], figures,
-				"others fill the disk, and the store may not grow");
-}
-
 static struct choice_hold hold_of(const struct choice_figures *figures)
 {
 	if (figures->hold.reach_bytes)
@@ -149,8 +141,8 @@ static void choose_starved(struct choice *choice, struct choice_figures *figures
 
 	reach_bytes = MAX(hold->reach_bytes, reach_bytes);
 	taken_bytes = MIN(hold->taken_bytes, reach_bytes - MIN(reach_bytes, figures->room_bytes));
-	choose_by_taken(choice, figures, taken_bytes, false);
-	choose_by_taken(choice, figures, taken_bytes, true);
+	choose_down_to(choice, figures, &figures->taken_bytes, taken_bytes,
+		"others fill the disk, and the store may not grow");
 }
 
 void choice_make(struct choice *choice, const struct store_limits *limits,
@@ -166,8 +158,8 @@ void choice_make(struct choice *choice, const struct store_limits *limits,
 	}
 	set_ages(choice, limits, figures->now_ns);
 	choose_by_age(choice, &left);
-	choose_by_bytes(choice, &left, limits->max_bytes, false);
-	choose_by_bytes(choice, &left, limits->max_bytes, true);
+	choose_down_to(choice, &left, &left.bytes, limits->max_bytes,
+		"the store is larger than the limit");
 	choice->starved = left.free_bytes < limits->keep_free_bytes &&
 			  bytes_to_give(choice, &left) < limits->keep_free_bytes - left.free_bytes;
 	choice->hold = choice->starved ? hold_of(figures) : (struct choice_hold){ 0 };
