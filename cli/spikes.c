@@ -19,7 +19,8 @@
 #define LIMIT 40
 
 static const struct option options[] = {
-	WINDOW_OPTIONS,
+	MOMENT_OPTIONS,
+	{ "strict", 0, NULL, "look at all losses; exit with 4 when not all is there" },
 	{ "min", 0, "LENGTH", "only what lasted so long (default: 2s)" },
 	{ "kernel", 0, "SHARE", "only seconds with so much in the kernel, as 90%" },
 	{ "busy", 0, "SHARE", "how busy a CPU is that is saturated (default: 95%)" },
