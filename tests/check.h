@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The smallest test harness: TAP on standard output, one line a test. A test is a function; a CHECK that fails prints where and
- * ends that test.
+ * The smallest test harness: TAP on standard output, one line a test. A test is a function; a CHECK that fails prints what
+ * it expected and what it saw, and ends that test.
  *
  *   static void test_sum(void) { CHECK_EQ(1 + 1, 2); }
  *   CHECK_MAIN({ "sum", test_sum })
@@ -23,32 +23,39 @@ struct check_test {
 
 static jmp_buf check_failed;
 
-#define CHECK_FAIL(...)                                  \
-	do {                                             \
-		printf("# %s:%d: ", __FILE__, __LINE__); \
-		printf(__VA_ARGS__);                     \
-		printf("\n");                            \
-		longjmp(check_failed, 1);                \
+/* Ends the test. The format says what it saw. */
+#define CHECK_FAIL(...)                                   \
+	do {                                              \
+		printf("# seen: ");                       \
+		printf(__VA_ARGS__);                      \
+		printf(" (%s:%d)\n", __FILE__, __LINE__); \
+		longjmp(check_failed, 1);                 \
 	} while (0)
 
-#define CHECK(condition)                                      \
-	do {                                                  \
-		if (!(condition))                             \
-			CHECK_FAIL("not so: %s", #condition); \
+#define CHECK_INSTEAD(expected, ...)                  \
+	do {                                          \
+		printf("# expected: %s\n", expected); \
+		CHECK_FAIL(__VA_ARGS__);              \
 	} while (0)
 
-#define CHECK_EQ(a, b)                                                           \
-	do {                                                                     \
-		long long _a = (long long)(a), _b = (long long)(b);              \
-		if (_a != _b)                                                    \
-			CHECK_FAIL("%s is %lld, not %lld (%s)", #a, _a, _b, #b); \
+#define CHECK(condition)                                          \
+	do {                                                      \
+		if (!(condition))                                 \
+			CHECK_INSTEAD(#condition, "it is false"); \
 	} while (0)
 
-#define CHECK_STR(a, b)                                                                     \
-	do {                                                                                \
-		const char *_a = (a), *_b = (b);                                            \
-		if (!_a || strcmp(_a, _b) != 0)                                             \
-			CHECK_FAIL("%s is \"%s\", not \"%s\"", #a, _a ? _a : "(null)", _b); \
+#define CHECK_EQ(a, b)                                                         \
+	do {                                                                   \
+		long long _a = (long long)(a), _b = (long long)(b);            \
+		if (_a != _b)                                                  \
+			CHECK_INSTEAD(#a " is " #b, "%lld, not %lld", _a, _b); \
+	} while (0)
+
+#define CHECK_STR(a, b)                                                                            \
+	do {                                                                                       \
+		const char *_a = (a), *_b = (b);                                                   \
+		if (!_a || strcmp(_a, _b) != 0)                                                    \
+			CHECK_INSTEAD(#a " is " #b, "\"%s\", not \"%s\"", _a ? _a : "(null)", _b); \
 	} while (0)
 
 static inline int check_run(const struct check_test *tests, size_t count)

@@ -31,7 +31,7 @@ COLUMNS = {"usr": "user", "nice": "nice", "sys": "system", "iowait": "iowait", "
 # more than an audit takes for usual
 DYING = 2500
 MEMORY = pathlib.Path("/sys/fs/cgroup/memory")
-v1 = live.wants((MEMORY / "memory.limit_in_bytes").exists(), "memory cgroups of version 1")
+v1 = live.lacking((MEMORY / "memory.limit_in_bytes").exists(), "memory cgroups of version 1")
 PARENT = "perftape-dying"
 
 
@@ -101,6 +101,7 @@ def blink(cpus, seconds):
         yield subprocess.Popen([sys.executable, "-c", code])
 
 
+@live.test(alone=True)
 def test_beside_mpstat(folder):
     """Each CPU's time is what mpstat says of the same seconds."""
     store = folder / "mpstat"
@@ -176,7 +177,7 @@ def last_value(store, name):
     return [row["value"] for row in rows if "name" in row][-1:]
 
 
-@v1
+@live.test(lacks=v1)
 def test_dying_cgroups(folder):
     """Memory cgroups that were removed and are not gone are counted and found, with who made them; when they are gone, they are not."""
     at_first = dying_now()
@@ -216,7 +217,7 @@ def confirm(finding, number=0):
     return subprocess.run(["bash", "-c", finding["confirm"][number]], capture_output=True, text=True, timeout=WAIT, check=False).stdout
 
 
-@v1
+@live.test(lacks=v1)
 def test_crash_loop(folder):
     """A unit's cgroup that is made anew again and again is found, by name; and no longer when it stays."""
     slice_, unit = MEMORY / "system.slice", MEMORY / "system.slice" / "perftape-test.service"
@@ -258,7 +259,7 @@ while True:
 """
 
 
-@v1
+@live.test(lacks=v1)
 def test_short_containers(folder):
     """Containers that take each other's place are found, with how old the one that runs is."""
     parent = MEMORY / f"perftape-test-{os.getpid()}"
@@ -288,6 +289,7 @@ def removed(group):
     return not group.exists()
 
 
+@live.test(alone=True)
 def test_saturated_core(folder):
     """A core that does not leave the kernel is found, with the thread that keeps it there."""
     cpu = max(os.sched_getaffinity(0))
@@ -312,6 +314,7 @@ def test_saturated_core(folder):
     return wrongs + expect(f"{found['severity']}, exit code {code}", found["severity"] in ("critical", "warning") and code == 5)
 
 
+@live.test()
 def test_recorder_is_missing(folder):
     """A store without a recorder is found; with one it is not."""
     store = folder / "recorder"
@@ -324,6 +327,7 @@ def test_recorder_is_missing(folder):
     return wrongs + expect("what was recorded was not looked at", answer["recorded_from"], answer)
 
 
+@live.test()
 def test_other_host(folder):
     """a copy of a host is audited with its own figures; a file of it that hangs is found, and the rest looked at"""
     store, root, conf = folder / "store", folder / "root", folder / "perftape.conf"
@@ -342,9 +346,5 @@ def test_other_host(folder):
     return wrongs + expect("the store that is named", json.loads(done.stdout)["recorded_from"] is not None, done)
 
 
-ALONE = [test_beside_mpstat, test_saturated_core]
-TOGETHER = [test_dying_cgroups, test_crash_loop, test_short_containers, test_recorder_is_missing, test_other_host]
-
-
 if __name__ == "__main__":
-    sys.exit(live.main(TOGETHER, ALONE))
+    sys.exit(live.main())

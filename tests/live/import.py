@@ -119,6 +119,7 @@ def keep_event(text, event):
     text.write_text("\n\n".join(part for part in parts if re.search(rf"\s{event}:", part.split("\n")[0])) + "\n\n")
 
 
+@live.test(alone=True)
 def test_modes(folder):
     """Plain, compressed, with build-ids of all files, with those in the mappings: the same as perf says.
 
@@ -133,6 +134,7 @@ def test_modes(folder):
     return wrongs
 
 
+@live.test(alone=True)
 def test_one_process(folder):
     """A recording of one process does not say on which CPU it ran: it is the first for us."""
     data, store, text, stacks = (folder / f"process.{part}" for part in ("data", "store", "script", "stacks"))
@@ -145,6 +147,7 @@ def test_one_process(folder):
     return wrongs or compare("one process", text, stacks)
 
 
+@live.test(alone=True)
 def test_pipe(folder):
     """What perf writes to a pipe."""
     data = folder / "pipe.data"
@@ -157,6 +160,7 @@ def test_pipe(folder):
     return same(folder, "pipe", data)
 
 
+@live.test(alone=True)
 def test_events(folder):
     """Several events: the sampling one that comes first, or the one that is asked for."""
     data = folder / "events.data"
@@ -171,7 +175,6 @@ def test_events(folder):
     return wrongs + expect("not the first", " samples of cpu-clock" in first.stderr, first.stderr)
 
 
-
 def heads(stacks):
     """Time and comm of each sample."""
     found = re.findall(r"^(\S.*?) +-?\d+/-?\d+ +\[\d+\] +(\d+\.\d+): +(\d+)", stacks.read_text(), re.MULTILINE)
@@ -184,6 +187,7 @@ def windows(said):
     return [tuple(datetime.datetime.fromisoformat(moment).timestamp() for moment in pair) for pair in found]
 
 
+@live.test(alone=True)
 def test_switch_output(folder):
     """The files of --switch-output are one timeline."""
     files = folder / "switch"
@@ -201,6 +205,7 @@ def test_switch_output(folder):
     return wrongs + compare("--switch-output", folder / "switch.script", folder / "switch.stacks")
 
 
+@live.test(alone=True)
 def test_switch_output_compressed(folder):
     """With -z each of them goes on from the one before, and is of no use without it."""
     files, alone, store = folder / "switch-z", folder / "alone", folder / "switch-z.store"
@@ -229,6 +234,7 @@ def test_switch_output_compressed(folder):
     return wrongs + query(first, folder / "first.stacks", time.time() - 3600) + compare("-z --switch-output, the first", text, folder / "first.stacks")
 
 
+@live.test(alone=True)
 def test_clock(folder):
     """perf record -k: the wall clock is in the file."""
     data, stacks = folder / "clock.data", folder / "clock.stacks"
@@ -256,6 +262,7 @@ def records_of(bytes_):
         at += size
 
 
+@live.test(alone=True)
 def test_killed(folder):
     """perf was killed: all that it had written whole."""
     data, mended = folder / "killed.data", folder / "mended.data"
@@ -283,6 +290,7 @@ def test_killed(folder):
     return wrongs + compare("killed", folder / "killed.script", folder / "killed.stacks")
 
 
+@live.test(alone=True)
 def test_packed(folder):
     """gzip, xz and zstd around it: the same samples."""
     data = folder / "whole.data"
@@ -308,6 +316,7 @@ def test_packed(folder):
     return wrongs
 
 
+@live.test(alone=True)
 def test_twice(folder):
     """Importing a file twice adds nothing, under another name neither."""
     data, store = folder / "twice.data", folder / "twice"
@@ -323,6 +332,7 @@ def test_twice(folder):
     return wrongs + expect("other segments", before == after, before, after)
 
 
+@live.test(alone=True)
 def test_names(folder):
     """Where the file does not say it, the wall clock comes from its name, its last change, or from who imports it."""
     data = folder / "named.data"
@@ -354,6 +364,7 @@ def test_names(folder):
     return wrongs
 
 
+@live.test(alone=True)
 def test_gap(folder):
     """Adjacent files are one timeline, and what lies between them shows as not recorded."""
     files, store = folder / "gap", folder / "gap.store"
@@ -374,6 +385,7 @@ def test_gap(folder):
     return wrongs + expect(f"not the gap of {gap:.3f} s", all(abs(length.total_seconds() - gap) < 0.05 for length in lengths), done.stderr)
 
 
+@live.test(alone=True)
 def test_while_recording(folder):
     """A store in which a recorder runs: its pid is named."""
     store, data = folder / "busy", folder / "busy.data"
@@ -406,6 +418,7 @@ def build(program, name, step, *options):
     subprocess.run([*cc, "-O1", "-fno-omit-frame-pointer", "-x", "c", "-o", program, *options, "-"], input=PROGRAM % {"name": name, "step": step}, text=True, check=True)
 
 
+@live.test(alone=True)
 def test_changed(folder):
     """A program that is not the same any more gives no names: replaced, written over, or made to look as old as it was."""
     wrongs = []
@@ -434,7 +447,6 @@ def test_changed(folder):
     return wrongs
 
 
-
 def make(records, sample_type=0x187):
     """A perf.data file of one event without ids: samples of 32 or 40 bytes, or what the caller makes."""
     attr = struct.pack("<IIQQQQQ", 1, 128, 0, 997, sample_type, 0, 1 << 10 | 1 << 18).ljust(128, b"\0") + bytes(16)
@@ -451,6 +463,7 @@ def import_measured(store, path):
     return said, process.returncode, usage.ru_maxrss / 1024, time.monotonic() - begin
 
 
+@live.test(alone=True)
 def test_damage(folder):
     """Cut, lying and hostile files: one clear line, and what was readable is kept."""
     data = folder / "sound.data"
@@ -495,6 +508,7 @@ def test_damage(folder):
     return wrongs
 
 
+@live.test(alone=True)
 def test_bombs(folder):
     """Compressed records that expand absurdly take neither the memory nor the day."""
     if not tap.has("zstd"):
@@ -514,31 +528,11 @@ def test_bombs(folder):
     return wrongs
 
 
-ALONE = [
-    test_modes,
-    test_one_process,
-    test_pipe,
-    test_events,
-    test_switch_output,
-    test_switch_output_compressed,
-    test_clock,
-    test_killed,
-    test_packed,
-    test_twice,
-    test_names,
-    test_gap,
-    test_while_recording,
-    test_changed,
-    test_damage,
-    test_bombs,
-]
-
-
 def main():
     with tempfile.TemporaryDirectory(prefix="perftape import ") as folder:
         # perf keeps what it saw in ~/.debug: ours, for the time of this test
         os.environ["HOME"] = folder
-        return live.main(alone=ALONE, able=tap.has("perf"), needs="root and perf")
+        return live.main(able=tap.has("perf"), needs="root and perf")
 
 
 if __name__ == "__main__":

@@ -90,6 +90,7 @@ def kill_for_memory():
         group.rmdir()
 
 
+@live.test(alone=True)
 def test_oom(folder):
     """A process that is killed for want of memory is listed within two seconds, keeps its number, and its window is shown."""
     store = folder / "oom"
@@ -119,6 +120,7 @@ def test_oom(folder):
     return wrongs + expect("not in the table", re.search(r"\boom\.\w+ .* yes$", table, re.MULTILINE), table)
 
 
+@live.test()
 def test_forged(folder):
     """What users write into the kernel's log is no incident, unless they are trusted."""
     store, trusting = folder / "forged", folder / "trusting"
@@ -133,6 +135,7 @@ def test_forged(folder):
     return wrongs + expect("found once it is sealed", of_device(store) == [] and of_device(trusting) == [3])
 
 
+@live.test()
 def test_restarts(folder):
     """A recorder that is killed, and one that is stopped: no line comes twice, and none is missed, also while nobody recorded."""
     store = folder / "restarts"
@@ -155,6 +158,7 @@ def test_restarts(folder):
     return wrongs + expect("times are not in order", times == sorted(times) and times[-1] - times[0] < 600, times)
 
 
+@live.test(alone=True)
 def test_overrun(folder):
     """Lines that were overwritten before they could be read are counted, and what comes behind is found."""
     store = folder / "overrun"
@@ -201,6 +205,7 @@ def apart(store, queue):
     return min((abs(sample - at) for sample in times), default=9)
 
 
+@live.test(alone=True)
 def test_clock(folder):
     """A process writes a line and spins: its stamp and the first sample agree to a millisecond."""
     store = folder / "clock"
@@ -213,6 +218,7 @@ def test_clock(folder):
     return expect("stamps and samples are apart", sorted(found)[1] < 0.001, found)
 
 
+@live.test()
 def test_snapshots(folder):
     """An incident's window is left in a folder, once; what that folder's disk does is nothing to the recording."""
     store, snapshots, moved = folder / "kept", folder / "snapshots", folder / "moved.tape"
@@ -240,6 +246,7 @@ def test_snapshots(folder):
     return wrongs + expect("a bad folder ended the recording, or was not said", recorder.returncode == 0 and "blocked" in said, said)
 
 
+@live.test()
 def test_scan(folder):
     """A log of this machine is placed by its stamps, and what it has beyond the store is added once."""
     store, log = folder / "scan", folder / "kern.log"
@@ -263,6 +270,7 @@ def test_scan(folder):
     return wrongs + expect("added twice", of_device(store) == [6, 7], of_device(store))
 
 
+@live.test()
 def test_pipe(folder):
     """What comes through a pipe is told of when it comes, and not at its end; a line that was cut is waited for no longer than a second."""
     environment = os.environ | {"PERFTAPE_STORE": str(folder / "none")}
@@ -279,4 +287,4 @@ def test_pipe(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(live.main([test_snapshots, test_restarts, test_forged, test_scan, test_pipe], [test_oom, test_overrun, test_clock]))
+    sys.exit(live.main())

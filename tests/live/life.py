@@ -48,6 +48,7 @@ def stop(recorder, number=signal.SIGTERM):
     return said
 
 
+@live.test()
 def test_status(folder):
     """status tells what a recorder does and costs; that it was killed; and nothing of one that ended."""
     store = folder / "status"
@@ -75,6 +76,7 @@ def test_status(folder):
     return wrongs + expect("it tells when none runs", status(store)["recording"] is None)
 
 
+@live.test()
 def test_stopped_recorder(folder):
     """A recorder that stands still is told from one that records."""
     store = folder / "stands still"
@@ -106,6 +108,7 @@ def coverage_of(store):
     return json.loads(perftape("segments", "--json", "--store", store).stdout.splitlines()[-1])["coverage"]
 
 
+@live.test()
 def test_why_not(folder):
     """What every stretch that was not recorded is for: told by each answer, and the last by status."""
     store = folder / "why not"
@@ -142,6 +145,7 @@ def test_why_not(folder):
     return wrongs + expect("not in a query", listed == ["before the first recording", *whys, "the recorder was killed"], said)
 
 
+@live.test(alone=True)
 def test_sealed_in_time(folder):
     """SIGTERM under load: all is sealed within 2 s, and a second besides for a machine that runs tests."""
     store = folder / "in time"
@@ -162,6 +166,7 @@ def moment(text):
     return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
 
 
+@live.test()
 def test_rotate(folder):
     """SIGUSR2 ends a segment at once, and no sample is lost or there twice."""
     store = folder / "rotate"
@@ -186,6 +191,7 @@ def limits(store):
     return told["max_bytes"], told["max_age_ns"]
 
 
+@live.test()
 def test_reload(folder):
     """SIGHUP rereads the settings: limits apply at once, a mistake changes nothing, what needs a restart is said."""
     store, conf = folder / "reload", folder / "reload.conf"
@@ -209,6 +215,7 @@ def test_reload(folder):
     return wrongs + expect("not ended by SIGTERM", recorder.returncode == 0, recorder.returncode)
 
 
+@live.test()
 def test_settings_gone(folder):
     """Settings that are not there at SIGHUP are no wish for other limits; what needs a restart is said also to who asked for quiet."""
     store, conf = folder / "gone", folder / "gone.conf"
@@ -232,6 +239,7 @@ def stored_samples(store):
     return sum(json.loads(line).get("samples", 0) for line in perftape("segments", "--json", "--store", store).stdout.splitlines())
 
 
+@live.test()
 def test_store_removed(folder):
     """A store that is removed is made again; one that somebody else has by then is not written to, and later nothing of his is replaced."""
     store = folder / "removed"
@@ -264,6 +272,7 @@ def test_store_removed(folder):
     return wrongs + expect("the store is not sound", sound.returncode == 0, sound.stdout, sound.stderr)
 
 
+@live.test()
 def test_settings(folder):
     """Options come from the command line, then the environment, then the file; the example is one; mistakes are named."""
     conf, wrongs = folder / "settings.conf", []
@@ -314,6 +323,7 @@ class Manager:
         return any(text in line for line in self.said)
 
 
+@live.test()
 def test_service(folder):
     """A service manager is told that it is ready, alive, reloading and stopping, through a path and an abstract name."""
     wrongs = []
@@ -338,6 +348,7 @@ def test_service(folder):
     return wrongs + expect("a socket that is not there is a failure", recorder.returncode == 0, said)
 
 
+@live.test()
 def test_terminal(folder):
     """At a terminal one line tells how it goes; when the terminal is gone, the recording ends and is sealed."""
     store = folder / "terminal"
@@ -372,6 +383,7 @@ def frozen_store(folder):
     return mount
 
 
+@live.test()
 def test_hung_disk(folder):
     """A store that hangs at the end is not waited for when a second SIGTERM comes, nor for longer than 30 s; what was not written is said."""
     mount = frozen_store(folder)
@@ -410,6 +422,7 @@ def test_hung_disk(folder):
     return wrongs
 
 
+@live.test()
 def test_stopped_twice_at_once(folder):
     """Two signals at the same time, as timeout(1) sends them, stop it as one does: nothing is left unsealed."""
     wrongs = []
@@ -424,6 +437,7 @@ def test_stopped_twice_at_once(folder):
     return wrongs
 
 
+@live.test()
 def test_mark(folder):
     """A mark is put beside a recorder and without one, is listed, names a window, and pins nothing."""
     store = folder / "mark"
@@ -450,6 +464,7 @@ def test_mark(folder):
     return wrongs + expect("it pins what is around it", sealed(store) <= 1 or len(rows) > len(listed), done.stderr)
 
 
+@live.test()
 def test_nobody_listens(folder):
     """A standard error that is closed, or whose reader is gone, costs no sample; nothing of what would be said gets into the store's files."""
     wrongs = []
@@ -488,6 +503,7 @@ def lacking(told):
     return (missing - {"cycles"}) | ({"cycles and another event"} if ("cycles" in missing) != (told["event"] != "cycles") else set())
 
 
+@live.test(alone=True)
 def test_user(folder):
     """With --user, root is dropped but for what sampling needs: CPUs that come later are sampled, files belong to the user."""
     folder.chmod(0o755)
@@ -542,6 +558,7 @@ def run_with(folder, numbers, bind=None, look=lambda store: None):
     return store, told, stop(recorder), recorder.returncode
 
 
+@live.test()
 def test_file_capabilities(folder):
     """A user who is not root records with a file that has the capabilities; with fewer, what that costs is said."""
     folder.chmod(0o755)
@@ -561,6 +578,7 @@ def test_file_capabilities(folder):
     return wrongs + expect("not one line about CAP_PERFMON", code == 1 and "CAP_PERFMON" in said and said.count("\n") == 1, code, said)
 
 
+@live.test(alone=True)
 def test_little_memory(folder):
     """Without the right to lock memory the rings are as large as a limit leaves, and what that costs is said."""
     folder.chmod(0o755)
@@ -570,29 +588,5 @@ def test_little_memory(folder):
     return expect("not said", code == 0 and told and told["ring_bytes"] < 1 << 20 and "ring-size" in lacking(told), code, told, said)
 
 
-ALONE = [
-    test_little_memory,
-    test_sealed_in_time,
-    test_user,
-]
-TOGETHER = [
-    test_hung_disk,
-    test_stopped_twice_at_once,
-    test_stopped_recorder,
-    test_why_not,
-    test_service,
-    test_status,
-    test_settings,
-    test_reload,
-    test_settings_gone,
-    test_store_removed,
-    test_mark,
-    test_rotate,
-    test_nobody_listens,
-    test_terminal,
-    test_file_capabilities,
-]
-
-
 if __name__ == "__main__":
-    sys.exit(live.main(TOGETHER, ALONE))
+    sys.exit(live.main())

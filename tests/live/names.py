@@ -22,7 +22,7 @@ import beside_perf  # noqa: E402
 import live  # noqa: E402
 
 PERFTAPE, BRIEF, LOAD = map(os.path.abspath, sys.argv[1:4])
-COUNT, HOGS, NAMED = map(int, sys.argv[4:7]) if len(sys.argv) > 4 else (20, 0, 15)
+COUNT, HOGS, NAMED = map(int, sys.argv[4:7]) if len(sys.argv) > 6 else (20, 0, 15)
 WAIT = 120
 
 
@@ -42,6 +42,7 @@ def record_while(store, action):
         recorder.communicate(timeout=WAIT)
 
 
+@live.test(alone=True)
 def test_brief(folder):
     """processes of a moment, from files that are deleted, in mount namespaces of their own"""
     store = folder / "brief"
@@ -62,6 +63,7 @@ def test_brief(folder):
     return []
 
 
+@live.test(alone=True)
 def test_resolve(folder):
     """names that come later: debug files of a stripped program, found beside a recorder"""
     store, program, debug = folder / "later", folder / "stripped", folder / "debug"
@@ -105,4 +107,4 @@ def test_resolve(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(live.main(alone=[test_brief, test_resolve]))
+    sys.exit(live.main())

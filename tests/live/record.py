@@ -28,6 +28,7 @@ LOAD = os.path.abspath(sys.argv[2])
 MEMORY = pathlib.Path("/sys/fs/cgroup/memory")
 
 
+@live.test()
 def test_lost_names(folder):
     """A recorder that is stopped until records of names are lost learns from /proc who runs."""
     store = folder / "names"
@@ -69,6 +70,7 @@ def fill(store):
             pass
 
 
+@live.test()
 def test_full_disk(folder):
     """A store that is full: recording goes on in memory; with room again, everything is there."""
     store = folder / "full"
@@ -99,6 +101,7 @@ def test_full_disk(folder):
     return wrongs
 
 
+@live.test()
 def test_full_to_the_end(folder):
     """What could not be stored until the end is told by every answer, before the next recorder and after it: how many, of when, and why."""
     store = folder / "full to the end"
@@ -129,6 +132,7 @@ def test_full_to_the_end(folder):
         subprocess.run(["umount", store], check=True)
 
 
+@live.test()
 def test_full_before_a_segment(folder):
     """What is in the spool alone at the end is not called nothing, and the next recording recovers it."""
     store = folder / "full at once"
@@ -151,6 +155,7 @@ def test_full_before_a_segment(folder):
         subprocess.run(["umount", store], check=True)
 
 
+@live.test()
 def test_disk_fills_up(folder):
     """A disk that others fill: the oldest segments go to make room, and the newest second is there."""
     store = folder / "filling"
@@ -172,6 +177,7 @@ def test_disk_fills_up(folder):
     return wrongs
 
 
+@live.test()
 def test_stopped_at_once(folder):
     """A recorder that is stopped before it has a sample makes up no times."""
     wrongs = []
@@ -185,6 +191,7 @@ def test_stopped_at_once(folder):
     return wrongs
 
 
+@live.test()
 def test_signals(folder):
     """SIGINT and SIGTERM end a recording with everything in the store."""
     wrongs = []
@@ -201,6 +208,7 @@ def test_signals(folder):
     return wrongs
 
 
+@live.test()
 def test_nohup(folder):
     """Who starts it with nohup and logs out finds it recording."""
     store = folder / "nohup"
@@ -214,6 +222,7 @@ def test_nohup(folder):
     return wrongs
 
 
+@live.test()
 def test_stopped_terminal(folder):
     """A terminal that takes no more text, as behind a network that is gone, does not hold the recording up."""
     store = folder / "terminal"
@@ -238,6 +247,7 @@ def test_stopped_terminal(folder):
     return wrongs
 
 
+@live.test()
 def test_one_recorder(folder):
     """A second recorder is told the pid of the first; after kill -9 the next one starts, and what was sealed is there."""
     store = folder / "one"
@@ -282,6 +292,7 @@ def is_recovered(store, killed):
     return wrongs + expect(f"{covered:.2f} of 3 s are covered, and {lost:.2f} s were lost", abs(3 - covered - lost) < 0.06, said)
 
 
+@live.test(alone=True)
 def test_killed(folder):
     """kill -9 at any moment: the next start has all but the last second, says so, and no sample is there twice."""
     loads = beside_perf.start_load(LOAD, sorted(os.sched_getaffinity(0)))
@@ -300,6 +311,7 @@ def test_killed(folder):
     return [wrong for store, at in zip(stores, killed) for wrong in is_recovered(store, at)]
 
 
+@live.test()
 def test_nothing_there(folder):
     """A window before anything was recorded: exit code 3, and where the nearest is."""
     store = folder / "nothing"
@@ -312,6 +324,7 @@ def test_nothing_there(folder):
     return wrongs + expect("an empty answer for a CPU that is not there", done.returncode == 3 and not done.stdout, done.stderr)
 
 
+@live.test()
 def test_dead_fuse(folder):
     """A busy program on a FUSE mount whose server no longer answers, seen to start or there before: all is sampled and sealed in time."""
     mount = folder / "mount"
@@ -365,6 +378,7 @@ def work_inside(cgroup):
     return pid
 
 
+@live.test()
 def test_new_cgroups(folder):
     """Processes that end at once, in cgroups that are removed with them: their samples are said to be of those."""
     unified = find_unified()
@@ -396,6 +410,7 @@ def test_new_cgroups(folder):
     return wrongs
 
 
+@live.test()
 def test_moved_programs(folder):
     """Programs that end soon, each moved to another cgroup, of version 1 where there is one, before it starts: their samples are said to be of that."""
     group = (MEMORY if MEMORY.is_dir() else find_unified()) / f"perftape-test-{os.getpid()}"
@@ -419,12 +434,14 @@ def test_moved_programs(folder):
     return wrongs + expect("programs in another cgroup", found.count(f"/{group.name}") > 0.9 * len(found) > 20, found)
 
 
+@live.test()
 def test_pid_namespace(folder):
     """Inside a PID namespace every sample would look like pid 0: refused."""
     done = subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", PERFTAPE, "record", "--store", folder / "inside", "--duration", "1s"], capture_output=True, text=True, timeout=WAIT)
     return expect("not refused", done.returncode == 1 and "hostPID" in done.stderr and "--pid=host" in done.stderr and done.stderr.count("\n") == 1, done.stderr)
 
 
+@live.test()
 def test_user_namespace(folder):
     """Root of a user namespace alone is not told to look for what forbids it to root."""
     if subprocess.run(["unshare", "-Ur", "true"], capture_output=True).returncode:
@@ -433,6 +450,7 @@ def test_user_namespace(folder):
     return expect("not said", done.returncode == 1 and "in a user namespace" in done.stderr and "seccomp" not in done.stderr and done.stderr.count("\n") == 1, done.stderr)
 
 
+@live.test()
 def test_store_goes(folder):
     """A store that goes under its recorder, and cannot be made again: said at the end, and no commands to look at it."""
     above = folder / "above"
@@ -456,6 +474,7 @@ def bound_files(count):
     return bind
 
 
+@live.test()
 def test_few_files(folder):
     """Who may have too few files open is told before anything is recorded; with what is asked for it records."""
     wrongs = []
@@ -471,6 +490,7 @@ def test_few_files(folder):
     return wrongs
 
 
+@live.test()
 def test_without_rights(folder):
     """Not root: one line that names the right that is missing. Another user may not look into root's store either."""
     store = folder / "rights"
@@ -492,31 +512,5 @@ def test_without_rights(folder):
     return wrongs
 
 
-ALONE = [
-    test_killed,
-]
-TOGETHER = [
-    test_full_disk,
-    test_disk_fills_up,
-    test_full_to_the_end,
-    test_full_before_a_segment,
-    test_lost_names,
-    test_stopped_at_once,
-    test_signals,
-    test_nohup,
-    test_stopped_terminal,
-    test_one_recorder,
-    test_nothing_there,
-    test_dead_fuse,
-    test_new_cgroups,
-    test_moved_programs,
-    test_pid_namespace,
-    test_user_namespace,
-    test_few_files,
-    test_store_goes,
-    test_without_rights,
-]
-
-
 if __name__ == "__main__":
-    sys.exit(live.main(TOGETHER, ALONE))
+    sys.exit(live.main())

@@ -30,6 +30,7 @@ def check_stacks(path):
     return [] if done.returncode == 0 else done.stdout.splitlines()
 
 
+@live.test()
 def test_idle_and_busy(folder):
     """What Flamescope would read, of an idle and of a busy machine."""
     wrongs = []
@@ -47,6 +48,7 @@ def test_idle_and_busy(folder):
     return wrongs
 
 
+@live.test()
 def test_commands_to_look(folder):
     """The two commands that record prints work as they stand."""
     store = folder / "a store"
@@ -59,6 +61,7 @@ def test_commands_to_look(folder):
     return wrongs + check_stacks(folder / "perftape.stacks")
 
 
+@live.test(alone=True)
 def test_beside_perf(folder):
     """The same seconds under load, by perf and by perftape: as many samples, and the same symbols on top."""
     result = beside_perf.record(PERFTAPE, LOAD, SECONDS)
@@ -75,6 +78,7 @@ def test_beside_perf(folder):
     return wrongs
 
 
+@live.test()
 def test_beside_harm(folder):
     """A perf record that runs already is not harmed by a recorder that starts: perf reads what it wrote."""
     data = folder / "beside.data"
@@ -88,6 +92,7 @@ def test_beside_harm(folder):
     return wrongs + expect(f"perf script ended with {read.returncode}", read.returncode == 0, read.stderr[-300:])
 
 
+@live.test(alone=True)
 def test_rotation(folder):
     """Segments of a second, both CPUs busy: each timer tick in one of them, and no hole between them."""
     store = folder / "rotation"
@@ -115,6 +120,7 @@ def count_due(store, cpu):
     return sum(max(round((later - earlier) * 97) - 1, 0) for earlier, later in zip(times, times[1:]))
 
 
+@live.test(alone=True)
 def test_due(folder):
     """Samples that were due are said to be missing as often as a busy CPU has a slot without one, and never of an idle one."""
     wrongs = []
@@ -131,6 +137,7 @@ def test_due(folder):
     return wrongs
 
 
+@live.test()
 def test_stopped(folder):
     """A recorder that is stopped until the rings overflow says when samples were lost, and how many."""
     store = folder / "stopped"
@@ -188,6 +195,7 @@ def come_and_go(store, away):
     return went, came, wrongs + expect(f"exit code {recorder.returncode}", recorder.returncode == 0, said)
 
 
+@live.test(alone=True)
 def test_cpu_offline(folder):
     """A CPU that goes offline and comes back is sampled again, and the time between is said to be missing."""
     store = folder / "offline"
@@ -224,6 +232,7 @@ def check_absence(store, went, came, output):
     return wrongs
 
 
+@live.test(alone=True)
 def test_cpu_absent(folder):
     """A CPU that is offline when a recording begins is said to be so from its begin."""
     store = folder / "absent"
@@ -246,6 +255,7 @@ def test_cpu_absent(folder):
     return wrongs + check_absence(store, began, came, folder / "x")
 
 
+@live.test(alone=True)
 def test_cpu_blinks(folder):
     """A CPU that goes offline and comes back between two looks is sampled again, though nothing but its silence shows it."""
     store = folder / "blink"
@@ -264,6 +274,7 @@ def test_cpu_blinks(folder):
     return wrongs + expect("not said that it was offline", "offline" in done.stderr, done.stderr)
 
 
+@live.test(alone=True)
 def test_lowered_rate(folder):
     """A kernel that allows fewer samples while we record: said, with the limit and how often it throttled; and afterwards it is over."""
     store = folder / "lowered"
@@ -299,6 +310,7 @@ def test_lowered_rate(folder):
     return wrongs
 
 
+@live.test()
 def test_what_is_sampled(folder):
     """Only the CPUs that were asked for; only the kernel's part of the stacks; the event that was asked for."""
     store = folder / "asked"
@@ -326,6 +338,7 @@ def test_what_is_sampled(folder):
     return wrongs
 
 
+@live.test()
 def test_start_in_a_storm(folder):
     """It starts also while others start in such numbers that the rings of names run over."""
     storms = [subprocess.Popen(["sh", "-c", "while :; do /bin/true; done"]) for _ in range(8)]
@@ -347,6 +360,7 @@ for name in (b"first-name", b"second-name"):
 """
 
 
+@live.test()
 def test_renamed_thread(folder):
     """A process that renames itself appears under both names, each in its time."""
     store = folder / "renamed"
@@ -370,6 +384,7 @@ while True:
 """
 
 
+@live.test()
 def test_page_faults(folder):
     """Page faults that go on are sampled all the while: the kernel's first guess of a period would take minutes."""
     store = folder / "faults"
@@ -386,26 +401,5 @@ def test_page_faults(folder):
     return wrongs + expect("missing, of what no timer makes", coverage and not coverage["missing"], coverage)
 
 
-ALONE = [
-    test_beside_perf,
-    test_rotation,
-    test_due,
-    test_cpu_offline,
-    test_cpu_absent,
-    test_cpu_blinks,
-    test_lowered_rate,
-]
-TOGETHER = [
-    test_page_faults,
-    test_idle_and_busy,
-    test_commands_to_look,
-    test_beside_harm,
-    test_stopped,
-    test_what_is_sampled,
-    test_renamed_thread,
-    test_start_in_a_storm,
-]
-
-
 if __name__ == "__main__":
-    sys.exit(live.main(TOGETHER, ALONE))
+    sys.exit(live.main())

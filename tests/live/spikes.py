@@ -131,6 +131,7 @@ def try_spinner(store):
     return wrongs + expect("with a new index it is another", spikes_of(store, pid) == sealed, spikes_of(store, pid)), True
 
 
+@live.test(alone=True)
 def test_spinner(folder):
     """a CPU that spins in the kernel: while it is recorded, from sealed segments, without an index, and with one made anew"""
     for attempt in range(3):
@@ -141,4 +142,4 @@ def test_spinner(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(live.main(alone=[test_spinner]))
+    sys.exit(live.main())

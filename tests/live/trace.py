@@ -22,7 +22,7 @@ import recorders  # noqa: E402
 from recorders import WAIT, expect, perftape, wait_for  # noqa: E402
 
 MEMORY = pathlib.Path("/sys/fs/cgroup/memory")
-v1 = live.wants((MEMORY / "memory.limit_in_bytes").exists(), "memory cgroups of version 1")
+v1 = live.lacking((MEMORY / "memory.limit_in_bytes").exists(), "memory cgroups of version 1")
 CLONE_NEWNS = 0x20000
 MS_PRIVATE_ALL = 1 << 18 | 1 << 14
 LEAKED = 1000
@@ -92,7 +92,7 @@ def kill_for_memory(base):
     return child.pid
 
 
-@v1
+@live.test(alone=True, lacks=v1)
 def test_events(folder):
     """cgroups that leak are counted and their maker named, until they are gone; victims and programs are told"""
     mount_own(folder / "files")
@@ -132,7 +132,7 @@ def test_events(folder):
     return wrongs + expect("gauges", LEAKED in values and values[-1] == 0, values)
 
 
-@v1
+@live.test(lacks=v1)
 def test_loop(folder):
     """a unit that starts and ends faster than anybody looks: each start counts"""
     mount_own(folder / "files")
@@ -153,6 +153,7 @@ def test_loop(folder):
     return expect("starts", values[:1] == [0] and values[-1:] == [STARTS], values)
 
 
+@live.test()
 def test_programs(folder):
     """programs that started count once each, also those of the last part of a minute: at a rotation, and when the recorder is told to end"""
     mount_own(folder / "files")
@@ -172,6 +173,7 @@ def test_programs(folder):
     return expect("all of them", sum(counts) == sum(PARTS), rows) + expect("one each part", len(counts) in (len(PARTS) - 1, len(PARTS)), counts)
 
 
+@live.test()
 def test_unknown(folder):
     """an event that this kernel does not have is one clear line"""
     mount_own(folder / "files")
@@ -179,7 +181,7 @@ def test_unknown(folder):
     return expect("refused", done.returncode == 1 and "no trace event 'sched:sched_nothing'" in done.stderr and done.stderr.count("\n") == 1, done)
 
 
-@v1
+@live.test(lacks=v1)
 def test_not_mounted(folder):
     """where tracefs is not mounted, the recorder has events all the same, and mounts none that others see"""
     mount_all((b"tmpfs", b"/sys/kernel"))
@@ -198,4 +200,4 @@ def test_not_mounted(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(live.main([test_loop, test_programs, test_unknown, test_not_mounted], [test_events]))
+    sys.exit(live.main())

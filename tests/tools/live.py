@@ -1,11 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests that record on the machine at hand. A test is a function of an empty folder; it gives the list of what is wrong.
+"""Tests that record on this machine. A test is a function of an empty folder; it returns the list of what is wrong.
 
-Those that measure, or change what all on the machine share, run alone; the others some at a time, as they mostly wait. Each has a process
-of its own, and what it leaves running ends with it.
+    @live.test(promise="a sentence of the README", broken_by="name-of-a-mutation", alone=True, also=("build-tsan",))
+    def test_rotation(folder):
+        \"\"\"What it shows, in one line.\"\"\"
+        return expect("as many segments as seconds", count == 6, count)
+
+A test with a promise is part of `./test`; `long=True` keeps a test for `./test --long`; `./test --all` runs the rest too. Each runs
+in build-dev/, under sanitizers, and in the builds of `also`. Tests that measure, or that change what the whole machine shares, run alone;
+the others run some at a time, as they mostly wait. Each test has a process of its own, and what it leaves running ends with it.
+
+    SCRIPT ARGS...               all tests of the file that are not long
+    SCRIPT ARGS... --list        one JSON object a test
+    SCRIPT ARGS... --only NAME   one test
 """
 
 import contextlib
+import fcntl
+import json
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -16,34 +28,51 @@ import tempfile
 import time
 import traceback
 
+import noise
 import tap
 
 AT_ONCE = 6
+LOCK = pathlib.Path(tempfile.gettempdir()) / "perftape-live.lock"
+TESTS = []
 
 
-def wants(able, what):
-    """For a test of something that not every kernel or host has: without it, it is told as skipped."""
+def test(promise="", broken_by="", alone=False, also=(), long=False, lacks=""):
+    """Registers a test. `lacks` names what this host does not have, if that makes the test impossible."""
 
-    def mark(test):
-        test.lacks = "" if able else what
-        return test
+    assert bool(promise) == bool(broken_by), "a test of ./test shows that it can fail"
+
+    def mark(function):
+        function.promise, function.broken_by, function.alone = promise, broken_by, alone
+        function.also, function.long, function.lacks = tuple(also), long, lacks
+        TESTS.append(function)
+        return function
 
     return mark
 
 
-def title(test):
-    return test.__doc__.strip().splitlines()[0]
+def lacking(able, what):
+    """The value of `lacks` for something that not every kernel or host has."""
+    return "" if able else what
+
+
+def title(function):
+    return function.__doc__.strip().splitlines()[0]
+
+
+def expect(expected, condition, *seen):
+    """What a test expects to be true, whether it is, and what it saw instead."""
+    return [] if condition else [tap.wrong(expected, " | ".join(map(str, seen)) or "the opposite")]
 
 
 def leave(*_):
-    """Who is stopped sets back what it changed, and is not interrupted in that."""
+    """A test that is stopped sets back what it changed, and nothing interrupts it in that."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     sys.exit(1)
 
 
 @contextlib.contextmanager
 def setting(path, value):
-    """What all on this machine share, changed for a while."""
+    """Changes something that the whole machine shares, for a while."""
     path = pathlib.Path(path)
     before = path.read_text()
     try:
@@ -53,6 +82,14 @@ def setting(path, value):
         path.write_text(before)
 
 
+@contextlib.contextmanager
+def machine(alone):
+    """Keeps tests of other trees away from a test that needs the machine alone."""
+    with open(LOCK, "w", encoding="ascii") as file:
+        fcntl.flock(file, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        yield
+
+
 def end_children():
     for children in pathlib.Path("/proc/self/task").glob("*/children"):
         for pid in children.read_text().split():
@@ -60,30 +97,33 @@ def end_children():
                 os.kill(int(pid), signal.SIGKILL)
 
 
-def attempt(test, answer):
+def attempt(function, answer):
     signal.signal(signal.SIGTERM, leave)
-    begin = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="perftape live ", ignore_cleanup_errors=True) as folder:
-        try:
-            wrongs = test(pathlib.Path(folder))
-        except Exception:
-            wrongs = [traceback.format_exc()]
-        finally:
-            end_children()
-    print(f"# {test.__name__}: {time.monotonic() - begin:.1f} s", flush=True)
+    with machine(function.alone), tempfile.TemporaryDirectory(prefix="perftape live ", ignore_cleanup_errors=True) as folder:
+        begin = time.monotonic()
+        with noise.Noise() as measured:
+            try:
+                wrongs = function(pathlib.Path(folder))
+            except Exception:
+                wrongs = [tap.wrong("the test runs to its end", traceback.format_exc())]
+            finally:
+                end_children()
+        if wrongs:
+            wrongs.append(f"noise: {measured.describe()}")
+        print(f"# {function.__name__}: {time.monotonic() - begin:.1f} s", flush=True)
     answer.send(wrongs)
 
 
 def attempt_all(tests, at_once):
     """What is wrong with each. All are forked from here, as a thread that forks may leave a lock behind."""
     fork = multiprocessing.get_context("fork")
-    wrongs = [["it was killed"] for _ in tests]
+    wrongs = [[tap.wrong("the test runs to its end", "it was killed")] for _ in tests]
     waiting, running = list(enumerate(tests))[::-1], {}
     while waiting or running:
         while waiting and len(running) < at_once:
-            number, test = waiting.pop()
+            number, function = waiting.pop()
             answer, theirs = fork.Pipe(duplex=False)
-            running[answer] = number, fork.Process(target=attempt, args=(test, theirs))
+            running[answer] = number, fork.Process(target=attempt, args=(function, theirs))
             running[answer][1].start()
             theirs.close()
         for answer in multiprocessing.connection.wait(list(running)):
@@ -94,16 +134,30 @@ def attempt_all(tests, at_once):
     return wrongs
 
 
-def main(together=(), alone=(), able=True, needs="root"):
-    """Runs them all; the exit code."""
-    if os.geteuid() != 0 or not able:
-        print(f"1..{len(alone) + len(together)}")
-        for number, test in enumerate([*alone, *together], 1):
-            print(f"ok {number} - {title(test)} # SKIP recording takes {needs}")
-        return 0
+def show_list():
+    for function in TESTS:
+        row = {key: getattr(function, key) for key in ("promise", "broken_by", "alone", "also", "long")}
+        print(json.dumps({"name": function.__name__.removeprefix("test_"), "title": title(function), **row}))
+    return 0
+
+
+def chosen():
+    """The tests that the command line asks for."""
+    if "--only" in sys.argv:
+        name = sys.argv[sys.argv.index("--only") + 1]
+        return [function for function in TESTS if function.__name__ == f"test_{name}"]
+    return [function for function in TESTS if not function.long]
+
+
+def main(able=True, needs="root"):
+    """Runs the tests of the file; the exit code."""
+    if "--list" in sys.argv:
+        return show_list()
+    tests = chosen()
+    lack = "" if os.geteuid() == 0 and able else f"recording takes {needs}"
+    lacks = {function: lack or function.lacks for function in tests}
     signal.signal(signal.SIGTERM, leave)
-    lacking = [test for test in (*alone, *together) if getattr(test, "lacks", "")]
-    alone, together = ([test for test in tests if test not in lacking] for tests in (alone, together))
-    wrongs = attempt_all(alone, 1) + attempt_all(together, AT_ONCE) + [[] for _ in lacking]
-    titles = [title(test) for test in (*alone, *together)] + [f"{title(test)} # SKIP it takes {test.lacks}" for test in lacking]
-    return tap.run(zip(titles, wrongs))
+    parts = [[function for function in tests if function.alone == alone and not lacks[function]] for alone in (True, False)]
+    wrongs = dict(zip(parts[0], attempt_all(parts[0], 1))) | dict(zip(parts[1], attempt_all(parts[1], AT_ONCE)))
+    titles = {function: title(function) + (f" # SKIP it takes {lacks[function]}" if lacks[function] else "") for function in tests}
+    return tap.run((titles[function], wrongs.get(function, [])) for function in tests)

@@ -9,6 +9,7 @@ import sys
 import time
 
 import beside_perf
+from live import expect  # noqa: F401
 
 PERFTAPE = os.path.abspath(sys.argv[1])
 WAIT = 60  # how long anything may take before it counts as hanging
@@ -56,10 +57,6 @@ def hear(recorder, text):
 
 def sealed(store):
     return len(list((store / "segments").glob("*.tape"))) if (store / "segments").exists() else 0
-
-
-def expect(what, condition, *details):
-    return [] if condition else [what, *(str(detail) for detail in details)]
 
 
 def samples_of(store, *words):

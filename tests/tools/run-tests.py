@@ -1,120 +1,82 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Builds and runs the tests in each build folder, and counts them.
+"""Builds and runs tests, and counts them. It is behind ./test.
 
-A test's suites say where it runs: `plain` only in build/ (it measures, or wants no sanitizer); `live` there too; `threads` in
-build-tsan/ too; all but `plain` in build-dev/. What counts is a TAP line, or the whole test where it has none.
+Usage: run-tests.py TREE [--all | --long] [--list] [WORD...]
 
-Usage: run-tests.py TREE [WORD...]
+Tests are declared in tests/meson.build; tests/tools/plan.py says which of them run, and in which build. A WORD selects the tests
+whose name or suite contains it, of those that --all runs; with --long, of those that only --long runs.
 """
 
-import json
+import argparse
 import pathlib
-import re
 import subprocess
 import sys
 
-BUILDS = {
-    "build-dev": lambda suites: "plain" not in suites,
-    "build-tsan": lambda suites: "threads" in suites,
-    "build": lambda suites: suites & {"plain", "live"},
-}
-LAST_LINES = 30
-TIMEOUT_MULTIPLIER = "3"  # sanitizers and busy machines
-TAP_LINE = re.compile(r"(not )?ok\b[^#]*(?:#\s*(skip|todo)\b)?", re.IGNORECASE)
+sys.dont_write_bytecode = True
+import noise  # noqa: E402
+import plan  # noqa: E402
+import runner  # noqa: E402
 
 
-def say(text):
-    print(text, flush=True)
+def parse(words):
+    parser = argparse.ArgumentParser(prog="./test", description="Builds and runs the tests.", add_help=True)
+    parser.add_argument("--all", action="store_const", dest="tier", const="all", help="all tests but the longest: what CI runs")
+    parser.add_argument("--long", action="store_const", dest="tier", const="long", help="only the tests that take longer than CI can afford")
+    parser.add_argument("--list", action="store_true", help="name the tests, and do not run them")
+    parser.add_argument("words", nargs="*", metavar="WORD", help="only tests whose name or suite contains one of the words")
+    parser.add_argument("tree", help=argparse.SUPPRESS)
+    asked = parser.parse_args([*words[1:], words[0]])
+    asked.tier = asked.tier or ("all" if asked.words else "quick")
+    return asked
 
 
-def suites_of(test):
-    return {suite.split(":", 1)[-1] for suite in test["suite"]}
-
-
-def is_asked_for(test, words):
-    return not words or any(word in text for word in words for text in suites_of(test) | {test["name"]})
-
-
-def count(result):
-    """(passed, failed, skipped) of one entry of testlog.json."""
-    passed = failed = skipped = 0
-    for line in result.get("stdout", "").splitlines():
-        match = TAP_LINE.match(line)
-        if not match:
-            continue
-        bad, directive = match.group(1), (match.group(2) or "").lower()
-        if directive == "skip":
-            skipped += 1
-        elif bad and directive != "todo":
-            failed += 1
-        else:
-            passed += 1
-    outcome = result["result"]
-    if outcome == "SKIP":
-        return 0, 0, max(skipped, 1)
-    if outcome in ("OK", "EXPECTEDFAIL"):
-        return (passed, failed, skipped) if passed + skipped else (1, 0, 0)
-    # killed, timed out, or ended before its plan did: something failed, even where no line says so
-    return passed, max(failed, 1), skipped
-
-
-def skip_lines(result):
-    return [line for line in result.get("stdout", "").splitlines() if re.search(r"#\s*skip\b", line, re.IGNORECASE)]
-
-
-def ninja(folder, *targets):
-    """Builds; says why it does not."""
-    done = subprocess.run(["ninja", "-C", folder, "--quiet", *targets], capture_output=True, text=True)
+def ninja(folder, targets):
+    """Builds; says why when it cannot."""
+    done = subprocess.run(["ninja", "-C", folder, "--quiet", *targets], stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode != 0:
-        say(done.stdout + done.stderr)
+        runner.say(done.stdout + done.stderr)
     return done.returncode == 0
 
 
-def run_in(folder, words, wanted):
-    """Results of the tests of one build folder; None when it does not build."""
-    if not ninja(folder, "build.ninja"):
-        return None
-    tests = json.loads((folder / "meson-info" / "intro-tests.json").read_text())
-    names = [test["name"] for test in tests if wanted(suites_of(test)) and is_asked_for(test, words)]
-    if not names:
-        return []
-    say(f"{folder.name}: building for {len(names)} tests")
-    if not ninja(folder, "all", "meson-test-prereq"):
-        return None
-    log = folder / "meson-logs" / "testlog.json"
-    log.unlink(missing_ok=True)
-    command = ["meson", "test", "-C", folder, "--no-rebuild", "--timeout-multiplier", TIMEOUT_MULTIPLIER, *names]
-    subprocess.run(command, stdin=subprocess.DEVNULL)
-    return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else None
+def build(tree, wanted):
+    """Brings the builds up to date, each as far as its tests need it. The names of those that fail."""
+    failed = []
+    for name, targets in wanted.items():
+        runner.say(f"building {name}/")
+        if not ninja(tree / name, sorted(targets)):
+            failed.append(name)
+    return failed
 
 
 def main():
-    tree, words = pathlib.Path(sys.argv[1]), sys.argv[2:]
-    totals = [0, 0, 0]
-    reports = []
-    for name, wanted in BUILDS.items():
-        results = run_in(tree / name, words, wanted)
-        if results is None:
-            totals[1] += 1
-            reports.append(f"FAILED: {name} does not build, or its tests do not start (above)")
-            continue
-        for result in results:
-            counts = count(result)
-            totals = [total + one for total, one in zip(totals, counts)]
-            if counts[1]:
-                output = (result.get("stdout", "") + result.get("stderr", "")).splitlines()[-LAST_LINES:]
-                head = f"FAILED: {result['name']} in {name}: {result['result'].lower()}"
-                reports.append("\n".join([head, *("    " + line for line in output)]))
-            if counts[2]:
-                head = f"SKIPPED: {result['name']} in {name}"
-                reports.append("\n".join([head, *("    " + line for line in skip_lines(result))]))
+    asked = parse(sys.argv[1:])
+    tree = pathlib.Path(asked.tree)
+    units, broken = [], []
+    for name in plan.BUILDS:
+        if (tree / name / "build.ninja").exists():
+            if not ninja(tree / name, ["build.ninja"]):
+                broken.append(name)
+                continue
+            units += plan.units_of(tree, name, asked.tier, asked.words)
+    if asked.list:
+        for unit in units:
+            print(f"{unit.name}  ({unit.build})")
+        return 0
+    broken += build(tree, plan.targets(units))
+    units = [unit for unit in units if unit.build not in broken]
+    with noise.Noise() as measured:
+        results = runner.run_all(units)
+    totals = [sum(counts) for counts in zip((0, len(broken), 0), *(result.counts for result in results))]
+    for result in results:
+        runner.report(result)
+    for name in broken:
+        runner.say(f"\nFAILED: {name}/ does not build (above)")
     if not any(totals):
-        reports.append("no test has such a name or suite" if words else "there are no tests")
-    for report in reports:
-        say("\n" + report)
+        runner.say("no test has such a name or suite" if asked.words else "there are no tests")
+    runner.say(f"\nthis machine: {measured.describe()}")
     passed, failed, skipped = totals
-    say(f"\n{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    runner.say(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     return 0 if passed and not failed else 1
 
 

@@ -1,11 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""TAP for the tests of the house: a check is a name and the list of what is wrong, empty when nothing is."""
+"""TAP for the tests that are written in Python: a check is a name and the list of what is wrong, empty when nothing is.
+
+What is wrong is a line of text, or, from wrong(), what was expected and what was seen. ./test shows these two of a failed test, and
+how noisy the machine was.
+"""
 
 import os
 import pathlib
 import subprocess
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
+
+
+def wrong(expected, seen):
+    """Two lines, whatever the texts contain."""
+    return f"expected: {one_line(expected)}\nseen: {one_line(seen)}"
+
+
+def one_line(text):
+    return " / ".join(line.strip() for line in str(text).splitlines() if line.strip())
 
 
 def run(checks):
