@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "recorder/assembler.h"
+#include "recorder/pipeline/pipeline.h"
 
 #define CPUS 448
 #define FREQUENCY 97

@@ -15,9 +15,9 @@
 #include "cli/version.h"
 #include "pack/zstd.h"
 #include "query/when.h"
-#include "recorder/import-clock.h"
-#include "recorder/importer.h"
-#include "recorder/recorder.h"
+#include "import/import-clock.h"
+#include "import/importer.h"
+#include "recorder/run/recorder.h"
 
 static const struct option options[] = {
 	{ "event", 'e', "NAME", "whose samples to take (default: the first that samples)" },

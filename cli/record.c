@@ -15,11 +15,11 @@
 #include "cli/recording.h"
 #include "cli/snapshot-keeper.h"
 #include "cli/version.h"
-#include "recorder/cpu-list.h"
-#include "recorder/perf-events.h"
-#include "recorder/recorder.h"
-#include "recorder/rights.h"
-#include "recorder/trace-set.h"
+#include "base/cpu-list.h"
+#include "recorder/perf/perf-events.h"
+#include "recorder/run/recorder.h"
+#include "recorder/run/rights.h"
+#include "recorder/trace/trace-set.h"
 
 /* A host that a person can wait for: shorter segments would be mostly names. */
 #define SEGMENT_MIN_NS (1 * NSEC_PER_SEC)

@@ -5,7 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "recorder/progress.h"
+#include "recorder/run/progress.h"
 #include "store/store-reader.h"
 
 struct recorder_status {

@@ -6,7 +6,7 @@
 #include "cli/command.h"
 #include "cli/service.h"
 #include "cli/snapshot-keeper.h"
-#include "recorder/recorder.h"
+#include "recorder/run/recorder.h"
 
 struct recording {
 	const struct invocation *invocation;

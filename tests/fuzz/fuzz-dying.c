@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recorder/dying.h"
+#include "recorder/trace/dead-cgroups.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
-#include "recorder/losses.h"
+#include "recorder/build/losses.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

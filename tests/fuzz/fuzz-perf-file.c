@@ -9,9 +9,9 @@
 
 #include "base/file.h"
 #include "pack/zstd.h"
-#include "recorder/filler.h"
-#include "recorder/perf-file.h"
-#include "recorder/timeline.h"
+#include "recorder/build/tape-builder.h"
+#include "import/perf-data.h"
+#include "recorder/pipeline/reorder.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

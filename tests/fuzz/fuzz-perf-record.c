@@ -5,8 +5,8 @@
  */
 #include <stdlib.h>
 
-#include "recorder/filler.h"
-#include "recorder/timeline.h"
+#include "recorder/build/tape-builder.h"
+#include "recorder/pipeline/reorder.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

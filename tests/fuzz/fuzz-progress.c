@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "recorder/progress.h"
+#include "recorder/run/progress.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,9 +11,9 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "recorder/assembler.h"
-#include "recorder/perf-attr.h"
-#include "recorder/perf-channel.h"
+#include "recorder/pipeline/pipeline.h"
+#include "recorder/perf/perf-attr.h"
+#include "recorder/perf/perf-channel.h"
 #include "tests/played-events.h"
 #include "tests/tape-sound.h"
 

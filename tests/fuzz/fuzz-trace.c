@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recorder/trace-decode.h"
+#include "recorder/trace/trace-decode.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "recorder/assembler.h"
-#include "recorder/perf-events.h"
-#include "recorder/watch.h"
+#include "recorder/pipeline/pipeline.h"
+#include "recorder/perf/perf-events.h"
+#include "recorder/run/cpu-watch.h"
 #include "store/store-reader.h"
 #include "tests/tapes.h"
 

@@ -2,8 +2,8 @@
 #include "tests/check.h"
 
 #include "base/clock.h"
-#include "recorder/filler.h"
-#include "recorder/tracker.h"
+#include "recorder/build/tape-builder.h"
+#include "recorder/procs/tracker.h"
 
 static void apply_comm(struct tracker *tracker, int pid, int tid, const char *comm, bool exec)
 {

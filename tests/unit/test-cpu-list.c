@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "tests/check.h"
 
-#include "recorder/cpu-list.h"
+#include "base/cpu-list.h"
 
 static size_t parse(const char *text, struct cpu_list *list)
 {

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "recorder/dying.h"
+#include "recorder/trace/dead-cgroups.h"
 #include "tape/events.h"
 
 #define SECOND_NS 1000000000ull

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "tests/check.h"
 
-#include "recorder/filler.h"
+#include "recorder/build/tape-builder.h"
 #include "tests/random.h"
 
 /* One tape, and a process of which all is known. */

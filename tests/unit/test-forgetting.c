@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "recorder/assembler.h"
-#include "recorder/proc-scan.h"
+#include "recorder/pipeline/pipeline.h"
+#include "recorder/procs/proc-scan.h"
 
 #define SHORT_LIVED 200000
 #define LONG_LIVED 50

@@ -3,7 +3,7 @@
 #include "tests/check.h"
 
 #include "base/clock.h"
-#include "recorder/host-watch.h"
+#include "recorder/run/gauge-thread.h"
 #include "tests/random.h"
 #include "tests/tapes.h"
 #include "tests/tree.h"

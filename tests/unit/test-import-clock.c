@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "recorder/import-clock.h"
-#include "recorder/importer.h"
+#include "import/import-clock.h"
+#include "import/importer.h"
 
 /* 2025-11-18T03:10:00Z */
 #define MOMENT_NS (1763435400ull * NSEC_PER_SEC)

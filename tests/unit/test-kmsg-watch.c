@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
-#include "recorder/kmsg.h"
+#include "recorder/kmsg/kmsg-watch.h"
 #include "store/incident-notes.h"
 #include "store/log-position.h"
 #include "tests/tapes.h"

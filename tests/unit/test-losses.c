@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "tests/check.h"
 
-#include "recorder/losses.h"
+#include "recorder/build/losses.h"
 
 #define MSEC_NS 1000000ull
 #define SECOND_NS (1000 * MSEC_NS)

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 
 #include "base/clock.h"
-#include "recorder/perf-events.h"
+#include "recorder/perf/perf-events.h"
 #include "tests/played-events.h"
 
 void *__real_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset);

@@ -14,8 +14,8 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "recorder/held.h"
-#include "recorder/opener.h"
+#include "recorder/files/fd-cache.h"
+#include "recorder/files/opener.h"
 
 #define HOLD_NS (60 * NSEC_PER_SEC)
 

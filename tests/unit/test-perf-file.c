@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "pack/zstd.h"
-#include "recorder/perf-file.h"
+#include "import/perf-data.h"
 
 /* Files made here, byte by byte, in the layout that perf-file.c has at its top. */
 enum {

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "recorder/perf-poll.h"
+#include "recorder/perf/perf-poll.h"
 
 static int open_event(unsigned long flags)
 {

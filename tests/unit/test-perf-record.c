@@ -5,7 +5,7 @@
 #include <linux/perf_event.h>
 #include <sys/sysmacros.h>
 
-#include "recorder/perf-record.h"
+#include "recorder/perf/perf-record.h"
 
 static const struct perf_layout sampling = {
 	.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |

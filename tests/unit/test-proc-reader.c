@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "recorder/proc-reader.h"
+#include "recorder/procs/proc-reader.h"
 
 #define FIFOS (PROC_READER_STUCK_MAX + 2)
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What a recorder tells of itself: as JSON and back, and what it notices while it drains. */
 #include "base/clock.h"
-#include "recorder/progress.h"
-#include "recorder/sampling-cost.h"
-#include "recorder/vitals.h"
+#include "recorder/run/progress.h"
+#include "recorder/perf/sampling-cost.h"
+#include "recorder/run/self-stats.h"
 #include "tests/check.h"
 
 static void test_round_trip(void)

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "recorder/recent.h"
+#include "recorder/build/lru-cache.h"
 #include "tests/random.h"
 
 static struct recent_key key_of(uint64_t key, uint32_t more, uint32_t place)

@@ -9,9 +9,9 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "recorder/ending.h"
-#include "recorder/given-up.h"
-#include "recorder/sealer.h"
+#include "recorder/run/shutdown.h"
+#include "recorder/sink/unsaved.h"
+#include "recorder/sink/sealer.h"
 #include "store/files.h"
 #include "tests/spools.h"
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "recorder/slots.h"
+#include "recorder/build/timer-slots.h"
 
 #define PERIOD_NS 10309278ull
 #define START_NS 777000000123ull

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "recorder/starts.h"
+#include "recorder/trace/exec-counts.h"
 
 #define SECOND_NS 1000000000ull
 #define HEX32 "0f7f6ad54a1f2a1c3b27e5d81a0ac5a3"

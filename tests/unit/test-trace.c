@@ -8,8 +8,8 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "recorder/trace-decode.h"
-#include "recorder/trace.h"
+#include "recorder/trace/trace-decode.h"
+#include "recorder/trace/trace.h"
 #include "tape/events.h"
 
 #define COMMON                                                                         \

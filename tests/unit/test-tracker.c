@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "tests/check.h"
 
-#include "recorder/timeline.h"
-#include "recorder/tracker.h"
+#include "recorder/pipeline/reorder.h"
+#include "recorder/procs/tracker.h"
 
 static uint64_t random_state = 1;
 

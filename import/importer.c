@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "import/importer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "pack/zstd.h"
+#include "recorder/pipeline/pipeline.h"
+#include "import/import-clock.h"
+
+/*
+ * perf writes the rings one after the other and a mark (FINISHED_ROUND) behind each round of them: what comes after the mark is not
+ * older than the newest record of the round before. So at each mark all up to there is applied. A file that never marks is applied when so
+ * much has gathered.
+ */
+#define GATHER_MAX (64u << 20)
+
+#define PROGRESS_STEP (1u << 20)
+#define WAITING_MAX 2
+
+struct run {
+	struct import_file *file;
+	const struct import_options *options;
+	struct assembler assembler;
+	struct assembler_options assembly;
+	struct sealer_options sealing;
+	array_of(struct assembler_source) sources; /* one an event */
+	const struct perf_file_event *made_up; /* how perf's own MMAP2 records are read */
+	struct assembler_fact facts[16];
+	char boot_id[64], rate[24], cpus[16], clock[64], kernel_text[24], kernel_end[24];
+	uint64_t first_ns; /* of the samples that were added so far; UINT64_MAX: none */
+	uint64_t last_ns;
+	uint64_t newest_ns; /* of all records */
+	uint64_t round_ns; /* the newest one at the last mark */
+	uint64_t flushed_ns; /* what was before that has been applied */
+	bool begun;
+	uint64_t shown; /* progress, at that offset */
+};
+
+static void add_fact(struct run *run, const char *key, const char *value)
+{
+	struct assembler_fact *fact = run->facts;
+
+	while (fact->key)
+		fact++;
+	if (value && *value && fact < run->facts + ARRAY_SIZE(run->facts) - 1)
+		*fact = (struct assembler_fact){ key, value };
+}
+
+static void collect_facts(struct run *run)
+{
+	const struct import_file *file = run->file;
+	const struct perf_file *perf = &file->perf;
+	const char *name = strrchr(file->path, '/');
+
+	snprintf(run->boot_id, sizeof(run->boot_id), "import-%s", file->id);
+	snprintf(run->rate, sizeof(run->rate), "%llu", (unsigned long long)file->event->rate);
+	snprintf(run->cpus, sizeof(run->cpus), "%u", perf->cpus);
+	snprintf(run->clock, sizeof(run->clock), "%s", import_clock_text(file->clock.source));
+	add_fact(run, "boot_id", run->boot_id);
+	add_fact(run, "host", perf->host);
+	add_fact(run, "kernel", perf->release);
+	add_fact(run, "event", file->event->name);
+	add_fact(run, file->event->by_frequency ? "frequency" : "period", run->rate);
+	if (perf->cpus)
+		add_fact(run, "cpus", run->cpus);
+	add_fact(run, "version", run->options->version);
+	add_fact(run, "source", name ? name + 1 : file->path);
+	add_fact(run, "clock", run->clock);
+	add_fact(run, "kernel_text", run->kernel_text);
+	add_fact(run, "kernel_end", run->kernel_end);
+}
+
+/* The first tape begins with the first sample. */
+static int begin(struct run *run, uint64_t begin_ns)
+{
+	struct tape_anchor anchor = {
+		.perf_ns = begin_ns,
+		.realtime_ns = begin_ns + run->file->clock.offset_ns,
+		.error_ns = run->file->clock.error_ns,
+	};
+	int r = assembler_anchor(&run->assembler, &anchor);
+
+	collect_facts(run);
+	run->begun = true;
+	return r == 0 ? assembler_begin(&run->assembler, begin_ns) : r;
+}
+
+/* The memory of records that wait; each has an entry, and another one while they are sorted. */
+static size_t gathered(const struct run *run)
+{
+	const struct timeline *timeline = &run->assembler.timeline;
+
+	return timeline->bytes.size +
+	       2 * timeline->entries.count * sizeof(*timeline->entries.items);
+}
+
+static int flush(struct run *run, uint64_t before_ns)
+{
+	int r = 0;
+
+	if (!run->begun && run->first_ns == UINT64_MAX && gathered(run) < GATHER_MAX)
+		return 0; /* no sample yet to begin with */
+	if (!run->begun)
+		r = begin(run, run->first_ns == UINT64_MAX ? run->newest_ns : run->first_ns);
+	if (r == 0)
+		r = assembler_flush(&run->assembler, before_ns);
+	run->flushed_ns = before_ns;
+	return r == 0 ? sealer_wait(run->assembly.sealer, WAITING_MAX) : r;
+}
+
+/* A mark: nothing older than the newest of the round before will come. */
+static int finish_round(struct run *run)
+{
+	uint64_t before_ns = run->round_ns;
+
+	run->round_ns = run->newest_ns;
+	return before_ns != run->flushed_ns ? flush(run, before_ns) : 0;
+}
+
+/* Where the kernel's code lay, which tells kernels apart and whether one was moved. */
+static void note_kernel(struct run *run, const uint8_t *record, size_t size, uint32_t source)
+{
+	struct perf_record decoded;
+
+	if (run->kernel_text[0] ||
+		perf_record_decode(run->sources.items[source].layout, record, size, &decoded) !=
+			0 ||
+		decoded.mmap.pid != -1 || strncmp(decoded.mmap.path, "[kernel.kallsyms]", 17) != 0)
+		return;
+	snprintf(run->kernel_text, sizeof(run->kernel_text), "%llx",
+		(unsigned long long)decoded.mmap.offset);
+	snprintf(run->kernel_end, sizeof(run->kernel_end), "%llx",
+		(unsigned long long)(decoded.mmap.start + decoded.mmap.size));
+}
+
+static int add_record(struct run *run, const struct perf_file_event *event,
+	const struct perf_record_place *place, const uint8_t *record, size_t size)
+{
+	uint32_t source = event - run->file->perf.events.items;
+	uint64_t time_ns = place->time_ns;
+	uint64_t added_ns = run->assembler.added_ns;
+	uint32_t type;
+
+	memcpy(&type, record, sizeof(type));
+	if (type == PERF_TYPE_MMAP || type == PERF_TYPE_MMAP2)
+		note_kernel(run, record, size, source);
+	if (assembler_add(&run->assembler, source, place, record, size) < 0)
+		return -ENOMEM;
+	if (time_ns > MAX(run->assembler.added_ns, added_ns))
+		return 0; /* not believed, and counted */
+	run->newest_ns = MAX(run->newest_ns, time_ns);
+	if (type == PERF_TYPE_SAMPLE) {
+		run->first_ns = MIN(run->first_ns, time_ns);
+		run->last_ns = MAX(run->last_ns, time_ns);
+	}
+	/* with all that is as new as the newest, so that there is room again */
+	return gathered(run) < 4ull * GATHER_MAX ? 0 : flush(run, run->newest_ns + 1);
+}
+
+static void show_progress(struct run *run, uint64_t offset)
+{
+	if (!run->options->progress || offset - run->shown < PROGRESS_STEP)
+		return;
+	run->shown = offset;
+	run->options->progress(run->options->context, offset, run->file->perf.size);
+}
+
+static int take_record(void *context, const uint8_t *record, size_t size, uint64_t offset)
+{
+	struct run *run = context;
+	const struct perf_file_event *event;
+	struct perf_record_place place;
+	uint32_t type;
+
+	show_progress(run, offset);
+	memcpy(&type, record, sizeof(type));
+	if (type == PERF_FILE_FINISHED_ROUND)
+		return finish_round(run);
+	if (type >= PERF_FILE_ATTR)
+		return 0;
+	place = perf_file_place(&run->file->perf, record, size);
+	event = perf_file_event(&run->file->perf, place.id);
+	/* what perf made up itself has no id, and the layout of any; a sample of no known event goes in, to be found damaged */
+	if (!event)
+		event = type == PERF_TYPE_MMAP2 ? run->made_up : run->file->event;
+	if (type == PERF_TYPE_SAMPLE && event != run->file->event)
+		return 0;
+	return add_record(run, event, &place, record, size);
+}
+
+static int prepare(struct run *run, struct store_writer *writer, struct error *error)
+{
+	const struct perf_file *perf = &run->file->perf;
+	int r = assembler_init(&run->assembler, &run->assembly);
+
+	run->made_up = run->file->event;
+	for (size_t i = 0; r == 0 && i < perf->events.count; i++) {
+		/* perf gives its own records build-ids when it asks the kernel to, in whichever event */
+		if (perf->events.items[i].layout.build_id)
+			run->made_up = &perf->events.items[i];
+		r = array_push(&run->sources,
+			(struct assembler_source){
+				.layout = &perf->events.items[i].layout, .samples = true });
+	}
+	for (size_t i = 0; r == 0 && i < perf->build_ids.count; i++)
+		r = modules_know_build_id(&run->assembler.tracker.modules,
+			perf->build_ids.items[i].path, perf->build_ids.items[i].id,
+			perf->build_ids.items[i].size);
+	if (r < 0)
+		return error_set(error, r, "out of memory");
+	run->assembly = (struct assembler_options){
+		.segment_ns = run->options->segment_ns,
+		.sources = run->sources.items,
+		.facts = run->facts,
+		.imported = true,
+	};
+	run->sealing.finder.debug_dir = run->options->debug_dir;
+	return sealer_start(writer, &run->sealing, &run->assembly.sealer, error);
+}
+
+static int read_all(struct run *run, struct zstd_stream **stream, struct import_result *result,
+	struct error *error)
+{
+	struct error note = { 0 };
+	int r = perf_file_read(&run->file->perf, stream, take_record, run, &note);
+
+	if (r < 0 || r == PERF_FILE_CONTINUES)
+		return error_set(error, r < 0 ? r : -EBADMSG, "%s: %s", run->file->path,
+			note.text[0] ? note.text : strerror(-r));
+	if (r == 1)
+		snprintf(result->note, sizeof(result->note), "%s", note.text);
+	else if (run->file->cut)
+		snprintf(result->note, sizeof(result->note),
+			"what is packed around it is cut short or damaged; what came before is "
+			"kept");
+	r = flush(run, run->round_ns);
+	if (r == 0 && run->begun && run->first_ns != UINT64_MAX)
+		r = assembler_end(&run->assembler, run->last_ns + 1, NULL);
+	return r < 0 ? error_set(error, r, "%s: out of memory", run->file->path) : 0;
+}
+
+/* What the header claimed was believed when the wall clock was looked for. */
+static void note_times(const struct run *run, struct import_result *result)
+{
+	struct import_file *file = run->file;
+	bool claimed = run->first_ns + NSEC_PER_SEC >= file->first_ns &&
+		       run->last_ns <= file->last_ns + NSEC_PER_SEC;
+
+	if (!claimed && !result->note[0])
+		snprintf(result->note, sizeof(result->note),
+			"its samples are not from when its header says; the wall clock may be "
+			"wrong");
+	file->first_ns = run->first_ns;
+	file->last_ns = run->last_ns;
+}
+
+int import_file_run(struct import_file *file, const struct import_options *options,
+	struct store_writer *writer, struct zstd_stream **stream, struct import_result *ret_result,
+	struct error *error)
+{
+	struct run run = { .file = file, .options = options, .first_ns = UINT64_MAX };
+	struct import_result result = { 0 };
+	struct sealer_status status = { 0 };
+	int r = prepare(&run, writer, error);
+
+	if (r == 0)
+		r = read_all(&run, stream, &result, error);
+	sealer_stop(run.assembly.sealer, &status);
+	if (status.failed)
+		r = error_set(error, status.failed, "%s", status.error.text);
+	result.samples = run.assembler.samples;
+	result.lost = run.assembler.losses.counts.lost;
+	result.damaged = run.assembler.losses.counts.damaged;
+	result.cut = run.assembler.losses.counts.cut;
+	result.segments = status.segments;
+	result.bytes = status.bytes;
+	if (result.samples)
+		note_times(&run, &result);
+	assembler_done(&run.assembler);
+	array_done(&run.sources);
+	if (r == 0)
+		*ret_result = result;
+	return r;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * Stacks of a tape by the callchains that the kernel gives. The leaf, where a sample was taken, is looked up apart from its callers, of which
+ * there are far fewer.
+ */
+
+#include "base/array.h"
+#include "recorder/build/frame-table.h"
+#include "recorder/perf/perf-record.h"
+#include "recorder/build/lru-cache.h"
+#include "recorder/procs/tracker.h"
+#include "tape/tape.h"
+
+/* A caller, from the inside outwards. */
+struct chain_step {
+	uint64_t address;
+	uint64_t hash; /* of it and all that called it, under the mappings of the process */
+	enum perf_cpu_mode mode;
+};
+
+/* The versions of the mappings under which a callchain is looked at: a process that is in the middle of an exec has two. */
+struct chain_mappings {
+	uint64_t kernel;
+	uint64_t user; /* + 1; 0: none */
+	uint64_t before; /* + 1; 0: none */
+};
+
+/* A callchain that was looked at. Zeroed is none. */
+struct chain {
+	struct chain_mappings mappings;
+	uint64_t hash; /* of all callers, under these mappings */
+	uint64_t leaf;
+	enum perf_cpu_mode leaf_mode;
+	size_t first; /* of the callers, among the entries */
+	size_t depth; /* how many they are */
+	bool no_leaf; /* the kernel gave no address at all */
+	bool cut; /* at a mark that means nothing to us: what called it is not known */
+};
+
+#define CHAIN_FACTORS 128
+
+struct chains {
+	struct tape *tape; /* borrowed; set with chains_start() */
+	struct tracker *tracker;
+	struct frames frames;
+	struct recent known; /* the stack of callers by their hash and how many they are */
+	array_of(struct chain_step) steps; /* the callers of the callchain at hand */
+	uint64_t factors[CHAIN_FACTORS]; /* of their hash, from the root on */
+};
+
+/* The tracker must outlive the chains. 0 or -ENOMEM. */
+int chains_init(struct chains *chains, struct tracker *tracker);
+void chains_done(struct chains *chains);
+/* From now on of this tape. */
+void chains_start(struct chains *chains, struct tape *tape);
+
+/*
+ * Asks for what chains_find() needs of a record that comes soon: it lies where no cache has it, and so the more of them are asked for meanwhile, the
+ * less is waited for. process may be NULL. 0 or -ENOMEM.
+ */
+int chains_look(struct chains *chains, const struct tracker_process *process,
+	const struct perf_record *record, struct chain *ret_chain);
+/*
+ * The leaf's frame and the stack of its callers. What was looked at counts if the mappings are still those of then; `chain` may be zeroed. 0; 1 when
+ * the callchain had to be cut; -ENOMEM.
+ */
+int chains_find(struct chains *chains, struct tracker_process *process,
+	const struct perf_record *record, const struct chain *chain, uint32_t *ret_frame,
+	uint32_t *ret_stack);

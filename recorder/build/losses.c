@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recorder/build/losses.h"
+
+#include "base/clock.h"
+
+/* A CPU number beyond this is damage, not a CPU. */
+#define CPUS_MAX 65536
+
+/* The next tick of the kernel's clock ends a throttling. Pieces that are nearer to one another than some ticks are one. */
+#define THROTTLE_APART_NS (100 * NSEC_PER_MSEC)
+
+/* The sample that was one too many still comes; one that comes later than this shows that the throttling is over. */
+#define THROTTLE_SAMPLE_NS NSEC_PER_MSEC
+
+void losses_done(struct losses *losses)
+{
+	array_done(&losses->cpus);
+	array_done(&losses->list);
+	cpu_idle_done(&losses->idle);
+	cpu_idle_done(&losses->idle_before);
+}
+
+static struct losses_cpu *get_cpu(struct losses *losses, uint32_t cpu)
+{
+	if (cpu >= CPUS_MAX)
+		return NULL;
+	while (losses->cpus.count <= cpu)
+		if (array_push(&losses->cpus, (struct losses_cpu){ 0 }) < 0)
+			return NULL;
+	return &losses->cpus.items[cpu];
+}
+
+int losses_add(struct losses *losses, enum tape_loss_kind kind, uint32_t cpu, uint64_t from_ns,
+	uint64_t to_ns, uint64_t count)
+{
+	struct tape_loss loss = { kind, cpu, from_ns, MAX(to_ns, from_ns + 1), count };
+
+	return array_push(&losses->list, loss);
+}
+
+int losses_damaged(struct losses *losses, uint64_t time_ns)
+{
+	losses->counts.damaged++;
+	return losses_add(losses, TAPE_LOSS_DAMAGED, TAPE_ALL_CPUS, time_ns, time_ns, 1);
+}
+
+static int add_lost(
+	struct losses *losses, uint32_t cpu, uint64_t since_ns, uint64_t time_ns, uint64_t count)
+{
+	losses->counts.lost += count;
+	if (!count)
+		return 0;
+	return losses_add(losses, TAPE_LOSS_SAMPLES, cpu, MIN(since_ns, time_ns), time_ns, count);
+}
+
+int losses_lost(struct losses *losses, bool samples, uint32_t number, uint64_t since_ns,
+	uint64_t time_ns, uint64_t count)
+{
+	struct losses_cpu *cpu = samples ? get_cpu(losses, number) : NULL;
+	uint64_t ahead;
+
+	if (!samples) {
+		losses->counts.lost_sideband += count;
+		return losses_add(
+			losses, TAPE_LOSS_SIDEBAND, number, MIN(since_ns, time_ns), time_ns, count);
+	}
+	if (!cpu)
+		return add_lost(losses, number, since_ns, time_ns, count);
+	ahead = cpu->counted - MIN(cpu->counted, cpu->told);
+	cpu->told += count;
+	return add_lost(losses, number, since_ns, time_ns, count - MIN(count, ahead));
+}
+
+int losses_events(
+	struct losses *losses, uint32_t cpu, uint64_t since_ns, uint64_t time_ns, uint64_t count)
+{
+	losses->counts.lost_events += count;
+	return losses_add(losses, TAPE_LOSS_EVENTS, cpu, MIN(since_ns, time_ns), time_ns, count);
+}
+
+int losses_counted(
+	struct losses *losses, uint32_t number, uint64_t since_ns, uint64_t time_ns, uint64_t count)
+{
+	struct losses_cpu *cpu = get_cpu(losses, number);
+	uint64_t known;
+
+	if (!cpu)
+		return 0;
+	known = MAX(cpu->told, cpu->counted);
+	if (count <= known)
+		return 0;
+	cpu->counted = count;
+	return add_lost(losses, number, since_ns, time_ns, count - known);
+}
+
+/* Slots of a timer that stood still for so long; the parts of one add up. */
+static uint64_t stood_still(struct losses *losses, struct losses_cpu *cpu, uint64_t length_ns)
+{
+	uint64_t slots;
+
+	if (!losses->period_ns)
+		return 0;
+	cpu->stood_still_ns += length_ns;
+	slots = cpu->stood_still_ns / losses->period_ns;
+	cpu->stood_still_ns %= losses->period_ns;
+	losses->counts.missed += slots;
+	return slots;
+}
+
+static void end_throttle(struct losses *losses, struct losses_cpu *cpu, uint64_t time_ns)
+{
+	cpu->throttled.from_ns = cpu->throttled.count ? cpu->throttled.from_ns : cpu->throttled_ns;
+	cpu->throttled.to_ns = MAX(time_ns, cpu->throttled_ns + 1);
+	cpu->throttled.count++;
+	cpu->throttled_slots += stood_still(losses, cpu, cpu->throttled.to_ns - cpu->throttled_ns);
+	cpu->throttled_ns = 0;
+}
+
+static void take_unsure(struct losses *losses, struct losses_cpu *cpu, uint64_t *count)
+{
+	uint64_t lost = MIN(*count, cpu->unsure_slots);
+
+	cpu->unsure_slots -= lost;
+	cpu->throttled_slots -= lost;
+	losses->counts.missed -= lost;
+	*count -= lost;
+}
+
+void losses_sample(struct losses *losses, uint32_t number, uint64_t time_ns, bool idle)
+{
+	struct losses_cpu *cpu = get_cpu(losses, number);
+	uint64_t slots;
+
+	if (!cpu)
+		return;
+	/* the record that says so was lost */
+	if (cpu->throttled_ns && time_ns > cpu->throttled_ns + THROTTLE_SAMPLE_NS) {
+		slots = cpu->throttled_slots;
+		end_throttle(losses, cpu, time_ns);
+		cpu->unsure_slots = cpu->throttled_slots - slots;
+		take_unsure(losses, cpu, &cpu->lost_ahead);
+		slots_restart(&cpu->slots);
+	}
+	cpu->lost_ahead = 0;
+	cpu->slots.period_ns = losses->period_ns;
+	slots_sample(&cpu->slots, time_ns, idle);
+}
+
+void losses_lost_slots(struct losses *losses, uint32_t number, uint64_t count)
+{
+	struct losses_cpu *cpu = get_cpu(losses, number);
+
+	if (!cpu)
+		return;
+	take_unsure(losses, cpu, &count);
+	cpu->lost_ahead = cpu->throttled_ns ? count : 0;
+	slots_lost(&cpu->slots, count);
+}
+
+void losses_cut(struct losses *losses, uint32_t number, uint64_t time_ns)
+{
+	struct losses_cpu *cpu = get_cpu(losses, number);
+
+	losses->counts.cut++;
+	if (!cpu)
+		return;
+	if (!cpu->cut.count)
+		cpu->cut = (struct tape_loss){ TAPE_LOSS_CUT, number, time_ns, time_ns, 0 };
+	cpu->cut.to_ns = time_ns + 1;
+	cpu->cut.count++;
+}
+
+/* The samples that did not come for it follow at once and are of the same time: tape_is_throttled(). */
+static int push_throttled(struct losses *losses, struct losses_cpu *cpu)
+{
+	struct tape_loss piece = cpu->throttled;
+	uint64_t slots = cpu->throttled_slots;
+
+	cpu->throttled.count = cpu->throttled_slots = cpu->unsure_slots = 0;
+	if (!piece.count)
+		return 0;
+	if (array_push(&losses->list, piece) < 0)
+		return -ENOMEM;
+	return slots ? losses_add(losses, TAPE_LOSS_MISSING, piece.cpu, piece.from_ns, piece.to_ns,
+			       slots)
+		     : 0;
+}
+
+int losses_throttle(struct losses *losses, const struct perf_record *record)
+{
+	struct losses_cpu *cpu = get_cpu(losses, record->cpu);
+	int r = 0;
+
+	if (!cpu)
+		return 0;
+	slots_restart(&cpu->slots);
+	if (record->type == PERF_TYPE_UNTHROTTLE) {
+		if (cpu->throttled_ns)
+			end_throttle(losses, cpu, record->time_ns);
+		return 0;
+	}
+	/* it was over before this one could begin, though the record that says so was lost: nobody knows since when */
+	if (cpu->throttled_ns)
+		end_throttle(losses, cpu, cpu->throttled_ns + 1);
+	if (record->time_ns > cpu->throttled.to_ns + THROTTLE_APART_NS)
+		r = push_throttled(losses, cpu);
+	cpu->unsure_slots = 0;
+	losses->counts.throttled++;
+	cpu->throttled.kind = TAPE_LOSS_THROTTLED;
+	cpu->throttled.cpu = record->cpu;
+	cpu->throttled_ns = MAX(record->time_ns, 1ull);
+	return r;
+}
+
+int losses_online(struct losses *losses, uint32_t number, bool online, uint64_t time_ns)
+{
+	struct losses_cpu *cpu = get_cpu(losses, number);
+	uint64_t since_ns;
+
+	if (!cpu)
+		return 0;
+	since_ns = cpu->offline_ns;
+	losses->counts.offline += !online;
+	cpu->offline_ns = online ? 0 : MAX(time_ns, 1ull);
+	if (cpu->throttled_ns)
+		end_throttle(losses, cpu, time_ns);
+	slots_restart(&cpu->slots);
+	/* what is left in its old rings is still told */
+	if (online)
+		cpu->told = cpu->counted = 0;
+	if (!online || !since_ns)
+		return 0;
+	return losses_add(losses, TAPE_LOSS_OFFLINE, number, since_ns, time_ns, 1);
+}
+
+uint64_t losses_offline(const struct losses *losses)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < losses->cpus.count; i++)
+		count += losses->cpus.items[i].offline_ns != 0;
+	return count;
+}
+
+static int end_lowered(struct losses *losses, uint64_t time_ns)
+{
+	struct tape_loss lowered = losses->lowered;
+
+	if (!lowered.count || lowered.from_ns >= time_ns)
+		return 0;
+	lowered.to_ns = losses->lowered.from_ns = time_ns;
+	return array_push(&losses->list, lowered);
+}
+
+int losses_limit(struct losses *losses, uint64_t limit, uint64_t time_ns)
+{
+	int r;
+
+	if (limit == losses->lowered.count)
+		return 0;
+	r = end_lowered(losses, time_ns);
+	losses->lowered = (struct tape_loss){ TAPE_LOSS_LOWERED, TAPE_ALL_CPUS, time_ns, 0, limit };
+	return r;
+}
+
+int losses_idle(struct losses *losses, const struct cpu_idle *idle)
+{
+	if (losses->idle.time_ns || !losses->period_ns)
+		return 0;
+	return cpu_idle_copy(&losses->idle, idle);
+}
+
+uint64_t losses_waiting(const struct losses *losses)
+{
+	return losses->idle.time_ns;
+}
+
+static int settle_cpu(struct losses *losses, uint32_t number)
+{
+	struct losses_cpu *cpu = &losses->cpus.items[number];
+	uint64_t idle_ns = cpu_idle_between(&losses->idle_before, &losses->idle, number);
+	struct slots_hole hole = slots_settle(&cpu->slots, losses->idle.time_ns,
+		idle_ns == CPU_IDLE_UNKNOWN ? SLOTS_IDLE_UNKNOWN : idle_ns);
+
+	losses->counts.missed += hole.count;
+	if (!hole.count)
+		return 0;
+	return losses_add(losses, TAPE_LOSS_MISSING, number, hole.from_ns, hole.to_ns, hole.count);
+}
+
+int losses_settle(struct losses *losses)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < losses->cpus.count; i++)
+		r = settle_cpu(losses, i);
+	if (r == 0)
+		r = cpu_idle_copy(&losses->idle_before, &losses->idle);
+	losses->idle.time_ns = 0;
+	return r;
+}
+
+/* Gives the tape its share of a loss, by time; true when nothing of it is left for the next one. */
+static bool share_loss(const struct tape *tape, struct tape_loss *loss, struct tape_loss *ret_share)
+{
+	uint64_t length_ns = loss->to_ns - loss->from_ns;
+	bool all = loss->to_ns <= tape->end_ns;
+
+	*ret_share = *loss;
+	if (all)
+		return true;
+	ret_share->to_ns = MAX(tape->end_ns, loss->from_ns);
+	/* a limit is no number of things, of which a part could lie here */
+	if (loss->kind != TAPE_LOSS_LOWERED)
+		ret_share->count = (double)loss->count *
+				   (double)(ret_share->to_ns - loss->from_ns) / (double)length_ns;
+	loss->from_ns = ret_share->to_ns;
+	if (loss->kind != TAPE_LOSS_LOWERED)
+		loss->count -= MIN(loss->count, ret_share->count);
+	return false;
+}
+
+static int give_list(struct losses *losses, struct tape *tape)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < losses->list.count; i++) {
+		struct tape_loss loss = losses->list.items[i], share;
+		bool begun = loss.from_ns < tape->end_ns;
+
+		if (!begun || !share_loss(tape, &loss, &share))
+			losses->list.items[kept++] = loss;
+		if (begun && array_push(&tape->losses, share) < 0)
+			return -ENOMEM;
+	}
+	losses->list.count = kept;
+	return 0;
+}
+
+/* What lasts since a moment is so up to another one, and will be told of anew from there. */
+static int give_lasting(struct tape *tape, enum tape_loss_kind kind, uint32_t cpu,
+	uint64_t *since_ns, uint64_t until_ns)
+{
+	struct tape_loss loss = { kind, cpu, *since_ns, until_ns, 1 };
+
+	if (!*since_ns || *since_ns >= until_ns)
+		return 0;
+	*since_ns = until_ns;
+	return array_push(&tape->losses, loss);
+}
+
+static int give_throttled(
+	struct losses *losses, struct losses_cpu *cpu, struct tape *tape, uint64_t until_ns)
+{
+	uint32_t number = cpu - losses->cpus.items;
+	uint64_t since_ns = cpu->throttled_ns, slots;
+	int r;
+
+	if (!since_ns || since_ns >= until_ns)
+		return 0;
+	slots = stood_still(losses, cpu, until_ns - since_ns);
+	r = give_lasting(tape, TAPE_LOSS_THROTTLED, number, &cpu->throttled_ns, until_ns);
+	if (r < 0 || !slots)
+		return r;
+	return array_push(&tape->losses,
+		(struct tape_loss){ TAPE_LOSS_MISSING, number, since_ns, until_ns, slots });
+}
+
+static int give_cpu(
+	struct losses *losses, struct losses_cpu *cpu, struct tape *tape, uint64_t until_ns)
+{
+	uint32_t number = cpu - losses->cpus.items;
+	struct tape_loss cut = cpu->cut;
+	int r = give_throttled(losses, cpu, tape, until_ns);
+
+	if (r == 0)
+		r = give_lasting(tape, TAPE_LOSS_OFFLINE, number, &cpu->offline_ns, until_ns);
+	cpu->cut.count = 0;
+	return r == 0 && cut.count ? array_push(&tape->losses, cut) : r;
+}
+
+int losses_give(struct losses *losses, struct tape *tape, uint64_t until_ns)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < losses->cpus.count; i++)
+		r = push_throttled(losses, &losses->cpus.items[i]);
+	if (r == 0)
+		r = end_lowered(losses, until_ns);
+	if (r == 0)
+		r = give_list(losses, tape);
+	for (size_t i = 0; r == 0 && i < losses->cpus.count; i++)
+		r = give_cpu(losses, &losses->cpus.items[i], tape, until_ns);
+	return r;
+}
+
+uint64_t losses_end(const struct losses *losses)
+{
+	uint64_t end_ns = 0;
+
+	for (size_t i = 0; i < losses->list.count; i++)
+		end_ns = MAX(end_ns, losses->list.items[i].to_ns);
+	return end_ns;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * Fills a tape with samples: what the tracker knows of a thread and of an address at this moment, interned into the tape. The path
+ * that every sample takes.
+ */
+
+#include "recorder/build/callchain-cache.h"
+#include "recorder/perf/perf-record.h"
+#include "recorder/procs/tracker.h"
+#include "tape/tape.h"
+
+struct filler {
+	struct tracker *tracker;
+	struct tape *tape; /* borrowed; set with filler_start() */
+	struct chains chains;
+};
+
+/* The tracker must outlive the filler. 0 or -ENOMEM. */
+int filler_init(struct filler *filler, struct tracker *tracker);
+void filler_done(struct filler *filler);
+/* From now on into this tape. */
+void filler_start(struct filler *filler, struct tape *tape);
+/* A SAMPLE record is to be added soon, after those that were expected before it: what it takes is asked for. */
+void filler_expect(
+	struct filler *filler, const struct perf_record *record, struct chain *ret_chain);
+/* Adds a SAMPLE record. `expected` may be NULL. 0; 1 when its callchain had to be cut, which the caller counts; -ENOMEM. */
+int filler_add(
+	struct filler *filler, const struct perf_record *record, const struct chain *expected);
+/* The tape's row of the thread that a record is of. 0 or -ENOMEM. */
+int filler_add_thread(struct filler *filler, const struct perf_record *record, uint32_t *ret_row);

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recorder/kmsg/kmsg-intake.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "incidents/queue-cpu.h"
+#include "store/incident-notes.h"
+
+/*
+ * A dump of ENA's counters is 1,100 lines, a warning of the kernel 40. What weighs has its own allowance, so that a flood of others does not cost
+ * an incident. The stamps are the clock: what is read late counts as it came.
+ */
+#define BURST 3000
+#define LINE_NS (40 * NSEC_PER_MSEC)
+
+/* How often it is said that something was passed over. */
+#define PASSED_NS NSEC_PER_SEC
+
+/* Numbers for incidents: so many are reserved at first, then twice as many, up to that. */
+#define IDS_FIRST 8
+#define IDS_MAX 1024
+
+/* How often the table of interrupts is read at the most, by the stamps: a storm must cost little. irqbalance moves them as often. */
+#define INTERRUPTS_NS (10 * NSEC_PER_SEC)
+
+/* As syslog has it for what loggers say about themselves. */
+#define OWN_PRIORITY (5 << 3 | 4)
+
+static bool bucket_take(struct kmsg_bucket *bucket, uint64_t now_ns)
+{
+	if (now_ns > bucket->at_ns) {
+		bucket->level_ns = MIN(bucket->level_ns + now_ns - bucket->at_ns, BURST * LINE_NS);
+		bucket->at_ns = now_ns;
+	}
+	if (bucket->level_ns < LINE_NS)
+		return false;
+	bucket->level_ns -= LINE_NS;
+	return true;
+}
+
+static void put(struct kmsg_intake *intake, struct kmsg_entry *entry)
+{
+	if (entry)
+		intake->put(intake->context, entry);
+}
+
+static void pass_over(struct kmsg_intake *intake, uint64_t stamp_ns, bool incident)
+{
+	if (!intake->passed++)
+		intake->passed_since_ns = stamp_ns;
+	intake->passed_incidents += incident;
+}
+
+void kmsg_intake_say_passed(struct kmsg_intake *intake)
+{
+	char text[128];
+	int size = snprintf(text, sizeof(text),
+		"perftape: %llu lines of the kernel's log passed over, %llu of them incidents",
+		(unsigned long long)intake->passed, (unsigned long long)intake->passed_incidents);
+
+	if (!intake->passed)
+		return;
+	put(intake, kmsg_entry_new(
+			    intake->last_ns, intake->next_sequence - 1, OWN_PRIORITY, text, size));
+	intake->passed = intake->passed_incidents = 0;
+}
+
+/* The next number. One that could not be reserved is given all the same: an incident is worth more than its number. */
+static uint64_t next_id(struct kmsg_intake *intake)
+{
+	uint64_t count = intake->ids_count ? MIN(2 * intake->ids_count, IDS_MAX) : IDS_FIRST;
+	uint64_t least = MAX(intake->id, intake->before.ids_from);
+	struct error error = { 0 };
+
+	if (intake->id < intake->ids_end)
+		return intake->id++;
+	intake->id = least;
+	if (incident_notes_reserve(intake->store, count, least, &intake->id, &error) < 0) {
+		intake->trouble(intake->context, &error);
+	} else {
+		intake->ids_end = intake->id + count;
+		intake->ids_count = count;
+	}
+	return intake->id++;
+}
+
+static bool is_noted(const struct kmsg_intake *intake, const struct kmsg_entry *entry)
+{
+	uint32_t hash;
+
+	if (!intake->before.noted.count)
+		return false;
+	hash = log_hash(entry->text);
+	for (size_t i = 0; i < intake->before.noted.count; i++)
+		if (intake->before.noted.items[i].stamp_ns == entry->stamp_ns &&
+			intake->before.noted.items[i].hash == hash)
+			return true;
+	return false;
+}
+
+static bool find_cpu(void *context, const char *device, uint64_t queue, uint32_t *ret_cpu)
+{
+	struct kmsg_intake *intake = context;
+	uint64_t stamp_ns = intake->entry->stamp_ns;
+
+	if (!intake->asked_ns || stamp_ns >= intake->asked_ns + INTERRUPTS_NS) {
+		intake->asked_ns = stamp_ns;
+		interrupts_done(&intake->interrupts);
+		(void)interrupts_read(intake->root, &intake->interrupts);
+	}
+	return interrupts_find(&intake->interrupts, device, queue, ret_cpu);
+}
+
+/* A line of the log and a trace event that tell of one timeout are no further apart. */
+#define SAME_NS NSEC_PER_SEC
+
+/* Was it told of already, the other way? */
+static bool is_told(struct kmsg_intake *intake, const struct incident *incident)
+{
+	const struct field *ifname = fields_find(&incident->fields, "ifname");
+	const struct field *queue = fields_find(&incident->fields, "qid");
+	struct kmsg_timeout now = { .stamp_ns = intake->entry->stamp_ns,
+		.traced = intake->entry->traced };
+
+	if (strcmp(incident->kind->name, "net.tx_watchdog") != 0 || !ifname || !queue ||
+		ifname->size >= sizeof(now.ifname))
+		return false;
+	memcpy(now.ifname, ifname->value, ifname->size);
+	now.queue = strtoull(queue->value, NULL, 10);
+	for (size_t i = 0; i < KMSG_TIMEOUTS; i++) {
+		const struct kmsg_timeout *then = &intake->timeouts[i];
+
+		if (then->traced != now.traced && then->queue == now.queue && then->stamp_ns &&
+			strcmp(then->ifname, now.ifname) == 0 &&
+			now.stamp_ns + SAME_NS > then->stamp_ns &&
+			then->stamp_ns + SAME_NS > now.stamp_ns)
+			return true;
+	}
+	intake->timeouts[intake->next_timeout++ % KMSG_TIMEOUTS] = now;
+	return false;
+}
+
+/* The line at hand is an incident. */
+static void judged(void *context, const struct incident *given)
+{
+	struct kmsg_intake *intake = context;
+	struct incident incident = *given;
+	char queue_cpu[QUEUE_CPU_SIZE];
+	bool weighs = incident.kind->severity > SEVERITY_NOTICE;
+	struct kmsg_bucket *bucket = weighs ? &intake->incidents : &intake->lines;
+
+	if (intake->of_user || is_noted(intake, intake->entry) || is_told(intake, &incident))
+		return;
+	/* what was logged before we ran may have been elsewhere */
+	if (intake->entry->stamp_ns >= intake->begin_ns)
+		queue_cpu_add(&incident.fields, queue_cpu, find_cpu, intake);
+	if (bucket_take(bucket, intake->entry->stamp_ns) &&
+		kmsg_entry_judge(intake->entry, &incident, next_id(intake)) == 0) {
+		intake->found++;
+		return;
+	}
+	pass_over(intake, intake->entry->stamp_ns, true);
+	intake->entry = kmsg_entry_free(intake->entry);
+}
+
+void kmsg_intake_say(struct kmsg_intake *intake, struct kmsg_entry *entry)
+{
+	_cleanup_(heading_done) struct heading heading;
+	char line[512];
+	int size = snprintf(line, sizeof(line), "0,%llu,%llu,-;%s",
+		(unsigned long long)intake->next_sequence,
+		(unsigned long long)(entry->stamp_ns / NSEC_PER_USEC), entry->text);
+
+	entry->traced = true;
+	entry->sequence = intake->next_sequence ? intake->next_sequence - 1 : 0;
+	intake->entry = entry;
+	heading_init(&heading);
+	heading_read(&heading, line, MIN((size_t)size, sizeof(line) - 1));
+	judge_take(&intake->judge, &heading, &(struct line){ heading.text, heading.size, 0 });
+	if (intake->entry && intake->entry->id)
+		put(intake, take_ptr(intake->entry));
+	intake->entry = kmsg_entry_free(intake->entry);
+}
+
+/* From before anybody recorded. */
+static bool is_early(const struct kmsg_intake *intake, uint64_t stamp_ns)
+{
+	return intake->first && stamp_ns < intake->begin_ns;
+}
+
+static bool take_one(struct kmsg_intake *intake, struct kmsg_bucket *bucket, uint64_t stamp_ns)
+{
+	if (bucket_take(bucket, stamp_ns))
+		return true;
+	pass_over(intake, stamp_ns, false);
+	return false;
+}
+
+/* Whether the line at hand is kept. Of a user's it is what says what the kernel would, to be known again in other logs. */
+static bool is_kept(
+	struct kmsg_intake *intake, uint64_t stamp_ns, const struct scan_summary *before)
+{
+	const struct scan_summary *now = &intake->judge.summary;
+
+	if (intake->of_user)
+		return now->forged > before->forged && take_one(intake, &intake->users, stamp_ns);
+	if (now->incidents > before->incidents)
+		return true;
+	return !is_early(intake, stamp_ns) && take_one(intake, &intake->lines, stamp_ns);
+}
+
+static void take_line(
+	struct kmsg_intake *intake, const struct kmsg_record *record, const char *data, size_t size)
+{
+	_cleanup_(heading_done) struct heading heading;
+	const struct scan_summary before = intake->judge.summary;
+
+	intake->entry = kmsg_entry_new(record->stamp_ns, record->sequence,
+		record->facility << 3 | record->level, record->text, record->text_size);
+	if (!intake->entry) {
+		pass_over(intake, record->stamp_ns, false);
+		return;
+	}
+	heading_init(&heading);
+	heading_read(&heading, data, size);
+	judge_take(&intake->judge, &heading,
+		&(struct line){ heading.text, heading.size, ++intake->judge.summary.lines });
+	if (!is_kept(intake, record->stamp_ns, &before))
+		intake->entry = kmsg_entry_free(intake->entry);
+	put(intake, take_ptr(intake->entry));
+}
+
+/* Lines were overwritten before they could be read, while we were busy or before we ran. */
+static void take_gap(struct kmsg_intake *intake, const struct kmsg_record *record)
+{
+	_cleanup_(buffer_done) struct buffer scratch = { 0 };
+	struct kmsg_record own;
+	char text[160];
+	int size = snprintf(text, sizeof(text),
+		"%u,%llu,%llu,-;perftape: %llu lines of the kernel's log were overwritten unread",
+		OWN_PRIORITY, (unsigned long long)record->sequence - 1,
+		(unsigned long long)(record->stamp_ns / NSEC_PER_USEC),
+		(unsigned long long)(record->sequence - intake->next_sequence));
+
+	if (kmsg_parse(text, size, &scratch, &own) == 0)
+		take_line(intake, &own, text, size);
+}
+
+void kmsg_intake_take(struct kmsg_intake *intake, const char *data, size_t size)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+	struct kmsg_record record;
+
+	if (kmsg_parse(data, size, &text, &record) < 0)
+		return;
+	if (intake->continues && record.sequence < intake->next_sequence)
+		return;
+	if (intake->continues && record.sequence > intake->next_sequence)
+		take_gap(intake, &record);
+	intake->next_sequence = record.sequence + 1;
+	intake->last_ns = record.stamp_ns;
+	intake->continues |= !is_early(intake, record.stamp_ns);
+	intake->of_user = record.facility && !intake->trust_users;
+	take_line(intake, &record, data, size);
+	intake->of_user = false;
+	if (intake->passed && record.stamp_ns > intake->passed_since_ns + PASSED_NS)
+		kmsg_intake_say_passed(intake);
+}
+
+int kmsg_intake_find(struct kmsg_intake *intake, const char *boot_id, struct error *error)
+{
+	struct log_position *position = &intake->before.position;
+	int r = log_position_find(intake->store, boot_id, &intake->before, error);
+
+	if (r < 0)
+		return r;
+	intake->continues = *position->boot_id != 0;
+	intake->first = !intake->continues;
+	if (strcmp(position->boot_id, boot_id) == 0)
+		intake->next_sequence = position->sequence + 1;
+	intake->id = MAX(position->next_id, intake->before.ids_from);
+	intake->ids_end = MAX(position->below_id, intake->id);
+	return 0;
+}
+
+void kmsg_intake_init(struct kmsg_intake *intake, const struct catalogue *catalogue)
+{
+	const struct scanner_options judging = {
+		.catalogue = catalogue,
+		.trust_users = intake->trust_users,
+		.give = judged,
+		.context = intake,
+	};
+
+	judge_init(&intake->judge, &judging);
+}
+
+void kmsg_intake_done(struct kmsg_intake *intake)
+{
+	interrupts_done(&intake->interrupts);
+	log_found_done(&intake->before);
+	judge_done(&intake->judge);
+}

@@ -1,0 +1,532 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recorder/kmsg/kmsg-watch.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "recorder/kmsg/kmsg-intake.h"
+#include "base/worker.h"
+#include "store/incident-notes.h"
+
+/*
+ * Invariants:
+ * (1) the lock guards what stands below it in the struct; what stands above is the thread's alone while it runs. Who drains only tries it;
+ * (2) entries are taken in the order of the log, and none before an incident ahead of it that wants a note;
+ * (3) the position that is kept is of a line that is on the disk, or was passed over, as all before it.
+ */
+
+/* Entries that wait for the drain, which comes once a second: beyond that the log is left to the kernel, which keeps it longer. */
+#define QUEUE_MAX 8192
+
+#define NOTES_AT_ONCE 64
+
+/* What is said beside the log and waits for the thread: more of it is a storm. */
+#define SAID_MAX 64
+
+/* How often the position is written. */
+#define KEEP_NS (10 * NSEC_PER_SEC)
+
+/* The error of a wall clock that is told from an anchor so far away: what a clock may be slewed by. */
+#define SLEW 2000
+
+struct chain {
+	struct kmsg_entry *first, *last;
+	size_t count;
+};
+
+struct kmsg_watch {
+	const struct kmsg_options *options;
+	pthread_t thread;
+	int fd, wake;
+	bool own_fd, running;
+	struct kmsg_intake intake;
+	uint64_t kept_ns; /* of the monotonic clock */
+	uint64_t kept_sequence;
+	uint64_t kept_ids_end;
+	char text[KMSG_RECORD_MAX];
+	struct chain said; /* who drains has it to himself, until he has the lock */
+
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct chain queue, heard;
+	bool ending;
+	bool ended; /* the thread is about to */
+	struct error trouble;
+	struct log_position taken, pending, durable; /* boot_id "": none */
+	uint64_t pending_until_ns;
+};
+
+static void chain_put(struct chain *chain, struct kmsg_entry *entry)
+{
+	if (chain->last)
+		chain->last->next = entry;
+	else
+		chain->first = entry;
+	chain->last = entry;
+	chain->count++;
+}
+
+static struct kmsg_entry *chain_take(struct chain *chain)
+{
+	struct kmsg_entry *entry = chain->first;
+
+	chain->first = entry->next;
+	entry->next = NULL;
+	if (!chain->first)
+		chain->last = NULL;
+	chain->count--;
+	return entry;
+}
+
+static void tell(void *context, const struct error *trouble)
+{
+	struct kmsg_watch *watch = context;
+
+	pthread_mutex_lock(&watch->lock);
+	watch->trouble = *trouble;
+	pthread_mutex_unlock(&watch->lock);
+}
+
+static void put(void *context, struct kmsg_entry *entry)
+{
+	struct kmsg_watch *watch = context;
+
+	pthread_mutex_lock(&watch->lock);
+	chain_put(&watch->queue, entry);
+	pthread_mutex_unlock(&watch->lock);
+}
+
+/* In a new store the log begins here: who records next knows that he goes on. */
+static void begin_here(struct kmsg_watch *watch)
+{
+	struct kmsg_intake *intake = &watch->intake;
+	struct log_position here = { .sequence = intake->next_sequence - 1,
+		.stamp_ns = intake->last_ns };
+
+	if (intake->continues || !intake->next_sequence)
+		return;
+	intake->continues = true;
+	snprintf(here.boot_id, sizeof(here.boot_id), "%s", watch->options->boot_id);
+	pthread_mutex_lock(&watch->lock);
+	/* else its first one will be the position */
+	if (!watch->queue.first)
+		watch->taken = watch->durable = here;
+	pthread_mutex_unlock(&watch->lock);
+}
+
+static bool is_full(struct kmsg_watch *watch)
+{
+	bool full;
+
+	pthread_mutex_lock(&watch->lock);
+	full = watch->queue.count >= QUEUE_MAX;
+	pthread_mutex_unlock(&watch->lock);
+	return full;
+}
+
+static void stop_reading(struct kmsg_watch *watch)
+{
+	if (watch->own_fd && watch->fd >= 0)
+		close(watch->fd);
+	watch->fd = -1;
+}
+
+/* What could not be read: nobody will see incidents, and is told so. */
+static void give_up_reading(struct kmsg_watch *watch, int r)
+{
+	struct error error = { 0 };
+
+	error_set(&error, r,
+		"the kernel's log cannot be read (%s): incidents will not be noticed%s",
+		strerror(-r),
+		r == -EPERM || r == -EACCES
+			? "; it takes CAP_SYSLOG, and a kernel without printk.devkmsg=off"
+			: "");
+	tell(watch, &error);
+	stop_reading(watch);
+}
+
+static void take_record(struct kmsg_watch *watch, size_t size)
+{
+	uint64_t found = watch->intake.found;
+
+	kmsg_intake_take(&watch->intake, watch->text, size);
+	if (watch->intake.found > found && watch->options->found)
+		watch->options->found(watch->options->context);
+}
+
+/* All records that there are. EPIPE: some were overwritten, which their numbers show; EINVAL: one was too long, and is gone too. */
+static void read_records(struct kmsg_watch *watch)
+{
+	while (watch->fd >= 0 && !is_full(watch)) {
+		ssize_t got = read(watch->fd, watch->text, sizeof(watch->text));
+
+		if (got > 0)
+			take_record(watch, got);
+		else if (got == 0)
+			stop_reading(watch);
+		else if (errno == EAGAIN)
+			return;
+		else if (errno != EPIPE && errno != EINTR && errno != EINVAL)
+			give_up_reading(watch, -errno);
+	}
+}
+
+/* What could not be written can be again. */
+static void untell(struct kmsg_watch *watch)
+{
+	struct error none = { 0 };
+
+	if (watch->fd >= 0)
+		tell(watch, &none);
+}
+
+/* What was said beside the log. */
+static void take_heard(struct kmsg_watch *watch)
+{
+	uint64_t found = watch->intake.found;
+	struct chain heard;
+
+	pthread_mutex_lock(&watch->lock);
+	heard = watch->heard;
+	watch->heard = (struct chain){ 0 };
+	pthread_mutex_unlock(&watch->lock);
+	while (heard.first)
+		kmsg_intake_say(&watch->intake, chain_take(&heard));
+	if (watch->intake.found > found && watch->options->found)
+		watch->options->found(watch->options->context);
+}
+
+/* The first ones that wait for a note. They stay where they are: nobody takes them until they are noted. */
+static size_t find_wanting(struct kmsg_watch *watch, struct kmsg_entry *wanting[NOTES_AT_ONCE])
+{
+	size_t count = 0;
+
+	pthread_mutex_lock(&watch->lock);
+	for (struct kmsg_entry *entry = watch->queue.first; entry && count < NOTES_AT_ONCE;
+		entry = entry->next)
+		if (entry->wants_note)
+			wanting[count++] = entry;
+	pthread_mutex_unlock(&watch->lock);
+	return count;
+}
+
+static int note(struct kmsg_watch *watch, struct kmsg_entry **wanting, size_t count)
+{
+	struct store_incident incidents[NOTES_AT_ONCE];
+	struct error error = { 0 };
+	int r;
+
+	for (size_t i = 0; i < count; i++)
+		incidents[i] = kmsg_entry_incident(wanting[i], watch->options->boot_id);
+	r = incident_notes_add(watch->options->store, incidents, count, &error);
+	if (r < 0) {
+		tell(watch, &error);
+		return r;
+	}
+	untell(watch);
+	pthread_mutex_lock(&watch->lock);
+	for (size_t i = 0; i < count; i++) {
+		wanting[i]->noted = true;
+		wanting[i]->wants_note = false;
+	}
+	pthread_mutex_unlock(&watch->lock);
+	return 0;
+}
+
+/* Incidents that are too late for their segment. False when one cannot be written now. */
+static bool write_notes(struct kmsg_watch *watch)
+{
+	struct kmsg_entry *wanting[NOTES_AT_ONCE];
+	size_t count;
+	int r = 0;
+
+	while (r == 0 && (count = find_wanting(watch, wanting)))
+		r = note(watch, wanting, count);
+	return r == 0;
+}
+
+static void keep_position(struct kmsg_watch *watch, const struct log_position *durable)
+{
+	struct log_position position = *durable;
+	struct error error = { 0 };
+
+	snprintf(position.boot_id, sizeof(position.boot_id), "%s", watch->options->boot_id);
+	position.next_id = watch->intake.id;
+	position.below_id = watch->intake.ids_end;
+	watch->kept_ns = clock_ns(CLOCK_MONOTONIC);
+	if (log_position_keep(watch->options->store, &position, &error) < 0) {
+		tell(watch, &error);
+	} else {
+		untell(watch);
+		watch->kept_sequence = position.sequence;
+	}
+	watch->kept_ids_end = position.below_id;
+}
+
+/* True as long as there is something that is not in the file. */
+static bool keep_now_and_then(struct kmsg_watch *watch)
+{
+	bool reserved = watch->intake.ids_end != watch->kept_ids_end;
+	struct log_position durable;
+
+	pthread_mutex_lock(&watch->lock);
+	durable = watch->durable;
+	pthread_mutex_unlock(&watch->lock);
+	/* what recorders before us took is as durable */
+	if (!*durable.boot_id &&
+		strcmp(watch->intake.before.position.boot_id, watch->options->boot_id) == 0)
+		durable = watch->intake.before.position;
+	if (!*durable.boot_id || (durable.sequence == watch->kept_sequence && !reserved))
+		return false;
+	/* numbers that were reserved are wasted when nobody knows of them */
+	if (reserved || clock_ns(CLOCK_MONOTONIC) - watch->kept_ns >= KEEP_NS)
+		keep_position(watch, &durable);
+	return true;
+}
+
+/* Until there is something to read, or who drains has something to say. */
+static void wait_for_more(struct kmsg_watch *watch, bool soon)
+{
+	struct pollfd fds[] = {
+		{ .fd = watch->wake, .events = POLLIN },
+		{ .fd = is_full(watch) ? -1 : watch->fd, .events = POLLIN },
+	};
+	eventfd_t count;
+
+	if (poll(fds, ARRAY_SIZE(fds), soon ? 1000 : -1) > 0 && fds[0].revents)
+		eventfd_read(watch->wake, &count);
+	/* one that was hung up is always ready */
+	if (fds[1].revents && !(fds[1].revents & POLLIN) && !(fds[1].revents & POLLPRI))
+		give_up_reading(watch, -EIO);
+}
+
+static void *kmsg_main(void *context)
+{
+	struct kmsg_watch *watch = context;
+	struct kmsg_intake *intake = &watch->intake;
+	struct error error = { 0 };
+	uint64_t passed = 0;
+	bool ending = false;
+
+	prctl(PR_SET_NAME, "perftape-log");
+	if (kmsg_intake_find(intake, watch->options->boot_id, &error) < 0)
+		tell(watch, &error);
+	watch->kept_sequence = intake->before.position.sequence;
+	watch->kept_ids_end = intake->ids_end;
+	if (watch->own_fd)
+		watch->fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (watch->fd < 0)
+		give_up_reading(watch, -errno);
+	while (!ending) {
+		bool soon;
+
+		pthread_mutex_lock(&watch->lock);
+		ending = watch->ending;
+		pthread_mutex_unlock(&watch->lock);
+		read_records(watch);
+		begin_here(watch);
+		take_heard(watch);
+		soon = !write_notes(watch);
+		/* of a burst that is over it is said a second later */
+		if (passed && passed == intake->passed)
+			kmsg_intake_say_passed(intake);
+		passed = intake->passed;
+		soon |= keep_now_and_then(watch) || passed;
+		if (!ending)
+			wait_for_more(watch, soon);
+	}
+	kmsg_intake_say_passed(intake);
+	pthread_mutex_lock(&watch->lock);
+	watch->ended = true;
+	pthread_cond_broadcast(&watch->changed);
+	pthread_mutex_unlock(&watch->lock);
+	return NULL;
+}
+
+int kmsg_watch_start(
+	const struct kmsg_options *options, uint64_t begin_ns, struct kmsg_watch **ret_watch)
+{
+	struct kmsg_watch *watch = calloc(1, sizeof(*watch));
+	int r;
+
+	if (!watch)
+		return -ENOMEM;
+	watch->options = options;
+	watch->fd = options->fd;
+	watch->own_fd = options->fd < 0;
+	watch->intake = (struct kmsg_intake){
+		.store = options->store,
+		.trust_users = options->trust_users,
+		.begin_ns = begin_ns,
+		.root = options->root ? options->root : "",
+		.put = put,
+		.trouble = tell,
+		.context = watch,
+	};
+	kmsg_intake_init(&watch->intake, options->catalogue);
+	worker_lock_init(&watch->lock, &watch->changed);
+	watch->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	r = watch->wake < 0 ? -errno : worker_start(&watch->thread, kmsg_main, watch);
+	watch->running = r == 0;
+	if (r < 0)
+		kmsg_watch_close(watch, false);
+	else
+		*ret_watch = watch;
+	return r;
+}
+
+/* The wall clock of a late incident, by the clocks as they are now. */
+static void want_note(struct kmsg_entry *entry, const struct tape_anchor *anchor)
+{
+	uint64_t ago_ns = anchor->perf_ns - MIN(entry->stamp_ns, anchor->perf_ns);
+
+	entry->wants_note = true;
+	entry->realtime_ns = anchor->realtime_ns - ago_ns;
+	entry->error_ns = anchor->error_ns + NSEC_PER_USEC + ago_ns / SLEW;
+}
+
+static bool want_notes(
+	struct kmsg_watch *watch, const struct tape *tape, const struct tape_anchor *anchor)
+{
+	bool any = false;
+
+	for (struct kmsg_entry *entry = watch->queue.first; entry; entry = entry->next) {
+		if (!entry->id || entry->noted || entry->stamp_ns >= tape->begin_ns)
+			continue;
+		if (!entry->wants_note)
+			want_note(entry, anchor);
+		any = true;
+	}
+	return any;
+}
+
+/* The lock is held. */
+static int take(struct kmsg_watch *watch, struct tape *tape)
+{
+	struct chain *queue = &watch->queue;
+	int r = 0;
+
+	while (r == 0 && queue->first && !queue->first->wants_note &&
+		queue->first->stamp_ns < tape->end_ns) {
+		_cleanup_(cleanup_kmsg_entry) struct kmsg_entry *entry = chain_take(queue);
+
+		r = kmsg_entry_put(entry, tape);
+		snprintf(watch->taken.boot_id, sizeof(watch->taken.boot_id), "%s",
+			watch->options->boot_id);
+		watch->taken.sequence = entry->sequence;
+		watch->taken.stamp_ns = entry->stamp_ns;
+	}
+	return r;
+}
+
+int kmsg_watch_take(struct kmsg_watch *watch, struct tape *tape, const struct tape_anchor *anchor)
+{
+	bool full, wanting, said;
+	int r;
+
+	if (!watch || pthread_mutex_trylock(&watch->lock) != 0)
+		return 0;
+	said = watch->said.first;
+	while (watch->said.first && watch->heard.count < SAID_MAX)
+		chain_put(&watch->heard, chain_take(&watch->said));
+	full = watch->queue.count >= QUEUE_MAX;
+	wanting = want_notes(watch, tape, anchor);
+	r = take(watch, tape);
+	pthread_mutex_unlock(&watch->lock);
+	if (full || wanting || said)
+		eventfd_write(watch->wake, 1);
+	return r;
+}
+
+void kmsg_watch_say(struct kmsg_watch *watch, uint64_t stamp_ns, const char *line)
+{
+	struct kmsg_entry *entry;
+
+	if (!watch || watch->said.count >= SAID_MAX)
+		return;
+	entry = kmsg_entry_new(stamp_ns, 0, 0, line, strlen(line));
+	if (entry)
+		chain_put(&watch->said, entry);
+}
+
+void kmsg_watch_spooled(struct kmsg_watch *watch, uint64_t until_ns, uint64_t spooled_ns)
+{
+	bool first;
+
+	if (!watch || pthread_mutex_trylock(&watch->lock) != 0)
+		return;
+	first = !*watch->durable.boot_id;
+	if (*watch->pending.boot_id && spooled_ns >= watch->pending_until_ns) {
+		watch->durable = watch->pending;
+		watch->pending.boot_id[0] = 0;
+	}
+	first &= *watch->durable.boot_id != 0;
+	if (!*watch->pending.boot_id && watch->taken.sequence != watch->durable.sequence) {
+		watch->pending = watch->taken;
+		watch->pending_until_ns = until_ns;
+	}
+	pthread_mutex_unlock(&watch->lock);
+	if (first)
+		eventfd_write(watch->wake, 1);
+}
+
+void kmsg_watch_trouble(struct kmsg_watch *watch, struct error *trouble)
+{
+	if (!watch || pthread_mutex_trylock(&watch->lock) != 0)
+		return;
+	*trouble = watch->trouble;
+	pthread_mutex_unlock(&watch->lock);
+}
+
+int kmsg_watch_stop(struct kmsg_watch *watch, uint64_t patience_ns)
+{
+	if (!watch || !watch->running)
+		return 0;
+	pthread_mutex_lock(&watch->lock);
+	watch->ending = true;
+	eventfd_write(watch->wake, 1);
+	watch->running = !worker_await(&watch->lock, &watch->changed, &watch->ended, patience_ns);
+	pthread_mutex_unlock(&watch->lock);
+	if (watch->running)
+		return -ETIMEDOUT;
+	pthread_join(watch->thread, NULL);
+	return 0;
+}
+
+struct kmsg_watch *kmsg_watch_close(struct kmsg_watch *watch, bool sealed)
+{
+	struct kmsg_intake *intake;
+
+	if (!watch)
+		return NULL;
+	intake = &watch->intake;
+	write_notes(watch);
+	/* users' lines, which are not taken, are read all the same */
+	if (!watch->queue.first && intake->continues && intake->next_sequence) {
+		watch->taken.sequence = intake->next_sequence - 1;
+		watch->taken.stamp_ns = intake->last_ns;
+	}
+	if (sealed && (watch->taken.sequence || watch->taken.stamp_ns))
+		keep_position(watch, &watch->taken);
+	while (watch->queue.first)
+		kmsg_entry_free(chain_take(&watch->queue));
+	while (watch->heard.first)
+		kmsg_entry_free(chain_take(&watch->heard));
+	while (watch->said.first)
+		kmsg_entry_free(chain_take(&watch->said));
+	if (watch->own_fd && watch->fd >= 0)
+		close(watch->fd);
+	if (watch->wake >= 0)
+		close(watch->wake);
+	kmsg_intake_done(&watch->intake);
+	worker_lock_done(&watch->lock, &watch->changed);
+	free(watch);
+	return NULL;
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recorder/perf/kernel-support.h"
+
+#include <linux/capability.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+
+/* Newer than some of the headers that we are built with. */
+#define CAPABILITY_CHECKPOINT_RESTORE 40
+
+bool rungs_capable(unsigned int capability)
+{
+	_cleanup_free_ char *status = NULL;
+	const char *line;
+
+	if (file_read("/proc/self/status", 65536, &status, NULL) < 0)
+		return false;
+	line = strstr(status, "\nCapEff:");
+	return line && strtoull(line + strlen("\nCapEff:"), NULL, 16) >> capability & 1;
+}
+
+bool rungs_older(unsigned int major, unsigned int minor)
+{
+	unsigned int our_major = 0, our_minor = 0;
+	struct utsname names;
+
+	if (uname(&names) < 0 || sscanf(names.release, "%u.%u", &our_major, &our_minor) < 2)
+		return false;
+	return our_major < major || (our_major == major && our_minor < minor);
+}
+
+bool rungs_guest(void)
+{
+	unsigned long long inside, outside, count;
+	_cleanup_free_ char *map = NULL;
+
+	/* a kernel without user namespaces has no such file */
+	if (file_read("/proc/self/uid_map", 65536, &map, NULL) < 0 ||
+		sscanf(map, "%llu %llu %llu", &inside, &outside, &count) != 3)
+		return false;
+	return inside != 0 || outside != 0 || count != UINT32_MAX;
+}
+
+/* To who may not see them, all of the kernel's addresses are 0. */
+static bool hides_addresses(void)
+{
+	_cleanup_fclose_ FILE *file = fopen("/proc/kallsyms", "re");
+	unsigned long long address;
+
+	/* the first ones are those of per-CPU data, which are small or 0 on any machine */
+	for (int i = 0; file && i < 100000; i++)
+		if (fscanf(file, "%llx%*[^\n]", &address) == 1 && address >> 32)
+			return false;
+	return true;
+}
+
+static bool hides_processes(void)
+{
+	return !rungs_capable(CAP_SYS_PTRACE) && !rungs_capable(CAP_SYS_ADMIN);
+}
+
+static bool hides_private_files(void)
+{
+	return !rungs_capable(CAP_DAC_READ_SEARCH) && !rungs_capable(CAP_DAC_OVERRIDE);
+}
+
+static bool hides_mapped_files(void)
+{
+	return !rungs_capable(CAP_SYS_ADMIN) &&
+	       (rungs_older(5, 9) || !rungs_capable(CAPABILITY_CHECKPOINT_RESTORE));
+}
+
+void rungs_describe(struct buffer *text)
+{
+	static const struct {
+		const char *name;
+		bool (*missing)(void);
+	} rungs[] = {
+		{ "kallsyms", hides_addresses },
+		{ "ptrace", hides_processes },
+		{ "private-files", hides_private_files },
+		{ "map-files", hides_mapped_files },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rungs); i++)
+		if (rungs[i].missing())
+			buffer_printf(text, "%s%s", text->size ? "," : "", rungs[i].name);
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recorder/perf/perf-attr.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+static const struct perf_attr_event events[] = {
+	{ "cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
+	{ "cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK },
+	{ "page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS },
+	{ "context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES },
+};
+
+const char *const *perf_events_known(void)
+{
+	static const char *names[ARRAY_SIZE(events) + 1];
+
+	for (size_t i = 0; i < ARRAY_SIZE(events); i++)
+		names[i] = events[i].name;
+	return names;
+}
+
+const struct perf_attr_event *perf_attr_event(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(events); i++)
+		if (strcmp(events[i].name, name) == 0)
+			return &events[i];
+	return NULL;
+}
+
+struct perf_event_attr perf_attr_samples(const struct perf_attr_event *event,
+	const struct perf_events_options *options, size_t ring_bytes, unsigned int missing)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = event->type,
+		.config = event->config,
+		.freq = !options->period,
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+			       PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN |
+			       (missing & PERF_RUNG_CGROUP ? 0 : PERF_SAMPLE_CGROUP),
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED |
+			       (missing & PERF_RUNG_LOST ? 0 : PERF_FORMAT_LOST),
+		.sample_id_all = 1,
+		.disabled = 1,
+		.exclude_callchain_user = options->no_user_stacks,
+		.watermark = 1,
+		.wakeup_watermark = ring_bytes / 2,
+	};
+
+	if (options->period) {
+		attr.sample_period = options->period;
+	} else if (event->config == PERF_COUNT_SW_CPU_CLOCK && event->type == PERF_TYPE_SOFTWARE) {
+		/*
+		 * What the kernel makes of a frequency, too; but that it refuses when it has lowered its limit meanwhile, and a CPU that
+		 * comes back would have no events.
+		 */
+		attr.sample_period = NSEC_PER_SEC / options->frequency;
+		attr.freq = 0;
+	} else {
+		attr.sample_freq = options->frequency;
+	}
+	return attr;
+}
+
+/*
+ * Build-ids in MMAP2 records are not asked for: the kernel then marks the same records as having them for everybody else who
+ * listens, and a `perf record` that runs beside us writes a file on which perf crashes (6.18 with perf 6.1). Device and inode tell
+ * the file, too.
+ */
+struct perf_event_attr perf_attr_sideband(unsigned int missing)
+{
+	return (struct perf_event_attr){
+		.size = sizeof(struct perf_event_attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED,
+		.sample_id_all = 1,
+		.disabled = 1,
+		.mmap = 1,
+		.mmap2 = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.task = 1,
+		.ksymbol = !(missing & PERF_RUNG_KSYMBOL),
+		.cgroup = !(missing & PERF_RUNG_CGROUP),
+		.watermark = 1,
+		/* wakes at once: who starts may be gone after 50 ms */
+		.wakeup_watermark = 1,
+	};
+}
+
+/* Each one is a record: the kernel does not throttle those, so what bounds a storm is the size of the ring. */
+struct perf_event_attr perf_attr_trace(uint16_t id, size_t ring_bytes, unsigned int missing)
+{
+	return (struct perf_event_attr){
+		.size = sizeof(struct perf_event_attr),
+		.type = PERF_TYPE_TRACEPOINT,
+		.config = id,
+		.sample_period = 1,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
+			       PERF_SAMPLE_RAW |
+			       (missing & PERF_RUNG_CGROUP ? 0 : PERF_SAMPLE_CGROUP),
+		.sample_id_all = 1,
+		.disabled = 1,
+		.watermark = 1,
+		.wakeup_watermark = ring_bytes / 2,
+	};
+}
+
+bool perf_attr_try(enum perf_ring ring, unsigned int number, unsigned int *ret_missing)
+{
+	/* the newest first */
+	static const unsigned int tries[PERF_RINGS][4] = {
+		[PERF_RING_SAMPLES] = { 0, PERF_RUNG_LOST, PERF_RUNG_CGROUP,
+			PERF_RUNG_LOST | PERF_RUNG_CGROUP },
+		[PERF_RING_SIDEBAND] = { 0, PERF_RUNG_CGROUP, PERF_RUNG_KSYMBOL,
+			PERF_RUNG_CGROUP | PERF_RUNG_KSYMBOL },
+		[PERF_RING_TRACE] = { 0, PERF_RUNG_CGROUP },
+		[PERF_RING_ASKED] = { 0, PERF_RUNG_CGROUP },
+	};
+
+	if (number >= ARRAY_SIZE(tries[ring]))
+		return false;
+	*ret_missing = tries[ring][number];
+	return true;
+}
+
+void perf_attr_describe(unsigned int missing, struct buffer *text)
+{
+	static const char *const names[] = { "ksymbol", "lost", "cgroup", "trace-rings",
+		"ring-size", "cycles" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (missing & 1u << i)
+			buffer_printf(text, "%s%s", text->size ? "," : "", names[i]);
+}
+
+struct perf_layout perf_attr_layout(const struct perf_event_attr *attr)
+{
+	return (struct perf_layout){
+		.sample_type = attr->sample_type,
+		.read_format = attr->read_format,
+		.sample_id_all = attr->sample_id_all,
+	};
+}

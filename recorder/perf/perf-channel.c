@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recorder/perf/perf-channel.h"
+
+#include <errno.h>
+#include <perf/core.h>
+#include <perf/cpumap.h>
+#include <perf/event.h>
+#include <perf/evlist.h>
+#include <perf/evsel.h>
+#include <perf/mmap.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/*
+ * An event list of libperf cannot be opened for a CPU more or closed for one less, so each CPU has lists of its own.
+ */
+
+struct perf_channel {
+	struct perf_evlist *list;
+	struct perf_evsel *event; /* the list's first */
+	size_t ring_bytes; /* 0: it has no ring */
+};
+
+static int silent(enum libperf_print_level level, const char *format, va_list args)
+{
+	return 0;
+}
+
+void perf_channel_setup(void)
+{
+	libperf_init(silent);
+}
+
+/* libperf mixes -1 with errno and negative errnos. */
+static int straight(int r)
+{
+	if (r >= 0)
+		return 0;
+	return r == -1 ? (errno ? -errno : -ENOMEM) : r;
+}
+
+static int add_event(struct perf_channel *channel, const struct perf_event_attr *attr)
+{
+	struct perf_event_attr copy = *attr;
+	struct perf_evsel *event = perf_evsel__new(&copy);
+
+	if (!event)
+		return -ENOMEM;
+	perf_evlist__add(channel->list, event);
+	channel->event = channel->event ? channel->event : event;
+	return 0;
+}
+
+static int open_list(struct perf_channel *channel, const struct perf_event_attr *attrs,
+	size_t count, uint32_t cpu)
+{
+	struct perf_cpu_map *map;
+	char number[16];
+
+	snprintf(number, sizeof(number), "%u", cpu);
+	channel->list = perf_evlist__new();
+	if (!channel->list)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		if (add_event(channel, &attrs[i]) < 0)
+			return -ENOMEM;
+	map = perf_cpu_map__new(number);
+	if (!map)
+		return -ENOMEM;
+	perf_evlist__set_maps(channel->list, map, NULL);
+	perf_cpu_map__put(map);
+	errno = 0;
+	return straight(perf_evlist__open(channel->list));
+}
+
+int perf_channel_open(const struct perf_event_attr *attrs, size_t count, uint32_t cpu,
+	struct perf_channel **ret_channel)
+{
+	struct perf_channel *channel = calloc(1, sizeof(*channel));
+	int r = channel ? open_list(channel, attrs, count, cpu) : -ENOMEM;
+
+	if (r < 0) {
+		perf_channel_close(channel);
+		return r;
+	}
+	*ret_channel = channel;
+	return 0;
+}
+
+struct perf_channel *perf_channel_close(struct perf_channel *channel)
+{
+	if (!channel)
+		return NULL;
+	if (channel->list) {
+		if (channel->ring_bytes)
+			perf_evlist__munmap(channel->list);
+		perf_evlist__close(channel->list);
+		perf_evlist__delete(channel->list);
+	}
+	free(channel);
+	return NULL;
+}
+
+int perf_channel_map(struct perf_channel *channel, size_t bytes)
+{
+	int r;
+
+	errno = 0;
+	r = straight(perf_evlist__mmap(channel->list, bytes / sysconf(_SC_PAGESIZE)));
+	if (r == 0)
+		channel->ring_bytes = bytes;
+	return r;
+}
+
+void perf_channel_enable(struct perf_channel *channel)
+{
+	perf_evlist__enable(channel->list);
+}
+
+void perf_channel_disable(struct perf_channel *channel)
+{
+	perf_evlist__disable(channel->list);
+}
+
+/* There is one, as the list is of one CPU. */
+static struct perf_mmap *ring_of(const struct perf_channel *channel)
+{
+	return channel->ring_bytes ? perf_evlist__next_mmap(channel->list, NULL, false) : NULL;
+}
+
+/*
+ * libperf looks for new records after each one, so the end is ours to see to. Its read_done() is not called: it moves on to where the kernel
+ * writes at that moment, over all that came since the last look.
+ */
+int perf_channel_drain(struct perf_channel *channel,
+	int (*give)(void *context, const uint8_t *record, size_t size), void *context)
+{
+	struct perf_mmap *map = ring_of(channel);
+	union perf_event *event;
+	size_t taken = 0;
+	int r = 0;
+
+	if (!map || perf_mmap__read_init(map) < 0)
+		return 0;
+	while (r >= 0 && taken < channel->ring_bytes && (event = perf_mmap__read_event(map))) {
+		taken += event->header.size;
+		r = give(context, (const uint8_t *)event, event->header.size);
+		perf_mmap__consume(map);
+	}
+	return r < 0 ? r : 0;
+}
+
+/* read_init() alone is content with an empty ring. */
+bool perf_channel_sampled(struct perf_channel *channel)
+{
+	struct perf_mmap *map = ring_of(channel);
+	union perf_event *event = NULL;
+
+	if (map && perf_mmap__read_init(map) == 0)
+		event = perf_mmap__read_event(map);
+	return event && event->header.type == PERF_RECORD_SAMPLE;
+}
+
+int perf_channel_counts(const struct perf_channel *channel, struct perf_channel_counts *ret_counts)
+{
+	struct perf_counts_values values = { 0 };
+	int r = perf_evsel__read(channel->event, 0, 0, &values);
+
+	if (r < 0)
+		return straight(r);
+	*ret_counts = (struct perf_channel_counts){ values.val, values.ena, values.lost };
+	return 0;
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <sys/ioctl.h>
+
+#include "base/clock.h"
+#include "recorder/perf/perf-events-internal.h"
+
+void perf_events_stop(struct perf_events *events)
+{
+	for (size_t i = 0; i < events->cpus.count; i++)
+		if (events->cpus.items[i].channels[PERF_RING_SAMPLES])
+			perf_channel_disable(events->cpus.items[i].channels[PERF_RING_SAMPLES]);
+}
+
+const char *perf_events_name(const struct perf_events *events)
+{
+	return events->event->name;
+}
+
+/* As the kernel rounds it. */
+uint64_t perf_events_timer_ns(const struct perf_events *events)
+{
+	if (strcmp(events->event->name, "cpu-clock") != 0)
+		return 0;
+	return events->options.period ? events->options.period
+				      : NSEC_PER_SEC / events->options.frequency;
+}
+
+/*
+ * Where some come at once the kernel makes the period millions; it lowers it at each tick, but counts to the end what it has begun, which may take
+ * minutes (6.18, and `perf record -F` too). To be told the frequency again has it begin anew, with the period that it has found since.
+ */
+void perf_events_nudge(const struct perf_events *events)
+{
+	uint64_t frequency = events->options.frequency;
+
+	if (events->event->type != PERF_TYPE_SOFTWARE || events->options.period ||
+		perf_events_timer_ns(events))
+		return;
+	for (size_t i = 0; i < events->poll.known.count; i++)
+		if (events->poll.known.items[i].ring == PERF_RING_SAMPLES)
+			(void)!ioctl(
+				events->poll.known.items[i].fd, PERF_EVENT_IOC_PERIOD, &frequency);
+}
+
+unsigned int perf_events_cpus(const struct perf_events *events)
+{
+	unsigned int count = 0;
+
+	for (size_t i = 0; i < events->cpus.count; i++)
+		count += !!events->cpus.items[i].channels[PERF_RING_SAMPLES];
+	return count;
+}
+
+size_t perf_events_ring_bytes(const struct perf_events *events, uint64_t *ret_all)
+{
+	*ret_all = 0;
+	for (size_t i = 0; i < events->cpus.count; i++)
+		for (int ring = 0; ring < PERF_RINGS; ring++)
+			if (events->cpus.items[i].channels[ring])
+				*ret_all += ring < PERF_RING_TRACE ? events->ring_bytes
+								   : events->trace_bytes;
+	return events->ring_bytes;
+}
+
+const char *perf_events_missing(const struct perf_events *events)
+{
+	return (const char *)events->missing_text.data;
+}
+
+const struct perf_layout *perf_events_layout(const struct perf_events *events, enum perf_ring ring)
+{
+	return &events->layouts[ring];
+}
+
+struct cpu_events *events_cpu(const struct perf_events *events, uint32_t cpu)
+{
+	for (size_t i = 0; i < events->cpus.count; i++)
+		if (events->cpus.items[i].cpu == cpu)
+			return &events->cpus.items[i];
+	return NULL;
+}
+
+struct giving {
+	enum perf_ring ring;
+	struct cpu_events *cpu;
+	int (*give)(void *context, enum perf_ring ring, const uint8_t *record, size_t size);
+	void *context;
+};
+
+static int give_one(void *context, const uint8_t *record, size_t size)
+{
+	const struct giving *giving = context;
+
+	giving->cpu->heard = true;
+	return giving->give(giving->context, giving->ring, record, size);
+}
+
+/* Those that went have given their last. */
+static int close_gone(struct perf_events *events)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < events->cpus.count; i++) {
+		any = any || events->cpus.items[i].gone;
+		if (events->cpus.items[i].gone)
+			events_close_cpu(&events->cpus.items[i]);
+	}
+	return any ? events_collect(events, PERF_RING_SAMPLES) : 0;
+}
+
+static int drain_ring(struct perf_events *events, struct giving *giving)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < events->cpus.count; i++) {
+		struct perf_channel *channel = events->cpus.items[i].channels[giving->ring];
+
+		giving->cpu = &events->cpus.items[i];
+		r = channel ? perf_channel_drain(channel, give_one, giving) : 0;
+	}
+	return r;
+}
+
+int perf_events_drain(struct perf_events *events, unsigned int rings,
+	int (*give)(void *context, enum perf_ring ring, const uint8_t *record, size_t size),
+	void *context)
+{
+	struct giving giving = { .give = give, .context = context };
+	int r = 0;
+
+	for (; r == 0 && giving.ring < PERF_RINGS; giving.ring++)
+		if (rings & 1u << giving.ring)
+			r = drain_ring(events, &giving);
+	return r < 0 || rings != PERF_ALL_RINGS ? r : close_gone(events);
+}
+
+/* All 0 of a CPU that has no events. */
+static struct perf_channel_counts counts_of(const struct perf_events *events, uint32_t cpu)
+{
+	const struct cpu_events *found = events_cpu(events, cpu);
+	struct perf_channel_counts counts = { 0 };
+
+	if (found && found->channels[PERF_RING_SAMPLES])
+		perf_channel_counts(found->channels[PERF_RING_SAMPLES], &counts);
+	return counts;
+}
+
+uint64_t perf_events_lost(const struct perf_events *events, uint32_t cpu)
+{
+	return counts_of(events, cpu).lost;
+}
+
+uint64_t perf_events_counted(const struct perf_events *events, uint32_t cpu)
+{
+	return counts_of(events, cpu).events;
+}
+
+int events_collect(struct perf_events *events, enum perf_ring fresh)
+{
+	return perf_poll_collect(
+		&events->poll, fresh, fresh == PERF_RING_ASKED ? 0 : events->counts[fresh]);
+}
+
+unsigned int perf_events_wait(struct perf_events *events, uint64_t timeout_ns)
+{
+	return perf_poll_wait(&events->poll, timeout_ns);
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recorder/perf/perf-poll.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+/*
+ * libperf gives no access to the descriptors that it opens: they are found in /proc/self/fd, by number. Those of one ring were opened one behind
+ * the other. If others of ours that were closed meanwhile mix that up, a ring that fills is drained with all others a second later. What somebody
+ * else of ours has open is kept from children by who opened it, and libperf's is not before we do that: so they are told apart.
+ */
+
+static void forget_files(struct perf_poll *poll)
+{
+	array_done(&poll->known);
+	array_done(&poll->files);
+	array_done(&poll->rings);
+}
+
+void perf_poll_done(struct perf_poll *poll)
+{
+	forget_files(poll);
+	if (poll->folder)
+		closedir(poll->folder);
+	poll->folder = NULL;
+}
+
+static int compare_files(const void *a, const void *b)
+{
+	const struct perf_poll_file *one = a, *other = b;
+
+	return (one->fd > other->fd) - (one->fd < other->fd);
+}
+
+static const struct perf_poll_file *find_known(
+	const struct perf_poll *poll, const struct perf_poll_file *file)
+{
+	if (!poll->known.count)
+		return NULL;
+	return bsearch(file, poll->known.items, poll->known.count, sizeof(*file), compare_files);
+}
+
+static bool is_kept_from_children(int fd)
+{
+	return fcntl(fd, F_GETFD) & FD_CLOEXEC;
+}
+
+/* All that libperf has open, by number; what is known of them is the caller's to say. */
+static int list_files(struct perf_poll *list, const struct perf_poll *before)
+{
+	struct dirent *entry;
+	char target[64];
+	int r = 0;
+
+	if (!list->folder)
+		list->folder = opendir("/proc/self/fd");
+	if (!list->folder)
+		return -errno;
+	rewinddir(list->folder);
+	while (r == 0 && (entry = readdir(list->folder))) {
+		ssize_t size =
+			readlinkat(dirfd(list->folder), entry->d_name, target, sizeof(target) - 1);
+		struct perf_poll_file file = { .fd = atoi(entry->d_name) };
+
+		target[MAX(size, 0)] = 0;
+		if (strcmp(target, "anon_inode:[perf_event]") == 0 &&
+			(find_known(before, &file) || !is_kept_from_children(file.fd)))
+			r = array_push(&list->known, file);
+	}
+	if (list->known.count)
+		qsort(list->known.items, list->known.count, sizeof(*list->known.items),
+			compare_files);
+	return r;
+}
+
+static int poll_file(struct perf_poll *poll, const struct perf_poll_file *file)
+{
+	struct pollfd polled = { .fd = file->fd, .events = POLLIN };
+
+	fcntl(file->fd, F_SETFD, FD_CLOEXEC);
+	if (!file->polled)
+		return 0;
+	return array_push(&poll->files, polled) < 0 ? -ENOMEM
+						    : array_push(&poll->rings, file->ring);
+}
+
+int perf_poll_collect(struct perf_poll *poll, enum perf_ring fresh, size_t to_a_ring)
+{
+	struct perf_poll now = { .folder = poll->folder };
+	size_t count = 0;
+	int r = list_files(&now, poll);
+
+	for (size_t i = 0; r == 0 && i < now.known.count; i++) {
+		struct perf_poll_file *file = &now.known.items[i];
+		const struct perf_poll_file *before = find_known(poll, file);
+
+		/* one that was there before is what it was */
+		*file = before ? *before
+			       : (struct perf_poll_file){ file->fd, fresh,
+					 to_a_ring && count++ % to_a_ring == 0 };
+		r = poll_file(&now, file);
+	}
+	forget_files(poll);
+	*poll = now;
+	return r;
+}
+
+/* Asking takes the news away: all of them are told. One that is closed would have news for ever. */
+unsigned int perf_poll_wait(struct perf_poll *poll, uint64_t timeout_ns)
+{
+	struct timespec timeout = { timeout_ns / NSEC_PER_SEC, timeout_ns % NSEC_PER_SEC };
+	unsigned int rings = 0;
+
+	if (ppoll(poll->files.items, poll->files.count, &timeout, NULL) <= 0)
+		return 0;
+	for (size_t i = 0; i < poll->files.count; i++)
+		if (poll->files.items[i].revents & POLLNVAL)
+			poll->files.items[i].fd = -1;
+		else if (poll->files.items[i].revents)
+			rings |= 1u << poll->rings.items[i];
+	return rings;
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recorder/procs/cgroup.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "recorder/procs/proc-reader.h"
+
+#define TEXT_LIMIT (256u << 10)
+
+#define EXITING 4
+
+/* Is it one of "cpu,cpuacct"? */
+static bool has_controller(const char *list, const char *name)
+{
+	size_t size = strlen(name);
+
+	for (const char *at = strstr(list, name); at; at = strstr(at + 1, name))
+		if ((at == list || at[-1] == ',') && (!at[size] || at[size] == ','))
+			return true;
+	return false;
+}
+
+/* How much a hierarchy's path is worth, by its controllers: less is better. */
+static unsigned int rank(const char *controllers)
+{
+	static const char *const order[] = { "cpu", "name=systemd", "memory" };
+
+	if (!*controllers)
+		return 0;
+	for (unsigned int i = 0; i < ARRAY_SIZE(order); i++)
+		if (has_controller(controllers, order[i]))
+			return i + 1;
+	return ARRAY_SIZE(order) + 1;
+}
+
+const char *cgroup_choose(char *text)
+{
+	const char *best = "";
+	unsigned int best_rank = UINT32_MAX;
+	char *line;
+
+	/* "4:memory:/system.slice/x.service" */
+	while ((line = strsep(&text, "\n"))) {
+		char *controllers = strchr(line, ':');
+		char *path = controllers ? strchr(controllers + 1, ':') : NULL;
+
+		if (!path || path[1] != '/')
+			continue;
+		*path++ = 0;
+		if (!path[1]) {
+			if (!*best)
+				best = path;
+		} else if (rank(controllers + 1) < best_rank) {
+			best_rank = rank(controllers + 1);
+			best = path;
+		}
+	}
+	return best;
+}
+
+/* The kernel says of who is on its way out that it is in the root of all that is not unified (PF_EXITING, the ninth word of its figures). */
+static bool is_exiting(struct proc_reader *reader, int32_t pid)
+{
+	_cleanup_free_ char *text = NULL;
+	unsigned int flags = 0;
+	const char *rest;
+	char file[64];
+
+	snprintf(file, sizeof(file), "/proc/%d/stat", pid);
+	if (proc_reader_read(reader, file, TEXT_LIMIT, &text) < 0)
+		return true;
+	rest = strrchr(text, ')');
+	return rest && sscanf(rest, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1 && flags & EXITING;
+}
+
+int cgroup_read(struct proc_reader *reader, int32_t pid, char path[CGROUP_PATH_MAX])
+{
+	_cleanup_free_ char *text = NULL;
+	char file[64];
+	int r;
+
+	snprintf(file, sizeof(file), "/proc/%d/cgroup", pid);
+	r = proc_reader_read(reader, file, TEXT_LIMIT, &text);
+	if (r < 0)
+		return r;
+	snprintf(path, CGROUP_PATH_MAX, "%s", cgroup_choose(text));
+	return strcmp(path, "/") == 0 && is_exiting(reader, pid) ? -ESRCH : 0;
+}

@@ -1,0 +1,519 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recorder/procs/tracker.h"
+
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "recorder/procs/tracker-internal.h"
+
+/*
+ * Invariants:
+ * (1) a process is there when one of its threads is;
+ * (2) a row that is not `used` is on the free list of its array, and in no table.
+ */
+
+int tracker_init(struct tracker *tracker)
+{
+	*tracker = (struct tracker){ 0 };
+	if (modules_init(&tracker->modules) < 0)
+		return -ENOMEM;
+	return maps_new(&tracker->next_version, &tracker->kernel);
+}
+
+void tracker_done(struct tracker *tracker)
+{
+	for (size_t i = 0; i < tracker->processes.count; i++) {
+		maps_unref(tracker->processes.items[i].maps);
+		maps_unref(tracker->processes.items[i].before);
+		free(tracker->processes.items[i].cgroup);
+	}
+	maps_unref(tracker->kernel);
+	strings_done(&tracker->strings);
+	modules_done(&tracker->modules);
+	cgroup_ids_done(&tracker->cgroup_ids);
+	cgroup_starts_done(&tracker->cgroup_starts);
+	array_done(&tracker->threads);
+	array_done(&tracker->processes);
+	array_done(&tracker->free_threads);
+	array_done(&tracker->free_processes);
+	table_done(&tracker->thread_table);
+	table_done(&tracker->process_table);
+}
+
+static uint64_t hash_id(int32_t id)
+{
+	return hash_u64((uint32_t)id + 1ull);
+}
+
+static bool thread_equal(const void *context, uint32_t at, const void *tid)
+{
+	return ((const struct tracker *)context)->threads.items[at].tid == *(const int32_t *)tid;
+}
+
+/* Those that run are asked for again and again: most are where they were found last. */
+static struct tracker_thread *find_thread(struct tracker *tracker, int32_t tid)
+{
+	uint32_t *found = &tracker->found_threads[(uint32_t)tid % TRACKER_FOUND];
+	struct tracker_thread *thread;
+
+	if (*found < tracker->threads.count) {
+		thread = &tracker->threads.items[*found];
+		if (thread->tid == tid && thread->used)
+			return thread;
+	}
+	*found = table_find(&tracker->thread_table, hash_id(tid), thread_equal, tracker, &tid);
+	return *found == TABLE_NONE ? NULL : &tracker->threads.items[*found];
+}
+
+static bool process_equal(const void *context, uint32_t at, const void *pid)
+{
+	return ((const struct tracker *)context)->processes.items[at].pid == *(const int32_t *)pid;
+}
+
+static struct tracker_process *find_process(struct tracker *tracker, int32_t pid)
+{
+	uint32_t *found = &tracker->found_processes[(uint32_t)pid % TRACKER_FOUND];
+	struct tracker_process *process;
+
+	if (*found < tracker->processes.count) {
+		process = &tracker->processes.items[*found];
+		if (process->pid == pid && process->used)
+			return process;
+	}
+	*found = table_find(&tracker->process_table, hash_id(pid), process_equal, tracker, &pid);
+	return *found == TABLE_NONE ? NULL : &tracker->processes.items[*found];
+}
+
+static int get_thread(
+	struct tracker *tracker, int32_t pid, int32_t tid, struct tracker_thread **ret_thread)
+{
+	struct tracker_thread *thread = find_thread(tracker, tid);
+	uint32_t at;
+
+	if (!thread) {
+		if (!tracker->free_threads.count) {
+			if (array_reserve(&tracker->free_threads, tracker->threads.count + 1) < 0 ||
+				array_push(&tracker->threads, (struct tracker_thread){ 0 }) < 0)
+				return -ENOMEM;
+			tracker->free_threads.items[tracker->free_threads.count++] =
+				tracker->threads.count - 1;
+		}
+		at = tracker->free_threads.items[tracker->free_threads.count - 1];
+		if (table_add(&tracker->thread_table, hash_id(tid), at) < 0)
+			return -ENOMEM;
+		tracker->free_threads.count--;
+		thread = &tracker->threads.items[at];
+		*thread = (struct tracker_thread){ .pid = pid, .tid = tid, .used = true };
+	}
+	*ret_thread = thread;
+	return 0;
+}
+
+static int get_process(struct tracker *tracker, int32_t pid, struct tracker_process **ret_process)
+{
+	struct tracker_process *process = find_process(tracker, pid);
+	struct maps *maps;
+	uint32_t at;
+
+	if (!process) {
+		if (!tracker->free_processes.count) {
+			if (array_reserve(&tracker->free_processes, tracker->processes.count + 1) <
+					0 ||
+				array_push(&tracker->processes, (struct tracker_process){ 0 }) < 0)
+				return -ENOMEM;
+			tracker->free_processes.items[tracker->free_processes.count++] =
+				tracker->processes.count - 1;
+		}
+		at = tracker->free_processes.items[tracker->free_processes.count - 1];
+		if (maps_new(&tracker->next_version, &maps) < 0)
+			return -ENOMEM;
+		if (table_add(&tracker->process_table, hash_id(pid), at) < 0) {
+			maps_unref(maps);
+			return -ENOMEM;
+		}
+		tracker->free_processes.count--;
+		process = &tracker->processes.items[at];
+		*process = (struct tracker_process){
+			.pid = pid, .used = true, .maps = maps, .cgroup_old = true
+		};
+	}
+	*ret_process = process;
+	return 0;
+}
+
+/* Starts with no mappings; the old ones are kept as `before` when an exec took them away. */
+static int forget_maps(struct tracker *tracker, struct tracker_process *process, bool exec)
+{
+	struct maps *maps;
+	int r = maps_new(&tracker->next_version, &maps);
+
+	if (r < 0)
+		return r;
+	maps_unref(process->before);
+	process->before = exec ? process->maps : maps_unref(process->maps);
+	process->maps = maps;
+	return 0;
+}
+
+static int apply_comm(struct tracker *tracker, const struct perf_record *record)
+{
+	struct tracker_process *process;
+	struct tracker_thread *thread;
+	uint32_t comm;
+	int r;
+
+	r = strings_add(&tracker->strings, record->comm.comm, strlen(record->comm.comm), &comm);
+	if (r == 0)
+		r = get_process(tracker, record->comm.pid, &process);
+	if (r == 0)
+		r = get_thread(tracker, record->comm.pid, record->comm.tid, &thread);
+	if (r < 0)
+		return r;
+	thread->pid = record->comm.pid;
+	thread->comm = comm;
+	thread->row = 0;
+	thread->exited_ns = 0;
+	process->exited_ns = 0;
+	if (!record->comm.exec)
+		return 0;
+	tracker_cgroup_executed(tracker, process, record->time_ns);
+	return forget_maps(tracker, process, true);
+}
+
+static int fork_process(struct tracker *tracker, const struct perf_record *record)
+{
+	struct tracker_process *child, *parent;
+	int r = get_process(tracker, record->task.pid, &child);
+
+	if (r < 0)
+		return r;
+	child->exited_ns = 0;
+	if (record->task.pid == record->task.parent_pid)
+		return 0;
+	parent = find_process(tracker, record->task.parent_pid);
+	tracker_cgroup_forked(child, parent);
+	if (!parent)
+		return forget_maps(tracker, child, false);
+	maps_unref(child->maps);
+	child->before = maps_unref(child->before);
+	child->maps = maps_ref(parent->maps);
+	return 0;
+}
+
+static int apply_fork(struct tracker *tracker, const struct perf_record *record)
+{
+	struct tracker_thread *thread, *parent;
+	int r = fork_process(tracker, record);
+
+	if (r == 0)
+		r = get_thread(tracker, record->task.pid, record->task.tid, &thread);
+	if (r < 0)
+		return r;
+	/* the record is written by the parent, so a name inherited now is the one at that time */
+	parent = find_thread(tracker, record->task.parent_tid);
+	if (!parent)
+		parent = find_thread(tracker, record->task.parent_pid);
+	*thread = (struct tracker_thread){
+		.pid = record->task.pid,
+		.tid = record->task.tid,
+		.comm = parent ? parent->comm : 0,
+		.used = true,
+	};
+	return 0;
+}
+
+static void apply_exit(struct tracker *tracker, const struct perf_record *record)
+{
+	struct tracker_thread *thread = find_thread(tracker, record->task.tid);
+	struct tracker_process *process;
+
+	if (thread && thread->pid == record->task.pid)
+		thread->exited_ns = MAX(record->time_ns, 1ull);
+	/* the mappings outlive a leader whose other threads run on: only the sweep may take them */
+	process = find_process(tracker, record->task.pid);
+	if (process)
+		process->exited_ns = MAX(record->time_ns, 1ull);
+}
+
+/* The kernel's record ends with its code; behind it, in the same gigabyte, lies what runs only while it starts. */
+#define KERNEL_IMAGE_MASK 0x3fffffffull
+
+/* The kernel of a guest has addresses of its own, which mean nothing beside ours. */
+static int apply_kernel_mmap(
+	struct tracker *tracker, const struct perf_record *record, const struct mapping *mapping)
+{
+	uint64_t end = mapping->end;
+	char name[256];
+
+	if ((record->misc & PERF_MODE_MASK) != PERF_MODE_KERNEL)
+		return 0;
+	modules_kernel_name(record->mmap.path, name, sizeof(name));
+	if (strcmp(name, "[kernel.kallsyms]") == 0)
+		end = MAX(end, (mapping->start | KERNEL_IMAGE_MASK) + 1);
+	return tracker_add_kernel(tracker, mapping->start, end, name, record->mmap.build_id,
+		record->mmap.build_id_size);
+}
+
+static int apply_mmap(struct tracker *tracker, const struct perf_record *record)
+{
+	struct mapping mapping = {
+		.start = record->mmap.start,
+		.end = record->mmap.start + record->mmap.size,
+		.offset = record->mmap.offset,
+	};
+	struct tracker_process *process;
+	int r;
+
+	if (mapping.end < mapping.start)
+		return 0;
+	if ((record->misc & PERF_MODE_MASK) != PERF_MODE_USER)
+		return apply_kernel_mmap(tracker, record, &mapping);
+	r = get_process(tracker, record->mmap.pid, &process);
+	if (r == 0)
+		r = modules_add_mapped(&tracker->modules, record, &mapping);
+	return r == 0 ? maps_insert(&process->maps, &tracker->next_version, &mapping) : r;
+}
+
+int tracker_add_kernel(struct tracker *tracker, uint64_t start, uint64_t end, const char *name,
+	const uint8_t *build_id, size_t build_id_size)
+{
+	struct tape_module module = { .kind = TAPE_MODULE_KERNEL };
+	struct mapping mapping = { .start = start, .end = end, .offset = start };
+	int r;
+
+	if (build_id_size && build_id_size <= sizeof(module.build_id)) {
+		module.build_id_size = build_id_size;
+		memcpy(module.build_id, build_id, build_id_size);
+	}
+	r = modules_add(&tracker->modules, &module, name, &mapping.module);
+	return r == 0 ? maps_insert(&tracker->kernel, &tracker->next_version, &mapping) : r;
+}
+
+/* What a BPF program leaves behind is the kernel's again; it has no name there, so nothing is put back. */
+static int apply_ksymbol(struct tracker *tracker, const struct perf_record *record)
+{
+	uint64_t start = record->ksymbol.start, end = start + record->ksymbol.size;
+
+	if (end < start)
+		return 0;
+	if (record->ksymbol.removed)
+		return maps_remove(&tracker->kernel, &tracker->next_version, start, end);
+	return tracker_add_kernel(tracker, start, end, record->ksymbol.name, NULL, 0);
+}
+
+int tracker_apply(struct tracker *tracker, const struct perf_record *record)
+{
+	switch (record->type) {
+	case PERF_TYPE_COMM:
+		return apply_comm(tracker, record);
+	case PERF_TYPE_FORK:
+		return apply_fork(tracker, record);
+	case PERF_TYPE_EXIT:
+		apply_exit(tracker, record);
+		return 0;
+	case PERF_TYPE_MMAP:
+	case PERF_TYPE_MMAP2:
+		return apply_mmap(tracker, record);
+	case PERF_TYPE_KSYMBOL:
+		return apply_ksymbol(tracker, record);
+	case PERF_TYPE_CGROUP:
+		return cgroup_ids_add(&tracker->cgroup_ids, record->cgroup.id, record->cgroup.path);
+	default:
+		return 0;
+	}
+}
+
+const char *tracker_comm(struct tracker *tracker, int32_t pid, int32_t tid)
+{
+	const struct tracker_thread *thread = find_thread(tracker, tid);
+
+	if (tid == 0)
+		return "swapper";
+	if (!thread || !thread->comm)
+		thread = find_thread(tracker, pid);
+	if (thread && thread->comm)
+		return strings_at(&tracker->strings, thread->comm);
+	snprintf(tracker->unnamed, sizeof(tracker->unnamed), ":%d", tid);
+	return tracker->unnamed;
+}
+
+struct tracker_thread *tracker_thread(struct tracker *tracker, int32_t tid)
+{
+	return find_thread(tracker, tid);
+}
+
+struct tracker_process *tracker_process(struct tracker *tracker, int32_t pid)
+{
+	return find_process(tracker, pid);
+}
+
+void tracker_process_settled(struct tracker_process *process)
+{
+	process->before = maps_unref(process->before);
+}
+
+const struct mapping *tracker_find(
+	struct tracker *tracker, int32_t pid, bool kernel, uint64_t address)
+{
+	const struct tracker_process *process;
+
+	if (kernel)
+		return maps_find(tracker->kernel, address);
+	process = find_process(tracker, pid);
+	return process ? maps_find(process->maps, address) : NULL;
+}
+
+void tracker_scan_begin(struct tracker *tracker)
+{
+	tracker->scans++;
+	tracker->scan_cut = false;
+}
+
+void tracker_scan_see(struct tracker *tracker, int32_t pid, int32_t tid)
+{
+	struct tracker_process *process = find_process(tracker, pid);
+	struct tracker_thread *thread = find_thread(tracker, tid);
+
+	if (process)
+		process->scanned = tracker->scans;
+	if (thread)
+		thread->scanned = tracker->scans;
+}
+
+void tracker_scan_end(struct tracker *tracker, uint64_t time_ns)
+{
+	for (size_t i = 0; i < tracker->threads.count; i++) {
+		struct tracker_thread *thread = &tracker->threads.items[i];
+
+		if (thread->used && !thread->exited_ns && thread->scanned != tracker->scans)
+			thread->exited_ns = time_ns;
+	}
+	for (size_t i = 0; i < tracker->processes.count; i++) {
+		struct tracker_process *process = &tracker->processes.items[i];
+
+		if (process->used && !process->exited_ns && process->scanned != tracker->scans)
+			process->exited_ns = time_ns;
+	}
+}
+
+/* A process goes with the last of its threads; one that is still there vouches for it. */
+static void sweep_processes(struct tracker *tracker, uint64_t before_ns)
+{
+	for (size_t i = 0; i < tracker->threads.count; i++) {
+		const struct tracker_thread *thread = &tracker->threads.items[i];
+		struct tracker_process *process;
+
+		if (!thread->used)
+			continue;
+		process = find_process(tracker, thread->pid);
+		if (process && process->exited_ns && process->exited_ns < before_ns)
+			process->exited_ns = before_ns;
+	}
+	for (size_t i = 0; i < tracker->processes.count; i++) {
+		struct tracker_process *process = &tracker->processes.items[i];
+
+		if (!process->used || !process->exited_ns || process->exited_ns >= before_ns ||
+			array_push(&tracker->free_processes, i) < 0)
+			continue;
+		table_remove(&tracker->process_table, hash_id(process->pid), i);
+		maps_unref(process->maps);
+		maps_unref(process->before);
+		free(process->cgroup);
+		*process = (struct tracker_process){ 0 };
+	}
+}
+
+/* Forgetting copies what stays: not before as much again, and this, has come. */
+#define FORGET_MIN 1024
+
+/* Calls `each` for all mappings, each once. */
+static void walk_maps(struct tracker *tracker, struct maps *maps, uint32_t *numbers,
+	void (*each)(struct mapping *mapping, uint32_t *numbers))
+{
+	if (!maps || maps->visited == tracker->walks)
+		return;
+	maps->visited = tracker->walks;
+	for (size_t i = 0; i < maps->list.count; i++)
+		each(&maps->list.items[i], numbers);
+}
+
+static void walk_all_maps(struct tracker *tracker, uint32_t *numbers,
+	void (*each)(struct mapping *mapping, uint32_t *numbers))
+{
+	tracker->walks++;
+	walk_maps(tracker, tracker->kernel, numbers, each);
+	for (size_t i = 0; i < tracker->processes.count; i++) {
+		walk_maps(tracker, tracker->processes.items[i].maps, numbers, each);
+		walk_maps(tracker, tracker->processes.items[i].before, numbers, each);
+	}
+}
+
+static void mark_module(struct mapping *mapping, uint32_t *numbers)
+{
+	numbers[mapping->module] = mapping->module;
+}
+
+static void renumber_module(struct mapping *mapping, uint32_t *numbers)
+{
+	mapping->module = numbers[mapping->module];
+}
+
+static void forget_modules(struct tracker *tracker)
+{
+	size_t count = tracker->modules.list.count;
+	_cleanup_free_ uint32_t *numbers = NULL;
+
+	if (count < 2 * tracker->kept_modules + FORGET_MIN)
+		return;
+	numbers = malloc(count * sizeof(*numbers));
+	if (!numbers)
+		return;
+	memset(numbers, 0xff, count * sizeof(*numbers));
+	walk_all_maps(tracker, numbers, mark_module);
+	if (modules_keep(&tracker->modules, numbers) < 0)
+		return;
+	walk_all_maps(tracker, numbers, renumber_module);
+	tracker->kept_modules = tracker->modules.list.count;
+}
+
+static void forget_names(struct tracker *tracker)
+{
+	struct strings kept = { 0 };
+	_cleanup_free_ uint32_t *numbers = NULL;
+	int r = 0;
+
+	if (strings_count(&tracker->strings) < 2 * tracker->kept_names + FORGET_MIN)
+		return;
+	numbers = calloc(tracker->threads.count, sizeof(*numbers));
+	for (size_t i = 0; numbers && r == 0 && i < tracker->threads.count; i++) {
+		const char *name = strings_at(&tracker->strings, tracker->threads.items[i].comm);
+
+		r = strings_add(&kept, name, strlen(name), &numbers[i]);
+	}
+	if (!numbers || r < 0) {
+		strings_done(&kept);
+		return;
+	}
+	for (size_t i = 0; i < tracker->threads.count; i++)
+		tracker->threads.items[i].comm = numbers[i];
+	strings_done(&tracker->strings);
+	tracker->strings = kept;
+	tracker->kept_names = strings_count(&kept);
+}
+
+void tracker_sweep(struct tracker *tracker, uint64_t before_ns)
+{
+	for (size_t i = 0; i < tracker->threads.count; i++) {
+		struct tracker_thread *thread = &tracker->threads.items[i];
+
+		if (!thread->used || !thread->exited_ns || thread->exited_ns >= before_ns ||
+			array_push(&tracker->free_threads, i) < 0)
+			continue;
+		table_remove(&tracker->thread_table, hash_id(thread->tid), i);
+		*thread = (struct tracker_thread){ 0 };
+	}
+	sweep_processes(tracker, before_ns);
+	forget_modules(tracker);
+	forget_names(tracker);
+}

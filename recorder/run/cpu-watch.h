@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * What is looked at with each drain, beside the rings: how long each CPU idled, how many samples the kernel allows, and once a
+ * segment, what it counted as lost. Nobody can wait for the limit to change, so when it did is known to a second; the samples that did not come are
+ * counted by themselves. It has the reader through which the tracker asks /proc.
+ */
+
+#include "gauges/source.h"
+#include "recorder/pipeline/pipeline.h"
+#include "recorder/perf/perf-events.h"
+
+struct watch {
+	uint64_t frequency; /* that was asked for; 0: it is not a matter of frequency */
+	/* the rest is watch.c's */
+	struct source_file stat, limit;
+	struct cpu_idle idle;
+	struct proc_reader *reader;
+	uint64_t counted_sequence; /* of the tape at hand when it was counted last, + 1 */
+};
+
+void watch_init(struct watch *watch);
+/* From now on the tracker asks /proc who runs where, and is held up by nothing, least of all when *stop is not 0. */
+void watch_start(struct watch *watch, struct tracker *tracker, const volatile int *stop);
+void watch_done(struct watch *watch);
+
+/* After a drain. 0 or -ENOMEM; what cannot be read is not known. */
+int watch_look(struct watch *watch, struct perf_events *events, struct assembler *assembler);
+/* What was lost of all CPUs and not told yet. */
+int watch_count(struct perf_events *events, struct assembler *assembler);

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recorder/run/progress-fill.h"
+
+#include <stdio.h>
+
+static void report_sum(struct progress_dying *to, const struct dying_sum *sum, uint64_t at_ns,
+	const struct assembler *assembler)
+{
+	*to = (struct progress_dying){
+		.count = sum->count,
+		.made_by_pid = sum->made_by.pid,
+		.removed_by_pid = sum->removed_by.pid,
+	};
+	snprintf(to->prefix, sizeof(to->prefix), "%s", sum->prefix);
+	snprintf(to->made_by, sizeof(to->made_by), "%s", sum->made_by.comm);
+	snprintf(to->removed_by, sizeof(to->removed_by), "%s", sum->removed_by.comm);
+	if (!sum->since_ns)
+		return;
+	to->since_ns = assembler_wall(assembler, sum->since_ns);
+	to->oldest_ns = at_ns - MIN(sum->since_ns, at_ns);
+}
+
+static void report_dying(struct recorder_progress *progress, const struct assembler *assembler,
+	const struct dying *dying)
+{
+	const struct dying_told *told = dying_told(dying);
+
+	snprintf(progress->dying, sizeof(progress->dying), "%s", dying_text(dying));
+	if (!told->at_ns)
+		return;
+	progress->dying_ns = assembler_wall(assembler, told->at_ns);
+	progress->dying_since_ns = assembler_wall(assembler, told->since_ns);
+	progress->dying_count = told->count;
+	progress->dying_prefixes = told->kinds;
+	progress->dying_unsure = told->unsure;
+	progress->dying_lost = told->lost;
+	progress->cgroup_count = MIN(told->kinds, (size_t)MIN(DYING_TOLD_MAX, PROGRESS_DYING_MAX));
+	for (size_t i = 0; i < progress->cgroup_count; i++)
+		report_sum(&progress->cgroups[i], &told->sums[i], told->at_ns, assembler);
+}
+
+void report_taken(struct recorder_progress *progress, const struct assembler *assembler,
+	const struct tracing *tracing)
+{
+	const struct losses_counts *counts = &assembler->losses.counts;
+
+	progress->samples = assembler->samples;
+	progress->lost = counts->lost;
+	progress->lost_sideband = counts->lost_sideband;
+	progress->missed = counts->missed;
+	progress->throttled = counts->throttled;
+	progress->limit = assembler->losses.lowered.count;
+	progress->offline = counts->offline;
+	progress->offline_now = losses_offline(&assembler->losses);
+	progress->damaged = counts->damaged;
+	progress->cut = counts->cut;
+	tracing_tell(tracing, counts, progress);
+	report_dying(progress, assembler, trace_dying(tracing->trace));
+	progress->end_ns = assembler_wall(assembler, assembler_last_anchor(assembler)->perf_ns);
+}
+
+void report_stored(struct recorder_progress *progress, const struct sealer_status *status,
+	const struct assembler *assembler, uint64_t begun_ns, const struct error *cpu_trouble)
+{
+	uint64_t drained_ns = begun_ns ? assembler_last_anchor(assembler)->perf_ns : 0,
+		 spooled_ns = MAX(status->spooled_ns, begun_ns);
+
+	progress->segments = status->segments;
+	progress->removed = status->removed;
+	progress->removed_bytes = status->removed_bytes;
+	progress->away = status->away;
+	progress->away_bytes = status->away_bytes;
+	progress->spool_lag_ns = drained_ns - MIN(drained_ns, spooled_ns);
+	progress->bytes = status->bytes;
+	progress->waiting = status->waiting;
+	progress->stalled = status->stalled;
+	progress->given_up = status->given_up;
+	progress->recovered = status->recovered;
+	/* what was once in the way of the store is not for ever */
+	progress->error = status->stalled || status->failed ? status->error : (struct error){ 0 };
+	progress->warning = *cpu_trouble->text ? *cpu_trouble : status->warning;
+}

@@ -1,0 +1,592 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recorder/run/recorder.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "recorder/pipeline/pipeline.h"
+#include "recorder/perf/clock-reading.h"
+#include "recorder/run/shutdown.h"
+#include "recorder/run/host-facts.h"
+#include "recorder/sink/unsaved.h"
+#include "recorder/run/gauge-thread.h"
+#include "recorder/kmsg/kmsg-watch.h"
+#include "recorder/files/opener.h"
+#include "recorder/perf/perf-events.h"
+#include "recorder/procs/proc-scan.h"
+#include "recorder/run/progress-fill.h"
+#include "recorder/pipeline/rescan.h"
+#include "recorder/run/rights.h"
+#include "recorder/sink/sealer.h"
+#include "recorder/run/stall.h"
+#include "recorder/run/status-thread.h"
+#include "recorder/run/trace-setup.h"
+#include "recorder/run/self-stats.h"
+#include "recorder/run/cpu-watch.h"
+
+#define DRAIN_NS NSEC_PER_SEC
+
+/* Beside two segments, for a tape that waits for its turn to be named. */
+#define OPENER_SLACK_NS (60 * NSEC_PER_SEC)
+
+/* What is told last needs no more than a page of the store. */
+#define LAST_WORD_NS (10 * NSEC_PER_SEC)
+/* Who stops us waits for the last tape, which does not wait for the last lines of a log whose thread hangs in the store. */
+#define LAST_LINES_NS (NSEC_PER_SEC / 2)
+
+/* Each reads a full ring in some milliseconds: if none of so many finds the record, it does not come. */
+#define FIRST_ANCHOR_TRIES 20
+
+struct recorder {
+	const struct recorder_options *options;
+	struct perf_events *events;
+	struct tracing tracing;
+	struct opener *opener; /* NULL: files are looked for when a tape is named */
+	struct store_writer *writer; /* of the run */
+	struct sealer *sealer;
+	struct teller *teller;
+	struct kmsg_options watching;
+	struct kmsg_watch *log; /* NULL: the kernel's log is not read */
+	struct host_watch *host;
+	uint64_t turned_ns; /* of the perf clock: what happened before is on its way to the spool */
+	uint64_t turn_ns; /* of the monotonic clock: when the last turn began */
+	struct facts facts;
+	struct vitals vitals;
+	struct assembler_source sources[PERF_RINGS];
+	struct assembler_options assembly;
+	struct assembler assembler;
+	struct sealer_options sealing;
+	struct watch watch;
+	struct standstill standstill;
+	struct clock_reading reading; /* of this drain: its anchor */
+	struct rescan rescan;
+	struct error cpu_trouble; /* why a CPU that is there is not sampled, or "" */
+	int changing; /* 0, or -ENOMEM */
+	struct recorder_orders done; /* how many of each were carried out */
+	uint64_t begun_ns; /* of the perf clock */
+	uint64_t started_monotonic_ns;
+	struct recorder_progress progress;
+};
+
+/* What is mapped is opened at once. */
+static void look_at_sideband(struct recorder *recorder, const uint8_t *bytes, size_t size)
+{
+	const struct perf_layout *layout = perf_events_layout(recorder->events, PERF_RING_SIDEBAND);
+	struct perf_record record;
+
+	if (perf_record_decode(layout, bytes, size, &record) != 0)
+		return;
+	if (recorder->opener)
+		opener_see(recorder->opener, &record);
+	tracker_started(&recorder->assembler.tracker, &record);
+	clock_reading_see(&recorder->reading, &record);
+}
+
+static int collect(void *context, enum perf_ring ring, const uint8_t *bytes, size_t size)
+{
+	struct recorder *recorder = context;
+	struct perf_record_place place =
+		perf_record_place(recorder->sources[ring].layout, bytes, size);
+
+	if (ring == PERF_RING_SIDEBAND)
+		look_at_sideband(recorder, bytes, size);
+	if (vitals_record(&recorder->vitals, ring, &place, size) < 0)
+		return -ENOMEM;
+	return assembler_add(&recorder->assembler, ring, &place, bytes, size);
+}
+
+/* Takes what is in rings of some kinds. */
+static int empty_rings(struct recorder *recorder, unsigned int rings)
+{
+	int r = perf_events_drain(recorder->events, rings, collect, recorder);
+
+	vitals_emptied(&recorder->vitals);
+	tracker_ask_started(&recorder->assembler.tracker);
+	if (recorder->opener)
+		opener_turn(recorder->opener);
+	return r;
+}
+
+static void begin_drain(struct recorder *recorder)
+{
+	vitals_begin(&recorder->vitals, recorder->turn_ns ? recorder->turn_ns + DRAIN_NS : 0);
+}
+
+/* Takes everything out of the rings, and reads the clocks. Where our own record was lost there is no anchor this time; the others will do. */
+static int drain(struct recorder *recorder)
+{
+	int r;
+
+	begin_drain(recorder);
+	clock_reading_begin(&recorder->reading);
+	/* our own record is no news, nor is what we take now */
+	perf_events_wait(recorder->events, 0);
+	r = empty_rings(recorder, PERF_ALL_RINGS);
+	if (r == 0 && recorder->reading.complete)
+		r = assembler_anchor(&recorder->assembler, &recorder->reading.anchor);
+	return r;
+}
+
+static uint64_t last_anchor_ns(const struct recorder *recorder)
+{
+	return assembler_last_anchor(&recorder->assembler)->perf_ns;
+}
+
+static void take_status(struct recorder *recorder, const struct sealer_status *status)
+{
+	report_stored(&recorder->progress, status, &recorder->assembler, recorder->begun_ns,
+		&recorder->cpu_trouble);
+}
+
+static void report(struct recorder *recorder)
+{
+	struct recorder_progress *progress = &recorder->progress;
+	struct sealer_status status;
+
+	sealer_status(recorder->sealer, &status);
+	kmsg_watch_spooled(recorder->log, recorder->turned_ns, status.spooled_ns);
+	kmsg_watch_trouble(recorder->log, &progress->log_trouble);
+	report_taken(progress, &recorder->assembler, &recorder->tracing);
+	take_status(recorder, &status);
+	progress->elapsed_ns = clock_ns(CLOCK_MONOTONIC) - recorder->started_monotonic_ns;
+	progress->cpus = perf_events_cpus(recorder->events);
+	progress->held_ns = recorder->standstill.held_ns;
+	progress->starved_ns = recorder->standstill.starved_ns;
+	vitals_tell(&recorder->vitals, progress);
+	host_watch_tell(recorder->host, progress);
+	teller_tell(recorder->teller, progress);
+	if (recorder->options->progress)
+		recorder->options->progress(recorder->options->context, progress);
+}
+
+static const struct recorder_orders *orders_of(const struct recorder *recorder)
+{
+	static const struct recorder_orders none;
+
+	return recorder->options->orders ? recorder->options->orders : &none;
+}
+
+static bool finished(const struct recorder *recorder)
+{
+	uint64_t elapsed = clock_ns(CLOCK_MONOTONIC) - recorder->started_monotonic_ns;
+
+	return orders_of(recorder)->stop ||
+	       (recorder->options->duration_ns && elapsed >= recorder->options->duration_ns);
+}
+
+/* Until a second after the last turn began, so that they keep their step. */
+static uint64_t time_to_sleep(const struct recorder *recorder)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), wake = recorder->turn_ns + DRAIN_NS;
+
+	if (recorder->options->duration_ns)
+		wake = MIN(wake, recorder->started_monotonic_ns + recorder->options->duration_ns);
+	return wake > now ? wake - now : 0;
+}
+
+/* The last anchor may be of the turn before: where our record of it was written on a CPU whose events are not open yet. */
+static uint64_t perf_now_ns(const struct recorder *recorder)
+{
+	return clock_reading_now(assembler_last_anchor(&recorder->assembler));
+}
+
+/* What a CPU lost is counted by its events, which are replaced. Of one that came it is known who runs there from its events' opening on. */
+static void cpu_changed(void *context, uint32_t cpu, bool online, uint64_t time_ns)
+{
+	struct recorder *recorder = context;
+	int r = 0;
+
+	recorder->rescan.wanted |= online;
+	if (online)
+		time_ns = perf_now_ns(recorder);
+	else
+		r = assembler_counted(&recorder->assembler, cpu,
+			perf_events_lost(recorder->events, cpu), last_anchor_ns(recorder));
+	if (r == 0)
+		r = assembler_cpu(&recorder->assembler, cpu, online,
+			time_ns ? time_ns : recorder->assembler.tape->begin_ns);
+	recorder->changing = recorder->changing ? recorder->changing : r;
+}
+
+/* A CPU for which no events can be opened is offline for as long as that is so. */
+static int look_for_cpus(struct recorder *recorder)
+{
+	if (perf_events_refresh(recorder->events, perf_now_ns(recorder), cpu_changed, recorder,
+		    &recorder->cpu_trouble) == 0)
+		recorder->cpu_trouble.text[0] = 0;
+	return recorder->changing;
+}
+
+static int carry_out(struct recorder *recorder, uint64_t settled_ns)
+{
+	const struct recorder_orders *orders = orders_of(recorder);
+
+	if (orders->reload != recorder->done.reload) {
+		recorder->done.reload = orders->reload;
+		teller_send(recorder->teller);
+	}
+	/* of a tape that has just begun nothing would be in it */
+	if (orders->rotate == recorder->done.rotate ||
+		settled_ns < recorder->assembler.tape->begin_ns + CLOCK_SETTLE_NS)
+		return 0;
+	recorder->done.rotate = orders->rotate;
+	return assembler_rotate(&recorder->assembler, settled_ns);
+}
+
+/* What the kernel has logged since the last time, and the host's figures. */
+static int take_context(struct recorder *recorder)
+{
+	const struct tape_anchor *anchor = assembler_last_anchor(&recorder->assembler);
+	int r = kmsg_watch_take(recorder->log, recorder->assembler.tape, anchor);
+
+	return r < 0 ? r : host_watch_take(recorder->host, recorder->assembler.tape, anchor);
+}
+
+static uint64_t settled_ns(const struct recorder *recorder)
+{
+	return clock_reading_settled(
+		assembler_last_anchor(&recorder->assembler), recorder->vitals.begun_ns);
+}
+
+/*
+ * A ring fills up before it is time for a turn. What comes out of it is applied while the cache still has it, and the clocks are not read: our own
+ * record would wake us once more. 1 when it needs a turn: it would end a tape, or no sample is what woke us but a CPU that went.
+ */
+static int relieve(struct recorder *recorder)
+{
+	uint64_t samples = recorder->vitals.now.samples;
+	int r;
+
+	begin_drain(recorder);
+	r = empty_rings(recorder, PERF_ALL_RINGS);
+	vitals_end(&recorder->vitals);
+	if (r < 0)
+		return r;
+	if (recorder->vitals.now.samples == samples ||
+		settled_ns(recorder) >= recorder->assembler.tape->end_ns)
+		return 1;
+	return assembler_flush(&recorder->assembler, settled_ns(recorder));
+}
+
+/* One turn: everything up to a little before the drain is applied, and on its way to the spool. */
+static int turn(struct recorder *recorder)
+{
+	int r = drain(recorder);
+
+	recorder->turn_ns = recorder->reading.anchor.monotonic_ns;
+	if (r == 0)
+		r = standstill_look(&recorder->standstill, orders_of(recorder)->continued,
+			recorder->vitals.late_ns, last_anchor_ns(recorder),
+			&recorder->assembler.losses);
+	perf_events_nudge(recorder->events);
+	if (r == 0)
+		r = look_for_cpus(recorder);
+	if (r == 0)
+		r = watch_look(&recorder->watch, recorder->events, &recorder->assembler);
+	if (r < 0)
+		return r;
+	/* of a tape that is about to end, and of the one that then begins */
+	r = take_context(recorder);
+	if (r == 0)
+		r = assembler_flush(&recorder->assembler, settled_ns(recorder));
+	if (r == 0)
+		r = take_context(recorder);
+	if (r == 0)
+		r = rescan_look(&recorder->rescan, &recorder->assembler);
+	if (r == 0)
+		r = carry_out(recorder, settled_ns(recorder));
+	recorder->turned_ns = settled_ns(recorder);
+	tracker_forget_started(&recorder->assembler.tracker, recorder->turned_ns);
+	return r == 0 ? assembler_spool(&recorder->assembler, settled_ns(recorder)) : r;
+}
+
+/* What starts is looked at a moment later, together with what it starts. */
+static int look_at_started(struct recorder *recorder, unsigned int rings)
+{
+	uint64_t pause_ns = cgroup_starts_pause(&recorder->assembler.tracker.cgroup_starts);
+
+	usleep(MIN(pause_ns, time_to_sleep(recorder)) / NSEC_PER_USEC);
+	return empty_rings(recorder, rings);
+}
+
+/* Until the next turn; what cannot wait for it is done meanwhile. 0, 1 or -ENOMEM. */
+static int wait_for_turn(struct recorder *recorder)
+{
+	uint64_t left_ns;
+	int r = 0;
+
+	while (r == 0 && !finished(recorder) && (left_ns = time_to_sleep(recorder))) {
+		unsigned int rings = perf_events_wait(recorder->events, left_ns);
+
+		if (!rings)
+			break;
+		r = rings & 1u << PERF_RING_SAMPLES ? relieve(recorder)
+						    : look_at_started(recorder, rings);
+	}
+	return r;
+}
+
+static int record(struct recorder *recorder, struct error *error)
+{
+	int r = 0;
+
+	while (!finished(recorder)) {
+		r = wait_for_turn(recorder);
+		if (r >= 0)
+			r = turn(recorder);
+		if (r < 0)
+			return error_set(error, r, "out of memory");
+		vitals_end(&recorder->vitals);
+		vitals_mark(&recorder->vitals);
+		report(recorder);
+	}
+	return r;
+}
+
+/* The first anchor is where the recording begins. */
+static int begin(struct recorder *recorder, struct error *error)
+{
+	uint64_t begin_ns;
+	int r = proc_scan(&recorder->assembler.tracker);
+
+	if (recorder->opener)
+		opener_begin(recorder->opener, &recorder->assembler.tracker,
+			perf_events_files_left(recorder->events));
+	/* where so many start meanwhile that our own record was lost, there is room for it once the ring was read */
+	for (int tries = 0; r == 0 && tries < FIRST_ANCHOR_TRIES &&
+			    !assembler_last_anchor(&recorder->assembler);
+		tries++)
+		r = drain(recorder);
+	if (r < 0)
+		return error_set(error, r, "out of memory");
+	if (!assembler_last_anchor(&recorder->assembler))
+		return error_set(error, -EIO, "the kernel did not report our own thread's name");
+	begin_ns = last_anchor_ns(recorder);
+	recorder->started_monotonic_ns = clock_ns(CLOCK_MONOTONIC);
+	recorder->turn_ns = recorder->reading.anchor.monotonic_ns;
+	recorder->begun_ns = begin_ns;
+	recorder->progress.begin_ns = assembler_wall(&recorder->assembler, begin_ns);
+	facts_begin(&recorder->facts, begin_ns);
+	r = assembler_begin(&recorder->assembler, begin_ns);
+	if (r == 0 && recorder->options->catalogue)
+		r = kmsg_watch_start(&recorder->watching, begin_ns, &recorder->log);
+	recorder->tracing.log = recorder->log;
+	if (r == 0)
+		r = host_watch_start("", &recorder->host, error);
+	return r < 0 ? error_set(error, r, "cannot begin: %s", strerror(-r)) : 0;
+}
+
+/* Everything that is left, up to the last anchor, into the last tape. */
+static int finish(struct recorder *recorder, bool failed, struct error *error)
+{
+	int r;
+
+	perf_events_stop(recorder->events);
+	kmsg_watch_stop(recorder->log, LAST_LINES_NS);
+	r = drain(recorder);
+	if (r == 0 && recorder->assembler.tape)
+		r = take_context(recorder);
+	if (r == 0)
+		r = watch_count(recorder->events, &recorder->assembler);
+	if (r == 0)
+		r = assembler_end(&recorder->assembler, last_anchor_ns(recorder),
+			ending_reason(orders_of(recorder), failed));
+	report_taken(&recorder->progress, &recorder->assembler, &recorder->tracing);
+	return r < 0 ? error_set(error, r, "out of memory") : 0;
+}
+
+struct recorder *recorder_close(struct recorder *recorder)
+{
+	if (!recorder)
+		return NULL;
+	perf_events_close(recorder->events);
+	opener_free(recorder->opener);
+	assembler_done(&recorder->assembler);
+	tracing_done(&recorder->tracing);
+	vitals_done(&recorder->vitals);
+	watch_done(&recorder->watch);
+	free(recorder);
+	return NULL;
+}
+
+int recorder_new(
+	const struct recorder_options *options, struct recorder **ret_recorder, struct error *error)
+{
+	_cleanup_(cleanup_recorder) struct recorder *recorder = calloc(1, sizeof(*recorder));
+	int r;
+
+	if (!recorder)
+		return -ENOMEM;
+	recorder->options = options;
+	watch_init(&recorder->watch);
+	r = assembler_init(&recorder->assembler, &recorder->assembly);
+	if (r == 0)
+		r = rights_see_host(error);
+	if (r == 0)
+		r = tracing_open(&recorder->tracing, options->trace, error);
+	if (r < 0)
+		return r;
+	*ret_recorder = take_ptr(recorder);
+	return 0;
+}
+
+int recorder_open(struct recorder *recorder, struct error *error)
+{
+	const struct recorder_options *options = recorder->options;
+	struct perf_events_options events = {
+		.event = options->event,
+		.frequency = options->frequency,
+		.cpus = options->cpus,
+		.no_user_stacks = options->no_user_stacks,
+		.ring_bytes = options->ring_bytes,
+	};
+	int r;
+
+	tracing_ask(&recorder->tracing, &events);
+	/* it forks, so before anything is large; without it names are looked for later, and some are gone by then */
+	r = opener_new(2 * options->segment_ns + OPENER_SLACK_NS, &recorder->opener);
+	return r < 0 ? r : perf_events_open(&events, &recorder->events, error);
+}
+
+static void describe(struct recorder *recorder)
+{
+	struct recorder_progress *progress = &recorder->progress;
+
+	snprintf(progress->version, sizeof(progress->version), "%s", recorder->options->version);
+	snprintf(
+		progress->event, sizeof(progress->event), "%s", perf_events_name(recorder->events));
+	tracing_describe(&recorder->tracing, recorder->events, progress);
+	progress->frequency = recorder->options->frequency;
+	progress->segment_ns = recorder->options->segment_ns;
+	progress->ring_bytes = perf_events_ring_bytes(recorder->events, &progress->rings_bytes);
+}
+
+static void prepare(struct recorder *recorder, const struct store_writer *writer)
+{
+	describe(recorder);
+	watch_start(&recorder->watch, &recorder->assembler.tracker, &orders_of(recorder)->stop);
+	facts_collect(&recorder->facts, recorder->events, recorder->options->cpus,
+		recorder->options->frequency, recorder->options->version);
+	tracing_sources(recorder->events, recorder->sources);
+	recorder->sealing = (struct sealer_options){
+		.finder.live = true,
+		.finder.ask = recorder->opener ? opener_find : NULL,
+		.finder.context = recorder->opener,
+		.boot_id = recorder->facts.boot_id,
+		.limits = &recorder->options->limits,
+		.memory_bytes = recorder->options->memory_bytes,
+		.names_dir = store_writer_names(writer),
+		.shed = given_up_before(writer, recorder->facts.boot_id),
+	};
+	recorder->watching = (struct kmsg_options){
+		.catalogue = recorder->options->catalogue,
+		.boot_id = recorder->facts.boot_id,
+		.trust_users = recorder->options->trust_users,
+		.fd = -1,
+		.found = recorder->options->found,
+		.context = recorder->options->context,
+	};
+}
+
+/* Records; what was taken before a failure is still worth sealing. */
+static int run(struct recorder *recorder, struct error *error)
+{
+	int r = begin(recorder, error);
+
+	if (r < 0)
+		return r;
+	report(recorder);
+	r = record(recorder, error);
+	if (finish(recorder, r < 0, r == 0 ? error : NULL) < 0 && r == 0)
+		r = -ENOMEM;
+	return r;
+}
+
+/* What is in the spool is not lost: the next recorder, or reader, finds it. */
+static int tell_hung(struct recorder *recorder, struct error *error)
+{
+	struct recorder_progress *progress = &recorder->progress;
+	char lag[32];
+
+	duration_format(progress->spool_lag_ns, lag, sizeof(lag));
+	progress->hung = true;
+	return error_set(error, -ETIMEDOUT,
+		"the store hangs: %llu segments are not sealed; what of them is on the disk the "
+		"next recording "
+		"recovers, the last %s before the end are lost",
+		(unsigned long long)progress->waiting, lag);
+}
+
+static void tell_again(void *context)
+{
+	report(context);
+}
+
+static int stop(struct recorder *recorder, int r, struct error *error)
+{
+	struct sealer_status status = { 0 };
+	bool ended;
+
+	recorder->progress.stopping = 1;
+	ended = ending_wait(recorder->sealer, ENDING_PATIENCE_NS, &orders_of(recorder)->stop,
+		recorder->begun_ns ? tell_again : NULL, recorder);
+	/* each, whether or not the other hangs */
+	if (teller_stop(recorder->teller, ended ? LAST_WORD_NS : 0) < 0)
+		recorder->progress.hung = true;
+	if (kmsg_watch_stop(recorder->log, ended ? LAST_WORD_NS : 0) < 0)
+		recorder->progress.hung = true;
+	sealer_status(recorder->sealer, &status);
+	if (ended && !recorder->progress.hung)
+		recorder->sealer = sealer_stop(recorder->sealer, &status);
+	take_status(recorder, &status);
+	given_up_leave(&status.shed, &recorder->assembler,
+		ending_reason(orders_of(recorder), r < 0), recorder->writer);
+	if (!ended)
+		return tell_hung(recorder, error);
+	if (!recorder->progress.hung) {
+		recorder->log = kmsg_watch_close(recorder->log, !status.failed);
+		host_watch_stop(recorder->host, LAST_WORD_NS);
+	}
+	if (r == 0 && status.failed)
+		r = error_set(error, status.failed, "%s", status.error.text);
+	return r;
+}
+
+/* The other thread's part of an order to reload. */
+static void reload(void *context)
+{
+	struct recorder *recorder = context;
+	const struct recorder_options *options = recorder->options;
+	struct store_limits limits;
+
+	if (options->reload && options->reload(options->context, &limits) == 0)
+		sealer_limit(recorder->sealer, &limits);
+}
+
+int recorder_run(struct recorder *recorder, const char *store, struct store_writer *writer,
+	struct recorder_progress *ret_progress, struct error *error)
+{
+	int r;
+
+	recorder->writer = writer;
+	prepare(recorder, writer);
+	recorder->watching.store = store;
+	r = sealer_start(writer, &recorder->sealing, &recorder->sealer, error);
+	if (r < 0)
+		return r;
+	recorder->assembly = (struct assembler_options){
+		.segment_ns = recorder->options->segment_ns,
+		.sources = recorder->sources,
+		.facts = recorder->facts.rows,
+		.sealer = recorder->sealer,
+		.period_ns = perf_events_timer_ns(recorder->events),
+		.trace = recorder->tracing.trace,
+	};
+	recorder->watch.frequency = recorder->options->frequency;
+	r = teller_start(writer, reload, recorder, &recorder->teller, error);
+	if (r == 0)
+		r = run(recorder, error);
+	r = stop(recorder, r, error);
+	*ret_progress = recorder->progress;
+	return r;
+}

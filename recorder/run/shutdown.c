@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recorder/run/shutdown.h"
+
+#include <signal.h>
+#include <time.h>
+
+#include "base/clock.h"
+
+#define LOOK_NS (10 * NSEC_PER_MSEC)
+
+/* Has it come further since it was looked at last? */
+static bool seals_on(struct sealer *sealer, struct sealer_status *last)
+{
+	struct sealer_status now;
+	bool on;
+
+	sealer_status(sealer, &now);
+	on = now.segments != last->segments || now.waiting != last->waiting ||
+	     now.spooled_ns != last->spooled_ns || now.recovered.tapes != last->recovered.tapes;
+	*last = now;
+	return on;
+}
+
+bool ending_wait(struct sealer *sealer, uint64_t patience_ns, const volatile int *stop,
+	void (*tell)(void *context), void *context)
+{
+	const struct timespec pause = { 0, LOOK_NS };
+	uint64_t last_ns = clock_ns(CLOCK_MONOTONIC), told_ns = 0, now_ns = last_ns;
+	struct sealer_status status = { 0 };
+
+	sealer_end(sealer);
+	while (!sealer_ended(sealer)) {
+		if (seals_on(sealer, &status))
+			last_ns = now_ns;
+		if (*stop >= 2 || now_ns - last_ns > patience_ns)
+			return false;
+		if (tell && now_ns - told_ns > NSEC_PER_SEC) {
+			told_ns = now_ns;
+			tell(context);
+		}
+		nanosleep(&pause, NULL);
+		now_ns = clock_ns(CLOCK_MONOTONIC);
+	}
+	return true;
+}
+
+const char *ending_reason(const struct recorder_orders *orders, bool failed)
+{
+	if (failed)
+		return "failure";
+	if (!orders->stop)
+		return "duration";
+	switch (orders->signal) {
+	case SIGINT:
+		return "SIGINT";
+	case SIGHUP:
+		return "SIGHUP";
+	default:
+		return "SIGTERM";
+	}
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recorder/run/trace-setup.h"
+
+#include <stdio.h>
+
+static void take_timeout(void *context, uint64_t time_ns, const char *line)
+{
+	const struct tracing *tracing = context;
+
+	kmsg_watch_say(tracing->log, time_ns, line);
+}
+
+int tracing_open(struct tracing *tracing, const char *asked, struct error *error)
+{
+	struct trace_options options = { .timeout = take_timeout, .context = tracing };
+	int r = trace_set_open("", asked, &tracing->set, &tracing->missing, error);
+
+	if (r < 0)
+		return r;
+	buffer_u8(&tracing->missing, 0);
+	if (buffer_failed(&tracing->missing))
+		return -ENOMEM;
+	options.set = tracing->set;
+	return trace_new(&options, &tracing->trace);
+}
+
+void tracing_ask(const struct tracing *tracing, struct perf_events_options *events)
+{
+	const struct trace_set *set = tracing->set;
+
+	events->traced = (struct perf_traced){ set->always.items, set->always.count };
+	events->asked = (struct perf_traced){ set->asked.items, set->asked.count };
+}
+
+void tracing_done(struct tracing *tracing)
+{
+	trace_free(tracing->trace);
+	trace_set_close(tracing->set);
+	buffer_done(&tracing->missing);
+}
+
+void tracing_describe(const struct tracing *tracing, const struct perf_events *events,
+	struct recorder_progress *progress)
+{
+	const char *others = perf_events_missing(events);
+	const char *missing = (const char *)tracing->missing.data;
+
+	snprintf(progress->missing, sizeof(progress->missing), "%s%s%s", others,
+		*others && *missing ? "," : "", missing);
+}
+
+void tracing_sources(const struct perf_events *events, struct assembler_source sources[PERF_RINGS])
+{
+	for (int ring = 0; ring < PERF_RINGS; ring++)
+		sources[ring] = (struct assembler_source){
+			.layout = perf_events_layout(events, ring),
+			.ring = ring,
+			.samples = ring == PERF_RING_SAMPLES,
+			.traced = ring >= PERF_RING_TRACE,
+			.asked = ring == PERF_RING_ASKED,
+		};
+}
+
+void tracing_tell(const struct tracing *tracing, const struct losses_counts *counts,
+	struct recorder_progress *progress)
+{
+	progress->lost_events = counts->lost_events;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/* The trace events of a recording: which there are, what becomes of them, and what is told of that. */
+
+#include "recorder/pipeline/pipeline.h"
+#include "recorder/kmsg/kmsg-watch.h"
+#include "recorder/run/progress.h"
+#include "recorder/trace/trace.h"
+
+/* Zeroed to start. */
+struct tracing {
+	struct trace *trace;
+	struct kmsg_watch *log; /* that is told of what it should have said; NULL: none is */
+	/* the rest is tracing.c's */
+	struct trace_set *set;
+	struct buffer missing; /* the names of what is not to be had */
+};
+
+/* Finds them, of trace_set_open(). It stays where it is. */
+int tracing_open(struct tracing *tracing, const char *asked, struct error *error);
+/* Has them opened with the others. */
+void tracing_ask(const struct tracing *tracing, struct perf_events_options *events);
+void tracing_done(struct tracing *tracing);
+
+/* What this kernel is too old for, or our rights do not reach, with what else is missing. */
+void tracing_describe(const struct tracing *tracing, const struct perf_events *events,
+	struct recorder_progress *progress);
+/* What comes out of which ring. */
+void tracing_sources(const struct perf_events *events, struct assembler_source sources[PERF_RINGS]);
+/* What became of them so far. */
+void tracing_tell(const struct tracing *tracing, const struct losses_counts *counts,
+	struct recorder_progress *progress);

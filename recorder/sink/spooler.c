@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recorder/sink/spooler.h"
+
+#include <pthread.h>
+#include <sys/prctl.h>
+
+#include "base/worker.h"
+
+/*
+ * Invariants:
+ * (1) the lock guards what stands below it in the struct; what stands above is the thread's alone once it runs;
+ * (2) blocks go out in the order in which they were put: one that could not be packed or written stays the first, `block`, until it is
+ *     written or dropped.
+ */
+
+/* One that ends a tape and one that begins the next. */
+#define BLOCKS_MAX 2
+
+struct spooler {
+	struct store_writer *writer;
+	const struct spooler_owner *owner;
+	pthread_t thread;
+	struct spool_block block; /* the one at work */
+	struct zstd_packer *packer;
+	struct buffer packed; /* as it goes into the file; empty: not yet */
+
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	array_of(struct spool_block) blocks;
+	array_of(uint64_t) forgotten;
+	bool at_work;
+	uint64_t work_sequence; /* its tape's number */
+	bool dropped; /* it need not be written any more */
+	bool again; /* there may be room now */
+	bool ending;
+	bool ended; /* the thread is about to */
+	struct spooler_status status;
+};
+
+/* The lock is held. */
+static void end_block(struct spooler *spooler)
+{
+	spooler->at_work = spooler->dropped = false;
+	spool_block_done(&spooler->block);
+	spooler->packed.size = 0;
+}
+
+/* The spools of tapes that were given up. The lock is held, but for the disk. */
+static void forget(struct spooler *spooler)
+{
+	while (spooler->forgotten.count) {
+		uint64_t sequence = spooler->forgotten.items[--spooler->forgotten.count];
+
+		pthread_mutex_unlock(&spooler->lock);
+		store_writer_forget(spooler->writer, sequence);
+		pthread_mutex_lock(&spooler->lock);
+	}
+}
+
+/* Takes up the next block, if there is none at work. False when there is nothing to write. The lock is held. */
+static bool take_block(struct spooler *spooler)
+{
+	if (spooler->dropped)
+		end_block(spooler);
+	if (!spooler->at_work && spooler->blocks.count) {
+		spooler->at_work = true;
+		spooler->block = spooler->blocks.items[0];
+		spooler->work_sequence = spooler->block.sequence;
+		spooler->blocks.count--;
+		memmove(spooler->blocks.items, spooler->blocks.items + 1,
+			spooler->blocks.count * sizeof(*spooler->blocks.items));
+	}
+	return spooler->at_work;
+}
+
+static int write_block(struct spooler *spooler, struct error *error)
+{
+	const struct spool_block *block = &spooler->block;
+	int r = spooler->packed.size ? 0 : spool_pack(block, spooler->packer, &spooler->packed);
+
+	if (r < 0) {
+		spooler->packed.size = 0;
+		return error_set(error, r, "out of memory while spooling");
+	}
+	return store_writer_spool(spooler->writer, block->sequence, spooler->packed.data,
+		spooler->packed.size, error);
+}
+
+/* Waits a second, or until there is room, or the end. The lock is held. */
+static void stall(struct spooler *spooler, const struct error *error)
+{
+	struct timespec until = worker_in_a_second();
+
+	spooler->status.stalled = true;
+	spooler->status.error = *error;
+	while (!spooler->ending && !spooler->again &&
+		pthread_cond_timedwait(&spooler->changed, &spooler->lock, &until) == 0)
+		;
+	spooler->again = false;
+}
+
+/* The block at work, without the lock; then what came of it. False: at the end there is no other time. */
+static bool work(struct spooler *spooler)
+{
+	uint64_t until_ns = spooler->block.until_ns;
+	bool ending = spooler->ending;
+	struct error error = { 0 };
+	int r;
+
+	pthread_mutex_unlock(&spooler->lock);
+	r = write_block(spooler, &error);
+	if (store_is_full(r))
+		spooler->owner->make_room(spooler->owner->context);
+	pthread_mutex_lock(&spooler->lock);
+	if (r < 0) {
+		if (!ending)
+			stall(spooler, &error);
+		return !ending;
+	}
+	end_block(spooler);
+	spooler->status.spooled_ns = MAX(spooler->status.spooled_ns, until_ns);
+	spooler->status.stalled = false;
+	return true;
+}
+
+static void *spooler_main(void *context)
+{
+	struct spooler *spooler = context;
+	bool on = true;
+
+	prctl(PR_SET_NAME, "perftape-spool");
+	pthread_mutex_lock(&spooler->lock);
+	while (on) {
+		forget(spooler);
+		if (take_block(spooler))
+			on = work(spooler);
+		else if (spooler->ending)
+			on = false;
+		else
+			pthread_cond_wait(&spooler->changed, &spooler->lock);
+	}
+	spooler->ended = true;
+	pthread_mutex_unlock(&spooler->lock);
+	return NULL;
+}
+
+static void spooler_free(struct spooler *spooler)
+{
+	end_block(spooler);
+	zstd_packer_free(spooler->packer);
+	buffer_done(&spooler->packed);
+	for (size_t i = 0; i < spooler->blocks.count; i++)
+		spool_block_done(&spooler->blocks.items[i]);
+	array_done(&spooler->blocks);
+	array_done(&spooler->forgotten);
+	worker_lock_done(&spooler->lock, &spooler->changed);
+	free(spooler);
+}
+
+int spooler_start(struct store_writer *writer, const struct spooler_owner *owner,
+	struct spooler **ret_spooler, struct error *error)
+{
+	struct spooler *spooler = calloc(1, sizeof(*spooler));
+	int r;
+
+	if (!spooler)
+		return -ENOMEM;
+	spooler->writer = writer;
+	spooler->owner = owner;
+	worker_lock_init(&spooler->lock, &spooler->changed);
+	r = zstd_packer_new(SPOOL_PACK_LEVEL, &spooler->packer);
+	if (r == 0)
+		r = worker_start(&spooler->thread, spooler_main, spooler);
+	if (r < 0) {
+		spooler_free(spooler);
+		return error_set(error, r, "starting the spooling thread: %s", strerror(-r));
+	}
+	*ret_spooler = spooler;
+	return 0;
+}
+
+void spooler_end(struct spooler *spooler)
+{
+	pthread_mutex_lock(&spooler->lock);
+	spooler->ending = true;
+	pthread_cond_broadcast(&spooler->changed);
+	pthread_mutex_unlock(&spooler->lock);
+}
+
+bool spooler_ended(struct spooler *spooler)
+{
+	bool ended;
+
+	pthread_mutex_lock(&spooler->lock);
+	ended = spooler->ended;
+	pthread_mutex_unlock(&spooler->lock);
+	return ended;
+}
+
+struct spooler *spooler_stop(struct spooler *spooler, uint64_t *ret_spooled_ns)
+{
+	if (!spooler)
+		return NULL;
+	spooler_end(spooler);
+	pthread_join(spooler->thread, NULL);
+	if (ret_spooled_ns)
+		*ret_spooled_ns = spooler->status.spooled_ns;
+	spooler_free(spooler);
+	return NULL;
+}
+
+bool spooler_takes(struct spooler *spooler)
+{
+	bool takes;
+
+	pthread_mutex_lock(&spooler->lock);
+	takes = spooler->blocks.count < BLOCKS_MAX;
+	pthread_mutex_unlock(&spooler->lock);
+	return takes;
+}
+
+int spooler_put(struct spooler *spooler, struct spool_block *block)
+{
+	int r;
+
+	pthread_mutex_lock(&spooler->lock);
+	r = array_push(&spooler->blocks, *block);
+	pthread_cond_broadcast(&spooler->changed);
+	pthread_mutex_unlock(&spooler->lock);
+	if (r < 0)
+		spool_block_done(block);
+	*block = (struct spool_block){ 0 };
+	return r;
+}
+
+/* The blocks of tapes from one number to another. The lock is held. */
+static void drop(struct spooler *spooler, uint64_t first, uint64_t last)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < spooler->blocks.count; i++)
+		if (spooler->blocks.items[i].sequence >= first &&
+			spooler->blocks.items[i].sequence <= last)
+			spool_block_done(&spooler->blocks.items[i]);
+		else
+			spooler->blocks.items[kept++] = spooler->blocks.items[i];
+	spooler->blocks.count = kept;
+	spooler->dropped |= spooler->at_work && spooler->work_sequence >= first &&
+			    spooler->work_sequence <= last;
+}
+
+void spooler_drop(struct spooler *spooler, uint64_t sequence)
+{
+	pthread_mutex_lock(&spooler->lock);
+	drop(spooler, 0, sequence);
+	pthread_mutex_unlock(&spooler->lock);
+}
+
+int spooler_forget(struct spooler *spooler, uint64_t sequence)
+{
+	int r;
+
+	pthread_mutex_lock(&spooler->lock);
+	r = array_push(&spooler->forgotten, sequence);
+	if (r == 0)
+		drop(spooler, sequence, sequence);
+	pthread_cond_broadcast(&spooler->changed);
+	pthread_mutex_unlock(&spooler->lock);
+	return r;
+}
+
+void spooler_try_again(struct spooler *spooler)
+{
+	pthread_mutex_lock(&spooler->lock);
+	spooler->again = true;
+	pthread_cond_broadcast(&spooler->changed);
+	pthread_mutex_unlock(&spooler->lock);
+}
+
+void spooler_status(struct spooler *spooler, struct spooler_status *ret_status)
+{
+	pthread_mutex_lock(&spooler->lock);
+	*ret_status = spooler->status;
+	pthread_mutex_unlock(&spooler->lock);
+}

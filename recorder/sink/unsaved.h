@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * Samples that were taken and could not be stored: one loss of kind shed, until a segment tells of it. What is left of it when the recording ends is said in
+ * the store's last words, which the next recorder finds, and who asks before. Zeroed, with a count of 0, it is nothing.
+ */
+
+#include "recorder/pipeline/pipeline.h"
+#include "store/store-writer.h"
+
+/* So many samples of that time more; of none there was time all the same. */
+void given_up_add(struct tape_loss *shed, uint64_t from_ns, uint64_t to_ns, uint64_t samples);
+/* What of a tape that will not be sealed lies behind the end of the spool. */
+void given_up_behind(struct tape_loss *shed, const struct tape *tape, uint64_t spooled_ns);
+
+/* Into the last words, with how the recording ended. */
+void given_up_leave(const struct tape_loss *shed, const struct assembler *assembler,
+	const char *ended, struct store_writer *writer);
+/* What the recorder before us left to be told, if its clock is that of this boot; else it is told of by its words alone. */
+struct tape_loss given_up_before(const struct store_writer *writer, const char *boot_id);

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recorder/trace/dead-cgroups-kinds.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+/* So many paths that differ in one number alone are of one kind: "eth0" and "eth1" are names, "task1" to "task4" a number. */
+#define ALIKE 4
+
+/* Of one path so many numbers are tried: who names cgroups is not always a friend, and each is looked for among all kinds. */
+#define NUMBERS_MAX 8
+
+#define OTHERS "/(others)"
+
+void dying_kinds_done(struct dying_kinds *kinds)
+{
+	array_done(&kinds->list);
+}
+
+void dying_count_who(struct dying_who whos[DYING_WHOS], const struct dying_by *by, uint64_t count)
+{
+	struct dying_who *least = &whos[0];
+
+	if (!*by->comm || !count)
+		return;
+	for (size_t i = 0; i < DYING_WHOS; i++) {
+		if (strcmp(whos[i].comm, by->comm) == 0) {
+			whos[i].count += count;
+			whos[i].pid = by->pid;
+			return;
+		}
+		if (whos[i].count < least->count)
+			least = &whos[i];
+	}
+	*least = (struct dying_who){ .pid = by->pid, .count = count };
+	snprintf(least->comm, sizeof(least->comm), "%s", by->comm);
+}
+
+const struct dying_who *dying_most(const struct dying_who whos[DYING_WHOS])
+{
+	const struct dying_who *best = &whos[0];
+
+	for (size_t i = 1; i < DYING_WHOS; i++)
+		if (whos[i].count > best->count)
+			best = &whos[i];
+	return best;
+}
+
+static bool is_needed(const struct dying_kind *kind)
+{
+	return kind->count || kind->told;
+}
+
+static uint32_t find_text(const struct dying_kinds *kinds, const char *text)
+{
+	for (size_t i = 0; i < kinds->list.count; i++)
+		if (strcmp(kinds->list.items[i].text, text) == 0)
+			return i;
+	return DYING_NO_KIND;
+}
+
+static bool fold_number(const char *narrow, size_t at, char wide[DYING_PREFIX_SIZE])
+{
+	return at < NUMBERS_MAX && dying_fold_number(narrow, at, wide);
+}
+
+/* Of a folded path: the one of that text, or the one in which one of its numbers is folded too. */
+static uint32_t find_kind(const struct dying_kinds *kinds, const char *narrow)
+{
+	uint32_t kind = find_text(kinds, narrow);
+	char wide[DYING_PREFIX_SIZE];
+
+	for (size_t i = 0; kind == DYING_NO_KIND && fold_number(narrow, i, wide); i++)
+		kind = find_text(kinds, wide);
+	return kind;
+}
+
+uint32_t dying_kinds_find(const struct dying_kinds *kinds, const char *path)
+{
+	char narrow[DYING_PREFIX_SIZE];
+
+	dying_fold(path, narrow);
+	return find_kind(kinds, narrow);
+}
+
+uint32_t dying_kinds_others(const struct dying_kinds *kinds)
+{
+	return kinds->list.count == DYING_KINDS ? DYING_KINDS - 1 : DYING_NO_KIND;
+}
+
+/* A place that nobody needs any more, or a new one. */
+static int add_kind(struct dying_kinds *kinds, const char *text, uint32_t *ret_kind)
+{
+	static const struct dying_kind fresh;
+	size_t at = 0;
+
+	while (at < kinds->list.count && is_needed(&kinds->list.items[at]))
+		at++;
+	if (at == DYING_KINDS) {
+		*ret_kind = DYING_KINDS - 1;
+		return 0;
+	}
+	if (at == kinds->list.count && array_push(&kinds->list, fresh) < 0)
+		return -ENOMEM;
+	kinds->list.items[at] = fresh;
+	snprintf(kinds->list.items[at].text, DYING_PREFIX_SIZE, "%s",
+		at == DYING_KINDS - 1 ? OTHERS : text);
+	*ret_kind = at;
+	return 0;
+}
+
+/* Is there a number where the wide one has its star at `star`, and the same before and behind it? */
+static bool is_alike(const char *text, const char *wide, size_t star)
+{
+	size_t number = strncmp(text, wide, star) == 0 ? strspn(text + star, "0123456789") : 0;
+
+	return number && strcmp(text + star + number, wide + star + 1) == 0;
+}
+
+/* Those that differ from a folded path in the number alone that is folded in the wide one. */
+static size_t find_alike(const struct dying_kinds *kinds, const char *narrow, const char *wide,
+	uint32_t alike[DYING_KINDS])
+{
+	size_t star = 0, count = 0;
+
+	while (narrow[star] == wide[star])
+		star++;
+	for (size_t i = 0; i < kinds->list.count; i++)
+		if (kinds->list.items[i].count && is_alike(kinds->list.items[i].text, wide, star))
+			alike[count++] = i;
+	return count;
+}
+
+static void add_whos(struct dying_who to[DYING_WHOS], const struct dying_who from[DYING_WHOS])
+{
+	for (size_t i = 0; i < DYING_WHOS; i++)
+		dying_count_who(to, &(struct dying_by){ from[i].comm, from[i].pid }, from[i].count);
+}
+
+/* The first of them becomes the wide one, whose gauges are new; those of the others end. */
+static uint32_t join(struct dying_kinds *kinds, const char *wide,
+	const uint32_t joined[DYING_KINDS], size_t count)
+{
+	struct dying_kind *into = &kinds->list.items[joined[0]];
+
+	for (size_t i = 1; i < count; i++) {
+		struct dying_kind *kind = &kinds->list.items[joined[i]];
+
+		into->count += kind->count;
+		into->beyond += kind->beyond;
+		add_whos(into->makers, kind->makers);
+		add_whos(into->removers, kind->removers);
+		*kind = (struct dying_kind){ .count = 0 };
+	}
+	snprintf(into->text, sizeof(into->text), "%s", wide);
+	into->count_row = into->oldest_row = 0;
+	into->told = false;
+	into->told_count = 0;
+	return joined[0];
+}
+
+int dying_kinds_get(struct dying_kinds *kinds, const char *path, uint32_t *ret_kind,
+	uint32_t joined[DYING_KINDS], size_t *ret_joined)
+{
+	char narrow[DYING_PREFIX_SIZE], wide[DYING_PREFIX_SIZE];
+
+	*ret_joined = 0;
+	dying_fold(path, narrow);
+	*ret_kind = find_kind(kinds, narrow);
+	if (*ret_kind != DYING_NO_KIND)
+		return 0;
+	for (size_t i = 0; fold_number(narrow, i, wide); i++) {
+		*ret_joined = find_alike(kinds, narrow, wide, joined);
+		if (*ret_joined + 1 >= ALIKE) {
+			*ret_kind = join(kinds, wide, joined, *ret_joined);
+			return 0;
+		}
+	}
+	*ret_joined = 0;
+	return add_kind(kinds, narrow, ret_kind);
+}

@@ -1,0 +1,505 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recorder/trace/dead-cgroups.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/table.h"
+#include "tape/events.h"
+
+/*
+ * Invariants:
+ * (1) an entry is alive (its kind is NONE) or dying, and counted in its kind then;
+ * (2) a kind's count is that of its entries and of those for which there was no room, `beyond`;
+ * (3) gauge rows are of the tape of `tape_sequence`.
+ */
+
+#define NONE DYING_NO_KIND
+
+/* Shorter is the usual way of going. */
+#define SETTLE_NS NSEC_PER_SEC
+#define GAUGE_NS (10 * NSEC_PER_SEC)
+#define EVENT_NS (60 * NSEC_PER_SEC)
+
+/* Of what is counted so many may be lost records: one part of this many. */
+#define UNSURE_PART 10
+
+/* A host that gives each process a name of its own: beyond so many the makers of those that still live are mixed up, which costs a name. */
+#define COMMS_MAX 65536
+
+struct entry {
+	struct dying_key key;
+	uint64_t removed_ns;
+	uint32_t kind;
+	uint32_t maker; /* a string, 0: not seen */
+	uint32_t maker_pid;
+};
+
+struct dying {
+	array_of(struct entry) entries;
+	array_of(uint32_t) free_entries;
+	struct table table;
+	struct dying_kinds kinds;
+	struct strings comms; /* of makers */
+	uint64_t tape_sequence; /* + 1 */
+	uint64_t gauged_ns, told_ns;
+	uint64_t since_ns; /* it has counted from then on; 0: it has not begun */
+	uint64_t unsure; /* lost since */
+	uint64_t lost; /* that made it begin anew; 0: none did */
+	/* as it was at the last gauges */
+	struct dying_told told;
+	char text[DYING_TEXT_SIZE];
+};
+
+int dying_new(struct dying **ret_dying)
+{
+	*ret_dying = calloc(1, sizeof(**ret_dying));
+	return *ret_dying ? 0 : -ENOMEM;
+}
+
+/* What its gauges said before is not known any more, which a 0 would deny. */
+static void forget(struct dying *dying)
+{
+	array_done(&dying->entries);
+	array_done(&dying->free_entries);
+	table_done(&dying->table);
+	strings_done(&dying->comms);
+	for (size_t i = 0; i < dying->kinds.list.count; i++) {
+		struct dying_kind *kind = &dying->kinds.list.items[i];
+
+		kind->count = kind->beyond = kind->told_count = 0;
+		kind->told = false;
+	}
+}
+
+struct dying *dying_free(struct dying *dying)
+{
+	if (!dying)
+		return NULL;
+	forget(dying);
+	dying_kinds_done(&dying->kinds);
+	free(dying);
+	return NULL;
+}
+
+static void begin(struct dying *dying, uint64_t time_ns)
+{
+	dying->since_ns = dying->since_ns ? dying->since_ns : time_ns;
+}
+
+static uint64_t count_all(const struct dying *dying)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < dying->kinds.list.count; i++)
+		count += dying->kinds.list.items[i].count;
+	return count;
+}
+
+void dying_lost(struct dying *dying, uint64_t count, uint64_t time_ns)
+{
+	dying->unsure += count;
+	if (dying->unsure <= count_all(dying) / UNSURE_PART)
+		return;
+	/* where nothing was, nothing is missed */
+	dying->lost = count_all(dying) ? dying->unsure : dying->lost;
+	forget(dying);
+	dying->since_ns = time_ns;
+	dying->unsure = 0;
+}
+
+static uint64_t hash_key(const struct dying_key *key)
+{
+	return hash_u64(key->id * 0x9e3779b97f4a7c15ull + key->root);
+}
+
+static bool key_equal(const void *context, uint32_t at, const void *key)
+{
+	const struct dying_key *a = &((const struct dying *)context)->entries.items[at].key,
+			       *b = key;
+
+	return a->id == b->id && a->root == b->root;
+}
+
+static struct entry *find(const struct dying *dying, const struct dying_key *key)
+{
+	uint32_t at = table_find(&dying->table, hash_key(key), key_equal, dying, key);
+
+	return at == TABLE_NONE ? NULL : &dying->entries.items[at];
+}
+
+/* 1 with an entry of that key, which is new; 0 where there is no room for more. */
+static int add(struct dying *dying, const struct dying_key *key, struct entry **ret_entry)
+{
+	uint32_t at = dying->entries.count;
+
+	if (dying->free_entries.count)
+		at = dying->free_entries.items[dying->free_entries.count - 1];
+	else if (at == DYING_MAX)
+		return 0;
+	if (array_reserve(&dying->entries, at + 1) < 0 ||
+		array_reserve(&dying->free_entries, dying->entries.capacity) < 0 ||
+		table_add(&dying->table, hash_key(key), at) < 0)
+		return -ENOMEM;
+	if (at == dying->entries.count)
+		dying->entries.count++;
+	else
+		dying->free_entries.count--;
+	dying->entries.items[at] = (struct entry){ .key = *key, .kind = NONE };
+	*ret_entry = &dying->entries.items[at];
+	return 1;
+}
+
+static void drop(struct dying *dying, struct entry *entry)
+{
+	uint32_t at = entry - dying->entries.items;
+
+	table_remove(&dying->table, hash_key(&entry->key), at);
+	entry->kind = NONE;
+	entry->removed_ns = 0;
+	dying->free_entries.items[dying->free_entries.count++] = at;
+}
+
+/* Those of a leak that is over. */
+static void forget_whos(struct dying_kind *kind)
+{
+	memset(kind->makers, 0, sizeof(kind->makers));
+	memset(kind->removers, 0, sizeof(kind->removers));
+}
+
+static int get_kind(struct dying *dying, const char *path, uint32_t *ret_kind)
+{
+	uint32_t joined[DYING_KINDS], to[DYING_KINDS];
+	size_t count;
+	int r = dying_kinds_get(&dying->kinds, path, ret_kind, joined, &count);
+
+	if (r < 0 || !count)
+		return r;
+	for (size_t i = 0; i < DYING_KINDS; i++)
+		to[i] = i;
+	for (size_t i = 0; i < count; i++)
+		to[joined[i]] = *ret_kind;
+	for (size_t i = 0; i < dying->entries.count; i++)
+		if (dying->entries.items[i].kind != NONE)
+			dying->entries.items[i].kind = to[dying->entries.items[i].kind];
+	return 0;
+}
+
+static void end_entry(struct dying *dying, struct entry *entry)
+{
+	if (entry->kind != NONE)
+		dying->kinds.list.items[entry->kind].count--;
+	drop(dying, entry);
+}
+
+/* Kernels before 5.5 give a number again at once: who had it is gone, and that was not told. */
+static void end_namesake(struct dying *dying, const struct dying_key *key)
+{
+	struct entry *entry = find(dying, key);
+
+	if (entry && entry->kind != NONE)
+		end_entry(dying, entry);
+}
+
+int dying_made(struct dying *dying, const struct dying_key *key, const struct dying_by *by)
+{
+	struct entry *entry;
+	int r;
+
+	end_namesake(dying, key);
+	entry = find(dying, key);
+	r = entry ? 1 : add(dying, key, &entry);
+
+	if (r <= 0)
+		return r;
+	if (strings_count(&dying->comms) >= COMMS_MAX)
+		strings_done(&dying->comms);
+	entry->maker_pid = by->pid;
+	return strings_add(&dying->comms, by->comm, strlen(by->comm), &entry->maker);
+}
+
+int dying_removed(struct dying *dying, const struct dying_key *key, const char *path,
+	const struct dying_by *by, uint64_t time_ns)
+{
+	struct entry *entry = find(dying, key);
+	struct dying_kind *kind;
+	uint32_t at;
+	int r = entry ? 1 : add(dying, key, &entry);
+
+	if (r < 0 || (entry && entry->kind != NONE))
+		return MIN(r, 0);
+	begin(dying, time_ns);
+	if (get_kind(dying, path, &at) < 0)
+		return -ENOMEM;
+	kind = &dying->kinds.list.items[at];
+	if (!kind->count)
+		forget_whos(kind);
+	kind->count++;
+	dying_count_who(kind->removers, by, 1);
+	if (r == 0) {
+		kind->beyond++;
+		return 0;
+	}
+	dying_count_who(kind->makers,
+		&(struct dying_by){ strings_at(&dying->comms, entry->maker), entry->maker_pid }, 1);
+	entry->kind = at;
+	entry->removed_ns = time_ns;
+	return 0;
+}
+
+/* One that is only counted, as far as there are such. */
+static bool take_beyond(struct dying *dying, uint32_t at)
+{
+	struct dying_kind *kind = at == NONE ? NULL : &dying->kinds.list.items[at];
+
+	if (!kind || !kind->beyond)
+		return false;
+	kind->beyond--;
+	kind->count--;
+	return true;
+}
+
+void dying_gone(struct dying *dying, const struct dying_key *key, const char *path)
+{
+	struct entry *entry = find(dying, key);
+
+	if (entry) {
+		end_entry(dying, entry);
+		return;
+	}
+	/* one that was removed before we looked, unless there was no room for it, or for its kind */
+	if (!take_beyond(dying, dying_kinds_find(&dying->kinds, path)))
+		take_beyond(dying, dying_kinds_others(&dying->kinds));
+}
+
+/* When the oldest of each kind was removed; 0: none is remembered. */
+static void find_oldest(const struct dying *dying, uint64_t oldest[DYING_KINDS])
+{
+	memset(oldest, 0, DYING_KINDS * sizeof(*oldest));
+	for (size_t i = 0; i < dying->entries.count; i++) {
+		const struct entry *entry = &dying->entries.items[i];
+		uint64_t *at = entry->kind == NONE ? NULL : &oldest[entry->kind];
+
+		if (at && (!*at || entry->removed_ns < *at))
+			*at = entry->removed_ns;
+	}
+}
+
+static int compare_counts(const void *a, const void *b)
+{
+	const struct dying_sum *one = a, *other = b;
+
+	return (one->count < other->count) - (one->count > other->count);
+}
+
+/* The most first; only those whose gauges are not 0, or all. */
+static size_t sum_up(const struct dying *dying, bool told, struct dying_sum all[DYING_KINDS])
+{
+	uint64_t oldest[DYING_KINDS];
+	size_t count = 0;
+
+	find_oldest(dying, oldest);
+	for (size_t i = 0; i < dying->kinds.list.count; i++) {
+		const struct dying_kind *kind = &dying->kinds.list.items[i];
+		struct dying_sum *sum = &all[count];
+
+		if (!kind->count || (told && !kind->told))
+			continue;
+		*sum = (struct dying_sum){
+			.count = kind->count,
+			.since_ns = oldest[i],
+			.made_by = *dying_most(kind->makers),
+			.removed_by = *dying_most(kind->removers),
+		};
+		memcpy(sum->prefix, kind->text, sizeof(sum->prefix));
+		count++;
+	}
+	qsort(all, count, sizeof(*all), compare_counts);
+	return count;
+}
+
+size_t dying_sums(const struct dying *dying, struct dying_sum *sums, size_t limit)
+{
+	struct dying_sum all[DYING_KINDS];
+	size_t count = sum_up(dying, false, all);
+
+	memcpy(sums, all, MIN(count, limit) * sizeof(*sums));
+	return count;
+}
+
+static int put_point(struct tape *tape, const struct dying_kind *kind, const char *end,
+	uint32_t *row, uint64_t time_ns, int64_t value)
+{
+	char name[sizeof(TAPE_GAUGE_DYING) + DYING_PREFIX_SIZE + sizeof(TAPE_GAUGE_OLDEST)];
+	int r = 0;
+
+	if (!*row) {
+		snprintf(name, sizeof(name), "%s%s%s", TAPE_GAUGE_DYING, kind->text, end);
+		r = tape_add_gauge(tape, name, row);
+		*row = r == 0 ? *row + 1 : 0;
+	}
+	return r == 0 ? tape_add_point(tape, *row - 1, time_ns, value) : r;
+}
+
+/* Of those that are only counted it is not known when. */
+static bool is_settled(const struct dying_kind *kind, uint64_t since_ns, uint64_t now_ns)
+{
+	return since_ns ? now_ns >= since_ns + SETTLE_NS : kind->beyond > 0;
+}
+
+/* Also that there are none any more, once. */
+static int put_gauges(
+	struct dying_kind *kind, struct tape *tape, uint64_t since_ns, uint64_t now_ns)
+{
+	bool old = kind->count && is_settled(kind, since_ns, now_ns);
+	uint64_t age_ns = kind->count && since_ns ? now_ns - MIN(since_ns, now_ns) : 0;
+	int r;
+
+	if (!old && !kind->told)
+		return 0;
+	kind->told = old;
+	kind->told_count = old ? kind->told_count : 0;
+	r = put_point(tape, kind, "", &kind->count_row, now_ns, kind->count);
+	if (r == 0)
+		r = put_point(tape, kind, TAPE_GAUGE_OLDEST, &kind->oldest_row, now_ns,
+			age_ns / NSEC_PER_SEC);
+	return r;
+}
+
+static int put_event(const struct dying *dying, struct dying_kind *kind, struct tape *tape,
+	uint64_t since_ns, uint64_t now_ns)
+{
+	struct tape_event event = { .time_ns = now_ns };
+	const char *maker = dying_most(kind->makers)->comm,
+		   *remover = dying_most(kind->removers)->comm;
+	uint64_t age_ns = since_ns ? now_ns - MIN(since_ns, now_ns) : 0;
+	uint64_t counted_ns = now_ns - MIN(dying->since_ns, now_ns);
+
+	if (!kind->told)
+		return 0;
+	kind->told_count = kind->count;
+	if (tape_add_no_thread(tape, &event.thread) < 0 ||
+		tape_add_event(tape, &event, TAPE_EVENT_DYING) < 0 ||
+		tape_add_event_field(tape, TAPE_DYING_PREFIX, kind->text, strlen(kind->text)) < 0 ||
+		tape_add_event_number(tape, TAPE_DYING_COUNT, kind->count) < 0 ||
+		tape_add_event_number(tape, TAPE_DYING_OLDEST, age_ns / NSEC_PER_SEC) < 0 ||
+		tape_add_event_field(tape, TAPE_DYING_MADE_BY, maker, strlen(maker)) < 0 ||
+		tape_add_event_field(tape, TAPE_DYING_REMOVED_BY, remover, strlen(remover)) < 0 ||
+		tape_add_event_number(tape, TAPE_DYING_COUNTED, counted_ns / NSEC_PER_SEC) < 0 ||
+		tape_add_event_number(tape, TAPE_DYING_UNSURE, dying->unsure) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+/* Who looks now is not to wait for a leak's name until the minute is over. */
+static bool is_news(const struct dying *dying)
+{
+	for (size_t i = 0; i < dying->kinds.list.count; i++) {
+		const struct dying_kind *kind = &dying->kinds.list.items[i];
+
+		if (kind->told && kind->count >= 2 * kind->told_count)
+			return true;
+	}
+	return false;
+}
+
+static void meet_tape(struct dying *dying, const struct tape *tape)
+{
+	if (dying->tape_sequence == tape->sequence + 1)
+		return;
+	dying->tape_sequence = tape->sequence + 1;
+	for (size_t i = 0; i < dying->kinds.list.count; i++)
+		dying->kinds.list.items[i].count_row = dying->kinds.list.items[i].oldest_row = 0;
+}
+
+static const char *format_age(const struct dying_told *told, uint64_t since_ns, char age[32])
+{
+	uint64_t age_ns = told->at_ns - MIN(since_ns, told->at_ns);
+
+	return duration_format(age_ns / NSEC_PER_SEC * NSEC_PER_SEC, age, 32);
+}
+
+static void describe_most(const struct dying_told *told, struct buffer *text)
+{
+	const struct dying_sum *sum = &told->sums[0];
+	char age[32];
+
+	buffer_printf(text, "%llu under %s", (unsigned long long)sum->count, sum->prefix);
+	if (*sum->made_by.comm)
+		buffer_printf(text, ", made by %s", sum->made_by.comm);
+	if (sum->since_ns)
+		buffer_printf(text, ", the oldest for %s", format_age(told, sum->since_ns, age));
+	if (told->kinds > 1)
+		buffer_text(text, "; and others");
+	if (told->unsure)
+		buffer_printf(text, "; give or take %llu: trace events were lost",
+			(unsigned long long)told->unsure);
+}
+
+static void describe_lost(const struct dying_told *told, struct buffer *text)
+{
+	char age[32];
+
+	buffer_printf(text,
+		"%sthose removed more than %s ago are not known: %llu trace events were lost then",
+		text->size ? "; " : "", format_age(told, told->since_ns, age),
+		(unsigned long long)told->lost);
+}
+
+/* Of what the gauges say. */
+static void describe(struct dying *dying, uint64_t now_ns)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+	struct dying_told *told = &dying->told;
+	struct dying_sum all[DYING_KINDS];
+
+	*told = (struct dying_told){
+		.at_ns = now_ns,
+		.since_ns = dying->since_ns,
+		.kinds = sum_up(dying, true, all),
+		.unsure = dying->unsure,
+		.lost = dying->lost,
+	};
+	for (size_t i = 0; i < told->kinds; i++)
+		told->count += all[i].count;
+	memcpy(told->sums, all, MIN(told->kinds, (size_t)DYING_TOLD_MAX) * sizeof(*all));
+	if (told->kinds)
+		describe_most(told, &text);
+	if (told->lost)
+		describe_lost(told, &text);
+	snprintf(dying->text, sizeof(dying->text), "%.*s", (int)text.size,
+		text.data ? (const char *)text.data : "");
+}
+
+int dying_give(struct dying *dying, struct tape *tape, uint64_t now_ns)
+{
+	uint64_t oldest[DYING_KINDS];
+	bool event;
+	int r = 0;
+
+	meet_tape(dying, tape);
+	begin(dying, now_ns);
+	if (now_ns < dying->gauged_ns + GAUGE_NS)
+		return 0;
+	dying->gauged_ns = now_ns;
+	find_oldest(dying, oldest);
+	for (size_t i = 0; r == 0 && i < dying->kinds.list.count; i++)
+		r = put_gauges(&dying->kinds.list.items[i], tape, oldest[i], now_ns);
+	event = now_ns >= dying->told_ns + EVENT_NS || is_news(dying);
+	if (event)
+		dying->told_ns = now_ns;
+	for (size_t i = 0; r == 0 && event && i < dying->kinds.list.count; i++)
+		r = put_event(dying, &dying->kinds.list.items[i], tape, oldest[i], now_ns);
+	describe(dying, now_ns);
+	return r;
+}
+
+const char *dying_text(const struct dying *dying)
+{
+	return dying->text;
+}
+
+const struct dying_told *dying_told(const struct dying *dying)
+{
+	return &dying->told;
+}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "recorder/trace/trace.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "recorder/trace/exec-counts.h"
+#include "recorder/trace/trace-decode.h"
+#include "recorder/trace/trace-paths.h"
+#include "tape/events.h"
+
+#define MINUTE_NS (60 * NSEC_PER_SEC)
+
+/* Of each kind what has to be looked at is some of these, by role. */
+#define FIELDS 3
+static const char *const looked_at[][FIELDS] = {
+	[TRACE_MADE] = { "root", "id", "path" },
+	[TRACE_REMOVED] = { "root", "id", "path" },
+	[TRACE_RELEASED] = { "root", "id", "path" },
+	[TRACE_VICTIM] = { "pid", "comm" },
+	[TRACE_TIMEOUT] = { "name", "driver", "queue_index" },
+	[TRACE_EXEC] = { "filename" },
+};
+
+struct kind {
+	const struct trace_event *event;
+	uint32_t fields[FIELDS];
+	uint64_t second; /* of the perf clock, and how many of it were kept */
+	uint64_t kept;
+	uint64_t passed, passed_from_ns, passed_to_ns; /* that were not, since it was told */
+};
+
+struct trace {
+	struct trace_options options;
+	struct dying *dying;
+	struct starts *starts;
+	struct kind *kinds; /* as the events of the set */
+	struct trace_paths execs;
+	const char *exec; /* what the event is called; NULL: there is none */
+};
+
+static void look_at(struct kind *kind, const struct trace_event *event)
+{
+	kind->event = event;
+	for (size_t i = 0; i < FIELDS; i++) {
+		const char *name = event->role == TRACE_PLAIN ? NULL : looked_at[event->role][i];
+
+		kind->fields[i] = name ? trace_format_field(event->format, name) : TRACE_NO_FIELD;
+	}
+}
+
+int trace_new(const struct trace_options *options, struct trace **ret_trace)
+{
+	_cleanup_(cleanup_trace) struct trace *trace = calloc(1, sizeof(*trace));
+	size_t count = options->set->events.count;
+
+	if (!trace)
+		return -ENOMEM;
+	trace->options = *options;
+	trace->kinds = calloc(MAX(count, (size_t)1), sizeof(*trace->kinds));
+	if (!trace->kinds || dying_new(&trace->dying) < 0 || starts_new(&trace->starts) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		look_at(&trace->kinds[i], &options->set->events.items[i]);
+		if (trace->kinds[i].event->role == TRACE_EXEC)
+			trace->exec = trace->kinds[i].event->format->name;
+	}
+	*ret_trace = take_ptr(trace);
+	return 0;
+}
+
+struct trace *trace_free(struct trace *trace)
+{
+	if (!trace)
+		return NULL;
+	dying_free(trace->dying);
+	starts_free(trace->starts);
+	trace_paths_done(&trace->execs);
+	free(trace->kinds);
+	free(trace);
+	return NULL;
+}
+
+void trace_lost(struct trace *trace, uint64_t count, uint64_t time_ns)
+{
+	dying_lost(trace->dying, count, time_ns);
+}
+
+const struct dying *trace_dying(const struct trace *trace)
+{
+	return trace->dying;
+}
+
+/* One event on its way. */
+struct turn {
+	struct trace *trace;
+	struct kind *kind;
+	const struct perf_record *record;
+	struct trace_raw raw;
+	struct filler *filler;
+};
+
+/* A text of the event's, with a NUL. */
+static bool get_text(const struct turn *turn, size_t field, char text[TRACE_VALUE_MAX])
+{
+	const char *from;
+	size_t size;
+
+	if (!trace_text(
+		    turn->kind->event->format, &turn->raw, turn->kind->fields[field], &from, &size))
+		return false;
+	size = MIN(size, (size_t)TRACE_VALUE_MAX - 1);
+	memcpy(text, from, size);
+	text[size] = 0;
+	return true;
+}
+
+static bool get_number(const struct turn *turn, size_t field, uint64_t *ret_value)
+{
+	return trace_number(
+		turn->kind->event->format, &turn->raw, turn->kind->fields[field], ret_value);
+}
+
+static struct dying_by by_whom(const struct turn *turn)
+{
+	const struct perf_record *record = turn->record;
+
+	return (struct dying_by){ tracker_comm(turn->filler->tracker, record->pid, record->tid),
+		record->pid };
+}
+
+static int follow_cgroup(const struct turn *turn)
+{
+	struct dying *dying = turn->trace->dying;
+	const struct dying_by by = by_whom(turn);
+	char path[TRACE_VALUE_MAX];
+	struct dying_key key;
+
+	if (!get_number(turn, 0, &key.root) || !get_number(turn, 1, &key.id) ||
+		!get_text(turn, 2, path))
+		return 0;
+	switch (turn->kind->event->role) {
+	case TRACE_MADE:
+		return starts_made(turn->trace->starts, key.root, path) < 0
+			       ? -ENOMEM
+			       : dying_made(dying, &key, &by);
+	case TRACE_REMOVED:
+		return dying_removed(dying, &key, path, &by, turn->record->time_ns);
+	default:
+		dying_gone(dying, &key, path);
+		return 0;
+	}
+}
+
+static void tell_timeout(const struct turn *turn)
+{
+	const struct trace_options *options = &turn->trace->options;
+	char name[TRACE_VALUE_MAX], driver[TRACE_VALUE_MAX], line[160];
+	uint64_t queue;
+
+	if (!options->timeout || !get_text(turn, 0, name) || !get_text(turn, 1, driver) ||
+		!get_number(turn, 2, &queue))
+		return;
+	snprintf(line, sizeof(line), "net:net_dev_xmit_timeout: dev=%.40s driver=%.40s queue=%llu",
+		name, driver, (unsigned long long)queue);
+	options->timeout(options->context, turn->record->time_ns, line);
+}
+
+static int count_exec(const struct turn *turn)
+{
+	const char *path;
+	size_t size;
+
+	if (!trace_text(turn->kind->event->format, &turn->raw, turn->kind->fields[0], &path, &size))
+		return 0;
+	return trace_paths_count(&turn->trace->execs, path, size, turn->record->time_ns);
+}
+
+/* What follows from it, whether it is kept or not. */
+static int follow(const struct turn *turn)
+{
+	switch (turn->kind->event->role) {
+	case TRACE_MADE:
+	case TRACE_REMOVED:
+	case TRACE_RELEASED:
+		return follow_cgroup(turn);
+	case TRACE_TIMEOUT:
+		tell_timeout(turn);
+		return 0;
+	case TRACE_EXEC:
+		return count_exec(turn);
+	default:
+		return 0;
+	}
+}
+
+static bool is_kept(struct kind *kind, uint64_t time_ns)
+{
+	uint64_t second = time_ns / NSEC_PER_SEC;
+
+	if (kind->event->role == TRACE_EXEC && !kind->event->asked)
+		return false;
+	if (kind->second != second) {
+		kind->second = second;
+		kind->kept = 0;
+	}
+	if (kind->kept++ < TRACE_KEPT_A_SECOND)
+		return true;
+	if (!kind->passed++)
+		kind->passed_from_ns = time_ns;
+	kind->passed_to_ns = MAX(kind->passed_to_ns, time_ns);
+	return false;
+}
+
+struct putting {
+	struct tape *tape;
+	struct tape_event event;
+	const char *name;
+	bool there; /* it has been put, as its fields are all right */
+};
+
+static int put_event(struct putting *putting)
+{
+	putting->there = true;
+	return tape_add_event(putting->tape, &putting->event, putting->name);
+}
+
+static int put_field(void *context, const char *name, const char *value, size_t size)
+{
+	struct putting *putting = context;
+	int r = putting->there ? 0 : put_event(putting);
+
+	return r == 0 ? tape_add_event_field(putting->tape, name, value, size) : r;
+}
+
+/* Old kernels tell the number alone of who will be killed. */
+static int name_victim(const struct turn *turn, struct tape *tape)
+{
+	const char *comm;
+	uint64_t pid;
+
+	if (turn->kind->fields[1] != TRACE_NO_FIELD || !get_number(turn, 0, &pid))
+		return 0;
+	comm = tracker_comm(turn->filler->tracker, pid, pid);
+	return tape_add_event_field(tape, "comm", comm, strlen(comm));
+}
+
+static int keep(const struct turn *turn)
+{
+	const struct trace_format *format = turn->kind->event->format;
+	struct putting putting = {
+		.tape = turn->filler->tape,
+		.event.time_ns = turn->record->time_ns,
+		.event.cpu = turn->record->cpu != UINT32_MAX ? turn->record->cpu : 0,
+		.name = format->name,
+	};
+	int r = filler_add_thread(turn->filler, turn->record, &putting.event.thread);
+
+	if (r == 0)
+		r = trace_decode(format, &turn->raw, put_field, &putting);
+	if (r == 0 && !putting.there)
+		r = put_event(&putting);
+	if (r == 0 && turn->kind->event->role == TRACE_VICTIM)
+		r = name_victim(turn, putting.tape);
+	return r;
+}
+
+int trace_take(struct trace *trace, const struct perf_record *record, struct filler *filler)
+{
+	struct turn turn = { .trace = trace,
+		.record = record,
+		.raw = { record->sample.raw, record->sample.raw_size },
+		.filler = filler };
+	const struct trace_event *event = trace_set_find(trace->options.set, trace_id(&turn.raw));
+	int r;
+
+	if (!event)
+		return -EBADMSG;
+	turn.kind = &trace->kinds[event - trace->options.set->events.items];
+	r = follow(&turn);
+	return r == 0 && is_kept(turn.kind, record->time_ns) ? keep(&turn) : r;
+}
+
+/* Those that were too many. */
+static int give_passed(
+	struct kind *kind, struct tape *tape, struct losses *losses, uint64_t time_ns)
+{
+	struct tape_event event = { .time_ns =
+					    MIN(MAX(kind->passed_to_ns, tape->begin_ns), time_ns) };
+	int r = 0;
+
+	if (!kind->passed)
+		return 0;
+	r = tape_add_no_thread(tape, &event.thread);
+	if (r == 0)
+		r = tape_add_count(tape, &event, kind->event->format->name, kind->passed,
+			event.time_ns - MIN(kind->passed_from_ns, event.time_ns));
+	if (r == 0)
+		r = losses_events(losses, TAPE_ALL_CPUS, kind->passed_from_ns,
+			kind->passed_to_ns + 1, kind->passed);
+	kind->passed = kind->passed_to_ns = 0;
+	return r;
+}
+
+int trace_give(
+	struct trace *trace, struct tape *tape, struct losses *losses, uint64_t until_ns, bool last)
+{
+	uint64_t time_ns = MAX(until_ns, tape->begin_ns + 1) - 1;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < trace->options.set->events.count; i++)
+		r = give_passed(&trace->kinds[i], tape, losses, time_ns);
+	if (r == 0 && (last || time_ns >= trace->execs.since_ns + MINUTE_NS))
+		r = trace_paths_put(&trace->execs, trace->exec, tape, time_ns);
+	if (r == 0)
+		r = starts_give(trace->starts, tape, time_ns, last);
+	return r == 0 ? dying_give(trace->dying, tape, time_ns) : r;
+}
