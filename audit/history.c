@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "query/series.h"
+#include "query/read/series.h"
 #include "tape/events.h"
 
 #define HOUR_NS (3600 * NSEC_PER_SEC)

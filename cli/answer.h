@@ -5,9 +5,9 @@
 
 #include "base/bytes.h"
 #include "cli/command.h"
-#include "query/coverage.h"
-#include "query/output.h"
-#include "query/window.h"
+#include "query/coverage/coverage.h"
+#include "query/text/output.h"
+#include "query/window/window.h"
 #include "store/store-reader.h"
 
 /*

@@ -5,8 +5,8 @@
 
 #include "cli/command.h"
 #include "cli/live-names.h"
-#include "query/fold.h"
-#include "query/loader.h"
+#include "query/sums/fold.h"
+#include "query/read/loader.h"
 
 /* Refers to itself once it is parsed: it stays where it is. Zeroed at first. */
 struct asked {

@@ -5,7 +5,7 @@
 
 #include "base/array.h"
 #include "cli/command.h"
-#include "query/series.h"
+#include "query/read/series.h"
 
 /* A counter's reading: by how much it grows takes two. */
 struct gauges_once {

@@ -15,7 +15,7 @@
 #include "cli/window-options.h"
 #include "draw/chart.h"
 #include "draw/text.h"
-#include "query/figures.h"
+#include "query/sums/gauge-rows.h"
 
 /* With more CPUs the table has rows of all of them together. */
 #define CPUS_SHOWN 4

@@ -5,7 +5,7 @@
 
 #include "cli/incident-book.h"
 #include "draw/heat.h"
-#include "query/window.h"
+#include "query/window/window.h"
 
 struct heat_marks_extent {
 	uint64_t until_ns; /* its last line in the window */

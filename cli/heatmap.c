@@ -12,8 +12,8 @@
 #include "cli/screen.h"
 #include "cli/window-options.h"
 #include "draw/heat.h"
-#include "query/heat.h"
-#include "query/scan.h"
+#include "query/sums/heat.h"
+#include "query/read/scan.h"
 
 #define JSON_WIDTH 80
 #define JSON_FRACTIONS 20

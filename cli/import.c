@@ -14,7 +14,7 @@
 #include "cli/progress.h"
 #include "cli/version.h"
 #include "pack/zstd.h"
-#include "query/when.h"
+#include "query/window/when.h"
 #include "import/import-clock.h"
 #include "import/importer.h"
 #include "recorder/run/recorder.h"

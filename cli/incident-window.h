@@ -4,7 +4,7 @@
 /* The window of an incident: --incident, or of a line that somebody has: --line. */
 
 #include "cli/command.h"
-#include "query/window.h"
+#include "query/window/window.h"
 
 /* From before the stall began to after the end of the episode. An exit code, EXIT_DONE when *ret_window is set. */
 int incident_window(const struct invocation *invocation, struct window *ret_window);

@@ -12,7 +12,7 @@
 #include "cli/log-input.h"
 #include "cli/progress.h"
 #include "cli/queue-map.h"
-#include "query/when.h"
+#include "query/window/when.h"
 
 #define PIECE_BYTES (1 << 20)
 #define EDGE_BYTES (64 << 10) /* of the beginning and the end, to know the year */

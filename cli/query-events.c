@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "cli/answer.h"
 #include "cli/window-options.h"
-#include "query/events.h"
+#include "query/read/event-cursor.h"
 
 struct events_answer {
 	const struct invocation *invocation;

@@ -4,7 +4,7 @@
 /* `query --events`: the trace events of a window. */
 
 #include "cli/command.h"
-#include "query/loader.h"
+#include "query/read/loader.h"
 
 /* EXIT_DONE, or an option was given that goes with samples alone, which is said. */
 int query_events_check(const struct invocation *invocation, bool json);

@@ -13,8 +13,8 @@
 #include "cli/window-options.h"
 #include "flamescope-export/flamescope.h"
 #include "flamescope-export/parts.h"
-#include "query/json-samples.h"
-#include "query/selection.h"
+#include "query/text/json-samples.h"
+#include "query/read/selection.h"
 #include "store/store-reader.h"
 
 static const struct option options[] = {

@@ -5,9 +5,9 @@
 
 #include "cli/command.h"
 #include "draw/terminal.h"
-#include "query/coverage.h"
-#include "query/filter.h"
-#include "query/window.h"
+#include "query/coverage/coverage.h"
+#include "query/window/filter.h"
+#include "query/window/window.h"
 #include "store/store-reader.h"
 
 /* What standard output is, and --color. EXIT_DONE or EXIT_USAGE. */

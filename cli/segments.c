@@ -6,7 +6,7 @@
 #include "cli/answer.h"
 #include "cli/command.h"
 #include "cli/window-options.h"
-#include "query/recorded.h"
+#include "query/read/recorded.h"
 #include "store/store-reader.h"
 
 static const struct option options[] = {

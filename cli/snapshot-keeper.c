@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "cli/incident-book.h"
-#include "query/window.h"
+#include "query/window/window.h"
 
 /*
  * Invariants:

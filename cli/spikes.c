@@ -11,7 +11,7 @@
 #include "cli/screen.h"
 #include "cli/window-options.h"
 #include "draw/spikes-table.h"
-#include "query/spikes.h"
+#include "query/sums/spikes.h"
 #include "tape/busy.h"
 
 #define MIN_NS (2 * NSEC_PER_SEC)

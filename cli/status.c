@@ -8,7 +8,7 @@
 #include "cli/command.h"
 #include "cli/limit-options.h"
 #include "cli/recorder-status.h"
-#include "query/recorded.h"
+#include "query/read/recorded.h"
 #include "store/store-reader.h"
 
 #define DAY_NS (24 * 3600 * NSEC_PER_SEC)

@@ -11,10 +11,10 @@
 #include "cli/screen.h"
 #include "cli/window-options.h"
 #include "draw/top.h"
-#include "query/baseline.h"
-#include "query/ranking.h"
-#include "query/scan.h"
-#include "query/tally-tape.h"
+#include "query/sums/baseline.h"
+#include "query/sums/ranking.h"
+#include "query/read/scan.h"
+#include "query/sums/tally-tape.h"
 
 /* The store around the window is read for what is usual up to then, so that the answer comes within a second; but so long at the least. */
 #define ANSWER_NS (800 * NSEC_PER_MSEC)

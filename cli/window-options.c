@@ -7,8 +7,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "cli/incident-window.h"
-#include "query/glob.h"
-#include "query/uptime.h"
+#include "query/window/glob.h"
+#include "query/read/uptime.h"
 #include "store/store-reader.h"
 
 bool window_given(const struct invocation *invocation)

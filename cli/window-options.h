@@ -6,9 +6,9 @@
 #include <stdbool.h>
 
 #include "cli/command.h"
-#include "query/filter.h"
-#include "query/glob.h"
-#include "query/window.h"
+#include "query/window/filter.h"
+#include "query/window/glob.h"
+#include "query/window/window.h"
 
 /* Rows of a command's table. */
 #define MOMENT_OPTIONS                                                                            \
@@ -55,7 +55,7 @@
 bool window_given(const struct invocation *invocation);
 /* EXIT_DONE or another one: what was wrong has been said. */
 int window_option_parse(const struct invocation *invocation, struct window *ret_window);
-/* A pattern that was given is one (query/glob.h), or it was said what is wrong with it. EXIT_DONE or EXIT_USAGE. */
+/* A pattern that was given is one (query/window/glob.h), or it was said what is wrong with it. EXIT_DONE or EXIT_USAGE. */
 int glob_option_check(const struct invocation *invocation, const char *name);
 /* The same of each of several, of which one has to pass: the option adds up. They are the invocation's. */
 int globs_option_parse(

@@ -6,8 +6,8 @@
  * under the pointer. Names come from anybody: what XML cannot hold, or what turns the direction of writing, is U+FFFD.
  */
 
-#include "query/flame.h"
-#include "query/output.h"
+#include "query/sums/flame.h"
+#include "query/text/output.h"
 
 struct flamegraph {
 	const struct flame *flame;

@@ -7,7 +7,7 @@
  */
 
 #include "draw/terminal.h"
-#include "query/heat.h"
+#include "query/sums/heat.h"
 
 struct heat_mark {
 	uint64_t time_ns; /* of the wall clock */

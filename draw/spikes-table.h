@@ -7,7 +7,7 @@
  */
 
 #include "draw/terminal.h"
-#include "query/spikes.h"
+#include "query/sums/spikes.h"
 
 /* width 0: as wide as it is. */
 void spikes_table_draw(const struct spikes *spikes, const struct terminal *terminal,

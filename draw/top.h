@@ -4,7 +4,7 @@
 /* The busiest CPUs, threads and functions on one screen. */
 
 #include "draw/terminal.h"
-#include "query/ranking.h"
+#include "query/sums/ranking.h"
 
 struct top_screen {
 	const char *head; /* what it is of: lines of any length */

@@ -16,7 +16,7 @@
 #include "flamescope-export/disguise.h"
 #include "flamescope-export/header.h"
 #include "flamescope-export/tape-text.h"
-#include "query/pieces.h"
+#include "query/text/parallel-text.h"
 #include "base/workers.h"
 
 #define USEC_PER_SEC 1000000ull

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 
 #include "base/bytes.h"
-#include "query/output.h"
-#include "query/selection.h"
+#include "query/text/output.h"
+#include "query/read/selection.h"
 
 struct flamescope_options {
 	const struct filter *filter; /* that the selection was made with */

@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 #include "flamescope-export/flamescope.h"
-#include "query/selection.h"
+#include "query/read/selection.h"
 
 struct header {
 	const struct selection *selection;

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/intern.h"
-#include "query/filter.h"
+#include "query/window/filter.h"
 
 #define SUFFIX ".stacks"
 #define NAME_MAX_BYTES 200 /* without what is behind it; a file's name has 255 */

@@ -3,7 +3,7 @@
 
 /* A window's samples shared out over files: by CPU, process, or comm. Each sample is in exactly one part. */
 
-#include "query/selection.h"
+#include "query/read/selection.h"
 
 enum parts_by {
 	PARTS_CPU,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is made of names keeps (1) to (3) of query/legible.h, a module and a value without (3), and these:
+ * What is made of names keeps (1) to (3) of query/text/clean-name.h, a module and a value without (3), and these:
  *
  * (4) `->`, which splits a function into inlined ones, is in no comm and no symbol.
  * (5) A `:` does not follow a blank and a number: Flamescope would take that number for the time of an event. A symbol
@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "flamescope-export/flamescope.h"
-#include "query/legible.h"
+#include "query/text/clean-name.h"
 
 #define DELETED " (deleted)"
 #define IDLE_TASK "swapper"

@@ -4,8 +4,8 @@
 /* Selections for tests of what writes them: made of tapes in memory, without a store. */
 
 #include "base/file.h"
-#include "query/output.h"
-#include "query/selection.h"
+#include "query/text/output.h"
+#include "query/read/selection.h"
 #include "tests/tapes.h"
 
 /* Takes the tape and all of its samples; tapes are given in time order. The window is the caller's to set. */

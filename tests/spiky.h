@@ -3,7 +3,7 @@
 
 /* Stores of a host of four CPUs, of which some are saturated for some seconds. */
 
-#include "query/spikes.h"
+#include "query/sums/spikes.h"
 #include "tests/tapes.h"
 
 #define SAMPLE_NS 10309278

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "query/nameless.h"
+#include "query/coverage/unnamed-text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,9 +8,9 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "query/cpu-filter.h"
-#include "query/when.h"
-#include "query/window.h"
+#include "query/window/cpu-filter.h"
+#include "query/window/when.h"
+#include "query/window/window.h"
 
 #define NOW 1794971527250000000ull
 

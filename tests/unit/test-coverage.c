@@ -6,8 +6,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "query/recorded.h"
-#include "query/selection.h"
+#include "query/read/recorded.h"
+#include "query/read/selection.h"
 #include "tests/spools.h"
 
 #define AT(seconds) (TAPES_REALTIME + (uint64_t)((seconds)*1e9))

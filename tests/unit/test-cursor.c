@@ -2,8 +2,8 @@
 /* What a walk over a window gives; the coverage that it leaves is looked at in test-selection.c. */
 #include "tests/check.h"
 
-#include "query/cursor.h"
-#include "query/selection.h"
+#include "query/read/cursor.h"
+#include "query/read/selection.h"
 #include "tests/random-stores.h"
 #include "tests/spools.h"
 

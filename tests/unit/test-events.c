@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The trace events of a window, out of a store. */
-#include "query/events.h"
+#include "query/read/event-cursor.h"
 
 #include "tape/events.h"
 #include "tests/tapes.h"

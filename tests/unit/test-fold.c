@@ -2,8 +2,8 @@
 /* Folding in threads is counting samples; what the lines look like is compared in test-golden.c. */
 #include "tests/check.h"
 
-#include "query/cursor.h"
-#include "query/fold.h"
+#include "query/read/cursor.h"
+#include "query/sums/fold.h"
 #include "tests/random-stores.h"
 #include "tests/selections.h"
 

@@ -2,7 +2,7 @@
 /* Which patterns are none, and what the others pass. */
 #include "tests/check.h"
 
-#include "query/glob.h"
+#include "query/window/glob.h"
 #include "tests/random.h"
 
 static const char *wrong(const char *pattern)

@@ -12,8 +12,8 @@
 #include <time.h>
 
 #include "flamescope-export/flamescope.h"
-#include "query/folded.h"
-#include "query/json-samples.h"
+#include "query/sums/folded.h"
+#include "query/text/json-samples.h"
 #include "tests/golden.h"
 #include "tests/hostile.h"
 #include "tests/selections.h"

@@ -4,7 +4,7 @@
 
 #include <sys/stat.h>
 
-#include "query/selection.h"
+#include "query/read/selection.h"
 #include "store/gone.h"
 #include "tests/tapes.h"
 

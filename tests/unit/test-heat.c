@@ -4,8 +4,8 @@
 
 #include "draw/heat.h"
 #include "draw/text.h"
-#include "query/sift.h"
-#include "query/tally-tape.h"
+#include "query/read/window-filter.h"
+#include "query/sums/tally-tape.h"
 #include "tests/golden.h"
 #include "tests/tapes.h"
 

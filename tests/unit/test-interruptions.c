@@ -5,8 +5,8 @@
 #include <dirent.h>
 #include <sys/stat.h>
 
-#include "query/recorded.h"
-#include "query/selection.h"
+#include "query/read/recorded.h"
+#include "query/read/selection.h"
 #include "tests/tapes.h"
 
 #define AT(seconds) (TAPES_REALTIME + (uint64_t)((seconds)*1e9))

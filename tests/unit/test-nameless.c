@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "query/nameless.h"
+#include "query/coverage/unnamed-text.h"
 
 static void check_sum(const struct nameless *nameless, const char *text, const char *json_text)
 {

@@ -9,7 +9,7 @@
 #include <zlib.h>
 
 #include "base/file.h"
-#include "query/output.h"
+#include "query/text/output.h"
 #include "tests/tapes.h"
 
 static size_t files_in(const char *path)

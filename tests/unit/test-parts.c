@@ -3,8 +3,8 @@
 #include "tests/check.h"
 
 #include "flamescope-export/parts.h"
-#include "query/fold.h"
-#include "query/json-samples.h"
+#include "query/sums/fold.h"
+#include "query/text/json-samples.h"
 #include "tests/hostile.h"
 #include "tests/random-stores.h"
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "query/pieces.h"
+#include "query/text/parallel-text.h"
 #include "tests/selections.h"
 
 #define PIECES 500

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "query/selection.h"
+#include "query/read/selection.h"
 #include "tests/tapes.h"
 
 #define AT(seconds) (TAPES_REALTIME + (uint64_t)((seconds)*1e9))

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "draw/chart.h"
-#include "query/figures.h"
+#include "query/sums/gauge-rows.h"
 #include "tests/tapes.h"
 
 /* A gauge of the tape, with a reading each so many seconds from its begin. */

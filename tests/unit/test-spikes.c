@@ -4,8 +4,8 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "query/spikes-run.h"
-#include "query/spikes.h"
+#include "query/sums/spikes-run.h"
+#include "query/sums/spikes.h"
 #include "store/index.h"
 #include "tests/spiky.h"
 

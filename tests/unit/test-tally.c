@@ -2,7 +2,7 @@
 /* Sums by name, and two of them as one. What tapes add to them: test-top. */
 #include "tests/check.h"
 
-#include "query/tally.h"
+#include "query/sums/tally.h"
 
 static uint32_t name_of(struct tally *tally, const char *name)
 {

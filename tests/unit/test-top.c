@@ -6,8 +6,8 @@
 
 #include "draw/text.h"
 #include "draw/top.h"
-#include "query/scan.h"
-#include "query/tally-tape.h"
+#include "query/read/scan.h"
+#include "query/sums/tally-tape.h"
 #include "tests/golden.h"
 #include "tests/hostile.h"
 

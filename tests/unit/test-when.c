@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "query/when.h"
+#include "query/window/when.h"
 
 #define BERLIN "CET-1CEST,M3.5.0,M10.5.0/3"
 #define ST_JOHNS "NST3:30NDT,M3.2.0,M11.1.0"

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "query/window.h"
+#include "query/window/window.h"
 
 #define NOW 1794971527250000000ull /* 2026-11-18T03:12:07.25Z */
 #define BERLIN "CET-1CEST,M3.5.0,M10.5.0/3"

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What people and programs are told of a window's coverage. */
+#include <inttypes.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "query/coverage/coverage.h"
+
+/* More absences than that are a number. */
+#define OFFLINE_SHOWN 4
+
+static const char in_part[] = " in part of the window";
+
+/* In tenths and rounded down, so that only the whole is called 100 %; and only nothing 0.0 %: less than a tenth is in hundredths. */
+static void put_percent(struct buffer *text, uint64_t part, uint64_t whole)
+{
+	double share = whole ? (double)part / (double)whole : 0;
+	unsigned int tenths = (unsigned int)(share * 1000);
+
+	if (whole && part == whole)
+		buffer_text(text, "100 %");
+	else if (part && whole && share < 0.0001)
+		buffer_text(text, "less than 0.01 %");
+	else if (part && !tenths)
+		buffer_printf(text, "0.%02u %%", (unsigned int)(share * 10000));
+	else
+		buffer_printf(text, "%u.%u %%", MIN(tenths, 999) / 10, MIN(tenths, 999) % 10);
+}
+
+static void put_count(
+	struct buffer *text, uint64_t count, const char *one, const char *many, const char *what)
+{
+	if (count)
+		buffer_printf(text, ", %" PRIu64 " %s%s", count, count == 1 ? one : many, what);
+}
+
+static void put_missing(const struct coverage *coverage, struct buffer *text)
+{
+	const char *many = coverage->missing == 1 ? "sample that was" : "samples that were";
+
+	if (coverage->missing)
+		buffer_printf(text, ", %s%" PRIu64 " %s due did not come",
+			coverage->missing_over_edge ? "about " : "", coverage->missing, many);
+}
+
+/* Each that was away, and for how long, if these are few. */
+static void put_offline(const struct coverage *coverage, struct buffer *text)
+{
+	char length[64];
+	size_t count = 0;
+
+	for (size_t i = 0; i < coverage->gaps.count; i++)
+		count += *coverage->gaps.items[i].cpus != 0;
+	if (!count || count > OFFLINE_SHOWN) {
+		put_count(text, coverage->offline, "time", "times", " a CPU was offline");
+		return;
+	}
+	for (size_t i = 0; i < coverage->gaps.count; i++) {
+		const struct coverage_gap *gap = &coverage->gaps.items[i];
+
+		if (*gap->cpus)
+			buffer_printf(text, ", %s for %s", gap->why,
+				duration_format(gap->to_ns - gap->from_ns, length, sizeof(length)));
+	}
+}
+
+static void put_held(struct buffer *text, uint64_t length_ns, const char *what)
+{
+	char length[32];
+
+	if (length_ns)
+		buffer_printf(text, ", %s for at least %s", what,
+			duration_format(length_ns, length, sizeof(length)));
+}
+
+void coverage_describe(const struct coverage *coverage, struct buffer *text)
+{
+	uint64_t missing_ns = coverage->window_ns - coverage->covered_ns;
+	char shown[64];
+
+	buffer_text(text, "covered ");
+	put_percent(text, coverage->covered_ns, coverage->window_ns);
+	if (missing_ns)
+		buffer_printf(
+			text, " (%s missing)", duration_format(missing_ns, shown, sizeof(shown)));
+	buffer_printf(text, ", %s%" PRIu64 " %s lost%s",
+		coverage->lost_over_edge && coverage->lost_samples ? "about " : "",
+		coverage->lost_samples, coverage->lost_samples == 1 ? "sample" : "samples",
+		coverage->lost_in_part && coverage->lost_samples ? in_part : "");
+	if (coverage->shed)
+		buffer_printf(text, ", %s%" PRIu64 " %s given up for want of room%s",
+			coverage->lost_over_edge ? "about " : "", coverage->shed,
+			coverage->shed == 1 ? "sample" : "samples",
+			coverage->lost_in_part ? in_part : "");
+	put_missing(coverage, text);
+	put_count(text, coverage->lost_sideband, "record", "records",
+		" of names lost (names may be wrong)");
+	put_count(text, coverage->throttled, "time", "times", " throttled");
+	if (coverage->limit)
+		buffer_printf(text,
+			", at most %" PRIu64 " samples a second allowed by the kernel%s",
+			coverage->limit, coverage->limit_in_part ? in_part : "");
+	put_count(text, coverage->damaged, "part", "parts", " that could not be read");
+	put_count(text, coverage->stopped, "time", "times", " the recording stood still");
+	put_held(text, coverage->held_ns, "recorder stopped by a signal");
+	put_held(text, coverage->starved_ns, "recorder without a CPU or frozen");
+	put_offline(coverage, text);
+	put_count(text, coverage->cut, "callchain", "callchains", " cut off");
+	if (*coverage->left_out)
+		buffer_printf(text, ", CPU%s %s not recorded%s",
+			strpbrk(coverage->left_out, ",-") ? "s" : "", coverage->left_out,
+			coverage->left_out_in_part ? in_part : "");
+	if (coverage->frames) {
+		buffer_text(text, ", names: ");
+		put_percent(text, coverage->named, coverage->frames);
+	}
+	if (coverage->clock_error_ns)
+		buffer_printf(text, ", times within %s",
+			duration_format(MAX(coverage->clock_error_ns, NSEC_PER_USEC), shown,
+				sizeof(shown)));
+}
+
+static void put_gap(const struct coverage_gap *gap, struct buffer *json)
+{
+	json_open(json, '{');
+	json_time(json, "from", gap->from_ns);
+	json_time(json, "to", gap->to_ns);
+	json_key(json, "why");
+	json_string(json, gap->why);
+	json_key(json, "cause");
+	json_string(json, gap->cause ? gap->cause : "unknown");
+	if (*gap->cpus) {
+		json_key(json, "cpus");
+		json_string(json, gap->cpus);
+	}
+	if (gap->until_ns) {
+		json_time(json, "since", gap->since_ns);
+		json_time(json, "until", gap->until_ns);
+	}
+	json_close(json, '}');
+}
+
+void coverage_put_gaps(const struct coverage *coverage, size_t count, struct buffer *json)
+{
+	json_open(json, '[');
+	for (size_t i = 0; i < count; i++)
+		put_gap(&coverage->gaps.items[i], json);
+	json_close(json, ']');
+}
+
+void coverage_put_json(
+	const struct coverage *coverage, const struct window *window, struct buffer *json)
+{
+	const struct {
+		const char *key;
+		uint64_t value;
+	} members[] = {
+		{ "window_ns", coverage->window_ns },
+		{ "covered_ns", coverage->covered_ns },
+		{ "lost", coverage->lost_samples },
+		{ "shed", coverage->shed },
+		{ "missing", coverage->missing },
+		{ "lost_names", coverage->lost_sideband },
+		{ "throttled", coverage->throttled },
+		{ "limit", coverage->limit },
+		{ "damaged", coverage->damaged },
+		{ "stopped", coverage->stopped },
+		{ "held_ns", coverage->held_ns },
+		{ "starved_ns", coverage->starved_ns },
+		{ "offline", coverage->offline },
+		{ "cut", coverage->cut },
+		{ "lost_events", coverage->lost_events },
+		{ "frames", coverage->frames },
+		{ "named", coverage->named },
+		{ "clock_error_ns", coverage->clock_error_ns },
+	};
+
+	json_open(json, '{');
+	json_key(json, "coverage");
+	json_open(json, '{');
+	json_time(json, "from", window->from_ns);
+	json_time(json, "to", window->to_ns);
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+		json_key(json, members[i].key);
+		json_u64(json, members[i].value);
+	}
+	if (*coverage->left_out) {
+		json_key(json, "cpus_left_out");
+		json_string(json, coverage->left_out);
+	}
+	json_key(json, "unnamed");
+	nameless_put_json(&coverage->nameless, json);
+	json_key(json, "whole");
+	json_bool(json, coverage_is_whole(coverage));
+	json_key(json, "gaps");
+	coverage_put_gaps(coverage, coverage->gaps.count, json);
+	json_close(json, '}');
+	json_close(json, '}');
+	buffer_text(json, "\n");
+}

@@ -1,0 +1,535 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "query/coverage/coverage.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "query/coverage/offline-cpus.h"
+#include "query/coverage/recorded-cpus.h"
+#include "query/coverage/spans.h"
+#include "tape/clocks.h"
+
+static const char nothing_recorded[] = "nothing recorded";
+
+void coverage_parts_done(struct coverage_parts *parts)
+{
+	array_done(&parts->covered);
+	array_done(&parts->lost);
+	array_done(&parts->lowered);
+	array_done(&parts->reasons);
+	array_done(&parts->spans);
+	array_done(&parts->given_up);
+	array_done(&parts->lasting);
+	cpu_filter_done(&parts->left_out);
+	cpu_filter_done(&parts->recorded);
+}
+
+int coverage_add_recorded(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns)
+{
+	if (from_ns >= to_ns)
+		return 0;
+	return array_push(&parts->covered, (struct coverage_interval){ from_ns, to_ns });
+}
+
+static int add_reason(struct coverage_parts *parts, struct coverage_gap gap, const char *why)
+{
+	snprintf(gap.why, sizeof(gap.why), "%s", why);
+	return array_push(&parts->reasons, gap);
+}
+
+/*
+ * A stretch between two anchors. Asking for its last nanosecond gives its true end, whether the wall clock was set back or went ahead at the
+ * anchor that ends it.
+ */
+static int add_stretch(
+	struct coverage_parts *parts, const struct tape *tape, uint64_t begin_ns, uint64_t end_ns)
+{
+	if (begin_ns >= end_ns)
+		return 0;
+	return coverage_add_recorded(parts, tape_to_realtime(tape, begin_ns, NULL),
+		tape_to_realtime(tape, end_ns - 1, NULL) + 1);
+}
+
+/*
+ * The wall clock went ahead of the perf clock at an anchor. Either the machine slept, which only the clock of the boot counts, or it was set:
+ * then there was no such time, and nothing of it is missing.
+ */
+static int add_jump(struct coverage_parts *parts, const struct tape_anchor *at, uint64_t from_ns,
+	uint64_t to_ns)
+{
+	const struct tape_anchor *before = at - 1;
+	struct coverage_gap gap = { .from_ns = from_ns, .to_ns = to_ns, .cause = "suspended" };
+	int64_t slept_ns =
+		(at->boottime_ns - before->boottime_ns) - (at->monotonic_ns - before->monotonic_ns);
+
+	if (from_ns + COVERAGE_GAP_MIN_NS > to_ns)
+		return 0;
+	/* an import knows of no clock but the wall's */
+	return before->monotonic_ns && before->boottime_ns && slept_ns > CLOCKS_STEP_NS
+		       ? add_reason(parts, gap, "the machine was suspended")
+		       : coverage_add_recorded(parts, from_ns, to_ns);
+}
+
+/* [begin, end) of the perf clock, cut at each anchor in it. */
+static int add_run(
+	struct coverage_parts *parts, const struct tape *tape, uint64_t begin_ns, uint64_t end_ns)
+{
+	for (size_t i = 0; i < tape->anchors.count; i++) {
+		uint64_t perf_ns = tape->anchors.items[i].perf_ns;
+
+		if (perf_ns <= begin_ns || perf_ns >= end_ns)
+			continue;
+		if (add_stretch(parts, tape, begin_ns, perf_ns) < 0)
+			return -ENOMEM;
+		if (i && add_jump(parts, &tape->anchors.items[i],
+				 tape_to_realtime(tape, perf_ns - 1, NULL) + 1,
+				 tape_to_realtime(tape, perf_ns, NULL)) < 0)
+			return -ENOMEM;
+		begin_ns = perf_ns;
+	}
+	return add_stretch(parts, tape, begin_ns, end_ns);
+}
+
+static int compare_intervals(const void *a, const void *b)
+{
+	const struct coverage_interval *left = a, *right = b;
+
+	return (left->from_ns > right->from_ns) - (left->from_ns < right->from_ns);
+}
+
+/*
+ * Why the time of a loss is not covered, though a tape lies over it; NULL where it is. One CPU alone that stood still is no gap. A single
+ * record that could not be read is as long as a nanosecond; only what was cut off or damaged before it was sealed is a stretch.
+ */
+static const char *uncovers(const struct tape_loss *loss)
+{
+	if (loss->cpu != TAPE_ALL_CPUS)
+		return NULL;
+	switch (loss->kind) {
+	case TAPE_LOSS_GAP:
+		return "the recorder stood still, or the machine slept";
+	case TAPE_LOSS_DAMAGED:
+		return "damaged or cut off before it was sealed";
+	default:
+		return NULL;
+	}
+}
+
+/* What the tape itself says that it does not cover, of the perf clock. */
+static int list_stops(const struct tape *tape, struct coverage_interval **ret, size_t *ret_count)
+{
+	size_t count = 0;
+
+	*ret = malloc(MAX(tape->losses.count, (size_t)1) * sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	for (size_t i = 0; i < tape->losses.count; i++) {
+		const struct tape_loss *loss = &tape->losses.items[i];
+
+		if (uncovers(loss))
+			(*ret)[count++] = (struct coverage_interval){ loss->from_ns, loss->to_ns };
+	}
+	qsort(*ret, count, sizeof(**ret), compare_intervals);
+	*ret_count = count;
+	return 0;
+}
+
+static int add_tape_time(struct coverage_parts *parts, const struct tape *tape)
+{
+	_cleanup_free_ struct coverage_interval *stops = NULL;
+	uint64_t begin_ns = tape->begin_ns;
+	size_t count;
+
+	if (list_stops(tape, &stops, &count) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < count && begin_ns < tape->end_ns; i++) {
+		if (add_run(parts, tape, begin_ns, MIN(stops[i].from_ns, tape->end_ns)) < 0)
+			return -ENOMEM;
+		begin_ns = MAX(begin_ns, stops[i].to_ns);
+	}
+	return add_run(parts, tape, begin_ns, tape->end_ns);
+}
+
+static void count_loss(struct coverage *coverage, const struct tape_loss *loss)
+{
+	switch (loss->kind) {
+	case TAPE_LOSS_SIDEBAND:
+		coverage->lost_sideband += loss->count;
+		break;
+	case TAPE_LOSS_DAMAGED:
+		coverage->damaged += loss->count;
+		break;
+	case TAPE_LOSS_SHED:
+		coverage->shed += loss->count;
+		break;
+	case TAPE_LOSS_GAP:
+		coverage->stopped += loss->count;
+		break;
+	case TAPE_LOSS_MISSING:
+		coverage->missing += loss->count;
+		break;
+	case TAPE_LOSS_CUT:
+		coverage->cut += loss->count;
+		break;
+	case TAPE_LOSS_EVENTS:
+		coverage->lost_events += loss->count;
+		break;
+	case TAPE_LOSS_LOWERED:
+		coverage->limit = coverage->limit ? MIN(coverage->limit, loss->count) : loss->count;
+		break;
+	default:
+		coverage->lost_samples += loss->count;
+		break;
+	}
+}
+
+static double share_within(struct coverage_interval at, const struct window *window)
+{
+	uint64_t within_ns = MIN(at.to_ns, window->to_ns) - MAX(at.from_ns, window->from_ns);
+
+	return (double)within_ns / (double)(at.to_ns - at.from_ns);
+}
+
+/* Were samples taken away that had been taken, at some moment in it? */
+static bool is_of_samples(const struct tape_loss *loss)
+{
+	return loss->kind == TAPE_LOSS_SAMPLES || loss->kind == TAPE_LOSS_SHED ||
+	       loss->kind > TAPE_LOSS_STARVED || !loss->kind;
+}
+
+/* A stretch of a loss of samples may be a second or more, of which a short window is a small part. */
+static void count_share(struct coverage_shares *shares, const struct tape_loss *loss, double within)
+{
+	double count = (double)loss->count * within;
+
+	if (loss->kind == TAPE_LOSS_MISSING)
+		shares->missing += count;
+	else if (loss->kind == TAPE_LOSS_SHED)
+		shares->shed += count;
+	else
+		shares->lost += count;
+}
+
+/* [from, to) of the wall clock; a loss that has no length is a nanosecond long. */
+static struct coverage_interval loss_interval(const struct tape *tape, const struct tape_loss *loss)
+{
+	uint64_t from_ns = tape_to_realtime(tape, loss->from_ns, NULL);
+	uint64_t to_ns = tape_to_realtime(tape, loss->to_ns, NULL);
+	struct coverage_interval at = { MIN(from_ns, to_ns), MAX(from_ns, to_ns) };
+
+	at.to_ns = MAX(at.to_ns, at.from_ns + 1);
+	return at;
+}
+
+static int add_shed(struct coverage_parts *parts, const struct tape *tape,
+	const struct tape_loss *loss, const struct coverage_interval *at)
+{
+	struct coverage_span span = {
+		.perf_begin_ns = loss->from_ns,
+		.perf_end_ns = loss->to_ns,
+		.begin_ns = at->from_ns,
+		.end_ns = at->to_ns,
+	};
+
+	snprintf(span.boot_id, sizeof(span.boot_id), "%s", tape_fact(tape, "boot_id"));
+	return array_push(&parts->given_up, span);
+}
+
+static int add_loss(struct coverage *coverage, struct coverage_parts *parts,
+	const struct window *window, const struct tape *tape, const struct tape_loss *loss)
+{
+	struct coverage_interval at = loss_interval(tape, loss);
+	const char *why = uncovers(loss);
+	double within;
+
+	if (at.from_ns >= window->to_ns || at.to_ns <= window->from_ns)
+		return 0;
+	if (loss->kind == TAPE_LOSS_STOPPED || loss->kind == TAPE_LOSS_STARVED) {
+		*(loss->kind == TAPE_LOSS_STOPPED ? &coverage->held_ns : &coverage->starved_ns) +=
+			MIN(at.to_ns, window->to_ns) - MAX(at.from_ns, window->from_ns);
+		return 0;
+	}
+	within = share_within(at, window);
+	if (loss->kind == TAPE_LOSS_THROTTLED || loss->kind == TAPE_LOSS_OFFLINE) {
+		uint64_t times = (uint64_t)ceil((double)loss->count * within);
+		struct coverage_lasting piece = { loss->kind, loss->cpu, at.from_ns, at.to_ns,
+			MIN(times, loss->count) };
+
+		return array_push(&parts->lasting, piece);
+	}
+	if (within < 1 && (is_of_samples(loss) || loss->kind == TAPE_LOSS_MISSING))
+		count_share(&parts->shares, loss, within);
+	else
+		count_loss(coverage, loss);
+	if (why)
+		return add_reason(parts,
+			(struct coverage_gap){ .from_ns = at.from_ns,
+				.to_ns = at.to_ns,
+				.cause = loss->kind == TAPE_LOSS_GAP ? "stood-still" : "damaged",
+				.unread = loss->kind == TAPE_LOSS_DAMAGED },
+			why);
+	if (loss->kind == TAPE_LOSS_LOWERED)
+		return array_push(&parts->lowered, at);
+	if (loss->kind == TAPE_LOSS_SHED && loss->cpu == TAPE_ALL_CPUS &&
+		add_shed(parts, tape, loss, &at) < 0)
+		return -ENOMEM;
+	return is_of_samples(loss) && loss->count ? array_push(&parts->lost, at) : 0;
+}
+
+int coverage_add_losses(struct coverage *coverage, struct coverage_parts *parts,
+	const struct window *window, const struct cpu_set_filter *cpus, const struct tape *tape)
+{
+	int r = 0;
+
+	parts->asked = 0;
+	for (size_t i = 0; i < cpus->wanted.count; i++)
+		parts->asked += cpus->wanted.items[i];
+	for (size_t i = 0; r == 0 && i < tape->losses.count; i++) {
+		const struct tape_loss *loss = &tape->losses.items[i];
+
+		if (loss->cpu == TAPE_ALL_CPUS || cpu_filter_passes(cpus, loss->cpu))
+			r = add_loss(coverage, parts, window, tape, loss);
+	}
+	return r;
+}
+
+int coverage_add_tape(struct coverage *coverage, struct coverage_parts *parts,
+	const struct window *window, const struct cpu_set_filter *cpus, const struct tape *tape)
+{
+	struct coverage_span span = {
+		.perf_begin_ns = tape->begin_ns,
+		.perf_end_ns = tape->end_ns,
+		.begin_ns = tape_to_realtime(tape, tape->begin_ns, NULL),
+		.end_ns = tape_to_realtime(tape, tape->end_ns, NULL),
+	};
+
+	snprintf(span.boot_id, sizeof(span.boot_id), "%s", tape_fact(tape, "boot_id"));
+	nameless_add(&coverage->nameless, tape_fact(tape, "unnamed"));
+	if (array_push(&parts->spans, span) < 0 ||
+		coverage_add_losses(coverage, parts, window, cpus, tape) < 0 ||
+		recorded_cpus_add(parts, cpus, tape) < 0)
+		return -ENOMEM;
+	return add_tape_time(parts, tape);
+}
+
+int coverage_add_unread(
+	struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns, const char *why)
+{
+	struct coverage_gap gap = {
+		.from_ns = from_ns, .to_ns = to_ns, .cause = "unreadable", .unread = true
+	};
+
+	return add_reason(parts, gap, why);
+}
+
+int coverage_add_absent(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns)
+{
+	struct coverage_gap gap = {
+		.from_ns = from_ns,
+		.to_ns = to_ns,
+		.cause = "missing",
+		.unread = true,
+		.counts = true,
+	};
+
+	return add_reason(parts, gap, "the files of its segments are missing");
+}
+
+int coverage_add_removed(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns)
+{
+	struct coverage_gap gap = {
+		.from_ns = from_ns,
+		.to_ns = to_ns,
+		.cause = "removed",
+		.since_ns = from_ns,
+		.until_ns = to_ns,
+	};
+
+	return add_reason(parts, gap, "removed by retention");
+}
+
+int coverage_add_given_up(struct coverage *coverage, struct coverage_parts *parts,
+	const struct window *window, const struct coverage_span *span, uint64_t samples)
+{
+	struct coverage_interval at = { span->begin_ns, span->end_ns };
+	double within = share_within(at, window);
+
+	if (within < 1)
+		parts->shares.shed += (double)samples * within;
+	else
+		coverage->shed += samples;
+	return array_push(&parts->given_up, *span);
+}
+
+int coverage_add_unwritten(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns)
+{
+	struct coverage_gap gap = { .from_ns = from_ns, .to_ns = to_ns, .cause = "unwritten" };
+
+	return from_ns < to_ns ? add_reason(parts, gap, "not written yet") : 0;
+}
+
+static int compare_pieces(const void *a, const void *b)
+{
+	const struct coverage_lasting *left = a, *right = b;
+
+	if (left->kind != right->kind)
+		return left->kind < right->kind ? -1 : 1;
+	if (left->cpu != right->cpu)
+		return left->cpu < right->cpu ? -1 : 1;
+	return (left->from_ns > right->from_ns) - (left->from_ns < right->from_ns);
+}
+
+static void count_lasting(struct coverage *coverage, struct coverage_parts *parts)
+{
+	struct coverage_lasting *pieces = parts->lasting.items;
+
+	if (parts->lasting.count)
+		qsort(pieces, parts->lasting.count, sizeof(*pieces), compare_pieces);
+	for (size_t i = 0; i < parts->lasting.count; i++) {
+		const struct coverage_lasting *piece = &pieces[i];
+		bool again = i && coverage_goes_on(&pieces[i - 1], piece);
+		uint64_t count = piece->count - (again && piece->count);
+
+		*(piece->kind == TAPE_LOSS_OFFLINE ? &coverage->offline : &coverage->throttled) +=
+			count;
+	}
+}
+
+static int compare_gaps(const void *a, const void *b)
+{
+	const struct coverage_gap *left = a, *right = b;
+
+	return (left->from_ns > right->from_ns) - (left->from_ns < right->from_ns);
+}
+
+/* `reason` is why nothing covers it, or NULL. */
+static int push_gap(struct coverage *coverage, uint64_t from_ns, uint64_t to_ns,
+	const struct coverage_gap *reason)
+{
+	struct coverage_gap gap = { 0 };
+
+	snprintf(gap.why, sizeof(gap.why), "%s", nothing_recorded);
+	if (from_ns >= to_ns || to_ns - from_ns < COVERAGE_GAP_MIN_NS)
+		return 0;
+	if (reason)
+		gap = *reason;
+	gap.from_ns = from_ns;
+	gap.to_ns = to_ns;
+	coverage->damaged += gap.counts;
+	return array_push(&coverage->gaps, gap);
+}
+
+/* A stretch of the window that nothing covers: some of it has its reason, the rest was not recorded. */
+static int add_missing(struct coverage *coverage, const struct coverage_parts *parts,
+	uint64_t from_ns, uint64_t to_ns)
+{
+	for (size_t i = 0; i < parts->reasons.count && from_ns < to_ns; i++) {
+		const struct coverage_gap *reason = &parts->reasons.items[i];
+		uint64_t begin_ns = MAX(reason->from_ns, from_ns);
+		uint64_t end_ns = MIN(reason->to_ns, to_ns);
+
+		if (begin_ns >= end_ns)
+			continue;
+		if (push_gap(coverage, from_ns, begin_ns, NULL) < 0 ||
+			push_gap(coverage, begin_ns, end_ns, reason) < 0)
+			return -ENOMEM;
+		from_ns = end_ns;
+	}
+	return push_gap(coverage, from_ns, to_ns, NULL);
+}
+
+static void sort_parts(struct coverage_parts *parts)
+{
+	if (parts->covered.count)
+		qsort(parts->covered.items, parts->covered.count, sizeof(*parts->covered.items),
+			compare_intervals);
+	if (parts->lost.count)
+		qsort(parts->lost.items, parts->lost.count, sizeof(*parts->lost.items),
+			compare_intervals);
+	if (parts->lowered.count)
+		qsort(parts->lowered.items, parts->lowered.count, sizeof(*parts->lowered.items),
+			compare_intervals);
+	if (parts->reasons.count)
+		qsort(parts->reasons.items, parts->reasons.count, sizeof(*parts->reasons.items),
+			compare_gaps);
+}
+
+/* Do intervals in their order leave time in the window between them? Not where one segment's clock is off the other's. */
+static bool leave_time(
+	const struct coverage_interval *intervals, size_t count, const struct window *window)
+{
+	uint64_t reached_ns = window->from_ns;
+
+	for (size_t i = 0; i < count; i++) {
+		if (intervals[i].from_ns > reached_ns + COVERAGE_PIECES_OFF_NS)
+			break;
+		reached_ns = MAX(reached_ns, intervals[i].to_ns);
+	}
+	return reached_ns < window->to_ns;
+}
+
+static bool add_share(uint64_t *count, double share)
+{
+	uint64_t whole = (uint64_t)llround(share);
+
+	*count += whole;
+	return whole;
+}
+
+static void finish_losses(
+	struct coverage *coverage, const struct coverage_parts *parts, const struct window *window)
+{
+	bool lost = add_share(&coverage->lost_samples, parts->shares.lost);
+	bool shed = add_share(&coverage->shed, parts->shares.shed);
+
+	coverage->lost_over_edge = lost || shed;
+	coverage->missing_over_edge = add_share(&coverage->missing, parts->shares.missing);
+	coverage->lost_in_part = parts->lost.count && (coverage->lost_samples || coverage->shed) &&
+				 leave_time(parts->lost.items, parts->lost.count, window);
+}
+
+int coverage_finish(
+	struct coverage *coverage, struct coverage_parts *parts, const struct window *window)
+{
+	uint64_t reached_ns = window->from_ns, missing_ns = 0;
+
+	if (spans_join(parts) < 0 || spans_explain_given_up(parts) < 0 ||
+		recorded_cpus_finish(coverage, parts) < 0)
+		return -ENOMEM;
+	sort_parts(parts);
+	count_lasting(coverage, parts);
+	for (size_t i = 0; i <= parts->covered.count && reached_ns < window->to_ns; i++) {
+		struct coverage_interval next = { window->to_ns, window->to_ns };
+
+		if (i < parts->covered.count)
+			next = parts->covered.items[i];
+		if (add_missing(coverage, parts, reached_ns, MIN(next.from_ns, window->to_ns)) < 0)
+			return -ENOMEM;
+		reached_ns = MAX(reached_ns, next.to_ns);
+	}
+	for (size_t i = 0; i < coverage->gaps.count; i++)
+		missing_ns += coverage->gaps.items[i].to_ns - coverage->gaps.items[i].from_ns;
+	coverage->window_ns = window->to_ns - window->from_ns;
+	coverage->covered_ns = coverage->window_ns - missing_ns;
+	finish_losses(coverage, parts, window);
+	coverage->limit_in_part = parts->lowered.count &&
+				  leave_time(parts->lowered.items, parts->lowered.count, window);
+	if (absences_tell(coverage, parts, window) < 0)
+		return -ENOMEM;
+	if (coverage->gaps.count)
+		qsort(coverage->gaps.items, coverage->gaps.count, sizeof(*coverage->gaps.items),
+			compare_gaps);
+	return 0;
+}
+
+bool coverage_is_whole(const struct coverage *coverage)
+{
+	return coverage->covered_ns == coverage->window_ns && !coverage->lost_samples &&
+	       !coverage->shed && !coverage->missing && !coverage->lost_sideband &&
+	       !coverage->throttled && !coverage->damaged && !*coverage->left_out &&
+	       !coverage->asked_offline;
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "query/coverage/offline-cpus.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+struct absences {
+	array_of(struct coverage_lasting) list;
+};
+
+bool coverage_goes_on(const struct coverage_lasting *before, const struct coverage_lasting *piece)
+{
+	return before->kind == piece->kind && before->cpu == piece->cpu &&
+	       piece->from_ns <= before->to_ns + COVERAGE_PIECES_OFF_NS;
+}
+
+/* Of pieces in their order: the next that lasted, as one; false at the end. */
+static bool next_lasting(
+	const struct coverage_parts *parts, size_t *at, struct coverage_lasting *ret_lasting)
+{
+	struct coverage_lasting *piece = &parts->lasting.items[*at];
+
+	if (*at >= parts->lasting.count)
+		return false;
+	*ret_lasting = *piece;
+	for (++*at, piece++; *at < parts->lasting.count && coverage_goes_on(ret_lasting, piece);
+		++*at, piece++)
+		ret_lasting->to_ns = MAX(ret_lasting->to_ns, piece->to_ns);
+	return true;
+}
+
+static int compare_absences(const void *a, const void *b)
+{
+	const struct coverage_lasting *left = a, *right = b;
+
+	if (left->from_ns != right->from_ns)
+		return left->from_ns < right->from_ns ? -1 : 1;
+	if (left->to_ns != right->to_ns)
+		return left->to_ns < right->to_ns ? -1 : 1;
+	return (left->cpu > right->cpu) - (left->cpu < right->cpu);
+}
+
+/* Which CPU was not there, and when in the window; by time. */
+static int find_absences(
+	const struct coverage_parts *parts, const struct window *window, struct absences *absences)
+{
+	struct coverage_lasting one;
+
+	for (size_t at = 0; next_lasting(parts, &at, &one);) {
+		one.from_ns = MAX(one.from_ns, window->from_ns);
+		one.to_ns = MIN(one.to_ns, window->to_ns);
+		if (one.kind == TAPE_LOSS_OFFLINE && one.cpu < TAPE_CPUS_MAX &&
+			array_push(&absences->list, one) < 0)
+			return -ENOMEM;
+	}
+	if (absences->list.count)
+		qsort(absences->list.items, absences->list.count, sizeof(*absences->list.items),
+			compare_absences);
+	return 0;
+}
+
+/* Time of the window in which as many CPUs as were asked for were not there, of what is recorded. Absences begin in their order. */
+static uint64_t count_absence(const struct coverage *coverage, const struct absences *absences,
+	size_t asked, const struct window *window)
+{
+	uint64_t all_ns = 0, reached_ns = window->from_ns;
+
+	for (size_t i = 0; asked && i < absences->list.count; i++) {
+		uint64_t from_ns = MAX(absences->list.items[i].from_ns, reached_ns), to_ns = 0;
+		size_t there = 0;
+
+		for (size_t j = 0; j < absences->list.count; j++) {
+			const struct coverage_lasting *one = &absences->list.items[j];
+
+			if (one->from_ns > from_ns || one->to_ns <= from_ns)
+				continue;
+			to_ns = there++ ? MIN(to_ns, one->to_ns) : one->to_ns;
+		}
+		if (there < asked)
+			continue;
+		reached_ns = to_ns;
+		all_ns += to_ns - from_ns;
+		for (size_t j = 0; j < coverage->gaps.count; j++) {
+			const struct coverage_gap *gap = &coverage->gaps.items[j];
+			uint64_t begin_ns = MAX(gap->from_ns, from_ns);
+			uint64_t end_ns = MIN(gap->to_ns, to_ns);
+
+			all_ns -= begin_ns < end_ns ? end_ns - begin_ns : 0;
+		}
+	}
+	return all_ns;
+}
+
+static size_t count_together(const struct coverage_lasting *first, size_t count)
+{
+	size_t end = 1;
+
+	while (end < count && first[end].from_ns == first->from_ns &&
+		first[end].to_ns == first->to_ns)
+		end++;
+	return end;
+}
+
+/* "1,8-15", of as many as there is room for; how many these are. */
+static size_t list_cpus(
+	const struct coverage_lasting *absent, size_t count, char *text, size_t size)
+{
+	size_t used = 0, done = 0, end;
+
+	for (; done < count; done = end) {
+		char range[32];
+		size_t length;
+
+		for (end = done + 1; end < count && absent[end].cpu <= absent[end - 1].cpu + 1;)
+			end++;
+		length = snprintf(range, sizeof(range),
+			absent[done].cpu < absent[end - 1].cpu ? "%s%u-%u" : "%s%u",
+			used ? "," : "", absent[done].cpu, absent[end - 1].cpu);
+		if (used + length >= size)
+			break;
+		memcpy(text + used, range, length + 1);
+		used += length;
+	}
+	return done;
+}
+
+/* Those that were away at the same time are told as one, or as several where their list would be cut. */
+static int add_absences(struct coverage *coverage, const struct absences *absences)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < absences->list.count;) {
+		const struct coverage_lasting *first = &absences->list.items[i];
+		struct coverage_gap gap = {
+			.from_ns = first->from_ns, .to_ns = first->to_ns, .cause = "offline"
+		};
+
+		i += list_cpus(first, count_together(first, absences->list.count - i), gap.cpus,
+			sizeof(gap.cpus));
+		snprintf(gap.why, sizeof(gap.why),
+			strpbrk(gap.cpus, ",-") ? "CPUs %s were offline" : "CPU %s was offline",
+			gap.cpus);
+		r = array_push(&coverage->gaps, gap);
+	}
+	return r;
+}
+
+int absences_tell(
+	struct coverage *coverage, const struct coverage_parts *parts, const struct window *window)
+{
+	struct absences absences = { 0 };
+	int r = find_absences(parts, window, &absences);
+
+	if (r == 0 && absences.list.count) {
+		coverage->asked_offline = parts->asked != 0;
+		coverage->covered_ns -= count_absence(coverage, &absences, parts->asked, window);
+		r = add_absences(coverage, &absences);
+	}
+	array_done(&absences.list);
+	return r;
+}

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Invariants:
+ * (1) all segments that begin at or before the last row's time have been opened, those behind are not yet;
+ * (2) an open tape has rows left, but for that of the last row and those that cursor_near() passed;
+ * (3) `last` is below the number of open tapes, or that is 0.
+ */
+#include "query/read/cursor.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "query/read/window-filter.h"
+#include "base/workers.h"
+
+struct open_tape {
+	struct tape *tape;
+	struct sift_times times;
+	size_t at; /* the next row */
+	uint32_t number;
+	bool kept; /* it is the caller's */
+};
+
+struct cursor {
+	struct loader loader;
+	size_t next; /* segment */
+	array_of(struct open_tape) open; /* in the order of opening */
+	size_t last; /* index in open of the last row's tape */
+	uint32_t opened;
+	uint64_t from_ns; /* no row is before it */
+	bool ended;
+	/* What was read side by side, of so many segments from a number on. */
+	struct loaded *read;
+	unsigned int read_max; /* 0: nothing ever is */
+	size_t read_begin, read_count;
+};
+
+int cursor_open(struct store_reader *reader, const struct question *question,
+	struct cursor **ret_cursor, struct error *error)
+{
+	_cleanup_free_ struct cursor *cursor = calloc(1, sizeof(*cursor));
+	int r;
+
+	if (!cursor)
+		return -ENOMEM;
+	r = loader_open(reader, question, &cursor->loader, error);
+	if (r < 0)
+		return r;
+	cursor->from_ns = question->window.from_ns;
+	*ret_cursor = take_ptr(cursor);
+	return 0;
+}
+
+int cursor_read_together(struct cursor *cursor, unsigned int threads)
+{
+	if (threads < 2 || cursor->read)
+		return 0;
+	cursor->read = calloc(threads, sizeof(*cursor->read));
+	if (!cursor->read)
+		return -ENOMEM;
+	cursor->read_max = threads;
+	if (cursor->loader.segments.list.count)
+		cursor->loader.threads = threads / cursor->loader.segments.list.count;
+	return 0;
+}
+
+static void open_tape_done(struct open_tape *open)
+{
+	if (!open->kept)
+		tape_free(open->tape);
+	sift_times_done(&open->times);
+}
+
+struct cursor *cursor_close(struct cursor *cursor)
+{
+	if (!cursor)
+		return NULL;
+	for (size_t i = 0; i < cursor->open.count; i++)
+		open_tape_done(&cursor->open.items[i]);
+	array_done(&cursor->open);
+	for (size_t i = 0; i < cursor->read_count; i++)
+		tape_free(cursor->read[i].tape);
+	free(cursor->read);
+	loader_done(&cursor->loader);
+	free(cursor);
+	return NULL;
+}
+
+/* Frees the tape of the last row when that was its last one. */
+static void close_last(struct cursor *cursor)
+{
+	struct open_tape *last = &cursor->open.items[cursor->last];
+
+	if (!cursor->open.count || last->at < last->times.list.count)
+		return;
+	open_tape_done(last);
+	cursor->open.count--;
+	memmove(last, last + 1, (cursor->open.count - cursor->last) * sizeof(*last));
+	cursor->last = 0;
+}
+
+/* Takes the tape over. */
+static int add_tape(struct cursor *cursor, struct tape *tape)
+{
+	struct coverage *coverage = &cursor->loader.coverage;
+	struct open_tape open = { .tape = tape, .number = cursor->opened - 1 };
+	struct window window = cursor->loader.question.window;
+	int r;
+
+	window.from_ns = cursor->from_ns;
+	r = sift_samples(tape, &window, cursor->loader.question.filter, &coverage->clock_error_ns,
+		&open.times);
+	if (r == 0)
+		r = sift_count_samples(tape, coverage);
+	if (r == 0 && open.times.list.count)
+		r = array_push(&cursor->open, open);
+	if (r < 0 || !open.times.list.count)
+		open_tape_done(&open);
+	return r;
+}
+
+static void read_segment(
+	const struct cursor *cursor, const struct store_segment *segment, struct loaded *ret_loaded)
+{
+	bool passed = segment->end_ns <= cursor->from_ns;
+
+	loader_read(&cursor->loader, segment, cursor->from_ns,
+		passed ? SEGMENT_LOSSES : SEGMENT_SAMPLES | SEGMENT_LOSSES, ret_loaded);
+}
+
+static int read_one(void *context, unsigned int worker, size_t item)
+{
+	struct cursor *cursor = context;
+
+	(void)worker;
+	read_segment(cursor, &cursor->loader.segments.list.items[cursor->read_begin + item],
+		&cursor->read[item]);
+	return 0;
+}
+
+/* All that was read before has been taken. */
+static int read_some(struct cursor *cursor, size_t begin)
+{
+	const struct workers workers = {
+		.threads = cursor->read_max,
+		.count = MIN(cursor->read_max, cursor->loader.segments.list.count - begin),
+		.work = read_one,
+		.context = cursor,
+	};
+
+	memset(cursor->read, 0, cursor->read_max * sizeof(*cursor->read));
+	cursor->read_begin = begin;
+	cursor->read_count = workers.count;
+	return workers_run(&workers, &(size_t){ 0 });
+}
+
+static int get_segment(struct cursor *cursor, size_t number, struct loaded *ret_loaded)
+{
+	int r = 0;
+
+	if (!cursor->read_max) {
+		read_segment(cursor, &cursor->loader.segments.list.items[number], ret_loaded);
+		return 0;
+	}
+	if (number >= cursor->read_begin + cursor->read_count)
+		r = read_some(cursor, number);
+	if (r < 0)
+		return r;
+	*ret_loaded = cursor->read[number - cursor->read_begin];
+	cursor->read[number - cursor->read_begin].tape = NULL;
+	return 0;
+}
+
+static int open_segment(struct cursor *cursor, size_t number, struct error *error)
+{
+	const struct store_segment *segment = &cursor->loader.segments.list.items[number];
+	struct loaded loaded;
+	struct tape *tape;
+	int r = get_segment(cursor, number, &loaded);
+
+	if (r < 0)
+		return r;
+	r = loader_take(&cursor->loader, segment, &loaded, &tape, error);
+	if (r <= 0)
+		return r;
+	cursor->opened++;
+	return add_tape(cursor, tape);
+}
+
+/* The open tape with the earliest row; of equal ones the one that was opened first. NULL: none has any. */
+static struct open_tape *find_earliest(const struct cursor *cursor)
+{
+	struct open_tape *earliest = NULL;
+
+	for (size_t i = 0; i < cursor->open.count; i++) {
+		struct open_tape *open = &cursor->open.items[i];
+
+		if (open->at < open->times.list.count &&
+			(!earliest || open->times.list.items[open->at] <
+					      earliest->times.list.items[earliest->at]))
+			earliest = open;
+	}
+	return earliest;
+}
+
+static int finish(struct cursor *cursor, struct error *error)
+{
+	int r = cursor->ended ? 0 : loader_finish(&cursor->loader, error);
+
+	cursor->ended = true;
+	return r;
+}
+
+int cursor_next(struct cursor *cursor, struct cursor_row *ret_row, struct error *error)
+{
+	const struct store_segments *segments = &cursor->loader.segments;
+	struct open_tape *open;
+
+	close_last(cursor);
+	for (open = find_earliest(cursor); cursor->next < segments->list.count;
+		open = find_earliest(cursor)) {
+		const struct store_segment *segment = &segments->list.items[cursor->next];
+		int r;
+
+		if (open && segment->begin_ns > open->times.list.items[open->at])
+			break;
+		r = open_segment(cursor, cursor->next++, error);
+		if (r < 0)
+			return r;
+	}
+	if (!open)
+		return finish(cursor, error);
+	cursor->last = open - cursor->open.items;
+	*ret_row = (struct cursor_row){ open->times.list.items[open->at], open->tape, open->at,
+		open->number };
+	open->at++;
+	return 1;
+}
+
+void cursor_near(struct cursor *cursor, uint64_t realtime_ns)
+{
+	if (realtime_ns <= cursor->from_ns)
+		return;
+	cursor->from_ns = realtime_ns;
+	for (size_t i = 0; i < cursor->open.count; i++) {
+		struct open_tape *open = &cursor->open.items[i];
+		size_t low = open->at, high = open->times.list.count;
+
+		while (low < high) {
+			size_t middle = low + (high - low) / 2;
+
+			if (open->times.list.items[middle] < realtime_ns)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		open->at = low;
+	}
+}
+
+void cursor_keep(struct cursor *cursor)
+{
+	if (cursor->last < cursor->open.count)
+		cursor->open.items[cursor->last].kept = true;
+}
+
+const struct coverage *cursor_coverage(const struct cursor *cursor)
+{
+	return &cursor->loader.coverage;
+}
+
+size_t cursor_opened(const struct cursor *cursor)
+{
+	return cursor->opened;
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "query/read/loader.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "query/coverage/gap-causes.h"
+
+int loader_open(struct store_reader *reader, const struct question *question,
+	struct loader *ret_loader, struct error *error)
+{
+	struct loader loader = { .reader = reader, .question = *question };
+	int r = store_reader_find(
+		reader, question->window.from_ns, question->window.to_ns, &loader.segments, error);
+
+	if (r < 0) {
+		array_done(&loader.segments.list);
+		return r;
+	}
+	*ret_loader = loader;
+	return 0;
+}
+
+void loader_done(struct loader *loader)
+{
+	array_done(&loader->segments.list);
+	array_done(&loader->coverage.gaps);
+	coverage_parts_done(&loader->parts);
+}
+
+void loader_read(const struct loader *loader, const struct store_segment *segment, uint64_t from_ns,
+	unsigned int parts, struct loaded *ret_loaded)
+{
+	const struct segment_want want = { from_ns, loader->question.window.to_ns, parts,
+		loader->threads };
+
+	*ret_loaded = (struct loaded){ 0 };
+	ret_loaded->failed = store_reader_load(
+		loader->reader, segment, &want, &ret_loaded->tape, &ret_loaded->error);
+}
+
+int loader_add_gone(struct store_reader *reader, const struct window *window,
+	struct coverage_parts *parts, struct error *error)
+{
+	struct store_gone_list gone = { 0 };
+	int r = store_reader_gone(reader, window->from_ns, window->to_ns, &gone, error);
+
+	for (size_t i = 0; r == 0 && i < gone.list.count; i++) {
+		const struct store_gone *one = &gone.list.items[i];
+
+		r = one->missing ? coverage_add_absent(parts, one->from_ns, one->to_ns)
+				 : coverage_add_removed(parts, one->from_ns, one->to_ns);
+	}
+	array_done(&gone.list);
+	return r;
+}
+
+/* Between finding and loading it was removed: by retention, which has written that down, or by somebody else. */
+static int take_gone(
+	struct loader *loader, const struct store_segment *segment, struct error *error)
+{
+	struct store_gone_list gone = { 0 };
+	char why[128];
+	int r = store_reader_gone(loader->reader, segment->begin_ns, segment->end_ns, &gone, error);
+	bool removed = false;
+
+	for (size_t i = 0; r == 0 && i < gone.list.count; i++)
+		removed |= !gone.list.items[i].missing &&
+			   gone.list.items[i].from_ns <= segment->begin_ns &&
+			   gone.list.items[i].to_ns >= segment->end_ns;
+	array_done(&gone.list);
+	if (r < 0 || removed)
+		return r;
+	loader->coverage.damaged++;
+	snprintf(why, sizeof(why), "%s: its file is missing", segment->name);
+	return coverage_add_unread(&loader->parts, segment->begin_ns, segment->end_ns, why);
+}
+
+static int take_unread(struct loader *loader, const struct store_segment *segment,
+	struct loaded *loaded, struct error *error)
+{
+	if (error_is_ours(loaded->failed)) {
+		if (error)
+			*error = loaded->error;
+		return loaded->failed;
+	}
+	if (loaded->failed == -ENOENT)
+		return take_gone(loader, segment, error);
+	loader->coverage.damaged++;
+	return coverage_add_unread(
+		&loader->parts, segment->begin_ns, segment->end_ns, loaded->error.text);
+}
+
+int loader_take(struct loader *loader, const struct store_segment *segment, struct loaded *loaded,
+	struct tape **ret_tape, struct error *error)
+{
+	const struct question *question = &loader->question;
+	_cleanup_(cleanup_tape) struct tape *tape = take_ptr(loaded->tape);
+	int r = 0;
+
+	if (!tape)
+		return take_unread(loader, segment, loaded, error);
+	if (tape->unsealed && question->name)
+		r = question->name(question->context, tape);
+	if (r == 0)
+		r = coverage_add_tape(&loader->coverage, &loader->parts, &question->window,
+			&question->filter->cpus, tape);
+	if (r < 0)
+		return r;
+	*ret_tape = take_ptr(tape);
+	return 1;
+}
+
+/*
+ * The kernel tells of lost samples with the next record that it has room for, and by then another segment may have begun: the one
+ * behind the window is asked too, if it knows of any.
+ */
+int loader_each_later(struct loader *loader, int (*see)(void *context, const struct tape *tape),
+	void *context, struct error *error)
+{
+	const struct segment_want want = { 0, UINT64_MAX, SEGMENT_LOSSES, 1 };
+	const struct window *window = &loader->question.window;
+	struct store_segments segments = { 0 };
+	uint64_t before_ns, after_ns;
+	int r = store_reader_near(
+		loader->reader, window->to_ns, window->to_ns, &before_ns, &after_ns, error);
+
+	if (r == 0 && after_ns)
+		r = store_reader_find(loader->reader, after_ns, after_ns + 1, &segments, error);
+	for (size_t i = 0; r == 0 && i < segments.list.count; i++) {
+		const struct store_segment *segment = &segments.list.items[i];
+		_cleanup_(cleanup_tape) struct tape *tape = NULL;
+
+		if (!segment->lost || segment->begin_ns < window->to_ns)
+			continue;
+		r = store_reader_load(loader->reader, segment, &want, &tape, error);
+		if (r == 0)
+			r = see(context, tape);
+		else if (!error_is_ours(r))
+			r = 0; /* it is not in the window */
+	}
+	array_done(&segments.list);
+	return r;
+}
+
+/* The spool of a recorder before, which is being sealed, says nothing of this one. */
+int loader_add_unwritten(const struct store_reader *reader, const struct store_segments *segments,
+	const struct window *window, struct coverage_parts *parts)
+{
+	uint64_t reached_ns = 0, since_ns;
+
+	for (size_t i = 0; i < segments->list.count; i++)
+		if (segments->list.items[i].unsealed)
+			reached_ns = MAX(reached_ns, segments->list.items[i].end_ns);
+	if (!reached_ns || reached_ns >= window->to_ns)
+		return 0;
+	if (!store_reader_recorder(reader, &since_ns) || !since_ns)
+		return 0;
+	return coverage_add_unwritten(parts, MAX(reached_ns, since_ns), window->to_ns);
+}
+
+int loader_add_left(const struct store_reader *reader, const struct window *window,
+	struct coverage *coverage, struct coverage_parts *parts)
+{
+	struct store_left left;
+	struct coverage_span span;
+
+	if (!store_reader_left(reader, window->from_ns, window->to_ns, &left))
+		return 0;
+	span = (struct coverage_span){
+		.perf_begin_ns = left.perf_from_ns,
+		.perf_end_ns = left.perf_to_ns,
+		.begin_ns = left.from_ns,
+		.end_ns = left.to_ns,
+	};
+	memcpy(span.boot_id, left.boot_id, sizeof(span.boot_id));
+	return coverage_add_given_up(coverage, parts, window, &span, left.samples);
+}
+
+static int add_later_losses(void *context, const struct tape *tape)
+{
+	struct loader *loader = context;
+
+	return coverage_add_losses(&loader->coverage, &loader->parts, &loader->question.window,
+		&loader->question.filter->cpus, tape);
+}
+
+int loader_finish(struct loader *loader, struct error *error)
+{
+	int r = loader_each_later(loader, add_later_losses, loader, error);
+
+	if (r == 0)
+		r = loader_add_gone(
+			loader->reader, &loader->question.window, &loader->parts, error);
+	if (r == 0)
+		r = loader_add_unwritten(loader->reader, &loader->segments,
+			&loader->question.window, &loader->parts);
+	if (r == 0)
+		r = loader_add_left(loader->reader, &loader->question.window, &loader->coverage,
+			&loader->parts);
+	if (r == 0)
+		r = coverage_finish(&loader->coverage, &loader->parts, &loader->question.window);
+	if (r < 0)
+		return r;
+	return interruptions_tell(loader->reader, &loader->segments, &loader->question.window,
+		&loader->coverage, error);
+}

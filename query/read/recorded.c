@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "query/read/recorded.h"
+
+#include "base/cleanup.h"
+#include "query/coverage/gap-causes.h"
+#include "query/read/loader.h"
+
+struct window recorded_window(const struct store_segments *segments)
+{
+	struct window window = { 0 };
+
+	for (size_t i = 0; i < segments->list.count; i++) {
+		const struct store_segment *segment = &segments->list.items[i];
+
+		window.from_ns = i ? MIN(window.from_ns, segment->begin_ns) : segment->begin_ns;
+		window.to_ns = MAX(window.to_ns, segment->end_ns);
+	}
+	return window;
+}
+
+/* Its losses are told as every other answer tells them. */
+static int add_segment(struct store_reader *reader, const struct store_segment *segment,
+	const struct window *window, const struct recorded_losses *losses,
+	struct coverage *coverage, struct coverage_parts *parts, struct error *error)
+{
+	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_LOSSES, 1 };
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	struct error own = { 0 };
+	int r = store_reader_load(reader, segment, &want, &tape, &own);
+
+	if (r == 0)
+		return coverage_add_tape(coverage, parts, window, losses->cpus, tape);
+	if (error_is_ours(r)) {
+		if (error)
+			*error = own;
+		return r;
+	}
+	coverage->damaged++;
+	if (losses->known) {
+		coverage->lost_samples += segment->lost;
+		return coverage_add_recorded(parts, segment->begin_ns, segment->end_ns);
+	}
+	return coverage_add_unread(parts, segment->begin_ns, segment->end_ns, own.text);
+}
+
+int recorded_cover(struct store_reader *reader, const struct store_segments *segments,
+	const struct window *window, const struct recorded_losses *losses,
+	struct coverage *coverage, struct error *error)
+{
+	struct coverage_parts parts = { 0 };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < segments->list.count; i++) {
+		const struct store_segment *segment = &segments->list.items[i];
+
+		if (losses && !*segment->damage) {
+			r = add_segment(reader, segment, window, losses, coverage, &parts, error);
+			continue;
+		}
+		coverage->lost_samples += segment->lost;
+		coverage->damaged += *segment->damage != 0;
+		r = *segment->damage
+			    ? coverage_add_unread(
+				      &parts, segment->begin_ns, segment->end_ns, segment->damage)
+			    : coverage_add_recorded(&parts, segment->begin_ns, segment->end_ns);
+	}
+	if (r == 0)
+		r = loader_add_gone(reader, window, &parts, error);
+	if (r == 0)
+		r = loader_add_unwritten(reader, segments, window, &parts);
+	if (r == 0)
+		r = loader_add_left(reader, window, coverage, &parts);
+	if (r == 0)
+		r = coverage_finish(coverage, &parts, window);
+	coverage_parts_done(&parts);
+	if (r == 0)
+		r = interruptions_tell(reader, segments, window, coverage, error);
+	return r;
+}
+
+uint64_t recorded_clock_error(const struct tape *tape)
+{
+	uint64_t most_ns = 0, error_ns = 0;
+
+	tape_to_realtime(tape, tape->begin_ns, &most_ns);
+	for (size_t i = 0; i < tape->anchors.count; i++) {
+		uint64_t at_ns = tape->anchors.items[i].perf_ns;
+
+		/* it is one from an anchor up to the next: more than both have where the clock was set in between */
+		if (at_ns >= tape->end_ns)
+			break;
+		tape_to_realtime(tape, MAX(at_ns, tape->begin_ns) + 1, &error_ns);
+		most_ns = MAX(most_ns, error_ns);
+	}
+	return most_ns;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * All samples of a window that pass a filter, segment by segment, in threads that take the segments in turn: for what adds them up
+ * and needs no order. Memory follows what is added up, and one segment a thread.
+ */
+
+#include "base/error.h"
+#include "query/coverage/coverage.h"
+#include "query/read/loader.h"
+#include "query/read/window-filter.h"
+#include "store/store-reader.h"
+
+struct scan_options {
+	struct question question; /* its hook is called from one thread at a time */
+	unsigned int threads; /* at least 1 */
+	/*
+	 * A tape with no samples but those, and their times. Called from several threads at once, each with a number below `threads`. 0 or a
+	 * negative errno.
+	 */
+	int (*add)(void *context, unsigned int worker, const struct store_segment *segment,
+		const struct tape *tape, const struct sift_times *times);
+	void *context;
+	/* How many segments of how many are done; called from one thread at a time. May be NULL. */
+	void (*progress)(void *context, uint64_t done, uint64_t of);
+	void *progress_context;
+};
+
+struct scanned {
+	struct coverage coverage;
+	uint64_t samples;
+};
+
+int scan_run(struct store_reader *reader, const struct scan_options *options,
+	struct scanned *ret_scanned, struct error *error);
+void scanned_done(struct scanned *scanned);

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A sample's own wall clock time alone decides, so that none is ever outside of the window; how the samples are found (by halving, or
+ * one by one where the wall clock was set back within the tape) is only a matter of speed.
+ */
+#include "query/read/window-filter.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/sort.h"
+#include "query/read/frame-filter.h"
+#include "tape/load.h"
+#include "tape/clocks.h"
+
+/* Does a later sample never have an earlier wall clock time? */
+static bool wall_clock_rises(const struct tape *tape)
+{
+	for (size_t i = 1; i < tape->anchors.count; i++) {
+		const struct tape_anchor *a = &tape->anchors.items[i - 1], *b = a + 1;
+		int64_t perf_ns = b->perf_ns - a->perf_ns;
+		int64_t wall_ns = b->realtime_ns - a->realtime_ns;
+
+		if (wall_ns < 0 || perf_ns - wall_ns > CLOCKS_STEP_NS)
+			return false;
+	}
+	return true;
+}
+
+/* The first sample at or after a moment of the wall clock, given that that clock rises. */
+static size_t first_at(const struct tape *tape, uint64_t realtime_ns)
+{
+	size_t low = 0, high = tape->samples.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (tape_to_realtime(tape, tape->samples.items[middle].time_ns, NULL) < realtime_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+void sift_times_done(struct sift_times *times)
+{
+	array_done(&times->list);
+	free(take_ptr(times->kinds));
+}
+
+struct timed {
+	uint64_t realtime_ns;
+	struct tape_sample sample;
+	uint8_t kind;
+};
+
+static int sort_by_time(struct tape *tape, struct sift_times *times)
+{
+	size_t count = times->list.count;
+	_cleanup_free_ struct timed *rows = NULL, *scratch = NULL;
+
+	if (sort_is_done(times->list.items, count, sizeof(*times->list.items), 0))
+		return 0;
+	rows = malloc(count * sizeof(*rows));
+	scratch = malloc(count * sizeof(*scratch));
+	if (!rows || !scratch)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		rows[i] = (struct timed){ times->list.items[i], tape->samples.items[i],
+			times->kinds ? times->kinds[i] : LOAD_IDLE };
+	sort_by_number(rows, scratch, count, sizeof(*rows), offsetof(struct timed, realtime_ns));
+	for (size_t i = 0; i < count; i++) {
+		times->list.items[i] = rows[i].realtime_ns;
+		tape->samples.items[i] = rows[i].sample;
+		if (times->kinds)
+			times->kinds[i] = rows[i].kind;
+	}
+	return 0;
+}
+
+static int keep_those(struct tape *tape, const struct window *window, const struct filter *filter,
+	const bool *threads, uint64_t *error_ns, struct sift_times *times)
+{
+	struct tape_sample *samples = tape->samples.items;
+	bool rises = wall_clock_rises(tape);
+	size_t begin = rises ? first_at(tape, window->from_ns) : 0, kept = 0;
+	size_t end = rises ? first_at(tape, window->to_ns) : tape->samples.count;
+	uint8_t *kinds = times->kinds;
+
+	if (begin < end && array_reserve(&times->list, end - begin) < 0)
+		return -ENOMEM;
+	for (size_t i = begin; i < end; i++) {
+		uint64_t realtime_ns, off_ns = 0;
+
+		if (!cpu_filter_passes(&filter->cpus, samples[i].cpu) ||
+			(threads && !threads[samples[i].thread]) ||
+			(filter->no_idle && kinds[i] == LOAD_IDLE))
+			continue;
+		realtime_ns = tape_to_realtime(tape, samples[i].time_ns, &off_ns);
+		if (realtime_ns < window->from_ns || realtime_ns >= window->to_ns)
+			continue;
+		*error_ns = MAX(*error_ns, off_ns);
+		times->list.items[times->list.count++] = realtime_ns;
+		if (kinds)
+			kinds[kept] = kinds[i];
+		samples[kept++] = samples[i];
+	}
+	tape->samples.count = kept;
+	return 0;
+}
+
+/* A tape that somebody keeps holds no more than what was asked for. */
+static void give_back(struct tape *tape)
+{
+	size_t wanted = MAX(tape->samples.count, (size_t)1);
+	void *smaller;
+
+	if (tape->samples.capacity / 2 < wanted)
+		return;
+	smaller = realloc(tape->samples.items, wanted * sizeof(*tape->samples.items));
+	if (!smaller)
+		return;
+	tape->samples.items = smaller;
+	tape->samples.capacity = wanted;
+}
+
+int sift_samples(struct tape *tape, const struct window *window, const struct filter *filter,
+	uint64_t *error_ns, struct sift_times *ret_times)
+{
+	_cleanup_free_ bool *threads = NULL;
+	struct sift_times times = { 0 };
+	int r = 0;
+
+	if (filter_has_threads(filter))
+		r = filter_threads(filter, tape, &threads);
+	if (r == 0)
+		r = keep_kinds(filter, tape, &times.kinds);
+	if (r == 0)
+		r = keep_those(tape, window, filter, threads, error_ns, &times);
+	if (filter->frames == FILTER_FRAMES_ALL)
+		free(take_ptr(times.kinds));
+	if (r == 0)
+		r = keep_frames(filter, tape);
+	if (r == 0)
+		r = sort_by_time(tape, &times);
+	if (r == 0)
+		give_back(tape);
+	if (r == 0 && ret_times)
+		*ret_times = times;
+	else
+		sift_times_done(&times);
+	return r;
+}
+
+struct tally {
+	uint32_t frames, named;
+};
+
+/* Each stack's counts are its parent's and one more; parents come first, so one pass knows them all. */
+static int tally_stacks(const struct tape *tape, struct tally **ret_tallies)
+{
+	struct tally *tallies = calloc(MAX(tape->stacks.count, (size_t)1), sizeof(*tallies));
+
+	if (!tallies)
+		return -ENOMEM;
+	for (size_t i = 1; i < tape->stacks.count; i++) {
+		const struct tape_stack *stack = &tape->stacks.items[i];
+
+		tallies[i] = tallies[stack->parent];
+		tallies[i].frames++;
+		tallies[i].named += tape->frames.items[stack->frame].symbol != 0;
+	}
+	*ret_tallies = tallies;
+	return 0;
+}
+
+int sift_count_samples(const struct tape *tape, struct coverage *coverage)
+{
+	_cleanup_free_ struct tally *tallies = NULL;
+
+	if (!tape->samples.count)
+		return 0;
+	if (tally_stacks(tape, &tallies) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < tape->samples.count; i++) {
+		const struct tape_sample *sample = &tape->samples.items[i];
+
+		coverage->frames +=
+			tallies[sample->stack].frames + !tape_is_no_stack(tape, sample->frame);
+		coverage->named += tallies[sample->stack].named +
+				   (tape->frames.items[sample->frame].symbol != 0);
+	}
+	return 0;
+}

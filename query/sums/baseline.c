@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "query/sums/baseline.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "query/read/window-filter.h"
+#include "query/sums/tally-tape.h"
+#include "base/workers.h"
+
+#define SLICE_NS (10 * NSEC_PER_SEC)
+
+/* A part of a segment. */
+struct piece {
+	const struct store_segment *segment;
+	uint64_t from_ns, to_ns; /* whose samples are read */
+	bool summed; /* and the sums of the whole */
+};
+
+/* The lock guards the counts of the result, and the hook. */
+struct run {
+	const struct baseline_options *options;
+	struct store_reader *reader;
+	struct store_segments segments;
+	array_of(struct piece) pieces;
+	struct tally **tallies; /* one a worker */
+	pthread_mutex_t lock;
+	struct baseline baseline;
+};
+
+static bool is_apart(const struct run *run, const struct store_segment *segment)
+{
+	const struct window *window = &run->options->question.window;
+
+	return segment->end_ns <= window->from_ns || segment->begin_ns >= window->to_ns;
+}
+
+/* Ten seconds somewhere in it, not at the same place of each: what runs every two minutes is not to be seen always, or never. */
+static int add_slice(struct run *run, const struct store_segment *segment)
+{
+	uint64_t length_ns = segment->end_ns - segment->begin_ns;
+	struct piece piece = { segment, segment->begin_ns, segment->end_ns,
+		!segment->unsealed && filter_is_by_comm(run->options->question.filter) };
+
+	if (!segment->unsealed && length_ns > SLICE_NS) {
+		piece.from_ns += hash_u64(segment->sequence) % (length_ns - SLICE_NS);
+		piece.to_ns = piece.from_ns + SLICE_NS;
+	}
+	return array_push(&run->pieces, piece);
+}
+
+/* What of the window's own segments lies outside of it. */
+static int add_rest(struct run *run, const struct store_segment *segment)
+{
+	const struct window *window = &run->options->question.window;
+	int r = 0;
+
+	if (segment->begin_ns < window->from_ns)
+		r = array_push(&run->pieces,
+			(struct piece){ segment, segment->begin_ns, window->from_ns, false });
+	if (r == 0 && segment->end_ns > window->to_ns)
+		r = array_push(&run->pieces,
+			(struct piece){ segment, window->to_ns, segment->end_ns, false });
+	return r;
+}
+
+static int add_pieces(struct run *run, bool apart)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < run->segments.list.count; i++) {
+		const struct store_segment *segment = &run->segments.list.items[i];
+
+		if (!*segment->damage && is_apart(run, segment) == apart)
+			r = apart ? add_slice(run, segment) : add_rest(run, segment);
+	}
+	return r;
+}
+
+/* Halves, then quarters, then eighths: whenever it ends, what was read is spread. */
+static int spread(struct run *run)
+{
+	size_t count = run->pieces.count, bits = 0, next = 0;
+	struct piece *ordered = malloc(MAX(count, (size_t)1) * sizeof(*ordered));
+
+	if (!ordered)
+		return -ENOMEM;
+	while (((size_t)1 << bits) < count)
+		bits++;
+	for (size_t i = 0; i < (size_t)1 << bits; i++) {
+		size_t at = 0;
+
+		for (size_t bit = 0; bit < bits; bit++)
+			at |= (i >> bit & 1) << (bits - 1 - bit);
+		if (at < count)
+			ordered[next++] = run->pieces.items[at];
+	}
+	free(run->pieces.items);
+	run->pieces.items = ordered;
+	return 0;
+}
+
+static int name_frames(struct run *run, struct tape *tape)
+{
+	const struct question *question = &run->options->question;
+	int r;
+
+	if (!tape->unsealed || !question->name)
+		return 0;
+	pthread_mutex_lock(&run->lock);
+	r = question->name(question->context, tape);
+	pthread_mutex_unlock(&run->lock);
+	return r;
+}
+
+static void count(struct run *run, const struct piece *piece)
+{
+	struct baseline *baseline = &run->baseline;
+	uint64_t slice_ns = piece->to_ns - piece->from_ns;
+	uint64_t begin_ns = piece->summed ? piece->segment->begin_ns : piece->from_ns;
+	uint64_t end_ns = piece->summed ? piece->segment->end_ns : piece->to_ns;
+
+	pthread_mutex_lock(&run->lock);
+	baseline->from_ns = baseline->segments ? MIN(baseline->from_ns, begin_ns) : begin_ns;
+	baseline->to_ns = MAX(baseline->to_ns, end_ns);
+	baseline->cpus_ns += slice_ns;
+	baseline->names_ns += end_ns - begin_ns;
+	baseline->segments++;
+	pthread_mutex_unlock(&run->lock);
+}
+
+static int add_tape(
+	struct run *run, struct tally *tally, const struct piece *piece, struct tape *tape)
+{
+	const struct filter *filter = run->options->question.filter;
+	const struct window slice = { .from_ns = piece->from_ns, .to_ns = piece->to_ns };
+	uint64_t sample_ns = load_sample_ns(tape, piece->segment->samples), error_ns = 0;
+	struct sift_times times = { 0 };
+	int r = name_frames(run, tape);
+
+	if (r == 0 && piece->summed)
+		r = tally_add_sums(tally, tape, sample_ns, filter);
+	if (r == 0)
+		r = sift_samples(tape, &slice, filter, &error_ns, &times);
+	if (r == 0)
+		r = tally_add_samples(tally, tape, times.kinds, sample_ns,
+			piece->summed ? TALLY_CPUS : TALLY_CPUS | TALLY_NAMES);
+	sift_times_done(&times);
+	if (r == 0)
+		count(run, piece);
+	return r;
+}
+
+/* What cannot be read is told where it is asked for; here the rest is enough. */
+static int work(void *context, unsigned int worker, size_t item)
+{
+	struct run *run = context;
+	const struct piece *piece = &run->pieces.items[item];
+	const struct segment_want want = { piece->from_ns, piece->to_ns,
+		piece->summed ? SEGMENT_SAMPLES | SEGMENT_SUMS : SEGMENT_SAMPLES, .threads = 1 };
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	int r = store_reader_load(run->reader, piece->segment, &want, &tape, NULL);
+
+	if (r == 0)
+		return add_tape(run, run->tallies[worker], piece, tape);
+	if (r == -ENOMEM)
+		return r;
+	pthread_mutex_lock(&run->lock);
+	run->baseline.unread++;
+	pthread_mutex_unlock(&run->lock);
+	return 0;
+}
+
+static int run_workers(struct run *run)
+{
+	const struct baseline_options *options = run->options;
+	const struct workers workers = {
+		.threads = options->threads,
+		.count = run->pieces.count,
+		.work = work,
+		.context = run,
+		.until_ns = clock_ns(CLOCK_MONOTONIC) + options->limit_ns,
+	};
+	size_t done;
+	int r = 0;
+
+	run->tallies = calloc(options->threads, sizeof(*run->tallies));
+	if (!run->tallies)
+		return -ENOMEM;
+	for (unsigned int i = 0; r == 0 && i < options->threads; i++)
+		r = tally_new(&run->tallies[i]);
+	if (r == 0)
+		r = workers_run(&workers, &done);
+	for (unsigned int i = 1; r == 0 && i < options->threads; i++)
+		r = tally_merge(run->tallies[0], run->tallies[i]);
+	if (r == 0)
+		run->baseline.tally = take_ptr(run->tallies[0]);
+	return r;
+}
+
+static int find(struct run *run, struct error *error)
+{
+	const struct window *window = &run->options->question.window;
+	uint64_t around_ns = run->options->around_ns;
+	int r = store_reader_find(run->reader, window->from_ns - MIN(around_ns, window->from_ns),
+		window->to_ns + MIN(around_ns, UINT64_MAX - window->to_ns), &run->segments, error);
+
+	if (r == 0)
+		r = add_pieces(run, true);
+	if (r == 0 && !run->pieces.count) {
+		r = add_pieces(run, false);
+		run->baseline.rest = true;
+	}
+	run->baseline.of = run->pieces.count;
+	return r < 0 ? r : spread(run);
+}
+
+int baseline_make(struct store_reader *reader, const struct baseline_options *options,
+	struct baseline *ret_baseline, struct error *error)
+{
+	struct run run = {
+		.options = options,
+		.reader = reader,
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+	};
+	int r = find(&run, error);
+
+	if (r == 0)
+		r = run_workers(&run);
+	if (r == 0)
+		*ret_baseline = run.baseline;
+	for (unsigned int i = 0; run.tallies && i < options->threads; i++)
+		tally_free(run.tallies[i]);
+	free(run.tallies);
+	array_done(&run.pieces);
+	array_done(&run.segments.list);
+	pthread_mutex_destroy(&run.lock);
+	return r;
+}
+
+void baseline_done(struct baseline *baseline)
+{
+	baseline->tally = tally_free(baseline->tally);
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The lock guards all of struct run but what does not change; a worker's folded stacks are its own until all are done. */
+#include "query/sums/fold.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "query/read/recorded.h"
+#include "query/read/window-filter.h"
+#include "base/workers.h"
+
+struct run {
+	const struct fold_options *options;
+	struct loader loader;
+	struct worker *workers;
+	pthread_mutex_t lock;
+	struct fold fold; /* its folded stacks are put in at the end */
+	struct error error;
+};
+
+struct worker {
+	struct run *run;
+	struct folded *folded;
+};
+
+/* What one segment adds to what is counted. */
+struct counts {
+	uint64_t samples;
+	bool read, summed;
+	struct coverage coverage;
+};
+
+static bool is_summed(const struct run *run, const struct store_segment *segment)
+{
+	const struct question *question = &run->options->question;
+
+	return run->options->weight == FOLDED_SAMPLES && !segment->unsealed &&
+	       filter_is_by_comm(question->filter) &&
+	       segment->begin_ns >= question->window.from_ns &&
+	       segment->end_ns <= question->window.to_ns;
+}
+
+static void read_segment(const struct run *run, const struct store_segment *segment,
+	unsigned int parts, struct loaded *ret_loaded)
+{
+	loader_read(&run->loader, segment, run->options->question.window.from_ns,
+		parts | SEGMENT_LOSSES, ret_loaded);
+}
+
+/* 1 with its tape; 0 when there is nothing to be had of it. */
+static int open_segment(struct run *run, const struct store_segment *segment, unsigned int parts,
+	struct tape **ret_tape)
+{
+	struct loaded loaded;
+	int r;
+
+	read_segment(run, segment, parts, &loaded);
+	pthread_mutex_lock(&run->lock);
+	r = loader_take(&run->loader, segment, &loaded, ret_tape, &run->error);
+	pthread_mutex_unlock(&run->lock);
+	return r;
+}
+
+static int add_samples(struct worker *worker, struct tape *tape, struct counts *counts)
+{
+	const struct question *question = &worker->run->options->question;
+	enum folded_weight weight = worker->run->options->weight;
+	int r = sift_samples(
+		tape, &question->window, question->filter, &counts->coverage.clock_error_ns, NULL);
+
+	if (r == 0 && weight != FOLDED_SAMPLES)
+		r = sift_count_samples(tape, &counts->coverage);
+	counts->samples = tape->samples.count;
+	return r < 0 ? r : folded_add_samples(worker->folded, tape, weight);
+}
+
+/* 1 when its samples must be read after all: also where the sums do not come to as many as the segment says that it has. */
+static int add_sums(struct worker *worker, const struct store_segment *segment,
+	const struct tape *tape, struct counts *counts)
+{
+	const struct filter *filter = worker->run->options->question.filter;
+	uint64_t all = 0;
+	int r;
+
+	for (size_t i = 0; i < tape->sums.count; i++)
+		all += tape->sums.items[i].count;
+	if (all != segment->samples)
+		return 1;
+	r = folded_add_sums(worker->folded, tape, filter, &counts->samples);
+	if (r != 0)
+		return r;
+	counts->summed = true;
+	counts->coverage.clock_error_ns = recorded_clock_error(tape);
+	return 0;
+}
+
+static int add_segment(
+	struct worker *worker, const struct store_segment *segment, struct counts *counts)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	bool summed = is_summed(worker->run, segment);
+	struct loaded loaded;
+	int r = open_segment(worker->run, segment, summed ? SEGMENT_SUMS : SEGMENT_SAMPLES, &tape);
+
+	if (r <= 0)
+		return r;
+	counts->read = true;
+	if (!summed)
+		return add_samples(worker, tape, counts);
+	r = add_sums(worker, segment, tape, counts);
+	if (r <= 0)
+		return r;
+	read_segment(worker->run, segment, SEGMENT_SAMPLES, &loaded);
+	tape_free(tape);
+	tape = loaded.tape;
+	if (tape)
+		return add_samples(worker, tape, counts);
+	/* it could be read a moment ago: its time is covered, its samples are not there */
+	counts->coverage.damaged++;
+	return loaded.failed == -ENOMEM ? -ENOMEM : 0;
+}
+
+static void count(struct run *run, const struct counts *counts)
+{
+	struct coverage *coverage = &run->loader.coverage;
+
+	pthread_mutex_lock(&run->lock);
+	coverage->frames += counts->coverage.frames;
+	coverage->named += counts->coverage.named;
+	coverage->damaged += counts->coverage.damaged;
+	coverage->clock_error_ns = MAX(coverage->clock_error_ns, counts->coverage.clock_error_ns);
+	run->fold.samples += counts->samples;
+	run->fold.segments += counts->read;
+	run->fold.summed += counts->summed;
+	pthread_mutex_unlock(&run->lock);
+}
+
+static int work(void *context, unsigned int worker, size_t item)
+{
+	struct run *run = context;
+	struct counts counts = { 0 };
+	int r = add_segment(&run->workers[worker], &run->loader.segments.list.items[item], &counts);
+
+	count(run, &counts);
+	return r;
+}
+
+static int run_workers(struct run *run, unsigned int count)
+{
+	const struct fold_options *options = run->options;
+	const struct workers workers = {
+		.threads = count,
+		.count = run->loader.segments.list.count,
+		.work = work,
+		.context = run,
+		.progress = options->progress,
+		.progress_context = options->progress_context,
+	};
+	size_t done;
+	int r = workers_run(&workers, &done);
+
+	for (unsigned int i = 1; r == 0 && i < count; i++) {
+		r = folded_merge(run->workers[0].folded, run->workers[i].folded);
+		run->workers[i].folded = folded_free(run->workers[i].folded);
+	}
+	return r;
+}
+
+static int run_all(struct run *run)
+{
+	unsigned int count = MAX(run->options->threads, 1u);
+	int r = 0;
+
+	run->workers = calloc(count, sizeof(*run->workers));
+	if (!run->workers)
+		return -ENOMEM;
+	for (unsigned int i = 0; r == 0 && i < count; i++) {
+		run->workers[i].run = run;
+		r = folded_new(&run->workers[i].folded);
+		if (r == 0)
+			run->workers[i].folded->kinds = run->options->kinds;
+	}
+	if (r == 0)
+		r = run_workers(run, count);
+	if (r == 0 && run->options->weight == FOLDED_SAMPLES)
+		folded_count_frames(run->workers[0].folded, &run->loader.coverage.frames,
+			&run->loader.coverage.named);
+	if (r == 0)
+		run->fold.folded = take_ptr(run->workers[0].folded);
+	for (unsigned int i = 0; i < count; i++)
+		folded_free(run->workers[i].folded);
+	free(run->workers);
+	return r;
+}
+
+int fold_run(struct store_reader *reader, const struct fold_options *options, struct fold *ret_fold,
+	struct error *error)
+{
+	struct run run = { .options = options };
+	int r = loader_open(reader, &options->question, &run.loader, error);
+
+	if (r < 0)
+		return r;
+	pthread_mutex_init(&run.lock, NULL);
+	r = run_all(&run);
+	pthread_mutex_destroy(&run.lock);
+	if (r < 0 && error)
+		*error = run.error;
+	if (r == 0)
+		r = loader_finish(&run.loader, error);
+	if (r == 0) {
+		*ret_fold = run.fold;
+		ret_fold->coverage = run.loader.coverage;
+		memset(&run.loader.coverage.gaps, 0, sizeof(run.loader.coverage.gaps));
+	} else {
+		folded_free(run.fold.folded);
+	}
+	loader_done(&run.loader);
+	return r;
+}
+
+void fold_done(struct fold *fold)
+{
+	fold->folded = folded_free(fold->folded);
+	array_done(&fold->coverage.gaps);
+}

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "query/sums/heat.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "query/sums/weights.h"
+
+/* Of less of a cell nothing can be said: no sample need have been due. */
+#define SLIVER_NS NSEC_PER_MSEC
+
+static uint32_t columns_of(const struct window *window, uint64_t column_ns)
+{
+	uint64_t begin_ns = window->from_ns / NSEC_PER_SEC * NSEC_PER_SEC;
+
+	return MAX((window->to_ns - begin_ns + column_ns - 1) / column_ns, 1ull);
+}
+
+uint64_t heat_column_ns(const struct window *window, uint32_t columns_max)
+{
+	static const uint32_t lengths[] = { 1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1800,
+		3600, 7200, 14400, 21600, 43200, 86400 };
+	uint64_t column_ns;
+
+	for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
+		column_ns = lengths[i] * NSEC_PER_SEC;
+		if (columns_of(window, column_ns) <= columns_max)
+			return column_ns;
+	}
+	while (columns_of(window, column_ns) > columns_max)
+		column_ns += 86400 * NSEC_PER_SEC;
+	return column_ns;
+}
+
+/* Rows behind those that are there, so that there are so many. */
+static int add_rows(struct heat *heat, uint32_t rows)
+{
+	size_t count = (size_t)rows * heat->columns;
+
+	if (count <= heat->cells.count)
+		return 0;
+	if (array_reserve(&heat->cells, count) < 0)
+		return -ENOMEM;
+	memset(heat->cells.items + heat->cells.count, 0,
+		(count - heat->cells.count) * sizeof(*heat->cells.items));
+	heat->cells.count = count;
+	heat->rows = rows;
+	return 0;
+}
+
+int heat_new(enum heat_rows by, const struct window *window, uint64_t column_ns, uint32_t rows,
+	struct heat **ret_heat)
+{
+	_cleanup_(cleanup_heat) struct heat *heat = calloc(1, sizeof(*heat));
+
+	if (!heat)
+		return -ENOMEM;
+	heat->by = by;
+	heat->begin_ns = window->from_ns / NSEC_PER_SEC * NSEC_PER_SEC;
+	heat->column_ns = column_ns;
+	heat->columns = columns_of(window, column_ns);
+	if (by == HEAT_FRACTIONS && add_rows(heat, rows) < 0)
+		return -ENOMEM;
+	*ret_heat = take_ptr(heat);
+	return 0;
+}
+
+struct heat *heat_free(struct heat *heat)
+{
+	if (!heat)
+		return NULL;
+	array_done(&heat->cells);
+	array_done(&heat->asked_ns);
+	array_done(&heat->covered_ns);
+	load_marks_done(&heat->marks);
+	free(heat);
+	return NULL;
+}
+
+/* A piece of time, by the fractions that it lies in; what is beyond the grid is not of the window. */
+static void spread(struct heat *heat, uint64_t from_ns, uint64_t to_ns, enum load_kind kind)
+{
+	uint64_t row_ns = NSEC_PER_SEC / heat->rows;
+
+	for (uint64_t ns = MAX(from_ns, heat->begin_ns); ns < to_ns;) {
+		uint64_t in_second_ns = ns % NSEC_PER_SEC;
+		uint64_t row = MIN(in_second_ns / row_ns, heat->rows - 1ull);
+		uint64_t row_end_ns = row + 1 < heat->rows ? (row + 1) * row_ns : NSEC_PER_SEC;
+		uint64_t end_ns = MIN(to_ns, ns - in_second_ns + row_end_ns);
+		uint64_t column = (ns - heat->begin_ns) / heat->column_ns;
+
+		if (column >= heat->columns)
+			return;
+		heat->cells.items[row * heat->columns + column].ns[kind] += end_ns - ns;
+		ns = end_ns;
+	}
+}
+
+static int add_sample(struct heat *heat, const struct tape_sample *sample, uint64_t time_ns,
+	uint64_t sample_ns, enum load_kind kind)
+{
+	uint32_t column = (time_ns - heat->begin_ns) / heat->column_ns;
+
+	if (heat->by == HEAT_FRACTIONS) {
+		spread(heat, time_ns - sample_ns / 2, time_ns + sample_ns / 2, kind);
+		return 0;
+	}
+	if (sample->cpu >= TAPE_CPUS_MAX)
+		return 0;
+	if (add_rows(heat, sample->cpu + 1) < 0)
+		return -ENOMEM;
+	heat->cells.items[(size_t)sample->cpu * heat->columns + column].ns[kind] += sample_ns;
+	return 0;
+}
+
+static enum load_kind kind_of(const struct heat *heat, const struct tape *tape,
+	const struct sift_times *times, size_t number)
+{
+	const struct tape_sample *sample = &tape->samples.items[number];
+	const struct tape_thread *thread = &tape->threads.items[sample->thread];
+	bool idle = thread->pid == 0 && thread->tid == 0;
+	enum load_kind kind = times->kinds
+				      ? times->kinds[number]
+				      : load_kind(&heat->marks, idle, sample->stack, sample->frame);
+
+	return heat->left_out & 1u << kind ? LOAD_IDLE : kind;
+}
+
+int heat_add(struct heat *heat, const struct tape *tape, const struct sift_times *times,
+	uint64_t sample_ns)
+{
+	_cleanup_(weights_done) struct weights weights = { 0 };
+	int r = load_marks_make(&heat->marks, tape);
+
+	if (r == 0)
+		r = weights_make(&weights, tape, sample_ns);
+	heat->host_cpus = MAX(heat->host_cpus, load_host_cpus(tape));
+	for (size_t i = 0; r == 0 && i < tape->samples.count; i++)
+		r = add_sample(heat, &tape->samples.items[i], times->list.items[i],
+			weights_of(&weights, &tape->samples.items[i]),
+			kind_of(heat, tape, times, i));
+	return r;
+}
+
+int heat_merge(struct heat *heat, const struct heat *other)
+{
+	if (add_rows(heat, other->rows) < 0)
+		return -ENOMEM;
+	heat->host_cpus = MAX(heat->host_cpus, other->host_cpus);
+	for (size_t i = 0; i < other->cells.count; i++)
+		load_add(&heat->cells.items[i], &other->cells.items[i]);
+	return 0;
+}
+
+/* How much of all time up to a moment was in a row's fraction of a second. */
+static uint64_t time_in_row_ns(const struct heat *heat, uint32_t row, uint64_t ns)
+{
+	uint64_t start_ns = row * NSEC_PER_SEC / heat->rows;
+	uint64_t end_ns = (row + 1) * NSEC_PER_SEC / heat->rows, in_second_ns = ns % NSEC_PER_SEC;
+
+	return ns / NSEC_PER_SEC * (end_ns - start_ns) +
+	       (in_second_ns > start_ns ? MIN(in_second_ns, end_ns) - start_ns : 0);
+}
+
+/* Adds a piece of time that lies in one column. */
+static void count_piece(const struct heat *heat, int64_t *counts, const struct cpu_set_filter *cpus,
+	uint64_t from_ns, uint64_t to_ns, int sign)
+{
+	uint32_t column = (from_ns - heat->begin_ns) / heat->column_ns;
+
+	for (uint32_t row = 0; row < heat->rows; row++) {
+		int64_t ns = to_ns - from_ns;
+
+		if (heat->by == HEAT_FRACTIONS)
+			ns = time_in_row_ns(heat, row, to_ns) - time_in_row_ns(heat, row, from_ns);
+		else if (!cpu_filter_passes(cpus, row))
+			continue;
+		counts[(size_t)row * heat->columns + column] += sign * ns;
+	}
+}
+
+/* Adds a piece of time that lies in the grid to each cell that it is of. */
+static void count_time(const struct heat *heat, int64_t *counts, const struct cpu_set_filter *cpus,
+	uint64_t from_ns, uint64_t to_ns, int sign)
+{
+	while (from_ns < to_ns) {
+		uint64_t in_column_ns = (from_ns - heat->begin_ns) % heat->column_ns;
+		uint64_t end_ns = MIN(to_ns, from_ns - in_column_ns + heat->column_ns);
+
+		count_piece(heat, counts, cpus, from_ns, end_ns, sign);
+		from_ns = end_ns;
+	}
+}
+
+/* Of one CPU alone nothing is taken from all of them together. */
+static int take_gap(struct heat *heat, const struct window *window, const struct coverage_gap *gap)
+{
+	_cleanup_(cpu_filter_done) struct cpu_set_filter cpus = { 0 };
+	int r = *gap->cpus ? cpu_filter_parse(gap->cpus, &cpus, NULL) : 0;
+
+	if (r == 0 && !(*gap->cpus && heat->by == HEAT_FRACTIONS))
+		count_time(heat, heat->covered_ns.items, &cpus, MAX(gap->from_ns, window->from_ns),
+			MIN(gap->to_ns, window->to_ns), -1);
+	return r == -ENOMEM ? r : 0;
+}
+
+int heat_cover(struct heat *heat, const struct window *window, const struct coverage *coverage)
+{
+	static const struct cpu_set_filter all;
+	size_t count = (size_t)heat->rows * heat->columns;
+	size_t size = count * sizeof(*heat->asked_ns.items);
+	int r = 0;
+
+	if (array_reserve(&heat->asked_ns, count) < 0 ||
+		array_reserve(&heat->covered_ns, count) < 0)
+		return -ENOMEM;
+	if (!count)
+		return 0;
+	memset(heat->asked_ns.items, 0, size);
+	count_time(heat, heat->asked_ns.items, &all, window->from_ns, window->to_ns, 1);
+	memcpy(heat->covered_ns.items, heat->asked_ns.items, size);
+	for (size_t i = 0; r == 0 && i < coverage->gaps.count; i++)
+		r = take_gap(heat, window, &coverage->gaps.items[i]);
+	heat->asked_ns.count = heat->covered_ns.count = count;
+	return r;
+}
+
+bool heat_is_unknown(const struct heat *heat, uint32_t row, uint32_t column)
+{
+	double asked_ns = heat_cell_ns(heat, heat->asked_ns.items, row, column);
+
+	return asked_ns > 0 && heat_cell_ns(heat, heat->covered_ns.items, row, column) <
+				       MIN(asked_ns, (double)SLIVER_NS);
+}
+
+bool heat_is_outside(const struct heat *heat, uint32_t row, uint32_t column)
+{
+	return heat_cell_ns(heat, heat->asked_ns.items, row, column) <= 0;
+}
+
+double heat_busy(const struct heat *heat, uint32_t row, uint32_t column)
+{
+	double ns = heat_cell_ns(heat, heat->covered_ns.items, row, column);
+	double value = ns >= SLIVER_NS ? load_work_ns(heat_cell(heat, row, column)) / ns : 0;
+
+	if (heat->by == HEAT_CPUS)
+		return MIN(value, 1.0);
+	return heat->host_cpus ? MIN(value, (double)heat->host_cpus) : value;
+}
+
+static int make_room(const struct heat *heat, uint32_t rows, struct heat *coarse)
+{
+	size_t count = (size_t)rows * heat->columns;
+
+	if (add_rows(coarse, rows) < 0 || array_reserve(&coarse->asked_ns, count) < 0 ||
+		array_reserve(&coarse->covered_ns, count) < 0)
+		return -ENOMEM;
+	memset(coarse->asked_ns.items, 0, count * sizeof(*coarse->asked_ns.items));
+	memset(coarse->covered_ns.items, 0, count * sizeof(*coarse->covered_ns.items));
+	coarse->asked_ns.count = coarse->covered_ns.count = count;
+	return 0;
+}
+
+int heat_coarser(const struct heat *heat, uint32_t rows, struct heat **ret_coarse)
+{
+	_cleanup_(cleanup_heat) struct heat *coarse = calloc(1, sizeof(*coarse));
+
+	if (!coarse)
+		return -ENOMEM;
+	coarse->by = heat->by;
+	coarse->begin_ns = heat->begin_ns;
+	coarse->column_ns = heat->column_ns;
+	coarse->columns = heat->columns;
+	coarse->host_cpus = heat->host_cpus;
+	coarse->left_out = heat->left_out;
+	if (make_room(heat, rows, coarse) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < heat->cells.count; i++) {
+		size_t row = i / heat->columns / (heat->rows / rows);
+		size_t to = row * heat->columns + i % heat->columns;
+
+		load_add(&coarse->cells.items[to], &heat->cells.items[i]);
+		coarse->asked_ns.items[to] += heat->asked_ns.items[i];
+		coarse->covered_ns.items[to] += heat->covered_ns.items[i];
+	}
+	*ret_coarse = take_ptr(coarse);
+	return 0;
+}

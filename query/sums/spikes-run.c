@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "query/sums/spikes-run.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+void spikes_top_add(struct spikes_top *top, uint32_t id, uint64_t weight)
+{
+	size_t least = 0;
+	uint64_t less;
+
+	if (!id || !weight)
+		return;
+	for (size_t i = 0; i < SPIKES_TOP; i++)
+		if (top->ids[i] == id) {
+			top->weights[i] += weight;
+			return;
+		}
+	for (size_t i = 1; i < SPIKES_TOP; i++)
+		least = top->weights[i] < top->weights[least] ? i : least;
+	less = MIN(top->weights[least], weight);
+	for (size_t i = 0; i < SPIKES_TOP; i++)
+		top->weights[i] -= less;
+	if (weight > less) {
+		top->ids[least] = id;
+		top->weights[least] = weight - less;
+	}
+}
+
+uint32_t spikes_top_best(const struct spikes_top *top, uint64_t *ret_weight)
+{
+	size_t best = 0;
+
+	for (size_t i = 1; i < SPIKES_TOP; i++)
+		if (top->weights[i] > top->weights[best])
+			best = i;
+	*ret_weight = top->weights[best];
+	return top->weights[best] ? top->ids[best] : 0;
+}
+
+static bool is_next(uint64_t end_ns, uint64_t begin_ns)
+{
+	return begin_ns >= end_ns && begin_ns - end_ns < NSEC_PER_SEC;
+}
+
+/* On the perf clock of one boot, which nobody sets; recordings that were imported each have a boot of their own. */
+bool spikes_run_follows(const struct spikes_run *run, const struct spikes_second *second)
+{
+	if (!run->length_ns)
+		return false;
+	return run->boot == second->boot ? is_next(run->perf_to_ns, second->perf_ns)
+					 : is_next(run->to_ns, second->from_ns);
+}
+
+static void end_stretch(struct spikes_run *run)
+{
+	if (run->stretch_now.length_ns > run->stretch.length_ns)
+		run->stretch = run->stretch_now;
+	run->stretch_now.length_ns = 0;
+}
+
+static void add_to_stretch(struct spikes_run *run, const struct spikes_second *second)
+{
+	const struct busy_cell *cell = second->cell;
+	struct spikes_stretch *now = &run->stretch_now;
+
+	if (cell->kernel + cell->irq < SPIKES_STRETCH) {
+		end_stretch(run);
+		return;
+	}
+	if (!now->length_ns)
+		*now = (struct spikes_stretch){ .from_ns = second->from_ns };
+	now->length_ns += second->length_ns;
+	now->kernel += (cell->kernel + cell->irq) * second->length_ns;
+	spikes_top_add(&now->functions, second->function, cell->function_share * second->length_ns);
+}
+
+void spikes_run_add(struct spikes_run *run, const struct spikes_second *second)
+{
+	const struct busy_cell *cell = second->cell;
+	uint64_t ns = second->length_ns;
+
+	if (!run->length_ns)
+		run->from_ns = second->from_ns;
+	run->to_ns = second->to_ns;
+	run->perf_to_ns = second->perf_ns + ns;
+	run->boot = second->boot;
+	run->length_ns += ns;
+	run->busy += cell->busy * ns;
+	run->kernel += cell->kernel * ns;
+	run->irq += cell->irq * ns;
+	run->unseen += cell->unseen * ns;
+	run->machine += second->machine * ns;
+	run->crowded_ns += second->crowded ? ns : 0;
+	run->single_now_ns = second->crowded ? 0 : run->single_now_ns + ns;
+	run->single_ns = MAX(run->single_ns, run->single_now_ns);
+	if (cell->gauges != BUSY_UNKNOWN) {
+		run->gauges += cell->gauges * ns;
+		run->gauges_known_ns += ns;
+	}
+	spikes_top_add(&run->threads, second->thread, cell->thread_share * ns);
+	spikes_top_add(&run->functions, second->function, cell->function_share * ns);
+	add_to_stretch(run, second);
+}
+
+/* A second of the wall clock begins a microsecond off, as clocks are. */
+static uint64_t rounded(uint64_t ns)
+{
+	return (ns + NSEC_PER_MSEC / 2) / NSEC_PER_MSEC * NSEC_PER_MSEC;
+}
+
+/* Of what was added up in per cent. */
+static double share(uint64_t sum, uint64_t ns)
+{
+	return sum / 100.0 / ns;
+}
+
+static struct spike_stretch stretch_of(const struct spikes_stretch *stretch)
+{
+	uint64_t weight;
+
+	return (struct spike_stretch){
+		.from_ns = rounded(stretch->from_ns),
+		.length_ns = rounded(stretch->length_ns),
+		.kernel = MIN(share(stretch->kernel, stretch->length_ns), 1.0),
+		.function = spikes_top_best(&stretch->functions, &weight),
+	};
+}
+
+struct spike spikes_run_end(struct spikes_run *run, uint32_t cpu)
+{
+	uint64_t ns = run->length_ns, thread, function;
+	struct spike spike = {
+		.from_ns = rounded(run->from_ns),
+		.to_ns = rounded(run->to_ns),
+		.length_ns = rounded(ns),
+		.cpu = cpu,
+		.busy = share(run->busy, ns),
+		.kernel = share(run->kernel, ns),
+		.irq = share(run->irq, ns),
+		.unseen = share(run->unseen, ns),
+		/* of less than half of it, they say little of all */
+		.gauges = run->gauges_known_ns > ns / 2 ? share(run->gauges, run->gauges_known_ns)
+							: -1,
+		.machine = share(run->machine, ns) / 10,
+		.crowded = (double)run->crowded_ns / ns,
+		.thread = spikes_top_best(&run->threads, &thread),
+		.function = spikes_top_best(&run->functions, &function),
+	};
+
+	end_stretch(run);
+	if (run->stretch.length_ns && 100 * (spike.kernel + spike.irq) < SPIKES_STRETCH)
+		spike.stretch = stretch_of(&run->stretch);
+	spike.thread_share = MIN(share(thread, ns), 1.0);
+	spike.function_share = MIN(share(function, ns), 1.0);
+	return spike;
+}

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A tape is added up by its own numbers first: a stack's time is collected where it ends, then handed from callee to caller in one pass, as
+ * parents have smaller numbers. A function counts once in each stack, however often it is in it. Only then its names become the tally's.
+ *
+ * "Function" numbers of a tape are those of its strings, and behind them those of its modules, for frames without a name.
+ */
+#include "query/sums/tally-tape.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "query/sums/weights.h"
+
+struct own_time {
+	uint64_t self_ns, total_ns;
+	bool kernel;
+};
+
+/* Who was on which CPU in what costs more than all the rest: of more samples than that in a tape, as many by chance stand for all. */
+#define DETAILED_SAMPLES (128 * 1024)
+#define SPOTS_MAX (1 << 20)
+
+/* For the tape that is being added; the memory is kept for the next one. */
+struct tally_scratch {
+	struct load_marks marks;
+	array_of(struct own_time) times; /* by function of the tape */
+	array_of(uint32_t) functions, groups; /* ours, by that; 0: not asked for so far */
+	array_of(uint32_t) threads; /* ours plus 1, by thread of the tape */
+	array_of(uint64_t) subtrees; /* time below each stack */
+	array_of(uint64_t) sets; /* a bit for each of its functions, which may share it */
+};
+
+struct adding {
+	struct tally *tally;
+	struct tally_scratch *scratch;
+	const struct tape *tape;
+	unsigned int parts;
+	uint32_t every; /* so many samples one is looked at in detail */
+};
+
+struct item {
+	uint32_t stack, frame;
+	uint32_t comm;
+	enum load_kind kind;
+	bool frameless; /* all its frames were taken away: it is of no function */
+	uint64_t ns;
+};
+
+void tally_scratch_free(struct tally_scratch *scratch)
+{
+	if (!scratch)
+		return;
+	load_marks_done(&scratch->marks);
+	array_done(&scratch->times);
+	array_done(&scratch->functions);
+	array_done(&scratch->groups);
+	array_done(&scratch->threads);
+	array_done(&scratch->subtrees);
+	array_done(&scratch->sets);
+	free(scratch);
+}
+
+/* As many zeroes, whatever was there. */
+#define array_zero(array, wanted)                                                         \
+	(array_reserve((array), (wanted)) < 0                                             \
+			? -ENOMEM                                                         \
+			: (memset((array)->items, 0, (wanted) * sizeof(*(array)->items)), \
+				  (array)->count = (wanted), 0))
+
+static uint32_t function_of(const struct adding *adding, uint32_t frame)
+{
+	const struct tape_frame *row = &adding->tape->frames.items[frame];
+
+	return row->symbol ? row->symbol : strings_count(&adding->tape->strings) + row->module;
+}
+
+/* A function of the tape as ours. */
+static int map_function(const struct adding *adding, uint32_t function, uint32_t *ret_name)
+{
+	const struct tape *tape = adding->tape;
+	uint32_t *name = &adding->scratch->functions.items[function];
+	uint32_t strings = strings_count(&tape->strings);
+	char label[TAPE_LABEL_SIZE];
+	const char *text;
+	int r = 0;
+
+	if (!*name) {
+		text = function < strings ? tape_string(tape, function)
+					  : tape_module_label(tape, function - strings, label);
+		r = tally_name(adding->tally, text, strlen(text), name);
+	}
+	*ret_name = *name;
+	return r;
+}
+
+/* How much of a comm is its group's: all, or up to the slash that a number of a CPU or of a pool follows. strchr() finds the NUL, too. */
+static size_t group_size(const char *comm)
+{
+	const char *slash = strrchr(comm, '/'),
+		   *number = slash ? slash + 1 + (slash[1] == 'u') : "";
+	size_t digits = strspn(number, "0123456789");
+
+	return digits && strchr(":-", number[digits]) ? slash + 1 - comm : strlen(comm);
+}
+
+/* perf's name for a thread of which none is known is its number. */
+static bool has_no_name(const char *comm)
+{
+	return !*comm || (*comm == ':' && comm[1] && !comm[1 + strspn(comm + 1, "0123456789")]);
+}
+
+static int map_group(const struct adding *adding, uint32_t comm, uint32_t *ret_name)
+{
+	const char *text = tape_string(adding->tape, comm);
+	uint32_t *name = &adding->scratch->groups.items[comm];
+	size_t size = group_size(text);
+	char group[64];
+	int r = 0;
+
+	if (!*name) {
+		if (has_no_name(text))
+			snprintf(group, sizeof(group), "[no name]");
+		else
+			snprintf(group, sizeof(group), "%.*s%s", (int)MIN(size, 60u), text,
+				text[size] ? "*" : "");
+		r = tally_name(adding->tally, group, strlen(group), name);
+	}
+	*ret_name = *name;
+	return r;
+}
+
+static int begin_tape(struct adding *adding)
+{
+	const struct tape *tape = adding->tape;
+	struct tally_scratch *scratch = adding->tally->scratch;
+	size_t strings = strings_count(&tape->strings), stacks = tape->stacks.count;
+	size_t functions = strings + tape->modules.count;
+
+	if (!scratch)
+		scratch = calloc(1, sizeof(*scratch));
+	if (!scratch)
+		return -ENOMEM;
+	adding->tally->scratch = adding->scratch = scratch;
+	if (load_marks_make(&scratch->marks, tape) < 0 ||
+		array_zero(&scratch->threads, tape->threads.count) < 0 ||
+		array_zero(&scratch->groups, strings) < 0 ||
+		array_zero(&scratch->times, functions) < 0 ||
+		array_zero(&scratch->functions, functions) < 0 ||
+		array_zero(&scratch->subtrees, stacks) < 0 ||
+		array_zero(&scratch->sets, stacks) < 0)
+		return -ENOMEM;
+	for (size_t i = 1; i < stacks; i++) {
+		const struct tape_stack *stack = &tape->stacks.items[i];
+
+		scratch->sets.items[i] = scratch->sets.items[stack->parent] |
+					 1ull << function_of(adding, stack->frame) % 64;
+	}
+	return 0;
+}
+
+static bool is_within(const struct adding *adding, uint32_t stack, uint32_t function)
+{
+	const struct tape_stack *stacks = adding->tape->stacks.items;
+
+	if (!(adding->scratch->sets.items[stack] & 1ull << function % 64))
+		return false;
+	for (; stack; stack = stacks[stack].parent)
+		if (function_of(adding, stacks[stack].frame) == function)
+			return true;
+	return false;
+}
+
+static int add_call(
+	struct adding *adding, uint32_t caller_frame, uint32_t callee_frame, uint64_t ns)
+{
+	struct tally_row row = { .ns = ns };
+
+	if (map_function(adding, function_of(adding, caller_frame), &row.a) < 0 ||
+		map_function(adding, function_of(adding, callee_frame), &row.b) < 0)
+		return -ENOMEM;
+	return row.a == row.b ? 0 : tally_rows_add(&adding->tally->calls, &row, NULL);
+}
+
+static int add_names(struct adding *adding, const struct item *item)
+{
+	struct tally *tally = adding->tally;
+	uint32_t function = function_of(adding, item->frame), group;
+	struct own_time *time = &adding->scratch->times.items[function];
+
+	tally->all.ns[item->kind] += item->ns;
+	if (item->kind == LOAD_IDLE)
+		return 0;
+	if (map_group(adding, item->comm, &group) < 0)
+		return -ENOMEM;
+	tally->groups.items[group].ns[item->kind] += item->ns;
+	if (item->frameless)
+		return 0;
+	time->self_ns += item->ns;
+	time->kernel |= load_is_kernel(adding->tape, item->frame);
+	if (!is_within(adding, item->stack, function))
+		time->total_ns += item->ns;
+	adding->scratch->subtrees.items[item->stack] += item->ns;
+	return 0;
+}
+
+/* Callers are behind their callees when one goes from the end. */
+static int hand_up(struct adding *adding)
+{
+	const struct tape_stack *stacks = adding->tape->stacks.items;
+	uint64_t *subtrees = adding->scratch->subtrees.items;
+
+	for (size_t i = adding->tape->stacks.count; i-- > 1;) {
+		uint32_t frame = stacks[i].frame, parent = stacks[i].parent;
+		uint32_t function = function_of(adding, frame);
+		struct own_time *time = &adding->scratch->times.items[function];
+
+		if (!subtrees[i])
+			continue;
+		subtrees[parent] += subtrees[i];
+		time->kernel |= load_is_kernel(adding->tape, frame);
+		if (!is_within(adding, parent, function))
+			time->total_ns += subtrees[i];
+		if (adding->parts & TALLY_DETAILS && parent &&
+			add_call(adding, stacks[parent].frame, frame, subtrees[i]) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int end_tape(struct adding *adding)
+{
+	int r = hand_up(adding);
+
+	for (size_t i = 0; r == 0 && i < adding->scratch->times.count; i++) {
+		const struct own_time *time = &adding->scratch->times.items[i];
+		struct tally_function *function;
+		uint32_t name;
+
+		if (!time->total_ns)
+			continue;
+		r = map_function(adding, i, &name);
+		if (r < 0)
+			break;
+		function = &adding->tally->functions.items[name];
+		function->self_ns += time->self_ns;
+		function->total_ns += time->total_ns;
+		function->kernel |= time->kernel;
+	}
+	return r;
+}
+
+static int map_thread(const struct adding *adding, uint32_t id, uint32_t *ret_thread)
+{
+	const struct tape_thread *thread = &adding->tape->threads.items[id];
+	struct tally_row row = { .a = thread->pid, .b = thread->tid };
+	uint32_t *known = &adding->scratch->threads.items[id];
+	int r = 0;
+
+	if (!*known) {
+		r = map_group(adding, thread->comm, &row.c);
+		if (r == 0)
+			r = tally_rows_add(&adding->tally->threads, &row, known);
+		*known += 1;
+	}
+	*ret_thread = *known - 1;
+	return r;
+}
+
+/* What is seen for the first time so late is of no weight. */
+static int add_spot(struct tally_rows *spots, const struct tally_row *spot)
+{
+	if (spots->list.count < SPOTS_MAX || tally_rows_have(spots, spot))
+		return tally_rows_add(spots, spot, NULL);
+	return 0;
+}
+
+static int add_details(
+	struct adding *adding, uint32_t cpu, uint32_t thread, const struct item *item)
+{
+	const struct tape_stack *stacks = adding->tape->stacks.items;
+	struct tally *tally = adding->tally;
+	struct tally_row place = { .a = cpu, .b = thread, .ns = item->ns }, spot = place;
+	int r = map_group(adding, item->comm, &spot.b);
+
+	tally->threads.list.items[thread].ns += item->ns;
+	if (r == 0 && !item->frameless)
+		r = map_function(adding, function_of(adding, item->frame), &spot.c);
+	if (r == 0)
+		r = tally_rows_add(&tally->places, &place, NULL);
+	if (r == 0)
+		r = add_spot(&tally->spots, &spot);
+	if (r == 0 && item->stack)
+		r = add_call(adding, stacks[item->stack].frame, item->frame, item->ns);
+	return r;
+}
+
+static int add_sample(struct adding *adding, size_t number, const uint8_t *kinds, uint64_t ns)
+{
+	const struct tape_sample *sample = &adding->tape->samples.items[number];
+	const struct tape_thread *thread = &adding->tape->threads.items[sample->thread];
+	bool detailed = adding->every == 1 || hash_u64(number) % adding->every == 0;
+	bool idle = thread->pid == 0 && thread->tid == 0;
+	struct item item = {
+		.stack = sample->stack,
+		.frame = sample->frame,
+		.comm = thread->comm,
+		.kind = kinds ? kinds[number]
+			      : load_kind(&adding->scratch->marks, idle, sample->stack,
+					sample->frame),
+		.frameless = kinds && tape_is_no_stack(adding->tape, sample->frame),
+		.ns = ns,
+	};
+	uint32_t own;
+	int r = 0;
+
+	if (adding->parts & TALLY_CPUS && sample->cpu < TAPE_CPUS_MAX) {
+		if (tally_cpu(adding->tally, sample->cpu) < 0)
+			return -ENOMEM;
+		adding->tally->cpus.items[sample->cpu].ns[item.kind] += ns;
+	}
+	if (adding->parts & TALLY_NAMES)
+		r = add_names(adding, &item);
+	if (r < 0 || !(adding->parts & TALLY_DETAILS) || item.kind == LOAD_IDLE)
+		return r;
+	r = map_thread(adding, sample->thread, &own);
+	if (r < 0 || !detailed)
+		return r;
+	item.ns *= adding->every;
+	return add_details(adding, sample->cpu, own, &item);
+}
+
+int tally_add_samples(struct tally *tally, const struct tape *tape, const uint8_t *kinds,
+	uint64_t sample_ns, unsigned int parts)
+{
+	_cleanup_(weights_done) struct weights weights = { 0 };
+	struct adding adding = { .tally = tally,
+		.tape = tape,
+		.parts = parts,
+		.every = 1 + tape->samples.count / DETAILED_SAMPLES };
+	int r = begin_tape(&adding);
+
+	if (r == 0)
+		r = weights_make(&weights, tape, sample_ns);
+	for (size_t i = 0; r == 0 && i < tape->samples.count; i++)
+		r = add_sample(&adding, i, kinds, weights_of(&weights, &tape->samples.items[i]));
+	if (r == 0 && parts & TALLY_NAMES)
+		r = end_tape(&adding);
+	if (tape->samples.count)
+		tally->sample_ns = MAX(tally->sample_ns, sample_ns);
+	tally->host_cpus = MAX(tally->host_cpus, load_host_cpus(tape));
+	if (parts & TALLY_NAMES)
+		tally->samples += tape->samples.count;
+	return r;
+}
+
+int tally_add_sums(struct tally *tally, const struct tape *tape, uint64_t sample_ns,
+	const struct filter *filter)
+{
+	struct adding adding = { .tally = tally, .tape = tape, .parts = TALLY_NAMES, .every = 1 };
+	int r = begin_tape(&adding);
+
+	for (size_t i = 0; r == 0 && i < tape->sums.count; i++) {
+		const struct tape_sum *sum = &tape->sums.items[i];
+		const char *comm = tape_string(tape, sum->comm);
+		struct item item = {
+			.stack = sum->stack,
+			.frame = sum->frame,
+			.comm = sum->comm,
+			.ns = sample_ns * sum->count,
+		};
+
+		if (!filter_passes_comm(filter, comm))
+			continue;
+		item.kind = load_kind(
+			&tally->scratch->marks, load_is_idle_comm(comm), sum->stack, sum->frame);
+		tally->samples += sum->count;
+		r = add_names(&adding, &item);
+	}
+	return r < 0 ? r : end_tape(&adding);
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "query/sums/tally.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "query/sums/tally-tape.h"
+
+int tally_new(struct tally **ret_tally)
+{
+	struct tally *tally = calloc(1, sizeof(*tally));
+
+	if (!tally)
+		return -ENOMEM;
+	*ret_tally = tally;
+	return 0;
+}
+
+static int extend(void *items, size_t *count, size_t *capacity, size_t number, size_t size)
+{
+	if (number < *count)
+		return 0;
+	if (number >= *capacity && array_grow(items, capacity, number + 1, size) < 0)
+		return -ENOMEM;
+	memset(*(uint8_t **)items + *count * size, 0, (number + 1 - *count) * size);
+	*count = number + 1;
+	return 0;
+}
+
+/* Zeroed rows behind those that are there, so that there is one of that number. */
+#define array_extend(array, number)                                            \
+	extend(&(array)->items, &(array)->count, &(array)->capacity, (number), \
+		sizeof(*(array)->items))
+
+static struct map_key row_key(const struct tally_row *row)
+{
+	return map_key_add(map_key_add(map_key_add((struct map_key){ 0 }, row->a), row->b), row->c);
+}
+
+bool tally_rows_have(const struct tally_rows *rows, const struct tally_row *row)
+{
+	return map_get(&rows->known, row_key(row)) != 0;
+}
+
+int tally_rows_add(struct tally_rows *rows, const struct tally_row *row, uint32_t *ret_number)
+{
+	struct map_key key = row_key(row);
+	uint32_t number = map_get(&rows->known, key);
+
+	if (number) {
+		rows->list.items[number - 1].ns += row->ns;
+	} else {
+		if (array_push(&rows->list, *row) < 0 ||
+			map_put(&rows->known, key, rows->list.count) < 0)
+			return -ENOMEM;
+		number = rows->list.count;
+	}
+	if (ret_number)
+		*ret_number = number - 1;
+	return 0;
+}
+
+static void rows_done(struct tally_rows *rows)
+{
+	array_done(&rows->list);
+	map_done(&rows->known);
+}
+
+struct tally *tally_free(struct tally *tally)
+{
+	if (!tally)
+		return NULL;
+	strings_done(&tally->names);
+	array_done(&tally->functions);
+	array_done(&tally->groups);
+	array_done(&tally->cpus);
+	rows_done(&tally->threads);
+	rows_done(&tally->places);
+	rows_done(&tally->spots);
+	rows_done(&tally->calls);
+	tally_scratch_free(tally->scratch);
+	free(tally);
+	return NULL;
+}
+
+int tally_name(struct tally *tally, const char *name, size_t size, uint32_t *ret_name)
+{
+	if (strings_add(&tally->names, name, size, ret_name) < 0 ||
+		array_extend(&tally->functions, *ret_name) < 0 ||
+		array_extend(&tally->groups, *ret_name) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+int tally_cpu(struct tally *tally, uint32_t cpu)
+{
+	return array_extend(&tally->cpus, (size_t)cpu);
+}
+
+static int merge_names(struct tally *tally, const struct tally *other, uint32_t *names)
+{
+	for (uint32_t i = 1; i < strings_count(&other->names); i++) {
+		const char *name = strings_at(&other->names, i);
+		const struct tally_function *from = &other->functions.items[i];
+		struct tally_function *to;
+
+		if (tally_name(tally, name, strlen(name), &names[i]) < 0)
+			return -ENOMEM;
+		to = &tally->functions.items[names[i]];
+		to->self_ns += from->self_ns;
+		to->total_ns += from->total_ns;
+		to->kernel |= from->kernel;
+		load_add(&tally->groups.items[names[i]], &other->groups.items[i]);
+	}
+	return 0;
+}
+
+static int merge_threads(
+	struct tally *tally, const struct tally *other, const uint32_t *names, uint32_t *threads)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < other->threads.list.count; i++) {
+		struct tally_row row = other->threads.list.items[i];
+
+		row.c = names[row.c];
+		r = tally_rows_add(&tally->threads, &row, &threads[i]);
+	}
+	return r;
+}
+
+/* The other's numbers as ours; NULL: they are the same. */
+static int merge_rows(struct tally_rows *rows, const struct tally_rows *other, const uint32_t *a,
+	const uint32_t *b, const uint32_t *c)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < other->list.count; i++) {
+		struct tally_row row = other->list.items[i];
+
+		row.a = a ? a[row.a] : row.a;
+		row.b = b ? b[row.b] : row.b;
+		row.c = c ? c[row.c] : row.c;
+		r = tally_rows_add(rows, &row, NULL);
+	}
+	return r;
+}
+
+int tally_merge(struct tally *tally, const struct tally *other)
+{
+	size_t name_count = strings_count(&other->names);
+	size_t thread_count = other->threads.list.count;
+	_cleanup_free_ uint32_t *names = calloc(name_count, sizeof(*names));
+	_cleanup_free_ uint32_t *threads = calloc(MAX(thread_count, (size_t)1), sizeof(*threads));
+	int r = names && threads ? merge_names(tally, other, names) : -ENOMEM;
+
+	if (r == 0)
+		r = merge_threads(tally, other, names, threads);
+	if (r == 0)
+		r = merge_rows(&tally->places, &other->places, NULL, threads, NULL);
+	if (r == 0)
+		r = merge_rows(&tally->spots, &other->spots, NULL, names, names);
+	if (r == 0)
+		r = merge_rows(&tally->calls, &other->calls, names, names, NULL);
+	for (size_t i = 0; r == 0 && i < other->cpus.count; i++) {
+		r = tally_cpu(tally, i);
+		if (r == 0)
+			load_add(&tally->cpus.items[i], &other->cpus.items[i]);
+	}
+	load_add(&tally->all, &other->all);
+	tally->samples += other->samples;
+	tally->sample_ns = MAX(tally->sample_ns, other->sample_ns);
+	tally->host_cpus = MAX(tally->host_cpus, other->host_cpus);
+	return r;
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "query/sums/weights.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Of a timer that was stopped for longer, nobody knows what the CPU did meanwhile. */
+#define WEIGHT_MAX 16
+
+static int compare_stretches(const void *a, const void *b)
+{
+	const struct weights_stretch *left = a, *right = b;
+
+	if (left->cpu != right->cpu)
+		return left->cpu < right->cpu ? -1 : 1;
+	return (left->from_ns > right->from_ns) - (left->from_ns < right->from_ns);
+}
+
+/* The sample that was one too many still comes, so there is one at the least. */
+static int add_stretch(struct weights *weights, const struct tape_loss *missing)
+{
+	uint64_t slots = (missing->to_ns - missing->from_ns) / weights->sample_ns;
+	uint64_t came = slots - MIN(slots, missing->count) + 1;
+	double weight = MIN((double)missing->count / came + 1, WEIGHT_MAX);
+	struct weights_stretch stretch = { missing->cpu, missing->from_ns, missing->to_ns,
+		weights->sample_ns * weight };
+
+	return array_push(&weights->throttled, stretch);
+}
+
+int weights_make(struct weights *weights, const struct tape *tape, uint64_t sample_ns)
+{
+	int r = 0;
+
+	weights->sample_ns = sample_ns;
+	for (size_t i = 0; r == 0 && sample_ns && i < tape->losses.count; i++)
+		if (tape_is_throttled(tape, i))
+			r = add_stretch(weights, &tape->losses.items[i]);
+	if (weights->throttled.count)
+		qsort(weights->throttled.items, weights->throttled.count,
+			sizeof(*weights->throttled.items), compare_stretches);
+	return r;
+}
+
+void weights_done(struct weights *weights)
+{
+	array_done(&weights->throttled);
+}
+
+/* The last stretch that begins before the sample is the only one that it can lie in. */
+uint64_t weights_of(const struct weights *weights, const struct tape_sample *sample)
+{
+	const struct weights_stretch *list = weights->throttled.items, *found;
+	size_t low = 0, high = weights->throttled.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		bool before = list[middle].cpu < sample->cpu ||
+			      (list[middle].cpu == sample->cpu &&
+				      list[middle].from_ns <= sample->time_ns);
+
+		low = before ? middle + 1 : low;
+		high = before ? high : middle;
+	}
+	found = low ? &list[low - 1] : NULL;
+	return found && found->cpu == sample->cpu && sample->time_ns < found->to_ns
+		       ? found->sample_ns
+		       : weights->sample_ns;
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "query/text/clean-name.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#define NOT_A_CHARACTER UINT32_MAX
+
+/* How many continuation bytes follow a first byte, and the range of the first of them (no overlong forms, no surrogates). */
+static int utf8_follow(uint8_t first, uint8_t *ret_low, uint8_t *ret_high)
+{
+	*ret_low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+	*ret_high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+	if (first < 0x80)
+		return 0;
+	if (first >= 0xc2 && first <= 0xdf)
+		return 1;
+	if (first >= 0xe0 && first <= 0xef)
+		return 2;
+	if (first >= 0xf0 && first <= 0xf4)
+		return 3;
+	return -1;
+}
+
+/*
+ * The size of the character at a NUL-terminated text that is not empty, or of the longest start of one that breaks off;
+ * the NUL is no continuation byte, so nothing behind it is looked at.
+ */
+static size_t utf8_character(const uint8_t *at, uint32_t *ret_character)
+{
+	uint8_t low, high;
+	int follow = utf8_follow(at[0], &low, &high);
+	uint32_t character = follow > 0 ? at[0] & (0x3f >> follow) : at[0];
+
+	*ret_character = NOT_A_CHARACTER;
+	if (follow < 0)
+		return 1;
+	for (int i = 1; i <= follow; i++) {
+		if (at[i] < low || at[i] > high)
+			return i;
+		character = character << 6 | (at[i] & 0x3f);
+		low = 0x80;
+		high = 0xbf;
+	}
+	*ret_character = character;
+	return follow + 1;
+}
+
+static bool is_illegible(uint32_t character)
+{
+	if (character == NOT_A_CHARACTER || character < 0x20)
+		return true;
+	if (character >= 0x7f && character <= 0xa0)
+		return true;
+	return character == 0x1680 || (character >= 0x2000 && character <= 0x200a) ||
+	       character == 0x2028 || character == 0x2029 || character == 0x202f ||
+	       character == 0x205f || character == 0x3000;
+}
+
+size_t legible_size(const char *name)
+{
+	size_t size = strlen(name);
+
+	while (size > 1 && name[size - 1] == ' ')
+		size--;
+	return size;
+}
+
+size_t legible_take(const char *at, bool first, char *ret_instead)
+{
+	uint32_t character;
+	size_t used = utf8_character((const uint8_t *)at, &character);
+
+	*ret_instead = is_illegible(character)		     ? '?'
+		       : first && (*at == '#' || *at == ' ') ? '_'
+							     : 0;
+	return used;
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "query/window/glob.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stddef.h>
+#include <string.h>
+#include <wctype.h>
+
+bool glob_passes(const char *pattern, const char *text)
+{
+	return !pattern || fnmatch(pattern, text, 0) == 0;
+}
+
+/* Where a pattern is looked at, within brackets. */
+struct place {
+	const char *pattern;
+	const char *at;
+	struct error *error;
+};
+
+static int refuse(const struct place *place, const char *why)
+{
+	return error_set(place->error, -EINVAL, "\"%.60s\" is no pattern: %s", place->pattern, why);
+}
+
+/* "[:alpha:]", or "[.x.]" and "[=x=]", from its second sign on; the size, 0 where it is only a [ among others. */
+static size_t class_size(const char *at)
+{
+	static const char lower[] = "abcdefghijklmnopqrstuvwxyz";
+	size_t inner;
+
+	if (!*at || !strchr(":.=", *at))
+		return 0;
+	inner = *at == ':' ? strspn(at + 1, lower) : at[1] != 0;
+	return at[1 + inner] == *at && at[2 + inner] == ']' ? inner + 3 : 0;
+}
+
+static int take_class(struct place *place, size_t size)
+{
+	char name[16] = "";
+
+	if (*place->at == ':') {
+		memcpy(name, place->at + 1, size - 3 < sizeof(name) ? size - 3 : 0);
+		if (!wctype(name))
+			return refuse(place,
+				"it has a class between [: and :] that is none; use [:alpha:], "
+				"[:digit:]");
+	}
+	place->at += size;
+	return 0;
+}
+
+/* One sign, of which \ may say that it is no more than that; not 0. */
+static unsigned char take_sign(struct place *place)
+{
+	if (*place->at == '\\' && place->at[1])
+		place->at++;
+	return *place->at++;
+}
+
+/* A sign, a range of them, or a class. */
+static int take_member(struct place *place)
+{
+	size_t size = *place->at == '[' ? class_size(place->at + 1) : 0;
+	unsigned char first;
+
+	if (size) {
+		place->at++;
+		return take_class(place, size);
+	}
+	first = take_sign(place);
+	if (*place->at != '-' || !place->at[1] || place->at[1] == ']')
+		return 0;
+	place->at++;
+	if (*place->at == '[' && class_size(place->at + 1))
+		return 0;
+	return take_sign(place) < first ? refuse(place, "a range in it runs backwards, as in [z-a]")
+					: 0;
+}
+
+/* What stands behind a [, up to its ]; a ] in the first place is one of the signs. */
+static int take_bracket(struct place *place)
+{
+	bool first = true;
+	int r = 0;
+
+	if (*place->at == '!' || *place->at == '^')
+		place->at++;
+	for (; r == 0 && *place->at && (first || *place->at != ']'); first = false)
+		r = take_member(place);
+	if (r < 0)
+		return r;
+	if (!*place->at)
+		return refuse(place, "it has a [ without its ]; \\[ stands for a [ itself");
+	place->at++;
+	return 0;
+}
+
+int glob_check(const char *pattern, struct error *error)
+{
+	struct place place = { .pattern = pattern, .at = pattern, .error = error };
+	int r = 0;
+
+	while (r == 0 && *place.at) {
+		char sign = *place.at++;
+
+		if (sign == '[')
+			r = take_bracket(&place);
+		else if (sign == '\\' && !*place.at)
+			r = refuse(&place, "nothing is behind its \\; \\\\ stands for a \\ itself");
+		else if (sign == '\\')
+			place.at++;
+	}
+	return r;
+}
+
+bool globs_pass(const struct globs *globs, const char *text)
+{
+	bool passes = !globs->count;
+
+	for (size_t i = 0; !passes && i < globs->count; i++)
+		passes = glob_passes(globs->list[i], text);
+	return passes;
+}
