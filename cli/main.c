@@ -16,10 +16,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "cli/command.h"
-#include "cli/nearest.h"
-#include "cli/conf.h"
-#include "cli/time-zone.h"
+#include "cli/options/command.h"
+#include "cli/options/did-you-mean.h"
+#include "cli/options/conf.h"
+#include "cli/options/time-zone.h"
 #include "cli/version.h"
 
 const struct option global_options[] = {

@@ -4,7 +4,7 @@
 /* Audits of trees: with a clock of their own, on which waiting takes no time. All of it CHECKs. */
 
 #include "audit/audit.h"
-#include "cli/audit-text.h"
+#include "cli/answer/audit-text.h"
 #include "tests/tapes.h"
 #include "tests/tree.h"
 

@@ -6,7 +6,7 @@
 #include "audit/audit.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "cli/audit-text.h"
+#include "cli/answer/audit-text.h"
 #include "tests/fuzz/root.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

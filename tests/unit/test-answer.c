@@ -7,9 +7,9 @@
 #include <sched.h>
 
 #include "base/file.h"
-#include "cli/command.h"
-#include "cli/screen.h"
-#include "cli/time-zone.h"
+#include "cli/options/command.h"
+#include "cli/answer/screen.h"
+#include "cli/options/time-zone.h"
 #include "tests/spools.h"
 
 #define PERF(seconds) (TAPES_PERF + (uint64_t)((seconds)*1e9))

@@ -2,8 +2,8 @@
 /* What a heat map marks of a store's incidents: episodes, each once. */
 #include "tests/check.h"
 
-#include "cli/command.h"
-#include "cli/heat-marks.h"
+#include "cli/options/command.h"
+#include "cli/answer/heat-marks.h"
 #include "tests/tapes.h"
 
 /* what the command line's main file has */

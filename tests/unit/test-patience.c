@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cli/patience.h"
+#include "base/watchdog-child.h"
 
 #define LIMIT_NS 50000000ull
 

@@ -2,7 +2,7 @@
 /* The line of progress, where the terminal is too narrow for all of it. */
 #include "tests/check.h"
 
-#include "cli/progress.h"
+#include "cli/answer/progress-line.h"
 
 static const char line[] = "1 min 5 s  12921 samples (146/s)  0 lost  1.5 MB  own CPU 0.26 %  "
 			   "cpu-clock on 2 CPUs, 3 segments";

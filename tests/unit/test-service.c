@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cli/service.h"
+#include "recorder/run/service.h"
 
 /* A manager's socket, in the abstract namespace, and its name in the environment. */
 static int listen_as_manager(void)

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "base/output-relay.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+
+/* Does somebody wait for its end? */
+static bool is_waited_for(int fd)
+{
+	struct stat about;
+
+	return fstat(fd, &about) == 0 && (S_ISFIFO(about.st_mode) || S_ISSOCK(about.st_mode));
+}
+
+static void close_end(int *fd)
+{
+	if (*fd >= 0)
+		close(take_fd(*fd));
+}
+
+int relays_open(struct relay relays[RELAYS])
+{
+	static const int ours[RELAYS] = { STDOUT_FILENO, STDERR_FILENO };
+	int fds[2], r = 0;
+
+	for (int i = 0; i < RELAYS; i++) {
+		relays[i] = (struct relay){ ours[i], -1, -1 };
+		if (r < 0 || !is_waited_for(ours[i]))
+			continue;
+		if (pipe2(fds, O_CLOEXEC) < 0) {
+			r = -errno;
+			continue;
+		}
+		relays[i].from = fds[0];
+		relays[i].by = fds[1];
+		if (fcntl(fds[0], F_SETFL, O_NONBLOCK) < 0)
+			r = -errno;
+	}
+	return r;
+}
+
+/* Linux 5.9; before, they stay open. */
+static void close_all_but(int keep)
+{
+	if (keep > STDERR_FILENO + 1)
+		(void)syscall(SYS_close_range, STDERR_FILENO + 1, keep - 1, 0);
+	(void)syscall(SYS_close_range, keep + 1, UINT_MAX, 0);
+}
+
+void relays_enter(struct relay relays[RELAYS], int keep)
+{
+	int none = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	if (none >= 0)
+		dup2(none, STDIN_FILENO);
+	for (int i = 0; i < RELAYS; i++)
+		if (relays[i].by >= 0)
+			dup2(relays[i].by, relays[i].to);
+	relays_done(relays);
+	close_all_but(keep);
+}
+
+void relays_begin(struct relay relays[RELAYS])
+{
+	for (int i = 0; i < RELAYS; i++)
+		close_end(&relays[i].by);
+}
+
+/* False when there is no more, or nobody wants it: who writes is told so as we were. */
+static bool take(const struct relay *relay)
+{
+	char bytes[65536];
+	ssize_t size;
+
+	do
+		size = read(relay->from, bytes, sizeof(bytes));
+	while (size > 0 && file_write_all(relay->to, bytes, size) == 0);
+	return size < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+void relays_take(struct relay relays[RELAYS])
+{
+	for (int i = 0; i < RELAYS; i++)
+		if (relays[i].from >= 0 && !take(&relays[i]))
+			close_end(&relays[i].from);
+}
+
+void relays_done(struct relay relays[RELAYS])
+{
+	for (int i = 0; i < RELAYS; i++) {
+		close_end(&relays[i].from);
+		close_end(&relays[i].by);
+	}
+}

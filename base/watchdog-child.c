@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "base/watchdog-child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/output-relay.h"
+
+/* More are a host on which nothing answers. */
+#define HUNG_MAX 16
+#define LOOK_MS 100
+
+/* One that only gets no CPU, or was stopped, is left so many times as long. */
+#define STARVED 6
+
+/* Shared by both processes. */
+struct patience {
+	_Atomic uint64_t since_ns; /* 0: it is at nothing that may hang */
+	char what[64];
+	char hung[HUNG_MAX][64];
+	size_t hung_count;
+};
+
+bool patience_enter(struct patience *patience, const char *what)
+{
+	patience->since_ns = 0;
+	if (!what)
+		return true;
+	for (size_t i = 0; i < patience->hung_count; i++)
+		if (strcmp(patience->hung[i], what) == 0)
+			return false;
+	snprintf(patience->what, sizeof(patience->what), "%s", what);
+	patience->since_ns = clock_ns(CLOCK_MONOTONIC);
+	return true;
+}
+
+/* Does it wait for something in the kernel? */
+static bool is_waiting(pid_t pid)
+{
+	_cleanup_free_ char *text = NULL;
+	char path[32];
+	const char *name_end;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (file_read(path, 4096, &text, NULL) < 0)
+		return true;
+	name_end = strrchr(text, ')');
+	return !name_end || !name_end[1] || !strchr("RTt", name_end[2]);
+}
+
+static bool hangs(pid_t pid, const struct patience *patience, uint64_t limit_ns)
+{
+	uint64_t since_ns = patience->since_ns, now = clock_ns(CLOCK_MONOTONIC);
+
+	return since_ns && now > since_ns + limit_ns &&
+	       (now > since_ns + STARVED * limit_ns || is_waiting(pid));
+}
+
+/* It ends when this one does, however that comes. */
+static void do_work(const struct patience_work *work, struct patience *patience, pid_t parent)
+{
+	int code = EXIT_FAILURE;
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent)
+		code = work->work(work->context, patience);
+	fflush(NULL);
+	exit(code);
+}
+
+/* Its pipe ends with it. 0, or -ETIMEDOUT. What it wrote until then is handed on. */
+static int watch(pid_t pid, int fd, struct relay relays[RELAYS], const struct patience *patience,
+	uint64_t limit_ns)
+{
+	struct pollfd waits[1 + RELAYS] = { { .fd = fd } };
+	int r = 1;
+
+	while (r > 0) {
+		for (int i = 0; i < RELAYS; i++)
+			waits[1 + i] = (struct pollfd){ .fd = relays[i].from, .events = POLLIN };
+		if (poll(waits, ARRAY_SIZE(waits), LOOK_MS) > 0 && waits[0].revents)
+			r = 0;
+		else if (hangs(pid, patience, limit_ns))
+			r = -ETIMEDOUT;
+		relays_take(relays);
+	}
+	return r;
+}
+
+static int wait_for(pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	/* as it would have ended itself */
+	signal(WTERMSIG(status), SIG_DFL);
+	raise(WTERMSIG(status));
+	return -EINTR;
+}
+
+static int start(const struct patience_work *work, struct patience *patience,
+	struct relay relays[RELAYS], int keep, pid_t *ret_pid)
+{
+	pid_t parent = getpid();
+
+	patience->since_ns = 0;
+	fflush(NULL);
+	*ret_pid = fork();
+	if (*ret_pid < 0)
+		return -errno;
+	if (!*ret_pid) {
+		relays_enter(relays, keep);
+		do_work(work, patience, parent);
+	}
+	relays_begin(relays);
+	return 0;
+}
+
+/* One try: what the work said, or -ETIMEDOUT with what it was at among what hung. */
+static int run_once(
+	const struct patience_work *work, struct patience *patience, struct relay relays[RELAYS])
+{
+	_cleanup_close_ int reads = -1, writes = -1;
+	int fds[2], r;
+	pid_t pid;
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return -errno;
+	reads = fds[0];
+	writes = fds[1];
+	r = start(work, patience, relays, writes, &pid);
+	if (r < 0)
+		return r;
+	close(take_fd(writes));
+	r = watch(pid, reads, relays, patience, work->limit_ns);
+	if (r == 0)
+		return wait_for(pid);
+	kill(pid, SIGKILL);
+	memcpy(patience->hung[patience->hung_count++], patience->what, sizeof(patience->what));
+	work->gave_up(work->context, patience->what);
+	return r;
+}
+
+int patience_run(const struct patience_work *work)
+{
+	struct patience *patience = mmap(
+		NULL, sizeof(*patience), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct relay relays[RELAYS];
+	int r;
+
+	if (patience == MAP_FAILED)
+		return -errno;
+	do {
+		r = relays_open(relays);
+		if (r == 0)
+			r = run_once(work, patience, relays);
+		relays_done(relays);
+	} while (r == -ETIMEDOUT && patience->hung_count < HUNG_MAX);
+	munmap(patience, sizeof(*patience));
+	return r;
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/answer/audit-text.h"
+
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "draw/text.h"
+
+#define INDENT 10
+#define WIDTH_MIN 40
+
+static const char *const severities[] = { "notice", "warning", "critical" };
+
+/* What a label stands before, each line of it below the other, and broken where it is too long. */
+static void put_block(
+	const struct terminal *terminal, const char *label, const char *block, struct buffer *text)
+{
+	struct terminal narrow = *terminal;
+
+	narrow.width = MAX(terminal->width, WIDTH_MIN) - INDENT;
+	while (*block) {
+		_cleanup_(buffer_done) struct buffer line = { 0 }, clean = { 0 }, broken = { 0 };
+		size_t size = strcspn(block, "\n");
+
+		buffer_bytes(&line, block, size);
+		buffer_u8(&line, 0);
+		block += size + (block[size] == '\n');
+		if (!buffer_failed(&line))
+			text_put_short(&narrow, (const char *)line.data, UINT32_MAX, &clean);
+		buffer_u8(&clean, 0);
+		if (!buffer_failed(&clean))
+			text_put_lines(&narrow, (const char *)clean.data, &broken);
+		buffer_u8(&broken, 0);
+		text->failed |=
+			buffer_failed(&line) || buffer_failed(&clean) || buffer_failed(&broken);
+		for (const char *at = (const char *)broken.data; !text->failed && *at;) {
+			size_t part = strcspn(at, "\n");
+
+			buffer_printf(text, "%-*s%.*s\n", INDENT, label, (int)part, at);
+			label = "";
+			at += part + (at[part] == '\n');
+		}
+	}
+}
+
+static void put_finding(
+	const struct finding *finding, const struct terminal *terminal, struct buffer *text)
+{
+	struct terminal wide = *terminal;
+
+	if (finding->severity != SEVERITY_NOTICE)
+		terminal_style(terminal,
+			finding->severity == SEVERITY_CRITICAL ? STYLE_ALERT : STYLE_BOLD, text);
+	put_block(terminal, severities[finding->severity], (const char *)finding->title.data, text);
+	terminal_style(terminal, STYLE_PLAIN, text);
+	put_block(terminal, "means:", (const char *)finding->means.data, text);
+	put_block(terminal, "numbers:", (const char *)finding->lines.data, text);
+	/* not broken: they are to be pasted */
+	wide.width = UINT32_MAX;
+	put_block(&wide, "confirm:", (const char *)finding->confirm.data, text);
+	put_block(terminal, "fix:", (const char *)finding->fix.data, text);
+	buffer_u8(text, '\n');
+}
+
+static void list_checks(const struct report *report, bool unread, struct buffer *text)
+{
+	const char *comma = "";
+
+	for (size_t i = 0; i < report->checks.count; i++) {
+		const struct check *check = &report->checks.items[i];
+
+		if (check->unread != unread)
+			continue;
+		buffer_printf(text, "%s%s (%s)", comma, check->name, check->text);
+		comma = ", ";
+	}
+}
+
+static bool any_check(const struct report *report, bool unread)
+{
+	for (size_t i = 0; i < report->checks.count; i++)
+		if (report->checks.items[i].unread == unread)
+			return true;
+	return false;
+}
+
+/* What was looked at, and what could not be. */
+static void put_checks(
+	const struct report *report, const struct terminal *terminal, struct buffer *text)
+{
+	_cleanup_(buffer_done) struct buffer checked = { 0 }, unread = { 0 };
+	char watched[32], recorded[32];
+
+	list_checks(report, false, &checked);
+	if (!any_check(report, false))
+		buffer_text(&checked, "nothing could be looked at");
+	if (report->watched_ns)
+		buffer_printf(&checked, "; watched for %s",
+			duration_format(report->watched_ns, watched, sizeof(watched)));
+	else
+		buffer_text(&checked, "; looked at once");
+	if (report->recorded_from_ns)
+		buffer_printf(&checked, ", and %s that were recorded",
+			duration_format(report->recorded_to_ns - report->recorded_from_ns, recorded,
+				sizeof(recorded)));
+	list_checks(report, true, &unread);
+	buffer_u8(&checked, 0);
+	buffer_u8(&unread, 0);
+	text->failed |= buffer_failed(&checked) || buffer_failed(&unread);
+	if (text->failed)
+		return;
+	put_block(terminal,
+		any_check(report, false) && !report->findings.count ? "healthy:" : "checked:",
+		(const char *)checked.data, text);
+	put_block(terminal, "unread:", (const char *)unread.data, text);
+}
+
+void audit_put_text(
+	const struct report *report, const struct terminal *terminal, struct buffer *text)
+{
+	for (size_t i = 0; i < report->findings.count; i++)
+		put_finding(&report->findings.items[i], terminal, text);
+	put_checks(report, terminal, text);
+}
+
+static void put_string(struct buffer *json, const char *key, const struct buffer *value)
+{
+	json_key(json, key);
+	json_string(json, (const char *)value->data);
+}
+
+/* Each line is one. */
+static void put_strings(struct buffer *json, const char *key, const struct buffer *lines)
+{
+	const char *at = (const char *)lines->data;
+
+	json_key(json, key);
+	json_open(json, '[');
+	while (*at) {
+		size_t size = strcspn(at, "\n");
+
+		json_text(json, at, size);
+		at += size + (at[size] == '\n');
+	}
+	json_close(json, ']');
+}
+
+static void put_finding_json(const struct finding *finding, struct buffer *json)
+{
+	json_open(json, '{');
+	json_key(json, "kind");
+	json_string(json, finding->kind);
+	json_key(json, "severity");
+	json_string(json, severities[finding->severity]);
+	put_string(json, "title", &finding->title);
+	put_string(json, "means", &finding->means);
+	json_key(json, "numbers");
+	buffer_text(json, (const char *)finding->numbers.data);
+	put_strings(json, "said", &finding->lines);
+	put_strings(json, "confirm", &finding->confirm);
+	put_string(json, "fix", &finding->fix);
+	json_close(json, '}');
+}
+
+static void put_checks_json(
+	const struct report *report, const char *key, bool unread, struct buffer *json)
+{
+	json_key(json, key);
+	json_open(json, '{');
+	for (size_t i = 0; i < report->checks.count; i++) {
+		const struct check *check = &report->checks.items[i];
+
+		if (check->unread != unread)
+			continue;
+		json_key(json, check->name);
+		json_string(json, check->text);
+	}
+	json_close(json, '}');
+}
+
+void audit_put_json(const struct report *report, struct buffer *json)
+{
+	json_open(json, '{');
+	json_time_known(json, "time", report->now_ns);
+	json_key(json, "watched_ns");
+	json_u64(json, report->watched_ns);
+	json_time_known(json, "recorded_from", report->recorded_from_ns);
+	json_time_known(json, "recorded_to", report->recorded_to_ns);
+	put_checks_json(report, "checked", false, json);
+	put_checks_json(report, "not_checked", true, json);
+	json_key(json, "findings");
+	json_open(json, '[');
+	for (size_t i = 0; i < report->findings.count; i++)
+		put_finding_json(&report->findings.items[i], json);
+	json_close(json, ']');
+	json_close(json, '}');
+	buffer_u8(json, '\n');
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/answer/gauges-rest.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/intern.h"
+#include "cli/options/did-you-mean.h"
+
+void gauges_onces_done(struct gauges_onces *onces)
+{
+	for (size_t i = 0; i < onces->list.count; i++)
+		free(onces->list.items[i].name);
+	array_done(&onces->list);
+}
+
+int gauges_onces_see(struct gauges_onces *onces, const struct series_step *step)
+{
+	struct gauges_once *once;
+
+	while (onces->list.count <= step->series)
+		if (array_push(&onces->list, (struct gauges_once){ .has_row = false }) < 0)
+			return -ENOMEM;
+	once = &onces->list.items[step->series];
+	if (once->has_row)
+		return 0;
+	once->has_row = step->has_figure;
+	if (once->has_row) {
+		free(take_ptr(once->name));
+		return 0;
+	}
+	once->value = step->value;
+	once->time_ns = step->to_ns;
+	if (!once->name)
+		once->name = strdup(step->name);
+	return once->name ? 0 : -ENOMEM;
+}
+
+size_t gauges_onces_count(const struct gauges_onces *onces)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < onces->list.count; i++)
+		count += onces->list.items[i].name != NULL;
+	return count;
+}
+
+void gauges_onces_put(const struct gauges_onces *onces, bool utc, struct buffer *text)
+{
+	for (size_t i = 0; i < onces->list.count; i++) {
+		const struct gauges_once *once = &onces->list.items[i];
+		char time[TIME_TEXT_SIZE];
+
+		if (once->name)
+			buffer_printf(text,
+				"%s stood at %lld, %s: by how much it grows is not known\n",
+				once->name, (long long)once->value,
+				time_format(once->time_ns, utc, 0, time));
+	}
+}
+
+struct unknown {
+	const char *glob;
+	struct strings names, groups; /* without units */
+	int failed;
+};
+
+/* "cpu39/user_ms" is one of "cpu". */
+static int add_group(struct unknown *unknown, const char *name)
+{
+	size_t size = strcspn(name, "/");
+	uint32_t id;
+
+	while (size && isdigit((unsigned char)name[size - 1]))
+		size--;
+	return strings_add(&unknown->groups, name, size, &id);
+}
+
+/* Takes none. */
+static bool offer(void *context, const char *name)
+{
+	struct unknown *unknown = context;
+	size_t size = strlen(name) - series_suffix(name);
+	uint32_t id;
+
+	if (unknown->failed || strings_find(&unknown->names, name, size))
+		return false;
+	unknown->failed = strings_add(&unknown->names, name, size, &id);
+	if (unknown->failed == 0)
+		unknown->failed = add_group(unknown, name);
+	return false;
+}
+
+static int see_none(void *context, const struct series_step *step)
+{
+	(void)context;
+	(void)step;
+	return 0;
+}
+
+/* The one that was perhaps meant; "": none is near. */
+static const char *find_near(const struct unknown *unknown)
+{
+	struct nearest nearest;
+
+	nearest_init(&nearest, unknown->glob);
+	for (uint32_t id = 1; id < strings_count(&unknown->names); id++)
+		nearest_offer(&nearest, strings_at(&unknown->names, id));
+	return nearest.best ? nearest.best : "";
+}
+
+/* A name that is a part of others is meant to be those. */
+static bool is_part(const struct unknown *unknown)
+{
+	for (uint32_t id = 1; id < strings_count(&unknown->names); id++)
+		if (strstr(strings_at(&unknown->names, id), unknown->glob))
+			return true;
+	return false;
+}
+
+static void describe(const struct unknown *unknown, struct buffer *text)
+{
+	const char *near = find_near(unknown), *before = "; there are ";
+
+	buffer_printf(text, "no figure of that window is called '%s'", unknown->glob);
+	if (is_part(unknown))
+		buffer_printf(text, ", but it is a part of some: --name '*%s*'", unknown->glob);
+	else if (*near)
+		buffer_printf(text, ", perhaps '%s'", near);
+	for (uint32_t id = 1; id < strings_count(&unknown->groups); id++) {
+		buffer_printf(text, "%s'%s*'", before, strings_at(&unknown->groups, id));
+		before = ", ";
+	}
+	buffer_u8(text, 0);
+}
+
+int gauges_put_unknown(struct store_reader *reader, const struct question *question,
+	const char *glob, struct buffer *text, struct error *error)
+{
+	struct unknown unknown = { .glob = glob };
+	const struct series_options options = {
+		.question = *question,
+		.wants = offer,
+		.see = see_none,
+		.context = &unknown,
+	};
+	struct coverage coverage = { 0 };
+	int r;
+
+	r = series_run(reader, &options, &coverage, error);
+	if (r == 0)
+		r = unknown.failed;
+	if (r == 0)
+		describe(&unknown, text);
+	if (r == 0 && buffer_failed(text))
+		r = -ENOMEM;
+	array_done(&coverage.gaps);
+	strings_done(&unknown.names);
+	strings_done(&unknown.groups);
+	return r;
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/answer/progress-line.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+#define STEP_NS (200 * NSEC_PER_MSEC)
+
+static bool ends_part(const char *text, size_t size)
+{
+	return strncmp(text + size, "  ", 2) == 0 || strncmp(text + size, ", ", 2) == 0;
+}
+
+size_t progress_fits(const char *text, size_t width)
+{
+	size_t size = strlen(text), part = width, word = width;
+
+	if (size <= width)
+		return size;
+	while (part && !ends_part(text, part))
+		part--;
+	if (part)
+		return part;
+	/* the first part has no room: then so many words of it */
+	while (word && text[word] != ' ')
+		word--;
+	return word;
+}
+
+/* A line that wraps could not be written over. What was there before is, by blanks: no terminal is too dumb for that. */
+void progress_line(const char *text)
+{
+	struct winsize size;
+	int width = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
+
+	fprintf(stderr, "\r%-*.*s", width - 1, (int)progress_fits(text, width - 1), text);
+	fflush(stderr);
+}
+
+void progress_clear(void)
+{
+	progress_line("");
+	fputc('\r', stderr);
+}
+
+void progress_start(struct progress *progress, const char *what, bool quiet)
+{
+	*progress = (struct progress){
+		.what = what,
+		.shown = !quiet && isatty(STDERR_FILENO),
+		.started_ns = clock_ns(CLOCK_MONOTONIC),
+	};
+}
+
+void progress_show(void *context, uint64_t done, uint64_t size)
+{
+	struct progress *progress = context;
+	char left[32], text[256];
+	double part = size ? (double)done / size : 1;
+	uint64_t now_ns;
+
+	if (!progress->shown)
+		return;
+	now_ns = clock_ns(CLOCK_MONOTONIC);
+	if (now_ns - MAX(progress->last_ns, progress->started_ns) < STEP_NS)
+		return;
+	progress->last_ns = now_ns;
+	duration_format((now_ns - progress->started_ns) * (1 - part) / MAX(part, 0.001), left,
+		sizeof(left));
+	snprintf(text, sizeof(text), "%3.0f %%  %s left  %s", 100 * part, left, progress->what);
+	progress_line(text);
+}
+
+void progress_end(struct progress *progress)
+{
+	if (progress->last_ns)
+		progress_clear();
+}

@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/answer/recorder-text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/size.h"
+#include "draw/text.h"
+
+/* It tells of itself once a second. */
+#define SILENT_NS (5 * NSEC_PER_SEC)
+
+#define TRACEFS_COSTS                                                                     \
+	"no trace events: who makes and leaves cgroups, and what was killed for want of " \
+	"memory, is not known; "
+
+/* What it does without, and what that costs. A newer recorder may know more of them. */
+static const struct {
+	const char *name;
+	const char *costs;
+} rungs[] = {
+	{ "ksymbol", "BPF programs that are loaded while it runs have no name" },
+	{ "lost", "samples that were lost just before a CPU fell idle are told of late" },
+	{ "cgroup", "the cgroup of a process is asked of /proc, where one that ends at once is not "
+		    "found; "
+		    "it is told of from 5.7 on" },
+	{ "kallsyms", "the kernel's functions have no names; CAP_SYSLOG would give them" },
+	{ "ptrace",
+		"what other users' processes had mapped at the start is not known; CAP_SYS_PTRACE "
+		"would tell" },
+	{ "private-files", "functions of programs that only their owner may read have no names; "
+			   "CAP_DAC_READ_SEARCH would open them" },
+	{ "ring-size", "smaller rings than usual, which overflow sooner when nothing drains them; "
+		       "CAP_IPC_LOCK, or a higher RLIMIT_MEMLOCK (ulimit -l), would give all" },
+	{ "cycles", "this machine counts none; a timer, cpu-clock, samples instead: code that has "
+		    "interrupts off shows up where they are on again" },
+	{ "map-files", "files that are deleted while they are mapped may have no names; "
+		       "CAP_CHECKPOINT_RESTORE, before 5.9 CAP_SYS_ADMIN, would open them" },
+	{ "tracefs", TRACEFS_COSTS
+		"tracefs on /sys/kernel/tracing, as root or with CAP_DAC_READ_SEARCH, "
+		"would tell" },
+	{ "trace-rings",
+		"some trace events: perf refuses them, or RLIMIT_MEMLOCK has no room for their "
+		"rings" },
+	{ "cgroup:cgroup_mkdir", "who makes cgroups is not known" },
+	{ "cgroup:cgroup_rmdir", "cgroups that were removed and are not gone are not counted" },
+	{ "cgroup:cgroup_release", "cgroups that were removed and are not gone are not counted" },
+	{ "oom:mark_victim", "what was killed for want of memory is known from the log alone" },
+	{ "net:net_dev_xmit_timeout",
+		"network queues that do not send are known from the log alone" },
+	{ "sched:sched_process_exec", "programs that start are not counted" },
+};
+
+int recorder_status_read(
+	const struct store_reader *reader, int pid, struct recorder_status *ret_status)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+	struct recorder_status status = { 0 };
+	int r = store_reader_status(reader, &text, &status.pid, &status.told_ns);
+
+	if (r == 1)
+		r = progress_read((const char *)text.data, text.size, &status.progress);
+	status.there = r == 0 && status.told_ns;
+	status.running = status.there && status.pid == pid;
+	/* who holds the lock is another one, who has not told yet, or is no recorder */
+	if (pid && !status.running)
+		status.there = false;
+	*ret_status = status;
+	return r == -ENOMEM ? r : 0;
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * part / whole : 0;
+}
+
+/* The state of its main thread, a letter as in ps; 0: not known. */
+static char state_of(int pid)
+{
+	_cleanup_free_ char *text = NULL;
+	char path[32], *name_end;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (file_read(path, 4096, &text, NULL) < 0)
+		return 0;
+	name_end = strrchr(text, ')');
+	return name_end && name_end[1] == ' ' ? name_end[2] : 0;
+}
+
+static bool is_silent(const struct recorder_status *status, uint64_t now_ns)
+{
+	return status->running && now_ns - MIN(now_ns, status->told_ns) > SILENT_NS;
+}
+
+/* Why it is silent, by what the kernel says of it now. */
+static const char *why_silent(char state)
+{
+	if (state == 'T')
+		return "a signal stopped it";
+	if (state == 't')
+		return "a debugger holds it";
+	return "it gets no CPU, it is frozen, or the store's disk hangs";
+}
+
+static void print_silent(int pid, const char *since, const char *age)
+{
+	char state = state_of(pid);
+
+	printf("silent     since %s, %s ago: %s", since, age, why_silent(state));
+	if (state == 'T')
+		printf("; kill -CONT %d lets it go on", pid);
+	putchar('\n');
+}
+
+static void print_told(const struct recorder_status *status, uint64_t now_ns, bool utc)
+{
+	uint64_t age_ns = now_ns - MIN(now_ns, status->told_ns);
+	char shown[TIME_TEXT_SIZE], age[32];
+
+	time_format(status->told_ns, utc, 0, shown);
+	duration_format(age_ns, age, sizeof(age));
+	if (!status->running)
+		printf("ended      process %d %s; it last told of itself at %s, %s ago\n",
+			status->pid,
+			age_ns < clock_ns(CLOCK_BOOTTIME)
+				? "was killed"
+				: "ended with the machine, which was started anew since",
+			shown, age);
+	else if (is_silent(status, now_ns))
+		print_silent(status->pid, shown, age);
+	else if (status->progress.stopping)
+		printf("stopping   seals what is left\n");
+}
+
+/* Who makes cgroups, and what they are called, is for anybody to choose. */
+static void print_foreign(const char *label, const char *text)
+{
+	_cleanup_(buffer_done) struct buffer line = { 0 };
+	struct terminal terminal;
+
+	terminal_read(&terminal, STDOUT_FILENO, TERMINAL_COLOR_NEVER);
+	text_put_short(&terminal, text, UINT32_MAX, &line);
+	printf("%s%.*s\n", label, (int)line.size, line.data ? (char *)line.data : "");
+}
+
+static void print_taken(const struct recorder_progress *progress, bool lately)
+{
+	char length[32];
+
+	printf("event      %s at %llu Hz on %llu CPU%s, segments of %s\n", progress->event,
+		(unsigned long long)progress->frequency, (unsigned long long)progress->cpus,
+		progress->cpus == 1 ? "" : "s",
+		duration_format(progress->segment_ns, length, sizeof(length)));
+	printf("taken      %llu samples", (unsigned long long)progress->samples);
+	if (lately && progress->now_ns)
+		printf(", %.0f a second now", progress->now_samples * 1e9 / progress->now_ns);
+	printf("; %llu lost, %llu missing, throttled %llu time%s\n",
+		(unsigned long long)progress->lost, (unsigned long long)progress->missed,
+		(unsigned long long)progress->throttled, progress->throttled == 1 ? "" : "s");
+	if (progress->lost_sideband || progress->damaged || progress->cut || progress->given_up)
+		printf("           %llu records of names and mappings lost, %llu unreadable, %llu "
+		       "callchains "
+		       "cut, %llu samples given up\n",
+			(unsigned long long)progress->lost_sideband,
+			(unsigned long long)progress->damaged, (unsigned long long)progress->cut,
+			(unsigned long long)progress->given_up);
+	if (progress->lost_events)
+		printf("           %llu trace events lost, too many at once\n",
+			(unsigned long long)progress->lost_events);
+}
+
+static void put_by(const char *what, const char *comm, uint64_t pid, struct buffer *text)
+{
+	if (*comm)
+		buffer_printf(
+			text, ", %s by %s (process %llu)", what, comm, (unsigned long long)pid);
+}
+
+/* Of several processes of that name it is one. */
+static void print_dying_prefix(const struct progress_dying *dying, bool utc)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+	char shown[TIME_TEXT_SIZE], age[32];
+
+	buffer_printf(&text, "%llu under %s", (unsigned long long)dying->count, dying->prefix);
+	put_by("made", dying->made_by, dying->made_by_pid, &text);
+	put_by("removed", dying->removed_by, dying->removed_by_pid, &text);
+	if (dying->since_ns)
+		buffer_printf(&text, ", the oldest for %s, since %s",
+			duration_format(
+				dying->oldest_ns / NSEC_PER_SEC * NSEC_PER_SEC, age, sizeof(age)),
+			time_format(dying->since_ns, utc, 0, shown));
+	buffer_u8(&text, 0);
+	if (!buffer_failed(&text))
+		print_foreign("           ", (const char *)text.data);
+}
+
+/* What it has not counted. */
+static void print_dying_limits(const struct recorder_progress *progress, bool utc)
+{
+	char shown[TIME_TEXT_SIZE];
+
+	printf("           counted since %s: those removed before are not known",
+		time_format(progress->dying_since_ns, utc, 0, shown));
+	if (progress->dying_lost)
+		printf("; it began anew then, as %llu trace events were lost",
+			(unsigned long long)progress->dying_lost);
+	if (progress->dying_unsure)
+		printf("; give or take %llu: trace events were lost since",
+			(unsigned long long)progress->dying_unsure);
+	putchar('\n');
+}
+
+/* A recorder of before, and one that began anew, has a text alone. */
+static void print_dying(const struct recorder_progress *progress, uint64_t now_ns, bool utc)
+{
+	uint64_t age_ns = now_ns - MIN(progress->dying_ns, now_ns), shown = 0;
+	char age[32];
+
+	if (!progress->cgroup_count && *progress->dying)
+		print_foreign("dying      cgroups removed and not gone: ", progress->dying);
+	if (!progress->cgroup_count)
+		return;
+	printf("dying      %llu cgroup%s removed and not gone, as of %s ago:\n",
+		(unsigned long long)progress->dying_count, progress->dying_count == 1 ? "" : "s",
+		duration_format(age_ns / NSEC_PER_SEC * NSEC_PER_SEC, age, sizeof(age)));
+	for (size_t i = 0; i < progress->cgroup_count; i++) {
+		print_dying_prefix(&progress->cgroups[i], utc);
+		shown += progress->cgroups[i].count;
+	}
+	if (progress->dying_prefixes > progress->cgroup_count)
+		printf("           %llu under %llu others\n",
+			(unsigned long long)(progress->dying_count - shown),
+			(unsigned long long)(progress->dying_prefixes - progress->cgroup_count));
+	print_dying_limits(progress, utc);
+}
+
+/* The rings went on meanwhile. */
+static void print_held(uint64_t length_ns, const char *why)
+{
+	char length[32];
+
+	if (length_ns)
+		printf("held up    %s for at least %s in all; what the rings had no room for is "
+		       "lost\n",
+			why, duration_format(length_ns, length, sizeof(length)));
+}
+
+static void print_lacking(const struct recorder_progress *progress)
+{
+	print_held(progress->held_ns, "a signal stopped it");
+	print_held(progress->starved_ns, "it got no CPU, or was frozen,");
+	if (progress->limit)
+		printf("lowered    the kernel allows %llu samples a second: "
+		       "kernel.perf_event_max_sample_rate was lowered\n",
+			(unsigned long long)progress->limit);
+	if (progress->offline)
+		printf("offline    %llu time%s a CPU was offline; %llu now\n",
+			(unsigned long long)progress->offline, progress->offline == 1 ? "" : "s",
+			(unsigned long long)progress->offline_now);
+}
+
+static void print_costs(const struct recorder_progress *progress)
+{
+	/* in its first seconds there is no lately yet */
+	uint64_t span_ns = progress->recent_ns ? progress->recent_ns : progress->elapsed_ns;
+	uint64_t samples = progress->recent_ns ? progress->recent_samples : progress->samples;
+	char memory[32], resident[32], rings[32];
+
+	if (progress->recent_ns)
+		printf("own CPU    %.2f %% of one CPU lately, %.2f %% since it runs\n",
+			percent(progress->recent_cpu_ns, progress->recent_ns),
+			percent(progress->cpu_ns, progress->elapsed_ns));
+	else if (progress->cpu_ns)
+		printf("own CPU    %.2f %% of one CPU since it runs\n",
+			percent(progress->cpu_ns, progress->elapsed_ns));
+	if (progress->sampling_ns)
+		printf("sampling   about %.2f %% of one CPU in the kernel: %.1f us a sample, "
+		       "estimated from a "
+		       "trial on this host at the start\n",
+			percent(samples * progress->sampling_ns, span_ns),
+			progress->sampling_ns / 1e3);
+	if (progress->memory_bytes)
+		printf("memory     %s, %s with files, and %s of rings\n",
+			size_format(progress->memory_bytes, memory, sizeof(memory)),
+			size_format(progress->resident_bytes, resident, sizeof(resident)),
+			size_format(progress->rings_bytes, rings, sizeof(rings)));
+}
+
+/* What each source of the host's figures costs, and those that give none. */
+static void print_sources(const struct recorder_progress *progress)
+{
+	uint64_t cpu_ns = 0;
+	char longest[32];
+
+	if (!progress->source_count)
+		return;
+	for (size_t i = 0; i < progress->source_count; i++)
+		cpu_ns += progress->sources[i].cpu_ns;
+	printf("figures    of the host: %.4f %% of one CPU, the kernel's part included\n",
+		percent(cpu_ns, progress->elapsed_ns));
+	for (size_t i = 0; i < progress->source_count; i++) {
+		const struct progress_source *source = &progress->sources[i];
+
+		if (source->reads && source->failures == source->reads)
+			printf("           %-15s not to be had here\n", source->name);
+		else if (source->reads)
+			printf("           %-15s %.4f %%, %llu reads, at most %s%s\n", source->name,
+				percent(source->cpu_ns, progress->elapsed_ns),
+				(unsigned long long)source->reads,
+				duration_format(source->longest_ns, longest, sizeof(longest)),
+				source->failures ? ", some failed" : "");
+	}
+}
+
+static void print_rings(const struct recorder_progress *progress)
+{
+	char bytes[32], rides[32], least[32], late[32], late_peak[32], took[32], took_peak[32];
+
+	printf("rings      two of %s a CPU, at most %.0f %% full (names: %.0f %%)",
+		size_format(progress->ring_bytes, bytes, sizeof(bytes)),
+		percent(progress->ring_peak_bytes, progress->ring_bytes),
+		percent(progress->sideband_peak_bytes, progress->ring_bytes));
+	if (progress->rides_out_ns)
+		printf("; of a busy CPU they hold %s, if nothing drains them, and %s of the "
+		       "deepest stacks",
+			duration_format(progress->rides_out_ns, rides, sizeof(rides)),
+			duration_format(progress->rides_out_least_ns, least, sizeof(least)));
+	printf("\ndrain      %s late, at most %s; took %s, at most %s\n",
+		duration_format(progress->late_ns, late, sizeof(late)),
+		duration_format(progress->late_peak_ns, late_peak, sizeof(late_peak)),
+		duration_format(progress->drain_ns, took, sizeof(took)),
+		duration_format(progress->drain_peak_ns, took_peak, sizeof(took_peak)));
+}
+
+static void print_behind(const struct recorder_progress *progress)
+{
+	char lag[32], bytes[32];
+
+	printf("sealed     %llu segments, %s; %llu waiting; the disk is %s behind\n",
+		(unsigned long long)progress->segments,
+		size_format(progress->bytes, bytes, sizeof(bytes)),
+		(unsigned long long)progress->waiting,
+		duration_format(progress->spool_lag_ns, lag, sizeof(lag)));
+	if (progress->stalled)
+		printf("stalled    %s; what is recorded waits in memory\n", progress->error.text);
+	if (*progress->warning.text)
+		printf("warning    %s\n", progress->warning.text);
+	if (*progress->log_trouble.text)
+		printf("warning    %s\n", progress->log_trouble.text);
+}
+
+/* Who may not look into them finds that they are there. */
+static bool has_tracefs(void)
+{
+	static const char *const places[] = { "/sys/kernel/tracing/events",
+		"/sys/kernel/debug/tracing/events" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		if (access(places[i], F_OK) == 0 || errno != ENOENT)
+			return true;
+	return false;
+}
+
+static const char *rung_costs(const char *name, size_t size)
+{
+	if (size == strlen("tracefs") && strncmp(name, "tracefs", size) == 0 && !has_tracefs())
+		return TRACEFS_COSTS "tracefs is not mounted: mount -t tracefs tracefs "
+				     "/sys/kernel/tracing, before the recorder starts";
+	for (size_t i = 0; i < ARRAY_SIZE(rungs); i++)
+		if (strlen(rungs[i].name) == size && strncmp(rungs[i].name, name, size) == 0)
+			return rungs[i].costs;
+	return NULL;
+}
+
+static void print_rungs(const char *missing)
+{
+	while (*missing) {
+		size_t size = strcspn(missing, ",");
+		const char *costs = rung_costs(missing, size);
+
+		printf("without    %.*s%s%s\n", (int)size, missing, costs ? ": " : "",
+			costs ? costs : "");
+		missing += size + (missing[size] == ',');
+	}
+}
+
+void recorder_status_print(const struct recorder_status *status, uint64_t now_ns, bool utc)
+{
+	const struct recorder_progress *progress = &status->progress;
+
+	if (!status->there)
+		return;
+	print_told(status, now_ns, utc);
+	print_taken(progress, status->running && !is_silent(status, now_ns));
+	print_dying(progress, now_ns, utc);
+	if (!status->running)
+		return;
+	print_lacking(progress);
+	print_costs(progress);
+	print_sources(progress);
+	print_rings(progress);
+	print_behind(progress);
+	print_rungs(progress->missing);
+}
+
+void recorder_status_json(
+	const struct recorder_status *status, uint64_t now_ns, struct buffer *json)
+{
+	bool silent = is_silent(status, now_ns);
+	char shown[TIME_TEXT_SIZE];
+
+	if (!status->there) {
+		json_null(json);
+		return;
+	}
+	json_open(json, '{');
+	json_key(json, "pid");
+	json_u64(json, status->pid);
+	json_key(json, "running");
+	json_bool(json, status->running);
+	json_key(json, "told");
+	json_string(json, time_format(status->told_ns, true, 6, shown));
+	json_key(json, "silent");
+	json_bool(json, silent);
+	json_key(json, "silent_why");
+	if (silent)
+		json_string(json, why_silent(state_of(status->pid)));
+	else
+		json_null(json);
+	json_key(json, "progress");
+	progress_write(&status->progress, json);
+	json_close(json, '}');
+}

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "cli/answer/coverage-line.h"
+#include "cli/options/command.h"
+#include "cli/answer/gauges-rest.h"
+#include "cli/answer/progress-line.h"
+#include "cli/answer/screen.h"
+#include "cli/window/window-options.h"
+#include "draw/chart.h"
+#include "draw/text.h"
+#include "query/sums/gauge-rows.h"
+
+/* With more CPUs the table has rows of all of them together. */
+#define CPUS_SHOWN 4
+
+static const struct option options[] = {
+	WINDOW_OPTIONS,
+	{ "name", 0, "GLOB",
+		"only figures of such a name, as shown or as in JSON: 'cpu39/*', 'host/running'; "
+		"may "
+		"be given again" },
+	{ "csv", 0, NULL, "comma-separated values, one reading a line" },
+	JSON_OPTION,
+	{ 0 },
+};
+
+static const char about[] =
+	"What the host was doing: each CPU's time, run queue, pressure, reclaim, timeouts of\n"
+	"network queues, memory cgroups, quotas. Counters are shown as what they grew by, those\n"
+	"of time in per cent of it, what is rare as how many times it happened. Without --name,\n"
+	"figures that were 0 all the time are left out.\n\n" WINDOW_ABOUT;
+
+static const char *const units[] = { [SERIES_LEVEL] = "",
+	[SERIES_SECONDS] = "s",
+	[SERIES_PER_SECOND] = "/s",
+	[SERIES_COUNT] = "times",
+	[SERIES_PER_CENT] = "%" };
+
+struct gauges_answer {
+	const struct invocation *invocation;
+	struct question question;
+	struct filter filter; /* without any */
+	struct terminal terminal;
+	struct coverage coverage;
+	struct globs names;
+	bool found[GLOBS_MAX]; /* by name: a figure is called so */
+	uint64_t steps;
+	struct figures figures; /* the table */
+	struct gauges_onces onces; /* what is not in it */
+	struct buffer text; /* lines */
+};
+
+static void answer_done(struct gauges_answer *answer)
+{
+	figures_done(&answer->figures);
+	gauges_onces_done(&answer->onces);
+	array_done(&answer->coverage.gaps);
+	buffer_done(&answer->text);
+	filter_done(&answer->filter);
+}
+
+static int see_for_table(void *context, const struct series_step *step)
+{
+	struct gauges_answer *answer = context;
+
+	answer->steps++;
+	if (gauges_onces_see(&answer->onces, step) < 0)
+		return -ENOMEM;
+	return step->has_figure ? figures_add(&answer->figures, step) : 0;
+}
+
+static int flush(struct gauges_answer *answer)
+{
+	int r = screen_print(&answer->text);
+
+	answer->text.size = 0;
+	return r == EXIT_DONE ? 0 : -ECANCELED; /* it was said */
+}
+
+#define FLUSH_SIZE (1u << 18)
+
+static double figure_of(const struct series_step *step)
+{
+	return MIN(step->figure, series_most(step->name));
+}
+
+static int see_for_json(void *context, const struct series_step *step)
+{
+	struct gauges_answer *answer = context;
+	struct buffer *text = &answer->text;
+	char time[TIME_TEXT_SIZE];
+
+	answer->steps++;
+	buffer_text(text, "{\"time\":");
+	json_string(text, time_format(step->to_ns, true, 6, time));
+	buffer_text(text, ",\"name\":");
+	json_string(text, step->name);
+	buffer_printf(text, ",\"value\":%lld", (long long)step->value);
+	if (step->has_figure)
+		buffer_printf(text, ",\"figure\":%.6g,\"unit\":\"%s\"", figure_of(step),
+			units[step->unit]);
+	buffer_text(text, "}\n");
+	return text->size > FLUSH_SIZE ? flush(answer) : 0;
+}
+
+/* Quoted where it has to be. */
+static void put_csv(struct buffer *text, const char *value)
+{
+	if (!strpbrk(value, "\",\r\n")) {
+		buffer_text(text, value);
+		return;
+	}
+	buffer_u8(text, '"');
+	for (; *value; value++) {
+		if (*value == '"')
+			buffer_u8(text, '"');
+		buffer_u8(text, *value);
+	}
+	buffer_u8(text, '"');
+}
+
+static int see_for_csv(void *context, const struct series_step *step)
+{
+	struct gauges_answer *answer = context;
+	struct buffer *text = &answer->text;
+	char time[TIME_TEXT_SIZE];
+
+	if (!answer->steps++)
+		buffer_text(text, "time,name,value,figure,unit\n");
+	buffer_printf(text, "%s,",
+		time_format(step->to_ns, option_given(answer->invocation, "utc"), 6, time));
+	put_csv(text, step->name);
+	buffer_printf(text, ",%lld,", (long long)step->value);
+	if (step->has_figure)
+		buffer_printf(text, "%.6g,%s", figure_of(step), units[step->unit]);
+	else
+		buffer_u8(text, ',');
+	buffer_u8(text, '\n');
+	return text->size > FLUSH_SIZE ? flush(answer) : 0;
+}
+
+static bool is_which_cpu(const char *name)
+{
+	return fnmatch("*_cpu", name, 0) == 0;
+}
+
+/* Was it asked for by this very name? */
+static bool is_named(const struct gauges_answer *answer, const char *name)
+{
+	bool named = false;
+
+	for (size_t i = 0; !named && i < answer->names.count; i++)
+		named = strcmp(answer->names.list[i], name) == 0;
+	return named;
+}
+
+/* Single CPUs are shown where there are few; otherwise, and only then, all of them together. */
+static bool is_shown(const struct gauges_answer *answer, const struct figures_row *row)
+{
+	bool many = answer->figures.cpus > CPUS_SHOWN;
+
+	/* all of them together only where that is what was asked for */
+	if (answer->names.count)
+		return !row->of_all || is_named(answer, row->name);
+	/* which CPU serves a queue, and how many containers each pod has, are no figures to look through */
+	if (is_which_cpu(row->name) || fnmatch("containers/*/running", row->name, 0) == 0)
+		return false;
+	return row->most > 0 && (row->of_all ? many : row->of_cpu ? !many : true);
+}
+
+static struct chart_row row_of(const struct figures_row *row)
+{
+	bool of_cpus = (row->of_cpu || row->of_all) && row->unit == SERIES_PER_CENT;
+	bool is_count = row->unit == SERIES_COUNT;
+
+	return (struct chart_row){
+		.name = row->name,
+		.unit = is_count ? "" : units[row->unit],
+		.least = row->least,
+		/* between CPU 12 and CPU 13 there is none */
+		.mean = is_which_cpu(row->name) ? NAN : row->mean,
+		.most = is_count ? row->times : row->most,
+		.cells = row->cells,
+		.full = of_cpus ? 100 : row->most,
+		.is_count = is_count,
+	};
+}
+
+static int put_table(struct gauges_answer *answer, struct buffer *text, size_t *ret_left_out)
+{
+	const struct figures *figures = &answer->figures;
+	struct chart chart = {
+		.cells = figures->cells,
+		.from_ns = figures->window.from_ns,
+		.to_ns = figures->window.to_ns,
+		.utc = option_given(answer->invocation, "utc"),
+	};
+	struct chart_row *rows = calloc(figures->rows.count, sizeof(*rows));
+
+	if (!rows)
+		return -ENOMEM;
+	for (size_t i = 0; i < figures->rows.count; i++) {
+		const struct figures_row *row = &figures->rows.items[i];
+
+		if (is_shown(answer, row))
+			rows[chart.count++] = row_of(row);
+		else if (!row->of_all)
+			++*ret_left_out;
+	}
+	chart.rows = rows;
+	if (chart.count)
+		chart_draw(&chart, &answer->terminal, text);
+	free(rows);
+	return 0;
+}
+
+/* What there is to know without a row of it. */
+static void say_left_out(const struct gauges_answer *answer, size_t left_out)
+{
+	size_t once = gauges_onces_count(&answer->onces);
+
+	if (answer->names.count)
+		return;
+	if (left_out)
+		say(answer->invocation,
+			"%zu figures were 0 all the time, or are of single CPUs: --name '*' shows "
+			"all",
+			left_out);
+	if (once)
+		say(answer->invocation,
+			"%zu counter%s read once in that window, which tells no growth: --name '*' "
+			"shows what was read",
+			once, once == 1 ? " was" : "s were");
+}
+
+static int print_table(struct gauges_answer *answer)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+	size_t left_out = 0;
+	int r;
+
+	figures_finish(&answer->figures);
+	if (put_table(answer, &text, &left_out) < 0)
+		return fail(-ENOMEM, NULL);
+	if (answer->names.count)
+		gauges_onces_put(&answer->onces, option_given(answer->invocation, "utc"), &text);
+	r = text.size ? screen_print(&text) : EXIT_DONE;
+	say_left_out(answer, left_out);
+	return r;
+}
+
+static int print_end(struct gauges_answer *answer)
+{
+	if (option_given(answer->invocation, "json"))
+		coverage_put_json(&answer->coverage, &answer->question.window, &answer->text);
+	else if (!option_given(answer->invocation, "csv"))
+		return print_table(answer);
+	return screen_print(&answer->text);
+}
+
+/* Takes all, and remembers which name it is for. */
+static bool see_name(void *context, const char *name)
+{
+	struct gauges_answer *answer = context;
+
+	for (size_t i = 0; i < answer->names.count; i++)
+		answer->found[i] |= series_is_called(name, answer->names.list[i]);
+	return true;
+}
+
+static int read_series(struct gauges_answer *answer, struct store_reader *reader)
+{
+	const struct invocation *invocation = answer->invocation;
+	struct error error = { 0 };
+	struct progress progress;
+	const struct series_options of = {
+		.question = answer->question,
+		.names = answer->names,
+		.wants = see_name,
+		.see = option_given(invocation, "json")	 ? see_for_json
+		       : option_given(invocation, "csv") ? see_for_csv
+							 : see_for_table,
+		.context = answer,
+		.progress = progress_show,
+		.progress_context = &progress,
+	};
+	int r;
+
+	progress_start(&progress, "segments", option_given(invocation, "quiet"));
+	r = series_run(reader, &of, &answer->coverage, &error);
+	progress_end(&progress);
+	return r < 0 ? fail(r, &error) : EXIT_DONE;
+}
+
+static int say_unknown(
+	const struct gauges_answer *answer, struct store_reader *reader, const char *name)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 }, clean = { 0 };
+	struct error error = { 0 };
+	int r = gauges_put_unknown(reader, &answer->question, name, &text, &error);
+
+	if (r < 0)
+		return fail(r, &error);
+	text_put_short(&answer->terminal, (const char *)text.data, UINT32_MAX, &clean);
+	fprintf(stderr, "perftape: %.*s\n", (int)clean.size, clean.data ? (char *)clean.data : "");
+	return EXIT_NOTHING;
+}
+
+/* Of each that no figure is called. EXIT_NOTHING where there is one. */
+static int say_all_unknown(const struct gauges_answer *answer, struct store_reader *reader)
+{
+	int r = EXIT_DONE;
+
+	for (size_t i = 0; r != EXIT_FAILED && i < answer->names.count; i++)
+		if (!answer->steps || !answer->found[i])
+			r = say_unknown(answer, reader, answer->names.list[i]);
+	return r;
+}
+
+static int answer_none(const struct gauges_answer *answer, struct store_reader *reader)
+{
+	if (!answer->coverage.covered_ns)
+		return answer_nothing(
+			answer->invocation, reader, &answer->question.window, &answer->coverage);
+	if (answer->names.count)
+		return say_all_unknown(answer, reader);
+	fprintf(stderr, "perftape: that window was recorded, but without figures of the host\n");
+	return EXIT_NOTHING;
+}
+
+/* As of every answer, of the samples beside which figures are read: where these are not covered, nobody read any. */
+static void say_covered(const struct gauges_answer *answer, struct store_reader *reader)
+{
+	const struct invocation *invocation = answer->invocation;
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+
+	if (!option_given(invocation, "quiet") || !coverage_is_whole(&answer->coverage)) {
+		coverage_describe(&answer->coverage, &text);
+		fprintf(stderr, "perftape: %" PRIu64 " reading%s; %.*s\n", answer->steps,
+			answer->steps == 1 ? "" : "s", (int)text.size,
+			text.data ? (char *)text.data : "");
+	}
+	say_missing(invocation, reader, &answer->question.window, &answer->coverage);
+}
+
+static int run_answer(struct gauges_answer *answer)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	const struct invocation *invocation = answer->invocation;
+	struct error error = { 0 };
+	int r = store_reader_open(store_path(invocation), &reader, &error);
+
+	if (r < 0)
+		return fail(r, &error);
+	answer->figures.window = answer->question.window;
+	answer->figures.cells = chart_cells(&answer->terminal);
+	say_window(invocation, &answer->question.window);
+	r = read_series(answer, reader);
+	if (r != EXIT_DONE)
+		return r;
+	if (!answer->steps)
+		return answer_none(answer, reader);
+	r = print_end(answer);
+	if (r == EXIT_DONE && say_all_unknown(answer, reader) == EXIT_FAILED)
+		return EXIT_FAILED;
+	say_covered(answer, reader);
+	return r == EXIT_DONE ? answer_code(invocation, &answer->coverage) : r;
+}
+
+static int run(const struct invocation *invocation)
+{
+	struct gauges_answer answer = { .invocation = invocation };
+	int r;
+
+	if (option_given(invocation, "json") && option_given(invocation, "csv"))
+		return usage_error("--json and --csv do not go together");
+	r = globs_option_parse(invocation, "name", &answer.names);
+	if (r == EXIT_DONE)
+		r = window_option_parse(invocation, &answer.question.window);
+	if (r == EXIT_DONE)
+		r = screen_read(invocation, &answer.terminal);
+	answer.question.filter = &answer.filter;
+	if (r == EXIT_DONE)
+		r = run_answer(&answer);
+	answer_done(&answer);
+	return r;
+}
+
+const struct command command_gauges = {
+	.name = "gauges",
+	.summary = "Show what the host was doing in a window: CPU time, pressure, memory cgroups",
+	.about = about,
+	.options = options,
+	.run = run,
+};

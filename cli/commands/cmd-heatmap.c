@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "cli/answer/coverage-line.h"
+#include "cli/answer/query-args.h"
+#include "cli/options/command.h"
+#include "cli/answer/heat-marks.h"
+#include "cli/answer/progress-line.h"
+#include "cli/answer/screen.h"
+#include "cli/window/window-options.h"
+#include "draw/heat.h"
+#include "query/sums/heat.h"
+#include "query/read/scan.h"
+
+#define JSON_WIDTH 80
+#define JSON_FRACTIONS 20
+
+static const struct option options[] = {
+	WINDOW_OPTIONS,
+	FILTER_OPTIONS,
+	{ "per-cpu", 0, NULL, "a row for each CPU, not for each fraction of a second" },
+	JSON_OPTION,
+	{ 0 },
+};
+
+static const char about[] =
+	"Columns are seconds, or as many as fit; rows are the fractions of a second, from the\n"
+	"bottom up, so that what comes every second or what stops for half of one is seen.\n"
+	"With --per-cpu a row is a CPU, and a saturated one a solid line, also where there are\n"
+	"more CPUs than lines: a row is then of several, and shows the busiest of them. --kernel\n"
+	"and --user leave of the load the time in the kernel, and out of it.\n\n" WINDOW_ABOUT;
+
+struct heatmap {
+	struct asked asked;
+	struct terminal terminal;
+	unsigned int threads;
+	uint32_t fractions;
+	struct heat **heats; /* one a thread; all is in the first at the end */
+	struct scanned scanned;
+	struct heat_marks marks;
+};
+
+static void heatmap_done(struct heatmap *map)
+{
+	for (unsigned int i = 0; map->heats && i < map->threads; i++)
+		heat_free(map->heats[i]);
+	free(map->heats);
+	scanned_done(&map->scanned);
+	heat_marks_done(&map->marks);
+	asked_done(&map->asked);
+}
+
+static int parse_options(const struct invocation *invocation, struct heatmap *map)
+{
+	int r = asked_parse(invocation, &map->asked);
+
+	if (r == EXIT_DONE)
+		r = screen_read(invocation, &map->terminal);
+	map->fractions = heat_fractions();
+	/* a program gets the same whatever terminal it is started in */
+	if (option_given(invocation, "json")) {
+		map->terminal.width = JSON_WIDTH;
+		map->fractions = JSON_FRACTIONS;
+	}
+	return r;
+}
+
+static int add(void *context, unsigned int worker, const struct store_segment *segment,
+	const struct tape *tape, const struct sift_times *times)
+{
+	struct heatmap *map = context;
+
+	return heat_add(map->heats[worker], tape, times, load_sample_ns(tape, segment->samples));
+}
+
+/* A load has no frames: what is left of it is the time in the kernel, or out of it. */
+static unsigned int left_out(const struct filter *filter)
+{
+	if (filter->frames == FILTER_FRAMES_ALL)
+		return 0;
+	return filter->frames == FILTER_FRAMES_KERNEL ? 1u << LOAD_USER
+						      : 1u << LOAD_KERNEL | 1u << LOAD_IRQ;
+}
+
+static int make_heats(struct heatmap *map, enum heat_rows by)
+{
+	const struct window *window = &map->asked.question.window;
+	uint64_t column_ns = heat_column_ns(window, heat_columns_max(&map->terminal, by));
+	int r = 0;
+
+	map->heats = calloc(map->threads, sizeof(*map->heats));
+	if (!map->heats)
+		return -ENOMEM;
+	for (unsigned int i = 0; r == 0 && i < map->threads; i++) {
+		r = heat_new(by, window, column_ns, map->fractions, &map->heats[i]);
+		if (r == 0)
+			map->heats[i]->left_out = left_out(&map->asked.filter);
+	}
+	return r;
+}
+
+static int read_window(const struct invocation *invocation, struct heatmap *map,
+	struct store_reader *reader, struct error *error)
+{
+	struct progress progress;
+	const struct scan_options scan = {
+		.question = map->asked.question,
+		.threads = map->threads,
+		.add = add,
+		.context = map,
+		.progress = progress_show,
+		.progress_context = &progress,
+	};
+	int r = make_heats(map, option_given(invocation, "per-cpu") ? HEAT_CPUS : HEAT_FRACTIONS);
+
+	if (r < 0)
+		return r;
+	progress_start(&progress, "segments", option_given(invocation, "quiet"));
+	r = scan_run(reader, &scan, &map->scanned, error);
+	progress_end(&progress);
+	for (unsigned int i = 1; r == 0 && i < map->threads; i++)
+		r = heat_merge(map->heats[0], map->heats[i]);
+	if (r == 0)
+		r = heat_cover(map->heats[0], &map->asked.question.window, &map->scanned.coverage);
+	return r;
+}
+
+/* An episode may have begun before the window: all lines of the store say which they are of. */
+static int find_marks(struct heatmap *map, struct store_reader *reader, struct error *error)
+{
+	struct book book;
+	int r = book_open(reader, &book, error);
+
+	if (r < 0)
+		return r;
+	r = heat_marks_make(&book, &map->asked.question.window, &map->marks);
+	book_done(&book);
+	return r;
+}
+
+static int print(const struct invocation *invocation, const struct heatmap *map)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 }, head = { 0 };
+	struct heat_picture picture = {
+		.heat = map->heats[0],
+		.marks = map->marks.list.items,
+		.mark_count = map->marks.list.count,
+		.at_ns = map->asked.question.window.at_ns,
+		.utc = option_given(invocation, "utc"),
+		.lines_below =
+			screen_lines_below(invocation, &map->terminal, &map->scanned.coverage),
+	};
+
+	screen_put_head(invocation, &map->asked.question.window, map->scanned.samples,
+		&map->scanned.coverage, &head);
+	screen_put_filter(&map->asked.filter, &head);
+	buffer_u8(&head, 0);
+	if (buffer_failed(&head))
+		return fail(-ENOMEM, NULL);
+	picture.head = (const char *)head.data;
+	heat_draw(&picture, &map->terminal, &text);
+	return screen_print(&text);
+}
+
+/* A line each column, then the incidents, then the coverage. */
+static int print_json(const struct heatmap *map)
+{
+	_cleanup_(buffer_done) struct buffer json = { 0 };
+
+	heat_put_json(map->heats[0], &json);
+	heat_marks_put_json(&map->marks, &json);
+	coverage_put_json(&map->scanned.coverage, &map->asked.question.window, &json);
+	return screen_print(&json);
+}
+
+static int answer(const struct invocation *invocation, struct heatmap *map)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	const struct window *window = &map->asked.question.window;
+	const struct coverage *coverage = &map->scanned.coverage;
+	struct error error = { 0 };
+	int r = store_reader_open(store_path(invocation), &reader, &error), code;
+
+	if (r == 0)
+		r = read_window(invocation, map, reader, &error);
+	if (r == 0 && map->scanned.samples)
+		r = find_marks(map, reader, &error);
+	if (r < 0)
+		return fail(r, &error);
+	if (!map->scanned.samples) {
+		say_window(invocation, window);
+		return screen_nothing(invocation, reader, window, coverage);
+	}
+	code = option_given(invocation, "json") ? print_json(map) : print(invocation, map);
+	say_missing(invocation, reader, window, coverage);
+	return code == EXIT_DONE ? answer_code(invocation, coverage) : code;
+}
+
+static int run(const struct invocation *invocation)
+{
+	struct heatmap map = { .threads = screen_threads() };
+	int r = parse_options(invocation, &map);
+
+	if (r == EXIT_DONE)
+		r = answer(invocation, &map);
+	heatmap_done(&map);
+	return r;
+}
+
+const struct command command_heatmap = {
+	.name = "heatmap",
+	.summary = "Draw a window as a heat map in the terminal",
+	.about = about,
+	.options = options,
+	.run = run,
+};

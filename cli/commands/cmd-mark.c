@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "cli/options/command.h"
+#include "query/read/uptime.h"
+#include "query/window/when.h"
+#include "store/incident-notes.h"
+#include "store/notes.h"
+#include "store/store-reader.h"
+
+static const struct option options[] = {
+	{ "at", 0, "TIME", "the moment that it is put at (default: now)" },
+	{ 0 },
+};
+
+static const char about[] =
+	"Puts it into the store's notes, beside a recorder or without one. `perftape incidents` "
+	"lists it\n"
+	"as of the kind mark, and --incident mark, or its number, is a window around it.\n"
+	"Nothing is kept longer for it.\n";
+
+/* Of the latest boot in the store, as the kernel's log has it. */
+static int find_uptime(const struct invocation *invocation, uint64_t uptime_ns, uint64_t *ret_ns,
+	struct error *error)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	struct uptime_moment moment;
+	int r = store_reader_open(store_path(invocation), &reader, error);
+
+	if (r == 0)
+		r = uptime_find(reader, uptime_ns, NULL, &moment, error);
+	if (r < 0)
+		return error_prefix(error, r, "--at");
+	*ret_ns = moment.realtime_ns;
+	return 0;
+}
+
+static int parse_moment(const struct invocation *invocation, uint64_t *ret_ns, struct error *error)
+{
+	const char *text = option_value(invocation, "at");
+	uint64_t now_ns = clock_ns(CLOCK_REALTIME);
+	struct when when;
+	int r;
+
+	*ret_ns = now_ns;
+	if (!text)
+		return 0;
+	r = when_parse(text, now_ns, option_given(invocation, "utc"), &when, error);
+	if (r < 0)
+		return error_prefix(error, r, "--at");
+	if (when.is_uptime)
+		return find_uptime(invocation, when.uptime_ns, ret_ns, error);
+	*ret_ns = when.realtime_ns;
+	return 0;
+}
+
+/* All words are one text, as with echo. */
+static void join_words(const struct invocation *invocation, struct buffer *text)
+{
+	for (size_t i = 0; i < invocation->word_count; i++)
+		buffer_printf(text, "%s%s", i ? " " : "", invocation->words[i]);
+	buffer_u8(text, 0);
+}
+
+/* A store has to be there: a mistyped name would become one that nobody records into. */
+static int check_store(const struct invocation *invocation, struct error *error)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+
+	return store_reader_open(store_path(invocation), &reader, error);
+}
+
+static int put_mark(const struct invocation *invocation, const char *text, uint64_t time_ns,
+	uint64_t *ret_id, struct error *error)
+{
+	char id[24];
+	const struct notes_field fields[] = { { "text", text }, { "id", id } };
+	const struct note note = {
+		.kind = NOTES_MARK,
+		.realtime_ns = time_ns,
+		.fields = fields,
+		.field_count = ARRAY_SIZE(fields),
+	};
+	int r = check_store(invocation, error);
+
+	if (r == 0)
+		r = incident_notes_reserve(store_path(invocation), 1, 1, ret_id, error);
+	if (r < 0)
+		return r;
+	snprintf(id, sizeof(id), "%llu", (unsigned long long)*ret_id);
+	return notes_append(store_path(invocation), &note, error);
+}
+
+static int run(const struct invocation *invocation)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+	char shown[TIME_TEXT_SIZE];
+	struct error error = { 0 };
+	uint64_t time_ns, id;
+	bool empty = true;
+
+	for (size_t i = 0; i < invocation->word_count; i++)
+		empty = empty && !invocation->words[i][strspn(invocation->words[i], " \t\n")];
+	if (empty)
+		return usage_error("what is the mark's text? perftape mark 'deploy 1.2'");
+	if (parse_moment(invocation, &time_ns, &error) < 0)
+		return usage_error("%s", error.text);
+	join_words(invocation, &text);
+	if (buffer_failed(&text))
+		return fail(-ENOMEM, NULL);
+	if (put_mark(invocation, (const char *)text.data, time_ns, &id, &error) < 0)
+		return fail(-EIO, &error);
+	say(invocation, "mark %llu at %s", (unsigned long long)id,
+		time_format(time_ns, option_given(invocation, "utc"), 3, shown));
+	return EXIT_DONE;
+}
+
+const struct command command_mark = {
+	.name = "mark",
+	.arguments = "TEXT",
+	.summary = "Put a marker on the tape",
+	.about = about,
+	.options = options,
+	.run = run,
+};

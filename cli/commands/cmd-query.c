@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/answer/coverage-line.h"
+#include "cli/answer/query-args.h"
+#include "cli/options/command.h"
+#include "cli/commands/query-events.h"
+#include "cli/answer/screen.h"
+#include "cli/version.h"
+#include "cli/window/window-options.h"
+#include "flamescope-export/flamescope.h"
+#include "flamescope-export/parts.h"
+#include "query/text/json-samples.h"
+#include "query/read/selection.h"
+#include "store/store-reader.h"
+
+static const struct option options[] = {
+	WINDOW_OPTIONS,
+	FILTER_OPTIONS,
+	{ "events", 0, NULL,
+		"the trace events instead of the samples: a line each, or --format json" },
+	{ "name", 0, "GLOB",
+		"of --events: only those of such a name, as 'cgroup:*'; may be given again" },
+	{ "format", 0, "NAME", "flamescope (default), folded or json (a line a sample)" },
+	{ "json", 0, NULL, "the same as --format json" },
+	{ "weight", 0, "WHAT", "of folded: samples (default) or period" },
+	{ "thread-frame", 0, NULL, "of flamescope: each stack begins with its thread" },
+	{ "split", 0, "WHAT", "of flamescope: a file for each cpu, comm or pid, in the folder -o" },
+	{ "output", 'o', "FILE",
+		"write there; gzipped when it ends in .gz (default: standard output)" },
+	{ 0 },
+};
+
+static const char about[] = WINDOW_ABOUT "\n"
+					 "Exits with 3 when nothing is recorded in the window.\n";
+
+enum format {
+	FORMAT_FLAMESCOPE,
+	FORMAT_FOLDED,
+	FORMAT_JSON,
+};
+
+struct query {
+	struct asked asked;
+	enum format format;
+	enum folded_weight weight;
+	bool split;
+	enum parts_by split_by;
+};
+
+/* The number of a word in a list that ends with NULL. */
+static int parse_word(const struct invocation *invocation, const char *name,
+	const char *const *words, int *ret_word)
+{
+	const char *value = option_value(invocation, name);
+
+	*ret_word = 0;
+	for (int i = 0; value && words[i]; i++)
+		if (strcmp(words[i], value) == 0) {
+			*ret_word = i;
+			return EXIT_DONE;
+		}
+	if (!value)
+		return EXIT_DONE;
+	return usage_error("--%s is %s%s%s or %s, not '%s'", name, words[0], words[2] ? ", " : "",
+		words[2] ? words[1] : "", words[2] ? words[2] : words[1], value);
+}
+
+/* What goes with one format only. */
+static int check_options(const struct invocation *invocation, const struct query *query)
+{
+	const char *output = option_value(invocation, "output");
+	struct globs names;
+
+	if (option_given(invocation, "json") && option_given(invocation, "format") &&
+		query->format != FORMAT_JSON)
+		return usage_error("--json is --format json; give one");
+	if (option_given(invocation, "weight") && query->format != FORMAT_FOLDED)
+		return usage_error("--weight goes with --format folded");
+	if (option_given(invocation, "thread-frame") && query->format != FORMAT_FLAMESCOPE)
+		return usage_error("--thread-frame goes with --format flamescope");
+	if (option_given(invocation, "name") && !option_given(invocation, "events"))
+		return usage_error("--name goes with --events");
+	if (globs_option_parse(invocation, "name", &names) != EXIT_DONE)
+		return EXIT_USAGE;
+	if (option_given(invocation, "events"))
+		return query_events_check(invocation, query->format == FORMAT_JSON);
+	if (query->split && query->format != FORMAT_FLAMESCOPE)
+		return usage_error("--split goes with --format flamescope");
+	if (query->split && (!output || strcmp(output, "-") == 0))
+		return usage_error("--split writes several files: say into which folder, with -o");
+	return EXIT_DONE;
+}
+
+static int parse_options(const struct invocation *invocation, struct query *ret)
+{
+	static const char *const formats[] = { "flamescope", "folded", "json", NULL };
+	static const char *const weights[] = { "samples", "period", NULL };
+	static const char *const parts[] = { "cpu", "comm", "pid", NULL };
+	int r = asked_parse(invocation, &ret->asked);
+	int format = 0, weight = 0, part = 0;
+
+	if (r == EXIT_DONE)
+		r = parse_word(invocation, "format", formats, &format);
+	if (r == EXIT_DONE)
+		r = parse_word(invocation, "weight", weights, &weight);
+	if (r == EXIT_DONE)
+		r = parse_word(invocation, "split", parts, &part);
+	if (option_given(invocation, "json") && !option_given(invocation, "format"))
+		format = FORMAT_JSON;
+	ret->format = format;
+	ret->weight = weight;
+	ret->split = option_given(invocation, "split");
+	ret->split_by = part;
+	return r == EXIT_DONE ? check_options(invocation, ret) : r;
+}
+
+static struct flamescope_options flamescope_options(
+	const struct invocation *invocation, const struct query *query)
+{
+	return (struct flamescope_options){
+		.filter = &query->asked.filter,
+		.version = PERFTAPE_VERSION,
+		.threads = screen_threads(),
+		.thread_frame = option_given(invocation, "thread-frame"),
+	};
+}
+
+static int write_part(const struct part *part, const struct flamescope_options *flamescope,
+	const char *folder, struct error *error)
+{
+	_cleanup_free_ char *path = NULL;
+	struct output output;
+	int r;
+
+	if (asprintf(&path, "%s/%s", folder, part->name) < 0)
+		return -ENOMEM;
+	r = output_open(&output, path, error);
+	if (r < 0)
+		return r;
+	r = flamescope_write(&part->selection, flamescope, &output);
+	if (r == 0)
+		r = output_commit(&output, error);
+	output_done(&output);
+	return r;
+}
+
+/* Between those of this answer they would be taken for its own, so it is said also with -q. */
+static void say_others(const struct parts *parts, const char *folder)
+{
+	char name[256];
+	int count = parts_count_others(parts, folder, name);
+
+	if (count > 0)
+		fprintf(stderr,
+			"perftape: %d file%s in %s %s not of this answer, but of one before, as "
+			"%s\n",
+			count, count == 1 ? "" : "s", folder, count == 1 ? "is" : "are", name);
+}
+
+static int write_parts(const struct invocation *invocation, const struct query *query,
+	const struct selection *selection, struct error *error)
+{
+	_cleanup_(parts_done) struct parts parts = { 0 };
+	struct flamescope_options flamescope = flamescope_options(invocation, query);
+	const char *folder = option_value(invocation, "output");
+	int r = parts_make(selection, query->split_by, &parts);
+
+	if (r == 0 && mkdir(folder, 0777) < 0 && errno != EEXIST) {
+		r = -errno;
+		error_set(error, r, "cannot make the folder %s: %s", folder, strerror(-r));
+	}
+	flamescope.of_samples = selection->rows.count;
+	for (size_t i = 0; r == 0 && i < parts.list.count; i++) {
+		flamescope.part = parts.list.items[i].title;
+		r = write_part(&parts.list.items[i], &flamescope, folder, error);
+	}
+	if (r == 0)
+		say(invocation, "%zu file%s in %s", parts.list.count,
+			parts.list.count == 1 ? "" : "s", folder);
+	if (r == 0)
+		say_others(&parts, folder);
+	return r;
+}
+
+static int answer_split(const struct invocation *invocation, const struct query *query,
+	const struct selection *selection)
+{
+	struct error error = { 0 };
+	int r = write_parts(invocation, query, selection, &error);
+
+	return r < 0 ? fail(r, &error) : answer_code(invocation, &selection->coverage);
+}
+
+static int answer_flamescope(
+	const struct invocation *invocation, const struct query *query, struct store_reader *reader)
+{
+	_cleanup_(cleanup_selection) struct selection *selection = NULL;
+	struct flamescope_options flamescope = flamescope_options(invocation, query);
+	const struct window *window = &query->asked.question.window;
+	struct question question = query->asked.question;
+	struct output output;
+	struct error error = { 0 };
+	int r;
+
+	question.threads = screen_threads();
+	asked_keep_memory();
+	r = selection_make(reader, &question, &selection, &error);
+
+	if (r < 0)
+		return fail(r, &error);
+	if (!selection->rows.count)
+		return answer_nothing(invocation, reader, window, &selection->coverage);
+	say_coverage(invocation, reader, window, selection->rows.count, &selection->coverage);
+	if (option_given(invocation, "verbose"))
+		say(invocation, "segments opened: %zu", selection->opened);
+	if (query->split)
+		return answer_split(invocation, query, selection);
+	r = output_open(&output, option_value(invocation, "output"), &error);
+	if (r < 0)
+		return fail(r, &error);
+	r = flamescope_write(selection, &flamescope, &output);
+	return answer_commit(invocation, &output, r, &selection->coverage);
+}
+
+static int answer_folded(
+	const struct invocation *invocation, const struct query *query, struct store_reader *reader)
+{
+	_cleanup_(fold_done) struct fold fold = { 0 };
+	const struct fold_options weighed = { .weight = query->weight };
+	struct output output;
+	struct error error = { 0 };
+	int r = asked_fold(invocation, &query->asked, reader, weighed, &fold);
+
+	if (r != EXIT_DONE)
+		return r;
+	r = output_open(&output, option_value(invocation, "output"), &error);
+	if (r < 0)
+		return fail(r, &error);
+	r = folded_write(fold.folded, &output);
+	return answer_commit(invocation, &output, r, &fold.coverage);
+}
+
+/* Its coverage is known, and written, when all samples are. */
+static int answer_json(
+	const struct invocation *invocation, const struct query *query, struct store_reader *reader)
+{
+	_cleanup_(cleanup_cursor) struct cursor *cursor = NULL;
+	const struct window *window = &query->asked.question.window;
+	struct output output;
+	struct error error = { 0 };
+	uint64_t samples = 0;
+	int r = cursor_open(reader, &query->asked.question, &cursor, &error), code;
+
+	if (r == 0)
+		r = output_open(&output, option_value(invocation, "output"), &error);
+	if (r < 0)
+		return fail(r, &error);
+	r = json_samples_write(cursor, window, &output, &samples, &error);
+	if (r < 0) {
+		output_done(&output);
+		return fail(r, &error);
+	}
+	/* of what a reader that went away did not want, nothing is known */
+	if (output.failed == -EPIPE) {
+		output_done(&output);
+		return EXIT_DONE;
+	}
+	code = answer_commit(invocation, &output, r, cursor_coverage(cursor));
+	if (code == EXIT_FAILED)
+		return code;
+	if (samples) {
+		say_coverage(invocation, reader, window, samples, cursor_coverage(cursor));
+		return code;
+	}
+	return answer_nothing(invocation, reader, window, cursor_coverage(cursor));
+}
+
+static int answer(const struct invocation *invocation, const struct query *query)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	struct error error = { 0 };
+	int r = store_reader_open(store_path(invocation), &reader, &error);
+
+	if (r < 0)
+		return fail(r, &error);
+	say_window(invocation, &query->asked.question.window);
+	if (option_given(invocation, "events"))
+		return query_events(
+			invocation, &query->asked.question, reader, query->format == FORMAT_JSON);
+	if (query->format == FORMAT_JSON)
+		return answer_json(invocation, query, reader);
+	return query->format == FORMAT_FOLDED ? answer_folded(invocation, query, reader)
+					      : answer_flamescope(invocation, query, reader);
+}
+
+static int run(const struct invocation *invocation)
+{
+	struct query query = { 0 };
+	int r = parse_options(invocation, &query);
+
+	if (r == EXIT_DONE)
+		r = answer(invocation, &query);
+	asked_done(&query.asked);
+	return r;
+}
+
+const struct command command_query = {
+	.name = "query",
+	.summary = "Write the samples of a window, for Flamescope by default",
+	.about = about,
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "cli/answer/coverage-line.h"
+#include "cli/options/command.h"
+#include "cli/window/window-options.h"
+#include "query/read/recorded.h"
+#include "store/store-reader.h"
+
+static const struct option options[] = {
+	WINDOW_OPTIONS,
+	JSON_OPTION,
+	{ 0 },
+};
+
+static const char about[] = "All of it, or what overlaps a window, and between the segments when "
+			    "nothing was\nrecorded, and why.\n\n" WINDOW_ABOUT;
+
+static const struct cpu_set_filter all_cpus;
+static const struct recorded_losses all_losses = { .cpus = &all_cpus };
+
+static const char *remark(const struct store_segment *segment)
+{
+	if (*segment->damage)
+		return "  unreadable: ";
+	return segment->unsealed ? "  not sealed yet" : "";
+}
+
+static void print_segment(const struct store_segment *segment, bool utc)
+{
+	char begin[TIME_TEXT_SIZE], length[32];
+
+	printf("%-29s  %12s %9llu %7llu %9.1f  %s%s%s\n",
+		time_format(segment->begin_ns, utc, 3, begin),
+		duration_format(segment->end_ns - segment->begin_ns, length, sizeof(length)),
+		(unsigned long long)segment->samples, (unsigned long long)segment->lost,
+		segment->bytes / 1000.0, segment->name, remark(segment), segment->damage);
+}
+
+/* Between two segments: so long nothing was recorded, and why. What cannot be read is a segment. */
+static void print_gap(const struct coverage_gap *gap, bool utc)
+{
+	char begin[TIME_TEXT_SIZE], length[32];
+
+	printf("%-29s  %12s %9s %7s %9s  (%s)\n", time_format(gap->from_ns, utc, 3, begin),
+		duration_format(gap->to_ns - gap->from_ns, length, sizeof(length)), "-", "-", "-",
+		gap->why);
+}
+
+/* Those that begin before a moment, from number *at on. */
+static void print_gaps(const struct coverage *coverage, size_t *at, uint64_t before_ns, bool utc)
+{
+	for (; *at < coverage->gaps.count && coverage->gaps.items[*at].from_ns < before_ns; ++*at)
+		if (!coverage->gaps.items[*at].unread)
+			print_gap(&coverage->gaps.items[*at], utc);
+}
+
+/* What is not in the table, and was once. */
+static void say_gone(const struct invocation *invocation, struct store_reader *reader,
+	const struct window *window)
+{
+	static const char *const what[] = { "removed by retention", "the files are missing" };
+	struct store_gone_list gone = { 0 };
+	bool utc = option_given(invocation, "utc");
+	int r = store_reader_gone(reader, window->from_ns, window->to_ns, &gone, NULL);
+
+	for (int missing = 0; r == 0 && missing < 2; missing++) {
+		_cleanup_(buffer_done) struct buffer text = { 0 };
+
+		if (gone_describe(&gone, missing, utc, &text))
+			say(invocation, "%s: %.*s", what[missing], (int)text.size,
+				text.data ? (char *)text.data : "");
+	}
+	array_done(&gone.list);
+}
+
+static void print_table(const struct invocation *invocation, struct store_reader *reader,
+	const struct store_segments *segments, const struct window *window,
+	const struct coverage *coverage)
+{
+	bool utc = option_given(invocation, "utc");
+	uint64_t bytes = 0;
+	size_t gap = 0;
+
+	if (segments->list.count)
+		printf("%-29s  %12s %9s %7s %9s  %s\n", "begin", "length", "samples", "lost", "kB",
+			"segment");
+	for (size_t i = 0; i < segments->list.count; i++) {
+		print_gaps(coverage, &gap, segments->list.items[i].begin_ns, utc);
+		print_segment(&segments->list.items[i], utc);
+		bytes += segments->list.items[i].bytes;
+	}
+	print_gaps(coverage, &gap, UINT64_MAX, utc);
+	say(invocation, "%zu segment%s, %.2f MB in %s", segments->list.count,
+		segments->list.count == 1 ? "" : "s", bytes / 1e6, store_path(invocation));
+	say_gone(invocation, reader, window);
+}
+
+static void put_segment(
+	struct buffer *json, const struct store_segment *segment, const struct coverage *coverage)
+{
+	const struct {
+		const char *key;
+		uint64_t value;
+	} numbers[] = {
+		{ "sequence", segment->sequence },
+		{ "samples", segment->samples },
+		{ "lost", segment->lost },
+		{ "missing", coverage->missing },
+		{ "throttled", coverage->throttled },
+		{ "limit", coverage->limit },
+		{ "offline", coverage->offline },
+		{ "incidents", segment->incidents },
+		{ "bytes", segment->bytes },
+	};
+
+	json_open(json, '{');
+	json_key(json, "name");
+	json_string(json, segment->name);
+	json_key(json, "boot_id");
+	json_string(json, segment->boot_id);
+	json_time(json, "begin", segment->begin_ns);
+	json_time(json, "end", segment->end_ns);
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+		json_key(json, numbers[i].key);
+		json_u64(json, numbers[i].value);
+	}
+	json_key(json, "sealed");
+	json_bool(json, !segment->unsealed);
+	json_key(json, "damage");
+	json_string(json, segment->damage);
+	json_close(json, '}');
+	buffer_text(json, "\n");
+}
+
+/* With what is told of it alone. */
+static int put_covered(
+	struct buffer *json, struct store_reader *reader, struct store_segment *segment)
+{
+	const struct store_segments one = { .list = { segment, 1, 1 } };
+	const struct window window = { .from_ns = segment->begin_ns, .to_ns = segment->end_ns };
+	struct coverage coverage = { 0 };
+	struct error error = { 0 };
+	int r = recorded_cover(reader, &one, &window, &all_losses, &coverage, &error);
+
+	if (r == 0)
+		put_segment(json, segment, &coverage);
+	array_done(&coverage.gaps);
+	return r < 0 ? fail(r, &error) : EXIT_DONE;
+}
+
+static int print_json(struct store_reader *reader, const struct store_segments *segments,
+	const struct window *window, const struct coverage *coverage)
+{
+	_cleanup_(buffer_done) struct buffer json = { 0 };
+	int code = EXIT_DONE;
+
+	for (size_t i = 0; code == EXIT_DONE && i < segments->list.count; i++)
+		code = put_covered(&json, reader, &segments->list.items[i]);
+	if (code != EXIT_DONE)
+		return code;
+	coverage_put_json(coverage, window, &json);
+	if (buffer_failed(&json))
+		return fail(-ENOMEM, NULL);
+	fwrite(json.data, 1, json.size, stdout);
+	return EXIT_DONE;
+}
+
+static uint64_t samples_of(const struct store_segments *segments)
+{
+	uint64_t samples = 0;
+
+	for (size_t i = 0; i < segments->list.count; i++)
+		if (!*segments->list.items[i].damage)
+			samples += segments->list.items[i].samples;
+	return samples;
+}
+
+static int print(const struct invocation *invocation, struct store_reader *reader,
+	const struct store_segments *segments, const struct window *asked)
+{
+	static const struct window all = { .to_ns = UINT64_MAX };
+	struct window window = asked ? *asked : recorded_window(segments);
+	struct coverage coverage = { 0 };
+	struct error error = { 0 };
+	bool told = option_given(invocation, "json") || option_given(invocation, "strict");
+	int r = recorded_cover(
+		    reader, segments, &window, told ? &all_losses : NULL, &coverage, &error),
+	    code = EXIT_DONE;
+
+	if (r < 0)
+		return fail(r, &error);
+	if (option_given(invocation, "json"))
+		code = print_json(reader, segments, &window, &coverage);
+	else if (!asked || segments->list.count)
+		print_table(invocation, reader, segments, asked ? asked : &all, &coverage);
+	if (code == EXIT_DONE && asked && !segments->list.count)
+		code = answer_nothing(invocation, reader, &window, &coverage);
+	else if (code == EXIT_DONE)
+		code = answer_code(invocation, &coverage);
+	if (code == EXIT_PARTIAL)
+		say_coverage(invocation, reader, &window, samples_of(segments), &coverage);
+	array_done(&coverage.gaps);
+	return code;
+}
+
+static int run(const struct invocation *invocation)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	struct window window = { .to_ns = UINT64_MAX };
+	bool has_window = window_given(invocation);
+	struct store_segments segments = { 0 };
+	struct error error = { 0 };
+	int r = has_window ? window_option_parse(invocation, &window) : EXIT_DONE, code;
+
+	if (r != EXIT_DONE)
+		return r;
+	r = store_reader_open(store_path(invocation), &reader, &error);
+	if (r < 0)
+		return fail(r, &error);
+	if (has_window)
+		say_window(invocation, &window);
+	r = store_reader_find(reader, window.from_ns, window.to_ns, &segments, &error);
+	code = r < 0 ? fail(r, &error)
+		     : print(invocation, reader, &segments, has_window ? &window : NULL);
+	array_done(&segments.list);
+	return code;
+}
+
+const struct command command_segments = {
+	.name = "segments",
+	.summary = "List what is recorded",
+	.about = about,
+	.options = options,
+	.run = run,
+};

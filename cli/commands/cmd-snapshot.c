@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/size.h"
+#include "cli/answer/coverage-line.h"
+#include "cli/options/command.h"
+#include "cli/window/live-names.h"
+#include "cli/answer/progress-line.h"
+#include "cli/window/window-options.h"
+#include "query/read/loader.h"
+#include "query/text/output.h"
+#include "query/read/recorded.h"
+#include "query/read/window-filter.h"
+#include "store/files.h"
+#include "tape/cut.h"
+#include "tape/segment.h"
+
+static const struct option options[] = {
+	WINDOW_OPTIONS,
+	{ "output", 'o', "FILE", "the .tape file to write" },
+	{ 0 },
+};
+
+static const char about[] =
+	"Cuts a window out of the store: one file with all that is known of it, names included,\n"
+	"which perftape reads on any machine as --store FILE.tape.\n"
+	"\n" WINDOW_ABOUT "\n"
+	"Exits with 3 when nothing is recorded in the window.\n";
+
+struct snapshot {
+	struct loader loader;
+	struct output output;
+	struct tape *last; /* not put yet */
+	uint64_t segments;
+	uint64_t samples;
+	uint64_t bytes;
+};
+
+/* Several segments in one file stand one behind the other. */
+static int put_tape(struct snapshot *snapshot, const struct tape *tape, struct error *error)
+{
+	struct buffer *text = &snapshot->output.text;
+	size_t before = text->size;
+	struct buffer bytes = { 0 };
+	int r = segment_encode(tape, SEGMENT_USUAL, STORE_SEGMENT_MAX, &bytes);
+
+	buffer_bytes(text, bytes.data, bytes.size);
+	buffer_done(&bytes);
+	if (r == 0 && buffer_failed(text))
+		r = -ENOMEM;
+	if (r < 0)
+		return error_set(error, r, "packing a segment: %s", strerror(-r));
+	snapshot->loader.coverage.clock_error_ns =
+		MAX(snapshot->loader.coverage.clock_error_ns, recorded_clock_error(tape));
+	snapshot->bytes += text->size - before;
+	snapshot->segments++;
+	snapshot->samples += tape->samples.count;
+	output_flush(&snapshot->output);
+	return sift_count_samples(tape, &snapshot->loader.coverage);
+}
+
+/* A tape is put when the next one is there, or none comes. */
+static int put_last(struct snapshot *snapshot, struct error *error)
+{
+	_cleanup_(cleanup_tape) struct tape *last = take_ptr(snapshot->last);
+
+	return last ? put_tape(snapshot, last, error) : 0;
+}
+
+static int add_segment(
+	struct snapshot *snapshot, const struct store_segment *segment, struct error *error)
+{
+	const struct window *window = &snapshot->loader.question.window;
+	_cleanup_(cleanup_tape) struct tape *tape = NULL, *cut = NULL;
+	struct loaded loaded;
+	int r;
+
+	loader_read(&snapshot->loader, segment, window->from_ns, SEGMENT_ALL, &loaded);
+	r = loader_take(&snapshot->loader, segment, &loaded, &tape, error);
+	if (r <= 0)
+		return r;
+	r = tape_cut(tape, window->from_ns, window->to_ns, &cut);
+	if (r < 0 || !cut)
+		return r;
+	r = put_last(snapshot, error);
+	snapshot->last = take_ptr(cut);
+	return r;
+}
+
+/* The kernel tells of a loss when it has room again: what began within the last tape belongs to it. */
+static int take_later_losses(void *context, const struct tape *later)
+{
+	struct tape *last = ((struct snapshot *)context)->last;
+	int r = 0;
+
+	if (!last || strcmp(tape_fact(last, "boot_id"), tape_fact(later, "boot_id")) != 0)
+		return 0;
+	for (size_t i = 0; r == 0 && i < later->losses.count; i++)
+		if (later->losses.items[i].from_ns < last->end_ns &&
+			later->losses.items[i].to_ns > last->begin_ns)
+			r = array_push(&last->losses, later->losses.items[i]);
+	return r;
+}
+
+static int add_all(
+	const struct invocation *invocation, struct snapshot *snapshot, struct error *error)
+{
+	const struct store_segments *segments = &snapshot->loader.segments;
+	struct progress progress;
+	int r = 0;
+
+	progress_start(&progress, "segments", option_given(invocation, "quiet"));
+	for (size_t i = 0; r == 0 && i < segments->list.count; i++) {
+		r = add_segment(snapshot, &segments->list.items[i], error);
+		progress_show(&progress, i + 1, segments->list.count);
+	}
+	progress_end(&progress);
+	if (r == 0)
+		r = loader_each_later(&snapshot->loader, take_later_losses, snapshot, error);
+	if (r == 0)
+		r = put_last(snapshot, error);
+	return r < 0 ? r : loader_finish(&snapshot->loader, error);
+}
+
+static int write_file(
+	const struct invocation *invocation, struct snapshot *snapshot, struct store_reader *reader)
+{
+	const char *path = option_value(invocation, "output");
+	const struct coverage *coverage = &snapshot->loader.coverage;
+	const struct window *window = &snapshot->loader.question.window;
+	struct error error = { 0 };
+	char size[32];
+	int r = output_open(&snapshot->output, path, &error);
+
+	if (r < 0)
+		return fail(r, &error);
+	r = add_all(invocation, snapshot, &error);
+	if (r == 0 && !snapshot->segments) {
+		output_done(&snapshot->output);
+		return answer_nothing(invocation, reader, window, coverage);
+	}
+	if (r == 0)
+		r = output_commit(&snapshot->output, &error);
+	output_done(&snapshot->output);
+	if (r < 0)
+		return fail(r, &error);
+	say_coverage(invocation, reader, window, snapshot->samples, coverage);
+	say(invocation, "%s: %llu segment%s, %s", path, (unsigned long long)snapshot->segments,
+		snapshot->segments == 1 ? "" : "s",
+		size_format(snapshot->bytes, size, sizeof(size)));
+	return answer_code(invocation, coverage);
+}
+
+static int make(const struct invocation *invocation, const struct question *question)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	struct snapshot snapshot = { 0 };
+	struct error error = { 0 };
+	int r = store_reader_open(store_path(invocation), &reader, &error);
+
+	if (r < 0)
+		return fail(r, &error);
+	say_window(invocation, &question->window);
+	r = loader_open(reader, question, &snapshot.loader, &error);
+	if (r < 0)
+		return fail(r, &error);
+	r = write_file(invocation, &snapshot, reader);
+	tape_free(snapshot.last);
+	loader_done(&snapshot.loader);
+	return r;
+}
+
+static int run(const struct invocation *invocation)
+{
+	static const struct filter all;
+	const char *path = option_value(invocation, "output");
+	size_t size = path ? strlen(path) : 0;
+	struct live_names names = { 0 };
+	struct question question = {
+		.filter = &all,
+		.name = live_names_give,
+		.context = &names,
+	};
+	int r = window_option_parse(invocation, &question.window);
+
+	if (r == EXIT_DONE && !path)
+		r = usage_error("snapshot into which file? Give -o FILE.tape");
+	else if (r == EXIT_DONE && (size < 5 || strcmp(path + size - 5, STORE_SUFFIX) != 0))
+		r = usage_error("--output '%s' does not end in %s", path, STORE_SUFFIX);
+	if (r == EXIT_DONE)
+		r = make(invocation, &question);
+	live_names_done(&names);
+	return r;
+}
+
+const struct command command_snapshot = {
+	.name = "snapshot",
+	.summary = "Cut a window into one .tape file, to hand over",
+	.about = about,
+	.options = options,
+	.run = run,
+};

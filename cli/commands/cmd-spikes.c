@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "cli/answer/coverage-line.h"
+#include "cli/options/command.h"
+#include "cli/window/live-names.h"
+#include "cli/answer/progress-line.h"
+#include "cli/answer/screen.h"
+#include "cli/window/window-options.h"
+#include "draw/spikes-table.h"
+#include "query/sums/spikes.h"
+#include "tape/busy.h"
+
+#define MIN_NS (2 * NSEC_PER_SEC)
+#define BUSY 95
+#define LIMIT 40
+
+static const struct option options[] = {
+	MOMENT_OPTIONS,
+	{ "strict", 0, NULL, "look at all losses; exit with 4 when not all is there" },
+	{ "min", 0, "LENGTH", "only what lasted so long (default: 2s)" },
+	{ "kernel", 0, "SHARE", "only seconds with so much in the kernel, as 90%" },
+	{ "busy", 0, "SHARE", "how busy a CPU is that is saturated (default: 95%)" },
+	{ "cpu", 0, "LIST", "only these CPUs, such as 3,8-11" },
+	{ "limit", 0, "N", "show the N that matter most (default: 40); 0: all" },
+	{ "all", 0, NULL, "also while most CPUs were busy" },
+	JSON_OPTION,
+	{ 0 },
+};
+
+static const char about[] =
+	"Single CPUs that had no idle time left, though the machine as a whole may have been\n"
+	"idle: when, how long, how much of it in the kernel, in which thread and function. Of\n"
+	"the whole store, or of a window. Whole seconds count: a stall of 3 s fills 2 or 3 of\n"
+	"them. What lies in seconds in which more than half of the CPUs were busy is left out:\n"
+	"--all shows it. What was mostly in the kernel matters most, then what "
+	"lasted.\n\n" WINDOW_ABOUT;
+
+struct answer {
+	const struct invocation *invocation;
+	struct spikes_options options;
+	struct filter filter;
+	struct live_names names;
+	struct terminal terminal;
+	uint64_t limit;
+	uint64_t found;
+	struct spikes spikes;
+	struct progress progress;
+};
+
+static void answer_done(struct answer *answer)
+{
+	spikes_done(&answer->spikes);
+	filter_done(&answer->filter);
+	live_names_done(&answer->names);
+}
+
+/* "90%", or "90"; "99.5%" is 100 %: shares are kept in whole ones */
+static int parse_share(const struct invocation *invocation, const char *name, unsigned int least,
+	unsigned int *share)
+{
+	const char *text = option_value(invocation, name);
+	double value;
+	int end = 0;
+
+	if (!text)
+		return EXIT_DONE;
+	if (sscanf(text, "%6lf%n", &value, &end) != 1 ||
+		(text[end] && strcmp(text + end, "%") != 0) || !(value >= 0 && value <= 100))
+		return usage_error("--%s: \"%.60s\" is no share: use 90%%", name, text);
+	if (value > 0 && value < 1 && !text[end])
+		return usage_error(
+			"--%s: \"%.60s\" is less than 1 %%: use %g%%", name, text, 100 * value);
+	if (value < least)
+		return usage_error(
+			"--%s: seconds with less than %u %% are not kept; give more", name, least);
+	*share = value + 0.5;
+	return EXIT_DONE;
+}
+
+static int parse_limit(struct answer *answer)
+{
+	const char *text = option_value(answer->invocation, "limit");
+	char *end;
+
+	/* a program sees all */
+	answer->limit = option_given(answer->invocation, "json") ? 0 : LIMIT;
+	if (!text)
+		return EXIT_DONE;
+	errno = 0;
+	answer->limit = strtoull(text, &end, 10);
+	if (errno || *end || *text < '0' || *text > '9')
+		return usage_error("--limit: \"%.60s\" is no number", text);
+	return EXIT_DONE;
+}
+
+static int parse_options(struct answer *answer)
+{
+	const struct invocation *invocation = answer->invocation;
+	const char *min = option_value(invocation, "min"), *cpus = option_value(invocation, "cpu");
+	struct spikes_options *of = &answer->options;
+	struct error error = { 0 };
+	int r = window_given(invocation) ? window_option_parse(invocation, &of->question.window)
+					 : EXIT_DONE;
+
+	if (r == EXIT_DONE && min && duration_parse(min, &of->min_ns) < 0)
+		r = usage_error("--min: \"%.60s\" is no length of time: use 2s, 1m", min);
+	if (r == EXIT_DONE)
+		r = parse_share(invocation, "kernel", 0, &of->kernel);
+	if (r == EXIT_DONE)
+		r = parse_share(invocation, "busy", BUSY_LEAST, &of->busy);
+	if (r == EXIT_DONE)
+		r = parse_limit(answer);
+	if (r == EXIT_DONE && cpus && cpu_filter_parse(cpus, &answer->filter.cpus, &error) < 0)
+		r = usage_error("%s", error.text);
+	of->all = option_given(invocation, "all");
+	of->losses = option_given(invocation, "strict");
+	of->question.filter = &answer->filter;
+	of->question.name = live_names_give;
+	of->question.context = &answer->names;
+	return r == EXIT_DONE ? screen_read(invocation, &answer->terminal) : r;
+}
+
+static int print(const struct answer *answer)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+	const struct spikes *spikes = &answer->spikes;
+
+	if (option_given(answer->invocation, "json")) {
+		spikes_put_json(spikes, &text);
+		coverage_put_json(&spikes->coverage, &spikes->window, &text);
+		return screen_print(&text);
+	}
+	if (!spikes->list.count)
+		return EXIT_DONE;
+	spikes_table_draw(spikes, &answer->terminal, screen_width(&answer->terminal),
+		option_given(answer->invocation, "utc"), &text);
+	return screen_print(&text);
+}
+
+static void say_found(const struct answer *answer)
+{
+	const struct invocation *invocation = answer->invocation;
+	const struct spikes *spikes = &answer->spikes;
+	const struct spikes_options *of = &answer->options;
+	char length[32], min[48] = "", kernel[48] = "";
+
+	duration_format(of->min_ns, length, sizeof(length));
+	if (of->min_ns)
+		snprintf(min, sizeof(min), " for %s", length);
+	if (of->kernel)
+		snprintf(
+			kernel, sizeof(kernel), ", at least %u %% of it in the kernel", of->kernel);
+	if (!answer->found)
+		say(invocation, "no single CPU was saturated%s%s", min, kernel);
+	else
+		say(invocation, "%" PRIu64 " time%s a CPU was saturated%s%s%s", answer->found,
+			answer->found == 1 ? "" : "s", min, of->min_ns ? " or longer" : "", kernel);
+	if (spikes->list.count < answer->found)
+		say(invocation, "the %zu that matter most are shown: --limit 0 shows all",
+			spikes->list.count);
+	if (spikes->crowded)
+		say(invocation,
+			"left out, while most CPUs were busy: %" PRIu64 "; --all shows them",
+			spikes->crowded);
+	if (spikes->unknown)
+		say(invocation,
+			"%" PRIu64 " segment%s tell nothing of it: their event's rate is not "
+			"known, or too low",
+			spikes->unknown, spikes->unknown == 1 ? "" : "s");
+	if (spikes->read)
+		say(invocation,
+			"%" PRIu64 " segment%s had to be read whole: an older perftape made them",
+			spikes->read, spikes->read == 1 ? "" : "s");
+}
+
+/* The gaps of a window are told one by one, those of a whole store together. */
+static void say_covered(const struct answer *answer, struct store_reader *reader)
+{
+	const struct invocation *invocation = answer->invocation;
+	const struct coverage *coverage = &answer->spikes.coverage;
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+
+	if (!option_given(invocation, "quiet") || !coverage_is_whole(coverage)) {
+		coverage_describe(coverage, &text);
+		fprintf(stderr, "perftape: %" PRIu64 " segment%s; %.*s\n", answer->spikes.segments,
+			answer->spikes.segments == 1 ? "" : "s", (int)text.size,
+			text.data ? (char *)text.data : "");
+	}
+	if (!answer->spikes.losses)
+		say(invocation, "not looked at, of so many segments: samples that did not come, "
+				"and CPUs that were throttled or offline; --strict does");
+	if (window_given(invocation))
+		say_missing(invocation, reader, &answer->spikes.window, coverage);
+}
+
+static int find(struct answer *answer, struct store_reader *reader)
+{
+	const struct invocation *invocation = answer->invocation;
+	struct error error = { 0 };
+	int r;
+
+	progress_start(&answer->progress, "segments", option_given(invocation, "quiet"));
+	answer->options.progress = progress_show;
+	answer->options.progress_context = &answer->progress;
+	r = spikes_find(reader, &answer->options, &answer->spikes, &error);
+	progress_end(&answer->progress);
+	answer->found = answer->spikes.list.count;
+	if (r == 0 && answer->limit)
+		spikes_limit(&answer->spikes, answer->limit);
+	if (r == 0)
+		r = spikes_tell_clock(reader, &answer->spikes, &error);
+	if (r == 0)
+		r = spikes_tell_cpus(reader, &answer->filter.cpus, &answer->spikes, &error);
+	return r < 0 ? fail(r, &error) : EXIT_DONE;
+}
+
+static int run_answer(struct answer *answer)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	const struct invocation *invocation = answer->invocation;
+	const struct coverage *coverage = &answer->spikes.coverage;
+	struct error error = { 0 };
+	int r = store_reader_open(store_path(invocation), &reader, &error);
+
+	if (r < 0)
+		return fail(r, &error);
+	r = find(answer, reader);
+	if (r != EXIT_DONE)
+		return r;
+	if (answer->spikes.window.to_ns)
+		say_window(invocation, &answer->spikes.window);
+	if (!coverage->covered_ns || (coverage->left_out_all && !answer->found))
+		return screen_nothing(invocation, reader, &answer->spikes.window, coverage);
+	r = print(answer);
+	say_found(answer);
+	say_covered(answer, reader);
+	return r == EXIT_DONE ? answer_code(invocation, coverage) : r;
+}
+
+static int run(const struct invocation *invocation)
+{
+	struct answer answer = {
+		.invocation = invocation,
+		.options = { .min_ns = MIN_NS, .busy = BUSY },
+	};
+	int r = parse_options(&answer);
+
+	if (r == EXIT_DONE)
+		r = run_answer(&answer);
+	answer_done(&answer);
+	return r;
+}
+
+const struct command command_spikes = {
+	.name = "spikes",
+	.summary = "List single CPUs that were saturated, found without any incident",
+	.about = about,
+	.options = options,
+	.run = run,
+};

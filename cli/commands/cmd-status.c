@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/size.h"
+#include "cli/answer/coverage-line.h"
+#include "cli/options/command.h"
+#include "cli/options/limit-options.h"
+#include "cli/answer/recorder-text.h"
+#include "query/read/recorded.h"
+#include "store/store-reader.h"
+
+#define DAY_NS (24 * 3600 * NSEC_PER_SEC)
+
+static const struct option options[] = {
+	JSON_OPTION,
+	{ 0 },
+};
+
+static const char about[] =
+	"Tells of damage as far as that shows without reading all of it: what was changed\n"
+	"inside a segment is for verify.\n";
+
+struct status {
+	const char *path;
+	uint64_t now_ns;
+	int pid; /* of the recorder; 0: none runs */
+	uint64_t since_ns;
+	struct recorder_status told;
+	struct store_totals totals;
+	struct store_limits limits;
+	struct store_gone_list gone;
+	/* of what began within the last day */
+	uint64_t day_lost;
+	uint64_t day_bytes;
+	uint64_t day_ns;
+	/* what was not recorded of the last day, if of all of it anything was */
+	struct coverage day;
+};
+
+/* More gaps of the last day than that are a number. */
+#define GAPS_SHOWN 5
+
+/* Up to now, or to what the recorder has written; from when the last one ended, if that is longer ago. */
+static int cover_day(struct status *status, struct store_reader *reader,
+	const struct store_segments *segments, struct error *error)
+{
+	struct window window = {
+		.from_ns = MAX(status->totals.begin_ns,
+			MIN(status->now_ns - DAY_NS, status->totals.end_ns)),
+		.to_ns = status->pid && status->totals.unsealed ? status->totals.unsealed_end_ns
+								: status->now_ns,
+	};
+
+	if (!status->totals.begin_ns || window.from_ns >= window.to_ns)
+		return 0;
+	return recorded_cover(reader, segments, &window, NULL, &status->day, error);
+}
+
+static int add_day(struct status *status, struct store_reader *reader, struct error *error)
+{
+	struct store_segments segments = { 0 };
+	int r = store_reader_find(
+		reader, status->now_ns - DAY_NS, status->now_ns, &segments, error);
+
+	for (size_t i = 0; i < segments.list.count; i++) {
+		const struct store_segment *segment = &segments.list.items[i];
+
+		status->day_lost += segment->lost;
+		if (segment->unsealed || *segment->damage)
+			continue;
+		status->day_bytes += segment->bytes;
+		status->day_ns += segment->end_ns - segment->begin_ns;
+	}
+	if (r == 0)
+		r = cover_day(status, reader, &segments, error);
+	array_done(&segments.list);
+	return r;
+}
+
+static int read_status(struct status *status, struct store_reader *reader, struct error *error)
+{
+	int r;
+
+	status->path = store_reader_path(reader);
+	status->now_ns = clock_ns(CLOCK_REALTIME);
+	status->pid = store_reader_recorder(reader, &status->since_ns);
+	r = recorder_status_read(reader, status->pid, &status->told);
+	if (r == 0)
+		r = store_reader_totals(reader, &status->totals, error);
+	if (r == 0)
+		r = store_reader_limits(reader, &status->limits, error);
+	if (r == 0)
+		r = store_reader_gone(reader, 0, UINT64_MAX, &status->gone, error);
+	return r < 0 ? r : add_day(status, reader, error);
+}
+
+/* The one that lasts until now, or NULL; a recorder that has begun and not yet written ends it. */
+static const struct coverage_gap *last_gap(const struct status *status)
+{
+	size_t count = status->day.gaps.count;
+	const struct coverage_gap *last = count ? &status->day.gaps.items[count - 1] : NULL;
+
+	return !status->pid && last && last->to_ns == status->now_ns ? last : NULL;
+}
+
+/* What a day takes when it goes on as in the last one; 0: not known. */
+static uint64_t bytes_a_day(const struct status *status)
+{
+	return status->day_ns ? (double)status->day_bytes * DAY_NS / status->day_ns : 0;
+}
+
+static void print_recorder(const struct status *status, bool utc)
+{
+	char shown[TIME_TEXT_SIZE], age[32];
+
+	if (!status->pid) {
+		const struct coverage_gap *last = last_gap(status);
+
+		printf("recording  no");
+		if (last)
+			printf(", since %s", time_format(last->from_ns, utc, 0, shown));
+		printf("%s%s\n", last && last->cause ? ": " : "",
+			last && last->cause ? last->why : "");
+		return;
+	}
+	printf("recording  process %d", status->pid);
+	if (status->since_ns)
+		printf(", since %s", time_format(status->since_ns, utc, 0, shown));
+	putchar('\n');
+	if (status->totals.unsealed)
+		printf("reaches    %s, %s ago\n",
+			time_format(status->totals.unsealed_end_ns, utc, 3, shown),
+			duration_format(status->now_ns -
+						MIN(status->now_ns, status->totals.unsealed_end_ns),
+				age, sizeof(age)));
+}
+
+static void print_size(const struct status *status)
+{
+	const struct store_totals *totals = &status->totals;
+	char all[32], segments[32], spool[32], daily[32], left[32];
+	uint64_t day_bytes = bytes_a_day(status);
+
+	printf("size       %s: segments %s, spool %s", size_format(totals->bytes, all, sizeof(all)),
+		size_format(totals->segment_bytes, segments, sizeof(segments)),
+		size_format(totals->spool_bytes, spool, sizeof(spool)));
+	if (day_bytes)
+		printf("; %s a day", size_format(day_bytes, daily, sizeof(daily)));
+	printf("; %s of the disk free\n", size_format(totals->free_bytes, left, sizeof(left)));
+}
+
+/* What was here once; a segment that is missing since the last recorder was there is none of those that it had noticed. */
+static void print_gone(const struct status *status, bool utc)
+{
+	_cleanup_(buffer_done) struct buffer removed = { 0 }, missing = { 0 };
+	uint64_t count = status->totals.missing;
+
+	if (gone_describe(&status->gone, false, utc, &removed))
+		printf("removed    by retention: %.*s\n", (int)removed.size,
+			removed.data ? (char *)removed.data : "");
+	if (gone_describe(&status->gone, true, utc, &missing))
+		printf("missing    files of segments: %.*s\n", (int)missing.size,
+			missing.data ? (char *)missing.data : "");
+	if (count)
+		printf("missing    the file%s of %llu segment%s; perftape segments says which\n",
+			count == 1 ? "" : "s", (unsigned long long)count, count == 1 ? "" : "s");
+}
+
+/* The last ones; that nothing is recorded now, and what was removed, is said already. */
+static void print_gaps(const struct status *status, bool utc)
+{
+	size_t count = status->day.gaps.count - (last_gap(status) != NULL), left = 0;
+	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE], length[32];
+
+	for (size_t i = 0; i < count; i++)
+		left += !status->day.gaps.items[i].until_ns;
+	if (left > GAPS_SHOWN)
+		printf("gaps       %zu in the last day, the last of them:\n", left);
+	for (size_t i = 0; i < count; i++) {
+		const struct coverage_gap *gap = &status->day.gaps.items[i];
+
+		if (gap->until_ns || left-- > GAPS_SHOWN)
+			continue;
+		printf("gap        %s to %s (%s): %s\n", time_format(gap->from_ns, utc, 0, from),
+			time_format(gap->to_ns, utc, 0, to),
+			duration_format(gap->to_ns - gap->from_ns, length, sizeof(length)),
+			gap->why);
+	}
+}
+
+static void print_status(const struct status *status, bool utc)
+{
+	const struct store_totals *totals = &status->totals;
+	_cleanup_(buffer_done) struct buffer limits = { 0 };
+	char begin[TIME_TEXT_SIZE], end[TIME_TEXT_SIZE];
+
+	printf("store      %s\n", status->path);
+	print_recorder(status, utc);
+	recorder_status_print(&status->told, status->now_ns, utc);
+	printf("segments   %llu", (unsigned long long)totals->segments);
+	if (totals->unsealed)
+		printf(", %llu not sealed yet", (unsigned long long)totals->unsealed);
+	putchar('\n');
+	if (totals->begin_ns)
+		printf("from, to   %s, %s\n", time_format(totals->begin_ns, utc, 3, begin),
+			time_format(totals->end_ns, utc, 3, end));
+	printf("samples    %llu, %llu lost, %llu lost in the last day\n",
+		(unsigned long long)totals->samples, (unsigned long long)totals->lost,
+		(unsigned long long)status->day_lost);
+	print_size(status);
+	limits_describe(&status->limits, &limits);
+	printf("limits     %.*s\n", (int)limits.size, limits.data ? (char *)limits.data : "");
+	print_gaps(status, utc);
+	print_gone(status, utc);
+	if (totals->damaged)
+		printf("damaged    %llu; perftape verify says which\n",
+			(unsigned long long)totals->damaged);
+}
+
+static void put_number(struct buffer *json, const char *key, uint64_t value)
+{
+	json_key(json, key);
+	json_u64(json, value);
+}
+
+static void put_limit(struct buffer *json, const char *key, uint64_t limit)
+{
+	json_key(json, key);
+	if (limit == UINT64_MAX)
+		json_null(json);
+	else
+		json_u64(json, limit);
+}
+
+static void put_gone(struct buffer *json, const struct store_gone_list *gone)
+{
+	json_key(json, "gone");
+	json_open(json, '[');
+	for (size_t i = 0; i < gone->list.count; i++) {
+		const struct store_gone *one = &gone->list.items[i];
+
+		json_open(json, '{');
+		json_time_known(json, "from", one->from_ns);
+		json_time_known(json, "to", one->to_ns);
+		json_key(json, "why");
+		json_string(json, one->missing ? "missing" : "removed by retention");
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void put_stopped(struct buffer *json, const struct coverage_gap *last)
+{
+	if (!last) {
+		json_null(json);
+		return;
+	}
+	json_open(json, '{');
+	json_time_known(json, "since", last->from_ns);
+	json_key(json, "why");
+	json_string(json, last->why);
+	json_key(json, "cause");
+	json_string(json, last->cause ? last->cause : "unknown");
+	json_close(json, '}');
+}
+
+static void put_status(struct buffer *json, const struct status *status)
+{
+	const struct store_totals *totals = &status->totals;
+	const struct coverage_gap *last = last_gap(status);
+
+	json_open(json, '{');
+	json_key(json, "store");
+	json_string(json, status->path);
+	json_time_known(json, "now", status->now_ns);
+	put_number(json, "recorder", status->pid);
+	json_time_known(json, "since", status->since_ns);
+	json_time_known(json, "reaches", totals->unsealed_end_ns);
+	put_number(json, "segments", totals->segments);
+	put_number(json, "unsealed", totals->unsealed);
+	json_time_known(json, "begin", totals->begin_ns);
+	json_time_known(json, "end", totals->end_ns);
+	put_number(json, "samples", totals->samples);
+	put_number(json, "lost", totals->lost);
+	put_number(json, "lost_last_day", status->day_lost);
+	put_number(json, "bytes", totals->bytes);
+	put_number(json, "segment_bytes", totals->segment_bytes);
+	put_number(json, "spool_bytes", totals->spool_bytes);
+	put_number(json, "bytes_a_day", bytes_a_day(status));
+	put_number(json, "free_bytes", totals->free_bytes);
+	put_limit(json, "max_age_ns", status->limits.max_age_ns);
+	put_limit(json, "max_bytes", status->limits.max_bytes);
+	put_limit(json, "keep_free_bytes", status->limits.keep_free_bytes);
+	put_limit(json, "pin_ns", status->limits.pin_ns);
+	put_number(json, "damaged", totals->damaged);
+	put_number(json, "missing", totals->missing);
+	put_gone(json, &status->gone);
+	json_key(json, "gaps_last_day");
+	coverage_put_gaps(&status->day, status->day.gaps.count - (last != NULL), json);
+	json_key(json, "stopped");
+	put_stopped(json, last);
+	json_key(json, "recording");
+	recorder_status_json(&status->told, status->now_ns, json);
+	json_close(json, '}');
+	buffer_text(json, "\n");
+}
+
+static int run(const struct invocation *invocation)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	_cleanup_(buffer_done) struct buffer json = { 0 };
+	struct status status = { 0 };
+	struct error error = { 0 };
+	int r = store_reader_open(store_path(invocation), &reader, &error);
+
+	if (r == 0)
+		r = read_status(&status, reader, &error);
+	if (r == 0 && !option_given(invocation, "json"))
+		print_status(&status, option_given(invocation, "utc"));
+	else if (r == 0)
+		put_status(&json, &status);
+	array_done(&status.gone.list);
+	array_done(&status.day.gaps);
+	if (r < 0)
+		return fail(r, &error);
+	if (buffer_failed(&json))
+		return fail(-ENOMEM, NULL);
+	if (json.size)
+		fwrite(json.data, 1, json.size, stdout);
+	return EXIT_DONE;
+}
+
+const struct command command_status = {
+	.name = "status",
+	.summary = "Is it recording, how far back it goes, how large it is",
+	.about = about,
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <inttypes.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "cli/answer/coverage-line.h"
+#include "cli/answer/query-args.h"
+#include "cli/options/command.h"
+#include "cli/answer/progress-line.h"
+#include "cli/answer/screen.h"
+#include "cli/window/window-options.h"
+#include "draw/top.h"
+#include "query/sums/baseline.h"
+#include "query/sums/ranking.h"
+#include "query/read/scan.h"
+#include "query/sums/tally-tape.h"
+
+/* The store around the window is read for what is usual up to then, so that the answer comes within a second; but so long at the least. */
+#define ANSWER_NS (800 * NSEC_PER_MSEC)
+#define BASELINE_LEAST_NS (200 * NSEC_PER_MSEC)
+
+static const struct option options[] = {
+	WINDOW_OPTIONS,
+	FILTER_OPTIONS,
+	{ "baseline", 0, "LENGTH",
+		"what is usual: so much before and after the window (default: 12h)" },
+	JSON_OPTION,
+	{ 0 },
+};
+
+static const char about[] =
+	"The busiest CPUs, threads and functions, in per cent of one CPU, each beside what is\n"
+	"usual in the rest of the store. What is unusual is marked and comes first. Idle is no\n"
+	"work; interrupts are told apart by the functions in the stacks.\n\n" WINDOW_ABOUT;
+
+struct top {
+	struct asked asked;
+	uint64_t started_ns; /* CLOCK_MONOTONIC */
+	uint64_t around_ns;
+	struct terminal terminal;
+	unsigned int threads;
+	struct tally **tallies; /* one a thread; all is in the first at the end */
+	struct scanned scanned;
+	struct baseline baseline;
+	struct ranking ranking;
+};
+
+static void top_done(struct top *top)
+{
+	for (unsigned int i = 0; top->tallies && i < top->threads; i++)
+		tally_free(top->tallies[i]);
+	free(top->tallies);
+	scanned_done(&top->scanned);
+	baseline_done(&top->baseline);
+	ranking_done(&top->ranking);
+	asked_done(&top->asked);
+}
+
+static int parse_options(const struct invocation *invocation, struct top *top)
+{
+	const char *around = option_value(invocation, "baseline");
+	int r = asked_parse(invocation, &top->asked);
+
+	top->around_ns = 12 * 3600 * NSEC_PER_SEC;
+	if (r == EXIT_DONE)
+		r = screen_read(invocation, &top->terminal);
+	if (r == EXIT_DONE && around && duration_parse(around, &top->around_ns) < 0)
+		r = usage_error("--baseline: \"%.60s\" is no length of time: use 12h, 7d", around);
+	return r;
+}
+
+static int add(void *context, unsigned int worker, const struct store_segment *segment,
+	const struct tape *tape, const struct sift_times *times)
+{
+	struct top *top = context;
+
+	return tally_add_samples(top->tallies[worker], tape, times->kinds,
+		load_sample_ns(tape, segment->samples), TALLY_CPUS | TALLY_NAMES | TALLY_DETAILS);
+}
+
+static int read_window(const struct invocation *invocation, struct top *top,
+	struct store_reader *reader, struct error *error)
+{
+	struct progress progress;
+	const struct scan_options scan = {
+		.question = top->asked.question,
+		.threads = top->threads,
+		.add = add,
+		.context = top,
+		.progress = progress_show,
+		.progress_context = &progress,
+	};
+	int r = 0;
+
+	top->tallies = calloc(top->threads, sizeof(*top->tallies));
+	if (!top->tallies)
+		return -ENOMEM;
+	for (unsigned int i = 0; r == 0 && i < top->threads; i++)
+		r = tally_new(&top->tallies[i]);
+	if (r < 0)
+		return r;
+	progress_start(&progress, "segments", option_given(invocation, "quiet"));
+	r = scan_run(reader, &scan, &top->scanned, error);
+	progress_end(&progress);
+	for (unsigned int i = 1; r == 0 && i < top->threads; i++)
+		r = tally_merge(top->tallies[0], top->tallies[i]);
+	return r;
+}
+
+static int compare(struct top *top, struct store_reader *reader, struct error *error)
+{
+	uint64_t spent_ns = clock_ns(CLOCK_MONOTONIC) - top->started_ns;
+	const struct baseline_options options_of = {
+		.question = top->asked.question,
+		.around_ns = top->around_ns,
+		.limit_ns = MAX(ANSWER_NS - MIN(spent_ns, ANSWER_NS), BASELINE_LEAST_NS),
+		.threads = top->threads,
+	};
+	int r = baseline_make(reader, &options_of, &top->baseline, error);
+
+	return r < 0 ? r
+		     : ranking_make(top->tallies[0], top->scanned.coverage.covered_ns,
+			       &top->baseline, &top->ranking);
+}
+
+static void put_machine(const struct top *top, struct buffer *text)
+{
+	const struct ranking_share *now = &top->ranking.now;
+
+	buffer_printf(text, "%.2f", now->all);
+	if (top->tallies[0]->host_cpus)
+		buffer_printf(text, " of %" PRIu64, top->tallies[0]->host_cpus);
+	buffer_printf(text, " CPU%s busy", top->tallies[0]->host_cpus == 1 ? "" : "s");
+	if (top->ranking.compared)
+		buffer_printf(text, ", usually %.2f", top->ranking.usual.all);
+	buffer_printf(text, ": user %.2f, kernel %.2f, irq %.2f", now->user, now->kernel, now->irq);
+	buffer_u8(text, '\n');
+}
+
+static void put_baseline(
+	const struct invocation *invocation, const struct top *top, struct buffer *text)
+{
+	const struct baseline *baseline = &top->baseline;
+	bool utc = option_given(invocation, "utc");
+	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE], around[32];
+
+	if (!baseline->segments) {
+		buffer_printf(text, "usual: not known; nothing else is recorded within %s of it",
+			duration_format(top->around_ns, around, sizeof(around)));
+	} else {
+		buffer_printf(text, "usual: by %s%s to %s, ",
+			baseline->rest ? "the rest of the same segments, " : "",
+			time_format(baseline->from_ns, utc, 0, from),
+			time_format(baseline->to_ns, utc, 0, to));
+		if (!baseline->rest)
+			buffer_printf(text, "%" PRIu64 " of %" PRIu64 " segment%s read, ",
+				baseline->segments, baseline->of, baseline->of == 1 ? "" : "s");
+		buffer_printf(text, "%" PRIu64 " samples", baseline->tally->samples);
+	}
+	if (baseline->unread)
+		buffer_printf(text, "; %" PRIu64 " could not be read", baseline->unread);
+	buffer_u8(text, 0);
+}
+
+static int print_screen(const struct invocation *invocation, const struct top *top)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 }, head = { 0 };
+
+	screen_put_head(invocation, &top->asked.question.window, top->scanned.samples,
+		&top->scanned.coverage, &head);
+	screen_put_filter(&top->asked.filter, &head);
+	put_machine(top, &head);
+	put_baseline(invocation, top, &head);
+	if (buffer_failed(&head))
+		return fail(-ENOMEM, NULL);
+	top_draw(&(struct top_screen){ (const char *)head.data, &top->ranking,
+			 screen_lines_below(invocation, &top->terminal, &top->scanned.coverage) },
+		&top->terminal, &text);
+	return screen_print(&text);
+}
+
+static int print_json(const struct top *top)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+
+	ranking_put_json(&top->ranking, &top->baseline, &text);
+	coverage_put_json(&top->scanned.coverage, &top->asked.question.window, &text);
+	return screen_print(&text);
+}
+
+static int answer(const struct invocation *invocation, struct top *top)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	const struct window *window = &top->asked.question.window;
+	const struct coverage *coverage = &top->scanned.coverage;
+	struct error error = { 0 };
+	int r = store_reader_open(store_path(invocation), &reader, &error), code;
+
+	if (r == 0)
+		r = read_window(invocation, top, reader, &error);
+	if (r < 0)
+		return fail(r, &error);
+	if (!top->scanned.samples) {
+		say_window(invocation, window);
+		return screen_nothing(invocation, reader, window, coverage);
+	}
+	r = compare(top, reader, &error);
+	if (r < 0)
+		return fail(r, &error);
+	code = option_given(invocation, "json") ? print_json(top) : print_screen(invocation, top);
+	say_missing(invocation, reader, window, coverage);
+	return code == EXIT_DONE ? answer_code(invocation, coverage) : code;
+}
+
+static int run(const struct invocation *invocation)
+{
+	struct top top = {
+		.started_ns = clock_ns(CLOCK_MONOTONIC),
+		.threads = screen_threads(),
+	};
+	int r = parse_options(invocation, &top);
+
+	if (r == EXIT_DONE)
+		r = answer(invocation, &top);
+	top_done(&top);
+	return r;
+}
+
+const struct command command_top = {
+	.name = "top",
+	.summary = "Show the busiest CPUs, threads and functions beside what is usual",
+	.about = about,
+	.options = options,
+	.run = run,
+};

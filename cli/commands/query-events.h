@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/* `query --events`: the trace events of a window. */
+
+#include "cli/options/command.h"
+#include "query/read/loader.h"
+
+/* EXIT_DONE, or an option was given that goes with samples alone, which is said. */
+int query_events_check(const struct invocation *invocation, bool json);
+int query_events(const struct invocation *invocation, const struct question *question,
+	struct store_reader *reader, bool json);

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/commands/recording.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "cli/options/limit-options.h"
+#include "cli/options/conf.h"
+
+/* Sealing goes on for as long as it comes further; the manager is told each second that it should wait as long again. */
+#define STOP_MORE_USEC 10000000
+/* timeout(1) sends its signal to the process and then to its group: that is one wish to stop, not the second one. */
+#define STOP_ONCE_NS (500 * NSEC_PER_MSEC)
+
+static struct recorder_orders orders;
+static bool had_terminal;
+
+const struct recorder_orders *recording_orders(void)
+{
+	return &orders;
+}
+
+static bool has_terminal(void)
+{
+	int fd = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static void order_stop(int number)
+{
+	static uint64_t last_ns;
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+	if (orders.stop && now_ns - last_ns < STOP_ONCE_NS)
+		return;
+	if (!orders.stop)
+		orders.signal = number;
+	orders.stop++;
+	last_ns = now_ns;
+}
+
+/* SIGHUP is two things: the terminal went away, and with it who looked on; or somebody asks for the settings to be reread. */
+static void on_signal(int number)
+{
+	int saved = errno;
+
+	if (number == SIGUSR2)
+		orders.rotate++;
+	else if (number == SIGCONT)
+		orders.continued++;
+	else if (number == SIGHUP && !(had_terminal && !has_terminal()))
+		orders.reload++;
+	else
+		order_stop(number);
+	errno = saved;
+}
+
+static void catch_signals(void)
+{
+	struct sigaction action = { .sa_handler = on_signal }, before;
+
+	had_terminal = has_terminal();
+	sigfillset(&action.sa_mask);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGUSR2, &action, NULL);
+	sigaction(SIGCONT, &action, NULL);
+	/* which nohup wants to be outlived */
+	sigaction(SIGHUP, NULL, &before);
+	if (before.sa_handler != SIG_IGN)
+		sigaction(SIGHUP, &action, NULL);
+}
+
+void recording_init(struct recording *recording, const struct invocation *invocation)
+{
+	*recording = (struct recording){
+		.invocation = invocation,
+		.live = isatty(STDERR_FILENO) && !option_given(invocation, "quiet"),
+	};
+	service_init(&recording->service);
+	catch_signals();
+}
+
+void recording_done(struct recording *recording)
+{
+	service_done(&recording->service);
+}
+
+static void tell_status(struct recording *recording, const struct recorder_progress *progress)
+{
+	char waits[64] = "";
+
+	if (progress->stopping) {
+		service_say(&recording->service, "STATUS=sealing: %llu segment%s",
+			(unsigned long long)progress->waiting, progress->waiting == 1 ? "" : "s");
+		return;
+	}
+	if (progress->waiting > 1)
+		snprintf(waits, sizeof(waits), ", %llu segments wait to be sealed",
+			(unsigned long long)progress->waiting);
+	service_say(&recording->service,
+		"STATUS=%s at %llu Hz on %llu CPU%s: %llu samples, %llu lost%s%s", progress->event,
+		(unsigned long long)progress->frequency, (unsigned long long)progress->cpus,
+		progress->cpus == 1 ? "" : "s", (unsigned long long)progress->samples,
+		(unsigned long long)progress->lost, waits,
+		progress->stalled ? "; the store cannot be written" : "");
+}
+
+void recording_tell(struct recording *recording, const struct recorder_progress *progress)
+{
+	struct service *service = &recording->service;
+
+	if (!service->ready) {
+		service->ready = true;
+		service_say(service, "READY=1");
+	}
+	if (progress->stopping) {
+		recording_stopping(recording);
+		service_say(service, "EXTEND_TIMEOUT_USEC=%d", STOP_MORE_USEC);
+	}
+	if (!service_alive(service) && !progress->stopping)
+		return;
+	tell_status(recording, progress);
+	/* nothing was taken yet: that is not what stands there for the next seconds */
+	if (!progress->samples)
+		service->status_ns = 0;
+}
+
+void recording_stopping(struct recording *recording)
+{
+	if (recording->service.stopping)
+		return;
+	recording->service.stopping = true;
+	service_say(&recording->service, "STOPPING=1");
+}
+
+static bool same_setting(const struct conf_row *one, const struct conf_row *other)
+{
+	if (!one || !other || !one->value || !other->value)
+		return (one && one->value) == (other && other->value);
+	return strcmp(one->value, other->value) == 0;
+}
+
+/* Settings that were changed, and that only a restart applies: also to who asked for quiet, as nothing has come of it. */
+static void tell_restart(const struct invocation *invocation, const struct conf *fresh)
+{
+	const struct option *tables[] = { global_options, invocation->command->options };
+
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
+		for (const struct option *option = tables[i]; option->name; option++)
+			if (!limit_options_has(option->name) &&
+				!same_setting(conf_find(invocation->conf, invocation->command,
+						      option->name),
+					conf_find(fresh, invocation->command, option->name)))
+				fprintf(stderr,
+					"perftape: %s: %s applies when perftape is started again\n",
+					fresh->path, option->name);
+}
+
+static int reread(const struct invocation *invocation, struct store_limits *ret_limits)
+{
+	struct invocation again = *invocation;
+	struct conf fresh = { 0 };
+	struct store_limits limits;
+	struct error error = { 0 };
+	/* one that went meanwhile is no wish for other limits: it may be on its way back */
+	int r = conf_read(invocation->conf->path, invocation->conf->text != NULL, &fresh, &error);
+
+	if (r < 0) {
+		fail(r, &error);
+		return r;
+	}
+	again.conf = &fresh;
+	store_limits_default(store_path(invocation), &limits);
+	if (limit_options_parse(&again, &limits) != EXIT_DONE)
+		r = -EINVAL;
+	else
+		tell_restart(invocation, &fresh);
+	conf_done(&fresh);
+	if (r == 0)
+		*ret_limits = limits;
+	return r;
+}
+
+int recording_reload(void *context, struct store_limits *ret_limits)
+{
+	struct recording *recording = context;
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+	int r;
+
+	service_reloading(&recording->service);
+	r = reread(recording->invocation, ret_limits);
+	if (r == 0) {
+		limits_describe(ret_limits, &text);
+		say(recording->invocation, "settings reread: %.*s", (int)text.size,
+			text.data ? (const char *)text.data : "");
+	} else {
+		fputs("perftape: the limits stay as they were\n", stderr);
+	}
+	service_say(&recording->service, "READY=1");
+	return r;
+}

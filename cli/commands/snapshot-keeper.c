@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/commands/snapshot-keeper.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "cli/window/incident-book.h"
+#include "query/window/window.h"
+
+/*
+ * Invariants:
+ * (1) the lock guards what stands below it in the struct; what stands above is the thread's alone while it runs;
+ * (2) what is in `taken` is in its file before the next one is begun.
+ */
+
+/* In the store's folder: a line for each that was taken, its number and how far it reached. */
+#define TAKEN_FILE "snapshots"
+#define TAKEN_MAX 1000
+#define TAKEN_FILE_MAX (1u << 20)
+
+/* Behind the window's end it takes the spool a second or two to have it. */
+#define QUIET_NS (WINDOW_AFTER_NS + 3 * NSEC_PER_SEC)
+#define SPOOLED_NS (2 * NSEC_PER_SEC)
+/* The wall clock of one stamp is known a little better or worse once it is sealed. */
+#define SAME_NS NSEC_PER_SEC
+/* A storm that goes on is taken so often, and no more of it than that. */
+#define AGAIN_NS (60 * NSEC_PER_SEC)
+#define LONGEST_NS (600 * NSEC_PER_SEC)
+/* What happened before a recorder was started anew is taken if it is no older. */
+#define LOOK_BACK_NS (900 * NSEC_PER_SEC)
+#define TRIES 5
+#define LAST_CHANCE_NS (30 * NSEC_PER_SEC)
+#define GLANCE_NS (200 * NSEC_PER_MSEC)
+
+struct taken {
+	uint64_t id;
+	uint64_t until_ns; /* of the wall clock: its last line */
+	uint64_t at_ns; /* when, CLOCK_MONOTONIC; 0: before this run */
+	unsigned int failed;
+};
+
+struct snapshot_keeper {
+	const char *store;
+	const char *folder;
+	uint64_t since_ns; /* of the wall clock: what is older was nobody's to take */
+	pthread_t thread;
+	array_of(struct taken) taken;
+
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool news, ending;
+	uint64_t end_ns; /* of the last chance, CLOCK_MONOTONIC */
+};
+
+/* Until it ends, that long has passed, or there is news, if that matters. *ret_news is whether there was any. True: it ends. */
+static bool rest(struct snapshot_keeper *keeper, uint64_t ns, bool for_news, bool *ret_news)
+{
+	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + MIN(ns, LONGEST_NS);
+	struct timespec until = { until_ns / NSEC_PER_SEC, until_ns % NSEC_PER_SEC };
+	bool ending;
+	int r = 0;
+
+	pthread_mutex_lock(&keeper->lock);
+	while (r == 0 && !keeper->ending && !(for_news && keeper->news))
+		r = ns == UINT64_MAX
+			    ? pthread_cond_wait(&keeper->changed, &keeper->lock)
+			    : pthread_cond_timedwait(&keeper->changed, &keeper->lock, &until);
+	*ret_news = keeper->news;
+	keeper->news = false;
+	ending = keeper->ending;
+	pthread_mutex_unlock(&keeper->lock);
+	return ending;
+}
+
+static void read_taken(struct snapshot_keeper *keeper)
+{
+	_cleanup_free_ char *text = NULL;
+	char file[PATH_MAX], *at;
+	struct taken taken = { 0 };
+	int size;
+
+	if (snprintf(file, sizeof(file), "%s/" TAKEN_FILE, keeper->store) >= (int)sizeof(file) ||
+		file_read(file, TAKEN_FILE_MAX, &text, NULL) < 0)
+		return;
+	for (at = text;
+		sscanf(at, "%" SCNu64 " %" SCNu64 "%n", &taken.id, &taken.until_ns, &size) == 2;
+		at += size)
+		if (array_push(&keeper->taken, taken) < 0)
+			return;
+}
+
+static int write_taken(struct snapshot_keeper *keeper)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+	size_t count = keeper->taken.count;
+
+	for (size_t i = count > TAKEN_MAX ? count - TAKEN_MAX : 0; i < count; i++)
+		if (keeper->taken.items[i].until_ns)
+			buffer_printf(&text, "%" PRIu64 " %" PRIu64 "\n", keeper->taken.items[i].id,
+				keeper->taken.items[i].until_ns);
+	if (buffer_failed(&text))
+		return -ENOMEM;
+	return file_replace(keeper->store, TAKEN_FILE, text.data, text.size);
+}
+
+static struct taken *find_taken(struct snapshot_keeper *keeper, uint64_t id)
+{
+	for (size_t i = 0; i < keeper->taken.count; i++)
+		if (keeper->taken.items[i].id == id)
+			return &keeper->taken.items[i];
+	if (array_push(&keeper->taken, (struct taken){ .id = id }) < 0)
+		return NULL;
+	return &keeper->taken.items[keeper->taken.count - 1];
+}
+
+/* The end of a process, in no more time than there is. False: it hangs, and is left to itself. */
+static bool await(struct snapshot_keeper *keeper, pid_t pid, int *ret_status)
+{
+	for (;;) {
+		bool late;
+
+		if (waitpid(pid, ret_status, WNOHANG) != 0)
+			return true;
+		pthread_mutex_lock(&keeper->lock);
+		late = keeper->ending && clock_ns(CLOCK_MONOTONIC) >= keeper->end_ns;
+		pthread_mutex_unlock(&keeper->lock);
+		if (late) {
+			kill(pid, SIGKILL);
+			return false;
+		}
+		nanosleep(&(struct timespec){ 0, GLANCE_NS }, NULL);
+	}
+}
+
+/* Cuts the window out with a perftape of its own. 0 also when nothing was recorded there. */
+static int cut(struct snapshot_keeper *keeper, const char *file, uint64_t from_ns, uint64_t to_ns)
+{
+	char from[40], to[40];
+	const char *const words[] = { "perftape", "snapshot", "-q", "--store", keeper->store,
+		"--from", from, "--to", to, "-o", file, NULL };
+	posix_spawn_file_actions_t silence;
+	posix_spawnattr_t attributes;
+	int status = 0, r;
+	pid_t pid;
+
+	snprintf(from, sizeof(from), "@%llu.%09llu", (unsigned long long)(from_ns / NSEC_PER_SEC),
+		(unsigned long long)(from_ns % NSEC_PER_SEC));
+	snprintf(to, sizeof(to), "@%llu.%09llu", (unsigned long long)(to_ns / NSEC_PER_SEC),
+		(unsigned long long)(to_ns % NSEC_PER_SEC));
+	/* Ctrl-C is for the recorder, which then gives us our last chance */
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+	/* how much of the window was recorded is in the file too */
+	posix_spawn_file_actions_init(&silence);
+	posix_spawn_file_actions_addopen(&silence, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+	r = -posix_spawn(
+		&pid, "/proc/self/exe", &silence, &attributes, (char *const *)words, environ);
+	posix_spawn_file_actions_destroy(&silence);
+	posix_spawnattr_destroy(&attributes);
+	if (r < 0)
+		return r;
+	setpriority(PRIO_PROCESS, pid, 10);
+	if (!await(keeper, pid, &status))
+		return -ETIMEDOUT;
+	/* 3: nothing is recorded there */
+	return WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 3) ? 0
+											   : -EIO;
+}
+
+/* HOST-TIME-KIND-ID.tape: what sorts, and says what it is. The kind is that of the first line, which stays. */
+static bool name_file(const struct snapshot_keeper *keeper, const struct book *book,
+	const struct episode *episode, char file[PATH_MAX])
+{
+	time_t second = episode->first.realtime_ns / NSEC_PER_SEC;
+	const char *kind = episode->kind->name;
+	char host[HOST_NAME_MAX + 1] = "", time[32];
+	struct tm parts;
+
+	for (size_t i = 0; i < book->rows.count; i++)
+		if (book->rows.items[i].id == episode->id)
+			kind = book->kinds.items[book->rows.items[i].kind].name;
+	gethostname(host, sizeof(host) - 1);
+	gmtime_r(&second, &parts);
+	strftime(time, sizeof(time), "%Y%m%dT%H%M%SZ", &parts);
+	/* own patterns may give a kind any name */
+	return !strchr(kind, '/') && !strchr(host, '/') &&
+	       snprintf(file, PATH_MAX, "%s/%s-%s-%s-%llu.tape", keeper->folder, host, time, kind,
+		       (unsigned long long)episode->id) < PATH_MAX;
+}
+
+static void take(struct snapshot_keeper *keeper, const struct book *book,
+	const struct episode *episode, uint64_t until_ns, struct taken *taken)
+{
+	char file[PATH_MAX];
+	int r = 0;
+
+	if (name_file(keeper, book, episode, file))
+		r = cut(keeper, file, episode->start_ns - WINDOW_BEFORE_NS,
+			until_ns + WINDOW_AFTER_NS);
+	taken->at_ns = clock_ns(CLOCK_MONOTONIC);
+	taken->failed = r < 0 ? taken->failed + 1 : 0;
+	if (r < 0 && taken->failed < TRIES)
+		return;
+	if (r < 0)
+		fprintf(stderr, "perftape: no snapshot of incident %llu could be left in %s\n",
+			(unsigned long long)episode->id, keeper->folder);
+	taken->until_ns = until_ns;
+	taken->failed = 0;
+	write_taken(keeper);
+}
+
+/* How long until the episode is to be taken; 0: now, UINT64_MAX: never, or not again. */
+static uint64_t due_in(const struct snapshot_keeper *keeper, const struct episode *episode,
+	const struct taken *taken, uint64_t until_ns, bool ending)
+{
+	uint64_t now_ns = clock_ns(CLOCK_REALTIME), wait_ns = 0;
+	uint64_t passed_ns = clock_ns(CLOCK_MONOTONIC) - taken->at_ns;
+
+	if (!episode->id || episode->kind->severity <= SEVERITY_NOTICE ||
+		episode->last.realtime_ns < keeper->since_ns ||
+		taken->until_ns + SAME_NS >= until_ns)
+		return UINT64_MAX;
+	if (ending)
+		return taken->failed ? UINT64_MAX : 0;
+	if (until_ns + QUIET_NS > now_ns)
+		wait_ns = until_ns + QUIET_NS - now_ns;
+	if (taken->at_ns && passed_ns < AGAIN_NS)
+		wait_ns = MAX(wait_ns, AGAIN_NS - passed_ns);
+	/* the clock was set back */
+	return MIN(wait_ns, LONGEST_NS);
+}
+
+static uint64_t look_at(struct snapshot_keeper *keeper, const struct book *book,
+	const struct episode *episode, bool ending)
+{
+	uint64_t until_ns = MIN(episode->last.realtime_ns, episode->first.realtime_ns + LONGEST_NS);
+	struct taken *taken = find_taken(keeper, episode->id);
+	uint64_t wait_ns = taken ? due_in(keeper, episode, taken, until_ns, ending) : UINT64_MAX;
+
+	if (!wait_ns) {
+		take(keeper, book, episode, until_ns, taken);
+		return taken->failed ? AGAIN_NS : UINT64_MAX;
+	}
+	return wait_ns;
+}
+
+/* Takes what is to be taken. How long until something else is. */
+static uint64_t look(struct snapshot_keeper *keeper, bool ending)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	uint64_t wait_ns = UINT64_MAX;
+	struct book book = { 0 };
+
+	if (store_reader_open(keeper->store, &reader, NULL) < 0 ||
+		book_open(reader, &book, NULL) < 0)
+		return AGAIN_NS;
+	for (size_t i = 0; i < book.episodes.list.count; i++) {
+		const struct episode *episode = &book.episodes.list.items[i];
+
+		if (episode->last.realtime_ns >= keeper->since_ns)
+			wait_ns = MIN(wait_ns, look_at(keeper, &book, episode, ending));
+	}
+	book_done(&book);
+	return wait_ns;
+}
+
+static void *keeper_main(void *context)
+{
+	struct snapshot_keeper *keeper = context;
+	uint64_t wait_ns = 0, news_ns = 0;
+	bool news;
+
+	prctl(PR_SET_NAME, "perftape-keep");
+	while (!rest(keeper, wait_ns, true, &news)) {
+		if (news) {
+			news_ns = clock_ns(CLOCK_MONOTONIC);
+			if (rest(keeper, SPOOLED_NS, false, &news))
+				break;
+		}
+		wait_ns = MAX(look(keeper, false), GLANCE_NS);
+		/* a disk that is slow has it later */
+		if (news_ns && clock_ns(CLOCK_MONOTONIC) - news_ns < AGAIN_NS)
+			wait_ns = MIN(wait_ns, QUIET_NS);
+	}
+	look(keeper, true);
+	return NULL;
+}
+
+void snapshot_keeper_found(void *context)
+{
+	struct snapshot_keeper *keeper = context;
+
+	if (!keeper)
+		return;
+	pthread_mutex_lock(&keeper->lock);
+	keeper->news = true;
+	pthread_cond_broadcast(&keeper->changed);
+	pthread_mutex_unlock(&keeper->lock);
+}
+
+static int start_thread(struct snapshot_keeper *keeper)
+{
+	sigset_t all, before;
+	int r;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = -pthread_create(&keeper->thread, NULL, keeper_main, keeper);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return r;
+}
+
+int snapshot_keeper_start(const char *store, const char *folder,
+	struct snapshot_keeper **ret_keeper, struct error *error)
+{
+	struct snapshot_keeper *keeper = calloc(1, sizeof(*keeper));
+	pthread_condattr_t clock;
+	struct stat about = { .st_mode = S_IFDIR };
+	int r;
+
+	if (!keeper)
+		return -ENOMEM;
+	keeper->store = store;
+	keeper->folder = folder;
+	keeper->since_ns = clock_ns(CLOCK_REALTIME) - LOOK_BACK_NS;
+	pthread_mutex_init(&keeper->lock, NULL);
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&keeper->changed, &clock);
+	pthread_condattr_destroy(&clock);
+	read_taken(keeper);
+	r = start_thread(keeper);
+	if (r < 0) {
+		free(keeper);
+		return error_set(error, r, "starting a thread: %s", strerror(-r));
+	}
+	*ret_keeper = keeper;
+	r = file_make_dirs(folder, 0755);
+	if (r == 0 && (stat(folder, &about) < 0 || access(folder, W_OK | X_OK) < 0))
+		r = S_ISDIR(about.st_mode) ? -errno : -ENOTDIR;
+	return r < 0 ? error_set(error, 1,
+			       "%s: %s; snapshots are tried again when there is an incident",
+			       folder, strerror(-r))
+		     : 0;
+}
+
+struct snapshot_keeper *snapshot_keeper_stop(struct snapshot_keeper *keeper)
+{
+	if (!keeper)
+		return NULL;
+	pthread_mutex_lock(&keeper->lock);
+	keeper->ending = true;
+	keeper->end_ns = clock_ns(CLOCK_MONOTONIC) + LAST_CHANCE_NS;
+	pthread_cond_broadcast(&keeper->changed);
+	pthread_mutex_unlock(&keeper->lock);
+	pthread_join(keeper->thread, NULL);
+	array_done(&keeper->taken);
+	pthread_cond_destroy(&keeper->changed);
+	pthread_mutex_destroy(&keeper->lock);
+	free(keeper);
+	return NULL;
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/incidents/incidents-list.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "cli/answer/episode-table.h"
+#include "cli/window/incident-book.h"
+#include "cli/window/window-options.h"
+
+struct list {
+	const struct invocation *invocation;
+	const char *kind; /* NULL: any */
+	struct window window;
+	struct book book;
+	uint64_t shown;
+	uint64_t lesser; /* of no weight, that are not shown */
+	uint64_t recorded_ns; /* of the window: with its lines of the kernel's log */
+};
+
+static bool is_asked(const struct list *list, const struct book_row *row)
+{
+	const char *kind = list->book.kinds.items[row->kind].name;
+
+	return row->time_ns >= list->window.from_ns && row->time_ns < list->window.to_ns &&
+	       (!list->kind || book_kind_is(kind, list->kind, strlen(list->kind)));
+}
+
+static enum covered covered_of(
+	const struct list *list, uint32_t boot_id, uint64_t from_ns, uint64_t to_ns)
+{
+	return segments_covered(
+		&list->book.segments, book_text(&list->book, boot_id), from_ns, to_ns);
+}
+
+/* Each incident, for programs or as a row. */
+static int show_all(struct list *list, struct buffer *json, struct episode_table *table)
+{
+	_cleanup_(buffer_done) struct buffer names = { 0 };
+	const struct book *book = &list->book;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < book->rows.count; i++) {
+		const struct book_row *row = &book->rows.items[i];
+		enum covered covered = covered_of(list, row->boot_id, row->stall_ns, row->time_ns);
+		struct incident incident;
+		char device[64];
+
+		if (!is_asked(list, row))
+			continue;
+		r = book_incident(book, row, &names, device, &incident);
+		if (r == 0 && json)
+			incident_json(&incident, book_text(book, row->source), covered, json);
+		else if (r == 0)
+			episode_table_incident(table, &incident, covered);
+		list->shown += r == 0;
+	}
+	return r;
+}
+
+/* The episodes that have a line that is asked for. */
+static int show_episodes(struct list *list, struct episode_table *table)
+{
+	const struct book *book = &list->book;
+	_cleanup_free_ bool *asked = calloc(book->episodes.list.count + 1, sizeof(*asked));
+
+	if (!asked)
+		return -ENOMEM;
+	for (size_t i = 0; i < book->rows.count; i++)
+		asked[book->rows.items[i].episode] |= is_asked(list, &book->rows.items[i]);
+	for (size_t i = 0; i < book->episodes.list.count; i++) {
+		const struct episode *episode = &book->episodes.list.items[i];
+
+		if (!asked[i])
+			continue;
+		if (episode->kind->severity == SEVERITY_INFO && !list->kind &&
+			strcmp(episode->kind->name, STORE_MARK) != 0) {
+			list->lesser++;
+			continue;
+		}
+		episode_table_row(table, episode,
+			covered_of(
+				list, episode->boot, episode->start_ns, episode->last.realtime_ns));
+		list->shown++;
+	}
+	return 0;
+}
+
+static void put_coverage(const struct list *list, struct buffer *out)
+{
+	json_open(out, '{');
+	json_key(out, "coverage");
+	json_open(out, '{');
+	json_key(out, "store");
+	json_string(out, store_path(list->invocation));
+	json_key(out, "incidents");
+	json_u64(out, list->shown);
+	if (window_given(list->invocation)) {
+		json_key(out, "window_ns");
+		json_u64(out, list->window.to_ns - list->window.from_ns);
+		json_key(out, "covered_ns");
+		json_u64(out, list->recorded_ns);
+	}
+	json_close(out, '}');
+	json_close(out, '}');
+	buffer_u8(out, '\n');
+}
+
+static int show_json(struct list *list)
+{
+	_cleanup_(buffer_done) struct buffer out = { 0 };
+	int r = show_all(list, &out, NULL);
+
+	if (r == 0)
+		put_coverage(list, &out);
+	if (r == 0 && buffer_failed(&out))
+		r = -ENOMEM;
+	if (r == 0)
+		fwrite(out.data, 1, out.size, stdout);
+	return r;
+}
+
+static int show(struct list *list)
+{
+	struct episode_table table = { .invocation = list->invocation };
+	int r, s;
+
+	if (option_given(list->invocation, "json"))
+		return show_json(list);
+	table.with_text = option_given(list->invocation, "all");
+	r = table.with_text ? show_all(list, NULL, &table) : show_episodes(list, &table);
+	s = episode_table_end(&table);
+	return r < 0 ? r : s;
+}
+
+static void tell(const struct list *list)
+{
+	uint64_t length_ns = list->window.to_ns - list->window.from_ns;
+	char missing[32];
+
+	say(list->invocation, "%llu incident%s in %s", (unsigned long long)list->shown,
+		list->shown == 1 ? "" : "s", store_path(list->invocation));
+	if (window_given(list->invocation) && list->recorded_ns < length_ns) {
+		duration_format(length_ns - list->recorded_ns, missing, sizeof(missing));
+		fprintf(stderr,
+			"perftape: %s of that window was not recorded: what the kernel logged "
+			"meanwhile may be missing\n",
+			missing);
+	}
+	if (list->lesser)
+		say(list->invocation, "%llu of no weight alone: --all shows them",
+			(unsigned long long)list->lesser);
+}
+
+static int measure_window(struct store_reader *reader, struct list *list, struct error *error)
+{
+	struct store_segments segments = { 0 };
+	int r = store_reader_find(
+		reader, list->window.from_ns, list->window.to_ns, &segments, error);
+
+	if (r == 0)
+		list->recorded_ns =
+			segments_recorded(&segments, "", list->window.from_ns, list->window.to_ns);
+	array_done(&segments.list);
+	return r;
+}
+
+int incidents_list(const struct invocation *invocation)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	struct list list = {
+		.invocation = invocation,
+		.kind = option_value(invocation, "kind"),
+		.window = { .to_ns = UINT64_MAX },
+	};
+	struct error error = { 0 };
+	int r = window_given(invocation) ? window_option_parse(invocation, &list.window)
+					 : EXIT_DONE;
+
+	if (r != EXIT_DONE)
+		return r;
+	r = store_reader_open(store_path(invocation), &reader, &error);
+	if (r == 0 && window_given(invocation))
+		say_window(invocation, &list.window);
+	if (r == 0 && window_given(invocation))
+		r = measure_window(reader, &list, &error);
+	if (r == 0)
+		r = book_open(reader, &list.book, &error);
+	if (r == 0) {
+		r = show(&list);
+		book_done(&list.book);
+	}
+	if (r < 0)
+		return fail(r, &error);
+	tell(&list);
+	return EXIT_DONE;
+}

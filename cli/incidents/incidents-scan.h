@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/* The incidents of any log that somebody has, in the time of the store. */
+
+#include "cli/options/command.h"
+
+int incidents_scan(const struct invocation *invocation, const char *path);

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/incidents/log-add.h"
+
+#include "incidents/field-rows.h"
+#include "store/incident-notes.h"
+
+#define TEXT_MAX 4096
+
+static void addition_done(struct store_incident *incident)
+{
+	free((char *)incident->kind);
+	free((char *)incident->text);
+	free((char *)incident->source);
+	free((char *)incident->fields);
+	free((char *)incident->boot_id);
+}
+
+void additions_done(struct additions *additions)
+{
+	for (size_t i = 0; i < additions->list.count; i++)
+		addition_done(&additions->list.items[i]);
+	array_done(&additions->list);
+}
+
+static int put(struct additions *additions, const struct incident *incident,
+	const struct log_place *place, const char *source)
+{
+	const struct moment *moment = &place->moment;
+	uint64_t stall_ns = incident->has_stall ? incident->stall_ns : 0;
+	struct buffer fields = { 0 };
+	struct store_incident row = {
+		.time_ns = moment->realtime_ns,
+		.stall_ns = moment->realtime_ns - MIN(stall_ns, moment->realtime_ns),
+		.error_ns = moment->error_ns,
+		.perf_ns = moment->has_uptime ? moment->uptime_ns : 0,
+		.kind = strdup(incident->kind->name),
+		.severity = incident->kind->severity,
+		.text = strndup(incident->line, MIN(incident->line_size, TEXT_MAX)),
+		.source = strdup(source),
+		.boot_id = strdup(place->boot_id),
+		.segment = "",
+	};
+
+	field_rows_write(&incident->fields, &fields);
+	row.fields = (char *)fields.data;
+	if (row.kind && row.text && row.source && row.boot_id && !buffer_failed(&fields) &&
+		array_push(&additions->list, row) == 0)
+		return 0;
+	addition_done(&row);
+	return -ENOMEM;
+}
+
+int additions_put(struct additions *additions, const struct incident *incident,
+	const struct log_place *place, const char *source)
+{
+	if (place->how == LOG_PLACE_LINE)
+		additions->known++;
+	else if (!place->moment.has_time)
+		additions->timeless++;
+	else
+		return put(additions, incident, place, source);
+	return 0;
+}
+
+int additions_write(struct additions *additions, const char *store, struct error *error)
+{
+	size_t count = additions->list.count;
+	int r = count ? incident_notes_reserve(store, count, 1, &additions->first_id, error) : 0;
+
+	for (size_t i = 0; i < count; i++)
+		additions->list.items[i].id = additions->first_id + i;
+	if (r < 0 || !count)
+		return r;
+	return incident_notes_add(store, additions->list.items, count, error);
+}
+
+void additions_tell(const struct additions *additions, const struct invocation *invocation)
+{
+	size_t count = additions->list.count;
+
+	if (count)
+		say(invocation, "%zu added to %s, as %llu to %llu", count, store_path(invocation),
+			(unsigned long long)additions->first_id,
+			(unsigned long long)additions->first_id + count - 1);
+	if (additions->known || !count)
+		say(invocation, "%llu of them %s known there already",
+			(unsigned long long)additions->known,
+			additions->known == 1 ? "was" : "were");
+	if (additions->timeless)
+		say(invocation, "%llu not added: the log does not say when; see --boot-time",
+			(unsigned long long)additions->timeless);
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/window/incident-book.h"
+
+#include <ctype.h>
+
+#include "base/clock.h"
+#include "incidents/field-rows.h"
+#include "incidents/judge.h"
+
+void book_done(struct book *book)
+{
+	for (size_t i = 0; i < book->kinds.count; i++)
+		free(book->kinds.items[i].name);
+	array_done(&book->kinds);
+	array_done(&book->rows);
+	array_done(&book->segments.list);
+	strings_done(&book->strings);
+	episodes_done(&book->episodes);
+}
+
+/* What a store holds may be of a newer perftape's making. */
+static int add_kind(struct book *book, const struct store_incident *incident, uint32_t *ret_kind)
+{
+	struct kind kind = { .severity = MIN(incident->severity, (uint32_t)SEVERITY_CRIT) };
+	uint32_t i;
+
+	for (i = 0; i < book->kinds.count; i++)
+		if (book->kinds.items[i].severity == kind.severity &&
+			strcmp(book->kinds.items[i].name, incident->kind) == 0)
+			break;
+	*ret_kind = i;
+	if (i < book->kinds.count)
+		return 0;
+	kind.name = strdup(incident->kind);
+	if (!kind.name || array_push(&book->kinds, kind) < 0) {
+		free(kind.name);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static int add_text(struct book *book, const char *text, uint32_t *ret_id)
+{
+	return strings_add(&book->strings, text, strlen(text), ret_id) < 0 ? -ENOMEM : 0;
+}
+
+static int see(void *context, const struct store_incident *incident)
+{
+	struct book *book = context;
+	struct book_row row = {
+		.id = incident->id,
+		.time_ns = incident->time_ns,
+		.stall_ns = MIN(incident->stall_ns, incident->time_ns),
+		.error_ns = incident->error_ns,
+		.perf_ns = incident->perf_ns,
+		.noted = !*incident->segment,
+	};
+
+	if (add_kind(book, incident, &row.kind) < 0 ||
+		add_text(book, incident->text, &row.text) < 0 ||
+		add_text(book, incident->source, &row.source) < 0 ||
+		add_text(book, incident->fields, &row.fields) < 0 ||
+		add_text(book, incident->boot_id, &row.boot_id) < 0)
+		return -ENOMEM;
+	return array_push(&book->rows, row);
+}
+
+/* The wall clock between two of the kernel's stamps is slewed. */
+static bool is_about(uint64_t number, uint64_t unit_ns, uint64_t length_ns)
+{
+	uint64_t slack_ns = length_ns / 1000 + NSEC_PER_USEC;
+
+	return number && number <= (length_ns + slack_ns) / unit_ns &&
+	       number * unit_ns + slack_ns >= length_ns;
+}
+
+/* A stall that the line measured is in one of its fields; else it is what its kind has at the least. */
+static bool states_age(const struct fields *fields, uint64_t stall_ns)
+{
+	static const uint64_t units[] = { 1, NSEC_PER_USEC, NSEC_PER_MSEC, NSEC_PER_SEC };
+
+	for (size_t i = 0; i < fields->count; i++) {
+		const struct field *field = &fields->list[i];
+		uint64_t number = field->number ? strtoull(field->value, NULL, 10) : 0;
+
+		for (size_t unit = 0; unit < ARRAY_SIZE(units); unit++)
+			if (is_about(number, units[unit], stall_ns))
+				return true;
+	}
+	return false;
+}
+
+int book_incident(const struct book *book, const struct book_row *row, struct buffer *names,
+	char device[64], struct incident *ret_incident)
+{
+	struct incident incident = {
+		.id = row->id,
+		.kind = &book->kinds.items[row->kind],
+		.moment = {
+			.has_time = true,
+			.realtime_ns = row->time_ns,
+			.error_ns = row->error_ns,
+			.has_uptime = row->perf_ns != 0,
+			.uptime_ns = row->perf_ns,
+		},
+		.has_stall = row->stall_ns < row->time_ns,
+		.stall_ns = row->time_ns - row->stall_ns,
+		.boot_id = book_text(book, row->boot_id),
+		.boot = row->boot_id,
+		.line = book_text(book, row->text),
+	};
+	int r = field_rows_read(book_text(book, row->fields), names, &incident.fields);
+
+	if (r < 0)
+		return r;
+	incident.fields.has_age =
+		incident.has_stall && states_age(&incident.fields, incident.stall_ns);
+	incident.line_size = strlen(incident.line);
+	incident.device = judge_device(&incident.fields, "", device);
+	*ret_incident = incident;
+	return 0;
+}
+
+/* Texts no longer move once all rows are there. */
+static int make_episodes(struct book *book)
+{
+	_cleanup_(buffer_done) struct buffer names = { 0 };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < book->rows.count; i++) {
+		struct book_row *row = &book->rows.items[i];
+		struct incident incident;
+		char device[64];
+
+		r = book_incident(book, row, &names, device, &incident);
+		if (r == 0)
+			r = episodes_add(&book->episodes, &incident, &row->episode);
+	}
+	return r;
+}
+
+int book_open(struct store_reader *reader, struct book *ret_book, struct error *error)
+{
+	uint64_t from_ns = UINT64_MAX, to_ns = 0;
+	struct book book = { 0 };
+	int r = store_reader_incidents(reader, 0, UINT64_MAX, see, &book, error);
+
+	if (r == 0)
+		r = make_episodes(&book);
+	for (size_t i = 0; i < book.rows.count; i++) {
+		from_ns = MIN(from_ns, book.rows.items[i].stall_ns);
+		to_ns = MAX(to_ns, book.rows.items[i].time_ns + 1);
+	}
+	if (r == 0 && from_ns < to_ns)
+		r = store_reader_list(reader, from_ns, to_ns, &book.segments, error);
+	if (r < 0)
+		book_done(&book);
+	else
+		*ret_book = book;
+	return r;
+}
+
+/* No segment is longer: the first one that may reach beyond a moment. They are in the order of their begins. */
+#define SEGMENT_MAX_NS (7200 * NSEC_PER_SEC)
+
+static size_t first_segment(const struct store_segments *segments, uint64_t time_ns)
+{
+	size_t low = 0, high = segments->list.count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (segments->list.items[middle].begin_ns + SEGMENT_MAX_NS < time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+bool same_boot(const char *a, const char *b)
+{
+	for (;;) {
+		a += *a == '-';
+		b += *b == '-';
+		if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
+			return false;
+		if (!*a)
+			return true;
+		a++;
+		b++;
+	}
+}
+
+/* What does not say its boot may be of any. */
+static bool may_be_of(const struct store_segment *segment, const char *boot_id)
+{
+	return !*boot_id || !*segment->boot_id || same_boot(segment->boot_id, boot_id);
+}
+
+uint64_t segments_recorded(const struct store_segments *segments, const char *boot_id,
+	uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t until_ns = from_ns, recorded_ns = 0;
+
+	for (size_t i = first_segment(segments, from_ns); i < segments->list.count; i++) {
+		const struct store_segment *segment = &segments->list.items[i];
+		uint64_t begin_ns = MAX(segment->begin_ns, until_ns);
+		uint64_t end_ns = MIN(segment->end_ns, to_ns);
+
+		if (segment->begin_ns >= to_ns)
+			break;
+		if (*segment->damage || end_ns <= begin_ns || !may_be_of(segment, boot_id))
+			continue;
+		recorded_ns += end_ns - begin_ns;
+		until_ns = end_ns;
+	}
+	return recorded_ns;
+}
+
+enum covered segments_covered(const struct store_segments *segments, const char *boot_id,
+	uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t recorded_ns;
+
+	/* a moment is a window of a nanosecond */
+	to_ns = MAX(to_ns, from_ns + 1);
+	recorded_ns = segments_recorded(segments, boot_id, from_ns, to_ns);
+	if (!recorded_ns)
+		return COVERED_NOT;
+	return recorded_ns < to_ns - from_ns ? COVERED_PARTLY : COVERED_WHOLLY;
+}
+
+static char plain(char c)
+{
+	return c == '.' || c == '-' ? '_' : tolower((unsigned char)c);
+}
+
+bool book_kind_is(const char *kind, const char *asked, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		if (!kind[i] || plain(kind[i]) != plain(asked[i]))
+			return false;
+	return size && (!kind[size] || plain(kind[size]) == '_');
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/window/incident-choice.h"
+
+#include <ctype.h>
+
+#include "base/cleanup.h"
+
+#define KINDS_SHOWN 12
+
+static bool weighs(const struct episode *episode)
+{
+	return episode->kind->severity > SEVERITY_INFO;
+}
+
+static int choose_last(
+	const struct book *book, const struct episode **ret_episode, struct error *error)
+{
+	const struct episode *last = NULL;
+
+	for (size_t i = 0; i < book->episodes.list.count; i++) {
+		const struct episode *episode = &book->episodes.list.items[i];
+
+		if (!last || weighs(episode) >= weighs(last))
+			last = episode;
+	}
+	if (!last)
+		return error_set(error, -ENOENT,
+			"no incident is known; to put those of a log into the store: perftape "
+			"incidents scan --add FILE");
+	*ret_episode = last;
+	return 0;
+}
+
+static int choose_id(const struct book *book, uint64_t id, const struct episode **ret_episode,
+	struct error *error)
+{
+	uint64_t least = UINT64_MAX, most = 0;
+
+	for (size_t i = 0; i < book->rows.count; i++) {
+		const struct book_row *row = &book->rows.items[i];
+
+		if (id && row->id == id) {
+			*ret_episode = &book->episodes.list.items[row->episode];
+			return 0;
+		}
+		least = row->id ? MIN(least, row->id) : least;
+		most = MAX(most, row->id);
+	}
+	if (!most)
+		return choose_last(book, ret_episode, error) < 0
+			       ? -ENOENT
+			       : error_set(error, -ENOENT, "no incident has the number %llu",
+					 (unsigned long long)id);
+	return error_set(error, -ENOENT,
+		"no incident has the number %llu; they go from %llu to %llu: perftape incidents",
+		(unsigned long long)id, (unsigned long long)least, (unsigned long long)most);
+}
+
+/* "a, b and c": the kinds that there are. */
+static void list_kinds(const struct book *book, struct buffer *text)
+{
+	size_t shown = 0;
+
+	for (size_t i = 0; i < book->kinds.count; i++) {
+		bool before = false;
+
+		for (size_t k = 0; k < i; k++)
+			before |= strcmp(book->kinds.items[k].name, book->kinds.items[i].name) == 0;
+		if (before || ++shown > KINDS_SHOWN)
+			continue;
+		buffer_text(text, shown > 1 ? ", " : "");
+		buffer_text(text, book->kinds.items[i].name);
+	}
+	if (shown > KINDS_SHOWN)
+		buffer_text(text, ", ...");
+	buffer_u8(text, 0);
+}
+
+static int no_kind(const struct book *book, const char *asked, size_t size, struct error *error)
+{
+	_cleanup_(buffer_done) struct buffer kinds = { 0 };
+	const struct episode *any;
+
+	if (choose_last(book, &any, error) < 0)
+		return -ENOENT;
+	list_kinds(book, &kinds);
+	return error_set(error, -ENOENT, "no incident of kind %.*s is known; there are: %s",
+		(int)size, asked, kinds.data ? (char *)kinds.data : "");
+}
+
+/* The number of episodes with such a line, and the one of that number, 0: the last. */
+static size_t find_kind(const struct book *book, const char *asked, size_t size, uint64_t number,
+	const struct episode **ret_episode)
+{
+	size_t episodes = book->episodes.list.count, count = 0;
+	_cleanup_free_ bool *has = calloc(episodes + 1, sizeof(*has));
+
+	for (size_t i = 0; has && i < book->rows.count; i++) {
+		const struct book_row *row = &book->rows.items[i];
+
+		has[row->episode] |= book_kind_is(book->kinds.items[row->kind].name, asked, size);
+	}
+	for (size_t at = 0; has && at < episodes; at++)
+		if (has[at] && (++count == number || !number))
+			*ret_episode = &book->episodes.list.items[at];
+	return count;
+}
+
+static int choose_kind(const struct book *book, const char *asked, size_t size, uint64_t number,
+	const struct episode **ret_episode, struct error *error)
+{
+	size_t count = find_kind(book, asked, size, number, ret_episode);
+
+	if (!count)
+		return no_kind(book, asked, size, error);
+	if (number > count)
+		return error_set(error, -ENOENT, "of kind %.*s there %s %zu, not %llu", (int)size,
+			asked, count == 1 ? "is only" : "are only", count,
+			(unsigned long long)number);
+	return 0;
+}
+
+static bool is_number(const char *text, uint64_t *ret_number)
+{
+	size_t size = strspn(text, "0123456789");
+
+	*ret_number = strtoull(text, NULL, 10);
+	return size && size < 19 && !text[size];
+}
+
+int incident_choose(const struct book *book, const char *asked, const struct episode **ret_episode,
+	struct error *error)
+{
+	size_t size = strcspn(asked, ":");
+	const char *which = asked + size + (asked[size] == ':');
+	uint64_t number = 0;
+
+	if (strcmp(asked, "last") == 0)
+		return choose_last(book, ret_episode, error);
+	if (is_number(asked, &number))
+		return choose_id(book, number, ret_episode, error);
+	if (size && isalpha((unsigned char)*asked) &&
+		(!asked[size] || strcmp(which, "last") == 0 ||
+			(is_number(which, &number) && number)))
+		return choose_kind(book, asked, size, number, ret_episode, error);
+	return error_set(error, -EINVAL,
+		"'%s' names no incident; give its number, last, a kind such as ena_reset, "
+		"ena_reset:3 or ena_reset:last",
+		asked);
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/window/window-options.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "cli/window/incident-window.h"
+#include "query/window/glob.h"
+#include "query/read/uptime.h"
+#include "store/store-reader.h"
+
+bool window_given(const struct invocation *invocation)
+{
+	static const char *const names[] = { "at", "before", "after", "from", "to", "since",
+		"until", "boot", "incident", "line" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (option_given(invocation, names[i]))
+			return true;
+	return false;
+}
+
+/* --since is --from under another name. */
+static int either(const struct invocation *invocation, const char *name, const char *other,
+	const char **ret_value)
+{
+	*ret_value = option_value(invocation, name);
+	if (!option_given(invocation, other))
+		return EXIT_DONE;
+	if (*ret_value)
+		return usage_error("--%s and --%s are the same; give one", name, other);
+	*ret_value = option_value(invocation, other);
+	return EXIT_DONE;
+}
+
+/* The moment is that of an incident. EXIT_DONE with *ret_done false: none was named. */
+static int parse_incident(
+	const struct invocation *invocation, struct window *ret_window, bool *ret_done)
+{
+	static const char *const others[] = { "at", "from", "to", "since", "until" };
+	bool incident = option_given(invocation, "incident");
+	bool line = option_given(invocation, "line");
+
+	*ret_done = incident || line;
+	for (size_t i = 0; *ret_done && i < ARRAY_SIZE(others); i++)
+		if (option_given(invocation, others[i]))
+			return usage_error("--%s and --%s are two windows; give one",
+				incident ? "incident" : "line", others[i]);
+	if (incident && line)
+		return usage_error("--incident and --line are two windows; give one");
+	if (incident)
+		return incident_window(invocation, ret_window);
+	return line ? line_window(invocation, ret_window) : EXIT_DONE;
+}
+
+/* The store is opened for this alone: most windows need none to be understood. */
+static int find_uptime(void *context, uint64_t uptime_ns, uint64_t *ret_realtime_ns, char *note,
+	size_t size, struct error *error)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+	const struct invocation *invocation = context;
+	char time[TIME_TEXT_SIZE], apart[64], off[64];
+	struct uptime_moment moment;
+	int r = store_reader_open(store_path(invocation), &reader, error);
+
+	if (r == 0)
+		r = uptime_find(
+			reader, uptime_ns, option_value(invocation, "boot"), &moment, error);
+	if (r < 0)
+		return r;
+	*ret_realtime_ns = moment.realtime_ns;
+	duration_format(MAX(moment.error_ns, NSEC_PER_USEC), off, sizeof(off));
+	duration_format(moment.beside_ns, apart, sizeof(apart));
+	time_format(moment.realtime_ns, option_given(invocation, "utc"), 6, time);
+	snprintf(note, size, "%s, within %s%s%.8s%s%s%s", time, off,
+		moment.boot_id[0] ? ", of boot " : "", moment.boot_id, moment.beside_ns ? ", " : "",
+		moment.beside_ns ? apart : "",
+		moment.beside_ns ? " beside what is recorded of that boot" : "");
+	return 0;
+}
+
+int window_option_parse(const struct invocation *invocation, struct window *ret_window)
+{
+	struct window_request request = {
+		.at = option_value(invocation, "at"),
+		.before = option_value(invocation, "before"),
+		.after = option_value(invocation, "after"),
+		.utc = option_given(invocation, "utc"),
+		.now_ns = clock_ns(CLOCK_REALTIME),
+		.uptime = find_uptime,
+		.context = (void *)invocation,
+	};
+	struct error error = { 0 };
+	bool done;
+	int r = parse_incident(invocation, ret_window, &done);
+
+	if (r != EXIT_DONE || done)
+		return r;
+	r = either(invocation, "from", "since", &request.from);
+	if (r == EXIT_DONE)
+		r = either(invocation, "to", "until", &request.to);
+	if (r != EXIT_DONE)
+		return r;
+	request.from_name = option_given(invocation, "since") ? "--since" : NULL;
+	request.to_name = option_given(invocation, "until") ? "--until" : NULL;
+	r = window_parse(&request, ret_window, &error);
+	return r == -EINVAL ? usage_error("%s", error.text) : r < 0 ? fail(r, &error) : EXIT_DONE;
+}
+
+static int parse_ids(
+	const struct invocation *invocation, const char *name, struct filter_ids *ret_ids)
+{
+	const char *text = option_value(invocation, name);
+	struct error error = { 0 };
+
+	if (!text || filter_parse_ids(text, ret_ids, &error) == 0)
+		return EXIT_DONE;
+	return usage_error("--%s: %s", name, error.text);
+}
+
+int glob_option_check(const struct invocation *invocation, const char *name)
+{
+	const char *pattern = option_value(invocation, name);
+	struct error error = { 0 };
+
+	if (!pattern || glob_check(pattern, &error) == 0)
+		return EXIT_DONE;
+	return usage_error("--%s: %s", name, error.text);
+}
+
+_Static_assert(
+	GLOBS_MAX >= OPTIONS_MAX + 1, "each option may be a pattern, and one be of the settings");
+
+int globs_option_parse(
+	const struct invocation *invocation, const char *name, struct globs *ret_globs)
+{
+	const char *last = option_value(invocation, name);
+	struct error error = { 0 };
+
+	ret_globs->count = 0;
+	for (size_t i = 0; i < invocation->given_count; i++)
+		if (strcmp(invocation->given[i].option->name, name) == 0)
+			ret_globs->list[ret_globs->count++] = invocation->given[i].value;
+	if (last && !ret_globs->count)
+		ret_globs->list[ret_globs->count++] = last;
+	for (size_t i = 0; i < ret_globs->count; i++)
+		if (glob_check(ret_globs->list[i], &error) < 0)
+			return usage_error("--%s: %s", name, error.text);
+	return EXIT_DONE;
+}
+
+int filter_options_parse(const struct invocation *invocation, struct filter *ret_filter)
+{
+	const char *cpus = option_value(invocation, "cpu");
+	struct error error = { 0 };
+	int r;
+
+	ret_filter->comm = option_value(invocation, "comm");
+	ret_filter->cgroup = option_value(invocation, "cgroup");
+	ret_filter->no_idle = option_given(invocation, "no-idle");
+	if (option_given(invocation, "kernel") && option_given(invocation, "user"))
+		return usage_error("--kernel and --user leave nothing; give one");
+	if (option_given(invocation, "kernel"))
+		ret_filter->frames = FILTER_FRAMES_KERNEL;
+	else if (option_given(invocation, "user"))
+		ret_filter->frames = FILTER_FRAMES_USER;
+	r = glob_option_check(invocation, "comm");
+	if (r == EXIT_DONE)
+		r = glob_option_check(invocation, "cgroup");
+	if (r == EXIT_DONE)
+		r = parse_ids(invocation, "pid", &ret_filter->pids);
+	if (r == EXIT_DONE)
+		r = parse_ids(invocation, "tid", &ret_filter->tids);
+	if (r == EXIT_DONE && cpus && cpu_filter_parse(cpus, &ret_filter->cpus, &error) < 0)
+		r = usage_error("%s", error.text);
+	return r;
+}
+
+void say_window(const struct invocation *invocation, const struct window *window)
+{
+	_cleanup_(buffer_done) struct buffer text = { 0 };
+
+	window_describe(window, option_given(invocation, "utc"), &text);
+	say(invocation, "window %.*s", (int)text.size, text.data ? (char *)text.data : "");
+	if (window->note[0])
+		say(invocation, "note: %s", window->note);
+}
