@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "query/read/series.h"
-#include "tape/events.h"
+#include "tape/tape-events.h"
 
 #define HOUR_NS (3600 * NSEC_PER_SEC)
 /* It tells once a minute at least. */

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "tape/events.h"
+#include "tape/tape-events.h"
 
 #define MOUNTS_MAX (4 << 20)
 #define STEP_NS NSEC_PER_SEC

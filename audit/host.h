@@ -18,7 +18,7 @@ struct host_figure {
 	uint64_t grew_ns; /* when it was last read to have grown; 0: never */
 };
 
-/* What is dying under one kind of path, as the recorder told of it last (tape/events.h). */
+/* What is dying under one kind of path, as the recorder told of it last (tape/tape-events.h). */
 struct host_dying {
 	char prefix[192];
 	char made_by[32], removed_by[32];

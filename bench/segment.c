@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "tape/segment.h"
+#include "tape/segment/segment.h"
 
 #define ROUNDS 5
 

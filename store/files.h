@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "tape/segment.h"
+#include "tape/segment/segment.h"
 #include "store/store-reader.h"
 
 #define STORE_INDEX "index.sqlite"

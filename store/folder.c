@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "store/files.h"
 #include "store/gone.h"
-#include "tape/segment.h"
+#include "tape/segment/segment.h"
 
 /* How long a segment is taken to be that cannot be read and has no neighbour on one side: the recorder cuts them at an hour. */
 #define LENGTH_MAX_NS (3600 * NSEC_PER_SEC)

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "store/store-reader.h"
-#include "tape/spool.h"
+#include "tape/spool/spool.h"
 
 /* Is this the name of a spool's file? One that was set aside is none. */
 bool spools_is_spool(const char *name);

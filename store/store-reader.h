@@ -10,7 +10,7 @@
 #include "store/retention.h"
 #include "store/store-incident.h"
 #include "store/store-left.h"
-#include "tape/segment.h"
+#include "tape/segment/segment.h"
 #include "tape/tape.h"
 
 struct busy;
@@ -67,7 +67,7 @@ int store_reader_near(struct store_reader *reader, uint64_t from_ns, uint64_t to
 	uint64_t *ret_before_ns, uint64_t *ret_after_ns, struct error *error);
 
 /*
- * Decodes what is wanted of one segment (tape/segment.h); of one that is not sealed, all up to now, or the segment that it has become
+ * Decodes what is wanted of one segment (tape/segment/segment.h); of one that is not sealed, all up to now, or the segment that it has become
  * meanwhile. -EBADMSG when it is damaged (the text says where), -ENOENT when retention took it meanwhile, -ENOMEM; another errno when this file
  * cannot be read. May be called from several threads at once.
  */

@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "store/retention.h"
 #include "store/store-left.h"
-#include "tape/segment.h"
+#include "tape/segment/segment.h"
 #include "tape/tape.h"
 
 struct store_writer;
@@ -44,7 +44,7 @@ uint64_t store_writer_number(struct store_writer *writer);
 const char *store_writer_names(const struct store_writer *writer);
 
 /*
- * Appends packed blocks (tape/spool.h) of the tape of that number and of this boot to its spool, and waits until they are on the disk.
+ * Appends packed blocks (tape/spool/spool.h) of the tape of that number and of this boot to its spool, and waits until they are on the disk.
  * After a failure the same bytes can be given again: what was written of them in part is cut off first. Once the tape is sealed or
  * forgotten, no new spool is begun for it: there is no need of one any more, and 0 comes back.
  */

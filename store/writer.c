@@ -18,7 +18,7 @@
 #include "store/spools.h"
 #include "store/status.h"
 #include "tape/clocks.h"
-#include "tape/events.h"
+#include "tape/tape-events.h"
 
 /* By so much the clocks may be off between two anchors that are kept: as far as two CPUs' clocks are. */
 #define ANCHORS_OFF_NS 20000

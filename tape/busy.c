@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "tape/busy-figures.h"
 #include "tape/busy-slots.h"
-#include "tape/load.h"
+#include "tape/stack-class.h"
 
 /* So many samples are more or less in a second by chance, as the grid of the timer is not that of the seconds. */
 #define SPARE_SAMPLES 2

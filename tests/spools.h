@@ -9,7 +9,7 @@
 #include "store/files.h"
 #include "store/writer.h"
 #include "tape/clocks.h"
-#include "tape/spool.h"
+#include "tape/spool/spool.h"
 #include "tests/tapes.h"
 
 /* A tape of this boot that is being filled, one second at a time. */

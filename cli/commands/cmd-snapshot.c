@@ -14,8 +14,8 @@
 #include "query/read/recorded.h"
 #include "query/read/window-filter.h"
 #include "store/files.h"
-#include "tape/cut.h"
-#include "tape/segment.h"
+#include "tape/slice.h"
+#include "tape/segment/segment.h"
 
 static const struct option options[] = {
 	WINDOW_OPTIONS,

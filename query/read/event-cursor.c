@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/sort.h"
-#include "tape/events.h"
+#include "tape/tape-events.h"
 
 struct waiting {
 	uint64_t realtime_ns;

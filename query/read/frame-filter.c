@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "tape/load.h"
+#include "tape/stack-class.h"
 
 int keep_kinds(const struct filter *filter, const struct tape *tape, uint8_t **ret_kinds)
 {

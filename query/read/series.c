@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/intern.h"
 #include "tape/clocks.h"
-#include "tape/events.h"
+#include "tape/tape-events.h"
 
 /* The slowest sources are read once a minute: after a longer time a counter says nothing of a moment. */
 #define STEP_MAX_NS (150 * NSEC_PER_SEC)

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/sort.h"
 #include "query/read/frame-filter.h"
-#include "tape/load.h"
+#include "tape/stack-class.h"
 #include "tape/clocks.h"
 
 /* Does a later sample never have an earlier wall clock time? */

@@ -9,7 +9,7 @@
 #include "query/coverage/coverage.h"
 #include "query/read/window-filter.h"
 #include "query/window/window.h"
-#include "tape/load.h"
+#include "tape/stack-class.h"
 
 enum heat_rows {
 	HEAT_FRACTIONS,

@@ -11,7 +11,7 @@
 
 #include "base/intern.h"
 #include "query/sums/hash96.h"
-#include "tape/load.h"
+#include "tape/stack-class.h"
 
 struct tally_function {
 	uint64_t self_ns, total_ns;

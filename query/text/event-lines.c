@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "query/read/event-cursor.h"
-#include "tape/events.h"
+#include "tape/tape-events.h"
 
 static const struct tape_fact *field_at(const struct events_row *row, uint32_t i)
 {

@@ -17,7 +17,7 @@
 #include "recorder/pipeline/reorder.h"
 #include "recorder/trace/trace.h"
 #include "recorder/procs/tracker.h"
-#include "tape/spool.h"
+#include "tape/spool/spool.h"
 
 /* Where a record came from: how it is decoded, and what a LOST record from there means. */
 struct assembler_source {

@@ -18,7 +18,7 @@
 #include "base/error.h"
 #include "naming/finder.h"
 #include "store/store-writer.h"
-#include "tape/spool.h"
+#include "tape/spool/spool.h"
 #include "tape/tape.h"
 
 struct sealer;

@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "store/store-writer.h"
-#include "tape/spool.h"
+#include "tape/spool/spool.h"
 
 struct spooler;
 

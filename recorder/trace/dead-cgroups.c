@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/table.h"
-#include "tape/events.h"
+#include "tape/tape-events.h"
 
 /*
  * Invariants:

@@ -67,7 +67,7 @@ void dying_lost(struct dying *dying, uint64_t count, uint64_t time_ns);
 size_t dying_sums(const struct dying *dying, struct dying_sum *sums, size_t most);
 
 /*
- * Puts into the tape what has been dying for a second at least, now and then: gauges each ten seconds, each minute an event (tape/events.h), and
+ * Puts into the tape what has been dying for a second at least, now and then: gauges each ten seconds, each minute an event (tape/tape-events.h), and
  * with the gauges too where a kind of path is new or has twice as many as in its last event. 0 or -ENOMEM.
  */
 int dying_give(struct dying *dying, struct tape *tape, uint64_t now_ns);

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/intern.h"
 #include "gauges/cgroup-names.h"
-#include "tape/events.h"
+#include "tape/tape-events.h"
 
 #define GIVE_NS (60 * NSEC_PER_SEC)
 /* Hierarchies of version 1, and the one of version 2. */

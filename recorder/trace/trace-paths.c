@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "recorder/trace/trace.h"
-#include "tape/events.h"
+#include "tape/tape-events.h"
 
 void trace_paths_done(struct trace_paths *paths)
 {

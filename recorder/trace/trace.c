@@ -7,7 +7,7 @@
 #include "recorder/trace/exec-counts.h"
 #include "recorder/trace/trace-decode.h"
 #include "recorder/trace/trace-paths.h"
-#include "tape/events.h"
+#include "tape/tape-events.h"
 
 #define MINUTE_NS (60 * NSEC_PER_SEC)
 

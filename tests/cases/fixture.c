@@ -5,7 +5,7 @@
  */
 #include <fcntl.h>
 
-#include "tape/events.h"
+#include "tape/tape-events.h"
 #include "tests/tapes.h"
 
 /* 2025-03-01T12:00:00Z: never within the last day. */

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "tape/contents.h"
-#include "tape/segment.h"
+#include "tape/segment/contents.h"
+#include "tape/segment/segment.h"
 #include "tests/tape-sound.h"
 
 static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };

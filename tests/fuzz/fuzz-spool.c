@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "tape/clocks.h"
-#include "tape/cut.h"
-#include "tape/spool-rows.h"
+#include "tape/slice.h"
+#include "tape/spool/spool-rows.h"
 #include "tests/tape-sound.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

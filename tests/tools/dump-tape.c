@@ -14,7 +14,7 @@
 
 #include "base/file.h"
 #include "tape/busy.h"
-#include "tape/segment.h"
+#include "tape/segment/segment.h"
 #include "tests/tape-text.h"
 
 static void put_cell(const struct busy *busy, const struct busy_cell *cell, struct buffer *out)

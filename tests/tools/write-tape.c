@@ -9,7 +9,7 @@
  */
 #include <stdlib.h>
 
-#include "tape/segment.h"
+#include "tape/segment/segment.h"
 #include "tests/random-tape.h"
 
 static void timer_samples(struct random_source *source, struct tape *tape)

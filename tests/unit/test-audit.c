@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "tape/events.h"
+#include "tape/tape-events.h"
 #include "tests/audits.h"
 #include "tests/golden.h"
 #include "tests/systemds.h"

@@ -3,7 +3,7 @@
 #include "tests/check.h"
 
 #include "tape/busy.h"
-#include "tape/segment.h"
+#include "tape/segment/segment.h"
 #include "tests/tapes.h"
 
 #define SAMPLE_NS 10309278

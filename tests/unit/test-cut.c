@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Windows of tapes: all of it is in one of them, and none of it in two. */
-#include "tape/cut.h"
+#include "tape/slice.h"
 
 #include "tape/clocks.h"
 #include "tests/check.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "recorder/trace/dead-cgroups.h"
-#include "tape/events.h"
+#include "tape/tape-events.h"
 
 #define SECOND_NS 1000000000ull
 

@@ -2,7 +2,7 @@
 /* The trace events of a window, out of a store. */
 #include "query/read/event-cursor.h"
 
-#include "tape/events.h"
+#include "tape/tape-events.h"
 #include "tests/tapes.h"
 
 static struct tapes_store store;

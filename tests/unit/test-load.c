@@ -2,7 +2,7 @@
 /* Whose time a stack is. */
 #include "tests/check.h"
 
-#include "tape/load.h"
+#include "tape/stack-class.h"
 #include "tests/tapes.h"
 
 static enum load_kind kind_of(struct tape *tape, uint32_t stack, bool idle)

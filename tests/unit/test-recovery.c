@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 
 #include "base/file.h"
-#include "tape/contents.h"
+#include "tape/segment/contents.h"
 #include "tests/random-tape.h"
 #include "tests/spools.h"
 

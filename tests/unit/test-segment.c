@@ -4,9 +4,9 @@
 
 #include <errno.h>
 
-#include "tape/contents.h"
-#include "tape/section.h"
-#include "tape/segment.h"
+#include "tape/segment/contents.h"
+#include "tape/segment/section.h"
+#include "tape/segment/segment.h"
 #include "tests/random-tape.h"
 #include "tests/tape-text.h"
 #include "tests/tapes.h"

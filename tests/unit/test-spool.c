@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tapes that are filled step by step, spooled, and read again: whole, cut, changed. */
-#include "tape/spool.h"
+#include "tape/spool/spool.h"
 
 #include <errno.h>
 

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "tape/segment.h"
+#include "tape/segment/segment.h"
 #include "store/store-reader.h"
 #include "store/store-writer.h"
 

@@ -2,7 +2,7 @@
 /* A segment that several threads decode is what one makes of it. */
 #include "tests/check.h"
 
-#include "tape/segment.h"
+#include "tape/segment/segment.h"
 #include "tests/random-tape.h"
 
 static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };

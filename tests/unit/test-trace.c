@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "recorder/trace/trace-decode.h"
 #include "recorder/trace/trace.h"
-#include "tape/events.h"
+#include "tape/tape-events.h"
 
 #define COMMON                                                                         \
 	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"         \

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * What stands before the sections of a segment: the header with the summary, and the table of contents. docs/FORMAT.md has the offsets.
+ *
+ * Invariant of a decoded one: the sections lie one behind the other, without a gap, from the end of the table to the end of the segment. So
+ * there is no byte that no checksum covers.
+ */
+
+#include "base/array.h"
+#include "base/bytes.h"
+#include "base/error.h"
+#include "tape/segment/segment.h"
+
+#define CONTENTS_HEADER 136
+#define CONTENTS_ENTRY 40
+#define CONTENTS_NAME 8
+#define CONTENTS_MAX 65536
+
+/* A reader that does not know the section must refuse the segment. */
+#define CONTENTS_INCOMPATIBLE 1u
+
+/* Samples take memory when they are read: a segment has no more than its bytes may tell of, which is far beyond any real one. */
+#define CONTENTS_SAMPLES_FREE (1u << 20)
+#define CONTENTS_SAMPLES_A_BYTE 1024
+
+static inline bool contents_samples_fit(const struct segment_summary *summary)
+{
+	return summary->samples <= CONTENTS_SAMPLES_FREE ||
+	       (summary->samples - CONTENTS_SAMPLES_FREE) / CONTENTS_SAMPLES_A_BYTE <
+		       summary->bytes;
+}
+
+struct contents_entry {
+	char name[CONTENTS_NAME + 1];
+	uint32_t flags;
+	uint32_t crc; /* of the stored bytes */
+	uint64_t offset;
+	uint64_t stored;
+	uint64_t raw; /* what its columns unpack to */
+};
+
+struct contents {
+	struct segment_summary summary;
+	array_of(struct contents_entry) entries;
+};
+
+void contents_done(struct contents *contents);
+
+/* Header and table; sets offsets and the summary's bytes. The sections are to follow. */
+void contents_encode(struct contents *contents, struct buffer *bytes);
+
+/* The header from the first CONTENTS_HEADER bytes: 0, -EBADMSG, -EPROTONOSUPPORT with a text. */
+int contents_decode_header(const void *data, size_t size, struct segment_summary *ret_summary,
+	uint32_t *ret_sections, struct error *error);
+
+/* Both, from the input. contents is to be done() also on failure. */
+int contents_read(
+	struct contents *contents, const struct segment_input *input, struct error *error);

@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "tape/segment/segment-rows.h"
+
+/*
+ * Each kind of row: an encoder, and under it its decoder, which reads rows until the column ends. Numbers that grow slowly are kept as
+ * differences to the row before; those wrap, so that no value is a special case.
+ */
+
+/* A time as the zigzag difference to the one before. */
+static void put_time(struct buffer *column, uint64_t *last_ns, uint64_t time_ns)
+{
+	buffer_varint(column, zigzag((int64_t)(time_ns - *last_ns)));
+	*last_ns = time_ns;
+}
+
+static uint64_t take_time(struct reader *column, uint64_t *last_ns)
+{
+	*last_ns += (uint64_t)unzigzag(reader_varint(column));
+	return *last_ns;
+}
+
+static uint32_t take_u32(struct reader *column)
+{
+	return column_row(column, (size_t)UINT32_MAX + 1);
+}
+
+int rows_encode_strings(struct encoding *encoding)
+{
+	_cleanup_(buffer_done) struct buffer column = { 0 };
+
+	for (uint32_t i = 0; i < encoding->string_count; i++) {
+		const char *text = tape_string(encoding->tape, encoding->strings[i]);
+
+		buffer_bytes(&column, text, strlen(text) + 1);
+	}
+	return encoding_column(encoding, &column, "strings", CONTENTS_INCOMPATIBLE);
+}
+
+static int decode_strings(struct tape *tape, struct reader *column)
+{
+	while (reader_left(column)) {
+		const char *text = (const char *)column->data + column->position;
+		size_t size = strnlen(text, reader_left(column));
+		uint32_t id, expected = strings_count(&tape->strings);
+
+		if (!reader_take(column, size + 1))
+			return -EBADMSG;
+		if (strings_add(&tape->strings, text, size, &id) < 0)
+			return -ENOMEM;
+		if (id != expected)
+			return -EBADMSG; /* empty, or twice the same: numbers would be wrong from here on */
+	}
+	return 0;
+}
+
+static int fill_strings(struct tape *tape, struct reader *column)
+{
+	size_t size = reader_left(column);
+
+	return strings_fill(&tape->strings, reader_take(column, size), size);
+}
+
+static void encode_facts(struct encoding *encoding, struct buffer *column)
+{
+	const struct tape *tape = encoding->tape;
+	struct string_column strings = { 0 };
+
+	for (size_t i = 0; i < tape->facts.count; i++) {
+		string_column_put(&strings, encoding, column, tape->facts.items[i].key);
+		string_column_put(&strings, encoding, column, tape->facts.items[i].value);
+	}
+}
+
+static int decode_facts(struct tape *tape, struct reader *column)
+{
+	struct string_column strings = { 0 };
+	int r = 0;
+
+	while (r == 0 && reader_left(column)) {
+		struct tape_fact fact;
+
+		fact.key = string_column_take(&strings, tape, column);
+		fact.value = string_column_take(&strings, tape, column);
+		r = array_push(&tape->facts, fact);
+	}
+	return r;
+}
+
+/* The other clocks as differences of their offsets to the perf clock, which hardly change. */
+static void encode_anchors(struct encoding *encoding, struct buffer *column)
+{
+	struct tape_anchor last = { 0 };
+
+	for (size_t i = 0; i < encoding->tape->anchors.count; i++) {
+		const struct tape_anchor *anchor = &encoding->tape->anchors.items[i];
+		uint64_t step_ns = anchor->perf_ns - last.perf_ns;
+
+		buffer_varint(column, step_ns);
+		buffer_varint(column,
+			zigzag((int64_t)(anchor->realtime_ns - last.realtime_ns - step_ns)));
+		buffer_varint(column,
+			zigzag((int64_t)(anchor->monotonic_ns - last.monotonic_ns - step_ns)));
+		buffer_varint(column,
+			zigzag((int64_t)(anchor->boottime_ns - last.boottime_ns - step_ns)));
+		buffer_varint(column, anchor->error_ns);
+		last = *anchor;
+	}
+}
+
+static int decode_anchors(struct tape *tape, struct reader *column)
+{
+	struct tape_anchor last = { 0 };
+	int r = 0;
+
+	while (r == 0 && reader_left(column)) {
+		uint64_t step_ns = reader_varint(column);
+
+		if ((tape->anchors.count && !step_ns) || last.perf_ns + step_ns < last.perf_ns)
+			return -EBADMSG; /* they are in time order */
+		last.perf_ns += step_ns;
+		last.realtime_ns += step_ns + (uint64_t)unzigzag(reader_varint(column));
+		last.monotonic_ns += step_ns + (uint64_t)unzigzag(reader_varint(column));
+		last.boottime_ns += step_ns + (uint64_t)unzigzag(reader_varint(column));
+		last.error_ns = reader_varint(column);
+		r = array_push(&tape->anchors, last);
+	}
+	return r;
+}
+
+/* Threads that come new mostly have the numbers behind those of the one before. */
+static void encode_threads(struct encoding *encoding, struct buffer *column)
+{
+	struct string_column comms = { 0 }, cgroups = { 0 };
+	uint32_t last_pid = 0;
+
+	for (uint32_t i = 0; i < encoding->thread_count; i++) {
+		const struct tape_thread *thread =
+			&encoding->tape->threads.items[encoding->threads[i]];
+
+		buffer_varint(column, zigzag((int32_t)((uint32_t)thread->pid - last_pid)));
+		buffer_varint(
+			column, zigzag((int32_t)((uint32_t)thread->tid - (uint32_t)thread->pid)));
+		string_column_put(&comms, encoding, column, thread->comm);
+		string_column_put(&cgroups, encoding, column, thread->cgroup);
+		last_pid = (uint32_t)thread->pid;
+	}
+}
+
+int rows_encode_threads(struct encoding *encoding)
+{
+	_cleanup_(buffer_done) struct buffer column = { 0 };
+
+	encode_threads(encoding, &column);
+	return encoding_column(encoding, &column, "threads", CONTENTS_INCOMPATIBLE);
+}
+
+static int decode_threads(struct tape *tape, struct reader *column)
+{
+	struct string_column comms = { 0 }, cgroups = { 0 };
+	uint32_t last_pid = 0;
+	int r = 0;
+
+	while (r == 0 && reader_left(column)) {
+		struct tape_thread thread;
+
+		last_pid += (uint32_t)unzigzag(take_u32(column));
+		thread.pid = (int32_t)last_pid;
+		thread.tid = (int32_t)(last_pid + (uint32_t)unzigzag(take_u32(column)));
+		thread.comm = string_column_take(&comms, tape, column);
+		thread.cgroup = string_column_take(&cgroups, tape, column);
+		r = array_push(&tape->threads, thread);
+	}
+	return r;
+}
+
+static void encode_losses(struct encoding *encoding, struct buffer *column)
+{
+	uint64_t last_ns = encoding->tape->begin_ns;
+
+	for (size_t i = 0; i < encoding->tape->losses.count; i++) {
+		const struct tape_loss *loss = &encoding->tape->losses.items[i];
+
+		buffer_varint(column, loss->kind);
+		buffer_varint(column, loss->cpu == TAPE_ALL_CPUS ? 0 : (uint64_t)loss->cpu + 1);
+		put_time(column, &last_ns, loss->from_ns);
+		buffer_varint(column, zigzag((int64_t)(loss->to_ns - loss->from_ns)));
+		buffer_varint(column, loss->count);
+	}
+}
+
+static int decode_losses(struct tape *tape, struct reader *column)
+{
+	uint64_t last_ns = tape->begin_ns;
+	int r = 0;
+
+	while (r == 0 && reader_left(column)) {
+		struct tape_loss loss;
+
+		loss.kind = take_u32(column);
+		loss.cpu = take_u32(column) - 1u; /* 0 is TAPE_ALL_CPUS */
+		loss.from_ns = take_time(column, &last_ns);
+		loss.to_ns = loss.from_ns + (uint64_t)unzigzag(reader_varint(column));
+		loss.count = reader_varint(column);
+		r = array_push(&tape->losses, loss);
+	}
+	return r;
+}
+
+static void put_fields(struct encoding *encoding, struct string_column *strings,
+	struct buffer *column, const struct tape_fields *fields)
+{
+	buffer_varint(column, fields->count);
+	for (uint32_t i = 0; i < fields->count; i++) {
+		const struct tape_fact *field = &encoding->tape->fields.items[fields->first + i];
+
+		string_column_put(strings, encoding, column, field->key);
+		string_column_put(strings, encoding, column, field->value);
+	}
+}
+
+static int take_fields(struct tape *tape, struct string_column *strings, struct reader *column,
+	struct tape_fields *ret_fields)
+{
+	size_t count;
+	int r = column_count(column, column, &count);
+
+	if (r < 0 || tape->fields.count + count > UINT32_MAX)
+		return -EBADMSG;
+	ret_fields->first = tape->fields.count;
+	ret_fields->count = count;
+	while (r == 0 && count--) {
+		struct tape_fact field;
+
+		field.key = string_column_take(strings, tape, column);
+		field.value = string_column_take(strings, tape, column);
+		r = array_push(&tape->fields, field);
+	}
+	return r;
+}
+
+static void encode_events(struct encoding *encoding, struct buffer *column)
+{
+	uint64_t last_ns = encoding->tape->begin_ns;
+	struct string_column strings = { 0 };
+
+	for (size_t i = 0; i < encoding->tape->events.count; i++) {
+		const struct tape_event *event = &encoding->tape->events.items[i];
+
+		put_time(column, &last_ns, event->time_ns);
+		buffer_varint(column, event->cpu);
+		buffer_varint(column, encoding_thread(encoding, event->thread));
+		string_column_put(&strings, encoding, column, event->name);
+		put_fields(encoding, &strings, column, &event->fields);
+	}
+}
+
+static int decode_events(struct tape *tape, struct reader *column)
+{
+	uint64_t last_ns = tape->begin_ns, before_ns = 0;
+	struct string_column strings = { 0 };
+	int r = 0;
+
+	while (r == 0 && reader_left(column)) {
+		struct tape_event event = { .time_ns = take_time(column, &last_ns) };
+
+		event.cpu = take_u32(column);
+		event.thread = column_row(column, tape->threads.count);
+		event.name = string_column_take(&strings, tape, column);
+		r = take_fields(tape, &strings, column, &event.fields);
+		if (r == 0 && (event.time_ns < before_ns || reader_failed(column)))
+			return -EBADMSG;
+		before_ns = event.time_ns;
+		if (r == 0)
+			r = array_push(&tape->events, event);
+	}
+	return r;
+}
+
+static void encode_lines(struct encoding *encoding, struct buffer *column)
+{
+	uint64_t last_ns = encoding->tape->begin_ns, last_sequence = 0;
+	struct string_column texts = { 0 };
+
+	for (size_t i = 0; i < encoding->tape->lines.count; i++) {
+		const struct tape_line *line = &encoding->tape->lines.items[i];
+
+		put_time(column, &last_ns, line->time_ns);
+		put_time(column, &last_sequence, line->sequence);
+		buffer_varint(column, line->priority);
+		string_column_put(&texts, encoding, column, line->text);
+	}
+}
+
+static int decode_lines(struct tape *tape, struct reader *column)
+{
+	uint64_t last_ns = tape->begin_ns, last_sequence = 0;
+	struct string_column texts = { 0 };
+	int r = 0;
+
+	while (r == 0 && reader_left(column)) {
+		struct tape_line line = { .time_ns = take_time(column, &last_ns) };
+
+		line.sequence = take_time(column, &last_sequence);
+		line.priority = take_u32(column);
+		line.text = string_column_take(&texts, tape, column);
+		r = array_push(&tape->lines, line);
+	}
+	return r;
+}
+
+static void encode_incidents(struct encoding *encoding, struct buffer *column)
+{
+	uint64_t last_ns = encoding->tape->begin_ns;
+	struct string_column strings = { 0 };
+
+	for (size_t i = 0; i < encoding->tape->incidents.count; i++) {
+		const struct tape_incident *incident = &encoding->tape->incidents.items[i];
+
+		put_time(column, &last_ns, incident->time_ns);
+		buffer_varint(column, zigzag((int64_t)(incident->time_ns - incident->stall_ns)));
+		buffer_varint(column, incident->severity);
+		string_column_put(&strings, encoding, column, incident->kind);
+		string_column_put(&strings, encoding, column, incident->text);
+		string_column_put(&strings, encoding, column, incident->source);
+		put_fields(encoding, &strings, column, &incident->fields);
+	}
+}
+
+static int decode_incidents(struct tape *tape, struct reader *column)
+{
+	uint64_t last_ns = tape->begin_ns;
+	struct string_column strings = { 0 };
+	int r = 0;
+
+	while (r == 0 && reader_left(column)) {
+		struct tape_incident incident = { .time_ns = take_time(column, &last_ns) };
+
+		incident.stall_ns = incident.time_ns - (uint64_t)unzigzag(reader_varint(column));
+		incident.severity = take_u32(column);
+		incident.kind = string_column_take(&strings, tape, column);
+		incident.text = string_column_take(&strings, tape, column);
+		incident.source = string_column_take(&strings, tape, column);
+		r = take_fields(tape, &strings, column, &incident.fields);
+		if (r == 0)
+			r = array_push(&tape->incidents, incident);
+	}
+	return r;
+}
+
+/*
+ * Of each gauge its name and how many points, then their times, then their values. Gauges are read at the same moments, so that the times
+ * of one are bytes that the packer has seen before.
+ */
+static void encode_gauges(struct encoding *encoding, struct buffer *column)
+{
+	struct string_column names = { 0 };
+
+	for (size_t i = 0; i < encoding->tape->gauges.count; i++) {
+		const struct tape_gauge *gauge = &encoding->tape->gauges.items[i];
+		const struct tape_point *points = &encoding->tape->points.items[gauge->first];
+		uint64_t last_ns = encoding->tape->begin_ns, last = 0;
+
+		string_column_put(&names, encoding, column, gauge->name);
+		buffer_varint(column, gauge->count);
+		for (uint32_t at = 0; at < gauge->count; at++)
+			put_time(column, &last_ns, points[at].time_ns);
+		for (uint32_t at = 0; at < gauge->count; at++)
+			put_time(column, &last, (uint64_t)points[at].value);
+	}
+}
+
+static int decode_points(struct tape *tape, struct reader *column, size_t count)
+{
+	uint64_t last_ns = tape->begin_ns, last = 0, before_ns = 0;
+	struct tape_point *points;
+
+	if (array_reserve(&tape->points, tape->points.count + count) < 0)
+		return -ENOMEM;
+	points = tape->points.items + tape->points.count;
+	for (size_t i = 0; i < count; i++) {
+		points[i].time_ns = take_time(column, &last_ns);
+		if (points[i].time_ns < before_ns)
+			return -EBADMSG;
+		before_ns = points[i].time_ns;
+	}
+	for (size_t i = 0; i < count; i++)
+		points[i].value = (int64_t)take_time(column, &last);
+	tape->points.count += count;
+	return 0;
+}
+
+static int decode_gauges(struct tape *tape, struct reader *column)
+{
+	struct string_column names = { 0 };
+	int r = 0;
+
+	while (r == 0 && reader_left(column)) {
+		struct tape_gauge gauge = { .name = string_column_take(&names, tape, column) };
+		size_t count;
+
+		r = column_count(column, column, &count);
+		if (r < 0 || tape->points.count + count > UINT32_MAX)
+			return -EBADMSG;
+		gauge.first = tape->points.count;
+		gauge.count = count;
+		r = decode_points(tape, column, count);
+		if (r == 0)
+			r = array_push(&tape->gauges, gauge);
+	}
+	return r;
+}
+
+/* In the order in which they are decoded: rows come behind what they refer to. */
+static const struct rows {
+	const char *name;
+	unsigned int parts; /* that need them; 0: always */
+	int (*decode)(struct tape *tape, struct reader *column);
+	void (*encode)(
+		struct encoding *encoding, struct buffer *column); /* NULL: not of the context */
+	/* The same where not every byte is to be checked. NULL: there is nothing to be saved. */
+	int (*quick)(struct tape *tape, struct reader *column);
+} all_rows[] = {
+	{ "strings", 0, decode_strings, NULL, fill_strings },
+	{ "facts", 0, decode_facts, encode_facts, NULL },
+	{ "anchors", 0, decode_anchors, encode_anchors, NULL },
+	{ "threads", SEGMENT_SAMPLES | SEGMENT_CONTEXT, decode_threads, NULL, NULL },
+	{ "losses", SEGMENT_LOSSES, decode_losses, encode_losses, NULL },
+	{ "events", SEGMENT_CONTEXT, decode_events, encode_events, NULL },
+	{ "lines", SEGMENT_CONTEXT, decode_lines, encode_lines, NULL },
+	{ "incident", SEGMENT_CONTEXT, decode_incidents, encode_incidents, NULL },
+	{ "gauges", SEGMENT_CONTEXT, decode_gauges, encode_gauges, NULL },
+};
+
+int rows_encode_context(struct encoding *encoding)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(all_rows); i++) {
+		_cleanup_(buffer_done) struct buffer column = { 0 };
+		int r;
+
+		if (!all_rows[i].encode)
+			continue;
+		all_rows[i].encode(encoding, &column);
+		r = encoding_column(encoding, &column, all_rows[i].name, 0);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int decode_rows(
+	const struct decoding *decoding, struct section_reader *section, void *context)
+{
+	const struct rows *rows = context;
+	struct reader column;
+	int r = section_take(section, &column);
+
+	if (r == 0)
+		r = rows->quick && !decoding->whole ? rows->quick(decoding->tape, &column)
+						    : rows->decode(decoding->tape, &column);
+	return r == 0 && reader_failed(&column) ? -EBADMSG : r;
+}
+
+int rows_decode(const struct decoding *decoding)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(all_rows); i++) {
+		const struct rows *rows = &all_rows[i];
+		const struct contents_entry *entry = decoding_find(decoding, rows->name);
+
+		if (entry && (!rows->parts || rows->parts & decoding->want->parts))
+			r = decoding_section(decoding, entry, decode_rows, (void *)rows);
+	}
+	return r;
+}
