@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "incidents/scanner.h"
+#include "incidents/logs/scanner.h"
 #include "tests/check.h"
 
 /* 2026-01-02T00:00:00Z: when the logs of the tests end, unless they say so */

@@ -7,8 +7,8 @@
  */
 
 #include "cli/options/command.h"
-#include "incidents/episode.h"
-#include "incidents/incident-json.h"
+#include "incidents/logs/episode.h"
+#include "incidents/logs/incident-json.h"
 
 struct episode_table {
 	const struct invocation *invocation;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli/incidents/log-add.h"
 
-#include "incidents/field-rows.h"
+#include "incidents/patterns/field-rows.h"
 #include "store/incident-notes.h"
 
 #define TEXT_MAX 4096

@@ -4,8 +4,8 @@
 #include <ctype.h>
 
 #include "base/clock.h"
-#include "incidents/field-rows.h"
-#include "incidents/judge.h"
+#include "incidents/patterns/field-rows.h"
+#include "incidents/logs/classify.h"
 
 void book_done(struct book *book)
 {

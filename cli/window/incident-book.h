@@ -4,8 +4,8 @@
 /* All incidents that a store knows of, and the episodes that they make. */
 
 #include "base/intern.h"
-#include "incidents/episode.h"
-#include "incidents/incident-json.h"
+#include "incidents/logs/episode.h"
+#include "incidents/logs/incident-json.h"
 #include "store/store-reader.h"
 
 struct book_row {

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "cli/window/incident-choice.h"
 #include "cli/window/queue-map.h"
-#include "incidents/judge.h"
+#include "incidents/logs/classify.h"
 
 static int parse_length(
 	const struct invocation *invocation, const char *name, uint64_t usual_ns, uint64_t *ret_ns)

@@ -5,7 +5,7 @@
 #include <strings.h>
 
 #include "base/clock.h"
-#include "incidents/field-rows.h"
+#include "incidents/patterns/field-rows.h"
 #include "tape/clocks.h"
 
 /* How late a logger may be that is starved, or how far a log's clock may be off, beside what it says itself. */

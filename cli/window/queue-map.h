@@ -4,7 +4,7 @@
 /* Which CPU served the queue that a line of a foreign log names, by what was recorded of the host at its time. */
 
 #include "cli/window/log-map.h"
-#include "incidents/queue-cpu.h"
+#include "incidents/patterns/queue-cpu.h"
 
 /*
  * Adds the field, if the line names a queue and it is known: of the recorded line, or as the map of the queues was last read before, in the same boot and not long ago.

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "incidents/field-rows.h"
+#include "incidents/patterns/field-rows.h"
 
 static const char *source_of(const struct kmsg_entry *entry)
 {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "incidents/queue-cpu.h"
+#include "incidents/patterns/queue-cpu.h"
 #include "store/incident-notes.h"
 
 /*

@@ -7,8 +7,8 @@
  */
 
 #include "gauges/interrupts.h"
-#include "incidents/judge.h"
-#include "incidents/kmsg.h"
+#include "incidents/logs/classify.h"
+#include "incidents/logs/kmsg.h"
 #include "recorder/kmsg/kmsg-entry.h"
 #include "store/log-position.h"
 

@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "incidents/catalogue.h"
+#include "incidents/patterns/catalogue.h"
 #include "tape/tape.h"
 
 struct kmsg_watch;

@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "incidents/catalogue.h"
+#include "incidents/patterns/catalogue.h"
 #include "recorder/run/progress.h"
 #include "store/store-writer.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "incidents/field-rows.h"
+#include "incidents/patterns/field-rows.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "incidents/kmsg.h"
+#include "incidents/logs/kmsg.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,8 +7,8 @@
 #include <time.h>
 
 #include "base/json.h"
-#include "incidents/episode.h"
-#include "incidents/incident-json.h"
+#include "incidents/logs/episode.h"
+#include "incidents/logs/incident-json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
-#include "incidents/catalogue.h"
+#include "incidents/patterns/catalogue.h"
 
 /* " name=value" of each field, and "..." when the text ended too early; "none" when it does not match. */
 static const char *matched(const char *pattern_text, const char *text)

@@ -8,7 +8,7 @@
 #include <ctype.h>
 
 #include "base/file.h"
-#include "incidents/stamp.h"
+#include "incidents/logs/stamp.h"
 
 enum column {
 	FORMAT,

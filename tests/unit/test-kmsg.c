@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "incidents/kmsg.h"
+#include "incidents/logs/kmsg.h"
 
 static int parse(const char *data, struct buffer *text, struct kmsg_record *record)
 {

@@ -4,7 +4,7 @@
 
 #include <time.h>
 
-#include "incidents/episode.h"
+#include "incidents/logs/episode.h"
 
 #define BERLIN "CET-1CEST,M3.5.0,M10.5.0/3"
 #define RESET "ena 0000:20:03.0 eth0: Trigger reset is on"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "incidents/judge.h"
+#include "incidents/logs/classify.h"
 
 #include <string.h>
 

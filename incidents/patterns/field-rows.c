@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "incidents/field-rows.h"
+#include "incidents/patterns/field-rows.h"
 
 #include <errno.h>
 

@@ -4,15 +4,15 @@
  *   1. Lines go to the clock in their order, and each at most once.
  *   2. A line is held back when it matched as one that was cut, until the next one shows whether it was wrapped there.
  */
-#include "incidents/scanner.h"
+#include "incidents/logs/scanner.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "incidents/record.h"
-#include "incidents/judge.h"
+#include "incidents/logs/log-record.h"
+#include "incidents/logs/classify.h"
 
 #define LINE_MAX_BYTES (1 << 20) /* one that is longer is taken as two */
 #define NESTED_MAX 3 /* JSON within JSON */

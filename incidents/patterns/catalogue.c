@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "incidents/catalogue.h"
+#include "incidents/patterns/catalogue.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -4,7 +4,7 @@
 /* What shippers of logs put around a line: each is taken off as a whole, or the taker stays where it is. */
 
 #include "base/bytes.h"
-#include "incidents/stamp.h"
+#include "incidents/logs/stamp.h"
 
 /* "{job="x", host="y"}", the labels of Loki; those that other { begin are JSON */
 bool take_labels(struct taker *taker);

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "incidents/pattern.h"
+#include "incidents/patterns/pattern.h"
 
 #define STEPS_MAX 20000
 #define COMM_MAX 15

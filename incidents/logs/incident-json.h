@@ -3,7 +3,7 @@
 
 /* An incident as one line of JSON, as commands print it. */
 
-#include "incidents/scanner.h"
+#include "incidents/logs/scanner.h"
 
 /* Whether there are samples of what it tells of, from where the stall began. */
 enum covered {

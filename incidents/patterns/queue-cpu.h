@@ -6,7 +6,7 @@
  * a field more of the incident, and no CPU that the line itself says.
  */
 
-#include "incidents/pattern.h"
+#include "incidents/patterns/pattern.h"
 
 #define QUEUE_CPU "queue_cpu"
 #define QUEUE_CPU_SIZE 16

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "incidents/heading.h"
+#include "incidents/logs/log-prefix.h"
 
 #include <ctype.h>
 
 #include "base/cleanup.h"
-#include "incidents/escapes.h"
-#include "incidents/kmsg.h"
-#include "incidents/shipper.h"
+#include "incidents/logs/escapes.h"
+#include "incidents/logs/kmsg.h"
+#include "incidents/logs/log-wrapper.h"
 
 #define LAYERS_MAX 16
 #define HOST_WORDS_MAX 6

@@ -7,6 +7,6 @@
  */
 
 #include "base/bytes.h"
-#include "incidents/taker.h"
+#include "incidents/patterns/text-cursor.h"
 
 void escapes_drop(struct buffer *scratch, struct taker *taker);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "incidents/queue-cpu.h"
+#include "incidents/patterns/queue-cpu.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "incidents/taker.h"
+#include "incidents/patterns/text-cursor.h"
 
 #define DEVICE_MAX 64
 

@@ -9,8 +9,8 @@
  * follow the log's clock.
  */
 
-#include "incidents/catalogue.h"
-#include "incidents/log-clock.h"
+#include "incidents/patterns/catalogue.h"
+#include "incidents/logs/log-clock.h"
 
 /* What was found. All of it is borrowed until give() returns. */
 struct incident {

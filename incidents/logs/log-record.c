@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "incidents/record.h"
+#include "incidents/logs/log-record.h"
 
 #include <ctype.h>
 #include <errno.h>

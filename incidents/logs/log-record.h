@@ -9,8 +9,8 @@
 
 #include "base/bytes.h"
 #include "base/json.h"
-#include "incidents/heading.h"
-#include "incidents/taker.h"
+#include "incidents/logs/log-prefix.h"
+#include "incidents/patterns/text-cursor.h"
 
 enum record_field {
 	RECORD_MESSAGE,

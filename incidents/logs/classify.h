@@ -6,7 +6,7 @@
  * kernel's log as it is written.
  */
 
-#include "incidents/scanner.h"
+#include "incidents/logs/scanner.h"
 
 /* A piece of text, with what it takes to say where it is from. */
 struct line {

@@ -6,7 +6,7 @@
  * one episode. What an episode is called is the worst kind in it, the first of equals.
  */
 
-#include "incidents/scanner.h"
+#include "incidents/logs/scanner.h"
 
 #define EPISODE_GAP_NS (30 * 1000000000ull)
 

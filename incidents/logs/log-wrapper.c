@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "incidents/shipper.h"
+#include "incidents/logs/log-wrapper.h"
 
 #include <ctype.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "incidents/episode.h"
+#include "incidents/logs/episode.h"
 
 #include <string.h>
 
-#include "incidents/queue-cpu.h"
+#include "incidents/patterns/queue-cpu.h"
 
 #define LOOK_BACK 64 /* open episodes: more at once are different stories in any case */
 #define ORDER_GAP 2000 /* without a clock: a dump of counters is some hundred lines */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "incidents/incident-json.h"
+#include "incidents/logs/incident-json.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "incidents/heading.h"
+#include "incidents/logs/log-prefix.h"
 
 struct log_clock_options {
 	uint64_t

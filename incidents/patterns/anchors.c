@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "incidents/anchors.h"
+#include "incidents/patterns/anchors.h"
 
 #include <endian.h>
 #include <stdbool.h>

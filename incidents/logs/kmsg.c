@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "incidents/kmsg.h"
+#include "incidents/logs/kmsg.h"
 
 #include <ctype.h>
 #include <errno.h>
 
 #include "base/clock.h"
-#include "incidents/taker.h"
+#include "incidents/patterns/text-cursor.h"
 
 static int hex_digit(char c)
 {

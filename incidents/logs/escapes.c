@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "incidents/escapes.h"
+#include "incidents/logs/escapes.h"
 
 #include <ctype.h>
 

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "incidents/taker.h"
+#include "incidents/patterns/text-cursor.h"
 
 struct stamp {
 	int year; /* 0: not said */

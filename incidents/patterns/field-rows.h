@@ -7,7 +7,7 @@
  */
 
 #include "base/bytes.h"
-#include "incidents/pattern.h"
+#include "incidents/patterns/pattern.h"
 
 /* Appends the rows and a NUL. */
 void field_rows_write(const struct fields *fields, struct buffer *rows);

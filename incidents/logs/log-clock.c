@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "incidents/log-clock.h"
+#include "incidents/logs/log-clock.h"
 
 #include <stdlib.h>
 #include <time.h>

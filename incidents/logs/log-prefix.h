@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
-#include "incidents/stamp.h"
+#include "incidents/logs/stamp.h"
 
 /* From worst to best: who wrote the stamp of a wall clock. */
 enum wall_quality {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* From the text of a pattern to its pieces, and its anchor. What matches them is in match.c. */
-#include "incidents/pattern.h"
+#include "incidents/patterns/pattern.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,8 +7,8 @@
  */
 
 #include "base/cleanup.h"
-#include "incidents/anchors.h"
-#include "incidents/pattern.h"
+#include "incidents/patterns/anchors.h"
+#include "incidents/patterns/pattern.h"
 
 enum severity {
 	SEVERITY_INFO,

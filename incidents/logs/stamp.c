@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "incidents/stamp.h"
+#include "incidents/logs/stamp.h"
 
 #include <ctype.h>
 #include <strings.h>
