@@ -7,7 +7,7 @@
  */
 
 #include "audit/report.h"
-#include "store/store-reader.h"
+#include "store/read/store-reader.h"
 
 /* Who waits for longer takes it that a read hangs. */
 #define AUDIT_PATIENCE_S 10

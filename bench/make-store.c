@@ -16,7 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "store/store-writer.h"
+#include "store/write/store-writer.h"
 
 #define SECONDS 120
 #define DEPTH_MAX 32

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "import/perf-data.h"
-#include "store/store-writer.h"
+#include "store/write/store-writer.h"
 
 /* How the events' clock of a file is tied to the wall clock, best first. */
 enum import_clock_source {

@@ -6,7 +6,7 @@
  * sample's period is its identity over all tapes.
  */
 
-#include "store/store-writer.h"
+#include "store/write/store-writer.h"
 #include "tests/tapes.h"
 
 #define RANDOM_SECONDS 40

@@ -6,8 +6,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "store/files.h"
-#include "store/writer.h"
+#include "store/disk/files.h"
+#include "store/write/writer.h"
 #include "tape/clocks.h"
 #include "tape/spool/spool.h"
 #include "tests/tapes.h"

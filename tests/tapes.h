@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "store/store-reader.h"
-#include "store/store-writer.h"
+#include "store/read/store-reader.h"
+#include "store/write/store-writer.h"
 #include "tape/tape.h"
 #include "tests/check.h"
 

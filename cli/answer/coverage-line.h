@@ -8,7 +8,7 @@
 #include "query/coverage/coverage.h"
 #include "query/text/output.h"
 #include "query/window/window.h"
-#include "store/store-reader.h"
+#include "store/read/store-reader.h"
 
 /*
  * With -q too where something is missing: not every format can say it itself, and nothing is silently missing. The window may reach

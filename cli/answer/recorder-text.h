@@ -6,7 +6,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "recorder/run/progress.h"
-#include "store/store-reader.h"
+#include "store/read/store-reader.h"
 
 struct recorder_status {
 	bool there; /* it told something that can be understood */

@@ -8,7 +8,7 @@
 #include "query/coverage/coverage.h"
 #include "query/window/filter.h"
 #include "query/window/window.h"
-#include "store/store-reader.h"
+#include "store/read/store-reader.h"
 
 /* What standard output is, and --color. EXIT_DONE or EXIT_USAGE. */
 int screen_read(const struct invocation *invocation, struct terminal *ret_terminal);

@@ -8,9 +8,9 @@
 #include "cli/options/command.h"
 #include "query/read/uptime.h"
 #include "query/window/when.h"
-#include "store/incident-notes.h"
-#include "store/notes.h"
-#include "store/store-reader.h"
+#include "store/disk/incident-notes.h"
+#include "store/disk/notes.h"
+#include "store/read/store-reader.h"
 
 static const struct option options[] = {
 	{ "at", 0, "TIME", "the moment that it is put at (default: now)" },

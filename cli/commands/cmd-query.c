@@ -15,7 +15,7 @@
 #include "flamescope-export/parts.h"
 #include "query/text/json-samples.h"
 #include "query/read/selection.h"
-#include "store/store-reader.h"
+#include "store/read/store-reader.h"
 
 static const struct option options[] = {
 	WINDOW_OPTIONS,

@@ -8,8 +8,8 @@
 #include "cli/window/window-options.h"
 #include "naming/labels.h"
 #include "naming/namer.h"
-#include "store/reseal.h"
-#include "store/store-reader.h"
+#include "store/write/reseal.h"
+#include "store/read/store-reader.h"
 
 static const struct option options[] = {
 	MOMENT_OPTIONS,

@@ -7,7 +7,7 @@
 #include "cli/options/command.h"
 #include "cli/window/window-options.h"
 #include "query/read/recorded.h"
-#include "store/store-reader.h"
+#include "store/read/store-reader.h"
 
 static const struct option options[] = {
 	WINDOW_OPTIONS,

@@ -13,7 +13,7 @@
 #include "query/text/output.h"
 #include "query/read/recorded.h"
 #include "query/read/window-filter.h"
-#include "store/files.h"
+#include "store/disk/files.h"
 #include "tape/slice.h"
 #include "tape/segment/segment.h"
 

@@ -9,7 +9,7 @@
 #include "cli/options/limit-options.h"
 #include "cli/answer/recorder-text.h"
 #include "query/read/recorded.h"
-#include "store/store-reader.h"
+#include "store/read/store-reader.h"
 
 #define DAY_NS (24 * 3600 * NSEC_PER_SEC)
 

@@ -7,8 +7,8 @@
 #include "base/size.h"
 #include "cli/options/command.h"
 #include "cli/options/limit-options.h"
-#include "store/store-reader.h"
-#include "store/store-writer.h"
+#include "store/read/store-reader.h"
+#include "store/write/store-writer.h"
 
 static const struct option options[] = {
 	{ "dry-run", 'n', NULL, "only say what would be removed" },

@@ -5,10 +5,10 @@
 #include "base/size.h"
 #include "cli/options/command.h"
 #include "cli/answer/progress-line.h"
-#include "store/files.h"
-#include "store/notes.h"
-#include "store/store-reader.h"
-#include "store/store-writer.h"
+#include "store/disk/files.h"
+#include "store/disk/notes.h"
+#include "store/read/store-reader.h"
+#include "store/write/store-writer.h"
 
 static const struct option options[] = {
 	{ "rebuild", 0, NULL,

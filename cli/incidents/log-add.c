@@ -2,7 +2,7 @@
 #include "cli/incidents/log-add.h"
 
 #include "incidents/patterns/field-rows.h"
-#include "store/incident-notes.h"
+#include "store/disk/incident-notes.h"
 
 #define TEXT_MAX 4096
 

@@ -5,7 +5,7 @@
 
 #include "base/bytes.h"
 #include "cli/options/command.h"
-#include "store/retention.h"
+#include "store/write/retention.h"
 
 /* Rows of a command's table. */
 #define LIMIT_OPTIONS                                                                     \

@@ -6,7 +6,7 @@
 #include "base/intern.h"
 #include "incidents/logs/episode.h"
 #include "incidents/logs/incident-json.h"
-#include "store/store-reader.h"
+#include "store/read/store-reader.h"
 
 struct book_row {
 	uint64_t id;

@@ -9,7 +9,7 @@
 #include "cli/window/incident-window.h"
 #include "query/window/glob.h"
 #include "query/read/uptime.h"
-#include "store/store-reader.h"
+#include "store/read/store-reader.h"
 
 bool window_given(const struct invocation *invocation)
 {

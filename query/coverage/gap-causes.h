@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "query/coverage/coverage.h"
 #include "query/window/window.h"
-#include "store/store-reader.h"
+#include "store/read/store-reader.h"
 
 /*
  * Puts what is known into the gaps of a finished coverage of which nothing is known yet. The segments are those that overlap the window. 0 or a

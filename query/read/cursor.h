@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "query/coverage/coverage.h"
 #include "query/read/loader.h"
-#include "store/store-reader.h"
+#include "store/read/store-reader.h"
 #include "tape/tape.h"
 
 struct cursor;

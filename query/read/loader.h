@@ -10,7 +10,7 @@
 #include "query/coverage/coverage.h"
 #include "query/window/filter.h"
 #include "query/window/window.h"
-#include "store/store-reader.h"
+#include "store/read/store-reader.h"
 #include "tape/tape.h"
 
 /* What every answer is asked for with. The filter and the context are borrowed. */

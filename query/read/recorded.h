@@ -5,7 +5,7 @@
 
 #include "query/coverage/coverage.h"
 #include "query/window/window.h"
-#include "store/store-reader.h"
+#include "store/read/store-reader.h"
 
 /* From the first one's begin to the last one's end; empty where there are none. */
 struct window recorded_window(const struct store_segments *segments);

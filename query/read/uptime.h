@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "store/store-reader.h"
+#include "store/read/store-reader.h"
 
 struct uptime_moment {
 	uint64_t realtime_ns;

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "query/read/loader.h"
 #include "query/sums/tally.h"
-#include "store/store-reader.h"
+#include "store/read/store-reader.h"
 
 struct baseline_options {
 	struct question

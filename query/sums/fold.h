@@ -10,7 +10,7 @@
 #include "query/coverage/coverage.h"
 #include "query/sums/folded.h"
 #include "query/read/loader.h"
-#include "store/store-reader.h"
+#include "store/read/store-reader.h"
 
 struct fold_options {
 	struct question question; /* its hook is called from one thread at a time */

@@ -20,7 +20,7 @@
 #include "query/coverage/coverage.h"
 #include "query/read/loader.h"
 #include "query/window/window.h"
-#include "store/store-reader.h"
+#include "store/read/store-reader.h"
 
 struct spike_thread {
 	int32_t pid;

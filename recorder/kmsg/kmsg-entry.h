@@ -4,7 +4,7 @@
 /* A line of the kernel's log on its way from who reads it to the tape, with the incident that it tells of. */
 
 #include "incidents/logs/scanner.h"
-#include "store/store-incident.h"
+#include "store/disk/store-incident.h"
 #include "tape/tape.h"
 
 struct kmsg_entry {

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "incidents/patterns/queue-cpu.h"
-#include "store/incident-notes.h"
+#include "store/disk/incident-notes.h"
 
 /*
  * A dump of ENA's counters is 1,100 lines, a warning of the kernel 40. What weighs has its own allowance, so that a flood of others does not cost

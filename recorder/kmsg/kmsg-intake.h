@@ -10,7 +10,7 @@
 #include "incidents/logs/classify.h"
 #include "incidents/logs/kmsg.h"
 #include "recorder/kmsg/kmsg-entry.h"
-#include "store/log-position.h"
+#include "store/disk/log-position.h"
 
 struct kmsg_bucket {
 	uint64_t at_ns;

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "recorder/kmsg/kmsg-intake.h"
 #include "base/worker.h"
-#include "store/incident-notes.h"
+#include "store/disk/incident-notes.h"
 
 /*
  * Invariants:

@@ -10,7 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "store/store-writer.h"
+#include "store/write/store-writer.h"
 
 #define PROGRESS_SOURCES_MAX 24
 

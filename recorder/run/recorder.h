@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "incidents/patterns/catalogue.h"
 #include "recorder/run/progress.h"
-#include "store/store-writer.h"
+#include "store/write/store-writer.h"
 
 #define RECORDER_FREQUENCY 97
 #define RECORDER_SEGMENT_NS (120 * 1000000000ull)

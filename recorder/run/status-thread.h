@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "recorder/run/progress.h"
-#include "store/store-writer.h"
+#include "store/write/store-writer.h"
 
 struct teller;
 

@@ -17,7 +17,7 @@
 
 #include "base/error.h"
 #include "naming/finder.h"
-#include "store/store-writer.h"
+#include "store/write/store-writer.h"
 #include "tape/spool/spool.h"
 #include "tape/tape.h"
 

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "store/store-writer.h"
+#include "store/write/store-writer.h"
 #include "tape/spool/spool.h"
 
 struct spooler;

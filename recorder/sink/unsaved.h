@@ -7,7 +7,7 @@
  */
 
 #include "recorder/pipeline/pipeline.h"
-#include "store/store-writer.h"
+#include "store/write/store-writer.h"
 
 /* So many samples of that time more; of none there was time all the same. */
 void given_up_add(struct tape_loss *shed, uint64_t from_ns, uint64_t to_ns, uint64_t samples);

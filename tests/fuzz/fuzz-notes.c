@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "store/notes.h"
+#include "store/disk/notes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

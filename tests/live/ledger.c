@@ -19,7 +19,7 @@
 #include "recorder/pipeline/pipeline.h"
 #include "recorder/perf/perf-events.h"
 #include "recorder/run/cpu-watch.h"
-#include "store/store-reader.h"
+#include "store/read/store-reader.h"
 #include "tests/tapes.h"
 
 #define RING_BYTES (64u << 10)

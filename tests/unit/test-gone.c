@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "query/read/selection.h"
-#include "store/gone.h"
+#include "store/disk/removed-ranges.h"
 #include "tests/tapes.h"
 
 #define AT(seconds) (TAPES_REALTIME + (seconds)*NSEC_PER_SEC)

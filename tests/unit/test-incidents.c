@@ -5,9 +5,9 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
-#include "store/incident-notes.h"
-#include "store/log-position.h"
-#include "store/notes.h"
+#include "store/disk/incident-notes.h"
+#include "store/disk/log-position.h"
+#include "store/disk/notes.h"
 #include "tests/spools.h"
 
 #define BOOT "11111111-2222-3333-4444-555555555555"

@@ -6,8 +6,8 @@
 
 #include "base/clock.h"
 #include "recorder/kmsg/kmsg-watch.h"
-#include "store/incident-notes.h"
-#include "store/log-position.h"
+#include "store/disk/incident-notes.h"
+#include "store/disk/log-position.h"
 #include "tests/tapes.h"
 
 #define BOOT "11111111-2222-3333-4444-555555555555"

@@ -6,8 +6,8 @@
 #include <sys/wait.h>
 
 #include "base/file.h"
-#include "store/notes.h"
-#include "store/refusal.h"
+#include "store/disk/notes.h"
+#include "store/write/write-error.h"
 #include "tests/tapes.h"
 
 static const struct notes_field mark_fields[] = { { "text", "here it stood" }, { "by", "" } };

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "store/reseal.h"
-#include "store/store-writer.h"
+#include "store/write/reseal.h"
+#include "store/write/store-writer.h"
 #include "tests/tapes.h"
 
 #define SEGMENTS 2

@@ -3,8 +3,8 @@
 
 #include <sys/stat.h>
 
-#include "store/choice.h"
-#include "store/notes.h"
+#include "store/write/retention-plan.h"
+#include "store/disk/notes.h"
 #include "tests/tapes.h"
 
 #define AT(seconds) (TAPES_REALTIME + (seconds)*NSEC_PER_SEC)

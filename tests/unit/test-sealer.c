@@ -12,7 +12,7 @@
 #include "recorder/run/shutdown.h"
 #include "recorder/sink/unsaved.h"
 #include "recorder/sink/sealer.h"
-#include "store/files.h"
+#include "store/disk/files.h"
 #include "tests/spools.h"
 
 #define TAPES 8

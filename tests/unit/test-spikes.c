@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "query/sums/spikes-run.h"
 #include "query/sums/spikes.h"
-#include "store/index.h"
+#include "store/disk/index.h"
 #include "tests/spiky.h"
 
 static const struct load loads[] = {

@@ -3,8 +3,8 @@
 #include <fcntl.h>
 #include <sys/wait.h>
 
-#include "store/store-reader.h"
-#include "store/store-writer.h"
+#include "store/read/store-reader.h"
+#include "store/write/store-writer.h"
 #include "tests/tapes.h"
 
 struct told {

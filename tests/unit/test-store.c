@@ -8,8 +8,8 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "tape/segment/segment.h"
-#include "store/store-reader.h"
-#include "store/store-writer.h"
+#include "store/read/store-reader.h"
+#include "store/write/store-writer.h"
 
 static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
 

@@ -5,7 +5,7 @@
 #include <fcntl.h>
 
 #include "base/file.h"
-#include "store/notes.h"
+#include "store/disk/notes.h"
 #include "tests/spools.h"
 
 static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };

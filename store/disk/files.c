@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "store/disk/files.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+
+int store_file(const char *path, const char *name, char text[PATH_MAX], struct error *error)
+{
+	if (snprintf(text, PATH_MAX, "%s/%s", path, name) >= PATH_MAX)
+		return error_set(error, -ENAMETOOLONG, "%.100s...: the path is too long", path);
+	return 0;
+}
+
+bool store_name_ends(const char *name, const char *suffix)
+{
+	size_t size = strlen(name), tail = strlen(suffix);
+
+	return name[0] != '.' && size > tail && size < sizeof(((struct store_segment *)0)->name) &&
+	       strcmp(name + size - tail, suffix) == 0;
+}
+
+int store_name(const char *boot_id, uint64_t sequence, const char *suffix, char name[64])
+{
+	if (!*boot_id || *boot_id == '.' || strchr(boot_id, '/') ||
+		snprintf(name, 64, "%.39s-%010llu%s", boot_id, (unsigned long long)sequence,
+			suffix) >= 64)
+		return -EINVAL;
+	return 0;
+}
+
+bool store_identify(const char *name, struct store_identity *ret_identity)
+{
+	const char *dash = strrchr(name, '-');
+	char *end;
+
+	if (!dash || dash[1] < '0' || dash[1] > '9')
+		return false;
+	*ret_identity = (struct store_identity){
+		.boot_size = dash - name,
+		.sequence = strtoull(dash + 1, &end, 10),
+	};
+	ret_identity->size = end - name;
+	/* there is a number behind each of ours */
+	return *end == '.' && ret_identity->sequence != UINT64_MAX;
+}
+
+bool store_is_of_boot(const char *name, const char *boot_id, uint64_t *ret_sequence)
+{
+	struct store_identity identity;
+
+	if (!store_identify(name, &identity) || identity.boot_size != strlen(boot_id) ||
+		memcmp(name, boot_id, identity.boot_size) != 0)
+		return false;
+	*ret_sequence = identity.sequence;
+	return true;
+}
+
+bool store_same_tape(const char *name, const char *other)
+{
+	struct store_identity a, b;
+
+	return store_identify(name, &a) && store_identify(other, &b) && a.size == b.size &&
+	       memcmp(name, other, a.size) == 0;
+}
+
+int store_open_file(
+	const char *path, const char *folder, const char *name, int *ret_fd, struct error *error)
+{
+	_cleanup_close_ int fd = -1;
+	char dir[PATH_MAX], file[PATH_MAX];
+	struct stat about;
+	int r;
+
+	r = store_file(path, folder, dir, error);
+	if (r == 0)
+		r = store_file(dir, name, file, error);
+	if (r < 0)
+		return r;
+	/* not blocking: somebody may have put a pipe there */
+	fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 || fstat(fd, &about) < 0)
+		return error_set(error, -errno, "%s: %s", file, strerror(errno));
+	if (!S_ISREG(about.st_mode))
+		return error_set(error, -EBADMSG, "%s: not a file", file);
+	*ret_fd = take_fd(fd);
+	return 0;
+}
+
+int store_each_name(const char *path, const char *folder,
+	int (*see)(void *context, const char *name), void *context, struct error *error)
+{
+	char file[PATH_MAX];
+	struct dirent *entry;
+	DIR *dir;
+	int r = store_file(path, folder, file, error);
+
+	if (r < 0)
+		return r;
+	dir = opendir(file);
+	if (!dir)
+		return error_set(error, -errno, "%s: %s", file, strerror(errno));
+	for (errno = 0; r >= 0 && (entry = readdir(dir)); errno = 0)
+		r = see(context, entry->d_name);
+	if (r >= 0 && errno)
+		r = error_set(error, -errno, "%s: %s", file, strerror(errno));
+	closedir(dir);
+	return r < 0 ? r : 0;
+}
+
+void store_describe(const struct segment_summary *summary, const char *name, uint64_t bytes,
+	struct store_segment *ret_segment)
+{
+	*ret_segment = (struct store_segment){
+		.sequence = summary->sequence,
+		.begin_ns = summary->begin_ns,
+		.end_ns = summary->end_ns,
+		.perf_begin_ns = summary->perf_begin_ns,
+		.perf_end_ns = summary->perf_end_ns,
+		.samples = summary->samples,
+		.lost = summary->lost,
+		.incidents = summary->incidents,
+		.bytes = bytes,
+	};
+	snprintf(ret_segment->name, sizeof(ret_segment->name), "%s", name);
+	snprintf(ret_segment->boot_id, sizeof(ret_segment->boot_id), "%s", summary->boot_id);
+}

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A record, little-endian:
+ *
+ *   0   4  "\x9fnot"
+ *   4   4  size of the body
+ *   8   4  CRC-32C of the size and the body
+ *   12     the body: u32 kind, u64 wall clock, u32 count of fields, and name and value of each, with their NULs
+ *
+ * A writer that is killed leaves a part of a record, behind which the next one appends its own: what is no sound record is
+ * skipped up to the next magic.
+ */
+#include "store/disk/notes.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "store/disk/files.h"
+
+#define MAGIC "\x9fnot"
+#define HEAD_SIZE 12
+#define BODY_HEAD_SIZE 16
+#define TEXTS_MAX 65536
+#define BODY_MAX (BODY_HEAD_SIZE + TEXTS_MAX)
+/* Decades of incidents; a larger file is not ours. */
+#define NOTES_MAX (256u << 20)
+
+const char *note_field(const struct note *note, const char *name)
+{
+	for (size_t i = 0; i < note->field_count; i++)
+		if (strcmp(note->fields[i].name, name) == 0)
+			return note->fields[i].value;
+	return "";
+}
+
+uint64_t note_u64(const struct note *note, const char *name, uint64_t otherwise)
+{
+	const char *text = note_field(note, name);
+
+	return *text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+/* The size stands where it stands in the record. */
+static uint32_t record_crc(const uint8_t *size_at, const void *body, size_t size)
+{
+	return crc32c(crc32c(0, size_at, 4), body, size);
+}
+
+int notes_encode(const struct note *note, struct buffer *bytes)
+{
+	_cleanup_(buffer_done) struct buffer body = { 0 };
+	uint8_t size[4];
+
+	buffer_u32(&body, note->kind);
+	buffer_u64(&body, note->realtime_ns);
+	buffer_u32(&body, note->field_count);
+	for (size_t i = 0; i < note->field_count; i++) {
+		buffer_bytes(&body, note->fields[i].name, strlen(note->fields[i].name) + 1);
+		buffer_bytes(&body, note->fields[i].value, strlen(note->fields[i].value) + 1);
+	}
+	if (buffer_failed(&body))
+		return -ENOMEM;
+	if (body.size > BODY_MAX)
+		return -E2BIG;
+	memcpy(size, &(uint32_t){ htole32(body.size) }, sizeof(size));
+	buffer_bytes(bytes, MAGIC, 4);
+	buffer_bytes(bytes, size, sizeof(size));
+	buffer_u32(bytes, record_crc(size, body.data, body.size));
+	buffer_bytes(bytes, body.data, body.size);
+	return buffer_failed(bytes) ? -ENOMEM : 0;
+}
+
+struct notes_fields {
+	array_of(struct notes_field) list;
+};
+
+/* The fields of a body whose checksum is right. -EBADMSG when they are not what it says all the same. */
+static int read_fields(struct reader *reader, uint32_t count, struct notes_fields *fields)
+{
+	fields->list.count = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		struct notes_field field = { .name = reader_string(reader) };
+
+		field.value = reader_string(reader);
+		if (!field.value)
+			return -EBADMSG;
+		if (array_push(&fields->list, field) < 0)
+			return -ENOMEM;
+	}
+	return reader_left(reader) ? -EBADMSG : 0;
+}
+
+/* A record at the reader's position, which then stands behind it. -EBADMSG when there is none. */
+static int read_record(struct reader *reader, struct notes_fields *fields, struct note *ret_note)
+{
+	struct reader body;
+	const uint8_t *magic = reader_take(reader, 4), *size_at, *data;
+	uint32_t size, crc, count;
+	int r;
+
+	if (!magic || memcmp(magic, MAGIC, 4) != 0)
+		return -EBADMSG;
+	size_at = reader->data + reader->position;
+	size = reader_u32(reader);
+	crc = reader_u32(reader);
+	if (reader_failed(reader) || size > BODY_MAX)
+		return -EBADMSG;
+	data = reader_take(reader, size);
+	if (!data || record_crc(size_at, data, size) != crc)
+		return -EBADMSG;
+	reader_init(&body, data, size);
+	*ret_note = (struct note){ .kind = reader_u32(&body), .realtime_ns = reader_u64(&body) };
+	count = reader_u32(&body);
+	if (reader_failed(&body))
+		return -EBADMSG;
+	r = read_fields(&body, count, fields);
+	ret_note->fields = fields->list.items;
+	ret_note->field_count = fields->list.count;
+	return r;
+}
+
+/* Where the next record may begin, behind `at`. */
+static size_t next_magic(const uint8_t *data, size_t size, size_t at)
+{
+	const uint8_t *found =
+		at + 1 < size ? memmem(data + at + 1, size - at - 1, MAGIC, 4) : NULL;
+
+	return found ? found - data : size;
+}
+
+/* What of bytes is no record begins a stretch of its own, or goes on with one. */
+struct walk {
+	int (*see)(void *context, const struct note *note);
+	void *context;
+	struct buffer *sound, *broken; /* as they stand there; NULL: nobody wants them */
+	uint64_t damaged; /* stretches */
+};
+
+static int walk_records(const void *data, size_t size, struct walk *walk)
+{
+	struct notes_fields fields = { 0 };
+	bool in_damage = false;
+	int r = 0;
+
+	for (size_t at = 0; r >= 0 && at < size;) {
+		const uint8_t *from = (const uint8_t *)data + at;
+		struct reader reader;
+		struct note note;
+
+		reader_init(&reader, from, size - at);
+		r = read_record(&reader, &fields, &note);
+		if (r == 0) {
+			in_damage = false;
+			at += reader.position;
+			if (walk->sound)
+				buffer_bytes(walk->sound, from, reader.position);
+			r = walk->see ? walk->see(walk->context, &note) : 0;
+		} else if (r == -EBADMSG) {
+			size_t next = next_magic(data, size, at);
+
+			walk->damaged += !in_damage;
+			in_damage = true;
+			if (walk->broken)
+				buffer_bytes(walk->broken, from, next - at);
+			at = next;
+			r = 0;
+		}
+	}
+	array_done(&fields.list);
+	return MIN(r, 0);
+}
+
+int notes_decode(const void *data, size_t size, int (*see)(void *context, const struct note *note),
+	void *context, uint64_t *ret_damaged)
+{
+	struct walk walk = { .see = see, .context = context };
+	int r = walk_records(data, size, &walk);
+
+	if (r == 0)
+		*ret_damaged = walk.damaged;
+	return r;
+}
+
+/* One write, and what came of it taken back when it was not whole: nobody else writes, we hold the lock. */
+static int append(const char *store, int fd, const struct buffer *bytes)
+{
+	struct stat about;
+	int r;
+
+	if (fstat(fd, &about) < 0)
+		return -errno;
+	r = file_write_all(fd, bytes->data, bytes->size);
+	if (r == 0 && fdatasync(fd) < 0)
+		r = -errno;
+	if (r == 0 && !about.st_size)
+		r = file_sync_dir(store);
+	/* should this fail too: a reader finds the next record behind it */
+	if (r < 0 && ftruncate(fd, about.st_size) < 0)
+		return r;
+	return r;
+}
+
+static int encode(const struct note *note, struct buffer *bytes, struct error *error)
+{
+	int r = notes_encode(note, bytes);
+
+	return r == -E2BIG ? error_set(error, r, STORE_NOTES ": a note of over 64 KB") : r;
+}
+
+/* Who may read the notes may lock them too, and must not stop who records: nobody needs longer than this for an append. */
+#define LOCK_PATIENCE_NS (10 * NSEC_PER_SEC)
+#define LOCK_LOOK_NS (10 * NSEC_PER_MSEC)
+
+static int lock_soon(int fd)
+{
+	const struct timespec pause = { .tv_nsec = LOCK_LOOK_NS };
+	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + LOCK_PATIENCE_NS;
+
+	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return -errno;
+		if (clock_ns(CLOCK_MONOTONIC) > until_ns)
+			return -EBUSY;
+		nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
+/* 1 when the file was replaced while we waited for it. */
+static int lock_file(int fd, const char *file)
+{
+	struct stat ours, there;
+	int r = lock_soon(fd);
+
+	if (r < 0)
+		return r;
+	if (fstat(fd, &ours) < 0)
+		return -errno;
+	return stat(file, &there) < 0 || ours.st_dev != there.st_dev || ours.st_ino != there.st_ino;
+}
+
+/* Opened and locked: nobody else writes it. */
+static int open_for_append(const char *store, char file[PATH_MAX], int *ret_fd, struct error *error)
+{
+	int r = store_file(store, STORE_NOTES, file, error);
+
+	if (r < 0)
+		return r;
+	do {
+		_cleanup_close_ int fd = open(file, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+
+		r = fd < 0 ? -errno : lock_file(fd, file);
+		if (r == 0)
+			*ret_fd = take_fd(fd);
+	} while (r > 0);
+	if (r == -EBUSY)
+		return error_set(error, r, "%s: another process keeps it locked", file);
+	return r < 0 ? error_set(error, r, "%s: %s", file, strerror(-r)) : 0;
+}
+
+/* Behind what an earlier repair had set aside. */
+static int set_aside(const char *store, const struct buffer *broken, struct error *error)
+{
+	_cleanup_close_ int fd = -1;
+	char file[PATH_MAX];
+	int r = store_file(store, STORE_NOTES_DAMAGED, file, error);
+
+	if (r < 0)
+		return r;
+	fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	r = fd < 0 ? -errno : file_write_all(fd, broken->data, broken->size);
+	if (r == 0 && fsync(fd) < 0)
+		r = -errno;
+	return r < 0 ? error_set(error, r, "%s: %s", file, strerror(-r)) : 0;
+}
+
+int notes_repair(const char *store, uint64_t *ret_bytes, struct error *error)
+{
+	_cleanup_(buffer_done) struct buffer sound = { 0 }, broken = { 0 };
+	struct walk walk = { .sound = &sound, .broken = &broken };
+	_cleanup_free_ char *data = NULL;
+	_cleanup_close_ int fd = -1;
+	char file[PATH_MAX];
+	size_t size;
+	int r = open_for_append(store, file, &fd, error);
+
+	if (r < 0)
+		return r;
+	r = file_read_fd(fd, NOTES_MAX, &data, &size);
+	if (r == 0)
+		r = walk_records(data, size, &walk);
+	if (r == 0 && (buffer_failed(&sound) || buffer_failed(&broken)))
+		r = -ENOMEM;
+	if (r < 0)
+		return error_set(error, r, "%s: %s", file, strerror(-r));
+	*ret_bytes = broken.size;
+	if (!walk.damaged)
+		return 0;
+	r = set_aside(store, &broken, error);
+	if (r < 0)
+		return r;
+	r = file_replace(store, STORE_NOTES, sound.data, sound.size);
+	return r < 0 ? error_set(error, r, "%s: %s", file, strerror(-r)) : 0;
+}
+
+int notes_append_encoded(const char *store, const struct buffer *records, struct error *error)
+{
+	_cleanup_close_ int fd = -1;
+	char file[PATH_MAX];
+	int r = open_for_append(store, file, &fd, error);
+
+	if (r < 0)
+		return r;
+	r = append(store, fd, records);
+	return r < 0 ? error_set(error, r, "%s: %s", file, strerror(-r)) : 0;
+}
+
+int notes_append(const char *store, const struct note *note, struct error *error)
+{
+	_cleanup_(buffer_done) struct buffer bytes = { 0 };
+	int r = encode(note, &bytes, error);
+
+	return r < 0 ? r : notes_append_encoded(store, &bytes, error);
+}
+
+int notes_append_after(const char *store, int (*see)(void *context, const struct note *note),
+	void (*make)(void *context, struct note *ret_note), void *context, struct error *error)
+{
+	_cleanup_(buffer_done) struct buffer bytes = { 0 };
+	_cleanup_free_ char *data = NULL;
+	_cleanup_close_ int fd = -1;
+	struct note note = { 0 };
+	char file[PATH_MAX];
+	uint64_t damaged;
+	size_t size;
+	int r = open_for_append(store, file, &fd, error);
+
+	if (r < 0)
+		return r;
+	r = file_read_fd(fd, NOTES_MAX, &data, &size);
+	if (r == 0)
+		r = notes_decode(data, size, see, context, &damaged);
+	if (r < 0)
+		return error_set(error, r, "%s: %s", file, strerror(-r));
+	make(context, &note);
+	r = encode(&note, &bytes, error);
+	if (r < 0)
+		return r;
+	r = append(store, fd, &bytes);
+	return r < 0 ? error_set(error, r, "%s: %s", file, strerror(-r)) : 0;
+}
+
+int notes_read_file(const char *store, const char *name,
+	int (*see)(void *context, const struct note *note), void *context, uint64_t *ret_damaged,
+	struct error *error)
+{
+	_cleanup_free_ char *data = NULL;
+	_cleanup_close_ int fd = -1;
+	size_t size;
+	int r = store_open_file(store, ".", name, &fd, error);
+
+	*ret_damaged = 0;
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	r = file_read_fd(fd, NOTES_MAX, &data, &size);
+	if (r < 0)
+		return error_set(error, r, "%s/%s: %s", store, name, strerror(-r));
+	return notes_decode(data, size, see, context, ret_damaged);
+}
+
+int notes_read(const char *store, int (*see)(void *context, const struct note *note), void *context,
+	uint64_t *ret_damaged, struct error *error)
+{
+	return notes_read_file(store, STORE_NOTES, see, context, ret_damaged, error);
+}

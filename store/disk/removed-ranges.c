@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "store/disk/removed-ranges.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "store/disk/files.h"
+#include "store/disk/notes.h"
+
+static uint64_t distance(const struct store_gone *before, const struct store_gone *after)
+{
+	return after->from_ns > before->to_ns ? after->from_ns - before->to_ns : 0;
+}
+
+static bool are_near(const struct store_gone *a, const struct store_gone *b)
+{
+	return a->missing == b->missing && distance(a, b) <= GONE_JOIN_NS &&
+	       distance(b, a) <= GONE_JOIN_NS;
+}
+
+static void widen(struct store_gone *gone, const struct store_gone *by)
+{
+	gone->from_ns = MIN(gone->from_ns, by->from_ns);
+	gone->to_ns = MAX(gone->to_ns, by->to_ns);
+}
+
+static bool is_before(const struct store_gone *a, const struct store_gone *b)
+{
+	return a->missing != b->missing ? b->missing : a->from_ns < b->from_ns;
+}
+
+static void remove_at(struct store_gone_list *gone, size_t at)
+{
+	struct store_gone *items = gone->list.items;
+
+	gone->list.count--;
+	memmove(items + at, items + at + 1, (gone->list.count - at) * sizeof(*items));
+}
+
+static void join_nearest(struct store_gone_list *gone)
+{
+	struct store_gone *items = gone->list.items;
+	size_t nearest = 0;
+
+	for (size_t i = 1; i < gone->list.count; i++)
+		if (items[i].missing == items[i - 1].missing &&
+			(!nearest || distance(&items[i - 1], &items[i]) <
+					     distance(&items[nearest - 1], &items[nearest])))
+			nearest = i;
+	widen(&items[nearest - 1], &items[nearest]);
+	remove_at(gone, nearest);
+}
+
+int gone_add(struct store_gone_list *gone, const struct store_gone *one)
+{
+	struct store_gone whole = *one, *items;
+	size_t at = 0;
+
+	/* those that it reaches; none of them reaches any other */
+	for (size_t i = gone->list.count; i-- > 0;)
+		if (are_near(&gone->list.items[i], &whole)) {
+			widen(&whole, &gone->list.items[i]);
+			remove_at(gone, i);
+		}
+	if (array_push(&gone->list, whole) < 0)
+		return -ENOMEM;
+	items = gone->list.items;
+	while (at < gone->list.count - 1 && is_before(&items[at], &whole))
+		at++;
+	memmove(items + at + 1, items + at, (gone->list.count - 1 - at) * sizeof(*items));
+	items[at] = whole;
+	if (gone->list.count > GONE_MAX)
+		join_nearest(gone);
+	return 0;
+}
+
+bool gone_has(const struct store_gone_list *gone, bool missing, uint64_t from_ns, uint64_t to_ns)
+{
+	for (size_t i = 0; i < gone->list.count; i++) {
+		const struct store_gone *one = &gone->list.items[i];
+
+		if (one->missing == missing && one->from_ns <= from_ns && one->to_ns >= to_ns)
+			return true;
+	}
+	return false;
+}
+
+static int see_note(void *context, const struct note *note)
+{
+	struct store_gone one = {
+		.from_ns = note_u64(note, "from_ns", 0),
+		.to_ns = note_u64(note, "to_ns", 0),
+		.missing = note->kind == NOTES_MISSING,
+	};
+
+	if ((note->kind != NOTES_REMOVED && !one.missing) || one.from_ns >= one.to_ns)
+		return 0;
+	return gone_add(context, &one);
+}
+
+int gone_read(
+	const char *path, struct store_gone_list *gone, uint64_t *ret_damaged, struct error *error)
+{
+	return notes_read_file(path, STORE_GONE, see_note, gone, ret_damaged, error);
+}
+
+static int encode(const struct store_gone *one, uint64_t now_ns, struct buffer *bytes)
+{
+	char from[24], to[24];
+	const struct notes_field fields[] = { { "from_ns", from }, { "to_ns", to } };
+	const struct note note = {
+		.kind = one->missing ? NOTES_MISSING : NOTES_REMOVED,
+		.realtime_ns = now_ns,
+		.fields = fields,
+		.field_count = ARRAY_SIZE(fields),
+	};
+
+	snprintf(from, sizeof(from), "%llu", (unsigned long long)one->from_ns);
+	snprintf(to, sizeof(to), "%llu", (unsigned long long)one->to_ns);
+	return notes_encode(&note, bytes);
+}
+
+int gone_write(const char *path, const struct store_gone_list *gone, struct error *error)
+{
+	_cleanup_(buffer_done) struct buffer bytes = { 0 };
+	uint64_t now_ns = clock_ns(CLOCK_REALTIME);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < gone->list.count; i++)
+		r = encode(&gone->list.items[i], now_ns, &bytes);
+	if (r < 0)
+		return r;
+	r = file_replace(path, STORE_GONE, bytes.data, bytes.size);
+	return r < 0 ? error_set(error, r, "%s/%s: %s", path, STORE_GONE, strerror(-r)) : 0;
+}

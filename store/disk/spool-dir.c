@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "store/disk/spool-dir.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "store/disk/files.h"
+#include "store/disk/unsaved-note.h"
+#include "tape/clocks.h"
+
+/* A spool holds an hour at the most, and the wall clock may have been set meanwhile. */
+#define REACH_NS (24 * 3600 * NSEC_PER_SEC)
+/* There is one a second or so, and it is written within a second or two of what it holds; a copied file's time says less. */
+#define BLOCK_NS NSEC_PER_SEC
+#define WRITTEN_MAX_NS (10 * NSEC_PER_SEC)
+
+bool spools_is_spool(const char *name)
+{
+	return store_name_ends(name, STORE_SPOOL_SUFFIX);
+}
+
+static bool is_ours(const char *name)
+{
+	return spools_is_spool(name) || store_name_ends(name, STORE_DAMAGED_SUFFIX);
+}
+
+void spools_find_writer(const char *path, struct spools_writer *ret_writer)
+{
+	/* as a reader's: who only reads has locks that are in nobody's way but a writer's */
+	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
+	_cleanup_close_ int fd = -1;
+	char file[PATH_MAX], text[128];
+	unsigned long long first = 0;
+	ssize_t size;
+
+	*ret_writer = (struct spools_writer){ 0 };
+	if (store_file(path, STORE_LOCK, file, NULL) < 0)
+		return;
+	fd = open(file, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fcntl(fd, F_OFD_GETLK, &lock) < 0 || lock.l_type == F_UNLCK)
+		return;
+	size = pread(fd, text, sizeof(text) - 1, 0);
+	text[MAX(size, 0)] = 0;
+	ret_writer->there = true;
+	(void)!sscanf(text, "%d %39s %*u %llu", &ret_writer->pid, ret_writer->boot_id, &first);
+	ret_writer->first = first;
+}
+
+int spools_format_writer(const struct spools_writer *writer, uint64_t next, char *text, size_t size)
+{
+	return snprintf(text, size, "%-10d\n%-39s %-20llu %-20llu\n", writer->pid, writer->boot_id,
+		(unsigned long long)next, (unsigned long long)writer->first);
+}
+
+/* Does the writer fill it? */
+static bool is_live(const struct spools_writer *writer, const char *name)
+{
+	uint64_t number;
+
+	return writer && writer->there && store_is_of_boot(name, writer->boot_id, &number) &&
+	       number >= writer->first;
+}
+
+static uint64_t changed_ns(const struct stat *about)
+{
+	return about->st_mtim.tv_sec * NSEC_PER_SEC + about->st_mtim.tv_nsec;
+}
+
+/*
+ * How far the recording had come that the bytes are of which no header tells any more: to the moment of the last write, unless the file's time
+ * is not of that write, as a copy's. By what those before took for theirs, it is known about how long they are.
+ */
+static uint64_t find_end(
+	const struct tape *tape, const struct spool_end *end, const struct stat *about)
+{
+	double share = (double)(about->st_size - end->told_bytes) / (double)end->told_bytes;
+	uint64_t likely_ns = (tape->end_ns - tape->begin_ns) * MIN(share, 1.0);
+	struct clocks_moment moments[CLOCKS_MOMENTS_MAX];
+	size_t count = clocks_to_perf(tape, CLOCKS_REALTIME, changed_ns(about), moments);
+	uint64_t until_ns = tape->end_ns + MAX(likely_ns, BLOCK_NS);
+
+	if (count && moments[count - 1].perf_ns > tape->end_ns &&
+		moments[count - 1].perf_ns < tape->end_ns + 2 * likely_ns + WRITTEN_MAX_NS)
+		until_ns = moments[count - 1].perf_ns;
+	return until_ns - until_ns % TAPE_TIME_UNIT_NS;
+}
+
+/* What follows the last header is lost too, and is of the time behind the tape's end. Where blocks are damaged the tape has the loss already. */
+static int add_end(struct tape *tape, const struct spool_end *end, const struct stat *about)
+{
+	uint64_t until_ns = find_end(tape, end, about);
+	struct tape_loss loss = { TAPE_LOSS_DAMAGED, TAPE_ALL_CPUS, tape->end_ns, until_ns, 1 };
+
+	if (end->damaged)
+		tape->losses.items[tape->losses.count - 1].to_ns = until_ns;
+	else if (array_push(&tape->losses, loss) < 0)
+		return -ENOMEM;
+	tape->end_ns = until_ns;
+	return 0;
+}
+
+static int open_spool(const char *path, const char *name, int *ret_fd, struct stat *ret_about,
+	struct error *error)
+{
+	_cleanup_close_ int fd = -1;
+	int r = store_open_file(path, STORE_SPOOLS, name, &fd, error);
+
+	if (r < 0)
+		return r;
+	if (fstat(fd, ret_about) < 0)
+		return error_set(error, -errno, "%s", strerror(errno));
+	*ret_fd = take_fd(fd);
+	return 0;
+}
+
+/* How a recorder says that it ended that could not write all into this spool; NULL: it says nothing. `left` is room for it. */
+static const char *find_words(const char *path, const char *name, struct store_left *left)
+{
+	uint64_t number;
+
+	return last_words_read(path, left) == 1 && store_is_of_boot(name, left->boot_id, &number) &&
+			       number >= left->first
+		       ? left->ended
+		       : NULL;
+}
+
+/* `ended`: what its recorder said at its end, and then also what is not there; or NULL. */
+static int read_spool(int fd, const struct stat *about, bool live, const char *ended,
+	struct tape **ret_tape, struct spool_end *ret_end, struct error *error)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	_cleanup_free_ char *data = NULL;
+	size_t size;
+	int r = file_read_fd(fd, STORE_SEGMENT_MAX, &data, &size);
+
+	if (r < 0)
+		return error_set(error, r, "%s", strerror(-r));
+	r = spool_decode(data, size, &tape, ret_end, error);
+	if (r == 0 && !live && !tape->anchors.count)
+		return error_set(
+			error, -EBADMSG, "without any clock anchor: nobody knows when that was");
+	if (r == 0 && (ret_end->torn || ret_end->damaged) && !live && !ended &&
+		ret_end->told_bytes < (uint64_t)about->st_size)
+		r = add_end(tape, ret_end, about);
+	/* it was left behind, and no block of it says that its recorder was told to end */
+	if (r == 0 && !live && !*tape_fact(tape, TAPE_ENDED))
+		r = tape_add_fact(tape, TAPE_ENDED, ended ? ended : TAPE_ENDED_KILLED);
+	if (r == 0)
+		*ret_tape = take_ptr(tape);
+	return r;
+}
+
+int spools_load(const char *path, const char *name, const struct spools_writer *writer,
+	struct tape **ret_tape, struct spool_end *ret_end, struct error *error)
+{
+	_cleanup_close_ int fd = -1;
+	struct store_left left;
+	struct stat about;
+	int r = open_spool(path, name, &fd, &about, error);
+
+	if (r < 0)
+		return r;
+	r = read_spool(fd, &about, is_live(writer, name), find_words(path, name, &left), ret_tape,
+		ret_end, error);
+	return r < 0 ? error_prefix(error, r, "%s", name) : 0;
+}
+
+struct spools_walk {
+	const char *path;
+	uint64_t to_ns;
+	struct spools_writer writer;
+	int (*see)(void *context, const struct store_segment *segment, struct tape **tape);
+	void *context;
+	struct error *error;
+};
+
+/* What was copied can be of any time, whatever the file's is. */
+static bool may_reach(const struct spools_walk *walk, const char *name, const struct stat *about)
+{
+	return !is_live(&walk->writer, name) || walk->to_ns > UINT64_MAX - REACH_NS ||
+	       changed_ns(about) <= walk->to_ns + REACH_NS;
+}
+
+static void describe(const struct tape *tape, const char *name, const struct stat *about,
+	const struct error *why, struct store_segment *ret_segment)
+{
+	struct segment_summary summary;
+
+	*ret_segment = (struct store_segment){ .end_ns = changed_ns(about) };
+	if (tape) {
+		segment_summarize(tape, &summary);
+		store_describe(&summary, name, about->st_size, ret_segment);
+	} else {
+		snprintf(ret_segment->damage, sizeof(ret_segment->damage), "%.*s",
+			(int)sizeof(ret_segment->damage) - 1, why->text);
+	}
+	snprintf(ret_segment->name, sizeof(ret_segment->name), "%s", name);
+	ret_segment->bytes = about->st_size;
+	ret_segment->unsealed = true;
+}
+
+static int see_spool(void *context, const char *name)
+{
+	const struct spools_walk *walk = context;
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	_cleanup_close_ int fd = -1;
+	struct store_segment segment;
+	struct spool_end end;
+	struct stat about = { 0 };
+	struct error why = { 0 };
+	struct store_left left;
+	int r;
+
+	if (!is_ours(name))
+		return 0;
+	r = open_spool(walk->path, name, &fd, &about, &why);
+	if (r == -ENOENT || (r == 0 && (!about.st_size || !may_reach(walk, name, &about))))
+		return 0; /* sealed meanwhile; nothing in it yet; elsewhere */
+	if (r == 0)
+		r = read_spool(fd, &about, is_live(&walk->writer, name),
+			find_words(walk->path, name, &left), &tape, &end, &why);
+	if (r == -ENOMEM || r == -EMFILE || r == -ENFILE)
+		return error_set(walk->error, r, "%s: %s", name, strerror(-r));
+	describe(tape, name, &about, &why, &segment);
+	return walk->see(walk->context, &segment, &tape);
+}
+
+int spools_each(const char *path, uint64_t to_ns,
+	int (*see)(void *context, const struct store_segment *segment, struct tape **tape),
+	void *context, struct error *error)
+{
+	struct spools_walk walk = { path, to_ns, { 0 }, see, context, error };
+	int r;
+
+	spools_find_writer(path, &walk.writer);
+	r = store_each_name(path, STORE_SPOOLS, see_spool, &walk, error);
+	return r == -ENOENT ? 0 : r;
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "store/disk/unsaved-note.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "store/disk/files.h"
+#include "store/disk/notes.h"
+
+/* More than any words. */
+#define ROOM 4096
+
+static int write_over(const char *path, const void *bytes, size_t size)
+{
+	static const uint8_t zeros[ROOM];
+	_cleanup_close_ int fd = -1;
+	char file[PATH_MAX];
+	int r = store_file(path, STORE_LAST_WORDS, file, NULL);
+
+	if (r < 0 || size > ROOM)
+		return r < 0 ? r : -E2BIG;
+	fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return -errno;
+	r = file_write_at(fd, bytes, size, 0);
+	if (r == 0)
+		r = file_write_at(fd, zeros, ROOM - size, size);
+	return r == 0 && fsync(fd) < 0 ? -errno : r;
+}
+
+void last_words_clear(const char *path)
+{
+	write_over(path, NULL, 0);
+}
+
+void last_words_prepare(const char *path)
+{
+	struct store_left left;
+
+	if (last_words_read(path, &left) == 0)
+		last_words_clear(path);
+}
+
+void last_words_done(const char *path)
+{
+	struct store_left left;
+	char file[PATH_MAX];
+
+	if (last_words_read(path, &left) == 0 &&
+		store_file(path, STORE_LAST_WORDS, file, NULL) == 0)
+		unlink(file);
+}
+
+static void put_number(char text[24], uint64_t number)
+{
+	snprintf(text, 24, "%llu", (unsigned long long)number);
+}
+
+int last_words_write(const char *path, const struct store_left *left)
+{
+	_cleanup_(buffer_done) struct buffer bytes = { 0 };
+	char first[24], from[24], to[24], perf_from[24], perf_to[24], count[24];
+	const struct notes_field fields[] = {
+		{ "boot_id", left->boot_id },
+		{ "ended", left->ended },
+		{ "first", first },
+		{ "from_ns", from },
+		{ "to_ns", to },
+		{ "perf_from_ns", perf_from },
+		{ "perf_to_ns", perf_to },
+		{ "samples", count },
+	};
+	const struct note note = {
+		.kind = NOTES_LAST_WORDS,
+		.realtime_ns = clock_ns(CLOCK_REALTIME),
+		.fields = fields,
+		.field_count = ARRAY_SIZE(fields),
+	};
+	int r;
+
+	put_number(first, left->first);
+	put_number(from, left->from_ns);
+	put_number(to, left->to_ns);
+	put_number(perf_from, left->perf_from_ns);
+	put_number(perf_to, left->perf_to_ns);
+	put_number(count, left->samples);
+	r = notes_encode(&note, &bytes);
+	return r < 0 ? r : write_over(path, bytes.data, bytes.size);
+}
+
+static int see_words(void *context, const struct note *note)
+{
+	struct store_left *left = context;
+
+	if (note->kind != NOTES_LAST_WORDS)
+		return 0;
+	snprintf(left->boot_id, sizeof(left->boot_id), "%s", note_field(note, "boot_id"));
+	snprintf(left->ended, sizeof(left->ended), "%s", note_field(note, "ended"));
+	left->first = note_u64(note, "first", UINT64_MAX);
+	left->from_ns = note_u64(note, "from_ns", 0);
+	left->to_ns = note_u64(note, "to_ns", 0);
+	left->perf_from_ns = note_u64(note, "perf_from_ns", 0);
+	left->perf_to_ns = note_u64(note, "perf_to_ns", 0);
+	left->samples = note_u64(note, "samples", 0);
+	return 0;
+}
+
+int last_words_read(const char *path, struct store_left *ret_left)
+{
+	struct store_left left = { 0 };
+	uint64_t damaged;
+
+	/* what cannot be read was not said */
+	if (notes_read_file(path, STORE_LAST_WORDS, see_words, &left, &damaged, NULL) < 0 ||
+		!*left.boot_id || left.from_ns >= left.to_ns ||
+		left.perf_from_ns >= left.perf_to_ns)
+		return 0;
+	*ret_left = left;
+	return 1;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/*
+ * What a recorder says at its end that could not store all it took: mostly because the disk is full, so the room for it is taken at the start. It
+ * stands in a file of one record like those of the notes, until what was left in the spool is recovered; whoever holds the store's lock writes it.
+ */
+
+#include "base/error.h"
+#include "store/read/store-reader.h"
+
+/* Takes the room, unless there are words that were not heard yet. What fails is only worse words. */
+void last_words_prepare(const char *path);
+/* The file away, or with words in it left as it is. */
+void last_words_done(const char *path);
+
+/* 0 or a negative errno. */
+int last_words_write(const char *path, const struct store_left *left);
+/* They were heard. */
+void last_words_clear(const char *path);
+/* 1, or 0 when there are none. */
+int last_words_read(const char *path, struct store_left *ret_left);

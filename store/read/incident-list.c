@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The incidents of a store: those that the index has, as long as it has as many of each segment as the segment's row says, and else those of
+ * the segment itself; those of spools and of segments that the index does not know; those of the notes.
+ */
+#include "base/table.h"
+#include "store/disk/segment-dir.h"
+#include "store/read/reader.h"
+
+struct listing {
+	struct store_reader *reader;
+	struct store_segments segments;
+	struct incidents all;
+	/* of the index, by segment */
+	struct incidents indexed;
+	array_of(struct run) runs;
+};
+
+/* The indexed incidents of one segment; the index gives them in the order of the names. */
+struct run {
+	const char *segment;
+	size_t first, count;
+};
+
+static int see_indexed(void *context, const struct store_incident *incident)
+{
+	return incidents_add(context, incident);
+}
+
+/* Without an index, or one to believe, there are none. */
+static int read_index(struct listing *listing)
+{
+	int r;
+
+	if (!listing->reader->index)
+		return 0;
+	r = index_incidents(listing->reader->index, see_indexed, &listing->indexed, NULL);
+	if (r < 0 && r != -ENOMEM) {
+		reader_distrust(listing->reader);
+		incidents_done(&listing->indexed);
+		listing->indexed = (struct incidents){ 0 };
+		r = 0;
+	}
+	return r;
+}
+
+static int find_runs(struct listing *listing)
+{
+	const struct incident_row *rows = listing->indexed.rows.items;
+	size_t count = listing->indexed.rows.count;
+
+	for (size_t i = 0; i < count; i++) {
+		if (i && rows[i].segment == rows[i - 1].segment)
+			listing->runs.items[listing->runs.count - 1].count++;
+		else if (array_push(&listing->runs,
+				 (struct run){
+					 strings_at(&listing->indexed.strings, rows[i].segment), i,
+					 1 }) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int compare_run(const void *key, const void *run)
+{
+	return strcmp(key, ((const struct run *)run)->segment);
+}
+
+/* One that retention took meanwhile has none; what cannot be read says so when the segment is listed. */
+static int add_from_file(
+	struct listing *listing, const struct store_segment *segment, struct error *error)
+{
+	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_CONTEXT, 1 };
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	int r = store_reader_load(listing->reader, segment, &want, &tape, error);
+
+	if (r == 0)
+		r = incidents_add_tape(&listing->all, tape, segment->name);
+	return r == -ENOMEM || r == -EMFILE || r == -ENFILE ? r : 0;
+}
+
+static int add_segment(
+	struct listing *listing, const struct store_segment *segment, struct error *error)
+{
+	const struct run *run;
+	int r = 0;
+
+	if (!segment->incidents && !segment->unsealed)
+		return 0;
+	run = listing->runs.count ? bsearch(segment->name, listing->runs.items, listing->runs.count,
+					    sizeof(*run), compare_run)
+				  : NULL;
+	if (!run || run->count != segment->incidents)
+		return add_from_file(listing, segment, error);
+	for (size_t i = run->first; r == 0 && i < run->first + run->count; i++) {
+		struct store_incident incident = incidents_at(&listing->indexed, i);
+
+		r = incidents_add(&listing->all, &incident);
+	}
+	return r;
+}
+
+static int see_note(void *context, const struct note *note)
+{
+	return incidents_add_note(context, note);
+}
+
+static int list_all(struct listing *listing, struct error *error)
+{
+	struct store_reader *reader = listing->reader;
+	uint64_t damaged;
+	int r = read_index(listing);
+
+	if (r == 0)
+		r = find_runs(listing);
+	if (r == 0)
+		r = reader_gather(reader, 0, UINT64_MAX, &listing->segments, error);
+	for (size_t i = 0; r == 0 && i < listing->segments.list.count; i++)
+		r = add_segment(listing, &listing->segments.list.items[i], error);
+	if (r == 0 && !reader->is_file)
+		r = notes_read(reader->path, see_note, &listing->all, &damaged, error);
+	return r < 0 ? r : incidents_sort(&listing->all);
+}
+
+int store_reader_incidents(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
+	int (*see)(void *context, const struct store_incident *incident), void *context,
+	struct error *error)
+{
+	struct listing listing = { .reader = reader };
+	int r = list_all(&listing, error);
+
+	if (r < 0)
+		error_prefix(error, r, "%s", reader->path);
+	for (size_t i = 0; r >= 0 && i < listing.all.rows.count; i++) {
+		struct store_incident incident = incidents_at(&listing.all, i);
+
+		if (incident.time_ns >= from_ns && incident.time_ns < to_ns)
+			r = see(context, &incident);
+	}
+	array_done(&listing.segments.list);
+	array_done(&listing.runs);
+	incidents_done(&listing.all);
+	incidents_done(&listing.indexed);
+	return r < 0 ? r : 0;
+}

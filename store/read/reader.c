@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "store/read/reader.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "store/disk/files.h"
+#include "store/disk/segment-dir.h"
+#include "store/disk/removed-ranges.h"
+#include "store/disk/unsaved-note.h"
+#include "store/disk/spool-dir.h"
+
+struct store_reader *store_reader_close(struct store_reader *reader)
+{
+	if (!reader)
+		return NULL;
+	index_close(reader->index);
+	array_done(&reader->file.list);
+	tape_free(atomic_load(&reader->unsealed));
+	free(reader->path);
+	free(reader);
+	return NULL;
+}
+
+/* The segments' folder is what makes a store. */
+static int reader_check(const struct store_reader *reader, struct error *error)
+{
+	char segments[PATH_MAX], index[PATH_MAX];
+	int r = store_file(reader->path, STORE_SEGMENTS, segments, error);
+
+	if (r == 0)
+		r = store_file(reader->path, STORE_INDEX, index, error);
+	if (r < 0 || access(segments, R_OK | X_OK) == 0)
+		return r;
+	r = -errno;
+	if (r == -ENOENT && access(index, F_OK) < 0)
+		return error_set(error, r,
+			"%s: nothing is recorded there; start with: perftape record --store %s",
+			reader->path, reader->path);
+	return error_set(error, r, "%s: %s", segments, strerror(-r));
+}
+
+void reader_distrust(struct store_reader *reader)
+{
+	reader->index = index_close(reader->index);
+}
+
+/* By so much a recorder that is there tells of itself late when it hangs. */
+#define SILENT_NS (3 * NSEC_PER_SEC)
+
+/*
+ * Where the store's file system is frozen, or its disk hangs, the recorder waits for it, and whoever opened the index would, too, for as long, and without
+ * a way to stop it: SQLite writes beside it also to read. The folder says what is there.
+ */
+static bool may_hang(const struct store_reader *reader)
+{
+	struct spools_writer writer;
+	struct stat about;
+	char file[PATH_MAX];
+
+	spools_find_writer(reader->path, &writer);
+	if (!writer.there || store_file(reader->path, STORE_STATUS, file, NULL) < 0 ||
+		stat(file, &about) < 0)
+		return false;
+	return about.st_mtim.tv_sec * NSEC_PER_SEC + about.st_mtim.tv_nsec + SILENT_NS <
+	       clock_ns(CLOCK_REALTIME);
+}
+
+static int reader_open_index(struct store_reader *reader, struct error *error)
+{
+	struct error said = { 0 };
+	char file[PATH_MAX];
+	int r = store_file(reader->path, STORE_INDEX, file, error);
+
+	if (r < 0 || may_hang(reader))
+		return r;
+	r = index_open(file, false, &reader->index, &said);
+	if (r == -EPROTONOSUPPORT)
+		return error_set(error, r, "%s: %s", reader->path, said.text);
+	return r == -ENOMEM ? r : 0;
+}
+
+int store_reader_open(const char *path, struct store_reader **ret_reader, struct error *error)
+{
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = calloc(1, sizeof(*reader));
+	struct stat about;
+	int r;
+
+	if (!reader)
+		return -ENOMEM;
+	reader->path = strdup(path);
+	if (!reader->path)
+		return -ENOMEM;
+	reader->is_file = stat(path, &about) == 0 && S_ISREG(about.st_mode);
+	if (reader->is_file) {
+		r = reader_open_file(reader, error);
+	} else {
+		r = reader_check(reader, error);
+		if (r == 0)
+			r = reader_open_index(reader, error);
+	}
+	if (r < 0)
+		return r;
+	*ret_reader = take_ptr(reader);
+	return 0;
+}
+
+const char *store_reader_path(const struct store_reader *reader)
+{
+	return reader->path;
+}
+
+bool store_reader_is_file(const struct store_reader *reader)
+{
+	return reader->is_file;
+}
+
+static bool overlaps(const struct store_segment *segment, uint64_t from_ns, uint64_t to_ns)
+{
+	return segment->begin_ns < to_ns && segment->end_ns > from_ns;
+}
+
+struct gathering {
+	struct store_reader *reader;
+	uint64_t from_ns, to_ns;
+	struct folder_names names;
+	struct store_segments *segments;
+};
+
+static int see_row(void *context, const struct store_segment *segment)
+{
+	struct gathering *gathering = context;
+
+	if (folder_know(&gathering->names, segment->name) < 0)
+		return -ENOMEM;
+	return overlaps(segment, gathering->from_ns, gathering->to_ns)
+		       ? array_push(&gathering->segments->list, *segment)
+		       : 0;
+}
+
+static int see_spool(void *context, const struct store_segment *segment, struct tape **tape)
+{
+	struct gathering *gathering = context;
+	struct store_reader *reader = gathering->reader;
+
+	if (*tape) {
+		tape_free(atomic_exchange(&reader->unsealed, take_ptr(*tape)));
+		memcpy(reader->unsealed_name, segment->name, sizeof(reader->unsealed_name));
+	}
+	return array_push(&gathering->segments->list, *segment);
+}
+
+/* Names that nobody has looked at are as good as unknown: the folder will describe them. */
+static int gather_index(struct gathering *gathering)
+{
+	struct store_segments *segments = gathering->segments;
+	size_t first = segments->list.count;
+	int r;
+
+	if (!gathering->reader->index)
+		return 0;
+	r = index_segments(gathering->reader->index, see_row, gathering, NULL);
+	if (r >= 0 || r == -ENOMEM)
+		return r;
+	reader_distrust(gathering->reader);
+	folder_names_done(&gathering->names);
+	gathering->names = (struct folder_names){ 0 };
+	segments->list.count = first;
+	return 0;
+}
+
+int reader_check_row(
+	const struct store_reader *reader, struct store_segment *row, struct error *error)
+{
+	struct store_segment file;
+	int r = folder_describe(reader->path, row->name, &file, error);
+
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	row->bytes = file.bytes;
+	memcpy(row->damage, file.damage, sizeof(row->damage));
+	if (*file.damage)
+		return 0;
+	return row->begin_ns != file.begin_ns || row->end_ns != file.end_ns ||
+	       row->samples != file.samples || row->lost != file.lost ||
+	       row->incidents != file.incidents || row->sequence != file.sequence ||
+	       strcmp(row->boot_id, file.boot_id) != 0;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(
+		((const struct store_segment *)a)->name, ((const struct store_segment *)b)->name);
+}
+
+/* Of the files of one tape, a sound segment before a spool, and what can be read before what cannot. */
+static bool is_better(const struct store_segment *a, const struct store_segment *b)
+{
+	if (!*a->damage != !*b->damage)
+		return !*a->damage;
+	return !a->unsealed && b->unsealed;
+}
+
+/*
+ * A segment that was sealed while we looked was in the spool first, then in the folder, and then in the index. Who finds both looks
+ * whether the segment is sound, which the index does not know.
+ */
+static int drop_doubles(
+	const struct store_reader *reader, struct store_segments *segments, struct error *error)
+{
+	struct store_segment *items = segments->list.items;
+	size_t kept = 0;
+	int r = 0;
+
+	if (segments->list.count)
+		qsort(items, segments->list.count, sizeof(*items), compare_names);
+	for (size_t i = 0; i < segments->list.count; i++) {
+		if (!kept || !store_same_tape(items[kept - 1].name, items[i].name)) {
+			items[kept++] = items[i];
+			continue;
+		}
+		if (!items[i].unsealed && !*items[i].damage)
+			r = MIN(r, reader_check_row(reader, &items[i], error));
+		if (is_better(&items[i], &items[kept - 1]))
+			items[kept - 1] = items[i];
+	}
+	segments->list.count = kept;
+	return r;
+}
+
+static void keep_window(struct store_segments *segments, uint64_t from_ns, uint64_t to_ns)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < segments->list.count; i++)
+		if (overlaps(&segments->list.items[i], from_ns, to_ns))
+			segments->list.items[kept++] = segments->list.items[i];
+	segments->list.count = kept;
+}
+
+static int gather_file(
+	const struct store_reader *reader, struct store_segments *segments, struct error *error)
+{
+	for (size_t i = 0; i < reader->file.list.count; i++)
+		if (array_push(&segments->list, reader->file.list.items[i]) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
+int reader_gather(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
+	struct store_segments *segments, struct error *error)
+{
+	struct gathering gathering = { reader, from_ns, to_ns, .segments = segments };
+	int r;
+
+	if (reader->is_file)
+		return gather_file(reader, segments, error);
+	r = spools_each(reader->path, to_ns, see_spool, &gathering, error);
+	if (r == 0)
+		r = gather_index(&gathering);
+	if (r == 0)
+		r = folder_unknown(reader->path, &gathering.names, segments, error);
+	if (r == 0)
+		r = folder_check_rows(reader->path, &gathering.names, segments, error);
+	if (r == 0)
+		r = folder_place(reader->index, segments, error);
+	folder_names_done(&gathering.names);
+	return r < 0 ? r : drop_doubles(reader, segments, error);
+}
+
+/* 1 when the index is not to be believed. Without one, all was described by the files already. */
+static int check_rows(
+	const struct store_reader *reader, struct store_segments *segments, struct error *error)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && reader->index && i < segments->list.count; i++) {
+		struct store_segment *row = &segments->list.items[i];
+
+		if (!row->unsealed && !*row->damage)
+			r = reader_check_row(reader, row, error);
+	}
+	return r;
+}
+
+static int list_window(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
+	struct store_segments *found, struct error *error)
+{
+	int r;
+
+	found->list.count = 0;
+	r = reader_gather(reader, from_ns, to_ns, found, error);
+	keep_window(found, from_ns, to_ns);
+	return r;
+}
+
+/* What was found goes to the caller; r is handed on. */
+static int give_found(struct store_reader *reader, struct store_segments *found, int r,
+	struct store_segments *segments, struct error *error)
+{
+	folder_sort(found);
+	for (size_t i = 0; r == 0 && i < found->list.count; i++)
+		r = array_push(&segments->list, found->list.items[i]);
+	array_done(&found->list);
+	return r < 0 ? error_prefix(error, r, "%s", reader->path) : 0;
+}
+
+int store_reader_list(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
+	struct store_segments *segments, struct error *error)
+{
+	struct store_segments found = { 0 };
+	int r = list_window(reader, from_ns, to_ns, &found, error);
+
+	return give_found(reader, &found, r, segments, error);
+}
+
+int store_reader_find(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
+	struct store_segments *segments, struct error *error)
+{
+	struct store_segments found = { 0 };
+	int r;
+
+	do {
+		r = list_window(reader, from_ns, to_ns, &found, error);
+		if (r == 0)
+			r = check_rows(reader, &found, error);
+		if (r > 0)
+			reader_distrust(reader);
+	} while (r > 0);
+	return give_found(reader, &found, r, segments, error);
+}
+
+int store_reader_near(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
+	uint64_t *ret_before_ns, uint64_t *ret_after_ns, struct error *error)
+{
+	struct store_segments all = { 0 };
+	uint64_t before_ns = 0, after_ns = 0;
+	int r = reader_gather(reader, 0, UINT64_MAX, &all, error);
+
+	for (size_t i = 0; r == 0 && i < all.list.count; i++) {
+		const struct store_segment *segment = &all.list.items[i];
+
+		if (segment->end_ns <= from_ns)
+			before_ns = MAX(before_ns, segment->end_ns);
+		if (segment->begin_ns >= to_ns && (!after_ns || segment->begin_ns < after_ns))
+			after_ns = segment->begin_ns;
+	}
+	array_done(&all.list);
+	if (r < 0)
+		return error_prefix(error, r, "%s", reader->path);
+	*ret_before_ns = before_ns;
+	*ret_after_ns = after_ns;
+	return 0;
+}
+
+int store_reader_gone(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
+	struct store_gone_list *gone, struct error *error)
+{
+	struct store_gone_list all = { 0 };
+	uint64_t damaged;
+	int r = reader->is_file ? 0 : gone_read(reader->path, &all, &damaged, error);
+
+	for (size_t i = 0; r == 0 && i < all.list.count; i++)
+		if (all.list.items[i].from_ns < to_ns && all.list.items[i].to_ns > from_ns)
+			r = array_push(&gone->list, all.list.items[i]);
+	array_done(&all.list);
+	return r < 0 ? error_prefix(error, r, "%s", reader->path) : 0;
+}
+
+int store_reader_left(const struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
+	struct store_left *ret_left)
+{
+	return !reader->is_file && last_words_read(reader->path, ret_left) == 1 &&
+	       ret_left->from_ns < to_ns && ret_left->to_ns > from_ns;
+}
+
+static int load_from_file(const struct store_reader *reader, const struct store_segment *segment,
+	const struct segment_want *want, struct tape **ret_tape, struct error *error)
+{
+	_cleanup_close_ int fd = open(reader->path, O_RDONLY | O_CLOEXEC);
+	struct segment_input input;
+	int r;
+
+	if (fd < 0)
+		return error_set(error, -errno, "%s: %s", reader->path, strerror(errno));
+	input = segment_input_file(fd, segment->offset, segment->bytes);
+	r = segment_decode(&input, want, ret_tape, error);
+	return r < 0 ? error_prefix(error, r, "%s", segment->name) : 0;
+}
+
+/* What became of a spool that is gone: the segment of the same tape. */
+static int load_sealed(const struct store_reader *reader, const struct store_segment *segment,
+	const struct segment_want *want, struct tape **ret_tape, struct error *error)
+{
+	struct store_segment sealed = *segment;
+	struct store_identity identity;
+
+	if (!store_identify(segment->name, &identity))
+		return -ENOENT;
+	snprintf(sealed.name, sizeof(sealed.name), "%.*s" STORE_SUFFIX, (int)identity.size,
+		segment->name);
+	return folder_load(reader->path, &sealed, want, ret_tape, error);
+}
+
+static int load_spool(struct store_reader *reader, const struct store_segment *segment,
+	const struct segment_want *want, struct tape **ret_tape, struct error *error)
+{
+	struct spools_writer writer;
+	struct tape *known = NULL;
+	struct spool_end end;
+	int r;
+
+	if (strcmp(reader->unsealed_name, segment->name) == 0)
+		known = atomic_exchange(&reader->unsealed, NULL);
+	if (known) {
+		*ret_tape = known;
+		return 0;
+	}
+	spools_find_writer(reader->path, &writer);
+	r = spools_load(reader->path, segment->name, &writer, ret_tape, &end, error);
+	return r == -ENOENT ? load_sealed(reader, segment, want, ret_tape, error) : r;
+}
+
+int store_reader_load(struct store_reader *reader, const struct store_segment *segment,
+	const struct segment_want *want, struct tape **ret_tape, struct error *error)
+{
+	if (reader->is_file)
+		return load_from_file(reader, segment, want, ret_tape, error);
+	if (segment->unsealed)
+		return load_spool(reader, segment, want, ret_tape, error);
+	return folder_load(reader->path, segment, want, ret_tape, error);
+}
+
+/* When a process started; 0 when it is gone. Its 22nd field counts ticks since the boot, and only the second may have blanks. */
+static uint64_t started_ns(int pid)
+{
+	_cleanup_free_ char *text = NULL;
+	char path[64], *at;
+	uint64_t age_ns;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (file_read(path, 4096, &text, NULL) < 0)
+		return 0;
+	at = strrchr(text, ')');
+	for (int field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	if (!at)
+		return 0;
+	age_ns = clock_ns(CLOCK_BOOTTIME) -
+		 strtoull(at, NULL, 10) * (NSEC_PER_SEC / sysconf(_SC_CLK_TCK));
+	return clock_ns(CLOCK_REALTIME) - age_ns;
+}
+
+int store_reader_recorder(const struct store_reader *reader, uint64_t *ret_since_ns)
+{
+	struct spools_writer writer = { 0 };
+
+	if (!reader->is_file)
+		spools_find_writer(reader->path, &writer);
+	if (ret_since_ns)
+		*ret_since_ns = writer.pid ? started_ns(writer.pid) : 0;
+	return writer.pid;
+}

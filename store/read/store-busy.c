@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which CPUs were busy, segment by segment: by the index, else by the section of the segment. */
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "store/disk/segment-dir.h"
+#include "store/read/reader.h"
+#include "tape/busy.h"
+
+struct walk {
+	struct store_reader *reader;
+	struct busy_decoder *decoder;
+	struct buffer bytes; /* of one segment */
+	int (*see)(void *context, const struct store_segment *segment, const struct busy *busy);
+	void *context;
+	struct error *error;
+};
+
+static int read_single_file(const struct store_reader *reader, const struct store_segment *segment,
+	struct buffer *bytes)
+{
+	_cleanup_close_ int fd = open(reader->path, O_RDONLY | O_CLOEXEC);
+	struct segment_input input;
+
+	if (fd < 0)
+		return -errno;
+	input = segment_input_file(fd, segment->offset, segment->bytes);
+	return segment_busy(&input, bytes, NULL);
+}
+
+/* 1, or 0 where there is nothing of that kind, or nothing that can be read. */
+static int decode(struct walk *walk, struct busy *busy)
+{
+	int r = busy_decode(walk->decoder, walk->bytes.data, walk->bytes.size, busy);
+
+	return r == -ENOMEM ? r : r == 0;
+}
+
+static int from_file(struct walk *walk, const struct store_segment *segment, struct busy *busy)
+{
+	const struct store_reader *reader = walk->reader;
+	int r;
+
+	walk->bytes.size = 0;
+	r = reader->is_file ? read_single_file(reader, segment, &walk->bytes)
+			    : folder_busy(reader->path, segment, &walk->bytes, NULL);
+	return r == 1 ? decode(walk, busy) : error_is_ours(r) ? r : 0;
+}
+
+static int ask_index(struct walk *walk, const struct store_segment *segment)
+{
+	struct store_reader *reader = walk->reader;
+	int r;
+
+	walk->bytes.size = 0;
+	r = reader->index ? index_busy(reader->index, segment->name, &walk->bytes, NULL) : 0;
+	if (r >= 0 || r == -ENOMEM)
+		return r;
+	reader_distrust(reader);
+	return 0;
+}
+
+/*
+ * Where a row tells of busy CPUs, it has to be of the segment that is there. Of one that is damaged by now it is the more welcome: in this answer
+ * nothing is missing then.
+ */
+static int from_index(struct walk *walk, struct store_segment *segment, struct busy *busy)
+{
+	int r = ask_index(walk, segment);
+
+	if (r == 1)
+		r = decode(walk, busy);
+	if (r != 1 || !busy->cells.count)
+		return r;
+	r = reader_check_row(walk->reader, segment, walk->error);
+	*segment->damage = 0;
+	return r < 0 ? r : !r;
+}
+
+static int see_segment(struct walk *walk, struct store_segment *segment)
+{
+	struct busy busy = { 0 };
+	int r = 0;
+
+	if (!segment->unsealed && !*segment->damage) {
+		r = from_index(walk, segment, &busy);
+		if (r == 0) {
+			busy_done(&busy);
+			busy = (struct busy){ 0 };
+			r = from_file(walk, segment, &busy);
+		}
+	}
+	if (r >= 0)
+		r = walk->see(walk->context, segment, r ? &busy : NULL);
+	busy_done(&busy);
+	return r;
+}
+
+static int walk_segments(
+	struct walk *walk, uint64_t from_ns, uint64_t to_ns, struct store_segments *segments)
+{
+	struct store_reader *reader = walk->reader;
+	int r = reader_gather(reader, from_ns, to_ns, segments, walk->error);
+
+	if (r < 0)
+		return error_prefix(walk->error, r, "%s", reader->path);
+	folder_sort(segments);
+	if (reader->index && index_begin_reading(reader->index, NULL) < 0)
+		reader_distrust(reader);
+	for (size_t i = 0; r == 0 && i < segments->list.count; i++) {
+		struct store_segment *segment = &segments->list.items[i];
+
+		if (segment->begin_ns < to_ns && segment->end_ns > from_ns)
+			r = see_segment(walk, segment);
+	}
+	if (reader->index)
+		index_end_reading(reader->index);
+	return r;
+}
+
+int store_reader_busy(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
+	int (*see)(void *context, const struct store_segment *segment, const struct busy *busy),
+	void *context, struct error *error)
+{
+	struct walk walk = { .reader = reader, .see = see, .context = context, .error = error };
+	struct store_segments segments = { 0 };
+	int r = busy_decoder_new(&walk.decoder);
+
+	if (r == 0)
+		r = walk_segments(&walk, from_ns, to_ns, &segments);
+	busy_decoder_free(walk.decoder);
+	buffer_done(&walk.bytes);
+	array_done(&segments.list);
+	return r;
+}

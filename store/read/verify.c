@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Every byte of a store, looked at. */
+#include <sys/stat.h>
+#include <time.h>
+
+#include "store/disk/files.h"
+#include "store/disk/segment-dir.h"
+#include "store/read/reader.h"
+#include "store/disk/spool-dir.h"
+
+struct verifying {
+	struct store_reader *reader;
+	void (*finds)(void *context, const char *file, const char *what);
+	void (*progress)(void *context, uint64_t bytes, uint64_t of);
+	void *context;
+	struct store_verified result;
+	uint64_t of; /* bytes */
+	struct error *error;
+};
+
+/* How often, and after what time, the index is looked at again beside a recorder. */
+#define INDEX_AGAIN 3
+#define INDEX_AGAIN_NS 200000000l
+
+static void find(struct verifying *verifying, const char *file, const char *what)
+{
+	verifying->result.damaged++;
+	verifying->finds(verifying->context, file, what);
+}
+
+static void read_bytes(struct verifying *verifying, uint64_t bytes)
+{
+	verifying->result.bytes += bytes;
+	if (verifying->progress)
+		verifying->progress(verifying->context, verifying->result.bytes, verifying->of);
+}
+
+/* What the header says is what index and answers rely on. */
+static bool is_told_right(const struct store_segment *segment, const struct tape *tape)
+{
+	struct segment_summary summary;
+
+	segment_summarize(tape, &summary);
+	return summary.samples == segment->samples && summary.lost == segment->lost &&
+	       summary.incidents == segment->incidents && summary.begin_ns == segment->begin_ns &&
+	       summary.end_ns == segment->end_ns && summary.sequence == segment->sequence;
+}
+
+static int verify_segment(struct verifying *verifying, const struct store_segment *segment)
+{
+	static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	struct error why = { 0 };
+	int r = store_reader_load(verifying->reader, segment, &everything, &tape, &why);
+
+	if (r == -ENOENT)
+		return 0; /* retention took it meanwhile */
+	if (error_is_ours(r))
+		return error_set(verifying->error, r, "%s", strerror(-r));
+	verifying->result.segments++;
+	if (r < 0)
+		find(verifying, segment->name, why.text);
+	else if (!is_told_right(segment, tape))
+		find(verifying, segment->name, "its summary does not say what is in it");
+	else
+		verifying->result.samples += tape->samples.count;
+	read_bytes(verifying, segment->bytes);
+	return 0;
+}
+
+/* A spool whose tape was cut off or changed loads all the same, with a loss. */
+static int verify_spool(struct verifying *verifying, const struct store_segment *segment)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	struct error why = { 0 };
+	struct spool_end end = { 0 };
+	struct spools_writer writer;
+	int r;
+
+	spools_find_writer(verifying->reader->path, &writer);
+	r = spools_load(verifying->reader->path, segment->name, &writer, &tape, &end, &why);
+	if (r == -ENOENT)
+		return 0;
+	if (error_is_ours(r))
+		return error_set(verifying->error, r, "%s", strerror(-r));
+	if (r < 0)
+		find(verifying, segment->name, why.text);
+	else if (end.damaged)
+		find(verifying, segment->name, "a block of it is damaged");
+	if (r == 0)
+		verifying->result.samples += tape->samples.count;
+	read_bytes(verifying, segment->bytes);
+	return 0;
+}
+
+static int verify_files(struct verifying *verifying, const struct store_segments *all)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < all->list.count; i++) {
+		const struct store_segment *segment = &all->list.items[i];
+
+		if (segment->missing)
+			find(verifying, segment->name, segment->damage);
+		else
+			r = segment->unsealed ? verify_spool(verifying, segment)
+					      : verify_segment(verifying, segment);
+	}
+	return r;
+}
+
+static int see_nothing(void *context, const struct note *note)
+{
+	return 0;
+}
+
+static int verify_notes(struct verifying *verifying, const char *name)
+{
+	uint64_t damaged = 0;
+	struct error why = { 0 };
+	int r = notes_read_file(verifying->reader->path, name, see_nothing, NULL, &damaged, &why);
+
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0)
+		find(verifying, name, why.text);
+	else if (damaged)
+		find(verifying, name, "a record of it is damaged");
+	return 0;
+}
+
+/* Of what says which CPUs were busy in a segment. */
+struct busy_row {
+	char name[64];
+	uint64_t size;
+	uint32_t crc;
+};
+
+/* By name. */
+struct busy_rows {
+	array_of(struct busy_row) list;
+};
+
+struct rows {
+	struct verifying *verifying;
+	struct store_segments segments;
+	struct incidents incidents;
+	struct busy_rows busy;
+	bool tells; /* or only counts */
+	uint64_t stale;
+};
+
+static int see_row(void *context, const struct store_segment *segment)
+{
+	struct rows *rows = context;
+
+	return array_push(&rows->segments.list, *segment);
+}
+
+static int see_incident(void *context, const struct store_incident *incident)
+{
+	struct rows *rows = context;
+
+	return incidents_add(&rows->incidents, incident);
+}
+
+static int see_busy(void *context, const char *name, const void *data, size_t size)
+{
+	struct busy_row row = { .size = size, .crc = crc32c(0, data, size) };
+	struct busy_rows *rows = context;
+
+	snprintf(row.name, sizeof(row.name), "%s", name);
+	return array_push(&rows->list, row);
+}
+
+static int compare_busy_name(const void *name, const void *row)
+{
+	return strcmp(name, ((const struct busy_row *)row)->name);
+}
+
+static bool same_busy(const struct busy_rows *a, const struct busy_rows *b, const char *name)
+{
+	static const struct busy_row none;
+	const struct busy_row *found[2] = { NULL, NULL };
+
+	if (a->list.count)
+		found[0] = bsearch(name, a->list.items, a->list.count, sizeof(*a->list.items),
+			compare_busy_name);
+	if (b->list.count)
+		found[1] = bsearch(name, b->list.items, b->list.count, sizeof(*b->list.items),
+			compare_busy_name);
+	for (int i = 0; i < 2; i++)
+		found[i] = found[i] ? found[i] : &none;
+	return found[0]->size == found[1]->size && found[0]->crc == found[1]->crc;
+}
+
+static void find_stale(struct rows *rows, const char *what)
+{
+	rows->stale++;
+	if (rows->tells)
+		rows->verifying->finds(rows->verifying->context, STORE_INDEX, what);
+}
+
+static bool same_segment(const struct store_segment *a, const struct store_segment *b)
+{
+	return strcmp(a->name, b->name) == 0 && strcmp(a->boot_id, b->boot_id) == 0 &&
+	       a->sequence == b->sequence && a->begin_ns == b->begin_ns && a->end_ns == b->end_ns &&
+	       a->perf_begin_ns == b->perf_begin_ns && a->perf_end_ns == b->perf_end_ns &&
+	       a->samples == b->samples && a->lost == b->lost && a->incidents == b->incidents &&
+	       a->bytes == b->bytes;
+}
+
+static bool same_incident(const struct store_incident *a, const struct store_incident *b)
+{
+	return a->id == b->id && a->time_ns == b->time_ns && a->stall_ns == b->stall_ns &&
+	       a->error_ns == b->error_ns && a->perf_ns == b->perf_ns &&
+	       a->severity == b->severity && strcmp(a->segment, b->segment) == 0 &&
+	       strcmp(a->kind, b->kind) == 0 && strcmp(a->text, b->text) == 0 &&
+	       strcmp(a->source, b->source) == 0 && strcmp(a->fields, b->fields) == 0 &&
+	       strcmp(a->boot_id, b->boot_id) == 0;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(
+		((const struct store_segment *)a)->name, ((const struct store_segment *)b)->name);
+}
+
+/* Both by name: what is on one side alone is behind, or was. */
+static void compare_rows(struct rows *rows, const struct store_segments *files,
+	const struct incidents *incidents, const struct busy_rows *busy)
+{
+	size_t row = 0, file = 0;
+
+	while (row < rows->segments.list.count || file < files->list.count) {
+		const struct store_segment *a = &rows->segments.list.items[row];
+		const struct store_segment *b = &files->list.items[file];
+		int order = row == rows->segments.list.count ? 1
+			    : file == files->list.count	     ? -1
+							     : strcmp(a->name, b->name);
+
+		if (order < 0)
+			find_stale(rows, "it has a segment that is gone");
+		else if (order > 0 && !*b->damage)
+			find_stale(rows, "a segment is missing in it");
+		else if (order == 0 && !*b->damage && !same_segment(a, b))
+			find_stale(rows, "it says something else than a segment");
+		else if (order == 0 && !*b->damage && !same_busy(&rows->busy, busy, b->name))
+			find_stale(rows, "its busy CPUs are not those of a segment");
+		row += order <= 0;
+		file += order >= 0;
+	}
+	for (size_t i = 0; i < MAX(incidents->rows.count, rows->incidents.rows.count); i++) {
+		struct store_incident a = { 0 }, b = { 0 };
+		bool same = i < incidents->rows.count && i < rows->incidents.rows.count;
+
+		if (same) {
+			a = incidents_at(incidents, i);
+			b = incidents_at(&rows->incidents, i);
+		}
+		if (!same || !same_incident(&a, &b)) {
+			find_stale(rows, "its incidents are not those of the segments");
+			break;
+		}
+	}
+}
+
+static int read_busy(const char *path, const struct store_segment *segment, struct busy_rows *busy,
+	struct error *error)
+{
+	_cleanup_(buffer_done) struct buffer bytes = { 0 };
+	int r = folder_busy(path, segment, &bytes, error);
+
+	return r == 1 ? see_busy(busy, segment->name, bytes.data, bytes.size) : r;
+}
+
+/* The sealed segments as they are now, by name, their incidents and their busy CPUs. */
+static int read_files(struct verifying *verifying, struct store_segments *files,
+	struct incidents *incidents, struct busy_rows *busy)
+{
+	const char *path = verifying->reader->path;
+	struct folder_names names = { 0 };
+	int r = folder_unknown(path, &names, files, verifying->error);
+
+	folder_names_done(&names);
+	if (files->list.count)
+		qsort(files->list.items, files->list.count, sizeof(*files->list.items),
+			compare_names);
+	for (size_t i = 0; r == 0 && i < files->list.count; i++) {
+		const struct store_segment *segment = &files->list.items[i];
+
+		if (!*segment->damage && segment->incidents)
+			r = folder_incidents(path, segment, incidents, verifying->error);
+		if (!*segment->damage && segment->samples && !error_is_ours(r))
+			r = read_busy(path, segment, busy, verifying->error);
+		if (!error_is_ours(r))
+			r = 0;
+	}
+	return r;
+}
+
+static int look_at_index(struct verifying *verifying, bool tells, uint64_t *ret_stale)
+{
+	struct busy_rows busy = { 0 };
+	struct rows rows = { .verifying = verifying, .tells = tells };
+	struct incidents incidents = { 0 };
+	struct store_segments files = { 0 };
+	struct index *index = verifying->reader->index;
+	struct error why = { 0 };
+	int r = read_files(verifying, &files, &incidents, &busy), read = 0;
+
+	if (r == 0 && index) {
+		read = index_segments(index, see_row, &rows, &why);
+		if (read == 0)
+			read = index_incidents(index, see_incident, &rows, &why);
+		if (read == 0)
+			read = index_all_busy(index, see_busy, &rows.busy, &why);
+	}
+	if (read == -ENOMEM)
+		r = read;
+	else if (read < 0)
+		find(verifying, STORE_INDEX, why.text);
+	else if (r == 0 && index)
+		compare_rows(&rows, &files, &incidents, &busy);
+	else if (r == 0 && files.list.count)
+		find_stale(&rows, "there is none that can be used");
+	array_done(&rows.busy.list);
+	array_done(&busy.list);
+	array_done(&rows.segments.list);
+	array_done(&files.list);
+	incidents_done(&rows.incidents);
+	incidents_done(&incidents);
+	*ret_stale = rows.stale;
+	return r;
+}
+
+/* A recorder seals and removes between our looks at the files and at the index: beside one, what passes by itself is not told. */
+static int verify_index(struct verifying *verifying)
+{
+	bool tells = false;
+	struct spools_writer writer;
+	uint64_t stale = 1;
+	int r = 0;
+
+	for (int looks = 0; r == 0 && stale && !tells; looks++) {
+		if (looks)
+			nanosleep(&(struct timespec){ .tv_nsec = INDEX_AGAIN_NS }, NULL);
+		spools_find_writer(verifying->reader->path, &writer);
+		tells = looks == INDEX_AGAIN || !writer.there;
+		r = look_at_index(verifying, tells, &stale);
+	}
+	verifying->result.stale = stale;
+	return r;
+}
+
+int store_reader_verify(struct store_reader *reader,
+	void (*finds)(void *context, const char *file, const char *what),
+	void (*progress)(void *context, uint64_t bytes, uint64_t of), void *context,
+	struct store_verified *ret_verified, struct error *error)
+{
+	struct verifying verifying = { reader, finds, progress, context, .error = error };
+	struct store_segments all = { 0 };
+	int r;
+
+	/* before anything else loses its trust in it */
+	r = reader->is_file ? 0 : verify_index(&verifying);
+	if (r == 0)
+		r = store_reader_find(reader, 0, UINT64_MAX, &all, error);
+	for (size_t i = 0; i < all.list.count; i++)
+		verifying.of += all.list.items[i].bytes;
+	if (r == 0)
+		r = verify_files(&verifying, &all);
+	if (r == 0 && !reader->is_file)
+		r = verify_notes(&verifying, STORE_NOTES);
+	if (r == 0 && !reader->is_file)
+		r = verify_notes(&verifying, STORE_GONE);
+	array_done(&all.list);
+	if (r < 0)
+		return error_prefix(error, r, "%s", reader->path);
+	*ret_verified = verifying.result;
+	return 0;
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What writers before us left in the spool. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "store/disk/files.h"
+#include "store/disk/segment-dir.h"
+#include "store/disk/spool-dir.h"
+#include "store/write/writer.h"
+
+struct leftover {
+	char name[64];
+	struct timespec changed;
+};
+
+struct leftovers {
+	struct store_writer *writer;
+	array_of(struct leftover) list;
+};
+
+/* Is it one that we are writing, or may be? */
+static bool is_ours(const struct store_writer *writer, const char *name)
+{
+	uint64_t number;
+
+	return store_is_of_boot(name, writer->boot_id, &number) && number >= writer->first_sequence;
+}
+
+static int see_leftover(void *context, const char *name)
+{
+	struct leftovers *leftovers = context;
+	struct leftover leftover;
+	char path[PATH_MAX];
+	struct stat about;
+
+	if (!spools_is_spool(name) || is_ours(leftovers->writer, name) ||
+		store_file(leftovers->writer->spools, name, path, NULL) < 0 ||
+		lstat(path, &about) < 0)
+		return 0;
+	snprintf(leftover.name, sizeof(leftover.name), "%.63s", name);
+	leftover.changed = about.st_mtim;
+	return array_push(&leftovers->list, leftover);
+}
+
+static int compare_leftovers(const void *a, const void *b)
+{
+	const struct leftover *left = a, *right = b;
+
+	if (left->changed.tv_sec != right->changed.tv_sec)
+		return left->changed.tv_sec < right->changed.tv_sec ? -1 : 1;
+	if (left->changed.tv_nsec != right->changed.tv_nsec)
+		return left->changed.tv_nsec < right->changed.tv_nsec ? -1 : 1;
+	return strcmp(left->name, right->name);
+}
+
+/* The writer was killed between the segment and the spool. One that was newer has sealed more than we could. */
+static bool is_sealed(const struct store_writer *writer, const char *name)
+{
+	static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	struct store_segment segment = { 0 };
+	struct store_identity identity;
+	int r;
+
+	if (!store_identify(name, &identity))
+		return false;
+	snprintf(segment.name, sizeof(segment.name), "%.*s" STORE_SUFFIX, (int)identity.size, name);
+	r = folder_load(writer->path, &segment, &everything, &tape, NULL);
+	return r == 0 || r == -EPROTONOSUPPORT;
+}
+
+static int set_aside(const struct store_writer *writer, const char *name, struct error *error)
+{
+	char from[PATH_MAX], to[PATH_MAX], aside[80];
+	int r;
+
+	snprintf(aside, sizeof(aside), "%s.damaged", name);
+	r = store_file(writer->spools, name, from, error);
+	if (r == 0)
+		r = store_file(writer->spools, aside, to, error);
+	if (r == 0 && rename(from, to) < 0)
+		r = error_set(error, -errno, "%s: %s", from, strerror(errno));
+	return r;
+}
+
+static void count(struct store_recovered *recovered, const struct tape *tape)
+{
+	struct segment_summary summary;
+
+	segment_summarize(tape, &summary);
+	recovered->tapes++;
+	recovered->samples += summary.samples;
+	recovered->begin_ns =
+		recovered->begin_ns ? MIN(recovered->begin_ns, summary.begin_ns) : summary.begin_ns;
+	recovered->end_ns = MAX(recovered->end_ns, summary.end_ns);
+}
+
+void store_recovered_add(struct store_recovered *sum, const struct store_recovered *more)
+{
+	if (more->tapes) {
+		sum->begin_ns = sum->tapes ? MIN(sum->begin_ns, more->begin_ns) : more->begin_ns;
+		sum->end_ns = MAX(sum->end_ns, more->end_ns);
+	}
+	sum->tapes += more->tapes;
+	sum->samples += more->samples;
+	sum->damaged += more->damaged;
+	sum->unread = more->unread;
+}
+
+struct recovery {
+	struct store_writer *writer;
+	int (*seal)(void *context, struct store_writer *writer, struct tape *tape);
+	void *context;
+	struct store_recovered result;
+	int unread; /* why the first one stays that could not be read now */
+	struct error *error;
+};
+
+static void remove_spool(const struct store_writer *writer, const char *name)
+{
+	char path[PATH_MAX];
+
+	if (store_file(writer->spools, name, path, NULL) == 0)
+		unlink(path);
+}
+
+/* Cannot be read, or not now: it stays as it is, and does not keep the others. */
+static int leave(struct recovery *recovery, int r, const struct error *why)
+{
+	if (r == -EPROTONOSUPPORT)
+		return 0; /* for the newer perftape that wrote it */
+	if (r == -ENOMEM)
+		return r;
+	if (!recovery->unread)
+		recovery->unread = error_set(recovery->error, r, "%s", why->text);
+	recovery->result.unread++;
+	return 0;
+}
+
+/* A copy under another name would take the place of its segment, which has all of it. */
+static bool is_its_name(const char *name, const struct tape *tape)
+{
+	const char *boot_id = tape_fact(tape, "boot_id");
+	char boot[64], expected[64];
+	struct store_identity identity;
+
+	if (!store_identify(name, &identity))
+		return false;
+	snprintf(boot, sizeof(boot), "%.*s", (int)identity.boot_size, name);
+	return (!*boot_id || strcmp(boot_id, boot) == 0) &&
+	       store_name(boot, tape->sequence, STORE_SPOOL_SUFFIX, expected) == 0 &&
+	       strcmp(name, expected) == 0;
+}
+
+static int recover_one(struct recovery *recovery, const char *name)
+{
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+	struct spool_end end = { 0 };
+	struct error why = { 0 };
+	int r;
+
+	if (is_sealed(recovery->writer, name)) {
+		remove_spool(recovery->writer, name);
+		return 0;
+	}
+	r = spools_load(recovery->writer->path, name, NULL, &tape, &end, &why);
+	if (r == 0 && !is_its_name(name, tape))
+		r = -EBADMSG;
+	if (r == -EBADMSG && set_aside(recovery->writer, name, &why) == 0) {
+		recovery->result.damaged++;
+		return 0;
+	}
+	if (r < 0)
+		return leave(recovery, r, &why);
+	r = recovery->seal(recovery->context, recovery->writer, tape);
+	if (r < 0)
+		return r;
+	/* what a recorder could not write for want of room, it says itself */
+	recovery->result.damaged += (end.torn || end.damaged) &&
+				    strcmp(tape_fact(tape, TAPE_ENDED), TAPE_ENDED_KILLED) == 0;
+	count(&recovery->result, tape);
+	remove_spool(recovery->writer, name);
+	return 0;
+}
+
+/* Nothing was written into it, so there is nothing to recover. */
+static bool is_empty(const struct store_writer *writer, const char *name)
+{
+	char path[PATH_MAX];
+	struct stat about;
+
+	return store_file(writer->spools, name, path, NULL) == 0 && lstat(path, &about) == 0 &&
+	       S_ISREG(about.st_mode) && !about.st_size;
+}
+
+int store_writer_recover(struct store_writer *writer,
+	int (*seal)(void *context, struct store_writer *writer, struct tape *tape), void *context,
+	struct store_recovered *ret_recovered, struct error *error)
+{
+	struct recovery recovery = { writer, seal, context, .error = error };
+	struct leftovers leftovers = { .writer = writer };
+	int r = store_each_name(writer->path, STORE_SPOOLS, see_leftover, &leftovers, error);
+
+	if (leftovers.list.count)
+		qsort(leftovers.list.items, leftovers.list.count, sizeof(*leftovers.list.items),
+			compare_leftovers);
+	for (size_t i = 0; r == 0 && i < leftovers.list.count; i++) {
+		const char *name = leftovers.list.items[i].name;
+
+		if (is_empty(writer, name))
+			remove_spool(writer, name);
+		else
+			r = recover_one(&recovery, name);
+	}
+	array_done(&leftovers.list);
+	*ret_recovered = recovery.result;
+	r = r ? r : recovery.unread;
+	return r < 0 ? error_prefix(error, r, "%s", writer->path) : 0;
+}

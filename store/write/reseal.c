@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "store/write/reseal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "store/disk/files.h"
+#include "store/disk/index.h"
+
+struct store_resealer {
+	int folder; /* of the segments, locked against others like us */
+	struct index *index; /* NULL: it could not be opened, as `trouble` says */
+	struct error trouble;
+};
+
+struct store_resealer *store_resealer_close(struct store_resealer *resealer)
+{
+	if (!resealer)
+		return NULL;
+	index_close(resealer->index);
+	if (resealer->folder >= 0)
+		close(resealer->folder);
+	free(resealer);
+	return NULL;
+}
+
+/* The folder, or -EBUSY while another one has it. */
+static int lock_folder(const char *name)
+{
+	_cleanup_close_ int folder = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (folder < 0)
+		return -errno;
+	if (flock(folder, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK ? -EBUSY : -errno;
+	return take_fd(folder);
+}
+
+void store_resealer_sweep(const char *path, const char *name)
+{
+	static const char suffix[] = STORE_SUFFIX STORE_RESEAL_SUFFIX;
+	_cleanup_close_ int folder = -1;
+	size_t size = strlen(name);
+	char file[PATH_MAX];
+
+	if (name[0] != '.' || size <= strlen(suffix) ||
+		strcmp(name + size - strlen(suffix), suffix) != 0 ||
+		store_file(path, STORE_SEGMENTS, file, NULL) < 0)
+		return;
+	folder = lock_folder(file);
+	if (folder >= 0)
+		unlinkat(folder, name, 0);
+}
+
+int store_resealer_open(const char *path, struct store_resealer **ret_resealer, struct error *error)
+{
+	_cleanup_(cleanup_store_resealer) struct store_resealer *resealer =
+		calloc(1, sizeof(*resealer));
+	char name[PATH_MAX];
+	int r;
+
+	if (!resealer)
+		return -ENOMEM;
+	resealer->folder = -1;
+	r = store_file(path, STORE_SEGMENTS, name, error);
+	if (r < 0)
+		return r;
+	resealer->folder = lock_folder(name);
+	if (resealer->folder == -EBUSY)
+		return error_set(error, -EBUSY, "%s: another process puts names into it", path);
+	if (resealer->folder < 0)
+		return error_set(
+			error, resealer->folder, "%s: %s", name, strerror(-resealer->folder));
+	r = store_file(path, STORE_INDEX, name, error);
+	if (r == 0)
+		r = index_open(name, true, &resealer->index, &resealer->trouble);
+	if (r == -ENOMEM)
+		return r;
+	*ret_resealer = take_ptr(resealer);
+	return 0;
+}
+
+static int write_beside(int folder, const char *name, const struct buffer *bytes)
+{
+	_cleanup_close_ int fd =
+		openat(folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	r = file_write_all(fd, bytes->data, bytes->size);
+	return r == 0 && fsync(fd) < 0 ? -errno : r;
+}
+
+/* The two change places, so that one which was removed does not come back. Not every file system can do that: then it is looked first. */
+static int change_places(int folder, const char *name, const char *other)
+{
+	if (renameat2(folder, name, folder, other, RENAME_EXCHANGE) == 0)
+		return unlinkat(folder, name, 0) < 0 ? -errno : 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	if (faccessat(folder, other, F_OK, 0) < 0 || renameat(folder, name, folder, other) < 0)
+		return -errno;
+	return 0;
+}
+
+static int replace(int folder, const char *name, const struct buffer *bytes)
+{
+	char temporary[NAME_MAX + 1];
+	int r;
+
+	/* one that is left over goes when a recorder starts while there is none of us */
+	if (snprintf(temporary, sizeof(temporary), ".%s%s", name, STORE_RESEAL_SUFFIX) >=
+		(int)sizeof(temporary))
+		return -ENAMETOOLONG;
+	r = write_beside(folder, temporary, bytes);
+	if (r == 0)
+		r = change_places(folder, temporary, name);
+	if (r < 0) {
+		unlinkat(folder, temporary, 0);
+		return r;
+	}
+	return fsync(folder) < 0 ? -errno : 0;
+}
+
+static int put_into_index(struct store_resealer *resealer, const struct store_segment *segment,
+	const struct tape *tape, const struct buffer *bytes, struct error *error)
+{
+	struct segment_input input = segment_input_memory(bytes->data, bytes->size);
+	_cleanup_(buffer_done) struct buffer busy = { 0 };
+	struct incidents incidents = { 0 };
+	int r;
+
+	if (!resealer->index) {
+		if (error)
+			*error = resealer->trouble;
+		return 1;
+	}
+	r = incidents_add_tape(&incidents, tape, segment->name);
+	if (r == 0)
+		r = MIN(segment_busy(&input, &busy, error), 0);
+	if (r == 0)
+		r = index_put(resealer->index, segment, &incidents, &busy, error);
+	incidents_done(&incidents);
+	return r < 0 ? 1 : 0;
+}
+
+int store_resealer_put(struct store_resealer *resealer, const struct store_segment *segment,
+	struct tape *tape, struct error *error)
+{
+	_cleanup_(buffer_done) struct buffer bytes = { 0 };
+	struct segment_summary summary;
+	struct store_segment fresh;
+	int r = segment_encode(tape, SEGMENT_USUAL, STORE_SEGMENT_MAX, &bytes);
+
+	if (r == 0)
+		r = replace(resealer->folder, segment->name, &bytes);
+	if (r < 0)
+		return error_set(error, r, "%s: %s", segment->name, strerror(-r));
+	segment_summarize(tape, &summary);
+	store_describe(&summary, segment->name, bytes.size, &fresh);
+	return put_into_index(resealer, &fresh, tape, &bytes, error);
+}

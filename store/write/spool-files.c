@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+
+#include "base/file.h"
+#include "store/disk/files.h"
+#include "store/write/writer.h"
+
+void spool_files_close(struct store_writer *writer)
+{
+	for (size_t i = 0; i < writer->open.count; i++)
+		close(writer->open.items[i].fd);
+	array_done(&writer->open);
+}
+
+static int spool_path(const struct store_writer *writer, const char *boot_id, uint64_t sequence,
+	char path[PATH_MAX], struct error *error)
+{
+	char name[64];
+
+	if (store_name(boot_id, sequence, STORE_SPOOL_SUFFIX, name) < 0)
+		return error_set(error, -EINVAL, "no boot id: \"%s\"", boot_id);
+	return store_file(writer->spools, name, path, error);
+}
+
+/* Its name has to be on the disk before what is in it counts. */
+static int open_spool(
+	struct store_writer *writer, uint64_t sequence, const char *path, struct error *error)
+{
+	struct spool_file file = { .sequence = sequence, .torn = true };
+	int r;
+
+	file.fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	if (file.fd < 0)
+		return error_set(error, -errno, "%s: %s", path, strerror(errno));
+	r = file_sync_dir(writer->spools);
+	if (r == 0)
+		r = array_push(&writer->open, file);
+	if (r == 0)
+		return 0;
+	close(file.fd);
+	unlink(path);
+	return error_set(error, r, "%s: %s", path, strerror(-r));
+}
+
+static struct spool_file *find_spool(struct store_writer *writer, uint64_t sequence)
+{
+	for (size_t i = 0; i < writer->open.count; i++)
+		if (writer->open.items[i].sequence == sequence)
+			return &writer->open.items[i];
+	return NULL;
+}
+
+/* After a failed sync the pages count as written, so what is given again is written again. */
+static int append(struct spool_file *file, const void *bytes, size_t size)
+{
+	int r;
+
+	if (file->torn && ftruncate(file->fd, file->size) < 0)
+		return -errno;
+	file->torn = true;
+	r = file_write_at(file->fd, bytes, size, file->size);
+	if (r == 0 && fdatasync(file->fd) < 0)
+		r = -errno;
+	if (r < 0)
+		return r;
+	file->torn = false;
+	file->size += size;
+	return 0;
+}
+
+static int write_spool(struct store_writer *writer, uint64_t sequence, const void *bytes,
+	size_t size, struct error *error)
+{
+	struct spool_file *file = find_spool(writer, sequence);
+	char path[PATH_MAX];
+	int r = spool_path(writer, writer->boot_id, sequence, path, error);
+
+	if (r == 0 && !file) {
+		if (sequence < writer->anew_from ||
+			writer->closed[sequence % WRITER_CLOSED] == sequence + 1)
+			return 0;
+		r = open_spool(writer, sequence, path, error);
+		file = find_spool(writer, sequence);
+	}
+	if (r < 0)
+		return r;
+	r = append(file, bytes, size);
+	return r < 0 ? error_set(error, r, "%s: %s", path, strerror(-r)) : 0;
+}
+
+int store_writer_spool(struct store_writer *writer, uint64_t sequence, const void *bytes,
+	size_t size, struct error *error)
+{
+	int r;
+
+	pthread_mutex_lock(&writer->spool_lock);
+	r = writer_hold(writer, error);
+	if (r == 0)
+		r = write_spool(writer, sequence, bytes, size, error);
+	pthread_mutex_unlock(&writer->spool_lock);
+	return r;
+}
+
+void spool_files_remove(struct store_writer *writer, const char *boot_id, uint64_t sequence)
+{
+	struct spool_file *file;
+	char path[PATH_MAX];
+
+	pthread_mutex_lock(&writer->spool_lock);
+	if (strcmp(boot_id, writer->boot_id) == 0) {
+		writer->closed[sequence % WRITER_CLOSED] = sequence + 1;
+		file = find_spool(writer, sequence);
+		if (file) {
+			close(file->fd);
+			*file = writer->open.items[--writer->open.count];
+		}
+	}
+	if (spool_path(writer, boot_id, sequence, path, NULL) == 0)
+		unlink(path);
+	pthread_mutex_unlock(&writer->spool_lock);
+}
+
+void store_writer_forget(struct store_writer *writer, uint64_t sequence)
+{
+	spool_files_remove(writer, writer->boot_id, sequence);
+}

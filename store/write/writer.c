@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "store/write/writer.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "store/disk/files.h"
+#include "store/disk/segment-dir.h"
+#include "store/disk/unsaved-note.h"
+#include "store/disk/notes.h"
+#include "store/write/write-error.h"
+#include "store/write/reseal.h"
+#include "store/write/settings.h"
+#include "store/disk/spool-dir.h"
+#include "store/disk/status-file.h"
+#include "tape/clocks.h"
+#include "tape/tape-events.h"
+
+/* By so much the clocks may be off between two anchors that are kept: as far as two CPUs' clocks are. */
+#define ANCHORS_OFF_NS 20000
+
+/* The lock file: who has it, and the number that comes next in this boot. A crash of the machine ends the boot too: no need to sync. */
+static void note_number(const struct store_writer *writer)
+{
+	struct spools_writer ours = {
+		.pid = getpid(),
+		.first = writer->first_sequence,
+	};
+	char text[128];
+	int size;
+
+	memcpy(ours.boot_id, writer->boot_id, sizeof(ours.boot_id));
+	size = spools_format_writer(&ours, atomic_load(&writer->next_sequence), text, sizeof(text));
+	/* where it fails, the numbers of the files are still known */
+	(void)!pwrite(writer->lock_fd, text, size, 0);
+}
+
+struct store_writer *store_writer_close(struct store_writer *writer)
+{
+	if (!writer)
+		return NULL;
+	spool_files_close(writer);
+	index_close(writer->index);
+	if (writer->lock_fd >= 0) {
+		if (writer_holds(writer)) {
+			status_remove(writer->path);
+			last_words_done(writer->path);
+		}
+		if (atomic_load(&writer->next_sequence))
+			note_number(writer);
+		close(writer->lock_fd);
+	}
+	strings_done(&writer->imported);
+	pthread_mutex_destroy(&writer->spool_lock);
+	free(writer->path);
+	free(writer);
+	return NULL;
+}
+
+/* Numbers go on above this one. */
+static void number_above(struct store_writer *writer, uint64_t number)
+{
+	uint64_t next = atomic_load(&writer->next_sequence);
+
+	while (next <= number &&
+		!atomic_compare_exchange_weak(&writer->next_sequence, &next, number + 1))
+		;
+}
+
+/* What the writer before us gave out in this boot, of which there may be no file any more. */
+static void read_number(struct store_writer *writer)
+{
+	_cleanup_free_ char *text = NULL;
+	unsigned long long next;
+	char boot_id[40];
+
+	if (file_read_fd(writer->lock_fd, 4096, &text, NULL) == 0 &&
+		sscanf(text, "%*d %39s %llu", boot_id, &next) == 2 && next &&
+		strcmp(boot_id, writer->boot_id) == 0)
+		number_above(writer, next - 1);
+}
+
+static void number_above_name(struct store_writer *writer, const char *name)
+{
+	uint64_t number;
+
+	if (store_is_of_boot(name, writer->boot_id, &number))
+		number_above(writer, number);
+}
+
+/* What a writer left that was killed: no other writer is there, we hold the lock. */
+static void sweep(const struct store_writer *writer, const char *name)
+{
+	static const char suffix[] = STORE_SUFFIX ".new";
+	size_t size = strlen(name);
+	char file[PATH_MAX];
+
+	if (name[0] == '.' && size > strlen(suffix) &&
+		strcmp(name + size - strlen(suffix), suffix) == 0 &&
+		store_file(writer->segments, name, file, NULL) == 0)
+		unlink(file);
+}
+
+static int see_segment_name(void *context, const char *name)
+{
+	const struct store_writer *writer = context;
+
+	sweep(writer, name);
+	store_resealer_sweep(writer->path, name);
+	number_above_name(context, name);
+	return 0;
+}
+
+static int see_spool_name(void *context, const char *name)
+{
+	number_above_name(context, name);
+	return 0;
+}
+
+int writer_find_numbers(struct store_writer *writer, struct error *error)
+{
+	int r = store_each_name(writer->path, STORE_SEGMENTS, see_segment_name, writer, error);
+
+	if (r == 0)
+		r = store_each_name(writer->path, STORE_SPOOLS, see_spool_name, writer, error);
+	if (r < 0)
+		return r;
+	read_number(writer);
+	note_number(writer);
+	return 0;
+}
+
+static int writer_number(struct store_writer *writer, struct error *error)
+{
+	int r = writer_find_numbers(writer, error);
+
+	writer->first_sequence = atomic_load(&writer->next_sequence);
+	if (r == 0)
+		note_number(writer);
+	return r;
+}
+
+static int read_boot_id(char text[40], struct error *error)
+{
+	_cleanup_free_ char *data = NULL;
+	int r = file_read("/proc/sys/kernel/random/boot_id", 64, &data, NULL);
+
+	if (r < 0)
+		return error_set(error, r, "/proc/sys/kernel/random/boot_id: %s", strerror(-r));
+	snprintf(text, 40, "%.*s", (int)strcspn(data, "\n"), data);
+	return 0;
+}
+
+static int see_import(void *context, const struct note *note)
+{
+	const char *id = note_field(note, "id");
+	uint32_t number;
+
+	return note->kind == NOTES_IMPORT && strings_add(context, id, strlen(id), &number) < 0
+		       ? -ENOMEM
+		       : 0;
+}
+
+static int writer_name_folders(struct store_writer *writer, struct error *error)
+{
+	int r = store_file(writer->path, STORE_SEGMENTS, writer->segments, error);
+
+	if (r == 0)
+		r = store_file(writer->path, STORE_NAMES, writer->names, error);
+	return r < 0 ? r : store_file(writer->path, STORE_SPOOLS, writer->spools, error);
+}
+
+/* Stacks show kernel addresses and what everybody runs: not for everybody's eyes. */
+static int make_folder(const struct store_writer *writer, const char *folder, const char *name,
+	struct error *error)
+{
+	int r = file_make_dirs(folder, 0750);
+	struct stat about;
+
+	if (r == -ENOTDIR && stat(writer->path, &about) == 0 && S_ISREG(about.st_mode))
+		return error_set(error, r,
+			"%s is a file, which can only be read; give the folder of a store",
+			writer->path);
+	if (r == 0 && faccessat(AT_FDCWD, folder, R_OK | W_OK | X_OK, AT_EACCESS) < 0)
+		return refusal_set(error, -errno, writer->path, "write into", name);
+	return r < 0 ? refusal_set(error, r, writer->path, "make", name) : 0;
+}
+
+int writer_make_folders(struct store_writer *writer, struct error *error)
+{
+	int r = make_folder(writer, writer->segments, STORE_SEGMENTS, error);
+
+	if (r == 0)
+		r = make_folder(writer, writer->spools, STORE_SPOOLS, error);
+	if (r < 0)
+		return r;
+	r = file_sync_dir(writer->path);
+	return r < 0 ? refusal_set(error, r, writer->path, "sync", "folder") : 0;
+}
+
+/* Where the index cannot be opened now, it is as good as one that is behind. */
+static int writer_start_index(struct store_writer *writer, struct error *error)
+{
+	int r = writer_reconcile(writer, error);
+
+	writer->behind = r < 0;
+	if (r == -EPROTONOSUPPORT)
+		return error_prefix(error, r, "%s", writer->path);
+	return r == -ENOMEM ? r : 0;
+}
+
+static struct store_writer *writer_new(const char *path)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = calloc(1, sizeof(*writer));
+
+	if (!writer)
+		return NULL;
+	writer->lock_fd = -1;
+	pthread_mutex_init(&writer->spool_lock, NULL);
+	writer->path = strdup(path);
+	return writer->path ? take_ptr(writer) : NULL;
+}
+
+int store_writer_open_dry(const char *path, struct store_writer **ret_writer, struct error *error)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = writer_new(path);
+	char file[PATH_MAX];
+	int r;
+
+	if (!writer)
+		return -ENOMEM;
+	writer->dry = true;
+	r = writer_name_folders(writer, error);
+	if (r == 0)
+		r = store_file(path, STORE_INDEX, file, error);
+	if (r < 0)
+		return r;
+	if (access(writer->segments, R_OK | X_OK) < 0)
+		return error_set(error, -errno, "%s: %s", writer->segments, strerror(errno));
+	/* without one to believe, the folder says what is there */
+	r = index_open(file, false, &writer->index, error);
+	if (r == -EPROTONOSUPPORT)
+		return error_prefix(error, r, "%s", path);
+	if (r == -ENOMEM)
+		return r;
+	*ret_writer = take_ptr(writer);
+	return 0;
+}
+
+int store_writer_open(const char *path, struct store_writer **ret_writer, struct error *error)
+{
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = writer_new(path);
+	uint64_t damaged;
+	int r;
+
+	if (!writer)
+		return -ENOMEM;
+	r = writer_name_folders(writer, error);
+	if (r == 0)
+		r = writer_make_folders(writer, error);
+	if (r == 0)
+		r = writer_lock(writer, error);
+	if (r == 0)
+		r = read_boot_id(writer->boot_id, error);
+	if (r == 0)
+		r = writer_number(writer, error);
+	if (r == 0)
+		r = notes_read(path, see_import, &writer->imported, &damaged, error);
+	if (r == 0)
+		r = writer_start_index(writer, error);
+	if (r < 0)
+		return r;
+	last_words_prepare(path);
+	*ret_writer = take_ptr(writer);
+	return 0;
+}
+
+int store_writer_leave(struct store_writer *writer, struct store_left *left)
+{
+	struct store_left before;
+
+	if (!writer_holds(writer))
+		return -EBUSY;
+	memcpy(left->boot_id, writer->boot_id, sizeof(left->boot_id));
+	left->first = writer->first_sequence;
+	/* what the one before us left may not be recovered yet, and is in these words, too */
+	if (last_words_read(writer->path, &before) == 1 &&
+		strcmp(before.boot_id, left->boot_id) == 0)
+		left->first = MIN(left->first, before.first);
+	return last_words_write(writer->path, left);
+}
+
+int store_writer_left(const struct store_writer *writer, struct store_left *ret_left)
+{
+	return last_words_read(writer->path, ret_left);
+}
+
+void store_writer_heard(struct store_writer *writer)
+{
+	if (writer_holds(writer))
+		last_words_clear(writer->path);
+}
+
+uint64_t store_writer_number(struct store_writer *writer)
+{
+	return atomic_fetch_add(&writer->next_sequence, 1);
+}
+
+const char *store_writer_names(const struct store_writer *writer)
+{
+	return writer->names;
+}
+
+static const char *boot_of(const struct store_writer *writer, const struct tape *tape)
+{
+	const char *boot_id = tape_fact(tape, "boot_id");
+
+	return *boot_id ? boot_id : writer->boot_id;
+}
+
+/* Puts the segment into the index; with it, and by the files, those that could not be put there before. */
+static int put_into_index(struct store_writer *writer, const struct store_segment *segment,
+	const struct tape *tape, const struct buffer *bytes, struct error *error)
+{
+	_cleanup_(buffer_done) struct buffer busy = { 0 };
+	struct segment_input input = segment_input_memory(bytes->data, bytes->size);
+	struct incidents incidents = { 0 };
+	int r = incidents_add_tape(&incidents, tape, segment->name);
+
+	if (r == 0)
+		r = MIN(segment_busy(&input, &busy, error), 0);
+	if (r == 0 && writer_is_behind(writer))
+		r = writer_reconcile(writer, error);
+	if (r == 0)
+		r = index_put(writer->index, segment, &incidents, &busy, error);
+	if (r == -EBADMSG)
+		r = store_writer_rebuild(writer, error);
+	incidents_done(&incidents);
+	writer->behind = r < 0;
+	return r < 0 ? (error_prefix(error, r, "%s", writer->path), 1) : 0;
+}
+
+static int encode(
+	struct tape *tape, enum segment_effort effort, struct buffer *bytes, struct error *error)
+{
+	int r = tape_sort_samples(tape);
+
+	if (r == 0)
+		r = tape_sort_events(tape);
+	if (r == 0) {
+		tape_span_samples(tape);
+		tape_join_losses(tape);
+		clocks_thin(tape, ANCHORS_OFF_NS);
+		r = segment_encode(tape, effort, STORE_SEGMENT_MAX, bytes);
+	}
+	if (r == -EFBIG)
+		return error_set(error, r,
+			"a segment of %zu samples would be larger than %u MB; make them shorter",
+			tape->samples.count, STORE_SEGMENT_MAX >> 20);
+	return r < 0 ? error_set(error, r, "out of memory while sealing a segment") : 0;
+}
+
+/* Who waits for room asks again and again: to make the segment for that each time would cost a good part of a CPU. */
+static bool is_unfit(const struct store_writer *writer, const char *name)
+{
+	struct statvfs about;
+	uint64_t blocks;
+
+	if (!writer->unfit_bytes || strcmp(writer->unfit, name) != 0 ||
+		statvfs(writer->segments, &about) < 0)
+		return false;
+	/* what is kept for root is root's */
+	blocks = geteuid() == 0 ? about.f_bfree : about.f_bavail;
+	return blocks * about.f_frsize < writer->unfit_bytes;
+}
+
+static int write_segment(struct store_writer *writer, const char *name, const struct buffer *bytes,
+	struct error *error)
+{
+	int r = file_replace(writer->segments, name, bytes->data, bytes->size);
+
+	writer->unfit_bytes = r == -ENOSPC ? bytes->size : 0;
+	memcpy(writer->unfit, name, sizeof(writer->unfit));
+	return r < 0 ? error_set(error, r, "%s/%s: %s", writer->segments, name, strerror(-r)) : 0;
+}
+
+/* Is the store ours? */
+static int hold(struct store_writer *writer, struct tape *tape, const char *boot_id, char name[64],
+	struct error *error)
+{
+	int r;
+
+	pthread_mutex_lock(&writer->spool_lock);
+	r = writer_hold(writer, error);
+	if (r == 0 && strcmp(boot_id, writer->boot_id) == 0 &&
+		tape->sequence >= writer->first_sequence && tape->sequence < writer->anew_from)
+		tape->sequence = store_writer_number(writer);
+	pthread_mutex_unlock(&writer->spool_lock);
+	return r < 0 ? r : store_name(boot_id, tape->sequence, STORE_SUFFIX, name);
+}
+
+/* The index is that of the store that was there before. Whatever becomes of it, the segment is safe. */
+static int tell_anew(struct store_writer *writer, struct error *error)
+{
+	writer->index = index_close(writer->index);
+	writer->behind = true;
+	writer->renewed++;
+	writer_start_index(writer, NULL);
+	error_set(error, 0,
+		"%s was removed or replaced while we recorded into it; what is recorded goes into "
+		"the one that is there now",
+		writer->path);
+	return 1;
+}
+
+uint64_t store_writer_renewed(const struct store_writer *writer)
+{
+	return writer->renewed;
+}
+
+int store_writer_seal(struct store_writer *writer, struct tape *tape, enum segment_effort effort,
+	uint64_t *ret_bytes, struct error *error)
+{
+	_cleanup_(buffer_done) struct buffer bytes = { 0 };
+	const char *boot_id = boot_of(writer, tape);
+	struct segment_summary summary;
+	struct store_segment segment;
+	char name[64];
+	int r;
+
+	if (store_name(boot_id, tape->sequence, STORE_SUFFIX, name) < 0)
+		return error_set(error, -EINVAL,
+			"a tape of the boot \"%s\": no file can be called so", boot_id);
+	if (!tape->anchors.count)
+		return error_set(error, -EINVAL,
+			"a tape of %zu samples without any anchor: nobody knows when that was",
+			tape->samples.count);
+	r = hold(writer, tape, boot_id, name, error);
+	if (r < 0)
+		return r;
+	if (is_unfit(writer, name))
+		return error_set(
+			error, -ENOSPC, "%s/%s: %s", writer->segments, name, strerror(ENOSPC));
+	r = encode(tape, effort, &bytes, error);
+	if (r == 0)
+		r = write_segment(writer, name, &bytes, error);
+	if (r < 0)
+		return r;
+	if (ret_bytes)
+		*ret_bytes = bytes.size;
+	memcpy(writer->sealed_last, name, sizeof(name));
+	pthread_mutex_lock(&writer->spool_lock);
+	note_number(writer);
+	pthread_mutex_unlock(&writer->spool_lock);
+	segment_summarize(tape, &summary);
+	store_describe(&summary, name, bytes.size, &segment);
+	r = atomic_exchange(&writer->anew, false) ? tell_anew(writer, error) : 0;
+	r = MAX(r, put_into_index(writer, &segment, tape, &bytes, error));
+	spool_files_remove(writer, boot_id, tape->sequence);
+	return r;
+}
+
+int store_writer_imported(struct store_writer *writer, const char *id)
+{
+	for (uint32_t i = 1; i < strings_count(&writer->imported); i++)
+		if (strcmp(strings_at(&writer->imported, i), id) == 0)
+			return 1;
+	return 0;
+}
+
+int store_writer_note_import(
+	struct store_writer *writer, const char *id, const char *line, struct error *error)
+{
+	const struct notes_field fields[] = { { "id", id }, { "line", line } };
+	struct note note = {
+		.kind = NOTES_IMPORT,
+		.realtime_ns = clock_ns(CLOCK_REALTIME),
+		.fields = fields,
+		.field_count = ARRAY_SIZE(fields),
+	};
+	int r = notes_append(writer->path, &note, error);
+
+	return r < 0 ? r : see_import(&writer->imported, &note);
+}
+
+int store_writer_note_limits(
+	struct store_writer *writer, const struct store_limits *limits, struct error *error)
+{
+	struct store_limits last = { 0 };
+	int r = writer_check(writer, error);
+
+	if (r == 0)
+		r = settings_read(writer->path, &last, error);
+	/* a recorder that is started again and again must not fill the notes with it */
+	if (r == 1 && last.max_age_ns == limits->max_age_ns &&
+		last.max_bytes == limits->max_bytes &&
+		last.keep_free_bytes == limits->keep_free_bytes && last.pin_ns == limits->pin_ns)
+		return 0;
+	return r < 0 ? r : settings_append(writer->path, limits, error);
+}
