@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "naming/inside.h"
+#include "naming/process-root.h"
 #include "naming/process.h"
 #include "symbolizer/elf.h"
 

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "naming/inside.h"
+#include "naming/process-root.h"
 
 #define STATUS_LIMIT (64u << 10)
 #define MAPS_LIMIT (16u << 20)

@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "naming/inside.h"
+#include "naming/process-root.h"
 #include "naming/mounts.h"
 
 #define ROOT_DEVICE makedev(8, 1)

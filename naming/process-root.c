@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "naming/inside.h"
+#include "naming/process-root.h"
 
 #include <errno.h>
 #include <fcntl.h>
