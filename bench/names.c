@@ -18,7 +18,7 @@
 #include "symbolizer/elf.h"
 #include "symbolizer/kallsyms.h"
 #include "symbolizer/symbols.h"
-#include "symbolizer/wanted.h"
+#include "symbolizer/addresses.h"
 
 #define WARM_ROUNDS 100
 

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "symbolizer/wanted.h"
+#include "symbolizer/addresses.h"
 #include "tape/tape.h"
 
 struct name_cache;

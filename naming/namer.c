@@ -12,7 +12,7 @@
 #include "naming/unnamed.h"
 #include "symbolizer/elf.h"
 #include "symbolizer/jit.h"
-#include "symbolizer/wanted.h"
+#include "symbolizer/addresses.h"
 
 /*
  * Invariants:

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "symbolizer/span.h"
+#include "symbolizer/file-window.h"
 
 struct eh_frame {
 	struct window entries;

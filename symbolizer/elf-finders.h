@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "symbolizer/elf-image.h"
-#include "symbolizer/wanted.h"
+#include "symbolizer/addresses.h"
 
 /* The symbol tables of `named`, which is `mapped` itself or has the names of it, and the PLT of `mapped`. */
 int elf_find_symbols(const struct elf_image *mapped, const struct elf_image *named,

@@ -12,7 +12,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "symbolizer/span.h"
+#include "symbolizer/file-window.h"
 
 struct elf_section {
 	uint64_t address;

@@ -3,7 +3,7 @@
  * Which of an ELF file's symbols are functions, and where in the file they are: perf's choice, but only of code, for an
  * address that was executed cannot lie in data.
  *
- * The tables are gone through twice, as symbolizer/sieve.h wants it, and only what is kept is given its name.
+ * The tables are gone through twice, as symbolizer/symbol-prefilter.h wants it, and only what is kept is given its name.
  *
  * All names together take no more than NAMES_MAX: a million symbols may share one name of a megabyte, or unfold when they are
  * demangled.
@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "symbolizer/demangle.h"
-#include "symbolizer/sieve.h"
+#include "symbolizer/symbol-prefilter.h"
 #include "symbolizer/symbols.h"
 
 #define NAMES_MAX (16u << 20)

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "symbolizer/wanted.h"
+#include "symbolizer/addresses.h"
 
 #define ELF_BUILD_ID_MAX 20
 

@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "symbolizer/span.h"
+#include "symbolizer/file-window.h"
 
 #define GO_HEADER_MAX 72
 

@@ -7,8 +7,8 @@
  * reaches beyond the span. 0, or as wanted_answer().
  */
 
-#include "symbolizer/span.h"
-#include "symbolizer/wanted.h"
+#include "symbolizer/file-window.h"
+#include "symbolizer/addresses.h"
 
 /* perf-PID.map: a line a function, "7f2a31000000 1c0 name", start and size in hex. */
 int perf_map_names(const struct span *span, struct wanted *wanted);

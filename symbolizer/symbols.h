@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
-#include "symbolizer/wanted.h"
+#include "symbolizer/addresses.h"
 
 struct symbols;
 

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "symbolizer/elf.h"
-#include "symbolizer/wanted.h"
+#include "symbolizer/addresses.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

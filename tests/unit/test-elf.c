@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "symbolizer/elf.h"
-#include "symbolizer/wanted.h"
+#include "symbolizer/addresses.h"
 
 /* The code is mapped 0x100000 above where it is in the file. */
 #define CODE_OFFSET 0x1000

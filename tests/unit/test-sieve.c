@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdint.h>
 
-#include "symbolizer/sieve.h"
+#include "symbolizer/symbol-prefilter.h"
 #include "symbolizer/symbols.h"
 
 enum { COUNT = 300, SPACE = 20000 };

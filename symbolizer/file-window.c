@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "symbolizer/span.h"
+#include "symbolizer/file-window.h"
 
 #include <errno.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "symbolizer/wanted.h"
+#include "symbolizer/addresses.h"
 
 #include <string.h>
 

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "base/array.h"
-#include "symbolizer/wanted.h"
+#include "symbolizer/addresses.h"
 
 /* Zeroed to start. */
 struct sieve {

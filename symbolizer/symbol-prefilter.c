@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "symbolizer/sieve.h"
+#include "symbolizer/symbol-prefilter.h"
 
 #include "base/cleanup.h"
 
