@@ -3,7 +3,7 @@
 
 /* A grid while it is drawn: what its rows of either kind share. */
 
-#include "draw/heat.h"
+#include "draw/heat-map.h"
 
 #define HEAT_SATURATED 0.9
 

@@ -4,7 +4,7 @@
 /* What a heat map marks: each episode of a window once, where its first line in there is. A kill for want of memory has three lines, a night of resets thousands. */
 
 #include "cli/window/incident-book.h"
-#include "draw/heat.h"
+#include "draw/heat-map.h"
 #include "query/window/window.h"
 
 struct heat_marks_extent {

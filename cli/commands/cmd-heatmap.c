@@ -11,7 +11,7 @@
 #include "cli/answer/progress-line.h"
 #include "cli/answer/screen.h"
 #include "cli/window/window-options.h"
-#include "draw/heat.h"
+#include "draw/heat-map.h"
 #include "query/sums/heat.h"
 #include "query/read/scan.h"
 

@@ -2,7 +2,7 @@
 /* Grids of CPU time, and how they are drawn. */
 #include "tests/check.h"
 
-#include "draw/heat.h"
+#include "draw/heat-map.h"
 #include "draw/text.h"
 #include "query/read/window-filter.h"
 #include "query/sums/tally-tape.h"
