@@ -3,7 +3,7 @@
 
 /* Each looks at what was measured, and puts what it finds, and what it looked at, into the report. 0 or -ENOMEM. */
 
-#include "audit/host.h"
+#include "audit/host-figures.h"
 #include "audit/report.h"
 
 int check_memory_cgroups(const struct host *host, struct report *report);

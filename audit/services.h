@@ -3,7 +3,7 @@
 
 /* The services of systemd: since when each runs, and how often it was started, from wherever that can be known. */
 
-#include "audit/host.h"
+#include "audit/host-figures.h"
 
 #define AGE_UNKNOWN UINT64_MAX
 

@@ -3,7 +3,7 @@
 
 /* Which thread keeps a CPU busy, from two looks at /proc. */
 
-#include "audit/host.h"
+#include "audit/host-figures.h"
 
 struct thread_share {
 	uint32_t cpu;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "audit/host.h"
+#include "audit/host-figures.h"
 
 #include <errno.h>
 #include <stdarg.h>
