@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reads segments as docs/FORMAT.md has them, and prints all that they hold as the text that tests/tape-text.h describes.
+"""Reads segments as docs/FORMAT.md has them, and prints all that they hold as the text that tests/dumped-tape.h describes.
 
 Written from that text alone, to find out whether it says all that a reader needs: it shares nothing with the reader in tape/. It stands in
 the order of the text, whose words it uses; what is down to columns is in sections.py. Beyond Python it takes the program zstd.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Prints all that a segment holds as the text of tests/tape-text.h: what a reader that was written from docs/FORMAT.md alone is held beside. Behind it
+ * Prints all that a segment holds as the text of tests/dumped-tape.h: what a reader that was written from docs/FORMAT.md alone is held beside. Behind it
  * what its section of busy CPUs says, where it has one:
  *
  *   busy KNOWN CPUS
@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "tape/busy.h"
 #include "tape/segment/segment.h"
-#include "tests/tape-text.h"
+#include "tests/dumped-tape.h"
 
 static void put_cell(const struct busy *busy, const struct busy_cell *cell, struct buffer *out)
 {

@@ -10,7 +10,7 @@
 #include "cli/options/command.h"
 #include "cli/answer/screen.h"
 #include "cli/options/time-zone.h"
-#include "tests/spools.h"
+#include "tests/made-spools.h"
 
 #define PERF(seconds) (TAPES_PERF + (uint64_t)((seconds)*1e9))
 

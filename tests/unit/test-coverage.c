@@ -8,7 +8,7 @@
 
 #include "query/read/recorded.h"
 #include "query/read/selection.h"
-#include "tests/spools.h"
+#include "tests/made-spools.h"
 
 #define AT(seconds) (TAPES_REALTIME + (uint64_t)((seconds)*1e9))
 #define PERF(seconds) (TAPES_PERF + (uint64_t)((seconds)*1e9))

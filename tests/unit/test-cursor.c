@@ -5,7 +5,7 @@
 #include "query/read/cursor.h"
 #include "query/read/selection.h"
 #include "tests/random-stores.h"
-#include "tests/spools.h"
+#include "tests/made-spools.h"
 
 #define AT(seconds) (TAPES_REALTIME + (uint64_t)((int64_t)((seconds)*1e9)))
 

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 
 #include "tests/faults.h"
-#include "tests/spools.h"
+#include "tests/made-spools.h"
 
 static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
 

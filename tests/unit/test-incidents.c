@@ -8,7 +8,7 @@
 #include "store/disk/incident-notes.h"
 #include "store/disk/log-position.h"
 #include "store/disk/notes.h"
-#include "tests/spools.h"
+#include "tests/made-spools.h"
 
 #define BOOT "11111111-2222-3333-4444-555555555555"
 #define AT(seconds) (TAPES_REALTIME + (seconds)*NSEC_PER_SEC)

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "tests/spools.h"
+#include "tests/made-spools.h"
 
 #define TAPES 40
 #define SECONDS 3

@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "tape/segment/contents.h"
 #include "tests/random-tape.h"
-#include "tests/spools.h"
+#include "tests/made-spools.h"
 
 #define AT(seconds) (TAPES_REALTIME + (seconds)*NSEC_PER_SEC)
 

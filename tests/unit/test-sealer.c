@@ -13,7 +13,7 @@
 #include "recorder/sink/unsaved.h"
 #include "recorder/sink/sealer.h"
 #include "store/disk/files.h"
-#include "tests/spools.h"
+#include "tests/made-spools.h"
 
 #define TAPES 8
 #define SAMPLES 2000

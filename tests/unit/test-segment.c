@@ -8,7 +8,7 @@
 #include "tape/segment/section.h"
 #include "tape/segment/segment.h"
 #include "tests/random-tape.h"
-#include "tests/tape-text.h"
+#include "tests/dumped-tape.h"
 #include "tests/tapes.h"
 
 static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };

@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "store/disk/notes.h"
-#include "tests/spools.h"
+#include "tests/made-spools.h"
 
 static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
 
