@@ -39,14 +39,14 @@ struct sample {
 
 struct bench {
 	struct perf_layout layout;
-	struct assembler_source source;
-	struct assembler_options options;
-	struct assembler assembler;
+	struct pipeline_source source;
+	struct pipeline_options options;
+	struct pipeline assembler;
 	struct sample *stacks; /* one of each */
 	uint64_t random;
 };
 
-static const struct assembler_fact facts[] = { { "host", "bench" }, { 0 } };
+static const struct pipeline_fact facts[] = { { "host", "bench" }, { 0 } };
 
 static uint32_t pick(struct bench *bench, uint32_t below)
 {
@@ -95,9 +95,9 @@ static int prepare(struct bench *bench)
 	int r;
 
 	bench->layout = (struct perf_layout){ .sample_type = SAMPLE_TYPE, .sample_id_all = true };
-	bench->source = (struct assembler_source){ &bench->layout, 0, true };
+	bench->source = (struct pipeline_source){ &bench->layout, 0, true };
 	/* no store is behind it: the tape never ends */
-	bench->options = (struct assembler_options){
+	bench->options = (struct pipeline_options){
 		.segment_ns = 24 * 3600 * NSEC_PER_SEC,
 		.sources = &bench->source,
 		.facts = facts,
@@ -105,14 +105,14 @@ static int prepare(struct bench *bench)
 		.imported = true,
 	};
 	bench->stacks = calloc(STACKS, sizeof(*bench->stacks));
-	r = bench->stacks ? assembler_init(&bench->assembler, &bench->options) : -ENOMEM;
+	r = bench->stacks ? pipeline_init(&bench->assembler, &bench->options) : -ENOMEM;
 	for (uint32_t i = 0; r == 0 && i < STACKS; i++)
 		make_stack(bench, &bench->stacks[i], i);
 	for (int i = 0; r == 0 && i < PROCESSES; i++)
 		r = start_process(bench, 1000 + i);
 	if (r == 0)
-		r = assembler_anchor(&bench->assembler, &anchor);
-	return r == 0 ? assembler_begin(&bench->assembler, START_NS) : r;
+		r = pipeline_anchor(&bench->assembler, &anchor);
+	return r == 0 ? pipeline_begin(&bench->assembler, START_NS) : r;
 }
 
 /* A second of one CPU's ring. Few stacks are most of what is seen, as on any host. */
@@ -128,7 +128,7 @@ static int drain_cpu(struct bench *bench, uint32_t cpu, uint64_t begin_ns)
 		sample->cpu = cpu;
 		sample->time_ns = begin_ns + i * (NSEC_PER_SEC / FREQUENCY) + cpu * 20000;
 		place = perf_record_place(&bench->layout, (const uint8_t *)sample, sizeof(*sample));
-		r = assembler_add(
+		r = pipeline_add(
 			&bench->assembler, 0, &place, (const uint8_t *)sample, sizeof(*sample));
 	}
 	return r;
@@ -144,7 +144,7 @@ static int run(struct bench *bench, unsigned int from, unsigned int to)
 		for (uint32_t cpu = 0; r == 0 && cpu < CPUS; cpu++)
 			r = drain_cpu(bench, cpu, begin_ns);
 		if (r == 0)
-			r = assembler_flush(&bench->assembler, begin_ns + NSEC_PER_SEC);
+			r = pipeline_flush(&bench->assembler, begin_ns + NSEC_PER_SEC);
 	}
 	return r;
 }
@@ -172,7 +172,7 @@ int main(int argc, char **argv)
 			samples / took / 1e6, CPUS, 100 * took / seconds);
 	else
 		fprintf(stderr, "intern: %s\n", strerror(-r));
-	assembler_done(&bench.assembler);
+	pipeline_done(&bench.assembler);
 	free(bench.stacks);
 	return r < 0;
 }

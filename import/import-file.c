@@ -23,7 +23,7 @@
 
 void import_file_done(struct import_file *file)
 {
-	perf_file_done(&file->perf);
+	perf_data_done(&file->perf);
 	if (file->fd >= 0)
 		close(file->fd);
 	free(file->path);
@@ -53,13 +53,13 @@ static int identify(struct import_file *file)
 	return 0;
 }
 
-static bool is_dummy(const struct perf_file_event *event)
+static bool is_dummy(const struct perf_data_event *event)
 {
 	return event->type == PERF_TYPE_SOFTWARE && event->config == PERF_COUNT_SW_DUMMY;
 }
 
 /* "cycles" is also "cycles:u" and "cpu-clock:pppH"; the text before the colon is enough. */
-static bool is_named(const struct perf_file_event *event, const char *name)
+static bool is_named(const struct perf_data_event *event, const char *name)
 {
 	return strcmp(event->name, name) == 0 ||
 	       (strncmp(event->name, name, strlen(name)) == 0 && event->name[strlen(name)] == ':');
@@ -72,7 +72,7 @@ static int choose_event(
 	int r = 0;
 
 	for (size_t i = 0; i < file->perf.events.count && !file->event; i++) {
-		const struct perf_file_event *event = &file->perf.events.items[i];
+		const struct perf_data_event *event = &file->perf.events.items[i];
 
 		buffer_printf(&names, "%s%s", i ? ", " : "", event->name);
 		if (options->event ? is_named(event, options->event)
@@ -106,7 +106,7 @@ static int see_time(void *context, const uint8_t *record, size_t size, uint64_t 
 	memcpy(&type, record, sizeof(type));
 	if (type != PERF_TYPE_SAMPLE)
 		return 0;
-	time_ns = perf_file_place(&file->perf, record, size).time_ns;
+	time_ns = perf_data_place(&file->perf, record, size).time_ns;
 	if (!file->continues && !file->first_ns && time_ns >= file->perf.first_ns &&
 		time_ns <= file->perf.last_ns) {
 		file->first_ns = file->perf.first_ns;
@@ -124,7 +124,7 @@ static int find_times(struct import_file *file, struct zstd_stream **stream, str
 	int r;
 
 	file->first_ns = file->last_ns = 0;
-	r = perf_file_read(&file->perf, stream, see_time, file, error);
+	r = perf_data_read(&file->perf, stream, see_time, file, error);
 	return r == -ECANCELED ? 0 : r;
 }
 
@@ -135,7 +135,7 @@ static int pass(void *context, const uint8_t *record, size_t size, uint64_t offs
 
 int import_file_pass(struct import_file *file, struct zstd_stream **stream)
 {
-	int r = perf_file_read(&file->perf, stream, pass, NULL, NULL);
+	int r = perf_data_read(&file->perf, stream, pass, NULL, NULL);
 
 	return MIN(r, 0);
 }
@@ -160,7 +160,7 @@ int import_file_follow(struct import_file *file, struct import_file *before,
 		r = import_file_pass(before, stream);
 	if (r == 0)
 		r = find_times(file, stream, &said);
-	if (r < 0 || r == PERF_FILE_CONTINUES)
+	if (r < 0 || r == PERF_DATA_CONTINUES)
 		return error_set(error, r < 0 ? r : -EBADMSG, "%s: %s", file->path,
 			r < 0 ? strerror(-r) : said.text);
 	return find_clock(file, options, error);
@@ -177,7 +177,7 @@ static int look_through(
 		r = find_times(file, &stream, NULL);
 	if (r < 0)
 		return error_set(error, r, "%s: %s", file->path, strerror(-r));
-	file->continues = r == PERF_FILE_CONTINUES;
+	file->continues = r == PERF_DATA_CONTINUES;
 	return file->continues ? 0 : find_clock(file, options, error);
 }
 
@@ -208,7 +208,7 @@ int import_file_open(const char *path, const struct import_options *options,
 	file.path = strdup(path);
 	r = file.path ? unpack(&file, options, error) : -ENOMEM;
 	if (r == 0)
-		r = perf_file_open(file.fd, &file.perf, error);
+		r = perf_data_open(file.fd, &file.perf, error);
 	if (r < 0) {
 		error_prefix(error, r, "%s", path);
 		import_file_done(&file);

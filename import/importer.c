@@ -23,12 +23,12 @@
 struct run {
 	struct import_file *file;
 	const struct import_options *options;
-	struct assembler assembler;
-	struct assembler_options assembly;
+	struct pipeline assembler;
+	struct pipeline_options assembly;
 	struct sealer_options sealing;
-	array_of(struct assembler_source) sources; /* one an event */
-	const struct perf_file_event *made_up; /* how perf's own MMAP2 records are read */
-	struct assembler_fact facts[16];
+	array_of(struct pipeline_source) sources; /* one an event */
+	const struct perf_data_event *made_up; /* how perf's own MMAP2 records are read */
+	struct pipeline_fact facts[16];
 	char boot_id[64], rate[24], cpus[16], clock[64], kernel_text[24], kernel_end[24];
 	uint64_t first_ns; /* of the samples that were added so far; UINT64_MAX: none */
 	uint64_t last_ns;
@@ -41,18 +41,18 @@ struct run {
 
 static void add_fact(struct run *run, const char *key, const char *value)
 {
-	struct assembler_fact *fact = run->facts;
+	struct pipeline_fact *fact = run->facts;
 
 	while (fact->key)
 		fact++;
 	if (value && *value && fact < run->facts + ARRAY_SIZE(run->facts) - 1)
-		*fact = (struct assembler_fact){ key, value };
+		*fact = (struct pipeline_fact){ key, value };
 }
 
 static void collect_facts(struct run *run)
 {
 	const struct import_file *file = run->file;
-	const struct perf_file *perf = &file->perf;
+	const struct perf_data *perf = &file->perf;
 	const char *name = strrchr(file->path, '/');
 
 	snprintf(run->boot_id, sizeof(run->boot_id), "import-%s", file->id);
@@ -81,17 +81,17 @@ static int begin(struct run *run, uint64_t begin_ns)
 		.realtime_ns = begin_ns + run->file->clock.offset_ns,
 		.error_ns = run->file->clock.error_ns,
 	};
-	int r = assembler_anchor(&run->assembler, &anchor);
+	int r = pipeline_anchor(&run->assembler, &anchor);
 
 	collect_facts(run);
 	run->begun = true;
-	return r == 0 ? assembler_begin(&run->assembler, begin_ns) : r;
+	return r == 0 ? pipeline_begin(&run->assembler, begin_ns) : r;
 }
 
 /* The memory of records that wait; each has an entry, and another one while they are sorted. */
 static size_t gathered(const struct run *run)
 {
-	const struct timeline *timeline = &run->assembler.timeline;
+	const struct reorder *timeline = &run->assembler.timeline;
 
 	return timeline->bytes.size +
 	       2 * timeline->entries.count * sizeof(*timeline->entries.items);
@@ -106,7 +106,7 @@ static int flush(struct run *run, uint64_t before_ns)
 	if (!run->begun)
 		r = begin(run, run->first_ns == UINT64_MAX ? run->newest_ns : run->first_ns);
 	if (r == 0)
-		r = assembler_flush(&run->assembler, before_ns);
+		r = pipeline_flush(&run->assembler, before_ns);
 	run->flushed_ns = before_ns;
 	return r == 0 ? sealer_wait(run->assembly.sealer, WAITING_MAX) : r;
 }
@@ -136,7 +136,7 @@ static void note_kernel(struct run *run, const uint8_t *record, size_t size, uin
 		(unsigned long long)(decoded.mmap.start + decoded.mmap.size));
 }
 
-static int add_record(struct run *run, const struct perf_file_event *event,
+static int add_record(struct run *run, const struct perf_data_event *event,
 	const struct perf_record_place *place, const uint8_t *record, size_t size)
 {
 	uint32_t source = event - run->file->perf.events.items;
@@ -147,7 +147,7 @@ static int add_record(struct run *run, const struct perf_file_event *event,
 	memcpy(&type, record, sizeof(type));
 	if (type == PERF_TYPE_MMAP || type == PERF_TYPE_MMAP2)
 		note_kernel(run, record, size, source);
-	if (assembler_add(&run->assembler, source, place, record, size) < 0)
+	if (pipeline_add(&run->assembler, source, place, record, size) < 0)
 		return -ENOMEM;
 	if (time_ns > MAX(run->assembler.added_ns, added_ns))
 		return 0; /* not believed, and counted */
@@ -171,18 +171,18 @@ static void show_progress(struct run *run, uint64_t offset)
 static int take_record(void *context, const uint8_t *record, size_t size, uint64_t offset)
 {
 	struct run *run = context;
-	const struct perf_file_event *event;
+	const struct perf_data_event *event;
 	struct perf_record_place place;
 	uint32_t type;
 
 	show_progress(run, offset);
 	memcpy(&type, record, sizeof(type));
-	if (type == PERF_FILE_FINISHED_ROUND)
+	if (type == PERF_DATA_FINISHED_ROUND)
 		return finish_round(run);
-	if (type >= PERF_FILE_ATTR)
+	if (type >= PERF_DATA_ATTR)
 		return 0;
-	place = perf_file_place(&run->file->perf, record, size);
-	event = perf_file_event(&run->file->perf, place.id);
+	place = perf_data_place(&run->file->perf, record, size);
+	event = perf_data_event(&run->file->perf, place.id);
 	/* what perf made up itself has no id, and the layout of any; a sample of no known event goes in, to be found damaged */
 	if (!event)
 		event = type == PERF_TYPE_MMAP2 ? run->made_up : run->file->event;
@@ -193,8 +193,8 @@ static int take_record(void *context, const uint8_t *record, size_t size, uint64
 
 static int prepare(struct run *run, struct store_writer *writer, struct error *error)
 {
-	const struct perf_file *perf = &run->file->perf;
-	int r = assembler_init(&run->assembler, &run->assembly);
+	const struct perf_data *perf = &run->file->perf;
+	int r = pipeline_init(&run->assembler, &run->assembly);
 
 	run->made_up = run->file->event;
 	for (size_t i = 0; r == 0 && i < perf->events.count; i++) {
@@ -202,7 +202,7 @@ static int prepare(struct run *run, struct store_writer *writer, struct error *e
 		if (perf->events.items[i].layout.build_id)
 			run->made_up = &perf->events.items[i];
 		r = array_push(&run->sources,
-			(struct assembler_source){
+			(struct pipeline_source){
 				.layout = &perf->events.items[i].layout, .samples = true });
 	}
 	for (size_t i = 0; r == 0 && i < perf->build_ids.count; i++)
@@ -211,7 +211,7 @@ static int prepare(struct run *run, struct store_writer *writer, struct error *e
 			perf->build_ids.items[i].size);
 	if (r < 0)
 		return error_set(error, r, "out of memory");
-	run->assembly = (struct assembler_options){
+	run->assembly = (struct pipeline_options){
 		.segment_ns = run->options->segment_ns,
 		.sources = run->sources.items,
 		.facts = run->facts,
@@ -225,9 +225,9 @@ static int read_all(struct run *run, struct zstd_stream **stream, struct import_
 	struct error *error)
 {
 	struct error note = { 0 };
-	int r = perf_file_read(&run->file->perf, stream, take_record, run, &note);
+	int r = perf_data_read(&run->file->perf, stream, take_record, run, &note);
 
-	if (r < 0 || r == PERF_FILE_CONTINUES)
+	if (r < 0 || r == PERF_DATA_CONTINUES)
 		return error_set(error, r < 0 ? r : -EBADMSG, "%s: %s", run->file->path,
 			note.text[0] ? note.text : strerror(-r));
 	if (r == 1)
@@ -238,7 +238,7 @@ static int read_all(struct run *run, struct zstd_stream **stream, struct import_
 			"kept");
 	r = flush(run, run->round_ns);
 	if (r == 0 && run->begun && run->first_ns != UINT64_MAX)
-		r = assembler_end(&run->assembler, run->last_ns + 1, NULL);
+		r = pipeline_end(&run->assembler, run->last_ns + 1, NULL);
 	return r < 0 ? error_set(error, r, "%s: out of memory", run->file->path) : 0;
 }
 
@@ -279,7 +279,7 @@ int import_file_run(struct import_file *file, const struct import_options *optio
 	result.bytes = status.bytes;
 	if (result.samples)
 		note_times(&run, &result);
-	assembler_done(&run.assembler);
+	pipeline_done(&run.assembler);
 	array_done(&run.sources);
 	if (r == 0)
 		*ret_result = result;

@@ -36,9 +36,9 @@ struct import_file {
 	int fd;
 	bool cut; /* what was packed around it ended too early */
 	bool continues; /* its compression goes on from the file before it */
-	struct perf_file perf;
+	struct perf_data perf;
 	char id[40]; /* of its contents */
-	const struct perf_file_event *event; /* the one whose samples are taken */
+	const struct perf_data_event *event; /* the one whose samples are taken */
 	uint64_t first_ns, last_ns; /* of its samples, on the events' clock; 0: it has none */
 	struct import_clock clock;
 	int64_t chain_ns; /* the caller's: when the first of those that it continues begins, on the wall clock */

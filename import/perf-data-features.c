@@ -48,9 +48,9 @@ static int read_text(struct reader *bytes, char *text, size_t size)
 }
 
 /* One entry of the build-id list; the record's header included. */
-static int read_build_id(struct perf_file *file, struct reader *entry)
+static int read_build_id(struct perf_data *file, struct reader *entry)
 {
-	struct perf_file_build_id row = { 0 };
+	struct perf_data_build_id row = { 0 };
 	const uint8_t *field;
 	const char *path;
 	uint16_t misc;
@@ -75,7 +75,7 @@ static int read_build_id(struct perf_file *file, struct reader *entry)
 	return 0;
 }
 
-static int read_build_ids(struct perf_file *file, struct reader *bytes)
+static int read_build_ids(struct perf_data *file, struct reader *bytes)
 {
 	int r = 0;
 
@@ -93,12 +93,12 @@ static int read_build_ids(struct perf_file *file, struct reader *bytes)
 }
 
 /* Names of the events, by their ids; what an event of the header has no name for keeps the one made up for it. */
-static int read_event_names(struct perf_file *file, struct reader *bytes)
+static int read_event_names(struct perf_data *file, struct reader *bytes)
 {
 	uint32_t count = reader_u32(bytes), attr_size = reader_u32(bytes);
 
 	for (uint32_t i = 0; i < count && !reader_failed(bytes); i++) {
-		struct perf_file_event *event;
+		struct perf_data_event *event;
 		uint32_t ids;
 		char name[sizeof(event->name)];
 
@@ -106,7 +106,7 @@ static int read_event_names(struct perf_file *file, struct reader *bytes)
 		ids = reader_u32(bytes);
 		if (read_text(bytes, name, sizeof(name)) < 0)
 			return -EBADMSG;
-		event = ids ? (struct perf_file_event *)perf_file_event(file, reader_u64(bytes))
+		event = ids ? (struct perf_data_event *)perf_data_event(file, reader_u64(bytes))
 			    : NULL;
 		if (!event && i < file->events.count && !ids)
 			event = &file->events.items[i];
@@ -118,7 +118,7 @@ static int read_event_names(struct perf_file *file, struct reader *bytes)
 	return reader_failed(bytes) ? -EBADMSG : 0;
 }
 
-static int read_clock(struct perf_file *file, struct reader *bytes)
+static int read_clock(struct perf_data *file, struct reader *bytes)
 {
 	uint64_t realtime_ns, clock_ns;
 
@@ -135,7 +135,7 @@ static int read_clock(struct perf_file *file, struct reader *bytes)
 }
 
 int perf_feature_read(
-	struct perf_file *file, unsigned int feature, const uint8_t *data, size_t size)
+	struct perf_data *file, unsigned int feature, const uint8_t *data, size_t size)
 {
 	struct reader bytes;
 
@@ -167,9 +167,9 @@ int perf_feature_read(
 }
 
 /* The attribute has its own size in it, and the ids come behind. */
-static int read_attr_record(struct perf_file *file, struct reader *body)
+static int read_attr_record(struct perf_data *file, struct reader *body)
 {
-	struct perf_file_event event;
+	struct perf_data_event event;
 	struct reader attr;
 	uint32_t size;
 	const uint8_t *at;
@@ -181,15 +181,15 @@ static int read_attr_record(struct perf_file *file, struct reader *body)
 	if (!reader_take(body, size))
 		return -EBADMSG;
 	reader_init(&attr, at, size);
-	if (perf_file_read_attr(&attr, &event) < 0)
+	if (perf_data_read_attr(&attr, &event) < 0)
 		return -EBADMSG;
-	return perf_file_add_event(file, &event, body);
+	return perf_data_add_event(file, &event, body);
 }
 
-static int read_update(struct perf_file *file, struct reader *body)
+static int read_update(struct perf_data *file, struct reader *body)
 {
 	uint64_t kind = reader_u64(body), id = reader_u64(body);
-	struct perf_file_event *event = (struct perf_file_event *)perf_file_event(file, id);
+	struct perf_data_event *event = (struct perf_data_event *)perf_data_event(file, id);
 	const char *name;
 
 	if (kind != EVENT_UPDATE_NAME || !event)
@@ -201,18 +201,18 @@ static int read_update(struct perf_file *file, struct reader *body)
 	return 0;
 }
 
-int perf_feature_record(struct perf_file *file, uint32_t type, const uint8_t *record, size_t size)
+int perf_feature_record(struct perf_data *file, uint32_t type, const uint8_t *record, size_t size)
 {
 	struct reader body;
 	uint64_t feature;
 
 	reader_init(&body, record, size);
-	if (type == PERF_FILE_BUILD_ID)
+	if (type == PERF_DATA_BUILD_ID)
 		return read_build_id(file, &body);
 	reader_take(&body, PERF_HEADER_SIZE);
-	if (type == PERF_FILE_ATTR)
+	if (type == PERF_DATA_ATTR)
 		return read_attr_record(file, &body);
-	if (type == PERF_FILE_EVENT_UPDATE)
+	if (type == PERF_DATA_EVENT_UPDATE)
 		return read_update(file, &body);
 	feature = reader_u64(&body);
 	if (reader_failed(&body) || feature >= 256 || !perf_feature_wanted(feature))

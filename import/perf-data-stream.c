@@ -21,7 +21,7 @@
 #define ZSTD_MAGIC "\x28\xb5\x2f\xfd"
 
 struct stream {
-	struct perf_file *file;
+	struct perf_data *file;
 	struct zstd_stream **zstd;
 	bool started; /* the file's first compressed record was seen */
 	bool continues; /* with a frame that began in another file */
@@ -43,7 +43,7 @@ static int damaged(struct stream *stream, const char *what)
 
 static int foreign(struct stream *stream)
 {
-	return error_set(stream->error, PERF_FILE_CONTINUES,
+	return error_set(stream->error, PERF_DATA_CONTINUES,
 		"its compression goes on from another file (--switch-output -z): import it "
 		"together "
 		"with the one before it");
@@ -80,7 +80,7 @@ static int take_inner(struct stream *stream, const uint8_t *record, size_t size)
 	uint32_t type;
 
 	memcpy(&type, record, sizeof(type));
-	if (!type || type >= PERF_FILE_ATTR || size % 8)
+	if (!type || type >= PERF_DATA_ATTR || size % 8)
 		return damaged(stream, "a compressed record that holds no records");
 	return stream->give(stream->context, record, size, stream->offset);
 }
@@ -140,9 +140,9 @@ static void note_payload(struct stream *stream, uint32_t type, const uint8_t *re
 
 	reader_init(&body, record, size);
 	reader_take(&body, PERF_HEADER_SIZE);
-	if (type == PERF_FILE_AUXTRACE)
+	if (type == PERF_DATA_AUXTRACE)
 		stream->skip = reader_u64(&body);
-	else if (type == PERF_FILE_TRACING_DATA && stream->file->pipe)
+	else if (type == PERF_DATA_TRACING_DATA && stream->file->pipe)
 		stream->skip = ((uint64_t)reader_u32(&body) + 7) & ~7ull;
 }
 
@@ -153,9 +153,9 @@ static int take_outer(struct stream *stream, const uint8_t *record, size_t size)
 
 	stream->offset += size;
 	memcpy(&type, record, sizeof(type));
-	if (type == PERF_FILE_COMPRESSED)
+	if (type == PERF_DATA_COMPRESSED)
 		return take_compressed(stream, record + PERF_HEADER_SIZE, size - PERF_HEADER_SIZE);
-	if (type == PERF_FILE_COMPRESSED2 && size >= 16) {
+	if (type == PERF_DATA_COMPRESSED2 && size >= 16) {
 		memcpy(&payload, record + 8, sizeof(payload));
 		if (payload > size - 16)
 			return damaged(stream, "a compressed record that claims too much");
@@ -221,7 +221,7 @@ static int read_all(struct stream *stream, struct buffer *outer)
 	return r;
 }
 
-int perf_file_read(struct perf_file *file, struct zstd_stream **stream,
+int perf_data_read(struct perf_data *file, struct zstd_stream **stream,
 	int (*give)(void *context, const uint8_t *record, size_t size, uint64_t offset),
 	void *context, struct error *error)
 {

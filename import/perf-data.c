@@ -30,7 +30,7 @@
 #define ATTR_USE_CLOCKID (1ull << 25)
 #define ATTR_BUILD_ID (1ull << 34)
 
-void perf_file_done(struct perf_file *file)
+void perf_data_done(struct perf_data *file)
 {
 	for (size_t i = 0; i < file->build_ids.count; i++)
 		free(file->build_ids.items[i].path);
@@ -40,8 +40,8 @@ void perf_file_done(struct perf_file *file)
 	array_done(&file->build_ids);
 }
 
-int perf_file_load(
-	const struct perf_file *file, uint64_t offset, uint64_t size, struct buffer *bytes)
+int perf_data_load(
+	const struct perf_data *file, uint64_t offset, uint64_t size, struct buffer *bytes)
 {
 	bytes->size = 0;
 	if (offset > file->size || size > file->size - offset || size > FEATURE_MAX)
@@ -61,11 +61,11 @@ int perf_file_load(
 	return 0;
 }
 
-int perf_file_read_attr(struct reader *attr, struct perf_file_event *event)
+int perf_data_read_attr(struct reader *attr, struct perf_data_event *event)
 {
 	uint64_t flags;
 
-	*event = (struct perf_file_event){ .clock = -1 };
+	*event = (struct perf_data_event){ .clock = -1 };
 	event->type = reader_u32(attr);
 	reader_u32(attr); /* its own size */
 	event->config = reader_u64(attr);
@@ -91,10 +91,10 @@ int perf_file_read_attr(struct reader *attr, struct perf_file_event *event)
 	return 0;
 }
 
-int perf_file_add_event(
-	struct perf_file *file, const struct perf_file_event *event, struct reader *ids)
+int perf_data_add_event(
+	struct perf_data *file, const struct perf_data_event *event, struct reader *ids)
 {
-	struct perf_file_id row = { .event = file->events.count };
+	struct perf_data_id row = { .event = file->events.count };
 
 	if (array_push(&file->events, *event) < 0)
 		return -ENOMEM;
@@ -107,15 +107,15 @@ int perf_file_add_event(
 	return 0;
 }
 
-static int read_attrs(struct perf_file *file, uint64_t offset, uint64_t size, uint64_t entry_size)
+static int read_attrs(struct perf_data *file, uint64_t offset, uint64_t size, uint64_t entry_size)
 {
 	_cleanup_(buffer_done) struct buffer attrs = { 0 }, ids = { 0 };
-	struct perf_file_event event;
+	struct perf_data_event event;
 	int r;
 
 	if (entry_size < 64 || entry_size > 4096 || size > ATTRS_MAX || !size)
 		return -EBADMSG;
-	r = perf_file_load(file, offset, size, &attrs);
+	r = perf_data_load(file, offset, size, &attrs);
 	for (uint64_t at = 0; r == 0 && at + entry_size <= size; at += entry_size) {
 		struct reader attr, section, list;
 		uint64_t ids_offset, ids_size;
@@ -124,19 +124,19 @@ static int read_attrs(struct perf_file *file, uint64_t offset, uint64_t size, ui
 		reader_init(&section, attrs.data + at + entry_size - 16, 16);
 		ids_offset = reader_u64(&section);
 		ids_size = reader_u64(&section);
-		r = perf_file_read_attr(&attr, &event);
+		r = perf_data_read_attr(&attr, &event);
 		if (r == 0)
-			r = perf_file_load(file, ids_offset, ids_size, &ids);
+			r = perf_data_load(file, ids_offset, ids_size, &ids);
 		if (r < 0)
 			return r;
 		reader_init(&list, ids.data, ids.size);
-		r = perf_file_add_event(file, &event, &list);
+		r = perf_data_add_event(file, &event, &list);
 	}
 	return r == 0 && !file->events.count ? -EBADMSG : r;
 }
 
 /* Features are extras: what one of them claims wrongly costs only itself. */
-static int read_features(struct perf_file *file, const uint64_t bits[4])
+static int read_features(struct perf_data *file, const uint64_t bits[4])
 {
 	_cleanup_(buffer_done) struct buffer table = { 0 }, feature = { 0 };
 	size_t count = 0;
@@ -145,7 +145,7 @@ static int read_features(struct perf_file *file, const uint64_t bits[4])
 
 	for (int i = 0; i < 4; i++)
 		count += __builtin_popcountll(bits[i]);
-	r = perf_file_load(file, file->data_end, count * 16, &table);
+	r = perf_data_load(file, file->data_end, count * 16, &table);
 	if (r < 0)
 		return r == -EBADMSG ? 0 : r;
 	reader_init(&sections, table.data, table.size);
@@ -158,7 +158,7 @@ static int read_features(struct perf_file *file, const uint64_t bits[4])
 		size = reader_u64(&sections);
 		if (!perf_feature_wanted(bit))
 			continue;
-		r = perf_file_load(file, offset, size, &feature);
+		r = perf_data_load(file, offset, size, &feature);
 		if (r == 0)
 			r = perf_feature_read(file, bit, feature.data, feature.size);
 		if (r < 0 && r != -EBADMSG)
@@ -167,7 +167,7 @@ static int read_features(struct perf_file *file, const uint64_t bits[4])
 	return 0;
 }
 
-static int read_header(struct perf_file *file, const struct buffer *head, struct error *error)
+static int read_header(struct perf_data *file, const struct buffer *head, struct error *error)
 {
 	uint64_t entry_size, attrs_offset, attrs_size, data_size, bits[4];
 	struct reader reader;
@@ -198,27 +198,27 @@ static int read_header(struct perf_file *file, const struct buffer *head, struct
 /* A pipe's header comes as records in front of the others. */
 static int take_pipe_record(void *context, const uint8_t *record, size_t size, uint64_t offset)
 {
-	struct perf_file *file = context;
+	struct perf_data *file = context;
 	uint32_t type;
 	int r = 0;
 
 	memcpy(&type, record, sizeof(type));
-	if (type == PERF_FILE_ATTR || type == PERF_FILE_FEATURE || type == PERF_FILE_BUILD_ID ||
-		type == PERF_FILE_EVENT_UPDATE)
+	if (type == PERF_DATA_ATTR || type == PERF_DATA_FEATURE || type == PERF_DATA_BUILD_ID ||
+		type == PERF_DATA_EVENT_UPDATE)
 		r = perf_feature_record(file, type, record, size);
 	if (r < 0 && r != -EBADMSG)
 		return r;
 	return type < 64 ? -ECANCELED : 0;
 }
 
-static int read_pipe(struct perf_file *file, struct error *error)
+static int read_pipe(struct perf_data *file, struct error *error)
 {
 	int r;
 
 	file->pipe = true;
 	file->data_offset = PIPE_HEADER_SIZE;
 	file->data_end = file->size;
-	r = perf_file_read(file, NULL, take_pipe_record, file, NULL);
+	r = perf_data_read(file, NULL, take_pipe_record, file, NULL);
 	if (r < 0 && r != -ECANCELED)
 		return error_set(error, r, "%s", strerror(-r));
 	if (!file->events.count)
@@ -226,9 +226,9 @@ static int read_pipe(struct perf_file *file, struct error *error)
 	return 0;
 }
 
-int perf_file_open(int fd, struct perf_file *ret_file, struct error *error)
+int perf_data_open(int fd, struct perf_data *ret_file, struct error *error)
 {
-	_cleanup_(perf_file_done) struct perf_file file = { .fd = fd };
+	_cleanup_(perf_data_done) struct perf_data file = { .fd = fd };
 	_cleanup_(buffer_done) struct buffer head = { 0 };
 	struct reader reader;
 	const char *magic;
@@ -241,7 +241,7 @@ int perf_file_open(int fd, struct perf_file *ret_file, struct error *error)
 	if (!S_ISREG(about.st_mode))
 		return error_set(error, -EINVAL, "not a file");
 	file.size = about.st_size;
-	r = perf_file_load(&file, 0, MIN(file.size, (uint64_t)HEADER_SIZE), &head);
+	r = perf_data_load(&file, 0, MIN(file.size, (uint64_t)HEADER_SIZE), &head);
 	if (r < 0)
 		return error_set(error, r, "%s", strerror(-r));
 	reader_init(&reader, head.data, head.size);
@@ -256,16 +256,16 @@ int perf_file_open(int fd, struct perf_file *ret_file, struct error *error)
 	if (r < 0)
 		return r;
 	*ret_file = file;
-	file = (struct perf_file){ 0 };
+	file = (struct perf_data){ 0 };
 	return 0;
 }
 
 static bool id_equal(const void *context, uint32_t at, const void *id)
 {
-	return ((const struct perf_file *)context)->ids.items[at].id == *(const uint64_t *)id;
+	return ((const struct perf_data *)context)->ids.items[at].id == *(const uint64_t *)id;
 }
 
-const struct perf_file_event *perf_file_event(const struct perf_file *file, uint64_t id)
+const struct perf_data_event *perf_data_event(const struct perf_data *file, uint64_t id)
 {
 	uint32_t at;
 
@@ -279,16 +279,16 @@ const struct perf_file_event *perf_file_event(const struct perf_file *file, uint
  * With PERF_SAMPLE_IDENTIFIER the id is the first field of a sample and the last of any other record; what lies between may differ
  * from event to event, so it is looked at by the event's own layout.
  */
-struct perf_record_place perf_file_place(
-	const struct perf_file *file, const uint8_t *record, size_t size)
+struct perf_record_place perf_data_place(
+	const struct perf_data *file, const uint8_t *record, size_t size)
 {
 	const struct perf_layout *layout = &file->events.items[0].layout;
 	struct perf_record_place place = perf_record_place(layout, record, size);
-	const struct perf_file_event *event;
+	const struct perf_data_event *event;
 
 	if (file->events.count == 1 || !(layout->sample_type & PERF_SAMPLE_IDENTIFIER))
 		return place;
-	event = perf_file_event(file, place.id);
+	event = perf_data_event(file, place.id);
 	return event && event != file->events.items
 		       ? perf_record_place(&event->layout, record, size)
 		       : place;

@@ -14,7 +14,7 @@
 #include "base/table.h"
 #include "recorder/perf/perf-record.h"
 
-struct perf_file_event {
+struct perf_data_event {
 	char name[128];
 	struct perf_layout layout;
 	uint32_t type;
@@ -24,28 +24,28 @@ struct perf_file_event {
 	int32_t clock; /* of the times: a clockid_t, or -1 for the perf clock */
 };
 
-struct perf_file_build_id {
+struct perf_data_build_id {
 	char *path;
 	uint8_t size;
 	uint8_t id[TAPE_BUILD_ID_MAX];
 };
 
-struct perf_file_id {
+struct perf_data_id {
 	uint64_t id;
 	uint32_t event;
 };
 
-struct perf_file {
+struct perf_data {
 	int fd; /* the caller's */
 	uint64_t size;
 	uint64_t data_offset;
 	uint64_t data_end;
 	bool pipe;
 	bool unfinished; /* perf was killed: what comes after the data is not there */
-	array_of(struct perf_file_event) events;
-	array_of(struct perf_file_id) ids; /* of all events */
+	array_of(struct perf_data_event) events;
+	array_of(struct perf_data_id) ids; /* of all events */
 	struct table id_table;
-	array_of(struct perf_file_build_id) build_ids;
+	array_of(struct perf_data_build_id) build_ids;
 	char host[128];
 	char release[128];
 	char perf_version[64];
@@ -61,35 +61,35 @@ struct perf_file {
  * and are there after this too. -EBADMSG with a text when it is no perf.data file; -EPROTONOSUPPORT when it is of a big-endian machine or
  * a folder's.
  */
-int perf_file_open(int fd, struct perf_file *ret_file, struct error *error);
-void perf_file_done(struct perf_file *file);
+int perf_data_open(int fd, struct perf_data *ret_file, struct error *error);
+void perf_data_done(struct perf_data *file);
 
 /* The event that an id belongs to, where there is more than one; NULL. */
-const struct perf_file_event *perf_file_event(const struct perf_file *file, uint64_t id);
+const struct perf_data_event *perf_data_event(const struct perf_data *file, uint64_t id);
 /*
  * Where and when a record is, and of which event, by the fields that all events have at the same place: perf sees to that, with an
  * identifier in front where they differ otherwise.
  */
-struct perf_record_place perf_file_place(
-	const struct perf_file *file, const uint8_t *record, size_t size);
+struct perf_record_place perf_data_place(
+	const struct perf_data *file, const uint8_t *record, size_t size);
 
 /* perf's own record types that its readers act on. */
-enum perf_file_record {
-	PERF_FILE_ATTR = 64,
-	PERF_FILE_TRACING_DATA = 66,
-	PERF_FILE_BUILD_ID = 67,
-	PERF_FILE_FINISHED_ROUND = 68,
-	PERF_FILE_AUXTRACE = 71,
-	PERF_FILE_EVENT_UPDATE = 78,
-	PERF_FILE_FEATURE = 80,
-	PERF_FILE_COMPRESSED = 81,
-	PERF_FILE_COMPRESSED2 = 83,
+enum perf_data_record {
+	PERF_DATA_ATTR = 64,
+	PERF_DATA_TRACING_DATA = 66,
+	PERF_DATA_BUILD_ID = 67,
+	PERF_DATA_FINISHED_ROUND = 68,
+	PERF_DATA_AUXTRACE = 71,
+	PERF_DATA_EVENT_UPDATE = 78,
+	PERF_DATA_FEATURE = 80,
+	PERF_DATA_COMPRESSED = 81,
+	PERF_DATA_COMPRESSED2 = 83,
 };
 
 struct zstd_stream;
 
 /* The compression goes on from another file than the stream is of. What was given may be anything. */
-#define PERF_FILE_CONTINUES 2
+#define PERF_DATA_CONTINUES 2
 
 /*
  * Reads the records. stream is that of the file before (NULL: none) and afterwards this one's, the caller's to free: perf does not
@@ -99,6 +99,6 @@ struct zstd_stream;
  * handed on. What follows a damaged record is not readable: 1 with a text on where and why, or PERF_FILE_CONTINUES; 0 when all was
  * read.
  */
-int perf_file_read(struct perf_file *file, struct zstd_stream **stream,
+int perf_data_read(struct perf_data *file, struct zstd_stream **stream,
 	int (*give)(void *context, const uint8_t *record, size_t size, uint64_t offset),
 	void *context, struct error *error);

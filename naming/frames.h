@@ -5,7 +5,7 @@
 
 #include "tape/tape.h"
 
-struct frames {
+struct frame_table {
 	uint32_t module;
 	const uint32_t *items;
 	size_t count;

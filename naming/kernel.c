@@ -103,8 +103,8 @@ static int prepare_kernel(struct kernel *kernel, const struct finder *finder,
  * Code that the kernel made has the name under which it came: a BPF program, a trampoline. Where it lay there may be other code by now; the
  * table only tells where it begins.
  */
-static int name_made(
-	struct kernel *kernel, struct tape *tape, const struct frames *frames, const char *name)
+static int name_made(struct kernel *kernel, struct tape *tape, const struct frame_table *frames,
+	const char *name)
 {
 	const struct symbols *symbols = kernel->symbols;
 	int r = 0;
@@ -125,7 +125,7 @@ static int name_made(
 
 /* The kernel's table stays: all of its code is used by and by, and making the text of kallsyms costs the kernel more than reading it. */
 int kernel_name(struct kernel *kernel, const struct finder *finder, struct tape *tape,
-	const struct frames *frames)
+	const struct frame_table *frames)
 {
 	_cleanup_free_ char *name =
 		strdup(tape_string(tape, tape->modules.items[frames->module].path));

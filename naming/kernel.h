@@ -23,7 +23,7 @@ struct kernel {
 void kernel_done(struct kernel *kernel);
 /* Names the frames of one of its modules. 1 when there are no names of it at all, 0 or -ENOMEM. */
 int kernel_name(struct kernel *kernel, const struct finder *finder, struct tape *tape,
-	const struct frames *frames);
+	const struct frame_table *frames);
 /* Is it the tape's kernel that runs now? Read where that is not known yet. 0 or -ENOMEM. */
 int kernel_runs(struct kernel *kernel, const struct finder *finder, const struct tape *tape,
 	bool *ret_runs);

@@ -50,7 +50,8 @@ struct namer {
 };
 
 /* Adds what has no name in the tape and is not there yet. */
-static int want_frames(struct wanted *wanted, const struct tape *tape, const struct frames *frames)
+static int want_frames(
+	struct wanted *wanted, const struct tape *tape, const struct frame_table *frames)
 {
 	size_t before = wanted->addresses.count;
 	struct wanted there = { .addresses = { wanted->addresses.items, before, 0 } };
@@ -69,7 +70,7 @@ static int want_frames(struct wanted *wanted, const struct tape *tape, const str
 }
 
 static int take_answers(
-	const struct wanted *answers, struct tape *tape, const struct frames *frames)
+	const struct wanted *answers, struct tape *tape, const struct frame_table *frames)
 {
 	int r = 0;
 
@@ -204,7 +205,7 @@ static uint64_t end_of(const struct tape *tape)
 }
 
 static int name_elf(
-	struct namer *namer, struct tape *tape, const struct frames *frames, int32_t pid)
+	struct namer *namer, struct tape *tape, const struct frame_table *frames, int32_t pid)
 {
 	struct tape_module *module = &tape->modules.items[frames->module];
 	const char *path = tape_string(tape, module->path);
@@ -231,7 +232,7 @@ static bool same_id(const struct tape_module *a, const struct tape_module *b)
 	       memcmp(a->build_id, b->build_id, sizeof(a->build_id)) == 0;
 }
 
-static int name_kernel(struct namer *namer, struct tape *tape, const struct frames *frames)
+static int name_kernel(struct namer *namer, struct tape *tape, const struct frame_table *frames)
 {
 	int r = kernel_name(&namer->kernel, &namer->finder, tape, frames);
 
@@ -282,7 +283,7 @@ static int prepare_vdso(struct namer *namer, const struct tape *tape,
 }
 
 static int name_vdso(
-	struct namer *namer, struct tape *tape, const struct frames *frames, int32_t pid)
+	struct namer *namer, struct tape *tape, const struct frame_table *frames, int32_t pid)
 {
 	_cleanup_(wanted_done) struct wanted answers = { 0 };
 	bool same = false;
@@ -312,7 +313,7 @@ static int ask_jit(
 }
 
 /* Nothing is kept for the next tape: code is made, moved and thrown away all the time. */
-static int name_jit(struct namer *namer, struct tape *tape, const struct frames *frames)
+static int name_jit(struct namer *namer, struct tape *tape, const struct frame_table *frames)
 {
 	const char *path = tape_string(tape, tape->modules.items[frames->module].path);
 	_cleanup_(finder_files_close) struct finder_files files = { -1, -1 };
@@ -337,7 +338,7 @@ static int name_jit(struct namer *namer, struct tape *tape, const struct frames 
 }
 
 static int name_module(
-	struct namer *namer, struct tape *tape, const struct frames *frames, int32_t pid)
+	struct namer *namer, struct tape *tape, const struct frame_table *frames, int32_t pid)
 {
 	switch (tape->modules.items[frames->module].kind) {
 	case TAPE_MODULE_KERNEL:
@@ -428,7 +429,7 @@ static int name_modules(struct namer *namer, struct tape *tape)
 	int r = sort_by_module(tape, &items, &starts);
 
 	for (uint32_t module = 1; r == 0 && module < tape->modules.count; module++) {
-		struct frames frames = { module, items + starts[module],
+		struct frame_table frames = { module, items + starts[module],
 			starts[module + 1] - starts[module] };
 
 		namer->whys[module] = usual_why(&tape->modules.items[module]);

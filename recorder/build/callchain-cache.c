@@ -28,28 +28,28 @@ static void choose_factors(uint64_t factors[CHAIN_FACTORS])
 		factors[depth] = hash_u64(MODE_FACTOR * (depth + 1)) | 1;
 }
 
-int chains_init(struct chains *chains, struct tracker *tracker)
+int callchain_cache_init(struct callchain_cache *chains, struct tracker *tracker)
 {
 	int r;
 
-	*chains = (struct chains){ .tracker = tracker };
+	*chains = (struct callchain_cache){ .tracker = tracker };
 	choose_factors(chains->factors);
-	r = frames_init(&chains->frames, tracker);
-	return r == 0 ? recent_init(&chains->known, KNOWN_SETS) : r;
+	r = frame_table_init(&chains->frames, tracker);
+	return r == 0 ? lru_cache_init(&chains->known, KNOWN_SETS) : r;
 }
 
-void chains_done(struct chains *chains)
+void callchain_cache_done(struct callchain_cache *chains)
 {
-	frames_done(&chains->frames);
-	recent_done(&chains->known);
+	frame_table_done(&chains->frames);
+	lru_cache_done(&chains->known);
 	array_done(&chains->steps);
 }
 
-void chains_start(struct chains *chains, struct tape *tape)
+void callchain_cache_start(struct callchain_cache *chains, struct tape *tape)
 {
 	chains->tape = tape;
-	frames_start(&chains->frames, tape);
-	recent_clear(&chains->known);
+	frame_table_start(&chains->frames, tape);
+	lru_cache_clear(&chains->known);
 }
 
 static bool mode_of_mark(uint64_t mark, enum perf_cpu_mode *mode)
@@ -124,8 +124,8 @@ static uint64_t hash_of_mappings(const struct chain_mappings *mappings)
 }
 
 /* What a caller adds that many callers away from the root. */
-static uint64_t hash_caller(
-	const struct chains *chains, size_t depth, uint64_t address, enum perf_cpu_mode mode)
+static uint64_t hash_caller(const struct callchain_cache *chains, size_t depth, uint64_t address,
+	enum perf_cpu_mode mode)
 {
 	uint64_t factor = chains->factors[depth % CHAIN_FACTORS];
 
@@ -134,7 +134,7 @@ static uint64_t hash_caller(
 
 /* What most callchains are: no mark is among the callers. */
 static bool hash_whole(
-	const struct chains *chains, struct chain *chain, const struct perf_record *record)
+	const struct callchain_cache *chains, struct chain *chain, const struct perf_record *record)
 {
 	size_t last = record->sample.chain_count - 1, near = MIN(chain->depth, CHAIN_FACTORS);
 	uint64_t hash = hash_of_mappings(&chain->mappings), highest = 0, address;
@@ -156,7 +156,8 @@ static bool hash_whole(
 }
 
 /* Makes steps of its callers. */
-static int split(struct chains *chains, const struct perf_record *record, struct chain *chain)
+static int split(
+	struct callchain_cache *chains, const struct perf_record *record, struct chain *chain)
 {
 	struct chain_step step = { .mode = chain->leaf_mode };
 	size_t count = record->sample.chain_count;
@@ -183,18 +184,18 @@ static int split(struct chains *chains, const struct perf_record *record, struct
 	return 0;
 }
 
-static struct recent_key key_of(uint64_t hash, size_t depth)
+static struct lru_cache_key key_of(uint64_t hash, size_t depth)
 {
-	return (struct recent_key){ hash, depth, hash_u64(hash) };
+	return (struct lru_cache_key){ hash, depth, hash_u64(hash) };
 }
 
 /* Of the callers from this one outwards. */
-static struct recent_key key_of_step(const struct chains *chains, size_t step)
+static struct lru_cache_key key_of_step(const struct callchain_cache *chains, size_t step)
 {
 	return key_of(chains->steps.items[step].hash, chains->steps.count - step);
 }
 
-static int look(struct chains *chains, const struct tracker_process *process,
+static int look(struct callchain_cache *chains, const struct tracker_process *process,
 	const struct perf_record *record, struct chain *chain)
 {
 	find_leaf(chain, record);
@@ -203,21 +204,21 @@ static int look(struct chains *chains, const struct tracker_process *process,
 	return hash_whole(chains, chain, record) ? 0 : split(chains, record, chain);
 }
 
-int chains_look(struct chains *chains, const struct tracker_process *process,
+int callchain_cache_look(struct callchain_cache *chains, const struct tracker_process *process,
 	const struct perf_record *record, struct chain *ret_chain)
 {
 	int r = look(chains, process, record, ret_chain);
 
 	if (r < 0)
 		return r;
-	recent_soon(&chains->known, key_of(ret_chain->hash, ret_chain->depth));
+	lru_cache_soon(&chains->known, key_of(ret_chain->hash, ret_chain->depth));
 	if (!ret_chain->no_leaf)
-		frames_soon(&chains->frames, process, ret_chain->leaf_mode, ret_chain->leaf);
+		frame_table_soon(&chains->frames, process, ret_chain->leaf_mode, ret_chain->leaf);
 	return 0;
 }
 
 /* How many of the callers are to be looked up one by one, and the stack of those that called them. The whole of them is not known. */
-static size_t find_known(struct chains *chains, uint32_t *ret_stack)
+static size_t find_known(struct callchain_cache *chains, uint32_t *ret_stack)
 {
 	/* the callers from `known` outwards are, those from `unknown` on are not */
 	size_t known = chains->steps.count, unknown = 0;
@@ -227,10 +228,10 @@ static size_t find_known(struct chains *chains, uint32_t *ret_stack)
 		size_t middle = unknown + (known - unknown) / 2;
 		uint32_t stack;
 
-		recent_soon(&chains->known, key_of_step(chains, (unknown + middle) / 2));
-		recent_soon(&chains->known, key_of_step(chains, (middle + known) / 2));
-		stack = recent_find(&chains->known, key_of_step(chains, middle));
-		if (stack == RECENT_NONE) {
+		lru_cache_soon(&chains->known, key_of_step(chains, (unknown + middle) / 2));
+		lru_cache_soon(&chains->known, key_of_step(chains, (middle + known) / 2));
+		stack = lru_cache_find(&chains->known, key_of_step(chains, middle));
+		if (stack == LRU_CACHE_NONE) {
 			unknown = middle;
 		} else {
 			known = middle;
@@ -240,7 +241,7 @@ static size_t find_known(struct chains *chains, uint32_t *ret_stack)
 	return known;
 }
 
-static int build_stack(struct chains *chains, struct tracker_process *process,
+static int build_stack(struct callchain_cache *chains, struct tracker_process *process,
 	const struct perf_record *record, struct chain *chain, uint32_t *ret_stack)
 {
 	uint32_t stack, frame;
@@ -251,24 +252,24 @@ static int build_stack(struct chains *chains, struct tracker_process *process,
 		return r;
 	left = find_known(chains, &stack);
 	for (size_t i = 0; i < left; i++)
-		recent_soon(&chains->known, key_of_step(chains, i));
+		lru_cache_soon(&chains->known, key_of_step(chains, i));
 	while (r == 0 && left-- > 0) {
 		const struct chain_step *step = &chains->steps.items[left];
 
-		r = frames_find(
+		r = frame_table_find(
 			&chains->frames, process, record->pid, step->mode, step->address, &frame);
 		if (r == 0)
 			r = tape_add_stack(chains->tape, stack, frame, &stack);
 		if (r == 0 && left)
-			recent_offer(&chains->known, key_of_step(chains, left), stack);
+			lru_cache_offer(&chains->known, key_of_step(chains, left), stack);
 		else if (r == 0)
-			recent_put(&chains->known, key_of_step(chains, 0), stack);
+			lru_cache_put(&chains->known, key_of_step(chains, 0), stack);
 	}
 	*ret_stack = stack;
 	return r;
 }
 
-int chains_find(struct chains *chains, struct tracker_process *process,
+int callchain_cache_find(struct callchain_cache *chains, struct tracker_process *process,
 	const struct perf_record *record, const struct chain *looked, uint32_t *ret_frame,
 	uint32_t *ret_stack)
 {
@@ -280,12 +281,12 @@ int chains_find(struct chains *chains, struct tracker_process *process,
 	if (r == 0 && chain.no_leaf)
 		r = tape_add_no_stack(chains->tape, ret_frame);
 	else if (r == 0)
-		r = frames_find(&chains->frames, process, record->pid, chain.leaf_mode, chain.leaf,
-			ret_frame);
+		r = frame_table_find(&chains->frames, process, record->pid, chain.leaf_mode,
+			chain.leaf, ret_frame);
 	*ret_stack = 0;
 	if (r == 0 && chain.depth) {
-		*ret_stack = recent_find(&chains->known, key_of(chain.hash, chain.depth));
-		if (*ret_stack == RECENT_NONE)
+		*ret_stack = lru_cache_find(&chains->known, key_of(chain.hash, chain.depth));
+		if (*ret_stack == LRU_CACHE_NONE)
 			r = build_stack(chains, process, record, &chain, ret_stack);
 	}
 	return r == 0 ? chain.cut : r;

@@ -41,31 +41,31 @@ struct chain {
 
 #define CHAIN_FACTORS 128
 
-struct chains {
-	struct tape *tape; /* borrowed; set with chains_start() */
+struct callchain_cache {
+	struct tape *tape; /* borrowed; set with callchain_cache_start() */
 	struct tracker *tracker;
-	struct frames frames;
-	struct recent known; /* the stack of callers by their hash and how many they are */
+	struct frame_table frames;
+	struct lru_cache known; /* the stack of callers by their hash and how many they are */
 	array_of(struct chain_step) steps; /* the callers of the callchain at hand */
 	uint64_t factors[CHAIN_FACTORS]; /* of their hash, from the root on */
 };
 
 /* The tracker must outlive the chains. 0 or -ENOMEM. */
-int chains_init(struct chains *chains, struct tracker *tracker);
-void chains_done(struct chains *chains);
+int callchain_cache_init(struct callchain_cache *chains, struct tracker *tracker);
+void callchain_cache_done(struct callchain_cache *chains);
 /* From now on of this tape. */
-void chains_start(struct chains *chains, struct tape *tape);
+void callchain_cache_start(struct callchain_cache *chains, struct tape *tape);
 
 /*
- * Asks for what chains_find() needs of a record that comes soon: it lies where no cache has it, and so the more of them are asked for meanwhile, the
+ * Asks for what callchain_cache_find() needs of a record that comes soon: it lies where no cache has it, and so the more of them are asked for meanwhile, the
  * less is waited for. process may be NULL. 0 or -ENOMEM.
  */
-int chains_look(struct chains *chains, const struct tracker_process *process,
+int callchain_cache_look(struct callchain_cache *chains, const struct tracker_process *process,
 	const struct perf_record *record, struct chain *ret_chain);
 /*
  * The leaf's frame and the stack of its callers. What was looked at counts if the mappings are still those of then; `chain` may be zeroed. 0; 1 when
  * the callchain had to be cut; -ENOMEM.
  */
-int chains_find(struct chains *chains, struct tracker_process *process,
+int callchain_cache_find(struct callchain_cache *chains, struct tracker_process *process,
 	const struct perf_record *record, const struct chain *chain, uint32_t *ret_frame,
 	uint32_t *ret_stack);

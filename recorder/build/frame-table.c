@@ -6,26 +6,26 @@
 /* 65,536 addresses, in 1 MB. */
 #define ADDRESS_SETS 16384
 
-int frames_init(struct frames *frames, struct tracker *tracker)
+int frame_table_init(struct frame_table *frames, struct tracker *tracker)
 {
-	*frames = (struct frames){ .tracker = tracker };
-	return recent_init(&frames->addresses, ADDRESS_SETS);
+	*frames = (struct frame_table){ .tracker = tracker };
+	return lru_cache_init(&frames->addresses, ADDRESS_SETS);
 }
 
-void frames_done(struct frames *frames)
+void frame_table_done(struct frame_table *frames)
 {
 	array_done(&frames->module);
-	recent_done(&frames->addresses);
+	lru_cache_done(&frames->addresses);
 }
 
-void frames_start(struct frames *frames, struct tape *tape)
+void frame_table_start(struct frame_table *frames, struct tape *tape)
 {
 	frames->tape = tape;
 	frames->module.count = 0;
-	recent_clear(&frames->addresses);
+	lru_cache_clear(&frames->addresses);
 }
 
-static int note_pid(struct frames *frames, uint32_t module, int32_t pid)
+static int note_pid(struct frame_table *frames, uint32_t module, int32_t pid)
 {
 	struct tape *tape = frames->tape;
 
@@ -37,7 +37,7 @@ static int note_pid(struct frames *frames, uint32_t module, int32_t pid)
 }
 
 /* The tape's number of one of the tracker's modules. */
-static int find_module(struct frames *frames, uint32_t at, int32_t pid, uint32_t *ret_module)
+static int find_module(struct frame_table *frames, uint32_t at, int32_t pid, uint32_t *ret_module)
 {
 	struct tape_module module;
 	const char *path;
@@ -83,7 +83,7 @@ static const struct mapping *find_user(struct tracker_process *process, uint64_t
 }
 
 /* An address that lies in no mapping keeps its place in the stack and loses itself: frame 0. */
-static int make_frame(struct frames *frames, const struct mapping *mapping, int32_t pid,
+static int make_frame(struct frame_table *frames, const struct mapping *mapping, int32_t pid,
 	uint64_t address, uint32_t *ret_frame)
 {
 	uint32_t module;
@@ -99,38 +99,38 @@ static int make_frame(struct frames *frames, const struct mapping *mapping, int3
 }
 
 /* Of the mappings' version the low bits do: a tape does not live to see them again. */
-static struct recent_key key_of(const struct maps *maps, uint64_t address)
+static struct lru_cache_key key_of(const struct maps *maps, uint64_t address)
 {
-	return (struct recent_key){ address, maps->version,
+	return (struct lru_cache_key){ address, maps->version,
 		hash_u64(address ^ maps->version << 48) };
 }
 
-void frames_soon(const struct frames *frames, const struct tracker_process *process,
+void frame_table_soon(const struct frame_table *frames, const struct tracker_process *process,
 	enum perf_cpu_mode mode, uint64_t address)
 {
 	if (mode == PERF_MODE_KERNEL)
-		recent_soon(&frames->addresses, key_of(frames->tracker->kernel, address));
+		lru_cache_soon(&frames->addresses, key_of(frames->tracker->kernel, address));
 	else if (mode == PERF_MODE_USER && process)
-		recent_soon(&frames->addresses, key_of(process->maps, address));
+		lru_cache_soon(&frames->addresses, key_of(process->maps, address));
 }
 
 /* Most addresses have been seen before, under the same mappings. */
-static int known_frame(struct frames *frames, const struct maps *maps, int32_t pid,
+static int known_frame(struct frame_table *frames, const struct maps *maps, int32_t pid,
 	uint64_t address, uint32_t *ret_frame)
 {
-	struct recent_key key = key_of(maps, address);
+	struct lru_cache_key key = key_of(maps, address);
 	int r = 0;
 
-	*ret_frame = recent_find(&frames->addresses, key);
-	if (*ret_frame != RECENT_NONE)
+	*ret_frame = lru_cache_find(&frames->addresses, key);
+	if (*ret_frame != LRU_CACHE_NONE)
 		return 0;
 	r = make_frame(frames, maps_find(maps, address), pid, address, ret_frame);
 	if (r == 0)
-		recent_put(&frames->addresses, key, *ret_frame);
+		lru_cache_put(&frames->addresses, key, *ret_frame);
 	return r;
 }
 
-int frames_find(struct frames *frames, struct tracker_process *process, int32_t pid,
+int frame_table_find(struct frame_table *frames, struct tracker_process *process, int32_t pid,
 	enum perf_cpu_mode mode, uint64_t address, uint32_t *ret_frame)
 {
 	if (mode == PERF_MODE_KERNEL)

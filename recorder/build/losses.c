@@ -139,11 +139,11 @@ void losses_sample(struct losses *losses, uint32_t number, uint64_t time_ns, boo
 		end_throttle(losses, cpu, time_ns);
 		cpu->unsure_slots = cpu->throttled_slots - slots;
 		take_unsure(losses, cpu, &cpu->lost_ahead);
-		slots_restart(&cpu->slots);
+		timer_slots_restart(&cpu->slots);
 	}
 	cpu->lost_ahead = 0;
 	cpu->slots.period_ns = losses->period_ns;
-	slots_sample(&cpu->slots, time_ns, idle);
+	timer_slots_sample(&cpu->slots, time_ns, idle);
 }
 
 void losses_lost_slots(struct losses *losses, uint32_t number, uint64_t count)
@@ -154,7 +154,7 @@ void losses_lost_slots(struct losses *losses, uint32_t number, uint64_t count)
 		return;
 	take_unsure(losses, cpu, &count);
 	cpu->lost_ahead = cpu->throttled_ns ? count : 0;
-	slots_lost(&cpu->slots, count);
+	timer_slots_lost(&cpu->slots, count);
 }
 
 void losses_cut(struct losses *losses, uint32_t number, uint64_t time_ns)
@@ -193,7 +193,7 @@ int losses_throttle(struct losses *losses, const struct perf_record *record)
 
 	if (!cpu)
 		return 0;
-	slots_restart(&cpu->slots);
+	timer_slots_restart(&cpu->slots);
 	if (record->type == PERF_TYPE_UNTHROTTLE) {
 		if (cpu->throttled_ns)
 			end_throttle(losses, cpu, record->time_ns);
@@ -224,7 +224,7 @@ int losses_online(struct losses *losses, uint32_t number, bool online, uint64_t 
 	cpu->offline_ns = online ? 0 : MAX(time_ns, 1ull);
 	if (cpu->throttled_ns)
 		end_throttle(losses, cpu, time_ns);
-	slots_restart(&cpu->slots);
+	timer_slots_restart(&cpu->slots);
 	/* what is left in its old rings is still told */
 	if (online)
 		cpu->told = cpu->counted = 0;
@@ -279,8 +279,8 @@ static int settle_cpu(struct losses *losses, uint32_t number)
 {
 	struct losses_cpu *cpu = &losses->cpus.items[number];
 	uint64_t idle_ns = cpu_idle_between(&losses->idle_before, &losses->idle, number);
-	struct slots_hole hole = slots_settle(&cpu->slots, losses->idle.time_ns,
-		idle_ns == CPU_IDLE_UNKNOWN ? SLOTS_IDLE_UNKNOWN : idle_ns);
+	struct timer_slots_hole hole = timer_slots_settle(&cpu->slots, losses->idle.time_ns,
+		idle_ns == CPU_IDLE_UNKNOWN ? TIMER_SLOTS_IDLE_UNKNOWN : idle_ns);
 
 	losses->counts.missed += hole.count;
 	if (!hole.count)

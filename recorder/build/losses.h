@@ -44,7 +44,7 @@ struct losses_cpu {
 	uint64_t stood_still_ns; /* throttled, and less than a slot so far */
 	uint64_t offline_ns; /* 0: it is not */
 	struct tape_loss cut; /* count 0: none */
-	struct slots slots;
+	struct timer_slots slots;
 	uint64_t told; /* lost samples that LOST records told of */
 	uint64_t
 		counted; /* and by the kernel's own count: what of it is more than told was counted in advance */

@@ -10,62 +10,62 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RECENT_NONE UINT32_MAX
-#define RECENT_WAYS 4
+#define LRU_CACHE_NONE UINT32_MAX
+#define LRU_CACHE_WAYS 4
 
-struct recent_key {
+struct lru_cache_key {
 	uint64_t key;
 	uint32_t more; /* the rest of it */
 	uint32_t place; /* a hash of both, whose low bits choose the set */
 };
 
-struct recent_slot {
+struct lru_cache_slot {
 	uint64_t key;
 	uint32_t more;
 	uint32_t number; /* the value + 1, 0: none */
 };
 
-struct recent_set {
-	_Alignas(64) struct recent_slot
-		slots[RECENT_WAYS]; /* the one that was asked for last is the first */
+struct lru_cache_set {
+	_Alignas(64) struct lru_cache_slot
+		slots[LRU_CACHE_WAYS]; /* the one that was asked for last is the first */
 };
 
-/* Zeroed is empty, and only to be given to recent_done(). */
-struct recent {
-	struct recent_set *sets;
+/* Zeroed is empty, and only to be given to lru_cache_done(). */
+struct lru_cache {
+	struct lru_cache_set *sets;
 	size_t mask; /* sets - 1 */
 	void *mapped; /* the memory that they are in */
 };
 
 /* `sets` is a power of two. Takes no memory before the first put or clear, and processes that are forked have none of it. 0 or -ENOMEM. */
-int recent_init(struct recent *recent, size_t sets);
-void recent_done(struct recent *recent);
+int lru_cache_init(struct lru_cache *recent, size_t sets);
+void lru_cache_done(struct lru_cache *recent);
 /* Forgets all. */
-void recent_clear(struct recent *recent);
+void lru_cache_clear(struct lru_cache *recent);
 /* A key that is there takes the value. value must not be RECENT_NONE. */
-void recent_put(struct recent *recent, struct recent_key key, uint32_t value);
+void lru_cache_put(struct lru_cache *recent, struct lru_cache_key key, uint32_t value);
 /*
  * The same for a key of which it is not known whether it will be asked for: it is the first that makes room. If it is there already, it must have
  * the same value.
  */
-void recent_offer(struct recent *recent, struct recent_key key, uint32_t value);
+void lru_cache_offer(struct lru_cache *recent, struct lru_cache_key key, uint32_t value);
 
 /* A look is to come soon. */
-static inline void recent_soon(const struct recent *recent, struct recent_key key)
+static inline void lru_cache_soon(const struct lru_cache *recent, struct lru_cache_key key)
 {
 	__builtin_prefetch(&recent->sets[key.place & recent->mask]);
 }
 
 /* The value, or RECENT_NONE. */
-static inline uint32_t recent_find(struct recent *recent, struct recent_key key)
+static inline uint32_t lru_cache_find(struct lru_cache *recent, struct lru_cache_key key)
 {
-	struct recent_slot *slots = recent->sets[key.place & recent->mask].slots, found;
+	struct lru_cache_slot *slots = recent->sets[key.place & recent->mask].slots, found;
 	size_t way = 0;
 
-	while (way < RECENT_WAYS && (slots[way].key != key.key || slots[way].more != key.more))
+	while (way < LRU_CACHE_WAYS && (slots[way].key != key.key || slots[way].more != key.more))
 		way++;
-	if (way == RECENT_WAYS)
-		return RECENT_NONE;
+	if (way == LRU_CACHE_WAYS)
+		return LRU_CACHE_NONE;
 	found = slots[way];
 	for (; way > 0; way--)
 		slots[way] = slots[way - 1];

@@ -3,21 +3,21 @@
 
 #include <string.h>
 
-int filler_init(struct filler *filler, struct tracker *tracker)
+int tape_builder_init(struct tape_builder *filler, struct tracker *tracker)
 {
-	*filler = (struct filler){ .tracker = tracker };
-	return chains_init(&filler->chains, tracker);
+	*filler = (struct tape_builder){ .tracker = tracker };
+	return callchain_cache_init(&filler->chains, tracker);
 }
 
-void filler_done(struct filler *filler)
+void tape_builder_done(struct tape_builder *filler)
 {
-	chains_done(&filler->chains);
+	callchain_cache_done(&filler->chains);
 }
 
-void filler_start(struct filler *filler, struct tape *tape)
+void tape_builder_start(struct tape_builder *filler, struct tape *tape)
 {
 	filler->tape = tape;
-	chains_start(&filler->chains, tape);
+	callchain_cache_start(&filler->chains, tape);
 	for (size_t i = 0; i < filler->tracker->processes.count; i++)
 		filler->tracker->processes.items[i].cgroup_row = 0;
 	for (size_t i = 0; i < filler->tracker->threads.count; i++)
@@ -25,7 +25,7 @@ void filler_start(struct filler *filler, struct tape *tape)
 }
 
 /* The tape's string of the process's cgroup, which is looked for once in a tape. */
-static int filler_cgroup(struct filler *filler, struct tracker_process *process,
+static int tape_builder_cgroup(struct tape_builder *filler, struct tracker_process *process,
 	const struct perf_record *record, uint32_t *ret_row)
 {
 	const char *cgroup;
@@ -44,8 +44,8 @@ static int filler_cgroup(struct filler *filler, struct tracker_process *process,
 }
 
 /* The row of a thread under a name, in a cgroup. */
-static int add_thread(
-	struct filler *filler, const struct perf_record *record, uint32_t cgroup, uint32_t *ret_row)
+static int add_thread(struct tape_builder *filler, const struct perf_record *record,
+	uint32_t cgroup, uint32_t *ret_row)
 {
 	const char *comm = tracker_comm(filler->tracker, record->pid, record->tid);
 	struct tape_thread thread = { .pid = record->pid, .tid = record->tid, .cgroup = cgroup };
@@ -55,8 +55,8 @@ static int add_thread(
 }
 
 /* Looked for once, as long as it has the name and the cgroup that it had. */
-static int filler_thread(
-	struct filler *filler, const struct perf_record *record, uint32_t cgroup, uint32_t *ret_row)
+static int tape_builder_thread(struct tape_builder *filler, const struct perf_record *record,
+	uint32_t cgroup, uint32_t *ret_row)
 {
 	struct tracker_thread *thread = tracker_thread(filler->tracker, record->tid);
 	int r;
@@ -74,27 +74,29 @@ static int filler_thread(
 	return 0;
 }
 
-int filler_add_thread(struct filler *filler, const struct perf_record *record, uint32_t *ret_row)
+int tape_builder_add_thread(
+	struct tape_builder *filler, const struct perf_record *record, uint32_t *ret_row)
 {
 	uint32_t cgroup;
-	int r = filler_cgroup(
+	int r = tape_builder_cgroup(
 		filler, tracker_process(filler->tracker, record->pid), record, &cgroup);
 
-	return r == 0 ? filler_thread(filler, record, cgroup, ret_row) : r;
+	return r == 0 ? tape_builder_thread(filler, record, cgroup, ret_row) : r;
 }
 
-void filler_expect(struct filler *filler, const struct perf_record *record, struct chain *ret_chain)
+void tape_builder_expect(
+	struct tape_builder *filler, const struct perf_record *record, struct chain *ret_chain)
 {
 	const struct tracker_process *process = tracker_process(filler->tracker, record->pid);
 
 	/* the thread, too, is in the cache by that */
 	tracker_thread(filler->tracker, record->tid);
-	if (chains_look(&filler->chains, process, record, ret_chain) < 0)
+	if (callchain_cache_look(&filler->chains, process, record, ret_chain) < 0)
 		*ret_chain = (struct chain){ 0 };
 }
 
-int filler_add(
-	struct filler *filler, const struct perf_record *record, const struct chain *expected)
+int tape_builder_add(
+	struct tape_builder *filler, const struct perf_record *record, const struct chain *expected)
 {
 	static const struct chain none;
 	struct tracker_process *process = tracker_process(filler->tracker, record->pid);
@@ -105,13 +107,13 @@ int filler_add(
 		.cpu = record->cpu != UINT32_MAX ? record->cpu : 0,
 	};
 	uint32_t cgroup;
-	int r = filler_cgroup(filler, process, record, &cgroup);
+	int r = tape_builder_cgroup(filler, process, record, &cgroup);
 
 	if (r == 0)
-		r = filler_thread(filler, record, cgroup, &sample.thread);
+		r = tape_builder_thread(filler, record, cgroup, &sample.thread);
 	if (r == 0)
-		r = chains_find(&filler->chains, process, record, expected ? expected : &none,
-			&sample.frame, &sample.stack);
+		r = callchain_cache_find(&filler->chains, process, record,
+			expected ? expected : &none, &sample.frame, &sample.stack);
 	if (r < 0 || array_push(&filler->tape->samples, sample) < 0)
 		return -ENOMEM;
 	return r;

@@ -11,22 +11,23 @@
 #include "recorder/procs/tracker.h"
 #include "tape/tape.h"
 
-struct filler {
+struct tape_builder {
 	struct tracker *tracker;
-	struct tape *tape; /* borrowed; set with filler_start() */
-	struct chains chains;
+	struct tape *tape; /* borrowed; set with tape_builder_start() */
+	struct callchain_cache chains;
 };
 
 /* The tracker must outlive the filler. 0 or -ENOMEM. */
-int filler_init(struct filler *filler, struct tracker *tracker);
-void filler_done(struct filler *filler);
+int tape_builder_init(struct tape_builder *filler, struct tracker *tracker);
+void tape_builder_done(struct tape_builder *filler);
 /* From now on into this tape. */
-void filler_start(struct filler *filler, struct tape *tape);
+void tape_builder_start(struct tape_builder *filler, struct tape *tape);
 /* A SAMPLE record is to be added soon, after those that were expected before it: what it takes is asked for. */
-void filler_expect(
-	struct filler *filler, const struct perf_record *record, struct chain *ret_chain);
+void tape_builder_expect(
+	struct tape_builder *filler, const struct perf_record *record, struct chain *ret_chain);
 /* Adds a SAMPLE record. `expected` may be NULL. 0; 1 when its callchain had to be cut, which the caller counts; -ENOMEM. */
-int filler_add(
-	struct filler *filler, const struct perf_record *record, const struct chain *expected);
+int tape_builder_add(struct tape_builder *filler, const struct perf_record *record,
+	const struct chain *expected);
 /* The tape's row of the thread that a record is of. 0 or -ENOMEM. */
-int filler_add_thread(struct filler *filler, const struct perf_record *record, uint32_t *ret_row);
+int tape_builder_add_thread(
+	struct tape_builder *filler, const struct perf_record *record, uint32_t *ret_row);

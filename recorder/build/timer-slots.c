@@ -16,7 +16,7 @@
 /* A hole may lie anywhere in it, and is told then: not long before. */
 #define PAST_NS 30000000000ull
 
-static void add_hole(struct slots_hole *to, const struct slots_hole *hole)
+static void add_hole(struct timer_slots_hole *to, const struct timer_slots_hole *hole)
 {
 	if (!hole->count)
 		return;
@@ -25,14 +25,14 @@ static void add_hole(struct slots_hole *to, const struct slots_hole *hole)
 	to->count += hole->count;
 }
 
-static void take_hole(struct slots_hole *to, struct slots_hole *hole)
+static void take_hole(struct timer_slots_hole *to, struct timer_slots_hole *hole)
 {
 	add_hole(to, hole);
-	*hole = (struct slots_hole){ 0 };
+	*hole = (struct timer_slots_hole){ 0 };
 }
 
 /* Does a sample lie whole periods behind the last one? */
-static bool follows_last(const struct slots *slots, uint64_t time_ns)
+static bool follows_last(const struct timer_slots *slots, uint64_t time_ns)
 {
 	uint64_t off_ns = (time_ns - slots->last_ns) % slots->period_ns;
 
@@ -40,7 +40,7 @@ static bool follows_last(const struct slots *slots, uint64_t time_ns)
 }
 
 /* The slot that a sample belongs to: the last one that it is not before. */
-static uint64_t slot_of(const struct slots *slots, uint64_t time_ns)
+static uint64_t slot_of(const struct timer_slots *slots, uint64_t time_ns)
 {
 	uint64_t early_ns = slots->period_ns / EARLY_PARTS;
 	uint64_t since_ns = time_ns + early_ns - slots->grid_ns;
@@ -51,13 +51,13 @@ static uint64_t slot_of(const struct slots *slots, uint64_t time_ns)
 	return slots->grid_ns + since_ns / slots->period_ns * slots->period_ns;
 }
 
-static bool is_late(const struct slots *slots, uint64_t time_ns, uint64_t slot_ns)
+static bool is_late(const struct timer_slots *slots, uint64_t time_ns, uint64_t slot_ns)
 {
 	return time_ns > slot_ns && time_ns - slot_ns > slots->period_ns / LATE_PARTS;
 }
 
 /* The sample before was late. This one is back on the grid, or both lie on a new one. */
-static void judge_late(struct slots *slots, uint64_t time_ns)
+static void judge_late(struct timer_slots *slots, uint64_t time_ns)
 {
 	if (!is_late(slots, time_ns, slot_of(slots, time_ns)) || !follows_last(slots, time_ns)) {
 		take_hole(&slots->missing, &slots->held);
@@ -68,16 +68,17 @@ static void judge_late(struct slots *slots, uint64_t time_ns)
 }
 
 /* Empty slots between the last one and that of a sample, or the moment of a settling. */
-static struct slots_hole hole_before(const struct slots *slots, uint64_t slot_ns, uint64_t end_ns)
+static struct timer_slots_hole hole_before(
+	const struct timer_slots *slots, uint64_t slot_ns, uint64_t end_ns)
 {
-	struct slots_hole hole = { slots->grid_ns + slots->period_ns, end_ns, 0 };
+	struct timer_slots_hole hole = { slots->grid_ns + slots->period_ns, end_ns, 0 };
 
 	if (slot_ns > slots->grid_ns + slots->period_ns)
 		hole.count = (slot_ns - slots->grid_ns) / slots->period_ns - 1;
 	return hole;
 }
 
-static void reduce(struct slots_hole *hole, uint64_t *count)
+static void reduce(struct timer_slots_hole *hole, uint64_t *count)
 {
 	uint64_t less = MIN(hole->count, *count);
 
@@ -85,9 +86,9 @@ static void reduce(struct slots_hole *hole, uint64_t *count)
 	*count -= less;
 }
 
-void slots_sample(struct slots *slots, uint64_t time_ns, bool idle)
+void timer_slots_sample(struct timer_slots *slots, uint64_t time_ns, bool idle)
 {
-	struct slots_hole hole;
+	struct timer_slots_hole hole;
 	uint64_t slot_ns;
 	bool late;
 
@@ -113,14 +114,14 @@ void slots_sample(struct slots *slots, uint64_t time_ns, bool idle)
 	slots->last_late = late;
 }
 
-void slots_lost(struct slots *slots, uint64_t count)
+void timer_slots_lost(struct timer_slots *slots, uint64_t count)
 {
 	reduce(&slots->held, &count);
 	reduce(&slots->empty, &count);
 	slots->lost_ahead += count;
 }
 
-void slots_restart(struct slots *slots)
+void timer_slots_restart(struct timer_slots *slots)
 {
 	take_hole(&slots->empty, &slots->held);
 	slots->grid_ns = slots->last_ns = slots->open_idle_ns = slots->lost_ahead = 0;
@@ -137,16 +138,16 @@ static uint64_t root(uint64_t value)
 }
 
 /* How many of the empty slots idling does not explain. */
-static uint64_t unexplained(uint64_t period_ns, const struct slots_span *span)
+static uint64_t unexplained(uint64_t period_ns, const struct timer_slots_span *span)
 {
 	uint64_t idle_ns = span->idle_ns, seen_ns = span->idle_samples * period_ns;
-	uint64_t idle = (idle_ns + SLOTS_IDLE_UNIT_NS) / period_ns + 1;
+	uint64_t idle = (idle_ns + TIMER_SLOTS_IDLE_UNIT_NS) / period_ns + 1;
 	uint64_t all = MAX(span->length_ns / period_ns, idle);
 	uint64_t explained = (idle_ns - MIN(idle_ns, seen_ns)) / period_ns;
 	/* of the binomial distribution: a CPU that idles all the time or never leaves nothing to chance */
 	uint64_t chance = root(DEVIATIONS * DEVIATIONS * (idle * (all - idle) / all + 1));
 	uint64_t bound =
-		(idle_ns + SLOTS_IDLE_UNIT_NS - MIN(idle_ns, seen_ns)) / period_ns + chance;
+		(idle_ns + TIMER_SLOTS_IDLE_UNIT_NS - MIN(idle_ns, seen_ns)) / period_ns + chance;
 
 	return span->empty.count > bound ? span->empty.count - explained : 0;
 }
@@ -155,10 +156,10 @@ static uint64_t unexplained(uint64_t period_ns, const struct slots_span *span)
  * What is empty up to the settling itself: judged with the rest when it is all of the time since the last one. Else it may end by a late
  * sample, and waits for that.
  */
-static bool take_open(struct slots *slots, uint64_t until_ns)
+static bool take_open(struct timer_slots *slots, uint64_t until_ns)
 {
 	uint64_t half_ns = slots->period_ns / 2, slot_ns;
-	struct slots_hole hole;
+	struct timer_slots_hole hole;
 
 	if (!slots->grid_ns || until_ns < slots->grid_ns + slots->period_ns + half_ns)
 		return false;
@@ -172,15 +173,15 @@ static bool take_open(struct slots *slots, uint64_t until_ns)
 	return false;
 }
 
-static void judge(struct slots *slots, struct slots_span *span)
+static void judge(struct timer_slots *slots, struct timer_slots_span *span)
 {
 	span->empty.count = unexplained(slots->period_ns, span);
 	add_hole(&slots->missing, &span->empty);
 }
 
-static void judge_past(struct slots *slots, const struct slots_span *span)
+static void judge_past(struct timer_slots *slots, const struct timer_slots_span *span)
 {
-	struct slots_span *past = &slots->past;
+	struct timer_slots_span *past = &slots->past;
 
 	add_hole(&past->empty, &span->empty);
 	past->length_ns += span->length_ns;
@@ -191,14 +192,14 @@ static void judge_past(struct slots *slots, const struct slots_span *span)
 		return;
 	judge(slots, past);
 	/* its slots are counted when it ends */
-	*past = (struct slots_span){ .idle_ns = slots->open_idle_ns };
+	*past = (struct timer_slots_span){ .idle_ns = slots->open_idle_ns };
 }
 
 /* Idle time of a hole that is still open explains it when it is whole; in the long run the one settling or the other makes no difference. */
-static void judge_all(struct slots *slots, uint64_t length_ns, uint64_t idle_ns, bool open)
+static void judge_all(struct timer_slots *slots, uint64_t length_ns, uint64_t idle_ns, bool open)
 {
 	uint64_t seen_ns = slots->idle_samples * slots->period_ns;
-	struct slots_span span = {
+	struct timer_slots_span span = {
 		.empty = slots->empty,
 		.length_ns = length_ns,
 		.idle_ns = MIN(idle_ns, length_ns) + slots->open_idle_ns,
@@ -215,12 +216,13 @@ static void judge_all(struct slots *slots, uint64_t length_ns, uint64_t idle_ns,
 	judge_past(slots, &span);
 }
 
-struct slots_hole slots_settle(struct slots *slots, uint64_t until_ns, uint64_t idle_ns)
+struct timer_slots_hole timer_slots_settle(
+	struct timer_slots *slots, uint64_t until_ns, uint64_t idle_ns)
 {
 	uint64_t length_ns = until_ns - MIN(until_ns, slots->settled_ns);
-	struct slots_hole missing;
+	struct timer_slots_hole missing;
 	/* a CPU that was never sampled has no grid, and no period either */
-	bool known = idle_ns != SLOTS_IDLE_UNKNOWN && slots->settled_ns && slots->period_ns;
+	bool known = idle_ns != TIMER_SLOTS_IDLE_UNKNOWN && slots->settled_ns && slots->period_ns;
 	bool open = take_open(slots, until_ns);
 
 	if (known) {
@@ -230,10 +232,10 @@ struct slots_hole slots_settle(struct slots *slots, uint64_t until_ns, uint64_t 
 		if (open)
 			slots->grid_ns = slot_of(slots, until_ns - slots->period_ns / 2);
 		slots->open_idle_ns = 0;
-		slots->past = (struct slots_span){ 0 };
+		slots->past = (struct timer_slots_span){ 0 };
 	}
 	missing = slots->missing;
-	slots->missing = slots->empty = (struct slots_hole){ 0 };
+	slots->missing = slots->empty = (struct timer_slots_hole){ 0 };
 	slots->idle_samples = 0;
 	slots->settled_ns = until_ns;
 	return missing;

@@ -20,21 +20,21 @@
 #include <stdint.h>
 
 /* Empty slots, and from when to when they lay. */
-struct slots_hole {
+struct timer_slots_hole {
 	uint64_t from_ns;
 	uint64_t to_ns;
 	uint64_t count;
 };
 
 /* What lay between settlings. */
-struct slots_span {
-	struct slots_hole empty;
+struct timer_slots_span {
+	struct timer_slots_hole empty;
 	uint64_t length_ns;
 	uint64_t idle_ns;
 	uint64_t idle_samples;
 };
 
-struct slots {
+struct timer_slots {
 	uint64_t period_ns; /* 0: there is no grid, and nothing is ever missing */
 	/* the rest is slots.c's */
 	uint64_t
@@ -42,29 +42,30 @@ struct slots {
 	uint64_t last_ns; /* the last sample */
 	bool last_late; /* it lay off the grid */
 	uint64_t lost_ahead; /* told before the sample behind them, which is of the same time */
-	struct slots_hole held; /* ended by a late sample: the next one tells */
-	struct slots_hole empty; /* since the last settling, which idling may explain */
-	struct slots_hole missing; /* for sure */
+	struct timer_slots_hole held; /* ended by a late sample: the next one tells */
+	struct timer_slots_hole empty; /* since the last settling, which idling may explain */
+	struct timer_slots_hole missing; /* for sure */
 	uint64_t idle_samples; /* since the last settling */
 	uint64_t settled_ns;
 	uint64_t
 		open_idle_ns; /* before that and without samples, when a hole began that is still open */
-	struct slots_span past; /* of settlings that chance explained */
+	struct timer_slots_span past; /* of settlings that chance explained */
 };
 
 /* Idle time of a CPU is known to this: what /proc/stat counts in. */
-#define SLOTS_IDLE_UNIT_NS 10000000ull
-#define SLOTS_IDLE_UNKNOWN UINT64_MAX
+#define TIMER_SLOTS_IDLE_UNIT_NS 10000000ull
+#define TIMER_SLOTS_IDLE_UNKNOWN UINT64_MAX
 
 /* Samples come in time order; one from before the last settling changes nothing. */
-void slots_sample(struct slots *slots, uint64_t time_ns, bool idle);
+void timer_slots_sample(struct timer_slots *slots, uint64_t time_ns, bool idle);
 /* So many samples were lost in the ring, before the last sample or, as the kernel tells of it just before or behind that, the next. */
-void slots_lost(struct slots *slots, uint64_t count);
+void timer_slots_lost(struct timer_slots *slots, uint64_t count);
 /* The timer stops, or starts anew: the next sample begins another grid. */
-void slots_restart(struct slots *slots);
+void timer_slots_restart(struct timer_slots *slots);
 
 /*
  * All samples up to that moment were there, and of the time since the last such moment the CPU idled for so long, or SLOTS_IDLE_UNKNOWN. What is
  * missing by now; count 0: nothing.
  */
-struct slots_hole slots_settle(struct slots *slots, uint64_t until_ns, uint64_t idle_ns);
+struct timer_slots_hole timer_slots_settle(
+	struct timer_slots *slots, uint64_t until_ns, uint64_t idle_ns);

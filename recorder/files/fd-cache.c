@@ -11,16 +11,16 @@
  * (3) those that are not HELD_FREE are linked in the order in which they were seen last.
  */
 
-static void close_files(struct held *held, struct held_file *file)
+static void close_files(struct fd_cache *held, struct fd_cache_file *file)
 {
 	held->files -= (file->files.fd >= 0) + (file->files.other_fd >= 0);
 	finder_files_close(&file->files);
 }
 
-void held_done(struct held *held)
+void fd_cache_done(struct fd_cache *held)
 {
 	for (size_t i = 0; i < held->list.count; i++)
-		if (held->list.items[i].state != HELD_FREE) {
+		if (held->list.items[i].state != FD_CACHE_FREE) {
 			close_files(held, &held->list.items[i]);
 			free(held->list.items[i].path);
 		}
@@ -42,7 +42,7 @@ static uint64_t hash_request(const struct finder_request *request)
 
 static bool file_equal(const void *context, uint32_t at, const void *key)
 {
-	const struct held_file *file = &((const struct held *)context)->list.items[at];
+	const struct fd_cache_file *file = &((const struct fd_cache *)context)->list.items[at];
 	const struct finder_request *request = key;
 	const struct tape_module *a = &file->module, *b = &request->module;
 
@@ -56,7 +56,8 @@ static bool file_equal(const void *context, uint32_t at, const void *key)
 	       strcmp(file->path, request->path) == 0;
 }
 
-struct held_file *held_find(const struct held *held, const struct finder_request *request)
+struct fd_cache_file *fd_cache_find(
+	const struct fd_cache *held, const struct finder_request *request)
 {
 	uint32_t at = table_find(&held->table, hash_request(request), file_equal, held, request);
 
@@ -64,22 +65,22 @@ struct held_file *held_find(const struct held *held, const struct finder_request
 }
 
 /* Where the order goes on behind an item, or in front of it: the link to it of its neighbour, or of the end. */
-static uint32_t *link_to(struct held *held, uint32_t neighbour, bool newer)
+static uint32_t *link_to(struct fd_cache *held, uint32_t neighbour, bool newer)
 {
-	struct held_file *file = neighbour ? &held->list.items[neighbour - 1] : NULL;
+	struct fd_cache_file *file = neighbour ? &held->list.items[neighbour - 1] : NULL;
 
 	if (newer)
 		return file ? &file->newer : &held->oldest;
 	return file ? &file->older : &held->newest;
 }
 
-static void leave_order(struct held *held, struct held_file *file)
+static void leave_order(struct fd_cache *held, struct fd_cache_file *file)
 {
 	*link_to(held, file->older, true) = file->newer;
 	*link_to(held, file->newer, false) = file->older;
 }
 
-static void join_order(struct held *held, struct held_file *file)
+static void join_order(struct fd_cache *held, struct fd_cache_file *file)
 {
 	uint32_t link = file - held->list.items + 1;
 
@@ -89,14 +90,14 @@ static void join_order(struct held *held, struct held_file *file)
 	held->newest = link;
 }
 
-void held_touch(struct held *held, struct held_file *file, uint64_t now)
+void fd_cache_touch(struct fd_cache *held, struct fd_cache_file *file, uint64_t now)
 {
 	file->seen_ns = now;
 	leave_order(held, file);
 	join_order(held, file);
 }
 
-void held_remove(struct held *held, struct held_file *file)
+void fd_cache_remove(struct fd_cache *held, struct fd_cache_file *file)
 {
 	uint32_t at = file - held->list.items;
 
@@ -104,18 +105,19 @@ void held_remove(struct held *held, struct held_file *file)
 	leave_order(held, file);
 	table_remove(&held->table, file->hash, at);
 	free(file->path);
-	*file = (struct held_file){ 0 };
+	*file = (struct fd_cache_file){ 0 };
 	held->free.items[held->free.count++] = at;
 }
 
 /* Those that are to be sent for, or are, stay. */
-static bool remove_oldest(struct held *held, bool failed_too)
+static bool remove_oldest(struct fd_cache *held, bool failed_too)
 {
 	for (uint32_t link = held->oldest; link; link = held->list.items[link - 1].newer) {
-		struct held_file *file = &held->list.items[link - 1];
+		struct fd_cache_file *file = &held->list.items[link - 1];
 
-		if (file->state == HELD_OPEN || (failed_too && file->state == HELD_FAILED)) {
-			held_remove(held, file);
+		if (file->state == FD_CACHE_OPEN ||
+			(failed_too && file->state == FD_CACHE_FAILED)) {
+			fd_cache_remove(held, file);
 			return true;
 		}
 	}
@@ -123,11 +125,11 @@ static bool remove_oldest(struct held *held, bool failed_too)
 }
 
 /* A place in the list for one more. */
-static int take_place(struct held *held, uint32_t *ret_at)
+static int take_place(struct fd_cache *held, uint32_t *ret_at)
 {
-	if (!held->free.count && held->list.count < HELD_MAX) {
+	if (!held->free.count && held->list.count < FD_CACHE_MAX) {
 		if (array_reserve(&held->free, held->list.count + 1) < 0 ||
-			array_push(&held->list, (struct held_file){ 0 }) < 0)
+			array_push(&held->list, (struct fd_cache_file){ 0 }) < 0)
 			return -ENOMEM;
 		held->free.items[held->free.count++] = held->list.count - 1;
 	}
@@ -137,10 +139,10 @@ static int take_place(struct held *held, uint32_t *ret_at)
 	return 0;
 }
 
-struct held_file *held_add(struct held *held, const struct finder_request *request)
+struct fd_cache_file *fd_cache_add(struct fd_cache *held, const struct finder_request *request)
 {
-	struct held_file fresh = { .kind = request->kind,
-		.state = HELD_WAITING,
+	struct fd_cache_file fresh = { .kind = request->kind,
+		.state = FD_CACHE_WAITING,
 		.module = request->module,
 		.hash = hash_request(request),
 		.pid = request->pid,
@@ -160,12 +162,12 @@ struct held_file *held_add(struct held *held, const struct finder_request *reque
 	return &held->list.items[at];
 }
 
-void held_open(struct held *held, struct held_file *file, const struct tape_module *found,
-	const struct stat *about, const struct finder_files *files)
+void fd_cache_open(struct fd_cache *held, struct fd_cache_file *file,
+	const struct tape_module *found, const struct stat *about, const struct finder_files *files)
 {
 	if (held->files + 2 > held->files_max)
 		remove_oldest(held, false);
-	file->state = HELD_OPEN;
+	file->state = FD_CACHE_OPEN;
 	file->found = *found;
 	file->files = *files;
 	file->about = *about;
@@ -177,10 +179,10 @@ static int copy(int fd)
 	return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
 
-int held_copy(const struct held_file *file, struct finder_files *ret_files)
+int fd_cache_copy(const struct fd_cache_file *file, struct finder_files *ret_files)
 {
-	if (file->state != HELD_OPEN)
-		return file->state == HELD_FAILED ? file->result : -ENOENT;
+	if (file->state != FD_CACHE_OPEN)
+		return file->state == FD_CACHE_FAILED ? file->result : -ENOENT;
 	ret_files->fd = copy(file->files.fd);
 	ret_files->other_fd = copy(file->files.other_fd);
 	return ret_files->fd < 0 && ret_files->other_fd < 0 ? -EMFILE : 0;

@@ -13,19 +13,19 @@
 #include "base/table.h"
 #include "naming/finder.h"
 
-#define HELD_MAX 8192
+#define FD_CACHE_MAX 8192
 
-enum held_state {
-	HELD_FREE,
-	HELD_WAITING, /* to be sent for */
-	HELD_ASKED,
-	HELD_OPEN,
-	HELD_FAILED,
+enum fd_cache_state {
+	FD_CACHE_FREE,
+	FD_CACHE_WAITING, /* to be sent for */
+	FD_CACHE_ASKED,
+	FD_CACHE_OPEN,
+	FD_CACHE_FAILED,
 };
 
-struct held_file {
+struct fd_cache_file {
 	enum finder_kind kind;
-	enum held_state state;
+	enum fd_cache_state state;
 	struct tape_module module; /* as it was seen; of a process that makes code, nothing */
 	struct tape_module found;
 	char *path;
@@ -35,7 +35,7 @@ struct held_file {
 	int result; /* of one that failed */
 	uint32_t tries;
 	uint64_t
-		seen_ns; /* the last time, as held_touch() was told; CLOCK_MONOTONIC, as tried_ns */
+		seen_ns; /* the last time, as fd_cache_touch() was told; CLOCK_MONOTONIC, as tried_ns */
 	uint64_t tried_ns;
 	uint64_t until_ns; /* wall clock */
 	struct finder_files files;
@@ -46,8 +46,8 @@ struct held_file {
 };
 
 /* Zeroed but for files_max to start. An item stays where it is as long as none is added. */
-struct held {
-	array_of(struct held_file) list;
+struct fd_cache {
+	array_of(struct fd_cache_file) list;
 	array_of(uint32_t) free;
 	struct table table;
 	uint32_t oldest; /* as the links of items */
@@ -56,17 +56,19 @@ struct held {
 	size_t files_max; /* of these; of fewer than two the last one's stay */
 };
 
-void held_done(struct held *held);
+void fd_cache_done(struct fd_cache *held);
 /* NULL when it is not there. */
-struct held_file *held_find(const struct held *held, const struct finder_request *request);
+struct fd_cache_file *fd_cache_find(
+	const struct fd_cache *held, const struct finder_request *request);
 /* One that was not there, to be sent for, which may take the place of another one. NULL when all wait for an answer, or without memory. */
-struct held_file *held_add(struct held *held, const struct finder_request *request);
+struct fd_cache_file *fd_cache_add(struct fd_cache *held, const struct finder_request *request);
 /* It was seen now. */
-void held_touch(struct held *held, struct held_file *file, uint64_t now);
-void held_remove(struct held *held, struct held_file *file);
+void fd_cache_touch(struct fd_cache *held, struct fd_cache_file *file, uint64_t now);
+void fd_cache_remove(struct fd_cache *held, struct fd_cache_file *file);
 
 /* Takes files over that belong to it; makes room for them first. `about` is of the first one. */
-void held_open(struct held *held, struct held_file *file, const struct tape_module *found,
-	const struct stat *about, const struct finder_files *files);
+void fd_cache_open(struct fd_cache *held, struct fd_cache_file *file,
+	const struct tape_module *found, const struct stat *about,
+	const struct finder_files *files);
 /* Copies of the descriptors, which are not touched. 0, or why not, as finder_find(). */
-int held_copy(const struct held_file *file, struct finder_files *ret_files);
+int fd_cache_copy(const struct fd_cache_file *file, struct finder_files *ret_files);

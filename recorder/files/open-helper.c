@@ -78,13 +78,14 @@ static ssize_t receive_with(int fd, void *bytes, size_t size, int files[FILES])
 
 /* ---- the helper ---- */
 
-static void answer_one(int fd, const struct helper_question *question)
+static void answer_one(int fd, const struct open_helper_question *question)
 {
 	const struct finder finder = { .live = question->live };
 	struct finder_request request = { question->kind, question->pid, question->until_ns,
 		question->module, question->path };
 	_cleanup_(finder_files_close) struct finder_files files = { -1, -1 };
-	struct helper_answer answer = { .result = finder_find_here(&finder, &request, &files) };
+	struct open_helper_answer answer = { .result =
+						     finder_find_here(&finder, &request, &files) };
 	int there[FILES];
 	size_t count = 0;
 
@@ -99,14 +100,14 @@ static void answer_one(int fd, const struct helper_question *question)
 		_exit(1);
 }
 
-static void helper_main(int fd)
+static void open_helper_main(int fd)
 {
-	struct helper_question question;
+	struct open_helper_question question;
 	ssize_t size;
 
 	do {
 		size = recv(fd, &question, sizeof(question), 0);
-		if (size > (ssize_t)offsetof(struct helper_question, path))
+		if (size > (ssize_t)offsetof(struct open_helper_question, path))
 			answer_one(fd, &question);
 	} while (size > 0 || (size < 0 && errno == EINTR));
 	_exit(0);
@@ -155,7 +156,7 @@ static void make_helper(struct keeper *keeper)
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			close(ours);
 			close(keeper->control);
-			helper_main(its);
+			open_helper_main(its);
 		}
 	}
 	/* without one it is asked again */
@@ -213,7 +214,7 @@ static void close_fd(int *fd)
 }
 
 /* It touches no file: it dies at once. */
-static void lose_keeper(struct helper *helper)
+static void lose_keeper(struct open_helper *helper)
 {
 	close_fd(&helper->fd);
 	close_fd(&helper->control);
@@ -225,13 +226,13 @@ static void lose_keeper(struct helper *helper)
 	helper->keeper = 0;
 }
 
-int helper_start(struct helper *helper)
+int open_helper_start(struct open_helper *helper)
 {
 	_cleanup_close_ int ours = -1, its = -1;
 	pid_t pid;
 	int pair[2];
 
-	*helper = (struct helper){ .control = -1, .fd = -1 };
+	*helper = (struct open_helper){ .control = -1, .fd = -1 };
 	helper->started_ns = clock_ns(CLOCK_MONOTONIC);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
@@ -246,16 +247,16 @@ int helper_start(struct helper *helper)
 	}
 	helper->keeper = pid;
 	helper->control = take_fd(ours);
-	helper_replace(helper);
+	open_helper_replace(helper);
 	return 0;
 }
 
-void helper_stop(struct helper *helper)
+void open_helper_stop(struct open_helper *helper)
 {
 	lose_keeper(helper);
 }
 
-bool helper_ready(struct helper *helper, int timeout_ms)
+bool open_helper_ready(struct open_helper *helper, int timeout_ms)
 {
 	struct pollfd polled = { .events = POLLIN };
 	ssize_t size;
@@ -264,7 +265,7 @@ bool helper_ready(struct helper *helper, int timeout_ms)
 	if (helper->fd >= 0)
 		return true;
 	if (helper->control < 0 && (clock_ns(CLOCK_MONOTONIC) - helper->started_ns < KEEPER_NS ||
-					   helper_start(helper) < 0))
+					   open_helper_start(helper) < 0))
 		return false;
 	polled.fd = helper->control;
 	if (poll(&polled, 1, timeout_ms) <= 0)
@@ -276,18 +277,18 @@ bool helper_ready(struct helper *helper, int timeout_ms)
 	}
 	helper->fd = files[0];
 	if (helper->fd < 0)
-		helper_replace(helper);
+		open_helper_replace(helper);
 	return helper->fd >= 0;
 }
 
-void helper_replace(struct helper *helper)
+void open_helper_replace(struct open_helper *helper)
 {
 	close_fd(&helper->fd);
 	if (helper->control >= 0 && send(helper->control, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		lose_keeper(helper);
 }
 
-bool helper_waits_for_cpu(const struct helper *helper)
+bool open_helper_waits_for_cpu(const struct open_helper *helper)
 {
 	_cleanup_free_ char *text = NULL;
 	char path[40], *end;
@@ -299,8 +300,8 @@ bool helper_waits_for_cpu(const struct helper *helper)
 	return end && strncmp(end, ") R", 3) == 0;
 }
 
-int helper_question(const struct finder *finder, const struct finder_request *request,
-	struct helper_question *ret_question)
+int open_helper_question(const struct finder *finder, const struct finder_request *request,
+	struct open_helper_question *ret_question)
 {
 	size_t size = strlen(request->path);
 
@@ -315,17 +316,17 @@ int helper_question(const struct finder *finder, const struct finder_request *re
 	return 0;
 }
 
-int helper_ask(struct helper *helper, const struct helper_question *question)
+int open_helper_ask(struct open_helper *helper, const struct open_helper_question *question)
 {
-	size_t size = offsetof(struct helper_question, path) + strlen(question->path) + 1;
+	size_t size = offsetof(struct open_helper_question, path) + strlen(question->path) + 1;
 
 	if (send(helper->fd, question, size, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
 		return 0;
 	return errno == EINTR ? -EAGAIN : -errno;
 }
 
-int helper_listen(struct helper *helper, int timeout_ms, struct helper_answer *ret_answer,
-	struct finder_files *ret_files)
+int open_helper_listen(struct open_helper *helper, int timeout_ms,
+	struct open_helper_answer *ret_answer, struct finder_files *ret_files)
 {
 	struct pollfd polled = { .fd = helper->fd, .events = POLLIN };
 	int files[FILES], next = 0;

@@ -19,7 +19,7 @@
 #include "naming/finder.h"
 
 /* Between two images of one program: as it lies in memory, cut behind the path. */
-struct helper_question {
+struct open_helper_question {
 	struct tape_module module;
 	uint64_t until_ns;
 	uint32_t kind;
@@ -28,14 +28,14 @@ struct helper_question {
 	char path[PATH_MAX];
 };
 
-struct helper_answer {
+struct open_helper_answer {
 	struct tape_module module;
 	int32_t result; /* as of finder_find() */
 	bool there[2]; /* which of the two files come with it */
 	struct stat about; /* of the first of them */
 };
 
-struct helper {
+struct open_helper {
 	int control; /* to the keeper; -1: it is gone */
 	int fd; /* to the helper; -1: there is none, or none yet */
 	int32_t pid;
@@ -44,23 +44,23 @@ struct helper {
 };
 
 /* Starts a keeper and asks it for a helper. 0 or a negative errno. */
-int helper_start(struct helper *helper);
+int open_helper_start(struct open_helper *helper);
 /* Also of one that did not start. */
-void helper_stop(struct helper *helper);
+void open_helper_stop(struct open_helper *helper);
 
 /* Is there one? Waits for it at most so long; where the keeper is gone, another one is started. */
-bool helper_ready(struct helper *helper, int timeout_ms);
+bool open_helper_ready(struct open_helper *helper, int timeout_ms);
 /* Kills it, and asks the keeper for another one. */
-void helper_replace(struct helper *helper);
+void open_helper_replace(struct open_helper *helper);
 /* Not killed as long as it has not even had a CPU to run on since. */
-bool helper_waits_for_cpu(const struct helper *helper);
+bool open_helper_waits_for_cpu(const struct open_helper *helper);
 
 /* 0; -EAGAIN when it has too much to do already; another negative errno when it is gone. Never waits. */
-int helper_ask(struct helper *helper, const struct helper_question *question);
+int open_helper_ask(struct open_helper *helper, const struct open_helper_question *question);
 /* The next answer. 1, with files that are the caller's; 0 when there was none in that time; a negative errno when the helper is gone. */
-int helper_listen(struct helper *helper, int timeout_ms, struct helper_answer *ret_answer,
-	struct finder_files *ret_files);
+int open_helper_listen(struct open_helper *helper, int timeout_ms,
+	struct open_helper_answer *ret_answer, struct finder_files *ret_files);
 
 /* Writes a request down. -ENAMETOOLONG. */
-int helper_question(const struct finder *finder, const struct finder_request *request,
-	struct helper_question *ret_question);
+int open_helper_question(const struct finder *finder, const struct finder_request *request,
+	struct open_helper_question *ret_question);

@@ -36,7 +36,7 @@
 
 /* Numbers of held files, in order. */
 struct queue {
-	uint32_t items[HELD_MAX];
+	uint32_t items[FD_CACHE_MAX];
 	size_t head;
 	size_t count;
 };
@@ -47,13 +47,13 @@ struct dead {
 };
 
 struct opener {
-	struct helper early;
-	struct helper late;
-	struct helper_question question;
+	struct open_helper early;
+	struct open_helper late;
+	struct open_helper_question question;
 	uint64_t hold_ns;
 
 	pthread_mutex_t lock;
-	struct held held;
+	struct fd_cache held;
 	struct queue waiting;
 	struct queue asked;
 	uint64_t progress_ns; /* when it was last sent to or heard of */
@@ -64,27 +64,27 @@ struct opener {
 
 static void queue_put(struct queue *queue, uint32_t item)
 {
-	queue->items[(queue->head + queue->count++) % HELD_MAX] = item;
+	queue->items[(queue->head + queue->count++) % FD_CACHE_MAX] = item;
 }
 
 static uint32_t queue_take(struct queue *queue)
 {
 	uint32_t item = queue->items[queue->head];
 
-	queue->head = (queue->head + 1) % HELD_MAX;
+	queue->head = (queue->head + 1) % FD_CACHE_MAX;
 	queue->count--;
 	return item;
 }
 
 static uint32_t queue_take_last(struct queue *queue)
 {
-	return queue->items[(queue->head + --queue->count) % HELD_MAX];
+	return queue->items[(queue->head + --queue->count) % FD_CACHE_MAX];
 }
 
 /* In front of the others. */
 static void queue_return(struct queue *queue, uint32_t item)
 {
-	queue->head = (queue->head + HELD_MAX - 1) % HELD_MAX;
+	queue->head = (queue->head + FD_CACHE_MAX - 1) % FD_CACHE_MAX;
 	queue->items[queue->head] = item;
 	queue->count++;
 }
@@ -98,11 +98,11 @@ int opener_new(uint64_t hold_ns, struct opener **ret_opener)
 		return -ENOMEM;
 	opener->hold_ns = hold_ns;
 	opener->held.files_max = FILES_MAX;
-	r = helper_start(&opener->early);
+	r = open_helper_start(&opener->early);
 	if (r == 0)
-		r = helper_start(&opener->late);
+		r = open_helper_start(&opener->late);
 	if (r < 0) {
-		helper_stop(&opener->early);
+		open_helper_stop(&opener->early);
 		free(opener);
 		return r;
 	}
@@ -115,9 +115,9 @@ struct opener *opener_free(struct opener *opener)
 {
 	if (!opener)
 		return NULL;
-	helper_stop(&opener->early);
-	helper_stop(&opener->late);
-	held_done(&opener->held);
+	open_helper_stop(&opener->early);
+	open_helper_stop(&opener->late);
+	fd_cache_done(&opener->held);
 	pthread_mutex_destroy(&opener->lock);
 	free(opener);
 	return NULL;
@@ -141,9 +141,9 @@ static void note_dead(struct opener *opener, uint64_t device, uint64_t now)
 	*oldest = (struct dead){ device, now + DEAD_NS };
 }
 
-static void fail(struct opener *opener, struct held_file *file, int result)
+static void fail(struct opener *opener, struct fd_cache_file *file, int result)
 {
-	file->state = HELD_FAILED;
+	file->state = FD_CACHE_FAILED;
 	file->result = result;
 	opener->counts.failed++;
 }
@@ -154,16 +154,16 @@ static void replace_early(struct opener *opener)
 	while (opener->asked.count) {
 		uint32_t at = queue_take_last(&opener->asked);
 
-		opener->held.list.items[at].state = HELD_WAITING;
+		opener->held.list.items[at].state = FD_CACHE_WAITING;
 		queue_return(&opener->waiting, at);
 	}
-	helper_replace(&opener->early);
+	open_helper_replace(&opener->early);
 	opener->counts.unanswered++;
 }
 
 static void give_up_first(struct opener *opener, int result, uint64_t now)
 {
-	struct held_file *file = &opener->held.list.items[queue_take(&opener->asked)];
+	struct fd_cache_file *file = &opener->held.list.items[queue_take(&opener->asked)];
 
 	fail(opener, file, result);
 	if (result == -ETIMEDOUT)
@@ -171,27 +171,27 @@ static void give_up_first(struct opener *opener, int result, uint64_t now)
 	replace_early(opener);
 }
 
-static void take_answer(
-	struct opener *opener, const struct helper_answer *answer, const struct finder_files *files)
+static void take_answer(struct opener *opener, const struct open_helper_answer *answer,
+	const struct finder_files *files)
 {
-	struct held_file *file = &opener->held.list.items[queue_take(&opener->asked)];
+	struct fd_cache_file *file = &opener->held.list.items[queue_take(&opener->asked)];
 
 	if (answer->result < 0) {
 		fail(opener, file, answer->result);
 		return;
 	}
-	held_open(&opener->held, file, &answer->module, &answer->about, files);
+	fd_cache_open(&opener->held, file, &answer->module, &answer->about, files);
 	opener->counts.opened++;
 }
 
 static void listen_early(struct opener *opener, uint64_t now)
 {
-	struct helper_answer answer;
+	struct open_helper_answer answer;
 	struct finder_files files;
 	int r = 1;
 
 	while (opener->asked.count && r == 1) {
-		r = helper_listen(&opener->early, 0, &answer, &files);
+		r = open_helper_listen(&opener->early, 0, &answer, &files);
 		if (r == 1) {
 			take_answer(opener, &answer, &files);
 			opener->progress_ns = now;
@@ -204,17 +204,17 @@ static void listen_early(struct opener *opener, uint64_t now)
 	}
 	if (!opener->asked.count || now - opener->progress_ns < ANSWER_NS)
 		return;
-	if (now - opener->progress_ns >= STARVED_NS || !helper_waits_for_cpu(&opener->early))
+	if (now - opener->progress_ns >= STARVED_NS || !open_helper_waits_for_cpu(&opener->early))
 		give_up_first(opener, -ETIMEDOUT, now);
 }
 
 /* 1 when it was sent for; 0 when there is no use in that; -EAGAIN, or another negative errno when the helper is gone. */
-static int send_one(struct opener *opener, struct held_file *file, uint64_t now)
+static int send_one(struct opener *opener, struct fd_cache_file *file, uint64_t now)
 {
 	const struct finder finder = { .live = true };
 	const struct finder_request request = { file->kind, file->pid, file->until_ns, file->module,
 		file->path };
-	int r = helper_question(&finder, &request, &opener->question);
+	int r = open_helper_question(&finder, &request, &opener->question);
 
 	file->tried_ns = now;
 	if (r == 0 && is_dead(opener, file->module.device, now))
@@ -223,7 +223,7 @@ static int send_one(struct opener *opener, struct held_file *file, uint64_t now)
 		fail(opener, file, r);
 		return 0;
 	}
-	r = helper_ask(&opener->early, &opener->question);
+	r = open_helper_ask(&opener->early, &opener->question);
 	return r < 0 ? r : 1;
 }
 
@@ -232,7 +232,7 @@ static void send_waiting(struct opener *opener, uint64_t now)
 	int r = 0;
 
 	while (r >= 0 && opener->waiting.count && opener->asked.count < ASKED_MAX &&
-		helper_ready(&opener->early, 0)) {
+		open_helper_ready(&opener->early, 0)) {
 		uint32_t at = queue_take(&opener->waiting);
 
 		r = send_one(opener, &opener->held.list.items[at], now);
@@ -242,7 +242,7 @@ static void send_waiting(struct opener *opener, uint64_t now)
 			continue;
 		if (!opener->asked.count)
 			opener->progress_ns = now;
-		opener->held.list.items[at].state = HELD_ASKED;
+		opener->held.list.items[at].state = FD_CACHE_ASKED;
 		queue_put(&opener->asked, at);
 	}
 	if (r < 0 && r != -EAGAIN)
@@ -250,30 +250,30 @@ static void send_waiting(struct opener *opener, uint64_t now)
 }
 
 /* More and more seldom: most processes that make code do not tell of it. */
-static bool is_due(const struct held_file *file, uint64_t now)
+static bool is_due(const struct fd_cache_file *file, uint64_t now)
 {
-	return file->state == HELD_FAILED && file->tries < RETRIES_MAX &&
+	return file->state == FD_CACHE_FAILED && file->tries < RETRIES_MAX &&
 	       now - file->tried_ns >= RETRY_NS << file->tries;
 }
 
-static void try_again(struct opener *opener, struct held_file *file)
+static void try_again(struct opener *opener, struct fd_cache_file *file)
 {
 	file->tries++;
-	file->state = HELD_WAITING;
+	file->state = FD_CACHE_WAITING;
 	queue_put(&opener->waiting, file - opener->held.list.items);
 }
 
 static void see(struct opener *opener, const struct finder_request *request)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
-	struct held_file *file = held_find(&opener->held, request);
+	struct fd_cache_file *file = fd_cache_find(&opener->held, request);
 
 	if (file && file->ended) {
-		held_remove(&opener->held, file);
+		fd_cache_remove(&opener->held, file);
 		file = NULL;
 	}
 	if (!file) {
-		file = held_add(&opener->held, request);
+		file = fd_cache_add(&opener->held, request);
 		if (!file)
 			return;
 		file->until_ns = request->until_ns;
@@ -283,7 +283,7 @@ static void see(struct opener *opener, const struct finder_request *request)
 		file->until_ns = request->until_ns;
 		try_again(opener, file);
 	}
-	held_touch(&opener->held, file, now);
+	fd_cache_touch(&opener->held, file, now);
 	send_waiting(opener, now);
 }
 
@@ -339,7 +339,7 @@ void opener_begin(struct opener *opener, const struct tracker *tracker, size_t f
 }
 
 /* What a process tells of its code is of use as long as it runs, and must be there when it does no more. */
-static void keep_jit(struct opener *opener, struct held_file *file, uint64_t now)
+static void keep_jit(struct opener *opener, struct fd_cache_file *file, uint64_t now)
 {
 	char path[40];
 
@@ -347,7 +347,7 @@ static void keep_jit(struct opener *opener, struct held_file *file, uint64_t now
 	file->ended = file->ended || access(path, F_OK) < 0;
 	if (file->ended)
 		return;
-	held_touch(&opener->held, file, now);
+	fd_cache_touch(&opener->held, file, now);
 	if (is_due(file, now))
 		try_again(opener, file);
 }
@@ -356,14 +356,14 @@ static void sweep(struct opener *opener, uint64_t now)
 {
 	opener->swept_ns = now;
 	for (size_t i = 0; i < opener->held.list.count; i++) {
-		struct held_file *file = &opener->held.list.items[i];
+		struct fd_cache_file *file = &opener->held.list.items[i];
 
-		if (file->state != HELD_OPEN && file->state != HELD_FAILED)
+		if (file->state != FD_CACHE_OPEN && file->state != FD_CACHE_FAILED)
 			continue;
 		if (file->kind == FINDER_JIT)
 			keep_jit(opener, file, now);
-		if (file->state != HELD_WAITING && now - file->seen_ns >= opener->hold_ns)
-			held_remove(&opener->held, file);
+		if (file->state != FD_CACHE_WAITING && now - file->seen_ns >= opener->hold_ns)
+			fd_cache_remove(&opener->held, file);
 	}
 }
 
@@ -393,14 +393,14 @@ static bool is_as_it_was(int fd, const struct stat *was)
 static int find_held(
 	struct opener *opener, struct finder_request *request, struct finder_files *ret_files)
 {
-	const struct held_file *file;
+	const struct fd_cache_file *file;
 	struct tape_module found = { 0 };
 	struct stat about = { 0 };
 	int r;
 
 	pthread_mutex_lock(&opener->lock);
-	file = held_find(&opener->held, request);
-	r = file ? held_copy(file, ret_files) : -ENOENT;
+	file = fd_cache_find(&opener->held, request);
+	r = file ? fd_cache_copy(file, ret_files) : -ENOENT;
 	if (r == 0) {
 		found = file->found;
 		about = file->about;
@@ -420,7 +420,7 @@ static int find_held(
 
 static int lose_late(struct opener *opener, uint64_t device, int result)
 {
-	helper_replace(&opener->late);
+	open_helper_replace(&opener->late);
 	pthread_mutex_lock(&opener->lock);
 	opener->counts.unanswered++;
 	if (result == -ETIMEDOUT)
@@ -440,12 +440,12 @@ static bool is_dead_now(struct opener *opener, uint64_t device)
 }
 
 /* One that died while it had nothing to do is not this file's fault. */
-static int ask_ready(struct opener *opener, const struct helper_question *question)
+static int ask_ready(struct opener *opener, const struct open_helper_question *question)
 {
 	for (int i = 0; i < 2; i++) {
-		if (!helper_ready(&opener->late, READY_MS))
+		if (!open_helper_ready(&opener->late, READY_MS))
 			return -ETIMEDOUT;
-		if (helper_ask(&opener->late, question) == 0)
+		if (open_helper_ask(&opener->late, question) == 0)
 			return 0;
 		lose_late(opener, 0, -EPIPE);
 	}
@@ -457,9 +457,9 @@ static int ask_late(struct opener *opener, const struct finder *finder,
 	struct finder_request *request, struct finder_files *ret_files)
 {
 	uint64_t device = request->module.device, begin = clock_ns(CLOCK_MONOTONIC), waited;
-	struct helper_question question;
-	struct helper_answer answer;
-	int r = helper_question(finder, request, &question);
+	struct open_helper_question question;
+	struct open_helper_answer answer;
+	int r = open_helper_question(finder, request, &question);
 
 	if (r < 0)
 		return r;
@@ -469,10 +469,11 @@ static int ask_late(struct opener *opener, const struct finder *finder,
 	if (r < 0)
 		return r;
 	do {
-		r = helper_listen(&opener->late, ANSWER_NS / NSEC_PER_MSEC, &answer, ret_files);
+		r = open_helper_listen(
+			&opener->late, ANSWER_NS / NSEC_PER_MSEC, &answer, ret_files);
 		waited = clock_ns(CLOCK_MONOTONIC) - begin;
 	} while (r == 0 && waited < STARVED_NS &&
-		 (waited < ANSWER_NS || helper_waits_for_cpu(&opener->late)));
+		 (waited < ANSWER_NS || open_helper_waits_for_cpu(&opener->late)));
 	if (r <= 0)
 		return lose_late(opener, device, r == 0 ? -ETIMEDOUT : -EBADMSG);
 	request->module = answer.module;

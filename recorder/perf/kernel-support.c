@@ -12,7 +12,7 @@
 /* Newer than some of the headers that we are built with. */
 #define CAPABILITY_CHECKPOINT_RESTORE 40
 
-bool rungs_capable(unsigned int capability)
+bool kernel_support_capable(unsigned int capability)
 {
 	_cleanup_free_ char *status = NULL;
 	const char *line;
@@ -23,7 +23,7 @@ bool rungs_capable(unsigned int capability)
 	return line && strtoull(line + strlen("\nCapEff:"), NULL, 16) >> capability & 1;
 }
 
-bool rungs_older(unsigned int major, unsigned int minor)
+bool kernel_support_older(unsigned int major, unsigned int minor)
 {
 	unsigned int our_major = 0, our_minor = 0;
 	struct utsname names;
@@ -33,7 +33,7 @@ bool rungs_older(unsigned int major, unsigned int minor)
 	return our_major < major || (our_major == major && our_minor < minor);
 }
 
-bool rungs_guest(void)
+bool kernel_support_guest(void)
 {
 	unsigned long long inside, outside, count;
 	_cleanup_free_ char *map = NULL;
@@ -60,21 +60,23 @@ static bool hides_addresses(void)
 
 static bool hides_processes(void)
 {
-	return !rungs_capable(CAP_SYS_PTRACE) && !rungs_capable(CAP_SYS_ADMIN);
+	return !kernel_support_capable(CAP_SYS_PTRACE) && !kernel_support_capable(CAP_SYS_ADMIN);
 }
 
 static bool hides_private_files(void)
 {
-	return !rungs_capable(CAP_DAC_READ_SEARCH) && !rungs_capable(CAP_DAC_OVERRIDE);
+	return !kernel_support_capable(CAP_DAC_READ_SEARCH) &&
+	       !kernel_support_capable(CAP_DAC_OVERRIDE);
 }
 
 static bool hides_mapped_files(void)
 {
-	return !rungs_capable(CAP_SYS_ADMIN) &&
-	       (rungs_older(5, 9) || !rungs_capable(CAPABILITY_CHECKPOINT_RESTORE));
+	return !kernel_support_capable(CAP_SYS_ADMIN) &&
+	       (kernel_support_older(5, 9) ||
+		       !kernel_support_capable(CAPABILITY_CHECKPOINT_RESTORE));
 }
 
-void rungs_describe(struct buffer *text)
+void kernel_support_describe(struct buffer *text)
 {
 	static const struct {
 		const char *name;

@@ -6,11 +6,11 @@
 #include "base/bytes.h"
 
 /* Adds those that are missing here, "kallsyms,map-files", to the names that are there already. */
-void rungs_describe(struct buffer *text);
+void kernel_support_describe(struct buffer *text);
 
 /* Does this process have one of the kernel's rights, by its number? */
-bool rungs_capable(unsigned int capability);
+bool kernel_support_capable(unsigned int capability);
 /* Are they those of a user namespace, and not the host's? They reach nothing of the host's then. */
-bool rungs_guest(void);
+bool kernel_support_guest(void);
 /* Is this kernel older than that? */
-bool rungs_older(unsigned int major, unsigned int minor);
+bool kernel_support_older(unsigned int major, unsigned int minor);

@@ -56,16 +56,17 @@ struct perf_events *perf_events_close(struct perf_events *events)
 static int rights_error(int code, struct error *error)
 {
 	_cleanup_free_ char *paranoid = NULL;
-	bool older = rungs_older(5, 8);
+	bool older = kernel_support_older(5, 8);
 
 	if (file_read("/proc/sys/kernel/perf_event_paranoid", 32, &paranoid, NULL) == 0)
 		paranoid[strcspn(paranoid, "\n")] = 0;
-	if (rungs_guest())
+	if (kernel_support_guest())
 		return error_set(error, code,
 			"perf_event_open is forbidden: in a user namespace, as that of a rootless "
 			"container, root and capabilities are not the host's; record on the host, "
 			"or in a privileged container of its root's");
-	if (rungs_capable(CAP_SYS_ADMIN) || (!older && rungs_capable(CAPABILITY_PERFMON)))
+	if (kernel_support_capable(CAP_SYS_ADMIN) ||
+		(!older && kernel_support_capable(CAPABILITY_PERFMON)))
 		return error_set(error, code,
 			"perf_event_open is forbidden, though the right is there: a container's "
 			"seccomp "
@@ -474,7 +475,7 @@ int perf_events_open(const struct perf_events_options *options, struct perf_even
 	if (r < 0)
 		return r;
 	perf_attr_describe(events->missing, &events->missing_text);
-	rungs_describe(&events->missing_text);
+	kernel_support_describe(&events->missing_text);
 	buffer_u8(&events->missing_text, 0);
 	if (buffer_failed(&events->missing_text))
 		return -ENOMEM;

@@ -28,19 +28,19 @@
 /* A CPU number beyond this is damage, not a CPU. */
 #define CPUS_MAX 65536
 
-int assembler_init(struct assembler *assembler, const struct assembler_options *options)
+int pipeline_init(struct pipeline *assembler, const struct pipeline_options *options)
 {
-	*assembler = (struct assembler){ .options = options };
-	if (filler_init(&assembler->filler, &assembler->tracker) < 0)
+	*assembler = (struct pipeline){ .options = options };
+	if (tape_builder_init(&assembler->filler, &assembler->tracker) < 0)
 		return -ENOMEM;
 	return tracker_init(&assembler->tracker);
 }
 
-void assembler_done(struct assembler *assembler)
+void pipeline_done(struct pipeline *assembler)
 {
 	tape_free(assembler->tape);
-	filler_done(&assembler->filler);
-	timeline_done(&assembler->timeline);
+	tape_builder_done(&assembler->filler);
+	reorder_done(&assembler->timeline);
 	tracker_done(&assembler->tracker);
 	array_done(&assembler->anchors);
 	array_done(&assembler->cpus);
@@ -48,16 +48,16 @@ void assembler_done(struct assembler *assembler)
 	spool_mark_done(&assembler->spooled);
 }
 
-const struct tape_anchor *assembler_last_anchor(const struct assembler *assembler)
+const struct tape_anchor *pipeline_last_anchor(const struct pipeline *assembler)
 {
 	if (!assembler->anchors.count)
 		return NULL;
 	return &assembler->anchors.items[assembler->anchors.count - 1];
 }
 
-int assembler_anchor(struct assembler *assembler, const struct tape_anchor *anchor)
+int pipeline_anchor(struct pipeline *assembler, const struct tape_anchor *anchor)
 {
-	const struct tape_anchor *last = assembler_last_anchor(assembler);
+	const struct tape_anchor *last = pipeline_last_anchor(assembler);
 
 	if (last && last->perf_ns >= anchor->perf_ns)
 		return 0;
@@ -66,9 +66,9 @@ int assembler_anchor(struct assembler *assembler, const struct tape_anchor *anch
 	return array_push(&assembler->anchors, *anchor);
 }
 
-uint64_t assembler_wall(const struct assembler *assembler, uint64_t perf_ns)
+uint64_t pipeline_wall(const struct pipeline *assembler, uint64_t perf_ns)
 {
-	const struct tape_anchor *last = assembler_last_anchor(assembler);
+	const struct tape_anchor *last = pipeline_last_anchor(assembler);
 
 	return perf_ns + (last->realtime_ns - last->perf_ns);
 }
@@ -77,10 +77,10 @@ uint64_t assembler_wall(const struct assembler *assembler, uint64_t perf_ns)
  * The perf time of the next wall-clock multiple of the segment's length. One that is nearer than a tenth of it is passed over: it
  * is the one at which this segment begins, seen a few nanoseconds early, or would give a segment not worth a file.
  */
-static uint64_t next_end(const struct assembler *assembler, uint64_t begin_ns)
+static uint64_t next_end(const struct pipeline *assembler, uint64_t begin_ns)
 {
 	uint64_t segment_ns = assembler->options->segment_ns;
-	uint64_t left_ns = segment_ns - assembler_wall(assembler, begin_ns) % segment_ns;
+	uint64_t left_ns = segment_ns - pipeline_wall(assembler, begin_ns) % segment_ns;
 
 	return begin_ns + left_ns + (left_ns < segment_ns / 10 ? segment_ns : 0);
 }
@@ -92,7 +92,7 @@ static uint64_t whole_unit(uint64_t time_ns)
 }
 
 /* A tape begins with the last anchor before it, and those that came since: who reads its first block knows its time. */
-static int give_anchors(struct assembler *assembler, struct tape *tape)
+static int give_anchors(struct pipeline *assembler, struct tape *tape)
 {
 	size_t first = 0;
 
@@ -108,10 +108,10 @@ static int give_anchors(struct assembler *assembler, struct tape *tape)
 	return 0;
 }
 
-static int begin_tape(struct assembler *assembler, uint64_t begin_ns)
+static int begin_tape(struct pipeline *assembler, uint64_t begin_ns)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
-	const struct assembler_fact *fact;
+	const struct pipeline_fact *fact;
 	int r = tape_new(&tape);
 
 	for (fact = assembler->options->facts; r == 0 && fact->key; fact++)
@@ -127,11 +127,11 @@ static int begin_tape(struct assembler *assembler, uint64_t begin_ns)
 	assembler->tape = take_ptr(tape);
 	spool_mark_done(&assembler->spooled);
 	assembler->spooled = (struct spool_mark){ 0 };
-	filler_start(&assembler->filler, assembler->tape);
+	tape_builder_start(&assembler->filler, assembler->tape);
 	return 0;
 }
 
-int assembler_begin(struct assembler *assembler, uint64_t begin_ns)
+int pipeline_begin(struct pipeline *assembler, uint64_t begin_ns)
 {
 	assembler->started_ns = assembler->options->imported ? 0 : begin_ns;
 	assembler->last_ns = begin_ns;
@@ -140,7 +140,7 @@ int assembler_begin(struct assembler *assembler, uint64_t begin_ns)
 }
 
 /* What came into the tape since the last block, as one more; not while those before wait for the disk. */
-static int spool(struct assembler *assembler, uint64_t until_ns)
+static int spool(struct pipeline *assembler, uint64_t until_ns)
 {
 	struct spool_block block = { 0 };
 	int r;
@@ -156,14 +156,14 @@ static int spool(struct assembler *assembler, uint64_t until_ns)
 }
 
 /* What of trace events is told now and then. */
-static int give_traced(struct assembler *assembler, uint64_t until_ns, bool last)
+static int give_traced(struct pipeline *assembler, uint64_t until_ns, bool last)
 {
 	struct trace *trace = assembler->options->trace;
 
 	return trace ? trace_give(trace, assembler->tape, &assembler->losses, until_ns, last) : 0;
 }
 
-int assembler_spool(struct assembler *assembler, uint64_t until_ns)
+int pipeline_spool(struct pipeline *assembler, uint64_t until_ns)
 {
 	int r = give_traced(assembler, MIN(until_ns, assembler->tape->end_ns), false);
 
@@ -174,7 +174,7 @@ int assembler_spool(struct assembler *assembler, uint64_t until_ns)
 }
 
 /* Its last block, too: naming and sealing may take longer than the next crash. */
-static int end_tape(struct assembler *assembler)
+static int end_tape(struct pipeline *assembler)
 {
 	int r = give_traced(assembler, assembler->tape->end_ns, true);
 
@@ -190,19 +190,19 @@ static int end_tape(struct assembler *assembler)
  * How long nothing may happen before it counts as not recorded. We know whether we were there; of a file this is a guess, and one whose
  * times are far apart must not become a store full of empty segments.
  */
-static uint64_t quiet_limit(const struct assembler *assembler)
+static uint64_t quiet_limit(const struct pipeline *assembler)
 {
 	return assembler->options->imported ? 10 * assembler->options->segment_ns : JUMP_NS;
 }
 
-static void sweep(struct assembler *assembler, uint64_t time_ns)
+static void sweep(struct pipeline *assembler, uint64_t time_ns)
 {
 	assembler->swept_ns = time_ns;
 	tracker_sweep(&assembler->tracker, time_ns - MIN(time_ns, EXITED_NS));
 }
 
 /* Ends tapes until the one at hand reaches beyond a moment. Where time jumped, the tape ends with its last record. */
-static int rotate(struct assembler *assembler, uint64_t time_ns)
+static int rotate(struct pipeline *assembler, uint64_t time_ns)
 {
 	int r = 0;
 
@@ -223,9 +223,9 @@ static int rotate(struct assembler *assembler, uint64_t time_ns)
 	return r;
 }
 
-static struct assembler_cpu *get_cpu(struct assembler *assembler, uint32_t cpu)
+static struct pipeline_cpu *get_cpu(struct pipeline *assembler, uint32_t cpu)
 {
-	static const struct assembler_cpu fresh;
+	static const struct pipeline_cpu fresh;
 
 	if (cpu >= CPUS_MAX)
 		return NULL;
@@ -239,7 +239,7 @@ static struct assembler_cpu *get_cpu(struct assembler *assembler, uint32_t cpu)
  * The kernel tells what was lost with the first record for which there was room again: it was lost between that one and the last
  * that came before it in the same ring.
  */
-static int add_lost(struct assembler *assembler, const struct assembler_source *source,
+static int add_lost(struct pipeline *assembler, const struct pipeline_source *source,
 	const uint8_t *bytes, size_t size, uint64_t since_ns)
 {
 	struct perf_record record;
@@ -254,18 +254,18 @@ static int add_lost(struct assembler *assembler, const struct assembler_source *
 }
 
 /* A thread on its way out keeps the CPU for a moment after its EXIT record; the kernel then calls it -1. */
-static void find_ended(struct assembler *assembler, struct perf_record *record)
+static void find_ended(struct pipeline *assembler, struct perf_record *record)
 {
-	const struct assembler_cpu *cpu = get_cpu(assembler, record->cpu);
+	const struct pipeline_cpu *cpu = get_cpu(assembler, record->cpu);
 	bool known = cpu && cpu->ended_ns && record->time_ns - cpu->ended_ns < EXITED_NS;
 
 	record->pid = known ? cpu->ended_pid : 0;
 	record->tid = known ? cpu->ended_tid : 0;
 }
 
-static void note_ended(struct assembler *assembler, const struct perf_record *record)
+static void note_ended(struct pipeline *assembler, const struct perf_record *record)
 {
-	struct assembler_cpu *cpu = get_cpu(assembler, record->cpu);
+	struct pipeline_cpu *cpu = get_cpu(assembler, record->cpu);
 
 	if (!cpu)
 		return;
@@ -275,7 +275,7 @@ static void note_ended(struct assembler *assembler, const struct perf_record *re
 }
 
 static int take_sample(
-	struct assembler *assembler, struct perf_record *record, const struct chain *chain)
+	struct pipeline *assembler, struct perf_record *record, const struct chain *chain)
 {
 	int r;
 
@@ -285,14 +285,14 @@ static int take_sample(
 	if (record->time_ns < assembler->started_ns)
 		return 0;
 	assembler->samples++;
-	r = filler_add(&assembler->filler, record, chain);
+	r = tape_builder_add(&assembler->filler, record, chain);
 	if (r == 1)
 		losses_cut(&assembler->losses, record->cpu != UINT32_MAX ? record->cpu : 0,
 			record->time_ns);
 	return MIN(r, 0);
 }
 
-static int take_traced(struct assembler *assembler, struct perf_record *record)
+static int take_traced(struct pipeline *assembler, struct perf_record *record)
 {
 	int r;
 
@@ -305,18 +305,18 @@ static int take_traced(struct assembler *assembler, struct perf_record *record)
 }
 
 /* When its last sample of those that were added was taken; 0: there was none. */
-static uint64_t sampled_ns(struct assembler *assembler, uint32_t number)
+static uint64_t sampled_ns(struct pipeline *assembler, uint32_t number)
 {
-	const struct assembler_cpu *cpu = get_cpu(assembler, number);
+	const struct pipeline_cpu *cpu = get_cpu(assembler, number);
 	uint64_t last_ns = 0;
 
-	for (uint32_t ring = 0; cpu && ring < ASSEMBLER_RINGS; ring++)
+	for (uint32_t ring = 0; cpu && ring < PIPELINE_RINGS; ring++)
 		if (assembler->options->sources[ring].samples)
 			last_ns = cpu->added_ns[ring];
 	return last_ns;
 }
 
-int assembler_cpu(struct assembler *assembler, uint32_t number, bool online, uint64_t time_ns)
+int pipeline_cpu(struct pipeline *assembler, uint32_t number, bool online, uint64_t time_ns)
 {
 	/* it was there for its last sample, which is newer than the last look */
 	if (!online)
@@ -324,16 +324,15 @@ int assembler_cpu(struct assembler *assembler, uint32_t number, bool online, uin
 	return losses_online(&assembler->losses, number, online, time_ns);
 }
 
-int assembler_counted(
-	struct assembler *assembler, uint32_t number, uint64_t count, uint64_t time_ns)
+int pipeline_counted(struct pipeline *assembler, uint32_t number, uint64_t count, uint64_t time_ns)
 {
 	uint64_t since_ns = MAX(sampled_ns(assembler, number), assembler->started_ns);
 
 	return losses_counted(&assembler->losses, number, since_ns, time_ns, count);
 }
 
-static int apply_record(struct assembler *assembler, const struct assembler_source *source,
-	struct assembler_expected *expected)
+static int apply_record(struct pipeline *assembler, const struct pipeline_source *source,
+	struct pipeline_expected *expected)
 {
 	struct perf_record *record = &expected->record;
 
@@ -360,12 +359,12 @@ static int apply_record(struct assembler *assembler, const struct assembler_sour
 }
 
 /* The decoded record borrows from bytes that stay until it is applied. */
-static void expect(void *context, const struct timeline_entry *entry, const uint8_t *bytes)
+static void expect(void *context, const struct reorder_entry *entry, const uint8_t *bytes)
 {
-	struct assembler *assembler = context;
-	const struct assembler_source *source = &assembler->options->sources[entry->source];
-	struct assembler_expected *expected =
-		&assembler->expected[assembler->expected_count++ % TIMELINE_AHEAD];
+	struct pipeline *assembler = context;
+	const struct pipeline_source *source = &assembler->options->sources[entry->source];
+	struct pipeline_expected *expected =
+		&assembler->expected[assembler->expected_count++ % REORDER_AHEAD];
 
 	expected->decoded =
 		perf_record_decode(source->layout, bytes, entry->size, &expected->record);
@@ -374,16 +373,16 @@ static void expect(void *context, const struct timeline_entry *entry, const uint
 	/* what it was ordered by, also where its body says another */
 	expected->record.time_ns = entry->time_ns;
 	if (expected->record.type == PERF_TYPE_SAMPLE && !source->traced)
-		filler_expect(&assembler->filler, &expected->record, &expected->chain);
+		tape_builder_expect(&assembler->filler, &expected->record, &expected->chain);
 }
 
 /* A record in its turn. */
-static int apply(void *context, const struct timeline_entry *entry, const uint8_t *bytes)
+static int apply(void *context, const struct reorder_entry *entry, const uint8_t *bytes)
 {
-	struct assembler *assembler = context;
-	const struct assembler_source *source = &assembler->options->sources[entry->source];
-	struct assembler_expected *expected =
-		&assembler->expected[assembler->applied_count++ % TIMELINE_AHEAD];
+	struct pipeline *assembler = context;
+	const struct pipeline_source *source = &assembler->options->sources[entry->source];
+	struct pipeline_expected *expected =
+		&assembler->expected[assembler->applied_count++ % REORDER_AHEAD];
 	int r;
 
 	(void)bytes;
@@ -398,15 +397,15 @@ static int apply(void *context, const struct timeline_entry *entry, const uint8_
 	return expected->decoded == 0 ? apply_record(assembler, source, expected) : 0;
 }
 
-static int flush(struct assembler *assembler, uint64_t before_ns)
+static int flush(struct pipeline *assembler, uint64_t before_ns)
 {
 	/* where the last time was given up, some that were expected are so again */
 	assembler->expected_count = assembler->applied_count = 0;
-	return timeline_flush(&assembler->timeline, before_ns, expect, apply, assembler);
+	return reorder_flush(&assembler->timeline, before_ns, expect, apply, assembler);
 }
 
 /* A lone record from another age is damaged; a second one that agrees makes it true. */
-static bool believable(struct assembler *assembler, uint64_t time_ns)
+static bool believable(struct pipeline *assembler, uint64_t time_ns)
 {
 	uint64_t jumped_ns = assembler->jumped_ns;
 
@@ -418,11 +417,11 @@ static bool believable(struct assembler *assembler, uint64_t time_ns)
 	return jumped_ns && MAX(time_ns, jumped_ns) - MIN(time_ns, jumped_ns) < JUMP_NS;
 }
 
-int assembler_add(struct assembler *assembler, uint32_t source,
-	const struct perf_record_place *place, const uint8_t *record, size_t size)
+int pipeline_add(struct pipeline *assembler, uint32_t source, const struct perf_record_place *place,
+	const uint8_t *record, size_t size)
 {
-	const struct assembler_source *from = &assembler->options->sources[source];
-	struct assembler_cpu *cpu;
+	const struct pipeline_source *from = &assembler->options->sources[source];
+	struct pipeline_cpu *cpu;
 	uint64_t since_ns = 0;
 	uint32_t type = 0;
 
@@ -440,10 +439,10 @@ int assembler_add(struct assembler *assembler, uint32_t source,
 		add_lost(assembler, from, record, size,
 			since_ns ? since_ns : assembler->started_ns) < 0)
 		return -ENOMEM;
-	return timeline_add(&assembler->timeline, place->time_ns, source, record, size);
+	return reorder_add(&assembler->timeline, place->time_ns, source, record, size);
 }
 
-int assembler_flush(struct assembler *assembler, uint64_t before_ns)
+int pipeline_flush(struct pipeline *assembler, uint64_t before_ns)
 {
 	uint64_t waiting_ns = losses_waiting(&assembler->losses);
 	int r = 0;
@@ -463,7 +462,7 @@ int assembler_flush(struct assembler *assembler, uint64_t before_ns)
 	return r == 0 ? rotate(assembler, before_ns) : r;
 }
 
-int assembler_rotate(struct assembler *assembler, uint64_t at_ns)
+int pipeline_rotate(struct pipeline *assembler, uint64_t at_ns)
 {
 	uint64_t end_ns = whole_unit(MAX(at_ns, assembler->last_ns + 1) + TAPE_TIME_UNIT_NS - 1);
 
@@ -473,7 +472,7 @@ int assembler_rotate(struct assembler *assembler, uint64_t at_ns)
 	return rotate(assembler, end_ns);
 }
 
-int assembler_end(struct assembler *assembler, uint64_t end_ns, const char *why)
+int pipeline_end(struct pipeline *assembler, uint64_t end_ns, const char *why)
 {
 	int r = assembler->tape ? flush(assembler, UINT64_MAX) : -ENOMEM;
 

@@ -6,19 +6,19 @@
 #include "base/cleanup.h"
 #include "base/sort.h"
 
-void timeline_done(struct timeline *timeline)
+void reorder_done(struct reorder *timeline)
 {
 	buffer_done(&timeline->bytes);
 	array_done(&timeline->entries);
 	array_done(&timeline->scratch);
 }
 
-int timeline_add(struct timeline *timeline, uint64_t time_ns, uint32_t source, const void *record,
+int reorder_add(struct reorder *timeline, uint64_t time_ns, uint32_t source, const void *record,
 	size_t size)
 {
 	/* records start at multiples of eight, as in the ring */
 	size_t start = (timeline->bytes.size + 7) & ~(size_t)7;
-	struct timeline_entry entry = { time_ns, start, size, source };
+	struct reorder_entry entry = { time_ns, start, size, source };
 	uint8_t *room = buffer_room(&timeline->bytes, size + 8);
 
 	if (!room || array_push(&timeline->entries, entry) < 0)
@@ -29,7 +29,7 @@ int timeline_add(struct timeline *timeline, uint64_t time_ns, uint32_t source, c
 }
 
 /* A ring is in order but for a few records, so the runs are about as many as rings. */
-static int timeline_sort(struct timeline *timeline)
+static int reorder_sort(struct reorder *timeline)
 {
 	if (array_reserve(&timeline->scratch, timeline->entries.count) < 0)
 		return -ENOMEM;
@@ -40,7 +40,7 @@ static int timeline_sort(struct timeline *timeline)
 /* What one long wait took is not kept for weeks. */
 #define KEPT_BYTES (8u << 20)
 
-static void give_back(struct timeline *timeline)
+static void give_back(struct reorder *timeline)
 {
 	size_t count = timeline->entries.count + 1;
 	void *bytes = realloc(timeline->bytes.data, KEPT_BYTES);
@@ -58,7 +58,7 @@ static void give_back(struct timeline *timeline)
 }
 
 /* Moves what was not given out to the front. */
-static void move_kept(struct timeline *timeline, size_t given)
+static void move_kept(struct reorder *timeline, size_t given)
 {
 	size_t keep = timeline->entries.count - given, bytes = 0;
 
@@ -82,7 +82,7 @@ static void move_kept(struct timeline *timeline, size_t given)
 		timeline->entries.items[i].offset -= bytes;
 }
 
-static void timeline_forget(struct timeline *timeline, size_t given)
+static void reorder_forget(struct reorder *timeline, size_t given)
 {
 	/* as it was before: what a turn takes is asked for again by the next one */
 	bool roomy = timeline->bytes.capacity > KEPT_BYTES &&
@@ -98,7 +98,7 @@ static void timeline_forget(struct timeline *timeline, size_t given)
 #define FETCHED_AHEAD 4
 #define CACHE_LINE 64
 
-static void fetch(const struct timeline *timeline, const struct timeline_entry *entry)
+static void fetch(const struct reorder *timeline, const struct reorder_entry *entry)
 {
 	const uint8_t *record = timeline->bytes.data + entry->offset;
 
@@ -106,14 +106,14 @@ static void fetch(const struct timeline *timeline, const struct timeline_entry *
 		__builtin_prefetch(record + at);
 }
 
-int timeline_flush(struct timeline *timeline, uint64_t before_ns,
-	void (*expect)(void *context, const struct timeline_entry *entry, const uint8_t *record),
-	int (*give)(void *context, const struct timeline_entry *entry, const uint8_t *record),
+int reorder_flush(struct reorder *timeline, uint64_t before_ns,
+	void (*expect)(void *context, const struct reorder_entry *entry, const uint8_t *record),
+	int (*give)(void *context, const struct reorder_entry *entry, const uint8_t *record),
 	void *context)
 {
-	const struct timeline_entry *entries;
+	const struct reorder_entry *entries;
 	size_t given = 0, told = 0, end;
-	int r = timeline_sort(timeline);
+	int r = reorder_sort(timeline);
 
 	if (r < 0)
 		return r;
@@ -122,7 +122,7 @@ int timeline_flush(struct timeline *timeline, uint64_t before_ns,
 		      ? timeline->entries.count
 		      : sort_array_count_below(&timeline->entries, time_ns, before_ns);
 	for (; r >= 0 && given < end; given++) {
-		for (; told < end && told < given + TIMELINE_AHEAD; told++) {
+		for (; told < end && told < given + REORDER_AHEAD; told++) {
 			if (told + FETCHED_AHEAD < end)
 				fetch(timeline, &entries[told + FETCHED_AHEAD]);
 			if (expect)
@@ -131,6 +131,6 @@ int timeline_flush(struct timeline *timeline, uint64_t before_ns,
 		}
 		r = give(context, &entries[given], timeline->bytes.data + entries[given].offset);
 	}
-	timeline_forget(timeline, given);
+	reorder_forget(timeline, given);
 	return r < 0 ? r : 0;
 }

@@ -12,34 +12,34 @@
 #include "base/array.h"
 #include "base/bytes.h"
 
-struct timeline_entry {
+struct reorder_entry {
 	uint64_t time_ns;
 	size_t offset;
 	uint32_t size;
 	uint32_t source;
 };
 
-struct timeline {
+struct reorder {
 	struct buffer bytes;
-	array_of(struct timeline_entry) entries;
-	array_of(struct timeline_entry) scratch;
+	array_of(struct reorder_entry) entries;
+	array_of(struct reorder_entry) scratch;
 };
 
-void timeline_done(struct timeline *timeline);
+void reorder_done(struct reorder *timeline);
 
 /* Copies a record in. source is the caller's: where it came from. 0 or -ENOMEM. */
-int timeline_add(struct timeline *timeline, uint64_t time_ns, uint32_t source, const void *record,
+int reorder_add(struct reorder *timeline, uint64_t time_ns, uint32_t source, const void *record,
 	size_t size);
 
 /* How many records ahead of the one that is given `expect` is told, at most. */
-#define TIMELINE_AHEAD 8
+#define REORDER_AHEAD 8
 
 /*
  * Gives out everything before a moment (UINT64_MAX: all), and forgets it. Each record is told to `expect`, unless that is NULL, in the same order a few
  * records before it is given: bytes that stay where they are until then. A negative answer of `give` ends it and is handed on; what was not given
  * stays, and is told anew the next time. -ENOMEM otherwise.
  */
-int timeline_flush(struct timeline *timeline, uint64_t before_ns,
-	void (*expect)(void *context, const struct timeline_entry *entry, const uint8_t *record),
-	int (*give)(void *context, const struct timeline_entry *entry, const uint8_t *record),
+int reorder_flush(struct reorder *timeline, uint64_t before_ns,
+	void (*expect)(void *context, const struct reorder_entry *entry, const uint8_t *record),
+	int (*give)(void *context, const struct reorder_entry *entry, const uint8_t *record),
 	void *context);

@@ -7,12 +7,12 @@
 /* With thousands of processes a look at all of /proc takes a good part of a second: where more and more is lost, not more often than this. */
 #define APART_NS (10 * NSEC_PER_SEC)
 
-int rescan_look(struct rescan *rescan, struct assembler *assembler)
+int rescan_look(struct rescan *rescan, struct pipeline *assembler)
 {
 	uint64_t lost = assembler->losses.counts.lost_sideband, now = clock_ns(CLOCK_MONOTONIC);
 
 	if (!rescan->wanted && (lost == rescan->lost || now - rescan->asked_ns < APART_NS))
 		return 0;
 	*rescan = (struct rescan){ .lost = lost, .asked_ns = now };
-	return proc_scan_processes(&assembler->tracker, assembler_last_anchor(assembler)->perf_ns);
+	return proc_scan_processes(&assembler->tracker, pipeline_last_anchor(assembler)->perf_ns);
 }

@@ -16,4 +16,4 @@ struct rescan {
 };
 
 /* After all that is there was applied. 0 or -ENOMEM. */
-int rescan_look(struct rescan *rescan, struct assembler *assembler);
+int rescan_look(struct rescan *rescan, struct pipeline *assembler);

@@ -21,27 +21,27 @@
 #define SOON_EACH_NS (10 * NSEC_PER_MSEC)
 #define SOON_AT_ONCE 20
 
-void cgroup_starts_done(struct cgroup_starts *starts)
+void exec_cgroups_done(struct exec_cgroups *starts)
 {
 	for (size_t i = 0; i < starts->list.count; i++)
 		free(starts->list.items[i].path);
 	array_done(&starts->list);
 }
 
-uint64_t cgroup_starts_pause(struct cgroup_starts *starts)
+uint64_t exec_cgroups_pause(struct exec_cgroups *starts)
 {
 	starts->looking.each_ns = SOON_EACH_NS;
 	starts->looking.at_once = SOON_AT_ONCE;
 	return allowance_take(&starts->looking, clock_ns(CLOCK_MONOTONIC)) ? SOON_NS : PAUSE_NS;
 }
 
-void cgroup_starts_see(struct cgroup_starts *starts, int32_t pid, uint64_t time_ns)
+void exec_cgroups_see(struct exec_cgroups *starts, int32_t pid, uint64_t time_ns)
 {
 	if (starts->list.count < SEEN_MAX)
 		(void)array_push(&starts->list, (struct cgroup_start){ pid, time_ns, NULL });
 }
 
-void cgroup_starts_ask(struct cgroup_starts *starts,
+void exec_cgroups_ask(struct exec_cgroups *starts,
 	int (*read)(struct proc_reader *reader, int32_t pid, char path[CGROUP_PATH_MAX]),
 	struct proc_reader *reader)
 {
@@ -60,7 +60,7 @@ void cgroup_starts_ask(struct cgroup_starts *starts,
 	starts->asked = starts->list.count;
 }
 
-const char *cgroup_starts_find(const struct cgroup_starts *starts, int32_t pid, uint64_t time_ns)
+const char *exec_cgroups_find(const struct exec_cgroups *starts, int32_t pid, uint64_t time_ns)
 {
 	const struct cgroup_start *first = NULL;
 
@@ -74,7 +74,7 @@ const char *cgroup_starts_find(const struct cgroup_starts *starts, int32_t pid, 
 	return first ? first->path : NULL;
 }
 
-void cgroup_starts_forget(struct cgroup_starts *starts, uint64_t before_ns)
+void exec_cgroups_forget(struct exec_cgroups *starts, uint64_t before_ns)
 {
 	size_t kept = 0;
 

@@ -20,22 +20,22 @@ struct cgroup_start {
 };
 
 /* Zeroed is empty. */
-struct cgroup_starts {
+struct exec_cgroups {
 	array_of(struct cgroup_start) list; /* as they came */
 	size_t asked; /* the first so many were */
 	struct allowance asking, looking;
 };
 
-void cgroup_starts_done(struct cgroup_starts *starts);
+void exec_cgroups_done(struct exec_cgroups *starts);
 /* How long to wait for more when something has started: who starts something starts more. */
-uint64_t cgroup_starts_pause(struct cgroup_starts *starts);
+uint64_t exec_cgroups_pause(struct exec_cgroups *starts);
 /* The kernel tells of an exec. Without memory, or when there are too many, it is not asked. */
-void cgroup_starts_see(struct cgroup_starts *starts, int32_t pid, uint64_t time_ns);
+void exec_cgroups_see(struct exec_cgroups *starts, int32_t pid, uint64_t time_ns);
 /* Asks of those that were seen since the last time, by the tracker's read_cgroup. */
-void cgroup_starts_ask(struct cgroup_starts *starts,
+void exec_cgroups_ask(struct exec_cgroups *starts,
 	int (*read)(struct proc_reader *reader, int32_t pid, char path[CGROUP_PATH_MAX]),
 	struct proc_reader *reader);
 /* Where a process was at its first exec at that moment or behind it; NULL: not known. Borrowed until the next call that changes them. */
-const char *cgroup_starts_find(const struct cgroup_starts *starts, int32_t pid, uint64_t time_ns);
+const char *exec_cgroups_find(const struct exec_cgroups *starts, int32_t pid, uint64_t time_ns);
 /* Those before a moment are not asked for any more. */
-void cgroup_starts_forget(struct cgroup_starts *starts, uint64_t before_ns);
+void exec_cgroups_forget(struct exec_cgroups *starts, uint64_t before_ns);

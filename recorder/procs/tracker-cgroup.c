@@ -23,7 +23,7 @@ static void change_cgroup(struct tracker_process *process, const char *path)
 /* Is it known where the process was at its next exec, or the one at that moment? */
 static bool take_start(struct tracker *tracker, struct tracker_process *process, uint64_t time_ns)
 {
-	const char *path = cgroup_starts_find(&tracker->cgroup_starts, process->pid, time_ns);
+	const char *path = exec_cgroups_find(&tracker->cgroup_starts, process->pid, time_ns);
 
 	process->cgroup_started = path;
 	if (path)
@@ -116,16 +116,16 @@ void tracker_started(struct tracker *tracker, const struct perf_record *record)
 	bool named = tracker->samples_name && tracker->cgroup_ids.alone;
 
 	if (record->type == PERF_TYPE_COMM && record->comm.exec && tracker->read_cgroup && !named)
-		cgroup_starts_see(&tracker->cgroup_starts, record->comm.pid, record->time_ns);
+		exec_cgroups_see(&tracker->cgroup_starts, record->comm.pid, record->time_ns);
 }
 
 void tracker_ask_started(struct tracker *tracker)
 {
 	if (tracker->read_cgroup)
-		cgroup_starts_ask(&tracker->cgroup_starts, tracker->read_cgroup, tracker->reader);
+		exec_cgroups_ask(&tracker->cgroup_starts, tracker->read_cgroup, tracker->reader);
 }
 
 void tracker_forget_started(struct tracker *tracker, uint64_t before_ns)
 {
-	cgroup_starts_forget(&tracker->cgroup_starts, before_ns);
+	exec_cgroups_forget(&tracker->cgroup_starts, before_ns);
 }

@@ -32,7 +32,7 @@ void tracker_done(struct tracker *tracker)
 	strings_done(&tracker->strings);
 	modules_done(&tracker->modules);
 	cgroup_ids_done(&tracker->cgroup_ids);
-	cgroup_starts_done(&tracker->cgroup_starts);
+	exec_cgroups_done(&tracker->cgroup_starts);
 	array_done(&tracker->threads);
 	array_done(&tracker->processes);
 	array_done(&tracker->free_threads);

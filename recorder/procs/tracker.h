@@ -82,7 +82,7 @@ struct tracker {
 	int (*read_cgroup)(struct proc_reader *reader, int32_t pid, char path[CGROUP_PATH_MAX]);
 	struct proc_reader *reader; /* borrowed */
 	struct cgroup_ids cgroup_ids;
-	struct cgroup_starts cgroup_starts;
+	struct exec_cgroups cgroup_starts;
 	bool samples_name; /* cgroups: one did */
 };
 

@@ -15,14 +15,14 @@
 #define TURN_NS (5 * NSEC_PER_SEC)
 #define TURN_EACH_NS (200 * NSEC_PER_MSEC)
 
-void watch_init(struct watch *watch)
+void cpu_watch_init(struct cpu_watch *watch)
 {
 	source_file_init(&watch->stat, "", "/proc/stat");
 	source_file_init(&watch->limit, "", "/proc/sys/kernel/perf_event_max_sample_rate");
 }
 
 /* Without a reader, for want of memory or threads, the tracker reads itself. */
-void watch_start(struct watch *watch, struct tracker *tracker, const volatile int *stop)
+void cpu_watch_start(struct cpu_watch *watch, struct tracker *tracker, const volatile int *stop)
 {
 	if (proc_reader_new(&watch->reader) == 0) {
 		proc_reader_allow(watch->reader, START_NS, START_EACH_NS);
@@ -32,7 +32,7 @@ void watch_start(struct watch *watch, struct tracker *tracker, const volatile in
 	tracker->read_cgroup = cgroup_read;
 }
 
-void watch_done(struct watch *watch)
+void cpu_watch_done(struct cpu_watch *watch)
 {
 	proc_reader_free(watch->reader);
 	source_file_done(&watch->stat);
@@ -41,9 +41,9 @@ void watch_done(struct watch *watch)
 }
 
 /* Idle times are of the moment at which they are read, which is a little after the last anchor. */
-static int look_at_idle(struct watch *watch, struct assembler *assembler)
+static int look_at_idle(struct cpu_watch *watch, struct pipeline *assembler)
 {
-	const struct tape_anchor *anchor = assembler_last_anchor(assembler);
+	const struct tape_anchor *anchor = pipeline_last_anchor(assembler);
 	uint64_t before_ns, after_ns;
 	int r;
 
@@ -61,7 +61,7 @@ static int look_at_idle(struct watch *watch, struct assembler *assembler)
 }
 
 /* The kernel lowers it by itself when sampling takes too long. */
-static int look_at_limit(struct watch *watch, struct assembler *assembler)
+static int look_at_limit(struct cpu_watch *watch, struct pipeline *assembler)
 {
 	uint64_t limit;
 
@@ -69,20 +69,20 @@ static int look_at_limit(struct watch *watch, struct assembler *assembler)
 		return 0;
 	limit = strtoull(watch->limit.text, NULL, 10);
 	return losses_limit(&assembler->losses, limit < watch->frequency ? MAX(limit, 1ull) : 0,
-		assembler_last_anchor(assembler)->perf_ns);
+		pipeline_last_anchor(assembler)->perf_ns);
 }
 
-int watch_count(struct perf_events *events, struct assembler *assembler)
+int cpu_watch_count(struct perf_events *events, struct pipeline *assembler)
 {
-	uint64_t now_ns = assembler_last_anchor(assembler)->perf_ns;
+	uint64_t now_ns = pipeline_last_anchor(assembler)->perf_ns;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < assembler->losses.cpus.count; i++)
-		r = assembler_counted(assembler, i, perf_events_lost(events, i), now_ns);
+		r = pipeline_counted(assembler, i, perf_events_lost(events, i), now_ns);
 	return r;
 }
 
-int watch_look(struct watch *watch, struct perf_events *events, struct assembler *assembler)
+int cpu_watch_look(struct cpu_watch *watch, struct perf_events *events, struct pipeline *assembler)
 {
 	uint64_t sequence = assembler->tape->sequence + 1;
 	int r = look_at_idle(watch, assembler);
@@ -92,7 +92,7 @@ int watch_look(struct watch *watch, struct perf_events *events, struct assembler
 	if (r == 0)
 		r = look_at_limit(watch, assembler);
 	if (r == 0 && watch->counted_sequence && watch->counted_sequence != sequence)
-		r = watch_count(events, assembler);
+		r = cpu_watch_count(events, assembler);
 	watch->counted_sequence = sequence;
 	return r;
 }

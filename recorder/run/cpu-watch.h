@@ -11,7 +11,7 @@
 #include "recorder/pipeline/pipeline.h"
 #include "recorder/perf/perf-events.h"
 
-struct watch {
+struct cpu_watch {
 	uint64_t frequency; /* that was asked for; 0: it is not a matter of frequency */
 	/* the rest is watch.c's */
 	struct source_file stat, limit;
@@ -20,12 +20,12 @@ struct watch {
 	uint64_t counted_sequence; /* of the tape at hand when it was counted last, + 1 */
 };
 
-void watch_init(struct watch *watch);
+void cpu_watch_init(struct cpu_watch *watch);
 /* From now on the tracker asks /proc who runs where, and is held up by nothing, least of all when *stop is not 0. */
-void watch_start(struct watch *watch, struct tracker *tracker, const volatile int *stop);
-void watch_done(struct watch *watch);
+void cpu_watch_start(struct cpu_watch *watch, struct tracker *tracker, const volatile int *stop);
+void cpu_watch_done(struct cpu_watch *watch);
 
 /* After a drain. 0 or -ENOMEM; what cannot be read is not known. */
-int watch_look(struct watch *watch, struct perf_events *events, struct assembler *assembler);
+int cpu_watch_look(struct cpu_watch *watch, struct perf_events *events, struct pipeline *assembler);
 /* What was lost of all CPUs and not told yet. */
-int watch_count(struct perf_events *events, struct assembler *assembler);
+int cpu_watch_count(struct perf_events *events, struct pipeline *assembler);

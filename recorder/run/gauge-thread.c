@@ -30,7 +30,7 @@ struct batch {
 	bool anew; /* numbers begin with these names */
 };
 
-struct host_watch {
+struct gauge_thread {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -66,7 +66,7 @@ static void batch_done(struct batch *batch)
 /* Numbers of strings begin behind that of the empty one. */
 static int give_name(void *context, const char *name, uint32_t *ret_id)
 {
-	struct host_watch *watch = context;
+	struct gauge_thread *watch = context;
 	uint32_t before = strings_count(&watch->known), id;
 	int r = strings_add(&watch->known, name, strlen(name), &id);
 
@@ -80,13 +80,13 @@ static int give_name(void *context, const char *name, uint32_t *ret_id)
 
 static int take_value(void *context, uint32_t id, int64_t value)
 {
-	struct host_watch *watch = context;
+	struct gauge_thread *watch = context;
 
 	return array_push(&watch->reading.values, (struct value){ watch->reading_ns, id, value });
 }
 
 /* Once all that was handed over is taken, nobody knows the old numbers any more. The lock is held. */
-static int forget_names(struct host_watch *watch)
+static int forget_names(struct gauge_thread *watch)
 {
 	if (strings_count(&watch->known) < NAMES_MAX || watch->read.values.count ||
 		watch->read.names.size || watch->read.anew)
@@ -99,7 +99,7 @@ static int forget_names(struct host_watch *watch)
 }
 
 /* Names have to arrive, values need not. */
-static void hand_over(struct host_watch *watch)
+static void hand_over(struct gauge_thread *watch)
 {
 	struct batch *from = &watch->reading, *to = &watch->read;
 
@@ -117,7 +117,7 @@ static void hand_over(struct host_watch *watch)
 }
 
 /* Waits for the next whole second of the clock. False at the end. The lock is held. */
-static bool wait_for_second(struct host_watch *watch, uint64_t *second)
+static bool wait_for_second(struct gauge_thread *watch, uint64_t *second)
 {
 	uint64_t next = clock_ns(CLOCK_MONOTONIC) / NSEC_PER_SEC + 1;
 	struct timespec until = { .tv_sec = next };
@@ -131,7 +131,7 @@ static bool wait_for_second(struct host_watch *watch, uint64_t *second)
 /* What a second behind the others is passed over when the thread comes late is no figure lost: they are counters. */
 static void *host_main(void *context)
 {
-	struct host_watch *watch = context;
+	struct gauge_thread *watch = context;
 	uint64_t second = 0, tick = 0;
 
 	prctl(PR_SET_NAME, "perftape-host");
@@ -149,7 +149,7 @@ static void *host_main(void *context)
 	return NULL;
 }
 
-static void host_watch_free(struct host_watch *watch)
+static void gauge_thread_free(struct gauge_thread *watch)
 {
 	gauges_free(watch->gauges);
 	strings_done(&watch->known);
@@ -163,9 +163,9 @@ static void host_watch_free(struct host_watch *watch)
 	free(watch);
 }
 
-int host_watch_start(const char *root, struct host_watch **ret_watch, struct error *error)
+int gauge_thread_start(const char *root, struct gauge_thread **ret_watch, struct error *error)
 {
-	struct host_watch *watch = calloc(1, sizeof(*watch));
+	struct gauge_thread *watch = calloc(1, sizeof(*watch));
 	int r;
 
 	if (!watch)
@@ -179,7 +179,7 @@ int host_watch_start(const char *root, struct host_watch **ret_watch, struct err
 		r = worker_start(&watch->thread, host_main, watch);
 	}
 	if (r < 0) {
-		host_watch_free(watch);
+		gauge_thread_free(watch);
 		return error_set(error, r, "starting the thread that reads the host's figures: %s",
 			strerror(-r));
 	}
@@ -187,7 +187,7 @@ int host_watch_start(const char *root, struct host_watch **ret_watch, struct err
 	return 0;
 }
 
-int host_watch_stop(struct host_watch *watch, uint64_t patience_ns)
+int gauge_thread_stop(struct gauge_thread *watch, uint64_t patience_ns)
 {
 	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + patience_ns;
 	struct timespec until = { until_ns / NSEC_PER_SEC, until_ns % NSEC_PER_SEC };
@@ -206,11 +206,11 @@ int host_watch_stop(struct host_watch *watch, uint64_t patience_ns)
 	if (!ended)
 		return -ETIMEDOUT;
 	pthread_join(watch->thread, NULL);
-	host_watch_free(watch);
+	gauge_thread_free(watch);
 	return 0;
 }
 
-static int learn_names(struct host_watch *watch)
+static int learn_names(struct gauge_thread *watch)
 {
 	struct buffer *names = &watch->taken.names;
 	size_t at;
@@ -230,7 +230,7 @@ static int learn_names(struct host_watch *watch)
 }
 
 static int put_value(
-	struct host_watch *watch, struct tape *tape, uint64_t time_ns, const struct value *value)
+	struct gauge_thread *watch, struct tape *tape, uint64_t time_ns, const struct value *value)
 {
 	uint32_t *row;
 	int r = 0;
@@ -247,7 +247,7 @@ static int put_value(
 }
 
 /* What comes next is the last batch's rest, or a new batch. */
-static int next_batch(struct host_watch *watch)
+static int next_batch(struct gauge_thread *watch)
 {
 	struct batch empty = watch->taken;
 
@@ -261,7 +261,8 @@ static int next_batch(struct host_watch *watch)
 	return learn_names(watch);
 }
 
-int host_watch_take(struct host_watch *watch, struct tape *tape, const struct tape_anchor *anchor)
+int gauge_thread_take(
+	struct gauge_thread *watch, struct tape *tape, const struct tape_anchor *anchor)
 {
 	int r;
 
@@ -282,7 +283,7 @@ int host_watch_take(struct host_watch *watch, struct tape *tape, const struct ta
 	return r;
 }
 
-void host_watch_tell(struct host_watch *watch, struct recorder_progress *progress)
+void gauge_thread_tell(struct gauge_thread *watch, struct recorder_progress *progress)
 {
 	if (!watch || pthread_mutex_trylock(&watch->lock) != 0)
 		return;

@@ -42,8 +42,8 @@ static void find_online(char *text, size_t size)
 		snprintf(text, size, "%.*s", (int)strcspn(online, "\n"), online);
 }
 
-void facts_collect(struct facts *facts, const struct perf_events *events, const char *cpu_list,
-	unsigned int frequency, const char *version)
+void host_facts_collect(struct host_facts *facts, const struct perf_events *events,
+	const char *cpu_list, unsigned int frequency, const char *version)
 {
 	_cleanup_free_ char *boot_id = NULL;
 
@@ -56,7 +56,7 @@ void facts_collect(struct facts *facts, const struct perf_events *events, const 
 	snprintf(facts->frequency, sizeof(facts->frequency), "%u", frequency);
 	snprintf(facts->cpus, sizeof(facts->cpus), "%u", perf_events_cpus(events));
 	memcpy(facts->rows,
-		(struct assembler_fact[]){
+		(struct pipeline_fact[]){
 			{ "boot_id", facts->boot_id },
 			{ "host", facts->names.nodename },
 			{ "kernel", facts->names.release },
@@ -74,7 +74,7 @@ void facts_collect(struct facts *facts, const struct perf_events *events, const 
 		sizeof(facts->rows));
 }
 
-void facts_begin(struct facts *facts, uint64_t begin_ns)
+void host_facts_begin(struct host_facts *facts, uint64_t begin_ns)
 {
 	snprintf(facts->begun, sizeof(facts->begun), "%llu", (unsigned long long)begin_ns);
 }

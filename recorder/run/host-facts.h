@@ -9,19 +9,19 @@
 #include "recorder/perf/perf-events.h"
 
 /* The texts belong to it, or to the events; it must stay where it is. */
-struct facts {
+struct host_facts {
 	struct utsname names;
 	char boot_id[40];
 	char frequency[16];
 	char cpus[16];
 	char kernel_text[24];
 	char cpus_online[1024]; /* "" where they are too scattered for it */
-	char begun[24]; /* "" before facts_begin() */
-	struct assembler_fact rows[13];
+	char begun[24]; /* "" before host_facts_begin() */
+	struct pipeline_fact rows[13];
 };
 
 /* cpu_list: whose samples alone are taken, "0-3,8"; NULL: of all. */
-void facts_collect(struct facts *facts, const struct perf_events *events, const char *cpu_list,
-	unsigned int frequency, const char *version);
+void host_facts_collect(struct host_facts *facts, const struct perf_events *events,
+	const char *cpu_list, unsigned int frequency, const char *version);
 /* The recording begins at that moment of the perf clock: tapes say so from then on. */
-void facts_begin(struct facts *facts, uint64_t begin_ns);
+void host_facts_begin(struct host_facts *facts, uint64_t begin_ns);

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-static void report_sum(struct progress_dying *to, const struct dying_sum *sum, uint64_t at_ns,
-	const struct assembler *assembler)
+static void progress_fill_sum(struct progress_dying *to, const struct dead_cgroups_sum *sum,
+	uint64_t at_ns, const struct pipeline *assembler)
 {
 	*to = (struct progress_dying){
 		.count = sum->count,
@@ -16,31 +16,32 @@ static void report_sum(struct progress_dying *to, const struct dying_sum *sum, u
 	snprintf(to->removed_by, sizeof(to->removed_by), "%s", sum->removed_by.comm);
 	if (!sum->since_ns)
 		return;
-	to->since_ns = assembler_wall(assembler, sum->since_ns);
+	to->since_ns = pipeline_wall(assembler, sum->since_ns);
 	to->oldest_ns = at_ns - MIN(sum->since_ns, at_ns);
 }
 
-static void report_dying(struct recorder_progress *progress, const struct assembler *assembler,
-	const struct dying *dying)
+static void progress_fill_dying(struct recorder_progress *progress,
+	const struct pipeline *assembler, const struct dead_cgroups *dying)
 {
-	const struct dying_told *told = dying_told(dying);
+	const struct dead_cgroups_told *told = dead_cgroups_told(dying);
 
-	snprintf(progress->dying, sizeof(progress->dying), "%s", dying_text(dying));
+	snprintf(progress->dying, sizeof(progress->dying), "%s", dead_cgroups_text(dying));
 	if (!told->at_ns)
 		return;
-	progress->dying_ns = assembler_wall(assembler, told->at_ns);
-	progress->dying_since_ns = assembler_wall(assembler, told->since_ns);
+	progress->dying_ns = pipeline_wall(assembler, told->at_ns);
+	progress->dying_since_ns = pipeline_wall(assembler, told->since_ns);
 	progress->dying_count = told->count;
 	progress->dying_prefixes = told->kinds;
 	progress->dying_unsure = told->unsure;
 	progress->dying_lost = told->lost;
-	progress->cgroup_count = MIN(told->kinds, (size_t)MIN(DYING_TOLD_MAX, PROGRESS_DYING_MAX));
+	progress->cgroup_count =
+		MIN(told->kinds, (size_t)MIN(DEAD_CGROUPS_TOLD_MAX, PROGRESS_DYING_MAX));
 	for (size_t i = 0; i < progress->cgroup_count; i++)
-		report_sum(&progress->cgroups[i], &told->sums[i], told->at_ns, assembler);
+		progress_fill_sum(&progress->cgroups[i], &told->sums[i], told->at_ns, assembler);
 }
 
-void report_taken(struct recorder_progress *progress, const struct assembler *assembler,
-	const struct tracing *tracing)
+void progress_fill_taken(struct recorder_progress *progress, const struct pipeline *assembler,
+	const struct trace_setup *tracing)
 {
 	const struct losses_counts *counts = &assembler->losses.counts;
 
@@ -54,15 +55,15 @@ void report_taken(struct recorder_progress *progress, const struct assembler *as
 	progress->offline_now = losses_offline(&assembler->losses);
 	progress->damaged = counts->damaged;
 	progress->cut = counts->cut;
-	tracing_tell(tracing, counts, progress);
-	report_dying(progress, assembler, trace_dying(tracing->trace));
-	progress->end_ns = assembler_wall(assembler, assembler_last_anchor(assembler)->perf_ns);
+	trace_setup_tell(tracing, counts, progress);
+	progress_fill_dying(progress, assembler, trace_dying(tracing->trace));
+	progress->end_ns = pipeline_wall(assembler, pipeline_last_anchor(assembler)->perf_ns);
 }
 
-void report_stored(struct recorder_progress *progress, const struct sealer_status *status,
-	const struct assembler *assembler, uint64_t begun_ns, const struct error *cpu_trouble)
+void progress_fill_stored(struct recorder_progress *progress, const struct sealer_status *status,
+	const struct pipeline *assembler, uint64_t begun_ns, const struct error *cpu_trouble)
 {
-	uint64_t drained_ns = begun_ns ? assembler_last_anchor(assembler)->perf_ns : 0,
+	uint64_t drained_ns = begun_ns ? pipeline_last_anchor(assembler)->perf_ns : 0,
 		 spooled_ns = MAX(status->spooled_ns, begun_ns);
 
 	progress->segments = status->segments;

@@ -40,24 +40,24 @@
 struct recorder {
 	const struct recorder_options *options;
 	struct perf_events *events;
-	struct tracing tracing;
+	struct trace_setup tracing;
 	struct opener *opener; /* NULL: files are looked for when a tape is named */
 	struct store_writer *writer; /* of the run */
 	struct sealer *sealer;
-	struct teller *teller;
+	struct status_thread *teller;
 	struct kmsg_options watching;
 	struct kmsg_watch *log; /* NULL: the kernel's log is not read */
-	struct host_watch *host;
+	struct gauge_thread *host;
 	uint64_t turned_ns; /* of the perf clock: what happened before is on its way to the spool */
 	uint64_t turn_ns; /* of the monotonic clock: when the last turn began */
-	struct facts facts;
-	struct vitals vitals;
-	struct assembler_source sources[PERF_RINGS];
-	struct assembler_options assembly;
-	struct assembler assembler;
+	struct host_facts facts;
+	struct self_stats vitals;
+	struct pipeline_source sources[PERF_RINGS];
+	struct pipeline_options assembly;
+	struct pipeline assembler;
 	struct sealer_options sealing;
-	struct watch watch;
-	struct standstill standstill;
+	struct cpu_watch watch;
+	struct stall standstill;
 	struct clock_reading reading; /* of this drain: its anchor */
 	struct rescan rescan;
 	struct error cpu_trouble; /* why a CPU that is there is not sampled, or "" */
@@ -90,9 +90,9 @@ static int collect(void *context, enum perf_ring ring, const uint8_t *bytes, siz
 
 	if (ring == PERF_RING_SIDEBAND)
 		look_at_sideband(recorder, bytes, size);
-	if (vitals_record(&recorder->vitals, ring, &place, size) < 0)
+	if (self_stats_record(&recorder->vitals, ring, &place, size) < 0)
 		return -ENOMEM;
-	return assembler_add(&recorder->assembler, ring, &place, bytes, size);
+	return pipeline_add(&recorder->assembler, ring, &place, bytes, size);
 }
 
 /* Takes what is in rings of some kinds. */
@@ -100,7 +100,7 @@ static int empty_rings(struct recorder *recorder, unsigned int rings)
 {
 	int r = perf_events_drain(recorder->events, rings, collect, recorder);
 
-	vitals_emptied(&recorder->vitals);
+	self_stats_emptied(&recorder->vitals);
 	tracker_ask_started(&recorder->assembler.tracker);
 	if (recorder->opener)
 		opener_turn(recorder->opener);
@@ -109,7 +109,7 @@ static int empty_rings(struct recorder *recorder, unsigned int rings)
 
 static void begin_drain(struct recorder *recorder)
 {
-	vitals_begin(&recorder->vitals, recorder->turn_ns ? recorder->turn_ns + DRAIN_NS : 0);
+	self_stats_begin(&recorder->vitals, recorder->turn_ns ? recorder->turn_ns + DRAIN_NS : 0);
 }
 
 /* Takes everything out of the rings, and reads the clocks. Where our own record was lost there is no anchor this time; the others will do. */
@@ -123,18 +123,18 @@ static int drain(struct recorder *recorder)
 	perf_events_wait(recorder->events, 0);
 	r = empty_rings(recorder, PERF_ALL_RINGS);
 	if (r == 0 && recorder->reading.complete)
-		r = assembler_anchor(&recorder->assembler, &recorder->reading.anchor);
+		r = pipeline_anchor(&recorder->assembler, &recorder->reading.anchor);
 	return r;
 }
 
 static uint64_t last_anchor_ns(const struct recorder *recorder)
 {
-	return assembler_last_anchor(&recorder->assembler)->perf_ns;
+	return pipeline_last_anchor(&recorder->assembler)->perf_ns;
 }
 
 static void take_status(struct recorder *recorder, const struct sealer_status *status)
 {
-	report_stored(&recorder->progress, status, &recorder->assembler, recorder->begun_ns,
+	progress_fill_stored(&recorder->progress, status, &recorder->assembler, recorder->begun_ns,
 		&recorder->cpu_trouble);
 }
 
@@ -146,15 +146,15 @@ static void report(struct recorder *recorder)
 	sealer_status(recorder->sealer, &status);
 	kmsg_watch_spooled(recorder->log, recorder->turned_ns, status.spooled_ns);
 	kmsg_watch_trouble(recorder->log, &progress->log_trouble);
-	report_taken(progress, &recorder->assembler, &recorder->tracing);
+	progress_fill_taken(progress, &recorder->assembler, &recorder->tracing);
 	take_status(recorder, &status);
 	progress->elapsed_ns = clock_ns(CLOCK_MONOTONIC) - recorder->started_monotonic_ns;
 	progress->cpus = perf_events_cpus(recorder->events);
 	progress->held_ns = recorder->standstill.held_ns;
 	progress->starved_ns = recorder->standstill.starved_ns;
-	vitals_tell(&recorder->vitals, progress);
-	host_watch_tell(recorder->host, progress);
-	teller_tell(recorder->teller, progress);
+	self_stats_tell(&recorder->vitals, progress);
+	gauge_thread_tell(recorder->host, progress);
+	status_thread_tell(recorder->teller, progress);
 	if (recorder->options->progress)
 		recorder->options->progress(recorder->options->context, progress);
 }
@@ -187,7 +187,7 @@ static uint64_t time_to_sleep(const struct recorder *recorder)
 /* The last anchor may be of the turn before: where our record of it was written on a CPU whose events are not open yet. */
 static uint64_t perf_now_ns(const struct recorder *recorder)
 {
-	return clock_reading_now(assembler_last_anchor(&recorder->assembler));
+	return clock_reading_now(pipeline_last_anchor(&recorder->assembler));
 }
 
 /* What a CPU lost is counted by its events, which are replaced. Of one that came it is known who runs there from its events' opening on. */
@@ -200,10 +200,10 @@ static void cpu_changed(void *context, uint32_t cpu, bool online, uint64_t time_
 	if (online)
 		time_ns = perf_now_ns(recorder);
 	else
-		r = assembler_counted(&recorder->assembler, cpu,
+		r = pipeline_counted(&recorder->assembler, cpu,
 			perf_events_lost(recorder->events, cpu), last_anchor_ns(recorder));
 	if (r == 0)
-		r = assembler_cpu(&recorder->assembler, cpu, online,
+		r = pipeline_cpu(&recorder->assembler, cpu, online,
 			time_ns ? time_ns : recorder->assembler.tape->begin_ns);
 	recorder->changing = recorder->changing ? recorder->changing : r;
 }
@@ -223,29 +223,29 @@ static int carry_out(struct recorder *recorder, uint64_t settled_ns)
 
 	if (orders->reload != recorder->done.reload) {
 		recorder->done.reload = orders->reload;
-		teller_send(recorder->teller);
+		status_thread_send(recorder->teller);
 	}
 	/* of a tape that has just begun nothing would be in it */
 	if (orders->rotate == recorder->done.rotate ||
 		settled_ns < recorder->assembler.tape->begin_ns + CLOCK_SETTLE_NS)
 		return 0;
 	recorder->done.rotate = orders->rotate;
-	return assembler_rotate(&recorder->assembler, settled_ns);
+	return pipeline_rotate(&recorder->assembler, settled_ns);
 }
 
 /* What the kernel has logged since the last time, and the host's figures. */
 static int take_context(struct recorder *recorder)
 {
-	const struct tape_anchor *anchor = assembler_last_anchor(&recorder->assembler);
+	const struct tape_anchor *anchor = pipeline_last_anchor(&recorder->assembler);
 	int r = kmsg_watch_take(recorder->log, recorder->assembler.tape, anchor);
 
-	return r < 0 ? r : host_watch_take(recorder->host, recorder->assembler.tape, anchor);
+	return r < 0 ? r : gauge_thread_take(recorder->host, recorder->assembler.tape, anchor);
 }
 
 static uint64_t settled_ns(const struct recorder *recorder)
 {
 	return clock_reading_settled(
-		assembler_last_anchor(&recorder->assembler), recorder->vitals.begun_ns);
+		pipeline_last_anchor(&recorder->assembler), recorder->vitals.begun_ns);
 }
 
 /*
@@ -259,13 +259,13 @@ static int relieve(struct recorder *recorder)
 
 	begin_drain(recorder);
 	r = empty_rings(recorder, PERF_ALL_RINGS);
-	vitals_end(&recorder->vitals);
+	self_stats_end(&recorder->vitals);
 	if (r < 0)
 		return r;
 	if (recorder->vitals.now.samples == samples ||
 		settled_ns(recorder) >= recorder->assembler.tape->end_ns)
 		return 1;
-	return assembler_flush(&recorder->assembler, settled_ns(recorder));
+	return pipeline_flush(&recorder->assembler, settled_ns(recorder));
 }
 
 /* One turn: everything up to a little before the drain is applied, and on its way to the spool. */
@@ -275,20 +275,20 @@ static int turn(struct recorder *recorder)
 
 	recorder->turn_ns = recorder->reading.anchor.monotonic_ns;
 	if (r == 0)
-		r = standstill_look(&recorder->standstill, orders_of(recorder)->continued,
+		r = stall_look(&recorder->standstill, orders_of(recorder)->continued,
 			recorder->vitals.late_ns, last_anchor_ns(recorder),
 			&recorder->assembler.losses);
 	perf_events_nudge(recorder->events);
 	if (r == 0)
 		r = look_for_cpus(recorder);
 	if (r == 0)
-		r = watch_look(&recorder->watch, recorder->events, &recorder->assembler);
+		r = cpu_watch_look(&recorder->watch, recorder->events, &recorder->assembler);
 	if (r < 0)
 		return r;
 	/* of a tape that is about to end, and of the one that then begins */
 	r = take_context(recorder);
 	if (r == 0)
-		r = assembler_flush(&recorder->assembler, settled_ns(recorder));
+		r = pipeline_flush(&recorder->assembler, settled_ns(recorder));
 	if (r == 0)
 		r = take_context(recorder);
 	if (r == 0)
@@ -297,13 +297,13 @@ static int turn(struct recorder *recorder)
 		r = carry_out(recorder, settled_ns(recorder));
 	recorder->turned_ns = settled_ns(recorder);
 	tracker_forget_started(&recorder->assembler.tracker, recorder->turned_ns);
-	return r == 0 ? assembler_spool(&recorder->assembler, settled_ns(recorder)) : r;
+	return r == 0 ? pipeline_spool(&recorder->assembler, settled_ns(recorder)) : r;
 }
 
 /* What starts is looked at a moment later, together with what it starts. */
 static int look_at_started(struct recorder *recorder, unsigned int rings)
 {
-	uint64_t pause_ns = cgroup_starts_pause(&recorder->assembler.tracker.cgroup_starts);
+	uint64_t pause_ns = exec_cgroups_pause(&recorder->assembler.tracker.cgroup_starts);
 
 	usleep(MIN(pause_ns, time_to_sleep(recorder)) / NSEC_PER_USEC);
 	return empty_rings(recorder, rings);
@@ -336,8 +336,8 @@ static int record(struct recorder *recorder, struct error *error)
 			r = turn(recorder);
 		if (r < 0)
 			return error_set(error, r, "out of memory");
-		vitals_end(&recorder->vitals);
-		vitals_mark(&recorder->vitals);
+		self_stats_end(&recorder->vitals);
+		self_stats_mark(&recorder->vitals);
 		report(recorder);
 	}
 	return r;
@@ -353,26 +353,26 @@ static int begin(struct recorder *recorder, struct error *error)
 		opener_begin(recorder->opener, &recorder->assembler.tracker,
 			perf_events_files_left(recorder->events));
 	/* where so many start meanwhile that our own record was lost, there is room for it once the ring was read */
-	for (int tries = 0; r == 0 && tries < FIRST_ANCHOR_TRIES &&
-			    !assembler_last_anchor(&recorder->assembler);
+	for (int tries = 0;
+		r == 0 && tries < FIRST_ANCHOR_TRIES && !pipeline_last_anchor(&recorder->assembler);
 		tries++)
 		r = drain(recorder);
 	if (r < 0)
 		return error_set(error, r, "out of memory");
-	if (!assembler_last_anchor(&recorder->assembler))
+	if (!pipeline_last_anchor(&recorder->assembler))
 		return error_set(error, -EIO, "the kernel did not report our own thread's name");
 	begin_ns = last_anchor_ns(recorder);
 	recorder->started_monotonic_ns = clock_ns(CLOCK_MONOTONIC);
 	recorder->turn_ns = recorder->reading.anchor.monotonic_ns;
 	recorder->begun_ns = begin_ns;
-	recorder->progress.begin_ns = assembler_wall(&recorder->assembler, begin_ns);
-	facts_begin(&recorder->facts, begin_ns);
-	r = assembler_begin(&recorder->assembler, begin_ns);
+	recorder->progress.begin_ns = pipeline_wall(&recorder->assembler, begin_ns);
+	host_facts_begin(&recorder->facts, begin_ns);
+	r = pipeline_begin(&recorder->assembler, begin_ns);
 	if (r == 0 && recorder->options->catalogue)
 		r = kmsg_watch_start(&recorder->watching, begin_ns, &recorder->log);
 	recorder->tracing.log = recorder->log;
 	if (r == 0)
-		r = host_watch_start("", &recorder->host, error);
+		r = gauge_thread_start("", &recorder->host, error);
 	return r < 0 ? error_set(error, r, "cannot begin: %s", strerror(-r)) : 0;
 }
 
@@ -387,11 +387,11 @@ static int finish(struct recorder *recorder, bool failed, struct error *error)
 	if (r == 0 && recorder->assembler.tape)
 		r = take_context(recorder);
 	if (r == 0)
-		r = watch_count(recorder->events, &recorder->assembler);
+		r = cpu_watch_count(recorder->events, &recorder->assembler);
 	if (r == 0)
-		r = assembler_end(&recorder->assembler, last_anchor_ns(recorder),
-			ending_reason(orders_of(recorder), failed));
-	report_taken(&recorder->progress, &recorder->assembler, &recorder->tracing);
+		r = pipeline_end(&recorder->assembler, last_anchor_ns(recorder),
+			shutdown_reason(orders_of(recorder), failed));
+	progress_fill_taken(&recorder->progress, &recorder->assembler, &recorder->tracing);
 	return r < 0 ? error_set(error, r, "out of memory") : 0;
 }
 
@@ -401,10 +401,10 @@ struct recorder *recorder_close(struct recorder *recorder)
 		return NULL;
 	perf_events_close(recorder->events);
 	opener_free(recorder->opener);
-	assembler_done(&recorder->assembler);
-	tracing_done(&recorder->tracing);
-	vitals_done(&recorder->vitals);
-	watch_done(&recorder->watch);
+	pipeline_done(&recorder->assembler);
+	trace_setup_done(&recorder->tracing);
+	self_stats_done(&recorder->vitals);
+	cpu_watch_done(&recorder->watch);
 	free(recorder);
 	return NULL;
 }
@@ -418,12 +418,12 @@ int recorder_new(
 	if (!recorder)
 		return -ENOMEM;
 	recorder->options = options;
-	watch_init(&recorder->watch);
-	r = assembler_init(&recorder->assembler, &recorder->assembly);
+	cpu_watch_init(&recorder->watch);
+	r = pipeline_init(&recorder->assembler, &recorder->assembly);
 	if (r == 0)
 		r = rights_see_host(error);
 	if (r == 0)
-		r = tracing_open(&recorder->tracing, options->trace, error);
+		r = trace_setup_open(&recorder->tracing, options->trace, error);
 	if (r < 0)
 		return r;
 	*ret_recorder = take_ptr(recorder);
@@ -442,7 +442,7 @@ int recorder_open(struct recorder *recorder, struct error *error)
 	};
 	int r;
 
-	tracing_ask(&recorder->tracing, &events);
+	trace_setup_ask(&recorder->tracing, &events);
 	/* it forks, so before anything is large; without it names are looked for later, and some are gone by then */
 	r = opener_new(2 * options->segment_ns + OPENER_SLACK_NS, &recorder->opener);
 	return r < 0 ? r : perf_events_open(&events, &recorder->events, error);
@@ -455,7 +455,7 @@ static void describe(struct recorder *recorder)
 	snprintf(progress->version, sizeof(progress->version), "%s", recorder->options->version);
 	snprintf(
 		progress->event, sizeof(progress->event), "%s", perf_events_name(recorder->events));
-	tracing_describe(&recorder->tracing, recorder->events, progress);
+	trace_setup_describe(&recorder->tracing, recorder->events, progress);
 	progress->frequency = recorder->options->frequency;
 	progress->segment_ns = recorder->options->segment_ns;
 	progress->ring_bytes = perf_events_ring_bytes(recorder->events, &progress->rings_bytes);
@@ -464,10 +464,10 @@ static void describe(struct recorder *recorder)
 static void prepare(struct recorder *recorder, const struct store_writer *writer)
 {
 	describe(recorder);
-	watch_start(&recorder->watch, &recorder->assembler.tracker, &orders_of(recorder)->stop);
-	facts_collect(&recorder->facts, recorder->events, recorder->options->cpus,
+	cpu_watch_start(&recorder->watch, &recorder->assembler.tracker, &orders_of(recorder)->stop);
+	host_facts_collect(&recorder->facts, recorder->events, recorder->options->cpus,
 		recorder->options->frequency, recorder->options->version);
-	tracing_sources(recorder->events, recorder->sources);
+	trace_setup_sources(recorder->events, recorder->sources);
 	recorder->sealing = (struct sealer_options){
 		.finder.live = true,
 		.finder.ask = recorder->opener ? opener_find : NULL,
@@ -476,7 +476,7 @@ static void prepare(struct recorder *recorder, const struct store_writer *writer
 		.limits = &recorder->options->limits,
 		.memory_bytes = recorder->options->memory_bytes,
 		.names_dir = store_writer_names(writer),
-		.shed = given_up_before(writer, recorder->facts.boot_id),
+		.shed = unsaved_before(writer, recorder->facts.boot_id),
 	};
 	recorder->watching = (struct kmsg_options){
 		.catalogue = recorder->options->catalogue,
@@ -528,10 +528,10 @@ static int stop(struct recorder *recorder, int r, struct error *error)
 	bool ended;
 
 	recorder->progress.stopping = 1;
-	ended = ending_wait(recorder->sealer, ENDING_PATIENCE_NS, &orders_of(recorder)->stop,
+	ended = shutdown_wait(recorder->sealer, SHUTDOWN_PATIENCE_NS, &orders_of(recorder)->stop,
 		recorder->begun_ns ? tell_again : NULL, recorder);
 	/* each, whether or not the other hangs */
-	if (teller_stop(recorder->teller, ended ? LAST_WORD_NS : 0) < 0)
+	if (status_thread_stop(recorder->teller, ended ? LAST_WORD_NS : 0) < 0)
 		recorder->progress.hung = true;
 	if (kmsg_watch_stop(recorder->log, ended ? LAST_WORD_NS : 0) < 0)
 		recorder->progress.hung = true;
@@ -539,13 +539,13 @@ static int stop(struct recorder *recorder, int r, struct error *error)
 	if (ended && !recorder->progress.hung)
 		recorder->sealer = sealer_stop(recorder->sealer, &status);
 	take_status(recorder, &status);
-	given_up_leave(&status.shed, &recorder->assembler,
-		ending_reason(orders_of(recorder), r < 0), recorder->writer);
+	unsaved_leave(&status.shed, &recorder->assembler,
+		shutdown_reason(orders_of(recorder), r < 0), recorder->writer);
 	if (!ended)
 		return tell_hung(recorder, error);
 	if (!recorder->progress.hung) {
 		recorder->log = kmsg_watch_close(recorder->log, !status.failed);
-		host_watch_stop(recorder->host, LAST_WORD_NS);
+		gauge_thread_stop(recorder->host, LAST_WORD_NS);
 	}
 	if (r == 0 && status.failed)
 		r = error_set(error, status.failed, "%s", status.error.text);
@@ -574,7 +574,7 @@ int recorder_run(struct recorder *recorder, const char *store, struct store_writ
 	r = sealer_start(writer, &recorder->sealing, &recorder->sealer, error);
 	if (r < 0)
 		return r;
-	recorder->assembly = (struct assembler_options){
+	recorder->assembly = (struct pipeline_options){
 		.segment_ns = recorder->options->segment_ns,
 		.sources = recorder->sources,
 		.facts = recorder->facts.rows,
@@ -583,7 +583,7 @@ int recorder_run(struct recorder *recorder, const char *store, struct store_writ
 		.trace = recorder->tracing.trace,
 	};
 	recorder->watch.frequency = recorder->options->frequency;
-	r = teller_start(writer, reload, recorder, &recorder->teller, error);
+	r = status_thread_start(writer, reload, recorder, &recorder->teller, error);
 	if (r == 0)
 		r = run(recorder, error);
 	r = stop(recorder, r, error);

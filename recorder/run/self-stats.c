@@ -15,14 +15,14 @@
 /* A record that names no CPU counts for the first one. */
 #define CPUS_MAX 65536
 
-void vitals_done(struct vitals *vitals)
+void self_stats_done(struct self_stats *vitals)
 {
 	for (int ring = 0; ring < PERF_RINGS; ring++)
 		array_done(&vitals->taken[ring]);
 	array_done(&vitals->sampled);
 }
 
-void vitals_begin(struct vitals *vitals, uint64_t due_ns)
+void self_stats_begin(struct self_stats *vitals, uint64_t due_ns)
 {
 	vitals->begun_ns = clock_ns(CLOCK_MONOTONIC);
 	vitals->late_ns = due_ns ? vitals->begun_ns - MIN(due_ns, vitals->begun_ns) : 0;
@@ -30,26 +30,26 @@ void vitals_begin(struct vitals *vitals, uint64_t due_ns)
 	vitals->late_peak_ns = MAX(vitals->late_peak_ns, vitals->late_ns);
 }
 
-static int add_sample(struct vitals *vitals, size_t cpu, size_t size)
+static int add_sample(struct self_stats *vitals, size_t cpu, size_t size)
 {
-	struct vitals_samples *of;
+	struct self_stats_samples *of;
 
 	while (vitals->sampled.count <= cpu)
-		if (array_push(&vitals->sampled, (struct vitals_samples){ 0 }) < 0)
+		if (array_push(&vitals->sampled, (struct self_stats_samples){ 0 }) < 0)
 			return -ENOMEM;
 	of = &vitals->sampled.items[cpu];
 	of->bytes += size;
 	if (++of->count == SAMPLES_ROW) {
 		vitals->largest_bytes = MAX(vitals->largest_bytes, of->bytes / SAMPLES_ROW);
-		*of = (struct vitals_samples){ 0 };
+		*of = (struct self_stats_samples){ 0 };
 	}
 	vitals->now.samples++;
 	vitals->now.sample_bytes += size;
 	return 0;
 }
 
-int vitals_record(struct vitals *vitals, enum perf_ring ring, const struct perf_record_place *place,
-	size_t size)
+int self_stats_record(struct self_stats *vitals, enum perf_ring ring,
+	const struct perf_record_place *place, size_t size)
 {
 	size_t at = place->cpu < CPUS_MAX ? place->cpu : 0;
 
@@ -61,7 +61,7 @@ int vitals_record(struct vitals *vitals, enum perf_ring ring, const struct perf_
 	return ring == PERF_RING_SAMPLES && place->sample ? add_sample(vitals, at, size) : 0;
 }
 
-void vitals_emptied(struct vitals *vitals)
+void self_stats_emptied(struct self_stats *vitals)
 {
 	for (int ring = 0; ring < PERF_RINGS; ring++)
 		for (size_t i = 0; i < vitals->taken[ring].count; i++) {
@@ -72,7 +72,7 @@ void vitals_emptied(struct vitals *vitals)
 }
 
 static void move_marks(
-	struct vitals_mark marks[2], const struct vitals_mark *now, uint64_t apart_ns)
+	struct self_stats_mark marks[2], const struct self_stats_mark *now, uint64_t apart_ns)
 {
 	if (!marks[0].monotonic_ns)
 		marks[0] = marks[1] = *now;
@@ -82,19 +82,19 @@ static void move_marks(
 	marks[1] = *now;
 }
 
-void vitals_end(struct vitals *vitals)
+void self_stats_end(struct self_stats *vitals)
 {
 	vitals->now.monotonic_ns = clock_ns(CLOCK_MONOTONIC);
 	vitals->drain_ns = vitals->now.monotonic_ns - vitals->begun_ns;
 	vitals->drain_peak_ns = MAX(vitals->drain_peak_ns, vitals->drain_ns);
 }
 
-void vitals_mark(struct vitals *vitals)
+void self_stats_mark(struct self_stats *vitals)
 {
 	/* asking for it is a call of the kernel, which adds up all threads */
 	vitals->now.cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-	move_marks(vitals->marks, &vitals->now, VITALS_RECENT_NS);
-	move_marks(vitals->newer, &vitals->now, VITALS_NOW_NS);
+	move_marks(vitals->marks, &vitals->now, SELF_STATS_RECENT_NS);
+	move_marks(vitals->newer, &vitals->now, SELF_STATS_NOW_NS);
 }
 
 static uint64_t find_deepest(void)
@@ -104,7 +104,7 @@ static uint64_t find_deepest(void)
 
 	if (file_read("/proc/sys/kernel/perf_event_max_stack", 64, &text, NULL) == 0)
 		callers = strtoull(text, NULL, 10);
-	return VITALS_SAMPLE_BYTES + (callers + CHAIN_MARKS) * sizeof(uint64_t);
+	return SELF_STATS_SAMPLE_BYTES + (callers + CHAIN_MARKS) * sizeof(uint64_t);
 }
 
 /* How long a ring takes samples of one CPU that are so large. */
@@ -115,9 +115,9 @@ static uint64_t rides_out_ns(const struct recorder_progress *progress, uint64_t 
 	return progress->ring_bytes * NSEC_PER_SEC / (sample_bytes * progress->frequency);
 }
 
-void vitals_tell(struct vitals *vitals, struct recorder_progress *progress)
+void self_stats_tell(struct self_stats *vitals, struct recorder_progress *progress)
 {
-	const struct vitals_mark *then = &vitals->marks[0], *now = &vitals->now;
+	const struct self_stats_mark *then = &vitals->marks[0], *now = &vitals->now;
 
 	progress->cpu_ns = now->cpu_ns;
 	progress->recent_ns = now->monotonic_ns - then->monotonic_ns;

@@ -14,14 +14,14 @@
 #include "recorder/run/progress.h"
 
 /* Of a sample with a callchain: its head, ip, ids, time, CPU, period and the number of callers. Each caller is eight bytes more. */
-#define VITALS_SAMPLE_BYTES 56
+#define SELF_STATS_SAMPLE_BYTES 56
 
 /* The recent past is between two marks of this distance, and one more of it. */
-#define VITALS_RECENT_NS (30 * 1000000000ull)
+#define SELF_STATS_RECENT_NS (30 * 1000000000ull)
 /* And what is called now. */
-#define VITALS_NOW_NS (3 * 1000000000ull)
+#define SELF_STATS_NOW_NS (3 * 1000000000ull)
 
-struct vitals_mark {
+struct self_stats_mark {
 	uint64_t monotonic_ns;
 	uint64_t cpu_ns;
 	uint64_t samples; /* records in their rings */
@@ -29,39 +29,39 @@ struct vitals_mark {
 };
 
 /* Samples of a CPU, until there are enough to say how large they are. */
-struct vitals_samples {
+struct self_stats_samples {
 	uint32_t count;
 	uint32_t bytes;
 };
 
-struct vitals {
+struct self_stats {
 	array_of(uint64_t) taken[PERF_RINGS]; /* bytes of each CPU's ring since all were empty */
 	uint64_t peak_bytes[PERF_RINGS];
-	array_of(struct vitals_samples) sampled; /* of each CPU */
+	array_of(struct self_stats_samples) sampled; /* of each CPU */
 	uint64_t largest_bytes; /* so many of one CPU in a row have been on the average */
 	uint64_t deepest_bytes; /* the most that one can take; 0: not asked yet */
-	struct vitals_mark marks[2]; /* the older one first */
-	struct vitals_mark newer[2];
-	struct vitals_mark now;
-	struct vitals_mark begun; /* `now` at the begin of this drain */
+	struct self_stats_mark marks[2]; /* the older one first */
+	struct self_stats_mark newer[2];
+	struct self_stats_mark now;
+	struct self_stats_mark begun; /* `now` at the begin of this drain */
 	uint64_t begun_ns; /* this drain, CLOCK_MONOTONIC */
 	uint64_t late_ns, late_peak_ns;
 	uint64_t drain_ns, drain_peak_ns;
 };
 
-void vitals_done(struct vitals *vitals);
+void self_stats_done(struct self_stats *vitals);
 
 /* A drain begins, and should have at `due`; 0: there was no such moment. */
-void vitals_begin(struct vitals *vitals, uint64_t due_ns);
+void self_stats_begin(struct self_stats *vitals, uint64_t due_ns);
 /* A record that it took. 0 or -ENOMEM. */
-int vitals_record(struct vitals *vitals, enum perf_ring ring, const struct perf_record_place *place,
-	size_t size);
+int self_stats_record(struct self_stats *vitals, enum perf_ring ring,
+	const struct perf_record_place *place, size_t size);
 /* All that was in the rings has been taken, by a drain or between two. */
-void vitals_emptied(struct vitals *vitals);
+void self_stats_emptied(struct self_stats *vitals);
 /* All that it took has been applied. */
-void vitals_end(struct vitals *vitals);
+void self_stats_end(struct self_stats *vitals);
 /* What a rate is told of begins or ends now: at each turn. */
-void vitals_mark(struct vitals *vitals);
+void self_stats_mark(struct self_stats *vitals);
 
 /* Fills in what is known here; ring_bytes, frequency and what was lost are there: a ring that lost was full. */
-void vitals_tell(struct vitals *vitals, struct recorder_progress *progress);
+void self_stats_tell(struct self_stats *vitals, struct recorder_progress *progress);

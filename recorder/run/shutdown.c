@@ -21,7 +21,7 @@ static bool seals_on(struct sealer *sealer, struct sealer_status *last)
 	return on;
 }
 
-bool ending_wait(struct sealer *sealer, uint64_t patience_ns, const volatile int *stop,
+bool shutdown_wait(struct sealer *sealer, uint64_t patience_ns, const volatile int *stop,
 	void (*tell)(void *context), void *context)
 {
 	const struct timespec pause = { 0, LOOK_NS };
@@ -44,7 +44,7 @@ bool ending_wait(struct sealer *sealer, uint64_t patience_ns, const volatile int
 	return true;
 }
 
-const char *ending_reason(const struct recorder_orders *orders, bool failed)
+const char *shutdown_reason(const struct recorder_orders *orders, bool failed)
 {
 	if (failed)
 		return "failure";

@@ -10,14 +10,14 @@
 #include "recorder/sink/sealer.h"
 
 /* How long a store may take for nothing at all. A disk of spinning metal that others write to does not take longer. */
-#define ENDING_PATIENCE_NS (30 * 1000000000ull)
+#define SHUTDOWN_PATIENCE_NS (30 * 1000000000ull)
 
 /*
  * Ends the sealer and waits for it as long as it comes further within such a time, and until `stop` counts two. Calls `tell` once a second, which
  * may be NULL. False: it is still at work, and may be for ever.
  */
-bool ending_wait(struct sealer *sealer, uint64_t patience_ns, const volatile int *stop,
+bool shutdown_wait(struct sealer *sealer, uint64_t patience_ns, const volatile int *stop,
 	void (*tell)(void *context), void *context);
 
 /* What the last tape says of why the recording ended (TAPE_ENDED): the signal's name, "duration" without one, "failure". */
-const char *ending_reason(const struct recorder_orders *orders, bool failed);
+const char *shutdown_reason(const struct recorder_orders *orders, bool failed);

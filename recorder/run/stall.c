@@ -7,7 +7,7 @@
 #define STOPPED_NS NSEC_PER_SEC
 #define STARVED_NS (5 * NSEC_PER_SEC)
 
-int standstill_look(struct standstill *standstill, int continued, uint64_t late_ns, uint64_t now_ns,
+int stall_look(struct stall *standstill, int continued, uint64_t late_ns, uint64_t now_ns,
 	struct losses *losses)
 {
 	bool stopped = continued != standstill->continued;

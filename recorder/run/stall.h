@@ -8,7 +8,7 @@
 
 #include "recorder/build/losses.h"
 
-struct standstill {
+struct stall {
 	int continued; /* signals, by the last look */
 	uint64_t held_ns; /* so far: that a signal stopped it, and that it got no CPU */
 	uint64_t starved_ns;
@@ -18,5 +18,5 @@ struct standstill {
  * At a turn that came so late, at that moment of the perf clock; `continued` counts the signals that let it go on. Tells the losses of what is long
  * enough. 0 or -ENOMEM.
  */
-int standstill_look(struct standstill *standstill, int continued, uint64_t late_ns, uint64_t now_ns,
+int stall_look(struct stall *standstill, int continued, uint64_t late_ns, uint64_t now_ns,
 	struct losses *losses);

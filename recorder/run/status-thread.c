@@ -9,7 +9,7 @@
 #include "recorder/run/self-stats.h"
 #include "base/worker.h"
 
-struct teller {
+struct status_thread {
 	struct store_writer *writer;
 	void (*errand)(void *context);
 	void *context;
@@ -34,7 +34,7 @@ static uint64_t find_kb(const char *status, const char *name)
 	return at ? strtoull(at + strlen(name), NULL, 10) * 1024 : 0;
 }
 
-static void look_at_memory(struct teller *teller)
+static void look_at_memory(struct status_thread *teller)
 {
 	_cleanup_free_ char *status = NULL;
 
@@ -46,7 +46,7 @@ static void look_at_memory(struct teller *teller)
 	pthread_mutex_unlock(&teller->lock);
 }
 
-static void measure_sampling(struct teller *teller)
+static void measure_sampling(struct status_thread *teller)
 {
 	struct sampling_cost cost = { 0 };
 
@@ -58,7 +58,7 @@ static void measure_sampling(struct teller *teller)
 }
 
 /* False at the end. */
-static bool wait_for_work(struct teller *teller, bool *ret_sent, bool *ret_there,
+static bool wait_for_work(struct status_thread *teller, bool *ret_sent, bool *ret_there,
 	struct recorder_progress *ret_progress)
 {
 	pthread_mutex_lock(&teller->lock);
@@ -73,7 +73,7 @@ static bool wait_for_work(struct teller *teller, bool *ret_sent, bool *ret_there
 }
 
 /* A store that cannot be written is said by who writes samples into it. */
-static void tell(struct teller *teller, const struct recorder_progress *progress)
+static void tell(struct status_thread *teller, const struct recorder_progress *progress)
 {
 	_cleanup_(buffer_done) struct buffer json = { 0 };
 
@@ -84,9 +84,9 @@ static void tell(struct teller *teller, const struct recorder_progress *progress
 	look_at_memory(teller);
 }
 
-static void *teller_main(void *context)
+static void *status_thread_main(void *context)
 {
-	struct teller *teller = context;
+	struct status_thread *teller = context;
 	struct recorder_progress progress;
 	bool sent, there;
 
@@ -105,16 +105,16 @@ static void *teller_main(void *context)
 	return NULL;
 }
 
-static void teller_free(struct teller *teller)
+static void status_thread_free(struct status_thread *teller)
 {
 	worker_lock_done(&teller->lock, &teller->changed);
 	free(teller);
 }
 
-int teller_start(struct store_writer *writer, void (*errand)(void *context), void *context,
-	struct teller **ret_teller, struct error *error)
+int status_thread_start(struct store_writer *writer, void (*errand)(void *context), void *context,
+	struct status_thread **ret_teller, struct error *error)
 {
-	struct teller *teller = calloc(1, sizeof(*teller));
+	struct status_thread *teller = calloc(1, sizeof(*teller));
 	int r;
 
 	if (!teller)
@@ -123,9 +123,9 @@ int teller_start(struct store_writer *writer, void (*errand)(void *context), voi
 	teller->errand = errand;
 	teller->context = context;
 	worker_lock_init(&teller->lock, &teller->changed);
-	r = worker_start(&teller->thread, teller_main, teller);
+	r = worker_start(&teller->thread, status_thread_main, teller);
 	if (r < 0) {
-		teller_free(teller);
+		status_thread_free(teller);
 		return error_set(error, r, "starting the thread that tells: %s", strerror(-r));
 	}
 	*ret_teller = teller;
@@ -135,12 +135,12 @@ int teller_start(struct store_writer *writer, void (*errand)(void *context), voi
 static uint64_t sampling_ns(const struct sampling_cost *cost, uint64_t sample_bytes)
 {
 	uint64_t frames =
-		(sample_bytes - MIN(sample_bytes, VITALS_SAMPLE_BYTES)) / sizeof(uint64_t);
+		(sample_bytes - MIN(sample_bytes, SELF_STATS_SAMPLE_BYTES)) / sizeof(uint64_t);
 
 	return cost->sample_ns ? cost->sample_ns + cost->frame_ps * frames / 1000 : 0;
 }
 
-void teller_tell(struct teller *teller, struct recorder_progress *progress)
+void status_thread_tell(struct status_thread *teller, struct recorder_progress *progress)
 {
 	pthread_mutex_lock(&teller->lock);
 	progress->memory_bytes = teller->memory_bytes;
@@ -152,7 +152,7 @@ void teller_tell(struct teller *teller, struct recorder_progress *progress)
 	pthread_mutex_unlock(&teller->lock);
 }
 
-void teller_send(struct teller *teller)
+void status_thread_send(struct status_thread *teller)
 {
 	pthread_mutex_lock(&teller->lock);
 	teller->sent = true;
@@ -160,7 +160,7 @@ void teller_send(struct teller *teller)
 	pthread_mutex_unlock(&teller->lock);
 }
 
-int teller_stop(struct teller *teller, uint64_t patience_ns)
+int status_thread_stop(struct status_thread *teller, uint64_t patience_ns)
 {
 	bool ended;
 
@@ -174,6 +174,6 @@ int teller_stop(struct teller *teller, uint64_t patience_ns)
 	if (!ended)
 		return -ETIMEDOUT;
 	pthread_join(teller->thread, NULL);
-	teller_free(teller);
+	status_thread_free(teller);
 	return 0;
 }

@@ -10,20 +10,20 @@
 #include "recorder/run/progress.h"
 #include "store/write/store-writer.h"
 
-struct teller;
+struct status_thread;
 
 /* The writer must outlive it. */
-int teller_start(struct store_writer *writer, void (*errand)(void *context), void *context,
-	struct teller **ret_teller, struct error *error);
+int status_thread_start(struct store_writer *writer, void (*errand)(void *context), void *context,
+	struct status_thread **ret_teller, struct error *error);
 /* The errand is to be done, once more if it is being done. */
-void teller_send(struct teller *teller);
+void status_thread_send(struct status_thread *teller);
 /*
  * Takes a copy, and says in return what it found out meanwhile and who drains does not: of the process's memory, and of what a sample costs the
  * kernel.
  */
-void teller_tell(struct teller *teller, struct recorder_progress *progress);
+void status_thread_tell(struct status_thread *teller, struct recorder_progress *progress);
 /*
  * Ends the thread. -ETIMEDOUT when it still waits for the store after so long: then it and the writer have to stay as they are until the process
  * ends.
  */
-int teller_stop(struct teller *teller, uint64_t patience_ns);
+int status_thread_stop(struct status_thread *teller, uint64_t patience_ns);

@@ -5,12 +5,12 @@
 
 static void take_timeout(void *context, uint64_t time_ns, const char *line)
 {
-	const struct tracing *tracing = context;
+	const struct trace_setup *tracing = context;
 
 	kmsg_watch_say(tracing->log, time_ns, line);
 }
 
-int tracing_open(struct tracing *tracing, const char *asked, struct error *error)
+int trace_setup_open(struct trace_setup *tracing, const char *asked, struct error *error)
 {
 	struct trace_options options = { .timeout = take_timeout, .context = tracing };
 	int r = trace_set_open("", asked, &tracing->set, &tracing->missing, error);
@@ -24,7 +24,7 @@ int tracing_open(struct tracing *tracing, const char *asked, struct error *error
 	return trace_new(&options, &tracing->trace);
 }
 
-void tracing_ask(const struct tracing *tracing, struct perf_events_options *events)
+void trace_setup_ask(const struct trace_setup *tracing, struct perf_events_options *events)
 {
 	const struct trace_set *set = tracing->set;
 
@@ -32,14 +32,14 @@ void tracing_ask(const struct tracing *tracing, struct perf_events_options *even
 	events->asked = (struct perf_traced){ set->asked.items, set->asked.count };
 }
 
-void tracing_done(struct tracing *tracing)
+void trace_setup_done(struct trace_setup *tracing)
 {
 	trace_free(tracing->trace);
 	trace_set_close(tracing->set);
 	buffer_done(&tracing->missing);
 }
 
-void tracing_describe(const struct tracing *tracing, const struct perf_events *events,
+void trace_setup_describe(const struct trace_setup *tracing, const struct perf_events *events,
 	struct recorder_progress *progress)
 {
 	const char *others = perf_events_missing(events);
@@ -49,10 +49,11 @@ void tracing_describe(const struct tracing *tracing, const struct perf_events *e
 		*others && *missing ? "," : "", missing);
 }
 
-void tracing_sources(const struct perf_events *events, struct assembler_source sources[PERF_RINGS])
+void trace_setup_sources(
+	const struct perf_events *events, struct pipeline_source sources[PERF_RINGS])
 {
 	for (int ring = 0; ring < PERF_RINGS; ring++)
-		sources[ring] = (struct assembler_source){
+		sources[ring] = (struct pipeline_source){
 			.layout = perf_events_layout(events, ring),
 			.ring = ring,
 			.samples = ring == PERF_RING_SAMPLES,
@@ -61,7 +62,7 @@ void tracing_sources(const struct perf_events *events, struct assembler_source s
 		};
 }
 
-void tracing_tell(const struct tracing *tracing, const struct losses_counts *counts,
+void trace_setup_tell(const struct trace_setup *tracing, const struct losses_counts *counts,
 	struct recorder_progress *progress)
 {
 	progress->lost_events = counts->lost_events;

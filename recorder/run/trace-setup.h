@@ -9,7 +9,7 @@
 #include "recorder/trace/trace.h"
 
 /* Zeroed to start. */
-struct tracing {
+struct trace_setup {
 	struct trace *trace;
 	struct kmsg_watch *log; /* that is told of what it should have said; NULL: none is */
 	/* the rest is tracing.c's */
@@ -18,16 +18,17 @@ struct tracing {
 };
 
 /* Finds them, of trace_set_open(). It stays where it is. */
-int tracing_open(struct tracing *tracing, const char *asked, struct error *error);
+int trace_setup_open(struct trace_setup *tracing, const char *asked, struct error *error);
 /* Has them opened with the others. */
-void tracing_ask(const struct tracing *tracing, struct perf_events_options *events);
-void tracing_done(struct tracing *tracing);
+void trace_setup_ask(const struct trace_setup *tracing, struct perf_events_options *events);
+void trace_setup_done(struct trace_setup *tracing);
 
 /* What this kernel is too old for, or our rights do not reach, with what else is missing. */
-void tracing_describe(const struct tracing *tracing, const struct perf_events *events,
+void trace_setup_describe(const struct trace_setup *tracing, const struct perf_events *events,
 	struct recorder_progress *progress);
 /* What comes out of which ring. */
-void tracing_sources(const struct perf_events *events, struct assembler_source sources[PERF_RINGS]);
+void trace_setup_sources(
+	const struct perf_events *events, struct pipeline_source sources[PERF_RINGS]);
 /* What became of them so far. */
-void tracing_tell(const struct tracing *tracing, const struct losses_counts *counts,
+void trace_setup_tell(const struct trace_setup *tracing, const struct losses_counts *counts,
 	struct recorder_progress *progress);

@@ -505,7 +505,7 @@ struct sealer *sealer_stop(struct sealer *sealer, struct sealer_status *ret_stat
 	sealer->spooler = spooler_stop(sealer->spooler, &spooled_ns);
 	sealer->status.shed = sealer->shed;
 	for (size_t i = 0; i < sealer->given_up.count; i++)
-		given_up_behind(&sealer->status.shed, sealer->given_up.items[i], spooled_ns);
+		unsaved_behind(&sealer->status.shed, sealer->given_up.items[i], spooled_ns);
 	if (ret_status)
 		*ret_status = sealer->status;
 	sealer_free(sealer);
@@ -532,7 +532,7 @@ static void shed_tape(struct sealer *sealer, size_t at)
 {
 	const struct tape *tape = sealer->tapes.items[at].tape;
 
-	given_up_add(&sealer->shed, tape->begin_ns, tape->end_ns, tape->samples.count);
+	unsaved_add(&sealer->shed, tape->begin_ns, tape->end_ns, tape->samples.count);
 	sealer->status.given_up += tape->samples.count;
 	tape_free(take_out(sealer, at));
 }

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-void given_up_add(struct tape_loss *shed, uint64_t from_ns, uint64_t to_ns, uint64_t samples)
+void unsaved_add(struct tape_loss *shed, uint64_t from_ns, uint64_t to_ns, uint64_t samples)
 {
 	if (!shed->count)
 		*shed = (struct tape_loss){ TAPE_LOSS_SHED, TAPE_ALL_CPUS, from_ns, to_ns, 0 };
@@ -13,17 +13,17 @@ void given_up_add(struct tape_loss *shed, uint64_t from_ns, uint64_t to_ns, uint
 	shed->count += MAX(samples, 1u);
 }
 
-void given_up_behind(struct tape_loss *shed, const struct tape *tape, uint64_t spooled_ns)
+void unsaved_behind(struct tape_loss *shed, const struct tape *tape, uint64_t spooled_ns)
 {
 	uint64_t from_ns = MAX(tape->begin_ns, spooled_ns), samples = 0;
 
 	for (size_t i = 0; i < tape->samples.count; i++)
 		samples += tape->samples.items[i].time_ns >= from_ns;
 	if (from_ns < tape->end_ns)
-		given_up_add(shed, from_ns, tape->end_ns, samples);
+		unsaved_add(shed, from_ns, tape->end_ns, samples);
 }
 
-void given_up_leave(const struct tape_loss *shed, const struct assembler *assembler,
+void unsaved_leave(const struct tape_loss *shed, const struct pipeline *assembler,
 	const char *ended, struct store_writer *writer)
 {
 	struct store_left left = {
@@ -33,21 +33,21 @@ void given_up_leave(const struct tape_loss *shed, const struct assembler *assemb
 	};
 
 	/* before the first anchor nothing was taken: what there is was said by the recorder before us */
-	if (!shed->count || !assembler_last_anchor(assembler))
+	if (!shed->count || !pipeline_last_anchor(assembler))
 		return;
-	left.from_ns = assembler_wall(assembler, shed->from_ns);
-	left.to_ns = assembler_wall(assembler, shed->to_ns);
+	left.from_ns = pipeline_wall(assembler, shed->from_ns);
+	left.to_ns = pipeline_wall(assembler, shed->to_ns);
 	snprintf(left.ended, sizeof(left.ended), "%s", ended);
 	/* where even that cannot be written, the spool ends without a word */
 	(void)!store_writer_leave(writer, &left);
 }
 
-struct tape_loss given_up_before(const struct store_writer *writer, const char *boot_id)
+struct tape_loss unsaved_before(const struct store_writer *writer, const char *boot_id)
 {
 	struct tape_loss shed = { 0 };
 	struct store_left left;
 
 	if (store_writer_left(writer, &left) == 1 && strcmp(left.boot_id, boot_id) == 0)
-		given_up_add(&shed, left.perf_from_ns, left.perf_to_ns, left.samples);
+		unsaved_add(&shed, left.perf_from_ns, left.perf_to_ns, left.samples);
 	return shed;
 }

@@ -10,12 +10,12 @@
 #include "store/write/store-writer.h"
 
 /* So many samples of that time more; of none there was time all the same. */
-void given_up_add(struct tape_loss *shed, uint64_t from_ns, uint64_t to_ns, uint64_t samples);
+void unsaved_add(struct tape_loss *shed, uint64_t from_ns, uint64_t to_ns, uint64_t samples);
 /* What of a tape that will not be sealed lies behind the end of the spool. */
-void given_up_behind(struct tape_loss *shed, const struct tape *tape, uint64_t spooled_ns);
+void unsaved_behind(struct tape_loss *shed, const struct tape *tape, uint64_t spooled_ns);
 
 /* Into the last words, with how the recording ended. */
-void given_up_leave(const struct tape_loss *shed, const struct assembler *assembler,
+void unsaved_leave(const struct tape_loss *shed, const struct pipeline *assembler,
 	const char *ended, struct store_writer *writer);
 /* What the recorder before us left to be told, if its clock is that of this boot; else it is told of by its words alone. */
-struct tape_loss given_up_before(const struct store_writer *writer, const char *boot_id);
+struct tape_loss unsaved_before(const struct store_writer *writer, const char *boot_id);

@@ -104,7 +104,7 @@ static size_t id_size(const char *text, const char *done, size_t used, bool in_w
 	return size ? size : runc_size(text, done, used);
 }
 
-void dying_fold(const char *path, char prefix[DYING_PREFIX_SIZE])
+void dead_cgroups_fold(const char *path, char prefix[DYING_PREFIX_SIZE])
 {
 	size_t used = 0, depth = 0;
 	bool in_word = false;
@@ -139,7 +139,7 @@ static const char *find_number(const char *prefix, size_t at)
 	return NULL;
 }
 
-bool dying_fold_number(const char *prefix, size_t at, char folded[DYING_PREFIX_SIZE])
+bool dead_cgroups_fold_number(const char *prefix, size_t at, char folded[DYING_PREFIX_SIZE])
 {
 	const char *number = find_number(prefix, at);
 

@@ -14,6 +14,6 @@
 
 #define DYING_PREFIX_SIZE 192
 
-void dying_fold(const char *path, char prefix[DYING_PREFIX_SIZE]);
-/* What dying_fold() made, with its number `at` of those that stayed folded too. False where there are fewer. */
-bool dying_fold_number(const char *prefix, size_t at, char folded[DYING_PREFIX_SIZE]);
+void dead_cgroups_fold(const char *path, char prefix[DYING_PREFIX_SIZE]);
+/* What dead_cgroups_fold() made, with its number `at` of those that stayed folded too. False where there are fewer. */
+bool dead_cgroups_fold_number(const char *prefix, size_t at, char folded[DYING_PREFIX_SIZE]);

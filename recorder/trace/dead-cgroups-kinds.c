@@ -15,7 +15,7 @@
 
 #define OTHERS "/(others)"
 
-void dying_kinds_done(struct dying_kinds *kinds)
+void dead_cgroups_kinds_done(struct dead_cgroups_kinds *kinds)
 {
 	array_done(&kinds->list);
 }
@@ -54,7 +54,7 @@ static bool is_needed(const struct dying_kind *kind)
 	return kind->count || kind->told;
 }
 
-static uint32_t find_text(const struct dying_kinds *kinds, const char *text)
+static uint32_t find_text(const struct dead_cgroups_kinds *kinds, const char *text)
 {
 	for (size_t i = 0; i < kinds->list.count; i++)
 		if (strcmp(kinds->list.items[i].text, text) == 0)
@@ -64,11 +64,11 @@ static uint32_t find_text(const struct dying_kinds *kinds, const char *text)
 
 static bool fold_number(const char *narrow, size_t at, char wide[DYING_PREFIX_SIZE])
 {
-	return at < NUMBERS_MAX && dying_fold_number(narrow, at, wide);
+	return at < NUMBERS_MAX && dead_cgroups_fold_number(narrow, at, wide);
 }
 
 /* Of a folded path: the one of that text, or the one in which one of its numbers is folded too. */
-static uint32_t find_kind(const struct dying_kinds *kinds, const char *narrow)
+static uint32_t find_kind(const struct dead_cgroups_kinds *kinds, const char *narrow)
 {
 	uint32_t kind = find_text(kinds, narrow);
 	char wide[DYING_PREFIX_SIZE];
@@ -78,36 +78,36 @@ static uint32_t find_kind(const struct dying_kinds *kinds, const char *narrow)
 	return kind;
 }
 
-uint32_t dying_kinds_find(const struct dying_kinds *kinds, const char *path)
+uint32_t dead_cgroups_kinds_find(const struct dead_cgroups_kinds *kinds, const char *path)
 {
 	char narrow[DYING_PREFIX_SIZE];
 
-	dying_fold(path, narrow);
+	dead_cgroups_fold(path, narrow);
 	return find_kind(kinds, narrow);
 }
 
-uint32_t dying_kinds_others(const struct dying_kinds *kinds)
+uint32_t dead_cgroups_kinds_others(const struct dead_cgroups_kinds *kinds)
 {
-	return kinds->list.count == DYING_KINDS ? DYING_KINDS - 1 : DYING_NO_KIND;
+	return kinds->list.count == DEAD_CGROUPS_KINDS ? DEAD_CGROUPS_KINDS - 1 : DYING_NO_KIND;
 }
 
 /* A place that nobody needs any more, or a new one. */
-static int add_kind(struct dying_kinds *kinds, const char *text, uint32_t *ret_kind)
+static int add_kind(struct dead_cgroups_kinds *kinds, const char *text, uint32_t *ret_kind)
 {
 	static const struct dying_kind fresh;
 	size_t at = 0;
 
 	while (at < kinds->list.count && is_needed(&kinds->list.items[at]))
 		at++;
-	if (at == DYING_KINDS) {
-		*ret_kind = DYING_KINDS - 1;
+	if (at == DEAD_CGROUPS_KINDS) {
+		*ret_kind = DEAD_CGROUPS_KINDS - 1;
 		return 0;
 	}
 	if (at == kinds->list.count && array_push(&kinds->list, fresh) < 0)
 		return -ENOMEM;
 	kinds->list.items[at] = fresh;
 	snprintf(kinds->list.items[at].text, DYING_PREFIX_SIZE, "%s",
-		at == DYING_KINDS - 1 ? OTHERS : text);
+		at == DEAD_CGROUPS_KINDS - 1 ? OTHERS : text);
 	*ret_kind = at;
 	return 0;
 }
@@ -121,8 +121,8 @@ static bool is_alike(const char *text, const char *wide, size_t star)
 }
 
 /* Those that differ from a folded path in the number alone that is folded in the wide one. */
-static size_t find_alike(const struct dying_kinds *kinds, const char *narrow, const char *wide,
-	uint32_t alike[DYING_KINDS])
+static size_t find_alike(const struct dead_cgroups_kinds *kinds, const char *narrow,
+	const char *wide, uint32_t alike[DEAD_CGROUPS_KINDS])
 {
 	size_t star = 0, count = 0;
 
@@ -141,8 +141,8 @@ static void add_whos(struct dying_who to[DYING_WHOS], const struct dying_who fro
 }
 
 /* The first of them becomes the wide one, whose gauges are new; those of the others end. */
-static uint32_t join(struct dying_kinds *kinds, const char *wide,
-	const uint32_t joined[DYING_KINDS], size_t count)
+static uint32_t join(struct dead_cgroups_kinds *kinds, const char *wide,
+	const uint32_t joined[DEAD_CGROUPS_KINDS], size_t count)
 {
 	struct dying_kind *into = &kinds->list.items[joined[0]];
 
@@ -162,13 +162,13 @@ static uint32_t join(struct dying_kinds *kinds, const char *wide,
 	return joined[0];
 }
 
-int dying_kinds_get(struct dying_kinds *kinds, const char *path, uint32_t *ret_kind,
-	uint32_t joined[DYING_KINDS], size_t *ret_joined)
+int dead_cgroups_kinds_get(struct dead_cgroups_kinds *kinds, const char *path, uint32_t *ret_kind,
+	uint32_t joined[DEAD_CGROUPS_KINDS], size_t *ret_joined)
 {
 	char narrow[DYING_PREFIX_SIZE], wide[DYING_PREFIX_SIZE];
 
 	*ret_joined = 0;
-	dying_fold(path, narrow);
+	dead_cgroups_fold(path, narrow);
 	*ret_kind = find_kind(kinds, narrow);
 	if (*ret_kind != DYING_NO_KIND)
 		return 0;

@@ -12,7 +12,7 @@
 #include "base/array.h"
 #include "recorder/trace/dead-cgroups-fold.h"
 
-#define DYING_KINDS 256
+#define DEAD_CGROUPS_KINDS 256
 #define DYING_COMM_SIZE 16
 #define DYING_NO_KIND UINT32_MAX
 
@@ -42,22 +42,22 @@ struct dying_kind {
 	uint64_t told_count; /* in the last event */
 };
 
-struct dying_kinds {
+struct dead_cgroups_kinds {
 	array_of(struct dying_kind) list;
 };
 
-void dying_kinds_done(struct dying_kinds *kinds);
+void dead_cgroups_kinds_done(struct dead_cgroups_kinds *kinds);
 
 /*
  * The kind of a path that was removed, made where there is none. `joined` has those whose cgroups are of this kind from now on: it has as many
  * as `ret_joined` says, DYING_KINDS at most. 0 or -ENOMEM.
  */
-int dying_kinds_get(struct dying_kinds *kinds, const char *path, uint32_t *ret_kind,
-	uint32_t joined[DYING_KINDS], size_t *ret_joined);
+int dead_cgroups_kinds_get(struct dead_cgroups_kinds *kinds, const char *path, uint32_t *ret_kind,
+	uint32_t joined[DEAD_CGROUPS_KINDS], size_t *ret_joined);
 /* The one that a path would be counted under among those that there are; DYING_NO_KIND: none. */
-uint32_t dying_kinds_find(const struct dying_kinds *kinds, const char *path);
+uint32_t dead_cgroups_kinds_find(const struct dead_cgroups_kinds *kinds, const char *path);
 /* The one of all others; DYING_NO_KIND: none is needed so far. */
-uint32_t dying_kinds_others(const struct dying_kinds *kinds);
+uint32_t dead_cgroups_kinds_others(const struct dead_cgroups_kinds *kinds);
 
 void dying_count_who(struct dying_who whos[DYING_WHOS], const struct dying_by *by, uint64_t count);
 /* Who counts most; "": nobody was seen. */

@@ -28,18 +28,18 @@
 #define COMMS_MAX 65536
 
 struct entry {
-	struct dying_key key;
+	struct dead_cgroups_key key;
 	uint64_t removed_ns;
 	uint32_t kind;
 	uint32_t maker; /* a string, 0: not seen */
 	uint32_t maker_pid;
 };
 
-struct dying {
+struct dead_cgroups {
 	array_of(struct entry) entries;
 	array_of(uint32_t) free_entries;
 	struct table table;
-	struct dying_kinds kinds;
+	struct dead_cgroups_kinds kinds;
 	struct strings comms; /* of makers */
 	uint64_t tape_sequence; /* + 1 */
 	uint64_t gauged_ns, told_ns;
@@ -47,18 +47,18 @@ struct dying {
 	uint64_t unsure; /* lost since */
 	uint64_t lost; /* that made it begin anew; 0: none did */
 	/* as it was at the last gauges */
-	struct dying_told told;
-	char text[DYING_TEXT_SIZE];
+	struct dead_cgroups_told told;
+	char text[DEAD_CGROUPS_TEXT_SIZE];
 };
 
-int dying_new(struct dying **ret_dying)
+int dead_cgroups_new(struct dead_cgroups **ret_dying)
 {
 	*ret_dying = calloc(1, sizeof(**ret_dying));
 	return *ret_dying ? 0 : -ENOMEM;
 }
 
 /* What its gauges said before is not known any more, which a 0 would deny. */
-static void forget(struct dying *dying)
+static void forget(struct dead_cgroups *dying)
 {
 	array_done(&dying->entries);
 	array_done(&dying->free_entries);
@@ -72,22 +72,22 @@ static void forget(struct dying *dying)
 	}
 }
 
-struct dying *dying_free(struct dying *dying)
+struct dead_cgroups *dead_cgroups_free(struct dead_cgroups *dying)
 {
 	if (!dying)
 		return NULL;
 	forget(dying);
-	dying_kinds_done(&dying->kinds);
+	dead_cgroups_kinds_done(&dying->kinds);
 	free(dying);
 	return NULL;
 }
 
-static void begin(struct dying *dying, uint64_t time_ns)
+static void begin(struct dead_cgroups *dying, uint64_t time_ns)
 {
 	dying->since_ns = dying->since_ns ? dying->since_ns : time_ns;
 }
 
-static uint64_t count_all(const struct dying *dying)
+static uint64_t count_all(const struct dead_cgroups *dying)
 {
 	uint64_t count = 0;
 
@@ -96,7 +96,7 @@ static uint64_t count_all(const struct dying *dying)
 	return count;
 }
 
-void dying_lost(struct dying *dying, uint64_t count, uint64_t time_ns)
+void dead_cgroups_lost(struct dead_cgroups *dying, uint64_t count, uint64_t time_ns)
 {
 	dying->unsure += count;
 	if (dying->unsure <= count_all(dying) / UNSURE_PART)
@@ -108,20 +108,21 @@ void dying_lost(struct dying *dying, uint64_t count, uint64_t time_ns)
 	dying->unsure = 0;
 }
 
-static uint64_t hash_key(const struct dying_key *key)
+static uint64_t hash_key(const struct dead_cgroups_key *key)
 {
 	return hash_u64(key->id * 0x9e3779b97f4a7c15ull + key->root);
 }
 
 static bool key_equal(const void *context, uint32_t at, const void *key)
 {
-	const struct dying_key *a = &((const struct dying *)context)->entries.items[at].key,
-			       *b = key;
+	const struct dead_cgroups_key
+		*a = &((const struct dead_cgroups *)context)->entries.items[at].key,
+		*b = key;
 
 	return a->id == b->id && a->root == b->root;
 }
 
-static struct entry *find(const struct dying *dying, const struct dying_key *key)
+static struct entry *find(const struct dead_cgroups *dying, const struct dead_cgroups_key *key)
 {
 	uint32_t at = table_find(&dying->table, hash_key(key), key_equal, dying, key);
 
@@ -129,13 +130,14 @@ static struct entry *find(const struct dying *dying, const struct dying_key *key
 }
 
 /* 1 with an entry of that key, which is new; 0 where there is no room for more. */
-static int add(struct dying *dying, const struct dying_key *key, struct entry **ret_entry)
+static int add(
+	struct dead_cgroups *dying, const struct dead_cgroups_key *key, struct entry **ret_entry)
 {
 	uint32_t at = dying->entries.count;
 
 	if (dying->free_entries.count)
 		at = dying->free_entries.items[dying->free_entries.count - 1];
-	else if (at == DYING_MAX)
+	else if (at == DEAD_CGROUPS_MAX)
 		return 0;
 	if (array_reserve(&dying->entries, at + 1) < 0 ||
 		array_reserve(&dying->free_entries, dying->entries.capacity) < 0 ||
@@ -150,7 +152,7 @@ static int add(struct dying *dying, const struct dying_key *key, struct entry **
 	return 1;
 }
 
-static void drop(struct dying *dying, struct entry *entry)
+static void drop(struct dead_cgroups *dying, struct entry *entry)
 {
 	uint32_t at = entry - dying->entries.items;
 
@@ -167,15 +169,15 @@ static void forget_whos(struct dying_kind *kind)
 	memset(kind->removers, 0, sizeof(kind->removers));
 }
 
-static int get_kind(struct dying *dying, const char *path, uint32_t *ret_kind)
+static int get_kind(struct dead_cgroups *dying, const char *path, uint32_t *ret_kind)
 {
-	uint32_t joined[DYING_KINDS], to[DYING_KINDS];
+	uint32_t joined[DEAD_CGROUPS_KINDS], to[DEAD_CGROUPS_KINDS];
 	size_t count;
-	int r = dying_kinds_get(&dying->kinds, path, ret_kind, joined, &count);
+	int r = dead_cgroups_kinds_get(&dying->kinds, path, ret_kind, joined, &count);
 
 	if (r < 0 || !count)
 		return r;
-	for (size_t i = 0; i < DYING_KINDS; i++)
+	for (size_t i = 0; i < DEAD_CGROUPS_KINDS; i++)
 		to[i] = i;
 	for (size_t i = 0; i < count; i++)
 		to[joined[i]] = *ret_kind;
@@ -185,7 +187,7 @@ static int get_kind(struct dying *dying, const char *path, uint32_t *ret_kind)
 	return 0;
 }
 
-static void end_entry(struct dying *dying, struct entry *entry)
+static void end_entry(struct dead_cgroups *dying, struct entry *entry)
 {
 	if (entry->kind != NONE)
 		dying->kinds.list.items[entry->kind].count--;
@@ -193,7 +195,7 @@ static void end_entry(struct dying *dying, struct entry *entry)
 }
 
 /* Kernels before 5.5 give a number again at once: who had it is gone, and that was not told. */
-static void end_namesake(struct dying *dying, const struct dying_key *key)
+static void end_namesake(struct dead_cgroups *dying, const struct dead_cgroups_key *key)
 {
 	struct entry *entry = find(dying, key);
 
@@ -201,7 +203,8 @@ static void end_namesake(struct dying *dying, const struct dying_key *key)
 		end_entry(dying, entry);
 }
 
-int dying_made(struct dying *dying, const struct dying_key *key, const struct dying_by *by)
+int dead_cgroups_made(
+	struct dead_cgroups *dying, const struct dead_cgroups_key *key, const struct dying_by *by)
 {
 	struct entry *entry;
 	int r;
@@ -218,8 +221,8 @@ int dying_made(struct dying *dying, const struct dying_key *key, const struct dy
 	return strings_add(&dying->comms, by->comm, strlen(by->comm), &entry->maker);
 }
 
-int dying_removed(struct dying *dying, const struct dying_key *key, const char *path,
-	const struct dying_by *by, uint64_t time_ns)
+int dead_cgroups_removed(struct dead_cgroups *dying, const struct dead_cgroups_key *key,
+	const char *path, const struct dying_by *by, uint64_t time_ns)
 {
 	struct entry *entry = find(dying, key);
 	struct dying_kind *kind;
@@ -248,7 +251,7 @@ int dying_removed(struct dying *dying, const struct dying_key *key, const char *
 }
 
 /* One that is only counted, as far as there are such. */
-static bool take_beyond(struct dying *dying, uint32_t at)
+static bool take_beyond(struct dead_cgroups *dying, uint32_t at)
 {
 	struct dying_kind *kind = at == NONE ? NULL : &dying->kinds.list.items[at];
 
@@ -259,7 +262,8 @@ static bool take_beyond(struct dying *dying, uint32_t at)
 	return true;
 }
 
-void dying_gone(struct dying *dying, const struct dying_key *key, const char *path)
+void dead_cgroups_gone(
+	struct dead_cgroups *dying, const struct dead_cgroups_key *key, const char *path)
 {
 	struct entry *entry = find(dying, key);
 
@@ -268,14 +272,14 @@ void dying_gone(struct dying *dying, const struct dying_key *key, const char *pa
 		return;
 	}
 	/* one that was removed before we looked, unless there was no room for it, or for its kind */
-	if (!take_beyond(dying, dying_kinds_find(&dying->kinds, path)))
-		take_beyond(dying, dying_kinds_others(&dying->kinds));
+	if (!take_beyond(dying, dead_cgroups_kinds_find(&dying->kinds, path)))
+		take_beyond(dying, dead_cgroups_kinds_others(&dying->kinds));
 }
 
 /* When the oldest of each kind was removed; 0: none is remembered. */
-static void find_oldest(const struct dying *dying, uint64_t oldest[DYING_KINDS])
+static void find_oldest(const struct dead_cgroups *dying, uint64_t oldest[DEAD_CGROUPS_KINDS])
 {
-	memset(oldest, 0, DYING_KINDS * sizeof(*oldest));
+	memset(oldest, 0, DEAD_CGROUPS_KINDS * sizeof(*oldest));
 	for (size_t i = 0; i < dying->entries.count; i++) {
 		const struct entry *entry = &dying->entries.items[i];
 		uint64_t *at = entry->kind == NONE ? NULL : &oldest[entry->kind];
@@ -287,25 +291,26 @@ static void find_oldest(const struct dying *dying, uint64_t oldest[DYING_KINDS])
 
 static int compare_counts(const void *a, const void *b)
 {
-	const struct dying_sum *one = a, *other = b;
+	const struct dead_cgroups_sum *one = a, *other = b;
 
 	return (one->count < other->count) - (one->count > other->count);
 }
 
 /* The most first; only those whose gauges are not 0, or all. */
-static size_t sum_up(const struct dying *dying, bool told, struct dying_sum all[DYING_KINDS])
+static size_t sum_up(const struct dead_cgroups *dying, bool told,
+	struct dead_cgroups_sum all[DEAD_CGROUPS_KINDS])
 {
-	uint64_t oldest[DYING_KINDS];
+	uint64_t oldest[DEAD_CGROUPS_KINDS];
 	size_t count = 0;
 
 	find_oldest(dying, oldest);
 	for (size_t i = 0; i < dying->kinds.list.count; i++) {
 		const struct dying_kind *kind = &dying->kinds.list.items[i];
-		struct dying_sum *sum = &all[count];
+		struct dead_cgroups_sum *sum = &all[count];
 
 		if (!kind->count || (told && !kind->told))
 			continue;
-		*sum = (struct dying_sum){
+		*sum = (struct dead_cgroups_sum){
 			.count = kind->count,
 			.since_ns = oldest[i],
 			.made_by = *dying_most(kind->makers),
@@ -318,9 +323,10 @@ static size_t sum_up(const struct dying *dying, bool told, struct dying_sum all[
 	return count;
 }
 
-size_t dying_sums(const struct dying *dying, struct dying_sum *sums, size_t limit)
+size_t dead_cgroups_sums(
+	const struct dead_cgroups *dying, struct dead_cgroups_sum *sums, size_t limit)
 {
-	struct dying_sum all[DYING_KINDS];
+	struct dead_cgroups_sum all[DEAD_CGROUPS_KINDS];
 	size_t count = sum_up(dying, false, all);
 
 	memcpy(sums, all, MIN(count, limit) * sizeof(*sums));
@@ -366,7 +372,7 @@ static int put_gauges(
 	return r;
 }
 
-static int put_event(const struct dying *dying, struct dying_kind *kind, struct tape *tape,
+static int put_event(const struct dead_cgroups *dying, struct dying_kind *kind, struct tape *tape,
 	uint64_t since_ns, uint64_t now_ns)
 {
 	struct tape_event event = { .time_ns = now_ns };
@@ -392,7 +398,7 @@ static int put_event(const struct dying *dying, struct dying_kind *kind, struct 
 }
 
 /* Who looks now is not to wait for a leak's name until the minute is over. */
-static bool is_news(const struct dying *dying)
+static bool is_news(const struct dead_cgroups *dying)
 {
 	for (size_t i = 0; i < dying->kinds.list.count; i++) {
 		const struct dying_kind *kind = &dying->kinds.list.items[i];
@@ -403,7 +409,7 @@ static bool is_news(const struct dying *dying)
 	return false;
 }
 
-static void meet_tape(struct dying *dying, const struct tape *tape)
+static void meet_tape(struct dead_cgroups *dying, const struct tape *tape)
 {
 	if (dying->tape_sequence == tape->sequence + 1)
 		return;
@@ -412,16 +418,16 @@ static void meet_tape(struct dying *dying, const struct tape *tape)
 		dying->kinds.list.items[i].count_row = dying->kinds.list.items[i].oldest_row = 0;
 }
 
-static const char *format_age(const struct dying_told *told, uint64_t since_ns, char age[32])
+static const char *format_age(const struct dead_cgroups_told *told, uint64_t since_ns, char age[32])
 {
 	uint64_t age_ns = told->at_ns - MIN(since_ns, told->at_ns);
 
 	return duration_format(age_ns / NSEC_PER_SEC * NSEC_PER_SEC, age, 32);
 }
 
-static void describe_most(const struct dying_told *told, struct buffer *text)
+static void describe_most(const struct dead_cgroups_told *told, struct buffer *text)
 {
-	const struct dying_sum *sum = &told->sums[0];
+	const struct dead_cgroups_sum *sum = &told->sums[0];
 	char age[32];
 
 	buffer_printf(text, "%llu under %s", (unsigned long long)sum->count, sum->prefix);
@@ -436,7 +442,7 @@ static void describe_most(const struct dying_told *told, struct buffer *text)
 			(unsigned long long)told->unsure);
 }
 
-static void describe_lost(const struct dying_told *told, struct buffer *text)
+static void describe_lost(const struct dead_cgroups_told *told, struct buffer *text)
 {
 	char age[32];
 
@@ -447,13 +453,13 @@ static void describe_lost(const struct dying_told *told, struct buffer *text)
 }
 
 /* Of what the gauges say. */
-static void describe(struct dying *dying, uint64_t now_ns)
+static void describe(struct dead_cgroups *dying, uint64_t now_ns)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 };
-	struct dying_told *told = &dying->told;
-	struct dying_sum all[DYING_KINDS];
+	struct dead_cgroups_told *told = &dying->told;
+	struct dead_cgroups_sum all[DEAD_CGROUPS_KINDS];
 
-	*told = (struct dying_told){
+	*told = (struct dead_cgroups_told){
 		.at_ns = now_ns,
 		.since_ns = dying->since_ns,
 		.kinds = sum_up(dying, true, all),
@@ -462,7 +468,7 @@ static void describe(struct dying *dying, uint64_t now_ns)
 	};
 	for (size_t i = 0; i < told->kinds; i++)
 		told->count += all[i].count;
-	memcpy(told->sums, all, MIN(told->kinds, (size_t)DYING_TOLD_MAX) * sizeof(*all));
+	memcpy(told->sums, all, MIN(told->kinds, (size_t)DEAD_CGROUPS_TOLD_MAX) * sizeof(*all));
 	if (told->kinds)
 		describe_most(told, &text);
 	if (told->lost)
@@ -471,9 +477,9 @@ static void describe(struct dying *dying, uint64_t now_ns)
 		text.data ? (const char *)text.data : "");
 }
 
-int dying_give(struct dying *dying, struct tape *tape, uint64_t now_ns)
+int dead_cgroups_give(struct dead_cgroups *dying, struct tape *tape, uint64_t now_ns)
 {
-	uint64_t oldest[DYING_KINDS];
+	uint64_t oldest[DEAD_CGROUPS_KINDS];
 	bool event;
 	int r = 0;
 
@@ -494,12 +500,12 @@ int dying_give(struct dying *dying, struct tape *tape, uint64_t now_ns)
 	return r;
 }
 
-const char *dying_text(const struct dying *dying)
+const char *dead_cgroups_text(const struct dead_cgroups *dying)
 {
 	return dying->text;
 }
 
-const struct dying_told *dying_told(const struct dying *dying)
+const struct dead_cgroups_told *dead_cgroups_told(const struct dead_cgroups *dying)
 {
 	return &dying->told;
 }

@@ -20,18 +20,18 @@
 #include "recorder/trace/dead-cgroups-kinds.h"
 #include "tape/tape.h"
 
-#define DYING_MAX 131072
+#define DEAD_CGROUPS_MAX 131072
 
-struct dying;
+struct dead_cgroups;
 
 /* Which cgroup: numbers of the kernel's. */
-struct dying_key {
+struct dead_cgroups_key {
 	uint64_t root;
 	uint64_t id;
 };
 
 /* What is dying under one kind of path. */
-struct dying_sum {
+struct dead_cgroups_sum {
 	char prefix[DYING_PREFIX_SIZE];
 	uint64_t count;
 	uint64_t since_ns; /* when the oldest was removed; 0: not known */
@@ -40,40 +40,43 @@ struct dying_sum {
 };
 
 /* As it was when gauges were put. */
-#define DYING_TOLD_MAX 8
-struct dying_told {
+#define DEAD_CGROUPS_TOLD_MAX 8
+struct dead_cgroups_told {
 	uint64_t at_ns; /* 0: none were yet */
 	uint64_t since_ns; /* what was removed before is not known */
 	uint64_t count; /* of all that have been dying for a second at least */
 	size_t kinds; /* of paths, and the first of them */
-	struct dying_sum sums[DYING_TOLD_MAX];
+	struct dead_cgroups_sum sums[DEAD_CGROUPS_TOLD_MAX];
 	uint64_t unsure; /* so many more or fewer it may be: trace events that were lost since */
 	uint64_t lost; /* trace events for which it began anew at `since_ns`; 0: it did not */
 };
 
 /* 0 or -ENOMEM. */
-int dying_new(struct dying **ret_dying);
-struct dying *dying_free(struct dying *dying);
+int dead_cgroups_new(struct dead_cgroups **ret_dying);
+struct dead_cgroups *dead_cgroups_free(struct dead_cgroups *dying);
 
 /* In time order, each 0 or -ENOMEM. What is made under the number of one that was dying says that this one is gone. */
-int dying_made(struct dying *dying, const struct dying_key *key, const struct dying_by *by);
-int dying_removed(struct dying *dying, const struct dying_key *key, const char *path,
-	const struct dying_by *by, uint64_t time_ns);
-void dying_gone(struct dying *dying, const struct dying_key *key, const char *path);
+int dead_cgroups_made(
+	struct dead_cgroups *dying, const struct dead_cgroups_key *key, const struct dying_by *by);
+int dead_cgroups_removed(struct dead_cgroups *dying, const struct dead_cgroups_key *key,
+	const char *path, const struct dying_by *by, uint64_t time_ns);
+void dead_cgroups_gone(
+	struct dead_cgroups *dying, const struct dead_cgroups_key *key, const char *path);
 /* So many records were lost: what it remembers may be gone by now, and others may be dying. */
-void dying_lost(struct dying *dying, uint64_t count, uint64_t time_ns);
+void dead_cgroups_lost(struct dead_cgroups *dying, uint64_t count, uint64_t time_ns);
 
 /* Those under which something is dying, the most first: at most so many. Gives how many there were. */
-size_t dying_sums(const struct dying *dying, struct dying_sum *sums, size_t most);
+size_t dead_cgroups_sums(
+	const struct dead_cgroups *dying, struct dead_cgroups_sum *sums, size_t most);
 
 /*
  * Puts into the tape what has been dying for a second at least, now and then: gauges each ten seconds, each minute an event (tape/tape-events.h), and
  * with the gauges too where a kind of path is new or has twice as many as in its last event. 0 or -ENOMEM.
  */
-int dying_give(struct dying *dying, struct tape *tape, uint64_t now_ns);
+int dead_cgroups_give(struct dead_cgroups *dying, struct tape *tape, uint64_t now_ns);
 /*
  * "1234 under /ecs/task, made by ecs-agent, the oldest for 3 h" as it was when the gauges were put, with what lost records leave unknown, or "".
  */
-#define DYING_TEXT_SIZE 480
-const char *dying_text(const struct dying *dying);
-const struct dying_told *dying_told(const struct dying *dying);
+#define DEAD_CGROUPS_TEXT_SIZE 480
+const char *dead_cgroups_text(const struct dead_cgroups *dying);
+const struct dead_cgroups_told *dead_cgroups_told(const struct dead_cgroups *dying);

@@ -20,7 +20,7 @@ struct counter {
 	bool told; /* at all */
 };
 
-struct starts {
+struct exec_counts {
 	struct strings names;
 	array_of(struct counter) counters; /* by the number of the name */
 	uint64_t roots[ROOTS];
@@ -30,19 +30,19 @@ struct starts {
 	uint64_t given_ns;
 };
 
-int starts_new(struct starts **ret_starts)
+int exec_counts_new(struct exec_counts **ret_starts)
 {
 	*ret_starts = calloc(1, sizeof(**ret_starts));
 	return *ret_starts ? 0 : -ENOMEM;
 }
 
-static void forget(struct starts *starts)
+static void forget(struct exec_counts *starts)
 {
 	strings_done(&starts->names);
 	array_done(&starts->counters);
 }
 
-struct starts *starts_free(struct starts *starts)
+struct exec_counts *exec_counts_free(struct exec_counts *starts)
 {
 	if (!starts)
 		return NULL;
@@ -52,7 +52,7 @@ struct starts *starts_free(struct starts *starts)
 	return NULL;
 }
 
-static size_t find_root(struct starts *starts, uint64_t root)
+static size_t find_root(struct exec_counts *starts, uint64_t root)
 {
 	size_t at = 0;
 
@@ -63,13 +63,13 @@ static size_t find_root(struct starts *starts, uint64_t root)
 	return at;
 }
 
-static int find_counter(struct starts *starts, const char *name, enum cgroup_kind kind,
+static int find_counter(struct exec_counts *starts, const char *name, enum cgroup_kind kind,
 	struct counter **ret_counter)
 {
 	uint32_t id;
 	int r;
 
-	if (strings_count(&starts->names) > STARTS_MAX &&
+	if (strings_count(&starts->names) > EXEC_COUNTS_MAX &&
 		!strings_find(&starts->names, name, strlen(name)))
 		forget(starts);
 	r = strings_add(&starts->names, name, strlen(name), &id);
@@ -80,7 +80,7 @@ static int find_counter(struct starts *starts, const char *name, enum cgroup_kin
 	return r;
 }
 
-int starts_made(struct starts *starts, uint64_t root, const char *path)
+int exec_counts_made(struct exec_counts *starts, uint64_t root, const char *path)
 {
 	enum cgroup_kind kind = cgroup_name(path, &starts->name);
 	size_t at = find_root(starts, root);
@@ -108,8 +108,8 @@ static uint32_t most(const struct counter *counter)
 	return made;
 }
 
-static int give(const struct starts *starts, uint32_t id, struct tape *tape, uint64_t before_ns,
-	uint64_t now_ns)
+static int give(const struct exec_counts *starts, uint32_t id, struct tape *tape,
+	uint64_t before_ns, uint64_t now_ns)
 {
 	struct counter *counter = &starts->counters.items[id];
 	_cleanup_free_ char *name = NULL;
@@ -132,7 +132,7 @@ static int give(const struct starts *starts, uint32_t id, struct tape *tape, uin
 	return r == 0 ? tape_add_point(tape, counter->row - 1, now_ns, most(counter)) : r;
 }
 
-int starts_give(struct starts *starts, struct tape *tape, uint64_t now_ns, bool last)
+int exec_counts_give(struct exec_counts *starts, struct tape *tape, uint64_t now_ns, bool last)
 {
 	uint64_t before_ns = MAX(starts->given_ns, tape->begin_ns);
 	int r = 0;

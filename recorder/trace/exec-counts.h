@@ -10,15 +10,15 @@
 #include "tape/tape.h"
 
 /* Beyond so many names all is forgotten, and counted from 0: those of pods would add up. */
-#define STARTS_MAX 4096
+#define EXEC_COUNTS_MAX 4096
 
-struct starts;
+struct exec_counts;
 
 /* 0 or -ENOMEM. */
-int starts_new(struct starts **ret_starts);
-struct starts *starts_free(struct starts *starts);
+int exec_counts_new(struct exec_counts **ret_starts);
+struct exec_counts *exec_counts_free(struct exec_counts *starts);
 
 /* A cgroup of that hierarchy, a number of the kernel's, was made. 0 or -ENOMEM. */
-int starts_made(struct starts *starts, uint64_t root, const char *path);
+int exec_counts_made(struct exec_counts *starts, uint64_t root, const char *path);
 /* Puts the counters into the tape (TAPE_GAUGE_MADE) once a minute, and the last time of a tape. 0 or -ENOMEM. */
-int starts_give(struct starts *starts, struct tape *tape, uint64_t now_ns, bool last);
+int exec_counts_give(struct exec_counts *starts, struct tape *tape, uint64_t now_ns, bool last);

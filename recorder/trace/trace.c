@@ -32,8 +32,8 @@ struct kind {
 
 struct trace {
 	struct trace_options options;
-	struct dying *dying;
-	struct starts *starts;
+	struct dead_cgroups *dying;
+	struct exec_counts *starts;
 	struct kind *kinds; /* as the events of the set */
 	struct trace_paths execs;
 	const char *exec; /* what the event is called; NULL: there is none */
@@ -58,7 +58,8 @@ int trace_new(const struct trace_options *options, struct trace **ret_trace)
 		return -ENOMEM;
 	trace->options = *options;
 	trace->kinds = calloc(MAX(count, (size_t)1), sizeof(*trace->kinds));
-	if (!trace->kinds || dying_new(&trace->dying) < 0 || starts_new(&trace->starts) < 0)
+	if (!trace->kinds || dead_cgroups_new(&trace->dying) < 0 ||
+		exec_counts_new(&trace->starts) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
 		look_at(&trace->kinds[i], &options->set->events.items[i]);
@@ -73,8 +74,8 @@ struct trace *trace_free(struct trace *trace)
 {
 	if (!trace)
 		return NULL;
-	dying_free(trace->dying);
-	starts_free(trace->starts);
+	dead_cgroups_free(trace->dying);
+	exec_counts_free(trace->starts);
 	trace_paths_done(&trace->execs);
 	free(trace->kinds);
 	free(trace);
@@ -83,10 +84,10 @@ struct trace *trace_free(struct trace *trace)
 
 void trace_lost(struct trace *trace, uint64_t count, uint64_t time_ns)
 {
-	dying_lost(trace->dying, count, time_ns);
+	dead_cgroups_lost(trace->dying, count, time_ns);
 }
 
-const struct dying *trace_dying(const struct trace *trace)
+const struct dead_cgroups *trace_dying(const struct trace *trace)
 {
 	return trace->dying;
 }
@@ -97,7 +98,7 @@ struct turn {
 	struct kind *kind;
 	const struct perf_record *record;
 	struct trace_raw raw;
-	struct filler *filler;
+	struct tape_builder *filler;
 };
 
 /* A text of the event's, with a NUL. */
@@ -131,23 +132,23 @@ static struct dying_by by_whom(const struct turn *turn)
 
 static int follow_cgroup(const struct turn *turn)
 {
-	struct dying *dying = turn->trace->dying;
+	struct dead_cgroups *dying = turn->trace->dying;
 	const struct dying_by by = by_whom(turn);
 	char path[TRACE_VALUE_MAX];
-	struct dying_key key;
+	struct dead_cgroups_key key;
 
 	if (!get_number(turn, 0, &key.root) || !get_number(turn, 1, &key.id) ||
 		!get_text(turn, 2, path))
 		return 0;
 	switch (turn->kind->event->role) {
 	case TRACE_MADE:
-		return starts_made(turn->trace->starts, key.root, path) < 0
+		return exec_counts_made(turn->trace->starts, key.root, path) < 0
 			       ? -ENOMEM
-			       : dying_made(dying, &key, &by);
+			       : dead_cgroups_made(dying, &key, &by);
 	case TRACE_REMOVED:
-		return dying_removed(dying, &key, path, &by, turn->record->time_ns);
+		return dead_cgroups_removed(dying, &key, path, &by, turn->record->time_ns);
 	default:
-		dying_gone(dying, &key, path);
+		dead_cgroups_gone(dying, &key, path);
 		return 0;
 	}
 }
@@ -254,7 +255,7 @@ static int keep(const struct turn *turn)
 		.event.cpu = turn->record->cpu != UINT32_MAX ? turn->record->cpu : 0,
 		.name = format->name,
 	};
-	int r = filler_add_thread(turn->filler, turn->record, &putting.event.thread);
+	int r = tape_builder_add_thread(turn->filler, turn->record, &putting.event.thread);
 
 	if (r == 0)
 		r = trace_decode(format, &turn->raw, put_field, &putting);
@@ -265,7 +266,7 @@ static int keep(const struct turn *turn)
 	return r;
 }
 
-int trace_take(struct trace *trace, const struct perf_record *record, struct filler *filler)
+int trace_take(struct trace *trace, const struct perf_record *record, struct tape_builder *filler)
 {
 	struct turn turn = { .trace = trace,
 		.record = record,
@@ -313,6 +314,6 @@ int trace_give(
 	if (r == 0 && (last || time_ns >= trace->execs.since_ns + MINUTE_NS))
 		r = trace_paths_put(&trace->execs, trace->exec, tape, time_ns);
 	if (r == 0)
-		r = starts_give(trace->starts, tape, time_ns, last);
-	return r == 0 ? dying_give(trace->dying, tape, time_ns) : r;
+		r = exec_counts_give(trace->starts, tape, time_ns, last);
+	return r == 0 ? dead_cgroups_give(trace->dying, tape, time_ns) : r;
 }

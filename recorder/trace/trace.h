@@ -34,7 +34,7 @@ struct trace *trace_free(struct trace *trace);
 DEFINE_CLEANUP(trace, struct trace *, trace_free)
 
 /* A SAMPLE record with raw bytes, into the filler's tape. 0; -EBADMSG when they are not what the format says; -ENOMEM. */
-int trace_take(struct trace *trace, const struct perf_record *record, struct filler *filler);
+int trace_take(struct trace *trace, const struct perf_record *record, struct tape_builder *filler);
 /* The kernel had no room for so many of the events that are always recorded. */
 void trace_lost(struct trace *trace, uint64_t count, uint64_t time_ns);
 
@@ -46,4 +46,4 @@ int trace_give(struct trace *trace, struct tape *tape, struct losses *losses, ui
 	bool last);
 
 /* Which cgroups are dying, as it knows. */
-const struct dying *trace_dying(const struct trace *trace);
+const struct dead_cgroups *trace_dying(const struct trace *trace);

@@ -15,12 +15,12 @@
 #define THREAD_NEW 254
 #define THREAD_OTHER 255
 
-struct recent {
+struct lru_cache {
 	uint32_t threads[RECENT_MAX];
 	size_t count;
 };
 
-static size_t recent_find(const struct recent *recent, uint32_t thread)
+static size_t lru_cache_find(const struct lru_cache *recent, uint32_t thread)
 {
 	size_t at = 0;
 
@@ -30,7 +30,7 @@ static size_t recent_find(const struct recent *recent, uint32_t thread)
 }
 
 /* Puts a thread first that was at a place; behind the last one it is new to the list, and the last one of a full list leaves. */
-static void recent_move(struct recent *recent, size_t at, uint32_t thread)
+static void recent_move(struct lru_cache *recent, size_t at, uint32_t thread)
 {
 	if (at == recent->count && recent->count < RECENT_MAX)
 		recent->count++;
@@ -169,12 +169,12 @@ static void put_times(struct block *block, size_t start, size_t end, struct grid
 
 static void put_threads(struct block *block, struct encoding *encoding, size_t start, size_t end)
 {
-	struct recent recent = { 0 };
+	struct lru_cache recent = { 0 };
 
 	for (size_t i = start; i < end; i++) {
 		uint32_t thread = block_at(block, i)->thread, known = encoding->thread_count;
 		uint32_t number = encoding_thread(encoding, thread);
-		size_t at = recent_find(&recent, number);
+		size_t at = lru_cache_find(&recent, number);
 
 		if (at < recent.count) {
 			buffer_u8(&block->threads, at);
@@ -326,7 +326,7 @@ static int take_times(struct incoming *in, struct tape_sample *rows, size_t coun
 static int take_threads(
 	struct incoming *in, struct tape_sample *rows, size_t count, size_t thread_count)
 {
-	struct recent recent = { 0 };
+	struct lru_cache recent = { 0 };
 
 	for (size_t i = 0; i < count; i++) {
 		uint8_t code = reader_u8(&in->threads);

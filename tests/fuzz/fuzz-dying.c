@@ -15,48 +15,49 @@ static void check_fold(const char *path)
 {
 	char prefix[DYING_PREFIX_SIZE], again[DYING_PREFIX_SIZE], wide[DYING_PREFIX_SIZE];
 
-	dying_fold(path, prefix);
+	dead_cgroups_fold(path, prefix);
 	if (strlen(prefix) >= sizeof(prefix) || strlen(prefix) > strlen(path))
 		abort();
-	for (size_t i = 0; dying_fold_number(prefix, i, wide); i++)
+	for (size_t i = 0; dead_cgroups_fold_number(prefix, i, wide); i++)
 		if (i > sizeof(prefix) || strlen(wide) > strlen(prefix) ||
 			strcmp(wide, prefix) == 0)
 			abort();
-	dying_fold(prefix, again);
+	dead_cgroups_fold(prefix, again);
 	if (strlen(again) > strlen(prefix))
 		abort();
 }
 
-static void check_line(struct dying *dying, const char *path, uint64_t id)
+static void check_line(struct dead_cgroups *dying, const char *path, uint64_t id)
 {
-	const struct dying_key key = { 1, id };
+	const struct dead_cgroups_key key = { 1, id };
 
 	check_fold(path);
-	if (dying_made(dying, &key, &(struct dying_by){ "make", 1 }) < 0 ||
-		dying_removed(dying, &key, path, &(struct dying_by){ "remove", 2 }, id + 1) < 0)
+	if (dead_cgroups_made(dying, &key, &(struct dying_by){ "make", 1 }) < 0 ||
+		dead_cgroups_removed(dying, &key, path, &(struct dying_by){ "remove", 2 }, id + 1) <
+			0)
 		abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = strndup((const char *)data, size), *rest = text;
-	struct dying_sum sums[2];
-	struct dying *dying;
+	struct dead_cgroups_sum sums[2];
+	struct dead_cgroups *dying;
 	uint64_t count = 0, sum = 0;
 
-	if (!text || dying_new(&dying) < 0)
+	if (!text || dead_cgroups_new(&dying) < 0)
 		abort();
 	for (const char *path; (path = strsep(&rest, "\n"));)
 		check_line(dying, path, count++);
-	if (dying_sums(dying, sums, 2) == 1)
+	if (dead_cgroups_sums(dying, sums, 2) == 1)
 		sum = sums[0].count;
 	if (sum && sum != count)
 		abort();
 	for (uint64_t id = 0; id < count; id++)
-		dying_gone(dying, &(struct dying_key){ 1, id }, "");
-	if (dying_sums(dying, sums, 2))
+		dead_cgroups_gone(dying, &(struct dead_cgroups_key){ 1, id }, "");
+	if (dead_cgroups_sums(dying, sums, 2))
 		abort();
-	dying_free(dying);
+	dead_cgroups_free(dying);
 	free(text);
 	return 0;
 }

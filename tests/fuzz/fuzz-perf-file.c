@@ -16,10 +16,10 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct whole {
-	struct perf_file file;
-	struct timeline timeline;
+	struct perf_data file;
+	struct reorder timeline;
 	struct tracker tracker;
-	struct filler filler;
+	struct tape_builder filler;
 	uint64_t offset;
 	size_t given;
 };
@@ -30,7 +30,7 @@ struct whole {
 static int take(void *context, const uint8_t *record, size_t size, uint64_t offset)
 {
 	struct whole *whole = context;
-	const struct perf_file_event *event;
+	const struct perf_data_event *event;
 	struct perf_record_place place;
 	uint32_t type;
 
@@ -41,15 +41,15 @@ static int take(void *context, const uint8_t *record, size_t size, uint64_t offs
 	if (whole->given > BYTES_MAX)
 		return -ECANCELED;
 	memcpy(&type, record, sizeof(type));
-	if (type >= PERF_FILE_ATTR)
+	if (type >= PERF_DATA_ATTR)
 		return 0;
-	place = perf_file_place(&whole->file, record, size);
-	event = perf_file_event(&whole->file, place.id);
-	return timeline_add(&whole->timeline, place.time_ns,
+	place = perf_data_place(&whole->file, record, size);
+	event = perf_data_event(&whole->file, place.id);
+	return reorder_add(&whole->timeline, place.time_ns,
 		event ? event - whole->file.events.items : 0, record, size);
 }
 
-static int apply(void *context, const struct timeline_entry *entry, const uint8_t *bytes)
+static int apply(void *context, const struct reorder_entry *entry, const uint8_t *bytes)
 {
 	struct whole *whole = context;
 	struct perf_record record;
@@ -58,7 +58,7 @@ static int apply(void *context, const struct timeline_entry *entry, const uint8_
 	if (perf_record_decode(&whole->file.events.items[entry->source].layout, bytes, entry->size,
 		    &record) != 0)
 		return 0;
-	r = record.type == PERF_TYPE_SAMPLE ? filler_add(&whole->filler, &record, NULL)
+	r = record.type == PERF_TYPE_SAMPLE ? tape_builder_add(&whole->filler, &record, NULL)
 					    : tracker_apply(&whole->tracker, &record);
 	return MIN(r, 0);
 }
@@ -75,10 +75,10 @@ static void read_twice(struct whole *whole)
 	/* and once more, as one that goes on from itself */
 	for (int i = 0; i < 2; i++) {
 		whole->offset = 0;
-		r = perf_file_read(&whole->file, &stream, take, whole, &error);
+		r = perf_data_read(&whole->file, &stream, take, whole, &error);
 		if (r > 0 && !error.text[0])
 			abort();
-		timeline_flush(&whole->timeline, UINT64_MAX, NULL, apply, whole);
+		reorder_flush(&whole->timeline, UINT64_MAX, NULL, apply, whole);
 	}
 }
 
@@ -92,17 +92,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (fd < 0 || file_write_all(fd, data, size) < 0)
 		return 0;
-	r = perf_file_open(fd, &whole.file, &error);
+	r = perf_data_open(fd, &whole.file, &error);
 	if ((r < 0) != (error.text[0] != 0) || r > 0)
 		abort();
 	if (r < 0 || tape_new(&tape) < 0 || tracker_init(&whole.tracker) < 0 ||
-		filler_init(&whole.filler, &whole.tracker) < 0)
+		tape_builder_init(&whole.filler, &whole.tracker) < 0)
 		return 0;
-	filler_start(&whole.filler, tape);
+	tape_builder_start(&whole.filler, tape);
 	read_twice(&whole);
-	timeline_done(&whole.timeline);
-	filler_done(&whole.filler);
+	reorder_done(&whole.timeline);
+	tape_builder_done(&whole.filler);
 	tracker_done(&whole.tracker);
-	perf_file_done(&whole.file);
+	perf_data_done(&whole.file);
 	return 0;
 }

@@ -112,8 +112,8 @@ static void close_ring(enum perf_ring ring)
 }
 
 struct play {
-	struct assembler assembler;
-	struct assembler_source sources[ASSEMBLER_RINGS];
+	struct pipeline assembler;
+	struct pipeline_source sources[PIPELINE_RINGS];
 	enum perf_ring drained;
 	uint64_t now_ns;
 	uint64_t counted[CPUS];
@@ -155,7 +155,7 @@ static int collect(void *context, const uint8_t *record, size_t size)
 	struct perf_record_place place =
 		perf_record_place(play->sources[play->drained].layout, record, size);
 
-	return assembler_add(&play->assembler, play->drained, &place, record, size);
+	return pipeline_add(&play->assembler, play->drained, &place, record, size);
 }
 
 static int drain(struct play *play)
@@ -175,23 +175,23 @@ static int turn(struct play *play, uint64_t step_ns)
 	play->now_ns += step_ns;
 	anchor = (struct tape_anchor){ play->now_ns, play->now_ns, play->now_ns, play->now_ns, 1 };
 	if (r == 0)
-		r = assembler_anchor(&play->assembler, &anchor);
+		r = pipeline_anchor(&play->assembler, &anchor);
 	if (r == 0)
-		r = assembler_flush(&play->assembler, play->now_ns - NSEC_PER_SEC / 10);
-	return r == 0 ? assembler_spool(&play->assembler, play->now_ns - NSEC_PER_SEC / 10) : r;
+		r = pipeline_flush(&play->assembler, play->now_ns - NSEC_PER_SEC / 10);
+	return r == 0 ? pipeline_spool(&play->assembler, play->now_ns - NSEC_PER_SEC / 10) : r;
 }
 
 static int count(struct play *play, uint32_t cpu, uint64_t more)
 {
 	play->counted[cpu] += more;
-	return assembler_counted(&play->assembler, cpu, play->counted[cpu], play->now_ns);
+	return pipeline_counted(&play->assembler, cpu, play->counted[cpu], play->now_ns);
 }
 
 /* Its events are new then, and have lost nothing. */
 static int come_or_go(struct play *play, uint32_t cpu, bool online)
 {
 	play->counted[cpu] = 0;
-	return assembler_cpu(&play->assembler, cpu, online, play->now_ns);
+	return pipeline_cpu(&play->assembler, cpu, online, play->now_ns);
 }
 
 static int move(struct play *play, struct reader *input)
@@ -211,7 +211,7 @@ static int move(struct play *play, struct reader *input)
 		sealed.takes = which & 1;
 		return turn(play, reader_u32(input));
 	case 5:
-		return assembler_rotate(&play->assembler, play->now_ns - NSEC_PER_SEC / 10);
+		return pipeline_rotate(&play->assembler, play->now_ns - NSEC_PER_SEC / 10);
 	case 6:
 		return count(play, which / 16 % CPUS, reader_u16(input));
 	default:
@@ -222,21 +222,21 @@ static int move(struct play *play, struct reader *input)
 static int play_all(struct play *play, struct reader *input)
 {
 	struct tape_anchor anchor = { BEGIN_NS, BEGIN_NS, BEGIN_NS, BEGIN_NS, 1 };
-	int r = assembler_anchor(&play->assembler, &anchor);
+	int r = pipeline_anchor(&play->assembler, &anchor);
 
 	play->now_ns = BEGIN_NS;
 	if (r == 0)
-		r = assembler_begin(&play->assembler, BEGIN_NS);
+		r = pipeline_begin(&play->assembler, BEGIN_NS);
 	while (r == 0 && reader_left(input))
 		r = move(play, input);
 	if (r == 0)
 		r = drain(play);
-	return r == 0 ? assembler_end(&play->assembler, play->now_ns, NULL) : r;
+	return r == 0 ? pipeline_end(&play->assembler, play->now_ns, NULL) : r;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct assembler_fact facts[] = { { "host", "here" }, { 0 } };
+	static const struct pipeline_fact facts[] = { { "host", "here" }, { 0 } };
 	static const struct perf_events_options asked = { .frequency = 97 };
 	struct perf_event_attr attrs[RINGS] = {
 		[PERF_RING_SAMPLES] =
@@ -245,7 +245,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	};
 	struct perf_layout layouts[RINGS];
 	struct play play = { 0 };
-	struct assembler_options options = { .segment_ns = SEGMENT_NS,
+	struct pipeline_options options = { .segment_ns = SEGMENT_NS,
 		.sources = play.sources,
 		.facts = facts,
 		.period_ns = NSEC_PER_SEC / 97 };
@@ -258,17 +258,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	perf_channel_setup();
 	for (int ring = 0; ring < RINGS; ring++) {
 		layouts[ring] = perf_attr_layout(&attrs[ring]);
-		play.sources[ring] = (struct assembler_source){
+		play.sources[ring] = (struct pipeline_source){
 			.layout = &layouts[ring], .ring = ring, .samples = ring == PERF_RING_SAMPLES
 		};
 		open_ring(ring, &attrs[ring], begin);
 	}
-	if (assembler_init(&play.assembler, &options) == 0 && play_all(&play, &input) == 0 &&
+	if (pipeline_init(&play.assembler, &options) == 0 && play_all(&play, &input) == 0 &&
 		(sealed.samples != play.assembler.samples ||
 			sealed.lost != play.assembler.losses.counts.lost))
 		abort();
 	for (int ring = 0; ring < RINGS; ring++)
 		close_ring(ring);
-	assembler_done(&play.assembler);
+	pipeline_done(&play.assembler);
 	return 0;
 }

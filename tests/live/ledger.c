@@ -30,13 +30,13 @@ static unsigned int seconds = 4;
 
 struct ledger {
 	struct perf_events *events;
-	struct assembler assembler;
-	struct assembler_options options;
-	struct assembler_source sources[PERF_RINGS];
+	struct pipeline assembler;
+	struct pipeline_options options;
+	struct pipeline_source sources[PERF_RINGS];
 	uint64_t read; /* samples found in the rings */
 };
 
-static const struct assembler_fact facts[] = { { "host", "here" }, { 0 } };
+static const struct pipeline_fact facts[] = { { "host", "here" }, { 0 } };
 
 /* Faults as fast as it can, until it is killed or its parent is. */
 static void fault(void)
@@ -78,7 +78,7 @@ static int collect(void *context, enum perf_ring ring, const uint8_t *bytes, siz
 
 	memcpy(&header, bytes, sizeof(header));
 	ledger->read += header.type == PERF_RECORD_SAMPLE;
-	return assembler_add(&ledger->assembler, ring, &place, bytes, size);
+	return pipeline_add(&ledger->assembler, ring, &place, bytes, size);
 }
 
 /* The clock of the events is near enough to the monotonic one. */
@@ -87,7 +87,7 @@ static void anchor(struct ledger *ledger, uint64_t monotonic_ns)
 	struct tape_anchor reading = { monotonic_ns, clock_ns(CLOCK_REALTIME), monotonic_ns,
 		monotonic_ns, 1 };
 
-	CHECK_EQ(assembler_anchor(&ledger->assembler, &reading), 0);
+	CHECK_EQ(pipeline_anchor(&ledger->assembler, &reading), 0);
 }
 
 static void begin(struct ledger *ledger, struct sealer *sealer)
@@ -103,46 +103,46 @@ static void begin(struct ledger *ledger, struct sealer *sealer)
 	if (perf_events_open(&options, &ledger->events, &error) < 0)
 		CHECK_FAIL("%s", error.text);
 	for (int ring = 0; ring < PERF_RINGS; ring++)
-		ledger->sources[ring] = (struct assembler_source){
+		ledger->sources[ring] = (struct pipeline_source){
 			.layout = perf_events_layout(ledger->events, ring),
 			.ring = ring,
 			.samples = ring == PERF_RING_SAMPLES,
 		};
-	ledger->options = (struct assembler_options){
+	ledger->options = (struct pipeline_options){
 		.segment_ns = NSEC_PER_SEC,
 		.sources = ledger->sources,
 		.facts = facts,
 		.sealer = sealer,
 	};
-	CHECK_EQ(assembler_init(&ledger->assembler, &ledger->options), 0);
+	CHECK_EQ(pipeline_init(&ledger->assembler, &ledger->options), 0);
 	anchor(ledger, before_ns);
-	CHECK_EQ(assembler_begin(&ledger->assembler, before_ns), 0);
+	CHECK_EQ(pipeline_begin(&ledger->assembler, before_ns), 0);
 }
 
 /* Drained too rarely, and at last: what the kernel has not told by then is in its own count. */
 static void record(struct ledger *ledger)
 {
-	struct watch watch = { 0 };
+	struct cpu_watch watch = { 0 };
 	uint64_t now_ns = 0;
 	pid_t loads[LOADS];
 
-	watch_init(&watch);
+	cpu_watch_init(&watch);
 	start_loads(loads);
 	for (unsigned int i = 0; i < seconds * 10; i++) {
 		usleep(i % 10 ? 50000 : 500000);
 		now_ns = clock_ns(CLOCK_MONOTONIC);
 		CHECK_EQ(perf_events_drain(ledger->events, PERF_ALL_RINGS, collect, ledger), 0);
 		anchor(ledger, now_ns);
-		CHECK_EQ(watch_look(&watch, ledger->events, &ledger->assembler), 0);
-		CHECK_EQ(assembler_flush(&ledger->assembler, now_ns - NSEC_PER_SEC / 10), 0);
-		CHECK_EQ(assembler_spool(&ledger->assembler, now_ns - NSEC_PER_SEC / 10), 0);
+		CHECK_EQ(cpu_watch_look(&watch, ledger->events, &ledger->assembler), 0);
+		CHECK_EQ(pipeline_flush(&ledger->assembler, now_ns - NSEC_PER_SEC / 10), 0);
+		CHECK_EQ(pipeline_spool(&ledger->assembler, now_ns - NSEC_PER_SEC / 10), 0);
 	}
 	perf_events_stop(ledger->events);
 	stop_loads(loads);
 	CHECK_EQ(perf_events_drain(ledger->events, PERF_ALL_RINGS, collect, ledger), 0);
-	CHECK_EQ(watch_count(ledger->events, &ledger->assembler), 0);
-	CHECK_EQ(assembler_end(&ledger->assembler, now_ns, NULL), 0);
-	watch_done(&watch);
+	CHECK_EQ(cpu_watch_count(ledger->events, &ledger->assembler), 0);
+	CHECK_EQ(pipeline_end(&ledger->assembler, now_ns, NULL), 0);
+	cpu_watch_done(&watch);
 }
 
 struct books {
@@ -203,7 +203,7 @@ static void test_books(void)
 	CHECK_EQ(ledger.assembler.losses.counts.damaged, 0);
 	sealer_stop(sealer, &status);
 	perf_events_close(ledger.events);
-	assembler_done(&ledger.assembler);
+	pipeline_done(&ledger.assembler);
 	books = read_books(store.path);
 	printf("# %" PRIu64 " counted by the kernel = %" PRIu64 " stored + %" PRIu64
 	       " reported lost, and %" PRId64 "; %" PRIu64 " segments\n",

@@ -214,26 +214,26 @@ static void test_cgroup_of_a_sample(void)
 	_cleanup_(tracker_done) struct tracker tracker;
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	struct perf_record record = { .type = PERF_TYPE_SAMPLE, .pid = 11, .tid = 11 };
-	struct filler filler;
+	struct tape_builder filler;
 
 	CHECK_EQ(tracker_init(&tracker), 0);
 	CHECK_EQ(tape_new(&tape), 0);
 	tracker.read_cgroup = read_cgroup;
-	CHECK_EQ(filler_init(&filler, &tracker), 0);
-	filler_start(&filler, tape);
+	CHECK_EQ(tape_builder_init(&filler, &tracker), 0);
+	tape_builder_start(&filler, tape);
 	cgroups[11] = "/a";
 	apply_comm(&tracker, 11, 11, "sh", false);
-	CHECK_EQ(filler_add(&filler, &record, NULL), 0);
-	CHECK_EQ(filler_add(&filler, &record, NULL), 0);
+	CHECK_EQ(tape_builder_add(&filler, &record, NULL), 0);
+	CHECK_EQ(tape_builder_add(&filler, &record, NULL), 0);
 	cgroups[11] = "/b";
 	tracker_doubt_cgroups(&tracker);
-	CHECK_EQ(filler_add(&filler, &record, NULL), 0);
+	CHECK_EQ(tape_builder_add(&filler, &record, NULL), 0);
 	CHECK_EQ(tape->threads.count, 2);
 	CHECK_STR(tape_string(tape, tape->threads.items[0].cgroup), "/a");
 	CHECK_STR(tape_string(tape, tape->threads.items[1].cgroup), "/b");
 	CHECK_EQ(tape->samples.items[1].thread, 0);
 	CHECK_EQ(tape->samples.items[2].thread, 1);
-	filler_done(&filler);
+	tape_builder_done(&filler);
 }
 
 #define ROOT 1

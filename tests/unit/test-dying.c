@@ -12,7 +12,7 @@ static const char *folded(const char *path)
 {
 	static char prefix[DYING_PREFIX_SIZE];
 
-	dying_fold(path, prefix);
+	dead_cgroups_fold(path, prefix);
 	return prefix;
 }
 
@@ -101,54 +101,54 @@ static void test_fold(void)
 	longest[0] = '/';
 	longest[sizeof(longest) - 1] = 0;
 	CHECK_EQ(strlen(folded(longest)), DYING_PREFIX_SIZE - 1);
-	CHECK(dying_fold_number("/a\\x2db/x86_64/task17/*-12", 0, wide));
+	CHECK(dead_cgroups_fold_number("/a\\x2db/x86_64/task17/*-12", 0, wide));
 	CHECK_STR(wide, "/a\\x2db/x*_64/task17/*-12");
-	CHECK(dying_fold_number("/a\\x2db/x86_64/task17/*-12", 3, wide));
+	CHECK(dead_cgroups_fold_number("/a\\x2db/x86_64/task17/*-12", 3, wide));
 	CHECK_STR(wide, "/a\\x2db/x86_64/task17/*-*");
-	CHECK(!dying_fold_number("/a\\x2db/x86_64/task17/*-12", 4, wide));
+	CHECK(!dead_cgroups_fold_number("/a\\x2db/x86_64/task17/*-12", 4, wide));
 	memset(longest, '1', DYING_PREFIX_SIZE - 1);
 	longest[DYING_PREFIX_SIZE - 1] = 0;
-	CHECK(dying_fold_number(longest, 0, wide));
+	CHECK(dead_cgroups_fold_number(longest, 0, wide));
 	CHECK_STR(wide, "*");
 }
 
-static void make(struct dying *dying, uint64_t id, const char *comm)
+static void make(struct dead_cgroups *dying, uint64_t id, const char *comm)
 {
-	CHECK_EQ(dying_made(dying, &(struct dying_key){ 4, id },
+	CHECK_EQ(dead_cgroups_made(dying, &(struct dead_cgroups_key){ 4, id },
 			 &(struct dying_by){ comm, 1000 + id }),
 		0);
 }
 
-static void kill_at(struct dying *dying, uint64_t id, const char *path, uint64_t second)
+static void kill_at(struct dead_cgroups *dying, uint64_t id, const char *path, uint64_t second)
 {
-	CHECK_EQ(dying_removed(dying, &(struct dying_key){ 4, id }, path,
+	CHECK_EQ(dead_cgroups_removed(dying, &(struct dead_cgroups_key){ 4, id }, path,
 			 &(struct dying_by){ "systemd", 1 }, second * SECOND_NS),
 		0);
 }
 
-static void bury(struct dying *dying, uint64_t id, const char *path)
+static void bury(struct dead_cgroups *dying, uint64_t id, const char *path)
 {
-	dying_gone(dying, &(struct dying_key){ 4, id }, path);
+	dead_cgroups_gone(dying, &(struct dead_cgroups_key){ 4, id }, path);
 }
 
 static void test_life(void)
 {
-	struct dying_sum sums[3];
-	struct dying *dying;
+	struct dead_cgroups_sum sums[3];
+	struct dead_cgroups *dying;
 
-	CHECK_EQ(dying_new(&dying), 0);
+	CHECK_EQ(dead_cgroups_new(&dying), 0);
 	for (uint64_t id = 1; id <= 10; id++)
 		make(dying, id, id == 3 ? "sh" : "runc");
-	CHECK_EQ(dying_sums(dying, sums, 3), 0);
+	CHECK_EQ(dead_cgroups_sums(dying, sums, 3), 0);
 	for (uint64_t id = 1; id <= 7; id++)
 		kill_at(dying, id, "/ecs/task-12/1", 100 + id);
 	/* made before we looked; told twice; removed in another hierarchy under the same number */
 	kill_at(dying, 77, "/other", 50);
 	kill_at(dying, 77, "/other", 60);
-	CHECK_EQ(dying_removed(dying, &(struct dying_key){ 5, 77 }, "/other",
+	CHECK_EQ(dead_cgroups_removed(dying, &(struct dead_cgroups_key){ 5, 77 }, "/other",
 			 &(struct dying_by){ "", 0 }, SECOND_NS),
 		0);
-	CHECK_EQ(dying_sums(dying, sums, 3), 2);
+	CHECK_EQ(dead_cgroups_sums(dying, sums, 3), 2);
 	CHECK_STR(sums[0].prefix, "/ecs/task-*/*");
 	CHECK_EQ(sums[0].count, 7);
 	CHECK_EQ(sums[0].since_ns, 101 * SECOND_NS);
@@ -163,37 +163,37 @@ static void test_life(void)
 	bury(dying, 1, "/ecs/task-12/1");
 	bury(dying, 8, "/ecs/task-12/1"); /* never removed */
 	bury(dying, 500, "/ecs/task-12/1"); /* never seen */
-	CHECK_EQ(dying_sums(dying, sums, 1), 2);
+	CHECK_EQ(dead_cgroups_sums(dying, sums, 1), 2);
 	CHECK_EQ(sums[0].count, 6);
 	CHECK_EQ(sums[0].since_ns, 102 * SECOND_NS);
 	/* its number has another one now: that it went was lost */
 	make(dying, 2, "sh");
-	CHECK_EQ(dying_sums(dying, sums, 1), 2);
+	CHECK_EQ(dead_cgroups_sums(dying, sums, 1), 2);
 	CHECK_EQ(sums[0].count, 5);
 	CHECK_EQ(sums[0].since_ns, 103 * SECOND_NS);
 	kill_at(dying, 2, "/third", 200);
-	CHECK_EQ(dying_sums(dying, sums, 3), 3);
+	CHECK_EQ(dead_cgroups_sums(dying, sums, 3), 3);
 	CHECK_EQ(sums[0].count, 5);
 	CHECK_STR(sums[2].prefix, "/third");
 	CHECK_STR(sums[2].made_by.comm, "sh");
-	dying_free(dying);
+	dead_cgroups_free(dying);
 }
 
 /* Digits in a word are its name, until there are several of them. */
 static void test_alike(void)
 {
-	struct dying_sum sums[8];
-	struct dying *dying;
+	struct dead_cgroups_sum sums[8];
+	struct dead_cgroups *dying;
 	char path[32];
 
-	CHECK_EQ(dying_new(&dying), 0);
+	CHECK_EQ(dead_cgroups_new(&dying), 0);
 	for (uint64_t id = 1; id <= 3; id++) {
 		make(dying, id, id == 2 ? "sh" : "runc");
 		snprintf(path, sizeof(path), "/g1/task%d", (int)id);
 		kill_at(dying, id, path, 100 + id);
 	}
 	kill_at(dying, 50, "/leak/x86_64", 100);
-	CHECK_EQ(dying_sums(dying, sums, 8), 4);
+	CHECK_EQ(dead_cgroups_sums(dying, sums, 8), 4);
 	for (uint64_t id = 4; id <= 20; id++) {
 		make(dying, id, "runc");
 		snprintf(path, sizeof(path), "/g1/task%d", (int)id);
@@ -204,10 +204,10 @@ static void test_alike(void)
 		snprintf(path, sizeof(path), "/g2/task%d", (int)id);
 		kill_at(dying, id, path, 100);
 	}
-	CHECK_EQ(dying_sums(dying, sums, 8), 5);
+	CHECK_EQ(dead_cgroups_sums(dying, sums, 8), 5);
 	for (uint64_t id = 60; id < 63; id++)
 		bury(dying, id, "/g2");
-	CHECK_EQ(dying_sums(dying, sums, 8), 2);
+	CHECK_EQ(dead_cgroups_sums(dying, sums, 8), 2);
 	CHECK_STR(sums[0].prefix, "/g1/task*");
 	CHECK_EQ(sums[0].count, 20);
 	CHECK_EQ(sums[0].since_ns, 101 * SECOND_NS);
@@ -215,28 +215,28 @@ static void test_alike(void)
 	CHECK_STR(sums[1].prefix, "/leak/x86_64");
 	for (uint64_t id = 1; id <= 20; id++)
 		bury(dying, id, "/leak");
-	CHECK_EQ(dying_sums(dying, sums, 8), 1);
-	dying_free(dying);
+	CHECK_EQ(dead_cgroups_sums(dying, sums, 8), 1);
+	dead_cgroups_free(dying);
 }
 
 /* Of a name that has more numbers than any has for a reason, the first ones are looked at. */
 static void test_numbers(void)
 {
-	struct dying_sum sums[8];
-	struct dying *dying;
+	struct dead_cgroups_sum sums[8];
+	struct dead_cgroups *dying;
 	char path[64];
 
-	CHECK_EQ(dying_new(&dying), 0);
+	CHECK_EQ(dead_cgroups_new(&dying), 0);
 	for (uint64_t id = 1; id <= 4; id++) {
 		snprintf(path, sizeof(path), "/g1h1i1j1k1l1m1n%d", (int)id);
 		kill_at(dying, id, path, 100);
 		snprintf(path, sizeof(path), "/g1h1i1j1k1l1m1n1o%d", (int)id);
 		kill_at(dying, 10 + id, path, 100);
 	}
-	CHECK_EQ(dying_sums(dying, sums, 8), 5);
+	CHECK_EQ(dead_cgroups_sums(dying, sums, 8), 5);
 	CHECK_STR(sums[0].prefix, "/g1h1i1j1k1l1m1n*");
 	CHECK_EQ(sums[0].count, 4);
-	dying_free(dying);
+	dead_cgroups_free(dying);
 }
 
 static const struct tape_gauge *gauge(const struct tape *tape, const char *name)
@@ -251,39 +251,41 @@ static const struct tape_gauge *gauge(const struct tape *tape, const char *name)
 static void test_lost(void)
 {
 	const struct tape_gauge *count;
-	struct dying_sum sums[1];
-	struct dying *dying;
+	struct dead_cgroups_sum sums[1];
+	struct dead_cgroups *dying;
 	struct tape *tape;
 
-	CHECK_EQ(dying_new(&dying), 0);
+	CHECK_EQ(dead_cgroups_new(&dying), 0);
 	CHECK_EQ(tape_new(&tape), 0);
-	dying_lost(dying, 7, 900 * SECOND_NS); /* of what was not counted yet */
+	dead_cgroups_lost(dying, 7, 900 * SECOND_NS); /* of what was not counted yet */
 	for (uint64_t id = 1; id <= 100; id++)
 		kill_at(dying, id, "/leak", 1000);
-	dying_lost(dying, 10, 1005 * SECOND_NS);
-	CHECK_EQ(dying_sums(dying, sums, 1), 1);
-	CHECK_EQ(dying_give(dying, tape, 1010 * SECOND_NS), 0);
-	CHECK_STR(dying_text(dying),
+	dead_cgroups_lost(dying, 10, 1005 * SECOND_NS);
+	CHECK_EQ(dead_cgroups_sums(dying, sums, 1), 1);
+	CHECK_EQ(dead_cgroups_give(dying, tape, 1010 * SECOND_NS), 0);
+	CHECK_STR(dead_cgroups_text(dying),
 		"100 under /leak, the oldest for 10 s; give or take 10: trace events were lost");
 	CHECK_EQ(tape->events.count, 1);
 	CHECK_STR(tape_event_field(tape, &tape->events.items[0], TAPE_DYING_UNSURE), "10");
 	CHECK_STR(tape_event_field(tape, &tape->events.items[0], TAPE_DYING_COUNTED), "110");
-	dying_lost(dying, 1, 1015 * SECOND_NS);
-	CHECK_EQ(dying_sums(dying, sums, 1), 0);
-	CHECK_EQ(dying_give(dying, tape, 1020 * SECOND_NS), 0);
-	CHECK_STR(dying_text(dying), "those removed more than 5 s ago are not known: 11 trace "
-				     "events were lost then");
+	dead_cgroups_lost(dying, 1, 1015 * SECOND_NS);
+	CHECK_EQ(dead_cgroups_sums(dying, sums, 1), 0);
+	CHECK_EQ(dead_cgroups_give(dying, tape, 1020 * SECOND_NS), 0);
+	CHECK_STR(dead_cgroups_text(dying),
+		"those removed more than 5 s ago are not known: 11 trace "
+		"events were lost then");
 	count = gauge(tape, "dying-cgroups/leak");
 	CHECK(count && count->count == 1);
 	bury(dying, 1, "/leak"); /* of before */
 	kill_at(dying, 500, "/leak", 1025);
-	CHECK_EQ(dying_give(dying, tape, 1030 * SECOND_NS), 0);
-	CHECK_STR(dying_text(dying), "1 under /leak, the oldest for 5 s; those removed more than "
-				     "15 s ago are not known: 11 trace events were lost then");
+	CHECK_EQ(dead_cgroups_give(dying, tape, 1030 * SECOND_NS), 0);
+	CHECK_STR(dead_cgroups_text(dying),
+		"1 under /leak, the oldest for 5 s; those removed more than "
+		"15 s ago are not known: 11 trace events were lost then");
 	CHECK_STR(tape_event_field(tape, &tape->events.items[1], TAPE_DYING_COUNTED), "15");
 	CHECK_EQ(gauge(tape, "dying-cgroups/leak")->count, 2);
 	tape_free(tape);
-	dying_free(dying);
+	dead_cgroups_free(dying);
 }
 
 #define MANY 600
@@ -296,13 +298,13 @@ static const char *kind_path(uint64_t i)
 	return path;
 }
 
-static void kill_many_kinds(struct dying *dying, uint64_t id)
+static void kill_many_kinds(struct dead_cgroups *dying, uint64_t id)
 {
 	for (uint64_t i = 0; i < MANY; i++)
 		kill_at(dying, id + i, kind_path(i), 1);
 }
 
-static void bury_many_kinds(struct dying *dying, uint64_t id)
+static void bury_many_kinds(struct dead_cgroups *dying, uint64_t id)
 {
 	for (uint64_t i = 0; i < MANY; i++)
 		bury(dying, id + i, kind_path(i));
@@ -311,51 +313,52 @@ static void bury_many_kinds(struct dying *dying, uint64_t id)
 /* Beyond what is remembered it is still counted, and comes down again. */
 static void test_bounds(void)
 {
-	struct dying_sum sums[2];
-	struct dying *dying;
+	struct dead_cgroups_sum sums[2];
+	struct dead_cgroups *dying;
 
-	CHECK_EQ(dying_new(&dying), 0);
-	for (uint64_t id = 1; id <= DYING_MAX + 10; id++)
+	CHECK_EQ(dead_cgroups_new(&dying), 0);
+	for (uint64_t id = 1; id <= DEAD_CGROUPS_MAX + 10; id++)
 		kill_at(dying, id, "/leak", id);
-	CHECK_EQ(dying_sums(dying, sums, 2), 1);
-	CHECK_EQ(sums[0].count, DYING_MAX + 10);
+	CHECK_EQ(dead_cgroups_sums(dying, sums, 2), 1);
+	CHECK_EQ(sums[0].count, DEAD_CGROUPS_MAX + 10);
 	/* no place for its kind either */
-	kill_many_kinds(dying, DYING_MAX + 100);
-	CHECK_EQ(dying_sums(dying, sums, 2), DYING_KINDS);
-	bury_many_kinds(dying, DYING_MAX + 100);
-	CHECK_EQ(dying_sums(dying, sums, 2), 1);
-	for (uint64_t id = 1; id <= DYING_MAX + 10; id++)
+	kill_many_kinds(dying, DEAD_CGROUPS_MAX + 100);
+	CHECK_EQ(dead_cgroups_sums(dying, sums, 2), DEAD_CGROUPS_KINDS);
+	bury_many_kinds(dying, DEAD_CGROUPS_MAX + 100);
+	CHECK_EQ(dead_cgroups_sums(dying, sums, 2), 1);
+	for (uint64_t id = 1; id <= DEAD_CGROUPS_MAX + 10; id++)
 		bury(dying, id, "/leak");
-	CHECK_EQ(dying_sums(dying, sums, 2), 0);
+	CHECK_EQ(dead_cgroups_sums(dying, sums, 2), 0);
 	kill_many_kinds(dying, 0);
-	CHECK_EQ(dying_sums(dying, sums, 2), DYING_KINDS);
+	CHECK_EQ(dead_cgroups_sums(dying, sums, 2), DEAD_CGROUPS_KINDS);
 	CHECK_STR(sums[0].prefix, "/(others)");
 	bury_many_kinds(dying, 0);
-	CHECK_EQ(dying_sums(dying, sums, 2), 0);
-	dying_free(dying);
+	CHECK_EQ(dead_cgroups_sums(dying, sums, 2), 0);
+	dead_cgroups_free(dying);
 }
 
 static void test_give(void)
 {
 	const struct tape_gauge *count, *oldest;
 	const struct tape_event *event;
-	struct dying *dying;
+	struct dead_cgroups *dying;
 	struct tape *tape;
 
-	CHECK_EQ(dying_new(&dying), 0);
+	CHECK_EQ(dead_cgroups_new(&dying), 0);
 	CHECK_EQ(tape_new(&tape), 0);
 	make(dying, 1, "runc");
 	kill_at(dying, 1, "/ecs/1", 1000);
-	CHECK_EQ(dying_give(dying, tape, 1000 * SECOND_NS + 1), 0);
+	CHECK_EQ(dead_cgroups_give(dying, tape, 1000 * SECOND_NS + 1), 0);
 	CHECK_EQ(tape->gauges.count, 0); /* it may go by itself */
-	CHECK_STR(dying_text(dying), "");
-	CHECK_EQ(dying_give(dying, tape, 1005 * SECOND_NS), 0);
+	CHECK_STR(dead_cgroups_text(dying), "");
+	CHECK_EQ(dead_cgroups_give(dying, tape, 1005 * SECOND_NS), 0);
 	CHECK_EQ(tape->gauges.count, 0);
-	CHECK_EQ(dying_give(dying, tape, 1070 * SECOND_NS), 0);
-	CHECK_STR(dying_text(dying), "1 under /ecs/*, made by runc, the oldest for 1 min 10 s");
+	CHECK_EQ(dead_cgroups_give(dying, tape, 1070 * SECOND_NS), 0);
+	CHECK_STR(dead_cgroups_text(dying),
+		"1 under /ecs/*, made by runc, the oldest for 1 min 10 s");
 	bury(dying, 1, "/ecs/1");
 	for (uint64_t second = 1080; second < 1200; second += 10)
-		CHECK_EQ(dying_give(dying, tape, second * SECOND_NS), 0);
+		CHECK_EQ(dead_cgroups_give(dying, tape, second * SECOND_NS), 0);
 	count = gauge(tape, "dying-cgroups/ecs/*");
 	oldest = gauge(tape, "dying-cgroups/ecs/*/oldest_s");
 	CHECK(count && oldest);
@@ -372,38 +375,38 @@ static void test_give(void)
 	CHECK_STR(tape_event_field(tape, event, TAPE_DYING_REMOVED_BY), "systemd");
 	CHECK(!tape_event_field(tape, event, "nothing"));
 	tape_free(tape);
-	dying_free(dying);
+	dead_cgroups_free(dying);
 }
 
 /* What is told is what the gauges say, and as of then. */
 static void test_told(void)
 {
-	const struct dying_told *told;
-	struct dying *dying;
+	const struct dead_cgroups_told *told;
+	struct dead_cgroups *dying;
 	struct tape *tape;
 	char path[16];
 
-	CHECK_EQ(dying_new(&dying), 0);
+	CHECK_EQ(dead_cgroups_new(&dying), 0);
 	CHECK_EQ(tape_new(&tape), 0);
-	CHECK_EQ(dying_told(dying)->at_ns, 0);
-	CHECK_EQ(dying_give(dying, tape, 1000 * SECOND_NS), 0);
-	told = dying_told(dying);
+	CHECK_EQ(dead_cgroups_told(dying)->at_ns, 0);
+	CHECK_EQ(dead_cgroups_give(dying, tape, 1000 * SECOND_NS), 0);
+	told = dead_cgroups_told(dying);
 	CHECK_EQ(told->at_ns, 1000 * SECOND_NS);
 	CHECK_EQ(told->kinds, 0);
 	for (uint64_t id = 1; id <= 3; id++) {
 		make(dying, id, "runc");
 		kill_at(dying, id, "/leak", 1000 + id);
 	}
-	for (int i = 0; i < DYING_TOLD_MAX; i++) {
+	for (int i = 0; i < DEAD_CGROUPS_TOLD_MAX; i++) {
 		snprintf(path, sizeof(path), "/%c", 'a' + i);
 		kill_at(dying, 100 + i, path, 1002);
 	}
 	kill_at(dying, 200, "/just-now", 1010);
-	CHECK_EQ(dying_give(dying, tape, 1010 * SECOND_NS), 0);
+	CHECK_EQ(dead_cgroups_give(dying, tape, 1010 * SECOND_NS), 0);
 	CHECK_EQ(told->at_ns, 1010 * SECOND_NS);
 	CHECK_EQ(told->since_ns, 1000 * SECOND_NS);
-	CHECK_EQ(told->count, 3 + DYING_TOLD_MAX);
-	CHECK_EQ(told->kinds, 1 + DYING_TOLD_MAX);
+	CHECK_EQ(told->count, 3 + DEAD_CGROUPS_TOLD_MAX);
+	CHECK_EQ(told->kinds, 1 + DEAD_CGROUPS_TOLD_MAX);
 	CHECK_STR(told->sums[0].prefix, "/leak");
 	CHECK_EQ(told->sums[0].count, 3);
 	CHECK_EQ(told->sums[0].since_ns, 1001 * SECOND_NS);
@@ -411,46 +414,46 @@ static void test_told(void)
 	CHECK_EQ(told->sums[1].count, 1);
 	/* until the next gauges */
 	bury(dying, 1, "/leak");
-	CHECK_EQ(dying_give(dying, tape, 1015 * SECOND_NS), 0);
+	CHECK_EQ(dead_cgroups_give(dying, tape, 1015 * SECOND_NS), 0);
 	CHECK_EQ(told->sums[0].count, 3);
 	tape_free(tape);
-	dying_free(dying);
+	dead_cgroups_free(dying);
 }
 
 /* A leak is named with the first gauges of it, and when there are twice as many; else once a minute. */
 static void test_news(void)
 {
-	struct dying *dying;
+	struct dead_cgroups *dying;
 	struct tape *tape;
 
-	CHECK_EQ(dying_new(&dying), 0);
+	CHECK_EQ(dead_cgroups_new(&dying), 0);
 	CHECK_EQ(tape_new(&tape), 0);
-	CHECK_EQ(dying_give(dying, tape, 1000 * SECOND_NS), 0);
+	CHECK_EQ(dead_cgroups_give(dying, tape, 1000 * SECOND_NS), 0);
 	for (uint64_t id = 1; id <= 3; id++)
 		kill_at(dying, id, "/leak", 1001);
-	CHECK_EQ(dying_give(dying, tape, 1010 * SECOND_NS), 0);
+	CHECK_EQ(dead_cgroups_give(dying, tape, 1010 * SECOND_NS), 0);
 	CHECK_EQ(tape->events.count, 1);
 	kill_at(dying, 4, "/leak", 1011);
-	CHECK_EQ(dying_give(dying, tape, 1020 * SECOND_NS), 0);
+	CHECK_EQ(dead_cgroups_give(dying, tape, 1020 * SECOND_NS), 0);
 	CHECK_EQ(tape->events.count, 1);
 	for (uint64_t id = 5; id <= 6; id++)
 		kill_at(dying, id, "/leak", 1021);
-	CHECK_EQ(dying_give(dying, tape, 1030 * SECOND_NS), 0);
+	CHECK_EQ(dead_cgroups_give(dying, tape, 1030 * SECOND_NS), 0);
 	CHECK_EQ(tape->events.count, 2);
 	CHECK_STR(tape_event_field(tape, &tape->events.items[1], TAPE_DYING_COUNT), "6");
 	/* it ended, and began anew */
 	for (uint64_t id = 1; id <= 6; id++)
 		bury(dying, id, "/leak");
-	CHECK_EQ(dying_give(dying, tape, 1040 * SECOND_NS), 0);
+	CHECK_EQ(dead_cgroups_give(dying, tape, 1040 * SECOND_NS), 0);
 	kill_at(dying, 7, "/leak", 1041);
-	CHECK_EQ(dying_give(dying, tape, 1050 * SECOND_NS), 0);
+	CHECK_EQ(dead_cgroups_give(dying, tape, 1050 * SECOND_NS), 0);
 	CHECK_EQ(tape->events.count, 3);
-	CHECK_EQ(dying_give(dying, tape, 1100 * SECOND_NS), 0);
+	CHECK_EQ(dead_cgroups_give(dying, tape, 1100 * SECOND_NS), 0);
 	CHECK_EQ(tape->events.count, 3);
-	CHECK_EQ(dying_give(dying, tape, 1110 * SECOND_NS), 0);
+	CHECK_EQ(dead_cgroups_give(dying, tape, 1110 * SECOND_NS), 0);
 	CHECK_EQ(tape->events.count, 4);
 	tape_free(tape);
-	dying_free(dying);
+	dead_cgroups_free(dying);
 }
 
 CHECK_MAIN({ "paths are folded to their kind", test_fold },

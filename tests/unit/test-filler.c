@@ -8,20 +8,20 @@
 struct filling {
 	struct tracker tracker;
 	struct tape *tape;
-	struct filler filler;
+	struct tape_builder filler;
 };
 
 static void fill_init(struct filling *filling)
 {
 	CHECK_EQ(tracker_init(&filling->tracker), 0);
 	CHECK_EQ(tape_new(&filling->tape), 0);
-	CHECK_EQ(filler_init(&filling->filler, &filling->tracker), 0);
-	filler_start(&filling->filler, filling->tape);
+	CHECK_EQ(tape_builder_init(&filling->filler, &filling->tracker), 0);
+	tape_builder_start(&filling->filler, filling->tape);
 }
 
 static void fill_done(struct filling *filling)
 {
-	filler_done(&filling->filler);
+	tape_builder_done(&filling->filler);
 	tracker_done(&filling->tracker);
 	tape_free(filling->tape);
 }
@@ -57,7 +57,7 @@ static int add_sample(struct filling *filling, uint64_t ip, const uint64_t *chai
 	record.sample.ip = ip;
 	record.sample.chain = (const uint8_t *)chain;
 	record.sample.chain_count = count;
-	return filler_add(&filling->filler, &record, NULL);
+	return tape_builder_add(&filling->filler, &record, NULL);
 }
 
 static const char *module_path(const struct filling *filling, uint32_t frame)
@@ -133,21 +133,21 @@ static void test_expected(void)
 	fill_init(&filling);
 	apply_comm(&filling, "app", false);
 	apply_mmap(&filling, 0x1000, "/bin/app");
-	filler_expect(&filling.filler, &record, &chain);
+	tape_builder_expect(&filling.filler, &record, &chain);
 	CHECK_EQ(chain.depth, 2);
-	CHECK_EQ(filler_add(&filling.filler, &record, &chain), 0);
+	CHECK_EQ(tape_builder_add(&filling.filler, &record, &chain), 0);
 	CHECK_STR(module_path(&filling, sample_at(&filling, 0)->frame), "/bin/app");
-	filler_expect(&filling.filler, &record, &chain);
+	tape_builder_expect(&filling.filler, &record, &chain);
 	apply_comm(&filling, "other", true);
 	apply_mmap(&filling, 0x1000, "/bin/other");
-	CHECK_EQ(filler_add(&filling.filler, &record, &chain), 0);
+	CHECK_EQ(tape_builder_add(&filling.filler, &record, &chain), 0);
 	CHECK_STR(module_path(&filling, sample_at(&filling, 1)->frame), "/bin/other");
 	CHECK(sample_at(&filling, 0)->stack != sample_at(&filling, 1)->stack);
 	/* of a process that nobody knew then */
 	record.pid = record.tid = 11;
-	filler_expect(&filling.filler, &record, &chain);
+	tape_builder_expect(&filling.filler, &record, &chain);
 	record.pid = record.tid = 10;
-	CHECK_EQ(filler_add(&filling.filler, &record, &chain), 0);
+	CHECK_EQ(tape_builder_add(&filling.filler, &record, &chain), 0);
 	CHECK_EQ(sample_at(&filling, 2)->stack, sample_at(&filling, 1)->stack);
 	CHECK_EQ(sample_at(&filling, 2)->frame, sample_at(&filling, 1)->frame);
 	fill_done(&filling);
@@ -171,15 +171,15 @@ static void test_hashes(void)
 	apply_comm(&filling, "app", false);
 	apply_mmap(&filling, 0x1000, "/bin/app");
 	for (size_t depth = 1; depth <= 10; depth++) {
-		struct recent_key key;
+		struct lru_cache_key key;
 
 		addresses[1 + depth] = 0x1000 + 37 * depth;
 		record.sample.chain_count = 2 + depth;
-		filler_expect(&filling.filler, &record, &chain);
+		tape_builder_expect(&filling.filler, &record, &chain);
 		CHECK_EQ(chain.depth, depth);
-		CHECK_EQ(filler_add(&filling.filler, &record, &chain), 0);
-		key = (struct recent_key){ chain.hash, depth, hash_u64(chain.hash) };
-		CHECK_EQ(recent_find(&filling.filler.chains.known, key),
+		CHECK_EQ(tape_builder_add(&filling.filler, &record, &chain), 0);
+		key = (struct lru_cache_key){ chain.hash, depth, hash_u64(chain.hash) };
+		CHECK_EQ(lru_cache_find(&filling.filler.chains.known, key),
 			sample_at(&filling, depth - 1)->stack);
 	}
 	fill_done(&filling);

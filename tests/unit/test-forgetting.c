@@ -118,18 +118,18 @@ static void test_bounded(void)
 static void test_bounded_within_a_tape(void)
 {
 	static const struct perf_layout layout;
-	static const struct assembler_fact facts[] = { { NULL, NULL } };
-	const struct assembler_source source = { .layout = &layout };
-	const struct assembler_options options = { .segment_ns = 3600 * NSEC_PER_SEC,
+	static const struct pipeline_fact facts[] = { { NULL, NULL } };
+	const struct pipeline_source source = { .layout = &layout };
+	const struct pipeline_options options = { .segment_ns = 3600 * NSEC_PER_SEC,
 		.sources = &source,
 		.facts = facts,
 		.imported = true };
 	const struct tape_anchor anchor = { .perf_ns = NSEC_PER_SEC };
-	_cleanup_(assembler_done) struct assembler assembler;
+	_cleanup_(pipeline_done) struct pipeline assembler;
 
-	CHECK_EQ(assembler_init(&assembler, &options), 0);
-	CHECK_EQ(assembler_anchor(&assembler, &anchor), 0);
-	CHECK_EQ(assembler_begin(&assembler, NSEC_PER_SEC), 0);
+	CHECK_EQ(pipeline_init(&assembler, &options), 0);
+	CHECK_EQ(pipeline_anchor(&assembler, &anchor), 0);
+	CHECK_EQ(pipeline_begin(&assembler, NSEC_PER_SEC), 0);
 	for (uint64_t second = 2; second < 200; second++) {
 		const struct perf_record_place place = { .time_ns = second * NSEC_PER_SEC };
 		const uint8_t none[8] = { 0 };
@@ -140,8 +140,8 @@ static void test_bounded_within_a_tape(void)
 			start(&assembler.tracker, pid, "cc", "/usr/bin/cc", 1);
 			end(&assembler.tracker, pid, place.time_ns);
 		}
-		CHECK_EQ(assembler_add(&assembler, 0, &place, none, sizeof(none)), 0);
-		CHECK_EQ(assembler_flush(&assembler, place.time_ns + 1), 0);
+		CHECK_EQ(pipeline_add(&assembler, 0, &place, none, sizeof(none)), 0);
+		CHECK_EQ(pipeline_flush(&assembler, place.time_ns + 1), 0);
 		/* what has just ended is known for a moment longer */
 		CHECK_STR(tracker_comm(&assembler.tracker, 1000 + 100 * second, 0x7fffffff), "cc");
 	}
@@ -150,14 +150,14 @@ static void test_bounded_within_a_tape(void)
 	CHECK(assembler.tracker.processes.count < 100 * 20);
 }
 
-static uint32_t sampled_module(struct filler *filler, struct tape *tape, int pid)
+static uint32_t sampled_module(struct tape_builder *filler, struct tape *tape, int pid)
 {
 	struct perf_record record = {
 		.type = PERF_TYPE_SAMPLE, .misc = PERF_MODE_USER, .pid = pid, .tid = pid
 	};
 
 	record.sample.ip = 0x1234 + tape->samples.count;
-	CHECK_EQ(filler_add(filler, &record, NULL), 0);
+	CHECK_EQ(tape_builder_add(filler, &record, NULL), 0);
 	return tape->frames.items[tape->samples.items[tape->samples.count - 1].frame].module;
 }
 
@@ -166,13 +166,13 @@ static void test_filled_meanwhile(void)
 {
 	_cleanup_(tracker_done) struct tracker tracker;
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
-	struct filler filler;
+	struct tape_builder filler;
 	uint32_t before, after;
 
 	CHECK_EQ(tracker_init(&tracker), 0);
 	CHECK_EQ(tape_new(&tape), 0);
-	CHECK_EQ(filler_init(&filler, &tracker), 0);
-	filler_start(&filler, tape);
+	CHECK_EQ(tape_builder_init(&filler, &tracker), 0);
+	tape_builder_start(&filler, tape);
 	for (int i = 1; i <= EACH_ROTATION; i++)
 		compile(&tracker, i);
 	start_long_lived(&tracker);
@@ -184,7 +184,7 @@ static void test_filled_meanwhile(void)
 	CHECK_EQ(after, before);
 	after = sampled_module(&filler, tape, 108);
 	CHECK_STR(tape_string(tape, tape->modules.items[after].path), "/usr/sbin/daemon-8");
-	filler_done(&filler);
+	tape_builder_done(&filler);
 }
 
 /* Their EXIT records were lost: a look at /proc tells that they are gone, and who is still there stays. */

@@ -17,7 +17,7 @@ static const struct tape_gauge *find_gauge(const struct tape *tape, const char *
 }
 
 /* Takes until the gauge has so many points. */
-static void take_points(struct host_watch *watch, struct tape *tape,
+static void take_points(struct gauge_thread *watch, struct tape *tape,
 	const struct tape_anchor *anchor, const char *name, uint32_t count)
 {
 	const struct timespec pause = { .tv_nsec = 20000000 };
@@ -25,7 +25,7 @@ static void take_points(struct host_watch *watch, struct tape *tape,
 
 	for (int i = 0; i < 3000 && (!gauge || gauge->count < count); i++) {
 		nanosleep(&pause, NULL);
-		CHECK_EQ(host_watch_take(watch, tape, anchor), 0);
+		CHECK_EQ(gauge_thread_take(watch, tape, anchor), 0);
 		gauge = find_gauge(tape, name);
 	}
 	CHECK(gauge && gauge->count >= count);
@@ -72,26 +72,26 @@ static void test_take(void)
 	_cleanup_(cleanup_tape) struct tape *first = NULL, *second = NULL;
 	_cleanup_(tree_done) struct tree tree;
 	struct recorder_progress progress = { .source_count = 0 };
-	struct host_watch *watch;
+	struct gauge_thread *watch;
 	uint64_t last_ns;
 
 	tree_init(&tree);
 	tree_put(&tree, "/proc/stat", "cpu0 1 2 3 4 5 6 7 8 9 10\nctxt 5\n");
 	tree_put(&tree, "/proc/vmstat", "oom_kill 7\n");
-	CHECK_EQ(host_watch_start(tree.root, &watch, NULL), 0);
+	CHECK_EQ(gauge_thread_start(tree.root, &watch, NULL), 0);
 	first = new_tape(1, perf_ns - NSEC_PER_SEC, perf_ns + 3 * NSEC_PER_SEC / 2);
 	take_points(watch, first, &anchor, "host/switches", 2);
 	/* a figure that was read before the end may come a little behind it */
 	wait_for_end(&anchor, first->end_ns + NSEC_PER_SEC / 2);
-	CHECK_EQ(host_watch_take(watch, first, &anchor), 0);
+	CHECK_EQ(gauge_thread_take(watch, first, &anchor), 0);
 	second = new_tape(2, first->end_ns, first->end_ns + 100 * NSEC_PER_SEC);
 	take_points(watch, second, &anchor, "host/switches", 2);
 	for (int i = 0; i < 1000 && !progress.source_count; i++)
-		host_watch_tell(watch, &progress);
+		gauge_thread_tell(watch, &progress);
 	CHECK_STR(progress.sources[0].name, "cpu");
 	CHECK(progress.sources[0].reads >= 4 && progress.sources[0].failures == 0);
 	CHECK(progress.sources[0].cpu_ns > 0);
-	CHECK_EQ(host_watch_stop(watch, 60 * NSEC_PER_SEC), 0);
+	CHECK_EQ(gauge_thread_stop(watch, 60 * NSEC_PER_SEC), 0);
 
 	check_points(first, "host/switches", 5);
 	check_points(first, "vmstat/oom_kill", 7);

@@ -116,7 +116,7 @@ static void test_any_name(void)
 	}
 }
 
-static struct perf_file_event events[] = { { .clock = -1 }, { .clock = 1 } };
+static struct perf_data_event events[] = { { .clock = -1 }, { .clock = 1 } };
 
 static struct import_file file_of(const char *host, int clock, enum import_clock_source source,
 	int64_t offset_ns, uint64_t error_ns)

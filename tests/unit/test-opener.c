@@ -355,7 +355,7 @@ static void test_many(void)
 	_cleanup_(cleanup_opener) struct opener *opener = make_opener(HOLD_NS);
 	struct perf_record record = { .type = PERF_TYPE_MMAP2, .misc = PERF_MODE_USER };
 	struct place place = make_file("/tmp", "text");
-	const uint64_t processes = HELD_MAX + 500;
+	const uint64_t processes = FD_CACHE_MAX + 500;
 	struct opener_counts counts = { 0 };
 
 	record.mmap.path = "//anon";

@@ -130,9 +130,9 @@ static int see(void *context, const uint8_t *record, size_t size, uint64_t offse
 	return 0;
 }
 
-/* Opens and reads all; what perf_file_read() said, or the negative answer of the open. */
+/* Opens and reads all; what perf_data_read() said, or the negative answer of the open. */
 static int read_file(
-	const void *bytes, size_t size, struct perf_file *ret_file, struct seen *ret_seen)
+	const void *bytes, size_t size, struct perf_data *ret_file, struct seen *ret_seen)
 {
 	_cleanup_(cleanup_zstd_stream) struct zstd_stream *stream = NULL;
 	_cleanup_close_ int fd = memfd_create("perf.data", MFD_CLOEXEC);
@@ -141,11 +141,11 @@ static int read_file(
 
 	CHECK(fd >= 0 && file_write_all(fd, bytes, size) == 0);
 	*ret_seen = (struct seen){ 0 };
-	r = perf_file_open(fd, ret_file, &error);
+	r = perf_data_open(fd, ret_file, &error);
 	if (r == 0) {
-		r = perf_file_read(ret_file, &stream, see, ret_seen, &error);
+		r = perf_data_read(ret_file, &stream, see, ret_seen, &error);
 		if (r < 0)
-			perf_file_done(ret_file);
+			perf_data_done(ret_file);
 	}
 	/* one line, whatever it is */
 	CHECK((r != 0) == (error.text[0] != 0) && !strchr(error.text, '\n'));
@@ -155,7 +155,7 @@ static int read_file(
 static void test_whole(void)
 {
 	_cleanup_(buffer_done) struct buffer records = { 0 }, bytes = { 0 };
-	_cleanup_(perf_file_done) struct perf_file file = { 0 };
+	_cleanup_(perf_data_done) struct perf_data file = { 0 };
 	struct perf_record_place place;
 	struct seen seen;
 
@@ -167,10 +167,10 @@ static void test_whole(void)
 	CHECK_EQ(file.events.count, 2);
 	CHECK_STR(file.events.items[0].name, "cpu-clock");
 	CHECK_STR(file.events.items[1].name, "dummy");
-	CHECK(perf_file_event(&file, 11) == &file.events.items[0]);
-	CHECK(perf_file_event(&file, 12) == &file.events.items[1]);
-	CHECK(!perf_file_event(&file, 13));
-	place = perf_file_place(&file, records.data, SAMPLE_SIZE);
+	CHECK(perf_data_event(&file, 11) == &file.events.items[0]);
+	CHECK(perf_data_event(&file, 12) == &file.events.items[1]);
+	CHECK(!perf_data_event(&file, 13));
+	place = perf_data_place(&file, records.data, SAMPLE_SIZE);
 	CHECK_EQ(place.time_ns, 100);
 	CHECK_EQ(place.id, 11);
 	CHECK(!file.unfinished && !file.pipe);
@@ -189,7 +189,7 @@ static void test_cut(void)
 		if (unfinished)
 			memset(bytes.data + AT_DATA_SIZE, 0, 8);
 		for (size_t size = 0; size <= bytes.size; size++) {
-			_cleanup_(perf_file_done) struct perf_file file = { 0 };
+			_cleanup_(perf_data_done) struct perf_data file = { 0 };
 			struct seen seen;
 			int r = read_file(bytes.data, size, &file, &seen);
 
@@ -216,7 +216,7 @@ static void test_header_lies(void)
 	/* the header, and where the ids of both events are */
 	for (size_t at = 8; at < HEADER_SIZE + 16 + 2 * ENTRY_SIZE; at += 8)
 		for (size_t i = 0; i < ARRAY_SIZE(lies); i++) {
-			struct perf_file file = { 0 };
+			struct perf_data file = { 0 };
 			struct seen seen;
 			uint8_t was[8];
 			int r;
@@ -227,7 +227,7 @@ static void test_header_lies(void)
 			CHECK(r == 0 || r == 1 || r == -EBADMSG);
 			CHECK(seen.samples <= 1);
 			if (r >= 0)
-				perf_file_done(&file);
+				perf_data_done(&file);
 			memcpy(bytes.data + at, was, 8);
 		}
 }
@@ -240,7 +240,7 @@ static void test_feature_lies(void)
 
 	for (int round = 0; round < 3000; round++) {
 		_cleanup_(buffer_done) struct buffer records = { 0 }, bytes = { 0 };
-		_cleanup_(perf_file_done) struct perf_file file = { 0 };
+		_cleanup_(perf_data_done) struct perf_data file = { 0 };
 		struct feature features[ARRAY_SIZE(bits)] = { 0 };
 		struct seen seen;
 
@@ -277,7 +277,7 @@ static void put_compressed(struct buffer *to, const struct buffer *packed, size_
 	for (size_t at = 0; at < packed->size; at += piece) {
 		size_t size = MIN(piece, packed->size - at);
 
-		put_header(to, PERF_FILE_COMPRESSED, 8 + size);
+		put_header(to, PERF_DATA_COMPRESSED, 8 + size);
 		buffer_bytes(to, packed->data + at, size);
 	}
 }
@@ -291,7 +291,7 @@ static void test_compressed(void)
 	CHECK_EQ(zstd_append(&packed, inner.data, inner.size, 3), 0);
 	for (size_t piece = 4; piece < packed.size; piece += 1 + piece / 2) {
 		_cleanup_(buffer_done) struct buffer records = { 0 }, bytes = { 0 };
-		_cleanup_(perf_file_done) struct perf_file file = { 0 };
+		_cleanup_(perf_data_done) struct perf_data file = { 0 };
 		struct seen seen;
 
 		put_compressed(&records, &packed, piece);
@@ -299,10 +299,10 @@ static void test_compressed(void)
 		CHECK_EQ(read_file(bytes.data, bytes.size, &file, &seen), 0);
 		CHECK_EQ(seen.samples, 1000);
 		/* and without its beginning */
-		perf_file_done(&file);
-		file = (struct perf_file){ 0 };
+		perf_data_done(&file);
+		file = (struct perf_data){ 0 };
 		memset(bytes.data + HEADER_SIZE + 16 + 2 * ENTRY_SIZE + 8, 0, 1);
-		CHECK_EQ(read_file(bytes.data, bytes.size, &file, &seen), PERF_FILE_CONTINUES);
+		CHECK_EQ(read_file(bytes.data, bytes.size, &file, &seen), PERF_DATA_CONTINUES);
 		CHECK_EQ(seen.samples, 0);
 	}
 }
@@ -312,7 +312,7 @@ static void test_bomb(void)
 {
 	_cleanup_(buffer_done) struct buffer inner = { 0 }, packed = { 0 }, records = { 0 },
 					     bytes = { 0 };
-	_cleanup_(perf_file_done) struct perf_file file = { 0 };
+	_cleanup_(perf_data_done) struct perf_data file = { 0 };
 	struct seen seen;
 
 	while (inner.size < 64u << 20)
@@ -347,7 +347,7 @@ static void test_changed(void)
 	make_file(&bytes, &records, features, 2);
 	for (size_t at = 0; at < bytes.size; at++)
 		for (int change = 0; change < 4; change++) {
-			struct perf_file file = { 0 };
+			struct perf_data file = { 0 };
 			struct seen seen;
 			uint8_t was = bytes.data[at];
 
@@ -356,7 +356,7 @@ static void test_changed(void)
 					 : change == 2 ? 0xff
 						       : pick(256);
 			if (read_file(bytes.data, bytes.size, &file, &seen) >= 0)
-				perf_file_done(&file);
+				perf_data_done(&file);
 			bytes.data[at] = was;
 		}
 	for (size_t i = 0; i < 2; i++)

@@ -105,37 +105,37 @@ static void test_no_progress(void)
 }
 
 /* One drain of ten samples of 200 bytes on CPU 3, one record of 80 bytes on the side. */
-static void drain(struct vitals *vitals, uint64_t due_ns, unsigned int samples)
+static void drain(struct self_stats *vitals, uint64_t due_ns, unsigned int samples)
 {
-	vitals_begin(vitals, due_ns);
+	self_stats_begin(vitals, due_ns);
 	for (unsigned int i = 0; i < samples; i++)
-		CHECK_EQ(vitals_record(vitals, PERF_RING_SAMPLES,
+		CHECK_EQ(self_stats_record(vitals, PERF_RING_SAMPLES,
 				 &(struct perf_record_place){ .cpu = 3, .sample = true }, 200),
 			0);
-	CHECK_EQ(vitals_record(vitals, PERF_RING_SIDEBAND,
+	CHECK_EQ(self_stats_record(vitals, PERF_RING_SIDEBAND,
 			 &(struct perf_record_place){ .cpu = UINT32_MAX }, 80),
 		0);
-	vitals_emptied(vitals);
-	vitals_end(vitals);
-	vitals_mark(vitals);
+	self_stats_emptied(vitals);
+	self_stats_end(vitals);
+	self_stats_mark(vitals);
 }
 
 static void test_vitals(void)
 {
 	struct recorder_progress progress = { .ring_bytes = 1 << 20, .frequency = 100 };
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
-	struct vitals vitals = { 0 };
+	struct self_stats vitals = { 0 };
 
 	drain(&vitals, now_ns - NSEC_PER_SEC, 100);
 	/* the sideband is emptied between drains, too: each time it was as full as what comes out */
 	for (int i = 0; i < 3; i++) {
-		CHECK_EQ(vitals_record(&vitals, PERF_RING_SIDEBAND,
+		CHECK_EQ(self_stats_record(&vitals, PERF_RING_SIDEBAND,
 				 &(struct perf_record_place){ .cpu = 1 }, 500),
 			0);
-		vitals_emptied(&vitals);
+		self_stats_emptied(&vitals);
 	}
 	drain(&vitals, now_ns + 3600 * NSEC_PER_SEC, 10);
-	vitals_tell(&vitals, &progress);
+	self_stats_tell(&vitals, &progress);
 	CHECK_EQ(progress.ring_peak_bytes, 20000);
 	CHECK_EQ(progress.sideband_peak_bytes, 500);
 	CHECK_EQ(progress.rides_out_ns / NSEC_PER_MSEC, 52428);
@@ -147,45 +147,45 @@ static void test_vitals(void)
 	CHECK(progress.drain_peak_ns >= progress.drain_ns && progress.drain_ns);
 	/* what is lost was not found in the rings: they were full */
 	progress.lost = progress.lost_sideband = 1;
-	vitals_tell(&vitals, &progress);
+	self_stats_tell(&vitals, &progress);
 	CHECK_EQ(progress.ring_peak_bytes, 1 << 20);
 	CHECK_EQ(progress.sideband_peak_bytes, 1 << 20);
-	vitals_done(&vitals);
+	self_stats_done(&vitals);
 }
 
 /* One CPU's deep stacks count, also where all the others are idle. */
 static void test_deep_stacks(void)
 {
 	struct recorder_progress progress = { .ring_bytes = 1 << 20, .frequency = 100 };
-	struct vitals vitals = { 0 };
+	struct self_stats vitals = { 0 };
 
 	for (unsigned int i = 0; i < 1000; i++)
-		CHECK_EQ(vitals_record(&vitals, PERF_RING_SAMPLES,
+		CHECK_EQ(self_stats_record(&vitals, PERF_RING_SAMPLES,
 				 &(struct perf_record_place){ .cpu = i % 10, .sample = true },
 				 i % 10 == 7 && i > 500 ? 1024 : 64),
 			0);
-	vitals_tell(&vitals, &progress);
+	self_stats_tell(&vitals, &progress);
 	CHECK_EQ(progress.rides_out_ns / NSEC_PER_MSEC, 10240);
-	vitals_done(&vitals);
+	self_stats_done(&vitals);
 }
 
 /* What was long ago is not now. */
 static void test_now(void)
 {
 	struct recorder_progress progress = { .ring_bytes = 1 << 20, .frequency = 100 };
-	struct vitals vitals = { 0 };
+	struct self_stats vitals = { 0 };
 
 	drain(&vitals, 0, 1000);
 	drain(&vitals, 0, 1000);
 	for (int i = 0; i < 2; i++) {
 		for (int mark = 0; mark < 2; mark++) {
-			vitals.newer[mark].monotonic_ns -= VITALS_NOW_NS;
-			vitals.marks[mark].monotonic_ns -= VITALS_NOW_NS;
+			vitals.newer[mark].monotonic_ns -= SELF_STATS_NOW_NS;
+			vitals.marks[mark].monotonic_ns -= SELF_STATS_NOW_NS;
 		}
 		drain(&vitals, 0, 10);
 	}
-	vitals_tell(&vitals, &progress);
-	vitals_done(&vitals);
+	self_stats_tell(&vitals, &progress);
+	self_stats_done(&vitals);
 	CHECK_EQ(progress.now_samples, 10);
 	CHECK_EQ(progress.now_ns / NSEC_PER_SEC, 3);
 	CHECK_EQ(progress.recent_samples, 1020);

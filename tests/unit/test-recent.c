@@ -7,9 +7,9 @@
 #include "recorder/build/lru-cache.h"
 #include "tests/random.h"
 
-static struct recent_key key_of(uint64_t key, uint32_t more, uint32_t place)
+static struct lru_cache_key key_of(uint64_t key, uint32_t more, uint32_t place)
 {
-	return (struct recent_key){ key, more, place };
+	return (struct lru_cache_key){ key, more, place };
 }
 
 /* A key has the value that it was given last, or none; one that was just given is there. */
@@ -17,65 +17,65 @@ static void test_model(void)
 {
 	enum { KEYS = 2000, MORES = 3 };
 	static uint32_t model[KEYS][MORES];
-	struct recent recent;
+	struct lru_cache recent;
 	size_t found = 0;
 
-	CHECK_EQ(recent_init(&recent, 256), 0);
+	CHECK_EQ(lru_cache_init(&recent, 256), 0);
 	for (int round = 0; round < 3; round++) {
 		memset(model, 0xff, sizeof(model));
 		for (uint32_t step = 0; step < 50000; step++) {
 			uint32_t a = random_below(KEYS), b = random_below(MORES), value;
-			struct recent_key key = key_of(a, b, (a * MORES + b) * 0x9e3779b9u >> 8);
+			struct lru_cache_key key = key_of(a, b, (a * MORES + b) * 0x9e3779b9u >> 8);
 
-			recent_soon(&recent, key);
-			value = recent_find(&recent, key);
-			CHECK(value == RECENT_NONE || value == model[a][b]);
-			found += value != RECENT_NONE;
-			if (random_below(2) || value != RECENT_NONE)
-				recent_put(&recent, key, step);
+			lru_cache_soon(&recent, key);
+			value = lru_cache_find(&recent, key);
+			CHECK(value == LRU_CACHE_NONE || value == model[a][b]);
+			found += value != LRU_CACHE_NONE;
+			if (random_below(2) || value != LRU_CACHE_NONE)
+				lru_cache_put(&recent, key, step);
 			else
-				recent_offer(&recent, key, step);
-			CHECK_EQ(recent_find(&recent, key), step);
+				lru_cache_offer(&recent, key, step);
+			CHECK_EQ(lru_cache_find(&recent, key), step);
 			model[a][b] = step;
 		}
-		recent_clear(&recent);
+		lru_cache_clear(&recent);
 		for (uint32_t i = 0; i < KEYS * MORES; i++)
-			CHECK_EQ(recent_find(&recent,
+			CHECK_EQ(lru_cache_find(&recent,
 					 key_of(i / MORES, i % MORES, i * 0x9e3779b9u >> 8)),
-				RECENT_NONE);
+				LRU_CACHE_NONE);
 	}
 	/* some had to make room, and some not */
 	CHECK(found > 3000 && found < 140000);
-	recent_done(&recent);
-	recent_done(&recent);
+	lru_cache_done(&recent);
+	lru_cache_done(&recent);
 }
 
 /* Of a set, the key that was not asked for the longest time goes. */
 static void test_room(void)
 {
-	struct recent recent;
+	struct lru_cache recent;
 
-	CHECK_EQ(recent_init(&recent, 1), 0);
-	CHECK_EQ(recent_find(&recent, key_of(0, 0, 0)), RECENT_NONE);
-	for (uint32_t i = 0; i < RECENT_WAYS; i++)
-		recent_offer(&recent, key_of(i, 0, i), i);
-	for (uint32_t i = 0; i < RECENT_WAYS; i++)
-		CHECK_EQ(recent_find(&recent, key_of(i, 0, i)), i);
+	CHECK_EQ(lru_cache_init(&recent, 1), 0);
+	CHECK_EQ(lru_cache_find(&recent, key_of(0, 0, 0)), LRU_CACHE_NONE);
+	for (uint32_t i = 0; i < LRU_CACHE_WAYS; i++)
+		lru_cache_offer(&recent, key_of(i, 0, i), i);
+	for (uint32_t i = 0; i < LRU_CACHE_WAYS; i++)
+		CHECK_EQ(lru_cache_find(&recent, key_of(i, 0, i)), i);
 	/* 0 was asked for before the others */
-	recent_put(&recent, key_of(10, 0, 0), 10);
-	CHECK_EQ(recent_find(&recent, key_of(0, 0, 0)), RECENT_NONE);
-	CHECK_EQ(recent_find(&recent, key_of(1, 0, 0)), 1);
+	lru_cache_put(&recent, key_of(10, 0, 0), 10);
+	CHECK_EQ(lru_cache_find(&recent, key_of(0, 0, 0)), LRU_CACHE_NONE);
+	CHECK_EQ(lru_cache_find(&recent, key_of(1, 0, 0)), 1);
 	/* 2 was, by now; what takes its place is the first to go, as nobody asked for it */
-	recent_offer(&recent, key_of(11, 0, 0), 11);
-	CHECK_EQ(recent_find(&recent, key_of(2, 0, 0)), RECENT_NONE);
-	recent_offer(&recent, key_of(12, 0, 0), 12);
+	lru_cache_offer(&recent, key_of(11, 0, 0), 11);
+	CHECK_EQ(lru_cache_find(&recent, key_of(2, 0, 0)), LRU_CACHE_NONE);
+	lru_cache_offer(&recent, key_of(12, 0, 0), 12);
 	for (uint32_t i = 0; i < 20; i++) {
 		bool there = i == 1 || i == 3 || i == 10 || i == 12;
 
-		CHECK_EQ(recent_find(&recent, key_of(i, 0, 0)), there ? i : RECENT_NONE);
+		CHECK_EQ(lru_cache_find(&recent, key_of(i, 0, 0)), there ? i : LRU_CACHE_NONE);
 	}
-	CHECK_EQ(recent_find(&recent, key_of(1, 1, 0)), RECENT_NONE);
-	recent_done(&recent);
+	CHECK_EQ(lru_cache_find(&recent, key_of(1, 1, 0)), LRU_CACHE_NONE);
+	lru_cache_done(&recent);
 }
 
 CHECK_MAIN({ "against a model", test_model }, { "who makes room", test_room })

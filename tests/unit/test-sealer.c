@@ -241,13 +241,13 @@ static void test_words_of_none(void)
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
 	const struct tape_loss none = { 0 }, shed = { TAPE_LOSS_SHED, TAPE_ALL_CPUS, 1, 2, 400 };
-	const struct assembler assembler = { 0 };
+	const struct pipeline assembler = { 0 };
 	struct store_left left;
 
 	tapes_store_init(&store);
 	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
-	given_up_leave(&none, &assembler, "failure", writer);
-	given_up_leave(&shed, &assembler, "failure", writer);
+	unsaved_leave(&none, &assembler, "failure", writer);
+	unsaved_leave(&shed, &assembler, "failure", writer);
 	CHECK_EQ(store_writer_left(writer, &left), 0);
 }
 
@@ -412,16 +412,16 @@ static void test_hangs(void)
 	tape = make_tape(sealer, 0, 10);
 	make_fifo(&store, tape, fifo);
 	CHECK_EQ(sealer_put(sealer, tape), 0);
-	CHECK(!ending_wait(sealer, patience_ns, &stop, count_call, &told));
+	CHECK(!shutdown_wait(sealer, patience_ns, &stop, count_call, &told));
 	CHECK(clock_ns(CLOCK_MONOTONIC) - begin_ns >= patience_ns);
 	CHECK(told >= 1);
 	stop = 2;
-	CHECK(!ending_wait(sealer, UINT64_MAX, &stop, NULL, NULL));
+	CHECK(!shutdown_wait(sealer, UINT64_MAX, &stop, NULL, NULL));
 	reader = open(fifo, O_RDONLY | O_NONBLOCK);
 	CHECK(reader >= 0);
 	stop = 1;
 	/* what was written into the FIFO cannot be synced, and there is no other time */
-	CHECK(ending_wait(sealer, 60 * NSEC_PER_SEC, &stop, NULL, NULL));
+	CHECK(shutdown_wait(sealer, 60 * NSEC_PER_SEC, &stop, NULL, NULL));
 	sealer_stop(sealer, NULL);
 }
 

@@ -16,75 +16,77 @@ static uint64_t slot(uint64_t number)
 }
 
 /* Samples in [from, to), with the microseconds by which timers are off. */
-static void run(struct slots *slots, uint64_t from, uint64_t to, bool idle)
+static void run(struct timer_slots *slots, uint64_t from, uint64_t to, bool idle)
 {
 	for (uint64_t i = from; i < to; i++)
-		slots_sample(slots, slot(i) + i * 7919 % 150000, idle);
+		timer_slots_sample(slots, slot(i) + i * 7919 % 150000, idle);
 }
 
-static struct slots started(void)
+static struct timer_slots started(void)
 {
-	struct slots slots = { .period_ns = PERIOD_NS };
+	struct timer_slots slots = { .period_ns = PERIOD_NS };
 
-	CHECK_EQ(slots_settle(&slots, START_NS - 1, SLOTS_IDLE_UNKNOWN).count, 0);
+	CHECK_EQ(timer_slots_settle(&slots, START_NS - 1, TIMER_SLOTS_IDLE_UNKNOWN).count, 0);
 	return slots;
 }
 
 static void test_all_there(void)
 {
-	struct slots slots = started(), none = { 0 };
+	struct timer_slots slots = started(), none = { 0 };
 
 	for (uint64_t second = 0; second < 1000; second++) {
 		run(&slots, second * 97, second * 97 + 97, false);
-		CHECK_EQ(slots_settle(&slots, slot(second * 97 + 97) - 5000000, ALL_BUSY).count, 0);
+		CHECK_EQ(timer_slots_settle(&slots, slot(second * 97 + 97) - 5000000, ALL_BUSY)
+				 .count,
+			0);
 	}
 	/* cycles have no grid */
 	run(&none, 0, 10, false);
 	run(&none, 90, 97, false);
-	CHECK_EQ(slots_settle(&none, slot(97), ALL_BUSY).count, 0);
-	CHECK_EQ(slots_settle(&none, slot(194), ALL_BUSY).count, 0);
+	CHECK_EQ(timer_slots_settle(&none, slot(97), ALL_BUSY).count, 0);
+	CHECK_EQ(timer_slots_settle(&none, slot(194), ALL_BUSY).count, 0);
 }
 
 /* Interrupts were off from slot 20.4 to slot 23.6: the timer fires when they are on again, and then on its grid. */
 static void test_held_up(void)
 {
-	struct slots slots = started();
-	struct slots_hole missing;
+	struct timer_slots slots = started();
+	struct timer_slots_hole missing;
 
 	run(&slots, 0, 21, false);
-	slots_sample(&slots, slot(23) + PERIOD_NS * 6 / 10, false);
+	timer_slots_sample(&slots, slot(23) + PERIOD_NS * 6 / 10, false);
 	run(&slots, 24, 97, false);
-	missing = slots_settle(&slots, slot(97), SECOND_NS / 2);
+	missing = timer_slots_settle(&slots, slot(97), SECOND_NS / 2);
 	CHECK_EQ(missing.count, 2);
 	CHECK(missing.from_ns > slot(20) && missing.from_ns <= slot(21) + 200000);
 	CHECK(missing.to_ns > slot(23) && missing.to_ns < slot(24));
 	/* and is told once */
 	run(&slots, 98, 194, false);
-	CHECK_EQ(slots_settle(&slots, slot(194), ALL_BUSY).count, 0);
+	CHECK_EQ(timer_slots_settle(&slots, slot(194), ALL_BUSY).count, 0);
 }
 
 /* The same by less than a slot is late, and nothing is missing. */
 static void test_late(void)
 {
-	struct slots slots = started();
+	struct timer_slots slots = started();
 
 	run(&slots, 0, 21, false);
-	slots_sample(&slots, slot(21) + PERIOD_NS * 6 / 10, false);
+	timer_slots_sample(&slots, slot(21) + PERIOD_NS * 6 / 10, false);
 	run(&slots, 22, 97, false);
-	CHECK_EQ(slots_settle(&slots, slot(97), ALL_BUSY).count, 0);
+	CHECK_EQ(timer_slots_settle(&slots, slot(97), ALL_BUSY).count, 0);
 }
 
 /* One that does not come each second is too little for that second, and is told all the same. */
 static void test_now_and_then(void)
 {
-	struct slots slots = started();
-	struct slots_hole missing;
+	struct timer_slots slots = started();
+	struct timer_slots_hole missing;
 	uint64_t all = 0, told_ns = START_NS;
 
 	for (uint64_t second = 0; second < 1000; second++) {
 		run(&slots, second * 97, second * 97 + 50, false);
 		run(&slots, second * 97 + 51, second * 97 + 97, false);
-		missing = slots_settle(&slots, slot(second * 97 + 97) - 5000000, ALL_BUSY);
+		missing = timer_slots_settle(&slots, slot(second * 97 + 97) - 5000000, ALL_BUSY);
 		all += missing.count;
 		if (!missing.count)
 			continue;
@@ -97,7 +99,7 @@ static void test_now_and_then(void)
 /* Some kernels do not sample an idle CPU at all. */
 static void test_idle(void)
 {
-	struct slots slots = started();
+	struct timer_slots slots = started();
 	uint64_t at = 0;
 
 	srandom(1);
@@ -111,8 +113,9 @@ static void test_idle(void)
 			at += busy + off;
 			idle += off;
 		}
-		CHECK_EQ(slots_settle(&slots, slot(end) - 100000,
-				 idle * PERIOD_NS / SLOTS_IDLE_UNIT_NS * SLOTS_IDLE_UNIT_NS)
+		CHECK_EQ(timer_slots_settle(&slots, slot(end) - 100000,
+				 idle * PERIOD_NS / TIMER_SLOTS_IDLE_UNIT_NS *
+					 TIMER_SLOTS_IDLE_UNIT_NS)
 				 .count,
 			0);
 	}
@@ -121,144 +124,144 @@ static void test_idle(void)
 /* On others it has samples as any: nothing is missing while it idles, and what is missing else is not excused by that. */
 static void test_sampled_idle(void)
 {
-	struct slots slots = started();
+	struct timer_slots slots = started();
 
 	run(&slots, 0, 50, true);
 	run(&slots, 50, 97, false);
-	CHECK_EQ(slots_settle(&slots, slot(97) - 100000, 50 * PERIOD_NS).count, 0);
+	CHECK_EQ(timer_slots_settle(&slots, slot(97) - 100000, 50 * PERIOD_NS).count, 0);
 	run(&slots, 97, 147, true);
 	/* from here on it is dead */
-	CHECK_EQ(slots_settle(&slots, slot(194) - 100000, 50 * PERIOD_NS).count, 0);
-	CHECK(slots_settle(&slots, slot(291) - 100000, ALL_BUSY).count > 130);
+	CHECK_EQ(timer_slots_settle(&slots, slot(194) - 100000, 50 * PERIOD_NS).count, 0);
+	CHECK(timer_slots_settle(&slots, slot(291) - 100000, ALL_BUSY).count > 130);
 }
 
 /* No sample comes any more of a busy CPU: no late one will ever tell. */
 static void test_silent(void)
 {
-	struct slots slots = started();
-	struct slots_hole missing;
+	struct timer_slots slots = started();
+	struct timer_slots_hole missing;
 	uint64_t all = 0;
 
 	run(&slots, 0, 60, false);
 	for (uint64_t second = 1; second <= 5; second++) {
-		missing = slots_settle(&slots, slot(second * 97) - 100000, ALL_BUSY);
+		missing = timer_slots_settle(&slots, slot(second * 97) - 100000, ALL_BUSY);
 		all += missing.count;
 	}
 	CHECK_EQ(all, 5 * 97 - 60);
 	/* idling from the same moment on */
 	slots = started();
 	run(&slots, 0, 60, false);
-	CHECK_EQ(slots_settle(&slots, slot(97) - 100000, 37 * PERIOD_NS).count, 0);
-	CHECK_EQ(slots_settle(&slots, slot(194) - 100000, 97 * PERIOD_NS).count, 0);
+	CHECK_EQ(timer_slots_settle(&slots, slot(97) - 100000, 37 * PERIOD_NS).count, 0);
+	CHECK_EQ(timer_slots_settle(&slots, slot(194) - 100000, 97 * PERIOD_NS).count, 0);
 	/* and nobody can say which */
 	slots = started();
 	run(&slots, 0, 60, false);
-	CHECK_EQ(slots_settle(&slots, slot(97) - 100000, SLOTS_IDLE_UNKNOWN).count, 0);
-	CHECK_EQ(slots_settle(&slots, slot(194) - 100000, SLOTS_IDLE_UNKNOWN).count, 0);
+	CHECK_EQ(timer_slots_settle(&slots, slot(97) - 100000, TIMER_SLOTS_IDLE_UNKNOWN).count, 0);
+	CHECK_EQ(timer_slots_settle(&slots, slot(194) - 100000, TIMER_SLOTS_IDLE_UNKNOWN).count, 0);
 }
 
 /* It idles without samples from one settling that tells of idle time to the next, and not all of them do. */
 static void test_not_told(void)
 {
-	struct slots slots = started();
+	struct timer_slots slots = started();
 
 	run(&slots, 0, 60, false);
-	CHECK_EQ(slots_settle(&slots, slot(97) - 100000, SLOTS_IDLE_UNKNOWN).count, 0);
-	CHECK_EQ(slots_settle(&slots, slot(194) - 100000, 97 * PERIOD_NS).count, 0);
+	CHECK_EQ(timer_slots_settle(&slots, slot(97) - 100000, TIMER_SLOTS_IDLE_UNKNOWN).count, 0);
+	CHECK_EQ(timer_slots_settle(&slots, slot(194) - 100000, 97 * PERIOD_NS).count, 0);
 	run(&slots, 250, 291, false);
-	CHECK_EQ(slots_settle(&slots, slot(291) - 100000, 56 * PERIOD_NS).count, 0);
+	CHECK_EQ(timer_slots_settle(&slots, slot(291) - 100000, 56 * PERIOD_NS).count, 0);
 	/* what was not told because others were is not missing later */
 	slots = started();
 	run(&slots, 0, 20, false);
 	run(&slots, 200, 254, false);
-	CHECK(slots_settle(&slots, slot(291) - 100000, 37 * PERIOD_NS).count > 140);
+	CHECK(timer_slots_settle(&slots, slot(291) - 100000, 37 * PERIOD_NS).count > 140);
 	run(&slots, 374, 388, false);
-	CHECK_EQ(slots_settle(&slots, slot(388) - 100000, 83 * PERIOD_NS).count, 0);
+	CHECK_EQ(timer_slots_settle(&slots, slot(388) - 100000, 83 * PERIOD_NS).count, 0);
 }
 
 /* A hole that lasts over a settling is one. */
 static void test_over_settling(void)
 {
-	struct slots slots = started();
+	struct timer_slots slots = started();
 	uint64_t all;
 
 	run(&slots, 0, 95, false);
-	all = slots_settle(&slots, slot(97) - 100000, ALL_BUSY).count;
-	slots_sample(&slots, slot(105) + PERIOD_NS / 2, false);
+	all = timer_slots_settle(&slots, slot(97) - 100000, ALL_BUSY).count;
+	timer_slots_sample(&slots, slot(105) + PERIOD_NS / 2, false);
 	run(&slots, 106, 194, false);
-	all += slots_settle(&slots, slot(194) - 100000, ALL_BUSY).count;
+	all += timer_slots_settle(&slots, slot(194) - 100000, ALL_BUSY).count;
 	CHECK_EQ(all, 10);
 }
 
 /* Others opened an event on the CPU, which moves the grid: once by a lot, and over time by as much again. */
 static void test_moved(void)
 {
-	struct slots slots = started();
+	struct timer_slots slots = started();
 	uint64_t moved = 0;
 
 	run(&slots, 0, 40, false);
 	for (uint64_t i = 40; i < 97; i++)
-		slots_sample(&slots, slot(i) + PERIOD_NS / 2, false);
-	CHECK_EQ(slots_settle(&slots, slot(97), ALL_BUSY).count, 0);
+		timer_slots_sample(&slots, slot(i) + PERIOD_NS / 2, false);
+	CHECK_EQ(timer_slots_settle(&slots, slot(97), ALL_BUSY).count, 0);
 	for (uint64_t i = 97; i < 10000; i++) {
 		moved += 3000;
-		slots_sample(&slots, slot(i) + PERIOD_NS / 2 + moved, false);
+		timer_slots_sample(&slots, slot(i) + PERIOD_NS / 2 + moved, false);
 	}
-	CHECK_EQ(slots_settle(&slots, slot(10000), ALL_BUSY).count, 0);
+	CHECK_EQ(timer_slots_settle(&slots, slot(10000), ALL_BUSY).count, 0);
 	/* idle, and the grid moved meanwhile: the sample off the grid proves nothing */
 	slots = started();
 	run(&slots, 0, 40, false);
 	for (uint64_t i = 60; i < 97; i++)
-		slots_sample(&slots, slot(i) + PERIOD_NS / 2, false);
-	CHECK_EQ(slots_settle(&slots, slot(97), 20 * PERIOD_NS).count, 0);
+		timer_slots_sample(&slots, slot(i) + PERIOD_NS / 2, false);
+	CHECK_EQ(timer_slots_settle(&slots, slot(97), 20 * PERIOD_NS).count, 0);
 }
 
 static void test_lost(void)
 {
-	struct slots slots = started();
+	struct timer_slots slots = started();
 
 	run(&slots, 0, 20, false);
 	run(&slots, 60, 61, false);
-	slots_lost(&slots, 40);
+	timer_slots_lost(&slots, 40);
 	run(&slots, 61, 97, false);
-	CHECK_EQ(slots_settle(&slots, slot(97), ALL_BUSY).count, 0);
+	CHECK_EQ(timer_slots_settle(&slots, slot(97), ALL_BUSY).count, 0);
 	/* half of it the ring had no room for, the other half never came */
 	run(&slots, 97, 120, false);
-	slots_sample(&slots, slot(160) + PERIOD_NS / 2, false);
-	slots_lost(&slots, 20);
+	timer_slots_sample(&slots, slot(160) + PERIOD_NS / 2, false);
+	timer_slots_lost(&slots, 20);
 	run(&slots, 161, 194, false);
-	CHECK_EQ(slots_settle(&slots, slot(194), ALL_BUSY).count, 20);
+	CHECK_EQ(timer_slots_settle(&slots, slot(194), ALL_BUSY).count, 20);
 }
 
 /* The kernel gives the record that tells of it the time of the sample behind it. */
 static void test_lost_before(void)
 {
-	struct slots slots = started();
+	struct timer_slots slots = started();
 
 	run(&slots, 0, 20, false);
 	/* a ring that ran over while nobody drained it */
-	CHECK_EQ(slots_settle(&slots, slot(60), ALL_BUSY).count, 0);
-	slots_lost(&slots, 40);
+	CHECK_EQ(timer_slots_settle(&slots, slot(60), ALL_BUSY).count, 0);
+	timer_slots_lost(&slots, 40);
 	run(&slots, 60, 97, false);
-	CHECK_EQ(slots_settle(&slots, slot(97), ALL_BUSY).count, 0);
+	CHECK_EQ(timer_slots_settle(&slots, slot(97), ALL_BUSY).count, 0);
 	/* and it is for the next hole alone */
-	slots_lost(&slots, 40);
+	timer_slots_lost(&slots, 40);
 	run(&slots, 97, 120, false);
-	slots_sample(&slots, slot(160) + PERIOD_NS / 2, false);
+	timer_slots_sample(&slots, slot(160) + PERIOD_NS / 2, false);
 	run(&slots, 161, 194, false);
-	CHECK_EQ(slots_settle(&slots, slot(194), ALL_BUSY).count, 40);
+	CHECK_EQ(timer_slots_settle(&slots, slot(194), ALL_BUSY).count, 40);
 }
 
 /* A throttled timer is started on another grid. */
 static void test_restarted(void)
 {
-	struct slots slots = started();
+	struct timer_slots slots = started();
 
 	run(&slots, 0, 20, false);
-	slots_restart(&slots);
+	timer_slots_restart(&slots);
 	for (uint64_t i = 60; i < 97; i++)
-		slots_sample(&slots, slot(i) + PERIOD_NS / 3, false);
-	CHECK_EQ(slots_settle(&slots, slot(97), ALL_BUSY).count, 0);
+		timer_slots_sample(&slots, slot(i) + PERIOD_NS / 3, false);
+	CHECK_EQ(timer_slots_settle(&slots, slot(97), ALL_BUSY).count, 0);
 }
 
 CHECK_MAIN({ "a busy CPU with all its samples misses nothing", test_all_there },

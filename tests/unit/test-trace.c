@@ -212,7 +212,7 @@ struct stage {
 	struct trace_set *set;
 	struct trace *trace;
 	struct tracker tracker;
-	struct filler filler;
+	struct tape_builder filler;
 	struct tape *tape;
 	struct losses losses;
 	char line[200];
@@ -239,11 +239,11 @@ static void begin(struct stage *stage, const char *asked)
 	options.set = stage->set;
 	CHECK_EQ(trace_new(&options, &stage->trace), 0);
 	CHECK_EQ(tracker_init(&stage->tracker), 0);
-	filler_init(&stage->filler, &stage->tracker);
+	tape_builder_init(&stage->filler, &stage->tracker);
 	CHECK_EQ(tape_new(&stage->tape), 0);
 	stage->tape->begin_ns = 1000 * NSEC_PER_SEC;
 	stage->tape->end_ns = 1120 * NSEC_PER_SEC;
-	filler_start(&stage->filler, stage->tape);
+	tape_builder_start(&stage->filler, stage->tape);
 	CHECK_EQ(tracker_apply(&stage->tracker,
 			 &(struct perf_record){
 				 .type = PERF_TYPE_COMM,
@@ -256,7 +256,7 @@ static void end(struct stage *stage)
 {
 	trace_free(stage->trace);
 	trace_set_close(stage->set);
-	filler_done(&stage->filler);
+	tape_builder_done(&stage->filler);
 	tracker_done(&stage->tracker);
 	tape_free(stage->tape);
 	losses_done(&stage->losses);
@@ -341,10 +341,11 @@ static void test_cgroups(void)
 	CHECK_STR(name_at(&stage, 2), TAPE_EVENT_DYING);
 	CHECK_STR(field(&stage, 2, TAPE_DYING_MADE_BY), "runc");
 	CHECK_STR(field(&stage, 2, TAPE_DYING_OLDEST), "67");
-	CHECK(strstr(dying_text(trace_dying(stage.trace)), "1 under /ecs/task1, made by runc"));
+	CHECK(strstr(
+		dead_cgroups_text(trace_dying(stage.trace)), "1 under /ecs/task1, made by runc"));
 	cgroup(&stage, 546, 9, 1075);
 	CHECK_EQ(trace_give(stage.trace, stage.tape, &stage.losses, 1080 * NSEC_PER_SEC, false), 0);
-	CHECK_STR(dying_text(trace_dying(stage.trace)), "");
+	CHECK_STR(dead_cgroups_text(trace_dying(stage.trace)), "");
 	CHECK_EQ(stage.losses.list.count, 0);
 	end(&stage);
 }

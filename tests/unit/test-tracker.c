@@ -425,7 +425,7 @@ struct order {
 	size_t stop_after;
 };
 
-static int take(void *context, const struct timeline_entry *entry, const uint8_t *record)
+static int take(void *context, const struct reorder_entry *entry, const uint8_t *record)
 {
 	struct order *order = context;
 	uint32_t source;
@@ -446,7 +446,7 @@ static int take(void *context, const struct timeline_entry *entry, const uint8_t
 /* Several rings, each nearly in order, drained round after round. */
 static void test_timeline(void)
 {
-	_cleanup_(timeline_done) struct timeline timeline = { 0 };
+	_cleanup_(reorder_done) struct reorder timeline = { 0 };
 	struct order order = { 0 };
 	uint32_t number = 0;
 	size_t added = 0;
@@ -461,32 +461,32 @@ static void test_timeline(void)
 				memcpy(record, &number, 4);
 				for (uint32_t at = 4; at < 4 + number % 40; at++)
 					record[at] = number + at;
-				CHECK_EQ(timeline_add(
+				CHECK_EQ(reorder_add(
 						 &timeline, time, number, record, 4 + number % 40),
 					0);
 				added++;
 			}
-		CHECK_EQ(timeline_flush(&timeline, round * 1000 - 900, NULL, take, &order), 0);
+		CHECK_EQ(reorder_flush(&timeline, round * 1000 - 900, NULL, take, &order), 0);
 		CHECK(order.last_ns < round * 1000 - 900);
 	}
-	CHECK_EQ(timeline_flush(&timeline, UINT64_MAX, NULL, take, &order), 0);
+	CHECK_EQ(reorder_flush(&timeline, UINT64_MAX, NULL, take, &order), 0);
 	CHECK_EQ(order.count, added);
 }
 
 static void test_timeline_stops(void)
 {
-	_cleanup_(timeline_done) struct timeline timeline = { 0 };
+	_cleanup_(reorder_done) struct reorder timeline = { 0 };
 	struct order order = { .stop_after = 3 };
 
 	for (uint32_t i = 1; i <= 10; i++)
-		CHECK_EQ(timeline_add(&timeline, i, i,
+		CHECK_EQ(reorder_add(&timeline, i, i,
 				 (uint8_t[]){ i, 0, 0, 0, i + 4, i + 5, i + 6, i + 7, i + 8, i + 9,
 					 i + 10, i + 11, i + 12, i + 13 },
 				 4 + i),
 			0);
-	CHECK_EQ(timeline_flush(&timeline, UINT64_MAX, NULL, take, &order), -EIO);
+	CHECK_EQ(reorder_flush(&timeline, UINT64_MAX, NULL, take, &order), -EIO);
 	CHECK_EQ(order.count, 3);
-	CHECK_EQ(timeline_flush(&timeline, UINT64_MAX, NULL, take, &order), 0);
+	CHECK_EQ(reorder_flush(&timeline, UINT64_MAX, NULL, take, &order), 0);
 	CHECK_EQ(order.count, 10);
 }
 
@@ -494,7 +494,7 @@ struct ahead {
 	uint32_t told, given, stop_after;
 };
 
-static void tell(void *context, const struct timeline_entry *entry, const uint8_t *record)
+static void tell(void *context, const struct reorder_entry *entry, const uint8_t *record)
 {
 	struct ahead *ahead = context;
 
@@ -502,30 +502,30 @@ static void tell(void *context, const struct timeline_entry *entry, const uint8_
 	CHECK_EQ(record[0], entry->source);
 }
 
-static int take_told(void *context, const struct timeline_entry *entry, const uint8_t *record)
+static int take_told(void *context, const struct reorder_entry *entry, const uint8_t *record)
 {
 	struct ahead *ahead = context;
 
 	CHECK_EQ(entry->source, ahead->given++);
 	CHECK_EQ(record[0], entry->source);
-	CHECK(ahead->told >= ahead->given && ahead->told < ahead->given + TIMELINE_AHEAD);
+	CHECK(ahead->told >= ahead->given && ahead->told < ahead->given + REORDER_AHEAD);
 	return ahead->given == ahead->stop_after ? -EIO : 0;
 }
 
 /* Each is told once before it is given, and those that were not given once more. */
 static void test_timeline_tells(void)
 {
-	_cleanup_(timeline_done) struct timeline timeline = { 0 };
+	_cleanup_(reorder_done) struct reorder timeline = { 0 };
 	struct ahead ahead = { .stop_after = 30 };
 
 	for (uint32_t i = 0; i < 60; i++)
-		CHECK_EQ(timeline_add(&timeline, 1000 + i, i, (uint8_t[]){ i, 0, 0, 0 }, 4), 0);
-	CHECK_EQ(timeline_flush(&timeline, 1020, tell, take_told, &ahead), 0);
+		CHECK_EQ(reorder_add(&timeline, 1000 + i, i, (uint8_t[]){ i, 0, 0, 0 }, 4), 0);
+	CHECK_EQ(reorder_flush(&timeline, 1020, tell, take_told, &ahead), 0);
 	CHECK_EQ(ahead.told, 20);
 	CHECK_EQ(ahead.given, 20);
-	CHECK_EQ(timeline_flush(&timeline, UINT64_MAX, tell, take_told, &ahead), -EIO);
+	CHECK_EQ(reorder_flush(&timeline, UINT64_MAX, tell, take_told, &ahead), -EIO);
 	ahead.told = ahead.given;
-	CHECK_EQ(timeline_flush(&timeline, UINT64_MAX, tell, take_told, &ahead), 0);
+	CHECK_EQ(reorder_flush(&timeline, UINT64_MAX, tell, take_told, &ahead), 0);
 	CHECK_EQ(ahead.told, 60);
 	CHECK_EQ(ahead.given, 60);
 }
