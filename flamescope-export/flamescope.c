@@ -278,14 +278,14 @@ static void make_piece(const void *context, size_t piece, struct buffer *to)
 
 static int put_samples(const struct writer *writer, struct output *output)
 {
-	struct pieces pieces = {
+	struct parallel_text pieces = {
 		.make = make_piece,
 		.context = writer,
 		.count = (writer->selection->rows.count + PIECE_ROWS - 1) / PIECE_ROWS,
 		.threads = writer->options->threads,
 	};
 
-	return pieces_write(&pieces, output);
+	return parallel_text_write(&pieces, output);
 }
 
 int flamescope_write(const struct selection *selection, const struct flamescope_options *options,

@@ -61,7 +61,7 @@ static void put_clean(struct cleaner *cleaner, const char *name, size_t size)
 	while (at < end) {
 		bool first = cleaner->node && !cleaner->characters;
 		char instead;
-		size_t used = legible_take((const char *)at, first, &instead);
+		size_t used = clean_name_take((const char *)at, first, &instead);
 
 		if (instead)
 			put_replaced(cleaner, instead);
@@ -91,7 +91,7 @@ bool flamescope_put_comm(struct buffer *text, const char *comm, int tid)
 		buffer_printf(text, ":%d", tid);
 		return false;
 	}
-	put_clean(&cleaner, comm, legible_size(comm));
+	put_clean(&cleaner, comm, clean_name_size(comm));
 	if (cleaner.characters < 2)
 		put_replaced(&cleaner, '_');
 	return cleaner.changed;
@@ -124,7 +124,7 @@ static bool put_symbol(struct buffer *text, const char *symbol, bool idle)
 		symbol = "[unknown]";
 	cleaner.after_blank = true;
 	cleaner.place = *symbol == '[';
-	put_clean(&cleaner, symbol, legible_size(symbol));
+	put_clean(&cleaner, symbol, clean_name_size(symbol));
 	return cleaner.changed;
 }
 

@@ -99,11 +99,11 @@ void say_missing(const struct invocation *invocation, struct store_reader *reade
 }
 
 /* Of the segments as wholes: a window's frames are not looked at that closely. */
-static void say_nameless(const struct invocation *invocation, const struct nameless *nameless)
+static void say_nameless(const struct invocation *invocation, const struct unnamed_text *nameless)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 
-	nameless_describe(nameless, &text);
+	unnamed_text_describe(nameless, &text);
 	if (text.size)
 		say(invocation, "frames without a name in these segments: %.*s", (int)text.size,
 			(char *)text.data);

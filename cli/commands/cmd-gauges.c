@@ -52,14 +52,14 @@ struct gauges_answer {
 	struct globs names;
 	bool found[GLOBS_MAX]; /* by name: a figure is called so */
 	uint64_t steps;
-	struct figures figures; /* the table */
+	struct gauge_rows figures; /* the table */
 	struct gauges_onces onces; /* what is not in it */
 	struct buffer text; /* lines */
 };
 
 static void answer_done(struct gauges_answer *answer)
 {
-	figures_done(&answer->figures);
+	gauge_rows_done(&answer->figures);
 	gauges_onces_done(&answer->onces);
 	array_done(&answer->coverage.gaps);
 	buffer_done(&answer->text);
@@ -73,7 +73,7 @@ static int see_for_table(void *context, const struct series_step *step)
 	answer->steps++;
 	if (gauges_onces_see(&answer->onces, step) < 0)
 		return -ENOMEM;
-	return step->has_figure ? figures_add(&answer->figures, step) : 0;
+	return step->has_figure ? gauge_rows_add(&answer->figures, step) : 0;
 }
 
 static int flush(struct gauges_answer *answer)
@@ -162,7 +162,7 @@ static bool is_named(const struct gauges_answer *answer, const char *name)
 }
 
 /* Single CPUs are shown where there are few; otherwise, and only then, all of them together. */
-static bool is_shown(const struct gauges_answer *answer, const struct figures_row *row)
+static bool is_shown(const struct gauges_answer *answer, const struct gauge_rows_row *row)
 {
 	bool many = answer->figures.cpus > CPUS_SHOWN;
 
@@ -175,7 +175,7 @@ static bool is_shown(const struct gauges_answer *answer, const struct figures_ro
 	return row->most > 0 && (row->of_all ? many : row->of_cpu ? !many : true);
 }
 
-static struct chart_row row_of(const struct figures_row *row)
+static struct chart_row row_of(const struct gauge_rows_row *row)
 {
 	bool of_cpus = (row->of_cpu || row->of_all) && row->unit == SERIES_PER_CENT;
 	bool is_count = row->unit == SERIES_COUNT;
@@ -195,7 +195,7 @@ static struct chart_row row_of(const struct figures_row *row)
 
 static int put_table(struct gauges_answer *answer, struct buffer *text, size_t *ret_left_out)
 {
-	const struct figures *figures = &answer->figures;
+	const struct gauge_rows *figures = &answer->figures;
 	struct chart chart = {
 		.cells = figures->cells,
 		.from_ns = figures->window.from_ns,
@@ -207,7 +207,7 @@ static int put_table(struct gauges_answer *answer, struct buffer *text, size_t *
 	if (!rows)
 		return -ENOMEM;
 	for (size_t i = 0; i < figures->rows.count; i++) {
-		const struct figures_row *row = &figures->rows.items[i];
+		const struct gauge_rows_row *row = &figures->rows.items[i];
 
 		if (is_shown(answer, row))
 			rows[chart.count++] = row_of(row);
@@ -246,7 +246,7 @@ static int print_table(struct gauges_answer *answer)
 	size_t left_out = 0;
 	int r;
 
-	figures_finish(&answer->figures);
+	gauge_rows_finish(&answer->figures);
 	if (put_table(answer, &text, &left_out) < 0)
 		return fail(-ENOMEM, NULL);
 	if (answer->names.count)

@@ -58,7 +58,7 @@ static int put_tape(struct snapshot *snapshot, const struct tape *tape, struct e
 	snapshot->segments++;
 	snapshot->samples += tape->samples.count;
 	output_flush(&snapshot->output);
-	return sift_count_samples(tape, &snapshot->loader.coverage);
+	return window_filter_count_samples(tape, &snapshot->loader.coverage);
 }
 
 /* A tape is put when the next one is there, or none comes. */

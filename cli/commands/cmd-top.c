@@ -71,7 +71,7 @@ static int parse_options(const struct invocation *invocation, struct top *top)
 }
 
 static int add(void *context, unsigned int worker, const struct store_segment *segment,
-	const struct tape *tape, const struct sift_times *times)
+	const struct tape *tape, const struct window_filter_times *times)
 {
 	struct top *top = context;
 

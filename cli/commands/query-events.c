@@ -13,12 +13,12 @@ struct events_answer {
 	const struct invocation *invocation;
 	bool json, utc;
 	struct output output;
-	struct events_told told;
+	struct event_cursor_told told;
 };
 
 static void answer_done(struct events_answer *answer)
 {
-	events_told_done(&answer->told);
+	event_cursor_told_done(&answer->told);
 	output_done(&answer->output);
 }
 
@@ -35,14 +35,14 @@ int query_events_check(const struct invocation *invocation, bool json)
 	return EXIT_DONE;
 }
 
-static int make(void *context, const struct events_row *row, struct buffer *text)
+static int make(void *context, const struct event_cursor_row *row, struct buffer *text)
 {
 	const struct events_answer *answer = context;
 
 	if (answer->json)
-		events_put_json(row, text);
+		event_cursor_put_json(row, text);
 	else
-		events_put_line(row, answer->utc, text);
+		event_cursor_put_line(row, answer->utc, text);
 	return buffer_failed(text) ? -ENOMEM : 0;
 }
 
@@ -59,12 +59,12 @@ static int take(void *context, const void *text, size_t size)
 }
 
 /* Of what was asked for some may be missing. */
-static bool is_short(const struct events_told *told)
+static bool is_short(const struct event_cursor_told *told)
 {
 	return told->only_counted || told->nameless;
 }
 
-static void say_events(const struct events_answer *answer, const struct events_told *told)
+static void say_events(const struct events_answer *answer, const struct event_cursor_told *told)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 
@@ -83,14 +83,14 @@ static void say_events(const struct events_answer *answer, const struct events_t
 }
 
 /* Each name's, and when: what is looked for may be among them. */
-static void say_over(const struct events_answer *answer, const struct events_told *told)
+static void say_over(const struct events_answer *answer, const struct event_cursor_told *told)
 {
 	for (uint32_t i = 0; i < told->over.count; i++) {
 		_cleanup_(buffer_done) struct buffer text = { 0 };
 
 		if (!told->over.items[i].count)
 			continue;
-		events_describe_over(told, i, answer->utc, &text);
+		event_cursor_describe_over(told, i, answer->utc, &text);
 		say(answer->invocation,
 			"only counted, as more than the recorder keeps of one event in a second: "
 			"%.*s",
@@ -113,7 +113,7 @@ static int finish(
 	int code;
 
 	if (answer->json)
-		events_put_told_json(&answer->told, &answer->output.text);
+		event_cursor_put_told_json(&answer->told, &answer->output.text);
 	if (answer->json)
 		coverage_put_json(coverage, &question->window, &answer->output.text);
 	code = answer_commit(answer->invocation, &answer->output, 0, coverage);
@@ -140,7 +140,7 @@ int query_events(const struct invocation *invocation, const struct question *que
 		.json = json,
 		.utc = option_given(invocation, "utc"),
 	};
-	struct events_options options = {
+	struct event_cursor_options options = {
 		.question = *question,
 		.make = make,
 		.take = take,
@@ -154,7 +154,7 @@ int query_events(const struct invocation *invocation, const struct question *que
 	r = output_open(&answer.output, option_value(invocation, "output"), &error);
 
 	if (r == 0)
-		r = events_run(reader, &options, &answer.told, &error);
+		r = event_cursor_run(reader, &options, &answer.told, &error);
 	if (r == -EPIPE)
 		return EXIT_DONE;
 	return r < 0 ? fail(r, &error) : finish(&answer, question, reader);

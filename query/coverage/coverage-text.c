@@ -189,7 +189,7 @@ void coverage_put_json(
 		json_string(json, coverage->left_out);
 	}
 	json_key(json, "unnamed");
-	nameless_put_json(&coverage->nameless, json);
+	unnamed_text_put_json(&coverage->nameless, json);
 	json_key(json, "whole");
 	json_bool(json, coverage_is_whole(coverage));
 	json_key(json, "gaps");

@@ -308,7 +308,7 @@ int coverage_add_tape(struct coverage *coverage, struct coverage_parts *parts,
 	};
 
 	snprintf(span.boot_id, sizeof(span.boot_id), "%s", tape_fact(tape, "boot_id"));
-	nameless_add(&coverage->nameless, tape_fact(tape, "unnamed"));
+	unnamed_text_add(&coverage->nameless, tape_fact(tape, "unnamed"));
 	if (array_push(&parts->spans, span) < 0 ||
 		coverage_add_losses(coverage, parts, window, cpus, tape) < 0 ||
 		recorded_cpus_add(parts, cpus, tape) < 0)
@@ -518,7 +518,7 @@ int coverage_finish(
 	finish_losses(coverage, parts, window);
 	coverage->limit_in_part = parts->lowered.count &&
 				  leave_time(parts->lowered.items, parts->lowered.count, window);
-	if (absences_tell(coverage, parts, window) < 0)
+	if (offline_cpus_tell(coverage, parts, window) < 0)
 		return -ENOMEM;
 	if (coverage->gaps.count)
 		qsort(coverage->gaps.items, coverage->gaps.count, sizeof(*coverage->gaps.items),

@@ -71,7 +71,7 @@ struct coverage {
 	uint64_t lost_events; /* trace events, which no sample misses */
 	uint64_t frames; /* of the samples that were selected, user and kernel */
 	uint64_t named; /* those that have a name */
-	struct nameless nameless; /* of all the segments' frames */
+	struct unnamed_text nameless; /* of all the segments' frames */
 	uint64_t clock_error_ns; /* the largest of the samples that were selected */
 	/* "4-7": of the CPUs that were asked for, those that the recorder was told to leave alone; "" none */
 	char left_out[256];

@@ -332,7 +332,7 @@ static int tell_gap(
 	return gap->cause ? 0 : tell_outside(telling, gap, &after, error);
 }
 
-int interruptions_tell(struct store_reader *reader, const struct store_segments *segments,
+int gap_causes_tell(struct store_reader *reader, const struct store_segments *segments,
 	const struct window *window, struct coverage *coverage, struct error *error)
 {
 	struct telling telling = { .reader = reader, .segments = segments, .window = window };

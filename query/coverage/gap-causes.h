@@ -15,5 +15,5 @@
  * Puts what is known into the gaps of a finished coverage of which nothing is known yet. The segments are those that overlap the window. 0 or a
  * negative errno; segments that cannot be read say nothing.
  */
-int interruptions_tell(struct store_reader *reader, const struct store_segments *segments,
+int gap_causes_tell(struct store_reader *reader, const struct store_segments *segments,
 	const struct window *window, struct coverage *coverage, struct error *error);

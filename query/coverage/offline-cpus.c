@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 
-struct absences {
+struct offline_cpus {
 	array_of(struct coverage_lasting) list;
 };
 
@@ -45,8 +45,8 @@ static int compare_absences(const void *a, const void *b)
 }
 
 /* Which CPU was not there, and when in the window; by time. */
-static int find_absences(
-	const struct coverage_parts *parts, const struct window *window, struct absences *absences)
+static int find_absences(const struct coverage_parts *parts, const struct window *window,
+	struct offline_cpus *absences)
 {
 	struct coverage_lasting one;
 
@@ -64,7 +64,7 @@ static int find_absences(
 }
 
 /* Time of the window in which as many CPUs as were asked for were not there, of what is recorded. Absences begin in their order. */
-static uint64_t count_absence(const struct coverage *coverage, const struct absences *absences,
+static uint64_t count_absence(const struct coverage *coverage, const struct offline_cpus *absences,
 	size_t asked, const struct window *window)
 {
 	uint64_t all_ns = 0, reached_ns = window->from_ns;
@@ -129,7 +129,7 @@ static size_t list_cpus(
 }
 
 /* Those that were away at the same time are told as one, or as several where their list would be cut. */
-static int add_absences(struct coverage *coverage, const struct absences *absences)
+static int add_absences(struct coverage *coverage, const struct offline_cpus *absences)
 {
 	int r = 0;
 
@@ -149,10 +149,10 @@ static int add_absences(struct coverage *coverage, const struct absences *absenc
 	return r;
 }
 
-int absences_tell(
+int offline_cpus_tell(
 	struct coverage *coverage, const struct coverage_parts *parts, const struct window *window)
 {
-	struct absences absences = { 0 };
+	struct offline_cpus absences = { 0 };
 	int r = find_absences(parts, window, &absences);
 
 	if (r == 0 && absences.list.count) {

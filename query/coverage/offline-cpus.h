@@ -15,5 +15,5 @@ bool coverage_goes_on(const struct coverage_lasting *before, const struct covera
  * Adds them to the gaps, behind the others, of parts whose pieces are in their order. What those that were asked for were all away of the covered time
  * is not covered. 0 or -ENOMEM.
  */
-int absences_tell(
+int offline_cpus_tell(
 	struct coverage *coverage, const struct coverage_parts *parts, const struct window *window);

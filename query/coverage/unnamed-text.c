@@ -9,14 +9,14 @@
 
 #include "base/json.h"
 
-static void add_one(struct nameless *nameless, uint64_t frames, const char *why, size_t size)
+static void add_one(struct unnamed_text *nameless, uint64_t frames, const char *why, size_t size)
 {
 	size_t i = 0;
 
 	while (i < nameless->count &&
 		(strncmp(nameless->items[i].why, why, size) != 0 || nameless->items[i].why[size]))
 		i++;
-	if (!size || size >= sizeof(nameless->items[0].why) || i == NAMELESS_MAX)
+	if (!size || size >= sizeof(nameless->items[0].why) || i == UNNAMED_TEXT_MAX)
 		return;
 	if (i == nameless->count) {
 		memcpy(nameless->items[i].why, why, size);
@@ -36,7 +36,7 @@ static bool is_text(const char *text, size_t size)
 	return true;
 }
 
-void nameless_add(struct nameless *nameless, const char *fact)
+void unnamed_text_add(struct unnamed_text *nameless, const char *fact)
 {
 	while (*fact) {
 		size_t size = strcspn(fact, ",");
@@ -50,14 +50,14 @@ void nameless_add(struct nameless *nameless, const char *fact)
 	}
 }
 
-void nameless_describe(const struct nameless *nameless, struct buffer *text)
+void unnamed_text_describe(const struct unnamed_text *nameless, struct buffer *text)
 {
 	for (size_t i = 0; i < nameless->count; i++)
 		buffer_printf(text, "%s%" PRIu64 " %s", i ? ", " : "", nameless->items[i].frames,
 			nameless->items[i].why);
 }
 
-void nameless_put_json(const struct nameless *nameless, struct buffer *json)
+void unnamed_text_put_json(const struct unnamed_text *nameless, struct buffer *json)
 {
 	json_open(json, '{');
 	for (size_t i = 0; i < nameless->count; i++) {

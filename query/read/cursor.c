@@ -17,7 +17,7 @@
 
 struct open_tape {
 	struct tape *tape;
-	struct sift_times times;
+	struct window_filter_times times;
 	size_t at; /* the next row */
 	uint32_t number;
 	bool kept; /* it is the caller's */
@@ -70,7 +70,7 @@ static void open_tape_done(struct open_tape *open)
 {
 	if (!open->kept)
 		tape_free(open->tape);
-	sift_times_done(&open->times);
+	window_filter_times_done(&open->times);
 }
 
 struct cursor *cursor_close(struct cursor *cursor)
@@ -110,10 +110,10 @@ static int add_tape(struct cursor *cursor, struct tape *tape)
 	int r;
 
 	window.from_ns = cursor->from_ns;
-	r = sift_samples(tape, &window, cursor->loader.question.filter, &coverage->clock_error_ns,
-		&open.times);
+	r = window_filter_samples(tape, &window, cursor->loader.question.filter,
+		&coverage->clock_error_ns, &open.times);
 	if (r == 0)
-		r = sift_count_samples(tape, coverage);
+		r = window_filter_count_samples(tape, coverage);
 	if (r == 0 && open.times.list.count)
 		r = array_push(&cursor->open, open);
 	if (r < 0 || !open.times.list.count)

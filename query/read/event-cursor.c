@@ -19,31 +19,31 @@ struct waiting {
 };
 
 struct run {
-	const struct events_options *options;
+	const struct event_cursor_options *options;
 	struct loader loader;
 	array_of(struct waiting) waiting;
 	struct buffer texts;
 	uint64_t only_counted; /* of all names */
-	struct events_told *told;
+	struct event_cursor_told *told;
 };
 
-bool events_is_count(const struct tape *tape, const struct tape_event *event)
+bool event_cursor_is_count(const struct tape *tape, const struct tape_event *event)
 {
 	return event->fields.count &&
 	       strcmp(tape_string(tape, tape->fields.items[event->fields.first].key),
 		       TAPE_EVENT_COUNT) == 0;
 }
 
-bool events_is_passed_over(const struct tape *tape, const struct tape_event *event)
+bool event_cursor_is_passed_over(const struct tape *tape, const struct tape_event *event)
 {
-	return events_is_count(tape, event) && event->fields.count == 2;
+	return event_cursor_is_count(tape, event) && event->fields.count == 2;
 }
 
 /* What a count is of began before its time: who asks for any of that time is told of it. */
-static bool is_in_window(const struct run *run, const struct events_row *row)
+static bool is_in_window(const struct run *run, const struct event_cursor_row *row)
 {
 	const struct window *window = &run->options->question.window;
-	const char *since = events_is_count(row->tape, row->event)
+	const char *since = event_cursor_is_count(row->tape, row->event)
 				    ? tape_event_field(row->tape, row->event, TAPE_EVENT_SINCE)
 				    : NULL;
 	uint64_t since_ns = since ? strtoull(since, NULL, 10) : 0;
@@ -52,35 +52,36 @@ static bool is_in_window(const struct run *run, const struct events_row *row)
 	       row->realtime_ns - MIN(row->realtime_ns, since_ns) < window->to_ns;
 }
 
-void events_told_done(struct events_told *told)
+void event_cursor_told_done(struct event_cursor_told *told)
 {
 	strings_done(&told->over_names);
 	array_done(&told->over);
 	array_done(&told->coverage.gaps);
 }
 
-static bool has_name(const struct run *run, const struct events_row *row)
+static bool has_name(const struct run *run, const struct event_cursor_row *row)
 {
 	return globs_pass(&run->options->names, tape_string(row->tape, row->event->name));
 }
 
-static uint64_t number_of(const struct events_row *row, const char *key)
+static uint64_t number_of(const struct event_cursor_row *row, const char *key)
 {
 	const char *text = tape_event_field(row->tape, row->event, key);
 
 	return text ? strtoull(text, NULL, 10) : 0;
 }
 
-static int add_over(struct events_told *told, const struct events_row *row, uint64_t count)
+static int add_over(
+	struct event_cursor_told *told, const struct event_cursor_row *row, uint64_t count)
 {
 	const char *name = tape_string(row->tape, row->event->name);
 	uint64_t since_ns = MIN(number_of(row, TAPE_EVENT_SINCE), row->realtime_ns);
-	struct events_over *over;
+	struct event_cursor_over *over;
 	uint32_t number;
 	int r = strings_add(&told->over_names, name, strlen(name), &number);
 
 	while (r == 0 && told->over.count <= number)
-		r = array_push(&told->over, (struct events_over){ 0, UINT64_MAX, 0 });
+		r = array_push(&told->over, (struct event_cursor_over){ 0, UINT64_MAX, 0 });
 	if (r < 0)
 		return r;
 	over = &told->over.items[number];
@@ -91,11 +92,11 @@ static int add_over(struct events_told *told, const struct events_row *row, uint
 	return 0;
 }
 
-static int count_passed_over(struct run *run, const struct events_row *row)
+static int count_passed_over(struct run *run, const struct event_cursor_row *row)
 {
 	uint64_t count = number_of(row, TAPE_EVENT_COUNT);
 
-	if (!events_is_passed_over(row->tape, row->event) || !is_in_window(run, row))
+	if (!event_cursor_is_passed_over(row->tape, row->event) || !is_in_window(run, row))
 		return 0;
 	run->only_counted += count;
 	return has_name(run, row) ? add_over(run->told, row, count) : 0;
@@ -108,7 +109,7 @@ static bool is_of_none(const struct tape *tape, const struct tape_event *event)
 	return !thread->tid && !thread->pid && !thread->comm;
 }
 
-static bool passes(const struct run *run, const struct events_row *row, const bool *threads)
+static bool passes(const struct run *run, const struct event_cursor_row *row, const bool *threads)
 {
 	const struct question *question = &run->options->question;
 	const struct tape_event *event = row->event;
@@ -121,7 +122,7 @@ static bool passes(const struct run *run, const struct events_row *row, const bo
 	       (!threads || threads[event->thread]);
 }
 
-static int see_event(struct run *run, const struct events_row *row)
+static int see_event(struct run *run, const struct event_cursor_row *row)
 {
 	struct waiting waiting = { row->realtime_ns, run->texts.size, 0 };
 	int r = run->options->make(run->options->context, row, &run->texts);
@@ -138,7 +139,7 @@ static int see_tape(struct run *run, const struct tape *tape)
 	int r = filter_has_threads(filter) ? filter_threads(filter, tape, &threads) : 0;
 
 	for (size_t i = 0; r == 0 && i < tape->events.count; i++) {
-		struct events_row row = { .tape = tape, .event = &tape->events.items[i] };
+		struct event_cursor_row row = { .tape = tape, .event = &tape->events.items[i] };
 		uint64_t off_ns = 0;
 
 		row.realtime_ns = tape_to_realtime(tape, row.event->time_ns, &off_ns);
@@ -216,13 +217,13 @@ static int see_segment(struct run *run, const struct store_segment *segment, str
 	return r == 1 ? see_tape(run, tape) : r;
 }
 
-int events_run(struct store_reader *reader, const struct events_options *options,
-	struct events_told *ret_told, struct error *error)
+int event_cursor_run(struct store_reader *reader, const struct event_cursor_options *options,
+	struct event_cursor_told *ret_told, struct error *error)
 {
 	struct run run = { .options = options, .told = ret_told };
 	int r;
 
-	*ret_told = (struct events_told){ 0 };
+	*ret_told = (struct event_cursor_told){ 0 };
 	r = loader_open(reader, &options->question, &run.loader, error);
 
 	if (r < 0)

@@ -10,28 +10,28 @@
 #include "base/intern.h"
 #include "query/read/loader.h"
 
-struct events_row {
+struct event_cursor_row {
 	uint64_t realtime_ns;
 	const struct tape *tape;
 	const struct tape_event *event;
 };
 
-struct events_options {
+struct event_cursor_options {
 	struct question question; /* frames and idle CPUs are no matter of events */
 	struct globs names; /* of none, all */
 	/* Makes the text of one, in any order. 0 or -ENOMEM. */
-	int (*make)(void *context, const struct events_row *row, struct buffer *text);
+	int (*make)(void *context, const struct event_cursor_row *row, struct buffer *text);
 	/* Takes texts, in order. A negative answer ends it and is handed on. */
 	int (*take)(void *context, const void *text, size_t size);
 	void *context;
 };
 
 /* Of one name: how many were too many at once, and are only counted, in which time of the wall clock. */
-struct events_over {
+struct event_cursor_over {
 	uint64_t count, from_ns, to_ns;
 };
 
-struct events_told {
+struct event_cursor_told {
 	uint64_t count; /* of texts */
 	/*
 	 * The coverage's lost events are of all names. Of these, those of the asked names that were too many at once, and are only counted; and those
@@ -39,28 +39,28 @@ struct events_told {
 	 */
 	uint64_t only_counted, nameless;
 	struct strings over_names; /* of the asked ones, */
-	array_of(struct events_over) over; /* by number, from 1 on */
+	array_of(struct event_cursor_over) over; /* by number, from 1 on */
 	struct coverage coverage;
 };
 
-void events_told_done(struct events_told *told);
+void event_cursor_told_done(struct event_cursor_told *told);
 
 /* What is told is the caller's, also on failure. 0 or a negative errno. */
-int events_run(struct store_reader *reader, const struct events_options *options,
-	struct events_told *ret_told, struct error *error);
+int event_cursor_run(struct store_reader *reader, const struct event_cursor_options *options,
+	struct event_cursor_told *ret_told, struct error *error);
 
 /* Does it tell of several? */
-bool events_is_count(const struct tape *tape, const struct tape_event *event);
+bool event_cursor_is_count(const struct tape *tape, const struct tape_event *event);
 
 /* Does it tell of those that were too many at once? Of programs that start it says which, and none is passed over. */
-bool events_is_passed_over(const struct tape *tape, const struct tape_event *event);
+bool event_cursor_is_passed_over(const struct tape *tape, const struct tape_event *event);
 
 /* How many there are, and of what how many are missing: a line of JSON for the end. */
-void events_put_told_json(const struct events_told *told, struct buffer *text);
+void event_cursor_put_told_json(const struct event_cursor_told *told, struct buffer *text);
 /* What one name's is: "3818 of sched:sched_switch, FROM to TO". */
-void events_describe_over(
-	const struct events_told *told, uint32_t number, bool utc, struct buffer *text);
+void event_cursor_describe_over(
+	const struct event_cursor_told *told, uint32_t number, bool utc, struct buffer *text);
 
 /* A line of JSON, and one for people. Times of those are local, or in UTC. */
-void events_put_json(const struct events_row *row, struct buffer *text);
-void events_put_line(const struct events_row *row, bool utc, struct buffer *text);
+void event_cursor_put_json(const struct event_cursor_row *row, struct buffer *text);
+void event_cursor_put_line(const struct event_cursor_row *row, bool utc, struct buffer *text);

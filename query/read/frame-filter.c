@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "tape/stack-class.h"
 
-int keep_kinds(const struct filter *filter, const struct tape *tape, uint8_t **ret_kinds)
+int frame_filter_kinds(const struct filter *filter, const struct tape *tape, uint8_t **ret_kinds)
 {
 	struct load_marks marks = { 0 };
 	uint8_t *kinds;
@@ -50,7 +50,7 @@ static void shorten(const struct filter *filter, struct tape *tape, uint32_t *le
 	}
 }
 
-int keep_frames(const struct filter *filter, struct tape *tape)
+int frame_filter_frames(const struct filter *filter, struct tape *tape)
 {
 	_cleanup_free_ uint32_t *left = NULL;
 	uint32_t none;

@@ -12,6 +12,6 @@
  * What its CPU did at each of the tape's samples, an enum load_kind; the caller frees it. NULL where the filter neither asks for that, nor
  * takes away the frames that tell it. 0 or -ENOMEM.
  */
-int keep_kinds(const struct filter *filter, const struct tape *tape, uint8_t **ret_kinds);
+int frame_filter_kinds(const struct filter *filter, const struct tape *tape, uint8_t **ret_kinds);
 /* Takes frames out of the tape's stacks. A sample of which none is left has no stack. 0 or -ENOMEM. */
-int keep_frames(const struct filter *filter, struct tape *tape);
+int frame_filter_frames(const struct filter *filter, struct tape *tape);

@@ -203,6 +203,6 @@ int loader_finish(struct loader *loader, struct error *error)
 		r = coverage_finish(&loader->coverage, &loader->parts, &loader->question.window);
 	if (r < 0)
 		return r;
-	return interruptions_tell(loader->reader, &loader->segments, &loader->question.window,
+	return gap_causes_tell(loader->reader, &loader->segments, &loader->question.window,
 		&loader->coverage, error);
 }

@@ -74,7 +74,7 @@ int recorded_cover(struct store_reader *reader, const struct store_segments *seg
 		r = coverage_finish(coverage, &parts, window);
 	coverage_parts_done(&parts);
 	if (r == 0)
-		r = interruptions_tell(reader, segments, window, coverage, error);
+		r = gap_causes_tell(reader, segments, window, coverage, error);
 	return r;
 }
 

@@ -45,17 +45,17 @@ static int add_tape(struct run *run, unsigned int worker, const struct store_seg
 {
 	const struct question *question = &run->options->question;
 	struct coverage coverage = { 0 };
-	struct sift_times times = { 0 };
-	int r = sift_samples(
+	struct window_filter_times times = { 0 };
+	int r = window_filter_samples(
 		tape, &question->window, question->filter, &coverage.clock_error_ns, &times);
 
 	if (r == 0)
-		r = sift_count_samples(tape, &coverage);
+		r = window_filter_count_samples(tape, &coverage);
 	if (r == 0 && tape->samples.count)
 		r = run->options->add(run->options->context, worker, segment, tape, &times);
 	if (r == 0)
 		count(run, tape, &coverage);
-	sift_times_done(&times);
+	window_filter_times_done(&times);
 	return r;
 }
 

@@ -20,7 +20,7 @@ struct scan_options {
 	 * negative errno.
 	 */
 	int (*add)(void *context, unsigned int worker, const struct store_segment *segment,
-		const struct tape *tape, const struct sift_times *times);
+		const struct tape *tape, const struct window_filter_times *times);
 	void *context;
 	/* How many segments of how many are done; called from one thread at a time. May be NULL. */
 	void (*progress)(void *context, uint64_t done, uint64_t of);

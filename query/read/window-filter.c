@@ -45,7 +45,7 @@ static size_t first_at(const struct tape *tape, uint64_t realtime_ns)
 	return low;
 }
 
-void sift_times_done(struct sift_times *times)
+void window_filter_times_done(struct window_filter_times *times)
 {
 	array_done(&times->list);
 	free(take_ptr(times->kinds));
@@ -57,7 +57,7 @@ struct timed {
 	uint8_t kind;
 };
 
-static int sort_by_time(struct tape *tape, struct sift_times *times)
+static int sort_by_time(struct tape *tape, struct window_filter_times *times)
 {
 	size_t count = times->list.count;
 	_cleanup_free_ struct timed *rows = NULL, *scratch = NULL;
@@ -82,7 +82,7 @@ static int sort_by_time(struct tape *tape, struct sift_times *times)
 }
 
 static int keep_those(struct tape *tape, const struct window *window, const struct filter *filter,
-	const bool *threads, uint64_t *error_ns, struct sift_times *times)
+	const bool *threads, uint64_t *error_ns, struct window_filter_times *times)
 {
 	struct tape_sample *samples = tape->samples.items;
 	bool rises = wall_clock_rises(tape);
@@ -127,23 +127,23 @@ static void give_back(struct tape *tape)
 	tape->samples.capacity = wanted;
 }
 
-int sift_samples(struct tape *tape, const struct window *window, const struct filter *filter,
-	uint64_t *error_ns, struct sift_times *ret_times)
+int window_filter_samples(struct tape *tape, const struct window *window,
+	const struct filter *filter, uint64_t *error_ns, struct window_filter_times *ret_times)
 {
 	_cleanup_free_ bool *threads = NULL;
-	struct sift_times times = { 0 };
+	struct window_filter_times times = { 0 };
 	int r = 0;
 
 	if (filter_has_threads(filter))
 		r = filter_threads(filter, tape, &threads);
 	if (r == 0)
-		r = keep_kinds(filter, tape, &times.kinds);
+		r = frame_filter_kinds(filter, tape, &times.kinds);
 	if (r == 0)
 		r = keep_those(tape, window, filter, threads, error_ns, &times);
 	if (filter->frames == FILTER_FRAMES_ALL)
 		free(take_ptr(times.kinds));
 	if (r == 0)
-		r = keep_frames(filter, tape);
+		r = frame_filter_frames(filter, tape);
 	if (r == 0)
 		r = sort_by_time(tape, &times);
 	if (r == 0)
@@ -151,7 +151,7 @@ int sift_samples(struct tape *tape, const struct window *window, const struct fi
 	if (r == 0 && ret_times)
 		*ret_times = times;
 	else
-		sift_times_done(&times);
+		window_filter_times_done(&times);
 	return r;
 }
 
@@ -177,7 +177,7 @@ static int tally_stacks(const struct tape *tape, struct tally **ret_tallies)
 	return 0;
 }
 
-int sift_count_samples(const struct tape *tape, struct coverage *coverage)
+int window_filter_count_samples(const struct tape *tape, struct coverage *coverage)
 {
 	_cleanup_free_ struct tally *tallies = NULL;
 

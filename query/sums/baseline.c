@@ -138,17 +138,17 @@ static int add_tape(
 	const struct filter *filter = run->options->question.filter;
 	const struct window slice = { .from_ns = piece->from_ns, .to_ns = piece->to_ns };
 	uint64_t sample_ns = load_sample_ns(tape, piece->segment->samples), error_ns = 0;
-	struct sift_times times = { 0 };
+	struct window_filter_times times = { 0 };
 	int r = name_frames(run, tape);
 
 	if (r == 0 && piece->summed)
 		r = tally_add_sums(tally, tape, sample_ns, filter);
 	if (r == 0)
-		r = sift_samples(tape, &slice, filter, &error_ns, &times);
+		r = window_filter_samples(tape, &slice, filter, &error_ns, &times);
 	if (r == 0)
 		r = tally_add_samples(tally, tape, times.kinds, sample_ns,
 			piece->summed ? TALLY_CPUS : TALLY_CPUS | TALLY_NAMES);
-	sift_times_done(&times);
+	window_filter_times_done(&times);
 	if (r == 0)
 		count(run, piece);
 	return r;

@@ -67,11 +67,11 @@ static int add_samples(struct worker *worker, struct tape *tape, struct counts *
 {
 	const struct question *question = &worker->run->options->question;
 	enum folded_weight weight = worker->run->options->weight;
-	int r = sift_samples(
+	int r = window_filter_samples(
 		tape, &question->window, question->filter, &counts->coverage.clock_error_ns, NULL);
 
 	if (r == 0 && weight != FOLDED_SAMPLES)
-		r = sift_count_samples(tape, &counts->coverage);
+		r = window_filter_count_samples(tape, &counts->coverage);
 	counts->samples = tape->samples.count;
 	return r < 0 ? r : folded_add_samples(worker->folded, tape, weight);
 }

@@ -49,7 +49,7 @@ struct folded *folded_free(struct folded *folded)
 	array_done(&folded->words);
 	array_done(&folded->lines);
 	array_done(&folded->weights);
-	map_done(&folded->known);
+	hash96_done(&folded->known);
 	buffer_done(&folded->text);
 	array_done(&folded->string_names);
 	array_done(&folded->frame_names);
@@ -72,14 +72,14 @@ static bool is_clean(const char *name, size_t size)
 static int add_clean(struct folded *folded, const char *name, uint32_t *ret_name)
 {
 	struct buffer *text = &folded->text;
-	const char *end = name + legible_size(name);
+	const char *end = name + clean_name_size(name);
 	char instead;
 
 	if (is_clean(name, strlen(name)))
 		return add_name(folded, name, strlen(name), ret_name);
 	text->size = 0;
 	for (size_t used; name < end; name += used) {
-		used = legible_take(name, !text->size, &instead);
+		used = clean_name_take(name, !text->size, &instead);
 		instead = *name == ';' ? ':' : instead;
 		buffer_bytes(text, instead ? &instead : name, instead ? 1 : used);
 	}
@@ -90,14 +90,14 @@ static int add_clean(struct folded *folded, const char *name, uint32_t *ret_name
 
 /* Gives where its words are to be written; NULL when memory is out, or lines would have to refer to more than 32 bits of words. */
 static uint32_t *new_line(
-	struct folded *folded, struct map_key key, uint32_t count, uint32_t *ret_line)
+	struct folded *folded, struct hash96_key key, uint32_t count, uint32_t *ret_line)
 {
 	struct folded_line line = { key, folded->words.count };
 
 	if (folded->words.count + count > UINT32_MAX ||
 		array_reserve(&folded->words, folded->words.count + count) < 0 ||
 		array_push(&folded->lines, line) < 0 || array_push(&folded->weights, 0) < 0 ||
-		map_put(&folded->known, key, folded->lines.count - 1) < 0)
+		hash96_put(&folded->known, key, folded->lines.count - 1) < 0)
 		return NULL;
 	folded->words.count += count;
 	*ret_line = folded->lines.count - 1;
@@ -112,7 +112,7 @@ struct addition {
 	uint32_t stack; /* of the tape */
 	uint32_t leaf; /* name; 0: none, the sample has no stack */
 	uint64_t weight;
-	struct map_key key;
+	struct hash96_key key;
 };
 
 /* A tape that is being added; its rows as ours are kept in struct folded. */
@@ -213,12 +213,12 @@ static void reach(struct adding *adding, uint32_t stack)
 	size_t at;
 
 	for (at = adding->reached; at <= stack; at++) {
-		struct map_key key;
+		struct hash96_key key;
 
 		if (stacks[at].parent != at - 1)
 			path = paths[stacks[at].parent];
-		key = map_key_add(
-			(struct map_key){ path.a, path.b }, keys[names[stacks[at].frame]]);
+		key = hash96_key_add(
+			(struct hash96_key){ path.a, path.b }, keys[names[stacks[at].frame]]);
 		path = (struct folded_path){ key.a, key.b, path.depth + 1 };
 		paths[at] = path;
 	}
@@ -263,7 +263,7 @@ static int add_batch(struct adding *adding)
 
 	for (size_t i = 0; i < adding->count; i++) {
 		const struct addition *addition = &adding->batch[i];
-		uint32_t line = map_get(&folded->known, addition->key);
+		uint32_t line = hash96_get(&folded->known, addition->key);
 
 		if (!line && add_line(adding, addition, &line) < 0)
 			return -ENOMEM;
@@ -283,11 +283,11 @@ static int add(struct adding *adding, const struct addition *addition)
 	reach(adding, addition->stack);
 	*added = *addition;
 	path = &folded->paths.items[added->stack];
-	added->key = (struct map_key){ path->a, path->b };
+	added->key = (struct hash96_key){ path->a, path->b };
 	if (added->leaf)
-		added->key = map_key_add(added->key, keys[added->leaf]);
-	added->key = map_key_add(added->key, keys[added->comm]);
-	map_prefetch(&folded->known, added->key);
+		added->key = hash96_key_add(added->key, keys[added->leaf]);
+	added->key = hash96_key_add(added->key, keys[added->comm]);
+	hash96_prefetch(&folded->known, added->key);
 	return adding->count == BATCH_SIZE ? add_batch(adding) : 0;
 }
 
@@ -402,10 +402,10 @@ int folded_merge(struct folded *folded, const struct folded *other)
 	if (!names || merge_names(folded, other, names) < 0)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < other->lines.count; i++) {
-		uint32_t line = map_get(&folded->known, lines[i].key);
+		uint32_t line = hash96_get(&folded->known, lines[i].key);
 
 		if (i + BATCH_SIZE < other->lines.count)
-			map_prefetch(&folded->known, lines[i + BATCH_SIZE].key);
+			hash96_prefetch(&folded->known, lines[i + BATCH_SIZE].key);
 		if (!line && merge_line(folded, other, names, i, &line) < 0)
 			return -ENOMEM;
 		folded->weights.items[line] += other->weights.items[i];

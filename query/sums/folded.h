@@ -29,7 +29,7 @@ enum folded_kind {
 };
 
 struct folded_line {
-	struct map_key key; /* of its text */
+	struct hash96_key key; /* of its text */
 	uint32_t first; /* word; the line ends where the next one begins */
 };
 
@@ -48,7 +48,7 @@ struct folded {
 	array_of(uint32_t) words; /* names, line behind line */
 	array_of(struct folded_line) lines;
 	array_of(uint64_t) weights; /* of the lines */
-	struct map known; /* lines by their key */
+	struct hash96 known; /* lines by their key */
 
 	/* For the tape that is being added; kept for the next one, as fresh memory costs more than what is done in it. */
 	struct buffer text;

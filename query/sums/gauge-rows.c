@@ -11,14 +11,14 @@
 /* A reading of which no length is known is of its moment. */
 #define MOMENT_S 1e-9
 
-static void row_done(struct figures_row *row)
+static void row_done(struct gauge_rows_row *row)
 {
 	free(row->name);
 	free(row->cells);
 	free(row->weights);
 }
 
-void figures_done(struct figures *figures)
+void gauge_rows_done(struct gauge_rows *figures)
 {
 	for (size_t i = 0; i < figures->rows.count; i++)
 		row_done(&figures->rows.items[i]);
@@ -40,7 +40,7 @@ static const char *behind_cpu(const char *name)
 	return *at == '/' ? at : NULL;
 }
 
-static int add_row(struct figures *figures, const char *name, struct figures_row row)
+static int add_row(struct gauge_rows *figures, const char *name, struct gauge_rows_row row)
 {
 	int r = -ENOMEM;
 
@@ -58,8 +58,8 @@ static int add_row(struct figures *figures, const char *name, struct figures_row
 }
 
 /* The row of all CPUs' figures of that kind. */
-static int find_group(struct figures *figures, const char *kind, enum series_unit unit,
-	double limit, struct figures_row **ret_row)
+static int find_group(struct gauge_rows *figures, const char *kind, enum series_unit unit,
+	double limit, struct gauge_rows_row **ret_row)
 {
 	uint32_t id;
 	char name[64];
@@ -69,7 +69,7 @@ static int find_group(struct figures *figures, const char *kind, enum series_uni
 		r = array_push(&figures->group_of, 0);
 	if (r == 0 && !figures->group_of.items[id]) {
 		snprintf(name, sizeof(name), "cpu*%s", kind);
-		r = add_row(figures, name, (struct figures_row){ .unit = unit, .of_all = true });
+		r = add_row(figures, name, (struct gauge_rows_row){ .unit = unit, .of_all = true });
 		if (r == 0)
 			figures->rows.items[figures->rows.count - 1].limit = limit;
 		figures->group_of.items[id] = figures->rows.count;
@@ -79,8 +79,8 @@ static int find_group(struct figures *figures, const char *kind, enum series_uni
 	return r;
 }
 
-static int find_row(struct figures *figures, const struct series_step *step, bool of_cpu,
-	struct figures_row **ret_row)
+static int find_row(struct gauge_rows *figures, const struct series_step *step, bool of_cpu,
+	struct gauge_rows_row **ret_row)
 {
 	int r = 0;
 
@@ -88,7 +88,7 @@ static int find_row(struct figures *figures, const struct series_step *step, boo
 		r = array_push(&figures->row_of, 0);
 	if (r == 0 && !figures->row_of.items[step->series]) {
 		r = add_row(figures, step->name,
-			(struct figures_row){ .unit = step->unit, .of_cpu = of_cpu });
+			(struct gauge_rows_row){ .unit = step->unit, .of_cpu = of_cpu });
 		figures->row_of.items[step->series] = figures->rows.count;
 	}
 	if (r == 0)
@@ -111,7 +111,7 @@ static struct part part_within(const struct window *window, const struct series_
 }
 
 /* It lies over one or more cells, or a part of one. */
-static void add_to_cells(const struct figures *figures, struct figures_row *row,
+static void add_to_cells(const struct gauge_rows *figures, struct gauge_rows_row *row,
 	const struct part *part, double figure)
 {
 	const struct window *window = &figures->window;
@@ -127,7 +127,7 @@ static void add_to_cells(const struct figures *figures, struct figures_row *row,
 	}
 }
 
-static void add_figure(const struct figures *figures, struct figures_row *row,
+static void add_figure(const struct gauge_rows *figures, struct gauge_rows_row *row,
 	const struct part *part, double figure)
 {
 	double length_s = MAX(part->to_s - part->from_s, MOMENT_S);
@@ -140,8 +140,8 @@ static void add_figure(const struct figures *figures, struct figures_row *row,
 }
 
 /* A level is what it was read as until it is read again: it did not become so before. */
-static void add_level(
-	const struct figures *figures, struct figures_row *row, const struct series_step *step)
+static void add_level(const struct gauge_rows *figures, struct gauge_rows_row *row,
+	const struct series_step *step)
 {
 	const struct window *window = &figures->window;
 	struct part part = part_within(window, step);
@@ -157,7 +157,7 @@ static void add_level(
 }
 
 /* The last one is held for as long as it was until it was read, if nothing is known of what came then. */
-static void hold_last(const struct figures *figures, struct figures_row *row)
+static void hold_last(const struct gauge_rows *figures, struct gauge_rows_row *row)
 {
 	struct series_step step = { .from_ns = row->read_ns,
 		.to_ns = row->read_ns + row->every_ns };
@@ -167,8 +167,8 @@ static void hold_last(const struct figures *figures, struct figures_row *row)
 		add_figure(figures, row, &part, row->figure);
 }
 
-static void add_to_row(
-	const struct figures *figures, struct figures_row *row, const struct series_step *step)
+static void add_to_row(const struct gauge_rows *figures, struct gauge_rows_row *row,
+	const struct series_step *step)
 {
 	struct part part = part_within(&figures->window, step);
 
@@ -182,10 +182,10 @@ static void add_to_row(
 		add_figure(figures, row, &part, step->figure);
 }
 
-int figures_add(struct figures *figures, const struct series_step *step)
+int gauge_rows_add(struct gauge_rows *figures, const struct series_step *step)
 {
 	const char *kind = behind_cpu(step->name);
-	struct figures_row *row;
+	struct gauge_rows_row *row;
 	int r = find_row(figures, step, kind != NULL, &row);
 
 	if (r == 0)
@@ -202,13 +202,13 @@ int figures_add(struct figures *figures, const struct series_step *step)
 static int compare_rows(const void *a, const void *b)
 {
 	return strverscmp(
-		((const struct figures_row *)a)->name, ((const struct figures_row *)b)->name);
+		((const struct gauge_rows_row *)a)->name, ((const struct gauge_rows_row *)b)->name);
 }
 
-void figures_finish(struct figures *figures)
+void gauge_rows_finish(struct gauge_rows *figures)
 {
 	for (size_t i = 0; i < figures->rows.count; i++) {
-		struct figures_row *row = &figures->rows.items[i];
+		struct gauge_rows_row *row = &figures->rows.items[i];
 
 		hold_last(figures, row);
 		row->least = MIN(row->least, row->limit);

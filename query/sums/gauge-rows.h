@@ -9,7 +9,7 @@
 #include "base/intern.h"
 #include "query/read/series.h"
 
-struct figures_row {
+struct gauge_rows_row {
 	char *name; /* without its unit; of all CPUs "cpu*" and a kind */
 	enum series_unit unit;
 	bool of_cpu; /* of one CPU */
@@ -27,18 +27,18 @@ struct figures_row {
 };
 
 /* Zeroed but for the first two, to begin with. */
-struct figures {
+struct gauge_rows {
 	struct window window;
 	unsigned int cells;
-	array_of(struct figures_row) rows;
+	array_of(struct gauge_rows_row) rows;
 	uint64_t cpus; /* one more than the highest number */
 	array_of(uint32_t) row_of; /* by series, + 1 */
 	array_of(uint32_t) group_of; /* a row of all CPUs, by the kind's number */
 	struct strings kinds;
 };
 
-void figures_done(struct figures *figures);
+void gauge_rows_done(struct gauge_rows *figures);
 /* Adds a step that has a figure. 0 or -ENOMEM. */
-int figures_add(struct figures *figures, const struct series_step *step);
+int gauge_rows_add(struct gauge_rows *figures, const struct series_step *step);
 /* Sorts the rows by their names, numbers by their size, and makes means of sums. */
-void figures_finish(struct figures *figures);
+void gauge_rows_finish(struct gauge_rows *figures);

@@ -10,7 +10,7 @@
  * Look-ups go all over the slots: in large pages they miss the TLB far less often, and there are 512 times fewer first touches. Where a
  * kernel does not give large ones, nothing is lost. They come from the kernel as zeros.
  */
-static struct map_slot *new_slots(size_t size)
+static struct hash96_slot *new_slots(size_t size)
 {
 	void *slots;
 
@@ -23,7 +23,7 @@ static struct map_slot *new_slots(size_t size)
 	return slots;
 }
 
-void map_done(struct map *map)
+void hash96_done(struct hash96 *map)
 {
 	size_t size = map->mask ? (map->mask + 1) * sizeof(*map->slots) : 0;
 
@@ -31,27 +31,27 @@ void map_done(struct map *map)
 		free(map->slots);
 	else
 		munmap(map->slots, size);
-	*map = (struct map){ 0 };
+	*map = (struct hash96){ 0 };
 }
 
-int map_grow(struct map *map)
+int hash96_grow(struct hash96 *map)
 {
 	size_t count = map->mask ? 2 * (map->mask + 1) : 1024;
-	struct map larger = {
-		.slots = new_slots(count * sizeof(struct map_slot)),
+	struct hash96 larger = {
+		.slots = new_slots(count * sizeof(struct hash96_slot)),
 		.mask = count - 1,
 	};
 
 	if (!larger.slots)
 		return -ENOMEM;
 	for (size_t i = 0; map->slots && i <= map->mask; i++) {
-		const struct map_slot *slot = &map->slots[i];
+		const struct hash96_slot *slot = &map->slots[i];
 
 		if (slot->value)
-			*map_probe(&larger, (struct map_key){ slot->a, slot->b }) = *slot;
+			*hash96_probe(&larger, (struct hash96_key){ slot->a, slot->b }) = *slot;
 	}
 	larger.count = map->count;
-	map_done(map);
+	hash96_done(map);
 	*map = larger;
 	return 0;
 }

@@ -117,7 +117,7 @@ static int add_sample(struct heat *heat, const struct tape_sample *sample, uint6
 }
 
 static enum load_kind kind_of(const struct heat *heat, const struct tape *tape,
-	const struct sift_times *times, size_t number)
+	const struct window_filter_times *times, size_t number)
 {
 	const struct tape_sample *sample = &tape->samples.items[number];
 	const struct tape_thread *thread = &tape->threads.items[sample->thread];
@@ -129,7 +129,7 @@ static enum load_kind kind_of(const struct heat *heat, const struct tape *tape,
 	return heat->left_out & 1u << kind ? LOAD_IDLE : kind;
 }
 
-int heat_add(struct heat *heat, const struct tape *tape, const struct sift_times *times,
+int heat_add(struct heat *heat, const struct tape *tape, const struct window_filter_times *times,
 	uint64_t sample_ns)
 {
 	_cleanup_(weights_done) struct weights weights = { 0 };

@@ -44,7 +44,7 @@ DEFINE_CLEANUP(heat, struct heat *, heat_free)
  * fractions it is spread as it is in time: else some of them would have a sample more than others in each second, and show stripes. 0 or
  * -ENOMEM.
  */
-int heat_add(struct heat *heat, const struct tape *tape, const struct sift_times *times,
+int heat_add(struct heat *heat, const struct tape *tape, const struct window_filter_times *times,
 	uint64_t sample_ns);
 /* Adds another one of the same kind and window. 0 or -ENOMEM. */
 int heat_merge(struct heat *heat, const struct heat *other);

@@ -33,26 +33,27 @@ static int extend(void *items, size_t *count, size_t *capacity, size_t number, s
 	extend(&(array)->items, &(array)->count, &(array)->capacity, (number), \
 		sizeof(*(array)->items))
 
-static struct map_key row_key(const struct tally_row *row)
+static struct hash96_key row_key(const struct tally_row *row)
 {
-	return map_key_add(map_key_add(map_key_add((struct map_key){ 0 }, row->a), row->b), row->c);
+	return hash96_key_add(
+		hash96_key_add(hash96_key_add((struct hash96_key){ 0 }, row->a), row->b), row->c);
 }
 
 bool tally_rows_have(const struct tally_rows *rows, const struct tally_row *row)
 {
-	return map_get(&rows->known, row_key(row)) != 0;
+	return hash96_get(&rows->known, row_key(row)) != 0;
 }
 
 int tally_rows_add(struct tally_rows *rows, const struct tally_row *row, uint32_t *ret_number)
 {
-	struct map_key key = row_key(row);
-	uint32_t number = map_get(&rows->known, key);
+	struct hash96_key key = row_key(row);
+	uint32_t number = hash96_get(&rows->known, key);
 
 	if (number) {
 		rows->list.items[number - 1].ns += row->ns;
 	} else {
 		if (array_push(&rows->list, *row) < 0 ||
-			map_put(&rows->known, key, rows->list.count) < 0)
+			hash96_put(&rows->known, key, rows->list.count) < 0)
 			return -ENOMEM;
 		number = rows->list.count;
 	}
@@ -64,7 +65,7 @@ int tally_rows_add(struct tally_rows *rows, const struct tally_row *row, uint32_
 static void rows_done(struct tally_rows *rows)
 {
 	array_done(&rows->list);
-	map_done(&rows->known);
+	hash96_done(&rows->known);
 }
 
 struct tally *tally_free(struct tally *tally)

@@ -26,7 +26,7 @@ struct tally_row {
 
 struct tally_rows {
 	array_of(struct tally_row) list;
-	struct map known; /* rows, each plus 1 */
+	struct hash96 known; /* rows, each plus 1 */
 };
 
 struct tally {

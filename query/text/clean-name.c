@@ -57,7 +57,7 @@ static bool is_illegible(uint32_t character)
 	       character == 0x205f || character == 0x3000;
 }
 
-size_t legible_size(const char *name)
+size_t clean_name_size(const char *name)
 {
 	size_t size = strlen(name);
 
@@ -66,7 +66,7 @@ size_t legible_size(const char *name)
 	return size;
 }
 
-size_t legible_take(const char *at, bool first, char *ret_instead)
+size_t clean_name_take(const char *at, bool first, char *ret_instead)
 {
 	uint32_t character;
 	size_t used = utf8_character((const uint8_t *)at, &character);

@@ -15,9 +15,9 @@
 #include <stddef.h>
 
 /* How much of a name is put out: all but the blanks at its end, of nothing but blanks the first. */
-size_t legible_size(const char *name);
+size_t clean_name_size(const char *name);
 /*
  * The size of the character at a NUL-terminated text that is not empty, or of the longest start of one that breaks off. *ret_instead is what
  * stands for it, 0 where it stands for itself; a name's first character is more than another.
  */
-size_t legible_take(const char *at, bool first, char *ret_instead);
+size_t clean_name_take(const char *at, bool first, char *ret_instead);

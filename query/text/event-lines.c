@@ -8,22 +8,22 @@
 #include "query/read/event-cursor.h"
 #include "tape/tape-events.h"
 
-static const struct tape_fact *field_at(const struct events_row *row, uint32_t i)
+static const struct tape_fact *field_at(const struct event_cursor_row *row, uint32_t i)
 {
 	return &row->tape->fields.items[row->event->fields.first + i];
 }
 
-static const char *key_at(const struct events_row *row, uint32_t i)
+static const char *key_at(const struct event_cursor_row *row, uint32_t i)
 {
 	return tape_string(row->tape, field_at(row, i)->key);
 }
 
-static const char *value_at(const struct events_row *row, uint32_t i)
+static const char *value_at(const struct event_cursor_row *row, uint32_t i)
 {
 	return tape_string(row->tape, field_at(row, i)->value);
 }
 
-static uint64_t number_of(const struct events_row *row, const char *key)
+static uint64_t number_of(const struct event_cursor_row *row, const char *key)
 {
 	const char *value = tape_event_field(row->tape, row->event, key);
 
@@ -35,12 +35,12 @@ static bool is_own(const char *key)
 	return strcmp(key, TAPE_EVENT_COUNT) == 0 || strcmp(key, TAPE_EVENT_SINCE) == 0;
 }
 
-static const char *counted_key(const struct events_row *row, uint32_t i)
+static const char *counted_key(const struct event_cursor_row *row, uint32_t i)
 {
 	return strcmp(key_at(row, i), TAPE_EVENT_OTHERS) == 0 ? "others" : key_at(row, i);
 }
 
-static const struct tape_thread *thread_of(const struct events_row *row)
+static const struct tape_thread *thread_of(const struct event_cursor_row *row)
 {
 	const struct tape_thread *thread = &row->tape->threads.items[row->event->thread];
 
@@ -56,7 +56,7 @@ static void put_known(struct buffer *text, const char *key, const char *value)
 		json_null(text);
 }
 
-static void put_thread(const struct events_row *row, struct buffer *text)
+static void put_thread(const struct event_cursor_row *row, struct buffer *text)
 {
 	const struct tape_thread *thread = thread_of(row);
 	char number[FILTER_COMM_SIZE];
@@ -74,7 +74,7 @@ static void put_thread(const struct events_row *row, struct buffer *text)
 	put_known(text, "cgroup", tape_string(row->tape, thread->cgroup));
 }
 
-static void put_count(const struct events_row *row, struct buffer *text)
+static void put_count(const struct event_cursor_row *row, struct buffer *text)
 {
 	char since[TIME_TEXT_SIZE];
 	uint64_t since_ns = number_of(row, TAPE_EVENT_SINCE);
@@ -85,7 +85,7 @@ static void put_count(const struct events_row *row, struct buffer *text)
 	json_string(text,
 		time_format(row->realtime_ns - MIN(since_ns, row->realtime_ns), true, 6, since));
 	json_key(text, "passed_over");
-	json_bool(text, events_is_passed_over(row->tape, row->event));
+	json_bool(text, event_cursor_is_passed_over(row->tape, row->event));
 	json_key(text, "of");
 	json_open(text, '{');
 	for (uint32_t i = 0; i < row->event->fields.count; i++)
@@ -96,7 +96,7 @@ static void put_count(const struct events_row *row, struct buffer *text)
 	json_close(text, '}');
 }
 
-void events_put_json(const struct events_row *row, struct buffer *text)
+void event_cursor_put_json(const struct event_cursor_row *row, struct buffer *text)
 {
 	char time[TIME_TEXT_SIZE];
 
@@ -106,7 +106,7 @@ void events_put_json(const struct events_row *row, struct buffer *text)
 	json_key(text, "event");
 	json_string(text, tape_string(row->tape, row->event->name));
 	put_thread(row, text);
-	if (events_is_count(row->tape, row->event)) {
+	if (event_cursor_is_count(row->tape, row->event)) {
 		put_count(row, text);
 	} else {
 		json_key(text, "fields");
@@ -137,12 +137,12 @@ static void put_word(struct buffer *text, const char *word)
 	buffer_bytes(text, quoted.data, quoted.size);
 }
 
-static void put_counted(const struct events_row *row, struct buffer *text)
+static void put_counted(const struct event_cursor_row *row, struct buffer *text)
 {
 	char length[32];
 	const char *before = ": ";
 
-	bool passed_over = events_is_passed_over(row->tape, row->event);
+	bool passed_over = event_cursor_is_passed_over(row->tape, row->event);
 
 	buffer_printf(text, "  %llu%s in %s%s",
 		(unsigned long long)number_of(row, TAPE_EVENT_COUNT), passed_over ? " more" : "",
@@ -158,7 +158,7 @@ static void put_counted(const struct events_row *row, struct buffer *text)
 	}
 }
 
-void events_put_line(const struct events_row *row, bool utc, struct buffer *text)
+void event_cursor_put_line(const struct event_cursor_row *row, bool utc, struct buffer *text)
 {
 	const struct tape_thread *thread = thread_of(row);
 	char time[TIME_TEXT_SIZE], number[FILTER_COMM_SIZE];
@@ -171,10 +171,11 @@ void events_put_line(const struct events_row *row, bool utc, struct buffer *text
 		buffer_text(text, "-  ");
 	}
 	put_word(text, tape_string(row->tape, row->event->name));
-	if (events_is_count(row->tape, row->event))
+	if (event_cursor_is_count(row->tape, row->event))
 		put_counted(row, text);
 	for (uint32_t i = 0;
-		!events_is_count(row->tape, row->event) && i < row->event->fields.count; i++) {
+		!event_cursor_is_count(row->tape, row->event) && i < row->event->fields.count;
+		i++) {
 		buffer_text(text, i ? " " : "  ");
 		put_word(text, key_at(row, i));
 		buffer_u8(text, '=');
@@ -183,7 +184,7 @@ void events_put_line(const struct events_row *row, bool utc, struct buffer *text
 	buffer_u8(text, '\n');
 }
 
-void events_put_told_json(const struct events_told *told, struct buffer *text)
+void event_cursor_put_told_json(const struct event_cursor_told *told, struct buffer *text)
 {
 	json_open(text, '{');
 	json_key(text, "events");
@@ -197,7 +198,7 @@ void events_put_told_json(const struct events_told *told, struct buffer *text)
 	json_key(text, "of");
 	json_open(text, '{');
 	for (uint32_t i = 0; i < told->over.count; i++) {
-		const struct events_over *over = &told->over.items[i];
+		const struct event_cursor_over *over = &told->over.items[i];
 
 		if (!over->count)
 			continue;
@@ -215,10 +216,10 @@ void events_put_told_json(const struct events_told *told, struct buffer *text)
 	buffer_u8(text, '\n');
 }
 
-void events_describe_over(
-	const struct events_told *told, uint32_t number, bool utc, struct buffer *text)
+void event_cursor_describe_over(
+	const struct event_cursor_told *told, uint32_t number, bool utc, struct buffer *text)
 {
-	const struct events_over *over = &told->over.items[number];
+	const struct event_cursor_over *over = &told->over.items[number];
 	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE];
 
 	buffer_printf(text, "%llu of ", (unsigned long long)over->count);

@@ -28,7 +28,7 @@ struct slot {
 };
 
 struct making {
-	const struct pieces *pieces;
+	const struct parallel_text *pieces;
 	struct slot *slots;
 	size_t slot_count;
 	sem_t free; /* slots */
@@ -94,7 +94,7 @@ static int write_slots(struct making *making, struct output *output)
 	return r;
 }
 
-static int write_alone(const struct pieces *pieces, struct output *output)
+static int write_alone(const struct parallel_text *pieces, struct output *output)
 {
 	for (size_t piece = 0; piece < pieces->count && !output->failed; piece++) {
 		pieces->make(pieces->context, piece, &output->text);
@@ -123,7 +123,7 @@ static int write_in_threads(
 	return r;
 }
 
-int pieces_write(const struct pieces *pieces, struct output *output)
+int parallel_text_write(const struct parallel_text *pieces, struct output *output)
 {
 	unsigned int count = MIN(pieces->threads, THREADS_MAX);
 	struct making making = { .pieces = pieces, .slot_count = SLOTS_A_THREAD * count };

@@ -5,7 +5,7 @@
 
 #include "query/text/output.h"
 
-struct pieces {
+struct parallel_text {
 	/* Appends a piece. Called from several threads at once. */
 	void (*make)(const void *context, size_t piece, struct buffer *text);
 	const void *context;
@@ -15,4 +15,4 @@ struct pieces {
 };
 
 /* Ends early when the output has failed, which is no error here. 0 or -ENOMEM. */
-int pieces_write(const struct pieces *pieces, struct output *output);
+int parallel_text_write(const struct parallel_text *pieces, struct output *output);

@@ -8,9 +8,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void describe(const struct nameless *nameless, struct buffer *text)
+static void describe(const struct unnamed_text *nameless, struct buffer *text)
 {
-	nameless_describe(nameless, text);
+	unnamed_text_describe(nameless, text);
 	buffer_u8(text, 0);
 	if (buffer_failed(text))
 		abort();
@@ -20,16 +20,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	_cleanup_free_ char *fact = strndup((const char *)data, size);
 	_cleanup_(buffer_done) struct buffer once = { 0 }, twice = { 0 };
-	struct nameless nameless = { 0 }, again = { 0 };
+	struct unnamed_text nameless = { 0 }, again = { 0 };
 
 	if (!fact)
 		abort();
-	nameless_add(&nameless, fact);
+	unnamed_text_add(&nameless, fact);
 	describe(&nameless, &once);
 	for (size_t i = 0; i + 1 < once.size; i++)
 		if (once.data[i] < ' ')
 			abort();
-	nameless_add(&again, (const char *)once.data);
+	unnamed_text_add(&again, (const char *)once.data);
 	describe(&again, &twice);
 	if (once.size != twice.size || memcmp(once.data, twice.data, once.size) != 0)
 		abort();

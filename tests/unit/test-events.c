@@ -47,12 +47,12 @@ struct shown {
 	struct buffer text;
 };
 
-static int make(void *context, const struct events_row *row, struct buffer *text)
+static int make(void *context, const struct event_cursor_row *row, struct buffer *text)
 {
 	if (((struct shown *)context)->json)
-		events_put_json(row, text);
+		event_cursor_put_json(row, text);
 	else
-		events_put_line(row, true, text);
+		event_cursor_put_line(row, true, text);
 	return 0;
 }
 
@@ -66,7 +66,7 @@ static void ask(const struct filter *filter, const char *glob, bool json, const 
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	struct shown shown = { .json = json };
-	struct events_options options = {
+	struct event_cursor_options options = {
 		.question = { .window = { .from_ns = TAPES_REALTIME,
 				      .to_ns = TAPES_REALTIME + 20 * NSEC_PER_SEC },
 			.filter = filter },
@@ -75,16 +75,16 @@ static void ask(const struct filter *filter, const char *glob, bool json, const 
 		.take = take,
 		.context = &shown,
 	};
-	struct events_told told;
+	struct event_cursor_told told;
 	struct error error = { 0 };
 
 	CHECK_EQ(store_reader_open(store.path, &reader, &error), 0);
-	if (events_run(reader, &options, &told, &error) < 0)
+	if (event_cursor_run(reader, &options, &told, &error) < 0)
 		CHECK_FAIL("%s", error.text);
 	CHECK_EQ(told.coverage.lost_events, 5);
 	CHECK_EQ(told.coverage.lost_samples, 0);
 	CHECK(coverage_is_whole(&told.coverage));
-	events_told_done(&told);
+	event_cursor_told_done(&told);
 	buffer_u8(&shown.text, 0);
 	CHECK_STR((char *)shown.text.data, expected);
 	buffer_done(&shown.text);
@@ -110,11 +110,11 @@ static void test_lines(void)
 }
 
 /* A segment that somebody else gave may have any names in it. */
-static int make_and_look(void *context, const struct events_row *row, struct buffer *text)
+static int make_and_look(void *context, const struct event_cursor_row *row, struct buffer *text)
 {
 	size_t *most = context;
 
-	events_put_line(row, true, text);
+	event_cursor_put_line(row, true, text);
 	*most = MAX(*most, text->size);
 	return 0;
 }
@@ -130,7 +130,7 @@ static void test_overlapping(void)
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	struct filter none = { 0 };
 	size_t most = 0;
-	struct events_options options = {
+	struct event_cursor_options options = {
 		.question = { .window = { .from_ns = TAPES_REALTIME,
 				      .to_ns = TAPES_REALTIME + 1000 * NSEC_PER_SEC },
 			.filter = &none },
@@ -138,7 +138,7 @@ static void test_overlapping(void)
 		.take = leave,
 		.context = &most,
 	};
-	struct events_told told;
+	struct event_cursor_told told;
 
 	tapes_store_init(&store);
 	for (unsigned int i = 0; i < 50; i++) {
@@ -148,10 +148,10 @@ static void test_overlapping(void)
 		tapes_store_put(&store, tape);
 	}
 	CHECK_EQ(store_reader_open(store.path, &reader, NULL), 0);
-	CHECK_EQ(events_run(reader, &options, &told, NULL), 0);
+	CHECK_EQ(event_cursor_run(reader, &options, &told, NULL), 0);
 	CHECK_EQ(told.count, 50);
 	CHECK(most && most < 500);
-	events_told_done(&told);
+	event_cursor_told_done(&told);
 	tapes_store_done(&store);
 }
 
@@ -160,13 +160,13 @@ static void test_hostile_names(void)
 	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 10);
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 	struct tape_event event = { .time_ns = TAPES_PERF };
-	struct events_row row = { .tape = tape, .realtime_ns = TAPES_REALTIME };
+	struct event_cursor_row row = { .tape = tape, .realtime_ns = TAPES_REALTIME };
 
 	CHECK_EQ(tape_add_no_thread(tape, &event.thread), 0);
 	CHECK_EQ(tape_add_event(tape, &event, "a:\033]0;x\a"), 0);
 	CHECK_EQ(tape_add_event_field(tape, "k\033[2J", "v", 1), 0);
 	row.event = &tape->events.items[0];
-	events_put_line(&row, true, &text);
+	event_cursor_put_line(&row, true, &text);
 	buffer_u8(&text, 0);
 	CHECK_STR((char *)text.data,
 		"2026-11-18T03:12:00.000000Z  -  \"a:\\u001b]0;x\\u0007\"  \"k\\u001b[2J\"=v\n");
@@ -195,7 +195,7 @@ static uint64_t counted(double from, double to)
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	static const struct filter none;
 	struct shown shown = { .json = true };
-	struct events_options options = {
+	struct event_cursor_options options = {
 		.question = { .window = { .from_ns = TAPES_REALTIME + (uint64_t)(from * 1e9),
 				      .to_ns = TAPES_REALTIME + (uint64_t)(to * 1e9) },
 			.filter = &none },
@@ -204,11 +204,11 @@ static uint64_t counted(double from, double to)
 		.take = take,
 		.context = &shown,
 	};
-	struct events_told told;
+	struct event_cursor_told told;
 
 	CHECK_EQ(store_reader_open(store.path, &reader, NULL), 0);
-	CHECK_EQ(events_run(reader, &options, &told, NULL), 0);
-	events_told_done(&told);
+	CHECK_EQ(event_cursor_run(reader, &options, &told, NULL), 0);
+	event_cursor_told_done(&told);
 	buffer_done(&shown.text);
 	return told.count;
 }
@@ -253,7 +253,7 @@ static void add_passed_over(struct tape *tape, const char *name, uint64_t count)
 		0);
 }
 
-static int make_none(void *context, const struct events_row *row, struct buffer *text)
+static int make_none(void *context, const struct event_cursor_row *row, struct buffer *text)
 {
 	(void)context, (void)row, (void)text;
 	return 0;
@@ -267,7 +267,7 @@ static void test_lost(void)
 	struct tape *tape = tapes_new(0, 10);
 	const struct filter filter = { 0 };
 	struct shown shown = { .json = false };
-	const struct events_options options = {
+	const struct event_cursor_options options = {
 		.question = { .window = { .from_ns = TAPES_REALTIME,
 				      .to_ns = TAPES_REALTIME + 20 * NSEC_PER_SEC },
 			.filter = &filter },
@@ -276,7 +276,7 @@ static void test_lost(void)
 		.take = take,
 		.context = &shown,
 	};
-	struct events_told told;
+	struct event_cursor_told told;
 
 	tapes_store_init(&own);
 	add_passed_over(tape, "cgroup:cgroup_mkdir", 4);
@@ -287,13 +287,13 @@ static void test_lost(void)
 		0);
 	tapes_store_put(&own, tape);
 	CHECK_EQ(store_reader_open(own.path, &reader, NULL), 0);
-	CHECK_EQ(events_run(reader, &options, &told, NULL), 0);
+	CHECK_EQ(event_cursor_run(reader, &options, &told, NULL), 0);
 	CHECK_EQ(told.only_counted, 4);
 	CHECK_EQ(told.nameless, 2);
 	CHECK_EQ(told.coverage.lost_events, 9);
-	events_describe_over(&told, 1, true, &shown.text);
+	event_cursor_describe_over(&told, 1, true, &shown.text);
 	buffer_u8(&shown.text, '\n');
-	events_put_told_json(&told, &shown.text);
+	event_cursor_put_told_json(&told, &shown.text);
 	buffer_u8(&shown.text, 0);
 	CHECK_STR((char *)shown.text.data,
 		"4 of cgroup:cgroup_mkdir, 2026-11-18T03:12:00.999Z to 2026-11-18T03:12:01.000Z\n"
@@ -301,7 +301,7 @@ static void test_lost(void)
 		"mkdir\":"
 		"{\"count\":4,\"from\":\"2026-11-18T03:12:00.999999Z\",\"to\":\"2026-11-18T03:12:"
 		"01.000000Z\"}}}}\n");
-	events_told_done(&told);
+	event_cursor_told_done(&told);
 	buffer_done(&shown.text);
 }
 

@@ -23,7 +23,7 @@ static const struct window window = {
  * CPU 0 idles but for the first quarter of each second; CPU 1 works from the fourth second on, first in a program, then in the kernel, at last
  * for interrupts. CPU 5 is idle.
  */
-static struct tape *make_tape(struct sift_times *times)
+static struct tape *make_tape(struct window_filter_times *times)
 {
 	struct tape *tape = tapes_new(0, SECONDS);
 	uint32_t worker = tapes_thread(tape, 7, 7, "worker"),
@@ -57,14 +57,14 @@ static struct tape *make_tape(struct sift_times *times)
 static struct heat *make(
 	enum heat_rows by, uint64_t column_ns, uint32_t rows, const struct coverage *coverage)
 {
-	struct sift_times times = { 0 };
+	struct window_filter_times times = { 0 };
 	_cleanup_(cleanup_tape) struct tape *tape = make_tape(&times);
 	struct heat *heat;
 
 	CHECK_EQ(heat_new(by, &window, column_ns, rows, &heat), 0);
 	CHECK_EQ(heat_add(heat, tape, &times, SAMPLE_NS), 0);
 	CHECK_EQ(heat_cover(heat, &window, coverage), 0);
-	sift_times_done(&times);
+	window_filter_times_done(&times);
 	return heat;
 }
 
@@ -96,7 +96,7 @@ static void test_throttled(void)
 	_cleanup_(cleanup_tally) struct tally *tally = NULL;
 	uint32_t worker = tapes_thread(tape, 7, 7, "worker");
 	uint32_t kernel = tapes_kernel(tape, "do_syscall_64;read_zero");
-	struct sift_times times = { 0 };
+	struct window_filter_times times = { 0 };
 	const uint64_t slot_ns = 10 * NSEC_PER_MSEC;
 	double second;
 
@@ -115,7 +115,7 @@ static void test_throttled(void)
 	CHECK_EQ(tally_add_samples(tally, tape, NULL, slot_ns, TALLY_CPUS | TALLY_NAMES), 0);
 	CHECK_EQ(load_work_ns(&tally->cpus.items[0]), NSEC_PER_SEC + (uint64_t)second);
 	CHECK_EQ(load_work_ns(&tally->all), NSEC_PER_SEC + (uint64_t)second);
-	sift_times_done(&times);
+	window_filter_times_done(&times);
 }
 
 /* Anybody can write a tape, and rows are by number. */
@@ -127,7 +127,7 @@ static void test_no_such_cpu(void)
 	const uint32_t cpus[] = { 3, UINT32_MAX, UINT32_MAX - 1, TAPE_CPUS_MAX };
 	uint32_t worker = tapes_thread(tape, 7, 7, "worker");
 	uint32_t kernel = tapes_kernel(tape, "do_syscall_64;read_zero");
-	struct sift_times times = { 0 };
+	struct window_filter_times times = { 0 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(cpus); i++) {
 		tapes_sample(tape, TAPES_PERF + NSEC_PER_SEC, cpus[i], worker, kernel);
@@ -143,7 +143,7 @@ static void test_no_such_cpu(void)
 		0);
 	CHECK_EQ(tally->cpus.count, 4);
 	CHECK_EQ(load_work_ns(&tally->all), 4 * SAMPLE_NS);
-	sift_times_done(&times);
+	window_filter_times_done(&times);
 }
 
 static void test_columns(void)
@@ -268,7 +268,7 @@ static void test_drawn(void)
 static void test_left_out(void)
 {
 	static const struct coverage whole;
-	struct sift_times times = { 0 };
+	struct window_filter_times times = { 0 };
 	_cleanup_(cleanup_tape) struct tape *tape = make_tape(&times);
 	_cleanup_(cleanup_heat) struct heat *heat = NULL,
 					    *all = make(HEAT_CPUS, NSEC_PER_SEC, 0, &whole);
@@ -284,7 +284,7 @@ static void test_left_out(void)
 		CHECK_EQ(left->ns[LOAD_KERNEL], of->ns[LOAD_KERNEL]);
 		CHECK_EQ(left->ns[LOAD_IRQ], of->ns[LOAD_IRQ]);
 	}
-	sift_times_done(&times);
+	window_filter_times_done(&times);
 }
 
 static struct heat *make_many(uint32_t cpus)
@@ -292,7 +292,7 @@ static struct heat *make_many(uint32_t cpus)
 	static const struct coverage whole;
 	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, SECONDS);
 	uint32_t worker = tapes_thread(tape, 7, 7, "worker"), kernel = tapes_kernel(tape, "x");
-	struct sift_times times = { 0 };
+	struct window_filter_times times = { 0 };
 	struct heat *heat;
 
 	/* each has a sample in the sixth second, CPU 39 is saturated in it and in the next one */
@@ -305,7 +305,7 @@ static struct heat *make_many(uint32_t cpus)
 	CHECK_EQ(heat_new(HEAT_CPUS, &window, NSEC_PER_SEC, 0, &heat), 0);
 	CHECK_EQ(heat_add(heat, tape, &times, SAMPLE_NS), 0);
 	CHECK_EQ(heat_cover(heat, &window, &whole), 0);
-	sift_times_done(&times);
+	window_filter_times_done(&times);
 	return heat;
 }
 

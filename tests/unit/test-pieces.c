@@ -20,9 +20,9 @@ static void make(const void *context, size_t piece, struct buffer *text)
 
 static char *text_of(unsigned int threads, size_t count)
 {
-	struct pieces pieces = { .make = make, .count = count, .threads = threads };
+	struct parallel_text pieces = { .make = make, .count = count, .threads = threads };
 
-	return SELECTIONS_TEXT(pieces_write(&pieces, output));
+	return SELECTIONS_TEXT(parallel_text_write(&pieces, output));
 }
 
 static void test_same(void)
@@ -47,13 +47,13 @@ static void test_no_memory(void)
 {
 	for (size_t at = 0; at < 20; at++)
 		for (unsigned int threads = 0; threads < 4; threads++) {
-			struct pieces pieces = {
+			struct parallel_text pieces = {
 				.make = fail_at, .context = &at, .count = 20, .threads = threads
 			};
 			struct output output;
 
 			CHECK_EQ(output_open(&output, "/dev/null", NULL), 0);
-			CHECK_EQ(pieces_write(&pieces, &output), -ENOMEM);
+			CHECK_EQ(parallel_text_write(&pieces, &output), -ENOMEM);
 			output_done(&output);
 		}
 }
@@ -61,11 +61,11 @@ static void test_no_memory(void)
 /* Who cannot write does not go on making what nobody gets. */
 static void test_full(void)
 {
-	struct pieces pieces = { .make = make, .count = 1000000, .threads = 3 };
+	struct parallel_text pieces = { .make = make, .count = 1000000, .threads = 3 };
 	struct output output;
 
 	CHECK_EQ(output_open(&output, "/dev/full", NULL), 0);
-	CHECK_EQ(pieces_write(&pieces, &output), 0);
+	CHECK_EQ(parallel_text_write(&pieces, &output), 0);
 	CHECK_EQ(output_commit(&output, NULL), -ENOSPC);
 }
 

@@ -44,7 +44,7 @@ static void make_store(struct tapes_store *store)
 }
 
 struct seen {
-	struct figures figures;
+	struct gauge_rows figures;
 	char text[4096];
 	size_t steps;
 	size_t end_after; /* 0: never */
@@ -62,7 +62,7 @@ static int see(void *context, const struct series_step *step)
 			step->figure);
 	else
 		snprintf(seen->text + size, sizeof(seen->text) - size, "%s -; ", step->name);
-	return step->has_figure ? figures_add(&seen->figures, step) : 0;
+	return step->has_figure ? gauge_rows_add(&seen->figures, step) : 0;
 }
 
 /* Seconds from the first segment's begin. */
@@ -96,7 +96,7 @@ static void check_steps(const struct tapes_store *store, unsigned int from, unsi
 	CHECK_EQ(run(store, &seen, from, to, glob, &coverage), 0);
 	CHECK_STR(seen.text, text);
 	CHECK_EQ(coverage.covered_ns, covered * NSEC_PER_SEC);
-	figures_done(&seen.figures);
+	gauge_rows_done(&seen.figures);
 	array_done(&coverage.gaps);
 }
 
@@ -127,7 +127,7 @@ static void test_window(void)
 	check_steps(&store, 25, 30, "cpu?/*", "cpu0/user_ms 50.00; cpu1/user_ms 100.00; ", 5);
 	CHECK_EQ(run(&store, &seen, 0, 120, NULL, &coverage), -ECANCELED);
 	CHECK_EQ(seen.steps, 2);
-	figures_done(&seen.figures);
+	gauge_rows_done(&seen.figures);
 }
 
 /* The readings on both sides of a step may be of two segments, of which the window has one. */
@@ -202,7 +202,7 @@ static void test_names(void)
 	CHECK(isinf(series_most("cgroup/x/throttled_ms")));
 }
 
-static const struct figures_row *row_named(const struct figures *figures, const char *name)
+static const struct gauge_rows_row *row_named(const struct gauge_rows *figures, const char *name)
 {
 	for (size_t i = 0; i < figures->rows.count; i++)
 		if (strcmp(figures->rows.items[i].name, name) == 0)
@@ -220,13 +220,13 @@ static void check_near(double value, double expected)
 static void test_rows(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
-	const struct figures_row *row;
+	const struct gauge_rows_row *row;
 	struct coverage coverage;
 	struct seen seen = { .figures.cells = 4 };
 
 	make_store(&store);
 	CHECK_EQ(run(&store, &seen, 0, 120, NULL, &coverage), 0);
-	figures_finish(&seen.figures);
+	gauge_rows_finish(&seen.figures);
 	CHECK_EQ(seen.figures.cpus, 2);
 	row = row_named(&seen.figures, "cpu0/user");
 	check_near(row->least, 0);
@@ -241,7 +241,7 @@ static void test_rows(void)
 	check_near(row->cells[0], (20 * 10 + 10 * 50 + 30 * 100) / 60.0);
 	CHECK_STR(seen.figures.rows.items[0].name, "cpu*/user");
 	CHECK_STR(seen.figures.rows.items[2].name, "cpu1/user");
-	figures_done(&seen.figures);
+	gauge_rows_done(&seen.figures);
 	array_done(&coverage.gaps);
 }
 
@@ -250,7 +250,7 @@ static void test_ticks(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	struct tape *tape = tapes_new(0, 60);
-	const struct figures_row *row;
+	const struct gauge_rows_row *row;
 	struct coverage coverage;
 	struct seen seen = { .figures.cells = 1 };
 
@@ -259,7 +259,7 @@ static void test_ticks(void)
 	GAUGE(tape, "cgroup/x/throttled_ms", 1, 0, 4000);
 	tapes_store_put(&store, tape);
 	CHECK_EQ(run(&store, &seen, 0, 60, NULL, &coverage), 0);
-	figures_finish(&seen.figures);
+	gauge_rows_finish(&seen.figures);
 	row = row_named(&seen.figures, "cpu0/user");
 	check_near(row->least, 99);
 	check_near(row->mean, 100);
@@ -267,7 +267,7 @@ static void test_ticks(void)
 	check_near(row_named(&seen.figures, "cpu*/user")->most, 100);
 	/* of several CPUs */
 	check_near(row_named(&seen.figures, "cgroup/x/throttled")->most, 400);
-	figures_done(&seen.figures);
+	gauge_rows_done(&seen.figures);
 	array_done(&coverage.gaps);
 }
 
@@ -276,7 +276,7 @@ static void test_counts(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	struct tape *tape = tapes_new(0, 60);
-	const struct figures_row *row;
+	const struct gauge_rows_row *row;
 	struct coverage coverage;
 	struct seen seen = { .figures.cells = 1 };
 
@@ -287,30 +287,30 @@ static void test_counts(void)
 	CHECK_STR(seen.text,
 		"net/ens5/tx5_timeouts 1.00; net/ens5/tx5_timeouts 0.00; net/ens5/tx5_timeouts "
 		"2.00; net/ens5/tx5_timeouts 0.00; net/ens5/tx5_timeouts 1.00; ");
-	figures_finish(&seen.figures);
+	gauge_rows_finish(&seen.figures);
 	row = row_named(&seen.figures, "net/ens5/tx5_timeouts");
 	CHECK_EQ(row->unit, SERIES_COUNT);
 	check_near(row->times, 3);
 	check_near(row->most, 2);
-	figures_done(&seen.figures);
+	gauge_rows_done(&seen.figures);
 	array_done(&coverage.gaps);
 }
 
 static void check_levels(const struct tapes_store *store, unsigned int from, unsigned int to,
 	double least, double mean, double most, double first_cell)
 {
-	const struct figures_row *row;
+	const struct gauge_rows_row *row;
 	struct coverage coverage;
 	struct seen seen = { .figures.cells = 2 };
 
 	CHECK_EQ(run(store, &seen, from, to, "memory_cgroups/tracked", &coverage), 0);
-	figures_finish(&seen.figures);
+	gauge_rows_finish(&seen.figures);
 	row = row_named(&seen.figures, "memory_cgroups/tracked");
 	check_near(row->least, least);
 	check_near(row->mean, mean);
 	check_near(row->most, most);
 	check_near(row->cells[0], first_cell);
-	figures_done(&seen.figures);
+	gauge_rows_done(&seen.figures);
 	array_done(&coverage.gaps);
 }
 
@@ -335,17 +335,17 @@ static void test_levels(void)
 static void test_part(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
-	const struct figures_row *row;
+	const struct gauge_rows_row *row;
 	struct coverage coverage;
 	struct seen seen = { .figures.cells = 1 };
 
 	make_store(&store);
 	CHECK_EQ(run(&store, &seen, 15, 30, "cpu0/*", &coverage), 0);
-	figures_finish(&seen.figures);
+	gauge_rows_finish(&seen.figures);
 	row = row_named(&seen.figures, "cpu0/user");
 	check_near(row->mean, (5 * 10 + 10 * 50) / 15.0);
 	check_near(row->cells[0], row->mean);
-	figures_done(&seen.figures);
+	gauge_rows_done(&seen.figures);
 	array_done(&coverage.gaps);
 }
 

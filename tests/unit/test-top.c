@@ -65,7 +65,7 @@ struct adding {
 };
 
 static int add(void *context, unsigned int worker, const struct store_segment *segment,
-	const struct tape *tape, const struct sift_times *times)
+	const struct tape *tape, const struct window_filter_times *times)
 {
 	struct adding *adding = context;
 
