@@ -26,13 +26,13 @@ static void close_end(int *fd)
 		close(take_fd(*fd));
 }
 
-int relays_open(struct relay relays[RELAYS])
+int relays_open(struct output_relay relays[RELAYS])
 {
 	static const int ours[RELAYS] = { STDOUT_FILENO, STDERR_FILENO };
 	int fds[2], r = 0;
 
 	for (int i = 0; i < RELAYS; i++) {
-		relays[i] = (struct relay){ ours[i], -1, -1 };
+		relays[i] = (struct output_relay){ ours[i], -1, -1 };
 		if (r < 0 || !is_waited_for(ours[i]))
 			continue;
 		if (pipe2(fds, O_CLOEXEC) < 0) {
@@ -55,7 +55,7 @@ static void close_all_but(int keep)
 	(void)syscall(SYS_close_range, keep + 1, UINT_MAX, 0);
 }
 
-void relays_enter(struct relay relays[RELAYS], int keep)
+void relays_enter(struct output_relay relays[RELAYS], int keep)
 {
 	int none = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
@@ -68,14 +68,14 @@ void relays_enter(struct relay relays[RELAYS], int keep)
 	close_all_but(keep);
 }
 
-void relays_begin(struct relay relays[RELAYS])
+void relays_begin(struct output_relay relays[RELAYS])
 {
 	for (int i = 0; i < RELAYS; i++)
 		close_end(&relays[i].by);
 }
 
 /* False when there is no more, or nobody wants it: who writes is told so as we were. */
-static bool take(const struct relay *relay)
+static bool take(const struct output_relay *relay)
 {
 	char bytes[65536];
 	ssize_t size;
@@ -86,14 +86,14 @@ static bool take(const struct relay *relay)
 	return size < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-void relays_take(struct relay relays[RELAYS])
+void relays_take(struct output_relay relays[RELAYS])
 {
 	for (int i = 0; i < RELAYS; i++)
 		if (relays[i].from >= 0 && !take(&relays[i]))
 			close_end(&relays[i].from);
 }
 
-void relays_done(struct relay relays[RELAYS])
+void relays_done(struct output_relay relays[RELAYS])
 {
 	for (int i = 0; i < RELAYS; i++) {
 		close_end(&relays[i].from);

@@ -8,17 +8,17 @@
 
 #define RELAYS 2
 
-struct relay {
+struct output_relay {
 	int to; /* ours */
 	int from, by; /* our end and the other one; -1: there is none */
 };
 
 /* Before the fork. 0 or a negative errno; relays_done() in either case. */
-int relays_open(struct relay relays[RELAYS]);
+int relays_open(struct output_relay relays[RELAYS]);
 /* In the other process: its output goes there, it has nothing to read, and of our files none but `keep`. */
-void relays_enter(struct relay relays[RELAYS], int keep);
+void relays_enter(struct output_relay relays[RELAYS], int keep);
 /* Behind the fork, in ours. */
-void relays_begin(struct relay relays[RELAYS]);
+void relays_begin(struct output_relay relays[RELAYS]);
 /* What has come so far; never waits for more. */
-void relays_take(struct relay relays[RELAYS]);
-void relays_done(struct relay relays[RELAYS]);
+void relays_take(struct output_relay relays[RELAYS]);
+void relays_done(struct output_relay relays[RELAYS]);

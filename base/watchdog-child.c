@@ -27,14 +27,14 @@
 #define STARVED 6
 
 /* Shared by both processes. */
-struct patience {
+struct watchdog_child {
 	_Atomic uint64_t since_ns; /* 0: it is at nothing that may hang */
 	char what[64];
 	char hung[HUNG_MAX][64];
 	size_t hung_count;
 };
 
-bool patience_enter(struct patience *patience, const char *what)
+bool watchdog_child_enter(struct watchdog_child *patience, const char *what)
 {
 	patience->since_ns = 0;
 	if (!what)
@@ -61,7 +61,7 @@ static bool is_waiting(pid_t pid)
 	return !name_end || !name_end[1] || !strchr("RTt", name_end[2]);
 }
 
-static bool hangs(pid_t pid, const struct patience *patience, uint64_t limit_ns)
+static bool hangs(pid_t pid, const struct watchdog_child *patience, uint64_t limit_ns)
 {
 	uint64_t since_ns = patience->since_ns, now = clock_ns(CLOCK_MONOTONIC);
 
@@ -70,7 +70,8 @@ static bool hangs(pid_t pid, const struct patience *patience, uint64_t limit_ns)
 }
 
 /* It ends when this one does, however that comes. */
-static void do_work(const struct patience_work *work, struct patience *patience, pid_t parent)
+static void do_work(
+	const struct watchdog_child_work *work, struct watchdog_child *patience, pid_t parent)
 {
 	int code = EXIT_FAILURE;
 
@@ -81,8 +82,8 @@ static void do_work(const struct patience_work *work, struct patience *patience,
 }
 
 /* Its pipe ends with it. 0, or -ETIMEDOUT. What it wrote until then is handed on. */
-static int watch(pid_t pid, int fd, struct relay relays[RELAYS], const struct patience *patience,
-	uint64_t limit_ns)
+static int watch(pid_t pid, int fd, struct output_relay relays[RELAYS],
+	const struct watchdog_child *patience, uint64_t limit_ns)
 {
 	struct pollfd waits[1 + RELAYS] = { { .fd = fd } };
 	int r = 1;
@@ -114,8 +115,8 @@ static int wait_for(pid_t pid)
 	return -EINTR;
 }
 
-static int start(const struct patience_work *work, struct patience *patience,
-	struct relay relays[RELAYS], int keep, pid_t *ret_pid)
+static int start(const struct watchdog_child_work *work, struct watchdog_child *patience,
+	struct output_relay relays[RELAYS], int keep, pid_t *ret_pid)
 {
 	pid_t parent = getpid();
 
@@ -133,8 +134,8 @@ static int start(const struct patience_work *work, struct patience *patience,
 }
 
 /* One try: what the work said, or -ETIMEDOUT with what it was at among what hung. */
-static int run_once(
-	const struct patience_work *work, struct patience *patience, struct relay relays[RELAYS])
+static int run_once(const struct watchdog_child_work *work, struct watchdog_child *patience,
+	struct output_relay relays[RELAYS])
 {
 	_cleanup_close_ int reads = -1, writes = -1;
 	int fds[2], r;
@@ -157,11 +158,11 @@ static int run_once(
 	return r;
 }
 
-int patience_run(const struct patience_work *work)
+int watchdog_child_run(const struct watchdog_child_work *work)
 {
-	struct patience *patience = mmap(
+	struct watchdog_child *patience = mmap(
 		NULL, sizeof(*patience), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	struct relay relays[RELAYS];
+	struct output_relay relays[RELAYS];
 	int r;
 
 	if (patience == MAP_FAILED)

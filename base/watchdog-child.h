@@ -10,19 +10,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct patience;
+struct watchdog_child;
 
-struct patience_work {
+struct watchdog_child_work {
 	uint64_t limit_ns;
-	/* In that process; its answer is the exit code. It asks patience_enter() before, and tells it behind, each read. */
-	int (*work)(void *context, struct patience *patience);
+	/* In that process; its answer is the exit code. It asks watchdog_child_enter() before, and tells it behind, each read. */
+	int (*work)(void *context, struct watchdog_child *patience);
 	/* In this one, when something is given up; it is not tried again. */
 	void (*gave_up)(void *context, const char *what);
 	void *context;
 };
 
 /* The work's answer, or a negative errno: -ETIMEDOUT when too much of it hangs. */
-int patience_run(const struct patience_work *work);
+int watchdog_child_run(const struct watchdog_child_work *work);
 
 /* False: it hung before, and is to be passed over. NULL: what was entered last is done. */
-bool patience_enter(struct patience *patience, const char *what);
+bool watchdog_child_enter(struct watchdog_child *patience, const char *what);

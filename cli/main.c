@@ -103,7 +103,7 @@ static const struct command *find_command(const char *name)
 
 /* One line, with the nearest name where there is one. */
 static int unknown(const struct command *command, const char *what, const char *dashes,
-	const struct nearest *nearest)
+	const struct did_you_mean *nearest)
 {
 	if (nearest->best)
 		return usage_error("unknown %s '%s%s'; did you mean '%s%s'?", what, dashes,
@@ -114,23 +114,23 @@ static int unknown(const struct command *command, const char *what, const char *
 
 static int unknown_command(const char *name)
 {
-	struct nearest nearest;
+	struct did_you_mean nearest;
 
-	nearest_init(&nearest, name);
+	did_you_mean_init(&nearest, name);
 	for (size_t i = 0; commands[i]; i++)
-		nearest_offer(&nearest, commands[i]->name);
+		did_you_mean_offer(&nearest, commands[i]->name);
 	return unknown(NULL, "command", "", &nearest);
 }
 
 static int unknown_option(const struct command *command, const char *name)
 {
 	const struct option *tables[] = { command ? command->options : NULL, global_options };
-	struct nearest nearest;
+	struct did_you_mean nearest;
 
-	nearest_init(&nearest, name);
+	did_you_mean_init(&nearest, name);
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
 		for (const struct option *option = tables[i]; option && option->name; option++)
-			nearest_offer(&nearest, option->name);
+			did_you_mean_offer(&nearest, option->name);
 	return unknown(command, "option", "--", &nearest);
 }
 
@@ -183,7 +183,7 @@ static int parse_option(struct invocation *invocation, const char *word, char **
 		option = find_option(invocation->command, NULL, 0, word[1]);
 		if (!option)
 			return unknown(invocation->command, "option", "",
-				&(struct nearest){ .text = word });
+				&(struct did_you_mean){ .text = word });
 		return parse_value(invocation, option, word[2] ? word + 2 : NULL, words);
 	}
 	word += 2;

@@ -201,7 +201,7 @@ static const char *plural(const char *cpus)
 	return strpbrk(cpus, ",-") ? "s" : "";
 }
 
-int answer_nothing(const struct invocation *invocation, struct store_reader *reader,
+int coverage_line_nothing(const struct invocation *invocation, struct store_reader *reader,
 	const struct window *window, const struct coverage *coverage)
 {
 	const struct coverage_gap *unread = first_unread(coverage);
@@ -241,7 +241,7 @@ int answer_nothing(const struct invocation *invocation, struct store_reader *rea
 	return EXIT_NOTHING;
 }
 
-int answer_code(const struct invocation *invocation, const struct coverage *coverage)
+int coverage_line_code(const struct invocation *invocation, const struct coverage *coverage)
 {
 	if (!option_given(invocation, "strict") || coverage_is_whole(coverage))
 		return EXIT_DONE;
@@ -252,7 +252,7 @@ int answer_code(const struct invocation *invocation, const struct coverage *cove
 	return EXIT_PARTIAL;
 }
 
-int answer_commit(const struct invocation *invocation, struct output *output, int r,
+int coverage_line_commit(const struct invocation *invocation, struct output *output, int r,
 	const struct coverage *coverage)
 {
 	struct error error = { 0 };
@@ -260,5 +260,5 @@ int answer_commit(const struct invocation *invocation, struct output *output, in
 	if (r == 0)
 		r = output_commit(output, &error);
 	output_done(output);
-	return r < 0 && r != -EPIPE ? fail(r, &error) : answer_code(invocation, coverage);
+	return r < 0 && r != -EPIPE ? fail(r, &error) : coverage_line_code(invocation, coverage);
 }

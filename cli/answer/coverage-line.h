@@ -28,12 +28,12 @@ void say_missing(const struct invocation *invocation, struct store_reader *reade
 	const struct window *window, const struct coverage *coverage);
 
 /* Says why there is no sample, and gives the exit code of that. */
-int answer_nothing(const struct invocation *invocation, struct store_reader *reader,
+int coverage_line_nothing(const struct invocation *invocation, struct store_reader *reader,
 	const struct window *window, const struct coverage *coverage);
 
 /* The exit code of an answer that was given: with --strict it must be whole. */
-int answer_code(const struct invocation *invocation, const struct coverage *coverage);
+int coverage_line_code(const struct invocation *invocation, const struct coverage *coverage);
 
 /* Closes the output and gives the exit code; r is what came of writing into it. A reader that has seen enough is no failure. */
-int answer_commit(const struct invocation *invocation, struct output *output, int r,
+int coverage_line_commit(const struct invocation *invocation, struct output *output, int r,
 	const struct coverage *coverage);

@@ -104,11 +104,11 @@ static int see_none(void *context, const struct series_step *step)
 /* The one that was perhaps meant; "": none is near. */
 static const char *find_near(const struct unknown *unknown)
 {
-	struct nearest nearest;
+	struct did_you_mean nearest;
 
-	nearest_init(&nearest, unknown->glob);
+	did_you_mean_init(&nearest, unknown->glob);
 	for (uint32_t id = 1; id < strings_count(&unknown->names); id++)
-		nearest_offer(&nearest, strings_at(&unknown->names, id));
+		did_you_mean_offer(&nearest, strings_at(&unknown->names, id));
 	return nearest.best ? nearest.best : "";
 }
 

@@ -16,7 +16,7 @@ static bool ends_part(const char *text, size_t size)
 	return strncmp(text + size, "  ", 2) == 0 || strncmp(text + size, ", ", 2) == 0;
 }
 
-size_t progress_fits(const char *text, size_t width)
+size_t progress_line_fits(const char *text, size_t width)
 {
 	size_t size = strlen(text), part = width, word = width;
 
@@ -33,33 +33,33 @@ size_t progress_fits(const char *text, size_t width)
 }
 
 /* A line that wraps could not be written over. What was there before is, by blanks: no terminal is too dumb for that. */
-void progress_line(const char *text)
+void progress_line_line(const char *text)
 {
 	struct winsize size;
 	int width = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
 
-	fprintf(stderr, "\r%-*.*s", width - 1, (int)progress_fits(text, width - 1), text);
+	fprintf(stderr, "\r%-*.*s", width - 1, (int)progress_line_fits(text, width - 1), text);
 	fflush(stderr);
 }
 
-void progress_clear(void)
+void progress_line_clear(void)
 {
-	progress_line("");
+	progress_line_line("");
 	fputc('\r', stderr);
 }
 
-void progress_start(struct progress *progress, const char *what, bool quiet)
+void progress_line_start(struct progress_line *progress, const char *what, bool quiet)
 {
-	*progress = (struct progress){
+	*progress = (struct progress_line){
 		.what = what,
 		.shown = !quiet && isatty(STDERR_FILENO),
 		.started_ns = clock_ns(CLOCK_MONOTONIC),
 	};
 }
 
-void progress_show(void *context, uint64_t done, uint64_t size)
+void progress_line_show(void *context, uint64_t done, uint64_t size)
 {
-	struct progress *progress = context;
+	struct progress_line *progress = context;
 	char left[32], text[256];
 	double part = size ? (double)done / size : 1;
 	uint64_t now_ns;
@@ -73,11 +73,11 @@ void progress_show(void *context, uint64_t done, uint64_t size)
 	duration_format((now_ns - progress->started_ns) * (1 - part) / MAX(part, 0.001), left,
 		sizeof(left));
 	snprintf(text, sizeof(text), "%3.0f %%  %s left  %s", 100 * part, left, progress->what);
-	progress_line(text);
+	progress_line_line(text);
 }
 
-void progress_end(struct progress *progress)
+void progress_line_end(struct progress_line *progress)
 {
 	if (progress->last_ns)
-		progress_clear();
+		progress_line_clear();
 }

@@ -7,21 +7,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct progress {
+struct progress_line {
 	const char *what;
 	bool shown; /* nothing is, where there is no terminal */
 	uint64_t started_ns;
 	uint64_t last_ns;
 };
 
-void progress_start(struct progress *progress, const char *what, bool quiet);
-/* context is the struct progress. */
-void progress_show(void *context, uint64_t done, uint64_t size);
-void progress_end(struct progress *progress);
+void progress_line_start(struct progress_line *progress, const char *what, bool quiet);
+/* context is the struct progress_line. */
+void progress_line_show(void *context, uint64_t done, uint64_t size);
+void progress_line_end(struct progress_line *progress);
 
 /* How much of a line there is room for, in whole parts: they stand two blanks, or a comma and one, apart. */
-size_t progress_fits(const char *text, size_t width);
+size_t progress_line_fits(const char *text, size_t width);
 /* A line that the next one is written over, no wider than the terminal. */
-void progress_line(const char *text);
+void progress_line_line(const char *text);
 /* Takes it away. */
-void progress_clear(void);
+void progress_line_clear(void);

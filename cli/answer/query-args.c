@@ -12,7 +12,7 @@
 #include "cli/answer/screen.h"
 #include "cli/window/window-options.h"
 
-int asked_parse(const struct invocation *invocation, struct asked *asked)
+int query_args_parse(const struct invocation *invocation, struct query_args *asked)
 {
 	int r = window_option_parse(invocation, &asked->question.window);
 
@@ -22,7 +22,7 @@ int asked_parse(const struct invocation *invocation, struct asked *asked)
 	return r == EXIT_DONE ? filter_options_parse(invocation, &asked->filter) : r;
 }
 
-void asked_done(struct asked *asked)
+void query_args_done(struct query_args *asked)
 {
 	live_names_done(&asked->names);
 	filter_done(&asked->filter);
@@ -36,7 +36,7 @@ void asked_done(struct asked *asked)
  * cleared page by page for the next one; so for the threads, which would each have a heap of their own. And pages come in large ones where the kernel has them: of a window's text, getting them one by one took a
  * sixth of the time.
  */
-void asked_keep_memory(void)
+void query_args_keep_memory(void)
 {
 	const uintptr_t large = 2 << 20;
 	uintptr_t begin, end;
@@ -54,26 +54,26 @@ void asked_keep_memory(void)
 	free(first);
 }
 
-int asked_fold(const struct invocation *invocation, const struct asked *asked,
+int query_args_fold(const struct invocation *invocation, const struct query_args *asked,
 	struct store_reader *reader, struct fold_options options, struct fold *ret_fold)
 {
 	const struct window *window = &asked->question.window;
-	struct progress progress;
+	struct progress_line progress;
 	struct error error = { 0 };
 	int r;
 
 	options.question = asked->question;
 	options.threads = screen_threads();
-	options.progress = progress_show;
+	options.progress = progress_line_show;
 	options.progress_context = &progress;
-	asked_keep_memory();
-	progress_start(&progress, "segments", option_given(invocation, "quiet"));
+	query_args_keep_memory();
+	progress_line_start(&progress, "segments", option_given(invocation, "quiet"));
 	r = fold_run(reader, &options, ret_fold, &error);
-	progress_end(&progress);
+	progress_line_end(&progress);
 	if (r < 0)
 		return fail(r, &error);
 	if (!ret_fold->samples)
-		return answer_nothing(invocation, reader, window, &ret_fold->coverage);
+		return coverage_line_nothing(invocation, reader, window, &ret_fold->coverage);
 	say_coverage(invocation, reader, window, ret_fold->samples, &ret_fold->coverage);
 	if (option_given(invocation, "verbose"))
 		say(invocation, "segments opened: %llu, %llu of them without their samples",

@@ -9,22 +9,22 @@
 #include "query/read/loader.h"
 
 /* Refers to itself once it is parsed: it stays where it is. Zeroed at first. */
-struct asked {
+struct query_args {
 	struct question question;
 	struct filter filter;
 	struct live_names names;
 };
 
 /* EXIT_DONE, or another one with the reason said. */
-int asked_parse(const struct invocation *invocation, struct asked *asked);
-void asked_done(struct asked *asked);
+int query_args_parse(const struct invocation *invocation, struct query_args *asked);
+void query_args_done(struct query_args *asked);
 
 /* For an answer that takes much memory, segment after segment: it stays the process's, in large pages. */
-void asked_keep_memory(void);
+void query_args_keep_memory(void);
 
 /*
  * All of it added up by stack, with what is to be said of that; progress is shown. EXIT_DONE, or another one with the reason said, as where
  * there are no samples. The options' question, threads and progress are set here.
  */
-int asked_fold(const struct invocation *invocation, const struct asked *asked,
+int query_args_fold(const struct invocation *invocation, const struct query_args *asked,
 	struct store_reader *reader, struct fold_options options, struct fold *ret_fold);

@@ -56,11 +56,10 @@ static const struct {
 	{ "sched:sched_process_exec", "programs that start are not counted" },
 };
 
-int recorder_status_read(
-	const struct store_reader *reader, int pid, struct recorder_status *ret_status)
+int recorder_text_read(const struct store_reader *reader, int pid, struct recorder_text *ret_status)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 };
-	struct recorder_status status = { 0 };
+	struct recorder_text status = { 0 };
 	int r = store_reader_status(reader, &text, &status.pid, &status.told_ns);
 
 	if (r == 1)
@@ -92,7 +91,7 @@ static char state_of(int pid)
 	return name_end && name_end[1] == ' ' ? name_end[2] : 0;
 }
 
-static bool is_silent(const struct recorder_status *status, uint64_t now_ns)
+static bool is_silent(const struct recorder_text *status, uint64_t now_ns)
 {
 	return status->running && now_ns - MIN(now_ns, status->told_ns) > SILENT_NS;
 }
@@ -117,7 +116,7 @@ static void print_silent(int pid, const char *since, const char *age)
 	putchar('\n');
 }
 
-static void print_told(const struct recorder_status *status, uint64_t now_ns, bool utc)
+static void print_told(const struct recorder_text *status, uint64_t now_ns, bool utc)
 {
 	uint64_t age_ns = now_ns - MIN(now_ns, status->told_ns);
 	char shown[TIME_TEXT_SIZE], age[32];
@@ -390,7 +389,7 @@ static void print_rungs(const char *missing)
 	}
 }
 
-void recorder_status_print(const struct recorder_status *status, uint64_t now_ns, bool utc)
+void recorder_text_print(const struct recorder_text *status, uint64_t now_ns, bool utc)
 {
 	const struct recorder_progress *progress = &status->progress;
 
@@ -409,8 +408,7 @@ void recorder_status_print(const struct recorder_status *status, uint64_t now_ns
 	print_rungs(progress->missing);
 }
 
-void recorder_status_json(
-	const struct recorder_status *status, uint64_t now_ns, struct buffer *json)
+void recorder_text_json(const struct recorder_text *status, uint64_t now_ns, struct buffer *json)
 {
 	bool silent = is_silent(status, now_ns);
 	char shown[TIME_TEXT_SIZE];

@@ -8,7 +8,7 @@
 #include "recorder/run/progress.h"
 #include "store/read/store-reader.h"
 
-struct recorder_status {
+struct recorder_text {
 	bool there; /* it told something that can be understood */
 	bool running; /* it still holds the store's lock */
 	int pid;
@@ -17,9 +17,8 @@ struct recorder_status {
 };
 
 /* `pid` is of who holds the store's lock, 0: nobody. 0 or -ENOMEM. */
-int recorder_status_read(
-	const struct store_reader *reader, int pid, struct recorder_status *ret_status);
-void recorder_status_print(const struct recorder_status *status, uint64_t now_ns, bool utc);
+int recorder_text_read(
+	const struct store_reader *reader, int pid, struct recorder_text *ret_status);
+void recorder_text_print(const struct recorder_text *status, uint64_t now_ns, bool utc);
 /* An object, or null. */
-void recorder_status_json(
-	const struct recorder_status *status, uint64_t now_ns, struct buffer *json);
+void recorder_text_json(const struct recorder_text *status, uint64_t now_ns, struct buffer *json);

@@ -112,7 +112,8 @@ int screen_nothing(const struct invocation *invocation, struct store_reader *rea
 		coverage_put_json(coverage, window, &json);
 		code = screen_print(&json);
 	}
-	return code == EXIT_DONE ? answer_nothing(invocation, reader, window, coverage) : code;
+	return code == EXIT_DONE ? coverage_line_nothing(invocation, reader, window, coverage)
+				 : code;
 }
 
 int screen_print(const struct buffer *text)

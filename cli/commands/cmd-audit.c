@@ -36,10 +36,10 @@ struct audit {
 	const struct invocation *invocation;
 	uint64_t begin_ns, monotonic_ns; /* both clocks, when it began */
 	struct audit_options options;
-	struct recorder_status status;
-	struct progress progress;
+	struct recorder_text status;
+	struct progress_line progress;
 	struct report report;
-	struct patience *patience; /* in the process that does it */
+	struct watchdog_child *patience; /* in the process that does it */
 };
 
 /* The wall clock as it was when it began, and as long as it is since: one that is set meanwhile changes no rate. */
@@ -86,7 +86,7 @@ static int read_recorder(struct audit *audit, struct error *error)
 	struct store_reader *reader = audit->options.reader;
 	int pid = store_reader_recorder(reader, NULL);
 	struct store_totals totals = { 0 };
-	int r = recorder_status_read(reader, pid, &audit->status);
+	int r = recorder_text_read(reader, pid, &audit->status);
 
 	if (r == 0)
 		r = store_reader_totals(reader, &totals, error);
@@ -185,21 +185,21 @@ static int run_audit(struct audit *audit)
 	if (audit->options.watch_ns)
 		say(audit->invocation, "watching the host for %s",
 			duration_format(audit->options.watch_ns, watch, sizeof(watch)));
-	audit->options.progress = progress_show;
+	audit->options.progress = progress_line_show;
 	audit->options.progress_context = &audit->progress;
-	progress_start(&audit->progress, "watching, then reading what was recorded",
+	progress_line_start(&audit->progress, "watching, then reading what was recorded",
 		option_given(audit->invocation, "quiet"));
 	r = audit_run(&audit->options, &audit->report, &error);
-	progress_end(&audit->progress);
+	progress_line_end(&audit->progress);
 	return r < 0 ? fail(r, &error) : print(audit);
 }
 
 static bool enter(void *context, const char *what)
 {
-	return patience_enter(((struct audit *)context)->patience, what);
+	return watchdog_child_enter(((struct audit *)context)->patience, what);
 }
 
-static int work(void *context, struct patience *patience)
+static int work(void *context, struct watchdog_child *patience)
 {
 	struct audit *audit = context;
 	int r;
@@ -222,7 +222,7 @@ static void gave_up(void *context, const char *what)
 static int run(const struct invocation *invocation)
 {
 	struct audit audit = { .invocation = invocation };
-	const struct patience_work patience = { .limit_ns = AUDIT_PATIENCE_S * NSEC_PER_SEC,
+	const struct watchdog_child_work patience = { .limit_ns = AUDIT_PATIENCE_S * NSEC_PER_SEC,
 		.work = work,
 		.gave_up = gave_up,
 		.context = &audit };
@@ -232,7 +232,7 @@ static int run(const struct invocation *invocation)
 	audit.options.context = &audit;
 	audit.options.enter = enter;
 	if (r == EXIT_DONE)
-		r = patience_run(&patience);
+		r = watchdog_child_run(&patience);
 	if (r >= 0)
 		return r;
 	error_set(&error, r, "the audit could not be done: %s", strerror(-r));

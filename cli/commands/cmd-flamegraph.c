@@ -62,7 +62,7 @@ static void say_left_out(const struct invocation *invocation, const struct flame
 		say(invocation, "%s: --min-share 0 shows all", frames);
 }
 
-static int write_graph(const struct invocation *invocation, const struct asked *asked,
+static int write_graph(const struct invocation *invocation, const struct query_args *asked,
 	double min_share, const struct fold *fold)
 {
 	const char *title = option_value(invocation, "title");
@@ -85,10 +85,11 @@ static int write_graph(const struct invocation *invocation, const struct asked *
 	r = flamegraph_write(&(struct flamegraph){ &flame, title ? title : "CPU stacks",
 				     (const char *)head.data },
 		&output);
-	return answer_commit(invocation, &output, r, &fold->coverage);
+	return coverage_line_commit(invocation, &output, r, &fold->coverage);
 }
 
-static int answer(const struct invocation *invocation, const struct asked *asked, double min_share)
+static int answer(
+	const struct invocation *invocation, const struct query_args *asked, double min_share)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	_cleanup_(fold_done) struct fold fold = { 0 };
@@ -99,22 +100,22 @@ static int answer(const struct invocation *invocation, const struct asked *asked
 	if (r < 0)
 		return fail(r, &error);
 	say_window(invocation, &asked->question.window);
-	r = asked_fold(invocation, asked, reader, by_kind, &fold);
+	r = query_args_fold(invocation, asked, reader, by_kind, &fold);
 	return r == EXIT_DONE ? write_graph(invocation, asked, min_share, &fold) : r;
 }
 
 static int run(const struct invocation *invocation)
 {
 	const char *share = option_value(invocation, "min-share");
-	struct asked asked = { 0 };
+	struct query_args asked = { 0 };
 	double min_share = MIN_SHARE;
-	int r = asked_parse(invocation, &asked);
+	int r = query_args_parse(invocation, &asked);
 
 	if (r == EXIT_DONE && share)
 		r = parse_share(share, &min_share);
 	if (r == EXIT_DONE)
 		r = answer(invocation, &asked, min_share);
-	asked_done(&asked);
+	query_args_done(&asked);
 	return r;
 }
 

@@ -279,7 +279,7 @@ static int read_series(struct gauges_answer *answer, struct store_reader *reader
 {
 	const struct invocation *invocation = answer->invocation;
 	struct error error = { 0 };
-	struct progress progress;
+	struct progress_line progress;
 	const struct series_options of = {
 		.question = answer->question,
 		.names = answer->names,
@@ -288,14 +288,14 @@ static int read_series(struct gauges_answer *answer, struct store_reader *reader
 		       : option_given(invocation, "csv") ? see_for_csv
 							 : see_for_table,
 		.context = answer,
-		.progress = progress_show,
+		.progress = progress_line_show,
 		.progress_context = &progress,
 	};
 	int r;
 
-	progress_start(&progress, "segments", option_given(invocation, "quiet"));
+	progress_line_start(&progress, "segments", option_given(invocation, "quiet"));
 	r = series_run(reader, &of, &answer->coverage, &error);
-	progress_end(&progress);
+	progress_line_end(&progress);
 	return r < 0 ? fail(r, &error) : EXIT_DONE;
 }
 
@@ -327,7 +327,7 @@ static int say_all_unknown(const struct gauges_answer *answer, struct store_read
 static int answer_none(const struct gauges_answer *answer, struct store_reader *reader)
 {
 	if (!answer->coverage.covered_ns)
-		return answer_nothing(
+		return coverage_line_nothing(
 			answer->invocation, reader, &answer->question.window, &answer->coverage);
 	if (answer->names.count)
 		return say_all_unknown(answer, reader);
@@ -371,7 +371,7 @@ static int run_answer(struct gauges_answer *answer)
 	if (r == EXIT_DONE && say_all_unknown(answer, reader) == EXIT_FAILED)
 		return EXIT_FAILED;
 	say_covered(answer, reader);
-	return r == EXIT_DONE ? answer_code(invocation, &answer->coverage) : r;
+	return r == EXIT_DONE ? coverage_line_code(invocation, &answer->coverage) : r;
 }
 
 static int run(const struct invocation *invocation)

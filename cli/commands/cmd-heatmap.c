@@ -34,7 +34,7 @@ static const char about[] =
 	"and --user leave of the load the time in the kernel, and out of it.\n\n" WINDOW_ABOUT;
 
 struct heatmap {
-	struct asked asked;
+	struct query_args asked;
 	struct terminal terminal;
 	unsigned int threads;
 	uint32_t fractions;
@@ -50,12 +50,12 @@ static void heatmap_done(struct heatmap *map)
 	free(map->heats);
 	scanned_done(&map->scanned);
 	heat_marks_done(&map->marks);
-	asked_done(&map->asked);
+	query_args_done(&map->asked);
 }
 
 static int parse_options(const struct invocation *invocation, struct heatmap *map)
 {
-	int r = asked_parse(invocation, &map->asked);
+	int r = query_args_parse(invocation, &map->asked);
 
 	if (r == EXIT_DONE)
 		r = screen_read(invocation, &map->terminal);
@@ -105,22 +105,22 @@ static int make_heats(struct heatmap *map, enum heat_rows by)
 static int read_window(const struct invocation *invocation, struct heatmap *map,
 	struct store_reader *reader, struct error *error)
 {
-	struct progress progress;
+	struct progress_line progress;
 	const struct scan_options scan = {
 		.question = map->asked.question,
 		.threads = map->threads,
 		.add = add,
 		.context = map,
-		.progress = progress_show,
+		.progress = progress_line_show,
 		.progress_context = &progress,
 	};
 	int r = make_heats(map, option_given(invocation, "per-cpu") ? HEAT_CPUS : HEAT_FRACTIONS);
 
 	if (r < 0)
 		return r;
-	progress_start(&progress, "segments", option_given(invocation, "quiet"));
+	progress_line_start(&progress, "segments", option_given(invocation, "quiet"));
 	r = scan_run(reader, &scan, &map->scanned, error);
-	progress_end(&progress);
+	progress_line_end(&progress);
 	for (unsigned int i = 1; r == 0 && i < map->threads; i++)
 		r = heat_merge(map->heats[0], map->heats[i]);
 	if (r == 0)
@@ -196,7 +196,7 @@ static int answer(const struct invocation *invocation, struct heatmap *map)
 	}
 	code = option_given(invocation, "json") ? print_json(map) : print(invocation, map);
 	say_missing(invocation, reader, window, coverage);
-	return code == EXIT_DONE ? answer_code(invocation, coverage) : code;
+	return code == EXIT_DONE ? coverage_line_code(invocation, coverage) : code;
 }
 
 static int run(const struct invocation *invocation)

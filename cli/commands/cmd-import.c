@@ -185,7 +185,7 @@ static int import_one(const struct invocation *invocation, struct import_file *f
 	bool is_followed, struct import_options *import, struct store_writer *writer,
 	struct zstd_stream **stream)
 {
-	struct progress progress;
+	struct progress_line progress;
 	struct import_result result;
 	struct error error = { 0 };
 	int r;
@@ -195,11 +195,11 @@ static int import_one(const struct invocation *invocation, struct import_file *f
 		r = is_followed ? import_file_pass(file, stream) : 0;
 		return r < 0 ? fail(r, NULL) : EXIT_DONE;
 	}
-	progress_start(&progress, file->path, option_given(invocation, "quiet"));
-	import->progress = progress_show;
+	progress_line_start(&progress, file->path, option_given(invocation, "quiet"));
+	import->progress = progress_line_show;
 	import->context = &progress;
 	r = import_file_run(file, import, writer, stream, &result, &error);
-	progress_end(&progress);
+	progress_line_end(&progress);
 	if (r == 0)
 		r = store_writer_note_import(writer, file->id, file->path, &error);
 	if (r < 0)

@@ -44,7 +44,7 @@ enum format {
 };
 
 struct query {
-	struct asked asked;
+	struct query_args asked;
 	enum format format;
 	enum folded_weight weight;
 	bool split;
@@ -100,7 +100,7 @@ static int parse_options(const struct invocation *invocation, struct query *ret)
 	static const char *const formats[] = { "flamescope", "folded", "json", NULL };
 	static const char *const weights[] = { "samples", "period", NULL };
 	static const char *const parts[] = { "cpu", "comm", "pid", NULL };
-	int r = asked_parse(invocation, &ret->asked);
+	int r = query_args_parse(invocation, &ret->asked);
 	int format = 0, weight = 0, part = 0;
 
 	if (r == EXIT_DONE)
@@ -192,7 +192,7 @@ static int answer_split(const struct invocation *invocation, const struct query 
 	struct error error = { 0 };
 	int r = write_parts(invocation, query, selection, &error);
 
-	return r < 0 ? fail(r, &error) : answer_code(invocation, &selection->coverage);
+	return r < 0 ? fail(r, &error) : coverage_line_code(invocation, &selection->coverage);
 }
 
 static int answer_flamescope(
@@ -207,13 +207,13 @@ static int answer_flamescope(
 	int r;
 
 	question.threads = screen_threads();
-	asked_keep_memory();
+	query_args_keep_memory();
 	r = selection_make(reader, &question, &selection, &error);
 
 	if (r < 0)
 		return fail(r, &error);
 	if (!selection->rows.count)
-		return answer_nothing(invocation, reader, window, &selection->coverage);
+		return coverage_line_nothing(invocation, reader, window, &selection->coverage);
 	say_coverage(invocation, reader, window, selection->rows.count, &selection->coverage);
 	if (option_given(invocation, "verbose"))
 		say(invocation, "segments opened: %zu", selection->opened);
@@ -223,7 +223,7 @@ static int answer_flamescope(
 	if (r < 0)
 		return fail(r, &error);
 	r = flamescope_write(selection, &flamescope, &output);
-	return answer_commit(invocation, &output, r, &selection->coverage);
+	return coverage_line_commit(invocation, &output, r, &selection->coverage);
 }
 
 static int answer_folded(
@@ -233,7 +233,7 @@ static int answer_folded(
 	const struct fold_options weighed = { .weight = query->weight };
 	struct output output;
 	struct error error = { 0 };
-	int r = asked_fold(invocation, &query->asked, reader, weighed, &fold);
+	int r = query_args_fold(invocation, &query->asked, reader, weighed, &fold);
 
 	if (r != EXIT_DONE)
 		return r;
@@ -241,7 +241,7 @@ static int answer_folded(
 	if (r < 0)
 		return fail(r, &error);
 	r = folded_write(fold.folded, &output);
-	return answer_commit(invocation, &output, r, &fold.coverage);
+	return coverage_line_commit(invocation, &output, r, &fold.coverage);
 }
 
 /* Its coverage is known, and written, when all samples are. */
@@ -269,14 +269,14 @@ static int answer_json(
 		output_done(&output);
 		return EXIT_DONE;
 	}
-	code = answer_commit(invocation, &output, r, cursor_coverage(cursor));
+	code = coverage_line_commit(invocation, &output, r, cursor_coverage(cursor));
 	if (code == EXIT_FAILED)
 		return code;
 	if (samples) {
 		say_coverage(invocation, reader, window, samples, cursor_coverage(cursor));
 		return code;
 	}
-	return answer_nothing(invocation, reader, window, cursor_coverage(cursor));
+	return coverage_line_nothing(invocation, reader, window, cursor_coverage(cursor));
 }
 
 static int answer(const struct invocation *invocation, const struct query *query)
@@ -304,7 +304,7 @@ static int run(const struct invocation *invocation)
 
 	if (r == EXIT_DONE)
 		r = answer(invocation, &query);
-	asked_done(&query.asked);
+	query_args_done(&query.asked);
 	return r;
 }
 

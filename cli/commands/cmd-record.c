@@ -205,7 +205,7 @@ static void never_wait_for_readers(void)
 static void talk(bool live, const char *text, const char *more)
 {
 	if (live)
-		progress_clear();
+		progress_line_clear();
 	fprintf(stderr, "perftape: %s%s\n", text, more);
 }
 
@@ -301,7 +301,7 @@ static void show_line(const struct recorder_progress *progress)
 		progress->cpu_ns / 1e7 / MAX(progress->elapsed_ns / 1e9, 0.1), progress->event,
 		(unsigned long long)progress->cpus, progress->cpus == 1 ? "" : "s",
 		(unsigned long long)progress->segments);
-	progress_line(progress->stopping ? "sealing what is left" : text);
+	progress_line_line(progress->stopping ? "sealing what is left" : text);
 }
 
 static void show_progress(void *context, const struct recorder_progress *progress)
@@ -531,7 +531,7 @@ static int record(struct recording *recording, struct recorder_options *asked)
 	r = recorder_run(recorder, store_path(invocation), writer, &progress, &error);
 	recording_stopping(recording);
 	if (recording->live)
-		progress_clear();
+		progress_line_clear();
 	tell_recovered(&progress, false);
 	tell_warning(&progress, false);
 	tell_log_trouble(&progress, false);

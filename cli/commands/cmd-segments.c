@@ -197,9 +197,9 @@ static int print(const struct invocation *invocation, struct store_reader *reade
 	else if (!asked || segments->list.count)
 		print_table(invocation, reader, segments, asked ? asked : &all, &coverage);
 	if (code == EXIT_DONE && asked && !segments->list.count)
-		code = answer_nothing(invocation, reader, &window, &coverage);
+		code = coverage_line_nothing(invocation, reader, &window, &coverage);
 	else if (code == EXIT_DONE)
-		code = answer_code(invocation, &coverage);
+		code = coverage_line_code(invocation, &coverage);
 	if (code == EXIT_PARTIAL)
 		say_coverage(invocation, reader, &window, samples_of(segments), &coverage);
 	array_done(&coverage.gaps);

@@ -108,15 +108,15 @@ static int add_all(
 	const struct invocation *invocation, struct snapshot *snapshot, struct error *error)
 {
 	const struct store_segments *segments = &snapshot->loader.segments;
-	struct progress progress;
+	struct progress_line progress;
 	int r = 0;
 
-	progress_start(&progress, "segments", option_given(invocation, "quiet"));
+	progress_line_start(&progress, "segments", option_given(invocation, "quiet"));
 	for (size_t i = 0; r == 0 && i < segments->list.count; i++) {
 		r = add_segment(snapshot, &segments->list.items[i], error);
-		progress_show(&progress, i + 1, segments->list.count);
+		progress_line_show(&progress, i + 1, segments->list.count);
 	}
-	progress_end(&progress);
+	progress_line_end(&progress);
 	if (r == 0)
 		r = loader_each_later(&snapshot->loader, take_later_losses, snapshot, error);
 	if (r == 0)
@@ -139,7 +139,7 @@ static int write_file(
 	r = add_all(invocation, snapshot, &error);
 	if (r == 0 && !snapshot->segments) {
 		output_done(&snapshot->output);
-		return answer_nothing(invocation, reader, window, coverage);
+		return coverage_line_nothing(invocation, reader, window, coverage);
 	}
 	if (r == 0)
 		r = output_commit(&snapshot->output, &error);
@@ -150,7 +150,7 @@ static int write_file(
 	say(invocation, "%s: %llu segment%s, %s", path, (unsigned long long)snapshot->segments,
 		snapshot->segments == 1 ? "" : "s",
 		size_format(snapshot->bytes, size, sizeof(size)));
-	return answer_code(invocation, coverage);
+	return coverage_line_code(invocation, coverage);
 }
 
 static int make(const struct invocation *invocation, const struct question *question)

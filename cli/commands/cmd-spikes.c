@@ -48,7 +48,7 @@ struct answer {
 	uint64_t limit;
 	uint64_t found;
 	struct spikes spikes;
-	struct progress progress;
+	struct progress_line progress;
 };
 
 static void answer_done(struct answer *answer)
@@ -203,11 +203,11 @@ static int find(struct answer *answer, struct store_reader *reader)
 	struct error error = { 0 };
 	int r;
 
-	progress_start(&answer->progress, "segments", option_given(invocation, "quiet"));
-	answer->options.progress = progress_show;
+	progress_line_start(&answer->progress, "segments", option_given(invocation, "quiet"));
+	answer->options.progress = progress_line_show;
 	answer->options.progress_context = &answer->progress;
 	r = spikes_find(reader, &answer->options, &answer->spikes, &error);
-	progress_end(&answer->progress);
+	progress_line_end(&answer->progress);
 	answer->found = answer->spikes.list.count;
 	if (r == 0 && answer->limit)
 		spikes_limit(&answer->spikes, answer->limit);
@@ -238,7 +238,7 @@ static int run_answer(struct answer *answer)
 	r = print(answer);
 	say_found(answer);
 	say_covered(answer, reader);
-	return r == EXIT_DONE ? answer_code(invocation, coverage) : r;
+	return r == EXIT_DONE ? coverage_line_code(invocation, coverage) : r;
 }
 
 static int run(const struct invocation *invocation)

@@ -27,7 +27,7 @@ struct status {
 	uint64_t now_ns;
 	int pid; /* of the recorder; 0: none runs */
 	uint64_t since_ns;
-	struct recorder_status told;
+	struct recorder_text told;
 	struct store_totals totals;
 	struct store_limits limits;
 	struct store_gone_list gone;
@@ -86,7 +86,7 @@ static int read_status(struct status *status, struct store_reader *reader, struc
 	status->path = store_reader_path(reader);
 	status->now_ns = clock_ns(CLOCK_REALTIME);
 	status->pid = store_reader_recorder(reader, &status->since_ns);
-	r = recorder_status_read(reader, status->pid, &status->told);
+	r = recorder_text_read(reader, status->pid, &status->told);
 	if (r == 0)
 		r = store_reader_totals(reader, &status->totals, error);
 	if (r == 0)
@@ -198,7 +198,7 @@ static void print_status(const struct status *status, bool utc)
 
 	printf("store      %s\n", status->path);
 	print_recorder(status, utc);
-	recorder_status_print(&status->told, status->now_ns, utc);
+	recorder_text_print(&status->told, status->now_ns, utc);
 	printf("segments   %llu", (unsigned long long)totals->segments);
 	if (totals->unsealed)
 		printf(", %llu not sealed yet", (unsigned long long)totals->unsealed);
@@ -302,7 +302,7 @@ static void put_status(struct buffer *json, const struct status *status)
 	json_key(json, "stopped");
 	put_stopped(json, last);
 	json_key(json, "recording");
-	recorder_status_json(&status->told, status->now_ns, json);
+	recorder_text_json(&status->told, status->now_ns, json);
 	json_close(json, '}');
 	buffer_text(json, "\n");
 }

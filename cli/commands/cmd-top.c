@@ -35,7 +35,7 @@ static const char about[] =
 	"work; interrupts are told apart by the functions in the stacks.\n\n" WINDOW_ABOUT;
 
 struct top {
-	struct asked asked;
+	struct query_args asked;
 	uint64_t started_ns; /* CLOCK_MONOTONIC */
 	uint64_t around_ns;
 	struct terminal terminal;
@@ -54,13 +54,13 @@ static void top_done(struct top *top)
 	scanned_done(&top->scanned);
 	baseline_done(&top->baseline);
 	ranking_done(&top->ranking);
-	asked_done(&top->asked);
+	query_args_done(&top->asked);
 }
 
 static int parse_options(const struct invocation *invocation, struct top *top)
 {
 	const char *around = option_value(invocation, "baseline");
-	int r = asked_parse(invocation, &top->asked);
+	int r = query_args_parse(invocation, &top->asked);
 
 	top->around_ns = 12 * 3600 * NSEC_PER_SEC;
 	if (r == EXIT_DONE)
@@ -82,13 +82,13 @@ static int add(void *context, unsigned int worker, const struct store_segment *s
 static int read_window(const struct invocation *invocation, struct top *top,
 	struct store_reader *reader, struct error *error)
 {
-	struct progress progress;
+	struct progress_line progress;
 	const struct scan_options scan = {
 		.question = top->asked.question,
 		.threads = top->threads,
 		.add = add,
 		.context = top,
-		.progress = progress_show,
+		.progress = progress_line_show,
 		.progress_context = &progress,
 	};
 	int r = 0;
@@ -100,9 +100,9 @@ static int read_window(const struct invocation *invocation, struct top *top,
 		r = tally_new(&top->tallies[i]);
 	if (r < 0)
 		return r;
-	progress_start(&progress, "segments", option_given(invocation, "quiet"));
+	progress_line_start(&progress, "segments", option_given(invocation, "quiet"));
 	r = scan_run(reader, &scan, &top->scanned, error);
-	progress_end(&progress);
+	progress_line_end(&progress);
 	for (unsigned int i = 1; r == 0 && i < top->threads; i++)
 		r = tally_merge(top->tallies[0], top->tallies[i]);
 	return r;
@@ -210,7 +210,7 @@ static int answer(const struct invocation *invocation, struct top *top)
 		return fail(r, &error);
 	code = option_given(invocation, "json") ? print_json(top) : print_screen(invocation, top);
 	say_missing(invocation, reader, window, coverage);
-	return code == EXIT_DONE ? answer_code(invocation, coverage) : code;
+	return code == EXIT_DONE ? coverage_line_code(invocation, coverage) : code;
 }
 
 static int run(const struct invocation *invocation)

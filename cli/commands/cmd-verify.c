@@ -25,7 +25,7 @@ static void print_finding(void *context, const char *file, const char *what)
 {
 	size_t size = strlen(file);
 
-	progress_end(context);
+	progress_line_end(context);
 	if (strncmp(what, file, size) == 0 && what[size] == ':')
 		printf("%s\n", what);
 	else
@@ -78,7 +78,7 @@ static int run(const struct invocation *invocation)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	struct store_verified verified = { 0 };
-	struct progress progress;
+	struct progress_line progress;
 	struct error error = { 0 };
 	int r = option_given(invocation, "rebuild") ? rebuild(invocation) : EXIT_DONE;
 
@@ -88,9 +88,10 @@ static int run(const struct invocation *invocation)
 	r = store_reader_open(store_path(invocation), &reader, &error);
 	if (r < 0)
 		return fail(r, &error);
-	progress_start(&progress, "bytes", option_given(invocation, "quiet"));
-	r = store_reader_verify(reader, print_finding, progress_show, &progress, &verified, &error);
-	progress_end(&progress);
+	progress_line_start(&progress, "bytes", option_given(invocation, "quiet"));
+	r = store_reader_verify(
+		reader, print_finding, progress_line_show, &progress, &verified, &error);
+	progress_line_end(&progress);
 	return r < 0 ? fail(r, &error) : tell(invocation, &verified);
 }
 

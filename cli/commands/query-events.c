@@ -116,11 +116,12 @@ static int finish(
 		event_cursor_put_told_json(&answer->told, &answer->output.text);
 	if (answer->json)
 		coverage_put_json(coverage, &question->window, &answer->output.text);
-	code = answer_commit(answer->invocation, &answer->output, 0, coverage);
+	code = coverage_line_commit(answer->invocation, &answer->output, 0, coverage);
 	if (code == EXIT_FAILED)
 		return code;
 	if (!answer->told.count && !coverage->covered_ns)
-		return answer_nothing(answer->invocation, reader, &question->window, coverage);
+		return coverage_line_nothing(
+			answer->invocation, reader, &question->window, coverage);
 	say_events(answer, &answer->told);
 	say_over(answer, &answer->told);
 	say_missing(answer->invocation, reader, &question->window, coverage);

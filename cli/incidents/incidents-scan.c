@@ -27,7 +27,7 @@ struct scan {
 	struct episodes episodes;
 	array_of(enum covered) covered; /* of each episode, as far as it was recorded */
 	struct episode_table table; /* of --all */
-	struct additions additions;
+	struct log_add additions;
 	uint64_t count; /* incidents so far */
 	uint64_t forged; /* that the store knows to be */
 	uint64_t shown;
@@ -40,7 +40,7 @@ static void scan_done(struct scan *scan)
 	episodes_done(&scan->episodes);
 	array_done(&scan->covered);
 	buffer_done(&scan->table.out);
-	additions_done(&scan->additions);
+	log_add_done(&scan->additions);
 	log_map_done(&scan->map);
 	log_input_done(&scan->log);
 }
@@ -116,7 +116,7 @@ static void take_incident(void *context, const struct incident *given)
 	incident.boot_id = place.boot_id;
 	queue_map_add(&scan->map, &place, &incident.fields, queue_cpu);
 	if (r == 0 && option_given(scan->invocation, "add"))
-		r = additions_put(
+		r = log_add_put(
 			&scan->additions, &incident, &place, source_text(scan, &incident, source));
 	if (r == 0)
 		r = show_incident(scan, &incident, place.covered);
@@ -140,18 +140,18 @@ static int read_span(const struct scan *scan, struct scanner *scanner, char *pie
 static int read_kept(
 	const struct scan *scan, struct scanner *scanner, char *piece, uint64_t *ret_offset)
 {
-	struct progress progress;
+	struct progress_line progress;
 	ssize_t got = 1;
 	int r = 0;
 
-	progress_start(&progress, "scanning", option_given(scan->invocation, "quiet"));
+	progress_line_start(&progress, "scanning", option_given(scan->invocation, "quiet"));
 	while (r == 0 && got > 0) {
 		got = log_input_read_at(&scan->log, piece, PIECE_BYTES, *ret_offset);
 		r = got > 0 ? scanner_feed(scanner, piece, got) : got;
 		*ret_offset += MAX(got, 0);
-		progress_show(&progress, MIN(*ret_offset, scan->log.size), scan->log.size);
+		progress_line_show(&progress, MIN(*ret_offset, scan->log.size), scan->log.size);
 	}
-	progress_end(&progress);
+	progress_line_end(&progress);
 	return r;
 }
 
@@ -329,13 +329,13 @@ int incidents_scan(const struct invocation *invocation, const char *path)
 	if (r == 0)
 		r = scan_log(&scan, &summary, &error);
 	if (r == 0 && option_given(invocation, "add"))
-		r = additions_write(&scan.additions, store_path(invocation), &error);
+		r = log_add_write(&scan.additions, store_path(invocation), &error);
 	if (r < 0)
 		return fail(r, &error);
 	if (scan.json)
 		print_coverage(&scan, &summary);
 	if (option_given(invocation, "add"))
-		additions_tell(&scan.additions, invocation);
+		log_add_tell(&scan.additions, invocation);
 	print_losses(&scan, &summary);
 	return EXIT_DONE;
 }

@@ -15,14 +15,14 @@ static void addition_done(struct store_incident *incident)
 	free((char *)incident->boot_id);
 }
 
-void additions_done(struct additions *additions)
+void log_add_done(struct log_add *additions)
 {
 	for (size_t i = 0; i < additions->list.count; i++)
 		addition_done(&additions->list.items[i]);
 	array_done(&additions->list);
 }
 
-static int put(struct additions *additions, const struct incident *incident,
+static int put(struct log_add *additions, const struct incident *incident,
 	const struct log_place *place, const char *source)
 {
 	const struct moment *moment = &place->moment;
@@ -50,7 +50,7 @@ static int put(struct additions *additions, const struct incident *incident,
 	return -ENOMEM;
 }
 
-int additions_put(struct additions *additions, const struct incident *incident,
+int log_add_put(struct log_add *additions, const struct incident *incident,
 	const struct log_place *place, const char *source)
 {
 	if (place->how == LOG_PLACE_LINE)
@@ -62,7 +62,7 @@ int additions_put(struct additions *additions, const struct incident *incident,
 	return 0;
 }
 
-int additions_write(struct additions *additions, const char *store, struct error *error)
+int log_add_write(struct log_add *additions, const char *store, struct error *error)
 {
 	size_t count = additions->list.count;
 	int r = count ? incident_notes_reserve(store, count, 1, &additions->first_id, error) : 0;
@@ -74,7 +74,7 @@ int additions_write(struct additions *additions, const char *store, struct error
 	return incident_notes_add(store, additions->list.items, count, error);
 }
 
-void additions_tell(const struct additions *additions, const struct invocation *invocation)
+void log_add_tell(const struct log_add *additions, const struct invocation *invocation)
 {
 	size_t count = additions->list.count;
 

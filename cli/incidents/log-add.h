@@ -6,17 +6,17 @@
 #include "cli/options/command.h"
 #include "cli/window/log-map.h"
 
-struct additions {
+struct log_add {
 	array_of(struct store_incident) list; /* with texts of their own */
 	uint64_t first_id; /* once they are written */
 	uint64_t known;
 	uint64_t timeless; /* of which not even a store knows the time */
 };
 
-int additions_put(struct additions *additions, const struct incident *incident,
+int log_add_put(struct log_add *additions, const struct incident *incident,
 	const struct log_place *place, const char *source);
-void additions_done(struct additions *additions);
+void log_add_done(struct log_add *additions);
 
 /* All of them, in order, each with a number of its own. */
-int additions_write(struct additions *additions, const char *store, struct error *error);
-void additions_tell(const struct additions *additions, const struct invocation *invocation);
+int log_add_write(struct log_add *additions, const char *store, struct error *error);
+void log_add_tell(const struct log_add *additions, const struct invocation *invocation);

@@ -56,15 +56,15 @@ static const struct option *find_option(const struct command *section, const cha
 
 static int unknown_setting(const struct command *section, const char *name, struct error *error)
 {
-	struct nearest nearest;
+	struct did_you_mean nearest;
 
 	if (!section && find_option(&command_record, name))
 		return error_set(error, -EINVAL,
 			"'%s' is a setting of record: it belongs behind a line [record]", name);
-	nearest_init(&nearest, name);
+	did_you_mean_init(&nearest, name);
 	for (const struct option *option = options_of(section); option->name; option++)
 		if (is_setting(section, option->name))
-			nearest_offer(&nearest, option->name);
+			did_you_mean_offer(&nearest, option->name);
 	if (nearest.best)
 		return error_set(error, -EINVAL, "unknown setting '%s'; did you mean '%s'?", name,
 			nearest.best);

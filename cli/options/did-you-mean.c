@@ -30,12 +30,12 @@ static size_t distance(const char *a, const char *b)
 	return row[b_size];
 }
 
-void nearest_init(struct nearest *nearest, const char *text)
+void did_you_mean_init(struct did_you_mean *nearest, const char *text)
 {
-	*nearest = (struct nearest){ .text = text, .distance = (strlen(text) + 1) / 2 };
+	*nearest = (struct did_you_mean){ .text = text, .distance = (strlen(text) + 1) / 2 };
 }
 
-void nearest_offer(struct nearest *nearest, const char *name)
+void did_you_mean_offer(struct did_you_mean *nearest, const char *name)
 {
 	size_t changes = distance(nearest->text, name);
 

@@ -7,11 +7,11 @@
  * The name that a person may have meant: of those offered one after the other, the one with the fewest letters to change, when that is
  * fewer than half of them.
  */
-struct nearest {
+struct did_you_mean {
 	const char *text;
 	const char *best; /* NULL: none is near */
 	size_t distance;
 };
 
-void nearest_init(struct nearest *nearest, const char *text);
-void nearest_offer(struct nearest *nearest, const char *name);
+void did_you_mean_init(struct did_you_mean *nearest, const char *text);
+void did_you_mean_offer(struct did_you_mean *nearest, const char *name);

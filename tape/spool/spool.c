@@ -311,13 +311,13 @@ static int decode_block(const struct header *header, const uint8_t *frame,
 }
 
 /* Where the sound blocks end, and the number of the next one. */
-struct progress {
+struct progress_line {
 	size_t at;
 	uint32_t number;
 };
 
 static int decode_blocks(const void *data, size_t size, const struct header *first,
-	struct spool_rows *rows, struct progress *progress)
+	struct spool_rows *rows, struct progress_line *progress)
 {
 	struct unpacking unpacking = { 0 };
 	struct header header;
@@ -354,7 +354,7 @@ static size_t written_size(const uint8_t *data, size_t size, size_t from)
 
 /* Can what follows be the beginning of the next block? */
 static bool is_torn(
-	const void *data, size_t size, const struct header *first, struct progress progress)
+	const void *data, size_t size, const struct header *first, struct progress_line progress)
 {
 	size_t written = written_size(data, size, progress.at), left = written - progress.at;
 	size_t behind = progress.at + HEADER_SIZE;
@@ -373,7 +373,7 @@ static bool is_torn(
 
 /* What the headers from there on say that there was, and up to where they say it. */
 static int add_damage(const void *data, size_t size, const struct header *first,
-	struct progress progress, struct tape *tape, uint64_t *told_bytes)
+	struct progress_line progress, struct tape *tape, uint64_t *told_bytes)
 {
 	struct tape_loss loss = {
 		.kind = TAPE_LOSS_DAMAGED,
@@ -399,7 +399,7 @@ static int add_damage(const void *data, size_t size, const struct header *first,
 }
 
 static int finish(const void *data, size_t size, const struct header *first,
-	struct progress progress, struct spool_rows *rows, struct spool_end *end,
+	struct progress_line progress, struct spool_rows *rows, struct spool_end *end,
 	struct tape **ret_tape)
 {
 	*end = (struct spool_end){ .good_bytes = progress.at, .told_bytes = progress.at };
@@ -420,7 +420,7 @@ int spool_decode(const void *data, size_t size, struct tape **ret_tape, struct s
 	struct error *error)
 {
 	_cleanup_(spool_rows_done) struct spool_rows rows = { 0 };
-	struct progress progress = { 0 };
+	struct progress_line progress = { 0 };
 	struct header first;
 	struct spool_end end;
 	int r;

@@ -26,57 +26,57 @@ static void gave_up(void *context, const char *what)
 	snprintf(told->text + size, sizeof(told->text) - size, "%s;", what);
 }
 
-static int hang_in_some(void *context, struct patience *patience)
+static int hang_in_some(void *context, struct watchdog_child *patience)
 {
 	static const char *const reads[] = { "well", "stuck", "well too", "stuck too" };
 	int passed_over = 0;
 
 	(void)context;
 	for (size_t i = 0; i < 4; i++)
-		if (!patience_enter(patience, reads[i]))
+		if (!watchdog_child_enter(patience, reads[i]))
 			passed_over++;
 		else if (i % 2)
 			pause();
-	patience_enter(patience, NULL);
+	watchdog_child_enter(patience, NULL);
 	/* at nothing it may take its time */
 	usleep(3 * LIMIT_NS / 1000);
 	return 40 + passed_over;
 }
 
-static int hang_in_all(void *context, struct patience *patience)
+static int hang_in_all(void *context, struct watchdog_child *patience)
 {
 	char name[16];
 
 	(void)context;
 	for (int i = 0; i < 1000; i++) {
 		snprintf(name, sizeof(name), "read %d", i);
-		if (patience_enter(patience, name))
+		if (watchdog_child_enter(patience, name))
 			pause();
 	}
 	return 0;
 }
 
-static int run(int (*work)(void *context, struct patience *patience), struct told *told)
+static int run(int (*work)(void *context, struct watchdog_child *patience), struct told *told)
 {
-	const struct patience_work patience = {
+	const struct watchdog_child_work patience = {
 		.limit_ns = LIMIT_NS, .work = work, .gave_up = gave_up, .context = told
 	};
 
 	*told = (struct told){ "" };
-	return patience_run(&patience);
+	return watchdog_child_run(&patience);
 }
 
 /* Three times as long as one that waits is left. */
-static int take_the_cpu(void *context, struct patience *patience)
+static int take_the_cpu(void *context, struct watchdog_child *patience)
 {
 	uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + 3 * LIMIT_NS;
 
 	(void)context;
-	if (!patience_enter(patience, "busy"))
+	if (!watchdog_child_enter(patience, "busy"))
 		return 1;
 	while (clock_ns(CLOCK_MONOTONIC) < end_ns)
 		;
-	patience_enter(patience, NULL);
+	watchdog_child_enter(patience, NULL);
 	return 5;
 }
 
@@ -106,13 +106,13 @@ static void test_bound(void)
 }
 
 /* One that does not end when it is killed: a process of its own that nobody ends. */
-static int leave_one_behind(void *context, struct patience *patience)
+static int leave_one_behind(void *context, struct watchdog_child *patience)
 {
 	pid_t *left = context, pid;
 
 	puts("before");
 	fflush(stdout);
-	if (!patience_enter(patience, "stuck")) {
+	if (!watchdog_child_enter(patience, "stuck")) {
 		puts("done");
 		return 7;
 	}
@@ -135,7 +135,7 @@ static void test_output(void)
 {
 	pid_t *left = mmap(
 		NULL, sizeof(*left), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	const struct patience_work patience = { .limit_ns = LIMIT_NS,
+	const struct watchdog_child_work patience = { .limit_ns = LIMIT_NS,
 		.work = leave_one_behind,
 		.gave_up = forget_what,
 		.context = left };
@@ -149,7 +149,7 @@ static void test_output(void)
 	fflush(stdout);
 	dup2(out[1], STDOUT_FILENO);
 	close(out[1]);
-	r = patience_run(&patience);
+	r = watchdog_child_run(&patience);
 	dup2(kept, STDOUT_FILENO);
 	close(kept);
 	close(other[1]);

@@ -11,7 +11,7 @@ static const char *shown(const char *text, size_t width)
 {
 	static char part[sizeof(line)];
 
-	snprintf(part, sizeof(part), "%.*s", (int)progress_fits(text, width), text);
+	snprintf(part, sizeof(part), "%.*s", (int)progress_line_fits(text, width), text);
 	return part;
 }
 
