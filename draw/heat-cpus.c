@@ -15,25 +15,25 @@
 static bool is_seen(const struct heat *heat, uint32_t cpu)
 {
 	for (uint32_t column = 0; column < heat->columns; column++) {
-		const struct load *cell = heat_cell(heat, cpu, column);
+		const struct stack_class *cell = heat_cell(heat, cpu, column);
 
-		if (cell->ns[LOAD_IDLE] || load_work_ns(cell))
+		if (cell->ns[STACK_CLASS_IDLE] || stack_class_work_ns(cell))
 			return true;
 	}
 	return false;
 }
 
-static enum load_kind most_of(const struct load *load)
+static enum stack_class_kind most_of(const struct stack_class *load)
 {
-	enum load_kind most = LOAD_USER;
+	enum stack_class_kind most = STACK_CLASS_USER;
 
-	for (int kind = LOAD_KERNEL; kind < LOAD_KINDS; kind++)
+	for (int kind = STACK_CLASS_KERNEL; kind < STACK_CLASS_KINDS; kind++)
 		if (load->ns[kind] > load->ns[most])
 			most = kind;
 	return most;
 }
 
-static void put_load(const struct drawing *drawing, enum load_kind kind, double value)
+static void put_load(const struct drawing *drawing, enum stack_class_kind kind, double value)
 {
 	static const char *const eighths[] = { " ", "\u2581", "\u2582", "\u2583", "\u2584",
 		"\u2585", "\u2586", "\u2587", "\u2588" };

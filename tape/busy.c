@@ -15,7 +15,7 @@
 /* Of one CPU in the slot that is being filled. */
 struct cpu {
 	array_of(uint32_t) samples;
-	uint64_t counts[LOAD_KINDS];
+	uint64_t counts[STACK_CLASS_KINDS];
 	bool seen; /* in the tape at all, by samples or by figures */
 };
 
@@ -23,7 +23,7 @@ struct making {
 	const struct tape *tape;
 	struct busy *busy;
 	struct busy_figures figures;
-	struct load_marks marks;
+	struct stack_class_marks marks;
 	uint64_t sample_ns;
 	bool works_only; /* there are no samples of idle CPUs: of what they did nothing is unseen */
 	array_of(struct cpu) cpus; /* by their numbers */
@@ -48,7 +48,7 @@ static void making_done(struct making *making)
 	array_done(&making->by_thread);
 	array_done(&making->by_function);
 	array_done(&making->thread_ids);
-	load_marks_done(&making->marks);
+	stack_class_marks_done(&making->marks);
 	busy_figures_done(&making->figures);
 }
 
@@ -100,7 +100,7 @@ static int making_init(struct making *making)
 	int r = busy_figures_make(tape, &making->figures);
 
 	if (r == 0)
-		r = load_marks_make(&making->marks, tape);
+		r = stack_class_marks_make(&making->marks, tape);
 	if (r == 0)
 		r = zeros(&making->by_thread, tape->threads.count);
 	if (r == 0)
@@ -157,11 +157,11 @@ static int add_thread(struct making *making, uint32_t thread, uint32_t *ret_id)
 	return r;
 }
 
-static enum load_kind kind_of(const struct making *making, const struct tape_sample *sample)
+static enum stack_class_kind kind_of(const struct making *making, const struct tape_sample *sample)
 {
 	const struct tape_thread *thread = &making->tape->threads.items[sample->thread];
 
-	return load_kind(
+	return stack_class_kind(
 		&making->marks, thread->pid == 0 && thread->tid == 0, sample->stack, sample->frame);
 }
 
@@ -244,17 +244,17 @@ static struct shares shares_of(const struct making *making, uint32_t number)
 	double there_ns = slot->length_ns -
 			  busy_figures_absent(&making->figures, number, slot->perf_ns, to_ns);
 	double sample_ns = making->sample_ns, held_ns, lost_ns;
-	double user_ns = cpu->counts[LOAD_USER] * sample_ns;
+	double user_ns = cpu->counts[STACK_CLASS_USER] * sample_ns;
 	struct shares shares = {
-		.kernel = cpu->counts[LOAD_KERNEL] * sample_ns,
-		.irq = cpu->counts[LOAD_IRQ] * sample_ns,
+		.kernel = cpu->counts[STACK_CLASS_KERNEL] * sample_ns,
+		.irq = cpu->counts[STACK_CLASS_IRQ] * sample_ns,
 		.gauges = -1,
 	};
 	double seen_ns, unseen_ns;
 	struct busy_account account;
 
 	shares.busy = user_ns + shares.kernel + shares.irq;
-	seen_ns = shares.busy + cpu->counts[LOAD_IDLE] * sample_ns;
+	seen_ns = shares.busy + cpu->counts[STACK_CLASS_IDLE] * sample_ns;
 	there_ns = MIN(MAX(there_ns, seen_ns), (double)slot->length_ns);
 	unseen_ns = there_ns - seen_ns;
 	if (busy_figures_account(&making->figures, number, slot->perf_ns, to_ns, &account))
@@ -325,7 +325,7 @@ static int end_slot(struct making *making)
 	if (r < 0 || busy->cells.count == cells)
 		return r;
 	making->slot.machine = making->machine_ns * 1000 / making->slot.length_ns /
-				       MAX(busy->cpus, load_host_cpus(making->tape)) +
+				       MAX(busy->cpus, stack_class_host_cpus(making->tape)) +
 			       0.5;
 	return array_push(&busy->slots, making->slot);
 }
@@ -333,7 +333,7 @@ static int end_slot(struct making *making)
 static int add_sample(struct making *making, uint32_t number)
 {
 	const struct tape_sample *sample = &making->tape->samples.items[number];
-	enum load_kind kind;
+	enum stack_class_kind kind;
 	struct cpu *cpu;
 
 	if (sample->cpu >= TAPE_CPUS_MAX)
@@ -343,7 +343,7 @@ static int add_sample(struct making *making, uint32_t number)
 	cpu = &making->cpus.items[sample->cpu];
 	kind = kind_of(making, sample);
 	cpu->counts[kind]++;
-	return kind == LOAD_IDLE ? 0 : array_push(&cpu->samples, number);
+	return kind == STACK_CLASS_IDLE ? 0 : array_push(&cpu->samples, number);
 }
 
 static int make_cells(struct making *making)
@@ -380,7 +380,7 @@ int busy_make(const struct tape *tape, struct busy *busy)
 	struct making making = {
 		.tape = tape,
 		.busy = busy,
-		.sample_ns = load_sample_ns(tape, 0),
+		.sample_ns = stack_class_sample_ns(tape, 0),
 		.works_only = counts_work(tape),
 	};
 	int r = 0;
@@ -394,7 +394,7 @@ int busy_make(const struct tape *tape, struct busy *busy)
 	if (r == 0 && busy->cells.count)
 		qsort(busy->cells.items, busy->cells.count, sizeof(*busy->cells.items),
 			compare_cells);
-	busy->cpus = MAX(busy->cpus, load_host_cpus(tape));
+	busy->cpus = MAX(busy->cpus, stack_class_host_cpus(tape));
 	making_done(&making);
 	return r;
 }

@@ -12,7 +12,7 @@ struct range {
 	uint64_t to_ns;
 };
 
-struct cut {
+struct slice {
 	const struct tape *from;
 	struct tape *to;
 	array_of(struct range) ranges; /* in order, none next to another */
@@ -20,7 +20,7 @@ struct cut {
 	uint32_t *modules, *frames, *stacks, *threads;
 };
 
-static void cut_done(struct cut *cut)
+static void slice_done(struct slice *cut)
 {
 	tape_free(cut->to);
 	array_done(&cut->ranges);
@@ -46,7 +46,7 @@ static uint64_t reaches(const struct tape *tape, const struct range *stretch, ui
 	return low;
 }
 
-static int add_range(struct cut *cut, uint64_t from_ns, uint64_t to_ns)
+static int add_range(struct slice *cut, uint64_t from_ns, uint64_t to_ns)
 {
 	size_t count = cut->ranges.count;
 
@@ -63,7 +63,7 @@ static int add_range(struct cut *cut, uint64_t from_ns, uint64_t to_ns)
  * When the wall clock showed a time in the window: several times, when it was set back. Also before the tape begins and behind its end, as
  * lines of the log may be from there.
  */
-static int find_ranges(struct cut *cut, uint64_t from_ns, uint64_t to_ns)
+static int find_ranges(struct slice *cut, uint64_t from_ns, uint64_t to_ns)
 {
 	struct range stretch = { 0 };
 
@@ -81,7 +81,7 @@ static int find_ranges(struct cut *cut, uint64_t from_ns, uint64_t to_ns)
 	return 0;
 }
 
-static bool is_within(const struct cut *cut, uint64_t perf_ns)
+static bool is_within(const struct slice *cut, uint64_t perf_ns)
 {
 	for (size_t i = 0; i < cut->ranges.count; i++)
 		if (perf_ns < cut->ranges.items[i].to_ns)
@@ -90,7 +90,7 @@ static bool is_within(const struct cut *cut, uint64_t perf_ns)
 }
 
 /* What of the ranges the tape covers is what the cut covers. What it does not, between two of them, is elsewhere: a gap here. */
-static int set_span(struct cut *cut)
+static int set_span(struct slice *cut)
 {
 	const struct tape *from = cut->from;
 	struct tape *to = cut->to;
@@ -123,7 +123,7 @@ static uint32_t *new_map(size_t rows)
 	return map;
 }
 
-static int new_maps(struct cut *cut)
+static int new_maps(struct slice *cut)
 {
 	cut->modules = new_map(cut->from->modules.count);
 	cut->frames = new_map(cut->from->frames.count);
@@ -133,7 +133,7 @@ static int new_maps(struct cut *cut)
 }
 
 /* Numbers still as they are there. */
-static int take_samples(struct cut *cut)
+static int take_samples(struct slice *cut)
 {
 	const struct tape *from = cut->from;
 
@@ -151,14 +151,14 @@ static int take_samples(struct cut *cut)
 	return 0;
 }
 
-static int take_string(struct cut *cut, uint32_t *id)
+static int take_string(struct slice *cut, uint32_t *id)
 {
 	const char *text = tape_string(cut->from, *id);
 
 	return strings_add(&cut->to->strings, text, strlen(text), id);
 }
 
-static int take_fact(struct cut *cut, const struct tape_fact *fact, struct tape_fact *ret_fact)
+static int take_fact(struct slice *cut, const struct tape_fact *fact, struct tape_fact *ret_fact)
 {
 	*ret_fact = *fact;
 	if (take_string(cut, &ret_fact->key) < 0 || take_string(cut, &ret_fact->value) < 0)
@@ -166,7 +166,7 @@ static int take_fact(struct cut *cut, const struct tape_fact *fact, struct tape_
 	return 0;
 }
 
-static int take_facts(struct cut *cut)
+static int take_facts(struct slice *cut)
 {
 	const struct tape *from = cut->from;
 
@@ -187,7 +187,7 @@ static int take_facts(struct cut *cut)
 	return 0;
 }
 
-static int take_fields(struct cut *cut, struct tape_fields *fields)
+static int take_fields(struct slice *cut, struct tape_fields *fields)
 {
 	uint32_t first = cut->to->fields.count;
 
@@ -202,7 +202,7 @@ static int take_fields(struct cut *cut, struct tape_fields *fields)
 	return 0;
 }
 
-static int take_events(struct cut *cut)
+static int take_events(struct slice *cut)
 {
 	for (size_t i = 0; i < cut->from->events.count; i++) {
 		struct tape_event event = cut->from->events.items[i];
@@ -217,7 +217,7 @@ static int take_events(struct cut *cut)
 	return 0;
 }
 
-static int take_lines(struct cut *cut)
+static int take_lines(struct slice *cut)
 {
 	for (size_t i = 0; i < cut->from->lines.count; i++) {
 		struct tape_line line = cut->from->lines.items[i];
@@ -229,7 +229,7 @@ static int take_lines(struct cut *cut)
 	return 0;
 }
 
-static int take_incidents(struct cut *cut)
+static int take_incidents(struct slice *cut)
 {
 	for (size_t i = 0; i < cut->from->incidents.count; i++) {
 		struct tape_incident incident = cut->from->incidents.items[i];
@@ -245,7 +245,7 @@ static int take_incidents(struct cut *cut)
 	return 0;
 }
 
-static int take_gauge(struct cut *cut, struct tape_gauge gauge)
+static int take_gauge(struct slice *cut, struct tape_gauge gauge)
 {
 	const struct tape_point *run = cut->from->points.items + gauge.first;
 	uint32_t points = gauge.count;
@@ -260,7 +260,7 @@ static int take_gauge(struct cut *cut, struct tape_gauge gauge)
 	return take_string(cut, &gauge.name) < 0 ? -ENOMEM : array_push(&cut->to->gauges, gauge);
 }
 
-static int take_gauges(struct cut *cut)
+static int take_gauges(struct slice *cut)
 {
 	int r = 0;
 
@@ -270,7 +270,7 @@ static int take_gauges(struct cut *cut)
 }
 
 /* One of no length is of that moment; the tape's end is one too, of which a loss may tell. */
-static int take_losses(struct cut *cut)
+static int take_losses(struct slice *cut)
 {
 	for (size_t i = 0; i < cut->from->losses.count; i++) {
 		const struct tape_loss *loss = &cut->from->losses.items[i];
@@ -286,7 +286,7 @@ static int take_losses(struct cut *cut)
 }
 
 /* A stack needs its callers, each its frame, and that its module. Rows 0 are there always. */
-static void need_what_is_referred_to(struct cut *cut)
+static void need_what_is_referred_to(struct slice *cut)
 {
 	const struct tape *from = cut->from;
 
@@ -302,7 +302,7 @@ static void need_what_is_referred_to(struct cut *cut)
 	cut->stacks[0] = cut->frames[0] = cut->modules[0] = 0;
 }
 
-static int take_modules(struct cut *cut)
+static int take_modules(struct slice *cut)
 {
 	const struct tape *from = cut->from;
 
@@ -322,7 +322,7 @@ static int take_modules(struct cut *cut)
 	return 0;
 }
 
-static int take_frames(struct cut *cut)
+static int take_frames(struct slice *cut)
 {
 	for (size_t i = 1; i < cut->from->frames.count; i++) {
 		struct tape_frame frame = cut->from->frames.items[i];
@@ -337,7 +337,7 @@ static int take_frames(struct cut *cut)
 	return 0;
 }
 
-static int take_stacks(struct cut *cut)
+static int take_stacks(struct slice *cut)
 {
 	for (size_t i = 1; i < cut->from->stacks.count; i++) {
 		struct tape_stack stack = cut->from->stacks.items[i];
@@ -353,7 +353,7 @@ static int take_stacks(struct cut *cut)
 	return 0;
 }
 
-static int take_threads(struct cut *cut)
+static int take_threads(struct slice *cut)
 {
 	for (size_t i = 0; i < cut->from->threads.count; i++) {
 		struct tape_thread thread = cut->from->threads.items[i];
@@ -369,7 +369,7 @@ static int take_threads(struct cut *cut)
 }
 
 /* The tables are there by now: to their numbers. */
-static void renumber(struct cut *cut)
+static void renumber(struct slice *cut)
 {
 	for (size_t i = 0; i < cut->to->samples.count; i++) {
 		struct tape_sample *sample = &cut->to->samples.items[i];
@@ -382,12 +382,12 @@ static void renumber(struct cut *cut)
 		cut->to->events.items[i].thread = cut->threads[cut->to->events.items[i].thread];
 }
 
-static int fill(struct cut *cut)
+static int fill(struct slice *cut)
 {
-	static int (*const rows[])(struct cut *) = { new_maps, take_facts, take_samples,
+	static int (*const rows[])(struct slice *) = { new_maps, take_facts, take_samples,
 		take_events, take_lines, take_incidents, take_gauges, take_losses };
 	static int (*const tables[])(
-		struct cut *) = { take_modules, take_frames, take_stacks, take_threads };
+		struct slice *) = { take_modules, take_frames, take_stacks, take_threads };
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (rows[i](cut) < 0)
@@ -402,7 +402,7 @@ static int fill(struct cut *cut)
 
 int tape_cut(const struct tape *tape, uint64_t from_ns, uint64_t to_ns, struct tape **ret_tape)
 {
-	_cleanup_(cut_done) struct cut cut = { .from = tape };
+	_cleanup_(slice_done) struct slice cut = { .from = tape };
 	int r = tape_new(&cut.to);
 
 	if (r == 0)

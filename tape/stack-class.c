@@ -142,7 +142,7 @@ static enum state step(enum state state, enum mark mark)
 	}
 }
 
-static int mark_frames(struct load_marks *marks)
+static int mark_frames(struct stack_class_marks *marks)
 {
 	const struct tape *tape = marks->tape;
 	size_t strings = strings_count(&tape->strings);
@@ -156,7 +156,7 @@ static int mark_frames(struct load_marks *marks)
 		uint32_t symbol = tape->frames.items[i].symbol;
 
 		marks->frames.items[i] = MARK_NONE;
-		if (!symbol || !load_is_kernel(tape, i))
+		if (!symbol || !stack_class_is_kernel(tape, i))
 			continue;
 		if (marks->symbols.items[symbol] == unknown)
 			marks->symbols.items[symbol] = mark_of(tape_string(tape, symbol));
@@ -165,7 +165,7 @@ static int mark_frames(struct load_marks *marks)
 	return 0;
 }
 
-int load_marks_make(struct load_marks *marks, const struct tape *tape)
+int stack_class_marks_make(struct stack_class_marks *marks, const struct tape *tape)
 {
 	marks->tape = tape;
 	if (mark_frames(marks) < 0 ||
@@ -181,26 +181,26 @@ int load_marks_make(struct load_marks *marks, const struct tape *tape)
 	return 0;
 }
 
-void load_marks_done(struct load_marks *marks)
+void stack_class_marks_done(struct stack_class_marks *marks)
 {
 	array_done(&marks->symbols);
 	array_done(&marks->frames);
 	array_done(&marks->stacks);
 }
 
-enum load_kind load_kind(
-	const struct load_marks *marks, bool idle_thread, uint32_t stack, uint32_t frame)
+enum stack_class_kind stack_class_kind(
+	const struct stack_class_marks *marks, bool idle_thread, uint32_t stack, uint32_t frame)
 {
 	enum state state = step(marks->stacks.items[stack], marks->frames.items[frame]);
 
 	if (state == STATE_SOFTIRQ || state == STATE_IRQ || (state == STATE_TIMER && !idle_thread))
-		return LOAD_IRQ;
+		return STACK_CLASS_IRQ;
 	if (idle_thread)
-		return LOAD_IDLE;
-	return load_is_kernel(marks->tape, frame) ? LOAD_KERNEL : LOAD_USER;
+		return STACK_CLASS_IDLE;
+	return stack_class_is_kernel(marks->tape, frame) ? STACK_CLASS_KERNEL : STACK_CLASS_USER;
 }
 
-bool load_is_idle_comm(const char *comm)
+bool stack_class_is_idle_comm(const char *comm)
 {
 	size_t rest = strlen("swapper/");
 
@@ -215,15 +215,15 @@ static uint64_t number_of(const struct tape *tape, const char *fact)
 	return strtoull(tape_fact(tape, fact), NULL, 10);
 }
 
-uint64_t load_host_cpus(const struct tape *tape)
+uint64_t stack_class_host_cpus(const struct tape *tape)
 {
 	return number_of(tape, "cpus");
 }
 
-uint64_t load_sample_ns(const struct tape *tape, uint64_t all_samples)
+uint64_t stack_class_sample_ns(const struct tape *tape, uint64_t all_samples)
 {
 	uint64_t frequency = number_of(tape, "frequency"), period = number_of(tape, "period");
-	uint64_t cpus = MAX(load_host_cpus(tape), 1ull);
+	uint64_t cpus = MAX(stack_class_host_cpus(tape), 1ull);
 	const char *event = tape_fact(tape, "event");
 
 	if (frequency)

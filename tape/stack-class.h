@@ -16,55 +16,56 @@
 
 #include "tape/tape.h"
 
-enum load_kind {
-	LOAD_IDLE,
-	LOAD_USER,
-	LOAD_KERNEL,
-	LOAD_IRQ,
+enum stack_class_kind {
+	STACK_CLASS_IDLE,
+	STACK_CLASS_USER,
+	STACK_CLASS_KERNEL,
+	STACK_CLASS_IRQ,
 };
-#define LOAD_KINDS 4
+#define STACK_CLASS_KINDS 4
 
 /* CPU time by kind. */
-struct load {
-	uint64_t ns[LOAD_KINDS];
+struct stack_class {
+	uint64_t ns[STACK_CLASS_KINDS];
 };
 
-static inline uint64_t load_work_ns(const struct load *load)
+static inline uint64_t stack_class_work_ns(const struct stack_class *load)
 {
-	return load->ns[LOAD_USER] + load->ns[LOAD_KERNEL] + load->ns[LOAD_IRQ];
+	return load->ns[STACK_CLASS_USER] + load->ns[STACK_CLASS_KERNEL] +
+	       load->ns[STACK_CLASS_IRQ];
 }
 
-static inline void load_add(struct load *load, const struct load *other)
+static inline void stack_class_add(struct stack_class *load, const struct stack_class *other)
 {
-	for (int i = 0; i < LOAD_KINDS; i++)
+	for (int i = 0; i < STACK_CLASS_KINDS; i++)
 		load->ns[i] += other->ns[i];
 }
 
 /* What a tape's stacks and frames say; zeroed before the first tape, and kept for the next one. */
-struct load_marks {
+struct stack_class_marks {
 	const struct tape *tape;
 	array_of(uint8_t) symbols, frames, stacks;
 };
 
 /* 0 or -ENOMEM. The tape is borrowed. */
-int load_marks_make(struct load_marks *marks, const struct tape *tape);
-void load_marks_done(struct load_marks *marks);
-enum load_kind load_kind(
-	const struct load_marks *marks, bool idle_thread, uint32_t stack, uint32_t frame);
+int stack_class_marks_make(struct stack_class_marks *marks, const struct tape *tape);
+void stack_class_marks_done(struct stack_class_marks *marks);
+enum stack_class_kind stack_class_kind(
+	const struct stack_class_marks *marks, bool idle_thread, uint32_t stack, uint32_t frame);
 
-static inline bool load_is_kernel(const struct tape *tape, uint32_t frame)
+static inline bool stack_class_is_kernel(const struct tape *tape, uint32_t frame)
 {
 	return tape->modules.items[tape->frames.items[frame].module].kind == TAPE_MODULE_KERNEL;
 }
 
 /* The idle thread by its name, where no more is known of it than that. */
-bool load_is_idle_comm(const char *comm);
+bool stack_class_is_idle_comm(const char *comm);
 
 /*
  * How much CPU time a sample of the tape stands for. all_samples is how many its whole segment has: where the event does not say how often
  * it samples, it is as if the CPUs had been busy all the time.
  */
-uint64_t load_sample_ns(const struct tape *tape, uint64_t all_samples);
+uint64_t stack_class_sample_ns(const struct tape *tape, uint64_t all_samples);
 
 /* How many CPUs were recorded; 0 where the tape does not say. */
-uint64_t load_host_cpus(const struct tape *tape);
+uint64_t stack_class_host_cpus(const struct tape *tape);

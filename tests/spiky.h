@@ -10,7 +10,7 @@
 #define CPUS 4
 
 /* A CPU that is not idle for some seconds of all. */
-struct load {
+struct stack_class {
 	unsigned int cpu, from, to;
 	const char *comm;
 	unsigned int
@@ -37,7 +37,7 @@ static inline void put_samples(struct tape *tape, uint32_t cpu, uint32_t thread,
 
 /* Seconds [begin, end) of a host of four CPUs, which idle but for the loads. */
 static inline struct tape *make_tape(
-	unsigned int begin, unsigned int end, const struct load *loads, size_t count)
+	unsigned int begin, unsigned int end, const struct stack_class *loads, size_t count)
 {
 	struct tape *tape = tapes_new(begin, end);
 	uint32_t idle = tapes_thread(tape, 0, 0, "swapper");
@@ -50,7 +50,7 @@ static inline struct tape *make_tape(
 		unsigned int at = begin;
 
 		for (size_t i = 0; i < count; i++) {
-			const struct load *load = &loads[i];
+			const struct stack_class *load = &loads[i];
 
 			if (load->cpu != cpu || load->to <= begin || load->from >= end)
 				continue;
@@ -67,8 +67,8 @@ static inline struct tape *make_tape(
 }
 
 /* Segments of ten seconds up to `end`, without those that lie between two moments. */
-static inline void make_store(struct tapes_store *store, unsigned int end, const struct load *loads,
-	size_t count, unsigned int gap_from, unsigned int gap_to)
+static inline void make_store(struct tapes_store *store, unsigned int end,
+	const struct stack_class *loads, size_t count, unsigned int gap_from, unsigned int gap_to)
 {
 	tapes_store_init(store);
 	for (unsigned int at = 0; at < end; at += 10)

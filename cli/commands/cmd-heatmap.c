@@ -73,7 +73,8 @@ static int add(void *context, unsigned int worker, const struct store_segment *s
 {
 	struct heatmap *map = context;
 
-	return heat_add(map->heats[worker], tape, times, load_sample_ns(tape, segment->samples));
+	return heat_add(
+		map->heats[worker], tape, times, stack_class_sample_ns(tape, segment->samples));
 }
 
 /* A load has no frames: what is left of it is the time in the kernel, or out of it. */
@@ -81,8 +82,9 @@ static unsigned int left_out(const struct filter *filter)
 {
 	if (filter->frames == FILTER_FRAMES_ALL)
 		return 0;
-	return filter->frames == FILTER_FRAMES_KERNEL ? 1u << LOAD_USER
-						      : 1u << LOAD_KERNEL | 1u << LOAD_IRQ;
+	return filter->frames == FILTER_FRAMES_KERNEL
+		       ? 1u << STACK_CLASS_USER
+		       : 1u << STACK_CLASS_KERNEL | 1u << STACK_CLASS_IRQ;
 }
 
 static int make_heats(struct heatmap *map, enum heat_rows by)

@@ -76,7 +76,8 @@ static int add(void *context, unsigned int worker, const struct store_segment *s
 	struct top *top = context;
 
 	return tally_add_samples(top->tallies[worker], tape, times->kinds,
-		load_sample_ns(tape, segment->samples), TALLY_CPUS | TALLY_NAMES | TALLY_DETAILS);
+		stack_class_sample_ns(tape, segment->samples),
+		TALLY_CPUS | TALLY_NAMES | TALLY_DETAILS);
 }
 
 static int read_window(const struct invocation *invocation, struct top *top,

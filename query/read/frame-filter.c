@@ -9,16 +9,16 @@
 
 int frame_filter_kinds(const struct filter *filter, const struct tape *tape, uint8_t **ret_kinds)
 {
-	struct load_marks marks = { 0 };
+	struct stack_class_marks marks = { 0 };
 	uint8_t *kinds;
 
 	*ret_kinds = NULL;
 	if (!filter->no_idle && filter->frames == FILTER_FRAMES_ALL)
 		return 0;
 	kinds = malloc(MAX(tape->samples.count, (size_t)1) * sizeof(*kinds));
-	if (!kinds || load_marks_make(&marks, tape) < 0) {
+	if (!kinds || stack_class_marks_make(&marks, tape) < 0) {
 		free(kinds);
-		load_marks_done(&marks);
+		stack_class_marks_done(&marks);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < tape->samples.count; i++) {
@@ -26,16 +26,16 @@ int frame_filter_kinds(const struct filter *filter, const struct tape *tape, uin
 		const struct tape_thread *thread = &tape->threads.items[sample->thread];
 		bool idle = thread->pid == 0 && thread->tid == 0;
 
-		kinds[i] = load_kind(&marks, idle, sample->stack, sample->frame);
+		kinds[i] = stack_class_kind(&marks, idle, sample->stack, sample->frame);
 	}
-	load_marks_done(&marks);
+	stack_class_marks_done(&marks);
 	*ret_kinds = kinds;
 	return 0;
 }
 
 static bool is_kept(const struct filter *filter, const struct tape *tape, uint32_t frame)
 {
-	return load_is_kernel(tape, frame) == (filter->frames == FILTER_FRAMES_KERNEL);
+	return stack_class_is_kernel(tape, frame) == (filter->frames == FILTER_FRAMES_KERNEL);
 }
 
 /* Each stack's number becomes that of what is left of it; parents come first, and have theirs already. */

@@ -70,7 +70,7 @@ static int sort_by_time(struct tape *tape, struct window_filter_times *times)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
 		rows[i] = (struct timed){ times->list.items[i], tape->samples.items[i],
-			times->kinds ? times->kinds[i] : LOAD_IDLE };
+			times->kinds ? times->kinds[i] : STACK_CLASS_IDLE };
 	sort_by_number(rows, scratch, count, sizeof(*rows), offsetof(struct timed, realtime_ns));
 	for (size_t i = 0; i < count; i++) {
 		times->list.items[i] = rows[i].realtime_ns;
@@ -97,7 +97,7 @@ static int keep_those(struct tape *tape, const struct window *window, const stru
 
 		if (!cpu_filter_passes(&filter->cpus, samples[i].cpu) ||
 			(threads && !threads[samples[i].thread]) ||
-			(filter->no_idle && kinds[i] == LOAD_IDLE))
+			(filter->no_idle && kinds[i] == STACK_CLASS_IDLE))
 			continue;
 		realtime_ns = tape_to_realtime(tape, samples[i].time_ns, &off_ns);
 		if (realtime_ns < window->from_ns || realtime_ns >= window->to_ns)

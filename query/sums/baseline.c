@@ -137,7 +137,7 @@ static int add_tape(
 {
 	const struct filter *filter = run->options->question.filter;
 	const struct window slice = { .from_ns = piece->from_ns, .to_ns = piece->to_ns };
-	uint64_t sample_ns = load_sample_ns(tape, piece->segment->samples), error_ns = 0;
+	uint64_t sample_ns = stack_class_sample_ns(tape, piece->segment->samples), error_ns = 0;
 	struct window_filter_times times = { 0 };
 	int r = name_frames(run, tape);
 

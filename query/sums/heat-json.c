@@ -12,10 +12,10 @@ static void put_share(struct buffer *json, const char *key, uint64_t ns, double 
 
 static void put_cell(const struct heat *heat, uint32_t row, uint32_t column, struct buffer *json)
 {
-	const struct load *load = heat_cell(heat, row, column);
+	const struct stack_class *load = heat_cell(heat, row, column);
 	/* so that all of it together is what heat_busy() says */
 	double busy = heat_busy(heat, row, column);
-	double of_ns = busy > 0 ? load_work_ns(load) / busy : 0;
+	double of_ns = busy > 0 ? stack_class_work_ns(load) / busy : 0;
 
 	json_open(json, '{');
 	json_key(json, heat->by == HEAT_CPUS ? "cpu" : "from_ms");
@@ -23,9 +23,9 @@ static void put_cell(const struct heat *heat, uint32_t row, uint32_t column, str
 		json_u64(json, row);
 	else
 		json_nano(json, row * NSEC_PER_SEC / heat->rows * 1000);
-	put_share(json, "user", load->ns[LOAD_USER], of_ns);
-	put_share(json, "kernel", load->ns[LOAD_KERNEL], of_ns);
-	put_share(json, "irq", load->ns[LOAD_IRQ], of_ns);
+	put_share(json, "user", load->ns[STACK_CLASS_USER], of_ns);
+	put_share(json, "kernel", load->ns[STACK_CLASS_KERNEL], of_ns);
+	put_share(json, "irq", load->ns[STACK_CLASS_IRQ], of_ns);
 	json_close(json, '}');
 }
 
@@ -35,9 +35,9 @@ static bool is_seen(const struct heat *heat, uint32_t row)
 	if (heat->by == HEAT_FRACTIONS)
 		return true;
 	for (uint32_t column = 0; column < heat->columns; column++) {
-		const struct load *load = heat_cell(heat, row, column);
+		const struct stack_class *load = heat_cell(heat, row, column);
 
-		if (load->ns[LOAD_IDLE] || load_work_ns(load))
+		if (load->ns[STACK_CLASS_IDLE] || stack_class_work_ns(load))
 			return true;
 	}
 	return false;

@@ -75,13 +75,13 @@ struct heat *heat_free(struct heat *heat)
 	array_done(&heat->cells);
 	array_done(&heat->asked_ns);
 	array_done(&heat->covered_ns);
-	load_marks_done(&heat->marks);
+	stack_class_marks_done(&heat->marks);
 	free(heat);
 	return NULL;
 }
 
 /* A piece of time, by the fractions that it lies in; what is beyond the grid is not of the window. */
-static void spread(struct heat *heat, uint64_t from_ns, uint64_t to_ns, enum load_kind kind)
+static void spread(struct heat *heat, uint64_t from_ns, uint64_t to_ns, enum stack_class_kind kind)
 {
 	uint64_t row_ns = NSEC_PER_SEC / heat->rows;
 
@@ -100,7 +100,7 @@ static void spread(struct heat *heat, uint64_t from_ns, uint64_t to_ns, enum loa
 }
 
 static int add_sample(struct heat *heat, const struct tape_sample *sample, uint64_t time_ns,
-	uint64_t sample_ns, enum load_kind kind)
+	uint64_t sample_ns, enum stack_class_kind kind)
 {
 	uint32_t column = (time_ns - heat->begin_ns) / heat->column_ns;
 
@@ -116,28 +116,28 @@ static int add_sample(struct heat *heat, const struct tape_sample *sample, uint6
 	return 0;
 }
 
-static enum load_kind kind_of(const struct heat *heat, const struct tape *tape,
+static enum stack_class_kind kind_of(const struct heat *heat, const struct tape *tape,
 	const struct window_filter_times *times, size_t number)
 {
 	const struct tape_sample *sample = &tape->samples.items[number];
 	const struct tape_thread *thread = &tape->threads.items[sample->thread];
 	bool idle = thread->pid == 0 && thread->tid == 0;
-	enum load_kind kind = times->kinds
-				      ? times->kinds[number]
-				      : load_kind(&heat->marks, idle, sample->stack, sample->frame);
+	enum stack_class_kind kind =
+		times->kinds ? times->kinds[number]
+			     : stack_class_kind(&heat->marks, idle, sample->stack, sample->frame);
 
-	return heat->left_out & 1u << kind ? LOAD_IDLE : kind;
+	return heat->left_out & 1u << kind ? STACK_CLASS_IDLE : kind;
 }
 
 int heat_add(struct heat *heat, const struct tape *tape, const struct window_filter_times *times,
 	uint64_t sample_ns)
 {
 	_cleanup_(weights_done) struct weights weights = { 0 };
-	int r = load_marks_make(&heat->marks, tape);
+	int r = stack_class_marks_make(&heat->marks, tape);
 
 	if (r == 0)
 		r = weights_make(&weights, tape, sample_ns);
-	heat->host_cpus = MAX(heat->host_cpus, load_host_cpus(tape));
+	heat->host_cpus = MAX(heat->host_cpus, stack_class_host_cpus(tape));
 	for (size_t i = 0; r == 0 && i < tape->samples.count; i++)
 		r = add_sample(heat, &tape->samples.items[i], times->list.items[i],
 			weights_of(&weights, &tape->samples.items[i]),
@@ -151,7 +151,7 @@ int heat_merge(struct heat *heat, const struct heat *other)
 		return -ENOMEM;
 	heat->host_cpus = MAX(heat->host_cpus, other->host_cpus);
 	for (size_t i = 0; i < other->cells.count; i++)
-		load_add(&heat->cells.items[i], &other->cells.items[i]);
+		stack_class_add(&heat->cells.items[i], &other->cells.items[i]);
 	return 0;
 }
 
@@ -244,7 +244,7 @@ bool heat_is_outside(const struct heat *heat, uint32_t row, uint32_t column)
 double heat_busy(const struct heat *heat, uint32_t row, uint32_t column)
 {
 	double ns = heat_cell_ns(heat, heat->covered_ns.items, row, column);
-	double value = ns >= SLIVER_NS ? load_work_ns(heat_cell(heat, row, column)) / ns : 0;
+	double value = ns >= SLIVER_NS ? stack_class_work_ns(heat_cell(heat, row, column)) / ns : 0;
 
 	if (heat->by == HEAT_CPUS)
 		return MIN(value, 1.0);
@@ -282,7 +282,7 @@ int heat_coarser(const struct heat *heat, uint32_t rows, struct heat **ret_coars
 		size_t row = i / heat->columns / (heat->rows / rows);
 		size_t to = row * heat->columns + i % heat->columns;
 
-		load_add(&coarse->cells.items[to], &heat->cells.items[i]);
+		stack_class_add(&coarse->cells.items[to], &heat->cells.items[i]);
 		coarse->asked_ns.items[to] += heat->asked_ns.items[i];
 		coarse->covered_ns.items[to] += heat->covered_ns.items[i];
 	}

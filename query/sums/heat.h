@@ -22,12 +22,12 @@ struct heat {
 	uint64_t column_ns;
 	uint32_t columns;
 	uint32_t rows; /* of CPUs: up to the last one that was seen */
-	array_of(struct load) cells; /* row by row */
+	array_of(struct stack_class) cells; /* row by row */
 	/* Of each: how much of it is of the window, and how much of that was recorded. */
 	array_of(int64_t) asked_ns, covered_ns;
 	uint64_t host_cpus; /* 0: not known */
 	unsigned int left_out; /* kinds of load, a bit each, that count as idle */
-	struct load_marks marks;
+	struct stack_class_marks marks;
 };
 
 /* The least number of seconds, of those that a person counts in, with which a window has no more columns than that. */
@@ -63,7 +63,8 @@ int heat_coarser(const struct heat *heat, uint32_t rows, struct heat **ret_coars
 /* A line each column, once it is covered: of each cell that was recorded, how many CPUs were busy in it. */
 void heat_put_json(const struct heat *heat, struct buffer *json);
 
-static inline const struct load *heat_cell(const struct heat *heat, uint32_t row, uint32_t column)
+static inline const struct stack_class *heat_cell(
+	const struct heat *heat, uint32_t row, uint32_t column)
 {
 	return &heat->cells.items[(size_t)row * heat->columns + column];
 }

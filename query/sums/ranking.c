@@ -25,15 +25,15 @@ struct making {
 	struct ranking *ranking;
 };
 
-static struct ranking_share share_of(const struct load *load, double ns)
+static struct ranking_share share_of(const struct stack_class *load, double ns)
 {
 	struct ranking_share share = { 0 };
 
 	if (!load || ns <= 0)
 		return share;
-	share.user = load->ns[LOAD_USER] / ns;
-	share.kernel = load->ns[LOAD_KERNEL] / ns;
-	share.irq = load->ns[LOAD_IRQ] / ns;
+	share.user = load->ns[STACK_CLASS_USER] / ns;
+	share.kernel = load->ns[STACK_CLASS_KERNEL] / ns;
+	share.irq = load->ns[STACK_CLASS_IRQ] / ns;
 	share.all = share.user + share.kernel + share.irq;
 	return share;
 }
@@ -56,9 +56,10 @@ static double time_of(const struct tally *tally, double covered_ns)
 	double most_ns = covered_ns;
 
 	for (uint32_t i = 0; i < tally->cpus.count; i++) {
-		const struct load *load = &tally->cpus.items[i];
+		const struct stack_class *load = &tally->cpus.items[i];
 
-		most_ns = MAX(most_ns, (double)(load_work_ns(load) + load->ns[LOAD_IDLE]));
+		most_ns = MAX(
+			most_ns, (double)(stack_class_work_ns(load) + load->ns[STACK_CLASS_IDLE]));
 	}
 	return MIN(most_ns, covered_ns + tally->sample_ns);
 }
@@ -87,7 +88,7 @@ static void judge(const struct making *making, bool compared, double now, double
 	*ret_score = *ret_stands_out ? score_of(now, usual) : now;
 }
 
-static const struct load *cpu_load(const struct tally *tally, uint32_t cpu)
+static const struct stack_class *cpu_load(const struct tally *tally, uint32_t cpu)
 {
 	return tally && cpu < tally->cpus.count ? &tally->cpus.items[cpu] : NULL;
 }
@@ -98,14 +99,14 @@ static int add_cores(struct making *making)
 	struct ranking *ranking = making->ranking;
 
 	for (uint32_t i = 0; i < tally->cpus.count; i++) {
-		const struct load *load = &tally->cpus.items[i];
+		const struct stack_class *load = &tally->cpus.items[i];
 		struct ranking_core core = {
 			.cpu = i,
 			.now = at_most(share_of(load, making->covered_ns), 1),
 			.usual = at_most(share_of(cpu_load(making->usual, i), making->cpus_ns), 1),
 		};
 
-		if (!load_work_ns(load) && !load->ns[LOAD_IDLE])
+		if (!stack_class_work_ns(load) && !load->ns[STACK_CLASS_IDLE])
 			continue;
 		judge(making, ranking->cpus_compared, core.now.all, core.usual.all,
 			&core.stands_out, &core.score);
@@ -211,7 +212,7 @@ static int add_groups(struct making *making, const uint32_t *numbers, uint32_t *
 	struct ranking *ranking = making->ranking;
 
 	for (uint32_t i = 1; i < strings_count(&tally->names); i++) {
-		const struct load *usual =
+		const struct stack_class *usual =
 			numbers[i] ? &making->usual->groups.items[numbers[i]] : NULL;
 		struct ranking_group group = {
 			.name = strings_at(&tally->names, i),

@@ -25,7 +25,7 @@ struct own_time {
 
 /* For the tape that is being added; the memory is kept for the next one. */
 struct tally_scratch {
-	struct load_marks marks;
+	struct stack_class_marks marks;
 	array_of(struct own_time) times; /* by function of the tape */
 	array_of(uint32_t) functions, groups; /* ours, by that; 0: not asked for so far */
 	array_of(uint32_t) threads; /* ours plus 1, by thread of the tape */
@@ -44,7 +44,7 @@ struct adding {
 struct item {
 	uint32_t stack, frame;
 	uint32_t comm;
-	enum load_kind kind;
+	enum stack_class_kind kind;
 	bool frameless; /* all its frames were taken away: it is of no function */
 	uint64_t ns;
 };
@@ -53,7 +53,7 @@ void tally_scratch_free(struct tally_scratch *scratch)
 {
 	if (!scratch)
 		return;
-	load_marks_done(&scratch->marks);
+	stack_class_marks_done(&scratch->marks);
 	array_done(&scratch->times);
 	array_done(&scratch->functions);
 	array_done(&scratch->groups);
@@ -144,7 +144,7 @@ static int begin_tape(struct adding *adding)
 	if (!scratch)
 		return -ENOMEM;
 	adding->tally->scratch = adding->scratch = scratch;
-	if (load_marks_make(&scratch->marks, tape) < 0 ||
+	if (stack_class_marks_make(&scratch->marks, tape) < 0 ||
 		array_zero(&scratch->threads, tape->threads.count) < 0 ||
 		array_zero(&scratch->groups, strings) < 0 ||
 		array_zero(&scratch->times, functions) < 0 ||
@@ -191,7 +191,7 @@ static int add_names(struct adding *adding, const struct item *item)
 	struct own_time *time = &adding->scratch->times.items[function];
 
 	tally->all.ns[item->kind] += item->ns;
-	if (item->kind == LOAD_IDLE)
+	if (item->kind == STACK_CLASS_IDLE)
 		return 0;
 	if (map_group(adding, item->comm, &group) < 0)
 		return -ENOMEM;
@@ -199,7 +199,7 @@ static int add_names(struct adding *adding, const struct item *item)
 	if (item->frameless)
 		return 0;
 	time->self_ns += item->ns;
-	time->kernel |= load_is_kernel(adding->tape, item->frame);
+	time->kernel |= stack_class_is_kernel(adding->tape, item->frame);
 	if (!is_within(adding, item->stack, function))
 		time->total_ns += item->ns;
 	adding->scratch->subtrees.items[item->stack] += item->ns;
@@ -220,7 +220,7 @@ static int hand_up(struct adding *adding)
 		if (!subtrees[i])
 			continue;
 		subtrees[parent] += subtrees[i];
-		time->kernel |= load_is_kernel(adding->tape, frame);
+		time->kernel |= stack_class_is_kernel(adding->tape, frame);
 		if (!is_within(adding, parent, function))
 			time->total_ns += subtrees[i];
 		if (adding->parts & TALLY_DETAILS && parent &&
@@ -308,7 +308,7 @@ static int add_sample(struct adding *adding, size_t number, const uint8_t *kinds
 		.frame = sample->frame,
 		.comm = thread->comm,
 		.kind = kinds ? kinds[number]
-			      : load_kind(&adding->scratch->marks, idle, sample->stack,
+			      : stack_class_kind(&adding->scratch->marks, idle, sample->stack,
 					sample->frame),
 		.frameless = kinds && tape_is_no_stack(adding->tape, sample->frame),
 		.ns = ns,
@@ -323,7 +323,7 @@ static int add_sample(struct adding *adding, size_t number, const uint8_t *kinds
 	}
 	if (adding->parts & TALLY_NAMES)
 		r = add_names(adding, &item);
-	if (r < 0 || !(adding->parts & TALLY_DETAILS) || item.kind == LOAD_IDLE)
+	if (r < 0 || !(adding->parts & TALLY_DETAILS) || item.kind == STACK_CLASS_IDLE)
 		return r;
 	r = map_thread(adding, sample->thread, &own);
 	if (r < 0 || !detailed)
@@ -350,7 +350,7 @@ int tally_add_samples(struct tally *tally, const struct tape *tape, const uint8_
 		r = end_tape(&adding);
 	if (tape->samples.count)
 		tally->sample_ns = MAX(tally->sample_ns, sample_ns);
-	tally->host_cpus = MAX(tally->host_cpus, load_host_cpus(tape));
+	tally->host_cpus = MAX(tally->host_cpus, stack_class_host_cpus(tape));
 	if (parts & TALLY_NAMES)
 		tally->samples += tape->samples.count;
 	return r;
@@ -374,8 +374,8 @@ int tally_add_sums(struct tally *tally, const struct tape *tape, uint64_t sample
 
 		if (!filter_passes_comm(filter, comm))
 			continue;
-		item.kind = load_kind(
-			&tally->scratch->marks, load_is_idle_comm(comm), sum->stack, sum->frame);
+		item.kind = stack_class_kind(&tally->scratch->marks, stack_class_is_idle_comm(comm),
+			sum->stack, sum->frame);
 		tally->samples += sum->count;
 		r = add_names(&adding, &item);
 	}

@@ -112,7 +112,7 @@ static int merge_names(struct tally *tally, const struct tally *other, uint32_t 
 		to->self_ns += from->self_ns;
 		to->total_ns += from->total_ns;
 		to->kernel |= from->kernel;
-		load_add(&tally->groups.items[names[i]], &other->groups.items[i]);
+		stack_class_add(&tally->groups.items[names[i]], &other->groups.items[i]);
 	}
 	return 0;
 }
@@ -167,9 +167,9 @@ int tally_merge(struct tally *tally, const struct tally *other)
 	for (size_t i = 0; r == 0 && i < other->cpus.count; i++) {
 		r = tally_cpu(tally, i);
 		if (r == 0)
-			load_add(&tally->cpus.items[i], &other->cpus.items[i]);
+			stack_class_add(&tally->cpus.items[i], &other->cpus.items[i]);
 	}
-	load_add(&tally->all, &other->all);
+	stack_class_add(&tally->all, &other->all);
 	tally->samples += other->samples;
 	tally->sample_ns = MAX(tally->sample_ns, other->sample_ns);
 	tally->host_cpus = MAX(tally->host_cpus, other->host_cpus);

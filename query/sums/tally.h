@@ -32,9 +32,9 @@ struct tally_rows {
 struct tally {
 	struct strings names; /* "[libc.so.6]" is a function of it that has no name */
 	array_of(struct tally_function) functions; /* by name */
-	array_of(struct load) groups; /* by name */
-	array_of(struct load) cpus; /* by number */
-	struct load all; /* of the names */
+	array_of(struct stack_class) groups; /* by name */
+	array_of(struct stack_class) cpus; /* by number */
+	struct stack_class all; /* of the names */
 	uint64_t samples;
 	uint64_t sample_ns; /* that a sample stands for; the most of all tapes */
 	uint64_t host_cpus; /* that were recorded; 0: not known */

@@ -146,22 +146,22 @@ static int64_t run_phase(const struct block *block, size_t start, size_t end, ui
 }
 
 /* Times of one CPU's run. */
-static void put_times(struct block *block, size_t start, size_t end, struct grid grid)
+static void put_times(struct block *block, size_t start, size_t end, struct timer_grid grid)
 {
 	int64_t last_us = 0;
 
 	for (size_t i = start; i < end; i++) {
 		int64_t time_us = block_time(block, i);
-		int64_t code = time_us - grid_expected(&grid) + GRID_EARLY_US;
+		int64_t code = time_us - timer_grid_expected(&grid) + TIMER_GRID_EARLY_US;
 
-		if (grid.period_ns && code >= 0 && code < GRID_ESCAPE) {
+		if (grid.period_ns && code >= 0 && code < TIMER_GRID_ESCAPE) {
 			buffer_u8(&block->times, code);
-			grid_advance(&grid);
+			timer_grid_advance(&grid);
 		} else {
 			if (grid.period_ns)
-				buffer_u8(&block->times, GRID_ESCAPE);
+				buffer_u8(&block->times, TIMER_GRID_ESCAPE);
 			buffer_varint(&block->escapes, time_us - last_us);
-			grid_settle(&grid, time_us);
+			timer_grid_settle(&grid, time_us);
 		}
 		last_us = time_us;
 	}
@@ -196,14 +196,14 @@ static uint64_t choose_period(struct block *block, uint64_t period_ns)
 	if (period_ns < 1000 || period_ns > GRID_PERIOD_MAX)
 		return 0;
 	for (size_t start = 0; start < block->count; start = end) {
-		struct grid grid = { .period_ns = period_ns };
+		struct timer_grid grid = { .period_ns = period_ns };
 
 		end = run_end(block, start);
 		grid.phase_us = run_phase(block, start, end, period_ns);
 		put_times(block, start, end, grid);
 	}
 	for (size_t i = 0; i < block->times.size; i++)
-		escapes += block->times.data[i] == GRID_ESCAPE;
+		escapes += block->times.data[i] == TIMER_GRID_ESCAPE;
 	block->times.size = block->escapes.size = 0;
 	return escapes > block->count / 2 ? 0 : period_ns;
 }
@@ -222,7 +222,7 @@ static void put_runs(struct block *block, struct encoding *encoding)
 	buffer_varint(&block->head, encoding->thread_count);
 	buffer_varint(&block->head, runs);
 	for (size_t start = 0; start < block->count; start = end) {
-		struct grid grid = { .period_ns = grid_ns };
+		struct timer_grid grid = { .period_ns = grid_ns };
 
 		end = run_end(block, start);
 		if (grid_ns)
@@ -298,23 +298,24 @@ struct incoming {
 	uint64_t next_thread;
 };
 
-static int take_times(struct incoming *in, struct tape_sample *rows, size_t count, struct grid grid)
+static int take_times(
+	struct incoming *in, struct tape_sample *rows, size_t count, struct timer_grid grid)
 {
 	int64_t last_us = 0, span_us = (int64_t)(in->place->last_us - in->place->begin_us);
 
 	for (size_t i = 0; i < count; i++) {
-		uint8_t code = grid.period_ns ? reader_u8(&in->times) : GRID_ESCAPE;
+		uint8_t code = grid.period_ns ? reader_u8(&in->times) : TIMER_GRID_ESCAPE;
 
-		if (code == GRID_ESCAPE) {
+		if (code == TIMER_GRID_ESCAPE) {
 			uint64_t past_us = reader_varint(&in->escapes);
 
 			if (past_us > (uint64_t)span_us)
 				return -EBADMSG;
 			last_us += (int64_t)past_us;
-			grid_settle(&grid, last_us);
+			timer_grid_settle(&grid, last_us);
 		} else {
-			last_us = grid_expected(&grid) + code - GRID_EARLY_US;
-			grid_advance(&grid);
+			last_us = timer_grid_expected(&grid) + code - TIMER_GRID_EARLY_US;
+			timer_grid_advance(&grid);
 		}
 		if (last_us < 0 || last_us > span_us)
 			return -EBADMSG;
@@ -357,7 +358,7 @@ static int take_runs(struct incoming *in, const struct tape *tape)
 
 	for (uint64_t run = 0; r == 0 && run < runs; run++) {
 		uint64_t step = reader_varint(&in->head), count = reader_varint(&in->head);
-		struct grid grid = { .period_ns = in->grid_ns };
+		struct timer_grid grid = { .period_ns = in->grid_ns };
 
 		grid.phase_us = unzigzag(reader_varint(&in->head));
 		if (reader_failed(&in->head) || step > UINT32_MAX || !count ||

@@ -10,29 +10,29 @@
 #include <stdint.h>
 
 /* A byte holds how far behind the expected slot a sample came, plus this. */
-#define GRID_EARLY_US 100
-#define GRID_ESCAPE 255
+#define TIMER_GRID_EARLY_US 100
+#define TIMER_GRID_ESCAPE 255
 
-struct grid {
+struct timer_grid {
 	int64_t phase_us; /* of slot 0 */
 	uint64_t period_ns; /* 0: there is no grid, each time is an escape */
 	uint64_t slot_ns; /* from the phase to the expected slot */
 };
 
 /* The time that is expected next. */
-static inline int64_t grid_expected(const struct grid *grid)
+static inline int64_t timer_grid_expected(const struct timer_grid *grid)
 {
 	return grid->phase_us + (int64_t)(grid->slot_ns / 1000);
 }
 
 /* After a sample that a byte told. */
-static inline void grid_advance(struct grid *grid)
+static inline void timer_grid_advance(struct timer_grid *grid)
 {
 	grid->slot_ns += grid->period_ns;
 }
 
 /* After an escape: behind the slot that is nearest to it. */
-static inline void grid_settle(struct grid *grid, int64_t time_us)
+static inline void timer_grid_settle(struct timer_grid *grid, int64_t time_us)
 {
 	uint64_t past_ns = time_us > grid->phase_us ? (time_us - grid->phase_us) * 1000ull : 0;
 

@@ -73,8 +73,8 @@ static uint64_t sum_of(const struct heat *heat, bool idle)
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < heat->cells.count; i++)
-		sum += idle ? heat->cells.items[i].ns[LOAD_IDLE]
-			    : load_work_ns(&heat->cells.items[i]);
+		sum += idle ? heat->cells.items[i].ns[STACK_CLASS_IDLE]
+			    : stack_class_work_ns(&heat->cells.items[i]);
 	return sum;
 }
 
@@ -108,13 +108,13 @@ static void test_throttled(void)
 	}
 	CHECK_EQ(heat_new(HEAT_CPUS, &two, NSEC_PER_SEC, 0, &heat), 0);
 	CHECK_EQ(heat_add(heat, tape, &times, slot_ns), 0);
-	CHECK_EQ(load_work_ns(heat_cell(heat, 0, 0)), NSEC_PER_SEC);
-	second = load_work_ns(heat_cell(heat, 0, 1));
+	CHECK_EQ(stack_class_work_ns(heat_cell(heat, 0, 0)), NSEC_PER_SEC);
+	second = stack_class_work_ns(heat_cell(heat, 0, 1));
 	CHECK(second > 0.97 * NSEC_PER_SEC && second <= NSEC_PER_SEC);
 	CHECK_EQ(tally_new(&tally), 0);
 	CHECK_EQ(tally_add_samples(tally, tape, NULL, slot_ns, TALLY_CPUS | TALLY_NAMES), 0);
-	CHECK_EQ(load_work_ns(&tally->cpus.items[0]), NSEC_PER_SEC + (uint64_t)second);
-	CHECK_EQ(load_work_ns(&tally->all), NSEC_PER_SEC + (uint64_t)second);
+	CHECK_EQ(stack_class_work_ns(&tally->cpus.items[0]), NSEC_PER_SEC + (uint64_t)second);
+	CHECK_EQ(stack_class_work_ns(&tally->all), NSEC_PER_SEC + (uint64_t)second);
 	window_filter_times_done(&times);
 }
 
@@ -142,7 +142,7 @@ static void test_no_such_cpu(void)
 			 tally, tape, NULL, SAMPLE_NS, TALLY_CPUS | TALLY_NAMES | TALLY_DETAILS),
 		0);
 	CHECK_EQ(tally->cpus.count, 4);
-	CHECK_EQ(load_work_ns(&tally->all), 4 * SAMPLE_NS);
+	CHECK_EQ(stack_class_work_ns(&tally->all), 4 * SAMPLE_NS);
 	window_filter_times_done(&times);
 }
 
@@ -184,8 +184,9 @@ static void test_time(void)
 
 	CHECK_EQ(cpus->rows, 6);
 	CHECK_EQ(cpus->columns, SECONDS);
-	CHECK_EQ(load_work_ns(heat_cell(cpus, 5, 3)), 0);
-	CHECK_EQ(load_work_ns(heat_cell(cpus, 1, 7)), heat_cell(cpus, 1, 7)->ns[LOAD_KERNEL]);
+	CHECK_EQ(stack_class_work_ns(heat_cell(cpus, 5, 3)), 0);
+	CHECK_EQ(stack_class_work_ns(heat_cell(cpus, 1, 7)),
+		heat_cell(cpus, 1, 7)->ns[STACK_CLASS_KERNEL]);
 	CHECK_EQ(cpus->covered_ns.items[0], 750 * NSEC_PER_MSEC);
 	CHECK_EQ(cpus->covered_ns.items[11], 500 * NSEC_PER_MSEC);
 	for (uint32_t rows = 1; rows < 60; rows += 7) {
@@ -274,15 +275,16 @@ static void test_left_out(void)
 					    *all = make(HEAT_CPUS, NSEC_PER_SEC, 0, &whole);
 
 	CHECK_EQ(heat_new(HEAT_CPUS, &window, NSEC_PER_SEC, 0, &heat), 0);
-	heat->left_out = 1u << LOAD_USER;
+	heat->left_out = 1u << STACK_CLASS_USER;
 	CHECK_EQ(heat_add(heat, tape, &times, SAMPLE_NS), 0);
 	for (size_t i = 0; i < heat->cells.count; i++) {
-		const struct load *left = &heat->cells.items[i], *of = &all->cells.items[i];
+		const struct stack_class *left = &heat->cells.items[i], *of = &all->cells.items[i];
 
-		CHECK_EQ(left->ns[LOAD_USER], 0);
-		CHECK_EQ(left->ns[LOAD_IDLE], of->ns[LOAD_IDLE] + of->ns[LOAD_USER]);
-		CHECK_EQ(left->ns[LOAD_KERNEL], of->ns[LOAD_KERNEL]);
-		CHECK_EQ(left->ns[LOAD_IRQ], of->ns[LOAD_IRQ]);
+		CHECK_EQ(left->ns[STACK_CLASS_USER], 0);
+		CHECK_EQ(left->ns[STACK_CLASS_IDLE],
+			of->ns[STACK_CLASS_IDLE] + of->ns[STACK_CLASS_USER]);
+		CHECK_EQ(left->ns[STACK_CLASS_KERNEL], of->ns[STACK_CLASS_KERNEL]);
+		CHECK_EQ(left->ns[STACK_CLASS_IRQ], of->ns[STACK_CLASS_IRQ]);
 	}
 	window_filter_times_done(&times);
 }
@@ -382,14 +384,14 @@ static void test_json_capped(void)
 {
 	_cleanup_(cleanup_heat) struct heat *heat = make_many(40);
 	_cleanup_(buffer_done) struct buffer json = { 0 };
-	struct load *cell = &heat->cells.items[39 * heat->columns + 5];
+	struct stack_class *cell = &heat->cells.items[39 * heat->columns + 5];
 
-	CHECK(load_work_ns(cell) > NSEC_PER_SEC);
+	CHECK(stack_class_work_ns(cell) > NSEC_PER_SEC);
 	CHECK(heat_busy(heat, 39, 5) == 1);
 	heat_put_json(heat, &json);
 	buffer_u8(&json, 0);
 	CHECK(strstr((char *)json.data, "{\"cpu\":39,\"user\":0,\"kernel\":1,\"irq\":0}"));
-	cell->ns[LOAD_USER] = cell->ns[LOAD_KERNEL];
+	cell->ns[STACK_CLASS_USER] = cell->ns[STACK_CLASS_KERNEL];
 	json.size = 0;
 	heat_put_json(heat, &json);
 	buffer_u8(&json, 0);

@@ -6,7 +6,7 @@
 #include "tests/spiky.h"
 
 /* A program works for half a minute, and in the midst of it, over the end of a segment, the kernel has the CPU for six seconds. */
-static const struct load worked[] = {
+static const struct stack_class worked[] = {
 	{ 1, 2, 17, "a-long-trainers", true },
 	{ 1, 17, 23, "a-long-trainers", false },
 	{ 1, 23, 30, "a-long-trainers", true },
@@ -95,7 +95,7 @@ static void test_table(void)
 /* Names come from anybody: none moves the cursor, wherever it stands. */
 static void test_hostile(void)
 {
-	static const struct load hostile[] = { { 1, 2, 17, "a\033[2J\n", true },
+	static const struct stack_class hostile[] = { { 1, 2, 17, "a\033[2J\n", true },
 		{ 1, 17, 23, "a\033[2J\n", false } };
 	struct spikes_options options = usual();
 	struct tapes_store store;

@@ -9,7 +9,7 @@
 #include "store/disk/index.h"
 #include "tests/spiky.h"
 
-static const struct load loads[] = {
+static const struct stack_class loads[] = {
 	{ 1, 7, 33, "spinner", false },
 	{ 2, 12, 15, "worker", true },
 	{ 3, 16, 17, "short", true },
@@ -70,7 +70,8 @@ static void test_thresholds(void)
 /* Seconds of a wall clock that runs fast are a hair shorter: two of them are two. */
 static void test_fast_clock(void)
 {
-	static const struct load two[] = { { 1, 3, 5, "two", true }, { 2, 12, 13, "one", true } };
+	static const struct stack_class two[] = { { 1, 3, 5, "two", true },
+		{ 2, 12, 13, "one", true } };
 	struct spikes_options options = usual();
 	struct tapes_store store;
 	struct spikes spikes;
@@ -138,7 +139,7 @@ static void test_gap(void)
 /* While most CPUs have much to do, only a CPU is shown that is in the kernel where the others are not. */
 static void test_crowd(void)
 {
-	static const struct load crowd[] = {
+	static const struct stack_class crowd[] = {
 		{ 0, 5, 15, "a", true },
 		{ 1, 5, 15, "b", true },
 		{ 2, 5, 12, "c", true },
@@ -181,7 +182,7 @@ static void check_crowd(
 /* Who asks for the kernel gets no more than who asks for all: one that is above a threshold is one of many, if these are busy too. */
 static void test_crowd_of_kernel(void)
 {
-	static const struct load crowd[] = {
+	static const struct stack_class crowd[] = {
 		/* a high threshold: all are mostly in the kernel */
 		{ 0, 2, 7, "a", 99 },
 		{ 0, 12, 17, "e", 40 },
@@ -292,7 +293,7 @@ static void test_cpus(void)
 /* Of many, those in the kernel come first, then the longest; they stay in order of time. */
 static void test_limit(void)
 {
-	static const struct load many[] = {
+	static const struct stack_class many[] = {
 		{ 0, 0, 9, "long", true },
 		{ 0, 10, 13, "shorter", true },
 		{ 1, 11, 14, "kernel", false },

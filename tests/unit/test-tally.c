@@ -54,9 +54,9 @@ static struct tally *tally_of(const char *before, const char *group, uint32_t ti
 	tally->functions.items[function].self_ns = ns;
 	tally->functions.items[function].total_ns = ns;
 	tally->functions.items[function].kernel = tid == 2;
-	tally->groups.items[group_id].ns[LOAD_USER] = ns;
+	tally->groups.items[group_id].ns[STACK_CLASS_USER] = ns;
 	CHECK_EQ(tally_cpu(tally, tid), 0);
-	tally->cpus.items[tid].ns[LOAD_USER] = ns;
+	tally->cpus.items[tid].ns[STACK_CLASS_USER] = ns;
 	thread = add(&tally->threads, 1, tid, group_id, ns);
 	add(&tally->places, tid, thread, 0, ns);
 	add(&tally->spots, tid, group_id, function, ns);
@@ -82,10 +82,10 @@ static void test_merge(void)
 	CHECK_EQ(ours->functions.items[work].self_ns, 115);
 	CHECK_EQ(ours->functions.items[work].total_ns, 115);
 	CHECK(ours->functions.items[work].kernel);
-	CHECK_EQ(ours->groups.items[kubelet].ns[LOAD_USER], 110);
-	CHECK_EQ(ours->groups.items[ray].ns[LOAD_USER], 5);
-	CHECK_EQ(ours->cpus.items[1].ns[LOAD_USER], 110);
-	CHECK_EQ(ours->cpus.items[2].ns[LOAD_USER], 5);
+	CHECK_EQ(ours->groups.items[kubelet].ns[STACK_CLASS_USER], 110);
+	CHECK_EQ(ours->groups.items[ray].ns[STACK_CLASS_USER], 5);
+	CHECK_EQ(ours->cpus.items[1].ns[STACK_CLASS_USER], 110);
+	CHECK_EQ(ours->cpus.items[2].ns[STACK_CLASS_USER], 5);
 	CHECK_EQ(ours->threads.list.count, 2);
 	CHECK_EQ(ours->threads.list.items[0].ns, 110);
 	CHECK_EQ(ours->threads.list.items[1].c, ray);

@@ -70,7 +70,7 @@ static int add(void *context, unsigned int worker, const struct store_segment *s
 	struct adding *adding = context;
 
 	return tally_add_samples(adding->tallies[worker], tape, times->kinds,
-		load_sample_ns(tape, segment->samples), PARTS);
+		stack_class_sample_ns(tape, segment->samples), PARTS);
 }
 
 /* from and to are seconds after TAPES_REALTIME. */
@@ -353,7 +353,7 @@ static void test_recursion(void)
 	CHECK_EQ(tally->functions.items[name].self_ns, 0);
 	CHECK_EQ(tally->functions.items[name].total_ns, 2 * tally->sample_ns);
 	name = strings_find(&tally->names, "kworker/*", 9);
-	CHECK_EQ(tally->groups.items[name].ns[LOAD_KERNEL], 2 * tally->sample_ns);
+	CHECK_EQ(tally->groups.items[name].ns[STACK_CLASS_KERNEL], 2 * tally->sample_ns);
 }
 
 /* Of very many samples some stand for all, where it is told who was on which CPU; nothing else becomes less exact. */
@@ -371,7 +371,7 @@ static void test_many_samples(void)
 	CHECK_EQ(tally_add_samples(tally, tape, NULL, 1000, PARTS), 0);
 	name = strings_find(&tally->names, "y", 1);
 	CHECK_EQ(tally->functions.items[name].self_ns, 1000 * count);
-	CHECK_EQ(tally->cpus.items[2].ns[LOAD_KERNEL], 1000 * (count / 3));
+	CHECK_EQ(tally->cpus.items[2].ns[STACK_CLASS_KERNEL], 1000 * (count / 3));
 	CHECK_EQ(tally->threads.list.count, 2);
 	CHECK(is_near(tally->threads.list.items[0].ns / (1000.0 * count), 0.25));
 	CHECK(is_near(tally->threads.list.items[1].ns / (1000.0 * count), 0.75));
@@ -411,7 +411,7 @@ static void test_sums(void)
 			sums->functions.items[other].total_ns);
 		CHECK_EQ(samples->functions.items[i].self_ns, sums->functions.items[other].self_ns);
 		CHECK(!memcmp(&samples->groups.items[i], &sums->groups.items[other],
-			sizeof(struct load)));
+			sizeof(struct stack_class)));
 	}
 }
 
