@@ -116,7 +116,7 @@ int book_incident(const struct book *book, const struct book_row *row, struct bu
 	incident.fields.has_age =
 		incident.has_stall && states_age(&incident.fields, incident.stall_ns);
 	incident.line_size = strlen(incident.line);
-	incident.device = judge_device(&incident.fields, "", device);
+	incident.device = classify_device(&incident.fields, "", device);
 	*ret_incident = incident;
 	return 0;
 }

@@ -145,12 +145,12 @@ static void take_time(
 	struct pasted *pasted, const struct scanner_options *options, const char *text)
 {
 	static const struct kind none = { .name = (char *)"" };
-	_cleanup_(heading_done) struct heading heading;
+	_cleanup_(log_prefix_done) struct log_prefix heading;
 	struct incident incident = { .kind = &none, .device = "", .boot_id = "", .line = text };
 	struct log_clock clock;
 
-	heading_init(&heading);
-	heading_read(&heading, text, strcspn(text, "\n"));
+	log_prefix_init(&heading);
+	log_prefix_read(&heading, text, strcspn(text, "\n"));
 	log_clock_init(&clock, &options->clock);
 	log_clock_take(&clock, &heading, &incident.moment);
 	incident.boot_id = heading.boot_id;

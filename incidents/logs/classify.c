@@ -3,19 +3,19 @@
 
 #include <string.h>
 
-void judge_init(struct judge *judge, const struct scanner_options *options)
+void classify_init(struct classify *judge, const struct scanner_options *options)
 {
-	*judge = (struct judge){ .options = *options };
+	*judge = (struct classify){ .options = *options };
 	log_clock_init(&judge->clock, &options->clock);
 }
 
-void judge_done(struct judge *judge)
+void classify_done(struct classify *judge)
 {
 	buffer_done(&judge->lost_device);
 }
 
-const char *judge_device(
-	const struct fields *fields, const char *beside, char text[JUDGE_DEVICE_MAX])
+const char *classify_device(
+	const struct fields *fields, const char *beside, char text[CLASSIFY_DEVICE_MAX])
 {
 	static const char *const names[] = { "bdf", "ifname", "ctrl", "dev", "unit" };
 
@@ -25,7 +25,7 @@ const char *judge_device(
 
 		if (i > 0 && *beside)
 			return beside;
-		if (!field || field->size >= JUDGE_DEVICE_MAX)
+		if (!field || field->size >= CLASSIFY_DEVICE_MAX)
 			continue;
 		memcpy(text, field->value, field->size);
 		text[field->size] = 0;
@@ -42,7 +42,7 @@ static bool is_kind(const struct incident *incident, const char *name)
 static bool number_of(const struct fields *fields, const char *name, uint64_t *ret_number)
 {
 	const struct field *field = fields_find(fields, name);
-	struct taker taker = { field ? field->value : NULL,
+	struct text_cursor taker = { field ? field->value : NULL,
 		field ? field->value + field->size : NULL };
 
 	return field && take_number(&taker, 1, 18, ret_number);
@@ -52,7 +52,7 @@ static bool number_of(const struct fields *fields, const char *name, uint64_t *r
  * ENA 2.17.0 prints the CPU as the queue and the queue as the CPU in the second line of its pair, and the pattern puts that right. Where
  * the first line has shown that this driver does not, it is put back.
  */
-static void check_swap(struct judge *judge, struct incident *incident)
+static void check_swap(struct classify *judge, struct incident *incident)
 {
 	struct fields *fields = &incident->fields;
 	size_t size = strlen(incident->device);
@@ -77,15 +77,15 @@ static void check_swap(struct judge *judge, struct incident *incident)
 	}
 }
 
-static bool is_forged(const struct heading *heading, const struct kind *kind)
+static bool is_forged(const struct log_prefix *heading, const struct kind *kind)
 {
 	return (heading->forged || heading->facility > 0) && !strcmp(kind->writer, "kernel");
 }
 
-static void give(struct judge *judge, const struct heading *heading, const struct kind *kind,
+static void give(struct classify *judge, const struct log_prefix *heading, const struct kind *kind,
 	const struct fields *fields, const struct moment *moment, const struct line *line)
 {
-	char device[JUDGE_DEVICE_MAX];
+	char device[CLASSIFY_DEVICE_MAX];
 	struct incident incident = {
 		.kind = kind,
 		.fields = *fields,
@@ -100,7 +100,7 @@ static void give(struct judge *judge, const struct heading *heading, const struc
 		.forged = is_forged(heading, kind),
 	};
 
-	incident.device = judge_device(fields, heading->device, device);
+	incident.device = classify_device(fields, heading->device, device);
 	if (*heading->device && !fields_find(&incident.fields, "bdf") &&
 		!strncmp(kind->name, "ena.", 4) && incident.fields.count < FIELDS_MAX)
 		incident.fields.list[incident.fields.count++] = (struct field){
@@ -125,7 +125,7 @@ static bool kernel_word(const char *text, size_t size)
 
 /* As if the message began before what was taken for its writer. */
 static const struct kind *match_from(const struct catalogue *catalogue,
-	const struct heading *heading, const char *text, struct fields *fields)
+	const struct log_prefix *heading, const char *text, struct fields *fields)
 {
 	struct message message = { .text = text, .size = heading->text + heading->size - text };
 
@@ -133,8 +133,8 @@ static const struct kind *match_from(const struct catalogue *catalogue,
 	return catalogue_match(catalogue, &message, false, fields);
 }
 
-const struct kind *judge_match(
-	const struct judge *judge, const struct heading *heading, bool cut, struct fields *fields)
+const struct kind *classify_match(const struct classify *judge, const struct log_prefix *heading,
+	bool cut, struct fields *fields)
 {
 	const struct catalogue *catalogue = judge->options.catalogue;
 	struct message message = {
@@ -152,7 +152,8 @@ const struct kind *judge_match(
 	return kind;
 }
 
-void judge_take(struct judge *judge, const struct heading *heading, const struct line *line)
+void classify_take(
+	struct classify *judge, const struct log_prefix *heading, const struct line *line)
 {
 	const struct kind *kind;
 	struct fields fields;
@@ -161,7 +162,7 @@ void judge_take(struct judge *judge, const struct heading *heading, const struct
 	if (heading->size > 14 && !memcmp(heading->text, "Linux version ", 14))
 		log_clock_boot(&judge->clock);
 	log_clock_take(&judge->clock, heading, &moment);
-	kind = judge_match(judge, heading, true, &fields);
+	kind = classify_match(judge, heading, true, &fields);
 	if (!kind)
 		return;
 	if (is_forged(heading, kind) && !judge->options.trust_users)

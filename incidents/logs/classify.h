@@ -15,7 +15,7 @@ struct line {
 	uint64_t number;
 };
 
-struct judge {
+struct classify {
 	struct scanner_options options;
 	struct scan_summary summary;
 	struct log_clock clock;
@@ -24,16 +24,17 @@ struct judge {
 	char boot_id[33]; /* that the log itself says for the lines below */
 };
 
-void judge_init(struct judge *judge, const struct scanner_options *options);
-void judge_done(struct judge *judge);
+void classify_init(struct classify *judge, const struct scanner_options *options);
+void classify_done(struct classify *judge);
 /* What kind the message is; NULL for none. */
-const struct kind *judge_match(
-	const struct judge *judge, const struct heading *heading, bool cut, struct fields *fields);
+const struct kind *classify_match(const struct classify *judge, const struct log_prefix *heading,
+	bool cut, struct fields *fields);
 /* Puts the message into the log's time, and gives it out if it is an incident. */
-void judge_take(struct judge *judge, const struct heading *heading, const struct line *line);
+void classify_take(
+	struct classify *judge, const struct log_prefix *heading, const struct line *line);
 
-#define JUDGE_DEVICE_MAX 64
+#define CLASSIFY_DEVICE_MAX 64
 
 /* What it happened to, by the first of some fields that there is; `beside` is the PCI address that came beside the message, or "". */
-const char *judge_device(
-	const struct fields *fields, const char *beside, char text[JUDGE_DEVICE_MAX]);
+const char *classify_device(
+	const struct fields *fields, const char *beside, char text[CLASSIFY_DEVICE_MAX]);

@@ -45,7 +45,7 @@ static void set_text(char *text, size_t room, const struct field *field)
 static bool set_number(const struct fields *fields, const char *name, uint64_t *ret_number)
 {
 	const struct field *field = fields_find(fields, name);
-	struct taker taker = { field ? field->value : NULL,
+	struct text_cursor taker = { field ? field->value : NULL,
 		field ? field->value + field->size : NULL };
 
 	return field && take_number(&taker, 1, 9, ret_number);

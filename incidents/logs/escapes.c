@@ -6,10 +6,10 @@
 #include "base/cleanup.h"
 
 /* Colours, which terminals are sent and logs keep. */
-static void drop_colours(struct buffer *scratch, struct taker *taker)
+static void drop_colours(struct buffer *scratch, struct text_cursor *taker)
 {
-	const char *escape = memchr(taker->at, '\x1b', taker_left(taker)), *from = taker->at;
-	char *copy = escape ? (char *)buffer_room(scratch, taker_left(taker)) : NULL;
+	const char *escape = memchr(taker->at, '\x1b', text_cursor_left(taker)), *from = taker->at;
+	char *copy = escape ? (char *)buffer_room(scratch, text_cursor_left(taker)) : NULL;
 	size_t size = 0;
 
 	if (!copy)
@@ -27,13 +27,13 @@ static void drop_colours(struct buffer *scratch, struct taker *taker)
 		from += from < taker->end && *from != ' ';
 	}
 	scratch->size += size;
-	*taker = (struct taker){ copy, copy + size };
+	*taker = (struct text_cursor){ copy, copy + size };
 }
 
 /* rsyslog's #012 for a byte of a message */
-static void drop_octal(struct buffer *scratch, struct taker *taker)
+static void drop_octal(struct buffer *scratch, struct text_cursor *taker)
 {
-	size_t left = taker_left(taker), size = 0;
+	size_t left = text_cursor_left(taker), size = 0;
 	char *copy;
 
 	if (!left || !memmem(taker->at, left, "#0", 2))
@@ -53,22 +53,23 @@ static void drop_octal(struct buffer *scratch, struct taker *taker)
 	if (!copy)
 		return;
 	scratch->size += size;
-	*taker = (struct taker){ copy, copy + size };
+	*taker = (struct text_cursor){ copy, copy + size };
 }
 
 /* &gt; and the like, of what was copied from a web page's source */
-static void drop_entities(struct buffer *scratch, struct taker *taker)
+static void drop_entities(struct buffer *scratch, struct text_cursor *taker)
 {
 	static const struct {
 		const char *name;
 		char c;
 	} entities[] = { { "&gt;", '>' }, { "&lt;", '<' }, { "&amp;", '&' }, { "&quot;", '"' },
 		{ "&#39;", '\'' }, { "&apos;", '\'' }, { "&#x27;", '\'' }, { "&nbsp;", ' ' } };
-	const char *first = taker_left(taker) ? memchr(taker->at, '&', taker_left(taker)) : NULL;
+	const char *first =
+		text_cursor_left(taker) ? memchr(taker->at, '&', text_cursor_left(taker)) : NULL;
 	char *copy = first && memchr(first, ';', taker->end - first)
-			     ? (char *)buffer_room(scratch, taker_left(taker))
+			     ? (char *)buffer_room(scratch, text_cursor_left(taker))
 			     : NULL;
-	struct taker at = *taker;
+	struct text_cursor at = *taker;
 	size_t size = 0;
 
 	if (!copy)
@@ -82,10 +83,10 @@ static void drop_entities(struct buffer *scratch, struct taker *taker)
 		copy[size++] = c ? c : *at.at++;
 	}
 	scratch->size += size;
-	*taker = (struct taker){ copy, copy + size };
+	*taker = (struct text_cursor){ copy, copy + size };
 }
 
-void escapes_drop(struct buffer *scratch, struct taker *taker)
+void escapes_drop(struct buffer *scratch, struct text_cursor *taker)
 {
 	drop_octal(scratch, taker);
 	drop_entities(scratch, taker);

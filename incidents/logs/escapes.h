@@ -9,4 +9,4 @@
 #include "base/bytes.h"
 #include "incidents/patterns/text-cursor.h"
 
-void escapes_drop(struct buffer *scratch, struct taker *taker);
+void escapes_drop(struct buffer *scratch, struct text_cursor *taker);

@@ -35,9 +35,9 @@ void kmsg_unescape(const char *text, size_t size, struct buffer *out)
 }
 
 /* ",caller=C12", or a field that a later kernel has */
-static void parse_extra(struct taker *taker, struct kmsg_record *record)
+static void parse_extra(struct text_cursor *taker, struct kmsg_record *record)
 {
-	struct taker at = *taker;
+	struct text_cursor at = *taker;
 	uint64_t id;
 
 	if (take_text(&at, "caller=") && at.at < at.end && (*at.at == 'T' || *at.at == 'C')) {
@@ -53,7 +53,7 @@ static void parse_extra(struct taker *taker, struct kmsg_record *record)
 		taker->at++;
 }
 
-static bool parse_head(struct taker *taker, struct kmsg_record *record)
+static bool parse_head(struct text_cursor *taker, struct kmsg_record *record)
 {
 	uint64_t priority, stamp_us;
 
@@ -73,14 +73,14 @@ static bool parse_head(struct taker *taker, struct kmsg_record *record)
 
 int kmsg_parse(const char *data, size_t size, struct buffer *text, struct kmsg_record *ret_record)
 {
-	struct taker taker = { data, data + size };
+	struct text_cursor taker = { data, data + size };
 	struct kmsg_record record = { 0 };
 	size_t start = text->size;
 	const char *line_end;
 
 	if (!parse_head(&taker, &record))
 		return -EBADMSG;
-	line_end = memchr(taker.at, '\n', taker_left(&taker));
+	line_end = memchr(taker.at, '\n', text_cursor_left(&taker));
 	line_end = line_end ? line_end : taker.end;
 	kmsg_unescape(taker.at, line_end - taker.at, text);
 	if (buffer_failed(text))
@@ -97,10 +97,11 @@ int kmsg_parse(const char *data, size_t size, struct buffer *text, struct kmsg_r
 
 const char *kmsg_value(const struct kmsg_record *record, const char *key, size_t *ret_size)
 {
-	struct taker taker = { record->dictionary, record->dictionary + record->dictionary_size };
+	struct text_cursor taker = { record->dictionary,
+		record->dictionary + record->dictionary_size };
 
 	while (taker.at < taker.end) {
-		const char *end = memchr(taker.at, '\n', taker_left(&taker));
+		const char *end = memchr(taker.at, '\n', text_cursor_left(&taker));
 
 		end = end ? end : taker.end;
 		if (take_char(&taker, ' ') && take_text(&taker, key) && take_char(&taker, '=') &&

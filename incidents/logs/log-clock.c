@@ -42,7 +42,7 @@ static long offset_at(const struct log_clock *clock, time_t seconds)
  * The second of the epoch at which this host's clock shows `wall`. Of an hour that was there twice it is the one that agrees with the
  * uptimes, or else the first, unless that would go back; *ret_apart is how far the other one is that it might be as well.
  */
-static int64_t local_seconds(const struct log_clock *clock, const struct heading *heading,
+static int64_t local_seconds(const struct log_clock *clock, const struct log_prefix *heading,
 	int64_t wall, int64_t *ret_apart)
 {
 	long before = offset_at(clock, wall - DAY_SECONDS);
@@ -141,7 +141,7 @@ static int running_year(struct log_clock *clock, const struct stamp *stamp)
 }
 
 /* In the year in which it is nearest to what a shipper says, and in the zone in which it is. */
-static bool beside_shipper(const struct heading *heading, int64_t shipped, int64_t *ret_seconds)
+static bool beside_shipper(const struct log_prefix *heading, int64_t shipped, int64_t *ret_seconds)
 {
 	const struct stamp *stamp = &heading->wall.stamp;
 	int64_t best = INT64_MAX, offset = 0, from_zone;
@@ -170,7 +170,7 @@ static bool beside_shipper(const struct heading *heading, int64_t shipped, int64
 }
 
 static bool wall_seconds(
-	struct log_clock *clock, const struct heading *heading, int64_t *ret, int64_t *ret_apart)
+	struct log_clock *clock, const struct log_prefix *heading, int64_t *ret, int64_t *ret_apart)
 {
 	const struct stamp *stamp = &heading->wall.stamp;
 	int64_t seconds, shipped;
@@ -188,7 +188,8 @@ static bool wall_seconds(
 	return true;
 }
 
-static bool wall_time(struct log_clock *clock, const struct heading *heading, struct moment *moment)
+static bool wall_time(
+	struct log_clock *clock, const struct log_prefix *heading, struct moment *moment)
 {
 	static const uint64_t lateness_ns[] = {
 		[WALL_SHIPPER] = 10 * NSEC_PER_SEC,
@@ -212,8 +213,8 @@ static bool wall_time(struct log_clock *clock, const struct heading *heading, st
 }
 
 /* Puts a line that the logger wrote late back to where the kernel's stamp has it, and learns from those that are not. */
-static void correct(struct log_clock *clock, const struct heading *heading, struct moment *moment,
-	uint64_t passed_ns)
+static void correct(struct log_clock *clock, const struct log_prefix *heading,
+	struct moment *moment, uint64_t passed_ns)
 {
 	int64_t resolution = heading->wall.stamp.resolution_ns;
 	int64_t offset = moment->realtime_ns - moment->uptime_ns;
@@ -240,7 +241,8 @@ static void correct(struct log_clock *clock, const struct heading *heading, stru
 	moment->error_ns = resolution;
 }
 
-static void add_delta(struct log_clock *clock, const struct heading *heading, struct moment *moment)
+static void add_delta(
+	struct log_clock *clock, const struct log_prefix *heading, struct moment *moment)
 {
 	if (heading->wall.quality == WALL_MINUTE && moment->has_time) {
 		clock->has_minute = true;
@@ -256,7 +258,7 @@ static void add_delta(struct log_clock *clock, const struct heading *heading, st
 }
 
 void log_clock_take(
-	struct log_clock *clock, const struct heading *heading, struct moment *ret_moment)
+	struct log_clock *clock, const struct log_prefix *heading, struct moment *ret_moment)
 {
 	struct moment moment = { .has_uptime = heading->uptime_quality != UPTIME_NONE,
 		.uptime_ns = heading->uptime_ns };

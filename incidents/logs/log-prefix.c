@@ -14,18 +14,18 @@
 #define FOREIGN_WORDS_MAX 4
 #define RESYNC_BYTES 200 /* how far into a line with a foreign beginning its stamp is looked for */
 
-void heading_init(struct heading *heading)
+void log_prefix_init(struct log_prefix *heading)
 {
-	*heading = (struct heading){ .facility = -1, .level = -1 };
+	*heading = (struct log_prefix){ .facility = -1, .level = -1 };
 }
 
-void heading_done(struct heading *heading)
+void log_prefix_done(struct log_prefix *heading)
 {
 	buffer_done(&heading->scratch);
 }
 
-void heading_offer_wall(
-	struct heading *heading, const struct stamp *stamp, enum wall_quality quality)
+void log_prefix_offer_wall(
+	struct log_prefix *heading, const struct stamp *stamp, enum wall_quality quality)
 {
 	struct wall wall = { .quality = quality, .stamp = *stamp };
 
@@ -35,7 +35,7 @@ void heading_offer_wall(
 		heading->wall = wall;
 }
 
-static void offer_uptime(struct heading *heading, uint64_t uptime_ns)
+static void offer_uptime(struct log_prefix *heading, uint64_t uptime_ns)
 {
 	if (heading->uptime_quality == UPTIME_PRINTK)
 		return;
@@ -43,7 +43,7 @@ static void offer_uptime(struct heading *heading, uint64_t uptime_ns)
 	heading->uptime_ns = uptime_ns;
 }
 
-static void offer_priority(struct heading *heading, unsigned int priority)
+static void offer_priority(struct log_prefix *heading, unsigned int priority)
 {
 	if (heading->facility >= 0)
 		return;
@@ -51,7 +51,7 @@ static void offer_priority(struct heading *heading, unsigned int priority)
 	heading->level = priority & 7;
 }
 
-static void set_writer(struct heading *heading, const char *writer, size_t size)
+static void set_writer(struct log_prefix *heading, const char *writer, size_t size)
 {
 	heading->writer = writer;
 	heading->writer_size = size;
@@ -63,9 +63,9 @@ static bool is_kernel(const char *writer, size_t size)
 }
 
 /* 12345.678901 */
-static bool take_uptime(struct taker *taker, uint64_t *ret_ns)
+static bool take_uptime(struct text_cursor *taker, uint64_t *ret_ns)
 {
-	struct taker at = *taker;
+	struct text_cursor at = *taker;
 	uint64_t seconds, unit;
 	uint32_t fraction;
 
@@ -78,13 +78,13 @@ static bool take_uptime(struct taker *taker, uint64_t *ret_ns)
 }
 
 /* "<    0.004711>"; journalctl has a blank or a star before its end, and blanks alone in the first line */
-static bool take_delta(struct taker *taker, uint64_t *ret_ns)
+static bool take_delta(struct text_cursor *taker, uint64_t *ret_ns)
 {
-	struct taker at = *taker;
+	struct text_cursor at = *taker;
 
 	take_blanks(&at);
 	if (!take_char(&at, '<')) {
-		if (taker_is(&at, ']'))
+		if (text_cursor_is(&at, ']'))
 			*taker = at;
 		return false;
 	}
@@ -100,7 +100,7 @@ static bool take_delta(struct taker *taker, uint64_t *ret_ns)
 }
 
 /* What is between the brackets of "[  123.456789 <    0.004711>] ", "[  +0.005115] ", "[    T123] " and the like. */
-static bool take_bracketed(struct heading *heading, struct taker *taker)
+static bool take_bracketed(struct log_prefix *heading, struct text_cursor *taker)
 {
 	struct stamp stamp;
 	uint64_t ns, number;
@@ -123,18 +123,18 @@ static bool take_bracketed(struct heading *heading, struct taker *taker)
 		return true;
 	}
 	/* T1234 or C3, who called; Tuesdays and Thursdays begin so, too */
-	if ((taker_is(taker, 'T') || taker_is(taker, 'C')) && taker_left(taker) > 1 &&
-		isdigit((unsigned char)taker->at[1])) {
+	if ((text_cursor_is(taker, 'T') || text_cursor_is(taker, 'C')) &&
+		text_cursor_left(taker) > 1 && isdigit((unsigned char)taker->at[1])) {
 		taker->at++;
 		return take_number(taker, 1, 9, &number);
 	}
 	if (stamp_take(taker, &stamp)) {
-		heading_offer_wall(heading, &stamp, stamp.year ? WALL_DATED : WALL_TRADITIONAL);
+		log_prefix_offer_wall(heading, &stamp, stamp.year ? WALL_DATED : WALL_TRADITIONAL);
 		take_delta(taker, &ns);
 		return true;
 	}
 	if (stamp_take_minute(taker, &stamp)) {
-		heading_offer_wall(heading, &stamp, WALL_MINUTE);
+		log_prefix_offer_wall(heading, &stamp, WALL_MINUTE);
 		return true;
 	}
 	return take_text(taker, "...");
@@ -170,16 +170,16 @@ static const char *tag_end(const char *at, const char *end, size_t *ret_size, bo
 	return valid_writer(at, *ret_size) ? colon + 1 : NULL;
 }
 
-static size_t word_size(struct taker taker)
+static size_t word_size(struct text_cursor taker)
 {
 	size_t size = 0;
 
-	while (size < taker_left(&taker) && !isblank((unsigned char)taker.at[size]))
+	while (size < text_cursor_left(&taker) && !isblank((unsigned char)taker.at[size]))
 		size++;
 	return size;
 }
 
-static struct taker next_word(struct taker taker)
+static struct text_cursor next_word(struct text_cursor taker)
 {
 	taker.at += word_size(taker);
 	take_blanks(&taker);
@@ -187,7 +187,7 @@ static struct taker next_word(struct taker taker)
 }
 
 /* "kern.info", before the tag */
-static void look_for_priority(struct heading *heading, struct taker taker)
+static void look_for_priority(struct log_prefix *heading, struct text_cursor taker)
 {
 	if (take_text(&taker, "kern.") && heading->facility < 0)
 		heading->facility = 0;
@@ -200,9 +200,9 @@ static void look_for_priority(struct heading *heading, struct taker taker)
  * "HOST kernel:", "HOST LEVEL kernel:", "systemd[1]:" and so on. `loose` takes a word without a process id for a program too, where a
  * logger would have put it: as the first word or the second.
  */
-static bool take_tag(struct heading *heading, struct taker *taker, bool loose)
+static bool take_tag(struct log_prefix *heading, struct text_cursor *taker, bool loose)
 {
-	struct taker at = *taker;
+	struct text_cursor at = *taker;
 	int words = loose ? HOST_WORDS_MAX : 2;
 
 	for (int i = 0; i < words && at.at < at.end; i++, at = next_word(at)) {
@@ -226,16 +226,17 @@ static bool take_tag(struct heading *heading, struct taker *taker, bool loose)
  * Whether the first word is the name of a stream, which another stamp follows: then the one before it is a shipper's. A host's name
  * before the kernel's stamp is skipped.
  */
-static bool take_name(struct heading *heading, struct taker *taker, const struct stamp *outer)
+static bool take_name(
+	struct log_prefix *heading, struct text_cursor *taker, const struct stamp *outer)
 {
-	struct taker at = next_word(*taker), inner = at;
+	struct text_cursor at = next_word(*taker), inner = at;
 	struct stamp stamp;
 	uint64_t uptime, number;
 
-	if (at.at == at.end || taker_is(taker, '[') || taker_is(taker, '{'))
+	if (at.at == at.end || text_cursor_is(taker, '[') || text_cursor_is(taker, '{'))
 		return false;
 	if (stamp_take(&inner, &stamp)) {
-		heading_offer_wall(heading, outer, WALL_SHIPPER);
+		log_prefix_offer_wall(heading, outer, WALL_SHIPPER);
 		*taker = at;
 		return true;
 	}
@@ -250,10 +251,11 @@ static bool take_name(struct heading *heading, struct taker *taker, const struct
 	return false;
 }
 
-static void take_behind_stamp(struct heading *heading, struct taker *taker, struct stamp *stamp)
+static void take_behind_stamp(
+	struct log_prefix *heading, struct text_cursor *taker, struct stamp *stamp)
 {
-	bool shipped = taker_is(taker, ',') || taker_is(taker, '\t');
-	struct taker at;
+	bool shipped = text_cursor_is(taker, ',') || text_cursor_is(taker, '\t');
+	struct text_cursor at;
 
 	if (shipped)
 		taker->at++;
@@ -262,7 +264,7 @@ static void take_behind_stamp(struct heading *heading, struct taker *taker, stru
 	shipped = shipped || take_labels(&at) || take_stream(&at);
 	if (shipped) {
 		taker->at = at.at > taker->at ? at.at : taker->at;
-		heading_offer_wall(heading, stamp, WALL_SHIPPER);
+		log_prefix_offer_wall(heading, stamp, WALL_SHIPPER);
 		take_blanks(taker);
 		take_columns(&heading->scratch, taker);
 		return;
@@ -270,14 +272,14 @@ static void take_behind_stamp(struct heading *heading, struct taker *taker, stru
 	at = *taker;
 	if (take_name(heading, taker, stamp))
 		return;
-	heading_offer_wall(
+	log_prefix_offer_wall(
 		heading, stamp, stamp->year || stamp->epoch ? WALL_DATED : WALL_TRADITIONAL);
 	/* dmesg puts no host and no tag; before the kernel's own stamp there is none either */
-	if (!stamp->comma && !heading->writer && at.at == taker->at && !taker_is(taker, '['))
+	if (!stamp->comma && !heading->writer && at.at == taker->at && !text_cursor_is(taker, '['))
 		take_tag(heading, taker, true);
 }
 
-static bool take_stamp(struct heading *heading, struct taker *taker)
+static bool take_stamp(struct log_prefix *heading, struct text_cursor *taker)
 {
 	struct stamp stamp;
 
@@ -287,9 +289,9 @@ static bool take_stamp(struct heading *heading, struct taker *taker)
 	return true;
 }
 
-static bool take_brackets(struct heading *heading, struct taker *taker)
+static bool take_brackets(struct log_prefix *heading, struct text_cursor *taker)
 {
-	struct taker at = *taker;
+	struct text_cursor at = *taker;
 
 	if (!take_char(&at, '[') || !take_bracketed(heading, &at) || !take_char(&at, ']'))
 		return false;
@@ -302,9 +304,9 @@ static bool take_brackets(struct heading *heading, struct taker *taker)
 }
 
 /* A bracket that was cut off at its left: "1003.011834] " */
-static bool take_half_bracket(struct heading *heading, struct taker *taker)
+static bool take_half_bracket(struct log_prefix *heading, struct text_cursor *taker)
 {
-	struct taker at = *taker;
+	struct text_cursor at = *taker;
 	uint64_t uptime;
 
 	if (!take_uptime(&at, &uptime) || !take_char(&at, ']'))
@@ -315,13 +317,13 @@ static bool take_half_bracket(struct heading *heading, struct taker *taker)
 }
 
 /* [id name="value" ...] of RFC 5424, any number of them; a bracket in a value is none. */
-static void take_data(struct taker *taker)
+static void take_data(struct text_cursor *taker)
 {
 	while (take_char(taker, '[')) {
 		bool quoted = false;
 
 		for (; taker->at < taker->end && (quoted || *taker->at != ']'); taker->at++) {
-			if (*taker->at == '\\' && taker_left(taker) > 1)
+			if (*taker->at == '\\' && text_cursor_left(taker) > 1)
 				taker->at++;
 			else if (*taker->at == '"')
 				quoted = !quoted;
@@ -331,9 +333,9 @@ static void take_data(struct taker *taker)
 }
 
 /* RFC 5424 behind its version: "2025-03-12T07:41:09.341207Z HOST APP PID ID [DATA] " */
-static bool take_5424(struct heading *heading, struct taker *taker)
+static bool take_5424(struct log_prefix *heading, struct text_cursor *taker)
 {
-	struct taker at = *taker, app;
+	struct text_cursor at = *taker, app;
 	struct stamp stamp;
 
 	if (!take_text(&at, "1 ") || !(stamp_take(&at, &stamp) && stamp.year))
@@ -347,16 +349,16 @@ static bool take_5424(struct heading *heading, struct taker *taker)
 		take_data(&at);
 	take_blanks(&at);
 	take_text(&at, "\xef\xbb\xbf");
-	heading_offer_wall(heading, &stamp, WALL_DATED);
+	log_prefix_offer_wall(heading, &stamp, WALL_DATED);
 	set_writer(heading, app.at, word_size(app));
 	*taker = at;
 	return true;
 }
 
 /* "<3>" */
-static bool take_pri(struct heading *heading, struct taker *taker)
+static bool take_pri(struct log_prefix *heading, struct text_cursor *taker)
 {
-	struct taker at = *taker;
+	struct text_cursor at = *taker;
 	uint64_t priority;
 
 	if (!take_char(&at, '<') || !take_number(&at, 1, 3, &priority) || !take_char(&at, '>'))
@@ -368,7 +370,7 @@ static bool take_pri(struct heading *heading, struct taker *taker)
 }
 
 /* "kern  :err   : " of dmesg --decode */
-static bool take_decoded(struct heading *heading, struct taker *taker)
+static bool take_decoded(struct log_prefix *heading, struct text_cursor *taker)
 {
 	static const char *const facilities[] = { "kern", "user", "mail", "daemon", "auth",
 		"syslog", "lpr", "news", "uucp", "cron", "authpriv", "ftp", "local0", "local1",
@@ -377,7 +379,7 @@ static bool take_decoded(struct heading *heading, struct taker *taker)
 		"info", "debug" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(facilities); i++) {
-		struct taker at = *taker;
+		struct text_cursor at = *taker;
 
 		if (!take_text(&at, facilities[i]))
 			continue;
@@ -385,7 +387,7 @@ static bool take_decoded(struct heading *heading, struct taker *taker)
 		if (!take_char(&at, ':'))
 			continue;
 		for (size_t level = 0; level < ARRAY_SIZE(levels); level++) {
-			struct taker after = at;
+			struct text_cursor after = at;
 
 			if (!take_text(&after, levels[level]))
 				continue;
@@ -401,15 +403,15 @@ static bool take_decoded(struct heading *heading, struct taker *taker)
 }
 
 /* A record of /dev/kmsg or of extended netconsole, which may put the kernel's release first. */
-static bool take_kmsg(struct heading *heading, struct taker *taker)
+static bool take_kmsg(struct log_prefix *heading, struct text_cursor *taker)
 {
-	struct taker at = *taker;
+	struct text_cursor at = *taker;
 	struct kmsg_record record;
 	const char *device;
 	size_t size;
 
 	for (int release = 0;; release++) {
-		if (kmsg_parse(at.at, taker_left(&at), &heading->scratch, &record) == 0)
+		if (kmsg_parse(at.at, text_cursor_left(&at), &heading->scratch, &record) == 0)
 			break;
 		while (at.at < at.end && !strchr(", ;", *at.at))
 			at.at++;
@@ -421,21 +423,21 @@ static bool take_kmsg(struct heading *heading, struct taker *taker)
 	device = kmsg_value(&record, "DEVICE", &size);
 	if (device && size > 5 && size - 5 < sizeof(heading->device) && !memcmp(device, "+pci:", 5))
 		memcpy(heading->device, device + 5, size - 5);
-	*taker = (struct taker){ record.text, record.text + record.text_size };
+	*taker = (struct text_cursor){ record.text, record.text + record.text_size };
 	return true;
 }
 
-static bool take_other(struct heading *heading, struct taker *taker)
+static bool take_other(struct log_prefix *heading, struct text_cursor *taker)
 {
 	struct stamp stamp = { 0 };
 
 	if (take_logfmt(&heading->scratch, taker, &stamp)) {
 		if (stamp.year || stamp.epoch)
-			heading_offer_wall(heading, &stamp, WALL_SHIPPER);
+			log_prefix_offer_wall(heading, &stamp, WALL_SHIPPER);
 		return true;
 	}
 	if (take_events(taker, &stamp)) {
-		heading_offer_wall(heading, &stamp, WALL_SHIPPER);
+		log_prefix_offer_wall(heading, &stamp, WALL_SHIPPER);
 		return true;
 	}
 	return take_char(taker, '\x1e') || take_text(taker, "\xef\xbb\xbf") ||
@@ -443,9 +445,9 @@ static bool take_other(struct heading *heading, struct taker *taker)
 }
 
 /* rsyslog's "message repeated 2 times: [ ...]" */
-static bool take_repeated(struct taker *taker)
+static bool take_repeated(struct text_cursor *taker)
 {
-	struct taker at = *taker;
+	struct text_cursor at = *taker;
 	uint64_t times;
 
 	if (!take_text(&at, "message repeated ") || !take_number(&at, 1, 9, &times) ||
@@ -458,7 +460,7 @@ static bool take_repeated(struct taker *taker)
 }
 
 /* A message whose writer is known begins right behind it, but for the kernel's own stamps. */
-static bool take_layer(struct heading *heading, struct taker *taker)
+static bool take_layer(struct log_prefix *heading, struct text_cursor *taker)
 {
 	take_blanks(taker);
 	if (taker->at == taker->end || *taker->at == '{')
@@ -478,18 +480,18 @@ static bool take_layer(struct heading *heading, struct taker *taker)
 	       take_other(heading, taker) || take_tag(heading, taker, false);
 }
 
-static bool is_uptime(struct taker at)
+static bool is_uptime(struct text_cursor at)
 {
 	uint64_t uptime;
 
 	if (!take_char(&at, '['))
 		return false;
 	take_blanks(&at);
-	return take_uptime(&at, &uptime) && taker_is(&at, ']');
+	return take_uptime(&at, &uptime) && text_cursor_is(&at, ']');
 }
 
 /* A date, as grep shows it behind a file's name, or a viewer behind a container's. */
-static bool is_date(struct taker at)
+static bool is_date(struct text_cursor at)
 {
 	struct stamp stamp;
 
@@ -498,13 +500,13 @@ static bool is_date(struct taker at)
 }
 
 /* Behind something foreign, a stamp of the kernel is still one; so is that of a logger, a few words on. */
-static bool resync(struct taker *taker)
+static bool resync(struct text_cursor *taker)
 {
-	const char *end = taker->at + MIN(taker_left(taker), RESYNC_BYTES);
+	const char *end = taker->at + MIN(text_cursor_left(taker), RESYNC_BYTES);
 	int words = 0;
 
 	for (const char *at = taker->at + 1; at < end; at++) {
-		struct taker here = { at, taker->end };
+		struct text_cursor here = { at, taker->end };
 		bool edge = words <= FOREIGN_WORDS_MAX && strchr(" \t:-|>", at[-1]);
 
 		words += at[-1] == ' ' && *at != ' ';
@@ -517,9 +519,9 @@ static bool resync(struct taker *taker)
 }
 
 /* fluentd's "STAMP TAG: {...}" and "STAMP\tTAG\t{...}": no program says that, it is what was shipped */
-static void skip_tag_of_json(struct heading *heading, struct taker *taker)
+static void skip_tag_of_json(struct log_prefix *heading, struct text_cursor *taker)
 {
-	size_t size = taker_left(taker);
+	size_t size = text_cursor_left(taker);
 	const char *open;
 
 	if (size < 2 || taker->end[-1] != '}')
@@ -535,9 +537,9 @@ static void skip_tag_of_json(struct heading *heading, struct taker *taker)
 		taker->at = open + 1;
 }
 
-bool heading_read(struct heading *heading, const char *text, size_t size)
+bool log_prefix_read(struct log_prefix *heading, const char *text, size_t size)
 {
-	struct taker taker = { text, text + size };
+	struct text_cursor taker = { text, text + size };
 	bool found = false, known;
 
 	/* so that what is put there does not move: each layer that copies makes it no longer */
@@ -548,7 +550,7 @@ bool heading_read(struct heading *heading, const char *text, size_t size)
 		found = true;
 	known = heading->writer || heading->wall.quality || heading->uptime_quality ||
 		heading->shipper.quality || heading->has_delta;
-	if (!known && !taker_is(&taker, '{') && resync(&taker))
+	if (!known && !text_cursor_is(&taker, '{') && resync(&taker))
 		for (int i = 0; i < LAYERS_MAX && take_layer(heading, &taker); i++)
 			found = true;
 	if (heading->facility > 0 && heading->writer &&
@@ -557,6 +559,6 @@ bool heading_read(struct heading *heading, const char *text, size_t size)
 	take_blanks(&taker);
 	skip_tag_of_json(heading, &taker);
 	heading->text = taker.at;
-	heading->size = taker_left(&taker);
+	heading->size = text_cursor_left(&taker);
 	return found;
 }

@@ -34,7 +34,7 @@ struct wall {
 	struct stamp stamp;
 };
 
-struct heading {
+struct log_prefix {
 	enum uptime_quality uptime_quality;
 	uint64_t uptime_ns;
 	struct wall wall; /* the best */
@@ -55,14 +55,14 @@ struct heading {
 	struct buffer scratch;
 };
 
-void heading_init(struct heading *heading);
-void heading_done(struct heading *heading);
+void log_prefix_init(struct log_prefix *heading);
+void log_prefix_done(struct log_prefix *heading);
 
 /*
  * Takes apart one line, without its newline, or the message of a record whose own fields the heading has already. True when anything was found
  * around a message. A text that begins with { is left for record.h: heading->text stands there.
  */
-bool heading_read(struct heading *heading, const char *text, size_t size);
+bool log_prefix_read(struct log_prefix *heading, const char *text, size_t size);
 /* Keeps the better one; a stamp of a shipper also as such. */
-void heading_offer_wall(
-	struct heading *heading, const struct stamp *stamp, enum wall_quality quality);
+void log_prefix_offer_wall(
+	struct log_prefix *heading, const struct stamp *stamp, enum wall_quality quality);

@@ -11,75 +11,76 @@
 
 static const struct {
 	const char *name;
-	enum record_field field;
+	enum log_record_field field;
 } names[] = {
-	{ "MESSAGE", RECORD_MESSAGE },
-	{ "message", RECORD_MESSAGE },
-	{ "@message", RECORD_MESSAGE },
-	{ "Message", RECORD_MESSAGE },
-	{ "msg", RECORD_MESSAGE },
-	{ "log", RECORD_MESSAGE },
-	{ "line", RECORD_MESSAGE },
-	{ "short_message", RECORD_MESSAGE },
-	{ "textPayload", RECORD_MESSAGE },
-	{ "_raw", RECORD_MESSAGE },
-	{ "SyslogMessage", RECORD_MESSAGE },
-	{ "Output", RECORD_MESSAGE },
-	{ "__REALTIME_TIMESTAMP", RECORD_REALTIME },
-	{ "__MONOTONIC_TIMESTAMP", RECORD_MONOTONIC },
-	{ "_SOURCE_MONOTONIC_TIMESTAMP", RECORD_SOURCE_MONOTONIC },
-	{ "_SOURCE_BOOTTIME_TIMESTAMP", RECORD_SOURCE_MONOTONIC },
-	{ "_BOOT_ID", RECORD_BOOT_ID },
-	{ "_TRANSPORT", RECORD_TRANSPORT },
-	{ "SYSLOG_FACILITY", RECORD_FACILITY },
-	{ "PRIORITY", RECORD_PRIORITY },
-	{ "pri", RECORD_PRIORITY },
-	{ "SYSLOG_IDENTIFIER", RECORD_IDENTIFIER },
-	{ "_KERNEL_DEVICE", RECORD_DEVICE },
-	{ "timestamp", RECORD_TIME },
-	{ "@timestamp", RECORD_TIME },
-	{ "time", RECORD_TIME },
-	{ "ts", RECORD_TIME },
-	{ "date", RECORD_TIME },
-	{ "_time", RECORD_TIME },
-	{ "TimeGenerated", RECORD_TIME },
-	{ "lastTimestamp", RECORD_TIME },
+	{ "MESSAGE", LOG_RECORD_MESSAGE },
+	{ "message", LOG_RECORD_MESSAGE },
+	{ "@message", LOG_RECORD_MESSAGE },
+	{ "Message", LOG_RECORD_MESSAGE },
+	{ "msg", LOG_RECORD_MESSAGE },
+	{ "log", LOG_RECORD_MESSAGE },
+	{ "line", LOG_RECORD_MESSAGE },
+	{ "short_message", LOG_RECORD_MESSAGE },
+	{ "textPayload", LOG_RECORD_MESSAGE },
+	{ "_raw", LOG_RECORD_MESSAGE },
+	{ "SyslogMessage", LOG_RECORD_MESSAGE },
+	{ "Output", LOG_RECORD_MESSAGE },
+	{ "__REALTIME_TIMESTAMP", LOG_RECORD_REALTIME },
+	{ "__MONOTONIC_TIMESTAMP", LOG_RECORD_MONOTONIC },
+	{ "_SOURCE_MONOTONIC_TIMESTAMP", LOG_RECORD_SOURCE_MONOTONIC },
+	{ "_SOURCE_BOOTTIME_TIMESTAMP", LOG_RECORD_SOURCE_MONOTONIC },
+	{ "_BOOT_ID", LOG_RECORD_BOOT_ID },
+	{ "_TRANSPORT", LOG_RECORD_TRANSPORT },
+	{ "SYSLOG_FACILITY", LOG_RECORD_FACILITY },
+	{ "PRIORITY", LOG_RECORD_PRIORITY },
+	{ "pri", LOG_RECORD_PRIORITY },
+	{ "SYSLOG_IDENTIFIER", LOG_RECORD_IDENTIFIER },
+	{ "_KERNEL_DEVICE", LOG_RECORD_DEVICE },
+	{ "timestamp", LOG_RECORD_TIME },
+	{ "@timestamp", LOG_RECORD_TIME },
+	{ "time", LOG_RECORD_TIME },
+	{ "ts", LOG_RECORD_TIME },
+	{ "date", LOG_RECORD_TIME },
+	{ "_time", LOG_RECORD_TIME },
+	{ "TimeGenerated", LOG_RECORD_TIME },
+	{ "lastTimestamp", LOG_RECORD_TIME },
 };
 
-static enum record_field field_of(const char *name, size_t size)
+static enum log_record_field field_of(const char *name, size_t size)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (strlen(names[i].name) == size && !memcmp(names[i].name, name, size))
 			return names[i].field;
-	return RECORD_FIELDS;
+	return LOG_RECORD_FIELDS;
 }
 
-void record_done(struct record *record)
+void log_record_done(struct log_record *record)
 {
 	buffer_done(&record->values);
 }
 
-void record_clear(struct record *record)
+void log_record_clear(struct log_record *record)
 {
 	record->values.size = 0;
 	memset(record->fields, 0, sizeof(record->fields));
-	record->next = RECORD_FIELDS;
+	record->next = LOG_RECORD_FIELDS;
 	record->waits = false;
 	*record->pair = 0;
 }
 
 /* The value is what stands in `values` from `at` on. */
-static void keep(struct record *record, enum record_field field, size_t at)
+static void keep(struct log_record *record, enum log_record_field field, size_t at)
 {
-	if (field == RECORD_FIELDS || record->fields[field].given || buffer_failed(&record->values))
+	if (field == LOG_RECORD_FIELDS || record->fields[field].given ||
+		buffer_failed(&record->values))
 		return;
 	record->fields[field].at = at;
 	record->fields[field].size = record->values.size - at;
 	record->fields[field].given = true;
 }
 
-void record_put(
-	struct record *record, const char *name, size_t name_size, const char *value, size_t size)
+void log_record_put(struct log_record *record, const char *name, size_t name_size,
+	const char *value, size_t size)
 {
 	size_t at = record->values.size;
 
@@ -87,7 +88,7 @@ void record_put(
 	keep(record, field_of(name, name_size), at);
 }
 
-static void take_key(struct record *record, const struct json_token *token)
+static void take_key(struct log_record *record, const struct json_token *token)
 {
 	if (json_is(token, "value") && *record->pair)
 		record->next = field_of(record->pair, strlen(record->pair));
@@ -99,19 +100,19 @@ static void take_key(struct record *record, const struct json_token *token)
 		*record->pair = 0;
 }
 
-static bool in_array(const struct record *record)
+static bool in_array(const struct log_record *record)
 {
 	return record->reader.depth && record->reader.arrays >> (record->reader.depth - 1) & 1;
 }
 
 /* How many more brackets than its entry's are around a message: of its several values, or of its {"field": ..., "value": ...}. */
-static unsigned int within(const struct record *record)
+static unsigned int within(const struct log_record *record)
 {
 	return (in_array(record) && strcmp(record->pair, LOKI) != 0) ||
 	       (!in_array(record) && *record->pair);
 }
 
-static void take_value(struct record *record, const struct json_token *token)
+static void take_value(struct log_record *record, const struct json_token *token)
 {
 	bool null = token->type == JSON_OTHER && json_is(token, "null");
 	size_t at = record->values.size;
@@ -123,21 +124,21 @@ static void take_value(struct record *record, const struct json_token *token)
 		record->pair[size] = 0;
 		return;
 	}
-	if (null || record->next == RECORD_FIELDS)
+	if (null || record->next == LOG_RECORD_FIELDS)
 		return;
 	if (token->type == JSON_STRING)
 		json_unescape(token, &record->values);
 	else
 		buffer_bytes(&record->values, token->text, token->size);
-	if (record->next == RECORD_MESSAGE && !record_has(record, RECORD_MESSAGE))
+	if (record->next == LOG_RECORD_MESSAGE && !log_record_has(record, LOG_RECORD_MESSAGE))
 		record->message_depth = record->reader.depth - within(record);
 	keep(record, record->next, at);
-	record->next = RECORD_FIELDS;
+	record->next = LOG_RECORD_FIELDS;
 }
 
 static bool all_digits(const struct json_token *token)
 {
-	struct taker taker = { token->text, token->text + token->size };
+	struct text_cursor taker = { token->text, token->text + token->size };
 	uint64_t value;
 
 	return take_number(&taker, 1, 19, &value) && taker.at == taker.end;
@@ -145,7 +146,7 @@ static bool all_digits(const struct json_token *token)
 
 static uint8_t byte_of(const struct json_token *token)
 {
-	struct taker taker = { token->text, token->text + token->size };
+	struct text_cursor taker = { token->text, token->text + token->size };
 	uint64_t value;
 
 	return take_number(&taker, 1, 3, &value) ? value : 0;
@@ -155,37 +156,39 @@ static uint8_t byte_of(const struct json_token *token)
  * A value in an array: a byte of a journal's message that is not text, or one of a field's several values, or, where no name waits
  * for it, one of Loki's ["1741765269341207000", "line"].
  */
-static void take_element(struct record *record, const struct json_token *token)
+static void take_element(struct log_record *record, const struct json_token *token)
 {
-	if (record->next == RECORD_MESSAGE && token->type == JSON_OTHER &&
-		!(record_has(record, RECORD_MESSAGE) &&
-			record->fields[RECORD_MESSAGE].at + record->fields[RECORD_MESSAGE].size !=
+	if (record->next == LOG_RECORD_MESSAGE && token->type == JSON_OTHER &&
+		!(log_record_has(record, LOG_RECORD_MESSAGE) &&
+			record->fields[LOG_RECORD_MESSAGE].at +
+					record->fields[LOG_RECORD_MESSAGE].size !=
 				record->values.size)) {
-		if (!record_has(record, RECORD_MESSAGE)) {
-			keep(record, RECORD_MESSAGE, record->values.size);
+		if (!log_record_has(record, LOG_RECORD_MESSAGE)) {
+			keep(record, LOG_RECORD_MESSAGE, record->values.size);
 			record->message_depth = record->reader.depth - 1;
 		}
 		buffer_u8(&record->values, byte_of(token));
-		record->fields[RECORD_MESSAGE].size++;
-	} else if (record->next != RECORD_FIELDS) {
+		record->fields[LOG_RECORD_MESSAGE].size++;
+	} else if (record->next != LOG_RECORD_FIELDS) {
 		take_value(record, token);
 	} else if (token->type == JSON_STRING && token->size == 19 && all_digits(token)) {
-		record_clear(record);
-		record->next = RECORD_TIME;
+		log_record_clear(record);
+		record->next = LOG_RECORD_TIME;
 		take_value(record, token);
-		record->next = RECORD_MESSAGE;
+		record->next = LOG_RECORD_MESSAGE;
 		strcpy(record->pair, LOKI);
 	}
 }
 
-static bool has_time(const struct record *record)
+static bool has_time(const struct log_record *record)
 {
-	return record_has(record, RECORD_TIME) || record_has(record, RECORD_REALTIME) ||
-	       record_has(record, RECORD_SOURCE_MONOTONIC);
+	return log_record_has(record, LOG_RECORD_TIME) ||
+	       log_record_has(record, LOG_RECORD_REALTIME) ||
+	       log_record_has(record, LOG_RECORD_SOURCE_MONOTONIC);
 }
 
-static void take_token(struct record *record, const struct json_token *token,
-	void (*give)(void *context, struct record *record), void *context)
+static void take_token(struct log_record *record, const struct json_token *token,
+	void (*give)(void *context, struct log_record *record), void *context)
 {
 	switch (token->type) {
 	case JSON_KEY:
@@ -193,10 +196,10 @@ static void take_token(struct record *record, const struct json_token *token,
 		break;
 	case JSON_STRING:
 	case JSON_OTHER:
-		if (record->waits && record->next == RECORD_MESSAGE) {
+		if (record->waits && record->next == LOG_RECORD_MESSAGE) {
 			give(context, record);
-			record_clear(record);
-			record->next = RECORD_MESSAGE;
+			log_record_clear(record);
+			record->next = LOG_RECORD_MESSAGE;
 		}
 		if (in_array(record))
 			take_element(record, token);
@@ -205,12 +208,12 @@ static void take_token(struct record *record, const struct json_token *token,
 		break;
 	case JSON_OPEN:
 		if (*token->text == '{')
-			record->next = RECORD_FIELDS;
+			record->next = LOG_RECORD_FIELDS;
 		break;
 	case JSON_CLOSE:
 		if (*token->text == ']')
-			record->next = RECORD_FIELDS;
-		if (!record_has(record, RECORD_MESSAGE) ||
+			record->next = LOG_RECORD_FIELDS;
+		if (!log_record_has(record, LOG_RECORD_MESSAGE) ||
 			record->reader.depth >= record->message_depth)
 			break;
 		if (record->reader.depth && !in_array(record) && !has_time(record)) {
@@ -220,12 +223,12 @@ static void take_token(struct record *record, const struct json_token *token,
 			break;
 		}
 		give(context, record);
-		record_clear(record);
+		log_record_clear(record);
 	}
 }
 
-int record_json(struct record *record, const char *text, size_t size,
-	void (*give)(void *context, struct record *record), void *context)
+int log_record_json(struct log_record *record, const char *text, size_t size,
+	void (*give)(void *context, struct log_record *record), void *context)
 {
 	struct json_token token;
 	int r;
@@ -233,20 +236,21 @@ int record_json(struct record *record, const char *text, size_t size,
 	record->reader.at = text;
 	record->reader.end = text + size;
 	if (!record->reader.depth)
-		record_clear(record);
+		log_record_clear(record);
 	while ((r = json_next(&record->reader, &token)) == 1)
 		take_token(record, &token, give, context);
 	if (r < 0) {
 		/* what was cut off has its message perhaps */
-		if (record_has(record, RECORD_MESSAGE))
+		if (log_record_has(record, LOG_RECORD_MESSAGE))
 			give(context, record);
-		record_clear(record);
+		log_record_clear(record);
 		record->reader = (struct json_reader){ 0 };
 	}
 	return r;
 }
 
-static const char *value_of(const struct record *record, enum record_field field, size_t *ret_size)
+static const char *value_of(
+	const struct log_record *record, enum log_record_field field, size_t *ret_size)
 {
 	*ret_size = record->fields[field].size;
 	return record->fields[field].given
@@ -254,16 +258,17 @@ static const char *value_of(const struct record *record, enum record_field field
 		       : NULL;
 }
 
-static bool number_of(const struct record *record, enum record_field field, uint64_t *ret_number)
+static bool number_of(
+	const struct log_record *record, enum log_record_field field, uint64_t *ret_number)
 {
 	size_t size;
 	const char *value = value_of(record, field, &size);
-	struct taker taker = { value, value + size };
+	struct text_cursor taker = { value, value + size };
 
 	return value && take_number(&taker, 1, 16, ret_number) && taker.at == taker.end;
 }
 
-static bool is_value(const struct record *record, enum record_field field, const char *text)
+static bool is_value(const struct log_record *record, enum log_record_field field, const char *text)
 {
 	size_t size;
 	const char *value = value_of(record, field, &size);
@@ -271,7 +276,8 @@ static bool is_value(const struct record *record, enum record_field field, const
 	return value && size == strlen(text) && !memcmp(value, text, size);
 }
 
-static void set_text(const struct record *record, enum record_field field, char *text, size_t room)
+static void set_text(
+	const struct log_record *record, enum log_record_field field, char *text, size_t room)
 {
 	size_t size;
 	const char *value = value_of(record, field, &size);
@@ -283,34 +289,34 @@ static void set_text(const struct record *record, enum record_field field, char 
 }
 
 /* Of the journal: when the kernel said it, by how long journald took to take it. */
-static void set_journal_times(const struct record *record, struct heading *heading)
+static void set_journal_times(const struct log_record *record, struct log_prefix *heading)
 {
 	struct stamp stamp = { .epoch = true, .resolution_ns = NSEC_PER_USEC };
 	uint64_t realtime, monotonic, source;
-	bool has_monotonic = number_of(record, RECORD_MONOTONIC, &monotonic);
-	bool has_source = number_of(record, RECORD_SOURCE_MONOTONIC, &source);
+	bool has_monotonic = number_of(record, LOG_RECORD_MONOTONIC, &monotonic);
+	bool has_source = number_of(record, LOG_RECORD_SOURCE_MONOTONIC, &source);
 	enum wall_quality quality = WALL_DATED;
 
 	if (has_source || has_monotonic) {
 		heading->uptime_quality = has_source ? UPTIME_PRINTK : UPTIME_RECEIVED;
 		heading->uptime_ns = (has_source ? source : monotonic) * NSEC_PER_USEC;
 	}
-	if (!number_of(record, RECORD_REALTIME, &realtime) || realtime > UINT64_MAX / 2000)
+	if (!number_of(record, LOG_RECORD_REALTIME, &realtime) || realtime > UINT64_MAX / 2000)
 		return;
 	if (has_source && has_monotonic && monotonic >= source && monotonic - source < realtime) {
 		realtime -= monotonic - source;
 		quality = WALL_JOURNAL;
 	}
 	stamp.realtime_ns = realtime * NSEC_PER_USEC;
-	heading_offer_wall(heading, &stamp, quality);
+	log_prefix_offer_wall(heading, &stamp, quality);
 }
 
 /* A time in any form: a stamp, a number since the epoch, or of dmesg --json a small one, which is the uptime. */
-static void set_time(const struct record *record, struct heading *heading)
+static void set_time(const struct log_record *record, struct log_prefix *heading)
 {
 	size_t size;
-	const char *value = value_of(record, RECORD_TIME, &size);
-	struct taker taker = { value, value + size };
+	const char *value = value_of(record, LOG_RECORD_TIME, &size);
+	struct text_cursor taker = { value, value + size };
 	struct stamp stamp;
 	uint64_t seconds, unit;
 	uint32_t fraction;
@@ -318,59 +324,62 @@ static void set_time(const struct record *record, struct heading *heading)
 	if (!value)
 		return;
 	if (stamp_from_number(value, size, &stamp) || (stamp_take(&taker, &stamp) && stamp.year)) {
-		heading_offer_wall(heading, &stamp, WALL_SHIPPER);
-	} else if (record_has(record, RECORD_PRIORITY) && take_number(&taker, 1, 9, &seconds) &&
-		   take_char(&taker, '.') && take_fraction(&taker, &fraction, &unit)) {
+		log_prefix_offer_wall(heading, &stamp, WALL_SHIPPER);
+	} else if (log_record_has(record, LOG_RECORD_PRIORITY) &&
+		   take_number(&taker, 1, 9, &seconds) && take_char(&taker, '.') &&
+		   take_fraction(&taker, &fraction, &unit)) {
 		heading->uptime_quality = UPTIME_PRINTK;
 		heading->uptime_ns = seconds * NSEC_PER_SEC + fraction;
 	}
 }
 
-static void set_writer(const struct record *record, struct heading *heading)
+static void set_writer(const struct log_record *record, struct log_prefix *heading)
 {
 	size_t size;
-	const char *identifier = value_of(record, RECORD_IDENTIFIER, &size);
-	bool kernel = is_value(record, RECORD_IDENTIFIER, "kernel");
+	const char *identifier = value_of(record, LOG_RECORD_IDENTIFIER, &size);
+	bool kernel = is_value(record, LOG_RECORD_IDENTIFIER, "kernel");
 	uint64_t number;
 
-	if (number_of(record, RECORD_FACILITY, &number))
+	if (number_of(record, LOG_RECORD_FACILITY, &number))
 		heading->facility = MIN(number, 1000ull);
-	if (number_of(record, RECORD_PRIORITY, &number))
+	if (number_of(record, LOG_RECORD_PRIORITY, &number))
 		heading->level = number & 7;
 	if (identifier) {
 		heading->writer = identifier;
 		heading->writer_size = size;
-	} else if (is_value(record, RECORD_TRANSPORT, "kernel")) {
+	} else if (is_value(record, LOG_RECORD_TRANSPORT, "kernel")) {
 		heading->writer = "kernel";
 		heading->writer_size = 6;
 		kernel = true;
 	}
 	/* only journald itself says how an entry came to it */
-	heading->forged = kernel && ((record_has(record, RECORD_TRANSPORT) &&
-					     !is_value(record, RECORD_TRANSPORT, "kernel")) ||
+	heading->forged = kernel && ((log_record_has(record, LOG_RECORD_TRANSPORT) &&
+					     !is_value(record, LOG_RECORD_TRANSPORT, "kernel")) ||
 					    heading->facility > 0);
 }
 
-struct taker record_message(const struct record *record)
+struct text_cursor log_record_message(const struct log_record *record)
 {
 	size_t size;
-	const char *message = value_of(record, RECORD_MESSAGE, &size);
+	const char *message = value_of(record, LOG_RECORD_MESSAGE, &size);
 
 	while (size && isspace((unsigned char)message[size - 1]))
 		size--;
-	return message ? (struct taker){ message, message + size } : (struct taker){ "", "" };
+	return message ? (struct text_cursor){ message, message + size }
+		       : (struct text_cursor){ "", "" };
 }
 
-void record_heading(const struct record *record, struct taker line, struct heading *heading)
+void log_record_heading(
+	const struct log_record *record, struct text_cursor line, struct log_prefix *heading)
 {
 	char device[sizeof(heading->device) + 5] = "";
 
 	set_journal_times(record, heading);
 	set_time(record, heading);
 	set_writer(record, heading);
-	set_text(record, RECORD_BOOT_ID, heading->boot_id, sizeof(heading->boot_id));
-	set_text(record, RECORD_DEVICE, device, sizeof(device));
+	set_text(record, LOG_RECORD_BOOT_ID, heading->boot_id, sizeof(heading->boot_id));
+	set_text(record, LOG_RECORD_DEVICE, device, sizeof(device));
 	if (!strncmp(device, "+pci:", 5))
 		strcpy(heading->device, device + 5);
-	heading_read(heading, line.at, taker_left(&line));
+	log_prefix_read(heading, line.at, text_cursor_left(&line));
 }

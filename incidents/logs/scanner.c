@@ -19,18 +19,18 @@
 #define KEY_MAX 16
 
 struct scanner {
-	struct judge judge;
+	struct classify judge;
 	struct buffer pending; /* what is not a whole line yet */
 	struct buffer held; /* a line that may go on in the next one */
 	uint64_t held_number;
 	bool holds;
 	char key[KEY_MAX]; /* how the last line began that the clock was given */
-	struct record record; /* of JSON that goes over several lines, and of export */
+	struct log_record record; /* of JSON that goes over several lines, and of export */
 	bool exporting;
 	bool verbose; /* the same, in the form for people */
 	struct stamp announced; /* of the broadcast that the next line is */
 	bool has_announced;
-	const struct heading *outer; /* around the JSON that is being read */
+	const struct log_prefix *outer; /* around the JSON that is being read */
 	unsigned int nested;
 };
 
@@ -40,7 +40,7 @@ int scanner_new(const struct scanner_options *options, struct scanner **ret_scan
 
 	if (!scanner)
 		return -ENOMEM;
-	judge_init(&scanner->judge, options);
+	classify_init(&scanner->judge, options);
 	*ret_scanner = take_ptr(scanner);
 	return 0;
 }
@@ -51,13 +51,13 @@ struct scanner *scanner_free(struct scanner *scanner)
 		return NULL;
 	buffer_done(&scanner->pending);
 	buffer_done(&scanner->held);
-	judge_done(&scanner->judge);
-	record_done(&scanner->record);
+	classify_done(&scanner->judge);
+	log_record_done(&scanner->record);
 	free(scanner);
 	return NULL;
 }
 
-static int take_json(struct scanner *scanner, struct record *record, const struct line *line);
+static int take_json(struct scanner *scanner, struct log_record *record, const struct line *line);
 
 struct entry {
 	struct scanner *scanner;
@@ -66,21 +66,21 @@ struct entry {
 
 /* A line of an entry's message, which may be JSON again. */
 static void take_message(
-	const struct entry *entry, const struct record *record, struct taker message)
+	const struct entry *entry, const struct log_record *record, struct text_cursor message)
 {
 	struct scanner *scanner = entry->scanner;
-	const struct heading *outer = scanner->outer;
-	_cleanup_(heading_done) struct heading heading;
+	const struct log_prefix *outer = scanner->outer;
+	_cleanup_(log_prefix_done) struct log_prefix heading;
 	struct line line = { .number = entry->line->number };
 
-	heading_init(&heading);
+	log_prefix_init(&heading);
 	if (outer && outer->wall.quality)
-		heading_offer_wall(&heading, &outer->wall.stamp, WALL_SHIPPER);
-	record_heading(record, message, &heading);
+		log_prefix_offer_wall(&heading, &outer->wall.stamp, WALL_SHIPPER);
+	log_record_heading(record, message, &heading);
 	line.text = heading.text;
 	line.size = heading.size;
 	if (heading.size && *heading.text == '{' && scanner->nested < NESTED_MAX) {
-		_cleanup_(record_done) struct record inner = { 0 };
+		_cleanup_(log_record_done) struct log_record inner = { 0 };
 
 		scanner->nested++;
 		scanner->outer = &heading;
@@ -89,18 +89,19 @@ static void take_message(
 		scanner->nested--;
 		return;
 	}
-	judge_take(&scanner->judge, &heading, &line);
+	classify_take(&scanner->judge, &heading, &line);
 }
 
 /* One entry that has a message. A console's output is one of many lines. */
-static void take_entry(void *context, struct record *record)
+static void take_entry(void *context, struct log_record *record)
 {
-	struct taker left = record_message(record);
-	bool is_json = taker_is(&left, '{');
+	struct text_cursor left = log_record_message(record);
+	bool is_json = text_cursor_is(&left, '{');
 
 	do {
-		const char *newline = is_json ? NULL : memchr(left.at, '\n', taker_left(&left));
-		struct taker line = { left.at, newline ? newline : left.end };
+		const char *newline =
+			is_json ? NULL : memchr(left.at, '\n', text_cursor_left(&left));
+		struct text_cursor line = { left.at, newline ? newline : left.end };
 
 		left.at = newline ? newline + 1 : left.end;
 		if (line.at < line.end && line.end[-1] == '\r')
@@ -109,41 +110,41 @@ static void take_entry(void *context, struct record *record)
 	} while (left.at < left.end);
 }
 
-static int take_json(struct scanner *scanner, struct record *record, const struct line *line)
+static int take_json(struct scanner *scanner, struct log_record *record, const struct line *line)
 {
 	struct entry entry = { scanner, line };
-	int r = record_json(record, line->text, line->size, take_entry, &entry);
+	int r = log_record_json(record, line->text, line->size, take_entry, &entry);
 
 	/* a line within another one ends with it */
-	if (r == 0 && scanner->outer && record_has(record, RECORD_MESSAGE))
+	if (r == 0 && scanner->outer && log_record_has(record, LOG_RECORD_MESSAGE))
 		take_entry(&entry, record);
 	return r;
 }
 
-static bool is_bare(const struct heading *heading)
+static bool is_bare(const struct log_prefix *heading)
 {
 	return !heading->writer && !heading->wall.quality && !heading->uptime_quality &&
 	       !heading->has_delta && heading->facility < 0;
 }
 
 /* Whether it only matches because its end may be missing: then the next line may have it. */
-static bool seems_wrapped(const struct scanner *scanner, const struct heading *heading)
+static bool seems_wrapped(const struct scanner *scanner, const struct log_prefix *heading)
 {
 	struct fields fields;
 
-	return !judge_match(&scanner->judge, heading, false, &fields) &&
-	       judge_match(&scanner->judge, heading, true, &fields);
+	return !classify_match(&scanner->judge, heading, false, &fields) &&
+	       classify_match(&scanner->judge, heading, true, &fields);
 }
 
 /* "Message from syslogd@HOST at Mar 12 07:41:09 ...", before what syslogd tells all who are logged in */
 static bool take_announcement(struct scanner *scanner, const struct line *line)
 {
-	struct taker taker = { line->text, line->text + line->size };
+	struct text_cursor taker = { line->text, line->text + line->size };
 	const char *at;
 
 	if (!take_text(&taker, "Message from syslogd@"))
 		return false;
-	at = memmem(taker.at, taker_left(&taker), " at ", 4);
+	at = memmem(taker.at, text_cursor_left(&taker), " at ", 4);
 	taker.at = at ? at + 4 : taker.end;
 	scanner->has_announced = stamp_take(&taker, &scanner->announced);
 	return true;
@@ -151,15 +152,15 @@ static bool take_announcement(struct scanner *scanner, const struct line *line)
 
 static void take_text_line(struct scanner *scanner, const struct line *line, bool may_hold)
 {
-	_cleanup_(heading_done) struct heading heading;
+	_cleanup_(log_prefix_done) struct log_prefix heading;
 
-	heading_init(&heading);
-	heading_read(&heading, line->text, line->size);
+	log_prefix_init(&heading);
+	log_prefix_read(&heading, line->text, line->size);
 	if (scanner->has_announced && !heading.wall.quality)
-		heading_offer_wall(&heading, &scanner->announced, WALL_TRADITIONAL);
+		log_prefix_offer_wall(&heading, &scanner->announced, WALL_TRADITIONAL);
 	scanner->has_announced = false;
 	if (heading.size && *heading.text == '{' && !heading.writer) {
-		_cleanup_(record_done) struct record inner = { 0 };
+		_cleanup_(log_record_done) struct log_record inner = { 0 };
 		uint64_t before = scanner->judge.summary.incidents;
 
 		scanner->outer = &heading;
@@ -176,7 +177,7 @@ static void take_text_line(struct scanner *scanner, const struct line *line, boo
 		scanner->holds = true;
 		return;
 	}
-	judge_take(&scanner->judge, &heading, line);
+	classify_take(&scanner->judge, &heading, line);
 }
 
 /* The line that was held back: with the next one, when that is the rest of it (true: then it is used up). */
@@ -184,20 +185,21 @@ static bool release_held(struct scanner *scanner, const struct line *next)
 {
 	struct line line = { (const char *)scanner->held.data, scanner->held.size,
 		scanner->held_number };
-	_cleanup_(heading_done) struct heading heading, joined;
+	_cleanup_(log_prefix_done) struct log_prefix heading, joined;
 	struct fields fields;
 	bool used = false;
 
-	heading_init(&heading);
-	heading_init(&joined);
+	log_prefix_init(&heading);
+	log_prefix_init(&joined);
 	scanner->holds = false;
 	if (next) {
-		heading_read(&heading, next->text, next->size);
+		log_prefix_read(&heading, next->text, next->size);
 		if (is_bare(&heading) && heading.size) {
 			buffer_u8(&scanner->held, ' ');
 			buffer_bytes(&scanner->held, heading.text, heading.size);
-			heading_read(&joined, (const char *)scanner->held.data, scanner->held.size);
-			used = judge_match(&scanner->judge, &joined, false, &fields);
+			log_prefix_read(
+				&joined, (const char *)scanner->held.data, scanner->held.size);
+			used = classify_match(&scanner->judge, &joined, false, &fields);
 		}
 	}
 	line.text = (const char *)scanner->held.data;
@@ -231,7 +233,7 @@ static bool is_news(struct scanner *scanner, const struct line *line)
 /* "-- Boot 2f1b03c3e2104787adb361b0dfd671fc --", between the boots that journalctl shows */
 static bool take_boot_mark(struct scanner *scanner, const struct line *line)
 {
-	struct taker taker = { line->text, line->text + line->size };
+	struct text_cursor taker = { line->text, line->text + line->size };
 	size_t size;
 
 	if (!take_text(&taker, "-- "))
@@ -241,7 +243,7 @@ static bool take_boot_mark(struct scanner *scanner, const struct line *line)
 			log_clock_boot(&scanner->judge.clock);
 		return true;
 	}
-	for (size = 0; size < taker_left(&taker) && isxdigit((unsigned char)taker.at[size]);)
+	for (size = 0; size < text_cursor_left(&taker) && isxdigit((unsigned char)taker.at[size]);)
 		size++;
 	if (size == 32) {
 		memcpy(scanner->judge.boot_id, taker.at, size);
@@ -252,15 +254,15 @@ static bool take_boot_mark(struct scanner *scanner, const struct line *line)
 
 static bool is_json_line(const struct line *line)
 {
-	struct taker taker = { line->text, line->text + line->size };
+	struct text_cursor taker = { line->text, line->text + line->size };
 
 	take_char(&taker, '\x1e');
 	take_text(&taker, "data: ");
 	take_blanks(&taker);
-	if (taker_left(&taker) > 1 && taker_is(&taker, '[') &&
+	if (text_cursor_left(&taker) > 1 && text_cursor_is(&taker, '[') &&
 		(taker.at[1] == '[' || taker.at[1] == '{'))
 		return true;
-	return taker_is(&taker, '{');
+	return text_cursor_is(&taker, '{');
 }
 
 /* False when the line is not JSON after all. */
@@ -268,7 +270,7 @@ static bool take_json_line(struct scanner *scanner, const struct line *line, boo
 {
 	struct line json = *line;
 	uint64_t before = scanner->judge.summary.incidents;
-	bool open = record_json_open(&scanner->record);
+	bool open = log_record_json_open(&scanner->record);
 
 	if (!open) {
 		char last = line->text[line->size - 1];
@@ -301,9 +303,9 @@ static void end_export(struct scanner *scanner, uint64_t number)
 	struct line line = { .number = number };
 	struct entry entry = { scanner, &line };
 
-	if (record_has(&scanner->record, RECORD_MESSAGE))
+	if (log_record_has(&scanner->record, LOG_RECORD_MESSAGE))
 		take_entry(&entry, &scanner->record);
-	record_clear(&scanner->record);
+	log_record_clear(&scanner->record);
 }
 
 /* A line of journalctl -o export. True when it was one. */
@@ -322,18 +324,18 @@ static bool take_export_line(struct scanner *scanner, const struct line *line)
 		return false;
 	}
 	if (!scanner->exporting)
-		record_clear(&scanner->record);
+		log_record_clear(&scanner->record);
 	scanner->exporting = true;
-	record_put(
+	log_record_put(
 		&scanner->record, line->text, name, line->text + name + 1, line->size - name - 1);
 	return true;
 }
 
 /* "b=2f1b03c3e210...": what stands behind a letter in the brackets of verbose */
-static struct taker cursor_part(const struct line *line, const char *name)
+static struct text_cursor cursor_part(const struct line *line, const char *name)
 {
 	const char *at = memmem(line->text, line->size, name, strlen(name));
-	struct taker part = { at ? at + strlen(name) : line->text, line->text + line->size };
+	struct text_cursor part = { at ? at + strlen(name) : line->text, line->text + line->size };
 	const char *end = part.at;
 
 	while (at && end < part.end && isxdigit((unsigned char)*end))
@@ -342,35 +344,35 @@ static struct taker cursor_part(const struct line *line, const char *name)
 	return part;
 }
 
-static void put_hex(struct scanner *scanner, const char *name, struct taker digits)
+static void put_hex(struct scanner *scanner, const char *name, struct text_cursor digits)
 {
 	char text[24];
 	uint64_t value = 0;
 
-	if (!taker_left(&digits) || taker_left(&digits) > 15)
+	if (!text_cursor_left(&digits) || text_cursor_left(&digits) > 15)
 		return;
 	for (; digits.at < digits.end; digits.at++)
 		value = value << 4 |
 			(isdigit((unsigned char)*digits.at) ? *digits.at - '0'
 							    : (*digits.at | 0x20) - 'a' + 10);
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
-	record_put(&scanner->record, name, strlen(name), text, strlen(text));
+	log_record_put(&scanner->record, name, strlen(name), text, strlen(text));
 }
 
 /* "Wed 2025-03-12 07:41:09.341207 UTC [s=...;i=4fb;b=...;m=13fbe8e8b17;t=630208e1b9c97;x=...]", of journalctl -o verbose */
 static bool take_verbose_head(struct scanner *scanner, const struct line *line)
 {
-	struct taker boot;
+	struct text_cursor boot;
 
 	if (!line->size || line->text[line->size - 1] != ']' ||
 		!isupper((unsigned char)*line->text) || !memmem(line->text, line->size, " [s=", 4))
 		return false;
 	boot = cursor_part(line, ";b=");
-	if (taker_left(&boot) != 32)
+	if (text_cursor_left(&boot) != 32)
 		return false;
-	record_clear(&scanner->record);
+	log_record_clear(&scanner->record);
 	scanner->verbose = true;
-	record_put(&scanner->record, "_BOOT_ID", 8, boot.at, 32);
+	log_record_put(&scanner->record, "_BOOT_ID", 8, boot.at, 32);
 	put_hex(scanner, "__MONOTONIC_TIMESTAMP", cursor_part(line, ";m="));
 	put_hex(scanner, "__REALTIME_TIMESTAMP", cursor_part(line, ";t="));
 	return true;
@@ -385,7 +387,7 @@ static bool take_verbose_line(struct scanner *scanner, const struct line *line)
 	if (scanner->verbose && line->size > 4 && !memcmp(line->text, "    ", 4)) {
 		name = export_name(&field);
 		if (name && name < field.size && field.text[name] == '=')
-			record_put(&scanner->record, field.text, name, field.text + name + 1,
+			log_record_put(&scanner->record, field.text, name, field.text + name + 1,
 				field.size - name - 1);
 		return true;
 	}
@@ -414,7 +416,7 @@ static void take_line(struct scanner *scanner, const struct line *line, bool hit
 		return;
 	if (take_verbose_line(scanner, line))
 		return;
-	if (line->size && (record_json_open(&scanner->record) || is_json_line(line)) &&
+	if (line->size && (log_record_json_open(&scanner->record) || is_json_line(line)) &&
 		take_json_line(scanner, line, hit))
 		return;
 	if (take_boot_mark(scanner, line) || take_announcement(scanner, line))
@@ -442,7 +444,7 @@ static size_t take_binary(struct scanner *scanner, const char *text, size_t size
 	value = reader_take(&reader, value_size);
 	if (!value || !reader_take(&reader, 1))
 		return SIZE_MAX;
-	record_put(&scanner->record, text, name, value, value_size);
+	log_record_put(&scanner->record, text, name, value, value_size);
 	return name + 1 + 8 + value_size + 1;
 }
 
@@ -546,7 +548,7 @@ int scanner_finish(struct scanner *scanner, struct scan_summary *ret_summary)
 	scanner->pending.size = 0;
 	(void)scanner_rest(scanner);
 	/* an entry that was cut off has its message perhaps */
-	if (scanner->exporting || record_has(&scanner->record, RECORD_MESSAGE))
+	if (scanner->exporting || log_record_has(&scanner->record, LOG_RECORD_MESSAGE))
 		end_export(scanner, scanner->judge.summary.lines);
 	*ret_summary = scanner->judge.summary;
 	return 0;
@@ -559,7 +561,7 @@ static bool find_yearless(const char *text, size_t size, bool last, struct stamp
 
 	while (size && (last || !found)) {
 		const char *newline = memchr(text, '\n', size);
-		struct taker taker = { text, newline ? newline : text + size };
+		struct text_cursor taker = { text, newline ? newline : text + size };
 		struct stamp stamp;
 
 		size -= MIN(size, (size_t)(taker.end - text) + 1);

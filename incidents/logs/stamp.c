@@ -11,7 +11,7 @@
 	978307200ull /* 2001: no host had journald before, and short numbers are something else */
 #define END_SECOND 7289654400ull /* 2201 */
 
-static bool take_int(struct taker *taker, int least, int most, int *ret_value)
+static bool take_int(struct text_cursor *taker, int least, int most, int *ret_value)
 {
 	uint64_t value;
 
@@ -22,9 +22,9 @@ static bool take_int(struct taker *taker, int least, int most, int *ret_value)
 }
 
 /* One of three-letter names, as a number from 1. */
-static bool take_name(struct taker *taker, const char *names, int *ret_number)
+static bool take_name(struct text_cursor *taker, const char *names, int *ret_number)
 {
-	if (taker_left(taker) < 3)
+	if (text_cursor_left(taker) < 3)
 		return false;
 	for (int i = 0; names[3 * i]; i++) {
 		if (memcmp(names + 3 * i, taker->at, 3))
@@ -36,12 +36,12 @@ static bool take_name(struct taker *taker, const char *names, int *ret_number)
 	return false;
 }
 
-static bool take_month(struct taker *taker, int *ret_month)
+static bool take_month(struct text_cursor *taker, int *ret_month)
 {
 	return take_name(taker, "JanFebMarAprMayJunJulAugSepOctNovDec", ret_month);
 }
 
-static bool take_weekday(struct taker *taker)
+static bool take_weekday(struct text_cursor *taker)
 {
 	int day;
 
@@ -49,15 +49,15 @@ static bool take_weekday(struct taker *taker)
 }
 
 /* 07:41:09[.341] */
-static bool take_clock(struct taker *taker, struct stamp *stamp)
+static bool take_clock(struct text_cursor *taker, struct stamp *stamp)
 {
 	if (!take_int(taker, 2, 2, &stamp->hour) || !take_char(taker, ':') ||
 		!take_int(taker, 2, 2, &stamp->minute) || !take_char(taker, ':') ||
 		!take_int(taker, 2, 2, &stamp->second))
 		return false;
 	stamp->resolution_ns = NSEC_PER_SEC;
-	stamp->comma = taker_is(taker, ',');
-	if ((stamp->comma || taker_is(taker, '.')) && taker_left(taker) > 1 &&
+	stamp->comma = text_cursor_is(taker, ',');
+	if ((stamp->comma || text_cursor_is(taker, '.')) && text_cursor_left(taker) > 1 &&
 		isdigit((unsigned char)taker->at[1])) {
 		taker->at++;
 		take_fraction(taker, &stamp->fraction_ns, &stamp->resolution_ns);
@@ -68,9 +68,9 @@ static bool take_clock(struct taker *taker, struct stamp *stamp)
 }
 
 /* Z, +01:00, +0100, +01, " UTC", " +0100", or nothing */
-static void take_zone(struct taker *taker, struct stamp *stamp)
+static void take_zone(struct text_cursor *taker, struct stamp *stamp)
 {
-	struct taker at = *taker;
+	struct text_cursor at = *taker;
 	int sign, hours, minutes = 0;
 
 	if (take_char(&at, 'Z') || take_text(&at, " UTC") || take_text(&at, " GMT") ||
@@ -82,7 +82,7 @@ static void take_zone(struct taker *taker, struct stamp *stamp)
 		return;
 	}
 	take_char(&at, ' ');
-	sign = taker_is(&at, '-') ? -1 : 1;
+	sign = text_cursor_is(&at, '-') ? -1 : 1;
 	if (!take_char(&at, '+') && !take_char(&at, '-'))
 		return;
 	if (take_int(&at, 4, 4, &hours)) {
@@ -101,25 +101,25 @@ static void take_zone(struct taker *taker, struct stamp *stamp)
 }
 
 /* CET and so on, which nobody can tell: it is as if there were no zone */
-static void take_zone_name(struct taker *taker)
+static void take_zone_name(struct text_cursor *taker)
 {
-	struct taker at = *taker;
+	struct text_cursor at = *taker;
 	size_t size = 0;
 
 	take_char(&at, ' ');
-	while (size < taker_left(&at) && isupper((unsigned char)at.at[size]))
+	while (size < text_cursor_left(&at) && isupper((unsigned char)at.at[size]))
 		size++;
-	if (size < 3 || size > 5 || (size < taker_left(&at) && at.at[size] != ' '))
+	if (size < 3 || size > 5 || (size < text_cursor_left(&at) && at.at[size] != ' '))
 		return;
 	at.at += size;
 	*taker = at;
 }
 
-static bool take_iso(struct taker *taker, struct stamp *stamp)
+static bool take_iso(struct text_cursor *taker, struct stamp *stamp)
 {
 	char between;
 
-	if (!take_int(taker, 4, 4, &stamp->year) || taker_left(taker) < 1)
+	if (!take_int(taker, 4, 4, &stamp->year) || text_cursor_left(taker) < 1)
 		return false;
 	between = *taker->at;
 	if ((between != '-' && between != '/') || !take_char(taker, between) ||
@@ -135,7 +135,7 @@ static bool take_iso(struct taker *taker, struct stamp *stamp)
 }
 
 /* Mar 12, Mar  2 */
-static bool take_day(struct taker *taker, struct stamp *stamp)
+static bool take_day(struct text_cursor *taker, struct stamp *stamp)
 {
 	if (!take_month(taker, &stamp->month))
 		return false;
@@ -143,9 +143,9 @@ static bool take_day(struct taker *taker, struct stamp *stamp)
 	return take_int(taker, 1, 2, &stamp->day);
 }
 
-static bool take_year(struct taker *taker, struct stamp *stamp)
+static bool take_year(struct text_cursor *taker, struct stamp *stamp)
 {
-	struct taker at = *taker;
+	struct text_cursor at = *taker;
 	int year;
 
 	if (!take_char(&at, ' ') || !take_int(&at, 4, 4, &year) || year < 1990 || year > 2200 ||
@@ -157,9 +157,9 @@ static bool take_year(struct taker *taker, struct stamp *stamp)
 }
 
 /* [Wed ]Mar 12 [2025 ]07:41:09[.435319][ UTC][ 2025] */
-static bool take_traditional(struct taker *taker, struct stamp *stamp)
+static bool take_traditional(struct text_cursor *taker, struct stamp *stamp)
 {
-	struct taker at;
+	struct text_cursor at;
 
 	if (take_int(taker, 4, 4, &stamp->year) && !take_char(taker, ' '))
 		return false;
@@ -181,9 +181,9 @@ static bool take_traditional(struct taker *taker, struct stamp *stamp)
 	return true;
 }
 
-static bool take_weekday_first(struct taker *taker, struct stamp *stamp)
+static bool take_weekday_first(struct text_cursor *taker, struct stamp *stamp)
 {
-	struct taker at;
+	struct text_cursor at;
 
 	if (!take_weekday(taker) || !take_char(taker, ' '))
 		return false;
@@ -199,7 +199,7 @@ static bool take_weekday_first(struct taker *taker, struct stamp *stamp)
 }
 
 /* A month of another locale, by how its short name begins. */
-static bool take_foreign_month(struct taker *taker, int *ret_month)
+static bool take_foreign_month(struct text_cursor *taker, int *ret_month)
 {
 	static const struct {
 		const char *name;
@@ -219,7 +219,8 @@ static bool take_foreign_month(struct taker *taker, int *ret_month)
 	for (size_t i = 0; i < sizeof(months) / sizeof(months[0]); i++) {
 		size_t size = strlen(months[i].name);
 
-		if (taker_left(taker) <= size || strncasecmp(taker->at, months[i].name, size) != 0)
+		if (text_cursor_left(taker) <= size ||
+			strncasecmp(taker->at, months[i].name, size) != 0)
 			continue;
 		*ret_month = months[i].month;
 		while (taker->at < taker->end && *taker->at != ' ')
@@ -230,11 +231,11 @@ static bool take_foreign_month(struct taker *taker, int *ret_month)
 }
 
 /* "mer. mars 12 07:41:09 2025", as dmesg writes in another locale */
-static bool take_foreign(struct taker *taker, struct stamp *stamp)
+static bool take_foreign(struct text_cursor *taker, struct stamp *stamp)
 {
 	size_t size = 0;
 
-	while (size < taker_left(taker) && taker->at[size] != ' ')
+	while (size < text_cursor_left(taker) && taker->at[size] != ' ')
 		size++;
 	if (size < 2 || size > 12)
 		return false;
@@ -248,7 +249,7 @@ static bool take_foreign(struct taker *taker, struct stamp *stamp)
 }
 
 /* 12/Mar/2025:07:41:09 +0000, as web servers write */
-static bool take_web(struct taker *taker, struct stamp *stamp)
+static bool take_web(struct text_cursor *taker, struct stamp *stamp)
 {
 	if (!take_int(taker, 2, 2, &stamp->day) || !take_char(taker, '/') ||
 		!take_month(taker, &stamp->month) || !take_char(taker, '/') ||
@@ -259,7 +260,7 @@ static bool take_web(struct taker *taker, struct stamp *stamp)
 	return true;
 }
 
-static bool take_epoch(struct taker *taker, struct stamp *stamp)
+static bool take_epoch(struct text_cursor *taker, struct stamp *stamp)
 {
 	const char *start = taker->at;
 	uint32_t fraction;
@@ -280,9 +281,9 @@ static bool take_epoch(struct taker *taker, struct stamp *stamp)
 	return stamp_from_number(start, taker->at - start, stamp);
 }
 
-bool stamp_take(struct taker *taker, struct stamp *ret_stamp)
+bool stamp_take(struct text_cursor *taker, struct stamp *ret_stamp)
 {
-	static bool (*const forms[])(struct taker *, struct stamp *) = {
+	static bool (*const forms[])(struct text_cursor *, struct stamp *) = {
 		take_iso,
 		take_traditional,
 		take_weekday_first,
@@ -292,7 +293,7 @@ bool stamp_take(struct taker *taker, struct stamp *ret_stamp)
 	};
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-		struct taker at = *taker;
+		struct text_cursor at = *taker;
 		struct stamp stamp = { 0 };
 		int64_t seconds;
 
@@ -309,9 +310,9 @@ bool stamp_take(struct taker *taker, struct stamp *ret_stamp)
 	return false;
 }
 
-bool stamp_take_minute(struct taker *taker, struct stamp *ret_stamp)
+bool stamp_take_minute(struct text_cursor *taker, struct stamp *ret_stamp)
 {
-	struct taker at = *taker;
+	struct text_cursor at = *taker;
 	struct stamp stamp = { .resolution_ns = 60 * NSEC_PER_SEC };
 
 	if (!take_day(&at, &stamp) || !take_char(&at, ' ') || !take_int(&at, 2, 2, &stamp.hour) ||
@@ -325,7 +326,7 @@ bool stamp_take_minute(struct taker *taker, struct stamp *ret_stamp)
 
 bool stamp_from_number(const char *text, size_t size, struct stamp *ret_stamp)
 {
-	struct taker at = { text, text + size };
+	struct text_cursor at = { text, text + size };
 	struct stamp stamp = { .epoch = true };
 	uint64_t value, unit = NSEC_PER_SEC;
 	uint32_t fraction = 0;

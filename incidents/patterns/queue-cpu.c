@@ -26,7 +26,7 @@ void queue_cpu_add(struct fields *fields, char text[QUEUE_CPU_SIZE],
 {
 	static const char *const names[] = { "ifname", "bdf" };
 	const struct field *field = fields_find(fields, "qid");
-	struct taker taker = { field ? field->value : NULL,
+	struct text_cursor taker = { field ? field->value : NULL,
 		field ? field->value + field->size : NULL };
 	char device[DEVICE_MAX];
 	uint64_t queue;

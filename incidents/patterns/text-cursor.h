@@ -8,46 +8,46 @@
 #include <stdint.h>
 #include <string.h>
 
-struct taker {
+struct text_cursor {
 	const char *at, *end;
 };
 
-static inline size_t taker_left(const struct taker *taker)
+static inline size_t text_cursor_left(const struct text_cursor *taker)
 {
 	return taker->end - taker->at;
 }
 
-static inline bool taker_is(const struct taker *taker, char c)
+static inline bool text_cursor_is(const struct text_cursor *taker, char c)
 {
 	return taker->at < taker->end && *taker->at == c;
 }
 
-static inline bool take_char(struct taker *taker, char c)
+static inline bool take_char(struct text_cursor *taker, char c)
 {
-	bool taken = taker_is(taker, c);
+	bool taken = text_cursor_is(taker, c);
 
 	taker->at += taken;
 	return taken;
 }
 
-static inline bool take_text(struct taker *taker, const char *text)
+static inline bool take_text(struct text_cursor *taker, const char *text)
 {
 	size_t size = strlen(text);
 
-	if (taker_left(taker) < size || memcmp(taker->at, text, size) != 0)
+	if (text_cursor_left(taker) < size || memcmp(taker->at, text, size) != 0)
 		return false;
 	taker->at += size;
 	return true;
 }
 
-static inline void take_blanks(struct taker *taker)
+static inline void take_blanks(struct text_cursor *taker)
 {
 	while (taker->at < taker->end && (*taker->at == ' ' || *taker->at == '\t'))
 		taker->at++;
 }
 
 /* From least to most digits, and no digit behind them. */
-static inline bool take_number(struct taker *taker, int least, int most, uint64_t *ret_value)
+static inline bool take_number(struct text_cursor *taker, int least, int most, uint64_t *ret_value)
 {
 	const char *at = taker->at;
 	uint64_t value = 0;
@@ -62,7 +62,7 @@ static inline bool take_number(struct taker *taker, int least, int most, uint64_
 }
 
 /* The digits behind a decimal point, as billionths; digits beyond the ninth are cut off. False when there are none. */
-static inline bool take_fraction(struct taker *taker, uint32_t *ret_ns, uint64_t *ret_unit_ns)
+static inline bool take_fraction(struct text_cursor *taker, uint32_t *ret_ns, uint64_t *ret_unit_ns)
 {
 	uint32_t ns = 0, unit = 1000000000;
 	const char *start = taker->at;

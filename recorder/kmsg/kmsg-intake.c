@@ -166,7 +166,7 @@ static void judged(void *context, const struct incident *given)
 
 void kmsg_intake_say(struct kmsg_intake *intake, struct kmsg_entry *entry)
 {
-	_cleanup_(heading_done) struct heading heading;
+	_cleanup_(log_prefix_done) struct log_prefix heading;
 	char line[512];
 	int size = snprintf(line, sizeof(line), "0,%llu,%llu,-;%s",
 		(unsigned long long)intake->next_sequence,
@@ -175,9 +175,9 @@ void kmsg_intake_say(struct kmsg_intake *intake, struct kmsg_entry *entry)
 	entry->traced = true;
 	entry->sequence = intake->next_sequence ? intake->next_sequence - 1 : 0;
 	intake->entry = entry;
-	heading_init(&heading);
-	heading_read(&heading, line, MIN((size_t)size, sizeof(line) - 1));
-	judge_take(&intake->judge, &heading, &(struct line){ heading.text, heading.size, 0 });
+	log_prefix_init(&heading);
+	log_prefix_read(&heading, line, MIN((size_t)size, sizeof(line) - 1));
+	classify_take(&intake->judge, &heading, &(struct line){ heading.text, heading.size, 0 });
 	if (intake->entry && intake->entry->id)
 		put(intake, take_ptr(intake->entry));
 	intake->entry = kmsg_entry_free(intake->entry);
@@ -213,7 +213,7 @@ static bool is_kept(
 static void take_line(
 	struct kmsg_intake *intake, const struct kmsg_record *record, const char *data, size_t size)
 {
-	_cleanup_(heading_done) struct heading heading;
+	_cleanup_(log_prefix_done) struct log_prefix heading;
 	const struct scan_summary before = intake->judge.summary;
 
 	intake->entry = kmsg_entry_new(record->stamp_ns, record->sequence,
@@ -222,9 +222,9 @@ static void take_line(
 		pass_over(intake, record->stamp_ns, false);
 		return;
 	}
-	heading_init(&heading);
-	heading_read(&heading, data, size);
-	judge_take(&intake->judge, &heading,
+	log_prefix_init(&heading);
+	log_prefix_read(&heading, data, size);
+	classify_take(&intake->judge, &heading,
 		&(struct line){ heading.text, heading.size, ++intake->judge.summary.lines });
 	if (!is_kept(intake, record->stamp_ns, &before))
 		intake->entry = kmsg_entry_free(intake->entry);
@@ -293,12 +293,12 @@ void kmsg_intake_init(struct kmsg_intake *intake, const struct catalogue *catalo
 		.context = intake,
 	};
 
-	judge_init(&intake->judge, &judging);
+	classify_init(&intake->judge, &judging);
 }
 
 void kmsg_intake_done(struct kmsg_intake *intake)
 {
 	interrupts_done(&intake->interrupts);
 	log_found_done(&intake->before);
-	judge_done(&intake->judge);
+	classify_done(&intake->judge);
 }

@@ -36,7 +36,7 @@ struct kmsg_intake {
 	void (*trouble)(void *context, const struct error *error);
 	void *context;
 	/* the rest is kmsg-intake.c's, but for looks at it */
-	struct judge judge;
+	struct classify judge;
 	struct log_found before; /* what recorders before us took */
 	bool continues; /* the log was read up to next_sequence */
 	bool first; /* to read the log into that store */

@@ -58,7 +58,7 @@ static bool has_field(const struct found *found, const char *name, const char *v
 static bool is_wall(const struct found *found, const char *wall)
 {
 	char copy[64];
-	struct taker taker = { copy, NULL };
+	struct text_cursor taker = { copy, NULL };
 	struct stamp stamp;
 	time_t found_seconds = found->realtime_ns / NSEC_PER_SEC;
 	struct tm tm;
