@@ -163,7 +163,7 @@ int loader_add_unwritten(const struct store_reader *reader, const struct store_s
 int loader_add_left(const struct store_reader *reader, const struct window *window,
 	struct coverage *coverage, struct coverage_parts *parts)
 {
-	struct store_left left;
+	struct store_unsaved left;
 	struct coverage_span span;
 
 	if (!store_reader_left(reader, window->from_ns, window->to_ns, &left))

@@ -26,7 +26,7 @@ void unsaved_behind(struct tape_loss *shed, const struct tape *tape, uint64_t sp
 void unsaved_leave(const struct tape_loss *shed, const struct pipeline *assembler,
 	const char *ended, struct store_writer *writer)
 {
-	struct store_left left = {
+	struct store_unsaved left = {
 		.perf_from_ns = shed->from_ns,
 		.perf_to_ns = shed->to_ns,
 		.samples = shed->count,
@@ -45,7 +45,7 @@ void unsaved_leave(const struct tape_loss *shed, const struct pipeline *assemble
 struct tape_loss unsaved_before(const struct store_writer *writer, const char *boot_id)
 {
 	struct tape_loss shed = { 0 };
-	struct store_left left;
+	struct store_unsaved left;
 
 	if (store_writer_left(writer, &left) == 1 && strcmp(left.boot_id, boot_id) == 0)
 		unsaved_add(&shed, left.perf_from_ns, left.perf_to_ns, left.samples);

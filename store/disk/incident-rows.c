@@ -7,18 +7,18 @@
 
 #define MARK_SHOWN 31
 
-void incidents_done(struct incidents *incidents)
+void incident_rows_done(struct incident_rows *incidents)
 {
 	strings_done(&incidents->strings);
 	array_done(&incidents->rows);
 }
 
-static int add_text(struct incidents *incidents, const char *text, uint32_t *ret_id)
+static int add_text(struct incident_rows *incidents, const char *text, uint32_t *ret_id)
 {
 	return strings_add(&incidents->strings, text, strlen(text), ret_id) < 0 ? -ENOMEM : 0;
 }
 
-int incidents_add(struct incidents *incidents, const struct store_incident *incident)
+int incident_rows_add(struct incident_rows *incidents, const struct store_incident *incident)
 {
 	struct incident_row row = {
 		.id = incident->id,
@@ -55,7 +55,7 @@ static int end_fields(struct buffer *fields)
 	return buffer_failed(fields) ? -ENOMEM : 0;
 }
 
-static int add_of_tape(struct incidents *incidents, const struct tape *tape,
+static int add_of_tape(struct incident_rows *incidents, const struct tape *tape,
 	const struct tape_incident *incident, const char *segment)
 {
 	_cleanup_(buffer_done) struct buffer fields = { 0 };
@@ -83,10 +83,11 @@ static int add_of_tape(struct incidents *incidents, const struct tape *tape,
 	if (end_fields(&fields) < 0)
 		return -ENOMEM;
 	row.fields = (const char *)fields.data;
-	return incidents_add(incidents, &row);
+	return incident_rows_add(incidents, &row);
 }
 
-int incidents_add_tape(struct incidents *incidents, const struct tape *tape, const char *segment)
+int incident_rows_add_tape(
+	struct incident_rows *incidents, const struct tape *tape, const char *segment)
 {
 	int r = 0;
 
@@ -112,7 +113,7 @@ static void put_mark(struct buffer *fields, const char *text)
 	put_field(fields, STORE_MARK, shown);
 }
 
-int incidents_add_note(struct incidents *incidents, const struct note *note)
+int incident_rows_add_note(struct incident_rows *incidents, const struct note *note)
 {
 	_cleanup_(buffer_done) struct buffer fields = { 0 };
 	struct store_incident row = {
@@ -143,10 +144,10 @@ int incidents_add_note(struct incidents *incidents, const struct note *note)
 	if (end_fields(&fields) < 0)
 		return -ENOMEM;
 	row.fields = (const char *)fields.data;
-	return incidents_add(incidents, &row);
+	return incident_rows_add(incidents, &row);
 }
 
-int incidents_sort(struct incidents *incidents)
+int incident_rows_sort(struct incident_rows *incidents)
 {
 	_cleanup_free_ void *scratch = NULL;
 
@@ -162,7 +163,7 @@ int incidents_sort(struct incidents *incidents)
 	return 0;
 }
 
-struct store_incident incidents_at(const struct incidents *incidents, size_t i)
+struct store_incident incident_rows_at(const struct incident_rows *incidents, size_t i)
 {
 	const struct incident_row *row = &incidents->rows.items[i];
 

@@ -8,7 +8,7 @@
 #include "store/disk/notes.h"
 #include "store/read/store-reader.h"
 
-struct incidents {
+struct incident_rows {
 	struct strings strings;
 	array_of(struct incident_row) rows;
 };
@@ -24,15 +24,16 @@ struct incident_row {
 	uint32_t severity; /* which is a number of its own */
 };
 
-void incidents_done(struct incidents *incidents);
+void incident_rows_done(struct incident_rows *incidents);
 /* A copy of one. 0 or -ENOMEM. */
-int incidents_add(struct incidents *incidents, const struct store_incident *incident);
+int incident_rows_add(struct incident_rows *incidents, const struct store_incident *incident);
 /* Those of a tape, whose times become those of the wall clock. */
-int incidents_add_tape(struct incidents *incidents, const struct tape *tape, const char *segment);
+int incident_rows_add_tape(
+	struct incident_rows *incidents, const struct tape *tape, const char *segment);
 /* That of a note, if it is one of an incident. */
-int incidents_add_note(struct incidents *incidents, const struct note *note);
+int incident_rows_add_note(struct incident_rows *incidents, const struct note *note);
 
 /* By time; what has one time stays in order. 0 or -ENOMEM. */
-int incidents_sort(struct incidents *incidents);
+int incident_rows_sort(struct incident_rows *incidents);
 /* One row, whose texts are valid until the next one is added. */
-struct store_incident incidents_at(const struct incidents *incidents, size_t i);
+struct store_incident incident_rows_at(const struct incident_rows *incidents, size_t i);

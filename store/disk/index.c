@@ -396,7 +396,7 @@ int index_remove(struct index *index, const char *name, struct error *error)
 }
 
 int index_put(struct index *index, const struct store_segment *segment,
-	const struct incidents *incidents, const struct buffer *busy, struct error *error)
+	const struct incident_rows *incidents, const struct buffer *busy, struct error *error)
 {
 	bool own = sqlite3_get_autocommit(index->db);
 	int r = own ? index_begin(index, error) : 0;
@@ -411,7 +411,7 @@ int index_put(struct index *index, const struct store_segment *segment,
 	if (r == 0 && busy->size)
 		r = put_busy(index, segment->name, busy, error);
 	for (size_t i = 0; r == 0 && i < incidents->rows.count; i++) {
-		struct store_incident incident = incidents_at(incidents, i);
+		struct store_incident incident = incident_rows_at(incidents, i);
 
 		r = put_incident(index, &incident, i, error);
 	}

@@ -39,7 +39,7 @@ void index_abort(struct index *index);
 
 /* Adds or replaces the rows of that name. busy is what segment_busy() gives; empty: the segment has none of that. */
 int index_put(struct index *index, const struct store_segment *segment,
-	const struct incidents *incidents, const struct buffer *busy, struct error *error);
+	const struct incident_rows *incidents, const struct buffer *busy, struct error *error);
 /* Takes out the rows of that name, if they are there. */
 int index_remove(struct index *index, const char *name, struct error *error);
 

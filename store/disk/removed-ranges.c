@@ -15,8 +15,8 @@ static uint64_t distance(const struct store_gone *before, const struct store_gon
 
 static bool are_near(const struct store_gone *a, const struct store_gone *b)
 {
-	return a->missing == b->missing && distance(a, b) <= GONE_JOIN_NS &&
-	       distance(b, a) <= GONE_JOIN_NS;
+	return a->missing == b->missing && distance(a, b) <= REMOVED_RANGES_JOIN_NS &&
+	       distance(b, a) <= REMOVED_RANGES_JOIN_NS;
 }
 
 static void widen(struct store_gone *gone, const struct store_gone *by)
@@ -52,7 +52,7 @@ static void join_nearest(struct store_gone_list *gone)
 	remove_at(gone, nearest);
 }
 
-int gone_add(struct store_gone_list *gone, const struct store_gone *one)
+int removed_ranges_add(struct store_gone_list *gone, const struct store_gone *one)
 {
 	struct store_gone whole = *one, *items;
 	size_t at = 0;
@@ -70,12 +70,13 @@ int gone_add(struct store_gone_list *gone, const struct store_gone *one)
 		at++;
 	memmove(items + at + 1, items + at, (gone->list.count - 1 - at) * sizeof(*items));
 	items[at] = whole;
-	if (gone->list.count > GONE_MAX)
+	if (gone->list.count > REMOVED_RANGES_MAX)
 		join_nearest(gone);
 	return 0;
 }
 
-bool gone_has(const struct store_gone_list *gone, bool missing, uint64_t from_ns, uint64_t to_ns)
+bool removed_ranges_has(
+	const struct store_gone_list *gone, bool missing, uint64_t from_ns, uint64_t to_ns)
 {
 	for (size_t i = 0; i < gone->list.count; i++) {
 		const struct store_gone *one = &gone->list.items[i];
@@ -96,10 +97,10 @@ static int see_note(void *context, const struct note *note)
 
 	if ((note->kind != NOTES_REMOVED && !one.missing) || one.from_ns >= one.to_ns)
 		return 0;
-	return gone_add(context, &one);
+	return removed_ranges_add(context, &one);
 }
 
-int gone_read(
+int removed_ranges_read(
 	const char *path, struct store_gone_list *gone, uint64_t *ret_damaged, struct error *error)
 {
 	return notes_read_file(path, STORE_GONE, see_note, gone, ret_damaged, error);
@@ -121,7 +122,7 @@ static int encode(const struct store_gone *one, uint64_t now_ns, struct buffer *
 	return notes_encode(&note, bytes);
 }
 
-int gone_write(const char *path, const struct store_gone_list *gone, struct error *error)
+int removed_ranges_write(const char *path, const struct store_gone_list *gone, struct error *error)
 {
 	_cleanup_(buffer_done) struct buffer bytes = { 0 };
 	uint64_t now_ns = clock_ns(CLOCK_REALTIME);

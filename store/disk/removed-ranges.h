@@ -13,19 +13,20 @@
 #include "store/read/store-reader.h"
 
 /* Stretches of one kind are no nearer to each other than this: a recorder that is started again leaves about as much. */
-#define GONE_JOIN_NS 1000000000ull
+#define REMOVED_RANGES_JOIN_NS 1000000000ull
 
 /* Of more than so many, those of one kind that lie nearest to each other become one. */
-#define GONE_MAX 256
+#define REMOVED_RANGES_MAX 256
 
 /* Takes in one more stretch. 0 or -ENOMEM. */
-int gone_add(struct store_gone_list *gone, const struct store_gone *one);
+int removed_ranges_add(struct store_gone_list *gone, const struct store_gone *one);
 
 /* Is all of [from, to) in one stretch of that kind? */
-bool gone_has(const struct store_gone_list *gone, bool missing, uint64_t from_ns, uint64_t to_ns);
+bool removed_ranges_has(
+	const struct store_gone_list *gone, bool missing, uint64_t from_ns, uint64_t to_ns);
 
 /* Adds what the store says is gone; no file is no error. *ret_damaged as with notes_read(). */
-int gone_read(
+int removed_ranges_read(
 	const char *path, struct store_gone_list *gone, uint64_t *ret_damaged, struct error *error);
 /* Replaces it, durably. */
-int gone_write(const char *path, const struct store_gone_list *gone, struct error *error);
+int removed_ranges_write(const char *path, const struct store_gone_list *gone, struct error *error);

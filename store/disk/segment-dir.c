@@ -12,7 +12,7 @@
 /* How long a segment is taken to be that cannot be read and has no neighbour on one side: the recorder cuts them at an hour. */
 #define LENGTH_MAX_NS (3600 * NSEC_PER_SEC)
 
-bool folder_is_segment(const char *name)
+bool segment_dir_is_segment(const char *name)
 {
 	return store_name_ends(name, STORE_SUFFIX);
 }
@@ -39,7 +39,7 @@ static int describe_fd(
 	return r;
 }
 
-int folder_describe(
+int segment_dir_describe(
 	const char *path, const char *name, struct store_segment *ret_segment, struct error *error)
 {
 	struct store_segment segment = { 0 };
@@ -118,7 +118,7 @@ static int push_segment(void *context, const struct store_segment *segment)
 	return array_push(&segments->list, *segment);
 }
 
-int folder_place(struct index *index, struct store_segments *segments, struct error *error)
+int segment_dir_place(struct index *index, struct store_segments *segments, struct error *error)
 {
 	struct store_segments all = { 0 };
 	size_t lost = 0;
@@ -140,13 +140,13 @@ int folder_place(struct index *index, struct store_segments *segments, struct er
 	return r;
 }
 
-void folder_names_done(struct folder_names *names)
+void segment_dir_names_done(struct segment_dir_names *names)
 {
 	strings_done(&names->known);
 	array_done(&names->present);
 }
 
-int folder_know(struct folder_names *names, const char *name)
+int segment_dir_know(struct segment_dir_names *names, const char *name)
 {
 	uint32_t id;
 
@@ -154,7 +154,7 @@ int folder_know(struct folder_names *names, const char *name)
 }
 
 /* 1 when it was not known before. */
-static int mark_present(struct folder_names *names, const char *name)
+static int mark_present(struct segment_dir_names *names, const char *name)
 {
 	uint32_t before = strings_count(&names->known), id;
 
@@ -169,7 +169,7 @@ static int mark_present(struct folder_names *names, const char *name)
 
 struct unknown {
 	const char *path;
-	struct folder_names *names;
+	struct segment_dir_names *names;
 	struct store_segments *segments;
 	struct error *error;
 };
@@ -180,26 +180,26 @@ static int see_unknown(void *context, const char *name)
 	struct store_segment segment;
 	int r;
 
-	if (!folder_is_segment(name))
+	if (!segment_dir_is_segment(name))
 		return 0;
 	r = mark_present(unknown->names, name);
 	if (r <= 0)
 		return r;
-	r = folder_describe(unknown->path, name, &segment, unknown->error);
+	r = segment_dir_describe(unknown->path, name, &segment, unknown->error);
 	if (r < 0)
 		return r == -ENOENT ? 0 : r; /* taken meanwhile */
 	return array_push(&unknown->segments->list, segment);
 }
 
-int folder_unknown(const char *path, struct folder_names *names, struct store_segments *segments,
-	struct error *error)
+int segment_dir_unknown(const char *path, struct segment_dir_names *names,
+	struct store_segments *segments, struct error *error)
 {
 	struct unknown unknown = { path, names, segments, error };
 
 	return store_each_name(path, STORE_SEGMENTS, see_unknown, &unknown, error);
 }
 
-int folder_has(struct folder_names *names, const char *name)
+int segment_dir_has(struct segment_dir_names *names, const char *name)
 {
 	uint32_t id;
 
@@ -209,11 +209,11 @@ int folder_has(struct folder_names *names, const char *name)
 }
 
 /* Who lists a folder beside a writer may miss a name that is replaced meanwhile. 1, 0 or -ENOMEM. */
-static int is_gone(const char *path, struct folder_names *names, const char *name)
+static int is_gone(const char *path, struct segment_dir_names *names, const char *name)
 {
 	char folder[PATH_MAX], file[PATH_MAX];
 	struct stat about;
-	int r = folder_has(names, name);
+	int r = segment_dir_has(names, name);
 
 	if (r)
 		return MIN(r, 0);
@@ -228,13 +228,13 @@ static int drop_removed(const char *path, struct store_segments *segments)
 	struct store_gone_list gone = { 0 };
 	uint64_t damaged;
 	size_t kept = 0;
-	int r = gone_read(path, &gone, &damaged, NULL);
+	int r = removed_ranges_read(path, &gone, &damaged, NULL);
 
 	for (size_t i = 0; r != -ENOMEM && i < segments->list.count; i++) {
 		const struct store_segment *segment = &segments->list.items[i];
 
 		if (!segment->missing ||
-			!gone_has(&gone, false, segment->begin_ns, segment->end_ns))
+			!removed_ranges_has(&gone, false, segment->begin_ns, segment->end_ns))
 			segments->list.items[kept++] = *segment;
 	}
 	segments->list.count = kept;
@@ -242,8 +242,8 @@ static int drop_removed(const char *path, struct store_segments *segments)
 	return r == -ENOMEM ? r : 0;
 }
 
-int folder_check_rows(const char *path, struct folder_names *names, struct store_segments *segments,
-	struct error *error)
+int segment_dir_check_rows(const char *path, struct segment_dir_names *names,
+	struct store_segments *segments, struct error *error)
 {
 	bool any = false;
 
@@ -281,7 +281,7 @@ static int open_input(const char *path, const struct store_segment *segment,
 	return 0;
 }
 
-int folder_load(const char *path, const struct store_segment *segment,
+int segment_dir_load(const char *path, const struct store_segment *segment,
 	const struct segment_want *want, struct tape **ret_tape, struct error *error)
 {
 	struct segment_input input;
@@ -294,7 +294,7 @@ int folder_load(const char *path, const struct store_segment *segment,
 	return r < 0 ? error_prefix(error, r, "%s", segment->name) : 0;
 }
 
-int folder_busy(const char *path, const struct store_segment *segment, struct buffer *bytes,
+int segment_dir_busy(const char *path, const struct store_segment *segment, struct buffer *bytes,
 	struct error *error)
 {
 	struct segment_input input;
@@ -307,14 +307,14 @@ int folder_busy(const char *path, const struct store_segment *segment, struct bu
 	return r < 0 ? error_prefix(error, r, "%s", segment->name) : r;
 }
 
-int folder_incidents(const char *path, const struct store_segment *segment,
-	struct incidents *incidents, struct error *error)
+int segment_dir_incidents(const char *path, const struct store_segment *segment,
+	struct incident_rows *incidents, struct error *error)
 {
 	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_CONTEXT, 1 };
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
-	int r = folder_load(path, segment, &want, &tape, error);
+	int r = segment_dir_load(path, segment, &want, &tape, error);
 
-	return r < 0 ? r : incidents_add_tape(incidents, tape, segment->name);
+	return r < 0 ? r : incident_rows_add_tape(incidents, tape, segment->name);
 }
 
 static int compare_segments(const void *a, const void *b)
@@ -332,7 +332,7 @@ static int compare_segments(const void *a, const void *b)
 	return strcmp(left->name, right->name);
 }
 
-void folder_sort(struct store_segments *segments)
+void segment_dir_sort(struct store_segments *segments)
 {
 	if (segments->list.count)
 		qsort(segments->list.items, segments->list.count, sizeof(*segments->list.items),

@@ -17,17 +17,17 @@
 #define BLOCK_NS NSEC_PER_SEC
 #define WRITTEN_MAX_NS (10 * NSEC_PER_SEC)
 
-bool spools_is_spool(const char *name)
+bool spool_dir_is_spool(const char *name)
 {
 	return store_name_ends(name, STORE_SPOOL_SUFFIX);
 }
 
 static bool is_ours(const char *name)
 {
-	return spools_is_spool(name) || store_name_ends(name, STORE_DAMAGED_SUFFIX);
+	return spool_dir_is_spool(name) || store_name_ends(name, STORE_DAMAGED_SUFFIX);
 }
 
-void spools_find_writer(const char *path, struct spools_writer *ret_writer)
+void spool_dir_find_writer(const char *path, struct spool_dir_writer *ret_writer)
 {
 	/* as a reader's: who only reads has locks that are in nobody's way but a writer's */
 	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
@@ -36,7 +36,7 @@ void spools_find_writer(const char *path, struct spools_writer *ret_writer)
 	unsigned long long first = 0;
 	ssize_t size;
 
-	*ret_writer = (struct spools_writer){ 0 };
+	*ret_writer = (struct spool_dir_writer){ 0 };
 	if (store_file(path, STORE_LOCK, file, NULL) < 0)
 		return;
 	fd = open(file, O_RDONLY | O_CLOEXEC);
@@ -49,14 +49,15 @@ void spools_find_writer(const char *path, struct spools_writer *ret_writer)
 	ret_writer->first = first;
 }
 
-int spools_format_writer(const struct spools_writer *writer, uint64_t next, char *text, size_t size)
+int spool_dir_format_writer(
+	const struct spool_dir_writer *writer, uint64_t next, char *text, size_t size)
 {
 	return snprintf(text, size, "%-10d\n%-39s %-20llu %-20llu\n", writer->pid, writer->boot_id,
 		(unsigned long long)next, (unsigned long long)writer->first);
 }
 
 /* Does the writer fill it? */
-static bool is_live(const struct spools_writer *writer, const char *name)
+static bool is_live(const struct spool_dir_writer *writer, const char *name)
 {
 	uint64_t number;
 
@@ -117,11 +118,12 @@ static int open_spool(const char *path, const char *name, int *ret_fd, struct st
 }
 
 /* How a recorder says that it ended that could not write all into this spool; NULL: it says nothing. `left` is room for it. */
-static const char *find_words(const char *path, const char *name, struct store_left *left)
+static const char *find_words(const char *path, const char *name, struct store_unsaved *left)
 {
 	uint64_t number;
 
-	return last_words_read(path, left) == 1 && store_is_of_boot(name, left->boot_id, &number) &&
+	return unsaved_note_read(path, left) == 1 &&
+			       store_is_of_boot(name, left->boot_id, &number) &&
 			       number >= left->first
 		       ? left->ended
 		       : NULL;
@@ -153,11 +155,11 @@ static int read_spool(int fd, const struct stat *about, bool live, const char *e
 	return r;
 }
 
-int spools_load(const char *path, const char *name, const struct spools_writer *writer,
+int spool_dir_load(const char *path, const char *name, const struct spool_dir_writer *writer,
 	struct tape **ret_tape, struct spool_end *ret_end, struct error *error)
 {
 	_cleanup_close_ int fd = -1;
-	struct store_left left;
+	struct store_unsaved left;
 	struct stat about;
 	int r = open_spool(path, name, &fd, &about, error);
 
@@ -168,17 +170,17 @@ int spools_load(const char *path, const char *name, const struct spools_writer *
 	return r < 0 ? error_prefix(error, r, "%s", name) : 0;
 }
 
-struct spools_walk {
+struct spool_dir_walk {
 	const char *path;
 	uint64_t to_ns;
-	struct spools_writer writer;
+	struct spool_dir_writer writer;
 	int (*see)(void *context, const struct store_segment *segment, struct tape **tape);
 	void *context;
 	struct error *error;
 };
 
 /* What was copied can be of any time, whatever the file's is. */
-static bool may_reach(const struct spools_walk *walk, const char *name, const struct stat *about)
+static bool may_reach(const struct spool_dir_walk *walk, const char *name, const struct stat *about)
 {
 	return !is_live(&walk->writer, name) || walk->to_ns > UINT64_MAX - REACH_NS ||
 	       changed_ns(about) <= walk->to_ns + REACH_NS;
@@ -204,14 +206,14 @@ static void describe(const struct tape *tape, const char *name, const struct sta
 
 static int see_spool(void *context, const char *name)
 {
-	const struct spools_walk *walk = context;
+	const struct spool_dir_walk *walk = context;
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	_cleanup_close_ int fd = -1;
 	struct store_segment segment;
 	struct spool_end end;
 	struct stat about = { 0 };
 	struct error why = { 0 };
-	struct store_left left;
+	struct store_unsaved left;
 	int r;
 
 	if (!is_ours(name))
@@ -228,14 +230,14 @@ static int see_spool(void *context, const char *name)
 	return walk->see(walk->context, &segment, &tape);
 }
 
-int spools_each(const char *path, uint64_t to_ns,
+int spool_dir_each(const char *path, uint64_t to_ns,
 	int (*see)(void *context, const struct store_segment *segment, struct tape **tape),
 	void *context, struct error *error)
 {
-	struct spools_walk walk = { path, to_ns, { 0 }, see, context, error };
+	struct spool_dir_walk walk = { path, to_ns, { 0 }, see, context, error };
 	int r;
 
-	spools_find_writer(path, &walk.writer);
+	spool_dir_find_writer(path, &walk.writer);
 	r = store_each_name(path, STORE_SPOOLS, see_spool, &walk, error);
 	return r == -ENOENT ? 0 : r;
 }

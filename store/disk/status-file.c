@@ -17,11 +17,11 @@
 #include "store/read/reader.h"
 #include "store/write/writer.h"
 
-#define STATUS_MAX (256u << 10)
+#define STATUS_FILE_MAX (256u << 10)
 #define LOOKS 5
 #define LOOK_AGAIN_NS (2 * NSEC_PER_MSEC)
 
-void status_remove(const char *path)
+void status_file_remove(const char *path)
 {
 	char file[PATH_MAX];
 
@@ -85,7 +85,7 @@ static int look(const char *path, struct told *told)
 	int r = store_open_file(path, ".", STORE_STATUS, &fd, NULL);
 
 	if (r == 0)
-		r = file_read_fd(fd, STATUS_MAX, &data, &size);
+		r = file_read_fd(fd, STATUS_FILE_MAX, &data, &size);
 	if (r == 0)
 		r = notes_decode(data, size, see_status, told, &damaged);
 	return r == 0 && !told->there ? -EBADMSG : r;

@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 /* What a recorder says at its end that it could not store: samples of a time that no segment covers. */
-struct store_left {
+struct store_unsaved {
 	char boot_id[40];
 	char ended[32]; /* as TAPE_ENDED */
 	uint64_t first; /* its tapes have that number or a larger one */

@@ -31,25 +31,25 @@ static int write_over(const char *path, const void *bytes, size_t size)
 	return r == 0 && fsync(fd) < 0 ? -errno : r;
 }
 
-void last_words_clear(const char *path)
+void unsaved_note_clear(const char *path)
 {
 	write_over(path, NULL, 0);
 }
 
-void last_words_prepare(const char *path)
+void unsaved_note_prepare(const char *path)
 {
-	struct store_left left;
+	struct store_unsaved left;
 
-	if (last_words_read(path, &left) == 0)
-		last_words_clear(path);
+	if (unsaved_note_read(path, &left) == 0)
+		unsaved_note_clear(path);
 }
 
-void last_words_done(const char *path)
+void unsaved_note_done(const char *path)
 {
-	struct store_left left;
+	struct store_unsaved left;
 	char file[PATH_MAX];
 
-	if (last_words_read(path, &left) == 0 &&
+	if (unsaved_note_read(path, &left) == 0 &&
 		store_file(path, STORE_LAST_WORDS, file, NULL) == 0)
 		unlink(file);
 }
@@ -59,7 +59,7 @@ static void put_number(char text[24], uint64_t number)
 	snprintf(text, 24, "%llu", (unsigned long long)number);
 }
 
-int last_words_write(const char *path, const struct store_left *left)
+int unsaved_note_write(const char *path, const struct store_unsaved *left)
 {
 	_cleanup_(buffer_done) struct buffer bytes = { 0 };
 	char first[24], from[24], to[24], perf_from[24], perf_to[24], count[24];
@@ -93,7 +93,7 @@ int last_words_write(const char *path, const struct store_left *left)
 
 static int see_words(void *context, const struct note *note)
 {
-	struct store_left *left = context;
+	struct store_unsaved *left = context;
 
 	if (note->kind != NOTES_LAST_WORDS)
 		return 0;
@@ -108,9 +108,9 @@ static int see_words(void *context, const struct note *note)
 	return 0;
 }
 
-int last_words_read(const char *path, struct store_left *ret_left)
+int unsaved_note_read(const char *path, struct store_unsaved *ret_left)
 {
-	struct store_left left = { 0 };
+	struct store_unsaved left = { 0 };
 	uint64_t damaged;
 
 	/* what cannot be read was not said */

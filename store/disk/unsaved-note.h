@@ -10,13 +10,13 @@
 #include "store/read/store-reader.h"
 
 /* Takes the room, unless there are words that were not heard yet. What fails is only worse words. */
-void last_words_prepare(const char *path);
+void unsaved_note_prepare(const char *path);
 /* The file away, or with words in it left as it is. */
-void last_words_done(const char *path);
+void unsaved_note_done(const char *path);
 
 /* 0 or a negative errno. */
-int last_words_write(const char *path, const struct store_left *left);
+int unsaved_note_write(const char *path, const struct store_unsaved *left);
 /* They were heard. */
-void last_words_clear(const char *path);
+void unsaved_note_clear(const char *path);
 /* 1, or 0 when there are none. */
-int last_words_read(const char *path, struct store_left *ret_left);
+int unsaved_note_read(const char *path, struct store_unsaved *ret_left);

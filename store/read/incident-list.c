@@ -10,9 +10,9 @@
 struct listing {
 	struct store_reader *reader;
 	struct store_segments segments;
-	struct incidents all;
+	struct incident_rows all;
 	/* of the index, by segment */
-	struct incidents indexed;
+	struct incident_rows indexed;
 	array_of(struct run) runs;
 };
 
@@ -24,7 +24,7 @@ struct run {
 
 static int see_indexed(void *context, const struct store_incident *incident)
 {
-	return incidents_add(context, incident);
+	return incident_rows_add(context, incident);
 }
 
 /* Without an index, or one to believe, there are none. */
@@ -37,8 +37,8 @@ static int read_index(struct listing *listing)
 	r = index_incidents(listing->reader->index, see_indexed, &listing->indexed, NULL);
 	if (r < 0 && r != -ENOMEM) {
 		reader_distrust(listing->reader);
-		incidents_done(&listing->indexed);
-		listing->indexed = (struct incidents){ 0 };
+		incident_rows_done(&listing->indexed);
+		listing->indexed = (struct incident_rows){ 0 };
 		r = 0;
 	}
 	return r;
@@ -75,7 +75,7 @@ static int add_from_file(
 	int r = store_reader_load(listing->reader, segment, &want, &tape, error);
 
 	if (r == 0)
-		r = incidents_add_tape(&listing->all, tape, segment->name);
+		r = incident_rows_add_tape(&listing->all, tape, segment->name);
 	return r == -ENOMEM || r == -EMFILE || r == -ENFILE ? r : 0;
 }
 
@@ -93,16 +93,16 @@ static int add_segment(
 	if (!run || run->count != segment->incidents)
 		return add_from_file(listing, segment, error);
 	for (size_t i = run->first; r == 0 && i < run->first + run->count; i++) {
-		struct store_incident incident = incidents_at(&listing->indexed, i);
+		struct store_incident incident = incident_rows_at(&listing->indexed, i);
 
-		r = incidents_add(&listing->all, &incident);
+		r = incident_rows_add(&listing->all, &incident);
 	}
 	return r;
 }
 
 static int see_note(void *context, const struct note *note)
 {
-	return incidents_add_note(context, note);
+	return incident_rows_add_note(context, note);
 }
 
 static int list_all(struct listing *listing, struct error *error)
@@ -119,7 +119,7 @@ static int list_all(struct listing *listing, struct error *error)
 		r = add_segment(listing, &listing->segments.list.items[i], error);
 	if (r == 0 && !reader->is_file)
 		r = notes_read(reader->path, see_note, &listing->all, &damaged, error);
-	return r < 0 ? r : incidents_sort(&listing->all);
+	return r < 0 ? r : incident_rows_sort(&listing->all);
 }
 
 int store_reader_incidents(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
@@ -132,14 +132,14 @@ int store_reader_incidents(struct store_reader *reader, uint64_t from_ns, uint64
 	if (r < 0)
 		error_prefix(error, r, "%s", reader->path);
 	for (size_t i = 0; r >= 0 && i < listing.all.rows.count; i++) {
-		struct store_incident incident = incidents_at(&listing.all, i);
+		struct store_incident incident = incident_rows_at(&listing.all, i);
 
 		if (incident.time_ns >= from_ns && incident.time_ns < to_ns)
 			r = see(context, &incident);
 	}
 	array_done(&listing.segments.list);
 	array_done(&listing.runs);
-	incidents_done(&listing.all);
-	incidents_done(&listing.indexed);
+	incident_rows_done(&listing.all);
+	incident_rows_done(&listing.indexed);
 	return r < 0 ? r : 0;
 }

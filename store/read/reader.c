@@ -60,11 +60,11 @@ void reader_distrust(struct store_reader *reader)
  */
 static bool may_hang(const struct store_reader *reader)
 {
-	struct spools_writer writer;
+	struct spool_dir_writer writer;
 	struct stat about;
 	char file[PATH_MAX];
 
-	spools_find_writer(reader->path, &writer);
+	spool_dir_find_writer(reader->path, &writer);
 	if (!writer.there || store_file(reader->path, STORE_STATUS, file, NULL) < 0 ||
 		stat(file, &about) < 0)
 		return false;
@@ -129,7 +129,7 @@ static bool overlaps(const struct store_segment *segment, uint64_t from_ns, uint
 struct gathering {
 	struct store_reader *reader;
 	uint64_t from_ns, to_ns;
-	struct folder_names names;
+	struct segment_dir_names names;
 	struct store_segments *segments;
 };
 
@@ -137,7 +137,7 @@ static int see_row(void *context, const struct store_segment *segment)
 {
 	struct gathering *gathering = context;
 
-	if (folder_know(&gathering->names, segment->name) < 0)
+	if (segment_dir_know(&gathering->names, segment->name) < 0)
 		return -ENOMEM;
 	return overlaps(segment, gathering->from_ns, gathering->to_ns)
 		       ? array_push(&gathering->segments->list, *segment)
@@ -169,8 +169,8 @@ static int gather_index(struct gathering *gathering)
 	if (r >= 0 || r == -ENOMEM)
 		return r;
 	reader_distrust(gathering->reader);
-	folder_names_done(&gathering->names);
-	gathering->names = (struct folder_names){ 0 };
+	segment_dir_names_done(&gathering->names);
+	gathering->names = (struct segment_dir_names){ 0 };
 	segments->list.count = first;
 	return 0;
 }
@@ -179,7 +179,7 @@ int reader_check_row(
 	const struct store_reader *reader, struct store_segment *row, struct error *error)
 {
 	struct store_segment file;
-	int r = folder_describe(reader->path, row->name, &file, error);
+	int r = segment_dir_describe(reader->path, row->name, &file, error);
 
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
@@ -261,16 +261,16 @@ int reader_gather(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
 
 	if (reader->is_file)
 		return gather_file(reader, segments, error);
-	r = spools_each(reader->path, to_ns, see_spool, &gathering, error);
+	r = spool_dir_each(reader->path, to_ns, see_spool, &gathering, error);
 	if (r == 0)
 		r = gather_index(&gathering);
 	if (r == 0)
-		r = folder_unknown(reader->path, &gathering.names, segments, error);
+		r = segment_dir_unknown(reader->path, &gathering.names, segments, error);
 	if (r == 0)
-		r = folder_check_rows(reader->path, &gathering.names, segments, error);
+		r = segment_dir_check_rows(reader->path, &gathering.names, segments, error);
 	if (r == 0)
-		r = folder_place(reader->index, segments, error);
-	folder_names_done(&gathering.names);
+		r = segment_dir_place(reader->index, segments, error);
+	segment_dir_names_done(&gathering.names);
 	return r < 0 ? r : drop_doubles(reader, segments, error);
 }
 
@@ -304,7 +304,7 @@ static int list_window(struct store_reader *reader, uint64_t from_ns, uint64_t t
 static int give_found(struct store_reader *reader, struct store_segments *found, int r,
 	struct store_segments *segments, struct error *error)
 {
-	folder_sort(found);
+	segment_dir_sort(found);
 	for (size_t i = 0; r == 0 && i < found->list.count; i++)
 		r = array_push(&segments->list, found->list.items[i]);
 	array_done(&found->list);
@@ -364,7 +364,7 @@ int store_reader_gone(struct store_reader *reader, uint64_t from_ns, uint64_t to
 {
 	struct store_gone_list all = { 0 };
 	uint64_t damaged;
-	int r = reader->is_file ? 0 : gone_read(reader->path, &all, &damaged, error);
+	int r = reader->is_file ? 0 : removed_ranges_read(reader->path, &all, &damaged, error);
 
 	for (size_t i = 0; r == 0 && i < all.list.count; i++)
 		if (all.list.items[i].from_ns < to_ns && all.list.items[i].to_ns > from_ns)
@@ -374,9 +374,9 @@ int store_reader_gone(struct store_reader *reader, uint64_t from_ns, uint64_t to
 }
 
 int store_reader_left(const struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
-	struct store_left *ret_left)
+	struct store_unsaved *ret_left)
 {
-	return !reader->is_file && last_words_read(reader->path, ret_left) == 1 &&
+	return !reader->is_file && unsaved_note_read(reader->path, ret_left) == 1 &&
 	       ret_left->from_ns < to_ns && ret_left->to_ns > from_ns;
 }
 
@@ -405,13 +405,13 @@ static int load_sealed(const struct store_reader *reader, const struct store_seg
 		return -ENOENT;
 	snprintf(sealed.name, sizeof(sealed.name), "%.*s" STORE_SUFFIX, (int)identity.size,
 		segment->name);
-	return folder_load(reader->path, &sealed, want, ret_tape, error);
+	return segment_dir_load(reader->path, &sealed, want, ret_tape, error);
 }
 
 static int load_spool(struct store_reader *reader, const struct store_segment *segment,
 	const struct segment_want *want, struct tape **ret_tape, struct error *error)
 {
-	struct spools_writer writer;
+	struct spool_dir_writer writer;
 	struct tape *known = NULL;
 	struct spool_end end;
 	int r;
@@ -422,8 +422,8 @@ static int load_spool(struct store_reader *reader, const struct store_segment *s
 		*ret_tape = known;
 		return 0;
 	}
-	spools_find_writer(reader->path, &writer);
-	r = spools_load(reader->path, segment->name, &writer, ret_tape, &end, error);
+	spool_dir_find_writer(reader->path, &writer);
+	r = spool_dir_load(reader->path, segment->name, &writer, ret_tape, &end, error);
 	return r == -ENOENT ? load_sealed(reader, segment, want, ret_tape, error) : r;
 }
 
@@ -434,7 +434,7 @@ int store_reader_load(struct store_reader *reader, const struct store_segment *s
 		return load_from_file(reader, segment, want, ret_tape, error);
 	if (segment->unsealed)
 		return load_spool(reader, segment, want, ret_tape, error);
-	return folder_load(reader->path, segment, want, ret_tape, error);
+	return segment_dir_load(reader->path, segment, want, ret_tape, error);
 }
 
 /* When a process started; 0 when it is gone. Its 22nd field counts ticks since the boot, and only the second may have blanks. */
@@ -459,10 +459,10 @@ static uint64_t started_ns(int pid)
 
 int store_reader_recorder(const struct store_reader *reader, uint64_t *ret_since_ns)
 {
-	struct spools_writer writer = { 0 };
+	struct spool_dir_writer writer = { 0 };
 
 	if (!reader->is_file)
-		spools_find_writer(reader->path, &writer);
+		spool_dir_find_writer(reader->path, &writer);
 	if (ret_since_ns)
 		*ret_since_ns = writer.pid ? started_ns(writer.pid) : 0;
 	return writer.pid;

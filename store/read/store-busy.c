@@ -43,7 +43,7 @@ static int from_file(struct walk *walk, const struct store_segment *segment, str
 
 	walk->bytes.size = 0;
 	r = reader->is_file ? read_single_file(reader, segment, &walk->bytes)
-			    : folder_busy(reader->path, segment, &walk->bytes, NULL);
+			    : segment_dir_busy(reader->path, segment, &walk->bytes, NULL);
 	return r == 1 ? decode(walk, busy) : error_is_ours(r) ? r : 0;
 }
 
@@ -104,7 +104,7 @@ static int walk_segments(
 
 	if (r < 0)
 		return error_prefix(walk->error, r, "%s", reader->path);
-	folder_sort(segments);
+	segment_dir_sort(segments);
 	if (reader->index && index_begin_reading(reader->index, NULL) < 0)
 		reader_distrust(reader);
 	for (size_t i = 0; r == 0 && i < segments->list.count; i++) {

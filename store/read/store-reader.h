@@ -100,7 +100,7 @@ int store_reader_gone(struct store_reader *reader, uint64_t from_ns, uint64_t to
 
 /* What the last recorder could not store, as it said at its end, until a segment tells of it. 1, or 0 when there is nothing of it in [from, to). */
 int store_reader_left(const struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
-	struct store_left *ret_left);
+	struct store_unsaved *ret_left);
 
 /* Those whose time lies in [from, to), by time; the texts are valid during the call. A negative answer of `see` ends it. */
 int store_reader_incidents(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,

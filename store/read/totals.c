@@ -70,7 +70,7 @@ static int check_sizes(
 			store_file(folder, segment->name, path, NULL) < 0 ||
 			lstat(path, &about) < 0 || (uint64_t)about.st_size == segment->bytes)
 			continue;
-		r = folder_describe(reader->path, segment->name, &file, error);
+		r = segment_dir_describe(reader->path, segment->name, &file, error);
 		if (r == 0) {
 			segment->bytes = file.bytes;
 			memcpy(segment->damage, file.damage, sizeof(segment->damage));

@@ -74,11 +74,11 @@ static int verify_spool(struct verifying *verifying, const struct store_segment 
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	struct error why = { 0 };
 	struct spool_end end = { 0 };
-	struct spools_writer writer;
+	struct spool_dir_writer writer;
 	int r;
 
-	spools_find_writer(verifying->reader->path, &writer);
-	r = spools_load(verifying->reader->path, segment->name, &writer, &tape, &end, &why);
+	spool_dir_find_writer(verifying->reader->path, &writer);
+	r = spool_dir_load(verifying->reader->path, segment->name, &writer, &tape, &end, &why);
 	if (r == -ENOENT)
 		return 0;
 	if (error_is_ours(r))
@@ -144,7 +144,7 @@ struct busy_rows {
 struct rows {
 	struct verifying *verifying;
 	struct store_segments segments;
-	struct incidents incidents;
+	struct incident_rows incidents;
 	struct busy_rows busy;
 	bool tells; /* or only counts */
 	uint64_t stale;
@@ -161,7 +161,7 @@ static int see_incident(void *context, const struct store_incident *incident)
 {
 	struct rows *rows = context;
 
-	return incidents_add(&rows->incidents, incident);
+	return incident_rows_add(&rows->incidents, incident);
 }
 
 static int see_busy(void *context, const char *name, const void *data, size_t size)
@@ -228,7 +228,7 @@ static int compare_names(const void *a, const void *b)
 
 /* Both by name: what is on one side alone is behind, or was. */
 static void compare_rows(struct rows *rows, const struct store_segments *files,
-	const struct incidents *incidents, const struct busy_rows *busy)
+	const struct incident_rows *incidents, const struct busy_rows *busy)
 {
 	size_t row = 0, file = 0;
 
@@ -255,8 +255,8 @@ static void compare_rows(struct rows *rows, const struct store_segments *files,
 		bool same = i < incidents->rows.count && i < rows->incidents.rows.count;
 
 		if (same) {
-			a = incidents_at(incidents, i);
-			b = incidents_at(&rows->incidents, i);
+			a = incident_rows_at(incidents, i);
+			b = incident_rows_at(&rows->incidents, i);
 		}
 		if (!same || !same_incident(&a, &b)) {
 			find_stale(rows, "its incidents are not those of the segments");
@@ -269,20 +269,20 @@ static int read_busy(const char *path, const struct store_segment *segment, stru
 	struct error *error)
 {
 	_cleanup_(buffer_done) struct buffer bytes = { 0 };
-	int r = folder_busy(path, segment, &bytes, error);
+	int r = segment_dir_busy(path, segment, &bytes, error);
 
 	return r == 1 ? see_busy(busy, segment->name, bytes.data, bytes.size) : r;
 }
 
 /* The sealed segments as they are now, by name, their incidents and their busy CPUs. */
 static int read_files(struct verifying *verifying, struct store_segments *files,
-	struct incidents *incidents, struct busy_rows *busy)
+	struct incident_rows *incidents, struct busy_rows *busy)
 {
 	const char *path = verifying->reader->path;
-	struct folder_names names = { 0 };
-	int r = folder_unknown(path, &names, files, verifying->error);
+	struct segment_dir_names names = { 0 };
+	int r = segment_dir_unknown(path, &names, files, verifying->error);
 
-	folder_names_done(&names);
+	segment_dir_names_done(&names);
 	if (files->list.count)
 		qsort(files->list.items, files->list.count, sizeof(*files->list.items),
 			compare_names);
@@ -290,7 +290,7 @@ static int read_files(struct verifying *verifying, struct store_segments *files,
 		const struct store_segment *segment = &files->list.items[i];
 
 		if (!*segment->damage && segment->incidents)
-			r = folder_incidents(path, segment, incidents, verifying->error);
+			r = segment_dir_incidents(path, segment, incidents, verifying->error);
 		if (!*segment->damage && segment->samples && !error_is_ours(r))
 			r = read_busy(path, segment, busy, verifying->error);
 		if (!error_is_ours(r))
@@ -303,7 +303,7 @@ static int look_at_index(struct verifying *verifying, bool tells, uint64_t *ret_
 {
 	struct busy_rows busy = { 0 };
 	struct rows rows = { .verifying = verifying, .tells = tells };
-	struct incidents incidents = { 0 };
+	struct incident_rows incidents = { 0 };
 	struct store_segments files = { 0 };
 	struct index *index = verifying->reader->index;
 	struct error why = { 0 };
@@ -328,8 +328,8 @@ static int look_at_index(struct verifying *verifying, bool tells, uint64_t *ret_
 	array_done(&busy.list);
 	array_done(&rows.segments.list);
 	array_done(&files.list);
-	incidents_done(&rows.incidents);
-	incidents_done(&incidents);
+	incident_rows_done(&rows.incidents);
+	incident_rows_done(&incidents);
 	*ret_stale = rows.stale;
 	return r;
 }
@@ -338,14 +338,14 @@ static int look_at_index(struct verifying *verifying, bool tells, uint64_t *ret_
 static int verify_index(struct verifying *verifying)
 {
 	bool tells = false;
-	struct spools_writer writer;
+	struct spool_dir_writer writer;
 	uint64_t stale = 1;
 	int r = 0;
 
 	for (int looks = 0; r == 0 && stale && !tells; looks++) {
 		if (looks)
 			nanosleep(&(struct timespec){ .tv_nsec = INDEX_AGAIN_NS }, NULL);
-		spools_find_writer(verifying->reader->path, &writer);
+		spool_dir_find_writer(verifying->reader->path, &writer);
 		tells = looks == INDEX_AGAIN || !writer.there;
 		r = look_at_index(verifying, tells, &stale);
 	}

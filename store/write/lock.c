@@ -16,13 +16,13 @@
 static int lock_file(struct store_writer *writer, const char *file, struct error *error)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-	struct spools_writer other;
+	struct spool_dir_writer other;
 	_cleanup_close_ int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
 	struct stat about;
 	int r;
 
 	if (fd < 0 || fstat(fd, &about) < 0)
-		return refusal_set(error, -errno, writer->path, "open", STORE_LOCK);
+		return write_error_set(error, -errno, writer->path, "open", STORE_LOCK);
 	if (fcntl(fd, F_OFD_SETLK, &lock) == 0) {
 		writer->lock_device = about.st_dev;
 		writer->lock_inode = about.st_ino;
@@ -30,8 +30,8 @@ static int lock_file(struct store_writer *writer, const char *file, struct error
 	}
 	r = -errno;
 	if (r != -EAGAIN && r != -EACCES)
-		return refusal_set(error, r, writer->path, "lock", STORE_LOCK);
-	spools_find_writer(writer->path, &other);
+		return write_error_set(error, r, writer->path, "lock", STORE_LOCK);
+	spool_dir_find_writer(writer->path, &other);
 	if (!other.there)
 		return error_set(error, -EBUSY,
 			"%s: another process keeps %s locked; stop it, or choose another --store",
@@ -54,7 +54,7 @@ int writer_lock(struct store_writer *writer, struct error *error)
 	if (writer->lock_fd >= 0)
 		close(writer->lock_fd);
 	writer->lock_fd = fd;
-	status_remove(writer->path);
+	status_file_remove(writer->path);
 	return 0;
 }
 

@@ -9,7 +9,7 @@
 
 struct reconciling {
 	struct store_writer *writer;
-	struct folder_names names;
+	struct segment_dir_names names;
 	struct store_segments rows, unknown;
 	struct error *error;
 };
@@ -18,7 +18,7 @@ static int see_row(void *context, const struct store_segment *segment)
 {
 	struct reconciling *reconciling = context;
 
-	if (folder_know(&reconciling->names, segment->name) < 0)
+	if (segment_dir_know(&reconciling->names, segment->name) < 0)
 		return -ENOMEM;
 	return array_push(&reconciling->rows.list, *segment);
 }
@@ -28,19 +28,19 @@ static int adopt(
 	struct store_writer *writer, const struct store_segment *segment, struct error *error)
 {
 	_cleanup_(buffer_done) struct buffer busy = { 0 };
-	struct incidents incidents = { 0 };
+	struct incident_rows incidents = { 0 };
 	int r = 0;
 
 	if (*segment->damage)
 		return 0;
 	if (segment->incidents)
-		r = folder_incidents(writer->path, segment, &incidents, error);
+		r = segment_dir_incidents(writer->path, segment, &incidents, error);
 	/* damaged or too new behind its header: the readers will see it, as its incidents and its busy CPUs are missing in the index */
 	if (!error_is_ours(r) && segment->samples)
-		r = folder_busy(writer->path, segment, &busy, error);
+		r = segment_dir_busy(writer->path, segment, &busy, error);
 	if (!error_is_ours(r))
 		r = index_put(writer->index, segment, &incidents, &busy, error);
-	incidents_done(&incidents);
+	incident_rows_done(&incidents);
 	return r;
 }
 
@@ -52,22 +52,22 @@ static int note_missing(struct reconciling *reconciling, struct store_gone_list 
 {
 	const char *path = reconciling->writer->path;
 	uint64_t damaged = 0;
-	int r = gone_read(path, gone, &damaged, reconciling->error);
+	int r = removed_ranges_read(path, gone, &damaged, reconciling->error);
 	bool any = damaged > 0;
 
 	for (size_t i = 0; r == 0 && i < reconciling->rows.list.count; i++) {
 		struct store_segment *row = &reconciling->rows.list.items[i];
 		struct store_gone one = { row->begin_ns, row->end_ns, true };
 
-		r = folder_has(&reconciling->names, row->name);
+		r = segment_dir_has(&reconciling->names, row->name);
 		row->missing = r == 0;
 		r = MIN(r, 0);
-		if (!row->missing || gone_has(gone, false, one.from_ns, one.to_ns))
+		if (!row->missing || removed_ranges_has(gone, false, one.from_ns, one.to_ns))
 			continue;
-		r = gone_add(gone, &one);
+		r = removed_ranges_add(gone, &one);
 		any = true;
 	}
-	return r < 0 || !any ? r : gone_write(path, gone, reconciling->error);
+	return r < 0 || !any ? r : removed_ranges_write(path, gone, reconciling->error);
 }
 
 /* Where that cannot be written, the rows stay, which tell of it too. */
@@ -94,7 +94,7 @@ static int reconcile(struct reconciling *reconciling)
 	int r = index_segments(writer->index, see_row, reconciling, error);
 
 	if (r == 0)
-		r = folder_unknown(writer->path, &reconciling->names, unknown, error);
+		r = segment_dir_unknown(writer->path, &reconciling->names, unknown, error);
 	if (r == 0)
 		r = forget_gone(reconciling);
 	for (size_t i = 0; r == 0 && i < unknown->list.count; i++)
@@ -125,7 +125,7 @@ static int reconcile_once(struct store_writer *writer, struct error *error)
 		r = index_commit(writer->index, error);
 	else
 		index_abort(writer->index);
-	folder_names_done(&reconciling.names);
+	segment_dir_names_done(&reconciling.names);
 	array_done(&reconciling.rows.list);
 	array_done(&reconciling.unknown.list);
 	return r;

@@ -34,7 +34,7 @@ static int see_leftover(void *context, const char *name)
 	char path[PATH_MAX];
 	struct stat about;
 
-	if (!spools_is_spool(name) || is_ours(leftovers->writer, name) ||
+	if (!spool_dir_is_spool(name) || is_ours(leftovers->writer, name) ||
 		store_file(leftovers->writer->spools, name, path, NULL) < 0 ||
 		lstat(path, &about) < 0)
 		return 0;
@@ -66,7 +66,7 @@ static bool is_sealed(const struct store_writer *writer, const char *name)
 	if (!store_identify(name, &identity))
 		return false;
 	snprintf(segment.name, sizeof(segment.name), "%.*s" STORE_SUFFIX, (int)identity.size, name);
-	r = folder_load(writer->path, &segment, &everything, &tape, NULL);
+	r = segment_dir_load(writer->path, &segment, &everything, &tape, NULL);
 	return r == 0 || r == -EPROTONOSUPPORT;
 }
 
@@ -164,7 +164,7 @@ static int recover_one(struct recovery *recovery, const char *name)
 		remove_spool(recovery->writer, name);
 		return 0;
 	}
-	r = spools_load(recovery->writer->path, name, NULL, &tape, &end, &why);
+	r = spool_dir_load(recovery->writer->path, name, NULL, &tape, &end, &why);
 	if (r == 0 && !is_its_name(name, tape))
 		r = -EBADMSG;
 	if (r == -EBADMSG && set_aside(recovery->writer, name, &why) == 0) {

@@ -133,7 +133,7 @@ static int put_into_index(struct store_resealer *resealer, const struct store_se
 {
 	struct segment_input input = segment_input_memory(bytes->data, bytes->size);
 	_cleanup_(buffer_done) struct buffer busy = { 0 };
-	struct incidents incidents = { 0 };
+	struct incident_rows incidents = { 0 };
 	int r;
 
 	if (!resealer->index) {
@@ -141,12 +141,12 @@ static int put_into_index(struct store_resealer *resealer, const struct store_se
 			*error = resealer->trouble;
 		return 1;
 	}
-	r = incidents_add_tape(&incidents, tape, segment->name);
+	r = incident_rows_add_tape(&incidents, tape, segment->name);
 	if (r == 0)
 		r = MIN(segment_busy(&input, &busy, error), 0);
 	if (r == 0)
 		r = index_put(resealer->index, segment, &incidents, &busy, error);
-	incidents_done(&incidents);
+	incident_rows_done(&incidents);
 	return r < 0 ? 1 : 0;
 }
 

@@ -7,7 +7,7 @@
 #define STEP_PART 8
 
 /* A segment of a time that is still to come, because the wall clock was set back, is new. */
-static uint64_t age_by_clock(const struct choice_item *item, uint64_t now_ns)
+static uint64_t age_by_clock(const struct retention_plan_item *item, uint64_t now_ns)
 {
 	return now_ns > item->end_ns ? now_ns - item->end_ns : 0;
 }
@@ -16,13 +16,13 @@ static uint64_t age_by_clock(const struct choice_item *item, uint64_t now_ns)
  * Sets `older` of those that are beyond an age. What counts is what was recorded since then, by the perf clock, and how far the wall clock went
  * between the segments and since the last: no further than a step each time.
  */
-static void measure(struct choice *choice, const struct store_limits *limits, uint64_t now_ns,
-	uint64_t limit_ns, void (*older)(struct choice_item *item))
+static void measure(struct retention_plan *choice, const struct store_limits *limits,
+	uint64_t now_ns, uint64_t limit_ns, void (*older)(struct retention_plan_item *item))
 {
 	uint64_t step_ns = limit_ns / STEP_PART, age_ns = 0, until_ns = now_ns;
 
 	for (size_t i = choice->items.count; i-- > 0;) {
-		struct choice_item *item = &choice->items.items[i];
+		struct retention_plan_item *item = &choice->items.items[i];
 		uint64_t gap_ns = until_ns > item->end_ns ? until_ns - item->end_ns : 0;
 
 		age_ns += MIN(gap_ns, step_ns);
@@ -34,30 +34,32 @@ static void measure(struct choice *choice, const struct store_limits *limits, ui
 	}
 }
 
-static void is_overdue(struct choice_item *item)
+static void is_overdue(struct retention_plan_item *item)
 {
 	item->overdue = true;
 }
 
 /* Too old for a pin of no moment of its own. */
-static void is_past_pins(struct choice_item *item)
+static void is_past_pins(struct retention_plan_item *item)
 {
 	item->past_pins = true;
 }
 
-static bool is_pinned(const struct choice_item *item, const struct choice_pin *pin, uint64_t now_ns)
+static bool is_pinned(const struct retention_plan_item *item, const struct retention_plan_pin *pin,
+	uint64_t now_ns)
 {
 	if (item->begin_ns >= pin->to_ns || item->end_ns <= pin->from_ns)
 		return false;
 	return pin->until_ns == UINT64_MAX ? !item->past_pins : now_ns < pin->until_ns;
 }
 
-static void set_ages(struct choice *choice, const struct store_limits *limits, uint64_t now_ns)
+static void set_ages(
+	struct retention_plan *choice, const struct store_limits *limits, uint64_t now_ns)
 {
 	measure(choice, limits, now_ns, limits->max_age_ns, is_overdue);
 	measure(choice, limits, now_ns, limits->pin_ns, is_past_pins);
 	for (size_t i = 0; i < choice->items.count; i++) {
-		struct choice_item *item = &choice->items.items[i];
+		struct retention_plan_item *item = &choice->items.items[i];
 
 		for (size_t p = 0; p < choice->pins.count && !item->pinned; p++)
 			item->pinned = is_pinned(item, &choice->pins.items[p], now_ns);
@@ -66,7 +68,8 @@ static void set_ages(struct choice *choice, const struct store_limits *limits, u
 	}
 }
 
-static void remove_item(struct choice_item *item, struct choice_figures *figures, const char *why)
+static void remove_item(
+	struct retention_plan_item *item, struct retention_plan_figures *figures, const char *why)
 {
 	item->why = why;
 	figures->bytes -= MIN(figures->bytes, item->bytes);
@@ -74,15 +77,15 @@ static void remove_item(struct choice_item *item, struct choice_figures *figures
 	figures->free_bytes += item->taken_bytes;
 }
 
-static bool may_go(const struct choice_item *item, bool pinned)
+static bool may_go(const struct retention_plan_item *item, bool pinned)
 {
 	return !item->keep && !item->why && item->pinned == pinned;
 }
 
-static void choose_by_age(struct choice *choice, struct choice_figures *figures)
+static void choose_by_age(struct retention_plan *choice, struct retention_plan_figures *figures)
 {
 	for (size_t i = 0; i < choice->items.count; i++) {
-		struct choice_item *item = &choice->items.items[i];
+		struct retention_plan_item *item = &choice->items.items[i];
 
 		if (item->overdue && may_go(item, false))
 			remove_item(item, figures, "older than the limit");
@@ -90,7 +93,7 @@ static void choose_by_age(struct choice *choice, struct choice_figures *figures)
 }
 
 /* Until one of the figures, which becomes less with each, is no more than that: first what is not pinned. */
-static void choose_down_to(struct choice *choice, struct choice_figures *figures,
+static void choose_down_to(struct retention_plan *choice, struct retention_plan_figures *figures,
 	const uint64_t *figure, uint64_t most, const char *why)
 {
 	for (int pinned = 0; pinned < 2; pinned++)
@@ -99,11 +102,11 @@ static void choose_down_to(struct choice *choice, struct choice_figures *figures
 				remove_item(&choice->items.items[i], figures, why);
 }
 
-static void choose_by_space(
-	struct choice *choice, struct choice_figures *figures, uint64_t free_bytes, const char *why)
+static void choose_by_space(struct retention_plan *choice, struct retention_plan_figures *figures,
+	uint64_t free_bytes, const char *why)
 {
 	for (size_t i = 0; i < choice->items.count && figures->free_bytes < free_bytes; i++) {
-		struct choice_item *item = &choice->items.items[i];
+		struct retention_plan_item *item = &choice->items.items[i];
 
 		if (may_go(item, false)) {
 			remove_item(item, figures, why);
@@ -112,7 +115,8 @@ static void choose_by_space(
 	}
 }
 
-static uint64_t bytes_to_give(const struct choice *choice, const struct choice_figures *figures)
+static uint64_t bytes_to_give(
+	const struct retention_plan *choice, const struct retention_plan_figures *figures)
 {
 	uint64_t bytes = 0;
 
@@ -122,11 +126,11 @@ static uint64_t bytes_to_give(const struct choice *choice, const struct choice_f
 	return MIN(bytes, figures->bytes - MIN(figures->bytes, figures->floor_bytes));
 }
 
-static struct choice_hold hold_of(const struct choice_figures *figures)
+static struct retention_plan_hold hold_of(const struct retention_plan_figures *figures)
 {
 	if (figures->hold.reach_bytes)
 		return figures->hold;
-	return (struct choice_hold){ figures->taken_bytes,
+	return (struct retention_plan_hold){ figures->taken_bytes,
 		figures->taken_bytes + figures->free_bytes };
 }
 
@@ -134,9 +138,9 @@ static struct choice_hold hold_of(const struct choice_figures *figures)
  * Giving up months of what was recorded would not help who fills the disk: only what is recorded anew has its room. That is made once: whoever
  * took it would take more.
  */
-static void choose_starved(struct choice *choice, struct choice_figures *figures)
+static void choose_starved(struct retention_plan *choice, struct retention_plan_figures *figures)
 {
-	const struct choice_hold *hold = &choice->hold;
+	const struct retention_plan_hold *hold = &choice->hold;
 	uint64_t reach_bytes = figures->taken_bytes + figures->free_bytes, taken_bytes;
 
 	reach_bytes = MAX(hold->reach_bytes, reach_bytes);
@@ -145,13 +149,13 @@ static void choose_starved(struct choice *choice, struct choice_figures *figures
 		"others fill the disk, and the store may not grow");
 }
 
-void choice_make(struct choice *choice, const struct store_limits *limits,
-	const struct choice_figures *figures)
+void retention_plan_make(struct retention_plan *choice, const struct store_limits *limits,
+	const struct retention_plan_figures *figures)
 {
-	struct choice_figures left = *figures;
+	struct retention_plan_figures left = *figures;
 
 	for (size_t i = 0; i < choice->items.count; i++) {
-		struct choice_item *item = &choice->items.items[i];
+		struct retention_plan_item *item = &choice->items.items[i];
 
 		item->pinned = item->overdue = item->past_pins = item->for_space = false;
 		item->why = NULL;
@@ -162,7 +166,7 @@ void choice_make(struct choice *choice, const struct store_limits *limits,
 		"the store is larger than the limit");
 	choice->starved = left.free_bytes < limits->keep_free_bytes &&
 			  bytes_to_give(choice, &left) < limits->keep_free_bytes - left.free_bytes;
-	choice->hold = choice->starved ? hold_of(figures) : (struct choice_hold){ 0 };
+	choice->hold = choice->starved ? hold_of(figures) : (struct retention_plan_hold){ 0 };
 	if (choice->starved)
 		choose_starved(choice, &left);
 	else

@@ -6,7 +6,7 @@
 #include "base/array.h"
 #include "store/write/retention.h"
 
-struct choice_item {
+struct retention_plan_item {
 	/* of the wall clock */
 	uint64_t begin_ns;
 	uint64_t end_ns;
@@ -23,19 +23,19 @@ struct choice_item {
 };
 
 /* What is pinned until a moment of the wall clock. */
-struct choice_pin {
+struct retention_plan_pin {
 	uint64_t from_ns;
 	uint64_t to_ns;
 	uint64_t until_ns; /* UINT64_MAX: as long as pin_ns says */
 };
 
 /* When others had filled the disk so far that the store may not grow: what it took of the disk, and what it could have taken. All 0: they have not. */
-struct choice_hold {
+struct retention_plan_hold {
 	uint64_t taken_bytes;
 	uint64_t reach_bytes;
 };
 
-struct choice_figures {
+struct retention_plan_figures {
 	uint64_t now_ns;
 	uint64_t bytes; /* of all that is in the store */
 	uint64_t
@@ -43,19 +43,19 @@ struct choice_figures {
 	uint64_t free_bytes;
 	uint64_t room_bytes; /* what it takes to go on recording */
 	uint64_t floor_bytes; /* the store does not give more than down to this for free space */
-	struct choice_hold hold; /* of the last time */
+	struct retention_plan_hold hold; /* of the last time */
 };
 
-struct choice {
-	array_of(struct choice_item) items; /* in the order of their ends */
-	array_of(struct choice_pin) pins;
+struct retention_plan {
+	array_of(struct retention_plan_item) items; /* in the order of their ends */
+	array_of(struct retention_plan_pin) pins;
 	bool starved; /* see struct store_retained */
-	struct choice_hold hold; /* for the figures of the next time */
+	struct retention_plan_hold hold; /* for the figures of the next time */
 };
 
 /*
  * Sets all but the figures of each. What is pinned goes for the bytes that the store may take, after all others, and never for free space
  * that others took.
  */
-void choice_make(struct choice *choice, const struct store_limits *limits,
-	const struct choice_figures *figures);
+void retention_plan_make(struct retention_plan *choice, const struct store_limits *limits,
+	const struct retention_plan_figures *figures);

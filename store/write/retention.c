@@ -23,8 +23,8 @@
 struct retaining {
 	struct store_writer *writer;
 	struct store_segments segments;
-	struct folder_names names;
-	struct choice choice;
+	struct segment_dir_names names;
+	struct retention_plan choice;
 	uint64_t bytes; /* of all that is in the store */
 	uint64_t taken_bytes; /* of the disk */
 	uint64_t free_bytes, disk_bytes;
@@ -32,14 +32,14 @@ struct retaining {
 };
 
 /* Incidents mostly come in bursts and in order: one pin for those that lie near each other. */
-static int add_incident_pin(struct choice *choice, uint64_t from_ns, uint64_t to_ns)
+static int add_incident_pin(struct retention_plan *choice, uint64_t from_ns, uint64_t to_ns)
 {
-	struct choice_pin pin = {
+	struct retention_plan_pin pin = {
 		.from_ns = from_ns - MIN(from_ns, STORE_PIN_AROUND_NS),
 		.to_ns = to_ns + MIN(UINT64_MAX - to_ns, STORE_PIN_AROUND_NS),
 		.until_ns = UINT64_MAX,
 	};
-	struct choice_pin *last =
+	struct retention_plan_pin *last =
 		choice->pins.count ? &choice->pins.items[choice->pins.count - 1] : NULL;
 
 	if (!last || last->until_ns != UINT64_MAX || pin.from_ns > last->to_ns ||
@@ -58,7 +58,7 @@ static int see_incident(void *context, const struct store_incident *incident)
 
 static int see_note(void *context, const struct note *note)
 {
-	struct choice *choice = context;
+	struct retention_plan *choice = context;
 	uint64_t stall_ns = note_u64(note, "stall_ns", note->realtime_ns);
 
 	if (note->kind == NOTES_INCIDENT)
@@ -67,7 +67,7 @@ static int see_note(void *context, const struct note *note)
 	if (note->kind != NOTES_PIN)
 		return 0;
 	return array_push(&choice->pins,
-		(struct choice_pin){
+		(struct retention_plan_pin){
 			.from_ns = note_u64(note, "from_ns", 0),
 			.to_ns = note_u64(note, "to_ns", 0),
 			.until_ns = MIN(note_u64(note, "until_ns", 0), UINT64_MAX - 1),
@@ -78,7 +78,7 @@ static int see_row(void *context, const struct store_segment *segment)
 {
 	struct retaining *retaining = context;
 
-	if (folder_know(&retaining->names, segment->name) < 0)
+	if (segment_dir_know(&retaining->names, segment->name) < 0)
 		return -ENOMEM;
 	return array_push(&retaining->segments.list, *segment);
 }
@@ -155,7 +155,7 @@ static int drop_absent(struct retaining *retaining)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < segments->list.count; i++) {
-		int r = folder_has(&retaining->names, segments->list.items[i].name);
+		int r = segment_dir_has(&retaining->names, segments->list.items[i].name);
 
 		if (r < 0)
 			return r;
@@ -175,11 +175,11 @@ static int collect_segments(struct retaining *retaining, bool *ret_trusted)
 	if (r == -ENOMEM)
 		return r;
 	if (r < 0) {
-		folder_names_done(&retaining->names);
-		retaining->names = (struct folder_names){ 0 };
+		segment_dir_names_done(&retaining->names);
+		retaining->names = (struct segment_dir_names){ 0 };
 		retaining->segments.list.count = 0;
 	}
-	r = folder_unknown(path, &retaining->names, &retaining->segments, retaining->error);
+	r = segment_dir_unknown(path, &retaining->names, &retaining->segments, retaining->error);
 	return r < 0 ? r : drop_absent(retaining);
 }
 
@@ -201,7 +201,7 @@ static int collect(struct retaining *retaining)
 	if (r == 0)
 		r = store_each_name(path, STORE_SPOOLS, see_spool_name, retaining, error);
 	if (r == 0)
-		r = folder_place(NULL, segments, error);
+		r = segment_dir_place(NULL, segments, error);
 	if (r == 0 && !trusted)
 		r = pin_without_index(retaining);
 	if (r == 0)
@@ -272,8 +272,8 @@ static uint64_t room_bytes(const struct retaining *retaining)
 static int choose(struct retaining *retaining, const struct store_limits *limits)
 {
 	struct store_writer *writer = retaining->writer;
-	struct choice *choice = &retaining->choice;
-	const struct choice_figures figures = {
+	struct retention_plan *choice = &retaining->choice;
+	const struct retention_plan_figures figures = {
 		.now_ns = clock_ns(CLOCK_REALTIME),
 		.bytes = retaining->bytes,
 		.taken_bytes = retaining->taken_bytes,
@@ -288,7 +288,7 @@ static int choose(struct retaining *retaining, const struct store_limits *limits
 		const struct store_segment *segment = &retaining->segments.list.items[i];
 
 		r = array_push(&choice->items,
-			(struct choice_item){
+			(struct retention_plan_item){
 				.begin_ns = segment->begin_ns,
 				.end_ns = segment->end_ns,
 				.length_ns = segment->perf_end_ns - segment->perf_begin_ns,
@@ -299,7 +299,7 @@ static int choose(struct retaining *retaining, const struct store_limits *limits
 	}
 	if (r < 0)
 		return r;
-	choice_make(choice, limits, &figures);
+	retention_plan_make(choice, limits, &figures);
 	writer->hold = choice->hold;
 	return 0;
 }
@@ -313,7 +313,7 @@ static bool is_as_known(struct retaining *retaining, const struct store_segment 
 
 	if (segment->unsealed)
 		return true;
-	r = folder_describe(retaining->writer->path, segment->name, &file, NULL);
+	r = segment_dir_describe(retaining->writer->path, segment->name, &file, NULL);
 	if (r < 0 || (!*file.damage && file.end_ns != segment->end_ns)) {
 		if (writer->index && !writer->dry)
 			(void)index_remove(writer->index, segment->name, NULL);
@@ -350,7 +350,7 @@ static int note_removals(struct retaining *retaining, struct removal *removal)
 	const char *path = retaining->writer->path;
 	uint64_t damaged;
 	bool any = false;
-	int r = gone_read(path, &removal->gone, &damaged, retaining->error);
+	int r = removed_ranges_read(path, &removal->gone, &damaged, retaining->error);
 
 	for (size_t i = 0; r == 0 && i < retaining->segments.list.count; i++) {
 		const struct store_segment *segment = &retaining->segments.list.items[i];
@@ -358,10 +358,10 @@ static int note_removals(struct retaining *retaining, struct removal *removal)
 
 		if (!retaining->choice.items.items[i].why)
 			continue;
-		r = gone_add(&removal->gone, &one);
+		r = removed_ranges_add(&removal->gone, &one);
 		any = true;
 	}
-	removal->noted = !any || (r == 0 && gone_write(path, &removal->gone, NULL) == 0);
+	removal->noted = !any || (r == 0 && removed_ranges_write(path, &removal->gone, NULL) == 0);
 	return r;
 }
 
@@ -372,7 +372,8 @@ static int remove_one(struct retaining *retaining, struct removal *removal,
 	int r = remove_file(retaining->writer, segment, error);
 
 	if (r == 0 && !removal->noted)
-		removal->noted = gone_write(retaining->writer->path, &removal->gone, NULL) == 0;
+		removal->noted =
+			removed_ranges_write(retaining->writer->path, &removal->gone, NULL) == 0;
 	return r;
 }
 
@@ -383,7 +384,7 @@ static bool is_own(const struct store_writer *writer, const struct store_segment
 }
 
 static void count(const struct store_writer *writer, const struct store_segment *segment,
-	const struct choice_item *item, bool gone, struct store_retained *result)
+	const struct retention_plan_item *item, bool gone, struct store_retained *result)
 {
 	uint64_t bytes = gone ? segment->bytes : 0;
 
@@ -410,7 +411,7 @@ static int carry_out(struct retaining *retaining, struct removal *removal)
 
 	for (size_t i = 0; i < retaining->segments.list.count; i++) {
 		const struct store_segment *segment = &retaining->segments.list.items[i];
-		const struct choice_item *item = &retaining->choice.items.items[i];
+		const struct retention_plan_item *item = &retaining->choice.items.items[i];
 		bool gone = item->why && is_as_known(retaining, segment);
 
 		if (gone && removal->removes)
@@ -456,7 +457,7 @@ int store_writer_retain(struct store_writer *writer, const struct store_limits *
 	removal.result.disk_bytes = retaining.disk_bytes;
 	removal.result.starved = retaining.choice.starved;
 	array_done(&retaining.segments.list);
-	folder_names_done(&retaining.names);
+	segment_dir_names_done(&retaining.names);
 	array_done(&retaining.choice.items);
 	array_done(&retaining.choice.pins);
 	if (r < 0)

@@ -129,11 +129,11 @@ int store_writer_tell(struct store_writer *writer, const char *text, struct erro
  * What of this recording could not be stored, to be said as long as nobody has recovered what is in the spool of it; its boot and first number are filled
  * in. There is room for that on a full disk. 0 or a negative errno.
  */
-int store_writer_leave(struct store_writer *writer, struct store_left *left);
+int store_writer_leave(struct store_writer *writer, struct store_unsaved *left);
 /* How often the store was removed or replaced while it was open, as sealing found out. */
 uint64_t store_writer_renewed(const struct store_writer *writer);
 /* What the recorder before left to say; 1, or 0 when there is nothing. From then on it is the caller's to tell: store_writer_heard() when it did. */
-int store_writer_left(const struct store_writer *writer, struct store_left *ret_left);
+int store_writer_left(const struct store_writer *writer, struct store_unsaved *ret_left);
 void store_writer_heard(struct store_writer *writer);
 /* Remembers the limits, for vacuum, if they are not the last ones already, which store_reader_limits() gives back. */
 int store_writer_note_limits(

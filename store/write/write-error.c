@@ -20,7 +20,7 @@ static const struct {
 	{ ENAMETOOLONG, "a name in the path is too long", "choose another --store" },
 };
 
-int refusal_set(
+int write_error_set(
 	struct error *error, int code, const char *store, const char *doing, const char *name)
 {
 	if (code == -EACCES || code == -EPERM)

@@ -6,5 +6,5 @@
 #include "base/error.h"
 
 /* The file or folder within the store, and what of it failed: "make", "open". Returns the code, a negative errno. */
-int refusal_set(
+int write_error_set(
 	struct error *error, int code, const char *store, const char *doing, const char *name);

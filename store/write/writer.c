@@ -26,7 +26,7 @@
 /* The lock file: who has it, and the number that comes next in this boot. A crash of the machine ends the boot too: no need to sync. */
 static void note_number(const struct store_writer *writer)
 {
-	struct spools_writer ours = {
+	struct spool_dir_writer ours = {
 		.pid = getpid(),
 		.first = writer->first_sequence,
 	};
@@ -34,7 +34,8 @@ static void note_number(const struct store_writer *writer)
 	int size;
 
 	memcpy(ours.boot_id, writer->boot_id, sizeof(ours.boot_id));
-	size = spools_format_writer(&ours, atomic_load(&writer->next_sequence), text, sizeof(text));
+	size = spool_dir_format_writer(
+		&ours, atomic_load(&writer->next_sequence), text, sizeof(text));
 	/* where it fails, the numbers of the files are still known */
 	(void)!pwrite(writer->lock_fd, text, size, 0);
 }
@@ -47,8 +48,8 @@ struct store_writer *store_writer_close(struct store_writer *writer)
 	index_close(writer->index);
 	if (writer->lock_fd >= 0) {
 		if (writer_holds(writer)) {
-			status_remove(writer->path);
-			last_words_done(writer->path);
+			status_file_remove(writer->path);
+			unsaved_note_done(writer->path);
 		}
 		if (atomic_load(&writer->next_sequence))
 			note_number(writer);
@@ -186,8 +187,8 @@ static int make_folder(const struct store_writer *writer, const char *folder, co
 			"%s is a file, which can only be read; give the folder of a store",
 			writer->path);
 	if (r == 0 && faccessat(AT_FDCWD, folder, R_OK | W_OK | X_OK, AT_EACCESS) < 0)
-		return refusal_set(error, -errno, writer->path, "write into", name);
-	return r < 0 ? refusal_set(error, r, writer->path, "make", name) : 0;
+		return write_error_set(error, -errno, writer->path, "write into", name);
+	return r < 0 ? write_error_set(error, r, writer->path, "make", name) : 0;
 }
 
 int writer_make_folders(struct store_writer *writer, struct error *error)
@@ -199,7 +200,7 @@ int writer_make_folders(struct store_writer *writer, struct error *error)
 	if (r < 0)
 		return r;
 	r = file_sync_dir(writer->path);
-	return r < 0 ? refusal_set(error, r, writer->path, "sync", "folder") : 0;
+	return r < 0 ? write_error_set(error, r, writer->path, "sync", "folder") : 0;
 }
 
 /* Where the index cannot be opened now, it is as good as one that is behind. */
@@ -274,35 +275,35 @@ int store_writer_open(const char *path, struct store_writer **ret_writer, struct
 		r = writer_start_index(writer, error);
 	if (r < 0)
 		return r;
-	last_words_prepare(path);
+	unsaved_note_prepare(path);
 	*ret_writer = take_ptr(writer);
 	return 0;
 }
 
-int store_writer_leave(struct store_writer *writer, struct store_left *left)
+int store_writer_leave(struct store_writer *writer, struct store_unsaved *left)
 {
-	struct store_left before;
+	struct store_unsaved before;
 
 	if (!writer_holds(writer))
 		return -EBUSY;
 	memcpy(left->boot_id, writer->boot_id, sizeof(left->boot_id));
 	left->first = writer->first_sequence;
 	/* what the one before us left may not be recovered yet, and is in these words, too */
-	if (last_words_read(writer->path, &before) == 1 &&
+	if (unsaved_note_read(writer->path, &before) == 1 &&
 		strcmp(before.boot_id, left->boot_id) == 0)
 		left->first = MIN(left->first, before.first);
-	return last_words_write(writer->path, left);
+	return unsaved_note_write(writer->path, left);
 }
 
-int store_writer_left(const struct store_writer *writer, struct store_left *ret_left)
+int store_writer_left(const struct store_writer *writer, struct store_unsaved *ret_left)
 {
-	return last_words_read(writer->path, ret_left);
+	return unsaved_note_read(writer->path, ret_left);
 }
 
 void store_writer_heard(struct store_writer *writer)
 {
 	if (writer_holds(writer))
-		last_words_clear(writer->path);
+		unsaved_note_clear(writer->path);
 }
 
 uint64_t store_writer_number(struct store_writer *writer)
@@ -328,8 +329,8 @@ static int put_into_index(struct store_writer *writer, const struct store_segmen
 {
 	_cleanup_(buffer_done) struct buffer busy = { 0 };
 	struct segment_input input = segment_input_memory(bytes->data, bytes->size);
-	struct incidents incidents = { 0 };
-	int r = incidents_add_tape(&incidents, tape, segment->name);
+	struct incident_rows incidents = { 0 };
+	int r = incident_rows_add_tape(&incidents, tape, segment->name);
 
 	if (r == 0)
 		r = MIN(segment_busy(&input, &busy, error), 0);
@@ -339,7 +340,7 @@ static int put_into_index(struct store_writer *writer, const struct store_segmen
 		r = index_put(writer->index, segment, &incidents, &busy, error);
 	if (r == -EBADMSG)
 		r = store_writer_rebuild(writer, error);
-	incidents_done(&incidents);
+	incident_rows_done(&incidents);
 	writer->behind = r < 0;
 	return r < 0 ? (error_prefix(error, r, "%s", writer->path), 1) : 0;
 }

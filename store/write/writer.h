@@ -48,7 +48,7 @@ struct store_writer {
 	uint64_t unfit_bytes;
 	uint64_t floor_ns; /* CLOCK_MONOTONIC, since when: */
 	uint64_t floor_bytes; /* it gives no more than down to this for free space */
-	struct choice_hold hold; /* while others fill the disk */
+	struct retention_plan_hold hold; /* while others fill the disk */
 	struct strings imported;
 
 	pthread_mutex_t spool_lock;

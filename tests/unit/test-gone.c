@@ -14,7 +14,7 @@ static const struct store_limits no_limits = { UINT64_MAX, UINT64_MAX, 0, 0, tru
 
 static void add(struct store_gone_list *gone, unsigned int from, unsigned int to, bool missing)
 {
-	CHECK_EQ(gone_add(gone, &(struct store_gone){ AT(from), AT(to), missing }), 0);
+	CHECK_EQ(removed_ranges_add(gone, &(struct store_gone){ AT(from), AT(to), missing }), 0);
 }
 
 /* "r0-10 m20-30": seconds of what was removed, and of what is missing. */
@@ -45,9 +45,9 @@ static void test_stretches(void)
 	add(&gone, 120, 122, true); /* of another kind */
 	add(&gone, 60, 61, true);
 	CHECK_STR(stretches(&gone), "r50-60 r100-120 r122-130 m60-61 m120-122");
-	CHECK(gone_has(&gone, false, AT(100), AT(120)));
-	CHECK(!gone_has(&gone, true, AT(100), AT(120)));
-	CHECK(!gone_has(&gone, false, AT(100), AT(121)));
+	CHECK(removed_ranges_has(&gone, false, AT(100), AT(120)));
+	CHECK(!removed_ranges_has(&gone, true, AT(100), AT(120)));
+	CHECK(!removed_ranges_has(&gone, false, AT(100), AT(121)));
 	add(&gone, 55, 125, false);
 	CHECK_STR(stretches(&gone), "r50-130 m60-61 m120-122");
 	array_done(&gone.list);
@@ -60,9 +60,9 @@ static void test_bound(void)
 
 	for (unsigned int i = 0; i < 1000; i++)
 		add(&gone, i * 100, i * 100 + (i % 10 == 5 ? 95 : 50), i % 2);
-	CHECK_EQ(gone.list.count, GONE_MAX);
+	CHECK_EQ(gone.list.count, REMOVED_RANGES_MAX);
 	for (unsigned int i = 0; i < 1000; i++)
-		CHECK(gone_has(&gone, i % 2, AT(i * 100), AT(i * 100 + 50)));
+		CHECK(removed_ranges_has(&gone, i % 2, AT(i * 100), AT(i * 100 + 50)));
 	array_done(&gone.list);
 }
 
@@ -74,15 +74,15 @@ static void test_file(void)
 	uint64_t damaged;
 
 	tapes_store_init(&store);
-	CHECK_EQ(gone_read(store.path, &back, &damaged, NULL), 0);
+	CHECK_EQ(removed_ranges_read(store.path, &back, &damaged, NULL), 0);
 	CHECK_EQ(back.list.count, 0);
 	add(&gone, 10, 20, false);
 	add(&gone, 5, 15, true);
-	CHECK_EQ(gone_write(store.path, &gone, NULL), 0);
-	CHECK_EQ(gone_read(store.path, &back, &damaged, NULL), 0);
+	CHECK_EQ(removed_ranges_write(store.path, &gone, NULL), 0);
+	CHECK_EQ(removed_ranges_read(store.path, &back, &damaged, NULL), 0);
 	CHECK_STR(stretches(&back), "r10-20 m5-15");
 	CHECK_EQ(damaged, 0);
-	CHECK_EQ(gone_write("/nonexistent", &gone, &error), -ENOENT);
+	CHECK_EQ(removed_ranges_write("/nonexistent", &gone, &error), -ENOENT);
 	CHECK(strstr(error.text, "/nonexistent/gone"));
 	array_done(&gone.list);
 	array_done(&back.list);
@@ -315,11 +315,11 @@ static void test_repaired(void)
 	file = fopen(path, "a");
 	CHECK(file && fputs("junk", file) >= 0);
 	fclose(file);
-	CHECK_EQ(gone_read(store.path, &gone, &damaged, NULL), 0);
+	CHECK_EQ(removed_ranges_read(store.path, &gone, &damaged, NULL), 0);
 	CHECK(damaged > 0);
 	array_done(&gone.list);
 	reopen(&store, true);
-	CHECK_EQ(gone_read(store.path, &gone, &damaged, NULL), 0);
+	CHECK_EQ(removed_ranges_read(store.path, &gone, &damaged, NULL), 0);
 	CHECK_EQ(damaged, 0);
 	array_done(&gone.list);
 	CHECK_STR(gone_in(&store), "r0-30");
@@ -334,7 +334,7 @@ static void test_killed(void)
 
 	make_store(&store, 30);
 	add(&gone, 0, 40, false);
-	CHECK_EQ(gone_write(store.path, &gone, NULL), 0);
+	CHECK_EQ(removed_ranges_write(store.path, &gone, NULL), 0);
 	array_done(&gone.list);
 	/* it is there still */
 	check_gaps(&store, 20, 60, "20-30 removed by retention");

@@ -295,13 +295,13 @@ static void test_last_words(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
-	struct store_left left = { .ended = "SIGTERM",
+	struct store_unsaved left = { .ended = "SIGTERM",
 		.from_ns = AT(12),
 		.to_ns = AT(16),
 		.perf_from_ns = PERF(12),
 		.perf_to_ns = PERF(16),
 		.samples = 400 },
-			  heard;
+			     heard;
 	char file[128];
 	struct stat about;
 

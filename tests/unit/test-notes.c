@@ -251,7 +251,7 @@ static void check_refused(int code, const char *said)
 {
 	struct error error = { 0 };
 
-	CHECK_EQ(refusal_set(&error, code, "/a/store", "open", "lock"), code);
+	CHECK_EQ(write_error_set(&error, code, "/a/store", "open", "lock"), code);
 	CHECK(strstr(error.text, "/a/store: cannot open its lock: ") == error.text);
 	if (!strstr(error.text, said))
 		CHECK_FAIL("%s", error.text);

@@ -14,46 +14,49 @@
 	}
 
 /* Ten segments of 100 bytes and a second each, the first one at 1000 s; 50 bytes beside them. */
-static void choice_init(struct choice *choice)
+static void choice_init(struct retention_plan *choice)
 {
-	*choice = (struct choice){ 0 };
+	*choice = (struct retention_plan){ 0 };
 	for (uint64_t i = 0; i < 10; i++)
-		CHECK_EQ(array_push(&choice->items,
-				 (struct choice_item){ .begin_ns = (1000 + i) * NSEC_PER_SEC,
-					 .end_ns = (1001 + i) * NSEC_PER_SEC,
-					 .length_ns = NSEC_PER_SEC,
-					 .bytes = 100,
-					 .taken_bytes = 100,
-					 .keep = i == 9 }),
+		CHECK_EQ(
+			array_push(&choice->items,
+				(struct retention_plan_item){ .begin_ns = (1000 + i) * NSEC_PER_SEC,
+					.end_ns = (1001 + i) * NSEC_PER_SEC,
+					.length_ns = NSEC_PER_SEC,
+					.bytes = 100,
+					.taken_bytes = 100,
+					.keep = i == 9 }),
 			0);
 }
 
-static void choice_done(struct choice *choice)
+static void choice_done(struct retention_plan *choice)
 {
 	array_done(&choice->items);
 	array_done(&choice->pins);
 }
 
-static void pin(struct choice *choice, unsigned int from, unsigned int to, uint64_t until_ns)
+static void pin(
+	struct retention_plan *choice, unsigned int from, unsigned int to, uint64_t until_ns)
 {
-	CHECK_EQ(array_push(&choice->pins, (struct choice_pin){ (1000 + from) * NSEC_PER_SEC,
-						   (1000 + to) * NSEC_PER_SEC, until_ns }),
+	CHECK_EQ(
+		array_push(&choice->pins, (struct retention_plan_pin){ (1000 + from) * NSEC_PER_SEC,
+						  (1000 + to) * NSEC_PER_SEC, until_ns }),
 		0);
 }
 
 /* What the store had when the disk became too full, and down to what it may go for that. */
-static struct choice_hold hold;
+static struct retention_plan_hold hold;
 static uint64_t floor_bytes;
 
 /*
  * "a": removed for its age, "b": for bytes, "f": for free space, "h": since others fill the disk, "P": pinned beyond its age, "p": pinned,
  * "s": spared, ".": stays.
  */
-static const char *chosen(
-	struct choice *choice, struct store_limits limits, uint64_t now_s, uint64_t free_bytes)
+static const char *chosen(struct retention_plan *choice, struct store_limits limits, uint64_t now_s,
+	uint64_t free_bytes)
 {
 	static char text[16];
-	struct choice_figures figures = {
+	struct retention_plan_figures figures = {
 		.now_ns = now_s * NSEC_PER_SEC,
 		.bytes = 1050,
 		.taken_bytes = 1050,
@@ -63,9 +66,9 @@ static const char *chosen(
 		.floor_bytes = floor_bytes,
 	};
 
-	choice_make(choice, &limits, &figures);
+	retention_plan_make(choice, &limits, &figures);
 	for (size_t i = 0; i < choice->items.count; i++) {
-		const struct choice_item *item = &choice->items.items[i];
+		const struct retention_plan_item *item = &choice->items.items[i];
 
 		text[i] = item->why && strstr(item->why, "older")    ? 'a'
 			  : item->why && strstr(item->why, "larger") ? 'b'
@@ -82,7 +85,7 @@ static const char *chosen(
 
 static void test_choice_by_age(void)
 {
-	_cleanup_(choice_done) struct choice choice;
+	_cleanup_(choice_done) struct retention_plan choice;
 	struct store_limits limits = NO_LIMITS;
 
 	choice_init(&choice);
@@ -97,7 +100,7 @@ static void test_choice_by_age(void)
 
 static void test_choice_by_room(void)
 {
-	_cleanup_(choice_done) struct choice choice;
+	_cleanup_(choice_done) struct retention_plan choice;
 	struct store_limits limits = NO_LIMITS;
 
 	choice_init(&choice);
@@ -118,7 +121,7 @@ static void test_choice_by_room(void)
 /* Free space: what removing cannot bring about costs nothing but the room for what is recorded anew. */
 static void test_choice_for_space(void)
 {
-	_cleanup_(choice_done) struct choice choice;
+	_cleanup_(choice_done) struct retention_plan choice;
 	struct store_limits limits = NO_LIMITS;
 
 	choice_init(&choice);
@@ -128,23 +131,23 @@ static void test_choice_for_space(void)
 	CHECK_STR(chosen(&choice, limits, 2000, 4099), "..........");
 	CHECK(choice.starved);
 	/* it was less when the disk became full */
-	hold = (struct choice_hold){ 950, 950 + 4199 };
+	hold = (struct retention_plan_hold){ 950, 950 + 4199 };
 	CHECK_STR(chosen(&choice, limits, 2000, 4099), "h.........");
 	/* and room came back */
 	CHECK_STR(chosen(&choice, limits, 2000, 4999), "f.........");
-	hold = (struct choice_hold){ 0 };
+	hold = (struct retention_plan_hold){ 0 };
 	/* the next segment needs 200 */
 	CHECK_STR(chosen(&choice, limits, 2000, 100), "h.........");
 	CHECK_STR(chosen(&choice, limits, 2000, 0), "hh........");
 	/* there was room for it, and others took that too */
-	hold = (struct choice_hold){ 1250, 1250 };
+	hold = (struct retention_plan_hold){ 1250, 1250 };
 	CHECK_STR(chosen(&choice, limits, 2000, 0), "..........");
 	/* half of it, and the rest is used */
-	hold = (struct choice_hold){ 1150, 1150 };
+	hold = (struct retention_plan_hold){ 1150, 1150 };
 	CHECK_STR(chosen(&choice, limits, 2000, 0), "h.........");
 	CHECK_STR(chosen(&choice, limits, 2000, 50), "h.........");
 	CHECK_STR(chosen(&choice, limits, 2000, 100), "h.........");
-	hold = (struct choice_hold){ 0 };
+	hold = (struct retention_plan_hold){ 0 };
 	/* an hour costs a part of the store, not all */
 	floor_bytes = 500;
 	CHECK_STR(chosen(&choice, limits, 2000, 4450), "ffffff....");
@@ -160,13 +163,13 @@ static void test_choice_for_space(void)
 }
 
 /* Removes what was chosen; the bytes of the disk that it took. */
-static uint64_t remove_chosen(struct choice *choice)
+static uint64_t remove_chosen(struct retention_plan *choice)
 {
 	uint64_t bytes = 0;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < choice->items.count; i++) {
-		const struct choice_item *item = &choice->items.items[i];
+		const struct retention_plan_item *item = &choice->items.items[i];
 
 		bytes += item->why ? item->taken_bytes : 0;
 		if (!item->why)
@@ -181,7 +184,7 @@ static void test_choice_goes_on(void)
 {
 	static const struct store_limits limits = { UINT64_MAX, UINT64_MAX, 9000, 0, true, false };
 	const uint64_t reach_bytes = 1660;
-	_cleanup_(choice_done) struct choice choice;
+	_cleanup_(choice_done) struct retention_plan choice;
 	uint64_t taken_bytes = 50;
 
 	choice_init(&choice);
@@ -189,7 +192,7 @@ static void test_choice_goes_on(void)
 		taken_bytes += choice.items.items[i].taken_bytes = 150 + 10 * (i % 3);
 	for (uint64_t i = 10; i < 200; i++) {
 		uint64_t size = 100 + i * 7 % 50;
-		const struct choice_figures figures = {
+		const struct retention_plan_figures figures = {
 			.bytes = 1050,
 			.taken_bytes = taken_bytes,
 			.free_bytes = reach_bytes - taken_bytes,
@@ -198,19 +201,20 @@ static void test_choice_goes_on(void)
 		};
 
 		CHECK(taken_bytes <= reach_bytes);
-		choice_make(&choice, &limits, &figures);
+		retention_plan_make(&choice, &limits, &figures);
 		CHECK(choice.starved);
 		taken_bytes -= remove_chosen(&choice);
 		CHECK(reach_bytes - taken_bytes >= 2 * size);
 		/* nor more than that and what the oldest has too much */
 		CHECK(reach_bytes - taken_bytes < 2 * size + 200);
 		choice.items.items[choice.items.count - 1].keep = false;
-		CHECK_EQ(array_push(&choice.items,
-				 (struct choice_item){ .begin_ns = (1000 + i) * NSEC_PER_SEC,
-					 .end_ns = (1001 + i) * NSEC_PER_SEC,
-					 .bytes = 90,
-					 .taken_bytes = size,
-					 .keep = true }),
+		CHECK_EQ(
+			array_push(&choice.items,
+				(struct retention_plan_item){ .begin_ns = (1000 + i) * NSEC_PER_SEC,
+					.end_ns = (1001 + i) * NSEC_PER_SEC,
+					.bytes = 90,
+					.taken_bytes = size,
+					.keep = true }),
 			0);
 		taken_bytes += size;
 	}
@@ -219,7 +223,7 @@ static void test_choice_goes_on(void)
 /* The wall clock goes ahead at once: by an eighth of the limit of age, at the most. */
 static void test_choice_clock_ahead(void)
 {
-	_cleanup_(choice_done) struct choice choice;
+	_cleanup_(choice_done) struct retention_plan choice;
 	struct store_limits limits = NO_LIMITS;
 
 	choice_init(&choice);
@@ -242,7 +246,7 @@ static void test_choice_clock_ahead(void)
 
 static void test_choice_with_pins(void)
 {
-	_cleanup_(choice_done) struct choice choice;
+	_cleanup_(choice_done) struct retention_plan choice;
 	struct store_limits limits = NO_LIMITS;
 
 	choice_init(&choice);

@@ -197,7 +197,7 @@ static void test_leftovers_and_last_words(void)
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
 	_cleanup_(spooling_done) struct spooling spooling;
 	struct sealer_options options = { .boot_id = "of another boot" };
-	struct store_left left = { .ended = "SIGINT",
+	struct store_unsaved left = { .ended = "SIGINT",
 		.from_ns = TAPES_REALTIME,
 		.to_ns = TAPES_REALTIME + 1,
 		.perf_from_ns = TAPES_PERF,
@@ -242,7 +242,7 @@ static void test_words_of_none(void)
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
 	const struct tape_loss none = { 0 }, shed = { TAPE_LOSS_SHED, TAPE_ALL_CPUS, 1, 2, 400 };
 	const struct pipeline assembler = { 0 };
-	struct store_left left;
+	struct store_unsaved left;
 
 	tapes_store_init(&store);
 	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
