@@ -117,7 +117,7 @@ static int open_link(
 		(target[size] && strcmp(target + size, DELETED) != 0))
 		return -ENOENT;
 	path_fd = open(link, O_PATH | O_CLOEXEC);
-	fd = path_fd < 0 ? -errno : inside_reopen(path_fd);
+	fd = path_fd < 0 ? -errno : process_root_reopen(path_fd);
 	if (fd < 0 || fstat(fd, &about) < 0 || fstatfs(fd, &system) < 0)
 		return fd < 0 ? fd : -errno;
 	/* in an overlay the record may have the inode of the file below */
@@ -159,7 +159,7 @@ static int open_mapped(const struct finder *finder, int32_t pid, struct tape_mod
 	const char *path, uint64_t until_ns)
 {
 	char link[40];
-	int r = finder->remote ? 0 : inside_refuse_remote(pid, path, module->device), fd;
+	int r = finder->remote ? 0 : process_root_refuse_remote(pid, path, module->device), fd;
 
 	if (r < 0)
 		return r;
@@ -170,7 +170,7 @@ static int open_mapped(const struct finder *finder, int32_t pid, struct tape_mod
 
 static unsigned int remote_flag(const struct finder *finder)
 {
-	return finder->remote ? INSIDE_REMOTE : 0;
+	return finder->remote ? PROCESS_ROOT_REMOTE : 0;
 }
 
 /* "DIR/.build-id/ab/cdef...SUFFIX" */
@@ -189,7 +189,8 @@ static int open_by_build_id(const struct finder *finder, const char *dir,
 	for (size_t i = 1; i < module->build_id_size; i++)
 		used += sprintf(path + used, "%02x", module->build_id[i]);
 	strcpy(path + used, suffix);
-	return keep_same(inside_open(0, path, 0, INSIDE_LINKS | remote_flag(finder)), &wanted, 0);
+	return keep_same(process_root_open(0, path, 0, PROCESS_ROOT_LINKS | remote_flag(finder)),
+		&wanted, 0);
 }
 
 static int open_module(const struct finder *finder, struct finder_request *request)
@@ -206,7 +207,7 @@ static int open_module(const struct finder *finder, struct finder_request *reque
 		!strcmp(name + strlen(name) - strlen(DELETED), DELETED))
 		name[strlen(name) - strlen(DELETED)] = 0;
 	if (finder->live && request->pid > 0) {
-		fd = keep_same(inside_open(request->pid, name, module->device, flags), module,
+		fd = keep_same(process_root_open(request->pid, name, module->device, flags), module,
 			request->until_ns);
 		if (fd < 0 && fd != -EREMOTE) {
 			other = open_mapped(finder, request->pid, module, name, request->until_ns);
@@ -215,9 +216,9 @@ static int open_module(const struct finder *finder, struct finder_request *reque
 	}
 	if (fd < 0 && name[0] == '/') {
 		if (!finder->live)
-			flags |= INSIDE_LINKS;
-		other = keep_same(
-			inside_open(0, name, module->device, flags), module, request->until_ns);
+			flags |= PROCESS_ROOT_LINKS;
+		other = keep_same(process_root_open(0, name, module->device, flags), module,
+			request->until_ns);
 		fd = other >= 0 ? other : worse(fd, plain_error(other));
 	}
 	if (fd < 0 && finder->debug_dir) {
@@ -229,7 +230,8 @@ static int open_module(const struct finder *finder, struct finder_request *reque
 
 static int open_by_crc(const struct finder *finder, int32_t pid, const char *path, uint32_t crc)
 {
-	_cleanup_close_ int fd = inside_open(pid, path, 0, INSIDE_LINKS | remote_flag(finder));
+	_cleanup_close_ int fd =
+		process_root_open(pid, path, 0, PROCESS_ROOT_LINKS | remote_flag(finder));
 
 	return fd >= 0 && elf_has_crc(fd, crc) ? take_fd(fd) : -ENOENT;
 }

@@ -18,7 +18,7 @@
 #define MOUNTS_LIMIT (16u << 20)
 
 /* What cannot be told is refused: a process that is gone has no root any more, either. */
-int inside_refuse_remote(int32_t pid, const char *path, uint64_t device)
+int process_root_refuse_remote(int32_t pid, const char *path, uint64_t device)
 {
 	_cleanup_free_ char *text = NULL;
 	char name[40] = "/proc/self/mountinfo";
@@ -70,7 +70,7 @@ static int open_path(int root, const char *path, unsigned int flags)
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
 	int fd, tries = 0;
 
-	if (!(flags & INSIDE_LINKS))
+	if (!(flags & PROCESS_ROOT_LINKS))
 		how.resolve |= RESOLVE_NO_SYMLINKS;
 	/* it does not want to be sure while folders are renamed */
 	do
@@ -82,7 +82,7 @@ static int open_path(int root, const char *path, unsigned int flags)
 }
 
 /* O_NONBLOCK and O_NOCTTY do nothing to a regular file, and it is one: they are for the day on which that is wrong. */
-int inside_reopen(int path_fd)
+int process_root_reopen(int path_fd)
 {
 	struct stat about;
 	char name[40];
@@ -97,11 +97,11 @@ int inside_reopen(int path_fd)
 	return fd < 0 ? -errno : fd;
 }
 
-int inside_open(int32_t pid, const char *path, uint64_t device, unsigned int flags)
+int process_root_open(int32_t pid, const char *path, uint64_t device, unsigned int flags)
 {
 	_cleanup_close_ int root = -1, path_fd = -1;
 	char root_path[40] = "/";
-	int r = flags & INSIDE_REMOTE ? 0 : inside_refuse_remote(pid, path, device);
+	int r = flags & PROCESS_ROOT_REMOTE ? 0 : process_root_refuse_remote(pid, path, device);
 
 	if (r < 0)
 		return r;
@@ -111,5 +111,5 @@ int inside_open(int32_t pid, const char *path, uint64_t device, unsigned int fla
 	if (root < 0)
 		return -errno;
 	path_fd = open_path(root, path, flags);
-	return path_fd < 0 ? path_fd : inside_reopen(path_fd);
+	return path_fd < 0 ? path_fd : process_root_reopen(path_fd);
 }

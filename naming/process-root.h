@@ -8,18 +8,20 @@
 
 #include <stdint.h>
 
-enum inside_flags {
-	INSIDE_LINKS = 1, /* the path may go over symbolic links; that of a mapping has none */
-	INSIDE_REMOTE = 2, /* also what is on a network or FUSE file system, which may block */
+enum process_root_flags {
+	PROCESS_ROOT_LINKS =
+		1, /* the path may go over symbolic links; that of a mapping has none */
+	PROCESS_ROOT_REMOTE =
+		2, /* also what is on a network or FUSE file system, which may block */
 };
 
 /*
  * pid 0: as we see it. device is what the file is known to lie on, or 0. The descriptor; -EREMOTE, with nothing touched; -ESTALE when it is
  * no regular file; another negative errno.
  */
-int inside_open(int32_t pid, const char *path, uint64_t device, unsigned int flags);
+int process_root_open(int32_t pid, const char *path, uint64_t device, unsigned int flags);
 
 /* Opens for reading what an O_PATH descriptor stands for; as above. */
-int inside_reopen(int path_fd);
+int process_root_reopen(int path_fd);
 /* -EREMOTE when a file is on such a file system, 0 when it is not; -ENOENT or another negative errno where that cannot be told. */
-int inside_refuse_remote(int32_t pid, const char *path, uint64_t device);
+int process_root_refuse_remote(int32_t pid, const char *path, uint64_t device);

@@ -52,7 +52,7 @@ static bool is_trusted(int fd, int32_t pid)
 
 static int open_trusted(int32_t pid, const char *path)
 {
-	_cleanup_close_ int fd = inside_open(pid, path, 0, INSIDE_LINKS);
+	_cleanup_close_ int fd = process_root_open(pid, path, 0, PROCESS_ROOT_LINKS);
 
 	if (fd < 0 || !is_trusted(fd, pid))
 		return -1;
@@ -90,7 +90,7 @@ int process_open_left_map(int32_t pid, uint64_t until_ns)
 	char path[64];
 
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", pid);
-	fd = inside_open(0, path, 0, 0);
+	fd = process_root_open(0, path, 0, 0);
 	if (fd < 0 || !is_made_before(fd, until_ns))
 		return -1;
 	return take_fd(fd);

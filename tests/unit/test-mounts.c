@@ -65,7 +65,7 @@ static const char *in_dir(const char *name)
 
 static int open_and_close(const char *name, unsigned int flags)
 {
-	int fd = inside_open(0, in_dir(name), 0, flags);
+	int fd = process_root_open(0, in_dir(name), 0, flags);
 
 	if (fd >= 0)
 		close(fd);
@@ -79,22 +79,22 @@ static void test_opened(void)
 
 	CHECK(mkdtemp(dir));
 	CHECK_EQ(file_replace(dir, "file", "text", 4), 0);
-	fd = inside_open(0, in_dir("file"), 0, 0);
+	fd = process_root_open(0, in_dir("file"), 0, 0);
 	CHECK(fd >= 0);
 	CHECK_EQ(file_read_fd(fd, 16, &text, NULL), 0);
 	CHECK_STR(text, "text");
 	CHECK_EQ(open_and_close("none", 0), -ENOENT);
 	CHECK_EQ(open_and_close("file/none", 0), -ENOTDIR);
-	CHECK_EQ(inside_open(INT32_MAX, in_dir("file"), 0, 0), -ENOENT);
+	CHECK_EQ(process_root_open(INT32_MAX, in_dir("file"), 0, 0), -ENOENT);
 	/* the other things that can have the name of a library; none of them is waited for, or acts */
 	CHECK_EQ(mkfifo(in_dir("fifo"), 0600), 0);
 	CHECK_EQ(open_and_close("fifo", 0), -ESTALE);
 	CHECK_EQ(mkdir(in_dir("folder"), 0700), 0);
 	CHECK_EQ(open_and_close("folder", 0), -ESTALE);
-	CHECK_EQ(inside_open(0, "/dev/null", 0, 0), -ESTALE);
+	CHECK_EQ(process_root_open(0, "/dev/null", 0, 0), -ESTALE);
 	CHECK_EQ(symlink("file", in_dir("link")), 0);
 	CHECK_EQ(open_and_close("link", 0), -ELOOP);
-	CHECK_EQ(open_and_close("link", INSIDE_LINKS), 0);
+	CHECK_EQ(open_and_close("link", PROCESS_ROOT_LINKS), 0);
 	for (size_t i = 0; i < 4; i++)
 		remove(in_dir((const char *[]){ "link", "folder", "fifo", "file" }[i]));
 	rmdir(dir);
