@@ -41,7 +41,7 @@ static void memory_reset(void)
 }
 
 /* Addresses at equal distances in the executable segments. */
-static void spread(int fd, size_t count, struct wanted *wanted)
+static void spread(int fd, size_t count, struct addresses *wanted)
 {
 	Elf64_Phdr segment;
 	Elf64_Ehdr header;
@@ -55,17 +55,17 @@ static void spread(int fd, size_t count, struct wanted *wanted)
 		if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_X))
 			continue;
 		for (size_t k = 0; k < count; k++)
-			if (wanted_add(wanted,
+			if (addresses_add(wanted,
 				    segment.p_offset +
 					    (uint64_t)((double)segment.p_filesz * k / count)) < 0)
 				exit(1);
 	}
-	wanted_sort(wanted);
+	addresses_sort(wanted);
 }
 
 static int name_file(const char *path, size_t count, bool print)
 {
-	_cleanup_(wanted_done) struct wanted wanted = { 0 };
+	_cleanup_(addresses_done) struct addresses wanted = { 0 };
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
 	unsigned long before;
 	uint64_t start, named = 0, sum = 0;
@@ -80,12 +80,12 @@ static int name_file(const char *path, size_t count, bool print)
 		return 1;
 	start = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start;
 	for (size_t i = 0; i < wanted.addresses.count; i++) {
-		const struct wanted_address *address = &wanted.addresses.items[i];
+		const struct addresses_address *address = &wanted.addresses.items[i];
 
-		named += address->state == WANTED_NAMED;
+		named += address->state == ADDRESSES_NAMED;
 		if (print)
 			printf("%lx %lx %s\n", address->address, address->start,
-				wanted_name(&wanted, address));
+				addresses_name(&wanted, address));
 	}
 	if (print)
 		return 0;
@@ -93,7 +93,7 @@ static int name_file(const char *path, size_t count, bool print)
 	start = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	for (size_t round = 0; round < WARM_ROUNDS; round++)
 		for (size_t i = 0; i < wanted.addresses.count; i++)
-			sum += wanted_find(&wanted, wanted.addresses.items[i].address)->name;
+			sum += addresses_find(&wanted, wanted.addresses.items[i].address)->name;
 	start = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start;
 	printf("%.0f\n", (double)WARM_ROUNDS * wanted.addresses.count * NSEC_PER_SEC / start);
 	return sum == UINT64_MAX;

@@ -132,28 +132,28 @@ static bool is_of(const struct name_key *key, struct reader *reader)
 	return there && !buffer_failed(&header) && memcmp(there, header.data, HEADER_SIZE) == 0;
 }
 
-static int take_rows(struct reader *rows, struct wanted *wanted)
+static int take_rows(struct reader *rows, struct addresses *wanted)
 {
 	int r = 0;
 
 	while (r == 0 && reader_left(rows)) {
 		uint64_t address = reader_u64(rows), start = reader_u64(rows);
 		const char *name = reader_string(rows);
-		struct wanted_address *found;
+		struct addresses_address *found;
 
 		if (!name)
 			return 0;
-		found = wanted_find(wanted, address);
-		if (!found || found->state != WANTED_OPEN || start > address || !*name)
+		found = addresses_find(wanted, address);
+		if (!found || found->state != ADDRESSES_OPEN || start > address || !*name)
 			continue;
 		found->kept = true;
-		r = wanted_answer(wanted, found - wanted->addresses.items, start, name);
+		r = addresses_answer(wanted, found - wanted->addresses.items, start, name);
 	}
 	return r;
 }
 
 /* Where the sound blocks end is where the next one goes. */
-static int take_blocks(struct reader *reader, struct wanted *wanted, uint64_t *ret_end)
+static int take_blocks(struct reader *reader, struct addresses *wanted, uint64_t *ret_end)
 {
 	int r = 0;
 
@@ -174,7 +174,7 @@ static int take_blocks(struct reader *reader, struct wanted *wanted, uint64_t *r
 	return r;
 }
 
-int name_cache_load(struct name_cache *cache, const struct name_key *key, struct wanted *wanted)
+int name_cache_load(struct name_cache *cache, const struct name_key *key, struct addresses *wanted)
 {
 	_cleanup_free_ char *text = NULL;
 	_cleanup_close_ int fd = -1;
@@ -239,16 +239,16 @@ static void keep_bound(struct name_cache *cache)
 	array_done(&shrinking.files);
 }
 
-static void put_rows(struct wanted *wanted, struct buffer *rows)
+static void put_rows(struct addresses *wanted, struct buffer *rows)
 {
 	for (size_t i = 0; i < wanted->addresses.count; i++) {
-		struct wanted_address *address = &wanted->addresses.items[i];
+		struct addresses_address *address = &wanted->addresses.items[i];
 
-		if (address->state != WANTED_NAMED || address->kept)
+		if (address->state != ADDRESSES_NAMED || address->kept)
 			continue;
 		buffer_u64(rows, address->address);
 		buffer_u64(rows, address->start);
-		buffer_text(rows, wanted_name(wanted, address));
+		buffer_text(rows, addresses_name(wanted, address));
 		buffer_u8(rows, 0);
 		address->kept = true;
 	}
@@ -281,7 +281,7 @@ static void append(struct name_cache *cache, const struct name_key *key, const s
 		cache->bytes += bytes.size;
 }
 
-void name_cache_save(struct name_cache *cache, const struct name_key *key, struct wanted *wanted)
+void name_cache_save(struct name_cache *cache, const struct name_key *key, struct addresses *wanted)
 {
 	_cleanup_(buffer_done) struct buffer rows = { 0 };
 

@@ -32,7 +32,7 @@ struct known {
 	char *path;
 	struct tape_module module; /* as the tape had it */
 	struct tape_module found; /* with the build-id that the file has */
-	struct wanted answers;
+	struct addresses answers;
 	bool sought; /* for the tape at hand */
 	uint8_t why; /* enum unnamed_why: what has no name has none */
 	bool used; /* by the tape at hand */
@@ -51,38 +51,38 @@ struct namer {
 
 /* Adds what has no name in the tape and is not there yet. */
 static int want_frames(
-	struct wanted *wanted, const struct tape *tape, const struct frame_table *frames)
+	struct addresses *wanted, const struct tape *tape, const struct frame_table *frames)
 {
 	size_t before = wanted->addresses.count;
-	struct wanted there = { .addresses = { wanted->addresses.items, before, 0 } };
+	struct addresses there = { .addresses = { wanted->addresses.items, before, 0 } };
 	int r = 0;
 
 	for (size_t i = 0; i < frames->count && r == 0; i++) {
 		const struct tape_frame *frame = &tape->frames.items[frames->items[i]];
 
 		there.addresses.items = wanted->addresses.items;
-		if (!frame->symbol && !wanted_find(&there, frame->address))
-			r = wanted_add(wanted, frame->address);
+		if (!frame->symbol && !addresses_find(&there, frame->address))
+			r = addresses_add(wanted, frame->address);
 	}
 	if (wanted->addresses.count != before)
-		wanted_sort(wanted);
+		addresses_sort(wanted);
 	return r;
 }
 
 static int take_answers(
-	const struct wanted *answers, struct tape *tape, const struct frame_table *frames)
+	const struct addresses *answers, struct tape *tape, const struct frame_table *frames)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < frames->count && r == 0; i++) {
 		struct tape_frame *frame = &tape->frames.items[frames->items[i]];
-		struct wanted_address *address = wanted_find(answers, frame->address);
+		struct addresses_address *address = addresses_find(answers, frame->address);
 
 		if (frame->symbol || !address)
 			continue;
 		address->used = true;
-		if (address->state == WANTED_NAMED)
-			r = name_frame(tape, frame, wanted_name(answers, address),
+		if (address->state == ADDRESSES_NAMED)
+			r = name_frame(tape, frame, addresses_name(answers, address),
 				address->address - address->start);
 	}
 	return r;
@@ -103,7 +103,7 @@ int namer_new(const struct finder *finder, struct name_cache *cache, struct name
 static void known_done(struct known *known)
 {
 	free(known->path);
-	wanted_done(&known->answers);
+	addresses_done(&known->answers);
 }
 
 struct namer *namer_free(struct namer *namer)
@@ -192,7 +192,7 @@ static int ask_file(struct namer *namer, struct known *known, int32_t pid, uint6
 		r = elf_function_starts(files.fd, base_name(known->path), &known->answers);
 	if (r == -ENOMEM)
 		return r;
-	wanted_close(&known->answers);
+	addresses_close(&known->answers);
 	return 0;
 }
 
@@ -285,7 +285,7 @@ static int prepare_vdso(struct namer *namer, const struct tape *tape,
 static int name_vdso(
 	struct namer *namer, struct tape *tape, const struct frame_table *frames, int32_t pid)
 {
-	_cleanup_(wanted_done) struct wanted answers = { 0 };
+	_cleanup_(addresses_done) struct addresses answers = { 0 };
 	bool same = false;
 	int r = prepare_vdso(namer, tape, &tape->modules.items[frames->module], &same);
 
@@ -299,14 +299,14 @@ static int name_vdso(
 }
 
 /* Names what is open out of a file; -1 is none. */
-static int ask_jit(
-	int fd, int (*names)(const struct span *, struct wanted *), struct wanted *wanted)
+static int ask_jit(int fd, int (*names)(const struct file_window *, struct addresses *),
+	struct addresses *wanted)
 {
-	struct span span;
+	struct file_window span;
 
 	if (fd < 0 || !wanted->open)
 		return 0;
-	span = span_of_file(fd);
+	span = file_window_of_file(fd);
 	if (span.size > JIT_FILE_MAX)
 		return 0;
 	return names(&span, wanted);
@@ -317,7 +317,7 @@ static int name_jit(struct namer *namer, struct tape *tape, const struct frame_t
 {
 	const char *path = tape_string(tape, tape->modules.items[frames->module].path);
 	_cleanup_(finder_files_close) struct finder_files files = { -1, -1 };
-	_cleanup_(wanted_done) struct wanted answers = { 0 };
+	_cleanup_(addresses_done) struct addresses answers = { 0 };
 	struct finder_request request = { .kind = FINDER_JIT, .path = path };
 	bool here = namer->finder.live;
 	int r = 0;
@@ -393,7 +393,7 @@ static int known_age(struct known *known, size_t used)
 {
 	known->used = known->sought = false;
 	if (known->answers.addresses.count > 2 * used + ANSWERS_KEPT)
-		return wanted_shrink(&known->answers);
+		return addresses_shrink(&known->answers);
 	for (size_t i = 0; i < known->answers.addresses.count; i++)
 		known->answers.addresses.items[i].used = false;
 	return 0;

@@ -13,13 +13,13 @@
 #include "base/array.h"
 #include "base/intern.h"
 
-enum wanted_state {
-	WANTED_OPEN,
-	WANTED_NAMELESS, /* all were asked, none knew it */
-	WANTED_NAMED,
+enum addresses_state {
+	ADDRESSES_OPEN,
+	ADDRESSES_NAMELESS, /* all were asked, none knew it */
+	ADDRESSES_NAMED,
 };
 
-struct wanted_address {
+struct addresses_address {
 	uint64_t address;
 	uint64_t start; /* of the function that it is in */
 	uint32_t name; /* demangled; 0 as long as there is none */
@@ -28,30 +28,30 @@ struct wanted_address {
 	bool kept; /* by who keeps answers */
 };
 
-/* Zeroed to start. Sorted by address, each there once, but for those that were added since the last wanted_sort(). */
-struct wanted {
-	array_of(struct wanted_address) addresses;
+/* Zeroed to start. Sorted by address, each there once, but for those that were added since the last addresses_sort(). */
+struct addresses {
+	array_of(struct addresses_address) addresses;
 	struct strings names;
 	size_t open;
 };
 
-void wanted_done(struct wanted *wanted);
+void addresses_done(struct addresses *wanted);
 /* 0 or -ENOMEM. */
-int wanted_add(struct wanted *wanted, uint64_t address);
-void wanted_sort(struct wanted *wanted);
-/* NULL when it was not added. The next wanted_add() may move it. */
-struct wanted_address *wanted_find(const struct wanted *wanted, uint64_t address);
+int addresses_add(struct addresses *wanted, uint64_t address);
+void addresses_sort(struct addresses *wanted);
+/* NULL when it was not added. The next addresses_add() may move it. */
+struct addresses_address *addresses_find(const struct addresses *wanted, uint64_t address);
 /* How many addresses are below this one. */
-size_t wanted_below(const struct wanted *wanted, uint64_t address);
+size_t addresses_below(const struct addresses *wanted, uint64_t address);
 /* Names the i-th, which is open. 0, -ENOMEM; -E2BIG beyond 64 MB of names. */
-int wanted_answer(struct wanted *wanted, size_t i, uint64_t start, const char *name);
+int addresses_answer(struct addresses *wanted, size_t i, uint64_t start, const char *name);
 /* What is open now has no name. */
-void wanted_close(struct wanted *wanted);
+void addresses_close(struct addresses *wanted);
 /* Forgets what is not marked as used, and takes the marks away. 0, or -ENOMEM with all as it was. */
-int wanted_shrink(struct wanted *wanted);
+int addresses_shrink(struct addresses *wanted);
 
-static inline const char *wanted_name(
-	const struct wanted *wanted, const struct wanted_address *address)
+static inline const char *addresses_name(
+	const struct addresses *wanted, const struct addresses_address *address)
 {
 	return strings_at(&wanted->names, address->name);
 }

@@ -20,7 +20,7 @@
 #define LETTERS_MAX 8
 
 void eh_frame_init(
-	struct eh_frame *frame, const struct span *span, uint64_t address, size_t word_size)
+	struct eh_frame *frame, const struct file_window *span, uint64_t address, size_t word_size)
 {
 	*frame = (struct eh_frame){
 		.entries = { .span = *span, .step = STEP },

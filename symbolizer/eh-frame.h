@@ -26,7 +26,7 @@ struct eh_function {
 };
 
 void eh_frame_init(
-	struct eh_frame *frame, const struct span *span, uint64_t address, size_t word_size);
+	struct eh_frame *frame, const struct file_window *span, uint64_t address, size_t word_size);
 void eh_frame_done(struct eh_frame *frame);
 /* 1 with the next function, 0 at the end, also where the rest makes no sense. Those that are written in ways nobody uses are passed over. */
 int eh_frame_next(struct eh_frame *frame, struct eh_function *ret_function);

@@ -22,7 +22,7 @@ static int take(void *context, const uint8_t *data, size_t size)
 	return buffer_failed(unpacked) ? -ENOMEM : 0;
 }
 
-static int unpack(const struct span *span, struct buffer *unpacked)
+static int unpack(const struct file_window *span, struct buffer *unpacked)
 {
 	_cleanup_(cleanup_xz_reader) struct xz_reader *reader = NULL;
 	_cleanup_free_ uint8_t *piece = malloc(STEP);
@@ -30,18 +30,18 @@ static int unpack(const struct span *span, struct buffer *unpacked)
 	size_t size = STEP;
 
 	for (uint64_t at = 0; r == 0 && size; at += size) {
-		size = span_read(span, at, piece, STEP);
+		size = file_window_read(span, at, piece, STEP);
 		r = xz_reader_feed(reader, piece, size, take, unpacked);
 	}
 	return r < 0 ? r : xz_reader_finish(reader, take, unpacked);
 }
 
-int elf_find_debugdata(const struct elf_image *image, struct wanted *wanted)
+int elf_find_debugdata(const struct elf_image *image, struct addresses *wanted)
 {
 	_cleanup_(elf_image_done) struct elf_image debug = { 0 };
 	_cleanup_(buffer_done) struct buffer unpacked = { 0 };
 	size_t section = elf_image_find_name(image, ".gnu_debugdata");
-	struct span span = elf_image_section(image, section);
+	struct file_window span = elf_image_section(image, section);
 	int r = section ? unpack(&span, &unpacked) : -ENOENT;
 
 	if (r == 0)

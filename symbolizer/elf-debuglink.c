@@ -40,7 +40,7 @@ int elf_debuglink(int fd, char ret_name[ELF_DEBUGLINK_MAX], uint32_t *ret_crc)
 
 bool elf_has_crc(int fd, uint32_t crc)
 {
-	struct span span = span_of_file(fd);
+	struct file_window span = file_window_of_file(fd);
 	_cleanup_free_ uint8_t *piece = malloc(STEP);
 	uint32_t sum = 0;
 	size_t size;
@@ -48,7 +48,7 @@ bool elf_has_crc(int fd, uint32_t crc)
 	if (!piece || span.size > DEBUG_FILE_MAX)
 		return false;
 	for (uint64_t at = 0; at < span.size; at += size) {
-		size = span_read(&span, at, piece, STEP);
+		size = file_window_read(&span, at, piece, STEP);
 		if (!size)
 			return false;
 		sum = gzip_crc(sum, piece, size);

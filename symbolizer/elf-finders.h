@@ -12,8 +12,8 @@
 
 /* The symbol tables of `named`, which is `mapped` itself or has the names of it, and the PLT of `mapped`. */
 int elf_find_symbols(const struct elf_image *mapped, const struct elf_image *named,
-	struct wanted *wanted, struct error *error);
+	struct addresses *wanted, struct error *error);
 /* The symbols that a distribution left in the file, packed (.gnu_debugdata). */
-int elf_find_debugdata(const struct elf_image *image, struct wanted *wanted);
+int elf_find_debugdata(const struct elf_image *image, struct addresses *wanted);
 /* The table that Go programs carry. */
-int elf_find_go(const struct elf_image *image, struct wanted *wanted);
+int elf_find_go(const struct elf_image *image, struct addresses *wanted);

@@ -27,7 +27,7 @@ static bool code_offset(const struct elf_image *image, uint64_t address, uint64_
 
 /* A function that one of the addresses lies in. */
 static int add_function(struct symbols *symbols, const struct elf_image *image,
-	const struct wanted *wanted, const struct eh_function *function, const char *name)
+	const struct addresses *wanted, const struct eh_function *function, const char *name)
 {
 	char text[TEXT_MAX];
 	uint64_t offset;
@@ -35,7 +35,7 @@ static int add_function(struct symbols *symbols, const struct elf_image *image,
 
 	if (!code_offset(image, function->start, &offset))
 		return 0;
-	first = wanted_below(wanted, offset);
+	first = addresses_below(wanted, offset);
 	if (first == wanted->addresses.count ||
 		wanted->addresses.items[first].address - offset >= function->size)
 		return 0;
@@ -44,10 +44,10 @@ static int add_function(struct symbols *symbols, const struct elf_image *image,
 }
 
 static int add_functions(struct symbols *symbols, const struct elf_image *image,
-	const struct wanted *wanted, const char *name)
+	const struct addresses *wanted, const char *name)
 {
 	size_t section = elf_image_find_name(image, ".eh_frame");
-	struct span span = elf_image_section(image, section);
+	struct file_window span = elf_image_section(image, section);
 	_cleanup_(eh_frame_done) struct eh_frame frame = { 0 };
 	struct eh_function function;
 	int r = 0;
@@ -60,7 +60,7 @@ static int add_functions(struct symbols *symbols, const struct elf_image *image,
 	return r;
 }
 
-int elf_function_starts(int fd, const char *name, struct wanted *wanted)
+int elf_function_starts(int fd, const char *name, struct addresses *wanted)
 {
 	_cleanup_(cleanup_symbols) struct symbols *symbols = NULL;
 	_cleanup_(elf_image_done) struct elf_image image = { 0 };

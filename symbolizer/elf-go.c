@@ -39,7 +39,7 @@ static bool is_go(const struct elf_image *image)
 }
 
 /* true when it is a table, and one whose first function can be read. */
-static bool try_table(struct go_program *program, const struct span *span, uint64_t address)
+static bool try_table(struct go_program *program, const struct file_window *span, uint64_t address)
 {
 	uint64_t first = 0, start;
 	struct reader reader;
@@ -61,19 +61,19 @@ static bool try_table(struct go_program *program, const struct span *span, uint6
 
 static bool scan_section(struct go_program *program, size_t i)
 {
-	struct span span = elf_image_section(program->image, i);
+	struct file_window span = elf_image_section(program->image, i);
 	_cleanup_(window_done) struct window window = { .span = span, .step = SCAN_STEP };
 
 	for (uint64_t at = 0; at + GO_HEADER_MAX <= span.size; at += TABLE_ALIGN) {
 		struct reader reader = window_reader(&window, at, 8);
-		struct span rest;
+		struct file_window rest;
 
 		/* all the magics end so, and are followed by two zeros */
 		if (reader_failed(&reader))
 			return false;
 		if (reader_u32_host(&reader) < 0xfffffff0u || reader_u16(&reader))
 			continue;
-		rest = span_part(&span, at, UINT64_MAX);
+		rest = file_window_part(&span, at, UINT64_MAX);
 		if (try_table(program, &rest, program->image->sections.items[i].address + at))
 			return true;
 	}
@@ -87,7 +87,7 @@ static bool find_table(struct go_program *program)
 
 	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
 		size_t section = elf_image_find_name(image, own[i]);
-		struct span span = elf_image_section(image, section);
+		struct file_window span = elf_image_section(image, section);
 
 		if (section && try_table(program, &span, image->sections.items[section].address))
 			return true;
@@ -140,7 +140,7 @@ static uint64_t word_at(const struct elf_image *image, uint64_t address)
 	uint64_t word = 0;
 
 	if (segment)
-		span_read(&image->file, address - segment->address + segment->offset, &word,
+		file_window_read(&image->file, address - segment->address + segment->offset, &word,
 			sizeof(word));
 	if (!word && address && find_relocation(image, address, 0, &relocation))
 		word = relocation.addend;
@@ -173,7 +173,7 @@ static uint64_t module_text(const struct go_program *program, uint64_t address)
 static uint64_t scan_for_module(const struct go_program *program, size_t i)
 {
 	const struct elf_section *section = &program->image->sections.items[i];
-	struct span span = elf_image_section(program->image, i);
+	struct file_window span = elf_image_section(program->image, i);
 	_cleanup_(window_done) struct window window = { .span = span, .step = SCAN_STEP };
 	uint64_t text = 0;
 
@@ -205,7 +205,7 @@ static uint64_t find_text(const struct go_program *program)
 	return text;
 }
 
-static int name_all(struct go_program *program, struct wanted *wanted)
+static int name_all(struct go_program *program, struct addresses *wanted)
 {
 	int r = 0;
 
@@ -213,15 +213,15 @@ static int name_all(struct go_program *program, struct wanted *wanted)
 		uint64_t offset = wanted->addresses.items[i].address, address, start;
 		const char *name;
 
-		if (wanted->addresses.items[i].state == WANTED_OPEN &&
+		if (wanted->addresses.items[i].state == ADDRESSES_OPEN &&
 			elf_image_address(program->image, offset, &address) &&
 			go_table_find(&program->table, address, &start, &name))
-			r = wanted_answer(wanted, i, offset - (address - start), name);
+			r = addresses_answer(wanted, i, offset - (address - start), name);
 	}
 	return r;
 }
 
-int elf_find_go(const struct elf_image *image, struct wanted *wanted)
+int elf_find_go(const struct elf_image *image, struct addresses *wanted)
 {
 	struct go_program program = { .image = image };
 	int r = 0;

@@ -44,7 +44,7 @@ struct elf_unpacked {
 /* Zeroed to start. */
 struct elf_image {
 	struct Elf *elf;
-	struct span file;
+	struct file_window file;
 	uint16_t machine;
 	uint8_t word_size; /* 4 or 8 */
 	bool foreign; /* of the other byte order: nothing in it ran here */
@@ -68,7 +68,7 @@ const struct elf_segment *elf_image_segment(const struct elf_image *image, uint6
 bool elf_image_address(const struct elf_image *image, uint64_t offset, uint64_t *ret_address);
 
 /* The i-th section's bytes; none where it has none. */
-struct span elf_image_section(const struct elf_image *image, size_t i);
+struct file_window elf_image_section(const struct elf_image *image, size_t i);
 
 /* A table of symbols and its strings. Zeroed to start. */
 struct elf_table {

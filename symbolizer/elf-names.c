@@ -8,7 +8,7 @@
 #include "symbolizer/elf-finders.h"
 
 /* What a separate file knows. That it is damaged is no reason to do without the rest. */
-static int ask_debug_file(const struct elf_image *image, int fd, struct wanted *wanted)
+static int ask_debug_file(const struct elf_image *image, int fd, struct addresses *wanted)
 {
 	_cleanup_(elf_image_done) struct elf_image debug = { 0 };
 	int r = elf_image_open(&debug, fd, NULL);
@@ -18,7 +18,7 @@ static int ask_debug_file(const struct elf_image *image, int fd, struct wanted *
 	return r == -EBADMSG ? 0 : r;
 }
 
-static int ask_all(const struct elf_image *image, struct wanted *wanted, struct error *error)
+static int ask_all(const struct elf_image *image, struct addresses *wanted, struct error *error)
 {
 	int r = elf_find_symbols(image, image, wanted, error);
 
@@ -29,7 +29,7 @@ static int ask_all(const struct elf_image *image, struct wanted *wanted, struct 
 	return r;
 }
 
-int elf_names(int fd, int debug_fd, struct wanted *wanted, struct error *error)
+int elf_names(int fd, int debug_fd, struct addresses *wanted, struct error *error)
 {
 	_cleanup_(elf_image_done) struct elf_image image = { 0 };
 	int r = elf_image_open(&image, fd, error);
@@ -39,7 +39,7 @@ int elf_names(int fd, int debug_fd, struct wanted *wanted, struct error *error)
 	return r < 0 ? r : ask_all(&image, wanted, error);
 }
 
-int elf_names_image(const void *bytes, size_t size, struct wanted *wanted, struct error *error)
+int elf_names_image(const void *bytes, size_t size, struct addresses *wanted, struct error *error)
 {
 	_cleanup_(elf_image_done) struct elf_image image = { 0 };
 	int r = elf_image_open_memory(&image, bytes, size, error);

@@ -26,7 +26,7 @@
 struct loading {
 	const struct elf_image *mapped;
 	const struct elf_image *named;
-	struct sieve sieve;
+	struct symbol_prefilter sieve;
 	struct symbols *symbols; /* NULL the first time */
 	size_t names_left;
 	struct error *error;
@@ -111,8 +111,8 @@ static bool symbol_place(const struct loading *loading, const struct elf_symbol 
 static int note_symbol(struct loading *loading, uint64_t offset, uint64_t size)
 {
 	if (!loading->symbols)
-		return sieve_note(&loading->sieve, offset, size);
-	return sieve_keeps(&loading->sieve, offset);
+		return symbol_prefilter_note(&loading->sieve, offset, size);
+	return symbol_prefilter_keeps(&loading->sieve, offset);
 }
 
 static int add_symbol(struct loading *loading, uint64_t offset, uint64_t size,
@@ -262,14 +262,14 @@ static int add_all(struct loading *loading)
 	return r;
 }
 
-static int look_up(struct loading *loading, struct wanted *wanted)
+static int look_up(struct loading *loading, struct addresses *wanted)
 {
-	int r = sieve_init(&loading->sieve, wanted);
+	int r = symbol_prefilter_init(&loading->sieve, wanted);
 
 	if (r == 0)
 		r = add_all(loading);
 	if (r == 0)
-		r = sieve_sort(&loading->sieve);
+		r = symbol_prefilter_sort(&loading->sieve);
 	if (r == 0)
 		r = symbols_new(&loading->symbols);
 	if (r == 0)
@@ -280,14 +280,14 @@ static int look_up(struct loading *loading, struct wanted *wanted)
 }
 
 int elf_find_symbols(const struct elf_image *mapped, const struct elf_image *named,
-	struct wanted *wanted, struct error *error)
+	struct addresses *wanted, struct error *error)
 {
 	struct loading loading = {
 		.mapped = mapped, .named = named, .names_left = NAMES_MAX, .error = error
 	};
 	int r = wanted->open ? look_up(&loading, wanted) : 0;
 
-	sieve_done(&loading.sieve);
+	symbol_prefilter_done(&loading.sieve);
 	symbols_free(loading.symbols);
 	return r;
 }

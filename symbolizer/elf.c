@@ -64,7 +64,7 @@ static struct elf_section section_of(const GElf_Shdr *header, const char *name)
 /* libelf would read all the strings of a file that has but one section of them. */
 static struct window section_names(const struct elf_image *image)
 {
-	struct window window = { .span = span_of_memory(NULL, 0), .step = NAMES_STEP };
+	struct window window = { .span = file_window_of_memory(NULL, 0), .step = NAMES_STEP };
 	GElf_Shdr header;
 	Elf_Scn *scn;
 	size_t i;
@@ -73,7 +73,7 @@ static struct window section_names(const struct elf_image *image)
 		return window;
 	scn = elf_getscn(image->elf, i);
 	if (scn && gelf_getshdr(scn, &header) && header.sh_type == SHT_STRTAB)
-		window.span = span_part(&image->file, header.sh_offset, header.sh_size);
+		window.span = file_window_part(&image->file, header.sh_offset, header.sh_size);
 	return window;
 }
 
@@ -120,8 +120,8 @@ static int read_segments(struct elf_image *image)
 }
 
 /* How a section is compressed, and how large it is without; false when that cannot be read. */
-static bool read_packing(const struct elf_image *image, const struct span *span, uint32_t *ret_type,
-	uint64_t *ret_size)
+static bool read_packing(const struct elf_image *image, const struct file_window *span,
+	uint32_t *ret_type, uint64_t *ret_size)
 {
 	_cleanup_(window_done) struct window window = { .span = *span };
 	struct reader reader = window_reader(&window, 0, image->word_size == 8 ? 16 : 8);
@@ -150,7 +150,7 @@ static int unpack(
 static int unpack_section(struct elf_image *image, size_t i)
 {
 	const struct elf_section *section = &image->sections.items[i];
-	struct span span = span_part(&image->file, section->offset, section->size);
+	struct file_window span = file_window_part(&image->file, section->offset, section->size);
 	size_t header_size = image->word_size == 8 ? 24 : 12;
 	struct elf_unpacked unpacked = { .section = i };
 	_cleanup_free_ uint8_t *packed = NULL, *bytes = NULL;
@@ -161,12 +161,12 @@ static int unpack_section(struct elf_image *image, size_t i)
 	if (!read_packing(image, &span, &type, &size) || !size || size > UNPACKED_MAX ||
 		span.size <= header_size || span.size > UNPACKED_MAX)
 		return 0;
-	span = span_part(&span, header_size, UINT64_MAX);
+	span = file_window_part(&span, header_size, UINT64_MAX);
 	packed = malloc(span.size);
 	bytes = malloc(size);
 	if (!packed || !bytes)
 		return -ENOMEM;
-	r = unpack(type, bytes, size, packed, span_read(&span, 0, packed, span.size));
+	r = unpack(type, bytes, size, packed, file_window_read(&span, 0, packed, span.size));
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
 	unpacked.bytes = bytes;
@@ -223,7 +223,7 @@ static int read_headers(struct elf_image *image, Elf *elf, struct error *error)
 int elf_image_open(struct elf_image *image, int fd, struct error *error)
 {
 	elf_version(EV_CURRENT);
-	image->file = span_of_file(fd);
+	image->file = file_window_of_file(fd);
 	return read_headers(image, elf_begin(fd, ELF_C_READ, NULL), error);
 }
 
@@ -231,7 +231,7 @@ int elf_image_open_memory(
 	struct elf_image *image, const void *bytes, size_t size, struct error *error)
 {
 	elf_version(EV_CURRENT);
-	image->file = span_of_memory(bytes, size);
+	image->file = file_window_of_memory(bytes, size);
 	/* libelf only reads it; its interface is older than const */
 	return read_headers(image, elf_memory((char *)bytes, size), error);
 }
@@ -277,18 +277,18 @@ bool elf_image_address(const struct elf_image *image, uint64_t offset, uint64_t 
 	return false;
 }
 
-struct span elf_image_section(const struct elf_image *image, size_t i)
+struct file_window elf_image_section(const struct elf_image *image, size_t i)
 {
 	const struct elf_section *section = &image->sections.items[i];
 
 	for (size_t k = 0; k < image->unpacked.count; k++)
 		if (image->unpacked.items[k].section == i)
-			return span_of_memory(
+			return file_window_of_memory(
 				image->unpacked.items[k].bytes, image->unpacked.items[k].size);
 	if (i >= image->sections.count || section->type == SHT_NOBITS ||
 		section->flags & SHF_COMPRESSED || image->foreign)
-		return span_of_memory(NULL, 0);
-	return span_part(&image->file, section->offset, MIN(section->size, SECTION_MAX));
+		return file_window_of_memory(NULL, 0);
+	return file_window_part(&image->file, section->offset, MIN(section->size, SECTION_MAX));
 }
 
 bool elf_table_open(const struct elf_image *image, size_t i, uint32_t type, struct elf_table *table)

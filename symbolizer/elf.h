@@ -30,16 +30,16 @@ int elf_notes_build_id(
  * debug_fd is a separate debug file, such as /usr/lib/debug/.build-id/ab/cdef.debug, or -1. That both have one build-id is the
  * caller's word. What it does not know is looked for in the file itself.
  */
-int elf_names(int fd, int debug_fd, struct wanted *wanted, struct error *error);
+int elf_names(int fd, int debug_fd, struct addresses *wanted, struct error *error);
 
 /* The same for an ELF image in memory, such as the vdso. */
-int elf_names_image(const void *image, size_t size, struct wanted *wanted, struct error *error);
+int elf_names_image(const void *image, size_t size, struct addresses *wanted, struct error *error);
 
 /*
  * What is still open after that: "[NAME+0x4c80]" with the address at which its function starts, as the file's own tools show it. So each
  * function has one text, where a stripped file has no name for it, out of .eh_frame. Answers as above.
  */
-int elf_function_starts(int fd, const char *name, struct wanted *wanted);
+int elf_function_starts(int fd, const char *name, struct addresses *wanted);
 
 #define ELF_DEBUGLINK_MAX 256
 /*

@@ -7,23 +7,23 @@
 
 #include "base/cleanup.h"
 
-struct span span_of_file(int fd)
+struct file_window file_window_of_file(int fd)
 {
 	struct stat about;
 
 	if (fstat(fd, &about) < 0 || about.st_size < 0)
 		about.st_size = 0;
-	return (struct span){ .fd = fd, .size = about.st_size };
+	return (struct file_window){ .fd = fd, .size = about.st_size };
 }
 
-struct span span_of_memory(const void *memory, size_t size)
+struct file_window file_window_of_memory(const void *memory, size_t size)
 {
-	return (struct span){ .memory = memory, .fd = -1, .size = size };
+	return (struct file_window){ .memory = memory, .fd = -1, .size = size };
 }
 
-struct span span_part(const struct span *span, uint64_t at, uint64_t size)
+struct file_window file_window_part(const struct file_window *span, uint64_t at, uint64_t size)
 {
-	struct span part = *span;
+	struct file_window part = *span;
 
 	at = MIN(at, span->size);
 	part.offset += at;
@@ -31,9 +31,9 @@ struct span span_part(const struct span *span, uint64_t at, uint64_t size)
 	return part;
 }
 
-size_t span_read(const struct span *span, uint64_t at, void *to, size_t size)
+size_t file_window_read(const struct file_window *span, uint64_t at, void *to, size_t size)
 {
-	struct span part = span_part(span, at, size);
+	struct file_window part = file_window_part(span, at, size);
 	size_t done = 0;
 
 	if (part.memory && part.size)
@@ -75,7 +75,7 @@ static size_t window_fill(struct window *window, uint64_t at, size_t size)
 	if (!room)
 		return 0;
 	window->at = at;
-	window->size = span_read(&window->span, at, room, size);
+	window->size = file_window_read(&window->span, at, room, size);
 	return window->size;
 }
 

@@ -12,26 +12,26 @@
 
 #include "base/bytes.h"
 
-struct span {
+struct file_window {
 	const uint8_t *memory; /* NULL: in the file */
 	int fd;
 	uint64_t offset;
 	uint64_t size;
 };
 
-struct span span_of_file(int fd);
-struct span span_of_memory(const void *memory, size_t size);
+struct file_window file_window_of_file(int fd);
+struct file_window file_window_of_memory(const void *memory, size_t size);
 /* What of a span lies at `at`: at most size bytes, as many as there are. */
-struct span span_part(const struct span *span, uint64_t at, uint64_t size);
+struct file_window file_window_part(const struct file_window *span, uint64_t at, uint64_t size);
 /* Copies at most size bytes that lie at `at`; how many there were. */
-size_t span_read(const struct span *span, uint64_t at, void *to, size_t size);
+size_t file_window_read(const struct file_window *span, uint64_t at, void *to, size_t size);
 
 /* No text beyond this is one. */
 #define WINDOW_MAX (1u << 20)
 
 /* A piece of a span that is at hand. Zeroed, with its span and how much is read at a time, to start. */
 struct window {
-	struct span span;
+	struct file_window span;
 	size_t step;
 	uint64_t at;
 	size_t size;

@@ -19,9 +19,9 @@ static bool is_magic(uint32_t magic)
 	       magic == MAGIC_1_20;
 }
 
-static struct window window_from(const struct span *span, uint64_t at, size_t step)
+static struct window window_from(const struct file_window *span, uint64_t at, size_t step)
 {
-	return (struct window){ .span = span_part(span, at, UINT64_MAX), .step = step };
+	return (struct window){ .span = file_window_part(span, at, UINT64_MAX), .step = step };
 }
 
 /* What follows the first 8 bytes; 0 where it makes no sense, else where the table of functions is. */
@@ -45,7 +45,7 @@ static uint64_t read_header(
 	return reader_word_host(header, word);
 }
 
-bool go_table_open(struct go_table *table, const struct span *span)
+bool go_table_open(struct go_table *table, const struct file_window *span)
 {
 	uint8_t bytes[GO_HEADER_MAX];
 	struct reader header;
@@ -54,7 +54,7 @@ bool go_table_open(struct go_table *table, const struct span *span)
 	uint8_t quantum;
 
 	*table = (struct go_table){ 0 };
-	reader_init(&header, bytes, span_read(span, 0, bytes, sizeof(bytes)));
+	reader_init(&header, bytes, file_window_read(span, 0, bytes, sizeof(bytes)));
 	magic = reader_u32_host(&header);
 	if (!is_magic(magic) || reader_u16(&header))
 		return false;

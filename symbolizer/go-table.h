@@ -36,7 +36,7 @@ struct go_table {
 };
 
 /* true when a span begins with such a table; go_table_done() only then. The text of a relative one may have to be set: it is 0 since Go 1.26. */
-bool go_table_open(struct go_table *table, const struct span *span);
+bool go_table_open(struct go_table *table, const struct file_window *span);
 void go_table_done(struct go_table *table);
 /* Where the function at an address starts and its name, living until the next call; false when none is known. */
 bool go_table_find(

@@ -40,12 +40,13 @@ struct place {
 /* What is being found out. */
 struct finding {
 	struct window window;
-	struct wanted *wanted;
+	struct addresses *wanted;
 	struct place *places; /* by wanted address */
 	size_t covers_left;
 };
 
-static int finding_init(struct finding *finding, const struct span *span, struct wanted *wanted)
+static int finding_init(
+	struct finding *finding, const struct file_window *span, struct addresses *wanted)
 {
 	*finding = (struct finding){
 		.window = { .span = *span, .step = STEP },
@@ -64,9 +65,9 @@ static void finding_done(struct finding *finding)
 
 static void place_function(struct finding *finding, uint64_t start, uint64_t size, uint64_t name_at)
 {
-	const struct wanted *wanted = finding->wanted;
+	const struct addresses *wanted = finding->wanted;
 
-	for (size_t i = wanted_below(wanted, start); finding->covers_left; i++) {
+	for (size_t i = addresses_below(wanted, start); finding->covers_left; i++) {
 		if (i == wanted->addresses.count ||
 			wanted->addresses.items[i].address - start >= size)
 			return;
@@ -91,16 +92,16 @@ static const char *read_name(struct finding *finding, uint64_t at, char name[LIN
 
 static int answer(struct finding *finding)
 {
-	struct wanted *wanted = finding->wanted;
+	struct addresses *wanted = finding->wanted;
 	char name[LINE_MAX];
 	int r = 0;
 
 	for (size_t i = 0; i < wanted->addresses.count && r == 0; i++) {
 		const struct place *place = &finding->places[i];
 
-		if (wanted->addresses.items[i].state == WANTED_OPEN && place->name_at &&
+		if (wanted->addresses.items[i].state == ADDRESSES_OPEN && place->name_at &&
 			*read_name(finding, place->name_at, name))
-			r = wanted_answer(wanted, i, place->start, name);
+			r = addresses_answer(wanted, i, place->start, name);
 	}
 	return r;
 }
@@ -133,7 +134,7 @@ static void place_line(struct finding *finding, uint64_t offset, const char *lin
 		place_function(finding, start, length, offset + at);
 }
 
-int perf_map_names(const struct span *span, struct wanted *wanted)
+int perf_map_names(const struct file_window *span, struct addresses *wanted)
 {
 	_cleanup_(finding_done) struct finding finding = { 0 };
 	bool begins = true; /* not within a line that was too long */
@@ -275,7 +276,7 @@ static void jitdump_done(struct jitdump *jitdump)
 	array_done(&jitdump->moves);
 }
 
-int jitdump_names(const struct span *span, struct wanted *wanted)
+int jitdump_names(const struct file_window *span, struct addresses *wanted)
 {
 	_cleanup_(jitdump_done) struct jitdump jitdump = { 0 };
 	int r = finding_init(&jitdump.finding, span, wanted);

@@ -5,13 +5,13 @@
 
 #define NONE UINT64_MAX
 
-int sieve_init(struct sieve *sieve, const struct wanted *wanted)
+int symbol_prefilter_init(struct symbol_prefilter *sieve, const struct addresses *wanted)
 {
 	if (array_reserve(&sieve->addresses, wanted->open) < 0 ||
 		array_reserve(&sieve->last, wanted->open + 1) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < wanted->addresses.count; i++)
-		if (wanted->addresses.items[i].state == WANTED_OPEN)
+		if (wanted->addresses.items[i].state == ADDRESSES_OPEN)
 			sieve->addresses.items[sieve->addresses.count++] =
 				wanted->addresses.items[i].address;
 	for (size_t i = 0; i <= sieve->addresses.count; i++)
@@ -19,7 +19,7 @@ int sieve_init(struct sieve *sieve, const struct wanted *wanted)
 	return 0;
 }
 
-void sieve_done(struct sieve *sieve)
+void symbol_prefilter_done(struct symbol_prefilter *sieve)
 {
 	array_done(&sieve->addresses);
 	array_done(&sieve->last);
@@ -40,7 +40,7 @@ static size_t count_below(const uint64_t *items, size_t count, uint64_t value)
 	return at - items + (count && *at < value);
 }
 
-int sieve_note(struct sieve *sieve, uint64_t start, uint64_t size)
+int symbol_prefilter_note(struct symbol_prefilter *sieve, uint64_t start, uint64_t size)
 {
 	size_t next = count_below(sieve->addresses.items, sieve->addresses.count, start);
 	uint64_t *last = &sieve->last.items[next];
@@ -59,7 +59,7 @@ static int compare_numbers(const void *a, const void *b)
 	return one < other ? -1 : one > other;
 }
 
-int sieve_sort(struct sieve *sieve)
+int symbol_prefilter_sort(struct symbol_prefilter *sieve)
 {
 	uint64_t *starts;
 	size_t kept = 0;
@@ -78,7 +78,7 @@ int sieve_sort(struct sieve *sieve)
 	return 0;
 }
 
-bool sieve_keeps(const struct sieve *sieve, uint64_t start)
+bool symbol_prefilter_keeps(const struct symbol_prefilter *sieve, uint64_t start)
 {
 	size_t at = count_below(sieve->starts.items, sieve->starts.count, start);
 

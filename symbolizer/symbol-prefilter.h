@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Which of a million symbols have to be kept to name a few addresses. The table is gone through twice: first sieve_note() sees where
- * every symbol lies, then sieve_keeps() says which ones matter. A struct symbols that is made of those alone answers for the open
+ * Which of a million symbols have to be kept to name a few addresses. The table is gone through twice: first symbol_prefilter_note() sees where
+ * every symbol lies, then symbol_prefilter_keeps() says which ones matter. A struct symbols that is made of those alone answers for the open
  * addresses of `wanted` what one of all of them would.
  *
  * What matters are, with all the symbols that start where they do,
@@ -19,16 +19,16 @@
 #include "symbolizer/addresses.h"
 
 /* Zeroed to start. */
-struct sieve {
+struct symbol_prefilter {
 	array_of(uint64_t) addresses; /* those that are open */
 	array_of(uint64_t) last; /* (2), by address; (3) behind them; UINT64_MAX: none */
-	array_of(uint64_t) starts; /* (1); after sieve_sort() all */
+	array_of(uint64_t) starts; /* (1); after symbol_prefilter_sort() all */
 };
 
-/* 0 or -ENOMEM; sieve_done() in any case. */
-int sieve_init(struct sieve *sieve, const struct wanted *wanted);
-void sieve_done(struct sieve *sieve);
-int sieve_note(struct sieve *sieve, uint64_t start, uint64_t size);
+/* 0 or -ENOMEM; symbol_prefilter_done() in any case. */
+int symbol_prefilter_init(struct symbol_prefilter *sieve, const struct addresses *wanted);
+void symbol_prefilter_done(struct symbol_prefilter *sieve);
+int symbol_prefilter_note(struct symbol_prefilter *sieve, uint64_t start, uint64_t size);
 /* Between the two. */
-int sieve_sort(struct sieve *sieve);
-bool sieve_keeps(const struct sieve *sieve, uint64_t start);
+int symbol_prefilter_sort(struct symbol_prefilter *sieve);
+bool symbol_prefilter_keeps(const struct symbol_prefilter *sieve, uint64_t start);

@@ -150,15 +150,15 @@ int symbols_find(const struct symbols *symbols, uint64_t address, struct symbol 
 	return 1;
 }
 
-int symbols_answer(const struct symbols *symbols, struct wanted *wanted)
+int symbols_answer(const struct symbols *symbols, struct addresses *wanted)
 {
 	struct symbol symbol;
 	int r = 0;
 
 	for (size_t i = 0; i < wanted->addresses.count && r == 0; i++)
-		if (wanted->addresses.items[i].state == WANTED_OPEN &&
+		if (wanted->addresses.items[i].state == ADDRESSES_OPEN &&
 			symbols_find(symbols, wanted->addresses.items[i].address, &symbol))
-			r = wanted_answer(wanted, i, symbol.start, symbol.name);
+			r = addresses_answer(wanted, i, symbol.start, symbol.name);
 	return r;
 }
 

@@ -29,8 +29,8 @@ size_t symbols_count(const struct symbols *symbols);
  * stops being the same; another function may lie between start and the address.
  */
 int symbols_find(const struct symbols *symbols, uint64_t address, struct symbol *ret_symbol);
-/* Names what is open and lies in a function. 0, or as wanted_answer(). */
-int symbols_answer(const struct symbols *symbols, struct wanted *wanted);
+/* Names what is open and lies in a function. 0, or as addresses_answer(). */
+int symbols_answer(const struct symbols *symbols, struct addresses *wanted);
 /* The i-th in address order, i < symbols_count(), with its whole size. */
 void symbols_at(const struct symbols *symbols, size_t i, struct symbol *ret_symbol);
 

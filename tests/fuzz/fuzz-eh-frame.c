@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	for (size_t word_size = 4; word_size <= 8; word_size += 4) {
-		struct span span = span_of_memory(data, size);
+		struct file_window span = file_window_of_memory(data, size);
 		_cleanup_(eh_frame_done) struct eh_frame frame = { 0 };
 		struct eh_function function;
 		size_t count = 0;

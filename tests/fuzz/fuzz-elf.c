@@ -13,28 +13,29 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Whatever was answered must hold together. */
-static void check(const struct wanted *wanted)
+static void check(const struct addresses *wanted)
 {
 	for (size_t i = 0; i < wanted->addresses.count; i++) {
-		const struct wanted_address *address = &wanted->addresses.items[i];
+		const struct addresses_address *address = &wanted->addresses.items[i];
 
-		if ((address->state == WANTED_NAMED) != !!*wanted_name(wanted, address) ||
+		if ((address->state == ADDRESSES_NAMED) != !!*addresses_name(wanted, address) ||
 			address->start > address->address)
 			abort();
 	}
 }
 
-static void want(struct wanted *wanted)
+static void want(struct addresses *wanted)
 {
 	for (uint64_t address = 0; address < 0x3000; address += 0x38)
-		if (wanted_add(wanted, address) < 0)
+		if (addresses_add(wanted, address) < 0)
 			abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	_cleanup_close_ int fd = memfd_create("fuzz", MFD_CLOEXEC);
-	_cleanup_(wanted_done) struct wanted of_image = { 0 }, of_file = { 0 }, of_both = { 0 };
+	_cleanup_(addresses_done) struct addresses of_image = { 0 }, of_file = { 0 },
+						   of_both = { 0 };
 	uint8_t id[ELF_BUILD_ID_MAX];
 	size_t id_size;
 

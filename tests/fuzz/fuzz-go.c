@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct span span = span_of_memory(data, size);
+	struct file_window span = file_window_of_memory(data, size);
 	struct go_table table;
 
 	if (!go_table_open(&table, &span))

@@ -8,27 +8,28 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void run(const struct span *span, int (*names)(const struct span *, struct wanted *))
+static void run(const struct file_window *span,
+	int (*names)(const struct file_window *, struct addresses *))
 {
-	_cleanup_(wanted_done) struct wanted wanted = { 0 };
+	_cleanup_(addresses_done) struct addresses wanted = { 0 };
 
 	for (uint64_t address = 0x1000; address < 0x1100; address += 8)
-		if (wanted_add(&wanted, address) < 0)
+		if (addresses_add(&wanted, address) < 0)
 			abort();
 	if (names(span, &wanted) < 0)
 		abort();
 	for (size_t i = 0; i < wanted.addresses.count; i++) {
-		const struct wanted_address *address = &wanted.addresses.items[i];
+		const struct addresses_address *address = &wanted.addresses.items[i];
 
-		if (address->state == WANTED_NAMED &&
-			(!*wanted_name(&wanted, address) || address->start > address->address))
+		if (address->state == ADDRESSES_NAMED &&
+			(!*addresses_name(&wanted, address) || address->start > address->address))
 			abort();
 	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct span span = span_of_memory(data, size);
+	struct file_window span = file_window_of_memory(data, size);
 
 	run(&span, perf_map_names);
 	run(&span, jitdump_names);

@@ -40,25 +40,25 @@ static void remove_all(void)
 	rmdir(dir);
 }
 
-static void want(struct wanted *wanted)
+static void want(struct addresses *wanted)
 {
 	for (uint64_t i = 0; i < ADDRESSES; i++)
-		check(wanted_add(wanted, ADDRESS + i) == 0);
-	wanted_sort(wanted);
+		check(addresses_add(wanted, ADDRESS + i) == 0);
+	addresses_sort(wanted);
 }
 
-static void save(struct wanted *wanted)
+static void save(struct addresses *wanted)
 {
 	for (size_t i = 0; i < ADDRESSES; i++)
-		if (wanted->addresses.items[i].state == WANTED_OPEN)
-			check(wanted_answer(wanted, i, ADDRESS, "name") == 0);
+		if (wanted->addresses.items[i].state == ADDRESSES_OPEN)
+			check(addresses_answer(wanted, i, ADDRESS, "name") == 0);
 	name_cache_save(cache, &key, wanted);
 }
 
 /* Where the names of the key are kept, and behind which head. */
 static void start(void)
 {
-	_cleanup_(wanted_done) struct wanted wanted = { 0 };
+	_cleanup_(addresses_done) struct addresses wanted = { 0 };
 	struct dirent *entry;
 	DIR *folder;
 
@@ -75,21 +75,22 @@ static void start(void)
 	check(file_read(path, 1 << 20, &head, NULL) == 0);
 }
 
-static void load(struct wanted *wanted)
+static void load(struct addresses *wanted)
 {
 	want(wanted);
 	check(name_cache_load(cache, &key, wanted) == 0);
 	for (size_t i = 0; i < ADDRESSES; i++) {
-		const struct wanted_address *address = &wanted->addresses.items[i];
+		const struct addresses_address *address = &wanted->addresses.items[i];
 
-		if (address->state == WANTED_NAMED)
-			check(address->start <= address->address && *wanted_name(wanted, address));
+		if (address->state == ADDRESSES_NAMED)
+			check(address->start <= address->address &&
+				*addresses_name(wanted, address));
 	}
 }
 
 static void run(const void *data, size_t size)
 {
-	_cleanup_(wanted_done) struct wanted wanted = { 0 }, again = { 0 };
+	_cleanup_(addresses_done) struct addresses wanted = { 0 }, again = { 0 };
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
 	check(fd >= 0 && file_write_all(fd, data, size) == 0);

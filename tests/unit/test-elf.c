@@ -272,35 +272,36 @@ static int open_recipe(int i)
 }
 
 /* Every address of the code and what is beside it. */
-static void want_all(struct wanted *wanted)
+static void want_all(struct addresses *wanted)
 {
 	for (uint64_t address = 0xff0; address < 0x2010; address++)
-		CHECK_EQ(wanted_add(wanted, address), 0);
-	wanted_sort(wanted);
+		CHECK_EQ(addresses_add(wanted, address), 0);
+	addresses_sort(wanted);
 }
 
-static const char *name_at(const struct wanted *wanted, uint64_t address)
+static const char *name_at(const struct addresses *wanted, uint64_t address)
 {
-	return wanted_name(wanted, wanted_find(wanted, address));
+	return addresses_name(wanted, addresses_find(wanted, address));
 }
 
 /* Which other addresses are asked for makes no difference to any of them. */
-static void check_one_by_one(int recipe, const struct wanted *all)
+static void check_one_by_one(int recipe, const struct addresses *all)
 {
 	_cleanup_close_ int fd = open_recipe(recipe);
 
 	for (size_t i = 0; i < all->addresses.count; i += 3) {
-		_cleanup_(wanted_done) struct wanted one = { 0 };
-		const struct wanted_address *there = &all->addresses.items[i];
+		_cleanup_(addresses_done) struct addresses one = { 0 };
+		const struct addresses_address *there = &all->addresses.items[i];
 
-		CHECK_EQ(wanted_add(&one, there->address), 0);
+		CHECK_EQ(addresses_add(&one, there->address), 0);
 		CHECK_EQ(elf_names(fd, -1, &one, NULL), 0);
-		CHECK_STR(wanted_name(&one, &one.addresses.items[0]), wanted_name(all, there));
+		CHECK_STR(
+			addresses_name(&one, &one.addresses.items[0]), addresses_name(all, there));
 		CHECK_EQ(one.addresses.items[0].start, there->start);
 	}
 }
 
-static void check_many(const struct wanted *wanted)
+static void check_many(const struct addresses *wanted)
 {
 	CHECK_STR(name_at(wanted, 0x10ff), "");
 	CHECK_STR(name_at(wanted, 0x1100), "plain");
@@ -314,7 +315,7 @@ static void check_many(const struct wanted *wanted)
 
 static void test_full(void)
 {
-	_cleanup_(wanted_done) struct wanted wanted = { 0 };
+	_cleanup_(addresses_done) struct addresses wanted = { 0 };
 	_cleanup_close_ int fd = open_recipe(FULL);
 
 	want_all(&wanted);
@@ -332,7 +333,7 @@ static void test_full(void)
 
 static void test_stripped(void)
 {
-	_cleanup_(wanted_done) struct wanted wanted = { 0 };
+	_cleanup_(addresses_done) struct addresses wanted = { 0 };
 	_cleanup_close_ int fd = open_recipe(STRIPPED);
 
 	want_all(&wanted);
@@ -344,7 +345,7 @@ static void test_stripped(void)
 
 static void test_debug_file(void)
 {
-	_cleanup_(wanted_done) struct wanted wanted = { 0 };
+	_cleanup_(addresses_done) struct addresses wanted = { 0 };
 	_cleanup_close_ int fd = open_recipe(STRIPPED), debug_fd = open_recipe(DEBUG);
 
 	want_all(&wanted);
@@ -355,7 +356,7 @@ static void test_debug_file(void)
 
 static void test_bare(void)
 {
-	_cleanup_(wanted_done) struct wanted wanted = { 0 };
+	_cleanup_(addresses_done) struct addresses wanted = { 0 };
 	_cleanup_close_ int fd = open_recipe(BARE);
 
 	want_all(&wanted);
@@ -365,7 +366,7 @@ static void test_bare(void)
 
 static void test_none(void)
 {
-	_cleanup_(wanted_done) struct wanted wanted = { 0 };
+	_cleanup_(addresses_done) struct addresses wanted = { 0 };
 	_cleanup_close_ int fd = open_recipe(NONE);
 
 	want_all(&wanted);
@@ -375,7 +376,7 @@ static void test_none(void)
 
 static void test_image(void)
 {
-	_cleanup_(wanted_done) struct wanted wanted = { 0 };
+	_cleanup_(addresses_done) struct addresses wanted = { 0 };
 	_cleanup_(buffer_done) struct buffer file = { 0 };
 
 	make_elf(&recipes[FULL], &file);
@@ -424,7 +425,7 @@ static void test_no_elf(void)
 	static const char text[] =
 		"#!/bin/sh\necho not an ELF file, but longer than the header of one is\n";
 	_cleanup_close_ int fd = open_bytes(text, sizeof(text)), empty = open_bytes("", 0);
-	_cleanup_(wanted_done) struct wanted wanted = { 0 };
+	_cleanup_(addresses_done) struct addresses wanted = { 0 };
 	uint8_t id[ELF_BUILD_ID_MAX];
 	struct error error = { 0 };
 	size_t size;
@@ -445,7 +446,7 @@ static void test_shared_names(void)
 	static char name[8000];
 	struct recipe recipe = { .symbols = symbols, .symbol_count = 1 };
 	_cleanup_(buffer_done) struct buffer file = { 0 };
-	_cleanup_(wanted_done) struct wanted wanted = { 0 };
+	_cleanup_(addresses_done) struct addresses wanted = { 0 };
 	struct error error = { 0 };
 	Elf64_Shdr header;
 
@@ -461,7 +462,7 @@ static void test_shared_names(void)
 	for (size_t i = 1; i <= ARRAY_SIZE(symbols); i++)
 		memcpy(file.data + header.sh_offset + i * sizeof(Elf64_Sym), &(uint32_t){ 1 }, 4);
 	for (size_t i = 0; i < ARRAY_SIZE(symbols); i++)
-		CHECK_EQ(wanted_add(&wanted, CODE_OFFSET + i), 0);
+		CHECK_EQ(addresses_add(&wanted, CODE_OFFSET + i), 0);
 	CHECK_EQ(elf_names_image(file.data, file.size, &wanted, &error), -EBADMSG);
 	CHECK_STR(error.text, "its symbols repeat names beyond any reason");
 }
@@ -475,10 +476,10 @@ static void test_damage(void)
 	for (size_t i = 0; i < file.size * 3; i++) {
 		static const uint8_t changes[] = { 0xff, 0x80, 0x01 };
 		uint8_t *at = &file.data[i / 3], was = *at;
-		_cleanup_(wanted_done) struct wanted wanted = { 0 };
+		_cleanup_(addresses_done) struct addresses wanted = { 0 };
 
 		for (uint64_t address = 0x1000; address < 0x1200; address += 0x10)
-			CHECK_EQ(wanted_add(&wanted, address), 0);
+			CHECK_EQ(addresses_add(&wanted, address), 0);
 		*at ^= changes[i % 3];
 		elf_names_image(file.data, i % 2 ? file.size : i / 3, &wanted, NULL);
 		*at = was;

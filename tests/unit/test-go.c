@@ -116,10 +116,10 @@ static void test_versions(void)
 	for (size_t i = 0; i < ARRAY_SIZE(recipes); i++) {
 		_cleanup_(buffer_done) struct buffer bytes = { 0 };
 		_cleanup_(go_table_done) struct go_table table = { 0 };
-		struct span span;
+		struct file_window span;
 
 		make_table(&recipes[i], &bytes);
-		span = span_of_memory(bytes.data, bytes.size);
+		span = file_window_of_memory(bytes.data, bytes.size);
 		CHECK(go_table_open(&table, &span));
 		CHECK_EQ(table.count, FUNCTIONS);
 		CHECK_EQ(table.text, table.relative && !recipes[i].no_text ? TEXT : 0);
@@ -202,18 +202,18 @@ static void make_program(const struct program *program, struct buffer *file)
 
 static void check_program(const struct program *program, bool named)
 {
-	_cleanup_(wanted_done) struct wanted wanted = { 0 };
+	_cleanup_(addresses_done) struct addresses wanted = { 0 };
 	_cleanup_(buffer_done) struct buffer file = { 0 };
-	const struct wanted_address *address;
+	const struct addresses_address *address;
 
 	make_program(program, &file);
-	CHECK_EQ(wanted_add(&wanted, 0x1090 - 0x10), 0);
-	CHECK_EQ(wanted_add(&wanted, 0x1185), 0);
+	CHECK_EQ(addresses_add(&wanted, 0x1090 - 0x10), 0);
+	CHECK_EQ(addresses_add(&wanted, 0x1185), 0);
 	CHECK_EQ(elf_names_image(file.data, file.size, &wanted, NULL), 0);
-	address = wanted_find(&wanted, 0x1080);
-	CHECK_STR(wanted_name(&wanted, address), named ? "net/http.(*conn).serve" : "");
+	address = addresses_find(&wanted, 0x1080);
+	CHECK_STR(addresses_name(&wanted, address), named ? "net/http.(*conn).serve" : "");
 	CHECK_EQ(address->start, named ? 0x1080 : 0);
-	CHECK_STR(wanted_name(&wanted, wanted_find(&wanted, 0x1185)), "");
+	CHECK_STR(addresses_name(&wanted, addresses_find(&wanted, 0x1185)), "");
 }
 
 static void test_programs(void)
@@ -239,8 +239,8 @@ static void test_damage(void)
 			static const uint8_t changes[] = { 0xff, 0x80, 0x01, 0 };
 			_cleanup_(go_table_done) struct go_table table = { 0 };
 			uint8_t *byte = &bytes.data[at / 4];
-			struct span span =
-				span_of_memory(bytes.data, changes[at % 4] ? bytes.size : at / 4);
+			struct file_window span = file_window_of_memory(
+				bytes.data, changes[at % 4] ? bytes.size : at / 4);
 
 			*byte ^= changes[at % 4];
 			if (go_table_open(&table, &span))

@@ -56,17 +56,17 @@ static void make_file(struct buffer *file)
 	elves_make(file, sections, ARRAY_SIZE(sections));
 }
 
-static void want(struct wanted *wanted)
+static void want(struct addresses *wanted)
 {
 	for (uint64_t i = 0; i < SYMBOLS; i += 7)
-		CHECK_EQ(wanted_add(wanted, CODE + 16 * i + 3), 0);
-	wanted_sort(wanted);
+		CHECK_EQ(addresses_add(wanted, CODE + 16 * i + 3), 0);
+	addresses_sort(wanted);
 }
 
 /* All that is asked of a file; what is answered is right. How many were. */
 static size_t ask(int fd)
 {
-	_cleanup_(wanted_done) struct wanted wanted = { 0 };
+	_cleanup_(addresses_done) struct addresses wanted = { 0 };
 	uint8_t id[ELF_BUILD_ID_MAX];
 	char link[ELF_DEBUGLINK_MAX], name[32];
 	size_t named = 0, size;
@@ -79,12 +79,12 @@ static size_t ask(int fd)
 	elf_function_starts(fd, "file", &wanted);
 	elf_has_crc(fd, 1);
 	for (size_t i = 0; i < wanted.addresses.count; i++) {
-		const struct wanted_address *address = &wanted.addresses.items[i];
+		const struct addresses_address *address = &wanted.addresses.items[i];
 
-		if (address->state != WANTED_NAMED)
+		if (address->state != ADDRESSES_NAMED)
 			continue;
 		snprintf(name, sizeof(name), "function%d", (int)((address->address - CODE) / 16));
-		named += strcmp(wanted_name(&wanted, address), name) == 0;
+		named += strcmp(addresses_name(&wanted, address), name) == 0;
 	}
 	return named;
 }

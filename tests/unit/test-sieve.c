@@ -38,13 +38,13 @@ static void make_given(struct given *given)
 	}
 }
 
-static struct symbols *make_symbols(const struct given *given, const struct sieve *sieve)
+static struct symbols *make_symbols(const struct given *given, const struct symbol_prefilter *sieve)
 {
 	struct symbols *symbols = NULL;
 
 	CHECK_EQ(symbols_new(&symbols), 0);
 	for (size_t i = 0; i < COUNT; i++)
-		if (!sieve || sieve_keeps(sieve, given[i].start))
+		if (!sieve || symbol_prefilter_keeps(sieve, given[i].start))
 			CHECK_EQ(symbols_add(symbols, given[i].start, given[i].size,
 					 given[i].binding, given[i].name, strlen(given[i].name)),
 				0);
@@ -64,16 +64,16 @@ static void check_same(const struct symbols *few, const struct symbols *all, uin
 static void check_wanted(const struct given *given, const struct symbols *all, size_t wanted_count)
 {
 	_cleanup_(cleanup_symbols) struct symbols *few = NULL;
-	_cleanup_(sieve_done) struct sieve sieve = { 0 };
-	_cleanup_(wanted_done) struct wanted wanted = { 0 };
+	_cleanup_(symbol_prefilter_done) struct symbol_prefilter sieve = { 0 };
+	_cleanup_(addresses_done) struct addresses wanted = { 0 };
 
 	for (size_t i = 0; i < wanted_count; i++)
-		CHECK_EQ(wanted_add(&wanted, next_random(SPACE + 10000)), 0);
-	wanted_sort(&wanted);
-	CHECK_EQ(sieve_init(&sieve, &wanted), 0);
+		CHECK_EQ(addresses_add(&wanted, next_random(SPACE + 10000)), 0);
+	addresses_sort(&wanted);
+	CHECK_EQ(symbol_prefilter_init(&sieve, &wanted), 0);
 	for (size_t i = 0; i < COUNT; i++)
-		CHECK_EQ(sieve_note(&sieve, given[i].start, given[i].size), 0);
-	CHECK_EQ(sieve_sort(&sieve), 0);
+		CHECK_EQ(symbol_prefilter_note(&sieve, given[i].start, given[i].size), 0);
+	CHECK_EQ(symbol_prefilter_sort(&sieve), 0);
 	few = make_symbols(given, &sieve);
 	for (size_t i = 0; i < wanted.addresses.count; i++)
 		check_same(few, all, wanted.addresses.items[i].address);
@@ -97,47 +97,47 @@ static void test_as_the_whole(void)
 /* What is kept goes by what is wanted. */
 static void test_few(void)
 {
-	_cleanup_(sieve_done) struct sieve sieve = { 0 };
-	_cleanup_(wanted_done) struct wanted wanted = { 0 };
+	_cleanup_(symbol_prefilter_done) struct symbol_prefilter sieve = { 0 };
+	_cleanup_(addresses_done) struct addresses wanted = { 0 };
 	size_t kept = 0;
 
-	CHECK_EQ(wanted_add(&wanted, 5005), 0);
-	CHECK_EQ(sieve_init(&sieve, &wanted), 0);
+	CHECK_EQ(addresses_add(&wanted, 5005), 0);
+	CHECK_EQ(symbol_prefilter_init(&sieve, &wanted), 0);
 	for (uint64_t start = 0; start < 100000; start += 10)
-		CHECK_EQ(sieve_note(&sieve, start, 10), 0);
-	CHECK_EQ(sieve_sort(&sieve), 0);
+		CHECK_EQ(symbol_prefilter_note(&sieve, start, 10), 0);
+	CHECK_EQ(symbol_prefilter_sort(&sieve), 0);
 	for (uint64_t start = 0; start < 100000; start += 10)
-		kept += sieve_keeps(&sieve, start);
+		kept += symbol_prefilter_keeps(&sieve, start);
 	CHECK_EQ(kept, 2);
-	CHECK(sieve_keeps(&sieve, 5000));
+	CHECK(symbol_prefilter_keeps(&sieve, 5000));
 }
 
 static void test_wanted(void)
 {
-	_cleanup_(wanted_done) struct wanted wanted = { 0 };
-	struct wanted_address *found;
+	_cleanup_(addresses_done) struct addresses wanted = { 0 };
+	struct addresses_address *found;
 
 	for (uint64_t address = 50; address; address -= 10)
-		CHECK_EQ(wanted_add(&wanted, address), 0);
-	wanted_sort(&wanted);
+		CHECK_EQ(addresses_add(&wanted, address), 0);
+	addresses_sort(&wanted);
 	CHECK_EQ(wanted.open, 5);
-	CHECK_EQ(wanted_answer(&wanted, 1, 15, "twenty"), 0);
+	CHECK_EQ(addresses_answer(&wanted, 1, 15, "twenty"), 0);
 	/* what is there is not asked again */
-	CHECK_EQ(wanted_add(&wanted, 20), 0);
-	wanted_sort(&wanted);
+	CHECK_EQ(addresses_add(&wanted, 20), 0);
+	addresses_sort(&wanted);
 	CHECK_EQ(wanted.addresses.count, 5);
 	CHECK_EQ(wanted.open, 4);
-	wanted_close(&wanted);
+	addresses_close(&wanted);
 	CHECK_EQ(wanted.open, 0);
-	found = wanted_find(&wanted, 20);
-	CHECK_STR(wanted_name(&wanted, found), "twenty");
+	found = addresses_find(&wanted, 20);
+	CHECK_STR(addresses_name(&wanted, found), "twenty");
 	CHECK_EQ(found->start, 15);
-	CHECK_EQ(wanted_find(&wanted, 30)->state, WANTED_NAMELESS);
-	CHECK(!wanted_find(&wanted, 21));
+	CHECK_EQ(addresses_find(&wanted, 30)->state, ADDRESSES_NAMELESS);
+	CHECK(!addresses_find(&wanted, 21));
 	found->used = true;
-	CHECK_EQ(wanted_shrink(&wanted), 0);
+	CHECK_EQ(addresses_shrink(&wanted), 0);
 	CHECK_EQ(wanted.addresses.count, 1);
-	CHECK_STR(wanted_name(&wanted, wanted_find(&wanted, 20)), "twenty");
+	CHECK_STR(addresses_name(&wanted, addresses_find(&wanted, 20)), "twenty");
 }
 
 CHECK_MAIN({ "as the whole", test_as_the_whole }, { "few", test_few }, { "wanted", test_wanted })
