@@ -34,7 +34,7 @@ static int add_history(struct host *host, struct report *report)
 	return r;
 }
 
-static int check(struct host *host, size_t i, struct report *report)
+static int audit_check(struct host *host, size_t i, struct report *report)
 {
 	int r;
 
@@ -61,7 +61,7 @@ static void put_hung(const struct host *host, struct finding *finding, struct bu
 }
 
 /* That it hangs is more than a check that could not be done. */
-static int tell_hung(const struct host *host, struct report *report)
+static int audit_tell_hung(const struct host *host, struct report *report)
 {
 	_cleanup_(buffer_done) struct buffer list = { 0 };
 	struct finding *finding;
@@ -95,9 +95,9 @@ int audit_run(const struct audit_options *options, struct report *report, struct
 	if (r == 0)
 		r = add_history(&host, report);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(checks); i++)
-		r = check(&host, i, report);
+		r = audit_check(&host, i, report);
 	if (r == 0)
-		r = tell_hung(&host, report);
+		r = audit_tell_hung(&host, report);
 	report->watched_ns = host.watched_ns;
 	report->recorded_from_ns = host.recorded_from_ns;
 	report->recorded_to_ns = host.recorded_to_ns;

@@ -38,7 +38,7 @@ struct containers {
 };
 
 /* NULL: too many, or memory is out. */
-static struct group *find_group(struct containers *containers, const char *name)
+static struct group *check_containers_find_group(struct containers *containers, const char *name)
 {
 	struct group group = { .youngest_ns = AGE_UNKNOWN };
 
@@ -109,7 +109,7 @@ static uint64_t read_age(const struct containers *containers, const struct cgrou
 	return age_ns;
 }
 
-static int see_cgroup(void *context, const struct cgroups_seen *seen)
+static int check_containers_see_cgroup(void *context, const struct cgroups_seen *seen)
 {
 	struct containers *containers = context;
 	struct group *group;
@@ -119,7 +119,7 @@ static int see_cgroup(void *context, const struct cgroups_seen *seen)
 		return buffer_failed(&containers->name) ? -ENOMEM : 0;
 	if (buffer_failed(&containers->name))
 		return -ENOMEM;
-	group = find_group(containers, (const char *)containers->name.data);
+	group = check_containers_find_group(containers, (const char *)containers->name.data);
 	if (!group || containers->running >= CONTAINERS_MAX)
 		return 0;
 	age_ns = read_age(containers, seen);
@@ -131,16 +131,17 @@ static int see_cgroup(void *context, const struct cgroups_seen *seen)
 	return 0;
 }
 
-static int walk(struct containers *containers)
+static int check_containers_walk(struct containers *containers)
 {
 	const struct host *host = containers->host;
 	uint64_t count;
 
-	return host->has_cgroups ? cgroups_walk(host->cgroups.path, see_cgroup, containers, &count)
+	return host->has_cgroups ? cgroups_walk(host->cgroups.path, check_containers_see_cgroup,
+					   containers, &count)
 				 : -ENOENT;
 }
 
-static void add_figures(struct containers *containers)
+static void check_containers_add_figures(struct containers *containers)
 {
 	const struct host *host = containers->host;
 
@@ -151,7 +152,7 @@ static void add_figures(struct containers *containers)
 
 		if (!host_started(strings_at(&host->names, id), "containers/", name))
 			continue;
-		group = find_group(containers, name);
+		group = check_containers_find_group(containers, name);
 		if (!group)
 			continue;
 		host_add_starts(host, figure, &group->starts);
@@ -172,7 +173,8 @@ static bool is_over(const struct host *host, const struct group *group)
 	return !group->running && host_quiet_ns(host, &group->starts) > YOUNG_NS;
 }
 
-static void describe(const struct host *host, const struct group *group, struct buffer *text)
+static void check_containers_describe(
+	const struct host *host, const struct group *group, struct buffer *text)
 {
 	char over[32];
 
@@ -198,12 +200,13 @@ static void describe(const struct host *host, const struct group *group, struct 
 	buffer_u8(text, 0);
 }
 
-static void put_group(const struct host *host, const struct group *group, struct finding *finding)
+static void check_containers_put_group(
+	const struct host *host, const struct group *group, struct finding *finding)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 	struct buffer *json = &finding->numbers;
 
-	describe(host, group, &text);
+	check_containers_describe(host, group, &text);
 	if (buffer_failed(&text))
 		json->failed = true;
 	else
@@ -248,7 +251,7 @@ static void put_confirm(const struct containers *containers, struct finding *fin
 			report_line(&finding->confirm, "%s", runtimes[j].command);
 }
 
-static int find(const struct containers *containers, struct report *report)
+static int check_containers_find(const struct containers *containers, struct report *report)
 {
 	struct finding *finding = NULL;
 	size_t count = 0;
@@ -270,7 +273,7 @@ static int find(const struct containers *containers, struct report *report)
 			json_open(&finding->numbers, '[');
 		}
 		if (count++ < SHOWN_MAX)
-			put_group(containers->host, group, finding);
+			check_containers_put_group(containers->host, group, finding);
 	}
 	if (!finding)
 		return 0;
@@ -288,7 +291,7 @@ static int find(const struct containers *containers, struct report *report)
 	return 0;
 }
 
-static int tell_unread(const struct host *host, int r, struct report *report)
+static int check_containers_tell_unread(const struct host *host, int r, struct report *report)
 {
 	static const char mounts[] = "/proc/self/mountinfo";
 	const char *path = host->has_cgroups ? host->cgroups.path + strlen(host->root) : mounts;
@@ -307,14 +310,14 @@ int check_containers(const struct host *host, struct report *report)
 	struct containers containers = { .host = host };
 	int r;
 
-	add_figures(&containers);
-	r = walk(&containers);
+	check_containers_add_figures(&containers);
+	r = check_containers_walk(&containers);
 	if (r == 0)
-		r = find(&containers, report);
+		r = check_containers_find(&containers, report);
 	if (r == 0)
 		r = report_checked(report, NAME, "%zu", containers.running);
 	else if (r != -ENOMEM)
-		r = tell_unread(host, r, report);
+		r = check_containers_tell_unread(host, r, report);
 	array_done(&containers.groups);
 	buffer_done(&containers.name);
 	return r;

@@ -36,7 +36,7 @@ struct cores {
 	double busy; /* of all, summed */
 };
 
-static bool measure(const struct host *host, uint32_t cpu, struct core *core)
+static bool check_cores_measure(const struct host *host, uint32_t cpu, struct core *core)
 {
 	int64_t ms[PARTS], total = 0;
 	char name[64];
@@ -66,7 +66,7 @@ static int measure_all(const struct host *host, struct cores *cores)
 		int end = 0;
 
 		if (sscanf(strings_at(&host->names, id), "cpu%u/idle_ms%n", &cpu, &end) != 1 ||
-			!end || !measure(host, cpu, &core))
+			!end || !check_cores_measure(host, cpu, &core))
 			continue;
 		cores->count++;
 		cores->busy += core.busy;
@@ -108,7 +108,7 @@ static const char *name_of(const struct interrupt *one)
 }
 
 /* What sends and what receives may have an interrupt each, of the same queue. */
-static bool is_told(const struct interrupts *served, size_t at)
+static bool check_cores_is_told(const struct interrupts *served, size_t at)
 {
 	const struct interrupt *list = served->list.items;
 
@@ -119,7 +119,8 @@ static bool is_told(const struct interrupts *served, size_t at)
 	return false;
 }
 
-static void put_queues(const struct interrupts *served, uint32_t cpu, struct finding *finding)
+static void check_cores_put_queues(
+	const struct interrupts *served, uint32_t cpu, struct finding *finding)
 {
 	struct buffer *json = &finding->numbers;
 
@@ -129,7 +130,7 @@ static void put_queues(const struct interrupts *served, uint32_t cpu, struct fin
 		const struct interrupt *one = &served->list.items[i];
 		char queue[64];
 
-		if (one->cpu != cpu || is_told(served, i))
+		if (one->cpu != cpu || check_cores_is_told(served, i))
 			continue;
 		snprintf(queue, sizeof(queue), "%s queue %u", name_of(one), one->queue);
 		json_string(json, queue);
@@ -138,7 +139,7 @@ static void put_queues(const struct interrupts *served, uint32_t cpu, struct fin
 	json_close(json, ']');
 }
 
-static void put_thread(const struct thread_share *share, struct finding *finding)
+static void check_cores_put_thread(const struct thread_share *share, struct finding *finding)
 {
 	if (!share->tid)
 		return;
@@ -151,7 +152,7 @@ static void put_thread(const struct thread_share *share, struct finding *finding
 	report_string(finding, "comm", share->comm);
 }
 
-static void put_core(const struct core *core, const struct thread_share *share,
+static void check_cores_put_core(const struct core *core, const struct thread_share *share,
 	const struct interrupts *served, struct finding *finding)
 {
 	report_line(&finding->lines,
@@ -162,12 +163,12 @@ static void put_core(const struct core *core, const struct thread_share *share,
 	report_double(finding, "busy", core->busy);
 	report_double(finding, "kernel", core->kernel);
 	report_double(finding, "interrupts", core->interrupts);
-	put_thread(share, finding);
-	put_queues(served, core->cpu, finding);
+	check_cores_put_thread(share, finding);
+	check_cores_put_queues(served, core->cpu, finding);
 	json_close(&finding->numbers, '}');
 }
 
-static const char *meaning(
+static const char *check_cores_meaning(
 	const struct core *worst, const struct thread_share *share, double all_busy)
 {
 	if (worst->kernel >= KERNEL_MOST && all_busy < LOOKS_IDLE)
@@ -186,12 +187,12 @@ static const char *meaning(
 	return "What else is to run there waits for that CPU, or goes to another one.";
 }
 
-static void put_advice(const struct core *worst, const struct thread_share *share, double all_busy,
-	struct finding *finding)
+static void check_cores_put_advice(const struct core *worst, const struct thread_share *share,
+	double all_busy, struct finding *finding)
 {
 	bool kernel = worst->kernel >= KERNEL_MUCH;
 
-	report_line(&finding->means, "%s", meaning(worst, share, all_busy));
+	report_line(&finding->means, "%s", check_cores_meaning(worst, share, all_busy));
 	report_line(&finding->confirm, "mpstat -P %u 1 5", worst->cpu);
 	report_line(&finding->confirm, "perf top -C %u -g", worst->cpu);
 	report_line(&finding->confirm, "pidstat -t 1 5");
@@ -204,7 +205,8 @@ static void put_advice(const struct core *worst, const struct thread_share *shar
 			 "than one that serves a network queue.");
 }
 
-static int find(const struct host *host, const struct cores *cores, struct report *report)
+static int check_cores_find(
+	const struct host *host, const struct cores *cores, struct report *report)
 {
 	const struct core *worst = &cores->saturated.items[0];
 	size_t count = cores->saturated.count, shown = MIN(count, SHOWN_MAX), kernel = 0;
@@ -239,11 +241,11 @@ static int find(const struct host *host, const struct cores *cores, struct repor
 	json_key(&finding->numbers, "cpus");
 	json_open(&finding->numbers, '[');
 	for (size_t i = 0; i < shown; i++)
-		put_core(&cores->saturated.items[i], &shares[i], &served, finding);
+		check_cores_put_core(&cores->saturated.items[i], &shares[i], &served, finding);
 	json_close(&finding->numbers, ']');
 	if (shown < count)
 		report_line(&finding->lines, "and %zu more", count - shown);
-	put_advice(worst, &shares[0], cores->busy / cores->count, finding);
+	check_cores_put_advice(worst, &shares[0], cores->busy / cores->count, finding);
 	interrupts_done(&served);
 	return 0;
 }
@@ -298,7 +300,7 @@ int check_cores(const struct host *host, struct report *report)
 	drop_usual(&cores);
 	sort_cores(&cores);
 	if (r == 0 && cores.saturated.count)
-		r = find(host, &cores, report);
+		r = check_cores_find(host, &cores, report);
 	if (r == 0)
 		r = tell_checked(host, &cores, report);
 	array_done(&cores.saturated);

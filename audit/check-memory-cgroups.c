@@ -39,7 +39,8 @@ struct level {
 };
 
 /* How many were dying at a moment, by the last reading before it. */
-static bool value_at(const struct host *host, uint64_t time_ns, int64_t *ret_value)
+static bool check_memory_cgroups_value_at(
+	const struct host *host, uint64_t time_ns, int64_t *ret_value)
 {
 	bool found = false;
 
@@ -54,23 +55,25 @@ static bool value_at(const struct host *host, uint64_t time_ns, int64_t *ret_val
 	return found;
 }
 
-static bool rises(const struct host *host, uint64_t length_ns, size_t count, int64_t least)
+static bool check_memory_cgroups_rises(
+	const struct host *host, uint64_t length_ns, size_t count, int64_t least)
 {
 	uint64_t end_ns = host->recorded_to_ns;
 	int64_t later, earlier;
 
-	if (!value_at(host, end_ns, &later))
+	if (!check_memory_cgroups_value_at(host, end_ns, &later))
 		return false;
 	for (size_t i = 0; i < count; i++) {
 		end_ns -= MIN(end_ns, length_ns);
-		if (!value_at(host, end_ns, &earlier) || later - earlier < least)
+		if (!check_memory_cgroups_value_at(host, end_ns, &earlier) ||
+			later - earlier < least)
 			return false;
 		later = earlier;
 	}
 	return true;
 }
 
-static void measure(const struct host *host, struct level *level)
+static void check_memory_cgroups_measure(const struct host *host, struct level *level)
 {
 	const struct host_figure *dying = host_find(host, "memory_cgroups/dying");
 
@@ -123,7 +126,7 @@ static void put_prefix(const struct host_dying *dying, struct finding *finding)
 }
 
 /* The recorder knows of those only that were removed while it looked. */
-static void put_counted(const struct host *host, struct finding *finding)
+static void check_memory_cgroups_put_counted(const struct host *host, struct finding *finding)
 {
 	char counted[32];
 
@@ -159,10 +162,11 @@ static void put_prefixes(const struct host *host, struct finding *finding)
 	for (size_t i = 0; i < MIN(host->dying.count, PREFIXES_SHOWN); i++)
 		put_prefix(&host->dying.items[i], finding);
 	json_close(&finding->numbers, ']');
-	put_counted(host, finding);
+	check_memory_cgroups_put_counted(host, finding);
 }
 
-static void put_numbers(const struct host *host, const struct level *level, struct finding *finding)
+static void check_memory_cgroups_put_numbers(
+	const struct host *host, const struct level *level, struct finding *finding)
 {
 	char tracked[COUNT_TEXT_SIZE], in_use[COUNT_TEXT_SIZE], dying[COUNT_TEXT_SIZE];
 
@@ -176,7 +180,7 @@ static void put_numbers(const struct host *host, const struct level *level, stru
 	put_prefixes(host, finding);
 }
 
-static void put_advice(const struct host *host, struct finding *finding)
+static void check_memory_cgroups_put_advice(const struct host *host, struct finding *finding)
 {
 	const char *path = host->cgroups.path + strlen(host->root);
 
@@ -207,8 +211,8 @@ static void put_advice(const struct host *host, struct finding *finding)
 		"removed, and drop_caches does nothing.");
 }
 
-static int find(const struct host *host, const struct level *level, enum severity severity,
-	struct report *report)
+static int check_memory_cgroups_find(const struct host *host, const struct level *level,
+	enum severity severity, struct report *report)
 {
 	char tracked[COUNT_TEXT_SIZE], in_use[COUNT_TEXT_SIZE];
 	struct finding *finding = report_find(report, "zombie_memory_cgroups", severity,
@@ -217,13 +221,13 @@ static int find(const struct host *host, const struct level *level, enum severit
 
 	if (!finding)
 		return -ENOMEM;
-	put_numbers(host, level, finding);
-	put_advice(host, finding);
+	check_memory_cgroups_put_numbers(host, level, finding);
+	check_memory_cgroups_put_advice(host, finding);
 	return 0;
 }
 
 /* Why they were not counted, as far as a file that is missing says so. */
-static int tell_unread(const struct host *host, struct report *report)
+static int check_memory_cgroups_tell_unread(const struct host *host, struct report *report)
 {
 	static const char mounts[] = "/proc/self/mountinfo", rows[] = "/proc/cgroups";
 	const char *below = host->cgroups.path + strlen(host->root);
@@ -254,14 +258,16 @@ int check_memory_cgroups(const struct host *host, struct report *report)
 	int r = 0;
 
 	if (!dying || !dying->read)
-		return tell_unread(host, report);
-	measure(host, &level);
+		return check_memory_cgroups_tell_unread(host, report);
+	check_memory_cgroups_measure(host, &level);
 	if (level.dying > DYING_MANY && level.tracked > TIMES_IN_USE * level.in_use)
-		r = find(host, &level, SEVERITY_CRITICAL, report);
+		r = check_memory_cgroups_find(host, &level, SEVERITY_CRITICAL, report);
 	else
 		for (size_t i = 0; i < ARRAY_SIZE(slopes); i++)
-			if (rises(host, slopes[i].length_ns, slopes[i].count, slopes[i].least)) {
-				r = find(host, &level, slopes[i].severity, report);
+			if (check_memory_cgroups_rises(
+				    host, slopes[i].length_ns, slopes[i].count, slopes[i].least)) {
+				r = check_memory_cgroups_find(
+					host, &level, slopes[i].severity, report);
 				break;
 			}
 	return r < 0 ? r

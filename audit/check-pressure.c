@@ -62,8 +62,8 @@ static bool read_minute(const struct host *host, const struct limit *limit, doub
 	return found;
 }
 
-static int find(const struct host *host, const struct limit *limit, double now, double minute,
-	struct report *report)
+static int check_pressure_find(const struct host *host, const struct limit *limit, double now,
+	double minute, struct report *report)
 {
 	const char *kind = limit->full ? "full" : "some";
 	struct finding *finding = report_find(report, "pressure", limit->severity,
@@ -93,7 +93,8 @@ static int find(const struct host *host, const struct limit *limit, double now, 
 }
 
 /* What was read is told as looked at, and no more. Kernels before 6.1 have none of interrupts. */
-static int tell(const struct host *host, const bool read[ARRAY_SIZE(limits)], struct report *report)
+static int check_pressure_tell(
+	const struct host *host, const bool read[ARRAY_SIZE(limits)], struct report *report)
 {
 	static const struct {
 		const char *resource, *shown;
@@ -148,7 +149,7 @@ int check_pressure(const struct host *host, struct report *report)
 		if (found && strcmp(found, limit->resource) == 0)
 			continue;
 		found = limit->resource;
-		r = find(host, limit, now, minute, report);
+		r = check_pressure_find(host, limit, now, minute, report);
 	}
-	return r < 0 ? r : tell(host, read, report);
+	return r < 0 ? r : check_pressure_tell(host, read, report);
 }

@@ -16,7 +16,7 @@ struct queue {
 };
 
 /* "net/eth0/tx5_timeouts" */
-static bool parse_name(const char *name, struct queue *queue)
+static bool check_queues_parse_name(const char *name, struct queue *queue)
 {
 	int end = 0;
 
@@ -52,7 +52,7 @@ static void put_queue(const struct host *host, const struct queue *queue, struct
 	json_close(&finding->numbers, '}');
 }
 
-static void put_advice(const char *device, struct finding *finding)
+static void check_queues_put_advice(const char *device, struct finding *finding)
 {
 	char word[SHELL_WORD_SIZE];
 
@@ -71,8 +71,8 @@ static void put_advice(const char *device, struct finding *finding)
 		"seconds before. Where one CPU was kept busy in the kernel, that is what to end.");
 }
 
-static int put(const struct host *host, const struct queue *queues, size_t count, bool recent,
-	struct report *report)
+static int check_queues_put(const struct host *host, const struct queue *queues, size_t count,
+	bool recent, struct report *report)
 {
 	struct finding *finding =
 		report_find(report, "queue_timeouts", recent ? SEVERITY_CRITICAL : SEVERITY_WARNING,
@@ -88,7 +88,7 @@ static int put(const struct host *host, const struct queue *queues, size_t count
 	json_close(&finding->numbers, ']');
 	if (count > SHOWN_MAX)
 		report_line(&finding->lines, "and %zu more", count - SHOWN_MAX);
-	put_advice(queues[0].device, finding);
+	check_queues_put_advice(queues[0].device, finding);
 	return 0;
 }
 
@@ -103,7 +103,8 @@ int check_queues(const struct host *host, struct report *report)
 
 	for (uint32_t id = 1; r == 0 && id < strings_count(&host->names); id++) {
 		queue.figure = &host->figures.items[id];
-		if (!queue.figure->read || !parse_name(strings_at(&host->names, id), &queue))
+		if (!queue.figure->read ||
+			!check_queues_parse_name(strings_at(&host->names, id), &queue))
 			continue;
 		count++;
 		if (!queue.figure->last)
@@ -112,7 +113,7 @@ int check_queues(const struct host *host, struct report *report)
 		r = array_push(&timed_out, queue);
 	}
 	if (r == 0 && timed_out.count)
-		r = put(host, timed_out.items, timed_out.count, recent, report);
+		r = check_queues_put(host, timed_out.items, timed_out.count, recent, report);
 	array_done(&timed_out);
 	if (r < 0)
 		return r;

@@ -77,7 +77,7 @@ static int check_strain(const struct host *host, const struct strain *strain, st
 }
 
 /* From the last reading that was recorded, if that was since the host was started, to our first one. */
-static int64_t between(const struct host *host, const struct host_figure *figure)
+static int64_t check_reclaim_between(const struct host *host, const struct host_figure *figure)
 {
 	if (!figure->read || !figure->from_ns || !host->uptime_ns ||
 		host->now_ns - MIN(host->now_ns, figure->to_ns) >= host->uptime_ns)
@@ -96,7 +96,7 @@ static int check_kills(const struct host *host, struct report *report)
 
 	if (!kills)
 		return 0;
-	since = between(host, kills);
+	since = check_reclaim_between(host, kills);
 	if (!now && !since && kills->grown <= 0)
 		return 0;
 	duration_format(kills->to_ns - kills->from_ns, over, sizeof(over));

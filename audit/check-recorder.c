@@ -14,7 +14,7 @@
 #define THROTTLED_MIN 10
 #define HOUR_NS (3600 * NSEC_PER_SEC)
 
-static struct finding *find(
+static struct finding *check_recorder_find(
 	const struct host *host, struct report *report, enum severity severity, const char *title)
 {
 	struct finding *finding = report_find(report, "recorder", severity, "%s", title);
@@ -31,7 +31,8 @@ static int check_stopped(const struct host *host, struct report *report)
 {
 	const struct audit_recorder *recorder = &host->options->recorder;
 	char shown[TIME_TEXT_SIZE];
-	struct finding *finding = find(host, report, SEVERITY_WARNING, "nothing is being recorded");
+	struct finding *finding =
+		check_recorder_find(host, report, SEVERITY_WARNING, "nothing is being recorded");
 	bool booted = host_has(host, "/run/systemd/system");
 
 	if (!finding)
@@ -59,7 +60,8 @@ static int check_silent(const struct host *host, struct report *report)
 
 	if (recorder->silent_ns <= SILENT_NS)
 		return 0;
-	finding = find(host, report, SEVERITY_CRITICAL, "the recorder has fallen silent");
+	finding = check_recorder_find(
+		host, report, SEVERITY_CRITICAL, "the recorder has fallen silent");
 	if (!finding)
 		return -ENOMEM;
 	report_line(&finding->lines,
@@ -79,7 +81,8 @@ static int check_behind(const struct host *host, struct report *report)
 
 	if (!recorder->stalled && recorder->behind_ns <= BEHIND_NS)
 		return 0;
-	finding = find(host, report, SEVERITY_WARNING, "what is recorded does not get to the disk");
+	finding = check_recorder_find(
+		host, report, SEVERITY_WARNING, "what is recorded does not get to the disk");
 	if (!finding)
 		return -ENOMEM;
 	report_line(&finding->lines, "the disk is %s behind; from %d s on it is a finding",
@@ -111,8 +114,8 @@ static int check_lost(const struct host *host, struct report *report)
 	share = (double)recorder->lost / (recorder->lost + recorder->samples);
 	if (share < LOST_SHARE && !is_throttled(recorder))
 		return 0;
-	finding =
-		find(host, report, SEVERITY_WARNING, "the kernel keeps samples from the recorder");
+	finding = check_recorder_find(
+		host, report, SEVERITY_WARNING, "the kernel keeps samples from the recorder");
 	if (!finding)
 		return -ENOMEM;
 	report_line(&finding->lines,

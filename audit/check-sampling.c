@@ -41,7 +41,7 @@ static bool may_sample(const struct host *host)
 	return has_capability(host, CAP_PERFMON_BIT) || has_capability(host, CAP_SYS_ADMIN_BIT);
 }
 
-static struct finding *find(
+static struct finding *check_sampling_find(
 	struct report *report, enum severity severity, const char *name, int64_t value)
 {
 	struct finding *finding = report_find(
@@ -65,7 +65,8 @@ static int check_rate(const struct host *host, struct report *report)
 	if (!host_number(host, "/proc/sys/kernel/perf_event_max_sample_rate", &rate) ||
 		rate >= (int64_t)wanted * RATE_NEAR)
 		return 0;
-	finding = find(report, rate < (int64_t)wanted ? SEVERITY_CRITICAL : SEVERITY_WARNING,
+	finding = check_sampling_find(report,
+		rate < (int64_t)wanted ? SEVERITY_CRITICAL : SEVERITY_WARNING,
 		"kernel.perf_event_max_sample_rate", rate);
 	if (!finding)
 		return -ENOMEM;
@@ -95,7 +96,8 @@ static int check_share(const struct host *host, struct report *report)
 	if (!host_number(host, "/proc/sys/kernel/perf_cpu_time_max_percent", &percent) ||
 		percent == 0 || percent >= 5)
 		return 0;
-	finding = find(report, SEVERITY_NOTICE, "kernel.perf_cpu_time_max_percent", percent);
+	finding = check_sampling_find(
+		report, SEVERITY_NOTICE, "kernel.perf_cpu_time_max_percent", percent);
 	if (!finding)
 		return -ENOMEM;
 	report_line(&finding->lines,
@@ -116,7 +118,8 @@ static int check_names(const struct host *host, struct report *report)
 	if (!host_number(host, "/proc/sys/kernel/kptr_restrict", &restrict_level) ||
 		restrict_level < 2)
 		return 0;
-	finding = find(report, SEVERITY_WARNING, "kernel.kptr_restrict", restrict_level);
+	finding = check_sampling_find(
+		report, SEVERITY_WARNING, "kernel.kptr_restrict", restrict_level);
 	if (!finding)
 		return -ENOMEM;
 	report_line(&finding->lines, "2 hides the kernel's addresses from root too");
@@ -136,7 +139,8 @@ static int check_rights(const struct host *host, struct report *report)
 		!host_number(host, "/proc/sys/kernel/perf_event_paranoid", &paranoid) ||
 		paranoid < 1)
 		return 0;
-	finding = find(report, SEVERITY_NOTICE, "kernel.perf_event_paranoid", paranoid);
+	finding = check_sampling_find(
+		report, SEVERITY_NOTICE, "kernel.perf_event_paranoid", paranoid);
 	if (!finding)
 		return -ENOMEM;
 	report_line(&finding->lines, "who runs this has neither CAP_PERFMON nor CAP_SYS_ADMIN, and "
@@ -173,7 +177,7 @@ static int check_files(const struct host *host, struct report *report)
 		getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_max >= (rlim_t)needed ||
 		has_capability(host, CAP_SYS_RESOURCE_BIT))
 		return 0;
-	finding = find(report, SEVERITY_WARNING, "RLIMIT_NOFILE", limit.rlim_max);
+	finding = check_sampling_find(report, SEVERITY_WARNING, "RLIMIT_NOFILE", limit.rlim_max);
 	if (!finding)
 		return -ENOMEM;
 	report_i64(finding, "wanted", needed);
@@ -196,7 +200,7 @@ static int check_locked(const struct host *host, struct report *report)
 	if (host->options->recorder.running || may_sample(host) ||
 		!host_number(host, "/proc/sys/kernel/perf_event_mlock_kb", &kb) || kb >= 516)
 		return 0;
-	finding = find(report, SEVERITY_NOTICE, "kernel.perf_event_mlock_kb", kb);
+	finding = check_sampling_find(report, SEVERITY_NOTICE, "kernel.perf_event_mlock_kb", kb);
 	if (!finding)
 		return -ENOMEM;
 	report_line(&finding->lines,
@@ -208,7 +212,7 @@ static int check_locked(const struct host *host, struct report *report)
 }
 
 /* All that the checks above read but for the rate. */
-static int tell_unread(const struct host *host, struct report *report)
+static int check_sampling_tell_unread(const struct host *host, struct report *report)
 {
 	static const char *const paths[] = { "/proc/sys/kernel/perf_cpu_time_max_percent",
 		"/proc/sys/kernel/kptr_restrict", "/proc/sys/kernel/perf_event_paranoid",
@@ -240,7 +244,7 @@ int check_sampling(const struct host *host, struct report *report)
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(settings); i++)
 		r = settings[i](host, report);
 	if (r == 0)
-		r = tell_unread(host, report);
+		r = check_sampling_tell_unread(host, report);
 	return r < 0 ? r
 		     : report_checked(
 			       report, NAME, "%lld samples a second allowed", (long long)rate);

@@ -45,7 +45,8 @@ static bool is_looping(const struct host *host, const struct service *service)
 		       (service->starts.hour >= RESTARTS_MIN && !strchr(service->name, '/')));
 }
 
-static void describe(const struct host *host, const struct service *service, struct buffer *text)
+static void check_units_describe(
+	const struct host *host, const struct service *service, struct buffer *text)
 {
 	uint64_t uptime_ns = host->uptime_ns / NSEC_PER_SEC * NSEC_PER_SEC;
 	char count[COUNT_TEXT_SIZE], age[32];
@@ -81,7 +82,7 @@ static int put_service(
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 
-	describe(host, service, &text);
+	check_units_describe(host, service, &text);
 	if (buffer_failed(&text))
 		return -ENOMEM;
 	report_line(&finding->lines, "%s", (char *)text.data);

@@ -16,7 +16,7 @@
 static const char *const wanted[] = { "memory_cgroups/", "unit/", "containers/", "net/",
 	"vmstat/oom_kill" };
 
-static bool wants(void *context, const char *name)
+static bool history_wants(void *context, const char *name)
 {
 	(void)context;
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
@@ -26,7 +26,7 @@ static bool wants(void *context, const char *name)
 }
 
 /* A level that fell by half was purged, or the host was started again: what was before says nothing of how it rises. */
-static void begin_anew(struct host_figure *figure, const struct series_step *step)
+static void history_begin_anew(struct host_figure *figure, const struct series_step *step)
 {
 	if (step->unit != SERIES_LEVEL || step->value >= figure->recorded_last / 2)
 		return;
@@ -54,7 +54,7 @@ static int see_step(void *context, const struct series_step *step)
 		if (step->to_ns + HOUR_NS >= host->now_ns)
 			figure->grown_hour += grown;
 	}
-	begin_anew(figure, step);
+	history_begin_anew(figure, step);
 	figure->to_ns = step->to_ns;
 	figure->recorded_last = step->value;
 	if (!host->recorded_from_ns)
@@ -99,7 +99,7 @@ static int see_dying(struct host *host, const struct tape *tape, const struct ta
 }
 
 /* Those that were told together are of the same time; what was told later takes the place of all before. */
-static int see_tape(void *context, const struct tape *tape)
+static int history_see_tape(void *context, const struct tape *tape)
 {
 	struct host *host = context;
 	int r = 0;
@@ -152,9 +152,9 @@ int history_read(struct host *host, struct error *error)
 				.to_ns = host->now_ns },
 			.filter = &filter,
 		},
-		.wants = wants,
+		.wants = history_wants,
 		.see = see_step,
-		.see_tape = see_tape,
+		.see_tape = history_see_tape,
 		.context = host,
 		.progress = options->progress,
 		.progress_context = options->progress_context,

@@ -177,12 +177,12 @@ bool host_number(const struct host *host, const char *path, int64_t *ret_value)
 	       source_number(full, ret_value) == 0;
 }
 
-static int take_name(void *context, const char *name, uint32_t *ret_id)
+static int host_figures_take_name(void *context, const char *name, uint32_t *ret_id)
 {
 	return name_id(context, name, ret_id);
 }
 
-static int take_value(void *context, uint32_t id, int64_t value)
+static int host_figures_take_value(void *context, uint32_t id, int64_t value)
 {
 	struct host *host = context;
 	struct host_figure *figure = &host->figures.items[id];
@@ -224,7 +224,7 @@ static bool guard_source(void *context, const char *source)
 	return host_enter(context, what);
 }
 
-static void show_progress(const struct audit_options *options, uint64_t done_ns)
+static void host_figures_show_progress(const struct audit_options *options, uint64_t done_ns)
 {
 	if (options->progress)
 		options->progress(options->progress_context, MIN(done_ns, options->watch_ns),
@@ -235,7 +235,7 @@ static void show_progress(const struct audit_options *options, uint64_t done_ns)
  * All sources are read each second: second 0 is one in which the time of all has come. What starts and ends again between two looks is not
  * seen, so that there are as many of them as there can be.
  */
-static int watch(struct host *host, struct gauges *gauges)
+static int host_figures_watch(struct host *host, struct gauges *gauges)
 {
 	const struct audit_options *options = host->options;
 	uint64_t begin_ns = options->now_ns(options->context);
@@ -247,7 +247,7 @@ static int watch(struct host *host, struct gauges *gauges)
 		host->now_ns = MAX(options->now_ns(options->context), begin_ns + 1);
 		host->watched_ns = host->now_ns - begin_ns;
 		r = gauges_read(gauges, 0);
-		show_progress(options, host->watched_ns);
+		host_figures_show_progress(options, host->watched_ns);
 	}
 	return r;
 }
@@ -283,7 +283,7 @@ static void read_uptime(struct host *host)
 
 int host_watch(const struct audit_options *options, struct host *host)
 {
-	const struct gauges_sink sink = { take_name, take_value, host };
+	const struct gauges_sink sink = { host_figures_take_name, host_figures_take_value, host };
 	struct gauges *gauges;
 	int r;
 
@@ -293,7 +293,7 @@ int host_watch(const struct audit_options *options, struct host *host)
 	if (r < 0)
 		return r;
 	gauges_guard(gauges, guard_source, host);
-	r = watch(host, gauges);
+	r = host_figures_watch(host, gauges);
 	gauges_free(gauges);
 	if (host_enter(host, "mounts and uptime")) {
 		find_memory(host);

@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 
-static void finding_done(struct finding *finding)
+static void report_finding_done(struct finding *finding)
 {
 	buffer_done(&finding->title);
 	buffer_done(&finding->means);
@@ -24,7 +24,7 @@ static void finding_done(struct finding *finding)
 void report_done(struct report *report)
 {
 	for (size_t i = 0; i < report->findings.count; i++)
-		finding_done(&report->findings.items[i]);
+		report_finding_done(&report->findings.items[i]);
 	array_done(&report->findings);
 	array_done(&report->checks);
 }

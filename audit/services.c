@@ -36,7 +36,7 @@ static struct service *find_service(struct services *services, const char *name)
 	return &services->list.items[services->list.count - 1];
 }
 
-static void add_figures(const struct host *host, struct services *services)
+static void services_add_figures(const struct host *host, struct services *services)
 {
 	for (uint32_t id = 1; id < strings_count(&host->names); id++) {
 		const struct host_figure *figure = &host->figures.items[id];
@@ -53,7 +53,7 @@ static void add_figures(const struct host *host, struct services *services)
 	}
 }
 
-static bool ends_with(const char *text, const char *end)
+static bool services_ends_with(const char *text, const char *end)
 {
 	size_t size = strlen(text), end_size = strlen(end);
 
@@ -75,7 +75,7 @@ static void see_start(const struct host *host, struct services *services, struct
 }
 
 /* Units of other kinds than services are of interest where they start one: then it is meant to come and go. */
-static void see_link(
+static void services_see_link(
 	const struct host *host, struct services *services, int dir_fd, const char *link)
 {
 	static const char begin[] = "invocation:";
@@ -86,8 +86,8 @@ static void see_link(
 
 	if (strncmp(link, begin, strlen(begin)) != 0)
 		return;
-	starts = ends_with(name, ".timer") || ends_with(name, ".path");
-	if (!starts && !ends_with(name, ".service"))
+	starts = services_ends_with(name, ".timer") || services_ends_with(name, ".path");
+	if (!starts && !services_ends_with(name, ".service"))
 		return;
 	snprintf(unit, sizeof(unit), "%.*s.service", (int)(strrchr(name, '.') - name), name);
 	service = find_service(services, unit);
@@ -107,7 +107,7 @@ static void add_links(const struct host *host, struct services *services)
 		return;
 	dir = opendir(path);
 	for (int i = 0; dir && i < 16 * SERVICES_MAX && (entry = readdir(dir)); i++)
-		see_link(host, services, dirfd(dir), entry->d_name);
+		services_see_link(host, services, dirfd(dir), entry->d_name);
 	if (dir)
 		closedir(dir);
 }
@@ -139,7 +139,7 @@ static void ask_systemd(const struct host *host, struct services *services)
 		uint32_t count;
 		int r;
 
-		if (!ends_with(service->name, ".service") || strchr(service->name, '/') ||
+		if (!services_ends_with(service->name, ".service") || strchr(service->name, '/') ||
 			(!service->restarting && !service->starts.now && !service->starts.hour &&
 				service->age_ns >= YOUNG_NS))
 			continue;
@@ -155,7 +155,7 @@ static void ask_systemd(const struct host *host, struct services *services)
 
 int services_read(const struct host *host, struct services *services)
 {
-	add_figures(host, services);
+	services_add_figures(host, services);
 	add_links(host, services);
 	ask_systemd(host, services);
 	return 0;

@@ -42,15 +42,15 @@ struct call {
 	struct buffer body;
 };
 
-static void align(struct buffer *to, size_t unit)
+static void systemd_align(struct buffer *to, size_t unit)
 {
 	while (to->size % unit)
 		buffer_u8(to, 0);
 }
 
-static void put_string(struct buffer *to, const char *text)
+static void systemd_put_string(struct buffer *to, const char *text)
 {
-	align(to, 4);
+	systemd_align(to, 4);
 	buffer_u32(to, strlen(text));
 	buffer_text(to, text);
 	buffer_u8(to, 0);
@@ -63,19 +63,19 @@ static void put_signature(struct buffer *to, const char *types)
 	buffer_u8(to, 0);
 }
 
-static void put_field(struct buffer *to, enum field field, char type, const char *value)
+static void systemd_put_field(struct buffer *to, enum field field, char type, const char *value)
 {
 	const char types[] = { type, 0 };
 
 	if (!value)
 		return;
-	align(to, 8);
+	systemd_align(to, 8);
 	buffer_u8(to, field);
 	put_signature(to, types);
 	if (type == 'g')
 		put_signature(to, value);
 	else
-		put_string(to, value);
+		systemd_put_string(to, value);
 }
 
 static int write_all(int fd, const void *data, size_t size)
@@ -105,7 +105,7 @@ static int wait_for_bytes(const struct systemd *systemd)
 	return ready < 0 && errno != EINTR ? -errno : ready == 0 ? -ETIMEDOUT : 0;
 }
 
-static int read_all(const struct systemd *systemd, void *data, size_t size)
+static int systemd_read_all(const struct systemd *systemd, void *data, size_t size)
 {
 	while (size) {
 		int r = wait_for_bytes(systemd);
@@ -127,11 +127,11 @@ static int send_call(struct systemd *systemd, const struct call *call)
 {
 	_cleanup_(buffer_done) struct buffer message = { 0 }, fields = { 0 };
 
-	put_field(&fields, FIELD_PATH, 'o', call->path);
-	put_field(&fields, FIELD_INTERFACE, 's', call->interface);
-	put_field(&fields, FIELD_MEMBER, 's', call->member);
-	put_field(&fields, FIELD_TO, 's', call->to);
-	put_field(&fields, FIELD_TYPES, 'g', call->types);
+	systemd_put_field(&fields, FIELD_PATH, 'o', call->path);
+	systemd_put_field(&fields, FIELD_INTERFACE, 's', call->interface);
+	systemd_put_field(&fields, FIELD_MEMBER, 's', call->member);
+	systemd_put_field(&fields, FIELD_TO, 's', call->to);
+	systemd_put_field(&fields, FIELD_TYPES, 'g', call->types);
 	buffer_u8(&message, 'l');
 	buffer_u8(&message, TYPE_CALL);
 	buffer_u8(&message, 0);
@@ -140,7 +140,7 @@ static int send_call(struct systemd *systemd, const struct call *call)
 	buffer_u32(&message, ++systemd->serial);
 	buffer_u32(&message, fields.size);
 	buffer_bytes(&message, fields.data, fields.size);
-	align(&message, 8);
+	systemd_align(&message, 8);
 	buffer_bytes(&message, call->body.data, call->body.size);
 	if (buffer_failed(&message) || buffer_failed(&fields) || buffer_failed(&call->body))
 		return -ENOMEM;
@@ -154,7 +154,7 @@ static int read_message(struct systemd *systemd, struct buffer *body)
 	uint32_t body_size, fields_size;
 	struct reader reader;
 	uint64_t padded;
-	int r = read_all(systemd, header, sizeof(header));
+	int r = systemd_read_all(systemd, header, sizeof(header));
 
 	if (r < 0)
 		return r;
@@ -170,13 +170,13 @@ static int read_message(struct systemd *systemd, struct buffer *body)
 	at = buffer_room(body, padded + body_size);
 	if (!at)
 		return -ENOMEM;
-	r = read_all(systemd, at, padded + body_size);
+	r = systemd_read_all(systemd, at, padded + body_size);
 	memmove(at, at + padded, body_size);
 	body->size = body_size;
 	return r < 0 ? r : header[1];
 }
 
-static int ask(struct systemd *systemd, const struct call *call, struct buffer *body)
+static int systemd_ask(struct systemd *systemd, const struct call *call, struct buffer *body)
 {
 	int r = send_call(systemd, call);
 
@@ -193,7 +193,7 @@ static int ask(struct systemd *systemd, const struct call *call, struct buffer *
 }
 
 /* A NUL, who we are, and the server's "OK ...". */
-static int introduce(const struct systemd *systemd)
+static int systemd_introduce(const struct systemd *systemd)
 {
 	char hello[64], digits[16], answer[256];
 	size_t size = 0;
@@ -206,7 +206,7 @@ static int introduce(const struct systemd *systemd)
 	size += snprintf(hello + size, sizeof(hello) - size, "\r\n");
 	r = write_all(systemd->fd, hello, size);
 	for (size = 0; r == 0 && size < sizeof(answer) - 1; size++) {
-		r = read_all(systemd, answer + size, 1);
+		r = systemd_read_all(systemd, answer + size, 1);
 		if (r == 0 && answer[size] == '\n')
 			break;
 	}
@@ -233,7 +233,7 @@ static int connect_to(struct systemd *systemd, const char *root, const char *pat
 		connect(systemd->fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
 		r = -errno;
 	if (r == 0)
-		r = introduce(systemd);
+		r = systemd_introduce(systemd);
 	if (r < 0) {
 		close(systemd->fd);
 		systemd->fd = -1;
@@ -242,7 +242,7 @@ static int connect_to(struct systemd *systemd, const char *root, const char *pat
 }
 
 /* On the bus that all share one has to say hello. */
-static int greet(struct systemd *systemd)
+static int systemd_greet(struct systemd *systemd)
 {
 	const struct call call = { .to = "org.freedesktop.DBus",
 		.path = "/org/freedesktop/DBus",
@@ -250,7 +250,7 @@ static int greet(struct systemd *systemd)
 		.member = "Hello" };
 	_cleanup_(buffer_done) struct buffer body = { 0 };
 
-	return ask(systemd, &call, &body);
+	return systemd_ask(systemd, &call, &body);
 }
 
 int systemd_open(const char *root, struct systemd **ret_systemd)
@@ -266,7 +266,7 @@ int systemd_open(const char *root, struct systemd **ret_systemd)
 	if (r < 0) {
 		r = connect_to(systemd, root, "/run/dbus/system_bus_socket");
 		if (r == 0)
-			r = greet(systemd);
+			r = systemd_greet(systemd);
 	}
 	if (r == 0)
 		*ret_systemd = take_ptr(systemd);
@@ -288,7 +288,7 @@ static void skip_to(struct reader *reader, size_t unit)
 }
 
 /* NULL when it is none. */
-static const char *take_string(struct reader *reader)
+static const char *systemd_take_string(struct reader *reader)
 {
 	const char *text;
 	uint32_t size;
@@ -322,11 +322,11 @@ int systemd_parse_units(const void *body, size_t size,
 	while (r == 0 && array_size && reader_left(&reader)) {
 		skip_to(&reader, 8);
 		for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-			texts[i] = take_string(&reader);
+			texts[i] = systemd_take_string(&reader);
 		skip_to(&reader, 4);
 		reader_u32(&reader);
-		take_string(&reader);
-		take_string(&reader);
+		systemd_take_string(&reader);
+		systemd_take_string(&reader);
 		if (reader_failed(&reader))
 			return -EBADMSG;
 		r = see(context, texts[0], texts[3], texts[4]);
@@ -367,10 +367,10 @@ int systemd_each_troubled(struct systemd *systemd,
 	int r;
 
 	for (size_t i = 0; i < ARRAY_SIZE(states); i++)
-		put_string(&list, states[i]);
+		systemd_put_string(&list, states[i]);
 	buffer_u32(&call.body, list.size);
 	buffer_bytes(&call.body, list.data, list.size);
-	r = buffer_failed(&list) ? -ENOMEM : ask(systemd, &call, &body);
+	r = buffer_failed(&list) ? -ENOMEM : systemd_ask(systemd, &call, &body);
 	buffer_done(&call.body);
 	return r < 0 ? r : systemd_parse_units(body.data, body.size, see, context);
 }
@@ -398,9 +398,9 @@ int systemd_restarts(struct systemd *systemd, const char *unit, uint32_t *ret_co
 
 	put_unit_path(&path, unit);
 	call.path = (const char *)path.data;
-	put_string(&call.body, SYSTEMD_NAME ".Service");
-	put_string(&call.body, "NRestarts");
-	r = buffer_failed(&path) ? -ENOMEM : ask(systemd, &call, &body);
+	systemd_put_string(&call.body, SYSTEMD_NAME ".Service");
+	systemd_put_string(&call.body, "NRestarts");
+	r = buffer_failed(&path) ? -ENOMEM : systemd_ask(systemd, &call, &body);
 	buffer_done(&call.body);
 	return r < 0 ? r : systemd_parse_number(body.data, body.size, ret_count);
 }
