@@ -70,7 +70,7 @@ int duration_parse(const char *text, uint64_t *ret_ns)
 }
 
 /* To the nearest of what is shown below a minute, of seconds above it; what rounding fills up shows as the larger unit. */
-static uint64_t rounded(uint64_t ns)
+static uint64_t clock_rounded(uint64_t ns)
 {
 	uint64_t unit = NSEC_PER_SEC;
 
@@ -87,7 +87,7 @@ const char *duration_format(uint64_t ns, char *text, size_t size)
 {
 	uint64_t seconds;
 
-	ns = rounded(ns);
+	ns = clock_rounded(ns);
 	seconds = ns / NSEC_PER_SEC;
 	if (ns < NSEC_PER_MSEC)
 		snprintf(text, size, "%llu us", (unsigned long long)(ns / 1000));

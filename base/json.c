@@ -9,7 +9,7 @@
 #define REPLACEMENT 0xfffd
 
 /* A value follows another one, unless it is the first of its object or array, or belongs to a key, or begins a line. */
-static void comma(struct buffer *out)
+static void json_comma(struct buffer *out)
 {
 	uint8_t last = out->size ? out->data[out->size - 1] : '\n';
 
@@ -19,7 +19,7 @@ static void comma(struct buffer *out)
 
 void json_open(struct buffer *out, char bracket)
 {
-	comma(out);
+	json_comma(out);
 	buffer_u8(out, bracket);
 }
 
@@ -56,7 +56,7 @@ static void put_escaped(struct buffer *out, const char *text, size_t size)
 
 void json_text(struct buffer *out, const char *text, size_t size)
 {
-	comma(out);
+	json_comma(out);
 	buffer_u8(out, '"');
 	put_escaped(out, text, size);
 	buffer_u8(out, '"');
@@ -75,31 +75,31 @@ void json_key(struct buffer *out, const char *key)
 
 void json_u64(struct buffer *out, uint64_t value)
 {
-	comma(out);
+	json_comma(out);
 	buffer_printf(out, "%llu", (unsigned long long)value);
 }
 
 void json_i64(struct buffer *out, int64_t value)
 {
-	comma(out);
+	json_comma(out);
 	buffer_printf(out, "%lld", (long long)value);
 }
 
 void json_bool(struct buffer *out, bool value)
 {
-	comma(out);
+	json_comma(out);
 	buffer_text(out, value ? "true" : "false");
 }
 
 void json_null(struct buffer *out)
 {
-	comma(out);
+	json_comma(out);
 	buffer_text(out, "null");
 }
 
 void json_nano(struct buffer *out, uint64_t value)
 {
-	comma(out);
+	json_comma(out);
 	buffer_printf(out, "%llu", (unsigned long long)(value / 1000000000));
 	value %= 1000000000;
 	if (!value)
@@ -143,7 +143,7 @@ static void skip_blanks(struct json_reader *reader)
 		reader->at++;
 }
 
-static int take_bracket(struct json_reader *reader, struct json_token *token)
+static int json_take_bracket(struct json_reader *reader, struct json_token *token)
 {
 	bool array = *reader->at == '[' || *reader->at == ']';
 
@@ -167,7 +167,7 @@ static int take_bracket(struct json_reader *reader, struct json_token *token)
 }
 
 /* A string where a key must stand is one when a colon follows. */
-static int take_string(struct json_reader *reader, struct json_token *token)
+static int json_take_string(struct json_reader *reader, struct json_token *token)
 {
 	const char *at = reader->at + 1;
 
@@ -189,7 +189,7 @@ static int take_string(struct json_reader *reader, struct json_token *token)
 	return 1;
 }
 
-static int take_other(struct json_reader *reader, struct json_token *token)
+static int json_take_other(struct json_reader *reader, struct json_token *token)
 {
 	const char *at = reader->at;
 
@@ -216,9 +216,10 @@ int json_next(struct json_reader *reader, struct json_token *ret_token)
 	if (reader->at == reader->end)
 		return 0;
 	if (strchr("{}[]", *reader->at) && *reader->at)
-		r = take_bracket(reader, &token);
+		r = json_take_bracket(reader, &token);
 	else
-		r = *reader->at == '"' ? take_string(reader, &token) : take_other(reader, &token);
+		r = *reader->at == '"' ? json_take_string(reader, &token)
+				       : json_take_other(reader, &token);
 	if (r == 1)
 		*ret_token = token;
 	return r;

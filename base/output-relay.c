@@ -75,7 +75,7 @@ void relays_begin(struct output_relay relays[RELAYS])
 }
 
 /* False when there is no more, or nobody wants it: who writes is told so as we were. */
-static bool take(const struct output_relay *relay)
+static bool output_relay_take(const struct output_relay *relay)
 {
 	char bytes[65536];
 	ssize_t size;
@@ -89,7 +89,7 @@ static bool take(const struct output_relay *relay)
 void relays_take(struct output_relay relays[RELAYS])
 {
 	for (int i = 0; i < RELAYS; i++)
-		if (relays[i].from >= 0 && !take(&relays[i]))
+		if (relays[i].from >= 0 && !output_relay_take(&relays[i]))
 			close_end(&relays[i].from);
 }
 

@@ -61,7 +61,8 @@ static bool is_waiting(pid_t pid)
 	return !name_end || !name_end[1] || !strchr("RTt", name_end[2]);
 }
 
-static bool hangs(pid_t pid, const struct watchdog_child *patience, uint64_t limit_ns)
+static bool watchdog_child_hangs(
+	pid_t pid, const struct watchdog_child *patience, uint64_t limit_ns)
 {
 	uint64_t since_ns = patience->since_ns, now = clock_ns(CLOCK_MONOTONIC);
 
@@ -82,7 +83,7 @@ static void do_work(
 }
 
 /* Its pipe ends with it. 0, or -ETIMEDOUT. What it wrote until then is handed on. */
-static int watch(pid_t pid, int fd, struct output_relay relays[RELAYS],
+static int watchdog_child_watch(pid_t pid, int fd, struct output_relay relays[RELAYS],
 	const struct watchdog_child *patience, uint64_t limit_ns)
 {
 	struct pollfd waits[1 + RELAYS] = { { .fd = fd } };
@@ -93,14 +94,14 @@ static int watch(pid_t pid, int fd, struct output_relay relays[RELAYS],
 			waits[1 + i] = (struct pollfd){ .fd = relays[i].from, .events = POLLIN };
 		if (poll(waits, ARRAY_SIZE(waits), LOOK_MS) > 0 && waits[0].revents)
 			r = 0;
-		else if (hangs(pid, patience, limit_ns))
+		else if (watchdog_child_hangs(pid, patience, limit_ns))
 			r = -ETIMEDOUT;
 		relays_take(relays);
 	}
 	return r;
 }
 
-static int wait_for(pid_t pid)
+static int watchdog_child_wait_for(pid_t pid)
 {
 	int status;
 
@@ -115,8 +116,9 @@ static int wait_for(pid_t pid)
 	return -EINTR;
 }
 
-static int start(const struct watchdog_child_work *work, struct watchdog_child *patience,
-	struct output_relay relays[RELAYS], int keep, pid_t *ret_pid)
+static int watchdog_child_start(const struct watchdog_child_work *work,
+	struct watchdog_child *patience, struct output_relay relays[RELAYS], int keep,
+	pid_t *ret_pid)
 {
 	pid_t parent = getpid();
 
@@ -145,13 +147,13 @@ static int run_once(const struct watchdog_child_work *work, struct watchdog_chil
 		return -errno;
 	reads = fds[0];
 	writes = fds[1];
-	r = start(work, patience, relays, writes, &pid);
+	r = watchdog_child_start(work, patience, relays, writes, &pid);
 	if (r < 0)
 		return r;
 	close(take_fd(writes));
-	r = watch(pid, reads, relays, patience, work->limit_ns);
+	r = watchdog_child_watch(pid, reads, relays, patience, work->limit_ns);
 	if (r == 0)
-		return wait_for(pid);
+		return watchdog_child_wait_for(pid);
 	kill(pid, SIGKILL);
 	memcpy(patience->hung[patience->hung_count++], patience->what, sizeof(patience->what));
 	work->gave_up(work->context, patience->what);
