@@ -102,7 +102,7 @@ static const struct command *find_command(const char *name)
 }
 
 /* One line, with the nearest name where there is one. */
-static int unknown(const struct command *command, const char *what, const char *dashes,
+static int main_unknown(const struct command *command, const char *what, const char *dashes,
 	const struct did_you_mean *nearest)
 {
 	if (nearest->best)
@@ -119,7 +119,7 @@ static int unknown_command(const char *name)
 	did_you_mean_init(&nearest, name);
 	for (size_t i = 0; commands[i]; i++)
 		did_you_mean_offer(&nearest, commands[i]->name);
-	return unknown(NULL, "command", "", &nearest);
+	return main_unknown(NULL, "command", "", &nearest);
 }
 
 static int unknown_option(const struct command *command, const char *name)
@@ -131,11 +131,11 @@ static int unknown_option(const struct command *command, const char *name)
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
 		for (const struct option *option = tables[i]; option && option->name; option++)
 			did_you_mean_offer(&nearest, option->name);
-	return unknown(command, "option", "--", &nearest);
+	return main_unknown(command, "option", "--", &nearest);
 }
 
 /* By its long name of size letters, or by its letter when name is NULL. */
-static const struct option *find_option(
+static const struct option *main_find_option(
 	const struct command *command, const char *name, size_t size, char letter)
 {
 	const struct option *tables[] = { command ? command->options : NULL, global_options };
@@ -174,27 +174,27 @@ static int parse_value(
 	return take_option(invocation, option, rest);
 }
 
-static int parse_option(struct invocation *invocation, const char *word, char ***words)
+static int main_parse_option(struct invocation *invocation, const char *word, char ***words)
 {
 	const struct option *option;
 	size_t size;
 
 	if (word[1] != '-') {
-		option = find_option(invocation->command, NULL, 0, word[1]);
+		option = main_find_option(invocation->command, NULL, 0, word[1]);
 		if (!option)
-			return unknown(invocation->command, "option", "",
+			return main_unknown(invocation->command, "option", "",
 				&(struct did_you_mean){ .text = word });
 		return parse_value(invocation, option, word[2] ? word + 2 : NULL, words);
 	}
 	word += 2;
 	size = strcspn(word, "=");
-	option = find_option(invocation->command, word, size, 0);
+	option = main_find_option(invocation->command, word, size, 0);
 	if (!option)
 		return unknown_option(invocation->command, word);
 	return parse_value(invocation, option, word[size] ? word + size + 1 : NULL, words);
 }
 
-static int parse(struct invocation *invocation, char **words)
+static int main_parse(struct invocation *invocation, char **words)
 {
 	bool options = true; /* up to a word that is -- */
 	int r = EXIT_DONE;
@@ -205,7 +205,7 @@ static int parse(struct invocation *invocation, char **words)
 		if (options && strcmp(word, "--") == 0) {
 			options = false;
 		} else if (options && word[0] == '-' && word[1]) {
-			r = parse_option(invocation, word, &words);
+			r = main_parse_option(invocation, word, &words);
 		} else if (!invocation->command) {
 			invocation->command = find_command(word);
 			if (!invocation->command)
@@ -266,7 +266,7 @@ static void check_time_zone(const struct invocation *invocation)
 			zone);
 }
 
-static int run(struct invocation *invocation)
+static int main_run(struct invocation *invocation)
 {
 	struct conf settings = { 0 };
 	int r = load_settings(invocation, &settings);
@@ -315,7 +315,7 @@ int main(int argc, char **argv)
 	signal(SIGXFSZ, SIG_IGN);
 	tzset();
 	program_name_set(argv[0]);
-	r = parse(&invocation, argv + 1);
+	r = main_parse(&invocation, argv + 1);
 	if (r != EXIT_DONE)
 		return r;
 	if (option_given(&invocation, "version")) {
@@ -328,5 +328,5 @@ int main(int argc, char **argv)
 	}
 	if (!invocation.command)
 		return usage_error("which command? See 'perftape --help'");
-	return close_output(run(&invocation));
+	return close_output(main_run(&invocation));
 }

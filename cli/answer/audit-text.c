@@ -125,7 +125,7 @@ void audit_put_text(
 	put_checks(report, terminal, text);
 }
 
-static void put_string(struct buffer *json, const char *key, const struct buffer *value)
+static void audit_text_put_string(struct buffer *json, const char *key, const struct buffer *value)
 {
 	json_key(json, key);
 	json_string(json, (const char *)value->data);
@@ -154,13 +154,13 @@ static void put_finding_json(const struct finding *finding, struct buffer *json)
 	json_string(json, finding->kind);
 	json_key(json, "severity");
 	json_string(json, severities[finding->severity]);
-	put_string(json, "title", &finding->title);
-	put_string(json, "means", &finding->means);
+	audit_text_put_string(json, "title", &finding->title);
+	audit_text_put_string(json, "means", &finding->means);
 	json_key(json, "numbers");
 	buffer_text(json, (const char *)finding->numbers.data);
 	put_strings(json, "said", &finding->lines);
 	put_strings(json, "confirm", &finding->confirm);
-	put_string(json, "fix", &finding->fix);
+	audit_text_put_string(json, "fix", &finding->fix);
 	json_close(json, '}');
 }
 

@@ -196,7 +196,7 @@ static const struct coverage_gap *all_offline(
 	return NULL;
 }
 
-static const char *plural(const char *cpus)
+static const char *coverage_line_plural(const char *cpus)
 {
 	return strpbrk(cpus, ",-") ? "s" : "";
 }
@@ -220,9 +220,9 @@ int coverage_line_nothing(const struct invocation *invocation, struct store_read
 	else if (coverage->left_out_all && coverage->covered_ns)
 		fprintf(stderr,
 			"perftape: CPU%s %s %s not recorded in that window, only CPU%s %s\n",
-			plural(coverage->left_out), coverage->left_out,
-			*plural(coverage->left_out) ? "were" : "was", plural(coverage->recorded),
-			coverage->recorded);
+			coverage_line_plural(coverage->left_out), coverage->left_out,
+			*coverage_line_plural(coverage->left_out) ? "were" : "was",
+			coverage_line_plural(coverage->recorded), coverage->recorded);
 	else if (lost)
 		fprintf(stderr,
 			"perftape: no sample that passes is left of that window: %s%llu of it were "

@@ -38,7 +38,7 @@ static void number_text(bool known, uint64_t number, char text[24])
 
 /* "0000:20:03.0 eth0", or the task where nothing names a device */
 /* As it may stand on a terminal: a process's name, and a mark, may be anything. */
-static char legible(char byte)
+static char episode_table_legible(char byte)
 {
 	return (uint8_t)byte < 0x20 || byte == 0x7f ? '?' : byte;
 }
@@ -53,7 +53,7 @@ static void where_text(const struct episode *episode, char where[112])
 				 : UNKNOWN,
 		named ? " " : "", named ? episode->ifname : "");
 	for (; *where; where++)
-		*where = legible(*where);
+		*where = episode_table_legible(*where);
 }
 
 struct cells {
@@ -79,7 +79,7 @@ static int where_width(const struct episode_table *table)
 	return table->width > NARROW_WIDTH + 12 ? (int)table->width - NARROW_WIDTH : 12;
 }
 
-static void put_head(struct episode_table *table)
+static void episode_table_put_head(struct episode_table *table)
 {
 	const char *first = table->by_line ? "line" : "id";
 	const char *last = table->with_text ? "covered  line" : "covered";
@@ -96,7 +96,7 @@ static void put_head(struct episode_table *table)
 }
 
 /* "2025-03-12T07:41:09.123Z" as "03-12 07:41:09"; an uptime as it is. */
-static const char *short_time(char time[TIME_TEXT_SIZE])
+static const char *episode_table_short_time(char time[TIME_TEXT_SIZE])
 {
 	if (strlen(time) < 19 || time[10] != 'T')
 		return time;
@@ -124,11 +124,12 @@ static void put_narrow(struct episode_table *table, const struct episode *episod
 
 	fit_where(cells->where, width);
 	buffer_printf(&table->out, "%5s  %-14s  %-20s  %-*.*s  %6s %4s %s", cells->id,
-		time == cells->time ? short_time(cells->time) : time, episode->kind->name, width,
-		width, cells->where, cells->stall, cells->cpu, covered_name(covered));
+		time == cells->time ? episode_table_short_time(cells->time) : time,
+		episode->kind->name, width, width, cells->where, cells->stall, cells->cpu,
+		covered_name(covered));
 }
 
-static void put_row(
+static void episode_table_put_row(
 	struct episode_table *table, const struct episode *episode, enum covered covered)
 {
 	uint64_t number = table->by_line ? episode->line_number : episode->id;
@@ -136,7 +137,7 @@ static void put_row(
 	const char *time;
 
 	if (!table->rows++)
-		put_head(table);
+		episode_table_put_head(table);
 	if (episode->stall_ns)
 		duration_format(episode->stall_ns, cells.stall, sizeof(cells.stall));
 	where_text(episode, cells.where);
@@ -158,14 +159,14 @@ static void put_row(
 void episode_table_row(
 	struct episode_table *table, const struct episode *episode, enum covered covered)
 {
-	put_row(table, episode, covered);
+	episode_table_put_row(table, episode, covered);
 	buffer_u8(&table->out, '\n');
 }
 
-static void put_line(struct buffer *out, const char *text, size_t size)
+static void episode_table_put_line(struct buffer *out, const char *text, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
-		buffer_u8(out, legible(text[i]));
+		buffer_u8(out, episode_table_legible(text[i]));
 }
 
 void episode_table_incident(
@@ -178,9 +179,9 @@ void episode_table_incident(
 		table->out.failed = true;
 		return;
 	}
-	put_row(table, &alone.list.items[0], covered);
+	episode_table_put_row(table, &alone.list.items[0], covered);
 	buffer_printf(&table->out, "%*s", 9 - (int)strlen(covered_name(covered)), "");
-	put_line(&table->out, incident->line, incident->line_size);
+	episode_table_put_line(&table->out, incident->line, incident->line_size);
 	buffer_u8(&table->out, '\n');
 	episodes_done(&alone);
 }

@@ -80,7 +80,7 @@ static int add_group(struct unknown *unknown, const char *name)
 }
 
 /* Takes none. */
-static bool offer(void *context, const char *name)
+static bool gauges_rest_offer(void *context, const char *name)
 {
 	struct unknown *unknown = context;
 	size_t size = strlen(name) - series_suffix(name);
@@ -113,7 +113,7 @@ static const char *find_near(const struct unknown *unknown)
 }
 
 /* A name that is a part of others is meant to be those. */
-static bool is_part(const struct unknown *unknown)
+static bool gauges_rest_is_part(const struct unknown *unknown)
 {
 	for (uint32_t id = 1; id < strings_count(&unknown->names); id++)
 		if (strstr(strings_at(&unknown->names, id), unknown->glob))
@@ -121,12 +121,12 @@ static bool is_part(const struct unknown *unknown)
 	return false;
 }
 
-static void describe(const struct unknown *unknown, struct buffer *text)
+static void gauges_rest_describe(const struct unknown *unknown, struct buffer *text)
 {
 	const char *near = find_near(unknown), *before = "; there are ";
 
 	buffer_printf(text, "no figure of that window is called '%s'", unknown->glob);
-	if (is_part(unknown))
+	if (gauges_rest_is_part(unknown))
 		buffer_printf(text, ", but it is a part of some: --name '*%s*'", unknown->glob);
 	else if (*near)
 		buffer_printf(text, ", perhaps '%s'", near);
@@ -143,7 +143,7 @@ int gauges_put_unknown(struct store_reader *reader, const struct question *quest
 	struct unknown unknown = { .glob = glob };
 	const struct series_options options = {
 		.question = *question,
-		.wants = offer,
+		.wants = gauges_rest_offer,
 		.see = see_none,
 		.context = &unknown,
 	};
@@ -154,7 +154,7 @@ int gauges_put_unknown(struct store_reader *reader, const struct question *quest
 	if (r == 0)
 		r = unknown.failed;
 	if (r == 0)
-		describe(&unknown, text);
+		gauges_rest_describe(&unknown, text);
 	if (r == 0 && buffer_failed(text))
 		r = -ENOMEM;
 	array_done(&coverage.gaps);

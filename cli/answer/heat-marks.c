@@ -42,8 +42,8 @@ static int keep_text(const struct book *book, const struct book_row *row, struct
 	return 0;
 }
 
-static int add_row(struct heat_marks *marks, const struct book *book, const struct book_row *row,
-	size_t *number)
+static int heat_marks_add_row(struct heat_marks *marks, const struct book *book,
+	const struct book_row *row, size_t *number)
 {
 	struct heat_marks_extent *extent;
 
@@ -89,7 +89,7 @@ int heat_marks_make(
 		const struct book_row *row = &book->rows.items[i];
 
 		if (row->time_ns >= window->from_ns && row->time_ns < window->to_ns)
-			r = add_row(ret_marks, book, row, &numbers[row->episode]);
+			r = heat_marks_add_row(ret_marks, book, row, &numbers[row->episode]);
 	}
 	for (size_t i = 0; r == 0 && i < ret_marks->list.count; i++)
 		r = tell_extent(&ret_marks->list.items[i], &ret_marks->extents.items[i]);

@@ -73,7 +73,7 @@ int recorder_text_read(const struct store_reader *reader, int pid, struct record
 	return r == -ENOMEM ? r : 0;
 }
 
-static double percent(uint64_t part, uint64_t whole)
+static double recorder_text_percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * part / whole : 0;
 }
@@ -273,16 +273,16 @@ static void print_costs(const struct recorder_progress *progress)
 
 	if (progress->recent_ns)
 		printf("own CPU    %.2f %% of one CPU lately, %.2f %% since it runs\n",
-			percent(progress->recent_cpu_ns, progress->recent_ns),
-			percent(progress->cpu_ns, progress->elapsed_ns));
+			recorder_text_percent(progress->recent_cpu_ns, progress->recent_ns),
+			recorder_text_percent(progress->cpu_ns, progress->elapsed_ns));
 	else if (progress->cpu_ns)
 		printf("own CPU    %.2f %% of one CPU since it runs\n",
-			percent(progress->cpu_ns, progress->elapsed_ns));
+			recorder_text_percent(progress->cpu_ns, progress->elapsed_ns));
 	if (progress->sampling_ns)
 		printf("sampling   about %.2f %% of one CPU in the kernel: %.1f us a sample, "
 		       "estimated from a "
 		       "trial on this host at the start\n",
-			percent(samples * progress->sampling_ns, span_ns),
+			recorder_text_percent(samples * progress->sampling_ns, span_ns),
 			progress->sampling_ns / 1e3);
 	if (progress->memory_bytes)
 		printf("memory     %s, %s with files, and %s of rings\n",
@@ -302,7 +302,7 @@ static void print_sources(const struct recorder_progress *progress)
 	for (size_t i = 0; i < progress->source_count; i++)
 		cpu_ns += progress->sources[i].cpu_ns;
 	printf("figures    of the host: %.4f %% of one CPU, the kernel's part included\n",
-		percent(cpu_ns, progress->elapsed_ns));
+		recorder_text_percent(cpu_ns, progress->elapsed_ns));
 	for (size_t i = 0; i < progress->source_count; i++) {
 		const struct progress_source *source = &progress->sources[i];
 
@@ -310,7 +310,7 @@ static void print_sources(const struct recorder_progress *progress)
 			printf("           %-15s not to be had here\n", source->name);
 		else if (source->reads)
 			printf("           %-15s %.4f %%, %llu reads, at most %s%s\n", source->name,
-				percent(source->cpu_ns, progress->elapsed_ns),
+				recorder_text_percent(source->cpu_ns, progress->elapsed_ns),
 				(unsigned long long)source->reads,
 				duration_format(source->longest_ns, longest, sizeof(longest)),
 				source->failures ? ", some failed" : "");
@@ -323,8 +323,8 @@ static void print_rings(const struct recorder_progress *progress)
 
 	printf("rings      two of %s a CPU, at most %.0f %% full (names: %.0f %%)",
 		size_format(progress->ring_bytes, bytes, sizeof(bytes)),
-		percent(progress->ring_peak_bytes, progress->ring_bytes),
-		percent(progress->sideband_peak_bytes, progress->ring_bytes));
+		recorder_text_percent(progress->ring_peak_bytes, progress->ring_bytes),
+		recorder_text_percent(progress->sideband_peak_bytes, progress->ring_bytes));
 	if (progress->rides_out_ns)
 		printf("; of a busy CPU they hold %s, if nothing drains them, and %s of the "
 		       "deepest stacks",

@@ -59,7 +59,7 @@ static void wait_ns(void *context, uint64_t ns)
 		;
 }
 
-static int parse(const struct invocation *invocation, struct audit_options *ret_options)
+static int audit_parse(const struct invocation *invocation, struct audit_options *ret_options)
 {
 	const char *duration = option_value(invocation, "duration"),
 		   *root = option_value(invocation, "root");
@@ -151,7 +151,7 @@ static bool any_checked(const struct report *report)
 	return false;
 }
 
-static int print(const struct audit *audit)
+static int audit_print(const struct audit *audit)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 	struct terminal terminal;
@@ -191,15 +191,15 @@ static int run_audit(struct audit *audit)
 		option_given(audit->invocation, "quiet"));
 	r = audit_run(&audit->options, &audit->report, &error);
 	progress_line_end(&audit->progress);
-	return r < 0 ? fail(r, &error) : print(audit);
+	return r < 0 ? fail(r, &error) : audit_print(audit);
 }
 
-static bool enter(void *context, const char *what)
+static bool audit_enter(void *context, const char *what)
 {
 	return watchdog_child_enter(((struct audit *)context)->patience, what);
 }
 
-static int work(void *context, struct watchdog_child *patience)
+static int audit_work(void *context, struct watchdog_child *patience)
 {
 	struct audit *audit = context;
 	int r;
@@ -219,18 +219,18 @@ static void gave_up(void *context, const char *what)
 	say(audit->invocation, "reading %s does not come back: beginning anew without", what);
 }
 
-static int run(const struct invocation *invocation)
+static int audit_run_here(const struct invocation *invocation)
 {
 	struct audit audit = { .invocation = invocation };
 	const struct watchdog_child_work patience = { .limit_ns = AUDIT_PATIENCE_S * NSEC_PER_SEC,
-		.work = work,
+		.work = audit_work,
 		.gave_up = gave_up,
 		.context = &audit };
 	struct error error;
-	int r = parse(invocation, &audit.options);
+	int r = audit_parse(invocation, &audit.options);
 
 	audit.options.context = &audit;
-	audit.options.enter = enter;
+	audit.options.enter = audit_enter;
 	if (r == EXIT_DONE)
 		r = watchdog_child_run(&patience);
 	if (r >= 0)
@@ -244,5 +244,5 @@ const struct command command_audit = {
 	.summary = "Say what is wrong with this host now, and how to confirm and mend it",
 	.about = about,
 	.options = options,
-	.run = run,
+	.run = audit_run_here,
 };

@@ -30,7 +30,7 @@ static const char about[] =
 	"goes back, the arrow keys walk. Colours tell the kernel, programs, Go and JIT "
 	"apart.\n\n" WINDOW_ABOUT;
 
-static int parse_share(const char *text, double *ret_share)
+static int flamegraph_parse_share(const char *text, double *ret_share)
 {
 	char *end;
 	double percent = strtod(text, &end);
@@ -44,7 +44,7 @@ static int parse_share(const char *text, double *ret_share)
 }
 
 /* As the picture says it: who only wants to see whether a function is there has to know. */
-static void say_left_out(const struct invocation *invocation, const struct flame *flame)
+static void flamegraph_say_left_out(const struct invocation *invocation, const struct flame *flame)
 {
 	char frames[96];
 
@@ -81,14 +81,14 @@ static int write_graph(const struct invocation *invocation, const struct query_a
 		r = output_open(&output, option_value(invocation, "output"), &error);
 	if (r < 0)
 		return fail(r, &error);
-	say_left_out(invocation, &flame);
+	flamegraph_say_left_out(invocation, &flame);
 	r = flamegraph_write(&(struct flamegraph){ &flame, title ? title : "CPU stacks",
 				     (const char *)head.data },
 		&output);
 	return coverage_line_commit(invocation, &output, r, &fold->coverage);
 }
 
-static int answer(
+static int flamegraph_answer(
 	const struct invocation *invocation, const struct query_args *asked, double min_share)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
@@ -104,7 +104,7 @@ static int answer(
 	return r == EXIT_DONE ? write_graph(invocation, asked, min_share, &fold) : r;
 }
 
-static int run(const struct invocation *invocation)
+static int flamegraph_run(const struct invocation *invocation)
 {
 	const char *share = option_value(invocation, "min-share");
 	struct query_args asked = { 0 };
@@ -112,9 +112,9 @@ static int run(const struct invocation *invocation)
 	int r = query_args_parse(invocation, &asked);
 
 	if (r == EXIT_DONE && share)
-		r = parse_share(share, &min_share);
+		r = flamegraph_parse_share(share, &min_share);
 	if (r == EXIT_DONE)
-		r = answer(invocation, &asked, min_share);
+		r = flamegraph_answer(invocation, &asked, min_share);
 	query_args_done(&asked);
 	return r;
 }
@@ -124,5 +124,5 @@ const struct command command_flamegraph = {
 	.summary = "Draw the stacks of a window as a flame graph in one SVG file",
 	.about = about,
 	.options = options,
-	.run = run,
+	.run = flamegraph_run,
 };

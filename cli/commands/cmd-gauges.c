@@ -57,7 +57,7 @@ struct gauges_answer {
 	struct buffer text; /* lines */
 };
 
-static void answer_done(struct gauges_answer *answer)
+static void gauges_answer_done(struct gauges_answer *answer)
 {
 	gauge_rows_done(&answer->figures);
 	gauges_onces_done(&answer->onces);
@@ -76,7 +76,7 @@ static int see_for_table(void *context, const struct series_step *step)
 	return step->has_figure ? gauge_rows_add(&answer->figures, step) : 0;
 }
 
-static int flush(struct gauges_answer *answer)
+static int gauges_flush(struct gauges_answer *answer)
 {
 	int r = screen_print(&answer->text);
 
@@ -107,7 +107,7 @@ static int see_for_json(void *context, const struct series_step *step)
 		buffer_printf(text, ",\"figure\":%.6g,\"unit\":\"%s\"", figure_of(step),
 			units[step->unit]);
 	buffer_text(text, "}\n");
-	return text->size > FLUSH_SIZE ? flush(answer) : 0;
+	return text->size > FLUSH_SIZE ? gauges_flush(answer) : 0;
 }
 
 /* Quoted where it has to be. */
@@ -143,7 +143,7 @@ static int see_for_csv(void *context, const struct series_step *step)
 	else
 		buffer_u8(text, ',');
 	buffer_u8(text, '\n');
-	return text->size > FLUSH_SIZE ? flush(answer) : 0;
+	return text->size > FLUSH_SIZE ? gauges_flush(answer) : 0;
 }
 
 static bool is_which_cpu(const char *name)
@@ -152,7 +152,7 @@ static bool is_which_cpu(const char *name)
 }
 
 /* Was it asked for by this very name? */
-static bool is_named(const struct gauges_answer *answer, const char *name)
+static bool gauges_is_named(const struct gauges_answer *answer, const char *name)
 {
 	bool named = false;
 
@@ -162,13 +162,13 @@ static bool is_named(const struct gauges_answer *answer, const char *name)
 }
 
 /* Single CPUs are shown where there are few; otherwise, and only then, all of them together. */
-static bool is_shown(const struct gauges_answer *answer, const struct gauge_rows_row *row)
+static bool gauges_is_shown(const struct gauges_answer *answer, const struct gauge_rows_row *row)
 {
 	bool many = answer->figures.cpus > CPUS_SHOWN;
 
 	/* all of them together only where that is what was asked for */
 	if (answer->names.count)
-		return !row->of_all || is_named(answer, row->name);
+		return !row->of_all || gauges_is_named(answer, row->name);
 	/* which CPU serves a queue, and how many containers each pod has, are no figures to look through */
 	if (is_which_cpu(row->name) || fnmatch("containers/*/running", row->name, 0) == 0)
 		return false;
@@ -209,7 +209,7 @@ static int put_table(struct gauges_answer *answer, struct buffer *text, size_t *
 	for (size_t i = 0; i < figures->rows.count; i++) {
 		const struct gauge_rows_row *row = &figures->rows.items[i];
 
-		if (is_shown(answer, row))
+		if (gauges_is_shown(answer, row))
 			rows[chart.count++] = row_of(row);
 		else if (!row->of_all)
 			++*ret_left_out;
@@ -222,7 +222,7 @@ static int put_table(struct gauges_answer *answer, struct buffer *text, size_t *
 }
 
 /* What there is to know without a row of it. */
-static void say_left_out(const struct gauges_answer *answer, size_t left_out)
+static void gauges_say_left_out(const struct gauges_answer *answer, size_t left_out)
 {
 	size_t once = gauges_onces_count(&answer->onces);
 
@@ -240,7 +240,7 @@ static void say_left_out(const struct gauges_answer *answer, size_t left_out)
 			once, once == 1 ? " was" : "s were");
 }
 
-static int print_table(struct gauges_answer *answer)
+static int gauges_print_table(struct gauges_answer *answer)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 	size_t left_out = 0;
@@ -252,7 +252,7 @@ static int print_table(struct gauges_answer *answer)
 	if (answer->names.count)
 		gauges_onces_put(&answer->onces, option_given(answer->invocation, "utc"), &text);
 	r = text.size ? screen_print(&text) : EXIT_DONE;
-	say_left_out(answer, left_out);
+	gauges_say_left_out(answer, left_out);
 	return r;
 }
 
@@ -261,7 +261,7 @@ static int print_end(struct gauges_answer *answer)
 	if (option_given(answer->invocation, "json"))
 		coverage_put_json(&answer->coverage, &answer->question.window, &answer->text);
 	else if (!option_given(answer->invocation, "csv"))
-		return print_table(answer);
+		return gauges_print_table(answer);
 	return screen_print(&answer->text);
 }
 
@@ -336,7 +336,7 @@ static int answer_none(const struct gauges_answer *answer, struct store_reader *
 }
 
 /* As of every answer, of the samples beside which figures are read: where these are not covered, nobody read any. */
-static void say_covered(const struct gauges_answer *answer, struct store_reader *reader)
+static void gauges_say_covered(const struct gauges_answer *answer, struct store_reader *reader)
 {
 	const struct invocation *invocation = answer->invocation;
 	_cleanup_(buffer_done) struct buffer text = { 0 };
@@ -350,7 +350,7 @@ static void say_covered(const struct gauges_answer *answer, struct store_reader 
 	say_missing(invocation, reader, &answer->question.window, &answer->coverage);
 }
 
-static int run_answer(struct gauges_answer *answer)
+static int gauges_run_answer(struct gauges_answer *answer)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	const struct invocation *invocation = answer->invocation;
@@ -370,11 +370,11 @@ static int run_answer(struct gauges_answer *answer)
 	r = print_end(answer);
 	if (r == EXIT_DONE && say_all_unknown(answer, reader) == EXIT_FAILED)
 		return EXIT_FAILED;
-	say_covered(answer, reader);
+	gauges_say_covered(answer, reader);
 	return r == EXIT_DONE ? coverage_line_code(invocation, &answer->coverage) : r;
 }
 
-static int run(const struct invocation *invocation)
+static int gauges_run(const struct invocation *invocation)
 {
 	struct gauges_answer answer = { .invocation = invocation };
 	int r;
@@ -388,8 +388,8 @@ static int run(const struct invocation *invocation)
 		r = screen_read(invocation, &answer.terminal);
 	answer.question.filter = &answer.filter;
 	if (r == EXIT_DONE)
-		r = run_answer(&answer);
-	answer_done(&answer);
+		r = gauges_run_answer(&answer);
+	gauges_answer_done(&answer);
 	return r;
 }
 
@@ -398,5 +398,5 @@ const struct command command_gauges = {
 	.summary = "Show what the host was doing in a window: CPU time, pressure, memory cgroups",
 	.about = about,
 	.options = options,
-	.run = run,
+	.run = gauges_run,
 };

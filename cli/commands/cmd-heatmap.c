@@ -53,7 +53,7 @@ static void heatmap_done(struct heatmap *map)
 	query_args_done(&map->asked);
 }
 
-static int parse_options(const struct invocation *invocation, struct heatmap *map)
+static int heatmap_parse_options(const struct invocation *invocation, struct heatmap *map)
 {
 	int r = query_args_parse(invocation, &map->asked);
 
@@ -68,7 +68,7 @@ static int parse_options(const struct invocation *invocation, struct heatmap *ma
 	return r;
 }
 
-static int add(void *context, unsigned int worker, const struct store_segment *segment,
+static int heatmap_add(void *context, unsigned int worker, const struct store_segment *segment,
 	const struct tape *tape, const struct window_filter_times *times)
 {
 	struct heatmap *map = context;
@@ -104,14 +104,14 @@ static int make_heats(struct heatmap *map, enum heat_rows by)
 	return r;
 }
 
-static int read_window(const struct invocation *invocation, struct heatmap *map,
+static int heatmap_read_window(const struct invocation *invocation, struct heatmap *map,
 	struct store_reader *reader, struct error *error)
 {
 	struct progress_line progress;
 	const struct scan_options scan = {
 		.question = map->asked.question,
 		.threads = map->threads,
-		.add = add,
+		.add = heatmap_add,
 		.context = map,
 		.progress = progress_line_show,
 		.progress_context = &progress,
@@ -143,7 +143,7 @@ static int find_marks(struct heatmap *map, struct store_reader *reader, struct e
 	return r;
 }
 
-static int print(const struct invocation *invocation, const struct heatmap *map)
+static int heatmap_print(const struct invocation *invocation, const struct heatmap *map)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 }, head = { 0 };
 	struct heat_picture picture = {
@@ -168,7 +168,7 @@ static int print(const struct invocation *invocation, const struct heatmap *map)
 }
 
 /* A line each column, then the incidents, then the coverage. */
-static int print_json(const struct heatmap *map)
+static int heatmap_print_json(const struct heatmap *map)
 {
 	_cleanup_(buffer_done) struct buffer json = { 0 };
 
@@ -178,7 +178,7 @@ static int print_json(const struct heatmap *map)
 	return screen_print(&json);
 }
 
-static int answer(const struct invocation *invocation, struct heatmap *map)
+static int heatmap_answer(const struct invocation *invocation, struct heatmap *map)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	const struct window *window = &map->asked.question.window;
@@ -187,7 +187,7 @@ static int answer(const struct invocation *invocation, struct heatmap *map)
 	int r = store_reader_open(store_path(invocation), &reader, &error), code;
 
 	if (r == 0)
-		r = read_window(invocation, map, reader, &error);
+		r = heatmap_read_window(invocation, map, reader, &error);
 	if (r == 0 && map->scanned.samples)
 		r = find_marks(map, reader, &error);
 	if (r < 0)
@@ -196,18 +196,19 @@ static int answer(const struct invocation *invocation, struct heatmap *map)
 		say_window(invocation, window);
 		return screen_nothing(invocation, reader, window, coverage);
 	}
-	code = option_given(invocation, "json") ? print_json(map) : print(invocation, map);
+	code = option_given(invocation, "json") ? heatmap_print_json(map)
+						: heatmap_print(invocation, map);
 	say_missing(invocation, reader, window, coverage);
 	return code == EXIT_DONE ? coverage_line_code(invocation, coverage) : code;
 }
 
-static int run(const struct invocation *invocation)
+static int heatmap_run(const struct invocation *invocation)
 {
 	struct heatmap map = { .threads = screen_threads() };
-	int r = parse_options(invocation, &map);
+	int r = heatmap_parse_options(invocation, &map);
 
 	if (r == EXIT_DONE)
-		r = answer(invocation, &map);
+		r = heatmap_answer(invocation, &map);
 	heatmap_done(&map);
 	return r;
 }
@@ -217,5 +218,5 @@ const struct command command_heatmap = {
 	.summary = "Draw a window as a heat map in the terminal",
 	.about = about,
 	.options = options,
-	.run = run,
+	.run = heatmap_run,
 };

@@ -112,7 +112,8 @@ static int open_folder(struct list *list, const char *path, const struct import_
 	return r;
 }
 
-static int open_path(struct list *list, const char *path, const struct import_options *import)
+static int import_open_path(
+	struct list *list, const char *path, const struct import_options *import)
 {
 	struct stat state;
 
@@ -247,7 +248,7 @@ static int parse_offset(const char *text, int64_t *ret_ns)
 	return EXIT_DONE;
 }
 
-static int parse_options(const struct invocation *invocation, struct import_options *import)
+static int import_parse_options(const struct invocation *invocation, struct import_options *import)
 {
 	const char *end = option_value(invocation, "end");
 	const char *offset = option_value(invocation, "clock-offset");
@@ -281,7 +282,7 @@ static void find_debug_dir(char path[PATH_MAX], struct import_options *import)
 		import->debug_dir = path;
 }
 
-static int run(const struct invocation *invocation)
+static int import_run(const struct invocation *invocation)
 {
 	struct import_options import = {
 		.event = option_value(invocation, "event"),
@@ -291,11 +292,11 @@ static int run(const struct invocation *invocation)
 	};
 	struct list list = { 0 };
 	char debug_dir[PATH_MAX];
-	int r = parse_options(invocation, &import);
+	int r = import_parse_options(invocation, &import);
 
 	find_debug_dir(debug_dir, &import);
 	for (size_t i = 0; r == EXIT_DONE && i < invocation->word_count; i++)
-		r = open_path(&list, invocation->words[i], &import);
+		r = import_open_path(&list, invocation->words[i], &import);
 	if (r == EXIT_DONE)
 		follow_all(&list, &import);
 	if (r == EXIT_DONE && import.end_ns && list.files.count > 1)
@@ -316,5 +317,5 @@ const struct command command_import = {
 	.summary = "Take perf.data files into the store",
 	.about = about,
 	.options = options,
-	.run = run,
+	.run = import_run,
 };

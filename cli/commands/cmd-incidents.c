@@ -39,7 +39,7 @@ static const char about[] =
 	"\n"
 	"Times that say no zone are in the local one, with --utc in UTC.\n";
 
-static int run(const struct invocation *invocation)
+static int incidents_run(const struct invocation *invocation)
 {
 	if (!invocation->word_count)
 		return option_given(invocation, "add")
@@ -64,5 +64,5 @@ const struct command command_incidents = {
 	.summary = "List what the kernel complained about, or find it in any log",
 	.about = about,
 	.options = options,
-	.run = run,
+	.run = incidents_run,
 };

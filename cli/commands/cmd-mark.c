@@ -24,8 +24,8 @@ static const char about[] =
 	"Nothing is kept longer for it.\n";
 
 /* Of the latest boot in the store, as the kernel's log has it. */
-static int find_uptime(const struct invocation *invocation, uint64_t uptime_ns, uint64_t *ret_ns,
-	struct error *error)
+static int mark_find_uptime(const struct invocation *invocation, uint64_t uptime_ns,
+	uint64_t *ret_ns, struct error *error)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	struct uptime_moment moment;
@@ -53,7 +53,7 @@ static int parse_moment(const struct invocation *invocation, uint64_t *ret_ns, s
 	if (r < 0)
 		return error_prefix(error, r, "--at");
 	if (when.is_uptime)
-		return find_uptime(invocation, when.uptime_ns, ret_ns, error);
+		return mark_find_uptime(invocation, when.uptime_ns, ret_ns, error);
 	*ret_ns = when.realtime_ns;
 	return 0;
 }
@@ -74,7 +74,7 @@ static int check_store(const struct invocation *invocation, struct error *error)
 	return store_reader_open(store_path(invocation), &reader, error);
 }
 
-static int put_mark(const struct invocation *invocation, const char *text, uint64_t time_ns,
+static int mark_put_mark(const struct invocation *invocation, const char *text, uint64_t time_ns,
 	uint64_t *ret_id, struct error *error)
 {
 	char id[24];
@@ -95,7 +95,7 @@ static int put_mark(const struct invocation *invocation, const char *text, uint6
 	return notes_append(store_path(invocation), &note, error);
 }
 
-static int run(const struct invocation *invocation)
+static int mark_run(const struct invocation *invocation)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 	char shown[TIME_TEXT_SIZE];
@@ -112,7 +112,7 @@ static int run(const struct invocation *invocation)
 	join_words(invocation, &text);
 	if (buffer_failed(&text))
 		return fail(-ENOMEM, NULL);
-	if (put_mark(invocation, (const char *)text.data, time_ns, &id, &error) < 0)
+	if (mark_put_mark(invocation, (const char *)text.data, time_ns, &id, &error) < 0)
 		return fail(-EIO, &error);
 	say(invocation, "mark %llu at %s", (unsigned long long)id,
 		time_format(time_ns, option_given(invocation, "utc"), 3, shown));
@@ -125,5 +125,5 @@ const struct command command_mark = {
 	.summary = "Put a marker on the tape",
 	.about = about,
 	.options = options,
-	.run = run,
+	.run = mark_run,
 };

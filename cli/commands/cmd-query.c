@@ -95,7 +95,7 @@ static int check_options(const struct invocation *invocation, const struct query
 	return EXIT_DONE;
 }
 
-static int parse_options(const struct invocation *invocation, struct query *ret)
+static int query_parse_options(const struct invocation *invocation, struct query *ret)
 {
 	static const char *const formats[] = { "flamescope", "folded", "json", NULL };
 	static const char *const weights[] = { "samples", "period", NULL };
@@ -279,7 +279,7 @@ static int answer_json(
 	return coverage_line_nothing(invocation, reader, window, cursor_coverage(cursor));
 }
 
-static int answer(const struct invocation *invocation, const struct query *query)
+static int query_answer(const struct invocation *invocation, const struct query *query)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	struct error error = { 0 };
@@ -297,13 +297,13 @@ static int answer(const struct invocation *invocation, const struct query *query
 					      : answer_flamescope(invocation, query, reader);
 }
 
-static int run(const struct invocation *invocation)
+static int query_run(const struct invocation *invocation)
 {
 	struct query query = { 0 };
-	int r = parse_options(invocation, &query);
+	int r = query_parse_options(invocation, &query);
 
 	if (r == EXIT_DONE)
-		r = answer(invocation, &query);
+		r = query_answer(invocation, &query);
 	query_args_done(&query.asked);
 	return r;
 }
@@ -313,5 +313,5 @@ const struct command command_query = {
 	.summary = "Write the samples of a window, for Flamescope by default",
 	.about = about,
 	.options = options,
-	.run = run,
+	.run = query_run,
 };

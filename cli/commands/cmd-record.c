@@ -165,7 +165,7 @@ static int parse_events(const struct invocation *invocation, struct recorder_opt
 	return r;
 }
 
-static int parse_options(const struct invocation *invocation, struct recorder_options *ret)
+static int record_parse_options(const struct invocation *invocation, struct recorder_options *ret)
 {
 	int r = parse_duration(invocation, "duration", &ret->duration_ns);
 
@@ -202,7 +202,7 @@ static void never_wait_for_readers(void)
 		dup2(fd, STDERR_FILENO);
 }
 
-static void talk(bool live, const char *text, const char *more)
+static void record_talk(bool live, const char *text, const char *more)
 {
 	if (live)
 		progress_line_clear();
@@ -216,7 +216,7 @@ static void tell_stall(const struct recorder_progress *progress, bool live)
 
 	/* at the end it is not for want of memory, and is summed up */
 	if (progress->given_up && !told_given_up && !progress->stopping)
-		talk(live,
+		record_talk(live,
 			"there is no more memory for what waits: the oldest samples are given up",
 			"");
 	told_given_up = progress->given_up;
@@ -224,10 +224,10 @@ static void tell_stall(const struct recorder_progress *progress, bool live)
 		return;
 	told = progress->stalled;
 	if (told)
-		talk(live, progress->error.text,
+		record_talk(live, progress->error.text,
 			"; what is recorded waits in memory, and it is tried again each second");
 	else
-		talk(live, "the store can be written again", "");
+		record_talk(live, "the store can be written again", "");
 }
 
 /* What cost no samples, each text once as long as there is no other. */
@@ -238,7 +238,7 @@ static void tell_warning(const struct recorder_progress *progress, bool live)
 	if (strcmp(told.text, progress->warning.text) == 0)
 		return;
 	told = progress->warning;
-	talk(live, told.text, "");
+	record_talk(live, told.text, "");
 }
 
 static void tell_recovered(const struct recorder_progress *progress, bool live)
@@ -257,7 +257,7 @@ static void tell_recovered(const struct recorder_progress *progress, bool live)
 		recovered->damaged ? "; a part of it was damaged" : "",
 		recovered->unread ? "; a part of it cannot be read now, and stays in the spool"
 				  : "");
-	talk(live, text, "");
+	record_talk(live, text, "");
 }
 
 static void tell_log_trouble(const struct recorder_progress *progress, bool live)
@@ -268,7 +268,7 @@ static void tell_log_trouble(const struct recorder_progress *progress, bool live
 		return;
 	told = progress->log_trouble;
 	if (*told.text)
-		talk(live, told.text, "");
+		record_talk(live, told.text, "");
 }
 
 /* What is said while it goes on, and at the end if there was no time for it before. */
@@ -304,7 +304,7 @@ static void show_line(const struct recorder_progress *progress)
 	progress_line_line(progress->stopping ? "sealing what is left" : text);
 }
 
-static void show_progress(void *context, const struct recorder_progress *progress)
+static void record_show_progress(void *context, const struct recorder_progress *progress)
 {
 	struct recording *recording = context;
 
@@ -356,7 +356,8 @@ static void tell_nothing(
 }
 
 /* What was taken, and the two commands to look at it: all of it, or the last two minutes of more. */
-static void tell(const struct invocation *invocation, const struct recorder_progress *progress)
+static void record_tell(
+	const struct invocation *invocation, const struct recorder_progress *progress)
 {
 	uint64_t span_ns = progress->end_ns - progress->begin_ns;
 	uint64_t from_ns =
@@ -499,7 +500,7 @@ static int fail_open(int r, struct error *error)
 	return fail(r, error);
 }
 
-static int record(struct recording *recording, struct recorder_options *asked)
+static int record_record(struct recording *recording, struct recorder_options *asked)
 {
 	const struct invocation *invocation = recording->invocation;
 	_cleanup_(cleanup_catalogue) struct catalogue *catalogue = NULL;
@@ -537,21 +538,21 @@ static int record(struct recording *recording, struct recorder_options *asked)
 	tell_log_trouble(&progress, false);
 	if (r < 0)
 		r = fail(r, &error);
-	tell(invocation, &progress);
+	record_tell(invocation, &progress);
 	/* there are threads that cannot be ended, and what they use has to stay */
 	if (progress.hung)
 		_exit(r);
 	return r;
 }
 
-static int run(const struct invocation *invocation)
+static int record_run(const struct invocation *invocation)
 {
 	struct recorder_options asked = {
 		.frequency = RECORDER_FREQUENCY,
 		.segment_ns = RECORDER_SEGMENT_NS,
 		.memory_bytes = RECORDER_MEMORY_BYTES,
 		.version = PERFTAPE_VERSION,
-		.progress = show_progress,
+		.progress = record_show_progress,
 		.reload = recording_reload,
 		.found = found_incident,
 	};
@@ -560,7 +561,7 @@ static int run(const struct invocation *invocation)
 	int r;
 
 	store_limits_default(store_path(invocation), &asked.limits);
-	r = parse_options(invocation, &asked);
+	r = record_parse_options(invocation, &asked);
 	if (r == EXIT_DONE)
 		r = parse_trace(invocation, &trace);
 	if (r != EXIT_DONE)
@@ -570,7 +571,7 @@ static int run(const struct invocation *invocation)
 	asked.orders = recording_orders();
 	asked.context = &recording;
 	never_wait_for_readers();
-	r = record(&recording, &asked);
+	r = record_record(&recording, &asked);
 	recording_done(&recording);
 	return r;
 }
@@ -579,5 +580,5 @@ const struct command command_record = {
 	.name = "record",
 	.summary = "Sample all CPUs into the store until stopped",
 	.options = options,
-	.run = run,
+	.run = record_run,
 };

@@ -131,7 +131,7 @@ static int resolve(struct resolving *resolving, const struct window *window)
 	return resolving->failed ? EXIT_FAILED : EXIT_DONE;
 }
 
-static int run(const struct invocation *invocation)
+static int resolve_run(const struct invocation *invocation)
 {
 	struct resolving resolving = { .invocation = invocation };
 	struct window window = { .from_ns = 0, .to_ns = UINT64_MAX };
@@ -152,5 +152,5 @@ const struct command command_resolve = {
 	.summary = "Look again for names of what has none",
 	.about = about,
 	.options = options,
-	.run = run,
+	.run = resolve_run,
 };

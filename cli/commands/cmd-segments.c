@@ -21,7 +21,7 @@ static const char about[] = "All of it, or what overlaps a window, and between t
 static const struct cpu_set_filter all_cpus;
 static const struct recorded_losses all_losses = { .cpus = &all_cpus };
 
-static const char *remark(const struct store_segment *segment)
+static const char *segments_remark(const struct store_segment *segment)
 {
 	if (*segment->damage)
 		return "  unreadable: ";
@@ -36,7 +36,7 @@ static void print_segment(const struct store_segment *segment, bool utc)
 		time_format(segment->begin_ns, utc, 3, begin),
 		duration_format(segment->end_ns - segment->begin_ns, length, sizeof(length)),
 		(unsigned long long)segment->samples, (unsigned long long)segment->lost,
-		segment->bytes / 1000.0, segment->name, remark(segment), segment->damage);
+		segment->bytes / 1000.0, segment->name, segments_remark(segment), segment->damage);
 }
 
 /* Between two segments: so long nothing was recorded, and why. What cannot be read is a segment. */
@@ -50,7 +50,8 @@ static void print_gap(const struct coverage_gap *gap, bool utc)
 }
 
 /* Those that begin before a moment, from number *at on. */
-static void print_gaps(const struct coverage *coverage, size_t *at, uint64_t before_ns, bool utc)
+static void segments_print_gaps(
+	const struct coverage *coverage, size_t *at, uint64_t before_ns, bool utc)
 {
 	for (; *at < coverage->gaps.count && coverage->gaps.items[*at].from_ns < before_ns; ++*at)
 		if (!coverage->gaps.items[*at].unread)
@@ -76,7 +77,7 @@ static void say_gone(const struct invocation *invocation, struct store_reader *r
 	array_done(&gone.list);
 }
 
-static void print_table(const struct invocation *invocation, struct store_reader *reader,
+static void segments_print_table(const struct invocation *invocation, struct store_reader *reader,
 	const struct store_segments *segments, const struct window *window,
 	const struct coverage *coverage)
 {
@@ -88,17 +89,17 @@ static void print_table(const struct invocation *invocation, struct store_reader
 		printf("%-29s  %12s %9s %7s %9s  %s\n", "begin", "length", "samples", "lost", "kB",
 			"segment");
 	for (size_t i = 0; i < segments->list.count; i++) {
-		print_gaps(coverage, &gap, segments->list.items[i].begin_ns, utc);
+		segments_print_gaps(coverage, &gap, segments->list.items[i].begin_ns, utc);
 		print_segment(&segments->list.items[i], utc);
 		bytes += segments->list.items[i].bytes;
 	}
-	print_gaps(coverage, &gap, UINT64_MAX, utc);
+	segments_print_gaps(coverage, &gap, UINT64_MAX, utc);
 	say(invocation, "%zu segment%s, %.2f MB in %s", segments->list.count,
 		segments->list.count == 1 ? "" : "s", bytes / 1e6, store_path(invocation));
 	say_gone(invocation, reader, window);
 }
 
-static void put_segment(
+static void segments_put_segment(
 	struct buffer *json, const struct store_segment *segment, const struct coverage *coverage)
 {
 	const struct {
@@ -146,12 +147,12 @@ static int put_covered(
 	int r = recorded_cover(reader, &one, &window, &all_losses, &coverage, &error);
 
 	if (r == 0)
-		put_segment(json, segment, &coverage);
+		segments_put_segment(json, segment, &coverage);
 	array_done(&coverage.gaps);
 	return r < 0 ? fail(r, &error) : EXIT_DONE;
 }
 
-static int print_json(struct store_reader *reader, const struct store_segments *segments,
+static int segments_print_json(struct store_reader *reader, const struct store_segments *segments,
 	const struct window *window, const struct coverage *coverage)
 {
 	_cleanup_(buffer_done) struct buffer json = { 0 };
@@ -178,7 +179,7 @@ static uint64_t samples_of(const struct store_segments *segments)
 	return samples;
 }
 
-static int print(const struct invocation *invocation, struct store_reader *reader,
+static int segments_print(const struct invocation *invocation, struct store_reader *reader,
 	const struct store_segments *segments, const struct window *asked)
 {
 	static const struct window all = { .to_ns = UINT64_MAX };
@@ -193,9 +194,9 @@ static int print(const struct invocation *invocation, struct store_reader *reade
 	if (r < 0)
 		return fail(r, &error);
 	if (option_given(invocation, "json"))
-		code = print_json(reader, segments, &window, &coverage);
+		code = segments_print_json(reader, segments, &window, &coverage);
 	else if (!asked || segments->list.count)
-		print_table(invocation, reader, segments, asked ? asked : &all, &coverage);
+		segments_print_table(invocation, reader, segments, asked ? asked : &all, &coverage);
 	if (code == EXIT_DONE && asked && !segments->list.count)
 		code = coverage_line_nothing(invocation, reader, &window, &coverage);
 	else if (code == EXIT_DONE)
@@ -206,7 +207,7 @@ static int print(const struct invocation *invocation, struct store_reader *reade
 	return code;
 }
 
-static int run(const struct invocation *invocation)
+static int segments_run(const struct invocation *invocation)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	struct window window = { .to_ns = UINT64_MAX };
@@ -224,7 +225,7 @@ static int run(const struct invocation *invocation)
 		say_window(invocation, &window);
 	r = store_reader_find(reader, window.from_ns, window.to_ns, &segments, &error);
 	code = r < 0 ? fail(r, &error)
-		     : print(invocation, reader, &segments, has_window ? &window : NULL);
+		     : segments_print(invocation, reader, &segments, has_window ? &window : NULL);
 	array_done(&segments.list);
 	return code;
 }
@@ -234,5 +235,5 @@ const struct command command_segments = {
 	.summary = "List what is recorded",
 	.about = about,
 	.options = options,
-	.run = run,
+	.run = segments_run,
 };

@@ -69,7 +69,7 @@ static int put_last(struct snapshot *snapshot, struct error *error)
 	return last ? put_tape(snapshot, last, error) : 0;
 }
 
-static int add_segment(
+static int snapshot_add_segment(
 	struct snapshot *snapshot, const struct store_segment *segment, struct error *error)
 {
 	const struct window *window = &snapshot->loader.question.window;
@@ -104,7 +104,7 @@ static int take_later_losses(void *context, const struct tape *later)
 	return r;
 }
 
-static int add_all(
+static int snapshot_add_all(
 	const struct invocation *invocation, struct snapshot *snapshot, struct error *error)
 {
 	const struct store_segments *segments = &snapshot->loader.segments;
@@ -113,7 +113,7 @@ static int add_all(
 
 	progress_line_start(&progress, "segments", option_given(invocation, "quiet"));
 	for (size_t i = 0; r == 0 && i < segments->list.count; i++) {
-		r = add_segment(snapshot, &segments->list.items[i], error);
+		r = snapshot_add_segment(snapshot, &segments->list.items[i], error);
 		progress_line_show(&progress, i + 1, segments->list.count);
 	}
 	progress_line_end(&progress);
@@ -136,7 +136,7 @@ static int write_file(
 
 	if (r < 0)
 		return fail(r, &error);
-	r = add_all(invocation, snapshot, &error);
+	r = snapshot_add_all(invocation, snapshot, &error);
 	if (r == 0 && !snapshot->segments) {
 		output_done(&snapshot->output);
 		return coverage_line_nothing(invocation, reader, window, coverage);
@@ -153,7 +153,7 @@ static int write_file(
 	return coverage_line_code(invocation, coverage);
 }
 
-static int make(const struct invocation *invocation, const struct question *question)
+static int snapshot_make(const struct invocation *invocation, const struct question *question)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	struct snapshot snapshot = { 0 };
@@ -172,7 +172,7 @@ static int make(const struct invocation *invocation, const struct question *ques
 	return r;
 }
 
-static int run(const struct invocation *invocation)
+static int snapshot_run(const struct invocation *invocation)
 {
 	static const struct filter all;
 	const char *path = option_value(invocation, "output");
@@ -190,7 +190,7 @@ static int run(const struct invocation *invocation)
 	else if (r == EXIT_DONE && (size < 5 || strcmp(path + size - 5, STORE_SUFFIX) != 0))
 		r = usage_error("--output '%s' does not end in %s", path, STORE_SUFFIX);
 	if (r == EXIT_DONE)
-		r = make(invocation, &question);
+		r = snapshot_make(invocation, &question);
 	live_names_done(&names);
 	return r;
 }
@@ -200,5 +200,5 @@ const struct command command_snapshot = {
 	.summary = "Cut a window into one .tape file, to hand over",
 	.about = about,
 	.options = options,
-	.run = run,
+	.run = snapshot_run,
 };

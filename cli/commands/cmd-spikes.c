@@ -51,7 +51,7 @@ struct answer {
 	struct progress_line progress;
 };
 
-static void answer_done(struct answer *answer)
+static void spikes_answer_done(struct answer *answer)
 {
 	spikes_done(&answer->spikes);
 	filter_done(&answer->filter);
@@ -59,8 +59,8 @@ static void answer_done(struct answer *answer)
 }
 
 /* "90%", or "90"; "99.5%" is 100 %: shares are kept in whole ones */
-static int parse_share(const struct invocation *invocation, const char *name, unsigned int least,
-	unsigned int *share)
+static int spikes_parse_share(const struct invocation *invocation, const char *name,
+	unsigned int least, unsigned int *share)
 {
 	const char *text = option_value(invocation, name);
 	double value;
@@ -97,7 +97,7 @@ static int parse_limit(struct answer *answer)
 	return EXIT_DONE;
 }
 
-static int parse_options(struct answer *answer)
+static int spikes_parse_options(struct answer *answer)
 {
 	const struct invocation *invocation = answer->invocation;
 	const char *min = option_value(invocation, "min"), *cpus = option_value(invocation, "cpu");
@@ -109,9 +109,9 @@ static int parse_options(struct answer *answer)
 	if (r == EXIT_DONE && min && duration_parse(min, &of->min_ns) < 0)
 		r = usage_error("--min: \"%.60s\" is no length of time: use 2s, 1m", min);
 	if (r == EXIT_DONE)
-		r = parse_share(invocation, "kernel", 0, &of->kernel);
+		r = spikes_parse_share(invocation, "kernel", 0, &of->kernel);
 	if (r == EXIT_DONE)
-		r = parse_share(invocation, "busy", BUSY_LEAST, &of->busy);
+		r = spikes_parse_share(invocation, "busy", BUSY_LEAST, &of->busy);
 	if (r == EXIT_DONE)
 		r = parse_limit(answer);
 	if (r == EXIT_DONE && cpus && cpu_filter_parse(cpus, &answer->filter.cpus, &error) < 0)
@@ -124,7 +124,7 @@ static int parse_options(struct answer *answer)
 	return r == EXIT_DONE ? screen_read(invocation, &answer->terminal) : r;
 }
 
-static int print(const struct answer *answer)
+static int spikes_print(const struct answer *answer)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 	const struct spikes *spikes = &answer->spikes;
@@ -178,7 +178,7 @@ static void say_found(const struct answer *answer)
 }
 
 /* The gaps of a window are told one by one, those of a whole store together. */
-static void say_covered(const struct answer *answer, struct store_reader *reader)
+static void spikes_say_covered(const struct answer *answer, struct store_reader *reader)
 {
 	const struct invocation *invocation = answer->invocation;
 	const struct coverage *coverage = &answer->spikes.coverage;
@@ -197,7 +197,7 @@ static void say_covered(const struct answer *answer, struct store_reader *reader
 		say_missing(invocation, reader, &answer->spikes.window, coverage);
 }
 
-static int find(struct answer *answer, struct store_reader *reader)
+static int spikes_find_here(struct answer *answer, struct store_reader *reader)
 {
 	const struct invocation *invocation = answer->invocation;
 	struct error error = { 0 };
@@ -218,7 +218,7 @@ static int find(struct answer *answer, struct store_reader *reader)
 	return r < 0 ? fail(r, &error) : EXIT_DONE;
 }
 
-static int run_answer(struct answer *answer)
+static int spikes_run_answer(struct answer *answer)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	const struct invocation *invocation = answer->invocation;
@@ -228,30 +228,30 @@ static int run_answer(struct answer *answer)
 
 	if (r < 0)
 		return fail(r, &error);
-	r = find(answer, reader);
+	r = spikes_find_here(answer, reader);
 	if (r != EXIT_DONE)
 		return r;
 	if (answer->spikes.window.to_ns)
 		say_window(invocation, &answer->spikes.window);
 	if (!coverage->covered_ns || (coverage->left_out_all && !answer->found))
 		return screen_nothing(invocation, reader, &answer->spikes.window, coverage);
-	r = print(answer);
+	r = spikes_print(answer);
 	say_found(answer);
-	say_covered(answer, reader);
+	spikes_say_covered(answer, reader);
 	return r == EXIT_DONE ? coverage_line_code(invocation, coverage) : r;
 }
 
-static int run(const struct invocation *invocation)
+static int spikes_run(const struct invocation *invocation)
 {
 	struct answer answer = {
 		.invocation = invocation,
 		.options = { .min_ns = MIN_NS, .busy = BUSY },
 	};
-	int r = parse_options(&answer);
+	int r = spikes_parse_options(&answer);
 
 	if (r == EXIT_DONE)
-		r = run_answer(&answer);
-	answer_done(&answer);
+		r = spikes_run_answer(&answer);
+	spikes_answer_done(&answer);
 	return r;
 }
 
@@ -260,5 +260,5 @@ const struct command command_spikes = {
 	.summary = "List single CPUs that were saturated, found without any incident",
 	.about = about,
 	.options = options,
-	.run = run,
+	.run = spikes_run,
 };

@@ -169,7 +169,7 @@ static void print_gone(const struct status *status, bool utc)
 }
 
 /* The last ones; that nothing is recorded now, and what was removed, is said already. */
-static void print_gaps(const struct status *status, bool utc)
+static void status_print_gaps(const struct status *status, bool utc)
 {
 	size_t count = status->day.gaps.count - (last_gap(status) != NULL), left = 0;
 	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE], length[32];
@@ -212,14 +212,14 @@ static void print_status(const struct status *status, bool utc)
 	print_size(status);
 	limits_describe(&status->limits, &limits);
 	printf("limits     %.*s\n", (int)limits.size, limits.data ? (char *)limits.data : "");
-	print_gaps(status, utc);
+	status_print_gaps(status, utc);
 	print_gone(status, utc);
 	if (totals->damaged)
 		printf("damaged    %llu; perftape verify says which\n",
 			(unsigned long long)totals->damaged);
 }
 
-static void put_number(struct buffer *json, const char *key, uint64_t value)
+static void status_put_number(struct buffer *json, const char *key, uint64_t value)
 {
 	json_key(json, key);
 	json_u64(json, value);
@@ -275,27 +275,27 @@ static void put_status(struct buffer *json, const struct status *status)
 	json_key(json, "store");
 	json_string(json, status->path);
 	json_time_known(json, "now", status->now_ns);
-	put_number(json, "recorder", status->pid);
+	status_put_number(json, "recorder", status->pid);
 	json_time_known(json, "since", status->since_ns);
 	json_time_known(json, "reaches", totals->unsealed_end_ns);
-	put_number(json, "segments", totals->segments);
-	put_number(json, "unsealed", totals->unsealed);
+	status_put_number(json, "segments", totals->segments);
+	status_put_number(json, "unsealed", totals->unsealed);
 	json_time_known(json, "begin", totals->begin_ns);
 	json_time_known(json, "end", totals->end_ns);
-	put_number(json, "samples", totals->samples);
-	put_number(json, "lost", totals->lost);
-	put_number(json, "lost_last_day", status->day_lost);
-	put_number(json, "bytes", totals->bytes);
-	put_number(json, "segment_bytes", totals->segment_bytes);
-	put_number(json, "spool_bytes", totals->spool_bytes);
-	put_number(json, "bytes_a_day", bytes_a_day(status));
-	put_number(json, "free_bytes", totals->free_bytes);
+	status_put_number(json, "samples", totals->samples);
+	status_put_number(json, "lost", totals->lost);
+	status_put_number(json, "lost_last_day", status->day_lost);
+	status_put_number(json, "bytes", totals->bytes);
+	status_put_number(json, "segment_bytes", totals->segment_bytes);
+	status_put_number(json, "spool_bytes", totals->spool_bytes);
+	status_put_number(json, "bytes_a_day", bytes_a_day(status));
+	status_put_number(json, "free_bytes", totals->free_bytes);
 	put_limit(json, "max_age_ns", status->limits.max_age_ns);
 	put_limit(json, "max_bytes", status->limits.max_bytes);
 	put_limit(json, "keep_free_bytes", status->limits.keep_free_bytes);
 	put_limit(json, "pin_ns", status->limits.pin_ns);
-	put_number(json, "damaged", totals->damaged);
-	put_number(json, "missing", totals->missing);
+	status_put_number(json, "damaged", totals->damaged);
+	status_put_number(json, "missing", totals->missing);
 	put_gone(json, &status->gone);
 	json_key(json, "gaps_last_day");
 	coverage_put_gaps(&status->day, status->day.gaps.count - (last != NULL), json);
@@ -307,7 +307,7 @@ static void put_status(struct buffer *json, const struct status *status)
 	buffer_text(json, "\n");
 }
 
-static int run(const struct invocation *invocation)
+static int status_run(const struct invocation *invocation)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	_cleanup_(buffer_done) struct buffer json = { 0 };
@@ -337,5 +337,5 @@ const struct command command_status = {
 	.summary = "Is it recording, how far back it goes, how large it is",
 	.about = about,
 	.options = options,
-	.run = run,
+	.run = status_run,
 };

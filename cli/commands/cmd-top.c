@@ -57,7 +57,7 @@ static void top_done(struct top *top)
 	query_args_done(&top->asked);
 }
 
-static int parse_options(const struct invocation *invocation, struct top *top)
+static int top_parse_options(const struct invocation *invocation, struct top *top)
 {
 	const char *around = option_value(invocation, "baseline");
 	int r = query_args_parse(invocation, &top->asked);
@@ -70,7 +70,7 @@ static int parse_options(const struct invocation *invocation, struct top *top)
 	return r;
 }
 
-static int add(void *context, unsigned int worker, const struct store_segment *segment,
+static int top_add(void *context, unsigned int worker, const struct store_segment *segment,
 	const struct tape *tape, const struct window_filter_times *times)
 {
 	struct top *top = context;
@@ -80,14 +80,14 @@ static int add(void *context, unsigned int worker, const struct store_segment *s
 		TALLY_CPUS | TALLY_NAMES | TALLY_DETAILS);
 }
 
-static int read_window(const struct invocation *invocation, struct top *top,
+static int top_read_window(const struct invocation *invocation, struct top *top,
 	struct store_reader *reader, struct error *error)
 {
 	struct progress_line progress;
 	const struct scan_options scan = {
 		.question = top->asked.question,
 		.threads = top->threads,
-		.add = add,
+		.add = top_add,
 		.context = top,
 		.progress = progress_line_show,
 		.progress_context = &progress,
@@ -109,7 +109,7 @@ static int read_window(const struct invocation *invocation, struct top *top,
 	return r;
 }
 
-static int compare(struct top *top, struct store_reader *reader, struct error *error)
+static int top_compare(struct top *top, struct store_reader *reader, struct error *error)
 {
 	uint64_t spent_ns = clock_ns(CLOCK_MONOTONIC) - top->started_ns;
 	const struct baseline_options options_of = {
@@ -139,7 +139,7 @@ static void put_machine(const struct top *top, struct buffer *text)
 	buffer_u8(text, '\n');
 }
 
-static void put_baseline(
+static void top_put_baseline(
 	const struct invocation *invocation, const struct top *top, struct buffer *text)
 {
 	const struct baseline *baseline = &top->baseline;
@@ -172,7 +172,7 @@ static int print_screen(const struct invocation *invocation, const struct top *t
 		&top->scanned.coverage, &head);
 	screen_put_filter(&top->asked.filter, &head);
 	put_machine(top, &head);
-	put_baseline(invocation, top, &head);
+	top_put_baseline(invocation, top, &head);
 	if (buffer_failed(&head))
 		return fail(-ENOMEM, NULL);
 	top_draw(&(struct top_screen){ (const char *)head.data, &top->ranking,
@@ -181,7 +181,7 @@ static int print_screen(const struct invocation *invocation, const struct top *t
 	return screen_print(&text);
 }
 
-static int print_json(const struct top *top)
+static int top_print_json(const struct top *top)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 
@@ -190,7 +190,7 @@ static int print_json(const struct top *top)
 	return screen_print(&text);
 }
 
-static int answer(const struct invocation *invocation, struct top *top)
+static int top_answer(const struct invocation *invocation, struct top *top)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	const struct window *window = &top->asked.question.window;
@@ -199,31 +199,32 @@ static int answer(const struct invocation *invocation, struct top *top)
 	int r = store_reader_open(store_path(invocation), &reader, &error), code;
 
 	if (r == 0)
-		r = read_window(invocation, top, reader, &error);
+		r = top_read_window(invocation, top, reader, &error);
 	if (r < 0)
 		return fail(r, &error);
 	if (!top->scanned.samples) {
 		say_window(invocation, window);
 		return screen_nothing(invocation, reader, window, coverage);
 	}
-	r = compare(top, reader, &error);
+	r = top_compare(top, reader, &error);
 	if (r < 0)
 		return fail(r, &error);
-	code = option_given(invocation, "json") ? print_json(top) : print_screen(invocation, top);
+	code = option_given(invocation, "json") ? top_print_json(top)
+						: print_screen(invocation, top);
 	say_missing(invocation, reader, window, coverage);
 	return code == EXIT_DONE ? coverage_line_code(invocation, coverage) : code;
 }
 
-static int run(const struct invocation *invocation)
+static int top_run(const struct invocation *invocation)
 {
 	struct top top = {
 		.started_ns = clock_ns(CLOCK_MONOTONIC),
 		.threads = screen_threads(),
 	};
-	int r = parse_options(invocation, &top);
+	int r = top_parse_options(invocation, &top);
 
 	if (r == EXIT_DONE)
-		r = answer(invocation, &top);
+		r = top_answer(invocation, &top);
 	top_done(&top);
 	return r;
 }
@@ -233,5 +234,5 @@ const struct command command_top = {
 	.summary = "Show the busiest CPUs, threads and functions beside what is usual",
 	.about = about,
 	.options = options,
-	.run = run,
+	.run = top_run,
 };

@@ -43,7 +43,7 @@ static void warn_size(const struct store_limits *limits, const struct store_reta
 			size_format(retained->bytes, size, sizeof(size)));
 }
 
-static void tell(const struct invocation *invocation, const struct store_retained *retained)
+static void vacuum_tell(const struct invocation *invocation, const struct store_retained *retained)
 {
 	char removed[32], left[32];
 
@@ -85,7 +85,7 @@ static int read_limits(const struct invocation *invocation, struct store_limits 
 	return EXIT_DONE;
 }
 
-static int run(const struct invocation *invocation)
+static int vacuum_run(const struct invocation *invocation)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
 	struct store_retained retained = { 0 };
@@ -111,7 +111,7 @@ static int run(const struct invocation *invocation)
 			writer, &limits, dry, print_removal, (void *)invocation, &retained, &error);
 	if (r < 0)
 		return fail(r, &error);
-	tell(invocation, &retained);
+	vacuum_tell(invocation, &retained);
 	warn_size(&limits, &retained);
 	if (store_space_describe(&limits, &retained, &error))
 		fprintf(stderr, "perftape: %s\n", error.text);
@@ -123,5 +123,5 @@ const struct command command_vacuum = {
 	.summary = "Remove what is beyond the limits",
 	.about = about,
 	.options = options,
-	.run = run,
+	.run = vacuum_run,
 };

@@ -33,7 +33,7 @@ static void print_finding(void *context, const char *file, const char *what)
 }
 
 /* The writer would make a store where there is none. */
-static int rebuild(const struct invocation *invocation)
+static int verify_rebuild(const struct invocation *invocation)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
@@ -56,7 +56,7 @@ static int rebuild(const struct invocation *invocation)
 	return EXIT_DONE;
 }
 
-static int tell(const struct invocation *invocation, const struct store_verified *verified)
+static int verify_tell(const struct invocation *invocation, const struct store_verified *verified)
 {
 	char size[32];
 
@@ -74,13 +74,13 @@ static int tell(const struct invocation *invocation, const struct store_verified
 	return verified->damaged ? EXIT_FAILED : EXIT_DONE;
 }
 
-static int run(const struct invocation *invocation)
+static int verify_run(const struct invocation *invocation)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	struct store_verified verified = { 0 };
 	struct progress_line progress;
 	struct error error = { 0 };
-	int r = option_given(invocation, "rebuild") ? rebuild(invocation) : EXIT_DONE;
+	int r = option_given(invocation, "rebuild") ? verify_rebuild(invocation) : EXIT_DONE;
 
 	if (r != EXIT_DONE)
 		return r;
@@ -92,7 +92,7 @@ static int run(const struct invocation *invocation)
 	r = store_reader_verify(
 		reader, print_finding, progress_line_show, &progress, &verified, &error);
 	progress_line_end(&progress);
-	return r < 0 ? fail(r, &error) : tell(invocation, &verified);
+	return r < 0 ? fail(r, &error) : verify_tell(invocation, &verified);
 }
 
 const struct command command_verify = {
@@ -100,5 +100,5 @@ const struct command command_verify = {
 	.summary = "Look at every byte that is stored, and say what is damaged",
 	.about = about,
 	.options = options,
-	.run = run,
+	.run = verify_run,
 };

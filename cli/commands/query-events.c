@@ -16,7 +16,7 @@ struct events_answer {
 	struct event_cursor_told told;
 };
 
-static void answer_done(struct events_answer *answer)
+static void query_events_answer_done(struct events_answer *answer)
 {
 	event_cursor_told_done(&answer->told);
 	output_done(&answer->output);
@@ -35,7 +35,7 @@ int query_events_check(const struct invocation *invocation, bool json)
 	return EXIT_DONE;
 }
 
-static int make(void *context, const struct event_cursor_row *row, struct buffer *text)
+static int query_events_make(void *context, const struct event_cursor_row *row, struct buffer *text)
 {
 	const struct events_answer *answer = context;
 
@@ -46,7 +46,7 @@ static int make(void *context, const struct event_cursor_row *row, struct buffer
 	return buffer_failed(text) ? -ENOMEM : 0;
 }
 
-static int take(void *context, const void *text, size_t size)
+static int query_events_take(void *context, const void *text, size_t size)
 {
 	struct output *output = &((struct events_answer *)context)->output;
 
@@ -106,7 +106,7 @@ static int say_none(const struct events_answer *answer)
 										     : EXIT_NOTHING;
 }
 
-static int finish(
+static int query_events_finish(
 	struct events_answer *answer, const struct question *question, struct store_reader *reader)
 {
 	const struct coverage *coverage = &answer->told.coverage;
@@ -136,15 +136,15 @@ static int finish(
 int query_events(const struct invocation *invocation, const struct question *question,
 	struct store_reader *reader, bool json)
 {
-	_cleanup_(answer_done) struct events_answer answer = {
+	_cleanup_(query_events_answer_done) struct events_answer answer = {
 		.invocation = invocation,
 		.json = json,
 		.utc = option_given(invocation, "utc"),
 	};
 	struct event_cursor_options options = {
 		.question = *question,
-		.make = make,
-		.take = take,
+		.make = query_events_make,
+		.take = query_events_take,
 		.context = &answer,
 	};
 	struct error error = { 0 };
@@ -158,5 +158,5 @@ int query_events(const struct invocation *invocation, const struct question *que
 		r = event_cursor_run(reader, &options, &answer.told, &error);
 	if (r == -EPIPE)
 		return EXIT_DONE;
-	return r < 0 ? fail(r, &error) : finish(&answer, question, reader);
+	return r < 0 ? fail(r, &error) : query_events_finish(&answer, question, reader);
 }

@@ -166,7 +166,7 @@ static void tell_restart(const struct invocation *invocation, const struct conf 
 					fresh->path, option->name);
 }
 
-static int reread(const struct invocation *invocation, struct store_limits *ret_limits)
+static int recording_reread(const struct invocation *invocation, struct store_limits *ret_limits)
 {
 	struct invocation again = *invocation;
 	struct conf fresh = { 0 };
@@ -198,7 +198,7 @@ int recording_reload(void *context, struct store_limits *ret_limits)
 	int r;
 
 	service_reloading(&recording->service);
-	r = reread(recording->invocation, ret_limits);
+	r = recording_reread(recording->invocation, ret_limits);
 	if (r == 0) {
 		limits_describe(ret_limits, &text);
 		say(recording->invocation, "settings reread: %.*s", (int)text.size,

@@ -65,7 +65,8 @@ struct snapshot_keeper {
 };
 
 /* Until it ends, that long has passed, or there is news, if that matters. *ret_news is whether there was any. True: it ends. */
-static bool rest(struct snapshot_keeper *keeper, uint64_t ns, bool for_news, bool *ret_news)
+static bool snapshot_keeper_rest(
+	struct snapshot_keeper *keeper, uint64_t ns, bool for_news, bool *ret_news)
 {
 	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + MIN(ns, LONGEST_NS);
 	struct timespec until = { until_ns / NSEC_PER_SEC, until_ns % NSEC_PER_SEC };
@@ -126,7 +127,7 @@ static struct taken *find_taken(struct snapshot_keeper *keeper, uint64_t id)
 }
 
 /* The end of a process, in no more time than there is. False: it hangs, and is left to itself. */
-static bool await(struct snapshot_keeper *keeper, pid_t pid, int *ret_status)
+static bool snapshot_keeper_await(struct snapshot_keeper *keeper, pid_t pid, int *ret_status)
 {
 	for (;;) {
 		bool late;
@@ -145,7 +146,8 @@ static bool await(struct snapshot_keeper *keeper, pid_t pid, int *ret_status)
 }
 
 /* Cuts the window out with a perftape of its own. 0 also when nothing was recorded there. */
-static int cut(struct snapshot_keeper *keeper, const char *file, uint64_t from_ns, uint64_t to_ns)
+static int snapshot_keeper_cut(
+	struct snapshot_keeper *keeper, const char *file, uint64_t from_ns, uint64_t to_ns)
 {
 	char from[40], to[40];
 	const char *const words[] = { "perftape", "snapshot", "-q", "--store", keeper->store,
@@ -172,7 +174,7 @@ static int cut(struct snapshot_keeper *keeper, const char *file, uint64_t from_n
 	if (r < 0)
 		return r;
 	setpriority(PRIO_PROCESS, pid, 10);
-	if (!await(keeper, pid, &status))
+	if (!snapshot_keeper_await(keeper, pid, &status))
 		return -ETIMEDOUT;
 	/* 3: nothing is recorded there */
 	return WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 3) ? 0
@@ -200,14 +202,14 @@ static bool name_file(const struct snapshot_keeper *keeper, const struct book *b
 		       (unsigned long long)episode->id) < PATH_MAX;
 }
 
-static void take(struct snapshot_keeper *keeper, const struct book *book,
+static void snapshot_keeper_take(struct snapshot_keeper *keeper, const struct book *book,
 	const struct episode *episode, uint64_t until_ns, struct taken *taken)
 {
 	char file[PATH_MAX];
 	int r = 0;
 
 	if (name_file(keeper, book, episode, file))
-		r = cut(keeper, file, episode->start_ns - WINDOW_BEFORE_NS,
+		r = snapshot_keeper_cut(keeper, file, episode->start_ns - WINDOW_BEFORE_NS,
 			until_ns + WINDOW_AFTER_NS);
 	taken->at_ns = clock_ns(CLOCK_MONOTONIC);
 	taken->failed = r < 0 ? taken->failed + 1 : 0;
@@ -242,7 +244,7 @@ static uint64_t due_in(const struct snapshot_keeper *keeper, const struct episod
 	return MIN(wait_ns, LONGEST_NS);
 }
 
-static uint64_t look_at(struct snapshot_keeper *keeper, const struct book *book,
+static uint64_t snapshot_keeper_look_at(struct snapshot_keeper *keeper, const struct book *book,
 	const struct episode *episode, bool ending)
 {
 	uint64_t until_ns = MIN(episode->last.realtime_ns, episode->first.realtime_ns + LONGEST_NS);
@@ -250,14 +252,14 @@ static uint64_t look_at(struct snapshot_keeper *keeper, const struct book *book,
 	uint64_t wait_ns = taken ? due_in(keeper, episode, taken, until_ns, ending) : UINT64_MAX;
 
 	if (!wait_ns) {
-		take(keeper, book, episode, until_ns, taken);
+		snapshot_keeper_take(keeper, book, episode, until_ns, taken);
 		return taken->failed ? AGAIN_NS : UINT64_MAX;
 	}
 	return wait_ns;
 }
 
 /* Takes what is to be taken. How long until something else is. */
-static uint64_t look(struct snapshot_keeper *keeper, bool ending)
+static uint64_t snapshot_keeper_look(struct snapshot_keeper *keeper, bool ending)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	uint64_t wait_ns = UINT64_MAX;
@@ -270,31 +272,32 @@ static uint64_t look(struct snapshot_keeper *keeper, bool ending)
 		const struct episode *episode = &book.episodes.list.items[i];
 
 		if (episode->last.realtime_ns >= keeper->since_ns)
-			wait_ns = MIN(wait_ns, look_at(keeper, &book, episode, ending));
+			wait_ns = MIN(
+				wait_ns, snapshot_keeper_look_at(keeper, &book, episode, ending));
 	}
 	book_done(&book);
 	return wait_ns;
 }
 
-static void *keeper_main(void *context)
+static void *snapshot_keeper_main(void *context)
 {
 	struct snapshot_keeper *keeper = context;
 	uint64_t wait_ns = 0, news_ns = 0;
 	bool news;
 
 	prctl(PR_SET_NAME, "perftape-keep");
-	while (!rest(keeper, wait_ns, true, &news)) {
+	while (!snapshot_keeper_rest(keeper, wait_ns, true, &news)) {
 		if (news) {
 			news_ns = clock_ns(CLOCK_MONOTONIC);
-			if (rest(keeper, SPOOLED_NS, false, &news))
+			if (snapshot_keeper_rest(keeper, SPOOLED_NS, false, &news))
 				break;
 		}
-		wait_ns = MAX(look(keeper, false), GLANCE_NS);
+		wait_ns = MAX(snapshot_keeper_look(keeper, false), GLANCE_NS);
 		/* a disk that is slow has it later */
 		if (news_ns && clock_ns(CLOCK_MONOTONIC) - news_ns < AGAIN_NS)
 			wait_ns = MIN(wait_ns, QUIET_NS);
 	}
-	look(keeper, true);
+	snapshot_keeper_look(keeper, true);
 	return NULL;
 }
 
@@ -317,7 +320,7 @@ static int start_thread(struct snapshot_keeper *keeper)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = -pthread_create(&keeper->thread, NULL, keeper_main, keeper);
+	r = -pthread_create(&keeper->thread, NULL, snapshot_keeper_main, keeper);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return r;
 }

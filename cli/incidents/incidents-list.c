@@ -19,7 +19,7 @@ struct list {
 	uint64_t recorded_ns; /* of the window: with its lines of the kernel's log */
 };
 
-static bool is_asked(const struct list *list, const struct book_row *row)
+static bool incidents_list_is_asked(const struct list *list, const struct book_row *row)
 {
 	const char *kind = list->book.kinds.items[row->kind].name;
 
@@ -47,7 +47,7 @@ static int show_all(struct list *list, struct buffer *json, struct episode_table
 		struct incident incident;
 		char device[64];
 
-		if (!is_asked(list, row))
+		if (!incidents_list_is_asked(list, row))
 			continue;
 		r = book_incident(book, row, &names, device, &incident);
 		if (r == 0 && json)
@@ -68,7 +68,8 @@ static int show_episodes(struct list *list, struct episode_table *table)
 	if (!asked)
 		return -ENOMEM;
 	for (size_t i = 0; i < book->rows.count; i++)
-		asked[book->rows.items[i].episode] |= is_asked(list, &book->rows.items[i]);
+		asked[book->rows.items[i].episode] |=
+			incidents_list_is_asked(list, &book->rows.items[i]);
 	for (size_t i = 0; i < book->episodes.list.count; i++) {
 		const struct episode *episode = &book->episodes.list.items[i];
 
@@ -87,7 +88,7 @@ static int show_episodes(struct list *list, struct episode_table *table)
 	return 0;
 }
 
-static void put_coverage(const struct list *list, struct buffer *out)
+static void incidents_list_put_coverage(const struct list *list, struct buffer *out)
 {
 	json_open(out, '{');
 	json_key(out, "coverage");
@@ -113,7 +114,7 @@ static int show_json(struct list *list)
 	int r = show_all(list, &out, NULL);
 
 	if (r == 0)
-		put_coverage(list, &out);
+		incidents_list_put_coverage(list, &out);
 	if (r == 0 && buffer_failed(&out))
 		r = -ENOMEM;
 	if (r == 0)
@@ -121,7 +122,7 @@ static int show_json(struct list *list)
 	return r;
 }
 
-static int show(struct list *list)
+static int incidents_list_show(struct list *list)
 {
 	struct episode_table table = { .invocation = list->invocation };
 	int r, s;
@@ -134,7 +135,7 @@ static int show(struct list *list)
 	return r < 0 ? r : s;
 }
 
-static void tell(const struct list *list)
+static void incidents_list_tell(const struct list *list)
 {
 	uint64_t length_ns = list->window.to_ns - list->window.from_ns;
 	char missing[32];
@@ -188,11 +189,11 @@ int incidents_list(const struct invocation *invocation)
 	if (r == 0)
 		r = book_open(reader, &list.book, &error);
 	if (r == 0) {
-		r = show(&list);
+		r = incidents_list_show(&list);
 		book_done(&list.book);
 	}
 	if (r < 0)
 		return fail(r, &error);
-	tell(&list);
+	incidents_list_tell(&list);
 	return EXIT_DONE;
 }

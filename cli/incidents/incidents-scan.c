@@ -53,7 +53,8 @@ static const char *source_text(
 	return source;
 }
 
-static void print_json(struct scan *scan, const struct incident *incident, enum covered covered)
+static void incidents_scan_print_json(
+	struct scan *scan, const struct incident *incident, enum covered covered)
 {
 	char source[SOURCE_MAX];
 
@@ -77,7 +78,7 @@ static int add_to_episode(struct scan *scan, const struct incident *incident, en
 	return 0;
 }
 
-static bool is_asked(const struct scan *scan, const struct incident *incident)
+static bool incidents_scan_is_asked(const struct scan *scan, const struct incident *incident)
 {
 	const char *kind = option_value(scan->invocation, "kind");
 
@@ -88,7 +89,7 @@ static int show_incident(struct scan *scan, const struct incident *incident, enu
 {
 	scan->shown++;
 	if (scan->json)
-		print_json(scan, incident, covered);
+		incidents_scan_print_json(scan, incident, covered);
 	else if (scan->all)
 		episode_table_incident(&scan->table, incident, covered);
 	else
@@ -105,7 +106,7 @@ static void take_incident(void *context, const struct incident *given)
 	int r;
 
 	incident.id = ++scan->count;
-	if (!is_asked(scan, &incident) || scan->failed)
+	if (!incidents_scan_is_asked(scan, &incident) || scan->failed)
 		return;
 	r = log_map_place(&scan->map, &incident, &place);
 	if (place.forged && !option_given(scan->invocation, "trust-user-kmsg")) {
@@ -156,7 +157,7 @@ static int read_kept(
 }
 
 /* What comes yet: each line is told of when it is there, and not when the next one is. */
-static int read_pipe(
+static int incidents_scan_read_pipe(
 	const struct scan *scan, struct scanner *scanner, char *piece, uint64_t *ret_offset)
 {
 	ssize_t got = 1;
@@ -188,7 +189,7 @@ static int read_log(struct scan *scan, struct scanner *scanner, struct error *er
 	if (r == 0)
 		r = read_kept(scan, scanner, piece, &offset);
 	if (r == 0 && scan->log.pipe >= 0)
-		r = read_pipe(scan, scanner, piece, &offset);
+		r = incidents_scan_read_pipe(scan, scanner, piece, &offset);
 	if (r < 0)
 		return error_set(error, r, "cannot read %s at byte %llu: %s", scan->log.name,
 			(unsigned long long)offset, strerror(-r));
@@ -215,7 +216,7 @@ static int read_options(
 	return 0;
 }
 
-static void print_table(struct scan *scan, const struct scan_summary *summary)
+static void incidents_scan_print_table(struct scan *scan, const struct scan_summary *summary)
 {
 	struct episode_table *table = &scan->table;
 	size_t lesser = 0;
@@ -305,7 +306,7 @@ static int scan_log(struct scan *scan, struct scan_summary *summary, struct erro
 		r = scan->failed;
 	/* kinds are the catalogue's */
 	if (r == 0 && !scan->json) {
-		print_table(scan, summary);
+		incidents_scan_print_table(scan, summary);
 		r = episode_table_end(&scan->table);
 	}
 	return r;

@@ -22,7 +22,7 @@ void log_add_done(struct log_add *additions)
 	array_done(&additions->list);
 }
 
-static int put(struct log_add *additions, const struct incident *incident,
+static int log_add_put_here(struct log_add *additions, const struct incident *incident,
 	const struct log_place *place, const char *source)
 {
 	const struct moment *moment = &place->moment;
@@ -58,7 +58,7 @@ int log_add_put(struct log_add *additions, const struct incident *incident,
 	else if (!place->moment.has_time)
 		additions->timeless++;
 	else
-		return put(additions, incident, place, source);
+		return log_add_put_here(additions, incident, place, source);
 	return 0;
 }
 

@@ -35,7 +35,7 @@ void log_input_done(struct log_input *input)
 }
 
 /* False when nothing came for a while. */
-static bool wait_for(int fd)
+static bool log_input_wait_for(int fd)
 {
 	struct pollfd waiting = { .fd = fd, .events = POLLIN };
 
@@ -43,7 +43,7 @@ static bool wait_for(int fd)
 }
 
 /* A log of text can be read before it ends; what is packed cannot. */
-static bool is_text(int file)
+static bool log_input_is_text(int file)
 {
 	char head[6];
 
@@ -72,7 +72,7 @@ static int keep_pipe(struct log_input *input, bool as_it_comes, struct error *er
 	while (r == 0 && !all) {
 		ssize_t got;
 
-		if (as_it_comes && !wait_for(input->fd) && is_text(file))
+		if (as_it_comes && !log_input_wait_for(input->fd) && log_input_is_text(file))
 			break;
 		got = read(input->fd, piece, PIECE_BYTES);
 		all = got == 0;
@@ -175,7 +175,7 @@ ssize_t log_input_read_pipe(const struct log_input *input, char *data, size_t si
 {
 	ssize_t got;
 
-	*ret_idle = !wait_for(input->pipe);
+	*ret_idle = !log_input_wait_for(input->pipe);
 	if (*ret_idle)
 		return 0;
 	do {

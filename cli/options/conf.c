@@ -22,7 +22,7 @@ void conf_done(struct conf *settings)
 	settings->text = NULL;
 }
 
-static char *trim(char *text)
+static char *conf_trim(char *text)
 {
 	char *end = text + strlen(text);
 
@@ -46,7 +46,7 @@ static bool is_setting(const struct command *section, const char *name)
 	return true;
 }
 
-static const struct option *find_option(const struct command *section, const char *name)
+static const struct option *conf_find_option(const struct command *section, const char *name)
 {
 	for (const struct option *option = options_of(section); option->name; option++)
 		if (strcmp(option->name, name) == 0 && is_setting(section, name))
@@ -58,7 +58,7 @@ static int unknown_setting(const struct command *section, const char *name, stru
 {
 	struct did_you_mean nearest;
 
-	if (!section && find_option(&command_record, name))
+	if (!section && conf_find_option(&command_record, name))
 		return error_set(error, -EINVAL,
 			"'%s' is a setting of record: it belongs behind a line [record]", name);
 	did_you_mean_init(&nearest, name);
@@ -71,14 +71,14 @@ static int unknown_setting(const struct command *section, const char *name, stru
 	return error_set(error, -EINVAL, "unknown setting '%s'", name);
 }
 
-static int read_section(char *line, const struct command **section, struct error *error)
+static int conf_read_section(char *line, const struct command **section, struct error *error)
 {
 	size_t size = strlen(line);
 
 	if (line[size - 1] != ']')
 		return error_set(error, -EINVAL, "'%s' has no ] at its end", line);
 	line[size - 1] = 0;
-	line = trim(line + 1);
+	line = conf_trim(line + 1);
 	for (size_t i = 0; i < ARRAY_SIZE(sections); i++)
 		if (strcmp(sections[i]->name, line) == 0) {
 			*section = sections[i];
@@ -115,9 +115,9 @@ static int read_setting(struct conf *settings, char *line, unsigned int number,
 	if (!value)
 		return error_set(error, -EINVAL, "'%s' is no setting; write name = value", line);
 	*value++ = 0;
-	name = trim(line);
-	setting.value = trim(value);
-	setting.option = find_option(section, name);
+	name = conf_trim(line);
+	setting.value = conf_trim(value);
+	setting.option = conf_find_option(section, name);
 	if (!setting.option)
 		return unknown_setting(section, name, error);
 	if (!setting.option->argument)
@@ -135,9 +135,9 @@ static int read_line(struct conf *settings, char *line, unsigned int number,
 {
 	int r = 0;
 
-	line = trim(line);
+	line = conf_trim(line);
 	if (*line == '[')
-		r = read_section(line, section, error);
+		r = conf_read_section(line, section, error);
 	else if (*line && *line != '#' && *line != ';')
 		r = read_setting(settings, line, number, *section, error);
 	return r < 0 ? error_prefix(error, r, "%s:%u", settings->path, number) : 0;

@@ -8,7 +8,7 @@
 #define NAME_SIZE 32
 
 /* Letters to insert, delete or replace to make b of a; names longer than a row of the table are far from everything. */
-static size_t distance(const char *a, const char *b)
+static size_t did_you_mean_distance(const char *a, const char *b)
 {
 	size_t row[NAME_SIZE + 1], a_size = strlen(a), b_size = strlen(b);
 
@@ -37,7 +37,7 @@ void did_you_mean_init(struct did_you_mean *nearest, const char *text)
 
 void did_you_mean_offer(struct did_you_mean *nearest, const char *name)
 {
-	size_t changes = distance(nearest->text, name);
+	size_t changes = did_you_mean_distance(nearest->text, name);
 
 	/* the start of a name is near it, however long the rest */
 	if (strlen(nearest->text) >= 2 && strncmp(name, nearest->text, strlen(nearest->text)) == 0)

@@ -8,7 +8,8 @@
 #include "base/clock.h"
 #include "base/size.h"
 
-static int parse_length(const struct invocation *invocation, const char *name, uint64_t *limit_ns)
+static int limit_options_parse_length(
+	const struct invocation *invocation, const char *name, uint64_t *limit_ns)
 {
 	const char *text = option_value(invocation, name);
 
@@ -81,14 +82,14 @@ bool limit_options_has(const char *name)
 
 int limit_options_parse(const struct invocation *invocation, struct store_limits *limits)
 {
-	int r = parse_length(invocation, "max-age", &limits->max_age_ns);
+	int r = limit_options_parse_length(invocation, "max-age", &limits->max_age_ns);
 
 	if (r == EXIT_DONE)
 		r = parse_size(invocation, "max-size", UINT64_MAX, &limits->max_bytes);
 	if (r == EXIT_DONE)
 		r = parse_free(invocation, &limits->keep_free_bytes);
 	if (r == EXIT_DONE)
-		r = parse_length(invocation, "pin", &limits->pin_ns);
+		r = limit_options_parse_length(invocation, "pin", &limits->pin_ns);
 	if (r == EXIT_DONE)
 		r = check_zero(invocation, "max-age", limits->max_age_ns);
 	if (r == EXIT_DONE)

@@ -19,7 +19,8 @@ void book_done(struct book *book)
 }
 
 /* What a store holds may be of a newer perftape's making. */
-static int add_kind(struct book *book, const struct store_incident *incident, uint32_t *ret_kind)
+static int incident_book_add_kind(
+	struct book *book, const struct store_incident *incident, uint32_t *ret_kind)
 {
 	struct kind kind = { .severity = MIN(incident->severity, (uint32_t)SEVERITY_CRIT) };
 	uint32_t i;
@@ -39,12 +40,12 @@ static int add_kind(struct book *book, const struct store_incident *incident, ui
 	return 0;
 }
 
-static int add_text(struct book *book, const char *text, uint32_t *ret_id)
+static int incident_book_add_text(struct book *book, const char *text, uint32_t *ret_id)
 {
 	return strings_add(&book->strings, text, strlen(text), ret_id) < 0 ? -ENOMEM : 0;
 }
 
-static int see(void *context, const struct store_incident *incident)
+static int incident_book_see(void *context, const struct store_incident *incident)
 {
 	struct book *book = context;
 	struct book_row row = {
@@ -56,11 +57,11 @@ static int see(void *context, const struct store_incident *incident)
 		.noted = !*incident->segment,
 	};
 
-	if (add_kind(book, incident, &row.kind) < 0 ||
-		add_text(book, incident->text, &row.text) < 0 ||
-		add_text(book, incident->source, &row.source) < 0 ||
-		add_text(book, incident->fields, &row.fields) < 0 ||
-		add_text(book, incident->boot_id, &row.boot_id) < 0)
+	if (incident_book_add_kind(book, incident, &row.kind) < 0 ||
+		incident_book_add_text(book, incident->text, &row.text) < 0 ||
+		incident_book_add_text(book, incident->source, &row.source) < 0 ||
+		incident_book_add_text(book, incident->fields, &row.fields) < 0 ||
+		incident_book_add_text(book, incident->boot_id, &row.boot_id) < 0)
 		return -ENOMEM;
 	return array_push(&book->rows, row);
 }
@@ -143,7 +144,7 @@ int book_open(struct store_reader *reader, struct book *ret_book, struct error *
 {
 	uint64_t from_ns = UINT64_MAX, to_ns = 0;
 	struct book book = { 0 };
-	int r = store_reader_incidents(reader, 0, UINT64_MAX, see, &book, error);
+	int r = store_reader_incidents(reader, 0, UINT64_MAX, incident_book_see, &book, error);
 
 	if (r == 0)
 		r = make_episodes(&book);
@@ -231,7 +232,7 @@ enum covered segments_covered(const struct store_segments *segments, const char 
 	return recorded_ns < to_ns - from_ns ? COVERED_PARTLY : COVERED_WHOLLY;
 }
 
-static char plain(char c)
+static char incident_book_plain(char c)
 {
 	return c == '.' || c == '-' ? '_' : tolower((unsigned char)c);
 }
@@ -239,7 +240,7 @@ static char plain(char c)
 bool book_kind_is(const char *kind, const char *asked, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
-		if (!kind[i] || plain(kind[i]) != plain(asked[i]))
+		if (!kind[i] || incident_book_plain(kind[i]) != incident_book_plain(asked[i]))
 			return false;
-	return size && (!kind[size] || plain(kind[size]) == '_');
+	return size && (!kind[size] || incident_book_plain(kind[size]) == '_');
 }

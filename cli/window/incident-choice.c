@@ -7,7 +7,7 @@
 
 #define KINDS_SHOWN 12
 
-static bool weighs(const struct episode *episode)
+static bool incident_choice_weighs(const struct episode *episode)
 {
 	return episode->kind->severity > SEVERITY_INFO;
 }
@@ -20,7 +20,7 @@ static int choose_last(
 	for (size_t i = 0; i < book->episodes.list.count; i++) {
 		const struct episode *episode = &book->episodes.list.items[i];
 
-		if (!last || weighs(episode) >= weighs(last))
+		if (!last || incident_choice_weighs(episode) >= incident_choice_weighs(last))
 			last = episode;
 	}
 	if (!last)
@@ -89,8 +89,8 @@ static int no_kind(const struct book *book, const char *asked, size_t size, stru
 }
 
 /* The number of episodes with such a line, and the one of that number, 0: the last. */
-static size_t find_kind(const struct book *book, const char *asked, size_t size, uint64_t number,
-	const struct episode **ret_episode)
+static size_t incident_choice_find_kind(const struct book *book, const char *asked, size_t size,
+	uint64_t number, const struct episode **ret_episode)
 {
 	size_t episodes = book->episodes.list.count, count = 0;
 	_cleanup_free_ bool *has = calloc(episodes + 1, sizeof(*has));
@@ -109,7 +109,7 @@ static size_t find_kind(const struct book *book, const char *asked, size_t size,
 static int choose_kind(const struct book *book, const char *asked, size_t size, uint64_t number,
 	const struct episode **ret_episode, struct error *error)
 {
-	size_t count = find_kind(book, asked, size, number, ret_episode);
+	size_t count = incident_choice_find_kind(book, asked, size, number, ret_episode);
 
 	if (!count)
 		return no_kind(book, asked, size, error);

@@ -9,7 +9,7 @@
 #include "cli/window/queue-map.h"
 #include "incidents/logs/classify.h"
 
-static int parse_length(
+static int incident_window_parse_length(
 	const struct invocation *invocation, const char *name, uint64_t usual_ns, uint64_t *ret_ns)
 {
 	const char *text = option_value(invocation, name);
@@ -21,14 +21,14 @@ static int parse_length(
 }
 
 /* So much before and after it as was asked for. */
-static int around(const struct invocation *invocation, uint64_t from_ns, uint64_t at_ns,
-	uint64_t to_ns, struct window *ret_window)
+static int incident_window_around(const struct invocation *invocation, uint64_t from_ns,
+	uint64_t at_ns, uint64_t to_ns, struct window *ret_window)
 {
 	uint64_t before_ns, after_ns;
-	int r = parse_length(invocation, "before", WINDOW_BEFORE_NS, &before_ns);
+	int r = incident_window_parse_length(invocation, "before", WINDOW_BEFORE_NS, &before_ns);
 
 	if (r == EXIT_DONE)
-		r = parse_length(invocation, "after", WINDOW_AFTER_NS, &after_ns);
+		r = incident_window_parse_length(invocation, "after", WINDOW_AFTER_NS, &after_ns);
 	if (r != EXIT_DONE)
 		return r;
 	if (before_ns + after_ns == 0 && from_ns >= to_ns)
@@ -52,7 +52,7 @@ static void describe_queue(const struct episode *episode, char text[64])
 	text[size] = 0;
 }
 
-static void describe(const struct episode *episode, struct window *window)
+static void incident_window_describe(const struct episode *episode, struct window *window)
 {
 	char stall[32], length[32], queue[64];
 	bool stalled = episode->stall_ns > 0;
@@ -88,10 +88,11 @@ int incident_window(const struct invocation *invocation, struct window *ret_wind
 	else if (r < 0)
 		code = fail(r, &error);
 	else
-		code = around(invocation, MIN(episode->start_ns, episode->first.realtime_ns),
+		code = incident_window_around(invocation,
+			MIN(episode->start_ns, episode->first.realtime_ns),
 			episode->first.realtime_ns, episode->last.realtime_ns, &window);
 	if (code == EXIT_DONE) {
-		describe(episode, &window);
+		incident_window_describe(episode, &window);
 		*ret_window = window;
 	} else if (r == -ENOENT) {
 		code = EXIT_NOTHING;
@@ -141,7 +142,7 @@ static void take_first(void *context, const struct incident *incident)
 }
 
 /* A line that is no incident has a time perhaps. */
-static void take_time(
+static void incident_window_take_time(
 	struct pasted *pasted, const struct scanner_options *options, const char *text)
 {
 	static const struct kind none = { .name = (char *)"" };
@@ -158,8 +159,8 @@ static void take_time(
 		take_first(pasted, &incident);
 }
 
-static int read_text(struct pasted *pasted, const struct invocation *invocation, const char *text,
-	struct error *error)
+static int incident_window_read_text(struct pasted *pasted, const struct invocation *invocation,
+	const char *text, struct error *error)
 {
 	_cleanup_(cleanup_catalogue) struct catalogue *catalogue = NULL;
 	_cleanup_(cleanup_scanner) struct scanner *scanner = NULL;
@@ -181,7 +182,7 @@ static int read_text(struct pasted *pasted, const struct invocation *invocation,
 	if (r == 0)
 		r = scanner_finish(scanner, &summary);
 	if (r == 0 && !pasted->found)
-		take_time(pasted, &options, text);
+		incident_window_take_time(pasted, &options, text);
 	return r < 0 ? r : pasted->failed;
 }
 
@@ -192,8 +193,8 @@ static int window_of(
 	uint64_t stall_ns = pasted->has_stall ? MIN(pasted->stall_ns, moment->realtime_ns) : 0;
 	struct window window = { 0 };
 	char error[32], alike[64] = "";
-	int r = around(invocation, moment->realtime_ns - stall_ns, moment->realtime_ns,
-		moment->realtime_ns, &window);
+	int r = incident_window_around(invocation, moment->realtime_ns - stall_ns,
+		moment->realtime_ns, moment->realtime_ns, &window);
 
 	if (r != EXIT_DONE)
 		return r;
@@ -220,7 +221,8 @@ int line_window(const struct invocation *invocation, struct window *ret_window)
 	pasted.map.boot = option_value(invocation, "boot");
 	pasted.map.guesses = true;
 	if (r == 0 && log_map_has_boot(&pasted.map))
-		r = read_text(&pasted, invocation, option_value(invocation, "line"), &error);
+		r = incident_window_read_text(
+			&pasted, invocation, option_value(invocation, "line"), &error);
 	if (r < 0)
 		code = fail(r, &error);
 	else if (!log_map_has_boot(&pasted.map))

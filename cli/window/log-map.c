@@ -36,7 +36,7 @@ void log_map_done(struct log_map *map)
 }
 
 /* Whether it is the boot that was asked for. */
-static bool counts(const struct log_map *map, const char *boot_id)
+static bool log_map_counts(const struct log_map *map, const char *boot_id)
 {
 	return !map->boot || strncasecmp(boot_id, map->boot, strlen(map->boot)) == 0;
 }
@@ -44,15 +44,15 @@ static bool counts(const struct log_map *map, const char *boot_id)
 bool log_map_has_boot(const struct log_map *map)
 {
 	for (size_t i = 0; i < map->segments.list.count; i++)
-		if (counts(map, map->segments.list.items[i].boot_id))
+		if (log_map_counts(map, map->segments.list.items[i].boot_id))
 			return true;
 	for (size_t i = 0; i < map->book.rows.count; i++)
-		if (counts(map, book_text(&map->book, map->book.rows.items[i].boot_id)))
+		if (log_map_counts(map, book_text(&map->book, map->book.rows.items[i].boot_id)))
 			return true;
 	return !map->boot;
 }
 
-static uint64_t outside(uint64_t time_ns, uint64_t from_ns, uint64_t to_ns)
+static uint64_t log_map_outside(uint64_t time_ns, uint64_t from_ns, uint64_t to_ns)
 {
 	return time_ns < from_ns ? from_ns - time_ns : time_ns > to_ns ? time_ns - to_ns : 0;
 }
@@ -76,7 +76,8 @@ static bool is_possible(
 {
 	const struct moment *said = &incident->moment;
 	uint64_t time_ns = segment->begin_ns + (said->uptime_ns - segment->perf_begin_ns);
-	uint64_t off_ns = outside(said->uptime_ns, segment->perf_begin_ns, segment->perf_end_ns);
+	uint64_t off_ns =
+		log_map_outside(said->uptime_ns, segment->perf_begin_ns, segment->perf_end_ns);
 
 	*ret_off_ns = off_ns;
 	/* what is still to come was said in another boot, or on another host */
@@ -85,7 +86,7 @@ static bool is_possible(
 	if (*segment->damage ||
 		(*incident->boot_id && !same_boot(segment->boot_id, incident->boot_id)))
 		return false;
-	return !said->has_time || outside(said->realtime_ns, time_ns, time_ns) <=
+	return !said->has_time || log_map_outside(said->realtime_ns, time_ns, time_ns) <=
 					  clocks_error_beside(LATE_NS + said->error_ns, off_ns);
 }
 
@@ -100,8 +101,8 @@ static const struct store_segment *nearest_segment(
 	for (size_t i = map->segments.list.count; i-- > 0;) {
 		const struct store_segment *segment = &map->segments.list.items[i];
 
-		if (!counts(map, segment->boot_id) || !is_possible(segment, incident, &off_ns) ||
-			off_ns >= least_ns ||
+		if (!log_map_counts(map, segment->boot_id) ||
+			!is_possible(segment, incident, &off_ns) || off_ns >= least_ns ||
 			(nearest && !any_boot && !same_boot(segment->boot_id, nearest->boot_id)))
 			continue;
 		nearest = segment;
@@ -121,7 +122,7 @@ static void place_by_anchors(
 
 	if (!segment || !log_map_load(map, segment))
 		return;
-	off_ns = outside(said->uptime_ns, segment->perf_begin_ns, segment->perf_end_ns);
+	off_ns = log_map_outside(said->uptime_ns, segment->perf_begin_ns, segment->perf_end_ns);
 	place->moment.has_time = true;
 	place->moment.realtime_ns = tape_to_realtime(map->tape, said->uptime_ns, &error_ns);
 	place->moment.error_ns = clocks_error_beside(error_ns + NSEC_PER_USEC, off_ns);
@@ -153,12 +154,13 @@ static bool may_be_row(
 	const struct moment *moment = &place->moment;
 
 	if ((*place->boot_id && *boot_id && !same_boot(place->boot_id, boot_id)) ||
-		!counts(map, boot_id))
+		!log_map_counts(map, boot_id))
 		return false;
 	/* stamps are the same number, down to where a format cuts them off */
 	if (place->how == LOG_PLACE_ANCHORS && row->perf_ns)
-		return outside(row->perf_ns, moment->uptime_ns, moment->uptime_ns) < NSEC_PER_MSEC;
-	return !moment->has_time || outside(row->time_ns, moment->realtime_ns,
+		return log_map_outside(row->perf_ns, moment->uptime_ns, moment->uptime_ns) <
+		       NSEC_PER_MSEC;
+	return !moment->has_time || log_map_outside(row->time_ns, moment->realtime_ns,
 					    moment->realtime_ns) <= LATE_NS + moment->error_ns;
 }
 
@@ -179,7 +181,7 @@ static size_t first_row(const struct book *book, uint64_t time_ns)
 }
 
 /* The recorded incident that it is: of the same kind and fields, and the nearest. */
-static const struct book_row *find_row(
+static const struct book_row *log_map_find_row(
 	struct log_map *map, const struct incident *incident, struct log_place *place)
 {
 	_cleanup_(buffer_done) struct buffer names = { 0 };
@@ -193,10 +195,10 @@ static const struct book_row *find_row(
 		i = first_row(&map->book, moment->realtime_ns - MIN(moment->realtime_ns, reach_ns));
 	for (; i < map->book.rows.count; i++) {
 		const struct book_row *row = &map->book.rows.items[i];
-		uint64_t apart_ns = place->moment.has_time
-					    ? outside(row->time_ns, place->moment.realtime_ns,
-						      place->moment.realtime_ns)
-					    : 0;
+		uint64_t apart_ns = place->moment.has_time ? log_map_outside(row->time_ns,
+								     place->moment.realtime_ns,
+								     place->moment.realtime_ns)
+							   : 0;
 		struct fields fields;
 
 		if (moment->has_time && row->time_ns > moment->realtime_ns + reach_ns)
@@ -221,7 +223,8 @@ static const struct book_row *find_row(
 	return found;
 }
 
-static void take_row(const struct log_map *map, const struct book_row *row, struct log_place *place)
+static void log_map_take_row(
+	const struct log_map *map, const struct book_row *row, struct log_place *place)
 {
 	place->moment.has_time = true;
 	place->moment.realtime_ns = row->time_ns;
@@ -247,8 +250,8 @@ static bool is_users_line(
 	const char *text = tape_string(tape, line->text);
 
 	return line->priority >> 3 != 0 &&
-	       outside(line->time_ns, incident->moment.uptime_ns, incident->moment.uptime_ns) <
-		       NSEC_PER_MSEC &&
+	       log_map_outside(line->time_ns, incident->moment.uptime_ns,
+		       incident->moment.uptime_ns) < NSEC_PER_MSEC &&
 	       memmem(incident->line, incident->line_size, text, strlen(text));
 }
 
@@ -278,7 +281,7 @@ static bool is_users(struct log_map *map, const struct incident *incident)
 	       same_boot(next->boot_id, segment->boot_id) && has_users_line(map, next, incident);
 }
 
-static enum covered covered(
+static enum covered log_map_covered(
 	struct log_map *map, const struct incident *incident, const struct log_place *place)
 {
 	uint64_t time_ns = place->moment.realtime_ns;
@@ -301,12 +304,12 @@ int log_map_place(struct log_map *map, const struct incident *incident, struct l
 	}
 	if (incident->moment.has_uptime)
 		place_by_anchors(map, incident, &place);
-	row = find_row(map, incident, &place);
+	row = log_map_find_row(map, incident, &place);
 	if (row)
-		take_row(map, row, &place);
+		log_map_take_row(map, row, &place);
 	else if (place.how == LOG_PLACE_ANCHORS)
 		place.forged = is_users(map, incident);
-	place.covered = covered(map, incident, &place);
+	place.covered = log_map_covered(map, incident, &place);
 	*ret_place = place;
 	return 0;
 }

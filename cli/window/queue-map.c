@@ -25,7 +25,7 @@ static const struct tape_gauge *find_gauge(const struct tape *tape, const char *
 }
 
 /* The gauge's last value up to a moment of the wall clock. */
-static bool value_at(
+static bool queue_map_value_at(
 	const struct tape *tape, const char *name, uint64_t realtime_ns, uint32_t *ret_cpu)
 {
 	const struct tape_gauge *gauge = find_gauge(tape, name);
@@ -51,11 +51,11 @@ static bool find_in(struct log_map *map, const struct store_segment *segment, co
 		return false;
 	snprintf(name, sizeof(name), "%s/%s/tx%llu_cpu", strchr(device, ':') ? "pci" : "net",
 		device, (unsigned long long)queue);
-	return value_at(map->tape, name, realtime_ns, ret_cpu);
+	return queue_map_value_at(map->tape, name, realtime_ns, ret_cpu);
 }
 
 /* In the segment that the moment lies in, and in those before in which the value may be that still counts. */
-static bool find(void *context, const char *device, uint64_t queue, uint32_t *ret_cpu)
+static bool queue_map_find(void *context, const char *device, uint64_t queue, uint32_t *ret_cpu)
 {
 	struct lookup *lookup = context;
 	const struct store_segments *segments = &lookup->map->segments;
@@ -84,5 +84,5 @@ void queue_map_add(struct log_map *map, const struct log_place *place, struct fi
 	struct lookup lookup = { map, place };
 
 	if (map->reader && place->moment.has_time && place->moment.error_ns <= SURE_NS)
-		queue_cpu_add(fields, text, find, &lookup);
+		queue_cpu_add(fields, text, queue_map_find, &lookup);
 }

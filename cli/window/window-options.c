@@ -23,8 +23,8 @@ bool window_given(const struct invocation *invocation)
 }
 
 /* --since is --from under another name. */
-static int either(const struct invocation *invocation, const char *name, const char *other,
-	const char **ret_value)
+static int window_options_either(const struct invocation *invocation, const char *name,
+	const char *other, const char **ret_value)
 {
 	*ret_value = option_value(invocation, name);
 	if (!option_given(invocation, other))
@@ -56,8 +56,8 @@ static int parse_incident(
 }
 
 /* The store is opened for this alone: most windows need none to be understood. */
-static int find_uptime(void *context, uint64_t uptime_ns, uint64_t *ret_realtime_ns, char *note,
-	size_t size, struct error *error)
+static int window_options_find_uptime(void *context, uint64_t uptime_ns, uint64_t *ret_realtime_ns,
+	char *note, size_t size, struct error *error)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	const struct invocation *invocation = context;
@@ -89,7 +89,7 @@ int window_option_parse(const struct invocation *invocation, struct window *ret_
 		.after = option_value(invocation, "after"),
 		.utc = option_given(invocation, "utc"),
 		.now_ns = clock_ns(CLOCK_REALTIME),
-		.uptime = find_uptime,
+		.uptime = window_options_find_uptime,
 		.context = (void *)invocation,
 	};
 	struct error error = { 0 };
@@ -98,9 +98,9 @@ int window_option_parse(const struct invocation *invocation, struct window *ret_
 
 	if (r != EXIT_DONE || done)
 		return r;
-	r = either(invocation, "from", "since", &request.from);
+	r = window_options_either(invocation, "from", "since", &request.from);
 	if (r == EXIT_DONE)
-		r = either(invocation, "to", "until", &request.to);
+		r = window_options_either(invocation, "to", "until", &request.to);
 	if (r != EXIT_DONE)
 		return r;
 	request.from_name = option_given(invocation, "since") ? "--since" : NULL;
