@@ -53,7 +53,7 @@ static const char *scale_seconds(double *seconds)
 }
 
 /* Three digits that count. */
-static void put_number(double value, const char *unit, struct buffer *text)
+static void chart_put_number(double value, const char *unit, struct buffer *text)
 {
 	static const char *const powers[] = { "", "k", "M", "G", "T" };
 	char number[32];
@@ -77,7 +77,7 @@ static void put_number(double value, const char *unit, struct buffer *text)
 	buffer_printf(text, "%*s", NUMBER_WIDTH, number);
 }
 
-static void put_cell(
+static void chart_put_cell(
 	const struct terminal *terminal, double value, double full, struct buffer *text)
 {
 	int level = 0;
@@ -95,7 +95,7 @@ static void put_cell(
 }
 
 /* One that does not fit has a line of its own: what tells it from the others may be its end. */
-static void put_name(const struct terminal *terminal, const char *name, struct buffer *text)
+static void chart_put_name(const struct terminal *terminal, const char *name, struct buffer *text)
 {
 	unsigned int width = name_width(terminal);
 
@@ -107,20 +107,20 @@ static void put_name(const struct terminal *terminal, const char *name, struct b
 	text_put(terminal, name, width, text);
 }
 
-static void put_row(const struct chart *chart, const struct chart_row *row,
+static void chart_put_row(const struct chart *chart, const struct chart_row *row,
 	const struct terminal *terminal, struct buffer *text)
 {
-	put_name(terminal, row->name, text);
+	chart_put_name(terminal, row->name, text);
 	if (row->is_count) {
 		buffer_printf(text, "%*s", 2 * NUMBER_WIDTH, "");
 	} else {
-		put_number(row->least, row->unit, text);
-		put_number(row->mean, row->unit, text);
+		chart_put_number(row->least, row->unit, text);
+		chart_put_number(row->mean, row->unit, text);
 	}
-	put_number(row->most, row->unit, text);
+	chart_put_number(row->most, row->unit, text);
 	buffer_text(text, "  ");
 	for (unsigned int i = 0; i < chart->cells; i++)
-		put_cell(terminal, row->cells[i], row->full, text);
+		chart_put_cell(terminal, row->cells[i], row->full, text);
 	while (text->size && text->data[text->size - 1] == ' ')
 		text->size--;
 	buffer_u8(text, '\n');
@@ -145,12 +145,12 @@ static void put_part(const struct chart *chart, bool counts, const struct termin
 			buffer_u8(text, '\n');
 		}
 		first = false;
-		put_row(chart, &chart->rows[i], terminal, text);
+		chart_put_row(chart, &chart->rows[i], terminal, text);
 	}
 }
 
 /* "03:12:07", with fractions where it is about these; of several days "11-18T03". */
-static void time_label(const struct chart *chart, uint64_t ns, char label[16])
+static void chart_time_label(const struct chart *chart, uint64_t ns, char label[16])
 {
 	uint64_t length_ns = chart->to_ns - chart->from_ns;
 	char text[TIME_TEXT_SIZE];
@@ -164,7 +164,7 @@ static void time_label(const struct chart *chart, uint64_t ns, char label[16])
 }
 
 /* Where the plots begin and end: both times, or neither, as one alone says nothing of the other. */
-static void put_axis(
+static void chart_put_axis(
 	const struct chart *chart, const struct terminal *terminal, struct buffer *text)
 {
 	char begin[16], end[16];
@@ -172,8 +172,8 @@ static void put_axis(
 
 	if (chart->from_ns == chart->to_ns)
 		return;
-	time_label(chart, chart->from_ns, begin);
-	time_label(chart, chart->to_ns, end);
+	chart_time_label(chart, chart->from_ns, begin);
+	chart_time_label(chart, chart->to_ns, end);
 	used = strlen(begin) + strlen(end) + 3;
 	if (used > chart->cells) {
 		/* of a short window without the fractions, which its line has */
@@ -190,5 +190,5 @@ void chart_draw(const struct chart *chart, const struct terminal *terminal, stru
 {
 	put_part(chart, false, terminal, text);
 	put_part(chart, true, terminal, text);
-	put_axis(chart, terminal, text);
+	chart_put_axis(chart, terminal, text);
 }

@@ -23,7 +23,7 @@
 static const char letters[FLAME_KINDS] = { 'a', 'c', 'k', 'p', 'g', 'j', 'v', 'u' };
 
 /* XML holds no control characters but these three, and neither of these is for a name; the rest turns what is written, or hides. */
-static bool is_shown(uint32_t code)
+static bool flamegraph_is_shown(uint32_t code)
 {
 	return code >= 0x20 && !(code >= 0x7f && code < 0xa0) && code != 0xfffe && code != 0xffff &&
 	       !(code >= 0x200b && code <= 0x200f) && !(code >= 0x2028 && code <= 0x202e) &&
@@ -52,7 +52,7 @@ static void put_character(struct buffer *text, const char *at, size_t size, uint
 }
 
 /* At most so many characters, the last two of them dots where it is longer. */
-static void put_name(struct buffer *text, const char *name, size_t characters_max)
+static void flamegraph_put_name(struct buffer *text, const char *name, size_t characters_max)
 {
 	const char *end = name + strlen(name), *at = name;
 	size_t characters = 0;
@@ -71,7 +71,7 @@ static void put_name(struct buffer *text, const char *name, size_t characters_ma
 			return;
 		}
 		characters--;
-		if (size && is_shown(code))
+		if (size && flamegraph_is_shown(code))
 			put_character(text, at, size, code);
 		else
 			buffer_text(text, "\ufffd");
@@ -79,7 +79,7 @@ static void put_name(struct buffer *text, const char *name, size_t characters_ma
 	}
 }
 
-static double percent(const struct flame *flame, uint64_t samples)
+static double flamegraph_percent(const struct flame *flame, uint64_t samples)
 {
 	return 100.0 * samples / MAX(flame->frames.items[0].samples, 1ull);
 }
@@ -111,12 +111,12 @@ static void put_left_out(const struct flame *flame, unsigned int y, struct buffe
 		y, flame->left_out, flame->left_out == 1 ? "" : "s", 100 * flame->least);
 }
 
-static void put_head(const struct flamegraph *graph, struct buffer *text)
+static void flamegraph_put_head(const struct flamegraph *graph, struct buffer *text)
 {
 	unsigned int y = 46;
 
 	buffer_text(text, "<text id=\"title\" x=\"50%\" y=\"24\">");
-	put_name(text, graph->title, SIZE_MAX);
+	flamegraph_put_name(text, graph->title, SIZE_MAX);
 	buffer_text(text, "</text>\n");
 	for (const char *head = graph->head; *head; y += HEAD_ROW) {
 		size_t size = strcspn(head, "\n");
@@ -124,7 +124,7 @@ static void put_head(const struct flamegraph *graph, struct buffer *text)
 
 		snprintf(line, sizeof(line), "%.*s", (int)size, head);
 		buffer_printf(text, "<text class=\"head\" x=\"10\" y=\"%u\">", y);
-		put_name(text, line, SIZE_MAX);
+		flamegraph_put_name(text, line, SIZE_MAX);
 		buffer_text(text, "</text>\n");
 		head += size + (head[size] == '\n');
 	}
@@ -132,7 +132,7 @@ static void put_head(const struct flamegraph *graph, struct buffer *text)
 		put_left_out(graph->flame, y, text);
 }
 
-static void put_legend(const struct flamegraph *graph, struct buffer *text)
+static void flamegraph_put_legend(const struct flamegraph *graph, struct buffer *text)
 {
 	static const char *const names[] = { "thread", "kernel", "program", "Go", "JIT", "vdso",
 		"unknown" };
@@ -166,18 +166,19 @@ static unsigned int shade_of(const char *name)
 	return hash_bytes(name, strlen(name)) % SHADES;
 }
 
-static void put_frame(
+static void flamegraph_put_frame(
 	const struct flamegraph *graph, const struct flame_frame *frame, struct buffer *text)
 {
 	const struct flame *flame = graph->flame;
-	double x = percent(flame, frame->start), width = percent(flame, frame->samples);
+	double x = flamegraph_percent(flame, frame->start),
+	       width = flamegraph_percent(flame, frame->samples);
 	unsigned int y = top_of(graph) + ROW * frame->depth;
 	size_t room = width / 100 * WIDTH > 6 ? (width / 100 * WIDTH - 6) / CHARACTER : 0;
 
 	buffer_printf(text,
 		"<g class=\"%c%u\" data-s=\"%" PRIu64 "\" data-n=\"%" PRIu64 "\"><title>",
 		letters[frame->kind], shade_of(frame->name), frame->start, frame->samples);
-	put_name(text, frame->name, SIZE_MAX);
+	flamegraph_put_name(text, frame->name, SIZE_MAX);
 	buffer_printf(text, "\n%" PRIu64 " sample%s, %.2f %%</title>", frame->samples,
 		frame->samples == 1 ? "" : "s", width);
 	buffer_printf(text,
@@ -185,7 +186,7 @@ static void put_frame(
 		"<text x=\"%.4f%%\" y=\"%u\">",
 		x, y, width, ROW - 1, x, y + 11);
 	if (room >= 3)
-		put_name(text, frame->name, room);
+		flamegraph_put_name(text, frame->name, room);
 	buffer_text(text, "</text></g>\n");
 }
 
@@ -200,11 +201,11 @@ int flamegraph_write(const struct flamegraph *graph, struct output *output)
 		"<style>\n%s</style>\n"
 		"<rect id=\"ground\" width=\"100%%\" height=\"%u\"/>\n",
 		height, flamegraph_style, height);
-	put_head(graph, text);
-	put_legend(graph, text);
+	flamegraph_put_head(graph, text);
+	flamegraph_put_legend(graph, text);
 	buffer_text(text, "<svg id=\"frames\">\n");
 	for (size_t i = 0; i < graph->flame->frames.count; i++) {
-		put_frame(graph, &graph->flame->frames.items[i], text);
+		flamegraph_put_frame(graph, &graph->flame->frames.items[i], text);
 		output_flush(output);
 	}
 	buffer_text(text, "</svg>\n");

@@ -12,7 +12,7 @@
 #define LABEL_SIZE 24
 #define SATURATED_SHOWN 6
 
-static bool is_seen(const struct heat *heat, uint32_t cpu)
+static bool heat_cpus_is_seen(const struct heat *heat, uint32_t cpu)
 {
 	for (uint32_t column = 0; column < heat->columns; column++) {
 		const struct stack_class *cell = heat_cell(heat, cpu, column);
@@ -81,7 +81,7 @@ static void put_row_cell(
 }
 
 /* "39", "32-63"; "1024.." where the next row's label has to say the rest. */
-static void put_label(const struct drawing *drawing, const uint32_t *cpus, size_t count)
+static void heat_cpus_put_label(const struct drawing *drawing, const uint32_t *cpus, size_t count)
 {
 	unsigned int room = drawing->label_width - 1;
 	char label[LABEL_SIZE];
@@ -93,9 +93,9 @@ static void put_label(const struct drawing *drawing, const uint32_t *cpus, size_
 	buffer_printf(drawing->text, "%*s ", (int)room, label);
 }
 
-static void put_row(const struct drawing *drawing, const uint32_t *cpus, size_t count)
+static void heat_cpus_put_row(const struct drawing *drawing, const uint32_t *cpus, size_t count)
 {
-	put_label(drawing, cpus, count);
+	heat_cpus_put_label(drawing, cpus, count);
 	for (uint32_t column = 0; column < drawing->heat->columns; column++)
 		put_row_cell(drawing, cpus, count, column);
 	drawing_end_line(drawing);
@@ -166,7 +166,7 @@ int drawing_find_cpus(const struct heat *heat, struct drawing_cpus *cpus)
 	if (!cpus->numbers)
 		return -ENOMEM;
 	for (uint32_t cpu = 0; cpu < heat->rows; cpu++)
-		if (is_seen(heat, cpu))
+		if (heat_cpus_is_seen(heat, cpu))
 			cpus->numbers[cpus->count++] = cpu;
 	return 0;
 }
@@ -186,5 +186,5 @@ void drawing_put_cpus(const struct drawing *drawing)
 	const struct drawing_cpus *cpus = &drawing->cpus;
 
 	for (size_t i = 0; i < cpus->count; i += cpus->each)
-		put_row(drawing, cpus->numbers + i, MIN(cpus->each, cpus->count - i));
+		heat_cpus_put_row(drawing, cpus->numbers + i, MIN(cpus->each, cpus->count - i));
 }

@@ -220,7 +220,7 @@ static unsigned int put_marks(const struct drawing *drawing)
 }
 
 /* "03:12:07" of a column's begin; without seconds where columns are whole minutes, with the day where they are of several days. */
-static void time_label(const struct drawing *drawing, uint32_t column, char label[16])
+static void heat_map_time_label(const struct drawing *drawing, uint32_t column, char label[16])
 {
 	uint64_t ns = drawing->heat->begin_ns + column * drawing->heat->column_ns;
 	char text[TIME_TEXT_SIZE];
@@ -233,7 +233,7 @@ static void time_label(const struct drawing *drawing, uint32_t column, char labe
 		snprintf(label, 16, "%.8s", text + 11);
 }
 
-static void put_axis(const struct drawing *drawing)
+static void heat_map_put_axis(const struct drawing *drawing)
 {
 	unsigned int width = drawing->heat->columns * drawing->cell_width, used = 0;
 	char label[16];
@@ -244,7 +244,7 @@ static void put_axis(const struct drawing *drawing)
 
 		if (at < used)
 			continue;
-		time_label(drawing, column, label);
+		heat_map_time_label(drawing, column, label);
 		if (column && at + strlen(label) + 1 > width)
 			break;
 		buffer_printf(drawing->text, "%*s|%s", (int)(at - used), "", label);
@@ -338,7 +338,7 @@ static bool has_outside(const struct heat *heat)
 	return false;
 }
 
-static void put_legend(const struct drawing *drawing)
+static void heat_map_put_legend(const struct drawing *drawing)
 {
 	_cleanup_(buffer_done) struct buffer legend = { 0 };
 	unsigned int used = drawing->heat->by == HEAT_FRACTIONS ? put_fraction_scale(drawing)
@@ -382,11 +382,11 @@ static size_t count_lines(const struct buffer *text)
 /* What is below the rows. */
 static void put_foot(const struct drawing *drawing)
 {
-	put_axis(drawing);
+	heat_map_put_axis(drawing);
 	put_listed_marks(drawing);
 	if (drawing->cpus.each > 1)
 		drawing_put_cpu_note(drawing);
-	put_legend(drawing);
+	heat_map_put_legend(drawing);
 }
 
 /* How many lines are left for rows, the prompt aside; where the terminal is low, fewer of the incidents are listed below them. */
@@ -446,7 +446,7 @@ static int fit_cpus(struct drawing *drawing, size_t above)
 	return 0;
 }
 
-static void put_rows(struct drawing *drawing, size_t above)
+static void heat_map_put_rows(struct drawing *drawing, size_t above)
 {
 	_cleanup_(cleanup_heat) struct heat *coarse = NULL;
 	bool by_cpu = drawing->heat->by == HEAT_CPUS;
@@ -478,6 +478,7 @@ void heat_draw(
 	};
 
 	drawing.cell_width = MAX(drawing.cell_width, 1u);
-	put_rows(&drawing, text_put_lines(terminal, picture->head, text) + put_marks(&drawing));
+	heat_map_put_rows(
+		&drawing, text_put_lines(terminal, picture->head, text) + put_marks(&drawing));
 	free(drawing.cpus.numbers);
 }

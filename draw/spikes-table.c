@@ -31,14 +31,14 @@ struct sheet {
 	struct buffer *text;
 };
 
-static bool is_full(const struct sheet *sheet)
+static bool spikes_table_is_full(const struct sheet *sheet)
 {
 	return !sheet->width || sheet->width >= FULL_WIDTH;
 }
 
-static void put_head(const struct sheet *sheet)
+static void spikes_table_put_head(const struct sheet *sheet)
 {
-	if (is_full(sheet))
+	if (spikes_table_is_full(sheet))
 		buffer_printf(sheet->text,
 			"%-25s  %12s  %4s  %5s  %6s  %5s  %7s    %-*s       %s\n", "time",
 			"how long", "CPU", "busy", "kernel", "irq", "machine", THREAD_WIDTH,
@@ -50,7 +50,7 @@ static void put_head(const struct sheet *sheet)
 }
 
 /* "2026-11-18T03:12:07+01:00" as "11-18 03:12:07". */
-static const char *short_time(char time[TIME_TEXT_SIZE])
+static const char *spikes_table_short_time(char time[TIME_TEXT_SIZE])
 {
 	time[10] = ' ';
 	time[19] = 0;
@@ -59,15 +59,16 @@ static const char *short_time(char time[TIME_TEXT_SIZE])
 
 static void put_figures(const struct sheet *sheet, const struct spike *spike)
 {
-	bool alert = 2 * (spike->kernel + spike->irq) >= spike->busy, full = is_full(sheet);
+	bool alert = 2 * (spike->kernel + spike->irq) >= spike->busy,
+	     full = spikes_table_is_full(sheet);
 	char time[TIME_TEXT_SIZE], length[32];
 	uint64_t tenths_ns = (spike->length_ns + 50 * NSEC_PER_MSEC) / (100 * NSEC_PER_MSEC) *
 			     (100 * NSEC_PER_MSEC);
 
 	time_format(spike->from_ns, sheet->utc, 0, time);
 	buffer_printf(sheet->text, full ? "%-25s  %12s  %4u" : "%-14s  %10s  %4u",
-		full ? time : short_time(time), duration_format(tenths_ns, length, sizeof(length)),
-		spike->cpu);
+		full ? time : spikes_table_short_time(time),
+		duration_format(tenths_ns, length, sizeof(length)), spike->cpu);
 	if (full || sheet->width >= BUSY_WIDTH)
 		buffer_printf(sheet->text, "  %4.0f%%", spike->busy * 100);
 	buffer_text(sheet->text, "  ");
@@ -80,7 +81,7 @@ static void put_figures(const struct sheet *sheet, const struct spike *spike)
 }
 
 /* Of a thread, only its name is shortened. */
-static unsigned int put_thread(
+static unsigned int spikes_table_put_thread(
 	const struct sheet *sheet, const struct spike *spike, unsigned int width)
 {
 	const struct spike_thread *thread = &sheet->spikes->threads.items[spike->thread];
@@ -98,7 +99,8 @@ static unsigned int put_thread(
 	return used + size;
 }
 
-static void put_function(const struct sheet *sheet, const struct spike *spike, unsigned int width)
+static void spikes_table_put_function(
+	const struct sheet *sheet, const struct spike *spike, unsigned int width)
 {
 	if (!spike->function) {
 		buffer_u8(sheet->text, '-');
@@ -109,7 +111,7 @@ static void put_function(const struct sheet *sheet, const struct spike *spike, u
 	buffer_printf(sheet->text, " %.0f%%", spike->function_share * 100);
 }
 
-static void put_names(const struct sheet *sheet, const struct spike *spike)
+static void spikes_table_put_names(const struct sheet *sheet, const struct spike *spike)
 {
 	char share[16] = "";
 	unsigned int used, width = FUNCTION_WIDTH;
@@ -119,10 +121,10 @@ static void put_names(const struct sheet *sheet, const struct spike *spike)
 	if (sheet->width)
 		width = MIN(sheet->width - (NAMES_AT + THREAD_WIDTH + 7 + 5), FUNCTION_WIDTH);
 	buffer_text(sheet->text, "    ");
-	used = put_thread(sheet, spike, THREAD_WIDTH);
+	used = spikes_table_put_thread(sheet, spike, THREAD_WIDTH);
 	buffer_printf(sheet->text, "%*s %4s  ",
 		used < THREAD_WIDTH ? (int)(THREAD_WIDTH - used) : 0, "", share);
-	put_function(sheet, spike, width);
+	spikes_table_put_function(sheet, spike, width);
 }
 
 /* Below the row, in a line each if they do not go into one. */
@@ -135,7 +137,7 @@ static void put_names_below(const struct sheet *sheet, const struct spike *spike
 		return;
 	buffer_printf(sheet->text, "%*s", INDENT, "");
 	if (spike->thread) {
-		used = put_thread(sheet, spike, room - SHARE_WIDTH) + SHARE_WIDTH;
+		used = spikes_table_put_thread(sheet, spike, room - SHARE_WIDTH) + SHARE_WIDTH;
 		buffer_printf(sheet->text, " %.0f%%", spike->thread_share * 100);
 	}
 	if (used && spike->function) {
@@ -144,12 +146,13 @@ static void put_names_below(const struct sheet *sheet, const struct spike *spike
 		buffer_printf(sheet->text, "%s%*s", fits ? "" : "\n", fits ? 2 : INDENT, "");
 	}
 	if (spike->function)
-		put_function(sheet, spike, room - SHARE_WIDTH);
+		spikes_table_put_function(sheet, spike, room - SHARE_WIDTH);
 	buffer_u8(sheet->text, '\n');
 }
 
 /* What the kernel had for itself within a spike that is not its. */
-static void put_stretch(const struct sheet *sheet, const struct spike *spike, struct buffer *text)
+static void spikes_table_put_stretch(
+	const struct sheet *sheet, const struct spike *spike, struct buffer *text)
 {
 	const struct spike_stretch *stretch = &spike->stretch;
 	char time[TIME_TEXT_SIZE], length[32];
@@ -170,7 +173,7 @@ static void put_remarks(const struct sheet *sheet, const struct spike *spike, st
 {
 	double differ = spike->gauges - spike->busy;
 
-	put_stretch(sheet, spike, text);
+	spikes_table_put_stretch(sheet, spike, text);
 	if (spike->unseen >= 0.01)
 		buffer_printf(text, "; %.0f%% of it %s", spike->unseen * 100,
 			spike->gauges < 0 ? "with its timer held up"
@@ -185,7 +188,7 @@ static void put_remarks(const struct sheet *sheet, const struct spike *spike, st
 static void put_other_figures(
 	const struct sheet *sheet, const struct spike *spike, struct buffer *text)
 {
-	if (is_full(sheet) || sheet->width >= FIGURES_WIDTH)
+	if (spikes_table_is_full(sheet) || sheet->width >= FIGURES_WIDTH)
 		return;
 	if (sheet->width < BUSY_WIDTH)
 		buffer_printf(text, "; busy %.0f%%", spike->busy * 100);
@@ -212,7 +215,7 @@ static void put_indented(const struct sheet *sheet, const char *remarks)
 	}
 }
 
-static void put_row(const struct sheet *sheet, const struct spike *spike)
+static void spikes_table_put_row(const struct sheet *sheet, const struct spike *spike)
 {
 	_cleanup_(buffer_done) struct buffer remarks = { 0 };
 
@@ -224,12 +227,12 @@ static void put_row(const struct sheet *sheet, const struct spike *spike)
 		return;
 	}
 	put_figures(sheet, spike);
-	if (is_full(sheet))
-		put_names(sheet, spike);
+	if (spikes_table_is_full(sheet))
+		spikes_table_put_names(sheet, spike);
 	if (!sheet->width)
 		text_put_short(sheet->terminal, (const char *)remarks.data, INT_MAX, sheet->text);
 	buffer_u8(sheet->text, '\n');
-	if (!is_full(sheet))
+	if (!spikes_table_is_full(sheet))
 		put_names_below(sheet, spike);
 	if (sheet->width && remarks.size > 1)
 		put_indented(sheet, (const char *)remarks.data + 2);
@@ -241,7 +244,7 @@ void spikes_table_draw(const struct spikes *spikes, const struct terminal *termi
 	const struct sheet sheet = { spikes, terminal, width ? MAX(width, WIDTH_LEAST) : 0, utc,
 		text };
 
-	put_head(&sheet);
+	spikes_table_put_head(&sheet);
 	for (size_t i = 0; i < spikes->list.count; i++)
-		put_row(&sheet, &spikes->list.items[i]);
+		spikes_table_put_row(&sheet, &spikes->list.items[i]);
 }

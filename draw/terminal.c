@@ -24,7 +24,7 @@ int terminal_parse_color(const char *text, enum terminal_color *ret_color)
 	return -EINVAL;
 }
 
-static unsigned int number_of(const char *variable, unsigned int otherwise)
+static unsigned int terminal_number_of(const char *variable, unsigned int otherwise)
 {
 	const char *text = getenv(variable);
 	unsigned long number = text ? strtoul(text, NULL, 10) : 0;
@@ -60,8 +60,8 @@ void terminal_read(struct terminal *terminal, int fd, enum terminal_color color)
 	if (ioctl(fd, TIOCGWINSZ, &size) < 0)
 		size = (struct winsize){ 0 };
 	*terminal = (struct terminal){
-		.width = number_of("COLUMNS", size.ws_col ? size.ws_col : 80),
-		.height = number_of("LINES", size.ws_row),
+		.width = terminal_number_of("COLUMNS", size.ws_col ? size.ws_col : 80),
+		.height = terminal_number_of("LINES", size.ws_row),
 		.color = color == TERMINAL_COLOR_ALWAYS ||
 			 (color == TERMINAL_COLOR_AUTO && has_colors(fd)),
 		.unicode = locale_is_utf8(),

@@ -35,7 +35,8 @@ struct shown {
 	unsigned int width;
 };
 
-static const char *take(const struct terminal *terminal, const char *at, struct shown *ret_shown)
+static const char *text_take(
+	const struct terminal *terminal, const char *at, struct shown *ret_shown)
 {
 	uint32_t code = 0;
 	size_t size = utf8_take((const uint8_t *)at, strlen(at), &code);
@@ -59,7 +60,7 @@ unsigned int text_width(const struct terminal *terminal, const char *text)
 	struct shown shown;
 
 	while (*text) {
-		text = take(terminal, text, &shown);
+		text = text_take(terminal, text, &shown);
 		width += shown.width;
 	}
 	return width;
@@ -73,7 +74,7 @@ unsigned int text_put_short(
 
 	while (*text) {
 		struct shown shown;
-		const char *next = take(terminal, text, &shown);
+		const char *next = text_take(terminal, text, &shown);
 
 		if (used + shown.width > width - dots)
 			break;
@@ -94,7 +95,7 @@ unsigned int text_put_middle(
 	if (all <= width || !tail)
 		return text_put_short(terminal, text, width, to);
 	for (struct shown shown; *text; at += shown.width) {
-		text = take(terminal, text, &shown);
+		text = text_take(terminal, text, &shown);
 		if (at + shown.width > head && at < all - tail) {
 			buffer_bytes(to, "..", dots);
 			used += dots;
@@ -128,12 +129,12 @@ static void next_line(struct lines *lines)
 }
 
 /* What is wider than a line is broken where it has to be. */
-static void put_word(struct lines *lines, const char *word)
+static void text_put_word(struct lines *lines, const char *word)
 {
 	unsigned int width = lines->terminal->width;
 
 	for (struct shown shown; *word;) {
-		word = take(lines->terminal, word, &shown);
+		word = text_take(lines->terminal, word, &shown);
 		if (lines->used && lines->used + shown.width > width)
 			next_line(lines);
 		buffer_bytes(lines->to, shown.text, shown.size);
@@ -151,7 +152,7 @@ static void add_word(struct lines *lines, const char *word)
 		buffer_u8(lines->to, ' ');
 		lines->used++;
 	}
-	put_word(lines, word);
+	text_put_word(lines, word);
 }
 
 unsigned int text_put_lines_after(

@@ -28,7 +28,7 @@ struct drawing {
 	struct buffer *text;
 };
 
-static bool is_full(const struct drawing *drawing)
+static bool top_is_full(const struct drawing *drawing)
 {
 	return drawing->terminal->width >= WIDTH_FULL;
 }
@@ -47,12 +47,12 @@ static bool has_bars(const struct drawing *drawing)
 }
 
 /* What of a line is left for names. */
-static unsigned int rest(const struct drawing *drawing, unsigned int used)
+static unsigned int top_rest(const struct drawing *drawing, unsigned int used)
 {
 	return drawing->terminal->width > used ? drawing->terminal->width - used : 1;
 }
 
-static void put_share(const struct drawing *drawing, double share)
+static void top_put_share(const struct drawing *drawing, double share)
 {
 	buffer_printf(drawing->text, share < 99.995 ? " %6.1f" : " %6.0f", 100 * share);
 }
@@ -64,14 +64,14 @@ static unsigned int put_usual(const struct drawing *drawing, bool compared, doub
 		return 0;
 	terminal_style(drawing->terminal, STYLE_DIM, drawing->text);
 	if (compared)
-		put_share(drawing, share);
+		top_put_share(drawing, share);
 	else
 		buffer_text(drawing->text, "      -");
 	terminal_style(drawing->terminal, STYLE_PLAIN, drawing->text);
 	return SHARE_WIDTH;
 }
 
-static void put_mark(const struct drawing *drawing, bool stands_out)
+static void top_put_mark(const struct drawing *drawing, bool stands_out)
 {
 	if (stands_out) {
 		terminal_style(drawing->terminal, STYLE_ALERT, drawing->text);
@@ -87,7 +87,7 @@ static void put_styled_share(const struct drawing *drawing, enum terminal_style 
 	bool plain = share < 0.0005;
 
 	terminal_style(drawing->terminal, plain ? STYLE_DIM : style, drawing->text);
-	put_share(drawing, share);
+	top_put_share(drawing, share);
 	terminal_style(drawing->terminal, STYLE_PLAIN, drawing->text);
 }
 
@@ -117,15 +117,15 @@ static void put_bar(const struct drawing *drawing, const struct ranking_share *s
 }
 
 /* Busy, what with, and as usual; the columns that it takes. */
-static unsigned int put_shares(const struct drawing *drawing, bool stands_out, bool compared,
+static unsigned int top_put_shares(const struct drawing *drawing, bool stands_out, bool compared,
 	const struct ranking_share *now, const struct ranking_share *usual)
 {
 	unsigned int used = 1 + SHARE_WIDTH;
 
-	put_mark(drawing, stands_out);
+	top_put_mark(drawing, stands_out);
 	put_styled_share(drawing, stands_out ? STYLE_ALERT : STYLE_BOLD, now->all);
 	used += put_usual(drawing, compared, usual->all);
-	if (!is_full(drawing))
+	if (!top_is_full(drawing))
 		return used;
 	if (has_bars(drawing)) {
 		put_bar(drawing, now);
@@ -137,10 +137,10 @@ static unsigned int put_shares(const struct drawing *drawing, bool stands_out, b
 	return used + 3 * SHARE_WIDTH;
 }
 
-static void put_name(const struct drawing *drawing, const char *name, unsigned int used)
+static void top_put_name(const struct drawing *drawing, const char *name, unsigned int used)
 {
 	buffer_text(drawing->text, "  ");
-	text_put_short(drawing->terminal, name, rest(drawing, used + 2), drawing->text);
+	text_put_short(drawing->terminal, name, top_rest(drawing, used + 2), drawing->text);
 	buffer_u8(drawing->text, '\n');
 }
 
@@ -154,9 +154,9 @@ static void put_heading(const struct drawing *drawing, const struct section *sec
 		width < WIDTH_LEAST ? "" : "  usual",
 		section->functions && width >= WIDTH_NARROW ? "  total  usual" : "",
 		has_bars(drawing) && !section->functions ? 2 + BAR_WIDTH : 0, "",
-		!is_full(drawing)    ? ""
-		: section->functions ? "        "
-				     : "   user kernel    irq",
+		!top_is_full(drawing) ? ""
+		: section->functions  ? "        "
+				      : "   user kernel    irq",
 		section->what);
 	buffer_u8(drawing->text, '\n');
 	terminal_style(drawing->terminal, STYLE_BOLD, drawing->text);
@@ -165,23 +165,23 @@ static void put_heading(const struct drawing *drawing, const struct section *sec
 	buffer_u8(drawing->text, '\n');
 }
 
-static void put_core(const struct drawing *drawing, size_t row)
+static void top_put_core(const struct drawing *drawing, size_t row)
 {
 	const struct ranking_core *core = &drawing->ranking->cores.items[row];
-	unsigned int used = put_shares(drawing, core->stands_out, drawing->ranking->cpus_compared,
-		&core->now, &core->usual);
+	unsigned int used = top_put_shares(drawing, core->stands_out,
+		drawing->ranking->cpus_compared, &core->now, &core->usual);
 	char name[600];
 
 	snprintf(name, sizeof(name), "CPU %-3u %.64s%s%.500s", core->cpu,
 		core->group ? core->group : "idle", core->function ? ": " : "",
 		core->function ? core->function : "");
-	put_name(drawing, name, used);
+	top_put_name(drawing, name, used);
 }
 
-static void put_group(const struct drawing *drawing, size_t row)
+static void top_put_group(const struct drawing *drawing, size_t row)
 {
 	const struct ranking_group *group = &drawing->ranking->groups.items[row];
-	unsigned int used = put_shares(
+	unsigned int used = top_put_shares(
 		drawing, group->stands_out, drawing->ranking->compared, &group->now, &group->usual);
 	char name[200];
 
@@ -192,30 +192,30 @@ static void put_group(const struct drawing *drawing, size_t row)
 		snprintf(name, sizeof(name), "%s (%llu)  %d/%d, CPU %u: %.1f", group->name,
 			(unsigned long long)group->threads, group->pid, group->tid, group->cpu,
 			100 * group->thread_share);
-	put_name(drawing, name, used);
+	top_put_name(drawing, name, used);
 }
 
-static void put_function(const struct drawing *drawing, size_t row)
+static void top_put_function(const struct drawing *drawing, size_t row)
 {
 	const struct ranking_function *function = &drawing->ranking->functions.items[row];
 	bool compared = drawing->ranking->compared;
 	unsigned int used = 1 + SHARE_WIDTH;
 
-	put_mark(drawing, function->stands_out);
+	top_put_mark(drawing, function->stands_out);
 	put_styled_share(drawing, function->stands_out ? STYLE_ALERT : STYLE_BOLD, function->self);
 	used += put_usual(drawing, compared, function->usual_self);
 	if (drawing->terminal->width >= WIDTH_NARROW) {
-		put_share(drawing, function->total);
+		top_put_share(drawing, function->total);
 		used += SHARE_WIDTH + put_usual(drawing, compared, function->usual_total);
 	}
-	if (is_full(drawing)) {
+	if (top_is_full(drawing)) {
 		terminal_style(drawing->terminal, function->kernel ? STYLE_KERNEL : STYLE_USER,
 			drawing->text);
 		buffer_text(drawing->text, function->kernel ? "  kernel" : "  user  ");
 		terminal_style(drawing->terminal, STYLE_PLAIN, drawing->text);
 		used += 8;
 	}
-	put_name(drawing, function->name, used);
+	top_put_name(drawing, function->name, used);
 }
 
 #define count_rows(rows, share)                                                   \
@@ -226,7 +226,7 @@ static void put_function(const struct drawing *drawing, size_t row)
 		_count;                                                           \
 	})
 
-static void plan(
+static void top_plan(
 	const struct drawing *drawing, unsigned int other_lines, struct section sections[SECTIONS])
 {
 	/* a blank line and a heading each, and the prompt */
@@ -252,15 +252,15 @@ void top_draw(const struct top_screen *screen, const struct terminal *terminal, 
 	const struct drawing drawing = { screen->ranking, terminal, text };
 	const struct ranking *ranking = screen->ranking;
 	struct section sections[SECTIONS] = {
-		{ "% of each CPU, and who mostly", false, put_core,
+		{ "% of each CPU, and who mostly", false, top_put_core,
 			count_rows(&ranking->cores, now.all), 0 },
-		{ "% of a CPU, threads by name; the busiest", false, put_group,
+		{ "% of a CPU, threads by name; the busiest", false, top_put_group,
 			count_rows(&ranking->groups, now.all), 0 },
-		{ "% of a CPU, functions", true, put_function,
+		{ "% of a CPU, functions", true, top_put_function,
 			count_rows(&ranking->functions, total), 0 },
 	};
 
-	plan(&drawing, text_put_lines(terminal, screen->head, text) + screen->lines_below,
+	top_plan(&drawing, text_put_lines(terminal, screen->head, text) + screen->lines_below,
 		sections);
 	for (int i = 0; i < SECTIONS; i++) {
 		put_heading(&drawing, &sections[i]);
