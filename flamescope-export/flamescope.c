@@ -180,7 +180,7 @@ static void count_rows(const struct writer *writer, struct header *header)
 	}
 }
 
-static void put_header(const struct writer *writer, struct output *output)
+static void flamescope_put_header(const struct writer *writer, struct output *output)
 {
 	const struct selection *selection = writer->selection;
 	struct header header = {
@@ -203,7 +203,7 @@ static const uint64_t tens[20] = { 1, 10, 100, 1000, 10000, 100000, 1000000, 100
 	10000000000000000000u };
 
 /* Decimal, filled up on the left to a width of at most 20, or wider where it must be. */
-static uint8_t *put_number(uint8_t *at, uint64_t value, size_t width, char fill)
+static uint8_t *flamescope_put_number(uint8_t *at, uint64_t value, size_t width, char fill)
 {
 	uint8_t *end, *digit;
 
@@ -220,23 +220,24 @@ static uint8_t *put_number(uint8_t *at, uint64_t value, size_t width, char fill)
 }
 
 /* "[CPU] SECONDS.MICROSECONDS:     PERIOD EVENT:", and the end of the line */
-static void put_numbers(const struct writer *writer, uint32_t cpu, uint64_t us, uint64_t period,
-	struct buffer *text)
+static void flamescope_put_numbers(const struct writer *writer, uint32_t cpu, uint64_t us,
+	uint64_t period, struct buffer *text)
 {
 	uint8_t *at = buffer_room(text, NUMBERS_MAX), *start = at;
 
 	if (!at)
 		return;
 	*at++ = '[';
-	at = put_number(at, cpu, 3, '0');
+	at = flamescope_put_number(at, cpu, 3, '0');
 	*at++ = ']';
 	*at++ = ' ';
-	at = put_number(at, us / USEC_PER_SEC, us < 1000000000 * USEC_PER_SEC ? 1 : 10, ' ');
+	at = flamescope_put_number(
+		at, us / USEC_PER_SEC, us < 1000000000 * USEC_PER_SEC ? 1 : 10, ' ');
 	*at++ = '.';
-	at = put_number(at, us % USEC_PER_SEC, 6, '0');
+	at = flamescope_put_number(at, us % USEC_PER_SEC, 6, '0');
 	*at++ = ':';
 	*at++ = ' ';
-	at = put_number(at, period, 10, ' ');
+	at = flamescope_put_number(at, period, 10, ' ');
 	text->size += at - start;
 	buffer_bytes(text, writer->event.data, writer->event.size);
 }
@@ -250,7 +251,7 @@ static void put_marker(const struct writer *writer, struct buffer *text)
 	uint64_t start_us = writer->selection->window.from_ns / NSEC_PER_USEC;
 
 	buffer_text(text, "swapper     0/0     ");
-	put_numbers(writer, 0, MIN(start_us, row_time_us(writer, 0)), 0, text);
+	flamescope_put_numbers(writer, 0, MIN(start_us, row_time_us(writer, 0)), 0, text);
 	buffer_text(text, "\t               0 cpuidle_enter_state ([kernel.kallsyms])\n\n");
 }
 
@@ -270,7 +271,8 @@ static void make_piece(const void *context, size_t piece, struct buffer *to)
 
 		expect_row(writer, i, end);
 		tape_text_put_thread(text, sample, to);
-		put_numbers(writer, sample->cpu, row_time_us(writer, i), sample->period, to);
+		flamescope_put_numbers(
+			writer, sample->cpu, row_time_us(writer, i), sample->period, to);
 		tape_text_put_stack(text, sample, to);
 		buffer_u8(to, '\n');
 	}
@@ -302,7 +304,7 @@ int flamescope_write(const struct selection *selection, const struct flamescope_
 	buffer_u8(&writer.event, ' ');
 	header_put_event(selection, &writer.event);
 	buffer_text(&writer.event, ":\n");
-	put_header(&writer, output);
+	flamescope_put_header(&writer, output);
 	if (selection->rows.count) {
 		put_marker(&writer, &output->text);
 		r = put_samples(&writer, output);

@@ -11,21 +11,21 @@
 
 #define RULER "# ========\n"
 
-static void put_label(struct buffer *text, const char *label)
+static void header_put_label(struct buffer *text, const char *label)
 {
 	buffer_printf(text, "# %-9s : ", label);
 }
 
-static void put_line(struct buffer *text, const char *label, const char *value)
+static void header_put_line(struct buffer *text, const char *label, const char *value)
 {
-	put_label(text, label);
+	header_put_label(text, label);
 	sanitise_put_value(text, value);
 	buffer_text(text, "\n");
 }
 
-static void put_name(struct buffer *text, const char *label, const char *name)
+static void header_put_name(struct buffer *text, const char *label, const char *name)
 {
-	put_label(text, label);
+	header_put_label(text, label);
 	disguise_put_value(text, name);
 	buffer_text(text, "\n");
 }
@@ -53,7 +53,7 @@ static void put_fact(struct buffer *text, const struct selection *selection, con
 		if (!*value || fact_is_known(selection, i, key))
 			continue;
 		if (first)
-			put_label(text, label);
+			header_put_label(text, label);
 		else
 			buffer_text(text, ", ");
 		sanitise_put_value(text, value);
@@ -72,7 +72,7 @@ static void put_epoch(struct buffer *text, uint64_t realtime_ns)
 }
 
 /* Flamescope has no times on its axis: in which column to look, counted from 0, and where in it. */
-static void put_moment(struct buffer *text, const struct window *window)
+static void header_put_moment(struct buffer *text, const struct window *window)
 {
 	uint64_t column = window->at_ns / NSEC_PER_SEC - window->from_ns / NSEC_PER_SEC;
 	uint64_t ms = window->at_ns % NSEC_PER_SEC / NSEC_PER_MSEC;
@@ -80,29 +80,29 @@ static void put_moment(struct buffer *text, const struct window *window)
 
 	if (!window->at_ns)
 		return;
-	put_label(text, "moment");
+	header_put_label(text, "moment");
 	buffer_printf(text, "%s, column %" PRIu64 ", %" PRIu64 " ms into it\n",
 		time_format(window->at_ns, false, 3, shown), column, ms);
 }
 
 static void put_window(struct buffer *text, const struct window *window)
 {
-	put_label(text, "window");
+	header_put_label(text, "window");
 	window_describe(window, false, text);
 	buffer_text(text, "\n");
-	put_label(text, "epoch");
+	header_put_label(text, "epoch");
 	put_epoch(text, window->from_ns);
 	buffer_text(text, " to ");
 	put_epoch(text, window->to_ns);
 	buffer_text(text, "\n");
 	if (*window->note)
-		put_line(text, "note", window->note);
-	put_moment(text, window);
+		header_put_line(text, "note", window->note);
+	header_put_moment(text, window);
 }
 
-static void put_coverage(struct buffer *text, const struct coverage *coverage, bool is_part)
+static void header_put_coverage(struct buffer *text, const struct coverage *coverage, bool is_part)
 {
-	put_label(text, "coverage");
+	header_put_label(text, "coverage");
 	coverage_describe(coverage, text);
 	buffer_text(
 		text, is_part ? " (of all that was asked for, not of this part alone)\n" : "\n");
@@ -110,7 +110,7 @@ static void put_coverage(struct buffer *text, const struct coverage *coverage, b
 		const struct coverage_gap *gap = &coverage->gaps.items[i];
 		char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE], length[64];
 
-		put_label(text, "gap");
+		header_put_label(text, "gap");
 		buffer_printf(text, "%s to %s (%s), ", time_format(gap->from_ns, false, 3, from),
 			time_format(gap->to_ns, false, 3, to),
 			duration_format(gap->to_ns - gap->from_ns, length, sizeof(length)));
@@ -120,7 +120,7 @@ static void put_coverage(struct buffer *text, const struct coverage *coverage, b
 }
 
 /* A pattern is a person's, and can be any text. */
-static void put_threads(struct buffer *text, const struct filter *filter)
+static void header_put_threads(struct buffer *text, const struct filter *filter)
 {
 	_cleanup_(buffer_done) struct buffer threads = { 0 };
 
@@ -128,28 +128,29 @@ static void put_threads(struct buffer *text, const struct filter *filter)
 	if (!threads.size && !buffer_failed(&threads))
 		return;
 	buffer_u8(&threads, 0);
-	put_name(text, "threads", buffer_failed(&threads) ? "" : (const char *)threads.data);
+	header_put_name(text, "threads", buffer_failed(&threads) ? "" : (const char *)threads.data);
 }
 
-static void put_count(struct buffer *text, const char *label, uint64_t count, const char *of_what)
+static void header_put_count(
+	struct buffer *text, const char *label, uint64_t count, const char *of_what)
 {
 	if (!count)
 		return;
-	put_label(text, label);
+	header_put_label(text, label);
 	buffer_printf(text, "%" PRIu64 " (%s)\n", count, of_what);
 }
 
 /* What is not in this text as it is in the store; a line for each only where there is any. */
 static void put_changes(struct buffer *text, const struct header *header)
 {
-	put_count(
+	header_put_count(
 		text, "changed", header->changed, "names that Flamescope cannot read as they are");
-	put_count(text, "cut", header->cut,
+	header_put_count(text, "cut", header->cut,
 		"samples whose stack is too deep; its outer end is left out");
-	put_count(text, "idle-irq", header->idle_irq,
+	header_put_count(text, "idle-irq", header->idle_irq,
 		"samples of interrupts on idle CPUs, shown under this name");
 	if (header->moved_us) {
-		put_label(text, "moved");
+		header_put_label(text, "moved");
 		buffer_printf(text, "%s shown %d us %s, off the full second\n",
 			header->moved_us < 0 ? "the samples of the last microsecond are"
 					     : "the last sample is",
@@ -160,7 +161,7 @@ static void put_changes(struct buffer *text, const struct header *header)
 
 static void put_disguise(struct buffer *text)
 {
-	put_label(text, "disguise");
+	header_put_label(text, "disguise");
 	buffer_text(text, "blanks, as with one of the names below so near its start this would not "
 			  "pass for plain text");
 	while (text->size < DISGUISE_BYTES && !buffer_failed(text))
@@ -174,25 +175,25 @@ void header_put(const struct header *header, struct buffer *text)
 	const struct selection *selection = header->selection;
 
 	buffer_text(text, RULER);
-	put_line(text, "perftape", options->version);
+	header_put_line(text, "perftape", options->version);
 	put_fact(text, selection, "host", "host", "");
 	put_fact(text, selection, "kernel", "kernel", "");
 	put_fact(text, selection, "boot", "boot_id", "");
 	put_window(text, &selection->window);
 	put_fact(text, selection, "event", "event", "");
 	put_fact(text, selection, "frequency", "frequency", " Hz");
-	put_label(text, "cpus");
+	header_put_label(text, "cpus");
 	cpu_filter_describe(&options->filter->cpus, text);
 	buffer_text(text, "\n");
-	put_threads(text, options->filter);
+	header_put_threads(text, options->filter);
 	if (options->part)
-		put_name(text, "part", options->part);
-	put_label(text, "samples");
+		header_put_name(text, "part", options->part);
+	header_put_label(text, "samples");
 	buffer_printf(text, "%zu", selection->rows.count);
 	if (options->part)
 		buffer_printf(text, " of the window's %" PRIu64, options->of_samples);
 	buffer_text(text, "\n");
-	put_coverage(text, &selection->coverage, options->part);
+	header_put_coverage(text, &selection->coverage, options->part);
 	put_changes(text, header);
 	if (header->disguised)
 		put_disguise(text);

@@ -100,7 +100,7 @@ static int add_part(struct making *making, const char *title)
 	return r;
 }
 
-static int add_row(struct making *making, const struct selection_row *row)
+static int parts_add_row(struct making *making, const struct selection_row *row)
 {
 	_cleanup_free_ char *title = title_of(making, row);
 	uint32_t id;
@@ -119,7 +119,7 @@ int parts_make(const struct selection *selection, enum parts_by by, struct parts
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < selection->rows.count; i++)
-		r = add_row(&making, &selection->rows.items[i]);
+		r = parts_add_row(&making, &selection->rows.items[i]);
 	strings_done(&making.titles);
 	strings_done(&making.names);
 	if (r < 0)
@@ -139,7 +139,7 @@ void parts_done(struct parts *parts)
 	array_done(&parts->list);
 }
 
-static bool is_part(const struct parts *parts, const char *name)
+static bool parts_is_part(const struct parts *parts, const char *name)
 {
 	for (size_t i = 0; i < parts->list.count; i++)
 		if (strcmp(parts->list.items[i].name, name) == 0)
@@ -170,7 +170,7 @@ int parts_count_others(const struct parts *parts, const char *folder, char name[
 	if (!open)
 		return -errno;
 	while ((entry = readdir(open))) {
-		if (!is_named_as_part(entry->d_name) || is_part(parts, entry->d_name))
+		if (!is_named_as_part(entry->d_name) || parts_is_part(parts, entry->d_name))
 			continue;
 		if (!count++ || strcmp(entry->d_name, name) < 0)
 			snprintf(name, 256, "%s", entry->d_name);

@@ -105,7 +105,7 @@ static void make_thread_frame(struct tape_text *text, uint32_t id)
 	piece->size = text->arena.size - piece->start;
 }
 
-static void make_thread(struct tape_text *text, uint32_t id)
+static void tape_text_make_thread(struct tape_text *text, uint32_t id)
 {
 	const struct tape_thread *thread = &text->tape->threads.items[id];
 	struct piece *piece = &text->threads[id];
@@ -148,7 +148,7 @@ static void put_again(struct buffer *arena, const struct piece *piece)
 }
 
 /* Writes up to `end`, filled up on the left with blanks; gives where it begins. */
-static char *put_hex(char *end, uint64_t value, size_t width)
+static char *tape_text_put_hex(char *end, uint64_t value, size_t width)
 {
 	char *at = end;
 
@@ -167,7 +167,7 @@ static void put_address(struct buffer *text, uint64_t address)
 	char line[18];
 
 	line[0] = '\t';
-	put_hex(line + 17, address, 16);
+	tape_text_put_hex(line + 17, address, 16);
 	line[17] = ' ';
 	buffer_bytes(text, line, sizeof(line));
 }
@@ -175,13 +175,13 @@ static void put_address(struct buffer *text, uint64_t address)
 /* "+0x", the offset */
 static void put_offset(struct buffer *text, uint64_t offset)
 {
-	char line[19], *end = line + sizeof(line), *at = put_hex(end, offset, 1) - 3;
+	char line[19], *end = line + sizeof(line), *at = tape_text_put_hex(end, offset, 1) - 3;
 
 	memcpy(at, "+0x", 3);
 	buffer_bytes(text, at, end - at);
 }
 
-static void make_frame(struct tape_text *text, uint32_t id)
+static void tape_text_make_frame(struct tape_text *text, uint32_t id)
 {
 	const struct tape_frame *frame = &text->tape->frames.items[id];
 	struct piece *piece = &text->frames[id];
@@ -212,7 +212,7 @@ static void make_threads(struct tape_text *text)
 {
 	for (size_t id = 0; id < text->tape->threads.count; id++)
 		if (text->threads[id].wants)
-			make_thread(text, id);
+			tape_text_make_thread(text, id);
 }
 
 /* Callers are wanted for what all that they called is: they come first, so one pass from the end tells them. */
@@ -236,7 +236,7 @@ static void make_frames(struct tape_text *text)
 
 		/* without a stack there is no line, as perf has it */
 		if (piece->wants && !tape_is_no_stack(text->tape, id))
-			make_frame(text, id);
+			tape_text_make_frame(text, id);
 		if (piece->wants & WANTED_IDLE)
 			piece->marks = idle_marks(
 				tape_string(text->tape, text->tape->frames.items[id].symbol));
@@ -331,7 +331,8 @@ void tape_text_put_thread(
 	}
 }
 
-static uint8_t *put_line(const struct tape_text *text, const struct piece *piece, uint8_t *at)
+static uint8_t *tape_text_put_line(
+	const struct tape_text *text, const struct piece *piece, uint8_t *at)
 {
 	const uint8_t *line = text->arena.data + piece->start;
 
@@ -379,7 +380,7 @@ void tape_text_put_stack(
 		__builtin_prefetch(text->arena.data + lines[i]->start + 64);
 	}
 	for (uint32_t i = 0; i < count; i++)
-		at = put_line(text, lines[i], at);
+		at = tape_text_put_line(text, lines[i], at);
 	to->size += at - start;
 	if (tape_text_is_cut(text, sample))
 		buffer_text(to, CUT_LINE);
