@@ -9,7 +9,7 @@
 /* Shorter ones are also words, dates, and what people number their slices with. */
 #define DIGITS_MIN 32
 
-static size_t digits(const char *text, const char *end)
+static size_t cgroup_names_digits(const char *text, const char *end)
 {
 	const char *at = text;
 
@@ -28,7 +28,7 @@ static size_t uid_length(const char *text, const char *end)
 		if (i && (at == end || (*at != '-' && *at != '_')))
 			return 0;
 		at += i > 0;
-		if (digits(at, end) != groups[i])
+		if (cgroup_names_digits(at, end) != groups[i])
 			return 0;
 		at += groups[i];
 	}
@@ -37,7 +37,7 @@ static size_t uid_length(const char *text, const char *end)
 
 static size_t number_length(const char *text, const char *end)
 {
-	size_t length = digits(text, end);
+	size_t length = cgroup_names_digits(text, end);
 
 	return length >= DIGITS_MIN ? length : uid_length(text, end);
 }
@@ -74,7 +74,7 @@ static bool put_folder(const char *text, const char *end, bool keep_pods, struct
 	return any;
 }
 
-static bool ends_with(const char *text, const char *end)
+static bool cgroup_names_ends_with(const char *text, const char *end)
 {
 	return strlen(text) >= strlen(end) && strcmp(text + strlen(text) - strlen(end), end) == 0;
 }
@@ -96,7 +96,7 @@ enum cgroup_kind cgroup_name(const char *path, struct buffer *name)
 
 	name->size = 0;
 	last = last ? last + 1 : path;
-	if (ends_with(last, ".service"))
+	if (cgroup_names_ends_with(last, ".service"))
 		kind = CGROUP_UNIT;
 	if (kind == CGROUP_UNIT && is_of_system(path, last)) {
 		buffer_text(name, last);

@@ -65,7 +65,7 @@ static bool read_times(struct words *line, int64_t times[COLUMNS])
 	return true;
 }
 
-static int put_times(
+static int cpu_put_times(
 	struct cpu *cpu, const struct gauges_sink *sink, int64_t number, struct words *line)
 {
 	int64_t times[COLUMNS];
@@ -111,7 +111,8 @@ static int cpu_read(void *state, const struct gauges_sink *sink)
 			continue;
 		/* the first line is all of them together */
 		if (words_skip(&word, "cpu"))
-			r = words_number(&word, &number) ? put_times(cpu, sink, number, &line) : 0;
+			r = words_number(&word, &number) ? cpu_put_times(cpu, sink, number, &line)
+							 : 0;
 		else
 			r = put_total(cpu, sink, &word, &line);
 	}

@@ -34,7 +34,7 @@ void interrupts_done(struct interrupts *interrupts)
 	array_done(&interrupts->list);
 }
 
-static bool take_number(const char *at, const char *end, uint32_t *ret_number)
+static bool interrupts_take_number(const char *at, const char *end, uint32_t *ret_number)
 {
 	struct words word = { at, end };
 	int64_t number;
@@ -45,7 +45,7 @@ static bool take_number(const char *at, const char *end, uint32_t *ret_number)
 	return true;
 }
 
-static bool take_device(struct interrupt *interrupt, const char *at, size_t size)
+static bool interrupts_take_device(struct interrupt *interrupt, const char *at, size_t size)
 {
 	if (!size || size >= sizeof(interrupt->device))
 		return false;
@@ -66,8 +66,10 @@ static bool parse_by_address(const char *name, struct interrupt *interrupt)
 	while (isdigit((unsigned char)digits[-1]))
 		digits--;
 	interrupt->sends = interrupt->receives = true;
-	return digits == comp + strlen("_comp") && take_number(digits, at, &interrupt->queue) &&
-	       take_device(interrupt, at + strlen(address), strlen(at) - strlen(address));
+	return digits == comp + strlen("_comp") &&
+	       interrupts_take_number(digits, at, &interrupt->queue) &&
+	       interrupts_take_device(
+		       interrupt, at + strlen(address), strlen(at) - strlen(address));
 }
 
 static const char *find_last(const char *text, const char *part)
@@ -97,15 +99,15 @@ bool interrupts_parse_name(const char *name, struct interrupt *ret_interrupt)
 			continue;
 		ret_interrupt->sends = joints[i].sends;
 		ret_interrupt->receives = joints[i].receives;
-		return take_number(at + strlen(joints[i].text), name + strlen(name),
+		return interrupts_take_number(at + strlen(joints[i].text), name + strlen(name),
 			       &ret_interrupt->queue) &&
-		       take_device(ret_interrupt, device, at - device);
+		       interrupts_take_device(ret_interrupt, device, at - device);
 	}
 	return false;
 }
 
 /* "39". Older kernels only tell where it may go: where that is more than one CPU, "0-3,8", nobody knows. */
-static bool read_cpu(const char *root, uint32_t number, uint32_t *ret_cpu)
+static bool interrupts_read_cpu(const char *root, uint32_t number, uint32_t *ret_cpu)
 {
 	static const char *const files[] = { "effective_affinity_list", "smp_affinity_list" };
 	char path[PATH_MAX];
@@ -122,14 +124,14 @@ static bool read_cpu(const char *root, uint32_t number, uint32_t *ret_cpu)
 }
 
 /* "  28:  0 17  PCI-MSIX-0000:00:05.0  0-edge  eth0-Tx-Rx-0": the last word is what the driver said. */
-static bool parse_line(struct words line, struct interrupt *ret_interrupt)
+static bool interrupts_parse_line(struct words line, struct interrupt *ret_interrupt)
 {
 	struct words first, word, last = { NULL, NULL };
 	uint32_t number;
 	char name[64];
 
 	if (!words_next(&line, &first) || first.end[-1] != ':' ||
-		!take_number(first.at, first.end - 1, &number))
+		!interrupts_take_number(first.at, first.end - 1, &number))
 		return false;
 	while (words_next(&line, &word))
 		last = word;
@@ -211,7 +213,7 @@ static int add_interrupt(
 {
 	size_t count = interrupts->list.count;
 
-	if (!read_cpu(root, interrupt->number, &interrupt->cpu))
+	if (!interrupts_read_cpu(root, interrupt->number, &interrupt->cpu))
 		return 0;
 	name_device(root, count ? &interrupts->list.items[count - 1] : NULL, interrupt);
 	return array_push(&interrupts->list, *interrupt);
@@ -229,7 +231,7 @@ int interrupts_read(const char *root, struct interrupts *ret_interrupts)
 	r = source_file_read(&file, LIMIT);
 	text = (struct words){ file.text, file.text + file.size };
 	while (r == 0 && words_line(&text, &line))
-		if (parse_line(line, &interrupt))
+		if (interrupts_parse_line(line, &interrupt))
 			r = add_interrupt(root, ret_interrupts, &interrupt);
 	source_file_done(&file);
 	if (r < 0)

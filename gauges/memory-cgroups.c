@@ -43,7 +43,7 @@ static void memory_cgroups_done(void *data)
 	free(state);
 }
 
-static int put(
+static int memory_cgroups_put(
 	struct memory_cgroups *state, const struct gauges_sink *sink, int64_t in_use, int64_t dying)
 {
 	static const char *const names[] = { "tracked", "in_use", "dying" };
@@ -90,7 +90,8 @@ static int read_v1(
 	if (!find_value(&state->rows, "memory", 2, &tracked))
 		return -EBADMSG;
 	/* one may have been made in between */
-	return put(state, sink, MIN((int64_t)in_use, tracked), MAX(tracked - (int64_t)in_use, 0));
+	return memory_cgroups_put(
+		state, sink, MIN((int64_t)in_use, tracked), MAX(tracked - (int64_t)in_use, 0));
 }
 
 static int read_v2(
@@ -113,7 +114,7 @@ static int read_v2(
 			return -EBADMSG;
 		in_use++;
 	}
-	return put(state, sink, in_use, dying);
+	return memory_cgroups_put(state, sink, in_use, dying);
 }
 
 static int memory_cgroups_read(void *data, const struct gauges_sink *sink)

@@ -55,7 +55,8 @@ static struct device *find_device(struct net *net, const char *name)
 						     : &net->devices.items[net->devices.count - 1];
 }
 
-static int put_queues(const struct net *net, struct device *device, const struct gauges_sink *sink)
+static int net_put_queues(
+	const struct net *net, struct device *device, const struct gauges_sink *sink)
 {
 	char path[PATH_MAX + 64];
 	int64_t value;
@@ -89,7 +90,7 @@ static int put_device(struct net *net, const char *name, const struct gauges_sin
 	snprintf(path, sizeof(path), "%s/%s/carrier_changes", net->path, name);
 	if (source_number(path, &value) == 0)
 		r = source_put(&device->ids, 0, sink, value, "net/%s/carrier_changes", name);
-	return r < 0 ? r : put_queues(net, device, sink);
+	return r < 0 ? r : net_put_queues(net, device, sink);
 }
 
 static int net_read(void *state, const struct gauges_sink *sink)

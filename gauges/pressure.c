@@ -36,8 +36,8 @@ static void pressure_done(void *state)
 }
 
 /* "some avg10=0.00 avg60=0.00 avg300=0.00 total=1234" */
-static int put_line(struct pressure *pressure, const struct gauges_sink *sink, size_t resource,
-	struct words line)
+static int pressure_put_line(struct pressure *pressure, const struct gauges_sink *sink,
+	size_t resource, struct words line)
 {
 	struct words kind, word;
 	int64_t total;
@@ -62,7 +62,7 @@ static int put_file(struct pressure *pressure, const struct gauges_sink *sink, s
 	int r = 0;
 
 	while (r == 0 && words_line(&text, &line))
-		r = put_line(pressure, sink, resource, line);
+		r = pressure_put_line(pressure, sink, resource, line);
 	return r;
 }
 

@@ -28,7 +28,7 @@ static void *queues_make(const char *root)
 	return queues;
 }
 
-static void forget(struct queues *queues)
+static void queues_forget(struct queues *queues)
 {
 	strings_done(&queues->names);
 	source_ids_done(&queues->ids);
@@ -36,11 +36,11 @@ static void forget(struct queues *queues)
 
 static void queues_done(void *state)
 {
-	forget(state);
+	queues_forget(state);
 	free(state);
 }
 
-static int put(struct queues *queues, const struct gauges_sink *sink, const char *kind,
+static int queues_put(struct queues *queues, const struct gauges_sink *sink, const char *kind,
 	const char *device, const struct interrupt *interrupt)
 {
 	char name[128];
@@ -58,9 +58,9 @@ static int put_interrupt(
 	int r = 0;
 
 	if (*interrupt->ifname)
-		r = put(queues, sink, "net", interrupt->ifname, interrupt);
+		r = queues_put(queues, sink, "net", interrupt->ifname, interrupt);
 	if (r == 0 && strchr(interrupt->address, ':'))
-		r = put(queues, sink, "pci", interrupt->address, interrupt);
+		r = queues_put(queues, sink, "pci", interrupt->address, interrupt);
 	return r;
 }
 
@@ -73,7 +73,7 @@ static int queues_read(void *state, const struct gauges_sink *sink)
 	if (r < 0)
 		return r;
 	if (strings_count(&queues->names) > NAMES_MAX)
-		forget(queues);
+		queues_forget(queues);
 	for (size_t i = 0; r == 0 && i < interrupts.list.count; i++)
 		if (interrupts.list.items[i].sends)
 			r = put_interrupt(queues, sink, &interrupts.list.items[i]);

@@ -19,7 +19,7 @@ void source_file_init(struct source_file *file, const char *root, const char *pa
 		file->path[0] = 0;
 }
 
-static void close_file(struct source_file *file)
+static void source_close_file(struct source_file *file)
 {
 	if (file->fd >= 0)
 		close(take_fd(file->fd));
@@ -27,7 +27,7 @@ static void close_file(struct source_file *file)
 
 void source_file_done(struct source_file *file)
 {
-	close_file(file);
+	source_close_file(file);
 	free(file->text);
 	file->text = NULL;
 }
@@ -66,7 +66,7 @@ int source_file_read(struct source_file *file, size_t limit)
 	while (r == 1);
 	if (r < 0) {
 		/* what the descriptor belongs to may be gone */
-		close_file(file);
+		source_close_file(file);
 		return r;
 	}
 	file->text[file->size] = 0;
@@ -141,17 +141,17 @@ bool words_line(struct words *text, struct words *ret_line)
 	return true;
 }
 
-static bool is_blank(char c)
+static bool source_is_blank(char c)
 {
 	return c == ' ' || c == '\t';
 }
 
 bool words_next(struct words *line, struct words *ret_word)
 {
-	while (line->at < line->end && is_blank(*line->at))
+	while (line->at < line->end && source_is_blank(*line->at))
 		line->at++;
 	ret_word->at = line->at;
-	while (line->at < line->end && !is_blank(*line->at))
+	while (line->at < line->end && !source_is_blank(*line->at))
 		line->at++;
 	ret_word->end = line->at;
 	return ret_word->at < ret_word->end;

@@ -40,7 +40,7 @@ static void *throttling_make(const char *root)
 	return state;
 }
 
-static void forget(struct throttling *state)
+static void throttling_forget(struct throttling *state)
 {
 	strings_done(&state->names);
 	source_ids_done(&state->ids);
@@ -50,7 +50,7 @@ static void throttling_done(void *data)
 {
 	struct throttling *state = data;
 
-	forget(state);
+	throttling_forget(state);
 	source_file_done(&state->mounts);
 	free(state);
 }
@@ -109,7 +109,7 @@ static bool read_throttled(const struct throttling *state, const struct cgroups_
 	return found == 2;
 }
 
-static int put(struct throttling *state, const char *name, const struct throttled *now)
+static int throttling_put(struct throttling *state, const char *name, const struct throttled *now)
 {
 	uint32_t slot;
 	int r = strings_add(&state->names, name, strlen(name), &slot);
@@ -122,14 +122,14 @@ static int put(struct throttling *state, const char *name, const struct throttle
 			       "cgroup%s/throttled_ms", name);
 }
 
-static int see(void *context, const struct cgroups_seen *seen)
+static int throttling_see(void *context, const struct cgroups_seen *seen)
 {
 	struct throttling *state = context;
 	struct throttled now;
 
 	if (!has_quota(state, seen) || !read_throttled(state, seen, &now))
 		return 0;
-	return put(state, seen->path, &now);
+	return throttling_put(state, seen->path, &now);
 }
 
 static int throttling_read(void *data, const struct gauges_sink *sink)
@@ -147,10 +147,10 @@ static int throttling_read(void *data, const struct gauges_sink *sink)
 	if (r < 0)
 		return r;
 	if (strings_count(&state->names) > NAMES_MAX)
-		forget(state);
+		throttling_forget(state);
 	state->v1 = cgroups.v1;
 	state->sink = sink;
-	return cgroups_walk(cgroups.path, see, state, &count);
+	return cgroups_walk(cgroups.path, throttling_see, state, &count);
 }
 
 const struct source_kind source_throttling = { "throttling", 60, throttling_make, throttling_read,

@@ -67,7 +67,7 @@ static void look_done(struct look *look)
 	look->there = false;
 }
 
-static void forget(struct units *units)
+static void units_forget(struct units *units)
 {
 	for (int i = 0; i < ORIGINS; i++)
 		look_done(&units->looks[i]);
@@ -80,14 +80,14 @@ static void units_done(void *state)
 {
 	struct units *units = state;
 
-	forget(units);
+	units_forget(units);
 	look_done(&units->look);
 	source_file_done(&units->mounts);
 	buffer_done(&units->name);
 	free(units);
 }
 
-static int find_counter(
+static int units_find_counter(
 	struct units *units, const char *name, enum cgroup_kind kind, struct counter **ret_counter)
 {
 	uint32_t id;
@@ -111,7 +111,7 @@ static bool is_new(const struct units *units, const char *path, uint64_t mark)
 	return before->there && (!id || before->marks.items[id] != mark);
 }
 
-static int see(struct units *units, const char *path, const char *name, enum cgroup_kind kind,
+static int units_see(struct units *units, const char *path, const char *name, enum cgroup_kind kind,
 	uint64_t mark)
 {
 	struct counter *counter = NULL;
@@ -121,7 +121,7 @@ static int see(struct units *units, const char *path, const char *name, enum cgr
 	while (r == 0 && units->look.marks.count <= id)
 		r = array_push(&units->look.marks, 0);
 	if (r == 0)
-		r = find_counter(units, name, kind, &counter);
+		r = units_find_counter(units, name, kind, &counter);
 	if (r < 0)
 		return r;
 	units->look.marks.items[id] = mark;
@@ -133,20 +133,20 @@ static int see(struct units *units, const char *path, const char *name, enum cgr
 /*
  * Inodes of cgroups are given in turn, so that none comes back soon; before 4.14 the next one may have the same, and is missed.
  */
-static int see_cgroup(void *context, const struct cgroups_seen *seen)
+static int units_see_cgroup(void *context, const struct cgroups_seen *seen)
 {
 	struct units *units = context;
 	enum cgroup_kind kind = cgroup_name(seen->path, &units->name);
 
 	if (buffer_failed(&units->name))
 		return -ENOMEM;
-	return kind == CGROUP_OTHER
-		       ? 0
-		       : see(units, seen->path, (const char *)units->name.data, kind, seen->inode);
+	return kind == CGROUP_OTHER ? 0
+				    : units_see(units, seen->path, (const char *)units->name.data,
+					      kind, seen->inode);
 }
 
 /* "invocation:ecs.service" leads to 32 digits. */
-static int see_link(struct units *units, int dir_fd, const char *link)
+static int units_see_link(struct units *units, int dir_fd, const char *link)
 {
 	static const char prefix[] = "invocation:";
 	const char *name = link + strlen(prefix);
@@ -163,7 +163,7 @@ static int see_link(struct units *units, int dir_fd, const char *link)
 	size = readlinkat(dir_fd, link, target, sizeof(target));
 	for (ssize_t i = 0; i < size; i++)
 		mark = (mark ^ (uint8_t)target[i]) * 1099511628211ull;
-	return size <= 0 ? 0 : see(units, name, name, CGROUP_UNIT, mark);
+	return size <= 0 ? 0 : units_see(units, name, name, CGROUP_UNIT, mark);
 }
 
 static int see_links(struct units *units)
@@ -179,7 +179,7 @@ static int see_links(struct units *units)
 	if (!dir)
 		return -errno;
 	while (r == 0 && (entry = readdir(dir)))
-		r = ++count > LINKS_MAX ? -EFBIG : see_link(units, dirfd(dir), entry->d_name);
+		r = ++count > LINKS_MAX ? -EFBIG : units_see_link(units, dirfd(dir), entry->d_name);
 	closedir(dir);
 	return r;
 }
@@ -216,7 +216,7 @@ static int look_at_hierarchy(struct units *units, enum origin origin, const char
 	if (r < 0)
 		return r;
 	begin_look(units, origin);
-	return end_look(units, cgroups_walk(cgroups.path, see_cgroup, units, &count));
+	return end_look(units, cgroups_walk(cgroups.path, units_see_cgroup, units, &count));
 }
 
 /*
@@ -268,7 +268,7 @@ static int units_read(void *state, const struct gauges_sink *sink)
 	int links, r;
 
 	if (units->counters.count > COUNTERS_MAX)
-		forget(units);
+		units_forget(units);
 	begin_look(units, INVOCATIONS);
 	links = end_look(units, see_links(units));
 	if (links == -ENOMEM)

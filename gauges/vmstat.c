@@ -36,7 +36,7 @@ static void vmstat_done(void *state)
 	free(vmstat);
 }
 
-static int put_row(struct vmstat *vmstat, const struct gauges_sink *sink, struct words line)
+static int vmstat_put_row(struct vmstat *vmstat, const struct gauges_sink *sink, struct words line)
 {
 	struct words name, word;
 	int64_t value;
@@ -60,7 +60,7 @@ static int vmstat_read(void *state, const struct gauges_sink *sink)
 		return r;
 	text = (struct words){ vmstat->file.text, vmstat->file.text + vmstat->file.size };
 	while (r == 0 && words_line(&text, &line))
-		r = put_row(vmstat, sink, line);
+		r = vmstat_put_row(vmstat, sink, line);
 	return r;
 }
 
