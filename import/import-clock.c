@@ -40,12 +40,12 @@ const char *import_clock_text(enum import_clock_source source)
 	return "";
 }
 
-static size_t digits(const char *text)
+static size_t import_clock_digits(const char *text)
 {
 	return strspn(text, "0123456789");
 }
 
-static int number(const char *text, size_t size)
+static int import_clock_number(const char *text, size_t size)
 {
 	int value = 0;
 
@@ -58,12 +58,12 @@ static int number(const char *text, size_t size)
 static bool date_of(const char digit[14], bool utc, uint64_t *ret_ns)
 {
 	struct tm tm = {
-		.tm_year = number(digit, 4) - 1900,
-		.tm_mon = number(digit + 4, 2) - 1,
-		.tm_mday = number(digit + 6, 2),
-		.tm_hour = number(digit + 8, 2),
-		.tm_min = number(digit + 10, 2),
-		.tm_sec = number(digit + 12, 2),
+		.tm_year = import_clock_number(digit, 4) - 1900,
+		.tm_mon = import_clock_number(digit + 4, 2) - 1,
+		.tm_mday = import_clock_number(digit + 6, 2),
+		.tm_hour = import_clock_number(digit + 8, 2),
+		.tm_min = import_clock_number(digit + 10, 2),
+		.tm_sec = import_clock_number(digit + 12, 2),
 		.tm_isdst = -1,
 	};
 	time_t seconds;
@@ -79,7 +79,7 @@ static bool date_of(const char digit[14], bool utc, uint64_t *ret_ns)
 }
 
 /* A date at this place of a name, with or without marks between its parts: 20251118T031207, 2025-11-18_03:12:07. */
-static size_t take_date(const char *text, char digit[14])
+static size_t import_clock_take_date(const char *text, char digit[14])
 {
 	static const int marks[] = { 4, 6, 8, 10, 12 };
 	size_t at = 0, mark = 0;
@@ -102,16 +102,16 @@ static bool end_name(const char *name, uint64_t *ret_ns)
 {
 	const char *stamp = strrchr(name, '.');
 
-	while (stamp && stamp > name && digits(stamp + 1) != 16) {
+	while (stamp && stamp > name && import_clock_digits(stamp + 1) != 16) {
 		const char *before = stamp - 1;
 
 		while (before > name && *before != '.')
 			before--;
 		stamp = before > name ? before : NULL;
 	}
-	if (!stamp || digits(stamp + 1) != 16 || !date_of(stamp + 1, false, ret_ns))
+	if (!stamp || import_clock_digits(stamp + 1) != 16 || !date_of(stamp + 1, false, ret_ns))
 		return false;
-	*ret_ns += number(stamp + 15, 2) * (NSEC_PER_SEC / 100);
+	*ret_ns += import_clock_number(stamp + 15, 2) * (NSEC_PER_SEC / 100);
 	return true;
 }
 
@@ -146,11 +146,11 @@ int import_name_time(
 
 		if (!isdigit((unsigned char)*at) || (at > name && isdigit((unsigned char)at[-1])))
 			continue;
-		size = take_date(at, digit);
+		size = import_clock_take_date(at, digit);
 		if (size && !isdigit((unsigned char)at[size]) &&
 			date_of(digit, at[size] == 'Z', ret_realtime_ns))
 			return 1;
-		if (epoch_name(at, digits(at), ret_realtime_ns))
+		if (epoch_name(at, import_clock_digits(at), ret_realtime_ns))
 			return 1;
 	}
 	return 0;
@@ -167,7 +167,7 @@ static void set_clock(struct import_file *file, enum import_clock_source source,
 }
 
 /* From this century: clock data that puts the samples elsewhere is damaged. */
-static bool plausible(const struct import_file *file)
+static bool import_clock_plausible(const struct import_file *file)
 {
 	uint64_t last_ns = file->last_ns - file->perf.clock_ns + file->perf.realtime_ns;
 
@@ -184,7 +184,7 @@ int import_clock_find(struct import_file *file, const struct import_options *opt
 		set_clock(file, IMPORT_CLOCK_GIVEN, options->offset_ns, 0, 0);
 	} else if (options->end_ns) {
 		set_clock(file, IMPORT_CLOCK_GIVEN, options->end_ns, file->last_ns, 0);
-	} else if (plausible(file)) {
+	} else if (import_clock_plausible(file)) {
 		set_clock(file, IMPORT_CLOCK_FILE, file->perf.realtime_ns, file->perf.clock_ns,
 			FILE_ERROR_NS);
 	} else if (import_name_time(file->path, &realtime_ns, &error_ns, &ends)) {
@@ -199,7 +199,7 @@ int import_clock_find(struct import_file *file, const struct import_options *opt
 	return 0;
 }
 
-static uint64_t apart(int64_t a, int64_t b)
+static uint64_t import_clock_apart(int64_t a, int64_t b)
 {
 	return a > b ? (uint64_t)(a - b) : (uint64_t)(b - a);
 }
@@ -215,7 +215,7 @@ void import_clock_align(struct import_file *files, size_t count)
 			if (strcmp(files[i].perf.host, files[j].perf.host) != 0 ||
 				files[i].event->clock != files[j].event->clock ||
 				other->source == IMPORT_CLOCK_NEIGHBOUR ||
-				apart(clock->offset_ns, other->offset_ns) >
+				import_clock_apart(clock->offset_ns, other->offset_ns) >
 					clock->error_ns + other->error_ns)
 				continue;
 			/* the surer one, or of equals the one that came first, so that all take the same */

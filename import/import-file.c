@@ -31,7 +31,7 @@ void import_file_done(struct import_file *file)
 }
 
 /* The contents, by their size, beginning and end: which file it is, wherever it lies. */
-static int identify(struct import_file *file)
+static int import_file_identify(struct import_file *file)
 {
 	_cleanup_free_ uint8_t *part = malloc(ID_PART);
 	uint64_t hash[2] = { file->perf.size, ~file->perf.size };
@@ -59,7 +59,7 @@ static bool is_dummy(const struct perf_data_event *event)
 }
 
 /* "cycles" is also "cycles:u" and "cpu-clock:pppH"; the text before the colon is enough. */
-static bool is_named(const struct perf_data_event *event, const char *name)
+static bool import_file_is_named(const struct perf_data_event *event, const char *name)
 {
 	return strcmp(event->name, name) == 0 ||
 	       (strncmp(event->name, name, strlen(name)) == 0 && event->name[strlen(name)] == ':');
@@ -75,7 +75,7 @@ static int choose_event(
 		const struct perf_data_event *event = &file->perf.events.items[i];
 
 		buffer_printf(&names, "%s%s", i ? ", " : "", event->name);
-		if (options->event ? is_named(event, options->event)
+		if (options->event ? import_file_is_named(event, options->event)
 				   : !is_dummy(event) && event->layout.sample_type & PERF_SAMPLE_IP)
 			file->event = event;
 	}
@@ -128,14 +128,14 @@ static int find_times(struct import_file *file, struct zstd_stream **stream, str
 	return r == -ECANCELED ? 0 : r;
 }
 
-static int pass(void *context, const uint8_t *record, size_t size, uint64_t offset)
+static int import_file_pass_here(void *context, const uint8_t *record, size_t size, uint64_t offset)
 {
 	return 0;
 }
 
 int import_file_pass(struct import_file *file, struct zstd_stream **stream)
 {
-	int r = perf_data_read(&file->perf, stream, pass, NULL, NULL);
+	int r = perf_data_read(&file->perf, stream, import_file_pass_here, NULL, NULL);
 
 	return MIN(r, 0);
 }
@@ -171,7 +171,7 @@ static int look_through(
 	struct import_file *file, const struct import_options *options, struct error *error)
 {
 	_cleanup_(cleanup_zstd_stream) struct zstd_stream *stream = NULL;
-	int r = identify(file);
+	int r = import_file_identify(file);
 
 	if (r == 0)
 		r = find_times(file, &stream, NULL);
@@ -181,7 +181,7 @@ static int look_through(
 	return file->continues ? 0 : find_clock(file, options, error);
 }
 
-static int unpack(
+static int import_file_unpack(
 	struct import_file *file, const struct import_options *options, struct error *error)
 {
 	struct stat about;
@@ -206,7 +206,7 @@ int import_file_open(const char *path, const struct import_options *options,
 	if (file.fd < 0)
 		return error_set(error, -errno, "%s: %s", path, strerror(errno));
 	file.path = strdup(path);
-	r = file.path ? unpack(&file, options, error) : -ENOMEM;
+	r = file.path ? import_file_unpack(&file, options, error) : -ENOMEM;
 	if (r == 0)
 		r = perf_data_open(file.fd, &file.perf, error);
 	if (r < 0) {

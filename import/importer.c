@@ -74,7 +74,7 @@ static void collect_facts(struct run *run)
 }
 
 /* The first tape begins with the first sample. */
-static int begin(struct run *run, uint64_t begin_ns)
+static int importer_begin(struct run *run, uint64_t begin_ns)
 {
 	struct tape_anchor anchor = {
 		.perf_ns = begin_ns,
@@ -89,7 +89,7 @@ static int begin(struct run *run, uint64_t begin_ns)
 }
 
 /* The memory of records that wait; each has an entry, and another one while they are sorted. */
-static size_t gathered(const struct run *run)
+static size_t importer_gathered(const struct run *run)
 {
 	const struct reorder *timeline = &run->assembler.timeline;
 
@@ -97,14 +97,15 @@ static size_t gathered(const struct run *run)
 	       2 * timeline->entries.count * sizeof(*timeline->entries.items);
 }
 
-static int flush(struct run *run, uint64_t before_ns)
+static int importer_flush(struct run *run, uint64_t before_ns)
 {
 	int r = 0;
 
-	if (!run->begun && run->first_ns == UINT64_MAX && gathered(run) < GATHER_MAX)
+	if (!run->begun && run->first_ns == UINT64_MAX && importer_gathered(run) < GATHER_MAX)
 		return 0; /* no sample yet to begin with */
 	if (!run->begun)
-		r = begin(run, run->first_ns == UINT64_MAX ? run->newest_ns : run->first_ns);
+		r = importer_begin(
+			run, run->first_ns == UINT64_MAX ? run->newest_ns : run->first_ns);
 	if (r == 0)
 		r = pipeline_flush(&run->assembler, before_ns);
 	run->flushed_ns = before_ns;
@@ -117,7 +118,7 @@ static int finish_round(struct run *run)
 	uint64_t before_ns = run->round_ns;
 
 	run->round_ns = run->newest_ns;
-	return before_ns != run->flushed_ns ? flush(run, before_ns) : 0;
+	return before_ns != run->flushed_ns ? importer_flush(run, before_ns) : 0;
 }
 
 /* Where the kernel's code lay, which tells kernels apart and whether one was moved. */
@@ -157,10 +158,11 @@ static int add_record(struct run *run, const struct perf_data_event *event,
 		run->last_ns = MAX(run->last_ns, time_ns);
 	}
 	/* with all that is as new as the newest, so that there is room again */
-	return gathered(run) < 4ull * GATHER_MAX ? 0 : flush(run, run->newest_ns + 1);
+	return importer_gathered(run) < 4ull * GATHER_MAX ? 0
+							  : importer_flush(run, run->newest_ns + 1);
 }
 
-static void show_progress(struct run *run, uint64_t offset)
+static void importer_show_progress(struct run *run, uint64_t offset)
 {
 	if (!run->options->progress || offset - run->shown < PROGRESS_STEP)
 		return;
@@ -168,14 +170,14 @@ static void show_progress(struct run *run, uint64_t offset)
 	run->options->progress(run->options->context, offset, run->file->perf.size);
 }
 
-static int take_record(void *context, const uint8_t *record, size_t size, uint64_t offset)
+static int importer_take_record(void *context, const uint8_t *record, size_t size, uint64_t offset)
 {
 	struct run *run = context;
 	const struct perf_data_event *event;
 	struct perf_record_place place;
 	uint32_t type;
 
-	show_progress(run, offset);
+	importer_show_progress(run, offset);
 	memcpy(&type, record, sizeof(type));
 	if (type == PERF_DATA_FINISHED_ROUND)
 		return finish_round(run);
@@ -191,7 +193,7 @@ static int take_record(void *context, const uint8_t *record, size_t size, uint64
 	return add_record(run, event, &place, record, size);
 }
 
-static int prepare(struct run *run, struct store_writer *writer, struct error *error)
+static int importer_prepare(struct run *run, struct store_writer *writer, struct error *error)
 {
 	const struct perf_data *perf = &run->file->perf;
 	int r = pipeline_init(&run->assembler, &run->assembly);
@@ -221,11 +223,11 @@ static int prepare(struct run *run, struct store_writer *writer, struct error *e
 	return sealer_start(writer, &run->sealing, &run->assembly.sealer, error);
 }
 
-static int read_all(struct run *run, struct zstd_stream **stream, struct import_result *result,
-	struct error *error)
+static int importer_read_all(struct run *run, struct zstd_stream **stream,
+	struct import_result *result, struct error *error)
 {
 	struct error note = { 0 };
-	int r = perf_data_read(&run->file->perf, stream, take_record, run, &note);
+	int r = perf_data_read(&run->file->perf, stream, importer_take_record, run, &note);
 
 	if (r < 0 || r == PERF_DATA_CONTINUES)
 		return error_set(error, r < 0 ? r : -EBADMSG, "%s: %s", run->file->path,
@@ -236,7 +238,7 @@ static int read_all(struct run *run, struct zstd_stream **stream, struct import_
 		snprintf(result->note, sizeof(result->note),
 			"what is packed around it is cut short or damaged; what came before is "
 			"kept");
-	r = flush(run, run->round_ns);
+	r = importer_flush(run, run->round_ns);
 	if (r == 0 && run->begun && run->first_ns != UINT64_MAX)
 		r = pipeline_end(&run->assembler, run->last_ns + 1, NULL);
 	return r < 0 ? error_set(error, r, "%s: out of memory", run->file->path) : 0;
@@ -264,10 +266,10 @@ int import_file_run(struct import_file *file, const struct import_options *optio
 	struct run run = { .file = file, .options = options, .first_ns = UINT64_MAX };
 	struct import_result result = { 0 };
 	struct sealer_status status = { 0 };
-	int r = prepare(&run, writer, error);
+	int r = importer_prepare(&run, writer, error);
 
 	if (r == 0)
-		r = read_all(&run, stream, &result, error);
+		r = importer_read_all(&run, stream, &result, error);
 	sealer_stop(run.assembly.sealer, &status);
 	if (status.failed)
 		r = error_set(error, status.failed, "%s", status.error.text);

@@ -36,7 +36,7 @@ bool perf_feature_wanted(unsigned int feature)
 }
 
 /* A length, and that many bytes with at least one NUL among them. */
-static int read_text(struct reader *bytes, char *text, size_t size)
+static int perf_data_features_read_text(struct reader *bytes, char *text, size_t size)
 {
 	uint32_t length = reader_u32(bytes);
 	const char *there = reader_text(bytes, length);
@@ -48,7 +48,7 @@ static int read_text(struct reader *bytes, char *text, size_t size)
 }
 
 /* One entry of the build-id list; the record's header included. */
-static int read_build_id(struct perf_data *file, struct reader *entry)
+static int perf_data_features_read_build_id(struct perf_data *file, struct reader *entry)
 {
 	struct perf_data_build_id row = { 0 };
 	const uint8_t *field;
@@ -87,7 +87,7 @@ static int read_build_ids(struct perf_data *file, struct reader *bytes)
 		if (!reader_take(bytes, MAX(size, (size_t)PERF_HEADER_SIZE)))
 			return -EBADMSG;
 		reader_init(&entry, at, size);
-		r = read_build_id(file, &entry);
+		r = perf_data_features_read_build_id(file, &entry);
 	}
 	return r;
 }
@@ -104,7 +104,7 @@ static int read_event_names(struct perf_data *file, struct reader *bytes)
 
 		reader_take(bytes, attr_size);
 		ids = reader_u32(bytes);
-		if (read_text(bytes, name, sizeof(name)) < 0)
+		if (perf_data_features_read_text(bytes, name, sizeof(name)) < 0)
 			return -EBADMSG;
 		event = ids ? (struct perf_data_event *)perf_data_event(file, reader_u64(bytes))
 			    : NULL;
@@ -144,11 +144,12 @@ int perf_feature_read(
 	case FEATURE_BUILD_ID:
 		return read_build_ids(file, &bytes);
 	case FEATURE_HOSTNAME:
-		return read_text(&bytes, file->host, sizeof(file->host));
+		return perf_data_features_read_text(&bytes, file->host, sizeof(file->host));
 	case FEATURE_OSRELEASE:
-		return read_text(&bytes, file->release, sizeof(file->release));
+		return perf_data_features_read_text(&bytes, file->release, sizeof(file->release));
 	case FEATURE_VERSION:
-		return read_text(&bytes, file->perf_version, sizeof(file->perf_version));
+		return perf_data_features_read_text(
+			&bytes, file->perf_version, sizeof(file->perf_version));
 	case FEATURE_NRCPUS:
 		reader_u32(&bytes); /* that could be */
 		file->cpus = reader_u32(&bytes);
@@ -208,7 +209,7 @@ int perf_feature_record(struct perf_data *file, uint32_t type, const uint8_t *re
 
 	reader_init(&body, record, size);
 	if (type == PERF_DATA_BUILD_ID)
-		return read_build_id(file, &body);
+		return perf_data_features_read_build_id(file, &body);
 	reader_take(&body, PERF_HEADER_SIZE);
 	if (type == PERF_DATA_ATTR)
 		return read_attr_record(file, &body);

@@ -34,14 +34,14 @@ struct stream {
 	uint64_t expanded; /* all that was unpacked */
 };
 
-static int damaged(struct stream *stream, const char *what)
+static int perf_data_stream_damaged(struct stream *stream, const char *what)
 {
 	error_set(stream->error, 1, "%s at byte %llu; what came before it is kept", what,
 		(unsigned long long)stream->offset);
 	return 1;
 }
 
-static int foreign(struct stream *stream)
+static int perf_data_stream_foreign(struct stream *stream)
 {
 	return error_set(stream->error, PERF_DATA_CONTINUES,
 		"its compression goes on from another file (--switch-output -z): import it "
@@ -61,7 +61,7 @@ static int give_records(struct buffer *bytes, struct stream *stream,
 		size_t size = record[6] | record[7] << 8;
 
 		if (size < PERF_HEADER_SIZE)
-			return damaged(stream, "a record without a size");
+			return perf_data_stream_damaged(stream, "a record without a size");
 		if (size > bytes->size - at)
 			break;
 		at += size;
@@ -81,11 +81,12 @@ static int take_inner(struct stream *stream, const uint8_t *record, size_t size)
 
 	memcpy(&type, record, sizeof(type));
 	if (!type || type >= PERF_DATA_ATTR || size % 8)
-		return damaged(stream, "a compressed record that holds no records");
+		return perf_data_stream_damaged(
+			stream, "a compressed record that holds no records");
 	return stream->give(stream->context, record, size, stream->offset);
 }
 
-static int unpacked(void *context, const uint8_t *data, size_t size)
+static int perf_data_stream_unpacked(void *context, const uint8_t *data, size_t size)
 {
 	struct stream *stream = context;
 	int r;
@@ -109,7 +110,7 @@ static int start_compression(struct stream *stream, const uint8_t *data, size_t 
 	stream->started = true;
 	stream->continues = !fresh;
 	if (!fresh)
-		return *stream->zstd ? 0 : foreign(stream);
+		return *stream->zstd ? 0 : perf_data_stream_foreign(stream);
 	*stream->zstd = zstd_stream_free(*stream->zstd);
 	return zstd_stream_new(stream->zstd);
 }
@@ -123,13 +124,14 @@ static int take_compressed(struct stream *stream, const uint8_t *data, size_t si
 	if (!stream->started)
 		r = start_compression(stream, data, size);
 	if (r == 0)
-		r = zstd_stream_feed(*stream->zstd, data, size, unpacked, stream);
+		r = zstd_stream_feed(*stream->zstd, data, size, perf_data_stream_unpacked, stream);
 	if ((r == -EBADMSG || r == -EBADE) && stream->continues)
-		return foreign(stream);
+		return perf_data_stream_foreign(stream);
 	if (r == -EBADMSG || r == -ENOBUFS)
-		return damaged(stream, "a compressed record that does not unpack");
+		return perf_data_stream_damaged(stream, "a compressed record that does not unpack");
 	if (r == -EFBIG)
-		return damaged(stream, "a compressed record that expands absurdly");
+		return perf_data_stream_damaged(
+			stream, "a compressed record that expands absurdly");
 	return r == -EBADE ? 1 : r;
 }
 
@@ -158,7 +160,8 @@ static int take_outer(struct stream *stream, const uint8_t *record, size_t size)
 	if (type == PERF_DATA_COMPRESSED2 && size >= 16) {
 		memcpy(&payload, record + 8, sizeof(payload));
 		if (payload > size - 16)
-			return damaged(stream, "a compressed record that claims too much");
+			return perf_data_stream_damaged(
+				stream, "a compressed record that claims too much");
 		return take_compressed(stream, record + 16, payload);
 	}
 	note_payload(stream, type, record, size);
@@ -199,7 +202,7 @@ static int read_piece(struct stream *stream, struct buffer *outer, uint64_t *at)
 	return 0;
 }
 
-static int read_all(struct stream *stream, struct buffer *outer)
+static int perf_data_stream_read_all(struct stream *stream, struct buffer *outer)
 {
 	uint64_t at = stream->file->data_offset;
 	int r = 0;
@@ -217,7 +220,7 @@ static int read_all(struct stream *stream, struct buffer *outer)
 			at = skip_payload(stream, outer, at);
 	}
 	if (r == 0 && (outer->size || stream->inner.size))
-		return damaged(stream, "the file ends in the middle of a record");
+		return perf_data_stream_damaged(stream, "the file ends in the middle of a record");
 	return r;
 }
 
@@ -233,7 +236,7 @@ int perf_data_read(struct perf_data *file, struct zstd_stream **stream,
 		.context = context,
 		.error = error,
 	};
-	int r = read_all(&state, &outer);
+	int r = perf_data_stream_read_all(&state, &outer);
 
 	buffer_done(&state.inner);
 	return r;

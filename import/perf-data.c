@@ -167,7 +167,8 @@ static int read_features(struct perf_data *file, const uint64_t bits[4])
 	return 0;
 }
 
-static int read_header(struct perf_data *file, const struct buffer *head, struct error *error)
+static int perf_data_read_header(
+	struct perf_data *file, const struct buffer *head, struct error *error)
 {
 	uint64_t entry_size, attrs_offset, attrs_size, data_size, bits[4];
 	struct reader reader;
@@ -211,7 +212,7 @@ static int take_pipe_record(void *context, const uint8_t *record, size_t size, u
 	return type < 64 ? -ECANCELED : 0;
 }
 
-static int read_pipe(struct perf_data *file, struct error *error)
+static int perf_data_read_pipe(struct perf_data *file, struct error *error)
 {
 	int r;
 
@@ -252,7 +253,8 @@ int perf_data_open(int fd, struct perf_data *ret_file, struct error *error)
 			"a perf.data file of a machine of the other byte order");
 	if (!magic || memcmp(magic, "PERFILE2", 8) != 0)
 		return error_set(error, -EBADMSG, "not a perf.data file");
-	r = size == PIPE_HEADER_SIZE ? read_pipe(&file, error) : read_header(&file, &head, error);
+	r = size == PIPE_HEADER_SIZE ? perf_data_read_pipe(&file, error)
+				     : perf_data_read_header(&file, &head, error);
 	if (r < 0)
 		return r;
 	*ret_file = file;
@@ -260,7 +262,7 @@ int perf_data_open(int fd, struct perf_data *ret_file, struct error *error)
 	return 0;
 }
 
-static bool id_equal(const void *context, uint32_t at, const void *id)
+static bool perf_data_id_equal(const void *context, uint32_t at, const void *id)
 {
 	return ((const struct perf_data *)context)->ids.items[at].id == *(const uint64_t *)id;
 }
@@ -271,7 +273,7 @@ const struct perf_data_event *perf_data_event(const struct perf_data *file, uint
 
 	if (file->events.count == 1)
 		return file->events.items;
-	at = table_find(&file->id_table, hash_u64(id), id_equal, file, &id);
+	at = table_find(&file->id_table, hash_u64(id), perf_data_id_equal, file, &id);
 	return at == TABLE_NONE ? NULL : &file->events.items[file->ids.items[at].event];
 }
 
