@@ -39,7 +39,7 @@ static bool is_kind(const struct incident *incident, const char *name)
 	return !strcmp(incident->kind->name, name);
 }
 
-static bool number_of(const struct fields *fields, const char *name, uint64_t *ret_number)
+static bool classify_number_of(const struct fields *fields, const char *name, uint64_t *ret_number)
 {
 	const struct field *field = fields_find(fields, name);
 	struct text_cursor taker = { field ? field->value : NULL,
@@ -60,14 +60,15 @@ static void check_swap(struct classify *judge, struct incident *incident)
 
 	if (is_kind(incident, "ena.tx_lost")) {
 		judge->lost_device.size = 0;
-		if (number_of(fields, "qid", &judge->lost_qid))
+		if (classify_number_of(fields, "qid", &judge->lost_qid))
 			buffer_bytes(&judge->lost_device, incident->device, size);
 		return;
 	}
 	if (!is_kind(incident, "ena.tx_lost_detail") || !size || judge->lost_device.size != size ||
 		memcmp(judge->lost_device.data, incident->device, size) ||
-		!number_of(fields, "cpu", &cpu) || !number_of(fields, "qid", &qid) ||
-		cpu != judge->lost_qid || qid == judge->lost_qid)
+		!classify_number_of(fields, "cpu", &cpu) ||
+		!classify_number_of(fields, "qid", &qid) || cpu != judge->lost_qid ||
+		qid == judge->lost_qid)
 		return;
 	for (size_t i = 0; i < fields->count; i++) {
 		if (!strcmp(fields->list[i].name, "cpu"))
@@ -82,8 +83,9 @@ static bool is_forged(const struct log_prefix *heading, const struct kind *kind)
 	return (heading->forged || heading->facility > 0) && !strcmp(kind->writer, "kernel");
 }
 
-static void give(struct classify *judge, const struct log_prefix *heading, const struct kind *kind,
-	const struct fields *fields, const struct moment *moment, const struct line *line)
+static void classify_give(struct classify *judge, const struct log_prefix *heading,
+	const struct kind *kind, const struct fields *fields, const struct moment *moment,
+	const struct line *line)
 {
 	char device[CLASSIFY_DEVICE_MAX];
 	struct incident incident = {
@@ -124,7 +126,7 @@ static bool kernel_word(const char *text, size_t size)
 }
 
 /* As if the message began before what was taken for its writer. */
-static const struct kind *match_from(const struct catalogue *catalogue,
+static const struct kind *classify_match_from(const struct catalogue *catalogue,
 	const struct log_prefix *heading, const char *text, struct fields *fields)
 {
 	struct message message = { .text = text, .size = heading->text + heading->size - text };
@@ -146,9 +148,9 @@ const struct kind *classify_match(const struct classify *judge, const struct log
 	const struct kind *kind = catalogue_match(catalogue, &message, cut, fields);
 
 	if (!kind && heading->loose)
-		kind = match_from(catalogue, heading, heading->loose, fields);
+		kind = classify_match_from(catalogue, heading, heading->loose, fields);
 	if (!kind && heading->unnamed != heading->loose)
-		kind = match_from(catalogue, heading, heading->unnamed, fields);
+		kind = classify_match_from(catalogue, heading, heading->unnamed, fields);
 	return kind;
 }
 
@@ -168,5 +170,5 @@ void classify_take(
 	if (is_forged(heading, kind) && !judge->options.trust_users)
 		judge->summary.forged++;
 	else
-		give(judge, heading, kind, &fields, &moment, line);
+		classify_give(judge, heading, kind, &fields, &moment, line);
 }

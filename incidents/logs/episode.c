@@ -34,7 +34,7 @@ static bool same_family(const char *a, const char *b)
 }
 
 /* "(unnamed net_device)" is no name. */
-static void set_text(char *text, size_t room, const struct field *field)
+static void episode_set_text(char *text, size_t room, const struct field *field)
 {
 	if (!field || *text || field->size >= room || (field->size && *field->value == '('))
 		return;
@@ -63,21 +63,22 @@ static bool same_device(const struct episode *episode, const struct incident *in
 	       (!fields_find(&incident->fields, "bdf") || !strchr(episode->device, ':'));
 }
 
-static uint64_t distance(uint64_t a, uint64_t b)
+static uint64_t episode_distance(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : b - a;
 }
 
-static bool is_near(const struct episode *episode, const struct incident *incident, uint64_t order)
+static bool episode_is_near(
+	const struct episode *episode, const struct incident *incident, uint64_t order)
 {
 	const struct moment *last = &episode->last, *moment = &incident->moment;
 
 	if (episode->boot != incident->boot)
 		return false;
 	if (last->has_uptime && moment->has_uptime)
-		return distance(last->uptime_ns, moment->uptime_ns) <= EPISODE_GAP_NS;
+		return episode_distance(last->uptime_ns, moment->uptime_ns) <= EPISODE_GAP_NS;
 	if (last->has_time && moment->has_time)
-		return distance(last->realtime_ns, moment->realtime_ns) <= EPISODE_GAP_NS;
+		return episode_distance(last->realtime_ns, moment->realtime_ns) <= EPISODE_GAP_NS;
 	return order - episode->order <= ORDER_GAP;
 }
 
@@ -112,7 +113,7 @@ static bool is_first_kill(const struct episode *episode, const struct incident *
 }
 
 /* Of an episode with a queue it is the queue's CPU, and not the one on which the network's watchdog noticed. */
-static void take_cpu(struct episode *episode, const struct incident *incident)
+static void episode_take_cpu(struct episode *episode, const struct incident *incident)
 {
 	const struct fields *fields = &incident->fields;
 	uint64_t queue;
@@ -132,7 +133,7 @@ static void take_cpu(struct episode *episode, const struct incident *incident)
 		episode->has_cpu = set_number(fields, QUEUE_CPU, &episode->cpu);
 }
 
-static void join(struct episode *episode, const struct incident *incident, uint64_t order)
+static void episode_join(struct episode *episode, const struct incident *incident, uint64_t order)
 {
 	bool is_kill = is_first_kill(episode, incident);
 
@@ -142,11 +143,13 @@ static void join(struct episode *episode, const struct incident *incident, uint6
 		*episode->comm = 0;
 	if (!*episode->device)
 		strncpy(episode->device, incident->device, sizeof(episode->device) - 1);
-	set_text(
+	episode_set_text(
 		episode->ifname, sizeof(episode->ifname), fields_find(&incident->fields, "ifname"));
-	set_text(episode->comm, sizeof(episode->comm), fields_find(&incident->fields, "comm"));
-	set_text(episode->comm, sizeof(episode->comm), fields_find(&incident->fields, "mark"));
-	take_cpu(episode, incident);
+	episode_set_text(
+		episode->comm, sizeof(episode->comm), fields_find(&incident->fields, "comm"));
+	episode_set_text(
+		episode->comm, sizeof(episode->comm), fields_find(&incident->fields, "mark"));
+	episode_take_cpu(episode, incident);
 	reach_back(episode, incident);
 	episode->last = incident->moment;
 	episode->incidents++;
@@ -179,18 +182,18 @@ int episodes_add(struct episodes *episodes, const struct incident *incident, siz
 	for (size_t i = episodes->list.count; i-- > least;) {
 		struct episode *open = &episodes->list.items[i];
 
-		if (!is_near(open, incident, order))
+		if (!episode_is_near(open, incident, order))
 			continue;
 		if (is_prelude(open, incident) ||
 			(same_family(open->kind->name, incident->kind->name) &&
 				same_device(open, incident))) {
-			join(open, incident, order);
+			episode_join(open, incident, order);
 			if (ret_episode)
 				*ret_episode = i;
 			return 0;
 		}
 	}
-	join(&episode, incident, order);
+	episode_join(&episode, incident, order);
 	if (ret_episode)
 		*ret_episode = episodes->list.count;
 	return array_push(&episodes->list, episode);

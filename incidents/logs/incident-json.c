@@ -9,7 +9,7 @@
 
 #define LINE_SHOWN_MAX 4096
 
-static void put_time(struct buffer *out, uint64_t realtime_ns)
+static void incident_json_put_time(struct buffer *out, uint64_t realtime_ns)
 {
 	char text[TIME_TEXT_SIZE];
 
@@ -17,7 +17,7 @@ static void put_time(struct buffer *out, uint64_t realtime_ns)
 }
 
 /* Digits are a number, without the zeros before them, unless they are more than a double holds. The key was put already. */
-static void put_value(struct buffer *out, const struct field *field)
+static void incident_json_put_value(struct buffer *out, const struct field *field)
 {
 	const char *digits = field->value + (field->size && *field->value == '-');
 	size_t size = field->size - (digits - field->value);
@@ -35,12 +35,12 @@ static void put_value(struct buffer *out, const struct field *field)
 	buffer_bytes(out, digits, size);
 }
 
-static void put_fields(struct buffer *out, const struct fields *fields)
+static void incident_json_put_fields(struct buffer *out, const struct fields *fields)
 {
 	json_open(out, '{');
 	for (size_t i = 0; i < fields->count; i++) {
 		json_key(out, fields->list[i].name);
-		put_value(out, &fields->list[i]);
+		incident_json_put_value(out, &fields->list[i]);
 	}
 	json_close(out, '}');
 }
@@ -51,7 +51,7 @@ static void put_stall_start(struct buffer *out, const struct incident *incident)
 	uint64_t stall_ns = incident->stall_ns;
 
 	if (incident->has_stall && moment->has_time && stall_ns <= moment->realtime_ns) {
-		put_time(out, moment->realtime_ns - stall_ns);
+		incident_json_put_time(out, moment->realtime_ns - stall_ns);
 	} else if (incident->has_stall && moment->has_uptime && stall_ns <= moment->uptime_ns) {
 		uint64_t start_us = (moment->uptime_ns - stall_ns) / NSEC_PER_USEC;
 		char text[48];
@@ -65,11 +65,11 @@ static void put_stall_start(struct buffer *out, const struct incident *incident)
 	}
 }
 
-static void put_moment(struct buffer *out, const struct moment *moment)
+static void incident_json_put_moment(struct buffer *out, const struct moment *moment)
 {
 	json_key(out, "time");
 	if (moment->has_time)
-		put_time(out, moment->realtime_ns);
+		incident_json_put_time(out, moment->realtime_ns);
 	else
 		json_null(out);
 	json_key(out, "time_error_s");
@@ -106,7 +106,7 @@ void incident_json(const struct incident *incident, const char *source, enum cov
 	json_string(out, incident->kind->name);
 	json_key(out, "severity");
 	json_string(out, severity_name(incident->kind->severity));
-	put_moment(out, &incident->moment);
+	incident_json_put_moment(out, &incident->moment);
 	json_key(out, "boot_id");
 	if (*incident->boot_id)
 		json_string(out, incident->boot_id);
@@ -115,7 +115,7 @@ void incident_json(const struct incident *incident, const char *source, enum cov
 	json_key(out, "stall_start");
 	put_stall_start(out, incident);
 	json_key(out, "fields");
-	put_fields(out, &incident->fields);
+	incident_json_put_fields(out, &incident->fields);
 	json_key(out, "line");
 	json_text(out, incident->line, line_size < LINE_SHOWN_MAX ? line_size : LINE_SHOWN_MAX);
 	json_key(out, "source");

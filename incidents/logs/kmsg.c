@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "incidents/patterns/text-cursor.h"
 
-static int hex_digit(char c)
+static int kmsg_hex_digit(char c)
 {
 	if (isdigit((unsigned char)c))
 		return c - '0';
@@ -24,9 +24,9 @@ void kmsg_unescape(const char *text, size_t size, struct buffer *out)
 		escape = escape ? escape : end;
 		buffer_bytes(out, text, escape - text);
 		text = escape;
-		if (end - text >= 4 && text[1] == 'x' && hex_digit(text[2]) >= 0 &&
-			hex_digit(text[3]) >= 0) {
-			buffer_u8(out, hex_digit(text[2]) << 4 | hex_digit(text[3]));
+		if (end - text >= 4 && text[1] == 'x' && kmsg_hex_digit(text[2]) >= 0 &&
+			kmsg_hex_digit(text[3]) >= 0) {
+			buffer_u8(out, kmsg_hex_digit(text[2]) << 4 | kmsg_hex_digit(text[3]));
 			text += 4;
 		} else if (text < end) {
 			buffer_u8(out, *text++);

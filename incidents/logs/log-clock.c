@@ -31,7 +31,7 @@ void log_clock_boot(struct log_clock *clock)
 	clock->offset_ns = clock->options.boot_ns;
 }
 
-static long offset_at(const struct log_clock *clock, time_t seconds)
+static long log_clock_offset_at(const struct log_clock *clock, time_t seconds)
 {
 	struct tm tm;
 
@@ -42,14 +42,14 @@ static long offset_at(const struct log_clock *clock, time_t seconds)
  * The second of the epoch at which this host's clock shows `wall`. Of an hour that was there twice it is the one that agrees with the
  * uptimes, or else the first, unless that would go back; *ret_apart is how far the other one is that it might be as well.
  */
-static int64_t local_seconds(const struct log_clock *clock, const struct log_prefix *heading,
-	int64_t wall, int64_t *ret_apart)
+static int64_t log_clock_local_seconds(const struct log_clock *clock,
+	const struct log_prefix *heading, int64_t wall, int64_t *ret_apart)
 {
-	long before = offset_at(clock, wall - DAY_SECONDS);
-	long after = offset_at(clock, wall + DAY_SECONDS);
+	long before = log_clock_offset_at(clock, wall - DAY_SECONDS);
+	long after = log_clock_offset_at(clock, wall + DAY_SECONDS);
 	int64_t first = wall - MAX(before, after), second = wall - MIN(before, after), last;
-	bool fits_first = offset_at(clock, first) == MAX(before, after);
-	bool fits_second = offset_at(clock, second) == MIN(before, after);
+	bool fits_first = log_clock_offset_at(clock, first) == MAX(before, after);
+	bool fits_second = log_clock_offset_at(clock, second) == MIN(before, after);
 
 	if (!fits_first && !fits_second)
 		return wall - before;
@@ -75,7 +75,7 @@ static int64_t local_seconds(const struct log_clock *clock, const struct log_pre
 	return second;
 }
 
-static bool absolute(const struct stamp *stamp, int64_t *ret_seconds)
+static bool log_clock_absolute(const struct stamp *stamp, int64_t *ret_seconds)
 {
 	if (stamp->epoch) {
 		*ret_seconds = stamp->realtime_ns / NSEC_PER_SEC;
@@ -177,14 +177,14 @@ static bool wall_seconds(
 
 	if (stamp->epoch ||
 		(stamp->year && (stamp->zoned || heading->wall.quality == WALL_SHIPPER)))
-		return absolute(stamp, ret);
-	if (heading->shipper.quality && absolute(&heading->shipper.stamp, &shipped) &&
+		return log_clock_absolute(stamp, ret);
+	if (heading->shipper.quality && log_clock_absolute(&heading->shipper.stamp, &shipped) &&
 		beside_shipper(heading, shipped, ret))
 		return true;
 	if (!stamp_seconds(stamp, stamp->year ? stamp->year : running_year(clock, stamp), &seconds))
 		return false;
 	*ret = stamp->zoned ? seconds - stamp->offset_s
-			    : local_seconds(clock, heading, seconds, ret_apart);
+			    : log_clock_local_seconds(clock, heading, seconds, ret_apart);
 	return true;
 }
 
@@ -213,7 +213,7 @@ static bool wall_time(
 }
 
 /* Puts a line that the logger wrote late back to where the kernel's stamp has it, and learns from those that are not. */
-static void correct(struct log_clock *clock, const struct log_prefix *heading,
+static void log_clock_correct(struct log_clock *clock, const struct log_prefix *heading,
 	struct moment *moment, uint64_t passed_ns)
 {
 	int64_t resolution = heading->wall.stamp.resolution_ns;
@@ -282,7 +282,7 @@ void log_clock_take(
 	}
 	logger = heading->wall.quality == WALL_TRADITIONAL || heading->wall.quality == WALL_DATED;
 	if (printk && moment.has_time && logger) {
-		correct(clock, heading, &moment, passed_ns);
+		log_clock_correct(clock, heading, &moment, passed_ns);
 	} else if (printk && !moment.has_time && clock->has_offset &&
 		   (int64_t)moment.uptime_ns + clock->offset_ns > 0) {
 		moment.has_time = true;

@@ -51,7 +51,7 @@ static void offer_priority(struct log_prefix *heading, unsigned int priority)
 	heading->level = priority & 7;
 }
 
-static void set_writer(struct log_prefix *heading, const char *writer, size_t size)
+static void log_prefix_set_writer(struct log_prefix *heading, const char *writer, size_t size)
 {
 	heading->writer = writer;
 	heading->writer_size = size;
@@ -170,7 +170,7 @@ static const char *tag_end(const char *at, const char *end, size_t *ret_size, bo
 	return valid_writer(at, *ret_size) ? colon + 1 : NULL;
 }
 
-static size_t word_size(struct text_cursor taker)
+static size_t log_prefix_word_size(struct text_cursor taker)
 {
 	size_t size = 0;
 
@@ -181,7 +181,7 @@ static size_t word_size(struct text_cursor taker)
 
 static struct text_cursor next_word(struct text_cursor taker)
 {
-	taker.at += word_size(taker);
+	taker.at += log_prefix_word_size(taker);
 	take_blanks(&taker);
 	return taker;
 }
@@ -213,7 +213,7 @@ static bool take_tag(struct log_prefix *heading, struct text_cursor *taker, bool
 		look_for_priority(heading, at);
 		if (!after || !(sure || (loose && i < 2)))
 			continue;
-		set_writer(heading, at.at, size);
+		log_prefix_set_writer(heading, at.at, size);
 		heading->loose = sure ? NULL : at.at;
 		heading->unnamed = sure ? NULL : taker->at;
 		taker->at = after;
@@ -226,7 +226,7 @@ static bool take_tag(struct log_prefix *heading, struct text_cursor *taker, bool
  * Whether the first word is the name of a stream, which another stamp follows: then the one before it is a shipper's. A host's name
  * before the kernel's stamp is skipped.
  */
-static bool take_name(
+static bool log_prefix_take_name(
 	struct log_prefix *heading, struct text_cursor *taker, const struct stamp *outer)
 {
 	struct text_cursor at = next_word(*taker), inner = at;
@@ -270,7 +270,7 @@ static void take_behind_stamp(
 		return;
 	}
 	at = *taker;
-	if (take_name(heading, taker, stamp))
+	if (log_prefix_take_name(heading, taker, stamp))
 		return;
 	log_prefix_offer_wall(
 		heading, stamp, stamp->year || stamp->epoch ? WALL_DATED : WALL_TRADITIONAL);
@@ -289,7 +289,7 @@ static bool take_stamp(struct log_prefix *heading, struct text_cursor *taker)
 	return true;
 }
 
-static bool take_brackets(struct log_prefix *heading, struct text_cursor *taker)
+static bool log_prefix_take_brackets(struct log_prefix *heading, struct text_cursor *taker)
 {
 	struct text_cursor at = *taker;
 
@@ -350,7 +350,7 @@ static bool take_5424(struct log_prefix *heading, struct text_cursor *taker)
 	take_blanks(&at);
 	take_text(&at, "\xef\xbb\xbf");
 	log_prefix_offer_wall(heading, &stamp, WALL_DATED);
-	set_writer(heading, app.at, word_size(app));
+	log_prefix_set_writer(heading, app.at, log_prefix_word_size(app));
 	*taker = at;
 	return true;
 }
@@ -427,7 +427,7 @@ static bool take_kmsg(struct log_prefix *heading, struct text_cursor *taker)
 	return true;
 }
 
-static bool take_other(struct log_prefix *heading, struct text_cursor *taker)
+static bool log_prefix_take_other(struct log_prefix *heading, struct text_cursor *taker)
 {
 	struct stamp stamp = { 0 };
 
@@ -466,7 +466,7 @@ static bool take_layer(struct log_prefix *heading, struct text_cursor *taker)
 	if (taker->at == taker->end || *taker->at == '{')
 		return false;
 	if (*taker->at == '[')
-		return take_brackets(heading, taker);
+		return log_prefix_take_brackets(heading, taker);
 	if (take_quotes(taker))
 		return true;
 	if (heading->writer)
@@ -477,7 +477,7 @@ static bool take_layer(struct log_prefix *heading, struct text_cursor *taker)
 		(take_kmsg(heading, taker) || take_half_bracket(heading, taker)))
 		return true;
 	return take_decoded(heading, taker) || take_stamp(heading, taker) ||
-	       take_other(heading, taker) || take_tag(heading, taker, false);
+	       log_prefix_take_other(heading, taker) || take_tag(heading, taker, false);
 }
 
 static bool is_uptime(struct text_cursor at)
@@ -500,7 +500,7 @@ static bool is_date(struct text_cursor at)
 }
 
 /* Behind something foreign, a stamp of the kernel is still one; so is that of a logger, a few words on. */
-static bool resync(struct text_cursor *taker)
+static bool log_prefix_resync(struct text_cursor *taker)
 {
 	const char *end = taker->at + MIN(text_cursor_left(taker), RESYNC_BYTES);
 	int words = 0;
@@ -550,7 +550,7 @@ bool log_prefix_read(struct log_prefix *heading, const char *text, size_t size)
 		found = true;
 	known = heading->writer || heading->wall.quality || heading->uptime_quality ||
 		heading->shipper.quality || heading->has_delta;
-	if (!known && !text_cursor_is(&taker, '{') && resync(&taker))
+	if (!known && !text_cursor_is(&taker, '{') && log_prefix_resync(&taker))
 		for (int i = 0; i < LAYERS_MAX && take_layer(heading, &taker); i++)
 			found = true;
 	if (heading->facility > 0 && heading->writer &&

@@ -69,7 +69,7 @@ void log_record_clear(struct log_record *record)
 }
 
 /* The value is what stands in `values` from `at` on. */
-static void keep(struct log_record *record, enum log_record_field field, size_t at)
+static void log_record_keep(struct log_record *record, enum log_record_field field, size_t at)
 {
 	if (field == LOG_RECORD_FIELDS || record->fields[field].given ||
 		buffer_failed(&record->values))
@@ -85,7 +85,7 @@ void log_record_put(struct log_record *record, const char *name, size_t name_siz
 	size_t at = record->values.size;
 
 	buffer_bytes(&record->values, value, size);
-	keep(record, field_of(name, name_size), at);
+	log_record_keep(record, field_of(name, name_size), at);
 }
 
 static void take_key(struct log_record *record, const struct json_token *token)
@@ -106,13 +106,13 @@ static bool in_array(const struct log_record *record)
 }
 
 /* How many more brackets than its entry's are around a message: of its several values, or of its {"field": ..., "value": ...}. */
-static unsigned int within(const struct log_record *record)
+static unsigned int log_record_within(const struct log_record *record)
 {
 	return (in_array(record) && strcmp(record->pair, LOKI) != 0) ||
 	       (!in_array(record) && *record->pair);
 }
 
-static void take_value(struct log_record *record, const struct json_token *token)
+static void log_record_take_value(struct log_record *record, const struct json_token *token)
 {
 	bool null = token->type == JSON_OTHER && json_is(token, "null");
 	size_t at = record->values.size;
@@ -131,8 +131,8 @@ static void take_value(struct log_record *record, const struct json_token *token
 	else
 		buffer_bytes(&record->values, token->text, token->size);
 	if (record->next == LOG_RECORD_MESSAGE && !log_record_has(record, LOG_RECORD_MESSAGE))
-		record->message_depth = record->reader.depth - within(record);
-	keep(record, record->next, at);
+		record->message_depth = record->reader.depth - log_record_within(record);
+	log_record_keep(record, record->next, at);
 	record->next = LOG_RECORD_FIELDS;
 }
 
@@ -164,17 +164,17 @@ static void take_element(struct log_record *record, const struct json_token *tok
 					record->fields[LOG_RECORD_MESSAGE].size !=
 				record->values.size)) {
 		if (!log_record_has(record, LOG_RECORD_MESSAGE)) {
-			keep(record, LOG_RECORD_MESSAGE, record->values.size);
+			log_record_keep(record, LOG_RECORD_MESSAGE, record->values.size);
 			record->message_depth = record->reader.depth - 1;
 		}
 		buffer_u8(&record->values, byte_of(token));
 		record->fields[LOG_RECORD_MESSAGE].size++;
 	} else if (record->next != LOG_RECORD_FIELDS) {
-		take_value(record, token);
+		log_record_take_value(record, token);
 	} else if (token->type == JSON_STRING && token->size == 19 && all_digits(token)) {
 		log_record_clear(record);
 		record->next = LOG_RECORD_TIME;
-		take_value(record, token);
+		log_record_take_value(record, token);
 		record->next = LOG_RECORD_MESSAGE;
 		strcpy(record->pair, LOKI);
 	}
@@ -204,7 +204,7 @@ static void take_token(struct log_record *record, const struct json_token *token
 		if (in_array(record))
 			take_element(record, token);
 		else
-			take_value(record, token);
+			log_record_take_value(record, token);
 		break;
 	case JSON_OPEN:
 		if (*token->text == '{')
@@ -258,7 +258,7 @@ static const char *value_of(
 		       : NULL;
 }
 
-static bool number_of(
+static bool log_record_number_of(
 	const struct log_record *record, enum log_record_field field, uint64_t *ret_number)
 {
 	size_t size;
@@ -276,7 +276,7 @@ static bool is_value(const struct log_record *record, enum log_record_field fiel
 	return value && size == strlen(text) && !memcmp(value, text, size);
 }
 
-static void set_text(
+static void log_record_set_text(
 	const struct log_record *record, enum log_record_field field, char *text, size_t room)
 {
 	size_t size;
@@ -293,15 +293,16 @@ static void set_journal_times(const struct log_record *record, struct log_prefix
 {
 	struct stamp stamp = { .epoch = true, .resolution_ns = NSEC_PER_USEC };
 	uint64_t realtime, monotonic, source;
-	bool has_monotonic = number_of(record, LOG_RECORD_MONOTONIC, &monotonic);
-	bool has_source = number_of(record, LOG_RECORD_SOURCE_MONOTONIC, &source);
+	bool has_monotonic = log_record_number_of(record, LOG_RECORD_MONOTONIC, &monotonic);
+	bool has_source = log_record_number_of(record, LOG_RECORD_SOURCE_MONOTONIC, &source);
 	enum wall_quality quality = WALL_DATED;
 
 	if (has_source || has_monotonic) {
 		heading->uptime_quality = has_source ? UPTIME_PRINTK : UPTIME_RECEIVED;
 		heading->uptime_ns = (has_source ? source : monotonic) * NSEC_PER_USEC;
 	}
-	if (!number_of(record, LOG_RECORD_REALTIME, &realtime) || realtime > UINT64_MAX / 2000)
+	if (!log_record_number_of(record, LOG_RECORD_REALTIME, &realtime) ||
+		realtime > UINT64_MAX / 2000)
 		return;
 	if (has_source && has_monotonic && monotonic >= source && monotonic - source < realtime) {
 		realtime -= monotonic - source;
@@ -333,16 +334,16 @@ static void set_time(const struct log_record *record, struct log_prefix *heading
 	}
 }
 
-static void set_writer(const struct log_record *record, struct log_prefix *heading)
+static void log_record_set_writer(const struct log_record *record, struct log_prefix *heading)
 {
 	size_t size;
 	const char *identifier = value_of(record, LOG_RECORD_IDENTIFIER, &size);
 	bool kernel = is_value(record, LOG_RECORD_IDENTIFIER, "kernel");
 	uint64_t number;
 
-	if (number_of(record, LOG_RECORD_FACILITY, &number))
+	if (log_record_number_of(record, LOG_RECORD_FACILITY, &number))
 		heading->facility = MIN(number, 1000ull);
-	if (number_of(record, LOG_RECORD_PRIORITY, &number))
+	if (log_record_number_of(record, LOG_RECORD_PRIORITY, &number))
 		heading->level = number & 7;
 	if (identifier) {
 		heading->writer = identifier;
@@ -376,9 +377,9 @@ void log_record_heading(
 
 	set_journal_times(record, heading);
 	set_time(record, heading);
-	set_writer(record, heading);
-	set_text(record, LOG_RECORD_BOOT_ID, heading->boot_id, sizeof(heading->boot_id));
-	set_text(record, LOG_RECORD_DEVICE, device, sizeof(device));
+	log_record_set_writer(record, heading);
+	log_record_set_text(record, LOG_RECORD_BOOT_ID, heading->boot_id, sizeof(heading->boot_id));
+	log_record_set_text(record, LOG_RECORD_DEVICE, device, sizeof(device));
 	if (!strncmp(device, "+pci:", 5))
 		strcpy(heading->device, device + 5);
 	log_prefix_read(heading, line.at, text_cursor_left(&line));

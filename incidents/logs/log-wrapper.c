@@ -142,7 +142,7 @@ bool take_columns(struct buffer *scratch, struct text_cursor *taker)
 }
 
 /* A name before an equals sign. */
-static bool take_name(struct text_cursor *taker, struct text_cursor *ret_name)
+static bool log_wrapper_take_name(struct text_cursor *taker, struct text_cursor *ret_name)
 {
 	struct text_cursor at = *taker;
 
@@ -173,7 +173,7 @@ bool take_logfmt(struct buffer *scratch, struct text_cursor *taker, struct stamp
 	size_t used = scratch->size;
 	bool has_stamp = false;
 
-	while (take_name(&at, &name)) {
+	while (log_wrapper_take_name(&at, &name)) {
 		if (!take_quoted(scratch, &at, '\\', &value)) {
 			const char *blank = memchr(at.at, ' ', text_cursor_left(&at));
 

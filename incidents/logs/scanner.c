@@ -210,7 +210,7 @@ static bool release_held(struct scanner *scanner, const struct line *next)
 }
 
 /* Whether the clock wants to see the line: the stamps of one minute follow each other closely. */
-static bool is_news(struct scanner *scanner, const struct line *line)
+static bool scanner_is_news(struct scanner *scanner, const struct line *line)
 {
 	size_t size = 12;
 
@@ -344,7 +344,7 @@ static struct text_cursor cursor_part(const struct line *line, const char *name)
 	return part;
 }
 
-static void put_hex(struct scanner *scanner, const char *name, struct text_cursor digits)
+static void scanner_put_hex(struct scanner *scanner, const char *name, struct text_cursor digits)
 {
 	char text[24];
 	uint64_t value = 0;
@@ -373,8 +373,8 @@ static bool take_verbose_head(struct scanner *scanner, const struct line *line)
 	log_record_clear(&scanner->record);
 	scanner->verbose = true;
 	log_record_put(&scanner->record, "_BOOT_ID", 8, boot.at, 32);
-	put_hex(scanner, "__MONOTONIC_TIMESTAMP", cursor_part(line, ";m="));
-	put_hex(scanner, "__REALTIME_TIMESTAMP", cursor_part(line, ";t="));
+	scanner_put_hex(scanner, "__MONOTONIC_TIMESTAMP", cursor_part(line, ";m="));
+	scanner_put_hex(scanner, "__REALTIME_TIMESTAMP", cursor_part(line, ";t="));
 	return true;
 }
 
@@ -405,7 +405,7 @@ static bool may_be_export(const struct scanner *scanner, const struct line *line
 		       memchr(line->text, '=', line->size));
 }
 
-static void take_line(struct scanner *scanner, const struct line *line, bool hit)
+static void scanner_take_line(struct scanner *scanner, const struct line *line, bool hit)
 {
 	scanner->judge.summary.lines++;
 	if (scanner->holds && release_held(scanner, line))
@@ -421,7 +421,7 @@ static void take_line(struct scanner *scanner, const struct line *line, bool hit
 		return;
 	if (take_boot_mark(scanner, line) || take_announcement(scanner, line))
 		return;
-	if (is_news(scanner, line) || hit)
+	if (scanner_is_news(scanner, line) || hit)
 		take_text_line(scanner, line, hit);
 }
 
@@ -474,7 +474,7 @@ static size_t line_size(const char *text, size_t size, bool last)
 }
 
 /* The lines that are whole; how many bytes they were. */
-static size_t take_lines(struct scanner *scanner, const char *text, size_t size, bool last)
+static size_t scanner_take_lines(struct scanner *scanner, const char *text, size_t size, bool last)
 {
 	struct hits hits = { .anchors = catalogue_anchors(scanner->judge.options.catalogue) };
 	size_t at = 0;
@@ -506,7 +506,7 @@ static size_t take_lines(struct scanner *scanner, const char *text, size_t size,
 		hit = hits.at < at + line.size;
 		if (line.size && line.text[line.size - 1] == '\r')
 			line.size--;
-		take_line(scanner, &line, hit);
+		scanner_take_line(scanner, &line, hit);
 		at = after;
 		next_hit(&hits, at);
 	}
@@ -520,7 +520,7 @@ int scanner_feed(struct scanner *scanner, const void *data, size_t size)
 	buffer_bytes(&scanner->pending, data, size);
 	if (buffer_failed(&scanner->pending))
 		return -ENOMEM;
-	taken = take_lines(
+	taken = scanner_take_lines(
 		scanner, (const char *)scanner->pending.data, scanner->pending.size, false);
 	scanner->pending.size -= taken;
 	if (taken && scanner->pending.size)
@@ -544,7 +544,7 @@ int scanner_finish(struct scanner *scanner, struct scan_summary *ret_summary)
 	const char *text = (const char *)scanner->pending.data;
 
 	if (scanner->pending.size)
-		take_lines(scanner, text, scanner->pending.size, true);
+		scanner_take_lines(scanner, text, scanner->pending.size, true);
 	scanner->pending.size = 0;
 	(void)scanner_rest(scanner);
 	/* an entry that was cut off has its message perhaps */

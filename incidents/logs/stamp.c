@@ -22,7 +22,7 @@ static bool take_int(struct text_cursor *taker, int least, int most, int *ret_va
 }
 
 /* One of three-letter names, as a number from 1. */
-static bool take_name(struct text_cursor *taker, const char *names, int *ret_number)
+static bool stamp_take_name(struct text_cursor *taker, const char *names, int *ret_number)
 {
 	if (text_cursor_left(taker) < 3)
 		return false;
@@ -38,18 +38,18 @@ static bool take_name(struct text_cursor *taker, const char *names, int *ret_num
 
 static bool take_month(struct text_cursor *taker, int *ret_month)
 {
-	return take_name(taker, "JanFebMarAprMayJunJulAugSepOctNovDec", ret_month);
+	return stamp_take_name(taker, "JanFebMarAprMayJunJulAugSepOctNovDec", ret_month);
 }
 
 static bool take_weekday(struct text_cursor *taker)
 {
 	int day;
 
-	return take_name(taker, "MonTueWedThuFriSatSun", &day);
+	return stamp_take_name(taker, "MonTueWedThuFriSatSun", &day);
 }
 
 /* 07:41:09[.341] */
-static bool take_clock(struct text_cursor *taker, struct stamp *stamp)
+static bool stamp_take_clock(struct text_cursor *taker, struct stamp *stamp)
 {
 	if (!take_int(taker, 2, 2, &stamp->hour) || !take_char(taker, ':') ||
 		!take_int(taker, 2, 2, &stamp->minute) || !take_char(taker, ':') ||
@@ -128,7 +128,7 @@ static bool take_iso(struct text_cursor *taker, struct stamp *stamp)
 		return false;
 	if (!take_char(taker, 'T') && !take_char(taker, ' ') && !take_char(taker, 't'))
 		return false;
-	if (!take_clock(taker, stamp))
+	if (!stamp_take_clock(taker, stamp))
 		return false;
 	take_zone(taker, stamp);
 	return true;
@@ -166,7 +166,7 @@ static bool take_traditional(struct text_cursor *taker, struct stamp *stamp)
 	if (!take_day(taker, stamp))
 		return false;
 	take_year(taker, stamp);
-	if (!take_char(taker, ' ') || !take_clock(taker, stamp))
+	if (!take_char(taker, ' ') || !stamp_take_clock(taker, stamp))
 		return false;
 	if (stamp->year || take_year(taker, stamp))
 		return true;
@@ -245,7 +245,7 @@ static bool take_foreign(struct text_cursor *taker, struct stamp *stamp)
 		return false;
 	take_blanks(taker);
 	return take_int(taker, 1, 2, &stamp->day) && take_char(taker, ' ') &&
-	       take_clock(taker, stamp) && take_year(taker, stamp);
+	       stamp_take_clock(taker, stamp) && take_year(taker, stamp);
 }
 
 /* 12/Mar/2025:07:41:09 +0000, as web servers write */
@@ -254,7 +254,7 @@ static bool take_web(struct text_cursor *taker, struct stamp *stamp)
 	if (!take_int(taker, 2, 2, &stamp->day) || !take_char(taker, '/') ||
 		!take_month(taker, &stamp->month) || !take_char(taker, '/') ||
 		!take_int(taker, 4, 4, &stamp->year) || !take_char(taker, ':') ||
-		!take_clock(taker, stamp))
+		!stamp_take_clock(taker, stamp))
 		return false;
 	take_zone(taker, stamp);
 	return true;

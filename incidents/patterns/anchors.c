@@ -27,7 +27,7 @@ static inline uint32_t block_hash(uint32_t block)
 	return block * 0x9e3779b1u >> (32 - ANCHORS_HASH_BITS);
 }
 
-static inline uint32_t block_at(const char *at)
+static inline uint32_t anchors_block_at(const char *at)
 {
 	return (uint8_t)at[0] | (uint8_t)at[1] << 8 | (uint32_t)(uint8_t)at[2] << 16;
 }
@@ -42,7 +42,7 @@ static inline uint32_t block_before(const char *end)
 }
 
 /* How common a byte is in logs, roughly: of an anchor, the part with the rarest bytes is looked for. */
-static unsigned int commonness(char c)
+static unsigned int anchors_commonness(char c)
 {
 	if (c == ' ' || (c >= '0' && c <= '9') || strchr("etaoinsr:.-", c))
 		return 3;
@@ -57,7 +57,7 @@ static uint32_t rarest_window(const struct anchor *anchor, uint32_t window)
 		uint32_t sum = 0;
 
 		for (uint32_t i = 0; i < window; i++)
-			sum += commonness(anchor->text[at + i]);
+			sum += anchors_commonness(anchor->text[at + i]);
 		if (sum < best_sum) {
 			best_sum = sum;
 			best = at;
@@ -79,7 +79,8 @@ void anchors_build(struct anchors *anchors)
 
 		anchor->window = rarest_window(anchor, anchors->window);
 		for (uint32_t at = 0; at <= last; at++) {
-			uint32_t hash = block_hash(block_at(anchor->text + anchor->window + at));
+			uint32_t hash =
+				block_hash(anchors_block_at(anchor->text + anchor->window + at));
 
 			anchors->shift[hash] = MIN(anchors->shift[hash], last - at);
 			if (at < last)
@@ -111,7 +112,7 @@ static bool is_there(const struct anchors *anchors, const struct anchors_search 
 }
 
 /* To the next window that may be one, and its hash; UINT32_MAX at the end. Nearly all time is spent here. */
-static uint32_t skip(const struct anchors *anchors, struct anchors_search *search)
+static uint32_t anchors_skip(const struct anchors *anchors, struct anchors_search *search)
 {
 	const char *text = search->text;
 	size_t at = search->at, size = search->size;
@@ -147,7 +148,7 @@ uint32_t anchors_next(const struct anchors *anchors, struct anchors_search *sear
 			if (there)
 				return anchor->value;
 		}
-		hash = skip(anchors, search);
+		hash = anchors_skip(anchors, search);
 		if (hash == UINT32_MAX)
 			return UINT32_MAX;
 		search->chain = anchors->first[hash];

@@ -40,7 +40,7 @@ struct source {
 	struct error *error;
 };
 
-static int refuse(const struct source *source, const char *what, const char *text)
+static int catalogue_refuse(const struct source *source, const char *what, const char *text)
 {
 	return error_set(source->error, -EINVAL, "%s:%u: %s%s%.40s%s", source->name, source->line,
 		what, *text ? " \"" : "", text, *text ? "\"" : "");
@@ -64,7 +64,7 @@ static int parse_severity(const struct source *source, const char *text, struct 
 		kind->severity = i;
 		return 0;
 	}
-	return refuse(source, "a severity is crit, err, warn, notice or info, not", text);
+	return catalogue_refuse(source, "a severity is crit, err, warn, notice or info, not", text);
 }
 
 static int parse_stall(const struct source *source, const char *text, struct kind *kind)
@@ -72,7 +72,7 @@ static int parse_stall(const struct source *source, const char *text, struct kin
 	if (!strcmp(text, "-"))
 		return 0;
 	if (duration_parse(text, &kind->stall_ns) < 0)
-		return refuse(
+		return catalogue_refuse(
 			source, "how long before its line it began is 5s, 500ms or -, not", text);
 	return 0;
 }
@@ -84,12 +84,13 @@ static void kind_done(struct kind *kind)
 	free(kind->writer);
 }
 
-static int parse_name(const struct source *source, const char *text)
+static int catalogue_parse_name(const struct source *source, const char *text)
 {
 	size_t size = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_.-");
 
 	if (text[size] || !size)
-		return refuse(source, "a kind is lower-case letters, digits, _ and ., not", text);
+		return catalogue_refuse(
+			source, "a kind is lower-case letters, digits, _ and ., not", text);
 	return 0;
 }
 
@@ -97,7 +98,7 @@ static int parse_kind(struct source *source, char *line)
 {
 	struct kind kind = { 0 };
 	const char *name = take_word(&line);
-	int r = parse_name(source, name);
+	int r = catalogue_parse_name(source, name);
 
 	if (r == 0)
 		r = parse_severity(source, take_word(&line), &kind);
@@ -124,7 +125,7 @@ static int parse_writer(struct source *source, char *line)
 	size_t size = strcspn(line, "]");
 
 	if (size < 2 || line[size] != ']' || line[size + 1] || size > sizeof(source->writer))
-		return refuse(source, "who writes is [NAME] or [*], not", line);
+		return catalogue_refuse(source, "who writes is [NAME] or [*], not", line);
 	memcpy(source->writer, line + 1, size - 1);
 	source->writer[size - 1] = 0;
 	return 0;

@@ -22,14 +22,14 @@ struct match {
 	struct fields fields;
 };
 
-static bool match_from(struct match *match, size_t index, const char *at);
+static bool match_match_from(struct match *match, size_t index, const char *at);
 
-static bool is_blank(char c)
+static bool match_is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-static void add_field(struct match *match, const char *name, const char *value, size_t size)
+static void match_add_field(struct match *match, const char *name, const char *value, size_t size)
 {
 	if (match->fields.count < FIELDS_MAX)
 		match->fields.list[match->fields.count++] =
@@ -65,10 +65,10 @@ static bool match_number(struct match *match, size_t index, const char *at)
 		isdigit((unsigned char)at[1]))
 		for (at++; at < match->end && isdigit((unsigned char)*at);)
 			at++;
-	add_field(match, piece->name, value, at - value);
+	match_add_field(match, piece->name, value, at - value);
 	if (match->fields.count > fields)
 		match->fields.list[fields].number = true;
-	if (!match_from(match, index + 1, at)) {
+	if (!match_match_from(match, index + 1, at)) {
 		match->fields.count = fields;
 		return false;
 	}
@@ -79,7 +79,7 @@ static bool match_number(struct match *match, size_t index, const char *at)
 	return true;
 }
 
-static bool belongs(enum piece_type type, char c)
+static bool match_belongs(enum piece_type type, char c)
 {
 	switch (type) {
 	case PIECE_HEX:
@@ -87,9 +87,9 @@ static bool belongs(enum piece_type type, char c)
 	case PIECE_NAME:
 		return isalnum((unsigned char)c) || c == '_' || c == '.';
 	case PIECE_WORD:
-		return !is_blank(c);
+		return !match_is_blank(c);
 	case PIECE_ITEM:
-		return !is_blank(c) && c != ',';
+		return !match_is_blank(c) && c != ',';
 	case PIECE_PART:
 		return c != ',' && c != '\n';
 	default:
@@ -105,7 +105,7 @@ static bool match_run(struct match *match, size_t index, const char *at)
 	size_t least = piece->type == PIECE_LINE || !piece->name ? 0 : 1, most = 0;
 	size_t fields = match->fields.count;
 
-	while (at + most < match->end && belongs(piece->type, at[most]))
+	while (at + most < match->end && match_belongs(piece->type, at[most]))
 		most++;
 	if (piece->type == PIECE_COMM)
 		most = MIN(most, (size_t)COMM_MAX);
@@ -115,8 +115,8 @@ static bool match_run(struct match *match, size_t index, const char *at)
 		size_t size = few ? least + i : most - i;
 
 		if (piece->name)
-			add_field(match, piece->name, at, size);
-		if (match_from(match, index + 1, at + size))
+			match_add_field(match, piece->name, at, size);
+		if (match_match_from(match, index + 1, at + size))
 			return true;
 		match->fields.count = fields;
 	}
@@ -131,9 +131,9 @@ static const char *take_literal(
 
 	while (literal < literal_end && at < match->end) {
 		if (*literal == ' ') {
-			if (!is_blank(*at))
+			if (!match_is_blank(*at))
 				return NULL;
-			while (at < match->end && is_blank(*at))
+			while (at < match->end && match_is_blank(*at))
 				at++;
 			literal++;
 			while (literal < literal_end && *literal == ' ')
@@ -181,11 +181,11 @@ static bool match_literal(struct match *match, size_t index, const char *at)
 		size_t there = MIN((size_t)(after - at), piece->size);
 
 		if (may_end(match, index, piece->text + there))
-			return match_from(match, index + 1, after) || end_cut(match);
+			return match_match_from(match, index + 1, after) || end_cut(match);
 		if (there < piece->size)
 			return false;
 	}
-	return match_from(match, index + 1, after);
+	return match_match_from(match, index + 1, after);
 }
 
 static bool match_choice(struct match *match, size_t index, const char *at)
@@ -199,8 +199,8 @@ static bool match_choice(struct match *match, size_t index, const char *at)
 
 		if (match->end - at >= (ptrdiff_t)size && !memcmp(choice, at, size)) {
 			if (piece->name)
-				add_field(match, piece->name, at, size);
-			if (match_from(match, index + 1, at + size))
+				match_add_field(match, piece->name, at, size);
+			if (match_match_from(match, index + 1, at + size))
 				return true;
 			match->fields.count = fields;
 		}
@@ -223,7 +223,7 @@ static const char *take_pci(const char *at, const char *end)
 }
 
 /* What netdev messages of a PCI device begin with: "ena 0000:00:05.0 eth0: ", "ena 0000:00:05.0: " and their odd forms. */
-static const char *take_device(struct match *match, const char *at)
+static const char *match_take_device(struct match *match, const char *at)
 {
 	const char *address, *after, *colon;
 	bool named = match->end - at > 4 && !memcmp(at, "ena ", 4);
@@ -237,16 +237,16 @@ static const char *take_device(struct match *match, const char *at)
 	if (!colon || (colon > after && *after != ' '))
 		return NULL;
 	if (named && after - address >= 10)
-		add_field(match, "bdf", address, after - address);
+		match_add_field(match, "bdf", address, after - address);
 	/* "(unnamed net_device) (uninitialized)" stands where the interface does */
 	if (colon > after + 1 && after[1] == '(') {
-		add_field(match, "ifname", after + 1, colon - after - 1);
+		match_add_field(match, "ifname", after + 1, colon - after - 1);
 	} else if (colon > after + 1) {
 		const char *name = after + 1, *blank = memchr(name, ' ', colon - name);
 
 		if (blank && blank[1] != '(')
 			return NULL;
-		add_field(match, "ifname", name, (blank ? blank : colon) - name);
+		match_add_field(match, "ifname", name, (blank ? blank : colon) - name);
 	}
 	return colon + 2;
 }
@@ -256,9 +256,9 @@ static bool behind_pci(const struct match *match, const char *at)
 {
 	const char *word = at;
 
-	while (word > match->text && is_blank(word[-1]))
+	while (word > match->text && match_is_blank(word[-1]))
 		word--;
-	while (word > match->text && !is_blank(word[-1]))
+	while (word > match->text && !match_is_blank(word[-1]))
 		word--;
 	return take_pci(word, at) != NULL;
 }
@@ -281,7 +281,7 @@ static const char *take_ena_other(struct match *match, const char *at)
 		if (colon - at < 4 || memcmp(at, names[i], 3) || memchr(at, ' ', colon - at) ||
 			behind_pci(match, at))
 			continue;
-		add_field(match, "ifname", at, colon - at);
+		match_add_field(match, "ifname", at, colon - at);
 		return colon + 2;
 	}
 	return NULL;
@@ -291,28 +291,28 @@ static bool match_ena(struct match *match, size_t index, const char *at)
 {
 	bool needed = match->pattern->pieces.items[index].type == PIECE_ENA_BDF;
 	size_t fields = match->fields.count;
-	const char *after = take_device(match, at);
+	const char *after = match_take_device(match, at);
 
 	if (!after && !needed)
 		after = take_ena_other(match, at);
 	if (after) {
-		while (after < match->end && is_blank(*after))
+		while (after < match->end && match_is_blank(*after))
 			after++;
-		if (match_from(match, index + 1, after))
+		if (match_match_from(match, index + 1, after))
 			return true;
 	}
 	match->fields.count = fields;
-	return !needed && at == match->text && match_from(match, index + 1, at);
+	return !needed && at == match->text && match_match_from(match, index + 1, at);
 }
 
 static bool match_end(struct match *match, size_t index, const char *at)
 {
-	while (at < match->end && is_blank(*at))
+	while (at < match->end && match_is_blank(*at))
 		at++;
-	return at == match->end && match_from(match, index + 1, at);
+	return at == match->end && match_match_from(match, index + 1, at);
 }
 
-static bool match_from(struct match *match, size_t index, const char *at)
+static bool match_match_from(struct match *match, size_t index, const char *at)
 {
 	const struct pattern *pattern = match->pattern;
 
@@ -336,10 +336,10 @@ static bool match_from(struct match *match, size_t index, const char *at)
 	case PIECE_OPTION: {
 		size_t fields = match->fields.count;
 
-		if (match_from(match, index + 1, at))
+		if (match_match_from(match, index + 1, at))
 			return true;
 		match->fields.count = fields;
-		return match_from(match, pattern->pieces.items[index].after, at);
+		return match_match_from(match, pattern->pieces.items[index].after, at);
 	}
 	case PIECE_END:
 		return match_end(match, index, at);
@@ -354,7 +354,7 @@ static bool match_from(struct match *match, size_t index, const char *at)
 static bool try_at(struct match *match, const char *at)
 {
 	match->fields = (struct fields){ 0 };
-	return match_from(match, 0, at);
+	return match_match_from(match, 0, at);
 }
 
 static bool is_boundary(const char *text, const char *at)
@@ -372,7 +372,7 @@ static bool search_back(struct match *match)
 		match->text, match->end - match->text, pattern->anchor, pattern->anchor_size);
 
 	for (const char *at = anchor; at && at > match->text; at--)
-		if (is_blank(at[-1]) && try_at(match, at))
+		if (match_is_blank(at[-1]) && try_at(match, at))
 			return true;
 	return false;
 }
@@ -387,7 +387,8 @@ bool pattern_match(const struct pattern *pattern, const char *text, size_t size,
 		matched = search_back(&match);
 	else if (!matched && anywhere)
 		for (const char *at = text + 1; !matched && at < match.end; at++)
-			matched = is_boundary(text, at) && !is_blank(*at) && try_at(&match, at);
+			matched =
+				is_boundary(text, at) && !match_is_blank(*at) && try_at(&match, at);
 	if (matched)
 		*ret_fields = match.fields;
 	return matched;

@@ -18,12 +18,12 @@ struct parser {
 	unsigned int depth; /* of {?...} */
 };
 
-static int refuse(struct parser *parser, const char *what)
+static int pattern_refuse(struct parser *parser, const char *what)
 {
 	return error_set(parser->error, -EINVAL, "%s at \"%.24s\"", what, parser->at);
 }
 
-static int add(struct parser *parser, struct piece piece)
+static int pattern_add(struct parser *parser, struct piece piece)
 {
 	return array_push(&parser->pattern->pieces, piece);
 }
@@ -79,10 +79,10 @@ static int parse_hole(struct parser *parser, char *text)
 		piece.type = PIECE_CHOICE;
 		piece.text = rest + 1;
 		piece.size = strlen(piece.text);
-		return add(parser, piece);
+		return pattern_add(parser, piece);
 	}
 	if (!size || (mark && mark != ':'))
-		return refuse(parser, "no such braces");
+		return pattern_refuse(parser, "no such braces");
 	if (mark) {
 		const struct type *type = types, *end = types + ARRAY_SIZE(types);
 
@@ -90,13 +90,13 @@ static int parse_hole(struct parser *parser, char *text)
 		while (type < end && strcmp(type->name, rest + 1))
 			type++;
 		if (type == end)
-			return refuse(parser, "no such type of field");
+			return pattern_refuse(parser, "no such type of field");
 		piece.type = type->type;
 	}
 	piece.unit_ns = piece.type == PIECE_AGE ? unit_of(text) : 0;
 	if (piece.type == PIECE_AGE && !piece.unit_ns)
-		return refuse(parser, "the name of an age ends with _ns, _us, _ms or _s");
-	return add(parser, piece);
+		return pattern_refuse(parser, "the name of an age ends with _ns, _us, _ms or _s");
+	return pattern_add(parser, piece);
 }
 
 static int parse_braces(struct parser *parser)
@@ -111,13 +111,13 @@ static int parse_braces(struct parser *parser)
 	int r;
 
 	if (!end)
-		return refuse(parser, "a brace is not closed");
+		return pattern_refuse(parser, "a brace is not closed");
 	*end = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(special); i++) {
 		if (strcmp(special[i].text, text))
 			continue;
 		parser->at = end + 1;
-		return add(parser, special[i]);
+		return pattern_add(parser, special[i]);
 	}
 	r = parse_hole(parser, text);
 	if (r == 0)
@@ -128,22 +128,22 @@ static int parse_braces(struct parser *parser)
 static int parse_pieces(struct parser *parser);
 
 /* {?...}, with braces inside */
-static int parse_option(struct parser *parser)
+static int pattern_parse_option(struct parser *parser)
 {
 	struct pattern *pattern = parser->pattern;
 	size_t option = pattern->pieces.count;
 	int r;
 
 	if (++parser->depth > 8)
-		return refuse(parser, "too many braces within each other");
-	r = add(parser, (struct piece){ .type = PIECE_OPTION });
+		return pattern_refuse(parser, "too many braces within each other");
+	r = pattern_add(parser, (struct piece){ .type = PIECE_OPTION });
 	parser->at += 2;
 	if (r == 0)
 		r = parse_pieces(parser);
 	if (r < 0)
 		return r;
 	if (*parser->at != '}')
-		return refuse(parser, "a brace is not closed");
+		return pattern_refuse(parser, "a brace is not closed");
 	parser->depth--;
 	parser->at++;
 	pattern->pieces.items[option].after = pattern->pieces.count;
@@ -156,7 +156,8 @@ static int parse_literal(struct parser *parser)
 	size_t size = *text == '{' ? 1 : strcspn(text, parser->depth ? "{}" : "{");
 
 	parser->at = text + size;
-	return add(parser, (struct piece){ .type = PIECE_LITERAL, .text = text, .size = size });
+	return pattern_add(
+		parser, (struct piece){ .type = PIECE_LITERAL, .text = text, .size = size });
 }
 
 static int parse_pieces(struct parser *parser)
@@ -167,7 +168,7 @@ static int parse_pieces(struct parser *parser)
 		if (*parser->at != '{' || parser->at[1] == '{')
 			r = parse_literal(parser);
 		else if (parser->at[1] == '?')
-			r = parse_option(parser);
+			r = pattern_parse_option(parser);
 		else
 			r = parse_braces(parser);
 	}
