@@ -26,7 +26,7 @@ static bool same_build_id(const struct tape_module *module, const uint8_t *id, s
 }
 
 /* One that changed after the recording may hold other code at the same place; ctime tells also where mtime was set back. */
-static bool unchanged(const struct stat *about, uint64_t until_ns)
+static bool finder_unchanged(const struct stat *about, uint64_t until_ns)
 {
 	uint64_t modified = about->st_mtim.tv_sec * NSEC_PER_SEC + about->st_mtim.tv_nsec;
 	uint64_t changed = about->st_ctim.tv_sec * NSEC_PER_SEC + about->st_ctim.tv_nsec;
@@ -60,7 +60,7 @@ static int same_file(int fd, struct tape_module *module, uint64_t until_ns)
 	if (module->build_id_size)
 		return 0;
 	if (fstat(fd, &about) < 0 || !same_inode(fd, &about, module) ||
-		!unchanged(&about, until_ns))
+		!finder_unchanged(&about, until_ns))
 		return -ESTALE;
 	module->build_id_size = size;
 	memcpy(module->build_id, build_id, size);
@@ -77,7 +77,7 @@ static int keep_same(int opened, struct tape_module *module, uint64_t until_ns)
 }
 
 /* Of several places that did not have the file, what is told is why the most promising one had not. */
-static int worse(int r, int other)
+static int finder_worse(int r, int other)
 {
 	static const int order[] = { -ESTALE, -EBADMSG, -EACCES, -EREMOTE, -ENOENT };
 
@@ -211,7 +211,7 @@ static int open_module(const struct finder *finder, struct finder_request *reque
 			request->until_ns);
 		if (fd < 0 && fd != -EREMOTE) {
 			other = open_mapped(finder, request->pid, module, name, request->until_ns);
-			fd = other >= 0 ? other : worse(plain_error(fd), plain_error(other));
+			fd = other >= 0 ? other : finder_worse(plain_error(fd), plain_error(other));
 		}
 	}
 	if (fd < 0 && name[0] == '/') {
@@ -219,7 +219,7 @@ static int open_module(const struct finder *finder, struct finder_request *reque
 			flags |= PROCESS_ROOT_LINKS;
 		other = keep_same(process_root_open(0, name, module->device, flags), module,
 			request->until_ns);
-		fd = other >= 0 ? other : worse(fd, plain_error(other));
+		fd = other >= 0 ? other : finder_worse(fd, plain_error(other));
 	}
 	if (fd < 0 && finder->debug_dir) {
 		other = open_by_build_id(finder, finder->debug_dir, module, "/elf");

@@ -11,7 +11,7 @@ void kernel_done(struct kernel *kernel)
 	strings_done(&kernel->modules);
 }
 
-static bool same_id(const struct tape_module *a, const struct tape_module *b)
+static bool kernel_same_id(const struct tape_module *a, const struct tape_module *b)
 {
 	return a->build_id_size == b->build_id_size &&
 	       memcmp(a->build_id, b->build_id, sizeof(a->build_id)) == 0;
@@ -94,7 +94,7 @@ static int prepare_kernel(struct kernel *kernel, const struct finder *finder,
 	int r = strings_add(&kernel->modules, name, strlen(name), &id);
 
 	if (r == 0 && (!kernel->read || (id >= before && !kernel->fresh) ||
-			      !same_id(&kernel->module, kernel_of(tape))))
+			      !kernel_same_id(&kernel->module, kernel_of(tape))))
 		r = read_kernel(kernel, finder, tape);
 	return r;
 }
@@ -154,7 +154,7 @@ int kernel_runs(
 {
 	int r = 0;
 
-	if (!kernel->read || !same_id(&kernel->module, kernel_of(tape)))
+	if (!kernel->read || !kernel_same_id(&kernel->module, kernel_of(tape)))
 		r = read_kernel(kernel, finder, tape);
 	*ret_runs = kernel->runs;
 	return r;

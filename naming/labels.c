@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "naming/labels.h"
 
-static bool is_label(const struct tape *tape, const struct tape_frame *frame)
+static bool labels_is_label(const struct tape *tape, const struct tape_frame *frame)
 {
 	const struct tape_module *module = &tape->modules.items[frame->module];
 	const char *symbol = tape_string(tape, frame->symbol);
@@ -18,7 +18,7 @@ void labels_remove(struct tape *tape)
 	for (size_t i = 0; i < tape->frames.count; i++) {
 		struct tape_frame *frame = &tape->frames.items[i];
 
-		if (frame->symbol && is_label(tape, frame))
+		if (frame->symbol && labels_is_label(tape, frame))
 			frame->symbol = frame->offset = 0;
 	}
 }
@@ -28,6 +28,7 @@ size_t labels_count_named(const struct tape *tape)
 	size_t count = 0;
 
 	for (size_t i = 0; i < tape->frames.count; i++)
-		count += tape->frames.items[i].symbol && !is_label(tape, &tape->frames.items[i]);
+		count += tape->frames.items[i].symbol &&
+			 !labels_is_label(tape, &tape->frames.items[i]);
 	return count;
 }

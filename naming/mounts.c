@@ -23,7 +23,7 @@ struct mount {
 };
 
 /* Blanks, backslashes and the like are written as \040. */
-static void unescape(char *text)
+static void mounts_unescape(char *text)
 {
 	unsigned int byte;
 	char *to = text;
@@ -56,7 +56,7 @@ static bool parse_remote(const char *line, struct mount *ret)
 	if (!end || sscanf(end + 3, "%31s", ret->type) != 1 || !is_remote_type(ret->type) ||
 		sscanf(line, "%*d %*d %u:%u %*s %4095s", &major, &minor, ret->point) != 3)
 		return false;
-	unescape(ret->point);
+	mounts_unescape(ret->point);
 	ret->device = makedev(major, minor);
 	return true;
 }

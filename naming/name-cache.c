@@ -69,7 +69,7 @@ static void each_file(const struct name_cache *cache,
 		closedir(dir);
 }
 
-static void add_bytes(void *context, const struct cached_file *file)
+static void name_cache_add_bytes(void *context, const struct cached_file *file)
 {
 	((struct name_cache *)context)->bytes += file->bytes;
 }
@@ -85,7 +85,7 @@ int name_cache_open(const char *dir, uint64_t max_bytes, struct name_cache **ret
 	cache->folder = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (cache->folder < 0)
 		return -errno;
-	each_file(cache, add_bytes, cache);
+	each_file(cache, name_cache_add_bytes, cache);
 	*ret_cache = take_ptr(cache);
 	return 0;
 }
@@ -114,7 +114,7 @@ static void file_name(const struct name_key *key, char name[32])
 	snprintf(name, 32, "%016" PRIx64 ".names", hash_bytes(key->bytes, sizeof(key->bytes)));
 }
 
-static void put_header(const struct name_key *key, struct buffer *bytes)
+static void name_cache_put_header(const struct name_key *key, struct buffer *bytes)
 {
 	buffer_bytes(bytes, MAGIC, 8);
 	buffer_u32(bytes, VERSION);
@@ -128,11 +128,11 @@ static bool is_of(const struct name_key *key, struct reader *reader)
 	_cleanup_(buffer_done) struct buffer header = { 0 };
 	const void *there = reader_take(reader, HEADER_SIZE);
 
-	put_header(key, &header);
+	name_cache_put_header(key, &header);
 	return there && !buffer_failed(&header) && memcmp(there, header.data, HEADER_SIZE) == 0;
 }
 
-static int take_rows(struct reader *rows, struct addresses *wanted)
+static int name_cache_take_rows(struct reader *rows, struct addresses *wanted)
 {
 	int r = 0;
 
@@ -169,7 +169,7 @@ static int take_blocks(struct reader *reader, struct addresses *wanted, uint64_t
 		if (!body || crc32c(0, body, size) != crc)
 			return 0;
 		reader_init(&rows, body, size);
-		r = take_rows(&rows, wanted);
+		r = name_cache_take_rows(&rows, wanted);
 	}
 	return r;
 }
@@ -212,14 +212,14 @@ static void note_file(void *context, const struct cached_file *file)
 	shrinking->failed = array_push(&shrinking->files, *file) < 0 || shrinking->failed;
 }
 
-static int compare_used(const void *a, const void *b)
+static int name_cache_compare_used(const void *a, const void *b)
 {
 	const struct cached_file *one = a, *other = b;
 
 	return (one->used_ns > other->used_ns) - (one->used_ns < other->used_ns);
 }
 
-static void keep_bound(struct name_cache *cache)
+static void name_cache_keep_bound(struct name_cache *cache)
 {
 	struct shrinking shrinking = { 0 };
 
@@ -228,7 +228,7 @@ static void keep_bound(struct name_cache *cache)
 	each_file(cache, note_file, &shrinking);
 	if (shrinking.files.count)
 		qsort(shrinking.files.items, shrinking.files.count, sizeof(*shrinking.files.items),
-			compare_used);
+			name_cache_compare_used);
 	cache->bytes = 0;
 	for (size_t i = 0; i < shrinking.files.count; i++)
 		cache->bytes += shrinking.files.items[i].bytes;
@@ -239,7 +239,7 @@ static void keep_bound(struct name_cache *cache)
 	array_done(&shrinking.files);
 }
 
-static void put_rows(struct addresses *wanted, struct buffer *rows)
+static void name_cache_put_rows(struct addresses *wanted, struct buffer *rows)
 {
 	for (size_t i = 0; i < wanted->addresses.count; i++) {
 		struct addresses_address *address = &wanted->addresses.items[i];
@@ -255,7 +255,8 @@ static void put_rows(struct addresses *wanted, struct buffer *rows)
 }
 
 /* A write that does not succeed leaves a part that the next one who loads it cuts off. */
-static void append(struct name_cache *cache, const struct name_key *key, const struct buffer *rows)
+static void name_cache_append(
+	struct name_cache *cache, const struct name_key *key, const struct buffer *rows)
 {
 	_cleanup_(buffer_done) struct buffer bytes = { 0 };
 	_cleanup_close_ int fd = -1;
@@ -273,7 +274,7 @@ static void append(struct name_cache *cache, const struct name_key *key, const s
 		about.st_size = 0;
 	}
 	if (about.st_size == 0)
-		put_header(key, &bytes);
+		name_cache_put_header(key, &bytes);
 	buffer_u32(&bytes, rows->size);
 	buffer_u32(&bytes, crc32c(0, rows->data, rows->size));
 	buffer_bytes(&bytes, rows->data, rows->size);
@@ -285,9 +286,9 @@ void name_cache_save(struct name_cache *cache, const struct name_key *key, struc
 {
 	_cleanup_(buffer_done) struct buffer rows = { 0 };
 
-	put_rows(wanted, &rows);
+	name_cache_put_rows(wanted, &rows);
 	if (!rows.size || buffer_failed(&rows) || rows.size > FILE_MAX)
 		return;
-	append(cache, key, &rows);
-	keep_bound(cache);
+	name_cache_append(cache, key, &rows);
+	name_cache_keep_bound(cache);
 }

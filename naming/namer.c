@@ -119,7 +119,7 @@ struct namer *namer_free(struct namer *namer)
 	return NULL;
 }
 
-static struct known *find_known(
+static struct known *namer_find_known(
 	struct namer *namer, const struct tape_module *module, const char *path)
 {
 	for (size_t i = 0; i < namer->known.count; i++) {
@@ -197,7 +197,7 @@ static int ask_file(struct namer *namer, struct known *known, int32_t pid, uint6
 }
 
 /* By the wall clock; what changed later is not what was sampled. */
-static uint64_t end_of(const struct tape *tape)
+static uint64_t namer_end_of(const struct tape *tape)
 {
 	uint64_t error_ns = 0, end_ns = tape_to_realtime(tape, tape->end_ns, &error_ns);
 
@@ -209,13 +209,13 @@ static int name_elf(
 {
 	struct tape_module *module = &tape->modules.items[frames->module];
 	const char *path = tape_string(tape, module->path);
-	struct known *known = find_known(namer, module, path);
+	struct known *known = namer_find_known(namer, module, path);
 	int r = known ? 0 : add_known(namer, module, path, &known);
 
 	if (r == 0)
 		r = want_frames(&known->answers, tape, frames);
 	if (r == 0 && known->answers.open && !known->sought)
-		r = ask_file(namer, known, pid, end_of(tape));
+		r = ask_file(namer, known, pid, namer_end_of(tape));
 	if (r < 0)
 		return r;
 	known->used = true;
@@ -226,7 +226,7 @@ static int name_elf(
 	return take_answers(&known->answers, tape, frames);
 }
 
-static bool same_id(const struct tape_module *a, const struct tape_module *b)
+static bool namer_same_id(const struct tape_module *a, const struct tape_module *b)
 {
 	return a->build_id_size == b->build_id_size &&
 	       memcmp(a->build_id, b->build_id, sizeof(a->build_id)) == 0;
@@ -278,7 +278,7 @@ static int prepare_vdso(struct namer *namer, const struct tape *tape,
 	if (!module->build_id_size && !runs &&
 		kernel_runs(&namer->kernel, &namer->finder, tape, &runs) < 0)
 		return -ENOMEM;
-	*ret_same = module->build_id_size ? same_id(module, &namer->vdso_module) : runs;
+	*ret_same = module->build_id_size ? namer_same_id(module, &namer->vdso_module) : runs;
 	return 0;
 }
 
@@ -326,7 +326,7 @@ static int name_jit(struct namer *namer, struct tape *tape, const struct frame_t
 		return 0;
 	if (!here)
 		r = kernel_is_of_boot(&namer->kernel, &namer->finder, tape, &here);
-	request.until_ns = end_of(tape);
+	request.until_ns = namer_end_of(tape);
 	if (r < 0 || !here || finder_find(&namer->finder, &request, &files) < 0)
 		return r;
 	r = want_frames(&answers, tape, frames);

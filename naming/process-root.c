@@ -36,7 +36,7 @@ int process_root_refuse_remote(int32_t pid, const char *path, uint64_t device)
 }
 
 /* Name by name, where Linux is older than 5.6 and has no openat2(). */
-static int walk(int root, const char *path)
+static int process_root_walk(int root, const char *path)
 {
 	_cleanup_close_ int at = fcntl(root, F_DUPFD_CLOEXEC, 0);
 	char names[PATH_MAX], *rest = names, *name;
@@ -64,7 +64,7 @@ static int walk(int root, const char *path)
 	return take_fd(at);
 }
 
-static int open_path(int root, const char *path, unsigned int flags)
+static int process_root_open_path(int root, const char *path, unsigned int flags)
 {
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
@@ -78,7 +78,7 @@ static int open_path(int root, const char *path, unsigned int flags)
 	while (fd < 0 && errno == EAGAIN && ++tries < 10);
 	if (fd >= 0)
 		return fd;
-	return errno == ENOSYS ? walk(root, path) : -errno;
+	return errno == ENOSYS ? process_root_walk(root, path) : -errno;
 }
 
 /* O_NONBLOCK and O_NOCTTY do nothing to a regular file, and it is one: they are for the day on which that is wrong. */
@@ -110,6 +110,6 @@ int process_root_open(int32_t pid, const char *path, uint64_t device, unsigned i
 	root = open(root_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return -errno;
-	path_fd = open_path(root, path, flags);
+	path_fd = process_root_open_path(root, path, flags);
 	return path_fd < 0 ? path_fd : process_root_reopen(path_fd);
 }
