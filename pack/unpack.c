@@ -18,7 +18,7 @@ struct target {
 	int failed; /* the errno of writing */
 };
 
-static int put(void *context, const uint8_t *data, size_t size)
+static int unpack_put(void *context, const uint8_t *data, size_t size)
 {
 	struct target *target = context;
 
@@ -61,10 +61,10 @@ static int unpacker_feed(
 	struct unpacker *unpacker, const uint8_t *data, size_t size, struct target *target)
 {
 	if (unpacker->gzip)
-		return gzip_reader_feed(unpacker->gzip, data, size, put, target);
+		return gzip_reader_feed(unpacker->gzip, data, size, unpack_put, target);
 	if (unpacker->xz)
-		return xz_reader_feed(unpacker->xz, data, size, put, target);
-	return zstd_stream_feed(unpacker->zstd, data, size, put, target);
+		return xz_reader_feed(unpacker->xz, data, size, unpack_put, target);
+	return zstd_stream_feed(unpacker->zstd, data, size, unpack_put, target);
 }
 
 static int unpacker_finish(struct unpacker *unpacker, struct target *target)
@@ -72,12 +72,13 @@ static int unpacker_finish(struct unpacker *unpacker, struct target *target)
 	if (unpacker->gzip)
 		return gzip_reader_finish(unpacker->gzip);
 	if (unpacker->xz)
-		return xz_reader_finish(unpacker->xz, put, target);
+		return xz_reader_finish(unpacker->xz, unpack_put, target);
 	return zstd_stream_finish(unpacker->zstd);
 }
 
 /* A read error is in *ret_unread, apart from what the bytes were like. */
-static int unpack(struct unpacker *unpacker, int from_fd, struct target *target, int *ret_unread)
+static int unpack_unpack(
+	struct unpacker *unpacker, int from_fd, struct target *target, int *ret_unread)
 {
 	uint8_t piece[65536];
 	off_t offset = 0;
@@ -128,7 +129,7 @@ int unpack_file(int *fd, const char *folder, uint64_t limit, bool *ret_damaged, 
 	if (to_fd < 0)
 		return error_set(error, -errno, "unpacking into %s: %s", folder, strerror(errno));
 	target.fd = to_fd;
-	r = unpack(&unpacker, *fd, &target, &unread);
+	r = unpack_unpack(&unpacker, *fd, &target, &unread);
 	if (r < 0 && (r != -EBADMSG || unread || target.failed))
 		return unpack_error(&target, r, folder, limit, error);
 	*ret_damaged = r == -EBADMSG;

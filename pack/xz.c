@@ -53,7 +53,7 @@ static int xz_error(lzma_ret done)
 	}
 }
 
-static int run(struct xz_reader *reader, lzma_action action, lzma_ret *ret_done,
+static int xz_run(struct xz_reader *reader, lzma_action action, lzma_ret *ret_done,
 	int (*give)(void *context, const uint8_t *data, size_t size), void *context)
 {
 	lzma_stream *stream = &reader->stream;
@@ -78,7 +78,7 @@ int xz_reader_feed(struct xz_reader *reader, const void *data, size_t size,
 
 	reader->stream.next_in = data;
 	reader->stream.avail_in = size;
-	return run(reader, LZMA_RUN, &done, give, context);
+	return xz_run(reader, LZMA_RUN, &done, give, context);
 }
 
 /* With several streams possible, only the end of the input says that the last one was whole. */
@@ -90,7 +90,7 @@ int xz_reader_finish(struct xz_reader *reader,
 
 	reader->stream.next_in = NULL;
 	reader->stream.avail_in = 0;
-	r = run(reader, LZMA_FINISH, &done, give, context);
+	r = xz_run(reader, LZMA_FINISH, &done, give, context);
 	if (r == 0 && done != LZMA_STREAM_END)
 		r = -EBADMSG;
 	return r;
