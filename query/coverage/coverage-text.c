@@ -27,7 +27,7 @@ static void put_percent(struct buffer *text, uint64_t part, uint64_t whole)
 		buffer_printf(text, "%u.%u %%", MIN(tenths, 999) / 10, MIN(tenths, 999) % 10);
 }
 
-static void put_count(
+static void coverage_text_put_count(
 	struct buffer *text, uint64_t count, const char *one, const char *many, const char *what)
 {
 	if (count)
@@ -52,7 +52,8 @@ static void put_offline(const struct coverage *coverage, struct buffer *text)
 	for (size_t i = 0; i < coverage->gaps.count; i++)
 		count += *coverage->gaps.items[i].cpus != 0;
 	if (!count || count > OFFLINE_SHOWN) {
-		put_count(text, coverage->offline, "time", "times", " a CPU was offline");
+		coverage_text_put_count(
+			text, coverage->offline, "time", "times", " a CPU was offline");
 		return;
 	}
 	for (size_t i = 0; i < coverage->gaps.count; i++) {
@@ -93,19 +94,21 @@ void coverage_describe(const struct coverage *coverage, struct buffer *text)
 			coverage->shed == 1 ? "sample" : "samples",
 			coverage->lost_in_part ? in_part : "");
 	put_missing(coverage, text);
-	put_count(text, coverage->lost_sideband, "record", "records",
+	coverage_text_put_count(text, coverage->lost_sideband, "record", "records",
 		" of names lost (names may be wrong)");
-	put_count(text, coverage->throttled, "time", "times", " throttled");
+	coverage_text_put_count(text, coverage->throttled, "time", "times", " throttled");
 	if (coverage->limit)
 		buffer_printf(text,
 			", at most %" PRIu64 " samples a second allowed by the kernel%s",
 			coverage->limit, coverage->limit_in_part ? in_part : "");
-	put_count(text, coverage->damaged, "part", "parts", " that could not be read");
-	put_count(text, coverage->stopped, "time", "times", " the recording stood still");
+	coverage_text_put_count(
+		text, coverage->damaged, "part", "parts", " that could not be read");
+	coverage_text_put_count(
+		text, coverage->stopped, "time", "times", " the recording stood still");
 	put_held(text, coverage->held_ns, "recorder stopped by a signal");
 	put_held(text, coverage->starved_ns, "recorder without a CPU or frozen");
 	put_offline(coverage, text);
-	put_count(text, coverage->cut, "callchain", "callchains", " cut off");
+	coverage_text_put_count(text, coverage->cut, "callchain", "callchains", " cut off");
 	if (*coverage->left_out)
 		buffer_printf(text, ", CPU%s %s not recorded%s",
 			strpbrk(coverage->left_out, ",-") ? "s" : "", coverage->left_out,

@@ -45,7 +45,7 @@ static int add_reason(struct coverage_parts *parts, struct coverage_gap gap, con
  * A stretch between two anchors. Asking for its last nanosecond gives its true end, whether the wall clock was set back or went ahead at the
  * anchor that ends it.
  */
-static int add_stretch(
+static int coverage_add_stretch(
 	struct coverage_parts *parts, const struct tape *tape, uint64_t begin_ns, uint64_t end_ns)
 {
 	if (begin_ns >= end_ns)
@@ -83,7 +83,7 @@ static int add_run(
 
 		if (perf_ns <= begin_ns || perf_ns >= end_ns)
 			continue;
-		if (add_stretch(parts, tape, begin_ns, perf_ns) < 0)
+		if (coverage_add_stretch(parts, tape, begin_ns, perf_ns) < 0)
 			return -ENOMEM;
 		if (i && add_jump(parts, &tape->anchors.items[i],
 				 tape_to_realtime(tape, perf_ns - 1, NULL) + 1,
@@ -91,7 +91,7 @@ static int add_run(
 			return -ENOMEM;
 		begin_ns = perf_ns;
 	}
-	return add_stretch(parts, tape, begin_ns, end_ns);
+	return coverage_add_stretch(parts, tape, begin_ns, end_ns);
 }
 
 static int compare_intervals(const void *a, const void *b)
@@ -105,7 +105,7 @@ static int compare_intervals(const void *a, const void *b)
  * Why the time of a loss is not covered, though a tape lies over it; NULL where it is. One CPU alone that stood still is no gap. A single
  * record that could not be read is as long as a nanosecond; only what was cut off or damaged before it was sealed is a stretch.
  */
-static const char *uncovers(const struct tape_loss *loss)
+static const char *coverage_uncovers(const struct tape_loss *loss)
 {
 	if (loss->cpu != TAPE_ALL_CPUS)
 		return NULL;
@@ -130,7 +130,7 @@ static int list_stops(const struct tape *tape, struct coverage_interval **ret, s
 	for (size_t i = 0; i < tape->losses.count; i++) {
 		const struct tape_loss *loss = &tape->losses.items[i];
 
-		if (uncovers(loss))
+		if (coverage_uncovers(loss))
 			(*ret)[count++] = (struct coverage_interval){ loss->from_ns, loss->to_ns };
 	}
 	qsort(*ret, count, sizeof(**ret), compare_intervals);
@@ -195,7 +195,7 @@ static double share_within(struct coverage_interval at, const struct window *win
 }
 
 /* Were samples taken away that had been taken, at some moment in it? */
-static bool is_of_samples(const struct tape_loss *loss)
+static bool coverage_is_of_samples(const struct tape_loss *loss)
 {
 	return loss->kind == TAPE_LOSS_SAMPLES || loss->kind == TAPE_LOSS_SHED ||
 	       loss->kind > TAPE_LOSS_STARVED || !loss->kind;
@@ -243,7 +243,7 @@ static int add_loss(struct coverage *coverage, struct coverage_parts *parts,
 	const struct window *window, const struct tape *tape, const struct tape_loss *loss)
 {
 	struct coverage_interval at = loss_interval(tape, loss);
-	const char *why = uncovers(loss);
+	const char *why = coverage_uncovers(loss);
 	double within;
 
 	if (at.from_ns >= window->to_ns || at.to_ns <= window->from_ns)
@@ -261,7 +261,7 @@ static int add_loss(struct coverage *coverage, struct coverage_parts *parts,
 
 		return array_push(&parts->lasting, piece);
 	}
-	if (within < 1 && (is_of_samples(loss) || loss->kind == TAPE_LOSS_MISSING))
+	if (within < 1 && (coverage_is_of_samples(loss) || loss->kind == TAPE_LOSS_MISSING))
 		count_share(&parts->shares, loss, within);
 	else
 		count_loss(coverage, loss);
@@ -277,7 +277,7 @@ static int add_loss(struct coverage *coverage, struct coverage_parts *parts,
 	if (loss->kind == TAPE_LOSS_SHED && loss->cpu == TAPE_ALL_CPUS &&
 		add_shed(parts, tape, loss, &at) < 0)
 		return -ENOMEM;
-	return is_of_samples(loss) && loss->count ? array_push(&parts->lost, at) : 0;
+	return coverage_is_of_samples(loss) && loss->count ? array_push(&parts->lost, at) : 0;
 }
 
 int coverage_add_losses(struct coverage *coverage, struct coverage_parts *parts,

@@ -41,7 +41,7 @@ struct telling {
 	struct side side;
 };
 
-static bool is_near(uint64_t a_ns, uint64_t b_ns)
+static bool gap_causes_is_near(uint64_t a_ns, uint64_t b_ns)
 {
 	return MAX(a_ns, b_ns) - MIN(a_ns, b_ns) < BESIDE_NS;
 }
@@ -58,7 +58,7 @@ static void take_shed(struct side *side, const struct tape *tape)
 	}
 }
 
-static void take_facts(struct side *side, const struct tape *tape)
+static void gap_causes_take_facts(struct side *side, const struct tape *tape)
 {
 	const struct tape_anchor *first = tape->anchors.items;
 
@@ -88,7 +88,7 @@ static int load_side(struct telling *telling, const struct store_segment *segmen
 		return error_is_ours(r) ? r : 0;
 	ret_side->unsealed = segment->unsealed;
 	ret_side->end_ns = segment->end_ns;
-	take_facts(ret_side, tape);
+	gap_causes_take_facts(ret_side, tape);
 	return 0;
 }
 
@@ -102,12 +102,12 @@ static const struct store_segment *find_segment(
 	       end = segments->list.count;
 
 	for (; behind && at < end && segments->list.items[at].begin_ns < at_ns + BESIDE_NS; at++)
-		if (is_near(segments->list.items[at].begin_ns, at_ns))
+		if (gap_causes_is_near(segments->list.items[at].begin_ns, at_ns))
 			return &segments->list.items[at];
 	if (!behind)
 		for (at = sort_array_count_below(&segments->list, begin_ns, at_ns + BESIDE_NS);
 			at-- > 0;)
-			if (is_near(segments->list.items[at].end_ns, at_ns))
+			if (gap_causes_is_near(segments->list.items[at].end_ns, at_ns))
 				return &segments->list.items[at];
 	return NULL;
 }
@@ -133,7 +133,8 @@ static int find_side(struct telling *telling, uint64_t at_ns, bool behind, struc
 }
 
 /* Was there something between, that is gone? 1 or 0. */
-static int is_gone(struct telling *telling, uint64_t from_ns, uint64_t to_ns, struct error *error)
+static int gap_causes_is_gone(
+	struct telling *telling, uint64_t from_ns, uint64_t to_ns, struct error *error)
 {
 	struct store_gone_list gone = { 0 };
 	int r = store_reader_gone(telling->reader, from_ns, to_ns, &gone, error);
@@ -155,8 +156,8 @@ static int find_outside(
 
 	if (!at_ns)
 		return 0;
-	r = behind ? is_gone(telling, window->to_ns, at_ns, error)
-		   : is_gone(telling, at_ns, window->from_ns, error);
+	r = behind ? gap_causes_is_gone(telling, window->to_ns, at_ns, error)
+		   : gap_causes_is_gone(telling, at_ns, window->from_ns, error);
 	if (r != 0)
 		return MIN(r, 0);
 	r = store_reader_find(telling->reader, at_ns - !behind, at_ns + behind, &segments, error);
@@ -203,7 +204,7 @@ static void describe_end(const struct side *side, char *text, size_t size, const
 	}
 }
 
-static void set(struct coverage_gap *gap, const char *cause, const char *why)
+static void gap_causes_set(struct coverage_gap *gap, const char *cause, const char *why)
 {
 	snprintf(gap->why, sizeof(gap->why), "%s", why);
 	gap->cause = cause;
@@ -240,17 +241,17 @@ static bool is_unwritten(const struct telling *telling, const struct side *befor
 	return telling->since_ns ? before->end_ns > telling->since_ns : before->unsealed;
 }
 
-static void tell(const struct telling *telling, struct coverage_gap *gap, const struct side *before,
-	const struct side *after)
+static void gap_causes_tell_here(const struct telling *telling, struct coverage_gap *gap,
+	const struct side *before, const struct side *after)
 {
 	char end[128];
 	const char *cause;
 
 	describe_end(before, end, sizeof(end), &cause);
 	if (gap->from_ns >= telling->now_ns)
-		set(gap, "future", "that time is still to come");
+		gap_causes_set(gap, "future", "that time is still to come");
 	else if ((is_shed(before, gap) || is_shed(after, gap)))
-		set(gap, "given-up", "given up: the store could not be written");
+		gap_causes_set(gap, "given-up", "given up: the store could not be written");
 	else if (before->imported || (after->imported && !*before->ended))
 		return;
 	else if (before->there && after->there && !after->imported &&
@@ -259,9 +260,9 @@ static void tell(const struct telling *telling, struct coverage_gap *gap, const 
 	else if (before->there && after->there && strcmp(before->begun, after->begun) == 0)
 		return; /* one recording: nothing of it ended */
 	else if (before->there && !after->there && is_unwritten(telling, before))
-		set(gap, "unwritten", "not written yet");
+		gap_causes_set(gap, "unwritten", "not written yet");
 	else if (cause)
-		set(gap, cause, end);
+		gap_causes_set(gap, cause, end);
 }
 
 /* What lies outside of all that there is. Somebody may have removed what was before it, but not where a recording begins. */
@@ -274,14 +275,14 @@ static int tell_outside(struct telling *telling, struct coverage_gap *gap, const
 	for (size_t i = 0; first && i < telling->segments->list.count; i++)
 		first = telling->segments->list.items[i].begin_ns + BESIDE_NS > gap->to_ns;
 	if (telling->is_file && (first || gap->to_ns == telling->window->to_ns)) {
-		set(gap, "not-in-file", "not in this file");
+		gap_causes_set(gap, "not-in-file", "not in this file");
 		return 0;
 	}
 	if (!first || !after->first)
 		return 0;
-	r = is_gone(telling, 0, gap->to_ns, error);
+	r = gap_causes_is_gone(telling, 0, gap->to_ns, error);
 	if (r == 0)
-		set(gap, "not-begun", "before the first recording");
+		gap_causes_set(gap, "not-begun", "before the first recording");
 	return MIN(r, 0);
 }
 
@@ -306,7 +307,9 @@ static int split_at(struct coverage *coverage, size_t number, uint64_t at_ns)
 /* Up to when samples were given up in it; 0: in none of it, or in all. */
 static uint64_t shed_until(const struct side *side, const struct coverage_gap *gap)
 {
-	return is_shed(side, gap) && !is_near(side->shed_to_ns, gap->to_ns) ? side->shed_to_ns : 0;
+	return is_shed(side, gap) && !gap_causes_is_near(side->shed_to_ns, gap->to_ns)
+		       ? side->shed_to_ns
+		       : 0;
 }
 
 /* What lies between a recording's last segment and what of it was given up is one stretch with what follows. */
@@ -328,7 +331,7 @@ static int tell_gap(
 	if (r < 0)
 		return r;
 	gap = &coverage->gaps.items[number];
-	tell(telling, gap, &before, &after);
+	gap_causes_tell_here(telling, gap, &before, &after);
 	return gap->cause ? 0 : tell_outside(telling, gap, &after, error);
 }
 

@@ -32,7 +32,7 @@ int spans_join(struct coverage_parts *parts)
 	return r;
 }
 
-static bool follows(const struct coverage_span *span, const struct coverage_span *before)
+static bool spans_follows(const struct coverage_span *span, const struct coverage_span *before)
 {
 	return !strcmp(before->boot_id, span->boot_id) &&
 	       before->perf_end_ns < span->perf_begin_ns + COVERAGE_GAP_MIN_NS &&
@@ -50,7 +50,7 @@ int spans_explain_given_up(struct coverage_parts *parts)
 		};
 
 		for (size_t j = 0; j < parts->spans.count; j++)
-			if (follows(span, &parts->spans.items[j]))
+			if (spans_follows(span, &parts->spans.items[j]))
 				gap.from_ns = MIN(gap.from_ns, parts->spans.items[j].end_ns);
 		snprintf(gap.why, sizeof(gap.why), "given up: the store could not be written");
 		r = array_push(&parts->reasons, gap);

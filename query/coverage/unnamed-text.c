@@ -28,7 +28,7 @@ static void add_one(struct unnamed_text *nameless, uint64_t frames, const char *
 }
 
 /* It goes to a terminal as it is, and a tape may be of anybody. */
-static bool is_text(const char *text, size_t size)
+static bool unnamed_text_is_text(const char *text, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
 		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
@@ -43,7 +43,8 @@ void unnamed_text_add(struct unnamed_text *nameless, const char *fact)
 		char *why;
 		uint64_t frames = strtoull(fact, &why, 10);
 
-		if (*fact >= '0' && *fact <= '9' && *why == ' ' && is_text(why, fact + size - why))
+		if (*fact >= '0' && *fact <= '9' && *why == ' ' &&
+			unnamed_text_is_text(why, fact + size - why))
 			add_one(nameless, frames, why + 1, fact + size - why - 1);
 		fact += size;
 		fact += strspn(fact, ", ");

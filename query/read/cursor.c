@@ -102,7 +102,7 @@ static void close_last(struct cursor *cursor)
 }
 
 /* Takes the tape over. */
-static int add_tape(struct cursor *cursor, struct tape *tape)
+static int cursor_add_tape(struct cursor *cursor, struct tape *tape)
 {
 	struct coverage *coverage = &cursor->loader.coverage;
 	struct open_tape open = { .tape = tape, .number = cursor->opened - 1 };
@@ -121,7 +121,7 @@ static int add_tape(struct cursor *cursor, struct tape *tape)
 	return r;
 }
 
-static void read_segment(
+static void cursor_read_segment(
 	const struct cursor *cursor, const struct store_segment *segment, struct loaded *ret_loaded)
 {
 	bool passed = segment->end_ns <= cursor->from_ns;
@@ -130,12 +130,12 @@ static void read_segment(
 		passed ? SEGMENT_LOSSES : SEGMENT_SAMPLES | SEGMENT_LOSSES, ret_loaded);
 }
 
-static int read_one(void *context, unsigned int worker, size_t item)
+static int cursor_read_one(void *context, unsigned int worker, size_t item)
 {
 	struct cursor *cursor = context;
 
 	(void)worker;
-	read_segment(cursor, &cursor->loader.segments.list.items[cursor->read_begin + item],
+	cursor_read_segment(cursor, &cursor->loader.segments.list.items[cursor->read_begin + item],
 		&cursor->read[item]);
 	return 0;
 }
@@ -146,7 +146,7 @@ static int read_some(struct cursor *cursor, size_t begin)
 	const struct workers workers = {
 		.threads = cursor->read_max,
 		.count = MIN(cursor->read_max, cursor->loader.segments.list.count - begin),
-		.work = read_one,
+		.work = cursor_read_one,
 		.context = cursor,
 	};
 
@@ -161,7 +161,8 @@ static int get_segment(struct cursor *cursor, size_t number, struct loaded *ret_
 	int r = 0;
 
 	if (!cursor->read_max) {
-		read_segment(cursor, &cursor->loader.segments.list.items[number], ret_loaded);
+		cursor_read_segment(
+			cursor, &cursor->loader.segments.list.items[number], ret_loaded);
 		return 0;
 	}
 	if (number >= cursor->read_begin + cursor->read_count)
@@ -173,7 +174,7 @@ static int get_segment(struct cursor *cursor, size_t number, struct loaded *ret_
 	return 0;
 }
 
-static int open_segment(struct cursor *cursor, size_t number, struct error *error)
+static int cursor_open_segment(struct cursor *cursor, size_t number, struct error *error)
 {
 	const struct store_segment *segment = &cursor->loader.segments.list.items[number];
 	struct loaded loaded;
@@ -186,7 +187,7 @@ static int open_segment(struct cursor *cursor, size_t number, struct error *erro
 	if (r <= 0)
 		return r;
 	cursor->opened++;
-	return add_tape(cursor, tape);
+	return cursor_add_tape(cursor, tape);
 }
 
 /* The open tape with the earliest row; of equal ones the one that was opened first. NULL: none has any. */
@@ -205,7 +206,7 @@ static struct open_tape *find_earliest(const struct cursor *cursor)
 	return earliest;
 }
 
-static int finish(struct cursor *cursor, struct error *error)
+static int cursor_finish(struct cursor *cursor, struct error *error)
 {
 	int r = cursor->ended ? 0 : loader_finish(&cursor->loader, error);
 
@@ -226,12 +227,12 @@ int cursor_next(struct cursor *cursor, struct cursor_row *ret_row, struct error 
 
 		if (open && segment->begin_ns > open->times.list.items[open->at])
 			break;
-		r = open_segment(cursor, cursor->next++, error);
+		r = cursor_open_segment(cursor, cursor->next++, error);
 		if (r < 0)
 			return r;
 	}
 	if (!open)
-		return finish(cursor, error);
+		return cursor_finish(cursor, error);
 	cursor->last = open - cursor->open.items;
 	*ret_row = (struct cursor_row){ open->times.list.items[open->at], open->tape, open->at,
 		open->number };

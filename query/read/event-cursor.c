@@ -40,7 +40,7 @@ bool event_cursor_is_passed_over(const struct tape *tape, const struct tape_even
 }
 
 /* What a count is of began before its time: who asks for any of that time is told of it. */
-static bool is_in_window(const struct run *run, const struct event_cursor_row *row)
+static bool event_cursor_is_in_window(const struct run *run, const struct event_cursor_row *row)
 {
 	const struct window *window = &run->options->question.window;
 	const char *since = event_cursor_is_count(row->tape, row->event)
@@ -64,7 +64,7 @@ static bool has_name(const struct run *run, const struct event_cursor_row *row)
 	return globs_pass(&run->options->names, tape_string(row->tape, row->event->name));
 }
 
-static uint64_t number_of(const struct event_cursor_row *row, const char *key)
+static uint64_t event_cursor_number_of(const struct event_cursor_row *row, const char *key)
 {
 	const char *text = tape_event_field(row->tape, row->event, key);
 
@@ -75,7 +75,7 @@ static int add_over(
 	struct event_cursor_told *told, const struct event_cursor_row *row, uint64_t count)
 {
 	const char *name = tape_string(row->tape, row->event->name);
-	uint64_t since_ns = MIN(number_of(row, TAPE_EVENT_SINCE), row->realtime_ns);
+	uint64_t since_ns = MIN(event_cursor_number_of(row, TAPE_EVENT_SINCE), row->realtime_ns);
 	struct event_cursor_over *over;
 	uint32_t number;
 	int r = strings_add(&told->over_names, name, strlen(name), &number);
@@ -94,9 +94,10 @@ static int add_over(
 
 static int count_passed_over(struct run *run, const struct event_cursor_row *row)
 {
-	uint64_t count = number_of(row, TAPE_EVENT_COUNT);
+	uint64_t count = event_cursor_number_of(row, TAPE_EVENT_COUNT);
 
-	if (!event_cursor_is_passed_over(row->tape, row->event) || !is_in_window(run, row))
+	if (!event_cursor_is_passed_over(row->tape, row->event) ||
+		!event_cursor_is_in_window(run, row))
 		return 0;
 	run->only_counted += count;
 	return has_name(run, row) ? add_over(run->told, row, count) : 0;
@@ -109,12 +110,13 @@ static bool is_of_none(const struct tape *tape, const struct tape_event *event)
 	return !thread->tid && !thread->pid && !thread->comm;
 }
 
-static bool passes(const struct run *run, const struct event_cursor_row *row, const bool *threads)
+static bool event_cursor_passes(
+	const struct run *run, const struct event_cursor_row *row, const bool *threads)
 {
 	const struct question *question = &run->options->question;
 	const struct tape_event *event = row->event;
 
-	if (!is_in_window(run, row) || !has_name(run, row))
+	if (!event_cursor_is_in_window(run, row) || !has_name(run, row))
 		return false;
 	if (is_of_none(row->tape, event))
 		return !threads && !question->filter->cpus.wanted.count;
@@ -131,7 +133,7 @@ static int see_event(struct run *run, const struct event_cursor_row *row)
 	return r == 0 ? array_push(&run->waiting, waiting) : r;
 }
 
-static int see_tape(struct run *run, const struct tape *tape)
+static int event_cursor_see_tape(struct run *run, const struct tape *tape)
 {
 	const struct filter *filter = run->options->question.filter;
 	struct coverage *coverage = &run->loader.coverage;
@@ -144,7 +146,7 @@ static int see_tape(struct run *run, const struct tape *tape)
 
 		row.realtime_ns = tape_to_realtime(tape, row.event->time_ns, &off_ns);
 		r = count_passed_over(run, &row);
-		if (r < 0 || !passes(run, &row, threads))
+		if (r < 0 || !event_cursor_passes(run, &row, threads))
 			continue;
 		coverage->clock_error_ns = MAX(coverage->clock_error_ns, off_ns);
 		r = see_event(run, &row);
@@ -182,7 +184,7 @@ static int drop_texts(struct run *run)
 }
 
 /* Hands over what lies before a moment, that no other can precede. */
-static int flush(struct run *run, uint64_t before_ns)
+static int event_cursor_flush(struct run *run, uint64_t before_ns)
 {
 	size_t done = 0;
 	int r = sort_waiting(run);
@@ -204,17 +206,18 @@ static int flush(struct run *run, uint64_t before_ns)
 	return r;
 }
 
-static int see_segment(struct run *run, const struct store_segment *segment, struct error *error)
+static int event_cursor_see_segment(
+	struct run *run, const struct store_segment *segment, struct error *error)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	struct loaded loaded;
-	int r = run->waiting.count ? flush(run, segment->begin_ns) : 0;
+	int r = run->waiting.count ? event_cursor_flush(run, segment->begin_ns) : 0;
 
 	if (r < 0)
 		return r;
 	loader_read(&run->loader, segment, 0, SEGMENT_CONTEXT | SEGMENT_LOSSES, &loaded);
 	r = loader_take(&run->loader, segment, &loaded, &tape, error);
-	return r == 1 ? see_tape(run, tape) : r;
+	return r == 1 ? event_cursor_see_tape(run, tape) : r;
 }
 
 int event_cursor_run(struct store_reader *reader, const struct event_cursor_options *options,
@@ -229,9 +232,9 @@ int event_cursor_run(struct store_reader *reader, const struct event_cursor_opti
 	if (r < 0)
 		return r;
 	for (size_t i = 0; r == 0 && i < run.loader.segments.list.count; i++)
-		r = see_segment(&run, &run.loader.segments.list.items[i], error);
+		r = event_cursor_see_segment(&run, &run.loader.segments.list.items[i], error);
 	if (r == 0 && run.waiting.count)
-		r = flush(&run, UINT64_MAX);
+		r = event_cursor_flush(&run, UINT64_MAX);
 	if (r == 0)
 		r = loader_finish(&run.loader, error);
 	if (r == 0) {

@@ -33,19 +33,21 @@ int frame_filter_kinds(const struct filter *filter, const struct tape *tape, uin
 	return 0;
 }
 
-static bool is_kept(const struct filter *filter, const struct tape *tape, uint32_t frame)
+static bool frame_filter_is_kept(
+	const struct filter *filter, const struct tape *tape, uint32_t frame)
 {
 	return stack_class_is_kernel(tape, frame) == (filter->frames == FILTER_FRAMES_KERNEL);
 }
 
 /* Each stack's number becomes that of what is left of it; parents come first, and have theirs already. */
-static void shorten(const struct filter *filter, struct tape *tape, uint32_t *left)
+static void frame_filter_shorten(const struct filter *filter, struct tape *tape, uint32_t *left)
 {
 	left[0] = 0;
 	for (uint32_t i = 1; i < tape->stacks.count; i++) {
 		struct tape_stack *stack = &tape->stacks.items[i];
 
-		left[i] = is_kept(filter, tape, stack->frame) ? i : left[stack->parent];
+		left[i] =
+			frame_filter_is_kept(filter, tape, stack->frame) ? i : left[stack->parent];
 		stack->parent = left[stack->parent];
 	}
 }
@@ -60,12 +62,12 @@ int frame_filter_frames(const struct filter *filter, struct tape *tape)
 	left = malloc(tape->stacks.count * sizeof(*left));
 	if (!left || tape_add_no_stack(tape, &none) < 0)
 		return -ENOMEM;
-	shorten(filter, tape, left);
+	frame_filter_shorten(filter, tape, left);
 	for (size_t i = 0; i < tape->samples.count; i++) {
 		struct tape_sample *sample = &tape->samples.items[i];
 		const struct tape_stack *callers = &tape->stacks.items[left[sample->stack]];
 
-		if (is_kept(filter, tape, sample->frame) &&
+		if (frame_filter_is_kept(filter, tape, sample->frame) &&
 			!tape_is_no_stack(tape, sample->frame)) {
 			sample->stack = left[sample->stack];
 		} else if (left[sample->stack]) {

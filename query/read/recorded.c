@@ -19,7 +19,7 @@ struct window recorded_window(const struct store_segments *segments)
 }
 
 /* Its losses are told as every other answer tells them. */
-static int add_segment(struct store_reader *reader, const struct store_segment *segment,
+static int recorded_add_segment(struct store_reader *reader, const struct store_segment *segment,
 	const struct window *window, const struct recorded_losses *losses,
 	struct coverage *coverage, struct coverage_parts *parts, struct error *error)
 {
@@ -54,7 +54,8 @@ int recorded_cover(struct store_reader *reader, const struct store_segments *seg
 		const struct store_segment *segment = &segments->list.items[i];
 
 		if (losses && !*segment->damage) {
-			r = add_segment(reader, segment, window, losses, coverage, &parts, error);
+			r = recorded_add_segment(
+				reader, segment, window, losses, coverage, &parts, error);
 			continue;
 		}
 		coverage->lost_samples += segment->lost;

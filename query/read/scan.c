@@ -17,7 +17,7 @@ struct run {
 	struct error error;
 };
 
-static int take(struct run *run, const struct store_segment *segment, struct loaded *loaded,
+static int scan_take(struct run *run, const struct store_segment *segment, struct loaded *loaded,
 	struct tape **ret_tape)
 {
 	int r;
@@ -28,7 +28,7 @@ static int take(struct run *run, const struct store_segment *segment, struct loa
 	return r;
 }
 
-static void count(struct run *run, const struct tape *tape, const struct coverage *of_tape)
+static void scan_count(struct run *run, const struct tape *tape, const struct coverage *of_tape)
 {
 	struct coverage *coverage = &run->loader.coverage;
 
@@ -40,7 +40,7 @@ static void count(struct run *run, const struct tape *tape, const struct coverag
 	pthread_mutex_unlock(&run->lock);
 }
 
-static int add_tape(struct run *run, unsigned int worker, const struct store_segment *segment,
+static int scan_add_tape(struct run *run, unsigned int worker, const struct store_segment *segment,
 	struct tape *tape)
 {
 	const struct question *question = &run->options->question;
@@ -54,12 +54,12 @@ static int add_tape(struct run *run, unsigned int worker, const struct store_seg
 	if (r == 0 && tape->samples.count)
 		r = run->options->add(run->options->context, worker, segment, tape, &times);
 	if (r == 0)
-		count(run, tape, &coverage);
+		scan_count(run, tape, &coverage);
 	window_filter_times_done(&times);
 	return r;
 }
 
-static int work(void *context, unsigned int worker, size_t item)
+static int scan_work(void *context, unsigned int worker, size_t item)
 {
 	struct run *run = context;
 	const struct store_segment *segment = &run->loader.segments.list.items[item];
@@ -69,17 +69,17 @@ static int work(void *context, unsigned int worker, size_t item)
 
 	loader_read(&run->loader, segment, run->options->question.window.from_ns,
 		SEGMENT_SAMPLES | SEGMENT_LOSSES, &loaded);
-	r = take(run, segment, &loaded, &tape);
-	return r <= 0 ? r : add_tape(run, worker, segment, tape);
+	r = scan_take(run, segment, &loaded, &tape);
+	return r <= 0 ? r : scan_add_tape(run, worker, segment, tape);
 }
 
-static int run_all(struct run *run, struct error *error)
+static int scan_run_all(struct run *run, struct error *error)
 {
 	const struct scan_options *options = run->options;
 	const struct workers workers = {
 		.threads = options->threads,
 		.count = run->loader.segments.list.count,
-		.work = work,
+		.work = scan_work,
 		.context = run,
 		.progress = options->progress,
 		.progress_context = options->progress_context,
@@ -100,7 +100,7 @@ int scan_run(struct store_reader *reader, const struct scan_options *options,
 
 	if (r < 0)
 		return r;
-	r = run_all(&run, error);
+	r = scan_run_all(&run, error);
 	if (r == 0) {
 		*ret_scanned = (struct scanned){ run.loader.coverage, run.samples };
 		memset(&run.loader.coverage.gaps, 0, sizeof(run.loader.coverage.gaps));

@@ -40,8 +40,8 @@ static int find_tape(struct selection *selection, struct numbers *numbers, struc
 	return 0;
 }
 
-static int add_rows(struct selection *selection, struct numbers *numbers, struct cursor *cursor,
-	struct error *error)
+static int selection_add_rows(struct selection *selection, struct numbers *numbers,
+	struct cursor *cursor, struct error *error)
 {
 	struct cursor_row row;
 	int r;
@@ -85,7 +85,7 @@ int selection_make(struct store_reader *reader, const struct question *question,
 	if (r == 0)
 		r = cursor_read_together(cursor, question->threads);
 	if (r == 0)
-		r = add_rows(selection, &numbers, cursor, error);
+		r = selection_add_rows(selection, &numbers, cursor, error);
 	if (r == 0) {
 		selection->opened = cursor_opened(cursor);
 		r = take_coverage(selection, cursor);

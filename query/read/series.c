@@ -29,7 +29,7 @@ struct run {
 	uint64_t tapes; /* of the window, that were read */
 };
 
-static bool ends_with(const char *text, const char *end)
+static bool series_ends_with(const char *text, const char *end)
 {
 	size_t size = strlen(text), end_size = strlen(end);
 
@@ -38,9 +38,9 @@ static bool ends_with(const char *text, const char *end)
 
 size_t series_suffix(const char *name)
 {
-	if (ends_with(name, TAPE_GAUGE_OLDEST))
+	if (series_ends_with(name, TAPE_GAUGE_OLDEST))
 		return strlen("_s");
-	return ends_with(name, "_ms") || ends_with(name, "_us") ? 3 : 0;
+	return series_ends_with(name, "_ms") || series_ends_with(name, "_us") ? 3 : 0;
 }
 
 bool series_is_called(const char *name, const char *glob)
@@ -60,7 +60,7 @@ static bool is_rare(const char *name)
 		TAPE_GAUGE_MADE, "/oom_kill", "/drop_slab", "/drop_pagecache" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
-		if (ends_with(name, ends[i]))
+		if (series_ends_with(name, ends[i]))
 			return true;
 	return false;
 }
@@ -77,11 +77,11 @@ enum series_unit series_unit(const char *name)
 {
 	static const char *const levels[] = { "host/blocked", "memory_cgroups/", "dying-cgroups/" };
 
-	if (ends_with(name, TAPE_GAUGE_OLDEST) || ends_with(name, "/oldest"))
+	if (series_ends_with(name, TAPE_GAUGE_OLDEST) || series_ends_with(name, "/oldest"))
 		return SERIES_SECONDS;
 	if (series_suffix(name))
 		return SERIES_PER_CENT;
-	if (ends_with(name, "_cpu") || ends_with(name, "/running"))
+	if (series_ends_with(name, "_cpu") || series_ends_with(name, "/running"))
 		return SERIES_LEVEL;
 	for (size_t i = 0; i < ARRAY_SIZE(levels); i++)
 		if (strncmp(name, levels[i], strlen(levels[i])) == 0)
@@ -107,7 +107,7 @@ static void set_figure(struct series_step *step, const struct last *last)
 	seconds = (double)(step->to_ns - step->from_ns) / NSEC_PER_SEC;
 	step->figure = step->unit == SERIES_COUNT ? grown : grown / seconds;
 	if (step->unit == SERIES_PER_CENT)
-		step->figure /= ends_with(step->name, "_us") ? 1e4 : 10;
+		step->figure /= series_ends_with(step->name, "_us") ? 1e4 : 10;
 	step->has_figure = true;
 }
 
@@ -188,7 +188,7 @@ static int see_gauges(struct run *run, const struct tape *tape)
 	return r;
 }
 
-static int see_tape(struct run *run, const struct tape *tape)
+static int series_see_tape(struct run *run, const struct tape *tape)
 {
 	int r = see_gauges(run, tape);
 
@@ -197,7 +197,8 @@ static int see_tape(struct run *run, const struct tape *tape)
 	return r;
 }
 
-static int see_segment(struct run *run, const struct store_segment *segment, struct error *error)
+static int series_see_segment(
+	struct run *run, const struct store_segment *segment, struct error *error)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	struct loaded loaded;
@@ -206,7 +207,7 @@ static int see_segment(struct run *run, const struct store_segment *segment, str
 	loader_read(&run->loader, segment, 0, SEGMENT_CONTEXT | SEGMENT_LOSSES, &loaded);
 	r = loader_take(&run->loader, segment, &loaded, &tape, error);
 	run->tapes += r == 1;
-	return r == 1 ? see_tape(run, tape) : r;
+	return r == 1 ? series_see_tape(run, tape) : r;
 }
 
 static int see_segments(struct run *run, struct error *error)
@@ -216,7 +217,7 @@ static int see_segments(struct run *run, struct error *error)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < count; i++) {
-		r = see_segment(run, &run->loader.segments.list.items[i], error);
+		r = series_see_segment(run, &run->loader.segments.list.items[i], error);
 		if (r == 0 && options->progress)
 			options->progress(options->progress_context, i + 1, count);
 	}

@@ -14,7 +14,8 @@ static bool is_of_boot(const struct store_segment *segment, const char *boot)
 }
 
 /* The segment that ends last of all those whose boot begins so; NULL when there is none. */
-static const struct store_segment *latest(const struct store_segments *segments, const char *boot)
+static const struct store_segment *uptime_latest(
+	const struct store_segments *segments, const char *boot)
 {
 	const struct store_segment *found = NULL;
 
@@ -30,7 +31,7 @@ static const struct store_segment *latest(const struct store_segments *segments,
 static int choose_boot(const struct store_segments *segments, const char *boot, char ret_id[40],
 	struct error *error)
 {
-	const struct store_segment *found = latest(segments, boot ? boot : "");
+	const struct store_segment *found = uptime_latest(segments, boot ? boot : "");
 
 	if (!found && boot)
 		return error_set(error, -EINVAL,
@@ -55,14 +56,14 @@ static int choose_boot(const struct store_segments *segments, const char *boot, 
 	return 0;
 }
 
-static uint64_t distance(const struct store_segment *segment, uint64_t uptime_ns)
+static uint64_t uptime_distance(const struct store_segment *segment, uint64_t uptime_ns)
 {
 	if (uptime_ns < segment->perf_begin_ns)
 		return segment->perf_begin_ns - uptime_ns;
 	return uptime_ns > segment->perf_end_ns ? uptime_ns - segment->perf_end_ns : 0;
 }
 
-static const struct store_segment *nearest(
+static const struct store_segment *uptime_nearest(
 	const struct store_segments *segments, const char *boot_id, uint64_t uptime_ns)
 {
 	const struct store_segment *found = NULL;
@@ -72,13 +73,14 @@ static const struct store_segment *nearest(
 
 		if (segment->damage[0] || strcmp(segment->boot_id, boot_id) != 0)
 			continue;
-		if (!found || distance(segment, uptime_ns) < distance(found, uptime_ns))
+		if (!found ||
+			uptime_distance(segment, uptime_ns) < uptime_distance(found, uptime_ns))
 			found = segment;
 	}
 	return found;
 }
 
-static int convert(struct store_reader *reader, const struct store_segment *segment,
+static int uptime_convert(struct store_reader *reader, const struct store_segment *segment,
 	uint64_t uptime_ns, struct uptime_moment *ret_moment, struct error *error)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
@@ -87,7 +89,7 @@ static int convert(struct store_reader *reader, const struct store_segment *segm
 
 	if (r < 0)
 		return r;
-	ret_moment->beside_ns = distance(segment, uptime_ns);
+	ret_moment->beside_ns = uptime_distance(segment, uptime_ns);
 	ret_moment->realtime_ns =
 		clocks_from_perf(tape, CLOCKS_REALTIME, uptime_ns, &ret_moment->error_ns);
 	ret_moment->error_ns = clocks_error_beside(ret_moment->error_ns, ret_moment->beside_ns);
@@ -108,8 +110,8 @@ int uptime_find(struct store_reader *reader, uint64_t uptime_ns, const char *boo
 	if (r == 0)
 		r = choose_boot(&segments, boot, moment.boot_id, error);
 	if (r == 0)
-		r = convert(reader, nearest(&segments, moment.boot_id, uptime_ns), uptime_ns,
-			&moment, error);
+		r = uptime_convert(reader, uptime_nearest(&segments, moment.boot_id, uptime_ns),
+			uptime_ns, &moment, error);
 	array_done(&segments.list);
 	if (r == 0)
 		*ret_moment = moment;

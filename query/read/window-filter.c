@@ -113,7 +113,7 @@ static int keep_those(struct tape *tape, const struct window *window, const stru
 }
 
 /* A tape that somebody keeps holds no more than what was asked for. */
-static void give_back(struct tape *tape)
+static void window_filter_give_back(struct tape *tape)
 {
 	size_t wanted = MAX(tape->samples.count, (size_t)1);
 	void *smaller;
@@ -147,7 +147,7 @@ int window_filter_samples(struct tape *tape, const struct window *window,
 	if (r == 0)
 		r = sort_by_time(tape, &times);
 	if (r == 0)
-		give_back(tape);
+		window_filter_give_back(tape);
 	if (r == 0 && ret_times)
 		*ret_times = times;
 	else

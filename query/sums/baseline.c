@@ -81,7 +81,7 @@ static int add_pieces(struct run *run, bool apart)
 }
 
 /* Halves, then quarters, then eighths: whenever it ends, what was read is spread. */
-static int spread(struct run *run)
+static int baseline_spread(struct run *run)
 {
 	size_t count = run->pieces.count, bits = 0, next = 0;
 	struct piece *ordered = malloc(MAX(count, (size_t)1) * sizeof(*ordered));
@@ -116,7 +116,7 @@ static int name_frames(struct run *run, struct tape *tape)
 	return r;
 }
 
-static void count(struct run *run, const struct piece *piece)
+static void baseline_count(struct run *run, const struct piece *piece)
 {
 	struct baseline *baseline = &run->baseline;
 	uint64_t slice_ns = piece->to_ns - piece->from_ns;
@@ -132,7 +132,7 @@ static void count(struct run *run, const struct piece *piece)
 	pthread_mutex_unlock(&run->lock);
 }
 
-static int add_tape(
+static int baseline_add_tape(
 	struct run *run, struct tally *tally, const struct piece *piece, struct tape *tape)
 {
 	const struct filter *filter = run->options->question.filter;
@@ -150,12 +150,12 @@ static int add_tape(
 			piece->summed ? TALLY_CPUS : TALLY_CPUS | TALLY_NAMES);
 	window_filter_times_done(&times);
 	if (r == 0)
-		count(run, piece);
+		baseline_count(run, piece);
 	return r;
 }
 
 /* What cannot be read is told where it is asked for; here the rest is enough. */
-static int work(void *context, unsigned int worker, size_t item)
+static int baseline_work(void *context, unsigned int worker, size_t item)
 {
 	struct run *run = context;
 	const struct piece *piece = &run->pieces.items[item];
@@ -165,7 +165,7 @@ static int work(void *context, unsigned int worker, size_t item)
 	int r = store_reader_load(run->reader, piece->segment, &want, &tape, NULL);
 
 	if (r == 0)
-		return add_tape(run, run->tallies[worker], piece, tape);
+		return baseline_add_tape(run, run->tallies[worker], piece, tape);
 	if (r == -ENOMEM)
 		return r;
 	pthread_mutex_lock(&run->lock);
@@ -174,13 +174,13 @@ static int work(void *context, unsigned int worker, size_t item)
 	return 0;
 }
 
-static int run_workers(struct run *run)
+static int baseline_run_workers(struct run *run)
 {
 	const struct baseline_options *options = run->options;
 	const struct workers workers = {
 		.threads = options->threads,
 		.count = run->pieces.count,
-		.work = work,
+		.work = baseline_work,
 		.context = run,
 		.until_ns = clock_ns(CLOCK_MONOTONIC) + options->limit_ns,
 	};
@@ -201,7 +201,7 @@ static int run_workers(struct run *run)
 	return r;
 }
 
-static int find(struct run *run, struct error *error)
+static int baseline_find(struct run *run, struct error *error)
 {
 	const struct window *window = &run->options->question.window;
 	uint64_t around_ns = run->options->around_ns;
@@ -215,7 +215,7 @@ static int find(struct run *run, struct error *error)
 		run->baseline.rest = true;
 	}
 	run->baseline.of = run->pieces.count;
-	return r < 0 ? r : spread(run);
+	return r < 0 ? r : baseline_spread(run);
 }
 
 int baseline_make(struct store_reader *reader, const struct baseline_options *options,
@@ -226,10 +226,10 @@ int baseline_make(struct store_reader *reader, const struct baseline_options *op
 		.reader = reader,
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 	};
-	int r = find(&run, error);
+	int r = baseline_find(&run, error);
 
 	if (r == 0)
-		r = run_workers(&run);
+		r = baseline_run_workers(&run);
 	if (r == 0)
 		*ret_baseline = run.baseline;
 	for (unsigned int i = 0; run.tallies && i < options->threads; i++)

@@ -23,7 +23,7 @@ struct part {
 	uint32_t place;
 };
 
-static void swap(struct chunked *a, struct chunked *b)
+static void chunk_sort_swap(struct chunked *a, struct chunked *b)
 {
 	struct chunked kept = *a;
 
@@ -55,7 +55,7 @@ static uint64_t choose_pivot(const struct part *part)
 	return middle_of(middles[0], middles[1], middles[2]);
 }
 
-static void split(const struct part *part, struct part parts[3])
+static void chunk_sort_split(const struct part *part, struct part parts[3])
 {
 	struct chunked *items = part->items;
 	uint64_t pivot = choose_pivot(part);
@@ -65,9 +65,9 @@ static void split(const struct part *part, struct part parts[3])
 		uint64_t chunk = items[at].chunk;
 
 		if (chunk < pivot)
-			swap(&items[less++], &items[at++]);
+			chunk_sort_swap(&items[less++], &items[at++]);
 		else if (chunk > pivot)
-			swap(&items[at], &items[--more]);
+			chunk_sort_swap(&items[at], &items[--more]);
 		else
 			at++;
 	}
@@ -76,7 +76,7 @@ static void split(const struct part *part, struct part parts[3])
 	parts[2] = (struct part){ items + more, part->count - more, part->place };
 }
 
-static int compare(const struct chunk_source *source, const struct chunked *a,
+static int chunk_sort_compare(const struct chunk_source *source, const struct chunked *a,
 	const struct chunked *b, uint32_t place)
 {
 	uint64_t left = a->chunk, right = b->chunk;
@@ -95,7 +95,9 @@ static void sort_small(const struct chunk_source *source, const struct part *par
 		struct chunked item = part->items[i];
 		size_t at = i;
 
-		for (; at && compare(source, &item, &part->items[at - 1], part->place) < 0; at--)
+		for (; at &&
+			chunk_sort_compare(source, &item, &part->items[at - 1], part->place) < 0;
+			at--)
 			part->items[at] = part->items[at - 1];
 		part->items[at] = item;
 	}
@@ -107,7 +109,7 @@ static void sort_part(const struct chunk_source *source, struct part part)
 		struct part parts[3];
 		size_t largest = 0;
 
-		split(&part, parts);
+		chunk_sort_split(&part, parts);
 		get_chunks(source, &parts[1]);
 		for (size_t i = 1; i < 3; i++)
 			if (parts[i].count > parts[largest].count)

@@ -21,7 +21,7 @@ struct making {
 };
 
 /* What compilers append to a function of C is no method of a package of Go. */
-static bool is_go(const char *symbol)
+static bool flame_is_go(const char *symbol)
 {
 	static const char *const suffixes[] = { "isra", "part", "constprop", "cold", "llvm", "lto",
 		"clone", "plt", "str" };
@@ -35,7 +35,7 @@ static bool is_go(const char *symbol)
 	return dot[1] && !strchr("0123456789", dot[1]);
 }
 
-static enum flame_kind kind_of(const char *word)
+static enum flame_kind flame_kind_of(const char *word)
 {
 	switch (*word) {
 	case FOLDED_KERNEL:
@@ -45,7 +45,7 @@ static enum flame_kind kind_of(const char *word)
 	case FOLDED_JIT:
 		return FLAME_JIT;
 	case FOLDED_PROGRAM:
-		return is_go(word + 1) ? FLAME_GO : FLAME_PROGRAM;
+		return flame_is_go(word + 1) ? FLAME_GO : FLAME_PROGRAM;
 	default:
 		return FLAME_UNKNOWN;
 	}
@@ -63,7 +63,7 @@ static int open_word(struct making *making, uint32_t word)
 	};
 
 	if (making->open.count) {
-		frame.kind = kind_of(text);
+		frame.kind = flame_kind_of(text);
 		frame.name += frame.kind != FLAME_UNKNOWN;
 	}
 	if (array_push(&making->open, (struct open_frame){ word, flame->frames.count }) < 0)
@@ -71,7 +71,7 @@ static int open_word(struct making *making, uint32_t word)
 	return array_push(&flame->frames, frame);
 }
 
-static int add_line(struct making *making, uint32_t line)
+static int flame_add_line(struct making *making, uint32_t line)
 {
 	uint32_t count, shared = 0;
 	const uint32_t *words = folded_words(making->folded, line, &count);
@@ -157,7 +157,7 @@ int flame_make(
 	if (r == 0)
 		r = folded_order(folded, &order);
 	for (size_t i = 0; r == 0 && i + 1 < folded->lines.count; i++)
-		r = add_line(&making, order[i]);
+		r = flame_add_line(&making, order[i]);
 	if (r == 0)
 		r = leave_out(&flame, min_share, MAX(frames_max, (size_t)1));
 	array_done(&making.open);

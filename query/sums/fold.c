@@ -42,7 +42,7 @@ static bool is_summed(const struct run *run, const struct store_segment *segment
 	       segment->end_ns <= question->window.to_ns;
 }
 
-static void read_segment(const struct run *run, const struct store_segment *segment,
+static void fold_read_segment(const struct run *run, const struct store_segment *segment,
 	unsigned int parts, struct loaded *ret_loaded)
 {
 	loader_read(&run->loader, segment, run->options->question.window.from_ns,
@@ -50,20 +50,20 @@ static void read_segment(const struct run *run, const struct store_segment *segm
 }
 
 /* 1 with its tape; 0 when there is nothing to be had of it. */
-static int open_segment(struct run *run, const struct store_segment *segment, unsigned int parts,
-	struct tape **ret_tape)
+static int fold_open_segment(struct run *run, const struct store_segment *segment,
+	unsigned int parts, struct tape **ret_tape)
 {
 	struct loaded loaded;
 	int r;
 
-	read_segment(run, segment, parts, &loaded);
+	fold_read_segment(run, segment, parts, &loaded);
 	pthread_mutex_lock(&run->lock);
 	r = loader_take(&run->loader, segment, &loaded, ret_tape, &run->error);
 	pthread_mutex_unlock(&run->lock);
 	return r;
 }
 
-static int add_samples(struct worker *worker, struct tape *tape, struct counts *counts)
+static int fold_add_samples(struct worker *worker, struct tape *tape, struct counts *counts)
 {
 	const struct question *question = &worker->run->options->question;
 	enum folded_weight weight = worker->run->options->weight;
@@ -77,7 +77,7 @@ static int add_samples(struct worker *worker, struct tape *tape, struct counts *
 }
 
 /* 1 when its samples must be read after all: also where the sums do not come to as many as the segment says that it has. */
-static int add_sums(struct worker *worker, const struct store_segment *segment,
+static int fold_add_sums(struct worker *worker, const struct store_segment *segment,
 	const struct tape *tape, struct counts *counts)
 {
 	const struct filter *filter = worker->run->options->question.filter;
@@ -96,33 +96,34 @@ static int add_sums(struct worker *worker, const struct store_segment *segment,
 	return 0;
 }
 
-static int add_segment(
+static int fold_add_segment(
 	struct worker *worker, const struct store_segment *segment, struct counts *counts)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	bool summed = is_summed(worker->run, segment);
 	struct loaded loaded;
-	int r = open_segment(worker->run, segment, summed ? SEGMENT_SUMS : SEGMENT_SAMPLES, &tape);
+	int r = fold_open_segment(
+		worker->run, segment, summed ? SEGMENT_SUMS : SEGMENT_SAMPLES, &tape);
 
 	if (r <= 0)
 		return r;
 	counts->read = true;
 	if (!summed)
-		return add_samples(worker, tape, counts);
-	r = add_sums(worker, segment, tape, counts);
+		return fold_add_samples(worker, tape, counts);
+	r = fold_add_sums(worker, segment, tape, counts);
 	if (r <= 0)
 		return r;
-	read_segment(worker->run, segment, SEGMENT_SAMPLES, &loaded);
+	fold_read_segment(worker->run, segment, SEGMENT_SAMPLES, &loaded);
 	tape_free(tape);
 	tape = loaded.tape;
 	if (tape)
-		return add_samples(worker, tape, counts);
+		return fold_add_samples(worker, tape, counts);
 	/* it could be read a moment ago: its time is covered, its samples are not there */
 	counts->coverage.damaged++;
 	return loaded.failed == -ENOMEM ? -ENOMEM : 0;
 }
 
-static void count(struct run *run, const struct counts *counts)
+static void fold_count(struct run *run, const struct counts *counts)
 {
 	struct coverage *coverage = &run->loader.coverage;
 
@@ -137,23 +138,24 @@ static void count(struct run *run, const struct counts *counts)
 	pthread_mutex_unlock(&run->lock);
 }
 
-static int work(void *context, unsigned int worker, size_t item)
+static int fold_work(void *context, unsigned int worker, size_t item)
 {
 	struct run *run = context;
 	struct counts counts = { 0 };
-	int r = add_segment(&run->workers[worker], &run->loader.segments.list.items[item], &counts);
+	int r = fold_add_segment(
+		&run->workers[worker], &run->loader.segments.list.items[item], &counts);
 
-	count(run, &counts);
+	fold_count(run, &counts);
 	return r;
 }
 
-static int run_workers(struct run *run, unsigned int count)
+static int fold_run_workers(struct run *run, unsigned int count)
 {
 	const struct fold_options *options = run->options;
 	const struct workers workers = {
 		.threads = count,
 		.count = run->loader.segments.list.count,
-		.work = work,
+		.work = fold_work,
 		.context = run,
 		.progress = options->progress,
 		.progress_context = options->progress_context,
@@ -168,7 +170,7 @@ static int run_workers(struct run *run, unsigned int count)
 	return r;
 }
 
-static int run_all(struct run *run)
+static int fold_run_all(struct run *run)
 {
 	unsigned int count = MAX(run->options->threads, 1u);
 	int r = 0;
@@ -183,7 +185,7 @@ static int run_all(struct run *run)
 			run->workers[i].folded->kinds = run->options->kinds;
 	}
 	if (r == 0)
-		r = run_workers(run, count);
+		r = fold_run_workers(run, count);
 	if (r == 0 && run->options->weight == FOLDED_SAMPLES)
 		folded_count_frames(run->workers[0].folded, &run->loader.coverage.frames,
 			&run->loader.coverage.named);
@@ -204,7 +206,7 @@ int fold_run(struct store_reader *reader, const struct fold_options *options, st
 	if (r < 0)
 		return r;
 	pthread_mutex_init(&run.lock, NULL);
-	r = run_all(&run);
+	r = fold_run_all(&run);
 	pthread_mutex_destroy(&run.lock);
 	if (r < 0 && error)
 		*error = run.error;

@@ -108,7 +108,7 @@ struct writing {
 	uint32_t count;
 };
 
-static void writing_done(struct writing *writing)
+static void folded_lines_writing_done(struct writing *writing)
 {
 	buffer_done(&writing->texts);
 	free(writing->pieces);
@@ -170,7 +170,8 @@ static int make_line(struct writing *writing, const uint32_t *words, uint32_t co
 }
 
 /* Without printf, which would take as long as the rest of the line. */
-static void put_line(const struct writing *writing, uint64_t weight, struct output *output)
+static void folded_lines_put_line(
+	const struct writing *writing, uint64_t weight, struct output *output)
 {
 	char end[24], *at = end + sizeof(end);
 
@@ -210,14 +211,14 @@ static int put_lines(struct writing *writing, const uint32_t *order, struct outp
 			continue;
 		r = make_line(writing, words, count);
 		if (r == 0)
-			put_line(writing, folded->weights.items[line], output);
+			folded_lines_put_line(writing, folded->weights.items[line], output);
 	}
 	return r < 0 || buffer_failed(&output->text) ? -ENOMEM : 0;
 }
 
 int folded_write(const struct folded *folded, struct output *output)
 {
-	_cleanup_(writing_done) struct writing writing;
+	_cleanup_(folded_lines_writing_done) struct writing writing;
 	_cleanup_free_ uint32_t *order = NULL;
 	int r = writing_init(&writing, folded);
 

@@ -16,7 +16,7 @@
 #define UNKNOWN_NAME 1 /* the first name that is put in */
 
 /* Names are hashed by their text, so that two of us know a line by the same key. */
-static int add_name(struct folded *folded, const char *name, size_t size, uint32_t *ret_name)
+static int folded_add_name(struct folded *folded, const char *name, size_t size, uint32_t *ret_name)
 {
 	/* over 4 GB of different names: the same answer to the person as no memory */
 	if (strings_add(&folded->names, name, size, ret_name) < 0)
@@ -34,7 +34,7 @@ int folded_new(struct folded **ret_folded)
 	if (!folded || array_push(&folded->name_keys, 0) < 0 ||
 		array_push(&folded->lines, (struct folded_line){ 0 }) < 0 ||
 		array_push(&folded->weights, 0) < 0 ||
-		add_name(folded, UNKNOWN, strlen(UNKNOWN), &unknown) < 0)
+		folded_add_name(folded, UNKNOWN, strlen(UNKNOWN), &unknown) < 0)
 		return -ENOMEM;
 	*ret_folded = take_ptr(folded);
 	return 0;
@@ -76,7 +76,7 @@ static int add_clean(struct folded *folded, const char *name, uint32_t *ret_name
 	char instead;
 
 	if (is_clean(name, strlen(name)))
-		return add_name(folded, name, strlen(name), ret_name);
+		return folded_add_name(folded, name, strlen(name), ret_name);
 	text->size = 0;
 	for (size_t used; name < end; name += used) {
 		used = clean_name_take(name, !text->size, &instead);
@@ -85,7 +85,7 @@ static int add_clean(struct folded *folded, const char *name, uint32_t *ret_name
 	}
 	if (buffer_failed(text))
 		return -ENOMEM;
-	return add_name(folded, (const char *)text->data, text->size, ret_name);
+	return folded_add_name(folded, (const char *)text->data, text->size, ret_name);
 }
 
 /* Gives where its words are to be written; NULL when memory is out, or lines would have to refer to more than 32 bits of words. */
@@ -157,7 +157,7 @@ static int map_frame_of_kind(struct adding *adding, uint32_t frame, uint32_t *re
 	buffer_text(text, tape_string(adding->tape, row->symbol));
 	if (buffer_failed(text))
 		return -ENOMEM;
-	return add_name(adding->folded, (const char *)text->data, text->size, ret_name);
+	return folded_add_name(adding->folded, (const char *)text->data, text->size, ret_name);
 }
 
 /* 0 for what stands for no frame. */
@@ -203,7 +203,7 @@ static int start_adding(struct adding *adding)
  * Paths are made shortly before they are asked for, as what was just made is near: sums come in the order of their stacks. Most stacks
  * go on from the one before, whose path is then at hand.
  */
-static void reach(struct adding *adding, uint32_t stack)
+static void folded_reach(struct adding *adding, uint32_t stack)
 {
 	const struct tape_stack *stacks = adding->tape->stacks.items;
 	const uint32_t *names = adding->folded->frame_names.items;
@@ -226,7 +226,7 @@ static void reach(struct adding *adding, uint32_t stack)
 }
 
 /* A thread without a name is shown by its number. */
-static int map_thread(struct adding *adding, uint32_t id, uint32_t *ret_comm)
+static int folded_map_thread(struct adding *adding, uint32_t id, uint32_t *ret_comm)
 {
 	const struct tape_thread *thread = &adding->tape->threads.items[id];
 	char number[FILTER_COMM_SIZE];
@@ -234,10 +234,10 @@ static int map_thread(struct adding *adding, uint32_t id, uint32_t *ret_comm)
 	if (thread->comm)
 		return map_string(adding, thread->comm, ret_comm);
 	filter_shown_comm(adding->tape, thread, number);
-	return add_name(adding->folded, number, strlen(number), ret_comm);
+	return folded_add_name(adding->folded, number, strlen(number), ret_comm);
 }
 
-static int add_line(
+static int folded_add_line(
 	const struct adding *adding, const struct addition *addition, uint32_t *ret_line)
 {
 	const struct tape_stack *stacks = adding->tape->stacks.items;
@@ -265,7 +265,7 @@ static int add_batch(struct adding *adding)
 		const struct addition *addition = &adding->batch[i];
 		uint32_t line = hash96_get(&folded->known, addition->key);
 
-		if (!line && add_line(adding, addition, &line) < 0)
+		if (!line && folded_add_line(adding, addition, &line) < 0)
 			return -ENOMEM;
 		folded->weights.items[line] += addition->weight;
 	}
@@ -273,14 +273,14 @@ static int add_batch(struct adding *adding)
 	return 0;
 }
 
-static int add(struct adding *adding, const struct addition *addition)
+static int folded_add(struct adding *adding, const struct addition *addition)
 {
 	struct folded *folded = adding->folded;
 	const uint64_t *keys = folded->name_keys.items;
 	struct addition *added = &adding->batch[adding->count++];
 	const struct folded_path *path;
 
-	reach(adding, addition->stack);
+	folded_reach(adding, addition->stack);
 	*added = *addition;
 	path = &folded->paths.items[added->stack];
 	added->key = (struct hash96_key){ path->a, path->b };
@@ -304,9 +304,9 @@ int folded_add_samples(struct folded *folded, const struct tape *tape, enum fold
 			.weight = weight == FOLDED_PERIOD ? sample->period : 1,
 		};
 
-		r = map_thread(&adding, sample->thread, &addition.comm);
+		r = folded_map_thread(&adding, sample->thread, &addition.comm);
 		if (r == 0)
-			r = add(&adding, &addition);
+			r = folded_add(&adding, &addition);
 	}
 	return r < 0 ? r : add_batch(&adding);
 }
@@ -355,12 +355,12 @@ int folded_add_sums(struct folded *folded, const struct tape *tape, const struct
 		if (r < 0 || !of.passes)
 			continue;
 		samples += sum->count;
-		r = add(&adding, &(struct addition){
-					 .comm = of.name,
-					 .stack = sum->stack,
-					 .leaf = folded->frame_names.items[sum->frame],
-					 .weight = sum->count,
-				 });
+		r = folded_add(&adding, &(struct addition){
+						.comm = of.name,
+						.stack = sum->stack,
+						.leaf = folded->frame_names.items[sum->frame],
+						.weight = sum->count,
+					});
 	}
 	if (r == 0)
 		r = add_batch(&adding);
@@ -369,12 +369,12 @@ int folded_add_sums(struct folded *folded, const struct tape *tape, const struct
 	return r;
 }
 
-static int merge_names(struct folded *folded, const struct folded *other, uint32_t *names)
+static int folded_merge_names(struct folded *folded, const struct folded *other, uint32_t *names)
 {
 	for (uint32_t i = 1; i < other->name_keys.count; i++) {
 		const char *name = strings_at(&other->names, i);
 
-		if (add_name(folded, name, strlen(name), &names[i]) < 0)
+		if (folded_add_name(folded, name, strlen(name), &names[i]) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -399,7 +399,7 @@ int folded_merge(struct folded *folded, const struct folded *other)
 	_cleanup_free_ uint32_t *names = calloc(other->name_keys.count, sizeof(*names));
 	const struct folded_line *lines = other->lines.items;
 
-	if (!names || merge_names(folded, other, names) < 0)
+	if (!names || folded_merge_names(folded, other, names) < 0)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < other->lines.count; i++) {
 		uint32_t line = hash96_get(&folded->known, lines[i].key);

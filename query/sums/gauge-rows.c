@@ -40,7 +40,8 @@ static const char *behind_cpu(const char *name)
 	return *at == '/' ? at : NULL;
 }
 
-static int add_row(struct gauge_rows *figures, const char *name, struct gauge_rows_row row)
+static int gauge_rows_add_row(
+	struct gauge_rows *figures, const char *name, struct gauge_rows_row row)
 {
 	int r = -ENOMEM;
 
@@ -58,8 +59,8 @@ static int add_row(struct gauge_rows *figures, const char *name, struct gauge_ro
 }
 
 /* The row of all CPUs' figures of that kind. */
-static int find_group(struct gauge_rows *figures, const char *kind, enum series_unit unit,
-	double limit, struct gauge_rows_row **ret_row)
+static int gauge_rows_find_group(struct gauge_rows *figures, const char *kind,
+	enum series_unit unit, double limit, struct gauge_rows_row **ret_row)
 {
 	uint32_t id;
 	char name[64];
@@ -69,7 +70,8 @@ static int find_group(struct gauge_rows *figures, const char *kind, enum series_
 		r = array_push(&figures->group_of, 0);
 	if (r == 0 && !figures->group_of.items[id]) {
 		snprintf(name, sizeof(name), "cpu*%s", kind);
-		r = add_row(figures, name, (struct gauge_rows_row){ .unit = unit, .of_all = true });
+		r = gauge_rows_add_row(
+			figures, name, (struct gauge_rows_row){ .unit = unit, .of_all = true });
 		if (r == 0)
 			figures->rows.items[figures->rows.count - 1].limit = limit;
 		figures->group_of.items[id] = figures->rows.count;
@@ -79,15 +81,15 @@ static int find_group(struct gauge_rows *figures, const char *kind, enum series_
 	return r;
 }
 
-static int find_row(struct gauge_rows *figures, const struct series_step *step, bool of_cpu,
-	struct gauge_rows_row **ret_row)
+static int gauge_rows_find_row(struct gauge_rows *figures, const struct series_step *step,
+	bool of_cpu, struct gauge_rows_row **ret_row)
 {
 	int r = 0;
 
 	while (r == 0 && figures->row_of.count <= step->series)
 		r = array_push(&figures->row_of, 0);
 	if (r == 0 && !figures->row_of.items[step->series]) {
-		r = add_row(figures, step->name,
+		r = gauge_rows_add_row(figures, step->name,
 			(struct gauge_rows_row){ .unit = step->unit, .of_cpu = of_cpu });
 		figures->row_of.items[step->series] = figures->rows.count;
 	}
@@ -186,20 +188,20 @@ int gauge_rows_add(struct gauge_rows *figures, const struct series_step *step)
 {
 	const char *kind = behind_cpu(step->name);
 	struct gauge_rows_row *row;
-	int r = find_row(figures, step, kind != NULL, &row);
+	int r = gauge_rows_find_row(figures, step, kind != NULL, &row);
 
 	if (r == 0)
 		add_to_row(figures, row, step);
 	if (r < 0 || !kind)
 		return r;
 	figures->cpus = MAX(figures->cpus, strtoull(step->name + strlen("cpu"), NULL, 10) + 1);
-	r = find_group(figures, kind, step->unit, series_most(step->name), &row);
+	r = gauge_rows_find_group(figures, kind, step->unit, series_most(step->name), &row);
 	if (r == 0)
 		add_to_row(figures, row, step);
 	return r;
 }
 
-static int compare_rows(const void *a, const void *b)
+static int gauge_rows_compare_rows(const void *a, const void *b)
 {
 	return strverscmp(
 		((const struct gauge_rows_row *)a)->name, ((const struct gauge_rows_row *)b)->name);
@@ -220,5 +222,5 @@ void gauge_rows_finish(struct gauge_rows *figures)
 	}
 	if (figures->rows.count)
 		qsort(figures->rows.items, figures->rows.count, sizeof(*figures->rows.items),
-			compare_rows);
+			gauge_rows_compare_rows);
 }

@@ -4,13 +4,14 @@
 #include "query/sums/heat.h"
 
 /* CPUs, to a millionth. */
-static void put_share(struct buffer *json, const char *key, uint64_t ns, double of_ns)
+static void heat_json_put_share(struct buffer *json, const char *key, uint64_t ns, double of_ns)
 {
 	json_key(json, key);
 	json_nano(json, of_ns > 0 ? (uint64_t)(ns / of_ns * 1e6 + 0.5) * 1000 : 0);
 }
 
-static void put_cell(const struct heat *heat, uint32_t row, uint32_t column, struct buffer *json)
+static void heat_json_put_cell(
+	const struct heat *heat, uint32_t row, uint32_t column, struct buffer *json)
 {
 	const struct stack_class *load = heat_cell(heat, row, column);
 	/* so that all of it together is what heat_busy() says */
@@ -23,14 +24,14 @@ static void put_cell(const struct heat *heat, uint32_t row, uint32_t column, str
 		json_u64(json, row);
 	else
 		json_nano(json, row * NSEC_PER_SEC / heat->rows * 1000);
-	put_share(json, "user", load->ns[STACK_CLASS_USER], of_ns);
-	put_share(json, "kernel", load->ns[STACK_CLASS_KERNEL], of_ns);
-	put_share(json, "irq", load->ns[STACK_CLASS_IRQ], of_ns);
+	heat_json_put_share(json, "user", load->ns[STACK_CLASS_USER], of_ns);
+	heat_json_put_share(json, "kernel", load->ns[STACK_CLASS_KERNEL], of_ns);
+	heat_json_put_share(json, "irq", load->ns[STACK_CLASS_IRQ], of_ns);
 	json_close(json, '}');
 }
 
 /* A CPU of which there is no sample in the whole window is none of this host's, or was not asked for. */
-static bool is_seen(const struct heat *heat, uint32_t row)
+static bool heat_json_is_seen(const struct heat *heat, uint32_t row)
 {
 	if (heat->by == HEAT_FRACTIONS)
 		return true;
@@ -55,9 +56,9 @@ static void put_column(const struct heat *heat, uint32_t column, struct buffer *
 	json_key(json, "cells");
 	json_open(json, '[');
 	for (uint32_t row = 0; row < heat->rows; row++)
-		if (is_seen(heat, row) &&
+		if (heat_json_is_seen(heat, row) &&
 			heat_cell_ns(heat, heat->covered_ns.items, row, column) >= NSEC_PER_MSEC)
-			put_cell(heat, row, column, json);
+			heat_json_put_cell(heat, row, column, json);
 	json_close(json, ']');
 	json_close(json, '}');
 	buffer_u8(json, '\n');

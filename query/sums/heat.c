@@ -36,7 +36,7 @@ uint64_t heat_column_ns(const struct window *window, uint32_t columns_max)
 }
 
 /* Rows behind those that are there, so that there are so many. */
-static int add_rows(struct heat *heat, uint32_t rows)
+static int heat_add_rows(struct heat *heat, uint32_t rows)
 {
 	size_t count = (size_t)rows * heat->columns;
 
@@ -62,7 +62,7 @@ int heat_new(enum heat_rows by, const struct window *window, uint64_t column_ns,
 	heat->begin_ns = window->from_ns / NSEC_PER_SEC * NSEC_PER_SEC;
 	heat->column_ns = column_ns;
 	heat->columns = columns_of(window, column_ns);
-	if (by == HEAT_FRACTIONS && add_rows(heat, rows) < 0)
+	if (by == HEAT_FRACTIONS && heat_add_rows(heat, rows) < 0)
 		return -ENOMEM;
 	*ret_heat = take_ptr(heat);
 	return 0;
@@ -81,7 +81,8 @@ struct heat *heat_free(struct heat *heat)
 }
 
 /* A piece of time, by the fractions that it lies in; what is beyond the grid is not of the window. */
-static void spread(struct heat *heat, uint64_t from_ns, uint64_t to_ns, enum stack_class_kind kind)
+static void heat_spread(
+	struct heat *heat, uint64_t from_ns, uint64_t to_ns, enum stack_class_kind kind)
 {
 	uint64_t row_ns = NSEC_PER_SEC / heat->rows;
 
@@ -99,24 +100,24 @@ static void spread(struct heat *heat, uint64_t from_ns, uint64_t to_ns, enum sta
 	}
 }
 
-static int add_sample(struct heat *heat, const struct tape_sample *sample, uint64_t time_ns,
+static int heat_add_sample(struct heat *heat, const struct tape_sample *sample, uint64_t time_ns,
 	uint64_t sample_ns, enum stack_class_kind kind)
 {
 	uint32_t column = (time_ns - heat->begin_ns) / heat->column_ns;
 
 	if (heat->by == HEAT_FRACTIONS) {
-		spread(heat, time_ns - sample_ns / 2, time_ns + sample_ns / 2, kind);
+		heat_spread(heat, time_ns - sample_ns / 2, time_ns + sample_ns / 2, kind);
 		return 0;
 	}
 	if (sample->cpu >= TAPE_CPUS_MAX)
 		return 0;
-	if (add_rows(heat, sample->cpu + 1) < 0)
+	if (heat_add_rows(heat, sample->cpu + 1) < 0)
 		return -ENOMEM;
 	heat->cells.items[(size_t)sample->cpu * heat->columns + column].ns[kind] += sample_ns;
 	return 0;
 }
 
-static enum stack_class_kind kind_of(const struct heat *heat, const struct tape *tape,
+static enum stack_class_kind heat_kind_of(const struct heat *heat, const struct tape *tape,
 	const struct window_filter_times *times, size_t number)
 {
 	const struct tape_sample *sample = &tape->samples.items[number];
@@ -139,15 +140,15 @@ int heat_add(struct heat *heat, const struct tape *tape, const struct window_fil
 		r = weights_make(&weights, tape, sample_ns);
 	heat->host_cpus = MAX(heat->host_cpus, stack_class_host_cpus(tape));
 	for (size_t i = 0; r == 0 && i < tape->samples.count; i++)
-		r = add_sample(heat, &tape->samples.items[i], times->list.items[i],
+		r = heat_add_sample(heat, &tape->samples.items[i], times->list.items[i],
 			weights_of(&weights, &tape->samples.items[i]),
-			kind_of(heat, tape, times, i));
+			heat_kind_of(heat, tape, times, i));
 	return r;
 }
 
 int heat_merge(struct heat *heat, const struct heat *other)
 {
-	if (add_rows(heat, other->rows) < 0)
+	if (heat_add_rows(heat, other->rows) < 0)
 		return -ENOMEM;
 	heat->host_cpus = MAX(heat->host_cpus, other->host_cpus);
 	for (size_t i = 0; i < other->cells.count; i++)
@@ -196,7 +197,8 @@ static void count_time(const struct heat *heat, int64_t *counts, const struct cp
 }
 
 /* Of one CPU alone nothing is taken from all of them together. */
-static int take_gap(struct heat *heat, const struct window *window, const struct coverage_gap *gap)
+static int heat_take_gap(
+	struct heat *heat, const struct window *window, const struct coverage_gap *gap)
 {
 	_cleanup_(cpu_filter_done) struct cpu_set_filter cpus = { 0 };
 	int r = *gap->cpus ? cpu_filter_parse(gap->cpus, &cpus, NULL) : 0;
@@ -223,7 +225,7 @@ int heat_cover(struct heat *heat, const struct window *window, const struct cove
 	count_time(heat, heat->asked_ns.items, &all, window->from_ns, window->to_ns, 1);
 	memcpy(heat->covered_ns.items, heat->asked_ns.items, size);
 	for (size_t i = 0; r == 0 && i < coverage->gaps.count; i++)
-		r = take_gap(heat, window, &coverage->gaps.items[i]);
+		r = heat_take_gap(heat, window, &coverage->gaps.items[i]);
 	heat->asked_ns.count = heat->covered_ns.count = count;
 	return r;
 }
@@ -251,11 +253,11 @@ double heat_busy(const struct heat *heat, uint32_t row, uint32_t column)
 	return heat->host_cpus ? MIN(value, (double)heat->host_cpus) : value;
 }
 
-static int make_room(const struct heat *heat, uint32_t rows, struct heat *coarse)
+static int heat_make_room(const struct heat *heat, uint32_t rows, struct heat *coarse)
 {
 	size_t count = (size_t)rows * heat->columns;
 
-	if (add_rows(coarse, rows) < 0 || array_reserve(&coarse->asked_ns, count) < 0 ||
+	if (heat_add_rows(coarse, rows) < 0 || array_reserve(&coarse->asked_ns, count) < 0 ||
 		array_reserve(&coarse->covered_ns, count) < 0)
 		return -ENOMEM;
 	memset(coarse->asked_ns.items, 0, count * sizeof(*coarse->asked_ns.items));
@@ -276,7 +278,7 @@ int heat_coarser(const struct heat *heat, uint32_t rows, struct heat **ret_coars
 	coarse->columns = heat->columns;
 	coarse->host_cpus = heat->host_cpus;
 	coarse->left_out = heat->left_out;
-	if (make_room(heat, rows, coarse) < 0)
+	if (heat_make_room(heat, rows, coarse) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < heat->cells.count; i++) {
 		size_t row = i / heat->columns / (heat->rows / rows);

@@ -2,13 +2,13 @@
 #include "base/json.h"
 #include "query/sums/ranking.h"
 
-static void put_number(struct buffer *json, const char *key, uint64_t value)
+static void ranking_json_put_number(struct buffer *json, const char *key, uint64_t value)
 {
 	json_key(json, key);
 	json_u64(json, value);
 }
 
-static void put_text(struct buffer *json, const char *key, const char *value)
+static void ranking_json_put_text(struct buffer *json, const char *key, const char *value)
 {
 	json_key(json, key);
 	if (value)
@@ -18,7 +18,7 @@ static void put_text(struct buffer *json, const char *key, const char *value)
 }
 
 /* To a millionth of a CPU. */
-static void put_share(struct buffer *json, const char *key, double share)
+static void ranking_json_put_share(struct buffer *json, const char *key, double share)
 {
 	json_key(json, key);
 	json_nano(json, (uint64_t)(share * 1e6 + 0.5) * 1000);
@@ -27,14 +27,14 @@ static void put_share(struct buffer *json, const char *key, double share)
 static void put_usual_share(struct buffer *json, const char *key, bool compared, double share)
 {
 	if (compared) {
-		put_share(json, key, share);
+		ranking_json_put_share(json, key, share);
 	} else {
 		json_key(json, key);
 		json_null(json);
 	}
 }
 
-static void put_shares(
+static void ranking_json_put_shares(
 	struct buffer *json, const char *key, bool known, const struct ranking_share *share)
 {
 	json_key(json, key);
@@ -43,10 +43,10 @@ static void put_shares(
 		return;
 	}
 	json_open(json, '{');
-	put_share(json, "busy", share->all);
-	put_share(json, "user", share->user);
-	put_share(json, "kernel", share->kernel);
-	put_share(json, "irq", share->irq);
+	ranking_json_put_share(json, "busy", share->all);
+	ranking_json_put_share(json, "user", share->user);
+	ranking_json_put_share(json, "kernel", share->kernel);
+	ranking_json_put_share(json, "irq", share->irq);
 	json_close(json, '}');
 }
 
@@ -70,57 +70,57 @@ static void put_stands_out(struct buffer *json, bool stands_out)
 	json_bool(json, stands_out);
 }
 
-static void put_core(
+static void ranking_json_put_core(
 	const struct ranking *ranking, const struct ranking_core *core, struct buffer *json)
 {
 	open_row(json, "core");
-	put_number(json, "cpu", core->cpu);
+	ranking_json_put_number(json, "cpu", core->cpu);
 	put_stands_out(json, core->stands_out);
-	put_shares(json, "now", true, &core->now);
-	put_shares(json, "usual", ranking->cpus_compared, &core->usual);
-	put_text(json, "thread", core->group);
-	put_share(json, "thread_share", core->group_share);
-	put_text(json, "function", core->function);
+	ranking_json_put_shares(json, "now", true, &core->now);
+	ranking_json_put_shares(json, "usual", ranking->cpus_compared, &core->usual);
+	ranking_json_put_text(json, "thread", core->group);
+	ranking_json_put_share(json, "thread_share", core->group_share);
+	ranking_json_put_text(json, "function", core->function);
 	close_row(json);
 }
 
-static void put_group(
+static void ranking_json_put_group(
 	const struct ranking *ranking, const struct ranking_group *group, struct buffer *json)
 {
 	open_row(json, "thread");
-	put_text(json, "name", group->name);
+	ranking_json_put_text(json, "name", group->name);
 	put_stands_out(json, group->stands_out);
-	put_shares(json, "now", true, &group->now);
-	put_shares(json, "usual", ranking->compared, &group->usual);
-	put_number(json, "threads", group->threads);
+	ranking_json_put_shares(json, "now", true, &group->now);
+	ranking_json_put_shares(json, "usual", ranking->compared, &group->usual);
+	ranking_json_put_number(json, "threads", group->threads);
 	json_key(json, "busiest");
 	json_open(json, '{');
 	json_key(json, "pid");
 	json_i64(json, group->pid);
 	json_key(json, "tid");
 	json_i64(json, group->tid);
-	put_number(json, "cpu", group->cpu);
-	put_share(json, "share", group->thread_share);
+	ranking_json_put_number(json, "cpu", group->cpu);
+	ranking_json_put_share(json, "share", group->thread_share);
 	json_close(json, '}');
 	close_row(json);
 }
 
-static void put_function(
+static void ranking_json_put_function(
 	const struct ranking *ranking, const struct ranking_function *function, struct buffer *json)
 {
 	open_row(json, "function");
-	put_text(json, "name", function->name);
+	ranking_json_put_text(json, "name", function->name);
 	json_key(json, "kernel");
 	json_bool(json, function->kernel);
 	put_stands_out(json, function->stands_out);
-	put_share(json, "self", function->self);
+	ranking_json_put_share(json, "self", function->self);
 	put_usual_share(json, "usual_self", ranking->compared, function->usual_self);
-	put_share(json, "total", function->total);
+	ranking_json_put_share(json, "total", function->total);
 	put_usual_share(json, "usual_total", ranking->compared, function->usual_total);
 	close_row(json);
 }
 
-static void put_baseline(const struct baseline *baseline, struct buffer *json)
+static void ranking_json_put_baseline(const struct baseline *baseline, struct buffer *json)
 {
 	open_row(json, "baseline");
 	if (baseline->segments) {
@@ -129,10 +129,10 @@ static void put_baseline(const struct baseline *baseline, struct buffer *json)
 	}
 	json_key(json, "own_segments");
 	json_bool(json, baseline->rest);
-	put_number(json, "segments", baseline->segments);
-	put_number(json, "of", baseline->of);
-	put_number(json, "unread", baseline->unread);
-	put_number(json, "samples", baseline->tally ? baseline->tally->samples : 0);
+	ranking_json_put_number(json, "segments", baseline->segments);
+	ranking_json_put_number(json, "of", baseline->of);
+	ranking_json_put_number(json, "unread", baseline->unread);
+	ranking_json_put_number(json, "samples", baseline->tally ? baseline->tally->samples : 0);
 	close_row(json);
 }
 
@@ -140,14 +140,14 @@ void ranking_put_json(
 	const struct ranking *ranking, const struct baseline *baseline, struct buffer *json)
 {
 	open_row(json, "machine");
-	put_shares(json, "now", true, &ranking->now);
-	put_shares(json, "usual", ranking->compared, &ranking->usual);
+	ranking_json_put_shares(json, "now", true, &ranking->now);
+	ranking_json_put_shares(json, "usual", ranking->compared, &ranking->usual);
 	close_row(json);
 	for (size_t i = 0; i < ranking->cores.count; i++)
-		put_core(ranking, &ranking->cores.items[i], json);
+		ranking_json_put_core(ranking, &ranking->cores.items[i], json);
 	for (size_t i = 0; i < ranking->groups.count; i++)
-		put_group(ranking, &ranking->groups.items[i], json);
+		ranking_json_put_group(ranking, &ranking->groups.items[i], json);
 	for (size_t i = 0; i < ranking->functions.count; i++)
-		put_function(ranking, &ranking->functions.items[i], json);
-	put_baseline(baseline, json);
+		ranking_json_put_function(ranking, &ranking->functions.items[i], json);
+	ranking_json_put_baseline(baseline, json);
 }

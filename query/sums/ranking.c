@@ -81,7 +81,7 @@ static double score_of(double now, double usual)
 	return now * (1 + 2 * log((now + FLOOR_SHARE) / (usual + FLOOR_SHARE)));
 }
 
-static void judge(const struct making *making, bool compared, double now, double usual,
+static void ranking_judge(const struct making *making, bool compared, double now, double usual,
 	bool *ret_stands_out, double *ret_score)
 {
 	*ret_stands_out = compared && stands_out(making, now, usual);
@@ -108,7 +108,7 @@ static int add_cores(struct making *making)
 
 		if (!stack_class_work_ns(load) && !load->ns[STACK_CLASS_IDLE])
 			continue;
-		judge(making, ranking->cpus_compared, core.now.all, core.usual.all,
+		ranking_judge(making, ranking->cpus_compared, core.now.all, core.usual.all,
 			&core.stands_out, &core.score);
 		if (array_push(&ranking->cores, core) < 0)
 			return -ENOMEM;
@@ -153,7 +153,7 @@ static void take_group(const struct making *making, const struct tally_row *spot
 }
 
 /* Whether it is the one to be told of two of one CPU and group, of which the other is as much or more. */
-static bool is_told(
+static bool ranking_is_told(
 	const struct strings *names, const struct tally_row *spot, const struct tally_row *most)
 {
 	return spot->ns == most->ns &&
@@ -180,7 +180,7 @@ static int add_core_details(struct making *making)
 			end < count && spots[end].a == spots[i].a && spots[end].b == spots[i].b;
 			end++) {
 			ns += spots[end].ns;
-			if (is_told(&tally->names, &spots[end], most))
+			if (ranking_is_told(&tally->names, &spots[end], most))
 				most = &spots[end];
 		}
 		if (!core || core->cpu != most->a)
@@ -222,8 +222,8 @@ static int add_groups(struct making *making, const uint32_t *numbers, uint32_t *
 
 		if (group.now.all <= 0)
 			continue;
-		judge(making, ranking->compared, group.now.all, group.usual.all, &group.stands_out,
-			&group.score);
+		ranking_judge(making, ranking->compared, group.now.all, group.usual.all,
+			&group.stands_out, &group.score);
 		if (array_push(&ranking->groups, group) < 0)
 			return -ENOMEM;
 		ret_rows[i] = ranking->groups.count;
@@ -301,7 +301,7 @@ static bool *find_wrappers(const struct tally *tally)
 	return wrappers;
 }
 
-static int add_function(
+static int ranking_add_function(
 	struct making *making, uint32_t name, const struct tally_function *usual, bool wrapper)
 {
 	const struct tally_function *now = &making->tally->functions.items[name];
@@ -319,10 +319,10 @@ static int add_function(
 		function.usual_self = usual->self_ns / making->names_ns;
 		function.usual_total = usual->total_ns / making->names_ns;
 	}
-	judge(making, ranking->compared, function.self, function.usual_self, &function.stands_out,
-		&function.score);
-	judge(making, ranking->compared, function.total, function.usual_total, &total_stands_out,
-		&total_score);
+	ranking_judge(making, ranking->compared, function.self, function.usual_self,
+		&function.stands_out, &function.score);
+	ranking_judge(making, ranking->compared, function.total, function.usual_total,
+		&total_stands_out, &total_score);
 	total_score *= TOTAL_WEIGHT;
 	if (!wrapper && total_stands_out && total_score > function.score) {
 		function.stands_out = true;
@@ -331,7 +331,7 @@ static int add_function(
 	return array_push(&ranking->functions, function);
 }
 
-static int add_functions(struct making *making, const uint32_t *numbers)
+static int ranking_add_functions(struct making *making, const uint32_t *numbers)
 {
 	const struct tally *tally = making->tally;
 	_cleanup_free_ bool *wrappers = find_wrappers(tally);
@@ -342,13 +342,13 @@ static int add_functions(struct making *making, const uint32_t *numbers)
 			numbers[i] ? &making->usual->functions.items[numbers[i]] : NULL;
 
 		if (tally->functions.items[i].total_ns)
-			r = add_function(making, i, usual, wrappers[i]);
+			r = ranking_add_function(making, i, usual, wrappers[i]);
 	}
 	return r;
 }
 
 /* Rows of one score by their name or number, so that the same store always gives the same answer. */
-#define COMPARE(type, tie)                                          \
+#define ranking_COMPARE(type, tie)                                  \
 	static int compare_##type(const void *a, const void *b)     \
 	{                                                           \
 		const struct ranking_##type *left = a, *right = b;  \
@@ -364,9 +364,9 @@ static int compare_totals(const struct ranking_function *left, const struct rank
 	return strcmp(left->name, right->name);
 }
 
-COMPARE(core, left->cpu < right->cpu ? -1 : 1)
-COMPARE(group, strcmp(left->name, right->name))
-COMPARE(function, compare_totals(left, right))
+ranking_COMPARE(core, left->cpu < right->cpu ? -1 : 1)
+	ranking_COMPARE(group, strcmp(left->name, right->name))
+		ranking_COMPARE(function, compare_totals(left, right))
 
 #define sort_rows(array, type)                                                         \
 	do {                                                                           \
@@ -375,7 +375,7 @@ COMPARE(function, compare_totals(left, right))
 				compare_##type);                                       \
 	} while (0)
 
-static int make(struct making *making)
+			static int make(struct making *making)
 {
 	struct ranking *ranking = making->ranking;
 	_cleanup_free_ uint32_t *numbers = map_names(making);
@@ -389,7 +389,7 @@ static int make(struct making *making)
 	if (r == 0)
 		r = add_group_details(making, rows);
 	if (r == 0)
-		r = add_functions(making, numbers);
+		r = ranking_add_functions(making, numbers);
 	if (r < 0)
 		return r;
 	sort_rows(&ranking->cores, core);

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 
-static void put_share(struct buffer *json, const char *key, double share)
+static void spikes_json_put_share(struct buffer *json, const char *key, double share)
 {
 	json_key(json, key);
 	if (share < 0)
@@ -14,7 +14,8 @@ static void put_share(struct buffer *json, const char *key, double share)
 		json_nano(json, (uint64_t)(share * 10000 + 0.5) * (NSEC_PER_SEC / 10000));
 }
 
-static void put_thread(const struct spikes *spikes, const struct spike *spike, struct buffer *json)
+static void spikes_json_put_thread(
+	const struct spikes *spikes, const struct spike *spike, struct buffer *json)
 {
 	const struct spike_thread *thread = &spikes->threads.items[spike->thread];
 
@@ -30,11 +31,11 @@ static void put_thread(const struct spikes *spikes, const struct spike *spike, s
 	json_i64(json, thread->pid);
 	json_key(json, "tid");
 	json_i64(json, thread->tid);
-	put_share(json, "share", spike->thread_share);
+	spikes_json_put_share(json, "share", spike->thread_share);
 	json_close(json, '}');
 }
 
-static void put_function(
+static void spikes_json_put_function(
 	const struct spikes *spikes, const struct spike *spike, struct buffer *json)
 {
 	json_key(json, "function");
@@ -45,11 +46,11 @@ static void put_function(
 	json_open(json, '{');
 	json_key(json, "symbol");
 	json_string(json, strings_at(&spikes->names, spike->function));
-	put_share(json, "share", spike->function_share);
+	spikes_json_put_share(json, "share", spike->function_share);
 	json_close(json, '}');
 }
 
-static void put_stretch(
+static void spikes_json_put_stretch(
 	const struct spikes *spikes, const struct spike_stretch *stretch, struct buffer *json)
 {
 	json_key(json, "kernel_stretch");
@@ -61,7 +62,7 @@ static void put_stretch(
 	json_time(json, "from", stretch->from_ns);
 	json_key(json, "seconds");
 	json_nano(json, stretch->length_ns);
-	put_share(json, "kernel", stretch->kernel);
+	spikes_json_put_share(json, "kernel", stretch->kernel);
 	json_key(json, "function");
 	if (stretch->function)
 		json_string(json, strings_at(&spikes->names, stretch->function));
@@ -70,7 +71,7 @@ static void put_stretch(
 	json_close(json, '}');
 }
 
-static void put_count(struct buffer *json, const char *key, uint64_t count)
+static void spikes_json_put_count(struct buffer *json, const char *key, uint64_t count)
 {
 	json_key(json, key);
 	json_u64(json, count);
@@ -82,12 +83,13 @@ static void put_counts(const struct spikes *spikes, struct buffer *json)
 	json_open(json, '{');
 	json_key(json, "spikes");
 	json_open(json, '{');
-	put_count(json, "found", spikes->list.count + spikes->limited + spikes->crowded);
-	put_count(json, "shown", spikes->list.count);
-	put_count(json, "left_out_limit", spikes->limited);
-	put_count(json, "left_out_crowded", spikes->crowded);
-	put_count(json, "segments", spikes->segments);
-	put_count(json, "segments_unknown", spikes->unknown);
+	spikes_json_put_count(
+		json, "found", spikes->list.count + spikes->limited + spikes->crowded);
+	spikes_json_put_count(json, "shown", spikes->list.count);
+	spikes_json_put_count(json, "left_out_limit", spikes->limited);
+	spikes_json_put_count(json, "left_out_crowded", spikes->crowded);
+	spikes_json_put_count(json, "segments", spikes->segments);
+	spikes_json_put_count(json, "segments_unknown", spikes->unknown);
 	json_key(json, "losses_told");
 	json_bool(json, spikes->losses);
 	json_close(json, '}');
@@ -107,16 +109,16 @@ void spikes_put_json(const struct spikes *spikes, struct buffer *json)
 		json_nano(json, spike->length_ns);
 		json_key(json, "cpu");
 		json_u64(json, spike->cpu);
-		put_share(json, "busy", spike->busy);
-		put_share(json, "kernel", spike->kernel);
-		put_share(json, "irq", spike->irq);
-		put_share(json, "unseen", spike->unseen);
-		put_share(json, "gauges", spike->gauges);
-		put_share(json, "machine", spike->machine);
-		put_share(json, "crowded", spike->crowded);
-		put_thread(spikes, spike, json);
-		put_function(spikes, spike, json);
-		put_stretch(spikes, &spike->stretch, json);
+		spikes_json_put_share(json, "busy", spike->busy);
+		spikes_json_put_share(json, "kernel", spike->kernel);
+		spikes_json_put_share(json, "irq", spike->irq);
+		spikes_json_put_share(json, "unseen", spike->unseen);
+		spikes_json_put_share(json, "gauges", spike->gauges);
+		spikes_json_put_share(json, "machine", spike->machine);
+		spikes_json_put_share(json, "crowded", spike->crowded);
+		spikes_json_put_thread(spikes, spike, json);
+		spikes_json_put_function(spikes, spike, json);
+		spikes_json_put_stretch(spikes, &spike->stretch, json);
 		json_close(json, '}');
 		buffer_text(json, "\n");
 	}

@@ -104,13 +104,13 @@ void spikes_run_add(struct spikes_run *run, const struct spikes_second *second)
 }
 
 /* A second of the wall clock begins a microsecond off, as clocks are. */
-static uint64_t rounded(uint64_t ns)
+static uint64_t spikes_run_rounded(uint64_t ns)
 {
 	return (ns + NSEC_PER_MSEC / 2) / NSEC_PER_MSEC * NSEC_PER_MSEC;
 }
 
 /* Of what was added up in per cent. */
-static double share(uint64_t sum, uint64_t ns)
+static double spikes_run_share(uint64_t sum, uint64_t ns)
 {
 	return sum / 100.0 / ns;
 }
@@ -120,9 +120,9 @@ static struct spike_stretch stretch_of(const struct spikes_stretch *stretch)
 	uint64_t weight;
 
 	return (struct spike_stretch){
-		.from_ns = rounded(stretch->from_ns),
-		.length_ns = rounded(stretch->length_ns),
-		.kernel = MIN(share(stretch->kernel, stretch->length_ns), 1.0),
+		.from_ns = spikes_run_rounded(stretch->from_ns),
+		.length_ns = spikes_run_rounded(stretch->length_ns),
+		.kernel = MIN(spikes_run_share(stretch->kernel, stretch->length_ns), 1.0),
 		.function = spikes_top_best(&stretch->functions, &weight),
 	};
 }
@@ -131,18 +131,19 @@ struct spike spikes_run_end(struct spikes_run *run, uint32_t cpu)
 {
 	uint64_t ns = run->length_ns, thread, function;
 	struct spike spike = {
-		.from_ns = rounded(run->from_ns),
-		.to_ns = rounded(run->to_ns),
-		.length_ns = rounded(ns),
+		.from_ns = spikes_run_rounded(run->from_ns),
+		.to_ns = spikes_run_rounded(run->to_ns),
+		.length_ns = spikes_run_rounded(ns),
 		.cpu = cpu,
-		.busy = share(run->busy, ns),
-		.kernel = share(run->kernel, ns),
-		.irq = share(run->irq, ns),
-		.unseen = share(run->unseen, ns),
+		.busy = spikes_run_share(run->busy, ns),
+		.kernel = spikes_run_share(run->kernel, ns),
+		.irq = spikes_run_share(run->irq, ns),
+		.unseen = spikes_run_share(run->unseen, ns),
 		/* of less than half of it, they say little of all */
-		.gauges = run->gauges_known_ns > ns / 2 ? share(run->gauges, run->gauges_known_ns)
-							: -1,
-		.machine = share(run->machine, ns) / 10,
+		.gauges = run->gauges_known_ns > ns / 2
+				  ? spikes_run_share(run->gauges, run->gauges_known_ns)
+				  : -1,
+		.machine = spikes_run_share(run->machine, ns) / 10,
 		.crowded = (double)run->crowded_ns / ns,
 		.thread = spikes_top_best(&run->threads, &thread),
 		.function = spikes_top_best(&run->functions, &function),
@@ -151,7 +152,7 @@ struct spike spikes_run_end(struct spikes_run *run, uint32_t cpu)
 	end_stretch(run);
 	if (run->stretch.length_ns && 100 * (spike.kernel + spike.irq) < SPIKES_STRETCH)
 		spike.stretch = stretch_of(&run->stretch);
-	spike.thread_share = MIN(share(thread, ns), 1.0);
-	spike.function_share = MIN(share(function, ns), 1.0);
+	spike.thread_share = MIN(spikes_run_share(thread, ns), 1.0);
+	spike.function_share = MIN(spikes_run_share(function, ns), 1.0);
 	return spike;
 }

@@ -34,7 +34,7 @@ struct finding {
 	struct error *error;
 };
 
-static bool counts(const struct finding *finding, const struct busy_cell *cell)
+static bool spikes_counts(const struct finding *finding, const struct busy_cell *cell)
 {
 	return cell->busy >= finding->options->busy &&
 	       cell->kernel + cell->irq >= finding->options->kernel;
@@ -86,7 +86,7 @@ static int map_name(
 	return r;
 }
 
-static int map_thread(
+static int spikes_map_thread(
 	struct finding *finding, const struct busy *busy, uint32_t number, uint32_t *ret_thread)
 {
 	const struct busy_thread *thread = &busy->threads.items[number - 1];
@@ -120,7 +120,7 @@ static int start_maps(struct finding *finding, const struct busy *busy)
 	return 0;
 }
 
-static bool is_in_window(const struct finding *finding, uint64_t from_ns, uint64_t to_ns)
+static bool spikes_is_in_window(const struct finding *finding, uint64_t from_ns, uint64_t to_ns)
 {
 	const struct window *window = &finding->options->question.window;
 
@@ -128,7 +128,7 @@ static bool is_in_window(const struct finding *finding, uint64_t from_ns, uint64
 }
 
 /* A second of the wall clock, which is slewed by up to 500 ppm, takes a hair less than a second or more. */
-static bool lasted(uint64_t length_ns, uint64_t min_ns)
+static bool spikes_lasted(uint64_t length_ns, uint64_t min_ns)
 {
 	return length_ns && length_ns + length_ns / 1000 + NSEC_PER_MSEC >= min_ns;
 }
@@ -141,12 +141,12 @@ static int end_run(struct finding *finding, uint32_t cpu)
 	struct spike spike;
 	int r = 0;
 
-	if (lasted(run->length_ns, options->min_ns) &&
-		is_in_window(finding, run->from_ns, run->to_ns)) {
+	if (spikes_lasted(run->length_ns, options->min_ns) &&
+		spikes_is_in_window(finding, run->from_ns, run->to_ns)) {
 		spike = spikes_run_end(run, cpu);
-		if (!lasted(spike.stretch.length_ns, options->min_ns))
+		if (!spikes_lasted(spike.stretch.length_ns, options->min_ns))
 			spike.stretch = (struct spike_stretch){ 0 };
-		if (options->all || lasted(run->single_ns, options->min_ns))
+		if (options->all || spikes_lasted(run->single_ns, options->min_ns))
 			r = array_push(&finding->spikes->list, spike);
 		else
 			finding->spikes->crowded++;
@@ -162,7 +162,7 @@ static int add_second(struct finding *finding, const struct busy *busy,
 	int r = 0;
 
 	if (cell->thread)
-		r = map_thread(finding, busy, cell->thread, &second->thread);
+		r = spikes_map_thread(finding, busy, cell->thread, &second->thread);
 	if (r == 0)
 		r = map_name(finding, busy, cell->function, &second->function);
 	while (r == 0 && finding->runs.count <= cpu)
@@ -201,7 +201,7 @@ static int add_busy(
 	uint32_t boot;
 	int r = strings_add(&finding->boots, segment->boot_id, strlen(segment->boot_id), &boot);
 
-	if (is_in_window(finding, segment->begin_ns, segment->end_ns))
+	if (spikes_is_in_window(finding, segment->begin_ns, segment->end_ns))
 		finding->spikes->unknown += !busy->known;
 	if (r == 0)
 		r = count_crowds(finding, busy);
@@ -210,14 +210,14 @@ static int add_busy(
 	for (size_t i = 0; r == 0 && i < busy->cells.count; i++) {
 		const struct busy_cell *cell = &busy->cells.items[i];
 
-		if (counts(finding, cell) && cpu_filter_passes(cpus, cell->cpu))
+		if (spikes_counts(finding, cell) && cpu_filter_passes(cpus, cell->cpu))
 			r = add_cell(finding, boot, busy, cell);
 	}
 	return r;
 }
 
 /* Of a segment that does not say it itself, by its samples. */
-static int add_samples(struct finding *finding, struct store_segment *segment)
+static int spikes_add_samples(struct finding *finding, struct store_segment *segment)
 {
 	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
 	const struct question *question = &finding->options->question;
@@ -245,17 +245,18 @@ static int add_samples(struct finding *finding, struct store_segment *segment)
 	return r;
 }
 
-static int see_segment(void *context, const struct store_segment *segment, const struct busy *busy)
+static int spikes_see_segment(
+	void *context, const struct store_segment *segment, const struct busy *busy)
 {
 	struct finding *finding = context;
-	bool in_window = is_in_window(finding, segment->begin_ns, segment->end_ns);
+	bool in_window = spikes_is_in_window(finding, segment->begin_ns, segment->end_ns);
 	struct store_segment ours = *segment;
 	int r = 0;
 
 	if (busy) {
 		r = add_busy(finding, segment, busy);
 	} else if (in_window && !*segment->damage && (segment->samples || segment->unsealed)) {
-		r = add_samples(finding, &ours);
+		r = spikes_add_samples(finding, &ours);
 		finding->spikes->read += !segment->unsealed;
 		if (!segment->unsealed && finding->options->progress)
 			finding->options->progress(finding->options->progress_context,
@@ -276,13 +277,13 @@ static int compare_spikes(const void *a, const void *b)
 	return (left->cpu > right->cpu) - (left->cpu < right->cpu);
 }
 
-static void sort(struct spikes *spikes, int (*compare)(const void *, const void *))
+static void spikes_sort(struct spikes *spikes, int (*compare)(const void *, const void *))
 {
 	if (spikes->list.count)
 		qsort(spikes->list.items, spikes->list.count, sizeof(*spikes->list.items), compare);
 }
 
-static int find(struct finding *finding)
+static int spikes_find_here2(struct finding *finding)
 {
 	struct spikes *spikes = finding->spikes;
 	const struct recorded_losses losses = {
@@ -295,10 +296,10 @@ static int find(struct finding *finding)
 	if (r == 0)
 		r = store_reader_busy(finding->reader, from_ns - MIN(from_ns, AROUND_NS),
 			to_ns ? to_ns + MIN(AROUND_NS, UINT64_MAX - to_ns) : UINT64_MAX,
-			see_segment, finding, finding->error);
+			spikes_see_segment, finding, finding->error);
 	for (uint32_t i = 0; r == 0 && i < finding->runs.count; i++)
 		r = end_run(finding, i);
-	sort(spikes, compare_spikes);
+	spikes_sort(spikes, compare_spikes);
 	if (r == 0 && !to_ns)
 		spikes->window = recorded_window(&spikes->found);
 	spikes->losses = finding->options->losses || spikes->found.list.count <= SEGMENTS_SEEN;
@@ -316,7 +317,7 @@ int spikes_find(struct store_reader *reader, const struct spikes_options *option
 	int r;
 
 	*ret_spikes = (struct spikes){ .window = options->question.window };
-	r = find(&finding);
+	r = spikes_find_here2(&finding);
 	array_done(&finding.runs);
 	array_done(&finding.crowds);
 	array_done(&finding.names);
@@ -357,10 +358,10 @@ void spikes_limit(struct spikes *spikes, size_t limit)
 {
 	if (spikes->list.count <= limit)
 		return;
-	sort(spikes, compare_weights);
+	spikes_sort(spikes, compare_weights);
 	spikes->limited += spikes->list.count - limit;
 	spikes->list.count = limit;
-	sort(spikes, compare_spikes);
+	spikes_sort(spikes, compare_spikes);
 }
 
 /* Do spikes of the list, which is in the order of time, begin in the segment? */

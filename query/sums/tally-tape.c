@@ -70,7 +70,7 @@ void tally_scratch_free(struct tally_scratch *scratch)
 			: (memset((array)->items, 0, (wanted) * sizeof(*(array)->items)), \
 				  (array)->count = (wanted), 0))
 
-static uint32_t function_of(const struct adding *adding, uint32_t frame)
+static uint32_t tally_tape_function_of(const struct adding *adding, uint32_t frame)
 {
 	const struct tape_frame *row = &adding->tape->frames.items[frame];
 
@@ -132,7 +132,7 @@ static int map_group(const struct adding *adding, uint32_t comm, uint32_t *ret_n
 	return r;
 }
 
-static int begin_tape(struct adding *adding)
+static int tally_tape_begin_tape(struct adding *adding)
 {
 	const struct tape *tape = adding->tape;
 	struct tally_scratch *scratch = adding->tally->scratch;
@@ -156,19 +156,19 @@ static int begin_tape(struct adding *adding)
 		const struct tape_stack *stack = &tape->stacks.items[i];
 
 		scratch->sets.items[i] = scratch->sets.items[stack->parent] |
-					 1ull << function_of(adding, stack->frame) % 64;
+					 1ull << tally_tape_function_of(adding, stack->frame) % 64;
 	}
 	return 0;
 }
 
-static bool is_within(const struct adding *adding, uint32_t stack, uint32_t function)
+static bool tally_tape_is_within(const struct adding *adding, uint32_t stack, uint32_t function)
 {
 	const struct tape_stack *stacks = adding->tape->stacks.items;
 
 	if (!(adding->scratch->sets.items[stack] & 1ull << function % 64))
 		return false;
 	for (; stack; stack = stacks[stack].parent)
-		if (function_of(adding, stacks[stack].frame) == function)
+		if (tally_tape_function_of(adding, stacks[stack].frame) == function)
 			return true;
 	return false;
 }
@@ -178,8 +178,8 @@ static int add_call(
 {
 	struct tally_row row = { .ns = ns };
 
-	if (map_function(adding, function_of(adding, caller_frame), &row.a) < 0 ||
-		map_function(adding, function_of(adding, callee_frame), &row.b) < 0)
+	if (map_function(adding, tally_tape_function_of(adding, caller_frame), &row.a) < 0 ||
+		map_function(adding, tally_tape_function_of(adding, callee_frame), &row.b) < 0)
 		return -ENOMEM;
 	return row.a == row.b ? 0 : tally_rows_add(&adding->tally->calls, &row, NULL);
 }
@@ -187,7 +187,7 @@ static int add_call(
 static int add_names(struct adding *adding, const struct item *item)
 {
 	struct tally *tally = adding->tally;
-	uint32_t function = function_of(adding, item->frame), group;
+	uint32_t function = tally_tape_function_of(adding, item->frame), group;
 	struct own_time *time = &adding->scratch->times.items[function];
 
 	tally->all.ns[item->kind] += item->ns;
@@ -200,7 +200,7 @@ static int add_names(struct adding *adding, const struct item *item)
 		return 0;
 	time->self_ns += item->ns;
 	time->kernel |= stack_class_is_kernel(adding->tape, item->frame);
-	if (!is_within(adding, item->stack, function))
+	if (!tally_tape_is_within(adding, item->stack, function))
 		time->total_ns += item->ns;
 	adding->scratch->subtrees.items[item->stack] += item->ns;
 	return 0;
@@ -214,14 +214,14 @@ static int hand_up(struct adding *adding)
 
 	for (size_t i = adding->tape->stacks.count; i-- > 1;) {
 		uint32_t frame = stacks[i].frame, parent = stacks[i].parent;
-		uint32_t function = function_of(adding, frame);
+		uint32_t function = tally_tape_function_of(adding, frame);
 		struct own_time *time = &adding->scratch->times.items[function];
 
 		if (!subtrees[i])
 			continue;
 		subtrees[parent] += subtrees[i];
 		time->kernel |= stack_class_is_kernel(adding->tape, frame);
-		if (!is_within(adding, parent, function))
+		if (!tally_tape_is_within(adding, parent, function))
 			time->total_ns += subtrees[i];
 		if (adding->parts & TALLY_DETAILS && parent &&
 			add_call(adding, stacks[parent].frame, frame, subtrees[i]) < 0)
@@ -230,7 +230,7 @@ static int hand_up(struct adding *adding)
 	return 0;
 }
 
-static int end_tape(struct adding *adding)
+static int tally_tape_end_tape(struct adding *adding)
 {
 	int r = hand_up(adding);
 
@@ -252,7 +252,7 @@ static int end_tape(struct adding *adding)
 	return r;
 }
 
-static int map_thread(const struct adding *adding, uint32_t id, uint32_t *ret_thread)
+static int tally_tape_map_thread(const struct adding *adding, uint32_t id, uint32_t *ret_thread)
 {
 	const struct tape_thread *thread = &adding->tape->threads.items[id];
 	struct tally_row row = { .a = thread->pid, .b = thread->tid };
@@ -287,7 +287,7 @@ static int add_details(
 
 	tally->threads.list.items[thread].ns += item->ns;
 	if (r == 0 && !item->frameless)
-		r = map_function(adding, function_of(adding, item->frame), &spot.c);
+		r = map_function(adding, tally_tape_function_of(adding, item->frame), &spot.c);
 	if (r == 0)
 		r = tally_rows_add(&tally->places, &place, NULL);
 	if (r == 0)
@@ -297,7 +297,8 @@ static int add_details(
 	return r;
 }
 
-static int add_sample(struct adding *adding, size_t number, const uint8_t *kinds, uint64_t ns)
+static int tally_tape_add_sample(
+	struct adding *adding, size_t number, const uint8_t *kinds, uint64_t ns)
 {
 	const struct tape_sample *sample = &adding->tape->samples.items[number];
 	const struct tape_thread *thread = &adding->tape->threads.items[sample->thread];
@@ -325,7 +326,7 @@ static int add_sample(struct adding *adding, size_t number, const uint8_t *kinds
 		r = add_names(adding, &item);
 	if (r < 0 || !(adding->parts & TALLY_DETAILS) || item.kind == STACK_CLASS_IDLE)
 		return r;
-	r = map_thread(adding, sample->thread, &own);
+	r = tally_tape_map_thread(adding, sample->thread, &own);
 	if (r < 0 || !detailed)
 		return r;
 	item.ns *= adding->every;
@@ -340,14 +341,15 @@ int tally_add_samples(struct tally *tally, const struct tape *tape, const uint8_
 		.tape = tape,
 		.parts = parts,
 		.every = 1 + tape->samples.count / DETAILED_SAMPLES };
-	int r = begin_tape(&adding);
+	int r = tally_tape_begin_tape(&adding);
 
 	if (r == 0)
 		r = weights_make(&weights, tape, sample_ns);
 	for (size_t i = 0; r == 0 && i < tape->samples.count; i++)
-		r = add_sample(&adding, i, kinds, weights_of(&weights, &tape->samples.items[i]));
+		r = tally_tape_add_sample(
+			&adding, i, kinds, weights_of(&weights, &tape->samples.items[i]));
 	if (r == 0 && parts & TALLY_NAMES)
-		r = end_tape(&adding);
+		r = tally_tape_end_tape(&adding);
 	if (tape->samples.count)
 		tally->sample_ns = MAX(tally->sample_ns, sample_ns);
 	tally->host_cpus = MAX(tally->host_cpus, stack_class_host_cpus(tape));
@@ -360,7 +362,7 @@ int tally_add_sums(struct tally *tally, const struct tape *tape, uint64_t sample
 	const struct filter *filter)
 {
 	struct adding adding = { .tally = tally, .tape = tape, .parts = TALLY_NAMES, .every = 1 };
-	int r = begin_tape(&adding);
+	int r = tally_tape_begin_tape(&adding);
 
 	for (size_t i = 0; r == 0 && i < tape->sums.count; i++) {
 		const struct tape_sum *sum = &tape->sums.items[i];
@@ -379,5 +381,5 @@ int tally_add_sums(struct tally *tally, const struct tape *tape, uint64_t sample
 		tally->samples += sum->count;
 		r = add_names(&adding, &item);
 	}
-	return r < 0 ? r : end_tape(&adding);
+	return r < 0 ? r : tally_tape_end_tape(&adding);
 }

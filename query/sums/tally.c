@@ -17,7 +17,7 @@ int tally_new(struct tally **ret_tally)
 	return 0;
 }
 
-static int extend(void *items, size_t *count, size_t *capacity, size_t number, size_t size)
+static int tally_extend(void *items, size_t *count, size_t *capacity, size_t number, size_t size)
 {
 	if (number < *count)
 		return 0;
@@ -29,8 +29,8 @@ static int extend(void *items, size_t *count, size_t *capacity, size_t number, s
 }
 
 /* Zeroed rows behind those that are there, so that there is one of that number. */
-#define array_extend(array, number)                                            \
-	extend(&(array)->items, &(array)->count, &(array)->capacity, (number), \
+#define array_extend(array, number)                                                  \
+	tally_extend(&(array)->items, &(array)->count, &(array)->capacity, (number), \
 		sizeof(*(array)->items))
 
 static struct hash96_key row_key(const struct tally_row *row)
@@ -99,7 +99,7 @@ int tally_cpu(struct tally *tally, uint32_t cpu)
 	return array_extend(&tally->cpus, (size_t)cpu);
 }
 
-static int merge_names(struct tally *tally, const struct tally *other, uint32_t *names)
+static int tally_merge_names(struct tally *tally, const struct tally *other, uint32_t *names)
 {
 	for (uint32_t i = 1; i < strings_count(&other->names); i++) {
 		const char *name = strings_at(&other->names, i);
@@ -154,7 +154,7 @@ int tally_merge(struct tally *tally, const struct tally *other)
 	size_t thread_count = other->threads.list.count;
 	_cleanup_free_ uint32_t *names = calloc(name_count, sizeof(*names));
 	_cleanup_free_ uint32_t *threads = calloc(MAX(thread_count, (size_t)1), sizeof(*threads));
-	int r = names && threads ? merge_names(tally, other, names) : -ENOMEM;
+	int r = names && threads ? tally_merge_names(tally, other, names) : -ENOMEM;
 
 	if (r == 0)
 		r = merge_threads(tally, other, names, threads);

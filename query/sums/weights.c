@@ -17,7 +17,7 @@ static int compare_stretches(const void *a, const void *b)
 }
 
 /* The sample that was one too many still comes, so there is one at the least. */
-static int add_stretch(struct weights *weights, const struct tape_loss *missing)
+static int weights_add_stretch(struct weights *weights, const struct tape_loss *missing)
 {
 	uint64_t slots = (missing->to_ns - missing->from_ns) / weights->sample_ns;
 	uint64_t came = slots - MIN(slots, missing->count) + 1;
@@ -35,7 +35,7 @@ int weights_make(struct weights *weights, const struct tape *tape, uint64_t samp
 	weights->sample_ns = sample_ns;
 	for (size_t i = 0; r == 0 && sample_ns && i < tape->losses.count; i++)
 		if (tape_is_throttled(tape, i))
-			r = add_stretch(weights, &tape->losses.items[i]);
+			r = weights_add_stretch(weights, &tape->losses.items[i]);
 	if (weights->throttled.count)
 		qsort(weights->throttled.items, weights->throttled.count,
 			sizeof(*weights->throttled.items), compare_stretches);

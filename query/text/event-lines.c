@@ -18,19 +18,19 @@ static const char *key_at(const struct event_cursor_row *row, uint32_t i)
 	return tape_string(row->tape, field_at(row, i)->key);
 }
 
-static const char *value_at(const struct event_cursor_row *row, uint32_t i)
+static const char *event_lines_value_at(const struct event_cursor_row *row, uint32_t i)
 {
 	return tape_string(row->tape, field_at(row, i)->value);
 }
 
-static uint64_t number_of(const struct event_cursor_row *row, const char *key)
+static uint64_t event_lines_number_of(const struct event_cursor_row *row, const char *key)
 {
 	const char *value = tape_event_field(row->tape, row->event, key);
 
 	return value ? strtoull(value, NULL, 10) : 0;
 }
 
-static bool is_own(const char *key)
+static bool event_lines_is_own(const char *key)
 {
 	return strcmp(key, TAPE_EVENT_COUNT) == 0 || strcmp(key, TAPE_EVENT_SINCE) == 0;
 }
@@ -47,7 +47,7 @@ static const struct tape_thread *thread_of(const struct event_cursor_row *row)
 	return thread->pid || thread->tid || thread->comm ? thread : NULL;
 }
 
-static void put_known(struct buffer *text, const char *key, const char *value)
+static void event_lines_put_known(struct buffer *text, const char *key, const char *value)
 {
 	json_key(text, key);
 	if (*value)
@@ -56,7 +56,7 @@ static void put_known(struct buffer *text, const char *key, const char *value)
 		json_null(text);
 }
 
-static void put_thread(const struct event_cursor_row *row, struct buffer *text)
+static void event_lines_put_thread(const struct event_cursor_row *row, struct buffer *text)
 {
 	const struct tape_thread *thread = thread_of(row);
 	char number[FILTER_COMM_SIZE];
@@ -71,16 +71,16 @@ static void put_thread(const struct event_cursor_row *row, struct buffer *text)
 	json_i64(text, thread->tid);
 	json_key(text, "comm");
 	json_string(text, filter_shown_comm(row->tape, thread, number));
-	put_known(text, "cgroup", tape_string(row->tape, thread->cgroup));
+	event_lines_put_known(text, "cgroup", tape_string(row->tape, thread->cgroup));
 }
 
-static void put_count(const struct event_cursor_row *row, struct buffer *text)
+static void event_lines_put_count(const struct event_cursor_row *row, struct buffer *text)
 {
 	char since[TIME_TEXT_SIZE];
-	uint64_t since_ns = number_of(row, TAPE_EVENT_SINCE);
+	uint64_t since_ns = event_lines_number_of(row, TAPE_EVENT_SINCE);
 
 	json_key(text, "count");
-	json_u64(text, number_of(row, TAPE_EVENT_COUNT));
+	json_u64(text, event_lines_number_of(row, TAPE_EVENT_COUNT));
 	json_key(text, "since");
 	json_string(text,
 		time_format(row->realtime_ns - MIN(since_ns, row->realtime_ns), true, 6, since));
@@ -89,9 +89,9 @@ static void put_count(const struct event_cursor_row *row, struct buffer *text)
 	json_key(text, "of");
 	json_open(text, '{');
 	for (uint32_t i = 0; i < row->event->fields.count; i++)
-		if (!is_own(key_at(row, i))) {
+		if (!event_lines_is_own(key_at(row, i))) {
 			json_key(text, counted_key(row, i));
-			json_u64(text, strtoull(value_at(row, i), NULL, 10));
+			json_u64(text, strtoull(event_lines_value_at(row, i), NULL, 10));
 		}
 	json_close(text, '}');
 }
@@ -105,15 +105,15 @@ void event_cursor_put_json(const struct event_cursor_row *row, struct buffer *te
 	json_string(text, time_format(row->realtime_ns, true, 6, time));
 	json_key(text, "event");
 	json_string(text, tape_string(row->tape, row->event->name));
-	put_thread(row, text);
+	event_lines_put_thread(row, text);
 	if (event_cursor_is_count(row->tape, row->event)) {
-		put_count(row, text);
+		event_lines_put_count(row, text);
 	} else {
 		json_key(text, "fields");
 		json_open(text, '{');
 		for (uint32_t i = 0; i < row->event->fields.count; i++) {
 			json_key(text, key_at(row, i));
-			json_string(text, value_at(row, i));
+			json_string(text, event_lines_value_at(row, i));
 		}
 		json_close(text, '}');
 	}
@@ -122,7 +122,7 @@ void event_cursor_put_json(const struct event_cursor_row *row, struct buffer *te
 }
 
 /* Whatever a word of a line would be mistaken in is quoted, as JSON has it. */
-static void put_word(struct buffer *text, const char *word)
+static void event_lines_put_word(struct buffer *text, const char *word)
 {
 	_cleanup_(buffer_done) struct buffer quoted = { 0 };
 	bool plain = *word;
@@ -137,7 +137,7 @@ static void put_word(struct buffer *text, const char *word)
 	buffer_bytes(text, quoted.data, quoted.size);
 }
 
-static void put_counted(const struct event_cursor_row *row, struct buffer *text)
+static void event_lines_put_counted(const struct event_cursor_row *row, struct buffer *text)
 {
 	char length[32];
 	const char *before = ": ";
@@ -145,14 +145,16 @@ static void put_counted(const struct event_cursor_row *row, struct buffer *text)
 	bool passed_over = event_cursor_is_passed_over(row->tape, row->event);
 
 	buffer_printf(text, "  %llu%s in %s%s",
-		(unsigned long long)number_of(row, TAPE_EVENT_COUNT), passed_over ? " more" : "",
-		duration_format(number_of(row, TAPE_EVENT_SINCE), length, sizeof(length)),
+		(unsigned long long)event_lines_number_of(row, TAPE_EVENT_COUNT),
+		passed_over ? " more" : "",
+		duration_format(
+			event_lines_number_of(row, TAPE_EVENT_SINCE), length, sizeof(length)),
 		passed_over ? ", too many to keep" : "");
 	for (uint32_t i = 0; i < row->event->fields.count; i++) {
-		if (is_own(key_at(row, i)))
+		if (event_lines_is_own(key_at(row, i)))
 			continue;
-		buffer_printf(text, "%s%s ", before, value_at(row, i));
-		put_word(text,
+		buffer_printf(text, "%s%s ", before, event_lines_value_at(row, i));
+		event_lines_put_word(text,
 			strcmp(key_at(row, i), TAPE_EVENT_OTHERS) == 0 ? "others" : key_at(row, i));
 		before = ", ";
 	}
@@ -165,21 +167,21 @@ void event_cursor_put_line(const struct event_cursor_row *row, bool utc, struct 
 
 	buffer_printf(text, "%s  ", time_format(row->realtime_ns, utc, 6, time));
 	if (thread) {
-		put_word(text, filter_shown_comm(row->tape, thread, number));
+		event_lines_put_word(text, filter_shown_comm(row->tape, thread, number));
 		buffer_printf(text, " %d  CPU %u  ", thread->pid, row->event->cpu);
 	} else {
 		buffer_text(text, "-  ");
 	}
-	put_word(text, tape_string(row->tape, row->event->name));
+	event_lines_put_word(text, tape_string(row->tape, row->event->name));
 	if (event_cursor_is_count(row->tape, row->event))
-		put_counted(row, text);
+		event_lines_put_counted(row, text);
 	for (uint32_t i = 0;
 		!event_cursor_is_count(row->tape, row->event) && i < row->event->fields.count;
 		i++) {
 		buffer_text(text, i ? " " : "  ");
-		put_word(text, key_at(row, i));
+		event_lines_put_word(text, key_at(row, i));
 		buffer_u8(text, '=');
-		put_word(text, value_at(row, i));
+		event_lines_put_word(text, event_lines_value_at(row, i));
 	}
 	buffer_u8(text, '\n');
 }
@@ -223,7 +225,7 @@ void event_cursor_describe_over(
 	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE];
 
 	buffer_printf(text, "%llu of ", (unsigned long long)over->count);
-	put_word(text, strings_at(&told->over_names, number));
+	event_lines_put_word(text, strings_at(&told->over_names, number));
 	buffer_printf(text, ", %s to %s", time_format(over->from_ns, utc, 3, from),
 		time_format(over->to_ns, utc, 3, to));
 }

@@ -33,7 +33,7 @@ static void forget_tape(struct writing *writing)
 	writing->tape = NULL;
 }
 
-static void writing_done(struct writing *writing)
+static void json_samples_writing_done(struct writing *writing)
 {
 	forget_tape(writing);
 	buffer_done(&writing->texts);
@@ -54,7 +54,7 @@ static int use_tape(struct writing *writing, const struct cursor_row *row)
 	return 0;
 }
 
-static void put_known(struct buffer *text, const char *key, const char *value)
+static void json_samples_put_known(struct buffer *text, const char *key, const char *value)
 {
 	json_key(text, key);
 	if (*value)
@@ -63,17 +63,17 @@ static void put_known(struct buffer *text, const char *key, const char *value)
 		json_null(text);
 }
 
-static void make_frame(const struct tape *tape, uint32_t id, struct buffer *text)
+static void json_samples_make_frame(const struct tape *tape, uint32_t id, struct buffer *text)
 {
 	const struct tape_frame *frame = &tape->frames.items[id];
 	const struct tape_module *module = &tape->modules.items[frame->module];
 	char address[24];
 
 	json_open(text, '{');
-	put_known(text, "symbol", tape_string(tape, frame->symbol));
-	put_known(text, "module", tape_string(tape, module->path));
+	json_samples_put_known(text, "symbol", tape_string(tape, frame->symbol));
+	json_samples_put_known(text, "module", tape_string(tape, module->path));
 	snprintf(address, sizeof(address), "0x%llx", (unsigned long long)frame->address);
-	put_known(text, "address", frame->module ? address : "");
+	json_samples_put_known(text, "address", frame->module ? address : "");
 	json_key(text, "offset");
 	if (frame->symbol)
 		json_u64(text, frame->offset);
@@ -83,7 +83,7 @@ static void make_frame(const struct tape *tape, uint32_t id, struct buffer *text
 }
 
 /* The members of a line that follow from its thread. */
-static void make_thread(const struct tape *tape, uint32_t id, struct buffer *text)
+static void json_samples_make_thread(const struct tape *tape, uint32_t id, struct buffer *text)
 {
 	const struct tape_thread *thread = &tape->threads.items[id];
 	char number[FILTER_COMM_SIZE];
@@ -95,12 +95,13 @@ static void make_thread(const struct tape *tape, uint32_t id, struct buffer *tex
 	json_i64(text, thread->tid);
 	json_key(text, "comm");
 	json_string(text, filter_shown_comm(tape, thread, number));
-	put_known(text, "cgroup", tape_string(tape, thread->cgroup));
+	json_samples_put_known(text, "cgroup", tape_string(tape, thread->cgroup));
 }
 
 /* With what the piece begins is left out: a bracket that stands for what comes before it in a line. */
-static void put_piece(struct writing *writing, struct piece *piece, uint32_t id, size_t skipped,
-	void (*make)(const struct tape *tape, uint32_t id, struct buffer *text), struct buffer *to)
+static void json_samples_put_piece(struct writing *writing, struct piece *piece, uint32_t id,
+	size_t skipped, void (*make)(const struct tape *tape, uint32_t id, struct buffer *text),
+	struct buffer *to)
 {
 	if (!piece->size) {
 		buffer_u8(&writing->texts, '\n');
@@ -113,7 +114,7 @@ static void put_piece(struct writing *writing, struct piece *piece, uint32_t id,
 			to, writing->texts.data + piece->start + skipped, piece->size - skipped);
 }
 
-static void put_time(struct writing *writing, uint64_t realtime_ns, struct buffer *to)
+static void json_samples_put_time(struct writing *writing, uint64_t realtime_ns, struct buffer *to)
 {
 	uint64_t us = realtime_ns % NSEC_PER_SEC / NSEC_PER_USEC;
 	char digits[6];
@@ -132,11 +133,13 @@ static void put_time(struct writing *writing, uint64_t realtime_ns, struct buffe
 	buffer_text(to, "Z\"");
 }
 
-static void put_frame(struct writing *writing, uint32_t frame, bool first, struct buffer *to)
+static void json_samples_put_frame(
+	struct writing *writing, uint32_t frame, bool first, struct buffer *to)
 {
 	if (!first)
 		buffer_u8(to, ',');
-	put_piece(writing, &writing->frames[frame], frame, 0, make_frame, to);
+	json_samples_put_piece(
+		writing, &writing->frames[frame], frame, 0, json_samples_make_frame, to);
 }
 
 static void put_frames(struct writing *writing, const struct tape_sample *sample, struct buffer *to)
@@ -145,11 +148,11 @@ static void put_frames(struct writing *writing, const struct tape_sample *sample
 	bool first = true;
 
 	if (!tape_is_no_stack(writing->tape, sample->frame)) {
-		put_frame(writing, sample->frame, first, to);
+		json_samples_put_frame(writing, sample->frame, first, to);
 		first = false;
 	}
 	for (uint32_t stack = sample->stack; stack; stack = stacks[stack].parent) {
-		put_frame(writing, stacks[stack].frame, first, to);
+		json_samples_put_frame(writing, stacks[stack].frame, first, to);
 		first = false;
 	}
 }
@@ -161,11 +164,12 @@ static int put_sample(struct writing *writing, const struct cursor_row *row, str
 
 	if (r < 0)
 		return r;
-	put_time(writing, row->realtime_ns, to);
+	json_samples_put_time(writing, row->realtime_ns, to);
 	json_key(to, "cpu");
 	json_u64(to, sample->cpu);
 	buffer_u8(to, ',');
-	put_piece(writing, &writing->threads[sample->thread], sample->thread, 1, make_thread, to);
+	json_samples_put_piece(writing, &writing->threads[sample->thread], sample->thread, 1,
+		json_samples_make_thread, to);
 	json_key(to, "period");
 	json_u64(to, sample->period);
 	buffer_text(to, ",\"frames\":[");
@@ -177,7 +181,7 @@ static int put_sample(struct writing *writing, const struct cursor_row *row, str
 int json_samples_write(struct cursor *cursor, const struct window *window, struct output *output,
 	uint64_t *ret_samples, struct error *error)
 {
-	_cleanup_(writing_done) struct writing writing = { 0 };
+	_cleanup_(json_samples_writing_done) struct writing writing = { 0 };
 	struct cursor_row row;
 	uint64_t samples = 0;
 	int r = 0;

@@ -25,7 +25,7 @@ static const char *output_name(const struct output *output)
 }
 
 /* NAME beside PATH, or NAME itself when it is absolute; the caller frees it. NULL when memory is out. */
-static char *beside(const char *path, const char *name)
+static char *output_beside(const char *path, const char *name)
 {
 	const char *slash = strrchr(path, '/');
 	char *text = NULL;
@@ -47,7 +47,7 @@ static int open_temporary(struct output *output, mode_t mode)
 		char hidden[256];
 
 		snprintf(hidden, sizeof(hidden), ".%.200s.%d-%d", name, getpid(), i);
-		output->temporary = beside(output->path, hidden);
+		output->temporary = output_beside(output->path, hidden);
 		if (!output->temporary)
 			return -ENOMEM;
 		output->fd = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
@@ -71,7 +71,7 @@ static int follow_links(struct output *output)
 		if (size < 0) /* no link, or there is nothing */
 			return errno == EINVAL || errno == ENOENT ? 0 : -errno;
 		target[size] = 0;
-		next = beside(output->path, target);
+		next = output_beside(output->path, target);
 		if (!next)
 			return -ENOMEM;
 		free(output->path);
@@ -91,7 +91,7 @@ static int replace_file(struct output *output, mode_t mode)
 }
 
 /* What is there and no plain file (/dev/full, a pipe) is written to: a rename would put a file in its place. */
-static int open_path(struct output *output)
+static int output_open_path(struct output *output)
 {
 	struct stat about;
 	bool there = stat(output->path, &about) == 0;
@@ -112,7 +112,7 @@ static int open_path(struct output *output)
 	return there ? replace_file(output, about.st_mode) : open_temporary(output, 0666);
 }
 
-static bool ends_with(const char *path, const char *end)
+static bool output_ends_with(const char *path, const char *end)
 {
 	size_t size = strlen(path), end_size = strlen(end);
 
@@ -128,8 +128,8 @@ int output_open(struct output *output, const char *path, struct error *error)
 		return 0;
 	output->fd = -1;
 	output->path = strdup(path);
-	r = output->path ? open_path(output) : -ENOMEM;
-	if (r == 0 && (ends_with(path, ".gz") || ends_with(path, ".svgz")))
+	r = output->path ? output_open_path(output) : -ENOMEM;
+	if (r == 0 && (output_ends_with(path, ".gz") || output_ends_with(path, ".svgz")))
 		r = gzip_writer_new(output->fd, &output->gz);
 	if (r < 0) {
 		error_set(error, r, "cannot write %s: %s", path, strerror(-r));
@@ -156,7 +156,7 @@ void output_expect(struct output *output, uint64_t bytes)
 }
 
 /* Gives back what was expected and did not come, unless others have written behind it meanwhile. */
-static void give_back(const struct output *output)
+static void output_give_back(const struct output *output)
 {
 	off_t end = output->expected_end ? lseek(output->fd, 0, SEEK_CUR) : -1;
 	struct stat about;
@@ -185,7 +185,7 @@ void output_flush(struct output *output)
 }
 
 /* The last write error of some file systems comes with close(). Standard output stays open: it is not ours. */
-static int close_file(struct output *output)
+static int output_close_file(struct output *output)
 {
 	if (!output->path)
 		return 0;
@@ -198,8 +198,8 @@ int output_commit(struct output *output, struct error *error)
 
 	write_text(output, true);
 	r = output->failed;
-	give_back(output);
-	closed = close_file(output);
+	output_give_back(output);
+	closed = output_close_file(output);
 	if (r == 0)
 		r = closed;
 	if (r == 0 && output->temporary) {

@@ -36,7 +36,7 @@ struct making {
 	_Atomic bool stopped;
 };
 
-static void wait_for(sem_t *semaphore)
+static void parallel_text_wait_for(sem_t *semaphore)
 {
 	while (sem_wait(semaphore) < 0)
 		;
@@ -50,7 +50,7 @@ static void *make_pieces(void *context)
 		struct slot *slot;
 		size_t piece;
 
-		wait_for(&making->free);
+		parallel_text_wait_for(&making->free);
 		piece = making->next++;
 		if (making->stopped || piece >= making->pieces->count)
 			break;
@@ -62,7 +62,7 @@ static void *make_pieces(void *context)
 }
 
 /* Without copying it, where nothing is before it. */
-static int put_piece(struct buffer *text, struct output *output)
+static int parallel_text_put_piece(struct buffer *text, struct output *output)
 {
 	struct buffer empty = output->text;
 
@@ -87,8 +87,8 @@ static int write_slots(struct making *making, struct output *output)
 		piece++) {
 		struct slot *slot = &making->slots[piece % making->slot_count];
 
-		wait_for(&slot->made);
-		r = put_piece(&slot->text, output);
+		parallel_text_wait_for(&slot->made);
+		r = parallel_text_put_piece(&slot->text, output);
 		sem_post(&making->free);
 	}
 	return r;

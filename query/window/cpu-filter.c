@@ -11,7 +11,7 @@
 #define CPU_MAX (TAPE_CPUS_MAX - 1)
 
 /* One number at *at, which moves behind it; -1 when there is none or it is too large. */
-static long take_cpu(const char **at)
+static long cpu_filter_take_cpu(const char **at)
 {
 	long cpu = 0;
 
@@ -39,12 +39,12 @@ static int want_range(struct cpu_set_filter *filter, long first, long last)
 static int parse_ranges(const char *at, struct cpu_set_filter *filter)
 {
 	for (;;) {
-		long first = take_cpu(&at), last = first;
+		long first = cpu_filter_take_cpu(&at), last = first;
 		int r;
 
 		if (*at == '-') {
 			at++;
-			last = take_cpu(&at);
+			last = cpu_filter_take_cpu(&at);
 		}
 		if (first < 0 || last < first)
 			return -EINVAL;

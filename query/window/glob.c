@@ -19,7 +19,7 @@ struct place {
 	struct error *error;
 };
 
-static int refuse(const struct place *place, const char *why)
+static int glob_refuse(const struct place *place, const char *why)
 {
 	return error_set(place->error, -EINVAL, "\"%.60s\" is no pattern: %s", place->pattern, why);
 }
@@ -43,7 +43,7 @@ static int take_class(struct place *place, size_t size)
 	if (*place->at == ':') {
 		memcpy(name, place->at + 1, size - 3 < sizeof(name) ? size - 3 : 0);
 		if (!wctype(name))
-			return refuse(place,
+			return glob_refuse(place,
 				"it has a class between [: and :] that is none; use [:alpha:], "
 				"[:digit:]");
 	}
@@ -75,12 +75,13 @@ static int take_member(struct place *place)
 	place->at++;
 	if (*place->at == '[' && class_size(place->at + 1))
 		return 0;
-	return take_sign(place) < first ? refuse(place, "a range in it runs backwards, as in [z-a]")
-					: 0;
+	return take_sign(place) < first
+		       ? glob_refuse(place, "a range in it runs backwards, as in [z-a]")
+		       : 0;
 }
 
 /* What stands behind a [, up to its ]; a ] in the first place is one of the signs. */
-static int take_bracket(struct place *place)
+static int glob_take_bracket(struct place *place)
 {
 	bool first = true;
 	int r = 0;
@@ -92,7 +93,7 @@ static int take_bracket(struct place *place)
 	if (r < 0)
 		return r;
 	if (!*place->at)
-		return refuse(place, "it has a [ without its ]; \\[ stands for a [ itself");
+		return glob_refuse(place, "it has a [ without its ]; \\[ stands for a [ itself");
 	place->at++;
 	return 0;
 }
@@ -106,9 +107,10 @@ int glob_check(const char *pattern, struct error *error)
 		char sign = *place.at++;
 
 		if (sign == '[')
-			r = take_bracket(&place);
+			r = glob_take_bracket(&place);
 		else if (sign == '\\' && !*place.at)
-			r = refuse(&place, "nothing is behind its \\; \\\\ stands for a \\ itself");
+			r = glob_refuse(
+				&place, "nothing is behind its \\; \\\\ stands for a \\ itself");
 		else if (sign == '\\')
 			place.at++;
 	}

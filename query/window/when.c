@@ -34,7 +34,7 @@ struct civil {
 	uint32_t fraction_ns;
 };
 
-static bool take(struct moment *moment, const char *literal)
+static bool when_take(struct moment *moment, const char *literal)
 {
 	size_t size = strlen(literal);
 
@@ -44,13 +44,13 @@ static bool take(struct moment *moment, const char *literal)
 	return true;
 }
 
-static void take_blanks(struct moment *moment)
+static void when_take_blanks(struct moment *moment)
 {
 	moment->at += strspn(moment->at, " \t");
 }
 
 /* Exactly so many digits, no more behind them. */
-static bool take_digits(struct moment *moment, int count, int *ret_value)
+static bool when_take_digits(struct moment *moment, int count, int *ret_value)
 {
 	int value = 0;
 
@@ -67,7 +67,7 @@ static bool take_digits(struct moment *moment, int count, int *ret_value)
 }
 
 /* ".25", or ",25" as some logs have it. Digits beyond the ninth are cut off: a moment is never moved forward. */
-static bool take_fraction(struct moment *moment, uint32_t *ret_ns)
+static bool when_take_fraction(struct moment *moment, uint32_t *ret_ns)
 {
 	uint32_t ns = 0, unit = NSEC_PER_SEC / 10;
 
@@ -81,24 +81,24 @@ static bool take_fraction(struct moment *moment, uint32_t *ret_ns)
 	return true;
 }
 
-static bool take_date(struct moment *moment, struct civil *civil)
+static bool when_take_date(struct moment *moment, struct civil *civil)
 {
-	return take_digits(moment, 4, &civil->year) && take(moment, "-") &&
-	       take_digits(moment, 2, &civil->month) && take(moment, "-") &&
-	       take_digits(moment, 2, &civil->day);
+	return when_take_digits(moment, 4, &civil->year) && when_take(moment, "-") &&
+	       when_take_digits(moment, 2, &civil->month) && when_take(moment, "-") &&
+	       when_take_digits(moment, 2, &civil->day);
 }
 
-static bool take_clock(struct moment *moment, struct civil *civil)
+static bool when_take_clock(struct moment *moment, struct civil *civil)
 {
-	if (!take_digits(moment, 2, &civil->hour) || !take(moment, ":") ||
-		!take_digits(moment, 2, &civil->minute))
+	if (!when_take_digits(moment, 2, &civil->hour) || !when_take(moment, ":") ||
+		!when_take_digits(moment, 2, &civil->minute))
 		return false;
-	if (!take(moment, ":"))
+	if (!when_take(moment, ":"))
 		return true;
-	if (!take_digits(moment, 2, &civil->second))
+	if (!when_take_digits(moment, 2, &civil->second))
 		return false;
 	if (*moment->at == '.' || *moment->at == ',')
-		return take_fraction(moment, &civil->fraction_ns);
+		return when_take_fraction(moment, &civil->fraction_ns);
 	return true;
 }
 
@@ -107,20 +107,20 @@ static bool take_offset(struct moment *moment, int *ret_seconds)
 {
 	int sign, hours, minutes = 0;
 
-	take_blanks(moment);
-	if (take(moment, "Z") || take(moment, "z")) {
+	when_take_blanks(moment);
+	if (when_take(moment, "Z") || when_take(moment, "z")) {
 		*ret_seconds = 0;
 		return true;
 	}
 	sign = *moment->at == '-' ? -1 : 1;
-	if (!take(moment, "+") && !take(moment, "-"))
+	if (!when_take(moment, "+") && !when_take(moment, "-"))
 		return false;
-	if (take_digits(moment, 4, &hours)) {
+	if (when_take_digits(moment, 4, &hours)) {
 		minutes = hours % 100;
 		hours /= 100;
-	} else if (!take_digits(moment, 2, &hours)) {
+	} else if (!when_take_digits(moment, 2, &hours)) {
 		return false;
-	} else if (take(moment, ":") && !take_digits(moment, 2, &minutes)) {
+	} else if (when_take(moment, ":") && !when_take_digits(moment, 2, &minutes)) {
 		return false;
 	}
 	if (hours > 23 || minutes > 59)
@@ -169,7 +169,7 @@ static bool set_moment(struct moment *moment, time_t seconds, uint32_t fraction_
 	return true;
 }
 
-static long offset_at(time_t seconds)
+static long when_offset_at(time_t seconds)
 {
 	struct tm tm;
 
@@ -181,11 +181,12 @@ static long offset_at(time_t seconds)
  * there twice or never, so: the offsets of the day before and the day after are the only two that can hold, since no
  * zone changes twice in two days. Each that gives a moment at which it holds is an answer.
  */
-static time_t local_seconds(time_t wall, struct when *when)
+static time_t when_local_seconds(time_t wall, struct when *when)
 {
-	long before = offset_at(wall - DAY_SECONDS), after = offset_at(wall + DAY_SECONDS);
-	bool fits_before = offset_at(wall - before) == before;
-	bool fits_after = offset_at(wall - after) == after;
+	long before = when_offset_at(wall - DAY_SECONDS),
+	     after = when_offset_at(wall + DAY_SECONDS);
+	bool fits_before = when_offset_at(wall - before) == before;
+	bool fits_after = when_offset_at(wall - after) == after;
 
 	when->ambiguous = before != after && fits_before && fits_after;
 	when->skipped = !fits_before && !fits_after;
@@ -201,7 +202,7 @@ static bool set_civil(struct moment *moment, const struct civil *civil)
 	if (!civil_seconds(moment, civil, &seconds))
 		return false;
 	if (!moment->utc)
-		seconds = local_seconds(seconds, &moment->when);
+		seconds = when_local_seconds(seconds, &moment->when);
 	return set_moment(moment, seconds, civil->fraction_ns);
 }
 
@@ -212,7 +213,7 @@ static void civil_today(const struct moment *moment, int days_ago, struct civil 
 	struct tm tm = { 0 };
 
 	if (!moment->utc)
-		seconds += offset_at(seconds);
+		seconds += when_offset_at(seconds);
 	seconds -= (time_t)days_ago * DAY_SECONDS;
 	gmtime_r(&seconds, &tm);
 	civil->year = tm.tm_year + 1900;
@@ -227,11 +228,11 @@ static bool parse_dated(struct moment *moment)
 	time_t seconds;
 	int offset;
 
-	if (!take_date(moment, &civil) ||
-		!(take(moment, "T") || take(moment, "t") || take(moment, " ")))
+	if (!when_take_date(moment, &civil) ||
+		!(when_take(moment, "T") || when_take(moment, "t") || when_take(moment, " ")))
 		return false;
-	take_blanks(moment);
-	if (!take_clock(moment, &civil))
+	when_take_blanks(moment);
+	if (!when_take_clock(moment, &civil))
 		return false;
 	if (!*moment->at)
 		return set_civil(moment, &civil);
@@ -246,7 +247,7 @@ static bool parse_clock(struct moment *moment)
 {
 	struct civil civil = { 0 };
 
-	if (!take_clock(moment, &civil) || *moment->at)
+	if (!when_take_clock(moment, &civil) || *moment->at)
 		return false;
 	civil_today(moment, 0, &civil);
 	if (!set_civil(moment, &civil))
@@ -261,14 +262,14 @@ static bool parse_clock(struct moment *moment)
 static bool parse_day_word(struct moment *moment)
 {
 	struct civil civil = { 0 };
-	int days_ago = take(moment, "yesterday") ? 1 : 0;
+	int days_ago = when_take(moment, "yesterday") ? 1 : 0;
 
-	if (!days_ago && !take(moment, "today"))
+	if (!days_ago && !when_take(moment, "today"))
 		return false;
 	if (*moment->at && *moment->at != ' ')
 		return false;
-	take_blanks(moment);
-	if (*moment->at && (!take_clock(moment, &civil) || *moment->at))
+	when_take_blanks(moment);
+	if (*moment->at && (!when_take_clock(moment, &civil) || *moment->at))
 		return false;
 	civil_today(moment, days_ago, &civil);
 	return set_civil(moment, &civil);
@@ -293,14 +294,14 @@ static bool set_ago(struct moment *moment, const char *text, size_t size)
 /* now, now-10m, now - 10m */
 static bool parse_now(struct moment *moment)
 {
-	if (!take(moment, "now"))
+	if (!when_take(moment, "now"))
 		return false;
-	take_blanks(moment);
+	when_take_blanks(moment);
 	if (!*moment->at)
 		return set_ago(moment, "0s", 2);
-	if (!take(moment, "-"))
+	if (!when_take(moment, "-"))
 		return false;
-	take_blanks(moment);
+	when_take_blanks(moment);
 	return set_ago(moment, moment->at, strlen(moment->at));
 }
 
@@ -311,7 +312,7 @@ static bool parse_ago(struct moment *moment)
 	const char *duration = moment->at;
 
 	moment->at += size;
-	take_blanks(moment);
+	when_take_blanks(moment);
 	return !strcmp(moment->at, "ago") && set_ago(moment, duration, size);
 }
 
@@ -321,11 +322,11 @@ static bool parse_epoch(struct moment *moment)
 	time_t seconds = 0;
 	uint32_t fraction_ns = 0;
 
-	if (!take(moment, "@") || !isdigit((unsigned char)*moment->at))
+	if (!when_take(moment, "@") || !isdigit((unsigned char)*moment->at))
 		return false;
 	for (; isdigit((unsigned char)*moment->at); moment->at++)
 		seconds = MIN(seconds * 10 + (*moment->at - '0'), END_SECOND);
-	if (*moment->at == '.' && !take_fraction(moment, &fraction_ns))
+	if (*moment->at == '.' && !when_take_fraction(moment, &fraction_ns))
 		return false;
 	return !*moment->at && set_moment(moment, seconds, fraction_ns);
 }
@@ -336,16 +337,16 @@ static bool parse_uptime(struct moment *moment)
 	uint64_t seconds = 0;
 	uint32_t fraction_ns = 0;
 
-	if (!take(moment, "["))
+	if (!when_take(moment, "["))
 		return false;
-	take_blanks(moment);
+	when_take_blanks(moment);
 	if (!isdigit((unsigned char)*moment->at))
 		return false;
 	for (; isdigit((unsigned char)*moment->at); moment->at++)
 		seconds = MIN(seconds * 10 + (*moment->at - '0'), (uint64_t)END_SECOND);
-	if (*moment->at == '.' && !take_fraction(moment, &fraction_ns))
+	if (*moment->at == '.' && !when_take_fraction(moment, &fraction_ns))
 		return false;
-	if (!take(moment, "]") || *moment->at)
+	if (!when_take(moment, "]") || *moment->at)
 		return false;
 	if (seconds >= END_SECOND) {
 		moment->wrong = "no machine runs that long";
@@ -356,7 +357,7 @@ static bool parse_uptime(struct moment *moment)
 	return true;
 }
 
-static int refuse(const char *text, const char *wrong, struct error *error)
+static int when_refuse(const char *text, const char *wrong, struct error *error)
 {
 	char shown[61];
 	size_t size = strnlen(text, sizeof(shown) - 1);
@@ -394,7 +395,7 @@ int when_parse(
 	while (size && (text[size - 1] == ' ' || text[size - 1] == '\t'))
 		size--;
 	if (size >= sizeof(trimmed))
-		return refuse(text, NULL, error);
+		return when_refuse(text, NULL, error);
 	memcpy(trimmed, text, size);
 	trimmed[size] = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
@@ -405,7 +406,7 @@ int when_parse(
 			return 0;
 		}
 		if (moment.wrong)
-			return refuse(trimmed, moment.wrong, error);
+			return when_refuse(trimmed, moment.wrong, error);
 	}
-	return refuse(trimmed, NULL, error);
+	return when_refuse(trimmed, NULL, error);
 }
