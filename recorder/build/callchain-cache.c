@@ -156,7 +156,7 @@ static bool hash_whole(
 }
 
 /* Makes steps of its callers. */
-static int split(
+static int callchain_cache_split(
 	struct callchain_cache *chains, const struct perf_record *record, struct chain *chain)
 {
 	struct chain_step step = { .mode = chain->leaf_mode };
@@ -184,7 +184,7 @@ static int split(
 	return 0;
 }
 
-static struct lru_cache_key key_of(uint64_t hash, size_t depth)
+static struct lru_cache_key callchain_cache_key_of(uint64_t hash, size_t depth)
 {
 	return (struct lru_cache_key){ hash, depth, hash_u64(hash) };
 }
@@ -192,33 +192,34 @@ static struct lru_cache_key key_of(uint64_t hash, size_t depth)
 /* Of the callers from this one outwards. */
 static struct lru_cache_key key_of_step(const struct callchain_cache *chains, size_t step)
 {
-	return key_of(chains->steps.items[step].hash, chains->steps.count - step);
+	return callchain_cache_key_of(chains->steps.items[step].hash, chains->steps.count - step);
 }
 
-static int look(struct callchain_cache *chains, const struct tracker_process *process,
-	const struct perf_record *record, struct chain *chain)
+static int callchain_cache_look_here(struct callchain_cache *chains,
+	const struct tracker_process *process, const struct perf_record *record,
+	struct chain *chain)
 {
 	find_leaf(chain, record);
 	chain->mappings = mappings_of(chains->tracker, process);
 	chain->depth = record->sample.chain_count - chain->first;
-	return hash_whole(chains, chain, record) ? 0 : split(chains, record, chain);
+	return hash_whole(chains, chain, record) ? 0 : callchain_cache_split(chains, record, chain);
 }
 
 int callchain_cache_look(struct callchain_cache *chains, const struct tracker_process *process,
 	const struct perf_record *record, struct chain *ret_chain)
 {
-	int r = look(chains, process, record, ret_chain);
+	int r = callchain_cache_look_here(chains, process, record, ret_chain);
 
 	if (r < 0)
 		return r;
-	lru_cache_soon(&chains->known, key_of(ret_chain->hash, ret_chain->depth));
+	lru_cache_soon(&chains->known, callchain_cache_key_of(ret_chain->hash, ret_chain->depth));
 	if (!ret_chain->no_leaf)
 		frame_table_soon(&chains->frames, process, ret_chain->leaf_mode, ret_chain->leaf);
 	return 0;
 }
 
 /* How many of the callers are to be looked up one by one, and the stack of those that called them. The whole of them is not known. */
-static size_t find_known(struct callchain_cache *chains, uint32_t *ret_stack)
+static size_t callchain_cache_find_known(struct callchain_cache *chains, uint32_t *ret_stack)
 {
 	/* the callers from `known` outwards are, those from `unknown` on are not */
 	size_t known = chains->steps.count, unknown = 0;
@@ -246,11 +247,11 @@ static int build_stack(struct callchain_cache *chains, struct tracker_process *p
 {
 	uint32_t stack, frame;
 	size_t left;
-	int r = split(chains, record, chain);
+	int r = callchain_cache_split(chains, record, chain);
 
 	if (r < 0)
 		return r;
-	left = find_known(chains, &stack);
+	left = callchain_cache_find_known(chains, &stack);
 	for (size_t i = 0; i < left; i++)
 		lru_cache_soon(&chains->known, key_of_step(chains, i));
 	while (r == 0 && left-- > 0) {
@@ -277,7 +278,7 @@ int callchain_cache_find(struct callchain_cache *chains, struct tracker_process 
 	int r = 0;
 
 	if (!are_of(&chain.mappings, chains->tracker, process))
-		r = look(chains, process, record, &chain);
+		r = callchain_cache_look_here(chains, process, record, &chain);
 	if (r == 0 && chain.no_leaf)
 		r = tape_add_no_stack(chains->tape, ret_frame);
 	else if (r == 0)
@@ -285,7 +286,8 @@ int callchain_cache_find(struct callchain_cache *chains, struct tracker_process 
 			chain.leaf, ret_frame);
 	*ret_stack = 0;
 	if (r == 0 && chain.depth) {
-		*ret_stack = lru_cache_find(&chains->known, key_of(chain.hash, chain.depth));
+		*ret_stack = lru_cache_find(
+			&chains->known, callchain_cache_key_of(chain.hash, chain.depth));
 		if (*ret_stack == LRU_CACHE_NONE)
 			r = build_stack(chains, process, record, &chain, ret_stack);
 	}

@@ -69,7 +69,8 @@ static int find_module(struct frame_table *frames, uint32_t at, int32_t pid, uin
  * While an exec is under way, the thread's stack is still in the program before. The first address that lies in the new one shows that
  * it is over.
  */
-static const struct mapping *find_user(struct tracker_process *process, uint64_t address)
+static const struct mapping *frame_table_find_user(
+	struct tracker_process *process, uint64_t address)
 {
 	const struct mapping *mapping = maps_find(process->maps, address);
 
@@ -83,8 +84,8 @@ static const struct mapping *find_user(struct tracker_process *process, uint64_t
 }
 
 /* An address that lies in no mapping keeps its place in the stack and loses itself: frame 0. */
-static int make_frame(struct frame_table *frames, const struct mapping *mapping, int32_t pid,
-	uint64_t address, uint32_t *ret_frame)
+static int frame_table_make_frame(struct frame_table *frames, const struct mapping *mapping,
+	int32_t pid, uint64_t address, uint32_t *ret_frame)
 {
 	uint32_t module;
 	int r;
@@ -99,7 +100,7 @@ static int make_frame(struct frame_table *frames, const struct mapping *mapping,
 }
 
 /* Of the mappings' version the low bits do: a tape does not live to see them again. */
-static struct lru_cache_key key_of(const struct maps *maps, uint64_t address)
+static struct lru_cache_key frame_table_key_of(const struct maps *maps, uint64_t address)
 {
 	return (struct lru_cache_key){ address, maps->version,
 		hash_u64(address ^ maps->version << 48) };
@@ -109,22 +110,23 @@ void frame_table_soon(const struct frame_table *frames, const struct tracker_pro
 	enum perf_cpu_mode mode, uint64_t address)
 {
 	if (mode == PERF_MODE_KERNEL)
-		lru_cache_soon(&frames->addresses, key_of(frames->tracker->kernel, address));
+		lru_cache_soon(
+			&frames->addresses, frame_table_key_of(frames->tracker->kernel, address));
 	else if (mode == PERF_MODE_USER && process)
-		lru_cache_soon(&frames->addresses, key_of(process->maps, address));
+		lru_cache_soon(&frames->addresses, frame_table_key_of(process->maps, address));
 }
 
 /* Most addresses have been seen before, under the same mappings. */
 static int known_frame(struct frame_table *frames, const struct maps *maps, int32_t pid,
 	uint64_t address, uint32_t *ret_frame)
 {
-	struct lru_cache_key key = key_of(maps, address);
+	struct lru_cache_key key = frame_table_key_of(maps, address);
 	int r = 0;
 
 	*ret_frame = lru_cache_find(&frames->addresses, key);
 	if (*ret_frame != LRU_CACHE_NONE)
 		return 0;
-	r = make_frame(frames, maps_find(maps, address), pid, address, ret_frame);
+	r = frame_table_make_frame(frames, maps_find(maps, address), pid, address, ret_frame);
 	if (r == 0)
 		lru_cache_put(&frames->addresses, key, *ret_frame);
 	return r;
@@ -136,7 +138,8 @@ int frame_table_find(struct frame_table *frames, struct tracker_process *process
 	if (mode == PERF_MODE_KERNEL)
 		return known_frame(frames, frames->tracker->kernel, pid, address, ret_frame);
 	if (mode == PERF_MODE_USER && process && process->before)
-		return make_frame(frames, find_user(process, address), pid, address, ret_frame);
+		return frame_table_make_frame(
+			frames, frame_table_find_user(process, address), pid, address, ret_frame);
 	if (mode == PERF_MODE_USER && process)
 		return known_frame(frames, process->maps, pid, address, ret_frame);
 	*ret_frame = 0;

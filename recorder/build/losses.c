@@ -20,7 +20,7 @@ void losses_done(struct losses *losses)
 	cpu_idle_done(&losses->idle_before);
 }
 
-static struct losses_cpu *get_cpu(struct losses *losses, uint32_t cpu)
+static struct losses_cpu *losses_get_cpu(struct losses *losses, uint32_t cpu)
 {
 	if (cpu >= CPUS_MAX)
 		return NULL;
@@ -44,7 +44,7 @@ int losses_damaged(struct losses *losses, uint64_t time_ns)
 	return losses_add(losses, TAPE_LOSS_DAMAGED, TAPE_ALL_CPUS, time_ns, time_ns, 1);
 }
 
-static int add_lost(
+static int losses_add_lost(
 	struct losses *losses, uint32_t cpu, uint64_t since_ns, uint64_t time_ns, uint64_t count)
 {
 	losses->counts.lost += count;
@@ -56,7 +56,7 @@ static int add_lost(
 int losses_lost(struct losses *losses, bool samples, uint32_t number, uint64_t since_ns,
 	uint64_t time_ns, uint64_t count)
 {
-	struct losses_cpu *cpu = samples ? get_cpu(losses, number) : NULL;
+	struct losses_cpu *cpu = samples ? losses_get_cpu(losses, number) : NULL;
 	uint64_t ahead;
 
 	if (!samples) {
@@ -65,10 +65,10 @@ int losses_lost(struct losses *losses, bool samples, uint32_t number, uint64_t s
 			losses, TAPE_LOSS_SIDEBAND, number, MIN(since_ns, time_ns), time_ns, count);
 	}
 	if (!cpu)
-		return add_lost(losses, number, since_ns, time_ns, count);
+		return losses_add_lost(losses, number, since_ns, time_ns, count);
 	ahead = cpu->counted - MIN(cpu->counted, cpu->told);
 	cpu->told += count;
-	return add_lost(losses, number, since_ns, time_ns, count - MIN(count, ahead));
+	return losses_add_lost(losses, number, since_ns, time_ns, count - MIN(count, ahead));
 }
 
 int losses_events(
@@ -81,7 +81,7 @@ int losses_events(
 int losses_counted(
 	struct losses *losses, uint32_t number, uint64_t since_ns, uint64_t time_ns, uint64_t count)
 {
-	struct losses_cpu *cpu = get_cpu(losses, number);
+	struct losses_cpu *cpu = losses_get_cpu(losses, number);
 	uint64_t known;
 
 	if (!cpu)
@@ -90,7 +90,7 @@ int losses_counted(
 	if (count <= known)
 		return 0;
 	cpu->counted = count;
-	return add_lost(losses, number, since_ns, time_ns, count - known);
+	return losses_add_lost(losses, number, since_ns, time_ns, count - known);
 }
 
 /* Slots of a timer that stood still for so long; the parts of one add up. */
@@ -128,7 +128,7 @@ static void take_unsure(struct losses *losses, struct losses_cpu *cpu, uint64_t 
 
 void losses_sample(struct losses *losses, uint32_t number, uint64_t time_ns, bool idle)
 {
-	struct losses_cpu *cpu = get_cpu(losses, number);
+	struct losses_cpu *cpu = losses_get_cpu(losses, number);
 	uint64_t slots;
 
 	if (!cpu)
@@ -148,7 +148,7 @@ void losses_sample(struct losses *losses, uint32_t number, uint64_t time_ns, boo
 
 void losses_lost_slots(struct losses *losses, uint32_t number, uint64_t count)
 {
-	struct losses_cpu *cpu = get_cpu(losses, number);
+	struct losses_cpu *cpu = losses_get_cpu(losses, number);
 
 	if (!cpu)
 		return;
@@ -159,7 +159,7 @@ void losses_lost_slots(struct losses *losses, uint32_t number, uint64_t count)
 
 void losses_cut(struct losses *losses, uint32_t number, uint64_t time_ns)
 {
-	struct losses_cpu *cpu = get_cpu(losses, number);
+	struct losses_cpu *cpu = losses_get_cpu(losses, number);
 
 	losses->counts.cut++;
 	if (!cpu)
@@ -188,7 +188,7 @@ static int push_throttled(struct losses *losses, struct losses_cpu *cpu)
 
 int losses_throttle(struct losses *losses, const struct perf_record *record)
 {
-	struct losses_cpu *cpu = get_cpu(losses, record->cpu);
+	struct losses_cpu *cpu = losses_get_cpu(losses, record->cpu);
 	int r = 0;
 
 	if (!cpu)
@@ -214,7 +214,7 @@ int losses_throttle(struct losses *losses, const struct perf_record *record)
 
 int losses_online(struct losses *losses, uint32_t number, bool online, uint64_t time_ns)
 {
-	struct losses_cpu *cpu = get_cpu(losses, number);
+	struct losses_cpu *cpu = losses_get_cpu(losses, number);
 	uint64_t since_ns;
 
 	if (!cpu)

@@ -44,8 +44,8 @@ static int tape_builder_cgroup(struct tape_builder *filler, struct tracker_proce
 }
 
 /* The row of a thread under a name, in a cgroup. */
-static int add_thread(struct tape_builder *filler, const struct perf_record *record,
-	uint32_t cgroup, uint32_t *ret_row)
+static int tape_builder_add_thread_here(struct tape_builder *filler,
+	const struct perf_record *record, uint32_t cgroup, uint32_t *ret_row)
 {
 	const char *comm = tracker_comm(filler->tracker, record->pid, record->tid);
 	struct tape_thread thread = { .pid = record->pid, .tid = record->tid, .cgroup = cgroup };
@@ -62,9 +62,9 @@ static int tape_builder_thread(struct tape_builder *filler, const struct perf_re
 	int r;
 
 	if (!thread || !thread->comm || !record->tid || thread->pid != record->pid)
-		return add_thread(filler, record, cgroup, ret_row);
+		return tape_builder_add_thread_here(filler, record, cgroup, ret_row);
 	if (!thread->row || thread->row_cgroup != cgroup) {
-		r = add_thread(filler, record, cgroup, ret_row);
+		r = tape_builder_add_thread_here(filler, record, cgroup, ret_row);
 		if (r < 0)
 			return r;
 		thread->row = *ret_row + 1;

@@ -78,7 +78,7 @@ static struct timer_slots_hole hole_before(
 	return hole;
 }
 
-static void reduce(struct timer_slots_hole *hole, uint64_t *count)
+static void timer_slots_reduce(struct timer_slots_hole *hole, uint64_t *count)
 {
 	uint64_t less = MIN(hole->count, *count);
 
@@ -104,7 +104,7 @@ void timer_slots_sample(struct timer_slots *slots, uint64_t time_ns, bool idle)
 	slot_ns = slot_of(slots, time_ns);
 	late = is_late(slots, time_ns, slot_ns);
 	hole = hole_before(slots, slot_ns, time_ns);
-	reduce(&hole, &slots->lost_ahead);
+	timer_slots_reduce(&hole, &slots->lost_ahead);
 	slots->lost_ahead = 0;
 	add_hole(late && !idle ? &slots->held : &slots->empty, &hole);
 	slots->grid_ns = slot_ns;
@@ -116,8 +116,8 @@ void timer_slots_sample(struct timer_slots *slots, uint64_t time_ns, bool idle)
 
 void timer_slots_lost(struct timer_slots *slots, uint64_t count)
 {
-	reduce(&slots->held, &count);
-	reduce(&slots->empty, &count);
+	timer_slots_reduce(&slots->held, &count);
+	timer_slots_reduce(&slots->empty, &count);
 	slots->lost_ahead += count;
 }
 
@@ -128,7 +128,7 @@ void timer_slots_restart(struct timer_slots *slots)
 	slots->last_late = false;
 }
 
-static uint64_t root(uint64_t value)
+static uint64_t timer_slots_root(uint64_t value)
 {
 	uint64_t result = 0;
 
@@ -138,14 +138,15 @@ static uint64_t root(uint64_t value)
 }
 
 /* How many of the empty slots idling does not explain. */
-static uint64_t unexplained(uint64_t period_ns, const struct timer_slots_span *span)
+static uint64_t timer_slots_unexplained(uint64_t period_ns, const struct timer_slots_span *span)
 {
 	uint64_t idle_ns = span->idle_ns, seen_ns = span->idle_samples * period_ns;
 	uint64_t idle = (idle_ns + TIMER_SLOTS_IDLE_UNIT_NS) / period_ns + 1;
 	uint64_t all = MAX(span->length_ns / period_ns, idle);
 	uint64_t explained = (idle_ns - MIN(idle_ns, seen_ns)) / period_ns;
 	/* of the binomial distribution: a CPU that idles all the time or never leaves nothing to chance */
-	uint64_t chance = root(DEVIATIONS * DEVIATIONS * (idle * (all - idle) / all + 1));
+	uint64_t chance =
+		timer_slots_root(DEVIATIONS * DEVIATIONS * (idle * (all - idle) / all + 1));
 	uint64_t bound =
 		(idle_ns + TIMER_SLOTS_IDLE_UNIT_NS - MIN(idle_ns, seen_ns)) / period_ns + chance;
 
@@ -173,9 +174,9 @@ static bool take_open(struct timer_slots *slots, uint64_t until_ns)
 	return false;
 }
 
-static void judge(struct timer_slots *slots, struct timer_slots_span *span)
+static void timer_slots_judge(struct timer_slots *slots, struct timer_slots_span *span)
 {
-	span->empty.count = unexplained(slots->period_ns, span);
+	span->empty.count = timer_slots_unexplained(slots->period_ns, span);
 	add_hole(&slots->missing, &span->empty);
 }
 
@@ -188,9 +189,9 @@ static void judge_past(struct timer_slots *slots, const struct timer_slots_span 
 	past->idle_ns += span->idle_ns;
 	/* interrupts of an idle CPU are sampled as idle and are no idle time: that is no debt of the idle time to come */
 	past->idle_samples += MIN(span->idle_samples, span->idle_ns / slots->period_ns);
-	if (!unexplained(slots->period_ns, past) && past->length_ns < PAST_NS)
+	if (!timer_slots_unexplained(slots->period_ns, past) && past->length_ns < PAST_NS)
 		return;
-	judge(slots, past);
+	timer_slots_judge(slots, past);
 	/* its slots are counted when it ends */
 	*past = (struct timer_slots_span){ .idle_ns = slots->open_idle_ns };
 }
@@ -207,8 +208,8 @@ static void judge_all(struct timer_slots *slots, uint64_t length_ns, uint64_t id
 	};
 
 	slots->open_idle_ns = open ? idle_ns - MIN(idle_ns, seen_ns) : 0;
-	if (unexplained(slots->period_ns, &span)) {
-		judge(slots, &span);
+	if (timer_slots_unexplained(slots->period_ns, &span)) {
+		timer_slots_judge(slots, &span);
 		slots->past.idle_ns += slots->open_idle_ns;
 		return;
 	}

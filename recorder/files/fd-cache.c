@@ -174,7 +174,7 @@ void fd_cache_open(struct fd_cache *held, struct fd_cache_file *file,
 	held->files += (files->fd >= 0) + (files->other_fd >= 0);
 }
 
-static int copy(int fd)
+static int fd_cache_copy_here(int fd)
 {
 	return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
@@ -183,7 +183,7 @@ int fd_cache_copy(const struct fd_cache_file *file, struct finder_files *ret_fil
 {
 	if (file->state != FD_CACHE_OPEN)
 		return file->state == FD_CACHE_FAILED ? file->result : -ENOENT;
-	ret_files->fd = copy(file->files.fd);
-	ret_files->other_fd = copy(file->files.other_fd);
+	ret_files->fd = fd_cache_copy_here(file->files.fd);
+	ret_files->other_fd = fd_cache_copy_here(file->files.other_fd);
 	return ret_files->fd < 0 && ret_files->other_fd < 0 ? -EMFILE : 0;
 }

@@ -121,7 +121,7 @@ struct keeper {
 	array_of(int32_t) killed; /* that have not died yet */
 };
 
-static void reap(struct keeper *keeper)
+static void open_helper_reap(struct keeper *keeper)
 {
 	size_t kept = 0;
 
@@ -145,7 +145,7 @@ static void make_helper(struct keeper *keeper)
 	int pair[2];
 
 	kill_helper(keeper);
-	reap(keeper);
+	open_helper_reap(keeper);
 	if (keeper->killed.count < STUCK_MAX &&
 		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0) {
 		ours = pair[0];
@@ -188,7 +188,7 @@ static void leave_parent(int control)
 	prctl(PR_SET_NAME, "perftape-open");
 }
 
-static void keeper_main(int control)
+static void open_helper_keeper_main(int control)
 {
 	struct keeper keeper = { .control = control };
 	ssize_t size;
@@ -243,7 +243,7 @@ int open_helper_start(struct open_helper *helper)
 		return -errno;
 	if (pid == 0) {
 		close(ours);
-		keeper_main(its);
+		open_helper_keeper_main(its);
 	}
 	helper->keeper = pid;
 	helper->control = take_fd(ours);

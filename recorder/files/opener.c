@@ -123,7 +123,7 @@ struct opener *opener_free(struct opener *opener)
 	return NULL;
 }
 
-static bool is_dead(const struct opener *opener, uint64_t device, uint64_t now)
+static bool opener_is_dead(const struct opener *opener, uint64_t device, uint64_t now)
 {
 	for (size_t i = 0; i < DEAD_MAX; i++)
 		if (device && opener->dead[i].device == device && opener->dead[i].until_ns > now)
@@ -217,7 +217,7 @@ static int send_one(struct opener *opener, struct fd_cache_file *file, uint64_t 
 	int r = open_helper_question(&finder, &request, &opener->question);
 
 	file->tried_ns = now;
-	if (r == 0 && is_dead(opener, file->module.device, now))
+	if (r == 0 && opener_is_dead(opener, file->module.device, now))
 		r = -ETIMEDOUT;
 	if (r < 0) {
 		fail(opener, file, r);
@@ -263,7 +263,7 @@ static void try_again(struct opener *opener, struct fd_cache_file *file)
 	queue_put(&opener->waiting, file - opener->held.list.items);
 }
 
-static void see(struct opener *opener, const struct finder_request *request)
+static void opener_see_here(struct opener *opener, const struct finder_request *request)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	struct fd_cache_file *file = fd_cache_find(&opener->held, request);
@@ -299,7 +299,7 @@ static void see_mapped(struct opener *opener, struct finder_request *request)
 		return;
 	}
 	pthread_mutex_lock(&opener->lock);
-	see(opener, request);
+	opener_see_here(opener, request);
 	pthread_mutex_unlock(&opener->lock);
 }
 
@@ -352,7 +352,7 @@ static void keep_jit(struct opener *opener, struct fd_cache_file *file, uint64_t
 		try_again(opener, file);
 }
 
-static void sweep(struct opener *opener, uint64_t now)
+static void opener_sweep(struct opener *opener, uint64_t now)
 {
 	opener->swept_ns = now;
 	for (size_t i = 0; i < opener->held.list.count; i++) {
@@ -374,7 +374,7 @@ void opener_turn(struct opener *opener)
 	pthread_mutex_lock(&opener->lock);
 	listen_early(opener, now);
 	if (now - opener->swept_ns >= NSEC_PER_SEC)
-		sweep(opener, now);
+		opener_sweep(opener, now);
 	send_waiting(opener, now);
 	pthread_mutex_unlock(&opener->lock);
 }
@@ -434,7 +434,7 @@ static bool is_dead_now(struct opener *opener, uint64_t device)
 	bool dead;
 
 	pthread_mutex_lock(&opener->lock);
-	dead = is_dead(opener, device, clock_ns(CLOCK_MONOTONIC));
+	dead = opener_is_dead(opener, device, clock_ns(CLOCK_MONOTONIC));
 	pthread_mutex_unlock(&opener->lock);
 	return dead;
 }

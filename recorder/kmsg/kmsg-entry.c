@@ -53,26 +53,27 @@ int kmsg_entry_judge(struct kmsg_entry *entry, const struct incident *incident, 
 	return 0;
 }
 
-static int put_text(struct tape *tape, const char *text, size_t size, uint32_t *ret_id)
+static int kmsg_entry_put_text(struct tape *tape, const char *text, size_t size, uint32_t *ret_id)
 {
 	return strings_add(&tape->strings, text, size, ret_id);
 }
 
-static int put_field(struct tape *tape, struct tape_fields *fields, const char *name,
+static int kmsg_entry_put_field(struct tape *tape, struct tape_fields *fields, const char *name,
 	size_t name_size, const char *value, size_t size)
 {
 	struct tape_fact field;
-	int r = put_text(tape, name, name_size, &field.key);
+	int r = kmsg_entry_put_text(tape, name, name_size, &field.key);
 
 	if (r == 0)
-		r = put_text(tape, value, size, &field.value);
+		r = kmsg_entry_put_text(tape, value, size, &field.value);
 	if (r == 0)
 		r = array_push(&tape->fields, field);
 	fields->count += r == 0;
 	return r;
 }
 
-static int put_fields(const struct kmsg_entry *entry, struct tape *tape, struct tape_fields *fields)
+static int kmsg_entry_put_fields(
+	const struct kmsg_entry *entry, struct tape *tape, struct tape_fields *fields)
 {
 	char id[24];
 	int size = snprintf(id, sizeof(id), "%llu", (unsigned long long)entry->id);
@@ -80,17 +81,18 @@ static int put_fields(const struct kmsg_entry *entry, struct tape *tape, struct 
 
 	fields->first = tape->fields.count;
 	fields->count = 0;
-	r = put_field(tape, fields, TAPE_INCIDENT_ID, strlen(TAPE_INCIDENT_ID), id, size);
+	r = kmsg_entry_put_field(
+		tape, fields, TAPE_INCIDENT_ID, strlen(TAPE_INCIDENT_ID), id, size);
 	for (const char *at = entry->fields; r == 0 && *at;) {
 		size_t row = strcspn(at, "\n"), name = strcspn(at, "=");
 
-		r = put_field(tape, fields, at, name, at + name + 1, row - name - 1);
+		r = kmsg_entry_put_field(tape, fields, at, name, at + name + 1, row - name - 1);
 		at += row + 1;
 	}
 	return r;
 }
 
-static int put_incident(const struct kmsg_entry *entry, struct tape *tape, uint32_t text)
+static int kmsg_entry_put_incident(const struct kmsg_entry *entry, struct tape *tape, uint32_t text)
 {
 	struct tape_incident incident = {
 		.time_ns = entry->stamp_ns,
@@ -98,12 +100,13 @@ static int put_incident(const struct kmsg_entry *entry, struct tape *tape, uint3
 		.severity = entry->severity,
 		.text = text,
 	};
-	int r = put_text(tape, entry->kind, strlen(entry->kind), &incident.kind);
+	int r = kmsg_entry_put_text(tape, entry->kind, strlen(entry->kind), &incident.kind);
 
 	if (r == 0)
-		r = put_text(tape, source_of(entry), strlen(source_of(entry)), &incident.source);
+		r = kmsg_entry_put_text(
+			tape, source_of(entry), strlen(source_of(entry)), &incident.source);
 	if (r == 0)
-		r = put_fields(entry, tape, &incident.fields);
+		r = kmsg_entry_put_fields(entry, tape, &incident.fields);
 	return r == 0 ? array_push(&tape->incidents, incident) : r;
 }
 
@@ -114,12 +117,12 @@ int kmsg_entry_put(const struct kmsg_entry *entry, struct tape *tape)
 		.sequence = entry->sequence,
 		.priority = entry->priority,
 	};
-	int r = put_text(tape, entry->text, strlen(entry->text), &line.text);
+	int r = kmsg_entry_put_text(tape, entry->text, strlen(entry->text), &line.text);
 
 	if (r == 0 && !entry->traced)
 		r = array_push(&tape->lines, line);
 	if (r == 0 && entry->id && !entry->noted)
-		r = put_incident(entry, tape, line.text);
+		r = kmsg_entry_put_incident(entry, tape, line.text);
 	return r < 0 ? -ENOMEM : 0;
 }
 

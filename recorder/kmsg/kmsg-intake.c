@@ -39,7 +39,7 @@ static bool bucket_take(struct kmsg_bucket *bucket, uint64_t now_ns)
 	return true;
 }
 
-static void put(struct kmsg_intake *intake, struct kmsg_entry *entry)
+static void kmsg_intake_put(struct kmsg_intake *intake, struct kmsg_entry *entry)
 {
 	if (entry)
 		intake->put(intake->context, entry);
@@ -61,8 +61,8 @@ void kmsg_intake_say_passed(struct kmsg_intake *intake)
 
 	if (!intake->passed)
 		return;
-	put(intake, kmsg_entry_new(
-			    intake->last_ns, intake->next_sequence - 1, OWN_PRIORITY, text, size));
+	kmsg_intake_put(intake, kmsg_entry_new(intake->last_ns, intake->next_sequence - 1,
+					OWN_PRIORITY, text, size));
 	intake->passed = intake->passed_incidents = 0;
 }
 
@@ -116,7 +116,7 @@ static bool find_cpu(void *context, const char *device, uint64_t queue, uint32_t
 #define SAME_NS NSEC_PER_SEC
 
 /* Was it told of already, the other way? */
-static bool is_told(struct kmsg_intake *intake, const struct incident *incident)
+static bool kmsg_intake_is_told(struct kmsg_intake *intake, const struct incident *incident)
 {
 	const struct field *ifname = fields_find(&incident->fields, "ifname");
 	const struct field *queue = fields_find(&incident->fields, "qid");
@@ -142,7 +142,7 @@ static bool is_told(struct kmsg_intake *intake, const struct incident *incident)
 }
 
 /* The line at hand is an incident. */
-static void judged(void *context, const struct incident *given)
+static void kmsg_intake_judged(void *context, const struct incident *given)
 {
 	struct kmsg_intake *intake = context;
 	struct incident incident = *given;
@@ -150,7 +150,8 @@ static void judged(void *context, const struct incident *given)
 	bool weighs = incident.kind->severity > SEVERITY_NOTICE;
 	struct kmsg_bucket *bucket = weighs ? &intake->incidents : &intake->lines;
 
-	if (intake->of_user || is_noted(intake, intake->entry) || is_told(intake, &incident))
+	if (intake->of_user || is_noted(intake, intake->entry) ||
+		kmsg_intake_is_told(intake, &incident))
 		return;
 	/* what was logged before we ran may have been elsewhere */
 	if (intake->entry->stamp_ns >= intake->begin_ns)
@@ -179,7 +180,7 @@ void kmsg_intake_say(struct kmsg_intake *intake, struct kmsg_entry *entry)
 	log_prefix_read(&heading, line, MIN((size_t)size, sizeof(line) - 1));
 	classify_take(&intake->judge, &heading, &(struct line){ heading.text, heading.size, 0 });
 	if (intake->entry && intake->entry->id)
-		put(intake, take_ptr(intake->entry));
+		kmsg_intake_put(intake, take_ptr(intake->entry));
 	intake->entry = kmsg_entry_free(intake->entry);
 }
 
@@ -198,7 +199,7 @@ static bool take_one(struct kmsg_intake *intake, struct kmsg_bucket *bucket, uin
 }
 
 /* Whether the line at hand is kept. Of a user's it is what says what the kernel would, to be known again in other logs. */
-static bool is_kept(
+static bool kmsg_intake_is_kept(
 	struct kmsg_intake *intake, uint64_t stamp_ns, const struct scan_summary *before)
 {
 	const struct scan_summary *now = &intake->judge.summary;
@@ -210,7 +211,7 @@ static bool is_kept(
 	return !is_early(intake, stamp_ns) && take_one(intake, &intake->lines, stamp_ns);
 }
 
-static void take_line(
+static void kmsg_intake_take_line(
 	struct kmsg_intake *intake, const struct kmsg_record *record, const char *data, size_t size)
 {
 	_cleanup_(log_prefix_done) struct log_prefix heading;
@@ -226,13 +227,13 @@ static void take_line(
 	log_prefix_read(&heading, data, size);
 	classify_take(&intake->judge, &heading,
 		&(struct line){ heading.text, heading.size, ++intake->judge.summary.lines });
-	if (!is_kept(intake, record->stamp_ns, &before))
+	if (!kmsg_intake_is_kept(intake, record->stamp_ns, &before))
 		intake->entry = kmsg_entry_free(intake->entry);
-	put(intake, take_ptr(intake->entry));
+	kmsg_intake_put(intake, take_ptr(intake->entry));
 }
 
 /* Lines were overwritten before they could be read, while we were busy or before we ran. */
-static void take_gap(struct kmsg_intake *intake, const struct kmsg_record *record)
+static void kmsg_intake_take_gap(struct kmsg_intake *intake, const struct kmsg_record *record)
 {
 	_cleanup_(buffer_done) struct buffer scratch = { 0 };
 	struct kmsg_record own;
@@ -244,7 +245,7 @@ static void take_gap(struct kmsg_intake *intake, const struct kmsg_record *recor
 		(unsigned long long)(record->sequence - intake->next_sequence));
 
 	if (kmsg_parse(text, size, &scratch, &own) == 0)
-		take_line(intake, &own, text, size);
+		kmsg_intake_take_line(intake, &own, text, size);
 }
 
 void kmsg_intake_take(struct kmsg_intake *intake, const char *data, size_t size)
@@ -257,12 +258,12 @@ void kmsg_intake_take(struct kmsg_intake *intake, const char *data, size_t size)
 	if (intake->continues && record.sequence < intake->next_sequence)
 		return;
 	if (intake->continues && record.sequence > intake->next_sequence)
-		take_gap(intake, &record);
+		kmsg_intake_take_gap(intake, &record);
 	intake->next_sequence = record.sequence + 1;
 	intake->last_ns = record.stamp_ns;
 	intake->continues |= !is_early(intake, record.stamp_ns);
 	intake->of_user = record.facility && !intake->trust_users;
-	take_line(intake, &record, data, size);
+	kmsg_intake_take_line(intake, &record, data, size);
 	intake->of_user = false;
 	if (intake->passed && record.stamp_ns > intake->passed_since_ns + PASSED_NS)
 		kmsg_intake_say_passed(intake);
@@ -289,7 +290,7 @@ void kmsg_intake_init(struct kmsg_intake *intake, const struct catalogue *catalo
 	const struct scanner_options judging = {
 		.catalogue = catalogue,
 		.trust_users = intake->trust_users,
-		.give = judged,
+		.give = kmsg_intake_judged,
 		.context = intake,
 	};
 

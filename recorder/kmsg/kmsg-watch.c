@@ -84,7 +84,7 @@ static struct kmsg_entry *chain_take(struct chain *chain)
 	return entry;
 }
 
-static void tell(void *context, const struct error *trouble)
+static void kmsg_watch_tell(void *context, const struct error *trouble)
 {
 	struct kmsg_watch *watch = context;
 
@@ -93,7 +93,7 @@ static void tell(void *context, const struct error *trouble)
 	pthread_mutex_unlock(&watch->lock);
 }
 
-static void put(void *context, struct kmsg_entry *entry)
+static void kmsg_watch_put(void *context, struct kmsg_entry *entry)
 {
 	struct kmsg_watch *watch = context;
 
@@ -120,7 +120,7 @@ static void begin_here(struct kmsg_watch *watch)
 	pthread_mutex_unlock(&watch->lock);
 }
 
-static bool is_full(struct kmsg_watch *watch)
+static bool kmsg_watch_is_full(struct kmsg_watch *watch)
 {
 	bool full;
 
@@ -148,11 +148,11 @@ static void give_up_reading(struct kmsg_watch *watch, int r)
 		r == -EPERM || r == -EACCES
 			? "; it takes CAP_SYSLOG, and a kernel without printk.devkmsg=off"
 			: "");
-	tell(watch, &error);
+	kmsg_watch_tell(watch, &error);
 	stop_reading(watch);
 }
 
-static void take_record(struct kmsg_watch *watch, size_t size)
+static void kmsg_watch_take_record(struct kmsg_watch *watch, size_t size)
 {
 	uint64_t found = watch->intake.found;
 
@@ -164,11 +164,11 @@ static void take_record(struct kmsg_watch *watch, size_t size)
 /* All records that there are. EPIPE: some were overwritten, which their numbers show; EINVAL: one was too long, and is gone too. */
 static void read_records(struct kmsg_watch *watch)
 {
-	while (watch->fd >= 0 && !is_full(watch)) {
+	while (watch->fd >= 0 && !kmsg_watch_is_full(watch)) {
 		ssize_t got = read(watch->fd, watch->text, sizeof(watch->text));
 
 		if (got > 0)
-			take_record(watch, got);
+			kmsg_watch_take_record(watch, got);
 		else if (got == 0)
 			stop_reading(watch);
 		else if (errno == EAGAIN)
@@ -179,12 +179,12 @@ static void read_records(struct kmsg_watch *watch)
 }
 
 /* What could not be written can be again. */
-static void untell(struct kmsg_watch *watch)
+static void kmsg_watch_untell(struct kmsg_watch *watch)
 {
 	struct error none = { 0 };
 
 	if (watch->fd >= 0)
-		tell(watch, &none);
+		kmsg_watch_tell(watch, &none);
 }
 
 /* What was said beside the log. */
@@ -217,7 +217,7 @@ static size_t find_wanting(struct kmsg_watch *watch, struct kmsg_entry *wanting[
 	return count;
 }
 
-static int note(struct kmsg_watch *watch, struct kmsg_entry **wanting, size_t count)
+static int kmsg_watch_note(struct kmsg_watch *watch, struct kmsg_entry **wanting, size_t count)
 {
 	struct store_incident incidents[NOTES_AT_ONCE];
 	struct error error = { 0 };
@@ -227,10 +227,10 @@ static int note(struct kmsg_watch *watch, struct kmsg_entry **wanting, size_t co
 		incidents[i] = kmsg_entry_incident(wanting[i], watch->options->boot_id);
 	r = incident_notes_add(watch->options->store, incidents, count, &error);
 	if (r < 0) {
-		tell(watch, &error);
+		kmsg_watch_tell(watch, &error);
 		return r;
 	}
-	untell(watch);
+	kmsg_watch_untell(watch);
 	pthread_mutex_lock(&watch->lock);
 	for (size_t i = 0; i < count; i++) {
 		wanting[i]->noted = true;
@@ -248,7 +248,7 @@ static bool write_notes(struct kmsg_watch *watch)
 	int r = 0;
 
 	while (r == 0 && (count = find_wanting(watch, wanting)))
-		r = note(watch, wanting, count);
+		r = kmsg_watch_note(watch, wanting, count);
 	return r == 0;
 }
 
@@ -262,9 +262,9 @@ static void keep_position(struct kmsg_watch *watch, const struct log_position *d
 	position.below_id = watch->intake.ids_end;
 	watch->kept_ns = clock_ns(CLOCK_MONOTONIC);
 	if (log_position_keep(watch->options->store, &position, &error) < 0) {
-		tell(watch, &error);
+		kmsg_watch_tell(watch, &error);
 	} else {
-		untell(watch);
+		kmsg_watch_untell(watch);
 		watch->kept_sequence = position.sequence;
 	}
 	watch->kept_ids_end = position.below_id;
@@ -296,7 +296,7 @@ static void wait_for_more(struct kmsg_watch *watch, bool soon)
 {
 	struct pollfd fds[] = {
 		{ .fd = watch->wake, .events = POLLIN },
-		{ .fd = is_full(watch) ? -1 : watch->fd, .events = POLLIN },
+		{ .fd = kmsg_watch_is_full(watch) ? -1 : watch->fd, .events = POLLIN },
 	};
 	eventfd_t count;
 
@@ -317,7 +317,7 @@ static void *kmsg_main(void *context)
 
 	prctl(PR_SET_NAME, "perftape-log");
 	if (kmsg_intake_find(intake, watch->options->boot_id, &error) < 0)
-		tell(watch, &error);
+		kmsg_watch_tell(watch, &error);
 	watch->kept_sequence = intake->before.position.sequence;
 	watch->kept_ids_end = intake->ids_end;
 	if (watch->own_fd)
@@ -366,8 +366,8 @@ int kmsg_watch_start(
 		.trust_users = options->trust_users,
 		.begin_ns = begin_ns,
 		.root = options->root ? options->root : "",
-		.put = put,
-		.trouble = tell,
+		.put = kmsg_watch_put,
+		.trouble = kmsg_watch_tell,
 		.context = watch,
 	};
 	kmsg_intake_init(&watch->intake, options->catalogue);
@@ -408,7 +408,7 @@ static bool want_notes(
 }
 
 /* The lock is held. */
-static int take(struct kmsg_watch *watch, struct tape *tape)
+static int kmsg_watch_take_here(struct kmsg_watch *watch, struct tape *tape)
 {
 	struct chain *queue = &watch->queue;
 	int r = 0;
@@ -438,7 +438,7 @@ int kmsg_watch_take(struct kmsg_watch *watch, struct tape *tape, const struct ta
 		chain_put(&watch->heard, chain_take(&watch->said));
 	full = watch->queue.count >= QUEUE_MAX;
 	wanting = want_notes(watch, tape, anchor);
-	r = take(watch, tape);
+	r = kmsg_watch_take_here(watch, tape);
 	pthread_mutex_unlock(&watch->lock);
 	if (full || wanting || said)
 		eventfd_write(watch->wake, 1);

@@ -22,18 +22,18 @@ struct perf_channel {
 	size_t ring_bytes; /* 0: it has no ring */
 };
 
-static int silent(enum libperf_print_level level, const char *format, va_list args)
+static int perf_channel_silent(enum libperf_print_level level, const char *format, va_list args)
 {
 	return 0;
 }
 
 void perf_channel_setup(void)
 {
-	libperf_init(silent);
+	libperf_init(perf_channel_silent);
 }
 
 /* libperf mixes -1 with errno and negative errnos. */
-static int straight(int r)
+static int perf_channel_straight(int r)
 {
 	if (r >= 0)
 		return 0;
@@ -71,7 +71,7 @@ static int open_list(struct perf_channel *channel, const struct perf_event_attr 
 	perf_evlist__set_maps(channel->list, map, NULL);
 	perf_cpu_map__put(map);
 	errno = 0;
-	return straight(perf_evlist__open(channel->list));
+	return perf_channel_straight(perf_evlist__open(channel->list));
 }
 
 int perf_channel_open(const struct perf_event_attr *attrs, size_t count, uint32_t cpu,
@@ -107,7 +107,7 @@ int perf_channel_map(struct perf_channel *channel, size_t bytes)
 	int r;
 
 	errno = 0;
-	r = straight(perf_evlist__mmap(channel->list, bytes / sysconf(_SC_PAGESIZE)));
+	r = perf_channel_straight(perf_evlist__mmap(channel->list, bytes / sysconf(_SC_PAGESIZE)));
 	if (r == 0)
 		channel->ring_bytes = bytes;
 	return r;
@@ -168,7 +168,7 @@ int perf_channel_counts(const struct perf_channel *channel, struct perf_channel_
 	int r = perf_evsel__read(channel->event, 0, 0, &values);
 
 	if (r < 0)
-		return straight(r);
+		return perf_channel_straight(r);
 	*ret_counts = (struct perf_channel_counts){ values.val, values.ena, values.lost };
 	return 0;
 }

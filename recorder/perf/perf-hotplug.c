@@ -40,7 +40,7 @@ struct look {
 	array_of(struct returned) returned; /* CPUs that are there again, and have no events yet */
 };
 
-static void tell(
+static void perf_hotplug_tell(
 	const struct look *look, const struct cpu_events *cpu, bool online, uint64_t time_ns)
 {
 	if (events_wants(look->events, PERF_RING_SAMPLES, cpu->cpu))
@@ -68,7 +68,7 @@ static int open_ring(struct look *look, enum perf_ring ring)
 }
 
 /* It is there, or it has nothing open. */
-static int begin(struct look *look, const struct returned *returned)
+static int perf_hotplug_begin(struct look *look, const struct returned *returned)
 {
 	struct cpu_events *cpu = events_cpu(look->events, returned->cpu);
 
@@ -80,7 +80,7 @@ static int begin(struct look *look, const struct returned *returned)
 		if (cpu->channels[ring])
 			perf_channel_enable(cpu->channels[ring]);
 	cpu->alive_ns = look->now_ns;
-	tell(look, cpu, true, look->now_ns);
+	perf_hotplug_tell(look, cpu, true, look->now_ns);
 	return 0;
 }
 
@@ -102,7 +102,7 @@ static int bring_back(struct look *look)
 		int begun;
 
 		returned->result = returned->result ? returned->result : r;
-		begun = begin(look, returned);
+		begun = perf_hotplug_begin(look, returned);
 		result = result ? result : begun;
 	}
 	look->returned.count = 0;
@@ -148,7 +148,7 @@ static void look_who_went(const struct look *look, const struct cpu_list *online
 			cpu_list_has(online, cpu->cpu))
 			continue;
 		cpu->gone = true;
-		tell(look, cpu, false,
+		perf_hotplug_tell(look, cpu, false,
 			look->events->looked_ns ? look->events->looked_ns : look->now_ns);
 	}
 }
@@ -167,7 +167,7 @@ static int look_who_is_absent(const struct look *look)
 		struct cpu_events absent = { .cpu = present.cpus.items[i] };
 
 		if (!events_cpu(events, absent.cpu))
-			tell(look, &absent, false, 0);
+			perf_hotplug_tell(look, &absent, false, 0);
 	}
 	cpu_list_done(&present);
 	return r == -ENOMEM ? r : 0;
@@ -204,7 +204,7 @@ static bool has_slept(struct perf_events *events)
 }
 
 /* Does its event stand still since it was asked last? Of one that goes on, `alive_ns` is known. */
-static bool is_dead(const struct perf_events *events, struct cpu_events *cpu)
+static bool perf_hotplug_is_dead(const struct perf_events *events, struct cpu_events *cpu)
 {
 	enum perf_ring ring =
 		cpu->channels[PERF_RING_SAMPLES] ? PERF_RING_SAMPLES : PERF_RING_SIDEBAND;
@@ -219,11 +219,11 @@ static bool is_dead(const struct perf_events *events, struct cpu_events *cpu)
 	return before_ns && counts.enabled_ns == before_ns;
 }
 
-static int ask(struct look *look, struct cpu_events *cpu)
+static int perf_hotplug_ask(struct look *look, struct cpu_events *cpu)
 {
-	if (!is_dead(look->events, cpu))
+	if (!perf_hotplug_is_dead(look->events, cpu))
 		return 0;
-	tell(look, cpu, false, cpu->alive_ns);
+	perf_hotplug_tell(look, cpu, false, cpu->alive_ns);
 	return note_returned(look, cpu->cpu);
 }
 
@@ -248,7 +248,7 @@ static int ask_silent(struct look *look)
 		}
 		if (!left--)
 			break;
-		r = ask(look, cpu);
+		r = perf_hotplug_ask(look, cpu);
 		events->asked = at + 1;
 	}
 	events->doubted -= !!events->doubted;

@@ -77,7 +77,7 @@ static int rights_error(int code, struct error *error)
 		paranoid ? paranoid : "unknown");
 }
 
-static unsigned long read_number(const char *path)
+static unsigned long perf_open_read_number(const char *path)
 {
 	_cleanup_free_ char *text = NULL;
 
@@ -86,7 +86,7 @@ static unsigned long read_number(const char *path)
 
 static int check_frequency(const struct perf_events *events, struct error *error)
 {
-	unsigned long rate = read_number("/proc/sys/kernel/perf_event_max_sample_rate");
+	unsigned long rate = perf_open_read_number("/proc/sys/kernel/perf_event_max_sample_rate");
 
 	if (events->options.period || !rate || rate >= events->options.frequency)
 		return 0;
@@ -130,7 +130,7 @@ static int open_error(
 static int map_error(int code, const struct perf_events *events, struct error *error)
 {
 	struct rlimit limit = { 0 };
-	unsigned long shared = read_number("/proc/sys/kernel/perf_event_mlock_kb");
+	unsigned long shared = perf_open_read_number("/proc/sys/kernel/perf_event_mlock_kb");
 
 	getrlimit(RLIMIT_MEMLOCK, &limit);
 	if (code == -EPERM)
@@ -165,7 +165,7 @@ static void make_attrs(struct perf_events *events, enum perf_ring ring)
 	events->layouts[ring] = perf_attr_layout(attrs);
 }
 
-static int make_room(struct perf_events *events)
+static int perf_open_make_room(struct perf_events *events)
 {
 	const size_t counts[PERF_RINGS] = { 1, 1, events->options.traced.count,
 		events->options.asked.count };
@@ -263,7 +263,7 @@ static void disable_all(struct perf_events *events, enum perf_ring ring)
 }
 
 /* Some virtual machines accept cycles and never deliver one: works 50 ms and looks. */
-static bool delivers(struct perf_events *events)
+static bool perf_open_delivers(struct perf_events *events)
 {
 	uint64_t end = clock_ns(CLOCK_MONOTONIC) + PROBE_NS;
 	bool any = false;
@@ -284,7 +284,7 @@ static int open_cycles(struct perf_events *events, struct error *error)
 
 	events->event = perf_attr_event("cycles");
 	r = open_all(events, PERF_RING_SAMPLES, error);
-	if (r < 0 || delivers(events))
+	if (r < 0 || perf_open_delivers(events))
 		return r;
 	close_ring(events, PERF_RING_SAMPLES);
 	return error_set(error, -ENOENT,
@@ -449,7 +449,7 @@ int perf_events_open(const struct perf_events_options *options, struct perf_even
 	r = find_cpus(events, error);
 	if (r < 0)
 		return r;
-	r = make_room(events);
+	r = perf_open_make_room(events);
 	if (r == 0)
 		r = raise_file_limit(events, error);
 	if (r < 0)

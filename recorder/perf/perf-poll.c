@@ -39,7 +39,7 @@ static int compare_files(const void *a, const void *b)
 	return (one->fd > other->fd) - (one->fd < other->fd);
 }
 
-static const struct perf_poll_file *find_known(
+static const struct perf_poll_file *perf_poll_find_known(
 	const struct perf_poll *poll, const struct perf_poll_file *file)
 {
 	if (!poll->known.count)
@@ -71,7 +71,7 @@ static int list_files(struct perf_poll *list, const struct perf_poll *before)
 
 		target[MAX(size, 0)] = 0;
 		if (strcmp(target, "anon_inode:[perf_event]") == 0 &&
-			(find_known(before, &file) || !is_kept_from_children(file.fd)))
+			(perf_poll_find_known(before, &file) || !is_kept_from_children(file.fd)))
 			r = array_push(&list->known, file);
 	}
 	if (list->known.count)
@@ -99,7 +99,7 @@ int perf_poll_collect(struct perf_poll *poll, enum perf_ring fresh, size_t to_a_
 
 	for (size_t i = 0; r == 0 && i < now.known.count; i++) {
 		struct perf_poll_file *file = &now.known.items[i];
-		const struct perf_poll_file *before = find_known(poll, file);
+		const struct perf_poll_file *before = perf_poll_find_known(poll, file);
 
 		/* one that was there before is what it was */
 		*file = before ? *before

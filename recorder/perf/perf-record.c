@@ -26,7 +26,7 @@ static void read_tid(struct reader *reader, struct perf_record *record)
 	record->tid = (int32_t)reader_u32(reader);
 }
 
-static void read_cpu(struct reader *reader, struct perf_record *record)
+static void perf_record_read_cpu(struct reader *reader, struct perf_record *record)
 {
 	record->cpu = reader_u32(reader);
 	reader_u32(reader);
@@ -52,7 +52,7 @@ static void read_sample_id(
 	if (layout->sample_type & PERF_SAMPLE_STREAM_ID)
 		reader_u64(&tail);
 	if (layout->sample_type & PERF_SAMPLE_CPU)
-		read_cpu(&tail, record);
+		perf_record_read_cpu(&tail, record);
 	if (layout->sample_type & PERF_SAMPLE_IDENTIFIER)
 		record->id = reader_u64(&tail);
 }
@@ -120,7 +120,7 @@ static void read_sample(
 	if (type & PERF_SAMPLE_STREAM_ID)
 		reader_u64(body);
 	if (type & PERF_SAMPLE_CPU)
-		read_cpu(body, record);
+		perf_record_read_cpu(body, record);
 	record->sample.period = 1;
 	if (type & PERF_SAMPLE_PERIOD)
 		record->sample.period = reader_u64(body);
@@ -152,7 +152,7 @@ static void read_task(struct reader *body, struct perf_record *record)
 	record->time_ns = reader_u64(body);
 }
 
-static void read_build_id(struct reader *body, struct perf_record *record)
+static void perf_record_read_build_id(struct reader *body, struct perf_record *record)
 {
 	const uint8_t *field = reader_take(body, 24);
 
@@ -185,7 +185,7 @@ static void read_mmap(
 	record->mmap.offset = reader_u64(body);
 	if (record->type == PERF_TYPE_MMAP2) {
 		if (layout->build_id && (record->misc & MISC_MMAP_BUILD_ID))
-			read_build_id(body, record);
+			perf_record_read_build_id(body, record);
 		else
 			read_file_id(body, record);
 		reader_u64(body); /* PROT_ and MAP_ flags */

@@ -37,7 +37,7 @@ struct sampling {
 };
 
 /* Not inlined, and never the last call of its caller: each is a frame. */
-static __attribute__((noinline)) uint64_t spin(uint64_t turns)
+static __attribute__((noinline)) uint64_t sampling_cost_spin(uint64_t turns)
 {
 	uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
@@ -48,7 +48,7 @@ static __attribute__((noinline)) uint64_t spin(uint64_t turns)
 
 static __attribute__((noinline)) uint64_t spin_below(unsigned int depth, uint64_t turns)
 {
-	uint64_t took_ns = depth ? spin_below(depth - 1, turns) : spin(turns);
+	uint64_t took_ns = depth ? spin_below(depth - 1, turns) : sampling_cost_spin(turns);
 
 	__asm__ volatile("" : "+r"(took_ns));
 	return took_ns;
@@ -61,7 +61,7 @@ static int compare_times(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-static uint64_t median(uint64_t times[SLICES])
+static uint64_t sampling_cost_median(uint64_t times[SLICES])
 {
 	qsort(times, SLICES, sizeof(*times), compare_times);
 	return times[SLICES / 2];
@@ -76,7 +76,8 @@ static uint64_t count_ns(const struct sampling *sampling)
 }
 
 /* What one sample cost in picoseconds, so deep. */
-static int measure(struct sampling *sampling, unsigned int depth, uint64_t *ret_cost_ps)
+static int sampling_cost_measure_here(
+	struct sampling *sampling, unsigned int depth, uint64_t *ret_cost_ps)
 {
 	uint64_t counted = count_ns(sampling), before, during;
 
@@ -95,21 +96,21 @@ static int measure(struct sampling *sampling, unsigned int depth, uint64_t *ret_
 	counted = count_ns(sampling) - counted;
 	if (counted < SLICES * PERIOD_NS)
 		return -ENODATA;
-	before = median(sampling->before);
-	during = median(sampling->during);
+	before = sampling_cost_median(sampling->before);
+	during = sampling_cost_median(sampling->during);
 	*ret_cost_ps = (double)(during - MIN(before, during)) * 1000 * SLICES * PERIOD_NS / counted;
 	return 0;
 }
 
 static int measure_both(struct sampling *sampling, struct sampling_cost *ret_cost)
 {
-	uint64_t shallow_ps, deep_ps, took_ns = spin(100000);
+	uint64_t shallow_ps, deep_ps, took_ns = sampling_cost_spin(100000);
 	int r;
 
 	sampling->turns = 100000 * SLICE_NS / MAX(took_ns, 1ull);
-	r = measure(sampling, SHALLOW, &shallow_ps);
+	r = sampling_cost_measure_here(sampling, SHALLOW, &shallow_ps);
 	if (r == 0)
-		r = measure(sampling, DEEP, &deep_ps);
+		r = sampling_cost_measure_here(sampling, DEEP, &deep_ps);
 	if (r < 0)
 		return r;
 	ret_cost->frame_ps = (deep_ps - MIN(shallow_ps, deep_ps)) / (DEEP - SHALLOW);

@@ -108,7 +108,7 @@ static int give_anchors(struct pipeline *assembler, struct tape *tape)
 	return 0;
 }
 
-static int begin_tape(struct pipeline *assembler, uint64_t begin_ns)
+static int pipeline_begin_tape(struct pipeline *assembler, uint64_t begin_ns)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	const struct pipeline_fact *fact;
@@ -136,11 +136,11 @@ int pipeline_begin(struct pipeline *assembler, uint64_t begin_ns)
 	assembler->started_ns = assembler->options->imported ? 0 : begin_ns;
 	assembler->last_ns = begin_ns;
 	assembler->losses.period_ns = assembler->options->period_ns;
-	return begin_tape(assembler, begin_ns);
+	return pipeline_begin_tape(assembler, begin_ns);
 }
 
 /* What came into the tape since the last block, as one more; not while those before wait for the disk. */
-static int spool(struct pipeline *assembler, uint64_t until_ns)
+static int pipeline_spool_here(struct pipeline *assembler, uint64_t until_ns)
 {
 	struct spool_block block = { 0 };
 	int r;
@@ -170,18 +170,18 @@ int pipeline_spool(struct pipeline *assembler, uint64_t until_ns)
 	if (r == 0)
 		r = losses_give(&assembler->losses, assembler->tape,
 			MIN(until_ns, assembler->tape->end_ns));
-	return r == 0 ? spool(assembler, until_ns) : r;
+	return r == 0 ? pipeline_spool_here(assembler, until_ns) : r;
 }
 
 /* Its last block, too: naming and sealing may take longer than the next crash. */
-static int end_tape(struct pipeline *assembler)
+static int pipeline_end_tape(struct pipeline *assembler)
 {
 	int r = give_traced(assembler, assembler->tape->end_ns, true);
 
 	if (r == 0)
 		r = losses_give(&assembler->losses, assembler->tape, assembler->tape->end_ns);
 	if (r == 0)
-		r = spool(assembler, assembler->tape->end_ns);
+		r = pipeline_spool_here(assembler, assembler->tape->end_ns);
 	tape_filled(assembler->tape);
 	return r == 0 ? sealer_put(assembler->options->sealer, take_ptr(assembler->tape)) : r;
 }
@@ -195,14 +195,14 @@ static uint64_t quiet_limit(const struct pipeline *assembler)
 	return assembler->options->imported ? 10 * assembler->options->segment_ns : JUMP_NS;
 }
 
-static void sweep(struct pipeline *assembler, uint64_t time_ns)
+static void pipeline_sweep(struct pipeline *assembler, uint64_t time_ns)
 {
 	assembler->swept_ns = time_ns;
 	tracker_sweep(&assembler->tracker, time_ns - MIN(time_ns, EXITED_NS));
 }
 
 /* Ends tapes until the one at hand reaches beyond a moment. Where time jumped, the tape ends with its last record. */
-static int rotate(struct pipeline *assembler, uint64_t time_ns)
+static int pipeline_rotate_here(struct pipeline *assembler, uint64_t time_ns)
 {
 	int r = 0;
 
@@ -214,16 +214,16 @@ static int rotate(struct pipeline *assembler, uint64_t time_ns)
 			assembler->tape->end_ns =
 				whole_unit(MAX(assembler->tape->begin_ns, assembler->last_ns)) +
 				TAPE_TIME_UNIT_NS;
-		r = end_tape(assembler);
-		sweep(assembler, end_ns);
+		r = pipeline_end_tape(assembler);
+		pipeline_sweep(assembler, end_ns);
 		tracker_doubt_cgroups(&assembler->tracker);
 		if (r == 0)
-			r = begin_tape(assembler, jumped ? time_ns : end_ns);
+			r = pipeline_begin_tape(assembler, jumped ? time_ns : end_ns);
 	}
 	return r;
 }
 
-static struct pipeline_cpu *get_cpu(struct pipeline *assembler, uint32_t cpu)
+static struct pipeline_cpu *pipeline_get_cpu(struct pipeline *assembler, uint32_t cpu)
 {
 	static const struct pipeline_cpu fresh;
 
@@ -239,7 +239,7 @@ static struct pipeline_cpu *get_cpu(struct pipeline *assembler, uint32_t cpu)
  * The kernel tells what was lost with the first record for which there was room again: it was lost between that one and the last
  * that came before it in the same ring.
  */
-static int add_lost(struct pipeline *assembler, const struct pipeline_source *source,
+static int pipeline_add_lost(struct pipeline *assembler, const struct pipeline_source *source,
 	const uint8_t *bytes, size_t size, uint64_t since_ns)
 {
 	struct perf_record record;
@@ -256,7 +256,7 @@ static int add_lost(struct pipeline *assembler, const struct pipeline_source *so
 /* A thread on its way out keeps the CPU for a moment after its EXIT record; the kernel then calls it -1. */
 static void find_ended(struct pipeline *assembler, struct perf_record *record)
 {
-	const struct pipeline_cpu *cpu = get_cpu(assembler, record->cpu);
+	const struct pipeline_cpu *cpu = pipeline_get_cpu(assembler, record->cpu);
 	bool known = cpu && cpu->ended_ns && record->time_ns - cpu->ended_ns < EXITED_NS;
 
 	record->pid = known ? cpu->ended_pid : 0;
@@ -265,7 +265,7 @@ static void find_ended(struct pipeline *assembler, struct perf_record *record)
 
 static void note_ended(struct pipeline *assembler, const struct perf_record *record)
 {
-	struct pipeline_cpu *cpu = get_cpu(assembler, record->cpu);
+	struct pipeline_cpu *cpu = pipeline_get_cpu(assembler, record->cpu);
 
 	if (!cpu)
 		return;
@@ -307,7 +307,7 @@ static int take_traced(struct pipeline *assembler, struct perf_record *record)
 /* When its last sample of those that were added was taken; 0: there was none. */
 static uint64_t sampled_ns(struct pipeline *assembler, uint32_t number)
 {
-	const struct pipeline_cpu *cpu = get_cpu(assembler, number);
+	const struct pipeline_cpu *cpu = pipeline_get_cpu(assembler, number);
 	uint64_t last_ns = 0;
 
 	for (uint32_t ring = 0; cpu && ring < PIPELINE_RINGS; ring++)
@@ -359,7 +359,7 @@ static int apply_record(struct pipeline *assembler, const struct pipeline_source
 }
 
 /* The decoded record borrows from bytes that stay until it is applied. */
-static void expect(void *context, const struct reorder_entry *entry, const uint8_t *bytes)
+static void pipeline_expect(void *context, const struct reorder_entry *entry, const uint8_t *bytes)
 {
 	struct pipeline *assembler = context;
 	const struct pipeline_source *source = &assembler->options->sources[entry->source];
@@ -377,7 +377,7 @@ static void expect(void *context, const struct reorder_entry *entry, const uint8
 }
 
 /* A record in its turn. */
-static int apply(void *context, const struct reorder_entry *entry, const uint8_t *bytes)
+static int pipeline_apply(void *context, const struct reorder_entry *entry, const uint8_t *bytes)
 {
 	struct pipeline *assembler = context;
 	const struct pipeline_source *source = &assembler->options->sources[entry->source];
@@ -387,7 +387,7 @@ static int apply(void *context, const struct reorder_entry *entry, const uint8_t
 
 	(void)bytes;
 	if (entry->time_ns >= assembler->tape->end_ns) {
-		r = rotate(assembler, entry->time_ns);
+		r = pipeline_rotate_here(assembler, entry->time_ns);
 		if (r < 0)
 			return r;
 	}
@@ -397,15 +397,16 @@ static int apply(void *context, const struct reorder_entry *entry, const uint8_t
 	return expected->decoded == 0 ? apply_record(assembler, source, expected) : 0;
 }
 
-static int flush(struct pipeline *assembler, uint64_t before_ns)
+static int pipeline_flush_here(struct pipeline *assembler, uint64_t before_ns)
 {
 	/* where the last time was given up, some that were expected are so again */
 	assembler->expected_count = assembler->applied_count = 0;
-	return reorder_flush(&assembler->timeline, before_ns, expect, apply, assembler);
+	return reorder_flush(
+		&assembler->timeline, before_ns, pipeline_expect, pipeline_apply, assembler);
 }
 
 /* A lone record from another age is damaged; a second one that agrees makes it true. */
-static bool believable(struct pipeline *assembler, uint64_t time_ns)
+static bool pipeline_believable(struct pipeline *assembler, uint64_t time_ns)
 {
 	uint64_t jumped_ns = assembler->jumped_ns;
 
@@ -425,10 +426,10 @@ int pipeline_add(struct pipeline *assembler, uint32_t source, const struct perf_
 	uint64_t since_ns = 0;
 	uint32_t type = 0;
 
-	if (!believable(assembler, place->time_ns))
+	if (!pipeline_believable(assembler, place->time_ns))
 		return losses_damaged(&assembler->losses, assembler->added_ns);
 	assembler->added_ns = MAX(assembler->added_ns, place->time_ns);
-	cpu = get_cpu(assembler, place->cpu);
+	cpu = pipeline_get_cpu(assembler, place->cpu);
 	if (cpu && place->time_ns) {
 		since_ns = cpu->added_ns[from->ring];
 		cpu->added_ns[from->ring] = place->time_ns;
@@ -436,7 +437,7 @@ int pipeline_add(struct pipeline *assembler, uint32_t source, const struct perf_
 	if (size >= sizeof(type))
 		memcpy(&type, record, sizeof(type));
 	if ((type == PERF_TYPE_LOST || type == PERF_TYPE_LOST_SAMPLES) &&
-		add_lost(assembler, from, record, size,
+		pipeline_add_lost(assembler, from, record, size,
 			since_ns ? since_ns : assembler->started_ns) < 0)
 		return -ENOMEM;
 	return reorder_add(&assembler->timeline, place->time_ns, source, record, size);
@@ -450,16 +451,16 @@ int pipeline_flush(struct pipeline *assembler, uint64_t before_ns)
 	if (!assembler->tape)
 		return -ENOMEM;
 	if (waiting_ns && waiting_ns <= before_ns) {
-		r = flush(assembler, waiting_ns);
+		r = pipeline_flush_here(assembler, waiting_ns);
 		if (r == 0)
 			r = losses_settle(&assembler->losses);
 	}
 	if (r == 0)
-		r = flush(assembler, before_ns);
+		r = pipeline_flush_here(assembler, before_ns);
 	if (assembler->last_ns > assembler->swept_ns + SWEEP_NS)
-		sweep(assembler, assembler->last_ns);
+		pipeline_sweep(assembler, assembler->last_ns);
 	/* without a record too: a quiet host rotates */
-	return r == 0 ? rotate(assembler, before_ns) : r;
+	return r == 0 ? pipeline_rotate_here(assembler, before_ns) : r;
 }
 
 int pipeline_rotate(struct pipeline *assembler, uint64_t at_ns)
@@ -469,21 +470,21 @@ int pipeline_rotate(struct pipeline *assembler, uint64_t at_ns)
 	if (end_ns <= assembler->tape->begin_ns || end_ns >= assembler->tape->end_ns)
 		return 0;
 	assembler->tape->end_ns = end_ns;
-	return rotate(assembler, end_ns);
+	return pipeline_rotate_here(assembler, end_ns);
 }
 
 int pipeline_end(struct pipeline *assembler, uint64_t end_ns, const char *why)
 {
-	int r = assembler->tape ? flush(assembler, UINT64_MAX) : -ENOMEM;
+	int r = assembler->tape ? pipeline_flush_here(assembler, UINT64_MAX) : -ENOMEM;
 
 	end_ns = MAX(end_ns, assembler->last_ns + 1);
 	end_ns = MAX(end_ns, losses_end(&assembler->losses));
 	if (r == 0 && end_ns > assembler->tape->end_ns)
-		r = rotate(assembler, end_ns);
+		r = pipeline_rotate_here(assembler, end_ns);
 	if (r == 0 && why)
 		r = tape_add_fact(assembler->tape, TAPE_ENDED, why);
 	if (r < 0)
 		return r;
 	assembler->tape->end_ns = whole_unit(end_ns + TAPE_TIME_UNIT_NS - 1);
-	return end_tape(assembler);
+	return pipeline_end_tape(assembler);
 }

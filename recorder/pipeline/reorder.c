@@ -40,7 +40,7 @@ static int reorder_sort(struct reorder *timeline)
 /* What one long wait took is not kept for weeks. */
 #define KEPT_BYTES (8u << 20)
 
-static void give_back(struct reorder *timeline)
+static void reorder_give_back(struct reorder *timeline)
 {
 	size_t count = timeline->entries.count + 1;
 	void *bytes = realloc(timeline->bytes.data, KEPT_BYTES);
@@ -91,14 +91,14 @@ static void reorder_forget(struct reorder *timeline, size_t given)
 
 	move_kept(timeline, given);
 	if (roomy)
-		give_back(timeline);
+		reorder_give_back(timeline);
 }
 
 /* The cache has forgotten what was added up to a second ago: a record's bytes are asked for so many records before it is told. */
 #define FETCHED_AHEAD 4
 #define CACHE_LINE 64
 
-static void fetch(const struct reorder *timeline, const struct reorder_entry *entry)
+static void reorder_fetch(const struct reorder *timeline, const struct reorder_entry *entry)
 {
 	const uint8_t *record = timeline->bytes.data + entry->offset;
 
@@ -124,7 +124,7 @@ int reorder_flush(struct reorder *timeline, uint64_t before_ns,
 	for (; r >= 0 && given < end; given++) {
 		for (; told < end && told < given + REORDER_AHEAD; told++) {
 			if (told + FETCHED_AHEAD < end)
-				fetch(timeline, &entries[told + FETCHED_AHEAD]);
+				reorder_fetch(timeline, &entries[told + FETCHED_AHEAD]);
 			if (expect)
 				expect(context, &entries[told],
 					timeline->bytes.data + entries[told].offset);

@@ -29,15 +29,16 @@ void cgroup_ids_done(struct cgroup_ids *ids)
 	generation_done(&ids->older);
 }
 
-static bool id_equal(const void *context, uint32_t at, const void *id)
+static bool cgroup_ids_id_equal(const void *context, uint32_t at, const void *id)
 {
 	return ((const struct cgroup_generation *)context)->list.items[at].id ==
 	       *(const uint64_t *)id;
 }
 
-static const char *find(const struct cgroup_generation *generation, uint64_t id)
+static const char *cgroup_ids_find_here(const struct cgroup_generation *generation, uint64_t id)
 {
-	uint32_t at = table_find(&generation->table, hash_u64(id), id_equal, generation, &id);
+	uint32_t at =
+		table_find(&generation->table, hash_u64(id), cgroup_ids_id_equal, generation, &id);
 
 	if (at == TABLE_NONE)
 		return NULL;
@@ -50,7 +51,7 @@ int cgroup_ids_add(struct cgroup_ids *ids, uint64_t id, const char *path)
 	struct cgroup_id item = { .id = id };
 	int r;
 
-	if (find(recent, id))
+	if (cgroup_ids_find_here(recent, id))
 		return 0;
 	if (recent->list.count >= CGROUP_IDS_MAX) {
 		generation_done(&ids->older);
@@ -66,14 +67,14 @@ int cgroup_ids_add(struct cgroup_ids *ids, uint64_t id, const char *path)
 
 const char *cgroup_ids_find(struct cgroup_ids *ids, uint64_t id)
 {
-	const char *path = find(&ids->recent, id);
+	const char *path = cgroup_ids_find_here(&ids->recent, id);
 	char copy[CGROUP_PATH_MAX];
 
-	if (path || !(path = find(&ids->older, id)))
+	if (path || !(path = cgroup_ids_find_here(&ids->older, id)))
 		return path;
 	/* to add it may forget the older ones */
 	snprintf(copy, sizeof(copy), "%s", path);
-	return cgroup_ids_add(ids, id, copy) < 0 ? NULL : find(&ids->recent, id);
+	return cgroup_ids_add(ids, id, copy) < 0 ? NULL : cgroup_ids_find_here(&ids->recent, id);
 }
 
 static int note_seen(void *context, const struct cgroups_seen *seen)
@@ -109,7 +110,7 @@ static bool is_alone(void)
 }
 
 /* In the reader's thread: "alone", "unified" or "own" on a line, and then a line for each, of those that are not too many. */
-static int list_all(const char *mounts, size_t limit, char **ret_text)
+static int cgroup_ids_list_all(const char *mounts, size_t limit, char **ret_text)
 {
 	_cleanup_free_ char *text = NULL;
 	_cleanup_(buffer_done) struct buffer list = { 0 };
@@ -140,7 +141,8 @@ int cgroup_ids_scan(struct cgroup_ids *ids, struct proc_reader *reader)
 {
 	_cleanup_free_ char *text = NULL;
 	char *rest, *line;
-	int r = proc_reader_ask(reader, list_all, "/proc/self/mountinfo", TEXT_LIMIT, &text);
+	int r = proc_reader_ask(
+		reader, cgroup_ids_list_all, "/proc/self/mountinfo", TEXT_LIMIT, &text);
 
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;

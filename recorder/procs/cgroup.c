@@ -25,7 +25,7 @@ static bool has_controller(const char *list, const char *name)
 }
 
 /* How much a hierarchy's path is worth, by its controllers: less is better. */
-static unsigned int rank(const char *controllers)
+static unsigned int cgroup_rank(const char *controllers)
 {
 	static const char *const order[] = { "cpu", "name=systemd", "memory" };
 
@@ -54,8 +54,8 @@ const char *cgroup_choose(char *text)
 		if (!path[1]) {
 			if (!*best)
 				best = path;
-		} else if (rank(controllers + 1) < best_rank) {
-			best_rank = rank(controllers + 1);
+		} else if (cgroup_rank(controllers + 1) < best_rank) {
+			best_rank = cgroup_rank(controllers + 1);
 			best = path;
 		}
 	}

@@ -17,7 +17,7 @@ void modules_done(struct modules *modules)
 	table_done(&modules->table);
 }
 
-static bool module_equal(const void *context, uint32_t at, const void *key)
+static bool modules_module_equal(const void *context, uint32_t at, const void *key)
 {
 	const struct tape_module *a = &((const struct modules *)context)->list.items[at], *b = key;
 
@@ -73,10 +73,11 @@ static uint64_t hash_module(const struct tape_module *module)
 }
 
 /* The number of an identity whose path is one of ours. */
-static int add_row(struct modules *modules, const struct tape_module *module, uint32_t *ret_module)
+static int modules_add_row(
+	struct modules *modules, const struct tape_module *module, uint32_t *ret_module)
 {
 	uint64_t hash = hash_module(module);
-	uint32_t at = table_find(&modules->table, hash, module_equal, modules, module);
+	uint32_t at = table_find(&modules->table, hash, modules_module_equal, modules, module);
 
 	if (at == TABLE_NONE) {
 		at = modules->list.count;
@@ -97,11 +98,11 @@ int modules_add(
 	if (r < 0)
 		return r;
 	use_known_build_id(modules, module);
-	return add_row(modules, module, ret_module);
+	return modules_add_row(modules, module, ret_module);
 }
 
 /* A row of other modules, into these. */
-static int take_row(struct modules *modules, const struct modules *from,
+static int modules_take_row(struct modules *modules, const struct modules *from,
 	const struct tape_module *row, struct tape_module *ret_row)
 {
 	const char *path = strings_at(&from->paths, row->path);
@@ -116,16 +117,16 @@ static int copy_kept(struct modules *kept, const struct modules *from, uint32_t 
 	int r = modules_init(kept);
 
 	for (size_t i = 0; r == 0 && i < from->known_ids.count; i++) {
-		r = take_row(kept, from, &from->known_ids.items[i], &row);
+		r = modules_take_row(kept, from, &from->known_ids.items[i], &row);
 		if (r == 0)
 			r = array_push(&kept->known_ids, row);
 	}
 	for (size_t i = 1; r == 0 && i < from->list.count; i++) {
 		if (numbers[i] == MODULES_FORGOTTEN)
 			continue;
-		r = take_row(kept, from, &from->list.items[i], &row);
+		r = modules_take_row(kept, from, &from->list.items[i], &row);
 		if (r == 0)
-			r = add_row(kept, &row, &numbers[i]);
+			r = modules_add_row(kept, &row, &numbers[i]);
 	}
 	return r;
 }

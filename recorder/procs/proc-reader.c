@@ -64,7 +64,7 @@ static void free_desk(struct desk *desk)
 	free(desk);
 }
 
-static void read_one(struct desk *desk)
+static void proc_reader_read_one(struct desk *desk)
 {
 	char *text = NULL;
 	int r;
@@ -88,7 +88,7 @@ static void *desk_main(void *context)
 	pthread_mutex_lock(&desk->lock);
 	while (!desk->left) {
 		if (desk->asked)
-			read_one(desk);
+			proc_reader_read_one(desk);
 		else
 			pthread_cond_wait(&desk->changed, &desk->lock);
 	}
@@ -204,14 +204,14 @@ static bool wait_for_desk(struct proc_reader *reader)
 	return !desk->asked;
 }
 
-static int read_file(const char *path, size_t limit, char **ret_text)
+static int proc_reader_read_file(const char *path, size_t limit, char **ret_text)
 {
 	return file_read(path, limit, ret_text, NULL);
 }
 
 int proc_reader_read(struct proc_reader *reader, const char *path, size_t limit, char **ret_text)
 {
-	return proc_reader_ask(reader, read_file, path, limit, ret_text);
+	return proc_reader_ask(reader, proc_reader_read_file, path, limit, ret_text);
 }
 
 int proc_reader_ask(struct proc_reader *reader,

@@ -46,7 +46,7 @@ static uint64_t hash_id(int32_t id)
 	return hash_u64((uint32_t)id + 1ull);
 }
 
-static bool thread_equal(const void *context, uint32_t at, const void *tid)
+static bool tracker_thread_equal(const void *context, uint32_t at, const void *tid)
 {
 	return ((const struct tracker *)context)->threads.items[at].tid == *(const int32_t *)tid;
 }
@@ -62,7 +62,8 @@ static struct tracker_thread *find_thread(struct tracker *tracker, int32_t tid)
 		if (thread->tid == tid && thread->used)
 			return thread;
 	}
-	*found = table_find(&tracker->thread_table, hash_id(tid), thread_equal, tracker, &tid);
+	*found = table_find(
+		&tracker->thread_table, hash_id(tid), tracker_thread_equal, tracker, &tid);
 	return *found == TABLE_NONE ? NULL : &tracker->threads.items[*found];
 }
 
@@ -477,7 +478,7 @@ static void forget_modules(struct tracker *tracker)
 	tracker->kept_modules = tracker->modules.list.count;
 }
 
-static void forget_names(struct tracker *tracker)
+static void tracker_forget_names(struct tracker *tracker)
 {
 	struct strings kept = { 0 };
 	_cleanup_free_ uint32_t *numbers = NULL;
@@ -515,5 +516,5 @@ void tracker_sweep(struct tracker *tracker, uint64_t before_ns)
 	}
 	sweep_processes(tracker, before_ns);
 	forget_modules(tracker);
-	forget_names(tracker);
+	tracker_forget_names(tracker);
 }

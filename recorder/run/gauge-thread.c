@@ -78,7 +78,7 @@ static int give_name(void *context, const char *name, uint32_t *ret_id)
 	return buffer_failed(&watch->reading.names) ? -ENOMEM : 0;
 }
 
-static int take_value(void *context, uint32_t id, int64_t value)
+static int gauge_thread_take_value(void *context, uint32_t id, int64_t value)
 {
 	struct gauge_thread *watch = context;
 
@@ -86,7 +86,7 @@ static int take_value(void *context, uint32_t id, int64_t value)
 }
 
 /* Once all that was handed over is taken, nobody knows the old numbers any more. The lock is held. */
-static int forget_names(struct gauge_thread *watch)
+static int gauge_thread_forget_names(struct gauge_thread *watch)
 {
 	if (strings_count(&watch->known) < NAMES_MAX || watch->read.values.count ||
 		watch->read.names.size || watch->read.anew)
@@ -142,7 +142,7 @@ static void *host_main(void *context)
 		(void)gauges_read(watch->gauges, tick++);
 		pthread_mutex_lock(&watch->lock);
 		hand_over(watch);
-	} while (wait_for_second(watch, &second) && forget_names(watch) == 0);
+	} while (wait_for_second(watch, &second) && gauge_thread_forget_names(watch) == 0);
 	watch->ended = true;
 	pthread_cond_broadcast(&watch->changed);
 	pthread_mutex_unlock(&watch->lock);
@@ -171,7 +171,7 @@ int gauge_thread_start(const char *root, struct gauge_thread **ret_watch, struct
 	if (!watch)
 		return -ENOMEM;
 	worker_lock_init(&watch->lock, &watch->changed);
-	watch->sink = (struct gauges_sink){ give_name, take_value, watch };
+	watch->sink = (struct gauges_sink){ give_name, gauge_thread_take_value, watch };
 	watch->root = root;
 	r = gauges_new(root, &watch->sink, &watch->gauges);
 	if (r == 0) {
@@ -229,7 +229,7 @@ static int learn_names(struct gauge_thread *watch)
 	return 0;
 }
 
-static int put_value(
+static int gauge_thread_put_value(
 	struct gauge_thread *watch, struct tape *tape, uint64_t time_ns, const struct value *value)
 {
 	uint32_t *row;
@@ -278,7 +278,7 @@ int gauge_thread_take(
 
 		if (time_ns >= tape->end_ns)
 			break;
-		r = put_value(watch, tape, time_ns, value);
+		r = gauge_thread_put_value(watch, tape, time_ns, value);
 	}
 	return r;
 }

@@ -166,7 +166,7 @@ void progress_write(const struct recorder_progress *progress, struct buffer *jso
 }
 
 /* Cut where there is no room for all of it. */
-static int read_text(const struct json_token *token, char *text, size_t size)
+static int progress_read_text(const struct json_token *token, char *text, size_t size)
 {
 	_cleanup_(buffer_done) struct buffer plain = { 0 };
 
@@ -178,7 +178,7 @@ static int read_text(const struct json_token *token, char *text, size_t size)
 	return 0;
 }
 
-static void read_number(const struct json_token *token, char *at)
+static void progress_read_number(const struct json_token *token, char *at)
 {
 	char digits[24];
 	uint64_t number;
@@ -194,9 +194,9 @@ static int read_member(const struct member *member, const struct json_token *tok
 	char *at = (char *)of + member->at;
 
 	if (member->size && token->type == JSON_STRING)
-		return read_text(token, at, member->size);
+		return progress_read_text(token, at, member->size);
 	if (!member->size && token->type == JSON_OTHER)
-		read_number(token, at);
+		progress_read_number(token, at);
 	return 0;
 }
 

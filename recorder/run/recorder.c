@@ -82,7 +82,7 @@ static void look_at_sideband(struct recorder *recorder, const uint8_t *bytes, si
 	clock_reading_see(&recorder->reading, &record);
 }
 
-static int collect(void *context, enum perf_ring ring, const uint8_t *bytes, size_t size)
+static int recorder_collect(void *context, enum perf_ring ring, const uint8_t *bytes, size_t size)
 {
 	struct recorder *recorder = context;
 	struct perf_record_place place =
@@ -98,7 +98,7 @@ static int collect(void *context, enum perf_ring ring, const uint8_t *bytes, siz
 /* Takes what is in rings of some kinds. */
 static int empty_rings(struct recorder *recorder, unsigned int rings)
 {
-	int r = perf_events_drain(recorder->events, rings, collect, recorder);
+	int r = perf_events_drain(recorder->events, rings, recorder_collect, recorder);
 
 	self_stats_emptied(&recorder->vitals);
 	tracker_ask_started(&recorder->assembler.tracker);
@@ -113,7 +113,7 @@ static void begin_drain(struct recorder *recorder)
 }
 
 /* Takes everything out of the rings, and reads the clocks. Where our own record was lost there is no anchor this time; the others will do. */
-static int drain(struct recorder *recorder)
+static int recorder_drain(struct recorder *recorder)
 {
 	int r;
 
@@ -138,7 +138,7 @@ static void take_status(struct recorder *recorder, const struct sealer_status *s
 		&recorder->cpu_trouble);
 }
 
-static void report(struct recorder *recorder)
+static void recorder_report(struct recorder *recorder)
 {
 	struct recorder_progress *progress = &recorder->progress;
 	struct sealer_status status;
@@ -166,7 +166,7 @@ static const struct recorder_orders *orders_of(const struct recorder *recorder)
 	return recorder->options->orders ? recorder->options->orders : &none;
 }
 
-static bool finished(const struct recorder *recorder)
+static bool recorder_finished(const struct recorder *recorder)
 {
 	uint64_t elapsed = clock_ns(CLOCK_MONOTONIC) - recorder->started_monotonic_ns;
 
@@ -217,7 +217,7 @@ static int look_for_cpus(struct recorder *recorder)
 	return recorder->changing;
 }
 
-static int carry_out(struct recorder *recorder, uint64_t settled_ns)
+static int recorder_carry_out(struct recorder *recorder, uint64_t settled_ns)
 {
 	const struct recorder_orders *orders = orders_of(recorder);
 
@@ -252,7 +252,7 @@ static uint64_t settled_ns(const struct recorder *recorder)
  * A ring fills up before it is time for a turn. What comes out of it is applied while the cache still has it, and the clocks are not read: our own
  * record would wake us once more. 1 when it needs a turn: it would end a tape, or no sample is what woke us but a CPU that went.
  */
-static int relieve(struct recorder *recorder)
+static int recorder_relieve(struct recorder *recorder)
 {
 	uint64_t samples = recorder->vitals.now.samples;
 	int r;
@@ -269,9 +269,9 @@ static int relieve(struct recorder *recorder)
 }
 
 /* One turn: everything up to a little before the drain is applied, and on its way to the spool. */
-static int turn(struct recorder *recorder)
+static int recorder_turn(struct recorder *recorder)
 {
-	int r = drain(recorder);
+	int r = recorder_drain(recorder);
 
 	recorder->turn_ns = recorder->reading.anchor.monotonic_ns;
 	if (r == 0)
@@ -294,7 +294,7 @@ static int turn(struct recorder *recorder)
 	if (r == 0)
 		r = rescan_look(&recorder->rescan, &recorder->assembler);
 	if (r == 0)
-		r = carry_out(recorder, settled_ns(recorder));
+		r = recorder_carry_out(recorder, settled_ns(recorder));
 	recorder->turned_ns = settled_ns(recorder);
 	tracker_forget_started(&recorder->assembler.tracker, recorder->turned_ns);
 	return r == 0 ? pipeline_spool(&recorder->assembler, settled_ns(recorder)) : r;
@@ -315,36 +315,36 @@ static int wait_for_turn(struct recorder *recorder)
 	uint64_t left_ns;
 	int r = 0;
 
-	while (r == 0 && !finished(recorder) && (left_ns = time_to_sleep(recorder))) {
+	while (r == 0 && !recorder_finished(recorder) && (left_ns = time_to_sleep(recorder))) {
 		unsigned int rings = perf_events_wait(recorder->events, left_ns);
 
 		if (!rings)
 			break;
-		r = rings & 1u << PERF_RING_SAMPLES ? relieve(recorder)
+		r = rings & 1u << PERF_RING_SAMPLES ? recorder_relieve(recorder)
 						    : look_at_started(recorder, rings);
 	}
 	return r;
 }
 
-static int record(struct recorder *recorder, struct error *error)
+static int recorder_record(struct recorder *recorder, struct error *error)
 {
 	int r = 0;
 
-	while (!finished(recorder)) {
+	while (!recorder_finished(recorder)) {
 		r = wait_for_turn(recorder);
 		if (r >= 0)
-			r = turn(recorder);
+			r = recorder_turn(recorder);
 		if (r < 0)
 			return error_set(error, r, "out of memory");
 		self_stats_end(&recorder->vitals);
 		self_stats_mark(&recorder->vitals);
-		report(recorder);
+		recorder_report(recorder);
 	}
 	return r;
 }
 
 /* The first anchor is where the recording begins. */
-static int begin(struct recorder *recorder, struct error *error)
+static int recorder_begin(struct recorder *recorder, struct error *error)
 {
 	uint64_t begin_ns;
 	int r = proc_scan(&recorder->assembler.tracker);
@@ -356,7 +356,7 @@ static int begin(struct recorder *recorder, struct error *error)
 	for (int tries = 0;
 		r == 0 && tries < FIRST_ANCHOR_TRIES && !pipeline_last_anchor(&recorder->assembler);
 		tries++)
-		r = drain(recorder);
+		r = recorder_drain(recorder);
 	if (r < 0)
 		return error_set(error, r, "out of memory");
 	if (!pipeline_last_anchor(&recorder->assembler))
@@ -377,13 +377,13 @@ static int begin(struct recorder *recorder, struct error *error)
 }
 
 /* Everything that is left, up to the last anchor, into the last tape. */
-static int finish(struct recorder *recorder, bool failed, struct error *error)
+static int recorder_finish(struct recorder *recorder, bool failed, struct error *error)
 {
 	int r;
 
 	perf_events_stop(recorder->events);
 	kmsg_watch_stop(recorder->log, LAST_LINES_NS);
-	r = drain(recorder);
+	r = recorder_drain(recorder);
 	if (r == 0 && recorder->assembler.tape)
 		r = take_context(recorder);
 	if (r == 0)
@@ -448,7 +448,7 @@ int recorder_open(struct recorder *recorder, struct error *error)
 	return r < 0 ? r : perf_events_open(&events, &recorder->events, error);
 }
 
-static void describe(struct recorder *recorder)
+static void recorder_describe(struct recorder *recorder)
 {
 	struct recorder_progress *progress = &recorder->progress;
 
@@ -461,9 +461,9 @@ static void describe(struct recorder *recorder)
 	progress->ring_bytes = perf_events_ring_bytes(recorder->events, &progress->rings_bytes);
 }
 
-static void prepare(struct recorder *recorder, const struct store_writer *writer)
+static void recorder_prepare(struct recorder *recorder, const struct store_writer *writer)
 {
-	describe(recorder);
+	recorder_describe(recorder);
 	cpu_watch_start(&recorder->watch, &recorder->assembler.tracker, &orders_of(recorder)->stop);
 	host_facts_collect(&recorder->facts, recorder->events, recorder->options->cpus,
 		recorder->options->frequency, recorder->options->version);
@@ -489,21 +489,21 @@ static void prepare(struct recorder *recorder, const struct store_writer *writer
 }
 
 /* Records; what was taken before a failure is still worth sealing. */
-static int run(struct recorder *recorder, struct error *error)
+static int recorder_run_here(struct recorder *recorder, struct error *error)
 {
-	int r = begin(recorder, error);
+	int r = recorder_begin(recorder, error);
 
 	if (r < 0)
 		return r;
-	report(recorder);
-	r = record(recorder, error);
-	if (finish(recorder, r < 0, r == 0 ? error : NULL) < 0 && r == 0)
+	recorder_report(recorder);
+	r = recorder_record(recorder, error);
+	if (recorder_finish(recorder, r < 0, r == 0 ? error : NULL) < 0 && r == 0)
 		r = -ENOMEM;
 	return r;
 }
 
 /* What is in the spool is not lost: the next recorder, or reader, finds it. */
-static int tell_hung(struct recorder *recorder, struct error *error)
+static int recorder_tell_hung(struct recorder *recorder, struct error *error)
 {
 	struct recorder_progress *progress = &recorder->progress;
 	char lag[32];
@@ -519,10 +519,10 @@ static int tell_hung(struct recorder *recorder, struct error *error)
 
 static void tell_again(void *context)
 {
-	report(context);
+	recorder_report(context);
 }
 
-static int stop(struct recorder *recorder, int r, struct error *error)
+static int recorder_stop(struct recorder *recorder, int r, struct error *error)
 {
 	struct sealer_status status = { 0 };
 	bool ended;
@@ -542,7 +542,7 @@ static int stop(struct recorder *recorder, int r, struct error *error)
 	unsaved_leave(&status.shed, &recorder->assembler,
 		shutdown_reason(orders_of(recorder), r < 0), recorder->writer);
 	if (!ended)
-		return tell_hung(recorder, error);
+		return recorder_tell_hung(recorder, error);
 	if (!recorder->progress.hung) {
 		recorder->log = kmsg_watch_close(recorder->log, !status.failed);
 		gauge_thread_stop(recorder->host, LAST_WORD_NS);
@@ -553,7 +553,7 @@ static int stop(struct recorder *recorder, int r, struct error *error)
 }
 
 /* The other thread's part of an order to reload. */
-static void reload(void *context)
+static void recorder_reload(void *context)
 {
 	struct recorder *recorder = context;
 	const struct recorder_options *options = recorder->options;
@@ -569,7 +569,7 @@ int recorder_run(struct recorder *recorder, const char *store, struct store_writ
 	int r;
 
 	recorder->writer = writer;
-	prepare(recorder, writer);
+	recorder_prepare(recorder, writer);
 	recorder->watching.store = store;
 	r = sealer_start(writer, &recorder->sealing, &recorder->sealer, error);
 	if (r < 0)
@@ -583,10 +583,10 @@ int recorder_run(struct recorder *recorder, const char *store, struct store_writ
 		.trace = recorder->tracing.trace,
 	};
 	recorder->watch.frequency = recorder->options->frequency;
-	r = status_thread_start(writer, reload, recorder, &recorder->teller, error);
+	r = status_thread_start(writer, recorder_reload, recorder, &recorder->teller, error);
 	if (r == 0)
-		r = run(recorder, error);
-	r = stop(recorder, r, error);
+		r = recorder_run_here(recorder, error);
+	r = recorder_stop(recorder, r, error);
 	*ret_progress = recorder->progress;
 	return r;
 }

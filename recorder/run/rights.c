@@ -61,7 +61,7 @@ static unsigned int capability_of(const struct right *right, unsigned int last)
 	return right->capability <= last ? right->capability : right->before;
 }
 
-static uint64_t wanted(void)
+static uint64_t rights_wanted(void)
 {
 	unsigned int last = last_capability();
 	uint64_t bits = 0;
@@ -105,9 +105,9 @@ static void raise_limits(void)
 }
 
 /* From the last step on there is no way back. */
-static int become(const struct passwd *user)
+static int rights_become_here(const struct passwd *user)
 {
-	uint64_t permitted = 0, kept = wanted();
+	uint64_t permitted = 0, kept = rights_wanted();
 	unsigned int last = last_capability();
 	int r = get_permitted(&permitted);
 
@@ -128,7 +128,7 @@ static int become(const struct passwd *user)
 }
 
 /* Where no user has that name, a number is a uid. */
-static int find_user(const char *name, const struct passwd **ret_user, struct error *error)
+static int rights_find_user(const char *name, const struct passwd **ret_user, struct error *error)
 {
 	const struct passwd *user;
 	unsigned long uid;
@@ -168,7 +168,7 @@ int rights_may_reach(const char *name, const char *path, struct error *error)
 {
 	const struct passwd *user;
 	char folder[PATH_MAX];
-	int r = find_user(name, &user, error);
+	int r = rights_find_user(name, &user, error);
 
 	if (r < 0)
 		return r;
@@ -188,7 +188,7 @@ int rights_may_reach(const char *name, const char *path, struct error *error)
 int rights_make_folder(const char *name, const char *path, struct error *error)
 {
 	const struct passwd *user;
-	int r = find_user(name, &user, error);
+	int r = rights_find_user(name, &user, error);
 	mode_t mask;
 
 	if (r < 0)
@@ -207,7 +207,7 @@ int rights_make_folder(const char *name, const char *path, struct error *error)
 int rights_become(const char *name, struct error *error)
 {
 	const struct passwd *user;
-	int r = find_user(name, &user, error);
+	int r = rights_find_user(name, &user, error);
 
 	if (r < 0)
 		return r;
@@ -217,7 +217,7 @@ int rights_become(const char *name, struct error *error)
 		return error_set(
 			error, -EPERM, "only root can record as another user, such as %s", name);
 	raise_limits();
-	r = become(user);
+	r = rights_become_here(user);
 	if (r < 0)
 		return error_set(error, r, "becoming user %s: %s", name, strerror(-r));
 	rights_settle();

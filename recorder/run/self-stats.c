@@ -30,7 +30,7 @@ void self_stats_begin(struct self_stats *vitals, uint64_t due_ns)
 	vitals->late_peak_ns = MAX(vitals->late_peak_ns, vitals->late_ns);
 }
 
-static int add_sample(struct self_stats *vitals, size_t cpu, size_t size)
+static int self_stats_add_sample(struct self_stats *vitals, size_t cpu, size_t size)
 {
 	struct self_stats_samples *of;
 
@@ -58,7 +58,8 @@ int self_stats_record(struct self_stats *vitals, enum perf_ring ring,
 			return -ENOMEM;
 	vitals->taken[ring].items[at] += size;
 	/* throttling is told in the same ring */
-	return ring == PERF_RING_SAMPLES && place->sample ? add_sample(vitals, at, size) : 0;
+	return ring == PERF_RING_SAMPLES && place->sample ? self_stats_add_sample(vitals, at, size)
+							  : 0;
 }
 
 void self_stats_emptied(struct self_stats *vitals)

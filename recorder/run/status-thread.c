@@ -58,8 +58,8 @@ static void measure_sampling(struct status_thread *teller)
 }
 
 /* False at the end. */
-static bool wait_for_work(struct status_thread *teller, bool *ret_sent, bool *ret_there,
-	struct recorder_progress *ret_progress)
+static bool status_thread_wait_for_work(struct status_thread *teller, bool *ret_sent,
+	bool *ret_there, struct recorder_progress *ret_progress)
 {
 	pthread_mutex_lock(&teller->lock);
 	while (!teller->there && !teller->sent && !teller->ending)
@@ -73,7 +73,8 @@ static bool wait_for_work(struct status_thread *teller, bool *ret_sent, bool *re
 }
 
 /* A store that cannot be written is said by who writes samples into it. */
-static void tell(struct status_thread *teller, const struct recorder_progress *progress)
+static void status_thread_tell_here(
+	struct status_thread *teller, const struct recorder_progress *progress)
 {
 	_cleanup_(buffer_done) struct buffer json = { 0 };
 
@@ -92,11 +93,11 @@ static void *status_thread_main(void *context)
 
 	prctl(PR_SET_NAME, "perftape-tell");
 	measure_sampling(teller);
-	while (wait_for_work(teller, &sent, &there, &progress)) {
+	while (status_thread_wait_for_work(teller, &sent, &there, &progress)) {
 		if (sent)
 			teller->errand(teller->context);
 		if (there)
-			tell(teller, &progress);
+			status_thread_tell_here(teller, &progress);
 	}
 	pthread_mutex_lock(&teller->lock);
 	teller->ended = true;

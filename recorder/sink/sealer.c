@@ -56,7 +56,7 @@ struct sealer {
 };
 
 /* Waits for something to do; false when there is nothing and nothing will come. */
-static bool wait_for_work(struct sealer *sealer)
+static bool sealer_wait_for_work(struct sealer *sealer)
 {
 	bool there;
 
@@ -68,7 +68,7 @@ static bool wait_for_work(struct sealer *sealer)
 	return there;
 }
 
-static void warn(struct sealer *sealer, const struct error *error)
+static void sealer_warn(struct sealer *sealer, const struct error *error)
 {
 	pthread_mutex_lock(&sealer->lock);
 	sealer->status.warning = *error;
@@ -87,7 +87,7 @@ static void tell_space(struct sealer *sealer, const struct store_limits *limits,
 	if (*told || !store_space_describe(limits, retained, &text))
 		return;
 	*told = true;
-	warn(sealer, &text);
+	sealer_warn(sealer, &text);
 }
 
 /* What holds now. Who applies the limits later by hand applies the same. */
@@ -104,7 +104,7 @@ static void note_limits(struct sealer *sealer, struct store_limits *ret_limits)
 	if (!noted)
 		sealer->told_starved = sealer->told_space = false;
 	if (!noted && store_writer_note_limits(sealer->writer, ret_limits, &error) < 0)
-		warn(sealer, &error);
+		sealer_warn(sealer, &error);
 }
 
 /* What would be said with the first segment is said before the night, and not again then. */
@@ -117,7 +117,7 @@ static void look_for_space(struct sealer *sealer, const struct store_limits *lim
 }
 
 /* Removes what is beyond the limits. True when there is more room than before. */
-static bool retain(struct sealer *sealer)
+static bool sealer_retain(struct sealer *sealer)
 {
 	struct store_retained retained = { 0 };
 	struct store_limits limits;
@@ -127,7 +127,7 @@ static bool retain(struct sealer *sealer)
 		return false;
 	note_limits(sealer, &limits);
 	if (store_writer_retain(sealer->writer, &limits, false, NULL, NULL, &retained, &error) < 0)
-		warn(sealer, &error);
+		sealer_warn(sealer, &error);
 	else
 		tell_space(sealer, &limits, &retained);
 	pthread_mutex_lock(&sealer->lock);
@@ -148,7 +148,7 @@ static void want_room(void *context)
 	pthread_mutex_unlock(&sealer->lock);
 }
 
-static void make_room(struct sealer *sealer)
+static void sealer_make_room(struct sealer *sealer)
 {
 	bool wanted;
 
@@ -156,7 +156,7 @@ static void make_room(struct sealer *sealer)
 	wanted = sealer->room_wanted;
 	sealer->room_wanted = false;
 	pthread_mutex_unlock(&sealer->lock);
-	if (wanted && retain(sealer))
+	if (wanted && sealer_retain(sealer))
 		spooler_try_again(sealer->spooler);
 }
 
@@ -201,7 +201,7 @@ static struct tape *take_out(struct sealer *sealer, size_t at)
 }
 
 /* What has been shed since it was taken, it does not tell of. */
-static void sealed(struct sealer *sealer, const struct waiting *waiting,
+static void sealer_sealed(struct sealer *sealer, const struct waiting *waiting,
 	const struct tape_loss *shed, uint64_t bytes)
 {
 	struct sealer_status *status = &sealer->status;
@@ -288,14 +288,14 @@ static int seal_one(struct sealer *sealer, struct error *error)
 		r = array_push(&waiting.tape->losses, shed);
 	if (r == 0)
 		r = store_writer_seal(sealer->writer, waiting.tape, effort, &bytes, error);
-	if (store_is_full(r) && retain(sealer))
+	if (store_is_full(r) && sealer_retain(sealer))
 		r = store_writer_seal(sealer->writer, waiting.tape, effort, &bytes, error);
 	if (r == 1)
-		warn(sealer, error);
+		sealer_warn(sealer, error);
 	if (r >= 0) {
 		note_renewed(sealer);
-		sealed(sealer, &waiting, &shed, bytes);
-		retain(sealer);
+		sealer_sealed(sealer, &waiting, &shed, bytes);
+		sealer_retain(sealer);
 		return 1;
 	}
 	/* by the next time it may be more */
@@ -305,7 +305,7 @@ static int seal_one(struct sealer *sealer, struct error *error)
 }
 
 /* Says that the store cannot be written, and waits a second; longer each time where it takes making the segment to learn that it still cannot be. */
-static void stall(struct sealer *sealer, int r, const struct error *error)
+static void sealer_stall(struct sealer *sealer, int r, const struct error *error)
 {
 	struct timespec until = worker_in_a_second();
 
@@ -340,14 +340,14 @@ static int seal_recovered(void *context, struct store_writer *writer, struct tap
 		r = namer_run(namer, tape);
 	if (r == 0)
 		r = store_writer_seal(writer, tape, SEGMENT_USUAL, NULL, &error);
-	if (store_is_full(r) && retain(sealer))
+	if (store_is_full(r) && sealer_retain(sealer))
 		r = store_writer_seal(writer, tape, SEGMENT_USUAL, NULL, &error);
 	if (r != 0)
-		warn(sealer, &error);
+		sealer_warn(sealer, &error);
 	return MIN(r, 0);
 }
 
-static void recover(struct sealer *sealer)
+static void sealer_recover(struct sealer *sealer)
 {
 	struct store_recovered recovered = { 0 };
 	struct error error = { 0 };
@@ -355,28 +355,28 @@ static void recover(struct sealer *sealer)
 
 	r = store_writer_recover(sealer->writer, seal_recovered, sealer, &recovered, &error);
 	if (r < 0 && *error.text)
-		warn(sealer, &error);
+		sealer_warn(sealer, &error);
 	sealer->leftovers = r < 0;
 	pthread_mutex_lock(&sealer->lock);
 	store_recovered_add(&sealer->status.recovered, &recovered);
 	pthread_mutex_unlock(&sealer->lock);
 }
 
-static void work(struct sealer *sealer)
+static void sealer_work(struct sealer *sealer)
 {
 	struct error error = { 0 };
 	int r;
 
-	make_room(sealer);
+	sealer_make_room(sealer);
 	r = seal_one(sealer, &error);
 	if (r < 0) {
-		stall(sealer, r, &error);
+		sealer_stall(sealer, r, &error);
 		return;
 	}
 	sealer->patience = 0;
 	/* the store can be written: it may take now what it did not take at the start */
 	if (r == 1 && sealer->leftovers)
-		recover(sealer);
+		sealer_recover(sealer);
 	pthread_mutex_lock(&sealer->lock);
 	sealer->status.stalled = false;
 	pthread_mutex_unlock(&sealer->lock);
@@ -393,9 +393,9 @@ static void *sealer_main(void *context)
 		look_for_space(sealer, &limits);
 	}
 	if (sealer->options->boot_id)
-		recover(sealer);
-	while (wait_for_work(sealer))
-		work(sealer);
+		sealer_recover(sealer);
+	while (sealer_wait_for_work(sealer))
+		sealer_work(sealer);
 	pthread_mutex_lock(&sealer->lock);
 	sealer->ended = true;
 	pthread_mutex_unlock(&sealer->lock);
@@ -538,7 +538,7 @@ static void shed_tape(struct sealer *sealer, size_t at)
 }
 
 /* Who puts a tape sheds: the thread may hang in the disk for as long as it likes. The one that was just put stays. */
-static void keep_bound(struct sealer *sealer)
+static void sealer_keep_bound(struct sealer *sealer)
 {
 	size_t first = sealer->at_work;
 	uint64_t bytes = 0;
@@ -562,7 +562,7 @@ int sealer_put(struct sealer *sealer, struct tape *tape)
 	r = array_push(&sealer->tapes, waiting);
 	if (r == 0) {
 		sealer->status.waiting = sealer->tapes.count;
-		keep_bound(sealer);
+		sealer_keep_bound(sealer);
 	}
 	pthread_cond_broadcast(&sealer->changed);
 	pthread_mutex_unlock(&sealer->lock);

@@ -46,7 +46,7 @@ static void end_block(struct spooler *spooler)
 }
 
 /* The spools of tapes that were given up. The lock is held, but for the disk. */
-static void forget(struct spooler *spooler)
+static void spooler_forget_here(struct spooler *spooler)
 {
 	while (spooler->forgotten.count) {
 		uint64_t sequence = spooler->forgotten.items[--spooler->forgotten.count];
@@ -87,7 +87,7 @@ static int write_block(struct spooler *spooler, struct error *error)
 }
 
 /* Waits a second, or until there is room, or the end. The lock is held. */
-static void stall(struct spooler *spooler, const struct error *error)
+static void spooler_stall(struct spooler *spooler, const struct error *error)
 {
 	struct timespec until = worker_in_a_second();
 
@@ -100,7 +100,7 @@ static void stall(struct spooler *spooler, const struct error *error)
 }
 
 /* The block at work, without the lock; then what came of it. False: at the end there is no other time. */
-static bool work(struct spooler *spooler)
+static bool spooler_work(struct spooler *spooler)
 {
 	uint64_t until_ns = spooler->block.until_ns;
 	bool ending = spooler->ending;
@@ -114,7 +114,7 @@ static bool work(struct spooler *spooler)
 	pthread_mutex_lock(&spooler->lock);
 	if (r < 0) {
 		if (!ending)
-			stall(spooler, &error);
+			spooler_stall(spooler, &error);
 		return !ending;
 	}
 	end_block(spooler);
@@ -131,9 +131,9 @@ static void *spooler_main(void *context)
 	prctl(PR_SET_NAME, "perftape-spool");
 	pthread_mutex_lock(&spooler->lock);
 	while (on) {
-		forget(spooler);
+		spooler_forget_here(spooler);
 		if (take_block(spooler))
-			on = work(spooler);
+			on = spooler_work(spooler);
 		else if (spooler->ending)
 			on = false;
 		else
@@ -234,7 +234,7 @@ int spooler_put(struct spooler *spooler, struct spool_block *block)
 }
 
 /* The blocks of tapes from one number to another. The lock is held. */
-static void drop(struct spooler *spooler, uint64_t first, uint64_t last)
+static void spooler_drop_here(struct spooler *spooler, uint64_t first, uint64_t last)
 {
 	size_t kept = 0;
 
@@ -252,7 +252,7 @@ static void drop(struct spooler *spooler, uint64_t first, uint64_t last)
 void spooler_drop(struct spooler *spooler, uint64_t sequence)
 {
 	pthread_mutex_lock(&spooler->lock);
-	drop(spooler, 0, sequence);
+	spooler_drop_here(spooler, 0, sequence);
 	pthread_mutex_unlock(&spooler->lock);
 }
 
@@ -263,7 +263,7 @@ int spooler_forget(struct spooler *spooler, uint64_t sequence)
 	pthread_mutex_lock(&spooler->lock);
 	r = array_push(&spooler->forgotten, sequence);
 	if (r == 0)
-		drop(spooler, sequence, sequence);
+		spooler_drop_here(spooler, sequence, sequence);
 	pthread_cond_broadcast(&spooler->changed);
 	pthread_mutex_unlock(&spooler->lock);
 	return r;

@@ -54,7 +54,8 @@ static bool is_needed(const struct dying_kind *kind)
 	return kind->count || kind->told;
 }
 
-static uint32_t find_text(const struct dead_cgroups_kinds *kinds, const char *text)
+static uint32_t dead_cgroups_kinds_find_text(
+	const struct dead_cgroups_kinds *kinds, const char *text)
 {
 	for (size_t i = 0; i < kinds->list.count; i++)
 		if (strcmp(kinds->list.items[i].text, text) == 0)
@@ -68,13 +69,14 @@ static bool fold_number(const char *narrow, size_t at, char wide[DYING_PREFIX_SI
 }
 
 /* Of a folded path: the one of that text, or the one in which one of its numbers is folded too. */
-static uint32_t find_kind(const struct dead_cgroups_kinds *kinds, const char *narrow)
+static uint32_t dead_cgroups_kinds_find_kind(
+	const struct dead_cgroups_kinds *kinds, const char *narrow)
 {
-	uint32_t kind = find_text(kinds, narrow);
+	uint32_t kind = dead_cgroups_kinds_find_text(kinds, narrow);
 	char wide[DYING_PREFIX_SIZE];
 
 	for (size_t i = 0; kind == DYING_NO_KIND && fold_number(narrow, i, wide); i++)
-		kind = find_text(kinds, wide);
+		kind = dead_cgroups_kinds_find_text(kinds, wide);
 	return kind;
 }
 
@@ -83,7 +85,7 @@ uint32_t dead_cgroups_kinds_find(const struct dead_cgroups_kinds *kinds, const c
 	char narrow[DYING_PREFIX_SIZE];
 
 	dead_cgroups_fold(path, narrow);
-	return find_kind(kinds, narrow);
+	return dead_cgroups_kinds_find_kind(kinds, narrow);
 }
 
 uint32_t dead_cgroups_kinds_others(const struct dead_cgroups_kinds *kinds)
@@ -92,7 +94,8 @@ uint32_t dead_cgroups_kinds_others(const struct dead_cgroups_kinds *kinds)
 }
 
 /* A place that nobody needs any more, or a new one. */
-static int add_kind(struct dead_cgroups_kinds *kinds, const char *text, uint32_t *ret_kind)
+static int dead_cgroups_kinds_add_kind(
+	struct dead_cgroups_kinds *kinds, const char *text, uint32_t *ret_kind)
 {
 	static const struct dying_kind fresh;
 	size_t at = 0;
@@ -141,7 +144,7 @@ static void add_whos(struct dying_who to[DYING_WHOS], const struct dying_who fro
 }
 
 /* The first of them becomes the wide one, whose gauges are new; those of the others end. */
-static uint32_t join(struct dead_cgroups_kinds *kinds, const char *wide,
+static uint32_t dead_cgroups_kinds_join(struct dead_cgroups_kinds *kinds, const char *wide,
 	const uint32_t joined[DEAD_CGROUPS_KINDS], size_t count)
 {
 	struct dying_kind *into = &kinds->list.items[joined[0]];
@@ -169,16 +172,16 @@ int dead_cgroups_kinds_get(struct dead_cgroups_kinds *kinds, const char *path, u
 
 	*ret_joined = 0;
 	dead_cgroups_fold(path, narrow);
-	*ret_kind = find_kind(kinds, narrow);
+	*ret_kind = dead_cgroups_kinds_find_kind(kinds, narrow);
 	if (*ret_kind != DYING_NO_KIND)
 		return 0;
 	for (size_t i = 0; fold_number(narrow, i, wide); i++) {
 		*ret_joined = find_alike(kinds, narrow, wide, joined);
 		if (*ret_joined + 1 >= ALIKE) {
-			*ret_kind = join(kinds, wide, joined, *ret_joined);
+			*ret_kind = dead_cgroups_kinds_join(kinds, wide, joined, *ret_joined);
 			return 0;
 		}
 	}
 	*ret_joined = 0;
-	return add_kind(kinds, narrow, ret_kind);
+	return dead_cgroups_kinds_add_kind(kinds, narrow, ret_kind);
 }

@@ -58,7 +58,7 @@ int dead_cgroups_new(struct dead_cgroups **ret_dying)
 }
 
 /* What its gauges said before is not known any more, which a 0 would deny. */
-static void forget(struct dead_cgroups *dying)
+static void dead_cgroups_forget(struct dead_cgroups *dying)
 {
 	array_done(&dying->entries);
 	array_done(&dying->free_entries);
@@ -76,13 +76,13 @@ struct dead_cgroups *dead_cgroups_free(struct dead_cgroups *dying)
 {
 	if (!dying)
 		return NULL;
-	forget(dying);
+	dead_cgroups_forget(dying);
 	dead_cgroups_kinds_done(&dying->kinds);
 	free(dying);
 	return NULL;
 }
 
-static void begin(struct dead_cgroups *dying, uint64_t time_ns)
+static void dead_cgroups_begin(struct dead_cgroups *dying, uint64_t time_ns)
 {
 	dying->since_ns = dying->since_ns ? dying->since_ns : time_ns;
 }
@@ -103,7 +103,7 @@ void dead_cgroups_lost(struct dead_cgroups *dying, uint64_t count, uint64_t time
 		return;
 	/* where nothing was, nothing is missed */
 	dying->lost = count_all(dying) ? dying->unsure : dying->lost;
-	forget(dying);
+	dead_cgroups_forget(dying);
 	dying->since_ns = time_ns;
 	dying->unsure = 0;
 }
@@ -122,7 +122,8 @@ static bool key_equal(const void *context, uint32_t at, const void *key)
 	return a->id == b->id && a->root == b->root;
 }
 
-static struct entry *find(const struct dead_cgroups *dying, const struct dead_cgroups_key *key)
+static struct entry *dead_cgroups_find(
+	const struct dead_cgroups *dying, const struct dead_cgroups_key *key)
 {
 	uint32_t at = table_find(&dying->table, hash_key(key), key_equal, dying, key);
 
@@ -130,7 +131,7 @@ static struct entry *find(const struct dead_cgroups *dying, const struct dead_cg
 }
 
 /* 1 with an entry of that key, which is new; 0 where there is no room for more. */
-static int add(
+static int dead_cgroups_add(
 	struct dead_cgroups *dying, const struct dead_cgroups_key *key, struct entry **ret_entry)
 {
 	uint32_t at = dying->entries.count;
@@ -152,7 +153,7 @@ static int add(
 	return 1;
 }
 
-static void drop(struct dead_cgroups *dying, struct entry *entry)
+static void dead_cgroups_drop(struct dead_cgroups *dying, struct entry *entry)
 {
 	uint32_t at = entry - dying->entries.items;
 
@@ -191,13 +192,13 @@ static void end_entry(struct dead_cgroups *dying, struct entry *entry)
 {
 	if (entry->kind != NONE)
 		dying->kinds.list.items[entry->kind].count--;
-	drop(dying, entry);
+	dead_cgroups_drop(dying, entry);
 }
 
 /* Kernels before 5.5 give a number again at once: who had it is gone, and that was not told. */
 static void end_namesake(struct dead_cgroups *dying, const struct dead_cgroups_key *key)
 {
-	struct entry *entry = find(dying, key);
+	struct entry *entry = dead_cgroups_find(dying, key);
 
 	if (entry && entry->kind != NONE)
 		end_entry(dying, entry);
@@ -210,8 +211,8 @@ int dead_cgroups_made(
 	int r;
 
 	end_namesake(dying, key);
-	entry = find(dying, key);
-	r = entry ? 1 : add(dying, key, &entry);
+	entry = dead_cgroups_find(dying, key);
+	r = entry ? 1 : dead_cgroups_add(dying, key, &entry);
 
 	if (r <= 0)
 		return r;
@@ -224,14 +225,14 @@ int dead_cgroups_made(
 int dead_cgroups_removed(struct dead_cgroups *dying, const struct dead_cgroups_key *key,
 	const char *path, const struct dying_by *by, uint64_t time_ns)
 {
-	struct entry *entry = find(dying, key);
+	struct entry *entry = dead_cgroups_find(dying, key);
 	struct dying_kind *kind;
 	uint32_t at;
-	int r = entry ? 1 : add(dying, key, &entry);
+	int r = entry ? 1 : dead_cgroups_add(dying, key, &entry);
 
 	if (r < 0 || (entry && entry->kind != NONE))
 		return MIN(r, 0);
-	begin(dying, time_ns);
+	dead_cgroups_begin(dying, time_ns);
 	if (get_kind(dying, path, &at) < 0)
 		return -ENOMEM;
 	kind = &dying->kinds.list.items[at];
@@ -265,7 +266,7 @@ static bool take_beyond(struct dead_cgroups *dying, uint32_t at)
 void dead_cgroups_gone(
 	struct dead_cgroups *dying, const struct dead_cgroups_key *key, const char *path)
 {
-	struct entry *entry = find(dying, key);
+	struct entry *entry = dead_cgroups_find(dying, key);
 
 	if (entry) {
 		end_entry(dying, entry);
@@ -372,8 +373,8 @@ static int put_gauges(
 	return r;
 }
 
-static int put_event(const struct dead_cgroups *dying, struct dying_kind *kind, struct tape *tape,
-	uint64_t since_ns, uint64_t now_ns)
+static int dead_cgroups_put_event(const struct dead_cgroups *dying, struct dying_kind *kind,
+	struct tape *tape, uint64_t since_ns, uint64_t now_ns)
 {
 	struct tape_event event = { .time_ns = now_ns };
 	const char *maker = dying_most(kind->makers)->comm,
@@ -398,7 +399,7 @@ static int put_event(const struct dead_cgroups *dying, struct dying_kind *kind, 
 }
 
 /* Who looks now is not to wait for a leak's name until the minute is over. */
-static bool is_news(const struct dead_cgroups *dying)
+static bool dead_cgroups_is_news(const struct dead_cgroups *dying)
 {
 	for (size_t i = 0; i < dying->kinds.list.count; i++) {
 		const struct dying_kind *kind = &dying->kinds.list.items[i];
@@ -453,7 +454,7 @@ static void describe_lost(const struct dead_cgroups_told *told, struct buffer *t
 }
 
 /* Of what the gauges say. */
-static void describe(struct dead_cgroups *dying, uint64_t now_ns)
+static void dead_cgroups_describe(struct dead_cgroups *dying, uint64_t now_ns)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 	struct dead_cgroups_told *told = &dying->told;
@@ -484,19 +485,20 @@ int dead_cgroups_give(struct dead_cgroups *dying, struct tape *tape, uint64_t no
 	int r = 0;
 
 	meet_tape(dying, tape);
-	begin(dying, now_ns);
+	dead_cgroups_begin(dying, now_ns);
 	if (now_ns < dying->gauged_ns + GAUGE_NS)
 		return 0;
 	dying->gauged_ns = now_ns;
 	find_oldest(dying, oldest);
 	for (size_t i = 0; r == 0 && i < dying->kinds.list.count; i++)
 		r = put_gauges(&dying->kinds.list.items[i], tape, oldest[i], now_ns);
-	event = now_ns >= dying->told_ns + EVENT_NS || is_news(dying);
+	event = now_ns >= dying->told_ns + EVENT_NS || dead_cgroups_is_news(dying);
 	if (event)
 		dying->told_ns = now_ns;
 	for (size_t i = 0; r == 0 && event && i < dying->kinds.list.count; i++)
-		r = put_event(dying, &dying->kinds.list.items[i], tape, oldest[i], now_ns);
-	describe(dying, now_ns);
+		r = dead_cgroups_put_event(
+			dying, &dying->kinds.list.items[i], tape, oldest[i], now_ns);
+	dead_cgroups_describe(dying, now_ns);
 	return r;
 }
 

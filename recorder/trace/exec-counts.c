@@ -36,7 +36,7 @@ int exec_counts_new(struct exec_counts **ret_starts)
 	return *ret_starts ? 0 : -ENOMEM;
 }
 
-static void forget(struct exec_counts *starts)
+static void exec_counts_forget(struct exec_counts *starts)
 {
 	strings_done(&starts->names);
 	array_done(&starts->counters);
@@ -46,7 +46,7 @@ struct exec_counts *exec_counts_free(struct exec_counts *starts)
 {
 	if (!starts)
 		return NULL;
-	forget(starts);
+	exec_counts_forget(starts);
 	buffer_done(&starts->name);
 	free(starts);
 	return NULL;
@@ -63,15 +63,15 @@ static size_t find_root(struct exec_counts *starts, uint64_t root)
 	return at;
 }
 
-static int find_counter(struct exec_counts *starts, const char *name, enum cgroup_kind kind,
-	struct counter **ret_counter)
+static int exec_counts_find_counter(struct exec_counts *starts, const char *name,
+	enum cgroup_kind kind, struct counter **ret_counter)
 {
 	uint32_t id;
 	int r;
 
 	if (strings_count(&starts->names) > EXEC_COUNTS_MAX &&
 		!strings_find(&starts->names, name, strlen(name)))
-		forget(starts);
+		exec_counts_forget(starts);
 	r = strings_add(&starts->names, name, strlen(name), &id);
 	while (r == 0 && starts->counters.count <= id)
 		r = array_push(&starts->counters, (struct counter){ .kind = kind });
@@ -91,7 +91,7 @@ int exec_counts_made(struct exec_counts *starts, uint64_t root, const char *path
 		return -ENOMEM;
 	if (kind == CGROUP_OTHER || at == ROOTS)
 		return 0;
-	r = find_counter(starts, (const char *)starts->name.data, kind, &counter);
+	r = exec_counts_find_counter(starts, (const char *)starts->name.data, kind, &counter);
 	if (r < 0)
 		return r;
 	counter->kind = kind;
@@ -99,7 +99,7 @@ int exec_counts_made(struct exec_counts *starts, uint64_t root, const char *path
 	return 0;
 }
 
-static uint32_t most(const struct counter *counter)
+static uint32_t exec_counts_most(const struct counter *counter)
 {
 	uint32_t made = 0;
 
@@ -108,7 +108,7 @@ static uint32_t most(const struct counter *counter)
 	return made;
 }
 
-static int give(const struct exec_counts *starts, uint32_t id, struct tape *tape,
+static int exec_counts_give_here(const struct exec_counts *starts, uint32_t id, struct tape *tape,
 	uint64_t before_ns, uint64_t now_ns)
 {
 	struct counter *counter = &starts->counters.items[id];
@@ -129,7 +129,8 @@ static int give(const struct exec_counts *starts, uint32_t id, struct tape *tape
 	if (r == 0 && !counter->told && before_ns < now_ns)
 		r = tape_add_point(tape, counter->row - 1, before_ns, 0);
 	counter->told = true;
-	return r == 0 ? tape_add_point(tape, counter->row - 1, now_ns, most(counter)) : r;
+	return r == 0 ? tape_add_point(tape, counter->row - 1, now_ns, exec_counts_most(counter))
+		      : r;
 }
 
 int exec_counts_give(struct exec_counts *starts, struct tape *tape, uint64_t now_ns, bool last)
@@ -145,6 +146,6 @@ int exec_counts_give(struct exec_counts *starts, struct tape *tape, uint64_t now
 		return 0;
 	starts->given_ns = now_ns;
 	for (uint32_t id = 1; r == 0 && id < starts->counters.count; id++)
-		r = give(starts, id, tape, before_ns, now_ns);
+		r = exec_counts_give_here(starts, id, tape, before_ns, now_ns);
 	return r;
 }

@@ -17,7 +17,7 @@ uint16_t trace_id(const struct trace_raw *raw)
 }
 
 /* The bytes of a field, wherever they are; false when they are not all there. */
-static bool find(
+static bool trace_decode_find(
 	const struct trace_field *field, const struct trace_raw *raw, struct reader *ret_bytes)
 {
 	size_t offset = field->offset, size = field->size;
@@ -39,7 +39,7 @@ static bool find(
 	return true;
 }
 
-static uint64_t take_number(const struct trace_field *field, struct reader *bytes)
+static uint64_t trace_decode_take_number(const struct trace_field *field, struct reader *bytes)
 {
 	unsigned int spare = 64 - 8 * field->element_size;
 	uint64_t value = reader_little(bytes, field->element_size);
@@ -47,7 +47,8 @@ static uint64_t take_number(const struct trace_field *field, struct reader *byte
 	return field->is_signed ? (uint64_t)((int64_t)(value << spare) >> spare) : value;
 }
 
-static size_t put_number(const struct trace_field *field, uint64_t value, char *text, size_t room)
+static size_t trace_decode_put_number(
+	const struct trace_field *field, uint64_t value, char *text, size_t room)
 {
 	if (field->type == TRACE_ADDRESS)
 		return snprintf(text, room, "0x%llx", (unsigned long long)value);
@@ -56,7 +57,7 @@ static size_t put_number(const struct trace_field *field, uint64_t value, char *
 	return snprintf(text, room, "%llu", (unsigned long long)value);
 }
 
-static size_t put_numbers(
+static size_t trace_decode_put_numbers(
 	const struct trace_field *field, struct reader *bytes, char text[TRACE_VALUE_MAX])
 {
 	size_t size = 0;
@@ -66,8 +67,8 @@ static size_t put_numbers(
 			i == ELEMENTS_MAX ? "..." : "");
 		if (i == ELEMENTS_MAX)
 			break;
-		size += put_number(
-			field, take_number(field, bytes), text + size, TRACE_VALUE_MAX - size);
+		size += trace_decode_put_number(field, trace_decode_take_number(field, bytes),
+			text + size, TRACE_VALUE_MAX - size);
 	}
 	return size;
 }
@@ -83,7 +84,7 @@ static size_t put_bytes(struct reader *bytes, char text[TRACE_VALUE_MAX])
 	return size;
 }
 
-static const char *put_value(const struct trace_field *field, struct reader *bytes,
+static const char *trace_decode_put_value(const struct trace_field *field, struct reader *bytes,
 	char text[TRACE_VALUE_MAX], size_t *ret_size)
 {
 	switch (field->type) {
@@ -95,7 +96,7 @@ static const char *put_value(const struct trace_field *field, struct reader *byt
 		*ret_size = put_bytes(bytes, text);
 		return text;
 	default:
-		*ret_size = put_numbers(field, bytes, text);
+		*ret_size = trace_decode_put_numbers(field, bytes, text);
 		return text;
 	}
 }
@@ -108,15 +109,15 @@ int trace_decode(const struct trace_format *format, const struct trace_raw *raw,
 	int r = 0;
 
 	for (size_t i = 0; i < format->fields.count; i++)
-		if (!find(&format->fields.items[i], raw, &bytes))
+		if (!trace_decode_find(&format->fields.items[i], raw, &bytes))
 			return -EBADMSG;
 	for (size_t i = 0; r >= 0 && i < format->fields.count; i++) {
 		const struct trace_field *field = &format->fields.items[i];
 		const char *value;
 		size_t size;
 
-		find(field, raw, &bytes);
-		value = put_value(field, &bytes, text, &size);
+		trace_decode_find(field, raw, &bytes);
+		value = trace_decode_put_value(field, &bytes, text, &size);
 		r = give(context, field->name, value, size);
 	}
 	return r < 0 ? r : 0;
@@ -131,10 +132,10 @@ bool trace_number(const struct trace_format *format, const struct trace_raw *raw
 	if (number >= format->fields.count)
 		return false;
 	field = &format->fields.items[number];
-	if (field->type != TRACE_NUMBERS || field->dynamic || !find(field, raw, &bytes) ||
-		bytes.size < field->element_size)
+	if (field->type != TRACE_NUMBERS || field->dynamic ||
+		!trace_decode_find(field, raw, &bytes) || bytes.size < field->element_size)
 		return false;
-	*ret_value = take_number(field, &bytes);
+	*ret_value = trace_decode_take_number(field, &bytes);
 	return true;
 }
 
@@ -144,7 +145,7 @@ bool trace_text(const struct trace_format *format, const struct trace_raw *raw, 
 	struct reader bytes;
 
 	if (number >= format->fields.count || format->fields.items[number].type != TRACE_TEXT ||
-		!find(&format->fields.items[number], raw, &bytes))
+		!trace_decode_find(&format->fields.items[number], raw, &bytes))
 		return false;
 	*ret_text = (const char *)bytes.data;
 	*ret_size = strnlen(*ret_text, bytes.size);

@@ -42,7 +42,7 @@ static bool is_number_size(uint32_t size)
 }
 
 /* Arrays of small numbers count as texts for the library. */
-static bool is_text(const struct tep_format_field *field)
+static bool trace_format_is_text(const struct tep_format_field *field)
 {
 	return (field->flags & (TEP_FIELD_IS_ARRAY | TEP_FIELD_IS_DYNAMIC)) &&
 	       strstr(field->type, "char") && !strstr(field->type, "unsigned char");
@@ -50,7 +50,7 @@ static bool is_text(const struct tep_format_field *field)
 
 static enum trace_type type_of(const struct tep_format_field *from, const struct trace_field *field)
 {
-	if (is_text(from))
+	if (trace_format_is_text(from))
 		return TRACE_TEXT;
 	if (!is_number_size(field->element_size))
 		return TRACE_BYTES;
@@ -63,7 +63,7 @@ static enum trace_type type_of(const struct tep_format_field *from, const struct
 									      : TRACE_NUMBERS;
 }
 
-static int add_field(struct trace_format *format, const struct tep_format_field *from)
+static int trace_format_add_field(struct trace_format *format, const struct tep_format_field *from)
 {
 	struct trace_field field = {
 		.is_signed = from->flags & TEP_FIELD_IS_SIGNED,
@@ -102,11 +102,11 @@ static int take_event(
 	}
 	for (const struct tep_format_field *field = event->format.fields; r == 0 && field;
 		field = field->next)
-		r = add_field(format, field);
+		r = trace_format_add_field(format, field);
 	return r;
 }
 
-static bool take_text(const char **at, const char *text)
+static bool trace_format_take_text(const char **at, const char *text)
 {
 	size_t size = strlen(text);
 	bool there = strncmp(*at, text, size) == 0;
@@ -115,7 +115,7 @@ static bool take_text(const char **at, const char *text)
 	return there;
 }
 
-static bool take_digits(const char **at, size_t most)
+static bool trace_format_take_digits(const char **at, size_t most)
 {
 	size_t size = strspn(*at, "0123456789");
 
@@ -123,7 +123,7 @@ static bool take_digits(const char **at, size_t most)
 	return size && size <= most;
 }
 
-static size_t word_size(const char *at)
+static size_t trace_format_word_size(const char *at)
 {
 	return isdigit((unsigned char)*at)
 		       ? 0
@@ -132,7 +132,7 @@ static size_t word_size(const char *at)
 }
 
 /* What is between brackets, of one pair or several within each other, none of them beyond the line. */
-static bool take_brackets(const char **at, char open, char close)
+static bool trace_format_take_brackets(const char **at, char open, char close)
 {
 	size_t depth = 0;
 
@@ -151,7 +151,8 @@ static bool take_brackets(const char **at, char open, char close)
 static bool take_attribute(const char **at)
 {
 	*at += strspn(*at, " ");
-	return take_text(at, "__attribute__") && take_brackets(at, '(', ')');
+	return trace_format_take_text(at, "__attribute__") &&
+	       trace_format_take_brackets(at, '(', ')');
 }
 
 /* "struct cred *": how many words and stars. */
@@ -164,7 +165,7 @@ static size_t take_words(const char **at)
 			if (!take_attribute(at))
 				return 0;
 		*at += strspn(*at, " ");
-		size = **at == '*' && count ? 1 : word_size(*at);
+		size = **at == '*' && count ? 1 : trace_format_word_size(*at);
 		if (!size)
 			return count;
 		*at += size;
@@ -181,28 +182,28 @@ static bool take_declaration(const char **at)
 	if (dynamic) {
 		if (**at == ';')
 			return words > 2 && named;
-		take_text(at, " ");
-		if (words < 2 || !take_text(at, "[] "))
+		trace_format_take_text(at, " ");
+		if (words < 2 || !trace_format_take_text(at, "[] "))
 			return false;
-		words = word_size(*at);
+		words = trace_format_word_size(*at);
 		*at += words;
 		return words && **at == ';';
 	}
 	if (words < 2 || !named)
 		return false;
-	return **at == ';' || (take_brackets(at, '[', ']') && **at == ';');
+	return **at == ';' || (trace_format_take_brackets(at, '[', ']') && **at == ';');
 }
 
 static bool take_field(const char **at)
 {
-	if (!take_text(at, "\tfield:") || !take_declaration(at))
+	if (!trace_format_take_text(at, "\tfield:") || !take_declaration(at))
 		return false;
-	if (!take_text(at, ";\toffset:") || !take_digits(at, 5) || !take_text(at, ";\tsize:") ||
-		!take_digits(at, 5))
+	if (!trace_format_take_text(at, ";\toffset:") || !trace_format_take_digits(at, 5) ||
+		!trace_format_take_text(at, ";\tsize:") || !trace_format_take_digits(at, 5))
 		return false;
-	if (take_text(at, ";\tsigned:") && !take_digits(at, 1))
+	if (trace_format_take_text(at, ";\tsigned:") && !trace_format_take_digits(at, 1))
 		return false;
-	return take_text(at, ";\n");
+	return trace_format_take_text(at, ";\n");
 }
 
 /* The library believes that a file is as the kernel writes it, and crashes on others. */
@@ -210,20 +211,21 @@ static bool is_format(const char *at)
 {
 	size_t name;
 
-	if (!take_text(&at, "name: ") || !(name = word_size(at)))
+	if (!trace_format_take_text(&at, "name: ") || !(name = trace_format_word_size(at)))
 		return false;
 	at += name;
-	if (!take_text(&at, "\nID: ") || !take_digits(&at, 9) || !take_text(&at, "\nformat:\n"))
+	if (!trace_format_take_text(&at, "\nID: ") || !trace_format_take_digits(&at, 9) ||
+		!trace_format_take_text(&at, "\nformat:\n"))
 		return false;
 	while (*at == '\t')
 		if (!take_field(&at))
 			return false;
-	if (!take_text(&at, "\n"))
+	if (!trace_format_take_text(&at, "\n"))
 		return false;
 	while (*at == '\t')
 		if (!take_field(&at))
 			return false;
-	return take_text(&at, "\n") && strcmp(at, NO_PRINT) == 0;
+	return trace_format_take_text(&at, "\n") && strcmp(at, NO_PRINT) == 0;
 }
 
 /* The text up to how it is printed, as the library wants it; NULL where it is none. */

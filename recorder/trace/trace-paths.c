@@ -41,7 +41,7 @@ struct row {
 	const char *path;
 };
 
-static int compare_rows(const void *a, const void *b)
+static int trace_paths_compare_rows(const void *a, const void *b)
 {
 	const struct row *one = a, *other = b;
 
@@ -50,7 +50,7 @@ static int compare_rows(const void *a, const void *b)
 	return strcmp(one->path, other->path);
 }
 
-static int put_rows(const struct trace_paths *paths, struct tape *tape)
+static int trace_paths_put_rows(const struct trace_paths *paths, struct tape *tape)
 {
 	struct row rows[TRACE_PATHS_MAX + 2];
 	size_t count = 0;
@@ -60,7 +60,7 @@ static int put_rows(const struct trace_paths *paths, struct tape *tape)
 		if (paths->counts.items[i])
 			rows[count++] = (struct row){ paths->counts.items[i],
 				strings_at(&paths->paths, i) };
-	qsort(rows, count, sizeof(*rows), compare_rows);
+	qsort(rows, count, sizeof(*rows), trace_paths_compare_rows);
 	for (size_t i = 0; r == 0 && i < count; i++)
 		r = tape_add_event_number(tape, rows[i].path, rows[i].count);
 	if (r == 0 && paths->counts.items[0])
@@ -81,7 +81,7 @@ int trace_paths_put(
 		r = tape_add_count(
 			tape, &event, name, paths->total, time_ns - MIN(paths->since_ns, time_ns));
 	if (r == 0)
-		r = put_rows(paths, tape);
+		r = trace_paths_put_rows(paths, tape);
 	trace_paths_done(paths);
 	paths->since_ns = time_ns;
 	return r;

@@ -51,7 +51,7 @@ static struct trace_event *find_name(struct trace_set *set, const char *name)
 }
 
 /* One word of the kernel's: it becomes a part of a path. */
-static size_t word_size(const char *text)
+static size_t trace_set_word_size(const char *text)
 {
 	size_t size = 0;
 
@@ -63,8 +63,8 @@ static size_t word_size(const char *text)
 
 static size_t name_size(const char *text)
 {
-	size_t system = word_size(text);
-	size_t event = text[system] == ':' ? word_size(text + system + 1) : 0;
+	size_t system = trace_set_word_size(text);
+	size_t event = text[system] == ':' ? trace_set_word_size(text + system + 1) : 0;
 	size_t size = system + 1 + event;
 
 	return system && event && size < NAME_MAX ? size : 0;
@@ -101,7 +101,7 @@ static int read_format(
 	return r == 0 ? trace_format_parse(system, text, size, ret_format) : r;
 }
 
-static int add(struct trace_set *set, const struct tracefs *tracefs, const char *name,
+static int trace_set_add(struct trace_set *set, const struct tracefs *tracefs, const char *name,
 	enum trace_role role, bool asked)
 {
 	struct trace_event event = { .role = role, .asked = asked };
@@ -120,7 +120,7 @@ static int add(struct trace_set *set, const struct tracefs *tracefs, const char 
 static int add_always(struct trace_set *set, const struct tracefs *tracefs, struct buffer *missing)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(always); i++) {
-		int r = add(set, tracefs, always[i].name, always[i].role, false);
+		int r = trace_set_add(set, tracefs, always[i].name, always[i].role, false);
 
 		if (r == -ENOMEM)
 			return r;
@@ -140,7 +140,7 @@ static int add_asked(
 		there->asked = true;
 		return 0;
 	}
-	r = add(set, tracefs, name, TRACE_PLAIN, true);
+	r = trace_set_add(set, tracefs, name, TRACE_PLAIN, true);
 	if (r == -ENOENT || r == -ENOTDIR)
 		return error_set(error, -ENOENT,
 			"this kernel has no trace event '%s'; `perf list tracepoint` lists them",

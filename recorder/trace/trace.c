@@ -39,7 +39,7 @@ struct trace {
 	const char *exec; /* what the event is called; NULL: there is none */
 };
 
-static void look_at(struct kind *kind, const struct trace_event *event)
+static void trace_look_at(struct kind *kind, const struct trace_event *event)
 {
 	kind->event = event;
 	for (size_t i = 0; i < FIELDS; i++) {
@@ -62,7 +62,7 @@ int trace_new(const struct trace_options *options, struct trace **ret_trace)
 		exec_counts_new(&trace->starts) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
-		look_at(&trace->kinds[i], &options->set->events.items[i]);
+		trace_look_at(&trace->kinds[i], &options->set->events.items[i]);
 		if (trace->kinds[i].event->role == TRACE_EXEC)
 			trace->exec = trace->kinds[i].event->format->name;
 	}
@@ -178,7 +178,7 @@ static int count_exec(const struct turn *turn)
 }
 
 /* What follows from it, whether it is kept or not. */
-static int follow(const struct turn *turn)
+static int trace_follow(const struct turn *turn)
 {
 	switch (turn->kind->event->role) {
 	case TRACE_MADE:
@@ -195,7 +195,7 @@ static int follow(const struct turn *turn)
 	}
 }
 
-static bool is_kept(struct kind *kind, uint64_t time_ns)
+static bool trace_is_kept(struct kind *kind, uint64_t time_ns)
 {
 	uint64_t second = time_ns / NSEC_PER_SEC;
 
@@ -220,16 +220,16 @@ struct putting {
 	bool there; /* it has been put, as its fields are all right */
 };
 
-static int put_event(struct putting *putting)
+static int trace_put_event(struct putting *putting)
 {
 	putting->there = true;
 	return tape_add_event(putting->tape, &putting->event, putting->name);
 }
 
-static int put_field(void *context, const char *name, const char *value, size_t size)
+static int trace_put_field(void *context, const char *name, const char *value, size_t size)
 {
 	struct putting *putting = context;
-	int r = putting->there ? 0 : put_event(putting);
+	int r = putting->there ? 0 : trace_put_event(putting);
 
 	return r == 0 ? tape_add_event_field(putting->tape, name, value, size) : r;
 }
@@ -246,7 +246,7 @@ static int name_victim(const struct turn *turn, struct tape *tape)
 	return tape_add_event_field(tape, "comm", comm, strlen(comm));
 }
 
-static int keep(const struct turn *turn)
+static int trace_keep(const struct turn *turn)
 {
 	const struct trace_format *format = turn->kind->event->format;
 	struct putting putting = {
@@ -258,9 +258,9 @@ static int keep(const struct turn *turn)
 	int r = tape_builder_add_thread(turn->filler, turn->record, &putting.event.thread);
 
 	if (r == 0)
-		r = trace_decode(format, &turn->raw, put_field, &putting);
+		r = trace_decode(format, &turn->raw, trace_put_field, &putting);
 	if (r == 0 && !putting.there)
-		r = put_event(&putting);
+		r = trace_put_event(&putting);
 	if (r == 0 && turn->kind->event->role == TRACE_VICTIM)
 		r = name_victim(turn, putting.tape);
 	return r;
@@ -278,8 +278,8 @@ int trace_take(struct trace *trace, const struct perf_record *record, struct tap
 	if (!event)
 		return -EBADMSG;
 	turn.kind = &trace->kinds[event - trace->options.set->events.items];
-	r = follow(&turn);
-	return r == 0 && is_kept(turn.kind, record->time_ns) ? keep(&turn) : r;
+	r = trace_follow(&turn);
+	return r == 0 && trace_is_kept(turn.kind, record->time_ns) ? trace_keep(&turn) : r;
 }
 
 /* Those that were too many. */
