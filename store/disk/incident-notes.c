@@ -15,7 +15,7 @@ struct reserving {
 	struct notes_field field;
 };
 
-static uint64_t number_of(const struct note *note, const char *name)
+static uint64_t incident_notes_number_of(const struct note *note, const char *name)
 {
 	return strtoull(note_field(note, name), NULL, 10);
 }
@@ -25,9 +25,9 @@ static int see_numbers(void *context, const struct note *note)
 	struct reserving *reserving = context;
 
 	if (note->kind == NOTES_IDS)
-		reserving->first = MAX(reserving->first, number_of(note, "below"));
+		reserving->first = MAX(reserving->first, incident_notes_number_of(note, "below"));
 	if (note->kind == NOTES_INCIDENT)
-		reserving->first = MAX(reserving->first, number_of(note, "id") + 1);
+		reserving->first = MAX(reserving->first, incident_notes_number_of(note, "id") + 1);
 	return 0;
 }
 
@@ -60,7 +60,7 @@ struct adding {
 	bool failed;
 };
 
-static void add_text(struct adding *adding, const char *name, const char *value)
+static void incident_notes_add_text(struct adding *adding, const char *name, const char *value)
 {
 	if (*value && array_push(&adding->fields, (struct notes_field){ name, value }) < 0)
 		adding->failed = true;
@@ -71,7 +71,7 @@ static void add_number(struct adding *adding, const char *name, uint64_t value)
 	char *text = adding->numbers[adding->used++];
 
 	snprintf(text, NUMBER_SIZE, "%llu", (unsigned long long)value);
-	add_text(adding, name, value ? text : "");
+	incident_notes_add_text(adding, name, value ? text : "");
 }
 
 /* Rows NAME=VALUE, each with a newline, to .NAME and VALUE. */
@@ -89,13 +89,13 @@ static void add_own(struct adding *adding, const char *fields)
 		*value = 0;
 		value += name_size < size;
 		at[1 + size] = 0;
-		add_text(adding, at, value);
+		incident_notes_add_text(adding, at, value);
 		at += size + 2;
 		fields += size + (fields[size] == '\n');
 	}
 }
 
-static int encode(
+static int incident_notes_encode(
 	const struct store_incident *incident, struct buffer *records, struct error *error)
 {
 	struct adding adding = { 0 };
@@ -103,14 +103,14 @@ static int encode(
 	int r = -ENOMEM;
 
 	add_number(&adding, "id", incident->id);
-	add_text(&adding, "kind", incident->kind);
+	incident_notes_add_text(&adding, "kind", incident->kind);
 	add_number(&adding, "severity", incident->severity);
-	add_text(&adding, "text", incident->text);
+	incident_notes_add_text(&adding, "text", incident->text);
 	add_number(&adding, "stall_ns", incident->stall_ns);
-	add_text(&adding, "source", incident->source);
+	incident_notes_add_text(&adding, "source", incident->source);
 	add_number(&adding, "error_ns", incident->error_ns);
 	add_number(&adding, "perf_ns", incident->perf_ns);
-	add_text(&adding, "boot_id", incident->boot_id);
+	incident_notes_add_text(&adding, "boot_id", incident->boot_id);
 	add_own(&adding, incident->fields);
 	note.fields = adding.fields.items;
 	note.field_count = adding.fields.count;
@@ -131,6 +131,6 @@ int incident_notes_add(const char *store, const struct store_incident *incidents
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < count; i++)
-		r = encode(&incidents[i], &records, error);
+		r = incident_notes_encode(&incidents[i], &records, error);
 	return r < 0 ? r : notes_append_encoded(store, &records, error);
 }

@@ -13,7 +13,8 @@ void incident_rows_done(struct incident_rows *incidents)
 	array_done(&incidents->rows);
 }
 
-static int add_text(struct incident_rows *incidents, const char *text, uint32_t *ret_id)
+static int incident_rows_add_text(
+	struct incident_rows *incidents, const char *text, uint32_t *ret_id)
 {
 	return strings_add(&incidents->strings, text, strlen(text), ret_id) < 0 ? -ENOMEM : 0;
 }
@@ -29,18 +30,18 @@ int incident_rows_add(struct incident_rows *incidents, const struct store_incide
 		.severity = incident->severity,
 	};
 
-	if (add_text(incidents, incident->kind, &row.kind) < 0 ||
-		add_text(incidents, incident->text, &row.text) < 0 ||
-		add_text(incidents, incident->source, &row.source) < 0 ||
-		add_text(incidents, incident->fields, &row.fields) < 0 ||
-		add_text(incidents, incident->boot_id, &row.boot_id) < 0 ||
-		add_text(incidents, incident->segment, &row.segment) < 0)
+	if (incident_rows_add_text(incidents, incident->kind, &row.kind) < 0 ||
+		incident_rows_add_text(incidents, incident->text, &row.text) < 0 ||
+		incident_rows_add_text(incidents, incident->source, &row.source) < 0 ||
+		incident_rows_add_text(incidents, incident->fields, &row.fields) < 0 ||
+		incident_rows_add_text(incidents, incident->boot_id, &row.boot_id) < 0 ||
+		incident_rows_add_text(incidents, incident->segment, &row.segment) < 0)
 		return -ENOMEM;
 	return array_push(&incidents->rows, row);
 }
 
 /* A row of fields; a value is one line there. */
-static void put_field(struct buffer *fields, const char *name, const char *value)
+static void incident_rows_put_field(struct buffer *fields, const char *name, const char *value)
 {
 	buffer_text(fields, name);
 	buffer_u8(fields, '=');
@@ -78,7 +79,7 @@ static int add_of_tape(struct incident_rows *incidents, const struct tape *tape,
 		if (strcmp(name, TAPE_INCIDENT_ID) == 0)
 			row.id = strtoull(tape_string(tape, field->value), NULL, 10);
 		else
-			put_field(&fields, name, tape_string(tape, field->value));
+			incident_rows_put_field(&fields, name, tape_string(tape, field->value));
 	}
 	if (end_fields(&fields) < 0)
 		return -ENOMEM;
@@ -96,13 +97,13 @@ int incident_rows_add_tape(
 	return r;
 }
 
-static uint64_t number_of(const struct note *note, const char *name)
+static uint64_t incident_rows_number_of(const struct note *note, const char *name)
 {
 	return strtoull(note_field(note, name), NULL, 10);
 }
 
 /* What tables have room for of its text, whole characters of it. */
-static void put_mark(struct buffer *fields, const char *text)
+static void incident_rows_put_mark(struct buffer *fields, const char *text)
 {
 	size_t size = strnlen(text, MARK_SHOWN);
 	char shown[MARK_SHOWN + 1];
@@ -110,7 +111,7 @@ static void put_mark(struct buffer *fields, const char *text)
 	while (size && (text[size] & 0xc0) == 0x80)
 		size--;
 	snprintf(shown, sizeof(shown), "%.*s", (int)size, text);
-	put_field(fields, STORE_MARK, shown);
+	incident_rows_put_field(fields, STORE_MARK, shown);
 }
 
 int incident_rows_add_note(struct incident_rows *incidents, const struct note *note)
@@ -128,19 +129,20 @@ int incident_rows_add_note(struct incident_rows *incidents, const struct note *n
 
 	if (note->kind == NOTES_MARK) {
 		row.kind = row.source = STORE_MARK;
-		put_mark(&fields, row.text);
+		incident_rows_put_mark(&fields, row.text);
 	} else if (note->kind != NOTES_INCIDENT) {
 		return 0;
 	}
-	row.id = number_of(note, "id");
-	row.severity = number_of(note, "severity");
-	row.error_ns = number_of(note, "error_ns");
-	row.perf_ns = number_of(note, "perf_ns");
+	row.id = incident_rows_number_of(note, "id");
+	row.severity = incident_rows_number_of(note, "severity");
+	row.error_ns = incident_rows_number_of(note, "error_ns");
+	row.perf_ns = incident_rows_number_of(note, "perf_ns");
 	if (*note_field(note, "stall_ns"))
-		row.stall_ns = number_of(note, "stall_ns");
+		row.stall_ns = incident_rows_number_of(note, "stall_ns");
 	for (size_t i = 0; i < note->field_count; i++)
 		if (note->fields[i].name[0] == '.')
-			put_field(&fields, note->fields[i].name + 1, note->fields[i].value);
+			incident_rows_put_field(
+				&fields, note->fields[i].name + 1, note->fields[i].value);
 	if (end_fields(&fields) < 0)
 		return -ENOMEM;
 	row.fields = (const char *)fields.data;

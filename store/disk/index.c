@@ -48,7 +48,7 @@ struct index {
 };
 
 /* A full disk is told as an error of reading or writing where SQLite makes its -shm longer. */
-static bool is_full(struct index *index, int code)
+static bool index_is_full(struct index *index, int code)
 {
 	if (code != SQLITE_IOERR && code != SQLITE_CANTOPEN)
 		return code == SQLITE_FULL;
@@ -58,7 +58,7 @@ static bool is_full(struct index *index, int code)
 
 static int index_error(struct index *index, int code, struct error *error)
 {
-	int number = is_full(index, code)			       ? -ENOSPC
+	int number = index_is_full(index, code)			       ? -ENOSPC
 		     : code == SQLITE_NOMEM			       ? -ENOMEM
 		     : code == SQLITE_CANTOPEN			       ? -ENOENT
 		     : code == SQLITE_BUSY			       ? -EBUSY
@@ -302,7 +302,7 @@ void index_abort(struct index *index)
 		sqlite3_exec(index->db, "ROLLBACK", NULL, NULL, NULL);
 }
 
-static int put_segment(
+static int index_put_segment(
 	struct index *index, const struct store_segment *segment, struct error *error)
 {
 	uint64_t numbers[COLUMNS_OF_SEGMENT];
@@ -321,8 +321,8 @@ static int put_segment(
 	return index_finish(index, put, error);
 }
 
-static int put_incident(struct index *index, const struct store_incident *incident, uint64_t number,
-	struct error *error)
+static int index_put_incident(struct index *index, const struct store_incident *incident,
+	uint64_t number, struct error *error)
 {
 	uint64_t numbers[COLUMNS_OF_INCIDENT];
 	const char *texts[COLUMNS_INCIDENT_TEXTS];
@@ -407,18 +407,18 @@ int index_put(struct index *index, const struct store_segment *segment,
 	if (r == 0)
 		r = remove_rows(index, "DELETE FROM busy WHERE segment = ?", segment->name, error);
 	if (r == 0)
-		r = put_segment(index, segment, error);
+		r = index_put_segment(index, segment, error);
 	if (r == 0 && busy->size)
 		r = put_busy(index, segment->name, busy, error);
 	for (size_t i = 0; r == 0 && i < incidents->rows.count; i++) {
 		struct store_incident incident = incident_rows_at(incidents, i);
 
-		r = put_incident(index, &incident, i, error);
+		r = index_put_incident(index, &incident, i, error);
 	}
 	return index_end_own(index, own, r, error);
 }
 
-static const char *column(sqlite3_stmt *row, int i)
+static const char *index_column(sqlite3_stmt *row, int i)
 {
 	const char *text = (const char *)sqlite3_column_text(row, i);
 
@@ -426,9 +426,9 @@ static const char *column(sqlite3_stmt *row, int i)
 }
 
 /* A name with a slash would lead out of the folder. */
-static bool read_segment(sqlite3_stmt *row, struct store_segment *ret)
+static bool index_read_segment(sqlite3_stmt *row, struct store_segment *ret)
 {
-	const char *name = column(row, 0), *boot_id = column(row, 1);
+	const char *name = index_column(row, 0), *boot_id = index_column(row, 1);
 	size_t name_size = strlen(name), boot_size = strlen(boot_id);
 
 	if (name_size >= sizeof(ret->name) || boot_size >= sizeof(ret->boot_id) ||
@@ -453,18 +453,18 @@ static bool read_segment(sqlite3_stmt *row, struct store_segment *ret)
 static bool read_incident(sqlite3_stmt *row, struct store_incident *ret)
 {
 	*ret = (struct store_incident){
-		.segment = column(row, 0),
+		.segment = index_column(row, 0),
 		.id = sqlite3_column_int64(row, 2),
 		.time_ns = sqlite3_column_int64(row, 3),
 		.stall_ns = sqlite3_column_int64(row, 4),
 		.error_ns = sqlite3_column_int64(row, 5),
 		.perf_ns = sqlite3_column_int64(row, 6),
 		.severity = sqlite3_column_int64(row, 7),
-		.kind = column(row, 8),
-		.text = column(row, 9),
-		.source = column(row, 10),
-		.fields = column(row, 11),
-		.boot_id = column(row, 12),
+		.kind = index_column(row, 8),
+		.text = index_column(row, 9),
+		.source = index_column(row, 10),
+		.fields = index_column(row, 11),
+		.boot_id = index_column(row, 12),
 	};
 	return (uint64_t)sqlite3_column_int64(row, 13) ==
 	       columns_incident_crc(ret, sqlite3_column_int64(row, 1));
@@ -500,7 +500,7 @@ int index_segments(struct index *index,
 	while (r == 0 && (code = sqlite3_step(rows)) == SQLITE_ROW) {
 		memcpy(before, segment.name, sizeof(before));
 		/* a page that stands in the place of another gives rows that are right, twice */
-		if (!read_segment(rows, &segment) || strcmp(before, segment.name) >= 0)
+		if (!index_read_segment(rows, &segment) || strcmp(before, segment.name) >= 0)
 			r = damaged_row(error);
 		else
 			r = see(context, &segment);
@@ -526,9 +526,9 @@ int index_incidents(struct index *index,
 }
 
 /* The row's data, if it is of the segment that it says. */
-static bool read_busy(sqlite3_stmt *row, const void **ret_data, size_t *ret_size)
+static bool index_read_busy(sqlite3_stmt *row, const void **ret_data, size_t *ret_size)
 {
-	const char *segment = column(row, 0);
+	const char *segment = index_column(row, 0);
 
 	*ret_data = sqlite3_column_blob(row, 1);
 	*ret_size = sqlite3_column_bytes(row, 1);
@@ -545,8 +545,8 @@ int index_busy(struct index *index, const char *name, struct buffer *bytes, stru
 
 	sqlite3_bind_text(ask, 1, name, -1, SQLITE_STATIC);
 	code = sqlite3_step(ask);
-	if (code == SQLITE_ROW && read_busy(ask, &data, &size) &&
-		strcmp(column(ask, 0), name) == 0) {
+	if (code == SQLITE_ROW && index_read_busy(ask, &data, &size) &&
+		strcmp(index_column(ask, 0), name) == 0) {
 		buffer_bytes(bytes, data, size);
 		r = buffer_failed(bytes) ? -ENOMEM : 1;
 	} else if (code != SQLITE_DONE) {
@@ -584,7 +584,8 @@ int index_all_busy(struct index *index,
 	if (r < 0)
 		return r;
 	while (r == 0 && (code = sqlite3_step(rows)) == SQLITE_ROW)
-		r = read_busy(rows, &data, &size) ? see(context, column(rows, 0), data, size)
-						  : damaged_row(error);
+		r = index_read_busy(rows, &data, &size)
+			    ? see(context, index_column(rows, 0), data, size)
+			    : damaged_row(error);
 	return index_walked(index, rows, code, r, error);
 }

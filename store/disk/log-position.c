@@ -71,7 +71,7 @@ static int read_position(const char *store, struct log_position *ret, struct err
 }
 
 /* Lines that came after the file was written. What cannot be read has none: then some come twice. */
-static int see_tape(struct store_reader *reader, const struct store_segment *segment,
+static int log_position_see_tape(struct store_reader *reader, const struct store_segment *segment,
 	struct log_position *position)
 {
 	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_CONTEXT, 1 };
@@ -103,7 +103,7 @@ static int see_last_tape(struct store_reader *reader, const char *boot_id,
 		const struct store_segment *segment = &segments.list.items[i];
 
 		if (strcmp(segment->boot_id, boot_id) == 0 && !*segment->damage)
-			r = see_tape(reader, segment, &last);
+			r = log_position_see_tape(reader, segment, &last);
 	}
 	array_done(&segments.list);
 	if (r == 0 && last.stamp_ns) {
@@ -125,7 +125,7 @@ static int see_tapes(
 
 		if (strcmp(segment->boot_id, position->boot_id) == 0 &&
 			segment->perf_end_ns >= since_ns && !*segment->damage)
-			r = see_tape(reader, segment, position);
+			r = log_position_see_tape(reader, segment, position);
 	}
 	array_done(&segments.list);
 	return r;
@@ -137,7 +137,7 @@ struct seeing {
 	struct log_found *found;
 };
 
-static int see_incident(void *context, const struct store_incident *incident)
+static int log_position_see_incident(void *context, const struct store_incident *incident)
 {
 	const struct seeing *seeing = context;
 	struct log_found *found = seeing->found;
@@ -165,7 +165,8 @@ int log_position_find(
 		r = store_reader_open(store, &reader, error);
 	/* notes are held against the position in the file: between it and the last tape's there may be one */
 	if (r == 0)
-		r = store_reader_incidents(reader, 0, UINT64_MAX, see_incident, &seeing, error);
+		r = store_reader_incidents(
+			reader, 0, UINT64_MAX, log_position_see_incident, &seeing, error);
 	if (r == 0)
 		r = known ? see_tapes(reader, &found.position, error)
 			  : see_last_tape(reader, boot_id, &found.position, error);

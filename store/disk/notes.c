@@ -140,7 +140,7 @@ struct walk {
 	uint64_t damaged; /* stretches */
 };
 
-static int walk_records(const void *data, size_t size, struct walk *walk)
+static int notes_walk_records(const void *data, size_t size, struct walk *walk)
 {
 	struct notes_fields fields = { 0 };
 	bool in_damage = false;
@@ -178,7 +178,7 @@ int notes_decode(const void *data, size_t size, int (*see)(void *context, const 
 	void *context, uint64_t *ret_damaged)
 {
 	struct walk walk = { .see = see, .context = context };
-	int r = walk_records(data, size, &walk);
+	int r = notes_walk_records(data, size, &walk);
 
 	if (r == 0)
 		*ret_damaged = walk.damaged;
@@ -186,7 +186,7 @@ int notes_decode(const void *data, size_t size, int (*see)(void *context, const 
 }
 
 /* One write, and what came of it taken back when it was not whole: nobody else writes, we hold the lock. */
-static int append(const char *store, int fd, const struct buffer *bytes)
+static int notes_append_here(const char *store, int fd, const struct buffer *bytes)
 {
 	struct stat about;
 	int r;
@@ -204,7 +204,7 @@ static int append(const char *store, int fd, const struct buffer *bytes)
 	return r;
 }
 
-static int encode(const struct note *note, struct buffer *bytes, struct error *error)
+static int notes_encode_here(const struct note *note, struct buffer *bytes, struct error *error)
 {
 	int r = notes_encode(note, bytes);
 
@@ -231,7 +231,7 @@ static int lock_soon(int fd)
 }
 
 /* 1 when the file was replaced while we waited for it. */
-static int lock_file(int fd, const char *file)
+static int notes_lock_file(int fd, const char *file)
 {
 	struct stat ours, there;
 	int r = lock_soon(fd);
@@ -253,7 +253,7 @@ static int open_for_append(const char *store, char file[PATH_MAX], int *ret_fd, 
 	do {
 		_cleanup_close_ int fd = open(file, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
 
-		r = fd < 0 ? -errno : lock_file(fd, file);
+		r = fd < 0 ? -errno : notes_lock_file(fd, file);
 		if (r == 0)
 			*ret_fd = take_fd(fd);
 	} while (r > 0);
@@ -263,7 +263,7 @@ static int open_for_append(const char *store, char file[PATH_MAX], int *ret_fd, 
 }
 
 /* Behind what an earlier repair had set aside. */
-static int set_aside(const char *store, const struct buffer *broken, struct error *error)
+static int notes_set_aside(const char *store, const struct buffer *broken, struct error *error)
 {
 	_cleanup_close_ int fd = -1;
 	char file[PATH_MAX];
@@ -292,7 +292,7 @@ int notes_repair(const char *store, uint64_t *ret_bytes, struct error *error)
 		return r;
 	r = file_read_fd(fd, NOTES_MAX, &data, &size);
 	if (r == 0)
-		r = walk_records(data, size, &walk);
+		r = notes_walk_records(data, size, &walk);
 	if (r == 0 && (buffer_failed(&sound) || buffer_failed(&broken)))
 		r = -ENOMEM;
 	if (r < 0)
@@ -300,7 +300,7 @@ int notes_repair(const char *store, uint64_t *ret_bytes, struct error *error)
 	*ret_bytes = broken.size;
 	if (!walk.damaged)
 		return 0;
-	r = set_aside(store, &broken, error);
+	r = notes_set_aside(store, &broken, error);
 	if (r < 0)
 		return r;
 	r = file_replace(store, STORE_NOTES, sound.data, sound.size);
@@ -315,14 +315,14 @@ int notes_append_encoded(const char *store, const struct buffer *records, struct
 
 	if (r < 0)
 		return r;
-	r = append(store, fd, records);
+	r = notes_append_here(store, fd, records);
 	return r < 0 ? error_set(error, r, "%s: %s", file, strerror(-r)) : 0;
 }
 
 int notes_append(const char *store, const struct note *note, struct error *error)
 {
 	_cleanup_(buffer_done) struct buffer bytes = { 0 };
-	int r = encode(note, &bytes, error);
+	int r = notes_encode_here(note, &bytes, error);
 
 	return r < 0 ? r : notes_append_encoded(store, &bytes, error);
 }
@@ -347,10 +347,10 @@ int notes_append_after(const char *store, int (*see)(void *context, const struct
 	if (r < 0)
 		return error_set(error, r, "%s: %s", file, strerror(-r));
 	make(context, &note);
-	r = encode(&note, &bytes, error);
+	r = notes_encode_here(&note, &bytes, error);
 	if (r < 0)
 		return r;
-	r = append(store, fd, &bytes);
+	r = notes_append_here(store, fd, &bytes);
 	return r < 0 ? error_set(error, r, "%s: %s", file, strerror(-r)) : 0;
 }
 

@@ -8,18 +8,20 @@
 #include "store/disk/files.h"
 #include "store/disk/notes.h"
 
-static uint64_t distance(const struct store_gone *before, const struct store_gone *after)
+static uint64_t removed_ranges_distance(
+	const struct store_gone *before, const struct store_gone *after)
 {
 	return after->from_ns > before->to_ns ? after->from_ns - before->to_ns : 0;
 }
 
 static bool are_near(const struct store_gone *a, const struct store_gone *b)
 {
-	return a->missing == b->missing && distance(a, b) <= REMOVED_RANGES_JOIN_NS &&
-	       distance(b, a) <= REMOVED_RANGES_JOIN_NS;
+	return a->missing == b->missing &&
+	       removed_ranges_distance(a, b) <= REMOVED_RANGES_JOIN_NS &&
+	       removed_ranges_distance(b, a) <= REMOVED_RANGES_JOIN_NS;
 }
 
-static void widen(struct store_gone *gone, const struct store_gone *by)
+static void removed_ranges_widen(struct store_gone *gone, const struct store_gone *by)
 {
 	gone->from_ns = MIN(gone->from_ns, by->from_ns);
 	gone->to_ns = MAX(gone->to_ns, by->to_ns);
@@ -45,10 +47,11 @@ static void join_nearest(struct store_gone_list *gone)
 
 	for (size_t i = 1; i < gone->list.count; i++)
 		if (items[i].missing == items[i - 1].missing &&
-			(!nearest || distance(&items[i - 1], &items[i]) <
-					     distance(&items[nearest - 1], &items[nearest])))
+			(!nearest || removed_ranges_distance(&items[i - 1], &items[i]) <
+					     removed_ranges_distance(
+						     &items[nearest - 1], &items[nearest])))
 			nearest = i;
-	widen(&items[nearest - 1], &items[nearest]);
+	removed_ranges_widen(&items[nearest - 1], &items[nearest]);
 	remove_at(gone, nearest);
 }
 
@@ -60,7 +63,7 @@ int removed_ranges_add(struct store_gone_list *gone, const struct store_gone *on
 	/* those that it reaches; none of them reaches any other */
 	for (size_t i = gone->list.count; i-- > 0;)
 		if (are_near(&gone->list.items[i], &whole)) {
-			widen(&whole, &gone->list.items[i]);
+			removed_ranges_widen(&whole, &gone->list.items[i]);
 			remove_at(gone, i);
 		}
 	if (array_push(&gone->list, whole) < 0)
@@ -87,7 +90,7 @@ bool removed_ranges_has(
 	return false;
 }
 
-static int see_note(void *context, const struct note *note)
+static int removed_ranges_see_note(void *context, const struct note *note)
 {
 	struct store_gone one = {
 		.from_ns = note_u64(note, "from_ns", 0),
@@ -103,10 +106,11 @@ static int see_note(void *context, const struct note *note)
 int removed_ranges_read(
 	const char *path, struct store_gone_list *gone, uint64_t *ret_damaged, struct error *error)
 {
-	return notes_read_file(path, STORE_GONE, see_note, gone, ret_damaged, error);
+	return notes_read_file(path, STORE_GONE, removed_ranges_see_note, gone, ret_damaged, error);
 }
 
-static int encode(const struct store_gone *one, uint64_t now_ns, struct buffer *bytes)
+static int removed_ranges_encode(
+	const struct store_gone *one, uint64_t now_ns, struct buffer *bytes)
 {
 	char from[24], to[24];
 	const struct notes_field fields[] = { { "from_ns", from }, { "to_ns", to } };
@@ -129,7 +133,7 @@ int removed_ranges_write(const char *path, const struct store_gone_list *gone, s
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < gone->list.count; i++)
-		r = encode(&gone->list.items[i], now_ns, &bytes);
+		r = removed_ranges_encode(&gone->list.items[i], now_ns, &bytes);
 	if (r < 0)
 		return r;
 	r = file_replace(path, STORE_GONE, bytes.data, bytes.size);

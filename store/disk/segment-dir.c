@@ -96,7 +96,7 @@ static void find_neighbours(const struct store_segment *lost, const struct store
 }
 
 /* A file is written at its segment's end, and a copy of it no earlier. */
-static void place(struct store_segment *lost, const struct store_segments *all)
+static void segment_dir_place_here(struct store_segment *lost, const struct store_segments *all)
 {
 	const struct store_segment *before, *after;
 	uint64_t changed_ns = lost->end_ns;
@@ -135,7 +135,7 @@ int segment_dir_place(struct index *index, struct store_segments *segments, stru
 			r = array_push(&all.list, segments->list.items[i]);
 	for (size_t i = 0; r == 0 && i < segments->list.count; i++)
 		if (!has_times(&segments->list.items[i]))
-			place(&segments->list.items[i], &all);
+			segment_dir_place_here(&segments->list.items[i], &all);
 	array_done(&all.list);
 	return r;
 }
@@ -209,7 +209,7 @@ int segment_dir_has(struct segment_dir_names *names, const char *name)
 }
 
 /* Who lists a folder beside a writer may miss a name that is replaced meanwhile. 1, 0 or -ENOMEM. */
-static int is_gone(const char *path, struct segment_dir_names *names, const char *name)
+static int segment_dir_is_gone(const char *path, struct segment_dir_names *names, const char *name)
 {
 	char folder[PATH_MAX], file[PATH_MAX];
 	struct stat about;
@@ -249,7 +249,7 @@ int segment_dir_check_rows(const char *path, struct segment_dir_names *names,
 
 	for (size_t i = 0; i < segments->list.count; i++) {
 		struct store_segment *segment = &segments->list.items[i];
-		int r = segment->unsealed ? 0 : is_gone(path, names, segment->name);
+		int r = segment->unsealed ? 0 : segment_dir_is_gone(path, names, segment->name);
 
 		if (r < 0)
 			return r;

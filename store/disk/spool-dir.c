@@ -22,7 +22,7 @@ bool spool_dir_is_spool(const char *name)
 	return store_name_ends(name, STORE_SPOOL_SUFFIX);
 }
 
-static bool is_ours(const char *name)
+static bool spool_dir_is_ours(const char *name)
 {
 	return spool_dir_is_spool(name) || store_name_ends(name, STORE_DAMAGED_SUFFIX);
 }
@@ -103,8 +103,8 @@ static int add_end(struct tape *tape, const struct spool_end *end, const struct 
 	return 0;
 }
 
-static int open_spool(const char *path, const char *name, int *ret_fd, struct stat *ret_about,
-	struct error *error)
+static int spool_dir_open_spool(const char *path, const char *name, int *ret_fd,
+	struct stat *ret_about, struct error *error)
 {
 	_cleanup_close_ int fd = -1;
 	int r = store_open_file(path, STORE_SPOOLS, name, &fd, error);
@@ -161,7 +161,7 @@ int spool_dir_load(const char *path, const char *name, const struct spool_dir_wr
 	_cleanup_close_ int fd = -1;
 	struct store_unsaved left;
 	struct stat about;
-	int r = open_spool(path, name, &fd, &about, error);
+	int r = spool_dir_open_spool(path, name, &fd, &about, error);
 
 	if (r < 0)
 		return r;
@@ -186,7 +186,7 @@ static bool may_reach(const struct spool_dir_walk *walk, const char *name, const
 	       changed_ns(about) <= walk->to_ns + REACH_NS;
 }
 
-static void describe(const struct tape *tape, const char *name, const struct stat *about,
+static void spool_dir_describe(const struct tape *tape, const char *name, const struct stat *about,
 	const struct error *why, struct store_segment *ret_segment)
 {
 	struct segment_summary summary;
@@ -204,7 +204,7 @@ static void describe(const struct tape *tape, const char *name, const struct sta
 	ret_segment->unsealed = true;
 }
 
-static int see_spool(void *context, const char *name)
+static int spool_dir_see_spool(void *context, const char *name)
 {
 	const struct spool_dir_walk *walk = context;
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
@@ -216,9 +216,9 @@ static int see_spool(void *context, const char *name)
 	struct store_unsaved left;
 	int r;
 
-	if (!is_ours(name))
+	if (!spool_dir_is_ours(name))
 		return 0;
-	r = open_spool(walk->path, name, &fd, &about, &why);
+	r = spool_dir_open_spool(walk->path, name, &fd, &about, &why);
 	if (r == -ENOENT || (r == 0 && (!about.st_size || !may_reach(walk, name, &about))))
 		return 0; /* sealed meanwhile; nothing in it yet; elsewhere */
 	if (r == 0)
@@ -226,7 +226,7 @@ static int see_spool(void *context, const char *name)
 			find_words(walk->path, name, &left), &tape, &end, &why);
 	if (r == -ENOMEM || r == -EMFILE || r == -ENFILE)
 		return error_set(walk->error, r, "%s: %s", name, strerror(-r));
-	describe(tape, name, &about, &why, &segment);
+	spool_dir_describe(tape, name, &about, &why, &segment);
 	return walk->see(walk->context, &segment, &tape);
 }
 
@@ -238,6 +238,6 @@ int spool_dir_each(const char *path, uint64_t to_ns,
 	int r;
 
 	spool_dir_find_writer(path, &walk.writer);
-	r = store_each_name(path, STORE_SPOOLS, see_spool, &walk, error);
+	r = store_each_name(path, STORE_SPOOLS, spool_dir_see_spool, &walk, error);
 	return r == -ENOENT ? 0 : r;
 }

@@ -76,7 +76,7 @@ static int see_status(void *context, const struct note *note)
 }
 
 /* What cannot be read is not there. */
-static int look(const char *path, struct told *told)
+static int status_file_look(const char *path, struct told *told)
 {
 	_cleanup_free_ char *data = NULL;
 	_cleanup_close_ int fd = -1;
@@ -96,11 +96,11 @@ int store_reader_status(
 {
 	const struct timespec pause = { 0, LOOK_AGAIN_NS };
 	struct told told = { .text = text };
-	int r = reader->is_file ? -ENOENT : look(reader->path, &told);
+	int r = reader->is_file ? -ENOENT : status_file_look(reader->path, &told);
 
 	for (int i = 1; r == -EBADMSG && i < LOOKS; i++) {
 		nanosleep(&pause, NULL);
-		r = look(reader->path, &told);
+		r = status_file_look(reader->path, &told);
 	}
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;

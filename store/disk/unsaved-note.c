@@ -54,7 +54,7 @@ void unsaved_note_done(const char *path)
 		unlink(file);
 }
 
-static void put_number(char text[24], uint64_t number)
+static void unsaved_note_put_number(char text[24], uint64_t number)
 {
 	snprintf(text, 24, "%llu", (unsigned long long)number);
 }
@@ -81,12 +81,12 @@ int unsaved_note_write(const char *path, const struct store_unsaved *left)
 	};
 	int r;
 
-	put_number(first, left->first);
-	put_number(from, left->from_ns);
-	put_number(to, left->to_ns);
-	put_number(perf_from, left->perf_from_ns);
-	put_number(perf_to, left->perf_to_ns);
-	put_number(count, left->samples);
+	unsaved_note_put_number(first, left->first);
+	unsaved_note_put_number(from, left->from_ns);
+	unsaved_note_put_number(to, left->to_ns);
+	unsaved_note_put_number(perf_from, left->perf_from_ns);
+	unsaved_note_put_number(perf_to, left->perf_to_ns);
+	unsaved_note_put_number(count, left->samples);
 	r = notes_encode(&note, &bytes);
 	return r < 0 ? r : write_over(path, bytes.data, bytes.size);
 }

@@ -79,7 +79,7 @@ static int add_from_file(
 	return r == -ENOMEM || r == -EMFILE || r == -ENFILE ? r : 0;
 }
 
-static int add_segment(
+static int incident_list_add_segment(
 	struct listing *listing, const struct store_segment *segment, struct error *error)
 {
 	const struct run *run;
@@ -100,12 +100,12 @@ static int add_segment(
 	return r;
 }
 
-static int see_note(void *context, const struct note *note)
+static int incident_list_see_note(void *context, const struct note *note)
 {
 	return incident_rows_add_note(context, note);
 }
 
-static int list_all(struct listing *listing, struct error *error)
+static int incident_list_all(struct listing *listing, struct error *error)
 {
 	struct store_reader *reader = listing->reader;
 	uint64_t damaged;
@@ -116,9 +116,10 @@ static int list_all(struct listing *listing, struct error *error)
 	if (r == 0)
 		r = reader_gather(reader, 0, UINT64_MAX, &listing->segments, error);
 	for (size_t i = 0; r == 0 && i < listing->segments.list.count; i++)
-		r = add_segment(listing, &listing->segments.list.items[i], error);
+		r = incident_list_add_segment(listing, &listing->segments.list.items[i], error);
 	if (r == 0 && !reader->is_file)
-		r = notes_read(reader->path, see_note, &listing->all, &damaged, error);
+		r = notes_read(
+			reader->path, incident_list_see_note, &listing->all, &damaged, error);
 	return r < 0 ? r : incident_rows_sort(&listing->all);
 }
 
@@ -127,7 +128,7 @@ int store_reader_incidents(struct store_reader *reader, uint64_t from_ns, uint64
 	struct error *error)
 {
 	struct listing listing = { .reader = reader };
-	int r = list_all(&listing, error);
+	int r = incident_list_all(&listing, error);
 
 	if (r < 0)
 		error_prefix(error, r, "%s", reader->path);

@@ -121,7 +121,7 @@ bool store_reader_is_file(const struct store_reader *reader)
 	return reader->is_file;
 }
 
-static bool overlaps(const struct store_segment *segment, uint64_t from_ns, uint64_t to_ns)
+static bool reader_overlaps(const struct store_segment *segment, uint64_t from_ns, uint64_t to_ns)
 {
 	return segment->begin_ns < to_ns && segment->end_ns > from_ns;
 }
@@ -133,18 +133,18 @@ struct gathering {
 	struct store_segments *segments;
 };
 
-static int see_row(void *context, const struct store_segment *segment)
+static int reader_see_row(void *context, const struct store_segment *segment)
 {
 	struct gathering *gathering = context;
 
 	if (segment_dir_know(&gathering->names, segment->name) < 0)
 		return -ENOMEM;
-	return overlaps(segment, gathering->from_ns, gathering->to_ns)
+	return reader_overlaps(segment, gathering->from_ns, gathering->to_ns)
 		       ? array_push(&gathering->segments->list, *segment)
 		       : 0;
 }
 
-static int see_spool(void *context, const struct store_segment *segment, struct tape **tape)
+static int reader_see_spool(void *context, const struct store_segment *segment, struct tape **tape)
 {
 	struct gathering *gathering = context;
 	struct store_reader *reader = gathering->reader;
@@ -165,7 +165,7 @@ static int gather_index(struct gathering *gathering)
 
 	if (!gathering->reader->index)
 		return 0;
-	r = index_segments(gathering->reader->index, see_row, gathering, NULL);
+	r = index_segments(gathering->reader->index, reader_see_row, gathering, NULL);
 	if (r >= 0 || r == -ENOMEM)
 		return r;
 	reader_distrust(gathering->reader);
@@ -193,7 +193,7 @@ int reader_check_row(
 	       strcmp(row->boot_id, file.boot_id) != 0;
 }
 
-static int compare_names(const void *a, const void *b)
+static int reader_compare_names(const void *a, const void *b)
 {
 	return strcmp(
 		((const struct store_segment *)a)->name, ((const struct store_segment *)b)->name);
@@ -219,7 +219,7 @@ static int drop_doubles(
 	int r = 0;
 
 	if (segments->list.count)
-		qsort(items, segments->list.count, sizeof(*items), compare_names);
+		qsort(items, segments->list.count, sizeof(*items), reader_compare_names);
 	for (size_t i = 0; i < segments->list.count; i++) {
 		if (!kept || !store_same_tape(items[kept - 1].name, items[i].name)) {
 			items[kept++] = items[i];
@@ -239,7 +239,7 @@ static void keep_window(struct store_segments *segments, uint64_t from_ns, uint6
 	size_t kept = 0;
 
 	for (size_t i = 0; i < segments->list.count; i++)
-		if (overlaps(&segments->list.items[i], from_ns, to_ns))
+		if (reader_overlaps(&segments->list.items[i], from_ns, to_ns))
 			segments->list.items[kept++] = segments->list.items[i];
 	segments->list.count = kept;
 }
@@ -261,7 +261,7 @@ int reader_gather(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
 
 	if (reader->is_file)
 		return gather_file(reader, segments, error);
-	r = spool_dir_each(reader->path, to_ns, see_spool, &gathering, error);
+	r = spool_dir_each(reader->path, to_ns, reader_see_spool, &gathering, error);
 	if (r == 0)
 		r = gather_index(&gathering);
 	if (r == 0)

@@ -37,8 +37,8 @@ static int find_magic(int fd, uint64_t at, uint64_t size, uint64_t *ret_at)
 }
 
 /* The segment at an offset, as far as it can be made out, and where the next one begins. */
-static int read_segment(int fd, uint64_t offset, uint64_t size, struct store_segment *ret_segment,
-	uint64_t *ret_next)
+static int single_file_read_segment(int fd, uint64_t offset, uint64_t size,
+	struct store_segment *ret_segment, uint64_t *ret_next)
 {
 	struct segment_summary summary = { 0 };
 	struct store_segment segment = { 0 };
@@ -113,7 +113,7 @@ int reader_open_file(struct store_reader *reader, struct error *error)
 	for (uint64_t at = 0; r == 0 && at < about.st_size; at = next) {
 		struct store_segment segment;
 
-		r = read_segment(fd, at, about.st_size, &segment, &next);
+		r = single_file_read_segment(fd, at, about.st_size, &segment, &next);
 		if (r == 0)
 			r = array_push(&reader->file.list, segment);
 		if (r == 0 && !at && *segment.damage && !segment.begin_ns && next == about.st_size)

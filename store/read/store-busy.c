@@ -29,7 +29,7 @@ static int read_single_file(const struct store_reader *reader, const struct stor
 }
 
 /* 1, or 0 where there is nothing of that kind, or nothing that can be read. */
-static int decode(struct walk *walk, struct busy *busy)
+static int store_busy_decode(struct walk *walk, struct busy *busy)
 {
 	int r = busy_decode(walk->decoder, walk->bytes.data, walk->bytes.size, busy);
 
@@ -44,7 +44,7 @@ static int from_file(struct walk *walk, const struct store_segment *segment, str
 	walk->bytes.size = 0;
 	r = reader->is_file ? read_single_file(reader, segment, &walk->bytes)
 			    : segment_dir_busy(reader->path, segment, &walk->bytes, NULL);
-	return r == 1 ? decode(walk, busy) : error_is_ours(r) ? r : 0;
+	return r == 1 ? store_busy_decode(walk, busy) : error_is_ours(r) ? r : 0;
 }
 
 static int ask_index(struct walk *walk, const struct store_segment *segment)
@@ -69,7 +69,7 @@ static int from_index(struct walk *walk, struct store_segment *segment, struct b
 	int r = ask_index(walk, segment);
 
 	if (r == 1)
-		r = decode(walk, busy);
+		r = store_busy_decode(walk, busy);
 	if (r != 1 || !busy->cells.count)
 		return r;
 	r = reader_check_row(walk->reader, segment, walk->error);
@@ -77,7 +77,7 @@ static int from_index(struct walk *walk, struct store_segment *segment, struct b
 	return r < 0 ? r : !r;
 }
 
-static int see_segment(struct walk *walk, struct store_segment *segment)
+static int store_busy_see_segment(struct walk *walk, struct store_segment *segment)
 {
 	struct busy busy = { 0 };
 	int r = 0;
@@ -111,7 +111,7 @@ static int walk_segments(
 		struct store_segment *segment = &segments->list.items[i];
 
 		if (segment->begin_ns < to_ns && segment->end_ns > from_ns)
-			r = see_segment(walk, segment);
+			r = store_busy_see_segment(walk, segment);
 	}
 	if (reader->index)
 		index_end_reading(reader->index);

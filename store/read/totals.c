@@ -9,7 +9,7 @@
 #include "store/read/reader.h"
 #include "store/write/settings.h"
 
-static void add_segment(struct store_totals *totals, const struct store_segment *segment)
+static void totals_add_segment(struct store_totals *totals, const struct store_segment *segment)
 {
 	if (segment->missing) {
 		totals->missing++;
@@ -34,7 +34,7 @@ static void add_segment(struct store_totals *totals, const struct store_segment 
 	totals->lost += segment->lost;
 }
 
-static int see_nothing(void *context, const struct note *note)
+static int totals_see_nothing(void *context, const struct note *note)
 {
 	return 0;
 }
@@ -43,7 +43,7 @@ static int add_folder(
 	const struct store_reader *reader, struct store_totals *totals, struct error *error)
 {
 	uint64_t damaged = 0, bytes = 0, taken_bytes;
-	int r = notes_read(reader->path, see_nothing, NULL, &damaged, error);
+	int r = notes_read(reader->path, totals_see_nothing, NULL, &damaged, error);
 
 	totals->damaged += damaged;
 	if (r == 0)
@@ -92,7 +92,7 @@ int store_reader_totals(
 	if (r == 0 && !reader->is_file)
 		r = check_sizes(reader, &all, error);
 	for (size_t i = 0; r == 0 && i < all.list.count; i++)
-		add_segment(&totals, &all.list.items[i]);
+		totals_add_segment(&totals, &all.list.items[i]);
 	array_done(&all.list);
 	totals.bytes = totals.segment_bytes;
 	if (r == 0 && !reader->is_file)

@@ -22,7 +22,7 @@ struct verifying {
 #define INDEX_AGAIN 3
 #define INDEX_AGAIN_NS 200000000l
 
-static void find(struct verifying *verifying, const char *file, const char *what)
+static void verify_find(struct verifying *verifying, const char *file, const char *what)
 {
 	verifying->result.damaged++;
 	verifying->finds(verifying->context, file, what);
@@ -59,9 +59,9 @@ static int verify_segment(struct verifying *verifying, const struct store_segmen
 		return error_set(verifying->error, r, "%s", strerror(-r));
 	verifying->result.segments++;
 	if (r < 0)
-		find(verifying, segment->name, why.text);
+		verify_find(verifying, segment->name, why.text);
 	else if (!is_told_right(segment, tape))
-		find(verifying, segment->name, "its summary does not say what is in it");
+		verify_find(verifying, segment->name, "its summary does not say what is in it");
 	else
 		verifying->result.samples += tape->samples.count;
 	read_bytes(verifying, segment->bytes);
@@ -84,9 +84,9 @@ static int verify_spool(struct verifying *verifying, const struct store_segment 
 	if (error_is_ours(r))
 		return error_set(verifying->error, r, "%s", strerror(-r));
 	if (r < 0)
-		find(verifying, segment->name, why.text);
+		verify_find(verifying, segment->name, why.text);
 	else if (end.damaged)
-		find(verifying, segment->name, "a block of it is damaged");
+		verify_find(verifying, segment->name, "a block of it is damaged");
 	if (r == 0)
 		verifying->result.samples += tape->samples.count;
 	read_bytes(verifying, segment->bytes);
@@ -101,7 +101,7 @@ static int verify_files(struct verifying *verifying, const struct store_segments
 		const struct store_segment *segment = &all->list.items[i];
 
 		if (segment->missing)
-			find(verifying, segment->name, segment->damage);
+			verify_find(verifying, segment->name, segment->damage);
 		else
 			r = segment->unsealed ? verify_spool(verifying, segment)
 					      : verify_segment(verifying, segment);
@@ -109,7 +109,7 @@ static int verify_files(struct verifying *verifying, const struct store_segments
 	return r;
 }
 
-static int see_nothing(void *context, const struct note *note)
+static int verify_see_nothing(void *context, const struct note *note)
 {
 	return 0;
 }
@@ -118,14 +118,15 @@ static int verify_notes(struct verifying *verifying, const char *name)
 {
 	uint64_t damaged = 0;
 	struct error why = { 0 };
-	int r = notes_read_file(verifying->reader->path, name, see_nothing, NULL, &damaged, &why);
+	int r = notes_read_file(
+		verifying->reader->path, name, verify_see_nothing, NULL, &damaged, &why);
 
 	if (r == -ENOMEM)
 		return r;
 	if (r < 0)
-		find(verifying, name, why.text);
+		verify_find(verifying, name, why.text);
 	else if (damaged)
-		find(verifying, name, "a record of it is damaged");
+		verify_find(verifying, name, "a record of it is damaged");
 	return 0;
 }
 
@@ -150,14 +151,14 @@ struct rows {
 	uint64_t stale;
 };
 
-static int see_row(void *context, const struct store_segment *segment)
+static int verify_see_row(void *context, const struct store_segment *segment)
 {
 	struct rows *rows = context;
 
 	return array_push(&rows->segments.list, *segment);
 }
 
-static int see_incident(void *context, const struct store_incident *incident)
+static int verify_see_incident(void *context, const struct store_incident *incident)
 {
 	struct rows *rows = context;
 
@@ -220,14 +221,14 @@ static bool same_incident(const struct store_incident *a, const struct store_inc
 	       strcmp(a->boot_id, b->boot_id) == 0;
 }
 
-static int compare_names(const void *a, const void *b)
+static int verify_compare_names(const void *a, const void *b)
 {
 	return strcmp(
 		((const struct store_segment *)a)->name, ((const struct store_segment *)b)->name);
 }
 
 /* Both by name: what is on one side alone is behind, or was. */
-static void compare_rows(struct rows *rows, const struct store_segments *files,
+static void verify_compare_rows(struct rows *rows, const struct store_segments *files,
 	const struct incident_rows *incidents, const struct busy_rows *busy)
 {
 	size_t row = 0, file = 0;
@@ -265,8 +266,8 @@ static void compare_rows(struct rows *rows, const struct store_segments *files,
 	}
 }
 
-static int read_busy(const char *path, const struct store_segment *segment, struct busy_rows *busy,
-	struct error *error)
+static int verify_read_busy(const char *path, const struct store_segment *segment,
+	struct busy_rows *busy, struct error *error)
 {
 	_cleanup_(buffer_done) struct buffer bytes = { 0 };
 	int r = segment_dir_busy(path, segment, &bytes, error);
@@ -285,14 +286,14 @@ static int read_files(struct verifying *verifying, struct store_segments *files,
 	segment_dir_names_done(&names);
 	if (files->list.count)
 		qsort(files->list.items, files->list.count, sizeof(*files->list.items),
-			compare_names);
+			verify_compare_names);
 	for (size_t i = 0; r == 0 && i < files->list.count; i++) {
 		const struct store_segment *segment = &files->list.items[i];
 
 		if (!*segment->damage && segment->incidents)
 			r = segment_dir_incidents(path, segment, incidents, verifying->error);
 		if (!*segment->damage && segment->samples && !error_is_ours(r))
-			r = read_busy(path, segment, busy, verifying->error);
+			r = verify_read_busy(path, segment, busy, verifying->error);
 		if (!error_is_ours(r))
 			r = 0;
 	}
@@ -310,18 +311,18 @@ static int look_at_index(struct verifying *verifying, bool tells, uint64_t *ret_
 	int r = read_files(verifying, &files, &incidents, &busy), read = 0;
 
 	if (r == 0 && index) {
-		read = index_segments(index, see_row, &rows, &why);
+		read = index_segments(index, verify_see_row, &rows, &why);
 		if (read == 0)
-			read = index_incidents(index, see_incident, &rows, &why);
+			read = index_incidents(index, verify_see_incident, &rows, &why);
 		if (read == 0)
 			read = index_all_busy(index, see_busy, &rows.busy, &why);
 	}
 	if (read == -ENOMEM)
 		r = read;
 	else if (read < 0)
-		find(verifying, STORE_INDEX, why.text);
+		verify_find(verifying, STORE_INDEX, why.text);
 	else if (r == 0 && index)
-		compare_rows(&rows, &files, &incidents, &busy);
+		verify_compare_rows(&rows, &files, &incidents, &busy);
 	else if (r == 0 && files.list.count)
 		find_stale(&rows, "there is none that can be used");
 	array_done(&rows.busy.list);

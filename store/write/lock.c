@@ -13,7 +13,7 @@
 #include "store/disk/status-file.h"
 #include "store/write/writer.h"
 
-static int lock_file(struct store_writer *writer, const char *file, struct error *error)
+static int lock_lock_file(struct store_writer *writer, const char *file, struct error *error)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	struct spool_dir_writer other;
@@ -48,7 +48,7 @@ int writer_lock(struct store_writer *writer, struct error *error)
 
 	if (r < 0)
 		return r;
-	fd = lock_file(writer, file, error);
+	fd = lock_lock_file(writer, file, error);
 	if (fd < 0)
 		return fd;
 	if (writer->lock_fd >= 0)
@@ -68,7 +68,7 @@ bool writer_holds(const struct store_writer *writer)
 }
 
 /* Numbers that were given out for the store that went may be others' in the one that is there; what is still to be spooled of those tapes is no spool by itself. */
-static int begin_anew(struct store_writer *writer, struct error *error)
+static int lock_begin_anew(struct store_writer *writer, struct error *error)
 {
 	int r = writer_find_numbers(writer, error);
 
@@ -95,7 +95,7 @@ int writer_hold(struct store_writer *writer, struct error *error)
 	if (r < 0)
 		return r;
 	writer->replacing = true;
-	return begin_anew(writer, error);
+	return lock_begin_anew(writer, error);
 }
 
 int writer_check(const struct store_writer *writer, struct error *error)

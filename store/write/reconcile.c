@@ -14,7 +14,7 @@ struct reconciling {
 	struct error *error;
 };
 
-static int see_row(void *context, const struct store_segment *segment)
+static int reconcile_see_row(void *context, const struct store_segment *segment)
 {
 	struct reconciling *reconciling = context;
 
@@ -24,7 +24,7 @@ static int see_row(void *context, const struct store_segment *segment)
 }
 
 /* Puts a segment file back into the index. One that is damaged stays out of it: readers see that it is in the folder. */
-static int adopt(
+static int reconcile_adopt(
 	struct store_writer *writer, const struct store_segment *segment, struct error *error)
 {
 	_cleanup_(buffer_done) struct buffer busy = { 0 };
@@ -91,19 +91,19 @@ static int reconcile(struct reconciling *reconciling)
 	struct store_writer *writer = reconciling->writer;
 	struct store_segments *unknown = &reconciling->unknown;
 	struct error *error = reconciling->error;
-	int r = index_segments(writer->index, see_row, reconciling, error);
+	int r = index_segments(writer->index, reconcile_see_row, reconciling, error);
 
 	if (r == 0)
 		r = segment_dir_unknown(writer->path, &reconciling->names, unknown, error);
 	if (r == 0)
 		r = forget_gone(reconciling);
 	for (size_t i = 0; r == 0 && i < unknown->list.count; i++)
-		r = adopt(writer, &unknown->list.items[i], error);
+		r = reconcile_adopt(writer, &unknown->list.items[i], error);
 	return r;
 }
 
 /* What a writer left that was killed while it replaced a file. */
-static void sweep(const struct store_writer *writer)
+static void reconcile_sweep(const struct store_writer *writer)
 {
 	static const char *const names[] = { "." STORE_GONE ".new", "." STORE_NOTES ".new" };
 	char file[PATH_MAX];
@@ -118,7 +118,7 @@ static int reconcile_once(struct store_writer *writer, struct error *error)
 	struct reconciling reconciling = { .writer = writer, .error = error };
 	int r = index_begin(writer->index, error);
 
-	sweep(writer);
+	reconcile_sweep(writer);
 	if (r == 0)
 		r = reconcile(&reconciling);
 	if (r == 0)

@@ -20,7 +20,7 @@ struct leftovers {
 };
 
 /* Is it one that we are writing, or may be? */
-static bool is_ours(const struct store_writer *writer, const char *name)
+static bool recovery_is_ours(const struct store_writer *writer, const char *name)
 {
 	uint64_t number;
 
@@ -34,7 +34,7 @@ static int see_leftover(void *context, const char *name)
 	char path[PATH_MAX];
 	struct stat about;
 
-	if (!spool_dir_is_spool(name) || is_ours(leftovers->writer, name) ||
+	if (!spool_dir_is_spool(name) || recovery_is_ours(leftovers->writer, name) ||
 		store_file(leftovers->writer->spools, name, path, NULL) < 0 ||
 		lstat(path, &about) < 0)
 		return 0;
@@ -70,7 +70,8 @@ static bool is_sealed(const struct store_writer *writer, const char *name)
 	return r == 0 || r == -EPROTONOSUPPORT;
 }
 
-static int set_aside(const struct store_writer *writer, const char *name, struct error *error)
+static int recovery_set_aside(
+	const struct store_writer *writer, const char *name, struct error *error)
 {
 	char from[PATH_MAX], to[PATH_MAX], aside[80];
 	int r;
@@ -84,7 +85,7 @@ static int set_aside(const struct store_writer *writer, const char *name, struct
 	return r;
 }
 
-static void count(struct store_recovered *recovered, const struct tape *tape)
+static void recovery_count(struct store_recovered *recovered, const struct tape *tape)
 {
 	struct segment_summary summary;
 
@@ -126,7 +127,7 @@ static void remove_spool(const struct store_writer *writer, const char *name)
 }
 
 /* Cannot be read, or not now: it stays as it is, and does not keep the others. */
-static int leave(struct recovery *recovery, int r, const struct error *why)
+static int recovery_leave(struct recovery *recovery, int r, const struct error *why)
 {
 	if (r == -EPROTONOSUPPORT)
 		return 0; /* for the newer perftape that wrote it */
@@ -167,19 +168,19 @@ static int recover_one(struct recovery *recovery, const char *name)
 	r = spool_dir_load(recovery->writer->path, name, NULL, &tape, &end, &why);
 	if (r == 0 && !is_its_name(name, tape))
 		r = -EBADMSG;
-	if (r == -EBADMSG && set_aside(recovery->writer, name, &why) == 0) {
+	if (r == -EBADMSG && recovery_set_aside(recovery->writer, name, &why) == 0) {
 		recovery->result.damaged++;
 		return 0;
 	}
 	if (r < 0)
-		return leave(recovery, r, &why);
+		return recovery_leave(recovery, r, &why);
 	r = recovery->seal(recovery->context, recovery->writer, tape);
 	if (r < 0)
 		return r;
 	/* what a recorder could not write for want of room, it says itself */
 	recovery->result.damaged += (end.torn || end.damaged) &&
 				    strcmp(tape_fact(tape, TAPE_ENDED), TAPE_ENDED_KILLED) == 0;
-	count(&recovery->result, tape);
+	recovery_count(&recovery->result, tape);
 	remove_spool(recovery->writer, name);
 	return 0;
 }

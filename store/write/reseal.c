@@ -109,7 +109,7 @@ static int change_places(int folder, const char *name, const char *other)
 	return 0;
 }
 
-static int replace(int folder, const char *name, const struct buffer *bytes)
+static int reseal_replace(int folder, const char *name, const struct buffer *bytes)
 {
 	char temporary[NAME_MAX + 1];
 	int r;
@@ -128,8 +128,9 @@ static int replace(int folder, const char *name, const struct buffer *bytes)
 	return fsync(folder) < 0 ? -errno : 0;
 }
 
-static int put_into_index(struct store_resealer *resealer, const struct store_segment *segment,
-	const struct tape *tape, const struct buffer *bytes, struct error *error)
+static int reseal_put_into_index(struct store_resealer *resealer,
+	const struct store_segment *segment, const struct tape *tape, const struct buffer *bytes,
+	struct error *error)
 {
 	struct segment_input input = segment_input_memory(bytes->data, bytes->size);
 	_cleanup_(buffer_done) struct buffer busy = { 0 };
@@ -159,10 +160,10 @@ int store_resealer_put(struct store_resealer *resealer, const struct store_segme
 	int r = segment_encode(tape, SEGMENT_USUAL, STORE_SEGMENT_MAX, &bytes);
 
 	if (r == 0)
-		r = replace(resealer->folder, segment->name, &bytes);
+		r = reseal_replace(resealer->folder, segment->name, &bytes);
 	if (r < 0)
 		return error_set(error, r, "%s: %s", segment->name, strerror(-r));
 	segment_summarize(tape, &summary);
 	store_describe(&summary, segment->name, bytes.size, &fresh);
-	return put_into_index(resealer, &fresh, tape, &bytes, error);
+	return reseal_put_into_index(resealer, &fresh, tape, &bytes, error);
 }

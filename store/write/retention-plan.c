@@ -16,7 +16,7 @@ static uint64_t age_by_clock(const struct retention_plan_item *item, uint64_t no
  * Sets `older` of those that are beyond an age. What counts is what was recorded since then, by the perf clock, and how far the wall clock went
  * between the segments and since the last: no further than a step each time.
  */
-static void measure(struct retention_plan *choice, const struct store_limits *limits,
+static void retention_plan_measure(struct retention_plan *choice, const struct store_limits *limits,
 	uint64_t now_ns, uint64_t limit_ns, void (*older)(struct retention_plan_item *item))
 {
 	uint64_t step_ns = limit_ns / STEP_PART, age_ns = 0, until_ns = now_ns;
@@ -56,8 +56,8 @@ static bool is_pinned(const struct retention_plan_item *item, const struct reten
 static void set_ages(
 	struct retention_plan *choice, const struct store_limits *limits, uint64_t now_ns)
 {
-	measure(choice, limits, now_ns, limits->max_age_ns, is_overdue);
-	measure(choice, limits, now_ns, limits->pin_ns, is_past_pins);
+	retention_plan_measure(choice, limits, now_ns, limits->max_age_ns, is_overdue);
+	retention_plan_measure(choice, limits, now_ns, limits->pin_ns, is_past_pins);
 	for (size_t i = 0; i < choice->items.count; i++) {
 		struct retention_plan_item *item = &choice->items.items[i];
 

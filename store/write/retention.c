@@ -50,13 +50,13 @@ static int add_incident_pin(struct retention_plan *choice, uint64_t from_ns, uin
 	return 0;
 }
 
-static int see_incident(void *context, const struct store_incident *incident)
+static int retention_see_incident(void *context, const struct store_incident *incident)
 {
 	return add_incident_pin(context, MIN(incident->time_ns, incident->stall_ns),
 		MAX(incident->time_ns, incident->stall_ns));
 }
 
-static int see_note(void *context, const struct note *note)
+static int retention_see_note(void *context, const struct note *note)
 {
 	struct retention_plan *choice = context;
 	uint64_t stall_ns = note_u64(note, "stall_ns", note->realtime_ns);
@@ -74,7 +74,7 @@ static int see_note(void *context, const struct note *note)
 		});
 }
 
-static int see_row(void *context, const struct store_segment *segment)
+static int retention_see_row(void *context, const struct store_segment *segment)
 {
 	struct retaining *retaining = context;
 
@@ -84,7 +84,7 @@ static int see_row(void *context, const struct store_segment *segment)
 }
 
 /* A spool that was set aside takes room as a segment does that cannot be read. */
-static int see_spool_name(void *context, const char *name)
+static int retention_see_spool_name(void *context, const char *name)
 {
 	struct retaining *retaining = context;
 	struct store_segment segment = { .unsealed = true };
@@ -132,9 +132,10 @@ static int collect_index(struct retaining *retaining)
 	int r = refresh_index(writer, error);
 
 	if (r == 0)
-		r = index_segments(writer->index, see_row, retaining, error);
+		r = index_segments(writer->index, retention_see_row, retaining, error);
 	if (r == 0)
-		r = index_incidents(writer->index, see_incident, &retaining->choice, error);
+		r = index_incidents(
+			writer->index, retention_see_incident, &retaining->choice, error);
 	writer->behind = r < 0;
 	return r;
 }
@@ -183,7 +184,7 @@ static int collect_segments(struct retaining *retaining, bool *ret_trusted)
 	return r < 0 ? r : drop_absent(retaining);
 }
 
-static int collect(struct retaining *retaining)
+static int retention_collect(struct retaining *retaining)
 {
 	const char *path = retaining->writer->path;
 	struct store_segments *segments = &retaining->segments;
@@ -199,13 +200,13 @@ static int collect(struct retaining *retaining)
 		retaining->taken_bytes += store_taken(segments->list.items[i].bytes);
 	}
 	if (r == 0)
-		r = store_each_name(path, STORE_SPOOLS, see_spool_name, retaining, error);
+		r = store_each_name(path, STORE_SPOOLS, retention_see_spool_name, retaining, error);
 	if (r == 0)
 		r = segment_dir_place(NULL, segments, error);
 	if (r == 0 && !trusted)
 		r = pin_without_index(retaining);
 	if (r == 0)
-		r = notes_read(path, see_note, &retaining->choice, &damaged, error);
+		r = notes_read(path, retention_see_note, &retaining->choice, &damaged, error);
 	if (segments->list.count)
 		qsort(segments->list.items, segments->list.count, sizeof(*segments->list.items),
 			compare_ends);
@@ -225,22 +226,22 @@ static int measure_disk(struct retaining *retaining)
 	return 0;
 }
 
-static bool is_whole(const struct store_segment *segment)
+static bool retention_is_whole(const struct store_segment *segment)
 {
 	return !segment->unsealed && !*segment->damage;
 }
 
 /* The segment that was sealed last stays, or, if none was, the latest: whoever is asked for the night has something to show. */
-static bool is_kept(const struct retaining *retaining, size_t i)
+static bool retention_is_kept(const struct retaining *retaining, size_t i)
 {
 	const char *last = retaining->writer->sealed_last;
 
 	if (*last)
 		return strcmp(retaining->segments.list.items[i].name, last) == 0;
 	for (size_t later = i + 1; later < retaining->segments.list.count; later++)
-		if (is_whole(&retaining->segments.list.items[later]))
+		if (retention_is_whole(&retaining->segments.list.items[later]))
 			return false;
-	return is_whole(&retaining->segments.list.items[i]);
+	return retention_is_whole(&retaining->segments.list.items[i]);
 }
 
 /* Down to what the store may go for free space in this hour. */
@@ -269,7 +270,7 @@ static uint64_t room_bytes(const struct retaining *retaining)
 	return 2 * store_taken(bytes) + ROOM_BESIDE_BYTES;
 }
 
-static int choose(struct retaining *retaining, const struct store_limits *limits)
+static int retention_choose(struct retaining *retaining, const struct store_limits *limits)
 {
 	struct store_writer *writer = retaining->writer;
 	struct retention_plan *choice = &retaining->choice;
@@ -294,7 +295,7 @@ static int choose(struct retaining *retaining, const struct store_limits *limits
 				.length_ns = segment->perf_end_ns - segment->perf_begin_ns,
 				.bytes = segment->bytes,
 				.taken_bytes = store_taken(segment->bytes),
-				.keep = is_kept(retaining, i),
+				.keep = retention_is_kept(retaining, i),
 			});
 	}
 	if (r < 0)
@@ -377,20 +378,20 @@ static int remove_one(struct retaining *retaining, struct removal *removal,
 	return r;
 }
 
-static bool is_own(const struct store_writer *writer, const struct store_segment *segment)
+static bool retention_is_own(const struct store_writer *writer, const struct store_segment *segment)
 {
 	return !segment->unsealed && segment->sequence >= writer->first_sequence &&
 	       strcmp(segment->boot_id, writer->boot_id) == 0;
 }
 
-static void count(const struct store_writer *writer, const struct store_segment *segment,
+static void retention_count(const struct store_writer *writer, const struct store_segment *segment,
 	const struct retention_plan_item *item, bool gone, struct store_retained *result)
 {
 	uint64_t bytes = gone ? segment->bytes : 0;
 
 	result->removed += gone;
 	result->removed_bytes += bytes;
-	if (is_own(writer, segment)) {
+	if (retention_is_own(writer, segment)) {
 		result->own += gone;
 		result->own_bytes += bytes;
 	}
@@ -404,7 +405,7 @@ static void count(const struct store_writer *writer, const struct store_segment 
 }
 
 /* What cannot be removed does not keep the others: the first error is handed on. */
-static int carry_out(struct retaining *retaining, struct removal *removal)
+static int retention_carry_out(struct retaining *retaining, struct removal *removal)
 {
 	struct store_segments removed = { 0 };
 	int r = removal->dry ? 0 : note_removals(retaining, removal);
@@ -425,7 +426,7 @@ static int carry_out(struct retaining *retaining, struct removal *removal)
 			if (gone && array_push(&removed.list, *segment) < 0)
 				retaining->writer->behind = true;
 		}
-		count(retaining->writer, segment, item, gone, &removal->result);
+		retention_count(retaining->writer, segment, item, gone, &removal->result);
 	}
 	if (removed.list.count)
 		writer_forget_rows(retaining->writer, &removed);
@@ -445,13 +446,13 @@ int store_writer_retain(struct store_writer *writer, const struct store_limits *
 	int r = removal.dry ? 0 : writer_check(writer, error);
 
 	if (r == 0)
-		r = collect(&retaining);
+		r = retention_collect(&retaining);
 	if (r == 0)
 		r = measure_disk(&retaining);
 	if (r == 0)
-		r = choose(&retaining, limits);
+		r = retention_choose(&retaining, limits);
 	if (r == 0)
-		r = carry_out(&retaining, &removal);
+		r = retention_carry_out(&retaining, &removal);
 	removal.result.bytes = retaining.bytes - removal.result.removed_bytes;
 	removal.result.free_bytes = retaining.free_bytes;
 	removal.result.disk_bytes = retaining.disk_bytes;

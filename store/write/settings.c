@@ -169,7 +169,7 @@ static bool is_beside_index(const char *name)
 }
 
 /* A file that is gone by now takes nothing. */
-static int add_bytes(void *context, const char *name)
+static int settings_add_bytes(void *context, const char *name)
 {
 	struct bytes_of *of = context;
 	char file[PATH_MAX];
@@ -195,7 +195,7 @@ int store_other_bytes(
 		int r;
 
 		of.folder = folders[i];
-		r = store_each_name(path, folders[i], add_bytes, &of, error);
+		r = store_each_name(path, folders[i], settings_add_bytes, &of, error);
 		if (r < 0 && r != -ENOENT)
 			return r;
 	}

@@ -23,7 +23,7 @@ static int spool_path(const struct store_writer *writer, const char *boot_id, ui
 }
 
 /* Its name has to be on the disk before what is in it counts. */
-static int open_spool(
+static int spool_files_open_spool(
 	struct store_writer *writer, uint64_t sequence, const char *path, struct error *error)
 {
 	struct spool_file file = { .sequence = sequence, .torn = true };
@@ -51,7 +51,7 @@ static struct spool_file *find_spool(struct store_writer *writer, uint64_t seque
 }
 
 /* After a failed sync the pages count as written, so what is given again is written again. */
-static int append(struct spool_file *file, const void *bytes, size_t size)
+static int spool_files_append(struct spool_file *file, const void *bytes, size_t size)
 {
 	int r;
 
@@ -79,12 +79,12 @@ static int write_spool(struct store_writer *writer, uint64_t sequence, const voi
 		if (sequence < writer->anew_from ||
 			writer->closed[sequence % WRITER_CLOSED] == sequence + 1)
 			return 0;
-		r = open_spool(writer, sequence, path, error);
+		r = spool_files_open_spool(writer, sequence, path, error);
 		file = find_spool(writer, sequence);
 	}
 	if (r < 0)
 		return r;
-	r = append(file, bytes, size);
+	r = spool_files_append(file, bytes, size);
 	return r < 0 ? error_set(error, r, "%s: %s", path, strerror(-r)) : 0;
 }
 

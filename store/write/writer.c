@@ -73,7 +73,7 @@ static void number_above(struct store_writer *writer, uint64_t number)
 }
 
 /* What the writer before us gave out in this boot, of which there may be no file any more. */
-static void read_number(struct store_writer *writer)
+static void writer_read_number(struct store_writer *writer)
 {
 	_cleanup_free_ char *text = NULL;
 	unsigned long long next;
@@ -94,7 +94,7 @@ static void number_above_name(struct store_writer *writer, const char *name)
 }
 
 /* What a writer left that was killed: no other writer is there, we hold the lock. */
-static void sweep(const struct store_writer *writer, const char *name)
+static void writer_sweep(const struct store_writer *writer, const char *name)
 {
 	static const char suffix[] = STORE_SUFFIX ".new";
 	size_t size = strlen(name);
@@ -110,13 +110,13 @@ static int see_segment_name(void *context, const char *name)
 {
 	const struct store_writer *writer = context;
 
-	sweep(writer, name);
+	writer_sweep(writer, name);
 	store_resealer_sweep(writer->path, name);
 	number_above_name(context, name);
 	return 0;
 }
 
-static int see_spool_name(void *context, const char *name)
+static int writer_see_spool_name(void *context, const char *name)
 {
 	number_above_name(context, name);
 	return 0;
@@ -127,10 +127,11 @@ int writer_find_numbers(struct store_writer *writer, struct error *error)
 	int r = store_each_name(writer->path, STORE_SEGMENTS, see_segment_name, writer, error);
 
 	if (r == 0)
-		r = store_each_name(writer->path, STORE_SPOOLS, see_spool_name, writer, error);
+		r = store_each_name(
+			writer->path, STORE_SPOOLS, writer_see_spool_name, writer, error);
 	if (r < 0)
 		return r;
-	read_number(writer);
+	writer_read_number(writer);
 	note_number(writer);
 	return 0;
 }
@@ -324,7 +325,7 @@ static const char *boot_of(const struct store_writer *writer, const struct tape 
 }
 
 /* Puts the segment into the index; with it, and by the files, those that could not be put there before. */
-static int put_into_index(struct store_writer *writer, const struct store_segment *segment,
+static int writer_put_into_index(struct store_writer *writer, const struct store_segment *segment,
 	const struct tape *tape, const struct buffer *bytes, struct error *error)
 {
 	_cleanup_(buffer_done) struct buffer busy = { 0 };
@@ -345,7 +346,7 @@ static int put_into_index(struct store_writer *writer, const struct store_segmen
 	return r < 0 ? (error_prefix(error, r, "%s", writer->path), 1) : 0;
 }
 
-static int encode(
+static int writer_encode(
 	struct tape *tape, enum segment_effort effort, struct buffer *bytes, struct error *error)
 {
 	int r = tape_sort_samples(tape);
@@ -390,8 +391,8 @@ static int write_segment(struct store_writer *writer, const char *name, const st
 }
 
 /* Is the store ours? */
-static int hold(struct store_writer *writer, struct tape *tape, const char *boot_id, char name[64],
-	struct error *error)
+static int writer_hold_here(struct store_writer *writer, struct tape *tape, const char *boot_id,
+	char name[64], struct error *error)
 {
 	int r;
 
@@ -440,13 +441,13 @@ int store_writer_seal(struct store_writer *writer, struct tape *tape, enum segme
 		return error_set(error, -EINVAL,
 			"a tape of %zu samples without any anchor: nobody knows when that was",
 			tape->samples.count);
-	r = hold(writer, tape, boot_id, name, error);
+	r = writer_hold_here(writer, tape, boot_id, name, error);
 	if (r < 0)
 		return r;
 	if (is_unfit(writer, name))
 		return error_set(
 			error, -ENOSPC, "%s/%s: %s", writer->segments, name, strerror(ENOSPC));
-	r = encode(tape, effort, &bytes, error);
+	r = writer_encode(tape, effort, &bytes, error);
 	if (r == 0)
 		r = write_segment(writer, name, &bytes, error);
 	if (r < 0)
@@ -460,7 +461,7 @@ int store_writer_seal(struct store_writer *writer, struct tape *tape, enum segme
 	segment_summarize(tape, &summary);
 	store_describe(&summary, name, bytes.size, &segment);
 	r = atomic_exchange(&writer->anew, false) ? tell_anew(writer, error) : 0;
-	r = MAX(r, put_into_index(writer, &segment, tape, &bytes, error));
+	r = MAX(r, writer_put_into_index(writer, &segment, tape, &bytes, error));
 	spool_files_remove(writer, boot_id, tape->sequence);
 	return r;
 }
