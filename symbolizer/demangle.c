@@ -24,7 +24,7 @@ struct output {
 	jmp_buf too_much;
 };
 
-static void put(const char *text, size_t size, void *opaque)
+static void demangle_put(const char *text, size_t size, void *opaque)
 {
 	struct output *output = opaque;
 
@@ -39,10 +39,10 @@ static bool demangle_into(struct output *output, const char *name)
 	if (setjmp(output->too_much))
 		return false;
 	/* first Rust: its older mangling is valid C++, with the hash and the escapes left in */
-	if (rust_demangle_callback(name, DMGL_NO_OPTS, put, output))
+	if (rust_demangle_callback(name, DMGL_NO_OPTS, demangle_put, output))
 		return true;
 	output->text.size = 0;
-	return cplus_demangle_v3_callback(name, DMGL_NO_OPTS, put, output);
+	return cplus_demangle_v3_callback(name, DMGL_NO_OPTS, demangle_put, output);
 }
 
 /* "camlStdlib__List__map_253": two underscores are a dot, "$2b" is a byte in hex. */

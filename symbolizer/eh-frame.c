@@ -56,7 +56,7 @@ static size_t format_size(uint8_t encoding, size_t word_size)
 	}
 }
 
-static uint64_t read_number(struct reader *reader, uint8_t encoding, size_t size)
+static uint64_t eh_frame_read_number(struct reader *reader, uint8_t encoding, size_t size)
 {
 	bool is_signed = FORMAT(encoding) > 0x08;
 
@@ -161,9 +161,9 @@ static bool read_function(
 		(RELATIVE(encoding) != RELATIVE_NOTHING && RELATIVE(encoding) != RELATIVE_PLACE))
 		return false;
 	reader = window_reader(&frame->entries, at + 4, 2 * size);
-	ret_function->start = read_number(&reader, encoding, size);
+	ret_function->start = eh_frame_read_number(&reader, encoding, size);
 	/* sizes are written alike, but they have no sign and are relative to nothing */
-	ret_function->size = read_number(&reader, FORMAT_WORD, size);
+	ret_function->size = eh_frame_read_number(&reader, FORMAT_WORD, size);
 	if (RELATIVE(encoding) == RELATIVE_PLACE)
 		ret_function->start += frame->address + at + 4;
 	if (frame->word_size == 4)

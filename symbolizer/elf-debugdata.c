@@ -12,7 +12,7 @@
 #define UNPACKED_MAX (64u << 20)
 #define STEP (64u << 10)
 
-static int take(void *context, const uint8_t *data, size_t size)
+static int elf_debugdata_take(void *context, const uint8_t *data, size_t size)
 {
 	struct buffer *unpacked = context;
 
@@ -22,7 +22,7 @@ static int take(void *context, const uint8_t *data, size_t size)
 	return buffer_failed(unpacked) ? -ENOMEM : 0;
 }
 
-static int unpack(const struct file_window *span, struct buffer *unpacked)
+static int elf_debugdata_unpack(const struct file_window *span, struct buffer *unpacked)
 {
 	_cleanup_(cleanup_xz_reader) struct xz_reader *reader = NULL;
 	_cleanup_free_ uint8_t *piece = malloc(STEP);
@@ -31,9 +31,9 @@ static int unpack(const struct file_window *span, struct buffer *unpacked)
 
 	for (uint64_t at = 0; r == 0 && size; at += size) {
 		size = file_window_read(span, at, piece, STEP);
-		r = xz_reader_feed(reader, piece, size, take, unpacked);
+		r = xz_reader_feed(reader, piece, size, elf_debugdata_take, unpacked);
 	}
-	return r < 0 ? r : xz_reader_finish(reader, take, unpacked);
+	return r < 0 ? r : xz_reader_finish(reader, elf_debugdata_take, unpacked);
 }
 
 int elf_find_debugdata(const struct elf_image *image, struct addresses *wanted)
@@ -42,7 +42,7 @@ int elf_find_debugdata(const struct elf_image *image, struct addresses *wanted)
 	_cleanup_(buffer_done) struct buffer unpacked = { 0 };
 	size_t section = elf_image_find_name(image, ".gnu_debugdata");
 	struct file_window span = elf_image_section(image, section);
-	int r = section ? unpack(&span, &unpacked) : -ENOENT;
+	int r = section ? elf_debugdata_unpack(&span, &unpacked) : -ENOENT;
 
 	if (r == 0)
 		r = elf_image_open_memory(&debug, unpacked.data, unpacked.size, NULL);

@@ -26,7 +26,7 @@ static bool code_offset(const struct elf_image *image, uint64_t address, uint64_
 }
 
 /* A function that one of the addresses lies in. */
-static int add_function(struct symbols *symbols, const struct elf_image *image,
+static int elf_frames_add_function(struct symbols *symbols, const struct elf_image *image,
 	const struct addresses *wanted, const struct eh_function *function, const char *name)
 {
 	char text[TEXT_MAX];
@@ -43,7 +43,7 @@ static int add_function(struct symbols *symbols, const struct elf_image *image,
 	return symbols_add(symbols, offset, function->size, SYMBOL_LOCAL, text, strlen(text));
 }
 
-static int add_functions(struct symbols *symbols, const struct elf_image *image,
+static int elf_frames_add_functions(struct symbols *symbols, const struct elf_image *image,
 	const struct addresses *wanted, const char *name)
 {
 	size_t section = elf_image_find_name(image, ".eh_frame");
@@ -56,7 +56,7 @@ static int add_functions(struct symbols *symbols, const struct elf_image *image,
 		return 0;
 	eh_frame_init(&frame, &span, image->sections.items[section].address, image->word_size);
 	while (r == 0 && eh_frame_next(&frame, &function))
-		r = add_function(symbols, image, wanted, &function, name);
+		r = elf_frames_add_function(symbols, image, wanted, &function, name);
 	return r;
 }
 
@@ -69,7 +69,7 @@ int elf_function_starts(int fd, const char *name, struct addresses *wanted)
 	if (r == 0)
 		r = symbols_new(&symbols);
 	if (r == 0)
-		r = add_functions(symbols, &image, wanted, name);
+		r = elf_frames_add_functions(symbols, &image, wanted, name);
 	if (r == 0)
 		r = symbols_finish(symbols);
 	return r < 0 ? r : symbols_answer(symbols, wanted);

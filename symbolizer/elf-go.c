@@ -31,7 +31,7 @@ struct go_program {
 	uint64_t address; /* of the table */
 };
 
-static bool is_go(const struct elf_image *image)
+static bool elf_go_is_go(const struct elf_image *image)
 {
 	return elf_image_find_name(image, ".go.buildinfo") ||
 	       elf_image_find_name(image, ".note.go.buildid") ||
@@ -92,7 +92,7 @@ static bool find_table(struct go_program *program)
 		if (section && try_table(program, &span, image->sections.items[section].address))
 			return true;
 	}
-	if (!is_go(image))
+	if (!elf_go_is_go(image))
 		return false;
 	for (size_t i = 1; i < image->sections.count; i++)
 		if (image->sections.items[i].type == SHT_PROGBITS &&
@@ -188,7 +188,7 @@ static uint64_t scan_for_module(const struct go_program *program, size_t i)
 	return text;
 }
 
-static uint64_t find_text(const struct go_program *program)
+static uint64_t elf_go_find_text(const struct go_program *program)
 {
 	static const char *const places[] = { ".go.module", ".noptrdata", ".data", ".data.rel.ro" };
 	struct elf_relocation relocation;
@@ -229,7 +229,7 @@ int elf_find_go(const struct elf_image *image, struct addresses *wanted)
 	if (image->word_size != 8 || image->foreign || !find_table(&program))
 		return 0;
 	if (program.table.relative && !program.table.text)
-		program.table.text = find_text(&program);
+		program.table.text = elf_go_find_text(&program);
 	if (!program.table.relative || program.table.text)
 		r = name_all(&program, wanted);
 	go_table_done(&program.table);

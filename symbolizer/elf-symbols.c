@@ -56,7 +56,7 @@ static bool is_mapping_name(const char *name)
 	return name[0] == '$' && name[1] && strchr("adtx", name[1]) && (!name[2] || name[2] == '.');
 }
 
-static bool is_label(const struct elf_symbol *symbol)
+static bool elf_symbols_is_label(const struct elf_symbol *symbol)
 {
 	return symbol->type == STT_NOTYPE && symbol->visibility != STV_HIDDEN &&
 	       symbol->visibility != STV_INTERNAL;
@@ -95,7 +95,7 @@ static bool symbol_place(const struct loading *loading, const struct elf_symbol 
 
 	if (!section || !(section->flags & SHF_ALLOC))
 		return false;
-	if (!is_function(symbol) && !(is_label(symbol) && section->labels))
+	if (!is_function(symbol) && !(elf_symbols_is_label(symbol) && section->labels))
 		return false;
 	/* the lowest bit of a Thumb function's address is a flag */
 	if (loading->named->machine == EM_ARM && symbol->type == STT_FUNC)
@@ -249,7 +249,7 @@ static int add_plt(struct loading *loading, const char *name)
 	return r;
 }
 
-static int add_all(struct loading *loading)
+static int elf_symbols_add_all(struct loading *loading)
 {
 	int r = add_table(loading, SHT_SYMTAB);
 
@@ -267,13 +267,13 @@ static int look_up(struct loading *loading, struct addresses *wanted)
 	int r = symbol_prefilter_init(&loading->sieve, wanted);
 
 	if (r == 0)
-		r = add_all(loading);
+		r = elf_symbols_add_all(loading);
 	if (r == 0)
 		r = symbol_prefilter_sort(&loading->sieve);
 	if (r == 0)
 		r = symbols_new(&loading->symbols);
 	if (r == 0)
-		r = add_all(loading);
+		r = elf_symbols_add_all(loading);
 	if (r == 0)
 		r = symbols_finish(loading->symbols);
 	return r < 0 ? r : symbols_answer(loading->symbols, wanted);

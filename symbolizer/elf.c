@@ -133,7 +133,7 @@ static bool read_packing(const struct elf_image *image, const struct file_window
 	return !reader_failed(&reader);
 }
 
-static int unpack(
+static int elf_unpack(
 	uint32_t type, uint8_t *to, size_t size, const uint8_t *packed, size_t packed_size)
 {
 	switch (type) {
@@ -166,7 +166,7 @@ static int unpack_section(struct elf_image *image, size_t i)
 	bytes = malloc(size);
 	if (!packed || !bytes)
 		return -ENOMEM;
-	r = unpack(type, bytes, size, packed, file_window_read(&span, 0, packed, span.size));
+	r = elf_unpack(type, bytes, size, packed, file_window_read(&span, 0, packed, span.size));
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
 	unpacked.bytes = bytes;

@@ -25,7 +25,7 @@ static struct window window_from(const struct file_window *span, uint64_t at, si
 }
 
 /* What follows the first 8 bytes; 0 where it makes no sense, else where the table of functions is. */
-static uint64_t read_header(
+static uint64_t go_table_read_header(
 	struct go_table *table, struct reader *header, uint32_t magic, uint64_t *ret_names)
 {
 	size_t word = table->entry_size;
@@ -63,7 +63,7 @@ bool go_table_open(struct go_table *table, const struct file_window *span)
 	if ((quantum != 1 && quantum != 2 && quantum != 4) ||
 		(table->entry_size != 4 && table->entry_size != 8))
 		return false;
-	functions = read_header(table, &header, magic, &names);
+	functions = go_table_read_header(table, &header, magic, &names);
 	if (reader_failed(&header) || !table->count || table->count > FUNCTIONS_MAX ||
 		functions >= span->size || names >= span->size)
 		return false;

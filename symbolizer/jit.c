@@ -57,7 +57,7 @@ static int finding_init(
 	return finding->places ? 0 : -ENOMEM;
 }
 
-static void finding_done(struct finding *finding)
+static void jit_finding_done(struct finding *finding)
 {
 	window_done(&finding->window);
 	free(finding->places);
@@ -90,7 +90,7 @@ static const char *read_name(struct finding *finding, uint64_t at, char name[LIN
 	return name;
 }
 
-static int answer(struct finding *finding)
+static int jit_answer(struct finding *finding)
 {
 	struct addresses *wanted = finding->wanted;
 	char name[LINE_MAX];
@@ -136,7 +136,7 @@ static void place_line(struct finding *finding, uint64_t offset, const char *lin
 
 int perf_map_names(const struct file_window *span, struct addresses *wanted)
 {
-	_cleanup_(finding_done) struct finding finding = { 0 };
+	_cleanup_(jit_finding_done) struct finding finding = { 0 };
 	bool begins = true; /* not within a line that was too long */
 	int r = finding_init(&finding, span, wanted);
 
@@ -156,7 +156,7 @@ int perf_map_names(const struct file_window *span, struct addresses *wanted)
 		begins = newline;
 		at += size + (newline != NULL);
 	}
-	return r < 0 ? r : answer(&finding);
+	return r < 0 ? r : jit_answer(&finding);
 }
 
 /* Code that is moved keeps its index; where its name is, the record says that loaded it. */
@@ -247,7 +247,7 @@ static void sort_moves(struct jitdump *jitdump)
 }
 
 /* Goes through the records, which are to be noted first, and then taken. */
-static int walk_records(struct jitdump *jitdump, bool note)
+static int jit_walk_records(struct jitdump *jitdump, bool note)
 {
 	uint64_t end = jitdump->finding.window.span.size;
 	uint32_t kind, size;
@@ -272,7 +272,7 @@ static int walk_records(struct jitdump *jitdump, bool note)
 
 static void jitdump_done(struct jitdump *jitdump)
 {
-	finding_done(&jitdump->finding);
+	jit_finding_done(&jitdump->finding);
 	array_done(&jitdump->moves);
 }
 
@@ -288,9 +288,9 @@ int jitdump_names(const struct file_window *span, struct addresses *wanted)
 	jitdump.first = reader_u32_host(&reader);
 	if (reader_failed(&reader) || jitdump.first < JITDUMP_HEADER)
 		return 0;
-	r = walk_records(&jitdump, true);
+	r = jit_walk_records(&jitdump, true);
 	sort_moves(&jitdump);
 	if (r == 0)
-		r = walk_records(&jitdump, false);
-	return r < 0 ? r : answer(&jitdump.finding);
+		r = jit_walk_records(&jitdump, false);
+	return r < 0 ? r : jit_answer(&jitdump.finding);
 }

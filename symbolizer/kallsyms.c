@@ -21,7 +21,7 @@ struct line {
 	size_t module_size;
 };
 
-static int hex_digit(char c)
+static int kallsyms_hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -31,14 +31,14 @@ static int hex_digit(char c)
 }
 
 /* 1, or 0 when the line is not what it should be. */
-static int parse_line(const char *text, size_t size, struct line *ret_line)
+static int kallsyms_parse_line(const char *text, size_t size, struct line *ret_line)
 {
 	struct line line = { .module = "" };
 	const char *tab;
 	size_t at = 0;
 
-	for (; at < size && at < 16 && hex_digit(text[at]) >= 0; at++)
-		line.address = line.address << 4 | hex_digit(text[at]);
+	for (; at < size && at < 16 && kallsyms_hex_digit(text[at]) >= 0; at++)
+		line.address = line.address << 4 | kallsyms_hex_digit(text[at]);
 	if (at == 0 || size - at < 4 || text[at] != ' ' || text[at + 2] != ' ')
 		return 0;
 	line.type = text[at + 1];
@@ -73,7 +73,8 @@ static enum symbol_binding line_binding(const struct line *line)
 	return line->type < 'a' ? SYMBOL_GLOBAL : SYMBOL_LOCAL;
 }
 
-static int add_line(struct symbols *symbols, struct strings *modules, const struct line *line)
+static int kallsyms_add_line(
+	struct symbols *symbols, struct strings *modules, const struct line *line)
 {
 	uint32_t module;
 	int r;
@@ -96,9 +97,9 @@ static int add_lines(
 		int r;
 
 		next = end + 1;
-		if (!parse_line(text + at, end - at, &line) || !line_wanted(&line))
+		if (!kallsyms_parse_line(text + at, end - at, &line) || !line_wanted(&line))
 			continue;
-		r = add_line(symbols, modules, &line);
+		r = kallsyms_add_line(symbols, modules, &line);
 		if (r < 0)
 			return r;
 	}

@@ -239,7 +239,7 @@ static void end_pending(struct symbols *symbols)
 	}
 }
 
-static size_t underscores(const char *name)
+static size_t symbols_underscores(const char *name)
 {
 	return strspn(name, "_");
 }
@@ -259,8 +259,8 @@ static bool pending_better(
 		return b->binding == SYMBOL_WEAK;
 	if ((a->binding == SYMBOL_GLOBAL) != (b->binding == SYMBOL_GLOBAL))
 		return a->binding == SYMBOL_GLOBAL;
-	if (underscores(name_a) != underscores(name_b))
-		return underscores(name_a) < underscores(name_b);
+	if (symbols_underscores(name_a) != symbols_underscores(name_b))
+		return symbols_underscores(name_a) < symbols_underscores(name_b);
 	if (length_a != length_b)
 		return length_a > length_b;
 	/* the old spelling of system calls loses to any other */
