@@ -21,7 +21,7 @@ static const char *const names[BUSY_FIGURES] = {
 	[BUSY_FIGURE_GUEST] = "guest_ms",
 };
 
-static int need_cpu(struct busy_figures *figures, uint32_t cpu)
+static int busy_figures_need_cpu(struct busy_figures *figures, uint32_t cpu)
 {
 	while (figures->cpus.count <= cpu)
 		if (array_push(&figures->cpus, (struct busy_figures_cpu){ 0 }) < 0)
@@ -40,14 +40,14 @@ static int add_gauge(struct busy_figures *figures, const struct tape_gauge *gaug
 	for (int i = 0; i < BUSY_FIGURES; i++) {
 		if (strcmp(name + end, names[i]) != 0)
 			continue;
-		if (need_cpu(figures, cpu) < 0)
+		if (busy_figures_need_cpu(figures, cpu) < 0)
 			return -ENOMEM;
 		figures->cpus.items[cpu].gauges[i] = gauge;
 	}
 	return 0;
 }
 
-static bool is_of_samples(uint32_t kind)
+static bool busy_figures_is_of_samples(uint32_t kind)
 {
 	return kind == TAPE_LOSS_MISSING || kind == TAPE_LOSS_SAMPLES || kind == TAPE_LOSS_SHED ||
 	       kind == TAPE_LOSS_THROTTLED || kind == TAPE_LOSS_OFFLINE;
@@ -71,7 +71,7 @@ static int add_losses(struct busy_figures *figures)
 		/* its timer was stopped, and not held up */
 		if (tape_is_throttled(tape, i))
 			continue;
-		if (is_of_samples(loss->kind) && loss->cpu < TAPE_CPUS_MAX)
+		if (busy_figures_is_of_samples(loss->kind) && loss->cpu < TAPE_CPUS_MAX)
 			r = array_push(&figures->losses, *loss);
 	}
 	if (figures->losses.count)
@@ -80,7 +80,7 @@ static int add_losses(struct busy_figures *figures)
 	for (size_t i = 0; r == 0 && i < figures->losses.count; i++) {
 		uint32_t cpu = figures->losses.items[i].cpu;
 
-		r = need_cpu(figures, cpu);
+		r = busy_figures_need_cpu(figures, cpu);
 		if (r == 0 && !figures->cpus.items[cpu].losses++)
 			figures->cpus.items[cpu].first_loss = i;
 	}
@@ -164,7 +164,7 @@ static double growth_of(const struct busy_figures *figures, uint32_t cpu,
 	return growth * NSEC_PER_MSEC;
 }
 
-static double limited(double share)
+static double busy_figures_limited(double share)
 {
 	return MIN(MAX(share, 0.0), 1.0);
 }
@@ -193,13 +193,15 @@ bool busy_figures_account(const struct busy_figures *figures, uint32_t cpu, uint
 		return false;
 	/* what of the time is accounted as nothing at all is not idle either */
 	*ret_account = (struct busy_account){
-		.busy = limited(1 - (shares[BUSY_FIGURE_IDLE] + shares[BUSY_FIGURE_IOWAIT] +
-					    shares[BUSY_FIGURE_STEAL]) /
-					    known_ns),
-		.user = limited((shares[BUSY_FIGURE_USER] + shares[BUSY_FIGURE_NICE] +
-					shares[BUSY_FIGURE_GUEST]) /
-				known_ns),
-		.irq = limited((shares[BUSY_FIGURE_IRQ] + shares[BUSY_FIGURE_SOFTIRQ]) / known_ns),
+		.busy = busy_figures_limited(
+			1 - (shares[BUSY_FIGURE_IDLE] + shares[BUSY_FIGURE_IOWAIT] +
+				    shares[BUSY_FIGURE_STEAL]) /
+				    known_ns),
+		.user = busy_figures_limited((shares[BUSY_FIGURE_USER] + shares[BUSY_FIGURE_NICE] +
+						     shares[BUSY_FIGURE_GUEST]) /
+					     known_ns),
+		.irq = busy_figures_limited(
+			(shares[BUSY_FIGURE_IRQ] + shares[BUSY_FIGURE_SOFTIRQ]) / known_ns),
 	};
 	return true;
 }

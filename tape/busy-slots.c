@@ -5,7 +5,7 @@
 
 #define HALF_NS (NSEC_PER_SEC / 2)
 
-static uint64_t end_of(const struct busy_slot *slot)
+static uint64_t busy_slots_end_of(const struct busy_slot *slot)
 {
 	return slot->perf_ns + slot->length_ns;
 }
@@ -13,7 +13,7 @@ static uint64_t end_of(const struct busy_slot *slot)
 struct busy_slot busy_slot_at(
 	const struct tape *tape, const struct busy_slot *before, uint64_t perf_ns)
 {
-	uint64_t floor_ns = before ? end_of(before) : tape->begin_ns;
+	uint64_t floor_ns = before ? busy_slots_end_of(before) : tape->begin_ns;
 	uint64_t into_ns = tape_to_realtime(tape, perf_ns, NULL) % NSEC_PER_SEC;
 	uint64_t left_ns = NSEC_PER_SEC - into_ns;
 	uint64_t begin_ns = perf_ns - MIN(into_ns, perf_ns - floor_ns);
@@ -45,7 +45,7 @@ uint64_t busy_slot_covered_ns(const struct tape *tape, const struct busy_slot *s
 	for (size_t i = 0; i < tape->losses.count; i++) {
 		const struct tape_loss *loss = &tape->losses.items[i];
 		uint64_t from_ns = MAX(loss->from_ns, slot->perf_ns);
-		uint64_t to_ns = MIN(loss->to_ns, end_of(slot));
+		uint64_t to_ns = MIN(loss->to_ns, busy_slots_end_of(slot));
 
 		if (is_gap(loss) && from_ns < to_ns)
 			covered_ns -= MIN(covered_ns, to_ns - from_ns);

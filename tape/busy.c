@@ -29,7 +29,7 @@ struct making {
 	array_of(struct cpu) cpus; /* by their numbers */
 	struct busy_slot slot;
 	double machine_ns;
-	/* how often each was seen on the CPU that is looked at; the second by function_of() */
+	/* how often each was seen on the CPU that is looked at; the second by busy_function_of() */
 	array_of(uint32_t) by_thread, by_function;
 	array_of(uint32_t) thread_ids; /* ours, by those of the tape; 0: none yet */
 };
@@ -60,7 +60,7 @@ void busy_done(struct busy *busy)
 	array_done(&busy->cells);
 }
 
-static bool begins(const char *text, const char *with)
+static bool busy_begins(const char *text, const char *with)
 {
 	return strncmp(text, with, strlen(with)) == 0;
 }
@@ -70,10 +70,10 @@ static bool counts_work(const struct tape *tape)
 {
 	const char *event = tape_fact(tape, "event");
 
-	return *event && !begins(event, "cpu-clock") && !begins(event, "task-clock");
+	return *event && !busy_begins(event, "cpu-clock") && !busy_begins(event, "task-clock");
 }
 
-static int zeros(void *array, size_t count)
+static int busy_zeros(void *array, size_t count)
 {
 	array_of(uint32_t) *numbers = array;
 
@@ -84,7 +84,7 @@ static int zeros(void *array, size_t count)
 	return 0;
 }
 
-static int need_cpu(struct making *making, uint32_t cpu)
+static int busy_need_cpu(struct making *making, uint32_t cpu)
 {
 	while (making->cpus.count <= cpu)
 		if (array_push(&making->cpus, (struct cpu){ 0 }) < 0)
@@ -102,44 +102,44 @@ static int making_init(struct making *making)
 	if (r == 0)
 		r = stack_class_marks_make(&making->marks, tape);
 	if (r == 0)
-		r = zeros(&making->by_thread, tape->threads.count);
+		r = busy_zeros(&making->by_thread, tape->threads.count);
 	if (r == 0)
-		r = zeros(&making->thread_ids, tape->threads.count);
+		r = busy_zeros(&making->thread_ids, tape->threads.count);
 	if (r == 0)
-		r = zeros(
+		r = busy_zeros(
 			&making->by_function, strings_count(&tape->strings) + tape->modules.count);
 	for (size_t i = 0; r == 0 && i < making->figures.cpus.count; i++)
 		if (making->figures.cpus.items[i].gauges[BUSY_FIGURE_IDLE])
-			r = need_cpu(making, i);
+			r = busy_need_cpu(making, i);
 	return r;
 }
 
 /* Functions without a name are those of their module. */
-static uint32_t function_of(const struct tape *tape, uint32_t frame)
+static uint32_t busy_function_of(const struct tape *tape, uint32_t frame)
 {
 	const struct tape_frame *row = &tape->frames.items[frame];
 
 	return row->symbol ? row->symbol : strings_count(&tape->strings) + row->module;
 }
 
-static int add_name(struct busy *busy, const char *name, uint32_t *ret_name)
+static int busy_add_name(struct busy *busy, const char *name, uint32_t *ret_name)
 {
 	return strings_add(&busy->names, name, strlen(name), ret_name);
 }
 
-static int add_function(struct making *making, uint32_t function, uint32_t *ret_name)
+static int busy_add_function(struct making *making, uint32_t function, uint32_t *ret_name)
 {
 	const struct tape *tape = making->tape;
 	uint32_t strings = strings_count(&tape->strings);
 	char label[TAPE_LABEL_SIZE];
 
-	return add_name(making->busy,
+	return busy_add_name(making->busy,
 		function < strings ? tape_string(tape, function)
 				   : tape_module_label(tape, function - strings, label),
 		ret_name);
 }
 
-static int add_thread(struct making *making, uint32_t thread, uint32_t *ret_id)
+static int busy_add_thread(struct making *making, uint32_t thread, uint32_t *ret_id)
 {
 	const struct tape_thread *row = &making->tape->threads.items[thread];
 	uint32_t *id = &making->thread_ids.items[thread];
@@ -147,7 +147,7 @@ static int add_thread(struct making *making, uint32_t thread, uint32_t *ret_id)
 	int r = 0;
 
 	if (!*id) {
-		r = add_name(making->busy, tape_string(making->tape, row->comm), &ours.comm);
+		r = busy_add_name(making->busy, tape_string(making->tape, row->comm), &ours.comm);
 		if (r == 0)
 			r = array_push(&making->busy->threads, ours);
 		if (r == 0)
@@ -157,7 +157,8 @@ static int add_thread(struct making *making, uint32_t thread, uint32_t *ret_id)
 	return r;
 }
 
-static enum stack_class_kind kind_of(const struct making *making, const struct tape_sample *sample)
+static enum stack_class_kind busy_kind_of(
+	const struct making *making, const struct tape_sample *sample)
 {
 	const struct tape_thread *thread = &making->tape->threads.items[sample->thread];
 
@@ -186,11 +187,11 @@ static int name_cell(
 		const struct tape_sample *sample = &tape->samples.items[cpu->samples.items[i]];
 
 		by_thread[sample->thread]++;
-		by_function[function_of(tape, sample->frame)]++;
+		by_function[busy_function_of(tape, sample->frame)]++;
 	}
 	for (size_t i = 0; i < cpu->samples.count; i++) {
 		const struct tape_sample *sample = &tape->samples.items[cpu->samples.items[i]];
-		uint32_t at = function_of(tape, sample->frame);
+		uint32_t at = busy_function_of(tape, sample->frame);
 
 		if (by_thread[sample->thread] > most_thread) {
 			most_thread = by_thread[sample->thread];
@@ -206,12 +207,12 @@ static int name_cell(
 		return 0;
 	cell->thread_share = per_cent(most_thread * seen_ns, of);
 	cell->function_share = per_cent(most_function * seen_ns, of);
-	r = add_thread(making, thread, &cell->thread);
-	return r < 0 ? r : add_function(making, function, &cell->function);
+	r = busy_add_thread(making, thread, &cell->thread);
+	return r < 0 ? r : busy_add_function(making, function, &cell->function);
 }
 
 /* Figures explain what no sample does: by what they have more of it than was seen; the rest is the kernel's. */
-static void explain(const struct busy_account *account, double user_ns, double there_ns,
+static void busy_explain(const struct busy_account *account, double user_ns, double there_ns,
 	double unseen_ns, struct shares *shares)
 {
 	double more = MIN(MAX(account->busy * there_ns - shares->busy, 0.0), unseen_ns);
@@ -229,7 +230,7 @@ static double spare_ns(const struct making *making)
 	return MIN(SPARE_SAMPLES * making->sample_ns, making->slot.length_ns / SAMPLES_LEAST);
 }
 
-static void scale(struct shares *shares, double by)
+static void busy_scale(struct shares *shares, double by)
 {
 	shares->busy *= by;
 	shares->kernel *= by;
@@ -260,11 +261,11 @@ static struct shares shares_of(const struct making *making, uint32_t number)
 	if (busy_figures_account(&making->figures, number, slot->perf_ns, to_ns, &account))
 		shares.gauges = account.busy * there_ns;
 	if (unseen_ns < 0 || (seen_ns && unseen_ns <= spare_ns(making))) {
-		scale(&shares, there_ns / seen_ns);
+		busy_scale(&shares, there_ns / seen_ns);
 		return shares;
 	}
 	if (shares.gauges >= 0 && !making->works_only) {
-		explain(&account, user_ns, there_ns, unseen_ns, &shares);
+		busy_explain(&account, user_ns, there_ns, unseen_ns, &shares);
 		return shares;
 	}
 	busy_figures_unseen(&making->figures, number, slot->perf_ns, to_ns, making->sample_ns,
@@ -272,7 +273,7 @@ static struct shares shares_of(const struct making *making, uint32_t number)
 	/* lost samples are as those that are there, if these are the most */
 	if (lost_ns > 0 && seen_ns > there_ns / 2) {
 		lost_ns = MIN(lost_ns, unseen_ns);
-		scale(&shares, (seen_ns + lost_ns) / seen_ns);
+		busy_scale(&shares, (seen_ns + lost_ns) / seen_ns);
 		unseen_ns -= lost_ns;
 	}
 	shares.unseen = MIN(held_ns, unseen_ns);
@@ -330,7 +331,7 @@ static int end_slot(struct making *making)
 	return array_push(&busy->slots, making->slot);
 }
 
-static int add_sample(struct making *making, uint32_t number)
+static int busy_add_sample(struct making *making, uint32_t number)
 {
 	const struct tape_sample *sample = &making->tape->samples.items[number];
 	enum stack_class_kind kind;
@@ -338,10 +339,10 @@ static int add_sample(struct making *making, uint32_t number)
 
 	if (sample->cpu >= TAPE_CPUS_MAX)
 		return 0;
-	if (need_cpu(making, sample->cpu) < 0)
+	if (busy_need_cpu(making, sample->cpu) < 0)
 		return -ENOMEM;
 	cpu = &making->cpus.items[sample->cpu];
-	kind = kind_of(making, sample);
+	kind = busy_kind_of(making, sample);
 	cpu->counts[kind]++;
 	return kind == STACK_CLASS_IDLE ? 0 : array_push(&cpu->samples, number);
 }
@@ -361,7 +362,7 @@ static int make_cells(struct making *making)
 			begun = true;
 		}
 		if (r == 0)
-			r = add_sample(making, i);
+			r = busy_add_sample(making, i);
 	}
 	return r == 0 && begun ? end_slot(making) : r;
 }

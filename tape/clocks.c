@@ -59,7 +59,7 @@ static struct stretch stretch_at(const struct tape *tape, enum clocks_clock cloc
 }
 
 /* What the clock gained after so long: rounded down, so that it stays below what it shows at the end. */
-static int64_t gained(const struct stretch *stretch, uint64_t after_ns)
+static int64_t clocks_gained(const struct stretch *stretch, uint64_t after_ns)
 {
 	__int128 product = (__int128)stretch->drift_ns * after_ns;
 	__int128 whole = product / stretch->length_ns;
@@ -102,7 +102,7 @@ uint64_t clocks_from_perf(
 	if (perf_ns > anchor->perf_ns && i + 1 < tape->anchors.count) {
 		struct stretch stretch = stretch_at(tape, clock, i);
 
-		time_ns += gained(&stretch, perf_ns - anchor->perf_ns);
+		time_ns += clocks_gained(&stretch, perf_ns - anchor->perf_ns);
 		error_ns = stretch.error_ns;
 	}
 	if (ret_error_ns)
@@ -225,7 +225,7 @@ static bool cone_reaches(struct cone *cone, const struct tape_anchor *a,
 }
 
 /* The last anchor to which a line from anchor i comes near enough to all between; i + 1 at least. */
-static size_t farthest(const struct tape *tape, size_t i, double tolerance_ns)
+static size_t clocks_farthest(const struct tape *tape, size_t i, double tolerance_ns)
 {
 	const struct tape_anchor *anchors = tape->anchors.items;
 	struct cone cone;
@@ -271,7 +271,7 @@ void clocks_thin(struct tape *tape, uint64_t tolerance_ns)
 
 		to = i + 1;
 		if (to < tape->anchors.count) {
-			to = farthest(tape, i, (double)tolerance_ns);
+			to = clocks_farthest(tape, i, (double)tolerance_ns);
 			anchor.error_ns = add_capped(anchor.error_ns, worst_between(tape, i, to));
 		}
 		anchors[left++] = anchor;

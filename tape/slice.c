@@ -31,7 +31,8 @@ static void slice_done(struct slice *cut)
 }
 
 /* The first moment in a stretch between two anchors from which on the wall clock shows that time or a later one; else its end. */
-static uint64_t reaches(const struct tape *tape, const struct range *stretch, uint64_t realtime_ns)
+static uint64_t slice_reaches(
+	const struct tape *tape, const struct range *stretch, uint64_t realtime_ns)
 {
 	uint64_t low = stretch->from_ns, high = stretch->to_ns;
 
@@ -72,8 +73,8 @@ static int find_ranges(struct slice *cut, uint64_t from_ns, uint64_t to_ns)
 
 		stretch.to_ns = i < cut->from->anchors.count ? cut->from->anchors.items[i].perf_ns
 							     : INT64_MAX;
-		r = add_range(cut, reaches(cut->from, &stretch, from_ns),
-			reaches(cut->from, &stretch, to_ns));
+		r = add_range(cut, slice_reaches(cut->from, &stretch, from_ns),
+			slice_reaches(cut->from, &stretch, to_ns));
 		if (r < 0)
 			return r;
 		stretch.from_ns = stretch.to_ns;
@@ -81,7 +82,7 @@ static int find_ranges(struct slice *cut, uint64_t from_ns, uint64_t to_ns)
 	return 0;
 }
 
-static bool is_within(const struct slice *cut, uint64_t perf_ns)
+static bool slice_is_within(const struct slice *cut, uint64_t perf_ns)
 {
 	for (size_t i = 0; i < cut->ranges.count; i++)
 		if (perf_ns < cut->ranges.items[i].to_ns)
@@ -140,7 +141,7 @@ static int take_samples(struct slice *cut)
 	for (size_t i = 0; i < from->samples.count; i++) {
 		const struct tape_sample *sample = &from->samples.items[i];
 
-		if (!is_within(cut, sample->time_ns))
+		if (!slice_is_within(cut, sample->time_ns))
 			continue;
 		cut->stacks[sample->stack] = NEEDED;
 		cut->frames[sample->frame] = NEEDED;
@@ -151,7 +152,7 @@ static int take_samples(struct slice *cut)
 	return 0;
 }
 
-static int take_string(struct slice *cut, uint32_t *id)
+static int slice_take_string(struct slice *cut, uint32_t *id)
 {
 	const char *text = tape_string(cut->from, *id);
 
@@ -161,12 +162,13 @@ static int take_string(struct slice *cut, uint32_t *id)
 static int take_fact(struct slice *cut, const struct tape_fact *fact, struct tape_fact *ret_fact)
 {
 	*ret_fact = *fact;
-	if (take_string(cut, &ret_fact->key) < 0 || take_string(cut, &ret_fact->value) < 0)
+	if (slice_take_string(cut, &ret_fact->key) < 0 ||
+		slice_take_string(cut, &ret_fact->value) < 0)
 		return -ENOMEM;
 	return 0;
 }
 
-static int take_facts(struct slice *cut)
+static int slice_take_facts(struct slice *cut)
 {
 	const struct tape *from = cut->from;
 
@@ -187,7 +189,7 @@ static int take_facts(struct slice *cut)
 	return 0;
 }
 
-static int take_fields(struct slice *cut, struct tape_fields *fields)
+static int slice_take_fields(struct slice *cut, struct tape_fields *fields)
 {
 	uint32_t first = cut->to->fields.count;
 
@@ -207,23 +209,25 @@ static int take_events(struct slice *cut)
 	for (size_t i = 0; i < cut->from->events.count; i++) {
 		struct tape_event event = cut->from->events.items[i];
 
-		if (!is_within(cut, event.time_ns))
+		if (!slice_is_within(cut, event.time_ns))
 			continue;
 		cut->threads[event.thread] = NEEDED;
-		if (take_string(cut, &event.name) < 0 || take_fields(cut, &event.fields) < 0 ||
+		if (slice_take_string(cut, &event.name) < 0 ||
+			slice_take_fields(cut, &event.fields) < 0 ||
 			array_push(&cut->to->events, event) < 0)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int take_lines(struct slice *cut)
+static int slice_take_lines(struct slice *cut)
 {
 	for (size_t i = 0; i < cut->from->lines.count; i++) {
 		struct tape_line line = cut->from->lines.items[i];
 
-		if (is_within(cut, line.time_ns) &&
-			(take_string(cut, &line.text) < 0 || array_push(&cut->to->lines, line) < 0))
+		if (slice_is_within(cut, line.time_ns) &&
+			(slice_take_string(cut, &line.text) < 0 ||
+				array_push(&cut->to->lines, line) < 0))
 			return -ENOMEM;
 	}
 	return 0;
@@ -234,11 +238,11 @@ static int take_incidents(struct slice *cut)
 	for (size_t i = 0; i < cut->from->incidents.count; i++) {
 		struct tape_incident incident = cut->from->incidents.items[i];
 
-		if (is_within(cut, incident.time_ns) &&
-			(take_string(cut, &incident.kind) < 0 ||
-				take_string(cut, &incident.text) < 0 ||
-				take_string(cut, &incident.source) < 0 ||
-				take_fields(cut, &incident.fields) < 0 ||
+		if (slice_is_within(cut, incident.time_ns) &&
+			(slice_take_string(cut, &incident.kind) < 0 ||
+				slice_take_string(cut, &incident.text) < 0 ||
+				slice_take_string(cut, &incident.source) < 0 ||
+				slice_take_fields(cut, &incident.fields) < 0 ||
 				array_push(&cut->to->incidents, incident) < 0))
 			return -ENOMEM;
 	}
@@ -252,12 +256,14 @@ static int take_gauge(struct slice *cut, struct tape_gauge gauge)
 
 	gauge.first = cut->to->points.count;
 	for (uint32_t i = 0; i < points; i++)
-		if (is_within(cut, run[i].time_ns) && array_push(&cut->to->points, run[i]) < 0)
+		if (slice_is_within(cut, run[i].time_ns) &&
+			array_push(&cut->to->points, run[i]) < 0)
 			return -ENOMEM;
 	gauge.count = cut->to->points.count - gauge.first;
 	if (!gauge.count)
 		return 0;
-	return take_string(cut, &gauge.name) < 0 ? -ENOMEM : array_push(&cut->to->gauges, gauge);
+	return slice_take_string(cut, &gauge.name) < 0 ? -ENOMEM
+						       : array_push(&cut->to->gauges, gauge);
 }
 
 static int take_gauges(struct slice *cut)
@@ -312,7 +318,8 @@ static int take_modules(struct slice *cut)
 		if (cut->modules[i] == NOT_NEEDED)
 			continue;
 		cut->modules[i] = cut->to->modules.count;
-		if (take_string(cut, &module.path) < 0 || array_push(&cut->to->modules, module) < 0)
+		if (slice_take_string(cut, &module.path) < 0 ||
+			array_push(&cut->to->modules, module) < 0)
 			return -ENOMEM;
 	}
 	for (size_t i = 0; i < from->pids.count; i++)
@@ -322,7 +329,7 @@ static int take_modules(struct slice *cut)
 	return 0;
 }
 
-static int take_frames(struct slice *cut)
+static int slice_take_frames(struct slice *cut)
 {
 	for (size_t i = 1; i < cut->from->frames.count; i++) {
 		struct tape_frame frame = cut->from->frames.items[i];
@@ -331,7 +338,8 @@ static int take_frames(struct slice *cut)
 			continue;
 		cut->frames[i] = cut->to->frames.count;
 		frame.module = cut->modules[frame.module];
-		if (take_string(cut, &frame.symbol) < 0 || array_push(&cut->to->frames, frame) < 0)
+		if (slice_take_string(cut, &frame.symbol) < 0 ||
+			array_push(&cut->to->frames, frame) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -353,7 +361,7 @@ static int take_stacks(struct slice *cut)
 	return 0;
 }
 
-static int take_threads(struct slice *cut)
+static int slice_take_threads(struct slice *cut)
 {
 	for (size_t i = 0; i < cut->from->threads.count; i++) {
 		struct tape_thread thread = cut->from->threads.items[i];
@@ -361,7 +369,8 @@ static int take_threads(struct slice *cut)
 		if (cut->threads[i] == NOT_NEEDED)
 			continue;
 		cut->threads[i] = cut->to->threads.count;
-		if (take_string(cut, &thread.comm) < 0 || take_string(cut, &thread.cgroup) < 0 ||
+		if (slice_take_string(cut, &thread.comm) < 0 ||
+			slice_take_string(cut, &thread.cgroup) < 0 ||
 			array_push(&cut->to->threads, thread) < 0)
 			return -ENOMEM;
 	}
@@ -369,7 +378,7 @@ static int take_threads(struct slice *cut)
 }
 
 /* The tables are there by now: to their numbers. */
-static void renumber(struct slice *cut)
+static void slice_renumber(struct slice *cut)
 {
 	for (size_t i = 0; i < cut->to->samples.count; i++) {
 		struct tape_sample *sample = &cut->to->samples.items[i];
@@ -382,12 +391,12 @@ static void renumber(struct slice *cut)
 		cut->to->events.items[i].thread = cut->threads[cut->to->events.items[i].thread];
 }
 
-static int fill(struct slice *cut)
+static int slice_fill(struct slice *cut)
 {
-	static int (*const rows[])(struct slice *) = { new_maps, take_facts, take_samples,
-		take_events, take_lines, take_incidents, take_gauges, take_losses };
-	static int (*const tables[])(
-		struct slice *) = { take_modules, take_frames, take_stacks, take_threads };
+	static int (*const rows[])(struct slice *) = { new_maps, slice_take_facts, take_samples,
+		take_events, slice_take_lines, take_incidents, take_gauges, take_losses };
+	static int (*const tables[])(struct slice *) = { take_modules, slice_take_frames,
+		take_stacks, slice_take_threads };
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (rows[i](cut) < 0)
@@ -396,7 +405,7 @@ static int fill(struct slice *cut)
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
 		if (tables[i](cut) < 0)
 			return -ENOMEM;
-	renumber(cut);
+	slice_renumber(cut);
 	return 0;
 }
 
@@ -417,7 +426,7 @@ int tape_cut(const struct tape *tape, uint64_t from_ns, uint64_t to_ns, struct t
 	}
 	cut.to->sequence = tape->sequence;
 	cut.to->unsealed = tape->unsealed;
-	if (fill(&cut) < 0)
+	if (slice_fill(&cut) < 0)
 		return -ENOMEM;
 	/* nothing is interned into it any more */
 	tape_filled(cut.to);

@@ -101,7 +101,7 @@ static int compare_word(const void *key, const void *word)
 	return strcmp(key, ((const struct word *)word)->name);
 }
 
-static bool begins(const char *text, const char *with)
+static bool stack_class_begins(const char *text, const char *with)
 {
 	return strncmp(text, with, strlen(with)) == 0;
 }
@@ -113,9 +113,9 @@ static enum mark mark_of(const char *symbol)
 	size_t size = strcspn(symbol, ".");
 	const struct word *word;
 
-	if (begins(symbol, "asm_sysvec_") || begins(symbol, "sysvec_"))
+	if (stack_class_begins(symbol, "asm_sysvec_") || stack_class_begins(symbol, "sysvec_"))
 		return strstr(symbol, "apic_timer") ? MARK_TIMER : MARK_IRQ;
-	if (begins(symbol, "perf_"))
+	if (stack_class_begins(symbol, "perf_"))
 		return MARK_BACK;
 	if (size >= sizeof(name))
 		return MARK_NONE;
@@ -125,7 +125,7 @@ static enum mark mark_of(const char *symbol)
 }
 
 /* What a function makes of the state of its callers. */
-static enum state step(enum state state, enum mark mark)
+static enum state stack_class_step(enum state state, enum mark mark)
 {
 	if (mark == MARK_NONE || state == STATE_SOFTIRQ)
 		return state;
@@ -175,8 +175,8 @@ int stack_class_marks_make(struct stack_class_marks *marks, const struct tape *t
 	for (size_t i = 1; i < tape->stacks.count; i++) {
 		const struct tape_stack *stack = &tape->stacks.items[i];
 
-		marks->stacks.items[i] =
-			step(marks->stacks.items[stack->parent], marks->frames.items[stack->frame]);
+		marks->stacks.items[i] = stack_class_step(
+			marks->stacks.items[stack->parent], marks->frames.items[stack->frame]);
 	}
 	return 0;
 }
@@ -191,7 +191,7 @@ void stack_class_marks_done(struct stack_class_marks *marks)
 enum stack_class_kind stack_class_kind(
 	const struct stack_class_marks *marks, bool idle_thread, uint32_t stack, uint32_t frame)
 {
-	enum state state = step(marks->stacks.items[stack], marks->frames.items[frame]);
+	enum state state = stack_class_step(marks->stacks.items[stack], marks->frames.items[frame]);
 
 	if (state == STATE_SOFTIRQ || state == STATE_IRQ || (state == STATE_TIMER && !idle_thread))
 		return STACK_CLASS_IRQ;
@@ -206,29 +206,31 @@ bool stack_class_is_idle_comm(const char *comm)
 
 	if (strcmp(comm, "swapper") == 0)
 		return true;
-	return begins(comm, "swapper/") && comm[rest] &&
+	return stack_class_begins(comm, "swapper/") && comm[rest] &&
 	       strspn(comm + rest, "0123456789") == strlen(comm + rest);
 }
 
-static uint64_t number_of(const struct tape *tape, const char *fact)
+static uint64_t stack_class_number_of(const struct tape *tape, const char *fact)
 {
 	return strtoull(tape_fact(tape, fact), NULL, 10);
 }
 
 uint64_t stack_class_host_cpus(const struct tape *tape)
 {
-	return number_of(tape, "cpus");
+	return stack_class_number_of(tape, "cpus");
 }
 
 uint64_t stack_class_sample_ns(const struct tape *tape, uint64_t all_samples)
 {
-	uint64_t frequency = number_of(tape, "frequency"), period = number_of(tape, "period");
+	uint64_t frequency = stack_class_number_of(tape, "frequency"),
+		 period = stack_class_number_of(tape, "period");
 	uint64_t cpus = MAX(stack_class_host_cpus(tape), 1ull);
 	const char *event = tape_fact(tape, "event");
 
 	if (frequency)
 		return NSEC_PER_SEC / frequency;
-	if (period && (begins(event, "cpu-clock") || begins(event, "task-clock")))
+	if (period &&
+		(stack_class_begins(event, "cpu-clock") || stack_class_begins(event, "task-clock")))
 		return period;
 	return all_samples ? (tape->end_ns - tape->begin_ns) / all_samples * cpus : 0;
 }

@@ -37,7 +37,7 @@ static int move_run(struct tape *tape, struct tape_gauge *gauge)
 	return 0;
 }
 
-static bool is_full(const struct tape_gauge *gauge)
+static bool tape_gauges_is_full(const struct tape_gauge *gauge)
 {
 	return !gauge->count ||
 	       (gauge->count >= ROOM_MIN && (gauge->count & (gauge->count - 1)) == 0);
@@ -46,7 +46,7 @@ static bool is_full(const struct tape_gauge *gauge)
 int tape_add_point(struct tape *tape, uint32_t gauge, uint64_t time_ns, int64_t value)
 {
 	struct tape_gauge *run = &tape->gauges.items[gauge];
-	int r = is_full(run) ? move_run(tape, run) : 0;
+	int r = tape_gauges_is_full(run) ? move_run(tape, run) : 0;
 
 	if (r == 0)
 		tape->points.items[run->first + run->count++] =

@@ -65,7 +65,7 @@ int tape_new(struct tape **ret_tape)
 	return 0;
 }
 
-static bool module_equal(const void *context, uint32_t id, const void *key)
+static bool tape_module_equal(const void *context, uint32_t id, const void *key)
 {
 	const struct tape_module *a = &((const struct tape *)context)->modules.items[id], *b = key;
 
@@ -78,7 +78,7 @@ int tape_add_module(struct tape *tape, const struct tape_module *module, uint32_
 {
 	uint64_t hash = hash_u64(module->path ^ (uint64_t)module->kind << 32 ^ module->inode << 8) ^
 			hash_bytes(module->build_id, sizeof(module->build_id));
-	uint32_t id = table_find(&tape->module_table, hash, module_equal, tape, module);
+	uint32_t id = table_find(&tape->module_table, hash, tape_module_equal, tape, module);
 
 	if (id == TABLE_NONE) {
 		id = tape->modules.count;
@@ -150,7 +150,7 @@ int tape_add_stack(struct tape *tape, uint32_t parent, uint32_t frame, uint32_t 
 	return 0;
 }
 
-static bool thread_equal(const void *context, uint32_t id, const void *key)
+static bool tape_thread_equal(const void *context, uint32_t id, const void *key)
 {
 	const struct tape_thread *a = &((const struct tape *)context)->threads.items[id], *b = key;
 
@@ -161,7 +161,7 @@ int tape_add_thread(struct tape *tape, const struct tape_thread *thread, uint32_
 {
 	uint64_t hash = hash_u64((uint64_t)(uint32_t)thread->tid << 32 | thread->comm) ^
 			hash_u64((uint64_t)thread->cgroup << 32 | (uint32_t)thread->pid);
-	uint32_t id = table_find(&tape->thread_table, hash, thread_equal, tape, thread);
+	uint32_t id = table_find(&tape->thread_table, hash, tape_thread_equal, tape, thread);
 
 	if (id == TABLE_NONE) {
 		id = tape->threads.count;

@@ -27,7 +27,7 @@ void contents_done(struct contents *contents)
  *   136  40  N times: 8 name, u32 flags, u32 CRC-32C, u64 offset, u64 stored size, u64 raw size
  *        4   CRC-32C of the table
  */
-static void put_header(
+static void contents_put_header(
 	const struct segment_summary *summary, uint32_t sections, struct buffer *bytes)
 {
 	size_t start = bytes->size;
@@ -148,7 +148,7 @@ void contents_encode(struct contents *contents, struct buffer *bytes)
 		offset += contents->entries.items[i].stored;
 	}
 	contents->summary.bytes = offset;
-	put_header(&contents->summary, contents->entries.count, bytes);
+	contents_put_header(&contents->summary, contents->entries.count, bytes);
 	start = bytes->size;
 	for (size_t i = 0; i < contents->entries.count; i++)
 		put_entry(&contents->entries.items[i], bytes);

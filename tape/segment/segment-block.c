@@ -20,7 +20,7 @@ struct lru_cache {
 	size_t count;
 };
 
-static size_t lru_cache_find(const struct lru_cache *recent, uint32_t thread)
+static size_t segment_block_lru_cache_find(const struct lru_cache *recent, uint32_t thread)
 {
 	size_t at = 0;
 
@@ -80,14 +80,14 @@ static void block_start(struct block *block, const struct tape_sample *samples, 
 	group_by(block->order, block->scratch, count, block->keys);
 }
 
-static const struct tape_sample *block_at(const struct block *block, size_t place)
+static const struct tape_sample *segment_block_at(const struct block *block, size_t place)
 {
 	return &block->samples[block->order[place]];
 }
 
 static int64_t block_time(const struct block *block, size_t place)
 {
-	return (int64_t)(microseconds(block_at(block, place)->time_ns) - block->begin_us);
+	return (int64_t)(microseconds(segment_block_at(block, place)->time_ns) - block->begin_us);
 }
 
 /* Where the run of one CPU that starts at a place ends. */
@@ -95,7 +95,8 @@ static size_t run_end(const struct block *block, size_t start)
 {
 	size_t end = start + 1;
 
-	while (end < block->count && block_at(block, end)->cpu == block_at(block, start)->cpu)
+	while (end < block->count &&
+		segment_block_at(block, end)->cpu == segment_block_at(block, start)->cpu)
 		end++;
 	return end;
 }
@@ -146,7 +147,8 @@ static int64_t run_phase(const struct block *block, size_t start, size_t end, ui
 }
 
 /* Times of one CPU's run. */
-static void put_times(struct block *block, size_t start, size_t end, struct timer_grid grid)
+static void segment_block_put_times(
+	struct block *block, size_t start, size_t end, struct timer_grid grid)
 {
 	int64_t last_us = 0;
 
@@ -167,14 +169,16 @@ static void put_times(struct block *block, size_t start, size_t end, struct time
 	}
 }
 
-static void put_threads(struct block *block, struct encoding *encoding, size_t start, size_t end)
+static void segment_block_put_threads(
+	struct block *block, struct encoding *encoding, size_t start, size_t end)
 {
 	struct lru_cache recent = { 0 };
 
 	for (size_t i = start; i < end; i++) {
-		uint32_t thread = block_at(block, i)->thread, known = encoding->thread_count;
+		uint32_t thread = segment_block_at(block, i)->thread,
+			 known = encoding->thread_count;
 		uint32_t number = encoding_thread(encoding, thread);
-		size_t at = lru_cache_find(&recent, number);
+		size_t at = segment_block_lru_cache_find(&recent, number);
 
 		if (at < recent.count) {
 			buffer_u8(&block->threads, at);
@@ -200,7 +204,7 @@ static uint64_t choose_period(struct block *block, uint64_t period_ns)
 
 		end = run_end(block, start);
 		grid.phase_us = run_phase(block, start, end, period_ns);
-		put_times(block, start, end, grid);
+		segment_block_put_times(block, start, end, grid);
 	}
 	for (size_t i = 0; i < block->times.size; i++)
 		escapes += block->times.data[i] == TIMER_GRID_ESCAPE;
@@ -209,7 +213,7 @@ static uint64_t choose_period(struct block *block, uint64_t period_ns)
 }
 
 /* Everything that goes by runs of a CPU. */
-static void put_runs(struct block *block, struct encoding *encoding)
+static void segment_block_put_runs(struct block *block, struct encoding *encoding)
 {
 	uint64_t period = same_period(block), grid_ns = choose_period(block, period);
 	uint32_t runs = 0, cpu = UINT32_MAX;
@@ -227,15 +231,15 @@ static void put_runs(struct block *block, struct encoding *encoding)
 		end = run_end(block, start);
 		if (grid_ns)
 			grid.phase_us = run_phase(block, start, end, grid_ns);
-		buffer_varint(&block->head, block_at(block, start)->cpu - (cpu + 1));
+		buffer_varint(&block->head, segment_block_at(block, start)->cpu - (cpu + 1));
 		buffer_varint(&block->head, end - start);
 		buffer_varint(&block->head, zigzag(grid.phase_us));
-		cpu = block_at(block, start)->cpu;
-		put_times(block, start, end, grid);
-		put_threads(block, encoding, start, end);
+		cpu = segment_block_at(block, start)->cpu;
+		segment_block_put_times(block, start, end, grid);
+		segment_block_put_threads(block, encoding, start, end);
 	}
 	for (size_t i = 0; i < block->count && !period; i++)
-		buffer_varint(&block->periods, block_at(block, i)->period);
+		buffer_varint(&block->periods, segment_block_at(block, i)->period);
 }
 
 /* The stack column: ranks of leaf nodes, by comm. */
@@ -274,7 +278,7 @@ int block_encode(struct block *block, struct encoding *encoding,
 	int r = 0;
 
 	block_start(block, samples, count);
-	put_runs(block, encoding);
+	segment_block_put_runs(block, encoding);
 	encoding_begin(encoding, &writer);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(columns); i++)
 		r = section_put(&writer, columns[i]);
@@ -324,7 +328,7 @@ static int take_times(
 	return 0;
 }
 
-static int take_threads(
+static int segment_block_take_threads(
 	struct incoming *in, struct tape_sample *rows, size_t count, size_t thread_count)
 {
 	struct lru_cache recent = { 0 };
@@ -350,7 +354,7 @@ static int take_threads(
 	return 0;
 }
 
-static int take_runs(struct incoming *in, const struct tape *tape)
+static int segment_block_take_runs(struct incoming *in, const struct tape *tape)
 {
 	uint64_t runs = reader_varint(&in->head), cpu = UINT64_MAX;
 	size_t at = 0;
@@ -372,7 +376,8 @@ static int take_runs(struct incoming *in, const struct tape *tape)
 			in->rows[i].cpu = cpu;
 		r = take_times(in, in->rows + at, count, grid);
 		if (r == 0)
-			r = take_threads(in, in->rows + at, count, tape->threads.count);
+			r = segment_block_take_threads(
+				in, in->rows + at, count, tape->threads.count);
 		at += count;
 	}
 	return r == 0 && at != in->place->count ? -EBADMSG : r;
@@ -433,7 +438,7 @@ static int check_ends(const struct incoming *in)
 	return 0;
 }
 
-static int take_rows(struct incoming *in, const struct tape *tape)
+static int segment_block_take_rows(struct incoming *in, const struct tape *tape)
 {
 	int r;
 
@@ -442,13 +447,13 @@ static int take_rows(struct incoming *in, const struct tape *tape)
 	in->next_thread = reader_varint(&in->head);
 	if (in->grid_ns > GRID_PERIOD_MAX || in->next_thread > UINT32_MAX)
 		return -EBADMSG;
-	r = take_runs(in, tape);
+	r = segment_block_take_runs(in, tape);
 	for (size_t i = 0; i < in->place->count; i++)
 		in->rows[i].period = in->period ? in->period : reader_varint(&in->periods);
 	return r < 0 ? r : check_ends(in);
 }
 
-static int read_section(
+static int segment_block_read_section(
 	const struct decoding *decoding, struct section_reader *section, void *context)
 {
 	struct incoming *in = context;
@@ -467,7 +472,7 @@ static int read_section(
 	if (r == 0)
 		r = take_numbers(section, in->leaf_ranks, count);
 	if (r == 0)
-		r = take_rows(in, decoding->tape);
+		r = segment_block_take_rows(in, decoding->tape);
 	return r < 0 ? r : sort_rows(in);
 }
 
@@ -480,7 +485,7 @@ int incoming_read(const struct decoding *decoding, const struct block_place *pla
 	if (!in)
 		return -ENOMEM;
 	in->place = place;
-	r = decoding_section(decoding, place->entry, read_section, in);
+	r = decoding_section(decoding, place->entry, segment_block_read_section, in);
 	if (r == 0)
 		*ret_incoming = take_ptr(in);
 	return r;

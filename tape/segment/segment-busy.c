@@ -54,7 +54,7 @@ static int take_slots(struct reader *rows, struct busy *busy)
 	return 0;
 }
 
-static void put_names(const struct busy *busy, struct buffer *rows)
+static void segment_busy_put_names(const struct busy *busy, struct buffer *rows)
 {
 	for (uint32_t i = 1; i < strings_count(&busy->names); i++) {
 		const char *name = strings_at(&busy->names, i);
@@ -79,7 +79,7 @@ static int take_names(struct reader *rows, struct busy *busy)
 	return 0;
 }
 
-static void put_threads(const struct busy *busy, struct buffer *rows)
+static void segment_busy_put_threads(const struct busy *busy, struct buffer *rows)
 {
 	int64_t pid = 0;
 
@@ -93,7 +93,7 @@ static void put_threads(const struct busy *busy, struct buffer *rows)
 	}
 }
 
-static int take_threads(struct reader *rows, struct busy *busy)
+static int segment_busy_take_threads(struct reader *rows, struct busy *busy)
 {
 	struct busy_thread thread = { 0 };
 
@@ -110,7 +110,7 @@ static int take_threads(struct reader *rows, struct busy *busy)
 }
 
 /* Runs of cells of one CPU, in slots one behind the other in the list. */
-static void put_runs(const struct busy *busy, struct buffer *rows)
+static void segment_busy_put_runs(const struct busy *busy, struct buffer *rows)
 {
 	const struct busy_cell *cells = busy->cells.items;
 	uint32_t cpu = 0, slot = 0;
@@ -129,7 +129,7 @@ static void put_runs(const struct busy *busy, struct buffer *rows)
 }
 
 /* There are as many cells as their columns are long: no run takes memory that is not there. */
-static int take_runs(struct reader *rows, size_t count, struct busy *busy)
+static int segment_busy_take_runs(struct reader *rows, size_t count, struct busy *busy)
 {
 	uint64_t cpu = 0, slot = 0, slots = busy->slots.count, more;
 
@@ -154,7 +154,7 @@ static int take_runs(struct reader *rows, size_t count, struct busy *busy)
 	return busy->cells.count == count ? 0 : -EBADMSG;
 }
 
-static void put_cell(const struct busy_cell *cell, struct buffer columns[COLUMNS])
+static void segment_busy_put_cell(const struct busy_cell *cell, struct buffer columns[COLUMNS])
 {
 	buffer_u8(&columns[BUSY], cell->busy);
 	buffer_u8(&columns[KERNEL], cell->kernel);
@@ -200,7 +200,7 @@ static int put_cells(const struct busy *busy, struct section_writer *writer)
 	int r = 0;
 
 	for (size_t i = 0; i < busy->cells.count; i++)
-		put_cell(&busy->cells.items[i], columns);
+		segment_busy_put_cell(&busy->cells.items[i], columns);
 	for (int i = 0; i < COLUMNS; i++) {
 		if (r == 0)
 			r = section_put(writer, &columns[i]);
@@ -217,7 +217,7 @@ static int take_cells(struct section_reader *section, struct reader *runs, struc
 	for (int i = 0; r == 0 && i < COLUMNS; i++)
 		r = section_take(section, &columns[i]);
 	if (r == 0)
-		r = take_runs(runs, columns[BUSY].size, busy);
+		r = segment_busy_take_runs(runs, columns[BUSY].size, busy);
 	return r < 0 ? r : take_columns(columns, busy);
 }
 
@@ -229,9 +229,9 @@ static int put_columns(const struct busy *busy, struct section_writer *writer)
 	buffer_varint(&columns[0], busy->known);
 	buffer_varint(&columns[0], busy->cpus);
 	put_slots(busy, &columns[1]);
-	put_names(busy, &columns[2]);
-	put_threads(busy, &columns[3]);
-	put_runs(busy, &columns[4]);
+	segment_busy_put_names(busy, &columns[2]);
+	segment_busy_put_threads(busy, &columns[3]);
+	segment_busy_put_runs(busy, &columns[4]);
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
 		if (r == 0)
 			r = section_put(writer, &columns[i]);
@@ -272,7 +272,7 @@ int busy_take(struct section_reader *section, struct busy *busy)
 	if (r == 0)
 		r = take_names(&columns[2], busy);
 	if (r == 0)
-		r = take_threads(&columns[3], busy);
+		r = segment_busy_take_threads(&columns[3], busy);
 	return r < 0 ? r : take_cells(section, &columns[4], busy);
 }
 

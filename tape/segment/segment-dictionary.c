@@ -39,7 +39,7 @@ static void count_uses(const struct tape *tape, uint8_t *used_stacks, struct fra
 	}
 }
 
-static int compare_used(const void *a, const void *b, void *context)
+static int segment_dictionary_compare_used(const void *a, const void *b, void *context)
 {
 	const struct tape_frame *frames = context;
 	const struct used_frame *left = a, *right = b;
@@ -70,7 +70,7 @@ static int sort_used(const struct tape *tape, const struct frame_uses *uses,
 		if (frame->module && (uses[i].sites || uses[i].leaves))
 			used[count++] = (struct used_frame){ frame_start(frame), frame->module, i };
 	}
-	qsort_r(used, count, sizeof(*used), compare_used, tape->frames.items);
+	qsort_r(used, count, sizeof(*used), segment_dictionary_compare_used, tape->frames.items);
 	*ret_used = used;
 	*ret_count = count;
 	return 0;
@@ -112,7 +112,7 @@ static int put_places(struct dictionary *dictionary, struct by_use *list, size_t
 }
 
 /* The frames `used[0]` to `used[count - 1]` are one function. */
-static int add_function(struct dictionary *dictionary, const struct tape *tape,
+static int segment_dictionary_add_function(struct dictionary *dictionary, const struct tape *tape,
 	const struct used_frame *used, size_t count, const struct frame_uses *uses,
 	struct by_use *scratch)
 {
@@ -172,7 +172,8 @@ static int group_frames(
 				used[end].start != used[i].start ||
 				tape->frames.items[used[end].frame].symbol != symbol)
 				break;
-		r = add_function(dictionary, tape, &used[i], end - i, uses, scratch);
+		r = segment_dictionary_add_function(
+			dictionary, tape, &used[i], end - i, uses, scratch);
 		if (r < 0)
 			return r;
 	}
@@ -244,7 +245,7 @@ int dictionary_rank(struct dictionary *dictionary)
 }
 
 /* Each module's row, and how many functions follow of it. */
-static int encode_modules(
+static int segment_dictionary_encode_modules(
 	const struct dictionary *dictionary, struct encoding *encoding, struct buffer *counts)
 {
 	_cleanup_(buffer_done) struct buffer column = { 0 };
@@ -314,7 +315,7 @@ int dictionary_encode(const struct dictionary *dictionary, struct encoding *enco
 	struct section_writer writer;
 	int r;
 
-	r = encode_modules(dictionary, encoding, &columns.counts);
+	r = segment_dictionary_encode_modules(dictionary, encoding, &columns.counts);
 	if (r < 0)
 		return r;
 	put_functions(dictionary, encoding, &columns);
@@ -330,7 +331,7 @@ void functions_done(struct functions *functions)
 	free(functions->by_rank);
 }
 
-static int decode_modules(
+static int segment_dictionary_decode_modules(
 	const struct decoding *decoding, struct section_reader *section, void *context)
 {
 	struct tape *tape = decoding->tape;
@@ -358,8 +359,8 @@ static int decode_modules(
 }
 
 /* The frames of one function's list of offsets. */
-static int take_frames(struct tape *tape, const struct tape_frame *start, struct reader *offsets,
-	uint32_t count, uint32_t *ret_first)
+static int segment_dictionary_take_frames(struct tape *tape, const struct tape_frame *start,
+	struct reader *offsets, uint32_t count, uint32_t *ret_first)
 {
 	if (count > reader_left(offsets))
 		return -EBADMSG;
@@ -395,9 +396,11 @@ static int take_function(struct tape *tape, struct functions *functions,
 		return -EBADMSG;
 	row->sites = sites;
 	row->leaves = leaves;
-	r = take_frames(tape, start, &columns->site_offsets, sites, &row->first_site);
+	r = segment_dictionary_take_frames(
+		tape, start, &columns->site_offsets, sites, &row->first_site);
 	if (r == 0)
-		r = take_frames(tape, start, &columns->leaf_offsets, leaves, &row->first_leaf);
+		r = segment_dictionary_take_frames(
+			tape, start, &columns->leaf_offsets, leaves, &row->first_leaf);
 	functions->rows.count += r == 0;
 	return r;
 }
@@ -454,7 +457,9 @@ int dictionary_decode(const struct decoding *decoding, struct functions *functio
 {
 	const struct contents_entry *modules = decoding_find(decoding, "modules");
 	const struct contents_entry *entry = decoding_find(decoding, "function");
-	int r = modules ? decoding_section(decoding, modules, decode_modules, NULL) : 0;
+	int r = modules ? decoding_section(
+				  decoding, modules, segment_dictionary_decode_modules, NULL)
+			: 0;
 
 	if (r < 0)
 		return r;

@@ -16,7 +16,8 @@ struct together {
 	struct zstd_unpacker **unpackers; /* of each thread */
 };
 
-static int decode_stacks(const struct decoding *decoding, struct together *together)
+static int segment_parallel_decode_stacks(
+	const struct decoding *decoding, struct together *together)
 {
 	int r = dictionary_decode(decoding, &together->functions);
 
@@ -27,7 +28,7 @@ static int decode_alone(struct together *together)
 {
 	const struct decoding *decoding = together->decoding;
 	struct blocks *blocks = &together->blocks;
-	int r = decode_stacks(decoding, together);
+	int r = segment_parallel_decode_stacks(decoding, together);
 
 	if (r < 0 || !(decoding->want->parts & SEGMENT_SAMPLES))
 		return r;
@@ -57,7 +58,7 @@ static int read_item(void *context, unsigned int worker, size_t item)
 	if (r < 0)
 		return r;
 	return item ? blocks_read(&decoding, &together->blocks, item - 1)
-		    : decode_stacks(&decoding, together);
+		    : segment_parallel_decode_stacks(&decoding, together);
 }
 
 static int place_item(void *context, unsigned int worker, size_t item)

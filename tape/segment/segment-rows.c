@@ -7,13 +7,13 @@
  */
 
 /* A time as the zigzag difference to the one before. */
-static void put_time(struct buffer *column, uint64_t *last_ns, uint64_t time_ns)
+static void segment_rows_put_time(struct buffer *column, uint64_t *last_ns, uint64_t time_ns)
 {
 	buffer_varint(column, zigzag((int64_t)(time_ns - *last_ns)));
 	*last_ns = time_ns;
 }
 
-static uint64_t take_time(struct reader *column, uint64_t *last_ns)
+static uint64_t segment_rows_take_time(struct reader *column, uint64_t *last_ns)
 {
 	*last_ns += (uint64_t)unzigzag(reader_varint(column));
 	return *last_ns;
@@ -36,7 +36,7 @@ int rows_encode_strings(struct encoding *encoding)
 	return encoding_column(encoding, &column, "strings", CONTENTS_INCOMPATIBLE);
 }
 
-static int decode_strings(struct tape *tape, struct reader *column)
+static int segment_rows_decode_strings(struct tape *tape, struct reader *column)
 {
 	while (reader_left(column)) {
 		const char *text = (const char *)column->data + column->position;
@@ -60,7 +60,7 @@ static int fill_strings(struct tape *tape, struct reader *column)
 	return strings_fill(&tape->strings, reader_take(column, size), size);
 }
 
-static void encode_facts(struct encoding *encoding, struct buffer *column)
+static void segment_rows_encode_facts(struct encoding *encoding, struct buffer *column)
 {
 	const struct tape *tape = encoding->tape;
 	struct string_column strings = { 0 };
@@ -71,7 +71,7 @@ static void encode_facts(struct encoding *encoding, struct buffer *column)
 	}
 }
 
-static int decode_facts(struct tape *tape, struct reader *column)
+static int segment_rows_decode_facts(struct tape *tape, struct reader *column)
 {
 	struct string_column strings = { 0 };
 	int r = 0;
@@ -87,7 +87,7 @@ static int decode_facts(struct tape *tape, struct reader *column)
 }
 
 /* The other clocks as differences of their offsets to the perf clock, which hardly change. */
-static void encode_anchors(struct encoding *encoding, struct buffer *column)
+static void segment_rows_encode_anchors(struct encoding *encoding, struct buffer *column)
 {
 	struct tape_anchor last = { 0 };
 
@@ -107,7 +107,7 @@ static void encode_anchors(struct encoding *encoding, struct buffer *column)
 	}
 }
 
-static int decode_anchors(struct tape *tape, struct reader *column)
+static int segment_rows_decode_anchors(struct tape *tape, struct reader *column)
 {
 	struct tape_anchor last = { 0 };
 	int r = 0;
@@ -128,7 +128,7 @@ static int decode_anchors(struct tape *tape, struct reader *column)
 }
 
 /* Threads that come new mostly have the numbers behind those of the one before. */
-static void encode_threads(struct encoding *encoding, struct buffer *column)
+static void segment_rows_encode_threads(struct encoding *encoding, struct buffer *column)
 {
 	struct string_column comms = { 0 }, cgroups = { 0 };
 	uint32_t last_pid = 0;
@@ -150,11 +150,11 @@ int rows_encode_threads(struct encoding *encoding)
 {
 	_cleanup_(buffer_done) struct buffer column = { 0 };
 
-	encode_threads(encoding, &column);
+	segment_rows_encode_threads(encoding, &column);
 	return encoding_column(encoding, &column, "threads", CONTENTS_INCOMPATIBLE);
 }
 
-static int decode_threads(struct tape *tape, struct reader *column)
+static int segment_rows_decode_threads(struct tape *tape, struct reader *column)
 {
 	struct string_column comms = { 0 }, cgroups = { 0 };
 	uint32_t last_pid = 0;
@@ -173,7 +173,7 @@ static int decode_threads(struct tape *tape, struct reader *column)
 	return r;
 }
 
-static void encode_losses(struct encoding *encoding, struct buffer *column)
+static void segment_rows_encode_losses(struct encoding *encoding, struct buffer *column)
 {
 	uint64_t last_ns = encoding->tape->begin_ns;
 
@@ -182,13 +182,13 @@ static void encode_losses(struct encoding *encoding, struct buffer *column)
 
 		buffer_varint(column, loss->kind);
 		buffer_varint(column, loss->cpu == TAPE_ALL_CPUS ? 0 : (uint64_t)loss->cpu + 1);
-		put_time(column, &last_ns, loss->from_ns);
+		segment_rows_put_time(column, &last_ns, loss->from_ns);
 		buffer_varint(column, zigzag((int64_t)(loss->to_ns - loss->from_ns)));
 		buffer_varint(column, loss->count);
 	}
 }
 
-static int decode_losses(struct tape *tape, struct reader *column)
+static int segment_rows_decode_losses(struct tape *tape, struct reader *column)
 {
 	uint64_t last_ns = tape->begin_ns;
 	int r = 0;
@@ -198,7 +198,7 @@ static int decode_losses(struct tape *tape, struct reader *column)
 
 		loss.kind = take_u32(column);
 		loss.cpu = take_u32(column) - 1u; /* 0 is TAPE_ALL_CPUS */
-		loss.from_ns = take_time(column, &last_ns);
+		loss.from_ns = segment_rows_take_time(column, &last_ns);
 		loss.to_ns = loss.from_ns + (uint64_t)unzigzag(reader_varint(column));
 		loss.count = reader_varint(column);
 		r = array_push(&tape->losses, loss);
@@ -206,7 +206,7 @@ static int decode_losses(struct tape *tape, struct reader *column)
 	return r;
 }
 
-static void put_fields(struct encoding *encoding, struct string_column *strings,
+static void segment_rows_put_fields(struct encoding *encoding, struct string_column *strings,
 	struct buffer *column, const struct tape_fields *fields)
 {
 	buffer_varint(column, fields->count);
@@ -218,8 +218,8 @@ static void put_fields(struct encoding *encoding, struct string_column *strings,
 	}
 }
 
-static int take_fields(struct tape *tape, struct string_column *strings, struct reader *column,
-	struct tape_fields *ret_fields)
+static int segment_rows_take_fields(struct tape *tape, struct string_column *strings,
+	struct reader *column, struct tape_fields *ret_fields)
 {
 	size_t count;
 	int r = column_count(column, column, &count);
@@ -238,7 +238,7 @@ static int take_fields(struct tape *tape, struct string_column *strings, struct 
 	return r;
 }
 
-static void encode_events(struct encoding *encoding, struct buffer *column)
+static void segment_rows_encode_events(struct encoding *encoding, struct buffer *column)
 {
 	uint64_t last_ns = encoding->tape->begin_ns;
 	struct string_column strings = { 0 };
@@ -246,27 +246,27 @@ static void encode_events(struct encoding *encoding, struct buffer *column)
 	for (size_t i = 0; i < encoding->tape->events.count; i++) {
 		const struct tape_event *event = &encoding->tape->events.items[i];
 
-		put_time(column, &last_ns, event->time_ns);
+		segment_rows_put_time(column, &last_ns, event->time_ns);
 		buffer_varint(column, event->cpu);
 		buffer_varint(column, encoding_thread(encoding, event->thread));
 		string_column_put(&strings, encoding, column, event->name);
-		put_fields(encoding, &strings, column, &event->fields);
+		segment_rows_put_fields(encoding, &strings, column, &event->fields);
 	}
 }
 
-static int decode_events(struct tape *tape, struct reader *column)
+static int segment_rows_decode_events(struct tape *tape, struct reader *column)
 {
 	uint64_t last_ns = tape->begin_ns, before_ns = 0;
 	struct string_column strings = { 0 };
 	int r = 0;
 
 	while (r == 0 && reader_left(column)) {
-		struct tape_event event = { .time_ns = take_time(column, &last_ns) };
+		struct tape_event event = { .time_ns = segment_rows_take_time(column, &last_ns) };
 
 		event.cpu = take_u32(column);
 		event.thread = column_row(column, tape->threads.count);
 		event.name = string_column_take(&strings, tape, column);
-		r = take_fields(tape, &strings, column, &event.fields);
+		r = segment_rows_take_fields(tape, &strings, column, &event.fields);
 		if (r == 0 && (event.time_ns < before_ns || reader_failed(column)))
 			return -EBADMSG;
 		before_ns = event.time_ns;
@@ -276,7 +276,7 @@ static int decode_events(struct tape *tape, struct reader *column)
 	return r;
 }
 
-static void encode_lines(struct encoding *encoding, struct buffer *column)
+static void segment_rows_encode_lines(struct encoding *encoding, struct buffer *column)
 {
 	uint64_t last_ns = encoding->tape->begin_ns, last_sequence = 0;
 	struct string_column texts = { 0 };
@@ -284,23 +284,23 @@ static void encode_lines(struct encoding *encoding, struct buffer *column)
 	for (size_t i = 0; i < encoding->tape->lines.count; i++) {
 		const struct tape_line *line = &encoding->tape->lines.items[i];
 
-		put_time(column, &last_ns, line->time_ns);
-		put_time(column, &last_sequence, line->sequence);
+		segment_rows_put_time(column, &last_ns, line->time_ns);
+		segment_rows_put_time(column, &last_sequence, line->sequence);
 		buffer_varint(column, line->priority);
 		string_column_put(&texts, encoding, column, line->text);
 	}
 }
 
-static int decode_lines(struct tape *tape, struct reader *column)
+static int segment_rows_decode_lines(struct tape *tape, struct reader *column)
 {
 	uint64_t last_ns = tape->begin_ns, last_sequence = 0;
 	struct string_column texts = { 0 };
 	int r = 0;
 
 	while (r == 0 && reader_left(column)) {
-		struct tape_line line = { .time_ns = take_time(column, &last_ns) };
+		struct tape_line line = { .time_ns = segment_rows_take_time(column, &last_ns) };
 
-		line.sequence = take_time(column, &last_sequence);
+		line.sequence = segment_rows_take_time(column, &last_sequence);
 		line.priority = take_u32(column);
 		line.text = string_column_take(&texts, tape, column);
 		r = array_push(&tape->lines, line);
@@ -308,7 +308,7 @@ static int decode_lines(struct tape *tape, struct reader *column)
 	return r;
 }
 
-static void encode_incidents(struct encoding *encoding, struct buffer *column)
+static void segment_rows_encode_incidents(struct encoding *encoding, struct buffer *column)
 {
 	uint64_t last_ns = encoding->tape->begin_ns;
 	struct string_column strings = { 0 };
@@ -316,31 +316,32 @@ static void encode_incidents(struct encoding *encoding, struct buffer *column)
 	for (size_t i = 0; i < encoding->tape->incidents.count; i++) {
 		const struct tape_incident *incident = &encoding->tape->incidents.items[i];
 
-		put_time(column, &last_ns, incident->time_ns);
+		segment_rows_put_time(column, &last_ns, incident->time_ns);
 		buffer_varint(column, zigzag((int64_t)(incident->time_ns - incident->stall_ns)));
 		buffer_varint(column, incident->severity);
 		string_column_put(&strings, encoding, column, incident->kind);
 		string_column_put(&strings, encoding, column, incident->text);
 		string_column_put(&strings, encoding, column, incident->source);
-		put_fields(encoding, &strings, column, &incident->fields);
+		segment_rows_put_fields(encoding, &strings, column, &incident->fields);
 	}
 }
 
-static int decode_incidents(struct tape *tape, struct reader *column)
+static int segment_rows_decode_incidents(struct tape *tape, struct reader *column)
 {
 	uint64_t last_ns = tape->begin_ns;
 	struct string_column strings = { 0 };
 	int r = 0;
 
 	while (r == 0 && reader_left(column)) {
-		struct tape_incident incident = { .time_ns = take_time(column, &last_ns) };
+		struct tape_incident incident = { .time_ns = segment_rows_take_time(
+							  column, &last_ns) };
 
 		incident.stall_ns = incident.time_ns - (uint64_t)unzigzag(reader_varint(column));
 		incident.severity = take_u32(column);
 		incident.kind = string_column_take(&strings, tape, column);
 		incident.text = string_column_take(&strings, tape, column);
 		incident.source = string_column_take(&strings, tape, column);
-		r = take_fields(tape, &strings, column, &incident.fields);
+		r = segment_rows_take_fields(tape, &strings, column, &incident.fields);
 		if (r == 0)
 			r = array_push(&tape->incidents, incident);
 	}
@@ -351,7 +352,7 @@ static int decode_incidents(struct tape *tape, struct reader *column)
  * Of each gauge its name and how many points, then their times, then their values. Gauges are read at the same moments, so that the times
  * of one are bytes that the packer has seen before.
  */
-static void encode_gauges(struct encoding *encoding, struct buffer *column)
+static void segment_rows_encode_gauges(struct encoding *encoding, struct buffer *column)
 {
 	struct string_column names = { 0 };
 
@@ -363,13 +364,13 @@ static void encode_gauges(struct encoding *encoding, struct buffer *column)
 		string_column_put(&names, encoding, column, gauge->name);
 		buffer_varint(column, gauge->count);
 		for (uint32_t at = 0; at < gauge->count; at++)
-			put_time(column, &last_ns, points[at].time_ns);
+			segment_rows_put_time(column, &last_ns, points[at].time_ns);
 		for (uint32_t at = 0; at < gauge->count; at++)
-			put_time(column, &last, (uint64_t)points[at].value);
+			segment_rows_put_time(column, &last, (uint64_t)points[at].value);
 	}
 }
 
-static int decode_points(struct tape *tape, struct reader *column, size_t count)
+static int segment_rows_decode_points(struct tape *tape, struct reader *column, size_t count)
 {
 	uint64_t last_ns = tape->begin_ns, last = 0, before_ns = 0;
 	struct tape_point *points;
@@ -378,18 +379,18 @@ static int decode_points(struct tape *tape, struct reader *column, size_t count)
 		return -ENOMEM;
 	points = tape->points.items + tape->points.count;
 	for (size_t i = 0; i < count; i++) {
-		points[i].time_ns = take_time(column, &last_ns);
+		points[i].time_ns = segment_rows_take_time(column, &last_ns);
 		if (points[i].time_ns < before_ns)
 			return -EBADMSG;
 		before_ns = points[i].time_ns;
 	}
 	for (size_t i = 0; i < count; i++)
-		points[i].value = (int64_t)take_time(column, &last);
+		points[i].value = (int64_t)segment_rows_take_time(column, &last);
 	tape->points.count += count;
 	return 0;
 }
 
-static int decode_gauges(struct tape *tape, struct reader *column)
+static int segment_rows_decode_gauges(struct tape *tape, struct reader *column)
 {
 	struct string_column names = { 0 };
 	int r = 0;
@@ -403,7 +404,7 @@ static int decode_gauges(struct tape *tape, struct reader *column)
 			return -EBADMSG;
 		gauge.first = tape->points.count;
 		gauge.count = count;
-		r = decode_points(tape, column, count);
+		r = segment_rows_decode_points(tape, column, count);
 		if (r == 0)
 			r = array_push(&tape->gauges, gauge);
 	}
@@ -420,15 +421,16 @@ static const struct rows {
 	/* The same where not every byte is to be checked. NULL: there is nothing to be saved. */
 	int (*quick)(struct tape *tape, struct reader *column);
 } all_rows[] = {
-	{ "strings", 0, decode_strings, NULL, fill_strings },
-	{ "facts", 0, decode_facts, encode_facts, NULL },
-	{ "anchors", 0, decode_anchors, encode_anchors, NULL },
-	{ "threads", SEGMENT_SAMPLES | SEGMENT_CONTEXT, decode_threads, NULL, NULL },
-	{ "losses", SEGMENT_LOSSES, decode_losses, encode_losses, NULL },
-	{ "events", SEGMENT_CONTEXT, decode_events, encode_events, NULL },
-	{ "lines", SEGMENT_CONTEXT, decode_lines, encode_lines, NULL },
-	{ "incident", SEGMENT_CONTEXT, decode_incidents, encode_incidents, NULL },
-	{ "gauges", SEGMENT_CONTEXT, decode_gauges, encode_gauges, NULL },
+	{ "strings", 0, segment_rows_decode_strings, NULL, fill_strings },
+	{ "facts", 0, segment_rows_decode_facts, segment_rows_encode_facts, NULL },
+	{ "anchors", 0, segment_rows_decode_anchors, segment_rows_encode_anchors, NULL },
+	{ "threads", SEGMENT_SAMPLES | SEGMENT_CONTEXT, segment_rows_decode_threads, NULL, NULL },
+	{ "losses", SEGMENT_LOSSES, segment_rows_decode_losses, segment_rows_encode_losses, NULL },
+	{ "events", SEGMENT_CONTEXT, segment_rows_decode_events, segment_rows_encode_events, NULL },
+	{ "lines", SEGMENT_CONTEXT, segment_rows_decode_lines, segment_rows_encode_lines, NULL },
+	{ "incident", SEGMENT_CONTEXT, segment_rows_decode_incidents, segment_rows_encode_incidents,
+		NULL },
+	{ "gauges", SEGMENT_CONTEXT, segment_rows_decode_gauges, segment_rows_encode_gauges, NULL },
 };
 
 int rows_encode_context(struct encoding *encoding)

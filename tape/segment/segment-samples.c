@@ -100,7 +100,8 @@ static int find_entries(const struct decoding *decoding, struct blocks *blocks)
 	return found == blocks->places.count ? 0 : -EBADMSG;
 }
 
-static bool overlaps(const struct decoding *decoding, const struct block_place *place)
+static bool segment_samples_overlaps(
+	const struct decoding *decoding, const struct block_place *place)
 {
 	uint64_t from_ns, to_ns;
 
@@ -114,7 +115,7 @@ static void keep_wanted(const struct decoding *decoding, struct blocks *blocks)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < blocks->places.count; i++)
-		if (overlaps(decoding, &blocks->places.items[i]))
+		if (segment_samples_overlaps(decoding, &blocks->places.items[i]))
 			blocks->places.items[kept++] = blocks->places.items[i];
 	blocks->places.count = kept;
 }

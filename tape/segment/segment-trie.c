@@ -49,7 +49,7 @@ static int add_comm(struct trie *trie, uint32_t *comm_numbers, uint32_t string, 
 	return 0;
 }
 
-static int add_samples(struct trie *trie, const struct tape *tape,
+static int segment_trie_add_samples(struct trie *trie, const struct tape *tape,
 	const struct dictionary *dictionary, struct table *table)
 {
 	_cleanup_free_ uint32_t *comm_numbers =
@@ -80,7 +80,7 @@ int trie_build(struct trie *trie, const struct tape *tape, struct dictionary *di
 	trie->sample_path = malloc((tape->samples.count + 1) * sizeof(uint32_t));
 	if (!trie->sample_path)
 		return -ENOMEM;
-	r = add_samples(trie, tape, dictionary, &table);
+	r = segment_trie_add_samples(trie, tape, dictionary, &table);
 	table_done(&table);
 	for (size_t i = 0; r == 0 && i < trie->function.count; i++)
 		dictionary->functions.items[trie->function.items[i]].uses++;
@@ -506,7 +506,7 @@ static int rank_leaves(struct leaves *leaves)
 	return trie_order_by_rank(leaves->by_rank, count, leaves->count.items, leaves->comm.items);
 }
 
-static int add_sums(
+static int segment_trie_add_sums(
 	struct tape *tape, const struct functions *functions, const struct leaves *leaves)
 {
 	if (array_reserve(&tape->sums, leaves->stack.count) < 0)
@@ -536,6 +536,6 @@ int trie_decode(
 	if (r == 0 && decoding->want->parts & SEGMENT_SAMPLES)
 		r = rank_leaves(leaves);
 	if (r == 0 && decoding->want->parts & SEGMENT_SUMS)
-		r = add_sums(decoding->tape, functions, leaves);
+		r = segment_trie_add_sums(decoding->tape, functions, leaves);
 	return r;
 }

@@ -10,7 +10,7 @@
 #include "tape/segment/segment-parallel.h"
 
 /* Frames, stacks and samples: the three need each other. */
-static int encode_samples(struct encoding *encoding)
+static int segment_encode_samples(struct encoding *encoding)
 {
 	struct dictionary dictionary = { 0 };
 	struct trie trie = { 0 };
@@ -47,7 +47,7 @@ static int encode_sections(struct encoding *encoding)
 
 	/* first, so that its strings have small numbers in the order of the functions */
 	if (encoding->tape->samples.count)
-		r = encode_samples(encoding);
+		r = segment_encode_samples(encoding);
 	if (r == 0 && encoding->tape->samples.count)
 		r = encode_busy(encoding);
 	if (r == 0)
@@ -88,7 +88,8 @@ static int read_memory(const struct segment_input *input, uint64_t offset, void 
 	return 0;
 }
 
-static int read_file(const struct segment_input *input, uint64_t offset, void *to, size_t size)
+static int segment_read_file(
+	const struct segment_input *input, uint64_t offset, void *to, size_t size)
 {
 	ssize_t got;
 
@@ -111,7 +112,7 @@ struct segment_input segment_input_memory(const void *data, size_t size)
 struct segment_input segment_input_file(int fd, uint64_t offset, uint64_t size)
 {
 	return (struct segment_input){
-		.read = read_file, .fd = fd, .offset = offset, .size = size
+		.read = segment_read_file, .fd = fd, .offset = offset, .size = size
 	};
 }
 
@@ -246,7 +247,7 @@ int segment_peek(const void *data, size_t size, uint64_t file_bytes,
 		(unsigned long long)file_bytes, (unsigned long long)ret_summary->bytes);
 }
 
-static bool is_of_samples(uint32_t kind)
+static bool segment_is_of_samples(uint32_t kind)
 {
 	return kind == TAPE_LOSS_SAMPLES || kind == TAPE_LOSS_DAMAGED || kind == TAPE_LOSS_SHED;
 }
@@ -267,7 +268,7 @@ void segment_summarize(const struct tape *tape, struct segment_summary *ret_summ
 	clocks_span(
 		tape, tape->begin_ns, tape->end_ns, &ret_summary->begin_ns, &ret_summary->end_ns);
 	for (size_t i = 0; i < tape->losses.count; i++)
-		if (is_of_samples(tape->losses.items[i].kind))
+		if (segment_is_of_samples(tape->losses.items[i].kind))
 			ret_summary->lost += tape->losses.items[i].count;
 	snprintf(ret_summary->boot_id, sizeof(ret_summary->boot_id), "%s",
 		tape_fact(tape, "boot_id"));

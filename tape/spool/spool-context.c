@@ -21,12 +21,13 @@ static void read_fact_rows(
 	}
 }
 
-static void encode_facts(const struct tape *tape, const struct spool_mark *mark, struct buffer *raw)
+static void spool_context_encode_facts(
+	const struct tape *tape, const struct spool_mark *mark, struct buffer *raw)
 {
 	encode_fact_rows(tape->facts.items, mark->facts, tape->facts.count, raw);
 }
 
-static int decode_facts(struct spool_rows *rows, struct reader *raw)
+static int spool_context_decode_facts(struct spool_rows *rows, struct reader *raw)
 {
 	struct tape *tape = rows->tape;
 	size_t count;
@@ -72,7 +73,7 @@ static struct tape_fields read_run(const struct tape *tape, struct reader *raw)
 	return run;
 }
 
-static void encode_anchors(
+static void spool_context_encode_anchors(
 	const struct tape *tape, const struct spool_mark *mark, struct buffer *raw)
 {
 	buffer_varint(raw, tape->anchors.count - mark->anchors);
@@ -87,7 +88,7 @@ static void encode_anchors(
 	}
 }
 
-static int decode_anchors(struct spool_rows *rows, struct reader *raw)
+static int spool_context_decode_anchors(struct spool_rows *rows, struct reader *raw)
 {
 	struct tape *tape = rows->tape;
 	size_t count;
@@ -108,7 +109,7 @@ static int decode_anchors(struct spool_rows *rows, struct reader *raw)
 	return r;
 }
 
-static void encode_events(
+static void spool_context_encode_events(
 	const struct tape *tape, const struct spool_mark *mark, struct buffer *raw)
 {
 	uint64_t time_ns = 0;
@@ -126,7 +127,7 @@ static void encode_events(
 	}
 }
 
-static int decode_events(struct spool_rows *rows, struct reader *raw)
+static int spool_context_decode_events(struct spool_rows *rows, struct reader *raw)
 {
 	struct tape *tape = rows->tape;
 	uint64_t time_ns = 0;
@@ -145,7 +146,8 @@ static int decode_events(struct spool_rows *rows, struct reader *raw)
 	return r;
 }
 
-static void encode_lines(const struct tape *tape, const struct spool_mark *mark, struct buffer *raw)
+static void spool_context_encode_lines(
+	const struct tape *tape, const struct spool_mark *mark, struct buffer *raw)
 {
 	buffer_varint(raw, tape->lines.count - mark->lines);
 	for (size_t i = mark->lines; i < tape->lines.count; i++) {
@@ -158,7 +160,7 @@ static void encode_lines(const struct tape *tape, const struct spool_mark *mark,
 	}
 }
 
-static int decode_lines(struct spool_rows *rows, struct reader *raw)
+static int spool_context_decode_lines(struct spool_rows *rows, struct reader *raw)
 {
 	struct tape *tape = rows->tape;
 	size_t count;
@@ -175,7 +177,7 @@ static int decode_lines(struct spool_rows *rows, struct reader *raw)
 	return r;
 }
 
-static void encode_incidents(
+static void spool_context_encode_incidents(
 	const struct tape *tape, const struct spool_mark *mark, struct buffer *raw)
 {
 	buffer_varint(raw, tape->incidents.count - mark->incidents);
@@ -192,7 +194,7 @@ static void encode_incidents(
 	}
 }
 
-static int decode_incidents(struct spool_rows *rows, struct reader *raw)
+static int spool_context_decode_incidents(struct spool_rows *rows, struct reader *raw)
 {
 	struct tape *tape = rows->tape;
 	size_t count;
@@ -212,7 +214,7 @@ static int decode_incidents(struct spool_rows *rows, struct reader *raw)
 	return r;
 }
 
-static void encode_losses(
+static void spool_context_encode_losses(
 	const struct tape *tape, const struct spool_mark *mark, struct buffer *raw)
 {
 	buffer_varint(raw, tape->losses.count - mark->losses);
@@ -227,7 +229,7 @@ static void encode_losses(
 	}
 }
 
-static int decode_losses(struct spool_rows *rows, struct reader *raw)
+static int spool_context_decode_losses(struct spool_rows *rows, struct reader *raw)
 {
 	struct tape *tape = rows->tape;
 	size_t count;
@@ -252,7 +254,7 @@ static uint32_t points_before(const struct spool_mark *mark, size_t gauge)
 }
 
 /* Names of the gauges that are new; of each gauge how many points are new; then these, the value as the difference to the gauge's last. */
-static void encode_gauges(
+static void spool_context_encode_gauges(
 	const struct tape *tape, const struct spool_mark *mark, struct buffer *raw)
 {
 	uint64_t time_ns = 0;
@@ -273,7 +275,7 @@ static void encode_gauges(
 	}
 }
 
-static int decode_points(
+static int spool_context_decode_points(
 	struct spool_rows *rows, struct reader *raw, uint32_t gauge, uint64_t *time_ns)
 {
 	struct tape *tape = rows->tape;
@@ -293,7 +295,7 @@ static int decode_points(
 	return r;
 }
 
-static int decode_gauges(struct spool_rows *rows, struct reader *raw)
+static int spool_context_decode_gauges(struct spool_rows *rows, struct reader *raw)
 {
 	struct tape *tape = rows->tape;
 	uint64_t time_ns = 0;
@@ -309,17 +311,17 @@ static int decode_gauges(struct spool_rows *rows, struct reader *raw)
 		tape->gauges.items[tape->gauges.count++] = gauge;
 	}
 	for (size_t i = 0; r == 0 && i < tape->gauges.count; i++)
-		r = decode_points(rows, raw, i, &time_ns);
+		r = spool_context_decode_points(rows, raw, i, &time_ns);
 	return r;
 }
 
 const struct spool_table spool_context[SPOOL_CONTEXT_TABLES] = {
-	{ encode_facts, decode_facts },
-	{ encode_anchors, decode_anchors },
+	{ spool_context_encode_facts, spool_context_decode_facts },
+	{ spool_context_encode_anchors, spool_context_decode_anchors },
 	{ encode_fields, decode_fields },
-	{ encode_events, decode_events },
-	{ encode_lines, decode_lines },
-	{ encode_incidents, decode_incidents },
-	{ encode_gauges, decode_gauges },
-	{ encode_losses, decode_losses },
+	{ spool_context_encode_events, spool_context_decode_events },
+	{ spool_context_encode_lines, spool_context_decode_lines },
+	{ spool_context_encode_incidents, spool_context_decode_incidents },
+	{ spool_context_encode_gauges, spool_context_decode_gauges },
+	{ spool_context_encode_losses, spool_context_decode_losses },
 };

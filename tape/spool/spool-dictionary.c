@@ -22,7 +22,7 @@ static void encode_strings(
 		buffer_bytes(raw, tape->strings.text.data + from, size);
 }
 
-static int decode_strings(struct spool_rows *rows, struct reader *raw)
+static int spool_dictionary_decode_strings(struct spool_rows *rows, struct reader *raw)
 {
 	struct strings *strings = &rows->tape->strings;
 	size_t left;
@@ -44,7 +44,7 @@ static int decode_strings(struct spool_rows *rows, struct reader *raw)
 	return r;
 }
 
-static void encode_modules(
+static void spool_dictionary_encode_modules(
 	const struct tape *tape, const struct spool_mark *mark, struct buffer *raw)
 {
 	size_t from = MAX(mark->modules, 1u);
@@ -62,7 +62,7 @@ static void encode_modules(
 	}
 }
 
-static int decode_modules(struct spool_rows *rows, struct reader *raw)
+static int spool_dictionary_decode_modules(struct spool_rows *rows, struct reader *raw)
 {
 	struct tape *tape = rows->tape;
 	size_t count;
@@ -157,7 +157,7 @@ static void encode_stacks(
 	}
 }
 
-static int decode_stacks(struct spool_rows *rows, struct reader *raw)
+static int spool_dictionary_decode_stacks(struct spool_rows *rows, struct reader *raw)
 {
 	struct tape *tape = rows->tape;
 	size_t count;
@@ -175,7 +175,7 @@ static int decode_stacks(struct spool_rows *rows, struct reader *raw)
 	return r;
 }
 
-static void encode_threads(
+static void spool_dictionary_encode_threads(
 	const struct tape *tape, const struct spool_mark *mark, struct buffer *raw)
 {
 	buffer_varint(raw, tape->threads.count - mark->threads);
@@ -189,7 +189,7 @@ static void encode_threads(
 	}
 }
 
-static int decode_threads(struct spool_rows *rows, struct reader *raw)
+static int spool_dictionary_decode_threads(struct spool_rows *rows, struct reader *raw)
 {
 	struct tape *tape = rows->tape;
 	size_t count;
@@ -206,7 +206,7 @@ static int decode_threads(struct spool_rows *rows, struct reader *raw)
 	return r;
 }
 
-static uint8_t *put(uint8_t *at, uint64_t value)
+static uint8_t *spool_dictionary_put(uint8_t *at, uint64_t value)
 {
 	while (value >= 0x80) {
 		*at++ = value | 0x80;
@@ -218,9 +218,9 @@ static uint8_t *put(uint8_t *at, uint64_t value)
 
 #define PUT_COLUMN(at, samples, count, column)     \
 	for (size_t row = 0; row < (count); row++) \
-	(at) = put((at), (samples)[row].column)
+	(at) = spool_dictionary_put((at), (samples)[row].column)
 
-static void encode_samples(
+static void spool_dictionary_encode_samples(
 	const struct tape *tape, const struct spool_mark *mark, struct buffer *raw)
 {
 	size_t count = tape->samples.count - mark->samples;
@@ -234,14 +234,14 @@ static void encode_samples(
 		return;
 	for (size_t i = 0; i < count; i++, last_unit = unit) {
 		unit = samples[i].time_ns / TAPE_TIME_UNIT_NS;
-		at = put(at, zigzag((int64_t)(unit - last_unit)));
+		at = spool_dictionary_put(at, zigzag((int64_t)(unit - last_unit)));
 	}
 	PUT_COLUMN(at, samples, count, cpu);
 	PUT_COLUMN(at, samples, count, thread);
 	PUT_COLUMN(at, samples, count, stack);
 	PUT_COLUMN(at, samples, count, frame);
 	for (size_t i = 0; i < count; period = samples[i++].period)
-		at = put(at, zigzag((int64_t)(samples[i].period - period)));
+		at = spool_dictionary_put(at, zigzag((int64_t)(samples[i].period - period)));
 	raw->size = at - raw->data;
 }
 
@@ -277,11 +277,11 @@ static int decode_samples(struct spool_rows *rows, struct reader *raw)
 }
 
 const struct spool_table spool_dictionary[SPOOL_DICTIONARY_TABLES] = {
-	{ encode_strings, decode_strings },
-	{ encode_modules, decode_modules },
+	{ encode_strings, spool_dictionary_decode_strings },
+	{ spool_dictionary_encode_modules, spool_dictionary_decode_modules },
 	{ encode_pids, decode_pids },
 	{ encode_frames, decode_frames },
-	{ encode_stacks, decode_stacks },
-	{ encode_threads, decode_threads },
-	{ encode_samples, decode_samples },
+	{ encode_stacks, spool_dictionary_decode_stacks },
+	{ spool_dictionary_encode_threads, spool_dictionary_decode_threads },
+	{ spool_dictionary_encode_samples, decode_samples },
 };

@@ -110,8 +110,8 @@ static void put_expected(
 	buffer_u64(bytes, begin_ns);
 }
 
-static void put_header(struct buffer *bytes, const struct spool_block *block, const uint8_t *frame,
-	size_t frame_size)
+static void spool_put_header(struct buffer *bytes, const struct spool_block *block,
+	const uint8_t *frame, size_t frame_size)
 {
 	size_t start = bytes->size;
 
@@ -126,7 +126,8 @@ static void put_header(struct buffer *bytes, const struct spool_block *block, co
 }
 
 /* The frame first, whose size and checksum the header has; then the header, for which room was left. */
-static int pack(const struct spool_block *block, struct zstd_packer *packer, struct buffer *bytes)
+static int spool_pack_here(
+	const struct spool_block *block, struct zstd_packer *packer, struct buffer *bytes)
 {
 	const struct buffer *raw = &block->raw;
 	size_t start = bytes->size, end;
@@ -141,7 +142,8 @@ static int pack(const struct spool_block *block, struct zstd_packer *packer, str
 		return r;
 	end = bytes->size;
 	bytes->size = start;
-	put_header(bytes, block, bytes->data + start + HEADER_SIZE, end - start - HEADER_SIZE);
+	spool_put_header(
+		bytes, block, bytes->data + start + HEADER_SIZE, end - start - HEADER_SIZE);
 	bytes->size = end;
 	return 0;
 }
@@ -149,7 +151,7 @@ static int pack(const struct spool_block *block, struct zstd_packer *packer, str
 int spool_pack(const struct spool_block *block, struct zstd_packer *packer, struct buffer *bytes)
 {
 	size_t start = bytes->size;
-	int r = pack(block, packer, bytes);
+	int r = spool_pack_here(block, packer, bytes);
 
 	if (r < 0) {
 		bytes->size = start;
@@ -159,7 +161,7 @@ int spool_pack(const struct spool_block *block, struct zstd_packer *packer, stru
 }
 
 /* Is there a sound header? Its block may reach beyond the end. */
-static bool read_header(const void *data, size_t size, size_t at, struct header *ret_header)
+static bool spool_read_header(const void *data, size_t size, size_t at, struct header *ret_header)
 {
 	struct header header;
 	struct reader reader;
@@ -190,7 +192,7 @@ static bool read_header(const void *data, size_t size, size_t at, struct header 
 	return true;
 }
 
-static bool is_whole(const struct header *header, size_t size, size_t at)
+static bool spool_is_whole(const struct header *header, size_t size, size_t at)
 {
 	return header->stored <= size - at - HEADER_SIZE;
 }
@@ -202,7 +204,7 @@ static bool find_header(const void *data, size_t size, size_t *at, struct header
 
 	while (*at < size && (found = memmem(bytes + *at, size - *at, MAGIC, 8))) {
 		*at = found - bytes;
-		if (read_header(data, size, *at, ret_header))
+		if (spool_read_header(data, size, *at, ret_header))
 			return true;
 		++*at;
 	}
@@ -216,7 +218,7 @@ static bool next_header(const void *data, size_t size, size_t *at, struct header
 
 	if (end == size)
 		return false;
-	if (read_header(data, size, end, header)) {
+	if (spool_read_header(data, size, end, header)) {
 		*at = end;
 		return true;
 	}
@@ -225,7 +227,7 @@ static bool next_header(const void *data, size_t size, size_t *at, struct header
 }
 
 /* Of one recording, and so of one file? */
-static bool belongs(const struct header *header, const struct header *first)
+static bool spool_belongs(const struct header *header, const struct header *first)
 {
 	return header->version == first->version && header->sequence == first->sequence &&
 	       header->begin_ns == first->begin_ns && strcmp(header->boot_id, first->boot_id) == 0;
@@ -247,7 +249,8 @@ int spool_peek(
 
 	for (more = find_header(data, size, &at, &header); more;
 		more = next_header(data, size, &at, &header)) {
-		if (!is_whole(&header, size, at) || (known && !belongs(&header, &first)))
+		if (!spool_is_whole(&header, size, at) ||
+			(known && !spool_belongs(&header, &first)))
 			continue;
 		if (!known)
 			first = header;
@@ -284,7 +287,8 @@ static int unpack_bit(void *context, const uint8_t *data, size_t size)
 }
 
 /* What the frame expands to, bit by bit: a header may claim what it likes. */
-static int unpack(struct unpacking *unpacking, const struct header *header, const uint8_t *frame)
+static int spool_unpack(
+	struct unpacking *unpacking, const struct header *header, const uint8_t *frame)
 {
 	int r;
 
@@ -303,7 +307,7 @@ static int unpack(struct unpacking *unpacking, const struct header *header, cons
 static int decode_block(const struct header *header, const uint8_t *frame,
 	struct unpacking *unpacking, struct spool_rows *rows)
 {
-	int r = unpack(unpacking, header, frame);
+	int r = spool_unpack(unpacking, header, frame);
 
 	return r < 0 ? r
 		     : spool_rows_decode(
@@ -323,9 +327,9 @@ static int decode_blocks(const void *data, size_t size, const struct header *fir
 	struct header header;
 	int r = zstd_stream_new(&unpacking.stream);
 
-	while (r == 0 && read_header(data, size, progress->at, &header) &&
-		belongs(&header, first) && header.number == progress->number &&
-		is_whole(&header, size, progress->at)) {
+	while (r == 0 && spool_read_header(data, size, progress->at, &header) &&
+		spool_belongs(&header, first) && header.number == progress->number &&
+		spool_is_whole(&header, size, progress->at)) {
 		r = decode_block(&header, (const uint8_t *)data + progress->at + HEADER_SIZE,
 			&unpacking, rows);
 		if (r < 0)
@@ -362,9 +366,9 @@ static bool is_torn(
 	struct header header;
 
 	if (left >= HEADER_SIZE)
-		return read_header(data, written, progress.at, &header) &&
-		       belongs(&header, first) && header.number == progress.number &&
-		       !is_whole(&header, written, progress.at) &&
+		return spool_read_header(data, written, progress.at, &header) &&
+		       spool_belongs(&header, first) && header.number == progress.number &&
+		       !spool_is_whole(&header, written, progress.at) &&
 		       !find_header(data, written, &behind, &header);
 	put_expected(&expected, progress.number, first->sequence, first->begin_ns);
 	return !buffer_failed(&expected) && memcmp((const uint8_t *)data + progress.at,
@@ -386,7 +390,7 @@ static int add_damage(const void *data, size_t size, const struct header *first,
 
 	for (more = find_header(data, size, &progress.at, &header); more;
 		more = next_header(data, size, &progress.at, &header)) {
-		if (!belongs(&header, first) || header.number < progress.number)
+		if (!spool_belongs(&header, first) || header.number < progress.number)
 			continue;
 		loss.to_ns = MAX(loss.to_ns, header.until_ns);
 		loss.count += header.samples;
@@ -398,7 +402,7 @@ static int add_damage(const void *data, size_t size, const struct header *first,
 	return array_push(&tape->losses, loss);
 }
 
-static int finish(const void *data, size_t size, const struct header *first,
+static int spool_finish(const void *data, size_t size, const struct header *first,
 	struct progress_line progress, struct spool_rows *rows, struct spool_end *end,
 	struct tape **ret_tape)
 {
@@ -425,7 +429,7 @@ int spool_decode(const void *data, size_t size, struct tape **ret_tape, struct s
 	struct spool_end end;
 	int r;
 
-	if (!read_header(data, size, 0, &first) || first.number != 0)
+	if (!spool_read_header(data, size, 0, &first) || first.number != 0)
 		return error_set(
 			error, -EBADMSG, "the first block is damaged, or this is no spool");
 	if (first.version != VERSION)
@@ -441,7 +445,7 @@ int spool_decode(const void *data, size_t size, struct tape **ret_tape, struct s
 		return r;
 	if (!progress.number)
 		return error_set(error, -EBADMSG, "the first block is damaged, or not whole");
-	r = finish(data, size, &first, progress, &rows, &end, ret_tape);
+	r = spool_finish(data, size, &first, progress, &rows, &end, ret_tape);
 	if (r < 0)
 		return r;
 	*ret_end = end;
