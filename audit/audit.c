@@ -69,18 +69,18 @@ static int audit_tell_hung(const struct host *host, struct report *report)
 	if (strings_count(&host->hung) <= 1)
 		return 0;
 	finding = report_find(report, "hanging_reads", SEVERITY_CRITICAL,
-		"a read of %s does not come back", strings_at(&host->hung, 1));
+			      "a read of %s does not come back", strings_at(&host->hung, 1));
 	if (!finding)
 		return -ENOMEM;
 	put_hung(host, finding, &list);
-	report_line(&finding->means,
-		"The kernel, or a file system, holds up whoever asks for it: agents that read the "
-		"same wait as well.");
+	report_line(
+		&finding->means,
+		"The kernel, or a file system, holds up whoever asks for it: agents that read the same wait as well.");
 	report_line(&finding->confirm, "ps -eo pid,stat,wchan:32,etime,comm | awk '$2 ~ /D/'");
 	report_line(&finding->confirm, "dmesg -T | grep -A20 'blocked for more than'");
-	report_line(&finding->fix,
-		"/proc/PID/stack of one that waits says for which lock or file system it does. "
-		"Each who asks again is one more that waits.");
+	report_line(
+		&finding->fix,
+		"/proc/PID/stack of one that waits says for which lock or file system it does. Each who asks again is one more that waits.");
 	return buffer_failed(&list) ? -ENOMEM
 				    : report_unread(report, "what hangs", "%s", (char *)list.data);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Containers that take each other's place: each is seconds old, and another one soon after. Who starts them, an agent or an orchestrator, counts
- * no restarts that systemd would know of.
+ * Containers that take each other's place: each is seconds old, and another one soon after. Who
+ * starts them, an agent or an orchestrator, counts no restarts that systemd would know of.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -24,7 +24,8 @@
 #define AGE_UNKNOWN UINT64_MAX
 
 struct group {
-	char name[256]; /* with a star for what differs */
+	/* with a star for what differs */
+	char name[256];
 	size_t running;
 	uint64_t youngest_ns;
 	struct host_starts starts;
@@ -46,13 +47,14 @@ static struct group *check_containers_find_group(struct containers *containers, 
 		if (strcmp(containers->groups.items[i].name, name) == 0)
 			return &containers->groups.items[i];
 	if (containers->groups.count == GROUPS_MAX || strlen(name) >= sizeof(group.name) ||
-		array_push(&containers->groups, group) < 0)
+	    array_push(&containers->groups, group) < 0)
 		return NULL;
 	strcpy(containers->groups.items[containers->groups.count - 1].name, name);
 	return &containers->groups.items[containers->groups.count - 1];
 }
 
-/* How long ago: number 22 of /proc/PID/stat is when, in ticks since the host was started. False where that is not known. */
+/* How long ago: number 22 of /proc/PID/stat is when, in ticks since the host was started. False
+ * where that is not known. */
 static bool read_age_of(const struct host *host, int64_t pid, uint64_t *ret_ns)
 {
 	uint64_t tick_ns = NSEC_PER_SEC / sysconf(_SC_CLK_TCK);
@@ -68,7 +70,7 @@ static bool read_age_of(const struct host *host, int64_t pid, uint64_t *ret_ns)
 		const char *close = memrchr(file.text, ')', file.size);
 
 		line = (struct words){ close ? close + 1 : file.text + file.size,
-			file.text + file.size };
+				       file.text + file.size };
 		found = true;
 		for (int field = 3; found && field <= 22; field++)
 			found = words_next(&line, &word);
@@ -82,7 +84,8 @@ static bool read_age_of(const struct host *host, int64_t pid, uint64_t *ret_ns)
 	return true;
 }
 
-/* As old as the oldest of its processes; the times of its folder are those of when the kernel needed it last. */
+/* As old as the oldest of its processes; the times of its folder are those of when the kernel
+ * needed it last. */
 static uint64_t read_age(const struct containers *containers, const struct cgroups_seen *seen)
 {
 	char path[NAME_MAX + 32], text[4096];
@@ -137,7 +140,7 @@ static int check_containers_walk(struct containers *containers)
 	uint64_t count;
 
 	return host->has_cgroups ? cgroups_walk(host->cgroups.path, check_containers_see_cgroup,
-					   containers, &count)
+						containers, &count)
 				 : -ENOENT;
 }
 
@@ -173,19 +176,19 @@ static bool is_over(const struct host *host, const struct group *group)
 	return !group->running && host_quiet_ns(host, &group->starts) > YOUNG_NS;
 }
 
-static void check_containers_describe(
-	const struct host *host, const struct group *group, struct buffer *text)
+static void check_containers_describe(const struct host *host, const struct group *group,
+				      struct buffer *text)
 {
 	char over[32];
 
 	buffer_printf(text, "%s:", group->name);
 	if (host->watched_ns)
 		buffer_printf(text, " %lld started within %.1f s,", (long long)group->starts.now,
-			host->watched_ns / 1e9);
+			      host->watched_ns / 1e9);
 	if (group->starts.hour_ns)
 		buffer_printf(text, " at least %lld recorded within the last %s",
-			(long long)group->starts.hour,
-			duration_format(group->starts.hour_ns, over, sizeof(over)));
+			      (long long)group->starts.hour,
+			      duration_format(group->starts.hour_ns, over, sizeof(over)));
 	if (group->starts.hour)
 		host_put_quiet(host, &group->starts, text);
 	if (group->starts.hour_ns)
@@ -193,15 +196,15 @@ static void check_containers_describe(
 	/* behind these, or behind the name */
 	if (!buffer_failed(text) && text->data[text->size - 1] == ',')
 		text->data[text->size - 1] = ';';
-	buffer_printf(
-		text, " %zu run%s", group->running, group->running ? ", the youngest for " : "");
+	buffer_printf(text, " %zu run%s", group->running,
+		      group->running ? ", the youngest for " : "");
 	if (group->running)
 		buffer_text(text, duration_format(group->youngest_ns, over, sizeof(over)));
 	buffer_u8(text, 0);
 }
 
-static void check_containers_put_group(
-	const struct host *host, const struct group *group, struct finding *finding)
+static void check_containers_put_group(const struct host *host, const struct group *group,
+				       struct finding *finding)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 	struct buffer *json = &finding->numbers;
@@ -228,7 +231,7 @@ static void put_confirm(const struct containers *containers, struct finding *fin
 		const char *parts[4], *command;
 	} runtimes[] = {
 		{ { "docker", "ecs" },
-			"docker ps -a --format '{{.CreatedAt}} {{.Status}} {{.Names}}' | head" },
+		  "docker ps -a --format '{{.CreatedAt}} {{.Status}} {{.Names}}' | head" },
 		{ { "kubepods", "cri-containerd", "crio" }, "crictl ps -a | head" },
 		{ { "libpod" }, "podman ps -a" },
 	};
@@ -262,7 +265,8 @@ static int check_containers_find(const struct containers *containers, struct rep
 		if (!is_churning(group))
 			continue;
 		if (!finding) {
-			finding = report_find(report, "short_lived_containers", SEVERITY_WARNING,
+			finding = report_find(
+				report, "short_lived_containers", SEVERITY_WARNING,
 				is_over(containers->host, group)
 					? "containers in %s were started again and again"
 					: "containers in %s are seconds old, again and again",
@@ -280,14 +284,13 @@ static int check_containers_find(const struct containers *containers, struct rep
 	json_close(&finding->numbers, ']');
 	if (count > SHOWN_MAX)
 		report_line(&finding->lines, "and %zu more", count - SHOWN_MAX);
-	report_line(&finding->means,
-		"One ends soon after it was started and another one takes its place: a crash loop "
-		"of what is in it, or jobs that are meant to be short. Each leaves a memory cgroup "
-		"behind, as long as anything is charged to it.");
+	report_line(
+		&finding->means,
+		"One ends soon after it was started and another one takes its place: a crash loop of what is in it, or jobs that are meant to be short. Each leaves a memory cgroup behind, as long as anything is charged to it.");
 	put_confirm(containers, finding);
-	report_line(&finding->fix,
-		"The log of one that ended says why: docker logs, crictl logs, kubectl logs "
-		"--previous, whichever runs them.");
+	report_line(
+		&finding->fix,
+		"The log of one that ended says why: docker logs, crictl logs, kubectl logs --previous, whichever runs them.");
 	return 0;
 }
 
@@ -298,11 +301,11 @@ static int check_containers_tell_unread(const struct host *host, int r, struct r
 	char lack[HOST_LACK_SIZE];
 
 	if (r == -EFBIG)
-		return report_unread(
-			report, NAME, "there are too many cgroups to look at all of them");
+		return report_unread(report, NAME,
+				     "there are too many cgroups to look at all of them");
 	return report_unread(report, NAME, "%s",
-		host_has(host, path) ? "there are no cgroups to be seen"
-				     : host_lack(host, path, lack));
+			     host_has(host, path) ? "there are no cgroups to be seen"
+						  : host_lack(host, path, lack));
 }
 
 int check_containers(const struct host *host, struct report *report)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Single cores that were saturated all the time that the host was watched. One in the kernel starves what else has to run there, the network queue that
- * it serves among it, however idle the others are. One in user mode is often meant to be.
+ * Single cores that were saturated all the time that the host was watched. One in the kernel
+ * starves what else has to run there, the network queue that it serves among it, however idle the
+ * others are. One in user mode is often meant to be.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -17,23 +18,26 @@
 #define KERNEL_MOST 90
 #define KERNEL_MUCH 50
 #define LOOKS_IDLE 50
-/* Where more than half of the CPUs are as busy, it is the host that is, and none of them stands out for that. */
+/* Where more than half of the CPUs are as busy, it is the host that is, and none of them stands out
+ * for that. */
 #define SHOWN_MAX 8
 
 enum part { USER, NICE, SYSTEM, IRQ, SOFTIRQ, STEAL, IDLE, IOWAIT, GUEST, PARTS };
 
-static const char *const parts[PARTS] = { "user", "nice", "system", "irq", "softirq", "steal",
-	"idle", "iowait", "guest" };
+static const char *const parts[PARTS] = { "user",  "nice", "system", "irq",  "softirq",
+					  "steal", "idle", "iowait", "guest" };
 
 struct core {
 	uint32_t cpu;
-	double busy, kernel, interrupts; /* of the time, in per cent */
+	/* of the time, in per cent */
+	double busy, kernel, interrupts;
 };
 
 struct cores {
 	array_of(struct core) saturated;
 	size_t count;
-	double busy; /* of all, summed */
+	/* of all, summed */
+	double busy;
 };
 
 static bool check_cores_measure(const struct host *host, uint32_t cpu, struct core *core)
@@ -66,7 +70,7 @@ static int measure_all(const struct host *host, struct cores *cores)
 		int end = 0;
 
 		if (sscanf(strings_at(&host->names, id), "cpu%u/idle_ms%n", &cpu, &end) != 1 ||
-			!end || !check_cores_measure(host, cpu, &core))
+		    !end || !check_cores_measure(host, cpu, &core))
 			continue;
 		cores->count++;
 		cores->busy += core.busy;
@@ -114,13 +118,13 @@ static bool check_cores_is_told(const struct interrupts *served, size_t at)
 
 	for (size_t i = 0; i < at; i++)
 		if (list[i].cpu == list[at].cpu && list[i].queue == list[at].queue &&
-			strcmp(name_of(&list[i]), name_of(&list[at])) == 0)
+		    strcmp(name_of(&list[i]), name_of(&list[at])) == 0)
 			return true;
 	return false;
 }
 
-static void check_cores_put_queues(
-	const struct interrupts *served, uint32_t cpu, struct finding *finding)
+static void check_cores_put_queues(const struct interrupts *served, uint32_t cpu,
+				   struct finding *finding)
 {
 	struct buffer *json = &finding->numbers;
 
@@ -143,9 +147,9 @@ static void check_cores_put_thread(const struct thread_share *share, struct find
 {
 	if (!share->tid)
 		return;
-	report_line(&finding->lines,
-		"CPU %u: the busiest thread seen there in the second after is %s (pid %d, tid %d), "
-		"with %.0f %% of a CPU, %.0f %% of that in the kernel",
+	report_line(
+		&finding->lines,
+		"CPU %u: the busiest thread seen there in the second after is %s (pid %d, tid %d), with %.0f %% of a CPU, %.0f %% of that in the kernel",
 		share->cpu, share->comm, share->pid, share->tid, share->percent, share->kernel);
 	report_i64(finding, "pid", share->pid);
 	report_i64(finding, "tid", share->tid);
@@ -153,11 +157,11 @@ static void check_cores_put_thread(const struct thread_share *share, struct find
 }
 
 static void check_cores_put_core(const struct core *core, const struct thread_share *share,
-	const struct interrupts *served, struct finding *finding)
+				 const struct interrupts *served, struct finding *finding)
 {
 	report_line(&finding->lines,
-		"CPU %u: %.0f %% busy, %.0f %% in the kernel, %.0f %% with interrupts", core->cpu,
-		core->busy, core->kernel, core->interrupts);
+		    "CPU %u: %.0f %% busy, %.0f %% in the kernel, %.0f %% with interrupts",
+		    core->cpu, core->busy, core->kernel, core->interrupts);
 	json_open(&finding->numbers, '{');
 	report_i64(finding, "cpu", core->cpu);
 	report_double(finding, "busy", core->busy);
@@ -168,27 +172,22 @@ static void check_cores_put_core(const struct core *core, const struct thread_sh
 	json_close(&finding->numbers, '}');
 }
 
-static const char *check_cores_meaning(
-	const struct core *worst, const struct thread_share *share, double all_busy)
+static const char *check_cores_meaning(const struct core *worst, const struct thread_share *share,
+				       double all_busy)
 {
 	if (worst->kernel >= KERNEL_MOST && all_busy < LOOKS_IDLE)
-		return "What else is to run on a CPU that hardly leaves the kernel may have to "
-		       "wait: a network queue's completions, a watchdog. The whole host looks "
-		       "idle meanwhile.";
+		return "What else is to run on a CPU that hardly leaves the kernel may have to wait: a network queue's completions, a watchdog. The whole host looks idle meanwhile.";
 	if (worst->kernel >= KERNEL_MOST)
-		return "What else is to run on a CPU that hardly leaves the kernel may have to "
-		       "wait: a network queue's completions, a watchdog.";
+		return "What else is to run on a CPU that hardly leaves the kernel may have to wait: a network queue's completions, a watchdog.";
 	if (worst->kernel >= KERNEL_MUCH)
-		return "Most of that CPU's time goes to the kernel, and what else is to run there "
-		       "may have to wait: a network queue's completions, a watchdog.";
+		return "Most of that CPU's time goes to the kernel, and what else is to run there may have to wait: a network queue's completions, a watchdog.";
 	if (share->tid && share->percent >= BUSY_PERCENT - 15)
-		return "Something computes in one thread. That is as it should be for many "
-		       "programs, and a limit for those that wait for it.";
+		return "Something computes in one thread. That is as it should be for many programs, and a limit for those that wait for it.";
 	return "What else is to run there waits for that CPU, or goes to another one.";
 }
 
 static void check_cores_put_advice(const struct core *worst, const struct thread_share *share,
-	double all_busy, struct finding *finding)
+				   double all_busy, struct finding *finding)
 {
 	bool kernel = worst->kernel >= KERNEL_MUCH;
 
@@ -196,17 +195,14 @@ static void check_cores_put_advice(const struct core *worst, const struct thread
 	report_line(&finding->confirm, "mpstat -P %u 1 5", worst->cpu);
 	report_line(&finding->confirm, "perf top -C %u -g", worst->cpu);
 	report_line(&finding->confirm, "pidstat -t 1 5");
-	report_line(&finding->fix, "%s",
-		kernel ? "perftape spikes lists when it was so before, perftape top --cpu N "
-			 "--from now-1m which function it was, where a recorder runs. "
-			 "Interrupts can be moved with /proc/irq/N/smp_affinity, threads with "
-			 "taskset."
-		       : "Nothing, when it is meant to. Else give it more threads, or another CPU "
-			 "than one that serves a network queue.");
+	report_line(
+		&finding->fix, "%s",
+		kernel ? "perftape spikes lists when it was so before, perftape top --cpu N --from now-1m which function it was, where a recorder runs. Interrupts can be moved with /proc/irq/N/smp_affinity, threads with taskset."
+		       : "Nothing, when it is meant to. Else give it more threads, or another CPU than one that serves a network queue.");
 }
 
-static int check_cores_find(
-	const struct host *host, const struct cores *cores, struct report *report)
+static int check_cores_find(const struct host *host, const struct cores *cores,
+			    struct report *report)
 {
 	const struct core *worst = &cores->saturated.items[0];
 	size_t count = cores->saturated.count, shown = MIN(count, SHOWN_MAX), kernel = 0;
@@ -222,11 +218,12 @@ static int check_cores_find(
 		kernel++;
 	if (kernel && kernel < count)
 		snprintf(in_kernel, sizeof(in_kernel), ", %zu of them %sin the kernel", kernel,
-			worst->kernel >= KERNEL_MOST ? "" : "mostly ");
+			 worst->kernel >= KERNEL_MOST ? "" : "mostly ");
 	for (size_t i = 0; i < shown; i++)
 		shares[i].cpu = cores->saturated.items[i].cpu;
 	r = threads_find(host, shares, shown);
-	finding = report_find(report, "saturated_cores",
+	finding = report_find(
+		report, "saturated_cores",
 		worst->kernel >= KERNEL_MOST   ? SEVERITY_CRITICAL
 		: worst->kernel >= KERNEL_MUCH ? SEVERITY_WARNING
 					       : SEVERITY_NOTICE,
@@ -250,7 +247,8 @@ static int check_cores_find(
 	return 0;
 }
 
-/* How many CPUs there are: nothing tells of the time of one that is offline. 0 where that is not told. */
+/* How many CPUs there are: nothing tells of the time of one that is offline. 0 where that is not
+ * told. */
 static uint64_t count_present(const struct host *host)
 {
 	struct source_file file;
@@ -277,9 +275,9 @@ static int tell_checked(const struct host *host, const struct cores *cores, stru
 
 	if (present > cores->count)
 		return report_checked(report, NAME, "%zu of %llu CPUs online, busy to %.0f %%",
-			cores->count, (unsigned long long)present, busy);
+				      cores->count, (unsigned long long)present, busy);
 	return report_checked(report, NAME, "%zu CPU%s, busy to %.0f %%", cores->count,
-		cores->count == 1 ? "" : "s", busy);
+			      cores->count == 1 ? "" : "s", busy);
 }
 
 int check_cores(const struct host *host, struct report *report)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Memory cgroups that were removed and are not gone. Tens to hundreds of them are usual after some were removed: what frees them waits for grace periods
- * and for memory that is shared. More than DYING_MANY of them, and many times what is in use, are a leak.
+ * Memory cgroups that were removed and are not gone. Tens to hundreds of them are usual after some
+ * were removed: what frees them waits for grace periods and for memory that is shared. More than
+ * DYING_MANY of them, and many times what is in use, are a leak.
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +21,8 @@
 #define SLOPE_MIN_NS (30 * 60 * NSEC_PER_SEC)
 #define PREFIXES_SHOWN 5
 
-/* A leak that has not come far: so many stretches of that length, in each of which there were so many more. */
+/* A leak that has not come far: so many stretches of that length, in each of which there were so
+ * many more. */
 static const struct {
 	uint64_t length_ns;
 	size_t count;
@@ -39,8 +41,8 @@ struct level {
 };
 
 /* How many were dying at a moment, by the last reading before it. */
-static bool check_memory_cgroups_value_at(
-	const struct host *host, uint64_t time_ns, int64_t *ret_value)
+static bool check_memory_cgroups_value_at(const struct host *host, uint64_t time_ns,
+					  int64_t *ret_value)
 {
 	bool found = false;
 
@@ -55,8 +57,8 @@ static bool check_memory_cgroups_value_at(
 	return found;
 }
 
-static bool check_memory_cgroups_rises(
-	const struct host *host, uint64_t length_ns, size_t count, int64_t least)
+static bool check_memory_cgroups_rises(const struct host *host, uint64_t length_ns, size_t count,
+				       int64_t least)
 {
 	uint64_t end_ns = host->recorded_to_ns;
 	int64_t later, earlier;
@@ -66,7 +68,7 @@ static bool check_memory_cgroups_rises(
 	for (size_t i = 0; i < count; i++) {
 		end_ns -= MIN(end_ns, length_ns);
 		if (!check_memory_cgroups_value_at(host, end_ns, &earlier) ||
-			later - earlier < least)
+		    later - earlier < least)
 			return false;
 		later = earlier;
 	}
@@ -98,9 +100,9 @@ static void put_slope(const struct level *level, struct finding *finding)
 		return;
 	duration_format(level->over_ns, over, sizeof(over));
 	report_line(&finding->lines,
-		"%s%s dying within the last %s that were recorded, at that rate %s%s a day",
-		level->grown > 0 ? "+" : "", count_format(level->grown, grown), over,
-		level->grown > 0 ? "+" : "", count_format(a_day(level), daily));
+		    "%s%s dying within the last %s that were recorded, at that rate %s%s a day",
+		    level->grown > 0 ? "+" : "", count_format(level->grown, grown), over,
+		    level->grown > 0 ? "+" : "", count_format(a_day(level), daily));
 	report_i64(finding, "grown", level->grown);
 	report_double(finding, "grown_over_s", level->over_ns / 1e9);
 	report_i64(finding, "grown_a_day", a_day(level));
@@ -113,9 +115,9 @@ static void put_prefix(const struct host_dying *dying, struct finding *finding)
 
 	duration_format(dying->oldest_s * NSEC_PER_SEC, age, sizeof(age));
 	report_line(&finding->lines, "under %s: %s dying, the oldest for %s%s%s%s%s",
-		*dying->prefix ? dying->prefix : "/", count_format(dying->count, count), age,
-		*dying->made_by ? ", made by " : "", dying->made_by,
-		*dying->removed_by ? ", removed by " : "", dying->removed_by);
+		    *dying->prefix ? dying->prefix : "/", count_format(dying->count, count), age,
+		    *dying->made_by ? ", made by " : "", dying->made_by,
+		    *dying->removed_by ? ", removed by " : "", dying->removed_by);
 	json_open(json, '{');
 	report_string(finding, "prefix", dying->prefix);
 	report_i64(finding, "count", dying->count);
@@ -132,11 +134,13 @@ static void check_memory_cgroups_put_counted(const struct host *host, struct fin
 
 	if (!host->dying.count || !host->dying_counted_s)
 		return;
-	report_line(&finding->lines,
+	report_line(
+		&finding->lines,
 		"the recorder had counted for %s then: who left older ones is not known",
 		duration_format(host->dying_counted_s * NSEC_PER_SEC, counted, sizeof(counted)));
 	if (host->dying_unsure)
-		report_line(&finding->lines,
+		report_line(
+			&finding->lines,
 			"%lld trace events were lost meanwhile: they may be so many more or fewer",
 			(long long)host->dying_unsure);
 	report_i64(finding, "by_prefix_counted_s", host->dying_counted_s);
@@ -151,7 +155,8 @@ static void put_prefixes(const struct host *host, struct finding *finding)
 	char age[32];
 
 	if (host->dying.count && age_ns > FRESH_NS)
-		report_line(&finding->lines, "as of %s ago, when the recorder told of them last:",
+		report_line(
+			&finding->lines, "as of %s ago, when the recorder told of them last:",
 			duration_format(age_ns / NSEC_PER_SEC * NSEC_PER_SEC, age, sizeof(age)));
 	else if (!host->dying.count && told && *told)
 		report_line(&finding->lines, "the recorder saw %s", told);
@@ -165,14 +170,14 @@ static void put_prefixes(const struct host *host, struct finding *finding)
 	check_memory_cgroups_put_counted(host, finding);
 }
 
-static void check_memory_cgroups_put_numbers(
-	const struct host *host, const struct level *level, struct finding *finding)
+static void check_memory_cgroups_put_numbers(const struct host *host, const struct level *level,
+					     struct finding *finding)
 {
 	char tracked[COUNT_TEXT_SIZE], in_use[COUNT_TEXT_SIZE], dying[COUNT_TEXT_SIZE];
 
 	report_line(&finding->lines, "%s tracked by the kernel, %s in use, %s removed and not gone",
-		count_format(level->tracked, tracked), count_format(level->in_use, in_use),
-		count_format(level->dying, dying));
+		    count_format(level->tracked, tracked), count_format(level->in_use, in_use),
+		    count_format(level->dying, dying));
 	report_i64(finding, "tracked", level->tracked);
 	report_i64(finding, "in_use", level->in_use);
 	report_i64(finding, "dying", level->dying);
@@ -188,34 +193,23 @@ static void check_memory_cgroups_put_advice(const struct host *host, struct find
 		report_line(&finding->confirm, "grep -w -e subsys_name -e memory /proc/cgroups");
 		report_line(&finding->confirm, "find %s -type d | wc -l", path);
 	} else {
-		report_line(
-			&finding->confirm, "grep -e descendants -e memory %s/cgroup.stat", path);
+		report_line(&finding->confirm, "grep -e descendants -e memory %s/cgroup.stat",
+			    path);
 	}
-	report_line(&finding->means,
-		"Memory that is still charged to a removed cgroup, as of files in the page cache, "
-		"keeps it "
-		"in the kernel. Reclaim walks all of them, and so does, in kernels before 5.8 with "
-		"cgroup v1, "
-		"each read of memory.numa_stat, which kubelet and cAdvisor do every 10 s: with "
-		"tens of thousands one core is then in "
-		"the kernel for seconds, and a network queue that it serves stands still.");
-	report_line(&finding->fix,
-		"Stop what starts and ends again and again: each start leaves one behind. Those "
-		"that are there "
-		"go when their memory is reclaimed: echo 3 > /proc/sys/vm/drop_caches, which with "
-		"so many keeps a "
-		"core busy and slows down whoever reads files; or with a reboot. Where it is files "
-		"in "
-		"memory that hold them (tmpfs, /dev/shm, a volume in memory), they go when those "
-		"are "
-		"removed, and drop_caches does nothing.");
+	report_line(
+		&finding->means,
+		"Memory that is still charged to a removed cgroup, as of files in the page cache, keeps it in the kernel. Reclaim walks all of them, and so does, in kernels before 5.8 with cgroup v1, each read of memory.numa_stat, which kubelet and cAdvisor do every 10 s: with tens of thousands one core is then in the kernel for seconds, and a network queue that it serves stands still.");
+	report_line(
+		&finding->fix,
+		"Stop what starts and ends again and again: each start leaves one behind. Those that are there go when their memory is reclaimed: echo 3 > /proc/sys/vm/drop_caches, which with so many keeps a core busy and slows down whoever reads files; or with a reboot. Where it is files in memory that hold them (tmpfs, /dev/shm, a volume in memory), they go when those are removed, and drop_caches does nothing.");
 }
 
 static int check_memory_cgroups_find(const struct host *host, const struct level *level,
-	enum severity severity, struct report *report)
+				     enum severity severity, struct report *report)
 {
 	char tracked[COUNT_TEXT_SIZE], in_use[COUNT_TEXT_SIZE];
-	struct finding *finding = report_find(report, "zombie_memory_cgroups", severity,
+	struct finding *finding = report_find(
+		report, "zombie_memory_cgroups", severity,
 		"%s memory cgroups are tracked by the kernel, and %s are in use",
 		count_format(level->tracked, tracked), count_format(level->in_use, in_use));
 
@@ -238,16 +232,17 @@ static int check_memory_cgroups_tell_unread(const struct host *host, struct repo
 	if (!host->has_cgroups)
 		return report_unread(report, NAME, "none are mounted");
 	snprintf(path, sizeof(path), "%.*s%s", PATH_MAX - 32, below,
-		host->cgroups.v1   ? ""
-		: host->has_memory ? "/cgroup.stat"
-				   : "/cgroup.controllers");
+		 host->cgroups.v1   ? ""
+		 : host->has_memory ? "/cgroup.stat"
+				    : "/cgroup.controllers");
 	if (!host_has(host, path))
 		return report_unread(report, NAME, "%s", host_lack(host, path, lack));
 	if (!host->has_memory)
 		return report_unread(report, NAME, "there are none");
 	if (host->cgroups.v1 && !host_has(host, rows))
 		return report_unread(report, NAME, "%s", host_lack(host, rows, lack));
-	return report_unread(report, NAME,
+	return report_unread(
+		report, NAME,
 		"they cannot be counted: within a container, or there are too many to walk them");
 }
 
@@ -264,13 +259,13 @@ int check_memory_cgroups(const struct host *host, struct report *report)
 		r = check_memory_cgroups_find(host, &level, SEVERITY_CRITICAL, report);
 	else
 		for (size_t i = 0; i < ARRAY_SIZE(slopes); i++)
-			if (check_memory_cgroups_rises(
-				    host, slopes[i].length_ns, slopes[i].count, slopes[i].least)) {
-				r = check_memory_cgroups_find(
-					host, &level, slopes[i].severity, report);
+			if (check_memory_cgroups_rises(host, slopes[i].length_ns, slopes[i].count,
+						       slopes[i].least)) {
+				r = check_memory_cgroups_find(host, &level, slopes[i].severity,
+							      report);
 				break;
 			}
 	return r < 0 ? r
 		     : report_checked(report, NAME, "%lld in use, %lld dying",
-			       (long long)level.in_use, (long long)level.dying);
+				      (long long)level.in_use, (long long)level.dying);
 }

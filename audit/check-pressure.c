@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Pressure stall information. It has to be as high in the last minute as now: a build that begins is none. The kernel's own documentation watches
- * for 15 % of some memory stall and 5 % of full ones; the others are ours. CPU pressure is what a host that is used to the full has.
+ * Pressure stall information. It has to be as high in the last minute as now: a build that begins
+ * is none. The kernel's own documentation watches for 15 % of some memory stall and 5 % of full
+ * ones; the others are ours. CPU pressure is what a host that is used to the full has.
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,20 +20,17 @@ static const struct limit {
 	const char *means, *fix;
 } limits[] = {
 	{ "memory", true, 5, SEVERITY_CRITICAL,
-		"For that share of the time all that could have run waited for memory: for "
-		"reclaim, for swap, or for pages of files that were dropped.",
-		"Free memory: end or limit who takes it." },
+	  "For that share of the time all that could have run waited for memory: for reclaim, for swap, or for pages of files that were dropped.",
+	  "Free memory: end or limit who takes it." },
 	{ "memory", false, 15, SEVERITY_WARNING,
-		"For that share of the time something waited for memory: for reclaim, for swap, or "
-		"for pages of files that were dropped.",
-		"Free memory: end or limit who takes it." },
+	  "For that share of the time something waited for memory: for reclaim, for swap, or for pages of files that were dropped.",
+	  "Free memory: end or limit who takes it." },
 	{ "io", true, 30, SEVERITY_WARNING,
-		"For that share of the time all that could have run waited for a disk.",
-		"iotop or pidstat -d says who; a disk that became slow shows in iostat's await." },
+	  "For that share of the time all that could have run waited for a disk.",
+	  "iotop or pidstat -d says who; a disk that became slow shows in iostat's await." },
 	{ "irq", true, 10, SEVERITY_WARNING,
-		"For that share of the time tasks stood still for interrupts on their CPU.",
-		"Spread the interrupts: /proc/interrupts says which CPU serves them, "
-		"/proc/irq/N/smp_affinity moves them." },
+	  "For that share of the time tasks stood still for interrupts on their CPU.",
+	  "Spread the interrupts: /proc/interrupts says which CPU serves them, /proc/irq/N/smp_affinity moves them." },
 };
 
 /* "full avg10=0.00 avg60=1.25 avg300=0.00 total=1234": that of the last minute. */
@@ -49,7 +47,7 @@ static bool read_minute(const struct host *host, const struct limit *limit, doub
 		text = (struct words){ file.text, file.text + file.size };
 		while (!found && words_line(&text, &line)) {
 			if (!words_next(&line, &word) ||
-				!words_equal(&word, limit->full ? "full" : "some"))
+			    !words_equal(&word, limit->full ? "full" : "some"))
 				continue;
 			while (!found && words_next(&line, &word))
 				if (words_skip(&word, "avg60=")) {
@@ -63,24 +61,24 @@ static bool read_minute(const struct host *host, const struct limit *limit, doub
 }
 
 static int check_pressure_find(const struct host *host, const struct limit *limit, double now,
-	double minute, struct report *report)
+			       double minute, struct report *report)
 {
 	const char *kind = limit->full ? "full" : "some";
-	struct finding *finding = report_find(report, "pressure", limit->severity,
-		"%s waited for %s in %.0f %% of the time", limit->full ? "all tasks" : "tasks",
-		limit->resource, minute);
+	struct finding *finding = report_find(
+		report, "pressure", limit->severity, "%s waited for %s in %.0f %% of the time",
+		limit->full ? "all tasks" : "tasks", limit->resource, minute);
 
 	if (!finding)
 		return -ENOMEM;
 	if (host->watched_ns)
-		report_line(&finding->lines,
-			"%s %s: %.1f %% over %.1f s, %.1f %% over the last minute; from %.0f %% on "
-			"it is a finding",
+		report_line(
+			&finding->lines,
+			"%s %s: %.1f %% over %.1f s, %.1f %% over the last minute; from %.0f %% on it is a finding",
 			limit->resource, kind, now, host->watched_ns / 1e9, minute, limit->percent);
 	else
 		report_line(&finding->lines,
-			"%s %s: %.1f %% over the last minute; from %.0f %% on it is a finding",
-			limit->resource, kind, minute, limit->percent);
+			    "%s %s: %.1f %% over the last minute; from %.0f %% on it is a finding",
+			    limit->resource, kind, minute, limit->percent);
 	report_string(finding, "resource", limit->resource);
 	report_string(finding, "kind", kind);
 	if (host->watched_ns)
@@ -93,8 +91,8 @@ static int check_pressure_find(const struct host *host, const struct limit *limi
 }
 
 /* What was read is told as looked at, and no more. Kernels before 6.1 have none of interrupts. */
-static int check_pressure_tell(
-	const struct host *host, const bool read[ARRAY_SIZE(limits)], struct report *report)
+static int check_pressure_tell(const struct host *host, const bool read[ARRAY_SIZE(limits)],
+			       struct report *report)
 {
 	static const struct {
 		const char *resource, *shown;
@@ -112,15 +110,16 @@ static int check_pressure_tell(
 		snprintf(path, sizeof(path), "/proc/pressure/%s", shown[i].resource);
 		if (any || strcmp(shown[i].resource, "irq") != 0 || host_has(host, path))
 			snprintf(to + strlen(to), sizeof(checked) - strlen(to), "%s%s",
-				*to ? ", " : "", shown[i].shown);
+				 *to ? ", " : "", shown[i].shown);
 	}
 	if (!*checked)
-		return report_unread(report, NAME, "%s",
+		return report_unread(
+			report, NAME, "%s",
 			*host->root ? host_lack(host, "/proc/pressure/memory", lack)
 				    : "this kernel has no /proc/pressure, or psi=1 is missing");
 	if (*missing)
-		r = report_unread(
-			report, "further pressure", "/proc/pressure does not tell of %s", missing);
+		r = report_unread(report, "further pressure", "/proc/pressure does not tell of %s",
+				  missing);
 	return r < 0 ? r : report_checked(report, NAME, "%s", checked);
 }
 
@@ -139,11 +138,11 @@ int check_pressure(const struct host *host, struct report *report)
 			continue;
 		read[i] = true;
 		snprintf(name, sizeof(name), "pressure/%s_%s_us", limit->resource,
-			limit->full ? "full" : "some");
+			 limit->full ? "full" : "some");
 		/* microseconds a second */
 		now = host_rate(host, name) / 1e4;
 		if (!(minute >= limit->percent && minute <= 100) ||
-			(host->watched_ns && now < limit->percent))
+		    (host->watched_ns && now < limit->percent))
 			continue;
 		/* where all wait, some do */
 		if (found && strcmp(found, limit->resource) == 0)

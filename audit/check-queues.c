@@ -27,20 +27,21 @@ static bool check_queues_parse_name(const char *name, struct queue *queue)
 
 static void put_queue(const struct host *host, const struct queue *queue, struct finding *finding)
 {
-	const struct host_figure *figure = queue->figure, *cpu = host_find(host, "net/%s/tx%u_cpu",
-								  queue->device, queue->number);
+	const struct host_figure *figure = queue->figure,
+				 *cpu = host_find(host, "net/%s/tx%u_cpu", queue->device,
+						  queue->number);
 	char served[32] = "", over[32], grown[64] = "";
 
 	if (cpu && cpu->read)
 		snprintf(served, sizeof(served), ", served by CPU %lld", (long long)cpu->last);
 	if (figure->from_ns < figure->to_ns)
 		snprintf(grown, sizeof(grown), "; %lld of these within the last %s",
-			(long long)figure->grown,
-			duration_format(figure->to_ns - figure->from_ns, over, sizeof(over)));
+			 (long long)figure->grown,
+			 duration_format(figure->to_ns - figure->from_ns, over, sizeof(over)));
 	report_line(&finding->lines,
-		"%s transmit queue %u: %lld time%s since the driver was loaded%s%s", queue->device,
-		queue->number, (long long)figure->last, figure->last == 1 ? "" : "s", grown,
-		served);
+		    "%s transmit queue %u: %lld time%s since the driver was loaded%s%s",
+		    queue->device, queue->number, (long long)figure->last,
+		    figure->last == 1 ? "" : "s", grown, served);
 	json_open(&finding->numbers, '{');
 	report_string(finding, "device", queue->device);
 	report_i64(finding, "queue", queue->number);
@@ -57,27 +58,23 @@ static void check_queues_put_advice(const char *device, struct finding *finding)
 	char word[SHELL_WORD_SIZE];
 
 	shell_word(device, word);
-	report_line(&finding->means,
-		"The device was told to send and did not say for seconds that it had: mostly "
-		"because the CPU "
-		"that serves the queue did not come to it. The driver then resets the device, and "
-		"the network "
-		"is gone for a moment.");
+	report_line(
+		&finding->means,
+		"The device was told to send and did not say for seconds that it had: mostly because the CPU that serves the queue did not come to it. The driver then resets the device, and the network is gone for a moment.");
 	report_line(&finding->confirm, "grep . /sys/class/net/%s/queues/tx-*/tx_timeout", word);
 	report_line(&finding->confirm, "dmesg -T | grep -i -e 'transmit queue' -e %s", word);
-	report_line(&finding->fix,
-		"perftape incidents lists when it was, perftape query --incident last what every "
-		"CPU did in the "
-		"seconds before. Where one CPU was kept busy in the kernel, that is what to end.");
+	report_line(
+		&finding->fix,
+		"perftape incidents lists when it was, perftape query --incident last what every CPU did in the seconds before. Where one CPU was kept busy in the kernel, that is what to end.");
 }
 
 static int check_queues_put(const struct host *host, const struct queue *queues, size_t count,
-	bool recent, struct report *report)
+			    bool recent, struct report *report)
 {
-	struct finding *finding =
-		report_find(report, "queue_timeouts", recent ? SEVERITY_CRITICAL : SEVERITY_WARNING,
-			"%zu network transmit queue%s timed out%s", count, count == 1 ? "" : "s",
-			recent ? ", also within the last hours" : " since the driver was loaded");
+	struct finding *finding = report_find(
+		report, "queue_timeouts", recent ? SEVERITY_CRITICAL : SEVERITY_WARNING,
+		"%zu network transmit queue%s timed out%s", count, count == 1 ? "" : "s",
+		recent ? ", also within the last hours" : " since the driver was loaded");
 
 	if (!finding)
 		return -ENOMEM;
@@ -104,7 +101,7 @@ int check_queues(const struct host *host, struct report *report)
 	for (uint32_t id = 1; r == 0 && id < strings_count(&host->names); id++) {
 		queue.figure = &host->figures.items[id];
 		if (!queue.figure->read ||
-			!check_queues_parse_name(strings_at(&host->names, id), &queue))
+		    !check_queues_parse_name(strings_at(&host->names, id), &queue))
 			continue;
 		count++;
 		if (!queue.figure->last)
@@ -120,6 +117,7 @@ int check_queues(const struct host *host, struct report *report)
 	if (count)
 		return report_checked(report, NAME, "%zu", count);
 	return report_unread(report, NAME, "%s",
-		host_has(host, "/sys/class/net") ? "no device tells of timeouts"
-						 : host_lack(host, "/sys/class/net", lack));
+			     host_has(host, "/sys/class/net")
+				     ? "no device tells of timeouts"
+				     : host_lack(host, "/sys/class/net", lack));
 }

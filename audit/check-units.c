@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Units that are started again and again, and units that failed. systemd's own limit ends a loop only of more than five starts in ten seconds; a slower one
- * goes on for ever.
+ * Units that are started again and again, and units that failed. systemd's own limit ends a loop
+ * only of more than five starts in ten seconds; a slower one goes on for ever.
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,15 +20,17 @@
 #define OFTEN_NS (1200 * NSEC_PER_SEC)
 #define SHOWN_MAX 10
 
-/* systemd has counted since the host was started at the longest: so many in all of that time are a loop, a few in weeks are none. */
+/* systemd has counted since the host was started at the longest: so many in all of that time are a
+ * loop, a few in weeks are none. */
 static bool is_often(const struct host *host, const struct service *service)
 {
 	return host->uptime_ns && service->restarts * OFTEN_NS >= host->uptime_ns;
 }
 
 /*
- * What systemd counts itself leaves no doubt that it was started again, but not when; without that, what a timer starts is told by its timer. Those of users'
- * own managers, and of ones in containers, are known by their cgroups alone: what starts them is not.
+ * What systemd counts itself leaves no doubt that it was started again, but not when; without that,
+ * what a timer starts is told by its timer. Those of users' own managers, and of ones in
+ * containers, are known by their cgroups alone: what starts them is not.
  */
 static bool is_looping(const struct host *host, const struct service *service)
 {
@@ -39,14 +41,14 @@ static bool is_looping(const struct host *host, const struct service *service)
 	if (service->restarts >= 0)
 		return service->restarts >= RESTARTS_MIN &&
 		       (service->starts.now || service->starts.hour >= RESTARTS_MIN ||
-			       (now && is_often(host, service)));
+			(now && is_often(host, service)));
 	return !service->timed &&
 	       (service->starts.now >= STARTS_NOW_MIN ||
-		       (service->starts.hour >= RESTARTS_MIN && !strchr(service->name, '/')));
+		(service->starts.hour >= RESTARTS_MIN && !strchr(service->name, '/')));
 }
 
-static void check_units_describe(
-	const struct host *host, const struct service *service, struct buffer *text)
+static void check_units_describe(const struct host *host, const struct service *service,
+				 struct buffer *text)
 {
 	uint64_t uptime_ns = host->uptime_ns / NSEC_PER_SEC * NSEC_PER_SEC;
 	char count[COUNT_TEXT_SIZE], age[32];
@@ -54,31 +56,32 @@ static void check_units_describe(
 	buffer_printf(text, "%s:", service->name);
 	if (service->restarts >= 0)
 		buffer_printf(text, " %s restart%s by systemd%s%s,",
-			count_format(service->restarts, count), service->restarts == 1 ? "" : "s",
-			host->uptime_ns ? " in at most " : "",
-			host->uptime_ns ? duration_format(uptime_ns, age, sizeof(age)) : "");
+			      count_format(service->restarts, count),
+			      service->restarts == 1 ? "" : "s",
+			      host->uptime_ns ? " in at most " : "",
+			      host->uptime_ns ? duration_format(uptime_ns, age, sizeof(age)) : "");
 	if (service->starts.hour) {
 		buffer_printf(text, " at least %s start%s recorded within the last %s",
-			count_format(service->starts.hour, count),
-			service->starts.hour == 1 ? "" : "s",
-			duration_format(service->starts.hour_ns, age, sizeof(age)));
+			      count_format(service->starts.hour, count),
+			      service->starts.hour == 1 ? "" : "s",
+			      duration_format(service->starts.hour_ns, age, sizeof(age)));
 		host_put_quiet(host, &service->starts, text);
 		buffer_u8(text, ',');
 	}
 	if (service->starts.now)
 		buffer_printf(text, " %lld within %.1f s,", (long long)service->starts.now,
-			host->watched_ns / 1e9);
+			      host->watched_ns / 1e9);
 	if (service->restarting)
 		buffer_text(text, " waits to be started again,");
 	else if (service->age_ns != AGE_UNKNOWN)
-		buffer_printf(
-			text, " runs for %s,", duration_format(service->age_ns, age, sizeof(age)));
+		buffer_printf(text, " runs for %s,",
+			      duration_format(service->age_ns, age, sizeof(age)));
 	/* the last comma */
 	text->data[text->size - 1] = 0;
 }
 
-static int put_service(
-	const struct host *host, const struct service *service, struct finding *finding)
+static int put_service(const struct host *host, const struct service *service,
+		       struct finding *finding)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 
@@ -98,8 +101,8 @@ static int put_service(
 }
 
 static int put_services(const struct host *host, const struct services *services,
-	bool (*passes)(const struct host *host, const struct service *service),
-	struct finding *finding)
+			bool (*passes)(const struct host *host, const struct service *service),
+			struct finding *finding)
 {
 	size_t count = 0;
 	int r = 0;
@@ -115,8 +118,9 @@ static int put_services(const struct host *host, const struct services *services
 	return r;
 }
 
-static const struct service *first_of(const struct host *host, const struct services *services,
-	bool (*passes)(const struct host *host, const struct service *service), size_t *ret_count)
+static const struct service *
+first_of(const struct host *host, const struct services *services,
+	 bool (*passes)(const struct host *host, const struct service *service), size_t *ret_count)
 {
 	const struct service *first = NULL;
 
@@ -135,13 +139,12 @@ static const struct service *first_of(const struct host *host, const struct serv
 /* One of which nothing was seen lately may have ended. */
 static bool is_looping_now(const struct host *host, const struct service *service)
 {
-	return is_looping(host, service) &&
-	       (service->restarting || service->age_ns < YOUNG_NS ||
-		       host_quiet_ns(host, &service->starts) < YOUNG_NS);
+	return is_looping(host, service) && (service->restarting || service->age_ns < YOUNG_NS ||
+					     host_quiet_ns(host, &service->starts) < YOUNG_NS);
 }
 
-static int check_loops(
-	const struct host *host, const struct services *services, struct report *report)
+static int check_loops(const struct host *host, const struct services *services,
+		       struct report *report)
 {
 	size_t count;
 	static const char *const verbs[2][2] = { { "was", "is" }, { "were", "are" } };
@@ -155,27 +158,25 @@ static int check_loops(
 		return 0;
 	shell_word(first->name, word);
 	finding = report_find(report, "crash_looping_units", SEVERITY_WARNING,
-		count == 1 ? "%s %s started again and again"
-			   : "%s and other units %s started again and again",
-		first->name, verbs[count > 1][now != NULL]);
+			      count == 1 ? "%s %s started again and again"
+					 : "%s and other units %s started again and again",
+			      first->name, verbs[count > 1][now != NULL]);
 	if (!finding)
 		return -ENOMEM;
-	report_line(&finding->means,
-		"What they run ends soon after it was started. Each start makes a cgroup, and one "
-		"that memory is "
-		"still charged to stays in the kernel when it ends: a loop over days leaves tens "
-		"of thousands.");
+	report_line(
+		&finding->means,
+		"What they run ends soon after it was started. Each start makes a cgroup, and one that memory is still charged to stays in the kernel when it ends: a loop over days leaves tens of thousands.");
 	if (services->asked) {
 		report_line(&finding->confirm,
-			"systemctl show -p NRestarts,Result,ExecMainStatus,RestartUSec %s", word);
+			    "systemctl show -p NRestarts,Result,ExecMainStatus,RestartUSec %s",
+			    word);
 		report_line(&finding->confirm, "journalctl -u %s -n 50", word);
 	} else {
 		host_put_look(host, first->name, &finding->confirm);
 	}
-	report_line(&finding->fix,
-		"%ssystemctl disable --now %s when the host does not need it; else mend why it "
-		"ends, and give it "
-		"RestartSec= and StartLimitIntervalSec= with which a loop comes to an end.",
+	report_line(
+		&finding->fix,
+		"%ssystemctl disable --now %s when the host does not need it; else mend why it ends, and give it RestartSec= and StartLimitIntervalSec= with which a loop comes to an end.",
 		services->asked ? "" : "Where systemd runs it, which did not answer here: ", word);
 	return put_services(host, services, is_looping, finding);
 }
@@ -186,8 +187,8 @@ static bool has_failed(const struct host *host, const struct service *service)
 	return service->failed;
 }
 
-static int check_failed(
-	const struct host *host, const struct services *services, struct report *report)
+static int check_failed(const struct host *host, const struct services *services,
+			struct report *report)
 {
 	size_t count;
 	const struct service *first = first_of(host, services, has_failed, &count);
@@ -198,16 +199,17 @@ static int check_failed(
 		return 0;
 	shell_word(first->name, word);
 	finding = report_find(report, "failed_units", SEVERITY_WARNING,
-		count == 1 ? "%s has failed" : "%s and other units have failed", first->name);
+			      count == 1 ? "%s has failed" : "%s and other units have failed",
+			      first->name);
 	if (!finding)
 		return -ENOMEM;
 	report_line(&finding->means,
-		"systemd has given them up: what they are for is not done on this host.");
+		    "systemd has given them up: what they are for is not done on this host.");
 	report_line(&finding->confirm, "systemctl --failed");
 	report_line(&finding->confirm, "systemctl status %s", word);
-	report_line(&finding->fix,
-		"journalctl -u %s says why; systemctl reset-failed forgets it when it does not "
-		"matter.",
+	report_line(
+		&finding->fix,
+		"journalctl -u %s says why; systemctl reset-failed forgets it when it does not matter.",
 		word);
 	return put_services(host, services, has_failed, finding);
 }
@@ -233,11 +235,12 @@ int check_units(const struct host *host, struct report *report)
 		r = check_failed(host, &services, report);
 	if (r == 0 && !services.any)
 		r = report_unread(report, NAME, "%s, and no cgroups of units",
-			*host->root ? host_lack(host, "/run/systemd/units", lack) : "no systemd");
+				  *host->root ? host_lack(host, "/run/systemd/units", lack)
+					      : "no systemd");
 	else if (r == 0 && !services.asked)
 		r = report_unread(report, "failed units", "%s",
-			*host->root ? "a copy has no systemd that could be asked"
-				    : "systemd does not answer");
+				  *host->root ? "a copy has no systemd that could be asked"
+					      : "systemd does not answer");
 	if (r == 0 && services.any)
 		r = report_checked(report, NAME, "%zu", count_there(&services));
 	services_done(&services);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Each looks at what was measured, and puts what it finds, and what it looked at, into the report. 0 or -ENOMEM. */
+/* Each looks at what was measured, and puts what it finds, and what it looked at, into the report.
+ * 0 or -ENOMEM. */
 
 #include "audit/host-figures.h"
 #include "audit/report.h"

@@ -14,7 +14,7 @@
 
 /* Those of single CPUs are most of all, and say nothing of now. */
 static const char *const wanted[] = { "memory_cgroups/", "unit/", "containers/", "net/",
-	"vmstat/oom_kill" };
+				      "vmstat/oom_kill" };
 
 static bool history_wants(void *context, const char *name)
 {
@@ -25,7 +25,8 @@ static bool history_wants(void *context, const char *name)
 	return false;
 }
 
-/* A level that fell by half was purged, or the host was started again: what was before says nothing of how it rises. */
+/* A level that fell by half was purged, or the host was started again: what was before says nothing
+ * of how it rises. */
 static void history_begin_anew(struct host_figure *figure, const struct series_step *step)
 {
 	if (step->unit != SERIES_LEVEL || step->value >= figure->recorded_last / 2)
@@ -62,13 +63,13 @@ static int see_step(void *context, const struct series_step *step)
 	host->recorded_from_ns = MIN(host->recorded_from_ns, step->to_ns);
 	host->recorded_to_ns = MAX(host->recorded_to_ns, step->to_ns);
 	if (strcmp(step->name, "memory_cgroups/dying") == 0)
-		r = array_push(
-			&host->dying_points, (struct host_point){ step->to_ns, step->value });
+		r = array_push(&host->dying_points,
+			       (struct host_point){ step->to_ns, step->value });
 	return r;
 }
 
-static int64_t number_field(
-	const struct tape *tape, const struct tape_event *event, const char *key)
+static int64_t number_field(const struct tape *tape, const struct tape_event *event,
+			    const char *key)
 {
 	const char *text = tape_event_field(tape, event, key);
 
@@ -76,7 +77,7 @@ static int64_t number_field(
 }
 
 static void copy_field(const struct tape *tape, const struct tape_event *event, const char *key,
-	char *to, size_t size)
+		       char *to, size_t size)
 {
 	const char *text = tape_event_field(tape, event, key);
 
@@ -98,7 +99,8 @@ static int see_dying(struct host *host, const struct tape *tape, const struct ta
 	return array_push(&host->dying, dying);
 }
 
-/* Those that were told together are of the same time; what was told later takes the place of all before. */
+/* Those that were told together are of the same time; what was told later takes the place of all
+ * before. */
 static int history_see_tape(void *context, const struct tape *tape)
 {
 	struct host *host = context;

@@ -73,7 +73,7 @@ bool host_name_part(const char *name, const char *begin, const char *end, char p
 	size_t size = strlen(name), around = strlen(begin) + strlen(end);
 
 	if (size <= around || strncmp(name, begin, strlen(begin)) != 0 ||
-		strcmp(name + size - strlen(end), end) != 0)
+	    strcmp(name + size - strlen(end), end) != 0)
 		return false;
 	return snprintf(part, HOST_PART_SIZE, "%.*s", (int)(size - around), name + strlen(begin)) <
 	       HOST_PART_SIZE;
@@ -89,8 +89,8 @@ bool host_started(const char *name, const char *begin, char part[HOST_PART_SIZE]
 /* Two readings may lie so far from each other. */
 #define READINGS_NS (150 * NSEC_PER_SEC)
 
-void host_add_starts(
-	const struct host *host, const struct host_figure *figure, struct host_starts *starts)
+void host_add_starts(const struct host *host, const struct host_figure *figure,
+		     struct host_starts *starts)
 {
 	if (figure->read)
 		starts->now = figure->last - figure->first;
@@ -114,7 +114,8 @@ void host_put_quiet(const struct host *host, const struct host_starts *starts, s
 	char ago[32];
 
 	if (quiet_ns > READINGS_NS && quiet_ns != UINT64_MAX)
-		buffer_printf(text, ", the last of them %s ago",
+		buffer_printf(
+			text, ", the last of them %s ago",
 			duration_format(quiet_ns / NSEC_PER_SEC * NSEC_PER_SEC, ago, sizeof(ago)));
 }
 
@@ -132,9 +133,9 @@ void host_put_look(const struct host *host, const char *name, struct buffer *con
 		pattern[used++] = *name;
 	}
 	pattern[used] = 0;
-	report_line(confirm,
-		"for i in $(seq 10); do find %s -path %s -printf '%%i %%p\\n'; sleep 0.7; done "
-		"# each start has a number of its own",
+	report_line(
+		confirm,
+		"for i in $(seq 10); do find %s -path %s -printf '%%i %%p\\n'; sleep 0.7; done # each start has a number of its own",
 		shell_word(host->cgroups.path + strlen(host->root), from),
 		shell_word(pattern, word));
 }
@@ -228,12 +229,12 @@ static void host_figures_show_progress(const struct audit_options *options, uint
 {
 	if (options->progress)
 		options->progress(options->progress_context, MIN(done_ns, options->watch_ns),
-			options->watch_ns);
+				  options->watch_ns);
 }
 
 /*
- * All sources are read each second: second 0 is one in which the time of all has come. What starts and ends again between two looks is not
- * seen, so that there are as many of them as there can be.
+ * All sources are read each second: second 0 is one in which the time of all has come. What starts
+ * and ends again between two looks is not seen, so that there are as many of them as there can be.
  */
 static int host_figures_watch(struct host *host, struct gauges *gauges)
 {

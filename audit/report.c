@@ -40,14 +40,14 @@ static void put_list(struct buffer *text, const char *format, va_list list)
 	buffer_text(text, line);
 }
 
-struct finding *report_find(
-	struct report *report, const char *kind, enum severity severity, const char *format, ...)
+struct finding *report_find(struct report *report, const char *kind, enum severity severity,
+			    const char *format, ...)
 {
 	struct finding *finding;
 	va_list list;
 
 	if (array_push(&report->findings, (struct finding){ .kind = kind, .severity = severity }) <
-		0)
+	    0)
 		return NULL;
 	finding = &report->findings.items[report->findings.count - 1];
 	va_start(list, format);
@@ -68,8 +68,8 @@ void report_line(struct buffer *lines, const char *format, ...)
 	va_end(list);
 }
 
-static int add_check(
-	struct report *report, const char *name, bool unread, const char *format, va_list list)
+static int add_check(struct report *report, const char *name, bool unread, const char *format,
+		     va_list list)
 {
 	struct check check = { .name = name, .unread = unread };
 
@@ -101,8 +101,8 @@ int report_unread(struct report *report, const char *name, const char *format, .
 
 static int finish_finding(struct finding *finding)
 {
-	struct buffer *const texts[] = { &finding->title, &finding->means, &finding->lines,
-		&finding->numbers, &finding->confirm, &finding->fix };
+	struct buffer *const texts[] = { &finding->title,   &finding->means,   &finding->lines,
+					 &finding->numbers, &finding->confirm, &finding->fix };
 	int r = 0;
 
 	json_close(&finding->numbers, '}');
@@ -183,8 +183,8 @@ const char *shell_word(const char *name, char text[SHELL_WORD_SIZE])
 	text[at++] = '\'';
 	/* a quote in it ends the quotes, stands alone, and begins them again */
 	for (; *name && at + 6 < SHELL_WORD_SIZE; name++)
-		at += snprintf(
-			text + at, SHELL_WORD_SIZE - at, *name == '\'' ? "'\\''" : "%c", *name);
+		at += snprintf(text + at, SHELL_WORD_SIZE - at, *name == '\'' ? "'\\''" : "%c",
+			       *name);
 	snprintf(text + at, SHELL_WORD_SIZE - at, "'");
 	return text;
 }

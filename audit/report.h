@@ -9,25 +9,33 @@
 #include "base/bytes.h"
 
 enum severity {
-	SEVERITY_NOTICE, /* worth knowing; may be as it is meant to be */
-	SEVERITY_WARNING, /* will do harm, or does some */
-	SEVERITY_CRITICAL, /* does harm now, or nearly so */
+	/* worth knowing; may be as it is meant to be */
+	SEVERITY_NOTICE,
+	/* will do harm, or does some */
+	SEVERITY_WARNING,
+	/* does harm now, or nearly so */
+	SEVERITY_CRITICAL,
 };
 
-/* Texts are NUL-terminated once the report is finished; those of several lines have a newline between them. */
+/* Texts are NUL-terminated once the report is finished; those of several lines have a newline
+ * between them. */
 struct finding {
-	const char *kind; /* stable, for programs: "zombie_memory_cgroups" */
+	/* stable, for programs: "zombie_memory_cgroups" */
+	const char *kind;
 	enum severity severity;
 	struct buffer title;
 	struct buffer means;
-	struct buffer lines; /* the numbers, for people */
-	struct buffer
-		numbers; /* the same as an object of JSON, closed when the report is finished */
-	struct buffer confirm; /* stock commands, one a line */
+	/* the numbers, for people */
+	struct buffer lines;
+	/* the same as an object of JSON, closed when the report is finished */
+	struct buffer numbers;
+	/* stock commands, one a line */
+	struct buffer confirm;
 	struct buffer fix;
 };
 
-/* A thing that was looked at, with what there is to say of it where nothing was found; or why it could not be. */
+/* A thing that was looked at, with what there is to say of it where nothing was found; or why it
+ * could not be. */
 struct check {
 	const char *name;
 	bool unread;
@@ -37,16 +45,18 @@ struct check {
 struct report {
 	array_of(struct finding) findings;
 	array_of(struct check) checks;
-	uint64_t now_ns; /* the wall clock, when it began */
+	/* the wall clock, when it began */
+	uint64_t now_ns;
 	uint64_t watched_ns;
-	uint64_t recorded_from_ns, recorded_to_ns; /* 0: without a history */
+	/* 0: without a history */
+	uint64_t recorded_from_ns, recorded_to_ns;
 };
 
 void report_done(struct report *report);
 
 /* A finding, with its title; it stays where it is until the next one. NULL: out of memory. */
 struct finding *report_find(struct report *report, const char *kind, enum severity severity,
-	const char *format, ...) __attribute__((format(printf, 4, 5)));
+			    const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* One line more. */
 void report_line(struct buffer *lines, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -55,10 +65,12 @@ int report_checked(struct report *report, const char *name, const char *format, 
 	__attribute__((format(printf, 3, 4)));
 int report_unread(struct report *report, const char *name, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Puts the worst first, those of one severity as they came, and ends all texts. 0, or -ENOMEM, also for what ran out before. */
+/* Puts the worst first, those of one severity as they came, and ends all texts. 0, or -ENOMEM, also
+ * for what ran out before. */
 int report_finish(struct report *report);
 
-/* A word for a command that is to be pasted: in quotes where a shell would take it for more than a name. */
+/* A word for a command that is to be pasted: in quotes where a shell would take it for more than a
+ * name. */
 #define SHELL_WORD_SIZE 1100
 const char *shell_word(const char *name, char text[SHELL_WORD_SIZE]);
 

@@ -30,7 +30,7 @@ static struct service *find_service(struct services *services, const char *name)
 		if (strcmp(services->list.items[i].name, name) == 0)
 			return &services->list.items[i];
 	if (services->list.count == SERVICES_MAX || strlen(name) >= sizeof(service.name) ||
-		array_push(&services->list, service) < 0)
+	    array_push(&services->list, service) < 0)
 		return NULL;
 	strcpy(services->list.items[services->list.count - 1].name, name);
 	return &services->list.items[services->list.count - 1];
@@ -62,7 +62,7 @@ static bool services_ends_with(const char *text, const char *end)
 
 /* "invocation:ecs.service" is made anew at each start. */
 static void see_start(const struct host *host, struct services *services, struct service *service,
-	int dir_fd, const char *link)
+		      int dir_fd, const char *link)
 {
 	struct stat about;
 	uint64_t begin_ns;
@@ -74,9 +74,10 @@ static void see_start(const struct host *host, struct services *services, struct
 	service->age_ns = host->now_ns - MIN(host->now_ns, begin_ns);
 }
 
-/* Units of other kinds than services are of interest where they start one: then it is meant to come and go. */
-static void services_see_link(
-	const struct host *host, struct services *services, int dir_fd, const char *link)
+/* Units of other kinds than services are of interest where they start one: then it is meant to come
+ * and go. */
+static void services_see_link(const struct host *host, struct services *services, int dir_fd,
+			      const char *link)
 {
 	static const char begin[] = "invocation:";
 	const char *name = link + strlen(begin);
@@ -131,7 +132,7 @@ static void ask_systemd(const struct host *host, struct services *services)
 	int asked = 0;
 
 	if (systemd_open(host->root, &systemd) < 0 ||
-		systemd_each_troubled(systemd, see_troubled, services) < 0)
+	    systemd_each_troubled(systemd, see_troubled, services) < 0)
 		return;
 	services->asked = services->any = true;
 	for (size_t i = 0; i < services->list.count && asked < ASKED_MAX; i++) {
@@ -140,8 +141,8 @@ static void ask_systemd(const struct host *host, struct services *services)
 		int r;
 
 		if (!services_ends_with(service->name, ".service") || strchr(service->name, '/') ||
-			(!service->restarting && !service->starts.now && !service->starts.hour &&
-				service->age_ns >= YOUNG_NS))
+		    (!service->restarting && !service->starts.now && !service->starts.hour &&
+		     service->age_ns >= YOUNG_NS))
 			continue;
 		asked++;
 		r = systemd_restarts(systemd, service->name, &count);

@@ -13,14 +13,16 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 
-/* To connect, or to take a call; and for all that is asked together: the audit must not hang with what hangs. */
+/* To connect, or to take a call; and for all that is asked together: the audit must not hang with
+ * what hangs. */
 #define WAIT_S 2
 #define WAIT_ALL_NS (3 * NSEC_PER_SEC)
 #define MESSAGE_MAX (4u << 20)
 /* Before its answer others may come. */
 #define SIGNALS_MAX 1000
 
-/* The first bytes of a message: which end first, type, flags, version; length of the body, serial, length of the fields behind. */
+/* The first bytes of a message: which end first, type, flags, version; length of the body, serial,
+ * length of the fields behind. */
 #define HEADER_SIZE 16
 #define TYPE_CALL 1
 #define TYPE_ANSWER 2
@@ -34,7 +36,8 @@ enum field { FIELD_PATH = 1, FIELD_INTERFACE = 2, FIELD_MEMBER = 3, FIELD_TO = 6
 struct systemd {
 	int fd;
 	uint32_t serial;
-	uint64_t until_ns; /* of CLOCK_MONOTONIC */
+	/* of CLOCK_MONOTONIC */
+	uint64_t until_ns;
 };
 
 struct call {
@@ -224,13 +227,13 @@ static int connect_to(struct systemd *systemd, const char *root, const char *pat
 	int r = 0;
 
 	if (snprintf(address.sun_path, sizeof(address.sun_path), "%s%s", root, path) >=
-		(int)sizeof(address.sun_path))
+	    (int)sizeof(address.sun_path))
 		return -ENAMETOOLONG;
 	systemd->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (systemd->fd < 0)
 		return -errno;
 	if (setsockopt(systemd->fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait)) < 0 ||
-		connect(systemd->fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+	    connect(systemd->fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
 		r = -errno;
 	if (r == 0)
 		r = systemd_introduce(systemd);
@@ -245,9 +248,9 @@ static int connect_to(struct systemd *systemd, const char *root, const char *pat
 static int systemd_greet(struct systemd *systemd)
 {
 	const struct call call = { .to = "org.freedesktop.DBus",
-		.path = "/org/freedesktop/DBus",
-		.interface = "org.freedesktop.DBus",
-		.member = "Hello" };
+				   .path = "/org/freedesktop/DBus",
+				   .interface = "org.freedesktop.DBus",
+				   .member = "Hello" };
 	_cleanup_(buffer_done) struct buffer body = { 0 };
 
 	return systemd_ask(systemd, &call, &body);
@@ -305,8 +308,9 @@ static const char *systemd_take_string(struct reader *reader)
 
 /* "a(ssssssouso)": name, description, load, active and sub state, whom it follows, path, job. */
 int systemd_parse_units(const void *body, size_t size,
-	int (*see)(void *context, const char *name, const char *active, const char *sub),
-	void *context)
+			int (*see)(void *context, const char *name, const char *active,
+				   const char *sub),
+			void *context)
 {
 	struct reader reader;
 	const char *texts[7];
@@ -354,16 +358,17 @@ int systemd_parse_number(const void *body, size_t size, uint32_t *ret_number)
 }
 
 int systemd_each_troubled(struct systemd *systemd,
-	int (*see)(void *context, const char *name, const char *active, const char *sub),
-	void *context)
+			  int (*see)(void *context, const char *name, const char *active,
+				     const char *sub),
+			  void *context)
 {
 	static const char *const states[] = { "failed", "auto-restart", "auto-restart-queued" };
 	_cleanup_(buffer_done) struct buffer body = { 0 }, list = { 0 };
 	struct call call = { .to = SYSTEMD_NAME,
-		.path = SYSTEMD_PATH,
-		.interface = SYSTEMD_NAME ".Manager",
-		.member = "ListUnitsFiltered",
-		.types = "as" };
+			     .path = SYSTEMD_PATH,
+			     .interface = SYSTEMD_NAME ".Manager",
+			     .member = "ListUnitsFiltered",
+			     .types = "as" };
 	int r;
 
 	for (size_t i = 0; i < ARRAY_SIZE(states); i++)
@@ -391,9 +396,9 @@ int systemd_restarts(struct systemd *systemd, const char *unit, uint32_t *ret_co
 {
 	_cleanup_(buffer_done) struct buffer body = { 0 }, path = { 0 };
 	struct call call = { .to = SYSTEMD_NAME,
-		.interface = "org.freedesktop.DBus.Properties",
-		.member = "Get",
-		.types = "ss" };
+			     .interface = "org.freedesktop.DBus.Properties",
+			     .member = "Get",
+			     .types = "ss" };
 	int r;
 
 	put_unit_path(&path, unit);

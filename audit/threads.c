@@ -19,8 +19,10 @@ struct thread {
 	int pid, tid;
 	char comm[32];
 	char state;
-	int64_t user, kernel; /* ticks */
-	int64_t cpu; /* it ran there last */
+	/* ticks */
+	int64_t user, kernel;
+	/* it ran there last */
+	int64_t cpu;
 	uint64_t read_ns;
 };
 
@@ -33,7 +35,8 @@ struct threads {
 	uint64_t until_ns;
 };
 
-/* "PID (comm) S ppid ..." where comm may have any bytes: utime and stime are numbers 14 and 15, the processor is 39. */
+/* "PID (comm) S ppid ..." where comm may have any bytes: utime and stime are numbers 14 and 15, the
+ * processor is 39. */
 static bool parse_stat(const char *text, size_t size, struct thread *thread)
 {
 	const char *open = memchr(text, '(', size), *close = memrchr(text, ')', size);
@@ -67,7 +70,7 @@ static bool read_thread(const struct host *host, struct thread *thread)
 	ssize_t size;
 
 	if (snprintf(path, sizeof(path), "%s/proc/%d/task/%d/stat", host->root, thread->pid,
-		    thread->tid) >= (int)sizeof(path))
+		     thread->tid) >= (int)sizeof(path))
 		return false;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	size = fd < 0 ? -1 : pread(fd, text, sizeof(text), 0);
@@ -160,9 +163,9 @@ int threads_find(const struct host *host, struct thread_share *shares, size_t co
 {
 	const struct audit_options *options = host->options;
 	struct threads threads = { .host = host,
-		.shares = shares,
-		.count = count,
-		.until_ns = clock_ns(CLOCK_MONOTONIC) + TIME_MAX_NS };
+				   .shares = shares,
+				   .count = count,
+				   .until_ns = clock_ns(CLOCK_MONOTONIC) + TIME_MAX_NS };
 	int r = each_number(&threads, 0);
 
 	if (r == 0) {

@@ -7,11 +7,15 @@
 
 struct thread_share {
 	uint32_t cpu;
-	int pid, tid; /* 0: no thread that stood out */
+	/* 0: no thread that stood out */
+	int pid, tid;
 	char comm[32];
-	double percent; /* of the CPU's time */
-	double kernel; /* of its own time, in per cent */
+	/* of the CPU's time */
+	double percent;
+	/* of its own time, in per cent */
+	double kernel;
 };
 
-/* The cpu of each is given. Looks twice, with a wait between; no more than so many threads are looked at. 0 or -ENOMEM. */
+/* The cpu of each is given. Looks twice, with a wait between; no more than so many threads are
+ * looked at. 0 or -ENOMEM. */
 int threads_find(const struct host *host, struct thread_share *shares, size_t count);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Something that may be done so often in a second, and so many times at once after a while without. */
+/* Something that may be done so often in a second, and so many times at once after a while without.
+ */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,9 +10,11 @@
 #include "base/cleanup.h"
 
 struct allowance {
-	uint64_t each_ns; /* one more is allowed after so long */
+	/* one more is allowed after so long */
+	uint64_t each_ns;
 	uint64_t at_once;
-	uint64_t spent_ns; /* all until then */
+	/* all until then */
+	uint64_t spent_ns;
 };
 
 /* Takes one, if it is there. */

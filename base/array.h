@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * A growing array of anything: `array_of(struct row) rows;`, zeroed to start. Items move when it grows: keep indexes,
- * not pointers.
+ * A growing array of anything: `array_of(struct row) rows;`, zeroed to start. Items move when it
+ * grows: keep indexes, not pointers.
  */
 
 #include <errno.h>
@@ -24,13 +24,13 @@ int array_grow(void *items, size_t *capacity, size_t count, size_t size);
 #define array_reserve(array, wanted)                                                             \
 	((size_t)(wanted) <= (array)->capacity ? 0                                               \
 					       : array_grow(&(array)->items, &(array)->capacity, \
-							 (wanted), sizeof(*(array)->items)))
+							    (wanted), sizeof(*(array)->items)))
 
 /* Appends a value. 0 or -ENOMEM. */
 #define array_push(array, ...)                          \
 	(array_reserve((array), (array)->count + 1) < 0 \
-			? -ENOMEM                       \
-			: ((array)->items[(array)->count++] = (__VA_ARGS__), 0))
+		 ? -ENOMEM                              \
+		 : ((array)->items[(array)->count++] = (__VA_ARGS__), 0))
 
 #define array_done(array)                               \
 	do {                                            \

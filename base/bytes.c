@@ -158,22 +158,9 @@ void buffer_printf(struct buffer *buffer, const char *format, ...)
 static uint32_t crc32c_table(uint32_t crc, const uint8_t *at, size_t size)
 {
 	static const uint32_t table[16] = {
-		0x00000000,
-		0x105ec76f,
-		0x20bd8ede,
-		0x30e349b1,
-		0x417b1dbc,
-		0x5125dad3,
-		0x61c69362,
-		0x7198540d,
-		0x82f63b78,
-		0x92a8fc17,
-		0xa24bb5a6,
-		0xb21572c9,
-		0xc38d26c4,
-		0xd3d3e1ab,
-		0xe330a81a,
-		0xf36e6f75,
+		0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc, 0x5125dad3,
+		0x61c69362, 0x7198540d, 0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9,
+		0xc38d26c4, 0xd3d3e1ab, 0xe330a81a, 0xf36e6f75,
 	};
 
 	for (size_t i = 0; i < size; i++) {
@@ -185,8 +172,8 @@ static uint32_t crc32c_table(uint32_t crc, const uint8_t *at, size_t size)
 }
 
 #ifdef __x86_64__
-__attribute__((target("sse4.2"))) static uint32_t crc32c_sse(
-	uint32_t crc, const uint8_t *at, size_t size)
+__attribute__((target("sse4.2"))) static uint32_t crc32c_sse(uint32_t crc, const uint8_t *at,
+							     size_t size)
 {
 	uint64_t wide = crc, part;
 

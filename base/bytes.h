@@ -4,12 +4,13 @@
 /*
  * Bytes in and bytes out, little-endian, one by one.
  *
- * struct reader is the only way in which the project looks into bytes that it did not make itself. It never reads
- * beyond its end: a read that would do so returns zero (or NULL), marks the reader failed and keeps the offset, and
- * every later read returns zero too. So a decoder reads a whole row first and asks reader_failed() once.
+ * struct reader is the only way in which the project looks into bytes that it did not make itself.
+ * It never reads beyond its end: a read that would do so returns zero (or NULL), marks the reader
+ * failed and keeps the offset, and every later read returns zero too. So a decoder reads a whole
+ * row first and asks reader_failed() once.
  *
- * struct buffer grows. When memory runs out it marks itself failed and drops what is put; ask buffer_failed() once
- * at the end.
+ * struct buffer grows. When memory runs out it marks itself failed and drops what is put; ask
+ * buffer_failed() once at the end.
  */
 
 #include <endian.h>
@@ -31,7 +32,8 @@ static inline void reader_init(struct reader *reader, const void *data, size_t s
 	*reader = (struct reader){ .data = (const uint8_t *)data, .size = size };
 }
 
-/* Are there size bytes more? It has failed when there are not. Inline: all decoding comes through here. */
+/* Are there size bytes more? It has failed when there are not. Inline: all decoding comes through
+ * here. */
 static inline bool reader_has(struct reader *reader, size_t size)
 {
 	if (reader->failed)
@@ -89,8 +91,8 @@ static inline uint64_t reader_u64(struct reader *reader)
 uint64_t reader_varint_long(struct reader *reader);
 
 /*
- * LEB128, at most ten bytes. Inline where it is one, as most are. Longer ones are read through a copy: nobody else then knows where a
- * caller's own reader is, so it can stay in registers.
+ * LEB128, at most ten bytes. Inline where it is one, as most are. Longer ones are read through a
+ * copy: nobody else then knows where a caller's own reader is, so it can stay in registers.
  */
 static inline uint64_t reader_varint(struct reader *reader)
 {
@@ -98,7 +100,7 @@ static inline uint64_t reader_varint(struct reader *reader)
 	uint64_t value;
 
 	if (!reader->failed && reader->position < reader->size &&
-		reader->data[reader->position] < 0x80)
+	    reader->data[reader->position] < 0x80)
 		return reader->data[reader->position++];
 	copy = *reader;
 	value = reader_varint_long(&copy);

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Ownership in the open: a local that owns something says so where it is declared, and gives it away with take_ptr()
- * or take_fd(). All destructors of the project accept NULL.
+ * Ownership in the open: a local that owns something says so where it is declared, and gives it
+ * away with take_ptr() or take_fd(). All destructors of the project accept NULL.
  */
 
 #include <stdio.h>

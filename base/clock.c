@@ -20,14 +20,8 @@ static const struct unit {
 	const char *name;
 	double ns;
 } units[] = {
-	{ "ns", 1 },
-	{ "us", 1e3 },
-	{ "ms", 1e6 },
-	{ "s", 1e9 },
-	{ "m", 60e9 },
-	{ "min", 60e9 },
-	{ "h", 3600e9 },
-	{ "d", 86400e9 },
+	{ "ns", 1 },   { "us", 1e3 },	{ "ms", 1e6 },	 { "s", 1e9 },
+	{ "m", 60e9 }, { "min", 60e9 }, { "h", 3600e9 }, { "d", 86400e9 },
 };
 
 int duration_parse(const char *text, uint64_t *ret_ns)
@@ -69,7 +63,8 @@ int duration_parse(const char *text, uint64_t *ret_ns)
 	return 0;
 }
 
-/* To the nearest of what is shown below a minute, of seconds above it; what rounding fills up shows as the larger unit. */
+/* To the nearest of what is shown below a minute, of seconds above it; what rounding fills up shows
+ * as the larger unit. */
 static uint64_t clock_rounded(uint64_t ns)
 {
 	uint64_t unit = NSEC_PER_SEC;
@@ -99,13 +94,13 @@ const char *duration_format(uint64_t ns, char *text, size_t size)
 		snprintf(text, size, "%llu s", (unsigned long long)seconds);
 	else if (seconds < 3600)
 		snprintf(text, size, "%llu min %llu s", (unsigned long long)seconds / 60,
-			(unsigned long long)seconds % 60);
+			 (unsigned long long)seconds % 60);
 	else if (seconds < 48 * 3600)
 		snprintf(text, size, "%llu h %llu min", (unsigned long long)seconds / 3600,
-			(unsigned long long)seconds / 60 % 60);
+			 (unsigned long long)seconds / 60 % 60);
 	else
 		snprintf(text, size, "%llu d %llu h", (unsigned long long)seconds / 86400,
-			(unsigned long long)seconds / 3600 % 24);
+			 (unsigned long long)seconds / 3600 % 24);
 	return text;
 }
 
@@ -132,7 +127,7 @@ const char *time_format(uint64_t realtime_ns, bool utc, int digits, char text[TI
 		long minutes = tm.tm_gmtoff / 60;
 
 		snprintf(text + used, TIME_TEXT_SIZE - used, "%c%02ld:%02ld",
-			minutes < 0 ? '-' : '+', labs(minutes) / 60, labs(minutes) % 60);
+			 minutes < 0 ? '-' : '+', labs(minutes) / 60, labs(minutes) % 60);
 	}
 	return text;
 }

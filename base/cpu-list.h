@@ -12,10 +12,12 @@
 #define CPU_LIST_MAX 65536
 
 struct cpu_list {
-	array_of(uint32_t) cpus; /* in order, each once */
+	/* in order, each once */
+	array_of(uint32_t) cpus;
 };
 
-/* A newline may follow. 0; -EINVAL when it is no list, names no CPU, or one beyond CPU_LIST_MAX; -ENOMEM. */
+/* A newline may follow. 0; -EINVAL when it is no list, names no CPU, or one beyond CPU_LIST_MAX;
+ * -ENOMEM. */
 int cpu_list_parse(const char *text, struct cpu_list *ret_list);
 void cpu_list_done(struct cpu_list *list);
 bool cpu_list_has(const struct cpu_list *list, uint32_t cpu);

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * The one sentence that goes with a negative errno. A library fills it where it knows best what was wrong, with what,
- * and what to do; the command prints it once. NULL is accepted everywhere: then only the number travels.
+ * The one sentence that goes with a negative errno. A library fills it where it knows best what was
+ * wrong, with what, and what to do; the command prints it once. NULL is accepted everywhere: then
+ * only the number travels.
  */
 
 #include <errno.h>
@@ -17,11 +18,13 @@ struct error {
 int error_set(struct error *error, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Puts "PREFIX: " before the text that is there (or before strerror(-code) when there is none). Returns code. */
+/* Puts "PREFIX: " before the text that is there (or before strerror(-code) when there is none).
+ * Returns code. */
 int error_prefix(struct error *error, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Does it say that this process is at its end, in memory or descriptors, and nothing of what it was about? */
+/* Does it say that this process is at its end, in memory or descriptors, and nothing of what it was
+ * about? */
 static inline bool error_is_ours(int code)
 {
 	return code == -ENOMEM || code == -EMFILE || code == -ENFILE;

@@ -8,8 +8,8 @@
 #include <sys/types.h>
 
 /*
- * Reads a whole file, /proc and /sys files included, and puts a NUL behind it. At most limit bytes: -EFBIG beyond.
- * The caller frees *ret_data. ret_size may be NULL.
+ * Reads a whole file, /proc and /sys files included, and puts a NUL behind it. At most limit bytes:
+ * -EFBIG beyond. The caller frees *ret_data. ret_size may be NULL.
  */
 int file_read(const char *path, size_t limit, char **ret_data, size_t *ret_size);
 /* The same from an open descriptor, from offset 0, with pread(). */
@@ -21,9 +21,10 @@ int file_write_all(int fd, const void *data, size_t size);
 /* The same at an offset. */
 int file_write_at(int fd, const void *data, size_t size, uint64_t offset);
 /*
- * Makes or replaces DIR/NAME durably: a hidden temporary beside it, fsync, rename, fsync of the folder. The name holds
- * what it held before or all of the new data, a crash included. After a failure it holds the former, but for one: when only the fsync
- * of the folder fails, it holds the new data, which a crash may undo.
+ * Makes or replaces DIR/NAME durably: a hidden temporary beside it, fsync, rename, fsync of the
+ * folder. The name holds what it held before or all of the new data, a crash included. After a
+ * failure it holds the former, but for one: when only the fsync of the folder fails, it holds the
+ * new data, which a crash may undo.
  */
 int file_replace(const char *dir, const char *name, const void *data, size_t size);
 /* Makes a folder and its parents. */

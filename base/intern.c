@@ -77,8 +77,8 @@ uint32_t strings_find(const struct strings *strings, const char *text, size_t si
 
 	if (!piece.size)
 		return 0;
-	id = table_find(
-		&strings->table, hash_bytes(text, piece.size), piece_equal, strings, &piece);
+	id = table_find(&strings->table, hash_bytes(text, piece.size), piece_equal, strings,
+			&piece);
 	if (id == TABLE_NONE)
 		id = find_untabled(strings, &piece);
 	return id == TABLE_NONE ? 0 : id;
@@ -132,7 +132,7 @@ int strings_add(struct strings *strings, const char *text, size_t size, uint32_t
 	if (strings->text.size + piece.size + 1 > UINT32_MAX)
 		return -E2BIG;
 	if (array_reserve(&strings->starts, strings->starts.count + 1) < 0 ||
-		!buffer_room(&strings->text, piece.size + 1))
+	    !buffer_room(&strings->text, piece.size + 1))
 		return -ENOMEM;
 	id = strings->starts.count + 1;
 	r = table_add(&strings->table, hash, id);

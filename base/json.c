@@ -8,7 +8,8 @@
 
 #define REPLACEMENT 0xfffd
 
-/* A value follows another one, unless it is the first of its object or array, or belongs to a key, or begins a line. */
+/* A value follows another one, unless it is the first of its object or array, or belongs to a key,
+ * or begins a line. */
 static void json_comma(struct buffer *out)
 {
 	uint8_t last = out->size ? out->data[out->size - 1] : '\n';
@@ -194,7 +195,7 @@ static int json_take_other(struct json_reader *reader, struct json_token *token)
 	const char *at = reader->at;
 
 	while (at < reader->end && ((*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'z') ||
-					   *at == '-' || *at == '+' || *at == '.' || *at == 'E'))
+				    *at == '-' || *at == '+' || *at == '.' || *at == 'E'))
 		at++;
 	if (at == reader->at || (in_object(reader) && !reader->after_key))
 		return -EBADMSG;
@@ -267,7 +268,7 @@ static void put_unicode(struct buffer *out, const char **at, const char *end)
 	uint32_t code = take_hex(at, end);
 
 	if (code >= 0xd800 && code < 0xdc00 && end - *at >= 6 && (*at)[0] == '\\' &&
-		(*at)[1] == 'u') {
+	    (*at)[1] == 'u') {
 		const char *second = *at + 2;
 		uint32_t low = take_hex(&second, end);
 

@@ -4,11 +4,12 @@
 /*
  * JSON out and in.
  *
- * Out: values put into a buffer one after the other, with commas where they belong: the last byte that is there tells. Text that
- * is not UTF-8 is written with U+FFFD for each byte that is wrong, so that what comes out is always JSON.
+ * Out: values put into a buffer one after the other, with commas where they belong: the last byte
+ * that is there tells. Text that is not UTF-8 is written with U+FFFD for each byte that is wrong,
+ * so that what comes out is always JSON.
  *
- * In: a tokenizer over bytes that others made. It allocates nothing, remembers no more than the depth, and takes text that ends too
- * early for what it has: logs are cut anywhere.
+ * In: a tokenizer over bytes that others made. It allocates nothing, remembers no more than the
+ * depth, and takes text that ends too early for what it has: logs are cut anywhere.
  */
 
 #include "base/bytes.h"
@@ -31,31 +32,37 @@ void json_time_known(struct buffer *out, const char *key, uint64_t realtime_ns);
 #define JSON_DEPTH_MAX 64
 
 enum json_type {
-	JSON_OPEN, /* { or [, which is text[0] */
-	JSON_CLOSE, /* } or ] */
+	/* { or [, which is text[0] */
+	JSON_OPEN,
+	/* } or ] */
+	JSON_CLOSE,
 	JSON_KEY,
 	JSON_STRING,
-	JSON_OTHER, /* a number, true, false, null */
+	/* a number, true, false, null */
+	JSON_OTHER,
 };
 
 struct json_token {
 	enum json_type type;
-	const char
-		*text; /* of keys and strings what is between the quotes, as it is written there */
+	/* of keys and strings what is between the quotes, as it is written there */
+	const char *text;
 	size_t size;
-	bool cut; /* the text ended within it */
+	/* the text ended within it */
+	bool cut;
 };
 
 struct json_reader {
 	const char *at, *end;
 	unsigned int depth;
-	uint64_t arrays; /* a bit for each depth: it is an array and not an object */
+	/* a bit for each depth: it is an array and not an object */
+	uint64_t arrays;
 	bool after_key;
 };
 
 void json_reader_init(struct json_reader *reader, const char *text, size_t size);
 /* 1 a token, 0 the end, -EBADMSG this is not JSON: the reader then stands before what is wrong. */
 int json_next(struct json_reader *reader, struct json_token *ret_token);
-/* Puts the text of a key or a string into out, its escapes replaced; a lone surrogate or a broken escape is U+FFFD. */
+/* Puts the text of a key or a string into out, its escapes replaced; a lone surrogate or a broken
+ * escape is U+FFFD. */
 void json_unescape(const struct json_token *token, struct buffer *out);
 bool json_is(const struct json_token *token, const char *text);

@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* "20G", "20GB", "500M", "1.5T", "64MiB"; a bare number is bytes. 0, or -EINVAL; -ERANGE beyond 1000 PB. */
+/* "20G", "20GB", "500M", "1.5T", "64MiB"; a bare number is bytes. 0, or -EINVAL; -ERANGE beyond
+ * 1000 PB. */
 int size_parse(const char *text, uint64_t *ret_bytes);
 /* "12.3 MB", for people. */
 const char *size_format(uint64_t bytes, char *text, size_t size);

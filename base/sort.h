@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * A natural merge sort by a number in each item: stable, and quick on what comes as a few runs in order, as records of several
- * rings do. In the header so that the sizes are known where it is used.
+ * A natural merge sort by a number in each item: stable, and quick on what comes as a few runs in
+ * order, as records of several rings do. In the header so that the sizes are known where it is
+ * used.
  */
 
 #include <stddef.h>
@@ -19,8 +20,8 @@ static inline uint64_t sort_key(const uint8_t *items, size_t size, size_t key_at
 }
 
 /* The end of the run of items in order that starts at `start`, which is below count. */
-static inline size_t sort_run_end(
-	const uint8_t *items, size_t count, size_t size, size_t key_at, size_t start)
+static inline size_t sort_run_end(const uint8_t *items, size_t count, size_t size, size_t key_at,
+				  size_t start)
 {
 	uint64_t last = sort_key(items, size, key_at, start), key;
 	size_t end;
@@ -34,7 +35,7 @@ static inline size_t sort_run_end(
 }
 
 static inline void sort_merge(uint8_t *to, const uint8_t *from, size_t size, size_t key_at,
-	size_t start, size_t middle, size_t end)
+			      size_t start, size_t middle, size_t end)
 {
 	size_t left = start, right = middle;
 
@@ -56,9 +57,10 @@ static inline int sort_is_done(const void *items, size_t count, size_t size, siz
 	return !count || sort_run_end(items, count, size, key_at, 0) == count;
 }
 
-/* Sorts count items of `size` bytes by the uint64_t at key_at in each. scratch has room for as many. */
-static inline void sort_by_number(
-	void *items, void *scratch, size_t count, size_t size, size_t key_at)
+/* Sorts count items of `size` bytes by the uint64_t at key_at in each. scratch has room for as
+ * many. */
+static inline void sort_by_number(void *items, void *scratch, size_t count, size_t size,
+				  size_t key_at)
 {
 	uint8_t *from = items, *to = scratch;
 
@@ -81,8 +83,8 @@ static inline void sort_by_number(
 }
 
 /* Of items in order, how many come before a number. */
-static inline size_t sort_count_below(
-	const void *items, size_t count, size_t size, size_t key_at, uint64_t number)
+static inline size_t sort_count_below(const void *items, size_t count, size_t size, size_t key_at,
+				      uint64_t number)
 {
 	size_t low = 0, high = count;
 
@@ -100,10 +102,10 @@ static inline size_t sort_count_below(
 /* Of an array (base/array.h) by a uint64_t member. */
 #define sort_array(array, scratch, member)                                                 \
 	sort_by_number((array)->items, (scratch), (array)->count, sizeof(*(array)->items), \
-		offsetof(__typeof__(*(array)->items), member))
+		       offsetof(__typeof__(*(array)->items), member))
 #define sort_array_is_done(array, member)                                     \
 	sort_is_done((array)->items, (array)->count, sizeof(*(array)->items), \
-		offsetof(__typeof__(*(array)->items), member))
+		     offsetof(__typeof__(*(array)->items), member))
 #define sort_array_count_below(array, member, number)                             \
 	sort_count_below((array)->items, (array)->count, sizeof(*(array)->items), \
-		offsetof(__typeof__(*(array)->items), member), (number))
+			 offsetof(__typeof__(*(array)->items), member), (number))

@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * A hash table from keys that the caller keeps to 32-bit values (mostly indexes into an array that holds the keys).
- * Open addressing with linear probing; a slot is 32 bits of the hash and the value. The caller compares keys:
- * table_find() walks the values whose hash agrees until `equal` says yes. Zeroed is empty.
+ * A hash table from keys that the caller keeps to 32-bit values (mostly indexes into an array that
+ * holds the keys). Open addressing with linear probing; a slot is 32 bits of the hash and the
+ * value. The caller compares keys: table_find() walks the values whose hash agrees until `equal`
+ * says yes. Zeroed is empty.
  */
 
 #include <stdbool.h>
@@ -20,14 +21,16 @@ struct table_slot {
 
 struct table {
 	struct table_slot *slots;
-	size_t mask; /* slots - 1, or 0 with no slots */
+	/* slots - 1, or 0 with no slots */
+	size_t mask;
 	size_t count;
 };
 
 void table_done(struct table *table);
 /* Forgets all entries and keeps the memory. */
 void table_clear(struct table *table);
-/* Adds a value; that its key is not there yet is the caller's word. value must not be TABLE_NONE. 0 or -ENOMEM. */
+/* Adds a value; that its key is not there yet is the caller's word. value must not be TABLE_NONE. 0
+ * or -ENOMEM. */
 int table_add(struct table *table, uint64_t hash, uint32_t value);
 /* Removes the entry with this hash and value, if it is there. */
 void table_remove(struct table *table, uint64_t hash, uint32_t value);
@@ -51,8 +54,9 @@ static inline uint32_t table_fold(uint64_t hash)
 
 /* The value whose key equals, or TABLE_NONE. Inline, so that `equal` is inlined too. */
 static inline uint32_t table_find(const struct table *table, uint64_t hash,
-	bool (*equal)(const void *context, uint32_t value, const void *key), const void *context,
-	const void *key)
+				  bool (*equal)(const void *context, uint32_t value,
+						const void *key),
+				  const void *context, const void *key)
 {
 	uint32_t short_hash = table_fold(hash);
 

@@ -28,7 +28,8 @@
 
 /* Shared by both processes. */
 struct watchdog_child {
-	_Atomic uint64_t since_ns; /* 0: it is at nothing that may hang */
+	/* 0: it is at nothing that may hang */
+	_Atomic uint64_t since_ns;
 	char what[64];
 	char hung[HUNG_MAX][64];
 	size_t hung_count;
@@ -61,8 +62,8 @@ static bool is_waiting(pid_t pid)
 	return !name_end || !name_end[1] || !strchr("RTt", name_end[2]);
 }
 
-static bool watchdog_child_hangs(
-	pid_t pid, const struct watchdog_child *patience, uint64_t limit_ns)
+static bool watchdog_child_hangs(pid_t pid, const struct watchdog_child *patience,
+				 uint64_t limit_ns)
 {
 	uint64_t since_ns = patience->since_ns, now = clock_ns(CLOCK_MONOTONIC);
 
@@ -71,8 +72,8 @@ static bool watchdog_child_hangs(
 }
 
 /* It ends when this one does, however that comes. */
-static void do_work(
-	const struct watchdog_child_work *work, struct watchdog_child *patience, pid_t parent)
+static void do_work(const struct watchdog_child_work *work, struct watchdog_child *patience,
+		    pid_t parent)
 {
 	int code = EXIT_FAILURE;
 
@@ -84,7 +85,7 @@ static void do_work(
 
 /* Its pipe ends with it. 0, or -ETIMEDOUT. What it wrote until then is handed on. */
 static int watchdog_child_watch(pid_t pid, int fd, struct output_relay relays[RELAYS],
-	const struct watchdog_child *patience, uint64_t limit_ns)
+				const struct watchdog_child *patience, uint64_t limit_ns)
 {
 	struct pollfd waits[1 + RELAYS] = { { .fd = fd } };
 	int r = 1;
@@ -117,8 +118,8 @@ static int watchdog_child_wait_for(pid_t pid)
 }
 
 static int watchdog_child_start(const struct watchdog_child_work *work,
-	struct watchdog_child *patience, struct output_relay relays[RELAYS], int keep,
-	pid_t *ret_pid)
+				struct watchdog_child *patience, struct output_relay relays[RELAYS],
+				int keep, pid_t *ret_pid)
 {
 	pid_t parent = getpid();
 
@@ -137,7 +138,7 @@ static int watchdog_child_start(const struct watchdog_child_work *work,
 
 /* One try: what the work said, or -ETIMEDOUT with what it was at among what hung. */
 static int run_once(const struct watchdog_child_work *work, struct watchdog_child *patience,
-	struct output_relay relays[RELAYS])
+		    struct output_relay relays[RELAYS])
 {
 	_cleanup_close_ int reads = -1, writes = -1;
 	int fds[2], r;
@@ -162,8 +163,8 @@ static int run_once(const struct watchdog_child_work *work, struct watchdog_chil
 
 int watchdog_child_run(const struct watchdog_child_work *work)
 {
-	struct watchdog_child *patience = mmap(
-		NULL, sizeof(*patience), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct watchdog_child *patience = mmap(NULL, sizeof(*patience), PROT_READ | PROT_WRITE,
+					       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct output_relay relays[RELAYS];
 	int r;
 

@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * Work that may hang in a read: it is done in a process of its own, which says what it is at. When that takes too long, the process is killed
- * and left alone, as one that waits in the kernel does not end, and the work begins anew without what it was at. A kernel's lock that is not
- * given back holds up nobody else so: such a process has none of our files (base/output-relay.h).
+ * Work that may hang in a read: it is done in a process of its own, which says what it is at. When
+ * that takes too long, the process is killed and left alone, as one that waits in the kernel does
+ * not end, and the work begins anew without what it was at. A kernel's lock that is not given back
+ * holds up nobody else so: such a process has none of our files (base/output-relay.h).
  */
 
 #include <stdbool.h>
@@ -14,7 +15,8 @@ struct watchdog_child;
 
 struct watchdog_child_work {
 	uint64_t limit_ns;
-	/* In that process; its answer is the exit code. It asks watchdog_child_enter() before, and tells it behind, each read. */
+	/* In that process; its answer is the exit code. It asks watchdog_child_enter() before, and
+	 * tells it behind, each read. */
 	int (*work)(void *context, struct watchdog_child *patience);
 	/* In this one, when something is given up; it is not tried again. */
 	void (*gave_up)(void *context, const char *what);

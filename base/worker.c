@@ -43,8 +43,8 @@ struct timespec worker_in_a_second(void)
 	return until;
 }
 
-bool worker_await(
-	pthread_mutex_t *lock, pthread_cond_t *changed, const bool *ended, uint64_t patience_ns)
+bool worker_await(pthread_mutex_t *lock, pthread_cond_t *changed, const bool *ended,
+		  uint64_t patience_ns)
 {
 	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + patience_ns;
 	struct timespec until = { until_ns / NSEC_PER_SEC, until_ns % NSEC_PER_SEC };

@@ -11,13 +11,15 @@
 /* Signals are for the thread that drains: the new one takes none. 0 or a negative errno. */
 int worker_start(pthread_t *thread, void *(*body)(void *context), void *context);
 
-/* A lock, and a condition that waits by the monotonic clock: the wall clock may be set back while somebody waits. */
+/* A lock, and a condition that waits by the monotonic clock: the wall clock may be set back while
+ * somebody waits. */
 void worker_lock_init(pthread_mutex_t *lock, pthread_cond_t *changed);
 void worker_lock_done(pthread_mutex_t *lock, pthread_cond_t *changed);
 
 /* By that clock, for pthread_cond_timedwait(). */
 struct timespec worker_in_a_second(void);
 
-/* Waits until *ended, which the lock guards and `changed` tells of; with the lock held. False: not within that time. */
-bool worker_await(
-	pthread_mutex_t *lock, pthread_cond_t *changed, const bool *ended, uint64_t patience_ns);
+/* Waits until *ended, which the lock guards and `changed` tells of; with the lock held. False: not
+ * within that time. */
+bool worker_await(pthread_mutex_t *lock, pthread_cond_t *changed, const bool *ended,
+		  uint64_t patience_ns);

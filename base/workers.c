@@ -31,7 +31,7 @@ static bool take_item(struct pool *pool, size_t *ret_item)
 	pthread_mutex_lock(&pool->lock);
 	taken = !pool->failed && pool->next < workers->count &&
 		(!pool->next || !workers->until_ns ||
-			clock_ns(CLOCK_MONOTONIC) < workers->until_ns);
+		 clock_ns(CLOCK_MONOTONIC) < workers->until_ns);
 	if (taken)
 		*ret_item = pool->next++;
 	pthread_mutex_unlock(&pool->lock);
@@ -74,7 +74,7 @@ int workers_run(const struct workers *workers, size_t *ret_done)
 	for (size_t i = 0; i < MAX(count, (size_t)1); i++)
 		all[i] = (struct worker){ .pool = &pool, .number = i };
 	while (started < count &&
-		pthread_create(&all[started].thread, NULL, worker_main, &all[started]) == 0)
+	       pthread_create(&all[started].thread, NULL, worker_main, &all[started]) == 0)
 		started++;
 	worker_main(&all[0]);
 	for (size_t i = 1; i < started; i++)

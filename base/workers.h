@@ -7,17 +7,20 @@
 #include <stdint.h>
 
 struct workers {
-	unsigned int threads; /* at least 1 */
+	/* at least 1 */
+	unsigned int threads;
 	size_t count;
-	/* 0, or a negative errno, after which no item is begun; called from several threads at once. */
+	/* 0, or a negative errno, after which no item is begun; called from several threads at
+	 * once. */
 	int (*work)(void *context, unsigned int worker, size_t item);
 	void *context;
-	uint64_t
-		until_ns; /* CLOCK_MONOTONIC: from then on no item but the first is begun; 0: all are */
+	/* CLOCK_MONOTONIC: from then on no item but the first is begun; 0: all are */
+	uint64_t until_ns;
 	/* How many items of how many are done; called from one thread at a time. May be NULL. */
 	void (*progress)(void *context, uint64_t done, uint64_t of);
 	void *progress_context;
 };
 
-/* The first failure, or 0 with the number of items that were done. Where no more threads can be had, those that there are do the work. */
+/* The first failure, or 0 with the number of items that were done. Where no more threads can be
+ * had, those that there are do the work. */
 int workers_run(const struct workers *workers, size_t *ret_done);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the host's figures cost: reads those below ROOT ("" for this host) for so many seconds, one after the other, or with `paced` each in its time, and
- * prints what each source took, and all of them together, the kernel's part included, in per cent of one CPU.
+ * What the host's figures cost: reads those below ROOT ("" for this host) for so many seconds, one
+ * after the other, or with `paced` each in its time, and prints what each source took, and all of
+ * them together, the kernel's part included, in per cent of one CPU.
  *
  *   bench-host ROOT SECONDS [paced]
  */
@@ -52,14 +53,14 @@ int main(int argc, char **argv)
 			nanosleep(&pause, NULL);
 	}
 	printf("all %.4f %u\n", percent(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_ns, seconds),
-		names);
+	       names);
 	for (size_t i = 0; i < gauges_count(gauges); i++) {
 		struct gauges_cost cost;
 
 		gauges_cost(gauges, i, &cost);
 		printf("%s: %.4f %llu %llu %.3f\n", cost.source, percent(cost.cpu_ns, seconds),
-			(unsigned long long)cost.reads, (unsigned long long)cost.failures,
-			cost.longest_ns / 1e6);
+		       (unsigned long long)cost.reads, (unsigned long long)cost.failures,
+		       cost.longest_ns / 1e6);
 	}
 	gauges_free(gauges);
 	return 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a sample takes from the ring to the tape: records as the kernel writes them, of 448 CPUs, with 24 frames and 80,000 different
- * stacks, decoded, put in order, attributed and interned, a second of all CPUs at a time as the drain does.
+ * What a sample takes from the ring to the tape: records as the kernel writes them, of 448 CPUs,
+ * with 24 frames and 80,000 different stacks, decoded, put in order, attributed and interned, a
+ * second of all CPUs at a time as the drain does.
  *
  *   intern [SECONDS]     (of the recording, default 60)
  */
@@ -24,7 +25,7 @@
 /* As perf_attr_samples() asks for it. */
 #define SAMPLE_TYPE                                                              \
 	(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | \
-		PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN)
+	 PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN)
 
 struct sample {
 	struct perf_event_header header;
@@ -42,7 +43,8 @@ struct bench {
 	struct pipeline_source source;
 	struct pipeline_options options;
 	struct pipeline assembler;
-	struct sample *stacks; /* one of each */
+	/* one of each */
+	struct sample *stacks;
 	uint64_t random;
 };
 
@@ -128,8 +130,8 @@ static int drain_cpu(struct bench *bench, uint32_t cpu, uint64_t begin_ns)
 		sample->cpu = cpu;
 		sample->time_ns = begin_ns + i * (NSEC_PER_SEC / FREQUENCY) + cpu * 20000;
 		place = perf_record_place(&bench->layout, (const uint8_t *)sample, sizeof(*sample));
-		r = pipeline_add(
-			&bench->assembler, 0, &place, (const uint8_t *)sample, sizeof(*sample));
+		r = pipeline_add(&bench->assembler, 0, &place, (const uint8_t *)sample,
+				 sizeof(*sample));
 	}
 	return r;
 }
@@ -166,10 +168,9 @@ int main(int argc, char **argv)
 	took = (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns) / 1e9;
 	samples = bench.assembler.samples - samples;
 	if (r == 0)
-		printf("%llu samples of %d frames, %zu nodes: %.2f million "
-		       "samples/s of a core; %d CPUs take %.2f %% of one\n",
-			(unsigned long long)samples, FRAMES, bench.assembler.tape->stacks.count,
-			samples / took / 1e6, CPUS, 100 * took / seconds);
+		printf("%llu samples of %d frames, %zu nodes: %.2f million samples/s of a core; %d CPUs take %.2f %% of one\n",
+		       (unsigned long long)samples, FRAMES, bench.assembler.tape->stacks.count,
+		       samples / took / 1e6, CPUS, 100 * took / seconds);
 	else
 		fprintf(stderr, "intern: %s\n", strerror(-r));
 	pipeline_done(&bench.assembler);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What one segment takes to encode and to decode, in CPU time: reads it, decodes it whole, encodes it at both efforts, and decodes parts of it. One
- * line of JSON. Memory is what the largest resident size grew by, so each encoding is made in a process of its own.
+ * What one segment takes to encode and to decode, in CPU time: reads it, decodes it whole, encodes
+ * it at both efforts, and decodes parts of it. One line of JSON. Memory is what the largest
+ * resident size grew by, so each encoding is made in a process of its own.
  *
  *   bench-segment FILE.tape
  */
@@ -52,16 +53,16 @@ static void encode(const struct tape *tape, enum segment_effort effort, const ch
 		if (segment_encode(tape, effort, 1 << 30, &bytes) < 0)
 			fail("cannot encode");
 		printf(", \"%s_bytes\": %zu, \"%s_s\": %.3f, \"%s_mb\": %.1f", name, bytes.size,
-			name, (double)(cpu_ns() - start_ns) / 1e9, name,
-			(double)(resident_kb() - before_kb) / 1024);
+		       name, (double)(cpu_ns() - start_ns) / 1e9, name,
+		       (double)(resident_kb() - before_kb) / 1024);
 		exit(0);
 	}
 	if (child < 0 || waitpid(child, &status, 0) < 0 || status != 0)
 		fail("the encoding failed");
 }
 
-static void decode(
-	const struct segment_input *input, const struct segment_want *want, const char *name)
+static void decode(const struct segment_input *input, const struct segment_want *want,
+		   const char *name)
 {
 	uint64_t best_ns = UINT64_MAX;
 
@@ -90,7 +91,7 @@ int main(int argc, char **argv)
 		fail("no such file");
 	input = segment_input_memory(data, size);
 	if (segment_peek(data, size, size, &summary, NULL) != 0 ||
-		segment_decode(&input, &whole, &tape, NULL) < 0)
+	    segment_decode(&input, &whole, &tape, NULL) < 0)
 		fail("not a sound segment");
 	sums.parts = SEGMENT_SUMS;
 	window.parts = SEGMENT_SAMPLES | SEGMENT_LOSSES;

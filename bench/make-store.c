@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Makes a store as many nights of recording leave it: segments of two minutes, one behind the other up to now, each with a dictionary of
- * its own that shares so much with the others. What a segment holds follows from its number alone.
+ * Makes a store as many nights of recording leave it: segments of two minutes, one behind the other
+ * up to now, each with a dictionary of its own that shares so much with the others. What a segment
+ * holds follows from its number alone.
  *
- *   make-store DIR [segments=360] [samples=1117440] [cpus=96] [stacks=40000] [sharing=80] [incidents=100] [idle=0]
- *              [restarts=0] [effort=usual]
+ *   make-store DIR [segments=360] [samples=1117440] [cpus=96] [stacks=40000] [sharing=80]
+ * [incidents=100] [idle=0] [restarts=0] [effort=usual]
  *
- * samples and stacks are those of one segment; sharing is in per cent of its stacks; each `incidents`th segment has an incident. idle is in per cent
- * of all samples, but for one CPU of each segment, which is saturated for 20 s. Each `restarts`th segment is the last of a recording that was killed, a
- * second before the next begins; 0: all are one recording.
+ * samples and stacks are those of one segment; sharing is in per cent of its stacks; each
+ * `incidents`th segment has an incident. idle is in per cent of all samples, but for one CPU of
+ * each segment, which is saturated for 20 s. Each `restarts`th segment is the last of a recording
+ * that was killed, a second before the next begins; 0: all are one recording.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,7 +98,8 @@ static uint32_t add_frame(struct tape *tape, uint32_t function, uint32_t site)
 	return id;
 }
 
-/* Callees follow from callers, with some choice: so stacks share their beginnings, and are not endless in number. */
+/* Callees follow from callers, with some choice: so stacks share their beginnings, and are not
+ * endless in number. */
 static uint32_t add_stack(struct tape *tape, uint64_t seed)
 {
 	uint32_t stack = 0, function;
@@ -159,17 +162,17 @@ static struct idle add_idle(struct tape *tape)
 }
 
 static bool is_idle(const struct tape *tape, const struct settings *settings, uint32_t cpu,
-	unsigned long second)
+		    unsigned long second)
 {
 	if (!settings->idle ||
-		(cpu == tape->sequence % settings->cpus && second >= 40 && second < 60))
+	    (cpu == tape->sequence % settings->cpus && second >= 40 && second < 60))
 		return false;
 	return pick(100) < settings->idle;
 }
 
 /* Each CPU on a grid of its own, with some microseconds of jitter. */
-static void add_samples(
-	struct tape *tape, const struct settings *settings, const struct ids *stacks)
+static void add_samples(struct tape *tape, const struct settings *settings,
+			const struct ids *stacks)
 {
 	unsigned long slots = settings->samples / settings->cpus;
 	struct idle idle = add_idle(tape);
@@ -185,7 +188,8 @@ static void add_samples(
 				.time_ns = time_ns / NSEC_PER_USEC * NSEC_PER_USEC,
 				.period = PERIOD_NS,
 				.cpu = cpu,
-				/* a stack is of one comm, as hardly any of two programs are the same */
+				/* a stack is of one comm, as hardly any of two programs are the
+				   same */
 				.thread = at % COMMS * (THREADS / COMMS) + cpu % (THREADS / COMMS),
 				.stack = tape->stacks.items[stack].parent,
 				.frame = tape->stacks.items[stack].frame,
@@ -229,14 +233,14 @@ static int add_facts(struct tape *tape, const struct settings *settings, uint64_
 	int r = tape_add_fact(tape, "host", "bench");
 
 	snprintf(begun, sizeof(begun), "%llu",
-		1 + (unsigned long long)recording_of(settings, sequence));
+		 1 + (unsigned long long)recording_of(settings, sequence));
 	if (r == 0)
 		r = tape_add_fact(tape, "frequency", "97");
 	return r == 0 ? tape_add_fact(tape, TAPE_BEGUN, begun) : r;
 }
 
-static struct tape *make_tape(
-	const struct settings *settings, uint64_t sequence, uint64_t begin_ns, struct ids *stacks)
+static struct tape *make_tape(const struct settings *settings, uint64_t sequence, uint64_t begin_ns,
+			      struct ids *stacks)
 {
 	struct tape *tape = NULL;
 	uint64_t perf_ns = (1000 + sequence * SECONDS) * NSEC_PER_SEC;
@@ -246,7 +250,7 @@ static struct tape *make_tape(
 		r = add_facts(tape, settings, sequence);
 	if (r == 0)
 		r = array_push(&tape->anchors,
-			(struct tape_anchor){ perf_ns, begin_ns, perf_ns, perf_ns, 900 });
+			       (struct tape_anchor){ perf_ns, begin_ns, perf_ns, perf_ns, 900 });
 	must(r, &(uint32_t){ 0 });
 	tape->sequence = sequence;
 	tape->begin_ns = perf_ns;
@@ -273,7 +277,7 @@ static int make_store(struct store_writer *writer, const struct settings *settin
 	begin_ns -= settings->segments * SECONDS * NSEC_PER_SEC;
 	for (unsigned long i = 0; r == 0 && i < settings->segments; i++) {
 		struct tape *tape = make_tape(settings, store_writer_number(writer),
-			begin_ns + i * SECONDS * NSEC_PER_SEC, &stacks);
+					      begin_ns + i * SECONDS * NSEC_PER_SEC, &stacks);
 
 		r = store_writer_seal(writer, tape, settings->effort, NULL, &error);
 		if (r != 0)
@@ -291,14 +295,10 @@ static bool set(struct settings *settings, const char *word)
 		const char *name;
 		unsigned long *number;
 	} names[] = {
-		{ "segments=", &settings->segments },
-		{ "samples=", &settings->samples },
-		{ "cpus=", &settings->cpus },
-		{ "stacks=", &settings->stacks },
-		{ "sharing=", &settings->sharing },
-		{ "incidents=", &settings->incidents },
-		{ "idle=", &settings->idle },
-		{ "restarts=", &settings->restarts },
+		{ "segments=", &settings->segments }, { "samples=", &settings->samples },
+		{ "cpus=", &settings->cpus },	      { "stacks=", &settings->stacks },
+		{ "sharing=", &settings->sharing },   { "incidents=", &settings->incidents },
+		{ "idle=", &settings->idle },	      { "restarts=", &settings->restarts },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -329,9 +329,8 @@ int main(int argc, char **argv)
 		if (!set(&settings, argv[i]))
 			argc = 0;
 	if (argc < 2 || !settings.cpus || !settings.stacks || settings.samples < settings.cpus) {
-		fprintf(stderr, "usage: make-store DIR [segments=N] [samples=N] [cpus=N] "
-				"[stacks=N] [sharing=PERCENT] [incidents=N] [idle=PERCENT] "
-				"[restarts=N] [effort=hasty|usual]\n");
+		fprintf(stderr,
+			"usage: make-store DIR [segments=N] [samples=N] [cpus=N] [stacks=N] [sharing=PERCENT] [incidents=N] [idle=PERCENT] [restarts=N] [effort=hasty|usual]\n");
 		return 2;
 	}
 	if (store_writer_open(argv[1], &writer, &error) < 0) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How much CPU it takes to name addresses, for bench/symbols: on a machine with neighbours the clock on the wall tells of them.
+ * How much CPU it takes to name addresses, for bench/symbols: on a machine with neighbours the
+ * clock on the wall tells of them.
  *
- *   names elf FILE COUNT   so many addresses, spread over the code of a file: the first time, and again
- *   names print FILE COUNT the same, printed: address, start, name
- *   names kernel           /proc/kallsyms
+ *   names elf FILE COUNT   so many addresses, spread over the code of a file: the first time, and
+ * again names print FILE COUNT the same, printed: address, start, name names kernel /proc/kallsyms
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -50,14 +50,14 @@ static void spread(int fd, size_t count, struct addresses *wanted)
 		exit(1);
 	for (int i = 0; i < header.e_phnum; i++) {
 		if (pread(fd, &segment, sizeof(segment), header.e_phoff + i * sizeof(segment)) !=
-			sizeof(segment))
+		    sizeof(segment))
 			exit(1);
 		if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_X))
 			continue;
 		for (size_t k = 0; k < count; k++)
 			if (addresses_add(wanted,
-				    segment.p_offset +
-					    (uint64_t)((double)segment.p_filesz * k / count)) < 0)
+					  segment.p_offset + (uint64_t)((double)segment.p_filesz *
+									k / count)) < 0)
 				exit(1);
 	}
 	addresses_sort(wanted);
@@ -85,7 +85,7 @@ static int name_file(const char *path, size_t count, bool print)
 		named += address->state == ADDRESSES_NAMED;
 		if (print)
 			printf("%lx %lx %s\n", address->address, address->start,
-				addresses_name(&wanted, address));
+			       addresses_name(&wanted, address));
 	}
 	if (print)
 		return 0;
@@ -112,7 +112,7 @@ static int name_kernel(void)
 	if (kallsyms_parse(text, size, &symbols) < 0)
 		return 1;
 	printf("%lu %lu %zu\n", parsed - start, clock_ns(CLOCK_PROCESS_CPUTIME_ID) - parsed,
-		symbols_count(symbols));
+	       symbols_count(symbols));
 	return 0;
 }
 

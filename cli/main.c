@@ -2,7 +2,8 @@
 /*
  * perftape: finds the command, parses its options by its table, runs it.
  *
- * Options of every command may stand before and after it, its own after it; "--name value" and "--name=value" are the same, and so are "-o value" and
+ * Options of every command may stand before and after it, its own after it; "--name value" and
+ * "--name=value" are the same, and so are "-o value" and
  * "-ovalue".
  */
 #include <errno.h>
@@ -24,7 +25,7 @@
 
 const struct option global_options[] = {
 	{ "store", 0, "DIR",
-		"the store (default: $PERFTAPE_STORE, else /var/lib/perftape as root)" },
+	  "the store (default: $PERFTAPE_STORE, else /var/lib/perftape as root)" },
 	{ "color", 0, "WHEN", "auto (default), always or never; auto respects $NO_COLOR" },
 	{ "config", 0, "FILE", "settings (default: $PERFTAPE_CONFIG, else " CONF_FILE ")" },
 	{ "utc", 0, NULL, "times are read and shown in UTC" },
@@ -36,24 +37,12 @@ const struct option global_options[] = {
 };
 
 const struct command *const commands[] = {
-	&command_record,
-	&command_query,
-	&command_top,
-	&command_spikes,
-	&command_heatmap,
-	&command_flamegraph,
-	&command_gauges,
-	&command_audit,
-	&command_incidents,
-	&command_import,
-	&command_segments,
-	&command_status,
-	&command_verify,
-	&command_vacuum,
-	&command_snapshot,
-	&command_mark,
-	&command_resolve,
-	NULL,
+	&command_record, &command_query,    &command_top,
+	&command_spikes, &command_heatmap,  &command_flamegraph,
+	&command_gauges, &command_audit,    &command_incidents,
+	&command_import, &command_segments, &command_status,
+	&command_verify, &command_vacuum,   &command_snapshot,
+	&command_mark,	 &command_resolve,  NULL,
 };
 
 static void print_options(const struct option *options)
@@ -62,9 +51,9 @@ static void print_options(const struct option *options)
 		char left[64];
 
 		snprintf(left, sizeof(left), "%c%c%c --%s%s%s", options->letter ? '-' : ' ',
-			options->letter ? options->letter : ' ', options->letter ? ',' : ' ',
-			options->name, options->argument ? " " : "",
-			options->argument ? options->argument : "");
+			 options->letter ? options->letter : ' ', options->letter ? ',' : ' ',
+			 options->name, options->argument ? " " : "",
+			 options->argument ? options->argument : "");
 		printf("  %-26s %s\n", left, options->help);
 	}
 }
@@ -73,8 +62,8 @@ static void print_help(const struct command *command)
 {
 	if (command) {
 		printf("Usage: perftape %s [OPTIONS]%s%s\n\n%s.\n", command->name,
-			command->arguments ? " " : "", command->arguments ? command->arguments : "",
-			command->summary);
+		       command->arguments ? " " : "", command->arguments ? command->arguments : "",
+		       command->summary);
 		if (command->about)
 			printf("\n%s", command->about);
 		if (command->options->name)
@@ -82,8 +71,7 @@ static void print_help(const struct command *command)
 		print_options(command->options);
 	} else {
 		printf("Usage: perftape COMMAND [OPTIONS]\n\n"
-		       "A flight recorder for CPU stacks: records all CPUs, finds any moment "
-		       "again.\n\n"
+		       "A flight recorder for CPU stacks: records all CPUs, finds any moment again.\n\n"
 		       "Commands:\n");
 		for (size_t i = 0; commands[i]; i++)
 			printf("  %-26s %s\n", commands[i]->name, commands[i]->summary);
@@ -103,13 +91,13 @@ static const struct command *find_command(const char *name)
 
 /* One line, with the nearest name where there is one. */
 static int main_unknown(const struct command *command, const char *what, const char *dashes,
-	const struct did_you_mean *nearest)
+			const struct did_you_mean *nearest)
 {
 	if (nearest->best)
 		return usage_error("unknown %s '%s%s'; did you mean '%s%s'?", what, dashes,
-			nearest->text, dashes, nearest->best);
+				   nearest->text, dashes, nearest->best);
 	return usage_error("unknown %s '%s%s'; see 'perftape%s%s --help'", what, dashes,
-		nearest->text, command ? " " : "", command ? command->name : "");
+			   nearest->text, command ? " " : "", command ? command->name : "");
 }
 
 static int unknown_command(const char *name)
@@ -135,22 +123,22 @@ static int unknown_option(const struct command *command, const char *name)
 }
 
 /* By its long name of size letters, or by its letter when name is NULL. */
-static const struct option *main_find_option(
-	const struct command *command, const char *name, size_t size, char letter)
+static const struct option *main_find_option(const struct command *command, const char *name,
+					     size_t size, char letter)
 {
 	const struct option *tables[] = { command ? command->options : NULL, global_options };
 
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
 		for (const struct option *option = tables[i]; option && option->name; option++)
 			if (name ? strlen(option->name) == size &&
-						strncmp(option->name, name, size) == 0
+					    strncmp(option->name, name, size) == 0
 				 : letter && option->letter == letter)
 				return option;
 	return NULL;
 }
 
-static int take_option(
-	struct invocation *invocation, const struct option *option, const char *value)
+static int take_option(struct invocation *invocation, const struct option *option,
+		       const char *value)
 {
 	if (invocation->given_count == OPTIONS_MAX)
 		return usage_error("more than %d options", OPTIONS_MAX);
@@ -160,8 +148,8 @@ static int take_option(
 }
 
 /* The value of an option from the rest of its own word, or else from the next one. */
-static int parse_value(
-	struct invocation *invocation, const struct option *option, const char *rest, char ***words)
+static int parse_value(struct invocation *invocation, const struct option *option, const char *rest,
+		       char ***words)
 {
 	if (!option->argument)
 		return rest ? usage_error("option '--%s' takes no value", option->name)
@@ -169,8 +157,8 @@ static int parse_value(
 	if (!rest)
 		rest = **words ? *(*words)++ : NULL;
 	if (!rest || !*rest)
-		return usage_error(
-			"option '--%s' needs a value: %s", option->name, option->argument);
+		return usage_error("option '--%s' needs a value: %s", option->name,
+				   option->argument);
 	return take_option(invocation, option, rest);
 }
 
@@ -183,7 +171,7 @@ static int main_parse_option(struct invocation *invocation, const char *word, ch
 		option = main_find_option(invocation->command, NULL, 0, word[1]);
 		if (!option)
 			return main_unknown(invocation->command, "option", "",
-				&(struct did_you_mean){ .text = word });
+					    &(struct did_you_mean){ .text = word });
 		return parse_value(invocation, option, word[2] ? word + 2 : NULL, words);
 	}
 	word += 2;
@@ -214,21 +202,21 @@ static int main_parse(struct invocation *invocation, char **words)
 			invocation->words[invocation->word_count++] = words[-1];
 		} else {
 			r = usage_error("'%s' takes no argument '%s'; see 'perftape %s --help'",
-				invocation->command->name, word, invocation->command->name);
+					invocation->command->name, word, invocation->command->name);
 		}
 	}
 	return r;
 }
 
 /*
- * A file that we open must not become one of the standard three: what is said would go into it. An answer to a standard output that is closed
- * fails as it would without this.
+ * A file that we open must not become one of the standard three: what is said would go into it. An
+ * answer to a standard output that is closed fails as it would without this.
  */
 static void open_standard_files(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (fcntl(fd, F_GETFD) < 0 &&
-			open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR) < 0)
+		    open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR) < 0)
 			return;
 }
 
@@ -262,8 +250,8 @@ static void check_time_zone(const struct invocation *invocation)
 
 	if (!option_given(invocation, "utc") && !time_zone_is_known(zone))
 		say(invocation,
-			"TZ is \"%.60s\", which is no time zone of this host: local times are UTC",
-			zone);
+		    "TZ is \"%.60s\", which is no time zone of this host: local times are UTC",
+		    zone);
 }
 
 static int main_run(struct invocation *invocation)
@@ -292,13 +280,14 @@ static int close_output(int code)
 	struct error error;
 	int r = fflush(stdout) < 0 ? -errno : 0;
 
-	/* what an earlier write failed with is not known any more, and errno is of something else by now */
+	/* what an earlier write failed with is not known any more, and errno is of something else
+	 * by now */
 	if (r == 0 && ferror(stdout))
 		r = reader_is_gone() ? -EPIPE : -EIO;
 	if (r == 0 || r == -EPIPE || (code != EXIT_DONE && code != EXIT_FINDINGS))
 		return code;
 	error_set(&error, r, "cannot write standard output: %s",
-		r == -EIO ? "a write to it failed" : strerror(-r));
+		  r == -EIO ? "a write to it failed" : strerror(-r));
 	return fail(r, &error);
 }
 

@@ -70,15 +70,15 @@ static void chart_put_number(double value, const char *unit, struct buffer *text
 		power++;
 	}
 	snprintf(number, sizeof(number), "%.*f%s%s%s",
-		value == floor(value) || fabs(value) >= 999.5 ? 0
-		: fabs(value) < 9.995			      ? 2
-							      : 1,
-		value, powers[power], *unit ? " " : "", unit);
+		 value == floor(value) || fabs(value) >= 999.5 ? 0
+		 : fabs(value) < 9.995			       ? 2
+							       : 1,
+		 value, powers[power], *unit ? " " : "", unit);
 	buffer_printf(text, "%*s", NUMBER_WIDTH, number);
 }
 
-static void chart_put_cell(
-	const struct terminal *terminal, double value, double full, struct buffer *text)
+static void chart_put_cell(const struct terminal *terminal, double value, double full,
+			   struct buffer *text)
 {
 	int level = 0;
 
@@ -108,7 +108,7 @@ static void chart_put_name(const struct terminal *terminal, const char *name, st
 }
 
 static void chart_put_row(const struct chart *chart, const struct chart_row *row,
-	const struct terminal *terminal, struct buffer *text)
+			  const struct terminal *terminal, struct buffer *text)
 {
 	chart_put_name(terminal, row->name, text);
 	if (row->is_count) {
@@ -128,7 +128,7 @@ static void chart_put_row(const struct chart *chart, const struct chart_row *row
 
 /* The rows of a kind, if there are any. */
 static void put_part(const struct chart *chart, bool counts, const struct terminal *terminal,
-	struct buffer *text)
+		     struct buffer *text)
 {
 	bool first = true;
 
@@ -139,8 +139,8 @@ static void put_part(const struct chart *chart, bool counts, const struct termin
 			terminal_style(terminal, STYLE_BOLD, text);
 			text_put(terminal, "", name_width(terminal), text);
 			buffer_printf(text, "%*s%*s%*s", NUMBER_WIDTH, counts ? "" : "least",
-				NUMBER_WIDTH, counts ? "" : "mean", NUMBER_WIDTH,
-				counts ? "times" : "most");
+				      NUMBER_WIDTH, counts ? "" : "mean", NUMBER_WIDTH,
+				      counts ? "times" : "most");
 			terminal_style(terminal, STYLE_PLAIN, text);
 			buffer_u8(text, '\n');
 		}
@@ -164,8 +164,8 @@ static void chart_time_label(const struct chart *chart, uint64_t ns, char label[
 }
 
 /* Where the plots begin and end: both times, or neither, as one alone says nothing of the other. */
-static void chart_put_axis(
-	const struct chart *chart, const struct terminal *terminal, struct buffer *text)
+static void chart_put_axis(const struct chart *chart, const struct terminal *terminal,
+			   struct buffer *text)
 {
 	char begin[16], end[16];
 	unsigned int used;

@@ -8,18 +8,24 @@
 
 struct chart_row {
 	const char *name;
-	const char *unit; /* behind each number; "" for none; "s" becomes minutes, hours and days */
-	double least, mean, most; /* NAN: there is none */
-	const double *cells; /* of the plot; NAN: nothing is known of that time */
-	double full; /* what fills a cell */
-	bool is_count; /* `most` is how many there were in all; the two others are nothing */
+	/* behind each number; "" for none; "s" becomes minutes, hours and days */
+	const char *unit;
+	/* NAN: there is none */
+	double least, mean, most;
+	/* of the plot; NAN: nothing is known of that time */
+	const double *cells;
+	/* what fills a cell */
+	double full;
+	/* `most` is how many there were in all; the two others are nothing */
+	bool is_count;
 };
 
 struct chart {
 	const struct chart_row *rows;
 	size_t count;
 	unsigned int cells;
-	/* The first one's begin and the last one's end, which stand below the plots if there is room; the same: they do not. */
+	/* The first one's begin and the last one's end, which stand below the plots if there is
+	 * room; the same: they do not. */
 	uint64_t from_ns, to_ns;
 	bool utc;
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Places are in per cent of the width, so that it fills any window; the script cuts the names anew. A frame's number of samples, and how many are left
- * of it, are all that the script needs: names are in the titles only, as text.
+ * Places are in per cent of the width, so that it fills any window; the script cuts the names anew.
+ * A frame's number of samples, and how many are left of it, are all that the script needs: names
+ * are in the titles only, as text.
  */
 #include "draw/flamegraph.h"
 
@@ -22,7 +23,8 @@
 
 static const char letters[FLAME_KINDS] = { 'a', 'c', 'k', 'p', 'g', 'j', 'v', 'u' };
 
-/* XML holds no control characters but these three, and neither of these is for a name; the rest turns what is written, or hides. */
+/* XML holds no control characters but these three, and neither of these is for a name; the rest
+ * turns what is written, or hides. */
 static bool flamegraph_is_shown(uint32_t code)
 {
 	return code >= 0x20 && !(code >= 0x7f && code < 0xa0) && code != 0xfffe && code != 0xffff &&
@@ -106,9 +108,9 @@ static unsigned int height_of(const struct flamegraph *graph)
 static void put_left_out(const struct flame *flame, unsigned int y, struct buffer *text)
 {
 	buffer_printf(text,
-		"<text class=\"head\" x=\"10\" y=\"%u\">%" PRIu64
-		" frame%s of less than %.3g %% left out</text>\n",
-		y, flame->left_out, flame->left_out == 1 ? "" : "s", 100 * flame->least);
+		      "<text class=\"head\" x=\"10\" y=\"%u\">%" PRIu64
+		      " frame%s of less than %.3g %% left out</text>\n",
+		      y, flame->left_out, flame->left_out == 1 ? "" : "s", 100 * flame->least);
 }
 
 static void flamegraph_put_head(const struct flamegraph *graph, struct buffer *text)
@@ -134,8 +136,8 @@ static void flamegraph_put_head(const struct flamegraph *graph, struct buffer *t
 
 static void flamegraph_put_legend(const struct flamegraph *graph, struct buffer *text)
 {
-	static const char *const names[] = { "thread", "kernel", "program", "Go", "JIT", "vdso",
-		"unknown" };
+	static const char *const names[] = { "thread", "kernel", "program", "Go",
+					     "JIT",    "vdso",	 "unknown" };
 	bool there[FLAME_KINDS] = { false };
 
 	for (size_t i = 0; i < graph->flame->frames.count; i++)
@@ -144,21 +146,18 @@ static void flamegraph_put_legend(const struct flamegraph *graph, struct buffer 
 	for (int kind = FLAME_COMM; kind < FLAME_KINDS; kind++)
 		if (there[kind])
 			buffer_printf(text, "<tspan class=\"%c1\">\u25a0</tspan> %s  ",
-				letters[kind], names[kind - FLAME_COMM]);
+				      letters[kind], names[kind - FLAME_COMM]);
 	buffer_text(text, "</text>\n");
 	buffer_printf(text, "<text id=\"details\" class=\"head\" x=\"10\" y=\"%u\"> </text>\n",
-		top_of(graph) - 10);
+		      top_of(graph) - 10);
 }
 
 /* The search is HTML, as SVG has no such thing. */
 static void put_controls(struct buffer *text)
 {
-	buffer_text(text, "<foreignObject id=\"controls\" x=\"0\" y=\"4\" width=\"100%\" "
-			  "height=\"30\"><div xmlns=\"http://www.w3.org/1999/xhtml\">"
-			  "<button id=\"reset\" hidden=\"hidden\">Reset zoom</button> "
-			  "<span id=\"matched\"></span> "
-			  "<input id=\"search\" type=\"search\" placeholder=\"search (/)\" "
-			  "aria-label=\"search\" spellcheck=\"false\"/></div></foreignObject>\n");
+	buffer_text(
+		text,
+		"<foreignObject id=\"controls\" x=\"0\" y=\"4\" width=\"100%\" height=\"30\"><div xmlns=\"http://www.w3.org/1999/xhtml\"><button id=\"reset\" hidden=\"hidden\">Reset zoom</button> <span id=\"matched\"></span> <input id=\"search\" type=\"search\" placeholder=\"search (/)\" aria-label=\"search\" spellcheck=\"false\"/></div></foreignObject>\n");
 }
 
 static unsigned int shade_of(const char *name)
@@ -166,8 +165,8 @@ static unsigned int shade_of(const char *name)
 	return hash_bytes(name, strlen(name)) % SHADES;
 }
 
-static void flamegraph_put_frame(
-	const struct flamegraph *graph, const struct flame_frame *frame, struct buffer *text)
+static void flamegraph_put_frame(const struct flamegraph *graph, const struct flame_frame *frame,
+				 struct buffer *text)
 {
 	const struct flame *flame = graph->flame;
 	double x = flamegraph_percent(flame, frame->start),
@@ -176,14 +175,14 @@ static void flamegraph_put_frame(
 	size_t room = width / 100 * WIDTH > 6 ? (width / 100 * WIDTH - 6) / CHARACTER : 0;
 
 	buffer_printf(text,
-		"<g class=\"%c%u\" data-s=\"%" PRIu64 "\" data-n=\"%" PRIu64 "\"><title>",
-		letters[frame->kind], shade_of(frame->name), frame->start, frame->samples);
+		      "<g class=\"%c%u\" data-s=\"%" PRIu64 "\" data-n=\"%" PRIu64 "\"><title>",
+		      letters[frame->kind], shade_of(frame->name), frame->start, frame->samples);
 	flamegraph_put_name(text, frame->name, SIZE_MAX);
 	buffer_printf(text, "\n%" PRIu64 " sample%s, %.2f %%</title>", frame->samples,
-		frame->samples == 1 ? "" : "s", width);
-	buffer_printf(text,
-		"<rect x=\"%.4f%%\" y=\"%u\" width=\"%.4f%%\" height=\"%d\"/>"
-		"<text x=\"%.4f%%\" y=\"%u\">",
+		      frame->samples == 1 ? "" : "s", width);
+	buffer_printf(
+		text,
+		"<rect x=\"%.4f%%\" y=\"%u\" width=\"%.4f%%\" height=\"%d\"/><text x=\"%.4f%%\" y=\"%u\">",
 		x, y, width, ROW - 1, x, y + 11);
 	if (room >= 3)
 		flamegraph_put_name(text, frame->name, room);
@@ -196,11 +195,11 @@ int flamegraph_write(const struct flamegraph *graph, struct output *output)
 	unsigned int height = height_of(graph);
 
 	buffer_printf(text,
-		"<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"no\"?>\n"
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100%%\" height=\"%u\">\n"
-		"<style>\n%s</style>\n"
-		"<rect id=\"ground\" width=\"100%%\" height=\"%u\"/>\n",
-		height, flamegraph_style, height);
+		      "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"no\"?>\n"
+		      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100%%\" height=\"%u\">\n"
+		      "<style>\n%s</style>\n"
+		      "<rect id=\"ground\" width=\"100%%\" height=\"%u\"/>\n",
+		      height, flamegraph_style, height);
 	flamegraph_put_head(graph, text);
 	flamegraph_put_legend(graph, text);
 	buffer_text(text, "<svg id=\"frames\">\n");

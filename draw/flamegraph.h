@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * A flame graph as one SVG file that needs nothing else: it is drawn without its script too, which searches, zooms and tells of the frame
- * under the pointer. Names come from anybody: what XML cannot hold, or what turns the direction of writing, is U+FFFD.
+ * A flame graph as one SVG file that needs nothing else: it is drawn without its script too, which
+ * searches, zooms and tells of the frame under the pointer. Names come from anybody: what XML
+ * cannot hold, or what turns the direction of writing, is U+FFFD.
  */
 
 #include "query/sums/flame.h"
@@ -12,7 +13,8 @@
 struct flamegraph {
 	const struct flame *flame;
 	const char *title;
-	const char *head; /* what it is of: lines, which are shown under the title */
+	/* what it is of: lines, which are shown under the title */
+	const char *head;
 };
 
 /* 0 or -ENOMEM. */

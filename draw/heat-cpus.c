@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A row of several CPUs shows in each cell the busiest one of them, not their mean: one saturated core among hundreds stays a solid line.
+ * A row of several CPUs shows in each cell the busiest one of them, not their mean: one saturated
+ * core among hundreds stays a solid line.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -35,10 +36,10 @@ static enum stack_class_kind most_of(const struct stack_class *load)
 
 static void put_load(const struct drawing *drawing, enum stack_class_kind kind, double value)
 {
-	static const char *const eighths[] = { " ", "\u2581", "\u2582", "\u2583", "\u2584",
-		"\u2585", "\u2586", "\u2587", "\u2588" };
+	static const char *const eighths[] = { " ",	 "\u2581", "\u2582", "\u2583", "\u2584",
+					       "\u2585", "\u2586", "\u2587", "\u2588" };
 	static const enum terminal_style styles[] = { STYLE_DIM, STYLE_USER, STYLE_KERNEL,
-		STYLE_IRQ };
+						      STYLE_IRQ };
 	static const char *const full[] = { "", "U", "K", "I" };
 	bool saturated = value >= HEAT_SATURATED;
 
@@ -50,15 +51,16 @@ static void put_load(const struct drawing *drawing, enum stack_class_kind kind, 
 						  : value > 0 ? 1 + (int)(value * 7)
 							      : 0]);
 	else
-		drawing_put_cell(drawing,
+		drawing_put_cell(
+			drawing,
 			saturated ? "@"
 				  : heat_letters[drawing_level(drawing, value, HEAT_LETTERS - 1)]);
 	terminal_style(drawing->terminal, STYLE_PLAIN, drawing->text);
 }
 
 /* Of the row's CPUs, those of which the cell was recorded. */
-static void put_row_cell(
-	const struct drawing *drawing, const uint32_t *cpus, size_t count, uint32_t column)
+static void put_row_cell(const struct drawing *drawing, const uint32_t *cpus, size_t count,
+			 uint32_t column)
 {
 	const struct heat *heat = drawing->heat;
 	uint32_t busiest = cpus[0];
@@ -123,8 +125,8 @@ static int by_columns(const void *a, const void *b)
 	return left->cpu < right->cpu ? -1 : 1;
 }
 
-static size_t find_saturated(
-	const struct heat *heat, const struct drawing_cpus *cpus, struct saturated *saturated)
+static size_t find_saturated(const struct heat *heat, const struct drawing_cpus *cpus,
+			     struct saturated *saturated)
 {
 	size_t count = 0;
 
@@ -148,8 +150,8 @@ void drawing_put_cpu_note(const struct drawing *drawing)
 	buffer_printf(&note, "a row is %zu CPUs, and shows the busiest of them; ", cpus->each);
 	buffer_text(&note, count ? "full in so many columns: CPU " : "none was full");
 	for (size_t i = 0; i < MIN(count, (size_t)SATURATED_SHOWN); i++)
-		buffer_printf(
-			&note, "%s%u: %u", i ? ", " : "", saturated[i].cpu, saturated[i].columns);
+		buffer_printf(&note, "%s%u: %u", i ? ", " : "", saturated[i].cpu,
+			      saturated[i].columns);
 	if (count > SATURATED_SHOWN)
 		buffer_printf(&note, ", and %zu more CPUs", count - SATURATED_SHOWN);
 	buffer_u8(&note, 0);

@@ -9,9 +9,11 @@
 
 /* Those that were seen, by their number. */
 struct drawing_cpus {
-	uint32_t *numbers; /* the caller frees */
+	/* the caller frees */
+	uint32_t *numbers;
 	size_t count;
-	size_t each; /* of a row */
+	/* of a row */
+	size_t each;
 };
 
 struct drawing {
@@ -20,10 +22,13 @@ struct drawing {
 	const struct terminal *terminal;
 	struct buffer *text;
 	unsigned int label_width, cell_width;
-	unsigned int lines; /* that there are for rows; 0: as many as one likes */
+	/* that there are for rows; 0: as many as one likes */
+	unsigned int lines;
 	struct drawing_cpus cpus;
-	size_t listed; /* incidents, at most */
-	double most; /* CPUs, of the hottest cell */
+	/* incidents, at most */
+	size_t listed;
+	/* CPUs, of the hottest cell */
+	double most;
 };
 
 /* From nothing to the hottest, in ASCII. */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Rows of fractions were read finer than they are drawn, as only what stands around them says how many lines are left. A cell is one or more
- * characters wide. Of fractions two rows share a line where there are half blocks and colours to draw them with. A column of
- * which nothing was recorded is drawn as such, never as idle.
+ * Rows of fractions were read finer than they are drawn, as only what stands around them says how
+ * many lines are left. A cell is one or more characters wide. Of fractions two rows share a line
+ * where there are half blocks and colours to draw them with. A column of which nothing was recorded
+ * is drawn as such, never as idle.
  */
 #include "draw/heat-drawing.h"
 
@@ -95,11 +96,11 @@ size_t drawing_level(const struct drawing *drawing, double value, size_t levels)
 static void put_shade(const struct drawing *drawing, double value)
 {
 	if (drawing->terminal->unicode)
-		drawing_put_cell(
-			drawing, shades[drawing_level(drawing, value, ARRAY_SIZE(shades))]);
+		drawing_put_cell(drawing,
+				 shades[drawing_level(drawing, value, ARRAY_SIZE(shades))]);
 	else
-		drawing_put_cell(
-			drawing, heat_letters[drawing_level(drawing, value, HEAT_LETTERS)]);
+		drawing_put_cell(drawing,
+				 heat_letters[drawing_level(drawing, value, HEAT_LETTERS)]);
 }
 
 static void put_halves(const struct drawing *drawing, double upper, double lower)
@@ -120,7 +121,7 @@ static void put_halves(const struct drawing *drawing, double upper, double lower
 static void put_colored(const struct drawing *drawing, double value)
 {
 	terminal_colors(drawing->terminal, -1,
-		ramp[drawing_level(drawing, value, ARRAY_SIZE(ramp))], drawing->text);
+			ramp[drawing_level(drawing, value, ARRAY_SIZE(ramp))], drawing->text);
 	drawing_put_cell(drawing, " ");
 }
 
@@ -134,7 +135,7 @@ static bool is_outside(const struct drawing *drawing, uint32_t row, uint32_t col
 {
 	return heat_is_outside(drawing->heat, row, column) &&
 	       (!has_halves(drawing->terminal) || !row ||
-		       heat_is_outside(drawing->heat, row - 1, column));
+		heat_is_outside(drawing->heat, row - 1, column));
 }
 
 static void put_outside(const struct drawing *drawing)
@@ -187,7 +188,8 @@ static uint32_t column_of(const struct drawing *drawing, uint64_t time_ns)
 	return MIN(column, drawing->heat->columns - 1);
 }
 
-/* A line above the columns, if need be: v is an incident, * the moment that was asked for. How many lines it is. */
+/* A line above the columns, if need be: v is an incident, * the moment that was asked for. How many
+ * lines it is. */
 static unsigned int put_marks(const struct drawing *drawing)
 {
 	const struct heat_picture *picture = drawing->picture;
@@ -202,8 +204,8 @@ static unsigned int put_marks(const struct drawing *drawing)
 		     asked = picture->at_ns && column_of(drawing, picture->at_ns) == next;
 
 		for (; mark < picture->mark_count &&
-			column_of(drawing, picture->marks[mark].time_ns) == next;
-			mark++)
+		       column_of(drawing, picture->marks[mark].time_ns) == next;
+		     mark++)
 			incident = true;
 		if (incident)
 			terminal_style(drawing->terminal, STYLE_ALERT, drawing->text);
@@ -219,7 +221,8 @@ static unsigned int put_marks(const struct drawing *drawing)
 	return 1;
 }
 
-/* "03:12:07" of a column's begin; without seconds where columns are whole minutes, with the day where they are of several days. */
+/* "03:12:07" of a column's begin; without seconds where columns are whole minutes, with the day
+ * where they are of several days. */
 static void heat_map_time_label(const struct drawing *drawing, uint32_t column, char label[16])
 {
 	uint64_t ns = drawing->heat->begin_ns + column * drawing->heat->column_ns;
@@ -265,12 +268,12 @@ static void put_listed_marks(const struct drawing *drawing)
 
 		time_format(picture->marks[i].time_ns, picture->utc, 3, text);
 		buffer_printf(drawing->text, "%s %.12s  ",
-			drawing->terminal->unicode ? "\u25bc" : "v", text + 11);
+			      drawing->terminal->unicode ? "\u25bc" : "v", text + 11);
 		text_put_short(drawing->terminal, picture->marks[i].what,
-			drawing->terminal->width > MARK_WIDTH
-				? drawing->terminal->width - MARK_WIDTH
-				: 1,
-			drawing->text);
+			       drawing->terminal->width > MARK_WIDTH
+				       ? drawing->terminal->width - MARK_WIDTH
+				       : 1,
+			       drawing->text);
 		buffer_u8(drawing->text, '\n');
 	}
 	if (picture->mark_count > shown)
@@ -291,7 +294,7 @@ static unsigned int put_fraction_scale(const struct drawing *drawing)
 			buffer_u8(drawing->text, ' ');
 		} else {
 			buffer_text(drawing->text,
-				drawing->terminal->unicode ? shades[i] : heat_letters[i]);
+				    drawing->terminal->unicode ? shades[i] : heat_letters[i]);
 		}
 	}
 	terminal_style(drawing->terminal, STYLE_PLAIN, drawing->text);
@@ -317,10 +320,10 @@ static void put_scale_text(const struct drawing *drawing, struct buffer *legend)
 
 	if (drawing->heat->by == HEAT_CPUS) {
 		buffer_text(
-			legend, drawing->terminal->color
-					? "by what most; a full cell is a CPU busy to 90 % or more"
-					: "U, K, I: busy to 90 % or more, most of it user, kernel, "
-					  "interrupts");
+			legend,
+			drawing->terminal->color
+				? "by what most; a full cell is a CPU busy to 90 % or more"
+				: "U, K, I: busy to 90 % or more, most of it user, kernel, interrupts");
 		return;
 	}
 	buffer_printf(legend, "0 to %.2f CPUs busy", drawing->most);
@@ -347,17 +350,17 @@ static void heat_map_put_legend(const struct drawing *drawing)
 
 	put_scale_text(drawing, &legend);
 	buffer_printf(&legend, "; a column is %s%s; idle is blank, %s was not recorded",
-		duration_format(drawing->heat->column_ns, length, sizeof(length)),
-		drawing->heat->column_ns > NSEC_PER_SEC ? ", a cell its mean" : "",
-		drawing->terminal->unicode ? "\u2573" : "x");
+		      duration_format(drawing->heat->column_ns, length, sizeof(length)),
+		      drawing->heat->column_ns > NSEC_PER_SEC ? ", a cell its mean" : "",
+		      drawing->terminal->unicode ? "\u2573" : "x");
 	if (drawing->heat->by == HEAT_FRACTIONS && has_outside(drawing->heat))
 		buffer_printf(&legend, ", %s is not of the window", outside_mark(drawing));
 	buffer_u8(&legend, 0);
 	if (buffer_failed(&legend))
 		drawing->text->failed = true;
 	else
-		text_put_lines_after(
-			drawing->terminal, used, (const char *)legend.data, drawing->text);
+		text_put_lines_after(drawing->terminal, used, (const char *)legend.data,
+				     drawing->text);
 }
 
 static double find_most(const struct drawing *drawing)
@@ -389,7 +392,8 @@ static void put_foot(const struct drawing *drawing)
 	heat_map_put_legend(drawing);
 }
 
-/* How many lines are left for rows, the prompt aside; where the terminal is low, fewer of the incidents are listed below them. */
+/* How many lines are left for rows, the prompt aside; where the terminal is low, fewer of the
+ * incidents are listed below them. */
 static void count_room(struct drawing *drawing, size_t above)
 {
 	_cleanup_(buffer_done) struct buffer foot = { 0 };
@@ -407,7 +411,8 @@ static void count_room(struct drawing *drawing, size_t above)
 	drawing->lines = MAX(left, LINES_LEAST);
 }
 
-/* Makes rows of as many fractions as fit. What stands below is a bit longer or shorter by what a row then is: so twice. */
+/* Makes rows of as many fractions as fit. What stands below is a bit longer or shorter by what a
+ * row then is: so twice. */
 static int fit_fractions(struct drawing *drawing, size_t above, struct heat **ret_coarse)
 {
 	int r = 0;
@@ -462,8 +467,8 @@ static void heat_map_put_rows(struct drawing *drawing, size_t above)
 		put_foot(drawing);
 }
 
-void heat_draw(
-	const struct heat_picture *picture, const struct terminal *terminal, struct buffer *text)
+void heat_draw(const struct heat_picture *picture, const struct terminal *terminal,
+	       struct buffer *text)
 {
 	unsigned int room = heat_columns_max(terminal, picture->heat->by);
 	struct drawing drawing = {
@@ -478,7 +483,7 @@ void heat_draw(
 	};
 
 	drawing.cell_width = MAX(drawing.cell_width, 1u);
-	heat_map_put_rows(
-		&drawing, text_put_lines(terminal, picture->head, text) + put_marks(&drawing));
+	heat_map_put_rows(&drawing,
+			  text_put_lines(terminal, picture->head, text) + put_marks(&drawing));
 	free(drawing.cpus.numbers);
 }

@@ -40,13 +40,13 @@ static void spikes_table_put_head(const struct sheet *sheet)
 {
 	if (spikes_table_is_full(sheet))
 		buffer_printf(sheet->text,
-			"%-25s  %12s  %4s  %5s  %6s  %5s  %7s    %-*s       %s\n", "time",
-			"how long", "CPU", "busy", "kernel", "irq", "machine", THREAD_WIDTH,
-			"thread", "function");
+			      "%-25s  %12s  %4s  %5s  %6s  %5s  %7s    %-*s       %s\n", "time",
+			      "how long", "CPU", "busy", "kernel", "irq", "machine", THREAD_WIDTH,
+			      "thread", "function");
 	else
 		buffer_printf(sheet->text, "%-14s  %10s  %4s%s  %6s%s\n", "time", "how long", "CPU",
-			sheet->width >= BUSY_WIDTH ? "   busy" : "", "kernel",
-			sheet->width >= FIGURES_WIDTH ? "    irq  machine" : "");
+			      sheet->width >= BUSY_WIDTH ? "   busy" : "", "kernel",
+			      sheet->width >= FIGURES_WIDTH ? "    irq  machine" : "");
 }
 
 /* "2026-11-18T03:12:07+01:00" as "11-18 03:12:07". */
@@ -67,8 +67,8 @@ static void put_figures(const struct sheet *sheet, const struct spike *spike)
 
 	time_format(spike->from_ns, sheet->utc, 0, time);
 	buffer_printf(sheet->text, full ? "%-25s  %12s  %4u" : "%-14s  %10s  %4u",
-		full ? time : spikes_table_short_time(time),
-		duration_format(tenths_ns, length, sizeof(length)), spike->cpu);
+		      full ? time : spikes_table_short_time(time),
+		      duration_format(tenths_ns, length, sizeof(length)), spike->cpu);
 	if (full || sheet->width >= BUSY_WIDTH)
 		buffer_printf(sheet->text, "  %4.0f%%", spike->busy * 100);
 	buffer_text(sheet->text, "  ");
@@ -76,13 +76,13 @@ static void put_figures(const struct sheet *sheet, const struct spike *spike)
 	buffer_printf(sheet->text, "%5.0f%%", spike->kernel * 100);
 	terminal_style(sheet->terminal, STYLE_PLAIN, sheet->text);
 	if (full || sheet->width >= FIGURES_WIDTH)
-		buffer_printf(
-			sheet->text, "  %4.0f%%  %6.0f%%", spike->irq * 100, spike->machine * 100);
+		buffer_printf(sheet->text, "  %4.0f%%  %6.0f%%", spike->irq * 100,
+			      spike->machine * 100);
 }
 
 /* Of a thread, only its name is shortened. */
-static unsigned int spikes_table_put_thread(
-	const struct sheet *sheet, const struct spike *spike, unsigned int width)
+static unsigned int spikes_table_put_thread(const struct sheet *sheet, const struct spike *spike,
+					    unsigned int width)
 {
 	const struct spike_thread *thread = &sheet->spikes->threads.items[spike->thread];
 	unsigned int size, used;
@@ -94,20 +94,20 @@ static unsigned int spikes_table_put_thread(
 	}
 	size = snprintf(ids, sizeof(ids), " %d/%d", thread->pid, thread->tid);
 	used = text_put_middle(sheet->terminal, strings_at(&sheet->spikes->names, thread->comm),
-		width > size ? width - size : 1, sheet->text);
+			       width > size ? width - size : 1, sheet->text);
 	buffer_text(sheet->text, ids);
 	return used + size;
 }
 
-static void spikes_table_put_function(
-	const struct sheet *sheet, const struct spike *spike, unsigned int width)
+static void spikes_table_put_function(const struct sheet *sheet, const struct spike *spike,
+				      unsigned int width)
 {
 	if (!spike->function) {
 		buffer_u8(sheet->text, '-');
 		return;
 	}
 	text_put_middle(sheet->terminal, strings_at(&sheet->spikes->names, spike->function), width,
-		sheet->text);
+			sheet->text);
 	buffer_printf(sheet->text, " %.0f%%", spike->function_share * 100);
 }
 
@@ -123,7 +123,7 @@ static void spikes_table_put_names(const struct sheet *sheet, const struct spike
 	buffer_text(sheet->text, "    ");
 	used = spikes_table_put_thread(sheet, spike, THREAD_WIDTH);
 	buffer_printf(sheet->text, "%*s %4s  ",
-		used < THREAD_WIDTH ? (int)(THREAD_WIDTH - used) : 0, "", share);
+		      used < THREAD_WIDTH ? (int)(THREAD_WIDTH - used) : 0, "", share);
 	spikes_table_put_function(sheet, spike, width);
 }
 
@@ -151,8 +151,8 @@ static void put_names_below(const struct sheet *sheet, const struct spike *spike
 }
 
 /* What the kernel had for itself within a spike that is not its. */
-static void spikes_table_put_stretch(
-	const struct sheet *sheet, const struct spike *spike, struct buffer *text)
+static void spikes_table_put_stretch(const struct sheet *sheet, const struct spike *spike,
+				     struct buffer *text)
 {
 	const struct spike_stretch *stretch = &spike->stretch;
 	char time[TIME_TEXT_SIZE], length[32];
@@ -163,7 +163,8 @@ static void spikes_table_put_stretch(
 		return;
 	time_format(stretch->from_ns, sheet->utc, 0, time);
 	buffer_printf(text, "; %s of it, from %.8s on, %.0f%% in the kernel",
-		duration_format(ns, length, sizeof(length)), time + 11, stretch->kernel * 100);
+		      duration_format(ns, length, sizeof(length)), time + 11,
+		      stretch->kernel * 100);
 	if (stretch->function)
 		buffer_printf(text, ": %s", strings_at(&sheet->spikes->names, stretch->function));
 }
@@ -176,8 +177,8 @@ static void put_remarks(const struct sheet *sheet, const struct spike *spike, st
 	spikes_table_put_stretch(sheet, spike, text);
 	if (spike->unseen >= 0.01)
 		buffer_printf(text, "; %.0f%% of it %s", spike->unseen * 100,
-			spike->gauges < 0 ? "with its timer held up"
-					  : "without samples, by the host's figures");
+			      spike->gauges < 0 ? "with its timer held up"
+						: "without samples, by the host's figures");
 	if (spike->gauges >= 0 && (differ > DIFFER || differ < -DIFFER))
 		buffer_printf(text, "; the host's figures say %.0f%% busy", spike->gauges * 100);
 	if (spike->crowded > 0)
@@ -185,8 +186,8 @@ static void put_remarks(const struct sheet *sheet, const struct spike *spike, st
 }
 
 /* Figures that the row had no room for. */
-static void put_other_figures(
-	const struct sheet *sheet, const struct spike *spike, struct buffer *text)
+static void put_other_figures(const struct sheet *sheet, const struct spike *spike,
+			      struct buffer *text)
 {
 	if (spikes_table_is_full(sheet) || sheet->width >= FIGURES_WIDTH)
 		return;
@@ -239,10 +240,10 @@ static void spikes_table_put_row(const struct sheet *sheet, const struct spike *
 }
 
 void spikes_table_draw(const struct spikes *spikes, const struct terminal *terminal,
-	unsigned int width, bool utc, struct buffer *text)
+		       unsigned int width, bool utc, struct buffer *text)
 {
 	const struct sheet sheet = { spikes, terminal, width ? MAX(width, WIDTH_LEAST) : 0, utc,
-		text };
+				     text };
 
 	spikes_table_put_head(&sheet);
 	for (size_t i = 0; i < spikes->list.count; i++)

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Spikes as a table: a row each, with what there is to remark behind it. Where the terminal is too narrow for that, a row goes on in lines below
- * it, and names are shortened in their middle; figures never are.
+ * Spikes as a table: a row each, with what there is to remark behind it. Where the terminal is too
+ * narrow for that, a row goes on in lines below it, and names are shortened in their middle;
+ * figures never are.
  */
 
 #include "draw/terminal.h"
@@ -11,4 +12,4 @@
 
 /* width 0: as wide as it is. */
 void spikes_table_draw(const struct spikes *spikes, const struct terminal *terminal,
-	unsigned int width, bool utc, struct buffer *text);
+		       unsigned int width, bool utc, struct buffer *text);

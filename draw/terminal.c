@@ -71,12 +71,9 @@ void terminal_read(struct terminal *terminal, int fd, enum terminal_color color)
 void terminal_style(const struct terminal *terminal, enum terminal_style style, struct buffer *text)
 {
 	static const char *const codes[] = {
-		[STYLE_PLAIN] = "0",
-		[STYLE_BOLD] = "0;1",
-		[STYLE_DIM] = "0;2",
-		[STYLE_ALERT] = "0;1;38;5;196",
-		[STYLE_USER] = "0;38;5;71",
-		[STYLE_KERNEL] = "0;38;5;208",
+		[STYLE_PLAIN] = "0",	    [STYLE_BOLD] = "0;1",
+		[STYLE_DIM] = "0;2",	    [STYLE_ALERT] = "0;1;38;5;196",
+		[STYLE_USER] = "0;38;5;71", [STYLE_KERNEL] = "0;38;5;208",
 		[STYLE_IRQ] = "0;38;5;135",
 	};
 
@@ -84,8 +81,8 @@ void terminal_style(const struct terminal *terminal, enum terminal_style style, 
 		buffer_printf(text, "\033[%sm", codes[style]);
 }
 
-void terminal_colors(
-	const struct terminal *terminal, int foreground, int background, struct buffer *text)
+void terminal_colors(const struct terminal *terminal, int foreground, int background,
+		     struct buffer *text)
 {
 	if (!terminal->color)
 		return;

@@ -11,14 +11,16 @@ struct range {
 	uint32_t first, last;
 };
 
-static const struct range wide[] = { { 0x1100, 0x115f }, { 0x2e80, 0xa4cf }, { 0xac00, 0xd7a3 },
-	{ 0xf900, 0xfaff }, { 0xfe30, 0xfe6f }, { 0xff00, 0xff60 }, { 0xffe0, 0xffe6 },
-	{ 0x1f300, 0x1f64f }, { 0x1f900, 0x1f9ff }, { 0x20000, 0x3fffd } };
+static const struct range wide[] = { { 0x1100, 0x115f },   { 0x2e80, 0xa4cf },
+				     { 0xac00, 0xd7a3 },   { 0xf900, 0xfaff },
+				     { 0xfe30, 0xfe6f },   { 0xff00, 0xff60 },
+				     { 0xffe0, 0xffe6 },   { 0x1f300, 0x1f64f },
+				     { 0x1f900, 0x1f9ff }, { 0x20000, 0x3fffd } };
 static const struct range joined[] = { { 0x300, 0x36f }, { 0xfe00, 0xfe0f } };
 /* Controls, and what is not seen or turns the direction. */
-static const struct range hidden[] = { { 0, 0x1f }, { 0x7f, 0x9f }, { 0x61c, 0x61c },
-	{ 0x200b, 0x200f }, { 0x2028, 0x202e }, { 0x2060, 0x206f }, { 0xfeff, 0xfeff },
-	{ 0xe0000, 0xe0fff } };
+static const struct range hidden[] = { { 0, 0x1f },	   { 0x7f, 0x9f },	{ 0x61c, 0x61c },
+				       { 0x200b, 0x200f }, { 0x2028, 0x202e },	{ 0x2060, 0x206f },
+				       { 0xfeff, 0xfeff }, { 0xe0000, 0xe0fff } };
 
 static bool is_in(const struct range *ranges, size_t count, uint32_t code)
 {
@@ -35,14 +37,14 @@ struct shown {
 	unsigned int width;
 };
 
-static const char *text_take(
-	const struct terminal *terminal, const char *at, struct shown *ret_shown)
+static const char *text_take(const struct terminal *terminal, const char *at,
+			     struct shown *ret_shown)
 {
 	uint32_t code = 0;
 	size_t size = utf8_take((const uint8_t *)at, strlen(at), &code);
 
 	if (!size || is_in(hidden, ARRAY_SIZE(hidden), code) ||
-		(code >= 0x80 && !terminal->unicode)) {
+	    (code >= 0x80 && !terminal->unicode)) {
 		*ret_shown = (struct shown){ "?", 1, 1 };
 		return at + MAX(size, (size_t)1);
 	}
@@ -66,8 +68,8 @@ unsigned int text_width(const struct terminal *terminal, const char *text)
 	return width;
 }
 
-unsigned int text_put_short(
-	const struct terminal *terminal, const char *text, unsigned int width, struct buffer *to)
+unsigned int text_put_short(const struct terminal *terminal, const char *text, unsigned int width,
+			    struct buffer *to)
 {
 	bool cut = text_width(terminal, text) > width;
 	unsigned int dots = cut ? MIN(width, 2u) : 0, used = 0;
@@ -86,8 +88,8 @@ unsigned int text_put_short(
 	return used + dots;
 }
 
-unsigned int text_put_middle(
-	const struct terminal *terminal, const char *text, unsigned int width, struct buffer *to)
+unsigned int text_put_middle(const struct terminal *terminal, const char *text, unsigned int width,
+			     struct buffer *to)
 {
 	unsigned int all = text_width(terminal, text), at = 0, used = 0;
 	unsigned int tail = width > 4 ? (width - 2) / 2 : 0, head = width - 2 - tail, dots = 2;
@@ -108,8 +110,8 @@ unsigned int text_put_middle(
 	return used;
 }
 
-void text_put(
-	const struct terminal *terminal, const char *text, unsigned int width, struct buffer *to)
+void text_put(const struct terminal *terminal, const char *text, unsigned int width,
+	      struct buffer *to)
 {
 	for (unsigned int used = text_put_short(terminal, text, width, to); used < width; used++)
 		buffer_u8(to, ' ');
@@ -118,7 +120,8 @@ void text_put(
 struct lines {
 	const struct terminal *terminal;
 	struct buffer *to;
-	unsigned int count, used; /* columns of the last one */
+	/* columns of the last one */
+	unsigned int count, used;
 };
 
 static void next_line(struct lines *lines)
@@ -155,8 +158,8 @@ static void add_word(struct lines *lines, const char *word)
 	text_put_word(lines, word);
 }
 
-unsigned int text_put_lines_after(
-	const struct terminal *terminal, unsigned int used, const char *text, struct buffer *to)
+unsigned int text_put_lines_after(const struct terminal *terminal, unsigned int used,
+				  const char *text, struct buffer *to)
 {
 	struct lines lines = { .terminal = terminal, .to = to, .count = 1, .used = used };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The numbers stand first, so that they are in columns whatever the names are; a row that stands out has a mark before them.
+ * The numbers stand first, so that they are in columns whatever the names are; a row that stands
+ * out has a mark before them.
  */
 #include "draw/top.h"
 
@@ -37,7 +38,8 @@ struct section {
 	const char *what;
 	bool functions;
 	void (*put)(const struct drawing *drawing, size_t row);
-	size_t count; /* of rows with anything */
+	/* of rows with anything */
+	size_t count;
 	size_t shown;
 };
 
@@ -118,7 +120,8 @@ static void put_bar(const struct drawing *drawing, const struct ranking_share *s
 
 /* Busy, what with, and as usual; the columns that it takes. */
 static unsigned int top_put_shares(const struct drawing *drawing, bool stands_out, bool compared,
-	const struct ranking_share *now, const struct ranking_share *usual)
+				   const struct ranking_share *now,
+				   const struct ranking_share *usual)
 {
 	unsigned int used = 1 + SHARE_WIDTH;
 
@@ -151,13 +154,13 @@ static void put_heading(const struct drawing *drawing, const struct section *sec
 	char line[160];
 
 	snprintf(line, sizeof(line), "    %s%s%s%*s%s  %s", section->functions ? "self" : "busy",
-		width < WIDTH_LEAST ? "" : "  usual",
-		section->functions && width >= WIDTH_NARROW ? "  total  usual" : "",
-		has_bars(drawing) && !section->functions ? 2 + BAR_WIDTH : 0, "",
-		!top_is_full(drawing) ? ""
-		: section->functions  ? "        "
-				      : "   user kernel    irq",
-		section->what);
+		 width < WIDTH_LEAST ? "" : "  usual",
+		 section->functions && width >= WIDTH_NARROW ? "  total  usual" : "",
+		 has_bars(drawing) && !section->functions ? 2 + BAR_WIDTH : 0, "",
+		 !top_is_full(drawing) ? ""
+		 : section->functions  ? "        "
+				       : "   user kernel    irq",
+		 section->what);
 	buffer_u8(drawing->text, '\n');
 	terminal_style(drawing->terminal, STYLE_BOLD, drawing->text);
 	text_put_short(drawing->terminal, line, width, drawing->text);
@@ -168,30 +171,31 @@ static void put_heading(const struct drawing *drawing, const struct section *sec
 static void top_put_core(const struct drawing *drawing, size_t row)
 {
 	const struct ranking_core *core = &drawing->ranking->cores.items[row];
-	unsigned int used = top_put_shares(drawing, core->stands_out,
-		drawing->ranking->cpus_compared, &core->now, &core->usual);
+	unsigned int used =
+		top_put_shares(drawing, core->stands_out, drawing->ranking->cpus_compared,
+			       &core->now, &core->usual);
 	char name[600];
 
 	snprintf(name, sizeof(name), "CPU %-3u %.64s%s%.500s", core->cpu,
-		core->group ? core->group : "idle", core->function ? ": " : "",
-		core->function ? core->function : "");
+		 core->group ? core->group : "idle", core->function ? ": " : "",
+		 core->function ? core->function : "");
 	top_put_name(drawing, name, used);
 }
 
 static void top_put_group(const struct drawing *drawing, size_t row)
 {
 	const struct ranking_group *group = &drawing->ranking->groups.items[row];
-	unsigned int used = top_put_shares(
-		drawing, group->stands_out, drawing->ranking->compared, &group->now, &group->usual);
+	unsigned int used = top_put_shares(drawing, group->stands_out, drawing->ranking->compared,
+					   &group->now, &group->usual);
 	char name[200];
 
 	if (group->threads == 1)
 		snprintf(name, sizeof(name), "%s  %d/%d, CPU %u", group->name, group->pid,
-			group->tid, group->cpu);
+			 group->tid, group->cpu);
 	else
 		snprintf(name, sizeof(name), "%s (%llu)  %d/%d, CPU %u: %.1f", group->name,
-			(unsigned long long)group->threads, group->pid, group->tid, group->cpu,
-			100 * group->thread_share);
+			 (unsigned long long)group->threads, group->pid, group->tid, group->cpu,
+			 100 * group->thread_share);
 	top_put_name(drawing, name, used);
 }
 
@@ -210,7 +214,7 @@ static void top_put_function(const struct drawing *drawing, size_t row)
 	}
 	if (top_is_full(drawing)) {
 		terminal_style(drawing->terminal, function->kernel ? STYLE_KERNEL : STYLE_USER,
-			drawing->text);
+			       drawing->text);
 		buffer_text(drawing->text, function->kernel ? "  kernel" : "  user  ");
 		terminal_style(drawing->terminal, STYLE_PLAIN, drawing->text);
 		used += 8;
@@ -226,8 +230,8 @@ static void top_put_function(const struct drawing *drawing, size_t row)
 		_count;                                                           \
 	})
 
-static void top_plan(
-	const struct drawing *drawing, unsigned int other_lines, struct section sections[SECTIONS])
+static void top_plan(const struct drawing *drawing, unsigned int other_lines,
+		     struct section sections[SECTIONS])
 {
 	/* a blank line and a heading each, and the prompt */
 	int height = drawing->terminal->height ? drawing->terminal->height : HEIGHT_USUAL;
@@ -253,15 +257,15 @@ void top_draw(const struct top_screen *screen, const struct terminal *terminal, 
 	const struct ranking *ranking = screen->ranking;
 	struct section sections[SECTIONS] = {
 		{ "% of each CPU, and who mostly", false, top_put_core,
-			count_rows(&ranking->cores, now.all), 0 },
+		  count_rows(&ranking->cores, now.all), 0 },
 		{ "% of a CPU, threads by name; the busiest", false, top_put_group,
-			count_rows(&ranking->groups, now.all), 0 },
+		  count_rows(&ranking->groups, now.all), 0 },
 		{ "% of a CPU, functions", true, top_put_function,
-			count_rows(&ranking->functions, total), 0 },
+		  count_rows(&ranking->functions, total), 0 },
 	};
 
 	top_plan(&drawing, text_put_lines(terminal, screen->head, text) + screen->lines_below,
-		sections);
+		 sections);
 	for (int i = 0; i < SECTIONS; i++) {
 		put_heading(&drawing, &sections[i]);
 		for (size_t row = 0; row < sections[i].shown; row++)

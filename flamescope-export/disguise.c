@@ -7,7 +7,8 @@
 #include "base/cleanup.h"
 #include "flamescope-export/sanitise.h"
 
-/* What libmagic knows has a blank or one of many signs in it; so all that has another sign than these may be known to some version of it. */
+/* What libmagic knows has a blank or one of many signs in it; so all that has another sign than
+ * these may be known to some version of it. */
 static bool is_harmless(const char *name, const char *signs)
 {
 	for (; *name; name++)
@@ -30,8 +31,8 @@ static bool frame_is_harmless(const struct tape *tape, uint32_t id)
 	       is_harmless(tape_string(tape, tape->modules.items[frame->module].path), "_.:/@+-[]");
 }
 
-bool disguise_is_wanted(
-	const struct tape_text *text, const struct tape_sample *sample, size_t *bytes)
+bool disguise_is_wanted(const struct tape_text *text, const struct tape_sample *sample,
+			size_t *bytes)
 {
 	const struct tape *tape = text->tape;
 	const struct tape_thread *thread = &tape->threads.items[sample->thread];
@@ -52,6 +53,6 @@ void disguise_put_value(struct buffer *text, const char *value)
 	sanitise_put_value(text, value);
 	for (size_t i = start; i < text->size; i++)
 		if (text->data[i] < 0x80 && !isalnum(text->data[i]) &&
-			!strchr(" _.:/@+-[]*?!,", text->data[i]))
+		    !strchr(" _.:/@+-[]*?!,", text->data[i]))
 			text->data[i] = '_';
 }

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Flamescope opens only what libmagic takes for plain text. That looks for the words of some forty languages near a file's start, and a comm
- * like "extern int", or "<script>" in a function, makes the whole file C or HTML. So names that could are kept out of there.
+ * Flamescope opens only what libmagic takes for plain text. That looks for the words of some forty
+ * languages near a file's start, and a comm like "extern int", or "<script>" in a function, makes
+ * the whole file C or HTML. So names that could are kept out of there.
  */
 
 #include <stddef.h>
@@ -14,8 +15,9 @@
 /* How far libmagic looks for words. */
 #define DISGUISE_BYTES 8192
 
-/* Has the sample's text, of which this many bytes are added to the count, a name that must not be there? */
-bool disguise_is_wanted(
-	const struct tape_text *text, const struct tape_sample *sample, size_t *bytes);
+/* Has the sample's text, of which this many bytes are added to the count, a name that must not be
+ * there? */
+bool disguise_is_wanted(const struct tape_text *text, const struct tape_sample *sample,
+			size_t *bytes);
 /* What a person or a process named, as a part of a '#' line, with nothing that libmagic knows. */
 void disguise_put_value(struct buffer *text, const char *value);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * docs/FLAMESCOPE.md says what the text must be. Two passes over the rows: the first makes every name's text and counts what
- * the header has to say, the second copies. A sample's first line is written without printf, which would take longer
- * than all the rest.
+ * docs/FLAMESCOPE.md says what the text must be. Two passes over the rows: the first makes every
+ * name's text and counts what the header has to say, the second copies. A sample's first line is
+ * written without printf, which would take longer than all the rest.
  */
 #include "flamescope-export/flamescope.h"
 
@@ -25,8 +25,10 @@
 struct writer {
 	const struct selection *selection;
 	const struct flamescope_options *options;
-	struct tape_text *texts; /* one a tape, made when a row is of it */
-	struct buffer event; /* " cpu-clock:\n", what ends a sample's first line */
+	/* one a tape, made when a row is of it */
+	struct tape_text *texts;
+	/* " cpu-clock:\n", what ends a sample's first line */
+	struct buffer event;
 	uint64_t last_us;
 	int moved_us;
 };
@@ -39,16 +41,16 @@ static void writer_done(struct writer *writer)
 	buffer_done(&writer->event);
 }
 
-static const struct tape_sample *row_sample(
-	const struct selection *selection, const struct selection_row *row)
+static const struct tape_sample *row_sample(const struct selection *selection,
+					    const struct selection_row *row)
 {
 	return &selection->tapes.items[row->tape]->samples.items[row->sample];
 }
 
 /*
- * Flamescope fails when the last event lies on a full second, or so close before one that its arithmetic rounds up to it.
- * On it, the last sample is shown 1 us later; before it, all samples of that last microsecond 1 us earlier, so that
- * none is shown after the window or out of order.
+ * Flamescope fails when the last event lies on a full second, or so close before one that its
+ * arithmetic rounds up to it. On it, the last sample is shown 1 us later; before it, all samples of
+ * that last microsecond 1 us earlier, so that none is shown after the window or out of order.
  */
 static void plan_last(struct writer *writer)
 {
@@ -96,7 +98,7 @@ static int want_rows(struct writer *writer)
 		struct tape_text *text = &writer->texts[row->tape];
 
 		if (!text->tape && tape_text_init(text, selection->tapes.items[row->tape],
-					   writer->options->thread_frame) < 0)
+						  writer->options->thread_frame) < 0)
 			return -ENOMEM;
 		expect_row(writer, i, selection->rows.count);
 		tape_text_want(text, row_sample(selection, row));
@@ -136,8 +138,8 @@ static bool is_disguised(const struct writer *writer)
 	for (size_t i = 0; i < selection->rows.count && bytes < DISGUISE_BYTES; i++) {
 		const struct selection_row *row = &selection->rows.items[i];
 
-		if (disguise_is_wanted(
-			    &writer->texts[row->tape], row_sample(selection, row), &bytes))
+		if (disguise_is_wanted(&writer->texts[row->tape], row_sample(selection, row),
+				       &bytes))
 			return true;
 	}
 	return false;
@@ -163,7 +165,8 @@ static uint64_t expected_bytes(const struct writer *writer)
 	return bytes - bytes / 16;
 }
 
-/* How many are cut, and how many are work on an idle CPU: mostly no tape has any, and its rows need not be looked at. */
+/* How many are cut, and how many are work on an idle CPU: mostly no tape has any, and its rows need
+ * not be looked at. */
 static void count_rows(const struct writer *writer, struct header *header)
 {
 	const struct selection *selection = writer->selection;
@@ -197,10 +200,26 @@ static void flamescope_put_header(const struct writer *writer, struct output *ou
 	output_expect(output, expected_bytes(writer));
 }
 
-static const uint64_t tens[20] = { 1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000,
-	1000000000, 10000000000, 100000000000, 1000000000000, 10000000000000, 100000000000000,
-	1000000000000000, 10000000000000000, 100000000000000000, 1000000000000000000,
-	10000000000000000000u };
+static const uint64_t tens[20] = { 1,
+				   10,
+				   100,
+				   1000,
+				   10000,
+				   100000,
+				   1000000,
+				   10000000,
+				   100000000,
+				   1000000000,
+				   10000000000,
+				   100000000000,
+				   1000000000000,
+				   10000000000000,
+				   100000000000000,
+				   1000000000000000,
+				   10000000000000000,
+				   100000000000000000,
+				   1000000000000000000,
+				   10000000000000000000u };
 
 /* Decimal, filled up on the left to a width of at most 20, or wider where it must be. */
 static uint8_t *flamescope_put_number(uint8_t *at, uint64_t value, size_t width, char fill)
@@ -221,7 +240,7 @@ static uint8_t *flamescope_put_number(uint8_t *at, uint64_t value, size_t width,
 
 /* "[CPU] SECONDS.MICROSECONDS:     PERIOD EVENT:", and the end of the line */
 static void flamescope_put_numbers(const struct writer *writer, uint32_t cpu, uint64_t us,
-	uint64_t period, struct buffer *text)
+				   uint64_t period, struct buffer *text)
 {
 	uint8_t *at = buffer_room(text, NUMBERS_MAX), *start = at;
 
@@ -231,8 +250,8 @@ static void flamescope_put_numbers(const struct writer *writer, uint32_t cpu, ui
 	at = flamescope_put_number(at, cpu, 3, '0');
 	*at++ = ']';
 	*at++ = ' ';
-	at = flamescope_put_number(
-		at, us / USEC_PER_SEC, us < 1000000000 * USEC_PER_SEC ? 1 : 10, ' ');
+	at = flamescope_put_number(at, us / USEC_PER_SEC, us < 1000000000 * USEC_PER_SEC ? 1 : 10,
+				   ' ');
 	*at++ = '.';
 	at = flamescope_put_number(at, us % USEC_PER_SEC, 6, '0');
 	*at++ = ':';
@@ -243,8 +262,8 @@ static void flamescope_put_numbers(const struct writer *writer, uint32_t cpu, ui
 }
 
 /*
- * An idle sample at the window's start, of no weight: column 0 is then the window's first second, also when
- * nothing was sampled in it. One at the end would be counted as a sample.
+ * An idle sample at the window's start, of no weight: column 0 is then the window's first second,
+ * also when nothing was sampled in it. One at the end would be counted as a sample.
  */
 static void put_marker(const struct writer *writer, struct buffer *text)
 {
@@ -255,7 +274,8 @@ static void put_marker(const struct writer *writer, struct buffer *text)
 	buffer_text(text, "\t               0 cpuidle_enter_state ([kernel.kallsyms])\n\n");
 }
 
-/* About a quarter of a megabyte of text: the threads that make it meet seldom, and what they put in it stays in the second cache. */
+/* About a quarter of a megabyte of text: the threads that make it meet seldom, and what they put in
+ * it stays in the second cache. */
 #define PIECE_ROWS 256
 
 static void make_piece(const void *context, size_t piece, struct buffer *to)
@@ -271,8 +291,8 @@ static void make_piece(const void *context, size_t piece, struct buffer *to)
 
 		expect_row(writer, i, end);
 		tape_text_put_thread(text, sample, to);
-		flamescope_put_numbers(
-			writer, sample->cpu, row_time_us(writer, i), sample->period, to);
+		flamescope_put_numbers(writer, sample->cpu, row_time_us(writer, i), sample->period,
+				       to);
 		tape_text_put_stack(text, sample, to);
 		buffer_u8(to, '\n');
 	}
@@ -291,10 +311,10 @@ static int put_samples(const struct writer *writer, struct output *output)
 }
 
 int flamescope_write(const struct selection *selection, const struct flamescope_options *options,
-	struct output *output)
+		     struct output *output)
 {
-	_cleanup_(
-		writer_done) struct writer writer = { .selection = selection, .options = options };
+	_cleanup_(writer_done) struct writer writer = { .selection = selection,
+							.options = options };
 	int r;
 
 	plan_last(&writer);

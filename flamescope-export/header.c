@@ -41,9 +41,10 @@ static bool fact_is_known(const struct selection *selection, size_t tape, const 
 	return false;
 }
 
-/* A fact of the host; all values when the window's tapes differ, as they do about the boot after a restart. */
+/* A fact of the host; all values when the window's tapes differ, as they do about the boot after a
+ * restart. */
 static void put_fact(struct buffer *text, const struct selection *selection, const char *label,
-	const char *key, const char *unit)
+		     const char *key, const char *unit)
 {
 	bool first = true;
 
@@ -82,7 +83,7 @@ static void header_put_moment(struct buffer *text, const struct window *window)
 		return;
 	header_put_label(text, "moment");
 	buffer_printf(text, "%s, column %" PRIu64 ", %" PRIu64 " ms into it\n",
-		time_format(window->at_ns, false, 3, shown), column, ms);
+		      time_format(window->at_ns, false, 3, shown), column, ms);
 }
 
 static void put_window(struct buffer *text, const struct window *window)
@@ -104,16 +105,16 @@ static void header_put_coverage(struct buffer *text, const struct coverage *cove
 {
 	header_put_label(text, "coverage");
 	coverage_describe(coverage, text);
-	buffer_text(
-		text, is_part ? " (of all that was asked for, not of this part alone)\n" : "\n");
+	buffer_text(text,
+		    is_part ? " (of all that was asked for, not of this part alone)\n" : "\n");
 	for (size_t i = 0; i < coverage->gaps.count; i++) {
 		const struct coverage_gap *gap = &coverage->gaps.items[i];
 		char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE], length[64];
 
 		header_put_label(text, "gap");
 		buffer_printf(text, "%s to %s (%s), ", time_format(gap->from_ns, false, 3, from),
-			time_format(gap->to_ns, false, 3, to),
-			duration_format(gap->to_ns - gap->from_ns, length, sizeof(length)));
+			      time_format(gap->to_ns, false, 3, to),
+			      duration_format(gap->to_ns - gap->from_ns, length, sizeof(length)));
 		sanitise_put_value(text, gap->why);
 		buffer_text(text, "\n");
 	}
@@ -131,8 +132,8 @@ static void header_put_threads(struct buffer *text, const struct filter *filter)
 	header_put_name(text, "threads", buffer_failed(&threads) ? "" : (const char *)threads.data);
 }
 
-static void header_put_count(
-	struct buffer *text, const char *label, uint64_t count, const char *of_what)
+static void header_put_count(struct buffer *text, const char *label, uint64_t count,
+			     const char *of_what)
 {
 	if (!count)
 		return;
@@ -143,27 +144,28 @@ static void header_put_count(
 /* What is not in this text as it is in the store; a line for each only where there is any. */
 static void put_changes(struct buffer *text, const struct header *header)
 {
-	header_put_count(
-		text, "changed", header->changed, "names that Flamescope cannot read as they are");
+	header_put_count(text, "changed", header->changed,
+			 "names that Flamescope cannot read as they are");
 	header_put_count(text, "cut", header->cut,
-		"samples whose stack is too deep; its outer end is left out");
+			 "samples whose stack is too deep; its outer end is left out");
 	header_put_count(text, "idle-irq", header->idle_irq,
-		"samples of interrupts on idle CPUs, shown under this name");
+			 "samples of interrupts on idle CPUs, shown under this name");
 	if (header->moved_us) {
 		header_put_label(text, "moved");
 		buffer_printf(text, "%s shown %d us %s, off the full second\n",
-			header->moved_us < 0 ? "the samples of the last microsecond are"
-					     : "the last sample is",
-			header->moved_us < 0 ? -header->moved_us : header->moved_us,
-			header->moved_us < 0 ? "early" : "late");
+			      header->moved_us < 0 ? "the samples of the last microsecond are"
+						   : "the last sample is",
+			      header->moved_us < 0 ? -header->moved_us : header->moved_us,
+			      header->moved_us < 0 ? "early" : "late");
 	}
 }
 
 static void put_disguise(struct buffer *text)
 {
 	header_put_label(text, "disguise");
-	buffer_text(text, "blanks, as with one of the names below so near its start this would not "
-			  "pass for plain text");
+	buffer_text(
+		text,
+		"blanks, as with one of the names below so near its start this would not pass for plain text");
 	while (text->size < DISGUISE_BYTES && !buffer_failed(text))
 		buffer_u8(text, ' ');
 	buffer_text(text, "\n");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* The '#' lines that an answer starts with: of what it is, how much of it is known, and what was changed for Flamescope. */
+/* The '#' lines that an answer starts with: of what it is, how much of it is known, and what was
+ * changed for Flamescope. */
 
 #include <stdbool.h>
 
@@ -12,11 +13,16 @@
 struct header {
 	const struct selection *selection;
 	const struct flamescope_options *options;
-	uint64_t changed; /* names */
-	uint64_t cut; /* samples whose stack was too deep */
-	uint64_t idle_irq; /* samples shown under that name */
-	bool disguised; /* all names stand behind DISGUISE_BYTES */
-	int moved_us; /* what the time of the last sample, or of the last microsecond, was moved by */
+	/* names */
+	uint64_t changed;
+	/* samples whose stack was too deep */
+	uint64_t cut;
+	/* samples shown under that name */
+	uint64_t idle_irq;
+	/* all names stand behind DISGUISE_BYTES */
+	bool disguised;
+	/* what the time of the last sample, or of the last microsecond, was moved by */
+	int moved_us;
 };
 
 void header_put(const struct header *header, struct buffer *text);

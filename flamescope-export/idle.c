@@ -6,14 +6,19 @@
 
 #include "base/cleanup.h"
 
-static const char *const loop_words[] = { "cpuidle", "cpu_idle", "cpu_bringup_and_idle",
-	"native_safe_halt", "xen_hypercall_sched_op", "xen_hypercall_vcpu_op" };
+static const char *const loop_words[] = { "cpuidle",
+					  "cpu_idle",
+					  "cpu_bringup_and_idle",
+					  "native_safe_halt",
+					  "xen_hypercall_sched_op",
+					  "xen_hypercall_vcpu_op" };
 
 static const char *const timer_words[] = { "perf_", "hrtimer", "apic_timer_interrupt", "irq_work" };
 
-/* irq_exit is not among them: it is how the sampler's interrupt ends, too, and says something only with a softirq in it. */
+/* irq_exit is not among them: it is how the sampler's interrupt ends, too, and says something only
+ * with a softirq in it. */
 static const char *const interrupt_words[] = { "sysvec", "common_interrupt", "do_IRQ",
-	"handle_irq" };
+					       "handle_irq" };
 
 static bool has_word(const char *symbol, const char *const *words, size_t count)
 {
@@ -44,8 +49,9 @@ unsigned int idle_marks(const char *symbol)
 }
 
 /*
- * A softirq is work under whatever interrupt it runs, the sampler's too. An interrupt alone is work unless the stack also
- * shows the sampling timer: on Xen that timer comes in as an ordinary interrupt.
+ * A softirq is work under whatever interrupt it runs, the sampler's too. An interrupt alone is work
+ * unless the stack also shows the sampling timer: on Xen that timer comes in as an ordinary
+ * interrupt.
  */
 bool idle_hides_work(unsigned int marks)
 {

@@ -2,18 +2,22 @@
 #pragma once
 
 /*
- * Flamescope hides each sample of `swapper` in whose stack the idle loop is. An interrupt or a softirq that runs on an
- * idle CPU has the idle loop below it and is work all the same, often the very work one looks for. So what a stack's
- * functions say is collected in marks, and idle_hides_work() tells.
+ * Flamescope hides each sample of `swapper` in whose stack the idle loop is. An interrupt or a
+ * softirq that runs on an idle CPU has the idle loop below it and is work all the same, often the
+ * very work one looks for. So what a stack's functions say is collected in marks, and
+ * idle_hides_work() tells.
  */
 
 #include <stdbool.h>
 
 enum idle_mark {
-	IDLE_MARK_LOOP = 1, /* Flamescope's words for the idle loop */
+	/* Flamescope's words for the idle loop */
+	IDLE_MARK_LOOP = 1,
 	IDLE_MARK_SOFTIRQ = 2,
-	IDLE_MARK_INTERRUPT = 4, /* the entry of an interrupt that is not the sampler's */
-	IDLE_MARK_TIMER = 8, /* the sampling timer, its interrupt, what perf does in it */
+	/* the entry of an interrupt that is not the sampler's */
+	IDLE_MARK_INTERRUPT = 4,
+	/* the sampling timer, its interrupt, what perf does in it */
+	IDLE_MARK_TIMER = 8,
 };
 
 /* Does Flamescope take an idle task of this name for one? */

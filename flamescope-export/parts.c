@@ -40,7 +40,8 @@ static char *title_of(const struct making *making, const struct selection_row *r
 	return r < 0 ? NULL : title;
 }
 
-/* With nothing but what Flamescope takes in a file's name; a CPU's number as wide as in the text, so that files are listed in order. */
+/* With nothing but what Flamescope takes in a file's name; a CPU's number as wide as in the text,
+ * so that files are listed in order. */
 static char *plain_name(const struct making *making, const char *title)
 {
 	char *name = NULL;
@@ -70,7 +71,7 @@ static int name_part(struct making *making, struct part *part)
 		if (again > 1)
 			snprintf(more, sizeof(more), "-%d", again);
 		if (asprintf(&part->name, "%s%s%s", plain, more, SUFFIX) < 0 ||
-			strings_add(&making->names, part->name, strlen(part->name), &id) < 0)
+		    strings_add(&making->names, part->name, strlen(part->name), &id) < 0)
 			return -ENOMEM;
 		if (id == before)
 			return 0;

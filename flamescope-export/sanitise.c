@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is made of names keeps (1) to (3) of query/text/clean-name.h, a module and a value without (3), and these:
+ * What is made of names keeps (1) to (3) of query/text/clean-name.h, a module and a value without
+ * (3), and these:
  *
  * (4) `->`, which splits a function into inlined ones, is in no comm and no symbol.
- * (5) A `:` does not follow a blank and a number: Flamescope would take that number for the time of an event. A symbol
- *     stands behind a blank, so (5) holds from its first byte.
- * (6) A symbol that says only where it is, `[libfoo.so+0x4c80]`, has no `+`, at which Flamescope cuts: all of a file would be one.
- * (7) A comm has two characters or more.
- * (8) A module has no blank before a parenthesis, which would end the function, and `(deleted)` nowhere.
- * (9) `swapper` is in the comm of an idle task only: with a word of the idle loop anywhere behind it, Flamescope hides the sample.
+ * (5) A `:` does not follow a blank and a number: Flamescope would take that number for the time of
+ * an event. A symbol stands behind a blank, so (5) holds from its first byte. (6) A symbol that
+ * says only where it is, `[libfoo.so+0x4c80]`, has no `+`, at which Flamescope cuts: all of a file
+ * would be one. (7) A comm has two characters or more. (8) A module has no blank before a
+ * parenthesis, which would end the function, and `(deleted)` nowhere. (9) `swapper` is in the comm
+ * of an idle task only: with a word of the idle loop anywhere behind it, Flamescope hides the
+ * sample.
  */
 #include "flamescope-export/sanitise.h"
 
@@ -23,11 +25,16 @@
 
 struct cleaner {
 	struct buffer *text;
-	bool node; /* a comm or a symbol: (3) and (4) are for these */
-	bool module; /* see (8) */
-	bool place; /* see (6) */
-	bool idle; /* see (9) */
-	bool after_blank; /* a blank, or a blank and a number, is what was put last */
+	/* a comm or a symbol: (3) and (4) are for these */
+	bool node;
+	/* see (8) */
+	bool module;
+	/* see (6) */
+	bool place;
+	/* see (9) */
+	bool idle;
+	/* a blank, or a blank and a number, is what was put last */
+	bool after_blank;
 	bool changed;
 	size_t characters;
 };
@@ -97,16 +104,14 @@ bool flamescope_put_comm(struct buffer *text, const char *comm, int tid)
 	return cleaner.changed;
 }
 
-/* As most names are: of nothing that any rule is about. There is no blank before a colon in it, nor a number that it starts with. */
+/* As most names are: of nothing that any rule is about. There is no blank before a colon in it, nor
+ * a number that it starts with. */
 static size_t plain_size(const char *name)
 {
-	static const bool plain[256] = { ['a' ... 'z'] = true,
-		['A' ... 'Z'] = true,
-		['0' ... '9'] = true,
-		['_'] = true,
-		['.'] = true,
-		[':'] = true,
-		['*'] = true };
+	static const bool plain[256] = {
+		['a' ... 'z'] = true, ['A' ... 'Z'] = true, ['0' ... '9'] = true, ['_'] = true,
+		['.'] = true,	      [':'] = true,	    ['*'] = true
+	};
 	const uint8_t *at = (const uint8_t *)name;
 
 	if (!plain[*at] || *at < 'A')

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Stacks stay what they are in the tape, a trie of callers and a leaf for each sample; each node that is wanted knows how many
- * frames and bytes it and its parents come to. A text for each stack was not kept: a window's stacks are mostly different ones, and copying
- * 24 short lines costs about what reading them back from so much memory would.
+ * Stacks stay what they are in the tape, a trie of callers and a leaf for each sample; each node
+ * that is wanted knows how many frames and bytes it and its parents come to. A text for each stack
+ * was not kept: a window's stacks are mostly different ones, and copying 24 short lines costs about
+ * what reading them back from so much memory would.
  */
 #include "flamescope-export/tape-text.h"
 
@@ -28,11 +29,16 @@
 struct piece {
 	size_t start;
 	uint32_t size;
-	uint32_t comm_size; /* of a thread */
-	uint8_t marks; /* of a leaf of an idle thread */
-	bool changed; /* of a module */
-	bool idle; /* of a thread */
-	uint8_t wants; /* of a frame or a thread */
+	/* of a thread */
+	uint32_t comm_size;
+	/* of a leaf of an idle thread */
+	uint8_t marks;
+	/* of a module */
+	bool changed;
+	/* of a thread */
+	bool idle;
+	/* of a frame or a thread */
+	uint8_t wants;
 };
 
 struct node {
@@ -41,7 +47,8 @@ struct node {
 	uint8_t marks;
 };
 
-/* What stacks, frames and threads are wanted for. Of stacks apart from the nodes, as each sample looks at those of all its callers. */
+/* What stacks, frames and threads are wanted for. Of stacks apart from the nodes, as each sample
+ * looks at those of all its callers. */
 #define WANTED 1
 #define WANTED_IDLE 2 /* for an idle thread, so the marks are of interest */
 
@@ -86,7 +93,8 @@ void tape_text_done(struct tape_text *text)
 	free(take_ptr(text->wants));
 }
 
-/* The whole of it is cleaned as one name: what is harmless at a comm's start may not be so behind a number. */
+/* The whole of it is cleaned as one name: what is harmless at a comm's start may not be so behind a
+ * number. */
 static void make_thread_frame(struct tape_text *text, uint32_t id)
 {
 	const struct tape_thread *thread = &text->tape->threads.items[id];
@@ -112,8 +120,8 @@ static void tape_text_make_thread(struct tape_text *text, uint32_t id)
 
 	text->any_idle |= piece->idle;
 	piece->start = text->arena.size;
-	text->changed += flamescope_put_comm(
-		&text->arena, tape_string(text->tape, thread->comm), thread->tid);
+	text->changed += flamescope_put_comm(&text->arena, tape_string(text->tape, thread->comm),
+					     thread->tid);
 	piece->comm_size = text->arena.size - piece->start;
 	buffer_printf(&text->arena, " %5d/%-5d ", thread->pid, thread->tid);
 	piece->size = text->arena.size - piece->start;
@@ -215,7 +223,8 @@ static void make_threads(struct tape_text *text)
 			tape_text_make_thread(text, id);
 }
 
-/* Callers are wanted for what all that they called is: they come first, so one pass from the end tells them. */
+/* Callers are wanted for what all that they called is: they come first, so one pass from the end
+ * tells them. */
 static void want_callers(struct tape_text *text)
 {
 	for (size_t id = text->tape->stacks.count; id-- > 1;) {
@@ -274,8 +283,8 @@ int tape_text_make(struct tape_text *text)
 bool tape_text_is_idle_irq(const struct tape_text *text, const struct tape_sample *sample)
 {
 	return text->threads[sample->thread].idle &&
-	       idle_hides_work(
-		       text->nodes[sample->stack].marks | text->frames[sample->frame].marks);
+	       idle_hides_work(text->nodes[sample->stack].marks |
+			       text->frames[sample->frame].marks);
 }
 
 /* Of those of the stack itself. */
@@ -317,8 +326,8 @@ void tape_text_expect(const struct tape_text *text, const struct tape_sample *sa
 	__builtin_prefetch(&text->frames[sample->frame]);
 }
 
-void tape_text_put_thread(
-	const struct tape_text *text, const struct tape_sample *sample, struct buffer *to)
+void tape_text_put_thread(const struct tape_text *text, const struct tape_sample *sample,
+			  struct buffer *to)
 {
 	const struct piece *piece = &text->threads[sample->thread];
 	const uint8_t *at = text->arena.data + piece->start;
@@ -331,8 +340,8 @@ void tape_text_put_thread(
 	}
 }
 
-static uint8_t *tape_text_put_line(
-	const struct tape_text *text, const struct piece *piece, uint8_t *at)
+static uint8_t *tape_text_put_line(const struct tape_text *text, const struct piece *piece,
+				   uint8_t *at)
 {
 	const uint8_t *line = text->arena.data + piece->start;
 
@@ -344,23 +353,24 @@ static uint8_t *tape_text_put_line(
 }
 
 /* Flamescope looks for its idle threads in the stack too. */
-static void put_thread_frame(
-	const struct tape_text *text, const struct tape_sample *sample, struct buffer *to)
+static void put_thread_frame(const struct tape_text *text, const struct tape_sample *sample,
+			     struct buffer *to)
 {
 	const struct piece *piece = &text->thread_frames[sample->thread];
 
 	if (tape_text_is_idle_irq(text, sample))
 		buffer_printf(to, THREAD_FRAME "tid %d " IDLE_IRQ THREAD_FRAME_END,
-			text->tape->threads.items[sample->thread].tid);
+			      text->tape->threads.items[sample->thread].tid);
 	else
 		buffer_bytes(to, text->arena.data + piece->start, piece->size);
 }
 
 /*
- * All of it is scattered over more memory than the caches near have: what is to be copied is asked for a few lines ahead.
+ * All of it is scattered over more memory than the caches near have: what is to be copied is asked
+ * for a few lines ahead.
  */
-void tape_text_put_stack(
-	const struct tape_text *text, const struct tape_sample *sample, struct buffer *to)
+void tape_text_put_stack(const struct tape_text *text, const struct tape_sample *sample,
+			 struct buffer *to)
 {
 	const struct tape_stack *stacks = text->tape->stacks.items;
 	uint8_t *start = buffer_room(to, stack_size(text, sample) + LINE_BYTES), *at = start;

@@ -18,7 +18,8 @@ static size_t cgroup_names_digits(const char *text, const char *end)
 	return at - text;
 }
 
-/* "8d7c2f1e-0b3a-4c5d-9e8f-001122334455"; systemd's slices have underscores in place of the dashes. */
+/* "8d7c2f1e-0b3a-4c5d-9e8f-001122334455"; systemd's slices have underscores in place of the dashes.
+ */
 static size_t uid_length(const char *text, const char *end)
 {
 	static const size_t groups[] = { 8, 4, 4, 4, 12 };

@@ -100,19 +100,20 @@ static bool unified_has(const char *path, const char *controller)
 	return has;
 }
 
-/* In a namespace of its own a container sees its part as the top. The first one has a fixed number; where there is no such link, there is one only. */
+/* In a namespace of its own a container sees its part as the top. The first one has a fixed number;
+ * where there is no such link, there is one only. */
 static bool is_in_first_namespace(const char *root)
 {
 	char path[PATH_MAX], target[64] = "";
 
 	if (snprintf(path, sizeof(path), "%s/proc/self/ns/cgroup", root) >= (int)sizeof(path) ||
-		readlink(path, target, sizeof(target) - 1) < 0)
+	    readlink(path, target, sizeof(target) - 1) < 0)
 		return true;
 	return strcmp(target, FIRST_NAMESPACE) == 0;
 }
 
 int cgroups_find(const char *root, const char *controller, struct words mountinfo,
-	struct cgroups *ret_cgroups)
+		 struct cgroups *ret_cgroups)
 {
 	struct mount mount;
 	struct words line;
@@ -127,7 +128,7 @@ int cgroups_find(const char *root, const char *controller, struct words mountinf
 				    : !words_equal(&mount.type, "cgroup2"))
 			continue;
 		if (take_path(root, mount.point, ret_cgroups->path) == 0 &&
-			(ret_cgroups->v1 || unified_has(ret_cgroups->path, controller)))
+		    (ret_cgroups->v1 || unified_has(ret_cgroups->path, controller)))
 			r = 0;
 	}
 	if (r == 0 && ret_cgroups->v1 && !is_in_first_namespace(root))
@@ -157,7 +158,7 @@ static int walk_child(struct walk *walk, int dir_fd, const char *name, size_t si
 	if (snprintf(walk->name + size, PATH_MAX - size, "/%s", name) >= (int)(PATH_MAX - size))
 		return -ENAMETOOLONG;
 	if (++walk->count > COUNT_MAX || depth > DEPTH_MAX ||
-		clock_ns(CLOCK_THREAD_CPUTIME_ID) > walk->until_ns)
+	    clock_ns(CLOCK_THREAD_CPUTIME_ID) > walk->until_ns)
 		return -EFBIG;
 	seen.inode = about.st_ino;
 	if (walk->see)
@@ -196,7 +197,7 @@ static int walk_children(struct walk *walk, int fd, size_t size, int depth)
 }
 
 int cgroups_walk(const char *path, int (*see)(void *context, const struct cgroups_seen *seen),
-	void *context, uint64_t *ret_count)
+		 void *context, uint64_t *ret_count)
 {
 	struct walk walk = { see, context, 1, clock_ns(CLOCK_THREAD_CPUTIME_ID) + TIME_MAX_NS, "" };
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

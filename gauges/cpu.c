@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* /proc/stat. Time is counted in ticks of a hundredth of a second, as a rule, and as mpstat shows it: a guest's time is not its host's. */
+/* /proc/stat. Time is counted in ticks of a hundredth of a second, as a rule, and as mpstat shows
+ * it: a guest's time is not its host's. */
 #include <string.h>
 
 #include "gauges/source.h"
@@ -11,16 +12,18 @@
 
 enum column { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL, GUEST, GUEST_NICE, COLUMNS };
 
-static const char *const names[COLUMNS] = { "user", "nice", "system", "idle", "iowait", "irq",
-	"softirq", "steal", "guest" };
+static const char *const names[COLUMNS] = { "user", "nice",    "system", "idle", "iowait",
+					    "irq",  "softirq", "steal",	 "guest" };
 
 /* Who reads is running while it reads, and takes itself off, as vmstat does. */
 static const struct {
 	const char *word;
 	const char *name;
 	int64_t ours;
-} totals[] = { { "ctxt", "host/switches", 0 }, { "processes", "host/forks", 0 },
-	{ "procs_running", "host/running", 1 }, { "procs_blocked", "host/blocked", 0 } };
+} totals[] = { { "ctxt", "host/switches", 0 },
+	       { "processes", "host/forks", 0 },
+	       { "procs_running", "host/running", 1 },
+	       { "procs_blocked", "host/blocked", 0 } };
 
 struct cpu {
 	struct source_file file;
@@ -65,8 +68,8 @@ static bool read_times(struct words *line, int64_t times[COLUMNS])
 	return true;
 }
 
-static int cpu_put_times(
-	struct cpu *cpu, const struct gauges_sink *sink, int64_t number, struct words *line)
+static int cpu_put_times(struct cpu *cpu, const struct gauges_sink *sink, int64_t number,
+			 struct words *line)
 {
 	int64_t times[COLUMNS];
 	int r = 0;
@@ -78,21 +81,21 @@ static int cpu_put_times(
 	times[GUEST] += times[GUEST_NICE];
 	for (int i = 0; r == 0 && i < GUEST_NICE; i++)
 		r = source_put(&cpu->times, number * COLUMNS + i, sink, times[i] * cpu->tick_ms,
-			"cpu%d/%s_ms", (int)number, names[i]);
+			       "cpu%d/%s_ms", (int)number, names[i]);
 	return r;
 }
 
 static int put_total(struct cpu *cpu, const struct gauges_sink *sink, const struct words *word,
-	struct words *line)
+		     struct words *line)
 {
 	struct words value;
 	int64_t number;
 
 	for (size_t i = 0; i < ARRAY_SIZE(totals); i++)
 		if (words_equal(word, totals[i].word) && words_next(line, &value) &&
-			words_number(&value, &number))
+		    words_number(&value, &number))
 			return source_put(&cpu->totals, i, sink, MAX(number - totals[i].ours, 0),
-				"%s", totals[i].name);
+					  "%s", totals[i].name);
 	return 0;
 }
 

@@ -4,21 +4,26 @@
 #include "base/clock.h"
 #include "gauges/source.h"
 
-/* A source that is not there, or not for us, is left alone for so many seconds: a kernel that lacks a file will lack it a second later. */
+/* A source that is not there, or not for us, is left alone for so many seconds: a kernel that lacks
+ * a file will lack it a second later. */
 #define OFF_S 300
 
-static const struct source_kind *const kinds[] = { &source_cpu, &source_pressure, &source_vmstat,
-	&source_net, &source_queues, &source_memory_cgroups, &source_throttling, &source_units };
+static const struct source_kind *const kinds[] = { &source_cpu,	       &source_pressure,
+						   &source_vmstat,     &source_net,
+						   &source_queues,     &source_memory_cgroups,
+						   &source_throttling, &source_units };
 
 struct source {
 	void *state;
-	uint64_t off_until; /* a second of the count */
+	/* a second of the count */
+	uint64_t off_until;
 	struct gauges_cost cost;
 };
 
 struct gauges {
 	const struct gauges_sink *sink;
-	bool (*guard)(void *context, const char *source); /* NULL: there is none */
+	/* NULL: there is none */
+	bool (*guard)(void *context, const char *source);
 	void *guard_context;
 	struct source sources[ARRAY_SIZE(kinds)];
 	char root[];
@@ -53,7 +58,8 @@ struct gauges *gauges_free(struct gauges *gauges)
 	return NULL;
 }
 
-/* What the sink says, and that memory is short, is told apart from what a file says: only that is the source's own. */
+/* What the sink says, and that memory is short, is told apart from what a file says: only that is
+ * the source's own. */
 struct tap {
 	const struct gauges_sink *sink;
 	int failed;
@@ -92,8 +98,8 @@ static int read_source(struct gauges *gauges, size_t i, uint64_t second)
 	return 0;
 }
 
-void gauges_guard(
-	struct gauges *gauges, bool (*guard)(void *context, const char *source), void *context)
+void gauges_guard(struct gauges *gauges, bool (*guard)(void *context, const char *source),
+		  void *context)
 {
 	gauges->guard = guard;
 	gauges->guard_context = context;

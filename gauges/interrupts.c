@@ -20,8 +20,7 @@ static const struct {
 } joints[] = {
 	{ "-Tx-Rx-", true, true }, /* ena */
 	{ "-TxRx-", true, true }, /* ixgbe, i40e, ice, igb, bnxt */
-	{ "-tx-", true, false },
-	{ "-rx-", false, true },
+	{ "-tx-", true, false },     { "-rx-", false, true },
 	{ "-output.", true, false }, /* virtio */
 	{ "-input.", false, true },
 };
@@ -68,8 +67,8 @@ static bool parse_by_address(const char *name, struct interrupt *interrupt)
 	interrupt->sends = interrupt->receives = true;
 	return digits == comp + strlen("_comp") &&
 	       interrupts_take_number(digits, at, &interrupt->queue) &&
-	       interrupts_take_device(
-		       interrupt, at + strlen(address), strlen(at) - strlen(address));
+	       interrupts_take_device(interrupt, at + strlen(address),
+				      strlen(at) - strlen(address));
 }
 
 static const char *find_last(const char *text, const char *part)
@@ -100,13 +99,14 @@ bool interrupts_parse_name(const char *name, struct interrupt *ret_interrupt)
 		ret_interrupt->sends = joints[i].sends;
 		ret_interrupt->receives = joints[i].receives;
 		return interrupts_take_number(at + strlen(joints[i].text), name + strlen(name),
-			       &ret_interrupt->queue) &&
+					      &ret_interrupt->queue) &&
 		       interrupts_take_device(ret_interrupt, device, at - device);
 	}
 	return false;
 }
 
-/* "39". Older kernels only tell where it may go: where that is more than one CPU, "0-3,8", nobody knows. */
+/* "39". Older kernels only tell where it may go: where that is more than one CPU, "0-3,8", nobody
+ * knows. */
 static bool interrupts_read_cpu(const char *root, uint32_t number, uint32_t *ret_cpu)
 {
 	static const char *const files[] = { "effective_affinity_list", "smp_affinity_list" };
@@ -123,7 +123,8 @@ static bool interrupts_read_cpu(const char *root, uint32_t number, uint32_t *ret
 	return false;
 }
 
-/* "  28:  0 17  PCI-MSIX-0000:00:05.0  0-edge  eth0-Tx-Rx-0": the last word is what the driver said. */
+/* "  28:  0 17  PCI-MSIX-0000:00:05.0  0-edge  eth0-Tx-Rx-0": the last word is what the driver
+ * said. */
 static bool interrupts_parse_line(struct words line, struct interrupt *ret_interrupt)
 {
 	struct words first, word, last = { NULL, NULL };
@@ -131,7 +132,7 @@ static bool interrupts_parse_line(struct words line, struct interrupt *ret_inter
 	char name[64];
 
 	if (!words_next(&line, &first) || first.end[-1] != ':' ||
-		!interrupts_take_number(first.at, first.end - 1, &number))
+	    !interrupts_take_number(first.at, first.end - 1, &number))
 		return false;
 	while (words_next(&line, &word))
 		last = word;
@@ -145,7 +146,8 @@ static bool interrupts_parse_line(struct words line, struct interrupt *ret_inter
 	return true;
 }
 
-/* "../../../0000:00:05.0": the last part of where an interface's link to its device leads; "" for one without. */
+/* "../../../0000:00:05.0": the last part of where an interface's link to its device leads; "" for
+ * one without. */
 static void read_address(const char *root, const char *ifname, char address[32])
 {
 	char path[PATH_MAX], target[PATH_MAX];
@@ -154,7 +156,7 @@ static void read_address(const char *root, const char *ifname, char address[32])
 
 	*address = 0;
 	if (snprintf(path, sizeof(path), "%s/sys/class/net/%s/device", root, ifname) <
-		(int)sizeof(path))
+	    (int)sizeof(path))
 		size = readlink(path, target, sizeof(target) - 1);
 	if (size <= 0)
 		return;
@@ -187,9 +189,10 @@ static void read_ifname(const char *root, const char *device, char ifname[32])
 		closedir(folder);
 }
 
-/* Both names of the device: messages have the one or the other. A device's interrupts stand together. */
-static void name_device(
-	const char *root, const struct interrupt *before, struct interrupt *interrupt)
+/* Both names of the device: messages have the one or the other. A device's interrupts stand
+ * together. */
+static void name_device(const char *root, const struct interrupt *before,
+			struct interrupt *interrupt)
 {
 	if (before && strcmp(before->device, interrupt->device) == 0) {
 		memcpy(interrupt->ifname, before->ifname, sizeof(interrupt->ifname));
@@ -208,8 +211,8 @@ static void name_device(
 		memcpy(interrupt->ifname, interrupt->device, sizeof(interrupt->ifname));
 }
 
-static int add_interrupt(
-	const char *root, struct interrupts *interrupts, struct interrupt *interrupt)
+static int add_interrupt(const char *root, struct interrupts *interrupts,
+			 struct interrupt *interrupt)
 {
 	size_t count = interrupts->list.count;
 
@@ -239,15 +242,15 @@ int interrupts_read(const char *root, struct interrupts *ret_interrupts)
 	return r;
 }
 
-bool interrupts_find(
-	const struct interrupts *interrupts, const char *device, uint64_t queue, uint32_t *ret_cpu)
+bool interrupts_find(const struct interrupts *interrupts, const char *device, uint64_t queue,
+		     uint32_t *ret_cpu)
 {
 	for (size_t i = 0; i < interrupts->list.count; i++) {
 		const struct interrupt *interrupt = &interrupts->list.items[i];
 
 		if (interrupt->sends && interrupt->queue == queue &&
-			(strcmp(interrupt->ifname, device) == 0 ||
-				strcmp(interrupt->address, device) == 0)) {
+		    (strcmp(interrupt->ifname, device) == 0 ||
+		     strcmp(interrupt->address, device) == 0)) {
 			*ret_cpu = interrupt->cpu;
 			return true;
 		}

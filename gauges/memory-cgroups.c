@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How many memory cgroups the kernel has, and how many of them are in use: the others were removed and live on for what is charged to them.
- * Read from counters and folder names alone: to read their statistics would make the kernel walk all of them.
+ * How many memory cgroups the kernel has, and how many of them are in use: the others were removed
+ * and live on for what is charged to them. Read from counters and folder names alone: to read their
+ * statistics would make the kernel walk all of them.
  */
 #include <string.h>
 
@@ -14,7 +15,8 @@ enum slot { TRACKED, IN_USE, DYING };
 struct memory_cgroups {
 	const char *root;
 	struct source_file mounts;
-	struct source_file rows; /* /proc/cgroups */
+	/* /proc/cgroups */
+	struct source_file rows;
 	struct source_file stat;
 	struct source_ids ids;
 };
@@ -43,8 +45,8 @@ static void memory_cgroups_done(void *data)
 	free(state);
 }
 
-static int memory_cgroups_put(
-	struct memory_cgroups *state, const struct gauges_sink *sink, int64_t in_use, int64_t dying)
+static int memory_cgroups_put(struct memory_cgroups *state, const struct gauges_sink *sink,
+			      int64_t in_use, int64_t dying)
 {
 	static const char *const names[] = { "tracked", "in_use", "dying" };
 	const int64_t values[] = { in_use + dying, in_use, dying };
@@ -55,9 +57,10 @@ static int memory_cgroups_put(
 	return r;
 }
 
-/* The number in a column of the row of that name: /proc/cgroups has "memory 4 70033 1", cgroup.stat "nr_descendants 12". */
-static bool find_value(
-	const struct source_file *file, const char *name, int column, int64_t *ret_value)
+/* The number in a column of the row of that name: /proc/cgroups has "memory 4 70033 1", cgroup.stat
+ * "nr_descendants 12". */
+static bool find_value(const struct source_file *file, const char *name, int column,
+		       int64_t *ret_value)
 {
 	struct words text = { file->text, file->text + file->size }, line, word;
 
@@ -72,8 +75,8 @@ static bool find_value(
 	return false;
 }
 
-static int read_v1(
-	struct memory_cgroups *state, const struct gauges_sink *sink, const struct cgroups *cgroups)
+static int read_v1(struct memory_cgroups *state, const struct gauges_sink *sink,
+		   const struct cgroups *cgroups)
 {
 	int64_t tracked;
 	uint64_t in_use;
@@ -90,12 +93,12 @@ static int read_v1(
 	if (!find_value(&state->rows, "memory", 2, &tracked))
 		return -EBADMSG;
 	/* one may have been made in between */
-	return memory_cgroups_put(
-		state, sink, MIN((int64_t)in_use, tracked), MAX(tracked - (int64_t)in_use, 0));
+	return memory_cgroups_put(state, sink, MIN((int64_t)in_use, tracked),
+				  MAX(tracked - (int64_t)in_use, 0));
 }
 
-static int read_v2(
-	struct memory_cgroups *state, const struct gauges_sink *sink, const struct cgroups *cgroups)
+static int read_v2(struct memory_cgroups *state, const struct gauges_sink *sink,
+		   const struct cgroups *cgroups)
 {
 	int64_t in_use, dying;
 	int r;
@@ -108,9 +111,9 @@ static int read_v2(
 		return r;
 	/* kernels that do not count those of memory apart count all of them, but for the first */
 	if (!find_value(&state->stat, "nr_dying_subsys_memory", 1, &dying) ||
-		!find_value(&state->stat, "nr_subsys_memory", 1, &in_use)) {
+	    !find_value(&state->stat, "nr_subsys_memory", 1, &in_use)) {
 		if (!find_value(&state->stat, "nr_dying_descendants", 1, &dying) ||
-			!find_value(&state->stat, "nr_descendants", 1, &in_use))
+		    !find_value(&state->stat, "nr_descendants", 1, &in_use))
 			return -EBADMSG;
 		in_use++;
 	}
@@ -125,13 +128,13 @@ static int memory_cgroups_read(void *data, const struct gauges_sink *sink)
 
 	if (r == 0)
 		r = cgroups_find(state->root, "memory",
-			(struct words){
-				state->mounts.text, state->mounts.text + state->mounts.size },
-			&cgroups);
+				 (struct words){ state->mounts.text,
+						 state->mounts.text + state->mounts.size },
+				 &cgroups);
 	if (r < 0)
 		return r;
 	return cgroups.v1 ? read_v1(state, sink, &cgroups) : read_v2(state, sink, &cgroups);
 }
 
 const struct source_kind source_memory_cgroups = { "memory cgroups", 60, memory_cgroups_make,
-	memory_cgroups_read, memory_cgroups_done };
+						   memory_cgroups_read, memory_cgroups_done };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* /sys/class/net: what the kernel counts of a device's transmit queues that did not move, and of its link. Devices of containers are none. */
+/* /sys/class/net: what the kernel counts of a device's transmit queues that did not move, and of
+ * its link. Devices of containers are none. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <net/if.h>
@@ -13,7 +14,8 @@
 
 struct device {
 	char name[IF_NAMESIZE];
-	struct source_ids ids; /* the link, and the queues behind it */
+	/* the link, and the queues behind it */
+	struct source_ids ids;
 };
 
 struct net {
@@ -55,8 +57,8 @@ static struct device *find_device(struct net *net, const char *name)
 						     : &net->devices.items[net->devices.count - 1];
 }
 
-static int net_put_queues(
-	const struct net *net, struct device *device, const struct gauges_sink *sink)
+static int net_put_queues(const struct net *net, struct device *device,
+			  const struct gauges_sink *sink)
 {
 	char path[PATH_MAX + 64];
 	int64_t value;
@@ -64,11 +66,11 @@ static int net_put_queues(
 
 	for (int queue = 0; r == 0 && queue < QUEUES_MAX; queue++) {
 		snprintf(path, sizeof(path), "%s/%s/queues/tx-%d/tx_timeout", net->path,
-			device->name, queue);
+			 device->name, queue);
 		if (source_number(path, &value) < 0)
 			return 0;
 		r = source_put(&device->ids, queue + 1, sink, value, "net/%s/tx%d_timeouts",
-			device->name, queue);
+			       device->name, queue);
 	}
 	return r;
 }
@@ -80,7 +82,8 @@ static int put_device(struct net *net, const char *name, const struct gauges_sin
 	int64_t value;
 	int r = 0;
 
-	/* a link to the device that it stands for; loopback, bridges and containers' ends have none */
+	/* a link to the device that it stands for; loopback, bridges and containers' ends have none
+	 */
 	snprintf(path, sizeof(path), "%s/%s/device", net->path, name);
 	if (access(path, F_OK) < 0)
 		return 0;

@@ -37,7 +37,7 @@ static void pressure_done(void *state)
 
 /* "some avg10=0.00 avg60=0.00 avg300=0.00 total=1234" */
 static int pressure_put_line(struct pressure *pressure, const struct gauges_sink *sink,
-	size_t resource, struct words line)
+			     size_t resource, struct words line)
 {
 	struct words kind, word;
 	int64_t total;
@@ -51,7 +51,8 @@ static int pressure_put_line(struct pressure *pressure, const struct gauges_sink
 	while (words_next(&line, &word))
 		if (words_skip(&word, "total=") && words_number(&word, &total))
 			return source_put(&pressure->ids, 2 * resource + full, sink, total,
-				"pressure/%s_%s_us", resources[resource], full ? "full" : "some");
+					  "pressure/%s_%s_us", resources[resource],
+					  full ? "full" : "some");
 	return 0;
 }
 
@@ -84,4 +85,4 @@ static int pressure_read(void *state, const struct gauges_sink *sink)
 }
 
 const struct source_kind source_pressure = { "pressure", 1, pressure_make, pressure_read,
-	pressure_done };
+					     pressure_done };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which CPU serves each transmit queue, by the name of the device and by its address: messages have the one or the other. As a figure, so that it is
- * known of each moment.
+ * Which CPU serves each transmit queue, by the name of the device and by its address: messages have
+ * the one or the other. As a figure, so that it is known of each moment.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +16,8 @@
 struct queues {
 	const char *root;
 	struct strings names;
-	struct source_ids ids; /* by the number of the name */
+	/* by the number of the name */
+	struct source_ids ids;
 };
 
 static void *queues_make(const char *root)
@@ -41,7 +42,7 @@ static void queues_done(void *state)
 }
 
 static int queues_put(struct queues *queues, const struct gauges_sink *sink, const char *kind,
-	const char *device, const struct interrupt *interrupt)
+		      const char *device, const struct interrupt *interrupt)
 {
 	char name[128];
 	uint32_t slot;
@@ -52,8 +53,8 @@ static int queues_put(struct queues *queues, const struct gauges_sink *sink, con
 	return r < 0 ? r : source_put(&queues->ids, slot, sink, interrupt->cpu, "%s", name);
 }
 
-static int put_interrupt(
-	struct queues *queues, const struct gauges_sink *sink, const struct interrupt *interrupt)
+static int put_interrupt(struct queues *queues, const struct gauges_sink *sink,
+			 const struct interrupt *interrupt)
 {
 	int r = 0;
 

@@ -41,11 +41,11 @@ static int read_more(struct source_file *file, size_t limit)
 		if (file->capacity > limit)
 			return -EFBIG;
 		if (array_grow(&file->text, &file->capacity, MAX(2 * file->capacity, FIRST_SIZE),
-			    1) < 0)
+			       1) < 0)
 			return -ENOMEM;
 	}
-	size = pread(
-		file->fd, file->text + file->size, file->capacity - 1 - file->size, file->size);
+	size = pread(file->fd, file->text + file->size, file->capacity - 1 - file->size,
+		     file->size);
 	if (size < 0)
 		return errno == EINTR ? 1 : -errno;
 	file->size += size;
@@ -104,7 +104,7 @@ static int name_slot(uint32_t *id, const struct gauges_sink *sink, const char *f
 }
 
 int source_put(struct source_ids *ids, size_t slot, const struct gauges_sink *sink, int64_t value,
-	const char *format, ...)
+	       const char *format, ...)
 {
 	size_t before = ids->ids.count;
 	va_list list;

@@ -15,7 +15,8 @@ struct source_kind {
 	unsigned int period_s;
 	/* Its state, which knows the root. NULL: out of memory. */
 	void *(*make)(const char *root);
-	/* -ENOENT and the like: it is not there, or not to be read. -ENOMEM, or what the sink says. */
+	/* -ENOENT and the like: it is not there, or not to be read. -ENOMEM, or what the sink says.
+	 */
 	int (*read)(void *state, const struct gauges_sink *sink);
 	void (*done)(void *state);
 };
@@ -26,8 +27,10 @@ extern const struct source_kind source_cpu, source_pressure, source_vmstat, sour
 /* A file that is read again and again: it stays open. */
 struct source_file {
 	char path[PATH_MAX];
-	int fd; /* -1: not open */
-	char *text; /* what was read, with a NUL behind it */
+	/* -1: not open */
+	int fd;
+	/* what was read, with a NUL behind it */
+	char *text;
 	size_t size;
 	size_t capacity;
 };
@@ -45,9 +48,10 @@ struct source_ids {
 	array_of(uint32_t) ids;
 };
 
-/* Puts value number `slot` of a kind of names; `format` and what it takes make its name when it is not known yet. */
+/* Puts value number `slot` of a kind of names; `format` and what it takes make its name when it is
+ * not known yet. */
 int source_put(struct source_ids *ids, size_t slot, const struct gauges_sink *sink, int64_t value,
-	const char *format, ...) __attribute__((format(printf, 5, 6)));
+	       const char *format, ...) __attribute__((format(printf, 5, 6)));
 void source_ids_done(struct source_ids *ids);
 
 /* A walk over text: words are what blanks separate, lines end with a newline or with the text. */

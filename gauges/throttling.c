@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How often, and for how long, cgroups were held up by their CPU quota. Only those that have one are asked: to answer, the kernel adds up
- * over its CPUs.
+ * How often, and for how long, cgroups were held up by their CPU quota. Only those that have one
+ * are asked: to answer, the kernel adds up over its CPUs.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -24,9 +24,11 @@ struct throttling {
 	const char *root;
 	struct source_file mounts;
 	struct strings names;
-	struct source_ids ids; /* two each */
+	/* two each */
+	struct source_ids ids;
 	bool v1;
-	const struct gauges_sink *sink; /* while reading */
+	/* while reading */
+	const struct gauges_sink *sink;
 };
 
 static void *throttling_make(const char *root)
@@ -82,7 +84,7 @@ static bool has_quota(const struct throttling *state, const struct cgroups_seen 
 }
 
 static bool read_throttled(const struct throttling *state, const struct cgroups_seen *seen,
-	struct throttled *ret_value)
+			   struct throttled *ret_value)
 {
 	struct words text, line, word, value;
 	char stat[4096];
@@ -94,7 +96,7 @@ static bool read_throttled(const struct throttling *state, const struct cgroups_
 	text = (struct words){ stat, stat + strlen(stat) };
 	while (words_line(&text, &line)) {
 		if (!words_next(&line, &word) || !words_next(&line, &value) ||
-			!words_number(&value, &number))
+		    !words_number(&value, &number))
 			continue;
 		if (words_equal(&word, "nr_throttled"))
 			ret_value->periods = number;
@@ -116,10 +118,10 @@ static int throttling_put(struct throttling *state, const char *name, const stru
 
 	if (r == 0)
 		r = source_put(&state->ids, 2 * slot, state->sink, now->periods,
-			"cgroup%s/throttles", name);
+			       "cgroup%s/throttles", name);
 	return r < 0 ? r
 		     : source_put(&state->ids, 2 * slot + 1, state->sink, now->ms,
-			       "cgroup%s/throttled_ms", name);
+				  "cgroup%s/throttled_ms", name);
 }
 
 static int throttling_see(void *context, const struct cgroups_seen *seen)
@@ -141,9 +143,9 @@ static int throttling_read(void *data, const struct gauges_sink *sink)
 
 	if (r == 0)
 		r = cgroups_find(state->root, "cpu",
-			(struct words){
-				state->mounts.text, state->mounts.text + state->mounts.size },
-			&cgroups);
+				 (struct words){ state->mounts.text,
+						 state->mounts.text + state->mounts.size },
+				 &cgroups);
 	if (r < 0)
 		return r;
 	if (strings_count(&state->names) > NAMES_MAX)
@@ -154,4 +156,4 @@ static int throttling_read(void *data, const struct gauges_sink *sink)
 }
 
 const struct source_kind source_throttling = { "throttling", 60, throttling_make, throttling_read,
-	throttling_done };
+					       throttling_done };

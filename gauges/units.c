@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How often units of systemd, and containers, were started. Nobody is asked: systemd leaves a link for each unit that runs, to the number of its
- * invocation, and every start makes the unit's cgroup anew. A container that takes another's place has another path.
+ * How often units of systemd, and containers, were started. Nobody is asked: systemd leaves a link
+ * for each unit that runs, to the number of its invocation, and every start makes the unit's cgroup
+ * anew. A container that takes another's place has another path.
  *
- * What starts and ends between two looks is not seen, so that a count is what it came to at the least.
+ * What starts and ends between two looks is not seen, so that a count is what it came to at the
+ * least.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -32,8 +34,10 @@ struct counter {
 /* What was there, by its path, and what tells it from one of the same path. */
 struct look {
 	struct strings paths;
-	array_of(uint64_t) marks; /* by the number of the path */
-	bool there; /* there was such a look */
+	/* by the number of the path */
+	array_of(uint64_t) marks;
+	/* there was such a look */
+	bool there;
 };
 
 struct units {
@@ -41,9 +45,12 @@ struct units {
 	struct source_file mounts;
 	struct look looks[ORIGINS];
 	struct strings names;
-	array_of(struct counter) counters; /* by the number of the name */
-	struct source_ids ids; /* two each */
-	struct buffer name; /* of the one at hand */
+	/* by the number of the name */
+	array_of(struct counter) counters;
+	/* two each */
+	struct source_ids ids;
+	/* of the one at hand */
+	struct buffer name;
 	/* while looking */
 	struct look look;
 	enum origin origin;
@@ -87,8 +94,8 @@ static void units_done(void *state)
 	free(units);
 }
 
-static int units_find_counter(
-	struct units *units, const char *name, enum cgroup_kind kind, struct counter **ret_counter)
+static int units_find_counter(struct units *units, const char *name, enum cgroup_kind kind,
+			      struct counter **ret_counter)
 {
 	uint32_t id;
 	int r = strings_add(&units->names, name, strlen(name), &id);
@@ -102,7 +109,8 @@ static int units_find_counter(
 	return 0;
 }
 
-/* Is it another one than the last look found at this path? What the first look finds was started before. */
+/* Is it another one than the last look found at this path? What the first look finds was started
+ * before. */
 static bool is_new(const struct units *units, const char *path, uint64_t mark)
 {
 	const struct look *before = &units->looks[units->origin];
@@ -112,7 +120,7 @@ static bool is_new(const struct units *units, const char *path, uint64_t mark)
 }
 
 static int units_see(struct units *units, const char *path, const char *name, enum cgroup_kind kind,
-	uint64_t mark)
+		     uint64_t mark)
 {
 	struct counter *counter = NULL;
 	uint32_t id;
@@ -131,7 +139,8 @@ static int units_see(struct units *units, const char *path, const char *name, en
 }
 
 /*
- * Inodes of cgroups are given in turn, so that none comes back soon; before 4.14 the next one may have the same, and is missed.
+ * Inodes of cgroups are given in turn, so that none comes back soon; before 4.14 the next one may
+ * have the same, and is missed.
  */
 static int units_see_cgroup(void *context, const struct cgroups_seen *seen)
 {
@@ -142,7 +151,7 @@ static int units_see_cgroup(void *context, const struct cgroups_seen *seen)
 		return -ENOMEM;
 	return kind == CGROUP_OTHER ? 0
 				    : units_see(units, seen->path, (const char *)units->name.data,
-					      kind, seen->inode);
+						kind, seen->inode);
 }
 
 /* "invocation:ecs.service" leads to 32 digits. */
@@ -158,7 +167,7 @@ static int units_see_link(struct units *units, int dir_fd, const char *link)
 		return 0;
 	/* sessions, mounts and devices come and go by themselves */
 	if (strlen(name) < strlen(".service") ||
-		strcmp(name + strlen(name) - strlen(".service"), ".service") != 0)
+	    strcmp(name + strlen(name) - strlen(".service"), ".service") != 0)
 		return 0;
 	size = readlinkat(dir_fd, link, target, sizeof(target));
 	for (ssize_t i = 0; i < size; i++)
@@ -220,8 +229,9 @@ static int look_at_hierarchy(struct units *units, enum origin origin, const char
 }
 
 /*
- * Containers, and units that memory is accounted for, are where the memory is; with version 1 the others are in systemd's own hierarchy. The
- * walk of the one with the containers comes last: how many run is counted there.
+ * Containers, and units that memory is accounted for, are where the memory is; with version 1 the
+ * others are in systemd's own hierarchy. The walk of the one with the containers comes last: how
+ * many run is counted there.
  */
 static int look_at_cgroups(struct units *units)
 {
@@ -242,7 +252,7 @@ static int look_at_cgroups(struct units *units)
 static int64_t starts_of(const struct counter *counter)
 {
 	return MAX(counter->starts[INVOCATIONS],
-		MAX(counter->starts[HIERARCHY], counter->starts[SECOND_HIERARCHY]));
+		   MAX(counter->starts[HIERARCHY], counter->starts[SECOND_HIERARCHY]));
 }
 
 static int put_counter(struct units *units, const struct gauges_sink *sink, uint32_t id)
@@ -252,14 +262,14 @@ static int put_counter(struct units *units, const struct gauges_sink *sink, uint
 	int r;
 
 	if (counter->kind == CGROUP_UNIT)
-		return source_put(
-			&units->ids, 2 * id, sink, starts_of(counter), "unit/%s/starts", name);
+		return source_put(&units->ids, 2 * id, sink, starts_of(counter), "unit/%s/starts",
+				  name);
 	if (counter->kind != CGROUP_CONTAINER)
 		return 0;
 	r = source_put(&units->ids, 2 * id, sink, starts_of(counter), "containers/%s/starts", name);
 	return r < 0 ? r
 		     : source_put(&units->ids, 2 * id + 1, sink, counter->running,
-			       "containers/%s/running", name);
+				  "containers/%s/running", name);
 }
 
 static int units_read(void *state, const struct gauges_sink *sink)

@@ -6,12 +6,28 @@
 
 #define LIMIT (1 << 20)
 
-static const char *const wanted[] = { "pgscan_kswapd", "pgscan_direct", "pgsteal_kswapd",
-	"pgsteal_direct", "allocstall_dma", "allocstall_dma32", "allocstall_normal",
-	"allocstall_movable", "allocstall_device", "compact_stall", "compact_fail",
-	"compact_success", "pgmajfault", "pswpin", "pswpout", "oom_kill", "drop_slab",
-	"drop_pagecache", "workingset_refault_anon", "workingset_refault_file",
-	"thp_fault_fallback", "numa_pages_migrated" };
+static const char *const wanted[] = { "pgscan_kswapd",
+				      "pgscan_direct",
+				      "pgsteal_kswapd",
+				      "pgsteal_direct",
+				      "allocstall_dma",
+				      "allocstall_dma32",
+				      "allocstall_normal",
+				      "allocstall_movable",
+				      "allocstall_device",
+				      "compact_stall",
+				      "compact_fail",
+				      "compact_success",
+				      "pgmajfault",
+				      "pswpin",
+				      "pswpout",
+				      "oom_kill",
+				      "drop_slab",
+				      "drop_pagecache",
+				      "workingset_refault_anon",
+				      "workingset_refault_file",
+				      "thp_fault_fallback",
+				      "numa_pages_migrated" };
 
 struct vmstat {
 	struct source_file file;
@@ -45,7 +61,7 @@ static int vmstat_put_row(struct vmstat *vmstat, const struct gauges_sink *sink,
 		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
 		if (words_equal(&name, wanted[i]) && words_next(&line, &word) &&
-			words_number(&word, &value))
+		    words_number(&word, &value))
 			return source_put(&vmstat->ids, i, sink, value, "vmstat/%s", wanted[i]);
 	return 0;
 }

@@ -69,7 +69,7 @@ static bool date_of(const char digit[14], bool utc, uint64_t *ret_ns)
 	time_t seconds;
 
 	if (tm.tm_year < 100 || tm.tm_year > 200 || tm.tm_mon > 11 || tm.tm_mday < 1 ||
-		tm.tm_mday > 31 || tm.tm_hour > 23 || tm.tm_min > 59 || tm.tm_sec > 60)
+	    tm.tm_mday > 31 || tm.tm_hour > 23 || tm.tm_min > 59 || tm.tm_sec > 60)
 		return false;
 	seconds = utc ? timegm(&tm) : mktime(&tm);
 	if (seconds <= 0)
@@ -78,7 +78,8 @@ static bool date_of(const char digit[14], bool utc, uint64_t *ret_ns)
 	return true;
 }
 
-/* A date at this place of a name, with or without marks between its parts: 20251118T031207, 2025-11-18_03:12:07. */
+/* A date at this place of a name, with or without marks between its parts: 20251118T031207,
+ * 2025-11-18_03:12:07. */
 static size_t import_clock_take_date(const char *text, char digit[14])
 {
 	static const int marks[] = { 4, 6, 8, 10, 12 };
@@ -129,8 +130,8 @@ static bool epoch_name(const char *at, size_t size, uint64_t *ret_ns)
 	return value > CENTURY_BEGIN_NS && value < CENTURY_END_NS;
 }
 
-int import_name_time(
-	const char *path, uint64_t *ret_realtime_ns, uint64_t *ret_error_ns, bool *ret_ends)
+int import_name_time(const char *path, uint64_t *ret_realtime_ns, uint64_t *ret_error_ns,
+		     bool *ret_ends)
 {
 	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 	char digit[14];
@@ -148,7 +149,7 @@ int import_name_time(
 			continue;
 		size = import_clock_take_date(at, digit);
 		if (size && !isdigit((unsigned char)at[size]) &&
-			date_of(digit, at[size] == 'Z', ret_realtime_ns))
+		    date_of(digit, at[size] == 'Z', ret_realtime_ns))
 			return 1;
 		if (epoch_name(at, import_clock_digits(at), ret_realtime_ns))
 			return 1;
@@ -157,7 +158,7 @@ int import_name_time(
 }
 
 static void set_clock(struct import_file *file, enum import_clock_source source,
-	uint64_t realtime_ns, uint64_t clock_ns, uint64_t error_ns)
+		      uint64_t realtime_ns, uint64_t clock_ns, uint64_t error_ns)
 {
 	file->clock = (struct import_clock){
 		.source = source,
@@ -186,10 +187,10 @@ int import_clock_find(struct import_file *file, const struct import_options *opt
 		set_clock(file, IMPORT_CLOCK_GIVEN, options->end_ns, file->last_ns, 0);
 	} else if (import_clock_plausible(file)) {
 		set_clock(file, IMPORT_CLOCK_FILE, file->perf.realtime_ns, file->perf.clock_ns,
-			FILE_ERROR_NS);
+			  FILE_ERROR_NS);
 	} else if (import_name_time(file->path, &realtime_ns, &error_ns, &ends)) {
 		set_clock(file, ends ? IMPORT_CLOCK_END_NAME : IMPORT_CLOCK_BEGIN_NAME, realtime_ns,
-			ends ? file->last_ns : file->first_ns, error_ns);
+			  ends ? file->last_ns : file->first_ns, error_ns);
 	} else {
 		if (stat(file->path, &about) < 0)
 			return -errno;
@@ -213,14 +214,15 @@ void import_clock_align(struct import_file *files, size_t count)
 			const struct import_clock *other = &files[j].clock;
 
 			if (strcmp(files[i].perf.host, files[j].perf.host) != 0 ||
-				files[i].event->clock != files[j].event->clock ||
-				other->source == IMPORT_CLOCK_NEIGHBOUR ||
-				import_clock_apart(clock->offset_ns, other->offset_ns) >
-					clock->error_ns + other->error_ns)
+			    files[i].event->clock != files[j].event->clock ||
+			    other->source == IMPORT_CLOCK_NEIGHBOUR ||
+			    import_clock_apart(clock->offset_ns, other->offset_ns) >
+				    clock->error_ns + other->error_ns)
 				continue;
-			/* the surer one, or of equals the one that came first, so that all take the same */
+			/* the surer one, or of equals the one that came first, so that all take the
+			 * same */
 			if (other->error_ns < clock->error_ns ||
-				(other->error_ns == clock->error_ns && j < i && clock->error_ns)) {
+			    (other->error_ns == clock->error_ns && j < i && clock->error_ns)) {
 				*clock = *other;
 				clock->source = IMPORT_CLOCK_NEIGHBOUR;
 				break;

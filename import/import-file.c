@@ -13,7 +13,8 @@
 #include "pack/zstd.h"
 #include "import/import-clock.h"
 
-/* A file before it is imported: which one it is, of when its records are, and which of its events is meant. */
+/* A file before it is imported: which one it is, of when its records are, and which of its events
+ * is meant. */
 
 /* Unpacked files beyond this are bombs. */
 #define UNPACK_LIMIT (1ull << 38)
@@ -49,7 +50,7 @@ static int import_file_identify(struct import_file *file)
 		hash[1] = hash_u64(hash[1] + crc32c(i, part, size));
 	}
 	snprintf(file->id, sizeof(file->id), "%016llx%08llx", (unsigned long long)hash[0],
-		(unsigned long long)hash[1] & 0xffffffff);
+		 (unsigned long long)hash[1] & 0xffffffff);
 	return 0;
 }
 
@@ -65,8 +66,8 @@ static bool import_file_is_named(const struct perf_data_event *event, const char
 	       (strncmp(event->name, name, strlen(name)) == 0 && event->name[strlen(name)] == ':');
 }
 
-static int choose_event(
-	struct import_file *file, const struct import_options *options, struct error *error)
+static int choose_event(struct import_file *file, const struct import_options *options,
+			struct error *error)
 {
 	struct buffer names = { 0 };
 	int r = 0;
@@ -82,20 +83,22 @@ static int choose_event(
 	buffer_u8(&names, 0);
 	if (!file->event && options->event)
 		r = error_set(error, -ENOENT, "%s: no event %s; it has %s", file->path,
-			options->event, names.data ? (char *)names.data : "");
+			      options->event, names.data ? (char *)names.data : "");
 	else if (!file->event)
 		r = error_set(error, -ENOENT, "%s: no event with samples", file->path);
 	else if (!(file->event->layout.sample_type & PERF_SAMPLE_TIME) ||
 		 !(file->event->layout.sample_type & PERF_SAMPLE_TID))
 		r = error_set(error, -EBADMSG,
-			"%s: its samples have no time or no thread (perf record -T)", file->path);
+			      "%s: its samples have no time or no thread (perf record -T)",
+			      file->path);
 	buffer_done(&names);
 	return r;
 }
 
 /*
- * Looks at the times of all samples, for files that do not say them. For one that says them the first sample is enough when it
- * is from then; but what continues is read to its end, for the next one.
+ * Looks at the times of all samples, for files that do not say them. For one that says them the
+ * first sample is enough when it is from then; but what continues is read to its end, for the next
+ * one.
  */
 static int see_time(void *context, const uint8_t *record, size_t size, uint64_t offset)
 {
@@ -108,7 +111,7 @@ static int see_time(void *context, const uint8_t *record, size_t size, uint64_t 
 		return 0;
 	time_ns = perf_data_place(&file->perf, record, size).time_ns;
 	if (!file->continues && !file->first_ns && time_ns >= file->perf.first_ns &&
-		time_ns <= file->perf.last_ns) {
+	    time_ns <= file->perf.last_ns) {
 		file->first_ns = file->perf.first_ns;
 		file->last_ns = file->perf.last_ns;
 		return -ECANCELED;
@@ -140,8 +143,8 @@ int import_file_pass(struct import_file *file, struct zstd_stream **stream)
 	return MIN(r, 0);
 }
 
-static int find_clock(
-	struct import_file *file, const struct import_options *options, struct error *error)
+static int find_clock(struct import_file *file, const struct import_options *options,
+		      struct error *error)
 {
 	int r = import_clock_find(file, options);
 
@@ -149,7 +152,8 @@ static int find_clock(
 }
 
 int import_file_follow(struct import_file *file, struct import_file *before,
-	const struct import_options *options, struct zstd_stream **stream, struct error *error)
+		       const struct import_options *options, struct zstd_stream **stream,
+		       struct error *error)
 {
 	struct error said = { 0 };
 	int r = 0;
@@ -162,13 +166,13 @@ int import_file_follow(struct import_file *file, struct import_file *before,
 		r = find_times(file, stream, &said);
 	if (r < 0 || r == PERF_DATA_CONTINUES)
 		return error_set(error, r < 0 ? r : -EBADMSG, "%s: %s", file->path,
-			r < 0 ? strerror(-r) : said.text);
+				 r < 0 ? strerror(-r) : said.text);
 	return find_clock(file, options, error);
 }
 
 /* Its times, and whether they can be told without the file before it. */
-static int look_through(
-	struct import_file *file, const struct import_options *options, struct error *error)
+static int look_through(struct import_file *file, const struct import_options *options,
+			struct error *error)
 {
 	_cleanup_(cleanup_zstd_stream) struct zstd_stream *stream = NULL;
 	int r = import_file_identify(file);
@@ -181,8 +185,8 @@ static int look_through(
 	return file->continues ? 0 : find_clock(file, options, error);
 }
 
-static int import_file_unpack(
-	struct import_file *file, const struct import_options *options, struct error *error)
+static int import_file_unpack(struct import_file *file, const struct import_options *options,
+			      struct error *error)
 {
 	struct stat about;
 	uint64_t limit;
@@ -198,7 +202,7 @@ static int import_file_unpack(
 }
 
 int import_file_open(const char *path, const struct import_options *options,
-	struct import_file *ret_file, struct error *error)
+		     struct import_file *ret_file, struct error *error)
 {
 	struct import_file file = { .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) };
 	int r;

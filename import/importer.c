@@ -11,9 +11,9 @@
 #include "import/import-clock.h"
 
 /*
- * perf writes the rings one after the other and a mark (FINISHED_ROUND) behind each round of them: what comes after the mark is not
- * older than the newest record of the round before. So at each mark all up to there is applied. A file that never marks is applied when so
- * much has gathered.
+ * perf writes the rings one after the other and a mark (FINISHED_ROUND) behind each round of them:
+ * what comes after the mark is not older than the newest record of the round before. So at each
+ * mark all up to there is applied. A file that never marks is applied when so much has gathered.
  */
 #define GATHER_MAX (64u << 20)
 
@@ -26,17 +26,24 @@ struct run {
 	struct pipeline assembler;
 	struct pipeline_options assembly;
 	struct sealer_options sealing;
-	array_of(struct pipeline_source) sources; /* one an event */
-	const struct perf_data_event *made_up; /* how perf's own MMAP2 records are read */
+	/* one an event */
+	array_of(struct pipeline_source) sources;
+	/* how perf's own MMAP2 records are read */
+	const struct perf_data_event *made_up;
 	struct pipeline_fact facts[16];
 	char boot_id[64], rate[24], cpus[16], clock[64], kernel_text[24], kernel_end[24];
-	uint64_t first_ns; /* of the samples that were added so far; UINT64_MAX: none */
+	/* of the samples that were added so far; UINT64_MAX: none */
+	uint64_t first_ns;
 	uint64_t last_ns;
-	uint64_t newest_ns; /* of all records */
-	uint64_t round_ns; /* the newest one at the last mark */
-	uint64_t flushed_ns; /* what was before that has been applied */
+	/* of all records */
+	uint64_t newest_ns;
+	/* the newest one at the last mark */
+	uint64_t round_ns;
+	/* what was before that has been applied */
+	uint64_t flushed_ns;
 	bool begun;
-	uint64_t shown; /* progress, at that offset */
+	/* progress, at that offset */
+	uint64_t shown;
 };
 
 static void add_fact(struct run *run, const char *key, const char *value)
@@ -104,8 +111,8 @@ static int importer_flush(struct run *run, uint64_t before_ns)
 	if (!run->begun && run->first_ns == UINT64_MAX && importer_gathered(run) < GATHER_MAX)
 		return 0; /* no sample yet to begin with */
 	if (!run->begun)
-		r = importer_begin(
-			run, run->first_ns == UINT64_MAX ? run->newest_ns : run->first_ns);
+		r = importer_begin(run,
+				   run->first_ns == UINT64_MAX ? run->newest_ns : run->first_ns);
 	if (r == 0)
 		r = pipeline_flush(&run->assembler, before_ns);
 	run->flushed_ns = before_ns;
@@ -127,18 +134,17 @@ static void note_kernel(struct run *run, const uint8_t *record, size_t size, uin
 	struct perf_record decoded;
 
 	if (run->kernel_text[0] ||
-		perf_record_decode(run->sources.items[source].layout, record, size, &decoded) !=
-			0 ||
-		decoded.mmap.pid != -1 || strncmp(decoded.mmap.path, "[kernel.kallsyms]", 17) != 0)
+	    perf_record_decode(run->sources.items[source].layout, record, size, &decoded) != 0 ||
+	    decoded.mmap.pid != -1 || strncmp(decoded.mmap.path, "[kernel.kallsyms]", 17) != 0)
 		return;
 	snprintf(run->kernel_text, sizeof(run->kernel_text), "%llx",
-		(unsigned long long)decoded.mmap.offset);
+		 (unsigned long long)decoded.mmap.offset);
 	snprintf(run->kernel_end, sizeof(run->kernel_end), "%llx",
-		(unsigned long long)(decoded.mmap.start + decoded.mmap.size));
+		 (unsigned long long)(decoded.mmap.start + decoded.mmap.size));
 }
 
 static int add_record(struct run *run, const struct perf_data_event *event,
-	const struct perf_record_place *place, const uint8_t *record, size_t size)
+		      const struct perf_record_place *place, const uint8_t *record, size_t size)
 {
 	uint32_t source = event - run->file->perf.events.items;
 	uint64_t time_ns = place->time_ns;
@@ -185,7 +191,8 @@ static int importer_take_record(void *context, const uint8_t *record, size_t siz
 		return 0;
 	place = perf_data_place(&run->file->perf, record, size);
 	event = perf_data_event(&run->file->perf, place.id);
-	/* what perf made up itself has no id, and the layout of any; a sample of no known event goes in, to be found damaged */
+	/* what perf made up itself has no id, and the layout of any; a sample of no known event
+	 * goes in, to be found damaged */
 	if (!event)
 		event = type == PERF_TYPE_MMAP2 ? run->made_up : run->file->event;
 	if (type == PERF_TYPE_SAMPLE && event != run->file->event)
@@ -200,17 +207,18 @@ static int importer_prepare(struct run *run, struct store_writer *writer, struct
 
 	run->made_up = run->file->event;
 	for (size_t i = 0; r == 0 && i < perf->events.count; i++) {
-		/* perf gives its own records build-ids when it asks the kernel to, in whichever event */
+		/* perf gives its own records build-ids when it asks the kernel to, in whichever
+		 * event */
 		if (perf->events.items[i].layout.build_id)
 			run->made_up = &perf->events.items[i];
 		r = array_push(&run->sources,
-			(struct pipeline_source){
-				.layout = &perf->events.items[i].layout, .samples = true });
+			       (struct pipeline_source){ .layout = &perf->events.items[i].layout,
+							 .samples = true });
 	}
 	for (size_t i = 0; r == 0 && i < perf->build_ids.count; i++)
-		r = modules_know_build_id(&run->assembler.tracker.modules,
-			perf->build_ids.items[i].path, perf->build_ids.items[i].id,
-			perf->build_ids.items[i].size);
+		r = modules_know_build_id(
+			&run->assembler.tracker.modules, perf->build_ids.items[i].path,
+			perf->build_ids.items[i].id, perf->build_ids.items[i].size);
 	if (r < 0)
 		return error_set(error, r, "out of memory");
 	run->assembly = (struct pipeline_options){
@@ -224,20 +232,20 @@ static int importer_prepare(struct run *run, struct store_writer *writer, struct
 }
 
 static int importer_read_all(struct run *run, struct zstd_stream **stream,
-	struct import_result *result, struct error *error)
+			     struct import_result *result, struct error *error)
 {
 	struct error note = { 0 };
 	int r = perf_data_read(&run->file->perf, stream, importer_take_record, run, &note);
 
 	if (r < 0 || r == PERF_DATA_CONTINUES)
 		return error_set(error, r < 0 ? r : -EBADMSG, "%s: %s", run->file->path,
-			note.text[0] ? note.text : strerror(-r));
+				 note.text[0] ? note.text : strerror(-r));
 	if (r == 1)
 		snprintf(result->note, sizeof(result->note), "%s", note.text);
 	else if (run->file->cut)
-		snprintf(result->note, sizeof(result->note),
-			"what is packed around it is cut short or damaged; what came before is "
-			"kept");
+		snprintf(
+			result->note, sizeof(result->note),
+			"what is packed around it is cut short or damaged; what came before is kept");
 	r = importer_flush(run, run->round_ns);
 	if (r == 0 && run->begun && run->first_ns != UINT64_MAX)
 		r = pipeline_end(&run->assembler, run->last_ns + 1, NULL);
@@ -252,16 +260,16 @@ static void note_times(const struct run *run, struct import_result *result)
 		       run->last_ns <= file->last_ns + NSEC_PER_SEC;
 
 	if (!claimed && !result->note[0])
-		snprintf(result->note, sizeof(result->note),
-			"its samples are not from when its header says; the wall clock may be "
-			"wrong");
+		snprintf(
+			result->note, sizeof(result->note),
+			"its samples are not from when its header says; the wall clock may be wrong");
 	file->first_ns = run->first_ns;
 	file->last_ns = run->last_ns;
 }
 
 int import_file_run(struct import_file *file, const struct import_options *options,
-	struct store_writer *writer, struct zstd_stream **stream, struct import_result *ret_result,
-	struct error *error)
+		    struct store_writer *writer, struct zstd_stream **stream,
+		    struct import_result *ret_result, struct error *error)
 {
 	struct run run = { .file = file, .options = options, .first_ns = UINT64_MAX };
 	struct import_result result = { 0 };

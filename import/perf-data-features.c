@@ -92,7 +92,8 @@ static int read_build_ids(struct perf_data *file, struct reader *bytes)
 	return r;
 }
 
-/* Names of the events, by their ids; what an event of the header has no name for keeps the one made up for it. */
+/* Names of the events, by their ids; what an event of the header has no name for keeps the one made
+ * up for it. */
 static int read_event_names(struct perf_data *file, struct reader *bytes)
 {
 	uint32_t count = reader_u32(bytes), attr_size = reader_u32(bytes);
@@ -134,8 +135,8 @@ static int read_clock(struct perf_data *file, struct reader *bytes)
 	return 0;
 }
 
-int perf_feature_read(
-	struct perf_data *file, unsigned int feature, const uint8_t *data, size_t size)
+int perf_feature_read(struct perf_data *file, unsigned int feature, const uint8_t *data,
+		      size_t size)
 {
 	struct reader bytes;
 
@@ -148,8 +149,8 @@ int perf_feature_read(
 	case FEATURE_OSRELEASE:
 		return perf_data_features_read_text(&bytes, file->release, sizeof(file->release));
 	case FEATURE_VERSION:
-		return perf_data_features_read_text(
-			&bytes, file->perf_version, sizeof(file->perf_version));
+		return perf_data_features_read_text(&bytes, file->perf_version,
+						    sizeof(file->perf_version));
 	case FEATURE_NRCPUS:
 		reader_u32(&bytes); /* that could be */
 		file->cpus = reader_u32(&bytes);

@@ -9,8 +9,9 @@
 #include "import/perf-data.h"
 
 /*
- * The records of a file, in two layers that are alike: `outer` holds the bytes of the file, `inner` what compressed records
- * unpacked to, whose records may be cut anywhere and go on in the next one. Both keep only what is not used yet.
+ * The records of a file, in two layers that are alike: `outer` holds the bytes of the file, `inner`
+ * what compressed records unpacked to, whose records may be cut anywhere and go on in the next one.
+ * Both keep only what is not used yet.
  */
 #define PIECE_SIZE (1u << 20)
 
@@ -23,35 +24,39 @@
 struct stream {
 	struct perf_data *file;
 	struct zstd_stream **zstd;
-	bool started; /* the file's first compressed record was seen */
-	bool continues; /* with a frame that began in another file */
+	/* the file's first compressed record was seen */
+	bool started;
+	/* with a frame that began in another file */
+	bool continues;
 	int (*give)(void *context, const uint8_t *record, size_t size, uint64_t offset);
 	void *context;
 	struct error *error;
-	uint64_t offset; /* in the file: the end of the record at hand */
-	uint64_t skip; /* bytes behind it that are no records */
+	/* in the file: the end of the record at hand */
+	uint64_t offset;
+	/* bytes behind it that are no records */
+	uint64_t skip;
 	struct buffer inner;
-	uint64_t expanded; /* all that was unpacked */
+	/* all that was unpacked */
+	uint64_t expanded;
 };
 
 static int perf_data_stream_damaged(struct stream *stream, const char *what)
 {
 	error_set(stream->error, 1, "%s at byte %llu; what came before it is kept", what,
-		(unsigned long long)stream->offset);
+		  (unsigned long long)stream->offset);
 	return 1;
 }
 
 static int perf_data_stream_foreign(struct stream *stream)
 {
-	return error_set(stream->error, PERF_DATA_CONTINUES,
-		"its compression goes on from another file (--switch-output -z): import it "
-		"together "
-		"with the one before it");
+	return error_set(
+		stream->error, PERF_DATA_CONTINUES,
+		"its compression goes on from another file (--switch-output -z): import it together with the one before it");
 }
 
 /* Gives out the whole records at the front of a buffer; the rest moves to the front. */
 static int give_records(struct buffer *bytes, struct stream *stream,
-	int (*take)(struct stream *stream, const uint8_t *record, size_t size))
+			int (*take)(struct stream *stream, const uint8_t *record, size_t size))
 {
 	size_t at = 0;
 	int r = 0;
@@ -74,15 +79,16 @@ static int give_records(struct buffer *bytes, struct stream *stream,
 	return r;
 }
 
-/* Only what the kernel wrote is compressed. That is also how what was unpacked behind the wrong file is found out. */
+/* Only what the kernel wrote is compressed. That is also how what was unpacked behind the wrong
+ * file is found out. */
 static int take_inner(struct stream *stream, const uint8_t *record, size_t size)
 {
 	uint32_t type;
 
 	memcpy(&type, record, sizeof(type));
 	if (!type || type >= PERF_DATA_ATTR || size % 8)
-		return perf_data_stream_damaged(
-			stream, "a compressed record that holds no records");
+		return perf_data_stream_damaged(stream,
+						"a compressed record that holds no records");
 	return stream->give(stream->context, record, size, stream->offset);
 }
 
@@ -130,8 +136,8 @@ static int take_compressed(struct stream *stream, const uint8_t *data, size_t si
 	if (r == -EBADMSG || r == -ENOBUFS)
 		return perf_data_stream_damaged(stream, "a compressed record that does not unpack");
 	if (r == -EFBIG)
-		return perf_data_stream_damaged(
-			stream, "a compressed record that expands absurdly");
+		return perf_data_stream_damaged(stream,
+						"a compressed record that expands absurdly");
 	return r == -EBADE ? 1 : r;
 }
 
@@ -160,8 +166,8 @@ static int take_outer(struct stream *stream, const uint8_t *record, size_t size)
 	if (type == PERF_DATA_COMPRESSED2 && size >= 16) {
 		memcpy(&payload, record + 8, sizeof(payload));
 		if (payload > size - 16)
-			return perf_data_stream_damaged(
-				stream, "a compressed record that claims too much");
+			return perf_data_stream_damaged(stream,
+							"a compressed record that claims too much");
 		return take_compressed(stream, record + 16, payload);
 	}
 	note_payload(stream, type, record, size);
@@ -225,8 +231,8 @@ static int perf_data_stream_read_all(struct stream *stream, struct buffer *outer
 }
 
 int perf_data_read(struct perf_data *file, struct zstd_stream **stream,
-	int (*give)(void *context, const uint8_t *record, size_t size, uint64_t offset),
-	void *context, struct error *error)
+		   int (*give)(void *context, const uint8_t *record, size_t size, uint64_t offset),
+		   void *context, struct error *error)
 {
 	_cleanup_(buffer_done) struct buffer outer = { 0 };
 	struct stream state = {

@@ -17,7 +17,8 @@
  *   24  16 attributes: offset, size
  *   40  16 data: offset, size (0: not finished)
  *   56  16 event types, unused
- *   72  32 a bit for each feature, whose offsets and sizes stand behind the data in the order of the bits
+ *   72  32 a bit for each feature, whose offsets and sizes stand behind the data in the order of
+ * the bits
  */
 #define HEADER_SIZE 104
 #define PIPE_HEADER_SIZE 16
@@ -40,8 +41,8 @@ void perf_data_done(struct perf_data *file)
 	array_done(&file->build_ids);
 }
 
-int perf_data_load(
-	const struct perf_data *file, uint64_t offset, uint64_t size, struct buffer *bytes)
+int perf_data_load(const struct perf_data *file, uint64_t offset, uint64_t size,
+		   struct buffer *bytes)
 {
 	bytes->size = 0;
 	if (offset > file->size || size > file->size - offset || size > FEATURE_MAX)
@@ -50,7 +51,7 @@ int perf_data_load(
 		return -ENOMEM;
 	while (bytes->size < size) {
 		ssize_t got = pread(file->fd, bytes->data + bytes->size, size - bytes->size,
-			offset + bytes->size);
+				    offset + bytes->size);
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -82,17 +83,17 @@ int perf_data_read_attr(struct reader *attr, struct perf_data_event *event)
 	if (flags & ATTR_USE_CLOCKID)
 		event->clock = (int32_t)reader_u32(attr);
 	snprintf(event->name, sizeof(event->name), "%s",
-		event->type == PERF_TYPE_SOFTWARE && event->config == PERF_COUNT_SW_CPU_CLOCK
-			? "cpu-clock"
-		: event->type == PERF_TYPE_SOFTWARE && event->config == PERF_COUNT_SW_DUMMY
-			? "dummy"
-		: event->type == PERF_TYPE_HARDWARE && event->config == 0 ? "cycles"
-									  : "event");
+		 event->type == PERF_TYPE_SOFTWARE && event->config == PERF_COUNT_SW_CPU_CLOCK
+			 ? "cpu-clock"
+		 : event->type == PERF_TYPE_SOFTWARE && event->config == PERF_COUNT_SW_DUMMY
+			 ? "dummy"
+		 : event->type == PERF_TYPE_HARDWARE && event->config == 0 ? "cycles"
+									   : "event");
 	return 0;
 }
 
-int perf_data_add_event(
-	struct perf_data *file, const struct perf_data_event *event, struct reader *ids)
+int perf_data_add_event(struct perf_data *file, const struct perf_data_event *event,
+			struct reader *ids)
 {
 	struct perf_data_id row = { .event = file->events.count };
 
@@ -101,7 +102,7 @@ int perf_data_add_event(
 	while (reader_left(ids) >= 8 && file->ids.count < IDS_MAX) {
 		row.id = reader_u64(ids);
 		if (array_push(&file->ids, row) < 0 ||
-			table_add(&file->id_table, hash_u64(row.id), file->ids.count - 1) < 0)
+		    table_add(&file->id_table, hash_u64(row.id), file->ids.count - 1) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -167,8 +168,8 @@ static int read_features(struct perf_data *file, const uint64_t bits[4])
 	return 0;
 }
 
-static int perf_data_read_header(
-	struct perf_data *file, const struct buffer *head, struct error *error)
+static int perf_data_read_header(struct perf_data *file, const struct buffer *head,
+				 struct error *error)
 {
 	uint64_t entry_size, attrs_offset, attrs_size, data_size, bits[4];
 	struct reader reader;
@@ -205,7 +206,7 @@ static int take_pipe_record(void *context, const uint8_t *record, size_t size, u
 
 	memcpy(&type, record, sizeof(type));
 	if (type == PERF_DATA_ATTR || type == PERF_DATA_FEATURE || type == PERF_DATA_BUILD_ID ||
-		type == PERF_DATA_EVENT_UPDATE)
+	    type == PERF_DATA_EVENT_UPDATE)
 		r = perf_feature_record(file, type, record, size);
 	if (r < 0 && r != -EBADMSG)
 		return r;
@@ -250,7 +251,7 @@ int perf_data_open(int fd, struct perf_data *ret_file, struct error *error)
 	size = reader_u64(&reader);
 	if (magic && memcmp(magic, "2ELIFREP", 8) == 0)
 		return error_set(error, -EPROTONOSUPPORT,
-			"a perf.data file of a machine of the other byte order");
+				 "a perf.data file of a machine of the other byte order");
 	if (!magic || memcmp(magic, "PERFILE2", 8) != 0)
 		return error_set(error, -EBADMSG, "not a perf.data file");
 	r = size == PIPE_HEADER_SIZE ? perf_data_read_pipe(&file, error)
@@ -278,11 +279,12 @@ const struct perf_data_event *perf_data_event(const struct perf_data *file, uint
 }
 
 /*
- * With PERF_SAMPLE_IDENTIFIER the id is the first field of a sample and the last of any other record; what lies between may differ
- * from event to event, so it is looked at by the event's own layout.
+ * With PERF_SAMPLE_IDENTIFIER the id is the first field of a sample and the last of any other
+ * record; what lies between may differ from event to event, so it is looked at by the event's own
+ * layout.
  */
-struct perf_record_place perf_data_place(
-	const struct perf_data *file, const uint8_t *record, size_t size)
+struct perf_record_place perf_data_place(const struct perf_data *file, const uint8_t *record,
+					 size_t size)
 {
 	const struct perf_layout *layout = &file->events.items[0].layout;
 	struct perf_record_place place = perf_record_place(layout, record, size);

@@ -25,7 +25,8 @@ static bool same_build_id(const struct tape_module *module, const uint8_t *id, s
 	return size == module->build_id_size && memcmp(id, module->build_id, size) == 0;
 }
 
-/* One that changed after the recording may hold other code at the same place; ctime tells also where mtime was set back. */
+/* One that changed after the recording may hold other code at the same place; ctime tells also
+ * where mtime was set back. */
 static bool finder_unchanged(const struct stat *about, uint64_t until_ns)
 {
 	uint64_t modified = about->st_mtim.tv_sec * NSEC_PER_SEC + about->st_mtim.tv_nsec;
@@ -60,7 +61,7 @@ static int same_file(int fd, struct tape_module *module, uint64_t until_ns)
 	if (module->build_id_size)
 		return 0;
 	if (fstat(fd, &about) < 0 || !same_inode(fd, &about, module) ||
-		!finder_unchanged(&about, until_ns))
+	    !finder_unchanged(&about, until_ns))
 		return -ESTALE;
 	module->build_id_size = size;
 	memcpy(module->build_id, build_id, size);
@@ -76,7 +77,8 @@ static int keep_same(int opened, struct tape_module *module, uint64_t until_ns)
 	return r < 0 ? r : take_fd(fd);
 }
 
-/* Of several places that did not have the file, what is told is why the most promising one had not. */
+/* Of several places that did not have the file, what is told is why the most promising one had not.
+ */
 static int finder_worse(int r, int other)
 {
 	static const int order[] = { -ESTALE, -EBADMSG, -EACCES, -EREMOTE, -ENOENT };
@@ -96,11 +98,11 @@ static int plain_error(int r)
 }
 
 /*
- * Through a link of /proc, which the kernel follows to the very file that is mapped, whatever has become of its name. It is the one when it
- * is linked under the path that the mapping had.
+ * Through a link of /proc, which the kernel follows to the very file that is mapped, whatever has
+ * become of its name. It is the one when it is linked under the path that the mapping had.
  */
-static int open_link(
-	const char *link, struct tape_module *module, const char *path, uint64_t until_ns)
+static int open_link(const char *link, struct tape_module *module, const char *path,
+		     uint64_t until_ns)
 {
 	_cleanup_close_ int fd = -1, path_fd = -1;
 	char target[PATH_MAX];
@@ -114,7 +116,7 @@ static int open_link(
 	target[size] = 0;
 	size = strlen(path);
 	if (strncmp(target, path, size) != 0 ||
-		(target[size] && strcmp(target + size, DELETED) != 0))
+	    (target[size] && strcmp(target + size, DELETED) != 0))
 		return -ENOENT;
 	path_fd = open(link, O_PATH | O_CLOEXEC);
 	fd = path_fd < 0 ? -errno : process_root_reopen(path_fd);
@@ -130,8 +132,8 @@ static int open_link(
 }
 
 /* The process's mapping of the file: "55d0-55d8 r-xp 00002000 08:01 1234   /usr/bin/x". */
-static int open_map_file(
-	int32_t pid, struct tape_module *module, const char *path, uint64_t until_ns)
+static int open_map_file(int32_t pid, struct tape_module *module, const char *path,
+			 uint64_t until_ns)
 {
 	_cleanup_free_ char *maps = NULL;
 	char name[40], link[80], *line, *rest;
@@ -148,7 +150,7 @@ static int open_map_file(
 		if (!slash || strncmp(slash, path, strlen(path)) != 0)
 			continue;
 		snprintf(link, sizeof(link), "/proc/%d/map_files/%.*s", pid,
-			(int)strcspn(line, " "), line);
+			 (int)strcspn(line, " "), line);
 		return open_link(link, module, path, until_ns);
 	}
 	return -ENOENT;
@@ -156,7 +158,7 @@ static int open_map_file(
 
 /* Where a file lies is known from the mounts; these links lead there without a look at them. */
 static int open_mapped(const struct finder *finder, int32_t pid, struct tape_module *module,
-	const char *path, uint64_t until_ns)
+		       const char *path, uint64_t until_ns)
 {
 	char link[40];
 	int r = finder->remote ? 0 : process_root_refuse_remote(pid, path, module->device), fd;
@@ -175,7 +177,7 @@ static unsigned int remote_flag(const struct finder *finder)
 
 /* "DIR/.build-id/ab/cdef...SUFFIX" */
 static int open_by_build_id(const struct finder *finder, const char *dir,
-	const struct tape_module *module, const char *suffix)
+			    const struct tape_module *module, const char *suffix)
 {
 	struct tape_module wanted = *module;
 	char path[PATH_MAX];
@@ -190,7 +192,7 @@ static int open_by_build_id(const struct finder *finder, const char *dir,
 		used += sprintf(path + used, "%02x", module->build_id[i]);
 	strcpy(path + used, suffix);
 	return keep_same(process_root_open(0, path, 0, PROCESS_ROOT_LINKS | remote_flag(finder)),
-		&wanted, 0);
+			 &wanted, 0);
 }
 
 static int open_module(const struct finder *finder, struct finder_request *request)
@@ -204,11 +206,11 @@ static int open_module(const struct finder *finder, struct finder_request *reque
 	/* mapped after it was deleted */
 	snprintf(name, sizeof(name), "%s", path);
 	if (strlen(name) > strlen(DELETED) &&
-		!strcmp(name + strlen(name) - strlen(DELETED), DELETED))
+	    !strcmp(name + strlen(name) - strlen(DELETED), DELETED))
 		name[strlen(name) - strlen(DELETED)] = 0;
 	if (finder->live && request->pid > 0) {
 		fd = keep_same(process_root_open(request->pid, name, module->device, flags), module,
-			request->until_ns);
+			       request->until_ns);
 		if (fd < 0 && fd != -EREMOTE) {
 			other = open_mapped(finder, request->pid, module, name, request->until_ns);
 			fd = other >= 0 ? other : finder_worse(plain_error(fd), plain_error(other));
@@ -218,7 +220,7 @@ static int open_module(const struct finder *finder, struct finder_request *reque
 		if (!finder->live)
 			flags |= PROCESS_ROOT_LINKS;
 		other = keep_same(process_root_open(0, name, module->device, flags), module,
-			request->until_ns);
+				  request->until_ns);
 		fd = other >= 0 ? other : finder_worse(fd, plain_error(other));
 	}
 	if (fd < 0 && finder->debug_dir) {
@@ -237,19 +239,22 @@ static int open_by_crc(const struct finder *finder, int32_t pid, const char *pat
 }
 
 /* Beside the file, in .debug there, or under a folder of debug files. */
-static int open_linked(
-	const struct finder *finder, int32_t pid, const char *dir, const char *name, uint32_t crc)
+static int open_linked(const struct finder *finder, int32_t pid, const char *dir, const char *name,
+		       uint32_t crc)
 {
-	const char *const places[][3] = { { "", dir, "/" }, { "", dir, "/.debug/" },
+	const char *const places[][3] = {
+		{ "", dir, "/" },
+		{ "", dir, "/.debug/" },
 		{ SYSTEM_DEBUG_DIR, dir, "/" },
 		{ pid || !finder->debug_dir ? NULL : finder->debug_dir, dir, "/" },
-		{ pid || !finder->debug_dir ? NULL : finder->debug_dir, "", "/" } };
+		{ pid || !finder->debug_dir ? NULL : finder->debug_dir, "", "/" }
+	};
 	char path[PATH_MAX];
 	int fd = -ENOENT;
 
 	for (size_t i = 0; fd < 0 && i < ARRAY_SIZE(places); i++)
 		if (places[i][0] && snprintf(path, sizeof(path), "%s%s%s%s", places[i][0],
-					    places[i][1], places[i][2], name) < (int)sizeof(path))
+					     places[i][1], places[i][2], name) < (int)sizeof(path))
 			fd = open_by_crc(finder, pid, path, crc);
 	return fd;
 }
@@ -273,8 +278,8 @@ static int open_debuglink(const struct finder *finder, const struct finder_reque
 }
 
 /*
- * The file with the names of a module that a distribution keeps apart, by its build-id, or by the name and the CRC that the module's own file
- * has of it.
+ * The file with the names of a module that a distribution keeps apart, by its build-id, or by the
+ * name and the CRC that the module's own file has of it.
  */
 static int open_debug(const struct finder *finder, const struct finder_request *request, int fd)
 {
@@ -299,7 +304,7 @@ void finder_files_close(struct finder_files *files)
 
 /* A process of another time may have had the pid: only of a live tape it is asked itself. */
 static int find_jit(const struct finder *finder, const struct finder_request *request,
-	struct finder_files *ret_files)
+		    struct finder_files *ret_files)
 {
 	if (finder->live) {
 		ret_files->fd = process_open_perf_map(request->pid);
@@ -310,8 +315,8 @@ static int find_jit(const struct finder *finder, const struct finder_request *re
 	return ret_files->fd < 0 && ret_files->other_fd < 0 ? -ENOENT : 0;
 }
 
-int finder_find_here(
-	const struct finder *finder, struct finder_request *request, struct finder_files *ret_files)
+int finder_find_here(const struct finder *finder, struct finder_request *request,
+		     struct finder_files *ret_files)
 {
 	*ret_files = (struct finder_files){ -1, -1 };
 	if (request->kind == FINDER_JIT)
@@ -327,8 +332,8 @@ int finder_find_here(
 	return 0;
 }
 
-int finder_find(
-	const struct finder *finder, struct finder_request *request, struct finder_files *ret_files)
+int finder_find(const struct finder *finder, struct finder_request *request,
+		struct finder_files *ret_files)
 {
 	*ret_files = (struct finder_files){ -1, -1 };
 	if (finder->ask)
@@ -350,7 +355,7 @@ bool finder_kernel_runs(const uint8_t *build_id, size_t build_id_size)
 }
 
 int finder_kallsyms(const struct finder *finder, const uint8_t *build_id, size_t build_id_size,
-	char **ret_text, size_t *ret_size, bool *ret_sure)
+		    char **ret_text, size_t *ret_size, bool *ret_sure)
 {
 	char path[PATH_MAX];
 	int used;

@@ -11,8 +11,8 @@ struct frame_table {
 	size_t count;
 };
 
-static inline int name_frame(
-	struct tape *tape, struct tape_frame *frame, const char *name, uint64_t offset)
+static inline int name_frame(struct tape *tape, struct tape_frame *frame, const char *name,
+			     uint64_t offset)
 {
 	int r = strings_add(&tape->strings, name, strlen(name), &frame->symbol);
 

@@ -23,8 +23,8 @@ static const struct tape_module *kernel_of(const struct tape *tape)
 
 	for (size_t i = 0; i < tape->modules.count; i++)
 		if (tape->modules.items[i].kind == TAPE_MODULE_KERNEL &&
-			strcmp(tape_string(tape, tape->modules.items[i].path),
-				"[kernel.kallsyms]") == 0)
+		    strcmp(tape_string(tape, tape->modules.items[i].path), "[kernel.kallsyms]") ==
+			    0)
 			return &tape->modules.items[i];
 	return &unknown;
 }
@@ -45,8 +45,8 @@ static uint64_t kallsyms_address(const char *text, const char *name)
 }
 
 /*
- * Where the recording does not say which kernel it had, the one that runs is taken for it when its code begins and ends at the same
- * addresses, to the byte.
+ * Where the recording does not say which kernel it had, the one that runs is taken for it when its
+ * code begins and ends at the same addresses, to the byte.
  */
 static bool same_place(const struct tape *tape, const char *text)
 {
@@ -72,8 +72,8 @@ static int read_kernel(struct kernel *kernel, const struct finder *finder, const
 	r = finder_kallsyms(finder, module->build_id, module->build_id_size, &text, &size, &sure);
 	if (r == 0 && !sure && !same_place(tape, text))
 		r = -ENOENT;
-	kernel->runs = r == 0 && (!module->build_id_size || finder_kernel_runs(module->build_id,
-								    module->build_id_size));
+	kernel->runs = r == 0 && (!module->build_id_size ||
+				  finder_kernel_runs(module->build_id, module->build_id_size));
 	if (r == 0)
 		r = kallsyms_parse(text, size, &symbols);
 	if (r == -ENOMEM)
@@ -86,25 +86,26 @@ static int read_kernel(struct kernel *kernel, const struct finder *finder, const
 	return 0;
 }
 
-/* Reads the kernel's names anew for another kernel, or when code has come that there was not: a BPF program, a module. */
+/* Reads the kernel's names anew for another kernel, or when code has come that there was not: a BPF
+ * program, a module. */
 static int prepare_kernel(struct kernel *kernel, const struct finder *finder,
-	const struct tape *tape, const char *name)
+			  const struct tape *tape, const char *name)
 {
 	uint32_t before = strings_count(&kernel->modules), id;
 	int r = strings_add(&kernel->modules, name, strlen(name), &id);
 
 	if (r == 0 && (!kernel->read || (id >= before && !kernel->fresh) ||
-			      !kernel_same_id(&kernel->module, kernel_of(tape))))
+		       !kernel_same_id(&kernel->module, kernel_of(tape))))
 		r = read_kernel(kernel, finder, tape);
 	return r;
 }
 
 /*
- * Code that the kernel made has the name under which it came: a BPF program, a trampoline. Where it lay there may be other code by now; the
- * table only tells where it begins.
+ * Code that the kernel made has the name under which it came: a BPF program, a trampoline. Where it
+ * lay there may be other code by now; the table only tells where it begins.
  */
 static int name_made(struct kernel *kernel, struct tape *tape, const struct frame_table *frames,
-	const char *name)
+		     const char *name)
 {
 	const struct symbols *symbols = kernel->symbols;
 	int r = 0;
@@ -117,15 +118,16 @@ static int name_made(struct kernel *kernel, struct tape *tape, const struct fram
 			     strcmp(symbol.name, name) == 0;
 
 		if (!frame->symbol)
-			r = name_frame(
-				tape, frame, name, there ? frame->address - symbol.start : 0);
+			r = name_frame(tape, frame, name,
+				       there ? frame->address - symbol.start : 0);
 	}
 	return r;
 }
 
-/* The kernel's table stays: all of its code is used by and by, and making the text of kallsyms costs the kernel more than reading it. */
+/* The kernel's table stays: all of its code is used by and by, and making the text of kallsyms
+ * costs the kernel more than reading it. */
 int kernel_name(struct kernel *kernel, const struct finder *finder, struct tape *tape,
-	const struct frame_table *frames)
+		const struct frame_table *frames)
 {
 	_cleanup_free_ char *name =
 		strdup(tape_string(tape, tape->modules.items[frames->module].path));
@@ -149,8 +151,8 @@ int kernel_name(struct kernel *kernel, const struct finder *finder, struct tape 
 	return r;
 }
 
-int kernel_runs(
-	struct kernel *kernel, const struct finder *finder, const struct tape *tape, bool *ret_runs)
+int kernel_runs(struct kernel *kernel, const struct finder *finder, const struct tape *tape,
+		bool *ret_runs)
 {
 	int r = 0;
 
@@ -160,8 +162,8 @@ int kernel_runs(
 	return r;
 }
 
-int kernel_is_of_boot(
-	struct kernel *kernel, const struct finder *finder, const struct tape *tape, bool *ret_is)
+int kernel_is_of_boot(struct kernel *kernel, const struct finder *finder, const struct tape *tape,
+		      bool *ret_is)
 {
 	bool runs = false;
 	int r = kernel_runs(kernel, finder, tape, &runs);

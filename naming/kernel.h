@@ -11,22 +11,26 @@
 
 /* Zeroed to start. */
 struct kernel {
-	bool runs; /* it is the one that runs now */
+	/* it is the one that runs now */
+	bool runs;
 	struct symbols *symbols;
 	struct tape_module module;
-	uint64_t moved; /* how far they lie above where the tape's kernel has them */
-	struct strings modules; /* that there were names for when they were read */
+	/* how far they lie above where the tape's kernel has them */
+	uint64_t moved;
+	/* that there were names for when they were read */
+	struct strings modules;
 	bool read;
-	bool fresh; /* read for the tape at hand: whatever else came, is in it */
+	/* read for the tape at hand: whatever else came, is in it */
+	bool fresh;
 };
 
 void kernel_done(struct kernel *kernel);
 /* Names the frames of one of its modules. 1 when there are no names of it at all, 0 or -ENOMEM. */
 int kernel_name(struct kernel *kernel, const struct finder *finder, struct tape *tape,
-	const struct frame_table *frames);
+		const struct frame_table *frames);
 /* Is it the tape's kernel that runs now? Read where that is not known yet. 0 or -ENOMEM. */
 int kernel_runs(struct kernel *kernel, const struct finder *finder, const struct tape *tape,
-	bool *ret_runs);
+		bool *ret_runs);
 /* The same, and since the same boot, as far as its place in memory tells that. */
-int kernel_is_of_boot(
-	struct kernel *kernel, const struct finder *finder, const struct tape *tape, bool *ret_is);
+int kernel_is_of_boot(struct kernel *kernel, const struct finder *finder, const struct tape *tape,
+		      bool *ret_is);

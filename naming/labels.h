@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Names that are none: "[file+0x4c80]", which only says where a function starts, for want of better. */
+/* Names that are none: "[file+0x4c80]", which only says where a function starts, for want of
+ * better. */
 
 #include <stddef.h>
 

@@ -9,9 +9,11 @@
 #include "base/cleanup.h"
 
 /* fuse.sshfs and its kin are FUSE, autofs mounts whatever it likes when it is touched. */
-static const char *const remote_types[] = { "9p", "acfs", "afs", "autofs", "beegfs", "ceph", "cifs",
-	"coda", "fuse", "fuseblk", "gfs2", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4",
-	"ocfs2", "orangefs", "panfs", "pvfs2", "smb3", "smbfs", "virtiofs" };
+static const char *const remote_types[] = { "9p",    "acfs",	  "afs",   "autofs",   "beegfs",
+					    "ceph",  "cifs",	  "coda",  "fuse",     "fuseblk",
+					    "gfs2",  "glusterfs", "gpfs",  "lustre",   "ncpfs",
+					    "nfs",   "nfs4",	  "ocfs2", "orangefs", "panfs",
+					    "pvfs2", "smb3",	  "smbfs", "virtiofs" };
 
 /* Two paths, and options of a page at most; what is cut are options. */
 #define LINE_SIZE (3 * PATH_MAX)
@@ -47,14 +49,15 @@ static bool is_remote_type(const char *type)
 	return strncmp(type, "fuse.", 5) == 0;
 }
 
-/* "36 35 98:0 /root /point rw,noatime master:1 - ext3 /dev/root rw": true when it is one that may keep us waiting. */
+/* "36 35 98:0 /root /point rw,noatime master:1 - ext3 /dev/root rw": true when it is one that may
+ * keep us waiting. */
 static bool parse_remote(const char *line, struct mount *ret)
 {
 	const char *end = strstr(line, " - ");
 	unsigned int major, minor;
 
 	if (!end || sscanf(end + 3, "%31s", ret->type) != 1 || !is_remote_type(ret->type) ||
-		sscanf(line, "%*d %*d %u:%u %*s %4095s", &major, &minor, ret->point) != 3)
+	    sscanf(line, "%*d %*d %u:%u %*s %4095s", &major, &minor, ret->point) != 3)
 		return false;
 	mounts_unescape(ret->point);
 	ret->device = makedev(major, minor);
@@ -70,8 +73,8 @@ static bool is_on_the_way(const char *point, const char *path)
 	return strncmp(path, point, size) == 0 && (!path[size] || path[size] == '/');
 }
 
-bool mounts_is_remote(
-	const char *mountinfo, const char *path, uint64_t device, uint64_t root_device)
+bool mounts_is_remote(const char *mountinfo, const char *path, uint64_t device,
+		      uint64_t root_device)
 {
 	char line[LINE_SIZE];
 	struct mount mount;
@@ -81,7 +84,7 @@ bool mounts_is_remote(
 		end = strchrnul(at, '\n');
 		snprintf(line, sizeof(line), "%.*s", (int)MIN(end - at, LINE_SIZE), at);
 		if (parse_remote(line, &mount) && mount.device != root_device &&
-			((device && mount.device == device) || is_on_the_way(mount.point, path)))
+		    ((device && mount.device == device) || is_on_the_way(mount.point, path)))
 			return true;
 	}
 	return false;

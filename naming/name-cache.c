@@ -14,9 +14,11 @@
 #define VERSION 1
 #define HEADER_SIZE (8 + 4 + NAME_KEY_SIZE + 4)
 #define BLOCK_HEADER 8
-/* One that grows beyond this begins anew: nobody asks for that many names of one file but by and by. */
+/* One that grows beyond this begins anew: nobody asks for that many names of one file but by and
+ * by. */
 #define FILE_MAX (16u << 20)
-/* What goes when there is too much: down to three quarters, so that it is not looked for each time. */
+/* What goes when there is too much: down to three quarters, so that it is not looked for each time.
+ */
 #define KEPT_PART 3 / 4
 
 struct name_cache {
@@ -43,7 +45,7 @@ struct name_cache *name_cache_close(struct name_cache *cache)
 
 /* Calls `see` for each file of the folder. */
 static void each_file(const struct name_cache *cache,
-	void (*see)(void *context, const struct cached_file *file), void *context)
+		      void (*see)(void *context, const struct cached_file *file), void *context)
 {
 	int fd = fcntl(cache->folder, F_DUPFD_CLOEXEC, 0);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -58,7 +60,7 @@ static void each_file(const struct name_cache *cache,
 		struct cached_file file;
 
 		if (fstatat(cache->folder, entry->d_name, &about, AT_SYMLINK_NOFOLLOW) < 0 ||
-			!S_ISREG(about.st_mode))
+		    !S_ISREG(about.st_mode))
 			continue;
 		file.used_ns = about.st_mtim.tv_sec * NSEC_PER_SEC + about.st_mtim.tv_nsec;
 		file.bytes = about.st_size;
@@ -91,11 +93,11 @@ int name_cache_open(const char *dir, uint64_t max_bytes, struct name_cache **ret
 }
 
 void name_key_make(const struct tape_module *module, const struct stat *about, bool debug,
-	struct name_key *ret_key)
+		   struct name_key *ret_key)
 {
 	uint64_t numbers[] = { about->st_dev, about->st_ino, about->st_size,
-		about->st_mtim.tv_sec * NSEC_PER_SEC + about->st_mtim.tv_nsec,
-		about->st_ctim.tv_sec * NSEC_PER_SEC + about->st_ctim.tv_nsec };
+			       about->st_mtim.tv_sec * NSEC_PER_SEC + about->st_mtim.tv_nsec,
+			       about->st_ctim.tv_sec * NSEC_PER_SEC + about->st_ctim.tv_nsec };
 	uint8_t *at = ret_key->bytes;
 
 	memset(ret_key, 0, sizeof(*ret_key));
@@ -228,12 +230,12 @@ static void name_cache_keep_bound(struct name_cache *cache)
 	each_file(cache, note_file, &shrinking);
 	if (shrinking.files.count)
 		qsort(shrinking.files.items, shrinking.files.count, sizeof(*shrinking.files.items),
-			name_cache_compare_used);
+		      name_cache_compare_used);
 	cache->bytes = 0;
 	for (size_t i = 0; i < shrinking.files.count; i++)
 		cache->bytes += shrinking.files.items[i].bytes;
 	for (size_t i = 0; i < shrinking.files.count && cache->bytes > cache->max_bytes * KEPT_PART;
-		i++)
+	     i++)
 		if (unlinkat(cache->folder, shrinking.files.items[i].name, 0) == 0)
 			cache->bytes -= shrinking.files.items[i].bytes;
 	array_done(&shrinking.files);
@@ -255,8 +257,8 @@ static void name_cache_put_rows(struct addresses *wanted, struct buffer *rows)
 }
 
 /* A write that does not succeed leaves a part that the next one who loads it cuts off. */
-static void name_cache_append(
-	struct name_cache *cache, const struct name_key *key, const struct buffer *rows)
+static void name_cache_append(struct name_cache *cache, const struct name_key *key,
+			      const struct buffer *rows)
 {
 	_cleanup_(buffer_done) struct buffer bytes = { 0 };
 	_cleanup_close_ int fd = -1;
@@ -266,7 +268,7 @@ static void name_cache_append(
 	file_name(key, name);
 	/* never waits, also where somebody has put something else there */
 	fd = openat(cache->folder, name,
-		O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0640);
+		    O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0640);
 	if (fd < 0 || fstat(fd, &about) < 0 || !S_ISREG(about.st_mode))
 		return;
 	if (about.st_size + rows->size > FILE_MAX && ftruncate(fd, 0) == 0) {

@@ -17,9 +17,10 @@
 /*
  * Invariants:
  * (1) a file is believed only when the finder says that it is the module's;
- * (2) what was found is known under the module's identity as the tape has it; a module that could not be found is remembered as
- *     such for one tape, so that each is looked for once;
- * (3) only addresses that were sampled are looked up, and what was found out about them is kept: nearly all come again in the next tape.
+ * (2) what was found is known under the module's identity as the tape has it; a module that could
+ * not be found is remembered as such for one tape, so that each is looked for once; (3) only
+ * addresses that were sampled are looked up, and what was found out about them is kept: nearly all
+ * come again in the next tape.
  */
 
 #define VDSO_LIMIT (64u << 10)
@@ -30,28 +31,36 @@
 
 struct known {
 	char *path;
-	struct tape_module module; /* as the tape had it */
-	struct tape_module found; /* with the build-id that the file has */
+	/* as the tape had it */
+	struct tape_module module;
+	/* with the build-id that the file has */
+	struct tape_module found;
 	struct addresses answers;
-	bool sought; /* for the tape at hand */
-	uint8_t why; /* enum unnamed_why: what has no name has none */
-	bool used; /* by the tape at hand */
+	/* for the tape at hand */
+	bool sought;
+	/* enum unnamed_why: what has no name has none */
+	uint8_t why;
+	/* by the tape at hand */
+	bool used;
 };
 
 struct namer {
 	struct finder finder;
-	struct name_cache *cache; /* borrowed, or NULL */
+	/* borrowed, or NULL */
+	struct name_cache *cache;
 	array_of(struct known) known;
 	struct kernel kernel;
-	struct buffer vdso; /* its image */
+	/* its image */
+	struct buffer vdso;
 	struct tape_module vdso_module;
 	bool vdso_read;
-	uint8_t *whys; /* enum unnamed_why, for each module of the tape at hand */
+	/* enum unnamed_why, for each module of the tape at hand */
+	uint8_t *whys;
 };
 
 /* Adds what has no name in the tape and is not there yet. */
-static int want_frames(
-	struct addresses *wanted, const struct tape *tape, const struct frame_table *frames)
+static int want_frames(struct addresses *wanted, const struct tape *tape,
+		       const struct frame_table *frames)
 {
 	size_t before = wanted->addresses.count;
 	struct addresses there = { .addresses = { wanted->addresses.items, before, 0 } };
@@ -69,8 +78,8 @@ static int want_frames(
 	return r;
 }
 
-static int take_answers(
-	const struct addresses *answers, struct tape *tape, const struct frame_table *frames)
+static int take_answers(const struct addresses *answers, struct tape *tape,
+			const struct frame_table *frames)
 {
 	int r = 0;
 
@@ -83,7 +92,7 @@ static int take_answers(
 		address->used = true;
 		if (address->state == ADDRESSES_NAMED)
 			r = name_frame(tape, frame, addresses_name(answers, address),
-				address->address - address->start);
+				       address->address - address->start);
 	}
 	return r;
 }
@@ -119,24 +128,24 @@ struct namer *namer_free(struct namer *namer)
 	return NULL;
 }
 
-static struct known *namer_find_known(
-	struct namer *namer, const struct tape_module *module, const char *path)
+static struct known *namer_find_known(struct namer *namer, const struct tape_module *module,
+				      const char *path)
 {
 	for (size_t i = 0; i < namer->known.count; i++) {
 		struct known *known = &namer->known.items[i];
 
 		if (known->module.inode == module->inode &&
-			known->module.device == module->device &&
-			known->module.build_id_size == module->build_id_size &&
-			memcmp(known->module.build_id, module->build_id, TAPE_BUILD_ID_MAX) == 0 &&
-			strcmp(known->path, path) == 0)
+		    known->module.device == module->device &&
+		    known->module.build_id_size == module->build_id_size &&
+		    memcmp(known->module.build_id, module->build_id, TAPE_BUILD_ID_MAX) == 0 &&
+		    strcmp(known->path, path) == 0)
 			return known;
 	}
 	return NULL;
 }
 
-static int add_known(
-	struct namer *namer, const struct tape_module *module, const char *path, struct known **ret)
+static int add_known(struct namer *namer, const struct tape_module *module, const char *path,
+		     struct known **ret)
 {
 	struct known fresh = { .path = strdup(path), .module = *module, .found = *module };
 
@@ -155,7 +164,8 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Names of the file itself, or of its debug file: those that were found before, and then those that were not. */
+/* Names of the file itself, or of its debug file: those that were found before, and then those that
+ * were not. */
 static int ask_names(struct namer *namer, struct known *known, const struct finder_files *files)
 {
 	struct name_key key;
@@ -204,8 +214,8 @@ static uint64_t namer_end_of(const struct tape *tape)
 	return end_ns - MIN(end_ns, error_ns);
 }
 
-static int name_elf(
-	struct namer *namer, struct tape *tape, const struct frame_table *frames, int32_t pid)
+static int name_elf(struct namer *namer, struct tape *tape, const struct frame_table *frames,
+		    int32_t pid)
 {
 	struct tape_module *module = &tape->modules.items[frames->module];
 	const char *path = tape_string(tape, module->path);
@@ -269,21 +279,21 @@ static int read_vdso(struct namer *namer)
 
 /* The vdso is a part of the kernel: where that is the one that runs, so is the vdso. */
 static int prepare_vdso(struct namer *namer, const struct tape *tape,
-	const struct tape_module *module, bool *ret_same)
+			const struct tape_module *module, bool *ret_same)
 {
 	bool runs = namer->finder.live;
 
 	if (!namer->vdso_read && read_vdso(namer) < 0)
 		return -ENOMEM;
 	if (!module->build_id_size && !runs &&
-		kernel_runs(&namer->kernel, &namer->finder, tape, &runs) < 0)
+	    kernel_runs(&namer->kernel, &namer->finder, tape, &runs) < 0)
 		return -ENOMEM;
 	*ret_same = module->build_id_size ? namer_same_id(module, &namer->vdso_module) : runs;
 	return 0;
 }
 
-static int name_vdso(
-	struct namer *namer, struct tape *tape, const struct frame_table *frames, int32_t pid)
+static int name_vdso(struct namer *namer, struct tape *tape, const struct frame_table *frames,
+		     int32_t pid)
 {
 	_cleanup_(addresses_done) struct addresses answers = { 0 };
 	bool same = false;
@@ -300,7 +310,7 @@ static int name_vdso(
 
 /* Names what is open out of a file; -1 is none. */
 static int ask_jit(int fd, int (*names)(const struct file_window *, struct addresses *),
-	struct addresses *wanted)
+		   struct addresses *wanted)
 {
 	struct file_window span;
 
@@ -337,8 +347,8 @@ static int name_jit(struct namer *namer, struct tape *tape, const struct frame_t
 	return r == -ENOMEM ? r : take_answers(&answers, tape, frames);
 }
 
-static int name_module(
-	struct namer *namer, struct tape *tape, const struct frame_table *frames, int32_t pid)
+static int name_module(struct namer *namer, struct tape *tape, const struct frame_table *frames,
+		       int32_t pid)
 {
 	switch (tape->modules.items[frames->module].kind) {
 	case TAPE_MODULE_KERNEL:
@@ -430,11 +440,11 @@ static int name_modules(struct namer *namer, struct tape *tape)
 
 	for (uint32_t module = 1; r == 0 && module < tape->modules.count; module++) {
 		struct frame_table frames = { module, items + starts[module],
-			starts[module + 1] - starts[module] };
+					      starts[module + 1] - starts[module] };
 
 		namer->whys[module] = usual_why(&tape->modules.items[module]);
 		r = name_module(namer, tape, &frames,
-			module < tape->pids.count ? tape->pids.items[module] : 0);
+				module < tape->pids.count ? tape->pids.items[module] : 0);
 	}
 	return r;
 }

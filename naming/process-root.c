@@ -67,7 +67,7 @@ static int process_root_walk(int root, const char *path)
 static int process_root_open_path(int root, const char *path, unsigned int flags)
 {
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
 	int fd, tries = 0;
 
 	if (!(flags & PROCESS_ROOT_LINKS))
@@ -81,7 +81,8 @@ static int process_root_open_path(int root, const char *path, unsigned int flags
 	return errno == ENOSYS ? process_root_walk(root, path) : -errno;
 }
 
-/* O_NONBLOCK and O_NOCTTY do nothing to a regular file, and it is one: they are for the day on which that is wrong. */
+/* O_NONBLOCK and O_NOCTTY do nothing to a regular file, and it is one: they are for the day on
+ * which that is wrong. */
 int process_root_reopen(int path_fd)
 {
 	struct stat about;

@@ -77,7 +77,7 @@ static bool is_made_before(int fd, uint64_t until_ns)
 	const struct statx_timestamp *made = &about.stx_btime;
 
 	if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME | STATX_MTIME | STATX_UID, &about) < 0 ||
-		(about.stx_uid != 0 && about.stx_uid != geteuid()))
+	    (about.stx_uid != 0 && about.stx_uid != geteuid()))
 		return false;
 	if (!(about.stx_mask & STATX_BTIME))
 		made = &about.stx_mtime;

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * What a process that runs tells of itself: the names of the code that it made, and how wide its words are. Files are opened in its own root,
- * so that no symbolic link leads out of that, and are believed only when they are regular files of the process's own user, or of root.
+ * What a process that runs tells of itself: the names of the code that it made, and how wide its
+ * words are. Files are opened in its own root, so that no symbolic link leads out of that, and are
+ * believed only when they are regular files of the process's own user, or of root.
  */
 
 #include <stdbool.h>
@@ -12,8 +13,9 @@
 /* Each -1 when there is none. */
 int process_open_perf_map(int32_t pid);
 /*
- * That of a process that may be gone, where we would have it ourselves: it stays behind. One that is not root's or ours, or came to be after
- * that moment of the wall clock (0: any), is another one.
+ * That of a process that may be gone, where we would have it ourselves: it stays behind. One that
+ * is not root's or ours, or came to be after that moment of the wall clock (0: any), is another
+ * one.
  */
 int process_open_left_map(int32_t pid, uint64_t until_ns);
 int process_open_jitdump(int32_t pid);

@@ -61,8 +61,8 @@ static int set_fact(struct tape *tape, const char *key, const char *value)
 {
 	for (size_t i = 0; i < tape->facts.count; i++)
 		if (strcmp(tape_string(tape, tape->facts.items[i].key), key) == 0)
-			return strings_add(
-				&tape->strings, value, strlen(value), &tape->facts.items[i].value);
+			return strings_add(&tape->strings, value, strlen(value),
+					   &tape->facts.items[i].value);
 	return *value ? tape_add_fact(tape, key, value) : 0;
 }
 
@@ -79,7 +79,7 @@ int unnamed_note(struct tape *tape, const uint8_t *whys)
 	for (size_t i = 0; i < UNNAMED_WHYS; i++)
 		if (counts[i])
 			buffer_printf(&text, "%s%" PRIu64 " %s", text.size ? ", " : "", counts[i],
-				texts[i]);
+				      texts[i]);
 	buffer_u8(&text, 0);
 	if (r < 0 || buffer_failed(&text))
 		return -ENOMEM;

@@ -8,22 +8,25 @@
 #include "tape/tape.h"
 
 enum unnamed_why {
-	UNNAMED_NO_SYMBOLS, /* the file was there, and has no name for it */
+	/* the file was there, and has no name for it */
+	UNNAMED_NO_SYMBOLS,
 	UNNAMED_GONE,
 	UNNAMED_CHANGED,
 	UNNAMED_NO_RIGHT,
 	UNNAMED_DAMAGED,
 	UNNAMED_REMOTE,
 	UNNAMED_SILENT,
-	UNNAMED_MADE, /* at run time, and nothing tells of it */
-	UNNAMED_NOWHERE, /* in no mapping that is known */
+	/* at run time, and nothing tells of it */
+	UNNAMED_MADE,
+	/* in no mapping that is known */
+	UNNAMED_NOWHERE,
 };
 #define UNNAMED_WHYS 9
 
 /* Of an answer of finder_find(). */
 enum unnamed_why unnamed_by_error(int r);
 /*
- * Counts the frames of all samples that have no name, by why, which is told for each module, and sets the fact "unnamed" as docs/FORMAT.md
- * says. 0 or -ENOMEM.
+ * Counts the frames of all samples that have no name, by why, which is told for each module, and
+ * sets the fact "unnamed" as docs/FORMAT.md says. 0 or -ENOMEM.
  */
 int unnamed_note(struct tape *tape, const uint8_t *whys);

@@ -8,7 +8,8 @@
 
 #include "base/file.h"
 
-/* Stacks repeat so much that the fastest level already makes a tenth of them, and the next ones take twice its time. */
+/* Stacks repeat so much that the fastest level already makes a tenth of them, and the next ones
+ * take twice its time. */
 #define LEVEL Z_BEST_SPEED
 #define WINDOW (15 + 16) /* the largest, and a gzip header */
 #define BIT_SIZE 65536
@@ -27,7 +28,7 @@ int gzip_writer_new(int fd, struct gzip_writer **ret_writer)
 		return -ENOMEM;
 	writer->fd = fd;
 	if (deflateInit2(&writer->stream, LEVEL, Z_DEFLATED, WINDOW, 8, Z_DEFAULT_STRATEGY) !=
-		Z_OK) {
+	    Z_OK) {
 		free(writer);
 		return -ENOMEM;
 	}
@@ -74,7 +75,8 @@ int gzip_write(struct gzip_writer *writer, const void *data, size_t size, bool l
 
 struct gzip_reader {
 	z_stream stream;
-	bool ended; /* with the last byte that came, a member did */
+	/* with the last byte that came, a member did */
+	bool ended;
 	uint8_t bit[BIT_SIZE];
 };
 
@@ -102,7 +104,7 @@ struct gzip_reader *gzip_reader_free(struct gzip_reader *reader)
 }
 
 int gzip_reader_feed(struct gzip_reader *reader, const void *data, size_t size,
-	int (*give)(void *context, const uint8_t *data, size_t size), void *context)
+		     int (*give)(void *context, const uint8_t *data, size_t size), void *context)
 {
 	z_stream *stream = &reader->stream;
 	int done, r;

@@ -15,7 +15,8 @@
 struct target {
 	int fd;
 	uint64_t left;
-	int failed; /* the errno of writing */
+	/* the errno of writing */
+	int failed;
 };
 
 static int unpack_put(void *context, const uint8_t *data, size_t size)
@@ -41,9 +42,9 @@ static int unpacker_open(struct unpacker *unpacker, const uint8_t head[6])
 	if (memcmp(head, "\x1f\x8b", 2) == 0)
 		return gzip_reader_new(&unpacker->gzip);
 	if (memcmp(head,
-		    "\xfd"
-		    "7zXZ",
-		    6) == 0)
+		   "\xfd"
+		   "7zXZ",
+		   6) == 0)
 		return xz_reader_new(&unpacker->xz);
 	if (memcmp(head, "\x28\xb5\x2f\xfd", 4) == 0)
 		return zstd_stream_new(&unpacker->zstd);
@@ -57,8 +58,8 @@ static void unpacker_done(struct unpacker *unpacker)
 	zstd_stream_free(unpacker->zstd);
 }
 
-static int unpacker_feed(
-	struct unpacker *unpacker, const uint8_t *data, size_t size, struct target *target)
+static int unpacker_feed(struct unpacker *unpacker, const uint8_t *data, size_t size,
+			 struct target *target)
 {
 	if (unpacker->gzip)
 		return gzip_reader_feed(unpacker->gzip, data, size, unpack_put, target);
@@ -77,8 +78,8 @@ static int unpacker_finish(struct unpacker *unpacker, struct target *target)
 }
 
 /* A read error is in *ret_unread, apart from what the bytes were like. */
-static int unpack_unpack(
-	struct unpacker *unpacker, int from_fd, struct target *target, int *ret_unread)
+static int unpack_unpack(struct unpacker *unpacker, int from_fd, struct target *target,
+			 int *ret_unread)
 {
 	uint8_t piece[65536];
 	off_t offset = 0;
@@ -99,14 +100,14 @@ static int unpack_unpack(
 	return r;
 }
 
-static int unpack_error(
-	const struct target *target, int r, const char *folder, uint64_t limit, struct error *error)
+static int unpack_error(const struct target *target, int r, const char *folder, uint64_t limit,
+			struct error *error)
 {
 	if (target->failed < 0)
 		return error_set(error, r, "unpacking into %s: %s", folder, strerror(-r));
 	if (r == -EFBIG)
 		return error_set(error, r, "unpacks to more than %llu MB",
-			(unsigned long long)(limit >> 20));
+				 (unsigned long long)(limit >> 20));
 	if (r == -ENOBUFS)
 		return error_set(error, r, "packed so that unpacking takes too much memory");
 	return error_set(error, r, "%s", r == -ENOMEM ? "out of memory" : strerror(-r));

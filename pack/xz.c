@@ -54,7 +54,7 @@ static int xz_error(lzma_ret done)
 }
 
 static int xz_run(struct xz_reader *reader, lzma_action action, lzma_ret *ret_done,
-	int (*give)(void *context, const uint8_t *data, size_t size), void *context)
+		  int (*give)(void *context, const uint8_t *data, size_t size), void *context)
 {
 	lzma_stream *stream = &reader->stream;
 	int r;
@@ -72,7 +72,7 @@ static int xz_run(struct xz_reader *reader, lzma_action action, lzma_ret *ret_do
 }
 
 int xz_reader_feed(struct xz_reader *reader, const void *data, size_t size,
-	int (*give)(void *context, const uint8_t *data, size_t size), void *context)
+		   int (*give)(void *context, const uint8_t *data, size_t size), void *context)
 {
 	lzma_ret done;
 
@@ -83,7 +83,7 @@ int xz_reader_feed(struct xz_reader *reader, const void *data, size_t size,
 
 /* With several streams possible, only the end of the input says that the last one was whole. */
 int xz_reader_finish(struct xz_reader *reader,
-	int (*give)(void *context, const uint8_t *data, size_t size), void *context)
+		     int (*give)(void *context, const uint8_t *data, size_t size), void *context)
 {
 	lzma_ret done;
 	int r;

@@ -57,8 +57,8 @@ struct zstd_packer *zstd_packer_free(struct zstd_packer *packer)
 	return NULL;
 }
 
-int zstd_packer_append(
-	struct zstd_packer *packer, struct buffer *buffer, const void *data, size_t size)
+int zstd_packer_append(struct zstd_packer *packer, struct buffer *buffer, const void *data,
+		       size_t size)
 {
 	size_t bound = ZSTD_compressBound(size), used;
 	uint8_t *room = buffer_room(buffer, bound);
@@ -99,8 +99,8 @@ struct zstd_unpacker *zstd_unpacker_free(struct zstd_unpacker *unpacker)
 	return NULL;
 }
 
-int zstd_unpacker_exact(
-	struct zstd_unpacker *unpacker, void *to, size_t size, const void *frame, size_t frame_size)
+int zstd_unpacker_exact(struct zstd_unpacker *unpacker, void *to, size_t size, const void *frame,
+			size_t frame_size)
 {
 	size_t got = ZSTD_decompressDCtx(unpacker->context, to, size, frame, frame_size);
 
@@ -109,8 +109,10 @@ int zstd_unpacker_exact(
 
 struct zstd_stream {
 	ZSTD_DStream *stream;
-	size_t next; /* how many bytes it wants to go on: the rest of a block */
-	bool ended; /* with the last byte that came, a frame did */
+	/* how many bytes it wants to go on: the rest of a block */
+	size_t next;
+	/* with the last byte that came, a frame did */
+	bool ended;
 	uint8_t bit[128 << 10];
 };
 
@@ -153,11 +155,11 @@ static int zstd_error(size_t said)
 }
 
 /*
- * A call that fails does not tell what it gave until then. So each call gets one block at most: what the ones before it
- * gave is out by then.
+ * A call that fails does not tell what it gave until then. So each call gets one block at most:
+ * what the ones before it gave is out by then.
  */
 int zstd_stream_feed(struct zstd_stream *stream, const void *data, size_t size,
-	int (*give)(void *context, const uint8_t *data, size_t size), void *context)
+		     int (*give)(void *context, const uint8_t *data, size_t size), void *context)
 {
 	ZSTD_inBuffer in = { data, 0, 0 };
 	bool full;

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Addresses of one module that somebody wants the names of, and what was found out about them. Whoever knows names answers what is
- * still open, best source first, and leaves the rest to the next one; so what it costs goes by what is wanted, not by what a file has.
+ * Addresses of one module that somebody wants the names of, and what was found out about them.
+ * Whoever knows names answers what is still open, best source first, and leaves the rest to the
+ * next one; so what it costs goes by what is wanted, not by what a file has.
  */
 
 #include <stdbool.h>
@@ -15,20 +16,25 @@
 
 enum addresses_state {
 	ADDRESSES_OPEN,
-	ADDRESSES_NAMELESS, /* all were asked, none knew it */
+	/* all were asked, none knew it */
+	ADDRESSES_NAMELESS,
 	ADDRESSES_NAMED,
 };
 
 struct addresses_address {
 	uint64_t address;
-	uint64_t start; /* of the function that it is in */
-	uint32_t name; /* demangled; 0 as long as there is none */
+	/* of the function that it is in */
+	uint64_t start;
+	/* demangled; 0 as long as there is none */
+	uint32_t name;
 	uint8_t state;
 	bool used;
-	bool kept; /* by who keeps answers */
+	/* by who keeps answers */
+	bool kept;
 };
 
-/* Zeroed to start. Sorted by address, each there once, but for those that were added since the last addresses_sort(). */
+/* Zeroed to start. Sorted by address, each there once, but for those that were added since the last
+ * addresses_sort(). */
 struct addresses {
 	array_of(struct addresses_address) addresses;
 	struct strings names;
@@ -47,11 +53,12 @@ size_t addresses_below(const struct addresses *wanted, uint64_t address);
 int addresses_answer(struct addresses *wanted, size_t i, uint64_t start, const char *name);
 /* What is open now has no name. */
 void addresses_close(struct addresses *wanted);
-/* Forgets what is not marked as used, and takes the marks away. 0, or -ENOMEM with all as it was. */
+/* Forgets what is not marked as used, and takes the marks away. 0, or -ENOMEM with all as it was.
+ */
 int addresses_shrink(struct addresses *wanted);
 
-static inline const char *addresses_name(
-	const struct addresses *wanted, const struct addresses_address *address)
+static inline const char *addresses_name(const struct addresses *wanted,
+					 const struct addresses_address *address)
 {
 	return strings_at(&wanted->names, address->name);
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Names as perf prints them: Rust (both manglings, without the hash), C++ without parameters, OCaml.
+ * Names as perf prints them: Rust (both manglings, without the hash), C++ without parameters,
+ * OCaml.
  *
- * A name of 200 bytes can stand for one that fills the memory: each back reference may double it. So the demanglers
- * hand out their text piece by piece, and are left when it becomes too much; they hold nothing on the heap meanwhile.
+ * A name of 200 bytes can stand for one that fills the memory: each back reference may double it.
+ * So the demanglers hand out their text piece by piece, and are left when it becomes too much; they
+ * hold nothing on the heap meanwhile.
  */
 #include "symbolizer/demangle.h"
 

@@ -19,8 +19,8 @@
 #define HEAD_MAX 64
 #define LETTERS_MAX 8
 
-void eh_frame_init(
-	struct eh_frame *frame, const struct file_window *span, uint64_t address, size_t word_size)
+void eh_frame_init(struct eh_frame *frame, const struct file_window *span, uint64_t address,
+		   size_t word_size)
 {
 	*frame = (struct eh_frame){
 		.entries = { .span = *span, .step = STEP },
@@ -150,15 +150,15 @@ static uint8_t common_encoding(struct eh_frame *frame, uint64_t at)
 }
 
 /* The function of the entry whose size is followed by `body`, at `at`. */
-static bool read_function(
-	struct eh_frame *frame, uint64_t at, uint32_t common, struct eh_function *ret_function)
+static bool read_function(struct eh_frame *frame, uint64_t at, uint32_t common,
+			  struct eh_function *ret_function)
 {
 	uint8_t encoding = common <= at ? common_encoding(frame, at - common) : ENCODING_NONE;
 	size_t size = format_size(encoding, frame->word_size);
 	struct reader reader;
 
 	if (encoding == ENCODING_NONE || !size ||
-		(RELATIVE(encoding) != RELATIVE_NOTHING && RELATIVE(encoding) != RELATIVE_PLACE))
+	    (RELATIVE(encoding) != RELATIVE_NOTHING && RELATIVE(encoding) != RELATIVE_PLACE))
 		return false;
 	reader = window_reader(&frame->entries, at + 4, 2 * size);
 	ret_function->start = eh_frame_read_number(&reader, encoding, size);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A small ELF file with the symbols that .dynsym lacks, packed with xz, in a section: what Fedora and its kin leave in stripped files. */
+/* A small ELF file with the symbols that .dynsym lacks, packed with xz, in a section: what Fedora
+ * and its kin leave in stripped files. */
 #include "symbolizer/elf-finders.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The name of a separate debug file, NUL-terminated, filled up to 4 bytes, and its CRC-32. Older than build-ids, and still made. */
+/* The name of a separate debug file, NUL-terminated, filled up to 4 bytes, and its CRC-32. Older
+ * than build-ids, and still made. */
 #include "symbolizer/elf.h"
 
 #include <errno.h>

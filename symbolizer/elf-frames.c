@@ -27,7 +27,8 @@ static bool code_offset(const struct elf_image *image, uint64_t address, uint64_
 
 /* A function that one of the addresses lies in. */
 static int elf_frames_add_function(struct symbols *symbols, const struct elf_image *image,
-	const struct addresses *wanted, const struct eh_function *function, const char *name)
+				   const struct addresses *wanted,
+				   const struct eh_function *function, const char *name)
 {
 	char text[TEXT_MAX];
 	uint64_t offset;
@@ -37,14 +38,14 @@ static int elf_frames_add_function(struct symbols *symbols, const struct elf_ima
 		return 0;
 	first = addresses_below(wanted, offset);
 	if (first == wanted->addresses.count ||
-		wanted->addresses.items[first].address - offset >= function->size)
+	    wanted->addresses.items[first].address - offset >= function->size)
 		return 0;
 	snprintf(text, sizeof(text), "[%.255s+0x%" PRIx64 "]", name, function->start);
 	return symbols_add(symbols, offset, function->size, SYMBOL_LOCAL, text, strlen(text));
 }
 
 static int elf_frames_add_functions(struct symbols *symbols, const struct elf_image *image,
-	const struct addresses *wanted, const char *name)
+				    const struct addresses *wanted, const char *name)
 {
 	size_t section = elf_image_find_name(image, ".eh_frame");
 	struct file_window span = elf_image_section(image, section);

@@ -2,9 +2,10 @@
 /*
  * Finds the table of a Go program (symbolizer/go-table.h) in its file, and where its text starts.
  *
- * Go's own linker makes a section for the table; others put it among the read-only data, where it is known by its first bytes. Where the
- * text starts stands in the table until Go 1.25, and at any time in the module data, which begin with the table's address. In programs that
- * are loaded anywhere either may only stand in a relocation.
+ * Go's own linker makes a section for the table; others put it among the read-only data, where it
+ * is known by its first bytes. Where the text starts stands in the table until Go 1.25, and at any
+ * time in the module data, which begin with the table's address. In programs that are loaded
+ * anywhere either may only stand in a relocation.
  */
 #include "symbolizer/elf-finders.h"
 
@@ -28,7 +29,8 @@ enum { MODULE_TABLE = 0, MODULE_MIN = 20, MODULE_MAX, MODULE_TEXT, MODULE_TEXT_E
 struct go_program {
 	const struct elf_image *image;
 	struct go_table table;
-	uint64_t address; /* of the table */
+	/* of the table */
+	uint64_t address;
 };
 
 static bool elf_go_is_go(const struct elf_image *image)
@@ -96,9 +98,8 @@ static bool find_table(struct go_program *program)
 		return false;
 	for (size_t i = 1; i < image->sections.count; i++)
 		if (image->sections.items[i].type == SHT_PROGBITS &&
-			image->sections.items[i].flags & SHF_ALLOC &&
-			!(image->sections.items[i].flags & SHF_EXECINSTR) &&
-			scan_section(program, i))
+		    image->sections.items[i].flags & SHF_ALLOC &&
+		    !(image->sections.items[i].flags & SHF_EXECINSTR) && scan_section(program, i))
 			return true;
 	return false;
 }
@@ -116,9 +117,10 @@ static bool is_relative(const struct elf_image *image, uint32_t type)
 	}
 }
 
-/* The first relocation that puts `addend` somewhere, or puts something at `offset`; what is not asked for is 0. */
+/* The first relocation that puts `addend` somewhere, or puts something at `offset`; what is not
+ * asked for is 0. */
 static bool find_relocation(const struct elf_image *image, uint64_t offset, uint64_t addend,
-	struct elf_relocation *ret_relocation)
+			    struct elf_relocation *ret_relocation)
 {
 	_cleanup_(elf_relocations_done) struct elf_relocations relocations = { 0 };
 
@@ -126,8 +128,7 @@ static bool find_relocation(const struct elf_image *image, uint64_t offset, uint
 		return false;
 	for (size_t i = 0; elf_relocations_at(&relocations, i, ret_relocation); i++)
 		if (is_relative(image, ret_relocation->type) &&
-			(offset ? ret_relocation->offset == offset
-				: ret_relocation->addend == addend))
+		    (offset ? ret_relocation->offset == offset : ret_relocation->addend == addend))
 			return true;
 	return false;
 }
@@ -141,7 +142,7 @@ static uint64_t word_at(const struct elf_image *image, uint64_t address)
 
 	if (segment)
 		file_window_read(&image->file, address - segment->address + segment->offset, &word,
-			sizeof(word));
+				 sizeof(word));
 	if (!word && address && find_relocation(image, address, 0, &relocation))
 		word = relocation.addend;
 	return word;
@@ -164,8 +165,7 @@ static uint64_t module_text(const struct go_program *program, uint64_t address)
 				   ? word_at(program->image, address + i * POINTER_SIZE)
 				   : 0;
 	if (words[MODULE_TABLE] != program->address || words[MODULE_TEXT] > words[MODULE_MIN] ||
-		words[MODULE_MIN] >= words[MODULE_MAX] ||
-		words[MODULE_MAX] > words[MODULE_TEXT_END])
+	    words[MODULE_MIN] >= words[MODULE_MAX] || words[MODULE_MAX] > words[MODULE_TEXT_END])
 		return 0;
 	return is_code(program->image, words[MODULE_MIN]) ? words[MODULE_TEXT] : 0;
 }
@@ -214,8 +214,8 @@ static int name_all(struct go_program *program, struct addresses *wanted)
 		const char *name;
 
 		if (wanted->addresses.items[i].state == ADDRESSES_OPEN &&
-			elf_image_address(program->image, offset, &address) &&
-			go_table_find(&program->table, address, &start, &name))
+		    elf_image_address(program->image, offset, &address) &&
+		    go_table_find(&program->table, address, &start, &name))
 			r = addresses_answer(wanted, i, offset - (address - start), name);
 	}
 	return r;

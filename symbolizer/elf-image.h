@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * What elf.c gives to the rest of this folder: a file as sections, segments and tables, with nothing of libelf in it, and
- * nothing in it that reaches beyond the file. Of this folder alone. Everything lives as long as the image.
+ * What elf.c gives to the rest of this folder: a file as sections, segments and tables, with
+ * nothing of libelf in it, and nothing in it that reaches beyond the file. Of this folder alone.
+ * Everything lives as long as the image.
  */
 
 #include <stdbool.h>
@@ -22,8 +23,10 @@ struct elf_section {
 	uint64_t entry_size;
 	uint32_t type;
 	uint32_t link;
-	char name[24]; /* as much as is needed to know those that are looked for by name */
-	bool labels; /* of the kind whose labels perf takes for functions */
+	/* as much as is needed to know those that are looked for by name */
+	char name[24];
+	/* of the kind whose labels perf takes for functions */
+	bool labels;
 };
 
 /* One that is loaded. */
@@ -46,8 +49,10 @@ struct elf_image {
 	struct Elf *elf;
 	struct file_window file;
 	uint16_t machine;
-	uint8_t word_size; /* 4 or 8 */
-	bool foreign; /* of the other byte order: nothing in it ran here */
+	/* 4 or 8 */
+	uint8_t word_size;
+	/* of the other byte order: nothing in it ran here */
+	bool foreign;
 	array_of(struct elf_section) sections;
 	array_of(struct elf_unpacked) unpacked;
 	array_of(struct elf_segment) segments;
@@ -55,11 +60,12 @@ struct elf_image {
 
 /* 0, -ENOMEM, or -EBADMSG with the reason; elf_image_done() in any case. */
 int elf_image_open(struct elf_image *image, int fd, struct error *error);
-int elf_image_open_memory(
-	struct elf_image *image, const void *bytes, size_t size, struct error *error);
+int elf_image_open_memory(struct elf_image *image, const void *bytes, size_t size,
+			  struct error *error);
 void elf_image_done(struct elf_image *image);
 
-/* The number of the first section of a type or a name, or 0: the section of that number is never a real one. */
+/* The number of the first section of a type or a name, or 0: the section of that number is never a
+ * real one. */
 size_t elf_image_find_type(const struct elf_image *image, uint32_t type);
 size_t elf_image_find_name(const struct elf_image *image, const char *name);
 /* The segment that an address is in, or NULL. */
@@ -87,9 +93,10 @@ struct elf_symbol {
 	uint8_t visibility;
 };
 
-/* The i-th section as a table of symbols. false when it is of another type, or too damaged to be one. */
-bool elf_table_open(
-	const struct elf_image *image, size_t i, uint32_t type, struct elf_table *table);
+/* The i-th section as a table of symbols. false when it is of another type, or too damaged to be
+ * one. */
+bool elf_table_open(const struct elf_image *image, size_t i, uint32_t type,
+		    struct elf_table *table);
 void elf_table_done(struct elf_table *table);
 /* The i-th; false when there is none. */
 bool elf_table_at(struct elf_table *table, size_t i, struct elf_symbol *ret_symbol);
@@ -105,15 +112,17 @@ struct elf_relocations {
 
 struct elf_relocation {
 	uint64_t offset;
-	uint64_t addend; /* 0 where it has none */
-	uint32_t symbol; /* its number, or 0 */
+	/* 0 where it has none */
+	uint64_t addend;
+	/* its number, or 0 */
+	uint32_t symbol;
 	uint32_t type;
 };
 
 /* The i-th section as relocations, with addends or without; false as above. */
-bool elf_relocations_open(
-	const struct elf_image *image, size_t i, struct elf_relocations *relocations);
+bool elf_relocations_open(const struct elf_image *image, size_t i,
+			  struct elf_relocations *relocations);
 void elf_relocations_done(struct elf_relocations *relocations);
 /* The i-th; false when there is none. */
-bool elf_relocations_at(
-	struct elf_relocations *relocations, size_t i, struct elf_relocation *ret_relocation);
+bool elf_relocations_at(struct elf_relocations *relocations, size_t i,
+			struct elf_relocation *ret_relocation);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which of an ELF file's symbols are functions, and where in the file they are: perf's choice, but only of code, for an
- * address that was executed cannot lie in data.
+ * Which of an ELF file's symbols are functions, and where in the file they are: perf's choice, but
+ * only of code, for an address that was executed cannot lie in data.
  *
- * The tables are gone through twice, as symbolizer/symbol-prefilter.h wants it, and only what is kept is given its name.
+ * The tables are gone through twice, as symbolizer/symbol-prefilter.h wants it, and only what is
+ * kept is given its name.
  *
- * All names together take no more than NAMES_MAX: a million symbols may share one name of a megabyte, or unfold when they are
- * demangled.
+ * All names together take no more than NAMES_MAX: a million symbols may share one name of a
+ * megabyte, or unfold when they are demangled.
  */
 #include "symbolizer/elf-finders.h"
 
@@ -19,15 +20,18 @@
 #include "symbolizer/symbols.h"
 
 #define NAMES_MAX (16u << 20)
-/* perf cuts the names of PLT entries, "@plt" and all, to what fits its buffer; and the two must show the same. */
+/* perf cuts the names of PLT entries, "@plt" and all, to what fits its buffer; and the two must
+ * show the same. */
 #define PLT_NAME_MAX 1023
 
-/* What is being made, and of what: the file that is mapped, and the one with the names, mostly the same. */
+/* What is being made, and of what: the file that is mapped, and the one with the names, mostly the
+ * same. */
 struct loading {
 	const struct elf_image *mapped;
 	const struct elf_image *named;
 	struct symbol_prefilter sieve;
-	struct symbols *symbols; /* NULL the first time */
+	/* NULL the first time */
+	struct symbols *symbols;
 	size_t names_left;
 	struct error *error;
 };
@@ -69,8 +73,9 @@ static bool is_function(const struct elf_symbol *symbol)
 }
 
 /*
- * The section that a symbol is in, as it is in the mapped file: a debug file's own are empty, and have false offsets. Where it has
- * other sections than the mapped file, the segments tell the offset.
+ * The section that a symbol is in, as it is in the mapped file: a debug file's own are empty, and
+ * have false offsets. Where it has other sections than the mapped file, the segments tell the
+ * offset.
  */
 static const struct elf_section *symbol_section(const struct loading *loading, size_t i)
 {
@@ -80,14 +85,14 @@ static const struct elf_section *symbol_section(const struct loading *loading, s
 		return NULL;
 	section = &loading->named->sections.items[i];
 	if (section->type == SHT_NOBITS && i < loading->mapped->sections.count &&
-		loading->mapped->sections.items[i].address == section->address)
+	    loading->mapped->sections.items[i].address == section->address)
 		return &loading->mapped->sections.items[i];
 	return section;
 }
 
 /* true with the offset in the mapped file, if the symbol is one that perf takes. */
 static bool symbol_place(const struct loading *loading, const struct elf_symbol *symbol,
-	uint64_t *ret_offset, bool *ret_code)
+			 uint64_t *ret_offset, bool *ret_code)
 {
 	const struct elf_section *section = symbol_section(loading, symbol->section);
 	const struct elf_segment *segment;
@@ -116,19 +121,19 @@ static int note_symbol(struct loading *loading, uint64_t offset, uint64_t size)
 }
 
 static int add_symbol(struct loading *loading, uint64_t offset, uint64_t size,
-	enum symbol_binding binding, const char *name)
+		      enum symbol_binding binding, const char *name)
 {
 	size_t name_size = strlen(name);
 
 	if (name_size >= loading->names_left)
-		return error_set(
-			loading->error, -EBADMSG, "its symbols repeat names beyond any reason");
+		return error_set(loading->error, -EBADMSG,
+				 "its symbols repeat names beyond any reason");
 	loading->names_left -= name_size + 1;
 	return symbols_add(loading->symbols, offset, size, binding, name, name_size);
 }
 
-static int add_table_entry(
-	struct loading *loading, struct elf_table *table, struct elf_symbol symbol)
+static int add_table_entry(struct loading *loading, struct elf_table *table,
+			   struct elf_symbol symbol)
 {
 	_cleanup_free_ char *demangled = NULL;
 	const char *name;
@@ -137,7 +142,7 @@ static int add_table_entry(
 	int r;
 
 	if (!symbol.name || symbol.name >= table->strings.span.size ||
-		!symbol_place(loading, &symbol, &offset, &code))
+	    !symbol_place(loading, &symbol, &offset, &code))
 		return 0;
 	if (code && marks_code(loading->named, &symbol)) {
 		name = elf_table_name(table, symbol.name);
@@ -154,8 +159,8 @@ static int add_table_entry(
 	if (!name)
 		return 0;
 	demangled = demangle(name);
-	return add_symbol(
-		loading, offset, symbol.size, binding_of(&symbol), demangled ? demangled : name);
+	return add_symbol(loading, offset, symbol.size, binding_of(&symbol),
+			  demangled ? demangled : name);
 }
 
 static int add_table(struct loading *loading, uint32_t type)
@@ -164,8 +169,8 @@ static int add_table(struct loading *loading, uint32_t type)
 	struct elf_symbol symbol;
 	int r = 0;
 
-	if (!elf_table_open(
-		    loading->named, elf_image_find_type(loading->named, type), type, &table))
+	if (!elf_table_open(loading->named, elf_image_find_type(loading->named, type), type,
+			    &table))
 		return 0;
 	for (size_t i = 1; r == 0 && elf_table_at(&table, i, &symbol); i++)
 		r = add_table_entry(loading, &table, symbol);
@@ -207,7 +212,7 @@ static bool plt_find(const struct elf_image *image, const char *name, struct plt
 }
 
 static int add_plt_entry(struct loading *loading, struct elf_table *dynsym, size_t number,
-	const struct plt *plt, size_t i)
+			 const struct plt *plt, size_t i)
 {
 	uint64_t offset = plt->offset + i * plt->entry_size;
 	_cleanup_free_ char *demangled = NULL;
@@ -242,7 +247,7 @@ static int add_plt(struct loading *loading, const char *name)
 	int r = 0;
 
 	if (!i || !plt_find(image, name, &plt) || !elf_relocations_open(image, i, &relocations) ||
-		!elf_table_open(image, image->sections.items[i].link, SHT_DYNSYM, &dynsym))
+	    !elf_table_open(image, image->sections.items[i].link, SHT_DYNSYM, &dynsym))
 		return 0;
 	for (size_t at = 0; r == 0 && elf_relocations_at(&relocations, at, &relocation); at++)
 		r = add_plt_entry(loading, &dynsym, relocation.symbol, &plt, at);
@@ -280,7 +285,7 @@ static int look_up(struct loading *loading, struct addresses *wanted)
 }
 
 int elf_find_symbols(const struct elf_image *mapped, const struct elf_image *named,
-	struct addresses *wanted, struct error *error)
+		     struct addresses *wanted, struct error *error)
 {
 	struct loading loading = {
 		.mapped = mapped, .named = named, .names_left = NAMES_MAX, .error = error

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ELF files through libelf: opening them, their tables, and their build-id. What of the tables is a function is decided in
- * elf-symbols.c. The files of others are hostile until proven otherwise, so:
+ * ELF files through libelf: opening them, their tables, and their build-id. What of the tables is a
+ * function is decided in elf-symbols.c. The files of others are hostile until proven otherwise, so:
  *
- *  (1) libelf opens with ELF_C_READ: it reads with pread() what is asked for; it is asked for headers and notes alone
- *  (2) tables are read piece by piece, and no more of them than SECTION_MAX (a sparse file is as big as it likes)
- *  (3) compressed tables of symbols and their strings are unpacked, up to UNPACKED_MAX; other compressed sections, and those without
- *      bytes, are as if they were not there
+ *  (1) libelf opens with ELF_C_READ: it reads with pread() what is asked for; it is asked for
+ * headers and notes alone (2) tables are read piece by piece, and no more of them than SECTION_MAX
+ * (a sparse file is as big as it likes) (3) compressed tables of symbols and their strings are
+ * unpacked, up to UNPACKED_MAX; other compressed sections, and those without bytes, are as if they
+ * were not there
  */
 #include "symbolizer/elf.h"
 
@@ -88,7 +89,7 @@ static int read_sections(struct elf_image *image)
 		if (!scn || !gelf_getshdr(scn, &header))
 			break;
 		if (array_push(&image->sections,
-			    section_of(&header, window_text(&names, header.sh_name))) < 0)
+			       section_of(&header, window_text(&names, header.sh_name))) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -107,13 +108,13 @@ static int read_segments(struct elf_image *image)
 			return 0;
 		if (header.p_type != PT_LOAD)
 			continue;
-		if (array_push(
-			    &image->segments, (struct elf_segment){
-						      .address = header.p_vaddr,
-						      .size = MAX(header.p_memsz, header.p_filesz),
-						      .offset = header.p_offset,
-						      .executable = header.p_flags & PF_X,
-					      }) < 0)
+		if (array_push(&image->segments,
+			       (struct elf_segment){
+				       .address = header.p_vaddr,
+				       .size = MAX(header.p_memsz, header.p_filesz),
+				       .offset = header.p_offset,
+				       .executable = header.p_flags & PF_X,
+			       }) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -121,7 +122,7 @@ static int read_segments(struct elf_image *image)
 
 /* How a section is compressed, and how large it is without; false when that cannot be read. */
 static bool read_packing(const struct elf_image *image, const struct file_window *span,
-	uint32_t *ret_type, uint64_t *ret_size)
+			 uint32_t *ret_type, uint64_t *ret_size)
 {
 	_cleanup_(window_done) struct window window = { .span = *span };
 	struct reader reader = window_reader(&window, 0, image->word_size == 8 ? 16 : 8);
@@ -133,8 +134,8 @@ static bool read_packing(const struct elf_image *image, const struct file_window
 	return !reader_failed(&reader);
 }
 
-static int elf_unpack(
-	uint32_t type, uint8_t *to, size_t size, const uint8_t *packed, size_t packed_size)
+static int elf_unpack(uint32_t type, uint8_t *to, size_t size, const uint8_t *packed,
+		      size_t packed_size)
 {
 	switch (type) {
 	case ELFCOMPRESS_ZLIB:
@@ -159,7 +160,7 @@ static int unpack_section(struct elf_image *image, size_t i)
 	int r;
 
 	if (!read_packing(image, &span, &type, &size) || !size || size > UNPACKED_MAX ||
-		span.size <= header_size || span.size > UNPACKED_MAX)
+	    span.size <= header_size || span.size > UNPACKED_MAX)
 		return 0;
 	span = file_window_part(&span, header_size, UINT64_MAX);
 	packed = malloc(span.size);
@@ -227,8 +228,8 @@ int elf_image_open(struct elf_image *image, int fd, struct error *error)
 	return read_headers(image, elf_begin(fd, ELF_C_READ, NULL), error);
 }
 
-int elf_image_open_memory(
-	struct elf_image *image, const void *bytes, size_t size, struct error *error)
+int elf_image_open_memory(struct elf_image *image, const void *bytes, size_t size,
+			  struct error *error)
 {
 	elf_version(EV_CURRENT);
 	image->file = file_window_of_memory(bytes, size);
@@ -269,7 +270,7 @@ bool elf_image_address(const struct elf_image *image, uint64_t offset, uint64_t 
 		const struct elf_segment *segment = &image->segments.items[i];
 
 		if (segment->executable && offset >= segment->offset &&
-			offset - segment->offset < segment->size) {
+		    offset - segment->offset < segment->size) {
 			*ret_address = offset - segment->offset + segment->address;
 			return true;
 		}
@@ -283,10 +284,10 @@ struct file_window elf_image_section(const struct elf_image *image, size_t i)
 
 	for (size_t k = 0; k < image->unpacked.count; k++)
 		if (image->unpacked.items[k].section == i)
-			return file_window_of_memory(
-				image->unpacked.items[k].bytes, image->unpacked.items[k].size);
+			return file_window_of_memory(image->unpacked.items[k].bytes,
+						     image->unpacked.items[k].size);
 	if (i >= image->sections.count || section->type == SHT_NOBITS ||
-		section->flags & SHF_COMPRESSED || image->foreign)
+	    section->flags & SHF_COMPRESSED || image->foreign)
 		return file_window_of_memory(NULL, 0);
 	return file_window_part(&image->file, section->offset, MIN(section->size, SECTION_MAX));
 }
@@ -340,8 +341,8 @@ const char *elf_table_name(struct elf_table *table, uint32_t at)
 	return window_text(&table->strings, at);
 }
 
-bool elf_relocations_open(
-	const struct elf_image *image, size_t i, struct elf_relocations *relocations)
+bool elf_relocations_open(const struct elf_image *image, size_t i,
+			  struct elf_relocations *relocations)
 {
 	const struct elf_section *section = &image->sections.items[i];
 
@@ -359,8 +360,8 @@ void elf_relocations_done(struct elf_relocations *relocations)
 	window_done(&relocations->entries);
 }
 
-bool elf_relocations_at(
-	struct elf_relocations *relocations, size_t i, struct elf_relocation *ret_relocation)
+bool elf_relocations_at(struct elf_relocations *relocations, size_t i,
+			struct elf_relocation *ret_relocation)
 {
 	size_t word = relocations->word_size, size = (2 + relocations->addends) * word;
 	struct reader reader = window_reader(&relocations->entries, i * size, size);
@@ -381,8 +382,8 @@ static size_t note_align(size_t size, const struct reader *reader)
 	return MIN((size + 3) & ~(size_t)3, reader_left(reader));
 }
 
-int elf_notes_build_id(
-	const void *notes, size_t size, uint8_t ret_id[ELF_BUILD_ID_MAX], size_t *ret_size)
+int elf_notes_build_id(const void *notes, size_t size, uint8_t ret_id[ELF_BUILD_ID_MAX],
+		       size_t *ret_size)
 {
 	struct reader reader;
 
@@ -422,8 +423,8 @@ static int notes_of_segments(const struct elf_image *image, uint8_t *ret_id, siz
 		if (!gelf_getphdr(image->elf, i, &header))
 			return 0;
 		if (header.p_type == PT_NOTE && header.p_filesz <= NOTES_MAX)
-			data = elf_getdata_rawchunk(
-				image->elf, header.p_offset, header.p_filesz, ELF_T_BYTE);
+			data = elf_getdata_rawchunk(image->elf, header.p_offset, header.p_filesz,
+						    ELF_T_BYTE);
 		if (data && elf_notes_build_id(data->d_buf, data->d_size, ret_id, ret_size))
 			return 1;
 	}
@@ -440,7 +441,7 @@ static int notes_of_sections(const struct elf_image *image, uint8_t *ret_id, siz
 			continue;
 		data = elf_rawdata(elf_getscn(image->elf, i), NULL);
 		if (data && data->d_size <= NOTES_MAX &&
-			elf_notes_build_id(data->d_buf, data->d_size, ret_id, ret_size))
+		    elf_notes_build_id(data->d_buf, data->d_size, ret_id, ret_size))
 			return 1;
 	}
 	return 0;

@@ -62,7 +62,7 @@ static size_t window_fill(struct window *window, uint64_t at, size_t size)
 	uint8_t *room;
 
 	if (at >= window->at && at - window->at <= window->size &&
-		window->size - (at - window->at) >= size)
+	    window->size - (at - window->at) >= size)
 		return size;
 	if (window->span.memory) {
 		window->at = 0;

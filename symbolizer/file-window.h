@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Bytes of a file that are read where and when they are asked for, so that a table of a gigabyte costs one piece of it. They may as
- * well be in memory. Files are read with pread(), never mapped: one that is cut short under us just ends earlier.
+ * Bytes of a file that are read where and when they are asked for, so that a table of a gigabyte
+ * costs one piece of it. They may as well be in memory. Files are read with pread(), never mapped:
+ * one that is cut short under us just ends earlier.
  */
 
 #include <stdbool.h>
@@ -13,7 +14,8 @@
 #include "base/bytes.h"
 
 struct file_window {
-	const uint8_t *memory; /* NULL: in the file */
+	/* NULL: in the file */
+	const uint8_t *memory;
 	int fd;
 	uint64_t offset;
 	uint64_t size;
@@ -29,7 +31,8 @@ size_t file_window_read(const struct file_window *span, uint64_t at, void *to, s
 /* No text beyond this is one. */
 #define WINDOW_MAX (1u << 20)
 
-/* A piece of a span that is at hand. Zeroed, with its span and how much is read at a time, to start. */
+/* A piece of a span that is at hand. Zeroed, with its span and how much is read at a time, to
+ * start. */
 struct window {
 	struct file_window span;
 	size_t step;
@@ -39,7 +42,8 @@ struct window {
 };
 
 void window_done(struct window *window);
-/* A reader of `size` bytes at `at`, which lives until the next call; one that fails at once where there are fewer. */
+/* A reader of `size` bytes at `at`, which lives until the next call; one that fails at once where
+ * there are fewer. */
 struct reader window_reader(struct window *window, uint64_t at, size_t size);
 /* The NUL-terminated text at `at`, living as long; NULL when it has no end. */
 const char *window_text(struct window *window, uint64_t at);

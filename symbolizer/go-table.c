@@ -24,9 +24,10 @@ static struct window window_from(const struct file_window *span, uint64_t at, si
 	return (struct window){ .span = file_window_part(span, at, UINT64_MAX), .step = step };
 }
 
-/* What follows the first 8 bytes; 0 where it makes no sense, else where the table of functions is. */
-static uint64_t go_table_read_header(
-	struct go_table *table, struct reader *header, uint32_t magic, uint64_t *ret_names)
+/* What follows the first 8 bytes; 0 where it makes no sense, else where the table of functions is.
+ */
+static uint64_t go_table_read_header(struct go_table *table, struct reader *header, uint32_t magic,
+				     uint64_t *ret_names)
 {
 	size_t word = table->entry_size;
 
@@ -61,11 +62,11 @@ bool go_table_open(struct go_table *table, const struct file_window *span)
 	quantum = reader_u8(&header);
 	table->start_size = table->entry_size = reader_u8(&header);
 	if ((quantum != 1 && quantum != 2 && quantum != 4) ||
-		(table->entry_size != 4 && table->entry_size != 8))
+	    (table->entry_size != 4 && table->entry_size != 8))
 		return false;
 	functions = go_table_read_header(table, &header, magic, &names);
 	if (reader_failed(&header) || !table->count || table->count > FUNCTIONS_MAX ||
-		functions >= span->size || names >= span->size)
+	    functions >= span->size || names >= span->size)
 		return false;
 	table->functions = window_from(span, functions, FUNCTIONS_STEP);
 	/* before Go 1.16 everything is relative to the whole */
@@ -111,8 +112,8 @@ static bool find_function(struct go_table *table, uint64_t at, uint64_t *ret_i, 
 	       *ret_start <= at && at < end;
 }
 
-bool go_table_find(
-	struct go_table *table, uint64_t address, uint64_t *ret_start, const char **ret_name)
+bool go_table_find(struct go_table *table, uint64_t address, uint64_t *ret_start,
+		   const char **ret_name)
 {
 	uint64_t base = table->relative ? table->text : 0, i, start, details;
 	struct reader reader;
@@ -120,8 +121,8 @@ bool go_table_find(
 
 	if (address < base || !find_function(table, address - base, &i, &start))
 		return false;
-	reader = window_reader(
-		&table->functions, (2 * i + 1) * table->start_size, table->start_size);
+	reader = window_reader(&table->functions, (2 * i + 1) * table->start_size,
+			       table->start_size);
 	details = reader_word_host(&reader, table->start_size);
 	reader = window_reader(&table->details, details, table->entry_size + 4);
 	/* that both say the same start tells a table from bytes that only begin like one */

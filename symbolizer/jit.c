@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Both files are gone through from the front, remembering for each wanted address only where the name of the last function over it
- * stands; the names are read at the end.
+ * Both files are gone through from the front, remembering for each wanted address only where the
+ * name of the last function over it stands; the names are read at the end.
  *
- * jitdump: header: magic u32, version u32, size u32, ...; record: kind u32, size u32, time u64; one that loads code goes on with pid u32,
- * tid u32, vma u64, address u64, size u64, index u64, and the name with its NUL; one that moves code with pid u32, tid u32, vma u64, old
- * address u64, new address u64, size u64, index u64.
+ * jitdump: header: magic u32, version u32, size u32, ...; record: kind u32, size u32, time u64; one
+ * that loads code goes on with pid u32, tid u32, vma u64, address u64, size u64, index u64, and the
+ * name with its NUL; one that moves code with pid u32, tid u32, vma u64, old address u64, new
+ * address u64, size u64, index u64.
  */
 #include "symbolizer/jit.h"
 
@@ -19,7 +20,8 @@
 #define STEP (64u << 10)
 /* Longer lines are cut. */
 #define LINE_MAX 4096
-/* How often a function may be over an address: a hostile file could put all of its functions over all of them. */
+/* How often a function may be over an address: a hostile file could put all of its functions over
+ * all of them. */
 #define COVERS_MAX (64u << 20)
 
 #define JITDUMP_MAGIC 0x4a695444u
@@ -34,19 +36,21 @@
 
 struct place {
 	uint64_t start;
-	uint64_t name_at; /* 0: none; no file begins with a name */
+	/* 0: none; no file begins with a name */
+	uint64_t name_at;
 };
 
 /* What is being found out. */
 struct finding {
 	struct window window;
 	struct addresses *wanted;
-	struct place *places; /* by wanted address */
+	/* by wanted address */
+	struct place *places;
 	size_t covers_left;
 };
 
-static int finding_init(
-	struct finding *finding, const struct file_window *span, struct addresses *wanted)
+static int finding_init(struct finding *finding, const struct file_window *span,
+			struct addresses *wanted)
 {
 	*finding = (struct finding){
 		.window = { .span = *span, .step = STEP },
@@ -69,7 +73,7 @@ static void place_function(struct finding *finding, uint64_t start, uint64_t siz
 
 	for (size_t i = addresses_below(wanted, start); finding->covers_left; i++) {
 		if (i == wanted->addresses.count ||
-			wanted->addresses.items[i].address - start >= size)
+		    wanted->addresses.items[i].address - start >= size)
 			return;
 		finding->places[i] = (struct place){ start, name_at };
 		finding->covers_left--;
@@ -100,7 +104,7 @@ static int jit_answer(struct finding *finding)
 		const struct place *place = &finding->places[i];
 
 		if (wanted->addresses.items[i].state == ADDRESSES_OPEN && place->name_at &&
-			*read_name(finding, place->name_at, name))
+		    *read_name(finding, place->name_at, name))
 			r = addresses_answer(wanted, i, place->start, name);
 	}
 	return r;
@@ -162,13 +166,16 @@ int perf_map_names(const struct file_window *span, struct addresses *wanted)
 /* Code that is moved keeps its index; where its name is, the record says that loaded it. */
 struct move {
 	uint64_t index;
-	uint64_t name_at; /* 0: not loaded yet */
+	/* 0: not loaded yet */
+	uint64_t name_at;
 };
 
 struct jitdump {
 	struct finding finding;
-	uint64_t first; /* record */
-	array_of(struct move) moves; /* by index, each there once */
+	/* record */
+	uint64_t first;
+	/* by index, each there once */
+	array_of(struct move) moves;
 };
 
 static int compare_moves(const void *a, const void *b)
@@ -184,8 +191,8 @@ static struct move *find_move(const struct jitdump *jitdump, uint64_t index)
 
 	if (!jitdump->moves.count)
 		return NULL;
-	return bsearch(
-		&key, jitdump->moves.items, jitdump->moves.count, sizeof(key), compare_moves);
+	return bsearch(&key, jitdump->moves.items, jitdump->moves.count, sizeof(key),
+		       compare_moves);
 }
 
 static void take_load(struct jitdump *jitdump, uint64_t at, uint32_t size)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * /proc/kallsyms, a line a symbol: "ffffffff81000000 T _stext", a module's with "\t[module]" behind it.
+ * /proc/kallsyms, a line a symbol: "ffffffff81000000 T _stext", a module's with "\t[module]" behind
+ * it.
  *
- * There are no sizes in it. A function ends where the next symbol begins, be it data, as in perf; the data's own names
- * are left out, for nothing is executed there.
+ * There are no sizes in it. A function ends where the next symbol begins, be it data, as in perf;
+ * the data's own names are left out, for nothing is executed there.
  */
 #include "symbolizer/kallsyms.h"
 
@@ -73,8 +74,8 @@ static enum symbol_binding line_binding(const struct line *line)
 	return line->type < 'a' ? SYMBOL_GLOBAL : SYMBOL_LOCAL;
 }
 
-static int kallsyms_add_line(
-	struct symbols *symbols, struct strings *modules, const struct line *line)
+static int kallsyms_add_line(struct symbols *symbols, struct strings *modules,
+			     const struct line *line)
 {
 	uint32_t module;
 	int r;
@@ -84,11 +85,11 @@ static int kallsyms_add_line(
 		return r;
 	symbols_group(symbols, module);
 	return symbols_add(symbols, line->address, 0, line_binding(line), line->name,
-		line_is_data(line) ? 0 : line->name_size);
+			   line_is_data(line) ? 0 : line->name_size);
 }
 
-static int add_lines(
-	struct symbols *symbols, struct strings *modules, const char *text, size_t size)
+static int add_lines(struct symbols *symbols, struct strings *modules, const char *text,
+		     size_t size)
 {
 	for (size_t at = 0, next; at < size; at = next) {
 		const char *newline = memchr(text + at, '\n', size - at);

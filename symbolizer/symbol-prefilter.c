@@ -8,7 +8,7 @@
 int symbol_prefilter_init(struct symbol_prefilter *sieve, const struct addresses *wanted)
 {
 	if (array_reserve(&sieve->addresses, wanted->open) < 0 ||
-		array_reserve(&sieve->last, wanted->open + 1) < 0)
+	    array_reserve(&sieve->last, wanted->open + 1) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < wanted->addresses.count; i++)
 		if (wanted->addresses.items[i].state == ADDRESSES_OPEN)
@@ -26,7 +26,8 @@ void symbol_prefilter_done(struct symbol_prefilter *sieve)
 	array_done(&sieve->starts);
 }
 
-/* How many of sorted numbers are below one. Without a branch that depends on them: they cannot be foreseen. */
+/* How many of sorted numbers are below one. Without a branch that depends on them: they cannot be
+ * foreseen. */
 static size_t count_below(const uint64_t *items, size_t count, uint64_t value)
 {
 	const uint64_t *at = items;

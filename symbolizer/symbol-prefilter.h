@@ -2,14 +2,16 @@
 #pragma once
 
 /*
- * Which of a million symbols have to be kept to name a few addresses. The table is gone through twice: first symbol_prefilter_note() sees where
- * every symbol lies, then symbol_prefilter_keeps() says which ones matter. A struct symbols that is made of those alone answers for the open
+ * Which of a million symbols have to be kept to name a few addresses. The table is gone through
+ * twice: first symbol_prefilter_note() sees where every symbol lies, then symbol_prefilter_keeps()
+ * says which ones matter. A struct symbols that is made of those alone answers for the open
  * addresses of `wanted` what one of all of them would.
  *
  * What matters are, with all the symbols that start where they do,
  *  (1) those whose size reaches over an open address;
- *  (2) the last one before each open address, for it has the address, or ends what has no size before it;
- *  (3) one behind the last address, so that what has no size before it does not end with the table.
+ *  (2) the last one before each open address, for it has the address, or ends what has no size
+ * before it; (3) one behind the last address, so that what has no size before it does not end with
+ * the table.
  */
 
 #include <stdbool.h>
@@ -20,9 +22,12 @@
 
 /* Zeroed to start. */
 struct symbol_prefilter {
-	array_of(uint64_t) addresses; /* those that are open */
-	array_of(uint64_t) last; /* (2), by address; (3) behind them; UINT64_MAX: none */
-	array_of(uint64_t) starts; /* (1); after symbol_prefilter_sort() all */
+	/* those that are open */
+	array_of(uint64_t) addresses;
+	/* (2), by address; (3) behind them; UINT64_MAX: none */
+	array_of(uint64_t) last;
+	/* (1); after symbol_prefilter_sort() all */
+	array_of(uint64_t) starts;
 };
 
 /* 0 or -ENOMEM; symbol_prefilter_done() in any case. */

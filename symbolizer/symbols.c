@@ -2,14 +2,16 @@
 /*
  * The functions of one module: 16 bytes each, and their names in one arena.
  *
- * While building, each is a struct pending; symbols_finish() turns them into struct entry and drops the rest.
+ * While building, each is a struct pending; symbols_finish() turns them into struct entry and drops
+ * the rest.
  *
  *  (1) entries are sorted by start, and no two start at the same address
  *  (2) no entry is empty or without a name, and start + size does not overflow
  *  (3) nests is sorted by inner; outer < inner; the outer one ends behind the inner one
  *
- * The order of the steps in symbols_finish() is perf's, and it shows: of several names without a size at one address only
- * the last one is given an end, so it beats the others, whatever they are called.
+ * The order of the steps in symbols_finish() is perf's, and it shows: of several names without a
+ * size at one address only the last one is given an end, so it beats the others, whatever they are
+ * called.
  */
 #include "symbolizer/symbols.h"
 
@@ -26,7 +28,8 @@
 struct pending {
 	uint64_t start;
 	uint32_t size;
-	uint32_t name; /* grows with every symbol added, so it is also the order */
+	/* grows with every symbol added, so it is also the order */
+	uint32_t name;
 	uint32_t group;
 	enum symbol_binding binding;
 };
@@ -157,7 +160,7 @@ int symbols_answer(const struct symbols *symbols, struct addresses *wanted)
 
 	for (size_t i = 0; i < wanted->addresses.count && r == 0; i++)
 		if (wanted->addresses.items[i].state == ADDRESSES_OPEN &&
-			symbols_find(symbols, wanted->addresses.items[i].address, &symbol))
+		    symbols_find(symbols, wanted->addresses.items[i].address, &symbol))
 			r = addresses_answer(wanted, i, symbol.start, symbol.name);
 	return r;
 }
@@ -167,14 +170,15 @@ void symbols_group(struct symbols *symbols, uint32_t group)
 	symbols->group = group;
 }
 
-/* A size that leaves start + size in range; 4 GB is beyond any function, so it may as well end there. */
+/* A size that leaves start + size in range; 4 GB is beyond any function, so it may as well end
+ * there. */
 static uint32_t size_clamp(uint64_t start, uint64_t size)
 {
 	return MIN(MIN(size, UINT64_MAX - start), UINT32_MAX);
 }
 
 int symbols_add(struct symbols *symbols, uint64_t start, uint64_t size, enum symbol_binding binding,
-	const char *name, size_t name_size)
+		const char *name, size_t name_size)
 {
 	size_t at = symbols->names.size;
 
@@ -182,13 +186,13 @@ int symbols_add(struct symbols *symbols, uint64_t start, uint64_t size, enum sym
 	if (name_size >= UINT32_MAX - at)
 		return -E2BIG;
 	if (!buffer_room(&symbols->names, name_size + 1) ||
-		array_push(&symbols->pending, (struct pending){
-						      .start = start,
-						      .size = size_clamp(start, size),
-						      .name = at,
-						      .group = symbols->group,
-						      .binding = binding,
-					      }) < 0)
+	    array_push(&symbols->pending, (struct pending){
+						  .start = start,
+						  .size = size_clamp(start, size),
+						  .name = at,
+						  .group = symbols->group,
+						  .binding = binding,
+					  }) < 0)
 		return -ENOMEM;
 	buffer_bytes(&symbols->names, name, name_size);
 	buffer_u8(&symbols->names, 0);
@@ -245,8 +249,8 @@ static size_t symbols_underscores(const char *name)
 }
 
 /* Which of two names at one address to show; perf's order of questions. */
-static bool pending_better(
-	const struct symbols *symbols, const struct pending *a, const struct pending *b)
+static bool pending_better(const struct symbols *symbols, const struct pending *a,
+			   const struct pending *b)
 {
 	const char *name_a = name_at(symbols, a->name), *name_b = name_at(symbols, b->name);
 	size_t length_a = strlen(name_a), length_b = strlen(name_b);
@@ -287,8 +291,8 @@ static int take_pending(struct symbols *symbols)
 }
 
 /*
- * A stack of the entries that may still go on, each ending before the one under it: one that ends no later than its
- * successor is never asked again.
+ * A stack of the entries that may still go on, each ending before the one under it: one that ends
+ * no later than its successor is never asked again.
  */
 static int find_nests(struct symbols *symbols)
 {
@@ -299,11 +303,11 @@ static int find_nests(struct symbols *symbols)
 		const struct entry *entries = symbols->entries.items;
 
 		while (open.count &&
-			entry_end(&entries[open.items[open.count - 1]]) <= entry_end(&entries[i]))
+		       entry_end(&entries[open.items[open.count - 1]]) <= entry_end(&entries[i]))
 			open.count--;
 		if (open.count)
-			r = array_push(
-				&symbols->nests, (struct nest){ i, open.items[open.count - 1] });
+			r = array_push(&symbols->nests,
+				       (struct nest){ i, open.items[open.count - 1] });
 		if (r == 0)
 			r = array_push(&open, i);
 	}
@@ -322,9 +326,10 @@ int symbols_finish(struct symbols *symbols)
 	array_done(&symbols->pending);
 	if (r == 0)
 		r = find_nests(symbols);
-	/* the table stays for long: give back what growing left over, and never mind if that fails */
+	/* the table stays for long: give back what growing left over, and never mind if that fails
+	 */
 	shrunk = realloc(symbols->entries.items,
-		MAX(symbols->entries.count, 1) * sizeof(*symbols->entries.items));
+			 MAX(symbols->entries.count, 1) * sizeof(*symbols->entries.items));
 	if (shrunk) {
 		symbols->entries.items = shrunk;
 		symbols->entries.capacity = MAX(symbols->entries.count, 1);

@@ -10,14 +10,10 @@
 #define APART_MAX_NS (10 * NSEC_PER_SEC)
 
 static const char *const names[BUSY_FIGURES] = {
-	[BUSY_FIGURE_USER] = "user_ms",
-	[BUSY_FIGURE_NICE] = "nice_ms",
-	[BUSY_FIGURE_SYSTEM] = "system_ms",
-	[BUSY_FIGURE_IDLE] = "idle_ms",
-	[BUSY_FIGURE_IOWAIT] = "iowait_ms",
-	[BUSY_FIGURE_IRQ] = "irq_ms",
-	[BUSY_FIGURE_SOFTIRQ] = "softirq_ms",
-	[BUSY_FIGURE_STEAL] = "steal_ms",
+	[BUSY_FIGURE_USER] = "user_ms",	      [BUSY_FIGURE_NICE] = "nice_ms",
+	[BUSY_FIGURE_SYSTEM] = "system_ms",   [BUSY_FIGURE_IDLE] = "idle_ms",
+	[BUSY_FIGURE_IOWAIT] = "iowait_ms",   [BUSY_FIGURE_IRQ] = "irq_ms",
+	[BUSY_FIGURE_SOFTIRQ] = "softirq_ms", [BUSY_FIGURE_STEAL] = "steal_ms",
 	[BUSY_FIGURE_GUEST] = "guest_ms",
 };
 
@@ -76,7 +72,7 @@ static int add_losses(struct busy_figures *figures)
 	}
 	if (figures->losses.count)
 		qsort(figures->losses.items, figures->losses.count, sizeof(*figures->losses.items),
-			compare_losses);
+		      compare_losses);
 	for (size_t i = 0; r == 0 && i < figures->losses.count; i++) {
 		uint32_t cpu = figures->losses.items[i].cpu;
 
@@ -104,8 +100,8 @@ void busy_figures_done(struct busy_figures *figures)
 }
 
 /* The first reading behind a moment, from 1 on. */
-static uint32_t reading_after(
-	const struct tape_point *points, const struct tape_gauge *gauge, uint64_t perf_ns)
+static uint32_t reading_after(const struct tape_point *points, const struct tape_gauge *gauge,
+			      uint64_t perf_ns)
 {
 	uint32_t low = 1, high = gauge->count;
 
@@ -120,8 +116,8 @@ static uint32_t reading_after(
 	return low;
 }
 
-uint64_t busy_figures_absent(
-	const struct busy_figures *figures, uint32_t cpu, uint64_t from_ns, uint64_t to_ns)
+uint64_t busy_figures_absent(const struct busy_figures *figures, uint32_t cpu, uint64_t from_ns,
+			     uint64_t to_ns)
 {
 	const struct busy_figures_cpu *of =
 		cpu < figures->cpus.count ? &figures->cpus.items[cpu] : NULL;
@@ -138,24 +134,25 @@ uint64_t busy_figures_absent(
 }
 
 /*
- * By how much it grew in the part of that time that readings tell of; that part is added up. Counters of a CPU that is not there stand still: a step
- * over such time says nothing.
+ * By how much it grew in the part of that time that readings tell of; that part is added up.
+ * Counters of a CPU that is not there stand still: a step over such time says nothing.
  */
 static double growth_of(const struct busy_figures *figures, uint32_t cpu,
-	const struct tape_gauge *gauge, uint64_t from_ns, uint64_t to_ns, double *known_ns)
+			const struct tape_gauge *gauge, uint64_t from_ns, uint64_t to_ns,
+			double *known_ns)
 {
 	const struct tape_point *points = figures->tape->points.items + gauge->first;
 	double growth = 0;
 
 	for (uint32_t i = reading_after(points, gauge, from_ns);
-		i < gauge->count && points[i - 1].time_ns < to_ns; i++) {
+	     i < gauge->count && points[i - 1].time_ns < to_ns; i++) {
 		uint64_t begin_ns = MAX(points[i - 1].time_ns, from_ns);
 		uint64_t end_ns = MIN(points[i].time_ns, to_ns);
 		uint64_t step_ns = points[i].time_ns - points[i - 1].time_ns;
 		double grown = (double)points[i].value - points[i - 1].value;
 
 		if (begin_ns >= end_ns || step_ns > APART_MAX_NS ||
-			busy_figures_absent(figures, cpu, points[i - 1].time_ns, points[i].time_ns))
+		    busy_figures_absent(figures, cpu, points[i - 1].time_ns, points[i].time_ns))
 			continue;
 		*known_ns += end_ns - begin_ns;
 		/* the time that a CPU waited for a disk goes back a little by itself */
@@ -170,7 +167,7 @@ static double busy_figures_limited(double share)
 }
 
 bool busy_figures_account(const struct busy_figures *figures, uint32_t cpu, uint64_t from_ns,
-	uint64_t to_ns, struct busy_account *ret_account)
+			  uint64_t to_ns, struct busy_account *ret_account)
 {
 	double shares[BUSY_FIGURES] = { 0 };
 	const struct busy_figures_cpu *of;
@@ -193,12 +190,12 @@ bool busy_figures_account(const struct busy_figures *figures, uint32_t cpu, uint
 		return false;
 	/* what of the time is accounted as nothing at all is not idle either */
 	*ret_account = (struct busy_account){
-		.busy = busy_figures_limited(
-			1 - (shares[BUSY_FIGURE_IDLE] + shares[BUSY_FIGURE_IOWAIT] +
-				    shares[BUSY_FIGURE_STEAL]) /
-				    known_ns),
+		.busy = busy_figures_limited(1 - (shares[BUSY_FIGURE_IDLE] +
+						  shares[BUSY_FIGURE_IOWAIT] +
+						  shares[BUSY_FIGURE_STEAL]) /
+							 known_ns),
 		.user = busy_figures_limited((shares[BUSY_FIGURE_USER] + shares[BUSY_FIGURE_NICE] +
-						     shares[BUSY_FIGURE_GUEST]) /
+					      shares[BUSY_FIGURE_GUEST]) /
 					     known_ns),
 		.irq = busy_figures_limited(
 			(shares[BUSY_FIGURE_IRQ] + shares[BUSY_FIGURE_SOFTIRQ]) / known_ns),
@@ -217,7 +214,8 @@ static double part_of(const struct tape_loss *loss, uint64_t from_ns, uint64_t t
 }
 
 void busy_figures_unseen(const struct busy_figures *figures, uint32_t cpu, uint64_t from_ns,
-	uint64_t to_ns, uint64_t sample_ns, double *ret_held_ns, double *ret_lost_ns)
+			 uint64_t to_ns, uint64_t sample_ns, double *ret_held_ns,
+			 double *ret_lost_ns)
 {
 	size_t first, count;
 

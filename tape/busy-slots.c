@@ -10,8 +10,8 @@ static uint64_t busy_slots_end_of(const struct busy_slot *slot)
 	return slot->perf_ns + slot->length_ns;
 }
 
-struct busy_slot busy_slot_at(
-	const struct tape *tape, const struct busy_slot *before, uint64_t perf_ns)
+struct busy_slot busy_slot_at(const struct tape *tape, const struct busy_slot *before,
+			      uint64_t perf_ns)
 {
 	uint64_t floor_ns = before ? busy_slots_end_of(before) : tape->begin_ns;
 	uint64_t into_ns = tape_to_realtime(tape, perf_ns, NULL) % NSEC_PER_SEC;

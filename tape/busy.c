@@ -7,16 +7,19 @@
 #include "tape/busy-slots.h"
 #include "tape/stack-class.h"
 
-/* So many samples are more or less in a second by chance, as the grid of the timer is not that of the seconds. */
+/* So many samples are more or less in a second by chance, as the grid of the timer is not that of
+ * the seconds. */
 #define SPARE_SAMPLES 2
-/* And no more than one in so many. A second of fewer samples says nothing: of one sample each CPU would be busy all the time, or not at all. */
+/* And no more than one in so many. A second of fewer samples says nothing: of one sample each CPU
+ * would be busy all the time, or not at all. */
 #define SAMPLES_LEAST 10
 
 /* Of one CPU in the slot that is being filled. */
 struct cpu {
 	array_of(uint32_t) samples;
 	uint64_t counts[STACK_CLASS_KINDS];
-	bool seen; /* in the tape at all, by samples or by figures */
+	/* in the tape at all, by samples or by figures */
+	bool seen;
 };
 
 struct making {
@@ -25,19 +28,23 @@ struct making {
 	struct busy_figures figures;
 	struct stack_class_marks marks;
 	uint64_t sample_ns;
-	bool works_only; /* there are no samples of idle CPUs: of what they did nothing is unseen */
-	array_of(struct cpu) cpus; /* by their numbers */
+	/* there are no samples of idle CPUs: of what they did nothing is unseen */
+	bool works_only;
+	/* by their numbers */
+	array_of(struct cpu) cpus;
 	struct busy_slot slot;
 	double machine_ns;
 	/* how often each was seen on the CPU that is looked at; the second by busy_function_of() */
 	array_of(uint32_t) by_thread, by_function;
-	array_of(uint32_t) thread_ids; /* ours, by those of the tape; 0: none yet */
+	/* ours, by those of the tape; 0: none yet */
+	array_of(uint32_t) thread_ids;
 };
 
 /* What a CPU did with a slot, in ns. */
 struct shares {
 	double busy, kernel, irq, unseen;
-	double gauges; /* < 0: not known */
+	/* < 0: not known */
+	double gauges;
 };
 
 static void making_done(struct making *making)
@@ -106,8 +113,8 @@ static int making_init(struct making *making)
 	if (r == 0)
 		r = busy_zeros(&making->thread_ids, tape->threads.count);
 	if (r == 0)
-		r = busy_zeros(
-			&making->by_function, strings_count(&tape->strings) + tape->modules.count);
+		r = busy_zeros(&making->by_function,
+			       strings_count(&tape->strings) + tape->modules.count);
 	for (size_t i = 0; r == 0 && i < making->figures.cpus.count; i++)
 		if (making->figures.cpus.items[i].gauges[BUSY_FIGURE_IDLE])
 			r = busy_need_cpu(making, i);
@@ -134,9 +141,10 @@ static int busy_add_function(struct making *making, uint32_t function, uint32_t 
 	char label[TAPE_LABEL_SIZE];
 
 	return busy_add_name(making->busy,
-		function < strings ? tape_string(tape, function)
-				   : tape_module_label(tape, function - strings, label),
-		ret_name);
+			     function < strings
+				     ? tape_string(tape, function)
+				     : tape_module_label(tape, function - strings, label),
+			     ret_name);
 }
 
 static int busy_add_thread(struct making *making, uint32_t thread, uint32_t *ret_id)
@@ -157,13 +165,13 @@ static int busy_add_thread(struct making *making, uint32_t thread, uint32_t *ret
 	return r;
 }
 
-static enum stack_class_kind busy_kind_of(
-	const struct making *making, const struct tape_sample *sample)
+static enum stack_class_kind busy_kind_of(const struct making *making,
+					  const struct tape_sample *sample)
 {
 	const struct tape_thread *thread = &making->tape->threads.items[sample->thread];
 
-	return stack_class_kind(
-		&making->marks, thread->pid == 0 && thread->tid == 0, sample->stack, sample->frame);
+	return stack_class_kind(&making->marks, thread->pid == 0 && thread->tid == 0, sample->stack,
+				sample->frame);
 }
 
 static uint8_t per_cent(double part, double of)
@@ -174,8 +182,8 @@ static uint8_t per_cent(double part, double of)
 }
 
 /* The thread and the function that most samples are of; of those seen as often, the first. */
-static int name_cell(
-	struct making *making, const struct cpu *cpu, double seen_ns, struct busy_cell *cell)
+static int name_cell(struct making *making, const struct cpu *cpu, double seen_ns,
+		     struct busy_cell *cell)
 {
 	const struct tape *tape = making->tape;
 	uint32_t *by_thread = making->by_thread.items, *by_function = making->by_function.items;
@@ -211,9 +219,10 @@ static int name_cell(
 	return r < 0 ? r : busy_add_function(making, function, &cell->function);
 }
 
-/* Figures explain what no sample does: by what they have more of it than was seen; the rest is the kernel's. */
+/* Figures explain what no sample does: by what they have more of it than was seen; the rest is the
+ * kernel's. */
 static void busy_explain(const struct busy_account *account, double user_ns, double there_ns,
-	double unseen_ns, struct shares *shares)
+			 double unseen_ns, struct shares *shares)
 {
 	double more = MIN(MAX(account->busy * there_ns - shares->busy, 0.0), unseen_ns);
 	double user = MIN(MAX(account->user * there_ns - user_ns, 0.0), more);
@@ -269,7 +278,7 @@ static struct shares shares_of(const struct making *making, uint32_t number)
 		return shares;
 	}
 	busy_figures_unseen(&making->figures, number, slot->perf_ns, to_ns, making->sample_ns,
-		&held_ns, &lost_ns);
+			    &held_ns, &lost_ns);
 	/* lost samples are as those that are there, if these are the most */
 	if (lost_ns > 0 && seen_ns > there_ns / 2) {
 		lost_ns = MIN(lost_ns, unseen_ns);
@@ -394,7 +403,7 @@ int busy_make(const struct tape *tape, struct busy *busy)
 		r = make_cells(&making);
 	if (r == 0 && busy->cells.count)
 		qsort(busy->cells.items, busy->cells.count, sizeof(*busy->cells.items),
-			compare_cells);
+		      compare_cells);
 	busy->cpus = MAX(busy->cpus, stack_class_host_cpus(tape));
 	making_done(&making);
 	return r;

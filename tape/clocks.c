@@ -29,10 +29,14 @@ static uint64_t add_capped(uint64_t a, uint64_t b)
 /* How a clock runs from one anchor up to the next. */
 struct stretch {
 	const struct tape_anchor *from;
-	uint64_t length_ns; /* of the perf clock */
-	uint64_t time_ns; /* of the clock, at `from` */
-	int64_t drift_ns; /* what it gains on the perf clock, over all of it */
-	uint64_t step_ns; /* or the height of a step at its end: then it does not drift */
+	/* of the perf clock */
+	uint64_t length_ns;
+	/* of the clock, at `from` */
+	uint64_t time_ns;
+	/* what it gains on the perf clock, over all of it */
+	int64_t drift_ns;
+	/* or the height of a step at its end: then it does not drift */
+	uint64_t step_ns;
 	uint64_t error_ns;
 };
 
@@ -58,7 +62,8 @@ static struct stretch stretch_at(const struct tape *tape, enum clocks_clock cloc
 	return stretch;
 }
 
-/* What the clock gained after so long: rounded down, so that it stays below what it shows at the end. */
+/* What the clock gained after so long: rounded down, so that it stays below what it shows at the
+ * end. */
 static int64_t clocks_gained(const struct stretch *stretch, uint64_t after_ns)
 {
 	__int128 product = (__int128)stretch->drift_ns * after_ns;
@@ -83,8 +88,8 @@ static size_t anchor_before(const struct tape *tape, uint64_t perf_ns)
 	return low;
 }
 
-uint64_t clocks_from_perf(
-	const struct tape *tape, enum clocks_clock clock, uint64_t perf_ns, uint64_t *ret_error_ns)
+uint64_t clocks_from_perf(const struct tape *tape, enum clocks_clock clock, uint64_t perf_ns,
+			  uint64_t *ret_error_ns)
 {
 	const struct tape_anchor *anchor;
 	uint64_t time_ns, error_ns;
@@ -121,14 +126,15 @@ uint64_t clocks_error_beside(uint64_t error_ns, uint64_t beside_ns)
 }
 
 /* Where in a stretch, its end not included, the clock shows a time. */
-static bool stretch_moment(
-	const struct stretch *stretch, uint64_t time_ns, struct clocks_moment *ret_moment)
+static bool stretch_moment(const struct stretch *stretch, uint64_t time_ns,
+			   struct clocks_moment *ret_moment)
 {
 	__int128 length_ns = (__int128)stretch->length_ns + stretch->drift_ns;
 	__int128 after_ns = (__int128)time_ns - stretch->time_ns;
 	uint64_t error_ns = stretch->error_ns;
 
-	/* what puts the clock back by less than a step, but within a shorter time, makes it run backwards */
+	/* what puts the clock back by less than a step, but within a shorter time, makes it run
+	 * backwards */
 	if (after_ns && (after_ns > 0 ? after_ns >= length_ns : after_ns <= length_ns))
 		return false;
 	if (stretch->drift_ns)
@@ -144,7 +150,7 @@ static bool stretch_moment(
 
 /* Before the first anchor the clock ran as at it. */
 static bool moment_before(const struct tape_anchor *first, uint64_t at_ns, uint64_t time_ns,
-	struct clocks_moment *ret_moment)
+			  struct clocks_moment *ret_moment)
 {
 	if (time_ns >= at_ns || at_ns - time_ns > first->perf_ns)
 		return false;
@@ -155,7 +161,7 @@ static bool moment_before(const struct tape_anchor *first, uint64_t at_ns, uint6
 
 /* And from the last one on as at that. */
 static bool moment_behind(const struct tape_anchor *last, uint64_t at_ns, uint64_t time_ns,
-	struct clocks_moment *ret_moment)
+			  struct clocks_moment *ret_moment)
 {
 	if (time_ns < at_ns)
 		return false;
@@ -165,7 +171,7 @@ static bool moment_behind(const struct tape_anchor *last, uint64_t at_ns, uint64
 }
 
 size_t clocks_to_perf(const struct tape *tape, enum clocks_clock clock, uint64_t time_ns,
-	struct clocks_moment moments[CLOCKS_MOMENTS_MAX])
+		      struct clocks_moment moments[CLOCKS_MOMENTS_MAX])
 {
 	const struct tape_anchor *anchors = tape->anchors.items;
 	size_t count, last;
@@ -181,18 +187,19 @@ size_t clocks_to_perf(const struct tape *tape, enum clocks_clock clock, uint64_t
 	}
 	if (count < CLOCKS_MOMENTS_MAX)
 		count += moment_behind(&anchors[last], anchor_time(&anchors[last], clock), time_ns,
-			&moments[count]);
+				       &moments[count]);
 	return count;
 }
 
-/* The drifts, from the anchor that is left, of all lines that come near enough to the anchors behind it; of each clock. */
+/* The drifts, from the anchor that is left, of all lines that come near enough to the anchors
+ * behind it; of each clock. */
 struct cone {
 	double low[CLOCKS_COUNT];
 	double high[CLOCKS_COUNT];
 };
 
-static double drift_between(
-	const struct tape_anchor *a, const struct tape_anchor *b, enum clocks_clock clock)
+static double drift_between(const struct tape_anchor *a, const struct tape_anchor *b,
+			    enum clocks_clock clock)
 {
 	uint64_t gain_ns =
 		anchor_time(b, clock) - anchor_time(a, clock) - (b->perf_ns - a->perf_ns);
@@ -202,7 +209,7 @@ static double drift_between(
 
 /* May the anchors between a and b go? Those up to the one before b may. Narrows the cone by b. */
 static bool cone_reaches(struct cone *cone, const struct tape_anchor *a,
-	const struct tape_anchor *b, double tolerance_ns)
+			 const struct tape_anchor *b, double tolerance_ns)
 {
 	double length_ns = (double)(b->perf_ns - a->perf_ns);
 
@@ -214,7 +221,7 @@ static bool cone_reaches(struct cone *cone, const struct tape_anchor *a,
 			continue;
 		/* between those that are left, what was slewed must not look like a step */
 		if (fabs(drift_ns) > CLOCKS_STEP_NS ||
-			fabs(drift_between(b - 1, b, clock)) > CLOCKS_STEP_NS)
+		    fabs(drift_between(b - 1, b, clock)) > CLOCKS_STEP_NS)
 			return false;
 		if (slope < cone->low[clock] || slope > cone->high[clock])
 			return false;
@@ -224,7 +231,8 @@ static bool cone_reaches(struct cone *cone, const struct tape_anchor *a,
 	return true;
 }
 
-/* The last anchor to which a line from anchor i comes near enough to all between; i + 1 at least. */
+/* The last anchor to which a line from anchor i comes near enough to all between; i + 1 at least.
+ */
 static size_t clocks_farthest(const struct tape *tape, size_t i, double tolerance_ns)
 {
 	const struct tape_anchor *anchors = tape->anchors.items;
@@ -236,7 +244,7 @@ static size_t clocks_farthest(const struct tape *tape, size_t i, double toleranc
 		cone.high[clock] = INFINITY;
 	}
 	while (to < tape->anchors.count &&
-		cone_reaches(&cone, &anchors[i], &anchors[to], tolerance_ns))
+	       cone_reaches(&cone, &anchors[i], &anchors[to], tolerance_ns))
 		to++;
 	return MAX(to - 1, i + 1);
 }
@@ -280,7 +288,7 @@ void clocks_thin(struct tape *tape, uint64_t tolerance_ns)
 }
 
 void clocks_span(const struct tape *tape, uint64_t from_perf_ns, uint64_t to_perf_ns,
-	uint64_t *ret_from_ns, uint64_t *ret_to_ns)
+		 uint64_t *ret_from_ns, uint64_t *ret_to_ns)
 {
 	uint64_t begin_ns = clocks_from_perf(tape, CLOCKS_REALTIME, from_perf_ns, NULL);
 	uint64_t end_ns = clocks_from_perf(tape, CLOCKS_REALTIME, to_perf_ns, NULL);
@@ -291,7 +299,8 @@ void clocks_span(const struct tape *tape, uint64_t from_perf_ns, uint64_t to_per
 
 		if (anchor->perf_ns <= from_perf_ns || anchor->perf_ns > to_perf_ns)
 			continue;
-		/* a step lies at the later anchor: until then the clock ran on from the one before */
+		/* a step lies at the later anchor: until then the clock ran on from the one before
+		 */
 		end_ns = clocks_from_perf(tape, CLOCKS_REALTIME, anchor->perf_ns - 1, NULL);
 		low_ns = MIN(low_ns, anchor->realtime_ns);
 		high_ns = MAX(high_ns, MAX(end_ns, anchor->realtime_ns));

@@ -15,7 +15,8 @@ struct range {
 struct slice {
 	const struct tape *from;
 	struct tape *to;
-	array_of(struct range) ranges; /* in order, none next to another */
+	/* in order, none next to another */
+	array_of(struct range) ranges;
 	/* of each row there the number here, or one of the above */
 	uint32_t *modules, *frames, *stacks, *threads;
 };
@@ -30,9 +31,10 @@ static void slice_done(struct slice *cut)
 	free(cut->threads);
 }
 
-/* The first moment in a stretch between two anchors from which on the wall clock shows that time or a later one; else its end. */
-static uint64_t slice_reaches(
-	const struct tape *tape, const struct range *stretch, uint64_t realtime_ns)
+/* The first moment in a stretch between two anchors from which on the wall clock shows that time or
+ * a later one; else its end. */
+static uint64_t slice_reaches(const struct tape *tape, const struct range *stretch,
+			      uint64_t realtime_ns)
 {
 	uint64_t low = stretch->from_ns, high = stretch->to_ns;
 
@@ -61,8 +63,8 @@ static int add_range(struct slice *cut, uint64_t from_ns, uint64_t to_ns)
 }
 
 /*
- * When the wall clock showed a time in the window: several times, when it was set back. Also before the tape begins and behind its end, as
- * lines of the log may be from there.
+ * When the wall clock showed a time in the window: several times, when it was set back. Also before
+ * the tape begins and behind its end, as lines of the log may be from there.
  */
 static int find_ranges(struct slice *cut, uint64_t from_ns, uint64_t to_ns)
 {
@@ -74,7 +76,7 @@ static int find_ranges(struct slice *cut, uint64_t from_ns, uint64_t to_ns)
 		stretch.to_ns = i < cut->from->anchors.count ? cut->from->anchors.items[i].perf_ns
 							     : INT64_MAX;
 		r = add_range(cut, slice_reaches(cut->from, &stretch, from_ns),
-			slice_reaches(cut->from, &stretch, to_ns));
+			      slice_reaches(cut->from, &stretch, to_ns));
 		if (r < 0)
 			return r;
 		stretch.from_ns = stretch.to_ns;
@@ -90,7 +92,8 @@ static bool slice_is_within(const struct slice *cut, uint64_t perf_ns)
 	return false;
 }
 
-/* What of the ranges the tape covers is what the cut covers. What it does not, between two of them, is elsewhere: a gap here. */
+/* What of the ranges the tape covers is what the cut covers. What it does not, between two of them,
+ * is elsewhere: a gap here. */
 static int set_span(struct slice *cut)
 {
 	const struct tape *from = cut->from;
@@ -163,7 +166,7 @@ static int take_fact(struct slice *cut, const struct tape_fact *fact, struct tap
 {
 	*ret_fact = *fact;
 	if (slice_take_string(cut, &ret_fact->key) < 0 ||
-		slice_take_string(cut, &ret_fact->value) < 0)
+	    slice_take_string(cut, &ret_fact->value) < 0)
 		return -ENOMEM;
 	return 0;
 }
@@ -177,10 +180,10 @@ static int slice_take_facts(struct slice *cut)
 
 		/* what came behind the cut was recorded */
 		if (cut->to->end_ns < from->end_ns &&
-			strcmp(tape_string(from, from->facts.items[i].key), TAPE_ENDED) == 0)
+		    strcmp(tape_string(from, from->facts.items[i].key), TAPE_ENDED) == 0)
 			continue;
 		if (take_fact(cut, &from->facts.items[i], &fact) < 0 ||
-			array_push(&cut->to->facts, fact) < 0)
+		    array_push(&cut->to->facts, fact) < 0)
 			return -ENOMEM;
 	}
 	for (size_t i = 0; i < from->anchors.count; i++)
@@ -197,7 +200,7 @@ static int slice_take_fields(struct slice *cut, struct tape_fields *fields)
 		struct tape_fact fact;
 
 		if (take_fact(cut, &cut->from->fields.items[fields->first + i], &fact) < 0 ||
-			array_push(&cut->to->fields, fact) < 0)
+		    array_push(&cut->to->fields, fact) < 0)
 			return -ENOMEM;
 	}
 	fields->first = first;
@@ -213,8 +216,8 @@ static int take_events(struct slice *cut)
 			continue;
 		cut->threads[event.thread] = NEEDED;
 		if (slice_take_string(cut, &event.name) < 0 ||
-			slice_take_fields(cut, &event.fields) < 0 ||
-			array_push(&cut->to->events, event) < 0)
+		    slice_take_fields(cut, &event.fields) < 0 ||
+		    array_push(&cut->to->events, event) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -225,9 +228,8 @@ static int slice_take_lines(struct slice *cut)
 	for (size_t i = 0; i < cut->from->lines.count; i++) {
 		struct tape_line line = cut->from->lines.items[i];
 
-		if (slice_is_within(cut, line.time_ns) &&
-			(slice_take_string(cut, &line.text) < 0 ||
-				array_push(&cut->to->lines, line) < 0))
+		if (slice_is_within(cut, line.time_ns) && (slice_take_string(cut, &line.text) < 0 ||
+							   array_push(&cut->to->lines, line) < 0))
 			return -ENOMEM;
 	}
 	return 0;
@@ -239,11 +241,11 @@ static int take_incidents(struct slice *cut)
 		struct tape_incident incident = cut->from->incidents.items[i];
 
 		if (slice_is_within(cut, incident.time_ns) &&
-			(slice_take_string(cut, &incident.kind) < 0 ||
-				slice_take_string(cut, &incident.text) < 0 ||
-				slice_take_string(cut, &incident.source) < 0 ||
-				slice_take_fields(cut, &incident.fields) < 0 ||
-				array_push(&cut->to->incidents, incident) < 0))
+		    (slice_take_string(cut, &incident.kind) < 0 ||
+		     slice_take_string(cut, &incident.text) < 0 ||
+		     slice_take_string(cut, &incident.source) < 0 ||
+		     slice_take_fields(cut, &incident.fields) < 0 ||
+		     array_push(&cut->to->incidents, incident) < 0))
 			return -ENOMEM;
 	}
 	return 0;
@@ -257,7 +259,7 @@ static int take_gauge(struct slice *cut, struct tape_gauge gauge)
 	gauge.first = cut->to->points.count;
 	for (uint32_t i = 0; i < points; i++)
 		if (slice_is_within(cut, run[i].time_ns) &&
-			array_push(&cut->to->points, run[i]) < 0)
+		    array_push(&cut->to->points, run[i]) < 0)
 			return -ENOMEM;
 	gauge.count = cut->to->points.count - gauge.first;
 	if (!gauge.count)
@@ -319,12 +321,12 @@ static int take_modules(struct slice *cut)
 			continue;
 		cut->modules[i] = cut->to->modules.count;
 		if (slice_take_string(cut, &module.path) < 0 ||
-			array_push(&cut->to->modules, module) < 0)
+		    array_push(&cut->to->modules, module) < 0)
 			return -ENOMEM;
 	}
 	for (size_t i = 0; i < from->pids.count; i++)
 		if (cut->modules[i] != NOT_NEEDED &&
-			array_push(&cut->to->pids, from->pids.items[i]) < 0)
+		    array_push(&cut->to->pids, from->pids.items[i]) < 0)
 			return -ENOMEM;
 	return 0;
 }
@@ -339,7 +341,7 @@ static int slice_take_frames(struct slice *cut)
 		cut->frames[i] = cut->to->frames.count;
 		frame.module = cut->modules[frame.module];
 		if (slice_take_string(cut, &frame.symbol) < 0 ||
-			array_push(&cut->to->frames, frame) < 0)
+		    array_push(&cut->to->frames, frame) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -370,8 +372,8 @@ static int slice_take_threads(struct slice *cut)
 			continue;
 		cut->threads[i] = cut->to->threads.count;
 		if (slice_take_string(cut, &thread.comm) < 0 ||
-			slice_take_string(cut, &thread.cgroup) < 0 ||
-			array_push(&cut->to->threads, thread) < 0)
+		    slice_take_string(cut, &thread.cgroup) < 0 ||
+		    array_push(&cut->to->threads, thread) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -393,10 +395,11 @@ static void slice_renumber(struct slice *cut)
 
 static int slice_fill(struct slice *cut)
 {
-	static int (*const rows[])(struct slice *) = { new_maps, slice_take_facts, take_samples,
-		take_events, slice_take_lines, take_incidents, take_gauges, take_losses };
+	static int (*const rows[])(
+		struct slice *) = { new_maps,	      slice_take_facts, take_samples, take_events,
+				    slice_take_lines, take_incidents,	take_gauges,  take_losses };
 	static int (*const tables[])(struct slice *) = { take_modules, slice_take_frames,
-		take_stacks, slice_take_threads };
+							 take_stacks, slice_take_threads };
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (rows[i](cut) < 0)

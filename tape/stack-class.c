@@ -9,7 +9,8 @@
 
 enum mark {
 	MARK_NONE,
-	MARK_BACK, /* the interrupt is over */
+	/* the interrupt is over */
+	MARK_BACK,
 	MARK_TIMER,
 	MARK_IRQ,
 	MARK_SOFTIRQ,
@@ -28,9 +29,10 @@ struct word {
 };
 
 /*
- * In the order of strcmp(). x86 since 5.8, and before; arm64 since 5.14, and before. __softirqentry_text_start is __do_softirq under the name that
- * kallsyms prefers in 4.x and 5.x. A threaded interrupt handler is one too. irq_exit() says nothing that the entry below it did not. perf_... under an
- * interrupt is the sampler at work.
+ * In the order of strcmp(). x86 since 5.8, and before; arm64 since 5.14, and before.
+ * __softirqentry_text_start is __do_softirq under the name that kallsyms prefers in 4.x and 5.x. A
+ * threaded interrupt handler is one too. irq_exit() says nothing that the entry below it did not.
+ * perf_... under an interrupt is the sampler at work.
  */
 static const struct word words[] = {
 	{ "__do_softirq", MARK_SOFTIRQ },
@@ -149,7 +151,7 @@ static int mark_frames(struct stack_class_marks *marks)
 	static const uint8_t unknown = UINT8_MAX;
 
 	if (array_reserve(&marks->symbols, strings) < 0 ||
-		array_reserve(&marks->frames, tape->frames.count) < 0)
+	    array_reserve(&marks->frames, tape->frames.count) < 0)
 		return -ENOMEM;
 	memset(marks->symbols.items, unknown, strings);
 	for (size_t i = 0; i < tape->frames.count; i++) {
@@ -169,14 +171,14 @@ int stack_class_marks_make(struct stack_class_marks *marks, const struct tape *t
 {
 	marks->tape = tape;
 	if (mark_frames(marks) < 0 ||
-		array_reserve(&marks->stacks, MAX(tape->stacks.count, (size_t)1)) < 0)
+	    array_reserve(&marks->stacks, MAX(tape->stacks.count, (size_t)1)) < 0)
 		return -ENOMEM;
 	marks->stacks.items[0] = STATE_THREAD;
 	for (size_t i = 1; i < tape->stacks.count; i++) {
 		const struct tape_stack *stack = &tape->stacks.items[i];
 
-		marks->stacks.items[i] = stack_class_step(
-			marks->stacks.items[stack->parent], marks->frames.items[stack->frame]);
+		marks->stacks.items[i] = stack_class_step(marks->stacks.items[stack->parent],
+							  marks->frames.items[stack->frame]);
 	}
 	return 0;
 }
@@ -188,8 +190,8 @@ void stack_class_marks_done(struct stack_class_marks *marks)
 	array_done(&marks->stacks);
 }
 
-enum stack_class_kind stack_class_kind(
-	const struct stack_class_marks *marks, bool idle_thread, uint32_t stack, uint32_t frame)
+enum stack_class_kind stack_class_kind(const struct stack_class_marks *marks, bool idle_thread,
+				       uint32_t stack, uint32_t frame)
 {
 	enum state state = stack_class_step(marks->stacks.items[stack], marks->frames.items[frame]);
 
@@ -230,7 +232,7 @@ uint64_t stack_class_sample_ns(const struct tape *tape, uint64_t all_samples)
 	if (frequency)
 		return NSEC_PER_SEC / frequency;
 	if (period &&
-		(stack_class_begins(event, "cpu-clock") || stack_class_begins(event, "task-clock")))
+	    (stack_class_begins(event, "cpu-clock") || stack_class_begins(event, "task-clock")))
 		return period;
 	return all_samples ? (tape->end_ns - tape->begin_ns) / all_samples * cpus : 0;
 }

@@ -2,13 +2,17 @@
 #pragma once
 
 /*
- * What a CPU did when a sample was taken: nothing, a program, the kernel for one, or an interrupt that had nothing to do with it.
+ * What a CPU did when a sample was taken: nothing, a program, the kernel for one, or an interrupt
+ * that had nothing to do with it.
  *
- * A stack with an interrupt's entry in it is not an interrupt's time for that: a thread that is preempted goes on from there, as
- * asm_sysvec_apic_timer_interrupt;irqentry_exit_to_user_mode;schedule;... So a stack is read from its outermost function on: an entry
- * makes it an interrupt's, what returns from one makes it the thread's again, and a softirq lasts. Only the kernel's functions count.
+ * A stack with an interrupt's entry in it is not an interrupt's time for that: a thread that is
+ * preempted goes on from there, as
+ * asm_sysvec_apic_timer_interrupt;irqentry_exit_to_user_mode;schedule;... So a stack is read from
+ * its outermost function on: an entry makes it an interrupt's, what returns from one makes it the
+ * thread's again, and a softirq lasts. Only the kernel's functions count.
  *
- * Of the idle thread, all is idle but interrupts; where only the timer's entry is seen, it is the one that takes the samples.
+ * Of the idle thread, all is idle but interrupts; where only the timer's entry is seen, it is the
+ * one that takes the samples.
  */
 
 #include <stdbool.h>
@@ -50,8 +54,8 @@ struct stack_class_marks {
 /* 0 or -ENOMEM. The tape is borrowed. */
 int stack_class_marks_make(struct stack_class_marks *marks, const struct tape *tape);
 void stack_class_marks_done(struct stack_class_marks *marks);
-enum stack_class_kind stack_class_kind(
-	const struct stack_class_marks *marks, bool idle_thread, uint32_t stack, uint32_t frame);
+enum stack_class_kind stack_class_kind(const struct stack_class_marks *marks, bool idle_thread,
+				       uint32_t stack, uint32_t frame);
 
 static inline bool stack_class_is_kernel(const struct tape *tape, uint32_t frame)
 {
@@ -62,8 +66,9 @@ static inline bool stack_class_is_kernel(const struct tape *tape, uint32_t frame
 bool stack_class_is_idle_comm(const char *comm);
 
 /*
- * How much CPU time a sample of the tape stands for. all_samples is how many its whole segment has: where the event does not say how often
- * it samples, it is as if the CPUs had been busy all the time.
+ * How much CPU time a sample of the tape stands for. all_samples is how many its whole segment has:
+ * where the event does not say how often it samples, it is as if the CPUs had been busy all the
+ * time.
  */
 uint64_t stack_class_sample_ns(const struct tape *tape, uint64_t all_samples);
 

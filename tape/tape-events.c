@@ -20,8 +20,8 @@ int tape_add_event_field(struct tape *tape, const char *key, const char *value, 
 	struct tape_fact field;
 
 	if (strings_add(&tape->strings, key, strlen(key), &field.key) < 0 ||
-		strings_add(&tape->strings, value, value_size, &field.value) < 0 ||
-		array_push(&tape->fields, field) < 0)
+	    strings_add(&tape->strings, value, value_size, &field.value) < 0 ||
+	    array_push(&tape->fields, field) < 0)
 		return -ENOMEM;
 	tape->events.items[tape->events.count - 1].fields.count++;
 	return 0;
@@ -36,7 +36,7 @@ int tape_add_event_number(struct tape *tape, const char *key, uint64_t value)
 }
 
 int tape_add_count(struct tape *tape, const struct tape_event *event, const char *name,
-	uint64_t count, uint64_t since_ns)
+		   uint64_t count, uint64_t since_ns)
 {
 	int r = tape_add_event(tape, event, name);
 
@@ -50,8 +50,8 @@ int tape_add_no_thread(struct tape *tape, uint32_t *ret_thread)
 	return tape_add_thread(tape, &(struct tape_thread){ 0 }, ret_thread);
 }
 
-const char *tape_event_field(
-	const struct tape *tape, const struct tape_event *event, const char *key)
+const char *tape_event_field(const struct tape *tape, const struct tape_event *event,
+			     const char *key)
 {
 	for (uint32_t i = 0; i < event->fields.count; i++) {
 		const struct tape_fact *field = &tape->fields.items[event->fields.first + i];

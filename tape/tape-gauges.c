@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Gauges of a tape that is being filled: points come moment by moment, and are kept gauge by gauge. */
+/* Gauges of a tape that is being filled: points come moment by moment, and are kept gauge by gauge.
+ */
 #include "tape/tape.h"
 
 #include "base/cleanup.h"
@@ -18,7 +19,8 @@ int tape_add_gauge(struct tape *tape, const char *name, uint32_t *ret_row)
 	return array_push(&tape->gauges, gauge);
 }
 
-/* Moves a run that is full behind all others, with twice the room. What it leaves belongs to nobody. */
+/* Moves a run that is full behind all others, with twice the room. What it leaves belongs to
+ * nobody. */
 static int move_run(struct tape *tape, struct tape_gauge *gauge)
 {
 	size_t first = tape->points.count, room = MAX(2 * (size_t)gauge->count, ROOM_MIN);
@@ -29,9 +31,9 @@ static int move_run(struct tape *tape, struct tape_gauge *gauge)
 		return -ENOMEM;
 	if (gauge->count)
 		memcpy(tape->points.items + first, tape->points.items + gauge->first,
-			gauge->count * sizeof(*tape->points.items));
+		       gauge->count * sizeof(*tape->points.items));
 	memset(tape->points.items + first + gauge->count, 0,
-		(room - gauge->count) * sizeof(*tape->points.items));
+	       (room - gauge->count) * sizeof(*tape->points.items));
 	tape->points.count = first + room;
 	gauge->first = first;
 	return 0;

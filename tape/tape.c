@@ -58,8 +58,8 @@ int tape_new(struct tape **ret_tape)
 	if (!tape)
 		return -ENOMEM;
 	if (tape_add_module(tape, &(struct tape_module){ 0 }, &id) < 0 ||
-		tape_add_frame(tape, 0, 0, &id) < 0 ||
-		array_push(&tape->stacks, (struct tape_stack){ 0 }) < 0)
+	    tape_add_frame(tape, 0, 0, &id) < 0 ||
+	    array_push(&tape->stacks, (struct tape_stack){ 0 }) < 0)
 		return -ENOMEM;
 	*ret_tape = take_ptr(tape);
 	return 0;
@@ -83,7 +83,7 @@ int tape_add_module(struct tape *tape, const struct tape_module *module, uint32_
 	if (id == TABLE_NONE) {
 		id = tape->modules.count;
 		if (array_reserve(&tape->modules, id + 1) < 0 ||
-			table_add(&tape->module_table, hash, id) < 0)
+		    table_add(&tape->module_table, hash, id) < 0)
 			return -ENOMEM;
 		tape->modules.items[tape->modules.count++] = *module;
 	}
@@ -107,7 +107,7 @@ int tape_add_frame(struct tape *tape, uint32_t module, uint64_t address, uint32_
 	if (id == TABLE_NONE) {
 		id = tape->frames.count;
 		if (array_reserve(&tape->frames, id + 1) < 0 ||
-			table_add(&tape->frame_table, hash, id) < 0)
+		    table_add(&tape->frame_table, hash, id) < 0)
 			return -ENOMEM;
 		tape->frames.items[tape->frames.count++] = frame;
 	}
@@ -121,7 +121,7 @@ int tape_add_no_stack(struct tape *tape, uint32_t *ret_id)
 	uint32_t id;
 
 	if (strings_add(&tape->strings, TAPE_NO_STACK, strlen(TAPE_NO_STACK), &module.path) < 0 ||
-		tape_add_module(tape, &module, &id) < 0)
+	    tape_add_module(tape, &module, &id) < 0)
 		return -ENOMEM;
 	return tape_add_frame(tape, id, 0, ret_id);
 }
@@ -142,7 +142,7 @@ int tape_add_stack(struct tape *tape, uint32_t parent, uint32_t frame, uint32_t 
 	if (id == TABLE_NONE) {
 		id = tape->stacks.count;
 		if (array_reserve(&tape->stacks, id + 1) < 0 ||
-			table_add(&tape->stack_table, hash, id) < 0)
+		    table_add(&tape->stack_table, hash, id) < 0)
 			return -ENOMEM;
 		tape->stacks.items[tape->stacks.count++] = stack;
 	}
@@ -166,7 +166,7 @@ int tape_add_thread(struct tape *tape, const struct tape_thread *thread, uint32_
 	if (id == TABLE_NONE) {
 		id = tape->threads.count;
 		if (array_reserve(&tape->threads, id + 1) < 0 ||
-			table_add(&tape->thread_table, hash, id) < 0)
+		    table_add(&tape->thread_table, hash, id) < 0)
 			return -ENOMEM;
 		tape->threads.items[tape->threads.count++] = *thread;
 	}
@@ -179,7 +179,7 @@ int tape_add_fact(struct tape *tape, const char *key, const char *value)
 	struct tape_fact fact;
 
 	if (strings_add(&tape->strings, key, strlen(key), &fact.key) < 0 ||
-		strings_add(&tape->strings, value, strlen(value), &fact.value) < 0)
+	    strings_add(&tape->strings, value, strlen(value), &fact.value) < 0)
 		return -ENOMEM;
 	return array_push(&tape->facts, fact);
 }
@@ -216,7 +216,7 @@ void tape_join_losses(struct tape *tape)
 
 		losses[count++] = loss;
 		if (loss.kind != TAPE_LOSS_OFFLINE || loss.cpu >= TAPE_CPUS_MAX ||
-			array_reserve(&last, loss.cpu + 1) < 0)
+		    array_reserve(&last, loss.cpu + 1) < 0)
 			continue;
 		while (last.count <= loss.cpu)
 			last.items[last.count++] = 0;

@@ -121,8 +121,8 @@ static inline void audits_expect(struct audits *audits, const char *kind)
 }
 
 /* All but one are idle, for so many hundredths of a second by now. */
-static inline void put_cpus(
-	const struct tree *tree, int count, int idle, int busy, const char *times)
+static inline void put_cpus(const struct tree *tree, int count, int idle, int busy,
+			    const char *times)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 
@@ -144,11 +144,11 @@ static inline void put_usual(const struct tree *tree)
 	tree_put(tree, "/proc/self/status", "Name:\tperftape\nCapEff:\t000001ffffffffff\n");
 	tree_put(tree, "/proc/uptime", "5000.00 4000.00\n");
 	tree_put(tree, "/proc/vmstat",
-		"pgscan_direct 7\npgsteal_direct 7\noom_kill 0\n"
-		"allocstall_normal 9\ncompact_stall 3\npswpin 0\n");
+		 "pgscan_direct 7\npgsteal_direct 7\noom_kill 0\n"
+		 "allocstall_normal 9\ncompact_stall 3\npswpin 0\n");
 	tree_put(tree, "/proc/pressure/memory",
-		"some avg10=99.00 avg60=0.25 avg300=0.00 total=1234\n"
-		"full avg10=0.00 avg60=0.00 avg300=0.00 total=56\n");
+		 "some avg10=99.00 avg60=0.25 avg300=0.00 total=1234\n"
+		 "full avg10=0.00 avg60=0.00 avg300=0.00 total=56\n");
 	tree_put(tree, "/proc/pressure/io", "full avg10=0.00 avg60=1.00 avg300=0.00 total=9\n");
 	tree_put(tree, "/proc/sys/kernel/perf_event_max_sample_rate", "100000\n");
 	tree_put(tree, "/proc/sys/kernel/perf_cpu_time_max_percent", "25\n");
@@ -157,8 +157,8 @@ static inline void put_usual(const struct tree *tree)
 	tree_put(tree, "/proc/sys/kernel/perf_event_mlock_kb", "516\n");
 	tree_put(tree, "/cg/cgroup.controllers", "cpu memory pids\n");
 	tree_put(tree, "/cg/cgroup.stat",
-		"nr_descendants 120\nnr_subsys_memory 101\nnr_dying_descendants 40\n"
-		"nr_dying_subsys_memory 30\n");
+		 "nr_descendants 120\nnr_subsys_memory 101\nnr_dying_descendants 40\n"
+		 "nr_dying_subsys_memory 30\n");
 	tree_folder(tree, "/cg/system.slice/ssh.service");
 	tree_folder(tree, "/sys/class/net/eth0/device");
 	tree_put(tree, "/sys/class/net/eth0/carrier_changes", "2\n");

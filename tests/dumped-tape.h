@@ -2,7 +2,8 @@
 #pragma once
 
 /*
- * A whole tape as text, by meaning: no row numbers, so that two tapes that tell the same give the same text. One line each, in this order:
+ * A whole tape as text, by meaning: no row numbers, so that two tapes that tell the same give the
+ * same text. One line each, in this order:
  *
  *   segment SEQUENCE BEGIN END
  *   fact KEY VALUE
@@ -13,14 +14,17 @@
  *   incident TIME STALL SEVERITY KIND TEXT SOURCE [KEY VALUE]...
  *   gauge NAME                                           and behind it its points:
  *   point TIME VALUE
- *   sum COUNT COMM FRAME...                              in the order of the leaf nodes; the first frame is its function's first leaf
- *   sample TIME CPU PID TID COMM CGROUP PERIOD FRAME...
+ *   sum COUNT COMM FRAME...                              in the order of the leaf nodes; the first
+ * frame is its function's first leaf sample TIME CPU PID TID COMM CGROUP PERIOD FRAME...
  *
- * Words are separated by one space. Strings are in quotes, with \xHH (lower case) for bytes below 0x20, above 0x7e, and for " and \. All
- * other words are decimal numbers, but for frames. Frames stand leaf first; each is MODULE:ADDRESS:SYMBOL+OFFSET, with the address and
- * offset in hexadecimal without 0x, and MODULE the number of a line that comes before the first line that uses it:
+ * Words are separated by one space. Strings are in quotes, with \xHH (lower case) for bytes below
+ * 0x20, above 0x7e, and for " and \. All other words are decimal numbers, but for frames. Frames
+ * stand leaf first; each is MODULE:ADDRESS:SYMBOL+OFFSET, with the address and offset in
+ * hexadecimal without 0x, and MODULE the number of a line that comes before the first line that
+ * uses it:
  *
- *   module NUMBER KIND PATH BUILD-ID DEVICE INODE        BUILD-ID in hexadecimal, - for none; numbers count from 0
+ *   module NUMBER KIND PATH BUILD-ID DEVICE INODE        BUILD-ID in hexadecimal, - for none;
+ * numbers count from 0
  */
 
 #include <inttypes.h>
@@ -30,7 +34,8 @@
 struct tape_text {
 	const struct tape *tape;
 	struct buffer *out;
-	uint32_t *module_numbers; /* 0: not seen yet */
+	/* 0: not seen yet */
+	uint32_t *module_numbers;
 	uint32_t modules;
 };
 
@@ -39,7 +44,7 @@ static inline void tape_text_quote(const char *at, struct buffer *out)
 	buffer_u8(out, '"');
 	for (; *at; at++)
 		if ((unsigned char)*at < 0x20 || (unsigned char)*at > 0x7e || *at == '"' ||
-			*at == '\\')
+		    *at == '\\')
 			buffer_printf(out, "\\x%02x", (unsigned char)*at);
 		else
 			buffer_u8(out, (uint8_t)*at);
@@ -86,7 +91,7 @@ static inline void tape_text_frame(struct tape_text *text, uint32_t id)
 	const struct tape_frame *frame = &text->tape->frames.items[id];
 
 	buffer_printf(text->out, " %" PRIu32 ":%" PRIx64 ":",
-		text->module_numbers[frame->module] - 1, frame->address);
+		      text->module_numbers[frame->module] - 1, frame->address);
 	tape_text_quoted(text, frame->symbol);
 	buffer_printf(text->out, "+%" PRIx64, frame->offset);
 }
@@ -124,7 +129,7 @@ static inline void tape_text_head(struct tape_text *text)
 	const struct tape *tape = text->tape;
 
 	buffer_printf(text->out, "segment %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", tape->sequence,
-		tape->begin_ns, tape->end_ns);
+		      tape->begin_ns, tape->end_ns);
 	for (size_t i = 0; i < tape->facts.count; i++) {
 		buffer_text(text->out, "fact");
 		tape_text_string(text, tape->facts.items[i].key);
@@ -135,17 +140,18 @@ static inline void tape_text_head(struct tape_text *text)
 		const struct tape_anchor *anchor = &tape->anchors.items[i];
 
 		buffer_printf(text->out,
-			"anchor %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
-			anchor->perf_ns, anchor->realtime_ns, anchor->monotonic_ns,
-			anchor->boottime_ns, anchor->error_ns);
+			      "anchor %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+			      "\n",
+			      anchor->perf_ns, anchor->realtime_ns, anchor->monotonic_ns,
+			      anchor->boottime_ns, anchor->error_ns);
 	}
 	for (size_t i = 0; i < tape->losses.count; i++) {
 		const struct tape_loss *loss = &tape->losses.items[i];
 
 		buffer_printf(text->out,
-			"loss %" PRIu32 " %" PRId64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
-			loss->kind, loss->cpu == TAPE_ALL_CPUS ? -1 : (int64_t)loss->cpu,
-			loss->from_ns, loss->to_ns, loss->count);
+			      "loss %" PRIu32 " %" PRId64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+			      loss->kind, loss->cpu == TAPE_ALL_CPUS ? -1 : (int64_t)loss->cpu,
+			      loss->from_ns, loss->to_ns, loss->count);
 	}
 }
 
@@ -165,7 +171,7 @@ static inline void tape_text_events(struct tape_text *text)
 		const struct tape_line *line = &tape->lines.items[i];
 
 		buffer_printf(text->out, "line %" PRIu64 " %" PRIu64 " %" PRIu32, line->time_ns,
-			line->sequence, line->priority);
+			      line->sequence, line->priority);
 		tape_text_string(text, line->text);
 		buffer_u8(text->out, '\n');
 	}
@@ -173,7 +179,7 @@ static inline void tape_text_events(struct tape_text *text)
 		const struct tape_incident *incident = &tape->incidents.items[i];
 
 		buffer_printf(text->out, "incident %" PRIu64 " %" PRIu64 " %" PRIu32,
-			incident->time_ns, incident->stall_ns, incident->severity);
+			      incident->time_ns, incident->stall_ns, incident->severity);
 		tape_text_string(text, incident->kind);
 		tape_text_string(text, incident->text);
 		tape_text_string(text, incident->source);
@@ -191,8 +197,8 @@ static inline void tape_text_gauges(struct tape_text *text)
 		buffer_u8(text->out, '\n');
 		for (uint32_t at = gauge->first; at < gauge->first + gauge->count; at++)
 			buffer_printf(text->out, "point %" PRIu64 " %" PRId64 "\n",
-				text->tape->points.items[at].time_ns,
-				text->tape->points.items[at].value);
+				      text->tape->points.items[at].time_ns,
+				      text->tape->points.items[at].value);
 	}
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Small ELF files out of a list of sections, each at its address: where it is in the file is ELVES_BASE below that. */
+/* Small ELF files out of a list of sections, each at its address: where it is in the file is
+ * ELVES_BASE below that. */
 
 #include <elf.h>
 
@@ -18,7 +19,8 @@ struct elves_section {
 	const char *name;
 	uint32_t type;
 	uint64_t flags;
-	uint64_t address; /* the code at ELVES_CODE, all else from ELVES_DATA on */
+	/* the code at ELVES_CODE, all else from ELVES_DATA on */
+	uint64_t address;
 	uint32_t link;
 	const struct buffer *bytes;
 };
@@ -41,9 +43,9 @@ static inline void elves_headers(struct buffer *file, size_t count)
 	};
 	Elf64_Phdr segments[] = {
 		{ PT_LOAD, PF_R | PF_X, 0x1000, ELVES_CODE, 0, ELVES_CODE_SIZE, ELVES_CODE_SIZE,
-			0x1000 },
+		  0x1000 },
 		{ PT_LOAD, PF_R | PF_W, 0x2000, ELVES_DATA, 0, ELVES_SIZE - 0x2000,
-			ELVES_SIZE - 0x2000, 0x1000 },
+		  ELVES_SIZE - 0x2000, 0x1000 },
 	};
 
 	buffer_bytes(file, &header, sizeof(header));
@@ -57,9 +59,10 @@ static inline void elves_pad(struct buffer *file, size_t size)
 		buffer_u8(file, 0);
 }
 
-/* The sections in the order of their addresses; section 0 and the names are added. Without code, ELVES_CODE is filled with zeros. */
-static inline void elves_make(
-	struct buffer *file, const struct elves_section *sections, size_t count)
+/* The sections in the order of their addresses; section 0 and the names are added. Without code,
+ * ELVES_CODE is filled with zeros. */
+static inline void elves_make(struct buffer *file, const struct elves_section *sections,
+			      size_t count)
 {
 	_cleanup_(buffer_done) struct buffer names = { 0 };
 	Elf64_Shdr headers[16] = { 0 };
@@ -68,13 +71,15 @@ static inline void elves_make(
 	elves_headers(file, count + 2);
 	buffer_u8(&names, 0);
 	for (size_t i = 0; i < count; i++) {
-		headers[i + 1] = (Elf64_Shdr){ .sh_name = names.size,
-			.sh_type = sections[i].type,
-			.sh_flags = sections[i].flags,
-			.sh_addr = sections[i].address,
-			.sh_offset = sections[i].address - ELVES_BASE,
-			.sh_size = sections[i].bytes ? sections[i].bytes->size : ELVES_CODE_SIZE,
-			.sh_link = sections[i].link };
+		headers[i + 1] =
+			(Elf64_Shdr){ .sh_name = names.size,
+				      .sh_type = sections[i].type,
+				      .sh_flags = sections[i].flags,
+				      .sh_addr = sections[i].address,
+				      .sh_offset = sections[i].address - ELVES_BASE,
+				      .sh_size = sections[i].bytes ? sections[i].bytes->size
+								   : ELVES_CODE_SIZE,
+				      .sh_link = sections[i].link };
 		buffer_bytes(&names, sections[i].name, strlen(sections[i].name) + 1);
 		elves_pad(file, headers[i + 1].sh_offset);
 		if (sections[i].bytes)
@@ -82,8 +87,8 @@ static inline void elves_make(
 	}
 	elves_pad(file, ELVES_SIZE);
 	headers[count + 1] = (Elf64_Shdr){ .sh_type = SHT_STRTAB,
-		.sh_offset = ELVES_SIZE + (count + 2) * sizeof(*headers),
-		.sh_size = names.size };
+					   .sh_offset = ELVES_SIZE + (count + 2) * sizeof(*headers),
+					   .sh_size = names.size };
 	buffer_bytes(file, headers, (count + 2) * sizeof(*headers));
 	buffer_bytes(file, names.data, names.size);
 	CHECK(!buffer_failed(file));

@@ -44,7 +44,7 @@ static bool strikes(bool memory)
 	if (!faults.armed || faults.memory != memory)
 		return false;
 	if (--faults.left > 0 || (faults.left < 0 && faults.kind != FAULT_ON) ||
-		faults.kind == FAULT_NONE)
+	    faults.kind == FAULT_NONE)
 		return false;
 	if (faults.kind == FAULT_KILL || faults.kind == FAULT_KILL_HALF)
 		_exit(FAULT_EXIT);
@@ -56,7 +56,7 @@ static bool strikes(bool memory)
 static bool is_halved(void)
 {
 	if (!faults.armed || faults.memory || faults.left != 1 ||
-		(faults.kind != FAULT_HALF && faults.kind != FAULT_KILL_HALF))
+	    (faults.kind != FAULT_HALF && faults.kind != FAULT_KILL_HALF))
 		return false;
 	return true;
 }

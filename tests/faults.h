@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * A file layer and an allocator that fail when they are told to. A test that includes this is linked with --wrap for each function below
- * (tests/meson.build), so that the libraries call these; SQLite gets them through its table of system calls.
+ * A file layer and an allocator that fail when they are told to. A test that includes this is
+ * linked with --wrap for each function below (tests/meson.build), so that the libraries call these;
+ * SQLite gets them through its table of system calls.
  *
  * Only between faults_arm() and faults_disarm() calls count.
  */
@@ -18,11 +19,16 @@
 
 enum fault_kind {
 	FAULT_NONE,
-	FAULT_ONCE, /* that call fails */
-	FAULT_ON, /* that call and all after it fail */
-	FAULT_HALF, /* it writes half, and the next one fails */
-	FAULT_KILL, /* the process ends at that call */
-	FAULT_KILL_HALF, /* and half of what it should have written is written */
+	/* that call fails */
+	FAULT_ONCE,
+	/* that call and all after it fail */
+	FAULT_ON,
+	/* it writes half, and the next one fails */
+	FAULT_HALF,
+	/* the process ends at that call */
+	FAULT_KILL,
+	/* and half of what it should have written is written */
+	FAULT_KILL_HALF,
 };
 
 /* The process ends so when it is killed. */
@@ -30,9 +36,11 @@ enum fault_kind {
 
 struct faults {
 	enum fault_kind kind;
-	bool memory; /* allocations count, not files */
+	/* allocations count, not files */
+	bool memory;
 	int error;
-	long left; /* calls until it strikes */
+	/* calls until it strikes */
+	long left;
 	bool armed;
 };
 

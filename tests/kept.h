@@ -16,7 +16,8 @@ struct kept {
 	array_of(int64_t) values;
 	size_t asked;
 	size_t puts;
-	int answer; /* to the next ones */
+	/* to the next ones */
+	int answer;
 };
 
 static inline int kept_name(void *context, const char *name, uint32_t *ret_id)

@@ -49,15 +49,15 @@ static inline void spooling_second(struct spooling *spooling, struct buffer *byt
 }
 
 /* Written when what is in it happened, as a recorder does. */
-static inline void spooling_set_time(
-	const struct spooling *spooling, const struct store_writer *writer)
+static inline void spooling_set_time(const struct spooling *spooling,
+				     const struct store_writer *writer)
 {
 	uint64_t until_ns = tape_to_realtime(spooling->tape, spooling->tape->end_ns, NULL);
 	struct timespec at = { until_ns / NSEC_PER_SEC, until_ns % NSEC_PER_SEC };
 	char name[64], path[PATH_MAX];
 
-	CHECK_EQ(
-		store_name(writer->boot_id, spooling->tape->sequence, STORE_SPOOL_SUFFIX, name), 0);
+	CHECK_EQ(store_name(writer->boot_id, spooling->tape->sequence, STORE_SPOOL_SUFFIX, name),
+		 0);
 	CHECK(snprintf(path, sizeof(path), "%s/%s", writer->spools, name) < (int)sizeof(path));
 	/* of a block that came too late there is none */
 	CHECK(utimensat(AT_FDCWD, path, (struct timespec[]){ at, at }, 0) == 0 || errno == ENOENT);

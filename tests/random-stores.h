@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Stores of a few random tapes, the same ones in each run: of two boots, over each other, with the wall clock set forward and back. A
- * sample's period is its identity over all tapes.
+ * Stores of a few random tapes, the same ones in each run: of two boots, over each other, with the
+ * wall clock set forward and back. A sample's period is its identity over all tapes.
  */
 
 #include "store/write/store-writer.h"
@@ -39,7 +39,7 @@ static inline void add_random_samples(struct tape *tape, uint64_t *id)
 		if (ns >= tape->end_ns)
 			return;
 		tapes_sample(tape, ns, random_below(4), threads[random_below(ARRAY_SIZE(threads))],
-			stacks[random_below(ARRAY_SIZE(stacks))]);
+			     stacks[random_below(ARRAY_SIZE(stacks))]);
 		tape->samples.items[tape->samples.count - 1].period = ++*id;
 	}
 }

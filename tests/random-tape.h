@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Tapes that hold something of everything, by a number that says which: what a codec must keep. Samples are in the order that a decoded tape has
- * them in, and nothing is there that a segment does not keep.
+ * Tapes that hold something of everything, by a number that says which: what a codec must keep.
+ * Samples are in the order that a decoded tape has them in, and nothing is there that a segment
+ * does not keep.
  */
 
 #include "tests/tapes.h"
@@ -29,8 +30,8 @@ static inline uint64_t random_number(struct random_source *source)
 	return random_next(source) >> random_below(source, 64);
 }
 
-static inline uint32_t random_string(
-	struct random_source *source, struct tape *tape, const char *what)
+static inline uint32_t random_string(struct random_source *source, struct tape *tape,
+				     const char *what)
 {
 	char text[64];
 
@@ -42,9 +43,10 @@ static inline void random_modules(struct random_source *source, struct tape *tap
 {
 	for (int i = 0; i < 6; i++) {
 		struct tape_module module = { .path = random_string(source, tape, "/lib/module"),
-			.kind = 1 + random_below(source, TAPE_MODULE_KINDS - 1),
-			.device = random_number(source),
-			.inode = random_number(source) };
+					      .kind = 1 +
+						      random_below(source, TAPE_MODULE_KINDS - 1),
+					      .device = random_number(source),
+					      .inode = random_number(source) };
 		uint32_t id;
 
 		if (random_below(source, 2)) {
@@ -68,18 +70,19 @@ static inline void random_stacks(struct random_source *source, struct tape *tape
 		if (!random_below(source, 20))
 			offset = -offset; /* the name of what lies behind */
 		CHECK_EQ(tape_add_frame(tape, 1 + random_below(source, tape->modules.count - 1),
-				 start + offset, &id),
-			0);
+					start + offset, &id),
+			 0);
 		tape->frames.items[id].symbol = random_string(source, tape, "function");
 		tape->frames.items[id].offset = tape->frames.items[id].symbol ? offset : 0;
 	}
 	count = random_below(source, 300);
 	for (uint32_t i = 0; i < count; i++)
 		CHECK_EQ(tape_add_stack(tape,
-				 random_below(source, 3) ? tape->stacks.count - 1
-							 : random_below(source, tape->stacks.count),
-				 random_below(source, tape->frames.count), &id),
-			0);
+					random_below(source, 3)
+						? tape->stacks.count - 1
+						: random_below(source, tape->stacks.count),
+					random_below(source, tape->frames.count), &id),
+			 0);
 }
 
 static inline void random_threads(struct random_source *source, struct tape *tape)
@@ -88,15 +91,17 @@ static inline void random_threads(struct random_source *source, struct tape *tap
 
 	for (uint32_t i = 0; i < count; i++)
 		CHECK_EQ(tape_add_thread(tape,
-				 &(struct tape_thread){ (int32_t)random_number(source) - 1,
-					 (int32_t)random_number(source) - 1,
-					 random_string(source, tape, "comm"),
-					 random_string(source, tape, "/sys/fs/cgroup") },
-				 &id),
-			0);
+					 &(struct tape_thread){
+						 (int32_t)random_number(source) - 1,
+						 (int32_t)random_number(source) - 1,
+						 random_string(source, tape, "comm"),
+						 random_string(source, tape, "/sys/fs/cgroup") },
+					 &id),
+			 0);
 }
 
-/* Of a timer with some delay, of no timer at all, or all at one time; with one period or with many. */
+/* Of a timer with some delay, of no timer at all, or all at one time; with one period or with many.
+ */
 static inline void random_samples(struct random_source *source, struct tape *tape)
 {
 	uint32_t count = random_below(source, 1500), cpus = 1 + random_below(source, 9);
@@ -116,14 +121,14 @@ static inline void random_samples(struct random_source *source, struct tape *tap
 		if (cpu == 8)
 			cpu = random_number(source);
 		CHECK_EQ(array_push(&tape->samples,
-				 (struct tape_sample){
-					 .time_ns = tape->begin_ns + at_us % span_us * 1000,
-					 .period = periods ? period : random_number(source),
-					 .cpu = cpu,
-					 .thread = random_below(source, tape->threads.count),
-					 .stack = random_below(source, tape->stacks.count),
-					 .frame = random_below(source, tape->frames.count) }),
-			0);
+				    (struct tape_sample){
+					    .time_ns = tape->begin_ns + at_us % span_us * 1000,
+					    .period = periods ? period : random_number(source),
+					    .cpu = cpu,
+					    .thread = random_below(source, tape->threads.count),
+					    .stack = random_below(source, tape->stacks.count),
+					    .frame = random_below(source, tape->frames.count) }),
+			 0);
 	}
 }
 
@@ -142,9 +147,9 @@ static inline struct tape_fields random_fields(struct random_source *source, str
 
 	for (uint32_t i = 0; i < fields.count; i++)
 		CHECK_EQ(array_push(&tape->fields,
-				 (struct tape_fact){ random_string(source, tape, "key"),
-					 random_string(source, tape, "value") }),
-			0);
+				    (struct tape_fact){ random_string(source, tape, "key"),
+							random_string(source, tape, "value") }),
+			 0);
 	return fields;
 }
 
@@ -154,26 +159,27 @@ static inline void random_context(struct random_source *source, struct tape *tap
 
 	for (uint32_t i = random_below(source, 20); i; i--) {
 		struct tape_event event = { .time_ns = time_ns += random_number(source) >> 30,
-			.cpu = random_number(source),
-			.thread = random_below(source, tape->threads.count),
-			.name = random_string(source, tape, "event") };
+					    .cpu = random_number(source),
+					    .thread = random_below(source, tape->threads.count),
+					    .name = random_string(source, tape, "event") };
 
 		event.fields = random_fields(source, tape);
 		CHECK_EQ(array_push(&tape->events, event), 0);
 	}
 	for (uint32_t i = random_below(source, 20); i; i--)
-		CHECK_EQ(array_push(&tape->lines,
+		CHECK_EQ(array_push(
+				 &tape->lines,
 				 (struct tape_line){ random_number(source), random_number(source),
-					 random_number(source),
-					 random_string(source, tape, "kernel: line") }),
-			0);
+						     random_number(source),
+						     random_string(source, tape, "kernel: line") }),
+			 0);
 	for (uint32_t i = random_below(source, 5); i; i--) {
 		struct tape_incident incident = { .time_ns = random_number(source),
-			.stall_ns = random_number(source),
-			.severity = random_number(source),
-			.kind = random_string(source, tape, "kind"),
-			.text = random_string(source, tape, "text"),
-			.source = random_string(source, tape, "kmsg") };
+						  .stall_ns = random_number(source),
+						  .severity = random_number(source),
+						  .kind = random_string(source, tape, "kind"),
+						  .text = random_string(source, tape, "text"),
+						  .source = random_string(source, tape, "kmsg") };
 
 		incident.fields = random_fields(source, tape);
 		CHECK_EQ(array_push(&tape->incidents, incident), 0);
@@ -184,25 +190,26 @@ static inline void random_gauges(struct random_source *source, struct tape *tape
 {
 	for (uint32_t i = random_below(source, 10); i; i--) {
 		struct tape_gauge gauge = { random_string(source, tape, "cpu/user_ms"),
-			tape->points.count, random_below(source, 30) };
+					    tape->points.count, random_below(source, 30) };
 		uint64_t time_ns = tape->begin_ns;
 
 		for (uint32_t at = 0; at < gauge.count; at++)
-			CHECK_EQ(
-				array_push(&tape->points,
-					(struct tape_point){ time_ns += random_number(source) >> 20,
-						(int64_t)random_number(source) }),
-				0);
+			CHECK_EQ(array_push(&tape->points,
+					    (struct tape_point){ time_ns +=
+								 random_number(source) >> 20,
+								 (int64_t)random_number(source) }),
+				 0);
 		CHECK_EQ(array_push(&tape->gauges, gauge), 0);
 	}
 	for (uint32_t i = random_below(source, 9); i; i--)
 		CHECK_EQ(array_push(&tape->losses,
-				 (struct tape_loss){ random_number(source),
-					 random_below(source, 2) ? TAPE_ALL_CPUS
-								 : random_below(source, 99),
-					 random_number(source), random_number(source),
-					 random_number(source) }),
-			0);
+				    (struct tape_loss){
+					    random_number(source),
+					    random_below(source, 2) ? TAPE_ALL_CPUS
+								    : random_below(source, 99),
+					    random_number(source), random_number(source),
+					    random_number(source) }),
+			 0);
 }
 
 static inline struct tape *random_tape(unsigned int seed)
@@ -215,14 +222,15 @@ static inline struct tape *random_tape(unsigned int seed)
 
 	tape->sequence = random_number(&source);
 	for (uint32_t i = random_below(&source, 9) + 1; i;
-		i--, begin_ns += 1 + random_below(&source, 1u << 31))
+	     i--, begin_ns += 1 + random_below(&source, 1u << 31))
 		CHECK_EQ(array_push(&tape->anchors,
-				 (struct tape_anchor){ begin_ns,
-					 random_below(&source, 9) ? wall_ns / 4 + begin_ns / 2
+				    (struct tape_anchor){ begin_ns,
+							  random_below(&source, 9)
+								  ? wall_ns / 4 + begin_ns / 2
 								  : random_next(&source) / 2,
-					 begin_ns + 5, random_number(&source),
-					 random_number(&source) }),
-			0);
+							  begin_ns + 5, random_number(&source),
+							  random_number(&source) }),
+			 0);
 	random_modules(&source, tape);
 	random_stacks(&source, tape);
 	random_threads(&source, tape);
@@ -231,7 +239,7 @@ static inline struct tape *random_tape(unsigned int seed)
 	random_gauges(&source, tape);
 	if (tape->samples.count)
 		qsort(tape->samples.items, tape->samples.count, sizeof(*tape->samples.items),
-			random_compare);
+		      random_compare);
 	return tape;
 }
 
@@ -247,11 +255,12 @@ static inline struct tape *small_tape(void)
 	CHECK_EQ(array_push(&tape->losses, (struct tape_loss){ TAPE_LOSS_SAMPLES, 3, 5, 7, 9 }), 0);
 	CHECK_EQ(array_push(&tape->fields, (struct tape_fact){ stack, thread }), 0);
 	CHECK_EQ(array_push(&tape->events,
-			 (struct tape_event){ tape->begin_ns, 1, thread, 1, fields }),
-		0);
+			    (struct tape_event){ tape->begin_ns, 1, thread, 1, fields }),
+		 0);
 	CHECK_EQ(array_push(&tape->lines, (struct tape_line){ tape->begin_ns, 1, 6, 2 }), 0);
-	CHECK_EQ(array_push(&tape->incidents, (struct tape_incident){ tape->begin_ns,
-						      tape->begin_ns, 1, 2, 3, 1, fields }),
+	CHECK_EQ(
+		array_push(&tape->incidents, (struct tape_incident){ tape->begin_ns, tape->begin_ns,
+								     1, 2, 3, 1, fields }),
 		0);
 	CHECK_EQ(array_push(&tape->gauges, (struct tape_gauge){ 1, 0, 1 }), 0);
 	CHECK_EQ(array_push(&tape->points, (struct tape_point){ tape->begin_ns, -3 }), 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Numbers that look random and are the same each time (xorshift). A test may set the state, to have the same ones again. */
+/* Numbers that look random and are the same each time (xorshift). A test may set the state, to have
+ * the same ones again. */
 
 #include <stdint.h>
 

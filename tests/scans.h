@@ -14,8 +14,10 @@
 
 struct found {
 	char kind[64];
-	char fields[2048]; /* " qid=5 napi_us=6596000 " */
-	char time[TIME_TEXT_SIZE]; /* in UTC with six digits, or "" */
+	/* " qid=5 napi_us=6596000 " */
+	char fields[2048];
+	/* in UTC with six digits, or "" */
+	char time[TIME_TEXT_SIZE];
 	char device[64];
 	uint64_t realtime_ns, uptime_ns, stall_ns, error_ns;
 	bool has_uptime, has_stall;
@@ -64,7 +66,7 @@ static inline void scan_keep(void *context, const struct incident *incident)
 		const struct field *field = &incident->fields.list[i];
 
 		used += snprintf(one.fields + used, sizeof(one.fields) - used, "%s=%.*s ",
-			field->name, (int)field->size, field->value);
+				 field->name, (int)field->size, field->value);
 		CHECK(used < sizeof(one.fields));
 	}
 	CHECK_EQ(array_push(&found->list, one), 0);
@@ -72,7 +74,8 @@ static inline void scan_keep(void *context, const struct incident *incident)
 
 /* In pieces of so many bytes. */
 static inline void scan_pieces(const char *text, size_t size, size_t piece,
-	const struct log_clock_options *clock, bool trust, struct found_list *found)
+			       const struct log_clock_options *clock, bool trust,
+			       struct found_list *found)
 {
 	_cleanup_(cleanup_scanner) struct scanner *scanner = NULL;
 	struct scanner_options options = {

@@ -8,18 +8,19 @@
 #include "query/read/selection.h"
 #include "tests/tapes.h"
 
-/* Takes the tape and all of its samples; tapes are given in time order. The window is the caller's to set. */
+/* Takes the tape and all of its samples; tapes are given in time order. The window is the caller's
+ * to set. */
 static inline void selections_add(struct selection *selection, struct tape *tape)
 {
 	CHECK_EQ(array_push(&selection->tapes, tape), 0);
 	for (size_t i = 0; i < tape->samples.count; i++)
 		CHECK_EQ(array_push(&selection->rows,
-				 (struct selection_row){
-					 .realtime_ns = tape_to_realtime(
-						 tape, tape->samples.items[i].time_ns, NULL),
-					 .tape = selection->tapes.count - 1,
-					 .sample = i }),
-			0);
+				    (struct selection_row){
+					    .realtime_ns = tape_to_realtime(
+						    tape, tape->samples.items[i].time_ns, NULL),
+					    .tape = selection->tapes.count - 1,
+					    .sample = i }),
+			 0);
 }
 
 /* The window of so many seconds around TAPES_REALTIME; all of it is covered. */
@@ -35,7 +36,8 @@ static inline struct selection *selections_new(double from, double to)
 	return selection;
 }
 
-/* What a writer puts out, as text; the caller frees it. WRITE is an expression that uses `output`. */
+/* What a writer puts out, as text; the caller frees it. WRITE is an expression that uses `output`.
+ */
 #define SELECTIONS_TEXT(WRITE)                                           \
 	({                                                               \
 		_cleanup_(tapes_store_done) struct tapes_store _folder;  \

@@ -13,31 +13,32 @@
 struct stack_class {
 	unsigned int cpu, from, to;
 	const char *comm;
-	unsigned int
-		user; /* 0: the kernel has it, 1: a program, more: a program, but for so many of a hundred samples */
+	/* 0: the kernel has it, 1: a program, more: a program, but for so many of a hundred samples
+	 */
+	unsigned int user;
 };
 
 /* So many of a hundred samples have the other stack, evenly spread. */
 static inline void put_mixed(struct tape *tape, uint32_t cpu, uint32_t thread, uint32_t stack,
-	uint32_t other, unsigned int share, unsigned int from, unsigned int to)
+			     uint32_t other, unsigned int share, unsigned int from, unsigned int to)
 {
 	uint64_t count = 0, from_ns = MAX(TAPES_PERF + from * NSEC_PER_SEC, tape->begin_ns);
 	uint64_t to_ns = MIN(TAPES_PERF + to * NSEC_PER_SEC, tape->end_ns);
 
 	for (uint64_t ns = from_ns + SAMPLE_NS / 3; ns < to_ns; ns += SAMPLE_NS, count++)
 		tapes_sample(tape, ns / 1000 * 1000, cpu, thread,
-			count * share / 100 < (count + 1) * share / 100 ? other : stack);
+			     count * share / 100 < (count + 1) * share / 100 ? other : stack);
 }
 
 static inline void put_samples(struct tape *tape, uint32_t cpu, uint32_t thread, uint32_t stack,
-	unsigned int from, unsigned int to)
+			       unsigned int from, unsigned int to)
 {
 	put_mixed(tape, cpu, thread, stack, stack, 0, from, to);
 }
 
 /* Seconds [begin, end) of a host of four CPUs, which idle but for the loads. */
-static inline struct tape *make_tape(
-	unsigned int begin, unsigned int end, const struct stack_class *loads, size_t count)
+static inline struct tape *make_tape(unsigned int begin, unsigned int end,
+				     const struct stack_class *loads, size_t count)
 {
 	struct tape *tape = tapes_new(begin, end);
 	uint32_t idle = tapes_thread(tape, 0, 0, "swapper");
@@ -56,8 +57,8 @@ static inline struct tape *make_tape(
 				continue;
 			put_samples(tape, cpu, idle, halt, at, load->from);
 			put_mixed(tape, cpu, tapes_thread(tape, 10 + cpu, 100 + cpu, load->comm),
-				load->user ? user : spin, spin, load->user > 1 ? load->user : 0,
-				load->from, load->to);
+				  load->user ? user : spin, spin, load->user > 1 ? load->user : 0,
+				  load->from, load->to);
 			at = load->to;
 		}
 		put_samples(tape, cpu, idle, halt, at, end);
@@ -68,7 +69,8 @@ static inline struct tape *make_tape(
 
 /* Segments of ten seconds up to `end`, without those that lie between two moments. */
 static inline void make_store(struct tapes_store *store, unsigned int end,
-	const struct stack_class *loads, size_t count, unsigned int gap_from, unsigned int gap_to)
+			      const struct stack_class *loads, size_t count, unsigned int gap_from,
+			      unsigned int gap_to)
 {
 	tapes_store_init(store);
 	for (unsigned int at = 0; at < end; at += 10)
@@ -88,7 +90,7 @@ static inline struct spikes_options usual(void)
 }
 
 static inline void find(const struct tapes_store *store, const struct spikes_options *options,
-	struct spikes *spikes)
+			struct spikes *spikes)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	struct error error = { 0 };
@@ -98,8 +100,8 @@ static inline void find(const struct tapes_store *store, const struct spikes_opt
 		CHECK_FAIL("%s", error.text);
 }
 
-static inline void check_spike(
-	const struct spike *spike, uint32_t cpu, unsigned int from, unsigned int to)
+static inline void check_spike(const struct spike *spike, uint32_t cpu, unsigned int from,
+			       unsigned int to)
 {
 	CHECK_EQ(spike->cpu, cpu);
 	CHECK_EQ(spike->from_ns, TAPES_REALTIME + from * NSEC_PER_SEC);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* A systemd that knows some units, below a tree: a process that answers as the real one does. All of it CHECKs. */
+/* A systemd that knows some units, below a tree: a process that answers as the real one does. All
+ * of it CHECKs. */
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -37,8 +38,8 @@ static inline void systemds_string(struct buffer *to, const char *text)
 	buffer_bytes(to, text, strlen(text) + 1);
 }
 
-static inline void systemds_list(
-	struct buffer *body, const struct systemds_unit *units, size_t count)
+static inline void systemds_list(struct buffer *body, const struct systemds_unit *units,
+				 size_t count)
 {
 	struct buffer rows = { 0 };
 
@@ -65,8 +66,8 @@ static inline void systemds_list(
 }
 
 /* The path of a unit has "_2e" for each dot. NULL: it is none of them. */
-static inline const struct systemds_unit *systemds_find(
-	const char *message, size_t size, const struct systemds_unit *units, size_t count)
+static inline const struct systemds_unit *
+systemds_find(const char *message, size_t size, const struct systemds_unit *units, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		char path[256];
@@ -74,7 +75,7 @@ static inline const struct systemds_unit *systemds_find(
 
 		for (const char *at = units[i].name; *at; at++)
 			used += snprintf(path + used, sizeof(path) - used,
-				*at == '.' || *at == '-' ? "_%02x" : "%c", *at);
+					 *at == '.' || *at == '-' ? "_%02x" : "%c", *at);
 		if (memmem(message, size, path, used + 1))
 			return &units[i];
 	}
@@ -130,8 +131,8 @@ static inline void systemds_answer(int fd, const struct systemds_unit *units, si
 }
 
 /* The units are borrowed. */
-static inline void systemds_start(
-	struct systemds *systemd, const char *root, const struct systemds_unit *units, size_t count)
+static inline void systemds_start(struct systemds *systemd, const char *root,
+				  const struct systemds_unit *units, size_t count)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);

@@ -2,18 +2,19 @@
 #pragma once
 
 /*
- * Is one tape what another is, row by row and number by number? Names of frames and tables for interning apart, and wherever in `points` a
- * gauge has its own.
+ * Is one tape what another is, row by row and number by number? Names of frames and tables for
+ * interning apart, and wherever in `points` a gauge has its own.
  */
 
 #include "tape/tape.h"
 
-/* Are the first rows of an array those of another? Only of rows without holes between their members. */
-#define TAPE_ROWS_BEGIN(part, whole, table)                               \
-	((part)->table.count <= (whole)->table.count &&                   \
-		(!(part)->table.count ||                                  \
-			memcmp((part)->table.items, (whole)->table.items, \
-				(part)->table.count * sizeof(*(part)->table.items)) == 0))
+/* Are the first rows of an array those of another? Only of rows without holes between their
+ * members. */
+#define TAPE_ROWS_BEGIN(part, whole, table)                 \
+	((part)->table.count <= (whole)->table.count &&     \
+	 (!(part)->table.count ||                           \
+	  memcmp((part)->table.items, (whole)->table.items, \
+		 (part)->table.count * sizeof(*(part)->table.items)) == 0))
 
 static inline bool tape_strings_begin(const struct tape *part, const struct tape *whole)
 {
@@ -32,8 +33,8 @@ static inline bool tape_modules_begin(const struct tape *part, const struct tape
 		const struct tape_module *b = &whole->modules.items[i];
 
 		if (a->path != b->path || a->kind != b->kind || a->device != b->device ||
-			a->inode != b->inode || a->build_id_size != b->build_id_size ||
-			memcmp(a->build_id, b->build_id, sizeof(a->build_id)) != 0)
+		    a->inode != b->inode || a->build_id_size != b->build_id_size ||
+		    memcmp(a->build_id, b->build_id, sizeof(a->build_id)) != 0)
 			return false;
 	}
 	return true;
@@ -45,7 +46,7 @@ static inline bool tape_frames_begin(const struct tape *part, const struct tape 
 		return false;
 	for (size_t i = 0; i < part->frames.count; i++)
 		if (part->frames.items[i].module != whole->frames.items[i].module ||
-			part->frames.items[i].address != whole->frames.items[i].address)
+		    part->frames.items[i].address != whole->frames.items[i].address)
 			return false;
 	return true;
 }
@@ -58,8 +59,8 @@ static inline bool tape_events_begin(const struct tape *part, const struct tape 
 		const struct tape_event *a = &part->events.items[i], *b = &whole->events.items[i];
 
 		if (a->time_ns != b->time_ns || a->cpu != b->cpu || a->thread != b->thread ||
-			a->name != b->name || a->fields.first != b->fields.first ||
-			a->fields.count != b->fields.count)
+		    a->name != b->name || a->fields.first != b->fields.first ||
+		    a->fields.count != b->fields.count)
 			return false;
 	}
 	return true;
@@ -73,9 +74,9 @@ static inline bool tape_gauges_begin(const struct tape *part, const struct tape 
 		const struct tape_gauge *a = &part->gauges.items[i], *b = &whole->gauges.items[i];
 
 		if (a->name != b->name || a->count > b->count ||
-			(a->count && memcmp(part->points.items + a->first,
-					     whole->points.items + b->first,
-					     a->count * sizeof(*part->points.items)) != 0))
+		    (a->count &&
+		     memcmp(part->points.items + a->first, whole->points.items + b->first,
+			    a->count * sizeof(*part->points.items)) != 0))
 			return false;
 	}
 	return true;

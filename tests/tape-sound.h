@@ -20,12 +20,12 @@ static inline bool tape_first_rows_are_sound(const struct tape *tape)
 	       !frame->module && !frame->address && !frame->symbol && !frame->offset;
 }
 
-static inline bool tape_facts_are_sound(
-	const struct tape *tape, const struct tape_fact *facts, size_t count)
+static inline bool tape_facts_are_sound(const struct tape *tape, const struct tape_fact *facts,
+					size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (facts[i].key >= strings_count(&tape->strings) ||
-			facts[i].value >= strings_count(&tape->strings))
+		    facts[i].value >= strings_count(&tape->strings))
 			return false;
 	return true;
 }
@@ -40,20 +40,20 @@ static inline bool tape_tables_are_sound(const struct tape *tape)
 			return false;
 	for (size_t i = 0; i < tape->modules.count; i++)
 		if (tape->modules.items[i].path >= strings ||
-			tape->modules.items[i].kind >= TAPE_MODULE_KINDS ||
-			tape->modules.items[i].build_id_size > TAPE_BUILD_ID_MAX)
+		    tape->modules.items[i].kind >= TAPE_MODULE_KINDS ||
+		    tape->modules.items[i].build_id_size > TAPE_BUILD_ID_MAX)
 			return false;
 	for (size_t i = 0; i < tape->frames.count; i++)
 		if (tape->frames.items[i].module >= tape->modules.count ||
-			tape->frames.items[i].symbol >= strings)
+		    tape->frames.items[i].symbol >= strings)
 			return false;
 	for (size_t i = 1; i < tape->stacks.count; i++)
 		if (tape->stacks.items[i].parent >= i ||
-			tape->stacks.items[i].frame >= tape->frames.count)
+		    tape->stacks.items[i].frame >= tape->frames.count)
 			return false;
 	for (size_t i = 0; i < tape->threads.count; i++)
 		if (tape->threads.items[i].comm >= strings ||
-			tape->threads.items[i].cgroup >= strings)
+		    tape->threads.items[i].cgroup >= strings)
 			return false;
 	return tape->pids.count <= tape->modules.count &&
 	       tape_facts_are_sound(tape, tape->facts.items, tape->facts.count) &&
@@ -71,12 +71,12 @@ static inline bool tape_gauges_are_sound(const struct tape *tape)
 		const struct tape_gauge *gauge = &tape->gauges.items[i];
 
 		if (gauge->name >= strings_count(&tape->strings) ||
-			gauge->first > tape->points.count ||
-			gauge->count > tape->points.count - gauge->first)
+		    gauge->first > tape->points.count ||
+		    gauge->count > tape->points.count - gauge->first)
 			return false;
 		for (uint32_t at = 1; at < gauge->count; at++)
 			if (tape->points.items[gauge->first + at].time_ns <
-				tape->points.items[gauge->first + at - 1].time_ns)
+			    tape->points.items[gauge->first + at - 1].time_ns)
 				return false;
 	}
 	return true;
@@ -93,8 +93,8 @@ static inline bool tape_context_is_sound(const struct tape *tape)
 		const struct tape_event *event = &tape->events.items[i];
 
 		if (event->thread >= tape->threads.count || event->name >= strings ||
-			(i && event->time_ns < event[-1].time_ns) ||
-			!tape_run_is_sound(tape, &event->fields))
+		    (i && event->time_ns < event[-1].time_ns) ||
+		    !tape_run_is_sound(tape, &event->fields))
 			return false;
 	}
 	for (size_t i = 0; i < tape->lines.count; i++)
@@ -102,8 +102,8 @@ static inline bool tape_context_is_sound(const struct tape *tape)
 			return false;
 	for (size_t i = 0; i < tape->incidents.count; i++)
 		if (tape->incidents.items[i].text >= strings ||
-			tape->incidents.items[i].source >= strings ||
-			!tape_run_is_sound(tape, &tape->incidents.items[i].fields))
+		    tape->incidents.items[i].source >= strings ||
+		    !tape_run_is_sound(tape, &tape->incidents.items[i].fields))
 			return false;
 	return tape_gauges_are_sound(tape);
 }
@@ -112,16 +112,15 @@ static inline bool tape_context_is_sound(const struct tape *tape)
 static inline bool tape_samples_are_sound(const struct tape *tape)
 {
 	if (tape->begin_ns > tape->end_ns || tape->begin_ns % TAPE_TIME_UNIT_NS ||
-		tape->end_ns % TAPE_TIME_UNIT_NS)
+	    tape->end_ns % TAPE_TIME_UNIT_NS)
 		return false;
 	for (size_t i = 0; i < tape->samples.count; i++) {
 		const struct tape_sample *sample = &tape->samples.items[i];
 
 		if (sample->thread >= tape->threads.count || sample->stack >= tape->stacks.count ||
-			sample->frame >= tape->frames.count ||
-			sample->time_ns % TAPE_TIME_UNIT_NS || sample->time_ns < tape->begin_ns ||
-			sample->time_ns >= tape->end_ns ||
-			(i && sample->time_ns < sample[-1].time_ns))
+		    sample->frame >= tape->frames.count || sample->time_ns % TAPE_TIME_UNIT_NS ||
+		    sample->time_ns < tape->begin_ns || sample->time_ns >= tape->end_ns ||
+		    (i && sample->time_ns < sample[-1].time_ns))
 			return false;
 	}
 	return true;

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Small tapes for tests, and a store in a temporary folder to put them into. All of it CHECKs, so it is for use within
- * tests only.
+ * Small tapes for tests, and a store in a temporary folder to put them into. All of it CHECKs, so
+ * it is for use within tests only.
  */
 
 #include <ftw.h>
@@ -31,10 +31,10 @@ static inline uint32_t tapes_string(struct tape *tape, const char *text)
 
 static inline void tapes_anchor(struct tape *tape, uint64_t perf_ns, uint64_t realtime_ns)
 {
-	CHECK_EQ(array_push(&tape->anchors,
-			 (struct tape_anchor){
-				 .perf_ns = perf_ns, .realtime_ns = realtime_ns, .error_ns = 900 }),
-		0);
+	CHECK_EQ(array_push(&tape->anchors, (struct tape_anchor){ .perf_ns = perf_ns,
+								  .realtime_ns = realtime_ns,
+								  .error_ns = 900 }),
+		 0);
 }
 
 /* Covers [begin, end) of the perf clock, has the usual facts and no anchor. */
@@ -77,8 +77,8 @@ static inline uint32_t tapes_module(struct tape *tape, const char *path, enum ta
 }
 
 /* A frame called by a stack, as a stack; symbol "" is a frame without a name. */
-static inline uint32_t tapes_call(
-	struct tape *tape, uint32_t parent, uint32_t module, uint64_t address, const char *symbol)
+static inline uint32_t tapes_call(struct tape *tape, uint32_t parent, uint32_t module,
+				  uint64_t address, const char *symbol)
 {
 	uint32_t frame, stack;
 
@@ -89,7 +89,8 @@ static inline uint32_t tapes_call(
 	return stack;
 }
 
-/* A stack of kernel functions "outermost;...;leaf"; each has one address, which follows from when it was first named. */
+/* A stack of kernel functions "outermost;...;leaf"; each has one address, which follows from when
+ * it was first named. */
 static inline uint32_t tapes_kernel(struct tape *tape, const char *functions)
 {
 	uint32_t module = tapes_module(tape, "[kernel.kallsyms]", TAPE_MODULE_KERNEL), stack = 0;
@@ -98,7 +99,7 @@ static inline uint32_t tapes_kernel(struct tape *tape, const char *functions)
 
 	for (char *name = strsep(&rest, ";"); name; name = strsep(&rest, ";"))
 		stack = tapes_call(tape, stack, module,
-			0xffffffff81000000 + tapes_string(tape, name) * 0x1001ull, name);
+				   0xffffffff81000000 + tapes_string(tape, name) * 0x1001ull, name);
 	return stack;
 }
 
@@ -112,16 +113,17 @@ static inline uint32_t tapes_thread(struct tape *tape, int pid, int tid, const c
 }
 
 /* The stack's first frame is where the sample was taken. */
-static inline void tapes_sample(
-	struct tape *tape, uint64_t perf_ns, uint32_t cpu, uint32_t thread, uint32_t stack)
+static inline void tapes_sample(struct tape *tape, uint64_t perf_ns, uint32_t cpu, uint32_t thread,
+				uint32_t stack)
 {
-	CHECK_EQ(array_push(&tape->samples, (struct tape_sample){ .time_ns = perf_ns,
-						    .period = TAPES_PERIOD,
-						    .cpu = cpu,
-						    .thread = thread,
-						    .stack = tape->stacks.items[stack].parent,
-						    .frame = tape->stacks.items[stack].frame }),
-		0);
+	CHECK_EQ(array_push(&tape->samples,
+			    (struct tape_sample){ .time_ns = perf_ns,
+						  .period = TAPES_PERIOD,
+						  .cpu = cpu,
+						  .thread = thread,
+						  .stack = tape->stacks.items[stack].parent,
+						  .frame = tape->stacks.items[stack].frame }),
+		 0);
 }
 
 /* A store in a temporary folder, which tapes_store_done() removes. */
@@ -134,7 +136,7 @@ static inline void tapes_store_init(struct tapes_store *store)
 	const char *dir = getenv("TMPDIR");
 
 	CHECK(snprintf(store->path, sizeof(store->path), "%s/perftape-test.XXXXXX",
-		      dir ? dir : "/tmp") < (int)sizeof(store->path));
+		       dir ? dir : "/tmp") < (int)sizeof(store->path));
 	CHECK(mkdtemp(store->path));
 }
 
@@ -166,7 +168,7 @@ static inline void tapes_store_put(struct tapes_store *store, struct tape *tape)
 
 	tape->sequence = sequence++; /* of another boot than this one: its number is its own */
 	if (store_writer_open(store->path, &writer, &error) < 0 ||
-		store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, &error) < 0)
+	    store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, &error) < 0)
 		CHECK_FAIL("%s", error.text);
 	tape_free(tape);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Busy with deep stacks: each round goes down through twenty of eight functions, by a path out of so many, and works at the
- * bottom. With what lies around main(), that is stacks of about 24 frames.
+ * Busy with deep stacks: each round goes down through twenty of eight functions, by a path out of
+ * so many, and works at the bottom. With what lies around main(), that is stacks of about 24
+ * frames.
  *
  *   deep CPU PATHS
  */

@@ -14,8 +14,8 @@
 static const char *const severities[] = { "notice", "warning", "critical" };
 
 /* What a label stands before, each line of it below the other, and broken where it is too long. */
-static void put_block(
-	const struct terminal *terminal, const char *label, const char *block, struct buffer *text)
+static void put_block(const struct terminal *terminal, const char *label, const char *block,
+		      struct buffer *text)
 {
 	struct terminal narrow = *terminal;
 
@@ -45,14 +45,15 @@ static void put_block(
 	}
 }
 
-static void put_finding(
-	const struct finding *finding, const struct terminal *terminal, struct buffer *text)
+static void put_finding(const struct finding *finding, const struct terminal *terminal,
+			struct buffer *text)
 {
 	struct terminal wide = *terminal;
 
 	if (finding->severity != SEVERITY_NOTICE)
 		terminal_style(terminal,
-			finding->severity == SEVERITY_CRITICAL ? STYLE_ALERT : STYLE_BOLD, text);
+			       finding->severity == SEVERITY_CRITICAL ? STYLE_ALERT : STYLE_BOLD,
+			       text);
 	put_block(terminal, severities[finding->severity], (const char *)finding->title.data, text);
 	terminal_style(terminal, STYLE_PLAIN, text);
 	put_block(terminal, "means:", (const char *)finding->means.data, text);
@@ -87,8 +88,8 @@ static bool any_check(const struct report *report, bool unread)
 }
 
 /* What was looked at, and what could not be. */
-static void put_checks(
-	const struct report *report, const struct terminal *terminal, struct buffer *text)
+static void put_checks(const struct report *report, const struct terminal *terminal,
+		       struct buffer *text)
 {
 	_cleanup_(buffer_done) struct buffer checked = { 0 }, unread = { 0 };
 	char watched[32], recorded[32];
@@ -98,13 +99,13 @@ static void put_checks(
 		buffer_text(&checked, "nothing could be looked at");
 	if (report->watched_ns)
 		buffer_printf(&checked, "; watched for %s",
-			duration_format(report->watched_ns, watched, sizeof(watched)));
+			      duration_format(report->watched_ns, watched, sizeof(watched)));
 	else
 		buffer_text(&checked, "; looked at once");
 	if (report->recorded_from_ns)
 		buffer_printf(&checked, ", and %s that were recorded",
-			duration_format(report->recorded_to_ns - report->recorded_from_ns, recorded,
-				sizeof(recorded)));
+			      duration_format(report->recorded_to_ns - report->recorded_from_ns,
+					      recorded, sizeof(recorded)));
 	list_checks(report, true, &unread);
 	buffer_u8(&checked, 0);
 	buffer_u8(&unread, 0);
@@ -112,13 +113,13 @@ static void put_checks(
 	if (text->failed)
 		return;
 	put_block(terminal,
-		any_check(report, false) && !report->findings.count ? "healthy:" : "checked:",
-		(const char *)checked.data, text);
+		  any_check(report, false) && !report->findings.count ? "healthy:" : "checked:",
+		  (const char *)checked.data, text);
 	put_block(terminal, "unread:", (const char *)unread.data, text);
 }
 
-void audit_put_text(
-	const struct report *report, const struct terminal *terminal, struct buffer *text)
+void audit_put_text(const struct report *report, const struct terminal *terminal,
+		    struct buffer *text)
 {
 	for (size_t i = 0; i < report->findings.count; i++)
 		put_finding(&report->findings.items[i], terminal, text);
@@ -164,8 +165,8 @@ static void put_finding_json(const struct finding *finding, struct buffer *json)
 	json_close(json, '}');
 }
 
-static void put_checks_json(
-	const struct report *report, const char *key, bool unread, struct buffer *json)
+static void put_checks_json(const struct report *report, const char *key, bool unread,
+			    struct buffer *json)
 {
 	json_key(json, key);
 	json_open(json, '{');

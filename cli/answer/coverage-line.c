@@ -25,7 +25,7 @@ bool gone_describe(const struct store_gone_list *gone, bool missing, bool utc, s
 	if (!count)
 		return false;
 	buffer_printf(text, "%s to %s", time_format(from_ns, utc, 0, from),
-		time_format(to_ns, utc, 0, to));
+		      time_format(to_ns, utc, 0, to));
 	if (count > 1)
 		buffer_printf(text, ", in %zu stretches", count);
 	return true;
@@ -38,11 +38,11 @@ static void say_removed(const struct invocation *invocation, const struct covera
 	char since[TIME_TEXT_SIZE], until[TIME_TEXT_SIZE];
 
 	say(invocation, "retention removed what was recorded from %s to %s",
-		time_format(gap->since_ns, utc, 0, since),
-		time_format(gap->until_ns, utc, 0, until));
+	    time_format(gap->since_ns, utc, 0, since), time_format(gap->until_ns, utc, 0, until));
 }
 
-/* Who wants it quiet has the sum of it, and is told what is damaged, which somebody has to look at. */
+/* Who wants it quiet has the sum of it, and is told what is damaged, which somebody has to look at.
+ */
 static void say_gaps(const struct invocation *invocation, const struct coverage *coverage)
 {
 	bool utc = option_given(invocation, "utc");
@@ -66,33 +66,30 @@ static void say_gaps(const struct invocation *invocation, const struct coverage 
 
 /* What is being recorded is in the spool a second later. */
 static void say_recorder(const struct invocation *invocation, struct store_reader *reader,
-	const struct window *window)
+			 const struct window *window)
 {
 	uint64_t reached_ns = 0, after_ns, now_ns, since_ns = 0;
 	char shown[TIME_TEXT_SIZE], age[32];
 	int pid = store_reader_recorder(reader, &since_ns);
 
 	if (!pid ||
-		store_reader_near(reader, UINT64_MAX, UINT64_MAX, &reached_ns, &after_ns, NULL) <
-			0 ||
-		window->to_ns <= reached_ns)
+	    store_reader_near(reader, UINT64_MAX, UINT64_MAX, &reached_ns, &after_ns, NULL) < 0 ||
+	    window->to_ns <= reached_ns)
 		return;
 	now_ns = clock_ns(CLOCK_REALTIME);
 	reached_ns = MAX(reached_ns, since_ns);
 	if (reached_ns && now_ns > reached_ns + SILENT_NS)
 		say(invocation,
-			"process %d, which records, has written nothing since %s, %s ago: it is "
-			"stopped, it gets no CPU, or the disk hangs",
-			pid, time_format(reached_ns, option_given(invocation, "utc"), 0, shown),
-			duration_format(now_ns - reached_ns, age, sizeof(age)));
+		    "process %d, which records, has written nothing since %s, %s ago: it is stopped, it gets no CPU, or the disk hangs",
+		    pid, time_format(reached_ns, option_given(invocation, "utc"), 0, shown),
+		    duration_format(now_ns - reached_ns, age, sizeof(age)));
 	else
 		say(invocation,
-			"process %d is recording; what it takes can be asked for a second later",
-			pid);
+		    "process %d is recording; what it takes can be asked for a second later", pid);
 }
 
 void say_missing(const struct invocation *invocation, struct store_reader *reader,
-	const struct window *window, const struct coverage *coverage)
+		 const struct window *window, const struct coverage *coverage)
 {
 	say_gaps(invocation, coverage);
 	say_recorder(invocation, reader, window);
@@ -106,11 +103,11 @@ static void say_nameless(const struct invocation *invocation, const struct unnam
 	unnamed_text_describe(nameless, &text);
 	if (text.size)
 		say(invocation, "frames without a name in these segments: %.*s", (int)text.size,
-			(char *)text.data);
+		    (char *)text.data);
 }
 
 void say_coverage(const struct invocation *invocation, struct store_reader *reader,
-	const struct window *window, uint64_t samples, const struct coverage *coverage)
+		  const struct window *window, uint64_t samples, const struct coverage *coverage)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 
@@ -143,7 +140,7 @@ static const char *only_reason(const struct coverage *coverage)
 
 /* "nothing is recorded in that window; the nearest is ..." */
 static int say_nearest(const struct invocation *invocation, struct store_reader *reader,
-	const struct window *window, const struct coverage *coverage)
+		       const struct window *window, const struct coverage *coverage)
 {
 	const struct coverage_gap *removed = first_removed(coverage);
 	const char *why = removed ? NULL : only_reason(coverage);
@@ -151,8 +148,8 @@ static int say_nearest(const struct invocation *invocation, struct store_reader 
 	char before[TIME_TEXT_SIZE], after[TIME_TEXT_SIZE];
 	uint64_t before_ns, after_ns;
 	struct error error = { 0 };
-	int r = store_reader_near(
-		reader, window->from_ns, window->to_ns, &before_ns, &after_ns, &error);
+	int r = store_reader_near(reader, window->from_ns, window->to_ns, &before_ns, &after_ns,
+				  &error);
 
 	if (r < 0)
 		return fail(r, &error);
@@ -183,9 +180,10 @@ static const struct coverage_gap *first_unread(const struct coverage *coverage)
 	return NULL;
 }
 
-/* CPUs that were asked for and were not there in all of the window; NULL where it is not for that. */
-static const struct coverage_gap *all_offline(
-	const struct coverage *coverage, const struct window *window)
+/* CPUs that were asked for and were not there in all of the window; NULL where it is not for that.
+ */
+static const struct coverage_gap *all_offline(const struct coverage *coverage,
+					      const struct window *window)
 {
 	for (size_t i = 0; coverage->asked_offline && i < coverage->gaps.count; i++) {
 		const struct coverage_gap *gap = &coverage->gaps.items[i];
@@ -202,7 +200,7 @@ static const char *coverage_line_plural(const char *cpus)
 }
 
 int coverage_line_nothing(const struct invocation *invocation, struct store_reader *reader,
-	const struct window *window, const struct coverage *coverage)
+			  const struct window *window, const struct coverage *coverage)
 {
 	const struct coverage_gap *unread = first_unread(coverage);
 	const struct coverage_gap *offline = all_offline(coverage, window);
@@ -225,8 +223,7 @@ int coverage_line_nothing(const struct invocation *invocation, struct store_read
 			coverage_line_plural(coverage->recorded), coverage->recorded);
 	else if (lost)
 		fprintf(stderr,
-			"perftape: no sample that passes is left of that window: %s%llu of it were "
-			"lost\n",
+			"perftape: no sample that passes is left of that window: %s%llu of it were lost\n",
 			coverage->lost_over_edge ? "about " : "", (unsigned long long)lost);
 	else if (coverage->covered_ns)
 		fprintf(stderr, "perftape: that window was recorded, but holds no sample%s\n",
@@ -247,13 +244,12 @@ int coverage_line_code(const struct invocation *invocation, const struct coverag
 		return EXIT_DONE;
 	if (coverage->covered_ns == coverage->window_ns)
 		say(invocation,
-			"--strict: all of the window is covered, but not each sample that was "
-			"due is there (above)");
+		    "--strict: all of the window is covered, but not each sample that was due is there (above)");
 	return EXIT_PARTIAL;
 }
 
 int coverage_line_commit(const struct invocation *invocation, struct output *output, int r,
-	const struct coverage *coverage)
+			 const struct coverage *coverage)
 {
 	struct error error = { 0 };
 

@@ -13,18 +13,18 @@
 #define FULL_WIDTH 138 /* of a row with all columns */
 #define NARROW_WIDTH 66 /* of the others, but for where */
 
-static const char *moment_text(
-	const struct episode_table *table, const struct moment *moment, char text[TIME_TEXT_SIZE])
+static const char *moment_text(const struct episode_table *table, const struct moment *moment,
+			       char text[TIME_TEXT_SIZE])
 {
 	uint64_t uptime_us = moment->uptime_ns / NSEC_PER_USEC;
 
 	if (moment->has_time)
-		return time_format(
-			moment->realtime_ns, option_given(table->invocation, "utc"), 3, text);
+		return time_format(moment->realtime_ns, option_given(table->invocation, "utc"), 3,
+				   text);
 	if (!moment->has_uptime)
 		return UNKNOWN;
 	snprintf(text, TIME_TEXT_SIZE, "[%llu.%06llu]", (unsigned long long)(uptime_us / 1000000),
-		(unsigned long long)(uptime_us % 1000000));
+		 (unsigned long long)(uptime_us % 1000000));
 	return text;
 }
 
@@ -48,10 +48,10 @@ static void where_text(const struct episode *episode, char where[112])
 	bool named = *episode->ifname && strcmp(episode->ifname, episode->device) != 0;
 
 	snprintf(where, 112, "%s%s%s",
-		*episode->device ? episode->device
-		: *episode->comm ? episode->comm
-				 : UNKNOWN,
-		named ? " " : "", named ? episode->ifname : "");
+		 *episode->device ? episode->device
+		 : *episode->comm ? episode->comm
+				  : UNKNOWN,
+		 named ? " " : "", named ? episode->ifname : "");
 	for (; *where; where++)
 		*where = episode_table_legible(*where);
 }
@@ -87,12 +87,12 @@ static void episode_table_put_head(struct episode_table *table)
 	table->width = width_of_output();
 	if (is_narrow(table))
 		buffer_printf(&table->out, "%5s  %-14s  %-20s  %-*s  %6s %4s %s\n", first, "time",
-			"kind", where_width(table), "where", "stall", "cpu", last);
+			      "kind", where_width(table), "where", "stall", "cpu", last);
 	else
 		buffer_printf(&table->out,
-			"%8s  %-29s  %-6s  %-20s  %-19s  %9s %5s %5s %7s %7s  %s\n", first, "time",
-			"weight", "kind", "where", "stall", "cpu", "queue", "lines", "resets",
-			last);
+			      "%8s  %-29s  %-6s  %-20s  %-19s  %9s %5s %5s %7s %7s  %s\n", first,
+			      "time", "weight", "kind", "where", "stall", "cpu", "queue", "lines",
+			      "resets", last);
 }
 
 /* "2025-03-12T07:41:09.123Z" as "03-12 07:41:09"; an uptime as it is. */
@@ -118,19 +118,19 @@ static void fit_where(char *where, int width)
 }
 
 static void put_narrow(struct episode_table *table, const struct episode *episode,
-	struct cells *cells, const char *time, enum covered covered)
+		       struct cells *cells, const char *time, enum covered covered)
 {
 	int width = where_width(table);
 
 	fit_where(cells->where, width);
 	buffer_printf(&table->out, "%5s  %-14s  %-20s  %-*.*s  %6s %4s %s", cells->id,
-		time == cells->time ? episode_table_short_time(cells->time) : time,
-		episode->kind->name, width, width, cells->where, cells->stall, cells->cpu,
-		covered_name(covered));
+		      time == cells->time ? episode_table_short_time(cells->time) : time,
+		      episode->kind->name, width, width, cells->where, cells->stall, cells->cpu,
+		      covered_name(covered));
 }
 
-static void episode_table_put_row(
-	struct episode_table *table, const struct episode *episode, enum covered covered)
+static void episode_table_put_row(struct episode_table *table, const struct episode *episode,
+				  enum covered covered)
 {
 	uint64_t number = table->by_line ? episode->line_number : episode->id;
 	struct cells cells = { .stall = UNKNOWN };
@@ -150,14 +150,14 @@ static void episode_table_put_row(
 		return;
 	}
 	buffer_printf(&table->out, "%8s  %-29s  %-6s  %-20s  %-19s  %9s %5s %5s %7llu %7llu  %s",
-		cells.id, time, severity_name(episode->kind->severity), episode->kind->name,
-		cells.where, cells.stall, cells.cpu, cells.queue,
-		(unsigned long long)episode->incidents, (unsigned long long)episode->resets,
-		covered_name(covered));
+		      cells.id, time, severity_name(episode->kind->severity), episode->kind->name,
+		      cells.where, cells.stall, cells.cpu, cells.queue,
+		      (unsigned long long)episode->incidents, (unsigned long long)episode->resets,
+		      covered_name(covered));
 }
 
-void episode_table_row(
-	struct episode_table *table, const struct episode *episode, enum covered covered)
+void episode_table_row(struct episode_table *table, const struct episode *episode,
+		       enum covered covered)
 {
 	episode_table_put_row(table, episode, covered);
 	buffer_u8(&table->out, '\n');
@@ -169,8 +169,8 @@ static void episode_table_put_line(struct buffer *out, const char *text, size_t 
 		buffer_u8(out, episode_table_legible(text[i]));
 }
 
-void episode_table_incident(
-	struct episode_table *table, const struct incident *incident, enum covered covered)
+void episode_table_incident(struct episode_table *table, const struct incident *incident,
+			    enum covered covered)
 {
 	struct episodes alone = { 0 };
 

@@ -56,15 +56,16 @@ void gauges_onces_put(const struct gauges_onces *onces, bool utc, struct buffer 
 
 		if (once->name)
 			buffer_printf(text,
-				"%s stood at %lld, %s: by how much it grows is not known\n",
-				once->name, (long long)once->value,
-				time_format(once->time_ns, utc, 0, time));
+				      "%s stood at %lld, %s: by how much it grows is not known\n",
+				      once->name, (long long)once->value,
+				      time_format(once->time_ns, utc, 0, time));
 	}
 }
 
 struct unknown {
 	const char *glob;
-	struct strings names, groups; /* without units */
+	/* without units */
+	struct strings names, groups;
 	int failed;
 };
 
@@ -138,7 +139,7 @@ static void gauges_rest_describe(const struct unknown *unknown, struct buffer *t
 }
 
 int gauges_put_unknown(struct store_reader *reader, const struct question *question,
-	const char *glob, struct buffer *text, struct error *error)
+		       const char *glob, struct buffer *text, struct error *error)
 {
 	struct unknown unknown = { .glob = glob };
 	const struct series_options options = {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* What `gauges` says of figures that make no row: those that were read once, and those that a name asked for and that are not there. */
+/* What `gauges` says of figures that make no row: those that were read once, and those that a name
+ * asked for and that are not there. */
 
 #include "base/array.h"
 #include "cli/options/command.h"
@@ -9,14 +10,16 @@
 
 /* A counter's reading: by how much it grows takes two. */
 struct gauges_once {
-	char *name; /* NULL: it has a row, or was not read */
+	/* NULL: it has a row, or was not read */
+	char *name;
 	int64_t value;
 	uint64_t time_ns;
 	bool has_row;
 };
 
 struct gauges_onces {
-	array_of(struct gauges_once) list; /* by series */
+	/* by series */
+	array_of(struct gauges_once) list;
 };
 
 void gauges_onces_done(struct gauges_onces *onces);
@@ -26,6 +29,7 @@ size_t gauges_onces_count(const struct gauges_onces *onces);
 /* A line each. */
 void gauges_onces_put(const struct gauges_onces *onces, bool utc, struct buffer *text);
 
-/* That no figure of the question's window is called so, which one was perhaps meant, and what there is: a text with a NUL. 0 or a negative errno. */
+/* That no figure of the question's window is called so, which one was perhaps meant, and what there
+ * is: a text with a NUL. 0 or a negative errno. */
 int gauges_put_unknown(struct store_reader *reader, const struct question *question,
-	const char *glob, struct buffer *text, struct error *error);
+		       const char *glob, struct buffer *text, struct error *error);

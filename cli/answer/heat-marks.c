@@ -26,7 +26,7 @@ static const struct episode *episode_of(const struct book *book, const struct bo
 
 /* The line of its kind tells most of an episode: who was killed, and not who asked for memory. */
 static int keep_text(const struct book *book, const struct book_row *row, struct heat_mark *mark,
-	struct heat_marks_extent *extent)
+		     struct heat_marks_extent *extent)
 {
 	const char *kind = book->kinds.items[row->kind].name;
 	bool named = strcmp(kind, episode_of(book, row)->kind->name) == 0;
@@ -43,13 +43,13 @@ static int keep_text(const struct book *book, const struct book_row *row, struct
 }
 
 static int heat_marks_add_row(struct heat_marks *marks, const struct book *book,
-	const struct book_row *row, size_t *number)
+			      const struct book_row *row, size_t *number)
 {
 	struct heat_marks_extent *extent;
 
 	if (!*number) {
 		if (array_push(&marks->list, (struct heat_mark){ .time_ns = row->time_ns }) < 0 ||
-			array_push(&marks->extents, (struct heat_marks_extent){ 0 }) < 0)
+		    array_push(&marks->extents, (struct heat_marks_extent){ 0 }) < 0)
 			return -ENOMEM;
 		*number = marks->list.count;
 	}
@@ -68,17 +68,17 @@ static int tell_extent(struct heat_mark *mark, const struct heat_marks_extent *e
 	if (extent->lines == 1 || !behind)
 		return 0;
 	if (asprintf(&what, "%.*s  %" PRIu64 " lines in %s: %s", (int)(behind - mark->what),
-		    mark->what, extent->lines,
-		    duration_format(extent->until_ns - mark->time_ns, length, sizeof(length)),
-		    behind + 2) < 0)
+		     mark->what, extent->lines,
+		     duration_format(extent->until_ns - mark->time_ns, length, sizeof(length)),
+		     behind + 2) < 0)
 		return -ENOMEM;
 	free((char *)mark->what);
 	mark->what = what;
 	return 0;
 }
 
-int heat_marks_make(
-	const struct book *book, const struct window *window, struct heat_marks *ret_marks)
+int heat_marks_make(const struct book *book, const struct window *window,
+		    struct heat_marks *ret_marks)
 {
 	/* of each episode, its mark, plus 1 */
 	_cleanup_free_ size_t *numbers = calloc(book->episodes.list.count + 1, sizeof(*numbers));

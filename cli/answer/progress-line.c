@@ -32,7 +32,8 @@ size_t progress_line_fits(const char *text, size_t width)
 	return word;
 }
 
-/* A line that wraps could not be written over. What was there before is, by blanks: no terminal is too dumb for that. */
+/* A line that wraps could not be written over. What was there before is, by blanks: no terminal is
+ * too dumb for that. */
 void progress_line_line(const char *text)
 {
 	struct winsize size;
@@ -71,7 +72,7 @@ void progress_line_show(void *context, uint64_t done, uint64_t size)
 		return;
 	progress->last_ns = now_ns;
 	duration_format((now_ns - progress->started_ns) * (1 - part) / MAX(part, 0.001), left,
-		sizeof(left));
+			sizeof(left));
 	snprintf(text, sizeof(text), "%3.0f %%  %s left  %s", 100 * part, left, progress->what);
 	progress_line_line(text);
 }

@@ -32,9 +32,10 @@ void query_args_done(struct query_args *asked)
 #define HEAP_STEP (64 << 20)
 
 /*
- * Each segment takes the same room as the one before. Without this every large piece of it would go back to the kernel in between, and be
- * cleared page by page for the next one; so for the threads, which would each have a heap of their own. And pages come in large ones where the kernel has them: of a window's text, getting them one by one took a
- * sixth of the time.
+ * Each segment takes the same room as the one before. Without this every large piece of it would go
+ * back to the kernel in between, and be cleared page by page for the next one; so for the threads,
+ * which would each have a heap of their own. And pages come in large ones where the kernel has
+ * them: of a window's text, getting them one by one took a sixth of the time.
  */
 void query_args_keep_memory(void)
 {
@@ -55,7 +56,7 @@ void query_args_keep_memory(void)
 }
 
 int query_args_fold(const struct invocation *invocation, const struct query_args *asked,
-	struct store_reader *reader, struct fold_options options, struct fold *ret_fold)
+		    struct store_reader *reader, struct fold_options options, struct fold *ret_fold)
 {
 	const struct window *window = &asked->question.window;
 	struct progress_line progress;
@@ -77,7 +78,6 @@ int query_args_fold(const struct invocation *invocation, const struct query_args
 	say_coverage(invocation, reader, window, ret_fold->samples, &ret_fold->coverage);
 	if (option_given(invocation, "verbose"))
 		say(invocation, "segments opened: %llu, %llu of them without their samples",
-			(unsigned long long)ret_fold->segments,
-			(unsigned long long)ret_fold->summed);
+		    (unsigned long long)ret_fold->segments, (unsigned long long)ret_fold->summed);
 	return EXIT_DONE;
 }

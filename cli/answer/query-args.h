@@ -19,12 +19,15 @@ struct query_args {
 int query_args_parse(const struct invocation *invocation, struct query_args *asked);
 void query_args_done(struct query_args *asked);
 
-/* For an answer that takes much memory, segment after segment: it stays the process's, in large pages. */
+/* For an answer that takes much memory, segment after segment: it stays the process's, in large
+ * pages. */
 void query_args_keep_memory(void);
 
 /*
- * All of it added up by stack, with what is to be said of that; progress is shown. EXIT_DONE, or another one with the reason said, as where
- * there are no samples. The options' question, threads and progress are set here.
+ * All of it added up by stack, with what is to be said of that; progress is shown. EXIT_DONE, or
+ * another one with the reason said, as where there are no samples. The options' question, threads
+ * and progress are set here.
  */
 int query_args_fold(const struct invocation *invocation, const struct query_args *asked,
-	struct store_reader *reader, struct fold_options options, struct fold *ret_fold);
+		    struct store_reader *reader, struct fold_options options,
+		    struct fold *ret_fold);

@@ -26,33 +26,29 @@ static const struct {
 } rungs[] = {
 	{ "ksymbol", "BPF programs that are loaded while it runs have no name" },
 	{ "lost", "samples that were lost just before a CPU fell idle are told of late" },
-	{ "cgroup", "the cgroup of a process is asked of /proc, where one that ends at once is not "
-		    "found; "
-		    "it is told of from 5.7 on" },
+	{ "cgroup",
+	  "the cgroup of a process is asked of /proc, where one that ends at once is not found; it is told of from 5.7 on" },
 	{ "kallsyms", "the kernel's functions have no names; CAP_SYSLOG would give them" },
 	{ "ptrace",
-		"what other users' processes had mapped at the start is not known; CAP_SYS_PTRACE "
-		"would tell" },
-	{ "private-files", "functions of programs that only their owner may read have no names; "
-			   "CAP_DAC_READ_SEARCH would open them" },
-	{ "ring-size", "smaller rings than usual, which overflow sooner when nothing drains them; "
-		       "CAP_IPC_LOCK, or a higher RLIMIT_MEMLOCK (ulimit -l), would give all" },
-	{ "cycles", "this machine counts none; a timer, cpu-clock, samples instead: code that has "
-		    "interrupts off shows up where they are on again" },
-	{ "map-files", "files that are deleted while they are mapped may have no names; "
-		       "CAP_CHECKPOINT_RESTORE, before 5.9 CAP_SYS_ADMIN, would open them" },
+	  "what other users' processes had mapped at the start is not known; CAP_SYS_PTRACE would tell" },
+	{ "private-files",
+	  "functions of programs that only their owner may read have no names; CAP_DAC_READ_SEARCH would open them" },
+	{ "ring-size",
+	  "smaller rings than usual, which overflow sooner when nothing drains them; CAP_IPC_LOCK, or a higher RLIMIT_MEMLOCK (ulimit -l), would give all" },
+	{ "cycles",
+	  "this machine counts none; a timer, cpu-clock, samples instead: code that has interrupts off shows up where they are on again" },
+	{ "map-files",
+	  "files that are deleted while they are mapped may have no names; CAP_CHECKPOINT_RESTORE, before 5.9 CAP_SYS_ADMIN, would open them" },
 	{ "tracefs", TRACEFS_COSTS
-		"tracefs on /sys/kernel/tracing, as root or with CAP_DAC_READ_SEARCH, "
-		"would tell" },
+	  "tracefs on /sys/kernel/tracing, as root or with CAP_DAC_READ_SEARCH, would tell" },
 	{ "trace-rings",
-		"some trace events: perf refuses them, or RLIMIT_MEMLOCK has no room for their "
-		"rings" },
+	  "some trace events: perf refuses them, or RLIMIT_MEMLOCK has no room for their rings" },
 	{ "cgroup:cgroup_mkdir", "who makes cgroups is not known" },
 	{ "cgroup:cgroup_rmdir", "cgroups that were removed and are not gone are not counted" },
 	{ "cgroup:cgroup_release", "cgroups that were removed and are not gone are not counted" },
 	{ "oom:mark_victim", "what was killed for want of memory is known from the log alone" },
 	{ "net:net_dev_xmit_timeout",
-		"network queues that do not send are known from the log alone" },
+	  "network queues that do not send are known from the log alone" },
 	{ "sched:sched_process_exec", "programs that start are not counted" },
 };
 
@@ -125,11 +121,11 @@ static void print_told(const struct recorder_text *status, uint64_t now_ns, bool
 	duration_format(age_ns, age, sizeof(age));
 	if (!status->running)
 		printf("ended      process %d %s; it last told of itself at %s, %s ago\n",
-			status->pid,
-			age_ns < clock_ns(CLOCK_BOOTTIME)
-				? "was killed"
-				: "ended with the machine, which was started anew since",
-			shown, age);
+		       status->pid,
+		       age_ns < clock_ns(CLOCK_BOOTTIME)
+			       ? "was killed"
+			       : "ended with the machine, which was started anew since",
+		       shown, age);
 	else if (is_silent(status, now_ns))
 		print_silent(status->pid, shown, age);
 	else if (status->progress.stopping)
@@ -152,32 +148,30 @@ static void print_taken(const struct recorder_progress *progress, bool lately)
 	char length[32];
 
 	printf("event      %s at %llu Hz on %llu CPU%s, segments of %s\n", progress->event,
-		(unsigned long long)progress->frequency, (unsigned long long)progress->cpus,
-		progress->cpus == 1 ? "" : "s",
-		duration_format(progress->segment_ns, length, sizeof(length)));
+	       (unsigned long long)progress->frequency, (unsigned long long)progress->cpus,
+	       progress->cpus == 1 ? "" : "s",
+	       duration_format(progress->segment_ns, length, sizeof(length)));
 	printf("taken      %llu samples", (unsigned long long)progress->samples);
 	if (lately && progress->now_ns)
 		printf(", %.0f a second now", progress->now_samples * 1e9 / progress->now_ns);
 	printf("; %llu lost, %llu missing, throttled %llu time%s\n",
-		(unsigned long long)progress->lost, (unsigned long long)progress->missed,
-		(unsigned long long)progress->throttled, progress->throttled == 1 ? "" : "s");
+	       (unsigned long long)progress->lost, (unsigned long long)progress->missed,
+	       (unsigned long long)progress->throttled, progress->throttled == 1 ? "" : "s");
 	if (progress->lost_sideband || progress->damaged || progress->cut || progress->given_up)
-		printf("           %llu records of names and mappings lost, %llu unreadable, %llu "
-		       "callchains "
-		       "cut, %llu samples given up\n",
-			(unsigned long long)progress->lost_sideband,
-			(unsigned long long)progress->damaged, (unsigned long long)progress->cut,
-			(unsigned long long)progress->given_up);
+		printf("           %llu records of names and mappings lost, %llu unreadable, %llu callchains cut, %llu samples given up\n",
+		       (unsigned long long)progress->lost_sideband,
+		       (unsigned long long)progress->damaged, (unsigned long long)progress->cut,
+		       (unsigned long long)progress->given_up);
 	if (progress->lost_events)
 		printf("           %llu trace events lost, too many at once\n",
-			(unsigned long long)progress->lost_events);
+		       (unsigned long long)progress->lost_events);
 }
 
 static void put_by(const char *what, const char *comm, uint64_t pid, struct buffer *text)
 {
 	if (*comm)
-		buffer_printf(
-			text, ", %s by %s (process %llu)", what, comm, (unsigned long long)pid);
+		buffer_printf(text, ", %s by %s (process %llu)", what, comm,
+			      (unsigned long long)pid);
 }
 
 /* Of several processes of that name it is one. */
@@ -191,9 +185,9 @@ static void print_dying_prefix(const struct progress_dying *dying, bool utc)
 	put_by("removed", dying->removed_by, dying->removed_by_pid, &text);
 	if (dying->since_ns)
 		buffer_printf(&text, ", the oldest for %s, since %s",
-			duration_format(
-				dying->oldest_ns / NSEC_PER_SEC * NSEC_PER_SEC, age, sizeof(age)),
-			time_format(dying->since_ns, utc, 0, shown));
+			      duration_format(dying->oldest_ns / NSEC_PER_SEC * NSEC_PER_SEC, age,
+					      sizeof(age)),
+			      time_format(dying->since_ns, utc, 0, shown));
 	buffer_u8(&text, 0);
 	if (!buffer_failed(&text))
 		print_foreign("           ", (const char *)text.data);
@@ -205,13 +199,13 @@ static void print_dying_limits(const struct recorder_progress *progress, bool ut
 	char shown[TIME_TEXT_SIZE];
 
 	printf("           counted since %s: those removed before are not known",
-		time_format(progress->dying_since_ns, utc, 0, shown));
+	       time_format(progress->dying_since_ns, utc, 0, shown));
 	if (progress->dying_lost)
 		printf("; it began anew then, as %llu trace events were lost",
-			(unsigned long long)progress->dying_lost);
+		       (unsigned long long)progress->dying_lost);
 	if (progress->dying_unsure)
 		printf("; give or take %llu: trace events were lost since",
-			(unsigned long long)progress->dying_unsure);
+		       (unsigned long long)progress->dying_unsure);
 	putchar('\n');
 }
 
@@ -226,16 +220,16 @@ static void print_dying(const struct recorder_progress *progress, uint64_t now_n
 	if (!progress->cgroup_count)
 		return;
 	printf("dying      %llu cgroup%s removed and not gone, as of %s ago:\n",
-		(unsigned long long)progress->dying_count, progress->dying_count == 1 ? "" : "s",
-		duration_format(age_ns / NSEC_PER_SEC * NSEC_PER_SEC, age, sizeof(age)));
+	       (unsigned long long)progress->dying_count, progress->dying_count == 1 ? "" : "s",
+	       duration_format(age_ns / NSEC_PER_SEC * NSEC_PER_SEC, age, sizeof(age)));
 	for (size_t i = 0; i < progress->cgroup_count; i++) {
 		print_dying_prefix(&progress->cgroups[i], utc);
 		shown += progress->cgroups[i].count;
 	}
 	if (progress->dying_prefixes > progress->cgroup_count)
 		printf("           %llu under %llu others\n",
-			(unsigned long long)(progress->dying_count - shown),
-			(unsigned long long)(progress->dying_prefixes - progress->cgroup_count));
+		       (unsigned long long)(progress->dying_count - shown),
+		       (unsigned long long)(progress->dying_prefixes - progress->cgroup_count));
 	print_dying_limits(progress, utc);
 }
 
@@ -245,9 +239,8 @@ static void print_held(uint64_t length_ns, const char *why)
 	char length[32];
 
 	if (length_ns)
-		printf("held up    %s for at least %s in all; what the rings had no room for is "
-		       "lost\n",
-			why, duration_format(length_ns, length, sizeof(length)));
+		printf("held up    %s for at least %s in all; what the rings had no room for is lost\n",
+		       why, duration_format(length_ns, length, sizeof(length)));
 }
 
 static void print_lacking(const struct recorder_progress *progress)
@@ -255,13 +248,12 @@ static void print_lacking(const struct recorder_progress *progress)
 	print_held(progress->held_ns, "a signal stopped it");
 	print_held(progress->starved_ns, "it got no CPU, or was frozen,");
 	if (progress->limit)
-		printf("lowered    the kernel allows %llu samples a second: "
-		       "kernel.perf_event_max_sample_rate was lowered\n",
-			(unsigned long long)progress->limit);
+		printf("lowered    the kernel allows %llu samples a second: kernel.perf_event_max_sample_rate was lowered\n",
+		       (unsigned long long)progress->limit);
 	if (progress->offline)
 		printf("offline    %llu time%s a CPU was offline; %llu now\n",
-			(unsigned long long)progress->offline, progress->offline == 1 ? "" : "s",
-			(unsigned long long)progress->offline_now);
+		       (unsigned long long)progress->offline, progress->offline == 1 ? "" : "s",
+		       (unsigned long long)progress->offline_now);
 }
 
 static void print_costs(const struct recorder_progress *progress)
@@ -273,22 +265,20 @@ static void print_costs(const struct recorder_progress *progress)
 
 	if (progress->recent_ns)
 		printf("own CPU    %.2f %% of one CPU lately, %.2f %% since it runs\n",
-			recorder_text_percent(progress->recent_cpu_ns, progress->recent_ns),
-			recorder_text_percent(progress->cpu_ns, progress->elapsed_ns));
+		       recorder_text_percent(progress->recent_cpu_ns, progress->recent_ns),
+		       recorder_text_percent(progress->cpu_ns, progress->elapsed_ns));
 	else if (progress->cpu_ns)
 		printf("own CPU    %.2f %% of one CPU since it runs\n",
-			recorder_text_percent(progress->cpu_ns, progress->elapsed_ns));
+		       recorder_text_percent(progress->cpu_ns, progress->elapsed_ns));
 	if (progress->sampling_ns)
-		printf("sampling   about %.2f %% of one CPU in the kernel: %.1f us a sample, "
-		       "estimated from a "
-		       "trial on this host at the start\n",
-			recorder_text_percent(samples * progress->sampling_ns, span_ns),
-			progress->sampling_ns / 1e3);
+		printf("sampling   about %.2f %% of one CPU in the kernel: %.1f us a sample, estimated from a trial on this host at the start\n",
+		       recorder_text_percent(samples * progress->sampling_ns, span_ns),
+		       progress->sampling_ns / 1e3);
 	if (progress->memory_bytes)
 		printf("memory     %s, %s with files, and %s of rings\n",
-			size_format(progress->memory_bytes, memory, sizeof(memory)),
-			size_format(progress->resident_bytes, resident, sizeof(resident)),
-			size_format(progress->rings_bytes, rings, sizeof(rings)));
+		       size_format(progress->memory_bytes, memory, sizeof(memory)),
+		       size_format(progress->resident_bytes, resident, sizeof(resident)),
+		       size_format(progress->rings_bytes, rings, sizeof(rings)));
 }
 
 /* What each source of the host's figures costs, and those that give none. */
@@ -302,7 +292,7 @@ static void print_sources(const struct recorder_progress *progress)
 	for (size_t i = 0; i < progress->source_count; i++)
 		cpu_ns += progress->sources[i].cpu_ns;
 	printf("figures    of the host: %.4f %% of one CPU, the kernel's part included\n",
-		recorder_text_percent(cpu_ns, progress->elapsed_ns));
+	       recorder_text_percent(cpu_ns, progress->elapsed_ns));
 	for (size_t i = 0; i < progress->source_count; i++) {
 		const struct progress_source *source = &progress->sources[i];
 
@@ -310,10 +300,10 @@ static void print_sources(const struct recorder_progress *progress)
 			printf("           %-15s not to be had here\n", source->name);
 		else if (source->reads)
 			printf("           %-15s %.4f %%, %llu reads, at most %s%s\n", source->name,
-				recorder_text_percent(source->cpu_ns, progress->elapsed_ns),
-				(unsigned long long)source->reads,
-				duration_format(source->longest_ns, longest, sizeof(longest)),
-				source->failures ? ", some failed" : "");
+			       recorder_text_percent(source->cpu_ns, progress->elapsed_ns),
+			       (unsigned long long)source->reads,
+			       duration_format(source->longest_ns, longest, sizeof(longest)),
+			       source->failures ? ", some failed" : "");
 	}
 }
 
@@ -322,19 +312,18 @@ static void print_rings(const struct recorder_progress *progress)
 	char bytes[32], rides[32], least[32], late[32], late_peak[32], took[32], took_peak[32];
 
 	printf("rings      two of %s a CPU, at most %.0f %% full (names: %.0f %%)",
-		size_format(progress->ring_bytes, bytes, sizeof(bytes)),
-		recorder_text_percent(progress->ring_peak_bytes, progress->ring_bytes),
-		recorder_text_percent(progress->sideband_peak_bytes, progress->ring_bytes));
+	       size_format(progress->ring_bytes, bytes, sizeof(bytes)),
+	       recorder_text_percent(progress->ring_peak_bytes, progress->ring_bytes),
+	       recorder_text_percent(progress->sideband_peak_bytes, progress->ring_bytes));
 	if (progress->rides_out_ns)
-		printf("; of a busy CPU they hold %s, if nothing drains them, and %s of the "
-		       "deepest stacks",
-			duration_format(progress->rides_out_ns, rides, sizeof(rides)),
-			duration_format(progress->rides_out_least_ns, least, sizeof(least)));
+		printf("; of a busy CPU they hold %s, if nothing drains them, and %s of the deepest stacks",
+		       duration_format(progress->rides_out_ns, rides, sizeof(rides)),
+		       duration_format(progress->rides_out_least_ns, least, sizeof(least)));
 	printf("\ndrain      %s late, at most %s; took %s, at most %s\n",
-		duration_format(progress->late_ns, late, sizeof(late)),
-		duration_format(progress->late_peak_ns, late_peak, sizeof(late_peak)),
-		duration_format(progress->drain_ns, took, sizeof(took)),
-		duration_format(progress->drain_peak_ns, took_peak, sizeof(took_peak)));
+	       duration_format(progress->late_ns, late, sizeof(late)),
+	       duration_format(progress->late_peak_ns, late_peak, sizeof(late_peak)),
+	       duration_format(progress->drain_ns, took, sizeof(took)),
+	       duration_format(progress->drain_peak_ns, took_peak, sizeof(took_peak)));
 }
 
 static void print_behind(const struct recorder_progress *progress)
@@ -342,10 +331,10 @@ static void print_behind(const struct recorder_progress *progress)
 	char lag[32], bytes[32];
 
 	printf("sealed     %llu segments, %s; %llu waiting; the disk is %s behind\n",
-		(unsigned long long)progress->segments,
-		size_format(progress->bytes, bytes, sizeof(bytes)),
-		(unsigned long long)progress->waiting,
-		duration_format(progress->spool_lag_ns, lag, sizeof(lag)));
+	       (unsigned long long)progress->segments,
+	       size_format(progress->bytes, bytes, sizeof(bytes)),
+	       (unsigned long long)progress->waiting,
+	       duration_format(progress->spool_lag_ns, lag, sizeof(lag)));
 	if (progress->stalled)
 		printf("stalled    %s; what is recorded waits in memory\n", progress->error.text);
 	if (*progress->warning.text)
@@ -358,7 +347,7 @@ static void print_behind(const struct recorder_progress *progress)
 static bool has_tracefs(void)
 {
 	static const char *const places[] = { "/sys/kernel/tracing/events",
-		"/sys/kernel/debug/tracing/events" };
+					      "/sys/kernel/debug/tracing/events" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
 		if (access(places[i], F_OK) == 0 || errno != ENOENT)
@@ -369,8 +358,8 @@ static bool has_tracefs(void)
 static const char *rung_costs(const char *name, size_t size)
 {
 	if (size == strlen("tracefs") && strncmp(name, "tracefs", size) == 0 && !has_tracefs())
-		return TRACEFS_COSTS "tracefs is not mounted: mount -t tracefs tracefs "
-				     "/sys/kernel/tracing, before the recorder starts";
+		return TRACEFS_COSTS
+			"tracefs is not mounted: mount -t tracefs tracefs /sys/kernel/tracing, before the recorder starts";
 	for (size_t i = 0; i < ARRAY_SIZE(rungs); i++)
 		if (strlen(rungs[i].name) == size && strncmp(rungs[i].name, name, size) == 0)
 			return rungs[i].costs;
@@ -384,7 +373,7 @@ static void print_rungs(const char *missing)
 		const char *costs = rung_costs(missing, size);
 
 		printf("without    %.*s%s%s\n", (int)size, missing, costs ? ": " : "",
-			costs ? costs : "");
+		       costs ? costs : "");
 		missing += size + (missing[size] == ',');
 	}
 }

@@ -33,11 +33,12 @@ unsigned int screen_width(const struct terminal *terminal)
 	return isatty(STDOUT_FILENO) || (columns && *columns) ? terminal->width : 0;
 }
 
-/* "perftape: missing: FROM to TO: ", before the reason; what is said of a process that records is as long. */
+/* "perftape: missing: FROM to TO: ", before the reason; what is said of a process that records is
+ * as long. */
 #define MISSING_WIDTH 83
 
 unsigned int screen_lines_below(const struct invocation *invocation,
-	const struct terminal *terminal, const struct coverage *coverage)
+				const struct terminal *terminal, const struct coverage *coverage)
 {
 	unsigned int lines = 0;
 
@@ -63,7 +64,7 @@ unsigned int screen_threads(void)
 }
 
 void screen_put_head(const struct invocation *invocation, const struct window *window,
-	uint64_t samples, const struct coverage *coverage, struct buffer *text)
+		     uint64_t samples, const struct coverage *coverage, struct buffer *text)
 {
 	buffer_text(text, "window ");
 	window_describe(window, option_given(invocation, "utc"), text);
@@ -93,8 +94,8 @@ void screen_put_filter(const struct filter *filter, struct buffer *text)
 		buffer_u8(&cpus, 0);
 		if (!buffer_failed(&cpus))
 			buffer_printf(text, "CPU%s %s",
-				strpbrk((const char *)cpus.data, ",-") ? "s" : "",
-				(const char *)cpus.data);
+				      strpbrk((const char *)cpus.data, ",-") ? "s" : "",
+				      (const char *)cpus.data);
 		buffer_text(text, is_more(filter) ? ", " : "");
 	}
 	filter_describe_threads(filter, text);
@@ -103,7 +104,7 @@ void screen_put_filter(const struct filter *filter, struct buffer *text)
 }
 
 int screen_nothing(const struct invocation *invocation, struct store_reader *reader,
-	const struct window *window, const struct coverage *coverage)
+		   const struct window *window, const struct coverage *coverage)
 {
 	_cleanup_(buffer_done) struct buffer json = { 0 };
 	int code = EXIT_DONE;

@@ -15,9 +15,9 @@
 
 static const struct option options[] = {
 	{ "duration", 0, "TIME",
-		"watch the host for so long (default: 5s; 0: one look, no rates)" },
+	  "watch the host for so long (default: 5s; 0: one look, no rates)" },
 	{ "root", 0, "DIR",
-		"look at a copy of another host's /proc, /sys and /run below DIR, once" },
+	  "look at a copy of another host's /proc, /sys and /run below DIR, once" },
 	{ "json", 0, NULL, "print one object of JSON" },
 	{ 0 },
 };
@@ -34,15 +34,18 @@ static const char about[] =
 
 struct audit {
 	const struct invocation *invocation;
-	uint64_t begin_ns, monotonic_ns; /* both clocks, when it began */
+	/* both clocks, when it began */
+	uint64_t begin_ns, monotonic_ns;
 	struct audit_options options;
 	struct recorder_text status;
 	struct progress_line progress;
 	struct report report;
-	struct watchdog_child *patience; /* in the process that does it */
+	/* in the process that does it */
+	struct watchdog_child *patience;
 };
 
-/* The wall clock as it was when it began, and as long as it is since: one that is set meanwhile changes no rate. */
+/* The wall clock as it was when it began, and as long as it is since: one that is set meanwhile
+ * changes no rate. */
 static uint64_t now_ns(void *context)
 {
 	const struct audit *audit = context;
@@ -129,7 +132,7 @@ static int open_store(struct audit *audit, struct store_reader **ret_reader)
 		audit->options.reader = *ret_reader;
 		if (option_given(invocation, "root"))
 			say(invocation, "what %s has of the last 6 h is taken for that of %s",
-				store_path(invocation), audit->options.root);
+			    store_path(invocation), audit->options.root);
 		if (!option_given(invocation, "root"))
 			r = read_recorder(audit, &error);
 	}
@@ -167,7 +170,7 @@ static int audit_print(const struct audit *audit)
 	r = screen_print(&text);
 	if (r == EXIT_DONE && !any_checked(&audit->report) && !audit->report.findings.count) {
 		error_set(&error, -ENOENT, "%s: nothing of a host could be looked at there",
-			*audit->options.root ? audit->options.root : "/");
+			  *audit->options.root ? audit->options.root : "/");
 		return fail(-ENOENT, &error);
 	}
 	return r == EXIT_DONE && audit->report.findings.count ? EXIT_FINDINGS : r;
@@ -184,11 +187,11 @@ static int run_audit(struct audit *audit)
 		return r;
 	if (audit->options.watch_ns)
 		say(audit->invocation, "watching the host for %s",
-			duration_format(audit->options.watch_ns, watch, sizeof(watch)));
+		    duration_format(audit->options.watch_ns, watch, sizeof(watch)));
 	audit->options.progress = progress_line_show;
 	audit->options.progress_context = &audit->progress;
 	progress_line_start(&audit->progress, "watching, then reading what was recorded",
-		option_given(audit->invocation, "quiet"));
+			    option_given(audit->invocation, "quiet"));
 	r = audit_run(&audit->options, &audit->report, &error);
 	progress_line_end(&audit->progress);
 	return r < 0 ? fail(r, &error) : audit_print(audit);
@@ -223,9 +226,9 @@ static int audit_run_here(const struct invocation *invocation)
 {
 	struct audit audit = { .invocation = invocation };
 	const struct watchdog_child_work patience = { .limit_ns = AUDIT_PATIENCE_S * NSEC_PER_SEC,
-		.work = audit_work,
-		.gave_up = gave_up,
-		.context = &audit };
+						      .work = audit_work,
+						      .gave_up = gave_up,
+						      .context = &audit };
 	struct error error;
 	int r = audit_parse(invocation, &audit.options);
 

@@ -21,14 +21,13 @@ static const struct option options[] = {
 	{ "title", 0, "TEXT", "what stands above it (default: CPU stacks)" },
 	{ "min-share", 0, "PERCENT", "leave out narrower frames (default: 0.01)" },
 	{ "output", 'o', "FILE",
-		"write there; gzipped when it ends in .svgz or .gz (default: standard output)" },
+	  "write there; gzipped when it ends in .svgz or .gz (default: standard output)" },
 	{ 0 },
 };
 
 static const char about[] =
 	"One SVG file, for any browser, without a network: / searches, a click zooms, Escape\n"
-	"goes back, the arrow keys walk. Colours tell the kernel, programs, Go and JIT "
-	"apart.\n\n" WINDOW_ABOUT;
+	"goes back, the arrow keys walk. Colours tell the kernel, programs, Go and JIT apart.\n\n" WINDOW_ABOUT;
 
 static int flamegraph_parse_share(const char *text, double *ret_share)
 {
@@ -51,19 +50,18 @@ static void flamegraph_say_left_out(const struct invocation *invocation, const s
 	if (!flame->left_out)
 		return;
 	snprintf(frames, sizeof(frames), "%" PRIu64 " frame%s of less than %.3g %% %s left out",
-		flame->left_out, flame->left_out == 1 ? "" : "s", 100 * flame->least,
-		flame->left_out == 1 ? "is" : "are");
+		 flame->left_out, flame->left_out == 1 ? "" : "s", 100 * flame->least,
+		 flame->left_out == 1 ? "is" : "are");
 	if (flame->over_max)
 		say(invocation,
-			"%s, as the picture has room for %d: a shorter window, --cpu or --comm "
-			"show more",
-			frames, FRAMES_MAX);
+		    "%s, as the picture has room for %d: a shorter window, --cpu or --comm show more",
+		    frames, FRAMES_MAX);
 	else
 		say(invocation, "%s: --min-share 0 shows all", frames);
 }
 
 static int write_graph(const struct invocation *invocation, const struct query_args *asked,
-	double min_share, const struct fold *fold)
+		       double min_share, const struct fold *fold)
 {
 	const char *title = option_value(invocation, "title");
 	_cleanup_(buffer_done) struct buffer head = { 0 };
@@ -83,13 +81,13 @@ static int write_graph(const struct invocation *invocation, const struct query_a
 		return fail(r, &error);
 	flamegraph_say_left_out(invocation, &flame);
 	r = flamegraph_write(&(struct flamegraph){ &flame, title ? title : "CPU stacks",
-				     (const char *)head.data },
-		&output);
+						   (const char *)head.data },
+			     &output);
 	return coverage_line_commit(invocation, &output, r, &fold->coverage);
 }
 
-static int flamegraph_answer(
-	const struct invocation *invocation, const struct query_args *asked, double min_share)
+static int flamegraph_answer(const struct invocation *invocation, const struct query_args *asked,
+			     double min_share)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	_cleanup_(fold_done) struct fold fold = { 0 };

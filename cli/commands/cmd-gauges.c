@@ -23,9 +23,7 @@
 static const struct option options[] = {
 	WINDOW_OPTIONS,
 	{ "name", 0, "GLOB",
-		"only figures of such a name, as shown or as in JSON: 'cpu39/*', 'host/running'; "
-		"may "
-		"be given again" },
+	  "only figures of such a name, as shown or as in JSON: 'cpu39/*', 'host/running'; may be given again" },
 	{ "csv", 0, NULL, "comma-separated values, one reading a line" },
 	JSON_OPTION,
 	{ 0 },
@@ -38,23 +36,28 @@ static const char about[] =
 	"figures that were 0 all the time are left out.\n\n" WINDOW_ABOUT;
 
 static const char *const units[] = { [SERIES_LEVEL] = "",
-	[SERIES_SECONDS] = "s",
-	[SERIES_PER_SECOND] = "/s",
-	[SERIES_COUNT] = "times",
-	[SERIES_PER_CENT] = "%" };
+				     [SERIES_SECONDS] = "s",
+				     [SERIES_PER_SECOND] = "/s",
+				     [SERIES_COUNT] = "times",
+				     [SERIES_PER_CENT] = "%" };
 
 struct gauges_answer {
 	const struct invocation *invocation;
 	struct question question;
-	struct filter filter; /* without any */
+	/* without any */
+	struct filter filter;
 	struct terminal terminal;
 	struct coverage coverage;
 	struct globs names;
-	bool found[GLOBS_MAX]; /* by name: a figure is called so */
+	/* by name: a figure is called so */
+	bool found[GLOBS_MAX];
 	uint64_t steps;
-	struct gauge_rows figures; /* the table */
-	struct gauges_onces onces; /* what is not in it */
-	struct buffer text; /* lines */
+	/* the table */
+	struct gauge_rows figures;
+	/* what is not in it */
+	struct gauges_onces onces;
+	/* lines */
+	struct buffer text;
 };
 
 static void gauges_answer_done(struct gauges_answer *answer)
@@ -105,7 +108,7 @@ static int see_for_json(void *context, const struct series_step *step)
 	buffer_printf(text, ",\"value\":%lld", (long long)step->value);
 	if (step->has_figure)
 		buffer_printf(text, ",\"figure\":%.6g,\"unit\":\"%s\"", figure_of(step),
-			units[step->unit]);
+			      units[step->unit]);
 	buffer_text(text, "}\n");
 	return text->size > FLUSH_SIZE ? gauges_flush(answer) : 0;
 }
@@ -135,7 +138,7 @@ static int see_for_csv(void *context, const struct series_step *step)
 	if (!answer->steps++)
 		buffer_text(text, "time,name,value,figure,unit\n");
 	buffer_printf(text, "%s,",
-		time_format(step->to_ns, option_given(answer->invocation, "utc"), 6, time));
+		      time_format(step->to_ns, option_given(answer->invocation, "utc"), 6, time));
 	put_csv(text, step->name);
 	buffer_printf(text, ",%lld,", (long long)step->value);
 	if (step->has_figure)
@@ -169,7 +172,8 @@ static bool gauges_is_shown(const struct gauges_answer *answer, const struct gau
 	/* all of them together only where that is what was asked for */
 	if (answer->names.count)
 		return !row->of_all || gauges_is_named(answer, row->name);
-	/* which CPU serves a queue, and how many containers each pod has, are no figures to look through */
+	/* which CPU serves a queue, and how many containers each pod has, are no figures to look
+	 * through */
 	if (is_which_cpu(row->name) || fnmatch("containers/*/running", row->name, 0) == 0)
 		return false;
 	return row->most > 0 && (row->of_all ? many : row->of_cpu ? !many : true);
@@ -230,14 +234,12 @@ static void gauges_say_left_out(const struct gauges_answer *answer, size_t left_
 		return;
 	if (left_out)
 		say(answer->invocation,
-			"%zu figures were 0 all the time, or are of single CPUs: --name '*' shows "
-			"all",
-			left_out);
+		    "%zu figures were 0 all the time, or are of single CPUs: --name '*' shows all",
+		    left_out);
 	if (once)
 		say(answer->invocation,
-			"%zu counter%s read once in that window, which tells no growth: --name '*' "
-			"shows what was read",
-			once, once == 1 ? " was" : "s were");
+		    "%zu counter%s read once in that window, which tells no growth: --name '*' shows what was read",
+		    once, once == 1 ? " was" : "s were");
 }
 
 static int gauges_print_table(struct gauges_answer *answer)
@@ -299,8 +301,8 @@ static int read_series(struct gauges_answer *answer, struct store_reader *reader
 	return r < 0 ? fail(r, &error) : EXIT_DONE;
 }
 
-static int say_unknown(
-	const struct gauges_answer *answer, struct store_reader *reader, const char *name)
+static int say_unknown(const struct gauges_answer *answer, struct store_reader *reader,
+		       const char *name)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 }, clean = { 0 };
 	struct error error = { 0 };
@@ -327,15 +329,16 @@ static int say_all_unknown(const struct gauges_answer *answer, struct store_read
 static int answer_none(const struct gauges_answer *answer, struct store_reader *reader)
 {
 	if (!answer->coverage.covered_ns)
-		return coverage_line_nothing(
-			answer->invocation, reader, &answer->question.window, &answer->coverage);
+		return coverage_line_nothing(answer->invocation, reader, &answer->question.window,
+					     &answer->coverage);
 	if (answer->names.count)
 		return say_all_unknown(answer, reader);
 	fprintf(stderr, "perftape: that window was recorded, but without figures of the host\n");
 	return EXIT_NOTHING;
 }
 
-/* As of every answer, of the samples beside which figures are read: where these are not covered, nobody read any. */
+/* As of every answer, of the samples beside which figures are read: where these are not covered,
+ * nobody read any. */
 static void gauges_say_covered(const struct gauges_answer *answer, struct store_reader *reader)
 {
 	const struct invocation *invocation = answer->invocation;

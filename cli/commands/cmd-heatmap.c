@@ -38,7 +38,8 @@ struct heatmap {
 	struct terminal terminal;
 	unsigned int threads;
 	uint32_t fractions;
-	struct heat **heats; /* one a thread; all is in the first at the end */
+	/* one a thread; all is in the first at the end */
+	struct heat **heats;
 	struct scanned scanned;
 	struct heat_marks marks;
 };
@@ -69,12 +70,12 @@ static int heatmap_parse_options(const struct invocation *invocation, struct hea
 }
 
 static int heatmap_add(void *context, unsigned int worker, const struct store_segment *segment,
-	const struct tape *tape, const struct window_filter_times *times)
+		       const struct tape *tape, const struct window_filter_times *times)
 {
 	struct heatmap *map = context;
 
-	return heat_add(
-		map->heats[worker], tape, times, stack_class_sample_ns(tape, segment->samples));
+	return heat_add(map->heats[worker], tape, times,
+			stack_class_sample_ns(tape, segment->samples));
 }
 
 /* A load has no frames: what is left of it is the time in the kernel, or out of it. */
@@ -105,7 +106,7 @@ static int make_heats(struct heatmap *map, enum heat_rows by)
 }
 
 static int heatmap_read_window(const struct invocation *invocation, struct heatmap *map,
-	struct store_reader *reader, struct error *error)
+			       struct store_reader *reader, struct error *error)
 {
 	struct progress_line progress;
 	const struct scan_options scan = {
@@ -157,7 +158,7 @@ static int heatmap_print(const struct invocation *invocation, const struct heatm
 	};
 
 	screen_put_head(invocation, &map->asked.question.window, map->scanned.samples,
-		&map->scanned.coverage, &head);
+			&map->scanned.coverage, &head);
 	screen_put_filter(&map->asked.filter, &head);
 	buffer_u8(&head, 0);
 	if (buffer_failed(&head))

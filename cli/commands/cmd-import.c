@@ -28,8 +28,7 @@ static const struct option options[] = {
 };
 
 static const char about[] =
-	"A folder is searched for perf.data files, not its sub-folders. Files may be gzipped, or "
-	"packed\n"
+	"A folder is searched for perf.data files, not its sub-folders. Files may be gzipped, or packed\n"
 	"with xz or zstd. Importing one twice adds nothing.\n"
 	"\n"
 	"The wall clock comes from the file (perf record -k), else from its name\n"
@@ -38,7 +37,8 @@ static const char about[] =
 
 struct list {
 	array_of(struct import_file) files;
-	size_t passed_over; /* in folders: no perf.data */
+	/* in folders: no perf.data */
+	size_t passed_over;
 	size_t failed;
 };
 
@@ -64,12 +64,12 @@ static void sort_files(struct list *list)
 	}
 	if (list->files.count)
 		qsort(list->files.items, list->files.count, sizeof(*list->files.items),
-			compare_begins);
+		      compare_begins);
 }
 
 /* In a folder, what is no perf.data is not meant. */
-static int open_one(
-	struct list *list, const char *path, bool named, const struct import_options *import)
+static int open_one(struct list *list, const char *path, bool named,
+		    const struct import_options *import)
 {
 	struct import_file file;
 	struct error error = { 0 };
@@ -102,9 +102,9 @@ static int open_folder(struct list *list, const char *path, const struct import_
 		struct stat state;
 
 		if (r == EXIT_DONE &&
-			snprintf(file, sizeof(file), "%s/%s", path, entries[i]->d_name) <
-				(int)sizeof(file) &&
-			stat(file, &state) == 0 && S_ISREG(state.st_mode))
+		    snprintf(file, sizeof(file), "%s/%s", path, entries[i]->d_name) <
+			    (int)sizeof(file) &&
+		    stat(file, &state) == 0 && S_ISREG(state.st_mode))
 			r = open_one(list, file, false, import);
 		free(entries[i]);
 	}
@@ -112,8 +112,8 @@ static int open_folder(struct list *list, const char *path, const struct import_
 	return r;
 }
 
-static int import_open_path(
-	struct list *list, const char *path, const struct import_options *import)
+static int import_open_path(struct list *list, const char *path,
+			    const struct import_options *import)
 {
 	struct stat state;
 
@@ -122,7 +122,8 @@ static int import_open_path(
 		       : open_one(list, path, true, import);
 }
 
-/* Reads those that continue behind the ones that were opened before them. What cannot be read is told, and left out. */
+/* Reads those that continue behind the ones that were opened before them. What cannot be read is
+ * told, and left out. */
 static void follow_all(struct list *list, const struct import_options *import)
 {
 	_cleanup_(cleanup_zstd_stream) struct zstd_stream *stream = NULL;
@@ -133,8 +134,8 @@ static void follow_all(struct list *list, const struct import_options *import)
 		struct error error = { 0 };
 
 		if (files[i].continues) {
-			int r = import_file_follow(
-				&files[i], kept ? &files[kept - 1] : NULL, import, &stream, &error);
+			int r = import_file_follow(&files[i], kept ? &files[kept - 1] : NULL,
+						   import, &stream, &error);
 
 			if (r < 0) {
 				fail(r, &error);
@@ -151,7 +152,7 @@ static void follow_all(struct list *list, const struct import_options *import)
 }
 
 static void tell_file(const struct invocation *invocation, const struct import_file *file,
-	const struct import_result *result)
+		      const struct import_result *result)
 {
 	bool utc = option_given(invocation, "utc");
 	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE], error[32];
@@ -160,31 +161,29 @@ static void tell_file(const struct invocation *invocation, const struct import_f
 		say(invocation, "%s: no sample of %s in it", file->path, file->event->name);
 	} else {
 		say(invocation,
-			"%s: %llu samples of %s, %llu lost, %s to %s (within %s, %s); %llu "
-			"segment%s, "
-			"%.2f MB",
-			file->path, (unsigned long long)result->samples, file->event->name,
-			(unsigned long long)result->lost,
-			time_format(file->first_ns + file->clock.offset_ns, utc, 3, from),
-			time_format(file->last_ns + file->clock.offset_ns, utc, 3, to),
-			duration_format(file->clock.error_ns, error, sizeof(error)),
-			import_clock_text(file->clock.source), (unsigned long long)result->segments,
-			result->segments == 1 ? "" : "s", result->bytes / 1e6);
+		    "%s: %llu samples of %s, %llu lost, %s to %s (within %s, %s); %llu segment%s, %.2f MB",
+		    file->path, (unsigned long long)result->samples, file->event->name,
+		    (unsigned long long)result->lost,
+		    time_format(file->first_ns + file->clock.offset_ns, utc, 3, from),
+		    time_format(file->last_ns + file->clock.offset_ns, utc, 3, to),
+		    duration_format(file->clock.error_ns, error, sizeof(error)),
+		    import_clock_text(file->clock.source), (unsigned long long)result->segments,
+		    result->segments == 1 ? "" : "s", result->bytes / 1e6);
 	}
 	if (result->damaged)
 		say(invocation, "%s: %llu records were damaged", file->path,
-			(unsigned long long)result->damaged);
+		    (unsigned long long)result->damaged);
 	if (result->cut)
 		say(invocation, "%s: %llu callchains had to be cut", file->path,
-			(unsigned long long)result->cut);
+		    (unsigned long long)result->cut);
 	if (result->note[0])
 		fprintf(stderr, "perftape: %s: %s\n", file->path, result->note);
 }
 
 /* A file that is there already is read all the same when the next one goes on from it. */
 static int import_one(const struct invocation *invocation, struct import_file *file,
-	bool is_followed, struct import_options *import, struct store_writer *writer,
-	struct zstd_stream **stream)
+		      bool is_followed, struct import_options *import, struct store_writer *writer,
+		      struct zstd_stream **stream)
 {
 	struct progress_line progress;
 	struct import_result result;
@@ -209,8 +208,8 @@ static int import_one(const struct invocation *invocation, struct import_file *f
 	return EXIT_DONE;
 }
 
-static int import_all(
-	const struct invocation *invocation, struct list *list, struct import_options *import)
+static int import_all(const struct invocation *invocation, struct list *list,
+		      struct import_options *import)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
 	_cleanup_(cleanup_zstd_stream) struct zstd_stream *stream = NULL;
@@ -230,7 +229,7 @@ static int import_all(
 	}
 	if (list->passed_over)
 		say(invocation, "%zu other files in the folder are no perf.data",
-			list->passed_over);
+		    list->passed_over);
 	if (!list->files.count && !list->failed)
 		return usage_error("no perf.data file there");
 	return list->failed ? EXIT_FAILED : EXIT_DONE;
@@ -261,13 +260,13 @@ static int import_parse_options(const struct invocation *invocation, struct impo
 	if (end && offset)
 		return usage_error("--end and --clock-offset say the same; give one");
 	if (end && when_parse(end, clock_ns(CLOCK_REALTIME), option_given(invocation, "utc"), &when,
-			   &error) < 0)
+			      &error) < 0)
 		return usage_error("--end: %s", error.text);
 	if (end)
 		import->end_ns = when.realtime_ns;
-	if (segment && (duration_parse(segment, &import->segment_ns) < 0 ||
-			       import->segment_ns < NSEC_PER_SEC ||
-			       import->segment_ns > 3600 * NSEC_PER_SEC))
+	if (segment &&
+	    (duration_parse(segment, &import->segment_ns) < 0 ||
+	     import->segment_ns < NSEC_PER_SEC || import->segment_ns > 3600 * NSEC_PER_SEC))
 		return usage_error("--segment '%s' is not from 1s to 1h", segment);
 	import->has_offset = offset;
 	return offset ? parse_offset(offset, &import->offset_ns) : EXIT_DONE;

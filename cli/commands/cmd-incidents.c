@@ -28,13 +28,11 @@ static const struct option options[] = {
 static const char about[] =
 	"Without a word: those that the store knows of, all of them or those of a window.\n"
 	"\n"
-	"incidents scan FILE reads any log, \"-\" is standard input: dmesg, journalctl, syslog, "
-	"CloudWatch,\n"
+	"incidents scan FILE reads any log, \"-\" is standard input: dmesg, journalctl, syslog, CloudWatch,\n"
 	"Loki, netconsole, container logs and pastes of them, gzipped or packed with xz or zstd.\n"
 	"What belongs together is one line of the table; --json has each line of the log.\n"
 	"\n"
-	"With a store, its times are held against what was recorded: the kernel's stamps are those "
-	"of the\n"
+	"With a store, its times are held against what was recorded: the kernel's stamps are those of the\n"
 	"samples. The first column is what --incident takes.\n"
 	"\n"
 	"Times that say no zone are in the local one, with --utc in UTC.\n";
@@ -47,7 +45,7 @@ static int incidents_run(const struct invocation *invocation)
 			       : incidents_list(invocation);
 	if (strcmp(invocation->words[0], "scan") != 0)
 		return usage_error("incidents knows no '%.60s': perftape incidents [scan FILE]",
-			invocation->words[0]);
+				   invocation->words[0]);
 	if (invocation->word_count == 1)
 		return usage_error(
 			"which log? perftape incidents scan FILE, or - for standard input");

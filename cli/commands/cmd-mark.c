@@ -18,14 +18,13 @@ static const struct option options[] = {
 };
 
 static const char about[] =
-	"Puts it into the store's notes, beside a recorder or without one. `perftape incidents` "
-	"lists it\n"
+	"Puts it into the store's notes, beside a recorder or without one. `perftape incidents` lists it\n"
 	"as of the kind mark, and --incident mark, or its number, is a window around it.\n"
 	"Nothing is kept longer for it.\n";
 
 /* Of the latest boot in the store, as the kernel's log has it. */
 static int mark_find_uptime(const struct invocation *invocation, uint64_t uptime_ns,
-	uint64_t *ret_ns, struct error *error)
+			    uint64_t *ret_ns, struct error *error)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	struct uptime_moment moment;
@@ -75,7 +74,7 @@ static int check_store(const struct invocation *invocation, struct error *error)
 }
 
 static int mark_put_mark(const struct invocation *invocation, const char *text, uint64_t time_ns,
-	uint64_t *ret_id, struct error *error)
+			 uint64_t *ret_id, struct error *error)
 {
 	char id[24];
 	const struct notes_field fields[] = { { "text", text }, { "id", id } };
@@ -115,7 +114,7 @@ static int mark_run(const struct invocation *invocation)
 	if (mark_put_mark(invocation, (const char *)text.data, time_ns, &id, &error) < 0)
 		return fail(-EIO, &error);
 	say(invocation, "mark %llu at %s", (unsigned long long)id,
-		time_format(time_ns, option_given(invocation, "utc"), 3, shown));
+	    time_format(time_ns, option_given(invocation, "utc"), 3, shown));
 	return EXIT_DONE;
 }
 

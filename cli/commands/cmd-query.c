@@ -21,16 +21,16 @@ static const struct option options[] = {
 	WINDOW_OPTIONS,
 	FILTER_OPTIONS,
 	{ "events", 0, NULL,
-		"the trace events instead of the samples: a line each, or --format json" },
+	  "the trace events instead of the samples: a line each, or --format json" },
 	{ "name", 0, "GLOB",
-		"of --events: only those of such a name, as 'cgroup:*'; may be given again" },
+	  "of --events: only those of such a name, as 'cgroup:*'; may be given again" },
 	{ "format", 0, "NAME", "flamescope (default), folded or json (a line a sample)" },
 	{ "json", 0, NULL, "the same as --format json" },
 	{ "weight", 0, "WHAT", "of folded: samples (default) or period" },
 	{ "thread-frame", 0, NULL, "of flamescope: each stack begins with its thread" },
 	{ "split", 0, "WHAT", "of flamescope: a file for each cpu, comm or pid, in the folder -o" },
 	{ "output", 'o', "FILE",
-		"write there; gzipped when it ends in .gz (default: standard output)" },
+	  "write there; gzipped when it ends in .gz (default: standard output)" },
 	{ 0 },
 };
 
@@ -53,7 +53,7 @@ struct query {
 
 /* The number of a word in a list that ends with NULL. */
 static int parse_word(const struct invocation *invocation, const char *name,
-	const char *const *words, int *ret_word)
+		      const char *const *words, int *ret_word)
 {
 	const char *value = option_value(invocation, name);
 
@@ -66,7 +66,7 @@ static int parse_word(const struct invocation *invocation, const char *name,
 	if (!value)
 		return EXIT_DONE;
 	return usage_error("--%s is %s%s%s or %s, not '%s'", name, words[0], words[2] ? ", " : "",
-		words[2] ? words[1] : "", words[2] ? words[2] : words[1], value);
+			   words[2] ? words[1] : "", words[2] ? words[2] : words[1], value);
 }
 
 /* What goes with one format only. */
@@ -76,7 +76,7 @@ static int check_options(const struct invocation *invocation, const struct query
 	struct globs names;
 
 	if (option_given(invocation, "json") && option_given(invocation, "format") &&
-		query->format != FORMAT_JSON)
+	    query->format != FORMAT_JSON)
 		return usage_error("--json is --format json; give one");
 	if (option_given(invocation, "weight") && query->format != FORMAT_FOLDED)
 		return usage_error("--weight goes with --format folded");
@@ -118,8 +118,8 @@ static int query_parse_options(const struct invocation *invocation, struct query
 	return r == EXIT_DONE ? check_options(invocation, ret) : r;
 }
 
-static struct flamescope_options flamescope_options(
-	const struct invocation *invocation, const struct query *query)
+static struct flamescope_options flamescope_options(const struct invocation *invocation,
+						    const struct query *query)
 {
 	return (struct flamescope_options){
 		.filter = &query->asked.filter,
@@ -130,7 +130,7 @@ static struct flamescope_options flamescope_options(
 }
 
 static int write_part(const struct part *part, const struct flamescope_options *flamescope,
-	const char *folder, struct error *error)
+		      const char *folder, struct error *error)
 {
 	_cleanup_free_ char *path = NULL;
 	struct output output;
@@ -156,13 +156,12 @@ static void say_others(const struct parts *parts, const char *folder)
 
 	if (count > 0)
 		fprintf(stderr,
-			"perftape: %d file%s in %s %s not of this answer, but of one before, as "
-			"%s\n",
+			"perftape: %d file%s in %s %s not of this answer, but of one before, as %s\n",
 			count, count == 1 ? "" : "s", folder, count == 1 ? "is" : "are", name);
 }
 
 static int write_parts(const struct invocation *invocation, const struct query *query,
-	const struct selection *selection, struct error *error)
+		       const struct selection *selection, struct error *error)
 {
 	_cleanup_(parts_done) struct parts parts = { 0 };
 	struct flamescope_options flamescope = flamescope_options(invocation, query);
@@ -180,14 +179,14 @@ static int write_parts(const struct invocation *invocation, const struct query *
 	}
 	if (r == 0)
 		say(invocation, "%zu file%s in %s", parts.list.count,
-			parts.list.count == 1 ? "" : "s", folder);
+		    parts.list.count == 1 ? "" : "s", folder);
 	if (r == 0)
 		say_others(&parts, folder);
 	return r;
 }
 
 static int answer_split(const struct invocation *invocation, const struct query *query,
-	const struct selection *selection)
+			const struct selection *selection)
 {
 	struct error error = { 0 };
 	int r = write_parts(invocation, query, selection, &error);
@@ -195,8 +194,8 @@ static int answer_split(const struct invocation *invocation, const struct query 
 	return r < 0 ? fail(r, &error) : coverage_line_code(invocation, &selection->coverage);
 }
 
-static int answer_flamescope(
-	const struct invocation *invocation, const struct query *query, struct store_reader *reader)
+static int answer_flamescope(const struct invocation *invocation, const struct query *query,
+			     struct store_reader *reader)
 {
 	_cleanup_(cleanup_selection) struct selection *selection = NULL;
 	struct flamescope_options flamescope = flamescope_options(invocation, query);
@@ -226,8 +225,8 @@ static int answer_flamescope(
 	return coverage_line_commit(invocation, &output, r, &selection->coverage);
 }
 
-static int answer_folded(
-	const struct invocation *invocation, const struct query *query, struct store_reader *reader)
+static int answer_folded(const struct invocation *invocation, const struct query *query,
+			 struct store_reader *reader)
 {
 	_cleanup_(fold_done) struct fold fold = { 0 };
 	const struct fold_options weighed = { .weight = query->weight };
@@ -245,8 +244,8 @@ static int answer_folded(
 }
 
 /* Its coverage is known, and written, when all samples are. */
-static int answer_json(
-	const struct invocation *invocation, const struct query *query, struct store_reader *reader)
+static int answer_json(const struct invocation *invocation, const struct query *query,
+		       struct store_reader *reader)
 {
 	_cleanup_(cleanup_cursor) struct cursor *cursor = NULL;
 	const struct window *window = &query->asked.question.window;
@@ -289,8 +288,8 @@ static int query_answer(const struct invocation *invocation, const struct query 
 		return fail(r, &error);
 	say_window(invocation, &query->asked.question.window);
 	if (option_given(invocation, "events"))
-		return query_events(
-			invocation, &query->asked.question, reader, query->format == FORMAT_JSON);
+		return query_events(invocation, &query->asked.question, reader,
+				    query->format == FORMAT_JSON);
 	if (query->format == FORMAT_JSON)
 		return answer_json(invocation, query, reader);
 	return query->format == FORMAT_FOLDED ? answer_folded(invocation, query, reader)

@@ -31,28 +31,24 @@
 
 static const struct option options[] = {
 	{ "duration", 'd', "LENGTH",
-		"stop after that long, such as 30s or 12h (default: until Ctrl-C)" },
+	  "stop after that long, such as 30s or 12h (default: until Ctrl-C)" },
 	{ "event", 'e', "NAME",
-		"what to sample: cycles, cpu-clock, page-faults or context-switches (default: "
-		"cycles "
-		"where they count, else cpu-clock)" },
+	  "what to sample: cycles, cpu-clock, page-faults or context-switches (default: cycles where they count, else cpu-clock)" },
 	{ "cpus", 0, "LIST", "only these CPUs, such as 0-3,8" },
 	{ "trace", 0, "SYSTEM:EVENT",
-		"a trace event to record too, such as sched:sched_process_exit; several with "
-		"commas, or again" },
+	  "a trace event to record too, such as sched:sched_process_exit; several with commas, or again" },
 	{ "no-user-stacks", 0, NULL, "keep only the kernel's part of the stacks" },
 	{ "ring", 0, "SIZE",
-		"of the kernel's buffer for each CPU, 64K to 64M (default: 1M, or less on little "
-		"memory)" },
+	  "of the kernel's buffer for each CPU, 64K to 64M (default: 1M, or less on little memory)" },
 	{ "frequency", 'F', "HZ", "samples a second on each CPU (default: 97)" },
 	{ "segment", 0, "LENGTH", "how long a segment is, 1s to 1h (default: 2m)" },
 	LIMIT_OPTIONS,
 	{ "user", 0, "NAME",
-		"drop root, become that user and keep only the rights to sample and to name" },
+	  "drop root, become that user and keep only the rights to sample and to name" },
 	{ "patterns", 0, "DIR", "where own patterns are (default: /etc/perftape/incidents.d)" },
 	{ "snapshot-dir", 0, "DIR", "leave a .tape of each incident's window there" },
 	{ "trust-user-kmsg", 0, NULL,
-		"believe lines that users write into the kernel's log, for rehearsals" },
+	  "believe lines that users write into the kernel's log, for rehearsals" },
 	{ 0 },
 };
 
@@ -62,8 +58,8 @@ static int parse_duration(const struct invocation *invocation, const char *name,
 
 	if (!text || duration_parse(text, ret_ns) == 0)
 		return EXIT_DONE;
-	return option_error(
-		invocation, name, "'%s' is no duration; write 250ms, 5s, 2m, 12h or 7d", text);
+	return option_error(invocation, name, "'%s' is no duration; write 250ms, 5s, 2m, 12h or 7d",
+			    text);
 }
 
 static int parse_frequency(const struct invocation *invocation, unsigned int *ret_frequency)
@@ -77,7 +73,7 @@ static int parse_frequency(const struct invocation *invocation, unsigned int *re
 	frequency = strtoul(text, &end, 10);
 	if (*end || text[0] < '0' || text[0] > '9' || frequency < 1 || frequency > FREQUENCY_MAX)
 		return option_error(invocation, "frequency", "'%s' is not a number from 1 to %d",
-			text, FREQUENCY_MAX);
+				    text, FREQUENCY_MAX);
 	*ret_frequency = frequency;
 	return EXIT_DONE;
 }
@@ -93,10 +89,9 @@ static int parse_event(const struct invocation *invocation, const char **ret_eve
 			*ret_event = *name;
 			return EXIT_DONE;
 		}
-	return option_error(invocation, "event",
-		"'%s' is not one of cycles, cpu-clock, page-faults and "
-		"context-switches",
-		text);
+	return option_error(
+		invocation, "event",
+		"'%s' is not one of cycles, cpu-clock, page-faults and context-switches", text);
 }
 
 static int parse_ring(const struct invocation *invocation, size_t *ret_bytes)
@@ -123,8 +118,8 @@ static int parse_cpus(const struct invocation *invocation, const char **ret_cpus
 	if (!text)
 		return EXIT_DONE;
 	if (cpu_list_parse(text, &list) < 0)
-		return option_error(
-			invocation, "cpus", "'%s' is no list of CPUs; write 3 or 0-3,8", text);
+		return option_error(invocation, "cpus", "'%s' is no list of CPUs; write 3 or 0-3,8",
+				    text);
 	cpu_list_done(&list);
 	*ret_cpus = text;
 	return EXIT_DONE;
@@ -137,8 +132,8 @@ static int parse_trace(const struct invocation *invocation, struct buffer *names
 
 	for (size_t i = 0; i < invocation->given_count; i++)
 		if (strcmp(invocation->given[i].option->name, "trace") == 0)
-			buffer_printf(
-				names, "%s%s", names->size ? "," : "", invocation->given[i].value);
+			buffer_printf(names, "%s%s", names->size ? "," : "",
+				      invocation->given[i].value);
 	if (text && !names->size)
 		buffer_text(names, text);
 	buffer_u8(names, 0);
@@ -146,7 +141,8 @@ static int parse_trace(const struct invocation *invocation, struct buffer *names
 		return fail(-ENOMEM, NULL);
 	if (text && !trace_set_check((const char *)names->data))
 		return option_error(invocation, "trace",
-			"'%s' is not SYSTEM:EVENT, such as sched:sched_process_exit", names->data);
+				    "'%s' is not SYSTEM:EVENT, such as sched:sched_process_exit",
+				    names->data);
 	return EXIT_DONE;
 }
 
@@ -181,13 +177,14 @@ static int record_parse_options(const struct invocation *invocation, struct reco
 		return option_error(invocation, "duration", "0 records nothing");
 	if (ret->segment_ns < SEGMENT_MIN_NS || ret->segment_ns > SEGMENT_MAX_NS)
 		return option_error(invocation, "segment", "'%s' is not from 1s to 1h",
-			option_value(invocation, "segment"));
+				    option_value(invocation, "segment"));
 	return EXIT_DONE;
 }
 
 /*
- * Who drains also talks, and a terminal that is stopped, or behind a network that is gone, must not hold that up: what it has no room
- * for is not said. It is opened anew, as the shell and others share the one that we were given.
+ * Who drains also talks, and a terminal that is stopped, or behind a network that is gone, must not
+ * hold that up: what it has no room for is not said. It is opened anew, as the shell and others
+ * share the one that we were given.
  */
 static void never_wait_for_readers(void)
 {
@@ -195,7 +192,7 @@ static void never_wait_for_readers(void)
 	struct stat about;
 
 	if (fstat(STDERR_FILENO, &about) < 0 ||
-		!(S_ISCHR(about.st_mode) || S_ISFIFO(about.st_mode)))
+	    !(S_ISCHR(about.st_mode) || S_ISFIFO(about.st_mode)))
 		return;
 	fd = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd >= 0)
@@ -216,7 +213,8 @@ static void tell_stall(const struct recorder_progress *progress, bool live)
 
 	/* at the end it is not for want of memory, and is summed up */
 	if (progress->given_up && !told_given_up && !progress->stopping)
-		record_talk(live,
+		record_talk(
+			live,
 			"there is no more memory for what waits: the oldest samples are given up",
 			"");
 	told_given_up = progress->given_up;
@@ -224,7 +222,8 @@ static void tell_stall(const struct recorder_progress *progress, bool live)
 		return;
 	told = progress->stalled;
 	if (told)
-		record_talk(live, progress->error.text,
+		record_talk(
+			live, progress->error.text,
 			"; what is recorded waits in memory, and it is tried again each second");
 	else
 		record_talk(live, "the store can be written again", "");
@@ -253,10 +252,10 @@ static void tell_recovered(const struct recorder_progress *progress, bool live)
 	told = news;
 	duration_format(recovered->end_ns - recovered->begin_ns, length, sizeof(length));
 	snprintf(text, sizeof(text), "recovered %s of an interrupted recording: %llu samples%s%s",
-		length, (unsigned long long)recovered->samples,
-		recovered->damaged ? "; a part of it was damaged" : "",
-		recovered->unread ? "; a part of it cannot be read now, and stays in the spool"
-				  : "");
+		 length, (unsigned long long)recovered->samples,
+		 recovered->damaged ? "; a part of it was damaged" : "",
+		 recovered->unread ? "; a part of it cannot be read now, and stays in the spool"
+				   : "");
 	record_talk(live, text, "");
 }
 
@@ -292,9 +291,9 @@ static void show_line(const struct recorder_progress *progress)
 	if (elapsed_ns)
 		duration_format(elapsed_ns, elapsed, sizeof(elapsed));
 	/* what matters most first: a terminal may be narrow */
-	snprintf(text, sizeof(text),
-		"%s  %llu samples (%.0f/s)  %llu lost  %.1f MB  own CPU %.2f %%  %s on %llu CPU%s, "
-		"%llu segments",
+	snprintf(
+		text, sizeof(text),
+		"%s  %llu samples (%.0f/s)  %llu lost  %.1f MB  own CPU %.2f %%  %s on %llu CPU%s, %llu segments",
 		elapsed, (unsigned long long)progress->samples,
 		progress->samples / MAX(drained, 0.1), (unsigned long long)progress->lost,
 		progress->bytes / 1e6,
@@ -318,8 +317,9 @@ static void record_show_progress(void *context, const struct recorder_progress *
 static void print_word(const char *word)
 {
 	if (*word &&
-		!word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				   "_./:=@%+,-")]) {
+	    !word[strspn(
+		    word,
+		    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+,-")]) {
 		fputs(word, stderr);
 		return;
 	}
@@ -341,23 +341,23 @@ static void print_command(const struct invocation *invocation, const char *comma
 }
 
 /* No segment is not nothing: what is in the spool comes back. */
-static void tell_nothing(
-	const struct invocation *invocation, const struct recorder_progress *progress)
+static void tell_nothing(const struct invocation *invocation,
+			 const struct recorder_progress *progress)
 {
 	if (progress->given_up)
 		return;
 	if (progress->samples)
 		say(invocation,
-			"nothing was sealed; what the spool has of %llu samples the next recording "
-			"recovers",
-			(unsigned long long)progress->samples);
+		    "nothing was sealed; what the spool has of %llu samples the next recording recovers",
+		    (unsigned long long)progress->samples);
 	else
 		say(invocation, "nothing was recorded");
 }
 
-/* What was taken, and the two commands to look at it: all of it, or the last two minutes of more. */
-static void record_tell(
-	const struct invocation *invocation, const struct recorder_progress *progress)
+/* What was taken, and the two commands to look at it: all of it, or the last two minutes of more.
+ */
+static void record_tell(const struct invocation *invocation,
+			const struct recorder_progress *progress)
 {
 	uint64_t span_ns = progress->end_ns - progress->begin_ns;
 	uint64_t from_ns =
@@ -367,56 +367,49 @@ static void record_tell(
 
 	if (access(store_path(invocation), F_OK) < 0) {
 		fprintf(stderr,
-			"perftape: %s is not there any more, and what it had of %llu samples is "
-			"where it was moved to, or removed\n",
+			"perftape: %s is not there any more, and what it had of %llu samples is where it was moved to, or removed\n",
 			store_path(invocation), (unsigned long long)progress->samples);
 		return;
 	}
 	if (progress->given_up)
 		fprintf(stderr,
-			"perftape: %llu samples could not be sealed: of them there is what the "
-			"spool had room for, which the next recording recovers\n",
+			"perftape: %llu samples could not be sealed: of them there is what the spool had room for, which the next recording recovers\n",
 			(unsigned long long)progress->given_up);
 	if (!progress->samples || !progress->segments) {
 		tell_nothing(invocation, progress);
 		return;
 	}
 	say(invocation,
-		"recorded %s of %llu CPU%s at %s: %llu samples, %llu lost%s; %llu segment%s, %.2f "
-		"MB "
-		"in %s",
-		duration_format(span_ns, elapsed, sizeof(elapsed)),
-		(unsigned long long)progress->cpus, progress->cpus == 1 ? "" : "s", progress->event,
-		(unsigned long long)(progress->samples -
-				     MIN(progress->samples, progress->given_up)),
-		(unsigned long long)progress->lost, progress->given_up ? " by the kernel" : "",
-		(unsigned long long)progress->segments, progress->segments == 1 ? "" : "s",
-		progress->bytes / 1e6, store_path(invocation));
+	    "recorded %s of %llu CPU%s at %s: %llu samples, %llu lost%s; %llu segment%s, %.2f MB in %s",
+	    duration_format(span_ns, elapsed, sizeof(elapsed)), (unsigned long long)progress->cpus,
+	    progress->cpus == 1 ? "" : "s", progress->event,
+	    (unsigned long long)(progress->samples - MIN(progress->samples, progress->given_up)),
+	    (unsigned long long)progress->lost, progress->given_up ? " by the kernel" : "",
+	    (unsigned long long)progress->segments, progress->segments == 1 ? "" : "s",
+	    progress->bytes / 1e6, store_path(invocation));
 	if (progress->removed)
 		say(invocation,
-			"%llu of the segments, %.2f MB, were removed again to keep the limits",
-			(unsigned long long)progress->removed, progress->removed_bytes / 1e6);
+		    "%llu of the segments, %.2f MB, were removed again to keep the limits",
+		    (unsigned long long)progress->removed, progress->removed_bytes / 1e6);
 	if (progress->away)
 		say(invocation,
-			"%llu of the segments, %.2f MB, went with a store that was removed or "
-			"replaced meanwhile",
-			(unsigned long long)progress->away, progress->away_bytes / 1e6);
+		    "%llu of the segments, %.2f MB, went with a store that was removed or replaced meanwhile",
+		    (unsigned long long)progress->away, progress->away_bytes / 1e6);
 	if (progress->missed)
 		say(invocation, "%llu samples that were due on busy CPUs did not come",
-			(unsigned long long)progress->missed);
+		    (unsigned long long)progress->missed);
 	if (progress->throttled)
 		say(invocation, "the kernel throttled the sampling of a CPU %llu time%s",
-			(unsigned long long)progress->throttled,
-			progress->throttled == 1 ? "" : "s");
+		    (unsigned long long)progress->throttled, progress->throttled == 1 ? "" : "s");
 	if (progress->lost_sideband || progress->damaged)
 		say(invocation,
-			"%llu records of names and mappings were lost, %llu could not be read",
-			(unsigned long long)progress->lost_sideband,
-			(unsigned long long)progress->damaged);
+		    "%llu records of names and mappings were lost, %llu could not be read",
+		    (unsigned long long)progress->lost_sideband,
+		    (unsigned long long)progress->damaged);
 	if (option_given(invocation, "quiet"))
 		return;
 	fputs("Look at it (the first lists it, the second writes a file for Flamescope):\n",
-		stderr);
+	      stderr);
 	print_command(invocation, "segments");
 	fputc('\n', stderr);
 	print_command(invocation, "query");
@@ -425,8 +418,8 @@ static void record_tell(
 }
 
 /* A mistake in own patterns must not cost a recording: then what is built in is looked for. */
-static int load_patterns(
-	const struct invocation *invocation, struct catalogue **ret_catalogue, struct error *error)
+static int load_patterns(const struct invocation *invocation, struct catalogue **ret_catalogue,
+			 struct error *error)
 {
 	const char *folder = option_value(invocation, "patterns");
 	int r;
@@ -465,8 +458,8 @@ static void found_incident(void *context)
 }
 
 /*
- * Before any event is opened: so what works at the start works for CPUs that come later, too. The store is the user's if it is new, and what is above it
- * stays root's.
+ * Before any event is opened: so what works at the start works for CPUs that come later, too. The
+ * store is the user's if it is new, and what is above it stays root's.
  */
 static int become_user(const struct invocation *invocation, struct error *error)
 {
@@ -485,14 +478,15 @@ static int become_user(const struct invocation *invocation, struct error *error)
 	if (r == 0)
 		r = rights_become(user, error);
 	if (r == 0 && access(store, W_OK) < 0 && errno == EACCES)
-		return error_set(error, -EACCES,
-			"%s may not write to %s; give it to that user (chown -R %s), or choose "
-			"another --store",
+		return error_set(
+			error, -EACCES,
+			"%s may not write to %s; give it to that user (chown -R %s), or choose another --store",
 			user, store, user);
 	return r;
 }
 
-/* Before anything is recorded. Whoever met with the limit of open files, it is that of the whole. */
+/* Before anything is recorded. Whoever met with the limit of open files, it is that of the whole.
+ */
 static int fail_open(int r, struct error *error)
 {
 	if (r == -EMFILE && !strstr(error->text, "RLIMIT_NOFILE"))

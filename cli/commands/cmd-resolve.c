@@ -14,41 +14,42 @@
 static const struct option options[] = {
 	MOMENT_OPTIONS,
 	{ "debug-dir", 0, "DIR",
-		"where debug files are, beside /usr/lib/debug: DIR/.build-id/ab/cdef.debug, or by "
-		"their paths" },
+	  "where debug files are, beside /usr/lib/debug: DIR/.build-id/ab/cdef.debug, or by their paths" },
 	{ 0 },
 };
 
 static const char about[] =
 	"In all segments, or in those that overlap a window: debug files may have come since,\n"
 	"or a file system that is not touched while it is recorded can be waited for. What had a\n"
-	"name keeps it. Goes beside a recorder; what is not sealed yet is left "
-	"alone.\n\n" WINDOW_ABOUT;
+	"name keeps it. Goes beside a recorder; what is not sealed yet is left alone.\n\n" WINDOW_ABOUT;
 
 struct resolving {
 	const struct invocation *invocation;
 	struct store_reader *reader;
 	struct store_resealer *resealer;
 	struct namer *namer;
-	uint64_t segments; /* that have more names now */
-	uint64_t gained; /* names */
-	uint64_t failed; /* segments that could not be read or written */
+	/* that have more names now */
+	uint64_t segments;
+	/* names */
+	uint64_t gained;
+	/* segments that could not be read or written */
+	uint64_t failed;
 };
 
 static void print_gain(const struct resolving *resolving, const struct store_segment *segment,
-	size_t gained, size_t left)
+		       size_t gained, size_t left)
 {
 	char begin[TIME_TEXT_SIZE];
 
 	printf("%-29s  %7zu gained  %7zu without  %s\n",
-		time_format(
-			segment->begin_ns, option_given(resolving->invocation, "utc"), 3, begin),
-		gained, left, segment->name);
+	       time_format(segment->begin_ns, option_given(resolving->invocation, "utc"), 3, begin),
+	       gained, left, segment->name);
 }
 
-/* A name is never taken away; what only says where a function starts is not one, and comes back where there still is none. */
+/* A name is never taken away; what only says where a function starts is not one, and comes back
+ * where there still is none. */
 static int resolve_tape(struct resolving *resolving, const struct store_segment *segment,
-	struct tape *tape, struct error *error)
+			struct tape *tape, struct error *error)
 {
 	size_t before = labels_count_named(tape), after;
 	int r;
@@ -95,8 +96,8 @@ static int resolve_window(struct resolving *resolving, const struct window *wind
 {
 	struct store_segments segments = { 0 };
 	struct error error = { 0 };
-	int r = store_reader_find(
-		resolving->reader, window->from_ns, window->to_ns, &segments, &error);
+	int r = store_reader_find(resolving->reader, window->from_ns, window->to_ns, &segments,
+				  &error);
 
 	if (r < 0)
 		fail(r, &error);
@@ -126,8 +127,8 @@ static int resolve(struct resolving *resolving, const struct window *window)
 	if (r < 0)
 		return EXIT_FAILED;
 	say(invocation, "%llu name%s gained in %llu segment%s",
-		(unsigned long long)resolving->gained, resolving->gained == 1 ? "" : "s",
-		(unsigned long long)resolving->segments, resolving->segments == 1 ? "" : "s");
+	    (unsigned long long)resolving->gained, resolving->gained == 1 ? "" : "s",
+	    (unsigned long long)resolving->segments, resolving->segments == 1 ? "" : "s");
 	return resolving->failed ? EXIT_FAILED : EXIT_DONE;
 }
 

@@ -15,8 +15,8 @@ static const struct option options[] = {
 	{ 0 },
 };
 
-static const char about[] = "All of it, or what overlaps a window, and between the segments when "
-			    "nothing was\nrecorded, and why.\n\n" WINDOW_ABOUT;
+static const char about[] =
+	"All of it, or what overlaps a window, and between the segments when nothing was\nrecorded, and why.\n\n" WINDOW_ABOUT;
 
 static const struct cpu_set_filter all_cpus;
 static const struct recorded_losses all_losses = { .cpus = &all_cpus };
@@ -33,10 +33,10 @@ static void print_segment(const struct store_segment *segment, bool utc)
 	char begin[TIME_TEXT_SIZE], length[32];
 
 	printf("%-29s  %12s %9llu %7llu %9.1f  %s%s%s\n",
-		time_format(segment->begin_ns, utc, 3, begin),
-		duration_format(segment->end_ns - segment->begin_ns, length, sizeof(length)),
-		(unsigned long long)segment->samples, (unsigned long long)segment->lost,
-		segment->bytes / 1000.0, segment->name, segments_remark(segment), segment->damage);
+	       time_format(segment->begin_ns, utc, 3, begin),
+	       duration_format(segment->end_ns - segment->begin_ns, length, sizeof(length)),
+	       (unsigned long long)segment->samples, (unsigned long long)segment->lost,
+	       segment->bytes / 1000.0, segment->name, segments_remark(segment), segment->damage);
 }
 
 /* Between two segments: so long nothing was recorded, and why. What cannot be read is a segment. */
@@ -45,13 +45,13 @@ static void print_gap(const struct coverage_gap *gap, bool utc)
 	char begin[TIME_TEXT_SIZE], length[32];
 
 	printf("%-29s  %12s %9s %7s %9s  (%s)\n", time_format(gap->from_ns, utc, 3, begin),
-		duration_format(gap->to_ns - gap->from_ns, length, sizeof(length)), "-", "-", "-",
-		gap->why);
+	       duration_format(gap->to_ns - gap->from_ns, length, sizeof(length)), "-", "-", "-",
+	       gap->why);
 }
 
 /* Those that begin before a moment, from number *at on. */
-static void segments_print_gaps(
-	const struct coverage *coverage, size_t *at, uint64_t before_ns, bool utc)
+static void segments_print_gaps(const struct coverage *coverage, size_t *at, uint64_t before_ns,
+				bool utc)
 {
 	for (; *at < coverage->gaps.count && coverage->gaps.items[*at].from_ns < before_ns; ++*at)
 		if (!coverage->gaps.items[*at].unread)
@@ -60,7 +60,7 @@ static void segments_print_gaps(
 
 /* What is not in the table, and was once. */
 static void say_gone(const struct invocation *invocation, struct store_reader *reader,
-	const struct window *window)
+		     const struct window *window)
 {
 	static const char *const what[] = { "removed by retention", "the files are missing" };
 	struct store_gone_list gone = { 0 };
@@ -72,14 +72,14 @@ static void say_gone(const struct invocation *invocation, struct store_reader *r
 
 		if (gone_describe(&gone, missing, utc, &text))
 			say(invocation, "%s: %.*s", what[missing], (int)text.size,
-				text.data ? (char *)text.data : "");
+			    text.data ? (char *)text.data : "");
 	}
 	array_done(&gone.list);
 }
 
 static void segments_print_table(const struct invocation *invocation, struct store_reader *reader,
-	const struct store_segments *segments, const struct window *window,
-	const struct coverage *coverage)
+				 const struct store_segments *segments, const struct window *window,
+				 const struct coverage *coverage)
 {
 	bool utc = option_given(invocation, "utc");
 	uint64_t bytes = 0;
@@ -87,7 +87,7 @@ static void segments_print_table(const struct invocation *invocation, struct sto
 
 	if (segments->list.count)
 		printf("%-29s  %12s %9s %7s %9s  %s\n", "begin", "length", "samples", "lost", "kB",
-			"segment");
+		       "segment");
 	for (size_t i = 0; i < segments->list.count; i++) {
 		segments_print_gaps(coverage, &gap, segments->list.items[i].begin_ns, utc);
 		print_segment(&segments->list.items[i], utc);
@@ -95,12 +95,12 @@ static void segments_print_table(const struct invocation *invocation, struct sto
 	}
 	segments_print_gaps(coverage, &gap, UINT64_MAX, utc);
 	say(invocation, "%zu segment%s, %.2f MB in %s", segments->list.count,
-		segments->list.count == 1 ? "" : "s", bytes / 1e6, store_path(invocation));
+	    segments->list.count == 1 ? "" : "s", bytes / 1e6, store_path(invocation));
 	say_gone(invocation, reader, window);
 }
 
-static void segments_put_segment(
-	struct buffer *json, const struct store_segment *segment, const struct coverage *coverage)
+static void segments_put_segment(struct buffer *json, const struct store_segment *segment,
+				 const struct coverage *coverage)
 {
 	const struct {
 		const char *key;
@@ -137,8 +137,8 @@ static void segments_put_segment(
 }
 
 /* With what is told of it alone. */
-static int put_covered(
-	struct buffer *json, struct store_reader *reader, struct store_segment *segment)
+static int put_covered(struct buffer *json, struct store_reader *reader,
+		       struct store_segment *segment)
 {
 	const struct store_segments one = { .list = { segment, 1, 1 } };
 	const struct window window = { .from_ns = segment->begin_ns, .to_ns = segment->end_ns };
@@ -153,7 +153,7 @@ static int put_covered(
 }
 
 static int segments_print_json(struct store_reader *reader, const struct store_segments *segments,
-	const struct window *window, const struct coverage *coverage)
+			       const struct window *window, const struct coverage *coverage)
 {
 	_cleanup_(buffer_done) struct buffer json = { 0 };
 	int code = EXIT_DONE;
@@ -180,15 +180,15 @@ static uint64_t samples_of(const struct store_segments *segments)
 }
 
 static int segments_print(const struct invocation *invocation, struct store_reader *reader,
-	const struct store_segments *segments, const struct window *asked)
+			  const struct store_segments *segments, const struct window *asked)
 {
 	static const struct window all = { .to_ns = UINT64_MAX };
 	struct window window = asked ? *asked : recorded_window(segments);
 	struct coverage coverage = { 0 };
 	struct error error = { 0 };
 	bool told = option_given(invocation, "json") || option_given(invocation, "strict");
-	int r = recorded_cover(
-		    reader, segments, &window, told ? &all_losses : NULL, &coverage, &error),
+	int r = recorded_cover(reader, segments, &window, told ? &all_losses : NULL, &coverage,
+			       &error),
 	    code = EXIT_DONE;
 
 	if (r < 0)

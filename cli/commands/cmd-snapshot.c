@@ -32,7 +32,8 @@ static const char about[] =
 struct snapshot {
 	struct loader loader;
 	struct output output;
-	struct tape *last; /* not put yet */
+	/* not put yet */
+	struct tape *last;
 	uint64_t segments;
 	uint64_t samples;
 	uint64_t bytes;
@@ -69,8 +70,8 @@ static int put_last(struct snapshot *snapshot, struct error *error)
 	return last ? put_tape(snapshot, last, error) : 0;
 }
 
-static int snapshot_add_segment(
-	struct snapshot *snapshot, const struct store_segment *segment, struct error *error)
+static int snapshot_add_segment(struct snapshot *snapshot, const struct store_segment *segment,
+				struct error *error)
 {
 	const struct window *window = &snapshot->loader.question.window;
 	_cleanup_(cleanup_tape) struct tape *tape = NULL, *cut = NULL;
@@ -89,7 +90,8 @@ static int snapshot_add_segment(
 	return r;
 }
 
-/* The kernel tells of a loss when it has room again: what began within the last tape belongs to it. */
+/* The kernel tells of a loss when it has room again: what began within the last tape belongs to it.
+ */
 static int take_later_losses(void *context, const struct tape *later)
 {
 	struct tape *last = ((struct snapshot *)context)->last;
@@ -99,13 +101,13 @@ static int take_later_losses(void *context, const struct tape *later)
 		return 0;
 	for (size_t i = 0; r == 0 && i < later->losses.count; i++)
 		if (later->losses.items[i].from_ns < last->end_ns &&
-			later->losses.items[i].to_ns > last->begin_ns)
+		    later->losses.items[i].to_ns > last->begin_ns)
 			r = array_push(&last->losses, later->losses.items[i]);
 	return r;
 }
 
-static int snapshot_add_all(
-	const struct invocation *invocation, struct snapshot *snapshot, struct error *error)
+static int snapshot_add_all(const struct invocation *invocation, struct snapshot *snapshot,
+			    struct error *error)
 {
 	const struct store_segments *segments = &snapshot->loader.segments;
 	struct progress_line progress;
@@ -124,8 +126,8 @@ static int snapshot_add_all(
 	return r < 0 ? r : loader_finish(&snapshot->loader, error);
 }
 
-static int write_file(
-	const struct invocation *invocation, struct snapshot *snapshot, struct store_reader *reader)
+static int write_file(const struct invocation *invocation, struct snapshot *snapshot,
+		      struct store_reader *reader)
 {
 	const char *path = option_value(invocation, "output");
 	const struct coverage *coverage = &snapshot->loader.coverage;
@@ -148,8 +150,7 @@ static int write_file(
 		return fail(r, &error);
 	say_coverage(invocation, reader, window, snapshot->samples, coverage);
 	say(invocation, "%s: %llu segment%s, %s", path, (unsigned long long)snapshot->segments,
-		snapshot->segments == 1 ? "" : "s",
-		size_format(snapshot->bytes, size, sizeof(size)));
+	    snapshot->segments == 1 ? "" : "s", size_format(snapshot->bytes, size, sizeof(size)));
 	return coverage_line_code(invocation, coverage);
 }
 

@@ -36,8 +36,7 @@ static const char about[] =
 	"idle: when, how long, how much of it in the kernel, in which thread and function. Of\n"
 	"the whole store, or of a window. Whole seconds count: a stall of 3 s fills 2 or 3 of\n"
 	"them. What lies in seconds in which more than half of the CPUs were busy is left out:\n"
-	"--all shows it. What was mostly in the kernel matters most, then what "
-	"lasted.\n\n" WINDOW_ABOUT;
+	"--all shows it. What was mostly in the kernel matters most, then what lasted.\n\n" WINDOW_ABOUT;
 
 struct answer {
 	const struct invocation *invocation;
@@ -60,7 +59,7 @@ static void spikes_answer_done(struct answer *answer)
 
 /* "90%", or "90"; "99.5%" is 100 %: shares are kept in whole ones */
 static int spikes_parse_share(const struct invocation *invocation, const char *name,
-	unsigned int least, unsigned int *share)
+			      unsigned int least, unsigned int *share)
 {
 	const char *text = option_value(invocation, name);
 	double value;
@@ -69,14 +68,14 @@ static int spikes_parse_share(const struct invocation *invocation, const char *n
 	if (!text)
 		return EXIT_DONE;
 	if (sscanf(text, "%6lf%n", &value, &end) != 1 ||
-		(text[end] && strcmp(text + end, "%") != 0) || !(value >= 0 && value <= 100))
+	    (text[end] && strcmp(text + end, "%") != 0) || !(value >= 0 && value <= 100))
 		return usage_error("--%s: \"%.60s\" is no share: use 90%%", name, text);
 	if (value > 0 && value < 1 && !text[end])
-		return usage_error(
-			"--%s: \"%.60s\" is less than 1 %%: use %g%%", name, text, 100 * value);
+		return usage_error("--%s: \"%.60s\" is less than 1 %%: use %g%%", name, text,
+				   100 * value);
 	if (value < least)
-		return usage_error(
-			"--%s: seconds with less than %u %% are not kept; give more", name, least);
+		return usage_error("--%s: seconds with less than %u %% are not kept; give more",
+				   name, least);
 	*share = value + 0.5;
 	return EXIT_DONE;
 }
@@ -137,7 +136,7 @@ static int spikes_print(const struct answer *answer)
 	if (!spikes->list.count)
 		return EXIT_DONE;
 	spikes_table_draw(spikes, &answer->terminal, screen_width(&answer->terminal),
-		option_given(answer->invocation, "utc"), &text);
+			  option_given(answer->invocation, "utc"), &text);
 	return screen_print(&text);
 }
 
@@ -152,29 +151,29 @@ static void say_found(const struct answer *answer)
 	if (of->min_ns)
 		snprintf(min, sizeof(min), " for %s", length);
 	if (of->kernel)
-		snprintf(
-			kernel, sizeof(kernel), ", at least %u %% of it in the kernel", of->kernel);
+		snprintf(kernel, sizeof(kernel), ", at least %u %% of it in the kernel",
+			 of->kernel);
 	if (!answer->found)
 		say(invocation, "no single CPU was saturated%s%s", min, kernel);
 	else
 		say(invocation, "%" PRIu64 " time%s a CPU was saturated%s%s%s", answer->found,
-			answer->found == 1 ? "" : "s", min, of->min_ns ? " or longer" : "", kernel);
+		    answer->found == 1 ? "" : "s", min, of->min_ns ? " or longer" : "", kernel);
 	if (spikes->list.count < answer->found)
 		say(invocation, "the %zu that matter most are shown: --limit 0 shows all",
-			spikes->list.count);
+		    spikes->list.count);
 	if (spikes->crowded)
 		say(invocation,
-			"left out, while most CPUs were busy: %" PRIu64 "; --all shows them",
-			spikes->crowded);
+		    "left out, while most CPUs were busy: %" PRIu64 "; --all shows them",
+		    spikes->crowded);
 	if (spikes->unknown)
 		say(invocation,
-			"%" PRIu64 " segment%s tell nothing of it: their event's rate is not "
-			"known, or too low",
-			spikes->unknown, spikes->unknown == 1 ? "" : "s");
+		    "%" PRIu64
+		    " segment%s tell nothing of it: their event's rate is not known, or too low",
+		    spikes->unknown, spikes->unknown == 1 ? "" : "s");
 	if (spikes->read)
 		say(invocation,
-			"%" PRIu64 " segment%s had to be read whole: an older perftape made them",
-			spikes->read, spikes->read == 1 ? "" : "s");
+		    "%" PRIu64 " segment%s had to be read whole: an older perftape made them",
+		    spikes->read, spikes->read == 1 ? "" : "s");
 }
 
 /* The gaps of a window are told one by one, those of a whole store together. */
@@ -191,8 +190,8 @@ static void spikes_say_covered(const struct answer *answer, struct store_reader 
 			text.data ? (char *)text.data : "");
 	}
 	if (!answer->spikes.losses)
-		say(invocation, "not looked at, of so many segments: samples that did not come, "
-				"and CPUs that were throttled or offline; --strict does");
+		say(invocation,
+		    "not looked at, of so many segments: samples that did not come, and CPUs that were throttled or offline; --strict does");
 	if (window_given(invocation))
 		say_missing(invocation, reader, &answer->spikes.window, coverage);
 }

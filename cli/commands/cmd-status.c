@@ -25,7 +25,8 @@ static const char about[] =
 struct status {
 	const char *path;
 	uint64_t now_ns;
-	int pid; /* of the recorder; 0: none runs */
+	/* of the recorder; 0: none runs */
+	int pid;
 	uint64_t since_ns;
 	struct recorder_text told;
 	struct store_totals totals;
@@ -42,13 +43,14 @@ struct status {
 /* More gaps of the last day than that are a number. */
 #define GAPS_SHOWN 5
 
-/* Up to now, or to what the recorder has written; from when the last one ended, if that is longer ago. */
+/* Up to now, or to what the recorder has written; from when the last one ended, if that is longer
+ * ago. */
 static int cover_day(struct status *status, struct store_reader *reader,
-	const struct store_segments *segments, struct error *error)
+		     const struct store_segments *segments, struct error *error)
 {
 	struct window window = {
 		.from_ns = MAX(status->totals.begin_ns,
-			MIN(status->now_ns - DAY_NS, status->totals.end_ns)),
+			       MIN(status->now_ns - DAY_NS, status->totals.end_ns)),
 		.to_ns = status->pid && status->totals.unsealed ? status->totals.unsealed_end_ns
 								: status->now_ns,
 	};
@@ -61,8 +63,8 @@ static int cover_day(struct status *status, struct store_reader *reader,
 static int add_day(struct status *status, struct store_reader *reader, struct error *error)
 {
 	struct store_segments segments = { 0 };
-	int r = store_reader_find(
-		reader, status->now_ns - DAY_NS, status->now_ns, &segments, error);
+	int r = store_reader_find(reader, status->now_ns - DAY_NS, status->now_ns, &segments,
+				  error);
 
 	for (size_t i = 0; i < segments.list.count; i++) {
 		const struct store_segment *segment = &segments.list.items[i];
@@ -122,7 +124,7 @@ static void print_recorder(const struct status *status, bool utc)
 		if (last)
 			printf(", since %s", time_format(last->from_ns, utc, 0, shown));
 		printf("%s%s\n", last && last->cause ? ": " : "",
-			last && last->cause ? last->why : "");
+		       last && last->cause ? last->why : "");
 		return;
 	}
 	printf("recording  process %d", status->pid);
@@ -131,10 +133,10 @@ static void print_recorder(const struct status *status, bool utc)
 	putchar('\n');
 	if (status->totals.unsealed)
 		printf("reaches    %s, %s ago\n",
-			time_format(status->totals.unsealed_end_ns, utc, 3, shown),
-			duration_format(status->now_ns -
-						MIN(status->now_ns, status->totals.unsealed_end_ns),
-				age, sizeof(age)));
+		       time_format(status->totals.unsealed_end_ns, utc, 3, shown),
+		       duration_format(status->now_ns -
+					       MIN(status->now_ns, status->totals.unsealed_end_ns),
+				       age, sizeof(age)));
 }
 
 static void print_size(const struct status *status)
@@ -144,14 +146,15 @@ static void print_size(const struct status *status)
 	uint64_t day_bytes = bytes_a_day(status);
 
 	printf("size       %s: segments %s, spool %s", size_format(totals->bytes, all, sizeof(all)),
-		size_format(totals->segment_bytes, segments, sizeof(segments)),
-		size_format(totals->spool_bytes, spool, sizeof(spool)));
+	       size_format(totals->segment_bytes, segments, sizeof(segments)),
+	       size_format(totals->spool_bytes, spool, sizeof(spool)));
 	if (day_bytes)
 		printf("; %s a day", size_format(day_bytes, daily, sizeof(daily)));
 	printf("; %s of the disk free\n", size_format(totals->free_bytes, left, sizeof(left)));
 }
 
-/* What was here once; a segment that is missing since the last recorder was there is none of those that it had noticed. */
+/* What was here once; a segment that is missing since the last recorder was there is none of those
+ * that it had noticed. */
 static void print_gone(const struct status *status, bool utc)
 {
 	_cleanup_(buffer_done) struct buffer removed = { 0 }, missing = { 0 };
@@ -159,13 +162,13 @@ static void print_gone(const struct status *status, bool utc)
 
 	if (gone_describe(&status->gone, false, utc, &removed))
 		printf("removed    by retention: %.*s\n", (int)removed.size,
-			removed.data ? (char *)removed.data : "");
+		       removed.data ? (char *)removed.data : "");
 	if (gone_describe(&status->gone, true, utc, &missing))
 		printf("missing    files of segments: %.*s\n", (int)missing.size,
-			missing.data ? (char *)missing.data : "");
+		       missing.data ? (char *)missing.data : "");
 	if (count)
 		printf("missing    the file%s of %llu segment%s; perftape segments says which\n",
-			count == 1 ? "" : "s", (unsigned long long)count, count == 1 ? "" : "s");
+		       count == 1 ? "" : "s", (unsigned long long)count, count == 1 ? "" : "s");
 }
 
 /* The last ones; that nothing is recorded now, and what was removed, is said already. */
@@ -184,9 +187,9 @@ static void status_print_gaps(const struct status *status, bool utc)
 		if (gap->until_ns || left-- > GAPS_SHOWN)
 			continue;
 		printf("gap        %s to %s (%s): %s\n", time_format(gap->from_ns, utc, 0, from),
-			time_format(gap->to_ns, utc, 0, to),
-			duration_format(gap->to_ns - gap->from_ns, length, sizeof(length)),
-			gap->why);
+		       time_format(gap->to_ns, utc, 0, to),
+		       duration_format(gap->to_ns - gap->from_ns, length, sizeof(length)),
+		       gap->why);
 	}
 }
 
@@ -205,10 +208,10 @@ static void print_status(const struct status *status, bool utc)
 	putchar('\n');
 	if (totals->begin_ns)
 		printf("from, to   %s, %s\n", time_format(totals->begin_ns, utc, 3, begin),
-			time_format(totals->end_ns, utc, 3, end));
+		       time_format(totals->end_ns, utc, 3, end));
 	printf("samples    %llu, %llu lost, %llu lost in the last day\n",
-		(unsigned long long)totals->samples, (unsigned long long)totals->lost,
-		(unsigned long long)status->day_lost);
+	       (unsigned long long)totals->samples, (unsigned long long)totals->lost,
+	       (unsigned long long)status->day_lost);
 	print_size(status);
 	limits_describe(&status->limits, &limits);
 	printf("limits     %.*s\n", (int)limits.size, limits.data ? (char *)limits.data : "");
@@ -216,7 +219,7 @@ static void print_status(const struct status *status, bool utc)
 	print_gone(status, utc);
 	if (totals->damaged)
 		printf("damaged    %llu; perftape verify says which\n",
-			(unsigned long long)totals->damaged);
+		       (unsigned long long)totals->damaged);
 }
 
 static void status_put_number(struct buffer *json, const char *key, uint64_t value)

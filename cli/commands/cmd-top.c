@@ -16,7 +16,8 @@
 #include "query/read/scan.h"
 #include "query/sums/tally-tape.h"
 
-/* The store around the window is read for what is usual up to then, so that the answer comes within a second; but so long at the least. */
+/* The store around the window is read for what is usual up to then, so that the answer comes within
+ * a second; but so long at the least. */
 #define ANSWER_NS (800 * NSEC_PER_MSEC)
 #define BASELINE_LEAST_NS (200 * NSEC_PER_MSEC)
 
@@ -24,7 +25,7 @@ static const struct option options[] = {
 	WINDOW_OPTIONS,
 	FILTER_OPTIONS,
 	{ "baseline", 0, "LENGTH",
-		"what is usual: so much before and after the window (default: 12h)" },
+	  "what is usual: so much before and after the window (default: 12h)" },
 	JSON_OPTION,
 	{ 0 },
 };
@@ -36,11 +37,13 @@ static const char about[] =
 
 struct top {
 	struct query_args asked;
-	uint64_t started_ns; /* CLOCK_MONOTONIC */
+	/* CLOCK_MONOTONIC */
+	uint64_t started_ns;
 	uint64_t around_ns;
 	struct terminal terminal;
 	unsigned int threads;
-	struct tally **tallies; /* one a thread; all is in the first at the end */
+	/* one a thread; all is in the first at the end */
+	struct tally **tallies;
 	struct scanned scanned;
 	struct baseline baseline;
 	struct ranking ranking;
@@ -71,17 +74,17 @@ static int top_parse_options(const struct invocation *invocation, struct top *to
 }
 
 static int top_add(void *context, unsigned int worker, const struct store_segment *segment,
-	const struct tape *tape, const struct window_filter_times *times)
+		   const struct tape *tape, const struct window_filter_times *times)
 {
 	struct top *top = context;
 
 	return tally_add_samples(top->tallies[worker], tape, times->kinds,
-		stack_class_sample_ns(tape, segment->samples),
-		TALLY_CPUS | TALLY_NAMES | TALLY_DETAILS);
+				 stack_class_sample_ns(tape, segment->samples),
+				 TALLY_CPUS | TALLY_NAMES | TALLY_DETAILS);
 }
 
 static int top_read_window(const struct invocation *invocation, struct top *top,
-	struct store_reader *reader, struct error *error)
+			   struct store_reader *reader, struct error *error)
 {
 	struct progress_line progress;
 	const struct scan_options scan = {
@@ -122,7 +125,7 @@ static int top_compare(struct top *top, struct store_reader *reader, struct erro
 
 	return r < 0 ? r
 		     : ranking_make(top->tallies[0], top->scanned.coverage.covered_ns,
-			       &top->baseline, &top->ranking);
+				    &top->baseline, &top->ranking);
 }
 
 static void put_machine(const struct top *top, struct buffer *text)
@@ -139,8 +142,8 @@ static void put_machine(const struct top *top, struct buffer *text)
 	buffer_u8(text, '\n');
 }
 
-static void top_put_baseline(
-	const struct invocation *invocation, const struct top *top, struct buffer *text)
+static void top_put_baseline(const struct invocation *invocation, const struct top *top,
+			     struct buffer *text)
 {
 	const struct baseline *baseline = &top->baseline;
 	bool utc = option_given(invocation, "utc");
@@ -148,15 +151,16 @@ static void top_put_baseline(
 
 	if (!baseline->segments) {
 		buffer_printf(text, "usual: not known; nothing else is recorded within %s of it",
-			duration_format(top->around_ns, around, sizeof(around)));
+			      duration_format(top->around_ns, around, sizeof(around)));
 	} else {
 		buffer_printf(text, "usual: by %s%s to %s, ",
-			baseline->rest ? "the rest of the same segments, " : "",
-			time_format(baseline->from_ns, utc, 0, from),
-			time_format(baseline->to_ns, utc, 0, to));
+			      baseline->rest ? "the rest of the same segments, " : "",
+			      time_format(baseline->from_ns, utc, 0, from),
+			      time_format(baseline->to_ns, utc, 0, to));
 		if (!baseline->rest)
 			buffer_printf(text, "%" PRIu64 " of %" PRIu64 " segment%s read, ",
-				baseline->segments, baseline->of, baseline->of == 1 ? "" : "s");
+				      baseline->segments, baseline->of,
+				      baseline->of == 1 ? "" : "s");
 		buffer_printf(text, "%" PRIu64 " samples", baseline->tally->samples);
 	}
 	if (baseline->unread)
@@ -169,15 +173,16 @@ static int print_screen(const struct invocation *invocation, const struct top *t
 	_cleanup_(buffer_done) struct buffer text = { 0 }, head = { 0 };
 
 	screen_put_head(invocation, &top->asked.question.window, top->scanned.samples,
-		&top->scanned.coverage, &head);
+			&top->scanned.coverage, &head);
 	screen_put_filter(&top->asked.filter, &head);
 	put_machine(top, &head);
 	top_put_baseline(invocation, top, &head);
 	if (buffer_failed(&head))
 		return fail(-ENOMEM, NULL);
 	top_draw(&(struct top_screen){ (const char *)head.data, &top->ranking,
-			 screen_lines_below(invocation, &top->terminal, &top->scanned.coverage) },
-		&top->terminal, &text);
+				       screen_lines_below(invocation, &top->terminal,
+							  &top->scanned.coverage) },
+		 &top->terminal, &text);
 	return screen_print(&text);
 }
 

@@ -26,8 +26,8 @@ static void print_removal(void *context, const struct store_segment *segment, co
 	char begin[TIME_TEXT_SIZE];
 
 	printf("%-29s  %9.1f kB  %s  %s\n",
-		time_format(segment->begin_ns, option_given(invocation, "utc"), 3, begin),
-		segment->bytes / 1000.0, segment->name, why);
+	       time_format(segment->begin_ns, option_given(invocation, "utc"), 3, begin),
+	       segment->bytes / 1000.0, segment->name, why);
 }
 
 /* The segment that is kept in any case, the spool, the notes and the index alone may take more. */
@@ -37,8 +37,7 @@ static void warn_size(const struct store_limits *limits, const struct store_reta
 
 	if (retained->bytes > limits->max_bytes)
 		fprintf(stderr,
-			"perftape: --max-size %s is less than the %s that the last segment and the "
-			"index take\n",
+			"perftape: --max-size %s is less than the %s that the last segment and the index take\n",
 			size_format(limits->max_bytes, limit, sizeof(limit)),
 			size_format(retained->bytes, size, sizeof(size)));
 }
@@ -48,20 +47,18 @@ static void vacuum_tell(const struct invocation *invocation, const struct store_
 	char removed[32], left[32];
 
 	say(invocation, "%s %llu segment%s, %s; %llu left, %s in %s",
-		option_given(invocation, "dry-run") ? "would remove" : "removed",
-		(unsigned long long)retained->removed, retained->removed == 1 ? "" : "s",
-		size_format(retained->removed_bytes, removed, sizeof(removed)),
-		(unsigned long long)retained->segments,
-		size_format(retained->bytes, left, sizeof(left)), store_path(invocation));
+	    option_given(invocation, "dry-run") ? "would remove" : "removed",
+	    (unsigned long long)retained->removed, retained->removed == 1 ? "" : "s",
+	    size_format(retained->removed_bytes, removed, sizeof(removed)),
+	    (unsigned long long)retained->segments,
+	    size_format(retained->bytes, left, sizeof(left)), store_path(invocation));
 	if (retained->spared)
 		say(invocation,
-			"%llu of them are too old by the wall clock alone, which went ahead at "
-			"once; "
-			"give --max-age to have it believed",
-			(unsigned long long)retained->spared);
+		    "%llu of them are too old by the wall clock alone, which went ahead at once; give --max-age to have it believed",
+		    (unsigned long long)retained->spared);
 	if (retained->pinned)
 		say(invocation, "%llu of them stay beyond their age, for an incident",
-			(unsigned long long)retained->pinned);
+		    (unsigned long long)retained->pinned);
 }
 
 static int read_limits(const struct invocation *invocation, struct store_limits *limits)
@@ -102,13 +99,13 @@ static int vacuum_run(const struct invocation *invocation)
 	r = dry ? store_writer_open_dry(store_path(invocation), &writer, &error)
 		: store_writer_open(store_path(invocation), &writer, &error);
 	if (r == -EBUSY)
-		error_set(&error, r,
-			"%s is being recorded into, and its recorder applies the limits itself; "
-			"--dry-run shows what it would remove",
+		error_set(
+			&error, r,
+			"%s is being recorded into, and its recorder applies the limits itself; --dry-run shows what it would remove",
 			store_path(invocation));
 	if (r == 0)
-		r = store_writer_retain(
-			writer, &limits, dry, print_removal, (void *)invocation, &retained, &error);
+		r = store_writer_retain(writer, &limits, dry, print_removal, (void *)invocation,
+					&retained, &error);
 	if (r < 0)
 		return fail(r, &error);
 	vacuum_tell(invocation, &retained);

@@ -12,7 +12,7 @@
 
 static const struct option options[] = {
 	{ "rebuild", 0, NULL,
-		"make the index anew first, and set aside what is damaged in the notes" },
+	  "make the index anew first, and set aside what is damaged in the notes" },
 	{ 0 },
 };
 
@@ -51,7 +51,7 @@ static int verify_rebuild(const struct invocation *invocation)
 		return fail(r, &error);
 	if (bytes)
 		say(invocation, "%llu bytes of the notes were damaged, and are in %s/%s now",
-			(unsigned long long)bytes, store_path(invocation), STORE_NOTES_DAMAGED);
+		    (unsigned long long)bytes, store_path(invocation), STORE_NOTES_DAMAGED);
 	say(invocation, "the index is made anew");
 	return EXIT_DONE;
 }
@@ -61,16 +61,13 @@ static int verify_tell(const struct invocation *invocation, const struct store_v
 	char size[32];
 
 	say(invocation, "%llu segment%s, %llu samples, %s: %s",
-		(unsigned long long)verified->segments, verified->segments == 1 ? "" : "s",
-		(unsigned long long)verified->samples,
-		size_format(verified->bytes, size, sizeof(size)),
-		verified->damaged ? "some of it is damaged" : "sound");
+	    (unsigned long long)verified->segments, verified->segments == 1 ? "" : "s",
+	    (unsigned long long)verified->samples, size_format(verified->bytes, size, sizeof(size)),
+	    verified->damaged ? "some of it is damaged" : "sound");
 	if (verified->stale)
 		say(invocation,
-			"%llu rows of the index are missing or say something else; answers do not "
-			"depend on "
-			"it, and verify --rebuild makes it anew",
-			(unsigned long long)verified->stale);
+		    "%llu rows of the index are missing or say something else; answers do not depend on it, and verify --rebuild makes it anew",
+		    (unsigned long long)verified->stale);
 	return verified->damaged ? EXIT_FAILED : EXIT_DONE;
 }
 
@@ -89,8 +86,8 @@ static int verify_run(const struct invocation *invocation)
 	if (r < 0)
 		return fail(r, &error);
 	progress_line_start(&progress, "bytes", option_given(invocation, "quiet"));
-	r = store_reader_verify(
-		reader, print_finding, progress_line_show, &progress, &verified, &error);
+	r = store_reader_verify(reader, print_finding, progress_line_show, &progress, &verified,
+				&error);
 	progress_line_end(&progress);
 	return r < 0 ? fail(r, &error) : verify_tell(invocation, &verified);
 }

@@ -24,8 +24,8 @@ static void query_events_answer_done(struct events_answer *answer)
 
 int query_events_check(const struct invocation *invocation, bool json)
 {
-	static const char *const others[] = { "kernel", "user", "no-idle", "weight", "thread-frame",
-		"split" };
+	static const char *const others[] = { "kernel", "user",		"no-idle",
+					      "weight", "thread-frame", "split" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (option_given(invocation, others[i]))
@@ -69,14 +69,15 @@ static void say_events(const struct events_answer *answer, const struct event_cu
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 
 	if (option_given(answer->invocation, "quiet") && coverage_is_whole(&told->coverage) &&
-		!is_short(told))
+	    !is_short(told))
 		return;
 	if (told->only_counted)
 		buffer_printf(&text, "%llu more were too many at once and are only counted, ",
-			(unsigned long long)told->only_counted);
+			      (unsigned long long)told->only_counted);
 	buffer_printf(&text, "%llu lost%s; ", (unsigned long long)told->nameless,
-		told->nameless && option_given(answer->invocation, "name") ? " of whatever name"
-									   : "");
+		      told->nameless && option_given(answer->invocation, "name")
+			      ? " of whatever name"
+			      : "");
 	coverage_describe(&told->coverage, &text);
 	fprintf(stderr, "perftape: %llu event%s, %.*s\n", (unsigned long long)told->count,
 		told->count == 1 ? "" : "s", (int)text.size, text.data ? (char *)text.data : "");
@@ -92,9 +93,8 @@ static void say_over(const struct events_answer *answer, const struct event_curs
 			continue;
 		event_cursor_describe_over(told, i, answer->utc, &text);
 		say(answer->invocation,
-			"only counted, as more than the recorder keeps of one event in a second: "
-			"%.*s",
-			(int)text.size, text.data ? (char *)text.data : "");
+		    "only counted, as more than the recorder keeps of one event in a second: %.*s",
+		    (int)text.size, text.data ? (char *)text.data : "");
 	}
 }
 
@@ -106,8 +106,8 @@ static int say_none(const struct events_answer *answer)
 										     : EXIT_NOTHING;
 }
 
-static int query_events_finish(
-	struct events_answer *answer, const struct question *question, struct store_reader *reader)
+static int query_events_finish(struct events_answer *answer, const struct question *question,
+			       struct store_reader *reader)
 {
 	const struct coverage *coverage = &answer->told.coverage;
 	int code;
@@ -120,21 +120,21 @@ static int query_events_finish(
 	if (code == EXIT_FAILED)
 		return code;
 	if (!answer->told.count && !coverage->covered_ns)
-		return coverage_line_nothing(
-			answer->invocation, reader, &question->window, coverage);
+		return coverage_line_nothing(answer->invocation, reader, &question->window,
+					     coverage);
 	say_events(answer, &answer->told);
 	say_over(answer, &answer->told);
 	say_missing(answer->invocation, reader, &question->window, coverage);
 	if (!answer->told.count)
 		return say_none(answer);
 	if (code == EXIT_DONE && is_short(&answer->told) &&
-		option_given(answer->invocation, "strict"))
+	    option_given(answer->invocation, "strict"))
 		return EXIT_PARTIAL;
 	return code;
 }
 
 int query_events(const struct invocation *invocation, const struct question *question,
-	struct store_reader *reader, bool json)
+		 struct store_reader *reader, bool json)
 {
 	_cleanup_(query_events_answer_done) struct events_answer answer = {
 		.invocation = invocation,

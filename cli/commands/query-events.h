@@ -9,4 +9,4 @@
 /* EXIT_DONE, or an option was given that goes with samples alone, which is said. */
 int query_events_check(const struct invocation *invocation, bool json);
 int query_events(const struct invocation *invocation, const struct question *question,
-	struct store_reader *reader, bool json);
+		 struct store_reader *reader, bool json);

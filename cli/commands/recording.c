@@ -13,9 +13,11 @@
 #include "cli/options/limit-options.h"
 #include "cli/options/conf.h"
 
-/* Sealing goes on for as long as it comes further; the manager is told each second that it should wait as long again. */
+/* Sealing goes on for as long as it comes further; the manager is told each second that it should
+ * wait as long again. */
 #define STOP_MORE_USEC 10000000
-/* timeout(1) sends its signal to the process and then to its group: that is one wish to stop, not the second one. */
+/* timeout(1) sends its signal to the process and then to its group: that is one wish to stop, not
+ * the second one. */
 #define STOP_ONCE_NS (500 * NSEC_PER_MSEC)
 
 static struct recorder_orders orders;
@@ -48,7 +50,8 @@ static void order_stop(int number)
 	last_ns = now_ns;
 }
 
-/* SIGHUP is two things: the terminal went away, and with it who looked on; or somebody asks for the settings to be reread. */
+/* SIGHUP is two things: the terminal went away, and with it who looked on; or somebody asks for the
+ * settings to be reread. */
 static void on_signal(int number)
 {
 	int saved = errno;
@@ -101,18 +104,19 @@ static void tell_status(struct recording *recording, const struct recorder_progr
 
 	if (progress->stopping) {
 		service_say(&recording->service, "STATUS=sealing: %llu segment%s",
-			(unsigned long long)progress->waiting, progress->waiting == 1 ? "" : "s");
+			    (unsigned long long)progress->waiting,
+			    progress->waiting == 1 ? "" : "s");
 		return;
 	}
 	if (progress->waiting > 1)
 		snprintf(waits, sizeof(waits), ", %llu segments wait to be sealed",
-			(unsigned long long)progress->waiting);
+			 (unsigned long long)progress->waiting);
 	service_say(&recording->service,
-		"STATUS=%s at %llu Hz on %llu CPU%s: %llu samples, %llu lost%s%s", progress->event,
-		(unsigned long long)progress->frequency, (unsigned long long)progress->cpus,
-		progress->cpus == 1 ? "" : "s", (unsigned long long)progress->samples,
-		(unsigned long long)progress->lost, waits,
-		progress->stalled ? "; the store cannot be written" : "");
+		    "STATUS=%s at %llu Hz on %llu CPU%s: %llu samples, %llu lost%s%s",
+		    progress->event, (unsigned long long)progress->frequency,
+		    (unsigned long long)progress->cpus, progress->cpus == 1 ? "" : "s",
+		    (unsigned long long)progress->samples, (unsigned long long)progress->lost,
+		    waits, progress->stalled ? "; the store cannot be written" : "");
 }
 
 void recording_tell(struct recording *recording, const struct recorder_progress *progress)
@@ -150,7 +154,8 @@ static bool same_setting(const struct conf_row *one, const struct conf_row *othe
 	return strcmp(one->value, other->value) == 0;
 }
 
-/* Settings that were changed, and that only a restart applies: also to who asked for quiet, as nothing has come of it. */
+/* Settings that were changed, and that only a restart applies: also to who asked for quiet, as
+ * nothing has come of it. */
 static void tell_restart(const struct invocation *invocation, const struct conf *fresh)
 {
 	const struct option *tables[] = { global_options, invocation->command->options };
@@ -158,9 +163,9 @@ static void tell_restart(const struct invocation *invocation, const struct conf 
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
 		for (const struct option *option = tables[i]; option->name; option++)
 			if (!limit_options_has(option->name) &&
-				!same_setting(conf_find(invocation->conf, invocation->command,
-						      option->name),
-					conf_find(fresh, invocation->command, option->name)))
+			    !same_setting(
+				    conf_find(invocation->conf, invocation->command, option->name),
+				    conf_find(fresh, invocation->command, option->name)))
 				fprintf(stderr,
 					"perftape: %s: %s applies when perftape is started again\n",
 					fresh->path, option->name);
@@ -202,7 +207,7 @@ int recording_reload(void *context, struct store_limits *ret_limits)
 	if (r == 0) {
 		limits_describe(ret_limits, &text);
 		say(recording->invocation, "settings reread: %.*s", (int)text.size,
-			text.data ? (const char *)text.data : "");
+		    text.data ? (const char *)text.data : "");
 	} else {
 		fputs("perftape: the limits stay as they were\n", stderr);
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* A recording as the outside sees it: the signals that it takes, the settings that it rereads, the service manager that it talks to. */
+/* A recording as the outside sees it: the signals that it takes, the settings that it rereads, the
+ * service manager that it talks to. */
 
 #include "cli/options/command.h"
 #include "recorder/run/service.h"
@@ -10,9 +11,11 @@
 
 struct recording {
 	const struct invocation *invocation;
-	bool live; /* somebody looks on, at a terminal */
+	/* somebody looks on, at a terminal */
+	bool live;
 	struct service service;
-	struct snapshot_keeper *keeper; /* NULL: no snapshots are left; borrowed */
+	/* NULL: no snapshots are left; borrowed */
+	struct snapshot_keeper *keeper;
 };
 
 /* Signals are taken from here on. The invocation is borrowed. */
@@ -27,7 +30,8 @@ void recording_tell(struct recording *recording, const struct recorder_progress 
 void recording_stopping(struct recording *recording);
 
 /*
- * For recorder_options.reload(), with the recording as the context: rereads the file of settings, and gives back the limits that it has now, those of the
- * command line before them. Says what else was changed there and needs a restart. A negative errno, when it was said what is wrong.
+ * For recorder_options.reload(), with the recording as the context: rereads the file of settings,
+ * and gives back the limits that it has now, those of the command line before them. Says what else
+ * was changed there and needs a restart. A negative errno, when it was said what is wrong.
  */
 int recording_reload(void *context, struct store_limits *ret_limits);

@@ -21,8 +21,8 @@
 
 /*
  * Invariants:
- * (1) the lock guards what stands below it in the struct; what stands above is the thread's alone while it runs;
- * (2) what is in `taken` is in its file before the next one is begun.
+ * (1) the lock guards what stands below it in the struct; what stands above is the thread's alone
+ * while it runs; (2) what is in `taken` is in its file before the next one is begun.
  */
 
 /* In the store's folder: a line for each that was taken, its number and how far it reached. */
@@ -46,27 +46,32 @@
 
 struct taken {
 	uint64_t id;
-	uint64_t until_ns; /* of the wall clock: its last line */
-	uint64_t at_ns; /* when, CLOCK_MONOTONIC; 0: before this run */
+	/* of the wall clock: its last line */
+	uint64_t until_ns;
+	/* when, CLOCK_MONOTONIC; 0: before this run */
+	uint64_t at_ns;
 	unsigned int failed;
 };
 
 struct snapshot_keeper {
 	const char *store;
 	const char *folder;
-	uint64_t since_ns; /* of the wall clock: what is older was nobody's to take */
+	/* of the wall clock: what is older was nobody's to take */
+	uint64_t since_ns;
 	pthread_t thread;
 	array_of(struct taken) taken;
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	bool news, ending;
-	uint64_t end_ns; /* of the last chance, CLOCK_MONOTONIC */
+	/* of the last chance, CLOCK_MONOTONIC */
+	uint64_t end_ns;
 };
 
-/* Until it ends, that long has passed, or there is news, if that matters. *ret_news is whether there was any. True: it ends. */
-static bool snapshot_keeper_rest(
-	struct snapshot_keeper *keeper, uint64_t ns, bool for_news, bool *ret_news)
+/* Until it ends, that long has passed, or there is news, if that matters. *ret_news is whether
+ * there was any. True: it ends. */
+static bool snapshot_keeper_rest(struct snapshot_keeper *keeper, uint64_t ns, bool for_news,
+				 bool *ret_news)
 {
 	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + MIN(ns, LONGEST_NS);
 	struct timespec until = { until_ns / NSEC_PER_SEC, until_ns % NSEC_PER_SEC };
@@ -93,11 +98,11 @@ static void read_taken(struct snapshot_keeper *keeper)
 	int size;
 
 	if (snprintf(file, sizeof(file), "%s/" TAKEN_FILE, keeper->store) >= (int)sizeof(file) ||
-		file_read(file, TAKEN_FILE_MAX, &text, NULL) < 0)
+	    file_read(file, TAKEN_FILE_MAX, &text, NULL) < 0)
 		return;
 	for (at = text;
-		sscanf(at, "%" SCNu64 " %" SCNu64 "%n", &taken.id, &taken.until_ns, &size) == 2;
-		at += size)
+	     sscanf(at, "%" SCNu64 " %" SCNu64 "%n", &taken.id, &taken.until_ns, &size) == 2;
+	     at += size)
 		if (array_push(&keeper->taken, taken) < 0)
 			return;
 }
@@ -110,7 +115,7 @@ static int write_taken(struct snapshot_keeper *keeper)
 	for (size_t i = count > TAKEN_MAX ? count - TAKEN_MAX : 0; i < count; i++)
 		if (keeper->taken.items[i].until_ns)
 			buffer_printf(&text, "%" PRIu64 " %" PRIu64 "\n", keeper->taken.items[i].id,
-				keeper->taken.items[i].until_ns);
+				      keeper->taken.items[i].until_ns);
 	if (buffer_failed(&text))
 		return -ENOMEM;
 	return file_replace(keeper->store, TAKEN_FILE, text.data, text.size);
@@ -146,29 +151,30 @@ static bool snapshot_keeper_await(struct snapshot_keeper *keeper, pid_t pid, int
 }
 
 /* Cuts the window out with a perftape of its own. 0 also when nothing was recorded there. */
-static int snapshot_keeper_cut(
-	struct snapshot_keeper *keeper, const char *file, uint64_t from_ns, uint64_t to_ns)
+static int snapshot_keeper_cut(struct snapshot_keeper *keeper, const char *file, uint64_t from_ns,
+			       uint64_t to_ns)
 {
 	char from[40], to[40];
-	const char *const words[] = { "perftape", "snapshot", "-q", "--store", keeper->store,
-		"--from", from, "--to", to, "-o", file, NULL };
+	const char *const words[] = { "perftape", "snapshot", "-q",   "--store", keeper->store,
+				      "--from",	  from,	      "--to", to,	 "-o",
+				      file,	  NULL };
 	posix_spawn_file_actions_t silence;
 	posix_spawnattr_t attributes;
 	int status = 0, r;
 	pid_t pid;
 
 	snprintf(from, sizeof(from), "@%llu.%09llu", (unsigned long long)(from_ns / NSEC_PER_SEC),
-		(unsigned long long)(from_ns % NSEC_PER_SEC));
+		 (unsigned long long)(from_ns % NSEC_PER_SEC));
 	snprintf(to, sizeof(to), "@%llu.%09llu", (unsigned long long)(to_ns / NSEC_PER_SEC),
-		(unsigned long long)(to_ns % NSEC_PER_SEC));
+		 (unsigned long long)(to_ns % NSEC_PER_SEC));
 	/* Ctrl-C is for the recorder, which then gives us our last chance */
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
 	/* how much of the window was recorded is in the file too */
 	posix_spawn_file_actions_init(&silence);
 	posix_spawn_file_actions_addopen(&silence, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-	r = -posix_spawn(
-		&pid, "/proc/self/exe", &silence, &attributes, (char *const *)words, environ);
+	r = -posix_spawn(&pid, "/proc/self/exe", &silence, &attributes, (char *const *)words,
+			 environ);
 	posix_spawn_file_actions_destroy(&silence);
 	posix_spawnattr_destroy(&attributes);
 	if (r < 0)
@@ -181,9 +187,10 @@ static int snapshot_keeper_cut(
 											   : -EIO;
 }
 
-/* HOST-TIME-KIND-ID.tape: what sorts, and says what it is. The kind is that of the first line, which stays. */
+/* HOST-TIME-KIND-ID.tape: what sorts, and says what it is. The kind is that of the first line,
+ * which stays. */
 static bool name_file(const struct snapshot_keeper *keeper, const struct book *book,
-	const struct episode *episode, char file[PATH_MAX])
+		      const struct episode *episode, char file[PATH_MAX])
 {
 	time_t second = episode->first.realtime_ns / NSEC_PER_SEC;
 	const char *kind = episode->kind->name;
@@ -199,18 +206,19 @@ static bool name_file(const struct snapshot_keeper *keeper, const struct book *b
 	/* own patterns may give a kind any name */
 	return !strchr(kind, '/') && !strchr(host, '/') &&
 	       snprintf(file, PATH_MAX, "%s/%s-%s-%s-%llu.tape", keeper->folder, host, time, kind,
-		       (unsigned long long)episode->id) < PATH_MAX;
+			(unsigned long long)episode->id) < PATH_MAX;
 }
 
 static void snapshot_keeper_take(struct snapshot_keeper *keeper, const struct book *book,
-	const struct episode *episode, uint64_t until_ns, struct taken *taken)
+				 const struct episode *episode, uint64_t until_ns,
+				 struct taken *taken)
 {
 	char file[PATH_MAX];
 	int r = 0;
 
 	if (name_file(keeper, book, episode, file))
 		r = snapshot_keeper_cut(keeper, file, episode->start_ns - WINDOW_BEFORE_NS,
-			until_ns + WINDOW_AFTER_NS);
+					until_ns + WINDOW_AFTER_NS);
 	taken->at_ns = clock_ns(CLOCK_MONOTONIC);
 	taken->failed = r < 0 ? taken->failed + 1 : 0;
 	if (r < 0 && taken->failed < TRIES)
@@ -225,14 +233,13 @@ static void snapshot_keeper_take(struct snapshot_keeper *keeper, const struct bo
 
 /* How long until the episode is to be taken; 0: now, UINT64_MAX: never, or not again. */
 static uint64_t due_in(const struct snapshot_keeper *keeper, const struct episode *episode,
-	const struct taken *taken, uint64_t until_ns, bool ending)
+		       const struct taken *taken, uint64_t until_ns, bool ending)
 {
 	uint64_t now_ns = clock_ns(CLOCK_REALTIME), wait_ns = 0;
 	uint64_t passed_ns = clock_ns(CLOCK_MONOTONIC) - taken->at_ns;
 
 	if (!episode->id || episode->kind->severity <= SEVERITY_NOTICE ||
-		episode->last.realtime_ns < keeper->since_ns ||
-		taken->until_ns + SAME_NS >= until_ns)
+	    episode->last.realtime_ns < keeper->since_ns || taken->until_ns + SAME_NS >= until_ns)
 		return UINT64_MAX;
 	if (ending)
 		return taken->failed ? UINT64_MAX : 0;
@@ -245,7 +252,7 @@ static uint64_t due_in(const struct snapshot_keeper *keeper, const struct episod
 }
 
 static uint64_t snapshot_keeper_look_at(struct snapshot_keeper *keeper, const struct book *book,
-	const struct episode *episode, bool ending)
+					const struct episode *episode, bool ending)
 {
 	uint64_t until_ns = MIN(episode->last.realtime_ns, episode->first.realtime_ns + LONGEST_NS);
 	struct taken *taken = find_taken(keeper, episode->id);
@@ -266,14 +273,14 @@ static uint64_t snapshot_keeper_look(struct snapshot_keeper *keeper, bool ending
 	struct book book = { 0 };
 
 	if (store_reader_open(keeper->store, &reader, NULL) < 0 ||
-		book_open(reader, &book, NULL) < 0)
+	    book_open(reader, &book, NULL) < 0)
 		return AGAIN_NS;
 	for (size_t i = 0; i < book.episodes.list.count; i++) {
 		const struct episode *episode = &book.episodes.list.items[i];
 
 		if (episode->last.realtime_ns >= keeper->since_ns)
-			wait_ns = MIN(
-				wait_ns, snapshot_keeper_look_at(keeper, &book, episode, ending));
+			wait_ns = MIN(wait_ns,
+				      snapshot_keeper_look_at(keeper, &book, episode, ending));
 	}
 	book_done(&book);
 	return wait_ns;
@@ -326,7 +333,7 @@ static int start_thread(struct snapshot_keeper *keeper)
 }
 
 int snapshot_keeper_start(const char *store, const char *folder,
-	struct snapshot_keeper **ret_keeper, struct error *error)
+			  struct snapshot_keeper **ret_keeper, struct error *error)
 {
 	struct snapshot_keeper *keeper = calloc(1, sizeof(*keeper));
 	pthread_condattr_t clock;
@@ -354,8 +361,8 @@ int snapshot_keeper_start(const char *store, const char *folder,
 	if (r == 0 && (stat(folder, &about) < 0 || access(folder, W_OK | X_OK) < 0))
 		r = S_ISDIR(about.st_mode) ? -errno : -ENOTDIR;
 	return r < 0 ? error_set(error, 1,
-			       "%s: %s; snapshots are tried again when there is an incident",
-			       folder, strerror(-r))
+				 "%s: %s; snapshots are tried again when there is an incident",
+				 folder, strerror(-r))
 		     : 0;
 }
 

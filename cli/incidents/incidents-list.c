@@ -11,12 +11,15 @@
 
 struct list {
 	const struct invocation *invocation;
-	const char *kind; /* NULL: any */
+	/* NULL: any */
+	const char *kind;
 	struct window window;
 	struct book book;
 	uint64_t shown;
-	uint64_t lesser; /* of no weight, that are not shown */
-	uint64_t recorded_ns; /* of the window: with its lines of the kernel's log */
+	/* of no weight, that are not shown */
+	uint64_t lesser;
+	/* of the window: with its lines of the kernel's log */
+	uint64_t recorded_ns;
 };
 
 static bool incidents_list_is_asked(const struct list *list, const struct book_row *row)
@@ -27,11 +30,11 @@ static bool incidents_list_is_asked(const struct list *list, const struct book_r
 	       (!list->kind || book_kind_is(kind, list->kind, strlen(list->kind)));
 }
 
-static enum covered covered_of(
-	const struct list *list, uint32_t boot_id, uint64_t from_ns, uint64_t to_ns)
+static enum covered covered_of(const struct list *list, uint32_t boot_id, uint64_t from_ns,
+			       uint64_t to_ns)
 {
-	return segments_covered(
-		&list->book.segments, book_text(&list->book, boot_id), from_ns, to_ns);
+	return segments_covered(&list->book.segments, book_text(&list->book, boot_id), from_ns,
+				to_ns);
 }
 
 /* Each incident, for programs or as a row. */
@@ -76,13 +79,13 @@ static int show_episodes(struct list *list, struct episode_table *table)
 		if (!asked[i])
 			continue;
 		if (episode->kind->severity == SEVERITY_INFO && !list->kind &&
-			strcmp(episode->kind->name, STORE_MARK) != 0) {
+		    strcmp(episode->kind->name, STORE_MARK) != 0) {
 			list->lesser++;
 			continue;
 		}
 		episode_table_row(table, episode,
-			covered_of(
-				list, episode->boot, episode->start_ns, episode->last.realtime_ns));
+				  covered_of(list, episode->boot, episode->start_ns,
+					     episode->last.realtime_ns));
 		list->shown++;
 	}
 	return 0;
@@ -141,24 +144,23 @@ static void incidents_list_tell(const struct list *list)
 	char missing[32];
 
 	say(list->invocation, "%llu incident%s in %s", (unsigned long long)list->shown,
-		list->shown == 1 ? "" : "s", store_path(list->invocation));
+	    list->shown == 1 ? "" : "s", store_path(list->invocation));
 	if (window_given(list->invocation) && list->recorded_ns < length_ns) {
 		duration_format(length_ns - list->recorded_ns, missing, sizeof(missing));
 		fprintf(stderr,
-			"perftape: %s of that window was not recorded: what the kernel logged "
-			"meanwhile may be missing\n",
+			"perftape: %s of that window was not recorded: what the kernel logged meanwhile may be missing\n",
 			missing);
 	}
 	if (list->lesser)
 		say(list->invocation, "%llu of no weight alone: --all shows them",
-			(unsigned long long)list->lesser);
+		    (unsigned long long)list->lesser);
 }
 
 static int measure_window(struct store_reader *reader, struct list *list, struct error *error)
 {
 	struct store_segments segments = { 0 };
-	int r = store_reader_find(
-		reader, list->window.from_ns, list->window.to_ns, &segments, error);
+	int r = store_reader_find(reader, list->window.from_ns, list->window.to_ns, &segments,
+				  error);
 
 	if (r == 0)
 		list->recorded_ns =

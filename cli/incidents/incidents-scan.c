@@ -23,13 +23,18 @@ struct scan {
 	struct log_input log;
 	bool json, all;
 	struct log_map map;
-	struct buffer out; /* JSON */
+	/* JSON */
+	struct buffer out;
 	struct episodes episodes;
-	array_of(enum covered) covered; /* of each episode, as far as it was recorded */
-	struct episode_table table; /* of --all */
+	/* of each episode, as far as it was recorded */
+	array_of(enum covered) covered;
+	/* of --all */
+	struct episode_table table;
 	struct log_add additions;
-	uint64_t count; /* incidents so far */
-	uint64_t forged; /* that the store knows to be */
+	/* incidents so far */
+	uint64_t count;
+	/* that the store knows to be */
+	uint64_t forged;
 	uint64_t shown;
 	int failed;
 };
@@ -45,16 +50,16 @@ static void scan_done(struct scan *scan)
 	log_input_done(&scan->log);
 }
 
-static const char *source_text(
-	const struct scan *scan, const struct incident *incident, char source[SOURCE_MAX])
+static const char *source_text(const struct scan *scan, const struct incident *incident,
+			       char source[SOURCE_MAX])
 {
 	snprintf(source, SOURCE_MAX, "%.4000s:%llu", scan->log.name,
-		(unsigned long long)incident->line_number);
+		 (unsigned long long)incident->line_number);
 	return source;
 }
 
-static void incidents_scan_print_json(
-	struct scan *scan, const struct incident *incident, enum covered covered)
+static void incidents_scan_print_json(struct scan *scan, const struct incident *incident,
+				      enum covered covered)
 {
 	char source[SOURCE_MAX];
 
@@ -117,8 +122,8 @@ static void take_incident(void *context, const struct incident *given)
 	incident.boot_id = place.boot_id;
 	queue_map_add(&scan->map, &place, &incident.fields, queue_cpu);
 	if (r == 0 && option_given(scan->invocation, "add"))
-		r = log_add_put(
-			&scan->additions, &incident, &place, source_text(scan, &incident, source));
+		r = log_add_put(&scan->additions, &incident, &place,
+				source_text(scan, &incident, source));
 	if (r == 0)
 		r = show_incident(scan, &incident, place.covered);
 	scan->failed = r;
@@ -129,8 +134,8 @@ static int read_span(const struct scan *scan, struct scanner *scanner, char *pie
 	const struct log_input *log = &scan->log;
 	char *tail = piece + EDGE_BYTES;
 	ssize_t head_size = log_input_read_at(log, piece, EDGE_BYTES, 0);
-	ssize_t tail_size = log_input_read_at(
-		log, tail, EDGE_BYTES, log->size > EDGE_BYTES ? log->size - EDGE_BYTES : 0);
+	ssize_t tail_size = log_input_read_at(log, tail, EDGE_BYTES,
+					      log->size > EDGE_BYTES ? log->size - EDGE_BYTES : 0);
 
 	if (head_size < 0 || tail_size < 0)
 		return head_size < 0 ? head_size : tail_size;
@@ -138,8 +143,8 @@ static int read_span(const struct scan *scan, struct scanner *scanner, char *pie
 	return 0;
 }
 
-static int read_kept(
-	const struct scan *scan, struct scanner *scanner, char *piece, uint64_t *ret_offset)
+static int read_kept(const struct scan *scan, struct scanner *scanner, char *piece,
+		     uint64_t *ret_offset)
 {
 	struct progress_line progress;
 	ssize_t got = 1;
@@ -157,8 +162,8 @@ static int read_kept(
 }
 
 /* What comes yet: each line is told of when it is there, and not when the next one is. */
-static int incidents_scan_read_pipe(
-	const struct scan *scan, struct scanner *scanner, char *piece, uint64_t *ret_offset)
+static int incidents_scan_read_pipe(const struct scan *scan, struct scanner *scanner, char *piece,
+				    uint64_t *ret_offset)
 {
 	ssize_t got = 1;
 	bool idle = false;
@@ -192,12 +197,12 @@ static int read_log(struct scan *scan, struct scanner *scanner, struct error *er
 		r = incidents_scan_read_pipe(scan, scanner, piece, &offset);
 	if (r < 0)
 		return error_set(error, r, "cannot read %s at byte %llu: %s", scan->log.name,
-			(unsigned long long)offset, strerror(-r));
+				 (unsigned long long)offset, strerror(-r));
 	return scan->failed;
 }
 
-static int read_options(
-	const struct scan *scan, struct scanner_options *scanner, struct error *error)
+static int read_options(const struct scan *scan, struct scanner_options *scanner,
+			struct error *error)
 {
 	const struct invocation *invocation = scan->invocation;
 	const char *boot = option_value(invocation, "boot-time");
@@ -230,8 +235,8 @@ static void incidents_scan_print_table(struct scan *scan, const struct scan_summ
 			lesser++;
 	}
 	say(scan->invocation, "%zu incident%s in %llu line%s of %s", table->rows,
-		table->rows == 1 ? "" : "s", (unsigned long long)summary->lines,
-		summary->lines == 1 ? "" : "s", scan->log.name);
+	    table->rows == 1 ? "" : "s", (unsigned long long)summary->lines,
+	    summary->lines == 1 ? "" : "s", scan->log.name);
 	if (lesser)
 		say(scan->invocation, "%zu of no weight alone: --all shows them", lesser);
 }
@@ -266,9 +271,8 @@ static void print_losses(const struct scan *scan, const struct scan_summary *sum
 {
 	if (summary->forged)
 		say(scan->invocation,
-			"%llu line%s that the kernel did not write passed over; see "
-			"--trust-user-kmsg",
-			(unsigned long long)summary->forged, summary->forged == 1 ? "" : "s");
+		    "%llu line%s that the kernel did not write passed over; see --trust-user-kmsg",
+		    (unsigned long long)summary->forged, summary->forged == 1 ? "" : "s");
 	if (scan->log.damaged)
 		fprintf(stderr, "perftape: %s is damaged or cut short: this is what came before\n",
 			scan->log.name);

@@ -23,7 +23,7 @@ void log_add_done(struct log_add *additions)
 }
 
 static int log_add_put_here(struct log_add *additions, const struct incident *incident,
-	const struct log_place *place, const char *source)
+			    const struct log_place *place, const char *source)
 {
 	const struct moment *moment = &place->moment;
 	uint64_t stall_ns = incident->has_stall ? incident->stall_ns : 0;
@@ -44,14 +44,14 @@ static int log_add_put_here(struct log_add *additions, const struct incident *in
 	field_rows_write(&incident->fields, &fields);
 	row.fields = (char *)fields.data;
 	if (row.kind && row.text && row.source && row.boot_id && !buffer_failed(&fields) &&
-		array_push(&additions->list, row) == 0)
+	    array_push(&additions->list, row) == 0)
 		return 0;
 	addition_done(&row);
 	return -ENOMEM;
 }
 
 int log_add_put(struct log_add *additions, const struct incident *incident,
-	const struct log_place *place, const char *source)
+		const struct log_place *place, const char *source)
 {
 	if (place->how == LOG_PLACE_LINE)
 		additions->known++;
@@ -80,13 +80,12 @@ void log_add_tell(const struct log_add *additions, const struct invocation *invo
 
 	if (count)
 		say(invocation, "%zu added to %s, as %llu to %llu", count, store_path(invocation),
-			(unsigned long long)additions->first_id,
-			(unsigned long long)additions->first_id + count - 1);
+		    (unsigned long long)additions->first_id,
+		    (unsigned long long)additions->first_id + count - 1);
 	if (additions->known || !count)
 		say(invocation, "%llu of them %s known there already",
-			(unsigned long long)additions->known,
-			additions->known == 1 ? "was" : "were");
+		    (unsigned long long)additions->known, additions->known == 1 ? "was" : "were");
 	if (additions->timeless)
 		say(invocation, "%llu not added: the log does not say when; see --boot-time",
-			(unsigned long long)additions->timeless);
+		    (unsigned long long)additions->timeless);
 }

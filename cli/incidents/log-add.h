@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Incidents of a foreign log, on their way into the store's notes. What the store knows already stays out. */
+/* Incidents of a foreign log, on their way into the store's notes. What the store knows already
+ * stays out. */
 
 #include "cli/options/command.h"
 #include "cli/window/log-map.h"
 
 struct log_add {
-	array_of(struct store_incident) list; /* with texts of their own */
-	uint64_t first_id; /* once they are written */
+	/* with texts of their own */
+	array_of(struct store_incident) list;
+	/* once they are written */
+	uint64_t first_id;
 	uint64_t known;
-	uint64_t timeless; /* of which not even a store knows the time */
+	/* of which not even a store knows the time */
+	uint64_t timeless;
 };
 
 int log_add_put(struct log_add *additions, const struct incident *incident,
-	const struct log_place *place, const char *source);
+		const struct log_place *place, const char *source);
 void log_add_done(struct log_add *additions);
 
 /* All of them, in order, each with a number of its own. */

@@ -65,8 +65,8 @@ static int keep_pipe(struct log_input *input, bool as_it_comes, struct error *er
 	int r = 0;
 
 	if (file < 0)
-		return error_set(
-			error, -errno, "cannot keep the input in %s: %s", folder, strerror(errno));
+		return error_set(error, -errno, "cannot keep the input in %s: %s", folder,
+				 strerror(errno));
 	if (!piece)
 		return -ENOMEM;
 	while (r == 0 && !all) {
@@ -79,8 +79,8 @@ static int keep_pipe(struct log_input *input, bool as_it_comes, struct error *er
 		if (got > 0)
 			r = file_write_all(file, piece, got);
 		else if (got < 0 && errno != EINTR)
-			return error_set(
-				error, -errno, "cannot read standard input: %s", strerror(errno));
+			return error_set(error, -errno, "cannot read standard input: %s",
+					 strerror(errno));
 	}
 	if (r < 0)
 		return error_set(error, r, "cannot keep the input in %s: %s", folder, strerror(-r));
@@ -92,7 +92,8 @@ static int keep_pipe(struct log_input *input, bool as_it_comes, struct error *er
 	return 0;
 }
 
-/* What is no text is no log. What it is, and how to make one of it, is worth more than that nothing was found. */
+/* What is no text is no log. What it is, and how to make one of it, is worth more than that nothing
+ * was found. */
 static int refuse_others(const struct log_input *input, struct error *error)
 {
 	static const struct {
@@ -114,13 +115,13 @@ static int refuse_others(const struct log_input *input, struct error *error)
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (strncmp(head, others[i].magic, strlen(others[i].magic)) == 0)
 			return error_set(error, -EPROTONOSUPPORT,
-				"%s is %s: %s FILE | perftape incidents scan -", input->name,
-				others[i].what, others[i].how);
+					 "%s is %s: %s FILE | perftape incidents scan -",
+					 input->name, others[i].what, others[i].how);
 	return 0;
 }
 
-static int open_file(
-	struct log_input *input, const char *path, bool as_it_comes, struct error *error)
+static int open_file(struct log_input *input, const char *path, bool as_it_comes,
+		     struct error *error)
 {
 	bool standard = !strcmp(path, "-");
 	struct stat about;
@@ -148,8 +149,8 @@ static int open_file(
 	return refuse_others(input, error);
 }
 
-int log_input_open(
-	const char *path, bool as_it_comes, struct log_input *ret_input, struct error *error)
+int log_input_open(const char *path, bool as_it_comes, struct log_input *ret_input,
+		   struct error *error)
 {
 	struct log_input input = { .fd = -1, .pipe = -1 };
 	int r = open_file(&input, path, as_it_comes, error);

@@ -61,8 +61,8 @@ const char *store_path(const struct invocation *invocation)
 	if (state && *state)
 		snprintf(path, sizeof(path), "%s/perftape", state);
 	else
-		snprintf(
-			path, sizeof(path), "%s/.local/state/perftape", home && *home ? home : ".");
+		snprintf(path, sizeof(path), "%s/.local/state/perftape",
+			 home && *home ? home : ".");
 	return path;
 }
 

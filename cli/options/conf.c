@@ -60,14 +60,15 @@ static int unknown_setting(const struct command *section, const char *name, stru
 
 	if (!section && conf_find_option(&command_record, name))
 		return error_set(error, -EINVAL,
-			"'%s' is a setting of record: it belongs behind a line [record]", name);
+				 "'%s' is a setting of record: it belongs behind a line [record]",
+				 name);
 	did_you_mean_init(&nearest, name);
 	for (const struct option *option = options_of(section); option->name; option++)
 		if (is_setting(section, option->name))
 			did_you_mean_offer(&nearest, option->name);
 	if (nearest.best)
 		return error_set(error, -EINVAL, "unknown setting '%s'; did you mean '%s'?", name,
-			nearest.best);
+				 nearest.best);
 	return error_set(error, -EINVAL, "unknown setting '%s'", name);
 }
 
@@ -106,7 +107,7 @@ static int read_flag(const char *name, const char **value, struct error *error)
 }
 
 static int read_setting(struct conf *settings, char *line, unsigned int number,
-	const struct command *section, struct error *error)
+			const struct command *section, struct error *error)
 {
 	struct conf_row setting = { .section = section ? section->name : NULL, .line = number };
 	char *value = strchr(line, '='), *name;
@@ -123,15 +124,15 @@ static int read_setting(struct conf *settings, char *line, unsigned int number,
 	if (!setting.option->argument)
 		r = read_flag(name, &setting.value, error);
 	else if (!*setting.value)
-		r = error_set(
-			error, -EINVAL, "%s needs a value: %s", name, setting.option->argument);
+		r = error_set(error, -EINVAL, "%s needs a value: %s", name,
+			      setting.option->argument);
 	if (r == 0)
 		r = array_push(&settings->list, setting);
 	return r;
 }
 
 static int read_line(struct conf *settings, char *line, unsigned int number,
-	const struct command **section, struct error *error)
+		     const struct command **section, struct error *error)
 {
 	int r = 0;
 
@@ -167,15 +168,15 @@ int conf_read(const char *path, bool required, struct conf *ret_settings, struct
 	return r;
 }
 
-const struct conf_row *conf_find(
-	const struct conf *settings, const struct command *command, const char *name)
+const struct conf_row *conf_find(const struct conf *settings, const struct command *command,
+				 const char *name)
 {
 	for (size_t i = settings->list.count; i-- > 0;) {
 		const struct conf_row *setting = &settings->list.items[i];
 
 		if (strcmp(setting->option->name, name) == 0 &&
-			(!setting->section ||
-				(command && strcmp(setting->section, command->name) == 0)))
+		    (!setting->section ||
+		     (command && strcmp(setting->section, command->name) == 0)))
 			return setting;
 	}
 	return NULL;

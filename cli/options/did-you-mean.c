@@ -7,7 +7,8 @@
 
 #define NAME_SIZE 32
 
-/* Letters to insert, delete or replace to make b of a; names longer than a row of the table are far from everything. */
+/* Letters to insert, delete or replace to make b of a; names longer than a row of the table are far
+ * from everything. */
 static size_t did_you_mean_distance(const char *a, const char *b)
 {
 	size_t row[NAME_SIZE + 1], a_size = strlen(a), b_size = strlen(b);

@@ -4,12 +4,13 @@
 #include <stddef.h>
 
 /*
- * The name that a person may have meant: of those offered one after the other, the one with the fewest letters to change, when that is
- * fewer than half of them.
+ * The name that a person may have meant: of those offered one after the other, the one with the
+ * fewest letters to change, when that is fewer than half of them.
  */
 struct did_you_mean {
 	const char *text;
-	const char *best; /* NULL: none is near */
+	/* NULL: none is near */
+	const char *best;
 	size_t distance;
 };
 

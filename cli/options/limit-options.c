@@ -8,8 +8,8 @@
 #include "base/clock.h"
 #include "base/size.h"
 
-static int limit_options_parse_length(
-	const struct invocation *invocation, const char *name, uint64_t *limit_ns)
+static int limit_options_parse_length(const struct invocation *invocation, const char *name,
+				      uint64_t *limit_ns)
 {
 	const char *text = option_value(invocation, name);
 
@@ -19,12 +19,12 @@ static int limit_options_parse_length(
 		*limit_ns = UINT64_MAX;
 	else if (duration_parse(text, limit_ns) < 0)
 		return option_error(invocation, name,
-			"'%s' is no length of time; write 12h, 14d or none", text);
+				    "'%s' is no length of time; write 12h, 14d or none", text);
 	return EXIT_DONE;
 }
 
-static int parse_size(
-	const struct invocation *invocation, const char *name, uint64_t none, uint64_t *limit_bytes)
+static int parse_size(const struct invocation *invocation, const char *name, uint64_t none,
+		      uint64_t *limit_bytes)
 {
 	const char *text = option_value(invocation, name);
 
@@ -33,8 +33,8 @@ static int parse_size(
 	if (strcmp(text, "none") == 0)
 		*limit_bytes = none;
 	else if (size_parse(text, limit_bytes) < 0)
-		return option_error(
-			invocation, name, "'%s' is no size; write 500M, 20G or none", text);
+		return option_error(invocation, name, "'%s' is no size; write 500M, 20G or none",
+				    text);
 	return EXIT_DONE;
 }
 
@@ -52,8 +52,8 @@ static int parse_free(const struct invocation *invocation, uint64_t *limit_bytes
 		return parse_size(invocation, "keep-free", 0, limit_bytes);
 	percent = strtod(text, &end);
 	if (strcmp(end, "%") != 0 || text[0] < '0' || text[0] > '9' || percent >= 100)
-		return option_error(
-			invocation, "keep-free", "'%s' is no part of a disk; write 5%%", text);
+		return option_error(invocation, "keep-free", "'%s' is no part of a disk; write 5%%",
+				    text);
 	r = store_disk_bytes(store_path(invocation), &disk_bytes, &error);
 	if (r < 0)
 		return fail(r, &error);
@@ -66,8 +66,8 @@ static int check_zero(const struct invocation *invocation, const char *name, uin
 {
 	if (!option_given(invocation, name) || limit)
 		return EXIT_DONE;
-	return option_error(
-		invocation, name, "0 keeps nothing; write none where there is no limit");
+	return option_error(invocation, name,
+			    "0 keeps nothing; write none where there is no limit");
 }
 
 bool limit_options_has(const char *name)
@@ -104,20 +104,20 @@ void limits_describe(const struct store_limits *limits, struct buffer *text)
 	if (limits->max_bytes == UINT64_MAX)
 		buffer_text(text, "any size");
 	else
-		buffer_printf(
-			text, "at most %s", size_format(limits->max_bytes, shown, sizeof(shown)));
+		buffer_printf(text, "at most %s",
+			      size_format(limits->max_bytes, shown, sizeof(shown)));
 	if (limits->keep_free_bytes)
 		buffer_printf(text, ", %s of the disk stay free",
-			size_format(limits->keep_free_bytes, shown, sizeof(shown)));
+			      size_format(limits->keep_free_bytes, shown, sizeof(shown)));
 	if (limits->max_age_ns == UINT64_MAX) {
 		buffer_text(text, ", any age");
 		return;
 	}
 	buffer_printf(text, ", at most %s old",
-		duration_format(limits->max_age_ns, shown, sizeof(shown)));
+		      duration_format(limits->max_age_ns, shown, sizeof(shown)));
 	if (limits->pin_ns == UINT64_MAX)
 		buffer_text(text, " (any age around incidents)");
 	else if (limits->pin_ns > limits->max_age_ns)
 		buffer_printf(text, " (%s around incidents)",
-			duration_format(limits->pin_ns, shown, sizeof(shown)));
+			      duration_format(limits->pin_ns, shown, sizeof(shown)));
 }

@@ -38,7 +38,7 @@ static bool is_file_of_zone(const char *zone)
 	char path[PATH_MAX], magic[4];
 	int size = *zone == '/' ? snprintf(path, sizeof(path), "%s", zone)
 				: snprintf(path, sizeof(path), "%s/%s",
-					  folder && *folder ? folder : FOLDER, zone);
+					   folder && *folder ? folder : FOLDER, zone);
 
 	if (size >= (int)sizeof(path))
 		return false;

@@ -5,5 +5,6 @@
 
 #include <stdbool.h>
 
-/* Is it a value of TZ that means something here: a file of zones, or a rule such as CET-1CEST? NULL and "" do. */
+/* Is it a value of TZ that means something here: a file of zones, or a rule such as CET-1CEST? NULL
+ * and "" do. */
 bool time_zone_is_known(const char *zone);

@@ -19,15 +19,15 @@ void book_done(struct book *book)
 }
 
 /* What a store holds may be of a newer perftape's making. */
-static int incident_book_add_kind(
-	struct book *book, const struct store_incident *incident, uint32_t *ret_kind)
+static int incident_book_add_kind(struct book *book, const struct store_incident *incident,
+				  uint32_t *ret_kind)
 {
 	struct kind kind = { .severity = MIN(incident->severity, (uint32_t)SEVERITY_CRIT) };
 	uint32_t i;
 
 	for (i = 0; i < book->kinds.count; i++)
 		if (book->kinds.items[i].severity == kind.severity &&
-			strcmp(book->kinds.items[i].name, incident->kind) == 0)
+		    strcmp(book->kinds.items[i].name, incident->kind) == 0)
 			break;
 	*ret_kind = i;
 	if (i < book->kinds.count)
@@ -58,10 +58,10 @@ static int incident_book_see(void *context, const struct store_incident *inciden
 	};
 
 	if (incident_book_add_kind(book, incident, &row.kind) < 0 ||
-		incident_book_add_text(book, incident->text, &row.text) < 0 ||
-		incident_book_add_text(book, incident->source, &row.source) < 0 ||
-		incident_book_add_text(book, incident->fields, &row.fields) < 0 ||
-		incident_book_add_text(book, incident->boot_id, &row.boot_id) < 0)
+	    incident_book_add_text(book, incident->text, &row.text) < 0 ||
+	    incident_book_add_text(book, incident->source, &row.source) < 0 ||
+	    incident_book_add_text(book, incident->fields, &row.fields) < 0 ||
+	    incident_book_add_text(book, incident->boot_id, &row.boot_id) < 0)
 		return -ENOMEM;
 	return array_push(&book->rows, row);
 }
@@ -75,7 +75,8 @@ static bool is_about(uint64_t number, uint64_t unit_ns, uint64_t length_ns)
 	       number * unit_ns + slack_ns >= length_ns;
 }
 
-/* A stall that the line measured is in one of its fields; else it is what its kind has at the least. */
+/* A stall that the line measured is in one of its fields; else it is what its kind has at the
+ * least. */
 static bool states_age(const struct fields *fields, uint64_t stall_ns)
 {
 	static const uint64_t units[] = { 1, NSEC_PER_USEC, NSEC_PER_MSEC, NSEC_PER_SEC };
@@ -92,7 +93,7 @@ static bool states_age(const struct fields *fields, uint64_t stall_ns)
 }
 
 int book_incident(const struct book *book, const struct book_row *row, struct buffer *names,
-	char device[64], struct incident *ret_incident)
+		  char device[64], struct incident *ret_incident)
 {
 	struct incident incident = {
 		.id = row->id,
@@ -161,7 +162,8 @@ int book_open(struct store_reader *reader, struct book *ret_book, struct error *
 	return r;
 }
 
-/* No segment is longer: the first one that may reach beyond a moment. They are in the order of their begins. */
+/* No segment is longer: the first one that may reach beyond a moment. They are in the order of
+ * their begins. */
 #define SEGMENT_MAX_NS (7200 * NSEC_PER_SEC)
 
 static size_t first_segment(const struct store_segments *segments, uint64_t time_ns)
@@ -200,7 +202,7 @@ static bool may_be_of(const struct store_segment *segment, const char *boot_id)
 }
 
 uint64_t segments_recorded(const struct store_segments *segments, const char *boot_id,
-	uint64_t from_ns, uint64_t to_ns)
+			   uint64_t from_ns, uint64_t to_ns)
 {
 	uint64_t until_ns = from_ns, recorded_ns = 0;
 
@@ -220,7 +222,7 @@ uint64_t segments_recorded(const struct store_segments *segments, const char *bo
 }
 
 enum covered segments_covered(const struct store_segments *segments, const char *boot_id,
-	uint64_t from_ns, uint64_t to_ns)
+			      uint64_t from_ns, uint64_t to_ns)
 {
 	uint64_t recorded_ns;
 

@@ -12,8 +12,8 @@ static bool incident_choice_weighs(const struct episode *episode)
 	return episode->kind->severity > SEVERITY_INFO;
 }
 
-static int choose_last(
-	const struct book *book, const struct episode **ret_episode, struct error *error)
+static int choose_last(const struct book *book, const struct episode **ret_episode,
+		       struct error *error)
 {
 	const struct episode *last = NULL;
 
@@ -24,15 +24,15 @@ static int choose_last(
 			last = episode;
 	}
 	if (!last)
-		return error_set(error, -ENOENT,
-			"no incident is known; to put those of a log into the store: perftape "
-			"incidents scan --add FILE");
+		return error_set(
+			error, -ENOENT,
+			"no incident is known; to put those of a log into the store: perftape incidents scan --add FILE");
 	*ret_episode = last;
 	return 0;
 }
 
 static int choose_id(const struct book *book, uint64_t id, const struct episode **ret_episode,
-	struct error *error)
+		     struct error *error)
 {
 	uint64_t least = UINT64_MAX, most = 0;
 
@@ -50,8 +50,9 @@ static int choose_id(const struct book *book, uint64_t id, const struct episode 
 		return choose_last(book, ret_episode, error) < 0
 			       ? -ENOENT
 			       : error_set(error, -ENOENT, "no incident has the number %llu",
-					 (unsigned long long)id);
-	return error_set(error, -ENOENT,
+					   (unsigned long long)id);
+	return error_set(
+		error, -ENOENT,
 		"no incident has the number %llu; they go from %llu to %llu: perftape incidents",
 		(unsigned long long)id, (unsigned long long)least, (unsigned long long)most);
 }
@@ -85,12 +86,12 @@ static int no_kind(const struct book *book, const char *asked, size_t size, stru
 		return -ENOENT;
 	list_kinds(book, &kinds);
 	return error_set(error, -ENOENT, "no incident of kind %.*s is known; there are: %s",
-		(int)size, asked, kinds.data ? (char *)kinds.data : "");
+			 (int)size, asked, kinds.data ? (char *)kinds.data : "");
 }
 
 /* The number of episodes with such a line, and the one of that number, 0: the last. */
 static size_t incident_choice_find_kind(const struct book *book, const char *asked, size_t size,
-	uint64_t number, const struct episode **ret_episode)
+					uint64_t number, const struct episode **ret_episode)
 {
 	size_t episodes = book->episodes.list.count, count = 0;
 	_cleanup_free_ bool *has = calloc(episodes + 1, sizeof(*has));
@@ -107,7 +108,7 @@ static size_t incident_choice_find_kind(const struct book *book, const char *ask
 }
 
 static int choose_kind(const struct book *book, const char *asked, size_t size, uint64_t number,
-	const struct episode **ret_episode, struct error *error)
+		       const struct episode **ret_episode, struct error *error)
 {
 	size_t count = incident_choice_find_kind(book, asked, size, number, ret_episode);
 
@@ -115,8 +116,8 @@ static int choose_kind(const struct book *book, const char *asked, size_t size, 
 		return no_kind(book, asked, size, error);
 	if (number > count)
 		return error_set(error, -ENOENT, "of kind %.*s there %s %zu, not %llu", (int)size,
-			asked, count == 1 ? "is only" : "are only", count,
-			(unsigned long long)number);
+				 asked, count == 1 ? "is only" : "are only", count,
+				 (unsigned long long)number);
 	return 0;
 }
 
@@ -129,7 +130,7 @@ static bool is_number(const char *text, uint64_t *ret_number)
 }
 
 int incident_choose(const struct book *book, const char *asked, const struct episode **ret_episode,
-	struct error *error)
+		    struct error *error)
 {
 	size_t size = strcspn(asked, ":");
 	const char *which = asked + size + (asked[size] == ':');
@@ -140,11 +141,10 @@ int incident_choose(const struct book *book, const char *asked, const struct epi
 	if (is_number(asked, &number))
 		return choose_id(book, number, ret_episode, error);
 	if (size && isalpha((unsigned char)*asked) &&
-		(!asked[size] || strcmp(which, "last") == 0 ||
-			(is_number(which, &number) && number)))
+	    (!asked[size] || strcmp(which, "last") == 0 || (is_number(which, &number) && number)))
 		return choose_kind(book, asked, size, number, ret_episode, error);
-	return error_set(error, -EINVAL,
-		"'%s' names no incident; give its number, last, a kind such as ena_reset, "
-		"ena_reset:3 or ena_reset:last",
+	return error_set(
+		error, -EINVAL,
+		"'%s' names no incident; give its number, last, a kind such as ena_reset, ena_reset:3 or ena_reset:last",
 		asked);
 }

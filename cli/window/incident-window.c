@@ -9,8 +9,8 @@
 #include "cli/window/queue-map.h"
 #include "incidents/logs/classify.h"
 
-static int incident_window_parse_length(
-	const struct invocation *invocation, const char *name, uint64_t usual_ns, uint64_t *ret_ns)
+static int incident_window_parse_length(const struct invocation *invocation, const char *name,
+					uint64_t usual_ns, uint64_t *ret_ns)
 {
 	const char *text = option_value(invocation, name);
 
@@ -22,7 +22,7 @@ static int incident_window_parse_length(
 
 /* So much before and after it as was asked for. */
 static int incident_window_around(const struct invocation *invocation, uint64_t from_ns,
-	uint64_t at_ns, uint64_t to_ns, struct window *ret_window)
+				  uint64_t at_ns, uint64_t to_ns, struct window *ret_window)
 {
 	uint64_t before_ns, after_ns;
 	int r = incident_window_parse_length(invocation, "before", WINDOW_BEFORE_NS, &before_ns);
@@ -48,7 +48,7 @@ static void describe_queue(const struct episode *episode, char text[64])
 		size = snprintf(text, 64, ", queue %llu", (unsigned long long)episode->queue);
 	if (episode->has_cpu)
 		size += snprintf(text + size, 64 - size, "%sCPU %llu", size ? " on " : ", ",
-			(unsigned long long)episode->cpu);
+				 (unsigned long long)episode->cpu);
 	text[size] = 0;
 }
 
@@ -60,14 +60,14 @@ static void incident_window_describe(const struct episode *episode, struct windo
 
 	describe_queue(episode, queue);
 	snprintf(window->note, sizeof(window->note), "incident %llu, %s%s%s%s%s%s%s%s",
-		(unsigned long long)episode->id, episode->kind->name,
-		*episode->device || *episode->comm ? " of " : "",
-		*episode->device ? episode->device : episode->comm, queue,
-		stalled ? ", stalled for " : "",
-		stalled ? duration_format(episode->stall_ns, stall, sizeof(stall)) : "",
-		length_ns >= NSEC_PER_SEC ? ", went on for " : "",
-		length_ns >= NSEC_PER_SEC ? duration_format(length_ns, length, sizeof(length))
-					  : "");
+		 (unsigned long long)episode->id, episode->kind->name,
+		 *episode->device || *episode->comm ? " of " : "",
+		 *episode->device ? episode->device : episode->comm, queue,
+		 stalled ? ", stalled for " : "",
+		 stalled ? duration_format(episode->stall_ns, stall, sizeof(stall)) : "",
+		 length_ns >= NSEC_PER_SEC ? ", went on for " : "",
+		 length_ns >= NSEC_PER_SEC ? duration_format(length_ns, length, sizeof(length))
+					   : "");
 }
 
 int incident_window(const struct invocation *invocation, struct window *ret_window)
@@ -88,8 +88,8 @@ int incident_window(const struct invocation *invocation, struct window *ret_wind
 	else if (r < 0)
 		code = fail(r, &error);
 	else
-		code = incident_window_around(invocation,
-			MIN(episode->start_ns, episode->first.realtime_ns),
+		code = incident_window_around(
+			invocation, MIN(episode->start_ns, episode->first.realtime_ns),
 			episode->first.realtime_ns, episode->last.realtime_ns, &window);
 	if (code == EXIT_DONE) {
 		incident_window_describe(episode, &window);
@@ -142,8 +142,8 @@ static void take_first(void *context, const struct incident *incident)
 }
 
 /* A line that is no incident has a time perhaps. */
-static void incident_window_take_time(
-	struct pasted *pasted, const struct scanner_options *options, const char *text)
+static void incident_window_take_time(struct pasted *pasted, const struct scanner_options *options,
+				      const char *text)
 {
 	static const struct kind none = { .name = (char *)"" };
 	_cleanup_(log_prefix_done) struct log_prefix heading;
@@ -160,13 +160,13 @@ static void incident_window_take_time(
 }
 
 static int incident_window_read_text(struct pasted *pasted, const struct invocation *invocation,
-	const char *text, struct error *error)
+				     const char *text, struct error *error)
 {
 	_cleanup_(cleanup_catalogue) struct catalogue *catalogue = NULL;
 	_cleanup_(cleanup_scanner) struct scanner *scanner = NULL;
 	struct scanner_options options = {
 		.clock = { .end_ns = clock_ns(CLOCK_REALTIME),
-			.utc = option_given(invocation, "utc") },
+			   .utc = option_given(invocation, "utc") },
 		.trust_users = true, /* who pastes a line means it */
 		.give = take_first,
 		.context = pasted,
@@ -186,28 +186,29 @@ static int incident_window_read_text(struct pasted *pasted, const struct invocat
 	return r < 0 ? r : pasted->failed;
 }
 
-static int window_of(
-	const struct invocation *invocation, const struct pasted *pasted, struct window *ret_window)
+static int window_of(const struct invocation *invocation, const struct pasted *pasted,
+		     struct window *ret_window)
 {
 	const struct moment *moment = &pasted->place.moment;
 	uint64_t stall_ns = pasted->has_stall ? MIN(pasted->stall_ns, moment->realtime_ns) : 0;
 	struct window window = { 0 };
 	char error[32], alike[64] = "";
 	int r = incident_window_around(invocation, moment->realtime_ns - stall_ns,
-		moment->realtime_ns, moment->realtime_ns, &window);
+				       moment->realtime_ns, moment->realtime_ns, &window);
 
 	if (r != EXIT_DONE)
 		return r;
 	if (pasted->place.alike > 1)
 		snprintf(alike, sizeof(alike), " (of %zu that say the same, the last)",
-			pasted->place.alike);
+			 pasted->place.alike);
 	snprintf(window.note, sizeof(window.note), "%s%s%s%sthe time of that line %s%s, to %s",
-		pasted->forged ? "a user wrote that, not the kernel: " : "", pasted->kind,
-		pasted->queue, *pasted->kind ? "; " : "",
-		pasted->place.how == LOG_PLACE_LINE	 ? "is that of the recorded one"
-		: pasted->place.how == LOG_PLACE_ANCHORS ? "is known by the kernel's stamp"
-							 : "is as the line says",
-		alike, duration_format(MAX(moment->error_ns, NSEC_PER_USEC), error, sizeof(error)));
+		 pasted->forged ? "a user wrote that, not the kernel: " : "", pasted->kind,
+		 pasted->queue, *pasted->kind ? "; " : "",
+		 pasted->place.how == LOG_PLACE_LINE	  ? "is that of the recorded one"
+		 : pasted->place.how == LOG_PLACE_ANCHORS ? "is known by the kernel's stamp"
+							  : "is as the line says",
+		 alike,
+		 duration_format(MAX(moment->error_ns, NSEC_PER_USEC), error, sizeof(error)));
 	*ret_window = window;
 	return EXIT_DONE;
 }
@@ -221,23 +222,21 @@ int line_window(const struct invocation *invocation, struct window *ret_window)
 	pasted.map.boot = option_value(invocation, "boot");
 	pasted.map.guesses = true;
 	if (r == 0 && log_map_has_boot(&pasted.map))
-		r = incident_window_read_text(
-			&pasted, invocation, option_value(invocation, "line"), &error);
+		r = incident_window_read_text(&pasted, invocation, option_value(invocation, "line"),
+					      &error);
 	if (r < 0)
 		code = fail(r, &error);
 	else if (!log_map_has_boot(&pasted.map))
 		code = usage_error(
-			"--boot %s: the store has no such boot; perftape segments --json "
-			"has their ids",
+			"--boot %s: the store has no such boot; perftape segments --json has their ids",
 			pasted.map.boot);
 	else if (!pasted.found)
 		code = usage_error("--line: there is neither an incident nor a time in that text");
 	else if (!pasted.place.moment.has_time)
-		code = usage_error(pasted.place.moment.has_uptime
-					   ? "--line: %s says an uptime that no boot in the store "
-					     "has reached"
-					   : "--line: %s says no time, and the store has no such "
-					     "line",
+		code = usage_error(
+			pasted.place.moment.has_uptime
+				? "--line: %s says an uptime that no boot in the store has reached"
+				: "--line: %s says no time, and the store has no such line",
 			*pasted.kind ? pasted.kind : "that line");
 	else
 		code = window_of(invocation, &pasted, ret_window);

@@ -8,8 +8,10 @@
 
 /* Zeroed is ready. */
 struct live_names {
-	struct namer *here; /* for tapes of this boot: their processes may still run */
-	struct namer *before; /* for those of another one, whose recorder was killed */
+	/* for tapes of this boot: their processes may still run */
+	struct namer *here;
+	/* for those of another one, whose recorder was killed */
+	struct namer *before;
 };
 
 /* For a question's hook; context is the struct live_names. 0 or -ENOMEM. */

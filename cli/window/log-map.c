@@ -8,7 +8,8 @@
 #include "incidents/patterns/field-rows.h"
 #include "tape/clocks.h"
 
-/* How late a logger may be that is starved, or how far a log's clock may be off, beside what it says itself. */
+/* How late a logger may be that is starved, or how far a log's clock may be off, beside what it
+ * says itself. */
 #define LATE_NS (900 * NSEC_PER_SEC)
 
 int log_map_open(const char *path, struct log_map *ret_map, struct error *error)
@@ -71,8 +72,8 @@ bool log_map_load(struct log_map *map, const struct store_segment *segment)
 }
 
 /* Where the stamp lies by what the segment's header says, and by how much that may be wrong. */
-static bool is_possible(
-	const struct store_segment *segment, const struct incident *incident, uint64_t *ret_off_ns)
+static bool is_possible(const struct store_segment *segment, const struct incident *incident,
+			uint64_t *ret_off_ns)
 {
 	const struct moment *said = &incident->moment;
 	uint64_t time_ns = segment->begin_ns + (said->uptime_ns - segment->perf_begin_ns);
@@ -84,15 +85,16 @@ static bool is_possible(
 	if (off_ns && time_ns > clock_ns(CLOCK_REALTIME) + clocks_error_beside(LATE_NS, off_ns))
 		return false;
 	if (*segment->damage ||
-		(*incident->boot_id && !same_boot(segment->boot_id, incident->boot_id)))
+	    (*incident->boot_id && !same_boot(segment->boot_id, incident->boot_id)))
 		return false;
 	return !said->has_time || log_map_outside(said->realtime_ns, time_ns, time_ns) <=
 					  clocks_error_beside(LATE_NS + said->error_ns, off_ns);
 }
 
-/* The segment nearest to a stamp, of the boot that the log says, or of one of which its time is true. Of the latest where it says nothing. */
-static const struct store_segment *nearest_segment(
-	const struct log_map *map, const struct incident *incident)
+/* The segment nearest to a stamp, of the boot that the log says, or of one of which its time is
+ * true. Of the latest where it says nothing. */
+static const struct store_segment *nearest_segment(const struct log_map *map,
+						   const struct incident *incident)
 {
 	bool any_boot = !*incident->boot_id && incident->moment.has_time;
 	const struct store_segment *nearest = NULL;
@@ -102,8 +104,8 @@ static const struct store_segment *nearest_segment(
 		const struct store_segment *segment = &map->segments.list.items[i];
 
 		if (!log_map_counts(map, segment->boot_id) ||
-			!is_possible(segment, incident, &off_ns) || off_ns >= least_ns ||
-			(nearest && !any_boot && !same_boot(segment->boot_id, nearest->boot_id)))
+		    !is_possible(segment, incident, &off_ns) || off_ns >= least_ns ||
+		    (nearest && !any_boot && !same_boot(segment->boot_id, nearest->boot_id)))
 			continue;
 		nearest = segment;
 		least_ns = off_ns;
@@ -113,8 +115,8 @@ static const struct store_segment *nearest_segment(
 	return nearest;
 }
 
-static void place_by_anchors(
-	struct log_map *map, const struct incident *incident, struct log_place *place)
+static void place_by_anchors(struct log_map *map, const struct incident *incident,
+			     struct log_place *place)
 {
 	const struct moment *said = &incident->moment;
 	const struct store_segment *segment = nearest_segment(map, incident);
@@ -147,21 +149,22 @@ static bool same_fields(const struct fields *a, const struct fields *b)
 	return true;
 }
 
-static bool may_be_row(
-	const struct log_map *map, const struct book_row *row, const struct log_place *place)
+static bool may_be_row(const struct log_map *map, const struct book_row *row,
+		       const struct log_place *place)
 {
 	const char *boot_id = book_text(&map->book, row->boot_id);
 	const struct moment *moment = &place->moment;
 
 	if ((*place->boot_id && *boot_id && !same_boot(place->boot_id, boot_id)) ||
-		!log_map_counts(map, boot_id))
+	    !log_map_counts(map, boot_id))
 		return false;
 	/* stamps are the same number, down to where a format cuts them off */
 	if (place->how == LOG_PLACE_ANCHORS && row->perf_ns)
 		return log_map_outside(row->perf_ns, moment->uptime_ns, moment->uptime_ns) <
 		       NSEC_PER_MSEC;
-	return !moment->has_time || log_map_outside(row->time_ns, moment->realtime_ns,
-					    moment->realtime_ns) <= LATE_NS + moment->error_ns;
+	return !moment->has_time ||
+	       log_map_outside(row->time_ns, moment->realtime_ns, moment->realtime_ns) <=
+		       LATE_NS + moment->error_ns;
 }
 
 /* The first row that is not before a moment. */
@@ -181,8 +184,8 @@ static size_t first_row(const struct book *book, uint64_t time_ns)
 }
 
 /* The recorded incident that it is: of the same kind and fields, and the nearest. */
-static const struct book_row *log_map_find_row(
-	struct log_map *map, const struct incident *incident, struct log_place *place)
+static const struct book_row *log_map_find_row(struct log_map *map, const struct incident *incident,
+					       struct log_place *place)
 {
 	_cleanup_(buffer_done) struct buffer names = { 0 };
 	const struct book_row *found = NULL;
@@ -195,18 +198,19 @@ static const struct book_row *log_map_find_row(
 		i = first_row(&map->book, moment->realtime_ns - MIN(moment->realtime_ns, reach_ns));
 	for (; i < map->book.rows.count; i++) {
 		const struct book_row *row = &map->book.rows.items[i];
-		uint64_t apart_ns = place->moment.has_time ? log_map_outside(row->time_ns,
-								     place->moment.realtime_ns,
-								     place->moment.realtime_ns)
-							   : 0;
+		uint64_t apart_ns =
+			place->moment.has_time
+				? log_map_outside(row->time_ns, place->moment.realtime_ns,
+						  place->moment.realtime_ns)
+				: 0;
 		struct fields fields;
 
 		if (moment->has_time && row->time_ns > moment->realtime_ns + reach_ns)
 			break;
 		if (strcmp(map->book.kinds.items[row->kind].name, incident->kind->name) != 0 ||
-			!may_be_row(map, row, place) ||
-			field_rows_read(book_text(&map->book, row->fields), &names, &fields) < 0 ||
-			!same_fields(&incident->fields, &fields))
+		    !may_be_row(map, row, place) ||
+		    field_rows_read(book_text(&map->book, row->fields), &names, &fields) < 0 ||
+		    !same_fields(&incident->fields, &fields))
 			continue;
 		others += apart_ns > place->moment.error_ns;
 		place->alike += !moment->has_time;
@@ -223,8 +227,8 @@ static const struct book_row *log_map_find_row(
 	return found;
 }
 
-static void log_map_take_row(
-	const struct log_map *map, const struct book_row *row, struct log_place *place)
+static void log_map_take_row(const struct log_map *map, const struct book_row *row,
+			     struct log_place *place)
 {
 	place->moment.has_time = true;
 	place->moment.realtime_ns = row->time_ns;
@@ -235,7 +239,7 @@ static void log_map_take_row(
 	}
 	if (*book_text(&map->book, row->boot_id))
 		snprintf(place->boot_id, sizeof(place->boot_id), "%s",
-			book_text(&map->book, row->boot_id));
+			 book_text(&map->book, row->boot_id));
 	place->how = LOG_PLACE_LINE;
 	place->id = row->id;
 }
@@ -244,19 +248,19 @@ static void log_map_take_row(
 #define READ_NS (5 * NSEC_PER_SEC)
 
 /* A format may cut its stamp off, and have what is around a line before it. */
-static bool is_users_line(
-	const struct tape *tape, const struct tape_line *line, const struct incident *incident)
+static bool is_users_line(const struct tape *tape, const struct tape_line *line,
+			  const struct incident *incident)
 {
 	const char *text = tape_string(tape, line->text);
 
 	return line->priority >> 3 != 0 &&
 	       log_map_outside(line->time_ns, incident->moment.uptime_ns,
-		       incident->moment.uptime_ns) < NSEC_PER_MSEC &&
+			       incident->moment.uptime_ns) < NSEC_PER_MSEC &&
 	       memmem(incident->line, incident->line_size, text, strlen(text));
 }
 
-static bool has_users_line(
-	struct log_map *map, const struct store_segment *segment, const struct incident *incident)
+static bool has_users_line(struct log_map *map, const struct store_segment *segment,
+			   const struct incident *incident)
 {
 	if (!log_map_load(map, segment))
 		return false;
@@ -281,8 +285,8 @@ static bool is_users(struct log_map *map, const struct incident *incident)
 	       same_boot(next->boot_id, segment->boot_id) && has_users_line(map, next, incident);
 }
 
-static enum covered log_map_covered(
-	struct log_map *map, const struct incident *incident, const struct log_place *place)
+static enum covered log_map_covered(struct log_map *map, const struct incident *incident,
+				    const struct log_place *place)
 {
 	uint64_t time_ns = place->moment.realtime_ns;
 	uint64_t stall_ns = incident->has_stall ? MIN(incident->stall_ns, time_ns) : 0;

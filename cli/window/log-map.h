@@ -2,38 +2,49 @@
 #pragma once
 
 /*
- * Where in a store's time the lines of a foreign log lie. A kernel's stamp is of the clock that samples have: the anchors of that boot tell the
- * wall clock of it, whatever the log says. Where the very line was recorded, its own stamp counts.
+ * Where in a store's time the lines of a foreign log lie. A kernel's stamp is of the clock that
+ * samples have: the anchors of that boot tell the wall clock of it, whatever the log says. Where
+ * the very line was recorded, its own stamp counts.
  */
 
 #include "cli/window/incident-book.h"
 
 struct log_map {
-	struct store_reader *reader; /* NULL: no store, and nothing is placed */
+	/* NULL: no store, and nothing is placed */
+	struct store_reader *reader;
 	struct book book;
-	struct store_segments segments; /* all */
-	const char *
-		boot; /* the beginning of the id of the only boot that counts; NULL: any; borrowed */
-	bool guesses; /* of several recorded lines that say the same it is the last, where the log says no time */
-	struct tape *tape; /* the last one that was looked into, for its anchors and gauges */
+	/* all */
+	struct store_segments segments;
+	/* the beginning of the id of the only boot that counts; NULL: any; borrowed */
+	const char *boot;
+	/* of several recorded lines that say the same it is the last, where the log says no time */
+	bool guesses;
+	/* the last one that was looked into, for its anchors and gauges */
+	struct tape *tape;
 	char tape_name[64];
 };
 
 /* How it is known when a line was said. */
 enum log_place_how {
-	LOG_PLACE_LOG, /* as the log says */
+	/* as the log says */
+	LOG_PLACE_LOG,
 	LOG_PLACE_ANCHORS,
-	LOG_PLACE_LINE, /* it was recorded */
+	/* it was recorded */
+	LOG_PLACE_LINE,
 };
 
 struct log_place {
 	struct moment moment;
-	char boot_id[40]; /* "" where it is not known */
+	/* "" where it is not known */
+	char boot_id[40];
 	enum log_place_how how;
-	uint64_t id; /* of the incident that the store has of it; 0: it has none */
-	size_t alike; /* how many recorded lines say the same, where the log says no time */
+	/* of the incident that the store has of it; 0: it has none */
+	uint64_t id;
+	/* how many recorded lines say the same, where the log says no time */
+	size_t alike;
 	enum covered covered;
-	bool forged; /* the recorder saw that a user wrote that line, not the kernel */
+	/* the recorder saw that a user wrote that line, not the kernel */
+	bool forged;
 };
 
 int log_map_open(const char *path, struct log_map *ret_map, struct error *error);
@@ -45,5 +56,5 @@ bool log_map_load(struct log_map *map, const struct store_segment *segment);
 bool log_map_has_boot(const struct log_map *map);
 
 /* 0; -ENOMEM. */
-int log_map_place(
-	struct log_map *map, const struct incident *incident, struct log_place *ret_place);
+int log_map_place(struct log_map *map, const struct incident *incident,
+		  struct log_place *ret_place);

@@ -5,7 +5,8 @@
 
 #include "base/clock.h"
 
-/* The map is read once a minute; a recorder may have been away for as long as it takes to start again. */
+/* The map is read once a minute; a recorder may have been away for as long as it takes to start
+ * again. */
 #define MAP_NS (300 * NSEC_PER_SEC)
 
 /* When a line was said whose time is less sure, another CPU may have served it. */
@@ -25,8 +26,8 @@ static const struct tape_gauge *find_gauge(const struct tape *tape, const char *
 }
 
 /* The gauge's last value up to a moment of the wall clock. */
-static bool queue_map_value_at(
-	const struct tape *tape, const char *name, uint64_t realtime_ns, uint32_t *ret_cpu)
+static bool queue_map_value_at(const struct tape *tape, const char *name, uint64_t realtime_ns,
+			       uint32_t *ret_cpu)
 {
 	const struct tape_gauge *gauge = find_gauge(tape, name);
 
@@ -43,18 +44,19 @@ static bool queue_map_value_at(
 }
 
 static bool find_in(struct log_map *map, const struct store_segment *segment, const char *device,
-	uint64_t queue, uint64_t realtime_ns, uint32_t *ret_cpu)
+		    uint64_t queue, uint64_t realtime_ns, uint32_t *ret_cpu)
 {
 	char name[128];
 
 	if (!log_map_load(map, segment))
 		return false;
 	snprintf(name, sizeof(name), "%s/%s/tx%llu_cpu", strchr(device, ':') ? "pci" : "net",
-		device, (unsigned long long)queue);
+		 device, (unsigned long long)queue);
 	return queue_map_value_at(map->tape, name, realtime_ns, ret_cpu);
 }
 
-/* In the segment that the moment lies in, and in those before in which the value may be that still counts. */
+/* In the segment that the moment lies in, and in those before in which the value may be that still
+ * counts. */
 static bool queue_map_find(void *context, const char *device, uint64_t queue, uint32_t *ret_cpu)
 {
 	struct lookup *lookup = context;
@@ -68,9 +70,8 @@ static bool queue_map_find(void *context, const char *device, uint64_t queue, ui
 			continue;
 		if (segment->end_ns + MAP_NS < time_ns)
 			break;
-		if (*segment->damage ||
-			(*lookup->place->boot_id &&
-				!same_boot(segment->boot_id, lookup->place->boot_id)))
+		if (*segment->damage || (*lookup->place->boot_id &&
+					 !same_boot(segment->boot_id, lookup->place->boot_id)))
 			continue;
 		if (find_in(lookup->map, segment, device, queue, time_ns, ret_cpu))
 			return true;
@@ -79,7 +80,7 @@ static bool queue_map_find(void *context, const char *device, uint64_t queue, ui
 }
 
 void queue_map_add(struct log_map *map, const struct log_place *place, struct fields *fields,
-	char text[QUEUE_CPU_SIZE])
+		   char text[QUEUE_CPU_SIZE])
 {
 	struct lookup lookup = { map, place };
 

@@ -13,8 +13,8 @@
 
 bool window_given(const struct invocation *invocation)
 {
-	static const char *const names[] = { "at", "before", "after", "from", "to", "since",
-		"until", "boot", "incident", "line" };
+	static const char *const names[] = { "at",    "before", "after", "from",     "to",
+					     "since", "until",	"boot",	 "incident", "line" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (option_given(invocation, names[i]))
@@ -24,7 +24,7 @@ bool window_given(const struct invocation *invocation)
 
 /* --since is --from under another name. */
 static int window_options_either(const struct invocation *invocation, const char *name,
-	const char *other, const char **ret_value)
+				 const char *other, const char **ret_value)
 {
 	*ret_value = option_value(invocation, name);
 	if (!option_given(invocation, other))
@@ -36,8 +36,8 @@ static int window_options_either(const struct invocation *invocation, const char
 }
 
 /* The moment is that of an incident. EXIT_DONE with *ret_done false: none was named. */
-static int parse_incident(
-	const struct invocation *invocation, struct window *ret_window, bool *ret_done)
+static int parse_incident(const struct invocation *invocation, struct window *ret_window,
+			  bool *ret_done)
 {
 	static const char *const others[] = { "at", "from", "to", "since", "until" };
 	bool incident = option_given(invocation, "incident");
@@ -47,7 +47,7 @@ static int parse_incident(
 	for (size_t i = 0; *ret_done && i < ARRAY_SIZE(others); i++)
 		if (option_given(invocation, others[i]))
 			return usage_error("--%s and --%s are two windows; give one",
-				incident ? "incident" : "line", others[i]);
+					   incident ? "incident" : "line", others[i]);
 	if (incident && line)
 		return usage_error("--incident and --line are two windows; give one");
 	if (incident)
@@ -57,7 +57,7 @@ static int parse_incident(
 
 /* The store is opened for this alone: most windows need none to be understood. */
 static int window_options_find_uptime(void *context, uint64_t uptime_ns, uint64_t *ret_realtime_ns,
-	char *note, size_t size, struct error *error)
+				      char *note, size_t size, struct error *error)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	const struct invocation *invocation = context;
@@ -66,8 +66,8 @@ static int window_options_find_uptime(void *context, uint64_t uptime_ns, uint64_
 	int r = store_reader_open(store_path(invocation), &reader, error);
 
 	if (r == 0)
-		r = uptime_find(
-			reader, uptime_ns, option_value(invocation, "boot"), &moment, error);
+		r = uptime_find(reader, uptime_ns, option_value(invocation, "boot"), &moment,
+				error);
 	if (r < 0)
 		return r;
 	*ret_realtime_ns = moment.realtime_ns;
@@ -75,9 +75,9 @@ static int window_options_find_uptime(void *context, uint64_t uptime_ns, uint64_
 	duration_format(moment.beside_ns, apart, sizeof(apart));
 	time_format(moment.realtime_ns, option_given(invocation, "utc"), 6, time);
 	snprintf(note, size, "%s, within %s%s%.8s%s%s%s", time, off,
-		moment.boot_id[0] ? ", of boot " : "", moment.boot_id, moment.beside_ns ? ", " : "",
-		moment.beside_ns ? apart : "",
-		moment.beside_ns ? " beside what is recorded of that boot" : "");
+		 moment.boot_id[0] ? ", of boot " : "", moment.boot_id,
+		 moment.beside_ns ? ", " : "", moment.beside_ns ? apart : "",
+		 moment.beside_ns ? " beside what is recorded of that boot" : "");
 	return 0;
 }
 
@@ -109,8 +109,8 @@ int window_option_parse(const struct invocation *invocation, struct window *ret_
 	return r == -EINVAL ? usage_error("%s", error.text) : r < 0 ? fail(r, &error) : EXIT_DONE;
 }
 
-static int parse_ids(
-	const struct invocation *invocation, const char *name, struct filter_ids *ret_ids)
+static int parse_ids(const struct invocation *invocation, const char *name,
+		     struct filter_ids *ret_ids)
 {
 	const char *text = option_value(invocation, name);
 	struct error error = { 0 };
@@ -130,11 +130,11 @@ int glob_option_check(const struct invocation *invocation, const char *name)
 	return usage_error("--%s: %s", name, error.text);
 }
 
-_Static_assert(
-	GLOBS_MAX >= OPTIONS_MAX + 1, "each option may be a pattern, and one be of the settings");
+_Static_assert(GLOBS_MAX >= OPTIONS_MAX + 1,
+	       "each option may be a pattern, and one be of the settings");
 
-int globs_option_parse(
-	const struct invocation *invocation, const char *name, struct globs *ret_globs)
+int globs_option_parse(const struct invocation *invocation, const char *name,
+		       struct globs *ret_globs)
 {
 	const char *last = option_value(invocation, name);
 	struct error error = { 0 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* The window that every reading command takes, and which of its samples: the options, and saying them back. */
+/* The window that every reading command takes, and which of its samples: the options, and saying
+ * them back. */
 
 #include <stdbool.h>
 
@@ -21,7 +22,7 @@
 		{ "until", 0, "TIME", "the same as --to" },                                       \
 		{ "boot", 0, "ID", "of [uptime] times (default: the latest boot in the store)" }, \
 		{ "incident", 0, "ID",                                                            \
-			"or: around an incident: 42, last, ena_reset, ena_reset:3" },             \
+		  "or: around an incident: 42, last, ena_reset, ena_reset:3" },                   \
 	{                                                                                         \
 		"line", 0, "TEXT", "or: around what a pasted line of any log tells of"            \
 	}
@@ -55,11 +56,13 @@
 bool window_given(const struct invocation *invocation);
 /* EXIT_DONE or another one: what was wrong has been said. */
 int window_option_parse(const struct invocation *invocation, struct window *ret_window);
-/* A pattern that was given is one (query/window/glob.h), or it was said what is wrong with it. EXIT_DONE or EXIT_USAGE. */
+/* A pattern that was given is one (query/window/glob.h), or it was said what is wrong with it.
+ * EXIT_DONE or EXIT_USAGE. */
 int glob_option_check(const struct invocation *invocation, const char *name);
-/* The same of each of several, of which one has to pass: the option adds up. They are the invocation's. */
-int globs_option_parse(
-	const struct invocation *invocation, const char *name, struct globs *ret_globs);
+/* The same of each of several, of which one has to pass: the option adds up. They are the
+ * invocation's. */
+int globs_option_parse(const struct invocation *invocation, const char *name,
+		       struct globs *ret_globs);
 /* The filter borrows from the invocation. */
 int filter_options_parse(const struct invocation *invocation, struct filter *ret_filter);
 

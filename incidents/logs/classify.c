@@ -14,8 +14,8 @@ void classify_done(struct classify *judge)
 	buffer_done(&judge->lost_device);
 }
 
-const char *classify_device(
-	const struct fields *fields, const char *beside, char text[CLASSIFY_DEVICE_MAX])
+const char *classify_device(const struct fields *fields, const char *beside,
+			    char text[CLASSIFY_DEVICE_MAX])
 {
 	static const char *const names[] = { "bdf", "ifname", "ctrl", "dev", "unit" };
 
@@ -43,14 +43,15 @@ static bool classify_number_of(const struct fields *fields, const char *name, ui
 {
 	const struct field *field = fields_find(fields, name);
 	struct text_cursor taker = { field ? field->value : NULL,
-		field ? field->value + field->size : NULL };
+				     field ? field->value + field->size : NULL };
 
 	return field && take_number(&taker, 1, 18, ret_number);
 }
 
 /*
- * ENA 2.17.0 prints the CPU as the queue and the queue as the CPU in the second line of its pair, and the pattern puts that right. Where
- * the first line has shown that this driver does not, it is put back.
+ * ENA 2.17.0 prints the CPU as the queue and the queue as the CPU in the second line of its pair,
+ * and the pattern puts that right. Where the first line has shown that this driver does not, it is
+ * put back.
  */
 static void check_swap(struct classify *judge, struct incident *incident)
 {
@@ -65,10 +66,9 @@ static void check_swap(struct classify *judge, struct incident *incident)
 		return;
 	}
 	if (!is_kind(incident, "ena.tx_lost_detail") || !size || judge->lost_device.size != size ||
-		memcmp(judge->lost_device.data, incident->device, size) ||
-		!classify_number_of(fields, "cpu", &cpu) ||
-		!classify_number_of(fields, "qid", &qid) || cpu != judge->lost_qid ||
-		qid == judge->lost_qid)
+	    memcmp(judge->lost_device.data, incident->device, size) ||
+	    !classify_number_of(fields, "cpu", &cpu) || !classify_number_of(fields, "qid", &qid) ||
+	    cpu != judge->lost_qid || qid == judge->lost_qid)
 		return;
 	for (size_t i = 0; i < fields->count; i++) {
 		if (!strcmp(fields->list[i].name, "cpu"))
@@ -84,8 +84,8 @@ static bool is_forged(const struct log_prefix *heading, const struct kind *kind)
 }
 
 static void classify_give(struct classify *judge, const struct log_prefix *heading,
-	const struct kind *kind, const struct fields *fields, const struct moment *moment,
-	const struct line *line)
+			  const struct kind *kind, const struct fields *fields,
+			  const struct moment *moment, const struct line *line)
 {
 	char device[CLASSIFY_DEVICE_MAX];
 	struct incident incident = {
@@ -104,7 +104,7 @@ static void classify_give(struct classify *judge, const struct log_prefix *headi
 
 	incident.device = classify_device(fields, heading->device, device);
 	if (*heading->device && !fields_find(&incident.fields, "bdf") &&
-		!strncmp(kind->name, "ena.", 4) && incident.fields.count < FIELDS_MAX)
+	    !strncmp(kind->name, "ena.", 4) && incident.fields.count < FIELDS_MAX)
 		incident.fields.list[incident.fields.count++] = (struct field){
 			.name = "bdf", .value = heading->device, .size = strlen(heading->device)
 		};
@@ -113,11 +113,14 @@ static void classify_give(struct classify *judge, const struct log_prefix *headi
 	judge->options.give(judge->options.context, &incident);
 }
 
-/* A word with a colon where a program's name would be may be the beginning of what the kernel says. */
+/* A word with a colon where a program's name would be may be the beginning of what the kernel says.
+ */
 static bool kernel_word(const char *text, size_t size)
 {
-	static const char *const words[] = { "watchdog:", "rcu:", "mce:", "clocksource:",
-		"blk_update_request:", "print_req_error:", "end_request:" };
+	static const char *const words[] = {
+		"watchdog:",	    "rcu:",	   "mce:", "clocksource:", "blk_update_request:",
+		"print_req_error:", "end_request:"
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		if (size > strlen(words[i]) && !memcmp(words[i], text, strlen(words[i])))
@@ -127,7 +130,8 @@ static bool kernel_word(const char *text, size_t size)
 
 /* As if the message began before what was taken for its writer. */
 static const struct kind *classify_match_from(const struct catalogue *catalogue,
-	const struct log_prefix *heading, const char *text, struct fields *fields)
+					      const struct log_prefix *heading, const char *text,
+					      struct fields *fields)
 {
 	struct message message = { .text = text, .size = heading->text + heading->size - text };
 
@@ -136,7 +140,7 @@ static const struct kind *classify_match_from(const struct catalogue *catalogue,
 }
 
 const struct kind *classify_match(const struct classify *judge, const struct log_prefix *heading,
-	bool cut, struct fields *fields)
+				  bool cut, struct fields *fields)
 {
 	const struct catalogue *catalogue = judge->options.catalogue;
 	struct message message = {
@@ -154,8 +158,8 @@ const struct kind *classify_match(const struct classify *judge, const struct log
 	return kind;
 }
 
-void classify_take(
-	struct classify *judge, const struct log_prefix *heading, const struct line *line)
+void classify_take(struct classify *judge, const struct log_prefix *heading,
+		   const struct line *line)
 {
 	const struct kind *kind;
 	struct fields fields;

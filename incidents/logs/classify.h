@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * One message after the other: what it is, when it was said, and whether the kernel said it. For the scanner, and for who reads the
- * kernel's log as it is written.
+ * One message after the other: what it is, when it was said, and whether the kernel said it. For
+ * the scanner, and for who reads the kernel's log as it is written.
  */
 
 #include "incidents/logs/scanner.h"
@@ -19,22 +19,25 @@ struct classify {
 	struct scanner_options options;
 	struct scan_summary summary;
 	struct log_clock clock;
-	struct buffer lost_device; /* of the last ena.tx_lost that named its queue, and the queue */
+	/* of the last ena.tx_lost that named its queue, and the queue */
+	struct buffer lost_device;
 	uint64_t lost_qid;
-	char boot_id[33]; /* that the log itself says for the lines below */
+	/* that the log itself says for the lines below */
+	char boot_id[33];
 };
 
 void classify_init(struct classify *judge, const struct scanner_options *options);
 void classify_done(struct classify *judge);
 /* What kind the message is; NULL for none. */
 const struct kind *classify_match(const struct classify *judge, const struct log_prefix *heading,
-	bool cut, struct fields *fields);
+				  bool cut, struct fields *fields);
 /* Puts the message into the log's time, and gives it out if it is an incident. */
-void classify_take(
-	struct classify *judge, const struct log_prefix *heading, const struct line *line);
+void classify_take(struct classify *judge, const struct log_prefix *heading,
+		   const struct line *line);
 
 #define CLASSIFY_DEVICE_MAX 64
 
-/* What it happened to, by the first of some fields that there is; `beside` is the PCI address that came beside the message, or "". */
-const char *classify_device(
-	const struct fields *fields, const char *beside, char text[CLASSIFY_DEVICE_MAX]);
+/* What it happened to, by the first of some fields that there is; `beside` is the PCI address that
+ * came beside the message, or "". */
+const char *classify_device(const struct fields *fields, const char *beside,
+			    char text[CLASSIFY_DEVICE_MAX]);

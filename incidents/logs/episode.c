@@ -13,7 +13,8 @@ void episodes_done(struct episodes *episodes)
 	array_done(&episodes->list);
 }
 
-/* "ena" of "ena.tx_stall"; what the watchdogs of network and kernel say of a device belongs to its driver's lines */
+/* "ena" of "ena.tx_stall"; what the watchdogs of network and kernel say of a device belongs to its
+ * driver's lines */
 static size_t family_size(const char *kind)
 {
 	return strcspn(kind, ".");
@@ -46,12 +47,13 @@ static bool set_number(const struct fields *fields, const char *name, uint64_t *
 {
 	const struct field *field = fields_find(fields, name);
 	struct text_cursor taker = { field ? field->value : NULL,
-		field ? field->value + field->size : NULL };
+				     field ? field->value + field->size : NULL };
 
 	return field && take_number(&taker, 1, 9, ret_number);
 }
 
-/* A line that names only the interface belongs to the device whose interface that is; one that names nothing to any. */
+/* A line that names only the interface belongs to the device whose interface that is; one that
+ * names nothing to any. */
 static bool same_device(const struct episode *episode, const struct incident *incident)
 {
 	const struct field *ifname = fields_find(&incident->fields, "ifname");
@@ -68,8 +70,8 @@ static uint64_t episode_distance(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-static bool episode_is_near(
-	const struct episode *episode, const struct incident *incident, uint64_t order)
+static bool episode_is_near(const struct episode *episode, const struct incident *incident,
+			    uint64_t order)
 {
 	const struct moment *last = &episode->last, *moment = &incident->moment;
 
@@ -112,7 +114,8 @@ static bool is_first_kill(const struct episode *episode, const struct incident *
 	       !strcmp(incident->kind->name, "oom.kill");
 }
 
-/* Of an episode with a queue it is the queue's CPU, and not the one on which the network's watchdog noticed. */
+/* Of an episode with a queue it is the queue's CPU, and not the one on which the network's watchdog
+ * noticed. */
 static void episode_take_cpu(struct episode *episode, const struct incident *incident)
 {
 	const struct fields *fields = &incident->fields;
@@ -125,7 +128,7 @@ static void episode_take_cpu(struct episode *episode, const struct incident *inc
 		episode->has_cpu = false;
 	}
 	if (episode->has_cpu || of_queue != episode->has_queue ||
-		(of_queue && queue != episode->queue))
+	    (of_queue && queue != episode->queue))
 		return;
 	if (strcmp(incident->kind->name, "net.tx_watchdog") != 0)
 		episode->has_cpu = set_number(fields, "cpu", &episode->cpu);
@@ -143,12 +146,12 @@ static void episode_join(struct episode *episode, const struct incident *inciden
 		*episode->comm = 0;
 	if (!*episode->device)
 		strncpy(episode->device, incident->device, sizeof(episode->device) - 1);
-	episode_set_text(
-		episode->ifname, sizeof(episode->ifname), fields_find(&incident->fields, "ifname"));
-	episode_set_text(
-		episode->comm, sizeof(episode->comm), fields_find(&incident->fields, "comm"));
-	episode_set_text(
-		episode->comm, sizeof(episode->comm), fields_find(&incident->fields, "mark"));
+	episode_set_text(episode->ifname, sizeof(episode->ifname),
+			 fields_find(&incident->fields, "ifname"));
+	episode_set_text(episode->comm, sizeof(episode->comm),
+			 fields_find(&incident->fields, "comm"));
+	episode_set_text(episode->comm, sizeof(episode->comm),
+			 fields_find(&incident->fields, "mark"));
 	episode_take_cpu(episode, incident);
 	reach_back(episode, incident);
 	episode->last = incident->moment;
@@ -158,8 +161,8 @@ static void episode_join(struct episode *episode, const struct incident *inciden
 }
 
 /*
- * Old kernels print a warning with a dump of registers where the network's watchdog fires, before it says so: that warning is no story
- * of its own.
+ * Old kernels print a warning with a dump of registers where the network's watchdog fires, before
+ * it says so: that warning is no story of its own.
  */
 static bool is_prelude(const struct episode *episode, const struct incident *incident)
 {
@@ -172,9 +175,9 @@ int episodes_add(struct episodes *episodes, const struct incident *incident, siz
 	uint64_t order = ++episodes->count;
 	size_t least = episodes->list.count > LOOK_BACK ? episodes->list.count - LOOK_BACK : 0;
 	struct episode episode = { .id = incident->id,
-		.first = incident->moment,
-		.boot = incident->boot,
-		.line_number = incident->line_number };
+				   .first = incident->moment,
+				   .boot = incident->boot,
+				   .line_number = incident->line_number };
 
 	/* somebody put it there, and meant that moment */
 	if (!strcmp(incident->kind->name, "mark"))
@@ -185,8 +188,8 @@ int episodes_add(struct episodes *episodes, const struct incident *incident, siz
 		if (!episode_is_near(open, incident, order))
 			continue;
 		if (is_prelude(open, incident) ||
-			(same_family(open->kind->name, incident->kind->name) &&
-				same_device(open, incident))) {
+		    (same_family(open->kind->name, incident->kind->name) &&
+		     same_device(open, incident))) {
 			episode_join(open, incident, order);
 			if (ret_episode)
 				*ret_episode = i;

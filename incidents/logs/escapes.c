@@ -43,7 +43,7 @@ static void drop_octal(struct buffer *scratch, struct text_cursor *taker)
 		const char *at = taker->at + i;
 
 		if (left - i >= 4 && at[0] == '#' && at[1] == '0' && at[2] >= '0' && at[2] <= '3' &&
-			at[3] >= '0' && at[3] <= '7') {
+		    at[3] >= '0' && at[3] <= '7') {
 			copy[size++] = (at[2] - '0') << 3 | (at[3] - '0');
 			i += 3;
 		} else {
@@ -62,8 +62,9 @@ static void drop_entities(struct buffer *scratch, struct text_cursor *taker)
 	static const struct {
 		const char *name;
 		char c;
-	} entities[] = { { "&gt;", '>' }, { "&lt;", '<' }, { "&amp;", '&' }, { "&quot;", '"' },
-		{ "&#39;", '\'' }, { "&apos;", '\'' }, { "&#x27;", '\'' }, { "&nbsp;", ' ' } };
+	} entities[] = { { "&gt;", '>' },    { "&lt;", '<' },	{ "&amp;", '&' },
+			 { "&quot;", '"' },  { "&#39;", '\'' }, { "&apos;", '\'' },
+			 { "&#x27;", '\'' }, { "&nbsp;", ' ' } };
 	const char *first =
 		text_cursor_left(taker) ? memchr(taker->at, '&', text_cursor_left(taker)) : NULL;
 	char *copy = first && memchr(first, ';', taker->end - first)

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * What loggers and terminals make of bytes that are no text: rsyslog's #012 and a web page's &gt; become what they were, and colours go. The taker stands in the
- * scratch then, which must have room: it may not move.
+ * What loggers and terminals make of bytes that are no text: rsyslog's #012 and a web page's &gt;
+ * become what they were, and colours go. The taker stands in the scratch then, which must have
+ * room: it may not move.
  */
 
 #include "base/bytes.h"

@@ -16,7 +16,8 @@ static void incident_json_put_time(struct buffer *out, uint64_t realtime_ns)
 	json_string(out, time_format(realtime_ns, true, 6, text));
 }
 
-/* Digits are a number, without the zeros before them, unless they are more than a double holds. The key was put already. */
+/* Digits are a number, without the zeros before them, unless they are more than a double holds. The
+ * key was put already. */
 static void incident_json_put_value(struct buffer *out, const struct field *field)
 {
 	const char *digits = field->value + (field->size && *field->value == '-');
@@ -57,8 +58,8 @@ static void put_stall_start(struct buffer *out, const struct incident *incident)
 		char text[48];
 
 		snprintf(text, sizeof(text), "[%llu.%06llu]",
-			(unsigned long long)(start_us / 1000000),
-			(unsigned long long)(start_us % 1000000));
+			 (unsigned long long)(start_us / 1000000),
+			 (unsigned long long)(start_us % 1000000));
 		json_string(out, text);
 	} else {
 		json_null(out);
@@ -92,7 +93,7 @@ const char *covered_name(enum covered covered)
 }
 
 void incident_json(const struct incident *incident, const char *source, enum covered covered,
-	struct buffer *out)
+		   struct buffer *out)
 {
 	size_t line_size = incident->line_size;
 

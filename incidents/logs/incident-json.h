@@ -15,8 +15,9 @@ enum covered {
 const char *covered_name(enum covered covered);
 
 /*
- * {"id", "kind", "severity", "time", "time_error_s", "uptime", "boot_id", "stall_start", "fields", "line", "source", "covered"} and a newline.
- * What is not known is null. stall_start is a time like "time" is, or where only the uptime is known that, in brackets.
+ * {"id", "kind", "severity", "time", "time_error_s", "uptime", "boot_id", "stall_start", "fields",
+ * "line", "source", "covered"} and a newline. What is not known is null. stall_start is a time like
+ * "time" is, or where only the uptime is known that, in brackets.
  */
 void incident_json(const struct incident *incident, const char *source, enum covered covered,
-	struct buffer *out);
+		   struct buffer *out);

@@ -25,7 +25,7 @@ void kmsg_unescape(const char *text, size_t size, struct buffer *out)
 		buffer_bytes(out, text, escape - text);
 		text = escape;
 		if (end - text >= 4 && text[1] == 'x' && kmsg_hex_digit(text[2]) >= 0 &&
-			kmsg_hex_digit(text[3]) >= 0) {
+		    kmsg_hex_digit(text[3]) >= 0) {
 			buffer_u8(out, kmsg_hex_digit(text[2]) << 4 | kmsg_hex_digit(text[3]));
 			text += 4;
 		} else if (text < end) {
@@ -49,7 +49,7 @@ static void parse_extra(struct text_cursor *taker, struct kmsg_record *record)
 		}
 	}
 	while (taker->at < taker->end && *taker->at != ',' && *taker->at != ';' &&
-		*taker->at != '\n')
+	       *taker->at != '\n')
 		taker->at++;
 }
 
@@ -58,9 +58,9 @@ static bool parse_head(struct text_cursor *taker, struct kmsg_record *record)
 	uint64_t priority, stamp_us;
 
 	if (!take_number(taker, 1, 4, &priority) || !take_char(taker, ',') ||
-		!take_number(taker, 1, 19, &record->sequence) || !take_char(taker, ',') ||
-		!take_number(taker, 1, 15, &stamp_us) || !take_char(taker, ',') ||
-		taker->at == taker->end || !strchr("-c+", *taker->at))
+	    !take_number(taker, 1, 19, &record->sequence) || !take_char(taker, ',') ||
+	    !take_number(taker, 1, 15, &stamp_us) || !take_char(taker, ',') ||
+	    taker->at == taker->end || !strchr("-c+", *taker->at))
 		return false;
 	record->facility = priority >> 3;
 	record->level = priority & 7;
@@ -98,14 +98,14 @@ int kmsg_parse(const char *data, size_t size, struct buffer *text, struct kmsg_r
 const char *kmsg_value(const struct kmsg_record *record, const char *key, size_t *ret_size)
 {
 	struct text_cursor taker = { record->dictionary,
-		record->dictionary + record->dictionary_size };
+				     record->dictionary + record->dictionary_size };
 
 	while (taker.at < taker.end) {
 		const char *end = memchr(taker.at, '\n', text_cursor_left(&taker));
 
 		end = end ? end : taker.end;
 		if (take_char(&taker, ' ') && take_text(&taker, key) && take_char(&taker, '=') &&
-			taker.at <= end) {
+		    taker.at <= end) {
 			*ret_size = end - taker.at;
 			return taker.at;
 		}

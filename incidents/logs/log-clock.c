@@ -8,7 +8,9 @@
 #include "base/clock.h"
 
 #define DAY_SECONDS 86400
-#define BACK_NS (10 * NSEC_PER_SEC) /* CPUs stamp out of order by less; a boot goes back by more */
+#define BACK_NS                                                                          \
+	(10 * NSEC_PER_SEC) /* CPUs stamp out of order by less; a boot goes back by more \
+			     */
 #define DRIFT 10000 /* an uptime drifts from the wall clock by less than one part of this */
 #define LATE_MAX_NS (120 * (int64_t)NSEC_PER_SEC) /* more is a clock that was set */
 #define LATE_FOR_NS (300 * NSEC_PER_SEC) /* and so is what stays for longer */
@@ -39,11 +41,13 @@ static long log_clock_offset_at(const struct log_clock *clock, time_t seconds)
 }
 
 /*
- * The second of the epoch at which this host's clock shows `wall`. Of an hour that was there twice it is the one that agrees with the
- * uptimes, or else the first, unless that would go back; *ret_apart is how far the other one is that it might be as well.
+ * The second of the epoch at which this host's clock shows `wall`. Of an hour that was there twice
+ * it is the one that agrees with the uptimes, or else the first, unless that would go back;
+ * *ret_apart is how far the other one is that it might be as well.
  */
 static int64_t log_clock_local_seconds(const struct log_clock *clock,
-	const struct log_prefix *heading, int64_t wall, int64_t *ret_apart)
+				       const struct log_prefix *heading, int64_t wall,
+				       int64_t *ret_apart)
 {
 	long before = log_clock_offset_at(clock, wall - DAY_SECONDS);
 	long after = log_clock_offset_at(clock, wall + DAY_SECONDS);
@@ -151,7 +155,7 @@ static bool beside_shipper(const struct log_prefix *heading, int64_t shipped, in
 		int64_t seconds;
 
 		if (stamp_seconds(stamp, stamp->year ? stamp->year : years[i], &seconds) &&
-			llabs(seconds - shipped) < llabs(best - shipped))
+		    llabs(seconds - shipped) < llabs(best - shipped))
 			best = seconds;
 	}
 	if (best == INT64_MAX)
@@ -169,17 +173,17 @@ static bool beside_shipper(const struct log_prefix *heading, int64_t shipped, in
 	return llabs(from_zone - shipped) <= ZONE_NEAR;
 }
 
-static bool wall_seconds(
-	struct log_clock *clock, const struct log_prefix *heading, int64_t *ret, int64_t *ret_apart)
+static bool wall_seconds(struct log_clock *clock, const struct log_prefix *heading, int64_t *ret,
+			 int64_t *ret_apart)
 {
 	const struct stamp *stamp = &heading->wall.stamp;
 	int64_t seconds, shipped;
 
 	if (stamp->epoch ||
-		(stamp->year && (stamp->zoned || heading->wall.quality == WALL_SHIPPER)))
+	    (stamp->year && (stamp->zoned || heading->wall.quality == WALL_SHIPPER)))
 		return log_clock_absolute(stamp, ret);
 	if (heading->shipper.quality && log_clock_absolute(&heading->shipper.stamp, &shipped) &&
-		beside_shipper(heading, shipped, ret))
+	    beside_shipper(heading, shipped, ret))
 		return true;
 	if (!stamp_seconds(stamp, stamp->year ? stamp->year : running_year(clock, stamp), &seconds))
 		return false;
@@ -188,14 +192,12 @@ static bool wall_seconds(
 	return true;
 }
 
-static bool wall_time(
-	struct log_clock *clock, const struct log_prefix *heading, struct moment *moment)
+static bool wall_time(struct log_clock *clock, const struct log_prefix *heading,
+		      struct moment *moment)
 {
 	static const uint64_t lateness_ns[] = {
-		[WALL_SHIPPER] = 10 * NSEC_PER_SEC,
-		[WALL_MINUTE] = 0,
-		[WALL_TRADITIONAL] = NSEC_PER_SEC,
-		[WALL_DATED] = NSEC_PER_SEC,
+		[WALL_SHIPPER] = 10 * NSEC_PER_SEC, [WALL_MINUTE] = 0,
+		[WALL_TRADITIONAL] = NSEC_PER_SEC,  [WALL_DATED] = NSEC_PER_SEC,
 		[WALL_JOURNAL] = NSEC_PER_MSEC,
 	};
 	const struct wall *wall = &heading->wall;
@@ -212,9 +214,10 @@ static bool wall_time(
 	return true;
 }
 
-/* Puts a line that the logger wrote late back to where the kernel's stamp has it, and learns from those that are not. */
+/* Puts a line that the logger wrote late back to where the kernel's stamp has it, and learns from
+ * those that are not. */
 static void log_clock_correct(struct log_clock *clock, const struct log_prefix *heading,
-	struct moment *moment, uint64_t passed_ns)
+			      struct moment *moment, uint64_t passed_ns)
 {
 	int64_t resolution = heading->wall.stamp.resolution_ns;
 	int64_t offset = moment->realtime_ns - moment->uptime_ns;
@@ -232,7 +235,7 @@ static void log_clock_correct(struct log_clock *clock, const struct log_prefix *
 	if (!clock->late_since_ns)
 		clock->late_since_ns = moment->uptime_ns;
 	if (offset > clock->offset_ns + resolution + LATE_MAX_NS ||
-		(moment->uptime_ns > clock->late_since_ns + LATE_FOR_NS)) {
+	    (moment->uptime_ns > clock->late_since_ns + LATE_FOR_NS)) {
 		clock->offset_ns = offset;
 		clock->late_since_ns = 0;
 		return;
@@ -241,8 +244,8 @@ static void log_clock_correct(struct log_clock *clock, const struct log_prefix *
 	moment->error_ns = resolution;
 }
 
-static void add_delta(
-	struct log_clock *clock, const struct log_prefix *heading, struct moment *moment)
+static void add_delta(struct log_clock *clock, const struct log_prefix *heading,
+		      struct moment *moment)
 {
 	if (heading->wall.quality == WALL_MINUTE && moment->has_time) {
 		clock->has_minute = true;
@@ -257,11 +260,11 @@ static void add_delta(
 	}
 }
 
-void log_clock_take(
-	struct log_clock *clock, const struct log_prefix *heading, struct moment *ret_moment)
+void log_clock_take(struct log_clock *clock, const struct log_prefix *heading,
+		    struct moment *ret_moment)
 {
 	struct moment moment = { .has_uptime = heading->uptime_quality != UPTIME_NONE,
-		.uptime_ns = heading->uptime_ns };
+				 .uptime_ns = heading->uptime_ns };
 	uint64_t passed_ns = 0;
 	bool printk = heading->uptime_quality == UPTIME_PRINTK, logger;
 

@@ -12,7 +12,9 @@
 #define HOST_WORDS_MAX 6
 #define TAG_MAX 80
 #define FOREIGN_WORDS_MAX 4
-#define RESYNC_BYTES 200 /* how far into a line with a foreign beginning its stamp is looked for */
+#define RESYNC_BYTES                                                                \
+	200 /* how far into a line with a foreign beginning its stamp is looked for \
+	     */
 
 void log_prefix_init(struct log_prefix *heading)
 {
@@ -24,8 +26,8 @@ void log_prefix_done(struct log_prefix *heading)
 	buffer_done(&heading->scratch);
 }
 
-void log_prefix_offer_wall(
-	struct log_prefix *heading, const struct stamp *stamp, enum wall_quality quality)
+void log_prefix_offer_wall(struct log_prefix *heading, const struct stamp *stamp,
+			   enum wall_quality quality)
 {
 	struct wall wall = { .quality = quality, .stamp = *stamp };
 
@@ -70,14 +72,15 @@ static bool take_uptime(struct text_cursor *taker, uint64_t *ret_ns)
 	uint32_t fraction;
 
 	if (!take_number(&at, 1, 9, &seconds) || !take_char(&at, '.') ||
-		!take_fraction(&at, &fraction, &unit) || unit > 1000000)
+	    !take_fraction(&at, &fraction, &unit) || unit > 1000000)
 		return false;
 	*ret_ns = seconds * 1000000000 + fraction;
 	*taker = at;
 	return true;
 }
 
-/* "<    0.004711>"; journalctl has a blank or a star before its end, and blanks alone in the first line */
+/* "<    0.004711>"; journalctl has a blank or a star before its end, and blanks alone in the first
+ * line */
 static bool take_delta(struct text_cursor *taker, uint64_t *ret_ns)
 {
 	struct text_cursor at = *taker;
@@ -99,7 +102,8 @@ static bool take_delta(struct text_cursor *taker, uint64_t *ret_ns)
 	return true;
 }
 
-/* What is between the brackets of "[  123.456789 <    0.004711>] ", "[  +0.005115] ", "[    T123] " and the like. */
+/* What is between the brackets of "[  123.456789 <    0.004711>] ", "[  +0.005115] ", "[    T123] "
+ * and the like. */
 static bool take_bracketed(struct log_prefix *heading, struct text_cursor *taker)
 {
 	struct stamp stamp;
@@ -124,7 +128,7 @@ static bool take_bracketed(struct log_prefix *heading, struct text_cursor *taker
 	}
 	/* T1234 or C3, who called; Tuesdays and Thursdays begin so, too */
 	if ((text_cursor_is(taker, 'T') || text_cursor_is(taker, 'C')) &&
-		text_cursor_left(taker) > 1 && isdigit((unsigned char)taker->at[1])) {
+	    text_cursor_left(taker) > 1 && isdigit((unsigned char)taker->at[1])) {
 		taker->at++;
 		return take_number(taker, 1, 9, &number);
 	}
@@ -197,8 +201,8 @@ static void look_for_priority(struct log_prefix *heading, struct text_cursor tak
 }
 
 /*
- * "HOST kernel:", "HOST LEVEL kernel:", "systemd[1]:" and so on. `loose` takes a word without a process id for a program too, where a
- * logger would have put it: as the first word or the second.
+ * "HOST kernel:", "HOST LEVEL kernel:", "systemd[1]:" and so on. `loose` takes a word without a
+ * process id for a program too, where a logger would have put it: as the first word or the second.
  */
 static bool take_tag(struct log_prefix *heading, struct text_cursor *taker, bool loose)
 {
@@ -223,11 +227,11 @@ static bool take_tag(struct log_prefix *heading, struct text_cursor *taker, bool
 }
 
 /*
- * Whether the first word is the name of a stream, which another stamp follows: then the one before it is a shipper's. A host's name
- * before the kernel's stamp is skipped.
+ * Whether the first word is the name of a stream, which another stamp follows: then the one before
+ * it is a shipper's. A host's name before the kernel's stamp is skipped.
  */
-static bool log_prefix_take_name(
-	struct log_prefix *heading, struct text_cursor *taker, const struct stamp *outer)
+static bool log_prefix_take_name(struct log_prefix *heading, struct text_cursor *taker,
+				 const struct stamp *outer)
 {
 	struct text_cursor at = next_word(*taker), inner = at;
 	struct stamp stamp;
@@ -241,7 +245,7 @@ static bool log_prefix_take_name(
 		return true;
 	}
 	if (take_number(&inner, 1, 4, &number) && take_char(&inner, ',') &&
-		take_number(&inner, 1, 19, &number) && take_char(&inner, ',')) {
+	    take_number(&inner, 1, 19, &number) && take_char(&inner, ',')) {
 		*taker = at; /* netconsole by way of syslog */
 	} else if (take_char(&inner, '[')) {
 		take_blanks(&inner);
@@ -251,8 +255,8 @@ static bool log_prefix_take_name(
 	return false;
 }
 
-static void take_behind_stamp(
-	struct log_prefix *heading, struct text_cursor *taker, struct stamp *stamp)
+static void take_behind_stamp(struct log_prefix *heading, struct text_cursor *taker,
+			      struct stamp *stamp)
 {
 	bool shipped = text_cursor_is(taker, ',') || text_cursor_is(taker, '\t');
 	struct text_cursor at;
@@ -272,8 +276,8 @@ static void take_behind_stamp(
 	at = *taker;
 	if (log_prefix_take_name(heading, taker, stamp))
 		return;
-	log_prefix_offer_wall(
-		heading, stamp, stamp->year || stamp->epoch ? WALL_DATED : WALL_TRADITIONAL);
+	log_prefix_offer_wall(heading, stamp,
+			      stamp->year || stamp->epoch ? WALL_DATED : WALL_TRADITIONAL);
 	/* dmesg puts no host and no tag; before the kernel's own stamp there is none either */
 	if (!stamp->comma && !heading->writer && at.at == taker->at && !text_cursor_is(taker, '['))
 		take_tag(heading, taker, true);
@@ -372,11 +376,13 @@ static bool take_pri(struct log_prefix *heading, struct text_cursor *taker)
 /* "kern  :err   : " of dmesg --decode */
 static bool take_decoded(struct log_prefix *heading, struct text_cursor *taker)
 {
-	static const char *const facilities[] = { "kern", "user", "mail", "daemon", "auth",
-		"syslog", "lpr", "news", "uucp", "cron", "authpriv", "ftp", "local0", "local1",
-		"local2", "local3", "local4", "local5", "local6", "local7" };
-	static const char *const levels[] = { "emerg", "alert", "crit", "err", "warn", "notice",
-		"info", "debug" };
+	static const char *const facilities[] = { "kern",   "user",   "mail",	  "daemon",
+						  "auth",   "syslog", "lpr",	  "news",
+						  "uucp",   "cron",   "authpriv", "ftp",
+						  "local0", "local1", "local2",	  "local3",
+						  "local4", "local5", "local6",	  "local7" };
+	static const char *const levels[] = { "emerg", "alert",	 "crit", "err",
+					      "warn",  "notice", "info", "debug" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(facilities); i++) {
 		struct text_cursor at = *taker;
@@ -451,7 +457,7 @@ static bool take_repeated(struct text_cursor *taker)
 	uint64_t times;
 
 	if (!take_text(&at, "message repeated ") || !take_number(&at, 1, 9, &times) ||
-		!take_text(&at, " times: ["))
+	    !take_text(&at, " times: ["))
 		return false;
 	if (at.at < at.end && at.end[-1] == ']')
 		at.end--;
@@ -474,7 +480,7 @@ static bool take_layer(struct log_prefix *heading, struct text_cursor *taker)
 	if (take_pri(heading, taker))
 		return true;
 	if (isdigit((unsigned char)*taker->at) &&
-		(take_kmsg(heading, taker) || take_half_bracket(heading, taker)))
+	    (take_kmsg(heading, taker) || take_half_bracket(heading, taker)))
 		return true;
 	return take_decoded(heading, taker) || take_stamp(heading, taker) ||
 	       log_prefix_take_other(heading, taker) || take_tag(heading, taker, false);
@@ -499,7 +505,8 @@ static bool is_date(struct text_cursor at)
 	return stamp_take(&at, &stamp) && !stamp.epoch && at.at < at.end && strchr(" ]", *at.at);
 }
 
-/* Behind something foreign, a stamp of the kernel is still one; so is that of a logger, a few words on. */
+/* Behind something foreign, a stamp of the kernel is still one; so is that of a logger, a few words
+ * on. */
 static bool log_prefix_resync(struct text_cursor *taker)
 {
 	const char *end = taker->at + MIN(text_cursor_left(taker), RESYNC_BYTES);
@@ -518,7 +525,8 @@ static bool log_prefix_resync(struct text_cursor *taker)
 	return false;
 }
 
-/* fluentd's "STAMP TAG: {...}" and "STAMP\tTAG\t{...}": no program says that, it is what was shipped */
+/* fluentd's "STAMP TAG: {...}" and "STAMP\tTAG\t{...}": no program says that, it is what was
+ * shipped */
 static void skip_tag_of_json(struct log_prefix *heading, struct text_cursor *taker)
 {
 	size_t size = text_cursor_left(taker);
@@ -528,7 +536,7 @@ static void skip_tag_of_json(struct log_prefix *heading, struct text_cursor *tak
 		return;
 	if (heading->writer) {
 		if (heading->loose && heading->loose == heading->unnamed &&
-			heading->wall.stamp.year && *taker->at == '{')
+		    heading->wall.stamp.year && *taker->at == '{')
 			heading->writer = heading->loose = heading->unnamed = NULL;
 		return;
 	}
@@ -554,7 +562,7 @@ bool log_prefix_read(struct log_prefix *heading, const char *text, size_t size)
 		for (int i = 0; i < LAYERS_MAX && take_layer(heading, &taker); i++)
 			found = true;
 	if (heading->facility > 0 && heading->writer &&
-		is_kernel(heading->writer, heading->writer_size))
+	    is_kernel(heading->writer, heading->writer_size))
 		heading->forged = true;
 	take_blanks(&taker);
 	skip_tag_of_json(heading, &taker);

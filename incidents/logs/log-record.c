@@ -72,7 +72,7 @@ void log_record_clear(struct log_record *record)
 static void log_record_keep(struct log_record *record, enum log_record_field field, size_t at)
 {
 	if (field == LOG_RECORD_FIELDS || record->fields[field].given ||
-		buffer_failed(&record->values))
+	    buffer_failed(&record->values))
 		return;
 	record->fields[field].at = at;
 	record->fields[field].size = record->values.size - at;
@@ -80,7 +80,7 @@ static void log_record_keep(struct log_record *record, enum log_record_field fie
 }
 
 void log_record_put(struct log_record *record, const char *name, size_t name_size,
-	const char *value, size_t size)
+		    const char *value, size_t size)
 {
 	size_t at = record->values.size;
 
@@ -105,7 +105,8 @@ static bool in_array(const struct log_record *record)
 	return record->reader.depth && record->reader.arrays >> (record->reader.depth - 1) & 1;
 }
 
-/* How many more brackets than its entry's are around a message: of its several values, or of its {"field": ..., "value": ...}. */
+/* How many more brackets than its entry's are around a message: of its several values, or of its
+ * {"field": ..., "value": ...}. */
 static unsigned int log_record_within(const struct log_record *record)
 {
 	return (in_array(record) && strcmp(record->pair, LOKI) != 0) ||
@@ -153,16 +154,15 @@ static uint8_t byte_of(const struct json_token *token)
 }
 
 /*
- * A value in an array: a byte of a journal's message that is not text, or one of a field's several values, or, where no name waits
- * for it, one of Loki's ["1741765269341207000", "line"].
+ * A value in an array: a byte of a journal's message that is not text, or one of a field's several
+ * values, or, where no name waits for it, one of Loki's ["1741765269341207000", "line"].
  */
 static void take_element(struct log_record *record, const struct json_token *token)
 {
 	if (record->next == LOG_RECORD_MESSAGE && token->type == JSON_OTHER &&
-		!(log_record_has(record, LOG_RECORD_MESSAGE) &&
-			record->fields[LOG_RECORD_MESSAGE].at +
-					record->fields[LOG_RECORD_MESSAGE].size !=
-				record->values.size)) {
+	    !(log_record_has(record, LOG_RECORD_MESSAGE) &&
+	      record->fields[LOG_RECORD_MESSAGE].at + record->fields[LOG_RECORD_MESSAGE].size !=
+		      record->values.size)) {
 		if (!log_record_has(record, LOG_RECORD_MESSAGE)) {
 			log_record_keep(record, LOG_RECORD_MESSAGE, record->values.size);
 			record->message_depth = record->reader.depth - 1;
@@ -188,7 +188,7 @@ static bool has_time(const struct log_record *record)
 }
 
 static void take_token(struct log_record *record, const struct json_token *token,
-	void (*give)(void *context, struct log_record *record), void *context)
+		       void (*give)(void *context, struct log_record *record), void *context)
 {
 	switch (token->type) {
 	case JSON_KEY:
@@ -214,7 +214,7 @@ static void take_token(struct log_record *record, const struct json_token *token
 		if (*token->text == ']')
 			record->next = LOG_RECORD_FIELDS;
 		if (!log_record_has(record, LOG_RECORD_MESSAGE) ||
-			record->reader.depth >= record->message_depth)
+		    record->reader.depth >= record->message_depth)
 			break;
 		if (record->reader.depth && !in_array(record) && !has_time(record)) {
 			/* the object around may say when */
@@ -228,7 +228,7 @@ static void take_token(struct log_record *record, const struct json_token *token
 }
 
 int log_record_json(struct log_record *record, const char *text, size_t size,
-	void (*give)(void *context, struct log_record *record), void *context)
+		    void (*give)(void *context, struct log_record *record), void *context)
 {
 	struct json_token token;
 	int r;
@@ -249,8 +249,8 @@ int log_record_json(struct log_record *record, const char *text, size_t size,
 	return r;
 }
 
-static const char *value_of(
-	const struct log_record *record, enum log_record_field field, size_t *ret_size)
+static const char *value_of(const struct log_record *record, enum log_record_field field,
+			    size_t *ret_size)
 {
 	*ret_size = record->fields[field].size;
 	return record->fields[field].given
@@ -258,8 +258,8 @@ static const char *value_of(
 		       : NULL;
 }
 
-static bool log_record_number_of(
-	const struct log_record *record, enum log_record_field field, uint64_t *ret_number)
+static bool log_record_number_of(const struct log_record *record, enum log_record_field field,
+				 uint64_t *ret_number)
 {
 	size_t size;
 	const char *value = value_of(record, field, &size);
@@ -276,8 +276,8 @@ static bool is_value(const struct log_record *record, enum log_record_field fiel
 	return value && size == strlen(text) && !memcmp(value, text, size);
 }
 
-static void log_record_set_text(
-	const struct log_record *record, enum log_record_field field, char *text, size_t room)
+static void log_record_set_text(const struct log_record *record, enum log_record_field field,
+				char *text, size_t room)
 {
 	size_t size;
 	const char *value = value_of(record, field, &size);
@@ -302,7 +302,7 @@ static void set_journal_times(const struct log_record *record, struct log_prefix
 		heading->uptime_ns = (has_source ? source : monotonic) * NSEC_PER_USEC;
 	}
 	if (!log_record_number_of(record, LOG_RECORD_REALTIME, &realtime) ||
-		realtime > UINT64_MAX / 2000)
+	    realtime > UINT64_MAX / 2000)
 		return;
 	if (has_source && has_monotonic && monotonic >= source && monotonic - source < realtime) {
 		realtime -= monotonic - source;
@@ -312,7 +312,8 @@ static void set_journal_times(const struct log_record *record, struct log_prefix
 	log_prefix_offer_wall(heading, &stamp, quality);
 }
 
-/* A time in any form: a stamp, a number since the epoch, or of dmesg --json a small one, which is the uptime. */
+/* A time in any form: a stamp, a number since the epoch, or of dmesg --json a small one, which is
+ * the uptime. */
 static void set_time(const struct log_record *record, struct log_prefix *heading)
 {
 	size_t size;
@@ -355,8 +356,8 @@ static void log_record_set_writer(const struct log_record *record, struct log_pr
 	}
 	/* only journald itself says how an entry came to it */
 	heading->forged = kernel && ((log_record_has(record, LOG_RECORD_TRANSPORT) &&
-					     !is_value(record, LOG_RECORD_TRANSPORT, "kernel")) ||
-					    heading->facility > 0);
+				      !is_value(record, LOG_RECORD_TRANSPORT, "kernel")) ||
+				     heading->facility > 0);
 }
 
 struct text_cursor log_record_message(const struct log_record *record)
@@ -370,8 +371,8 @@ struct text_cursor log_record_message(const struct log_record *record)
 		       : (struct text_cursor){ "", "" };
 }
 
-void log_record_heading(
-	const struct log_record *record, struct text_cursor line, struct log_prefix *heading)
+void log_record_heading(const struct log_record *record, struct text_cursor line,
+			struct log_prefix *heading)
 {
 	char device[sizeof(heading->device) + 5] = "";
 

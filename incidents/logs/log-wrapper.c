@@ -60,8 +60,8 @@ bool take_events(struct text_cursor *taker, struct stamp *ret_stamp)
 	if (!take_text(&at, "EVENTS\t") || !take_column(&at, &column))
 		return false;
 	if (!is_milliseconds(column, &stamp) &&
-		!(take_column(&at, &column) && is_milliseconds(column, &stamp) &&
-			take_column(&at, &column)))
+	    !(take_column(&at, &column) && is_milliseconds(column, &stamp) &&
+	      take_column(&at, &column)))
 		return false;
 	tab = text_cursor_left(&at) ? memrchr(at.at, '\t', text_cursor_left(&at)) : NULL;
 	last = (struct text_cursor){ tab ? tab + 1 : at.end, at.end };
@@ -80,16 +80,17 @@ bool take_quoted_stamp(struct text_cursor *taker, struct stamp *ret_stamp)
 	struct stamp stamp;
 
 	if (!take_char(&at, '"') || !stamp_take(&at, &stamp) || !take_char(&at, '"') ||
-		!text_cursor_is(&at, ','))
+	    !text_cursor_is(&at, ','))
 		return false;
 	*ret_stamp = stamp;
 	*taker = at;
 	return true;
 }
 
-/* What is between quotes, in the scratch; a quote within is written as two, or behind a backslash. The end may be cut off. */
+/* What is between quotes, in the scratch; a quote within is written as two, or behind a backslash.
+ * The end may be cut off. */
 static bool take_quoted(struct buffer *scratch, struct text_cursor *taker, char escape,
-	struct text_cursor *ret_text)
+			struct text_cursor *ret_text)
 {
 	struct text_cursor at = *taker;
 	char *copy = (char *)buffer_room(scratch, text_cursor_left(&at));
@@ -99,7 +100,7 @@ static bool take_quoted(struct buffer *scratch, struct text_cursor *taker, char 
 		return false;
 	for (; at.at < at.end; at.at++) {
 		if (*at.at == escape && text_cursor_left(&at) > 1 &&
-			(escape != '"' || at.at[1] == '"'))
+		    (escape != '"' || at.at[1] == '"'))
 			at.at++;
 		else if (*at.at == '"')
 			break;
@@ -159,7 +160,7 @@ static bool is_one_of(struct text_cursor name, const char *const *names)
 {
 	for (; *names; names++)
 		if (text_cursor_left(&name) == strlen(*names) &&
-			memcmp(name.at, *names, text_cursor_left(&name)) == 0)
+		    memcmp(name.at, *names, text_cursor_left(&name)) == 0)
 			return true;
 	return false;
 }
@@ -217,7 +218,7 @@ bool take_member(struct text_cursor *taker)
 	struct text_cursor at = *taker;
 
 	if (!take_text(&at, "message: ") ||
-		!(text_cursor_is(&at, '"') || text_cursor_is(&at, '\'')))
+	    !(text_cursor_is(&at, '"') || text_cursor_is(&at, '\'')))
 		return false;
 	*taker = at;
 	return true;

@@ -2,7 +2,8 @@
 /*
  * Lines to incidents. Invariants:
  *   1. Lines go to the clock in their order, and each at most once.
- *   2. A line is held back when it matched as one that was cut, until the next one shows whether it was wrapped there.
+ *   2. A line is held back when it matched as one that was cut, until the next one shows whether it
+ * was wrapped there.
  */
 #include "incidents/logs/scanner.h"
 
@@ -20,17 +21,24 @@
 
 struct scanner {
 	struct classify judge;
-	struct buffer pending; /* what is not a whole line yet */
-	struct buffer held; /* a line that may go on in the next one */
+	/* what is not a whole line yet */
+	struct buffer pending;
+	/* a line that may go on in the next one */
+	struct buffer held;
 	uint64_t held_number;
 	bool holds;
-	char key[KEY_MAX]; /* how the last line began that the clock was given */
-	struct log_record record; /* of JSON that goes over several lines, and of export */
+	/* how the last line began that the clock was given */
+	char key[KEY_MAX];
+	/* of JSON that goes over several lines, and of export */
+	struct log_record record;
 	bool exporting;
-	bool verbose; /* the same, in the form for people */
-	struct stamp announced; /* of the broadcast that the next line is */
+	/* the same, in the form for people */
+	bool verbose;
+	/* of the broadcast that the next line is */
+	struct stamp announced;
 	bool has_announced;
-	const struct log_prefix *outer; /* around the JSON that is being read */
+	/* around the JSON that is being read */
+	const struct log_prefix *outer;
 	unsigned int nested;
 };
 
@@ -65,8 +73,8 @@ struct entry {
 };
 
 /* A line of an entry's message, which may be JSON again. */
-static void take_message(
-	const struct entry *entry, const struct log_record *record, struct text_cursor message)
+static void take_message(const struct entry *entry, const struct log_record *record,
+			 struct text_cursor message)
 {
 	struct scanner *scanner = entry->scanner;
 	const struct log_prefix *outer = scanner->outer;
@@ -136,7 +144,8 @@ static bool seems_wrapped(const struct scanner *scanner, const struct log_prefix
 	       classify_match(&scanner->judge, heading, true, &fields);
 }
 
-/* "Message from syslogd@HOST at Mar 12 07:41:09 ...", before what syslogd tells all who are logged in */
+/* "Message from syslogd@HOST at Mar 12 07:41:09 ...", before what syslogd tells all who are logged
+ * in */
 static bool take_announcement(struct scanner *scanner, const struct line *line)
 {
 	struct text_cursor taker = { line->text, line->text + line->size };
@@ -165,7 +174,7 @@ static void take_text_line(struct scanner *scanner, const struct line *line, boo
 
 		scanner->outer = &heading;
 		take_json(scanner, &inner,
-			&(struct line){ heading.text, heading.size, line->number });
+			  &(struct line){ heading.text, heading.size, line->number });
 		scanner->outer = NULL;
 		if (scanner->judge.summary.incidents > before)
 			return;
@@ -180,11 +189,12 @@ static void take_text_line(struct scanner *scanner, const struct line *line, boo
 	classify_take(&scanner->judge, &heading, line);
 }
 
-/* The line that was held back: with the next one, when that is the rest of it (true: then it is used up). */
+/* The line that was held back: with the next one, when that is the rest of it (true: then it is
+ * used up). */
 static bool release_held(struct scanner *scanner, const struct line *next)
 {
 	struct line line = { (const char *)scanner->held.data, scanner->held.size,
-		scanner->held_number };
+			     scanner->held_number };
 	_cleanup_(log_prefix_done) struct log_prefix heading, joined;
 	struct fields fields;
 	bool used = false;
@@ -197,8 +207,8 @@ static bool release_held(struct scanner *scanner, const struct line *next)
 		if (is_bare(&heading) && heading.size) {
 			buffer_u8(&scanner->held, ' ');
 			buffer_bytes(&scanner->held, heading.text, heading.size);
-			log_prefix_read(
-				&joined, (const char *)scanner->held.data, scanner->held.size);
+			log_prefix_read(&joined, (const char *)scanner->held.data,
+					scanner->held.size);
 			used = classify_match(&scanner->judge, &joined, false, &fields);
 		}
 	}
@@ -260,7 +270,7 @@ static bool is_json_line(const struct line *line)
 	take_text(&taker, "data: ");
 	take_blanks(&taker);
 	if (text_cursor_left(&taker) > 1 && text_cursor_is(&taker, '[') &&
-		(taker.at[1] == '[' || taker.at[1] == '{'))
+	    (taker.at[1] == '[' || taker.at[1] == '{'))
 		return true;
 	return text_cursor_is(&taker, '{');
 }
@@ -292,8 +302,8 @@ static size_t export_name(const struct line *line)
 	size_t size = 0;
 
 	while (size < line->size &&
-		(isupper((unsigned char)line->text[size]) ||
-			isdigit((unsigned char)line->text[size]) || line->text[size] == '_'))
+	       (isupper((unsigned char)line->text[size]) ||
+		isdigit((unsigned char)line->text[size]) || line->text[size] == '_'))
 		size++;
 	return size;
 }
@@ -326,8 +336,8 @@ static bool take_export_line(struct scanner *scanner, const struct line *line)
 	if (!scanner->exporting)
 		log_record_clear(&scanner->record);
 	scanner->exporting = true;
-	log_record_put(
-		&scanner->record, line->text, name, line->text + name + 1, line->size - name - 1);
+	log_record_put(&scanner->record, line->text, name, line->text + name + 1,
+		       line->size - name - 1);
 	return true;
 }
 
@@ -359,13 +369,14 @@ static void scanner_put_hex(struct scanner *scanner, const char *name, struct te
 	log_record_put(&scanner->record, name, strlen(name), text, strlen(text));
 }
 
-/* "Wed 2025-03-12 07:41:09.341207 UTC [s=...;i=4fb;b=...;m=13fbe8e8b17;t=630208e1b9c97;x=...]", of journalctl -o verbose */
+/* "Wed 2025-03-12 07:41:09.341207 UTC [s=...;i=4fb;b=...;m=13fbe8e8b17;t=630208e1b9c97;x=...]", of
+ * journalctl -o verbose */
 static bool take_verbose_head(struct scanner *scanner, const struct line *line)
 {
 	struct text_cursor boot;
 
 	if (!line->size || line->text[line->size - 1] != ']' ||
-		!isupper((unsigned char)*line->text) || !memmem(line->text, line->size, " [s=", 4))
+	    !isupper((unsigned char)*line->text) || !memmem(line->text, line->size, " [s=", 4))
 		return false;
 	boot = cursor_part(line, ";b=");
 	if (text_cursor_left(&boot) != 32)
@@ -388,7 +399,7 @@ static bool take_verbose_line(struct scanner *scanner, const struct line *line)
 		name = export_name(&field);
 		if (name && name < field.size && field.text[name] == '=')
 			log_record_put(&scanner->record, field.text, name, field.text + name + 1,
-				field.size - name - 1);
+				       field.size - name - 1);
 		return true;
 	}
 	if (scanner->verbose)
@@ -401,8 +412,7 @@ static bool may_be_export(const struct scanner *scanner, const struct line *line
 {
 	return scanner->exporting ||
 	       (line->size > 2 && line->text[0] == '_' && line->text[1] == '_' &&
-		       isupper((unsigned char)line->text[2]) &&
-		       memchr(line->text, '=', line->size));
+		isupper((unsigned char)line->text[2]) && memchr(line->text, '=', line->size));
 }
 
 static void scanner_take_line(struct scanner *scanner, const struct line *line, bool hit)
@@ -417,7 +427,7 @@ static void scanner_take_line(struct scanner *scanner, const struct line *line, 
 	if (take_verbose_line(scanner, line))
 		return;
 	if (line->size && (log_record_json_open(&scanner->record) || is_json_line(line)) &&
-		take_json_line(scanner, line, hit))
+	    take_json_line(scanner, line, hit))
 		return;
 	if (take_boot_mark(scanner, line) || take_announcement(scanner, line))
 		return;
@@ -426,8 +436,9 @@ static void scanner_take_line(struct scanner *scanner, const struct line *line, 
 }
 
 /*
- * A field of an export whose value is not text: its name alone on a line, eight bytes of size, the value, a newline. How many bytes it
- * takes from the name on, 0 when it is none, SIZE_MAX when they are not all there yet.
+ * A field of an export whose value is not text: its name alone on a line, eight bytes of size, the
+ * value, a newline. How many bytes it takes from the name on, 0 when it is none, SIZE_MAX when they
+ * are not all there yet.
  */
 static size_t take_binary(struct scanner *scanner, const char *text, size_t size, size_t name)
 {
@@ -451,7 +462,8 @@ static size_t take_binary(struct scanner *scanner, const char *text, size_t size
 struct hits {
 	const struct anchors *anchors;
 	struct anchors_search search;
-	size_t at; /* of the next anchor; SIZE_MAX: there is none */
+	/* of the next anchor; SIZE_MAX: there is none */
+	size_t at;
 };
 
 static void next_hit(struct hits *hits, size_t from)
@@ -461,7 +473,8 @@ static void next_hit(struct hits *hits, size_t from)
 			hits->at = SIZE_MAX;
 }
 
-/* How much of the line without a newline at its end there is, or SIZE_MAX when the rest of it must come first. */
+/* How much of the line without a newline at its end there is, or SIZE_MAX when the rest of it must
+ * come first. */
 static size_t line_size(const char *text, size_t size, bool last)
 {
 	const char *newline = memchr(text, '\n', MIN(size, (size_t)LINE_MAX_BYTES));
@@ -484,7 +497,7 @@ static size_t scanner_take_lines(struct scanner *scanner, const char *text, size
 		hits.at = SIZE_MAX;
 	for (;;) {
 		struct line line = { text + at, line_size(text + at, size - at, last),
-			scanner->judge.summary.lines + 1 };
+				     scanner->judge.summary.lines + 1 };
 		size_t after;
 		bool hit;
 
@@ -520,8 +533,8 @@ int scanner_feed(struct scanner *scanner, const void *data, size_t size)
 	buffer_bytes(&scanner->pending, data, size);
 	if (buffer_failed(&scanner->pending))
 		return -ENOMEM;
-	taken = scanner_take_lines(
-		scanner, (const char *)scanner->pending.data, scanner->pending.size, false);
+	taken = scanner_take_lines(scanner, (const char *)scanner->pending.data,
+				   scanner->pending.size, false);
 	scanner->pending.size -= taken;
 	if (taken && scanner->pending.size)
 		memmove(scanner->pending.data, scanner->pending.data + taken,
@@ -576,11 +589,11 @@ static bool find_yearless(const char *text, size_t size, bool last, struct stamp
 }
 
 void scanner_span(struct scanner *scanner, const char *head, size_t head_size, const char *tail,
-	size_t tail_size)
+		  size_t tail_size)
 {
 	struct stamp first, last;
 
 	if (find_yearless(head, head_size, false, &first) &&
-		find_yearless(tail, tail_size, true, &last))
+	    find_yearless(tail, tail_size, true, &last))
 		log_clock_span(&scanner->judge.clock, &first, &last);
 }

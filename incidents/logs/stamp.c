@@ -52,13 +52,13 @@ static bool take_weekday(struct text_cursor *taker)
 static bool stamp_take_clock(struct text_cursor *taker, struct stamp *stamp)
 {
 	if (!take_int(taker, 2, 2, &stamp->hour) || !take_char(taker, ':') ||
-		!take_int(taker, 2, 2, &stamp->minute) || !take_char(taker, ':') ||
-		!take_int(taker, 2, 2, &stamp->second))
+	    !take_int(taker, 2, 2, &stamp->minute) || !take_char(taker, ':') ||
+	    !take_int(taker, 2, 2, &stamp->second))
 		return false;
 	stamp->resolution_ns = NSEC_PER_SEC;
 	stamp->comma = text_cursor_is(taker, ',');
 	if ((stamp->comma || text_cursor_is(taker, '.')) && text_cursor_left(taker) > 1 &&
-		isdigit((unsigned char)taker->at[1])) {
+	    isdigit((unsigned char)taker->at[1])) {
 		taker->at++;
 		take_fraction(taker, &stamp->fraction_ns, &stamp->resolution_ns);
 	} else {
@@ -74,7 +74,7 @@ static void take_zone(struct text_cursor *taker, struct stamp *stamp)
 	int sign, hours, minutes = 0;
 
 	if (take_char(&at, 'Z') || take_text(&at, " UTC") || take_text(&at, " GMT") ||
-		take_text(&at, " Z")) {
+	    take_text(&at, " Z")) {
 		if (at.at < at.end && isalnum((unsigned char)*at.at))
 			return;
 		stamp->zoned = true;
@@ -123,8 +123,8 @@ static bool take_iso(struct text_cursor *taker, struct stamp *stamp)
 		return false;
 	between = *taker->at;
 	if ((between != '-' && between != '/') || !take_char(taker, between) ||
-		!take_int(taker, 2, 2, &stamp->month) || !take_char(taker, between) ||
-		!take_int(taker, 2, 2, &stamp->day))
+	    !take_int(taker, 2, 2, &stamp->month) || !take_char(taker, between) ||
+	    !take_int(taker, 2, 2, &stamp->day))
 		return false;
 	if (!take_char(taker, 'T') && !take_char(taker, ' ') && !take_char(taker, 't'))
 		return false;
@@ -149,7 +149,7 @@ static bool take_year(struct text_cursor *taker, struct stamp *stamp)
 	int year;
 
 	if (!take_char(&at, ' ') || !take_int(&at, 4, 4, &year) || year < 1990 || year > 2200 ||
-		(at.at < at.end && !strchr(" ]:", *at.at)))
+	    (at.at < at.end && !strchr(" ]:", *at.at)))
 		return false;
 	stamp->year = year;
 	*taker = at;
@@ -204,23 +204,50 @@ static bool take_foreign_month(struct text_cursor *taker, int *ret_month)
 	static const struct {
 		const char *name;
 		int month;
-	} months[] = { { "jan", 1 }, { "ene", 1 }, { "gen", 1 }, { "feb", 2 }, { "fev", 2 },
-		{ "f\xc3\xa9v", 2 }, { "mar", 3 }, { "m\xc3\xa4r", 3 }, { "mrt", 3 }, { "apr", 4 },
-		{ "avr", 4 }, { "abr", 4 }, { "mai", 5 }, { "may", 5 }, { "mag", 5 }, { "mei", 5 },
-		{ "jun", 6 }, { "juin", 6 }, { "giu", 6 }, { "jul", 7 }, { "juil", 7 },
-		{ "lug", 7 }, { "aug", 8 }, { "ao\xc3\xbb", 8 }, { "ago", 8 }, { "sep", 9 },
-		{ "set", 9 }, { "oct", 10 }, { "okt", 10 }, { "ott", 10 }, { "out", 10 },
-		{ "nov", 11 }, { "dec", 12 },
-		{ "d\xc3\xa9"
-		  "c",
-			12 },
-		{ "dez", 12 }, { "dic", 12 } };
+	} months[] = { { "jan", 1 },
+		       { "ene", 1 },
+		       { "gen", 1 },
+		       { "feb", 2 },
+		       { "fev", 2 },
+		       { "f\xc3\xa9v", 2 },
+		       { "mar", 3 },
+		       { "m\xc3\xa4r", 3 },
+		       { "mrt", 3 },
+		       { "apr", 4 },
+		       { "avr", 4 },
+		       { "abr", 4 },
+		       { "mai", 5 },
+		       { "may", 5 },
+		       { "mag", 5 },
+		       { "mei", 5 },
+		       { "jun", 6 },
+		       { "juin", 6 },
+		       { "giu", 6 },
+		       { "jul", 7 },
+		       { "juil", 7 },
+		       { "lug", 7 },
+		       { "aug", 8 },
+		       { "ao\xc3\xbb", 8 },
+		       { "ago", 8 },
+		       { "sep", 9 },
+		       { "set", 9 },
+		       { "oct", 10 },
+		       { "okt", 10 },
+		       { "ott", 10 },
+		       { "out", 10 },
+		       { "nov", 11 },
+		       { "dec", 12 },
+		       { "d\xc3\xa9"
+			 "c",
+			 12 },
+		       { "dez", 12 },
+		       { "dic", 12 } };
 
 	for (size_t i = 0; i < sizeof(months) / sizeof(months[0]); i++) {
 		size_t size = strlen(months[i].name);
 
 		if (text_cursor_left(taker) <= size ||
-			strncasecmp(taker->at, months[i].name, size) != 0)
+		    strncasecmp(taker->at, months[i].name, size) != 0)
 			continue;
 		*ret_month = months[i].month;
 		while (taker->at < taker->end && *taker->at != ' ')
@@ -252,9 +279,9 @@ static bool take_foreign(struct text_cursor *taker, struct stamp *stamp)
 static bool take_web(struct text_cursor *taker, struct stamp *stamp)
 {
 	if (!take_int(taker, 2, 2, &stamp->day) || !take_char(taker, '/') ||
-		!take_month(taker, &stamp->month) || !take_char(taker, '/') ||
-		!take_int(taker, 4, 4, &stamp->year) || !take_char(taker, ':') ||
-		!stamp_take_clock(taker, stamp))
+	    !take_month(taker, &stamp->month) || !take_char(taker, '/') ||
+	    !take_int(taker, 4, 4, &stamp->year) || !take_char(taker, ':') ||
+	    !stamp_take_clock(taker, stamp))
 		return false;
 	take_zone(taker, stamp);
 	return true;
@@ -284,12 +311,7 @@ static bool take_epoch(struct text_cursor *taker, struct stamp *stamp)
 bool stamp_take(struct text_cursor *taker, struct stamp *ret_stamp)
 {
 	static bool (*const forms[])(struct text_cursor *, struct stamp *) = {
-		take_iso,
-		take_traditional,
-		take_weekday_first,
-		take_epoch,
-		take_foreign,
-		take_web,
+		take_iso, take_traditional, take_weekday_first, take_epoch, take_foreign, take_web,
 	};
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
@@ -301,7 +323,7 @@ bool stamp_take(struct text_cursor *taker, struct stamp *ret_stamp)
 			continue;
 		/* a leap year takes all days that there are */
 		if (!stamp.epoch &&
-			!stamp_seconds(&stamp, stamp.year ? stamp.year : 2024, &seconds))
+		    !stamp_seconds(&stamp, stamp.year ? stamp.year : 2024, &seconds))
 			continue;
 		*taker = at;
 		*ret_stamp = stamp;
@@ -316,8 +338,8 @@ bool stamp_take_minute(struct text_cursor *taker, struct stamp *ret_stamp)
 	struct stamp stamp = { .resolution_ns = 60 * NSEC_PER_SEC };
 
 	if (!take_day(&at, &stamp) || !take_char(&at, ' ') || !take_int(&at, 2, 2, &stamp.hour) ||
-		!take_char(&at, ':') || !take_int(&at, 2, 2, &stamp.minute) || stamp.hour > 23 ||
-		stamp.minute > 59 || stamp.day < 1 || stamp.day > 31)
+	    !take_char(&at, ':') || !take_int(&at, 2, 2, &stamp.minute) || stamp.hour > 23 ||
+	    stamp.minute > 59 || stamp.day < 1 || stamp.day > 31)
 		return false;
 	*taker = at;
 	*ret_stamp = stamp;
@@ -339,8 +361,8 @@ bool stamp_from_number(const char *text, size_t size, struct stamp *ret_stamp)
 	if (take_char(&at, '.') && !take_fraction(&at, &fraction, &stamp.resolution_ns))
 		return false;
 	if (at.at != at.end || (fraction && unit != NSEC_PER_SEC) ||
-		value / (NSEC_PER_SEC / unit) >= END_SECOND ||
-		value / (NSEC_PER_SEC / unit) < FIRST_SECOND)
+	    value / (NSEC_PER_SEC / unit) >= END_SECOND ||
+	    value / (NSEC_PER_SEC / unit) < FIRST_SECOND)
 		return false;
 	stamp.realtime_ns = value * unit + fraction;
 	*ret_stamp = stamp;

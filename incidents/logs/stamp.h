@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * The stamps of wall clocks at the left edge of log lines, in all the forms that loggers write. A stamp is what was written: which
- * year or zone was meant where none is said, is log-clock's matter.
+ * The stamps of wall clocks at the left edge of log lines, in all the forms that loggers write. A
+ * stamp is what was written: which year or zone was meant where none is said, is log-clock's
+ * matter.
  */
 
 #include <stdbool.h>
@@ -12,15 +13,19 @@
 #include "incidents/patterns/text-cursor.h"
 
 struct stamp {
-	int year; /* 0: not said */
+	/* 0: not said */
+	int year;
 	int month, day, hour, minute, second;
 	uint32_t fraction_ns;
-	bool zoned; /* offset_s east of UTC was said */
+	/* offset_s east of UTC was said */
+	bool zoned;
 	int offset_s;
-	bool epoch; /* realtime_ns says it all */
+	/* realtime_ns says it all */
+	bool epoch;
 	uint64_t realtime_ns;
 	uint64_t resolution_ns;
-	bool comma; /* between second and fraction: so writes dmesg */
+	/* between second and fraction: so writes dmesg */
+	bool comma;
 };
 
 /*
@@ -33,7 +38,8 @@ struct stamp {
 bool stamp_take(struct text_cursor *taker, struct stamp *ret_stamp);
 /* "Mar12 07:41", "Nov 9 20:09": what dmesg --human writes where a minute begins. */
 bool stamp_take_minute(struct text_cursor *taker, struct stamp *ret_stamp);
-/* A number of seconds, thousandths, millionths or billionths of the epoch, by its size. False when it is none of the years 2001 to 2200. */
+/* A number of seconds, thousandths, millionths or billionths of the epoch, by its size. False when
+ * it is none of the years 2001 to 2200. */
 bool stamp_from_number(const char *text, size_t size, struct stamp *ret_stamp);
 /* The second as if the stamp were UTC, in the year given. False when no calendar has it. */
 bool stamp_seconds(const struct stamp *stamp, int year, int64_t *ret_seconds);

@@ -32,7 +32,8 @@ static inline uint32_t anchors_block_at(const char *at)
 	return (uint8_t)at[0] | (uint8_t)at[1] << 8 | (uint32_t)(uint8_t)at[2] << 16;
 }
 
-/* The same of the block that ends there, with one load: a window has four bytes before its end, of which the first is left out. */
+/* The same of the block that ends there, with one load: a window has four bytes before its end, of
+ * which the first is left out. */
 static inline uint32_t block_before(const char *end)
 {
 	uint32_t bytes;
@@ -41,7 +42,8 @@ static inline uint32_t block_before(const char *end)
 	return le32toh(bytes) >> 8;
 }
 
-/* How common a byte is in logs, roughly: of an anchor, the part with the rarest bytes is looked for. */
+/* How common a byte is in logs, roughly: of an anchor, the part with the rarest bytes is looked
+ * for. */
 static unsigned int anchors_commonness(char c)
 {
 	if (c == ' ' || (c >= '0' && c <= '9') || strchr("etaoinsr:.-", c))
@@ -91,8 +93,8 @@ void anchors_build(struct anchors *anchors)
 	}
 }
 
-void anchors_start(
-	const struct anchors *anchors, struct anchors_search *search, const char *text, size_t size)
+void anchors_start(const struct anchors *anchors, struct anchors_search *search, const char *text,
+		   size_t size)
 {
 	*search = (struct anchors_search){
 		.text = text, .size = size, .at = anchors->window, .chain = UINT32_MAX
@@ -101,7 +103,7 @@ void anchors_start(
 
 /* Whether the whole anchor is around the window that ends at `at`. */
 static bool is_there(const struct anchors *anchors, const struct anchors_search *search,
-	const struct anchor *anchor, size_t *ret_at)
+		     const struct anchor *anchor, size_t *ret_at)
 {
 	size_t begin = search->at - anchors->window;
 
@@ -111,7 +113,8 @@ static bool is_there(const struct anchors *anchors, const struct anchors_search 
 	return memcmp(search->text + *ret_at, anchor->text, anchor->size) == 0;
 }
 
-/* To the next window that may be one, and its hash; UINT32_MAX at the end. Nearly all time is spent here. */
+/* To the next window that may be one, and its hash; UINT32_MAX at the end. Nearly all time is spent
+ * here. */
 static uint32_t anchors_skip(const struct anchors *anchors, struct anchors_search *search)
 {
 	const char *text = search->text;

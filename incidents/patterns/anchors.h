@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Finds many short texts in much text at once, as Wu and Manber do: a window of bytes is looked at from its right end, and a table says by
- * the last three of them how far the window can go on. Most of a log is never looked at.
+ * Finds many short texts in much text at once, as Wu and Manber do: a window of bytes is looked at
+ * from its right end, and a table says by the last three of them how far the window can go on. Most
+ * of a log is never looked at.
  */
 
 #include <stddef.h>
@@ -14,16 +15,21 @@
 #define ANCHORS_HASH_BITS 14
 
 struct anchor {
-	const char *text; /* the caller's */
+	/* the caller's */
+	const char *text;
 	uint32_t size;
-	uint32_t window; /* which part of it the window is looked for */
-	uint32_t value; /* the caller's */
-	uint32_t next; /* with the same hash; UINT32_MAX ends it */
+	/* which part of it the window is looked for */
+	uint32_t window;
+	/* the caller's */
+	uint32_t value;
+	/* with the same hash; UINT32_MAX ends it */
+	uint32_t next;
 };
 
 struct anchors {
 	array_of(struct anchor) list;
-	uint32_t window; /* bytes */
+	/* bytes */
+	uint32_t window;
 	uint8_t shift[1 << ANCHORS_HASH_BITS];
 	uint32_t first[1 << ANCHORS_HASH_BITS];
 };
@@ -38,11 +44,14 @@ void anchors_done(struct anchors *anchors);
 struct anchors_search {
 	const char *text;
 	size_t size;
-	size_t at; /* the window's end */
-	uint32_t chain; /* of the anchors that are still to be compared there */
+	/* the window's end */
+	size_t at;
+	/* of the anchors that are still to be compared there */
+	uint32_t chain;
 };
 
 void anchors_start(const struct anchors *anchors, struct anchors_search *search, const char *text,
-	size_t size);
-/* The value of the next anchor that is there, and where it begins; UINT32_MAX when there is no more. */
+		   size_t size);
+/* The value of the next anchor that is there, and where it begins; UINT32_MAX when there is no
+ * more. */
 uint32_t anchors_next(const struct anchors *anchors, struct anchors_search *search, size_t *ret_at);

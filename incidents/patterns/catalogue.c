@@ -20,9 +20,10 @@ struct catalogue {
 	struct anchors anchors;
 };
 
-/* What the scanner must see besides: messages that are spelled as numbers, where no anchor shows, and the first line of a boot. */
+/* What the scanner must see besides: messages that are spelled as numbers, where no anchor shows,
+ * and the first line of a boot. */
 static const char *const others[] = { "\"MESSAGE\":[", "\"MESSAGE\": [", "\"MESSAGE\" :[",
-	"\"MESSAGE\" : [", "Linux version " };
+				      "\"MESSAGE\" : [", "Linux version " };
 #define NO_KIND (UINT32_MAX - 1)
 
 static const char *const severities[] = { "info", "notice", "warn", "err", "crit" };
@@ -34,7 +35,8 @@ const char *severity_name(enum severity severity)
 
 struct source {
 	struct catalogue *catalogue;
-	const char *name; /* of the file */
+	/* of the file */
+	const char *name;
 	unsigned int line;
 	char writer[64];
 	struct error *error;
@@ -43,7 +45,7 @@ struct source {
 static int catalogue_refuse(const struct source *source, const char *what, const char *text)
 {
 	return error_set(source->error, -EINVAL, "%s:%u: %s%s%.40s%s", source->name, source->line,
-		what, *text ? " \"" : "", text, *text ? "\"" : "");
+			 what, *text ? " \"" : "", text, *text ? "\"" : "");
 }
 
 /* The next word of a line, NUL-terminated; "" at its end. */
@@ -89,8 +91,8 @@ static int catalogue_parse_name(const struct source *source, const char *text)
 	size_t size = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_.-");
 
 	if (text[size] || !size)
-		return catalogue_refuse(
-			source, "a kind is lower-case letters, digits, _ and ., not", text);
+		return catalogue_refuse(source,
+					"a kind is lower-case letters, digits, _ and ., not", text);
 	return 0;
 }
 
@@ -151,8 +153,8 @@ static int parse_text(struct source *source, char *text)
 	return r;
 }
 
-static int load_file(
-	struct catalogue *catalogue, const char *folder, const char *name, struct error *error)
+static int load_file(struct catalogue *catalogue, const char *folder, const char *name,
+		     struct error *error)
 {
 	_cleanup_free_ char *text = NULL;
 	char path[PATH_MAX];
@@ -183,7 +185,7 @@ static int load_folder(struct catalogue *catalogue, const char *folder, struct e
 	if (count < 0)
 		return errno == ENOENT ? 0
 				       : error_set(error, -errno, "cannot read %s: %s", folder,
-						 strerror(errno));
+						   strerror(errno));
 	for (int i = 0; i < count; i++) {
 		if (r == 0)
 			r = load_file(catalogue, folder, entries[i]->d_name, error);
@@ -196,9 +198,9 @@ static int load_folder(struct catalogue *catalogue, const char *folder, struct e
 static int load_built_in(struct catalogue *catalogue, struct error *error)
 {
 	_cleanup_free_ char *text = strdup(kinds_conf);
-	struct source source = {
-		.catalogue = catalogue, .name = "the kinds that are built in", .error = error
-	};
+	struct source source = { .catalogue = catalogue,
+				 .name = "the kinds that are built in",
+				 .error = error };
 
 	return text ? parse_text(&source, text) : -ENOMEM;
 }
@@ -262,12 +264,12 @@ static bool may_write(const struct kind *kind, const struct message *message)
 {
 	return !message->writer || !strcmp(kind->writer, "*") ||
 	       (strlen(kind->writer) == message->writer_size &&
-		       !memcmp(kind->writer, message->writer, message->writer_size));
+		!memcmp(kind->writer, message->writer, message->writer_size));
 }
 
 /* The kinds whose anchors are in the message, each once, in the order of the catalogue. */
 static size_t find_candidates(const struct catalogue *catalogue, const struct message *message,
-	uint32_t candidates[CANDIDATES_MAX])
+			      uint32_t candidates[CANDIDATES_MAX])
 {
 	struct anchors_search search;
 	size_t count = 0, at;
@@ -275,7 +277,7 @@ static size_t find_candidates(const struct catalogue *catalogue, const struct me
 
 	anchors_start(&catalogue->anchors, &search, message->text, message->size);
 	while (count < CANDIDATES_MAX &&
-		(kind = anchors_next(&catalogue->anchors, &search, &at)) != UINT32_MAX) {
+	       (kind = anchors_next(&catalogue->anchors, &search, &at)) != UINT32_MAX) {
 		size_t place = count;
 
 		if (kind == NO_KIND || !may_write(&catalogue->kinds.items[kind], message))
@@ -293,7 +295,7 @@ static size_t find_candidates(const struct catalogue *catalogue, const struct me
 }
 
 const struct kind *catalogue_match(const struct catalogue *catalogue, const struct message *message,
-	bool cut, struct fields *ret_fields)
+				   bool cut, struct fields *ret_fields)
 {
 	uint32_t candidates[CANDIDATES_MAX + 1];
 	size_t count = find_candidates(catalogue, message, candidates);
@@ -303,7 +305,7 @@ const struct kind *catalogue_match(const struct catalogue *catalogue, const stru
 			const struct kind *kind = &catalogue->kinds.items[candidates[i]];
 
 			if (pattern_match(&kind->pattern, message->text, message->size,
-				    !message->whole, allow_cut, ret_fields))
+					  !message->whole, allow_cut, ret_fields))
 				return kind;
 		}
 	}

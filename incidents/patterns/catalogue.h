@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * All that is known about kernel messages: the kinds that are built in (kinds.conf) and a person's own, ready to be looked for.
- * Nothing here changes after it was loaded: any number of scans may share it.
+ * All that is known about kernel messages: the kinds that are built in (kinds.conf) and a person's
+ * own, ready to be looked for. Nothing here changes after it was loaded: any number of scans may
+ * share it.
  */
 
 #include "base/cleanup.h"
@@ -21,10 +22,13 @@ enum severity {
 const char *severity_name(enum severity severity);
 
 struct kind {
-	char *name; /* ena.tx_stall */
-	char *writer; /* whose lines: "kernel", "systemd", "*" for anybody's */
+	/* ena.tx_stall */
+	char *name;
+	/* whose lines: "kernel", "systemd", "*" for anybody's */
+	char *writer;
 	enum severity severity;
-	uint64_t stall_ns; /* how long before its line it began, at the least; 0: unknown */
+	/* how long before its line it began, at the least; 0: unknown */
+	uint64_t stall_ns;
 	struct pattern pattern;
 };
 
@@ -33,12 +37,14 @@ struct kind {
 
 struct catalogue;
 
-/* With the kinds that are built in, and those of all *.conf in folder (NULL: none; one that is not there has none). -EINVAL names file and line. */
+/* With the kinds that are built in, and those of all *.conf in folder (NULL: none; one that is not
+ * there has none). -EINVAL names file and line. */
 int catalogue_new(const char *folder, struct catalogue **ret_catalogue, struct error *error);
 struct catalogue *catalogue_free(struct catalogue *catalogue);
 DEFINE_CLEANUP(catalogue, struct catalogue *, catalogue_free)
 
-/* What is looked for in raw text, before anything is decoded: where none is, no message is. Their values are the catalogue's. */
+/* What is looked for in raw text, before anything is decoded: where none is, no message is. Their
+ * values are the catalogue's. */
 const struct anchors *catalogue_anchors(const struct catalogue *catalogue);
 
 size_t catalogue_count(const struct catalogue *catalogue);
@@ -47,15 +53,16 @@ const struct kind *catalogue_kind(const struct catalogue *catalogue, size_t inde
 struct message {
 	const char *text;
 	size_t size;
-	const char *
-		writer; /* who wrote it, not NUL-terminated; NULL when nothing says so: then it may be anybody */
+	/* who wrote it, not NUL-terminated; NULL when nothing says so: then it may be anybody */
+	const char *writer;
 	size_t writer_size;
-	bool whole; /* it begins where the text does: nothing unknown comes before it */
+	/* it begins where the text does: nothing unknown comes before it */
+	bool whole;
 };
 
 /*
- * The kind of a message, with its fields, which are borrowed from the text and the catalogue; NULL for none. `cut` allows for a message that
- * ends too early.
+ * The kind of a message, with its fields, which are borrowed from the text and the catalogue; NULL
+ * for none. `cut` allows for a message that ends too early.
  */
 const struct kind *catalogue_match(const struct catalogue *catalogue, const struct message *message,
-	bool cut, struct fields *ret_fields);
+				   bool cut, struct fields *ret_fields);

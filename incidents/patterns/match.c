@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Matches the pieces of a pattern against a message, from left to right, going back where a piece can be of another length. The steps
- * are counted: a line that was made to take for ever is one that does not match.
+ * Matches the pieces of a pattern against a message, from left to right, going back where a piece
+ * can be of another length. The steps are counted: a line that was made to take for ever is one
+ * that does not match.
  */
 #include <ctype.h>
 #include <string.h>
@@ -62,7 +63,7 @@ static bool match_number(struct match *match, size_t index, const char *at)
 	while (at < match->end && isdigit((unsigned char)*at))
 		at++;
 	if (piece->type == PIECE_AGE && match->end - at > 1 && *at == '.' &&
-		isdigit((unsigned char)at[1]))
+	    isdigit((unsigned char)at[1]))
 		for (at++; at < match->end && isdigit((unsigned char)*at);)
 			at++;
 	match_add_field(match, piece->name, value, at - value);
@@ -124,8 +125,8 @@ static bool match_run(struct match *match, size_t index, const char *at)
 }
 
 /* Where a literal ends in the text, or NULL. One that the end of the text cuts ends there. */
-static const char *take_literal(
-	const struct match *match, const char *literal, size_t size, const char *at)
+static const char *take_literal(const struct match *match, const char *literal, size_t size,
+				const char *at)
 {
 	const char *literal_end = literal + size;
 
@@ -152,8 +153,7 @@ static bool may_end(const struct match *match, size_t index, const char *done)
 
 	return match->cut && pattern->anchor_size >= CUT_ANCHOR_MIN &&
 	       (index > pattern->anchor_piece ||
-		       (index == pattern->anchor_piece &&
-			       done >= pattern->anchor + pattern->anchor_size));
+		(index == pattern->anchor_piece && done >= pattern->anchor + pattern->anchor_size));
 }
 
 static bool end_cut(struct match *match)
@@ -163,8 +163,8 @@ static bool end_cut(struct match *match)
 	fields->cut = true;
 	/* what touches the end may have gone on */
 	if (fields->count &&
-		fields->list[fields->count - 1].value + fields->list[fields->count - 1].size ==
-			match->end)
+	    fields->list[fields->count - 1].value + fields->list[fields->count - 1].size ==
+		    match->end)
 		fields->count--;
 	return true;
 }
@@ -177,7 +177,8 @@ static bool match_literal(struct match *match, size_t index, const char *at)
 	if (!after)
 		return false;
 	if (after == match->end && match->cut) {
-		/* how much of the literal was there: blanks may have been more than one, so count from what is required */
+		/* how much of the literal was there: blanks may have been more than one, so count
+		 * from what is required */
 		size_t there = MIN((size_t)(after - at), piece->size);
 
 		if (may_end(match, index, piece->text + there))
@@ -222,7 +223,8 @@ static const char *take_pci(const char *at, const char *end)
 	return at + 2;
 }
 
-/* What netdev messages of a PCI device begin with: "ena 0000:00:05.0 eth0: ", "ena 0000:00:05.0: " and their odd forms. */
+/* What netdev messages of a PCI device begin with: "ena 0000:00:05.0 eth0: ", "ena 0000:00:05.0: "
+ * and their odd forms. */
 static const char *match_take_device(struct match *match, const char *at)
 {
 	const char *address, *after, *colon;
@@ -230,7 +232,8 @@ static const char *match_take_device(struct match *match, const char *at)
 
 	address = named ? at + 4 : at;
 	after = take_pci(address, match->end);
-	/* without the driver's name it is one whose beginning was cut off, and not another driver's */
+	/* without the driver's name it is one whose beginning was cut off, and not another driver's
+	 */
 	if (!after || (!named && at != match->text))
 		return NULL;
 	colon = memmem(after, MIN(match->end - after, 64), ": ", 2);
@@ -251,7 +254,8 @@ static const char *match_take_device(struct match *match, const char *at)
 	return colon + 2;
 }
 
-/* Whether the word before is a PCI address: then what comes is the interface of some other driver's. */
+/* Whether the word before is a PCI address: then what comes is the interface of some other
+ * driver's. */
 static bool behind_pci(const struct match *match, const char *at)
 {
 	const char *word = at;
@@ -279,7 +283,7 @@ static const char *take_ena_other(struct match *match, const char *at)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		if (colon - at < 4 || memcmp(at, names[i], 3) || memchr(at, ' ', colon - at) ||
-			behind_pci(match, at))
+		    behind_pci(match, at))
 			continue;
 		match_add_field(match, "ifname", at, colon - at);
 		return colon + 2;
@@ -321,9 +325,9 @@ static bool match_match_from(struct match *match, size_t index, const char *at)
 	if (++match->steps > STEPS_MAX)
 		return false;
 	if (at == match->end && may_end(match, index, NULL) &&
-		pattern->pieces.items[index].type != PIECE_OPTION &&
-		pattern->pieces.items[index].type != PIECE_LINE &&
-		pattern->pieces.items[index].type != PIECE_END)
+	    pattern->pieces.items[index].type != PIECE_OPTION &&
+	    pattern->pieces.items[index].type != PIECE_LINE &&
+	    pattern->pieces.items[index].type != PIECE_END)
 		return end_cut(match);
 	switch (pattern->pieces.items[index].type) {
 	case PIECE_LITERAL:
@@ -368,8 +372,8 @@ static bool is_boundary(const char *text, const char *at)
 static bool search_back(struct match *match)
 {
 	const struct pattern *pattern = match->pattern;
-	const char *anchor = memmem(
-		match->text, match->end - match->text, pattern->anchor, pattern->anchor_size);
+	const char *anchor = memmem(match->text, match->end - match->text, pattern->anchor,
+				    pattern->anchor_size);
 
 	for (const char *at = anchor; at && at > match->text; at--)
 		if (match_is_blank(at[-1]) && try_at(match, at))
@@ -378,7 +382,7 @@ static bool search_back(struct match *match)
 }
 
 bool pattern_match(const struct pattern *pattern, const char *text, size_t size, bool anywhere,
-	bool cut, struct fields *ret_fields)
+		   bool cut, struct fields *ret_fields)
 {
 	struct match match = { .pattern = pattern, .text = text, .end = text + size, .cut = cut };
 	bool matched = try_at(&match, text);

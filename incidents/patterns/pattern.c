@@ -15,7 +15,8 @@ struct parser {
 	struct pattern *pattern;
 	char *at;
 	struct error *error;
-	unsigned int depth; /* of {?...} */
+	/* of {?...} */
+	unsigned int depth;
 };
 
 static int pattern_refuse(struct parser *parser, const char *what)
@@ -32,15 +33,9 @@ static const struct type {
 	const char *name;
 	enum piece_type type;
 } types[] = {
-	{ "age", PIECE_AGE },
-	{ "hex", PIECE_HEX },
-	{ "name", PIECE_NAME },
-	{ "word", PIECE_WORD },
-	{ "item", PIECE_ITEM },
-	{ "part", PIECE_PART },
-	{ "text", PIECE_TEXT },
-	{ "most", PIECE_MOST },
-	{ "line", PIECE_LINE },
+	{ "age", PIECE_AGE },	{ "hex", PIECE_HEX },	{ "name", PIECE_NAME },
+	{ "word", PIECE_WORD }, { "item", PIECE_ITEM }, { "part", PIECE_PART },
+	{ "text", PIECE_TEXT }, { "most", PIECE_MOST }, { "line", PIECE_LINE },
 	{ "comm", PIECE_COMM },
 };
 
@@ -51,11 +46,8 @@ static uint64_t unit_of(const char *name)
 		const char *name;
 		uint64_t ns;
 	} units[] = {
-		{ "ns", 1 },
-		{ "us", NSEC_PER_USEC },
-		{ "ms", NSEC_PER_MSEC },
-		{ "s", NSEC_PER_SEC },
-		{ "secs", NSEC_PER_SEC },
+		{ "ns", 1 },	       { "us", NSEC_PER_USEC },	 { "ms", NSEC_PER_MSEC },
+		{ "s", NSEC_PER_SEC }, { "secs", NSEC_PER_SEC },
 	};
 	const char *last = strrchr(name, '_');
 
@@ -156,8 +148,8 @@ static int parse_literal(struct parser *parser)
 	size_t size = *text == '{' ? 1 : strcspn(text, parser->depth ? "{}" : "{");
 
 	parser->at = text + size;
-	return pattern_add(
-		parser, (struct piece){ .type = PIECE_LITERAL, .text = text, .size = size });
+	return pattern_add(parser,
+			   (struct piece){ .type = PIECE_LITERAL, .text = text, .size = size });
 }
 
 static int parse_pieces(struct parser *parser)
@@ -176,8 +168,8 @@ static int parse_pieces(struct parser *parser)
 }
 
 /*
- * The longest run of bytes that every line of the pattern has as they are, whatever is around it: writers of JSON have other spellings
- * for some bytes.
+ * The longest run of bytes that every line of the pattern has as they are, whatever is around it:
+ * writers of JSON have other spellings for some bytes.
  */
 static void offer_anchor(struct pattern *pattern, size_t index, const char *text, size_t size)
 {
@@ -236,8 +228,8 @@ int pattern_init(struct pattern *pattern, const char *text, struct error *error)
 		find_anchor(pattern);
 		if (pattern->anchor_size < ANCHOR_MIN)
 			r = error_set(error, -EINVAL,
-				"needs %d bytes of text together that every such line has",
-				ANCHOR_MIN);
+				      "needs %d bytes of text together that every such line has",
+				      ANCHOR_MIN);
 	}
 	if (r < 0)
 		pattern_done(pattern);

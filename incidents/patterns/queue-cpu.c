@@ -21,19 +21,20 @@ static bool device_of(const struct fields *fields, const char *name, char device
 }
 
 void queue_cpu_add(struct fields *fields, char text[QUEUE_CPU_SIZE],
-	bool (*find)(void *context, const char *device, uint64_t queue, uint32_t *ret_cpu),
-	void *context)
+		   bool (*find)(void *context, const char *device, uint64_t queue,
+				uint32_t *ret_cpu),
+		   void *context)
 {
 	static const char *const names[] = { "ifname", "bdf" };
 	const struct field *field = fields_find(fields, "qid");
 	struct text_cursor taker = { field ? field->value : NULL,
-		field ? field->value + field->size : NULL };
+				     field ? field->value + field->size : NULL };
 	char device[DEVICE_MAX];
 	uint64_t queue;
 	uint32_t cpu;
 
 	if (!field || !take_number(&taker, 1, 9, &queue) || fields->count == FIELDS_MAX ||
-		fields_find(fields, QUEUE_CPU))
+	    fields_find(fields, QUEUE_CPU))
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		if (!device_of(fields, names[i], device) || !find(context, device, queue, &cpu))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* A place in a text that others wrote, with its end. Each take_ either takes its form as a whole or leaves the taker where it was. */
+/* A place in a text that others wrote, with its end. Each take_ either takes its form as a whole or
+ * leaves the taker where it was. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,7 +62,8 @@ static inline bool take_number(struct text_cursor *taker, int least, int most, u
 	return true;
 }
 
-/* The digits behind a decimal point, as billionths; digits beyond the ninth are cut off. False when there are none. */
+/* The digits behind a decimal point, as billionths; digits beyond the ninth are cut off. False when
+ * there are none. */
 static inline bool take_fraction(struct text_cursor *taker, uint32_t *ret_ns, uint64_t *ret_unit_ns)
 {
 	uint32_t ns = 0, unit = 1000000000;

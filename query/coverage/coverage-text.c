@@ -11,7 +11,8 @@
 
 static const char in_part[] = " in part of the window";
 
-/* In tenths and rounded down, so that only the whole is called 100 %; and only nothing 0.0 %: less than a tenth is in hundredths. */
+/* In tenths and rounded down, so that only the whole is called 100 %; and only nothing 0.0 %: less
+ * than a tenth is in hundredths. */
 static void put_percent(struct buffer *text, uint64_t part, uint64_t whole)
 {
 	double share = whole ? (double)part / (double)whole : 0;
@@ -27,8 +28,8 @@ static void put_percent(struct buffer *text, uint64_t part, uint64_t whole)
 		buffer_printf(text, "%u.%u %%", MIN(tenths, 999) / 10, MIN(tenths, 999) % 10);
 }
 
-static void coverage_text_put_count(
-	struct buffer *text, uint64_t count, const char *one, const char *many, const char *what)
+static void coverage_text_put_count(struct buffer *text, uint64_t count, const char *one,
+				    const char *many, const char *what)
 {
 	if (count)
 		buffer_printf(text, ", %" PRIu64 " %s%s", count, count == 1 ? one : many, what);
@@ -40,7 +41,7 @@ static void put_missing(const struct coverage *coverage, struct buffer *text)
 
 	if (coverage->missing)
 		buffer_printf(text, ", %s%" PRIu64 " %s due did not come",
-			coverage->missing_over_edge ? "about " : "", coverage->missing, many);
+			      coverage->missing_over_edge ? "about " : "", coverage->missing, many);
 }
 
 /* Each that was away, and for how long, if these are few. */
@@ -52,15 +53,16 @@ static void put_offline(const struct coverage *coverage, struct buffer *text)
 	for (size_t i = 0; i < coverage->gaps.count; i++)
 		count += *coverage->gaps.items[i].cpus != 0;
 	if (!count || count > OFFLINE_SHOWN) {
-		coverage_text_put_count(
-			text, coverage->offline, "time", "times", " a CPU was offline");
+		coverage_text_put_count(text, coverage->offline, "time", "times",
+					" a CPU was offline");
 		return;
 	}
 	for (size_t i = 0; i < coverage->gaps.count; i++) {
 		const struct coverage_gap *gap = &coverage->gaps.items[i];
 
 		if (*gap->cpus)
-			buffer_printf(text, ", %s for %s", gap->why,
+			buffer_printf(
+				text, ", %s for %s", gap->why,
 				duration_format(gap->to_ns - gap->from_ns, length, sizeof(length)));
 	}
 }
@@ -71,7 +73,7 @@ static void put_held(struct buffer *text, uint64_t length_ns, const char *what)
 
 	if (length_ns)
 		buffer_printf(text, ", %s for at least %s", what,
-			duration_format(length_ns, length, sizeof(length)));
+			      duration_format(length_ns, length, sizeof(length)));
 }
 
 void coverage_describe(const struct coverage *coverage, struct buffer *text)
@@ -82,45 +84,45 @@ void coverage_describe(const struct coverage *coverage, struct buffer *text)
 	buffer_text(text, "covered ");
 	put_percent(text, coverage->covered_ns, coverage->window_ns);
 	if (missing_ns)
-		buffer_printf(
-			text, " (%s missing)", duration_format(missing_ns, shown, sizeof(shown)));
+		buffer_printf(text, " (%s missing)",
+			      duration_format(missing_ns, shown, sizeof(shown)));
 	buffer_printf(text, ", %s%" PRIu64 " %s lost%s",
-		coverage->lost_over_edge && coverage->lost_samples ? "about " : "",
-		coverage->lost_samples, coverage->lost_samples == 1 ? "sample" : "samples",
-		coverage->lost_in_part && coverage->lost_samples ? in_part : "");
+		      coverage->lost_over_edge && coverage->lost_samples ? "about " : "",
+		      coverage->lost_samples, coverage->lost_samples == 1 ? "sample" : "samples",
+		      coverage->lost_in_part && coverage->lost_samples ? in_part : "");
 	if (coverage->shed)
 		buffer_printf(text, ", %s%" PRIu64 " %s given up for want of room%s",
-			coverage->lost_over_edge ? "about " : "", coverage->shed,
-			coverage->shed == 1 ? "sample" : "samples",
-			coverage->lost_in_part ? in_part : "");
+			      coverage->lost_over_edge ? "about " : "", coverage->shed,
+			      coverage->shed == 1 ? "sample" : "samples",
+			      coverage->lost_in_part ? in_part : "");
 	put_missing(coverage, text);
 	coverage_text_put_count(text, coverage->lost_sideband, "record", "records",
-		" of names lost (names may be wrong)");
+				" of names lost (names may be wrong)");
 	coverage_text_put_count(text, coverage->throttled, "time", "times", " throttled");
 	if (coverage->limit)
 		buffer_printf(text,
-			", at most %" PRIu64 " samples a second allowed by the kernel%s",
-			coverage->limit, coverage->limit_in_part ? in_part : "");
-	coverage_text_put_count(
-		text, coverage->damaged, "part", "parts", " that could not be read");
-	coverage_text_put_count(
-		text, coverage->stopped, "time", "times", " the recording stood still");
+			      ", at most %" PRIu64 " samples a second allowed by the kernel%s",
+			      coverage->limit, coverage->limit_in_part ? in_part : "");
+	coverage_text_put_count(text, coverage->damaged, "part", "parts",
+				" that could not be read");
+	coverage_text_put_count(text, coverage->stopped, "time", "times",
+				" the recording stood still");
 	put_held(text, coverage->held_ns, "recorder stopped by a signal");
 	put_held(text, coverage->starved_ns, "recorder without a CPU or frozen");
 	put_offline(coverage, text);
 	coverage_text_put_count(text, coverage->cut, "callchain", "callchains", " cut off");
 	if (*coverage->left_out)
 		buffer_printf(text, ", CPU%s %s not recorded%s",
-			strpbrk(coverage->left_out, ",-") ? "s" : "", coverage->left_out,
-			coverage->left_out_in_part ? in_part : "");
+			      strpbrk(coverage->left_out, ",-") ? "s" : "", coverage->left_out,
+			      coverage->left_out_in_part ? in_part : "");
 	if (coverage->frames) {
 		buffer_text(text, ", names: ");
 		put_percent(text, coverage->named, coverage->frames);
 	}
 	if (coverage->clock_error_ns)
 		buffer_printf(text, ", times within %s",
-			duration_format(MAX(coverage->clock_error_ns, NSEC_PER_USEC), shown,
-				sizeof(shown)));
+			      duration_format(MAX(coverage->clock_error_ns, NSEC_PER_USEC), shown,
+					      sizeof(shown)));
 }
 
 static void put_gap(const struct coverage_gap *gap, struct buffer *json)
@@ -151,8 +153,8 @@ void coverage_put_gaps(const struct coverage *coverage, size_t count, struct buf
 	json_close(json, ']');
 }
 
-void coverage_put_json(
-	const struct coverage *coverage, const struct window *window, struct buffer *json)
+void coverage_put_json(const struct coverage *coverage, const struct window *window,
+		       struct buffer *json)
 {
 	const struct {
 		const char *key;

@@ -42,24 +42,25 @@ static int add_reason(struct coverage_parts *parts, struct coverage_gap gap, con
 }
 
 /*
- * A stretch between two anchors. Asking for its last nanosecond gives its true end, whether the wall clock was set back or went ahead at the
- * anchor that ends it.
+ * A stretch between two anchors. Asking for its last nanosecond gives its true end, whether the
+ * wall clock was set back or went ahead at the anchor that ends it.
  */
-static int coverage_add_stretch(
-	struct coverage_parts *parts, const struct tape *tape, uint64_t begin_ns, uint64_t end_ns)
+static int coverage_add_stretch(struct coverage_parts *parts, const struct tape *tape,
+				uint64_t begin_ns, uint64_t end_ns)
 {
 	if (begin_ns >= end_ns)
 		return 0;
 	return coverage_add_recorded(parts, tape_to_realtime(tape, begin_ns, NULL),
-		tape_to_realtime(tape, end_ns - 1, NULL) + 1);
+				     tape_to_realtime(tape, end_ns - 1, NULL) + 1);
 }
 
 /*
- * The wall clock went ahead of the perf clock at an anchor. Either the machine slept, which only the clock of the boot counts, or it was set:
- * then there was no such time, and nothing of it is missing.
+ * The wall clock went ahead of the perf clock at an anchor. Either the machine slept, which only
+ * the clock of the boot counts, or it was set: then there was no such time, and nothing of it is
+ * missing.
  */
 static int add_jump(struct coverage_parts *parts, const struct tape_anchor *at, uint64_t from_ns,
-	uint64_t to_ns)
+		    uint64_t to_ns)
 {
 	const struct tape_anchor *before = at - 1;
 	struct coverage_gap gap = { .from_ns = from_ns, .to_ns = to_ns, .cause = "suspended" };
@@ -75,8 +76,8 @@ static int add_jump(struct coverage_parts *parts, const struct tape_anchor *at, 
 }
 
 /* [begin, end) of the perf clock, cut at each anchor in it. */
-static int add_run(
-	struct coverage_parts *parts, const struct tape *tape, uint64_t begin_ns, uint64_t end_ns)
+static int add_run(struct coverage_parts *parts, const struct tape *tape, uint64_t begin_ns,
+		   uint64_t end_ns)
 {
 	for (size_t i = 0; i < tape->anchors.count; i++) {
 		uint64_t perf_ns = tape->anchors.items[i].perf_ns;
@@ -86,8 +87,8 @@ static int add_run(
 		if (coverage_add_stretch(parts, tape, begin_ns, perf_ns) < 0)
 			return -ENOMEM;
 		if (i && add_jump(parts, &tape->anchors.items[i],
-				 tape_to_realtime(tape, perf_ns - 1, NULL) + 1,
-				 tape_to_realtime(tape, perf_ns, NULL)) < 0)
+				  tape_to_realtime(tape, perf_ns - 1, NULL) + 1,
+				  tape_to_realtime(tape, perf_ns, NULL)) < 0)
 			return -ENOMEM;
 		begin_ns = perf_ns;
 	}
@@ -102,8 +103,9 @@ static int compare_intervals(const void *a, const void *b)
 }
 
 /*
- * Why the time of a loss is not covered, though a tape lies over it; NULL where it is. One CPU alone that stood still is no gap. A single
- * record that could not be read is as long as a nanosecond; only what was cut off or damaged before it was sealed is a stretch.
+ * Why the time of a loss is not covered, though a tape lies over it; NULL where it is. One CPU
+ * alone that stood still is no gap. A single record that could not be read is as long as a
+ * nanosecond; only what was cut off or damaged before it was sealed is a stretch.
  */
 static const char *coverage_uncovers(const struct tape_loss *loss)
 {
@@ -201,7 +203,8 @@ static bool coverage_is_of_samples(const struct tape_loss *loss)
 	       loss->kind > TAPE_LOSS_STARVED || !loss->kind;
 }
 
-/* A stretch of a loss of samples may be a second or more, of which a short window is a small part. */
+/* A stretch of a loss of samples may be a second or more, of which a short window is a small part.
+ */
 static void count_share(struct coverage_shares *shares, const struct tape_loss *loss, double within)
 {
 	double count = (double)loss->count * within;
@@ -226,7 +229,7 @@ static struct coverage_interval loss_interval(const struct tape *tape, const str
 }
 
 static int add_shed(struct coverage_parts *parts, const struct tape *tape,
-	const struct tape_loss *loss, const struct coverage_interval *at)
+		    const struct tape_loss *loss, const struct coverage_interval *at)
 {
 	struct coverage_span span = {
 		.perf_begin_ns = loss->from_ns,
@@ -240,7 +243,8 @@ static int add_shed(struct coverage_parts *parts, const struct tape *tape,
 }
 
 static int add_loss(struct coverage *coverage, struct coverage_parts *parts,
-	const struct window *window, const struct tape *tape, const struct tape_loss *loss)
+		    const struct window *window, const struct tape *tape,
+		    const struct tape_loss *loss)
 {
 	struct coverage_interval at = loss_interval(tape, loss);
 	const char *why = coverage_uncovers(loss);
@@ -257,7 +261,7 @@ static int add_loss(struct coverage *coverage, struct coverage_parts *parts,
 	if (loss->kind == TAPE_LOSS_THROTTLED || loss->kind == TAPE_LOSS_OFFLINE) {
 		uint64_t times = (uint64_t)ceil((double)loss->count * within);
 		struct coverage_lasting piece = { loss->kind, loss->cpu, at.from_ns, at.to_ns,
-			MIN(times, loss->count) };
+						  MIN(times, loss->count) };
 
 		return array_push(&parts->lasting, piece);
 	}
@@ -266,22 +270,25 @@ static int add_loss(struct coverage *coverage, struct coverage_parts *parts,
 	else
 		count_loss(coverage, loss);
 	if (why)
-		return add_reason(parts,
+		return add_reason(
+			parts,
 			(struct coverage_gap){ .from_ns = at.from_ns,
-				.to_ns = at.to_ns,
-				.cause = loss->kind == TAPE_LOSS_GAP ? "stood-still" : "damaged",
-				.unread = loss->kind == TAPE_LOSS_DAMAGED },
+					       .to_ns = at.to_ns,
+					       .cause = loss->kind == TAPE_LOSS_GAP ? "stood-still"
+										    : "damaged",
+					       .unread = loss->kind == TAPE_LOSS_DAMAGED },
 			why);
 	if (loss->kind == TAPE_LOSS_LOWERED)
 		return array_push(&parts->lowered, at);
 	if (loss->kind == TAPE_LOSS_SHED && loss->cpu == TAPE_ALL_CPUS &&
-		add_shed(parts, tape, loss, &at) < 0)
+	    add_shed(parts, tape, loss, &at) < 0)
 		return -ENOMEM;
 	return coverage_is_of_samples(loss) && loss->count ? array_push(&parts->lost, at) : 0;
 }
 
 int coverage_add_losses(struct coverage *coverage, struct coverage_parts *parts,
-	const struct window *window, const struct cpu_set_filter *cpus, const struct tape *tape)
+			const struct window *window, const struct cpu_set_filter *cpus,
+			const struct tape *tape)
 {
 	int r = 0;
 
@@ -298,7 +305,8 @@ int coverage_add_losses(struct coverage *coverage, struct coverage_parts *parts,
 }
 
 int coverage_add_tape(struct coverage *coverage, struct coverage_parts *parts,
-	const struct window *window, const struct cpu_set_filter *cpus, const struct tape *tape)
+		      const struct window *window, const struct cpu_set_filter *cpus,
+		      const struct tape *tape)
 {
 	struct coverage_span span = {
 		.perf_begin_ns = tape->begin_ns,
@@ -310,14 +318,14 @@ int coverage_add_tape(struct coverage *coverage, struct coverage_parts *parts,
 	snprintf(span.boot_id, sizeof(span.boot_id), "%s", tape_fact(tape, "boot_id"));
 	unnamed_text_add(&coverage->nameless, tape_fact(tape, "unnamed"));
 	if (array_push(&parts->spans, span) < 0 ||
-		coverage_add_losses(coverage, parts, window, cpus, tape) < 0 ||
-		recorded_cpus_add(parts, cpus, tape) < 0)
+	    coverage_add_losses(coverage, parts, window, cpus, tape) < 0 ||
+	    recorded_cpus_add(parts, cpus, tape) < 0)
 		return -ENOMEM;
 	return add_tape_time(parts, tape);
 }
 
-int coverage_add_unread(
-	struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns, const char *why)
+int coverage_add_unread(struct coverage_parts *parts, uint64_t from_ns, uint64_t to_ns,
+			const char *why)
 {
 	struct coverage_gap gap = {
 		.from_ns = from_ns, .to_ns = to_ns, .cause = "unreadable", .unread = true
@@ -353,7 +361,8 @@ int coverage_add_removed(struct coverage_parts *parts, uint64_t from_ns, uint64_
 }
 
 int coverage_add_given_up(struct coverage *coverage, struct coverage_parts *parts,
-	const struct window *window, const struct coverage_span *span, uint64_t samples)
+			  const struct window *window, const struct coverage_span *span,
+			  uint64_t samples)
 {
 	struct coverage_interval at = { span->begin_ns, span->end_ns };
 	double within = share_within(at, window);
@@ -408,7 +417,7 @@ static int compare_gaps(const void *a, const void *b)
 
 /* `reason` is why nothing covers it, or NULL. */
 static int push_gap(struct coverage *coverage, uint64_t from_ns, uint64_t to_ns,
-	const struct coverage_gap *reason)
+		    const struct coverage_gap *reason)
 {
 	struct coverage_gap gap = { 0 };
 
@@ -423,9 +432,10 @@ static int push_gap(struct coverage *coverage, uint64_t from_ns, uint64_t to_ns,
 	return array_push(&coverage->gaps, gap);
 }
 
-/* A stretch of the window that nothing covers: some of it has its reason, the rest was not recorded. */
+/* A stretch of the window that nothing covers: some of it has its reason, the rest was not
+ * recorded. */
 static int add_missing(struct coverage *coverage, const struct coverage_parts *parts,
-	uint64_t from_ns, uint64_t to_ns)
+		       uint64_t from_ns, uint64_t to_ns)
 {
 	for (size_t i = 0; i < parts->reasons.count && from_ns < to_ns; i++) {
 		const struct coverage_gap *reason = &parts->reasons.items[i];
@@ -435,7 +445,7 @@ static int add_missing(struct coverage *coverage, const struct coverage_parts *p
 		if (begin_ns >= end_ns)
 			continue;
 		if (push_gap(coverage, from_ns, begin_ns, NULL) < 0 ||
-			push_gap(coverage, begin_ns, end_ns, reason) < 0)
+		    push_gap(coverage, begin_ns, end_ns, reason) < 0)
 			return -ENOMEM;
 		from_ns = end_ns;
 	}
@@ -446,21 +456,22 @@ static void sort_parts(struct coverage_parts *parts)
 {
 	if (parts->covered.count)
 		qsort(parts->covered.items, parts->covered.count, sizeof(*parts->covered.items),
-			compare_intervals);
+		      compare_intervals);
 	if (parts->lost.count)
 		qsort(parts->lost.items, parts->lost.count, sizeof(*parts->lost.items),
-			compare_intervals);
+		      compare_intervals);
 	if (parts->lowered.count)
 		qsort(parts->lowered.items, parts->lowered.count, sizeof(*parts->lowered.items),
-			compare_intervals);
+		      compare_intervals);
 	if (parts->reasons.count)
 		qsort(parts->reasons.items, parts->reasons.count, sizeof(*parts->reasons.items),
-			compare_gaps);
+		      compare_gaps);
 }
 
-/* Do intervals in their order leave time in the window between them? Not where one segment's clock is off the other's. */
-static bool leave_time(
-	const struct coverage_interval *intervals, size_t count, const struct window *window)
+/* Do intervals in their order leave time in the window between them? Not where one segment's clock
+ * is off the other's. */
+static bool leave_time(const struct coverage_interval *intervals, size_t count,
+		       const struct window *window)
 {
 	uint64_t reached_ns = window->from_ns;
 
@@ -480,8 +491,8 @@ static bool add_share(uint64_t *count, double share)
 	return whole;
 }
 
-static void finish_losses(
-	struct coverage *coverage, const struct coverage_parts *parts, const struct window *window)
+static void finish_losses(struct coverage *coverage, const struct coverage_parts *parts,
+			  const struct window *window)
 {
 	bool lost = add_share(&coverage->lost_samples, parts->shares.lost);
 	bool shed = add_share(&coverage->shed, parts->shares.shed);
@@ -492,13 +503,13 @@ static void finish_losses(
 				 leave_time(parts->lost.items, parts->lost.count, window);
 }
 
-int coverage_finish(
-	struct coverage *coverage, struct coverage_parts *parts, const struct window *window)
+int coverage_finish(struct coverage *coverage, struct coverage_parts *parts,
+		    const struct window *window)
 {
 	uint64_t reached_ns = window->from_ns, missing_ns = 0;
 
 	if (spans_join(parts) < 0 || spans_explain_given_up(parts) < 0 ||
-		recorded_cpus_finish(coverage, parts) < 0)
+	    recorded_cpus_finish(coverage, parts) < 0)
 		return -ENOMEM;
 	sort_parts(parts);
 	count_lasting(coverage, parts);
@@ -522,7 +533,7 @@ int coverage_finish(
 		return -ENOMEM;
 	if (coverage->gaps.count)
 		qsort(coverage->gaps.items, coverage->gaps.count, sizeof(*coverage->gaps.items),
-			compare_gaps);
+		      compare_gaps);
 	return 0;
 }
 

@@ -14,16 +14,21 @@
 
 /* What a segment beside a gap says. */
 struct side {
-	bool there; /* and can be read */
+	/* and can be read */
+	bool there;
 	bool unsealed;
-	bool first; /* the recording began with it */
-	bool imported; /* what stands for its boot is the file that it came from */
+	/* the recording began with it */
+	bool first;
+	/* what stands for its boot is the file that it came from */
+	bool imported;
 	char boot_id[40];
 	char begun[24];
 	char ended[32];
 	uint64_t end_ns;
-	uint64_t booted_ns; /* of the wall clock: when the machine was started; 0: not known */
-	uint64_t shed_from_ns, shed_to_ns; /* samples that were given up */
+	/* of the wall clock: when the machine was started; 0: not known */
+	uint64_t booted_ns;
+	/* samples that were given up */
+	uint64_t shed_from_ns, shed_to_ns;
 };
 
 struct telling {
@@ -32,11 +37,14 @@ struct telling {
 	const struct window *window;
 	/* beside the window; 0: nothing is recorded there */
 	uint64_t before_ns, after_ns;
-	int recorder; /* its pid; 0: none runs */
-	uint64_t since_ns; /* that it runs */
+	/* its pid; 0: none runs */
+	int recorder;
+	/* that it runs */
+	uint64_t since_ns;
 	uint64_t now_ns;
 	bool is_file;
-	/* what was loaded last: behind one gap it is often what is before the next; NULL: nothing */
+	/* what was loaded last: behind one gap it is often what is before the next; NULL: nothing
+	 */
 	const struct store_segment *loaded;
 	struct side side;
 };
@@ -75,7 +83,7 @@ static void gap_causes_take_facts(struct side *side, const struct tape *tape)
 }
 
 static int load_side(struct telling *telling, const struct store_segment *segment,
-	struct side *ret_side, struct error *error)
+		     struct side *ret_side, struct error *error)
 {
 	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_LOSSES, 1 };
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
@@ -92,13 +100,14 @@ static int load_side(struct telling *telling, const struct store_segment *segmen
 	return 0;
 }
 
-/* The segment that ends, or begins, at that moment; or NULL. Of thousands of gaps, each finds its own at once. */
-static const struct store_segment *find_segment(
-	const struct store_segments *segments, uint64_t at_ns, bool behind)
+/* The segment that ends, or begins, at that moment; or NULL. Of thousands of gaps, each finds its
+ * own at once. */
+static const struct store_segment *find_segment(const struct store_segments *segments,
+						uint64_t at_ns, bool behind)
 {
 	/* they are in the order of their begins */
-	size_t at = sort_array_count_below(
-		       &segments->list, begin_ns, at_ns - MIN(at_ns, BESIDE_NS)),
+	size_t at = sort_array_count_below(&segments->list, begin_ns,
+					   at_ns - MIN(at_ns, BESIDE_NS)),
 	       end = segments->list.count;
 
 	for (; behind && at < end && segments->list.items[at].begin_ns < at_ns + BESIDE_NS; at++)
@@ -106,14 +115,14 @@ static const struct store_segment *find_segment(
 			return &segments->list.items[at];
 	if (!behind)
 		for (at = sort_array_count_below(&segments->list, begin_ns, at_ns + BESIDE_NS);
-			at-- > 0;)
+		     at-- > 0;)
 			if (gap_causes_is_near(segments->list.items[at].end_ns, at_ns))
 				return &segments->list.items[at];
 	return NULL;
 }
 
 static int find_side(struct telling *telling, uint64_t at_ns, bool behind, struct side *ret_side,
-	struct error *error)
+		     struct error *error)
 {
 	const struct store_segment *segment = find_segment(telling->segments, at_ns, behind);
 	struct side side = { 0 };
@@ -133,8 +142,8 @@ static int find_side(struct telling *telling, uint64_t at_ns, bool behind, struc
 }
 
 /* Was there something between, that is gone? 1 or 0. */
-static int gap_causes_is_gone(
-	struct telling *telling, uint64_t from_ns, uint64_t to_ns, struct error *error)
+static int gap_causes_is_gone(struct telling *telling, uint64_t from_ns, uint64_t to_ns,
+			      struct error *error)
 {
 	struct store_gone_list gone = { 0 };
 	int r = store_reader_gone(telling->reader, from_ns, to_ns, &gone, error);
@@ -145,8 +154,8 @@ static int gap_causes_is_gone(
 }
 
 /* The segment beside the window, if nothing lies between. */
-static int find_outside(
-	struct telling *telling, bool behind, struct side *ret_side, struct error *error)
+static int find_outside(struct telling *telling, bool behind, struct side *ret_side,
+			struct error *error)
 {
 	const struct window *window = telling->window;
 	uint64_t at_ns = behind ? telling->after_ns : telling->before_ns;
@@ -169,7 +178,7 @@ static int find_outside(
 }
 
 static int find_sides(struct telling *telling, const struct coverage_gap *gap,
-	struct side *ret_before, struct side *ret_after, struct error *error)
+		      struct side *ret_before, struct side *ret_after, struct error *error)
 {
 	int r = find_side(telling, gap->from_ns, false, ret_before, error);
 
@@ -211,8 +220,8 @@ static void gap_causes_set(struct coverage_gap *gap, const char *cause, const ch
 }
 
 /* Another boot follows. Who is killed by a crash and who is killed before cannot be told apart. */
-static void tell_boot(
-	struct coverage_gap *gap, const struct side *after, const char *end, const char *cause)
+static void tell_boot(struct coverage_gap *gap, const struct side *after, const char *end,
+		      const char *cause)
 {
 	char before[32], again[80] = "";
 
@@ -221,10 +230,11 @@ static void tell_boot(
 		snprintf(again, sizeof(again), " %s before the end of this", before);
 	}
 	snprintf(gap->why, sizeof(gap->why), "%s; the machine was started anew%s",
-		!*end			       ? "nothing recorded"
-		: strcmp(cause, "killed") == 0 ? "the machine went down, or the recorder was killed"
-					       : end,
-		again);
+		 !*end ? "nothing recorded"
+		 : strcmp(cause, "killed") == 0
+			 ? "the machine went down, or the recorder was killed"
+			 : end,
+		 again);
 	gap->cause = "rebooted";
 }
 
@@ -233,7 +243,8 @@ static bool is_shed(const struct side *side, const struct coverage_gap *gap)
 	return side->shed_from_ns < gap->to_ns && side->shed_to_ns > gap->from_ns;
 }
 
-/* Does the recorder that runs now still have what follows? What is of a time before it cannot be its own. */
+/* Does the recorder that runs now still have what follows? What is of a time before it cannot be
+ * its own. */
 static bool is_unwritten(const struct telling *telling, const struct side *before)
 {
 	if (*before->ended || !telling->recorder)
@@ -242,7 +253,7 @@ static bool is_unwritten(const struct telling *telling, const struct side *befor
 }
 
 static void gap_causes_tell_here(const struct telling *telling, struct coverage_gap *gap,
-	const struct side *before, const struct side *after)
+				 const struct side *before, const struct side *after)
 {
 	char end[128];
 	const char *cause;
@@ -265,9 +276,10 @@ static void gap_causes_tell_here(const struct telling *telling, struct coverage_
 		gap_causes_set(gap, cause, end);
 }
 
-/* What lies outside of all that there is. Somebody may have removed what was before it, but not where a recording begins. */
+/* What lies outside of all that there is. Somebody may have removed what was before it, but not
+ * where a recording begins. */
 static int tell_outside(struct telling *telling, struct coverage_gap *gap, const struct side *after,
-	struct error *error)
+			struct error *error)
 {
 	bool first = gap->from_ns == telling->window->from_ns && !telling->before_ns;
 	int r;
@@ -312,9 +324,10 @@ static uint64_t shed_until(const struct side *side, const struct coverage_gap *g
 		       : 0;
 }
 
-/* What lies between a recording's last segment and what of it was given up is one stretch with what follows. */
-static int tell_gap(
-	struct telling *telling, struct coverage *coverage, size_t number, struct error *error)
+/* What lies between a recording's last segment and what of it was given up is one stretch with what
+ * follows. */
+static int tell_gap(struct telling *telling, struct coverage *coverage, size_t number,
+		    struct error *error)
 {
 	struct coverage_gap *gap = &coverage->gaps.items[number], whole = *gap;
 	const struct coverage_gap *previous = number ? gap - 1 : NULL;
@@ -322,12 +335,12 @@ static int tell_gap(
 	int r;
 
 	if (previous && previous->cause && strcmp(previous->cause, "given-up") == 0 &&
-		previous->to_ns == gap->from_ns)
+	    previous->to_ns == gap->from_ns)
 		whole.from_ns = previous->from_ns;
 	r = find_sides(telling, &whole, &before, &after, error);
 	if (r == 0)
-		r = split_at(
-			coverage, number, MAX(shed_until(&before, gap), shed_until(&after, gap)));
+		r = split_at(coverage, number,
+			     MAX(shed_until(&before, gap), shed_until(&after, gap)));
 	if (r < 0)
 		return r;
 	gap = &coverage->gaps.items[number];
@@ -336,7 +349,7 @@ static int tell_gap(
 }
 
 int gap_causes_tell(struct store_reader *reader, const struct store_segments *segments,
-	const struct window *window, struct coverage *coverage, struct error *error)
+		    const struct window *window, struct coverage *coverage, struct error *error)
 {
 	struct telling telling = { .reader = reader, .segments = segments, .window = window };
 	bool begun = false;
@@ -351,7 +364,7 @@ int gap_causes_tell(struct store_reader *reader, const struct store_segments *se
 			telling.is_file = store_reader_is_file(reader);
 			telling.recorder = store_reader_recorder(reader, &telling.since_ns);
 			r = store_reader_near(reader, window->from_ns, window->to_ns,
-				&telling.before_ns, &telling.after_ns, error);
+					      &telling.before_ns, &telling.after_ns, error);
 		}
 		if (r == 0)
 			r = split_at(coverage, i, telling.now_ns);

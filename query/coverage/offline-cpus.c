@@ -19,8 +19,8 @@ bool coverage_goes_on(const struct coverage_lasting *before, const struct covera
 }
 
 /* Of pieces in their order: the next that lasted, as one; false at the end. */
-static bool next_lasting(
-	const struct coverage_parts *parts, size_t *at, struct coverage_lasting *ret_lasting)
+static bool next_lasting(const struct coverage_parts *parts, size_t *at,
+			 struct coverage_lasting *ret_lasting)
 {
 	struct coverage_lasting *piece = &parts->lasting.items[*at];
 
@@ -28,7 +28,7 @@ static bool next_lasting(
 		return false;
 	*ret_lasting = *piece;
 	for (++*at, piece++; *at < parts->lasting.count && coverage_goes_on(ret_lasting, piece);
-		++*at, piece++)
+	     ++*at, piece++)
 		ret_lasting->to_ns = MAX(ret_lasting->to_ns, piece->to_ns);
 	return true;
 }
@@ -46,7 +46,7 @@ static int compare_absences(const void *a, const void *b)
 
 /* Which CPU was not there, and when in the window; by time. */
 static int find_absences(const struct coverage_parts *parts, const struct window *window,
-	struct offline_cpus *absences)
+			 struct offline_cpus *absences)
 {
 	struct coverage_lasting one;
 
@@ -54,18 +54,19 @@ static int find_absences(const struct coverage_parts *parts, const struct window
 		one.from_ns = MAX(one.from_ns, window->from_ns);
 		one.to_ns = MIN(one.to_ns, window->to_ns);
 		if (one.kind == TAPE_LOSS_OFFLINE && one.cpu < TAPE_CPUS_MAX &&
-			array_push(&absences->list, one) < 0)
+		    array_push(&absences->list, one) < 0)
 			return -ENOMEM;
 	}
 	if (absences->list.count)
 		qsort(absences->list.items, absences->list.count, sizeof(*absences->list.items),
-			compare_absences);
+		      compare_absences);
 	return 0;
 }
 
-/* Time of the window in which as many CPUs as were asked for were not there, of what is recorded. Absences begin in their order. */
+/* Time of the window in which as many CPUs as were asked for were not there, of what is recorded.
+ * Absences begin in their order. */
 static uint64_t count_absence(const struct coverage *coverage, const struct offline_cpus *absences,
-	size_t asked, const struct window *window)
+			      size_t asked, const struct window *window)
 {
 	uint64_t all_ns = 0, reached_ns = window->from_ns;
 
@@ -100,14 +101,14 @@ static size_t count_together(const struct coverage_lasting *first, size_t count)
 	size_t end = 1;
 
 	while (end < count && first[end].from_ns == first->from_ns &&
-		first[end].to_ns == first->to_ns)
+	       first[end].to_ns == first->to_ns)
 		end++;
 	return end;
 }
 
 /* "1,8-15", of as many as there is room for; how many these are. */
-static size_t list_cpus(
-	const struct coverage_lasting *absent, size_t count, char *text, size_t size)
+static size_t list_cpus(const struct coverage_lasting *absent, size_t count, char *text,
+			size_t size)
 {
 	size_t used = 0, done = 0, end;
 
@@ -118,8 +119,8 @@ static size_t list_cpus(
 		for (end = done + 1; end < count && absent[end].cpu <= absent[end - 1].cpu + 1;)
 			end++;
 		length = snprintf(range, sizeof(range),
-			absent[done].cpu < absent[end - 1].cpu ? "%s%u-%u" : "%s%u",
-			used ? "," : "", absent[done].cpu, absent[end - 1].cpu);
+				  absent[done].cpu < absent[end - 1].cpu ? "%s%u-%u" : "%s%u",
+				  used ? "," : "", absent[done].cpu, absent[end - 1].cpu);
 		if (used + length >= size)
 			break;
 		memcpy(text + used, range, length + 1);
@@ -128,29 +129,30 @@ static size_t list_cpus(
 	return done;
 }
 
-/* Those that were away at the same time are told as one, or as several where their list would be cut. */
+/* Those that were away at the same time are told as one, or as several where their list would be
+ * cut. */
 static int add_absences(struct coverage *coverage, const struct offline_cpus *absences)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < absences->list.count;) {
 		const struct coverage_lasting *first = &absences->list.items[i];
-		struct coverage_gap gap = {
-			.from_ns = first->from_ns, .to_ns = first->to_ns, .cause = "offline"
-		};
+		struct coverage_gap gap = { .from_ns = first->from_ns,
+					    .to_ns = first->to_ns,
+					    .cause = "offline" };
 
 		i += list_cpus(first, count_together(first, absences->list.count - i), gap.cpus,
-			sizeof(gap.cpus));
+			       sizeof(gap.cpus));
 		snprintf(gap.why, sizeof(gap.why),
-			strpbrk(gap.cpus, ",-") ? "CPUs %s were offline" : "CPU %s was offline",
-			gap.cpus);
+			 strpbrk(gap.cpus, ",-") ? "CPUs %s were offline" : "CPU %s was offline",
+			 gap.cpus);
 		r = array_push(&coverage->gaps, gap);
 	}
 	return r;
 }
 
-int offline_cpus_tell(
-	struct coverage *coverage, const struct coverage_parts *parts, const struct window *window)
+int offline_cpus_tell(struct coverage *coverage, const struct coverage_parts *parts,
+		      const struct window *window)
 {
 	struct offline_cpus absences = { 0 };
 	int r = find_absences(parts, window, &absences);

@@ -16,8 +16,8 @@ static bool has_cpu(const struct tape *tape, const struct cpu_set_filter *online
 }
 
 /* All CPUs were recorded: those that were asked for and are none of the host's were not. */
-static int add_all_cpus(
-	struct coverage_parts *parts, const struct cpu_set_filter *asked, const struct tape *tape)
+static int add_all_cpus(struct coverage_parts *parts, const struct cpu_set_filter *asked,
+			const struct tape *tape)
 {
 	_cleanup_(cpu_filter_done) struct cpu_set_filter online = { 0 };
 	const char *list = tape_fact(tape, "cpus_online");
@@ -46,8 +46,8 @@ static int add_all_cpus(
 }
 
 /* A list that is none says nothing. */
-int recorded_cpus_add(
-	struct coverage_parts *parts, const struct cpu_set_filter *asked, const struct tape *tape)
+int recorded_cpus_add(struct coverage_parts *parts, const struct cpu_set_filter *asked,
+		      const struct tape *tape)
 {
 	_cleanup_(cpu_filter_done) struct cpu_set_filter listed = { 0 }, online = { 0 };
 	const struct cpu_set_filter *host = asked->wanted.count ? asked : &online;
@@ -62,7 +62,7 @@ int recorded_cpus_add(
 		if (is_listed && cpu_filter_passes(asked, cpu))
 			parts->asked_recorded = true;
 		if ((is_listed && cpu_filter_add(&parts->recorded, cpu) < 0) ||
-			(is_left_out && cpu_filter_add(&parts->left_out, cpu) < 0))
+		    (is_left_out && cpu_filter_add(&parts->left_out, cpu) < 0))
 			return -ENOMEM;
 	}
 	return 0;
@@ -79,8 +79,8 @@ int recorded_cpus_finish(struct coverage *coverage, const struct coverage_parts 
 		if (left_out->wanted.items[cpu] && cpu_filter_passes(&parts->recorded, cpu))
 			coverage->left_out_in_part = true;
 	coverage->left_out_all = !parts->asked_recorded;
-	if (!parts->all_recorded && cpu_filter_list(&parts->recorded, coverage->recorded,
-					    sizeof(coverage->recorded)) < 0)
+	if (!parts->all_recorded &&
+	    cpu_filter_list(&parts->recorded, coverage->recorded, sizeof(coverage->recorded)) < 0)
 		return -ENOMEM;
 	return cpu_filter_list(left_out, coverage->left_out, sizeof(coverage->left_out));
 }

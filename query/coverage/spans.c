@@ -27,7 +27,7 @@ int spans_join(struct coverage_parts *parts)
 		qsort(spans, parts->spans.count, sizeof(*spans), compare_spans);
 	for (size_t i = 1; r == 0 && i < parts->spans.count; i++)
 		if (spans[i - 1].perf_end_ns == spans[i].perf_begin_ns &&
-			!strcmp(spans[i - 1].boot_id, spans[i].boot_id))
+		    !strcmp(spans[i - 1].boot_id, spans[i].boot_id))
 			r = coverage_add_recorded(parts, spans[i - 1].end_ns, spans[i].begin_ns);
 	return r;
 }
@@ -45,9 +45,9 @@ int spans_explain_given_up(struct coverage_parts *parts)
 
 	for (size_t i = 0; r == 0 && i < parts->given_up.count; i++) {
 		const struct coverage_span *span = &parts->given_up.items[i];
-		struct coverage_gap gap = {
-			.from_ns = span->begin_ns, .to_ns = span->end_ns, .cause = "given-up"
-		};
+		struct coverage_gap gap = { .from_ns = span->begin_ns,
+					    .to_ns = span->end_ns,
+					    .cause = "given-up" };
 
 		for (size_t j = 0; j < parts->spans.count; j++)
 			if (spans_follows(span, &parts->spans.items[j]))

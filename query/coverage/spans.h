@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * What tapes and what was given up cover, where it meets on the perf clock: each has the wall clock by its own anchors, which may be far apart when it
- * was set meanwhile.
+ * What tapes and what was given up cover, where it meets on the perf clock: each has the wall clock
+ * by its own anchors, which may be far apart when it was set meanwhile.
  */
 
 #include "query/coverage/coverage.h"
@@ -11,7 +11,8 @@
 /* Where tapes meet, nothing is missing between them on any clock. 0 or -ENOMEM. */
 int spans_join(struct coverage_parts *parts);
 /*
- * Why what was given up is not covered. Whoever tells of it was not there when it began, and knows the wall clock of then only as it was later:
- * it begins where the tape before it ends, if that is in the window too. 0 or -ENOMEM.
+ * Why what was given up is not covered. Whoever tells of it was not there when it began, and knows
+ * the wall clock of then only as it was later: it begins where the tape before it ends, if that is
+ * in the window too. 0 or -ENOMEM.
  */
 int spans_explain_given_up(struct coverage_parts *parts);

@@ -14,7 +14,7 @@ static void add_one(struct unnamed_text *nameless, uint64_t frames, const char *
 	size_t i = 0;
 
 	while (i < nameless->count &&
-		(strncmp(nameless->items[i].why, why, size) != 0 || nameless->items[i].why[size]))
+	       (strncmp(nameless->items[i].why, why, size) != 0 || nameless->items[i].why[size]))
 		i++;
 	if (!size || size >= sizeof(nameless->items[0].why) || i == UNNAMED_TEXT_MAX)
 		return;
@@ -44,7 +44,7 @@ void unnamed_text_add(struct unnamed_text *nameless, const char *fact)
 		uint64_t frames = strtoull(fact, &why, 10);
 
 		if (*fact >= '0' && *fact <= '9' && *why == ' ' &&
-			unnamed_text_is_text(why, fact + size - why))
+		    unnamed_text_is_text(why, fact + size - why))
 			add_one(nameless, frames, why + 1, fact + size - why - 1);
 		fact += size;
 		fact += strspn(fact, ", ");
@@ -55,7 +55,7 @@ void unnamed_text_describe(const struct unnamed_text *nameless, struct buffer *t
 {
 	for (size_t i = 0; i < nameless->count; i++)
 		buffer_printf(text, "%s%" PRIu64 " %s", i ? ", " : "", nameless->items[i].frames,
-			nameless->items[i].why);
+			      nameless->items[i].why);
 }
 
 void unnamed_text_put_json(const struct unnamed_text *nameless, struct buffer *json)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Why frames have no name, as segments tell it: each of all its frames, not of those in a window. */
+/* Why frames have no name, as segments tell it: each of all its frames, not of those in a window.
+ */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,13 +14,15 @@
 
 struct unnamed_text {
 	struct {
-		char why[48]; /* "gone before they were opened" */
+		/* "gone before they were opened" */
+		char why[48];
 		uint64_t frames;
 	} items[UNNAMED_TEXT_MAX];
 	size_t count;
 };
 
-/* Adds what the fact "unnamed" of a segment says; what it does not say as docs/FORMAT.md has it is passed over. */
+/* Adds what the fact "unnamed" of a segment says; what it does not say as docs/FORMAT.md has it is
+ * passed over. */
 void unnamed_text_add(struct unnamed_text *nameless, const char *fact);
 /* "956 without symbols, 12 gone before they were opened"; nothing where there are none. */
 void unnamed_text_describe(const struct unnamed_text *nameless, struct buffer *text);

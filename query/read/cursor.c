@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Invariants:
- * (1) all segments that begin at or before the last row's time have been opened, those behind are not yet;
- * (2) an open tape has rows left, but for that of the last row and those that cursor_near() passed;
- * (3) `last` is below the number of open tapes, or that is 0.
+ * (1) all segments that begin at or before the last row's time have been opened, those behind are
+ * not yet; (2) an open tape has rows left, but for that of the last row and those that
+ * cursor_near() passed; (3) `last` is below the number of open tapes, or that is 0.
  */
 #include "query/read/cursor.h"
 
@@ -18,27 +18,34 @@
 struct open_tape {
 	struct tape *tape;
 	struct window_filter_times times;
-	size_t at; /* the next row */
+	/* the next row */
+	size_t at;
 	uint32_t number;
-	bool kept; /* it is the caller's */
+	/* it is the caller's */
+	bool kept;
 };
 
 struct cursor {
 	struct loader loader;
-	size_t next; /* segment */
-	array_of(struct open_tape) open; /* in the order of opening */
-	size_t last; /* index in open of the last row's tape */
+	/* segment */
+	size_t next;
+	/* in the order of opening */
+	array_of(struct open_tape) open;
+	/* index in open of the last row's tape */
+	size_t last;
 	uint32_t opened;
-	uint64_t from_ns; /* no row is before it */
+	/* no row is before it */
+	uint64_t from_ns;
 	bool ended;
 	/* What was read side by side, of so many segments from a number on. */
 	struct loaded *read;
-	unsigned int read_max; /* 0: nothing ever is */
+	/* 0: nothing ever is */
+	unsigned int read_max;
 	size_t read_begin, read_count;
 };
 
 int cursor_open(struct store_reader *reader, const struct question *question,
-	struct cursor **ret_cursor, struct error *error)
+		struct cursor **ret_cursor, struct error *error)
 {
 	_cleanup_free_ struct cursor *cursor = calloc(1, sizeof(*cursor));
 	int r;
@@ -111,7 +118,7 @@ static int cursor_add_tape(struct cursor *cursor, struct tape *tape)
 
 	window.from_ns = cursor->from_ns;
 	r = window_filter_samples(tape, &window, cursor->loader.question.filter,
-		&coverage->clock_error_ns, &open.times);
+				  &coverage->clock_error_ns, &open.times);
 	if (r == 0)
 		r = window_filter_count_samples(tape, coverage);
 	if (r == 0 && open.times.list.count)
@@ -121,13 +128,13 @@ static int cursor_add_tape(struct cursor *cursor, struct tape *tape)
 	return r;
 }
 
-static void cursor_read_segment(
-	const struct cursor *cursor, const struct store_segment *segment, struct loaded *ret_loaded)
+static void cursor_read_segment(const struct cursor *cursor, const struct store_segment *segment,
+				struct loaded *ret_loaded)
 {
 	bool passed = segment->end_ns <= cursor->from_ns;
 
 	loader_read(&cursor->loader, segment, cursor->from_ns,
-		passed ? SEGMENT_LOSSES : SEGMENT_SAMPLES | SEGMENT_LOSSES, ret_loaded);
+		    passed ? SEGMENT_LOSSES : SEGMENT_SAMPLES | SEGMENT_LOSSES, ret_loaded);
 }
 
 static int cursor_read_one(void *context, unsigned int worker, size_t item)
@@ -136,7 +143,7 @@ static int cursor_read_one(void *context, unsigned int worker, size_t item)
 
 	(void)worker;
 	cursor_read_segment(cursor, &cursor->loader.segments.list.items[cursor->read_begin + item],
-		&cursor->read[item]);
+			    &cursor->read[item]);
 	return 0;
 }
 
@@ -161,8 +168,8 @@ static int get_segment(struct cursor *cursor, size_t number, struct loaded *ret_
 	int r = 0;
 
 	if (!cursor->read_max) {
-		cursor_read_segment(
-			cursor, &cursor->loader.segments.list.items[number], ret_loaded);
+		cursor_read_segment(cursor, &cursor->loader.segments.list.items[number],
+				    ret_loaded);
 		return 0;
 	}
 	if (number >= cursor->read_begin + cursor->read_count)
@@ -190,7 +197,8 @@ static int cursor_open_segment(struct cursor *cursor, size_t number, struct erro
 	return cursor_add_tape(cursor, tape);
 }
 
-/* The open tape with the earliest row; of equal ones the one that was opened first. NULL: none has any. */
+/* The open tape with the earliest row; of equal ones the one that was opened first. NULL: none has
+ * any. */
 static struct open_tape *find_earliest(const struct cursor *cursor)
 {
 	struct open_tape *earliest = NULL;
@@ -199,8 +207,8 @@ static struct open_tape *find_earliest(const struct cursor *cursor)
 		struct open_tape *open = &cursor->open.items[i];
 
 		if (open->at < open->times.list.count &&
-			(!earliest || open->times.list.items[open->at] <
-					      earliest->times.list.items[earliest->at]))
+		    (!earliest ||
+		     open->times.list.items[open->at] < earliest->times.list.items[earliest->at]))
 			earliest = open;
 	}
 	return earliest;
@@ -221,7 +229,7 @@ int cursor_next(struct cursor *cursor, struct cursor_row *ret_row, struct error 
 
 	close_last(cursor);
 	for (open = find_earliest(cursor); cursor->next < segments->list.count;
-		open = find_earliest(cursor)) {
+	     open = find_earliest(cursor)) {
 		const struct store_segment *segment = &segments->list.items[cursor->next];
 		int r;
 
@@ -235,7 +243,7 @@ int cursor_next(struct cursor *cursor, struct cursor_row *ret_row, struct error 
 		return cursor_finish(cursor, error);
 	cursor->last = open - cursor->open.items;
 	*ret_row = (struct cursor_row){ open->times.list.items[open->at], open->tape, open->at,
-		open->number };
+					open->number };
 	open->at++;
 	return 1;
 }

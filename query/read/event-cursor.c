@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Segments may overlap, on the wall clock at least. Texts wait until no segment that is still to be read begins before them, so memory follows the
- * segments that do, not the window.
+ * Segments may overlap, on the wall clock at least. Texts wait until no segment that is still to be
+ * read begins before them, so memory follows the segments that do, not the window.
  */
 #include "query/read/event-cursor.h"
 
@@ -23,7 +23,8 @@ struct run {
 	struct loader loader;
 	array_of(struct waiting) waiting;
 	struct buffer texts;
-	uint64_t only_counted; /* of all names */
+	/* of all names */
+	uint64_t only_counted;
 	struct event_cursor_told *told;
 };
 
@@ -31,7 +32,7 @@ bool event_cursor_is_count(const struct tape *tape, const struct tape_event *eve
 {
 	return event->fields.count &&
 	       strcmp(tape_string(tape, tape->fields.items[event->fields.first].key),
-		       TAPE_EVENT_COUNT) == 0;
+		      TAPE_EVENT_COUNT) == 0;
 }
 
 bool event_cursor_is_passed_over(const struct tape *tape, const struct tape_event *event)
@@ -71,8 +72,8 @@ static uint64_t event_cursor_number_of(const struct event_cursor_row *row, const
 	return text ? strtoull(text, NULL, 10) : 0;
 }
 
-static int add_over(
-	struct event_cursor_told *told, const struct event_cursor_row *row, uint64_t count)
+static int add_over(struct event_cursor_told *told, const struct event_cursor_row *row,
+		    uint64_t count)
 {
 	const char *name = tape_string(row->tape, row->event->name);
 	uint64_t since_ns = MIN(event_cursor_number_of(row, TAPE_EVENT_SINCE), row->realtime_ns);
@@ -97,7 +98,7 @@ static int count_passed_over(struct run *run, const struct event_cursor_row *row
 	uint64_t count = event_cursor_number_of(row, TAPE_EVENT_COUNT);
 
 	if (!event_cursor_is_passed_over(row->tape, row->event) ||
-		!event_cursor_is_in_window(run, row))
+	    !event_cursor_is_in_window(run, row))
 		return 0;
 	run->only_counted += count;
 	return has_name(run, row) ? add_over(run->told, row, count) : 0;
@@ -110,8 +111,8 @@ static bool is_of_none(const struct tape *tape, const struct tape_event *event)
 	return !thread->tid && !thread->pid && !thread->comm;
 }
 
-static bool event_cursor_passes(
-	const struct run *run, const struct event_cursor_row *row, const bool *threads)
+static bool event_cursor_passes(const struct run *run, const struct event_cursor_row *row,
+				const bool *threads)
 {
 	const struct question *question = &run->options->question;
 	const struct tape_event *event = row->event;
@@ -190,11 +191,11 @@ static int event_cursor_flush(struct run *run, uint64_t before_ns)
 	int r = sort_waiting(run);
 
 	while (r == 0 && done < run->waiting.count &&
-		run->waiting.items[done].realtime_ns < before_ns) {
+	       run->waiting.items[done].realtime_ns < before_ns) {
 		const struct waiting *row = &run->waiting.items[done++];
 
-		r = run->options->take(
-			run->options->context, run->texts.data + row->start, row->size);
+		r = run->options->take(run->options->context, run->texts.data + row->start,
+				       row->size);
 	}
 	run->told->count += done;
 	run->waiting.count -= done;
@@ -206,8 +207,8 @@ static int event_cursor_flush(struct run *run, uint64_t before_ns)
 	return r;
 }
 
-static int event_cursor_see_segment(
-	struct run *run, const struct store_segment *segment, struct error *error)
+static int event_cursor_see_segment(struct run *run, const struct store_segment *segment,
+				    struct error *error)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	struct loaded loaded;
@@ -221,7 +222,7 @@ static int event_cursor_see_segment(
 }
 
 int event_cursor_run(struct store_reader *reader, const struct event_cursor_options *options,
-	struct event_cursor_told *ret_told, struct error *error)
+		     struct event_cursor_told *ret_told, struct error *error)
 {
 	struct run run = { .options = options, .told = ret_told };
 	int r;

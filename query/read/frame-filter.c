@@ -33,13 +33,14 @@ int frame_filter_kinds(const struct filter *filter, const struct tape *tape, uin
 	return 0;
 }
 
-static bool frame_filter_is_kept(
-	const struct filter *filter, const struct tape *tape, uint32_t frame)
+static bool frame_filter_is_kept(const struct filter *filter, const struct tape *tape,
+				 uint32_t frame)
 {
 	return stack_class_is_kernel(tape, frame) == (filter->frames == FILTER_FRAMES_KERNEL);
 }
 
-/* Each stack's number becomes that of what is left of it; parents come first, and have theirs already. */
+/* Each stack's number becomes that of what is left of it; parents come first, and have theirs
+ * already. */
 static void frame_filter_shorten(const struct filter *filter, struct tape *tape, uint32_t *left)
 {
 	left[0] = 0;
@@ -68,7 +69,7 @@ int frame_filter_frames(const struct filter *filter, struct tape *tape)
 		const struct tape_stack *callers = &tape->stacks.items[left[sample->stack]];
 
 		if (frame_filter_is_kept(filter, tape, sample->frame) &&
-			!tape_is_no_stack(tape, sample->frame)) {
+		    !tape_is_no_stack(tape, sample->frame)) {
 			sample->stack = left[sample->stack];
 		} else if (left[sample->stack]) {
 			sample->frame = callers->frame;

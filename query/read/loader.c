@@ -8,11 +8,11 @@
 #include "query/coverage/gap-causes.h"
 
 int loader_open(struct store_reader *reader, const struct question *question,
-	struct loader *ret_loader, struct error *error)
+		struct loader *ret_loader, struct error *error)
 {
 	struct loader loader = { .reader = reader, .question = *question };
-	int r = store_reader_find(
-		reader, question->window.from_ns, question->window.to_ns, &loader.segments, error);
+	int r = store_reader_find(reader, question->window.from_ns, question->window.to_ns,
+				  &loader.segments, error);
 
 	if (r < 0) {
 		array_done(&loader.segments.list);
@@ -30,18 +30,18 @@ void loader_done(struct loader *loader)
 }
 
 void loader_read(const struct loader *loader, const struct store_segment *segment, uint64_t from_ns,
-	unsigned int parts, struct loaded *ret_loaded)
+		 unsigned int parts, struct loaded *ret_loaded)
 {
 	const struct segment_want want = { from_ns, loader->question.window.to_ns, parts,
-		loader->threads };
+					   loader->threads };
 
 	*ret_loaded = (struct loaded){ 0 };
-	ret_loaded->failed = store_reader_load(
-		loader->reader, segment, &want, &ret_loaded->tape, &ret_loaded->error);
+	ret_loaded->failed = store_reader_load(loader->reader, segment, &want, &ret_loaded->tape,
+					       &ret_loaded->error);
 }
 
 int loader_add_gone(struct store_reader *reader, const struct window *window,
-	struct coverage_parts *parts, struct error *error)
+		    struct coverage_parts *parts, struct error *error)
 {
 	struct store_gone_list gone = { 0 };
 	int r = store_reader_gone(reader, window->from_ns, window->to_ns, &gone, error);
@@ -56,9 +56,10 @@ int loader_add_gone(struct store_reader *reader, const struct window *window,
 	return r;
 }
 
-/* Between finding and loading it was removed: by retention, which has written that down, or by somebody else. */
-static int take_gone(
-	struct loader *loader, const struct store_segment *segment, struct error *error)
+/* Between finding and loading it was removed: by retention, which has written that down, or by
+ * somebody else. */
+static int take_gone(struct loader *loader, const struct store_segment *segment,
+		     struct error *error)
 {
 	struct store_gone_list gone = { 0 };
 	char why[128];
@@ -78,7 +79,7 @@ static int take_gone(
 }
 
 static int take_unread(struct loader *loader, const struct store_segment *segment,
-	struct loaded *loaded, struct error *error)
+		       struct loaded *loaded, struct error *error)
 {
 	if (error_is_ours(loaded->failed)) {
 		if (error)
@@ -88,12 +89,12 @@ static int take_unread(struct loader *loader, const struct store_segment *segmen
 	if (loaded->failed == -ENOENT)
 		return take_gone(loader, segment, error);
 	loader->coverage.damaged++;
-	return coverage_add_unread(
-		&loader->parts, segment->begin_ns, segment->end_ns, loaded->error.text);
+	return coverage_add_unread(&loader->parts, segment->begin_ns, segment->end_ns,
+				   loaded->error.text);
 }
 
 int loader_take(struct loader *loader, const struct store_segment *segment, struct loaded *loaded,
-	struct tape **ret_tape, struct error *error)
+		struct tape **ret_tape, struct error *error)
 {
 	const struct question *question = &loader->question;
 	_cleanup_(cleanup_tape) struct tape *tape = take_ptr(loaded->tape);
@@ -105,7 +106,7 @@ int loader_take(struct loader *loader, const struct store_segment *segment, stru
 		r = question->name(question->context, tape);
 	if (r == 0)
 		r = coverage_add_tape(&loader->coverage, &loader->parts, &question->window,
-			&question->filter->cpus, tape);
+				      &question->filter->cpus, tape);
 	if (r < 0)
 		return r;
 	*ret_tape = take_ptr(tape);
@@ -113,18 +114,18 @@ int loader_take(struct loader *loader, const struct store_segment *segment, stru
 }
 
 /*
- * The kernel tells of lost samples with the next record that it has room for, and by then another segment may have begun: the one
- * behind the window is asked too, if it knows of any.
+ * The kernel tells of lost samples with the next record that it has room for, and by then another
+ * segment may have begun: the one behind the window is asked too, if it knows of any.
  */
 int loader_each_later(struct loader *loader, int (*see)(void *context, const struct tape *tape),
-	void *context, struct error *error)
+		      void *context, struct error *error)
 {
 	const struct segment_want want = { 0, UINT64_MAX, SEGMENT_LOSSES, 1 };
 	const struct window *window = &loader->question.window;
 	struct store_segments segments = { 0 };
 	uint64_t before_ns, after_ns;
-	int r = store_reader_near(
-		loader->reader, window->to_ns, window->to_ns, &before_ns, &after_ns, error);
+	int r = store_reader_near(loader->reader, window->to_ns, window->to_ns, &before_ns,
+				  &after_ns, error);
 
 	if (r == 0 && after_ns)
 		r = store_reader_find(loader->reader, after_ns, after_ns + 1, &segments, error);
@@ -146,7 +147,7 @@ int loader_each_later(struct loader *loader, int (*see)(void *context, const str
 
 /* The spool of a recorder before, which is being sealed, says nothing of this one. */
 int loader_add_unwritten(const struct store_reader *reader, const struct store_segments *segments,
-	const struct window *window, struct coverage_parts *parts)
+			 const struct window *window, struct coverage_parts *parts)
 {
 	uint64_t reached_ns = 0, since_ns;
 
@@ -161,7 +162,7 @@ int loader_add_unwritten(const struct store_reader *reader, const struct store_s
 }
 
 int loader_add_left(const struct store_reader *reader, const struct window *window,
-	struct coverage *coverage, struct coverage_parts *parts)
+		    struct coverage *coverage, struct coverage_parts *parts)
 {
 	struct store_unsaved left;
 	struct coverage_span span;
@@ -183,7 +184,7 @@ static int add_later_losses(void *context, const struct tape *tape)
 	struct loader *loader = context;
 
 	return coverage_add_losses(&loader->coverage, &loader->parts, &loader->question.window,
-		&loader->question.filter->cpus, tape);
+				   &loader->question.filter->cpus, tape);
 }
 
 int loader_finish(struct loader *loader, struct error *error)
@@ -191,18 +192,18 @@ int loader_finish(struct loader *loader, struct error *error)
 	int r = loader_each_later(loader, add_later_losses, loader, error);
 
 	if (r == 0)
-		r = loader_add_gone(
-			loader->reader, &loader->question.window, &loader->parts, error);
+		r = loader_add_gone(loader->reader, &loader->question.window, &loader->parts,
+				    error);
 	if (r == 0)
 		r = loader_add_unwritten(loader->reader, &loader->segments,
-			&loader->question.window, &loader->parts);
+					 &loader->question.window, &loader->parts);
 	if (r == 0)
 		r = loader_add_left(loader->reader, &loader->question.window, &loader->coverage,
-			&loader->parts);
+				    &loader->parts);
 	if (r == 0)
 		r = coverage_finish(&loader->coverage, &loader->parts, &loader->question.window);
 	if (r < 0)
 		return r;
 	return gap_causes_tell(loader->reader, &loader->segments, &loader->question.window,
-		&loader->coverage, error);
+			       &loader->coverage, error);
 }

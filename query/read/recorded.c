@@ -20,8 +20,9 @@ struct window recorded_window(const struct store_segments *segments)
 
 /* Its losses are told as every other answer tells them. */
 static int recorded_add_segment(struct store_reader *reader, const struct store_segment *segment,
-	const struct window *window, const struct recorded_losses *losses,
-	struct coverage *coverage, struct coverage_parts *parts, struct error *error)
+				const struct window *window, const struct recorded_losses *losses,
+				struct coverage *coverage, struct coverage_parts *parts,
+				struct error *error)
 {
 	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_LOSSES, 1 };
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
@@ -44,8 +45,8 @@ static int recorded_add_segment(struct store_reader *reader, const struct store_
 }
 
 int recorded_cover(struct store_reader *reader, const struct store_segments *segments,
-	const struct window *window, const struct recorded_losses *losses,
-	struct coverage *coverage, struct error *error)
+		   const struct window *window, const struct recorded_losses *losses,
+		   struct coverage *coverage, struct error *error)
 {
 	struct coverage_parts parts = { 0 };
 	int r = 0;
@@ -54,15 +55,15 @@ int recorded_cover(struct store_reader *reader, const struct store_segments *seg
 		const struct store_segment *segment = &segments->list.items[i];
 
 		if (losses && !*segment->damage) {
-			r = recorded_add_segment(
-				reader, segment, window, losses, coverage, &parts, error);
+			r = recorded_add_segment(reader, segment, window, losses, coverage, &parts,
+						 error);
 			continue;
 		}
 		coverage->lost_samples += segment->lost;
 		coverage->damaged += *segment->damage != 0;
 		r = *segment->damage
-			    ? coverage_add_unread(
-				      &parts, segment->begin_ns, segment->end_ns, segment->damage)
+			    ? coverage_add_unread(&parts, segment->begin_ns, segment->end_ns,
+						  segment->damage)
 			    : coverage_add_recorded(&parts, segment->begin_ns, segment->end_ns);
 	}
 	if (r == 0)
@@ -87,7 +88,8 @@ uint64_t recorded_clock_error(const struct tape *tape)
 	for (size_t i = 0; i < tape->anchors.count; i++) {
 		uint64_t at_ns = tape->anchors.items[i].perf_ns;
 
-		/* it is one from an anchor up to the next: more than both have where the clock was set in between */
+		/* it is one from an anchor up to the next: more than both have where the clock was
+		 * set in between */
 		if (at_ns >= tape->end_ns)
 			break;
 		tape_to_realtime(tape, MAX(at_ns, tape->begin_ns) + 1, &error_ns);

@@ -18,7 +18,7 @@ struct run {
 };
 
 static int scan_take(struct run *run, const struct store_segment *segment, struct loaded *loaded,
-	struct tape **ret_tape)
+		     struct tape **ret_tape)
 {
 	int r;
 
@@ -41,13 +41,13 @@ static void scan_count(struct run *run, const struct tape *tape, const struct co
 }
 
 static int scan_add_tape(struct run *run, unsigned int worker, const struct store_segment *segment,
-	struct tape *tape)
+			 struct tape *tape)
 {
 	const struct question *question = &run->options->question;
 	struct coverage coverage = { 0 };
 	struct window_filter_times times = { 0 };
-	int r = window_filter_samples(
-		tape, &question->window, question->filter, &coverage.clock_error_ns, &times);
+	int r = window_filter_samples(tape, &question->window, question->filter,
+				      &coverage.clock_error_ns, &times);
 
 	if (r == 0)
 		r = window_filter_count_samples(tape, &coverage);
@@ -68,7 +68,7 @@ static int scan_work(void *context, unsigned int worker, size_t item)
 	int r;
 
 	loader_read(&run->loader, segment, run->options->question.window.from_ns,
-		SEGMENT_SAMPLES | SEGMENT_LOSSES, &loaded);
+		    SEGMENT_SAMPLES | SEGMENT_LOSSES, &loaded);
 	r = scan_take(run, segment, &loaded, &tape);
 	return r <= 0 ? r : scan_add_tape(run, worker, segment, tape);
 }
@@ -93,7 +93,7 @@ static int scan_run_all(struct run *run, struct error *error)
 }
 
 int scan_run(struct store_reader *reader, const struct scan_options *options,
-	struct scanned *ret_scanned, struct error *error)
+	     struct scanned *ret_scanned, struct error *error)
 {
 	struct run run = { .options = options, .lock = PTHREAD_MUTEX_INITIALIZER };
 	int r = loader_open(reader, &options->question, &run.loader, error);

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * All samples of a window that pass a filter, segment by segment, in threads that take the segments in turn: for what adds them up
- * and needs no order. Memory follows what is added up, and one segment a thread.
+ * All samples of a window that pass a filter, segment by segment, in threads that take the segments
+ * in turn: for what adds them up and needs no order. Memory follows what is added up, and one
+ * segment a thread.
  */
 
 #include "base/error.h"
@@ -13,14 +14,16 @@
 #include "store/read/store-reader.h"
 
 struct scan_options {
-	struct question question; /* its hook is called from one thread at a time */
-	unsigned int threads; /* at least 1 */
+	/* its hook is called from one thread at a time */
+	struct question question;
+	/* at least 1 */
+	unsigned int threads;
 	/*
-	 * A tape with no samples but those, and their times. Called from several threads at once, each with a number below `threads`. 0 or a
-	 * negative errno.
+	 * A tape with no samples but those, and their times. Called from several threads at once,
+	 * each with a number below `threads`. 0 or a negative errno.
 	 */
 	int (*add)(void *context, unsigned int worker, const struct store_segment *segment,
-		const struct tape *tape, const struct window_filter_times *times);
+		   const struct tape *tape, const struct window_filter_times *times);
 	void *context;
 	/* How many segments of how many are done; called from one thread at a time. May be NULL. */
 	void (*progress)(void *context, uint64_t done, uint64_t of);
@@ -33,5 +36,5 @@ struct scanned {
 };
 
 int scan_run(struct store_reader *reader, const struct scan_options *options,
-	struct scanned *ret_scanned, struct error *error);
+	     struct scanned *ret_scanned, struct error *error);
 void scanned_done(struct scanned *scanned);

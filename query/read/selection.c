@@ -18,14 +18,15 @@ struct selection *selection_free(struct selection *selection)
 	return NULL;
 }
 
-/* Not every tape that the cursor opens has a row: `numbers` are the cursor's of those that are here. */
+/* Not every tape that the cursor opens has a row: `numbers` are the cursor's of those that are
+ * here. */
 struct numbers {
 	array_of(uint32_t) list;
 };
 
 /* The tapes that are open together are the last ones that were added. */
 static int find_tape(struct selection *selection, struct numbers *numbers, struct cursor *cursor,
-	const struct cursor_row *row, uint32_t *ret_tape)
+		     const struct cursor_row *row, uint32_t *ret_tape)
 {
 	for (size_t i = numbers->list.count; i-- > 0;)
 		if (numbers->list.items[i] == row->number) {
@@ -33,7 +34,7 @@ static int find_tape(struct selection *selection, struct numbers *numbers, struc
 			return 0;
 		}
 	if (array_push(&numbers->list, row->number) < 0 ||
-		array_push(&selection->tapes, row->tape) < 0)
+	    array_push(&selection->tapes, row->tape) < 0)
 		return -ENOMEM;
 	cursor_keep(cursor);
 	*ret_tape = selection->tapes.count - 1;
@@ -41,17 +42,17 @@ static int find_tape(struct selection *selection, struct numbers *numbers, struc
 }
 
 static int selection_add_rows(struct selection *selection, struct numbers *numbers,
-	struct cursor *cursor, struct error *error)
+			      struct cursor *cursor, struct error *error)
 {
 	struct cursor_row row;
 	int r;
 
 	while ((r = cursor_next(cursor, &row, error)) > 0) {
 		struct selection_row added = { .realtime_ns = row.realtime_ns,
-			.sample = row.sample };
+					       .sample = row.sample };
 
 		if (find_tape(selection, numbers, cursor, &row, &added.tape) < 0 ||
-			array_push(&selection->rows, added) < 0)
+		    array_push(&selection->rows, added) < 0)
 			return -ENOMEM;
 	}
 	return r;
@@ -71,7 +72,7 @@ static int take_coverage(struct selection *selection, const struct cursor *curso
 }
 
 int selection_make(struct store_reader *reader, const struct question *question,
-	struct selection **ret_selection, struct error *error)
+		   struct selection **ret_selection, struct error *error)
 {
 	_cleanup_(cleanup_selection) struct selection *selection = calloc(1, sizeof(*selection));
 	_cleanup_(cleanup_cursor) struct cursor *cursor = NULL;

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The samples of a window all at once, for what has to look at them twice: a cursor's rows, its tapes with no other samples, and how
- * much of the window is known.
+ * The samples of a window all at once, for what has to look at them twice: a cursor's rows, its
+ * tapes with no other samples, and how much of the window is known.
  */
 
 #include <stdint.h>
@@ -17,23 +17,27 @@
 
 struct selection_row {
 	uint64_t realtime_ns;
-	uint32_t tape; /* index into tapes */
-	uint32_t sample; /* index into its samples */
+	/* index into tapes */
+	uint32_t tape;
+	/* index into its samples */
+	uint32_t sample;
 };
 
 struct selection {
 	struct window window;
-	array_of(struct tape *) tapes; /* that have a row */
+	/* that have a row */
+	array_of(struct tape *) tapes;
 	array_of(struct selection_row) rows;
 	struct coverage coverage;
-	size_t opened; /* segments that were read */
+	/* segments that were read */
+	size_t opened;
 };
 
 /*
- * 0, also when nothing was recorded: rows.count is 0 then, and coverage.covered_ns tells whether anything was covered.
- * Damaged segments are left out and reported in the coverage.
+ * 0, also when nothing was recorded: rows.count is 0 then, and coverage.covered_ns tells whether
+ * anything was covered. Damaged segments are left out and reported in the coverage.
  */
 int selection_make(struct store_reader *reader, const struct question *question,
-	struct selection **ret_selection, struct error *error);
+		   struct selection **ret_selection, struct error *error);
 struct selection *selection_free(struct selection *selection);
 DEFINE_CLEANUP(selection, struct selection *, selection_free)

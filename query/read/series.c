@@ -10,12 +10,14 @@
 #include "tape/clocks.h"
 #include "tape/tape-events.h"
 
-/* The slowest sources are read once a minute: after a longer time a counter says nothing of a moment. */
+/* The slowest sources are read once a minute: after a longer time a counter says nothing of a
+ * moment. */
 #define STEP_MAX_NS (150 * NSEC_PER_SEC)
 
 struct last {
 	bool there;
-	uint64_t boot; /* a number of ours */
+	/* a number of ours */
+	uint64_t boot;
 	uint64_t time_ns;
 	int64_t value;
 };
@@ -24,9 +26,11 @@ struct run {
 	const struct series_options *options;
 	struct loader loader;
 	struct strings names;
-	array_of(struct last) lasts; /* by series */
+	/* by series */
+	array_of(struct last) lasts;
 	struct strings boots;
-	uint64_t tapes; /* of the window, that were read */
+	/* of the window, that were read */
+	uint64_t tapes;
 };
 
 static bool series_ends_with(const char *text, const char *end)
@@ -56,8 +60,9 @@ bool series_is_called(const char *name, const char *glob)
 /* What happens to a host now and then. */
 static bool is_rare(const char *name)
 {
-	static const char *const ends[] = { "_timeouts", "/carrier_changes", "/starts",
-		TAPE_GAUGE_MADE, "/oom_kill", "/drop_slab", "/drop_pagecache" };
+	static const char *const ends[] = { "_timeouts",      "/carrier_changes", "/starts",
+					    TAPE_GAUGE_MADE,  "/oom_kill",	  "/drop_slab",
+					    "/drop_pagecache" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
 		if (series_ends_with(name, ends[i]))
@@ -89,7 +94,8 @@ enum series_unit series_unit(const char *name)
 	return is_rare(name) ? SERIES_COUNT : SERIES_PER_SECOND;
 }
 
-/* A counter that went back began anew; some, as the time that a CPU waited for a disk, go back a little by themselves. */
+/* A counter that went back began anew; some, as the time that a CPU waited for a disk, go back a
+ * little by themselves. */
 static void set_figure(struct series_step *step, const struct last *last)
 {
 	int64_t grown;
@@ -102,7 +108,7 @@ static void set_figure(struct series_step *step, const struct last *last)
 		return;
 	}
 	if (step->from_ns >= step->to_ns ||
-		__builtin_sub_overflow(step->value, last->value, &grown) || grown < 0)
+	    __builtin_sub_overflow(step->value, last->value, &grown) || grown < 0)
 		return;
 	seconds = (double)(step->to_ns - step->from_ns) / NSEC_PER_SEC;
 	step->figure = step->unit == SERIES_COUNT ? grown : grown / seconds;
@@ -112,7 +118,7 @@ static void set_figure(struct series_step *step, const struct last *last)
 }
 
 static int see_point(struct run *run, const char *name, uint32_t series, uint64_t boot,
-	uint64_t time_ns, int64_t value)
+		     uint64_t time_ns, int64_t value)
 {
 	const struct window *window = &run->options->question.window;
 	struct last *last = &run->lasts.items[series];
@@ -157,8 +163,8 @@ static bool is_wanted(const struct series_options *options, const char *name)
 	return !options->wants || options->wants(options->context, name);
 }
 
-static int see_gauge(
-	struct run *run, const struct tape *tape, uint64_t boot, const struct tape_gauge *gauge)
+static int see_gauge(struct run *run, const struct tape *tape, uint64_t boot,
+		     const struct tape_gauge *gauge)
 {
 	const char *name = strings_at(&tape->strings, gauge->name);
 	uint32_t series;
@@ -171,8 +177,8 @@ static int see_gauge(
 		const struct tape_point *point = &tape->points.items[gauge->first + i];
 
 		r = see_point(run, name, series, boot,
-			clocks_from_perf(tape, CLOCKS_REALTIME, point->time_ns, NULL),
-			point->value);
+			      clocks_from_perf(tape, CLOCKS_REALTIME, point->time_ns, NULL),
+			      point->value);
 	}
 	return r;
 }
@@ -197,8 +203,8 @@ static int series_see_tape(struct run *run, const struct tape *tape)
 	return r;
 }
 
-static int series_see_segment(
-	struct run *run, const struct store_segment *segment, struct error *error)
+static int series_see_segment(struct run *run, const struct store_segment *segment,
+			      struct error *error)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	struct loaded loaded;
@@ -225,7 +231,7 @@ static int see_segments(struct run *run, struct error *error)
 }
 
 static int see_neighbour(struct run *run, struct store_reader *reader,
-	const struct store_segment *segment, struct error *error)
+			 const struct store_segment *segment, struct error *error)
 {
 	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_CONTEXT, 1 };
 	const struct window *window = &run->options->question.window;
@@ -244,11 +250,12 @@ static int see_neighbour(struct run *run, struct store_reader *reader,
 }
 
 /*
- * The segments of a stretch before or behind the window: the readings on both sides of a step may be of two of them, and with the slowest sources a short
- * window had none at all where it lies over the end of one.
+ * The segments of a stretch before or behind the window: the readings on both sides of a step may
+ * be of two of them, and with the slowest sources a short window had none at all where it lies over
+ * the end of one.
  */
 static int see_neighbours(struct run *run, struct store_reader *reader, uint64_t from_ns,
-	uint64_t to_ns, struct error *error)
+			  uint64_t to_ns, struct error *error)
 {
 	struct store_segments segments = { 0 };
 	int r = from_ns < to_ns ? store_reader_find(reader, from_ns, to_ns, &segments, error) : 0;
@@ -275,7 +282,7 @@ static int see_all(struct run *run, struct store_reader *reader, struct error *e
 }
 
 int series_run(struct store_reader *reader, const struct series_options *options,
-	struct coverage *ret_coverage, struct error *error)
+	       struct coverage *ret_coverage, struct error *error)
 {
 	struct run run = { .options = options };
 	int r = loader_open(reader, &options->question, &run.loader, error);

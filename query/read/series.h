@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * The host's figures of a window, step by step, in the order of segments, and within one gauge by gauge. Most gauges are counters: what
- * one looks at is by how much they grew, which a step from one reading to the next says.
+ * The host's figures of a window, step by step, in the order of segments, and within one gauge by
+ * gauge. Most gauges are counters: what one looks at is by how much they grew, which a step from
+ * one reading to the next says.
  */
 
 #include "query/window/glob.h"
@@ -11,23 +12,33 @@
 
 /* What a gauge's figures are; by its name, which ends in its unit. */
 enum series_unit {
-	SERIES_LEVEL, /* as it was read */
-	SERIES_SECONDS, /* a level too */
+	/* as it was read */
+	SERIES_LEVEL,
+	/* a level too */
+	SERIES_SECONDS,
 	SERIES_PER_SECOND,
-	SERIES_COUNT, /* how often: of what is rare, as a timeout is, a rate says nothing */
-	SERIES_PER_CENT, /* of the time: a counter of milliseconds or microseconds */
+	/* how often: of what is rare, as a timeout is, a rate says nothing */
+	SERIES_COUNT,
+	/* of the time: a counter of milliseconds or microseconds */
+	SERIES_PER_CENT,
 };
 
 struct series_step {
 	const char *name;
-	uint32_t series; /* a number for the name, from 0 on, the same in all segments */
+	/* a number for the name, from 0 on, the same in all segments */
+	uint32_t series;
 	enum series_unit unit;
-	uint64_t
-		from_ns; /* of the reading before; the same as to_ns where there is none: then it has no figure, unless it is a level */
-	uint64_t to_ns; /* of the reading */
-	int64_t value; /* what was read */
-	double figure; /* between the readings; of a level, what was read */
-	double held; /* a level: what was read before, and was so until this reading */
+	/* of the reading before; the same as to_ns where there is none: then it has no figure,
+	 * unless it is a level */
+	uint64_t from_ns;
+	/* of the reading */
+	uint64_t to_ns;
+	/* what was read */
+	int64_t value;
+	/* between the readings; of a level, what was read */
+	double figure;
+	/* a level: what was read before, and was so until this reading */
+	double held;
 	bool has_figure;
 };
 
@@ -38,12 +49,14 @@ static inline bool series_is_level(enum series_unit unit)
 
 struct series_options {
 	struct question question;
-	struct globs names; /* of none, all */
+	/* of none, all */
+	struct globs names;
 	/* Of those of these names, which; NULL: all. */
 	bool (*wants)(void *context, const char *name);
 	/* Steps that reach into the window. A negative answer ends it and is handed on. */
 	int (*see)(void *context, const struct series_step *step);
-	/* Each tape that is read, with what is not samples, in the order of their begin. May be NULL; the same of its answer. */
+	/* Each tape that is read, with what is not samples, in the order of their begin. May be
+	 * NULL; the same of its answer. */
 	int (*see_tape)(void *context, const struct tape *tape);
 	void *context;
 	/* How many segments of how many are done. May be NULL. */
@@ -53,12 +66,13 @@ struct series_options {
 
 /* The gaps of the coverage are the caller's. 0 or a negative errno. */
 int series_run(struct store_reader *reader, const struct series_options *options,
-	struct coverage *ret_coverage, struct error *error);
+	       struct coverage *ret_coverage, struct error *error);
 
 enum series_unit series_unit(const char *name);
 /*
- * The most that a figure of that name can be: a CPU's time is counted in ticks, a second's reading has one more or less, and 101 % are none. It is so
- * of single figures; their mean is right without it. INFINITY where there is no such thing.
+ * The most that a figure of that name can be: a CPU's time is counted in ticks, a second's reading
+ * has one more or less, and 101 % are none. It is so of single figures; their mean is right without
+ * it. INFINITY where there is no such thing.
  */
 double series_most(const char *name);
 /* How many characters at the end of a name say its unit, which its figures are not in. */

@@ -14,8 +14,8 @@ static bool is_of_boot(const struct store_segment *segment, const char *boot)
 }
 
 /* The segment that ends last of all those whose boot begins so; NULL when there is none. */
-static const struct store_segment *uptime_latest(
-	const struct store_segments *segments, const char *boot)
+static const struct store_segment *uptime_latest(const struct store_segments *segments,
+						 const char *boot)
 {
 	const struct store_segment *found = NULL;
 
@@ -29,27 +29,26 @@ static const struct store_segment *uptime_latest(
 }
 
 static int choose_boot(const struct store_segments *segments, const char *boot, char ret_id[40],
-	struct error *error)
+		       struct error *error)
 {
 	const struct store_segment *found = uptime_latest(segments, boot ? boot : "");
 
 	if (!found && boot)
-		return error_set(error, -EINVAL,
-			"nothing is recorded of a boot \"%.40s\"; `perftape segments "
-			"--json` "
-			"tells of each segment's boot",
+		return error_set(
+			error, -EINVAL,
+			"nothing is recorded of a boot \"%.40s\"; `perftape segments --json` tells of each segment's boot",
 			boot);
 	if (!found)
-		return error_set(error, -EINVAL,
-			"nothing is recorded that an uptime could be of; give a time of the wall "
-			"clock");
+		return error_set(
+			error, -EINVAL,
+			"nothing is recorded that an uptime could be of; give a time of the wall clock");
 	for (size_t i = 0; boot && i < segments->list.count; i++) {
 		const struct store_segment *other = &segments->list.items[i];
 
 		if (is_of_boot(other, boot) && strcmp(other->boot_id, found->boot_id) != 0)
-			return error_set(error, -EINVAL,
-				"several boots begin with \"%.40s\": %s and %s; give more "
-				"of it",
+			return error_set(
+				error, -EINVAL,
+				"several boots begin with \"%.40s\": %s and %s; give more of it",
 				boot, found->boot_id, other->boot_id);
 	}
 	snprintf(ret_id, 40, "%s", found->boot_id);
@@ -63,8 +62,8 @@ static uint64_t uptime_distance(const struct store_segment *segment, uint64_t up
 	return uptime_ns > segment->perf_end_ns ? uptime_ns - segment->perf_end_ns : 0;
 }
 
-static const struct store_segment *uptime_nearest(
-	const struct store_segments *segments, const char *boot_id, uint64_t uptime_ns)
+static const struct store_segment *uptime_nearest(const struct store_segments *segments,
+						  const char *boot_id, uint64_t uptime_ns)
 {
 	const struct store_segment *found = NULL;
 
@@ -74,14 +73,14 @@ static const struct store_segment *uptime_nearest(
 		if (segment->damage[0] || strcmp(segment->boot_id, boot_id) != 0)
 			continue;
 		if (!found ||
-			uptime_distance(segment, uptime_ns) < uptime_distance(found, uptime_ns))
+		    uptime_distance(segment, uptime_ns) < uptime_distance(found, uptime_ns))
 			found = segment;
 	}
 	return found;
 }
 
 static int uptime_convert(struct store_reader *reader, const struct store_segment *segment,
-	uint64_t uptime_ns, struct uptime_moment *ret_moment, struct error *error)
+			  uint64_t uptime_ns, struct uptime_moment *ret_moment, struct error *error)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	struct segment_want want = { .to_ns = UINT64_MAX, .parts = SEGMENT_LOSSES };
@@ -95,13 +94,13 @@ static int uptime_convert(struct store_reader *reader, const struct store_segmen
 	ret_moment->error_ns = clocks_error_beside(ret_moment->error_ns, ret_moment->beside_ns);
 	if (!ret_moment->realtime_ns)
 		return error_set(error, -EINVAL,
-			"boot %s has no reading of the wall clock; give a time of that",
-			ret_moment->boot_id);
+				 "boot %s has no reading of the wall clock; give a time of that",
+				 ret_moment->boot_id);
 	return 0;
 }
 
 int uptime_find(struct store_reader *reader, uint64_t uptime_ns, const char *boot,
-	struct uptime_moment *ret_moment, struct error *error)
+		struct uptime_moment *ret_moment, struct error *error)
 {
 	struct store_segments segments = { 0 };
 	struct uptime_moment moment = { 0 };
@@ -111,7 +110,7 @@ int uptime_find(struct store_reader *reader, uint64_t uptime_ns, const char *boo
 		r = choose_boot(&segments, boot, moment.boot_id, error);
 	if (r == 0)
 		r = uptime_convert(reader, uptime_nearest(&segments, moment.boot_id, uptime_ns),
-			uptime_ns, &moment, error);
+				   uptime_ns, &moment, error);
 	array_done(&segments.list);
 	if (r == 0)
 		*ret_moment = moment;

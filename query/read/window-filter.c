@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A sample's own wall clock time alone decides, so that none is ever outside of the window; how the samples are found (by halving, or
- * one by one where the wall clock was set back within the tape) is only a matter of speed.
+ * A sample's own wall clock time alone decides, so that none is ever outside of the window; how the
+ * samples are found (by halving, or one by one where the wall clock was set back within the tape)
+ * is only a matter of speed.
  */
 #include "query/read/window-filter.h"
 
@@ -70,7 +71,7 @@ static int sort_by_time(struct tape *tape, struct window_filter_times *times)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
 		rows[i] = (struct timed){ times->list.items[i], tape->samples.items[i],
-			times->kinds ? times->kinds[i] : STACK_CLASS_IDLE };
+					  times->kinds ? times->kinds[i] : STACK_CLASS_IDLE };
 	sort_by_number(rows, scratch, count, sizeof(*rows), offsetof(struct timed, realtime_ns));
 	for (size_t i = 0; i < count; i++) {
 		times->list.items[i] = rows[i].realtime_ns;
@@ -82,7 +83,7 @@ static int sort_by_time(struct tape *tape, struct window_filter_times *times)
 }
 
 static int keep_those(struct tape *tape, const struct window *window, const struct filter *filter,
-	const bool *threads, uint64_t *error_ns, struct window_filter_times *times)
+		      const bool *threads, uint64_t *error_ns, struct window_filter_times *times)
 {
 	struct tape_sample *samples = tape->samples.items;
 	bool rises = wall_clock_rises(tape);
@@ -96,8 +97,8 @@ static int keep_those(struct tape *tape, const struct window *window, const stru
 		uint64_t realtime_ns, off_ns = 0;
 
 		if (!cpu_filter_passes(&filter->cpus, samples[i].cpu) ||
-			(threads && !threads[samples[i].thread]) ||
-			(filter->no_idle && kinds[i] == STACK_CLASS_IDLE))
+		    (threads && !threads[samples[i].thread]) ||
+		    (filter->no_idle && kinds[i] == STACK_CLASS_IDLE))
 			continue;
 		realtime_ns = tape_to_realtime(tape, samples[i].time_ns, &off_ns);
 		if (realtime_ns < window->from_ns || realtime_ns >= window->to_ns)
@@ -128,7 +129,8 @@ static void window_filter_give_back(struct tape *tape)
 }
 
 int window_filter_samples(struct tape *tape, const struct window *window,
-	const struct filter *filter, uint64_t *error_ns, struct window_filter_times *ret_times)
+			  const struct filter *filter, uint64_t *error_ns,
+			  struct window_filter_times *ret_times)
 {
 	_cleanup_free_ bool *threads = NULL;
 	struct window_filter_times times = { 0 };
@@ -159,7 +161,8 @@ struct tally {
 	uint32_t frames, named;
 };
 
-/* Each stack's counts are its parent's and one more; parents come first, so one pass knows them all. */
+/* Each stack's counts are its parent's and one more; parents come first, so one pass knows them
+ * all. */
 static int tally_stacks(const struct tape *tape, struct tally **ret_tallies)
 {
 	struct tally *tallies = calloc(MAX(tape->stacks.count, (size_t)1), sizeof(*tallies));

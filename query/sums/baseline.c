@@ -16,8 +16,10 @@
 /* A part of a segment. */
 struct piece {
 	const struct store_segment *segment;
-	uint64_t from_ns, to_ns; /* whose samples are read */
-	bool summed; /* and the sums of the whole */
+	/* whose samples are read */
+	uint64_t from_ns, to_ns;
+	/* and the sums of the whole */
+	bool summed;
 };
 
 /* The lock guards the counts of the result, and the hook. */
@@ -26,7 +28,8 @@ struct run {
 	struct store_reader *reader;
 	struct store_segments segments;
 	array_of(struct piece) pieces;
-	struct tally **tallies; /* one a worker */
+	/* one a worker */
+	struct tally **tallies;
 	pthread_mutex_t lock;
 	struct baseline baseline;
 };
@@ -38,12 +41,14 @@ static bool is_apart(const struct run *run, const struct store_segment *segment)
 	return segment->end_ns <= window->from_ns || segment->begin_ns >= window->to_ns;
 }
 
-/* Ten seconds somewhere in it, not at the same place of each: what runs every two minutes is not to be seen always, or never. */
+/* Ten seconds somewhere in it, not at the same place of each: what runs every two minutes is not to
+ * be seen always, or never. */
 static int add_slice(struct run *run, const struct store_segment *segment)
 {
 	uint64_t length_ns = segment->end_ns - segment->begin_ns;
 	struct piece piece = { segment, segment->begin_ns, segment->end_ns,
-		!segment->unsealed && filter_is_by_comm(run->options->question.filter) };
+			       !segment->unsealed &&
+				       filter_is_by_comm(run->options->question.filter) };
 
 	if (!segment->unsealed && length_ns > SLICE_NS) {
 		piece.from_ns += hash_u64(segment->sequence) % (length_ns - SLICE_NS);
@@ -59,11 +64,11 @@ static int add_rest(struct run *run, const struct store_segment *segment)
 	int r = 0;
 
 	if (segment->begin_ns < window->from_ns)
-		r = array_push(&run->pieces,
-			(struct piece){ segment, segment->begin_ns, window->from_ns, false });
+		r = array_push(&run->pieces, (struct piece){ segment, segment->begin_ns,
+							     window->from_ns, false });
 	if (r == 0 && segment->end_ns > window->to_ns)
 		r = array_push(&run->pieces,
-			(struct piece){ segment, window->to_ns, segment->end_ns, false });
+			       (struct piece){ segment, window->to_ns, segment->end_ns, false });
 	return r;
 }
 
@@ -132,8 +137,8 @@ static void baseline_count(struct run *run, const struct piece *piece)
 	pthread_mutex_unlock(&run->lock);
 }
 
-static int baseline_add_tape(
-	struct run *run, struct tally *tally, const struct piece *piece, struct tape *tape)
+static int baseline_add_tape(struct run *run, struct tally *tally, const struct piece *piece,
+			     struct tape *tape)
 {
 	const struct filter *filter = run->options->question.filter;
 	const struct window slice = { .from_ns = piece->from_ns, .to_ns = piece->to_ns };
@@ -147,7 +152,7 @@ static int baseline_add_tape(
 		r = window_filter_samples(tape, &slice, filter, &error_ns, &times);
 	if (r == 0)
 		r = tally_add_samples(tally, tape, times.kinds, sample_ns,
-			piece->summed ? TALLY_CPUS : TALLY_CPUS | TALLY_NAMES);
+				      piece->summed ? TALLY_CPUS : TALLY_CPUS | TALLY_NAMES);
 	window_filter_times_done(&times);
 	if (r == 0)
 		baseline_count(run, piece);
@@ -160,7 +165,9 @@ static int baseline_work(void *context, unsigned int worker, size_t item)
 	struct run *run = context;
 	const struct piece *piece = &run->pieces.items[item];
 	const struct segment_want want = { piece->from_ns, piece->to_ns,
-		piece->summed ? SEGMENT_SAMPLES | SEGMENT_SUMS : SEGMENT_SAMPLES, .threads = 1 };
+					   piece->summed ? SEGMENT_SAMPLES | SEGMENT_SUMS
+							 : SEGMENT_SAMPLES,
+					   .threads = 1 };
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	int r = store_reader_load(run->reader, piece->segment, &want, &tape, NULL);
 
@@ -206,7 +213,8 @@ static int baseline_find(struct run *run, struct error *error)
 	const struct window *window = &run->options->question.window;
 	uint64_t around_ns = run->options->around_ns;
 	int r = store_reader_find(run->reader, window->from_ns - MIN(around_ns, window->from_ns),
-		window->to_ns + MIN(around_ns, UINT64_MAX - window->to_ns), &run->segments, error);
+				  window->to_ns + MIN(around_ns, UINT64_MAX - window->to_ns),
+				  &run->segments, error);
 
 	if (r == 0)
 		r = add_pieces(run, true);
@@ -219,7 +227,7 @@ static int baseline_find(struct run *run, struct error *error)
 }
 
 int baseline_make(struct store_reader *reader, const struct baseline_options *options,
-	struct baseline *ret_baseline, struct error *error)
+		  struct baseline *ret_baseline, struct error *error)
 {
 	struct run run = {
 		.options = options,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Quicksort in three parts: what is less than a pivot in this chunk, what agrees with it, which goes on with the next chunk, and what is
- * more. The largest part is the loop's, so that recursion is no deeper than the logarithm of the count.
+ * Quicksort in three parts: what is less than a pivot in this chunk, what agrees with it, which
+ * goes on with the next chunk, and what is more. The largest part is the loop's, so that recursion
+ * is no deeper than the logarithm of the count.
  */
 #include "query/sums/chunk-sort.h"
 
@@ -51,7 +52,7 @@ static uint64_t choose_pivot(const struct part *part)
 
 	for (size_t i = 0; i < 3; i++)
 		middles[i] = middle_of(items[(3 * i) * step].chunk, items[(3 * i + 1) * step].chunk,
-			items[(3 * i + 2) * step].chunk);
+				       items[(3 * i + 2) * step].chunk);
 	return middle_of(middles[0], middles[1], middles[2]);
 }
 
@@ -77,7 +78,7 @@ static void chunk_sort_split(const struct part *part, struct part parts[3])
 }
 
 static int chunk_sort_compare(const struct chunk_source *source, const struct chunked *a,
-	const struct chunked *b, uint32_t place)
+			      const struct chunked *b, uint32_t place)
 {
 	uint64_t left = a->chunk, right = b->chunk;
 
@@ -95,9 +96,9 @@ static void sort_small(const struct chunk_source *source, const struct part *par
 		struct chunked item = part->items[i];
 		size_t at = i;
 
-		for (; at &&
-			chunk_sort_compare(source, &item, &part->items[at - 1], part->place) < 0;
-			at--)
+		for (;
+		     at && chunk_sort_compare(source, &item, &part->items[at - 1], part->place) < 0;
+		     at--)
 			part->items[at] = part->items[at - 1];
 		part->items[at] = item;
 	}

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Sorts what compares chunk by chunk, as texts and lists do: 64 bits of an item are got at a time, and those of the next chunk only where
- * items agree so far. No two items may be the same.
+ * Sorts what compares chunk by chunk, as texts and lists do: 64 bits of an item are got at a time,
+ * and those of the next chunk only where items agree so far. No two items may be the same.
  */
 
 #include <stddef.h>

@@ -17,14 +17,15 @@ struct making {
 	const struct folded *folded;
 	struct flame *flame;
 	array_of(struct open_frame) open;
-	uint64_t at; /* samples so far */
+	/* samples so far */
+	uint64_t at;
 };
 
 /* What compilers append to a function of C is no method of a package of Go. */
 static bool flame_is_go(const char *symbol)
 {
-	static const char *const suffixes[] = { "isra", "part", "constprop", "cold", "llvm", "lto",
-		"clone", "plt", "str" };
+	static const char *const suffixes[] = { "isra", "part",	 "constprop", "cold", "llvm",
+						"lto",	"clone", "plt",	      "str" };
 	const char *dot = strchr(symbol, '.');
 
 	if (!dot || dot == symbol || strstr(symbol, "::") || strpbrk(symbol, " <@"))
@@ -78,7 +79,7 @@ static int flame_add_line(struct making *making, uint32_t line)
 	uint64_t samples = making->folded->weights.items[line];
 
 	while (shared < making->open.count && shared < count &&
-		making->open.items[shared].word == words[shared])
+	       making->open.items[shared].word == words[shared])
 		shared++;
 	making->open.count = shared;
 	for (uint32_t i = shared; i < count; i++)
@@ -146,8 +147,8 @@ static int leave_out(struct flame *flame, double min_share, size_t frames_max)
 	return 0;
 }
 
-int flame_make(
-	const struct folded *folded, double min_share, size_t frames_max, struct flame *ret_flame)
+int flame_make(const struct folded *folded, double min_share, size_t frames_max,
+	       struct flame *ret_flame)
 {
 	_cleanup_free_ uint32_t *order = NULL;
 	struct flame flame = { 0 };

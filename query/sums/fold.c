@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The lock guards all of struct run but what does not change; a worker's folded stacks are its own until all are done. */
+/* The lock guards all of struct run but what does not change; a worker's folded stacks are its own
+ * until all are done. */
 #include "query/sums/fold.h"
 
 #include <errno.h>
@@ -16,7 +17,8 @@ struct run {
 	struct loader loader;
 	struct worker *workers;
 	pthread_mutex_t lock;
-	struct fold fold; /* its folded stacks are put in at the end */
+	/* its folded stacks are put in at the end */
+	struct fold fold;
 	struct error error;
 };
 
@@ -43,15 +45,15 @@ static bool is_summed(const struct run *run, const struct store_segment *segment
 }
 
 static void fold_read_segment(const struct run *run, const struct store_segment *segment,
-	unsigned int parts, struct loaded *ret_loaded)
+			      unsigned int parts, struct loaded *ret_loaded)
 {
 	loader_read(&run->loader, segment, run->options->question.window.from_ns,
-		parts | SEGMENT_LOSSES, ret_loaded);
+		    parts | SEGMENT_LOSSES, ret_loaded);
 }
 
 /* 1 with its tape; 0 when there is nothing to be had of it. */
 static int fold_open_segment(struct run *run, const struct store_segment *segment,
-	unsigned int parts, struct tape **ret_tape)
+			     unsigned int parts, struct tape **ret_tape)
 {
 	struct loaded loaded;
 	int r;
@@ -67,8 +69,8 @@ static int fold_add_samples(struct worker *worker, struct tape *tape, struct cou
 {
 	const struct question *question = &worker->run->options->question;
 	enum folded_weight weight = worker->run->options->weight;
-	int r = window_filter_samples(
-		tape, &question->window, question->filter, &counts->coverage.clock_error_ns, NULL);
+	int r = window_filter_samples(tape, &question->window, question->filter,
+				      &counts->coverage.clock_error_ns, NULL);
 
 	if (r == 0 && weight != FOLDED_SAMPLES)
 		r = window_filter_count_samples(tape, &counts->coverage);
@@ -76,9 +78,10 @@ static int fold_add_samples(struct worker *worker, struct tape *tape, struct cou
 	return r < 0 ? r : folded_add_samples(worker->folded, tape, weight);
 }
 
-/* 1 when its samples must be read after all: also where the sums do not come to as many as the segment says that it has. */
+/* 1 when its samples must be read after all: also where the sums do not come to as many as the
+ * segment says that it has. */
 static int fold_add_sums(struct worker *worker, const struct store_segment *segment,
-	const struct tape *tape, struct counts *counts)
+			 const struct tape *tape, struct counts *counts)
 {
 	const struct filter *filter = worker->run->options->question.filter;
 	uint64_t all = 0;
@@ -96,14 +99,14 @@ static int fold_add_sums(struct worker *worker, const struct store_segment *segm
 	return 0;
 }
 
-static int fold_add_segment(
-	struct worker *worker, const struct store_segment *segment, struct counts *counts)
+static int fold_add_segment(struct worker *worker, const struct store_segment *segment,
+			    struct counts *counts)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	bool summed = is_summed(worker->run, segment);
 	struct loaded loaded;
-	int r = fold_open_segment(
-		worker->run, segment, summed ? SEGMENT_SUMS : SEGMENT_SAMPLES, &tape);
+	int r = fold_open_segment(worker->run, segment, summed ? SEGMENT_SUMS : SEGMENT_SAMPLES,
+				  &tape);
 
 	if (r <= 0)
 		return r;
@@ -142,8 +145,8 @@ static int fold_work(void *context, unsigned int worker, size_t item)
 {
 	struct run *run = context;
 	struct counts counts = { 0 };
-	int r = fold_add_segment(
-		&run->workers[worker], &run->loader.segments.list.items[item], &counts);
+	int r = fold_add_segment(&run->workers[worker], &run->loader.segments.list.items[item],
+				 &counts);
 
 	fold_count(run, &counts);
 	return r;
@@ -188,7 +191,7 @@ static int fold_run_all(struct run *run)
 		r = fold_run_workers(run, count);
 	if (r == 0 && run->options->weight == FOLDED_SAMPLES)
 		folded_count_frames(run->workers[0].folded, &run->loader.coverage.frames,
-			&run->loader.coverage.named);
+				    &run->loader.coverage.named);
 	if (r == 0)
 		run->fold.folded = take_ptr(run->workers[0].folded);
 	for (unsigned int i = 0; i < count; i++)
@@ -198,7 +201,7 @@ static int fold_run_all(struct run *run)
 }
 
 int fold_run(struct store_reader *reader, const struct fold_options *options, struct fold *ret_fold,
-	struct error *error)
+	     struct error *error)
 {
 	struct run run = { .options = options };
 	int r = loader_open(reader, &options->question, &run.loader, error);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Writing folded stacks in the order of their text, without having the text of more than one: all names are ordered once, with what comes
- * behind them in a line, and the lines then compare by those ranks, several in a number of 64 bits.
+ * Writing folded stacks in the order of their text, without having the text of more than one: all
+ * names are ordered once, with what comes behind them in a line, and the lines then compare by
+ * those ranks, several in a number of 64 bits.
  */
 #include "query/sums/folded.h"
 
@@ -15,11 +16,14 @@
 /* A word is twice a name, for a line that ends there, and 1 more for those that go on. */
 struct ranks {
 	const struct folded *folded;
-	uint32_t *of; /* words, from 1 on, in the order of the text */
-	unsigned int bits; /* of one */
+	/* words, from 1 on, in the order of the text */
+	uint32_t *of;
+	/* of one */
+	unsigned int bits;
 };
 
-/* Eight bytes of a word's text, the first one the highest; behind the name comes a `;` where lines go on. */
+/* Eight bytes of a word's text, the first one the highest; behind the name comes a `;` where lines
+ * go on. */
 static uint64_t word_chunk(const void *context, uint32_t word, uint32_t place)
 {
 	const struct folded *folded = context;
@@ -99,8 +103,10 @@ struct piece {
 
 struct writing {
 	const struct folded *folded;
-	struct buffer texts; /* ";NAME" each */
-	struct piece *pieces; /* by name */
+	/* ";NAME" each */
+	struct buffer texts;
+	/* by name */
+	struct piece *pieces;
 	/* the line before, and where each of its words ends in the text */
 	struct buffer text;
 	array_of(size_t) ends;
@@ -139,7 +145,8 @@ static int writing_init(struct writing *writing, const struct folded *folded)
 	return 0;
 }
 
-/* Of a line's text, only what differs from that of the line before it is made. It begins with a `;` that is not written. */
+/* Of a line's text, only what differs from that of the line before it is made. It begins with a `;`
+ * that is not written. */
 static int make_line(struct writing *writing, const uint32_t *words, uint32_t count)
 {
 	uint32_t common = 0;
@@ -170,8 +177,8 @@ static int make_line(struct writing *writing, const uint32_t *words, uint32_t co
 }
 
 /* Without printf, which would take as long as the rest of the line. */
-static void folded_lines_put_line(
-	const struct writing *writing, uint64_t weight, struct output *output)
+static void folded_lines_put_line(const struct writing *writing, uint64_t weight,
+				  struct output *output)
 {
 	char end[24], *at = end + sizeof(end);
 
@@ -186,7 +193,8 @@ static void folded_lines_put_line(
 	output_flush(output);
 }
 
-/* Lines lie in the order in which they were met: from one to the next in the order of the text is far. */
+/* Lines lie in the order in which they were met: from one to the next in the order of the text is
+ * far. */
 #define AHEAD 8
 
 static void prefetch_words(const struct folded *folded, const uint32_t *order, size_t at)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A path is known by a hash that follows from that of the path above it, so a tape's stacks are gone through once, in order; only what its
- * samples or sums say is looked up, and only lines that are new are put in. folded-lines.c writes them.
+ * A path is known by a hash that follows from that of the path above it, so a tape's stacks are
+ * gone through once, in order; only what its samples or sums say is looked up, and only lines that
+ * are new are put in. folded-lines.c writes them.
  */
 #include "query/sums/folded.h"
 
@@ -32,9 +33,9 @@ int folded_new(struct folded **ret_folded)
 	uint32_t unknown;
 
 	if (!folded || array_push(&folded->name_keys, 0) < 0 ||
-		array_push(&folded->lines, (struct folded_line){ 0 }) < 0 ||
-		array_push(&folded->weights, 0) < 0 ||
-		folded_add_name(folded, UNKNOWN, strlen(UNKNOWN), &unknown) < 0)
+	    array_push(&folded->lines, (struct folded_line){ 0 }) < 0 ||
+	    array_push(&folded->weights, 0) < 0 ||
+	    folded_add_name(folded, UNKNOWN, strlen(UNKNOWN), &unknown) < 0)
 		return -ENOMEM;
 	*ret_folded = take_ptr(folded);
 	return 0;
@@ -58,7 +59,8 @@ struct folded *folded_free(struct folded *folded)
 	return NULL;
 }
 
-/* Nothing in it is for query/text/clean-name.h, nor a separator, nor at an end of it. Hardly any name is another one. */
+/* Nothing in it is for query/text/clean-name.h, nor a separator, nor at an end of it. Hardly any
+ * name is another one. */
 static bool is_clean(const char *name, size_t size)
 {
 	bool clean = *name != '#' && *name != ' ' && (!size || name[size - 1] != ' ');
@@ -88,16 +90,17 @@ static int add_clean(struct folded *folded, const char *name, uint32_t *ret_name
 	return folded_add_name(folded, (const char *)text->data, text->size, ret_name);
 }
 
-/* Gives where its words are to be written; NULL when memory is out, or lines would have to refer to more than 32 bits of words. */
-static uint32_t *new_line(
-	struct folded *folded, struct hash96_key key, uint32_t count, uint32_t *ret_line)
+/* Gives where its words are to be written; NULL when memory is out, or lines would have to refer to
+ * more than 32 bits of words. */
+static uint32_t *new_line(struct folded *folded, struct hash96_key key, uint32_t count,
+			  uint32_t *ret_line)
 {
 	struct folded_line line = { key, folded->words.count };
 
 	if (folded->words.count + count > UINT32_MAX ||
-		array_reserve(&folded->words, folded->words.count + count) < 0 ||
-		array_push(&folded->lines, line) < 0 || array_push(&folded->weights, 0) < 0 ||
-		hash96_put(&folded->known, key, folded->lines.count - 1) < 0)
+	    array_reserve(&folded->words, folded->words.count + count) < 0 ||
+	    array_push(&folded->lines, line) < 0 || array_push(&folded->weights, 0) < 0 ||
+	    hash96_put(&folded->known, key, folded->lines.count - 1) < 0)
 		return NULL;
 	folded->words.count += count;
 	*ret_line = folded->lines.count - 1;
@@ -109,8 +112,10 @@ static uint32_t *new_line(
 
 struct addition {
 	uint32_t comm;
-	uint32_t stack; /* of the tape */
-	uint32_t leaf; /* name; 0: none, the sample has no stack */
+	/* of the tape */
+	uint32_t stack;
+	/* name; 0: none, the sample has no stack */
+	uint32_t leaf;
 	uint64_t weight;
 	struct hash96_key key;
 };
@@ -119,7 +124,8 @@ struct addition {
 struct adding {
 	struct folded *folded;
 	const struct tape *tape;
-	size_t reached; /* stacks whose paths are known */
+	/* stacks whose paths are known */
+	size_t reached;
 	struct addition batch[BATCH_SIZE];
 	size_t count;
 };
@@ -139,10 +145,8 @@ static int map_string(struct adding *adding, uint32_t string, uint32_t *ret_name
 static int map_frame_of_kind(struct adding *adding, uint32_t frame, uint32_t *ret_name)
 {
 	static const char kinds[TAPE_MODULE_KINDS] = {
-		[TAPE_MODULE_UNKNOWN] = FOLDED_PROGRAM,
-		[TAPE_MODULE_KERNEL] = FOLDED_KERNEL,
-		[TAPE_MODULE_ELF] = FOLDED_PROGRAM,
-		[TAPE_MODULE_VDSO] = FOLDED_VDSO,
+		[TAPE_MODULE_UNKNOWN] = FOLDED_PROGRAM, [TAPE_MODULE_KERNEL] = FOLDED_KERNEL,
+		[TAPE_MODULE_ELF] = FOLDED_PROGRAM,	[TAPE_MODULE_VDSO] = FOLDED_VDSO,
 		[TAPE_MODULE_JIT] = FOLDED_JIT,
 	};
 	const struct tape_frame *row = &adding->tape->frames.items[frame];
@@ -178,7 +182,7 @@ static int map_frames(struct adding *adding)
 	size_t strings = strings_count(&tape->strings);
 
 	if (array_reserve(&folded->string_names, strings) < 0 ||
-		array_reserve(&folded->frame_names, tape->frames.count) < 0)
+	    array_reserve(&folded->frame_names, tape->frames.count) < 0)
 		return -ENOMEM;
 	memset(folded->string_names.items, 0, strings * sizeof(*folded->string_names.items));
 	folded->string_names.items[0] = UNKNOWN_NAME;
@@ -200,8 +204,8 @@ static int start_adding(struct adding *adding)
 }
 
 /*
- * Paths are made shortly before they are asked for, as what was just made is near: sums come in the order of their stacks. Most stacks
- * go on from the one before, whose path is then at hand.
+ * Paths are made shortly before they are asked for, as what was just made is near: sums come in the
+ * order of their stacks. Most stacks go on from the one before, whose path is then at hand.
  */
 static void folded_reach(struct adding *adding, uint32_t stack)
 {
@@ -217,8 +221,8 @@ static void folded_reach(struct adding *adding, uint32_t stack)
 
 		if (stacks[at].parent != at - 1)
 			path = paths[stacks[at].parent];
-		key = hash96_key_add(
-			(struct hash96_key){ path.a, path.b }, keys[names[stacks[at].frame]]);
+		key = hash96_key_add((struct hash96_key){ path.a, path.b },
+				     keys[names[stacks[at].frame]]);
 		path = (struct folded_path){ key.a, key.b, path.depth + 1 };
 		paths[at] = path;
 	}
@@ -237,8 +241,8 @@ static int folded_map_thread(struct adding *adding, uint32_t id, uint32_t *ret_c
 	return folded_add_name(adding->folded, number, strlen(number), ret_comm);
 }
 
-static int folded_add_line(
-	const struct adding *adding, const struct addition *addition, uint32_t *ret_line)
+static int folded_add_line(const struct adding *adding, const struct addition *addition,
+			   uint32_t *ret_line)
 {
 	const struct tape_stack *stacks = adding->tape->stacks.items;
 	struct folded *folded = adding->folded;
@@ -314,12 +318,13 @@ int folded_add_samples(struct folded *folded, const struct tape *tape, enum fold
 /* Sums of one comm stand side by side: each is looked at once. */
 struct sum_comm {
 	bool known, passes;
-	uint32_t comm; /* the tape's */
+	/* the tape's */
+	uint32_t comm;
 	uint32_t name;
 };
 
-static int enter_comm(
-	struct adding *adding, const struct filter *filter, uint32_t comm, struct sum_comm *of)
+static int enter_comm(struct adding *adding, const struct filter *filter, uint32_t comm,
+		      struct sum_comm *of)
 {
 	if (of->known && of->comm == comm)
 		return 0;
@@ -338,7 +343,7 @@ static bool says_enough(const struct tape *tape, const struct filter *filter)
 }
 
 int folded_add_sums(struct folded *folded, const struct tape *tape, const struct filter *filter,
-	uint64_t *ret_samples)
+		    uint64_t *ret_samples)
 {
 	struct adding adding = { .folded = folded, .tape = tape };
 	struct sum_comm of = { 0 };
@@ -381,7 +386,7 @@ static int folded_merge_names(struct folded *folded, const struct folded *other,
 }
 
 static int merge_line(struct folded *folded, const struct folded *other, const uint32_t *names,
-	uint32_t line, uint32_t *ret_line)
+		      uint32_t line, uint32_t *ret_line)
 {
 	uint32_t count;
 	const uint32_t *theirs = folded_words(other, line, &count);

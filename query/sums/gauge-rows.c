@@ -40,8 +40,8 @@ static const char *behind_cpu(const char *name)
 	return *at == '/' ? at : NULL;
 }
 
-static int gauge_rows_add_row(
-	struct gauge_rows *figures, const char *name, struct gauge_rows_row row)
+static int gauge_rows_add_row(struct gauge_rows *figures, const char *name,
+			      struct gauge_rows_row row)
 {
 	int r = -ENOMEM;
 
@@ -60,7 +60,8 @@ static int gauge_rows_add_row(
 
 /* The row of all CPUs' figures of that kind. */
 static int gauge_rows_find_group(struct gauge_rows *figures, const char *kind,
-	enum series_unit unit, double limit, struct gauge_rows_row **ret_row)
+				 enum series_unit unit, double limit,
+				 struct gauge_rows_row **ret_row)
 {
 	uint32_t id;
 	char name[64];
@@ -70,8 +71,8 @@ static int gauge_rows_find_group(struct gauge_rows *figures, const char *kind,
 		r = array_push(&figures->group_of, 0);
 	if (r == 0 && !figures->group_of.items[id]) {
 		snprintf(name, sizeof(name), "cpu*%s", kind);
-		r = gauge_rows_add_row(
-			figures, name, (struct gauge_rows_row){ .unit = unit, .of_all = true });
+		r = gauge_rows_add_row(figures, name,
+				       (struct gauge_rows_row){ .unit = unit, .of_all = true });
 		if (r == 0)
 			figures->rows.items[figures->rows.count - 1].limit = limit;
 		figures->group_of.items[id] = figures->rows.count;
@@ -82,14 +83,15 @@ static int gauge_rows_find_group(struct gauge_rows *figures, const char *kind,
 }
 
 static int gauge_rows_find_row(struct gauge_rows *figures, const struct series_step *step,
-	bool of_cpu, struct gauge_rows_row **ret_row)
+			       bool of_cpu, struct gauge_rows_row **ret_row)
 {
 	int r = 0;
 
 	while (r == 0 && figures->row_of.count <= step->series)
 		r = array_push(&figures->row_of, 0);
 	if (r == 0 && !figures->row_of.items[step->series]) {
-		r = gauge_rows_add_row(figures, step->name,
+		r = gauge_rows_add_row(
+			figures, step->name,
 			(struct gauge_rows_row){ .unit = step->unit, .of_cpu = of_cpu });
 		figures->row_of.items[step->series] = figures->rows.count;
 	}
@@ -109,18 +111,18 @@ static struct part part_within(const struct window *window, const struct series_
 	uint64_t to_ns = MIN(MAX(step->to_ns, from_ns), window->to_ns);
 
 	return (struct part){ (double)(from_ns - window->from_ns) / NSEC_PER_SEC,
-		(double)(to_ns - window->from_ns) / NSEC_PER_SEC };
+			      (double)(to_ns - window->from_ns) / NSEC_PER_SEC };
 }
 
 /* It lies over one or more cells, or a part of one. */
 static void add_to_cells(const struct gauge_rows *figures, struct gauge_rows_row *row,
-	const struct part *part, double figure)
+			 const struct part *part, double figure)
 {
 	const struct window *window = &figures->window;
 	double cell_s = (double)(window->to_ns - window->from_ns) / NSEC_PER_SEC / figures->cells;
 
 	for (unsigned int i = part->from_s / cell_s; i < figures->cells && i * cell_s <= part->to_s;
-		i++) {
+	     i++) {
 		double part_s = MIN((i + 1) * cell_s, part->to_s) - MAX(i * cell_s, part->from_s);
 
 		part_s = MAX(part_s, MOMENT_S);
@@ -130,7 +132,7 @@ static void add_to_cells(const struct gauge_rows *figures, struct gauge_rows_row
 }
 
 static void add_figure(const struct gauge_rows *figures, struct gauge_rows_row *row,
-	const struct part *part, double figure)
+		       const struct part *part, double figure)
 {
 	double length_s = MAX(part->to_s - part->from_s, MOMENT_S);
 
@@ -143,7 +145,7 @@ static void add_figure(const struct gauge_rows *figures, struct gauge_rows_row *
 
 /* A level is what it was read as until it is read again: it did not become so before. */
 static void add_level(const struct gauge_rows *figures, struct gauge_rows_row *row,
-	const struct series_step *step)
+		      const struct series_step *step)
 {
 	const struct window *window = &figures->window;
 	struct part part = part_within(window, step);
@@ -158,11 +160,12 @@ static void add_level(const struct gauge_rows *figures, struct gauge_rows_row *r
 	row->every_ns = step->to_ns - step->from_ns;
 }
 
-/* The last one is held for as long as it was until it was read, if nothing is known of what came then. */
+/* The last one is held for as long as it was until it was read, if nothing is known of what came
+ * then. */
 static void hold_last(const struct gauge_rows *figures, struct gauge_rows_row *row)
 {
 	struct series_step step = { .from_ns = row->read_ns,
-		.to_ns = row->read_ns + row->every_ns };
+				    .to_ns = row->read_ns + row->every_ns };
 	struct part part = part_within(&figures->window, &step);
 
 	if (series_is_level(row->unit) && row->every_ns && part.from_s < part.to_s)
@@ -170,7 +173,7 @@ static void hold_last(const struct gauge_rows *figures, struct gauge_rows_row *r
 }
 
 static void add_to_row(const struct gauge_rows *figures, struct gauge_rows_row *row,
-	const struct series_step *step)
+		       const struct series_step *step)
 {
 	struct part part = part_within(&figures->window, step);
 
@@ -203,8 +206,8 @@ int gauge_rows_add(struct gauge_rows *figures, const struct series_step *step)
 
 static int gauge_rows_compare_rows(const void *a, const void *b)
 {
-	return strverscmp(
-		((const struct gauge_rows_row *)a)->name, ((const struct gauge_rows_row *)b)->name);
+	return strverscmp(((const struct gauge_rows_row *)a)->name,
+			  ((const struct gauge_rows_row *)b)->name);
 }
 
 void gauge_rows_finish(struct gauge_rows *figures)
@@ -222,5 +225,5 @@ void gauge_rows_finish(struct gauge_rows *figures)
 	}
 	if (figures->rows.count)
 		qsort(figures->rows.items, figures->rows.count, sizeof(*figures->rows.items),
-			gauge_rows_compare_rows);
+		      gauge_rows_compare_rows);
 }

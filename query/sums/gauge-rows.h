@@ -2,26 +2,34 @@
 #pragma once
 
 /*
- * The steps of a window's gauges, added up to a row each, with cells of equal length over the window; and what single CPUs have, also to a row of
- * all CPUs.
+ * The steps of a window's gauges, added up to a row each, with cells of equal length over the
+ * window; and what single CPUs have, also to a row of all CPUs.
  */
 
 #include "base/intern.h"
 #include "query/read/series.h"
 
 struct gauge_rows_row {
-	char *name; /* without its unit; of all CPUs "cpu*" and a kind */
+	/* without its unit; of all CPUs "cpu*" and a kind */
+	char *name;
 	enum series_unit unit;
-	bool of_cpu; /* of one CPU */
-	bool of_all; /* of all CPUs: each counts as much as the others */
+	/* of one CPU */
+	bool of_cpu;
+	/* of all CPUs: each counts as much as the others */
+	bool of_all;
 	double least, mean, most;
-	double times; /* of a count: all that it grew by in readings that reach into the window */
-	double *cells; /* NAN: nothing is known of that time */
+	/* of a count: all that it grew by in readings that reach into the window */
+	double times;
+	/* NAN: nothing is known of that time */
+	double *cells;
 	/* while steps are added */
-	double limit; /* series_most() */
-	double figure; /* the last reading, */
+	/* series_most() */
+	double limit;
+	/* the last reading, */
+	double figure;
 	uint64_t read_ns,
-		every_ns; /* when it was, and how long after the one before; 0: there was none */
+		/* when it was, and how long after the one before; 0: there was none */
+		every_ns;
 	double weight_s;
 	double *weights;
 };
@@ -31,9 +39,12 @@ struct gauge_rows {
 	struct window window;
 	unsigned int cells;
 	array_of(struct gauge_rows_row) rows;
-	uint64_t cpus; /* one more than the highest number */
-	array_of(uint32_t) row_of; /* by series, + 1 */
-	array_of(uint32_t) group_of; /* a row of all CPUs, by the kind's number */
+	/* one more than the highest number */
+	uint64_t cpus;
+	/* by series, + 1 */
+	array_of(uint32_t) row_of;
+	/* a row of all CPUs, by the kind's number */
+	array_of(uint32_t) group_of;
 	struct strings kinds;
 };
 

@@ -7,8 +7,9 @@
 #define HUGE_PAGE (2u << 20)
 
 /*
- * Look-ups go all over the slots: in large pages they miss the TLB far less often, and there are 512 times fewer first touches. Where a
- * kernel does not give large ones, nothing is lost. They come from the kernel as zeros.
+ * Look-ups go all over the slots: in large pages they miss the TLB far less often, and there are
+ * 512 times fewer first touches. Where a kernel does not give large ones, nothing is lost. They
+ * come from the kernel as zeros.
  */
 static struct hash96_slot *new_slots(size_t size)
 {

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * From hashes to numbers, for millions of look-ups: a hash is so long (96 bits of it are kept) that it stands for what was hashed, and
- * one look-up is one cache line. Values are not 0, so that 0 says that there is none. Zeroed is empty.
+ * From hashes to numbers, for millions of look-ups: a hash is so long (96 bits of it are kept) that
+ * it stands for what was hashed, and one look-up is one cache line. Values are not 0, so that 0
+ * says that there is none. Zeroed is empty.
  */
 
 #include <errno.h>
@@ -18,26 +19,29 @@ struct hash96_key {
 };
 
 /*
- * The key of what has `before` in front of `next`, itself a hash: of a path from the root on. Two hashes that have nothing to do with each
- * other, each with one multiplication that the next step waits for.
+ * The key of what has `before` in front of `next`, itself a hash: of a path from the root on. Two
+ * hashes that have nothing to do with each other, each with one multiplication that the next step
+ * waits for.
  */
 static inline struct hash96_key hash96_key_add(struct hash96_key before, uint64_t next)
 {
 	uint64_t a = (before.a ^ next) * 0xd6e8feb86659fd93ull;
 
 	return (struct hash96_key){ a ^ a >> 32,
-		(before.b + (uint32_t)(next >> 32)) * 0x85ebca6bu };
+				    (before.b + (uint32_t)(next >> 32)) * 0x85ebca6bu };
 }
 
 struct hash96_slot {
 	uint64_t a;
 	uint32_t b;
-	uint32_t value; /* 0: free */
+	/* 0: free */
+	uint32_t value;
 };
 
 struct hash96 {
 	struct hash96_slot *slots;
-	size_t mask; /* slots - 1, or 0 with no slots */
+	/* slots - 1, or 0 with no slots */
+	size_t mask;
 	size_t count;
 };
 

@@ -10,8 +10,8 @@ static void heat_json_put_share(struct buffer *json, const char *key, uint64_t n
 	json_nano(json, of_ns > 0 ? (uint64_t)(ns / of_ns * 1e6 + 0.5) * 1000 : 0);
 }
 
-static void heat_json_put_cell(
-	const struct heat *heat, uint32_t row, uint32_t column, struct buffer *json)
+static void heat_json_put_cell(const struct heat *heat, uint32_t row, uint32_t column,
+			       struct buffer *json)
 {
 	const struct stack_class *load = heat_cell(heat, row, column);
 	/* so that all of it together is what heat_busy() says */
@@ -30,7 +30,8 @@ static void heat_json_put_cell(
 	json_close(json, '}');
 }
 
-/* A CPU of which there is no sample in the whole window is none of this host's, or was not asked for. */
+/* A CPU of which there is no sample in the whole window is none of this host's, or was not asked
+ * for. */
 static bool heat_json_is_seen(const struct heat *heat, uint32_t row)
 {
 	if (heat->by == HEAT_FRACTIONS)
@@ -57,7 +58,7 @@ static void put_column(const struct heat *heat, uint32_t column, struct buffer *
 	json_open(json, '[');
 	for (uint32_t row = 0; row < heat->rows; row++)
 		if (heat_json_is_seen(heat, row) &&
-			heat_cell_ns(heat, heat->covered_ns.items, row, column) >= NSEC_PER_MSEC)
+		    heat_cell_ns(heat, heat->covered_ns.items, row, column) >= NSEC_PER_MSEC)
 			heat_json_put_cell(heat, row, column, json);
 	json_close(json, ']');
 	json_close(json, '}');

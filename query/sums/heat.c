@@ -21,8 +21,9 @@ static uint32_t columns_of(const struct window *window, uint64_t column_ns)
 
 uint64_t heat_column_ns(const struct window *window, uint32_t columns_max)
 {
-	static const uint32_t lengths[] = { 1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1800,
-		3600, 7200, 14400, 21600, 43200, 86400 };
+	static const uint32_t lengths[] = { 1,	  2,	 5,	10,    15,   20,   30,
+					    60,	  120,	 300,	600,   900,  1800, 3600,
+					    7200, 14400, 21600, 43200, 86400 };
 	uint64_t column_ns;
 
 	for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
@@ -45,14 +46,14 @@ static int heat_add_rows(struct heat *heat, uint32_t rows)
 	if (array_reserve(&heat->cells, count) < 0)
 		return -ENOMEM;
 	memset(heat->cells.items + heat->cells.count, 0,
-		(count - heat->cells.count) * sizeof(*heat->cells.items));
+	       (count - heat->cells.count) * sizeof(*heat->cells.items));
 	heat->cells.count = count;
 	heat->rows = rows;
 	return 0;
 }
 
 int heat_new(enum heat_rows by, const struct window *window, uint64_t column_ns, uint32_t rows,
-	struct heat **ret_heat)
+	     struct heat **ret_heat)
 {
 	_cleanup_(cleanup_heat) struct heat *heat = calloc(1, sizeof(*heat));
 
@@ -80,9 +81,10 @@ struct heat *heat_free(struct heat *heat)
 	return NULL;
 }
 
-/* A piece of time, by the fractions that it lies in; what is beyond the grid is not of the window. */
-static void heat_spread(
-	struct heat *heat, uint64_t from_ns, uint64_t to_ns, enum stack_class_kind kind)
+/* A piece of time, by the fractions that it lies in; what is beyond the grid is not of the window.
+ */
+static void heat_spread(struct heat *heat, uint64_t from_ns, uint64_t to_ns,
+			enum stack_class_kind kind)
 {
 	uint64_t row_ns = NSEC_PER_SEC / heat->rows;
 
@@ -101,7 +103,7 @@ static void heat_spread(
 }
 
 static int heat_add_sample(struct heat *heat, const struct tape_sample *sample, uint64_t time_ns,
-	uint64_t sample_ns, enum stack_class_kind kind)
+			   uint64_t sample_ns, enum stack_class_kind kind)
 {
 	uint32_t column = (time_ns - heat->begin_ns) / heat->column_ns;
 
@@ -118,7 +120,7 @@ static int heat_add_sample(struct heat *heat, const struct tape_sample *sample, 
 }
 
 static enum stack_class_kind heat_kind_of(const struct heat *heat, const struct tape *tape,
-	const struct window_filter_times *times, size_t number)
+					  const struct window_filter_times *times, size_t number)
 {
 	const struct tape_sample *sample = &tape->samples.items[number];
 	const struct tape_thread *thread = &tape->threads.items[sample->thread];
@@ -131,7 +133,7 @@ static enum stack_class_kind heat_kind_of(const struct heat *heat, const struct 
 }
 
 int heat_add(struct heat *heat, const struct tape *tape, const struct window_filter_times *times,
-	uint64_t sample_ns)
+	     uint64_t sample_ns)
 {
 	_cleanup_(weights_done) struct weights weights = { 0 };
 	int r = stack_class_marks_make(&heat->marks, tape);
@@ -141,8 +143,8 @@ int heat_add(struct heat *heat, const struct tape *tape, const struct window_fil
 	heat->host_cpus = MAX(heat->host_cpus, stack_class_host_cpus(tape));
 	for (size_t i = 0; r == 0 && i < tape->samples.count; i++)
 		r = heat_add_sample(heat, &tape->samples.items[i], times->list.items[i],
-			weights_of(&weights, &tape->samples.items[i]),
-			heat_kind_of(heat, tape, times, i));
+				    weights_of(&weights, &tape->samples.items[i]),
+				    heat_kind_of(heat, tape, times, i));
 	return r;
 }
 
@@ -168,7 +170,7 @@ static uint64_t time_in_row_ns(const struct heat *heat, uint32_t row, uint64_t n
 
 /* Adds a piece of time that lies in one column. */
 static void count_piece(const struct heat *heat, int64_t *counts, const struct cpu_set_filter *cpus,
-	uint64_t from_ns, uint64_t to_ns, int sign)
+			uint64_t from_ns, uint64_t to_ns, int sign)
 {
 	uint32_t column = (from_ns - heat->begin_ns) / heat->column_ns;
 
@@ -185,7 +187,7 @@ static void count_piece(const struct heat *heat, int64_t *counts, const struct c
 
 /* Adds a piece of time that lies in the grid to each cell that it is of. */
 static void count_time(const struct heat *heat, int64_t *counts, const struct cpu_set_filter *cpus,
-	uint64_t from_ns, uint64_t to_ns, int sign)
+		       uint64_t from_ns, uint64_t to_ns, int sign)
 {
 	while (from_ns < to_ns) {
 		uint64_t in_column_ns = (from_ns - heat->begin_ns) % heat->column_ns;
@@ -197,15 +199,15 @@ static void count_time(const struct heat *heat, int64_t *counts, const struct cp
 }
 
 /* Of one CPU alone nothing is taken from all of them together. */
-static int heat_take_gap(
-	struct heat *heat, const struct window *window, const struct coverage_gap *gap)
+static int heat_take_gap(struct heat *heat, const struct window *window,
+			 const struct coverage_gap *gap)
 {
 	_cleanup_(cpu_filter_done) struct cpu_set_filter cpus = { 0 };
 	int r = *gap->cpus ? cpu_filter_parse(gap->cpus, &cpus, NULL) : 0;
 
 	if (r == 0 && !(*gap->cpus && heat->by == HEAT_FRACTIONS))
 		count_time(heat, heat->covered_ns.items, &cpus, MAX(gap->from_ns, window->from_ns),
-			MIN(gap->to_ns, window->to_ns), -1);
+			   MIN(gap->to_ns, window->to_ns), -1);
 	return r == -ENOMEM ? r : 0;
 }
 
@@ -217,7 +219,7 @@ int heat_cover(struct heat *heat, const struct window *window, const struct cove
 	int r = 0;
 
 	if (array_reserve(&heat->asked_ns, count) < 0 ||
-		array_reserve(&heat->covered_ns, count) < 0)
+	    array_reserve(&heat->covered_ns, count) < 0)
 		return -ENOMEM;
 	if (!count)
 		return 0;
@@ -258,7 +260,7 @@ static int heat_make_room(const struct heat *heat, uint32_t rows, struct heat *c
 	size_t count = (size_t)rows * heat->columns;
 
 	if (heat_add_rows(coarse, rows) < 0 || array_reserve(&coarse->asked_ns, count) < 0 ||
-		array_reserve(&coarse->covered_ns, count) < 0)
+	    array_reserve(&coarse->covered_ns, count) < 0)
 		return -ENOMEM;
 	memset(coarse->asked_ns.items, 0, count * sizeof(*coarse->asked_ns.items));
 	memset(coarse->covered_ns.items, 0, count * sizeof(*coarse->covered_ns.items));

@@ -34,8 +34,8 @@ static void put_usual_share(struct buffer *json, const char *key, bool compared,
 	}
 }
 
-static void ranking_json_put_shares(
-	struct buffer *json, const char *key, bool known, const struct ranking_share *share)
+static void ranking_json_put_shares(struct buffer *json, const char *key, bool known,
+				    const struct ranking_share *share)
 {
 	json_key(json, key);
 	if (!known) {
@@ -70,8 +70,8 @@ static void put_stands_out(struct buffer *json, bool stands_out)
 	json_bool(json, stands_out);
 }
 
-static void ranking_json_put_core(
-	const struct ranking *ranking, const struct ranking_core *core, struct buffer *json)
+static void ranking_json_put_core(const struct ranking *ranking, const struct ranking_core *core,
+				  struct buffer *json)
 {
 	open_row(json, "core");
 	ranking_json_put_number(json, "cpu", core->cpu);
@@ -84,8 +84,8 @@ static void ranking_json_put_core(
 	close_row(json);
 }
 
-static void ranking_json_put_group(
-	const struct ranking *ranking, const struct ranking_group *group, struct buffer *json)
+static void ranking_json_put_group(const struct ranking *ranking, const struct ranking_group *group,
+				   struct buffer *json)
 {
 	open_row(json, "thread");
 	ranking_json_put_text(json, "name", group->name);
@@ -105,8 +105,8 @@ static void ranking_json_put_group(
 	close_row(json);
 }
 
-static void ranking_json_put_function(
-	const struct ranking *ranking, const struct ranking_function *function, struct buffer *json)
+static void ranking_json_put_function(const struct ranking *ranking,
+				      const struct ranking_function *function, struct buffer *json)
 {
 	open_row(json, "function");
 	ranking_json_put_text(json, "name", function->name);
@@ -136,8 +136,8 @@ static void ranking_json_put_baseline(const struct baseline *baseline, struct bu
 	close_row(json);
 }
 
-void ranking_put_json(
-	const struct ranking *ranking, const struct baseline *baseline, struct buffer *json)
+void ranking_put_json(const struct ranking *ranking, const struct baseline *baseline,
+		      struct buffer *json)
 {
 	open_row(json, "machine");
 	ranking_json_put_shares(json, "now", true, &ranking->now);

@@ -12,16 +12,19 @@
 #define LEAST_SHARE 0.02
 /* Added to both sides of a ratio: what was never seen before is not infinitely more than usual. */
 #define FLOOR_SHARE 0.005
-/* What leads to a function tells less than where the time is spent, unless it is spent all over the place. */
+/* What leads to a function tells less than where the time is spent, unless it is spent all over the
+ * place. */
 #define TOTAL_WEIGHT 0.25
 /* A function of whose time one callee has so much is only the way to that one. */
 #define WRAPPER_PART 0.9
 
 struct making {
 	const struct tally *tally;
-	const struct tally *usual; /* NULL: there is none */
+	/* NULL: there is none */
+	const struct tally *usual;
 	double covered_ns, names_ns, cpus_ns;
-	double sample_share; /* of a CPU's time, that one sample stands for */
+	/* of a CPU's time, that one sample stands for */
+	double sample_share;
 	struct ranking *ranking;
 };
 
@@ -44,12 +47,13 @@ static struct ranking_share at_most(struct ranking_share share, double most)
 	double scale = share.all > most ? most / share.all : 1;
 
 	return (struct ranking_share){ share.user * scale, share.kernel * scale, share.irq * scale,
-		MIN(share.all, most) };
+				       MIN(share.all, most) };
 }
 
 /*
- * Of what the shares are: a short window has up to one sample more of a CPU than its length is of, and then 103 % of a CPU would be nobody's time. So it
- * is the time that the samples of the CPU stand for that has most, if it is no more than that one sample.
+ * Of what the shares are: a short window has up to one sample more of a CPU than its length is of,
+ * and then 103 % of a CPU would be nobody's time. So it is the time that the samples of the CPU
+ * stand for that has most, if it is no more than that one sample.
  */
 static double time_of(const struct tally *tally, double covered_ns)
 {
@@ -58,8 +62,8 @@ static double time_of(const struct tally *tally, double covered_ns)
 	for (uint32_t i = 0; i < tally->cpus.count; i++) {
 		const struct stack_class *load = &tally->cpus.items[i];
 
-		most_ns = MAX(
-			most_ns, (double)(stack_class_work_ns(load) + load->ns[STACK_CLASS_IDLE]));
+		most_ns = MAX(most_ns,
+			      (double)(stack_class_work_ns(load) + load->ns[STACK_CLASS_IDLE]));
 	}
 	return MIN(most_ns, covered_ns + tally->sample_ns);
 }
@@ -73,8 +77,8 @@ static bool stands_out(const struct making *making, double now, double usual)
 }
 
 /*
- * How much there is, times how much more than usual that is: a whole CPU that is always busy comes before a tenth of one that never was, and behind
- * one that is new.
+ * How much there is, times how much more than usual that is: a whole CPU that is always busy comes
+ * before a tenth of one that never was, and behind one that is new.
  */
 static double score_of(double now, double usual)
 {
@@ -82,7 +86,7 @@ static double score_of(double now, double usual)
 }
 
 static void ranking_judge(const struct making *making, bool compared, double now, double usual,
-	bool *ret_stands_out, double *ret_score)
+			  bool *ret_stands_out, double *ret_score)
 {
 	*ret_stands_out = compared && stands_out(making, now, usual);
 	*ret_score = *ret_stands_out ? score_of(now, usual) : now;
@@ -109,7 +113,7 @@ static int add_cores(struct making *making)
 		if (!stack_class_work_ns(load) && !load->ns[STACK_CLASS_IDLE])
 			continue;
 		ranking_judge(making, ranking->cpus_compared, core.now.all, core.usual.all,
-			&core.stands_out, &core.score);
+			      &core.stands_out, &core.score);
 		if (array_push(&ranking->cores, core) < 0)
 			return -ENOMEM;
 	}
@@ -138,23 +142,24 @@ static struct ranking_core *find_core(struct ranking *ranking, uint32_t cpu)
 
 /* Of equals, the one whose name comes first: which number a name has, chance says. */
 static void take_group(const struct making *making, const struct tally_row *spot, uint64_t ns,
-	struct ranking_core *core)
+		       struct ranking_core *core)
 {
 	const struct strings *names = &making->tally->names;
 	const char *group = strings_at(names, spot->b);
 	double share = ns / making->covered_ns;
 
 	if (share < core->group_share || share <= 0 ||
-		(share == core->group_share && strcmp(group, core->group) > 0))
+	    (share == core->group_share && strcmp(group, core->group) > 0))
 		return;
 	core->group_share = share;
 	core->group = group;
 	core->function = spot->c ? strings_at(names, spot->c) : NULL;
 }
 
-/* Whether it is the one to be told of two of one CPU and group, of which the other is as much or more. */
-static bool ranking_is_told(
-	const struct strings *names, const struct tally_row *spot, const struct tally_row *most)
+/* Whether it is the one to be told of two of one CPU and group, of which the other is as much or
+ * more. */
+static bool ranking_is_told(const struct strings *names, const struct tally_row *spot,
+			    const struct tally_row *most)
 {
 	return spot->ns == most->ns &&
 	       strcmp(strings_at(names, spot->c), strings_at(names, most->c)) < 0;
@@ -177,8 +182,8 @@ static int add_core_details(struct making *making)
 		uint64_t ns = 0;
 
 		for (end = i;
-			end < count && spots[end].a == spots[i].a && spots[end].b == spots[i].b;
-			end++) {
+		     end < count && spots[end].a == spots[i].a && spots[end].b == spots[i].b;
+		     end++) {
 			ns += spots[end].ns;
 			if (ranking_is_told(&tally->names, &spots[end], most))
 				most = &spots[end];
@@ -191,7 +196,8 @@ static int add_core_details(struct making *making)
 	return 0;
 }
 
-/* The number in the usual tally of each of this one's names; 0: it is not there, and has nothing. NULL when memory is out. */
+/* The number in the usual tally of each of this one's names; 0: it is not there, and has nothing.
+ * NULL when memory is out. */
 static uint32_t *map_names(const struct making *making)
 {
 	const struct strings *names = &making->tally->names;
@@ -223,7 +229,7 @@ static int add_groups(struct making *making, const uint32_t *numbers, uint32_t *
 		if (group.now.all <= 0)
 			continue;
 		ranking_judge(making, ranking->compared, group.now.all, group.usual.all,
-			&group.stands_out, &group.score);
+			      &group.stands_out, &group.score);
 		if (array_push(&ranking->groups, group) < 0)
 			return -ENOMEM;
 		ret_rows[i] = ranking->groups.count;
@@ -237,8 +243,8 @@ static bool is_busier_place(const struct tally_row *place, const struct tally_ro
 	return place->ns != than->ns ? place->ns > than->ns : place->a < than->a;
 }
 
-static bool is_busier_thread(
-	const struct tally_row *thread, double share, const struct ranking_group *than)
+static bool is_busier_thread(const struct tally_row *thread, double share,
+			     const struct ranking_group *than)
 {
 	int32_t pid = thread->a, tid = thread->b;
 
@@ -282,7 +288,8 @@ static int add_group_details(struct making *making, const uint32_t *rows)
 }
 
 /*
- * Those that are only the way to another function, or are not one function, by name; the caller frees it. NULL when memory is out.
+ * Those that are only the way to another function, or are not one function, by name; the caller
+ * frees it. NULL when memory is out.
  */
 static bool *find_wrappers(const struct tally *tally)
 {
@@ -301,8 +308,8 @@ static bool *find_wrappers(const struct tally *tally)
 	return wrappers;
 }
 
-static int ranking_add_function(
-	struct making *making, uint32_t name, const struct tally_function *usual, bool wrapper)
+static int ranking_add_function(struct making *making, uint32_t name,
+				const struct tally_function *usual, bool wrapper)
 {
 	const struct tally_function *now = &making->tally->functions.items[name];
 	struct ranking *ranking = making->ranking;
@@ -320,9 +327,9 @@ static int ranking_add_function(
 		function.usual_total = usual->total_ns / making->names_ns;
 	}
 	ranking_judge(making, ranking->compared, function.self, function.usual_self,
-		&function.stands_out, &function.score);
+		      &function.stands_out, &function.score);
 	ranking_judge(making, ranking->compared, function.total, function.usual_total,
-		&total_stands_out, &total_score);
+		      &total_stands_out, &total_score);
 	total_score *= TOTAL_WEIGHT;
 	if (!wrapper && total_stands_out && total_score > function.score) {
 		function.stands_out = true;
@@ -347,7 +354,8 @@ static int ranking_add_functions(struct making *making, const uint32_t *numbers)
 	return r;
 }
 
-/* Rows of one score by their name or number, so that the same store always gives the same answer. */
+/* Rows of one score by their name or number, so that the same store always gives the same answer.
+ */
 #define ranking_COMPARE(type, tie)                                  \
 	static int compare_##type(const void *a, const void *b)     \
 	{                                                           \
@@ -372,7 +380,7 @@ ranking_COMPARE(core, left->cpu < right->cpu ? -1 : 1)
 	do {                                                                           \
 		if ((array)->count)                                                    \
 			qsort((array)->items, (array)->count, sizeof(*(array)->items), \
-				compare_##type);                                       \
+			      compare_##type);                                         \
 	} while (0)
 
 			static int make(struct making *making)
@@ -399,7 +407,7 @@ ranking_COMPARE(core, left->cpu < right->cpu ? -1 : 1)
 }
 
 int ranking_make(const struct tally *tally, uint64_t covered_ns, const struct baseline *baseline,
-	struct ranking *ret_ranking)
+		 struct ranking *ret_ranking)
 {
 	struct ranking ranking = {
 		.compared = baseline->names_ns != 0,

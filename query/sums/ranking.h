@@ -2,10 +2,12 @@
 #pragma once
 
 /*
- * The busiest CPUs, threads and functions of a window beside what is usual: rows to be shown, those that stand out first.
+ * The busiest CPUs, threads and functions of a window beside what is usual: rows to be shown, those
+ * that stand out first.
  *
- * A row stands out when it has half as much again as usual, and more than chance lets samples differ. Such a one weighs more, the more
- * unusual it is; the others weigh what they are. Shares are of one CPU: 1.0 is one CPU's whole time.
+ * A row stands out when it has half as much again as usual, and more than chance lets samples
+ * differ. Such a one weighs more, the more unusual it is; the others weigh what they are. Shares
+ * are of one CPU: 1.0 is one CPU's whole time.
  */
 
 #include <stdbool.h>
@@ -49,19 +51,22 @@ struct ranking_function {
 };
 
 struct ranking {
-	bool compared; /* with a baseline of names; else what is usual is 0 everywhere */
+	/* with a baseline of names; else what is usual is 0 everywhere */
+	bool compared;
 	bool cpus_compared;
-	struct ranking_share now, usual; /* of all CPUs */
-	array_of(struct ranking_core) cores; /* that were seen */
+	/* of all CPUs */
+	struct ranking_share now, usual;
+	/* that were seen */
+	array_of(struct ranking_core) cores;
 	array_of(struct ranking_group) groups;
 	array_of(struct ranking_function) functions;
 };
 
 /* Of a tally with details, of so much time. Names are borrowed from it. 0 or -ENOMEM. */
 int ranking_make(const struct tally *tally, uint64_t covered_ns, const struct baseline *baseline,
-	struct ranking *ret_ranking);
+		 struct ranking *ret_ranking);
 void ranking_done(struct ranking *ranking);
 
 /* A line each of the machine, the CPUs, threads and functions, and the baseline. */
-void ranking_put_json(
-	const struct ranking *ranking, const struct baseline *baseline, struct buffer *json);
+void ranking_put_json(const struct ranking *ranking, const struct baseline *baseline,
+		      struct buffer *json);

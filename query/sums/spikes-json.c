@@ -14,8 +14,8 @@ static void spikes_json_put_share(struct buffer *json, const char *key, double s
 		json_nano(json, (uint64_t)(share * 10000 + 0.5) * (NSEC_PER_SEC / 10000));
 }
 
-static void spikes_json_put_thread(
-	const struct spikes *spikes, const struct spike *spike, struct buffer *json)
+static void spikes_json_put_thread(const struct spikes *spikes, const struct spike *spike,
+				   struct buffer *json)
 {
 	const struct spike_thread *thread = &spikes->threads.items[spike->thread];
 
@@ -35,8 +35,8 @@ static void spikes_json_put_thread(
 	json_close(json, '}');
 }
 
-static void spikes_json_put_function(
-	const struct spikes *spikes, const struct spike *spike, struct buffer *json)
+static void spikes_json_put_function(const struct spikes *spikes, const struct spike *spike,
+				     struct buffer *json)
 {
 	json_key(json, "function");
 	if (!spike->function) {
@@ -50,8 +50,8 @@ static void spikes_json_put_function(
 	json_close(json, '}');
 }
 
-static void spikes_json_put_stretch(
-	const struct spikes *spikes, const struct spike_stretch *stretch, struct buffer *json)
+static void spikes_json_put_stretch(const struct spikes *spikes,
+				    const struct spike_stretch *stretch, struct buffer *json)
 {
 	json_key(json, "kernel_stretch");
 	if (!stretch->length_ns) {
@@ -83,8 +83,8 @@ static void put_counts(const struct spikes *spikes, struct buffer *json)
 	json_open(json, '{');
 	json_key(json, "spikes");
 	json_open(json, '{');
-	spikes_json_put_count(
-		json, "found", spikes->list.count + spikes->limited + spikes->crowded);
+	spikes_json_put_count(json, "found",
+			      spikes->list.count + spikes->limited + spikes->crowded);
 	spikes_json_put_count(json, "shown", spikes->list.count);
 	spikes_json_put_count(json, "left_out_limit", spikes->limited);
 	spikes_json_put_count(json, "left_out_crowded", spikes->crowded);

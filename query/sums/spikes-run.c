@@ -43,7 +43,8 @@ static bool is_next(uint64_t end_ns, uint64_t begin_ns)
 	return begin_ns >= end_ns && begin_ns - end_ns < NSEC_PER_SEC;
 }
 
-/* On the perf clock of one boot, which nobody sets; recordings that were imported each have a boot of their own. */
+/* On the perf clock of one boot, which nobody sets; recordings that were imported each have a boot
+ * of their own. */
 bool spikes_run_follows(const struct spikes_run *run, const struct spikes_second *second)
 {
 	if (!run->length_ns)

@@ -13,7 +13,8 @@
 /* So far around a window it is looked at what reaches into it. */
 #define AROUND_NS (3600 * NSEC_PER_SEC)
 
-/* Of so many segments it is seen how far off their clocks may be, and which CPUs the host had: each takes 0.2 ms, as much as all else that is asked of four. */
+/* Of so many segments it is seen how far off their clocks may be, and which CPUs the host had: each
+ * takes 0.2 ms, as much as all else that is asked of four. */
 #define SEGMENTS_SEEN 64
 
 /* Busy CPUs of one slot: all, and those that were mostly in the kernel. */
@@ -26,11 +27,15 @@ struct finding {
 	struct store_reader *reader;
 	struct spikes *spikes;
 	struct strings boots;
-	struct strings thread_keys; /* "PID TID COMM", by the numbers of the spikes' threads */
-	array_of(struct spikes_run) runs; /* by CPU: what may go on */
+	/* "PID TID COMM", by the numbers of the spikes' threads */
+	struct strings thread_keys;
+	/* by CPU: what may go on */
+	array_of(struct spikes_run) runs;
 	/* of one segment */
-	array_of(struct crowd) crowds; /* by slot */
-	array_of(uint32_t) names, threads; /* the spikes' numbers, by the segment's */
+	/* by slot */
+	array_of(struct crowd) crowds;
+	/* the spikes' numbers, by the segment's */
+	array_of(uint32_t) names, threads;
 	struct error *error;
 };
 
@@ -45,8 +50,8 @@ static bool is_kernels(const struct busy_cell *cell)
 	return 2 * (cell->kernel + cell->irq) >= cell->busy;
 }
 
-static bool is_crowded(
-	const struct finding *finding, const struct busy *busy, const struct busy_cell *cell)
+static bool is_crowded(const struct finding *finding, const struct busy *busy,
+		       const struct busy_cell *cell)
 {
 	const struct crowd *crowd = &finding->crowds.items[cell->slot];
 	uint64_t count = is_kernels(cell) ? crowd->kernel : crowd->all;
@@ -54,7 +59,8 @@ static bool is_crowded(
 	return count > MAX(busy->cpus / 2, 1ull);
 }
 
-/* Of all that were busy, whatever was asked for: else a threshold would bring to light, as a single CPU, one of many. */
+/* Of all that were busy, whatever was asked for: else a threshold would bring to light, as a single
+ * CPU, one of many. */
 static int count_crowds(struct finding *finding, const struct busy *busy)
 {
 	size_t slots = busy->slots.count;
@@ -73,8 +79,8 @@ static int count_crowds(struct finding *finding, const struct busy *busy)
 	return 0;
 }
 
-static int map_name(
-	struct finding *finding, const struct busy *busy, uint32_t name, uint32_t *ret_name)
+static int map_name(struct finding *finding, const struct busy *busy, uint32_t name,
+		    uint32_t *ret_name)
 {
 	const char *text = strings_at(&busy->names, name);
 	uint32_t *ours = &finding->names.items[name];
@@ -86,8 +92,8 @@ static int map_name(
 	return r;
 }
 
-static int spikes_map_thread(
-	struct finding *finding, const struct busy *busy, uint32_t number, uint32_t *ret_thread)
+static int spikes_map_thread(struct finding *finding, const struct busy *busy, uint32_t number,
+			     uint32_t *ret_thread)
 {
 	const struct busy_thread *thread = &busy->threads.items[number - 1];
 	struct spike_thread row = { thread->pid, thread->tid, 0 };
@@ -97,7 +103,7 @@ static int spikes_map_thread(
 
 	if (!*ours) {
 		size = snprintf(key, sizeof(key), "%d %d %.64s", thread->pid, thread->tid,
-			strings_at(&busy->names, thread->comm));
+				strings_at(&busy->names, thread->comm));
 		r = strings_add(&finding->thread_keys, key, size, ours);
 		if (r == 0)
 			r = map_name(finding, busy, thread->comm, &row.comm);
@@ -113,7 +119,7 @@ static int start_maps(struct finding *finding, const struct busy *busy)
 	size_t names = strings_count(&busy->names), threads = busy->threads.count + 1;
 
 	if (array_reserve(&finding->names, names) < 0 ||
-		array_reserve(&finding->threads, threads) < 0)
+	    array_reserve(&finding->threads, threads) < 0)
 		return -ENOMEM;
 	memset(finding->names.items, 0, names * sizeof(*finding->names.items));
 	memset(finding->threads.items, 0, threads * sizeof(*finding->threads.items));
@@ -127,7 +133,8 @@ static bool spikes_is_in_window(const struct finding *finding, uint64_t from_ns,
 	return !window->to_ns || (from_ns < window->to_ns && to_ns > window->from_ns);
 }
 
-/* A second of the wall clock, which is slewed by up to 500 ppm, takes a hair less than a second or more. */
+/* A second of the wall clock, which is slewed by up to 500 ppm, takes a hair less than a second or
+ * more. */
 static bool spikes_lasted(uint64_t length_ns, uint64_t min_ns)
 {
 	return length_ns && length_ns + length_ns / 1000 + NSEC_PER_MSEC >= min_ns;
@@ -142,7 +149,7 @@ static int end_run(struct finding *finding, uint32_t cpu)
 	int r = 0;
 
 	if (spikes_lasted(run->length_ns, options->min_ns) &&
-		spikes_is_in_window(finding, run->from_ns, run->to_ns)) {
+	    spikes_is_in_window(finding, run->from_ns, run->to_ns)) {
 		spike = spikes_run_end(run, cpu);
 		if (!spikes_lasted(spike.stretch.length_ns, options->min_ns))
 			spike.stretch = (struct spike_stretch){ 0 };
@@ -156,7 +163,7 @@ static int end_run(struct finding *finding, uint32_t cpu)
 }
 
 static int add_second(struct finding *finding, const struct busy *busy,
-	const struct busy_cell *cell, struct spikes_second *second)
+		      const struct busy_cell *cell, struct spikes_second *second)
 {
 	uint32_t cpu = cell->cpu;
 	int r = 0;
@@ -175,7 +182,7 @@ static int add_second(struct finding *finding, const struct busy *busy,
 }
 
 static int add_cell(struct finding *finding, uint32_t boot, const struct busy *busy,
-	const struct busy_cell *cell)
+		    const struct busy_cell *cell)
 {
 	const struct busy_slot *slot = &busy->slots.items[cell->slot];
 	struct spikes_second second = {
@@ -194,8 +201,8 @@ static int add_cell(struct finding *finding, uint32_t boot, const struct busy *b
 	return add_second(finding, busy, cell, &second);
 }
 
-static int add_busy(
-	struct finding *finding, const struct store_segment *segment, const struct busy *busy)
+static int add_busy(struct finding *finding, const struct store_segment *segment,
+		    const struct busy *busy)
 {
 	const struct cpu_set_filter *cpus = &finding->options->question.filter->cpus;
 	uint32_t boot;
@@ -230,7 +237,7 @@ static int spikes_add_samples(struct finding *finding, struct store_segment *seg
 		return error_set(finding->error, r, "%s", error.text);
 	if (r < 0) {
 		snprintf(segment->damage, sizeof(segment->damage), "%.*s",
-			(int)sizeof(segment->damage) - 1, error.text);
+			 (int)sizeof(segment->damage) - 1, error.text);
 		return 0;
 	}
 	if (tape->unsealed && question->name)
@@ -245,8 +252,8 @@ static int spikes_add_samples(struct finding *finding, struct store_segment *seg
 	return r;
 }
 
-static int spikes_see_segment(
-	void *context, const struct store_segment *segment, const struct busy *busy)
+static int spikes_see_segment(void *context, const struct store_segment *segment,
+			      const struct busy *busy)
 {
 	struct finding *finding = context;
 	bool in_window = spikes_is_in_window(finding, segment->begin_ns, segment->end_ns);
@@ -260,7 +267,7 @@ static int spikes_see_segment(
 		finding->spikes->read += !segment->unsealed;
 		if (!segment->unsealed && finding->options->progress)
 			finding->options->progress(finding->options->progress_context,
-				finding->spikes->read, finding->spikes->read);
+						   finding->spikes->read, finding->spikes->read);
 	}
 	if (r < 0 || !in_window)
 		return r;
@@ -295,8 +302,9 @@ static int spikes_find_here2(struct finding *finding)
 
 	if (r == 0)
 		r = store_reader_busy(finding->reader, from_ns - MIN(from_ns, AROUND_NS),
-			to_ns ? to_ns + MIN(AROUND_NS, UINT64_MAX - to_ns) : UINT64_MAX,
-			spikes_see_segment, finding, finding->error);
+				      to_ns ? to_ns + MIN(AROUND_NS, UINT64_MAX - to_ns)
+					    : UINT64_MAX,
+				      spikes_see_segment, finding, finding->error);
 	for (uint32_t i = 0; r == 0 && i < finding->runs.count; i++)
 		r = end_run(finding, i);
 	spikes_sort(spikes, compare_spikes);
@@ -305,11 +313,12 @@ static int spikes_find_here2(struct finding *finding)
 	spikes->losses = finding->options->losses || spikes->found.list.count <= SEGMENTS_SEEN;
 	return r < 0 ? r
 		     : recorded_cover(finding->reader, &spikes->found, &spikes->window,
-			       spikes->losses ? &losses : NULL, &spikes->coverage, finding->error);
+				      spikes->losses ? &losses : NULL, &spikes->coverage,
+				      finding->error);
 }
 
 int spikes_find(struct store_reader *reader, const struct spikes_options *options,
-	struct spikes *ret_spikes, struct error *error)
+		struct spikes *ret_spikes, struct error *error)
 {
 	struct finding finding = {
 		.options = options, .reader = reader, .spikes = ret_spikes, .error = error
@@ -383,7 +392,7 @@ static bool is_begun_in(const struct spikes *spikes, const struct store_segment 
 }
 
 static int see_clock(struct store_reader *reader, const struct store_segment *segment,
-	struct spikes *spikes, struct error *error)
+		     struct spikes *spikes, struct error *error)
 {
 	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_LOSSES, 1 };
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
@@ -414,7 +423,8 @@ int spikes_tell_clock(struct store_reader *reader, struct spikes *spikes, struct
 }
 
 static int see_cpus(struct store_reader *reader, const struct store_segment *segment,
-	const struct cpu_set_filter *asked, struct coverage_parts *parts, struct error *error)
+		    const struct cpu_set_filter *asked, struct coverage_parts *parts,
+		    struct error *error)
 {
 	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_LOSSES, 1 };
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
@@ -426,10 +436,11 @@ static int see_cpus(struct store_reader *reader, const struct store_segment *seg
 	return error_is_ours(r) ? error_set(error, r, "%s", own.text) : 0;
 }
 
-/* Those whose number leaves no rest, or the others of them: these only for as long as none of the CPUs was found. */
+/* Those whose number leaves no rest, or the others of them: these only for as long as none of the
+ * CPUs was found. */
 static int see_all_cpus(struct store_reader *reader, const struct store_segments *segments,
-	size_t step, bool others, const struct cpu_set_filter *asked, struct coverage_parts *parts,
-	struct error *error)
+			size_t step, bool others, const struct cpu_set_filter *asked,
+			struct coverage_parts *parts, struct error *error)
 {
 	int r = 0;
 
@@ -440,7 +451,7 @@ static int see_all_cpus(struct store_reader *reader, const struct store_segments
 }
 
 int spikes_tell_cpus(struct store_reader *reader, const struct cpu_set_filter *asked,
-	struct spikes *spikes, struct error *error)
+		     struct spikes *spikes, struct error *error)
 {
 	size_t step = spikes->found.list.count / SEGMENTS_SEEN + 1;
 	struct coverage_parts parts = { 0 };

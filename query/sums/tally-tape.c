@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A tape is added up by its own numbers first: a stack's time is collected where it ends, then handed from callee to caller in one pass, as
- * parents have smaller numbers. A function counts once in each stack, however often it is in it. Only then its names become the tally's.
+ * A tape is added up by its own numbers first: a stack's time is collected where it ends, then
+ * handed from callee to caller in one pass, as parents have smaller numbers. A function counts once
+ * in each stack, however often it is in it. Only then its names become the tally's.
  *
- * "Function" numbers of a tape are those of its strings, and behind them those of its modules, for frames without a name.
+ * "Function" numbers of a tape are those of its strings, and behind them those of its modules, for
+ * frames without a name.
  */
 #include "query/sums/tally-tape.h"
 
@@ -19,18 +21,24 @@ struct own_time {
 	bool kernel;
 };
 
-/* Who was on which CPU in what costs more than all the rest: of more samples than that in a tape, as many by chance stand for all. */
+/* Who was on which CPU in what costs more than all the rest: of more samples than that in a tape,
+ * as many by chance stand for all. */
 #define DETAILED_SAMPLES (128 * 1024)
 #define SPOTS_MAX (1 << 20)
 
 /* For the tape that is being added; the memory is kept for the next one. */
 struct tally_scratch {
 	struct stack_class_marks marks;
-	array_of(struct own_time) times; /* by function of the tape */
-	array_of(uint32_t) functions, groups; /* ours, by that; 0: not asked for so far */
-	array_of(uint32_t) threads; /* ours plus 1, by thread of the tape */
-	array_of(uint64_t) subtrees; /* time below each stack */
-	array_of(uint64_t) sets; /* a bit for each of its functions, which may share it */
+	/* by function of the tape */
+	array_of(struct own_time) times;
+	/* ours, by that; 0: not asked for so far */
+	array_of(uint32_t) functions, groups;
+	/* ours plus 1, by thread of the tape */
+	array_of(uint32_t) threads;
+	/* time below each stack */
+	array_of(uint64_t) subtrees;
+	/* a bit for each of its functions, which may share it */
+	array_of(uint64_t) sets;
 };
 
 struct adding {
@@ -38,14 +46,16 @@ struct adding {
 	struct tally_scratch *scratch;
 	const struct tape *tape;
 	unsigned int parts;
-	uint32_t every; /* so many samples one is looked at in detail */
+	/* so many samples one is looked at in detail */
+	uint32_t every;
 };
 
 struct item {
 	uint32_t stack, frame;
 	uint32_t comm;
 	enum stack_class_kind kind;
-	bool frameless; /* all its frames were taken away: it is of no function */
+	/* all its frames were taken away: it is of no function */
+	bool frameless;
 	uint64_t ns;
 };
 
@@ -64,11 +74,11 @@ void tally_scratch_free(struct tally_scratch *scratch)
 }
 
 /* As many zeroes, whatever was there. */
-#define array_zero(array, wanted)                                                         \
-	(array_reserve((array), (wanted)) < 0                                             \
-			? -ENOMEM                                                         \
-			: (memset((array)->items, 0, (wanted) * sizeof(*(array)->items)), \
-				  (array)->count = (wanted), 0))
+#define array_zero(array, wanted)                                                  \
+	(array_reserve((array), (wanted)) < 0                                      \
+		 ? -ENOMEM                                                         \
+		 : (memset((array)->items, 0, (wanted) * sizeof(*(array)->items)), \
+		    (array)->count = (wanted), 0))
 
 static uint32_t tally_tape_function_of(const struct adding *adding, uint32_t frame)
 {
@@ -96,7 +106,8 @@ static int map_function(const struct adding *adding, uint32_t function, uint32_t
 	return r;
 }
 
-/* How much of a comm is its group's: all, or up to the slash that a number of a CPU or of a pool follows. strchr() finds the NUL, too. */
+/* How much of a comm is its group's: all, or up to the slash that a number of a CPU or of a pool
+ * follows. strchr() finds the NUL, too. */
 static size_t group_size(const char *comm)
 {
 	const char *slash = strrchr(comm, '/'),
@@ -125,7 +136,7 @@ static int map_group(const struct adding *adding, uint32_t comm, uint32_t *ret_n
 			snprintf(group, sizeof(group), "[no name]");
 		else
 			snprintf(group, sizeof(group), "%.*s%s", (int)MIN(size, 60u), text,
-				text[size] ? "*" : "");
+				 text[size] ? "*" : "");
 		r = tally_name(adding->tally, group, strlen(group), name);
 	}
 	*ret_name = *name;
@@ -145,12 +156,11 @@ static int tally_tape_begin_tape(struct adding *adding)
 		return -ENOMEM;
 	adding->tally->scratch = adding->scratch = scratch;
 	if (stack_class_marks_make(&scratch->marks, tape) < 0 ||
-		array_zero(&scratch->threads, tape->threads.count) < 0 ||
-		array_zero(&scratch->groups, strings) < 0 ||
-		array_zero(&scratch->times, functions) < 0 ||
-		array_zero(&scratch->functions, functions) < 0 ||
-		array_zero(&scratch->subtrees, stacks) < 0 ||
-		array_zero(&scratch->sets, stacks) < 0)
+	    array_zero(&scratch->threads, tape->threads.count) < 0 ||
+	    array_zero(&scratch->groups, strings) < 0 ||
+	    array_zero(&scratch->times, functions) < 0 ||
+	    array_zero(&scratch->functions, functions) < 0 ||
+	    array_zero(&scratch->subtrees, stacks) < 0 || array_zero(&scratch->sets, stacks) < 0)
 		return -ENOMEM;
 	for (size_t i = 1; i < stacks; i++) {
 		const struct tape_stack *stack = &tape->stacks.items[i];
@@ -173,13 +183,13 @@ static bool tally_tape_is_within(const struct adding *adding, uint32_t stack, ui
 	return false;
 }
 
-static int add_call(
-	struct adding *adding, uint32_t caller_frame, uint32_t callee_frame, uint64_t ns)
+static int add_call(struct adding *adding, uint32_t caller_frame, uint32_t callee_frame,
+		    uint64_t ns)
 {
 	struct tally_row row = { .ns = ns };
 
 	if (map_function(adding, tally_tape_function_of(adding, caller_frame), &row.a) < 0 ||
-		map_function(adding, tally_tape_function_of(adding, callee_frame), &row.b) < 0)
+	    map_function(adding, tally_tape_function_of(adding, callee_frame), &row.b) < 0)
 		return -ENOMEM;
 	return row.a == row.b ? 0 : tally_rows_add(&adding->tally->calls, &row, NULL);
 }
@@ -224,7 +234,7 @@ static int hand_up(struct adding *adding)
 		if (!tally_tape_is_within(adding, parent, function))
 			time->total_ns += subtrees[i];
 		if (adding->parts & TALLY_DETAILS && parent &&
-			add_call(adding, stacks[parent].frame, frame, subtrees[i]) < 0)
+		    add_call(adding, stacks[parent].frame, frame, subtrees[i]) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -277,8 +287,8 @@ static int add_spot(struct tally_rows *spots, const struct tally_row *spot)
 	return 0;
 }
 
-static int add_details(
-	struct adding *adding, uint32_t cpu, uint32_t thread, const struct item *item)
+static int add_details(struct adding *adding, uint32_t cpu, uint32_t thread,
+		       const struct item *item)
 {
 	const struct tape_stack *stacks = adding->tape->stacks.items;
 	struct tally *tally = adding->tally;
@@ -297,8 +307,8 @@ static int add_details(
 	return r;
 }
 
-static int tally_tape_add_sample(
-	struct adding *adding, size_t number, const uint8_t *kinds, uint64_t ns)
+static int tally_tape_add_sample(struct adding *adding, size_t number, const uint8_t *kinds,
+				 uint64_t ns)
 {
 	const struct tape_sample *sample = &adding->tape->samples.items[number];
 	const struct tape_thread *thread = &adding->tape->threads.items[sample->thread];
@@ -310,7 +320,7 @@ static int tally_tape_add_sample(
 		.comm = thread->comm,
 		.kind = kinds ? kinds[number]
 			      : stack_class_kind(&adding->scratch->marks, idle, sample->stack,
-					sample->frame),
+						 sample->frame),
 		.frameless = kinds && tape_is_no_stack(adding->tape, sample->frame),
 		.ns = ns,
 	};
@@ -334,20 +344,20 @@ static int tally_tape_add_sample(
 }
 
 int tally_add_samples(struct tally *tally, const struct tape *tape, const uint8_t *kinds,
-	uint64_t sample_ns, unsigned int parts)
+		      uint64_t sample_ns, unsigned int parts)
 {
 	_cleanup_(weights_done) struct weights weights = { 0 };
 	struct adding adding = { .tally = tally,
-		.tape = tape,
-		.parts = parts,
-		.every = 1 + tape->samples.count / DETAILED_SAMPLES };
+				 .tape = tape,
+				 .parts = parts,
+				 .every = 1 + tape->samples.count / DETAILED_SAMPLES };
 	int r = tally_tape_begin_tape(&adding);
 
 	if (r == 0)
 		r = weights_make(&weights, tape, sample_ns);
 	for (size_t i = 0; r == 0 && i < tape->samples.count; i++)
-		r = tally_tape_add_sample(
-			&adding, i, kinds, weights_of(&weights, &tape->samples.items[i]));
+		r = tally_tape_add_sample(&adding, i, kinds,
+					  weights_of(&weights, &tape->samples.items[i]));
 	if (r == 0 && parts & TALLY_NAMES)
 		r = tally_tape_end_tape(&adding);
 	if (tape->samples.count)
@@ -359,7 +369,7 @@ int tally_add_samples(struct tally *tally, const struct tape *tape, const uint8_
 }
 
 int tally_add_sums(struct tally *tally, const struct tape *tape, uint64_t sample_ns,
-	const struct filter *filter)
+		   const struct filter *filter)
 {
 	struct adding adding = { .tally = tally, .tape = tape, .parts = TALLY_NAMES, .every = 1 };
 	int r = tally_tape_begin_tape(&adding);
@@ -377,7 +387,7 @@ int tally_add_sums(struct tally *tally, const struct tape *tape, uint64_t sample
 		if (!filter_passes_comm(filter, comm))
 			continue;
 		item.kind = stack_class_kind(&tally->scratch->marks, stack_class_is_idle_comm(comm),
-			sum->stack, sum->frame);
+					     sum->stack, sum->frame);
 		tally->samples += sum->count;
 		r = add_names(&adding, &item);
 	}

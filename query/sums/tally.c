@@ -31,7 +31,7 @@ static int tally_extend(void *items, size_t *count, size_t *capacity, size_t num
 /* Zeroed rows behind those that are there, so that there is one of that number. */
 #define array_extend(array, number)                                                  \
 	tally_extend(&(array)->items, &(array)->count, &(array)->capacity, (number), \
-		sizeof(*(array)->items))
+		     sizeof(*(array)->items))
 
 static struct hash96_key row_key(const struct tally_row *row)
 {
@@ -53,7 +53,7 @@ int tally_rows_add(struct tally_rows *rows, const struct tally_row *row, uint32_
 		rows->list.items[number - 1].ns += row->ns;
 	} else {
 		if (array_push(&rows->list, *row) < 0 ||
-			hash96_put(&rows->known, key, rows->list.count) < 0)
+		    hash96_put(&rows->known, key, rows->list.count) < 0)
 			return -ENOMEM;
 		number = rows->list.count;
 	}
@@ -88,8 +88,8 @@ struct tally *tally_free(struct tally *tally)
 int tally_name(struct tally *tally, const char *name, size_t size, uint32_t *ret_name)
 {
 	if (strings_add(&tally->names, name, size, ret_name) < 0 ||
-		array_extend(&tally->functions, *ret_name) < 0 ||
-		array_extend(&tally->groups, *ret_name) < 0)
+	    array_extend(&tally->functions, *ret_name) < 0 ||
+	    array_extend(&tally->groups, *ret_name) < 0)
 		return -ENOMEM;
 	return 0;
 }
@@ -117,8 +117,8 @@ static int tally_merge_names(struct tally *tally, const struct tally *other, uin
 	return 0;
 }
 
-static int merge_threads(
-	struct tally *tally, const struct tally *other, const uint32_t *names, uint32_t *threads)
+static int merge_threads(struct tally *tally, const struct tally *other, const uint32_t *names,
+			 uint32_t *threads)
 {
 	int r = 0;
 
@@ -133,7 +133,7 @@ static int merge_threads(
 
 /* The other's numbers as ours; NULL: they are the same. */
 static int merge_rows(struct tally_rows *rows, const struct tally_rows *other, const uint32_t *a,
-	const uint32_t *b, const uint32_t *c)
+		      const uint32_t *b, const uint32_t *c)
 {
 	int r = 0;
 

@@ -2,11 +2,12 @@
 #pragma once
 
 /*
- * CPU time added up by CPU, by function and by the name of the thread, over any number of tapes. Idle is not work: it is counted with
- * the CPUs and nowhere else.
+ * CPU time added up by CPU, by function and by the name of the thread, over any number of tapes.
+ * Idle is not work: it is counted with the CPUs and nowhere else.
  *
- * Threads are told apart by name, so that a time can be held against another one in which other processes ran: "kworker/3:1" and
- * "kworker/u8:2" are one group, shown as kworker/ and a star. What a tape adds is query/sums/tally-tape's.
+ * Threads are told apart by name, so that a time can be held against another one in which other
+ * processes ran: "kworker/3:1" and "kworker/u8:2" are one group, shown as kworker/ and a star. What
+ * a tape adds is query/sums/tally-tape's.
  */
 
 #include "base/intern.h"
@@ -26,23 +27,36 @@ struct tally_row {
 
 struct tally_rows {
 	array_of(struct tally_row) list;
-	struct hash96 known; /* rows, each plus 1 */
+	/* rows, each plus 1 */
+	struct hash96 known;
 };
 
 struct tally {
-	struct strings names; /* "[libc.so.6]" is a function of it that has no name */
-	array_of(struct tally_function) functions; /* by name */
-	array_of(struct stack_class) groups; /* by name */
-	array_of(struct stack_class) cpus; /* by number */
-	struct stack_class all; /* of the names */
+	/* "[libc.so.6]" is a function of it that has no name */
+	struct strings names;
+	/* by name */
+	array_of(struct tally_function) functions;
+	/* by name */
+	array_of(struct stack_class) groups;
+	/* by number */
+	array_of(struct stack_class) cpus;
+	/* of the names */
+	struct stack_class all;
 	uint64_t samples;
-	uint64_t sample_ns; /* that a sample stands for; the most of all tapes */
-	uint64_t host_cpus; /* that were recorded; 0: not known */
-	struct tally_rows threads; /* pid, tid, group */
-	struct tally_rows places; /* CPU, thread (a row of those) */
-	struct tally_rows spots; /* CPU, group, function on top of the stack */
-	struct tally_rows calls; /* caller, callee */
-	struct tally_scratch *scratch; /* tally-tape's; NULL: nothing was added yet */
+	/* that a sample stands for; the most of all tapes */
+	uint64_t sample_ns;
+	/* that were recorded; 0: not known */
+	uint64_t host_cpus;
+	/* pid, tid, group */
+	struct tally_rows threads;
+	/* CPU, thread (a row of those) */
+	struct tally_rows places;
+	/* CPU, group, function on top of the stack */
+	struct tally_rows spots;
+	/* caller, callee */
+	struct tally_rows calls;
+	/* tally-tape's; NULL: nothing was added yet */
+	struct tally_scratch *scratch;
 };
 
 int tally_new(struct tally **ret_tally);

@@ -23,7 +23,7 @@ static int weights_add_stretch(struct weights *weights, const struct tape_loss *
 	uint64_t came = slots - MIN(slots, missing->count) + 1;
 	double weight = MIN((double)missing->count / came + 1, WEIGHT_MAX);
 	struct weights_stretch stretch = { missing->cpu, missing->from_ns, missing->to_ns,
-		weights->sample_ns * weight };
+					   weights->sample_ns * weight };
 
 	return array_push(&weights->throttled, stretch);
 }
@@ -38,7 +38,7 @@ int weights_make(struct weights *weights, const struct tape *tape, uint64_t samp
 			r = weights_add_stretch(weights, &tape->losses.items[i]);
 	if (weights->throttled.count)
 		qsort(weights->throttled.items, weights->throttled.count,
-			sizeof(*weights->throttled.items), compare_stretches);
+		      sizeof(*weights->throttled.items), compare_stretches);
 	return r;
 }
 
@@ -55,9 +55,9 @@ uint64_t weights_of(const struct weights *weights, const struct tape_sample *sam
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		bool before = list[middle].cpu < sample->cpu ||
-			      (list[middle].cpu == sample->cpu &&
-				      list[middle].from_ns <= sample->time_ns);
+		bool before =
+			list[middle].cpu < sample->cpu || (list[middle].cpu == sample->cpu &&
+							   list[middle].from_ns <= sample->time_ns);
 
 		low = before ? middle + 1 : low;
 		high = before ? high : middle;

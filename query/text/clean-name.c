@@ -6,7 +6,8 @@
 
 #define NOT_A_CHARACTER UINT32_MAX
 
-/* How many continuation bytes follow a first byte, and the range of the first of them (no overlong forms, no surrogates). */
+/* How many continuation bytes follow a first byte, and the range of the first of them (no overlong
+ * forms, no surrogates). */
 static int utf8_follow(uint8_t first, uint8_t *ret_low, uint8_t *ret_high)
 {
 	*ret_low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
@@ -23,8 +24,8 @@ static int utf8_follow(uint8_t first, uint8_t *ret_low, uint8_t *ret_high)
 }
 
 /*
- * The size of the character at a NUL-terminated text that is not empty, or of the longest start of one that breaks off;
- * the NUL is no continuation byte, so nothing behind it is looked at.
+ * The size of the character at a NUL-terminated text that is not empty, or of the longest start of
+ * one that breaks off; the NUL is no continuation byte, so nothing behind it is looked at.
  */
 static size_t utf8_character(const uint8_t *at, uint32_t *ret_character)
 {

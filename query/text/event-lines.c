@@ -82,8 +82,8 @@ static void event_lines_put_count(const struct event_cursor_row *row, struct buf
 	json_key(text, "count");
 	json_u64(text, event_lines_number_of(row, TAPE_EVENT_COUNT));
 	json_key(text, "since");
-	json_string(text,
-		time_format(row->realtime_ns - MIN(since_ns, row->realtime_ns), true, 6, since));
+	json_string(text, time_format(row->realtime_ns - MIN(since_ns, row->realtime_ns), true, 6,
+				      since));
 	json_key(text, "passed_over");
 	json_bool(text, event_cursor_is_passed_over(row->tape, row->event));
 	json_key(text, "of");
@@ -145,17 +145,18 @@ static void event_lines_put_counted(const struct event_cursor_row *row, struct b
 	bool passed_over = event_cursor_is_passed_over(row->tape, row->event);
 
 	buffer_printf(text, "  %llu%s in %s%s",
-		(unsigned long long)event_lines_number_of(row, TAPE_EVENT_COUNT),
-		passed_over ? " more" : "",
-		duration_format(
-			event_lines_number_of(row, TAPE_EVENT_SINCE), length, sizeof(length)),
-		passed_over ? ", too many to keep" : "");
+		      (unsigned long long)event_lines_number_of(row, TAPE_EVENT_COUNT),
+		      passed_over ? " more" : "",
+		      duration_format(event_lines_number_of(row, TAPE_EVENT_SINCE), length,
+				      sizeof(length)),
+		      passed_over ? ", too many to keep" : "");
 	for (uint32_t i = 0; i < row->event->fields.count; i++) {
 		if (event_lines_is_own(key_at(row, i)))
 			continue;
 		buffer_printf(text, "%s%s ", before, event_lines_value_at(row, i));
-		event_lines_put_word(text,
-			strcmp(key_at(row, i), TAPE_EVENT_OTHERS) == 0 ? "others" : key_at(row, i));
+		event_lines_put_word(text, strcmp(key_at(row, i), TAPE_EVENT_OTHERS) == 0
+						   ? "others"
+						   : key_at(row, i));
 		before = ", ";
 	}
 }
@@ -176,8 +177,7 @@ void event_cursor_put_line(const struct event_cursor_row *row, bool utc, struct 
 	if (event_cursor_is_count(row->tape, row->event))
 		event_lines_put_counted(row, text);
 	for (uint32_t i = 0;
-		!event_cursor_is_count(row->tape, row->event) && i < row->event->fields.count;
-		i++) {
+	     !event_cursor_is_count(row->tape, row->event) && i < row->event->fields.count; i++) {
 		buffer_text(text, i ? " " : "  ");
 		event_lines_put_word(text, key_at(row, i));
 		buffer_u8(text, '=');
@@ -218,8 +218,8 @@ void event_cursor_put_told_json(const struct event_cursor_told *told, struct buf
 	buffer_u8(text, '\n');
 }
 
-void event_cursor_describe_over(
-	const struct event_cursor_told *told, uint32_t number, bool utc, struct buffer *text)
+void event_cursor_describe_over(const struct event_cursor_told *told, uint32_t number, bool utc,
+				struct buffer *text)
 {
 	const struct event_cursor_over *over = &told->over.items[number];
 	char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE];
@@ -227,5 +227,5 @@ void event_cursor_describe_over(
 	buffer_printf(text, "%llu of ", (unsigned long long)over->count);
 	event_lines_put_word(text, strings_at(&told->over_names, number));
 	buffer_printf(text, ", %s to %s", time_format(over->from_ns, utc, 3, from),
-		time_format(over->to_ns, utc, 3, to));
+		      time_format(over->to_ns, utc, 3, to));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Of a tape's frames and threads the text is made once, when the first sample has them; lines are then put together by copying. */
+/* Of a tape's frames and threads the text is made once, when the first sample has them; lines are
+ * then put together by copying. */
 #include "query/text/json-samples.h"
 
 #include <errno.h>
@@ -13,16 +14,21 @@
 
 struct piece {
 	size_t start;
-	uint32_t size; /* 0: not made yet */
+	/* 0: not made yet */
+	uint32_t size;
 };
 
 struct writing {
-	struct tape *tape; /* of the last row */
+	/* of the last row */
+	struct tape *tape;
 	uint32_t number;
-	struct buffer texts; /* of the pieces */
+	/* of the pieces */
+	struct buffer texts;
 	struct piece *frames, *threads;
-	uint64_t second; /* that `time` shows */
-	char time[TIME_TEXT_SIZE]; /* up to the point behind the seconds */
+	/* that `time` shows */
+	uint64_t second;
+	/* up to the point behind the seconds */
+	char time[TIME_TEXT_SIZE];
 };
 
 static void forget_tape(struct writing *writing)
@@ -98,10 +104,12 @@ static void json_samples_make_thread(const struct tape *tape, uint32_t id, struc
 	json_samples_put_known(text, "cgroup", tape_string(tape, thread->cgroup));
 }
 
-/* With what the piece begins is left out: a bracket that stands for what comes before it in a line. */
-static void json_samples_put_piece(struct writing *writing, struct piece *piece, uint32_t id,
-	size_t skipped, void (*make)(const struct tape *tape, uint32_t id, struct buffer *text),
-	struct buffer *to)
+/* With what the piece begins is left out: a bracket that stands for what comes before it in a line.
+ */
+static void
+json_samples_put_piece(struct writing *writing, struct piece *piece, uint32_t id, size_t skipped,
+		       void (*make)(const struct tape *tape, uint32_t id, struct buffer *text),
+		       struct buffer *to)
 {
 	if (!piece->size) {
 		buffer_u8(&writing->texts, '\n');
@@ -110,8 +118,8 @@ static void json_samples_put_piece(struct writing *writing, struct piece *piece,
 		piece->size = writing->texts.size - piece->start;
 	}
 	if (!buffer_failed(&writing->texts))
-		buffer_bytes(
-			to, writing->texts.data + piece->start + skipped, piece->size - skipped);
+		buffer_bytes(to, writing->texts.data + piece->start + skipped,
+			     piece->size - skipped);
 }
 
 static void json_samples_put_time(struct writing *writing, uint64_t realtime_ns, struct buffer *to)
@@ -133,13 +141,13 @@ static void json_samples_put_time(struct writing *writing, uint64_t realtime_ns,
 	buffer_text(to, "Z\"");
 }
 
-static void json_samples_put_frame(
-	struct writing *writing, uint32_t frame, bool first, struct buffer *to)
+static void json_samples_put_frame(struct writing *writing, uint32_t frame, bool first,
+				   struct buffer *to)
 {
 	if (!first)
 		buffer_u8(to, ',');
-	json_samples_put_piece(
-		writing, &writing->frames[frame], frame, 0, json_samples_make_frame, to);
+	json_samples_put_piece(writing, &writing->frames[frame], frame, 0, json_samples_make_frame,
+			       to);
 }
 
 static void put_frames(struct writing *writing, const struct tape_sample *sample, struct buffer *to)
@@ -169,7 +177,7 @@ static int put_sample(struct writing *writing, const struct cursor_row *row, str
 	json_u64(to, sample->cpu);
 	buffer_u8(to, ',');
 	json_samples_put_piece(writing, &writing->threads[sample->thread], sample->thread, 1,
-		json_samples_make_thread, to);
+			       json_samples_make_thread, to);
 	json_key(to, "period");
 	json_u64(to, sample->period);
 	buffer_text(to, ",\"frames\":[");
@@ -179,7 +187,7 @@ static int put_sample(struct writing *writing, const struct cursor_row *row, str
 }
 
 int json_samples_write(struct cursor *cursor, const struct window *window, struct output *output,
-	uint64_t *ret_samples, struct error *error)
+		       uint64_t *ret_samples, struct error *error)
 {
 	_cleanup_(json_samples_writing_done) struct writing writing = { 0 };
 	struct cursor_row row;

@@ -24,7 +24,8 @@ static const char *output_name(const struct output *output)
 	return output->path ? output->path : "standard output";
 }
 
-/* NAME beside PATH, or NAME itself when it is absolute; the caller frees it. NULL when memory is out. */
+/* NAME beside PATH, or NAME itself when it is absolute; the caller frees it. NULL when memory is
+ * out. */
 static char *output_beside(const char *path, const char *name)
 {
 	const char *slash = strrchr(path, '/');
@@ -37,7 +38,8 @@ static char *output_beside(const char *path, const char *name)
 	return text;
 }
 
-/* Hidden, so that nobody who lists the folder takes it for an answer; numbered, so that what a killed run left is no obstacle. */
+/* Hidden, so that nobody who lists the folder takes it for an answer; numbered, so that what a
+ * killed run left is no obstacle. */
 static int open_temporary(struct output *output, mode_t mode)
 {
 	const char *slash = strrchr(output->path, '/');
@@ -90,7 +92,8 @@ static int replace_file(struct output *output, mode_t mode)
 	return r;
 }
 
-/* What is there and no plain file (/dev/full, a pipe) is written to: a rename would put a file in its place. */
+/* What is there and no plain file (/dev/full, a pipe) is written to: a rename would put a file in
+ * its place. */
 static int output_open_path(struct output *output)
 {
 	struct stat about;
@@ -139,8 +142,8 @@ int output_open(struct output *output, const char *path, struct error *error)
 }
 
 /*
- * Only where it was measured: on ext4 writing took half the CPU. What is appended to has its end elsewhere. The file's size stays what was written
- * of it, so nobody sees a longer one.
+ * Only where it was measured: on ext4 writing took half the CPU. What is appended to has its end
+ * elsewhere. The file's size stays what was written of it, so nobody sees a longer one.
  */
 void output_expect(struct output *output, uint64_t bytes)
 {
@@ -149,8 +152,8 @@ void output_expect(struct output *output, uint64_t bytes)
 	off_t at = lseek(output->fd, 0, SEEK_CUR);
 
 	if (!output->gz && at >= 0 && flags >= 0 && !(flags & O_APPEND) && bytes &&
-		bytes <= INT64_MAX - (uint64_t)at && fstatfs(output->fd, &about) == 0 &&
-		about.f_type == EXT4_SUPER_MAGIC)
+	    bytes <= INT64_MAX - (uint64_t)at && fstatfs(output->fd, &about) == 0 &&
+	    about.f_type == EXT4_SUPER_MAGIC)
 		output->expected_end =
 			fallocate(output->fd, FALLOC_FL_KEEP_SIZE, at, bytes) == 0 ? at + bytes : 0;
 }
@@ -162,7 +165,7 @@ static void output_give_back(const struct output *output)
 	struct stat about;
 
 	if (end >= 0 && (uint64_t)end < output->expected_end && fstat(output->fd, &about) == 0 &&
-		about.st_size == end && ftruncate(output->fd, end) < 0)
+	    about.st_size == end && ftruncate(output->fd, end) < 0)
 		return; /* the place is lost until the file is removed */
 }
 
@@ -184,7 +187,8 @@ void output_flush(struct output *output)
 		write_text(output, false);
 }
 
-/* The last write error of some file systems comes with close(). Standard output stays open: it is not ours. */
+/* The last write error of some file systems comes with close(). Standard output stays open: it is
+ * not ours. */
 static int output_close_file(struct output *output)
 {
 	if (!output->path)

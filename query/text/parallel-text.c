@@ -2,12 +2,14 @@
 /*
  * Invariants:
  * (1) piece number n is made in slot n modulo the count of slots, and by one thread;
- * (2) a slot is the maker's until it is made, then the writer's until that is written, then free: its piece is the count of slots further on;
- * (3) pieces are taken in order, so that the one that the writer waits for is always under way, and written in order;
- * (4) a piece is taken after a `free`, of which there are as many as slots and one more for each piece that was written: so the piece before
- *     it in its slot was written.
+ * (2) a slot is the maker's until it is made, then the writer's until that is written, then free:
+ * its piece is the count of slots further on; (3) pieces are taken in order, so that the one that
+ * the writer waits for is always under way, and written in order; (4) a piece is taken after a
+ * `free`, of which there are as many as slots and one more for each piece that was written: so the
+ * piece before it in its slot was written.
  *
- * Semaphores, not conditions: there is a piece every tenth of a millisecond, and who does not have to wait makes no call of the kernel.
+ * Semaphores, not conditions: there is a piece every tenth of a millisecond, and who does not have
+ * to wait makes no call of the kernel.
  */
 #include "query/text/parallel-text.h"
 
@@ -31,8 +33,10 @@ struct making {
 	const struct parallel_text *pieces;
 	struct slot *slots;
 	size_t slot_count;
-	sem_t free; /* slots */
-	_Atomic size_t next; /* piece */
+	/* slots */
+	sem_t free;
+	/* piece */
+	_Atomic size_t next;
 	_Atomic bool stopped;
 };
 
@@ -84,7 +88,7 @@ static int write_slots(struct making *making, struct output *output)
 	int r = 0;
 
 	for (size_t piece = 0; r == 0 && piece < making->pieces->count && !output->failed;
-		piece++) {
+	     piece++) {
 		struct slot *slot = &making->slots[piece % making->slot_count];
 
 		parallel_text_wait_for(&slot->made);
@@ -106,8 +110,8 @@ static int write_alone(const struct parallel_text *pieces, struct output *output
 }
 
 /* The threads must not outlive what they work with. */
-static int write_in_threads(
-	struct making *making, pthread_t *threads, unsigned int count, struct output *output)
+static int write_in_threads(struct making *making, pthread_t *threads, unsigned int count,
+			    struct output *output)
 {
 	unsigned int started = 0;
 	int r;

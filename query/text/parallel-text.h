@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* A long text in pieces that threads make side by side, and the caller's writes in their order. Memory follows the threads, not the text. */
+/* A long text in pieces that threads make side by side, and the caller's writes in their order.
+ * Memory follows the threads, not the text. */
 
 #include "query/text/output.h"
 
@@ -10,8 +11,8 @@ struct parallel_text {
 	void (*make)(const void *context, size_t piece, struct buffer *text);
 	const void *context;
 	size_t count;
-	unsigned int
-		threads; /* that may make them; below 2, or where no more can be had, the caller's makes all */
+	/* that may make them; below 2, or where no more can be had, the caller's makes all */
+	unsigned int threads;
 };
 
 /* Ends early when the output has failed, which is no error here. 0 or -ENOMEM. */

@@ -62,9 +62,9 @@ int cpu_filter_parse(const char *text, struct cpu_set_filter *ret_filter, struct
 	int r = parse_ranges(text, &filter);
 
 	if (r == -EINVAL)
-		return error_set(error, r,
-			"\"%.60s\" is no list of CPUs: use numbers up to %d and ranges of them, as "
-			"in 3,8-11",
+		return error_set(
+			error, r,
+			"\"%.60s\" is no list of CPUs: use numbers up to %d and ranges of them, as in 3,8-11",
 			text, CPU_MAX);
 	if (r < 0)
 		return r;

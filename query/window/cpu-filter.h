@@ -12,7 +12,8 @@
 
 /* A set of CPUs; a zeroed one is all of them. */
 struct cpu_set_filter {
-	array_of(bool) wanted; /* by CPU number */
+	/* by CPU number */
+	array_of(bool) wanted;
 };
 
 /* "3,8-11". -EINVAL with a text; at most CPU 65535. */

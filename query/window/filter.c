@@ -52,9 +52,9 @@ int filter_parse_ids(const char *text, struct filter_ids *ret_ids, struct error 
 	int r = parse_list(text, &ids);
 
 	if (r == -EINVAL)
-		error_set(error, r,
-			"\"%.60s\" is no list of numbers of processes or threads: use 1240, or "
-			"1240,1262",
+		error_set(
+			error, r,
+			"\"%.60s\" is no list of numbers of processes or threads: use 1240, or 1240,1262",
 			text);
 	if (r < 0) {
 		array_done(&ids.list);
@@ -94,8 +94,8 @@ bool filter_may_pass_nameless(const struct filter *filter)
 	return !filter->comm || strchr(":*?[\\", *filter->comm);
 }
 
-const char *filter_shown_comm(
-	const struct tape *tape, const struct tape_thread *thread, char number[FILTER_COMM_SIZE])
+const char *filter_shown_comm(const struct tape *tape, const struct tape_thread *thread,
+			      char number[FILTER_COMM_SIZE])
 {
 	if (thread->comm)
 		return tape_string(tape, thread->comm);
@@ -122,18 +122,18 @@ int filter_threads(const struct filter *filter, const struct tape *tape, bool **
 	return 0;
 }
 
-static void put_ids(
-	const char **separator, const char *name, const struct filter_ids *ids, struct buffer *text)
+static void put_ids(const char **separator, const char *name, const struct filter_ids *ids,
+		    struct buffer *text)
 {
 	for (size_t i = 0; i < ids->list.count; i++)
-		buffer_printf(
-			text, "%s%s%d", i ? "," : *separator, i ? "" : name, ids->list.items[i]);
+		buffer_printf(text, "%s%s%d", i ? "," : *separator, i ? "" : name,
+			      ids->list.items[i]);
 	if (ids->list.count)
 		*separator = ", ";
 }
 
-static void put_pattern(
-	const char **separator, const char *name, const char *pattern, struct buffer *text)
+static void put_pattern(const char **separator, const char *name, const char *pattern,
+			struct buffer *text)
 {
 	if (!pattern)
 		return;
@@ -151,8 +151,8 @@ void filter_describe_threads(const struct filter *filter, struct buffer *text)
 	put_pattern(&separator, "cgroup ", filter->cgroup, text);
 	put_pattern(&separator, "", filter->no_idle ? "without idle" : NULL, text);
 	put_pattern(&separator, "",
-		filter->frames == FILTER_FRAMES_KERNEL ? "kernel frames"
-		: filter->frames == FILTER_FRAMES_USER ? "user frames"
-						       : NULL,
-		text);
+		    filter->frames == FILTER_FRAMES_KERNEL ? "kernel frames"
+		    : filter->frames == FILTER_FRAMES_USER ? "user frames"
+							   : NULL,
+		    text);
 }

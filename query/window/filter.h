@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Which samples a person asked for: of which CPUs, processes, threads, names, cgroups. A zeroed one passes all. */
+/* Which samples a person asked for: of which CPUs, processes, threads, names, cgroups. A zeroed one
+ * passes all. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,23 +14,28 @@
 #include "tape/tape.h"
 
 struct filter_ids {
-	array_of(int32_t) list; /* none: all */
+	/* none: all */
+	array_of(int32_t) list;
 };
 
 enum filter_frames {
 	FILTER_FRAMES_ALL,
 	FILTER_FRAMES_KERNEL,
-	FILTER_FRAMES_USER, /* all others */
+	/* all others */
+	FILTER_FRAMES_USER,
 };
 
 struct filter {
 	struct cpu_set_filter cpus;
 	struct filter_ids pids, tids;
-	/* Patterns (query/window/glob.h) for the whole name, as it is shown. NULL: all. Borrowed. */
+	/* Patterns (query/window/glob.h) for the whole name, as it is shown. NULL: all. Borrowed.
+	 */
 	const char *comm;
 	const char *cgroup;
-	bool no_idle; /* without samples of idle CPUs; interrupts on them are work */
-	enum filter_frames frames; /* that are left of the stacks */
+	/* without samples of idle CPUs; interrupts on them are work */
+	bool no_idle;
+	/* that are left of the stacks */
+	enum filter_frames frames;
 };
 
 void filter_done(struct filter *filter);
@@ -41,13 +47,15 @@ bool filter_has_threads(const struct filter *filter);
 /* Does it look at no more of a sample than the name of its thread? */
 bool filter_is_by_comm(const struct filter *filter);
 bool filter_passes_comm(const struct filter *filter, const char *comm);
-/* May one pass that has no name? Such threads are told apart by their numbers, which sums do not have. */
+/* May one pass that has no name? Such threads are told apart by their numbers, which sums do not
+ * have. */
 bool filter_may_pass_nameless(const struct filter *filter);
 
-/* A thread's name as all answers show it: ":TID" where it has none, which is then in the caller's `number`. */
+/* A thread's name as all answers show it: ":TID" where it has none, which is then in the caller's
+ * `number`. */
 #define FILTER_COMM_SIZE 16
-const char *filter_shown_comm(
-	const struct tape *tape, const struct tape_thread *thread, char number[FILTER_COMM_SIZE]);
+const char *filter_shown_comm(const struct tape *tape, const struct tape_thread *thread,
+			      char number[FILTER_COMM_SIZE]);
 
 /* Which of the tape's threads pass, by their number; the caller frees it. 0 or -ENOMEM. */
 int filter_threads(const struct filter *filter, const struct tape *tape, bool **ret_passes);

@@ -24,7 +24,8 @@ static int glob_refuse(const struct place *place, const char *why)
 	return error_set(place->error, -EINVAL, "\"%.60s\" is no pattern: %s", place->pattern, why);
 }
 
-/* "[:alpha:]", or "[.x.]" and "[=x=]", from its second sign on; the size, 0 where it is only a [ among others. */
+/* "[:alpha:]", or "[.x.]" and "[=x=]", from its second sign on; the size, 0 where it is only a [
+ * among others. */
 static size_t class_size(const char *at)
 {
 	static const char lower[] = "abcdefghijklmnopqrstuvwxyz";
@@ -43,9 +44,9 @@ static int take_class(struct place *place, size_t size)
 	if (*place->at == ':') {
 		memcpy(name, place->at + 1, size - 3 < sizeof(name) ? size - 3 : 0);
 		if (!wctype(name))
-			return glob_refuse(place,
-				"it has a class between [: and :] that is none; use [:alpha:], "
-				"[:digit:]");
+			return glob_refuse(
+				place,
+				"it has a class between [: and :] that is none; use [:alpha:], [:digit:]");
 	}
 	place->at += size;
 	return 0;
@@ -109,8 +110,8 @@ int glob_check(const char *pattern, struct error *error)
 		if (sign == '[')
 			r = glob_take_bracket(&place);
 		else if (sign == '\\' && !*place.at)
-			r = glob_refuse(
-				&place, "nothing is behind its \\; \\\\ stands for a \\ itself");
+			r = glob_refuse(&place,
+					"nothing is behind its \\; \\\\ stands for a \\ itself");
 		else if (sign == '\\')
 			place.at++;
 	}

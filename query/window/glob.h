@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Patterns for names: * ? [...] and \ for the whole of a name; * and ? stand for a slash too. What a shell takes for text when it is no
- * pattern, as a [ that is never closed, is refused: it would only ever find nothing, and nobody would know why.
+ * Patterns for names: * ? [...] and \ for the whole of a name; * and ? stand for a slash too. What
+ * a shell takes for text when it is no pattern, as a [ that is never closed, is refused: it would
+ * only ever find nothing, and nobody would know why.
  */
 
 #include <stdbool.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A form is taken as a whole or not at all: each parser below reads from a cursor and says false as soon as the text is
- * not its form, and when_parse() tries them one after the other. A text that has the shape of a form, but numbers that
- * no calendar has, ends the trying, so that the person hears of the number and not of the forms alone.
+ * A form is taken as a whole or not at all: each parser below reads from a cursor and says false as
+ * soon as the text is not its form, and when_parse() tries them one after the other. A text that
+ * has the shape of a form, but numbers that no calendar has, ends the trying, so that the person
+ * hears of the number and not of the forms alone.
  */
 #include "query/window/when.h"
 
@@ -20,8 +21,10 @@
 #define END_SECOND 7289654400ll /* 2201-01-01T00:00:00Z */
 
 struct moment {
-	const char *at; /* the cursor */
-	const char *wrong; /* what is impossible about a text of the right shape */
+	/* the cursor */
+	const char *at;
+	/* what is impossible about a text of the right shape */
+	const char *wrong;
 	uint64_t now_ns;
 	bool utc;
 	struct when when;
@@ -66,7 +69,8 @@ static bool when_take_digits(struct moment *moment, int count, int *ret_value)
 	return true;
 }
 
-/* ".25", or ",25" as some logs have it. Digits beyond the ninth are cut off: a moment is never moved forward. */
+/* ".25", or ",25" as some logs have it. Digits beyond the ninth are cut off: a moment is never
+ * moved forward. */
 static bool when_take_fraction(struct moment *moment, uint32_t *ret_ns)
 {
 	uint32_t ns = 0, unit = NSEC_PER_SEC / 10;
@@ -91,7 +95,7 @@ static bool when_take_date(struct moment *moment, struct civil *civil)
 static bool when_take_clock(struct moment *moment, struct civil *civil)
 {
 	if (!when_take_digits(moment, 2, &civil->hour) || !when_take(moment, ":") ||
-		!when_take_digits(moment, 2, &civil->minute))
+	    !when_take_digits(moment, 2, &civil->minute))
 		return false;
 	if (!when_take(moment, ":"))
 		return true;
@@ -142,8 +146,9 @@ static struct tm civil_tm(const struct civil *civil)
 }
 
 /*
- * The second of the epoch if the civil time were UTC. Second 60, which a leap second has, becomes the next second.
- * timegm() moves the 30th of February into March instead of refusing it; so that the day moved is how it is known.
+ * The second of the epoch if the civil time were UTC. Second 60, which a leap second has, becomes
+ * the next second. timegm() moves the 30th of February into March instead of refusing it; so that
+ * the day moved is how it is known.
  */
 static bool civil_seconds(struct moment *moment, const struct civil *civil, time_t *ret_seconds)
 {
@@ -177,9 +182,10 @@ static long when_offset_at(time_t seconds)
 }
 
 /*
- * The second of the epoch at which the local clock shows `wall`. mktime() leaves open what it does with times that were
- * there twice or never, so: the offsets of the day before and the day after are the only two that can hold, since no
- * zone changes twice in two days. Each that gives a moment at which it holds is an answer.
+ * The second of the epoch at which the local clock shows `wall`. mktime() leaves open what it does
+ * with times that were there twice or never, so: the offsets of the day before and the day after
+ * are the only two that can hold, since no zone changes twice in two days. Each that gives a moment
+ * at which it holds is an answer.
  */
 static time_t when_local_seconds(time_t wall, struct when *when)
 {
@@ -229,7 +235,7 @@ static bool parse_dated(struct moment *moment)
 	int offset;
 
 	if (!when_take_date(moment, &civil) ||
-		!(when_take(moment, "T") || when_take(moment, "t") || when_take(moment, " ")))
+	    !(when_take(moment, "T") || when_take(moment, "t") || when_take(moment, " ")))
 		return false;
 	when_take_blanks(moment);
 	if (!when_take_clock(moment, &civil))
@@ -362,30 +368,25 @@ static int when_refuse(const char *text, const char *wrong, struct error *error)
 	char shown[61];
 	size_t size = strnlen(text, sizeof(shown) - 1);
 
-	/* the sentence stays one line of readable text: no control bytes, no half of a character at the cut */
+	/* the sentence stays one line of readable text: no control bytes, no half of a character at
+	 * the cut */
 	while (text[size] && size && (text[size] & 0xc0) == 0x80)
 		size--;
 	for (size_t i = 0; i < size; i++)
 		shown[i] = iscntrl((unsigned char)text[i]) ? '?' : text[i];
 	shown[size] = 0;
-	return error_set(error, -EINVAL,
-		"\"%s\" is no time%s%s; use 2026-11-18T03:12:07+01:00, \"2026-11-18 03:12[:07]\", "
-		"03:12[:07], now, now-10m, \"10m ago\", \"yesterday 23:00\", @1762918327.25 or "
-		"[12345.678901]",
+	return error_set(
+		error, -EINVAL,
+		"\"%s\" is no time%s%s; use 2026-11-18T03:12:07+01:00, \"2026-11-18 03:12[:07]\", 03:12[:07], now, now-10m, \"10m ago\", \"yesterday 23:00\", @1762918327.25 or [12345.678901]",
 		shown, wrong ? ": " : "", wrong ? wrong : "");
 }
 
-int when_parse(
-	const char *text, uint64_t now_ns, bool utc, struct when *ret_when, struct error *error)
+int when_parse(const char *text, uint64_t now_ns, bool utc, struct when *ret_when,
+	       struct error *error)
 {
 	static bool (*const forms[])(struct moment *) = {
-		parse_dated,
-		parse_clock,
-		parse_day_word,
-		parse_now,
-		parse_ago,
-		parse_epoch,
-		parse_uptime,
+		parse_dated, parse_clock, parse_day_word, parse_now,
+		parse_ago,   parse_epoch, parse_uptime,
 	};
 	char trimmed[128];
 	size_t size;

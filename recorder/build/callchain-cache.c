@@ -4,9 +4,10 @@
 #include <linux/perf_event.h>
 
 /*
- * The trie of a tape's stacks grows from the root. How far down it a callchain goes is known by a hash for each depth, from the root to there:
- * most chains have been seen before as they are, and of the others all but the last few callers. What is known of a depth was known of all above
- * it, too, but for what had to make room since.
+ * The trie of a tape's stacks grows from the root. How far down it a callchain goes is known by a
+ * hash for each depth, from the root to there: most chains have been seen before as they are, and
+ * of the others all but the last few callers. What is known of a depth was known of all above it,
+ * too, but for what had to make room since.
  */
 
 /* 262,144 depths, in 4 MB. */
@@ -19,8 +20,9 @@
 #define BEFORE_FACTOR 0xcbbb9d5dc1059ed7ull
 
 /*
- * Each depth has a factor of its own, the same at the same distance from the root, and what the callers add up to does not depend on the order in which
- * they are added: the CPU multiplies them side by side.
+ * Each depth has a factor of its own, the same at the same distance from the root, and what the
+ * callers add up to does not depend on the order in which they are added: the CPU multiplies them
+ * side by side.
  */
 static void choose_factors(uint64_t factors[CHAIN_FACTORS])
 {
@@ -75,17 +77,18 @@ static bool mode_of_mark(uint64_t mark, enum perf_cpu_mode *mode)
 	}
 }
 
-/* The leaf is the first address, if nothing but marks is before it; where there is none, the one at which the sample was taken. */
+/* The leaf is the first address, if nothing but marks is before it; where there is none, the one at
+ * which the sample was taken. */
 static void find_leaf(struct chain *chain, const struct perf_record *record)
 {
 	size_t count = record->sample.chain_count, i = 0;
 	uint64_t address = PERF_CHAIN_MARKS;
 
 	*chain = (struct chain){ .leaf = record->sample.ip,
-		.leaf_mode = record->misc & PERF_MODE_MASK,
-		.no_leaf = !record->sample.ip };
+				 .leaf_mode = record->misc & PERF_MODE_MASK,
+				 .no_leaf = !record->sample.ip };
 	while (i < count && (address = perf_chain_at(record, i)) >= PERF_CHAIN_MARKS &&
-		mode_of_mark(address, &chain->leaf_mode))
+	       mode_of_mark(address, &chain->leaf_mode))
 		i++;
 	if (i < count && address < PERF_CHAIN_MARKS) {
 		chain->leaf = address;
@@ -95,8 +98,8 @@ static void find_leaf(struct chain *chain, const struct perf_record *record)
 	chain->first = i;
 }
 
-static struct chain_mappings mappings_of(
-	const struct tracker *tracker, const struct tracker_process *process)
+static struct chain_mappings mappings_of(const struct tracker *tracker,
+					 const struct tracker_process *process)
 {
 	struct chain_mappings mappings = { .kernel = tracker->kernel->version + 1 };
 
@@ -108,7 +111,7 @@ static struct chain_mappings mappings_of(
 }
 
 static bool are_of(const struct chain_mappings *mappings, const struct tracker *tracker,
-	const struct tracker_process *process)
+		   const struct tracker_process *process)
 {
 	struct chain_mappings now = mappings_of(tracker, process);
 
@@ -116,7 +119,8 @@ static bool are_of(const struct chain_mappings *mappings, const struct tracker *
 	       mappings->before == now.before;
 }
 
-/* Versions that are near to one another must not make up for addresses that are: they have factors of their own, too. */
+/* Versions that are near to one another must not make up for addresses that are: they have factors
+ * of their own, too. */
 static uint64_t hash_of_mappings(const struct chain_mappings *mappings)
 {
 	return mappings->kernel * KERNEL_FACTOR + mappings->user * USER_FACTOR +
@@ -125,7 +129,7 @@ static uint64_t hash_of_mappings(const struct chain_mappings *mappings)
 
 /* What a caller adds that many callers away from the root. */
 static uint64_t hash_caller(const struct callchain_cache *chains, size_t depth, uint64_t address,
-	enum perf_cpu_mode mode)
+			    enum perf_cpu_mode mode)
 {
 	uint64_t factor = chains->factors[depth % CHAIN_FACTORS];
 
@@ -133,8 +137,8 @@ static uint64_t hash_caller(const struct callchain_cache *chains, size_t depth, 
 }
 
 /* What most callchains are: no mark is among the callers. */
-static bool hash_whole(
-	const struct callchain_cache *chains, struct chain *chain, const struct perf_record *record)
+static bool hash_whole(const struct callchain_cache *chains, struct chain *chain,
+		       const struct perf_record *record)
 {
 	size_t last = record->sample.chain_count - 1, near = MIN(chain->depth, CHAIN_FACTORS);
 	uint64_t hash = hash_of_mappings(&chain->mappings), highest = 0, address;
@@ -156,8 +160,8 @@ static bool hash_whole(
 }
 
 /* Makes steps of its callers. */
-static int callchain_cache_split(
-	struct callchain_cache *chains, const struct perf_record *record, struct chain *chain)
+static int callchain_cache_split(struct callchain_cache *chains, const struct perf_record *record,
+				 struct chain *chain)
 {
 	struct chain_step step = { .mode = chain->leaf_mode };
 	size_t count = record->sample.chain_count;
@@ -196,8 +200,8 @@ static struct lru_cache_key key_of_step(const struct callchain_cache *chains, si
 }
 
 static int callchain_cache_look_here(struct callchain_cache *chains,
-	const struct tracker_process *process, const struct perf_record *record,
-	struct chain *chain)
+				     const struct tracker_process *process,
+				     const struct perf_record *record, struct chain *chain)
 {
 	find_leaf(chain, record);
 	chain->mappings = mappings_of(chains->tracker, process);
@@ -206,7 +210,7 @@ static int callchain_cache_look_here(struct callchain_cache *chains,
 }
 
 int callchain_cache_look(struct callchain_cache *chains, const struct tracker_process *process,
-	const struct perf_record *record, struct chain *ret_chain)
+			 const struct perf_record *record, struct chain *ret_chain)
 {
 	int r = callchain_cache_look_here(chains, process, record, ret_chain);
 
@@ -218,7 +222,8 @@ int callchain_cache_look(struct callchain_cache *chains, const struct tracker_pr
 	return 0;
 }
 
-/* How many of the callers are to be looked up one by one, and the stack of those that called them. The whole of them is not known. */
+/* How many of the callers are to be looked up one by one, and the stack of those that called them.
+ * The whole of them is not known. */
 static size_t callchain_cache_find_known(struct callchain_cache *chains, uint32_t *ret_stack)
 {
 	/* the callers from `known` outwards are, those from `unknown` on are not */
@@ -243,7 +248,7 @@ static size_t callchain_cache_find_known(struct callchain_cache *chains, uint32_
 }
 
 static int build_stack(struct callchain_cache *chains, struct tracker_process *process,
-	const struct perf_record *record, struct chain *chain, uint32_t *ret_stack)
+		       const struct perf_record *record, struct chain *chain, uint32_t *ret_stack)
 {
 	uint32_t stack, frame;
 	size_t left;
@@ -257,8 +262,8 @@ static int build_stack(struct callchain_cache *chains, struct tracker_process *p
 	while (r == 0 && left-- > 0) {
 		const struct chain_step *step = &chains->steps.items[left];
 
-		r = frame_table_find(
-			&chains->frames, process, record->pid, step->mode, step->address, &frame);
+		r = frame_table_find(&chains->frames, process, record->pid, step->mode,
+				     step->address, &frame);
 		if (r == 0)
 			r = tape_add_stack(chains->tape, stack, frame, &stack);
 		if (r == 0 && left)
@@ -271,8 +276,8 @@ static int build_stack(struct callchain_cache *chains, struct tracker_process *p
 }
 
 int callchain_cache_find(struct callchain_cache *chains, struct tracker_process *process,
-	const struct perf_record *record, const struct chain *looked, uint32_t *ret_frame,
-	uint32_t *ret_stack)
+			 const struct perf_record *record, const struct chain *looked,
+			 uint32_t *ret_frame, uint32_t *ret_stack)
 {
 	struct chain chain = *looked;
 	int r = 0;
@@ -283,11 +288,11 @@ int callchain_cache_find(struct callchain_cache *chains, struct tracker_process 
 		r = tape_add_no_stack(chains->tape, ret_frame);
 	else if (r == 0)
 		r = frame_table_find(&chains->frames, process, record->pid, chain.leaf_mode,
-			chain.leaf, ret_frame);
+				     chain.leaf, ret_frame);
 	*ret_stack = 0;
 	if (r == 0 && chain.depth) {
-		*ret_stack = lru_cache_find(
-			&chains->known, callchain_cache_key_of(chain.hash, chain.depth));
+		*ret_stack = lru_cache_find(&chains->known,
+					    callchain_cache_key_of(chain.hash, chain.depth));
 		if (*ret_stack == LRU_CACHE_NONE)
 			r = build_stack(chains, process, record, &chain, ret_stack);
 	}

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Stacks of a tape by the callchains that the kernel gives. The leaf, where a sample was taken, is looked up apart from its callers, of which
- * there are far fewer.
+ * Stacks of a tape by the callchains that the kernel gives. The leaf, where a sample was taken, is
+ * looked up apart from its callers, of which there are far fewer.
  */
 
 #include "base/array.h"
@@ -16,38 +16,51 @@
 /* A caller, from the inside outwards. */
 struct chain_step {
 	uint64_t address;
-	uint64_t hash; /* of it and all that called it, under the mappings of the process */
+	/* of it and all that called it, under the mappings of the process */
+	uint64_t hash;
 	enum perf_cpu_mode mode;
 };
 
-/* The versions of the mappings under which a callchain is looked at: a process that is in the middle of an exec has two. */
+/* The versions of the mappings under which a callchain is looked at: a process that is in the
+ * middle of an exec has two. */
 struct chain_mappings {
 	uint64_t kernel;
-	uint64_t user; /* + 1; 0: none */
-	uint64_t before; /* + 1; 0: none */
+	/* + 1; 0: none */
+	uint64_t user;
+	/* + 1; 0: none */
+	uint64_t before;
 };
 
 /* A callchain that was looked at. Zeroed is none. */
 struct chain {
 	struct chain_mappings mappings;
-	uint64_t hash; /* of all callers, under these mappings */
+	/* of all callers, under these mappings */
+	uint64_t hash;
 	uint64_t leaf;
 	enum perf_cpu_mode leaf_mode;
-	size_t first; /* of the callers, among the entries */
-	size_t depth; /* how many they are */
-	bool no_leaf; /* the kernel gave no address at all */
-	bool cut; /* at a mark that means nothing to us: what called it is not known */
+	/* of the callers, among the entries */
+	size_t first;
+	/* how many they are */
+	size_t depth;
+	/* the kernel gave no address at all */
+	bool no_leaf;
+	/* at a mark that means nothing to us: what called it is not known */
+	bool cut;
 };
 
 #define CHAIN_FACTORS 128
 
 struct callchain_cache {
-	struct tape *tape; /* borrowed; set with callchain_cache_start() */
+	/* borrowed; set with callchain_cache_start() */
+	struct tape *tape;
 	struct tracker *tracker;
 	struct frame_table frames;
-	struct lru_cache known; /* the stack of callers by their hash and how many they are */
-	array_of(struct chain_step) steps; /* the callers of the callchain at hand */
-	uint64_t factors[CHAIN_FACTORS]; /* of their hash, from the root on */
+	/* the stack of callers by their hash and how many they are */
+	struct lru_cache known;
+	/* the callers of the callchain at hand */
+	array_of(struct chain_step) steps;
+	/* of their hash, from the root on */
+	uint64_t factors[CHAIN_FACTORS];
 };
 
 /* The tracker must outlive the chains. 0 or -ENOMEM. */
@@ -57,15 +70,16 @@ void callchain_cache_done(struct callchain_cache *chains);
 void callchain_cache_start(struct callchain_cache *chains, struct tape *tape);
 
 /*
- * Asks for what callchain_cache_find() needs of a record that comes soon: it lies where no cache has it, and so the more of them are asked for meanwhile, the
- * less is waited for. process may be NULL. 0 or -ENOMEM.
+ * Asks for what callchain_cache_find() needs of a record that comes soon: it lies where no cache
+ * has it, and so the more of them are asked for meanwhile, the less is waited for. process may be
+ * NULL. 0 or -ENOMEM.
  */
 int callchain_cache_look(struct callchain_cache *chains, const struct tracker_process *process,
-	const struct perf_record *record, struct chain *ret_chain);
+			 const struct perf_record *record, struct chain *ret_chain);
 /*
- * The leaf's frame and the stack of its callers. What was looked at counts if the mappings are still those of then; `chain` may be zeroed. 0; 1 when
- * the callchain had to be cut; -ENOMEM.
+ * The leaf's frame and the stack of its callers. What was looked at counts if the mappings are
+ * still those of then; `chain` may be zeroed. 0; 1 when the callchain had to be cut; -ENOMEM.
  */
 int callchain_cache_find(struct callchain_cache *chains, struct tracker_process *process,
-	const struct perf_record *record, const struct chain *chain, uint32_t *ret_frame,
-	uint32_t *ret_stack);
+			 const struct perf_record *record, const struct chain *chain,
+			 uint32_t *ret_frame, uint32_t *ret_stack);

@@ -22,7 +22,8 @@ static int set_idle(struct cpu_idle *idle, uint32_t cpu, uint64_t idle_ns)
 	return 0;
 }
 
-/* "cpu3 956354 7859 188291 1213376 3218 0 1772 1406 0 0": user, nice, system, idle, waiting for the disk, and more. */
+/* "cpu3 956354 7859 188291 1213376 3218 0 1772 1406 0 0": user, nice, system, idle, waiting for the
+ * disk, and more. */
 int cpu_idle_parse(char *text, struct cpu_idle *idle)
 {
 	uint64_t tick_ns = NSEC_PER_SEC / sysconf(_SC_CLK_TCK);
@@ -37,8 +38,8 @@ int cpu_idle_parse(char *text, struct cpu_idle *idle)
 		if (strncmp(line, "cpu", 3) != 0)
 			break;
 		if (sscanf(line, "cpu%" SCNu32 " %*s %*s %*s %" SCNu64 " %" SCNu64, &cpu, &ticks,
-			    &waited) == 3 &&
-			cpu < CPU_LIST_MAX)
+			   &waited) == 3 &&
+		    cpu < CPU_LIST_MAX)
 			r = set_idle(idle, cpu, (ticks + waited) * tick_ns);
 	}
 	return r;
@@ -52,7 +53,7 @@ int cpu_idle_copy(struct cpu_idle *to, const struct cpu_idle *from)
 	to->idle_ns.count = from->idle_ns.count;
 	if (from->idle_ns.count)
 		memcpy(to->idle_ns.items, from->idle_ns.items,
-			from->idle_ns.count * sizeof(*to->idle_ns.items));
+		       from->idle_ns.count * sizeof(*to->idle_ns.items));
 	return 0;
 }
 

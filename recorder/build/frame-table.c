@@ -66,11 +66,11 @@ static int find_module(struct frame_table *frames, uint32_t at, int32_t pid, uin
 }
 
 /*
- * While an exec is under way, the thread's stack is still in the program before. The first address that lies in the new one shows that
- * it is over.
+ * While an exec is under way, the thread's stack is still in the program before. The first address
+ * that lies in the new one shows that it is over.
  */
-static const struct mapping *frame_table_find_user(
-	struct tracker_process *process, uint64_t address)
+static const struct mapping *frame_table_find_user(struct tracker_process *process,
+						   uint64_t address)
 {
 	const struct mapping *mapping = maps_find(process->maps, address);
 
@@ -85,7 +85,7 @@ static const struct mapping *frame_table_find_user(
 
 /* An address that lies in no mapping keeps its place in the stack and loses itself: frame 0. */
 static int frame_table_make_frame(struct frame_table *frames, const struct mapping *mapping,
-	int32_t pid, uint64_t address, uint32_t *ret_frame)
+				  int32_t pid, uint64_t address, uint32_t *ret_frame)
 {
 	uint32_t module;
 	int r;
@@ -103,22 +103,22 @@ static int frame_table_make_frame(struct frame_table *frames, const struct mappi
 static struct lru_cache_key frame_table_key_of(const struct maps *maps, uint64_t address)
 {
 	return (struct lru_cache_key){ address, maps->version,
-		hash_u64(address ^ maps->version << 48) };
+				       hash_u64(address ^ maps->version << 48) };
 }
 
 void frame_table_soon(const struct frame_table *frames, const struct tracker_process *process,
-	enum perf_cpu_mode mode, uint64_t address)
+		      enum perf_cpu_mode mode, uint64_t address)
 {
 	if (mode == PERF_MODE_KERNEL)
-		lru_cache_soon(
-			&frames->addresses, frame_table_key_of(frames->tracker->kernel, address));
+		lru_cache_soon(&frames->addresses,
+			       frame_table_key_of(frames->tracker->kernel, address));
 	else if (mode == PERF_MODE_USER && process)
 		lru_cache_soon(&frames->addresses, frame_table_key_of(process->maps, address));
 }
 
 /* Most addresses have been seen before, under the same mappings. */
 static int known_frame(struct frame_table *frames, const struct maps *maps, int32_t pid,
-	uint64_t address, uint32_t *ret_frame)
+		       uint64_t address, uint32_t *ret_frame)
 {
 	struct lru_cache_key key = frame_table_key_of(maps, address);
 	int r = 0;
@@ -133,13 +133,13 @@ static int known_frame(struct frame_table *frames, const struct maps *maps, int3
 }
 
 int frame_table_find(struct frame_table *frames, struct tracker_process *process, int32_t pid,
-	enum perf_cpu_mode mode, uint64_t address, uint32_t *ret_frame)
+		     enum perf_cpu_mode mode, uint64_t address, uint32_t *ret_frame)
 {
 	if (mode == PERF_MODE_KERNEL)
 		return known_frame(frames, frames->tracker->kernel, pid, address, ret_frame);
 	if (mode == PERF_MODE_USER && process && process->before)
-		return frame_table_make_frame(
-			frames, frame_table_find_user(process, address), pid, address, ret_frame);
+		return frame_table_make_frame(frames, frame_table_find_user(process, address), pid,
+					      address, ret_frame);
 	if (mode == PERF_MODE_USER && process)
 		return known_frame(frames, process->maps, pid, address, ret_frame);
 	*ret_frame = 0;

@@ -10,10 +10,14 @@
 
 struct frame_table {
 	struct tracker *tracker;
-	struct tape *tape; /* borrowed; set with frame_table_start() */
-	array_of(uint32_t) module; /* of the tracker's modules: their number in the tape + 1 */
-	uint64_t generation; /* of those modules' numbers */
-	struct lru_cache addresses; /* what was looked up lately */
+	/* borrowed; set with frame_table_start() */
+	struct tape *tape;
+	/* of the tracker's modules: their number in the tape + 1 */
+	array_of(uint32_t) module;
+	/* of those modules' numbers */
+	uint64_t generation;
+	/* what was looked up lately */
+	struct lru_cache addresses;
 };
 
 /* The tracker must outlive the frames. 0 or -ENOMEM. */
@@ -22,12 +26,14 @@ void frame_table_done(struct frame_table *frames);
 /* From now on of this tape. */
 void frame_table_start(struct frame_table *frames, struct tape *tape);
 
-/* An address is to be found soon: where no cache has what is known of it, that is asked for. process may be NULL. */
+/* An address is to be found soon: where no cache has what is known of it, that is asked for.
+ * process may be NULL. */
 void frame_table_soon(const struct frame_table *frames, const struct tracker_process *process,
-	enum perf_cpu_mode mode, uint64_t address);
+		      enum perf_cpu_mode mode, uint64_t address);
 /*
- * 0 or -ENOMEM. An address that lies in no mapping keeps its place in the stack and loses itself: frame 0. process may be NULL. One that
- * is in the middle of an exec may turn out to be through with it.
+ * 0 or -ENOMEM. An address that lies in no mapping keeps its place in the stack and loses itself:
+ * frame 0. process may be NULL. One that is in the middle of an exec may turn out to be through
+ * with it.
  */
 int frame_table_find(struct frame_table *frames, struct tracker_process *process, int32_t pid,
-	enum perf_cpu_mode mode, uint64_t address, uint32_t *ret_frame);
+		     enum perf_cpu_mode mode, uint64_t address, uint32_t *ret_frame);

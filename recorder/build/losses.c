@@ -6,10 +6,12 @@
 /* A CPU number beyond this is damage, not a CPU. */
 #define CPUS_MAX 65536
 
-/* The next tick of the kernel's clock ends a throttling. Pieces that are nearer to one another than some ticks are one. */
+/* The next tick of the kernel's clock ends a throttling. Pieces that are nearer to one another than
+ * some ticks are one. */
 #define THROTTLE_APART_NS (100 * NSEC_PER_MSEC)
 
-/* The sample that was one too many still comes; one that comes later than this shows that the throttling is over. */
+/* The sample that was one too many still comes; one that comes later than this shows that the
+ * throttling is over. */
 #define THROTTLE_SAMPLE_NS NSEC_PER_MSEC
 
 void losses_done(struct losses *losses)
@@ -31,7 +33,7 @@ static struct losses_cpu *losses_get_cpu(struct losses *losses, uint32_t cpu)
 }
 
 int losses_add(struct losses *losses, enum tape_loss_kind kind, uint32_t cpu, uint64_t from_ns,
-	uint64_t to_ns, uint64_t count)
+	       uint64_t to_ns, uint64_t count)
 {
 	struct tape_loss loss = { kind, cpu, from_ns, MAX(to_ns, from_ns + 1), count };
 
@@ -44,8 +46,8 @@ int losses_damaged(struct losses *losses, uint64_t time_ns)
 	return losses_add(losses, TAPE_LOSS_DAMAGED, TAPE_ALL_CPUS, time_ns, time_ns, 1);
 }
 
-static int losses_add_lost(
-	struct losses *losses, uint32_t cpu, uint64_t since_ns, uint64_t time_ns, uint64_t count)
+static int losses_add_lost(struct losses *losses, uint32_t cpu, uint64_t since_ns, uint64_t time_ns,
+			   uint64_t count)
 {
 	losses->counts.lost += count;
 	if (!count)
@@ -54,15 +56,15 @@ static int losses_add_lost(
 }
 
 int losses_lost(struct losses *losses, bool samples, uint32_t number, uint64_t since_ns,
-	uint64_t time_ns, uint64_t count)
+		uint64_t time_ns, uint64_t count)
 {
 	struct losses_cpu *cpu = samples ? losses_get_cpu(losses, number) : NULL;
 	uint64_t ahead;
 
 	if (!samples) {
 		losses->counts.lost_sideband += count;
-		return losses_add(
-			losses, TAPE_LOSS_SIDEBAND, number, MIN(since_ns, time_ns), time_ns, count);
+		return losses_add(losses, TAPE_LOSS_SIDEBAND, number, MIN(since_ns, time_ns),
+				  time_ns, count);
 	}
 	if (!cpu)
 		return losses_add_lost(losses, number, since_ns, time_ns, count);
@@ -71,15 +73,15 @@ int losses_lost(struct losses *losses, bool samples, uint32_t number, uint64_t s
 	return losses_add_lost(losses, number, since_ns, time_ns, count - MIN(count, ahead));
 }
 
-int losses_events(
-	struct losses *losses, uint32_t cpu, uint64_t since_ns, uint64_t time_ns, uint64_t count)
+int losses_events(struct losses *losses, uint32_t cpu, uint64_t since_ns, uint64_t time_ns,
+		  uint64_t count)
 {
 	losses->counts.lost_events += count;
 	return losses_add(losses, TAPE_LOSS_EVENTS, cpu, MIN(since_ns, time_ns), time_ns, count);
 }
 
-int losses_counted(
-	struct losses *losses, uint32_t number, uint64_t since_ns, uint64_t time_ns, uint64_t count)
+int losses_counted(struct losses *losses, uint32_t number, uint64_t since_ns, uint64_t time_ns,
+		   uint64_t count)
 {
 	struct losses_cpu *cpu = losses_get_cpu(losses, number);
 	uint64_t known;
@@ -170,7 +172,8 @@ void losses_cut(struct losses *losses, uint32_t number, uint64_t time_ns)
 	cpu->cut.count++;
 }
 
-/* The samples that did not come for it follow at once and are of the same time: tape_is_throttled(). */
+/* The samples that did not come for it follow at once and are of the same time:
+ * tape_is_throttled(). */
 static int push_throttled(struct losses *losses, struct losses_cpu *cpu)
 {
 	struct tape_loss piece = cpu->throttled;
@@ -182,7 +185,7 @@ static int push_throttled(struct losses *losses, struct losses_cpu *cpu)
 	if (array_push(&losses->list, piece) < 0)
 		return -ENOMEM;
 	return slots ? losses_add(losses, TAPE_LOSS_MISSING, piece.cpu, piece.from_ns, piece.to_ns,
-			       slots)
+				  slots)
 		     : 0;
 }
 
@@ -199,7 +202,8 @@ int losses_throttle(struct losses *losses, const struct perf_record *record)
 			end_throttle(losses, cpu, record->time_ns);
 		return 0;
 	}
-	/* it was over before this one could begin, though the record that says so was lost: nobody knows since when */
+	/* it was over before this one could begin, though the record that says so was lost: nobody
+	 * knows since when */
 	if (cpu->throttled_ns)
 		end_throttle(losses, cpu, cpu->throttled_ns + 1);
 	if (record->time_ns > cpu->throttled.to_ns + THROTTLE_APART_NS)
@@ -279,7 +283,8 @@ static int settle_cpu(struct losses *losses, uint32_t number)
 {
 	struct losses_cpu *cpu = &losses->cpus.items[number];
 	uint64_t idle_ns = cpu_idle_between(&losses->idle_before, &losses->idle, number);
-	struct timer_slots_hole hole = timer_slots_settle(&cpu->slots, losses->idle.time_ns,
+	struct timer_slots_hole hole = timer_slots_settle(
+		&cpu->slots, losses->idle.time_ns,
 		idle_ns == CPU_IDLE_UNKNOWN ? TIMER_SLOTS_IDLE_UNKNOWN : idle_ns);
 
 	losses->counts.missed += hole.count;
@@ -339,7 +344,7 @@ static int give_list(struct losses *losses, struct tape *tape)
 
 /* What lasts since a moment is so up to another one, and will be told of anew from there. */
 static int give_lasting(struct tape *tape, enum tape_loss_kind kind, uint32_t cpu,
-	uint64_t *since_ns, uint64_t until_ns)
+			uint64_t *since_ns, uint64_t until_ns)
 {
 	struct tape_loss loss = { kind, cpu, *since_ns, until_ns, 1 };
 
@@ -349,8 +354,8 @@ static int give_lasting(struct tape *tape, enum tape_loss_kind kind, uint32_t cp
 	return array_push(&tape->losses, loss);
 }
 
-static int give_throttled(
-	struct losses *losses, struct losses_cpu *cpu, struct tape *tape, uint64_t until_ns)
+static int give_throttled(struct losses *losses, struct losses_cpu *cpu, struct tape *tape,
+			  uint64_t until_ns)
 {
 	uint32_t number = cpu - losses->cpus.items;
 	uint64_t since_ns = cpu->throttled_ns, slots;
@@ -362,12 +367,12 @@ static int give_throttled(
 	r = give_lasting(tape, TAPE_LOSS_THROTTLED, number, &cpu->throttled_ns, until_ns);
 	if (r < 0 || !slots)
 		return r;
-	return array_push(&tape->losses,
-		(struct tape_loss){ TAPE_LOSS_MISSING, number, since_ns, until_ns, slots });
+	return array_push(&tape->losses, (struct tape_loss){ TAPE_LOSS_MISSING, number, since_ns,
+							     until_ns, slots });
 }
 
-static int give_cpu(
-	struct losses *losses, struct losses_cpu *cpu, struct tape *tape, uint64_t until_ns)
+static int give_cpu(struct losses *losses, struct losses_cpu *cpu, struct tape *tape,
+		    uint64_t until_ns)
 {
 	uint32_t number = cpu - losses->cpus.items;
 	struct tape_loss cut = cpu->cut;

@@ -15,8 +15,10 @@ static size_t size_of(const struct lru_cache *recent)
 }
 
 /*
- * Looks go all over the table: in large pages they miss the TLB far less often. They begin where one can, which is why more is mapped than is used, and are
- * had when they are first written to. Who was forked has none of it: pages that are shared would be taken apart when they are written to.
+ * Looks go all over the table: in large pages they miss the TLB far less often. They begin where
+ * one can, which is why more is mapped than is used, and are had when they are first written to.
+ * Who was forked has none of it: pages that are shared would be taken apart when they are written
+ * to.
  */
 int lru_cache_init(struct lru_cache *recent, size_t sets)
 {

@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * What was found lately, by a key of 96 bits, in memory that does not grow. Keys that choose the same set, a line of the cache, push one another
- * out: the one that was not asked for the longest time goes. All that a look needs lies in that line, as it is asked for again after a while,
- * when no cache has any of it.
+ * What was found lately, by a key of 96 bits, in memory that does not grow. Keys that choose the
+ * same set, a line of the cache, push one another out: the one that was not asked for the longest
+ * time goes. All that a look needs lies in that line, as it is asked for again after a while, when
+ * no cache has any of it.
  */
 
 #include <stddef.h>
@@ -15,29 +16,36 @@
 
 struct lru_cache_key {
 	uint64_t key;
-	uint32_t more; /* the rest of it */
-	uint32_t place; /* a hash of both, whose low bits choose the set */
+	/* the rest of it */
+	uint32_t more;
+	/* a hash of both, whose low bits choose the set */
+	uint32_t place;
 };
 
 struct lru_cache_slot {
 	uint64_t key;
 	uint32_t more;
-	uint32_t number; /* the value + 1, 0: none */
+	/* the value + 1, 0: none */
+	uint32_t number;
 };
 
 struct lru_cache_set {
 	_Alignas(64) struct lru_cache_slot
-		slots[LRU_CACHE_WAYS]; /* the one that was asked for last is the first */
+		/* the one that was asked for last is the first */
+		slots[LRU_CACHE_WAYS];
 };
 
 /* Zeroed is empty, and only to be given to lru_cache_done(). */
 struct lru_cache {
 	struct lru_cache_set *sets;
-	size_t mask; /* sets - 1 */
-	void *mapped; /* the memory that they are in */
+	/* sets - 1 */
+	size_t mask;
+	/* the memory that they are in */
+	void *mapped;
 };
 
-/* `sets` is a power of two. Takes no memory before the first put or clear, and processes that are forked have none of it. 0 or -ENOMEM. */
+/* `sets` is a power of two. Takes no memory before the first put or clear, and processes that are
+ * forked have none of it. 0 or -ENOMEM. */
 int lru_cache_init(struct lru_cache *recent, size_t sets);
 void lru_cache_done(struct lru_cache *recent);
 /* Forgets all. */
@@ -45,8 +53,8 @@ void lru_cache_clear(struct lru_cache *recent);
 /* A key that is there takes the value. value must not be RECENT_NONE. */
 void lru_cache_put(struct lru_cache *recent, struct lru_cache_key key, uint32_t value);
 /*
- * The same for a key of which it is not known whether it will be asked for: it is the first that makes room. If it is there already, it must have
- * the same value.
+ * The same for a key of which it is not known whether it will be asked for: it is the first that
+ * makes room. If it is there already, it must have the same value.
  */
 void lru_cache_offer(struct lru_cache *recent, struct lru_cache_key key, uint32_t value);
 

@@ -26,7 +26,7 @@ void tape_builder_start(struct tape_builder *filler, struct tape *tape)
 
 /* The tape's string of the process's cgroup, which is looked for once in a tape. */
 static int tape_builder_cgroup(struct tape_builder *filler, struct tracker_process *process,
-	const struct perf_record *record, uint32_t *ret_row)
+			       const struct perf_record *record, uint32_t *ret_row)
 {
 	const char *cgroup;
 	int r = 0;
@@ -45,7 +45,8 @@ static int tape_builder_cgroup(struct tape_builder *filler, struct tracker_proce
 
 /* The row of a thread under a name, in a cgroup. */
 static int tape_builder_add_thread_here(struct tape_builder *filler,
-	const struct perf_record *record, uint32_t cgroup, uint32_t *ret_row)
+					const struct perf_record *record, uint32_t cgroup,
+					uint32_t *ret_row)
 {
 	const char *comm = tracker_comm(filler->tracker, record->pid, record->tid);
 	struct tape_thread thread = { .pid = record->pid, .tid = record->tid, .cgroup = cgroup };
@@ -56,7 +57,7 @@ static int tape_builder_add_thread_here(struct tape_builder *filler,
 
 /* Looked for once, as long as it has the name and the cgroup that it had. */
 static int tape_builder_thread(struct tape_builder *filler, const struct perf_record *record,
-	uint32_t cgroup, uint32_t *ret_row)
+			       uint32_t cgroup, uint32_t *ret_row)
 {
 	struct tracker_thread *thread = tracker_thread(filler->tracker, record->tid);
 	int r;
@@ -74,18 +75,18 @@ static int tape_builder_thread(struct tape_builder *filler, const struct perf_re
 	return 0;
 }
 
-int tape_builder_add_thread(
-	struct tape_builder *filler, const struct perf_record *record, uint32_t *ret_row)
+int tape_builder_add_thread(struct tape_builder *filler, const struct perf_record *record,
+			    uint32_t *ret_row)
 {
 	uint32_t cgroup;
-	int r = tape_builder_cgroup(
-		filler, tracker_process(filler->tracker, record->pid), record, &cgroup);
+	int r = tape_builder_cgroup(filler, tracker_process(filler->tracker, record->pid), record,
+				    &cgroup);
 
 	return r == 0 ? tape_builder_thread(filler, record, cgroup, ret_row) : r;
 }
 
-void tape_builder_expect(
-	struct tape_builder *filler, const struct perf_record *record, struct chain *ret_chain)
+void tape_builder_expect(struct tape_builder *filler, const struct perf_record *record,
+			 struct chain *ret_chain)
 {
 	const struct tracker_process *process = tracker_process(filler->tracker, record->pid);
 
@@ -95,8 +96,8 @@ void tape_builder_expect(
 		*ret_chain = (struct chain){ 0 };
 }
 
-int tape_builder_add(
-	struct tape_builder *filler, const struct perf_record *record, const struct chain *expected)
+int tape_builder_add(struct tape_builder *filler, const struct perf_record *record,
+		     const struct chain *expected)
 {
 	static const struct chain none;
 	struct tracker_process *process = tracker_process(filler->tracker, record->pid);
@@ -113,7 +114,7 @@ int tape_builder_add(
 		r = tape_builder_thread(filler, record, cgroup, &sample.thread);
 	if (r == 0)
 		r = callchain_cache_find(&filler->chains, process, record,
-			expected ? expected : &none, &sample.frame, &sample.stack);
+					 expected ? expected : &none, &sample.frame, &sample.stack);
 	if (r < 0 || array_push(&filler->tape->samples, sample) < 0)
 		return -ENOMEM;
 	return r;

@@ -3,11 +3,13 @@
 
 #include "base/cleanup.h"
 
-/* Timers fire within 0.2 ms of their slot where nothing holds them up. By how much of a period a sample may be off the grid: */
+/* Timers fire within 0.2 ms of their slot where nothing holds them up. By how much of a period a
+ * sample may be off the grid: */
 #define EARLY_PARTS 16
 #define LATE_PARTS 8
 
-/* The clocks of timer and events drift apart, and each event that others open shifts the grid a little. */
+/* The clocks of timer and events drift apart, and each event that others open shifts the grid a
+ * little. */
 #define FOLLOW_PARTS 8
 
 /* Standard deviations that are no chance any more: one false alarm in some years of one CPU. */
@@ -68,8 +70,8 @@ static void judge_late(struct timer_slots *slots, uint64_t time_ns)
 }
 
 /* Empty slots between the last one and that of a sample, or the moment of a settling. */
-static struct timer_slots_hole hole_before(
-	const struct timer_slots *slots, uint64_t slot_ns, uint64_t end_ns)
+static struct timer_slots_hole hole_before(const struct timer_slots *slots, uint64_t slot_ns,
+					   uint64_t end_ns)
 {
 	struct timer_slots_hole hole = { slots->grid_ns + slots->period_ns, end_ns, 0 };
 
@@ -144,7 +146,8 @@ static uint64_t timer_slots_unexplained(uint64_t period_ns, const struct timer_s
 	uint64_t idle = (idle_ns + TIMER_SLOTS_IDLE_UNIT_NS) / period_ns + 1;
 	uint64_t all = MAX(span->length_ns / period_ns, idle);
 	uint64_t explained = (idle_ns - MIN(idle_ns, seen_ns)) / period_ns;
-	/* of the binomial distribution: a CPU that idles all the time or never leaves nothing to chance */
+	/* of the binomial distribution: a CPU that idles all the time or never leaves nothing to
+	 * chance */
 	uint64_t chance =
 		timer_slots_root(DEVIATIONS * DEVIATIONS * (idle * (all - idle) / all + 1));
 	uint64_t bound =
@@ -154,8 +157,8 @@ static uint64_t timer_slots_unexplained(uint64_t period_ns, const struct timer_s
 }
 
 /*
- * What is empty up to the settling itself: judged with the rest when it is all of the time since the last one. Else it may end by a late
- * sample, and waits for that.
+ * What is empty up to the settling itself: judged with the rest when it is all of the time since
+ * the last one. Else it may end by a late sample, and waits for that.
  */
 static bool take_open(struct timer_slots *slots, uint64_t until_ns)
 {
@@ -187,7 +190,8 @@ static void judge_past(struct timer_slots *slots, const struct timer_slots_span 
 	add_hole(&past->empty, &span->empty);
 	past->length_ns += span->length_ns;
 	past->idle_ns += span->idle_ns;
-	/* interrupts of an idle CPU are sampled as idle and are no idle time: that is no debt of the idle time to come */
+	/* interrupts of an idle CPU are sampled as idle and are no idle time: that is no debt of
+	 * the idle time to come */
 	past->idle_samples += MIN(span->idle_samples, span->idle_ns / slots->period_ns);
 	if (!timer_slots_unexplained(slots->period_ns, past) && past->length_ns < PAST_NS)
 		return;
@@ -196,7 +200,8 @@ static void judge_past(struct timer_slots *slots, const struct timer_slots_span 
 	*past = (struct timer_slots_span){ .idle_ns = slots->open_idle_ns };
 }
 
-/* Idle time of a hole that is still open explains it when it is whole; in the long run the one settling or the other makes no difference. */
+/* Idle time of a hole that is still open explains it when it is whole; in the long run the one
+ * settling or the other makes no difference. */
 static void judge_all(struct timer_slots *slots, uint64_t length_ns, uint64_t idle_ns, bool open)
 {
 	uint64_t seen_ns = slots->idle_samples * slots->period_ns;
@@ -217,8 +222,8 @@ static void judge_all(struct timer_slots *slots, uint64_t length_ns, uint64_t id
 	judge_past(slots, &span);
 }
 
-struct timer_slots_hole timer_slots_settle(
-	struct timer_slots *slots, uint64_t until_ns, uint64_t idle_ns)
+struct timer_slots_hole timer_slots_settle(struct timer_slots *slots, uint64_t until_ns,
+					   uint64_t idle_ns)
 {
 	uint64_t length_ns = until_ns - MIN(until_ns, slots->settled_ns);
 	struct timer_slots_hole missing;

@@ -56,15 +56,16 @@ static bool file_equal(const void *context, uint32_t at, const void *key)
 	       strcmp(file->path, request->path) == 0;
 }
 
-struct fd_cache_file *fd_cache_find(
-	const struct fd_cache *held, const struct finder_request *request)
+struct fd_cache_file *fd_cache_find(const struct fd_cache *held,
+				    const struct finder_request *request)
 {
 	uint32_t at = table_find(&held->table, hash_request(request), file_equal, held, request);
 
 	return at == TABLE_NONE ? NULL : &held->list.items[at];
 }
 
-/* Where the order goes on behind an item, or in front of it: the link to it of its neighbour, or of the end. */
+/* Where the order goes on behind an item, or in front of it: the link to it of its neighbour, or of
+ * the end. */
 static uint32_t *link_to(struct fd_cache *held, uint32_t neighbour, bool newer)
 {
 	struct fd_cache_file *file = neighbour ? &held->list.items[neighbour - 1] : NULL;
@@ -116,7 +117,7 @@ static bool remove_oldest(struct fd_cache *held, bool failed_too)
 		struct fd_cache_file *file = &held->list.items[link - 1];
 
 		if (file->state == FD_CACHE_OPEN ||
-			(failed_too && file->state == FD_CACHE_FAILED)) {
+		    (failed_too && file->state == FD_CACHE_FAILED)) {
 			fd_cache_remove(held, file);
 			return true;
 		}
@@ -129,7 +130,7 @@ static int take_place(struct fd_cache *held, uint32_t *ret_at)
 {
 	if (!held->free.count && held->list.count < FD_CACHE_MAX) {
 		if (array_reserve(&held->free, held->list.count + 1) < 0 ||
-			array_push(&held->list, (struct fd_cache_file){ 0 }) < 0)
+		    array_push(&held->list, (struct fd_cache_file){ 0 }) < 0)
 			return -ENOMEM;
 		held->free.items[held->free.count++] = held->list.count - 1;
 	}
@@ -142,11 +143,11 @@ static int take_place(struct fd_cache *held, uint32_t *ret_at)
 struct fd_cache_file *fd_cache_add(struct fd_cache *held, const struct finder_request *request)
 {
 	struct fd_cache_file fresh = { .kind = request->kind,
-		.state = FD_CACHE_WAITING,
-		.module = request->module,
-		.hash = hash_request(request),
-		.pid = request->pid,
-		.files = { -1, -1 } };
+				       .state = FD_CACHE_WAITING,
+				       .module = request->module,
+				       .hash = hash_request(request),
+				       .pid = request->pid,
+				       .files = { -1, -1 } };
 	uint32_t at;
 
 	if (take_place(held, &at) < 0)
@@ -163,7 +164,8 @@ struct fd_cache_file *fd_cache_add(struct fd_cache *held, const struct finder_re
 }
 
 void fd_cache_open(struct fd_cache *held, struct fd_cache_file *file,
-	const struct tape_module *found, const struct stat *about, const struct finder_files *files)
+		   const struct tape_module *found, const struct stat *about,
+		   const struct finder_files *files)
 {
 	if (held->files + 2 > held->files_max)
 		remove_oldest(held, false);

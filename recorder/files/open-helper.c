@@ -18,7 +18,8 @@
 #include "base/clock.h"
 #include "base/file.h"
 
-/* One that hangs in the kernel does not die when it is killed. So many of those, and there are no new ones until some have died. */
+/* One that hangs in the kernel does not die when it is killed. So many of those, and there are no
+ * new ones until some have died. */
 #define STUCK_MAX 8
 /* A keeper that was killed is replaced, but not again and again where none can live. */
 #define KEEPER_NS NSEC_PER_SEC
@@ -57,9 +58,9 @@ static ssize_t receive_with(int fd, void *bytes, size_t size, int files[FILES])
 	char control[CMSG_SPACE(FILES * sizeof(int))];
 	struct iovec part = { bytes, size };
 	struct msghdr message = { .msg_iov = &part,
-		.msg_iovlen = 1,
-		.msg_control = control,
-		.msg_controllen = sizeof(control) };
+				  .msg_iovlen = 1,
+				  .msg_control = control,
+				  .msg_controllen = sizeof(control) };
 	struct cmsghdr *header;
 	ssize_t got;
 
@@ -82,7 +83,7 @@ static void answer_one(int fd, const struct open_helper_question *question)
 {
 	const struct finder finder = { .live = question->live };
 	struct finder_request request = { question->kind, question->pid, question->until_ns,
-		question->module, question->path };
+					  question->module, question->path };
 	_cleanup_(finder_files_close) struct finder_files files = { -1, -1 };
 	struct open_helper_answer answer = { .result =
 						     finder_find_here(&finder, &request, &files) };
@@ -117,8 +118,10 @@ static void open_helper_main(int fd)
 
 struct keeper {
 	int control;
-	int32_t pid; /* of its helper; 0: none */
-	array_of(int32_t) killed; /* that have not died yet */
+	/* of its helper; 0: none */
+	int32_t pid;
+	/* that have not died yet */
+	array_of(int32_t) killed;
 };
 
 static void open_helper_reap(struct keeper *keeper)
@@ -147,7 +150,7 @@ static void make_helper(struct keeper *keeper)
 	kill_helper(keeper);
 	open_helper_reap(keeper);
 	if (keeper->killed.count < STUCK_MAX &&
-		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0) {
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0) {
 		ours = pair[0];
 		its = pair[1];
 		keeper->pid = fork();
@@ -160,8 +163,8 @@ static void make_helper(struct keeper *keeper)
 		}
 	}
 	/* without one it is asked again */
-	send_with(
-		keeper->control, &keeper->pid, sizeof(keeper->pid), &ours, keeper->pid > 0 ? 1 : 0);
+	send_with(keeper->control, &keeper->pid, sizeof(keeper->pid), &ours,
+		  keeper->pid > 0 ? 1 : 0);
 }
 
 static void close_from(int first, int last)
@@ -173,7 +176,8 @@ static void close_from(int first, int last)
 		close(fd);
 }
 
-/* What else we have open is not the keeper's to hold, and signals from the terminal are not for it. */
+/* What else we have open is not the keeper's to hold, and signals from the terminal are not for it.
+ */
 static void leave_parent(int control)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -265,7 +269,7 @@ bool open_helper_ready(struct open_helper *helper, int timeout_ms)
 	if (helper->fd >= 0)
 		return true;
 	if (helper->control < 0 && (clock_ns(CLOCK_MONOTONIC) - helper->started_ns < KEEPER_NS ||
-					   open_helper_start(helper) < 0))
+				    open_helper_start(helper) < 0))
 		return false;
 	polled.fd = helper->control;
 	if (poll(&polled, 1, timeout_ms) <= 0)
@@ -301,7 +305,7 @@ bool open_helper_waits_for_cpu(const struct open_helper *helper)
 }
 
 int open_helper_question(const struct finder *finder, const struct finder_request *request,
-	struct open_helper_question *ret_question)
+			 struct open_helper_question *ret_question)
 {
 	size_t size = strlen(request->path);
 
@@ -326,7 +330,7 @@ int open_helper_ask(struct open_helper *helper, const struct open_helper_questio
 }
 
 int open_helper_listen(struct open_helper *helper, int timeout_ms,
-	struct open_helper_answer *ret_answer, struct finder_files *ret_files)
+		       struct open_helper_answer *ret_answer, struct finder_files *ret_files)
 {
 	struct pollfd polled = { .fd = helper->fd, .events = POLLIN };
 	int files[FILES], next = 0;

@@ -2,10 +2,11 @@
 #pragma once
 
 /*
- * Looks for the files of others in a process of its own: they may keep who touches them waiting for ever, on a mount that is dead, and then
- * that process is killed and another one takes its place. It is forked by a keeper, which was forked before there were threads and much
- * memory; that touches no file, and goes when we go. A keeper that is killed is replaced by one that we fork as we are: it has what memory
- * we had then, shared as long as we do not change it.
+ * Looks for the files of others in a process of its own: they may keep who touches them waiting for
+ * ever, on a mount that is dead, and then that process is killed and another one takes its place.
+ * It is forked by a keeper, which was forked before there were threads and much memory; that
+ * touches no file, and goes when we go. A keeper that is killed is replaced by one that we fork as
+ * we are: it has what memory we had then, shared as long as we do not change it.
  *
  * Each helper is one thread's, has a keeper of its own, and answers one question after the other.
  */
@@ -30,17 +31,24 @@ struct open_helper_question {
 
 struct open_helper_answer {
 	struct tape_module module;
-	int32_t result; /* as of finder_find() */
-	bool there[2]; /* which of the two files come with it */
-	struct stat about; /* of the first of them */
+	/* as of finder_find() */
+	int32_t result;
+	/* which of the two files come with it */
+	bool there[2];
+	/* of the first of them */
+	struct stat about;
 };
 
 struct open_helper {
-	int control; /* to the keeper; -1: it is gone */
-	int fd; /* to the helper; -1: there is none, or none yet */
+	/* to the keeper; -1: it is gone */
+	int control;
+	/* to the helper; -1: there is none, or none yet */
+	int fd;
 	int32_t pid;
-	int32_t keeper; /* its pid */
-	uint64_t started_ns; /* the keeper, CLOCK_MONOTONIC */
+	/* its pid */
+	int32_t keeper;
+	/* the keeper, CLOCK_MONOTONIC */
+	uint64_t started_ns;
 };
 
 /* Starts a keeper and asks it for a helper. 0 or a negative errno. */
@@ -55,12 +63,14 @@ void open_helper_replace(struct open_helper *helper);
 /* Not killed as long as it has not even had a CPU to run on since. */
 bool open_helper_waits_for_cpu(const struct open_helper *helper);
 
-/* 0; -EAGAIN when it has too much to do already; another negative errno when it is gone. Never waits. */
+/* 0; -EAGAIN when it has too much to do already; another negative errno when it is gone. Never
+ * waits. */
 int open_helper_ask(struct open_helper *helper, const struct open_helper_question *question);
-/* The next answer. 1, with files that are the caller's; 0 when there was none in that time; a negative errno when the helper is gone. */
+/* The next answer. 1, with files that are the caller's; 0 when there was none in that time; a
+ * negative errno when the helper is gone. */
 int open_helper_listen(struct open_helper *helper, int timeout_ms,
-	struct open_helper_answer *ret_answer, struct finder_files *ret_files);
+		       struct open_helper_answer *ret_answer, struct finder_files *ret_files);
 
 /* Writes a request down. -ENAMETOOLONG. */
 int open_helper_question(const struct finder *finder, const struct finder_request *request,
-	struct open_helper_question *ret_question);
+			 struct open_helper_question *ret_question);

@@ -11,13 +11,14 @@
 
 /*
  * Invariants:
- * (1) the lock guards all but `late`, which is the thread's that names, and `question`, which is the one's that drains;
- * (2) a file that is HELD_WAITING is in `waiting` once, one that is HELD_ASKED in `asked`, and no other is in either; only others are
- *     removed;
- * (3) a helper answers in the order of `asked`.
+ * (1) the lock guards all but `late`, which is the thread's that names, and `question`, which is
+ * the one's that drains; (2) a file that is HELD_WAITING is in `waiting` once, one that is
+ * HELD_ASKED in `asked`, and no other is in either; only others are removed; (3) a helper answers
+ * in the order of `asked`.
  */
 
-/* Files are known from /proc in microseconds. Who takes this long hangs, unless it just gets no CPU. */
+/* Files are known from /proc in microseconds. Who takes this long hangs, unless it just gets no
+ * CPU. */
 #define ANSWER_NS (2 * NSEC_PER_SEC)
 #define STARVED_NS (10 * NSEC_PER_SEC)
 /* A helper comes as soon as the keeper gets a CPU. */
@@ -25,7 +26,8 @@
 /* Where a file did not answer, others of the same file system are not asked for. */
 #define DEAD_NS (60 * NSEC_PER_SEC)
 #define DEAD_MAX 16
-/* One that could not be had is sent for again when it is seen again, and a perf map that is not there yet some time later. */
+/* One that could not be had is sent for again when it is seen again, and a perf map that is not
+ * there yet some time later. */
 #define RETRY_NS (100 * NSEC_PER_MSEC)
 #define RETRIES_MAX 8
 /* What fits into a socket, both ways, is more. */
@@ -56,7 +58,8 @@ struct opener {
 	struct fd_cache held;
 	struct queue waiting;
 	struct queue asked;
-	uint64_t progress_ns; /* when it was last sent to or heard of */
+	/* when it was last sent to or heard of */
+	uint64_t progress_ns;
 	uint64_t swept_ns;
 	struct dead dead[DEAD_MAX];
 	struct opener_counts counts;
@@ -172,7 +175,7 @@ static void give_up_first(struct opener *opener, int result, uint64_t now)
 }
 
 static void take_answer(struct opener *opener, const struct open_helper_answer *answer,
-	const struct finder_files *files)
+			const struct finder_files *files)
 {
 	struct fd_cache_file *file = &opener->held.list.items[queue_take(&opener->asked)];
 
@@ -208,12 +211,13 @@ static void listen_early(struct opener *opener, uint64_t now)
 		give_up_first(opener, -ETIMEDOUT, now);
 }
 
-/* 1 when it was sent for; 0 when there is no use in that; -EAGAIN, or another negative errno when the helper is gone. */
+/* 1 when it was sent for; 0 when there is no use in that; -EAGAIN, or another negative errno when
+ * the helper is gone. */
 static int send_one(struct opener *opener, struct fd_cache_file *file, uint64_t now)
 {
 	const struct finder finder = { .live = true };
 	const struct finder_request request = { file->kind, file->pid, file->until_ns, file->module,
-		file->path };
+						file->path };
 	int r = open_helper_question(&finder, &request, &opener->question);
 
 	file->tried_ns = now;
@@ -232,7 +236,7 @@ static void send_waiting(struct opener *opener, uint64_t now)
 	int r = 0;
 
 	while (r >= 0 && opener->waiting.count && opener->asked.count < ASKED_MAX &&
-		open_helper_ready(&opener->early, 0)) {
+	       open_helper_ready(&opener->early, 0)) {
 		uint32_t at = queue_take(&opener->waiting);
 
 		r = send_one(opener, &opener->held.list.items[at], now);
@@ -309,7 +313,7 @@ void opener_see(struct opener *opener, const struct perf_record *record)
 	char name[MODULES_NAME_MAX];
 
 	if ((record->type != PERF_TYPE_MMAP && record->type != PERF_TYPE_MMAP2) ||
-		(record->misc & PERF_MODE_MASK) != PERF_MODE_USER)
+	    (record->misc & PERF_MODE_MASK) != PERF_MODE_USER)
 		return;
 	request.pid = record->mmap.pid;
 	request.until_ns = clock_ns(CLOCK_REALTIME);
@@ -338,7 +342,8 @@ void opener_begin(struct opener *opener, const struct tracker *tracker, size_t f
 	}
 }
 
-/* What a process tells of its code is of use as long as it runs, and must be there when it does no more. */
+/* What a process tells of its code is of use as long as it runs, and must be there when it does no
+ * more. */
 static void keep_jit(struct opener *opener, struct fd_cache_file *file, uint64_t now)
 {
 	char path[40];
@@ -389,9 +394,10 @@ static bool is_as_it_was(int fd, const struct stat *was)
 	       about.st_mtim.tv_nsec == was->st_mtim.tv_nsec;
 }
 
-/* What was opened in time. The file is touched without the lock: who drains does not wait for it. */
-static int find_held(
-	struct opener *opener, struct finder_request *request, struct finder_files *ret_files)
+/* What was opened in time. The file is touched without the lock: who drains does not wait for it.
+ */
+static int find_held(struct opener *opener, struct finder_request *request,
+		     struct finder_files *ret_files)
 {
 	const struct fd_cache_file *file;
 	struct tape_module found = { 0 };
@@ -454,7 +460,7 @@ static int ask_ready(struct opener *opener, const struct open_helper_question *q
 
 /* Sends for it and waits. */
 static int ask_late(struct opener *opener, const struct finder *finder,
-	struct finder_request *request, struct finder_files *ret_files)
+		    struct finder_request *request, struct finder_files *ret_files)
 {
 	uint64_t device = request->module.device, begin = clock_ns(CLOCK_MONOTONIC), waited;
 	struct open_helper_question question;
@@ -469,8 +475,8 @@ static int ask_late(struct opener *opener, const struct finder *finder,
 	if (r < 0)
 		return r;
 	do {
-		r = open_helper_listen(
-			&opener->late, ANSWER_NS / NSEC_PER_MSEC, &answer, ret_files);
+		r = open_helper_listen(&opener->late, ANSWER_NS / NSEC_PER_MSEC, &answer,
+				       ret_files);
 		waited = clock_ns(CLOCK_MONOTONIC) - begin;
 	} while (r == 0 && waited < STARVED_NS &&
 		 (waited < ANSWER_NS || open_helper_waits_for_cpu(&opener->late)));
@@ -481,7 +487,7 @@ static int ask_late(struct opener *opener, const struct finder *finder,
 }
 
 int opener_find(void *context, const struct finder *finder, struct finder_request *request,
-	struct finder_files *ret_files)
+		struct finder_files *ret_files)
 {
 	struct opener *opener = context;
 	int held = -ENOENT, r;

@@ -10,8 +10,8 @@ static const char *source_of(const struct kmsg_entry *entry)
 	return entry->traced ? "trace" : "kmsg";
 }
 
-struct kmsg_entry *kmsg_entry_new(
-	uint64_t stamp_ns, uint64_t sequence, uint32_t priority, const char *text, size_t size)
+struct kmsg_entry *kmsg_entry_new(uint64_t stamp_ns, uint64_t sequence, uint32_t priority,
+				  const char *text, size_t size)
 {
 	_cleanup_(cleanup_kmsg_entry) struct kmsg_entry *entry = calloc(1, sizeof(*entry));
 
@@ -59,7 +59,7 @@ static int kmsg_entry_put_text(struct tape *tape, const char *text, size_t size,
 }
 
 static int kmsg_entry_put_field(struct tape *tape, struct tape_fields *fields, const char *name,
-	size_t name_size, const char *value, size_t size)
+				size_t name_size, const char *value, size_t size)
 {
 	struct tape_fact field;
 	int r = kmsg_entry_put_text(tape, name, name_size, &field.key);
@@ -72,8 +72,8 @@ static int kmsg_entry_put_field(struct tape *tape, struct tape_fields *fields, c
 	return r;
 }
 
-static int kmsg_entry_put_fields(
-	const struct kmsg_entry *entry, struct tape *tape, struct tape_fields *fields)
+static int kmsg_entry_put_fields(const struct kmsg_entry *entry, struct tape *tape,
+				 struct tape_fields *fields)
 {
 	char id[24];
 	int size = snprintf(id, sizeof(id), "%llu", (unsigned long long)entry->id);
@@ -81,8 +81,8 @@ static int kmsg_entry_put_fields(
 
 	fields->first = tape->fields.count;
 	fields->count = 0;
-	r = kmsg_entry_put_field(
-		tape, fields, TAPE_INCIDENT_ID, strlen(TAPE_INCIDENT_ID), id, size);
+	r = kmsg_entry_put_field(tape, fields, TAPE_INCIDENT_ID, strlen(TAPE_INCIDENT_ID), id,
+				 size);
 	for (const char *at = entry->fields; r == 0 && *at;) {
 		size_t row = strcspn(at, "\n"), name = strcspn(at, "=");
 
@@ -103,8 +103,8 @@ static int kmsg_entry_put_incident(const struct kmsg_entry *entry, struct tape *
 	int r = kmsg_entry_put_text(tape, entry->kind, strlen(entry->kind), &incident.kind);
 
 	if (r == 0)
-		r = kmsg_entry_put_text(
-			tape, source_of(entry), strlen(source_of(entry)), &incident.source);
+		r = kmsg_entry_put_text(tape, source_of(entry), strlen(source_of(entry)),
+					&incident.source);
 	if (r == 0)
 		r = kmsg_entry_put_fields(entry, tape, &incident.fields);
 	return r == 0 ? array_push(&tape->incidents, incident) : r;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* A line of the kernel's log on its way from who reads it to the tape, with the incident that it tells of. */
+/* A line of the kernel's log on its way from who reads it to the tape, with the incident that it
+ * tells of. */
 
 #include "incidents/logs/scanner.h"
 #include "store/disk/store-incident.h"
@@ -9,25 +10,34 @@
 
 struct kmsg_entry {
 	struct kmsg_entry *next;
-	uint64_t stamp_ns; /* of the perf clock */
+	/* of the perf clock */
+	uint64_t stamp_ns;
 	uint64_t sequence;
-	uint32_t priority; /* facility * 8 + level */
-	bool wants_note; /* its tape is over: a note comes first */
+	/* facility * 8 + level */
+	uint32_t priority;
+	/* its tape is over: a note comes first */
+	bool wants_note;
 	bool noted;
-	bool traced; /* no line of the log: a trace event said it */
-	uint64_t realtime_ns, error_ns; /* of one that wants a note */
+	/* no line of the log: a trace event said it */
+	bool traced;
+	/* of one that wants a note */
+	uint64_t realtime_ns, error_ns;
 	char *text;
 	/* of an incident */
-	uint64_t id; /* 0: it tells of none */
-	uint64_t stall_ns; /* when its stall began */
+	/* 0: it tells of none */
+	uint64_t id;
+	/* when its stall began */
+	uint64_t stall_ns;
 	uint32_t severity;
-	const char *kind; /* the catalogue's */
-	char *fields; /* as struct store_incident has them */
+	/* the catalogue's */
+	const char *kind;
+	/* as struct store_incident has them */
+	char *fields;
 };
 
 /* The text is copied; a NUL ends it. NULL when memory is out. */
-struct kmsg_entry *kmsg_entry_new(
-	uint64_t stamp_ns, uint64_t sequence, uint32_t priority, const char *text, size_t size);
+struct kmsg_entry *kmsg_entry_new(uint64_t stamp_ns, uint64_t sequence, uint32_t priority,
+				  const char *text, size_t size);
 struct kmsg_entry *kmsg_entry_free(struct kmsg_entry *entry);
 DEFINE_CLEANUP(kmsg_entry, struct kmsg_entry *, kmsg_entry_free)
 

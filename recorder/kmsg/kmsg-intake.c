@@ -8,8 +8,9 @@
 #include "store/disk/incident-notes.h"
 
 /*
- * A dump of ENA's counters is 1,100 lines, a warning of the kernel 40. What weighs has its own allowance, so that a flood of others does not cost
- * an incident. The stamps are the clock: what is read late counts as it came.
+ * A dump of ENA's counters is 1,100 lines, a warning of the kernel 40. What weighs has its own
+ * allowance, so that a flood of others does not cost an incident. The stamps are the clock: what is
+ * read late counts as it came.
  */
 #define BURST 3000
 #define LINE_NS (40 * NSEC_PER_MSEC)
@@ -21,7 +22,8 @@
 #define IDS_FIRST 8
 #define IDS_MAX 1024
 
-/* How often the table of interrupts is read at the most, by the stamps: a storm must cost little. irqbalance moves them as often. */
+/* How often the table of interrupts is read at the most, by the stamps: a storm must cost little.
+ * irqbalance moves them as often. */
 #define INTERRUPTS_NS (10 * NSEC_PER_SEC)
 
 /* As syslog has it for what loggers say about themselves. */
@@ -55,18 +57,20 @@ static void pass_over(struct kmsg_intake *intake, uint64_t stamp_ns, bool incide
 void kmsg_intake_say_passed(struct kmsg_intake *intake)
 {
 	char text[128];
-	int size = snprintf(text, sizeof(text),
+	int size = snprintf(
+		text, sizeof(text),
 		"perftape: %llu lines of the kernel's log passed over, %llu of them incidents",
 		(unsigned long long)intake->passed, (unsigned long long)intake->passed_incidents);
 
 	if (!intake->passed)
 		return;
 	kmsg_intake_put(intake, kmsg_entry_new(intake->last_ns, intake->next_sequence - 1,
-					OWN_PRIORITY, text, size));
+					       OWN_PRIORITY, text, size));
 	intake->passed = intake->passed_incidents = 0;
 }
 
-/* The next number. One that could not be reserved is given all the same: an incident is worth more than its number. */
+/* The next number. One that could not be reserved is given all the same: an incident is worth more
+ * than its number. */
 static uint64_t next_id(struct kmsg_intake *intake)
 {
 	uint64_t count = intake->ids_count ? MIN(2 * intake->ids_count, IDS_MAX) : IDS_FIRST;
@@ -94,7 +98,7 @@ static bool is_noted(const struct kmsg_intake *intake, const struct kmsg_entry *
 	hash = log_hash(entry->text);
 	for (size_t i = 0; i < intake->before.noted.count; i++)
 		if (intake->before.noted.items[i].stamp_ns == entry->stamp_ns &&
-			intake->before.noted.items[i].hash == hash)
+		    intake->before.noted.items[i].hash == hash)
 			return true;
 	return false;
 }
@@ -121,10 +125,10 @@ static bool kmsg_intake_is_told(struct kmsg_intake *intake, const struct inciden
 	const struct field *ifname = fields_find(&incident->fields, "ifname");
 	const struct field *queue = fields_find(&incident->fields, "qid");
 	struct kmsg_timeout now = { .stamp_ns = intake->entry->stamp_ns,
-		.traced = intake->entry->traced };
+				    .traced = intake->entry->traced };
 
 	if (strcmp(incident->kind->name, "net.tx_watchdog") != 0 || !ifname || !queue ||
-		ifname->size >= sizeof(now.ifname))
+	    ifname->size >= sizeof(now.ifname))
 		return false;
 	memcpy(now.ifname, ifname->value, ifname->size);
 	now.queue = strtoull(queue->value, NULL, 10);
@@ -132,9 +136,9 @@ static bool kmsg_intake_is_told(struct kmsg_intake *intake, const struct inciden
 		const struct kmsg_timeout *then = &intake->timeouts[i];
 
 		if (then->traced != now.traced && then->queue == now.queue && then->stamp_ns &&
-			strcmp(then->ifname, now.ifname) == 0 &&
-			now.stamp_ns + SAME_NS > then->stamp_ns &&
-			then->stamp_ns + SAME_NS > now.stamp_ns)
+		    strcmp(then->ifname, now.ifname) == 0 &&
+		    now.stamp_ns + SAME_NS > then->stamp_ns &&
+		    then->stamp_ns + SAME_NS > now.stamp_ns)
 			return true;
 	}
 	intake->timeouts[intake->next_timeout++ % KMSG_TIMEOUTS] = now;
@@ -151,13 +155,13 @@ static void kmsg_intake_judged(void *context, const struct incident *given)
 	struct kmsg_bucket *bucket = weighs ? &intake->incidents : &intake->lines;
 
 	if (intake->of_user || is_noted(intake, intake->entry) ||
-		kmsg_intake_is_told(intake, &incident))
+	    kmsg_intake_is_told(intake, &incident))
 		return;
 	/* what was logged before we ran may have been elsewhere */
 	if (intake->entry->stamp_ns >= intake->begin_ns)
 		queue_cpu_add(&incident.fields, queue_cpu, find_cpu, intake);
 	if (bucket_take(bucket, intake->entry->stamp_ns) &&
-		kmsg_entry_judge(intake->entry, &incident, next_id(intake)) == 0) {
+	    kmsg_entry_judge(intake->entry, &incident, next_id(intake)) == 0) {
 		intake->found++;
 		return;
 	}
@@ -170,8 +174,8 @@ void kmsg_intake_say(struct kmsg_intake *intake, struct kmsg_entry *entry)
 	_cleanup_(log_prefix_done) struct log_prefix heading;
 	char line[512];
 	int size = snprintf(line, sizeof(line), "0,%llu,%llu,-;%s",
-		(unsigned long long)intake->next_sequence,
-		(unsigned long long)(entry->stamp_ns / NSEC_PER_USEC), entry->text);
+			    (unsigned long long)intake->next_sequence,
+			    (unsigned long long)(entry->stamp_ns / NSEC_PER_USEC), entry->text);
 
 	entry->traced = true;
 	entry->sequence = intake->next_sequence ? intake->next_sequence - 1 : 0;
@@ -198,9 +202,10 @@ static bool take_one(struct kmsg_intake *intake, struct kmsg_bucket *bucket, uin
 	return false;
 }
 
-/* Whether the line at hand is kept. Of a user's it is what says what the kernel would, to be known again in other logs. */
-static bool kmsg_intake_is_kept(
-	struct kmsg_intake *intake, uint64_t stamp_ns, const struct scan_summary *before)
+/* Whether the line at hand is kept. Of a user's it is what says what the kernel would, to be known
+ * again in other logs. */
+static bool kmsg_intake_is_kept(struct kmsg_intake *intake, uint64_t stamp_ns,
+				const struct scan_summary *before)
 {
 	const struct scan_summary *now = &intake->judge.summary;
 
@@ -211,14 +216,15 @@ static bool kmsg_intake_is_kept(
 	return !is_early(intake, stamp_ns) && take_one(intake, &intake->lines, stamp_ns);
 }
 
-static void kmsg_intake_take_line(
-	struct kmsg_intake *intake, const struct kmsg_record *record, const char *data, size_t size)
+static void kmsg_intake_take_line(struct kmsg_intake *intake, const struct kmsg_record *record,
+				  const char *data, size_t size)
 {
 	_cleanup_(log_prefix_done) struct log_prefix heading;
 	const struct scan_summary before = intake->judge.summary;
 
 	intake->entry = kmsg_entry_new(record->stamp_ns, record->sequence,
-		record->facility << 3 | record->level, record->text, record->text_size);
+				       record->facility << 3 | record->level, record->text,
+				       record->text_size);
 	if (!intake->entry) {
 		pass_over(intake, record->stamp_ns, false);
 		return;
@@ -226,7 +232,7 @@ static void kmsg_intake_take_line(
 	log_prefix_init(&heading);
 	log_prefix_read(&heading, data, size);
 	classify_take(&intake->judge, &heading,
-		&(struct line){ heading.text, heading.size, ++intake->judge.summary.lines });
+		      &(struct line){ heading.text, heading.size, ++intake->judge.summary.lines });
 	if (!kmsg_intake_is_kept(intake, record->stamp_ns, &before))
 		intake->entry = kmsg_entry_free(intake->entry);
 	kmsg_intake_put(intake, take_ptr(intake->entry));
@@ -238,7 +244,8 @@ static void kmsg_intake_take_gap(struct kmsg_intake *intake, const struct kmsg_r
 	_cleanup_(buffer_done) struct buffer scratch = { 0 };
 	struct kmsg_record own;
 	char text[160];
-	int size = snprintf(text, sizeof(text),
+	int size = snprintf(
+		text, sizeof(text),
 		"%u,%llu,%llu,-;perftape: %llu lines of the kernel's log were overwritten unread",
 		OWN_PRIORITY, (unsigned long long)record->sequence - 1,
 		(unsigned long long)(record->stamp_ns / NSEC_PER_USEC),

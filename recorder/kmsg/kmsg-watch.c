@@ -16,12 +16,14 @@
 
 /*
  * Invariants:
- * (1) the lock guards what stands below it in the struct; what stands above is the thread's alone while it runs. Who drains only tries it;
- * (2) entries are taken in the order of the log, and none before an incident ahead of it that wants a note;
- * (3) the position that is kept is of a line that is on the disk, or was passed over, as all before it.
+ * (1) the lock guards what stands below it in the struct; what stands above is the thread's alone
+ * while it runs. Who drains only tries it; (2) entries are taken in the order of the log, and none
+ * before an incident ahead of it that wants a note; (3) the position that is kept is of a line that
+ * is on the disk, or was passed over, as all before it.
  */
 
-/* Entries that wait for the drain, which comes once a second: beyond that the log is left to the kernel, which keeps it longer. */
+/* Entries that wait for the drain, which comes once a second: beyond that the log is left to the
+ * kernel, which keeps it longer. */
 #define QUEUE_MAX 8192
 
 #define NOTES_AT_ONCE 64
@@ -32,7 +34,8 @@
 /* How often the position is written. */
 #define KEEP_NS (10 * NSEC_PER_SEC)
 
-/* The error of a wall clock that is told from an anchor so far away: what a clock may be slewed by. */
+/* The error of a wall clock that is told from an anchor so far away: what a clock may be slewed by.
+ */
 #define SLEW 2000
 
 struct chain {
@@ -46,19 +49,23 @@ struct kmsg_watch {
 	int fd, wake;
 	bool own_fd, running;
 	struct kmsg_intake intake;
-	uint64_t kept_ns; /* of the monotonic clock */
+	/* of the monotonic clock */
+	uint64_t kept_ns;
 	uint64_t kept_sequence;
 	uint64_t kept_ids_end;
 	char text[KMSG_RECORD_MAX];
-	struct chain said; /* who drains has it to himself, until he has the lock */
+	/* who drains has it to himself, until he has the lock */
+	struct chain said;
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct chain queue, heard;
 	bool ending;
-	bool ended; /* the thread is about to */
+	/* the thread is about to */
+	bool ended;
 	struct error trouble;
-	struct log_position taken, pending, durable; /* boot_id "": none */
+	/* boot_id "": none */
+	struct log_position taken, pending, durable;
 	uint64_t pending_until_ns;
 };
 
@@ -107,7 +114,7 @@ static void begin_here(struct kmsg_watch *watch)
 {
 	struct kmsg_intake *intake = &watch->intake;
 	struct log_position here = { .sequence = intake->next_sequence - 1,
-		.stamp_ns = intake->last_ns };
+				     .stamp_ns = intake->last_ns };
 
 	if (intake->continues || !intake->next_sequence)
 		return;
@@ -143,11 +150,11 @@ static void give_up_reading(struct kmsg_watch *watch, int r)
 	struct error error = { 0 };
 
 	error_set(&error, r,
-		"the kernel's log cannot be read (%s): incidents will not be noticed%s",
-		strerror(-r),
-		r == -EPERM || r == -EACCES
-			? "; it takes CAP_SYSLOG, and a kernel without printk.devkmsg=off"
-			: "");
+		  "the kernel's log cannot be read (%s): incidents will not be noticed%s",
+		  strerror(-r),
+		  r == -EPERM || r == -EACCES
+			  ? "; it takes CAP_SYSLOG, and a kernel without printk.devkmsg=off"
+			  : "");
 	kmsg_watch_tell(watch, &error);
 	stop_reading(watch);
 }
@@ -161,7 +168,8 @@ static void kmsg_watch_take_record(struct kmsg_watch *watch, size_t size)
 		watch->options->found(watch->options->context);
 }
 
-/* All records that there are. EPIPE: some were overwritten, which their numbers show; EINVAL: one was too long, and is gone too. */
+/* All records that there are. EPIPE: some were overwritten, which their numbers show; EINVAL: one
+ * was too long, and is gone too. */
 static void read_records(struct kmsg_watch *watch)
 {
 	while (watch->fd >= 0 && !kmsg_watch_is_full(watch)) {
@@ -203,14 +211,15 @@ static void take_heard(struct kmsg_watch *watch)
 		watch->options->found(watch->options->context);
 }
 
-/* The first ones that wait for a note. They stay where they are: nobody takes them until they are noted. */
+/* The first ones that wait for a note. They stay where they are: nobody takes them until they are
+ * noted. */
 static size_t find_wanting(struct kmsg_watch *watch, struct kmsg_entry *wanting[NOTES_AT_ONCE])
 {
 	size_t count = 0;
 
 	pthread_mutex_lock(&watch->lock);
 	for (struct kmsg_entry *entry = watch->queue.first; entry && count < NOTES_AT_ONCE;
-		entry = entry->next)
+	     entry = entry->next)
 		if (entry->wants_note)
 			wanting[count++] = entry;
 	pthread_mutex_unlock(&watch->lock);
@@ -281,7 +290,7 @@ static bool keep_now_and_then(struct kmsg_watch *watch)
 	pthread_mutex_unlock(&watch->lock);
 	/* what recorders before us took is as durable */
 	if (!*durable.boot_id &&
-		strcmp(watch->intake.before.position.boot_id, watch->options->boot_id) == 0)
+	    strcmp(watch->intake.before.position.boot_id, watch->options->boot_id) == 0)
 		durable = watch->intake.before.position;
 	if (!*durable.boot_id || (durable.sequence == watch->kept_sequence && !reserved))
 		return false;
@@ -350,8 +359,8 @@ static void *kmsg_main(void *context)
 	return NULL;
 }
 
-int kmsg_watch_start(
-	const struct kmsg_options *options, uint64_t begin_ns, struct kmsg_watch **ret_watch)
+int kmsg_watch_start(const struct kmsg_options *options, uint64_t begin_ns,
+		     struct kmsg_watch **ret_watch)
 {
 	struct kmsg_watch *watch = calloc(1, sizeof(*watch));
 	int r;
@@ -392,8 +401,8 @@ static void want_note(struct kmsg_entry *entry, const struct tape_anchor *anchor
 	entry->error_ns = anchor->error_ns + NSEC_PER_USEC + ago_ns / SLEW;
 }
 
-static bool want_notes(
-	struct kmsg_watch *watch, const struct tape *tape, const struct tape_anchor *anchor)
+static bool want_notes(struct kmsg_watch *watch, const struct tape *tape,
+		       const struct tape_anchor *anchor)
 {
 	bool any = false;
 
@@ -414,12 +423,12 @@ static int kmsg_watch_take_here(struct kmsg_watch *watch, struct tape *tape)
 	int r = 0;
 
 	while (r == 0 && queue->first && !queue->first->wants_note &&
-		queue->first->stamp_ns < tape->end_ns) {
+	       queue->first->stamp_ns < tape->end_ns) {
 		_cleanup_(cleanup_kmsg_entry) struct kmsg_entry *entry = chain_take(queue);
 
 		r = kmsg_entry_put(entry, tape);
 		snprintf(watch->taken.boot_id, sizeof(watch->taken.boot_id), "%s",
-			watch->options->boot_id);
+			 watch->options->boot_id);
 		watch->taken.sequence = entry->sequence;
 		watch->taken.stamp_ns = entry->stamp_ns;
 	}

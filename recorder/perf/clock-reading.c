@@ -16,7 +16,8 @@ void clock_reading_begin(struct clock_reading *reading)
 	realtime = clock_ns(CLOCK_REALTIME);
 	boottime = clock_ns(CLOCK_BOOTTIME);
 	after = clock_ns(CLOCK_MONOTONIC);
-	/* the record was written about in the middle of the bracket, the other clocks were read at its end */
+	/* the record was written about in the middle of the bracket, the other clocks were read at
+	 * its end */
 	anchor->error_ns = (after - before) / 2;
 	anchor->monotonic_ns = before + anchor->error_ns;
 	anchor->realtime_ns = realtime - anchor->error_ns;

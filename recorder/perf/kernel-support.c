@@ -40,7 +40,7 @@ bool kernel_support_guest(void)
 
 	/* a kernel without user namespaces has no such file */
 	if (file_read("/proc/self/uid_map", 65536, &map, NULL) < 0 ||
-		sscanf(map, "%llu %llu %llu", &inside, &outside, &count) != 3)
+	    sscanf(map, "%llu %llu %llu", &inside, &outside, &count) != 3)
 		return false;
 	return inside != 0 || outside != 0 || count != UINT32_MAX;
 }
@@ -73,7 +73,7 @@ static bool hides_mapped_files(void)
 {
 	return !kernel_support_capable(CAP_SYS_ADMIN) &&
 	       (kernel_support_older(5, 9) ||
-		       !kernel_support_capable(CAPABILITY_CHECKPOINT_RESTORE));
+		!kernel_support_capable(CAPABILITY_CHECKPOINT_RESTORE));
 }
 
 void kernel_support_describe(struct buffer *text)

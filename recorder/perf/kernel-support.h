@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* What this kernel is too old for, or our rights do not reach, beside the events themselves. Each has a name; `status` says what it costs. */
+/* What this kernel is too old for, or our rights do not reach, beside the events themselves. Each
+ * has a name; `status` says what it costs. */
 
 #include "base/bytes.h"
 

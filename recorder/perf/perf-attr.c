@@ -31,7 +31,8 @@ const struct perf_attr_event *perf_attr_event(const char *name)
 }
 
 struct perf_event_attr perf_attr_samples(const struct perf_attr_event *event,
-	const struct perf_events_options *options, size_t ring_bytes, unsigned int missing)
+					 const struct perf_events_options *options,
+					 size_t ring_bytes, unsigned int missing)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
@@ -54,8 +55,8 @@ struct perf_event_attr perf_attr_samples(const struct perf_attr_event *event,
 		attr.sample_period = options->period;
 	} else if (event->config == PERF_COUNT_SW_CPU_CLOCK && event->type == PERF_TYPE_SOFTWARE) {
 		/*
-		 * What the kernel makes of a frequency, too; but that it refuses when it has lowered its limit meanwhile, and a CPU that
-		 * comes back would have no events.
+		 * What the kernel makes of a frequency, too; but that it refuses when it has
+		 * lowered its limit meanwhile, and a CPU that comes back would have no events.
 		 */
 		attr.sample_period = NSEC_PER_SEC / options->frequency;
 		attr.freq = 0;
@@ -66,9 +67,9 @@ struct perf_event_attr perf_attr_samples(const struct perf_attr_event *event,
 }
 
 /*
- * Build-ids in MMAP2 records are not asked for: the kernel then marks the same records as having them for everybody else who
- * listens, and a `perf record` that runs beside us writes a file on which perf crashes (6.18 with perf 6.1). Device and inode tell
- * the file, too.
+ * Build-ids in MMAP2 records are not asked for: the kernel then marks the same records as having
+ * them for everybody else who listens, and a `perf record` that runs beside us writes a file on
+ * which perf crashes (6.18 with perf 6.1). Device and inode tell the file, too.
  */
 struct perf_event_attr perf_attr_sideband(unsigned int missing)
 {
@@ -93,7 +94,8 @@ struct perf_event_attr perf_attr_sideband(unsigned int missing)
 	};
 }
 
-/* Each one is a record: the kernel does not throttle those, so what bounds a storm is the size of the ring. */
+/* Each one is a record: the kernel does not throttle those, so what bounds a storm is the size of
+ * the ring. */
 struct perf_event_attr perf_attr_trace(uint16_t id, size_t ring_bytes, unsigned int missing)
 {
 	return (struct perf_event_attr){
@@ -116,9 +118,9 @@ bool perf_attr_try(enum perf_ring ring, unsigned int number, unsigned int *ret_m
 	/* the newest first */
 	static const unsigned int tries[PERF_RINGS][4] = {
 		[PERF_RING_SAMPLES] = { 0, PERF_RUNG_LOST, PERF_RUNG_CGROUP,
-			PERF_RUNG_LOST | PERF_RUNG_CGROUP },
+					PERF_RUNG_LOST | PERF_RUNG_CGROUP },
 		[PERF_RING_SIDEBAND] = { 0, PERF_RUNG_CGROUP, PERF_RUNG_KSYMBOL,
-			PERF_RUNG_CGROUP | PERF_RUNG_KSYMBOL },
+					 PERF_RUNG_CGROUP | PERF_RUNG_KSYMBOL },
 		[PERF_RING_TRACE] = { 0, PERF_RUNG_CGROUP },
 		[PERF_RING_ASKED] = { 0, PERF_RUNG_CGROUP },
 	};
@@ -131,8 +133,8 @@ bool perf_attr_try(enum perf_ring ring, unsigned int number, unsigned int *ret_m
 
 void perf_attr_describe(unsigned int missing, struct buffer *text)
 {
-	static const char *const names[] = { "ksymbol", "lost", "cgroup", "trace-rings",
-		"ring-size", "cycles" };
+	static const char *const names[] = { "ksymbol",	    "lost",	 "cgroup",
+					     "trace-rings", "ring-size", "cycles" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (missing & 1u << i)

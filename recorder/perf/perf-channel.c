@@ -13,13 +13,16 @@
 #include <unistd.h>
 
 /*
- * An event list of libperf cannot be opened for a CPU more or closed for one less, so each CPU has lists of its own.
+ * An event list of libperf cannot be opened for a CPU more or closed for one less, so each CPU has
+ * lists of its own.
  */
 
 struct perf_channel {
 	struct perf_evlist *list;
-	struct perf_evsel *event; /* the list's first */
-	size_t ring_bytes; /* 0: it has no ring */
+	/* the list's first */
+	struct perf_evsel *event;
+	/* 0: it has no ring */
+	size_t ring_bytes;
 };
 
 static int perf_channel_silent(enum libperf_print_level level, const char *format, va_list args)
@@ -53,7 +56,7 @@ static int add_event(struct perf_channel *channel, const struct perf_event_attr 
 }
 
 static int open_list(struct perf_channel *channel, const struct perf_event_attr *attrs,
-	size_t count, uint32_t cpu)
+		     size_t count, uint32_t cpu)
 {
 	struct perf_cpu_map *map;
 	char number[16];
@@ -75,7 +78,7 @@ static int open_list(struct perf_channel *channel, const struct perf_event_attr 
 }
 
 int perf_channel_open(const struct perf_event_attr *attrs, size_t count, uint32_t cpu,
-	struct perf_channel **ret_channel)
+		      struct perf_channel **ret_channel)
 {
 	struct perf_channel *channel = calloc(1, sizeof(*channel));
 	int r = channel ? open_list(channel, attrs, count, cpu) : -ENOMEM;
@@ -130,11 +133,13 @@ static struct perf_mmap *ring_of(const struct perf_channel *channel)
 }
 
 /*
- * libperf looks for new records after each one, so the end is ours to see to. Its read_done() is not called: it moves on to where the kernel
- * writes at that moment, over all that came since the last look.
+ * libperf looks for new records after each one, so the end is ours to see to. Its read_done() is
+ * not called: it moves on to where the kernel writes at that moment, over all that came since the
+ * last look.
  */
 int perf_channel_drain(struct perf_channel *channel,
-	int (*give)(void *context, const uint8_t *record, size_t size), void *context)
+		       int (*give)(void *context, const uint8_t *record, size_t size),
+		       void *context)
 {
 	struct perf_mmap *map = ring_of(channel);
 	union perf_event *event;

@@ -27,20 +27,21 @@ uint64_t perf_events_timer_ns(const struct perf_events *events)
 }
 
 /*
- * Where some come at once the kernel makes the period millions; it lowers it at each tick, but counts to the end what it has begun, which may take
- * minutes (6.18, and `perf record -F` too). To be told the frequency again has it begin anew, with the period that it has found since.
+ * Where some come at once the kernel makes the period millions; it lowers it at each tick, but
+ * counts to the end what it has begun, which may take minutes (6.18, and `perf record -F` too). To
+ * be told the frequency again has it begin anew, with the period that it has found since.
  */
 void perf_events_nudge(const struct perf_events *events)
 {
 	uint64_t frequency = events->options.frequency;
 
 	if (events->event->type != PERF_TYPE_SOFTWARE || events->options.period ||
-		perf_events_timer_ns(events))
+	    perf_events_timer_ns(events))
 		return;
 	for (size_t i = 0; i < events->poll.known.count; i++)
 		if (events->poll.known.items[i].ring == PERF_RING_SAMPLES)
-			(void)!ioctl(
-				events->poll.known.items[i].fd, PERF_EVENT_IOC_PERIOD, &frequency);
+			(void)!ioctl(events->poll.known.items[i].fd, PERF_EVENT_IOC_PERIOD,
+				     &frequency);
 }
 
 unsigned int perf_events_cpus(const struct perf_events *events)
@@ -123,8 +124,9 @@ static int drain_ring(struct perf_events *events, struct giving *giving)
 }
 
 int perf_events_drain(struct perf_events *events, unsigned int rings,
-	int (*give)(void *context, enum perf_ring ring, const uint8_t *record, size_t size),
-	void *context)
+		      int (*give)(void *context, enum perf_ring ring, const uint8_t *record,
+				  size_t size),
+		      void *context)
 {
 	struct giving giving = { .give = give, .context = context };
 	int r = 0;
@@ -158,8 +160,8 @@ uint64_t perf_events_counted(const struct perf_events *events, uint32_t cpu)
 
 int events_collect(struct perf_events *events, enum perf_ring fresh)
 {
-	return perf_poll_collect(
-		&events->poll, fresh, fresh == PERF_RING_ASKED ? 0 : events->counts[fresh]);
+	return perf_poll_collect(&events->poll, fresh,
+				 fresh == PERF_RING_ASKED ? 0 : events->counts[fresh]);
 }
 
 unsigned int perf_events_wait(struct perf_events *events, uint64_t timeout_ns)

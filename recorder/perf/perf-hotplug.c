@@ -6,10 +6,12 @@
 #include "recorder/perf/perf-events-internal.h"
 
 /*
- * The events of a CPU that went offline stay dead when it comes back, without any sign: their files can be polled, and nothing ever comes. Most
- * changes show in the list of online CPUs. A CPU that went and came back between two looks does not, nor do all but one when the machine sleeps: of
- * a CPU that is silent the kernel is asked how long its event has been enabled, which of a dead one stands still. Asking interrupts an
- * idle CPU, so it is some of the silent ones at each look, and all of them after a sleep.
+ * The events of a CPU that went offline stay dead when it comes back, without any sign: their files
+ * can be polled, and nothing ever comes. Most changes show in the list of online CPUs. A CPU that
+ * went and came back between two looks does not, nor do all but one when the machine sleeps: of a
+ * CPU that is silent the kernel is asked how long its event has been enabled, which of a dead one
+ * stands still. Asking interrupts an idle CPU, so it is some of the silent ones at each look, and
+ * all of them after a sleep.
  */
 
 #define ASKED_AT_ONCE 16
@@ -37,17 +39,19 @@ struct look {
 	void (*changed)(void *context, uint32_t cpu, bool online, uint64_t time_ns);
 	void *context;
 	struct error *error;
-	array_of(struct returned) returned; /* CPUs that are there again, and have no events yet */
+	/* CPUs that are there again, and have no events yet */
+	array_of(struct returned) returned;
 };
 
-static void perf_hotplug_tell(
-	const struct look *look, const struct cpu_events *cpu, bool online, uint64_t time_ns)
+static void perf_hotplug_tell(const struct look *look, const struct cpu_events *cpu, bool online,
+			      uint64_t time_ns)
 {
 	if (events_wants(look->events, PERF_RING_SAMPLES, cpu->cpu))
 		look->changed(look->context, cpu->cpu, online, time_ns);
 }
 
-/* One kind of ring of all that returned: whose files are whose is found out once for all of them. */
+/* One kind of ring of all that returned: whose files are whose is found out once for all of them.
+ */
 static int open_ring(struct look *look, enum perf_ring ring)
 {
 	int r;
@@ -57,12 +61,12 @@ static int open_ring(struct look *look, enum perf_ring ring)
 
 		if (returned->result < 0)
 			continue;
-		r = events_open_ring(
-			look->events, ring, events_cpu(look->events, returned->cpu), look->error);
+		r = events_open_ring(look->events, ring, events_cpu(look->events, returned->cpu),
+				     look->error);
 		/* its samples are worth more than its trace events */
 		if (r < 0 && ring < PERF_RING_TRACE)
-			returned->result = error_prefix(
-				look->error, r, "CPU %u is not sampled", returned->cpu);
+			returned->result = error_prefix(look->error, r, "CPU %u is not sampled",
+							returned->cpu);
 	}
 	return events_collect(look->events, ring);
 }
@@ -145,15 +149,16 @@ static void look_who_went(const struct look *look, const struct cpu_list *online
 		struct cpu_events *cpu = &look->events->cpus.items[i];
 
 		if (!cpu->channels[PERF_RING_SIDEBAND] || cpu->gone ||
-			cpu_list_has(online, cpu->cpu))
+		    cpu_list_has(online, cpu->cpu))
 			continue;
 		cpu->gone = true;
 		perf_hotplug_tell(look, cpu, false,
-			look->events->looked_ns ? look->events->looked_ns : look->now_ns);
+				  look->events->looked_ns ? look->events->looked_ns : look->now_ns);
 	}
 }
 
-/* One that could be there and is not is so since before the events were opened. Those that are merely possible are none of this host's. */
+/* One that could be there and is not is so since before the events were opened. Those that are
+ * merely possible are none of this host's. */
 static int look_who_is_absent(const struct look *look)
 {
 	struct perf_events *events = look->events;
@@ -256,14 +261,14 @@ static int ask_silent(struct look *look)
 }
 
 int perf_events_refresh(struct perf_events *events, uint64_t now_ns,
-	void (*changed)(void *context, uint32_t cpu, bool online, uint64_t time_ns), void *context,
-	struct error *error)
+			void (*changed)(void *context, uint32_t cpu, bool online, uint64_t time_ns),
+			void *context, struct error *error)
 {
 	struct look look = { .events = events,
-		.now_ns = now_ns,
-		.changed = changed,
-		.context = context,
-		.error = error };
+			     .now_ns = now_ns,
+			     .changed = changed,
+			     .context = context,
+			     .error = error };
 	int result = events->looked_ns ? 0 : look_who_is_absent(&look), r;
 
 	if (has_slept(events))

@@ -14,7 +14,8 @@
 
 #define PROBE_NS (50 * NSEC_PER_MSEC)
 
-/* A ring of this size rides out 20 s at 97 Hz and 24 frames; all of them together are not over a hundredth of the memory. */
+/* A ring of this size rides out 20 s at 97 Hz and 24 frames; all of them together are not over a
+ * hundredth of the memory. */
 #define RING_BYTES (1u << 20)
 #define RING_BYTES_MIN (64u << 10)
 
@@ -22,7 +23,8 @@
 #define TRACE_PART 4
 #define TRACE_BYTES_MIN (16u << 10)
 
-/* Beside the files for each CPU, what else a process has open; with fewer than these it could record, but not seal. */
+/* Beside the files for each CPU, what else a process has open; with fewer than these it could
+ * record, but not seal. */
 #define FILES_BESIDE 256
 #define FILES_LEAST 96
 /* And those of others that are held open until they are named. */
@@ -61,20 +63,19 @@ static int rights_error(int code, struct error *error)
 	if (file_read("/proc/sys/kernel/perf_event_paranoid", 32, &paranoid, NULL) == 0)
 		paranoid[strcspn(paranoid, "\n")] = 0;
 	if (kernel_support_guest())
-		return error_set(error, code,
-			"perf_event_open is forbidden: in a user namespace, as that of a rootless "
-			"container, root and capabilities are not the host's; record on the host, "
-			"or in a privileged container of its root's");
+		return error_set(
+			error, code,
+			"perf_event_open is forbidden: in a user namespace, as that of a rootless container, root and capabilities are not the host's; record on the host, or in a privileged container of its root's");
 	if (kernel_support_capable(CAP_SYS_ADMIN) ||
-		(!older && kernel_support_capable(CAPABILITY_PERFMON)))
-		return error_set(error, code,
-			"perf_event_open is forbidden, though the right is there: a container's "
-			"seccomp "
-			"profile or the kernel's lockdown forbids it");
+	    (!older && kernel_support_capable(CAPABILITY_PERFMON)))
+		return error_set(
+			error, code,
+			"perf_event_open is forbidden, though the right is there: a container's seccomp profile or the kernel's lockdown forbids it");
 	return error_set(error, code,
-		"sampling all CPUs needs root or %s (kernel.perf_event_paranoid is %s)",
-		older ? "CAP_SYS_ADMIN, this kernel being older than CAP_PERFMON" : "CAP_PERFMON",
-		paranoid ? paranoid : "unknown");
+			 "sampling all CPUs needs root or %s (kernel.perf_event_paranoid is %s)",
+			 older ? "CAP_SYS_ADMIN, this kernel being older than CAP_PERFMON"
+			       : "CAP_PERFMON",
+			 paranoid ? paranoid : "unknown");
 }
 
 static unsigned long perf_open_read_number(const char *path)
@@ -90,22 +91,22 @@ static int check_frequency(const struct perf_events *events, struct error *error
 
 	if (events->options.period || !rate || rate >= events->options.frequency)
 		return 0;
-	return error_set(error, -EINVAL,
-		"%u Hz is more than kernel.perf_event_max_sample_rate allows (%lu): take -F %lu, "
-		"or raise it: sysctl kernel.perf_event_max_sample_rate=100000",
+	return error_set(
+		error, -EINVAL,
+		"%u Hz is more than kernel.perf_event_max_sample_rate allows (%lu): take -F %lu, or raise it: sysctl kernel.perf_event_max_sample_rate=100000",
 		events->options.frequency, rate, rate);
 }
 
 int perf_events_few_files(size_t cpus, struct error *error)
 {
-	return error_set(error, -EMFILE,
-		"two files a CPU, and those of the store, are more than RLIMIT_NOFILE allows: "
-		"raise it to %zu",
+	return error_set(
+		error, -EMFILE,
+		"two files a CPU, and those of the store, are more than RLIMIT_NOFILE allows: raise it to %zu",
 		2 * cpus + FILES_BESIDE);
 }
 
-static int open_error(
-	int code, const struct perf_events *events, enum perf_ring ring, struct error *error)
+static int open_error(int code, const struct perf_events *events, enum perf_ring ring,
+		      struct error *error)
 {
 	const char *name = ring == PERF_RING_SAMPLES ? events->event->name : "dummy";
 
@@ -115,12 +116,13 @@ static int open_error(
 		return perf_events_few_files(events->cpus.count, error);
 	if (code == -ENFILE)
 		return error_set(error, code,
-			"two files a CPU are more than fs.file-max leaves on this host");
+				 "two files a CPU are more than fs.file-max leaves on this host");
 	if (code == -EBUSY)
-		return error_set(
-			error, code, "somebody else has the counters of %s; take cpu-clock", name);
-	if (code == -ENOSYS || code == -ENOENT)
 		return error_set(error, code,
+				 "somebody else has the counters of %s; take cpu-clock", name);
+	if (code == -ENOSYS || code == -ENOENT)
+		return error_set(
+			error, code,
 			"this machine has no perf event %s; leave --event out, or take cpu-clock",
 			name);
 	return error_set(error, code, "perf event %s: %s", name, strerror(-code));
@@ -134,16 +136,14 @@ static int map_error(int code, const struct perf_events *events, struct error *e
 
 	getrlimit(RLIMIT_MEMLOCK, &limit);
 	if (code == -EPERM)
-		return error_set(error, -ENOBUFS,
-			"two rings of %zu KB a CPU are over the limit of %lu KB a CPU "
-			"(kernel.perf_event_mlock_kb) and %llu KB more (RLIMIT_MEMLOCK): raise "
-			"one, or "
-			"give CAP_IPC_LOCK, or smaller rings",
+		return error_set(
+			error, -ENOBUFS,
+			"two rings of %zu KB a CPU are over the limit of %lu KB a CPU (kernel.perf_event_mlock_kb) and %llu KB more (RLIMIT_MEMLOCK): raise one, or give CAP_IPC_LOCK, or smaller rings",
 			events->ring_bytes / 1024, shared,
 			(unsigned long long)limit.rlim_cur / 1024);
 	if (code == -ENOMEM)
 		return error_set(error, code, "no memory for two rings of %zu KB a CPU",
-			events->ring_bytes / 1024);
+				 events->ring_bytes / 1024);
 	return error_set(error, code, "mapping the rings: %s", strerror(-code));
 }
 
@@ -154,21 +154,21 @@ static void make_attrs(struct perf_events *events, enum perf_ring ring)
 	struct perf_event_attr *attrs = events->attrs[ring];
 
 	if (ring == PERF_RING_SAMPLES)
-		*attrs = perf_attr_samples(
-			events->event, &events->options, events->ring_bytes, events->missing);
+		*attrs = perf_attr_samples(events->event, &events->options, events->ring_bytes,
+					   events->missing);
 	else if (ring == PERF_RING_SIDEBAND)
 		*attrs = perf_attr_sideband(events->missing);
 	else
 		for (size_t i = 0; i < events->counts[ring]; i++)
-			attrs[i] = perf_attr_trace(
-				traced->ids[i], events->trace_bytes, events->missing);
+			attrs[i] = perf_attr_trace(traced->ids[i], events->trace_bytes,
+						   events->missing);
 	events->layouts[ring] = perf_attr_layout(attrs);
 }
 
 static int perf_open_make_room(struct perf_events *events)
 {
 	const size_t counts[PERF_RINGS] = { 1, 1, events->options.traced.count,
-		events->options.asked.count };
+					    events->options.asked.count };
 
 	for (int ring = 0; ring < PERF_RINGS; ring++) {
 		events->counts[ring] = counts[ring];
@@ -182,7 +182,7 @@ static int perf_open_make_room(struct perf_events *events)
 
 /* Steps down the ladder as far as this kernel makes us. */
 static int open_channel(struct perf_events *events, enum perf_ring ring, uint32_t cpu,
-	struct perf_channel **ret_channel)
+			struct perf_channel **ret_channel)
 {
 	unsigned int before = events->missing, rungs;
 	int r = -EINVAL;
@@ -201,8 +201,9 @@ static int open_channel(struct perf_events *events, enum perf_ring ring, uint32_
 }
 
 /*
- * Samples are taken of the CPUs that were asked for. Who runs must be known of all: a thread gets its name and its mappings on one
- * CPU and is then moved to another, and the recorder's own name is its clock. A cgroup is made on one, and removed on another.
+ * Samples are taken of the CPUs that were asked for. Who runs must be known of all: a thread gets
+ * its name and its mappings on one CPU and is then moved to another, and the recorder's own name is
+ * its clock. A cgroup is made on one, and removed on another.
  */
 bool events_wants(const struct perf_events *events, enum perf_ring ring, uint32_t cpu)
 {
@@ -213,7 +214,7 @@ bool events_wants(const struct perf_events *events, enum perf_ring ring, uint32_
 }
 
 int events_open_ring(struct perf_events *events, enum perf_ring ring, struct cpu_events *cpu,
-	struct error *error)
+		     struct error *error)
 {
 	struct perf_channel **channel = &cpu->channels[ring];
 	int r;
@@ -223,8 +224,8 @@ int events_open_ring(struct perf_events *events, enum perf_ring ring, struct cpu
 	r = open_channel(events, ring, cpu->cpu, channel);
 	if (r < 0)
 		return open_error(r, events, ring, error);
-	r = perf_channel_map(
-		*channel, ring < PERF_RING_TRACE ? events->ring_bytes : events->trace_bytes);
+	r = perf_channel_map(*channel,
+			     ring < PERF_RING_TRACE ? events->ring_bytes : events->trace_bytes);
 	if (r < 0) {
 		*channel = perf_channel_close(*channel);
 		return map_error(r, events, error);
@@ -288,7 +289,7 @@ static int open_cycles(struct perf_events *events, struct error *error)
 		return r;
 	close_ring(events, PERF_RING_SAMPLES);
 	return error_set(error, -ENOENT,
-		"this machine accepts the event cycles and delivers none; take cpu-clock");
+			 "this machine accepts the event cycles and delivers none; take cpu-clock");
 }
 
 static int open_samples(struct perf_events *events, struct error *error)
@@ -334,7 +335,8 @@ static rlim_t files_needed(const struct perf_events *events)
 	return (2 + traced) * present_cpus(events) + FILES_BESIDE;
 }
 
-/* Some files a CPU: 448 CPUs take more than the usual 1,024, and root may have more than the usual most. */
+/* Some files a CPU: 448 CPUs take more than the usual 1,024, and root may have more than the usual
+ * most. */
 static int raise_file_limit(struct perf_events *events, struct error *error)
 {
 	rlim_t needed = files_needed(events), wanted = needed + FILES_HELD;
@@ -391,7 +393,7 @@ static int find_cpus(struct perf_events *events, struct error *error)
 		r = cpu_list_parse(events->options.cpus, &events->wanted);
 	if (r < 0)
 		return error_set(error, r, "'%s' is no list of CPUs; write 3 or 0-3,8",
-			events->options.cpus);
+				 events->options.cpus);
 	r = events_read_online(events);
 	if (r == 0)
 		r = cpu_list_parse(events->online_file.text, &online);
@@ -399,9 +401,9 @@ static int find_cpus(struct perf_events *events, struct error *error)
 		r = array_push(&events->cpus, (struct cpu_events){ .cpu = online.cpus.items[i] });
 	for (size_t i = 0; r == 0 && i < events->wanted.cpus.count; i++)
 		if (!cpu_list_has(&online, events->wanted.cpus.items[i]))
-			r = error_set(error, -ENODEV,
-				"--cpus: CPU %u is not online; /sys/devices/system/cpu/online "
-				"lists those that are",
+			r = error_set(
+				error, -ENODEV,
+				"--cpus: CPU %u is not online; /sys/devices/system/cpu/online lists those that are",
 				events->wanted.cpus.items[i]);
 	cpu_list_done(&online);
 	return r;
@@ -436,7 +438,7 @@ static int open_traced(struct perf_events *events, enum perf_ring ring)
 }
 
 int perf_events_open(const struct perf_events_options *options, struct perf_events **ret_events,
-	struct error *error)
+		     struct error *error)
 {
 	_cleanup_(cleanup_perf_events) struct perf_events *events = calloc(1, sizeof(*events));
 	int r;

@@ -12,9 +12,11 @@
 #include "base/clock.h"
 
 /*
- * libperf gives no access to the descriptors that it opens: they are found in /proc/self/fd, by number. Those of one ring were opened one behind
- * the other. If others of ours that were closed meanwhile mix that up, a ring that fills is drained with all others a second later. What somebody
- * else of ours has open is kept from children by who opened it, and libperf's is not before we do that: so they are told apart.
+ * libperf gives no access to the descriptors that it opens: they are found in /proc/self/fd, by
+ * number. Those of one ring were opened one behind the other. If others of ours that were closed
+ * meanwhile mix that up, a ring that fills is drained with all others a second later. What somebody
+ * else of ours has open is kept from children by who opened it, and libperf's is not before we do
+ * that: so they are told apart.
  */
 
 static void forget_files(struct perf_poll *poll)
@@ -39,8 +41,8 @@ static int compare_files(const void *a, const void *b)
 	return (one->fd > other->fd) - (one->fd < other->fd);
 }
 
-static const struct perf_poll_file *perf_poll_find_known(
-	const struct perf_poll *poll, const struct perf_poll_file *file)
+static const struct perf_poll_file *perf_poll_find_known(const struct perf_poll *poll,
+							 const struct perf_poll_file *file)
 {
 	if (!poll->known.count)
 		return NULL;
@@ -71,12 +73,12 @@ static int list_files(struct perf_poll *list, const struct perf_poll *before)
 
 		target[MAX(size, 0)] = 0;
 		if (strcmp(target, "anon_inode:[perf_event]") == 0 &&
-			(perf_poll_find_known(before, &file) || !is_kept_from_children(file.fd)))
+		    (perf_poll_find_known(before, &file) || !is_kept_from_children(file.fd)))
 			r = array_push(&list->known, file);
 	}
 	if (list->known.count)
 		qsort(list->known.items, list->known.count, sizeof(*list->known.items),
-			compare_files);
+		      compare_files);
 	return r;
 }
 
@@ -104,7 +106,7 @@ int perf_poll_collect(struct perf_poll *poll, enum perf_ring fresh, size_t to_a_
 		/* one that was there before is what it was */
 		*file = before ? *before
 			       : (struct perf_poll_file){ file->fd, fresh,
-					 to_a_ring && count++ % to_a_ring == 0 };
+							  to_a_ring && count++ % to_a_ring == 0 };
 		r = poll_file(&now, file);
 	}
 	forget_files(poll);

@@ -6,7 +6,8 @@
 #include <sys/sysmacros.h>
 
 /*
- * Records are in the byte order of the machine that made them, which for us is the one that reads them: little-endian.
+ * Records are in the byte order of the machine that made them, which for us is the one that reads
+ * them: little-endian.
  */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "records are read as little-endian");
 _Static_assert((int)PERF_TYPE_KSYMBOL == (int)PERF_RECORD_KSYMBOL, "the kernel's numbers");
@@ -17,7 +18,7 @@ _Static_assert(PERF_CHAIN_MARKS == (uint64_t)PERF_CONTEXT_MAX, "the kernel's mar
 
 #define SAMPLE_ID_FIELDS                                                               \
 	(PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | \
-		PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
+	 PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
 
 /* The fields that a sample and a trailing id have in common, each 8 bytes. */
 static void read_tid(struct reader *reader, struct perf_record *record)
@@ -32,9 +33,10 @@ static void perf_record_read_cpu(struct reader *reader, struct perf_record *reco
 	reader_u32(reader);
 }
 
-/* The id at the end of everything that is not a sample. Cut off, so that the body ends where it ends. */
-static void read_sample_id(
-	const struct perf_layout *layout, struct reader *body, struct perf_record *record)
+/* The id at the end of everything that is not a sample. Cut off, so that the body ends where it
+ * ends. */
+static void read_sample_id(const struct perf_layout *layout, struct reader *body,
+			   struct perf_record *record)
 {
 	size_t size = 8 * __builtin_popcountll(layout->sample_type & SAMPLE_ID_FIELDS);
 	struct reader tail;
@@ -94,14 +96,14 @@ static void read_raw(struct reader *body, struct perf_record *record)
 }
 
 /* What may lie between the raw bytes and the cgroup. Nobody who asks for it here asks for more. */
-#define BEFORE_CGROUP                                                                      \
-	(PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER |       \
-		PERF_SAMPLE_WEIGHT_TYPE | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_TRANSACTION | \
-		PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_PHYS_ADDR)
+#define BEFORE_CGROUP                                                                \
+	(PERF_SAMPLE_BRANCH_STACK | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER | \
+	 PERF_SAMPLE_WEIGHT_TYPE | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_TRANSACTION |  \
+	 PERF_SAMPLE_REGS_INTR | PERF_SAMPLE_PHYS_ADDR)
 
 /* In the kernel's order; the rest of what comes behind the raw bytes is not needed. */
-static void read_sample(
-	const struct perf_layout *layout, struct reader *body, struct perf_record *record)
+static void read_sample(const struct perf_layout *layout, struct reader *body,
+			struct perf_record *record)
 {
 	uint64_t type = layout->sample_type;
 
@@ -172,11 +174,12 @@ static void read_file_id(struct reader *body, struct perf_record *record)
 }
 
 /*
- * The flag in misc is not enough: kernels (6.18 does) leave it set for the other listeners of the same mapping when one of them asked
- * for build-ids, though theirs has device and inode in that place.
+ * The flag in misc is not enough: kernels (6.18 does) leave it set for the other listeners of the
+ * same mapping when one of them asked for build-ids, though theirs has device and inode in that
+ * place.
  */
-static void read_mmap(
-	const struct perf_layout *layout, struct reader *body, struct perf_record *record)
+static void read_mmap(const struct perf_layout *layout, struct reader *body,
+		      struct perf_record *record)
 {
 	record->mmap.pid = (int32_t)reader_u32(body);
 	record->mmap.tid = (int32_t)reader_u32(body);
@@ -209,8 +212,8 @@ static void read_ksymbol(struct reader *body, struct perf_record *record)
 }
 
 /* Opens the record: header into the struct, the rest into `body`. */
-static int open_record(
-	const uint8_t *bytes, size_t size, struct reader *ret_body, struct perf_record *record)
+static int open_record(const uint8_t *bytes, size_t size, struct reader *ret_body,
+		       struct perf_record *record)
 {
 	struct reader reader;
 	uint64_t header;
@@ -228,7 +231,7 @@ static int open_record(
 
 /* Most records are: with a reader of its own, which nobody else knows and stays in registers. */
 static int decode_sample(const struct perf_layout *layout, const uint8_t *bytes, size_t size,
-	struct perf_record *record)
+			 struct perf_record *record)
 {
 	struct reader body;
 
@@ -238,7 +241,7 @@ static int decode_sample(const struct perf_layout *layout, const uint8_t *bytes,
 }
 
 int perf_record_decode(const struct perf_layout *layout, const uint8_t *bytes, size_t size,
-	struct perf_record *ret_record)
+		       struct perf_record *ret_record)
 {
 	struct reader body;
 	int r = open_record(bytes, size, &body, ret_record);
@@ -283,7 +286,8 @@ int perf_record_decode(const struct perf_layout *layout, const uint8_t *bytes, s
 	return reader_failed(&body) ? -EBADMSG : r;
 }
 
-/* What they say of their place is asked of each: the rest of the struct need not be there for it. */
+/* What they say of their place is asked of each: the rest of the struct need not be there for it.
+ */
 static bool is_sample(const uint8_t *bytes, size_t size)
 {
 	struct reader reader;
@@ -295,8 +299,8 @@ static bool is_sample(const uint8_t *bytes, size_t size)
 }
 
 /* The fields that a sample begins with, in the kernel's order. */
-static void sample_place(
-	const struct perf_layout *layout, struct reader *body, struct perf_record_place *place)
+static void sample_place(const struct perf_layout *layout, struct reader *body,
+			 struct perf_record_place *place)
 {
 	uint64_t type = layout->sample_type;
 
@@ -317,8 +321,8 @@ static void sample_place(
 		place->cpu = UINT32_MAX;
 }
 
-struct perf_record_place perf_record_place(
-	const struct perf_layout *layout, const uint8_t *bytes, size_t size)
+struct perf_record_place perf_record_place(const struct perf_layout *layout, const uint8_t *bytes,
+					   size_t size)
 {
 	struct perf_record_place place = { .cpu = UINT32_MAX };
 	struct perf_record record;

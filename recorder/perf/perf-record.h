@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * One record of perf_event_open(2), decoded: the same for records of a live ring and of a perf.data file. Pure: bytes in, a
- * struct out, which borrows texts and the callchain from the bytes.
+ * One record of perf_event_open(2), decoded: the same for records of a live ring and of a perf.data
+ * file. Pure: bytes in, a struct out, which borrows texts and the callchain from the bytes.
  */
 
 #include <stdbool.h>
@@ -18,7 +18,8 @@ struct perf_layout {
 	uint64_t sample_type;
 	uint64_t read_format;
 	bool sample_id_all;
-	bool build_id; /* in MMAP2 records, where their misc says so too */
+	/* in MMAP2 records, where their misc says so too */
+	bool build_id;
 };
 
 /* The types of records that are decoded; the numbers are the kernel's. */
@@ -56,7 +57,8 @@ enum perf_cpu_mode {
 struct perf_record {
 	uint32_t type;
 	uint16_t misc;
-	/* of the sample, or of the id that trails other records; -1, 0 or UINT32_MAX where the record has none */
+	/* of the sample, or of the id that trails other records; -1, 0 or UINT32_MAX where the
+	 * record has none */
 	uint64_t time_ns;
 	uint64_t id;
 	uint32_t cpu;
@@ -67,11 +69,13 @@ struct perf_record {
 			uint64_t ip;
 			uint64_t period;
 			size_t chain_count;
-			const uint8_t *chain; /* u64 each; perf_chain_at() */
-			uint64_t
-				cgroup; /* the kernel's number of it, 0 where the record has none */
+			/* u64 each; perf_chain_at() */
+			const uint8_t *chain;
+			/* the kernel's number of it, 0 where the record has none */
+			uint64_t cgroup;
 			size_t raw_size;
-			const uint8_t *raw; /* of a trace event */
+			/* of a trace event */
+			const uint8_t *raw;
 		} sample;
 		struct {
 			int32_t pid;
@@ -84,19 +88,22 @@ struct perf_record {
 			int32_t parent_pid;
 			int32_t tid;
 			int32_t parent_tid;
-		} task; /* FORK, EXIT */
+			/* FORK, EXIT */
+		} task;
 		struct {
 			int32_t pid;
 			int32_t tid;
 			uint64_t start;
 			uint64_t size;
 			uint64_t offset;
-			uint64_t device; /* makedev(3) form, 0 with a build-id */
+			/* makedev(3) form, 0 with a build-id */
+			uint64_t device;
 			uint64_t inode;
 			uint8_t build_id_size;
 			uint8_t build_id[TAPE_BUILD_ID_MAX];
 			const char *path;
-		} mmap; /* MMAP, MMAP2 */
+			/* MMAP, MMAP2 */
+		} mmap;
 		struct {
 			uint64_t start;
 			uint32_t size;
@@ -106,28 +113,34 @@ struct perf_record {
 		struct {
 			uint64_t id;
 			const char *path;
-		} cgroup; /* that was made */
-		uint64_t lost; /* LOST, LOST_SAMPLES */
+			/* that was made */
+		} cgroup;
+		/* LOST, LOST_SAMPLES */
+		uint64_t lost;
 	};
 };
 
 /*
- * 0; 1 for a type that is not decoded (type, misc and, where it has one, the id are set); -EBADMSG when a record is shorter than
- * what it claims to hold. size is that of the whole record, header included.
+ * 0; 1 for a type that is not decoded (type, misc and, where it has one, the id are set); -EBADMSG
+ * when a record is shorter than what it claims to hold. size is that of the whole record, header
+ * included.
  */
 int perf_record_decode(const struct perf_layout *layout, const uint8_t *bytes, size_t size,
-	struct perf_record *ret_record);
+		       struct perf_record *ret_record);
 
 struct perf_record_place {
-	uint64_t time_ns; /* 0 where the record has none */
-	uint64_t id; /* of its event, 0 where it has none */
-	uint32_t cpu; /* UINT32_MAX where it has none */
+	/* 0 where the record has none */
+	uint64_t time_ns;
+	/* of its event, 0 where it has none */
+	uint64_t id;
+	/* UINT32_MAX where it has none */
+	uint32_t cpu;
 	bool sample;
 };
 
 /* Only when, where and of which event, without a look at the rest. */
-struct perf_record_place perf_record_place(
-	const struct perf_layout *layout, const uint8_t *bytes, size_t size);
+struct perf_record_place perf_record_place(const struct perf_layout *layout, const uint8_t *bytes,
+					   size_t size);
 
 static inline uint64_t perf_chain_at(const struct perf_record *record, size_t i)
 {

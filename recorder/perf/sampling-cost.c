@@ -13,16 +13,17 @@
 #include "base/clock.h"
 
 /*
- * The event is of this thread alone, not of a CPU: nobody else is slowed down, and other threads on the CPU do not count. So it is
- * opened here and not by perf-channel.c, whose lists are of CPUs.
+ * The event is of this thread alone, not of a CPU: nobody else is slowed down, and other threads on
+ * the CPU do not count. So it is opened here and not by perf-channel.c, whose lists are of CPUs.
  *
- * Time is the thread's CPU time, so that being taken off the CPU costs nothing, and the median of many short slices, so that
- * a slice into which other interrupts fell does not count.
+ * Time is the thread's CPU time, so that being taken off the CPU costs nothing, and the median of
+ * many short slices, so that a slice into which other interrupts fell does not count.
  */
 
 #define SLICES 7
 #define SLICE_NS NSEC_PER_MSEC
-/* 4 % to 20 % of a slice are samples then, far above what slices differ by; below the rate at which the kernel throttles. */
+/* 4 % to 20 % of a slice are samples then, far above what slices differ by; below the rate at which
+ * the kernel throttles. */
 #define PERIOD_NS (100 * NSEC_PER_USEC)
 #define RING_PAGES 64
 #define SHALLOW 4
@@ -32,8 +33,10 @@ struct sampling {
 	const _Atomic bool *stop;
 	int fd;
 	struct perf_event_mmap_page *ring;
-	uint64_t turns; /* of the loop, for a slice */
-	uint64_t before[SLICES], during[SLICES]; /* what a slice took, without and with samples */
+	/* of the loop, for a slice */
+	uint64_t turns;
+	/* what a slice took, without and with samples */
+	uint64_t before[SLICES], during[SLICES];
 };
 
 /* Not inlined, and never the last call of its caller: each is a frame. */
@@ -76,8 +79,8 @@ static uint64_t count_ns(const struct sampling *sampling)
 }
 
 /* What one sample cost in picoseconds, so deep. */
-static int sampling_cost_measure_here(
-	struct sampling *sampling, unsigned int depth, uint64_t *ret_cost_ps)
+static int sampling_cost_measure_here(struct sampling *sampling, unsigned int depth,
+				      uint64_t *ret_cost_ps)
 {
 	uint64_t counted = count_ns(sampling), before, during;
 
@@ -90,8 +93,8 @@ static int sampling_cost_measure_here(
 		ioctl(sampling->fd, PERF_EVENT_IOC_DISABLE, 0);
 		/* nobody reads them, and a full ring is written to more cheaply */
 		__atomic_store_n(&sampling->ring->data_tail,
-			__atomic_load_n(&sampling->ring->data_head, __ATOMIC_ACQUIRE),
-			__ATOMIC_RELEASE);
+				 __atomic_load_n(&sampling->ring->data_head, __ATOMIC_ACQUIRE),
+				 __ATOMIC_RELEASE);
 	}
 	counted = count_ns(sampling) - counted;
 	if (counted < SLICES * PERIOD_NS)

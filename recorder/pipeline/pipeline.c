@@ -5,24 +5,27 @@
 
 /*
  * Invariants:
- * (1) records are applied in time order, but for those that are added later than a flush beyond their time;
- * (2) the time of each of its samples < tape.end; the next tape begins where this one ends, unless time jumped. A sample that came late
- *     may lie before tape.begin, and whoever encodes the tape reaches back for it: its spool goes by the begin;
- * (3) a loss is known when its record is added, before anything that happened meanwhile is applied: each tape gets its share, and
- *     has it when it is next handed to the spool;
- * (4) `anchors` holds one at or before the begin of the tape at hand, where there was one, and all since; the tape has them all.
+ * (1) records are applied in time order, but for those that are added later than a flush beyond
+ * their time; (2) the time of each of its samples < tape.end; the next tape begins where this one
+ * ends, unless time jumped. A sample that came late may lie before tape.begin, and whoever encodes
+ * the tape reaches back for it: its spool goes by the begin; (3) a loss is known when its record is
+ * added, before anything that happened meanwhile is applied: each tape gets its share, and has it
+ * when it is next handed to the spool; (4) `anchors` holds one at or before the begin of the tape
+ * at hand, where there was one, and all since; the tape has them all.
  */
 
 /* The kernel samples a thread for a moment after its EXIT record. */
 #define EXITED_NS (5 * NSEC_PER_SEC)
 
-/* Of a thousand processes a second, those that ended take a megabyte in some seconds: a tape is too long to keep them for. */
+/* Of a thousand processes a second, those that ended take a megabyte in some seconds: a tape is too
+ * long to keep them for. */
 #define SWEEP_NS (10 * NSEC_PER_SEC)
 
 /* Beyond any clock: 146 years. Times from there are damage, and sums with them would overflow. */
 #define TIME_LIMIT_NS (1ull << 62)
 
-/* No recorder sleeps that long: what lies between was not recorded. A single record from there is damaged. */
+/* No recorder sleeps that long: what lies between was not recorded. A single record from there is
+ * damaged. */
 #define JUMP_NS (24 * 3600 * NSEC_PER_SEC)
 
 /* A CPU number beyond this is damage, not a CPU. */
@@ -74,8 +77,9 @@ uint64_t pipeline_wall(const struct pipeline *assembler, uint64_t perf_ns)
 }
 
 /*
- * The perf time of the next wall-clock multiple of the segment's length. One that is nearer than a tenth of it is passed over: it
- * is the one at which this segment begins, seen a few nanoseconds early, or would give a segment not worth a file.
+ * The perf time of the next wall-clock multiple of the segment's length. One that is nearer than a
+ * tenth of it is passed over: it is the one at which this segment begins, seen a few nanoseconds
+ * early, or would give a segment not worth a file.
  */
 static uint64_t next_end(const struct pipeline *assembler, uint64_t begin_ns)
 {
@@ -91,7 +95,8 @@ static uint64_t whole_unit(uint64_t time_ns)
 	return time_ns - time_ns % TAPE_TIME_UNIT_NS;
 }
 
-/* A tape begins with the last anchor before it, and those that came since: who reads its first block knows its time. */
+/* A tape begins with the last anchor before it, and those that came since: who reads its first
+ * block knows its time. */
 static int give_anchors(struct pipeline *assembler, struct tape *tape)
 {
 	size_t first = 0;
@@ -139,7 +144,8 @@ int pipeline_begin(struct pipeline *assembler, uint64_t begin_ns)
 	return pipeline_begin_tape(assembler, begin_ns);
 }
 
-/* What came into the tape since the last block, as one more; not while those before wait for the disk. */
+/* What came into the tape since the last block, as one more; not while those before wait for the
+ * disk. */
 static int pipeline_spool_here(struct pipeline *assembler, uint64_t until_ns)
 {
 	struct spool_block block = { 0 };
@@ -148,8 +154,9 @@ static int pipeline_spool_here(struct pipeline *assembler, uint64_t until_ns)
 	if (assembler->options->imported || !sealer_takes_block(assembler->options->sealer))
 		return 0;
 	r = spool_encode(assembler->tape, &assembler->spooled,
-		MAX(until_ns, assembler->tape->begin_ns), &block);
-	/* the disk was away for so long that it is too much for a block: the tape waits in memory */
+			 MAX(until_ns, assembler->tape->begin_ns), &block);
+	/* the disk was away for so long that it is too much for a block: the tape waits in memory
+	 */
 	if (r == -EFBIG)
 		return 0;
 	return r == 0 ? sealer_put_block(assembler->options->sealer, &block) : r;
@@ -169,7 +176,7 @@ int pipeline_spool(struct pipeline *assembler, uint64_t until_ns)
 
 	if (r == 0)
 		r = losses_give(&assembler->losses, assembler->tape,
-			MIN(until_ns, assembler->tape->end_ns));
+				MIN(until_ns, assembler->tape->end_ns));
 	return r == 0 ? pipeline_spool_here(assembler, until_ns) : r;
 }
 
@@ -187,8 +194,9 @@ static int pipeline_end_tape(struct pipeline *assembler)
 }
 
 /*
- * How long nothing may happen before it counts as not recorded. We know whether we were there; of a file this is a guess, and one whose
- * times are far apart must not become a store full of empty segments.
+ * How long nothing may happen before it counts as not recorded. We know whether we were there; of a
+ * file this is a guess, and one whose times are far apart must not become a store full of empty
+ * segments.
  */
 static uint64_t quiet_limit(const struct pipeline *assembler)
 {
@@ -201,7 +209,8 @@ static void pipeline_sweep(struct pipeline *assembler, uint64_t time_ns)
 	tracker_sweep(&assembler->tracker, time_ns - MIN(time_ns, EXITED_NS));
 }
 
-/* Ends tapes until the one at hand reaches beyond a moment. Where time jumped, the tape ends with its last record. */
+/* Ends tapes until the one at hand reaches beyond a moment. Where time jumped, the tape ends with
+ * its last record. */
 static int pipeline_rotate_here(struct pipeline *assembler, uint64_t time_ns)
 {
 	int r = 0;
@@ -236,24 +245,25 @@ static struct pipeline_cpu *pipeline_get_cpu(struct pipeline *assembler, uint32_
 }
 
 /*
- * The kernel tells what was lost with the first record for which there was room again: it was lost between that one and the last
- * that came before it in the same ring.
+ * The kernel tells what was lost with the first record for which there was room again: it was lost
+ * between that one and the last that came before it in the same ring.
  */
 static int pipeline_add_lost(struct pipeline *assembler, const struct pipeline_source *source,
-	const uint8_t *bytes, size_t size, uint64_t since_ns)
+			     const uint8_t *bytes, size_t size, uint64_t since_ns)
 {
 	struct perf_record record;
 
 	if (perf_record_decode(source->layout, bytes, size, &record) != 0)
 		return 0; /* counted as damaged in its turn */
 	if (source->traced)
-		return losses_events(
-			&assembler->losses, record.cpu, since_ns, record.time_ns, record.lost);
+		return losses_events(&assembler->losses, record.cpu, since_ns, record.time_ns,
+				     record.lost);
 	return losses_lost(&assembler->losses, source->samples, record.cpu, since_ns,
-		record.time_ns, record.lost);
+			   record.time_ns, record.lost);
 }
 
-/* A thread on its way out keeps the CPU for a moment after its EXIT record; the kernel then calls it -1. */
+/* A thread on its way out keeps the CPU for a moment after its EXIT record; the kernel then calls
+ * it -1. */
 static void find_ended(struct pipeline *assembler, struct perf_record *record)
 {
 	const struct pipeline_cpu *cpu = pipeline_get_cpu(assembler, record->cpu);
@@ -274,8 +284,8 @@ static void note_ended(struct pipeline *assembler, const struct perf_record *rec
 	cpu->ended_tid = record->task.tid;
 }
 
-static int take_sample(
-	struct pipeline *assembler, struct perf_record *record, const struct chain *chain)
+static int take_sample(struct pipeline *assembler, struct perf_record *record,
+		       const struct chain *chain)
 {
 	int r;
 
@@ -288,7 +298,7 @@ static int take_sample(
 	r = tape_builder_add(&assembler->filler, record, chain);
 	if (r == 1)
 		losses_cut(&assembler->losses, record->cpu != UINT32_MAX ? record->cpu : 0,
-			record->time_ns);
+			   record->time_ns);
 	return MIN(r, 0);
 }
 
@@ -332,7 +342,7 @@ int pipeline_counted(struct pipeline *assembler, uint32_t number, uint64_t count
 }
 
 static int apply_record(struct pipeline *assembler, const struct pipeline_source *source,
-	struct pipeline_expected *expected)
+			struct pipeline_expected *expected)
 {
 	struct perf_record *record = &expected->record;
 
@@ -401,8 +411,8 @@ static int pipeline_flush_here(struct pipeline *assembler, uint64_t before_ns)
 {
 	/* where the last time was given up, some that were expected are so again */
 	assembler->expected_count = assembler->applied_count = 0;
-	return reorder_flush(
-		&assembler->timeline, before_ns, pipeline_expect, pipeline_apply, assembler);
+	return reorder_flush(&assembler->timeline, before_ns, pipeline_expect, pipeline_apply,
+			     assembler);
 }
 
 /* A lone record from another age is damaged; a second one that agrees makes it true. */
@@ -419,7 +429,7 @@ static bool pipeline_believable(struct pipeline *assembler, uint64_t time_ns)
 }
 
 int pipeline_add(struct pipeline *assembler, uint32_t source, const struct perf_record_place *place,
-	const uint8_t *record, size_t size)
+		 const uint8_t *record, size_t size)
 {
 	const struct pipeline_source *from = &assembler->options->sources[source];
 	struct pipeline_cpu *cpu;
@@ -437,8 +447,8 @@ int pipeline_add(struct pipeline *assembler, uint32_t source, const struct perf_
 	if (size >= sizeof(type))
 		memcpy(&type, record, sizeof(type));
 	if ((type == PERF_TYPE_LOST || type == PERF_TYPE_LOST_SAMPLES) &&
-		pipeline_add_lost(assembler, from, record, size,
-			since_ns ? since_ns : assembler->started_ns) < 0)
+	    pipeline_add_lost(assembler, from, record, size,
+			      since_ns ? since_ns : assembler->started_ns) < 0)
 		return -ENOMEM;
 	return reorder_add(&assembler->timeline, place->time_ns, source, record, size);
 }

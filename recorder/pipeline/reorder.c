@@ -14,7 +14,7 @@ void reorder_done(struct reorder *timeline)
 }
 
 int reorder_add(struct reorder *timeline, uint64_t time_ns, uint32_t source, const void *record,
-	size_t size)
+		size_t size)
 {
 	/* records start at multiples of eight, as in the ring */
 	size_t start = (timeline->bytes.size + 7) & ~(size_t)7;
@@ -69,7 +69,8 @@ static void move_kept(struct reorder *timeline, size_t given)
 	}
 	if (!given)
 		return;
-	/* bytes are kept in the order in which they came, so the first of those that stay is where to cut */
+	/* bytes are kept in the order in which they came, so the first of those that stay is where
+	 * to cut */
 	memmove(timeline->entries.items, timeline->entries.items + given,
 		keep * sizeof(*timeline->entries.items));
 	timeline->entries.count = keep;
@@ -94,7 +95,8 @@ static void reorder_forget(struct reorder *timeline, size_t given)
 		reorder_give_back(timeline);
 }
 
-/* The cache has forgotten what was added up to a second ago: a record's bytes are asked for so many records before it is told. */
+/* The cache has forgotten what was added up to a second ago: a record's bytes are asked for so many
+ * records before it is told. */
 #define FETCHED_AHEAD 4
 #define CACHE_LINE 64
 
@@ -107,9 +109,11 @@ static void reorder_fetch(const struct reorder *timeline, const struct reorder_e
 }
 
 int reorder_flush(struct reorder *timeline, uint64_t before_ns,
-	void (*expect)(void *context, const struct reorder_entry *entry, const uint8_t *record),
-	int (*give)(void *context, const struct reorder_entry *entry, const uint8_t *record),
-	void *context)
+		  void (*expect)(void *context, const struct reorder_entry *entry,
+				 const uint8_t *record),
+		  int (*give)(void *context, const struct reorder_entry *entry,
+			      const uint8_t *record),
+		  void *context)
 {
 	const struct reorder_entry *entries;
 	size_t given = 0, told = 0, end;
@@ -127,7 +131,7 @@ int reorder_flush(struct reorder *timeline, uint64_t before_ns,
 				reorder_fetch(timeline, &entries[told + FETCHED_AHEAD]);
 			if (expect)
 				expect(context, &entries[told],
-					timeline->bytes.data + entries[told].offset);
+				       timeline->bytes.data + entries[told].offset);
 		}
 		r = give(context, &entries[given], timeline->bytes.data + entries[given].offset);
 	}

@@ -4,7 +4,8 @@
 #include "base/clock.h"
 #include "recorder/procs/proc-scan.h"
 
-/* With thousands of processes a look at all of /proc takes a good part of a second: where more and more is lost, not more often than this. */
+/* With thousands of processes a look at all of /proc takes a good part of a second: where more and
+ * more is lost, not more often than this. */
 #define APART_NS (10 * NSEC_PER_SEC)
 
 int rescan_look(struct rescan *rescan, struct pipeline *assembler)

@@ -12,7 +12,8 @@
 
 #define TEXT_LIMIT (16u << 20)
 
-/* The first cgroup namespace, in which paths begin at the top: the kernel's number for it (PROC_CGROUP_INIT_INO). */
+/* The first cgroup namespace, in which paths begin at the top: the kernel's number for it
+ * (PROC_CGROUP_INIT_INO). */
 #define FIRST_NAMESPACE "cgroup:[4026531835]"
 
 static void generation_done(struct cgroup_generation *generation)
@@ -60,7 +61,7 @@ int cgroup_ids_add(struct cgroup_ids *ids, uint64_t id, const char *path)
 	}
 	r = strings_add(&recent->paths, path, strnlen(path, CGROUP_PATH_MAX - 1), &item.path);
 	if (r < 0 || array_push(&recent->list, item) < 0 ||
-		table_add(&recent->table, hash_u64(id), recent->list.count - 1) < 0)
+	    table_add(&recent->table, hash_u64(id), recent->list.count - 1) < 0)
 		return -ENOMEM;
 	return 0;
 }
@@ -82,8 +83,8 @@ static int note_seen(void *context, const struct cgroups_seen *seen)
 	struct buffer *text = context;
 
 	if (strlen(seen->path) < CGROUP_PATH_MAX)
-		buffer_printf(
-			text, "%" PRIu64 " %s\n", seen->inode, *seen->path ? seen->path : "/");
+		buffer_printf(text, "%" PRIu64 " %s\n", seen->inode,
+			      *seen->path ? seen->path : "/");
 	return buffer_failed(text) ? -ENOMEM : 0;
 }
 
@@ -109,7 +110,8 @@ static bool is_alone(void)
 	       strncmp(own, "0::", 3) == 0 && strchr(own, '\n') == strrchr(own, '\n');
 }
 
-/* In the reader's thread: "alone", "unified" or "own" on a line, and then a line for each, of those that are not too many. */
+/* In the reader's thread: "alone", "unified" or "own" on a line, and then a line for each, of those
+ * that are not too many. */
 static int cgroup_ids_list_all(const char *mounts, size_t limit, char **ret_text)
 {
 	_cleanup_free_ char *text = NULL;
@@ -123,7 +125,7 @@ static int cgroup_ids_list_all(const char *mounts, size_t limit, char **ret_text
 
 	if (r == 0)
 		r = cgroups_find("", unified ? NULL : "perf_event",
-			(struct words){ text, text + size }, &cgroups);
+				 (struct words){ text, text + size }, &cgroups);
 	if (r < 0)
 		return r;
 	kind = !unified || cgroups.part ? "own" : is_alone() ? "alone" : "unified";
@@ -141,8 +143,8 @@ int cgroup_ids_scan(struct cgroup_ids *ids, struct proc_reader *reader)
 {
 	_cleanup_free_ char *text = NULL;
 	char *rest, *line;
-	int r = proc_reader_ask(
-		reader, cgroup_ids_list_all, "/proc/self/mountinfo", TEXT_LIMIT, &text);
+	int r = proc_reader_ask(reader, cgroup_ids_list_all, "/proc/self/mountinfo", TEXT_LIMIT,
+				&text);
 
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;

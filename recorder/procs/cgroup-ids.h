@@ -2,12 +2,13 @@
 #pragma once
 
 /*
- * The paths of cgroups by the kernel's numbers of them, which samples carry (PERF_SAMPLE_CGROUP): who started in a new cgroup and is gone
- * again when it is asked was where its samples say. The numbers are of the hierarchy that perf events are in: the unified one, or
- * where version 1 has one for them, that.
+ * The paths of cgroups by the kernel's numbers of them, which samples carry (PERF_SAMPLE_CGROUP):
+ * who started in a new cgroup and is gone again when it is asked was where its samples say. The
+ * numbers are of the hierarchy that perf events are in: the unified one, or where version 1 has one
+ * for them, that.
  *
- * Those that are made while we record come as records, the others from a walk. Of many, those that were neither made nor asked for lately
- * are forgotten.
+ * Those that are made while we record come as records, the others from a walk. Of many, those that
+ * were neither made nor asked for lately are forgotten.
  */
 
 #include <stdbool.h>
@@ -22,7 +23,8 @@ struct proc_reader;
 
 struct cgroup_id {
 	uint64_t id;
-	uint32_t path; /* a string of its generation */
+	/* a string of its generation */
+	uint32_t path;
 };
 
 struct cgroup_generation {
@@ -33,9 +35,11 @@ struct cgroup_generation {
 
 /* Zeroed is empty. */
 struct cgroup_ids {
-	/* The unified hierarchy, as we see it in /proc: a path that is not its root is what cgroup_choose() takes. */
+	/* The unified hierarchy, as we see it in /proc: a path that is not its root is what
+	 * cgroup_choose() takes. */
 	bool unified;
-	bool alone; /* and there is no other: who is in its root is in no other cgroup */
+	/* and there is no other: who is in its root is in no other cgroup */
+	bool alone;
 	struct cgroup_generation recent, older;
 };
 

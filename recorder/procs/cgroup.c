@@ -62,7 +62,8 @@ const char *cgroup_choose(char *text)
 	return best;
 }
 
-/* The kernel says of who is on its way out that it is in the root of all that is not unified (PF_EXITING, the ninth word of its figures). */
+/* The kernel says of who is on its way out that it is in the root of all that is not unified
+ * (PF_EXITING, the ninth word of its figures). */
 static bool is_exiting(struct proc_reader *reader, int32_t pid)
 {
 	_cleanup_free_ char *text = NULL;

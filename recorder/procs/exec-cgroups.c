@@ -16,7 +16,8 @@
 /* A thousand programs a second are looked at in 200 goes. */
 #define PAUSE_NS (5 * NSEC_PER_MSEC)
 
-/* Where little starts, it is looked at sooner: what is gone after a few milliseconds cannot be asked any more. */
+/* Where little starts, it is looked at sooner: what is gone after a few milliseconds cannot be
+ * asked any more. */
 #define SOON_NS (500 * NSEC_PER_USEC)
 #define SOON_EACH_NS (10 * NSEC_PER_MSEC)
 #define SOON_AT_ONCE 20
@@ -42,8 +43,9 @@ void exec_cgroups_see(struct exec_cgroups *starts, int32_t pid, uint64_t time_ns
 }
 
 void exec_cgroups_ask(struct exec_cgroups *starts,
-	int (*read)(struct proc_reader *reader, int32_t pid, char path[CGROUP_PATH_MAX]),
-	struct proc_reader *reader)
+		      int (*read)(struct proc_reader *reader, int32_t pid,
+				  char path[CGROUP_PATH_MAX]),
+		      struct proc_reader *reader)
 {
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 	char path[CGROUP_PATH_MAX];
@@ -52,8 +54,8 @@ void exec_cgroups_ask(struct exec_cgroups *starts,
 	starts->asking.each_ns = ASKED_EACH_NS;
 	starts->asking.at_once = ASKED_AT_ONCE;
 	for (size_t i = starts->asked;
-		i < starts->list.count && allowance_take(&starts->asking, now_ns) && r != -EAGAIN;
-		i++) {
+	     i < starts->list.count && allowance_take(&starts->asking, now_ns) && r != -EAGAIN;
+	     i++) {
 		r = read(reader, starts->list.items[i].pid, path);
 		starts->list.items[i].path = r == 0 ? strdup(path) : NULL;
 	}
@@ -68,7 +70,7 @@ const char *exec_cgroups_find(const struct exec_cgroups *starts, int32_t pid, ui
 		const struct cgroup_start *start = &starts->list.items[i];
 
 		if (start->pid == pid && start->time_ns >= time_ns &&
-			(!first || start->time_ns < first->time_ns))
+		    (!first || start->time_ns < first->time_ns))
 			first = start;
 	}
 	return first ? first->path : NULL;

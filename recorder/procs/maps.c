@@ -48,7 +48,7 @@ static int maps_own(struct maps **maps, uint64_t *next_version)
 	}
 	if ((*maps)->list.count)
 		memcpy(copy->list.items, (*maps)->list.items,
-			(*maps)->list.count * sizeof(*copy->list.items));
+		       (*maps)->list.count * sizeof(*copy->list.items));
 	copy->list.count = (*maps)->list.count;
 	maps_unref(*maps);
 	*maps = copy;
@@ -72,8 +72,8 @@ static size_t maps_at(const struct maps *maps, uint64_t address)
 }
 
 /* Puts `count` mappings in the place of those in [from, to). There is room. */
-static void maps_replace(
-	struct maps *maps, size_t from, size_t to, const struct mapping *with, size_t count)
+static void maps_replace(struct maps *maps, size_t from, size_t to, const struct mapping *with,
+			 size_t count)
 {
 	struct mapping *items = maps->list.items;
 
@@ -84,7 +84,7 @@ static void maps_replace(
 
 /* Puts a mapping, or nothing, in the place of [start, end). */
 static int maps_put(struct maps **maps, uint64_t *next_version, uint64_t start, uint64_t end,
-	const struct mapping *mapping)
+		    const struct mapping *mapping)
 {
 	struct mapping pieces[3];
 	size_t count = 0, from, to;

@@ -34,8 +34,8 @@ static struct tape_module *known_build_id(struct modules *modules, uint32_t path
 	return NULL;
 }
 
-int modules_know_build_id(
-	struct modules *modules, const char *path, const uint8_t *build_id, size_t size)
+int modules_know_build_id(struct modules *modules, const char *path, const uint8_t *build_id,
+			  size_t size)
 {
 	struct tape_module row = { .build_id_size = size }, *there;
 	int r = strings_add(&modules->paths, path, strlen(path), &row.path);
@@ -73,8 +73,8 @@ static uint64_t hash_module(const struct tape_module *module)
 }
 
 /* The number of an identity whose path is one of ours. */
-static int modules_add_row(
-	struct modules *modules, const struct tape_module *module, uint32_t *ret_module)
+static int modules_add_row(struct modules *modules, const struct tape_module *module,
+			   uint32_t *ret_module)
 {
 	uint64_t hash = hash_module(module);
 	uint32_t at = table_find(&modules->table, hash, modules_module_equal, modules, module);
@@ -82,7 +82,7 @@ static int modules_add_row(
 	if (at == TABLE_NONE) {
 		at = modules->list.count;
 		if (array_reserve(&modules->list, at + 1) < 0 ||
-			table_add(&modules->table, hash, at) < 0)
+		    table_add(&modules->table, hash, at) < 0)
 			return -ENOMEM;
 		modules->list.items[modules->list.count++] = *module;
 	}
@@ -90,8 +90,8 @@ static int modules_add_row(
 	return 0;
 }
 
-int modules_add(
-	struct modules *modules, struct tape_module *module, const char *path, uint32_t *ret_module)
+int modules_add(struct modules *modules, struct tape_module *module, const char *path,
+		uint32_t *ret_module)
 {
 	int r = strings_add(&modules->paths, path, strlen(path), &module->path);
 
@@ -103,7 +103,7 @@ int modules_add(
 
 /* A row of other modules, into these. */
 static int modules_take_row(struct modules *modules, const struct modules *from,
-	const struct tape_module *row, struct tape_module *ret_row)
+			    const struct tape_module *row, struct tape_module *ret_row)
 {
 	const char *path = strings_at(&from->paths, row->path);
 
@@ -161,7 +161,7 @@ static bool is_anonymous(const char *path)
 }
 
 const char *modules_mapped(const struct perf_record *record, struct tape_module *ret_module,
-	char name[MODULES_NAME_MAX])
+			   char name[MODULES_NAME_MAX])
 {
 	struct tape_module module = { .kind = TAPE_MODULE_ELF };
 	const char *path = record->mmap.path;
@@ -185,8 +185,8 @@ const char *modules_mapped(const struct perf_record *record, struct tape_module 
 	return path;
 }
 
-int modules_add_mapped(
-	struct modules *modules, const struct perf_record *record, struct mapping *mapping)
+int modules_add_mapped(struct modules *modules, const struct perf_record *record,
+		       struct mapping *mapping)
 {
 	struct tape_module module;
 	char name[MODULES_NAME_MAX];

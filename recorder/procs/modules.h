@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * What can be mapped: files, the kernel and its modules, code that was made at run time. Each identity is there once, under a number that it
- * keeps until others are forgotten; a tape has numbers of its own. Number 0 is the unknown one, to which no mapping refers.
+ * What can be mapped: files, the kernel and its modules, code that was made at run time. Each
+ * identity is there once, under a number that it keeps until others are forgotten; a tape has
+ * numbers of its own. Number 0 is the unknown one, to which no mapping refers.
  */
 
 #include "base/intern.h"
@@ -13,10 +14,13 @@
 
 struct modules {
 	struct strings paths;
-	array_of(struct tape_module) list; /* path is one of `paths` */
-	array_of(struct tape_module) known_ids; /* path and build-id; size 0: more than one */
+	/* path is one of `paths` */
+	array_of(struct tape_module) list;
+	/* path and build-id; size 0: more than one */
+	array_of(struct tape_module) known_ids;
 	struct table table;
-	uint64_t generation; /* how often numbers changed */
+	/* how often numbers changed */
+	uint64_t generation;
 };
 
 /* For modules_keep(): this one has no number any more. */
@@ -26,34 +30,35 @@ int modules_init(struct modules *modules);
 void modules_done(struct modules *modules);
 
 /*
- * Forgets all modules but 0 and those whose numbers are not MODULES_FORGOTTEN in `numbers`, which has one for each and gets their new
- * ones. 0, or -ENOMEM with the modules as they were.
+ * Forgets all modules but 0 and those whose numbers are not MODULES_FORGOTTEN in `numbers`, which
+ * has one for each and gets their new ones. 0, or -ENOMEM with the modules as they were.
  */
 int modules_keep(struct modules *modules, uint32_t *numbers);
 
 /* The number of a module; its path is set here. 0 or -ENOMEM. */
 int modules_add(struct modules *modules, struct tape_module *module, const char *path,
-	uint32_t *ret_module);
+		uint32_t *ret_module);
 #define MODULES_NAME_MAX 64
 /*
- * What a MMAP or MMAP2 record of a process maps, but for the number of its path, which comes back: the record's, or one that is written into
- * `name`.
+ * What a MMAP or MMAP2 record of a process maps, but for the number of its path, which comes back:
+ * the record's, or one that is written into `name`.
  */
 const char *modules_mapped(const struct perf_record *record, struct tape_module *ret_module,
-	char name[MODULES_NAME_MAX]);
-/* That of what a MMAP or MMAP2 record of a process tells of. Sets the mapping's module, and its offset where that is none in a file. */
-int modules_add_mapped(
-	struct modules *modules, const struct perf_record *record, struct mapping *mapping);
+			   char name[MODULES_NAME_MAX]);
+/* That of what a MMAP or MMAP2 record of a process tells of. Sets the mapping's module, and its
+ * offset where that is none in a file. */
+int modules_add_mapped(struct modules *modules, const struct perf_record *record,
+		       struct mapping *mapping);
 
 /*
- * The name of what is mapped in the kernel: "[kernel.kallsyms]_text" is the kernel, and /lib/modules/.../nf-nat.ko.xz is [nf_nat], whose
- * names the kernel's own table has.
+ * The name of what is mapped in the kernel: "[kernel.kallsyms]_text" is the kernel, and
+ * /lib/modules/.../nf-nat.ko.xz is [nf_nat], whose names the kernel's own table has.
  */
 void modules_kernel_name(const char *path, char *name, size_t size);
 
 /*
- * The build-id of the files of that path, for mappings that come without one. Two different ones for one path are none: which is
- * meant cannot be told.
+ * The build-id of the files of that path, for mappings that come without one. Two different ones
+ * for one path are none: which is meant cannot be told.
  */
-int modules_know_build_id(
-	struct modules *modules, const char *path, const uint8_t *build_id, size_t size);
+int modules_know_build_id(struct modules *modules, const char *path, const uint8_t *build_id,
+			  size_t size);

@@ -16,8 +16,9 @@
 
 /*
  * Invariants:
- * (1) a desk belongs to its thread and to its reader; when the reader leaves it, to the thread alone, which then frees it;
- * (2) `stuck` outlives both, as a thread that comes back counts itself out.
+ * (1) a desk belongs to its thread and to its reader; when the reader leaves it, to the thread
+ * alone, which then frees it; (2) `stuck` outlives both, as a thread that comes back counts itself
+ * out.
  */
 
 /* When somebody waits for the end. */
@@ -29,8 +30,10 @@ struct desk {
 	int (*read)(const char *path, size_t limit, char **ret_text);
 	char path[64];
 	size_t limit;
-	bool asked; /* there is something to read */
-	bool left; /* by the reader: nobody wants the answer */
+	/* there is something to read */
+	bool asked;
+	/* by the reader: nobody wants the answer */
+	bool left;
 	char *text;
 	int result;
 	struct stuck *stuck;
@@ -42,11 +45,14 @@ struct stuck {
 };
 
 struct proc_reader {
-	struct desk *desk; /* NULL: the last one was left */
+	/* NULL: the last one was left */
+	struct desk *desk;
 	struct stuck *stuck;
-	uint64_t left_ns; /* that may still be waited */
+	/* that may still be waited */
+	uint64_t left_ns;
 	uint64_t each_ns;
-	const volatile int *stop; /* NULL: never */
+	/* NULL: never */
+	const volatile int *stop;
 	bool hurried;
 };
 
@@ -197,7 +203,7 @@ static bool wait_for_desk(struct proc_reader *reader)
 	struct timespec until = { end_ns / NSEC_PER_SEC, end_ns % NSEC_PER_SEC };
 
 	while (desk->asked &&
-		pthread_cond_timedwait(&desk->changed, &desk->lock, &until) != ETIMEDOUT)
+	       pthread_cond_timedwait(&desk->changed, &desk->lock, &until) != ETIMEDOUT)
 		;
 	took_ns = clock_ns(CLOCK_MONOTONIC) - begin_ns;
 	reader->left_ns -= MIN(reader->left_ns, took_ns);
@@ -215,8 +221,8 @@ int proc_reader_read(struct proc_reader *reader, const char *path, size_t limit,
 }
 
 int proc_reader_ask(struct proc_reader *reader,
-	int (*read)(const char *path, size_t limit, char **ret_text), const char *path,
-	size_t limit, char **ret_text)
+		    int (*read)(const char *path, size_t limit, char **ret_text), const char *path,
+		    size_t limit, char **ret_text)
 {
 	struct desk *desk;
 	int r;

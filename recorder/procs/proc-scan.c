@@ -24,8 +24,8 @@ static int parse_maps_line(char *line, struct perf_record *record)
 	int path_at = 0;
 
 	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %" SCNu64 " %n", &start,
-		    &end, rights, &offset, &major, &minor, &inode, &path_at) < 7 ||
-		!path_at || rights[2] != 'x')
+		   &end, rights, &offset, &major, &minor, &inode, &path_at) < 7 ||
+	    !path_at || rights[2] != 'x')
 		return 0;
 	record->mmap.start = start;
 	record->mmap.size = end - start;
@@ -92,8 +92,8 @@ static int scan_thread(struct tracker *tracker, int32_t pid, int32_t tid)
 
 /* Calls `each` for every folder of `path` whose name is a number. */
 static int for_each_number(const char *path,
-	int (*each)(struct tracker *tracker, int32_t pid, int32_t number), struct tracker *tracker,
-	int32_t pid)
+			   int (*each)(struct tracker *tracker, int32_t pid, int32_t number),
+			   struct tracker *tracker, int32_t pid)
 {
 	DIR *dir = opendir(path);
 	struct dirent *entry;
@@ -143,7 +143,8 @@ static int compare_starts(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* The size of a module is that of all its parts, wherever they lie: where the next one starts, it ends. */
+/* The size of a module is that of all its parts, wherever they lie: where the next one starts, it
+ * ends. */
 static int add_modules(struct tracker *tracker, struct kernel_module *modules, size_t count)
 {
 	int r = 0;
@@ -176,8 +177,8 @@ static int scan_modules(struct tracker *tracker)
 		char name[64];
 
 		if (sscanf(line, "%63s %" SCNu64 " %*s %*s %*s %" SCNx64, name, &module.size,
-			    &module.start) < 3 ||
-			!module.start)
+			   &module.start) < 3 ||
+		    !module.start)
 			continue;
 		snprintf(module.name, sizeof(module.name), "[%s]", name);
 		r = array_push(&modules, module);
@@ -196,15 +197,16 @@ int proc_scan_kernel(struct tracker *tracker)
 	int r;
 
 	if (file_read("/sys/kernel/notes", 1 << 20, &notes, &size) < 0 ||
-		elf_notes_build_id(notes, size, build_id, &build_id_size) <= 0)
+	    elf_notes_build_id(notes, size, build_id, &build_id_size) <= 0)
 		build_id_size = 0;
 	/* the upper half of the address space, in which the modules then take their places */
-	r = tracker_add_kernel(
-		tracker, 1ull << 63, UINT64_MAX, "[kernel.kallsyms]", build_id, build_id_size);
+	r = tracker_add_kernel(tracker, 1ull << 63, UINT64_MAX, "[kernel.kallsyms]", build_id,
+			       build_id_size);
 	return r == 0 ? scan_modules(tracker) : r;
 }
 
-/* Where others' processes are hidden from us, the first one is, too: then nobody has ended. Nor where we had no descriptor left to look with. */
+/* Where others' processes are hidden from us, the first one is, too: then nobody has ended. Nor
+ * where we had no descriptor left to look with. */
 static bool saw_all(struct tracker *tracker)
 {
 	const struct tracker_process *first = tracker_process(tracker, 1);

@@ -40,8 +40,8 @@ void tracker_cgroup_forked(struct tracker_process *child, const struct tracker_p
 	child->forked = true;
 }
 
-void tracker_cgroup_executed(
-	struct tracker *tracker, struct tracker_process *process, uint64_t time_ns)
+void tracker_cgroup_executed(struct tracker *tracker, struct tracker_process *process,
+			     uint64_t time_ns)
 {
 	process->cgroup_old = true;
 	process->cgroup_asked_ns = 0;
@@ -53,9 +53,10 @@ void tracker_cgroup_executed(
 /* Threads of a process may be in several: their samples do not have it asked for each time. */
 #define CGROUP_APART_NS NSEC_PER_SEC
 
-/* One that is gone was where it started, or else where its last sample was; if that says nothing, what is known stays. One that cannot be asked now is asked with its next sample. */
+/* One that is gone was where it started, or else where its last sample was; if that says nothing,
+ * what is known stays. One that cannot be asked now is asked with its next sample. */
 static void ask_cgroup(struct tracker *tracker, struct tracker_process *process, const char *named,
-	uint64_t time_ns)
+		       uint64_t time_ns)
 {
 	char path[CGROUP_PATH_MAX];
 	int r;
@@ -70,9 +71,10 @@ static void ask_cgroup(struct tracker *tracker, struct tracker_process *process,
 		change_cgroup(process, r == 0 ? path : named);
 }
 
-/* What samples name says nothing where it is the root: the processes of a host with cgroups of version 1 are all in that. */
-static void look_for_cgroup(
-	struct tracker *tracker, struct tracker_process *process, uint64_t time_ns)
+/* What samples name says nothing where it is the root: the processes of a host with cgroups of
+ * version 1 are all in that. */
+static void look_for_cgroup(struct tracker *tracker, struct tracker_process *process,
+			    uint64_t time_ns)
 {
 	uint64_t id = process->cgroup_id;
 	const char *named = id ? cgroup_ids_find(&tracker->cgroup_ids, id) : NULL;
@@ -97,8 +99,8 @@ void tracker_doubt_cgroups(struct tracker *tracker)
 		tracker->processes.items[i].cgroup_old = true;
 }
 
-const char *tracker_cgroup(
-	struct tracker *tracker, struct tracker_process *process, uint64_t id, uint64_t time_ns)
+const char *tracker_cgroup(struct tracker *tracker, struct tracker_process *process, uint64_t id,
+			   uint64_t time_ns)
 {
 	if (id && id != process->cgroup_id) {
 		tracker->samples_name = true;

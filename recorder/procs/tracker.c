@@ -62,8 +62,8 @@ static struct tracker_thread *find_thread(struct tracker *tracker, int32_t tid)
 		if (thread->tid == tid && thread->used)
 			return thread;
 	}
-	*found = table_find(
-		&tracker->thread_table, hash_id(tid), tracker_thread_equal, tracker, &tid);
+	*found = table_find(&tracker->thread_table, hash_id(tid), tracker_thread_equal, tracker,
+			    &tid);
 	return *found == TABLE_NONE ? NULL : &tracker->threads.items[*found];
 }
 
@@ -86,8 +86,8 @@ static struct tracker_process *find_process(struct tracker *tracker, int32_t pid
 	return *found == TABLE_NONE ? NULL : &tracker->processes.items[*found];
 }
 
-static int get_thread(
-	struct tracker *tracker, int32_t pid, int32_t tid, struct tracker_thread **ret_thread)
+static int get_thread(struct tracker *tracker, int32_t pid, int32_t tid,
+		      struct tracker_thread **ret_thread)
 {
 	struct tracker_thread *thread = find_thread(tracker, tid);
 	uint32_t at;
@@ -95,7 +95,7 @@ static int get_thread(
 	if (!thread) {
 		if (!tracker->free_threads.count) {
 			if (array_reserve(&tracker->free_threads, tracker->threads.count + 1) < 0 ||
-				array_push(&tracker->threads, (struct tracker_thread){ 0 }) < 0)
+			    array_push(&tracker->threads, (struct tracker_thread){ 0 }) < 0)
 				return -ENOMEM;
 			tracker->free_threads.items[tracker->free_threads.count++] =
 				tracker->threads.count - 1;
@@ -120,8 +120,8 @@ static int get_process(struct tracker *tracker, int32_t pid, struct tracker_proc
 	if (!process) {
 		if (!tracker->free_processes.count) {
 			if (array_reserve(&tracker->free_processes, tracker->processes.count + 1) <
-					0 ||
-				array_push(&tracker->processes, (struct tracker_process){ 0 }) < 0)
+				    0 ||
+			    array_push(&tracker->processes, (struct tracker_process){ 0 }) < 0)
 				return -ENOMEM;
 			tracker->free_processes.items[tracker->free_processes.count++] =
 				tracker->processes.count - 1;
@@ -237,12 +237,13 @@ static void apply_exit(struct tracker *tracker, const struct perf_record *record
 		process->exited_ns = MAX(record->time_ns, 1ull);
 }
 
-/* The kernel's record ends with its code; behind it, in the same gigabyte, lies what runs only while it starts. */
+/* The kernel's record ends with its code; behind it, in the same gigabyte, lies what runs only
+ * while it starts. */
 #define KERNEL_IMAGE_MASK 0x3fffffffull
 
 /* The kernel of a guest has addresses of its own, which mean nothing beside ours. */
-static int apply_kernel_mmap(
-	struct tracker *tracker, const struct perf_record *record, const struct mapping *mapping)
+static int apply_kernel_mmap(struct tracker *tracker, const struct perf_record *record,
+			     const struct mapping *mapping)
 {
 	uint64_t end = mapping->end;
 	char name[256];
@@ -253,7 +254,7 @@ static int apply_kernel_mmap(
 	if (strcmp(name, "[kernel.kallsyms]") == 0)
 		end = MAX(end, (mapping->start | KERNEL_IMAGE_MASK) + 1);
 	return tracker_add_kernel(tracker, mapping->start, end, name, record->mmap.build_id,
-		record->mmap.build_id_size);
+				  record->mmap.build_id_size);
 }
 
 static int apply_mmap(struct tracker *tracker, const struct perf_record *record)
@@ -277,7 +278,7 @@ static int apply_mmap(struct tracker *tracker, const struct perf_record *record)
 }
 
 int tracker_add_kernel(struct tracker *tracker, uint64_t start, uint64_t end, const char *name,
-	const uint8_t *build_id, size_t build_id_size)
+		       const uint8_t *build_id, size_t build_id_size)
 {
 	struct tape_module module = { .kind = TAPE_MODULE_KERNEL };
 	struct mapping mapping = { .start = start, .end = end, .offset = start };
@@ -291,7 +292,8 @@ int tracker_add_kernel(struct tracker *tracker, uint64_t start, uint64_t end, co
 	return r == 0 ? maps_insert(&tracker->kernel, &tracker->next_version, &mapping) : r;
 }
 
-/* What a BPF program leaves behind is the kernel's again; it has no name there, so nothing is put back. */
+/* What a BPF program leaves behind is the kernel's again; it has no name there, so nothing is put
+ * back. */
 static int apply_ksymbol(struct tracker *tracker, const struct perf_record *record)
 {
 	uint64_t start = record->ksymbol.start, end = start + record->ksymbol.size;
@@ -354,8 +356,8 @@ void tracker_process_settled(struct tracker_process *process)
 	process->before = maps_unref(process->before);
 }
 
-const struct mapping *tracker_find(
-	struct tracker *tracker, int32_t pid, bool kernel, uint64_t address)
+const struct mapping *tracker_find(struct tracker *tracker, int32_t pid, bool kernel,
+				   uint64_t address)
 {
 	const struct tracker_process *process;
 
@@ -415,7 +417,7 @@ static void sweep_processes(struct tracker *tracker, uint64_t before_ns)
 		struct tracker_process *process = &tracker->processes.items[i];
 
 		if (!process->used || !process->exited_ns || process->exited_ns >= before_ns ||
-			array_push(&tracker->free_processes, i) < 0)
+		    array_push(&tracker->free_processes, i) < 0)
 			continue;
 		table_remove(&tracker->process_table, hash_id(process->pid), i);
 		maps_unref(process->maps);
@@ -430,7 +432,7 @@ static void sweep_processes(struct tracker *tracker, uint64_t before_ns)
 
 /* Calls `each` for all mappings, each once. */
 static void walk_maps(struct tracker *tracker, struct maps *maps, uint32_t *numbers,
-	void (*each)(struct mapping *mapping, uint32_t *numbers))
+		      void (*each)(struct mapping *mapping, uint32_t *numbers))
 {
 	if (!maps || maps->visited == tracker->walks)
 		return;
@@ -440,7 +442,7 @@ static void walk_maps(struct tracker *tracker, struct maps *maps, uint32_t *numb
 }
 
 static void walk_all_maps(struct tracker *tracker, uint32_t *numbers,
-	void (*each)(struct mapping *mapping, uint32_t *numbers))
+			  void (*each)(struct mapping *mapping, uint32_t *numbers))
 {
 	tracker->walks++;
 	walk_maps(tracker, tracker->kernel, numbers, each);
@@ -509,7 +511,7 @@ void tracker_sweep(struct tracker *tracker, uint64_t before_ns)
 		struct tracker_thread *thread = &tracker->threads.items[i];
 
 		if (!thread->used || !thread->exited_ns || thread->exited_ns >= before_ns ||
-			array_push(&tracker->free_threads, i) < 0)
+		    array_push(&tracker->free_threads, i) < 0)
 			continue;
 		table_remove(&tracker->thread_table, hash_id(thread->tid), i);
 		*thread = (struct tracker_thread){ 0 };

@@ -4,12 +4,14 @@
 #include "base/clock.h"
 #include "recorder/procs/proc-reader.h"
 
-/* A reading that took longer may be from before and after a nap of ours, and belongs to no moment. */
+/* A reading that took longer may be from before and after a nap of ours, and belongs to no moment.
+ */
 #define READING_MAX_NS (20 * NSEC_PER_MSEC)
 
 #define STAT_LIMIT (16u << 20)
 
-/* All processes at the start, when nothing is in the rings yet; and what a turn may wait for: the rings hold some seconds more. */
+/* All processes at the start, when nothing is in the rings yet; and what a turn may wait for: the
+ * rings hold some seconds more. */
 #define START_NS (60 * NSEC_PER_SEC)
 #define START_EACH_NS (2 * NSEC_PER_SEC)
 #define TURN_NS (5 * NSEC_PER_SEC)
@@ -69,7 +71,7 @@ static int look_at_limit(struct cpu_watch *watch, struct pipeline *assembler)
 		return 0;
 	limit = strtoull(watch->limit.text, NULL, 10);
 	return losses_limit(&assembler->losses, limit < watch->frequency ? MAX(limit, 1ull) : 0,
-		pipeline_last_anchor(assembler)->perf_ns);
+			    pipeline_last_anchor(assembler)->perf_ns);
 }
 
 int cpu_watch_count(struct perf_events *events, struct pipeline *assembler)

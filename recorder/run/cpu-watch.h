@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * What is looked at with each drain, beside the rings: how long each CPU idled, how many samples the kernel allows, and once a
- * segment, what it counted as lost. Nobody can wait for the limit to change, so when it did is known to a second; the samples that did not come are
- * counted by themselves. It has the reader through which the tracker asks /proc.
+ * What is looked at with each drain, beside the rings: how long each CPU idled, how many samples
+ * the kernel allows, and once a segment, what it counted as lost. Nobody can wait for the limit to
+ * change, so when it did is known to a second; the samples that did not come are counted by
+ * themselves. It has the reader through which the tracker asks /proc.
  */
 
 #include "gauges/source.h"
@@ -12,16 +13,19 @@
 #include "recorder/perf/perf-events.h"
 
 struct cpu_watch {
-	uint64_t frequency; /* that was asked for; 0: it is not a matter of frequency */
+	/* that was asked for; 0: it is not a matter of frequency */
+	uint64_t frequency;
 	/* the rest is watch.c's */
 	struct source_file stat, limit;
 	struct cpu_idle idle;
 	struct proc_reader *reader;
-	uint64_t counted_sequence; /* of the tape at hand when it was counted last, + 1 */
+	/* of the tape at hand when it was counted last, + 1 */
+	uint64_t counted_sequence;
 };
 
 void cpu_watch_init(struct cpu_watch *watch);
-/* From now on the tracker asks /proc who runs where, and is held up by nothing, least of all when *stop is not 0. */
+/* From now on the tracker asks /proc who runs where, and is held up by nothing, least of all when
+ * *stop is not 0. */
 void cpu_watch_start(struct cpu_watch *watch, struct tracker *tracker, const volatile int *stop);
 void cpu_watch_done(struct cpu_watch *watch);
 

@@ -11,7 +11,8 @@
 
 /* Invariant: the lock guards what stands between it and the next comment in the struct. */
 
-/* Nobody has taken anything for minutes: what is newer is passed over, as gauges are for the most part counters. */
+/* Nobody has taken anything for minutes: what is newer is passed over, as gauges are for the most
+ * part counters. */
 #define VALUES_MAX (1u << 20)
 
 /* cgroups come and go: beyond so many names all are forgotten, and given anew. */
@@ -26,8 +27,10 @@ struct value {
 /* What was read, and names whose numbers go on from those before. */
 struct batch {
 	array_of(struct value) values;
-	struct buffer names; /* each with a NUL */
-	bool anew; /* numbers begin with these names */
+	/* each with a NUL */
+	struct buffer names;
+	/* numbers begin with these names */
+	bool anew;
 };
 
 struct gauge_thread {
@@ -35,7 +38,8 @@ struct gauge_thread {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	bool ending;
-	bool ended; /* the thread is about to */
+	/* the thread is about to */
+	bool ended;
 	struct batch read;
 	struct gauges_cost costs[PROGRESS_SOURCES_MAX];
 	size_t cost_count;
@@ -50,11 +54,16 @@ struct gauge_thread {
 
 	/* the taker's */
 	struct batch taken;
-	size_t next; /* of its values */
-	struct buffer names; /* of all numbers so far */
-	array_of(size_t) starts; /* in them, by number */
-	array_of(uint32_t) rows; /* in the tape, by number; + 1 */
-	uint64_t tape_sequence; /* the tape that the rows are of; + 1 */
+	/* of its values */
+	size_t next;
+	/* of all numbers so far */
+	struct buffer names;
+	/* in them, by number */
+	array_of(size_t) starts;
+	/* in the tape, by number; + 1 */
+	array_of(uint32_t) rows;
+	/* the tape that the rows are of; + 1 */
+	uint64_t tape_sequence;
 };
 
 static void batch_done(struct batch *batch)
@@ -85,11 +94,12 @@ static int gauge_thread_take_value(void *context, uint32_t id, int64_t value)
 	return array_push(&watch->reading.values, (struct value){ watch->reading_ns, id, value });
 }
 
-/* Once all that was handed over is taken, nobody knows the old numbers any more. The lock is held. */
+/* Once all that was handed over is taken, nobody knows the old numbers any more. The lock is held.
+ */
 static int gauge_thread_forget_names(struct gauge_thread *watch)
 {
 	if (strings_count(&watch->known) < NAMES_MAX || watch->read.values.count ||
-		watch->read.names.size || watch->read.anew)
+	    watch->read.names.size || watch->read.anew)
 		return 0;
 	gauges_free(watch->gauges);
 	watch->gauges = NULL;
@@ -106,9 +116,9 @@ static void hand_over(struct gauge_thread *watch)
 	buffer_bytes(&to->names, from->names.data, from->names.size);
 	from->names.size = 0;
 	if (from->values.count && to->values.count + from->values.count <= VALUES_MAX &&
-		array_reserve(&to->values, to->values.count + from->values.count) == 0) {
+	    array_reserve(&to->values, to->values.count + from->values.count) == 0) {
 		memcpy(to->values.items + to->values.count, from->values.items,
-			from->values.count * sizeof(*from->values.items));
+		       from->values.count * sizeof(*from->values.items));
 		to->values.count += from->values.count;
 	}
 	from->values.count = 0;
@@ -128,7 +138,8 @@ static bool wait_for_second(struct gauge_thread *watch, uint64_t *second)
 	return !watch->ending;
 }
 
-/* What a second behind the others is passed over when the thread comes late is no figure lost: they are counters. */
+/* What a second behind the others is passed over when the thread comes late is no figure lost: they
+ * are counters. */
 static void *host_main(void *context)
 {
 	struct gauge_thread *watch = context;
@@ -181,7 +192,7 @@ int gauge_thread_start(const char *root, struct gauge_thread **ret_watch, struct
 	if (r < 0) {
 		gauge_thread_free(watch);
 		return error_set(error, r, "starting the thread that reads the host's figures: %s",
-			strerror(-r));
+				 strerror(-r));
 	}
 	*ret_watch = watch;
 	return 0;
@@ -229,8 +240,8 @@ static int learn_names(struct gauge_thread *watch)
 	return 0;
 }
 
-static int gauge_thread_put_value(
-	struct gauge_thread *watch, struct tape *tape, uint64_t time_ns, const struct value *value)
+static int gauge_thread_put_value(struct gauge_thread *watch, struct tape *tape, uint64_t time_ns,
+				  const struct value *value)
 {
 	uint32_t *row;
 	int r = 0;
@@ -239,8 +250,8 @@ static int gauge_thread_put_value(
 		return 0; /* its name found no memory */
 	row = &watch->rows.items[value->id];
 	if (!*row) {
-		r = tape_add_gauge(
-			tape, (char *)watch->names.data + watch->starts.items[value->id], row);
+		r = tape_add_gauge(tape, (char *)watch->names.data + watch->starts.items[value->id],
+				   row);
 		*row = r == 0 ? *row + 1 : 0;
 	}
 	return r < 0 ? r : tape_add_point(tape, *row - 1, time_ns, value->value);
@@ -261,8 +272,8 @@ static int next_batch(struct gauge_thread *watch)
 	return learn_names(watch);
 }
 
-int gauge_thread_take(
-	struct gauge_thread *watch, struct tape *tape, const struct tape_anchor *anchor)
+int gauge_thread_take(struct gauge_thread *watch, struct tape *tape,
+		      const struct tape_anchor *anchor)
 {
 	int r;
 
@@ -296,7 +307,7 @@ void gauge_thread_tell(struct gauge_thread *watch, struct recorder_progress *pro
 			continue; /* it was not asked yet */
 		source = &progress->sources[progress->source_count++];
 		*source = (struct progress_source){ "", cost->reads, cost->failures, cost->cpu_ns,
-			cost->longest_ns };
+						    cost->longest_ns };
 		snprintf(source->name, sizeof(source->name), "%s", cost->source);
 	}
 	pthread_mutex_unlock(&watch->lock);

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Keeps the figures of the host (gauges/) beside the samples: a thread of its own reads them once a second, as files of /proc and /sys may
- * make their reader wait; the thread that drains puts what was read into the tape.
+ * Keeps the figures of the host (gauges/) beside the samples: a thread of its own reads them once a
+ * second, as files of /proc and /sys may make their reader wait; the thread that drains puts what
+ * was read into the tape.
  */
 
 #include "base/cleanup.h"
@@ -19,11 +20,13 @@ int gauge_thread_start(const char *root, struct gauge_thread **ret_watch, struct
 int gauge_thread_stop(struct gauge_thread *watch, uint64_t patience_ns);
 
 /*
- * For the thread that drains: never waits. Puts what was read since the last time into the tape; what is from behind its end waits for the
- * next one. The anchor, the last one, tells when it was. 0 or -ENOMEM.
+ * For the thread that drains: never waits. Puts what was read since the last time into the tape;
+ * what is from behind its end waits for the next one. The anchor, the last one, tells when it was.
+ * 0 or -ENOMEM.
  */
-int gauge_thread_take(
-	struct gauge_thread *watch, struct tape *tape, const struct tape_anchor *anchor);
+int gauge_thread_take(struct gauge_thread *watch, struct tape *tape,
+		      const struct tape_anchor *anchor);
 
-/* What each source has cost so far. Never waits: when the thread is just handing over, what was told before stays. */
+/* What each source has cost so far. Never waits: when the thread is just handing over, what was
+ * told before stays. */
 void gauge_thread_tell(struct gauge_thread *watch, struct recorder_progress *progress);

@@ -43,35 +43,35 @@ static void find_online(char *text, size_t size)
 }
 
 void host_facts_collect(struct host_facts *facts, const struct perf_events *events,
-	const char *cpu_list, unsigned int frequency, const char *version)
+			const char *cpu_list, unsigned int frequency, const char *version)
 {
 	_cleanup_free_ char *boot_id = NULL;
 
 	uname(&facts->names);
 	if (file_read("/proc/sys/kernel/random/boot_id", 64, &boot_id, NULL) == 0)
 		snprintf(facts->boot_id, sizeof(facts->boot_id), "%.*s",
-			(int)strcspn(boot_id, "\n"), boot_id);
+			 (int)strcspn(boot_id, "\n"), boot_id);
 	find_kernel_text(facts->kernel_text, sizeof(facts->kernel_text));
 	find_online(facts->cpus_online, sizeof(facts->cpus_online));
 	snprintf(facts->frequency, sizeof(facts->frequency), "%u", frequency);
 	snprintf(facts->cpus, sizeof(facts->cpus), "%u", perf_events_cpus(events));
 	memcpy(facts->rows,
-		(struct pipeline_fact[]){
-			{ "boot_id", facts->boot_id },
-			{ "host", facts->names.nodename },
-			{ "kernel", facts->names.release },
-			{ "kernel_text", facts->kernel_text },
-			{ "event", perf_events_name(events) },
-			{ "frequency", facts->frequency },
-			{ "cpus", facts->cpus },
-			{ "cpu_list", cpu_list ? cpu_list : "" },
-			{ "cpus_online", facts->cpus_online },
-			{ "rungs", perf_events_missing(events) },
-			{ "version", version },
-			{ TAPE_BEGUN, facts->begun },
-			{ 0 },
-		},
-		sizeof(facts->rows));
+	       (struct pipeline_fact[]){
+		       { "boot_id", facts->boot_id },
+		       { "host", facts->names.nodename },
+		       { "kernel", facts->names.release },
+		       { "kernel_text", facts->kernel_text },
+		       { "event", perf_events_name(events) },
+		       { "frequency", facts->frequency },
+		       { "cpus", facts->cpus },
+		       { "cpu_list", cpu_list ? cpu_list : "" },
+		       { "cpus_online", facts->cpus_online },
+		       { "rungs", perf_events_missing(events) },
+		       { "version", version },
+		       { TAPE_BEGUN, facts->begun },
+		       { 0 },
+	       },
+	       sizeof(facts->rows));
 }
 
 void host_facts_begin(struct host_facts *facts, uint64_t begin_ns)

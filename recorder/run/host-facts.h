@@ -15,13 +15,15 @@ struct host_facts {
 	char frequency[16];
 	char cpus[16];
 	char kernel_text[24];
-	char cpus_online[1024]; /* "" where they are too scattered for it */
-	char begun[24]; /* "" before host_facts_begin() */
+	/* "" where they are too scattered for it */
+	char cpus_online[1024];
+	/* "" before host_facts_begin() */
+	char begun[24];
 	struct pipeline_fact rows[13];
 };
 
 /* cpu_list: whose samples alone are taken, "0-3,8"; NULL: of all. */
 void host_facts_collect(struct host_facts *facts, const struct perf_events *events,
-	const char *cpu_list, unsigned int frequency, const char *version);
+			const char *cpu_list, unsigned int frequency, const char *version);
 /* The recording begins at that moment of the perf clock: tapes say so from then on. */
 void host_facts_begin(struct host_facts *facts, uint64_t begin_ns);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 static void progress_fill_sum(struct progress_dying *to, const struct dead_cgroups_sum *sum,
-	uint64_t at_ns, const struct pipeline *assembler)
+			      uint64_t at_ns, const struct pipeline *assembler)
 {
 	*to = (struct progress_dying){
 		.count = sum->count,
@@ -21,7 +21,7 @@ static void progress_fill_sum(struct progress_dying *to, const struct dead_cgrou
 }
 
 static void progress_fill_dying(struct recorder_progress *progress,
-	const struct pipeline *assembler, const struct dead_cgroups *dying)
+				const struct pipeline *assembler, const struct dead_cgroups *dying)
 {
 	const struct dead_cgroups_told *told = dead_cgroups_told(dying);
 
@@ -41,7 +41,7 @@ static void progress_fill_dying(struct recorder_progress *progress,
 }
 
 void progress_fill_taken(struct recorder_progress *progress, const struct pipeline *assembler,
-	const struct trace_setup *tracing)
+			 const struct trace_setup *tracing)
 {
 	const struct losses_counts *counts = &assembler->losses.counts;
 
@@ -61,7 +61,8 @@ void progress_fill_taken(struct recorder_progress *progress, const struct pipeli
 }
 
 void progress_fill_stored(struct recorder_progress *progress, const struct sealer_status *status,
-	const struct pipeline *assembler, uint64_t begun_ns, const struct error *cpu_trouble)
+			  const struct pipeline *assembler, uint64_t begun_ns,
+			  const struct error *cpu_trouble)
 {
 	uint64_t drained_ns = begun_ns ? pipeline_last_anchor(assembler)->perf_ns : 0,
 		 spooled_ns = MAX(status->spooled_ns, begun_ns);

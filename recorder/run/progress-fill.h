@@ -9,8 +9,10 @@
 
 /* What was taken and what not, up to the last anchor. */
 void progress_fill_taken(struct recorder_progress *progress, const struct pipeline *assembler,
-	const struct trace_setup *tracing);
+			 const struct trace_setup *tracing);
 
-/* What became of it; begun_ns is where the recording began, 0: it did not. What is wrong with a CPU, if anything is, comes before the sealer's trouble. */
+/* What became of it; begun_ns is where the recording began, 0: it did not. What is wrong with a
+ * CPU, if anything is, comes before the sealer's trouble. */
 void progress_fill_stored(struct recorder_progress *progress, const struct sealer_status *status,
-	const struct pipeline *assembler, uint64_t begun_ns, const struct error *cpu_trouble);
+			  const struct pipeline *assembler, uint64_t begun_ns,
+			  const struct error *cpu_trouble);

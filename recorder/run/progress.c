@@ -22,7 +22,8 @@
 struct member {
 	const char *name;
 	size_t at;
-	size_t size; /* of a text; 0: it is a number */
+	/* of a text; 0: it is a number */
+	size_t size;
 };
 
 static const struct member members[] = {
@@ -88,10 +89,8 @@ static const struct member members[] = {
 };
 
 static const struct member source_members[] = {
-	TEXT_OF(struct progress_source, "source", name),
-	NUMBER_OF(struct progress_source, reads),
-	NUMBER_OF(struct progress_source, failures),
-	NUMBER_OF(struct progress_source, cpu_ns),
+	TEXT_OF(struct progress_source, "source", name), NUMBER_OF(struct progress_source, reads),
+	NUMBER_OF(struct progress_source, failures),	 NUMBER_OF(struct progress_source, cpu_ns),
 	NUMBER_OF(struct progress_source, longest_ns),
 };
 
@@ -115,15 +114,15 @@ static const struct list {
 	size_t count_at;
 } lists[] = {
 	{ "figures", source_members, ARRAY_SIZE(source_members),
-		offsetof(struct recorder_progress, sources), sizeof(struct progress_source),
-		PROGRESS_SOURCES_MAX, offsetof(struct recorder_progress, source_count) },
+	  offsetof(struct recorder_progress, sources), sizeof(struct progress_source),
+	  PROGRESS_SOURCES_MAX, offsetof(struct recorder_progress, source_count) },
 	{ "dying_cgroups", dying_members, ARRAY_SIZE(dying_members),
-		offsetof(struct recorder_progress, cgroups), sizeof(struct progress_dying),
-		PROGRESS_DYING_MAX, offsetof(struct recorder_progress, cgroup_count) },
+	  offsetof(struct recorder_progress, cgroups), sizeof(struct progress_dying),
+	  PROGRESS_DYING_MAX, offsetof(struct recorder_progress, cgroup_count) },
 };
 
-static void write_members(
-	const struct member *list, size_t count, const void *of, struct buffer *json)
+static void write_members(const struct member *list, size_t count, const void *of,
+			  struct buffer *json)
 {
 	for (size_t i = 0; i < count; i++) {
 		const char *at = (const char *)of + list[i].at;
@@ -139,8 +138,8 @@ static void write_members(
 	}
 }
 
-static void write_list(
-	const struct list *list, const struct recorder_progress *progress, struct buffer *json)
+static void write_list(const struct list *list, const struct recorder_progress *progress,
+		       struct buffer *json)
 {
 	const char *item = (const char *)progress + list->at;
 	size_t count;
@@ -174,7 +173,7 @@ static int progress_read_text(const struct json_token *token, char *text, size_t
 	if (buffer_failed(&plain))
 		return -ENOMEM;
 	snprintf(text, size, "%.*s", (int)MIN(plain.size, size - 1),
-		plain.data ? (const char *)plain.data : "");
+		 plain.data ? (const char *)plain.data : "");
 	return 0;
 }
 
@@ -184,7 +183,7 @@ static void progress_read_number(const struct json_token *token, char *at)
 	uint64_t number;
 
 	snprintf(digits, sizeof(digits), "%.*s", (int)MIN(token->size, sizeof(digits) - 1),
-		token->text);
+		 token->text);
 	number = strtoull(digits, NULL, 10);
 	memcpy(at, &number, sizeof(number));
 }
@@ -200,8 +199,8 @@ static int read_member(const struct member *member, const struct json_token *tok
 	return 0;
 }
 
-static const struct member *find_member(
-	const struct member *list, size_t count, const struct json_token *key)
+static const struct member *find_member(const struct member *list, size_t count,
+					const struct json_token *key)
 {
 	for (size_t i = 0; i < count; i++)
 		if (json_is(key, list[i].name))
@@ -212,9 +211,11 @@ static const struct member *find_member(
 /* Where the reading stands: in the object itself, or in an item of one of its lists. */
 struct place {
 	struct recorder_progress *progress;
-	const struct member *member; /* whose key came last */
+	/* whose key came last */
+	const struct member *member;
 	const struct list *list;
-	void *item; /* the last one; NULL: none came yet */
+	/* the last one; NULL: none came yet */
+	void *item;
 };
 
 static const struct list *find_list(const struct json_token *key)

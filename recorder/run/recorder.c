@@ -31,25 +31,32 @@
 
 /* What is told last needs no more than a page of the store. */
 #define LAST_WORD_NS (10 * NSEC_PER_SEC)
-/* Who stops us waits for the last tape, which does not wait for the last lines of a log whose thread hangs in the store. */
+/* Who stops us waits for the last tape, which does not wait for the last lines of a log whose
+ * thread hangs in the store. */
 #define LAST_LINES_NS (NSEC_PER_SEC / 2)
 
-/* Each reads a full ring in some milliseconds: if none of so many finds the record, it does not come. */
+/* Each reads a full ring in some milliseconds: if none of so many finds the record, it does not
+ * come. */
 #define FIRST_ANCHOR_TRIES 20
 
 struct recorder {
 	const struct recorder_options *options;
 	struct perf_events *events;
 	struct trace_setup tracing;
-	struct opener *opener; /* NULL: files are looked for when a tape is named */
-	struct store_writer *writer; /* of the run */
+	/* NULL: files are looked for when a tape is named */
+	struct opener *opener;
+	/* of the run */
+	struct store_writer *writer;
 	struct sealer *sealer;
 	struct status_thread *teller;
 	struct kmsg_options watching;
-	struct kmsg_watch *log; /* NULL: the kernel's log is not read */
+	/* NULL: the kernel's log is not read */
+	struct kmsg_watch *log;
 	struct gauge_thread *host;
-	uint64_t turned_ns; /* of the perf clock: what happened before is on its way to the spool */
-	uint64_t turn_ns; /* of the monotonic clock: when the last turn began */
+	/* of the perf clock: what happened before is on its way to the spool */
+	uint64_t turned_ns;
+	/* of the monotonic clock: when the last turn began */
+	uint64_t turn_ns;
 	struct host_facts facts;
 	struct self_stats vitals;
 	struct pipeline_source sources[PERF_RINGS];
@@ -58,12 +65,17 @@ struct recorder {
 	struct sealer_options sealing;
 	struct cpu_watch watch;
 	struct stall standstill;
-	struct clock_reading reading; /* of this drain: its anchor */
+	/* of this drain: its anchor */
+	struct clock_reading reading;
 	struct rescan rescan;
-	struct error cpu_trouble; /* why a CPU that is there is not sampled, or "" */
-	int changing; /* 0, or -ENOMEM */
-	struct recorder_orders done; /* how many of each were carried out */
-	uint64_t begun_ns; /* of the perf clock */
+	/* why a CPU that is there is not sampled, or "" */
+	struct error cpu_trouble;
+	/* 0, or -ENOMEM */
+	int changing;
+	/* how many of each were carried out */
+	struct recorder_orders done;
+	/* of the perf clock */
+	uint64_t begun_ns;
 	uint64_t started_monotonic_ns;
 	struct recorder_progress progress;
 };
@@ -112,7 +124,8 @@ static void begin_drain(struct recorder *recorder)
 	self_stats_begin(&recorder->vitals, recorder->turn_ns ? recorder->turn_ns + DRAIN_NS : 0);
 }
 
-/* Takes everything out of the rings, and reads the clocks. Where our own record was lost there is no anchor this time; the others will do. */
+/* Takes everything out of the rings, and reads the clocks. Where our own record was lost there is
+ * no anchor this time; the others will do. */
 static int recorder_drain(struct recorder *recorder)
 {
 	int r;
@@ -135,7 +148,7 @@ static uint64_t last_anchor_ns(const struct recorder *recorder)
 static void take_status(struct recorder *recorder, const struct sealer_status *status)
 {
 	progress_fill_stored(&recorder->progress, status, &recorder->assembler, recorder->begun_ns,
-		&recorder->cpu_trouble);
+			     &recorder->cpu_trouble);
 }
 
 static void recorder_report(struct recorder *recorder)
@@ -184,13 +197,15 @@ static uint64_t time_to_sleep(const struct recorder *recorder)
 	return wake > now ? wake - now : 0;
 }
 
-/* The last anchor may be of the turn before: where our record of it was written on a CPU whose events are not open yet. */
+/* The last anchor may be of the turn before: where our record of it was written on a CPU whose
+ * events are not open yet. */
 static uint64_t perf_now_ns(const struct recorder *recorder)
 {
 	return clock_reading_now(pipeline_last_anchor(&recorder->assembler));
 }
 
-/* What a CPU lost is counted by its events, which are replaced. Of one that came it is known who runs there from its events' opening on. */
+/* What a CPU lost is counted by its events, which are replaced. Of one that came it is known who
+ * runs there from its events' opening on. */
 static void cpu_changed(void *context, uint32_t cpu, bool online, uint64_t time_ns)
 {
 	struct recorder *recorder = context;
@@ -201,10 +216,11 @@ static void cpu_changed(void *context, uint32_t cpu, bool online, uint64_t time_
 		time_ns = perf_now_ns(recorder);
 	else
 		r = pipeline_counted(&recorder->assembler, cpu,
-			perf_events_lost(recorder->events, cpu), last_anchor_ns(recorder));
+				     perf_events_lost(recorder->events, cpu),
+				     last_anchor_ns(recorder));
 	if (r == 0)
 		r = pipeline_cpu(&recorder->assembler, cpu, online,
-			time_ns ? time_ns : recorder->assembler.tape->begin_ns);
+				 time_ns ? time_ns : recorder->assembler.tape->begin_ns);
 	recorder->changing = recorder->changing ? recorder->changing : r;
 }
 
@@ -212,7 +228,7 @@ static void cpu_changed(void *context, uint32_t cpu, bool online, uint64_t time_
 static int look_for_cpus(struct recorder *recorder)
 {
 	if (perf_events_refresh(recorder->events, perf_now_ns(recorder), cpu_changed, recorder,
-		    &recorder->cpu_trouble) == 0)
+				&recorder->cpu_trouble) == 0)
 		recorder->cpu_trouble.text[0] = 0;
 	return recorder->changing;
 }
@@ -227,7 +243,7 @@ static int recorder_carry_out(struct recorder *recorder, uint64_t settled_ns)
 	}
 	/* of a tape that has just begun nothing would be in it */
 	if (orders->rotate == recorder->done.rotate ||
-		settled_ns < recorder->assembler.tape->begin_ns + CLOCK_SETTLE_NS)
+	    settled_ns < recorder->assembler.tape->begin_ns + CLOCK_SETTLE_NS)
 		return 0;
 	recorder->done.rotate = orders->rotate;
 	return pipeline_rotate(&recorder->assembler, settled_ns);
@@ -244,13 +260,14 @@ static int take_context(struct recorder *recorder)
 
 static uint64_t settled_ns(const struct recorder *recorder)
 {
-	return clock_reading_settled(
-		pipeline_last_anchor(&recorder->assembler), recorder->vitals.begun_ns);
+	return clock_reading_settled(pipeline_last_anchor(&recorder->assembler),
+				     recorder->vitals.begun_ns);
 }
 
 /*
- * A ring fills up before it is time for a turn. What comes out of it is applied while the cache still has it, and the clocks are not read: our own
- * record would wake us once more. 1 when it needs a turn: it would end a tape, or no sample is what woke us but a CPU that went.
+ * A ring fills up before it is time for a turn. What comes out of it is applied while the cache
+ * still has it, and the clocks are not read: our own record would wake us once more. 1 when it
+ * needs a turn: it would end a tape, or no sample is what woke us but a CPU that went.
  */
 static int recorder_relieve(struct recorder *recorder)
 {
@@ -263,7 +280,7 @@ static int recorder_relieve(struct recorder *recorder)
 	if (r < 0)
 		return r;
 	if (recorder->vitals.now.samples == samples ||
-		settled_ns(recorder) >= recorder->assembler.tape->end_ns)
+	    settled_ns(recorder) >= recorder->assembler.tape->end_ns)
 		return 1;
 	return pipeline_flush(&recorder->assembler, settled_ns(recorder));
 }
@@ -276,8 +293,8 @@ static int recorder_turn(struct recorder *recorder)
 	recorder->turn_ns = recorder->reading.anchor.monotonic_ns;
 	if (r == 0)
 		r = stall_look(&recorder->standstill, orders_of(recorder)->continued,
-			recorder->vitals.late_ns, last_anchor_ns(recorder),
-			&recorder->assembler.losses);
+			       recorder->vitals.late_ns, last_anchor_ns(recorder),
+			       &recorder->assembler.losses);
 	perf_events_nudge(recorder->events);
 	if (r == 0)
 		r = look_for_cpus(recorder);
@@ -351,11 +368,12 @@ static int recorder_begin(struct recorder *recorder, struct error *error)
 
 	if (recorder->opener)
 		opener_begin(recorder->opener, &recorder->assembler.tracker,
-			perf_events_files_left(recorder->events));
-	/* where so many start meanwhile that our own record was lost, there is room for it once the ring was read */
+			     perf_events_files_left(recorder->events));
+	/* where so many start meanwhile that our own record was lost, there is room for it once the
+	 * ring was read */
 	for (int tries = 0;
-		r == 0 && tries < FIRST_ANCHOR_TRIES && !pipeline_last_anchor(&recorder->assembler);
-		tries++)
+	     r == 0 && tries < FIRST_ANCHOR_TRIES && !pipeline_last_anchor(&recorder->assembler);
+	     tries++)
 		r = recorder_drain(recorder);
 	if (r < 0)
 		return error_set(error, r, "out of memory");
@@ -390,7 +408,7 @@ static int recorder_finish(struct recorder *recorder, bool failed, struct error 
 		r = cpu_watch_count(recorder->events, &recorder->assembler);
 	if (r == 0)
 		r = pipeline_end(&recorder->assembler, last_anchor_ns(recorder),
-			shutdown_reason(orders_of(recorder), failed));
+				 shutdown_reason(orders_of(recorder), failed));
 	progress_fill_taken(&recorder->progress, &recorder->assembler, &recorder->tracing);
 	return r < 0 ? error_set(error, r, "out of memory") : 0;
 }
@@ -409,8 +427,8 @@ struct recorder *recorder_close(struct recorder *recorder)
 	return NULL;
 }
 
-int recorder_new(
-	const struct recorder_options *options, struct recorder **ret_recorder, struct error *error)
+int recorder_new(const struct recorder_options *options, struct recorder **ret_recorder,
+		 struct error *error)
 {
 	_cleanup_(cleanup_recorder) struct recorder *recorder = calloc(1, sizeof(*recorder));
 	int r;
@@ -443,7 +461,8 @@ int recorder_open(struct recorder *recorder, struct error *error)
 	int r;
 
 	trace_setup_ask(&recorder->tracing, &events);
-	/* it forks, so before anything is large; without it names are looked for later, and some are gone by then */
+	/* it forks, so before anything is large; without it names are looked for later, and some
+	 * are gone by then */
 	r = opener_new(2 * options->segment_ns + OPENER_SLACK_NS, &recorder->opener);
 	return r < 0 ? r : perf_events_open(&events, &recorder->events, error);
 }
@@ -453,8 +472,8 @@ static void recorder_describe(struct recorder *recorder)
 	struct recorder_progress *progress = &recorder->progress;
 
 	snprintf(progress->version, sizeof(progress->version), "%s", recorder->options->version);
-	snprintf(
-		progress->event, sizeof(progress->event), "%s", perf_events_name(recorder->events));
+	snprintf(progress->event, sizeof(progress->event), "%s",
+		 perf_events_name(recorder->events));
 	trace_setup_describe(&recorder->tracing, recorder->events, progress);
 	progress->frequency = recorder->options->frequency;
 	progress->segment_ns = recorder->options->segment_ns;
@@ -466,7 +485,7 @@ static void recorder_prepare(struct recorder *recorder, const struct store_write
 	recorder_describe(recorder);
 	cpu_watch_start(&recorder->watch, &recorder->assembler.tracker, &orders_of(recorder)->stop);
 	host_facts_collect(&recorder->facts, recorder->events, recorder->options->cpus,
-		recorder->options->frequency, recorder->options->version);
+			   recorder->options->frequency, recorder->options->version);
 	trace_setup_sources(recorder->events, recorder->sources);
 	recorder->sealing = (struct sealer_options){
 		.finder.live = true,
@@ -510,10 +529,9 @@ static int recorder_tell_hung(struct recorder *recorder, struct error *error)
 
 	duration_format(progress->spool_lag_ns, lag, sizeof(lag));
 	progress->hung = true;
-	return error_set(error, -ETIMEDOUT,
-		"the store hangs: %llu segments are not sealed; what of them is on the disk the "
-		"next recording "
-		"recovers, the last %s before the end are lost",
+	return error_set(
+		error, -ETIMEDOUT,
+		"the store hangs: %llu segments are not sealed; what of them is on the disk the next recording recovers, the last %s before the end are lost",
 		(unsigned long long)progress->waiting, lag);
 }
 
@@ -529,7 +547,7 @@ static int recorder_stop(struct recorder *recorder, int r, struct error *error)
 
 	recorder->progress.stopping = 1;
 	ended = shutdown_wait(recorder->sealer, SHUTDOWN_PATIENCE_NS, &orders_of(recorder)->stop,
-		recorder->begun_ns ? tell_again : NULL, recorder);
+			      recorder->begun_ns ? tell_again : NULL, recorder);
 	/* each, whether or not the other hangs */
 	if (status_thread_stop(recorder->teller, ended ? LAST_WORD_NS : 0) < 0)
 		recorder->progress.hung = true;
@@ -540,7 +558,7 @@ static int recorder_stop(struct recorder *recorder, int r, struct error *error)
 		recorder->sealer = sealer_stop(recorder->sealer, &status);
 	take_status(recorder, &status);
 	unsaved_leave(&status.shed, &recorder->assembler,
-		shutdown_reason(orders_of(recorder), r < 0), recorder->writer);
+		      shutdown_reason(orders_of(recorder), r < 0), recorder->writer);
 	if (!ended)
 		return recorder_tell_hung(recorder, error);
 	if (!recorder->progress.hung) {
@@ -564,7 +582,7 @@ static void recorder_reload(void *context)
 }
 
 int recorder_run(struct recorder *recorder, const char *store, struct store_writer *writer,
-	struct recorder_progress *ret_progress, struct error *error)
+		 struct recorder_progress *ret_progress, struct error *error)
 {
 	int r;
 

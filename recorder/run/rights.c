@@ -28,7 +28,8 @@
 #define CAP_CHECKPOINT_RESTORE 40
 #endif
 
-/* Files that may be open: two a CPU, and what is mapped. Only root may raise the most that there may be. */
+/* Files that may be open: two a CPU, and what is mapped. Only root may raise the most that there
+ * may be. */
 #define FILES_MAX 65536
 
 /* The kernel's number of the first one; which it has on every kernel. */
@@ -36,14 +37,11 @@
 
 static const struct right {
 	unsigned int capability;
-	unsigned int before; /* what stands for it on a kernel that does not know it; 0: nothing */
+	/* what stands for it on a kernel that does not know it; 0: nothing */
+	unsigned int before;
 } rights[] = {
-	{ CAP_PERFMON, CAP_SYS_ADMIN },
-	{ CAP_SYS_PTRACE, 0 },
-	{ CAP_DAC_READ_SEARCH, 0 },
-	{ CAP_CHECKPOINT_RESTORE, 0 },
-	{ CAP_SYSLOG, 0 },
-	{ CAP_IPC_LOCK, 0 },
+	{ CAP_PERFMON, CAP_SYS_ADMIN }, { CAP_SYS_PTRACE, 0 }, { CAP_DAC_READ_SEARCH, 0 },
+	{ CAP_CHECKPOINT_RESTORE, 0 },	{ CAP_SYSLOG, 0 },     { CAP_IPC_LOCK, 0 },
 };
 
 static unsigned int last_capability(void)
@@ -118,8 +116,8 @@ static int rights_become_here(const struct passwd *user)
 		if (!(kept & 1ull << i))
 			prctl(PR_CAPBSET_DROP, i, 0, 0, 0);
 	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || initgroups(user->pw_name, user->pw_gid) < 0 ||
-		setresgid(user->pw_gid, user->pw_gid, user->pw_gid) < 0 ||
-		setresuid(user->pw_uid, user->pw_uid, user->pw_uid) < 0)
+	    setresgid(user->pw_gid, user->pw_gid, user->pw_gid) < 0 ||
+	    setresuid(user->pw_uid, user->pw_uid, user->pw_uid) < 0)
 		return -errno;
 	r = set_capabilities(kept);
 	if (r == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
@@ -148,7 +146,8 @@ static int rights_find_user(const char *name, const struct passwd **ret_user, st
 	return 0;
 }
 
-/* In a process of its own, as who has become that user does not come back: an owner and a mode alone do not tell. What cannot be found out is let pass. */
+/* In a process of its own, as who has become that user does not come back: an owner and a mode
+ * alone do not tell. What cannot be found out is let pass. */
 static bool may_enter(const struct passwd *user, const char *folder)
 {
 	int status = 0;
@@ -156,8 +155,8 @@ static bool may_enter(const struct passwd *user, const char *folder)
 
 	if (pid == 0) {
 		if (initgroups(user->pw_name, user->pw_gid) < 0 ||
-			setresgid(user->pw_gid, user->pw_gid, user->pw_gid) < 0 ||
-			setresuid(user->pw_uid, user->pw_uid, user->pw_uid) < 0)
+		    setresgid(user->pw_gid, user->pw_gid, user->pw_gid) < 0 ||
+		    setresuid(user->pw_uid, user->pw_uid, user->pw_uid) < 0)
 			_exit(0);
 		_exit(access(folder, X_OK) < 0 && errno == EACCES);
 	}
@@ -177,9 +176,9 @@ int rights_may_reach(const char *name, const char *path, struct error *error)
 		if (end == path)
 			snprintf(folder, sizeof(folder), "%s", *path == '/' ? "/" : ".");
 		if (!may_enter(user, folder))
-			return error_set(error, -EACCES,
-				"%s may not enter %s, and so not write to %s; let that user in "
-				"(chmod o+x %s), or choose another --store",
+			return error_set(
+				error, -EACCES,
+				"%s may not enter %s, and so not write to %s; let that user in (chmod o+x %s), or choose another --store",
 				name, folder, path, folder);
 	}
 	return 0;
@@ -199,8 +198,8 @@ int rights_make_folder(const char *name, const char *path, struct error *error)
 	umask(mask);
 	if (r == 0 && (chmod(path, 0750) < 0 || chown(path, user->pw_uid, user->pw_gid) < 0))
 		r = -errno;
-	return r < 0 ? error_set(
-			       error, r, "%s: cannot make it for %s: %s", path, name, strerror(-r))
+	return r < 0 ? error_set(error, r, "%s: cannot make it for %s: %s", path, name,
+				 strerror(-r))
 		     : 0;
 }
 
@@ -214,8 +213,8 @@ int rights_become(const char *name, struct error *error)
 	if (user->pw_uid == geteuid())
 		return 0;
 	if (geteuid() != 0)
-		return error_set(
-			error, -EPERM, "only root can record as another user, such as %s", name);
+		return error_set(error, -EPERM, "only root can record as another user, such as %s",
+				 name);
 	raise_limits();
 	r = rights_become_here(user);
 	if (r < 0)
@@ -224,7 +223,8 @@ int rights_become(const char *name, struct error *error)
 	return 0;
 }
 
-/* Who has such capabilities may not be looked into by others of the user: they would have to have them too. */
+/* Who has such capabilities may not be looked into by others of the user: they would have to have
+ * them too. */
 void rights_settle(void)
 {
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
@@ -240,7 +240,7 @@ int rights_see_host(struct error *error)
 	namespace[size] = 0;
 	if (strcmp(namespace, INITIAL_PID_NAMESPACE) == 0)
 		return 0;
-	return error_set(error, -EPERM,
-		"inside a PID namespace every sample looks like pid 0; record on the host, or give "
-		"the container the host's: docker run --pid=host, or hostPID: true of a pod");
+	return error_set(
+		error, -EPERM,
+		"inside a PID namespace every sample looks like pid 0; record on the host, or give the container the host's: docker run --pid=host, or hostPID: true of a pod");
 }

@@ -9,7 +9,8 @@
 /* So many in a row say how large those of a CPU are. */
 #define SAMPLES_ROW 20
 
-/* What is in a callchain beside the callers: where the kernel ends, and where the program begins. */
+/* What is in a callchain beside the callers: where the kernel ends, and where the program begins.
+ */
 #define CHAIN_MARKS 2
 
 /* A record that names no CPU counts for the first one. */
@@ -49,7 +50,7 @@ static int self_stats_add_sample(struct self_stats *vitals, size_t cpu, size_t s
 }
 
 int self_stats_record(struct self_stats *vitals, enum perf_ring ring,
-	const struct perf_record_place *place, size_t size)
+		      const struct perf_record_place *place, size_t size)
 {
 	size_t at = place->cpu < CPUS_MAX ? place->cpu : 0;
 
@@ -72,8 +73,8 @@ void self_stats_emptied(struct self_stats *vitals)
 		}
 }
 
-static void move_marks(
-	struct self_stats_mark marks[2], const struct self_stats_mark *now, uint64_t apart_ns)
+static void move_marks(struct self_stats_mark marks[2], const struct self_stats_mark *now,
+		       uint64_t apart_ns)
 {
 	if (!marks[0].monotonic_ns)
 		marks[0] = marks[1] = *now;

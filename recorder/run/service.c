@@ -76,14 +76,14 @@ void service_say(struct service *service, const char *format, ...)
 	va_start(args, format);
 	size = vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	(void)!send(
-		service->fd, text, MIN(size, (int)sizeof(text) - 1), MSG_NOSIGNAL | MSG_DONTWAIT);
+	(void)!send(service->fd, text, MIN(size, (int)sizeof(text) - 1),
+		    MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 void service_reloading(struct service *service)
 {
 	service_say(service, "RELOADING=1\nMONOTONIC_USEC=%llu",
-		(unsigned long long)(clock_ns(CLOCK_MONOTONIC) / NSEC_PER_USEC));
+		    (unsigned long long)(clock_ns(CLOCK_MONOTONIC) / NSEC_PER_USEC));
 }
 
 bool service_alive(struct service *service)

@@ -22,7 +22,7 @@ static bool seals_on(struct sealer *sealer, struct sealer_status *last)
 }
 
 bool shutdown_wait(struct sealer *sealer, uint64_t patience_ns, const volatile int *stop,
-	void (*tell)(void *context), void *context)
+		   void (*tell)(void *context), void *context)
 {
 	const struct timespec pause = { 0, LOOK_NS };
 	uint64_t last_ns = clock_ns(CLOCK_MONOTONIC), told_ns = 0, now_ns = last_ns;

@@ -2,22 +2,26 @@
 #pragma once
 
 /*
- * The end of a recording: what waits is sealed, which takes seconds on a busy host, and each segment that is sealed gives the next as long. A
- * disk that hangs gives no sign, and who stops us does not wait for ever (systemd: TimeoutStopSec).
+ * The end of a recording: what waits is sealed, which takes seconds on a busy host, and each
+ * segment that is sealed gives the next as long. A disk that hangs gives no sign, and who stops us
+ * does not wait for ever (systemd: TimeoutStopSec).
  */
 
 #include "recorder/run/recorder.h"
 #include "recorder/sink/sealer.h"
 
-/* How long a store may take for nothing at all. A disk of spinning metal that others write to does not take longer. */
+/* How long a store may take for nothing at all. A disk of spinning metal that others write to does
+ * not take longer. */
 #define SHUTDOWN_PATIENCE_NS (30 * 1000000000ull)
 
 /*
- * Ends the sealer and waits for it as long as it comes further within such a time, and until `stop` counts two. Calls `tell` once a second, which
- * may be NULL. False: it is still at work, and may be for ever.
+ * Ends the sealer and waits for it as long as it comes further within such a time, and until `stop`
+ * counts two. Calls `tell` once a second, which may be NULL. False: it is still at work, and may be
+ * for ever.
  */
 bool shutdown_wait(struct sealer *sealer, uint64_t patience_ns, const volatile int *stop,
-	void (*tell)(void *context), void *context);
+		   void (*tell)(void *context), void *context);
 
-/* What the last tape says of why the recording ended (TAPE_ENDED): the signal's name, "duration" without one, "failure". */
+/* What the last tape says of why the recording ended (TAPE_ENDED): the signal's name, "duration"
+ * without one, "failure". */
 const char *shutdown_reason(const struct recorder_orders *orders, bool failed);

@@ -17,11 +17,15 @@ struct status_thread {
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	struct recorder_progress progress; /* to be told */
-	bool there; /* it has not been yet */
-	bool sent; /* on the errand */
+	/* to be told */
+	struct recorder_progress progress;
+	/* it has not been yet */
+	bool there;
+	/* on the errand */
+	bool sent;
 	_Atomic bool ending;
-	bool ended; /* the thread is about to */
+	/* the thread is about to */
+	bool ended;
 	struct sampling_cost cost;
 	uint64_t memory_bytes, resident_bytes;
 };
@@ -59,7 +63,7 @@ static void measure_sampling(struct status_thread *teller)
 
 /* False at the end. */
 static bool status_thread_wait_for_work(struct status_thread *teller, bool *ret_sent,
-	bool *ret_there, struct recorder_progress *ret_progress)
+					bool *ret_there, struct recorder_progress *ret_progress)
 {
 	pthread_mutex_lock(&teller->lock);
 	while (!teller->there && !teller->sent && !teller->ending)
@@ -73,8 +77,8 @@ static bool status_thread_wait_for_work(struct status_thread *teller, bool *ret_
 }
 
 /* A store that cannot be written is said by who writes samples into it. */
-static void status_thread_tell_here(
-	struct status_thread *teller, const struct recorder_progress *progress)
+static void status_thread_tell_here(struct status_thread *teller,
+				    const struct recorder_progress *progress)
 {
 	_cleanup_(buffer_done) struct buffer json = { 0 };
 
@@ -113,7 +117,7 @@ static void status_thread_free(struct status_thread *teller)
 }
 
 int status_thread_start(struct store_writer *writer, void (*errand)(void *context), void *context,
-	struct status_thread **ret_teller, struct error *error)
+			struct status_thread **ret_teller, struct error *error)
 {
 	struct status_thread *teller = calloc(1, sizeof(*teller));
 	int r;

@@ -40,17 +40,17 @@ void trace_setup_done(struct trace_setup *tracing)
 }
 
 void trace_setup_describe(const struct trace_setup *tracing, const struct perf_events *events,
-	struct recorder_progress *progress)
+			  struct recorder_progress *progress)
 {
 	const char *others = perf_events_missing(events);
 	const char *missing = (const char *)tracing->missing.data;
 
 	snprintf(progress->missing, sizeof(progress->missing), "%s%s%s", others,
-		*others && *missing ? "," : "", missing);
+		 *others && *missing ? "," : "", missing);
 }
 
-void trace_setup_sources(
-	const struct perf_events *events, struct pipeline_source sources[PERF_RINGS])
+void trace_setup_sources(const struct perf_events *events,
+			 struct pipeline_source sources[PERF_RINGS])
 {
 	for (int ring = 0; ring < PERF_RINGS; ring++)
 		sources[ring] = (struct pipeline_source){
@@ -63,7 +63,7 @@ void trace_setup_sources(
 }
 
 void trace_setup_tell(const struct trace_setup *tracing, const struct losses_counts *counts,
-	struct recorder_progress *progress)
+		      struct recorder_progress *progress)
 {
 	progress->lost_events = counts->lost_events;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* The trace events of a recording: which there are, what becomes of them, and what is told of that. */
+/* The trace events of a recording: which there are, what becomes of them, and what is told of that.
+ */
 
 #include "recorder/pipeline/pipeline.h"
 #include "recorder/kmsg/kmsg-watch.h"
@@ -11,10 +12,12 @@
 /* Zeroed to start. */
 struct trace_setup {
 	struct trace *trace;
-	struct kmsg_watch *log; /* that is told of what it should have said; NULL: none is */
+	/* that is told of what it should have said; NULL: none is */
+	struct kmsg_watch *log;
 	/* the rest is tracing.c's */
 	struct trace_set *set;
-	struct buffer missing; /* the names of what is not to be had */
+	/* the names of what is not to be had */
+	struct buffer missing;
 };
 
 /* Finds them, of trace_set_open(). It stays where it is. */
@@ -25,10 +28,10 @@ void trace_setup_done(struct trace_setup *tracing);
 
 /* What this kernel is too old for, or our rights do not reach, with what else is missing. */
 void trace_setup_describe(const struct trace_setup *tracing, const struct perf_events *events,
-	struct recorder_progress *progress);
+			  struct recorder_progress *progress);
 /* What comes out of which ring. */
-void trace_setup_sources(
-	const struct perf_events *events, struct pipeline_source sources[PERF_RINGS]);
+void trace_setup_sources(const struct perf_events *events,
+			 struct pipeline_source sources[PERF_RINGS]);
 /* What became of them so far. */
 void trace_setup_tell(const struct trace_setup *tracing, const struct losses_counts *counts,
-	struct recorder_progress *progress);
+		      struct recorder_progress *progress);

@@ -11,10 +11,10 @@
 
 /*
  * Invariants:
- * (1) the lock guards what stands below it in the struct; what stands above is the thread's alone once it runs, but for the spooler, which
- *     has a lock of its own, taken inside of ours;
- * (2) tapes are sealed in the order in which they were put; the blocks of one that is sealed or shed are dropped;
- * (3) tapes.items[0] is the one at work, if one is; nobody else looks into that.
+ * (1) the lock guards what stands below it in the struct; what stands above is the thread's alone
+ * once it runs, but for the spooler, which has a lock of its own, taken inside of ours; (2) tapes
+ * are sealed in the order in which they were put; the blocks of one that is sealed or shed are
+ * dropped; (3) tapes.items[0] is the one at work, if one is; nobody else looks into that.
  */
 
 /* Of names that are kept: those of a hundred thousand functions. */
@@ -23,35 +23,46 @@
 struct waiting {
 	struct tape *tape;
 	uint64_t bytes;
-	uint64_t sequence; /* of its blocks: it may be sealed as another one */
+	/* of its blocks: it may be sealed as another one */
+	uint64_t sequence;
 	bool named;
 };
 
 struct sealer {
 	struct store_writer *writer;
 	const struct sealer_options *options;
-	struct name_cache *cache; /* or NULL */
+	/* or NULL */
+	struct name_cache *cache;
 	struct namer *namer;
 	pthread_t thread;
 	struct spooler *spooler;
 	struct spooler_owner owner;
 	bool told_space, told_starved;
-	uint64_t renewed; /* times that the store was found gone or replaced */
-	unsigned int patience; /* seconds more, until what failed is tried again */
-	bool heard; /* of what the recorder before us could not store */
-	bool leftovers; /* of recorders before us, that could not be sealed yet */
+	/* times that the store was found gone or replaced */
+	uint64_t renewed;
+	/* seconds more, until what failed is tried again */
+	unsigned int patience;
+	/* of what the recorder before us could not store */
+	bool heard;
+	/* of recorders before us, that could not be sealed yet */
+	bool leftovers;
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	array_of(struct waiting) tapes;
-	array_of(struct tape *) given_up; /* at the end; some of them is in the spool */
+	/* at the end; some of them is in the spool */
+	array_of(struct tape *) given_up;
 	bool at_work;
-	bool room_wanted; /* for the spool */
+	/* for the spool */
+	bool room_wanted;
 	bool ending;
-	bool ended; /* the thread is about to */
-	struct store_limits limits; /* those of the options, or newer ones */
+	/* the thread is about to */
+	bool ended;
+	/* those of the options, or newer ones */
+	struct store_limits limits;
 	bool limits_noted;
-	struct tape_loss shed; /* what was given up and no segment tells of yet; count 0: nothing */
+	/* what was given up and no segment tells of yet; count 0: nothing */
+	struct tape_loss shed;
 	struct sealer_status status;
 };
 
@@ -75,9 +86,10 @@ static void sealer_warn(struct sealer *sealer, const struct error *error)
 	pthread_mutex_unlock(&sealer->lock);
 }
 
-/* Once that something goes for want of space, and once that nothing more does; again when there was plenty between. */
+/* Once that something goes for want of space, and once that nothing more does; again when there was
+ * plenty between. */
 static void tell_space(struct sealer *sealer, const struct store_limits *limits,
-	const struct store_retained *retained)
+		       const struct store_retained *retained)
 {
 	bool *told = retained->starved ? &sealer->told_starved : &sealer->told_space;
 	struct error text;
@@ -161,7 +173,8 @@ static void sealer_make_room(struct sealer *sealer)
 }
 
 /*
- * What the recorder before us could not store is told by its last words, until what it left is recovered: these say how it ended, too.
+ * What the recorder before us could not store is told by its last words, until what it left is
+ * recovered: these say how it ended, too.
  */
 static bool is_inherited(const struct sealer *sealer)
 {
@@ -170,7 +183,7 @@ static bool is_inherited(const struct sealer *sealer)
 
 /* The oldest tape, how hard to pack it, and what it is to tell of. */
 static bool take_tape(struct sealer *sealer, struct waiting *ret_waiting,
-	enum segment_effort *ret_effort, struct tape_loss *ret_shed)
+		      enum segment_effort *ret_effort, struct tape_loss *ret_shed)
 {
 	bool there;
 
@@ -202,7 +215,7 @@ static struct tape *take_out(struct sealer *sealer, size_t at)
 
 /* What has been shed since it was taken, it does not tell of. */
 static void sealer_sealed(struct sealer *sealer, const struct waiting *waiting,
-	const struct tape_loss *shed, uint64_t bytes)
+			  const struct tape_loss *shed, uint64_t bytes)
 {
 	struct sealer_status *status = &sealer->status;
 	bool heard = false;
@@ -234,8 +247,8 @@ static void keep_given_up(struct sealer *sealer, struct tape *tape)
 }
 
 /* It stays where it is, to be tried again, unless there is no hope. */
-static void not_sealed(
-	struct sealer *sealer, const struct waiting *waiting, int r, const struct error *error)
+static void not_sealed(struct sealer *sealer, const struct waiting *waiting, int r,
+		       const struct error *error)
 {
 	pthread_mutex_lock(&sealer->lock);
 	sealer->tapes.items[0].named = waiting->named;
@@ -304,7 +317,8 @@ static int seal_one(struct sealer *sealer, struct error *error)
 	return r;
 }
 
-/* Says that the store cannot be written, and waits a second; longer each time where it takes making the segment to learn that it still cannot be. */
+/* Says that the store cannot be written, and waits a second; longer each time where it takes making
+ * the segment to learn that it still cannot be. */
 static void sealer_stall(struct sealer *sealer, int r, const struct error *error)
 {
 	struct timespec until = worker_in_a_second();
@@ -316,12 +330,13 @@ static void sealer_stall(struct sealer *sealer, int r, const struct error *error
 	sealer->status.error = *error;
 	pthread_cond_broadcast(&sealer->changed);
 	while (!sealer->ending &&
-		pthread_cond_timedwait(&sealer->changed, &sealer->lock, &until) == 0)
+	       pthread_cond_timedwait(&sealer->changed, &sealer->lock, &until) == 0)
 		;
 	pthread_mutex_unlock(&sealer->lock);
 }
 
-/* What a recorder before us left: of this boot its processes may still run, of another one only files can tell names. */
+/* What a recorder before us left: of this boot its processes may still run, of another one only
+ * files can tell names. */
 static int seal_recovered(void *context, struct store_writer *writer, struct tape *tape)
 {
 	struct sealer *sealer = context;
@@ -431,7 +446,7 @@ static int start_threads(struct sealer *sealer, struct error *error)
 }
 
 int sealer_start(struct store_writer *writer, const struct sealer_options *options,
-	struct sealer **ret_sealer, struct error *error)
+		 struct sealer **ret_sealer, struct error *error)
 {
 	struct sealer *sealer = calloc(1, sizeof(*sealer));
 	int r;
@@ -537,7 +552,8 @@ static void shed_tape(struct sealer *sealer, size_t at)
 	tape_free(take_out(sealer, at));
 }
 
-/* Who puts a tape sheds: the thread may hang in the disk for as long as it likes. The one that was just put stays. */
+/* Who puts a tape sheds: the thread may hang in the disk for as long as it likes. The one that was
+ * just put stays. */
 static void sealer_keep_bound(struct sealer *sealer)
 {
 	size_t first = sealer->at_work;
@@ -546,8 +562,8 @@ static void sealer_keep_bound(struct sealer *sealer)
 	for (size_t i = 0; i < sealer->tapes.count; i++)
 		bytes += sealer->tapes.items[i].bytes;
 	while (sealer->options->memory_bytes && bytes > sealer->options->memory_bytes &&
-		sealer->tapes.count > first + 1 &&
-		spooler_forget(sealer->spooler, sealer->tapes.items[first].sequence) == 0) {
+	       sealer->tapes.count > first + 1 &&
+	       spooler_forget(sealer->spooler, sealer->tapes.items[first].sequence) == 0) {
 		bytes -= sealer->tapes.items[first].bytes;
 		shed_tape(sealer, first);
 	}

@@ -8,9 +8,9 @@
 
 /*
  * Invariants:
- * (1) the lock guards what stands below it in the struct; what stands above is the thread's alone once it runs;
- * (2) blocks go out in the order in which they were put: one that could not be packed or written stays the first, `block`, until it is
- *     written or dropped.
+ * (1) the lock guards what stands below it in the struct; what stands above is the thread's alone
+ * once it runs; (2) blocks go out in the order in which they were put: one that could not be packed
+ * or written stays the first, `block`, until it is written or dropped.
  */
 
 /* One that ends a tape and one that begins the next. */
@@ -20,20 +20,26 @@ struct spooler {
 	struct store_writer *writer;
 	const struct spooler_owner *owner;
 	pthread_t thread;
-	struct spool_block block; /* the one at work */
+	/* the one at work */
+	struct spool_block block;
 	struct zstd_packer *packer;
-	struct buffer packed; /* as it goes into the file; empty: not yet */
+	/* as it goes into the file; empty: not yet */
+	struct buffer packed;
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	array_of(struct spool_block) blocks;
 	array_of(uint64_t) forgotten;
 	bool at_work;
-	uint64_t work_sequence; /* its tape's number */
-	bool dropped; /* it need not be written any more */
-	bool again; /* there may be room now */
+	/* its tape's number */
+	uint64_t work_sequence;
+	/* it need not be written any more */
+	bool dropped;
+	/* there may be room now */
+	bool again;
 	bool ending;
-	bool ended; /* the thread is about to */
+	/* the thread is about to */
+	bool ended;
 	struct spooler_status status;
 };
 
@@ -57,7 +63,8 @@ static void spooler_forget_here(struct spooler *spooler)
 	}
 }
 
-/* Takes up the next block, if there is none at work. False when there is nothing to write. The lock is held. */
+/* Takes up the next block, if there is none at work. False when there is nothing to write. The lock
+ * is held. */
 static bool take_block(struct spooler *spooler)
 {
 	if (spooler->dropped)
@@ -83,7 +90,7 @@ static int write_block(struct spooler *spooler, struct error *error)
 		return error_set(error, r, "out of memory while spooling");
 	}
 	return store_writer_spool(spooler->writer, block->sequence, spooler->packed.data,
-		spooler->packed.size, error);
+				  spooler->packed.size, error);
 }
 
 /* Waits a second, or until there is room, or the end. The lock is held. */
@@ -94,12 +101,13 @@ static void spooler_stall(struct spooler *spooler, const struct error *error)
 	spooler->status.stalled = true;
 	spooler->status.error = *error;
 	while (!spooler->ending && !spooler->again &&
-		pthread_cond_timedwait(&spooler->changed, &spooler->lock, &until) == 0)
+	       pthread_cond_timedwait(&spooler->changed, &spooler->lock, &until) == 0)
 		;
 	spooler->again = false;
 }
 
-/* The block at work, without the lock; then what came of it. False: at the end there is no other time. */
+/* The block at work, without the lock; then what came of it. False: at the end there is no other
+ * time. */
 static bool spooler_work(struct spooler *spooler)
 {
 	uint64_t until_ns = spooler->block.until_ns;
@@ -158,7 +166,7 @@ static void spooler_free(struct spooler *spooler)
 }
 
 int spooler_start(struct store_writer *writer, const struct spooler_owner *owner,
-	struct spooler **ret_spooler, struct error *error)
+		  struct spooler **ret_spooler, struct error *error)
 {
 	struct spooler *spooler = calloc(1, sizeof(*spooler));
 	int r;
@@ -240,7 +248,7 @@ static void spooler_drop_here(struct spooler *spooler, uint64_t first, uint64_t 
 
 	for (size_t i = 0; i < spooler->blocks.count; i++)
 		if (spooler->blocks.items[i].sequence >= first &&
-			spooler->blocks.items[i].sequence <= last)
+		    spooler->blocks.items[i].sequence <= last)
 			spool_block_done(&spooler->blocks.items[i]);
 		else
 			spooler->blocks.items[kept++] = spooler->blocks.items[i];

@@ -24,7 +24,7 @@ void unsaved_behind(struct tape_loss *shed, const struct tape *tape, uint64_t sp
 }
 
 void unsaved_leave(const struct tape_loss *shed, const struct pipeline *assembler,
-	const char *ended, struct store_writer *writer)
+		   const char *ended, struct store_writer *writer)
 {
 	struct store_unsaved left = {
 		.perf_from_ns = shed->from_ns,
@@ -32,7 +32,8 @@ void unsaved_leave(const struct tape_loss *shed, const struct pipeline *assemble
 		.samples = shed->count,
 	};
 
-	/* before the first anchor nothing was taken: what there is was said by the recorder before us */
+	/* before the first anchor nothing was taken: what there is was said by the recorder before
+	 * us */
 	if (!shed->count || !pipeline_last_anchor(assembler))
 		return;
 	left.from_ns = pipeline_wall(assembler, shed->from_ns);

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Samples that were taken and could not be stored: one loss of kind shed, until a segment tells of it. What is left of it when the recording ends is said in
- * the store's last words, which the next recorder finds, and who asks before. Zeroed, with a count of 0, it is nothing.
+ * Samples that were taken and could not be stored: one loss of kind shed, until a segment tells of
+ * it. What is left of it when the recording ends is said in the store's last words, which the next
+ * recorder finds, and who asks before. Zeroed, with a count of 0, it is nothing.
  */
 
 #include "recorder/pipeline/pipeline.h"
@@ -16,6 +17,7 @@ void unsaved_behind(struct tape_loss *shed, const struct tape *tape, uint64_t sp
 
 /* Into the last words, with how the recording ended. */
 void unsaved_leave(const struct tape_loss *shed, const struct pipeline *assembler,
-	const char *ended, struct store_writer *writer);
-/* What the recorder before us left to be told, if its clock is that of this boot; else it is told of by its words alone. */
+		   const char *ended, struct store_writer *writer);
+/* What the recorder before us left to be told, if its clock is that of this boot; else it is told
+ * of by its words alone. */
 struct tape_loss unsaved_before(const struct store_writer *writer, const char *boot_id);

@@ -35,7 +35,8 @@ static bool is_end(const char *text)
 	return !*text || end_size(text);
 }
 
-/* "6f1e2c3a-09d4-..." and, in names of systemd's units, "6f1e2c3a_09d4_..." and "6f1e2c3a\x2d09d4\x2d..." */
+/* "6f1e2c3a-09d4-..." and, in names of systemd's units, "6f1e2c3a_09d4_..." and
+ * "6f1e2c3a\x2d09d4\x2d..." */
 static size_t uuid_size(const char *text)
 {
 	static const unsigned char groups[] = { 8, 4, 4, 4, 12 };
@@ -54,7 +55,8 @@ static size_t uuid_size(const char *text)
 	return isalnum((unsigned char)*at) ? 0 : at - text;
 }
 
-/* Of a whole id, which may stand right behind a word: "run-r0f7f...", "pod" and the 32 of a static pod. */
+/* Of a whole id, which may stand right behind a word: "run-r0f7f...", "pod" and the 32 of a static
+ * pod. */
 static bool is_usual_size(size_t hex)
 {
 	return hex == 16 || hex == 32 || hex == 40 || hex == 64;
@@ -92,7 +94,8 @@ static size_t runc_size(const char *text, const char *done, size_t used)
 	return letters == RUNC_LETTERS && is_end(text + letters) ? letters : 0;
 }
 
-/* How many characters there are an id or a number; 0: none. `done` is what became of those before. */
+/* How many characters there are an id or a number; 0: none. `done` is what became of those before.
+ */
 static size_t id_size(const char *text, const char *done, size_t used, bool in_word)
 {
 	size_t size = uuid_size(text);
@@ -147,6 +150,6 @@ bool dead_cgroups_fold_number(const char *prefix, size_t at, char folded[DYING_P
 		return false;
 	/* a number has as many characters as its star, at least */
 	snprintf(folded, DYING_PREFIX_SIZE, "%.*s*%s", (int)(number - prefix), prefix,
-		number + strspn(number, digits));
+		 number + strspn(number, digits));
 	return true;
 }

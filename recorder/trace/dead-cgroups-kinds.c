@@ -7,10 +7,12 @@
 
 #include "base/cleanup.h"
 
-/* So many paths that differ in one number alone are of one kind: "eth0" and "eth1" are names, "task1" to "task4" a number. */
+/* So many paths that differ in one number alone are of one kind: "eth0" and "eth1" are names,
+ * "task1" to "task4" a number. */
 #define ALIKE 4
 
-/* Of one path so many numbers are tried: who names cgroups is not always a friend, and each is looked for among all kinds. */
+/* Of one path so many numbers are tried: who names cgroups is not always a friend, and each is
+ * looked for among all kinds. */
 #define NUMBERS_MAX 8
 
 #define OTHERS "/(others)"
@@ -54,8 +56,8 @@ static bool is_needed(const struct dying_kind *kind)
 	return kind->count || kind->told;
 }
 
-static uint32_t dead_cgroups_kinds_find_text(
-	const struct dead_cgroups_kinds *kinds, const char *text)
+static uint32_t dead_cgroups_kinds_find_text(const struct dead_cgroups_kinds *kinds,
+					     const char *text)
 {
 	for (size_t i = 0; i < kinds->list.count; i++)
 		if (strcmp(kinds->list.items[i].text, text) == 0)
@@ -69,8 +71,8 @@ static bool fold_number(const char *narrow, size_t at, char wide[DYING_PREFIX_SI
 }
 
 /* Of a folded path: the one of that text, or the one in which one of its numbers is folded too. */
-static uint32_t dead_cgroups_kinds_find_kind(
-	const struct dead_cgroups_kinds *kinds, const char *narrow)
+static uint32_t dead_cgroups_kinds_find_kind(const struct dead_cgroups_kinds *kinds,
+					     const char *narrow)
 {
 	uint32_t kind = dead_cgroups_kinds_find_text(kinds, narrow);
 	char wide[DYING_PREFIX_SIZE];
@@ -94,8 +96,8 @@ uint32_t dead_cgroups_kinds_others(const struct dead_cgroups_kinds *kinds)
 }
 
 /* A place that nobody needs any more, or a new one. */
-static int dead_cgroups_kinds_add_kind(
-	struct dead_cgroups_kinds *kinds, const char *text, uint32_t *ret_kind)
+static int dead_cgroups_kinds_add_kind(struct dead_cgroups_kinds *kinds, const char *text,
+				       uint32_t *ret_kind)
 {
 	static const struct dying_kind fresh;
 	size_t at = 0;
@@ -110,12 +112,13 @@ static int dead_cgroups_kinds_add_kind(
 		return -ENOMEM;
 	kinds->list.items[at] = fresh;
 	snprintf(kinds->list.items[at].text, DYING_PREFIX_SIZE, "%s",
-		at == DEAD_CGROUPS_KINDS - 1 ? OTHERS : text);
+		 at == DEAD_CGROUPS_KINDS - 1 ? OTHERS : text);
 	*ret_kind = at;
 	return 0;
 }
 
-/* Is there a number where the wide one has its star at `star`, and the same before and behind it? */
+/* Is there a number where the wide one has its star at `star`, and the same before and behind it?
+ */
 static bool is_alike(const char *text, const char *wide, size_t star)
 {
 	size_t number = strncmp(text, wide, star) == 0 ? strspn(text + star, "0123456789") : 0;
@@ -125,7 +128,7 @@ static bool is_alike(const char *text, const char *wide, size_t star)
 
 /* Those that differ from a folded path in the number alone that is folded in the wide one. */
 static size_t find_alike(const struct dead_cgroups_kinds *kinds, const char *narrow,
-	const char *wide, uint32_t alike[DEAD_CGROUPS_KINDS])
+			 const char *wide, uint32_t alike[DEAD_CGROUPS_KINDS])
 {
 	size_t star = 0, count = 0;
 
@@ -145,7 +148,7 @@ static void add_whos(struct dying_who to[DYING_WHOS], const struct dying_who fro
 
 /* The first of them becomes the wide one, whose gauges are new; those of the others end. */
 static uint32_t dead_cgroups_kinds_join(struct dead_cgroups_kinds *kinds, const char *wide,
-	const uint32_t joined[DEAD_CGROUPS_KINDS], size_t count)
+					const uint32_t joined[DEAD_CGROUPS_KINDS], size_t count)
 {
 	struct dying_kind *into = &kinds->list.items[joined[0]];
 
@@ -166,7 +169,7 @@ static uint32_t dead_cgroups_kinds_join(struct dead_cgroups_kinds *kinds, const 
 }
 
 int dead_cgroups_kinds_get(struct dead_cgroups_kinds *kinds, const char *path, uint32_t *ret_kind,
-	uint32_t joined[DEAD_CGROUPS_KINDS], size_t *ret_joined)
+			   uint32_t joined[DEAD_CGROUPS_KINDS], size_t *ret_joined)
 {
 	char narrow[DYING_PREFIX_SIZE], wide[DYING_PREFIX_SIZE];
 

@@ -24,14 +24,16 @@
 /* Of what is counted so many may be lost records: one part of this many. */
 #define UNSURE_PART 10
 
-/* A host that gives each process a name of its own: beyond so many the makers of those that still live are mixed up, which costs a name. */
+/* A host that gives each process a name of its own: beyond so many the makers of those that still
+ * live are mixed up, which costs a name. */
 #define COMMS_MAX 65536
 
 struct entry {
 	struct dead_cgroups_key key;
 	uint64_t removed_ns;
 	uint32_t kind;
-	uint32_t maker; /* a string, 0: not seen */
+	/* a string, 0: not seen */
+	uint32_t maker;
 	uint32_t maker_pid;
 };
 
@@ -40,12 +42,17 @@ struct dead_cgroups {
 	array_of(uint32_t) free_entries;
 	struct table table;
 	struct dead_cgroups_kinds kinds;
-	struct strings comms; /* of makers */
-	uint64_t tape_sequence; /* + 1 */
+	/* of makers */
+	struct strings comms;
+	/* + 1 */
+	uint64_t tape_sequence;
 	uint64_t gauged_ns, told_ns;
-	uint64_t since_ns; /* it has counted from then on; 0: it has not begun */
-	uint64_t unsure; /* lost since */
-	uint64_t lost; /* that made it begin anew; 0: none did */
+	/* it has counted from then on; 0: it has not begun */
+	uint64_t since_ns;
+	/* lost since */
+	uint64_t unsure;
+	/* that made it begin anew; 0: none did */
+	uint64_t lost;
 	/* as it was at the last gauges */
 	struct dead_cgroups_told told;
 	char text[DEAD_CGROUPS_TEXT_SIZE];
@@ -122,8 +129,8 @@ static bool key_equal(const void *context, uint32_t at, const void *key)
 	return a->id == b->id && a->root == b->root;
 }
 
-static struct entry *dead_cgroups_find(
-	const struct dead_cgroups *dying, const struct dead_cgroups_key *key)
+static struct entry *dead_cgroups_find(const struct dead_cgroups *dying,
+				       const struct dead_cgroups_key *key)
 {
 	uint32_t at = table_find(&dying->table, hash_key(key), key_equal, dying, key);
 
@@ -131,8 +138,8 @@ static struct entry *dead_cgroups_find(
 }
 
 /* 1 with an entry of that key, which is new; 0 where there is no room for more. */
-static int dead_cgroups_add(
-	struct dead_cgroups *dying, const struct dead_cgroups_key *key, struct entry **ret_entry)
+static int dead_cgroups_add(struct dead_cgroups *dying, const struct dead_cgroups_key *key,
+			    struct entry **ret_entry)
 {
 	uint32_t at = dying->entries.count;
 
@@ -141,8 +148,8 @@ static int dead_cgroups_add(
 	else if (at == DEAD_CGROUPS_MAX)
 		return 0;
 	if (array_reserve(&dying->entries, at + 1) < 0 ||
-		array_reserve(&dying->free_entries, dying->entries.capacity) < 0 ||
-		table_add(&dying->table, hash_key(key), at) < 0)
+	    array_reserve(&dying->free_entries, dying->entries.capacity) < 0 ||
+	    table_add(&dying->table, hash_key(key), at) < 0)
 		return -ENOMEM;
 	if (at == dying->entries.count)
 		dying->entries.count++;
@@ -204,8 +211,8 @@ static void end_namesake(struct dead_cgroups *dying, const struct dead_cgroups_k
 		end_entry(dying, entry);
 }
 
-int dead_cgroups_made(
-	struct dead_cgroups *dying, const struct dead_cgroups_key *key, const struct dying_by *by)
+int dead_cgroups_made(struct dead_cgroups *dying, const struct dead_cgroups_key *key,
+		      const struct dying_by *by)
 {
 	struct entry *entry;
 	int r;
@@ -223,7 +230,7 @@ int dead_cgroups_made(
 }
 
 int dead_cgroups_removed(struct dead_cgroups *dying, const struct dead_cgroups_key *key,
-	const char *path, const struct dying_by *by, uint64_t time_ns)
+			 const char *path, const struct dying_by *by, uint64_t time_ns)
 {
 	struct entry *entry = dead_cgroups_find(dying, key);
 	struct dying_kind *kind;
@@ -244,7 +251,8 @@ int dead_cgroups_removed(struct dead_cgroups *dying, const struct dead_cgroups_k
 		kind->beyond++;
 		return 0;
 	}
-	dying_count_who(kind->makers,
+	dying_count_who(
+		kind->makers,
 		&(struct dying_by){ strings_at(&dying->comms, entry->maker), entry->maker_pid }, 1);
 	entry->kind = at;
 	entry->removed_ns = time_ns;
@@ -263,8 +271,8 @@ static bool take_beyond(struct dead_cgroups *dying, uint32_t at)
 	return true;
 }
 
-void dead_cgroups_gone(
-	struct dead_cgroups *dying, const struct dead_cgroups_key *key, const char *path)
+void dead_cgroups_gone(struct dead_cgroups *dying, const struct dead_cgroups_key *key,
+		       const char *path)
 {
 	struct entry *entry = dead_cgroups_find(dying, key);
 
@@ -272,7 +280,8 @@ void dead_cgroups_gone(
 		end_entry(dying, entry);
 		return;
 	}
-	/* one that was removed before we looked, unless there was no room for it, or for its kind */
+	/* one that was removed before we looked, unless there was no room for it, or for its kind
+	 */
 	if (!take_beyond(dying, dead_cgroups_kinds_find(&dying->kinds, path)))
 		take_beyond(dying, dead_cgroups_kinds_others(&dying->kinds));
 }
@@ -299,7 +308,7 @@ static int compare_counts(const void *a, const void *b)
 
 /* The most first; only those whose gauges are not 0, or all. */
 static size_t sum_up(const struct dead_cgroups *dying, bool told,
-	struct dead_cgroups_sum all[DEAD_CGROUPS_KINDS])
+		     struct dead_cgroups_sum all[DEAD_CGROUPS_KINDS])
 {
 	uint64_t oldest[DEAD_CGROUPS_KINDS];
 	size_t count = 0;
@@ -324,8 +333,8 @@ static size_t sum_up(const struct dead_cgroups *dying, bool told,
 	return count;
 }
 
-size_t dead_cgroups_sums(
-	const struct dead_cgroups *dying, struct dead_cgroups_sum *sums, size_t limit)
+size_t dead_cgroups_sums(const struct dead_cgroups *dying, struct dead_cgroups_sum *sums,
+			 size_t limit)
 {
 	struct dead_cgroups_sum all[DEAD_CGROUPS_KINDS];
 	size_t count = sum_up(dying, false, all);
@@ -335,7 +344,7 @@ size_t dead_cgroups_sums(
 }
 
 static int put_point(struct tape *tape, const struct dying_kind *kind, const char *end,
-	uint32_t *row, uint64_t time_ns, int64_t value)
+		     uint32_t *row, uint64_t time_ns, int64_t value)
 {
 	char name[sizeof(TAPE_GAUGE_DYING) + DYING_PREFIX_SIZE + sizeof(TAPE_GAUGE_OLDEST)];
 	int r = 0;
@@ -355,8 +364,8 @@ static bool is_settled(const struct dying_kind *kind, uint64_t since_ns, uint64_
 }
 
 /* Also that there are none any more, once. */
-static int put_gauges(
-	struct dying_kind *kind, struct tape *tape, uint64_t since_ns, uint64_t now_ns)
+static int put_gauges(struct dying_kind *kind, struct tape *tape, uint64_t since_ns,
+		      uint64_t now_ns)
 {
 	bool old = kind->count && is_settled(kind, since_ns, now_ns);
 	uint64_t age_ns = kind->count && since_ns ? now_ns - MIN(since_ns, now_ns) : 0;
@@ -369,12 +378,12 @@ static int put_gauges(
 	r = put_point(tape, kind, "", &kind->count_row, now_ns, kind->count);
 	if (r == 0)
 		r = put_point(tape, kind, TAPE_GAUGE_OLDEST, &kind->oldest_row, now_ns,
-			age_ns / NSEC_PER_SEC);
+			      age_ns / NSEC_PER_SEC);
 	return r;
 }
 
 static int dead_cgroups_put_event(const struct dead_cgroups *dying, struct dying_kind *kind,
-	struct tape *tape, uint64_t since_ns, uint64_t now_ns)
+				  struct tape *tape, uint64_t since_ns, uint64_t now_ns)
 {
 	struct tape_event event = { .time_ns = now_ns };
 	const char *maker = dying_most(kind->makers)->comm,
@@ -386,14 +395,14 @@ static int dead_cgroups_put_event(const struct dead_cgroups *dying, struct dying
 		return 0;
 	kind->told_count = kind->count;
 	if (tape_add_no_thread(tape, &event.thread) < 0 ||
-		tape_add_event(tape, &event, TAPE_EVENT_DYING) < 0 ||
-		tape_add_event_field(tape, TAPE_DYING_PREFIX, kind->text, strlen(kind->text)) < 0 ||
-		tape_add_event_number(tape, TAPE_DYING_COUNT, kind->count) < 0 ||
-		tape_add_event_number(tape, TAPE_DYING_OLDEST, age_ns / NSEC_PER_SEC) < 0 ||
-		tape_add_event_field(tape, TAPE_DYING_MADE_BY, maker, strlen(maker)) < 0 ||
-		tape_add_event_field(tape, TAPE_DYING_REMOVED_BY, remover, strlen(remover)) < 0 ||
-		tape_add_event_number(tape, TAPE_DYING_COUNTED, counted_ns / NSEC_PER_SEC) < 0 ||
-		tape_add_event_number(tape, TAPE_DYING_UNSURE, dying->unsure) < 0)
+	    tape_add_event(tape, &event, TAPE_EVENT_DYING) < 0 ||
+	    tape_add_event_field(tape, TAPE_DYING_PREFIX, kind->text, strlen(kind->text)) < 0 ||
+	    tape_add_event_number(tape, TAPE_DYING_COUNT, kind->count) < 0 ||
+	    tape_add_event_number(tape, TAPE_DYING_OLDEST, age_ns / NSEC_PER_SEC) < 0 ||
+	    tape_add_event_field(tape, TAPE_DYING_MADE_BY, maker, strlen(maker)) < 0 ||
+	    tape_add_event_field(tape, TAPE_DYING_REMOVED_BY, remover, strlen(remover)) < 0 ||
+	    tape_add_event_number(tape, TAPE_DYING_COUNTED, counted_ns / NSEC_PER_SEC) < 0 ||
+	    tape_add_event_number(tape, TAPE_DYING_UNSURE, dying->unsure) < 0)
 		return -ENOMEM;
 	return 0;
 }
@@ -440,14 +449,15 @@ static void describe_most(const struct dead_cgroups_told *told, struct buffer *t
 		buffer_text(text, "; and others");
 	if (told->unsure)
 		buffer_printf(text, "; give or take %llu: trace events were lost",
-			(unsigned long long)told->unsure);
+			      (unsigned long long)told->unsure);
 }
 
 static void describe_lost(const struct dead_cgroups_told *told, struct buffer *text)
 {
 	char age[32];
 
-	buffer_printf(text,
+	buffer_printf(
+		text,
 		"%sthose removed more than %s ago are not known: %llu trace events were lost then",
 		text->size ? "; " : "", format_age(told, told->since_ns, age),
 		(unsigned long long)told->lost);
@@ -475,7 +485,7 @@ static void dead_cgroups_describe(struct dead_cgroups *dying, uint64_t now_ns)
 	if (told->lost)
 		describe_lost(told, &text);
 	snprintf(dying->text, sizeof(dying->text), "%.*s", (int)text.size,
-		text.data ? (const char *)text.data : "");
+		 text.data ? (const char *)text.data : "");
 }
 
 int dead_cgroups_give(struct dead_cgroups *dying, struct tape *tape, uint64_t now_ns)
@@ -496,8 +506,8 @@ int dead_cgroups_give(struct dead_cgroups *dying, struct tape *tape, uint64_t no
 	if (event)
 		dying->told_ns = now_ns;
 	for (size_t i = 0; r == 0 && event && i < dying->kinds.list.count; i++)
-		r = dead_cgroups_put_event(
-			dying, &dying->kinds.list.items[i], tape, oldest[i], now_ns);
+		r = dead_cgroups_put_event(dying, &dying->kinds.list.items[i], tape, oldest[i],
+					   now_ns);
 	dead_cgroups_describe(dying, now_ns);
 	return r;
 }

@@ -16,17 +16,22 @@
 struct counter {
 	enum cgroup_kind kind;
 	uint32_t made[ROOTS];
-	uint32_t row; /* + 1, in the tape of `tape_sequence` */
-	bool told; /* at all */
+	/* + 1, in the tape of `tape_sequence` */
+	uint32_t row;
+	/* at all */
+	bool told;
 };
 
 struct exec_counts {
 	struct strings names;
-	array_of(struct counter) counters; /* by the number of the name */
+	/* by the number of the name */
+	array_of(struct counter) counters;
 	uint64_t roots[ROOTS];
 	size_t root_count;
-	struct buffer name; /* of the one at hand */
-	uint64_t tape_sequence; /* + 1 */
+	/* of the one at hand */
+	struct buffer name;
+	/* + 1 */
+	uint64_t tape_sequence;
 	uint64_t given_ns;
 };
 
@@ -64,13 +69,13 @@ static size_t find_root(struct exec_counts *starts, uint64_t root)
 }
 
 static int exec_counts_find_counter(struct exec_counts *starts, const char *name,
-	enum cgroup_kind kind, struct counter **ret_counter)
+				    enum cgroup_kind kind, struct counter **ret_counter)
 {
 	uint32_t id;
 	int r;
 
 	if (strings_count(&starts->names) > EXEC_COUNTS_MAX &&
-		!strings_find(&starts->names, name, strlen(name)))
+	    !strings_find(&starts->names, name, strlen(name)))
 		exec_counts_forget(starts);
 	r = strings_add(&starts->names, name, strlen(name), &id);
 	while (r == 0 && starts->counters.count <= id)
@@ -109,7 +114,7 @@ static uint32_t exec_counts_most(const struct counter *counter)
 }
 
 static int exec_counts_give_here(const struct exec_counts *starts, uint32_t id, struct tape *tape,
-	uint64_t before_ns, uint64_t now_ns)
+				 uint64_t before_ns, uint64_t now_ns)
 {
 	struct counter *counter = &starts->counters.items[id];
 	_cleanup_free_ char *name = NULL;
@@ -117,8 +122,8 @@ static int exec_counts_give_here(const struct exec_counts *starts, uint32_t id, 
 
 	if (!counter->row) {
 		if (asprintf(&name, "%s/%s" TAPE_GAUGE_MADE,
-			    counter->kind == CGROUP_UNIT ? "unit" : "containers",
-			    strings_at(&starts->names, id)) < 0) {
+			     counter->kind == CGROUP_UNIT ? "unit" : "containers",
+			     strings_at(&starts->names, id)) < 0) {
 			name = NULL;
 			return -ENOMEM;
 		}

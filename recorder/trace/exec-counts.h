@@ -2,9 +2,11 @@
 #pragma once
 
 /*
- * How often the cgroups of units and containers were made: each start of a service makes one, and each container is one. Fed with what the kernel
- * tells of mkdir, it counts what starts and ends between two looks of gauges/units.c, which sees one start a minute at the most. It counts from its
- * own start on; lost records are missing in it. With cgroup v1 one start makes a cgroup in several hierarchies: the one with the most counts.
+ * How often the cgroups of units and containers were made: each start of a service makes one, and
+ * each container is one. Fed with what the kernel tells of mkdir, it counts what starts and ends
+ * between two looks of gauges/units.c, which sees one start a minute at the most. It counts from
+ * its own start on; lost records are missing in it. With cgroup v1 one start makes a cgroup in
+ * several hierarchies: the one with the most counts.
  */
 
 #include "tape/tape.h"
@@ -20,5 +22,6 @@ struct exec_counts *exec_counts_free(struct exec_counts *starts);
 
 /* A cgroup of that hierarchy, a number of the kernel's, was made. 0 or -ENOMEM. */
 int exec_counts_made(struct exec_counts *starts, uint64_t root, const char *path);
-/* Puts the counters into the tape (TAPE_GAUGE_MADE) once a minute, and the last time of a tape. 0 or -ENOMEM. */
+/* Puts the counters into the tape (TAPE_GAUGE_MADE) once a minute, and the last time of a tape. 0
+ * or -ENOMEM. */
 int exec_counts_give(struct exec_counts *starts, struct tape *tape, uint64_t now_ns, bool last);

@@ -17,8 +17,8 @@ uint16_t trace_id(const struct trace_raw *raw)
 }
 
 /* The bytes of a field, wherever they are; false when they are not all there. */
-static bool trace_decode_find(
-	const struct trace_field *field, const struct trace_raw *raw, struct reader *ret_bytes)
+static bool trace_decode_find(const struct trace_field *field, const struct trace_raw *raw,
+			      struct reader *ret_bytes)
 {
 	size_t offset = field->offset, size = field->size;
 	struct reader place;
@@ -47,8 +47,8 @@ static uint64_t trace_decode_take_number(const struct trace_field *field, struct
 	return field->is_signed ? (uint64_t)((int64_t)(value << spare) >> spare) : value;
 }
 
-static size_t trace_decode_put_number(
-	const struct trace_field *field, uint64_t value, char *text, size_t room)
+static size_t trace_decode_put_number(const struct trace_field *field, uint64_t value, char *text,
+				      size_t room)
 {
 	if (field->type == TRACE_ADDRESS)
 		return snprintf(text, room, "0x%llx", (unsigned long long)value);
@@ -57,18 +57,18 @@ static size_t trace_decode_put_number(
 	return snprintf(text, room, "%llu", (unsigned long long)value);
 }
 
-static size_t trace_decode_put_numbers(
-	const struct trace_field *field, struct reader *bytes, char text[TRACE_VALUE_MAX])
+static size_t trace_decode_put_numbers(const struct trace_field *field, struct reader *bytes,
+				       char text[TRACE_VALUE_MAX])
 {
 	size_t size = 0;
 
 	for (int i = 0; reader_left(bytes) >= field->element_size; i++) {
 		size += snprintf(text + size, TRACE_VALUE_MAX - size, "%s%s", i ? "," : "",
-			i == ELEMENTS_MAX ? "..." : "");
+				 i == ELEMENTS_MAX ? "..." : "");
 		if (i == ELEMENTS_MAX)
 			break;
 		size += trace_decode_put_number(field, trace_decode_take_number(field, bytes),
-			text + size, TRACE_VALUE_MAX - size);
+						text + size, TRACE_VALUE_MAX - size);
 	}
 	return size;
 }
@@ -85,7 +85,7 @@ static size_t put_bytes(struct reader *bytes, char text[TRACE_VALUE_MAX])
 }
 
 static const char *trace_decode_put_value(const struct trace_field *field, struct reader *bytes,
-	char text[TRACE_VALUE_MAX], size_t *ret_size)
+					  char text[TRACE_VALUE_MAX], size_t *ret_size)
 {
 	switch (field->type) {
 	case TRACE_TEXT:
@@ -102,7 +102,8 @@ static const char *trace_decode_put_value(const struct trace_field *field, struc
 }
 
 int trace_decode(const struct trace_format *format, const struct trace_raw *raw,
-	int (*give)(void *context, const char *name, const char *value, size_t size), void *context)
+		 int (*give)(void *context, const char *name, const char *value, size_t size),
+		 void *context)
 {
 	char text[TRACE_VALUE_MAX];
 	struct reader bytes;
@@ -124,7 +125,7 @@ int trace_decode(const struct trace_format *format, const struct trace_raw *raw,
 }
 
 bool trace_number(const struct trace_format *format, const struct trace_raw *raw, uint32_t number,
-	uint64_t *ret_value)
+		  uint64_t *ret_value)
 {
 	const struct trace_field *field;
 	struct reader bytes;
@@ -133,19 +134,19 @@ bool trace_number(const struct trace_format *format, const struct trace_raw *raw
 		return false;
 	field = &format->fields.items[number];
 	if (field->type != TRACE_NUMBERS || field->dynamic ||
-		!trace_decode_find(field, raw, &bytes) || bytes.size < field->element_size)
+	    !trace_decode_find(field, raw, &bytes) || bytes.size < field->element_size)
 		return false;
 	*ret_value = trace_decode_take_number(field, &bytes);
 	return true;
 }
 
 bool trace_text(const struct trace_format *format, const struct trace_raw *raw, uint32_t number,
-	const char **ret_text, size_t *ret_size)
+		const char **ret_text, size_t *ret_size)
 {
 	struct reader bytes;
 
 	if (number >= format->fields.count || format->fields.items[number].type != TRACE_TEXT ||
-		!trace_decode_find(&format->fields.items[number], raw, &bytes))
+	    !trace_decode_find(&format->fields.items[number], raw, &bytes))
 		return false;
 	*ret_text = (const char *)bytes.data;
 	*ret_size = strnlen(*ret_text, bytes.size);

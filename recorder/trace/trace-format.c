@@ -6,8 +6,8 @@
 #include <traceevent/event-parse.h>
 
 /*
- * The end of the file says how the kernel would print an event, as C: of no use here, and the larger part of what the library could stumble
- * over.
+ * The end of the file says how the kernel would print an event, as C: of no use here, and the
+ * larger part of what the library could stumble over.
  */
 #define PRINT "print fmt:"
 #define NO_PRINT "print fmt: \"\"\n"
@@ -75,8 +75,8 @@ static int trace_format_add_field(struct trace_format *format, const struct tep_
 	bool array = from->flags & (TEP_FIELD_IS_ARRAY | TEP_FIELD_IS_DYNAMIC);
 
 	if (from->offset < 0 || from->size < 0 || from->offset > RAW_MAX || from->size > RAW_MAX ||
-		(field.dynamic && field.size != 4) || !from->name || !*from->name ||
-		format->fields.count == FIELDS_MAX)
+	    (field.dynamic && field.size != 4) || !from->name || !*from->name ||
+	    format->fields.count == FIELDS_MAX)
 		return -EBADMSG;
 	field.element_size = array ? from->elementsize : field.size;
 	field.type = type_of(from, &field);
@@ -88,8 +88,8 @@ static int trace_format_add_field(struct trace_format *format, const struct tep_
 	return 0;
 }
 
-static int take_event(
-	const struct tep_event *event, const char *system, struct trace_format *format)
+static int take_event(const struct tep_event *event, const char *system,
+		      struct trace_format *format)
 {
 	int r = 0;
 
@@ -101,7 +101,7 @@ static int take_event(
 		return -ENOMEM;
 	}
 	for (const struct tep_format_field *field = event->format.fields; r == 0 && field;
-		field = field->next)
+	     field = field->next)
 		r = trace_format_add_field(format, field);
 	return r;
 }
@@ -127,11 +127,12 @@ static size_t trace_format_word_size(const char *at)
 {
 	return isdigit((unsigned char)*at)
 		       ? 0
-		       : strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789_");
+		       : strspn(at,
+				"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
 }
 
-/* What is between brackets, of one pair or several within each other, none of them beyond the line. */
+/* What is between brackets, of one pair or several within each other, none of them beyond the line.
+ */
 static bool trace_format_take_brackets(const char **at, char open, char close)
 {
 	size_t depth = 0;
@@ -199,7 +200,7 @@ static bool take_field(const char **at)
 	if (!trace_format_take_text(at, "\tfield:") || !take_declaration(at))
 		return false;
 	if (!trace_format_take_text(at, ";\toffset:") || !trace_format_take_digits(at, 5) ||
-		!trace_format_take_text(at, ";\tsize:") || !trace_format_take_digits(at, 5))
+	    !trace_format_take_text(at, ";\tsize:") || !trace_format_take_digits(at, 5))
 		return false;
 	if (trace_format_take_text(at, ";\tsigned:") && !trace_format_take_digits(at, 1))
 		return false;
@@ -215,7 +216,7 @@ static bool is_format(const char *at)
 		return false;
 	at += name;
 	if (!trace_format_take_text(&at, "\nID: ") || !trace_format_take_digits(&at, 9) ||
-		!trace_format_take_text(&at, "\nformat:\n"))
+	    !trace_format_take_text(&at, "\nformat:\n"))
 		return false;
 	while (*at == '\t')
 		if (!take_field(&at))
@@ -245,8 +246,8 @@ static char *cut_text(const char *text, size_t size)
 	return is_format(cut) ? take_ptr(cut) : NULL;
 }
 
-int trace_format_parse(
-	const char *system, const char *text, size_t size, struct trace_format **ret_format)
+int trace_format_parse(const char *system, const char *text, size_t size,
+		       struct trace_format **ret_format)
 {
 	_cleanup_(cleanup_trace_format) struct trace_format *format = calloc(1, sizeof(*format));
 	_cleanup_free_ char *cut = cut_text(text, size);
@@ -260,7 +261,7 @@ int trace_format_parse(
 	tep_set_loglevel(TEP_LOG_NONE);
 	tep_set_long_size(tep, sizeof(long));
 	if (cut && tep_parse_event(tep, cut, strlen(cut), system) == 0 &&
-		tep_get_events_count(tep) == 1)
+	    tep_get_events_count(tep) == 1)
 		r = take_event(tep_get_first_event(tep), system, format);
 	tep_free(tep);
 	if (r == 0)

@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * What the raw bytes of one kind of trace event are: its fields, as the `format` file that the kernel has for it describes them. Names, sizes and
- * types differ from one kernel to the next, so nothing of that is known beforehand. libtraceevent reads the file, and is included by
+ * What the raw bytes of one kind of trace event are: its fields, as the `format` file that the
+ * kernel has for it describes them. Names, sizes and types differ from one kernel to the next, so
+ * nothing of that is known beforehand. libtraceevent reads the file, and is included by
  * trace-format.c alone.
  */
 
@@ -15,34 +16,44 @@
 #include "base/cleanup.h"
 
 enum trace_type {
-	TRACE_NUMBERS, /* `element_size` bytes each: one, unless it is an array */
-	TRACE_ADDRESS, /* a number that is shown as one of the kernel's addresses */
-	TRACE_TEXT, /* up to its NUL, or its end */
-	TRACE_BYTES, /* anything else */
+	/* `element_size` bytes each: one, unless it is an array */
+	TRACE_NUMBERS,
+	/* a number that is shown as one of the kernel's addresses */
+	TRACE_ADDRESS,
+	/* up to its NUL, or its end */
+	TRACE_TEXT,
+	/* anything else */
+	TRACE_BYTES,
 };
 
 struct trace_field {
 	char *name;
 	enum trace_type type;
 	bool is_signed;
-	bool dynamic; /* at its place are a size and an offset, where it really is */
-	bool relative; /* that offset is from the end of its place */
+	/* at its place are a size and an offset, where it really is */
+	bool dynamic;
+	/* that offset is from the end of its place */
+	bool relative;
 	uint32_t element_size;
-	uint32_t offset, size; /* of its place */
+	/* of its place */
+	uint32_t offset, size;
 };
 
 struct trace_format {
-	char *name; /* "cgroup:cgroup_mkdir" */
-	uint16_t id; /* what the first two bytes of its events are */
-	array_of(struct trace_field) fields; /* without those that all kinds have */
+	/* "cgroup:cgroup_mkdir" */
+	char *name;
+	/* what the first two bytes of its events are */
+	uint16_t id;
+	/* without those that all kinds have */
+	array_of(struct trace_field) fields;
 };
 
 /* Larger files are none of the kernel's. */
 #define TRACE_FORMAT_MAX 65536
 
 /* 0; -EBADMSG when that is no description of an event; -ENOMEM. */
-int trace_format_parse(
-	const char *system, const char *text, size_t size, struct trace_format **ret_format);
+int trace_format_parse(const char *system, const char *text, size_t size,
+		       struct trace_format **ret_format);
 struct trace_format *trace_format_free(struct trace_format *format);
 DEFINE_CLEANUP(trace_format, struct trace_format *, trace_format_free)
 

@@ -59,7 +59,7 @@ static int trace_paths_put_rows(const struct trace_paths *paths, struct tape *ta
 	for (size_t i = 1; i < paths->counts.count; i++)
 		if (paths->counts.items[i])
 			rows[count++] = (struct row){ paths->counts.items[i],
-				strings_at(&paths->paths, i) };
+						      strings_at(&paths->paths, i) };
 	qsort(rows, count, sizeof(*rows), trace_paths_compare_rows);
 	for (size_t i = 0; r == 0 && i < count; i++)
 		r = tape_add_event_number(tape, rows[i].path, rows[i].count);
@@ -68,8 +68,8 @@ static int trace_paths_put_rows(const struct trace_paths *paths, struct tape *ta
 	return r;
 }
 
-int trace_paths_put(
-	struct trace_paths *paths, const char *name, struct tape *tape, uint64_t time_ns)
+int trace_paths_put(struct trace_paths *paths, const char *name, struct tape *tape,
+		    uint64_t time_ns)
 {
 	struct tape_event event = { .time_ns = time_ns };
 	int r;
@@ -78,8 +78,8 @@ int trace_paths_put(
 		return 0;
 	r = tape_add_no_thread(tape, &event.thread);
 	if (r == 0)
-		r = tape_add_count(
-			tape, &event, name, paths->total, time_ns - MIN(paths->since_ns, time_ns));
+		r = tape_add_count(tape, &event, name, paths->total,
+				   time_ns - MIN(paths->since_ns, time_ns));
 	if (r == 0)
 		r = trace_paths_put_rows(paths, tape);
 	trace_paths_done(paths);

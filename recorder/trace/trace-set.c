@@ -13,12 +13,9 @@ static const struct {
 	const char *name;
 	enum trace_role role;
 } always[] = {
-	{ "cgroup:cgroup_mkdir", TRACE_MADE },
-	{ "cgroup:cgroup_rmdir", TRACE_REMOVED },
-	{ "cgroup:cgroup_release", TRACE_RELEASED },
-	{ "oom:mark_victim", TRACE_VICTIM },
-	{ "net:net_dev_xmit_timeout", TRACE_TIMEOUT },
-	{ "sched:sched_process_exec", TRACE_EXEC },
+	{ "cgroup:cgroup_mkdir", TRACE_MADE },	       { "cgroup:cgroup_rmdir", TRACE_REMOVED },
+	{ "cgroup:cgroup_release", TRACE_RELEASED },   { "oom:mark_victim", TRACE_VICTIM },
+	{ "net:net_dev_xmit_timeout", TRACE_TIMEOUT }, { "sched:sched_process_exec", TRACE_EXEC },
 };
 
 struct trace_set *trace_set_close(struct trace_set *set)
@@ -56,7 +53,7 @@ static size_t trace_set_word_size(const char *text)
 	size_t size = 0;
 
 	while (isalnum((unsigned char)text[size]) || text[size] == '_' ||
-		(size && text[size] == '-'))
+	       (size && text[size] == '-'))
 		size++;
 	return size;
 }
@@ -84,8 +81,8 @@ bool trace_set_check(const char *asked)
 }
 
 /* -EBADMSG too: what there is describes no event. */
-static int read_format(
-	const struct tracefs *tracefs, const char *name, struct trace_format **ret_format)
+static int read_format(const struct tracefs *tracefs, const char *name,
+		       struct trace_format **ret_format)
 {
 	_cleanup_free_ char *path = NULL, *text = NULL;
 	char system[NAME_MAX] = "";
@@ -102,7 +99,7 @@ static int read_format(
 }
 
 static int trace_set_add(struct trace_set *set, const struct tracefs *tracefs, const char *name,
-	enum trace_role role, bool asked)
+			 enum trace_role role, bool asked)
 {
 	struct trace_event event = { .role = role, .asked = asked };
 	int r = read_format(tracefs, name, &event.format);
@@ -130,8 +127,8 @@ static int add_always(struct trace_set *set, const struct tracefs *tracefs, stru
 	return 0;
 }
 
-static int add_asked(
-	struct trace_set *set, const struct tracefs *tracefs, const char *name, struct error *error)
+static int add_asked(struct trace_set *set, const struct tracefs *tracefs, const char *name,
+		     struct error *error)
 {
 	struct trace_event *there = find_name(set, name);
 	int r;
@@ -142,19 +139,20 @@ static int add_asked(
 	}
 	r = trace_set_add(set, tracefs, name, TRACE_PLAIN, true);
 	if (r == -ENOENT || r == -ENOTDIR)
-		return error_set(error, -ENOENT,
+		return error_set(
+			error, -ENOENT,
 			"this kernel has no trace event '%s'; `perf list tracepoint` lists them",
 			name);
 	if (r == -EBADMSG)
-		return error_set(
-			error, r, "the format of the trace event '%s' is not understood", name);
+		return error_set(error, r, "the format of the trace event '%s' is not understood",
+				 name);
 	return r < 0 && r != -ENOMEM
 		       ? error_set(error, r, "the trace event '%s': %s", name, strerror(-r))
 		       : r;
 }
 
 static int add_each_asked(struct trace_set *set, const struct tracefs *tracefs, const char *asked,
-	struct error *error)
+			  struct error *error)
 {
 	char name[NAME_MAX];
 	int r = 0;
@@ -177,18 +175,18 @@ static int miss_tracefs(int r, const char *asked, struct buffer *missing, struct
 	if (asked && *asked)
 		return r == -ENOENT
 			       ? error_set(error, r,
-					 "trace events need tracefs: mount -t tracefs tracefs %s",
-					 TRACEFS_PLACE)
-			       : error_set(error, r,
-					 "%s may not be read: trace events need root or "
-					 "CAP_DAC_READ_SEARCH",
+					   "trace events need tracefs: mount -t tracefs tracefs %s",
+					   TRACEFS_PLACE)
+			       : error_set(
+					 error, r,
+					 "%s may not be read: trace events need root or CAP_DAC_READ_SEARCH",
 					 TRACEFS_PLACE);
 	buffer_printf(missing, "%stracefs", missing->size ? "," : "");
 	return 0;
 }
 
 int trace_set_open(const char *root, const char *asked, struct trace_set **ret_set,
-	struct buffer *missing, struct error *error)
+		   struct buffer *missing, struct error *error)
 {
 	_cleanup_(cleanup_trace_set) struct trace_set *set = calloc(1, sizeof(*set));
 	struct tracefs tracefs;

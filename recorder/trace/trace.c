@@ -25,18 +25,22 @@ static const char *const looked_at[][FIELDS] = {
 struct kind {
 	const struct trace_event *event;
 	uint32_t fields[FIELDS];
-	uint64_t second; /* of the perf clock, and how many of it were kept */
+	/* of the perf clock, and how many of it were kept */
+	uint64_t second;
 	uint64_t kept;
-	uint64_t passed, passed_from_ns, passed_to_ns; /* that were not, since it was told */
+	/* that were not, since it was told */
+	uint64_t passed, passed_from_ns, passed_to_ns;
 };
 
 struct trace {
 	struct trace_options options;
 	struct dead_cgroups *dying;
 	struct exec_counts *starts;
-	struct kind *kinds; /* as the events of the set */
+	/* as the events of the set */
+	struct kind *kinds;
 	struct trace_paths execs;
-	const char *exec; /* what the event is called; NULL: there is none */
+	/* what the event is called; NULL: there is none */
+	const char *exec;
 };
 
 static void trace_look_at(struct kind *kind, const struct trace_event *event)
@@ -59,7 +63,7 @@ int trace_new(const struct trace_options *options, struct trace **ret_trace)
 	trace->options = *options;
 	trace->kinds = calloc(MAX(count, (size_t)1), sizeof(*trace->kinds));
 	if (!trace->kinds || dead_cgroups_new(&trace->dying) < 0 ||
-		exec_counts_new(&trace->starts) < 0)
+	    exec_counts_new(&trace->starts) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
 		trace_look_at(&trace->kinds[i], &options->set->events.items[i]);
@@ -107,8 +111,8 @@ static bool get_text(const struct turn *turn, size_t field, char text[TRACE_VALU
 	const char *from;
 	size_t size;
 
-	if (!trace_text(
-		    turn->kind->event->format, &turn->raw, turn->kind->fields[field], &from, &size))
+	if (!trace_text(turn->kind->event->format, &turn->raw, turn->kind->fields[field], &from,
+			&size))
 		return false;
 	size = MIN(size, (size_t)TRACE_VALUE_MAX - 1);
 	memcpy(text, from, size);
@@ -118,8 +122,8 @@ static bool get_text(const struct turn *turn, size_t field, char text[TRACE_VALU
 
 static bool get_number(const struct turn *turn, size_t field, uint64_t *ret_value)
 {
-	return trace_number(
-		turn->kind->event->format, &turn->raw, turn->kind->fields[field], ret_value);
+	return trace_number(turn->kind->event->format, &turn->raw, turn->kind->fields[field],
+			    ret_value);
 }
 
 static struct dying_by by_whom(const struct turn *turn)
@@ -127,7 +131,7 @@ static struct dying_by by_whom(const struct turn *turn)
 	const struct perf_record *record = turn->record;
 
 	return (struct dying_by){ tracker_comm(turn->filler->tracker, record->pid, record->tid),
-		record->pid };
+				  record->pid };
 }
 
 static int follow_cgroup(const struct turn *turn)
@@ -138,7 +142,7 @@ static int follow_cgroup(const struct turn *turn)
 	struct dead_cgroups_key key;
 
 	if (!get_number(turn, 0, &key.root) || !get_number(turn, 1, &key.id) ||
-		!get_text(turn, 2, path))
+	    !get_text(turn, 2, path))
 		return 0;
 	switch (turn->kind->event->role) {
 	case TRACE_MADE:
@@ -160,10 +164,10 @@ static void tell_timeout(const struct turn *turn)
 	uint64_t queue;
 
 	if (!options->timeout || !get_text(turn, 0, name) || !get_text(turn, 1, driver) ||
-		!get_number(turn, 2, &queue))
+	    !get_number(turn, 2, &queue))
 		return;
 	snprintf(line, sizeof(line), "net:net_dev_xmit_timeout: dev=%.40s driver=%.40s queue=%llu",
-		name, driver, (unsigned long long)queue);
+		 name, driver, (unsigned long long)queue);
 	options->timeout(options->context, turn->record->time_ns, line);
 }
 
@@ -217,7 +221,8 @@ struct putting {
 	struct tape *tape;
 	struct tape_event event;
 	const char *name;
-	bool there; /* it has been put, as its fields are all right */
+	/* it has been put, as its fields are all right */
+	bool there;
 };
 
 static int trace_put_event(struct putting *putting)
@@ -269,9 +274,9 @@ static int trace_keep(const struct turn *turn)
 int trace_take(struct trace *trace, const struct perf_record *record, struct tape_builder *filler)
 {
 	struct turn turn = { .trace = trace,
-		.record = record,
-		.raw = { record->sample.raw, record->sample.raw_size },
-		.filler = filler };
+			     .record = record,
+			     .raw = { record->sample.raw, record->sample.raw_size },
+			     .filler = filler };
 	const struct trace_event *event = trace_set_find(trace->options.set, trace_id(&turn.raw));
 	int r;
 
@@ -283,8 +288,8 @@ int trace_take(struct trace *trace, const struct perf_record *record, struct tap
 }
 
 /* Those that were too many. */
-static int give_passed(
-	struct kind *kind, struct tape *tape, struct losses *losses, uint64_t time_ns)
+static int give_passed(struct kind *kind, struct tape *tape, struct losses *losses,
+		       uint64_t time_ns)
 {
 	struct tape_event event = { .time_ns =
 					    MIN(MAX(kind->passed_to_ns, tape->begin_ns), time_ns) };
@@ -295,16 +300,16 @@ static int give_passed(
 	r = tape_add_no_thread(tape, &event.thread);
 	if (r == 0)
 		r = tape_add_count(tape, &event, kind->event->format->name, kind->passed,
-			event.time_ns - MIN(kind->passed_from_ns, event.time_ns));
+				   event.time_ns - MIN(kind->passed_from_ns, event.time_ns));
 	if (r == 0)
 		r = losses_events(losses, TAPE_ALL_CPUS, kind->passed_from_ns,
-			kind->passed_to_ns + 1, kind->passed);
+				  kind->passed_to_ns + 1, kind->passed);
 	kind->passed = kind->passed_to_ns = 0;
 	return r;
 }
 
-int trace_give(
-	struct trace *trace, struct tape *tape, struct losses *losses, uint64_t until_ns, bool last)
+int trace_give(struct trace *trace, struct tape *tape, struct losses *losses, uint64_t until_ns,
+	       bool last)
 {
 	uint64_t time_ns = MAX(until_ns, tape->begin_ns + 1) - 1;
 	int r = 0;

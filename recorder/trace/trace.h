@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * What becomes of trace events, each in its turn: they are put into the tape with their fields named, and what follows from them is told now and
- * then. A storm is bounded: of one kind so many a second are kept, the rest is counted, in the ledger of losses and in the tape
- * (TAPE_EVENT_COUNT). Programs that start are only counted, by path.
+ * What becomes of trace events, each in its turn: they are put into the tape with their fields
+ * named, and what follows from them is told now and then. A storm is bounded: of one kind so many a
+ * second are kept, the rest is counted, in the ledger of losses and in the tape (TAPE_EVENT_COUNT).
+ * Programs that start are only counted, by path.
  */
 
 #include "base/cleanup.h"
@@ -22,8 +23,10 @@
 struct trace;
 
 struct trace_options {
-	const struct trace_set *set; /* borrowed */
-	/* A network queue did not send for too long: a line as the kernel's log might have it. May be NULL. */
+	/* borrowed */
+	const struct trace_set *set;
+	/* A network queue did not send for too long: a line as the kernel's log might have it. May
+	 * be NULL. */
 	void (*timeout)(void *context, uint64_t time_ns, const char *line);
 	void *context;
 };
@@ -33,17 +36,18 @@ int trace_new(const struct trace_options *options, struct trace **ret_trace);
 struct trace *trace_free(struct trace *trace);
 DEFINE_CLEANUP(trace, struct trace *, trace_free)
 
-/* A SAMPLE record with raw bytes, into the filler's tape. 0; -EBADMSG when they are not what the format says; -ENOMEM. */
+/* A SAMPLE record with raw bytes, into the filler's tape. 0; -EBADMSG when they are not what the
+ * format says; -ENOMEM. */
 int trace_take(struct trace *trace, const struct perf_record *record, struct tape_builder *filler);
 /* The kernel had no room for so many of the events that are always recorded. */
 void trace_lost(struct trace *trace, uint64_t count, uint64_t time_ns);
 
 /*
- * Puts into the tape what is told now and then, up to a moment in it or its end; the last time of this tape all that there is. 0 or
- * -ENOMEM.
+ * Puts into the tape what is told now and then, up to a moment in it or its end; the last time of
+ * this tape all that there is. 0 or -ENOMEM.
  */
 int trace_give(struct trace *trace, struct tape *tape, struct losses *losses, uint64_t until_ns,
-	bool last);
+	       bool last);
 
 /* Which cgroups are dying, as it knows. */
 const struct dead_cgroups *trace_dying(const struct trace *trace);

@@ -26,8 +26,8 @@ bool store_name_ends(const char *name, const char *suffix)
 int store_name(const char *boot_id, uint64_t sequence, const char *suffix, char name[64])
 {
 	if (!*boot_id || *boot_id == '.' || strchr(boot_id, '/') ||
-		snprintf(name, 64, "%.39s-%010llu%s", boot_id, (unsigned long long)sequence,
-			suffix) >= 64)
+	    snprintf(name, 64, "%.39s-%010llu%s", boot_id, (unsigned long long)sequence, suffix) >=
+		    64)
 		return -EINVAL;
 	return 0;
 }
@@ -53,7 +53,7 @@ bool store_is_of_boot(const char *name, const char *boot_id, uint64_t *ret_seque
 	struct store_identity identity;
 
 	if (!store_identify(name, &identity) || identity.boot_size != strlen(boot_id) ||
-		memcmp(name, boot_id, identity.boot_size) != 0)
+	    memcmp(name, boot_id, identity.boot_size) != 0)
 		return false;
 	*ret_sequence = identity.sequence;
 	return true;
@@ -67,8 +67,8 @@ bool store_same_tape(const char *name, const char *other)
 	       memcmp(name, other, a.size) == 0;
 }
 
-int store_open_file(
-	const char *path, const char *folder, const char *name, int *ret_fd, struct error *error)
+int store_open_file(const char *path, const char *folder, const char *name, int *ret_fd,
+		    struct error *error)
 {
 	_cleanup_close_ int fd = -1;
 	char dir[PATH_MAX], file[PATH_MAX];
@@ -91,7 +91,7 @@ int store_open_file(
 }
 
 int store_each_name(const char *path, const char *folder,
-	int (*see)(void *context, const char *name), void *context, struct error *error)
+		    int (*see)(void *context, const char *name), void *context, struct error *error)
 {
 	char file[PATH_MAX];
 	struct dirent *entry;
@@ -112,7 +112,7 @@ int store_each_name(const char *path, const char *folder,
 }
 
 void store_describe(const struct segment_summary *summary, const char *name, uint64_t bytes,
-	struct store_segment *ret_segment)
+		    struct store_segment *ret_segment)
 {
 	*ret_segment = (struct store_segment){
 		.sequence = summary->sequence,

@@ -39,8 +39,8 @@ bool store_name_ends(const char *name, const char *suffix);
 /* The name of a tape's file. -EINVAL for a boot id that no name can be made of. */
 int store_name(const char *boot_id, uint64_t sequence, const char *suffix, char name[64]);
 /*
- * The identity in a name, "BOOT-SEQUENCE" and a suffix: how many characters the boot has, those of "BOOT-SEQUENCE", and the number. False
- * for a name that is not ours.
+ * The identity in a name, "BOOT-SEQUENCE" and a suffix: how many characters the boot has, those of
+ * "BOOT-SEQUENCE", and the number. False for a name that is not ours.
  */
 struct store_identity {
 	size_t boot_size;
@@ -54,13 +54,15 @@ bool store_is_of_boot(const char *name, const char *boot_id, uint64_t *ret_seque
 bool store_same_tape(const char *name, const char *other);
 
 /* Opens a file of one of the folders for reading. -EBADMSG when it is no plain file. */
-int store_open_file(
-	const char *path, const char *folder, const char *name, int *ret_fd, struct error *error);
+int store_open_file(const char *path, const char *folder, const char *name, int *ret_fd,
+		    struct error *error);
 
-/* Calls `see` with each name in a folder of the store; a negative answer ends it and is handed on. */
+/* Calls `see` with each name in a folder of the store; a negative answer ends it and is handed on.
+ */
 int store_each_name(const char *path, const char *folder,
-	int (*see)(void *context, const char *name), void *context, struct error *error);
+		    int (*see)(void *context, const char *name), void *context,
+		    struct error *error);
 
 /* The index row that belongs to a segment. */
 void store_describe(const struct segment_summary *summary, const char *name, uint64_t bytes,
-	struct store_segment *ret_segment);
+		    struct store_segment *ret_segment);

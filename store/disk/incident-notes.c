@@ -10,7 +10,8 @@
 
 struct reserving {
 	uint64_t count;
-	uint64_t first; /* the least number that is free, as far as the notes say */
+	/* the least number that is free, as far as the notes say */
+	uint64_t first;
 	char below[NUMBER_SIZE];
 	struct notes_field field;
 };
@@ -36,13 +37,13 @@ static void make_reservation(void *context, struct note *ret_note)
 	struct reserving *reserving = context;
 
 	snprintf(reserving->below, sizeof(reserving->below), "%llu",
-		(unsigned long long)(reserving->first + reserving->count));
+		 (unsigned long long)(reserving->first + reserving->count));
 	reserving->field = (struct notes_field){ "below", reserving->below };
 	*ret_note = (struct note){ NOTES_IDS, 0, &reserving->field, 1 };
 }
 
-int incident_notes_reserve(
-	const char *store, uint64_t count, uint64_t least, uint64_t *ret_first, struct error *error)
+int incident_notes_reserve(const char *store, uint64_t count, uint64_t least, uint64_t *ret_first,
+			   struct error *error)
 {
 	struct reserving reserving = { .count = count, .first = MAX(least, 1ull) };
 	int r = notes_append_after(store, see_numbers, make_reservation, &reserving, error);
@@ -55,8 +56,10 @@ int incident_notes_reserve(
 struct adding {
 	array_of(struct notes_field) fields;
 	char numbers[5][NUMBER_SIZE];
-	size_t used; /* of them */
-	char *names; /* the incident's own fields, taken apart */
+	/* of them */
+	size_t used;
+	/* the incident's own fields, taken apart */
+	char *names;
 	bool failed;
 };
 
@@ -95,8 +98,8 @@ static void add_own(struct adding *adding, const char *fields)
 	}
 }
 
-static int incident_notes_encode(
-	const struct store_incident *incident, struct buffer *records, struct error *error)
+static int incident_notes_encode(const struct store_incident *incident, struct buffer *records,
+				 struct error *error)
 {
 	struct adding adding = { 0 };
 	struct note note = { .kind = NOTES_INCIDENT, .realtime_ns = incident->time_ns };
@@ -117,15 +120,15 @@ static int incident_notes_encode(
 	if (!adding.failed)
 		r = notes_encode(&note, records);
 	if (r == -E2BIG)
-		error_set(
-			error, r, "incident %llu is over 64 KB", (unsigned long long)incident->id);
+		error_set(error, r, "incident %llu is over 64 KB",
+			  (unsigned long long)incident->id);
 	array_done(&adding.fields);
 	free(adding.names);
 	return r;
 }
 
 int incident_notes_add(const char *store, const struct store_incident *incidents, size_t count,
-	struct error *error)
+		       struct error *error)
 {
 	_cleanup_(buffer_done) struct buffer records = { 0 };
 	int r = 0;

@@ -13,8 +13,8 @@ void incident_rows_done(struct incident_rows *incidents)
 	array_done(&incidents->rows);
 }
 
-static int incident_rows_add_text(
-	struct incident_rows *incidents, const char *text, uint32_t *ret_id)
+static int incident_rows_add_text(struct incident_rows *incidents, const char *text,
+				  uint32_t *ret_id)
 {
 	return strings_add(&incidents->strings, text, strlen(text), ret_id) < 0 ? -ENOMEM : 0;
 }
@@ -31,11 +31,11 @@ int incident_rows_add(struct incident_rows *incidents, const struct store_incide
 	};
 
 	if (incident_rows_add_text(incidents, incident->kind, &row.kind) < 0 ||
-		incident_rows_add_text(incidents, incident->text, &row.text) < 0 ||
-		incident_rows_add_text(incidents, incident->source, &row.source) < 0 ||
-		incident_rows_add_text(incidents, incident->fields, &row.fields) < 0 ||
-		incident_rows_add_text(incidents, incident->boot_id, &row.boot_id) < 0 ||
-		incident_rows_add_text(incidents, incident->segment, &row.segment) < 0)
+	    incident_rows_add_text(incidents, incident->text, &row.text) < 0 ||
+	    incident_rows_add_text(incidents, incident->source, &row.source) < 0 ||
+	    incident_rows_add_text(incidents, incident->fields, &row.fields) < 0 ||
+	    incident_rows_add_text(incidents, incident->boot_id, &row.boot_id) < 0 ||
+	    incident_rows_add_text(incidents, incident->segment, &row.segment) < 0)
 		return -ENOMEM;
 	return array_push(&incidents->rows, row);
 }
@@ -57,7 +57,7 @@ static int end_fields(struct buffer *fields)
 }
 
 static int add_of_tape(struct incident_rows *incidents, const struct tape *tape,
-	const struct tape_incident *incident, const char *segment)
+		       const struct tape_incident *incident, const char *segment)
 {
 	_cleanup_(buffer_done) struct buffer fields = { 0 };
 	struct store_incident row = {
@@ -87,8 +87,8 @@ static int add_of_tape(struct incident_rows *incidents, const struct tape *tape,
 	return incident_rows_add(incidents, &row);
 }
 
-int incident_rows_add_tape(
-	struct incident_rows *incidents, const struct tape *tape, const char *segment)
+int incident_rows_add_tape(struct incident_rows *incidents, const struct tape *tape,
+			   const char *segment)
 {
 	int r = 0;
 
@@ -141,8 +141,8 @@ int incident_rows_add_note(struct incident_rows *incidents, const struct note *n
 		row.stall_ns = incident_rows_number_of(note, "stall_ns");
 	for (size_t i = 0; i < note->field_count; i++)
 		if (note->fields[i].name[0] == '.')
-			incident_rows_put_field(
-				&fields, note->fields[i].name + 1, note->fields[i].value);
+			incident_rows_put_field(&fields, note->fields[i].name + 1,
+						note->fields[i].value);
 	if (end_fields(&fields) < 0)
 		return -ENOMEM;
 	row.fields = (const char *)fields.data;
@@ -154,7 +154,7 @@ int incident_rows_sort(struct incident_rows *incidents)
 	_cleanup_free_ void *scratch = NULL;
 
 	if (sort_array_is_done(&incidents->rows, time_ns) &&
-		sort_array_is_done(&incidents->rows, id))
+	    sort_array_is_done(&incidents->rows, id))
 		return 0;
 	scratch = calloc(incidents->rows.count, sizeof(*incidents->rows.items));
 	if (!scratch)

@@ -21,15 +21,16 @@ struct incident_row {
 	uint64_t error_ns;
 	uint64_t perf_ns;
 	uint32_t kind, text, source, fields, boot_id, segment;
-	uint32_t severity; /* which is a number of its own */
+	/* which is a number of its own */
+	uint32_t severity;
 };
 
 void incident_rows_done(struct incident_rows *incidents);
 /* A copy of one. 0 or -ENOMEM. */
 int incident_rows_add(struct incident_rows *incidents, const struct store_incident *incident);
 /* Those of a tape, whose times become those of the wall clock. */
-int incident_rows_add_tape(
-	struct incident_rows *incidents, const struct tape *tape, const char *segment);
+int incident_rows_add_tape(struct incident_rows *incidents, const struct tape *tape,
+			   const char *segment);
 /* That of a note, if it is one of an incident. */
 int incident_rows_add_note(struct incident_rows *incidents, const struct note *note);
 

@@ -18,15 +18,9 @@ static uint32_t crc_numbers(uint32_t crc, const uint64_t *numbers, size_t count)
 void columns_of_segment(const struct store_segment *segment, uint64_t numbers[COLUMNS_OF_SEGMENT])
 {
 	const uint64_t all[COLUMNS_OF_SEGMENT] = {
-		segment->sequence,
-		segment->begin_ns,
-		segment->end_ns,
-		segment->perf_begin_ns,
-		segment->perf_end_ns,
-		segment->samples,
-		segment->lost,
-		segment->incidents,
-		segment->bytes,
+		segment->sequence,	segment->begin_ns,    segment->end_ns,
+		segment->perf_begin_ns, segment->perf_end_ns, segment->samples,
+		segment->lost,		segment->incidents,   segment->bytes,
 	};
 
 	memcpy(numbers, all, sizeof(all));
@@ -38,33 +32,26 @@ uint32_t columns_segment_crc(const struct store_segment *segment)
 
 	columns_of_segment(segment, numbers);
 	return crc_numbers(crc_text(crc_text(0, segment->name), segment->boot_id), numbers,
-		COLUMNS_OF_SEGMENT);
+			   COLUMNS_OF_SEGMENT);
 }
 
-void columns_of_incident(
-	const struct store_incident *incident, uint64_t numbers[COLUMNS_OF_INCIDENT])
+void columns_of_incident(const struct store_incident *incident,
+			 uint64_t numbers[COLUMNS_OF_INCIDENT])
 {
 	const uint64_t all[COLUMNS_OF_INCIDENT] = {
-		incident->id,
-		incident->time_ns,
-		incident->stall_ns,
-		incident->error_ns,
-		incident->perf_ns,
-		incident->severity,
+		incident->id,	    incident->time_ns, incident->stall_ns,
+		incident->error_ns, incident->perf_ns, incident->severity,
 	};
 
 	memcpy(numbers, all, sizeof(all));
 }
 
-void columns_incident_texts(
-	const struct store_incident *incident, const char *texts[COLUMNS_INCIDENT_TEXTS])
+void columns_incident_texts(const struct store_incident *incident,
+			    const char *texts[COLUMNS_INCIDENT_TEXTS])
 {
 	const char *const all[COLUMNS_INCIDENT_TEXTS] = {
-		incident->kind,
-		incident->text,
-		incident->source,
-		incident->fields,
-		incident->boot_id,
+		incident->kind,	  incident->text,    incident->source,
+		incident->fields, incident->boot_id,
 	};
 
 	memcpy(texts, all, sizeof(all));

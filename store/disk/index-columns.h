@@ -16,10 +16,10 @@ uint32_t columns_segment_crc(const struct store_segment *segment);
 /* The numbers of an incident, from the third column on, and then its texts. */
 #define COLUMNS_OF_INCIDENT 6
 #define COLUMNS_INCIDENT_TEXTS 5
-void columns_of_incident(
-	const struct store_incident *incident, uint64_t numbers[COLUMNS_OF_INCIDENT]);
-void columns_incident_texts(
-	const struct store_incident *incident, const char *texts[COLUMNS_INCIDENT_TEXTS]);
+void columns_of_incident(const struct store_incident *incident,
+			 uint64_t numbers[COLUMNS_OF_INCIDENT]);
+void columns_incident_texts(const struct store_incident *incident,
+			    const char *texts[COLUMNS_INCIDENT_TEXTS]);
 /* number: which one of its segment it is. */
 uint32_t columns_incident_crc(const struct store_incident *incident, uint64_t number);
 

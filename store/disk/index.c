@@ -15,34 +15,23 @@
 #define SCHEMA_VERSION 4
 
 /*
- * The WAL goes into the file after so many pages, a few segments' worth, and is then cut to this: it would grow to 4 MB before that, which
- * is much beside a small store.
+ * The WAL goes into the file after so many pages, a few segments' worth, and is then cut to this:
+ * it would grow to 4 MB before that, which is much beside a small store.
  */
 #define WAL_PRAGMAS "PRAGMA wal_autocheckpoint = 16; PRAGMA journal_size_limit = 65536;"
 
 /* Times are kept as signed 64-bit nanoseconds, which last until 2262. */
 static const char schema[] =
-	"CREATE TABLE IF NOT EXISTS segments ("
-	" name TEXT PRIMARY KEY, boot_id TEXT NOT NULL, sequence INTEGER NOT NULL,"
-	" begin_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL,"
-	" perf_begin_ns INTEGER NOT NULL, perf_end_ns INTEGER NOT NULL,"
-	" samples INTEGER NOT NULL, lost INTEGER NOT NULL, incidents INTEGER NOT NULL,"
-	" bytes INTEGER NOT NULL, checksum INTEGER NOT NULL) WITHOUT ROWID;"
-	"CREATE TABLE IF NOT EXISTS incidents ("
-	" segment TEXT NOT NULL, number INTEGER NOT NULL, id INTEGER NOT NULL,"
-	" time_ns INTEGER NOT NULL, stall_ns INTEGER NOT NULL, error_ns INTEGER NOT NULL,"
-	" perf_ns INTEGER NOT NULL, severity INTEGER NOT NULL, kind TEXT NOT NULL,"
-	" text TEXT NOT NULL, source TEXT NOT NULL, fields TEXT NOT NULL,"
-	" boot_id TEXT NOT NULL, checksum INTEGER NOT NULL,"
-	" PRIMARY KEY (segment, number)) WITHOUT ROWID;"
-	"CREATE TABLE IF NOT EXISTS busy ("
-	" segment TEXT PRIMARY KEY, cpus BLOB NOT NULL, checksum INTEGER NOT NULL) WITHOUT ROWID;";
+	"CREATE TABLE IF NOT EXISTS segments ( name TEXT PRIMARY KEY, boot_id TEXT NOT NULL, sequence INTEGER NOT NULL, begin_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL, perf_begin_ns INTEGER NOT NULL, perf_end_ns INTEGER NOT NULL, samples INTEGER NOT NULL, lost INTEGER NOT NULL, incidents INTEGER NOT NULL, bytes INTEGER NOT NULL, checksum INTEGER NOT NULL) WITHOUT ROWID;CREATE TABLE IF NOT EXISTS incidents ( segment TEXT NOT NULL, number INTEGER NOT NULL, id INTEGER NOT NULL, time_ns INTEGER NOT NULL, stall_ns INTEGER NOT NULL, error_ns INTEGER NOT NULL, perf_ns INTEGER NOT NULL, severity INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL, source TEXT NOT NULL, fields TEXT NOT NULL, boot_id TEXT NOT NULL, checksum INTEGER NOT NULL, PRIMARY KEY (segment, number)) WITHOUT ROWID;CREATE TABLE IF NOT EXISTS busy ( segment TEXT PRIMARY KEY, cpus BLOB NOT NULL, checksum INTEGER NOT NULL) WITHOUT ROWID;";
 
 struct index {
 	sqlite3 *db;
-	sqlite3_stmt *ask_busy; /* between the begin and the end of reading */
-	char *wal; /* where the index was opened without its WAL: that file, which must stay empty */
-	char *path; /* of one that was opened for writing */
+	/* between the begin and the end of reading */
+	sqlite3_stmt *ask_busy;
+	/* where the index was opened without its WAL: that file, which must stay empty */
+	char *wal;
+	/* of one that was opened for writing */
+	char *path;
 	dev_t device;
 	ino_t inode;
 };
@@ -53,7 +42,7 @@ static bool index_is_full(struct index *index, int code)
 	if (code != SQLITE_IOERR && code != SQLITE_CANTOPEN)
 		return code == SQLITE_FULL;
 	return index->db && (sqlite3_extended_errcode(index->db) == SQLITE_IOERR_SHMSIZE ||
-				    sqlite3_system_errno(index->db) == ENOSPC);
+			     sqlite3_system_errno(index->db) == ENOSPC);
 }
 
 static int index_error(struct index *index, int code, struct error *error)
@@ -69,7 +58,7 @@ static int index_error(struct index *index, int code, struct error *error)
 	if (number == -ENOSPC)
 		return error_set(error, number, "index.sqlite: no space is left on its disk");
 	return error_set(error, number, "index.sqlite: %s",
-		index->db ? sqlite3_errmsg(index->db) : sqlite3_errstr(code));
+			 index->db ? sqlite3_errmsg(index->db) : sqlite3_errstr(code));
 }
 
 struct index *index_close(struct index *index)
@@ -119,22 +108,23 @@ static int index_check_version(struct index *index, struct error *error)
 	if (r < 0)
 		return r;
 	if (version > SCHEMA_VERSION)
-		return error_set(error, -EPROTONOSUPPORT,
-			"index.sqlite is of a newer perftape (version %lld, this one knows %d); "
-			"use that one, or remove it: it is made anew from the segments",
+		return error_set(
+			error, -EPROTONOSUPPORT,
+			"index.sqlite is of a newer perftape (version %lld, this one knows %d); use that one, or remove it: it is made anew from the segments",
 			(long long)version, SCHEMA_VERSION);
 	if (version < SCHEMA_VERSION && tables)
 		return error_set(error, -ESTALE,
-			"index.sqlite: version %lld is of an older perftape", (long long)version);
+				 "index.sqlite: version %lld is of an older perftape",
+				 (long long)version);
 	return 0;
 }
 
 static int index_prepare_writing(struct index *index, struct error *error)
 {
 	char version[64];
-	int code = sqlite3_exec(index->db,
-		"PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;" WAL_PRAGMAS, NULL, NULL,
-		NULL);
+	int code = sqlite3_exec(
+		index->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;" WAL_PRAGMAS,
+		NULL, NULL, NULL);
 
 	if (code == SQLITE_OK)
 		code = sqlite3_exec(index->db, schema, NULL, NULL, NULL);
@@ -254,8 +244,8 @@ int index_open(const char *path, bool writing, struct index **ret_index, struct 
 	return r;
 }
 
-static int index_statement(
-	struct index *index, const char *sql, sqlite3_stmt **ret_statement, struct error *error)
+static int index_statement(struct index *index, const char *sql, sqlite3_stmt **ret_statement,
+			   struct error *error)
 {
 	int r = index_check_wal(index, error), code;
 
@@ -302,13 +292,14 @@ void index_abort(struct index *index)
 		sqlite3_exec(index->db, "ROLLBACK", NULL, NULL, NULL);
 }
 
-static int index_put_segment(
-	struct index *index, const struct store_segment *segment, struct error *error)
+static int index_put_segment(struct index *index, const struct store_segment *segment,
+			     struct error *error)
 {
 	uint64_t numbers[COLUMNS_OF_SEGMENT];
 	sqlite3_stmt *put;
 	int r = index_statement(index,
-		"INSERT OR REPLACE INTO segments VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", &put, error);
+				"INSERT OR REPLACE INTO segments VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
+				&put, error);
 
 	if (r < 0)
 		return r;
@@ -322,14 +313,14 @@ static int index_put_segment(
 }
 
 static int index_put_incident(struct index *index, const struct store_incident *incident,
-	uint64_t number, struct error *error)
+			      uint64_t number, struct error *error)
 {
 	uint64_t numbers[COLUMNS_OF_INCIDENT];
 	const char *texts[COLUMNS_INCIDENT_TEXTS];
 	sqlite3_stmt *put;
 	int column = 3;
-	int r = index_statement(
-		index, "INSERT INTO incidents VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)", &put, error);
+	int r = index_statement(index, "INSERT INTO incidents VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+				&put, error);
 
 	if (r < 0)
 		return r;
@@ -345,8 +336,8 @@ static int index_put_incident(struct index *index, const struct store_incident *
 	return index_finish(index, put, error);
 }
 
-static int put_busy(
-	struct index *index, const char *segment, const struct buffer *busy, struct error *error)
+static int put_busy(struct index *index, const char *segment, const struct buffer *busy,
+		    struct error *error)
 {
 	sqlite3_stmt *put;
 	int r = index_statement(index, "INSERT INTO busy VALUES (?,?,?)", &put, error);
@@ -396,14 +387,14 @@ int index_remove(struct index *index, const char *name, struct error *error)
 }
 
 int index_put(struct index *index, const struct store_segment *segment,
-	const struct incident_rows *incidents, const struct buffer *busy, struct error *error)
+	      const struct incident_rows *incidents, const struct buffer *busy, struct error *error)
 {
 	bool own = sqlite3_get_autocommit(index->db);
 	int r = own ? index_begin(index, error) : 0;
 
 	if (r == 0)
-		r = remove_rows(
-			index, "DELETE FROM incidents WHERE segment = ?", segment->name, error);
+		r = remove_rows(index, "DELETE FROM incidents WHERE segment = ?", segment->name,
+				error);
 	if (r == 0)
 		r = remove_rows(index, "DELETE FROM busy WHERE segment = ?", segment->name, error);
 	if (r == 0)
@@ -432,7 +423,7 @@ static bool index_read_segment(sqlite3_stmt *row, struct store_segment *ret)
 	size_t name_size = strlen(name), boot_size = strlen(boot_id);
 
 	if (name_size >= sizeof(ret->name) || boot_size >= sizeof(ret->boot_id) ||
-		strchr(name, '/'))
+	    strchr(name, '/'))
 		return false;
 	*ret = (struct store_segment){
 		.sequence = sqlite3_column_int64(row, 2),
@@ -476,8 +467,8 @@ static int damaged_row(struct error *error)
 }
 
 /* The end of a walk over rows. */
-static int index_walked(
-	struct index *index, sqlite3_stmt *rows, int code, int r, struct error *error)
+static int index_walked(struct index *index, sqlite3_stmt *rows, int code, int r,
+			struct error *error)
 {
 	if (r == 0 && code != SQLITE_DONE)
 		r = index_error(index, code, error);
@@ -486,8 +477,8 @@ static int index_walked(
 }
 
 int index_segments(struct index *index,
-	int (*see)(void *context, const struct store_segment *segment), void *context,
-	struct error *error)
+		   int (*see)(void *context, const struct store_segment *segment), void *context,
+		   struct error *error)
 {
 	struct store_segment segment = { 0 };
 	char before[sizeof(segment.name)];
@@ -509,13 +500,13 @@ int index_segments(struct index *index,
 }
 
 int index_incidents(struct index *index,
-	int (*see)(void *context, const struct store_incident *incident), void *context,
-	struct error *error)
+		    int (*see)(void *context, const struct store_incident *incident), void *context,
+		    struct error *error)
 {
 	struct store_incident incident;
 	sqlite3_stmt *rows;
-	int r = index_statement(
-		index, "SELECT * FROM incidents ORDER BY segment, number", &rows, error);
+	int r = index_statement(index, "SELECT * FROM incidents ORDER BY segment, number", &rows,
+				error);
 	int code = SQLITE_DONE;
 
 	if (r < 0)
@@ -546,7 +537,7 @@ int index_busy(struct index *index, const char *name, struct buffer *bytes, stru
 	sqlite3_bind_text(ask, 1, name, -1, SQLITE_STATIC);
 	code = sqlite3_step(ask);
 	if (code == SQLITE_ROW && index_read_busy(ask, &data, &size) &&
-		strcmp(index_column(ask, 0), name) == 0) {
+	    strcmp(index_column(ask, 0), name) == 0) {
 		buffer_bytes(bytes, data, size);
 		r = buffer_failed(bytes) ? -ENOMEM : 1;
 	} else if (code != SQLITE_DONE) {
@@ -558,8 +549,8 @@ int index_busy(struct index *index, const char *name, struct buffer *bytes, stru
 
 int index_begin_reading(struct index *index, struct error *error)
 {
-	int r = index_statement(
-		index, "SELECT * FROM busy WHERE segment = ?", &index->ask_busy, error);
+	int r = index_statement(index, "SELECT * FROM busy WHERE segment = ?", &index->ask_busy,
+				error);
 
 	return r < 0 ? r : index_run(index, "BEGIN", error);
 }
@@ -572,8 +563,8 @@ void index_end_reading(struct index *index)
 }
 
 int index_all_busy(struct index *index,
-	int (*see)(void *context, const char *name, const void *data, size_t size), void *context,
-	struct error *error)
+		   int (*see)(void *context, const char *name, const void *data, size_t size),
+		   void *context, struct error *error)
 {
 	sqlite3_stmt *rows;
 	const void *data;

@@ -29,8 +29,8 @@ uint32_t log_hash(const char *text)
 static void write_line(const struct log_position *position, char text[FILE_MAX])
 {
 	snprintf(text, FILE_MAX, "1 %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64,
-		position->boot_id, position->sequence, position->stamp_ns, position->next_id,
-		position->below_id);
+		 position->boot_id, position->sequence, position->stamp_ns, position->next_id,
+		 position->below_id);
 }
 
 int log_position_keep(const char *store, const struct log_position *position, struct error *error)
@@ -61,8 +61,8 @@ static int read_position(const char *store, struct log_position *ret, struct err
 			       ? 0
 			       : error_set(error, r, "%s: %s", file, strerror(-r));
 	if (sscanf(text, "1 %39s %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %8x",
-		    position.boot_id, &position.sequence, &position.stamp_ns, &position.next_id,
-		    &position.below_id, &crc) != 6)
+		   position.boot_id, &position.sequence, &position.stamp_ns, &position.next_id,
+		   &position.below_id, &crc) != 6)
 		return 0;
 	write_line(&position, again);
 	if (log_hash(again) == crc)
@@ -70,9 +70,10 @@ static int read_position(const char *store, struct log_position *ret, struct err
 	return 0;
 }
 
-/* Lines that came after the file was written. What cannot be read has none: then some come twice. */
+/* Lines that came after the file was written. What cannot be read has none: then some come twice.
+ */
 static int log_position_see_tape(struct store_reader *reader, const struct store_segment *segment,
-	struct log_position *position)
+				 struct log_position *position)
 {
 	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_CONTEXT, 1 };
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
@@ -93,7 +94,7 @@ static int log_position_see_tape(struct store_reader *reader, const struct store
 
 /* Without a position: the last line of that boot that a tape has. */
 static int see_last_tape(struct store_reader *reader, const char *boot_id,
-	struct log_position *position, struct error *error)
+			 struct log_position *position, struct error *error)
 {
 	struct store_segments segments = { 0 };
 	struct log_position last = { .next_id = position->next_id, .below_id = position->below_id };
@@ -113,8 +114,8 @@ static int see_last_tape(struct store_reader *reader, const char *boot_id,
 	return r;
 }
 
-static int see_tapes(
-	struct store_reader *reader, struct log_position *position, struct error *error)
+static int see_tapes(struct store_reader *reader, struct log_position *position,
+		     struct error *error)
 {
 	struct store_segments segments = { 0 };
 	uint64_t since_ns = position->stamp_ns;
@@ -124,7 +125,7 @@ static int see_tapes(
 		const struct store_segment *segment = &segments.list.items[i];
 
 		if (strcmp(segment->boot_id, position->boot_id) == 0 &&
-			segment->perf_end_ns >= since_ns && !*segment->damage)
+		    segment->perf_end_ns >= since_ns && !*segment->damage)
 			r = log_position_see_tape(reader, segment, position);
 	}
 	array_done(&segments.list);
@@ -133,7 +134,8 @@ static int see_tapes(
 
 struct seeing {
 	const char *boot_id;
-	uint64_t since_ns; /* of the notes that matter */
+	/* of the notes that matter */
+	uint64_t since_ns;
 	struct log_found *found;
 };
 
@@ -144,14 +146,14 @@ static int log_position_see_incident(void *context, const struct store_incident 
 
 	found->ids_from = MAX(found->ids_from, incident->id + 1);
 	if (*incident->segment || incident->perf_ns + UNORDERED_NS < seeing->since_ns ||
-		strcmp(incident->boot_id, seeing->boot_id) != 0)
+	    strcmp(incident->boot_id, seeing->boot_id) != 0)
 		return 0;
-	return array_push(
-		&found->noted, (struct log_noted){ incident->perf_ns, log_hash(incident->text) });
+	return array_push(&found->noted,
+			  (struct log_noted){ incident->perf_ns, log_hash(incident->text) });
 }
 
-int log_position_find(
-	const char *store, const char *boot_id, struct log_found *ret_found, struct error *error)
+int log_position_find(const char *store, const char *boot_id, struct log_found *ret_found,
+		      struct error *error)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	struct log_found found = { .ids_from = 1 };
@@ -163,10 +165,11 @@ int log_position_find(
 		seeing.since_ns = found.position.stamp_ns;
 	if (r == 0)
 		r = store_reader_open(store, &reader, error);
-	/* notes are held against the position in the file: between it and the last tape's there may be one */
+	/* notes are held against the position in the file: between it and the last tape's there may
+	 * be one */
 	if (r == 0)
-		r = store_reader_incidents(
-			reader, 0, UINT64_MAX, log_position_see_incident, &seeing, error);
+		r = store_reader_incidents(reader, 0, UINT64_MAX, log_position_see_incident,
+					   &seeing, error);
 	if (r == 0)
 		r = known ? see_tapes(reader, &found.position, error)
 			  : see_last_tape(reader, boot_id, &found.position, error);

@@ -5,10 +5,11 @@
  *   0   4  "\x9fnot"
  *   4   4  size of the body
  *   8   4  CRC-32C of the size and the body
- *   12     the body: u32 kind, u64 wall clock, u32 count of fields, and name and value of each, with their NULs
+ *   12     the body: u32 kind, u64 wall clock, u32 count of fields, and name and value of each,
+ * with their NULs
  *
- * A writer that is killed leaves a part of a record, behind which the next one appends its own: what is no sound record is
- * skipped up to the next magic.
+ * A writer that is killed leaves a part of a record, behind which the next one appends its own:
+ * what is no sound record is skipped up to the next magic.
  */
 #include "store/disk/notes.h"
 
@@ -78,7 +79,8 @@ struct notes_fields {
 	array_of(struct notes_field) list;
 };
 
-/* The fields of a body whose checksum is right. -EBADMSG when they are not what it says all the same. */
+/* The fields of a body whose checksum is right. -EBADMSG when they are not what it says all the
+ * same. */
 static int read_fields(struct reader *reader, uint32_t count, struct notes_fields *fields)
 {
 	fields->list.count = 0;
@@ -136,8 +138,10 @@ static size_t next_magic(const uint8_t *data, size_t size, size_t at)
 struct walk {
 	int (*see)(void *context, const struct note *note);
 	void *context;
-	struct buffer *sound, *broken; /* as they stand there; NULL: nobody wants them */
-	uint64_t damaged; /* stretches */
+	/* as they stand there; NULL: nobody wants them */
+	struct buffer *sound, *broken;
+	/* stretches */
+	uint64_t damaged;
 };
 
 static int notes_walk_records(const void *data, size_t size, struct walk *walk)
@@ -175,7 +179,7 @@ static int notes_walk_records(const void *data, size_t size, struct walk *walk)
 }
 
 int notes_decode(const void *data, size_t size, int (*see)(void *context, const struct note *note),
-	void *context, uint64_t *ret_damaged)
+		 void *context, uint64_t *ret_damaged)
 {
 	struct walk walk = { .see = see, .context = context };
 	int r = notes_walk_records(data, size, &walk);
@@ -185,7 +189,8 @@ int notes_decode(const void *data, size_t size, int (*see)(void *context, const 
 	return r;
 }
 
-/* One write, and what came of it taken back when it was not whole: nobody else writes, we hold the lock. */
+/* One write, and what came of it taken back when it was not whole: nobody else writes, we hold the
+ * lock. */
 static int notes_append_here(const char *store, int fd, const struct buffer *bytes)
 {
 	struct stat about;
@@ -211,7 +216,8 @@ static int notes_encode_here(const struct note *note, struct buffer *bytes, stru
 	return r == -E2BIG ? error_set(error, r, STORE_NOTES ": a note of over 64 KB") : r;
 }
 
-/* Who may read the notes may lock them too, and must not stop who records: nobody needs longer than this for an append. */
+/* Who may read the notes may lock them too, and must not stop who records: nobody needs longer than
+ * this for an append. */
 #define LOCK_PATIENCE_NS (10 * NSEC_PER_SEC)
 #define LOCK_LOOK_NS (10 * NSEC_PER_MSEC)
 
@@ -328,7 +334,8 @@ int notes_append(const char *store, const struct note *note, struct error *error
 }
 
 int notes_append_after(const char *store, int (*see)(void *context, const struct note *note),
-	void (*make)(void *context, struct note *ret_note), void *context, struct error *error)
+		       void (*make)(void *context, struct note *ret_note), void *context,
+		       struct error *error)
 {
 	_cleanup_(buffer_done) struct buffer bytes = { 0 };
 	_cleanup_free_ char *data = NULL;
@@ -355,8 +362,8 @@ int notes_append_after(const char *store, int (*see)(void *context, const struct
 }
 
 int notes_read_file(const char *store, const char *name,
-	int (*see)(void *context, const struct note *note), void *context, uint64_t *ret_damaged,
-	struct error *error)
+		    int (*see)(void *context, const struct note *note), void *context,
+		    uint64_t *ret_damaged, struct error *error)
 {
 	_cleanup_free_ char *data = NULL;
 	_cleanup_close_ int fd = -1;
@@ -373,7 +380,7 @@ int notes_read_file(const char *store, const char *name,
 }
 
 int notes_read(const char *store, int (*see)(void *context, const struct note *note), void *context,
-	uint64_t *ret_damaged, struct error *error)
+	       uint64_t *ret_damaged, struct error *error)
 {
 	return notes_read_file(store, STORE_NOTES, see, context, ret_damaged, error);
 }

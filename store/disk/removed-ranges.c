@@ -8,8 +8,8 @@
 #include "store/disk/files.h"
 #include "store/disk/notes.h"
 
-static uint64_t removed_ranges_distance(
-	const struct store_gone *before, const struct store_gone *after)
+static uint64_t removed_ranges_distance(const struct store_gone *before,
+					const struct store_gone *after)
 {
 	return after->from_ns > before->to_ns ? after->from_ns - before->to_ns : 0;
 }
@@ -47,9 +47,9 @@ static void join_nearest(struct store_gone_list *gone)
 
 	for (size_t i = 1; i < gone->list.count; i++)
 		if (items[i].missing == items[i - 1].missing &&
-			(!nearest || removed_ranges_distance(&items[i - 1], &items[i]) <
-					     removed_ranges_distance(
-						     &items[nearest - 1], &items[nearest])))
+		    (!nearest ||
+		     removed_ranges_distance(&items[i - 1], &items[i]) <
+			     removed_ranges_distance(&items[nearest - 1], &items[nearest])))
 			nearest = i;
 	removed_ranges_widen(&items[nearest - 1], &items[nearest]);
 	remove_at(gone, nearest);
@@ -78,8 +78,8 @@ int removed_ranges_add(struct store_gone_list *gone, const struct store_gone *on
 	return 0;
 }
 
-bool removed_ranges_has(
-	const struct store_gone_list *gone, bool missing, uint64_t from_ns, uint64_t to_ns)
+bool removed_ranges_has(const struct store_gone_list *gone, bool missing, uint64_t from_ns,
+			uint64_t to_ns)
 {
 	for (size_t i = 0; i < gone->list.count; i++) {
 		const struct store_gone *one = &gone->list.items[i];
@@ -103,14 +103,14 @@ static int removed_ranges_see_note(void *context, const struct note *note)
 	return removed_ranges_add(context, &one);
 }
 
-int removed_ranges_read(
-	const char *path, struct store_gone_list *gone, uint64_t *ret_damaged, struct error *error)
+int removed_ranges_read(const char *path, struct store_gone_list *gone, uint64_t *ret_damaged,
+			struct error *error)
 {
 	return notes_read_file(path, STORE_GONE, removed_ranges_see_note, gone, ret_damaged, error);
 }
 
-static int removed_ranges_encode(
-	const struct store_gone *one, uint64_t now_ns, struct buffer *bytes)
+static int removed_ranges_encode(const struct store_gone *one, uint64_t now_ns,
+				 struct buffer *bytes)
 {
 	char from[24], to[24];
 	const struct notes_field fields[] = { { "from_ns", from }, { "to_ns", to } };

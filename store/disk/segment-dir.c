@@ -9,7 +9,8 @@
 #include "store/disk/removed-ranges.h"
 #include "tape/segment/segment.h"
 
-/* How long a segment is taken to be that cannot be read and has no neighbour on one side: the recorder cuts them at an hour. */
+/* How long a segment is taken to be that cannot be read and has no neighbour on one side: the
+ * recorder cuts them at an hour. */
 #define LENGTH_MAX_NS (3600 * NSEC_PER_SEC)
 
 bool segment_dir_is_segment(const char *name)
@@ -17,8 +18,8 @@ bool segment_dir_is_segment(const char *name)
 	return store_name_ends(name, STORE_SUFFIX);
 }
 
-static int describe_fd(
-	int fd, const char *name, struct store_segment *ret_segment, struct error *why)
+static int describe_fd(int fd, const char *name, struct store_segment *ret_segment,
+		       struct error *why)
 {
 	struct segment_summary summary = { 0 };
 	uint8_t head[SEGMENT_HEAD];
@@ -39,8 +40,8 @@ static int describe_fd(
 	return r;
 }
 
-int segment_dir_describe(
-	const char *path, const char *name, struct store_segment *ret_segment, struct error *error)
+int segment_dir_describe(const char *path, const char *name, struct store_segment *ret_segment,
+			 struct error *error)
 {
 	struct store_segment segment = { 0 };
 	_cleanup_close_ int fd = -1;
@@ -58,7 +59,7 @@ int segment_dir_describe(
 		return error_set(error, r, "%s: %s", name, strerror(-r));
 	if (r != 0)
 		snprintf(segment.damage, sizeof(segment.damage), "%.*s",
-			(int)sizeof(segment.damage) - 1, why.text);
+			 (int)sizeof(segment.damage) - 1, why.text);
 	*ret_segment = segment;
 	return 0;
 }
@@ -70,7 +71,8 @@ static bool has_times(const struct store_segment *segment)
 
 /* The segments of the same boot with the nearest numbers; NULL where there is none. */
 static void find_neighbours(const struct store_segment *lost, const struct store_segments *all,
-	const struct store_segment **ret_before, const struct store_segment **ret_after)
+			    const struct store_segment **ret_before,
+			    const struct store_segment **ret_after)
 {
 	struct store_identity ours, other;
 	uint64_t before = 0, after = UINT64_MAX;
@@ -82,8 +84,8 @@ static void find_neighbours(const struct store_segment *lost, const struct store
 		const struct store_segment *segment = &all->list.items[i];
 
 		if (!has_times(segment) || !store_identify(segment->name, &other) ||
-			other.boot_size != ours.boot_size ||
-			memcmp(segment->name, lost->name, ours.boot_size) != 0)
+		    other.boot_size != ours.boot_size ||
+		    memcmp(segment->name, lost->name, ours.boot_size) != 0)
 			continue;
 		if (other.sequence < ours.sequence && other.sequence >= before) {
 			before = other.sequence;
@@ -159,7 +161,7 @@ static int mark_present(struct segment_dir_names *names, const char *name)
 	uint32_t before = strings_count(&names->known), id;
 
 	if (strings_add(&names->known, name, strlen(name), &id) < 0 ||
-		array_reserve(&names->present, id + 1) < 0)
+	    array_reserve(&names->present, id + 1) < 0)
 		return -ENOMEM;
 	while (names->present.count <= id)
 		names->present.items[names->present.count++] = false;
@@ -192,7 +194,7 @@ static int see_unknown(void *context, const char *name)
 }
 
 int segment_dir_unknown(const char *path, struct segment_dir_names *names,
-	struct store_segments *segments, struct error *error)
+			struct store_segments *segments, struct error *error)
 {
 	struct unknown unknown = { path, names, segments, error };
 
@@ -208,7 +210,8 @@ int segment_dir_has(struct segment_dir_names *names, const char *name)
 	return id < names->present.count && names->present.items[id];
 }
 
-/* Who lists a folder beside a writer may miss a name that is replaced meanwhile. 1, 0 or -ENOMEM. */
+/* Who lists a folder beside a writer may miss a name that is replaced meanwhile. 1, 0 or -ENOMEM.
+ */
 static int segment_dir_is_gone(const char *path, struct segment_dir_names *names, const char *name)
 {
 	char folder[PATH_MAX], file[PATH_MAX];
@@ -234,7 +237,7 @@ static int drop_removed(const char *path, struct store_segments *segments)
 		const struct store_segment *segment = &segments->list.items[i];
 
 		if (!segment->missing ||
-			!removed_ranges_has(&gone, false, segment->begin_ns, segment->end_ns))
+		    !removed_ranges_has(&gone, false, segment->begin_ns, segment->end_ns))
 			segments->list.items[kept++] = *segment;
 	}
 	segments->list.count = kept;
@@ -243,7 +246,7 @@ static int drop_removed(const char *path, struct store_segments *segments)
 }
 
 int segment_dir_check_rows(const char *path, struct segment_dir_names *names,
-	struct store_segments *segments, struct error *error)
+			   struct store_segments *segments, struct error *error)
 {
 	bool any = false;
 
@@ -264,7 +267,7 @@ int segment_dir_check_rows(const char *path, struct segment_dir_names *names,
 
 /* The bytes of a segment's file, which the caller closes. */
 static int open_input(const char *path, const struct store_segment *segment,
-	struct segment_input *ret_input, int *ret_fd, struct error *error)
+		      struct segment_input *ret_input, int *ret_fd, struct error *error)
 {
 	_cleanup_close_ int fd = -1;
 	struct stat about;
@@ -282,7 +285,7 @@ static int open_input(const char *path, const struct store_segment *segment,
 }
 
 int segment_dir_load(const char *path, const struct store_segment *segment,
-	const struct segment_want *want, struct tape **ret_tape, struct error *error)
+		     const struct segment_want *want, struct tape **ret_tape, struct error *error)
 {
 	struct segment_input input;
 	_cleanup_close_ int fd = -1;
@@ -295,7 +298,7 @@ int segment_dir_load(const char *path, const struct store_segment *segment,
 }
 
 int segment_dir_busy(const char *path, const struct store_segment *segment, struct buffer *bytes,
-	struct error *error)
+		     struct error *error)
 {
 	struct segment_input input;
 	_cleanup_close_ int fd = -1;
@@ -308,7 +311,7 @@ int segment_dir_busy(const char *path, const struct store_segment *segment, stru
 }
 
 int segment_dir_incidents(const char *path, const struct store_segment *segment,
-	struct incident_rows *incidents, struct error *error)
+			  struct incident_rows *incidents, struct error *error)
 {
 	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_CONTEXT, 1 };
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
@@ -336,5 +339,5 @@ void segment_dir_sort(struct store_segments *segments)
 {
 	if (segments->list.count)
 		qsort(segments->list.items, segments->list.count, sizeof(*segments->list.items),
-			compare_segments);
+		      compare_segments);
 }

@@ -13,7 +13,8 @@
 
 /* A spool holds an hour at the most, and the wall clock may have been set meanwhile. */
 #define REACH_NS (24 * 3600 * NSEC_PER_SEC)
-/* There is one a second or so, and it is written within a second or two of what it holds; a copied file's time says less. */
+/* There is one a second or so, and it is written within a second or two of what it holds; a copied
+ * file's time says less. */
 #define BLOCK_NS NSEC_PER_SEC
 #define WRITTEN_MAX_NS (10 * NSEC_PER_SEC)
 
@@ -49,11 +50,11 @@ void spool_dir_find_writer(const char *path, struct spool_dir_writer *ret_writer
 	ret_writer->first = first;
 }
 
-int spool_dir_format_writer(
-	const struct spool_dir_writer *writer, uint64_t next, char *text, size_t size)
+int spool_dir_format_writer(const struct spool_dir_writer *writer, uint64_t next, char *text,
+			    size_t size)
 {
 	return snprintf(text, size, "%-10d\n%-39s %-20llu %-20llu\n", writer->pid, writer->boot_id,
-		(unsigned long long)next, (unsigned long long)writer->first);
+			(unsigned long long)next, (unsigned long long)writer->first);
 }
 
 /* Does the writer fill it? */
@@ -71,11 +72,12 @@ static uint64_t changed_ns(const struct stat *about)
 }
 
 /*
- * How far the recording had come that the bytes are of which no header tells any more: to the moment of the last write, unless the file's time
- * is not of that write, as a copy's. By what those before took for theirs, it is known about how long they are.
+ * How far the recording had come that the bytes are of which no header tells any more: to the
+ * moment of the last write, unless the file's time is not of that write, as a copy's. By what those
+ * before took for theirs, it is known about how long they are.
  */
-static uint64_t find_end(
-	const struct tape *tape, const struct spool_end *end, const struct stat *about)
+static uint64_t find_end(const struct tape *tape, const struct spool_end *end,
+			 const struct stat *about)
 {
 	double share = (double)(about->st_size - end->told_bytes) / (double)end->told_bytes;
 	uint64_t likely_ns = (tape->end_ns - tape->begin_ns) * MIN(share, 1.0);
@@ -84,12 +86,13 @@ static uint64_t find_end(
 	uint64_t until_ns = tape->end_ns + MAX(likely_ns, BLOCK_NS);
 
 	if (count && moments[count - 1].perf_ns > tape->end_ns &&
-		moments[count - 1].perf_ns < tape->end_ns + 2 * likely_ns + WRITTEN_MAX_NS)
+	    moments[count - 1].perf_ns < tape->end_ns + 2 * likely_ns + WRITTEN_MAX_NS)
 		until_ns = moments[count - 1].perf_ns;
 	return until_ns - until_ns % TAPE_TIME_UNIT_NS;
 }
 
-/* What follows the last header is lost too, and is of the time behind the tape's end. Where blocks are damaged the tape has the loss already. */
+/* What follows the last header is lost too, and is of the time behind the tape's end. Where blocks
+ * are damaged the tape has the loss already. */
 static int add_end(struct tape *tape, const struct spool_end *end, const struct stat *about)
 {
 	uint64_t until_ns = find_end(tape, end, about);
@@ -104,7 +107,7 @@ static int add_end(struct tape *tape, const struct spool_end *end, const struct 
 }
 
 static int spool_dir_open_spool(const char *path, const char *name, int *ret_fd,
-	struct stat *ret_about, struct error *error)
+				struct stat *ret_about, struct error *error)
 {
 	_cleanup_close_ int fd = -1;
 	int r = store_open_file(path, STORE_SPOOLS, name, &fd, error);
@@ -117,7 +120,8 @@ static int spool_dir_open_spool(const char *path, const char *name, int *ret_fd,
 	return 0;
 }
 
-/* How a recorder says that it ended that could not write all into this spool; NULL: it says nothing. `left` is room for it. */
+/* How a recorder says that it ended that could not write all into this spool; NULL: it says
+ * nothing. `left` is room for it. */
 static const char *find_words(const char *path, const char *name, struct store_unsaved *left)
 {
 	uint64_t number;
@@ -131,7 +135,7 @@ static const char *find_words(const char *path, const char *name, struct store_u
 
 /* `ended`: what its recorder said at its end, and then also what is not there; or NULL. */
 static int read_spool(int fd, const struct stat *about, bool live, const char *ended,
-	struct tape **ret_tape, struct spool_end *ret_end, struct error *error)
+		      struct tape **ret_tape, struct spool_end *ret_end, struct error *error)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	_cleanup_free_ char *data = NULL;
@@ -142,10 +146,10 @@ static int read_spool(int fd, const struct stat *about, bool live, const char *e
 		return error_set(error, r, "%s", strerror(-r));
 	r = spool_decode(data, size, &tape, ret_end, error);
 	if (r == 0 && !live && !tape->anchors.count)
-		return error_set(
-			error, -EBADMSG, "without any clock anchor: nobody knows when that was");
+		return error_set(error, -EBADMSG,
+				 "without any clock anchor: nobody knows when that was");
 	if (r == 0 && (ret_end->torn || ret_end->damaged) && !live && !ended &&
-		ret_end->told_bytes < (uint64_t)about->st_size)
+	    ret_end->told_bytes < (uint64_t)about->st_size)
 		r = add_end(tape, ret_end, about);
 	/* it was left behind, and no block of it says that its recorder was told to end */
 	if (r == 0 && !live && !*tape_fact(tape, TAPE_ENDED))
@@ -156,7 +160,7 @@ static int read_spool(int fd, const struct stat *about, bool live, const char *e
 }
 
 int spool_dir_load(const char *path, const char *name, const struct spool_dir_writer *writer,
-	struct tape **ret_tape, struct spool_end *ret_end, struct error *error)
+		   struct tape **ret_tape, struct spool_end *ret_end, struct error *error)
 {
 	_cleanup_close_ int fd = -1;
 	struct store_unsaved left;
@@ -166,7 +170,7 @@ int spool_dir_load(const char *path, const char *name, const struct spool_dir_wr
 	if (r < 0)
 		return r;
 	r = read_spool(fd, &about, is_live(writer, name), find_words(path, name, &left), ret_tape,
-		ret_end, error);
+		       ret_end, error);
 	return r < 0 ? error_prefix(error, r, "%s", name) : 0;
 }
 
@@ -187,7 +191,7 @@ static bool may_reach(const struct spool_dir_walk *walk, const char *name, const
 }
 
 static void spool_dir_describe(const struct tape *tape, const char *name, const struct stat *about,
-	const struct error *why, struct store_segment *ret_segment)
+			       const struct error *why, struct store_segment *ret_segment)
 {
 	struct segment_summary summary;
 
@@ -197,7 +201,7 @@ static void spool_dir_describe(const struct tape *tape, const char *name, const 
 		store_describe(&summary, name, about->st_size, ret_segment);
 	} else {
 		snprintf(ret_segment->damage, sizeof(ret_segment->damage), "%.*s",
-			(int)sizeof(ret_segment->damage) - 1, why->text);
+			 (int)sizeof(ret_segment->damage) - 1, why->text);
 	}
 	snprintf(ret_segment->name, sizeof(ret_segment->name), "%s", name);
 	ret_segment->bytes = about->st_size;
@@ -223,7 +227,7 @@ static int spool_dir_see_spool(void *context, const char *name)
 		return 0; /* sealed meanwhile; nothing in it yet; elsewhere */
 	if (r == 0)
 		r = read_spool(fd, &about, is_live(&walk->writer, name),
-			find_words(walk->path, name, &left), &tape, &end, &why);
+			       find_words(walk->path, name, &left), &tape, &end, &why);
 	if (r == -ENOMEM || r == -EMFILE || r == -ENFILE)
 		return error_set(walk->error, r, "%s: %s", name, strerror(-r));
 	spool_dir_describe(tape, name, &about, &why, &segment);
@@ -231,8 +235,9 @@ static int spool_dir_see_spool(void *context, const char *name)
 }
 
 int spool_dir_each(const char *path, uint64_t to_ns,
-	int (*see)(void *context, const struct store_segment *segment, struct tape **tape),
-	void *context, struct error *error)
+		   int (*see)(void *context, const struct store_segment *segment,
+			      struct tape **tape),
+		   void *context, struct error *error)
 {
 	struct spool_dir_walk walk = { path, to_ns, { 0 }, see, context, error };
 	int r;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One record of the form of the notes at the start of a file that is written over, so that it costs no more than dirtying a page. A shorter
- * record leaves the end of a longer one behind it, which is no record: the first one counts. Who reads while it is written finds a
- * checksum that is wrong, and looks again.
+ * One record of the form of the notes at the start of a file that is written over, so that it costs
+ * no more than dirtying a page. A shorter record leaves the end of a longer one behind it, which is
+ * no record: the first one counts. Who reads while it is written finds a checksum that is wrong,
+ * and looks again.
  */
 #include "store/disk/status-file.h"
 
@@ -91,8 +92,8 @@ static int status_file_look(const char *path, struct told *told)
 	return r == 0 && !told->there ? -EBADMSG : r;
 }
 
-int store_reader_status(
-	const struct store_reader *reader, struct buffer *text, int *ret_pid, uint64_t *ret_told_ns)
+int store_reader_status(const struct store_reader *reader, struct buffer *text, int *ret_pid,
+			uint64_t *ret_told_ns)
 {
 	const struct timespec pause = { 0, LOOK_AGAIN_NS };
 	struct told told = { .text = text };

@@ -50,7 +50,7 @@ void unsaved_note_done(const char *path)
 	char file[PATH_MAX];
 
 	if (unsaved_note_read(path, &left) == 0 &&
-		store_file(path, STORE_LAST_WORDS, file, NULL) == 0)
+	    store_file(path, STORE_LAST_WORDS, file, NULL) == 0)
 		unlink(file);
 }
 
@@ -115,8 +115,7 @@ int unsaved_note_read(const char *path, struct store_unsaved *ret_left)
 
 	/* what cannot be read was not said */
 	if (notes_read_file(path, STORE_LAST_WORDS, see_words, &left, &damaged, NULL) < 0 ||
-		!*left.boot_id || left.from_ns >= left.to_ns ||
-		left.perf_from_ns >= left.perf_to_ns)
+	    !*left.boot_id || left.from_ns >= left.to_ns || left.perf_from_ns >= left.perf_to_ns)
 		return 0;
 	*ret_left = left;
 	return 1;

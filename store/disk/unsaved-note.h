@@ -2,14 +2,17 @@
 #pragma once
 
 /*
- * What a recorder says at its end that could not store all it took: mostly because the disk is full, so the room for it is taken at the start. It
- * stands in a file of one record like those of the notes, until what was left in the spool is recovered; whoever holds the store's lock writes it.
+ * What a recorder says at its end that could not store all it took: mostly because the disk is
+ * full, so the room for it is taken at the start. It stands in a file of one record like those of
+ * the notes, until what was left in the spool is recovered; whoever holds the store's lock writes
+ * it.
  */
 
 #include "base/error.h"
 #include "store/read/store-reader.h"
 
-/* Takes the room, unless there are words that were not heard yet. What fails is only worse words. */
+/* Takes the room, unless there are words that were not heard yet. What fails is only worse words.
+ */
 void unsaved_note_prepare(const char *path);
 /* The file away, or with words in it left as it is. */
 void unsaved_note_done(const char *path);

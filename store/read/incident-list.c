@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The incidents of a store: those that the index has, as long as it has as many of each segment as the segment's row says, and else those of
- * the segment itself; those of spools and of segments that the index does not know; those of the notes.
+ * The incidents of a store: those that the index has, as long as it has as many of each segment as
+ * the segment's row says, and else those of the segment itself; those of spools and of segments
+ * that the index does not know; those of the notes.
  */
 #include "base/table.h"
 #include "store/disk/segment-dir.h"
@@ -53,9 +54,9 @@ static int find_runs(struct listing *listing)
 		if (i && rows[i].segment == rows[i - 1].segment)
 			listing->runs.items[listing->runs.count - 1].count++;
 		else if (array_push(&listing->runs,
-				 (struct run){
-					 strings_at(&listing->indexed.strings, rows[i].segment), i,
-					 1 }) < 0)
+				    (struct run){
+					    strings_at(&listing->indexed.strings, rows[i].segment),
+					    i, 1 }) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -66,9 +67,10 @@ static int compare_run(const void *key, const void *run)
 	return strcmp(key, ((const struct run *)run)->segment);
 }
 
-/* One that retention took meanwhile has none; what cannot be read says so when the segment is listed. */
-static int add_from_file(
-	struct listing *listing, const struct store_segment *segment, struct error *error)
+/* One that retention took meanwhile has none; what cannot be read says so when the segment is
+ * listed. */
+static int add_from_file(struct listing *listing, const struct store_segment *segment,
+			 struct error *error)
 {
 	static const struct segment_want want = { 0, UINT64_MAX, SEGMENT_CONTEXT, 1 };
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
@@ -79,8 +81,8 @@ static int add_from_file(
 	return r == -ENOMEM || r == -EMFILE || r == -ENFILE ? r : 0;
 }
 
-static int incident_list_add_segment(
-	struct listing *listing, const struct store_segment *segment, struct error *error)
+static int incident_list_add_segment(struct listing *listing, const struct store_segment *segment,
+				     struct error *error)
 {
 	const struct run *run;
 	int r = 0;
@@ -118,14 +120,14 @@ static int incident_list_all(struct listing *listing, struct error *error)
 	for (size_t i = 0; r == 0 && i < listing->segments.list.count; i++)
 		r = incident_list_add_segment(listing, &listing->segments.list.items[i], error);
 	if (r == 0 && !reader->is_file)
-		r = notes_read(
-			reader->path, incident_list_see_note, &listing->all, &damaged, error);
+		r = notes_read(reader->path, incident_list_see_note, &listing->all, &damaged,
+			       error);
 	return r < 0 ? r : incident_rows_sort(&listing->all);
 }
 
 int store_reader_incidents(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
-	int (*see)(void *context, const struct store_incident *incident), void *context,
-	struct error *error)
+			   int (*see)(void *context, const struct store_incident *incident),
+			   void *context, struct error *error)
 {
 	struct listing listing = { .reader = reader };
 	int r = incident_list_all(&listing, error);

@@ -40,7 +40,8 @@ static int reader_check(const struct store_reader *reader, struct error *error)
 		return r;
 	r = -errno;
 	if (r == -ENOENT && access(index, F_OK) < 0)
-		return error_set(error, r,
+		return error_set(
+			error, r,
 			"%s: nothing is recorded there; start with: perftape record --store %s",
 			reader->path, reader->path);
 	return error_set(error, r, "%s: %s", segments, strerror(-r));
@@ -55,8 +56,9 @@ void reader_distrust(struct store_reader *reader)
 #define SILENT_NS (3 * NSEC_PER_SEC)
 
 /*
- * Where the store's file system is frozen, or its disk hangs, the recorder waits for it, and whoever opened the index would, too, for as long, and without
- * a way to stop it: SQLite writes beside it also to read. The folder says what is there.
+ * Where the store's file system is frozen, or its disk hangs, the recorder waits for it, and
+ * whoever opened the index would, too, for as long, and without a way to stop it: SQLite writes
+ * beside it also to read. The folder says what is there.
  */
 static bool may_hang(const struct store_reader *reader)
 {
@@ -66,7 +68,7 @@ static bool may_hang(const struct store_reader *reader)
 
 	spool_dir_find_writer(reader->path, &writer);
 	if (!writer.there || store_file(reader->path, STORE_STATUS, file, NULL) < 0 ||
-		stat(file, &about) < 0)
+	    stat(file, &about) < 0)
 		return false;
 	return about.st_mtim.tv_sec * NSEC_PER_SEC + about.st_mtim.tv_nsec + SILENT_NS <
 	       clock_ns(CLOCK_REALTIME);
@@ -175,8 +177,8 @@ static int gather_index(struct gathering *gathering)
 	return 0;
 }
 
-int reader_check_row(
-	const struct store_reader *reader, struct store_segment *row, struct error *error)
+int reader_check_row(const struct store_reader *reader, struct store_segment *row,
+		     struct error *error)
 {
 	struct store_segment file;
 	int r = segment_dir_describe(reader->path, row->name, &file, error);
@@ -195,11 +197,12 @@ int reader_check_row(
 
 static int reader_compare_names(const void *a, const void *b)
 {
-	return strcmp(
-		((const struct store_segment *)a)->name, ((const struct store_segment *)b)->name);
+	return strcmp(((const struct store_segment *)a)->name,
+		      ((const struct store_segment *)b)->name);
 }
 
-/* Of the files of one tape, a sound segment before a spool, and what can be read before what cannot. */
+/* Of the files of one tape, a sound segment before a spool, and what can be read before what
+ * cannot. */
 static bool is_better(const struct store_segment *a, const struct store_segment *b)
 {
 	if (!*a->damage != !*b->damage)
@@ -208,11 +211,11 @@ static bool is_better(const struct store_segment *a, const struct store_segment 
 }
 
 /*
- * A segment that was sealed while we looked was in the spool first, then in the folder, and then in the index. Who finds both looks
- * whether the segment is sound, which the index does not know.
+ * A segment that was sealed while we looked was in the spool first, then in the folder, and then in
+ * the index. Who finds both looks whether the segment is sound, which the index does not know.
  */
-static int drop_doubles(
-	const struct store_reader *reader, struct store_segments *segments, struct error *error)
+static int drop_doubles(const struct store_reader *reader, struct store_segments *segments,
+			struct error *error)
 {
 	struct store_segment *items = segments->list.items;
 	size_t kept = 0;
@@ -244,8 +247,8 @@ static void keep_window(struct store_segments *segments, uint64_t from_ns, uint6
 	segments->list.count = kept;
 }
 
-static int gather_file(
-	const struct store_reader *reader, struct store_segments *segments, struct error *error)
+static int gather_file(const struct store_reader *reader, struct store_segments *segments,
+		       struct error *error)
 {
 	for (size_t i = 0; i < reader->file.list.count; i++)
 		if (array_push(&segments->list, reader->file.list.items[i]) < 0)
@@ -254,7 +257,7 @@ static int gather_file(
 }
 
 int reader_gather(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
-	struct store_segments *segments, struct error *error)
+		  struct store_segments *segments, struct error *error)
 {
 	struct gathering gathering = { reader, from_ns, to_ns, .segments = segments };
 	int r;
@@ -275,8 +278,8 @@ int reader_gather(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
 }
 
 /* 1 when the index is not to be believed. Without one, all was described by the files already. */
-static int check_rows(
-	const struct store_reader *reader, struct store_segments *segments, struct error *error)
+static int check_rows(const struct store_reader *reader, struct store_segments *segments,
+		      struct error *error)
 {
 	int r = 0;
 
@@ -290,7 +293,7 @@ static int check_rows(
 }
 
 static int list_window(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
-	struct store_segments *found, struct error *error)
+		       struct store_segments *found, struct error *error)
 {
 	int r;
 
@@ -302,7 +305,7 @@ static int list_window(struct store_reader *reader, uint64_t from_ns, uint64_t t
 
 /* What was found goes to the caller; r is handed on. */
 static int give_found(struct store_reader *reader, struct store_segments *found, int r,
-	struct store_segments *segments, struct error *error)
+		      struct store_segments *segments, struct error *error)
 {
 	segment_dir_sort(found);
 	for (size_t i = 0; r == 0 && i < found->list.count; i++)
@@ -312,7 +315,7 @@ static int give_found(struct store_reader *reader, struct store_segments *found,
 }
 
 int store_reader_list(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
-	struct store_segments *segments, struct error *error)
+		      struct store_segments *segments, struct error *error)
 {
 	struct store_segments found = { 0 };
 	int r = list_window(reader, from_ns, to_ns, &found, error);
@@ -321,7 +324,7 @@ int store_reader_list(struct store_reader *reader, uint64_t from_ns, uint64_t to
 }
 
 int store_reader_find(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
-	struct store_segments *segments, struct error *error)
+		      struct store_segments *segments, struct error *error)
 {
 	struct store_segments found = { 0 };
 	int r;
@@ -337,7 +340,7 @@ int store_reader_find(struct store_reader *reader, uint64_t from_ns, uint64_t to
 }
 
 int store_reader_near(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
-	uint64_t *ret_before_ns, uint64_t *ret_after_ns, struct error *error)
+		      uint64_t *ret_before_ns, uint64_t *ret_after_ns, struct error *error)
 {
 	struct store_segments all = { 0 };
 	uint64_t before_ns = 0, after_ns = 0;
@@ -360,7 +363,7 @@ int store_reader_near(struct store_reader *reader, uint64_t from_ns, uint64_t to
 }
 
 int store_reader_gone(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
-	struct store_gone_list *gone, struct error *error)
+		      struct store_gone_list *gone, struct error *error)
 {
 	struct store_gone_list all = { 0 };
 	uint64_t damaged;
@@ -374,14 +377,15 @@ int store_reader_gone(struct store_reader *reader, uint64_t from_ns, uint64_t to
 }
 
 int store_reader_left(const struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
-	struct store_unsaved *ret_left)
+		      struct store_unsaved *ret_left)
 {
 	return !reader->is_file && unsaved_note_read(reader->path, ret_left) == 1 &&
 	       ret_left->from_ns < to_ns && ret_left->to_ns > from_ns;
 }
 
 static int load_from_file(const struct store_reader *reader, const struct store_segment *segment,
-	const struct segment_want *want, struct tape **ret_tape, struct error *error)
+			  const struct segment_want *want, struct tape **ret_tape,
+			  struct error *error)
 {
 	_cleanup_close_ int fd = open(reader->path, O_RDONLY | O_CLOEXEC);
 	struct segment_input input;
@@ -396,7 +400,7 @@ static int load_from_file(const struct store_reader *reader, const struct store_
 
 /* What became of a spool that is gone: the segment of the same tape. */
 static int load_sealed(const struct store_reader *reader, const struct store_segment *segment,
-	const struct segment_want *want, struct tape **ret_tape, struct error *error)
+		       const struct segment_want *want, struct tape **ret_tape, struct error *error)
 {
 	struct store_segment sealed = *segment;
 	struct store_identity identity;
@@ -404,12 +408,12 @@ static int load_sealed(const struct store_reader *reader, const struct store_seg
 	if (!store_identify(segment->name, &identity))
 		return -ENOENT;
 	snprintf(sealed.name, sizeof(sealed.name), "%.*s" STORE_SUFFIX, (int)identity.size,
-		segment->name);
+		 segment->name);
 	return segment_dir_load(reader->path, &sealed, want, ret_tape, error);
 }
 
 static int load_spool(struct store_reader *reader, const struct store_segment *segment,
-	const struct segment_want *want, struct tape **ret_tape, struct error *error)
+		      const struct segment_want *want, struct tape **ret_tape, struct error *error)
 {
 	struct spool_dir_writer writer;
 	struct tape *known = NULL;
@@ -428,7 +432,7 @@ static int load_spool(struct store_reader *reader, const struct store_segment *s
 }
 
 int store_reader_load(struct store_reader *reader, const struct store_segment *segment,
-	const struct segment_want *want, struct tape **ret_tape, struct error *error)
+		      const struct segment_want *want, struct tape **ret_tape, struct error *error)
 {
 	if (reader->is_file)
 		return load_from_file(reader, segment, want, ret_tape, error);
@@ -437,7 +441,8 @@ int store_reader_load(struct store_reader *reader, const struct store_segment *s
 	return segment_dir_load(reader->path, segment, want, ret_tape, error);
 }
 
-/* When a process started; 0 when it is gone. Its 22nd field counts ticks since the boot, and only the second may have blanks. */
+/* When a process started; 0 when it is gone. Its 22nd field counts ticks since the boot, and only
+ * the second may have blanks. */
 static uint64_t started_ns(int pid)
 {
 	_cleanup_free_ char *text = NULL;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* One .tape file of one or more segments, as somebody cut it out of a store: there is no index, and nothing beside it. */
+/* One .tape file of one or more segments, as somebody cut it out of a store: there is no index, and
+ * nothing beside it. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -38,7 +39,7 @@ static int find_magic(int fd, uint64_t at, uint64_t size, uint64_t *ret_at)
 
 /* The segment at an offset, as far as it can be made out, and where the next one begins. */
 static int single_file_read_segment(int fd, uint64_t offset, uint64_t size,
-	struct store_segment *ret_segment, uint64_t *ret_next)
+				    struct store_segment *ret_segment, uint64_t *ret_next)
 {
 	struct segment_summary summary = { 0 };
 	struct store_segment segment = { 0 };
@@ -56,7 +57,7 @@ static int single_file_read_segment(int fd, uint64_t offset, uint64_t size,
 		store_describe(&summary, "", 0, &segment);
 	if (*why.text)
 		snprintf(segment.damage, sizeof(segment.damage), "%.*s",
-			(int)sizeof(segment.damage) - 1, why.text);
+			 (int)sizeof(segment.damage) - 1, why.text);
 	if (r == 0 && summary.bytes) {
 		*ret_next = offset + summary.bytes;
 	} else {

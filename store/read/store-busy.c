@@ -10,14 +10,15 @@
 struct walk {
 	struct store_reader *reader;
 	struct busy_decoder *decoder;
-	struct buffer bytes; /* of one segment */
+	/* of one segment */
+	struct buffer bytes;
 	int (*see)(void *context, const struct store_segment *segment, const struct busy *busy);
 	void *context;
 	struct error *error;
 };
 
 static int read_single_file(const struct store_reader *reader, const struct store_segment *segment,
-	struct buffer *bytes)
+			    struct buffer *bytes)
 {
 	_cleanup_close_ int fd = open(reader->path, O_RDONLY | O_CLOEXEC);
 	struct segment_input input;
@@ -61,8 +62,8 @@ static int ask_index(struct walk *walk, const struct store_segment *segment)
 }
 
 /*
- * Where a row tells of busy CPUs, it has to be of the segment that is there. Of one that is damaged by now it is the more welcome: in this answer
- * nothing is missing then.
+ * Where a row tells of busy CPUs, it has to be of the segment that is there. Of one that is damaged
+ * by now it is the more welcome: in this answer nothing is missing then.
  */
 static int from_index(struct walk *walk, struct store_segment *segment, struct busy *busy)
 {
@@ -96,8 +97,8 @@ static int store_busy_see_segment(struct walk *walk, struct store_segment *segme
 	return r;
 }
 
-static int walk_segments(
-	struct walk *walk, uint64_t from_ns, uint64_t to_ns, struct store_segments *segments)
+static int walk_segments(struct walk *walk, uint64_t from_ns, uint64_t to_ns,
+			 struct store_segments *segments)
 {
 	struct store_reader *reader = walk->reader;
 	int r = reader_gather(reader, from_ns, to_ns, segments, walk->error);
@@ -119,8 +120,9 @@ static int walk_segments(
 }
 
 int store_reader_busy(struct store_reader *reader, uint64_t from_ns, uint64_t to_ns,
-	int (*see)(void *context, const struct store_segment *segment, const struct busy *busy),
-	void *context, struct error *error)
+		      int (*see)(void *context, const struct store_segment *segment,
+				 const struct busy *busy),
+		      void *context, struct error *error)
 {
 	struct walk walk = { .reader = reader, .see = see, .context = context, .error = error };
 	struct store_segments segments = { 0 };

@@ -39,8 +39,8 @@ static int totals_see_nothing(void *context, const struct note *note)
 	return 0;
 }
 
-static int add_folder(
-	const struct store_reader *reader, struct store_totals *totals, struct error *error)
+static int add_folder(const struct store_reader *reader, struct store_totals *totals,
+		      struct error *error)
 {
 	uint64_t damaged = 0, bytes = 0, taken_bytes;
 	int r = notes_read(reader->path, totals_see_nothing, NULL, &damaged, error);
@@ -53,11 +53,12 @@ static int add_folder(
 }
 
 /*
- * A file whose size is another one than the index says was changed since it was sealed: what it says itself counts. Thousands of files are
- * not opened for this; what was changed in place is for store_reader_verify().
+ * A file whose size is another one than the index says was changed since it was sealed: what it
+ * says itself counts. Thousands of files are not opened for this; what was changed in place is for
+ * store_reader_verify().
  */
-static int check_sizes(
-	const struct store_reader *reader, struct store_segments *all, struct error *error)
+static int check_sizes(const struct store_reader *reader, struct store_segments *all,
+		       struct error *error)
 {
 	char folder[PATH_MAX], path[PATH_MAX];
 	int r = store_file(reader->path, STORE_SEGMENTS, folder, error);
@@ -67,8 +68,8 @@ static int check_sizes(
 		struct stat about;
 
 		if (segment->unsealed || *segment->damage ||
-			store_file(folder, segment->name, path, NULL) < 0 ||
-			lstat(path, &about) < 0 || (uint64_t)about.st_size == segment->bytes)
+		    store_file(folder, segment->name, path, NULL) < 0 || lstat(path, &about) < 0 ||
+		    (uint64_t)about.st_size == segment->bytes)
 			continue;
 		r = segment_dir_describe(reader->path, segment->name, &file, error);
 		if (r == 0) {
@@ -81,8 +82,8 @@ static int check_sizes(
 	return r;
 }
 
-int store_reader_totals(
-	struct store_reader *reader, struct store_totals *ret_totals, struct error *error)
+int store_reader_totals(struct store_reader *reader, struct store_totals *ret_totals,
+			struct error *error)
 {
 	struct store_totals totals = { 0 };
 	struct store_segments all = { 0 };
@@ -106,8 +107,8 @@ int store_reader_totals(
 	return 0;
 }
 
-int store_reader_limits(
-	struct store_reader *reader, struct store_limits *ret_limits, struct error *error)
+int store_reader_limits(struct store_reader *reader, struct store_limits *ret_limits,
+			struct error *error)
 {
 	store_limits_default(reader->path, ret_limits);
 	return reader->is_file ? 0 : settings_read(reader->path, ret_limits, error);

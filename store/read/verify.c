@@ -14,7 +14,8 @@ struct verifying {
 	void (*progress)(void *context, uint64_t bytes, uint64_t of);
 	void *context;
 	struct store_verified result;
-	uint64_t of; /* bytes */
+	/* bytes */
+	uint64_t of;
 	struct error *error;
 };
 
@@ -118,8 +119,8 @@ static int verify_notes(struct verifying *verifying, const char *name)
 {
 	uint64_t damaged = 0;
 	struct error why = { 0 };
-	int r = notes_read_file(
-		verifying->reader->path, name, verify_see_nothing, NULL, &damaged, &why);
+	int r = notes_read_file(verifying->reader->path, name, verify_see_nothing, NULL, &damaged,
+				&why);
 
 	if (r == -ENOMEM)
 		return r;
@@ -147,7 +148,8 @@ struct rows {
 	struct store_segments segments;
 	struct incident_rows incidents;
 	struct busy_rows busy;
-	bool tells; /* or only counts */
+	/* or only counts */
+	bool tells;
 	uint64_t stale;
 };
 
@@ -186,10 +188,10 @@ static bool same_busy(const struct busy_rows *a, const struct busy_rows *b, cons
 
 	if (a->list.count)
 		found[0] = bsearch(name, a->list.items, a->list.count, sizeof(*a->list.items),
-			compare_busy_name);
+				   compare_busy_name);
 	if (b->list.count)
 		found[1] = bsearch(name, b->list.items, b->list.count, sizeof(*b->list.items),
-			compare_busy_name);
+				   compare_busy_name);
 	for (int i = 0; i < 2; i++)
 		found[i] = found[i] ? found[i] : &none;
 	return found[0]->size == found[1]->size && found[0]->crc == found[1]->crc;
@@ -223,13 +225,13 @@ static bool same_incident(const struct store_incident *a, const struct store_inc
 
 static int verify_compare_names(const void *a, const void *b)
 {
-	return strcmp(
-		((const struct store_segment *)a)->name, ((const struct store_segment *)b)->name);
+	return strcmp(((const struct store_segment *)a)->name,
+		      ((const struct store_segment *)b)->name);
 }
 
 /* Both by name: what is on one side alone is behind, or was. */
 static void verify_compare_rows(struct rows *rows, const struct store_segments *files,
-	const struct incident_rows *incidents, const struct busy_rows *busy)
+				const struct incident_rows *incidents, const struct busy_rows *busy)
 {
 	size_t row = 0, file = 0;
 
@@ -267,7 +269,7 @@ static void verify_compare_rows(struct rows *rows, const struct store_segments *
 }
 
 static int verify_read_busy(const char *path, const struct store_segment *segment,
-	struct busy_rows *busy, struct error *error)
+			    struct busy_rows *busy, struct error *error)
 {
 	_cleanup_(buffer_done) struct buffer bytes = { 0 };
 	int r = segment_dir_busy(path, segment, &bytes, error);
@@ -277,7 +279,7 @@ static int verify_read_busy(const char *path, const struct store_segment *segmen
 
 /* The sealed segments as they are now, by name, their incidents and their busy CPUs. */
 static int read_files(struct verifying *verifying, struct store_segments *files,
-	struct incident_rows *incidents, struct busy_rows *busy)
+		      struct incident_rows *incidents, struct busy_rows *busy)
 {
 	const char *path = verifying->reader->path;
 	struct segment_dir_names names = { 0 };
@@ -286,7 +288,7 @@ static int read_files(struct verifying *verifying, struct store_segments *files,
 	segment_dir_names_done(&names);
 	if (files->list.count)
 		qsort(files->list.items, files->list.count, sizeof(*files->list.items),
-			verify_compare_names);
+		      verify_compare_names);
 	for (size_t i = 0; r == 0 && i < files->list.count; i++) {
 		const struct store_segment *segment = &files->list.items[i];
 
@@ -335,7 +337,8 @@ static int look_at_index(struct verifying *verifying, bool tells, uint64_t *ret_
 	return r;
 }
 
-/* A recorder seals and removes between our looks at the files and at the index: beside one, what passes by itself is not told. */
+/* A recorder seals and removes between our looks at the files and at the index: beside one, what
+ * passes by itself is not told. */
 static int verify_index(struct verifying *verifying)
 {
 	bool tells = false;
@@ -355,9 +358,9 @@ static int verify_index(struct verifying *verifying)
 }
 
 int store_reader_verify(struct store_reader *reader,
-	void (*finds)(void *context, const char *file, const char *what),
-	void (*progress)(void *context, uint64_t bytes, uint64_t of), void *context,
-	struct store_verified *ret_verified, struct error *error)
+			void (*finds)(void *context, const char *file, const char *what),
+			void (*progress)(void *context, uint64_t bytes, uint64_t of), void *context,
+			struct store_verified *ret_verified, struct error *error)
 {
 	struct verifying verifying = { reader, finds, progress, context, .error = error };
 	struct store_segments all = { 0 };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The lock of the store is that of a file, and who removes the store, or moves it away, takes the file away and the lock with it: others then lock
- * another one under the same name. So before something is written it is looked whether ours is still the one that is there. If not, we take the one
- * that is, or make the store anew; where somebody else has that, nothing is written.
+ * The lock of the store is that of a file, and who removes the store, or moves it away, takes the
+ * file away and the lock with it: others then lock another one under the same name. So before
+ * something is written it is looked whether ours is still the one that is there. If not, we take
+ * the one that is, or make the store anew; where somebody else has that, nothing is written.
  */
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -33,10 +34,12 @@ static int lock_lock_file(struct store_writer *writer, const char *file, struct 
 		return write_error_set(error, r, writer->path, "lock", STORE_LOCK);
 	spool_dir_find_writer(writer->path, &other);
 	if (!other.there)
-		return error_set(error, -EBUSY,
+		return error_set(
+			error, -EBUSY,
 			"%s: another process keeps %s locked; stop it, or choose another --store",
 			writer->path, STORE_LOCK);
-	return error_set(error, -EBUSY,
+	return error_set(
+		error, -EBUSY,
 		"%s: process %d is recording into it already; stop it, or choose another --store",
 		writer->path, other.pid);
 }
@@ -67,7 +70,8 @@ bool writer_holds(const struct store_writer *writer)
 	       about.st_dev == writer->lock_device && about.st_ino == writer->lock_inode;
 }
 
-/* Numbers that were given out for the store that went may be others' in the one that is there; what is still to be spooled of those tapes is no spool by itself. */
+/* Numbers that were given out for the store that went may be others' in the one that is there; what
+ * is still to be spooled of those tapes is no spool by itself. */
 static int lock_begin_anew(struct store_writer *writer, struct error *error)
 {
 	int r = writer_find_numbers(writer, error);
@@ -87,7 +91,7 @@ int writer_hold(struct store_writer *writer, struct error *error)
 	int r;
 
 	if (holds && !writer->replacing && access(writer->segments, F_OK) == 0 &&
-		access(writer->spools, F_OK) == 0)
+	    access(writer->spools, F_OK) == 0)
 		return 0;
 	r = writer_make_folders(writer, error);
 	if (r == 0 && !holds)
@@ -103,5 +107,5 @@ int writer_check(const struct store_writer *writer, struct error *error)
 	return writer_holds(writer)
 		       ? 0
 		       : error_set(error, -EBUSY, "%s is not the one that we record into any more",
-				 writer->path);
+				   writer->path);
 }

@@ -23,9 +23,10 @@ static int reconcile_see_row(void *context, const struct store_segment *segment)
 	return array_push(&reconciling->rows.list, *segment);
 }
 
-/* Puts a segment file back into the index. One that is damaged stays out of it: readers see that it is in the folder. */
-static int reconcile_adopt(
-	struct store_writer *writer, const struct store_segment *segment, struct error *error)
+/* Puts a segment file back into the index. One that is damaged stays out of it: readers see that it
+ * is in the folder. */
+static int reconcile_adopt(struct store_writer *writer, const struct store_segment *segment,
+			   struct error *error)
 {
 	_cleanup_(buffer_done) struct buffer busy = { 0 };
 	struct incident_rows incidents = { 0 };
@@ -35,7 +36,8 @@ static int reconcile_adopt(
 		return 0;
 	if (segment->incidents)
 		r = segment_dir_incidents(writer->path, segment, &incidents, error);
-	/* damaged or too new behind its header: the readers will see it, as its incidents and its busy CPUs are missing in the index */
+	/* damaged or too new behind its header: the readers will see it, as its incidents and its
+	 * busy CPUs are missing in the index */
 	if (!error_is_ours(r) && segment->samples)
 		r = segment_dir_busy(writer->path, segment, &busy, error);
 	if (!error_is_ours(r))
@@ -45,8 +47,8 @@ static int reconcile_adopt(
 }
 
 /*
- * Marks the rows whose files are gone. What retention did not remove is written down: nobody else would know of it without its row. What is
- * sound of a damaged file is written anew.
+ * Marks the rows whose files are gone. What retention did not remove is written down: nobody else
+ * would know of it without its row. What is sound of a damaged file is written anew.
  */
 static int note_missing(struct reconciling *reconciling, struct store_gone_list *gone)
 {
@@ -82,7 +84,7 @@ static int forget_gone(struct reconciling *reconciling)
 	for (size_t i = 0; r == 0 && i < reconciling->rows.list.count; i++)
 		if (reconciling->rows.list.items[i].missing)
 			r = index_remove(reconciling->writer->index,
-				reconciling->rows.list.items[i].name, reconciling->error);
+					 reconciling->rows.list.items[i].name, reconciling->error);
 	return r;
 }
 
@@ -156,7 +158,8 @@ int writer_reconcile(struct store_writer *writer, struct error *error)
 
 	if (r == 0)
 		r = reconcile_once(writer, error);
-	/* one that is damaged or of an older perftape is made anew: all that is in it is in the folder too */
+	/* one that is damaged or of an older perftape is made anew: all that is in it is in the
+	 * folder too */
 	return r == -EBADMSG || r == -ESTALE ? store_writer_rebuild(writer, error) : r;
 }
 

@@ -35,8 +35,7 @@ static int see_leftover(void *context, const char *name)
 	struct stat about;
 
 	if (!spool_dir_is_spool(name) || recovery_is_ours(leftovers->writer, name) ||
-		store_file(leftovers->writer->spools, name, path, NULL) < 0 ||
-		lstat(path, &about) < 0)
+	    store_file(leftovers->writer->spools, name, path, NULL) < 0 || lstat(path, &about) < 0)
 		return 0;
 	snprintf(leftover.name, sizeof(leftover.name), "%.63s", name);
 	leftover.changed = about.st_mtim;
@@ -54,7 +53,8 @@ static int compare_leftovers(const void *a, const void *b)
 	return strcmp(left->name, right->name);
 }
 
-/* The writer was killed between the segment and the spool. One that was newer has sealed more than we could. */
+/* The writer was killed between the segment and the spool. One that was newer has sealed more than
+ * we could. */
 static bool is_sealed(const struct store_writer *writer, const char *name)
 {
 	static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
@@ -70,8 +70,8 @@ static bool is_sealed(const struct store_writer *writer, const char *name)
 	return r == 0 || r == -EPROTONOSUPPORT;
 }
 
-static int recovery_set_aside(
-	const struct store_writer *writer, const char *name, struct error *error)
+static int recovery_set_aside(const struct store_writer *writer, const char *name,
+			      struct error *error)
 {
 	char from[PATH_MAX], to[PATH_MAX], aside[80];
 	int r;
@@ -114,7 +114,8 @@ struct recovery {
 	int (*seal)(void *context, struct store_writer *writer, struct tape *tape);
 	void *context;
 	struct store_recovered result;
-	int unread; /* why the first one stays that could not be read now */
+	/* why the first one stays that could not be read now */
+	int unread;
 	struct error *error;
 };
 
@@ -196,8 +197,8 @@ static bool is_empty(const struct store_writer *writer, const char *name)
 }
 
 int store_writer_recover(struct store_writer *writer,
-	int (*seal)(void *context, struct store_writer *writer, struct tape *tape), void *context,
-	struct store_recovered *ret_recovered, struct error *error)
+			 int (*seal)(void *context, struct store_writer *writer, struct tape *tape),
+			 void *context, struct store_recovered *ret_recovered, struct error *error)
 {
 	struct recovery recovery = { writer, seal, context, .error = error };
 	struct leftovers leftovers = { .writer = writer };
@@ -205,7 +206,7 @@ int store_writer_recover(struct store_writer *writer,
 
 	if (leftovers.list.count)
 		qsort(leftovers.list.items, leftovers.list.count, sizeof(*leftovers.list.items),
-			compare_leftovers);
+		      compare_leftovers);
 	for (size_t i = 0; r == 0 && i < leftovers.list.count; i++) {
 		const char *name = leftovers.list.items[i].name;
 

@@ -13,8 +13,10 @@
 #include "store/disk/index.h"
 
 struct store_resealer {
-	int folder; /* of the segments, locked against others like us */
-	struct index *index; /* NULL: it could not be opened, as `trouble` says */
+	/* of the segments, locked against others like us */
+	int folder;
+	/* NULL: it could not be opened, as `trouble` says */
+	struct index *index;
 	struct error trouble;
 };
 
@@ -49,8 +51,8 @@ void store_resealer_sweep(const char *path, const char *name)
 	char file[PATH_MAX];
 
 	if (name[0] != '.' || size <= strlen(suffix) ||
-		strcmp(name + size - strlen(suffix), suffix) != 0 ||
-		store_file(path, STORE_SEGMENTS, file, NULL) < 0)
+	    strcmp(name + size - strlen(suffix), suffix) != 0 ||
+	    store_file(path, STORE_SEGMENTS, file, NULL) < 0)
 		return;
 	folder = lock_folder(file);
 	if (folder >= 0)
@@ -74,8 +76,8 @@ int store_resealer_open(const char *path, struct store_resealer **ret_resealer, 
 	if (resealer->folder == -EBUSY)
 		return error_set(error, -EBUSY, "%s: another process puts names into it", path);
 	if (resealer->folder < 0)
-		return error_set(
-			error, resealer->folder, "%s: %s", name, strerror(-resealer->folder));
+		return error_set(error, resealer->folder, "%s: %s", name,
+				 strerror(-resealer->folder));
 	r = store_file(path, STORE_INDEX, name, error);
 	if (r == 0)
 		r = index_open(name, true, &resealer->index, &resealer->trouble);
@@ -97,7 +99,8 @@ static int write_beside(int folder, const char *name, const struct buffer *bytes
 	return r == 0 && fsync(fd) < 0 ? -errno : r;
 }
 
-/* The two change places, so that one which was removed does not come back. Not every file system can do that: then it is looked first. */
+/* The two change places, so that one which was removed does not come back. Not every file system
+ * can do that: then it is looked first. */
 static int change_places(int folder, const char *name, const char *other)
 {
 	if (renameat2(folder, name, folder, other, RENAME_EXCHANGE) == 0)
@@ -116,7 +119,7 @@ static int reseal_replace(int folder, const char *name, const struct buffer *byt
 
 	/* one that is left over goes when a recorder starts while there is none of us */
 	if (snprintf(temporary, sizeof(temporary), ".%s%s", name, STORE_RESEAL_SUFFIX) >=
-		(int)sizeof(temporary))
+	    (int)sizeof(temporary))
 		return -ENAMETOOLONG;
 	r = write_beside(folder, temporary, bytes);
 	if (r == 0)
@@ -129,8 +132,8 @@ static int reseal_replace(int folder, const char *name, const struct buffer *byt
 }
 
 static int reseal_put_into_index(struct store_resealer *resealer,
-	const struct store_segment *segment, const struct tape *tape, const struct buffer *bytes,
-	struct error *error)
+				 const struct store_segment *segment, const struct tape *tape,
+				 const struct buffer *bytes, struct error *error)
 {
 	struct segment_input input = segment_input_memory(bytes->data, bytes->size);
 	_cleanup_(buffer_done) struct buffer busy = { 0 };
@@ -152,7 +155,7 @@ static int reseal_put_into_index(struct store_resealer *resealer,
 }
 
 int store_resealer_put(struct store_resealer *resealer, const struct store_segment *segment,
-	struct tape *tape, struct error *error)
+		       struct tape *tape, struct error *error)
 {
 	_cleanup_(buffer_done) struct buffer bytes = { 0 };
 	struct segment_summary summary;

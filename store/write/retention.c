@@ -13,7 +13,8 @@
 #include "store/write/settings.h"
 #include "store/write/writer.h"
 
-/* For free space the store gives so much of itself in so long, and no more: see struct store_limits. */
+/* For free space the store gives so much of itself in so long, and no more: see struct
+ * store_limits. */
 #define FLOOR_PART 8
 #define FLOOR_NS (3600 * NSEC_PER_SEC)
 
@@ -25,8 +26,10 @@ struct retaining {
 	struct store_segments segments;
 	struct segment_dir_names names;
 	struct retention_plan choice;
-	uint64_t bytes; /* of all that is in the store */
-	uint64_t taken_bytes; /* of the disk */
+	/* of all that is in the store */
+	uint64_t bytes;
+	/* of the disk */
+	uint64_t taken_bytes;
 	uint64_t free_bytes, disk_bytes;
 	struct error *error;
 };
@@ -43,7 +46,7 @@ static int add_incident_pin(struct retention_plan *choice, uint64_t from_ns, uin
 		choice->pins.count ? &choice->pins.items[choice->pins.count - 1] : NULL;
 
 	if (!last || last->until_ns != UINT64_MAX || pin.from_ns > last->to_ns ||
-		pin.to_ns < last->from_ns)
+	    pin.to_ns < last->from_ns)
 		return array_push(&choice->pins, pin);
 	last->from_ns = MIN(last->from_ns, pin.from_ns);
 	last->to_ns = MAX(last->to_ns, pin.to_ns);
@@ -53,7 +56,7 @@ static int add_incident_pin(struct retention_plan *choice, uint64_t from_ns, uin
 static int retention_see_incident(void *context, const struct store_incident *incident)
 {
 	return add_incident_pin(context, MIN(incident->time_ns, incident->stall_ns),
-		MAX(incident->time_ns, incident->stall_ns));
+				MAX(incident->time_ns, incident->stall_ns));
 }
 
 static int retention_see_note(void *context, const struct note *note)
@@ -62,16 +65,16 @@ static int retention_see_note(void *context, const struct note *note)
 	uint64_t stall_ns = note_u64(note, "stall_ns", note->realtime_ns);
 
 	if (note->kind == NOTES_INCIDENT)
-		return add_incident_pin(
-			choice, MIN(stall_ns, note->realtime_ns), MAX(stall_ns, note->realtime_ns));
+		return add_incident_pin(choice, MIN(stall_ns, note->realtime_ns),
+					MAX(stall_ns, note->realtime_ns));
 	if (note->kind != NOTES_PIN)
 		return 0;
 	return array_push(&choice->pins,
-		(struct retention_plan_pin){
-			.from_ns = note_u64(note, "from_ns", 0),
-			.to_ns = note_u64(note, "to_ns", 0),
-			.until_ns = MIN(note_u64(note, "until_ns", 0), UINT64_MAX - 1),
-		});
+			  (struct retention_plan_pin){
+				  .from_ns = note_u64(note, "from_ns", 0),
+				  .to_ns = note_u64(note, "to_ns", 0),
+				  .until_ns = MIN(note_u64(note, "until_ns", 0), UINT64_MAX - 1),
+			  });
 }
 
 static int retention_see_row(void *context, const struct store_segment *segment)
@@ -92,8 +95,7 @@ static int retention_see_spool_name(void *context, const char *name)
 	struct stat about;
 
 	if (!store_name_ends(name, STORE_DAMAGED_SUFFIX) ||
-		store_file(retaining->writer->spools, name, path, NULL) < 0 ||
-		lstat(path, &about) < 0)
+	    store_file(retaining->writer->spools, name, path, NULL) < 0 || lstat(path, &about) < 0)
 		return 0;
 	snprintf(segment.name, sizeof(segment.name), "%.63s", name);
 	snprintf(segment.damage, sizeof(segment.damage), "a spool that cannot be read");
@@ -111,8 +113,8 @@ static int pin_without_index(struct retaining *retaining)
 		const struct store_segment *segment = &retaining->segments.list.items[i];
 
 		if (segment->incidents)
-			r = add_incident_pin(
-				&retaining->choice, segment->begin_ns, segment->end_ns);
+			r = add_incident_pin(&retaining->choice, segment->begin_ns,
+					     segment->end_ns);
 	}
 	return r;
 }
@@ -134,8 +136,8 @@ static int collect_index(struct retaining *retaining)
 	if (r == 0)
 		r = index_segments(writer->index, retention_see_row, retaining, error);
 	if (r == 0)
-		r = index_incidents(
-			writer->index, retention_see_incident, &retaining->choice, error);
+		r = index_incidents(writer->index, retention_see_incident, &retaining->choice,
+				    error);
 	writer->behind = r < 0;
 	return r;
 }
@@ -209,7 +211,7 @@ static int retention_collect(struct retaining *retaining)
 		r = notes_read(path, retention_see_note, &retaining->choice, &damaged, error);
 	if (segments->list.count)
 		qsort(segments->list.items, segments->list.count, sizeof(*segments->list.items),
-			compare_ends);
+		      compare_ends);
 	return r;
 }
 
@@ -231,7 +233,8 @@ static bool retention_is_whole(const struct store_segment *segment)
 	return !segment->unsealed && !*segment->damage;
 }
 
-/* The segment that was sealed last stays, or, if none was, the latest: whoever is asked for the night has something to show. */
+/* The segment that was sealed last stays, or, if none was, the latest: whoever is asked for the
+ * night has something to show. */
 static bool retention_is_kept(const struct retaining *retaining, size_t i)
 {
 	const char *last = retaining->writer->sealed_last;
@@ -245,8 +248,8 @@ static bool retention_is_kept(const struct retaining *retaining, size_t i)
 }
 
 /* Down to what the store may go for free space in this hour. */
-static uint64_t floor_bytes(
-	struct store_writer *writer, const struct store_limits *limits, uint64_t bytes)
+static uint64_t floor_bytes(struct store_writer *writer, const struct store_limits *limits,
+			    uint64_t bytes)
 {
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 
@@ -259,7 +262,8 @@ static uint64_t floor_bytes(
 	return writer->floor_bytes;
 }
 
-/* The next segment, and before that its spool: as large as the last one, or as one that did not fit. */
+/* The next segment, and before that its spool: as large as the last one, or as one that did not
+ * fit. */
 static uint64_t room_bytes(const struct retaining *retaining)
 {
 	const struct store_segments *segments = &retaining->segments;
@@ -289,14 +293,14 @@ static int retention_choose(struct retaining *retaining, const struct store_limi
 		const struct store_segment *segment = &retaining->segments.list.items[i];
 
 		r = array_push(&choice->items,
-			(struct retention_plan_item){
-				.begin_ns = segment->begin_ns,
-				.end_ns = segment->end_ns,
-				.length_ns = segment->perf_end_ns - segment->perf_begin_ns,
-				.bytes = segment->bytes,
-				.taken_bytes = store_taken(segment->bytes),
-				.keep = retention_is_kept(retaining, i),
-			});
+			       (struct retention_plan_item){
+				       .begin_ns = segment->begin_ns,
+				       .end_ns = segment->end_ns,
+				       .length_ns = segment->perf_end_ns - segment->perf_begin_ns,
+				       .bytes = segment->bytes,
+				       .taken_bytes = store_taken(segment->bytes),
+				       .keep = retention_is_kept(retaining, i),
+			       });
 	}
 	if (r < 0)
 		return r;
@@ -305,7 +309,8 @@ static int retention_choose(struct retaining *retaining, const struct store_limi
 	return 0;
 }
 
-/* A row that says something else than its file was never right: without it the file is described anew, and then has its turn. */
+/* A row that says something else than its file was never right: without it the file is described
+ * anew, and then has its turn. */
 static bool is_as_known(struct retaining *retaining, const struct store_segment *segment)
 {
 	struct store_writer *writer = retaining->writer;
@@ -324,12 +329,12 @@ static bool is_as_known(struct retaining *retaining, const struct store_segment 
 	return true;
 }
 
-static int remove_file(
-	const struct store_writer *writer, const struct store_segment *segment, struct error *error)
+static int remove_file(const struct store_writer *writer, const struct store_segment *segment,
+		       struct error *error)
 {
 	char file[PATH_MAX];
-	int r = store_file(
-		segment->unsealed ? writer->spools : writer->segments, segment->name, file, error);
+	int r = store_file(segment->unsealed ? writer->spools : writer->segments, segment->name,
+			   file, error);
 
 	if (r == 0 && unlink(file) < 0 && errno != ENOENT)
 		r = error_set(error, -errno, "%s: %s", file, strerror(errno));
@@ -340,12 +345,15 @@ struct removal {
 	bool dry;
 	void (*removes)(void *context, const struct store_segment *segment, const char *why);
 	void *context;
-	struct store_gone_list gone; /* with what is to be removed */
-	bool noted; /* on the disk */
+	/* with what is to be removed */
+	struct store_gone_list gone;
+	/* on the disk */
+	bool noted;
 	struct store_retained result;
 };
 
-/* What goes is written down before, so that nobody takes it for lost. What is in the way of that is told once the disk has room. */
+/* What goes is written down before, so that nobody takes it for lost. What is in the way of that is
+ * told once the disk has room. */
 static int note_removals(struct retaining *retaining, struct removal *removal)
 {
 	const char *path = retaining->writer->path;
@@ -368,7 +376,7 @@ static int note_removals(struct retaining *retaining, struct removal *removal)
 
 /* On a full disk there may be room for the note when something is gone. */
 static int remove_one(struct retaining *retaining, struct removal *removal,
-	const struct store_segment *segment, struct error *error)
+		      const struct store_segment *segment, struct error *error)
 {
 	int r = remove_file(retaining->writer, segment, error);
 
@@ -385,7 +393,8 @@ static bool retention_is_own(const struct store_writer *writer, const struct sto
 }
 
 static void retention_count(const struct store_writer *writer, const struct store_segment *segment,
-	const struct retention_plan_item *item, bool gone, struct store_retained *result)
+			    const struct retention_plan_item *item, bool gone,
+			    struct store_retained *result)
 {
 	uint64_t bytes = gone ? segment->bytes : 0;
 
@@ -418,8 +427,8 @@ static int retention_carry_out(struct retaining *retaining, struct removal *remo
 		if (gone && removal->removes)
 			removal->removes(removal->context, segment, item->why);
 		if (gone && !removal->dry) {
-			int removing = remove_one(
-				retaining, removal, segment, r == 0 ? retaining->error : NULL);
+			int removing = remove_one(retaining, removal, segment,
+						  r == 0 ? retaining->error : NULL);
 
 			gone = removing == 0;
 			r = r ? r : removing;
@@ -436,13 +445,14 @@ static int retention_carry_out(struct retaining *retaining, struct removal *remo
 }
 
 int store_writer_retain(struct store_writer *writer, const struct store_limits *limits, bool dry,
-	void (*removes)(void *context, const struct store_segment *segment, const char *why),
-	void *context, struct store_retained *ret_retained, struct error *error)
+			void (*removes)(void *context, const struct store_segment *segment,
+					const char *why),
+			void *context, struct store_retained *ret_retained, struct error *error)
 {
 	struct retaining retaining = { .writer = writer, .error = error };
-	struct removal removal = {
-		.dry = dry || writer->dry, .removes = removes, .context = context
-	};
+	struct removal removal = { .dry = dry || writer->dry,
+				   .removes = removes,
+				   .context = context };
 	int r = removal.dry ? 0 : writer_check(writer, error);
 
 	if (r == 0)

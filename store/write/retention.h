@@ -11,18 +11,22 @@
 /* UINT64_MAX: no limit. */
 struct store_limits {
 	uint64_t max_age_ns;
-	uint64_t max_bytes; /* of all that is in the store's folder, but the WAL of the index */
-	uint64_t keep_free_bytes; /* of the file system; 0: no limit */
-	uint64_t
-		pin_ns; /* the age up to which the segments around an incident stay, if max_age_ns is less */
+	/* of all that is in the store's folder, but the WAL of the index */
+	uint64_t max_bytes;
+	/* of the file system; 0: no limit */
+	uint64_t keep_free_bytes;
+	/* the age up to which the segments around an incident stay, if max_age_ns is less */
+	uint64_t pin_ns;
 	/*
-	 * Age is what the wall clock says: for who asks for it and looks at it. Otherwise a wall clock that went ahead at once, between two
-	 * segments or since the last one, counts for an eighth of the limit at most: it may be wrong. Not noted.
+	 * Age is what the wall clock says: for who asks for it and looks at it. Otherwise a wall
+	 * clock that went ahead at once, between two segments or since the last one, counts for an
+	 * eighth of the limit at most: it may be wrong. Not noted.
 	 */
 	bool age_by_clock;
 	/*
-	 * Somebody who knows asks for free space now. Without it an eighth of the store goes for that in an hour at most: who fills the disk fast would
-	 * have all of it, and keep on. Not noted.
+	 * Somebody who knows asks for free space now. Without it an eighth of the store goes for
+	 * that in an hour at most: who fills the disk fast would have all of it, and keep on. Not
+	 * noted.
 	 */
 	bool space_at_once;
 };
@@ -41,11 +45,11 @@ void store_limits_default(const char *path, struct store_limits *ret_limits);
 struct store_retained;
 
 /*
- * One sentence where less of the disk is free than the limit says: whose fault that is, and what was, or is not, removed for it. False when all is
- * well.
+ * One sentence where less of the disk is free than the limit says: whose fault that is, and what
+ * was, or is not, removed for it. False when all is well.
  */
 bool store_space_describe(const struct store_limits *limits, const struct store_retained *retained,
-	struct error *ret_text);
+			  struct error *ret_text);
 
 /* How large the file system is on which that store is, or will be. */
 int store_disk_bytes(const char *path, uint64_t *ret_bytes, struct error *error);

@@ -59,7 +59,7 @@ void store_limits_default(const char *path, struct store_limits *ret_limits)
 }
 
 bool store_space_describe(const struct store_limits *limits, const struct store_retained *retained,
-	struct error *ret_text)
+			  struct error *ret_text)
 {
 	char left[32], wanted[32], taken[32], removed[32], disk[32];
 
@@ -71,23 +71,19 @@ bool store_space_describe(const struct store_limits *limits, const struct store_
 	size_format(retained->for_space_bytes, removed, sizeof(removed));
 	size_format(retained->disk_bytes, disk, sizeof(disk));
 	if (retained->starved && limits->keep_free_bytes >= retained->disk_bytes)
-		error_set(ret_text, 0,
-			"%s of the disk should be free, and it holds no more than %s: that cannot "
-			"be had, so the store is kept from growing instead; give a smaller "
-			"--keep-free",
+		error_set(
+			ret_text, 0,
+			"%s of the disk should be free, and it holds no more than %s: that cannot be had, so the store is kept from growing instead; give a smaller --keep-free",
 			wanted, disk);
 	else if (retained->starved)
-		error_set(ret_text, 0,
-			"%s of the disk are free, and %s should be; the store takes %s of it, "
-			"others "
-			"the rest: removing what was recorded would not help, so the store is kept "
-			"from growing instead; make room, or give a smaller --keep-free",
+		error_set(
+			ret_text, 0,
+			"%s of the disk are free, and %s should be; the store takes %s of it, others the rest: removing what was recorded would not help, so the store is kept from growing instead; make room, or give a smaller --keep-free",
 			left, wanted, taken);
 	else
-		error_set(ret_text, 0,
-			"%s of the disk are free, and %s should be; the store takes %s of it, "
-			"others "
-			"the rest: the oldest %llu segment%s, %s, had to go for that",
+		error_set(
+			ret_text, 0,
+			"%s of the disk are free, and %s should be; the store takes %s of it, others the rest: the oldest %llu segment%s, %s, had to go for that",
 			left, wanted, taken, (unsigned long long)retained->for_space,
 			retained->for_space == 1 ? "" : "s", removed);
 	return true;
@@ -176,8 +172,8 @@ static int settings_add_bytes(void *context, const char *name)
 	struct stat about;
 
 	if (snprintf(file, sizeof(file), "%s/%s/%s", of->path, of->folder, name) >=
-			(int)sizeof(file) ||
-		lstat(file, &about) < 0 || !S_ISREG(about.st_mode))
+		    (int)sizeof(file) ||
+	    lstat(file, &about) < 0 || !S_ISREG(about.st_mode))
 		return 0;
 	of->taken_bytes += store_taken(about.st_size);
 	if (!is_beside_index(name))
@@ -185,8 +181,8 @@ static int settings_add_bytes(void *context, const char *name)
 	return 0;
 }
 
-int store_other_bytes(
-	const char *path, uint64_t *ret_bytes, uint64_t *ret_taken_bytes, struct error *error)
+int store_other_bytes(const char *path, uint64_t *ret_bytes, uint64_t *ret_taken_bytes,
+		      struct error *error)
 {
 	static const char *const folders[] = { ".", STORE_SPOOLS, STORE_NAMES };
 	struct bytes_of of = { .path = path };

@@ -14,7 +14,8 @@ int settings_append(const char *path, const struct store_limits *limits, struct 
 uint64_t store_taken(uint64_t bytes);
 
 /*
- * Of all files in a store's folder but the segments, and but what SQLite keeps beside the index only while it is open; and, with that, of the disk.
+ * Of all files in a store's folder but the segments, and but what SQLite keeps beside the index
+ * only while it is open; and, with that, of the disk.
  */
-int store_other_bytes(
-	const char *path, uint64_t *ret_bytes, uint64_t *ret_taken_bytes, struct error *error);
+int store_other_bytes(const char *path, uint64_t *ret_bytes, uint64_t *ret_taken_bytes,
+		      struct error *error);

@@ -13,7 +13,7 @@ void spool_files_close(struct store_writer *writer)
 }
 
 static int spool_path(const struct store_writer *writer, const char *boot_id, uint64_t sequence,
-	char path[PATH_MAX], struct error *error)
+		      char path[PATH_MAX], struct error *error)
 {
 	char name[64];
 
@@ -23,8 +23,8 @@ static int spool_path(const struct store_writer *writer, const char *boot_id, ui
 }
 
 /* Its name has to be on the disk before what is in it counts. */
-static int spool_files_open_spool(
-	struct store_writer *writer, uint64_t sequence, const char *path, struct error *error)
+static int spool_files_open_spool(struct store_writer *writer, uint64_t sequence, const char *path,
+				  struct error *error)
 {
 	struct spool_file file = { .sequence = sequence, .torn = true };
 	int r;
@@ -69,7 +69,7 @@ static int spool_files_append(struct spool_file *file, const void *bytes, size_t
 }
 
 static int write_spool(struct store_writer *writer, uint64_t sequence, const void *bytes,
-	size_t size, struct error *error)
+		       size_t size, struct error *error)
 {
 	struct spool_file *file = find_spool(writer, sequence);
 	char path[PATH_MAX];
@@ -77,7 +77,7 @@ static int write_spool(struct store_writer *writer, uint64_t sequence, const voi
 
 	if (r == 0 && !file) {
 		if (sequence < writer->anew_from ||
-			writer->closed[sequence % WRITER_CLOSED] == sequence + 1)
+		    writer->closed[sequence % WRITER_CLOSED] == sequence + 1)
 			return 0;
 		r = spool_files_open_spool(writer, sequence, path, error);
 		file = find_spool(writer, sequence);
@@ -89,7 +89,7 @@ static int write_spool(struct store_writer *writer, uint64_t sequence, const voi
 }
 
 int store_writer_spool(struct store_writer *writer, uint64_t sequence, const void *bytes,
-	size_t size, struct error *error)
+		       size_t size, struct error *error)
 {
 	int r;
 

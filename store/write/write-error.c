@@ -12,28 +12,26 @@ static const struct {
 	const char *remedy;
 } reasons[] = {
 	{ EROFS, "the file system is mounted read-only",
-		"mount it for writing, or choose another --store" },
+	  "mount it for writing, or choose another --store" },
 	{ ENOSPC, "the disk is full, or has no inodes left",
-		"make room there, or choose another --store" },
+	  "make room there, or choose another --store" },
 	{ EDQUOT, "the quota is used up", "make room there, or choose another --store" },
 	{ ENOTDIR, "a part of the path is a file", "choose another --store" },
 	{ ENAMETOOLONG, "a name in the path is too long", "choose another --store" },
 };
 
-int write_error_set(
-	struct error *error, int code, const char *store, const char *doing, const char *name)
+int write_error_set(struct error *error, int code, const char *store, const char *doing,
+		    const char *name)
 {
 	if (code == -EACCES || code == -EPERM)
-		return error_set(error, code,
-			"%s: cannot %s its %s: no right to do that for the user with the number "
-			"%d; "
-			"give the "
-			"store to that user (chown -R), record as root, or choose another --store",
+		return error_set(
+			error, code,
+			"%s: cannot %s its %s: no right to do that for the user with the number %d; give the store to that user (chown -R), record as root, or choose another --store",
 			store, doing, name, (int)geteuid());
 	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
 		if (code == -reasons[i].code)
 			return error_set(error, code, "%s: cannot %s its %s: %s; %s", store, doing,
-				name, reasons[i].what, reasons[i].remedy);
-	return error_set(
-		error, code, "%s: cannot %s its %s: %s", store, doing, name, strerror(-code));
+					 name, reasons[i].what, reasons[i].remedy);
+	return error_set(error, code, "%s: cannot %s its %s: %s", store, doing, name,
+			 strerror(-code));
 }

@@ -20,10 +20,12 @@
 #include "tape/clocks.h"
 #include "tape/tape-events.h"
 
-/* By so much the clocks may be off between two anchors that are kept: as far as two CPUs' clocks are. */
+/* By so much the clocks may be off between two anchors that are kept: as far as two CPUs' clocks
+ * are. */
 #define ANCHORS_OFF_NS 20000
 
-/* The lock file: who has it, and the number that comes next in this boot. A crash of the machine ends the boot too: no need to sync. */
+/* The lock file: who has it, and the number that comes next in this boot. A crash of the machine
+ * ends the boot too: no need to sync. */
 static void note_number(const struct store_writer *writer)
 {
 	struct spool_dir_writer ours = {
@@ -34,8 +36,8 @@ static void note_number(const struct store_writer *writer)
 	int size;
 
 	memcpy(ours.boot_id, writer->boot_id, sizeof(ours.boot_id));
-	size = spool_dir_format_writer(
-		&ours, atomic_load(&writer->next_sequence), text, sizeof(text));
+	size = spool_dir_format_writer(&ours, atomic_load(&writer->next_sequence), text,
+				       sizeof(text));
 	/* where it fails, the numbers of the files are still known */
 	(void)!pwrite(writer->lock_fd, text, size, 0);
 }
@@ -68,7 +70,7 @@ static void number_above(struct store_writer *writer, uint64_t number)
 	uint64_t next = atomic_load(&writer->next_sequence);
 
 	while (next <= number &&
-		!atomic_compare_exchange_weak(&writer->next_sequence, &next, number + 1))
+	       !atomic_compare_exchange_weak(&writer->next_sequence, &next, number + 1))
 		;
 }
 
@@ -80,8 +82,8 @@ static void writer_read_number(struct store_writer *writer)
 	char boot_id[40];
 
 	if (file_read_fd(writer->lock_fd, 4096, &text, NULL) == 0 &&
-		sscanf(text, "%*d %39s %llu", boot_id, &next) == 2 && next &&
-		strcmp(boot_id, writer->boot_id) == 0)
+	    sscanf(text, "%*d %39s %llu", boot_id, &next) == 2 && next &&
+	    strcmp(boot_id, writer->boot_id) == 0)
 		number_above(writer, next - 1);
 }
 
@@ -101,8 +103,8 @@ static void writer_sweep(const struct store_writer *writer, const char *name)
 	char file[PATH_MAX];
 
 	if (name[0] == '.' && size > strlen(suffix) &&
-		strcmp(name + size - strlen(suffix), suffix) == 0 &&
-		store_file(writer->segments, name, file, NULL) == 0)
+	    strcmp(name + size - strlen(suffix), suffix) == 0 &&
+	    store_file(writer->segments, name, file, NULL) == 0)
 		unlink(file);
 }
 
@@ -127,8 +129,8 @@ int writer_find_numbers(struct store_writer *writer, struct error *error)
 	int r = store_each_name(writer->path, STORE_SEGMENTS, see_segment_name, writer, error);
 
 	if (r == 0)
-		r = store_each_name(
-			writer->path, STORE_SPOOLS, writer_see_spool_name, writer, error);
+		r = store_each_name(writer->path, STORE_SPOOLS, writer_see_spool_name, writer,
+				    error);
 	if (r < 0)
 		return r;
 	writer_read_number(writer);
@@ -178,15 +180,15 @@ static int writer_name_folders(struct store_writer *writer, struct error *error)
 
 /* Stacks show kernel addresses and what everybody runs: not for everybody's eyes. */
 static int make_folder(const struct store_writer *writer, const char *folder, const char *name,
-	struct error *error)
+		       struct error *error)
 {
 	int r = file_make_dirs(folder, 0750);
 	struct stat about;
 
 	if (r == -ENOTDIR && stat(writer->path, &about) == 0 && S_ISREG(about.st_mode))
 		return error_set(error, r,
-			"%s is a file, which can only be read; give the folder of a store",
-			writer->path);
+				 "%s is a file, which can only be read; give the folder of a store",
+				 writer->path);
 	if (r == 0 && faccessat(AT_FDCWD, folder, R_OK | W_OK | X_OK, AT_EACCESS) < 0)
 		return write_error_set(error, -errno, writer->path, "write into", name);
 	return r < 0 ? write_error_set(error, r, writer->path, "make", name) : 0;
@@ -291,7 +293,7 @@ int store_writer_leave(struct store_writer *writer, struct store_unsaved *left)
 	left->first = writer->first_sequence;
 	/* what the one before us left may not be recovered yet, and is in these words, too */
 	if (unsaved_note_read(writer->path, &before) == 1 &&
-		strcmp(before.boot_id, left->boot_id) == 0)
+	    strcmp(before.boot_id, left->boot_id) == 0)
 		left->first = MIN(left->first, before.first);
 	return unsaved_note_write(writer->path, left);
 }
@@ -324,9 +326,11 @@ static const char *boot_of(const struct store_writer *writer, const struct tape 
 	return *boot_id ? boot_id : writer->boot_id;
 }
 
-/* Puts the segment into the index; with it, and by the files, those that could not be put there before. */
+/* Puts the segment into the index; with it, and by the files, those that could not be put there
+ * before. */
 static int writer_put_into_index(struct store_writer *writer, const struct store_segment *segment,
-	const struct tape *tape, const struct buffer *bytes, struct error *error)
+				 const struct tape *tape, const struct buffer *bytes,
+				 struct error *error)
 {
 	_cleanup_(buffer_done) struct buffer busy = { 0 };
 	struct segment_input input = segment_input_memory(bytes->data, bytes->size);
@@ -346,8 +350,8 @@ static int writer_put_into_index(struct store_writer *writer, const struct store
 	return r < 0 ? (error_prefix(error, r, "%s", writer->path), 1) : 0;
 }
 
-static int writer_encode(
-	struct tape *tape, enum segment_effort effort, struct buffer *bytes, struct error *error)
+static int writer_encode(struct tape *tape, enum segment_effort effort, struct buffer *bytes,
+			 struct error *error)
 {
 	int r = tape_sort_samples(tape);
 
@@ -360,20 +364,22 @@ static int writer_encode(
 		r = segment_encode(tape, effort, STORE_SEGMENT_MAX, bytes);
 	}
 	if (r == -EFBIG)
-		return error_set(error, r,
+		return error_set(
+			error, r,
 			"a segment of %zu samples would be larger than %u MB; make them shorter",
 			tape->samples.count, STORE_SEGMENT_MAX >> 20);
 	return r < 0 ? error_set(error, r, "out of memory while sealing a segment") : 0;
 }
 
-/* Who waits for room asks again and again: to make the segment for that each time would cost a good part of a CPU. */
+/* Who waits for room asks again and again: to make the segment for that each time would cost a good
+ * part of a CPU. */
 static bool is_unfit(const struct store_writer *writer, const char *name)
 {
 	struct statvfs about;
 	uint64_t blocks;
 
 	if (!writer->unfit_bytes || strcmp(writer->unfit, name) != 0 ||
-		statvfs(writer->segments, &about) < 0)
+	    statvfs(writer->segments, &about) < 0)
 		return false;
 	/* what is kept for root is root's */
 	blocks = geteuid() == 0 ? about.f_bfree : about.f_bavail;
@@ -381,7 +387,7 @@ static bool is_unfit(const struct store_writer *writer, const char *name)
 }
 
 static int write_segment(struct store_writer *writer, const char *name, const struct buffer *bytes,
-	struct error *error)
+			 struct error *error)
 {
 	int r = file_replace(writer->segments, name, bytes->data, bytes->size);
 
@@ -392,29 +398,30 @@ static int write_segment(struct store_writer *writer, const char *name, const st
 
 /* Is the store ours? */
 static int writer_hold_here(struct store_writer *writer, struct tape *tape, const char *boot_id,
-	char name[64], struct error *error)
+			    char name[64], struct error *error)
 {
 	int r;
 
 	pthread_mutex_lock(&writer->spool_lock);
 	r = writer_hold(writer, error);
 	if (r == 0 && strcmp(boot_id, writer->boot_id) == 0 &&
-		tape->sequence >= writer->first_sequence && tape->sequence < writer->anew_from)
+	    tape->sequence >= writer->first_sequence && tape->sequence < writer->anew_from)
 		tape->sequence = store_writer_number(writer);
 	pthread_mutex_unlock(&writer->spool_lock);
 	return r < 0 ? r : store_name(boot_id, tape->sequence, STORE_SUFFIX, name);
 }
 
-/* The index is that of the store that was there before. Whatever becomes of it, the segment is safe. */
+/* The index is that of the store that was there before. Whatever becomes of it, the segment is
+ * safe. */
 static int tell_anew(struct store_writer *writer, struct error *error)
 {
 	writer->index = index_close(writer->index);
 	writer->behind = true;
 	writer->renewed++;
 	writer_start_index(writer, NULL);
-	error_set(error, 0,
-		"%s was removed or replaced while we recorded into it; what is recorded goes into "
-		"the one that is there now",
+	error_set(
+		error, 0,
+		"%s was removed or replaced while we recorded into it; what is recorded goes into the one that is there now",
 		writer->path);
 	return 1;
 }
@@ -425,7 +432,7 @@ uint64_t store_writer_renewed(const struct store_writer *writer)
 }
 
 int store_writer_seal(struct store_writer *writer, struct tape *tape, enum segment_effort effort,
-	uint64_t *ret_bytes, struct error *error)
+		      uint64_t *ret_bytes, struct error *error)
 {
 	_cleanup_(buffer_done) struct buffer bytes = { 0 };
 	const char *boot_id = boot_of(writer, tape);
@@ -436,17 +443,18 @@ int store_writer_seal(struct store_writer *writer, struct tape *tape, enum segme
 
 	if (store_name(boot_id, tape->sequence, STORE_SUFFIX, name) < 0)
 		return error_set(error, -EINVAL,
-			"a tape of the boot \"%s\": no file can be called so", boot_id);
+				 "a tape of the boot \"%s\": no file can be called so", boot_id);
 	if (!tape->anchors.count)
-		return error_set(error, -EINVAL,
+		return error_set(
+			error, -EINVAL,
 			"a tape of %zu samples without any anchor: nobody knows when that was",
 			tape->samples.count);
 	r = writer_hold_here(writer, tape, boot_id, name, error);
 	if (r < 0)
 		return r;
 	if (is_unfit(writer, name))
-		return error_set(
-			error, -ENOSPC, "%s/%s: %s", writer->segments, name, strerror(ENOSPC));
+		return error_set(error, -ENOSPC, "%s/%s: %s", writer->segments, name,
+				 strerror(ENOSPC));
 	r = writer_encode(tape, effort, &bytes, error);
 	if (r == 0)
 		r = write_segment(writer, name, &bytes, error);
@@ -474,8 +482,8 @@ int store_writer_imported(struct store_writer *writer, const char *id)
 	return 0;
 }
 
-int store_writer_note_import(
-	struct store_writer *writer, const char *id, const char *line, struct error *error)
+int store_writer_note_import(struct store_writer *writer, const char *id, const char *line,
+			     struct error *error)
 {
 	const struct notes_field fields[] = { { "id", id }, { "line", line } };
 	struct note note = {
@@ -489,8 +497,8 @@ int store_writer_note_import(
 	return r < 0 ? r : see_import(&writer->imported, &note);
 }
 
-int store_writer_note_limits(
-	struct store_writer *writer, const struct store_limits *limits, struct error *error)
+int store_writer_note_limits(struct store_writer *writer, const struct store_limits *limits,
+			     struct error *error)
 {
 	struct store_limits last = { 0 };
 	int r = writer_check(writer, error);
@@ -499,8 +507,8 @@ int store_writer_note_limits(
 		r = settings_read(writer->path, &last, error);
 	/* a recorder that is started again and again must not fill the notes with it */
 	if (r == 1 && last.max_age_ns == limits->max_age_ns &&
-		last.max_bytes == limits->max_bytes &&
-		last.keep_free_bytes == limits->keep_free_bytes && last.pin_ns == limits->pin_ns)
+	    last.max_bytes == limits->max_bytes &&
+	    last.keep_free_bytes == limits->keep_free_bytes && last.pin_ns == limits->pin_ns)
 		return 0;
 	return r < 0 ? r : settings_append(writer->path, limits, error);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* What the parts of the writing side share: writer.c opens and seals, spool-files.c appends, recovery.c and retention.c. */
+/* What the parts of the writing side share: writer.c opens and seals, spool-files.c appends,
+ * recovery.c and retention.c. */
 
 #include <limits.h>
 #include <pthread.h>
@@ -17,11 +18,11 @@
 
 /*
  * Invariants:
- * (1) while the writer is open, and not dry, it holds a lock, and the lock file names its pid; whether it is still the store's is looked at before
- *     anything is written;
- * (2) every sound segment file is in the index, or will be at the next open: sealing renames first and indexes second;
- * (3) next_sequence is above that of every segment and every spool of this boot, and the lock file names it;
- * (4) a spool is there until its segment is on the disk, and not begun again after that;
+ * (1) while the writer is open, and not dry, it holds a lock, and the lock file names its pid;
+ * whether it is still the store's is looked at before anything is written; (2) every sound segment
+ * file is in the index, or will be at the next open: sealing renames first and indexes second; (3)
+ * next_sequence is above that of every segment and every spool of this boot, and the lock file
+ * names it; (4) a spool is there until its segment is on the disk, and not begun again after that;
  * (5) the lock guards what stands below it in the struct, which is all that a second thread uses.
  */
 struct store_writer {
@@ -30,37 +31,52 @@ struct store_writer {
 	char spools[PATH_MAX];
 	char names[PATH_MAX];
 	int lock_fd;
-	_Atomic uint64_t lock_device, lock_inode; /* of the file that it locks */
-	struct index *index; /* NULL when it could not be opened */
-	bool dry; /* without the lock; the index is for reading */
+	/* of the file that it locks */
+	_Atomic uint64_t lock_device, lock_inode;
+	/* NULL when it could not be opened */
+	struct index *index;
+	/* without the lock; the index is for reading */
+	bool dry;
 	char boot_id[40];
 	_Atomic uint64_t next_sequence;
-	uint64_t first_sequence; /* below it are those of writers before us */
-	atomic_bool
-		anew; /* the store, or a part of it, was removed or replaced: what is known of it must be found out */
-	bool replacing; /* and has no numbers of ours yet */
-	uint64_t
-		anew_from; /* numbers below were given out before that, for tapes that get others */
-	uint64_t renewed; /* times */
-	bool behind; /* a change could not be brought into the index */
+	/* below it are those of writers before us */
+	uint64_t first_sequence;
+	/* the store, or a part of it, was removed or replaced: what is known of it must be found
+	 * out */
+	atomic_bool anew;
+	/* and has no numbers of ours yet */
+	bool replacing;
+	/* numbers below were given out before that, for tapes that get others */
+	uint64_t anew_from;
+	/* times */
+	uint64_t renewed;
+	/* a change could not be brought into the index */
+	bool behind;
 	char sealed_last[64];
-	char unfit[64]; /* the segment that the disk had no room for when it was tried last: */
+	/* the segment that the disk had no room for when it was tried last: */
+	char unfit[64];
 	uint64_t unfit_bytes;
-	uint64_t floor_ns; /* CLOCK_MONOTONIC, since when: */
-	uint64_t floor_bytes; /* it gives no more than down to this for free space */
-	struct retention_plan_hold hold; /* while others fill the disk */
+	/* CLOCK_MONOTONIC, since when: */
+	uint64_t floor_ns;
+	/* it gives no more than down to this for free space */
+	uint64_t floor_bytes;
+	/* while others fill the disk */
+	struct retention_plan_hold hold;
 	struct strings imported;
 
 	pthread_mutex_t spool_lock;
-	array_of(struct spool_file) open; /* spools */
+	/* spools */
+	array_of(struct spool_file) open;
 	uint64_t closed
-		[WRITER_CLOSED]; /* numbers of tapes whose spools were removed, + 1; each at its remainder */
+		/* numbers of tapes whose spools were removed, + 1; each at its remainder */
+		[WRITER_CLOSED];
 };
 
 struct spool_file {
 	uint64_t sequence;
 	int fd;
-	bool torn; /* there may be something behind size */
+	/* there may be something behind size */
+	bool torn;
 	uint64_t size;
 };
 
@@ -68,7 +84,8 @@ struct spool_file {
 int writer_lock(struct store_writer *writer, struct error *error);
 /* Is the lock that it has the store's? From any thread. */
 bool writer_holds(const struct store_writer *writer);
-/* Before something is written, with the lock of the spools: takes the store's lock again, and makes the store again, where they went. 0; -EBUSY as above. */
+/* Before something is written, with the lock of the spools: takes the store's lock again, and makes
+ * the store again, where they went. 0; -EBUSY as above. */
 int writer_hold(struct store_writer *writer, struct error *error);
 /* -EBUSY where the lock that it has is not the store's: for what can wait, or be left out. */
 int writer_check(const struct store_writer *writer, struct error *error);

@@ -27,8 +27,8 @@ void contents_done(struct contents *contents)
  *   136  40  N times: 8 name, u32 flags, u32 CRC-32C, u64 offset, u64 stored size, u64 raw size
  *        4   CRC-32C of the table
  */
-static void contents_put_header(
-	const struct segment_summary *summary, uint32_t sections, struct buffer *bytes)
+static void contents_put_header(const struct segment_summary *summary, uint32_t sections,
+				struct buffer *bytes)
 {
 	size_t start = bytes->size;
 
@@ -50,8 +50,8 @@ static void contents_put_header(
 		buffer_u32(bytes, crc32c(0, bytes->data + start, bytes->size - start));
 }
 
-static int get_header(
-	struct reader *reader, struct segment_summary *ret_summary, uint32_t *ret_sections)
+static int get_header(struct reader *reader, struct segment_summary *ret_summary,
+		      uint32_t *ret_sections)
 {
 	struct segment_summary summary = { 0 };
 	const char *boot_id;
@@ -68,9 +68,9 @@ static int get_header(
 	summary.incidents = reader_u64(reader);
 	boot_id = reader_text(reader, sizeof(summary.boot_id));
 	if (!boot_id || strchr(boot_id, '/') || reader_u32(reader) != 0 ||
-		summary.end_ns < summary.begin_ns || summary.perf_end_ns < summary.perf_begin_ns ||
-		summary.perf_begin_ns % TAPE_TIME_UNIT_NS ||
-		summary.perf_end_ns % TAPE_TIME_UNIT_NS || *ret_sections > CONTENTS_MAX)
+	    summary.end_ns < summary.begin_ns || summary.perf_end_ns < summary.perf_begin_ns ||
+	    summary.perf_begin_ns % TAPE_TIME_UNIT_NS || summary.perf_end_ns % TAPE_TIME_UNIT_NS ||
+	    *ret_sections > CONTENTS_MAX)
 		return -EBADMSG;
 	snprintf(summary.boot_id, sizeof(summary.boot_id), "%s", boot_id);
 	*ret_summary = summary;
@@ -78,7 +78,7 @@ static int get_header(
 }
 
 int contents_decode_header(const void *data, size_t size, struct segment_summary *ret_summary,
-	uint32_t *ret_sections, struct error *error)
+			   uint32_t *ret_sections, struct error *error)
 {
 	struct reader reader;
 	const void *magic;
@@ -90,7 +90,8 @@ int contents_decode_header(const void *data, size_t size, struct segment_summary
 	if (reader_failed(&reader) || memcmp(magic, SEGMENT_MAGIC, 8) != 0)
 		return error_set(error, -EBADMSG, "not a perftape segment");
 	if (version != SEGMENT_VERSION)
-		return error_set(error, -EPROTONOSUPPORT,
+		return error_set(
+			error, -EPROTONOSUPPORT,
 			"segment format version %u is not known to this perftape (it reads %u)",
 			version, SEGMENT_VERSION);
 	if (size < CONTENTS_HEADER)
@@ -194,13 +195,13 @@ int contents_read(struct contents *contents, const struct segment_input *input, 
 		return r;
 	if (contents->summary.bytes > input->size || contents->summary.bytes < table_end(sections))
 		return error_set(error, -EBADMSG,
-			"the file is cut short: %llu bytes of %llu are there",
-			(unsigned long long)input->size,
-			(unsigned long long)contents->summary.bytes);
+				 "the file is cut short: %llu bytes of %llu are there",
+				 (unsigned long long)input->size,
+				 (unsigned long long)contents->summary.bytes);
 	if (!contents_samples_fit(&contents->summary))
 		return error_set(error, -EBADMSG, "damaged header: %llu samples in %llu bytes",
-			(unsigned long long)contents->summary.samples,
-			(unsigned long long)contents->summary.bytes);
+				 (unsigned long long)contents->summary.samples,
+				 (unsigned long long)contents->summary.bytes);
 	size = table_end(sections) - CONTENTS_HEADER;
 	table = malloc(size);
 	if (!table)
@@ -210,6 +211,6 @@ int contents_read(struct contents *contents, const struct segment_input *input, 
 		return error_set(error, r, "cannot read the table of contents: %s", strerror(-r));
 	r = get_entries(contents, table, sections);
 	return r == -EBADMSG ? error_set(error, r, "damaged table of contents at offset %u",
-				       CONTENTS_HEADER)
+					 CONTENTS_HEADER)
 			     : r;
 }

@@ -2,10 +2,11 @@
 #pragma once
 
 /*
- * What stands before the sections of a segment: the header with the summary, and the table of contents. docs/FORMAT.md has the offsets.
+ * What stands before the sections of a segment: the header with the summary, and the table of
+ * contents. docs/FORMAT.md has the offsets.
  *
- * Invariant of a decoded one: the sections lie one behind the other, without a gap, from the end of the table to the end of the segment. So
- * there is no byte that no checksum covers.
+ * Invariant of a decoded one: the sections lie one behind the other, without a gap, from the end of
+ * the table to the end of the segment. So there is no byte that no checksum covers.
  */
 
 #include "base/array.h"
@@ -21,7 +22,8 @@
 /* A reader that does not know the section must refuse the segment. */
 #define CONTENTS_INCOMPATIBLE 1u
 
-/* Samples take memory when they are read: a segment has no more than its bytes may tell of, which is far beyond any real one. */
+/* Samples take memory when they are read: a segment has no more than its bytes may tell of, which
+ * is far beyond any real one. */
 #define CONTENTS_SAMPLES_FREE (1u << 20)
 #define CONTENTS_SAMPLES_A_BYTE 1024
 
@@ -35,10 +37,12 @@ static inline bool contents_samples_fit(const struct segment_summary *summary)
 struct contents_entry {
 	char name[CONTENTS_NAME + 1];
 	uint32_t flags;
-	uint32_t crc; /* of the stored bytes */
+	/* of the stored bytes */
+	uint32_t crc;
 	uint64_t offset;
 	uint64_t stored;
-	uint64_t raw; /* what its columns unpack to */
+	/* what its columns unpack to */
+	uint64_t raw;
 };
 
 struct contents {
@@ -53,8 +57,8 @@ void contents_encode(struct contents *contents, struct buffer *bytes);
 
 /* The header from the first CONTENTS_HEADER bytes: 0, -EBADMSG, -EPROTONOSUPPORT with a text. */
 int contents_decode_header(const void *data, size_t size, struct segment_summary *ret_summary,
-	uint32_t *ret_sections, struct error *error);
+			   uint32_t *ret_sections, struct error *error);
 
 /* Both, from the input. contents is to be done() also on failure. */
-int contents_read(
-	struct contents *contents, const struct segment_input *input, struct error *error);
+int contents_read(struct contents *contents, const struct segment_input *input,
+		  struct error *error);

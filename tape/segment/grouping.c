@@ -10,8 +10,8 @@ void group_start(uint32_t *order, size_t count)
 }
 
 /* One pass of a radix sort: from `from` to `to` by one byte of the key. */
-static void group_pass(
-	uint32_t *to, const uint32_t *from, size_t count, const uint32_t *keys, unsigned int shift)
+static void group_pass(uint32_t *to, const uint32_t *from, size_t count, const uint32_t *keys,
+		       unsigned int shift)
 {
 	uint32_t starts[256] = { 0 }, sum = 0;
 
@@ -27,7 +27,8 @@ static void group_pass(
 		to[starts[keys[from[i]] >> shift & 255]++] = from[i];
 }
 
-/* The bits that not all keys have, or lack: a byte that all share orders nothing, and to count it would take as long as to order by it. */
+/* The bits that not all keys have, or lack: a byte that all share orders nothing, and to count it
+ * would take as long as to order by it. */
 static uint32_t find_differing(const uint32_t *order, size_t count, const uint32_t *keys)
 {
 	uint32_t any = 0, all = UINT32_MAX;

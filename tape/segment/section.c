@@ -6,9 +6,8 @@
 
 static bool is_worth_it(size_t raw, size_t packed)
 {
-	return packed < raw &&
-	       (raw <= COLUMN_RAW_FREE ||
-		       raw - COLUMN_RAW_FREE <= packed * (uint64_t)COLUMN_RAW_RATIO);
+	return packed < raw && (raw <= COLUMN_RAW_FREE ||
+				raw - COLUMN_RAW_FREE <= packed * (uint64_t)COLUMN_RAW_RATIO);
 }
 
 int section_put(struct section_writer *writer, const struct buffer *column)
@@ -19,7 +18,7 @@ int section_put(struct section_writer *writer, const struct buffer *column)
 	if (buffer_failed(column))
 		return -ENOMEM;
 	if (writer->packer && column->size &&
-		zstd_packer_append(writer->packer, &packed, column->data, column->size) < 0)
+	    zstd_packer_append(writer->packer, &packed, column->data, column->size) < 0)
 		return -ENOMEM;
 	if (packed.size && is_worth_it(column->size, packed.size))
 		stored = &packed;
@@ -61,8 +60,8 @@ void section_reader_done(struct section_reader *section)
 		free(section->owned[--section->owned_count]);
 }
 
-static int section_unpack(
-	struct section_reader *section, size_t size, size_t stored, struct reader *ret_column)
+static int section_unpack(struct section_reader *section, size_t size, size_t stored,
+			  struct reader *ret_column)
 {
 	const void *packed = reader_take(&section->stored, stored);
 	uint8_t *raw;
@@ -83,8 +82,8 @@ int section_take(struct section_reader *section, struct reader *ret_column)
 	const void *plain;
 
 	if (reader_failed(&section->stored) || stored > reader_left(&section->stored) ||
-		stored > size ||
-		(size > COLUMN_RAW_FREE && size - COLUMN_RAW_FREE > stored * COLUMN_RAW_RATIO))
+	    stored > size ||
+	    (size > COLUMN_RAW_FREE && size - COLUMN_RAW_FREE > stored * COLUMN_RAW_RATIO))
 		return -EBADMSG;
 	section->raw_bytes += size;
 	if (stored < size)

@@ -2,10 +2,11 @@
 #pragma once
 
 /*
- * The bytes of one section: columns one behind the other, each packed on its own, so that a reader takes them as streams and numbers
- * of one kind lie together.
+ * The bytes of one section: columns one behind the other, each packed on its own, so that a reader
+ * takes them as streams and numbers of one kind lie together.
  *
- * A column is varint raw size, varint stored size, and the stored bytes: as they are where both sizes are the same, else one zstd frame.
+ * A column is varint raw size, varint stored size, and the stored bytes: as they are where both
+ * sizes are the same, else one zstd frame.
  */
 
 #include "base/bytes.h"
@@ -13,8 +14,8 @@
 #include "pack/zstd.h"
 
 /*
- * What a few bytes may unpack to: memory must not follow a claim. A column that packs better than that is kept as it is; of real samples
- * there is none.
+ * What a few bytes may unpack to: memory must not follow a claim. A column that packs better than
+ * that is kept as it is; of real samples there is none.
  */
 #define COLUMN_RAW_FREE (1u << 20)
 #define COLUMN_RAW_RATIO 1024
@@ -23,9 +24,11 @@
 #define PLANES 4
 
 struct section_writer {
-	struct zstd_packer *packer; /* NULL: pack nothing */
+	/* NULL: pack nothing */
+	struct zstd_packer *packer;
 	struct buffer *to;
-	size_t start; /* of the section in there */
+	/* of the section in there */
+	size_t start;
 	uint64_t raw_bytes;
 };
 
@@ -40,7 +43,8 @@ int section_put_planes(struct section_writer *writer, const uint32_t *numbers, s
 struct section_reader {
 	struct zstd_unpacker *unpacker;
 	struct reader stored;
-	uint64_t raw_bytes; /* so far */
+	/* so far */
+	uint64_t raw_bytes;
 	void *owned[SECTION_COLUMNS_MAX];
 	size_t owned_count;
 };
@@ -50,7 +54,8 @@ void section_reader_done(struct section_reader *section);
 int section_take(struct section_reader *section, struct reader *ret_column);
 
 struct planes {
-	const uint8_t *bytes[PLANES]; /* NULL: zeros */
+	/* NULL: zeros */
+	const uint8_t *bytes[PLANES];
 	size_t count;
 };
 

@@ -8,8 +8,9 @@
 #define GRID_PERIOD_MAX (1ull << 40)
 
 /*
- * Codes of the thread column: up to RECENT_MAX - 1 the place in the CPU's list of threads that ran there, the last one first; a thread that the
- * segment has not had yet, which is the next number; any other thread, whose number is in the next column.
+ * Codes of the thread column: up to RECENT_MAX - 1 the place in the CPU's list of threads that ran
+ * there, the last one first; a thread that the segment has not had yet, which is the next number;
+ * any other thread, whose number is in the next column.
  */
 #define RECENT_MAX 254
 #define THREAD_NEW 254
@@ -29,7 +30,8 @@ static size_t segment_block_lru_cache_find(const struct lru_cache *recent, uint3
 	return at;
 }
 
-/* Puts a thread first that was at a place; behind the last one it is new to the list, and the last one of a full list leaves. */
+/* Puts a thread first that was at a place; behind the last one it is new to the list, and the last
+ * one of a full list leaves. */
 static void recent_move(struct lru_cache *recent, size_t at, uint32_t thread)
 {
 	if (at == recent->count && recent->count < RECENT_MAX)
@@ -96,7 +98,7 @@ static size_t run_end(const struct block *block, size_t start)
 	size_t end = start + 1;
 
 	while (end < block->count &&
-		segment_block_at(block, end)->cpu == segment_block_at(block, start)->cpu)
+	       segment_block_at(block, end)->cpu == segment_block_at(block, start)->cpu)
 		end++;
 	return end;
 }
@@ -118,8 +120,8 @@ static int compare_int64(const void *a, const void *b)
 }
 
 /* How far behind a grid of that phase the samples of a run typically are: the median of some. */
-static int64_t typical_delay(
-	const struct block *block, size_t start, size_t end, int64_t phase_us, uint64_t period_ns)
+static int64_t typical_delay(const struct block *block, size_t start, size_t end, int64_t phase_us,
+			     uint64_t period_ns)
 {
 	size_t step = (end - start + 254) / 255, count = 0;
 	int64_t period = (int64_t)period_ns, delays[255];
@@ -147,8 +149,8 @@ static int64_t run_phase(const struct block *block, size_t start, size_t end, ui
 }
 
 /* Times of one CPU's run. */
-static void segment_block_put_times(
-	struct block *block, size_t start, size_t end, struct timer_grid grid)
+static void segment_block_put_times(struct block *block, size_t start, size_t end,
+				    struct timer_grid grid)
 {
 	int64_t last_us = 0;
 
@@ -169,8 +171,8 @@ static void segment_block_put_times(
 	}
 }
 
-static void segment_block_put_threads(
-	struct block *block, struct encoding *encoding, size_t start, size_t end)
+static void segment_block_put_threads(struct block *block, struct encoding *encoding, size_t start,
+				      size_t end)
 {
 	struct lru_cache recent = { 0 };
 
@@ -192,7 +194,8 @@ static void segment_block_put_threads(
 	}
 }
 
-/* What is not a timer has no period that says when the next sample comes: most samples would be escapes. */
+/* What is not a timer has no period that says when the next sample comes: most samples would be
+ * escapes. */
 static uint64_t choose_period(struct block *block, uint64_t period_ns)
 {
 	size_t escapes = 0, end;
@@ -244,7 +247,7 @@ static void segment_block_put_runs(struct block *block, struct encoding *encodin
 
 /* The stack column: ranks of leaf nodes, by comm. */
 static int put_ranks(struct block *block, const struct trie *trie, const uint32_t *paths,
-	struct section_writer *writer)
+		     struct section_writer *writer)
 {
 	for (size_t i = 0; i < block->count; i++)
 		block->keys[i] = trie->comm.items[paths[i]];
@@ -256,8 +259,8 @@ static int put_ranks(struct block *block, const struct trie *trie, const uint32_
 }
 
 /* The leaf column: which of the function's leaves, by function. */
-static int put_leaves(
-	struct block *block, const struct dictionary *dictionary, struct section_writer *writer)
+static int put_leaves(struct block *block, const struct dictionary *dictionary,
+		      struct section_writer *writer)
 {
 	for (size_t i = 0; i < block->count; i++)
 		block->keys[i] = dictionary->places[block->samples[i].frame].function;
@@ -269,11 +272,11 @@ static int put_leaves(
 }
 
 int block_encode(struct block *block, struct encoding *encoding,
-	const struct dictionary *dictionary, const struct trie *trie,
-	const struct tape_sample *samples, const uint32_t *paths, size_t count)
+		 const struct dictionary *dictionary, const struct trie *trie,
+		 const struct tape_sample *samples, const uint32_t *paths, size_t count)
 {
-	const struct buffer *columns[] = { &block->head, &block->times, &block->escapes,
-		&block->threads, &block->others, &block->periods };
+	const struct buffer *columns[] = { &block->head,    &block->times,  &block->escapes,
+					   &block->threads, &block->others, &block->periods };
 	struct section_writer writer;
 	int r = 0;
 
@@ -290,8 +293,8 @@ int block_encode(struct block *block, struct encoding *encoding,
 }
 
 /*
- * Rows are in the order of the columns, by CPU and time; `sorted` are their numbers in time order. The columns of stacks are in the order of
- * groups that only the trie tells.
+ * Rows are in the order of the columns, by CPU and time; `sorted` are their numbers in time order.
+ * The columns of stacks are in the order of groups that only the trie tells.
  */
 struct incoming {
 	const struct block_place *place;
@@ -302,8 +305,8 @@ struct incoming {
 	uint64_t next_thread;
 };
 
-static int take_times(
-	struct incoming *in, struct tape_sample *rows, size_t count, struct timer_grid grid)
+static int take_times(struct incoming *in, struct tape_sample *rows, size_t count,
+		      struct timer_grid grid)
 {
 	int64_t last_us = 0, span_us = (int64_t)(in->place->last_us - in->place->begin_us);
 
@@ -328,8 +331,8 @@ static int take_times(
 	return 0;
 }
 
-static int segment_block_take_threads(
-	struct incoming *in, struct tape_sample *rows, size_t count, size_t thread_count)
+static int segment_block_take_threads(struct incoming *in, struct tape_sample *rows, size_t count,
+				      size_t thread_count)
 {
 	struct lru_cache recent = { 0 };
 
@@ -366,8 +369,8 @@ static int segment_block_take_runs(struct incoming *in, const struct tape *tape)
 
 		grid.phase_us = unzigzag(reader_varint(&in->head));
 		if (reader_failed(&in->head) || step > UINT32_MAX || !count ||
-			count > in->place->count - at || grid.phase_us > (int64_t)BLOCK_US_MAX ||
-			grid.phase_us < -(int64_t)BLOCK_US_MAX)
+		    count > in->place->count - at || grid.phase_us > (int64_t)BLOCK_US_MAX ||
+		    grid.phase_us < -(int64_t)BLOCK_US_MAX)
 			return -EBADMSG;
 		cpu += 1 + step;
 		if (cpu > UINT32_MAX)
@@ -376,8 +379,8 @@ static int segment_block_take_runs(struct incoming *in, const struct tape *tape)
 			in->rows[i].cpu = cpu;
 		r = take_times(in, in->rows + at, count, grid);
 		if (r == 0)
-			r = segment_block_take_threads(
-				in, in->rows + at, count, tape->threads.count);
+			r = segment_block_take_threads(in, in->rows + at, count,
+						       tape->threads.count);
 		at += count;
 	}
 	return r == 0 && at != in->place->count ? -EBADMSG : r;
@@ -407,8 +410,8 @@ static int sort_rows(struct incoming *in)
 
 static int take_columns(struct incoming *in, struct section_reader *section)
 {
-	struct reader *columns[] = { &in->head, &in->times, &in->escapes, &in->threads, &in->others,
-		&in->periods };
+	struct reader *columns[] = { &in->head,	   &in->times,	&in->escapes,
+				     &in->threads, &in->others, &in->periods };
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(columns); i++)
@@ -429,8 +432,8 @@ static int take_numbers(struct section_reader *section, uint32_t *numbers, size_
 
 static int check_ends(const struct incoming *in)
 {
-	const struct reader *columns[] = { &in->head, &in->times, &in->escapes, &in->threads,
-		&in->others, &in->periods };
+	const struct reader *columns[] = { &in->head,	 &in->times,  &in->escapes,
+					   &in->threads, &in->others, &in->periods };
 
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
 		if (reader_failed(columns[i]) || reader_left(columns[i]))
@@ -453,8 +456,8 @@ static int segment_block_take_rows(struct incoming *in, const struct tape *tape)
 	return r < 0 ? r : check_ends(in);
 }
 
-static int segment_block_read_section(
-	const struct decoding *decoding, struct section_reader *section, void *context)
+static int segment_block_read_section(const struct decoding *decoding,
+				      struct section_reader *section, void *context)
 {
 	struct incoming *in = context;
 	size_t count = in->place->count;
@@ -477,7 +480,7 @@ static int segment_block_read_section(
 }
 
 int incoming_read(const struct decoding *decoding, const struct block_place *place,
-	struct incoming **ret_incoming)
+		  struct incoming **ret_incoming)
 {
 	_cleanup_(cleanup_incoming) struct incoming *in = calloc(1, sizeof(*in));
 	int r;
@@ -508,7 +511,7 @@ struct placing {
 
 /* A row's leaf node; its function is left in the row's frame. */
 static int place_ranks(const struct incoming *in, const struct tape *tape,
-	const struct block_source *source, const struct placing *placing)
+		       const struct block_source *source, const struct placing *placing)
 {
 	const struct leaves *leaves = source->leaves;
 	size_t count = in->place->count;
@@ -534,8 +537,8 @@ static int place_ranks(const struct incoming *in, const struct tape *tape,
 	return 0;
 }
 
-static int place_leaves(
-	const struct incoming *in, const struct block_source *source, const struct placing *placing)
+static int place_leaves(const struct incoming *in, const struct block_source *source,
+			const struct placing *placing)
 {
 	size_t count = in->place->count;
 
@@ -556,7 +559,7 @@ static int place_leaves(
 }
 
 int incoming_place(struct incoming *incoming, const struct tape *tape,
-	const struct block_source *source, struct tape_sample *samples)
+		   const struct block_source *source, struct tape_sample *samples)
 {
 	size_t count = incoming->place->count;
 	_cleanup_free_ uint32_t *numbers = malloc((3 * count + 1) * sizeof(*numbers));

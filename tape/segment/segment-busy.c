@@ -46,7 +46,7 @@ static int take_slots(struct reader *rows, struct busy *busy)
 		slot.realtime_ns = begin_ns + offset_ns + (uint64_t)unzigzag(reader_varint(rows));
 		slot.machine = reader_varint(rows);
 		if (reader_failed(rows) || begin_ns < end_ns || !slot.length_ns ||
-			begin_ns + slot.length_ns < begin_ns)
+		    begin_ns + slot.length_ns < begin_ns)
 			return -EBADMSG;
 		if (array_push(&busy->slots, slot) < 0)
 			return -ENOMEM;
@@ -118,7 +118,7 @@ static void segment_busy_put_runs(const struct busy *busy, struct buffer *rows)
 	for (size_t i = 0, end; i < busy->cells.count; i = end) {
 		for (end = i + 1; end < busy->cells.count && cells[end].cpu == cells[i].cpu &&
 				  cells[end].slot == cells[end - 1].slot + 1;
-			end++)
+		     end++)
 			;
 		buffer_varint(rows, cells[i].cpu - cpu);
 		buffer_varint(rows, cells[i].cpu == cpu ? cells[i].slot - slot : cells[i].slot);
@@ -143,8 +143,8 @@ static int segment_busy_take_runs(struct reader *rows, size_t count, struct busy
 		cpu += on;
 		more = reader_varint(rows);
 		if (reader_failed(rows) || on > UINT32_MAX || cpu > UINT32_MAX ||
-			skipped >= slots - slot || more >= slots - slot - skipped ||
-			more >= count - busy->cells.count)
+		    skipped >= slots - slot || more >= slots - slot - skipped ||
+		    more >= count - busy->cells.count)
 			return -EBADMSG;
 		slot += skipped;
 		for (uint64_t i = 0; i <= more; i++)
@@ -276,8 +276,8 @@ int busy_take(struct section_reader *section, struct busy *busy)
 	return r < 0 ? r : take_cells(section, &columns[4], busy);
 }
 
-static int take_and_forget(
-	const struct decoding *decoding, struct section_reader *section, void *context)
+static int take_and_forget(const struct decoding *decoding, struct section_reader *section,
+			   void *context)
 {
 	struct busy busy;
 	int r = busy_take(section, &busy);

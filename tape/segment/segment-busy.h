@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* The section of which CPUs were busy: docs/FORMAT.md. It stands by itself, so that it can be kept apart from its segment. */
+/* The section of which CPUs were busy: docs/FORMAT.md. It stands by itself, so that it can be kept
+ * apart from its segment. */
 
 #include "tape/busy.h"
 #include "tape/segment/segment-internal.h"

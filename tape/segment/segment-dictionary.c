@@ -13,7 +13,8 @@ struct used_frame {
 	uint32_t frame;
 };
 
-/* How often the tape's frames are used: as a caller in how many stacks, as a leaf by how many samples. */
+/* How often the tape's frames are used: as a caller in how many stacks, as a leaf by how many
+ * samples. */
 struct frame_uses {
 	uint32_t sites;
 	uint32_t leaves;
@@ -56,7 +57,7 @@ static int segment_dictionary_compare_used(const void *a, const void *b, void *c
 
 /* The used frames but for those of module 0, by function. The caller frees. */
 static int sort_used(const struct tape *tape, const struct frame_uses *uses,
-	struct used_frame **ret_used, size_t *ret_count)
+		     struct used_frame **ret_used, size_t *ret_count)
 {
 	struct used_frame *used;
 	size_t count = 0;
@@ -113,8 +114,8 @@ static int put_places(struct dictionary *dictionary, struct by_use *list, size_t
 
 /* The frames `used[0]` to `used[count - 1]` are one function. */
 static int segment_dictionary_add_function(struct dictionary *dictionary, const struct tape *tape,
-	const struct used_frame *used, size_t count, const struct frame_uses *uses,
-	struct by_use *scratch)
+					   const struct used_frame *used, size_t count,
+					   const struct frame_uses *uses, struct by_use *scratch)
 {
 	struct dictionary_function function = {
 		.module = used->module,
@@ -146,8 +147,8 @@ static int segment_dictionary_add_function(struct dictionary *dictionary, const 
 	return 0;
 }
 
-static int group_frames(
-	struct dictionary *dictionary, const struct tape *tape, const struct frame_uses *uses)
+static int group_frames(struct dictionary *dictionary, const struct tape *tape,
+			const struct frame_uses *uses)
 {
 	_cleanup_free_ struct used_frame *used = NULL;
 	_cleanup_free_ struct by_use *scratch = NULL;
@@ -169,11 +170,11 @@ static int group_frames(
 
 		for (end = i + 1; end < count; end++)
 			if (used[end].module != used[i].module ||
-				used[end].start != used[i].start ||
-				tape->frames.items[used[end].frame].symbol != symbol)
+			    used[end].start != used[i].start ||
+			    tape->frames.items[used[end].frame].symbol != symbol)
 				break;
-		r = segment_dictionary_add_function(
-			dictionary, tape, &used[i], end - i, uses, scratch);
+		r = segment_dictionary_add_function(dictionary, tape, &used[i], end - i, uses,
+						    scratch);
 		if (r < 0)
 			return r;
 	}
@@ -245,8 +246,8 @@ int dictionary_rank(struct dictionary *dictionary)
 }
 
 /* Each module's row, and how many functions follow of it. */
-static int segment_dictionary_encode_modules(
-	const struct dictionary *dictionary, struct encoding *encoding, struct buffer *counts)
+static int segment_dictionary_encode_modules(const struct dictionary *dictionary,
+					     struct encoding *encoding, struct buffer *counts)
 {
 	_cleanup_(buffer_done) struct buffer column = { 0 };
 	const struct dictionary_function *functions = dictionary->functions.items;
@@ -287,7 +288,7 @@ static void function_columns_done(struct function_columns *columns)
 }
 
 static void put_functions(const struct dictionary *dictionary, struct encoding *encoding,
-	struct function_columns *columns)
+			  struct function_columns *columns)
 {
 	const struct dictionary_function *functions = dictionary->functions.items;
 	struct string_column symbols = { 0 };
@@ -297,8 +298,8 @@ static void put_functions(const struct dictionary *dictionary, struct encoding *
 		const struct dictionary_function *function = &functions[i];
 		bool follows = function->module == functions[i - 1].module;
 
-		buffer_varint(
-			&columns->starts, function->start - (follows ? functions[i - 1].start : 0));
+		buffer_varint(&columns->starts,
+			      function->start - (follows ? functions[i - 1].start : 0));
 		string_column_put(&symbols, encoding, &columns->symbols, function->symbol);
 		buffer_varint(&columns->sites, function->sites);
 		buffer_varint(&columns->leaves, function->leaves);
@@ -309,9 +310,9 @@ static void put_functions(const struct dictionary *dictionary, struct encoding *
 int dictionary_encode(const struct dictionary *dictionary, struct encoding *encoding)
 {
 	_cleanup_(function_columns_done) struct function_columns columns = { 0 };
-	const struct buffer *order[] = { &columns.counts, &columns.starts, &columns.symbols,
-		&columns.sites, &columns.leaves, &columns.weights, &dictionary->sites,
-		&dictionary->leaves };
+	const struct buffer *order[] = { &columns.counts,    &columns.starts,	 &columns.symbols,
+					 &columns.sites,     &columns.leaves,	 &columns.weights,
+					 &dictionary->sites, &dictionary->leaves };
 	struct section_writer writer;
 	int r;
 
@@ -331,8 +332,8 @@ void functions_done(struct functions *functions)
 	free(functions->by_rank);
 }
 
-static int segment_dictionary_decode_modules(
-	const struct decoding *decoding, struct section_reader *section, void *context)
+static int segment_dictionary_decode_modules(const struct decoding *decoding,
+					     struct section_reader *section, void *context)
 {
 	struct tape *tape = decoding->tape;
 	struct string_column paths = { 0 };
@@ -350,7 +351,7 @@ static int segment_dictionary_decode_modules(
 		module.device = reader_varint(&column);
 		module.inode = reader_varint(&column);
 		if (reader_failed(&column) || module.build_id_size > TAPE_BUILD_ID_MAX ||
-			module.kind >= TAPE_MODULE_KINDS)
+		    module.kind >= TAPE_MODULE_KINDS)
 			return -EBADMSG;
 		memcpy(module.build_id, build_id, module.build_id_size);
 		r = array_push(&tape->modules, module);
@@ -360,7 +361,8 @@ static int segment_dictionary_decode_modules(
 
 /* The frames of one function's list of offsets. */
 static int segment_dictionary_take_frames(struct tape *tape, const struct tape_frame *start,
-	struct reader *offsets, uint32_t count, uint32_t *ret_first)
+					  struct reader *offsets, uint32_t count,
+					  uint32_t *ret_first)
 {
 	if (count > reader_left(offsets))
 		return -EBADMSG;
@@ -384,7 +386,7 @@ struct function_readers {
 };
 
 static int take_function(struct tape *tape, struct functions *functions,
-	struct function_readers *columns, struct tape_frame *start)
+			 struct function_readers *columns, struct tape_frame *start)
 {
 	struct function_frames *row = &functions->rows.items[functions->rows.count];
 	uint64_t sites = reader_varint(&columns->sites), leaves = reader_varint(&columns->leaves);
@@ -396,17 +398,17 @@ static int take_function(struct tape *tape, struct functions *functions,
 		return -EBADMSG;
 	row->sites = sites;
 	row->leaves = leaves;
-	r = segment_dictionary_take_frames(
-		tape, start, &columns->site_offsets, sites, &row->first_site);
+	r = segment_dictionary_take_frames(tape, start, &columns->site_offsets, sites,
+					   &row->first_site);
 	if (r == 0)
-		r = segment_dictionary_take_frames(
-			tape, start, &columns->leaf_offsets, leaves, &row->first_leaf);
+		r = segment_dictionary_take_frames(tape, start, &columns->leaf_offsets, leaves,
+						   &row->first_leaf);
 	functions->rows.count += r == 0;
 	return r;
 }
 
 static int take_module(struct tape *tape, struct functions *functions,
-	struct function_readers *columns, uint32_t module)
+		       struct function_readers *columns, uint32_t module)
 {
 	struct tape_frame start = { .module = module };
 	size_t count;
@@ -421,32 +423,32 @@ static int take_module(struct tape *tape, struct functions *functions,
 	return r;
 }
 
-static int decode_functions(
-	const struct decoding *decoding, struct section_reader *section, void *context)
+static int decode_functions(const struct decoding *decoding, struct section_reader *section,
+			    void *context)
 {
 	struct tape *tape = decoding->tape;
 	struct functions *functions = context;
 	struct function_readers columns = { 0 };
-	struct reader *order[] = { &columns.counts, &columns.starts, &columns.symbols,
-		&columns.sites, &columns.leaves, &columns.weights, &columns.site_offsets,
-		&columns.leaf_offsets };
+	struct reader *order[] = { &columns.counts,	  &columns.starts,	&columns.symbols,
+				   &columns.sites,	  &columns.leaves,	&columns.weights,
+				   &columns.site_offsets, &columns.leaf_offsets };
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(order); i++)
 		r = section_take(section, order[i]);
 	if (r == 0)
-		r = array_reserve(
-			&tape->frames, 1 + columns.site_offsets.size + columns.leaf_offsets.size);
+		r = array_reserve(&tape->frames,
+				  1 + columns.site_offsets.size + columns.leaf_offsets.size);
 	if (r == 0)
-		r = array_push(
-			&functions->rows, (struct function_frames){ .sites = 1, .leaves = 1 });
+		r = array_push(&functions->rows,
+			       (struct function_frames){ .sites = 1, .leaves = 1 });
 	for (uint32_t module = 1; r == 0 && module < tape->modules.count; module++)
 		r = take_module(tape, functions, &columns, module);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
 		if (order[i] != &columns.weights &&
-			(reader_failed(order[i]) || reader_left(order[i])))
+		    (reader_failed(order[i]) || reader_left(order[i])))
 			return -EBADMSG;
 	if (columns.weights.size != functions->rows.count)
 		return -EBADMSG;
@@ -457,8 +459,8 @@ int dictionary_decode(const struct decoding *decoding, struct functions *functio
 {
 	const struct contents_entry *modules = decoding_find(decoding, "modules");
 	const struct contents_entry *entry = decoding_find(decoding, "function");
-	int r = modules ? decoding_section(
-				  decoding, modules, segment_dictionary_decode_modules, NULL)
+	int r = modules ? decoding_section(decoding, modules, segment_dictionary_decode_modules,
+					   NULL)
 			: 0;
 
 	if (r < 0)

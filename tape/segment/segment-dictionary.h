@@ -2,9 +2,11 @@
 #pragma once
 
 /*
- * Modules, functions, and the frames in them: the sections "modules" and "function". A function is what has one symbol and one start in a
- * module; a frame without a symbol belongs to a pseudo-function of 4 KB. A frame that calls is a site of its function, one that was sampled is
- * a leaf of it; what is both is in both lists. Both are in the order of their use, so that their numbers are small where they are many.
+ * Modules, functions, and the frames in them: the sections "modules" and "function". A function is
+ * what has one symbol and one start in a module; a frame without a symbol belongs to a
+ * pseudo-function of 4 KB. A frame that calls is a site of its function, one that was sampled is a
+ * leaf of it; what is both is in both lists. Both are in the order of their use, so that their
+ * numbers are small where they are many.
  */
 
 #include "tape/segment/segment-internal.h"
@@ -12,9 +14,11 @@
 struct dictionary_function {
 	uint32_t module;
 	uint32_t symbol;
-	uint64_t start; /* wraps: a frame's address is start + its offset */
+	/* wraps: a frame's address is start + its offset */
+	uint64_t start;
 	uint64_t uses;
-	uint32_t rank; /* by its uses, as the trie knows it */
+	/* by its uses, as the trie knows it */
+	uint32_t rank;
 	uint32_t sites;
 	uint32_t leaves;
 };
@@ -27,10 +31,14 @@ struct dictionary_place {
 };
 
 struct dictionary {
-	array_of(struct dictionary_function) functions; /* 0 is the unknown one */
-	struct dictionary_place *places; /* of the tape's frames */
-	uint8_t *used_stacks; /* 1: a sample has it, or one of its callees */
-	struct buffer sites; /* the columns of offsets */
+	/* 0 is the unknown one */
+	array_of(struct dictionary_function) functions;
+	/* of the tape's frames */
+	struct dictionary_place *places;
+	/* 1: a sample has it, or one of its callees */
+	uint8_t *used_stacks;
+	/* the columns of offsets */
+	struct buffer sites;
 	struct buffer leaves;
 };
 
@@ -47,7 +55,8 @@ struct function_frames {
 };
 
 struct functions {
-	array_of(struct function_frames) rows; /* 0 is the unknown one, of frame 0 */
+	/* 0 is the unknown one, of frame 0 */
+	array_of(struct function_frames) rows;
 	uint32_t *by_rank;
 };
 

@@ -4,14 +4,14 @@
 #include <stdio.h>
 
 /*
- * Levels were measured: from 9 to 15 sealing takes three and a half times the CPU, for 6 % of the bytes. The recorder lives on CPUs that others
- * need.
+ * Levels were measured: from 9 to 15 sealing takes three and a half times the CPU, for 6 % of the
+ * bytes. The recorder lives on CPUs that others need.
  */
 #define LEVEL_USUAL 9
 #define LEVEL_HASTY 1
 
 int encoding_init(struct encoding *encoding, const struct tape *tape, enum segment_effort effort,
-	size_t limit)
+		  size_t limit)
 {
 	size_t strings = strings_count(&tape->strings), threads = tape->threads.count;
 
@@ -21,10 +21,10 @@ int encoding_init(struct encoding *encoding, const struct tape *tape, enum segme
 	encoding->thread_numbers = calloc(threads + 1, sizeof(uint32_t));
 	encoding->threads = calloc(threads + 1, sizeof(uint32_t));
 	if (!encoding->string_numbers || !encoding->strings || !encoding->thread_numbers ||
-		!encoding->threads)
+	    !encoding->threads)
 		return -ENOMEM;
-	return zstd_packer_new(
-		effort == SEGMENT_HASTY ? LEVEL_HASTY : LEVEL_USUAL, &encoding->packer);
+	return zstd_packer_new(effort == SEGMENT_HASTY ? LEVEL_HASTY : LEVEL_USUAL,
+			       &encoding->packer);
 }
 
 void encoding_done(struct encoding *encoding)
@@ -48,7 +48,7 @@ void encoding_begin(struct encoding *encoding, struct section_writer *ret_writer
 }
 
 int encoding_end(struct encoding *encoding, const struct section_writer *writer, const char *name,
-	uint32_t flags)
+		 uint32_t flags)
 {
 	size_t stored = encoding->body.size - writer->start;
 	struct contents_entry entry = {
@@ -64,8 +64,8 @@ int encoding_end(struct encoding *encoding, const struct section_writer *writer,
 	return array_push(&encoding->contents.entries, entry);
 }
 
-int encoding_column(
-	struct encoding *encoding, const struct buffer *column, const char *name, uint32_t flags)
+int encoding_column(struct encoding *encoding, const struct buffer *column, const char *name,
+		    uint32_t flags)
 {
 	struct section_writer writer;
 	int r;
@@ -96,7 +96,7 @@ uint32_t encoding_thread(struct encoding *encoding, uint32_t thread)
 }
 
 void string_column_put(struct string_column *strings, struct encoding *encoding,
-	struct buffer *column, uint32_t string)
+		       struct buffer *column, uint32_t string)
 {
 	uint32_t number = encoding_string(encoding, string);
 
@@ -108,8 +108,8 @@ void string_column_put(struct string_column *strings, struct encoding *encoding,
 	strings->last = number;
 }
 
-uint32_t string_column_take(
-	struct string_column *strings, const struct tape *tape, struct reader *column)
+uint32_t string_column_take(struct string_column *strings, const struct tape *tape,
+			    struct reader *column)
 {
 	uint64_t code = reader_varint(column);
 	int64_t number;
@@ -134,14 +134,14 @@ const struct contents_entry *decoding_find(const struct decoding *decoding, cons
 }
 
 static int section_error(const struct decoding *decoding, const struct contents_entry *entry,
-	int code, const char *why)
+			 int code, const char *why)
 {
 	return error_set(decoding->error, code, "section %s at offset %llu %s", entry->name,
-		(unsigned long long)entry->offset, why);
+			 (unsigned long long)entry->offset, why);
 }
 
-int decoding_read(
-	const struct decoding *decoding, const struct contents_entry *entry, uint8_t **ret_stored)
+int decoding_read(const struct decoding *decoding, const struct contents_entry *entry,
+		  uint8_t **ret_stored)
 {
 	/* the contents lie within the input: no claim allocates more than is there */
 	_cleanup_free_ uint8_t *stored = malloc(entry->stored ? entry->stored : 1);
@@ -164,9 +164,9 @@ int decoding_bad_value(const struct decoding *decoding, const struct contents_en
 }
 
 int decoding_section(const struct decoding *decoding, const struct contents_entry *entry,
-	int (*decode)(
-		const struct decoding *decoding, struct section_reader *section, void *context),
-	void *context)
+		     int (*decode)(const struct decoding *decoding, struct section_reader *section,
+				   void *context),
+		     void *context)
 {
 	_cleanup_(section_reader_done) struct section_reader section = {
 		.unpacker = decoding->unpacker,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The stacks are the first item of all, as nothing else takes as long: a thread takes it while the blocks are read by the others. What fails side
- * by side tells no text: which of several threads fails first is not always the same.
+ * The stacks are the first item of all, as nothing else takes as long: a thread takes it while the
+ * blocks are read by the others. What fails side by side tells no text: which of several threads
+ * fails first is not always the same.
  */
 #include "tape/segment/segment-parallel.h"
 
@@ -13,11 +14,12 @@ struct together {
 	struct functions functions;
 	struct leaves leaves;
 	struct blocks blocks;
-	struct zstd_unpacker **unpackers; /* of each thread */
+	/* of each thread */
+	struct zstd_unpacker **unpackers;
 };
 
-static int segment_parallel_decode_stacks(
-	const struct decoding *decoding, struct together *together)
+static int segment_parallel_decode_stacks(const struct decoding *decoding,
+					  struct together *together)
 {
 	int r = dictionary_decode(decoding, &together->functions);
 
@@ -85,8 +87,8 @@ static int run_steps(struct together *together, unsigned int threads)
 	int r = workers_run(&workers, &done);
 
 	if (r == 0)
-		r = blocks_know_stacks(
-			together->decoding, &together->functions, &together->leaves, blocks);
+		r = blocks_know_stacks(together->decoding, &together->functions, &together->leaves,
+				       blocks);
 	if (r == 0)
 		r = blocks_make_room(together->decoding, blocks, 0, count);
 	if (r < 0)

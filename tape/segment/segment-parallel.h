@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Frames, stacks and samples of a segment, the three that need each other, decoded into a tape that has its strings and threads: one after
- * the other, or side by side. While one thread makes the stacks, others unpack the blocks of samples; then all put samples into the tape.
+ * Frames, stacks and samples of a segment, the three that need each other, decoded into a tape that
+ * has its strings and threads: one after the other, or side by side. While one thread makes the
+ * stacks, others unpack the blocks of samples; then all put samples into the tape.
  */
 
 #include "tape/segment/segment-internal.h"

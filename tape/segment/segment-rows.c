@@ -2,8 +2,9 @@
 #include "tape/segment/segment-rows.h"
 
 /*
- * Each kind of row: an encoder, and under it its decoder, which reads rows until the column ends. Numbers that grow slowly are kept as
- * differences to the row before; those wrap, so that no value is a special case.
+ * Each kind of row: an encoder, and under it its decoder, which reads rows until the column ends.
+ * Numbers that grow slowly are kept as differences to the row before; those wrap, so that no value
+ * is a special case.
  */
 
 /* A time as the zigzag difference to the one before. */
@@ -48,7 +49,8 @@ static int segment_rows_decode_strings(struct tape *tape, struct reader *column)
 		if (strings_add(&tape->strings, text, size, &id) < 0)
 			return -ENOMEM;
 		if (id != expected)
-			return -EBADMSG; /* empty, or twice the same: numbers would be wrong from here on */
+			return -EBADMSG; /* empty, or twice the same: numbers would be wrong from
+					    here on */
 	}
 	return 0;
 }
@@ -97,11 +99,11 @@ static void segment_rows_encode_anchors(struct encoding *encoding, struct buffer
 
 		buffer_varint(column, step_ns);
 		buffer_varint(column,
-			zigzag((int64_t)(anchor->realtime_ns - last.realtime_ns - step_ns)));
+			      zigzag((int64_t)(anchor->realtime_ns - last.realtime_ns - step_ns)));
+		buffer_varint(column, zigzag((int64_t)(anchor->monotonic_ns - last.monotonic_ns -
+						       step_ns)));
 		buffer_varint(column,
-			zigzag((int64_t)(anchor->monotonic_ns - last.monotonic_ns - step_ns)));
-		buffer_varint(column,
-			zigzag((int64_t)(anchor->boottime_ns - last.boottime_ns - step_ns)));
+			      zigzag((int64_t)(anchor->boottime_ns - last.boottime_ns - step_ns)));
 		buffer_varint(column, anchor->error_ns);
 		last = *anchor;
 	}
@@ -138,8 +140,8 @@ static void segment_rows_encode_threads(struct encoding *encoding, struct buffer
 			&encoding->tape->threads.items[encoding->threads[i]];
 
 		buffer_varint(column, zigzag((int32_t)((uint32_t)thread->pid - last_pid)));
-		buffer_varint(
-			column, zigzag((int32_t)((uint32_t)thread->tid - (uint32_t)thread->pid)));
+		buffer_varint(column,
+			      zigzag((int32_t)((uint32_t)thread->tid - (uint32_t)thread->pid)));
 		string_column_put(&comms, encoding, column, thread->comm);
 		string_column_put(&cgroups, encoding, column, thread->cgroup);
 		last_pid = (uint32_t)thread->pid;
@@ -207,7 +209,7 @@ static int segment_rows_decode_losses(struct tape *tape, struct reader *column)
 }
 
 static void segment_rows_put_fields(struct encoding *encoding, struct string_column *strings,
-	struct buffer *column, const struct tape_fields *fields)
+				    struct buffer *column, const struct tape_fields *fields)
 {
 	buffer_varint(column, fields->count);
 	for (uint32_t i = 0; i < fields->count; i++) {
@@ -219,7 +221,7 @@ static void segment_rows_put_fields(struct encoding *encoding, struct string_col
 }
 
 static int segment_rows_take_fields(struct tape *tape, struct string_column *strings,
-	struct reader *column, struct tape_fields *ret_fields)
+				    struct reader *column, struct tape_fields *ret_fields)
 {
 	size_t count;
 	int r = column_count(column, column, &count);
@@ -333,8 +335,8 @@ static int segment_rows_decode_incidents(struct tape *tape, struct reader *colum
 	int r = 0;
 
 	while (r == 0 && reader_left(column)) {
-		struct tape_incident incident = { .time_ns = segment_rows_take_time(
-							  column, &last_ns) };
+		struct tape_incident incident = { .time_ns = segment_rows_take_time(column,
+										    &last_ns) };
 
 		incident.stall_ns = incident.time_ns - (uint64_t)unzigzag(reader_varint(column));
 		incident.severity = take_u32(column);
@@ -349,8 +351,8 @@ static int segment_rows_decode_incidents(struct tape *tape, struct reader *colum
 }
 
 /*
- * Of each gauge its name and how many points, then their times, then their values. Gauges are read at the same moments, so that the times
- * of one are bytes that the packer has seen before.
+ * Of each gauge its name and how many points, then their times, then their values. Gauges are read
+ * at the same moments, so that the times of one are bytes that the packer has seen before.
  */
 static void segment_rows_encode_gauges(struct encoding *encoding, struct buffer *column)
 {
@@ -414,10 +416,12 @@ static int segment_rows_decode_gauges(struct tape *tape, struct reader *column)
 /* In the order in which they are decoded: rows come behind what they refer to. */
 static const struct rows {
 	const char *name;
-	unsigned int parts; /* that need them; 0: always */
+	/* that need them; 0: always */
+	unsigned int parts;
 	int (*decode)(struct tape *tape, struct reader *column);
 	void (*encode)(
-		struct encoding *encoding, struct buffer *column); /* NULL: not of the context */
+		/* NULL: not of the context */
+		struct encoding *encoding, struct buffer *column);
 	/* The same where not every byte is to be checked. NULL: there is nothing to be saved. */
 	int (*quick)(struct tape *tape, struct reader *column);
 } all_rows[] = {
@@ -429,7 +433,7 @@ static const struct rows {
 	{ "events", SEGMENT_CONTEXT, segment_rows_decode_events, segment_rows_encode_events, NULL },
 	{ "lines", SEGMENT_CONTEXT, segment_rows_decode_lines, segment_rows_encode_lines, NULL },
 	{ "incident", SEGMENT_CONTEXT, segment_rows_decode_incidents, segment_rows_encode_incidents,
-		NULL },
+	  NULL },
 	{ "gauges", SEGMENT_CONTEXT, segment_rows_decode_gauges, segment_rows_encode_gauges, NULL },
 };
 
@@ -449,8 +453,8 @@ int rows_encode_context(struct encoding *encoding)
 	return 0;
 }
 
-static int decode_rows(
-	const struct decoding *decoding, struct section_reader *section, void *context)
+static int decode_rows(const struct decoding *decoding, struct section_reader *section,
+		       void *context)
 {
 	const struct rows *rows = context;
 	struct reader column;

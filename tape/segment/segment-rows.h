@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * The sections that are rows of numbers and strings, one column each: "strings", "facts", "anchors", "threads", "losses", "events", "lines",
- * "incident", "gauges". One that has no rows is not there.
+ * The sections that are rows of numbers and strings, one column each: "strings", "facts",
+ * "anchors", "threads", "losses", "events", "lines", "incident", "gauges". One that has no rows is
+ * not there.
  */
 
 #include "tape/segment/segment-internal.h"

@@ -3,7 +3,8 @@
 
 #include "tape/clocks.h"
 
-/* Blocks are of so much time, but not smaller: their headers and the starts of their columns would be dear. */
+/* Blocks are of so much time, but not smaller: their headers and the starts of their columns would
+ * be dear. */
 #define BLOCK_US 10000000ull
 #define BLOCK_SAMPLES 16384
 /* How many samples from `first` are a block. */
@@ -19,15 +20,15 @@ static size_t block_size(const struct tape *tape, size_t first)
 		if (time_us == last_us)
 			continue; /* one moment is not cut in two */
 		if (time_us - begin_us >= BLOCK_US_MAX ||
-			(time_us - begin_us >= BLOCK_US && end - first >= BLOCK_SAMPLES))
+		    (time_us - begin_us >= BLOCK_US && end - first >= BLOCK_SAMPLES))
 			break;
 		last_us = time_us;
 	}
 	return end - first;
 }
 
-int samples_encode(
-	struct encoding *encoding, const struct dictionary *dictionary, const struct trie *trie)
+int samples_encode(struct encoding *encoding, const struct dictionary *dictionary,
+		   const struct trie *trie)
 {
 	_cleanup_(buffer_done) struct buffer directory = { 0 };
 	_cleanup_(block_done) struct block block = { 0 };
@@ -51,13 +52,13 @@ int samples_encode(
 		buffer_varint(&directory, last_us - begin_us);
 		buffer_varint(&directory, count);
 		r = block_encode(&block, encoding, dictionary, trie, samples,
-			trie->sample_path + first, count);
+				 trie->sample_path + first, count);
 	}
 	return r < 0 ? r : encoding_column(encoding, &directory, "blocks", CONTENTS_INCOMPATIBLE);
 }
 
-static int decode_directory(
-	const struct decoding *decoding, struct section_reader *section, void *context)
+static int decode_directory(const struct decoding *decoding, struct section_reader *section,
+			    void *context)
 {
 	struct blocks *blocks = context;
 	uint64_t last_us = microseconds(decoding->tape->begin_ns), sum = 0;
@@ -73,9 +74,9 @@ static int decode_directory(
 		span_us = reader_varint(&column);
 		place.count = reader_varint(&column);
 		if (reader_failed(&column) || span_us >= BLOCK_US_MAX ||
-			__builtin_add_overflow(place.begin_us, span_us, &place.last_us) ||
-			place.last_us >= microseconds(decoding->tape->end_ns) ||
-			__builtin_add_overflow(sum, place.count, &sum))
+		    __builtin_add_overflow(place.begin_us, span_us, &place.last_us) ||
+		    place.last_us >= microseconds(decoding->tape->end_ns) ||
+		    __builtin_add_overflow(sum, place.count, &sum))
 			return -EBADMSG;
 		last_us = place.last_us;
 		r = array_push(&blocks->places, place);
@@ -100,13 +101,13 @@ static int find_entries(const struct decoding *decoding, struct blocks *blocks)
 	return found == blocks->places.count ? 0 : -EBADMSG;
 }
 
-static bool segment_samples_overlaps(
-	const struct decoding *decoding, const struct block_place *place)
+static bool segment_samples_overlaps(const struct decoding *decoding,
+				     const struct block_place *place)
 {
 	uint64_t from_ns, to_ns;
 
 	clocks_span(decoding->tape, place->begin_us * TAPE_TIME_UNIT_NS,
-		place->last_us * TAPE_TIME_UNIT_NS, &from_ns, &to_ns);
+		    place->last_us * TAPE_TIME_UNIT_NS, &from_ns, &to_ns);
 	return from_ns < decoding->want->to_ns && to_ns >= decoding->want->from_ns;
 }
 
@@ -151,7 +152,7 @@ int blocks_read(const struct decoding *decoding, struct blocks *blocks, size_t b
 }
 
 int blocks_know_stacks(const struct decoding *decoding, const struct functions *functions,
-	const struct leaves *leaves, struct blocks *blocks)
+		       const struct leaves *leaves, struct blocks *blocks)
 {
 	size_t strings = strings_count(&decoding->tape->strings);
 	uint32_t *comms = malloc(strings * sizeof(*comms));
@@ -166,8 +167,8 @@ int blocks_know_stacks(const struct decoding *decoding, const struct functions *
 	return 0;
 }
 
-int blocks_make_room(
-	const struct decoding *decoding, struct blocks *blocks, size_t first, size_t end)
+int blocks_make_room(const struct decoding *decoding, struct blocks *blocks, size_t first,
+		     size_t end)
 {
 	struct tape *tape = decoding->tape;
 	size_t count = tape->samples.count;
@@ -186,8 +187,8 @@ int blocks_place(const struct decoding *decoding, struct blocks *blocks, size_t 
 {
 	const struct block_place *place = &blocks->places.items[block];
 	struct tape *tape = decoding->tape;
-	int r = incoming_place(
-		blocks->incoming[block], tape, &blocks->source, tape->samples.items + place->first);
+	int r = incoming_place(blocks->incoming[block], tape, &blocks->source,
+			       tape->samples.items + place->first);
 
 	blocks->incoming[block] = incoming_free(blocks->incoming[block]);
 	return r == -EBADMSG ? decoding_bad_value(decoding, place->entry) : r;

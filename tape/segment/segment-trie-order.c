@@ -3,9 +3,10 @@
 
 #include "tape/segment/grouping.h"
 
-/* For each stack, what orders it among its siblings: the rank of its frame's function, then the site. */
-static int sibling_keys(
-	const struct tape *tape, const struct dictionary *dictionary, uint32_t *ret_keys)
+/* For each stack, what orders it among its siblings: the rank of its frame's function, then the
+ * site. */
+static int sibling_keys(const struct tape *tape, const struct dictionary *dictionary,
+			uint32_t *ret_keys)
 {
 	size_t count = dictionary->functions.count;
 	_cleanup_free_ uint32_t *by_rank = malloc(count * sizeof(*by_rank));
@@ -31,7 +32,7 @@ static int sibling_keys(
 
 /* Depth-first numbers of the stacks that are used, out of their order by parent and key. */
 static void number_sorted(const struct tape *tape, const uint32_t *sorted, size_t count,
-	const uint32_t *sizes, uint32_t *next, uint32_t *ret_numbers)
+			  const uint32_t *sizes, uint32_t *next, uint32_t *ret_numbers)
 {
 	ret_numbers[0] = 0;
 	next[0] = 1;
@@ -45,8 +46,8 @@ static void number_sorted(const struct tape *tape, const uint32_t *sorted, size_
 }
 
 /* Where each used stack comes in a depth-first walk over all of the tape's; the caller frees. */
-static int number_stacks(
-	const struct tape *tape, const struct dictionary *dictionary, uint32_t **ret_numbers)
+static int number_stacks(const struct tape *tape, const struct dictionary *dictionary,
+			 uint32_t **ret_numbers)
 {
 	size_t stacks = tape->stacks.count, count = 0;
 	_cleanup_free_ uint32_t *sorted = malloc(stacks * sizeof(uint32_t));
@@ -74,7 +75,7 @@ static int number_stacks(
 }
 
 int trie_sort_paths(const struct trie *trie, const struct tape *tape,
-	const struct dictionary *dictionary, uint32_t *ret_order)
+		    const struct dictionary *dictionary, uint32_t *ret_order)
 {
 	size_t count = trie->stack.count;
 	_cleanup_free_ uint32_t *keys = malloc((count + 1) * sizeof(uint32_t));

@@ -28,9 +28,9 @@ static int add_path(struct trie *trie, struct table *table, const struct path *p
 	if (id == TABLE_NONE) {
 		id = trie->stack.count;
 		if (array_push(&trie->comm, path->comm) < 0 ||
-			array_push(&trie->stack, path->stack) < 0 ||
-			array_push(&trie->function, path->function) < 0 ||
-			array_push(&trie->count, 0) < 0 || table_add(table, hash, id) < 0)
+		    array_push(&trie->stack, path->stack) < 0 ||
+		    array_push(&trie->function, path->function) < 0 ||
+		    array_push(&trie->count, 0) < 0 || table_add(table, hash, id) < 0)
 			return -ENOMEM;
 	}
 	*ret = id;
@@ -50,7 +50,7 @@ static int add_comm(struct trie *trie, uint32_t *comm_numbers, uint32_t string, 
 }
 
 static int segment_trie_add_samples(struct trie *trie, const struct tape *tape,
-	const struct dictionary *dictionary, struct table *table)
+				    const struct dictionary *dictionary, struct table *table)
 {
 	_cleanup_free_ uint32_t *comm_numbers =
 		calloc(strings_count(&tape->strings), sizeof(*comm_numbers));
@@ -61,10 +61,10 @@ static int segment_trie_add_samples(struct trie *trie, const struct tape *tape,
 		const struct tape_sample *sample = &tape->samples.items[i];
 		uint32_t string = tape->threads.items[sample->thread].comm;
 		struct path path = { .stack = sample->stack,
-			.function = dictionary->places[sample->frame].function };
+				     .function = dictionary->places[sample->frame].function };
 
 		if (add_comm(trie, comm_numbers, string, &path.comm) < 0 ||
-			add_path(trie, table, &path, &trie->sample_path[i]) < 0)
+		    add_path(trie, table, &path, &trie->sample_path[i]) < 0)
 			return -ENOMEM;
 		trie->count.items[trie->sample_path[i]]++;
 	}
@@ -136,10 +136,13 @@ static void trie_columns_done(struct trie_columns *columns)
 /* The walk over the forests: where it is. */
 struct walk {
 	array_of(uint32_t)
-		chains[2]; /* callers from the root: of the path before, and of this one */
+		/* callers from the root: of the path before, and of this one */
+		chains[2];
 	unsigned int current;
-	size_t depth; /* of the node before */
-	size_t nodes; /* of this comm so far */
+	/* of the node before */
+	size_t depth;
+	/* of this comm so far */
+	size_t nodes;
 };
 
 static int walk_to(struct walk *walk, const struct tape *tape, uint32_t stack)
@@ -165,14 +168,14 @@ static size_t walk_common(const struct walk *walk)
 	size_t common = 0;
 
 	while (common < MIN(chain->count, before->count) &&
-		chain->items[common] == before->items[common])
+	       chain->items[common] == before->items[common])
 		common++;
 	return common;
 }
 
 /* A node at a depth, behind one at walk->depth: 0 pops is its child, 1 its sibling. */
-static int put_node(
-	struct walk *walk, struct trie_columns *columns, size_t depth, uint32_t function_rank)
+static int put_node(struct walk *walk, struct trie_columns *columns, size_t depth,
+		    uint32_t function_rank)
 {
 	buffer_varint(&columns->pops, walk->nodes ? walk->depth + 1 - depth : 0);
 	walk->depth = depth;
@@ -181,7 +184,7 @@ static int put_node(
 }
 
 static int put_path(struct walk *walk, struct trie_columns *columns, const struct trie *trie,
-	const struct dictionary *dictionary, const struct tape *tape, uint32_t path)
+		    const struct dictionary *dictionary, const struct tape *tape, uint32_t path)
 {
 	const struct dictionary_function *functions = dictionary->functions.items;
 	size_t depth;
@@ -202,7 +205,8 @@ static int put_path(struct walk *walk, struct trie_columns *columns, const struc
 }
 
 static int put_forests(const struct trie *trie, const struct dictionary *dictionary,
-	struct encoding *encoding, const uint32_t *order, struct trie_columns *columns)
+		       struct encoding *encoding, const uint32_t *order,
+		       struct trie_columns *columns)
 {
 	struct string_column names = { 0 };
 	struct walk walk = { 0 };
@@ -213,7 +217,7 @@ static int put_forests(const struct trie *trie, const struct dictionary *diction
 		string_column_put(&names, encoding, &columns->comms, trie->comms.items[comm]);
 		walk.nodes = walk.chains[walk.current].count = 0;
 		for (; r == 0 && at < trie->stack.count && trie->comm.items[order[at]] == comm;
-			at++)
+		     at++)
 			r = put_path(&walk, columns, trie, dictionary, encoding->tape, order[at]);
 		buffer_varint(&columns->nodes, walk.nodes);
 	}
@@ -240,10 +244,9 @@ int trie_encode(struct trie *trie, const struct dictionary *dictionary, struct e
 		return r;
 	encoding_begin(encoding, &writer);
 	if (section_put(&writer, &columns.comms) < 0 || section_put(&writer, &columns.nodes) < 0 ||
-		section_put(&writer, &columns.pops) < 0 ||
-		section_put_planes(&writer, columns.functions.items, columns.functions.count) < 0 ||
-		section_put(&writer, &columns.sites) < 0 ||
-		section_put(&writer, &columns.counts) < 0)
+	    section_put(&writer, &columns.pops) < 0 ||
+	    section_put_planes(&writer, columns.functions.items, columns.functions.count) < 0 ||
+	    section_put(&writer, &columns.sites) < 0 || section_put(&writer, &columns.counts) < 0)
 		return -ENOMEM;
 	return encoding_end(encoding, &writer, "trie", CONTENTS_INCOMPATIBLE);
 }
@@ -267,31 +270,37 @@ struct rank_sites {
 struct trie_readers {
 	struct reader comms, nodes, pops, sites, counts;
 	struct planes functions;
-	size_t at; /* the node */
-	uint32_t *path; /* the stacks from the root, which is stack 0 */
-	struct rank_sites *sites_of; /* by rank: those that are met most lie together */
+	/* the node */
+	size_t at;
+	/* the stacks from the root, which is stack 0 */
+	uint32_t *path;
+	/* by rank: those that are met most lie together */
+	struct rank_sites *sites_of;
 	size_t ranks;
 };
 
-/* A walk over one comm's nodes. It is a local, and so are its columns: what others know of would be read anew after each row that is written. */
+/* A walk over one comm's nodes. It is a local, and so are its columns: what others know of would be
+ * read anew after each row that is written. */
 struct forest {
 	struct reader pops, sites, counts;
 	uint32_t *path;
-	size_t depth; /* of the last node of the path */
-	struct tape_stack *stacks; /* there is room for all */
+	/* of the last node of the path */
+	size_t depth;
+	/* there is room for all */
+	struct tape_stack *stacks;
 	uint32_t stack_count;
 	uint32_t *leaf_stacks, *leaf_functions, *leaf_counts;
 	size_t leaf_count;
 };
 
 /* Each takes a byte at least of its column, so that there is room for it. */
-static inline int take_leaf(
-	struct forest *forest, const struct functions *functions, uint32_t function)
+static inline int take_leaf(struct forest *forest, const struct functions *functions,
+			    uint32_t function)
 {
 	uint64_t count = reader_varint(&forest->counts);
 
 	if (reader_failed(&forest->counts) || count >= UINT32_MAX ||
-		!functions->rows.items[function].leaves)
+	    !functions->rows.items[function].leaves)
 		return -EBADMSG;
 	forest->leaf_stacks[forest->leaf_count] = forest->path[forest->depth];
 	forest->leaf_functions[forest->leaf_count] = function;
@@ -315,7 +324,7 @@ static inline int take_caller(struct forest *forest, const struct rank_sites *si
 
 /* A node is a leaf node when the next one is not its child. */
 static inline int take_nodes(struct forest *forest, const struct trie_readers *columns,
-	const struct functions *functions, size_t nodes)
+			     const struct functions *functions, size_t nodes)
 {
 	const struct rank_sites *sites_of = columns->sites_of;
 	const uint32_t *by_rank = functions->by_rank;
@@ -340,7 +349,7 @@ static inline int take_nodes(struct forest *forest, const struct trie_readers *c
 }
 
 static int take_forest(struct trie_readers *columns, const struct functions *functions,
-	size_t nodes, struct tape *tape, struct leaves *leaves)
+		       size_t nodes, struct tape *tape, struct leaves *leaves)
 {
 	struct forest forest = {
 		.pops = columns->pops,
@@ -386,7 +395,7 @@ static int sum_nodes(struct reader nodes, const struct reader *pops, size_t *ret
 }
 
 static int take_forests(struct trie_readers *columns, const struct functions *functions,
-	struct tape *tape, struct leaves *leaves)
+			struct tape *tape, struct leaves *leaves)
 {
 	struct string_column names = { 0 };
 	int r = 0;
@@ -395,7 +404,7 @@ static int take_forests(struct trie_readers *columns, const struct functions *fu
 		uint32_t comm = string_column_take(&names, tape, &columns->comms);
 
 		if (array_push(&leaves->comms, comm) < 0 ||
-			array_push(&leaves->comm_first, leaves->stack.count) < 0)
+		    array_push(&leaves->comm_first, leaves->stack.count) < 0)
 			return -ENOMEM;
 		r = take_forest(columns, functions, reader_varint(&columns->nodes), tape, leaves);
 	}
@@ -423,15 +432,15 @@ static int take_columns(struct section_reader *section, struct trie_readers *col
 }
 
 /* As many as there are bytes for, at once: arrays that grow are copied again and again. */
-static int reserve_rows(
-	const struct trie_readers *columns, struct tape *tape, struct leaves *leaves)
+static int reserve_rows(const struct trie_readers *columns, struct tape *tape,
+			struct leaves *leaves)
 {
 	size_t count = columns->counts.size;
 
 	if (array_reserve(&tape->stacks, columns->sites.size + 1) < 0 ||
-		array_reserve(&leaves->stack, count) < 0 ||
-		array_reserve(&leaves->function, count) < 0 ||
-		array_reserve(&leaves->comm, count) < 0 || array_reserve(&leaves->count, count) < 0)
+	    array_reserve(&leaves->stack, count) < 0 ||
+	    array_reserve(&leaves->function, count) < 0 ||
+	    array_reserve(&leaves->comm, count) < 0 || array_reserve(&leaves->count, count) < 0)
 		return -ENOMEM;
 	return 0;
 }
@@ -457,13 +466,13 @@ struct trie_target {
 	struct leaves *leaves;
 };
 
-static int decode_trie(
-	const struct decoding *decoding, struct section_reader *section, void *context)
+static int decode_trie(const struct decoding *decoding, struct section_reader *section,
+		       void *context)
 {
 	const struct trie_target *target = context;
 	struct trie_readers columns = { 0 };
 	const struct reader *all[] = { &columns.comms, &columns.nodes, &columns.pops,
-		&columns.sites, &columns.counts };
+				       &columns.sites, &columns.counts };
 	int r = take_columns(section, &columns);
 
 	if (r == 0)
@@ -489,9 +498,9 @@ static int check_counts(const struct decoding *decoding, const struct leaves *le
 		samples += leaves->count.items[i];
 	if (samples != decoding->contents.summary.samples)
 		return error_set(decoding->error, -EBADMSG,
-			"section trie has %llu samples, the header %llu",
-			(unsigned long long)samples,
-			(unsigned long long)decoding->contents.summary.samples);
+				 "section trie has %llu samples, the header %llu",
+				 (unsigned long long)samples,
+				 (unsigned long long)decoding->contents.summary.samples);
 	return 0;
 }
 
@@ -506,8 +515,8 @@ static int rank_leaves(struct leaves *leaves)
 	return trie_order_by_rank(leaves->by_rank, count, leaves->count.items, leaves->comm.items);
 }
 
-static int segment_trie_add_sums(
-	struct tape *tape, const struct functions *functions, const struct leaves *leaves)
+static int segment_trie_add_sums(struct tape *tape, const struct functions *functions,
+				 const struct leaves *leaves)
 {
 	if (array_reserve(&tape->sums, leaves->stack.count) < 0)
 		return -ENOMEM;
@@ -521,8 +530,8 @@ static int segment_trie_add_sums(
 	return 0;
 }
 
-int trie_decode(
-	const struct decoding *decoding, const struct functions *functions, struct leaves *leaves)
+int trie_decode(const struct decoding *decoding, const struct functions *functions,
+		struct leaves *leaves)
 {
 	struct trie_target target = { functions, leaves };
 	const struct contents_entry *entry = decoding_find(decoding, "trie");

@@ -57,8 +57,8 @@ static int encode_sections(struct encoding *encoding)
 	return r < 0 ? r : rows_encode_strings(encoding);
 }
 
-int segment_encode(
-	const struct tape *tape, enum segment_effort effort, size_t limit, struct buffer *bytes)
+int segment_encode(const struct tape *tape, enum segment_effort effort, size_t limit,
+		   struct buffer *bytes)
 {
 	_cleanup_(encoding_done) struct encoding encoding = { 0 };
 	size_t start = bytes->size;
@@ -88,8 +88,8 @@ static int read_memory(const struct segment_input *input, uint64_t offset, void 
 	return 0;
 }
 
-static int segment_read_file(
-	const struct segment_input *input, uint64_t offset, void *to, size_t size)
+static int segment_read_file(const struct segment_input *input, uint64_t offset, void *to,
+			     size_t size)
 {
 	ssize_t got;
 
@@ -97,7 +97,7 @@ static int segment_read_file(
 		return -EBADMSG;
 	for (size_t done = 0; done < size; done += got) {
 		got = pread(input->fd, (uint8_t *)to + done, size - done,
-			input->offset + offset + done);
+			    input->offset + offset + done);
 		if (got <= 0)
 			return got < 0 ? -errno : -EBADMSG;
 	}
@@ -116,11 +116,12 @@ struct segment_input segment_input_file(int fd, uint64_t offset, uint64_t size)
 	};
 }
 
-static const char *const row_sections[] = { "strings", "facts", "anchors", "threads", "losses",
-	"events", "lines", "incident", "gauges", SEGMENT_BUSY, NULL };
+static const char *const row_sections[] = { "strings", "facts",	     "anchors", "threads",
+					    "losses",  "events",     "lines",	"incident",
+					    "gauges",  SEGMENT_BUSY, NULL };
 /* Those that are there with samples only. */
-static const char *const sample_sections[] = { "modules", "function", "trie", "blocks", "samples",
-	NULL };
+static const char *const sample_sections[] = { "modules", "function", "trie",
+					       "blocks",  "samples",  NULL };
 
 static bool is_among(const char *const *names, const char *name)
 {
@@ -129,7 +130,8 @@ static bool is_among(const char *const *names, const char *name)
 	return *names;
 }
 
-/* Refuses what cannot be read without being understood; checks what will not be read if all is to be checked. */
+/* Refuses what cannot be read without being understood; checks what will not be read if all is to
+ * be checked. */
 static int check_sections(const struct decoding *decoding)
 {
 	for (size_t i = 0; i < decoding->contents.entries.count; i++) {
@@ -139,12 +141,12 @@ static int check_sections(const struct decoding *decoding)
 
 		if (is_among(sample_sections, entry->name) && !decoding->contents.summary.samples)
 			return error_set(decoding->error, -EBADMSG,
-				"section %s of a segment without samples", entry->name);
+					 "section %s of a segment without samples", entry->name);
 		if (is_among(row_sections, entry->name) || is_among(sample_sections, entry->name)) {
 			if (decoding_find(decoding, entry->name) != entry &&
-				strcmp(entry->name, "samples") != 0)
+			    strcmp(entry->name, "samples") != 0)
 				return error_set(decoding->error, -EBADMSG,
-					"section %s is there twice", entry->name);
+						 "section %s is there twice", entry->name);
 			r = decoding->whole && strcmp(entry->name, SEGMENT_BUSY) == 0
 				    ? busy_check(decoding, entry)
 				    : 0;
@@ -153,9 +155,9 @@ static int check_sections(const struct decoding *decoding)
 			continue;
 		}
 		if (entry->flags & CONTENTS_INCOMPATIBLE)
-			return error_set(decoding->error, -EPROTONOSUPPORT,
-				"section %s is newer than this perftape, and the segment "
-				"cannot be read without it",
+			return error_set(
+				decoding->error, -EPROTONOSUPPORT,
+				"section %s is newer than this perftape, and the segment cannot be read without it",
 				entry->name);
 		r = decoding->whole ? decoding_read(decoding, entry, &stored) : 0;
 		if (r < 0)
@@ -185,7 +187,7 @@ static int decode_sections(struct decoding *decoding, unsigned int threads)
 }
 
 static int decode_tape(const struct segment_input *input, const struct segment_want *want,
-	unsigned int threads, struct tape **ret_tape, struct error *error)
+		       unsigned int threads, struct tape **ret_tape, struct error *error)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	struct error said = { 0 };
@@ -208,7 +210,7 @@ static int decode_tape(const struct segment_input *input, const struct segment_w
 }
 
 int segment_decode(const struct segment_input *input, const struct segment_want *want,
-	struct tape **ret_tape, struct error *error)
+		   struct tape **ret_tape, struct error *error)
 {
 	int r = want->threads > 1 ? decode_tape(input, want, want->threads, ret_tape, NULL)
 				  : -EAGAIN;
@@ -236,7 +238,7 @@ int segment_busy(const struct segment_input *input, struct buffer *bytes, struct
 }
 
 int segment_peek(const void *data, size_t size, uint64_t file_bytes,
-	struct segment_summary *ret_summary, struct error *error)
+		 struct segment_summary *ret_summary, struct error *error)
 {
 	uint32_t sections;
 	int r = contents_decode_header(data, size, ret_summary, &sections, error);
@@ -244,7 +246,7 @@ int segment_peek(const void *data, size_t size, uint64_t file_bytes,
 	if (r < 0 || ret_summary->bytes <= file_bytes)
 		return r;
 	return error_set(error, 1, "the file is cut short: %llu bytes of %llu are there",
-		(unsigned long long)file_bytes, (unsigned long long)ret_summary->bytes);
+			 (unsigned long long)file_bytes, (unsigned long long)ret_summary->bytes);
 }
 
 static bool segment_is_of_samples(uint32_t kind)
@@ -265,11 +267,11 @@ void segment_summarize(const struct tape *tape, struct segment_summary *ret_summ
 		.incidents = tape->incidents.count,
 	};
 
-	clocks_span(
-		tape, tape->begin_ns, tape->end_ns, &ret_summary->begin_ns, &ret_summary->end_ns);
+	clocks_span(tape, tape->begin_ns, tape->end_ns, &ret_summary->begin_ns,
+		    &ret_summary->end_ns);
 	for (size_t i = 0; i < tape->losses.count; i++)
 		if (segment_is_of_samples(tape->losses.items[i].kind))
 			ret_summary->lost += tape->losses.items[i].count;
 	snprintf(ret_summary->boot_id, sizeof(ret_summary->boot_id), "%s",
-		tape_fact(tape, "boot_id"));
+		 tape_fact(tape, "boot_id"));
 }

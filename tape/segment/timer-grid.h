@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * The timer that took a CPU's samples: one slot every period_ns. Most samples come within a few microseconds behind their slot, so that a
- * byte tells their time. Both sides of the codec walk the same grid. Times here are microseconds from where a block begins.
+ * The timer that took a CPU's samples: one slot every period_ns. Most samples come within a few
+ * microseconds behind their slot, so that a byte tells their time. Both sides of the codec walk the
+ * same grid. Times here are microseconds from where a block begins.
  */
 
 #include <stdbool.h>
@@ -14,9 +15,12 @@
 #define TIMER_GRID_ESCAPE 255
 
 struct timer_grid {
-	int64_t phase_us; /* of slot 0 */
-	uint64_t period_ns; /* 0: there is no grid, each time is an escape */
-	uint64_t slot_ns; /* from the phase to the expected slot */
+	/* of slot 0 */
+	int64_t phase_us;
+	/* 0: there is no grid, each time is an escape */
+	uint64_t period_ns;
+	/* from the phase to the expected slot */
+	uint64_t slot_ns;
 };
 
 /* The time that is expected next. */

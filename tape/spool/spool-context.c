@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The tables of a block that tell what else happened: facts, anchors, events, lines of the log, incidents, gauges, losses. */
+/* The tables of a block that tell what else happened: facts, anchors, events, lines of the log,
+ * incidents, gauges, losses. */
 #include "tape/spool/spool-rows.h"
 
-static void encode_fact_rows(
-	const struct tape_fact *facts, size_t from, size_t count, struct buffer *raw)
+static void encode_fact_rows(const struct tape_fact *facts, size_t from, size_t count,
+			     struct buffer *raw)
 {
 	buffer_varint(raw, count - from);
 	for (size_t i = from; i < count; i++) {
@@ -12,8 +13,8 @@ static void encode_fact_rows(
 	}
 }
 
-static void read_fact_rows(
-	const struct tape *tape, struct reader *raw, struct tape_fact *facts, size_t count)
+static void read_fact_rows(const struct tape *tape, struct reader *raw, struct tape_fact *facts,
+			   size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		facts[i].key = read_string(tape, raw);
@@ -21,8 +22,8 @@ static void read_fact_rows(
 	}
 }
 
-static void spool_context_encode_facts(
-	const struct tape *tape, const struct spool_mark *mark, struct buffer *raw)
+static void spool_context_encode_facts(const struct tape *tape, const struct spool_mark *mark,
+				       struct buffer *raw)
 {
 	encode_fact_rows(tape->facts.items, mark->facts, tape->facts.count, raw);
 }
@@ -40,8 +41,8 @@ static int spool_context_decode_facts(struct spool_rows *rows, struct reader *ra
 	return 0;
 }
 
-static void encode_fields(
-	const struct tape *tape, const struct spool_mark *mark, struct buffer *raw)
+static void encode_fields(const struct tape *tape, const struct spool_mark *mark,
+			  struct buffer *raw)
 {
 	encode_fact_rows(tape->fields.items, mark->fields, tape->fields.count, raw);
 }
@@ -73,8 +74,8 @@ static struct tape_fields read_run(const struct tape *tape, struct reader *raw)
 	return run;
 }
 
-static void spool_context_encode_anchors(
-	const struct tape *tape, const struct spool_mark *mark, struct buffer *raw)
+static void spool_context_encode_anchors(const struct tape *tape, const struct spool_mark *mark,
+					 struct buffer *raw)
 {
 	buffer_varint(raw, tape->anchors.count - mark->anchors);
 	for (size_t i = mark->anchors; i < tape->anchors.count; i++) {
@@ -109,14 +110,14 @@ static int spool_context_decode_anchors(struct spool_rows *rows, struct reader *
 	return r;
 }
 
-static void spool_context_encode_events(
-	const struct tape *tape, const struct spool_mark *mark, struct buffer *raw)
+static void spool_context_encode_events(const struct tape *tape, const struct spool_mark *mark,
+					struct buffer *raw)
 {
 	uint64_t time_ns = 0;
 
 	buffer_varint(raw, tape->events.count - mark->events);
 	for (size_t i = mark->events; i < tape->events.count;
-		time_ns = tape->events.items[i++].time_ns) {
+	     time_ns = tape->events.items[i++].time_ns) {
 		const struct tape_event *event = &tape->events.items[i];
 
 		put_difference(raw, event->time_ns, time_ns);
@@ -146,8 +147,8 @@ static int spool_context_decode_events(struct spool_rows *rows, struct reader *r
 	return r;
 }
 
-static void spool_context_encode_lines(
-	const struct tape *tape, const struct spool_mark *mark, struct buffer *raw)
+static void spool_context_encode_lines(const struct tape *tape, const struct spool_mark *mark,
+				       struct buffer *raw)
 {
 	buffer_varint(raw, tape->lines.count - mark->lines);
 	for (size_t i = mark->lines; i < tape->lines.count; i++) {
@@ -177,8 +178,8 @@ static int spool_context_decode_lines(struct spool_rows *rows, struct reader *ra
 	return r;
 }
 
-static void spool_context_encode_incidents(
-	const struct tape *tape, const struct spool_mark *mark, struct buffer *raw)
+static void spool_context_encode_incidents(const struct tape *tape, const struct spool_mark *mark,
+					   struct buffer *raw)
 {
 	buffer_varint(raw, tape->incidents.count - mark->incidents);
 	for (size_t i = mark->incidents; i < tape->incidents.count; i++) {
@@ -214,8 +215,8 @@ static int spool_context_decode_incidents(struct spool_rows *rows, struct reader
 	return r;
 }
 
-static void spool_context_encode_losses(
-	const struct tape *tape, const struct spool_mark *mark, struct buffer *raw)
+static void spool_context_encode_losses(const struct tape *tape, const struct spool_mark *mark,
+					struct buffer *raw)
 {
 	buffer_varint(raw, tape->losses.count - mark->losses);
 	for (size_t i = mark->losses; i < tape->losses.count; i++) {
@@ -253,9 +254,10 @@ static uint32_t points_before(const struct spool_mark *mark, size_t gauge)
 	return gauge < mark->points.count ? mark->points.items[gauge] : 0;
 }
 
-/* Names of the gauges that are new; of each gauge how many points are new; then these, the value as the difference to the gauge's last. */
-static void spool_context_encode_gauges(
-	const struct tape *tape, const struct spool_mark *mark, struct buffer *raw)
+/* Names of the gauges that are new; of each gauge how many points are new; then these, the value as
+ * the difference to the gauge's last. */
+static void spool_context_encode_gauges(const struct tape *tape, const struct spool_mark *mark,
+					struct buffer *raw)
 {
 	uint64_t time_ns = 0;
 
@@ -275,8 +277,8 @@ static void spool_context_encode_gauges(
 	}
 }
 
-static int spool_context_decode_points(
-	struct spool_rows *rows, struct reader *raw, uint32_t gauge, uint64_t *time_ns)
+static int spool_context_decode_points(struct spool_rows *rows, struct reader *raw, uint32_t gauge,
+				       uint64_t *time_ns)
 {
 	struct tape *tape = rows->tape;
 	size_t count;

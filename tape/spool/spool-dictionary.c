@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The tables of a block that samples refer to, and the samples, which are what the drain thread waits for: these go by columns. */
+/* The tables of a block that samples refer to, and the samples, which are what the drain thread
+ * waits for: these go by columns. */
 #include "tape/spool/spool-rows.h"
 
 /* The least that a row of samples takes: a byte a column. And the most. */
@@ -12,8 +13,8 @@ static size_t text_end(const struct tape *tape, uint32_t strings)
 						    : tape->strings.text.size;
 }
 
-static void encode_strings(
-	const struct tape *tape, const struct spool_mark *mark, struct buffer *raw)
+static void encode_strings(const struct tape *tape, const struct spool_mark *mark,
+			   struct buffer *raw)
 {
 	size_t from = text_end(tape, mark->strings), size = tape->strings.text.size - from;
 
@@ -44,8 +45,8 @@ static int spool_dictionary_decode_strings(struct spool_rows *rows, struct reade
 	return r;
 }
 
-static void spool_dictionary_encode_modules(
-	const struct tape *tape, const struct spool_mark *mark, struct buffer *raw)
+static void spool_dictionary_encode_modules(const struct tape *tape, const struct spool_mark *mark,
+					    struct buffer *raw)
 {
 	size_t from = MAX(mark->modules, 1u);
 
@@ -116,8 +117,8 @@ static int decode_pids(struct spool_rows *rows, struct reader *raw)
 	return r;
 }
 
-static void encode_frames(
-	const struct tape *tape, const struct spool_mark *mark, struct buffer *raw)
+static void encode_frames(const struct tape *tape, const struct spool_mark *mark,
+			  struct buffer *raw)
 {
 	size_t from = MAX(mark->frames, 1u);
 	uint64_t address = 0;
@@ -145,8 +146,8 @@ static int decode_frames(struct spool_rows *rows, struct reader *raw)
 	return r;
 }
 
-static void encode_stacks(
-	const struct tape *tape, const struct spool_mark *mark, struct buffer *raw)
+static void encode_stacks(const struct tape *tape, const struct spool_mark *mark,
+			  struct buffer *raw)
 {
 	size_t from = MAX(mark->stacks, 1u);
 
@@ -175,8 +176,8 @@ static int spool_dictionary_decode_stacks(struct spool_rows *rows, struct reader
 	return r;
 }
 
-static void spool_dictionary_encode_threads(
-	const struct tape *tape, const struct spool_mark *mark, struct buffer *raw)
+static void spool_dictionary_encode_threads(const struct tape *tape, const struct spool_mark *mark,
+					    struct buffer *raw)
 {
 	buffer_varint(raw, tape->threads.count - mark->threads);
 	for (size_t i = mark->threads; i < tape->threads.count; i++) {
@@ -220,8 +221,8 @@ static uint8_t *spool_dictionary_put(uint8_t *at, uint64_t value)
 	for (size_t row = 0; row < (count); row++) \
 	(at) = spool_dictionary_put((at), (samples)[row].column)
 
-static void spool_dictionary_encode_samples(
-	const struct tape *tape, const struct spool_mark *mark, struct buffer *raw)
+static void spool_dictionary_encode_samples(const struct tape *tape, const struct spool_mark *mark,
+					    struct buffer *raw)
 {
 	size_t count = tape->samples.count - mark->samples;
 	const struct tape_sample *samples = count ? tape->samples.items + mark->samples : NULL;

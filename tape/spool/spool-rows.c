@@ -26,11 +26,11 @@ void spool_rows_done(struct spool_rows *rows)
 }
 
 /*
- * Takes back what a block that is damaged after all has put there before that was seen. Strings may stay, and pids: they tell nothing
- * by themselves.
+ * Takes back what a block that is damaged after all has put there before that was seen. Strings may
+ * stay, and pids: they tell nothing by themselves.
  */
-static void take_back(
-	struct tape *tape, const struct spool_mark *mark, size_t gauges, size_t points)
+static void take_back(struct tape *tape, const struct spool_mark *mark, size_t gauges,
+		      size_t points)
 {
 	tape->modules.count = mark->modules;
 	tape->frames.count = mark->frames;
@@ -49,8 +49,8 @@ static void take_back(
 	tape->pids.count = MIN(tape->pids.count, tape->modules.count);
 }
 
-static int decode_table(
-	const struct spool_table *table, struct spool_rows *rows, struct reader *raw)
+static int decode_table(const struct spool_table *table, struct spool_rows *rows,
+			struct reader *raw)
 {
 	int r = table->decode(rows, raw);
 
@@ -108,8 +108,8 @@ static int gather_points(struct tape *tape, const uint32_t *owners)
 	}
 	for (size_t i = 0; i < tape->gauges.count; i++)
 		sort_by_number(gathered + tape->gauges.items[i].first, scratch,
-			tape->gauges.items[i].count, sizeof(*gathered),
-			offsetof(struct tape_point, time_ns));
+			       tape->gauges.items[i].count, sizeof(*gathered),
+			       offsetof(struct tape_point, time_ns));
 	tape->points.items = gathered;
 	tape->points.capacity = tape->points.count;
 	free(scratch);
@@ -121,7 +121,7 @@ int spool_rows_finish(struct spool_rows *rows, struct tape **ret_tape)
 	struct tape *tape = rows->tape;
 
 	if (tape_sort_samples(tape) < 0 || tape_sort_events(tape) < 0 ||
-		gather_points(tape, rows->owners.items) < 0)
+	    gather_points(tape, rows->owners.items) < 0)
 		return -ENOMEM;
 	/* a tape that was read is not filled any further */
 	tape_filled(tape);

@@ -2,29 +2,36 @@
 #pragma once
 
 /*
- * What stands in a block of the spool: rows of every table, since the mark. Only spool.c, the codecs and their tests use it.
+ * What stands in a block of the spool: rows of every table, since the mark. Only spool.c, the
+ * codecs and their tests use it.
  *
- * Rows are varints; where numbers are near the ones before, differences. Each decoder stands under its encoder and checks that every number
- * refers to a row that is there. A count is never believed beyond the bytes that follow.
+ * Rows are varints; where numbers are near the ones before, differences. Each decoder stands under
+ * its encoder and checks that every number refers to a row that is there. A count is never believed
+ * beyond the bytes that follow.
  */
 
 #include "tape/spool/spool.h"
 
-/* Of later moments the microsecond behind them has no number: a tape could not say that they lie before its end. */
+/* Of later moments the microsecond behind them has no number: a tape could not say that they lie
+ * before its end. */
 #define SPOOL_TIME_UNITS (UINT64_MAX / TAPE_TIME_UNIT_NS)
 
-/* A tape that is filled block by block. Its points are gathered by gauge at the end: a gauge grows with each block. */
+/* A tape that is filled block by block. Its points are gathered by gauge at the end: a gauge grows
+ * with each block. */
 struct spool_rows {
 	struct tape *tape;
-	array_of(uint32_t) owners; /* of each point the gauge */
-	array_of(int64_t) values; /* of each gauge the last one */
+	/* of each point the gauge */
+	array_of(uint32_t) owners;
+	/* of each gauge the last one */
+	array_of(int64_t) values;
 };
 int spool_rows_init(struct spool_rows *rows);
 void spool_rows_done(struct spool_rows *rows);
 
 /* Appends what came into the tape since the mark. Failure is in the buffer. */
 void spool_rows_encode(const struct tape *tape, const struct spool_mark *mark, struct buffer *raw);
-/* The rows of a block that has so many samples. 0, -ENOMEM, -EBADMSG: then none of them are there. */
+/* The rows of a block that has so many samples. 0, -ENOMEM, -EBADMSG: then none of them are there.
+ */
 int spool_rows_decode(struct spool_rows *rows, const void *raw, size_t size, uint32_t samples);
 /* Puts everything into its order, and gives the tape away. 0 or -ENOMEM. */
 int spool_rows_finish(struct spool_rows *rows, struct tape **ret_tape);
@@ -58,7 +65,8 @@ static inline int read_count(struct reader *raw, size_t row_bytes, size_t *ret_c
 	return 0;
 }
 
-/* Makes room in an array of the tape for the rows that follow, each of row_bytes at least; `count` is set to how many. */
+/* Makes room in an array of the tape for the rows that follow, each of row_bytes at least; `count`
+ * is set to how many. */
 #define READ_ROWS(array, raw, row_bytes, count)                              \
 	({                                                                   \
 		int _r = read_count((raw), (row_bytes), &(count));           \

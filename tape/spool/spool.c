@@ -7,7 +7,8 @@
 #include "tape/spool/spool-rows.h"
 
 /*
- * A block: a header, and one zstd frame with the rows (tape/spool/spool-rows.h). Later versions keep the header as it is.
+ * A block: a header, and one zstd frame with the rows (tape/spool/spool-rows.h). Later versions
+ * keep the header as it is.
  *
  *   0   8  magic
  *   8   4  version
@@ -74,7 +75,7 @@ void spool_mark_counts(const struct tape *tape, struct spool_mark *mark)
 }
 
 int spool_encode(const struct tape *tape, struct spool_mark *mark, uint64_t until_ns,
-	struct spool_block *ret_block)
+		 struct spool_block *ret_block)
 {
 	struct buffer *raw = &ret_block->raw;
 
@@ -100,8 +101,8 @@ int spool_encode(const struct tape *tape, struct spool_mark *mark, uint64_t unti
 }
 
 /* What is known of a block before it is there. */
-static void put_expected(
-	struct buffer *bytes, uint32_t number, uint64_t sequence, uint64_t begin_ns)
+static void put_expected(struct buffer *bytes, uint32_t number, uint64_t sequence,
+			 uint64_t begin_ns)
 {
 	buffer_bytes(bytes, MAGIC, 8);
 	buffer_u32(bytes, VERSION);
@@ -111,7 +112,7 @@ static void put_expected(
 }
 
 static void spool_put_header(struct buffer *bytes, const struct spool_block *block,
-	const uint8_t *frame, size_t frame_size)
+			     const uint8_t *frame, size_t frame_size)
 {
 	size_t start = bytes->size;
 
@@ -125,9 +126,10 @@ static void spool_put_header(struct buffer *bytes, const struct spool_block *blo
 	buffer_u32(bytes, crc32c(0, bytes->data + start, CRC_AT));
 }
 
-/* The frame first, whose size and checksum the header has; then the header, for which room was left. */
-static int spool_pack_here(
-	const struct spool_block *block, struct zstd_packer *packer, struct buffer *bytes)
+/* The frame first, whose size and checksum the header has; then the header, for which room was
+ * left. */
+static int spool_pack_here(const struct spool_block *block, struct zstd_packer *packer,
+			   struct buffer *bytes)
 {
 	const struct buffer *raw = &block->raw;
 	size_t start = bytes->size, end;
@@ -142,8 +144,8 @@ static int spool_pack_here(
 		return r;
 	end = bytes->size;
 	bytes->size = start;
-	spool_put_header(
-		bytes, block, bytes->data + start + HEADER_SIZE, end - start - HEADER_SIZE);
+	spool_put_header(bytes, block, bytes->data + start + HEADER_SIZE,
+			 end - start - HEADER_SIZE);
 	bytes->size = end;
 	return 0;
 }
@@ -183,9 +185,9 @@ static bool spool_read_header(const void *data, size_t size, size_t at, struct h
 	header.crc = reader_u32(&reader);
 	boot_id = reader_text(&reader, sizeof(header.boot_id));
 	if (memcmp(magic, MAGIC, 8) != 0 || !boot_id || strchr(boot_id, '/') ||
-		reader_u32(&reader) != crc32c(0, reader.data, CRC_AT) ||
-		header.until_ns < header.begin_ns ||
-		header.until_ns / TAPE_TIME_UNIT_NS >= SPOOL_TIME_UNITS)
+	    reader_u32(&reader) != crc32c(0, reader.data, CRC_AT) ||
+	    header.until_ns < header.begin_ns ||
+	    header.until_ns / TAPE_TIME_UNIT_NS >= SPOOL_TIME_UNITS)
 		return false;
 	snprintf(header.boot_id, sizeof(header.boot_id), "%s", boot_id);
 	*ret_header = header;
@@ -211,7 +213,8 @@ static bool find_header(const void *data, size_t size, size_t *at, struct header
 	return false;
 }
 
-/* The sound header behind one: where its block ends, or else, when bytes were cut out of it, wherever one is. */
+/* The sound header behind one: where its block ends, or else, when bytes were cut out of it,
+ * wherever one is. */
 static bool next_header(const void *data, size_t size, size_t *at, struct header *header)
 {
 	size_t behind = *at + HEADER_SIZE, end = behind + header->stored;
@@ -236,11 +239,12 @@ static bool spool_belongs(const struct header *header, const struct header *firs
 static int refuse_version(uint32_t version, struct error *error)
 {
 	return error_set(error, -EPROTONOSUPPORT,
-		"spool format version %u is newer than this perftape (%u)", version, VERSION);
+			 "spool format version %u is newer than this perftape (%u)", version,
+			 VERSION);
 }
 
-int spool_peek(
-	const void *data, size_t size, struct spool_summary *ret_summary, struct error *error)
+int spool_peek(const void *data, size_t size, struct spool_summary *ret_summary,
+	       struct error *error)
 {
 	struct spool_summary summary = { 0 };
 	struct header first, header;
@@ -248,9 +252,9 @@ int spool_peek(
 	size_t at = 0;
 
 	for (more = find_header(data, size, &at, &header); more;
-		more = next_header(data, size, &at, &header)) {
+	     more = next_header(data, size, &at, &header)) {
 		if (!spool_is_whole(&header, size, at) ||
-			(known && !spool_belongs(&header, &first)))
+		    (known && !spool_belongs(&header, &first)))
 			continue;
 		if (!known)
 			first = header;
@@ -259,8 +263,8 @@ int spool_peek(
 		summary.samples += header.samples;
 	}
 	if (!known)
-		return error_set(
-			error, -EBADMSG, "not a spool of perftape, or no block of it is whole");
+		return error_set(error, -EBADMSG,
+				 "not a spool of perftape, or no block of it is whole");
 	if (first.version != VERSION)
 		return refuse_version(first.version, error);
 	summary.sequence = first.sequence;
@@ -287,8 +291,8 @@ static int unpack_bit(void *context, const uint8_t *data, size_t size)
 }
 
 /* What the frame expands to, bit by bit: a header may claim what it likes. */
-static int spool_unpack(
-	struct unpacking *unpacking, const struct header *header, const uint8_t *frame)
+static int spool_unpack(struct unpacking *unpacking, const struct header *header,
+			const uint8_t *frame)
 {
 	int r;
 
@@ -305,13 +309,13 @@ static int spool_unpack(
 }
 
 static int decode_block(const struct header *header, const uint8_t *frame,
-	struct unpacking *unpacking, struct spool_rows *rows)
+			struct unpacking *unpacking, struct spool_rows *rows)
 {
 	int r = spool_unpack(unpacking, header, frame);
 
 	return r < 0 ? r
-		     : spool_rows_decode(
-			       rows, unpacking->raw.data, unpacking->raw.size, header->samples);
+		     : spool_rows_decode(rows, unpacking->raw.data, unpacking->raw.size,
+					 header->samples);
 }
 
 /* Where the sound blocks end, and the number of the next one. */
@@ -321,17 +325,17 @@ struct progress_line {
 };
 
 static int decode_blocks(const void *data, size_t size, const struct header *first,
-	struct spool_rows *rows, struct progress_line *progress)
+			 struct spool_rows *rows, struct progress_line *progress)
 {
 	struct unpacking unpacking = { 0 };
 	struct header header;
 	int r = zstd_stream_new(&unpacking.stream);
 
 	while (r == 0 && spool_read_header(data, size, progress->at, &header) &&
-		spool_belongs(&header, first) && header.number == progress->number &&
-		spool_is_whole(&header, size, progress->at)) {
+	       spool_belongs(&header, first) && header.number == progress->number &&
+	       spool_is_whole(&header, size, progress->at)) {
 		r = decode_block(&header, (const uint8_t *)data + progress->at + HEADER_SIZE,
-			&unpacking, rows);
+				 &unpacking, rows);
 		if (r < 0)
 			break;
 		progress->at += HEADER_SIZE + header.stored;
@@ -344,8 +348,8 @@ static int decode_blocks(const void *data, size_t size, const struct header *fir
 }
 
 /*
- * A file may have got its size before what is in it: where the power went between the two its last sectors are zeros. Where they begin, or
- * where the file ends.
+ * A file may have got its size before what is in it: where the power went between the two its last
+ * sectors are zeros. Where they begin, or where the file ends.
  */
 static size_t written_size(const uint8_t *data, size_t size, size_t from)
 {
@@ -357,8 +361,8 @@ static size_t written_size(const uint8_t *data, size_t size, size_t from)
 }
 
 /* Can what follows be the beginning of the next block? */
-static bool is_torn(
-	const void *data, size_t size, const struct header *first, struct progress_line progress)
+static bool is_torn(const void *data, size_t size, const struct header *first,
+		    struct progress_line progress)
 {
 	size_t written = written_size(data, size, progress.at), left = written - progress.at;
 	size_t behind = progress.at + HEADER_SIZE;
@@ -372,12 +376,12 @@ static bool is_torn(
 		       !find_header(data, written, &behind, &header);
 	put_expected(&expected, progress.number, first->sequence, first->begin_ns);
 	return !buffer_failed(&expected) && memcmp((const uint8_t *)data + progress.at,
-						    expected.data, MIN(left, expected.size)) == 0;
+						   expected.data, MIN(left, expected.size)) == 0;
 }
 
 /* What the headers from there on say that there was, and up to where they say it. */
 static int add_damage(const void *data, size_t size, const struct header *first,
-	struct progress_line progress, struct tape *tape, uint64_t *told_bytes)
+		      struct progress_line progress, struct tape *tape, uint64_t *told_bytes)
 {
 	struct tape_loss loss = {
 		.kind = TAPE_LOSS_DAMAGED,
@@ -389,7 +393,7 @@ static int add_damage(const void *data, size_t size, const struct header *first,
 	bool more;
 
 	for (more = find_header(data, size, &progress.at, &header); more;
-		more = next_header(data, size, &progress.at, &header)) {
+	     more = next_header(data, size, &progress.at, &header)) {
 		if (!spool_belongs(&header, first) || header.number < progress.number)
 			continue;
 		loss.to_ns = MAX(loss.to_ns, header.until_ns);
@@ -403,8 +407,8 @@ static int add_damage(const void *data, size_t size, const struct header *first,
 }
 
 static int spool_finish(const void *data, size_t size, const struct header *first,
-	struct progress_line progress, struct spool_rows *rows, struct spool_end *end,
-	struct tape **ret_tape)
+			struct progress_line progress, struct spool_rows *rows,
+			struct spool_end *end, struct tape **ret_tape)
 {
 	*end = (struct spool_end){ .good_bytes = progress.at, .told_bytes = progress.at };
 	if (progress.at < size) {
@@ -412,7 +416,7 @@ static int spool_finish(const void *data, size_t size, const struct header *firs
 		end->damaged = !end->torn;
 	}
 	if (end->damaged &&
-		add_damage(data, size, first, progress, rows->tape, &end->told_bytes) < 0)
+	    add_damage(data, size, first, progress, rows->tape, &end->told_bytes) < 0)
 		return -ENOMEM;
 	if (spool_rows_finish(rows, ret_tape) < 0)
 		return -ENOMEM;
@@ -421,7 +425,7 @@ static int spool_finish(const void *data, size_t size, const struct header *firs
 }
 
 int spool_decode(const void *data, size_t size, struct tape **ret_tape, struct spool_end *ret_end,
-	struct error *error)
+		 struct error *error)
 {
 	_cleanup_(spool_rows_done) struct spool_rows rows = { 0 };
 	struct progress_line progress = { 0 };
@@ -430,8 +434,8 @@ int spool_decode(const void *data, size_t size, struct tape **ret_tape, struct s
 	int r;
 
 	if (!spool_read_header(data, size, 0, &first) || first.number != 0)
-		return error_set(
-			error, -EBADMSG, "the first block is damaged, or this is no spool");
+		return error_set(error, -EBADMSG,
+				 "the first block is damaged, or this is no spool");
 	if (first.version != VERSION)
 		return refuse_version(first.version, error);
 	r = spool_rows_init(&rows);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Makes the store that the cases look at: two segments of one boot with 20 s between them, the second with losses; a minute later one
- * of another boot; and one that was cut off. Or, at 97 Hz, one with saturated CPUs. Usage: fixture DIR [spiky]
+ * Makes the store that the cases look at: two segments of one boot with 20 s between them, the
+ * second with losses; a minute later one of another boot; and one that was cut off. Or, at 97 Hz,
+ * one with saturated CPUs. Usage: fixture DIR [spiky]
  */
 #include <fcntl.h>
 
@@ -61,23 +62,24 @@ static void add_incident(struct tape *tape)
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
 		CHECK_EQ(array_push(&tape->fields,
-				 (struct tape_fact){ tapes_string(tape, fields[i][0]),
-					 tapes_string(tape, fields[i][1]) }),
-			0);
+				    (struct tape_fact){ tapes_string(tape, fields[i][0]),
+							tapes_string(tape, fields[i][1]) }),
+			 0);
 	CHECK_EQ(array_push(&tape->incidents,
-			 (struct tape_incident){
-				 .time_ns = ns,
-				 .stall_ns = ns - 6500 * NSEC_PER_MSEC,
-				 .kind = tapes_string(tape, "ena.tx_stall"),
-				 .severity = 4,
-				 .text = tapes_string(tape,
-					 "ena 0000:20:03.0 eth0: TX q 5 is paused for too long "
-					 "(threshold 5000000). Time since last napi "
-					 "6500000 usec. napi scheduled: 1"),
-				 .source = tapes_string(tape, "kmsg"),
-				 .fields = run,
-			 }),
-		0);
+			    (struct tape_incident){
+				    .time_ns = ns,
+				    .stall_ns = ns - 6500 * NSEC_PER_MSEC,
+				    .kind = tapes_string(tape, "ena.tx_stall"),
+				    .severity = 4,
+				    .text = tapes_string(
+					    tape,
+					    "ena 0000:20:03.0 eth0: TX q 5 is paused for too long "
+					    "(threshold 5000000). Time since last napi "
+					    "6500000 usec. napi scheduled: 1"),
+				    .source = tapes_string(tape, "kmsg"),
+				    .fields = run,
+			    }),
+		 0);
 }
 
 /* A cgroup is made by a process, and goes without one; programs start. */
@@ -95,7 +97,8 @@ static void add_events(struct tape *tape)
 	CHECK_EQ(tape_add_event_number(tape, "/bin/sh", 12), 0);
 }
 
-/* The queues' CPUs, read twice: one moves, of the other it is known only later on. Others that are read once, or are no counters. */
+/* The queues' CPUs, read twice: one moves, of the other it is known only later on. Others that are
+ * read once, or are no counters. */
 static void add_figures(struct tape *tape)
 {
 	static const struct {
@@ -126,8 +129,8 @@ static void add_figures(struct tape *tape)
 		if (!i || strcmp(points[i].name, points[i - 1].name) != 0)
 			CHECK_EQ(tape_add_gauge(tape, points[i].name, &gauge), 0);
 		CHECK_EQ(tape_add_point(tape, gauge, TAPES_PERF + points[i].at * NSEC_PER_SEC,
-				 points[i].value),
-			0);
+					points[i].value),
+			 0);
 	}
 }
 
@@ -162,7 +165,8 @@ static void make_store(const char *path)
 
 enum task { IDLE, KUBELET, TRAINER, BUILD, UNSEEN };
 
-/* kubelet on CPU 3 in the kernel; a program on CPU 1; CPU 2 with its timer held up; then all with much to do. */
+/* kubelet on CPU 3 in the kernel; a program on CPU 1; CPU 2 with its timer held up; then all with
+ * much to do. */
 static enum task task_of(uint32_t cpu, unsigned int second)
 {
 	if (second >= 50 && second < 56)
@@ -182,13 +186,14 @@ static struct tape *make_spiky(unsigned int begin, unsigned int end)
 		uint32_t thread, stack;
 	} tasks[] = {
 		[IDLE] = { tapes_thread(tape, 0, 0, "swapper/1"),
-			tapes_kernel(tape, "do_idle;native_safe_halt") },
+			   tapes_kernel(tape, "do_idle;native_safe_halt") },
 		[KUBELET] = { tapes_thread(tape, 1240, 1262, "kubelet"),
-			tapes_kernel(tape, "do_syscall_64;vfs_read;mem_cgroup_nr_lru_pages") },
+			      tapes_kernel(tape,
+					   "do_syscall_64;vfs_read;mem_cgroup_nr_lru_pages") },
 		[TRAINER] = { tapes_thread(tape, 4000, 4001, "trainer"),
-			tapes_call(tape, 0, program, 64, "train") },
+			      tapes_call(tape, 0, program, 64, "train") },
 		[BUILD] = { tapes_thread(tape, 5000, 5000, "cc1"),
-			tapes_call(tape, 0, program, 128, "") },
+			    tapes_call(tape, 0, program, 128, "") },
 	};
 
 	CHECK_EQ(tape_add_fact(tape, "cpus", "4"), 0);
@@ -199,13 +204,14 @@ static struct tape *make_spiky(unsigned int begin, unsigned int end)
 
 			if (task != UNSEEN)
 				tapes_sample(tape, ns / 1000 * 1000, cpu, tasks[task].thread,
-					tasks[task].stack);
+					     tasks[task].stack);
 		}
 	if (begin <= 30 && end >= 33)
-		CHECK_EQ(array_push(&tape->losses, (struct tape_loss){ TAPE_LOSS_MISSING, 2,
-							   TAPES_PERF + 30 * NSEC_PER_SEC,
-							   TAPES_PERF + 33 * NSEC_PER_SEC, 291 }),
-			0);
+		CHECK_EQ(array_push(&tape->losses,
+				    (struct tape_loss){ TAPE_LOSS_MISSING, 2,
+							TAPES_PERF + 30 * NSEC_PER_SEC,
+							TAPES_PERF + 33 * NSEC_PER_SEC, 291 }),
+			 0);
 	/* in its middle the wall clock is slewed forth and back, and less is known of it */
 	for (unsigned int i = 0; i < 3; i++) {
 		uint64_t into_ns =

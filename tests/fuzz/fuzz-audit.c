@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Any text in place of each file that an audit reads beside those of the figures, on a host of which one core is saturated; then what it says of that. */
+/* Any text in place of each file that an audit reads beside those of the figures, on a host of
+ * which one core is saturated; then what it says of that. */
 #include <stdint.h>
 #include <string.h>
 
@@ -11,14 +12,24 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const char *const files[] = { "/proc/7/stat", "/proc/7/task/7/stat", "/proc/uptime",
-	"/proc/self/status", "/proc/pressure/memory", "/proc/sys/kernel/perf_event_max_sample_rate",
-	"/proc/sys/kernel/kptr_restrict",
-	"/cg/docker/0123456789abcdef0123456789abcdef/cgroup.procs", "/proc/stat", "/proc/vmstat",
-	"/cg/cgroup.stat", "/proc/interrupts" };
-static const char *const folders[] = { "/proc/7/task/7", "/proc/self", "/proc/pressure",
-	"/proc/sys/kernel", "/cg/docker/0123456789abcdef0123456789abcdef",
-	"/cg/system.slice/a.service" };
+static const char *const files[] = { "/proc/7/stat",
+				     "/proc/7/task/7/stat",
+				     "/proc/uptime",
+				     "/proc/self/status",
+				     "/proc/pressure/memory",
+				     "/proc/sys/kernel/perf_event_max_sample_rate",
+				     "/proc/sys/kernel/kptr_restrict",
+				     "/cg/docker/0123456789abcdef0123456789abcdef/cgroup.procs",
+				     "/proc/stat",
+				     "/proc/vmstat",
+				     "/cg/cgroup.stat",
+				     "/proc/interrupts" };
+static const char *const folders[] = { "/proc/7/task/7",
+				       "/proc/self",
+				       "/proc/pressure",
+				       "/proc/sys/kernel",
+				       "/cg/docker/0123456789abcdef0123456789abcdef",
+				       "/cg/system.slice/a.service" };
 
 static uint64_t now_ns(void *context)
 {
@@ -62,10 +73,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct terminal terminal = { .width = 80 };
 	uint64_t clock = 1794971520 * NSEC_PER_SEC;
 	const struct audit_options options = { .root = root,
-		.watch_ns = NSEC_PER_SEC,
-		.now_ns = now_ns,
-		.wait = wait_ns,
-		.context = &clock };
+					       .watch_ns = NSEC_PER_SEC,
+					       .now_ns = now_ns,
+					       .wait = wait_ns,
+					       .context = &clock };
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 	struct report report = { .now_ns = 0 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Any bytes as what says which CPUs were busy: what is understood refers to nothing that is not there. */
+/* Any bytes as what says which CPUs were busy: what is understood refers to nothing that is not
+ * there. */
 #include <stdlib.h>
 
 #include "tape/busy.h"
@@ -17,14 +18,14 @@ static void check(const struct busy *busy)
 		const struct busy_cell *cell = &busy->cells.items[i];
 
 		if (cell->slot >= busy->slots.count || cell->thread > busy->threads.count ||
-			cell->function >= names)
+		    cell->function >= names)
 			abort();
 		if (i && cell[-1].cpu == cell->cpu && cell[-1].slot >= cell->slot)
 			abort();
 	}
 	for (size_t i = 1; i < busy->slots.count; i++)
 		if (busy->slots.items[i].perf_ns <
-			busy->slots.items[i - 1].perf_ns + busy->slots.items[i - 1].length_ns)
+		    busy->slots.items[i - 1].perf_ns + busy->slots.items[i - 1].length_ns)
 			abort();
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Any path in place of a cgroup's: the name is no longer than it, and that of a container has a star. */
+/* Any path in place of a cgroup's: the name is no longer than it, and that of a container has a
+ * star. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -19,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(path, data, size);
 	kind = cgroup_name(path, &name);
 	if (buffer_failed(&name) || !name.size || name.data[name.size - 1] ||
-		name.size > strlen(path) + 1)
+	    name.size > strlen(path) + 1)
 		abort();
 	if (kind == CGROUP_CONTAINER && !strchr((char *)name.data, '*'))
 		abort();

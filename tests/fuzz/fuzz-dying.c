@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Any paths, one a line, of cgroups that are made, removed and gone: what they fold to is bounded, and gets no longer by what is folded after
- * that; what is counted comes down again.
+ * Any paths, one a line, of cgroups that are made, removed and gone: what they fold to is bounded,
+ * and gets no longer by what is folded after that; what is counted comes down again.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static void check_fold(const char *path)
 		abort();
 	for (size_t i = 0; dead_cgroups_fold_number(prefix, i, wide); i++)
 		if (i > sizeof(prefix) || strlen(wide) > strlen(prefix) ||
-			strcmp(wide, prefix) == 0)
+		    strcmp(wide, prefix) == 0)
 			abort();
 	dead_cgroups_fold(prefix, again);
 	if (strlen(again) > strlen(prefix))
@@ -33,8 +33,7 @@ static void check_line(struct dead_cgroups *dying, const char *path, uint64_t id
 
 	check_fold(path);
 	if (dead_cgroups_made(dying, &key, &(struct dying_by){ "make", 1 }) < 0 ||
-		dead_cgroups_removed(dying, &key, path, &(struct dying_by){ "remove", 2 }, id + 1) <
-			0)
+	    dead_cgroups_removed(dying, &key, path, &(struct dying_by){ "remove", 2 }, id + 1) < 0)
 		abort();
 }
 

@@ -19,7 +19,7 @@ static void check(const struct addresses *wanted)
 		const struct addresses_address *address = &wanted->addresses.items[i];
 
 		if ((address->state == ADDRESSES_NAMED) != !!*addresses_name(wanted, address) ||
-			address->start > address->address)
+		    address->start > address->address)
 			abort();
 	}
 }

@@ -21,7 +21,8 @@ static bool matches(const char *pattern, const char *text)
 	return found;
 }
 
-/* Decodes again, by the definition: the shortest form, no surrogates, nothing beyond U+10FFFF. The count of characters. */
+/* Decodes again, by the definition: the shortest form, no surrogates, nothing beyond U+10FFFF. The
+ * count of characters. */
 static size_t check_utf8(const char *text)
 {
 	static const unsigned int least[] = { 0, 0x80, 0x800, 0x10000 };

@@ -9,16 +9,31 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const char *const files[] = { "/proc/stat", "/proc/vmstat", "/proc/pressure/cpu",
-	"/proc/self/mountinfo", "/proc/cgroups", "/proc/interrupts", "/cg/cgroup.stat",
-	"/cg/cgroup.controllers", "/cg/cpu.max", "/cg/cpu.stat",
-	"/sys/class/net/eth0/queues/tx-0/tx_timeout", "/proc/irq/30/effective_affinity_list",
-	"/cg/cpu.cfs_quota_us", "/sys/class/net/eth0/carrier_changes", "/cg/a/cpu.stat",
-	"/proc/pressure/irq" };
-static const char *const folders[] = { "/proc/pressure", "/proc/self", "/proc/irq/30", "/cg/a",
-	"/sys/class/net/eth0/device", "/sys/class/net/eth0/queues/tx-0" };
+static const char *const files[] = { "/proc/stat",
+				     "/proc/vmstat",
+				     "/proc/pressure/cpu",
+				     "/proc/self/mountinfo",
+				     "/proc/cgroups",
+				     "/proc/interrupts",
+				     "/cg/cgroup.stat",
+				     "/cg/cgroup.controllers",
+				     "/cg/cpu.max",
+				     "/cg/cpu.stat",
+				     "/sys/class/net/eth0/queues/tx-0/tx_timeout",
+				     "/proc/irq/30/effective_affinity_list",
+				     "/cg/cpu.cfs_quota_us",
+				     "/sys/class/net/eth0/carrier_changes",
+				     "/cg/a/cpu.stat",
+				     "/proc/pressure/irq" };
+static const char *const folders[] = { "/proc/pressure",
+				       "/proc/self",
+				       "/proc/irq/30",
+				       "/cg/a",
+				       "/sys/class/net/eth0/device",
+				       "/sys/class/net/eth0/queues/tx-0" };
 
-/* What the others have, so that one file after the other is reached: of either version of cgroups. */
+/* What the others have, so that one file after the other is reached: of either version of cgroups.
+ */
 static void put_usual(bool v1)
 {
 	put_text("/proc/self/mountinfo", v1 ? "30 24 0:26 / /cg rw - cgroup cgroup rw,cpu,memory\n"

@@ -9,7 +9,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void run(const struct file_window *span,
-	int (*names)(const struct file_window *, struct addresses *))
+		int (*names)(const struct file_window *, struct addresses *))
 {
 	_cleanup_(addresses_done) struct addresses wanted = { 0 };
 
@@ -22,7 +22,7 @@ static void run(const struct file_window *span,
 		const struct addresses_address *address = &wanted.addresses.items[i];
 
 		if (address->state == ADDRESSES_NAMED &&
-			(!*addresses_name(&wanted, address) || address->start > address->address))
+		    (!*addresses_name(&wanted, address) || address->start > address->address))
 			abort();
 	}
 }

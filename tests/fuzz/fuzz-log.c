@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Logs of all forms: what is found is within them, the same in any pieces, and what JSON is made of it is JSON.
+ * Logs of all forms: what is found is within them, the same in any pieces, and what JSON is made of
+ * it is JSON.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -45,9 +46,9 @@ static void see(void *context, const struct incident *incident)
 static void scan(const uint8_t *data, size_t size, size_t piece, struct seen *seen)
 {
 	static struct catalogue *catalogue;
-	struct scanner_options options = {
-		.clock = { .end_ns = 1767312000000000000 }, .give = see, .context = seen
-	};
+	struct scanner_options options = { .clock = { .end_ns = 1767312000000000000 },
+					   .give = see,
+					   .context = seen };
 	struct scan_summary summary;
 	struct scanner *scanner = NULL;
 

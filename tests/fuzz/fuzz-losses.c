@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a hostile ring says of losses: LOST, THROTTLE and samples at any time and of any CPU, idle times that jump, limits that change, tapes that
- * end in between. The input is moves of 14 bytes: which, a CPU, a step of time, a number. Whatever it is, each lost sample is told once.
+ * What a hostile ring says of losses: LOST, THROTTLE and samples at any time and of any CPU, idle
+ * times that jump, limits that change, tapes that end in between. The input is moves of 14 bytes:
+ * which, a CPU, a step of time, a number. Whatever it is, each lost sample is told once.
  */
 #include <stdlib.h>
 
@@ -16,7 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 struct play {
 	struct losses losses;
 	uint64_t now_ns;
-	uint64_t told; /* lost samples that tapes tell of */
+	/* lost samples that tapes tell of */
+	uint64_t told;
 };
 
 static int end_tape(struct play *play)
@@ -47,8 +49,8 @@ static int settle(struct play *play, uint64_t number)
 	int r;
 
 	snprintf(text, sizeof(text), "cpu 1 2 3 4 5\ncpu0 1 2 3 %u %u\ncpu%u 1 2 3 %u 0\n",
-		(unsigned int)number, (unsigned int)(number >> 8), (unsigned int)(number & 7),
-		(unsigned int)(number >> 16));
+		 (unsigned int)number, (unsigned int)(number >> 8), (unsigned int)(number & 7),
+		 (unsigned int)(number >> 16));
 	r = cpu_idle_parse(text, &idle);
 	if (r == 0)
 		r = losses_idle(&play->losses, &idle);
@@ -80,8 +82,8 @@ static int move(struct play *play, struct reader *reader)
 	play->now_ns += step_ns;
 	switch (which % 10) {
 	case 0:
-		return losses_lost(
-			losses, which & 16, cpu, play->now_ns - step_ns, play->now_ns, number);
+		return losses_lost(losses, which & 16, cpu, play->now_ns - step_ns, play->now_ns,
+				   number);
 	case 1:
 		return losses_counted(losses, cpu, play->now_ns - step_ns, play->now_ns, number);
 	case 2:

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A plain main for the fuzz targets: runs each saved input once, then each of them cut short and with single bytes
- * changed, in a fixed pseudo-random order, for a bounded number of rounds. With clang, the same target is linked with libFuzzer instead
- * (see tests/README.md). TAP: one test an input.
+ * A plain main for the fuzz targets: runs each saved input once, then each of them cut short and
+ * with single bytes changed, in a fixed pseudo-random order, for a bounded number of rounds. With
+ * clang, the same target is linked with libFuzzer instead (see tests/README.md). TAP: one test an
+ * input.
  *
  *   fuzz-NAME CORPUS_DIR [ROUNDS]
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Any bytes as a file of kept names, and as the rows of a sound block of one: what gets a name out of it lies behind its start, and what is
- * kept after that is found again.
+ * Any bytes as a file of kept names, and as the rows of a sound block of one: what gets a name out
+ * of it lies behind its start, and what is kept after that is found again.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -84,7 +84,7 @@ static void load(struct addresses *wanted)
 
 		if (address->state == ADDRESSES_NAMED)
 			check(address->start <= address->address &&
-				*addresses_name(wanted, address));
+			      *addresses_name(wanted, address));
 	}
 }
 

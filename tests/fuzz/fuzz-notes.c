@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The notes. What comes out of any bytes goes in again and comes out the same. Checksums keep a fuzzer out: so the input is taken as the body
- * of a record too, under a checksum that is right.
+ * The notes. What comes out of any bytes goes in again and comes out the same. Checksums keep a
+ * fuzzer out: so the input is taken as the body of a record too, under a checksum that is right.
  */
 #include <stdlib.h>
 
@@ -32,7 +32,7 @@ static void round_trip(const void *data, size_t size)
 	check(damaged || once.size == size);
 	check(notes_decode(once.data, once.size, encode, &twice, &damaged) == 0);
 	check(!damaged && once.size == twice.size &&
-		(!once.size || memcmp(once.data, twice.data, once.size) == 0));
+	      (!once.size || memcmp(once.data, twice.data, once.size) == 0));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A pattern on the first line, a message on the rest: whatever a person writes, matching ends, and fields lie within the message. */
+/* A pattern on the first line, a message on the rest: whatever a person writes, matching ends, and
+ * fields lie within the message. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,8 +31,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			continue;
 		for (size_t i = 0; i < fields.count; i++)
 			assert(fields.list[i].value >= message &&
-				fields.list[i].value + fields.list[i].size <=
-					message + strlen(message));
+			       fields.list[i].value + fields.list[i].size <=
+				       message + strlen(message));
 	}
 	pattern_done(&pattern);
 	return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Any bytes as a perf.data file, through all that a file goes through but the store: header and features, the records out of their
- * compression, in the order of their times, into a tape.
+ * Any bytes as a perf.data file, through all that a file goes through but the store: header and
+ * features, the records out of their compression, in the order of their times, into a tape.
  */
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -46,7 +46,7 @@ static int take(void *context, const uint8_t *record, size_t size, uint64_t offs
 	place = perf_data_place(&whole->file, record, size);
 	event = perf_data_event(&whole->file, place.id);
 	return reorder_add(&whole->timeline, place.time_ns,
-		event ? event - whole->file.events.items : 0, record, size);
+			   event ? event - whole->file.events.items : 0, record, size);
 }
 
 static int apply(void *context, const struct reorder_entry *entry, const uint8_t *bytes)
@@ -56,7 +56,7 @@ static int apply(void *context, const struct reorder_entry *entry, const uint8_t
 	int r;
 
 	if (perf_record_decode(&whole->file.events.items[entry->source].layout, bytes, entry->size,
-		    &record) != 0)
+			       &record) != 0)
 		return 0;
 	r = record.type == PERF_TYPE_SAMPLE ? tape_builder_add(&whole->filler, &record, NULL)
 					    : tracker_apply(&whole->tracker, &record);
@@ -71,7 +71,8 @@ static void read_twice(struct whole *whole)
 
 	for (size_t i = 0; i < whole->file.build_ids.count; i++)
 		modules_know_build_id(&whole->tracker.modules, whole->file.build_ids.items[i].path,
-			whole->file.build_ids.items[i].id, whole->file.build_ids.items[i].size);
+				      whole->file.build_ids.items[i].id,
+				      whole->file.build_ids.items[i].size);
 	/* and once more, as one that goes on from itself */
 	for (int i = 0; i < 2; i++) {
 		whole->offset = 0;
@@ -96,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if ((r < 0) != (error.text[0] != 0) || r > 0)
 		abort();
 	if (r < 0 || tape_new(&tape) < 0 || tracker_init(&whole.tracker) < 0 ||
-		tape_builder_init(&whole.filler, &whole.tracker) < 0)
+	    tape_builder_init(&whole.filler, &whole.tracker) < 0)
 		return 0;
 	tape_builder_start(&whole.filler, tape);
 	read_twice(&whole);

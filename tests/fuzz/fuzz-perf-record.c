@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Records from a hostile ring, through all that a record goes through: decoder, timeline, tracker, filler. The input is
- * 16 bytes of layout, then records one behind the other, each with the size that its header says.
+ * Records from a hostile ring, through all that a record goes through: decoder, timeline, tracker,
+ * filler. The input is 16 bytes of layout, then records one behind the other, each with the size
+ * that its header says.
  */
 #include <stdlib.h>
 
@@ -46,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	whole.layout.read_format = reader_u32(&reader);
 	whole.layout.sample_id_all = reader_u32(&reader) & 1;
 	if (reader_failed(&reader) || tracker_init(&whole.tracker) < 0 || tape_new(&tape) < 0 ||
-		tape_builder_init(&whole.filler, &whole.tracker) < 0)
+	    tape_builder_init(&whole.filler, &whole.tracker) < 0)
 		return 0;
 	tape_builder_start(&whole.filler, tape);
 	while (reader_left(&reader) >= PERF_HEADER_SIZE) {
@@ -55,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		size_t there = MIN(MAX(claimed, (size_t)PERF_HEADER_SIZE), reader_left(&reader));
 
 		reorder_add(&timeline, perf_record_place(&whole.layout, at, there).time_ns, 0, at,
-			there);
+			    there);
 		reader_take(&reader, there);
 	}
 	reorder_flush(&timeline, UINT64_MAX, NULL, apply, &whole);

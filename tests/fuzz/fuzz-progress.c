@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a recorder tells of itself, from any bytes: what is understood is written, and read again the same. */
+/* What a recorder tells of itself, from any bytes: what is understood is written, and read again
+ * the same. */
 #include <stdlib.h>
 
 #include "base/cleanup.h"

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A recording out of hostile rings: their memory is a file that the input writes into where the kernel would, so that records lie over the end of a ring,
- * are cut short, out of order or nonsense. From there they go the whole way: libperf, decoder, timeline, tracker, filler, losses, into tapes and blocks of the
- * spool. Whatever comes, each sample is in one tape, in its time, and each lost one is told once.
+ * A recording out of hostile rings: their memory is a file that the input writes into where the
+ * kernel would, so that records lie over the end of a ring, are cut short, out of order or
+ * nonsense. From there they go the whole way: libperf, decoder, timeline, tracker, filler, losses,
+ * into tapes and blocks of the spool. Whatever comes, each sample is in one tape, in its time, and
+ * each lost one is told once.
  *
- * The input: where in the rings it begins, then moves, each a byte that says which and what belongs to it.
+ * The input: where in the rings it begins, then moves, each a byte that says which and what belongs
+ * to it.
  */
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -44,12 +47,13 @@ static struct {
 	uint64_t number;
 	uint64_t samples;
 	uint64_t lost;
-	uint64_t blocks; /* samples in them */
+	/* samples in them */
+	uint64_t blocks;
 	bool takes;
 } sealed;
 
-static long play_open_event(
-	struct perf_event_attr *attr, long pid, long cpu, long group, unsigned long flags)
+static long play_open_event(struct perf_event_attr *attr, long pid, long cpu, long group,
+			    unsigned long flags)
 {
 	return dup(
 		rings[attr->config == PERF_COUNT_SW_DUMMY ? PERF_RING_SIDEBAND : PERF_RING_SAMPLES]
@@ -100,7 +104,7 @@ static void open_ring(enum perf_ring ring, const struct perf_event_attr *attr, u
 	rings[ring].bytes = (uint8_t *)memory + page;
 	rings[ring].page->data_head = rings[ring].page->data_tail = begin;
 	if (perf_channel_open(attr, 1, 0, &rings[ring].channel) < 0 ||
-		perf_channel_map(rings[ring].channel, RING_BYTES) < 0)
+	    perf_channel_map(rings[ring].channel, RING_BYTES) < 0)
 		abort();
 }
 
@@ -131,8 +135,9 @@ static void write_record(enum perf_ring ring, const uint8_t *bytes, size_t size)
 }
 
 /*
- * What is in records is the input's. That a record's size is a multiple of 8, and as much was written, is the kernel's word, on which libperf
- * relies; only that it writes over what was not read yet is not.
+ * What is in records is the input's. That a record's size is a multiple of 8, and as much was
+ * written, is the kernel's word, on which libperf relies; only that it writes over what was not
+ * read yet is not.
  */
 static void write_ring(enum perf_ring ring, struct reader *input)
 {
@@ -246,9 +251,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct perf_layout layouts[RINGS];
 	struct play play = { 0 };
 	struct pipeline_options options = { .segment_ns = SEGMENT_NS,
-		.sources = play.sources,
-		.facts = facts,
-		.period_ns = NSEC_PER_SEC / 97 };
+					    .sources = play.sources,
+					    .facts = facts,
+					    .period_ns = NSEC_PER_SEC / 97 };
 	struct reader input;
 	uint64_t begin;
 
@@ -264,8 +269,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		open_ring(ring, &attrs[ring], begin);
 	}
 	if (pipeline_init(&play.assembler, &options) == 0 && play_all(&play, &input) == 0 &&
-		(sealed.samples != play.assembler.samples ||
-			sealed.lost != play.assembler.losses.counts.lost))
+	    (sealed.samples != play.assembler.samples ||
+	     sealed.lost != play.assembler.losses.counts.lost))
 		abort();
 	for (int ring = 0; ring < RINGS; ring++)
 		close_ring(ring);

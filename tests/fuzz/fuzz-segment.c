@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A segment whose checksums are made right first, which a fuzzer would not get past; the saved ones have columns that are not packed. Whatever
- * the bytes are, what is decoded keeps the invariants of tape.h.
+ * A segment whose checksums are made right first, which a fuzzer would not get past; the saved ones
+ * have columns that are not packed. Whatever the bytes are, what is decoded keeps the invariants of
+ * tape.h.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,7 @@ static bool sums_are_sound(const struct tape *tape)
 		const struct tape_sum *row = &tape->sums.items[i];
 
 		if (row->comm >= strings_count(&tape->strings) ||
-			row->stack >= tape->stacks.count || row->frame >= tape->frames.count)
+		    row->stack >= tape->stacks.count || row->frame >= tape->frames.count)
 			return false;
 		sum += row->count;
 	}
@@ -77,7 +78,7 @@ static void decode(const uint8_t *data, size_t size)
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 
 	if (segment_decode(&input, &everything, &tape, NULL) == 0 &&
-		!(tape_is_sound(tape) && sums_are_sound(tape)))
+	    !(tape_is_sound(tape) && sums_are_sound(tape)))
 		abort();
 }
 

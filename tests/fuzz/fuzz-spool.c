@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A spool, and its rows behind the checksums, which a fuzzer would not get past: there the input is u16 size, u16 samples and so many bytes for
- * each block. Whatever they are, what is decoded keeps the invariants of tape.h, and is one that clocks and cuts can take.
+ * A spool, and its rows behind the checksums, which a fuzzer would not get past: there the input is
+ * u16 size, u16 samples and so many bytes for each block. Whatever they are, what is decoded keeps
+ * the invariants of tape.h, and is one that clocks and cuts can take.
  */
 #include <stdlib.h>
 
@@ -26,7 +27,7 @@ static void run_cut(const struct tape *tape)
 
 	clocks_span(tape, tape->begin_ns, tape->end_ns, &from_ns, &to_ns);
 	check(tape_cut(tape, from_ns + (to_ns - from_ns) / 4, to_ns - (to_ns - from_ns) / 4,
-		      &part) == 0);
+		       &part) == 0);
 	check(!part || tape_is_sound(part));
 }
 

@@ -28,7 +28,7 @@ static void ask(const struct trace_format *format, const struct trace_raw *raw)
 	for (uint32_t i = 0; i <= format->fields.count; i++) {
 		trace_number(format, raw, i, &number);
 		if (trace_text(format, raw, i, &text, &text_size) && text_size &&
-			memchr(text, 0, text_size))
+		    memchr(text, 0, text_size))
 			abort();
 	}
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What people type as times: lines of --at, --before, --after, --from, --to and --cpu, in this order, any of them empty. */
+/* What people type as times: lines of --at, --before, --after, --from, --to and --cpu, in this
+ * order, any of them empty. */
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -95,10 +96,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		try_cpus(lines[i]);
 	}
 	try_window(&(struct window_request){ .at = lines[0],
-		.before = lines[1],
-		.after = lines[2],
-		.from = lines[3],
-		.to = lines[4],
-		.now_ns = NOW });
+					     .before = lines[1],
+					     .after = lines[2],
+					     .from = lines[3],
+					     .to = lines[4],
+					     .now_ns = NOW });
 	return 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Processes that live a moment, each from a file of its own in a mount namespace of its own, which is deleted as soon as the process runs:
+ * Processes that live a moment, each from a file of its own in a mount namespace of its own, which
+ * is deleted as soon as the process runs:
  *
  *   brief COUNT MS      one after the other: brief00, brief01, ...
  *   brief MS            what they run: keeps a CPU busy for so long, in brief_burn()
@@ -71,7 +72,7 @@ static void run_one(int i, const char *ms)
 
 	snprintf(path, sizeof(path), DIR "/brief%02d", i);
 	if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-		mount("brief", DIR, "tmpfs", 0, NULL) < 0)
+	    mount("brief", DIR, "tmpfs", 0, NULL) < 0)
 		exit(1);
 	copy_self(path);
 	run_deleted(path, ms);

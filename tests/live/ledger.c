@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The books of a recording: page faults at period 1, each of which is a sample, into rings that are far too small. What the kernel wrote is
- * in the store, and what it counted as lost is what the store says was lost, to the last one; together they are what it counted.
+ * The books of a recording: page faults at period 1, each of which is a sample, into rings that are
+ * far too small. What the kernel wrote is in the store, and what it counted as lost is what the
+ * store says was lost, to the last one; together they are what it counted.
  *
  *   ledger [SECONDS]
  */
@@ -33,7 +34,8 @@ struct ledger {
 	struct pipeline assembler;
 	struct pipeline_options options;
 	struct pipeline_source sources[PERF_RINGS];
-	uint64_t read; /* samples found in the rings */
+	/* samples found in the rings */
+	uint64_t read;
 };
 
 static const struct pipeline_fact facts[] = { { "host", "here" }, { 0 } };
@@ -44,7 +46,7 @@ static void fault(void)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (;;) {
 		char *memory = mmap(NULL, LOAD_BYTES, PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 		for (size_t i = 0; memory != MAP_FAILED && i < LOAD_BYTES; i += 4096)
 			((volatile char *)memory)[i] = 1;
@@ -85,7 +87,7 @@ static int collect(void *context, enum perf_ring ring, const uint8_t *bytes, siz
 static void anchor(struct ledger *ledger, uint64_t monotonic_ns)
 {
 	struct tape_anchor reading = { monotonic_ns, clock_ns(CLOCK_REALTIME), monotonic_ns,
-		monotonic_ns, 1 };
+				       monotonic_ns, 1 };
 
 	CHECK_EQ(pipeline_anchor(&ledger->assembler, &reading), 0);
 }
@@ -160,13 +162,13 @@ static struct books read_books(const char *path)
 	struct books books = { 0 };
 
 	if (store_reader_open(path, &reader, &error) < 0 ||
-		store_reader_find(reader, 0, UINT64_MAX, &segments, &error) < 0)
+	    store_reader_find(reader, 0, UINT64_MAX, &segments, &error) < 0)
 		CHECK_FAIL("%s", error.text);
 	for (size_t i = 0; i < segments.list.count; i++) {
 		_cleanup_(cleanup_tape) struct tape *tape = NULL;
 
 		if (store_reader_load(reader, &segments.list.items[i], &everything, &tape, &error) <
-			0)
+		    0)
 			CHECK_FAIL("%s", error.text);
 		books.stored += tape->samples.count;
 		for (size_t k = 0; k < tape->losses.count; k++)
@@ -191,7 +193,7 @@ static void test_books(void)
 
 	tapes_store_init(&store);
 	if (store_writer_open(store.path, &writer, &error) < 0 ||
-		sealer_start(writer, &sealing, &sealer, &error) < 0)
+	    sealer_start(writer, &sealing, &sealer, &error) < 0)
 		CHECK_FAIL("%s", error.text);
 	begin(&ledger, sealer);
 	record(&ledger);
@@ -207,8 +209,8 @@ static void test_books(void)
 	books = read_books(store.path);
 	printf("# %" PRIu64 " counted by the kernel = %" PRIu64 " stored + %" PRIu64
 	       " reported lost, and %" PRId64 "; %" PRIu64 " segments\n",
-		counted, books.stored, books.lost, counted - books.stored - books.lost,
-		status.segments);
+	       counted, books.stored, books.lost, counted - books.stored - books.lost,
+	       status.segments);
 	CHECK(books.stored > 10000);
 	CHECK(books.lost > 10000);
 	CHECK_EQ(ledger.read, taken);

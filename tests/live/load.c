@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A load whose profile is known: one process, pinned to a CPU, that spends its time in eleven functions whose shares are far
- * enough apart for any profiler to put them into the same order. Runs until killed.
+ * A load whose profile is known: one process, pinned to a CPU, that spends its time in eleven
+ * functions whose shares are far enough apart for any profiler to put them into the same order.
+ * Runs until killed.
  *
  *   load CPU
  */
@@ -38,17 +39,9 @@ static const struct {
 	void (*run)(unsigned long rounds);
 	unsigned long share;
 } parts[] = {
-	{ load_alpha, 250 },
-	{ load_bravo, 185 },
-	{ load_charlie, 140 },
-	{ load_delta, 110 },
-	{ load_echo, 85 },
-	{ load_foxtrot, 66 },
-	{ load_golf, 52 },
-	{ load_hotel, 42 },
-	{ load_india, 34 },
-	{ load_juliett, 28 },
-	{ load_rest, 8 },
+	{ load_alpha, 250 }, { load_bravo, 185 },  { load_charlie, 140 }, { load_delta, 110 },
+	{ load_echo, 85 },   { load_foxtrot, 66 }, { load_golf, 52 },	  { load_hotel, 42 },
+	{ load_india, 34 },  { load_juliett, 28 }, { load_rest, 8 },
 };
 
 int main(int argc, char **argv)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A load in which much changes: processes that live for milliseconds, fork and exec, threads that rename themselves, libraries that are
- * mapped and unmapped, names of C++, stacks of some depth. Runs for so many seconds.
+ * A load in which much changes: processes that live for milliseconds, fork and exec, threads that
+ * rename themselves, libraries that are mapped and unmapped, names of C++, stacks of some depth.
+ * Runs for so many seconds.
  *
  *   mix SECONDS
  */
@@ -37,10 +38,10 @@ static __attribute__((noinline)) void spin(double seconds)
 
 /* Names as a C++ compiler makes them. */
 __attribute__((noinline, used)) static void plain(double seconds) __asm__("_ZN4work5Queue3runEd");
-__attribute__((noinline, used)) static void lambda(double seconds) __asm__(
-	"_ZZN4work5startEvENKUldE_clEd");
-__attribute__((noinline, used)) static void templated(double seconds) __asm__(
-	"_ZNSt6vectorIN4work4ItemESaIS1_EE9push_backERKS1_");
+__attribute__((noinline, used)) static void
+lambda(double seconds) __asm__("_ZZN4work5startEvENKUldE_clEd");
+__attribute__((noinline, used)) static void
+templated(double seconds) __asm__("_ZNSt6vectorIN4work4ItemESaIS1_EE9push_backERKS1_");
 
 static void templated(double seconds)
 {
@@ -114,10 +115,11 @@ static void libraries(void)
 					sink += ((double (*)(double))function)(j);
 				else if (i == 0)
 					sink += ((unsigned long (*)(unsigned long, char *,
-						unsigned int))function)(0, bytes, 4096);
+								    unsigned int))function)(
+						0, bytes, 4096);
 				else
-					sink += ((unsigned long (*)(char *, size_t,
-						unsigned long))function)(bytes, 4096, 0);
+					sink += ((unsigned long (*)(char *, size_t, unsigned long))
+							 function)(bytes, 4096, 0);
 			}
 		if (library)
 			dlclose(library);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Prints all that a segment holds as the text of tests/dumped-tape.h: what a reader that was written from docs/FORMAT.md alone is held beside. Behind it
- * what its section of busy CPUs says, where it has one:
+ * Prints all that a segment holds as the text of tests/dumped-tape.h: what a reader that was
+ * written from docs/FORMAT.md alone is held beside. Behind it what its section of busy CPUs says,
+ * where it has one:
  *
  *   busy KNOWN CPUS
  *   slot BEGIN LENGTH REALTIME MACHINE
- *   cell CPU SLOT BUSY KERNEL INTERRUPTS UNSEEN GAUGES PID TID COMM SHARE FUNCTION SHARE      nobody: 0 0 ""
+ *   cell CPU SLOT BUSY KERNEL INTERRUPTS UNSEEN GAUGES PID TID COMM SHARE FUNCTION SHARE nobody: 0
+ * 0 ""
  *
  *   dump-tape FILE.tape     each segment of the file
  */
@@ -24,7 +26,8 @@ static void put_cell(const struct busy *busy, const struct busy_cell *cell, stru
 		cell->thread ? &busy->threads.items[cell->thread - 1] : &nobody;
 
 	buffer_printf(out, "cell %u %u %u %u %u %u %u %d %d ", cell->cpu, cell->slot, cell->busy,
-		cell->kernel, cell->irq, cell->unseen, cell->gauges, thread->pid, thread->tid);
+		      cell->kernel, cell->irq, cell->unseen, cell->gauges, thread->pid,
+		      thread->tid);
 	tape_text_quote(strings_at(&busy->names, thread->comm), out);
 	buffer_printf(out, " %u ", cell->thread_share);
 	tape_text_quote(strings_at(&busy->names, cell->function), out);
@@ -38,7 +41,7 @@ static void put_busy(const struct busy *busy, struct buffer *out)
 		const struct busy_slot *slot = &busy->slots.items[i];
 
 		buffer_printf(out, "slot %" PRIu64 " %" PRIu64 " %" PRIu64 " %u\n", slot->perf_ns,
-			slot->length_ns, slot->realtime_ns, slot->machine);
+			      slot->length_ns, slot->realtime_ns, slot->machine);
 	}
 	for (size_t i = 0; i < busy->cells.count; i++)
 		put_cell(busy, &busy->cells.items[i], out);

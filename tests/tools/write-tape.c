@@ -4,8 +4,8 @@
  *
  *   write-tape SEED random FILE     as tests/random-tape.h makes them
  *   write-tape SEED many FILE       with samples for several blocks
- *   write-tape SEED timer FILE      whose samples come from a timer on each CPU, some late, some missing
- *   write-tape SEED none FILE       without samples
+ *   write-tape SEED timer FILE      whose samples come from a timer on each CPU, some late, some
+ * missing write-tape SEED none FILE       without samples
  */
 #include <stdlib.h>
 
@@ -44,7 +44,7 @@ static void change_samples(struct random_source *source, const char *kind, struc
 		random_samples(source, tape);
 	if (tape->samples.count)
 		qsort(tape->samples.items, tape->samples.count, sizeof(*tape->samples.items),
-			random_compare);
+		      random_compare);
 }
 
 static void write_tape(uint64_t seed, const char *kind, const char *path)
@@ -55,8 +55,8 @@ static void write_tape(uint64_t seed, const char *kind, const char *path)
 	FILE *file;
 
 	change_samples(&source, kind, tape);
-	CHECK_EQ(
-		segment_encode(tape, seed % 2 ? SEGMENT_USUAL : SEGMENT_HASTY, 1 << 30, &bytes), 0);
+	CHECK_EQ(segment_encode(tape, seed % 2 ? SEGMENT_USUAL : SEGMENT_HASTY, 1 << 30, &bytes),
+		 0);
 	file = fopen(path, "wbe");
 	CHECK(file);
 	CHECK_EQ(fwrite(bytes.data, 1, bytes.size, file), bytes.size);

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Audits of hosts that are busy: memory, CPUs, network queues, and what is left of it for sampling. */
+/* Audits of hosts that are busy: memory, CPUs, network queues, and what is left of it for sampling.
+ */
 #include "tests/audits.h"
 
 static void memory_is_short(struct audits *audits)
 {
 	time_passes(audits);
 	tree_put(&audits->tree, "/proc/vmstat",
-		"pgscan_direct 5007\npgsteal_direct 107\noom_kill 2\n"
-		"allocstall_normal 59\ncompact_stall 52\npswpin 499\n");
+		 "pgscan_direct 5007\npgsteal_direct 107\noom_kill 2\n"
+		 "allocstall_normal 59\ncompact_stall 52\npswpin 499\n");
 	tree_put(&audits->tree, "/proc/pressure/memory",
-		"some avg10=0.00 avg60=22.00 avg300=0.00 total=2501234\n"
-		"full avg10=0.00 avg60=4.90 avg300=0.00 total=2500056\n");
+		 "some avg10=0.00 avg60=22.00 avg300=0.00 total=2501234\n"
+		 "full avg10=0.00 avg60=4.90 avg300=0.00 total=2500056\n");
 }
 
 static void test_memory_pressure(void)
@@ -22,13 +23,14 @@ static void test_memory_pressure(void)
 	audits.passes = memory_is_short;
 	audits_run(&audits);
 	CHECK(audits_find(&audits, "direct_reclaim"));
-	CHECK(strstr(
-		audits_line(&audits), "of 5000 pages that they looked at, 100 could be freed"));
+	CHECK(strstr(audits_line(&audits),
+		     "of 5000 pages that they looked at, 100 could be freed"));
 	CHECK(audits_find(&audits, "oom_kills"));
 	/* 49 in five seconds, and 499 pages */
 	CHECK(!audits_find(&audits, "compaction_stalls"));
 	CHECK(!audits_find(&audits, "swapping"));
-	CHECK_STR((char *)audits_find(&audits, "pressure")->lines.data,
+	CHECK_STR(
+		(char *)audits_find(&audits, "pressure")->lines.data,
 		"memory some: 50.0 % over 5.0 s, 22.0 % over the last minute; from 15 % on it is a "
 		"finding");
 	CHECK_EQ(audits.report.findings.count, 3);
@@ -37,7 +39,8 @@ static void test_memory_pressure(void)
 	audits_expect(&audits, NULL);
 }
 
-/* The recorder read it each ten seconds: what came since its last reading was before the audit began, too. */
+/* The recorder read it each ten seconds: what came since its last reading was before the audit
+ * began, too. */
 static void test_killed_just_before(void)
 {
 	for (int64_t recorded = 3; recorded <= 5; recorded += 2) {
@@ -50,12 +53,12 @@ static void test_killed_just_before(void)
 		audits_init(&audits);
 		put_usual(&audits.tree);
 		tree_put(&audits.tree, "/proc/vmstat",
-			"pgscan_direct 7\npgsteal_direct 7\noom_kill 5\n");
+			 "pgscan_direct 7\npgsteal_direct 7\noom_kill 5\n");
 		CHECK_EQ(tape_add_gauge(tape, "vmstat/oom_kill", &row), 0);
 		for (uint64_t i = 0; i < 5; i++)
-			CHECK_EQ(tape_add_point(
-					 tape, row, TAPES_PERF + i * 10 * NSEC_PER_SEC, recorded),
-				0);
+			CHECK_EQ(tape_add_point(tape, row, TAPES_PERF + i * 10 * NSEC_PER_SEC,
+						recorded),
+				 0);
 		tapes_store_init(&store);
 		tapes_store_put(&store, tape);
 		CHECK_EQ(store_reader_open(store.path, &reader, NULL), 0);
@@ -65,7 +68,7 @@ static void test_killed_just_before(void)
 		CHECK_EQ(audits_find(&audits, "oom_kills") != NULL, recorded == 3);
 		if (recorded == 3)
 			CHECK(strstr(audits_line(&audits),
-				"2 since the last reading that was recorded, 10 s ago"));
+				     "2 since the last reading that was recorded, 10 s ago"));
 	}
 }
 
@@ -89,8 +92,8 @@ static void guests_take_core(struct audits *audits)
 	core_is_taken(audits, "100 0 100 5000 0 0 0 500 0 0");
 }
 
-static void check_core(
-	void (*passes)(struct audits *audits), const char *kind, enum severity severity)
+static void check_core(void (*passes)(struct audits *audits), const char *kind,
+		       enum severity severity)
 {
 	_cleanup_(audits_done) struct audits audits;
 
@@ -106,8 +109,8 @@ static void check_core(
 static void two_cores_are_taken(struct audits *audits)
 {
 	tree_put(&audits->tree, "/proc/stat",
-		"cpu0 600 0 100 5000 0 0 0 0 0 0\ncpu1 100 0 100 5500 0 0 0 0 0 0\n"
-		"cpu2 110 0 585 5005 0 0 0 0 0 0\ncpu3 100 0 100 5500 0 0 0 0 0 0\n");
+		 "cpu0 600 0 100 5000 0 0 0 0 0 0\ncpu1 100 0 100 5500 0 0 0 0 0 0\n"
+		 "cpu2 110 0 585 5005 0 0 0 0 0 0\ncpu3 100 0 100 5500 0 0 0 0 0 0\n");
 }
 
 static void test_two_cores(void)
@@ -118,7 +121,8 @@ static void test_two_cores(void)
 	put_usual(&audits.tree);
 	audits.passes = two_cores_are_taken;
 	audits_expect(&audits, "saturated_cores");
-	CHECK_STR((char *)audits_find(&audits, "saturated_cores")->title.data,
+	CHECK_STR(
+		(char *)audits_find(&audits, "saturated_cores")->title.data,
 		"2 of 4 CPUs are saturated, 1 of them in the kernel, all of them together are busy "
 		"to 50 %");
 }
@@ -140,7 +144,7 @@ static void test_queues(void)
 	audits_expect(&audits, "queue_timeouts");
 	CHECK_EQ(audits.report.findings.items[0].severity, SEVERITY_WARNING);
 	CHECK_STR((char *)audits.report.findings.items[0].lines.data,
-		"eth0 transmit queue 1: 3 times since the driver was loaded");
+		  "eth0 transmit queue 1: 3 times since the driver was loaded");
 }
 
 static void test_sampling(void)
@@ -167,7 +171,8 @@ static void test_sampling(void)
 	}
 }
 
-/* Of a copy that lacks a file, that file is named; nothing is said of the kernel that it came from, and nothing is found. */
+/* Of a copy that lacks a file, that file is named; nothing is said of the kernel that it came from,
+ * and nothing is found. */
 static void test_partial_copies(void)
 {
 	static const struct {
@@ -187,10 +192,10 @@ static void test_partial_copies(void)
 		{ "/proc/pressure/memory", ", pressure (disks), " },
 		{ "/sys/class/net", "network queues (/sys/class/net is not in the copy)" },
 		{ "/proc/sys/kernel/perf_event_max_sample_rate",
-			"sampling limits (/proc/sys/kernel/perf_event_max_sample_rate is not in "
-			"the copy)" },
+		  "sampling limits (/proc/sys/kernel/perf_event_max_sample_rate is not in "
+		  "the copy)" },
 		{ "/proc/sys/kernel/kptr_restrict",
-			"further limits (kptr_restrict of /proc/sys/kernel)" },
+		  "further limits (kptr_restrict of /proc/sys/kernel)" },
 		{ "/proc/self/status", "sampling limits (100000 samples a second allowed)" },
 	};
 
@@ -267,8 +272,8 @@ static void test_offline_cores(void)
 }
 
 CHECK_MAIN({ "cores that are offline", test_offline_cores },
-	{ "killed just before the audit", test_killed_just_before },
-	{ "memory that is short", test_memory_pressure }, { "single cores", test_cores },
-	{ "two saturated cores", test_two_cores }, { "network queues", test_queues },
-	{ "sampling limits", test_sampling }, { "copies that lack a file", test_partial_copies },
-	{ "commands that fit the host", test_advice })
+	   { "killed just before the audit", test_killed_just_before },
+	   { "memory that is short", test_memory_pressure }, { "single cores", test_cores },
+	   { "two saturated cores", test_two_cores }, { "network queues", test_queues },
+	   { "sampling limits", test_sampling }, { "copies that lack a file", test_partial_copies },
+	   { "commands that fit the host", test_advice })

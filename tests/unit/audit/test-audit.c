@@ -43,7 +43,7 @@ static void test_narrow(void)
 
 		CHECK(size <= 60);
 		CHECK(lines ? strncmp(at, "          ", 10) == 0 ||
-					strncmp(at, "unread:   ", 10) == 0
+				      strncmp(at, "unread:   ", 10) == 0
 			    : strncmp(at, "healthy:  ", 10) == 0);
 		at += size + 1;
 	}
@@ -68,21 +68,21 @@ static void test_memory_cgroups(void)
 	} hosts[] = {
 		{ "4.4, version 1", MOUNT_V1, "memory\t9\t68680\t1\n", NULL, NULL, true },
 		{ "5.4, hybrid", MOUNT_HYBRID, "memory\t4\t2003\t1\n", "",
-			"nr_descendants 7\nnr_dying_descendants 99999\n", false },
+		  "nr_descendants 7\nnr_dying_descendants 99999\n", false },
 		{ "5.4, hybrid, one more", MOUNT_HYBRID, "memory\t4\t2004\t1\n", "", "", true },
 		{ "5.15, version 2", "30 24 0:26 / /cg/unified rw - cgroup2 cgroup2 rw\n", NULL,
-			"memory\n", "nr_descendants 239\nnr_dying_descendants 68440\n", true },
+		  "memory\n", "nr_descendants 239\nnr_dying_descendants 68440\n", true },
 		{ "5.15, many in use", "30 24 0:26 / /cg/unified rw - cgroup2 cgroup2 rw\n", NULL,
-			"memory\n", "nr_descendants 9999\nnr_dying_descendants 39999\n", false },
+		  "memory\n", "nr_descendants 9999\nnr_dying_descendants 39999\n", false },
 		{ "6.12, others are dying", "30 24 0:26 / /cg/unified rw - cgroup2 cgroup2 rw\n",
-			"cpu\t0\t311\t1\n", "memory\n",
-			"nr_descendants 239\nnr_subsys_memory 201\nnr_dying_descendants 71000\n"
-			"nr_dying_subsys_memory 70\n",
-			false },
+		  "cpu\t0\t311\t1\n", "memory\n",
+		  "nr_descendants 239\nnr_subsys_memory 201\nnr_dying_descendants 71000\n"
+		  "nr_dying_subsys_memory 70\n",
+		  false },
 		{ "6.12", "30 24 0:26 / /cg/unified rw - cgroup2 cgroup2 rw\n", NULL, "memory\n",
-			"nr_descendants 239\nnr_subsys_memory 201\nnr_dying_descendants 71000\n"
-			"nr_dying_subsys_memory 70000\n",
-			true },
+		  "nr_descendants 239\nnr_subsys_memory 201\nnr_dying_descendants 71000\n"
+		  "nr_dying_subsys_memory 70000\n",
+		  true },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(hosts); i++) {
@@ -96,7 +96,7 @@ static void test_memory_cgroups(void)
 			tree_put(&audits.tree, "/proc/cgroups", hosts[i].cgroups);
 		if (hosts[i].controllers) {
 			tree_put(&audits.tree, "/cg/unified/cgroup.controllers",
-				hosts[i].controllers);
+				 hosts[i].controllers);
 			tree_put(&audits.tree, "/cg/unified/cgroup.stat", hosts[i].stat);
 		}
 		audits_expect(&audits, hosts[i].found ? "zombie_memory_cgroups" : NULL);
@@ -115,7 +115,8 @@ static void add_point(struct tape *tape, const char *name, uint64_t second, int6
 	CHECK_EQ(tape_add_point(tape, row, TAPES_PERF + second * NSEC_PER_SEC, value), 0);
 }
 
-/* From so many at the begin of an hour of its own, one reading a minute, rising by so many a minute. */
+/* From so many at the begin of an hour of its own, one reading a minute, rising by so many a
+ * minute. */
 static struct tape *add_levels(struct tape *tape, unsigned int minutes, int64_t from, double rise)
 {
 	for (unsigned int i = 0; i < minutes; i++)
@@ -146,12 +147,9 @@ static void test_slope(void)
 		bool found;
 		enum severity severity;
 	} slopes[] = {
-		{ 5.2, 70, true, SEVERITY_WARNING },
-		{ 4.8, 70, false, SEVERITY_NOTICE },
-		{ 5.2, 40, false, SEVERITY_NOTICE },
-		{ 0.2, 250, true, SEVERITY_NOTICE },
-		{ 0.2, 180, false, SEVERITY_NOTICE },
-		{ 0, 300, false, SEVERITY_NOTICE },
+		{ 5.2, 70, true, SEVERITY_WARNING },  { 4.8, 70, false, SEVERITY_NOTICE },
+		{ 5.2, 40, false, SEVERITY_NOTICE },  { 0.2, 250, true, SEVERITY_NOTICE },
+		{ 0.2, 180, false, SEVERITY_NOTICE }, { 0, 300, false, SEVERITY_NOTICE },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(slopes); i++) {
@@ -164,8 +162,8 @@ static void test_slope(void)
 		audits.passes = time_passes;
 		printf("# %.1f a minute over %u minutes\n", slopes[i].rise, minutes);
 		run_with_store(&audits,
-			add_levels(tapes_new(0, minutes * 60), minutes, 20, slopes[i].rise),
-			minutes);
+			       add_levels(tapes_new(0, minutes * 60), minutes, 20, slopes[i].rise),
+			       minutes);
 		finding = audits_find(&audits, "zombie_memory_cgroups");
 		CHECK_EQ(finding != NULL, slopes[i].found);
 		if (finding)
@@ -200,7 +198,7 @@ static void put_link(const struct tree *tree, const char *name, unsigned int age
 	CHECK_EQ(symlink(age_s % 2 ? "11111111111111111111111111111111"
 				   : "22222222222222222222222222222222",
 			 full),
-		0);
+		 0);
 	CHECK_EQ(utimensat(AT_FDCWD, full, times, AT_SYMLINK_NOFOLLOW), 0);
 }
 
@@ -257,11 +255,11 @@ static void test_units_by_systemd(void)
 	audits_run(&audits);
 	CHECK_EQ(audits.report.findings.count, 2);
 	CHECK_STR((char *)audits_find(&audits, "crash_looping_units")->lines.data,
-		"again.service: 5 restarts by systemd in at most 1 h 23 min, runs for 12 s\n"
-		"loop.service: 8,412 restarts by systemd in at most 1 h 23 min, waits to be "
-		"started again");
+		  "again.service: 5 restarts by systemd in at most 1 h 23 min, runs for 12 s\n"
+		  "loop.service: 8,412 restarts by systemd in at most 1 h 23 min, waits to be "
+		  "started again");
 	CHECK_STR((char *)audits_find(&audits, "failed_units")->title.data,
-		"gone.service has failed");
+		  "gone.service has failed");
 }
 
 /* It said which units failed, and then hangs: the audit does not, however many units there are. */
@@ -296,7 +294,8 @@ static void unit_starts_again(struct audits *audits)
 	put_link(&audits->tree, "bad.service", 2);
 }
 
-/* systemd is not there, or not for us: what was recorded says it, together with what is seen now. */
+/* systemd is not there, or not for us: what was recorded says it, together with what is seen now.
+ */
 static void test_units_by_themselves(void)
 {
 	_cleanup_(audits_done) struct audits audits;
@@ -333,8 +332,8 @@ static void test_loop_that_ended(void)
 	CHECK(strstr(audits_line(&audits), "bad.service was started again and again"));
 	CHECK(strstr(audits_line(&audits), "docker/* were started again and again"));
 	CHECK_STR((char *)audits_find(&audits, "crash_looping_units")->lines.data,
-		"bad.service: at least 9 starts recorded within the last 30 min 5 s, the last of "
-		"them 21 min 5 s ago");
+		  "bad.service: at least 9 starts recorded within the last 30 min 5 s, the last of "
+		  "them 21 min 5 s ago");
 	CHECK(strstr(audits_json(&audits), "\"last_start_s\":1265,"));
 }
 
@@ -356,7 +355,7 @@ static void test_hanging_reads(void)
 	audits_run(&audits);
 	CHECK_EQ(audits.report.findings.count, 1);
 	CHECK_STR((char *)audits_find(&audits, "hanging_reads")->lines.data,
-		"figures of cpu: no answer within 10 s\ncontainers: no answer within 10 s");
+		  "figures of cpu: no answer within 10 s\ncontainers: no answer within 10 s");
 	CHECK(strstr(audits_line(&audits), "what hangs (figures of cpu, containers)"));
 	CHECK(strstr(audits_line(&audits), "cores (/proc/stat tells of no CPU's time)"));
 	CHECK(!strstr(audits_line(&audits), " containers ("));
@@ -395,7 +394,8 @@ static void put_container(const struct tree *tree, const char *id, const char *p
 	tree_put(tree, path, pid);
 }
 
-/* 5000 s after the start of the host: one that is two seconds old, and a process of it that is none. */
+/* 5000 s after the start of the host: one that is two seconds old, and a process of it that is
+ * none. */
 static void test_containers(void)
 {
 	_cleanup_(audits_done) struct audits audits;
@@ -407,23 +407,23 @@ static void test_containers(void)
 	audits.passes = time_passes;
 	put_container(&audits.tree, ID_A, "70\n71\n72\n");
 	tree_put(&audits.tree, "/proc/70/stat",
-		"70 (a) b) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 499800 0\n");
+		 "70 (a) b) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 499800 0\n");
 	tree_put(&audits.tree, "/proc/71/stat",
-		"71 (c) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 499900 0\n");
+		 "71 (c) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 499900 0\n");
 	tree_put(&audits.tree, "/proc/72/stat",
-		"72 (d) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 999999999999999999 0\n");
+		 "72 (d) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 999999999999999999 0\n");
 	for (unsigned int i = 0; i < 60; i++)
 		add_point(tape, "containers/docker/*/starts", i * 60, i / 5);
 	run_with_store(&audits, tape, 60);
 	CHECK_EQ(audits.report.findings.count, 1);
 	finding = audits_find(&audits, "short_lived_containers");
 	CHECK_STR((char *)finding->lines.data,
-		"docker/*: 0 started within 5.0 s, at least 11 "
-		"recorded within the last 1 h 0 min, the "
-		"last of them 5 min 5 s ago; 1 run, the youngest for 2 s");
+		  "docker/*: 0 started within 5.0 s, at least 11 "
+		  "recorded within the last 1 h 0 min, the "
+		  "last of them 5 min 5 s ago; 1 run, the youngest for 2 s");
 	/* one that stays is a batch host's */
 	tree_put(&audits.tree, "/proc/70/stat",
-		"70 (a) b) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 99800 0\n");
+		 "70 (a) b) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 99800 0\n");
 	tape = tapes_new(0, 3600);
 	for (unsigned int i = 0; i < 60; i++)
 		add_point(tape, "containers/docker/*/starts", i * 60, i / 5);
@@ -438,11 +438,11 @@ static void test_recorder(void)
 		bool found;
 	} recorders[] = {
 		{ { .there = true,
-			  .running = true,
-			  .frequency = 97,
-			  .samples = 1000000,
-			  .lost = 9 },
-			false },
+		    .running = true,
+		    .frequency = 97,
+		    .samples = 1000000,
+		    .lost = 9 },
+		  false },
 		{ { .there = true }, true },
 		{ { .there = true, .running = true, .silent_ns = 6 * NSEC_PER_SEC }, true },
 		{ { .there = true, .running = true, .behind_ns = 11 * NSEC_PER_SEC }, true },
@@ -451,11 +451,11 @@ static void test_recorder(void)
 		{ { .there = true, .running = true, .samples = 1000, .throttled = 10 }, true },
 		{ { .there = true, .running = true, .samples = 1000, .throttled = 9 }, false },
 		{ { .there = true,
-			  .running = true,
-			  .samples = 1000,
-			  .throttled = 10,
-			  .elapsed_ns = 11 * 3600 * NSEC_PER_SEC },
-			false },
+		    .running = true,
+		    .samples = 1000,
+		    .throttled = 10,
+		    .elapsed_ns = 11 * 3600 * NSEC_PER_SEC },
+		  false },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(recorders); i++) {
@@ -492,8 +492,8 @@ static void put_story(const struct tree *tree)
 	put_cpus(tree, 96, 5000, -1, NULL);
 	tree_put(tree, "/proc/self/mountinfo", MOUNT_HYBRID);
 	tree_put(tree, "/proc/cgroups",
-		"#subsys_name\thierarchy\tnum_cgroups\tenabled\n"
-		"memory\t4\t68680\t1\n");
+		 "#subsys_name\thierarchy\tnum_cgroups\tenabled\n"
+		 "memory\t4\t68680\t1\n");
 	for (int i = 0; i < 238; i++) {
 		snprintf(path, sizeof(path), "/cg/memory/system.slice/u%d", i);
 		tree_folder(tree, path);
@@ -503,8 +503,8 @@ static void put_story(const struct tree *tree)
 		tree_put(tree, path, i == 5 ? "2\n" : "0\n");
 	}
 	tree_put(tree, "/proc/interrupts",
-		"            CPU0       CPU1\n"
-		"  81:          5          7  PCI-MSI 81-edge  eth0-Tx-Rx-5\n");
+		 "            CPU0       CPU1\n"
+		 "  81:          5          7  PCI-MSI 81-edge  eth0-Tx-Rx-5\n");
 	tree_put(tree, "/proc/irq/81/effective_affinity_list", "39\n");
 	tree_put(tree, "/proc/1240/task/1241/stat", KUBELET("500 1000"));
 	put_link(tree, "ecs-agent.service", 13);
@@ -526,7 +526,8 @@ static void add_dying(struct tape *tape, uint64_t second, const char *prefix, co
 	CHECK_EQ(tape_add_event_number(tape, TAPE_DYING_UNSURE, 3), 0);
 }
 
-/* Who leaks them is told by the last that the recorder told; of how long ago, where that is not of now; and not when it is over. */
+/* Who leaks them is told by the last that the recorder told; of how long ago, where that is not of
+ * now; and not when it is over. */
 static void test_who_leaks(void)
 {
 	static const struct {
@@ -546,7 +547,7 @@ static void test_who_leaks(void)
 		audits_init(&audits);
 		put_usual(&audits.tree);
 		tree_put(&audits.tree, "/cg/cgroup.stat",
-			"nr_descendants 239\nnr_dying_descendants 68440\n");
+			 "nr_descendants 239\nnr_dying_descendants 68440\n");
 		audits.options.recorder.dying = "7 under /now";
 		add_point(tape, "memory_cgroups/dying", cases[i].recorded_to_s - 1, 68440);
 		add_dying(tape, cases[i].told_s, "/docker/*", "68301");
@@ -587,14 +588,15 @@ static void test_story(void)
 }
 
 CHECK_MAIN({ "a host that is well", test_healthy }, { "a narrow terminal", test_narrow },
-	{ "a loop that ended", test_loop_that_ended }, { "a folder that is no host", test_nothing },
-	{ "memory cgroups of several kernels", test_memory_cgroups },
-	{ "memory cgroups that grow more", test_slope },
-	{ "memory cgroups after a reboot", test_slope_after_reboot },
-	{ "units that are well", test_units_that_are_well },
-	{ "units, as systemd knows them", test_units_by_systemd },
-	{ "a systemd that hangs", test_units_by_systemd_that_hangs },
-	{ "units, as they are seen", test_units_by_themselves },
-	{ "units with hostile names", test_hostile_names }, { "containers", test_containers },
-	{ "the recorder", test_recorder }, { "who leaks cgroups", test_who_leaks },
-	{ "reads that hang", test_hanging_reads }, { "the host of the story", test_story })
+	   { "a loop that ended", test_loop_that_ended },
+	   { "a folder that is no host", test_nothing },
+	   { "memory cgroups of several kernels", test_memory_cgroups },
+	   { "memory cgroups that grow more", test_slope },
+	   { "memory cgroups after a reboot", test_slope_after_reboot },
+	   { "units that are well", test_units_that_are_well },
+	   { "units, as systemd knows them", test_units_by_systemd },
+	   { "a systemd that hangs", test_units_by_systemd_that_hangs },
+	   { "units, as they are seen", test_units_by_themselves },
+	   { "units with hostile names", test_hostile_names }, { "containers", test_containers },
+	   { "the recorder", test_recorder }, { "who leaks cgroups", test_who_leaks },
+	   { "reads that hang", test_hanging_reads }, { "the host of the story", test_story })

@@ -53,8 +53,9 @@ static void test_reader_text(void)
 
 static void test_varint_round_trip(void)
 {
-	static const uint64_t values[] = { 0, 1, 127, 128, 300, UINT32_MAX, 1ull << 62,
-		UINT64_MAX };
+	static const uint64_t values[] = {
+		0, 1, 127, 128, 300, UINT32_MAX, 1ull << 62, UINT64_MAX
+	};
 	_cleanup_(buffer_done) struct buffer buffer = { 0 };
 	struct reader reader;
 
@@ -134,7 +135,7 @@ static void test_table_against_model(void)
 		key %= KEYS;
 		hash = hash_u64(keys[key] % 512);
 		CHECK_EQ(table_find(&table, hash, number_equal, keys, &keys[key]),
-			there[key] ? key : TABLE_NONE);
+			 there[key] ? key : TABLE_NONE);
 		if (there[key]) {
 			table_remove(&table, hash, key);
 			count--;
@@ -146,9 +147,9 @@ static void test_table_against_model(void)
 		CHECK_EQ(table.count, count);
 	}
 	for (uint32_t key = 0; key < KEYS; key++)
-		CHECK_EQ(table_find(
-				 &table, hash_u64(keys[key] % 512), number_equal, keys, &keys[key]),
-			there[key] ? key : TABLE_NONE);
+		CHECK_EQ(table_find(&table, hash_u64(keys[key] % 512), number_equal, keys,
+				    &keys[key]),
+			 there[key] ? key : TABLE_NONE);
 	table_clear(&table);
 	CHECK_EQ(table_find(&table, hash_u64(1), number_equal, keys, &keys[1]), TABLE_NONE);
 	table_done(&table);
@@ -376,25 +377,26 @@ static void test_sort(void)
 				items[i].after = ~i;
 			}
 			sort_by_number(items, scratch, count, sizeof(*items),
-				offsetof(struct numbered, key));
-			CHECK(sort_is_done(
-				items, count, sizeof(*items), offsetof(struct numbered, key)));
+				       offsetof(struct numbered, key));
+			CHECK(sort_is_done(items, count, sizeof(*items),
+					   offsetof(struct numbered, key)));
 			for (size_t i = 0; i < count; i++) {
 				CHECK_EQ(items[i].after, ~items[i].before);
 				CHECK(i == 0 || items[i - 1].key < items[i].key ||
-					(items[i - 1].key == items[i].key &&
-						items[i - 1].before < items[i].before));
+				      (items[i - 1].key == items[i].key &&
+				       items[i - 1].before < items[i].before));
 			}
 		}
 }
 
 CHECK_MAIN({ "a stable sort", test_sort },
-	{ "a reader stays inside its bytes", test_reader_stays_inside },
-	{ "a huge take fails", test_reader_huge_take }, { "text in a field", test_reader_text },
-	{ "varints round trip", test_varint_round_trip },
-	{ "an endless varint fails", test_varint_too_long }, { "zigzag", test_zigzag },
-	{ "crc32c", test_crc32c }, { "arrays grow", test_array },
-	{ "the hash table against a model", test_table_against_model }, { "strings", test_strings },
-	{ "strings at once", test_filled_strings }, { "durations", test_durations },
-	{ "sizes", test_sizes }, { "times as text", test_time_format },
-	{ "how long", test_duration_format }, { "files", test_files }, { "errors", test_error })
+	   { "a reader stays inside its bytes", test_reader_stays_inside },
+	   { "a huge take fails", test_reader_huge_take }, { "text in a field", test_reader_text },
+	   { "varints round trip", test_varint_round_trip },
+	   { "an endless varint fails", test_varint_too_long }, { "zigzag", test_zigzag },
+	   { "crc32c", test_crc32c }, { "arrays grow", test_array },
+	   { "the hash table against a model", test_table_against_model },
+	   { "strings", test_strings }, { "strings at once", test_filled_strings },
+	   { "durations", test_durations }, { "sizes", test_sizes },
+	   { "times as text", test_time_format }, { "how long", test_duration_format },
+	   { "files", test_files }, { "errors", test_error })

@@ -28,8 +28,19 @@ static void test_lists(void)
 
 static void test_no_lists(void)
 {
-	static const char *const wrong[] = { "", "\n", ",", "0,", "-1", "0-", "3-1", "a", "0 1",
-		"0\n1", "65536", "0-65536", "99999999999999999999" };
+	static const char *const wrong[] = { "",
+					     "\n",
+					     ",",
+					     "0,",
+					     "-1",
+					     "0-",
+					     "3-1",
+					     "a",
+					     "0 1",
+					     "0\n1",
+					     "65536",
+					     "0-65536",
+					     "99999999999999999999" };
 	struct cpu_list list;
 
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)

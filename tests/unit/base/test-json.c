@@ -59,7 +59,7 @@ static void test_escaped(void)
 		{ "a\"b\\c", "\"a\\\"b\\\\c\"" },
 		{ "\n\t\x01\x7f", "\"\\u000a\\u0009\\u0001\\u007f\"" },
 		{ "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80",
-			"\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"" },
+		  "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"" },
 		{ "a\xffz\xc3", "\"a\xef\xbf\xbdz\xef\xbf\xbd\"" },
 		{ "\xc0\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\"" },
 		{ "\xed\xa0\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"" },
@@ -73,7 +73,8 @@ static void test_escaped(void)
 	}
 }
 
-/* The tokens in short: brackets as they are, k: and s: with the text, o: the others, ! what is cut, # what is no JSON. */
+/* The tokens in short: brackets as they are, k: and s: with the text, o: the others, ! what is cut,
+ * # what is no JSON. */
 static const char *tokens_of(const char *text, struct buffer *out)
 {
 	struct json_reader reader;
@@ -104,7 +105,7 @@ static void test_read(void)
 		const char *text, *tokens;
 	} rows[] = {
 		{ "{\"a\":1,\"b\":[\"x\",null,-2.5e+3],\"c\":{}}",
-			"{ k:a o:1 k:b [ s:x o:null o:-2.5e+3 ] k:c { } }" },
+		  "{ k:a o:1 k:b [ s:x o:null o:-2.5e+3 ] k:c { } }" },
 		{ " { \"a\" : \"b\" } ", "{ k:a s:b }" },
 		{ "{\"a\":\"x\\n\\u0041\\ud83d\\ude00\\/\"}", "{ k:a s:x\nA\xf0\x9f\x98\x80/ }" },
 		{ "{\"a\":\"\\ud800x\\q\"}", "{ k:a s:\xef\xbf\xbdx\xef\xbf\xbd }" },
@@ -141,7 +142,7 @@ static void test_deep(void)
 }
 
 CHECK_MAIN({ "values are written with their commas", test_written },
-	{ "times are UTC, or null where they are not known", test_times },
-	{ "text is escaped, and always UTF-8", test_escaped },
-	{ "tokens are read, from text that is cut too", test_read },
-	{ "nesting is bounded", test_deep })
+	   { "times are UTC, or null where they are not known", test_times },
+	   { "text is escaped, and always UTF-8", test_escaped },
+	   { "tokens are read, from text that is cut too", test_read },
+	   { "nesting is bounded", test_deep })

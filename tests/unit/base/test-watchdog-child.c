@@ -130,15 +130,16 @@ static void forget_what(void *context, const char *what)
 	(void)what;
 }
 
-/* Who waits for the end of the output does not wait for what hangs, nor does who waits for a lock on a file. */
+/* Who waits for the end of the output does not wait for what hangs, nor does who waits for a lock
+ * on a file. */
 static void test_output(void)
 {
-	pid_t *left = mmap(
-		NULL, sizeof(*left), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t *left = mmap(NULL, sizeof(*left), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			   -1, 0);
 	const struct watchdog_child_work patience = { .limit_ns = LIMIT_NS,
-		.work = leave_one_behind,
-		.gave_up = forget_what,
-		.context = left };
+						      .work = leave_one_behind,
+						      .gave_up = forget_what,
+						      .context = left };
 	int out[2], other[2], kept = dup(STDOUT_FILENO), r;
 	struct pollfd ended = { .events = POLLIN };
 	char text[64] = "", none;
@@ -169,6 +170,6 @@ static void test_output(void)
 }
 
 CHECK_MAIN({ "work that hangs is done without what hung", test_hangs },
-	{ "work that only gets too little of the CPU is left", test_starved },
-	{ "where all hangs it ends", test_bound },
-	{ "what hangs keeps nobody's files", test_output })
+	   { "work that only gets too little of the CPU is left", test_starved },
+	   { "where all hangs it ends", test_bound },
+	   { "what hangs keeps nobody's files", test_output })

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What `perftape query` says about a window, and its exit code: the command as a function, on stores that are made here. */
+/* What `perftape query` says about a window, and its exit code: the command as a function, on
+ * stores that are made here. */
 #include "tests/check.h"
 
 #include <fcntl.h>
@@ -24,9 +25,10 @@ static void give(struct invocation *invocation, const struct option *option, con
 	invocation->given[invocation->given_count++].value = value;
 }
 
-/* Runs a query of [from, to) seconds, folded; gives the exit code, and in *ret_said what went to standard error. */
+/* Runs a query of [from, to) seconds, folded; gives the exit code, and in *ret_said what went to
+ * standard error. */
 static int ask(const struct tapes_store *store, const char *from, const char *to, bool quiet,
-	char **ret_said)
+	       char **ret_said)
 {
 	static const struct option where = { "store", 0, "DIR", "" },
 				   silent = { "quiet", 0, NULL, "" }, utc = { "utc", 0, NULL, "" },
@@ -101,8 +103,8 @@ static void test_quiet(void)
 
 	tapes_store_init(&store);
 	CHECK_EQ(array_push(&tape->losses,
-			 (struct tape_loss){ TAPE_LOSS_SAMPLES, 0, PERF(1), PERF(2), 5 }),
-		0);
+			    (struct tape_loss){ TAPE_LOSS_SAMPLES, 0, PERF(1), PERF(2), 5 }),
+		 0);
 	tapes_store_put(&store, tape);
 	CHECK_EQ(ask(&store, "@1794971522", "@1794971542", true, &gap), EXIT_DONE);
 	CHECK_STR(gap, "perftape: 8 samples; covered 40.0 % (12 s missing), 0 samples lost, names: "
@@ -134,13 +136,13 @@ static void test_all_lost(void)
 
 	tapes_store_init(&store);
 	CHECK_EQ(array_push(&tape->losses,
-			 (struct tape_loss){ TAPE_LOSS_SAMPLES, 0, PERF(1), PERF(2), 5 }),
-		0);
+			    (struct tape_loss){ TAPE_LOSS_SAMPLES, 0, PERF(1), PERF(2), 5 }),
+		 0);
 	tapes_store_put(&store, tape);
 	CHECK_EQ(ask(&store, "@1794971521.2", "@1794971521.5", true, &said), EXIT_NOTHING);
 	CHECK_STR(said,
-		"perftape: no sample that passes is left of that window: about 2 of it were "
-		"lost\n");
+		  "perftape: no sample that passes is left of that window: about 2 of it were "
+		  "lost\n");
 }
 
 static void test_all_damaged(void)
@@ -255,7 +257,8 @@ static void test_not_written_yet(void)
 	CHECK(!strstr(live, "nothing recorded"));
 }
 
-/* What the segment behind the window tells of it goes into the file too, which says the same as the store. */
+/* What the segment behind the window tells of it goes into the file too, which says the same as the
+ * store. */
 static void test_snapshot_of_losses(void)
 {
 	static const struct option where = { "store", 0, "DIR", "" },
@@ -272,8 +275,8 @@ static void test_snapshot_of_losses(void)
 	tapes_store_init(&store);
 	tapes_store_put(&store, one_a_second(0, 10));
 	CHECK_EQ(array_push(&behind->losses,
-			 (struct tape_loss){ TAPE_LOSS_SAMPLES, 0, PERF(9), PERF(11), 5 }),
-		0);
+			    (struct tape_loss){ TAPE_LOSS_SAMPLES, 0, PERF(9), PERF(11), 5 }),
+		 0);
 	tapes_store_put(&store, behind);
 	snprintf(file, sizeof(file), "%s/part.tape", store.path);
 	give(&invocation, &where, store.path);
@@ -309,10 +312,20 @@ static void test_threads(void)
 
 static void test_time_zones(void)
 {
-	static const char *const known[] = { "", "UTC", ":UTC", "Etc/UTC",
-		"CET-1CEST,M3.5.0,M10.5.0/3", "EST5EDT", "<+0330>-3:30", "AAA0" };
-	static const char *const unknown[] = { "Nowhere/Land", "Europe/", "../../etc/passwd",
-		"/etc/passwd", "/nonexistent", "+1", "5", "<+03", "B1", "Berlin" };
+	static const char *const known[] = {
+		"",	   "UTC",	   ":UTC", "Etc/UTC", "CET-1CEST,M3.5.0,M10.5.0/3",
+		"EST5EDT", "<+0330>-3:30", "AAA0"
+	};
+	static const char *const unknown[] = { "Nowhere/Land",
+					       "Europe/",
+					       "../../etc/passwd",
+					       "/etc/passwd",
+					       "/nonexistent",
+					       "+1",
+					       "5",
+					       "<+03",
+					       "B1",
+					       "Berlin" };
 
 	CHECK(time_zone_is_known(NULL));
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
@@ -324,10 +337,10 @@ static void test_time_zones(void)
 }
 
 CHECK_MAIN({ "a snapshot has the losses told behind it", test_snapshot_of_losses },
-	{ "all of the window", test_whole }, { "what is missing is said with -q", test_quiet },
-	{ "nothing recorded", test_nothing_recorded }, { "all samples lost", test_all_lost },
-	{ "all segments damaged", test_all_damaged },
-	{ "a damaged segment in the list", test_list_of_damaged },
-	{ "while it is recorded", test_while_recording },
-	{ "what is not written yet", test_not_written_yet }, { "time zones", test_time_zones },
-	{ "as many threads as there are CPUs for us", test_threads })
+	   { "all of the window", test_whole }, { "what is missing is said with -q", test_quiet },
+	   { "nothing recorded", test_nothing_recorded }, { "all samples lost", test_all_lost },
+	   { "all segments damaged", test_all_damaged },
+	   { "a damaged segment in the list", test_list_of_damaged },
+	   { "while it is recorded", test_while_recording },
+	   { "what is not written yet", test_not_written_yet }, { "time zones", test_time_zones },
+	   { "as many threads as there are CPUs for us", test_threads })

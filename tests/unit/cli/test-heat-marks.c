@@ -11,20 +11,20 @@ const struct option global_options[] = { { 0 } };
 const struct command *const commands[] = { NULL };
 
 static void add_line(struct tape *tape, unsigned int ms, const char *kind, unsigned int severity,
-	const char *text)
+		     const char *text)
 {
 	uint64_t ns = tape->begin_ns + ms * NSEC_PER_MSEC;
 
 	CHECK_EQ(array_push(&tape->incidents,
-			 (struct tape_incident){
-				 .time_ns = ns,
-				 .stall_ns = ns,
-				 .kind = tapes_string(tape, kind),
-				 .severity = severity,
-				 .text = tapes_string(tape, text),
-				 .source = tapes_string(tape, "kmsg"),
-			 }),
-		0);
+			    (struct tape_incident){
+				    .time_ns = ns,
+				    .stall_ns = ns,
+				    .kind = tapes_string(tape, kind),
+				    .severity = severity,
+				    .text = tapes_string(tape, text),
+				    .source = tapes_string(tape, "kmsg"),
+			    }),
+		 0);
 }
 
 /* Two kills for want of memory, a minute apart, and something else in between. */
@@ -37,16 +37,16 @@ static void put_store(struct tapes_store *store)
 	add_line(tape, 10020, "oom.kill", 3, "Out of memory: Killed process 7 (java)");
 	add_line(tape, 10500, "oom.reaped", 1, "oom_reaper: reaped process 7 (java)");
 	add_line(tape, 11000, "cpu.throttled", 2, "Core temperature above threshold");
-	add_line(
-		tape, 70000, "oom.kill", 3, "Memory cgroup out of memory: Killed process 8 (java)");
+	add_line(tape, 70000, "oom.kill", 3,
+		 "Memory cgroup out of memory: Killed process 8 (java)");
 	tapes_store_put(store, tape);
 }
 
-static void check(
-	const struct tapes_store *store, unsigned int from, unsigned int to, const char *expected)
+static void check(const struct tapes_store *store, unsigned int from, unsigned int to,
+		  const char *expected)
 {
 	const struct window window = { .from_ns = TAPES_REALTIME + from * NSEC_PER_MSEC,
-		.to_ns = TAPES_REALTIME + to * NSEC_PER_MSEC };
+				       .to_ns = TAPES_REALTIME + to * NSEC_PER_MSEC };
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 	struct heat_marks marks;
@@ -57,9 +57,9 @@ static void check(
 	CHECK_EQ(heat_marks_make(&book, &window, &marks), 0);
 	for (size_t i = 0; i < marks.list.count; i++)
 		buffer_printf(&text, "%llu %s\n",
-			(unsigned long long)((marks.list.items[i].time_ns - TAPES_REALTIME) /
-					     NSEC_PER_MSEC),
-			marks.list.items[i].what);
+			      (unsigned long long)((marks.list.items[i].time_ns - TAPES_REALTIME) /
+						   NSEC_PER_MSEC),
+			      marks.list.items[i].what);
 	buffer_u8(&text, 0);
 	CHECK_STR((char *)text.data, expected);
 	heat_marks_done(&marks);
@@ -72,9 +72,9 @@ static void test_episodes(void)
 
 	put_store(&store);
 	check(&store, 0, 120000,
-		"10000 oom.kill  3 lines in 500 ms: Out of memory: Killed process 7 (java)\n"
-		"11000 cpu.throttled  Core temperature above threshold\n"
-		"70000 oom.kill  Memory cgroup out of memory: Killed process 8 (java)\n");
+	      "10000 oom.kill  3 lines in 500 ms: Out of memory: Killed process 7 (java)\n"
+	      "11000 cpu.throttled  Core temperature above threshold\n"
+	      "70000 oom.kill  Memory cgroup out of memory: Killed process 8 (java)\n");
 	/* of an episode that reaches out of the window, what is in it */
 	check(&store, 10010, 10030, "10020 oom.kill  Out of memory: Killed process 7 (java)\n");
 	check(&store, 10100, 11000, "10500 oom.reaped  oom_reaper: reaped process 7 (java)\n");

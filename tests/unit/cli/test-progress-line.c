@@ -20,10 +20,10 @@ static void test_whole_parts(void)
 	CHECK_STR(shown(line, 200), line);
 	CHECK_STR(shown(line, sizeof(line) - 1), line);
 	CHECK_STR(shown(line, sizeof(line) - 2),
-		"1 min 5 s  12921 samples (146/s)  0 lost  1.5 MB  own CPU 0.26 %  "
-		"cpu-clock on 2 CPUs");
+		  "1 min 5 s  12921 samples (146/s)  0 lost  1.5 MB  own CPU 0.26 %  "
+		  "cpu-clock on 2 CPUs");
 	CHECK_STR(shown(line, 79),
-		"1 min 5 s  12921 samples (146/s)  0 lost  1.5 MB  own CPU 0.26 %");
+		  "1 min 5 s  12921 samples (146/s)  0 lost  1.5 MB  own CPU 0.26 %");
 	/* a figure is nothing without what it counts */
 	CHECK_STR(shown(line, 63), "1 min 5 s  12921 samples (146/s)  0 lost  1.5 MB");
 	CHECK_STR(shown(line, 40), "1 min 5 s  12921 samples (146/s)  0 lost");
@@ -41,4 +41,4 @@ static void test_no_part_fits(void)
 }
 
 CHECK_MAIN({ "whole parts are left out", test_whole_parts },
-	{ "of one that has no room, words", test_no_part_fits })
+	   { "of one that has no room, words", test_no_part_fits })

@@ -5,14 +5,12 @@
 #include "draw/spikes-table.h"
 #include "tests/spiky.h"
 
-/* A program works for half a minute, and in the midst of it, over the end of a segment, the kernel has the CPU for six seconds. */
+/* A program works for half a minute, and in the midst of it, over the end of a segment, the kernel
+ * has the CPU for six seconds. */
 static const struct stack_class worked[] = {
-	{ 1, 2, 17, "a-long-trainers", true },
-	{ 1, 17, 23, "a-long-trainers", false },
-	{ 1, 23, 30, "a-long-trainers", true },
-	{ 1, 30, 31, "a-long-trainers", false },
-	{ 1, 31, 36, "a-long-trainers", true },
-	{ 2, 3, 10, "worker", true },
+	{ 1, 2, 17, "a-long-trainers", true },	{ 1, 17, 23, "a-long-trainers", false },
+	{ 1, 23, 30, "a-long-trainers", true }, { 1, 30, 31, "a-long-trainers", false },
+	{ 1, 31, 36, "a-long-trainers", true }, { 2, 3, 10, "worker", true },
 	{ 3, 5, 9, "reader", false },
 };
 
@@ -35,7 +33,8 @@ static void test_stretch(void)
 	CHECK_STR(strings_at(&spikes.names, spike->stretch.function), "read_zero");
 	CHECK_EQ(spikes.list.items[1].stretch.length_ns, 0);
 	CHECK_EQ(spikes.list.items[2].stretch.length_ns, 0);
-	/* it matters more than one that is the kernel's for less, and both more than what never is */
+	/* it matters more than one that is the kernel's for less, and both more than what never is
+	 */
 	spikes_limit(&spikes, 2);
 	CHECK_EQ(spikes.limited, 1);
 	check_spike(&spikes.list.items[0], 1, 2, 36);
@@ -79,14 +78,14 @@ static void test_table(void)
 	for (unsigned int width = 40; width < 220; width++)
 		check_table(&spikes, width, "read_zero");
 	check_table(&spikes, 80,
-		"time              how long   CPU   busy  kernel    irq  machine\n"
-		"11-18 03:12:02        34 s     1   100%     21%     0%      25%\n"
-		"    a-long-trainers 11/101 100%  main ");
+		    "time              how long   CPU   busy  kernel    irq  machine\n"
+		    "11-18 03:12:02        34 s     1   100%     21%     0%      25%\n"
+		    "    a-long-trainers 11/101 100%  main ");
 	check_table(&spikes, 40,
-		"11-18 03:12:02        34 s     1     21%\n"
-		"    a-long-trainers 11/101 100%\n");
-	check_table(
-		&spikes, 40, "    busy 100%; irq 0%, machine 25%; 6 s\n    of it, from 03:12:17");
+		    "11-18 03:12:02        34 s     1     21%\n"
+		    "    a-long-trainers 11/101 100%\n");
+	check_table(&spikes, 40,
+		    "    busy 100%; irq 0%, machine 25%; 6 s\n    of it, from 03:12:17");
 	check_table(&spikes, 0, "; 6 s of it, from 03:12:17 on, 100% in the kernel: read_zero\n");
 	spikes_done(&spikes);
 	tapes_store_done(&store);
@@ -96,7 +95,7 @@ static void test_table(void)
 static void test_hostile(void)
 {
 	static const struct stack_class hostile[] = { { 1, 2, 17, "a\033[2J\n", true },
-		{ 1, 17, 23, "a\033[2J\n", false } };
+						      { 1, 17, 23, "a\033[2J\n", false } };
 	struct spikes_options options = usual();
 	struct tapes_store store;
 	struct spikes spikes;
@@ -139,4 +138,4 @@ static void test_clock(void)
 }
 
 CHECK_MAIN({ "a stretch of the kernel's", test_stretch }, { "as a table", test_table },
-	{ "hostile names", test_hostile }, { "how far off times may be", test_clock })
+	   { "hostile names", test_hostile }, { "how far off times may be", test_clock })

@@ -16,8 +16,8 @@ static const struct terminal unicode = { .width = 20, .unicode = true };
 
 static void forget(void)
 {
-	static const char *const names[] = { "COLUMNS", "LINES", "LC_ALL", "LC_CTYPE", "LANG",
-		"NO_COLOR", "TERM" };
+	static const char *const names[] = { "COLUMNS", "LINES",    "LC_ALL", "LC_CTYPE",
+					     "LANG",	"NO_COLOR", "TERM" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		unsetenv(names[i]);
@@ -85,8 +85,8 @@ static void test_words(void)
 	CHECK_EQ(terminal_parse_color("", &color), -EINVAL);
 }
 
-static void check_put(
-	const struct terminal *terminal, const char *name, unsigned int width, const char *expected)
+static void check_put(const struct terminal *terminal, const char *name, unsigned int width,
+		      const char *expected)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 
@@ -105,7 +105,8 @@ static void test_names(void)
 	check_put(&ascii, "\033[2J\n\x80\xff", 8, "?[2J??? ");
 	check_put(&ascii, "caf\u00e9", 5, "caf? ");
 	check_put(&unicode, "caf\u00e9", 5, "caf\u00e9 ");
-	/* twice as wide, joined to the one before, turning the direction, a control of eight bits */
+	/* twice as wide, joined to the one before, turning the direction, a control of eight bits
+	 */
 	check_put(&unicode, "\u65e5\u672c\u8a9e", 5, "\u65e5.. ");
 	check_put(&unicode, "e\u0301x", 3, "e\u0301x ");
 	check_put(&unicode, "a\u202eb\xc2\x9b", 5, "a?b? ");
@@ -147,17 +148,17 @@ static void test_lines(void)
 	check_lines("one two three four five\n", 2, "one two three four\nfive\n");
 	check_lines("one\ntwo", 2, "one\ntwo\n");
 	check_lines("a-word-that-is-longer-than-a-line x", 2,
-		"a-word-that-is-longe\nr-than-a-line x\n");
+		    "a-word-that-is-longe\nr-than-a-line x\n");
 	check_lines("it is a-word-that-is-longer-than-two-of-the-lines", 4,
-		"it is\na-word-that-is-longe\nr-than-two-of-the-li\nnes\n");
+		    "it is\na-word-that-is-longe\nr-than-two-of-the-li\nnes\n");
 	check_lines("one two\n three", 2, "one two\nthree\n");
 	check_lines("\033[2J \x80", 1, "?[2J ?\n");
 	/* columns count, not bytes */
-	text_put_lines(
-		&unicode, "\u65e5\u672c\u8a9e\u65e5\u672c \u65e5\u672c\u8a9e\u65e5 x", &text);
+	text_put_lines(&unicode, "\u65e5\u672c\u8a9e\u65e5\u672c \u65e5\u672c\u8a9e\u65e5 x",
+		       &text);
 	buffer_u8(&text, 0);
-	CHECK_STR(
-		(char *)text.data, "\u65e5\u672c\u8a9e\u65e5\u672c \u65e5\u672c\u8a9e\u65e5\nx\n");
+	CHECK_STR((char *)text.data,
+		  "\u65e5\u672c\u8a9e\u65e5\u672c \u65e5\u672c\u8a9e\u65e5\nx\n");
 	text.size = 0;
 	CHECK_EQ(text_put_lines_after(&ascii, 15, "one two", &text), 2);
 	buffer_u8(&text, 0);
@@ -165,5 +166,5 @@ static void test_lines(void)
 }
 
 CHECK_MAIN({ "no terminal", test_no_terminal }, { "a terminal", test_terminal },
-	{ "--color", test_words }, { "names", test_names }, { "lines", test_lines },
-	{ "shortened in the middle", test_middle })
+	   { "--color", test_words }, { "names", test_names }, { "lines", test_lines },
+	   { "shortened in the middle", test_middle })

@@ -15,7 +15,8 @@
 
 static const struct filter all;
 
-/* 97 times a second on two CPUs: the first does what is usual, and from a moment on dd never leaves the second. */
+/* 97 times a second on two CPUs: the first does what is usual, and from a moment on dd never leaves
+ * the second. */
 static struct tape *busy_tape(unsigned int begin, unsigned int end, unsigned int dd_begin)
 {
 	struct tape *tape = tapes_new(begin, end);
@@ -34,9 +35,9 @@ static struct tape *busy_tape(unsigned int begin, unsigned int end, unsigned int
 		uint64_t ns = tape->begin_ns + i * NSEC_PER_SEC / 97 / 1000 * 1000;
 
 		tapes_sample(tape, ns, 0, i % 4 ? idle : server,
-			i % 4	? halt
-			: i % 8 ? serve
-				: net);
+			     i % 4   ? halt
+			     : i % 8 ? serve
+				     : net);
 		if (ns >= TAPES_PERF + dd_begin * NSEC_PER_SEC)
 			tapes_sample(tape, ns, 1, dd, zero);
 		else
@@ -65,31 +66,31 @@ struct adding {
 };
 
 static int add(void *context, unsigned int worker, const struct store_segment *segment,
-	const struct tape *tape, const struct window_filter_times *times)
+	       const struct tape *tape, const struct window_filter_times *times)
 {
 	struct adding *adding = context;
 
 	return tally_add_samples(adding->tallies[worker], tape, times->kinds,
-		stack_class_sample_ns(tape, segment->samples), PARTS);
+				 stack_class_sample_ns(tape, segment->samples), PARTS);
 }
 
 /* from and to are seconds after TAPES_REALTIME. */
 static struct answer ask(const struct tapes_store *store, const struct filter *filter,
-	unsigned int from, unsigned int to)
+			 unsigned int from, unsigned int to)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	struct answer answer = { 0 };
 	struct adding adding;
 	const struct question question = {
 		.window = { .from_ns = TAPES_REALTIME + from * NSEC_PER_SEC,
-			.to_ns = TAPES_REALTIME + to * NSEC_PER_SEC },
+			    .to_ns = TAPES_REALTIME + to * NSEC_PER_SEC },
 		.filter = filter,
 	};
 	const struct scan_options scan = {
 		.question = question, .threads = 4, .add = add, .context = &adding
 	};
 	const struct baseline_options usual = { question, 3600 * NSEC_PER_SEC, NSEC_PER_SEC * 60,
-		4 };
+						4 };
 
 	for (int i = 0; i < 4; i++)
 		CHECK_EQ(tally_new(&adding.tallies[i]), 0);
@@ -102,8 +103,8 @@ static struct answer ask(const struct tapes_store *store, const struct filter *f
 	answer.tally = adding.tallies[0];
 	CHECK_EQ(baseline_make(reader, &usual, &answer.baseline, NULL), 0);
 	CHECK_EQ(ranking_make(answer.tally, answer.scanned.coverage.covered_ns, &answer.baseline,
-			 &answer.ranking),
-		0);
+			      &answer.ranking),
+		 0);
 	return answer;
 }
 
@@ -258,7 +259,8 @@ static void test_frames(void)
 		CHECK(!ranking->functions.items[i].kernel);
 }
 
-/* Threads, CPUs and functions of a group with a sample each, as they are met from the first to the last or the other way round. */
+/* Threads, CPUs and functions of a group with a sample each, as they are met from the first to the
+ * last or the other way round. */
 static struct tape *tape_of_equals(bool back)
 {
 	struct tape *tape = tapes_new(0, 10);
@@ -270,10 +272,10 @@ static struct tape *tape_of_equals(bool back)
 		uint32_t thread = tapes_thread(tape, 7, 7 + of / 2, of % 2 ? "x" : "y");
 
 		tapes_sample(tape, tape->begin_ns + i * NSEC_PER_SEC, of, thread,
-			tapes_call(tape, 0, elf, 16 * of, name));
+			     tapes_call(tape, 0, elf, 16 * of, name));
 		thread = tapes_thread(tape, 20, 20, "z");
 		tapes_sample(tape, tape->begin_ns + i * NSEC_PER_SEC + 1000, 3 - of, thread,
-			tapes_call(tape, 0, elf, 16 * of, name));
+			     tapes_call(tape, 0, elf, 16 * of, name));
 	}
 	return tape;
 }
@@ -286,7 +288,7 @@ static void rank_equals(bool back, struct buffer *json)
 	CHECK_EQ(tally_new(&answer.tally), 0);
 	CHECK_EQ(tally_add_samples(answer.tally, tape, NULL, NSEC_PER_SEC, PARTS), 0);
 	CHECK_EQ(ranking_make(answer.tally, 10 * NSEC_PER_SEC, &answer.baseline, &answer.ranking),
-		0);
+		 0);
 	ranking_put_json(&answer.ranking, &answer.baseline, json);
 	buffer_u8(json, 0);
 	answer_done(&answer);
@@ -314,12 +316,13 @@ static void rank_short(unsigned int samples, uint64_t host_cpus, struct answer *
 	CHECK_EQ(tally_new(&answer->tally), 0);
 	CHECK_EQ(tally_add_samples(answer->tally, tape, NULL, NSEC_PER_SEC / 97, PARTS), 0);
 	answer->tally->host_cpus = host_cpus;
-	CHECK_EQ(ranking_make(
-			 answer->tally, 60 * NSEC_PER_MSEC, &answer->baseline, &answer->ranking),
-		0);
+	CHECK_EQ(ranking_make(answer->tally, 60 * NSEC_PER_MSEC, &answer->baseline,
+			      &answer->ranking),
+		 0);
 }
 
-/* Six samples stand for 61.9 ms, and twelve for what no timer of a CPU can have taken: nothing is busy for more than all of the time. */
+/* Six samples stand for 61.9 ms, and twelve for what no timer of a CPU can have taken: nothing is
+ * busy for more than all of the time. */
 static void test_at_most(void)
 {
 	static const unsigned int samples[] = { 6, 12 };
@@ -356,7 +359,8 @@ static void test_recursion(void)
 	CHECK_EQ(tally->groups.items[name].ns[STACK_CLASS_KERNEL], 2 * tally->sample_ns);
 }
 
-/* Of very many samples some stand for all, where it is told who was on which CPU; nothing else becomes less exact. */
+/* Of very many samples some stand for all, where it is told who was on which CPU; nothing else
+ * becomes less exact. */
 static void test_many_samples(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 1);
@@ -408,10 +412,10 @@ static void test_sums(void)
 
 		CHECK(other);
 		CHECK_EQ(samples->functions.items[i].total_ns,
-			sums->functions.items[other].total_ns);
+			 sums->functions.items[other].total_ns);
 		CHECK_EQ(samples->functions.items[i].self_ns, sums->functions.items[other].self_ns);
 		CHECK(!memcmp(&samples->groups.items[i], &sums->groups.items[other],
-			sizeof(struct stack_class)));
+			      sizeof(struct stack_class)));
 	}
 }
 
@@ -497,12 +501,12 @@ static void test_hostile(void)
 }
 
 CHECK_MAIN({ "a saturated CPU stands out", test_store },
-	{ "a CPU that always is", test_always_busy },
-	{ "the rest of the only segment is what is usual", test_one_segment },
-	{ "nothing to compare with", test_nothing_usual }, { "one CPU", test_filter },
-	{ "what is as much comes in one order", test_equals },
-	{ "never more than all of the time", test_at_most },
-	{ "recursion counts once", test_recursion }, { "very many samples", test_many_samples },
-	{ "sums and samples agree", test_sums }, { "the screen", test_drawn },
-	{ "hostile names on the screen", test_hostile },
-	{ "frames that are left out", test_frames })
+	   { "a CPU that always is", test_always_busy },
+	   { "the rest of the only segment is what is usual", test_one_segment },
+	   { "nothing to compare with", test_nothing_usual }, { "one CPU", test_filter },
+	   { "what is as much comes in one order", test_equals },
+	   { "never more than all of the time", test_at_most },
+	   { "recursion counts once", test_recursion }, { "very many samples", test_many_samples },
+	   { "sums and samples agree", test_sums }, { "the screen", test_drawn },
+	   { "hostile names on the screen", test_hostile },
+	   { "frames that are left out", test_frames })

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is written as a whole is compared in test-golden.c; here is what holds of single names, times and stacks. */
+/* What is written as a whole is compared in test-golden.c; here is what holds of single names,
+ * times and stacks. */
 #include "tests/check.h"
 
 #include "flamescope-export/flamescope.h"
@@ -12,7 +13,8 @@ static char *written(const struct selection *selection)
 {
 	static const struct filter all;
 
-	return SELECTIONS_TEXT(flamescope_write(selection,
+	return SELECTIONS_TEXT(flamescope_write(
+		selection,
 		&(struct flamescope_options){ .filter = &all, .version = "1.2.3", .threads = 2 },
 		output));
 }
@@ -26,8 +28,8 @@ static struct selection *samples_at(double from, double to, const double *second
 	uint32_t stack = tapes_kernel(tape, "do_syscall_64;shrink_node");
 
 	for (size_t i = 0; i < count; i++)
-		tapes_sample(
-			tape, TAPES_PERF + (uint64_t)(seconds[i] * 1e9 + 0.5), i, thread, stack);
+		tapes_sample(tape, TAPES_PERF + (uint64_t)(seconds[i] * 1e9 + 0.5), i, thread,
+			     stack);
 	selections_add(selection, tape);
 	return selection;
 }
@@ -45,7 +47,7 @@ static const char *times(const char *text)
 		if (!end || at[1] == '#' || at[1] == '\t' || !cpu || cpu > end)
 			continue;
 		used += snprintf(shown + used, sizeof(shown) - used, "%s%.*s", used ? " " : "",
-			(int)strcspn(cpu + 2, ":"), cpu + 2);
+				 (int)strcspn(cpu + 2, ":"), cpu + 2);
 	}
 	return shown;
 }
@@ -78,7 +80,7 @@ static void test_comms(void)
 		{ "a\tb\nc\x7f", "a?b?c?", true },
 		{ "a\x80z", "a?z", true },
 		{ "abc\xe4\xb8", "abc?",
-			true }, /* cut by the kernel in the middle of a character */
+		  true }, /* cut by the kernel in the middle of a character */
 		{ "abc\xf0\x9f\x98z", "abc?z", true },
 		{ "\xed\xa0\x80.", "???.", true }, /* a surrogate */
 		{ "\xc0\xaf", "??", true },
@@ -86,15 +88,15 @@ static void test_comms(void)
 		{ "\xf0\x9f\x98\x80x", "\xf0\x9f\x98\x80x", false },
 		{ "\xc2\xa0"
 		  "ab",
-			"?ab", true }, /* white space to Python */
+		  "?ab", true }, /* white space to Python */
 		{ "a\xe2\x80\xa8"
 		  "b",
-			"a?b", true },
+		  "a?b", true },
 		{ "swapper/3", "_wapper/3", true }, /* the tid is no idle task's */
 		{ "kswappers", "k_wappers", true },
 		{ "a\xc2\x85"
 		  "b",
-			"a?b", true },
+		  "a?b", true },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -111,7 +113,7 @@ static void test_symbols(void)
 	static const char *const rows[][2] = {
 		{ "operator+", "operator+" },
 		{ "std::vector<int>::operator()(int) const",
-			"std::vector<int>::operator()(int) const" },
+		  "std::vector<int>::operator()(int) const" },
 		{ "core::ops::Fn(u32) -> bool", "core::ops::Fn(u32) -_ bool" },
 		{ "p->operator->()", "p-_operator-_()" },
 		{ "", "[unknown]" },
@@ -170,7 +172,8 @@ static void test_marker(void)
 	_cleanup_free_ char *text = written(selection);
 
 	CHECK_STR(times(text), "1794971520.750000 1794971525.250000 1794971526.500000");
-	CHECK(strstr(text,
+	CHECK(strstr(
+		text,
 		"\n# ========\nswapper     0/0     [000] 1794971520.750000:          0 cpu-clock:\n"
 		"\t               0 cpuidle_enter_state ([kernel.kallsyms])\n\n"
 		"kubelet  1240/1241  [000] 1794971525.250000:   10309278 cpu-clock:\n"
@@ -186,9 +189,9 @@ static void test_last_on_the_second(void)
 	_cleanup_free_ char *text = written(selection);
 
 	CHECK_STR(times(text),
-		"1794971520.000000 1794971525.000000 1794971526.000000 1794971526.000001");
-	CHECK(strstr(
-		text, "# moved     : the last sample is shown 1 us late, off the full second\n"));
+		  "1794971520.000000 1794971525.000000 1794971526.000000 1794971526.000001");
+	CHECK(strstr(text,
+		     "# moved     : the last sample is shown 1 us late, off the full second\n"));
 }
 
 static void test_last_before_the_second(void)
@@ -199,11 +202,13 @@ static void test_last_before_the_second(void)
 
 	CHECK_STR(times(text), "1794971520.000000 1794971524.999999 1794971525.999998 "
 			       "1794971525.999998 1794971525.999998");
-	CHECK(strstr(text,
+	CHECK(strstr(
+		text,
 		"# moved     : the samples of the last microsecond are shown 1 us early, off"));
 }
 
-/* The whole window lies in a second's last microsecond: the marker must not come after the samples. */
+/* The whole window lies in a second's last microsecond: the marker must not come after the samples.
+ */
 static void test_all_before_the_second(void)
 {
 	_cleanup_(cleanup_selection) struct selection *selection =
@@ -250,7 +255,7 @@ static void check_idle(const char *functions, const char *comm)
 
 	printf("# %s\n", functions);
 	tapes_sample(tape, TAPES_PERF + 5, 2, tapes_thread(tape, 0, 0, "swapper"),
-		tapes_kernel(tape, functions));
+		     tapes_kernel(tape, functions));
 	selections_add(selection, tape);
 	text = written(selection);
 	snprintf(line, sizeof(line), "\n%s     0/0     [002] ", comm);
@@ -264,19 +269,19 @@ static void test_idle(void)
 {
 	check_idle(IDLE ";native_safe_halt", "swapper");
 	check_idle(IDLE ";asm_sysvec_apic_timer_interrupt;sysvec_apic_timer_interrupt;irq_exit_rcu",
-		"swapper");
+		   "swapper");
 	check_idle(IDLE ";xen_hvm_callback;xen_evtchn_do_upcall;handle_irq_event;hrtimer_interrupt;"
 			"perf_swevent_hrtimer",
-		"swapper");
+		   "swapper");
 	check_idle(IDLE ";asm_sysvec_irq_work;sysvec_irq_work;irq_work_run", "swapper");
 	check_idle(IDLE ";asm_sysvec_apic_timer_interrupt;sysvec_apic_timer_interrupt;irq_exit_rcu;"
 			"__do_softirq;net_rx_action",
-		"idle-irq");
+		   "idle-irq");
 	check_idle(IDLE ";asm_common_interrupt;common_interrupt;__common_interrupt;handle_edge_irq;"
 			"ena_intr_msix_io",
-		"idle-irq");
-	check_idle(
-		IDLE ";asm_sysvec_call_function_single;flush_smp_call_function_queue", "idle-irq");
+		   "idle-irq");
+	check_idle(IDLE ";asm_sysvec_call_function_single;flush_smp_call_function_queue",
+		   "idle-irq");
 	/* without the idle loop Flamescope hides nothing */
 	check_idle("start_secondary;__do_softirq;net_rx_action", "swapper");
 }
@@ -336,7 +341,7 @@ static ptrdiff_t first_name_at(const char *comm, const char *symbol, const char 
 	_cleanup_free_ char *text = NULL;
 
 	tapes_sample(tape, TAPES_PERF + 5, 0, tapes_thread(tape, 9, 9, comm),
-		tapes_call(tape, 0, module, 1, symbol));
+		     tapes_call(tape, 0, module, 1, symbol));
 	selections_add(selection, tape);
 	text = written(selection);
 	return strstr(text, "     9/9 ") - text;
@@ -345,10 +350,12 @@ static ptrdiff_t first_name_at(const char *comm, const char *symbol, const char 
 /* libmagic looks at 8192 bytes, and Flamescope opens nothing that it takes for a program's text. */
 static void test_disguise(void)
 {
-	static const char *const rows[][3] = { { "extern int", "f", "/bin/x" },
-		{ ".TH", "f", "/bin/x" }, { "<html>", "f", "/bin/x" },
-		{ "x", "<script>", "/bin/x" }, { "x", "module.exports=", "/bin/x" },
-		{ "x", "f", "function(x)" }, { "x", "f", "\\begin{document}" } };
+	static const char *const rows[][3] = {
+		{ "extern int", "f", "/bin/x" },      { ".TH", "f", "/bin/x" },
+		{ "<html>", "f", "/bin/x" },	      { "x", "<script>", "/bin/x" },
+		{ "x", "module.exports=", "/bin/x" }, { "x", "f", "function(x)" },
+		{ "x", "f", "\\begin{document}" }
+	};
 
 	CHECK(first_name_at("kworker/u8:1-ev", "(*T).f@plt", "/bin/x-1.2") < 1024);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
@@ -395,7 +402,8 @@ static void test_numbers(void)
 	text = written(selection);
 	CHECK(strstr(text, "\nexits     1/1     [000] "));
 	CHECK(strstr(text, "   10309278 cpu-clock:\n\n"));
-	CHECK(strstr(text,
+	CHECK(strstr(
+		text,
 		"\nx_ 4194304/4194304 [12345] 1794971520.000000: 18446744073709551615 cpu-clock:\n"
 		"\tffffffffffffffff [unknown] (/bin/x)\n"
 		"\t            1234 [unknown] (/bin/x)\n"
@@ -439,12 +447,13 @@ static void test_long(void)
 }
 
 CHECK_MAIN({ "comms", test_comms }, { "symbols", test_symbols }, { "modules", test_modules },
-	{ "the marker", test_marker }, { "the last sample on a second", test_last_on_the_second },
-	{ "just before one", test_last_before_the_second },
-	{ "all just before one", test_all_before_the_second }, { "no samples", test_no_rows },
-	{ "a part", test_part }, { "work on idle CPUs", test_idle },
-	{ "a stack that others share", test_idle_stack_of_others },
-	{ "a program of the idle task's name", test_swapper_at_work },
-	{ "names that look like another format", test_disguise },
-	{ "stacks that are too deep", test_deep }, { "numbers at their widest", test_numbers },
-	{ "one event", test_events }, { "a long text", test_long })
+	   { "the marker", test_marker },
+	   { "the last sample on a second", test_last_on_the_second },
+	   { "just before one", test_last_before_the_second },
+	   { "all just before one", test_all_before_the_second }, { "no samples", test_no_rows },
+	   { "a part", test_part }, { "work on idle CPUs", test_idle },
+	   { "a stack that others share", test_idle_stack_of_others },
+	   { "a program of the idle task's name", test_swapper_at_work },
+	   { "names that look like another format", test_disguise },
+	   { "stacks that are too deep", test_deep }, { "numbers at their widest", test_numbers },
+	   { "one event", test_events }, { "a long text", test_long })

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Whole answers, compared with the files of tests/golden/, byte by byte; those for Flamescope are also read by
- * tests/tools/check-stacks, which knows Flamescope's own expressions.
+ * Whole answers, compared with the files of tests/golden/, byte by byte; those for Flamescope are
+ * also read by tests/tools/check-stacks, which knows Flamescope's own expressions.
  *
- * UPDATE_GOLDEN=1 writes the files anew instead of comparing them: look at the difference before you keep it.
- * PERFTAPE_TESTS is the folder of the tests; without it they are looked for in ./tests.
+ * UPDATE_GOLDEN=1 writes the files anew instead of comparing them: look at the difference before
+ * you keep it. PERFTAPE_TESTS is the folder of the tests; without it they are looked for in
+ * ./tests.
  */
 #include "tests/check.h"
 
@@ -18,15 +19,16 @@
 #include "tests/hostile.h"
 #include "tests/selections.h"
 
-/* from and to are seconds of the epoch, as --from and --to of the checker; what it says becomes comments. */
+/* from and to are seconds of the epoch, as --from and --to of the checker; what it says becomes
+ * comments. */
 static void check_stacks(const char *name, double from, double to)
 {
 	char command[8192], line[512];
 	FILE *checker;
 
 	snprintf(command, sizeof(command),
-		"python3 '%.3000s/tools/check-stacks' '%.3000s/golden/%s' --from %.6f --to %.6f",
-		tests_folder(), tests_folder(), name, from, to);
+		 "python3 '%.3000s/tools/check-stacks' '%.3000s/golden/%s' --from %.6f --to %.6f",
+		 tests_folder(), tests_folder(), name, from, to);
 	fflush(stdout);
 	checker = popen(command, "r");
 	CHECK(checker);
@@ -35,13 +37,13 @@ static void check_stacks(const char *name, double from, double to)
 	CHECK_EQ(pclose(checker), 0);
 }
 
-static void check_flamescope(
-	const char *name, const struct selection *selection, const char *cpus, bool thread_frame)
+static void check_flamescope(const char *name, const struct selection *selection, const char *cpus,
+			     bool thread_frame)
 {
 	_cleanup_(filter_done) struct filter filter = { 0 };
-	struct flamescope_options options = {
-		.filter = &filter, .version = "1.2.3", .thread_frame = thread_frame
-	};
+	struct flamescope_options options = { .filter = &filter,
+					      .version = "1.2.3",
+					      .thread_frame = thread_frame };
 	_cleanup_free_ char *text = NULL;
 
 	setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
@@ -58,14 +60,15 @@ static uint32_t go_stack(struct tape *tape, const char *leaf)
 	uint32_t kubelet = tapes_module(tape, "/usr/bin/kubelet", TAPE_MODULE_ELF), stack;
 
 	stack = tapes_call(tape, 0, kubelet, 0x6d2c1, "runtime.goexit");
-	stack = tapes_call(
-		tape, stack, kubelet, 0x1f4a003, "k8s.io/cadvisor.(*Manager).housekeeping");
+	stack = tapes_call(tape, stack, kubelet, 0x1f4a003,
+			   "k8s.io/cadvisor.(*Manager).housekeeping");
 	stack = tapes_call(tape, stack, kubelet, 0x1f4b110, "");
 	return tapes_call(tape, stack, tapes_module(tape, "[kernel.kallsyms]", TAPE_MODULE_KERNEL),
-		0xffffffff8134a1b2, leaf);
+			  0xffffffff8134a1b2, leaf);
 }
 
-/* What an incident looks like: a busy kubelet, idle CPUs, a softirq on one of them, two tapes, a gap, losses. */
+/* What an incident looks like: a busy kubelet, idle CPUs, a softirq on one of them, two tapes, a
+ * gap, losses. */
 static struct selection *usual(void)
 {
 	struct selection *selection = selections_new(-1.5, 8.25);
@@ -82,15 +85,15 @@ static struct selection *usual(void)
 		uint32_t busy = go_stack(tape, "mem_cgroup_nr_lru_pages");
 		uint32_t halt = tapes_kernel(tape, "secondary_startup_64;cpu_startup_entry;do_idle;"
 						   "cpuidle_enter_state;native_safe_halt");
-		uint32_t net = tapes_kernel(tape,
-			"secondary_startup_64;cpu_startup_entry;do_idle;cpuidle_enter_state;"
-			"asm_common_interrupt;__do_softirq;net_rx_action;ena_io_poll");
+		uint32_t net = tapes_kernel(
+			tape, "secondary_startup_64;cpu_startup_entry;do_idle;cpuidle_enter_state;"
+			      "asm_common_interrupt;__do_softirq;net_rx_action;ena_io_poll");
 		uint64_t start = tape->begin_ns;
 
 		for (unsigned int n = 0; n < 4; n++) {
 			tapes_sample(tape, start + n * NSEC_PER_SEC + 1000, 3, kubelet, busy);
 			tapes_sample(tape, start + n * NSEC_PER_SEC + 2000, 4, idle,
-				n == 2 ? net : halt);
+				     n == 2 ? net : halt);
 		}
 		selections_add(selection, tape);
 	}
@@ -102,8 +105,8 @@ static struct selection *usual(void)
 	selection->coverage.named = 92;
 	selection->coverage.clock_error_ns = 2500;
 	snprintf(selection->window.note, sizeof(selection->window.note),
-		"\"03:12\" was there twice (the clock was set back); taken is the first, "
-		"2026-11-18T03:12:00Z");
+		 "\"03:12\" was there twice (the clock was set back); taken is the first, "
+		 "2026-11-18T03:12:00Z");
 	return selection;
 }
 
@@ -132,8 +135,8 @@ static void test_single(void)
 }
 
 /* All rows of a selection, which are all samples of its tapes. */
-static int write_folded(
-	const struct selection *selection, enum folded_weight weight, struct output *output)
+static int write_folded(const struct selection *selection, enum folded_weight weight,
+			struct output *output)
 {
 	_cleanup_(cleanup_folded) struct folded *folded = NULL;
 
@@ -181,8 +184,8 @@ static char *json_of(struct tape *tape)
 	_cleanup_(cleanup_cursor) struct cursor *cursor = NULL;
 	static const struct filter all;
 	struct question question = { .filter = &all,
-		.window = {
-			.from_ns = TAPES_REALTIME, .to_ns = TAPES_REALTIME + 100 * NSEC_PER_SEC } };
+				     .window = { .from_ns = TAPES_REALTIME,
+						 .to_ns = TAPES_REALTIME + 100 * NSEC_PER_SEC } };
 	uint64_t samples, count = tape->samples.count;
 	char *text;
 
@@ -215,7 +218,7 @@ static void test_json(void)
 	tape->threads.items[kubelet].cgroup = tapes_string(tape, "/system.slice/kubelet.service");
 	tapes_sample(tape, TAPES_PERF + 1000, 3, kubelet, go_stack(tape, "ena_io_poll"));
 	tapes_sample(tape, TAPES_PERF + 999999000, 0, tapes_thread(tape, 0, 0, ""),
-		tapes_kernel(tape, "x"));
+		     tapes_kernel(tape, "x"));
 	CHECK_EQ(tape_add_no_stack(tape, &none), 0);
 	tapes_sample(tape, TAPES_PERF + 1000000000, 1, kubelet, 0);
 	tape->samples.items[2].frame = none;
@@ -228,8 +231,8 @@ static void test_json_hostile(void)
 }
 
 CHECK_MAIN({ "an incident for Flamescope", test_usual },
-	{ "hostile names for Flamescope", test_hostile },
-	{ "a single sample for Flamescope", test_single }, { "an incident, folded", test_folded },
-	{ "hostile names, folded", test_folded_hostile },
-	{ "threads as frames", test_thread_frames }, { "lines of JSON", test_json },
-	{ "hostile names in JSON", test_json_hostile })
+	   { "hostile names for Flamescope", test_hostile },
+	   { "a single sample for Flamescope", test_single },
+	   { "an incident, folded", test_folded }, { "hostile names, folded", test_folded_hostile },
+	   { "threads as frames", test_thread_frames }, { "lines of JSON", test_json },
+	   { "hostile names in JSON", test_json_hostile })

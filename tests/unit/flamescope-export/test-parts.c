@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Shared out by anything, each sample of a random store is in one part, and lines of JSON and filters have each of them once too. */
+/* Shared out by anything, each sample of a random store is in one part, and lines of JSON and
+ * filters have each of them once too. */
 #include "tests/check.h"
 
 #include "flamescope-export/parts.h"
@@ -15,7 +16,7 @@ static struct question question_of(const struct filter *filter)
 	return (struct question){
 		.filter = filter,
 		.window = { .from_ns = TAPES_REALTIME,
-			.to_ns = TAPES_REALTIME + 15 * NSEC_PER_SEC },
+			    .to_ns = TAPES_REALTIME + 15 * NSEC_PER_SEC },
 	};
 }
 
@@ -32,7 +33,7 @@ static void check_name(const char *name)
 {
 	CHECK(*name && strlen(name) < 255);
 	CHECK_EQ(strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"),
-		strlen(name));
+		 strlen(name));
 }
 
 static void check_parts(const struct selection *selection, enum parts_by by)
@@ -48,7 +49,7 @@ static void check_parts(const struct selection *selection, enum parts_by by)
 		CHECK_EQ(part->selection.window.from_ns, selection->window.from_ns);
 		for (size_t row = 1; row < part->selection.rows.count; row++)
 			CHECK(part->selection.rows.items[row - 1].realtime_ns <=
-				part->selection.rows.items[row].realtime_ns);
+			      part->selection.rows.items[row].realtime_ns);
 		rows += part->selection.rows.count;
 		check_name(part->name);
 		for (size_t other = 0; other < i; other++) {
@@ -70,7 +71,7 @@ static void test_parts(void)
 	for (size_t i = 0; i < 2; i++) {
 		name[300] = '0' + i;
 		tapes_sample(longer, TAPES_PERF + 99 * NSEC_PER_SEC, i,
-			tapes_thread(longer, 1 + i, 1 + i, name), 0);
+			     tapes_thread(longer, 1 + i, 1 + i, name), 0);
 	}
 	selections_add(hostile, longer);
 	check_parts(hostile, PARTS_COMM);
@@ -89,7 +90,8 @@ static void test_parts(void)
 	}
 }
 
-/* How many lines are samples; each within the window and not before the last one, and the coverage behind all. */
+/* How many lines are samples; each within the window and not before the last one, and the coverage
+ * behind all. */
 static uint64_t check_lines(const char *text, const struct window *window)
 {
 	char last[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE];
@@ -133,8 +135,9 @@ static void test_json(void)
 
 static void test_filters(void)
 {
-	static const struct filter comms[] = { { .comm = ":*" }, { .comm = "k*" },
-		{ .comm = "[!k:]*" } };
+	static const struct filter comms[] = { { .comm = ":*" },
+					       { .comm = "k*" },
+					       { .comm = "[!k:]*" } };
 
 	for (int round = 0; round < 10; round++) {
 		_cleanup_(tapes_store_done) struct tapes_store store;
@@ -182,8 +185,8 @@ static void test_nameless(void)
 	CHECK_EQ(count_rows(reader, &question), 0);
 }
 
-static uint64_t count_frames(
-	struct store_reader *reader, const struct question *question, uint64_t *ret_samples)
+static uint64_t count_frames(struct store_reader *reader, const struct question *question,
+			     uint64_t *ret_samples)
 {
 	_cleanup_(cleanup_selection) struct selection *selection = NULL;
 
@@ -226,19 +229,20 @@ static struct tape *mixed_tape(void)
 	uint32_t call = tapes_call(tape, main_at, kernel, 0x20, "do_syscall_64");
 
 	tapes_sample(tape, TAPES_PERF, 0, busy, main_at);
+	tapes_sample(tape, TAPES_PERF + 1000, 0, busy,
+		     tapes_call(tape, call, kernel, 0x30, "read"));
 	tapes_sample(
-		tape, TAPES_PERF + 1000, 0, busy, tapes_call(tape, call, kernel, 0x30, "read"));
-	tapes_sample(tape, TAPES_PERF + 2000, 0, idle,
-		tapes_kernel(
-			tape, "cpu_startup_entry;do_idle;cpuidle_enter_state;native_safe_halt"));
+		tape, TAPES_PERF + 2000, 0, idle,
+		tapes_kernel(tape,
+			     "cpu_startup_entry;do_idle;cpuidle_enter_state;native_safe_halt"));
 	tapes_sample(tape, TAPES_PERF + 3000, 0, idle,
-		tapes_kernel(tape, "cpu_startup_entry;do_idle;cpuidle_enter_state;"
-				   "asm_common_interrupt;common_interrupt;ena_intr_msix_io"));
+		     tapes_kernel(tape, "cpu_startup_entry;do_idle;cpuidle_enter_state;"
+					"asm_common_interrupt;common_interrupt;ena_intr_msix_io"));
 	return tape;
 }
 
-static void check_folded(
-	struct store_reader *reader, const struct filter *filter, const char *expected)
+static void check_folded(struct store_reader *reader, const struct filter *filter,
+			 const char *expected)
 {
 	_cleanup_(fold_done) struct fold fold = { 0 };
 	struct fold_options options = { .question = question_of(filter), .threads = 1 };
@@ -261,18 +265,18 @@ static void test_kept(void)
 	tapes_store_put(&store, mixed_tape());
 	CHECK_EQ(store_reader_open(store.path, &reader, NULL), 0);
 	check_folded(reader, &kernel,
-		"p 1\np;do_syscall_64;read 1\n"
-		"swapper/0;cpu_startup_entry;do_idle;cpuidle_enter_state;asm_common_interrupt;"
-		"common_interrupt;ena_intr_msix_io 1\n");
+		     "p 1\np;do_syscall_64;read 1\n"
+		     "swapper/0;cpu_startup_entry;do_idle;cpuidle_enter_state;asm_common_interrupt;"
+		     "common_interrupt;ena_intr_msix_io 1\n");
 	check_folded(reader, &user, "p;main 2\nswapper/0 2\n");
 	check_folded(reader, &busy,
-		"p;main 1\np;main;do_syscall_64;read 1\n"
-		"swapper/0;cpu_startup_entry;do_idle;cpuidle_enter_state;asm_common_interrupt;"
-		"common_interrupt;ena_intr_msix_io 1\n");
+		     "p;main 1\np;main;do_syscall_64;read 1\n"
+		     "swapper/0;cpu_startup_entry;do_idle;cpuidle_enter_state;asm_common_interrupt;"
+		     "common_interrupt;ena_intr_msix_io 1\n");
 }
 
 CHECK_MAIN({ "parts share out a window", test_parts }, { "lines of JSON", test_json },
-	{ "filters share out a window", test_filters },
-	{ "a thread without a name", test_nameless },
-	{ "the kernel's frames and the others", test_frames },
-	{ "what is left of stacks", test_kept })
+	   { "filters share out a window", test_filters },
+	   { "a thread without a name", test_nameless },
+	   { "the kernel's frames and the others", test_frames },
+	   { "what is left of stacks", test_kept })

@@ -13,14 +13,14 @@ static void test_cpu(void)
 
 	tree_init(&tree);
 	tree_put(&tree, "/proc/stat",
-		"cpu  100 1 2 3 4 5 6 7 8 9\n"
-		"cpu0 100 20 30 400 5 6 7 8 9 10\n"
-		"cpu17 1 2 3 4\n"
-		"cpu18 1 2 3\n"
-		"intr 12345 0 0 7\n"
-		"ctxt 777\n"
-		"procs_running 3\n"
-		"procs_blocked 1");
+		 "cpu  100 1 2 3 4 5 6 7 8 9\n"
+		 "cpu0 100 20 30 400 5 6 7 8 9 10\n"
+		 "cpu17 1 2 3 4\n"
+		 "cpu18 1 2 3\n"
+		 "intr 12345 0 0 7\n"
+		 "ctxt 777\n"
+		 "procs_running 3\n"
+		 "procs_blocked 1");
 	read_all(&tree, &kept);
 	CHECK_EQ(value_of(&kept, "cpu0/user_ms"), 91 * TICK_MS);
 	CHECK_EQ(value_of(&kept, "cpu0/nice_ms"), 10 * TICK_MS);
@@ -42,11 +42,11 @@ static void test_pressure_and_vmstat(void)
 
 	tree_init(&tree);
 	tree_put(&tree, "/proc/pressure/memory",
-		"some avg10=0.00 avg60=1.25 avg300=0.00 total=1234\n"
-		"full avg10=0.00 avg60=0.00 avg300=0.00 total=56\n");
+		 "some avg10=0.00 avg60=1.25 avg300=0.00 total=1234\n"
+		 "full avg10=0.00 avg60=0.00 avg300=0.00 total=56\n");
 	tree_put(&tree, "/proc/pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=9\n");
 	tree_put(&tree, "/proc/vmstat",
-		"nr_free_pages 1\npgscan_direct 42\npgscan_direct_throttle 3\n");
+		 "nr_free_pages 1\npgscan_direct 42\npgscan_direct_throttle 3\n");
 	read_all(&tree, &kept);
 	CHECK_EQ(value_of(&kept, "pressure/memory_some_us"), 1234);
 	CHECK_EQ(value_of(&kept, "pressure/memory_full_us"), 56);
@@ -98,13 +98,13 @@ static void test_memory_v1(void)
 	tree_folder(&tree, "/cg/mem ory/system.slice/a.service");
 	tree_folder(&tree, "/cg/mem ory/system.slice/b.service");
 	tree_put(&tree, "/proc/cgroups",
-		"#subsys_name\thierarchy\tnum_"
-		"cgroups\tenabled\ncpu\t2\t5\t1\nmemory\t4\t70033\t1\n");
+		 "#subsys_name\thierarchy\tnum_"
+		 "cgroups\tenabled\ncpu\t2\t5\t1\nmemory\t4\t70033\t1\n");
 	tree_folder(&tree, "/cg/mem ory/.hidden/..deeper");
 	check_memory(&tree, 70033, 6, 70027);
 	/* within a container the counter is of more than the folders */
 	tree_put(&tree, "/proc/self/mountinfo",
-		"31 24 0:27 /docker/1 /cg/mem\\040ory rw - cgroup cgroup rw,memory\n");
+		 "31 24 0:27 /docker/1 /cg/mem\\040ory rw - cgroup cgroup rw,memory\n");
 	check_memory(&tree, NOTHING, NOTHING, NOTHING);
 }
 
@@ -142,11 +142,11 @@ static void test_memory_v2(void)
 	tree_put(&tree, "/proc/self/mountinfo", V2_MOUNT);
 	tree_put(&tree, "/cg/unified/cgroup.controllers", "cpuset cpu io memory pids\n");
 	tree_put(&tree, "/cg/unified/cgroup.stat",
-		"nr_descendants 239\nnr_dying_descendants 68440\n");
+		 "nr_descendants 239\nnr_dying_descendants 68440\n");
 	check_memory(&tree, 68680, 240, 68440);
 	tree_put(&tree, "/cg/unified/cgroup.stat",
-		"nr_descendants 239\nnr_subsys_memory 201\nnr_dying_descendants 9\n"
-		"nr_dying_subsys_memory 7\n");
+		 "nr_descendants 239\nnr_subsys_memory 201\nnr_dying_descendants 9\n"
+		 "nr_dying_subsys_memory 7\n");
 	check_memory(&tree, 208, 201, 7);
 	/* a kernel that lacks the row has memory cgroups all the same: nothing is better than 0 */
 	tree_put(&tree, "/cg/unified/cgroup.stat", "");
@@ -167,7 +167,7 @@ static void test_throttling(void)
 	tree_put(&tree, "/cg/unified/free/cpu.stat", "nr_throttled 5\nthrottled_usec 7000\n");
 	tree_put(&tree, "/cg/unified/pod/c1/cpu.max", "50000 100000\n");
 	tree_put(&tree, "/cg/unified/pod/c1/cpu.stat",
-		"usage_usec 1\nnr_periods 9\nnr_throttled 6\nthrottled_usec 8000\n");
+		 "usage_usec 1\nnr_periods 9\nnr_throttled 6\nthrottled_usec 8000\n");
 	CHECK_EQ(gauges_new(tree.root, &sink, &gauges), 0);
 	CHECK_EQ(gauges_read(gauges, 0), 0);
 	CHECK_EQ(value_of(&kept, "cgroup/pod/c1/throttles"), 6);
@@ -191,18 +191,19 @@ static void test_throttling_v1(void)
 
 	tree_init(&tree);
 	tree_put(&tree, "/proc/self/mountinfo",
-		"31 24 0:27 / /cg/cpu rw - cgroup cgroup rw,cpu,cpuacct\n");
+		 "31 24 0:27 / /cg/cpu rw - cgroup cgroup rw,cpu,cpuacct\n");
 	tree_put(&tree, "/cg/cpu/free/cpu.cfs_quota_us", "-1\n");
 	tree_put(&tree, "/cg/cpu/free/cpu.stat", "nr_throttled 5\nthrottled_time 7000000\n");
 	tree_put(&tree, "/cg/cpu/held/cpu.cfs_quota_us", "5000\n");
 	tree_put(&tree, "/cg/cpu/held/cpu.stat",
-		"nr_periods 9\nnr_throttled 6\nthrottled_time 8000000\n");
+		 "nr_periods 9\nnr_throttled 6\nthrottled_time 8000000\n");
 	read_all(&tree, &kept);
 	CHECK_EQ(value_of(&kept, "cgroup/held/throttled_ms"), 8);
 	CHECK_EQ(kept.puts, 2);
 }
 
-/* Names are asked for once; sources have their own pace; what is not there is no failure, and is left alone for a while. */
+/* Names are asked for once; sources have their own pace; what is not there is no failure, and is
+ * left alone for a while. */
 static void test_pace(void)
 {
 	_cleanup_(tree_done) struct tree tree;
@@ -272,7 +273,7 @@ static void test_interrupt_names(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(interrupt_names); i++) {
 		if (interrupts_parse_name(interrupt_names[i].name, &interrupt) !=
-			interrupt_names[i].is_one)
+		    interrupt_names[i].is_one)
 			CHECK_FAIL("%s", interrupt_names[i].name);
 		if (!interrupt_names[i].is_one)
 			continue;
@@ -290,13 +291,13 @@ static void test_interrupts(void)
 
 	tree_init(&tree);
 	tree_put(&tree, "/proc/interrupts",
-		"            CPU0       CPU1\n"
-		"  0:         44          0   IO-APIC   2-edge      timer\n"
-		" 30:          1         17   PCI-MSIX-0000:00:05.0   1-edge      eth0-Tx-Rx-0\n"
-		" 31:          1         17   PCI-MSIX-0000:00:05.0   2-edge      eth0-Tx-Rx-5\n"
-		" 32:          1         17   PCI-MSIX-0000:00:05.0   3-edge      eth0-Tx-Rx-6\n"
-		"NMI:          0          0   Non-maskable interrupts\n"
-		"ERR:          0\n");
+		 "            CPU0       CPU1\n"
+		 "  0:         44          0   IO-APIC   2-edge      timer\n"
+		 " 30:          1         17   PCI-MSIX-0000:00:05.0   1-edge      eth0-Tx-Rx-0\n"
+		 " 31:          1         17   PCI-MSIX-0000:00:05.0   2-edge      eth0-Tx-Rx-5\n"
+		 " 32:          1         17   PCI-MSIX-0000:00:05.0   3-edge      eth0-Tx-Rx-6\n"
+		 "NMI:          0          0   Non-maskable interrupts\n"
+		 "ERR:          0\n");
 	tree_put(&tree, "/proc/irq/30/effective_affinity_list", "1\n");
 	tree_put(&tree, "/proc/irq/30/smp_affinity_list", "0-1\n");
 	tree_put(&tree, "/proc/irq/31/smp_affinity_list", "39\n");
@@ -336,10 +337,10 @@ static void test_queues(void)
 
 	tree_init(&tree);
 	tree_put(&tree, "/proc/interrupts",
-		" 30: 1 PCI-MSIX-0000:00:05.0 1-edge eth0-Tx-Rx-0\n"
-		" 31: 1 PCI-MSIX-0000:81:00.0 1-edge mlx5_comp3@pci:0000:81:00.0\n"
-		" 32: 1 PCI-MSIX 1-edge virtio0-input.0\n"
-		" 33: 1 PCI-MSIX 1-edge virtio0-output.0\n");
+		 " 30: 1 PCI-MSIX-0000:00:05.0 1-edge eth0-Tx-Rx-0\n"
+		 " 31: 1 PCI-MSIX-0000:81:00.0 1-edge mlx5_comp3@pci:0000:81:00.0\n"
+		 " 32: 1 PCI-MSIX 1-edge virtio0-input.0\n"
+		 " 33: 1 PCI-MSIX 1-edge virtio0-output.0\n");
 	tree_put(&tree, "/proc/irq/30/effective_affinity_list", "39\n");
 	tree_put(&tree, "/proc/irq/31/effective_affinity_list", "7\n");
 	tree_put(&tree, "/proc/irq/32/effective_affinity_list", "1\n");
@@ -351,7 +352,8 @@ static void test_queues(void)
 	CHECK_EQ(value_of(&kept, "pci/0000:81:00.0/tx3_cpu"), 7);
 	CHECK_EQ(value_of(&kept, "net/virtio0/tx0_cpu"), 2);
 	CHECK_EQ(kept.puts, 4);
-	/* messages name the interface, and some drivers the device alone; of two that share one nobody knows whose queue it is */
+	/* messages name the interface, and some drivers the device alone; of two that share one
+	 * nobody knows whose queue it is */
 	tree_device(&tree, "eth1", "0000:81:00.0");
 	tree_device(&tree, "eth2", "virtio0");
 	read_anew(&tree, &kept);
@@ -384,11 +386,11 @@ static void test_here(void)
 }
 
 CHECK_MAIN({ "what CPUs spent their time with", test_cpu },
-	{ "pressure and vmstat", test_pressure_and_vmstat }, { "network devices", test_net },
-	{ "memory cgroups, version 1", test_memory_v1 },
-	{ "memory cgroups within a namespace of version 1", test_memory_namespace },
-	{ "memory cgroups, version 2", test_memory_v2 }, { "quotas, version 2", test_throttling },
-	{ "quotas, version 1", test_throttling_v1 }, { "each at its pace", test_pace },
-	{ "names of interrupts", test_interrupt_names },
-	{ "interrupts of queues", test_interrupts }, { "CPUs of queues", test_queues },
-	{ "this host", test_here })
+	   { "pressure and vmstat", test_pressure_and_vmstat }, { "network devices", test_net },
+	   { "memory cgroups, version 1", test_memory_v1 },
+	   { "memory cgroups within a namespace of version 1", test_memory_namespace },
+	   { "memory cgroups, version 2", test_memory_v2 },
+	   { "quotas, version 2", test_throttling }, { "quotas, version 1", test_throttling_v1 },
+	   { "each at its pace", test_pace }, { "names of interrupts", test_interrupt_names },
+	   { "interrupts of queues", test_interrupts }, { "CPUs of queues", test_queues },
+	   { "this host", test_here })

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Hosts as a whole, of several kernels and kinds of cgroups: which figures there are, and which there are not. */
+/* Hosts as a whole, of several kernels and kinds of cgroups: which figures there are, and which
+ * there are not. */
 #include "tests/check.h"
 
 #include "gauges/cgroup-names.h"
@@ -18,30 +19,29 @@ static const struct {
 	{ "/system.slice", "system.slice", CGROUP_OTHER },
 	{ "/system.slice/ecs.service", "ecs.service", CGROUP_UNIT },
 	{ "/system.slice/system-getty.slice/getty@tty1.service", "getty@tty1.service",
-		CGROUP_UNIT },
+	  CGROUP_UNIT },
 	{ "/user.slice/user-0.slice/user@0.service/app.slice/x.service",
-		"user.slice/user-0.slice/user@0.service/app.slice/x.service", CGROUP_UNIT },
+	  "user.slice/user-0.slice/user@0.service/app.slice/x.service", CGROUP_UNIT },
 	{ "/system.slice/docker-" ID_A ".scope", "system.slice/docker-*.scope", CGROUP_CONTAINER },
 	{ "/system.slice/docker-" ID_A ".scope/system.slice/kubelet.service",
-		"system.slice/docker-*.scope/system.slice/kubelet.service", CGROUP_UNIT },
+	  "system.slice/docker-*.scope/system.slice/kubelet.service", CGROUP_UNIT },
 	{ "/system.slice/docker-" ID_A ".scope/init.scope",
-		"system.slice/docker-*.scope/init.scope", CGROUP_OTHER },
+	  "system.slice/docker-*.scope/init.scope", CGROUP_OTHER },
 	{ "/docker/" ID_B, "docker/*", CGROUP_CONTAINER },
 	{ "/ecs/" STATIC_UID, "ecs/*", CGROUP_CONTAINER },
 	{ "/ecs/" STATIC_UID "/" ID_B, "ecs/*/*", CGROUP_CONTAINER },
 	{ "/kubepods/burstable/pod8d7c2f1e-0b3a-4c5d-9e8f-001122334455", "kubepods/burstable/pod*",
-		CGROUP_CONTAINER },
+	  CGROUP_CONTAINER },
 	{ "/kubepods/burstable/pod" STATIC_UID "/" ID_A, "kubepods/burstable/pod" STATIC_UID "/*",
-		CGROUP_CONTAINER },
+	  CGROUP_CONTAINER },
 	{ "/kubepods.slice/kubepods-pod" UID ".slice/cri-containerd-" ID_B ".scope",
-		"kubepods.slice/kubepods-pod" UID ".slice/cri-containerd-*.scope",
-		CGROUP_CONTAINER },
+	  "kubepods.slice/kubepods-pod" UID ".slice/cri-containerd-*.scope", CGROUP_CONTAINER },
 	{ "/kubepods.slice/kubepods-pod" UID ".slice", "kubepods.slice/kubepods-pod*.slice",
-		CGROUP_CONTAINER },
+	  CGROUP_CONTAINER },
 	{ "/kubepods.slice/kubepods-pod" UID ".slice/crio-" ID_A ".scope",
-		"kubepods.slice/kubepods-pod" UID ".slice/crio-*.scope", CGROUP_CONTAINER },
+	  "kubepods.slice/kubepods-pod" UID ".slice/crio-*.scope", CGROUP_CONTAINER },
 	{ "/machine.slice/libpod-" ID_A ".scope", "machine.slice/libpod-*.scope",
-		CGROUP_CONTAINER },
+	  CGROUP_CONTAINER },
 	{ "/jobs/20250312-abcdef0123", "jobs/20250312-abcdef0123", CGROUP_OTHER },
 	{ "/a/8d7c2f1e-0b3a_4c5d-9e8f", "a/8d7c2f1e-0b3a_4c5d-9e8f", CGROUP_OTHER },
 };
@@ -56,7 +56,8 @@ static void test_names(void)
 	}
 }
 
-/* A unit that starts again has another folder under the same name, here made before the old one goes so that its number differs. */
+/* A unit that starts again has another folder under the same name, here made before the old one
+ * goes so that its number differs. */
 static void replace(const struct tree *tree, const char *path)
 {
 	char full[512], old[520];
@@ -134,7 +135,8 @@ static void test_units_v2(void)
 	gauges_free(gauges);
 }
 
-/* Units without memory accounting are in systemd's own hierarchy alone, containers of other runtimes in that of memory alone. */
+/* Units without memory accounting are in systemd's own hierarchy alone, containers of other
+ * runtimes in that of memory alone. */
 static void test_units_hybrid(void)
 {
 	_cleanup_(tree_done) struct tree tree;
@@ -184,36 +186,35 @@ static const struct host {
 	int64_t tracked, in_use, dying;
 } hosts[] = {
 	{ "4.4, version 1", "32 24 0:28 / /cg/memory rw - cgroup cgroup rw,memory\n",
-		"#subsys_name\thierarchy\tnum_cgroups\tenabled\nmemory\t9\t68680\t1\n", NULL, NULL,
-		68680, 3, 68677 },
+	  "#subsys_name\thierarchy\tnum_cgroups\tenabled\nmemory\t9\t68680\t1\n", NULL, NULL, 68680,
+	  3, 68677 },
 	{ "5.4, hybrid", MOUNT_HYBRID,
-		"#subsys_name\thierarchy\tnum_cgroups\tenabled\ncpu\t2\t9\t1\nmemory\t4\t43\t1\n",
-		"", "nr_descendants 77\nnr_dying_descendants 11\n", 43, 3, 40 },
+	  "#subsys_name\thierarchy\tnum_cgroups\tenabled\ncpu\t2\t9\t1\nmemory\t4\t43\t1\n", "",
+	  "nr_descendants 77\nnr_dying_descendants 11\n", 43, 3, 40 },
 	{ "version 1, without the row", "32 24 0:28 / /cg/memory rw - cgroup cgroup rw,memory\n",
-		"#subsys_name\thierarchy\tnum_cgroups\tenabled\ncpu\t2\t9\t1\n", NULL, NULL,
-		NOTHING, NOTHING, NOTHING },
+	  "#subsys_name\thierarchy\tnum_cgroups\tenabled\ncpu\t2\t9\t1\n", NULL, NULL, NOTHING,
+	  NOTHING, NOTHING },
 	{ "version 1, no /proc/cgroups", "32 24 0:28 / /cg/memory rw - cgroup cgroup rw,memory\n",
-		NULL, NULL, NULL, NOTHING, NOTHING, NOTHING },
+	  NULL, NULL, NULL, NOTHING, NOTHING, NOTHING },
 	{ "5.4, hybrid, without memory cgroups",
-		"30 24 0:26 / /cg/unified rw - cgroup2 cgroup2 rw\n", "memory\t0\t1\t0\n",
-		"hugetlb\n", "nr_descendants 77\nnr_dying_descendants 11\n", NOTHING, NOTHING,
-		NOTHING },
+	  "30 24 0:26 / /cg/unified rw - cgroup2 cgroup2 rw\n", "memory\t0\t1\t0\n", "hugetlb\n",
+	  "nr_descendants 77\nnr_dying_descendants 11\n", NOTHING, NOTHING, NOTHING },
 	{ "5.15, version 2", "30 24 0:26 / /cg/unified rw - cgroup2 cgroup2 rw\n",
-		"memory\t0\t311\t1\n", "cpu memory pids\n",
-		"nr_descendants 239\nnr_dying_descendants 71\n", 311, 240, 71 },
+	  "memory\t0\t311\t1\n", "cpu memory pids\n",
+	  "nr_descendants 239\nnr_dying_descendants 71\n", 311, 240, 71 },
 	{ "6.12, version 2, without the row", "30 24 0:26 / /cg/unified rw - cgroup2 cgroup2 rw\n",
-		"cpu\t0\t311\t1\n", "cpu memory pids\n",
-		"nr_descendants 239\nnr_subsys_cpu 99\nnr_subsys_memory 201\n"
-		"nr_dying_descendants 71\nnr_dying_subsys_cpu 0\nnr_dying_subsys_memory 70\n",
-		271, 201, 70 },
+	  "cpu\t0\t311\t1\n", "cpu memory pids\n",
+	  "nr_descendants 239\nnr_subsys_cpu 99\nnr_subsys_memory 201\n"
+	  "nr_dying_descendants 71\nnr_dying_subsys_cpu 0\nnr_dying_subsys_memory 70\n",
+	  271, 201, 70 },
 	{ "6.18, version 2, no /proc/cgroups", "30 24 0:26 / /cg/unified rw - cgroup2 cgroup2 rw\n",
-		NULL, "memory\n",
-		"nr_descendants 239\nnr_subsys_memory 1\nnr_dying_descendants 0\n"
-		"nr_dying_subsys_memory 0\n",
-		1, 1, 0 },
+	  NULL, "memory\n",
+	  "nr_descendants 239\nnr_subsys_memory 1\nnr_dying_descendants 0\n"
+	  "nr_dying_subsys_memory 0\n",
+	  1, 1, 0 },
 	{ "6.18, version 2, in a container",
-		"30 24 0:26 /docker/1 /cg/unified rw - cgroup2 cgroup2 rw\n", NULL, "memory\n",
-		"nr_descendants 2\nnr_dying_descendants 5\n", 8, 3, 5 },
+	  "30 24 0:26 /docker/1 /cg/unified rw - cgroup2 cgroup2 rw\n", NULL, "memory\n",
+	  "nr_descendants 2\nnr_dying_descendants 5\n", 8, 3, 5 },
 };
 
 static void test_hosts(void)
@@ -241,6 +242,6 @@ static void test_hosts(void)
 }
 
 CHECK_MAIN({ "names of cgroups", test_names }, { "units and containers, version 2", test_units_v2 },
-	{ "units and containers, hybrid", test_units_hybrid },
-	{ "units without cgroups", test_units_without_cgroups },
-	{ "memory cgroups of several kernels", test_hosts })
+	   { "units and containers, hybrid", test_units_hybrid },
+	   { "units without cgroups", test_units_without_cgroups },
+	   { "memory cgroups of several kernels", test_hosts })

@@ -22,7 +22,8 @@ static void use_zone(const char *zone)
 
 static const struct name_time {
 	const char *name;
-	uint64_t realtime_ns; /* in UTC; 0: none */
+	/* in UTC; 0: none */
+	uint64_t realtime_ns;
 	bool ends;
 } names[] = {
 	{ "perf-web-7-20251118031000-120s.data", MOMENT_NS, false },
@@ -72,7 +73,7 @@ static void test_names(void)
 		int r = import_name_time(names[i].name, &realtime_ns, &error_ns, &ends);
 
 		if (r != (names[i].realtime_ns != 0) ||
-			(r && (realtime_ns != names[i].realtime_ns || ends != names[i].ends)))
+		    (r && (realtime_ns != names[i].realtime_ns || ends != names[i].ends)))
 			CHECK_FAIL("%s: %d, %" PRIu64, names[i].name, r, realtime_ns);
 		if (r)
 			CHECK_EQ(error_ns, (ends ? 1 : 3) * NSEC_PER_SEC);
@@ -119,7 +120,7 @@ static void test_any_name(void)
 static struct perf_data_event events[] = { { .clock = -1 }, { .clock = 1 } };
 
 static struct import_file file_of(const char *host, int clock, enum import_clock_source source,
-	int64_t offset_ns, uint64_t error_ns)
+				  int64_t offset_ns, uint64_t error_ns)
 {
 	struct import_file file = {
 		.event = &events[clock >= 0],
@@ -149,7 +150,7 @@ static void test_align(void)
 	for (int i = 0; i < 4; i++) {
 		CHECK_EQ(files[i].clock.offset_ns, 1000 * s);
 		CHECK_EQ(files[i].clock.source,
-			i == 1 ? IMPORT_CLOCK_END_NAME : IMPORT_CLOCK_NEIGHBOUR);
+			 i == 1 ? IMPORT_CLOCK_END_NAME : IMPORT_CLOCK_NEIGHBOUR);
 		CHECK_EQ(files[i].clock.error_ns, 1 * s);
 	}
 	CHECK_EQ(files[4].clock.source, IMPORT_CLOCK_MTIME);
@@ -219,6 +220,6 @@ static void test_find(void)
 }
 
 CHECK_MAIN({ "times in names", test_names }, { "names in another time zone", test_zones },
-	{ "any name", test_any_name }, { "files of one boot", test_align },
-	{ "what was given is not aligned", test_align_given },
-	{ "which clock is taken", test_find })
+	   { "any name", test_any_name }, { "files of one boot", test_align },
+	   { "what was given is not aligned", test_align_given },
+	   { "which clock is taken", test_find })

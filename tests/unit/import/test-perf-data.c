@@ -15,7 +15,8 @@ enum {
 	ATTR_SIZE = 128,
 	ENTRY_SIZE = ATTR_SIZE + 16,
 	HEADER_SIZE = 104,
-	SAMPLE_SIZE = 8 + 8 + 8 + 8 + 8, /* ip, pid and tid, time, id */
+	/* ip, pid and tid, time, id */
+	SAMPLE_SIZE = 8 + 8 + 8 + 8 + 8,
 	SAMPLE_TYPE = 0x1 | 0x2 | 0x4 | 0x40,
 	AT_DATA_SIZE = 48,
 	FEATURE_HOSTNAME = 3,
@@ -70,9 +71,10 @@ struct feature {
 	struct buffer bytes;
 };
 
-/* A file of two events with the ids 11 and 12, these records, and these features in the order of their bits. */
+/* A file of two events with the ids 11 and 12, these records, and these features in the order of
+ * their bits. */
 static void make_file(struct buffer *file, const struct buffer *records,
-	const struct feature *features, size_t feature_count)
+		      const struct feature *features, size_t feature_count)
 {
 	uint64_t ids_at = HEADER_SIZE, attrs_at = ids_at + 16, data_at = attrs_at + 2 * ENTRY_SIZE;
 	uint64_t bits = 0, at = data_at + records->size + 16 * feature_count;
@@ -131,8 +133,8 @@ static int see(void *context, const uint8_t *record, size_t size, uint64_t offse
 }
 
 /* Opens and reads all; what perf_data_read() said, or the negative answer of the open. */
-static int read_file(
-	const void *bytes, size_t size, struct perf_data *ret_file, struct seen *ret_seen)
+static int read_file(const void *bytes, size_t size, struct perf_data *ret_file,
+		     struct seen *ret_seen)
 {
 	_cleanup_(cleanup_zstd_stream) struct zstd_stream *stream = NULL;
 	_cleanup_close_ int fd = memfd_create("perf.data", MFD_CLOEXEC);
@@ -207,8 +209,9 @@ static void test_cut(void)
 /* Offsets, sizes and counts of the header that point anywhere. */
 static void test_header_lies(void)
 {
-	static const uint64_t lies[] = { 0, 1, 7, 63, 64, 1000, 1u << 20, 1ull << 32, 1ull << 63,
-		UINT64_MAX - 7, UINT64_MAX };
+	static const uint64_t lies[] = {
+		0, 1, 7, 63, 64, 1000, 1u << 20, 1ull << 32, 1ull << 63, UINT64_MAX - 7, UINT64_MAX
+	};
 	_cleanup_(buffer_done) struct buffer records = { 0 }, bytes = { 0 };
 
 	put_sample(&records, 100, 11);
@@ -236,7 +239,7 @@ static void test_header_lies(void)
 static void test_feature_lies(void)
 {
 	static const unsigned int bits[] = { FEATURE_BUILD_ID, FEATURE_HOSTNAME, FEATURE_EVENT_DESC,
-		FEATURE_SAMPLE_TIME, FEATURE_CLOCK_DATA };
+					     FEATURE_SAMPLE_TIME, FEATURE_CLOCK_DATA };
 
 	for (int round = 0; round < 3000; round++) {
 		_cleanup_(buffer_done) struct buffer records = { 0 }, bytes = { 0 };
@@ -250,8 +253,9 @@ static void test_feature_lies(void)
 			features[i].bit = bits[i];
 			for (uint32_t left = pick(20); left > 0; left--)
 				buffer_u32(&features[i].bytes,
-					(uint32_t[]){ 0, 1, 11, 36, 0x7fffffff, 0xffffffff,
-						(uint32_t)random_state, 0x61616161 }[pick(8)]);
+					   (uint32_t[]){ 0, 1, 11, 36, 0x7fffffff, 0xffffffff,
+							 (uint32_t)random_state,
+							 0x61616161 }[pick(8)]);
 		}
 		make_file(&bytes, &records, features, ARRAY_SIZE(features));
 		/* and the table of where they are */
@@ -259,8 +263,8 @@ static void test_feature_lies(void)
 			uint64_t lie = (uint64_t)-1 >> pick(64);
 
 			memcpy(bytes.data + HEADER_SIZE + 16 + 2 * ENTRY_SIZE + records.size +
-					8 * pick(2 * ARRAY_SIZE(bits)),
-				&lie, 8);
+				       8 * pick(2 * ARRAY_SIZE(bits)),
+			       &lie, 8);
 		}
 		CHECK_EQ(read_file(bytes.data, bytes.size, &file, &seen), 0);
 		CHECK_EQ(seen.samples, 3);
@@ -364,7 +368,7 @@ static void test_changed(void)
 }
 
 CHECK_MAIN({ "a whole file", test_whole }, { "a file cut at every byte", test_cut },
-	{ "a header that lies", test_header_lies }, { "features that lie", test_feature_lies },
-	{ "compressed records", test_compressed },
-	{ "compressed records that expand absurdly", test_bomb },
-	{ "a file with any byte changed", test_changed })
+	   { "a header that lies", test_header_lies }, { "features that lie", test_feature_lies },
+	   { "compressed records", test_compressed },
+	   { "compressed records that expand absurdly", test_bomb },
+	   { "a file with any byte changed", test_changed })

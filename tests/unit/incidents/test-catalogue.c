@@ -8,7 +8,8 @@
 #include "base/file.h"
 #include "incidents/patterns/catalogue.h"
 
-/* " name=value" of each field, and "..." when the text ended too early; "none" when it does not match. */
+/* " name=value" of each field, and "..." when the text ended too early; "none" when it does not
+ * match. */
 static const char *matched(const char *pattern_text, const char *text)
 {
 	static char shown[512];
@@ -20,19 +21,20 @@ static const char *matched(const char *pattern_text, const char *text)
 	if (pattern_init(&pattern, pattern_text, &error) < 0)
 		return strcpy(shown, error.text);
 	if (!pattern_match(&pattern, text, strlen(text), true, false, &fields) &&
-		!pattern_match(&pattern, text, strlen(text), true, true, &fields)) {
+	    !pattern_match(&pattern, text, strlen(text), true, true, &fields)) {
 		pattern_done(&pattern);
 		return "none";
 	}
 	*shown = 0;
 	for (size_t i = 0; i < fields.count; i++)
 		used += snprintf(shown + used, sizeof(shown) - used, " %s=%.*s",
-			fields.list[i].name, (int)fields.list[i].size, fields.list[i].value);
+				 fields.list[i].name, (int)fields.list[i].size,
+				 fields.list[i].value);
 	if (fields.cut)
 		used += snprintf(shown + used, sizeof(shown) - used, " ...");
 	if (fields.has_age)
 		snprintf(shown + used, sizeof(shown) - used, " %llu ns",
-			(unsigned long long)fields.age_ns);
+			 (unsigned long long)fields.age_ns);
 	pattern_done(&pattern);
 	return shown;
 }
@@ -46,38 +48,38 @@ static void test_language(void)
 		{ "widget {n} failed", "mywidget 12 failed", "none" },
 		{ "widget {n} failed", "widget x failed", "none" },
 		{ "widget stuck for {secs:age}s", "widget stuck for 22s",
-			" secs=22 22000000000 ns" },
+		  " secs=22 22000000000 ns" },
 		{ "widget took {t_ms:age} msecs", "widget took 1.204 msecs",
-			" t_ms=1.204 1204000 ns" },
+		  " t_ms=1.204 1204000 ns" },
 		{ "widget mask {m:hex}!", "widget mask 0f!", " m=0f" },
 		{ "widget [{c:text}:{p}] is stuck", "widget [kworker/u1:7:707] is stuck",
-			" c=kworker/u1:7 p=707" },
+		  " c=kworker/u1:7 p=707" },
 		{ "widget {c:most}/{p} is", "widget a/1/2 is", " c=a/1 p=2" },
 		{ "widgets: {a:item},{b:part},{c:line}", "widgets: x,y z,u, v",
-			" a=x b=y z c=u, v" },
+		  " a=x b=y z c=u, v" },
 		{ "widget {s=Rx|Tx} side{=s|} {n}", "widget Tx sides 4", " s=Tx n=4" },
 		{ "widget {n}{? of {m}{? ({w:word})}} died", "widget 1 of 2 (x) died",
-			" n=1 m=2 w=x" },
+		  " n=1 m=2 w=x" },
 		{ "widget {n}{? of {m}{? ({w:word})}} died", "widget 1 died", " n=1" },
 		{ "widget{*} is on fire", "widget of house 7 is on fire", "" },
 		{ "{c:comm} invoked the widget", "java invoked the widget", " c=java" },
 		{ "{c:comm} invoked the widget",
-			"2:13 of host-that-is-long: Web Content invoked the widget", " c=Content" },
+		  "2:13 of host-that-is-long: Web Content invoked the widget", " c=Content" },
 		{ "widget {{{n}} gone", "widget {5} gone", " n=5" },
 		{ "widgets gone{$}", "widgets gone today", "none" },
 		{ "widgets are stuck (threshold {thr}). Since {n} usec",
-			"widgets are stuck (threshold 50", " ..." },
+		  "widgets are stuck (threshold 50", " ..." },
 		{ "widgets are stuck (threshold {thr}). Since {n} usec",
-			"widgets are stuck (threshold 50). Si", " thr=50 ..." },
+		  "widgets are stuck (threshold 50). Si", " thr=50 ..." },
 		{ "widgets are stuck (threshold {thr}). Since {n} usec", "widgets are stu",
-			"none" },
+		  "none" },
 		{ "{ena}Trigger reset", "ena 0000:00:05.0 eth0: Trigger reset",
-			" bdf=0000:00:05.0 ifname=eth0" },
+		  " bdf=0000:00:05.0 ifname=eth0" },
 		{ "{ena}Trigger reset",
-			"ena 0000:00:05.0 (unnamed net_device) (uninitialized): Trigger reset",
-			" bdf=0000:00:05.0 ifname=(unnamed net_device) (uninitialized)" },
+		  "ena 0000:00:05.0 (unnamed net_device) (uninitialized): Trigger reset",
+		  " bdf=0000:00:05.0 ifname=(unnamed net_device) (uninitialized)" },
 		{ "{ena}Trigger reset", "ena 0000:00:05.0 eth0 (unregistering): Trigger reset",
-			" bdf=0000:00:05.0 ifname=eth0" },
+		  " bdf=0000:00:05.0 ifname=eth0" },
 		{ "{ena}Trigger reset", "ens5: Trigger reset", " ifname=ens5" },
 		{ "{ena}Trigger reset", "ena: Trigger reset", "" },
 		{ "{ena}Trigger reset", "[ENA_COM: ena_com_x] Trigger reset", "" },
@@ -136,21 +138,21 @@ static void test_own(void)
 		{ "", "" },
 		{ "# text\n\n[*]\nacme.widget crit 5s widget {n} failed\n", "" },
 		{ "acme.widget crit 5s\n",
-			":1: needs 6 bytes of text together that every such line has" },
+		  ":1: needs 6 bytes of text together that every such line has" },
 		{ "\nacme.widget bad 5s widget {n} failed",
-			":2: a severity is crit, err, warn, notice or info, not \"bad\"" },
+		  ":2: a severity is crit, err, warn, notice or info, not \"bad\"" },
 		{ "acme.widget crit soon widget {n} failed",
-			":1: how long before its line it began is 5s, 500ms or -, not \"soon\"" },
+		  ":1: how long before its line it began is 5s, 500ms or -, not \"soon\"" },
 		{ "Acme crit - widget {n} failed",
-			":1: a kind is lower-case letters, digits, _ and ., not \"Acme\"" },
+		  ":1: a kind is lower-case letters, digits, _ and ., not \"Acme\"" },
 		{ "acme crit - widget {n failed", ":1: a brace is not closed at \"{n failed\"" },
 		{ "acme crit - widget {n:what} failed", ":1: no such type of field at \"{n\"" },
 		{ "acme crit - widget {N} failed", ":1: no such braces at \"{N\"" },
 		{ "acme crit - widget {n:age} failed",
-			":1: the name of an age ends with _ns, _us, _ms or _s at \"{n\"" },
+		  ":1: the name of an age ends with _ns, _us, _ms or _s at \"{n\"" },
 		{ "acme crit - widget {?{n} failed", ":1: a brace is not closed at \"\"" },
 		{ "acme crit - {n} x {m}",
-			":1: needs 6 bytes of text together that every such line has" },
+		  ":1: needs 6 bytes of text together that every such line has" },
 		{ "[kernel\n", ":1: who writes is [NAME] or [*], not \"[kernel\"" },
 	};
 
@@ -165,9 +167,9 @@ static void test_own(void)
 static const char *kind_of(const struct catalogue *catalogue, const char *text, const char *writer)
 {
 	struct message message = { .text = text,
-		.size = strlen(text),
-		.writer = writer,
-		.writer_size = writer ? strlen(writer) : 0 };
+				   .size = strlen(text),
+				   .writer = writer,
+				   .writer_size = writer ? strlen(writer) : 0 };
 	struct fields fields;
 	const struct kind *kind = catalogue_match(catalogue, &message, true, &fields);
 
@@ -215,13 +217,13 @@ static void test_anchors(void)
 				found |= value == i && at == before;
 			if (!found)
 				CHECK_FAIL("%.*s at %zu", (int)pattern->anchor_size,
-					pattern->anchor, before);
+					   pattern->anchor, before);
 		}
 	}
 }
 
 CHECK_MAIN({ "what patterns match", test_language },
-	{ "a line that was made to take long does not", test_slow },
-	{ "own patterns, and what is wrong with them", test_own },
-	{ "who may say what", test_writers },
-	{ "anchors are found wherever they are", test_anchors })
+	   { "a line that was made to take long does not", test_slow },
+	   { "own patterns, and what is wrong with them", test_own },
+	   { "who may say what", test_writers },
+	   { "anchors are found wherever they are", test_anchors })

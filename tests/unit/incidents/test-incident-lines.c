@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every line of tests/data/incident-lines.tsv, most of them from public reports: its kind, its fields and its time, or that it is
- * none. The fields' names there have a number at their end where a pattern had two of them.
+ * Every line of tests/data/incident-lines.tsv, most of them from public reports: its kind, its
+ * fields and its time, or that it is none. The fields' names there have a number at their end where
+ * a pattern had two of them.
  */
 #include "tests/scans.h"
 
@@ -20,12 +21,8 @@ enum column {
 };
 
 static const char *const renamed[][2] = {
-	{ "if1", "ifname" },
-	{ "if2", "ifname" },
-	{ "drv2", "drv" },
-	{ "cs2", "cs" },
-	{ "qid2", "qid" },
-	{ "ms2", "ms" },
+	{ "if1", "ifname" }, { "if2", "ifname" }, { "drv2", "drv" },
+	{ "cs2", "cs" },     { "qid2", "qid" },	  { "ms2", "ms" },
 };
 
 static const char *our_name(const char *name)
@@ -77,11 +74,12 @@ static bool is_wall(const struct found *found, const char *wall)
 	       found->realtime_ns == (seconds - stamp.offset_s) * NSEC_PER_SEC + stamp.fraction_ns;
 }
 
-/* Whether what the table says of a line is so. What only tests of kmsg can see is not looked at here. */
+/* Whether what the table says of a line is so. What only tests of kmsg can see is not looked at
+ * here. */
 static bool holds(const struct found *found, const char *name, const char *value)
 {
-	static const char *const elsewhere[] = { "level", "facility", "seq", "caller", "delta",
-		"mono_us" };
+	static const char *const elsewhere[] = { "level",  "facility", "seq",
+						 "caller", "delta",    "mono_us" };
 	uint64_t number = strtoull(value, NULL, 10);
 
 	for (size_t i = 0; i < ARRAY_SIZE(elsewhere); i++)
@@ -91,8 +89,8 @@ static bool holds(const struct found *found, const char *name, const char *value
 		char text[64];
 
 		snprintf(text, sizeof(text), "%llu.%06llu",
-			(unsigned long long)(found->uptime_ns / NSEC_PER_SEC),
-			(unsigned long long)(found->uptime_ns % NSEC_PER_SEC / 1000));
+			 (unsigned long long)(found->uptime_ns / NSEC_PER_SEC),
+			 (unsigned long long)(found->uptime_ns % NSEC_PER_SEC / 1000));
 		return found->has_uptime && !strcmp(text, value);
 	}
 	if (!strcmp(name, "up_us") || !strcmp(name, "src_us"))
@@ -119,7 +117,7 @@ static void check_fields(const char *line, const struct found *found, char *fiel
 		*value++ = 0;
 		if (!holds(found, field, value))
 			CHECK_FAIL("%s: %s is not %s:%s %s", line, field, value, found->fields,
-				found->time);
+				   found->time);
 	}
 }
 
@@ -188,8 +186,8 @@ static void test_lines(void)
 }
 
 /*
- * A line that is cut is of the same kind as the whole line, or none; never another one. Where a kind has several patterns they
- * agree on it.
+ * A line that is cut is of the same kind as the whole line, or none; never another one. Where a
+ * kind has several patterns they agree on it.
  */
 static void test_cut(void)
 {
@@ -208,19 +206,21 @@ static void test_cut(void)
 
 			scan_pieces(columns[LINE], size, 1 << 20, &clock, false, &found);
 			if (found.list.count &&
-				strcmp(found.list.items[0].kind, columns[KIND]) != 0)
+			    strcmp(found.list.items[0].kind, columns[KIND]) != 0)
 				CHECK_FAIL("%.*s: %s, not %s", (int)size, columns[LINE],
-					found.list.items[0].kind, columns[KIND]);
+					   found.list.items[0].kind, columns[KIND]);
 			found_done(&found);
 		}
 	}
 }
 
-/* Messages made of format strings of Linux 6.12 that are no incidents, in the forms that say most and least about who wrote them. */
+/* Messages made of format strings of Linux 6.12 that are no incidents, in the forms that say most
+ * and least about who wrote them. */
 static void test_ordinary(void)
 {
 	static const char *const heads[] = { "", "[   12.345678] ",
-		"Mar 12 07:41:09 h kernel: ", "3,1,2,-;", "2025-03-12T07:41:09Z " };
+					     "Mar 12 07:41:09 h kernel: ", "3,1,2,-;",
+					     "2025-03-12T07:41:09Z " };
 	_cleanup_free_ char *text = NULL;
 	char path[4096], *rest, *message;
 	size_t messages = 0;
@@ -245,5 +245,5 @@ static void test_ordinary(void)
 }
 
 CHECK_MAIN({ "each line is what the table says", test_lines },
-	{ "a line that is cut is not taken for another", test_cut },
-	{ "ordinary messages are none", test_ordinary })
+	   { "a line that is cut is not taken for another", test_cut },
+	   { "ordinary messages are none", test_ordinary })

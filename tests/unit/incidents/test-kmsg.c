@@ -25,8 +25,8 @@ static void test_record(void)
 
 	CHECK_EQ(parse("3,48123,1371911339996,-,caller=C12;ena 0000:20:03.0 eth0: Trigger reset "
 		       "is on\n SUBSYSTEM=pci\n DEVICE=+pci:0000:20:03.0\n",
-			 &text, &record),
-		0);
+		       &text, &record),
+		 0);
 	CHECK_EQ(record.facility, 0);
 	CHECK_EQ(record.level, 3);
 	CHECK_EQ(record.sequence, 48123);
@@ -69,9 +69,17 @@ static void test_forms(void)
 
 static void test_damaged(void)
 {
-	static const char *const rows[] = { "", "3", "3,", "3,1,2", "3,1,2,-", "3,1,2,?;x",
-		"x,1,2,-;x", "3,,2,-;x", "3,1,2,-\n;x", "99999,1,2,-;x",
-		"3,1,99999999999999999999,-;x" };
+	static const char *const rows[] = { "",
+					    "3",
+					    "3,",
+					    "3,1,2",
+					    "3,1,2,-",
+					    "3,1,2,?;x",
+					    "x,1,2,-;x",
+					    "3,,2,-;x",
+					    "3,1,2,-\n;x",
+					    "99999,1,2,-;x",
+					    "3,1,99999999999999999999,-;x" };
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 	struct kmsg_record record;
 
@@ -81,4 +89,4 @@ static void test_damaged(void)
 }
 
 CHECK_MAIN({ "a record is read", test_record }, { "escapes, fragments, later fields", test_forms },
-	{ "what is no record is refused", test_damaged })
+	   { "what is no record is refused", test_damaged })

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What can only be told from more than one line. Zones are POSIX TZ strings, so that the tests need no zone files. */
+/* What can only be told from more than one line. Zones are POSIX TZ strings, so that the tests need
+ * no zone files. */
 #include "tests/scans.h"
 
 #include <time.h>
@@ -19,7 +20,7 @@ static const char *times(const struct found_list *found)
 	*shown = 0;
 	for (size_t i = 0; i < found->list.count; i++)
 		used += snprintf(shown + used, sizeof(shown) - used, "%s%s", i ? " " : "",
-			*found->list.items[i].time ? found->list.items[i].time : "-");
+				 *found->list.items[i].time ? found->list.items[i].time : "-");
 	return shown;
 }
 
@@ -39,30 +40,30 @@ static void test_new_year(void)
 {
 	CHECK_STR(times_of("Dec 31 23:59:59 h kernel: " RESET "\nJan  1 00:00:01 h kernel: " RESET
 			   "\nJan  1 00:00:02 h kernel: " RESET "\n",
-			  SCAN_END_NS, true),
-		"2025-12-31T23:59:59.000000Z 2026-01-01T00:00:01.000000Z "
-		"2026-01-01T00:00:02.000000Z");
+			   SCAN_END_NS, true),
+		  "2025-12-31T23:59:59.000000Z 2026-01-01T00:00:01.000000Z "
+		  "2026-01-01T00:00:02.000000Z");
 	/* the log ended before the new year */
 	CHECK_STR(times_of("Dec 30 23:59:59 h kernel: " RESET "\nDec 31 00:00:01 h kernel: " RESET
 			   "\n",
-			  SCAN_END_NS, true),
-		"2025-12-30T23:59:59.000000Z 2025-12-31T00:00:01.000000Z");
+			   SCAN_END_NS, true),
+		  "2025-12-30T23:59:59.000000Z 2025-12-31T00:00:01.000000Z");
 	/* a line that comes late, and one a day in the future, as other clocks have it */
 	CHECK_STR(times_of("Jan  1 00:00:01 h kernel: " RESET "\nDec 31 23:59:59 h kernel: " RESET
 			   "\nJan  2 12:00:00 h kernel: " RESET "\n",
-			  SCAN_END_NS, true),
-		"2026-01-01T00:00:01.000000Z 2025-12-31T23:59:59.000000Z "
-		"2026-01-02T12:00:00.000000Z");
+			   SCAN_END_NS, true),
+		  "2026-01-01T00:00:01.000000Z 2025-12-31T23:59:59.000000Z "
+		  "2026-01-02T12:00:00.000000Z");
 	/* only leap years have that day */
 	CHECK_STR(times_of("Feb 29 12:00:00 h kernel: " RESET "\n", SCAN_END_NS, true),
-		"2024-02-29T12:00:00.000000Z");
+		  "2024-02-29T12:00:00.000000Z");
 }
 
 /* dmesg's on every day of the week: two of them begin as the id of a caller does. */
 static void test_weekdays(void)
 {
 	static const char *const days[] = { "Sun Mar  9", "Mon Mar 10", "Tue Mar 11", "Wed Mar 12",
-		"Thu Mar 13", "Fri Mar 14", "Sat Mar 15" };
+					    "Thu Mar 13", "Fri Mar 14", "Sat Mar 15" };
 
 	for (int i = 0; i < 7; i++) {
 		char line[128], expected[64];
@@ -72,7 +73,7 @@ static void test_weekdays(void)
 		CHECK_STR(times_of(line, SCAN_END_NS, true), expected);
 	}
 	CHECK_STR(times_of("[Thu Mar 13 07:41:09 2025] [T12] " RESET "\n", SCAN_END_NS, true),
-		"2025-03-13T07:41:09.000000Z");
+		  "2025-03-13T07:41:09.000000Z");
 }
 
 /* By how many seconds each of them may be off. */
@@ -92,35 +93,36 @@ static void test_daylight_saving(void)
 {
 	setenv("TZ", BERLIN, 1);
 	tzset();
-	/* one line alone may be of either hour; what goes back, or on for too long, is sure, and what follows on a sure one is */
+	/* one line alone may be of either hour; what goes back, or on for too long, is sure, and
+	 * what follows on a sure one is */
 	check_errors("Oct 26 02:30:00 h kernel: " RESET "\nOct 26 02:59:59 h kernel: " RESET
 		     "\nOct 26 02:00:01 h kernel: " RESET "\nOct 26 03:00:00 h kernel: " RESET "\n",
-		(const uint64_t[]){ 3602, 3602, 2, 2 }, 4);
+		     (const uint64_t[]){ 3602, 3602, 2, 2 }, 4);
 	check_errors("Oct 26 02:10:00 h kernel: [1000.000000] " RESET
 		     "\nOct 26 02:10:10 h kernel: [1010.000000] " RESET
 		     "\nOct 26 02:20:00 h kernel: [5200.000000] " RESET "\n",
-		(const uint64_t[]){ 3602, 3602, 2 }, 3);
+		     (const uint64_t[]){ 3602, 3602, 2 }, 3);
 	check_errors("Oct 26 01:50:00 h kernel: [1000.000000] " RESET
 		     "\nOct 26 02:10:00 h kernel: [2200.000000] " RESET "\n",
-		(const uint64_t[]){ 2, 2 }, 2);
+		     (const uint64_t[]){ 2, 2 }, 2);
 	/* 2025-10-26: 02:59:59 CEST is followed by 02:00:00 CET */
 	CHECK_STR(times_of("Oct 26 02:30:00 h kernel: " RESET "\nOct 26 02:59:59 h kernel: " RESET
 			   "\nOct 26 02:00:01 h kernel: " RESET "\nOct 26 02:30:00 h kernel: " RESET
 			   "\nOct 26 03:00:00 h kernel: " RESET "\n",
-			  SCAN_END_NS, false),
-		"2025-10-26T00:30:00.000000Z 2025-10-26T00:59:59.000000Z "
-		"2025-10-26T01:00:01.000000Z 2025-10-26T01:30:00.000000Z "
-		"2025-10-26T02:00:00.000000Z");
+			   SCAN_END_NS, false),
+		  "2025-10-26T00:30:00.000000Z 2025-10-26T00:59:59.000000Z "
+		  "2025-10-26T01:00:01.000000Z 2025-10-26T01:30:00.000000Z "
+		  "2025-10-26T02:00:00.000000Z");
 	/* the uptime tells where the order does not */
 	CHECK_STR(times_of("Oct 26 02:10:00 h kernel: [1000.000000] " RESET
 			   "\nOct 26 02:20:00 h kernel: [5200.000000] " RESET "\n",
-			  SCAN_END_NS, false),
-		"2025-10-26T00:10:00.000000Z 2025-10-26T01:20:00.000000Z");
+			   SCAN_END_NS, false),
+		  "2025-10-26T00:10:00.000000Z 2025-10-26T01:20:00.000000Z");
 	/* in spring an hour is not there */
 	CHECK_STR(times_of("Mar 30 01:59:59 h kernel: " RESET "\nMar 30 03:00:01 h kernel: " RESET
 			   "\n",
-			  SCAN_END_NS, false),
-		"2025-03-30T00:59:59.000000Z 2025-03-30T01:00:01.000000Z");
+			   SCAN_END_NS, false),
+		  "2025-03-30T00:59:59.000000Z 2025-03-30T01:00:01.000000Z");
 	setenv("TZ", "UTC", 1);
 	tzset();
 }
@@ -131,8 +133,8 @@ static void test_late_logger(void)
 	CHECK_STR(times_of("Jul 12 15:00:00 h kernel: [20073527.500000] eth0: link up\n"
 			   "Jul 12 15:12:04 h kernel: [20074184.939111] " RESET
 			   "\nJul 12 15:12:04 h kernel: [20074251.939111] " RESET "\n",
-			  SCAN_END_NS, true),
-		"2025-07-12T15:10:58.004854Z 2025-07-12T15:12:04.000000Z");
+			   SCAN_END_NS, true),
+		  "2025-07-12T15:10:58.004854Z 2025-07-12T15:12:04.000000Z");
 }
 
 static void test_boots(void)
@@ -152,7 +154,7 @@ static void test_boots(void)
 	found_done(&found);
 	found = (struct found_list){ 0 };
 	scan("-- Boot 2f1b03c3e2104787adb361b0dfd671fc --\n[    5.000000] h kernel: " RESET "\n",
-		&found);
+	     &found);
 	CHECK_EQ(found.list.count, 1);
 	CHECK_STR(found.list.items[0].boot_id, "2f1b03c3e2104787adb361b0dfd671fc");
 	CHECK_STR(found.list.items[0].time, "");
@@ -167,7 +169,7 @@ static void test_stall(void)
 	     "5000000). Time since last napi 6596000 usec. napi scheduled: 1\n"
 	     "[1371911.339996] ena 0000:20:03.0 eth0: Keep alive watchdog timeout.\n"
 	     "[1371911.339996] " RESET "\n",
-		&found);
+	     &found);
 	CHECK_EQ(found.list.count, 3);
 	CHECK_EQ(found.list.items[0].stall_ns, 6596000000);
 	CHECK_EQ(found.list.items[1].stall_ns, 6000000000);
@@ -188,7 +190,7 @@ static void test_swapped(void)
 	scan(LOST "ena 0000:20:03.0 eth0: [2/2] qid: 12, napi CPU: 5\n" LOST
 		  "ena 0000:20:03.0 eth0: [2/2] qid: 5, napi CPU: 12\n"
 		  "ena 0000:20:04.0 eth1: [2/2] qid: 5, napi CPU: 12\n",
-		&found);
+	     &found);
 	CHECK_EQ(found.list.count, 5);
 	CHECK_STR(found.list.items[0].kind, "ena.tx_lost");
 	CHECK(strstr(found.list.items[0].fields, " qid=5 "));
@@ -248,7 +250,7 @@ static void test_others(void)
 		scan(rows[i], &found);
 		if (found.list.count || found.summary.forged)
 			CHECK_FAIL("%s is %s", rows[i],
-				found.list.count ? found.list.items[0].kind : "forged");
+				   found.list.count ? found.list.items[0].kind : "forged");
 		found_done(&found);
 	}
 }
@@ -262,7 +264,7 @@ static void test_wrapped(void)
 	     "Time since last napi 6596000 usec. napi scheduled: 1\n"
 	     "[  131.671062] INFO: task a:1 blocked for more than\n"
 	     "[  131.671063] eth0: link up\n",
-		&found);
+	     &found);
 	CHECK_EQ(found.list.count, 2);
 	CHECK(strstr(found.list.items[0].fields, " napi_us=6596000 sched=1 "));
 	CHECK_EQ(found.list.items[0].line_number, 1);
@@ -302,25 +304,25 @@ static void test_storm(void)
 	_cleanup_(cleanup_scanner) struct scanner *scanner = NULL;
 	struct episodes episodes = { 0 };
 	struct scanner_options options = { .catalogue = scan_catalogue(),
-		.clock = { .end_ns = SCAN_END_NS, .utc = true },
-		.give = keep_episode,
-		.context = &episodes };
+					   .clock = { .end_ns = SCAN_END_NS, .utc = true },
+					   .give = keep_episode,
+					   .context = &episodes };
 	struct scan_summary summary;
 	char text[512];
 
 	CHECK_EQ(scanner_new(&options, &scanner), 0);
 	for (int i = 0; i < 9467; i++) {
 		snprintf(text, sizeof(text),
-			"[%d.000000] ena 0000:00:05.0 ens5: Keep alive watchdog timeout.\n"
-			"[%d.002000] ena 0000:00:05.0 ens5: Trigger reset is on\n"
-			"[%d.003000] ena 0000:00:05.0 ens5: wd_expired: %d\n"
-			"[%d.500000] ena 0000:00:05.0: Device reset completed successfully\n",
-			1000 + 9 * i, 1000 + 9 * i, 1000 + 9 * i, i, 1000 + 9 * i);
+			 "[%d.000000] ena 0000:00:05.0 ens5: Keep alive watchdog timeout.\n"
+			 "[%d.002000] ena 0000:00:05.0 ens5: Trigger reset is on\n"
+			 "[%d.003000] ena 0000:00:05.0 ens5: wd_expired: %d\n"
+			 "[%d.500000] ena 0000:00:05.0: Device reset completed successfully\n",
+			 1000 + 9 * i, 1000 + 9 * i, 1000 + 9 * i, i, 1000 + 9 * i);
 		CHECK_EQ(scanner_feed(scanner, text, strlen(text)), 0);
 		if (i == 100)
-			CHECK_EQ(scanner_feed(
-					 scanner, "[1900.600000] " HUNG "\n", strlen(HUNG) + 16),
-				0);
+			CHECK_EQ(scanner_feed(scanner, "[1900.600000] " HUNG "\n",
+					      strlen(HUNG) + 16),
+				 0);
 	}
 	CHECK_EQ(scanner_finish(scanner, &summary), 0);
 	CHECK_EQ(summary.incidents, 4 * 9467 + 1);
@@ -334,7 +336,8 @@ static void test_storm(void)
 	episodes_done(&episodes);
 }
 
-/* Who was killed for want of memory stands for the kill, not who asked for more; and no notice beside them. */
+/* Who was killed for want of memory stands for the kill, not who asked for more; and no notice
+ * beside them. */
 static void test_kill(void)
 {
 	static const char log[] =
@@ -350,9 +353,9 @@ static void test_kill(void)
 	_cleanup_(cleanup_scanner) struct scanner *scanner = NULL;
 	struct episodes episodes = { 0 };
 	struct scanner_options options = { .catalogue = scan_catalogue(),
-		.clock = { .end_ns = SCAN_END_NS, .utc = true },
-		.give = keep_episode,
-		.context = &episodes };
+					   .clock = { .end_ns = SCAN_END_NS, .utc = true },
+					   .give = keep_episode,
+					   .context = &episodes };
 	struct scan_summary summary;
 
 	CHECK_EQ(scanner_new(&options, &scanner), 0);
@@ -366,10 +369,12 @@ static void test_kill(void)
 }
 
 CHECK_MAIN({ "the year of stamps that say none", test_new_year },
-	{ "the day of the week", test_weekdays },
-	{ "the hour that was there twice", test_daylight_saving },
-	{ "a logger that was late", test_late_logger }, { "boots", test_boots },
-	{ "how long it was stalled", test_stall }, { "the arguments of ENA 2.17.0", test_swapped },
-	{ "what users forge", test_forged }, { "what other programs say", test_others },
-	{ "lines that were wrapped or cut", test_wrapped }, { "pieces of any size", test_pieces },
-	{ "a storm is one row", test_storm }, { "a kill names who was killed", test_kill })
+	   { "the day of the week", test_weekdays },
+	   { "the hour that was there twice", test_daylight_saving },
+	   { "a logger that was late", test_late_logger }, { "boots", test_boots },
+	   { "how long it was stalled", test_stall },
+	   { "the arguments of ENA 2.17.0", test_swapped }, { "what users forge", test_forged },
+	   { "what other programs say", test_others },
+	   { "lines that were wrapped or cut", test_wrapped },
+	   { "pieces of any size", test_pieces }, { "a storm is one row", test_storm },
+	   { "a kill names who was killed", test_kill })

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Names that are not in a file's own tables as they stand: packed in it, compressed, or in another file. */
+/* Names that are not in a file's own tables as they stand: packed in it, compressed, or in another
+ * file. */
 #include "tests/check.h"
 
 #include <errno.h>
@@ -42,13 +43,14 @@ static void make_tables(struct buffer *symbols, struct buffer *strings)
 
 /* A file with the two tables; flags are of theirs. */
 static void make_file(struct buffer *file, const struct buffer *symbols,
-	const struct buffer *strings, uint64_t flags)
+		      const struct buffer *strings, uint64_t flags)
 {
 	elves_make(file,
-		(struct elves_section[]){ CODE,
-			{ ".symtab", SHT_SYMTAB, flags, ELVES_DATA, 3, symbols },
-			{ ".strtab", SHT_STRTAB, flags, ELVES_DATA + 0x1000, 0, strings } },
-		3);
+		   (struct elves_section[]){
+			   CODE,
+			   { ".symtab", SHT_SYMTAB, flags, ELVES_DATA, 3, symbols },
+			   { ".strtab", SHT_STRTAB, flags, ELVES_DATA + 0x1000, 0, strings } },
+		   3);
 }
 
 static void make_plain(struct buffer *file)
@@ -62,9 +64,9 @@ static void make_plain(struct buffer *file)
 static void make_with(struct buffer *file, const char *section, const struct buffer *bytes)
 {
 	elves_make(file,
-		(struct elves_section[]){
-			CODE, { section, SHT_PROGBITS, 0, ELVES_DATA, 0, bytes } },
-		2);
+		   (struct elves_section[]){ CODE,
+					     { section, SHT_PROGBITS, 0, ELVES_DATA, 0, bytes } },
+		   2);
 }
 
 static void check_names(const struct buffer *file, int debug_fd, const char *name)
@@ -87,9 +89,9 @@ static void pack_xz(const struct buffer *plain, struct buffer *packed)
 	uint8_t *room = buffer_room(packed, bound);
 
 	CHECK(room);
-	CHECK_EQ(lzma_easy_buffer_encode(
-			 0, LZMA_CHECK_CRC32, NULL, plain->data, plain->size, room, &used, bound),
-		LZMA_OK);
+	CHECK_EQ(lzma_easy_buffer_encode(0, LZMA_CHECK_CRC32, NULL, plain->data, plain->size, room,
+					 &used, bound),
+		 LZMA_OK);
 	packed->size += used;
 }
 
@@ -123,8 +125,8 @@ static void test_debugdata_that_expands(void)
 	check_names(&file, -1, "");
 }
 
-static void pack_section(
-	const struct buffer *plain, uint32_t type, uint64_t claimed, struct buffer *packed)
+static void pack_section(const struct buffer *plain, uint32_t type, uint64_t claimed,
+			 struct buffer *packed)
 {
 	Elf64_Chdr header = { .ch_type = type, .ch_size = claimed, .ch_addralign = 8 };
 	uint8_t *room;
@@ -175,8 +177,8 @@ static void put_link(struct buffer *link, const char *name, uint32_t crc)
 	buffer_u32(link, crc);
 }
 
-static int read_link(
-	const char *name, size_t cut, char ret_name[ELF_DEBUGLINK_MAX], uint32_t *ret_crc)
+static int read_link(const char *name, size_t cut, char ret_name[ELF_DEBUGLINK_MAX],
+		     uint32_t *ret_crc)
 {
 	_cleanup_(buffer_done) struct buffer file = { 0 }, link = { 0 };
 	_cleanup_close_ int fd = memfd_create("elf", MFD_CLOEXEC);
@@ -206,7 +208,8 @@ static void test_debuglink(void)
 	CHECK_EQ(read_link(longest, 0, name, &crc), 1);
 }
 
-/* DIR/program says that its names are in program.debug, which is in DIR/.debug; and it is that one only with the right CRC. */
+/* DIR/program says that its names are in program.debug, which is in DIR/.debug; and it is that one
+ * only with the right CRC. */
 static void test_found_by_link(void)
 {
 	char dir[] = "/tmp/perftape-names-XXXXXX", path[96], debug_dir[64];
@@ -244,6 +247,6 @@ static void test_found_by_link(void)
 }
 
 CHECK_MAIN({ "debugdata", test_debugdata },
-	{ "debugdata that expands", test_debugdata_that_expands },
-	{ "compressed", test_compressed }, { "debuglink", test_debuglink },
-	{ "found by link", test_found_by_link })
+	   { "debugdata that expands", test_debugdata_that_expands },
+	   { "compressed", test_compressed }, { "debuglink", test_debuglink },
+	   { "found by link", test_found_by_link })

@@ -86,7 +86,8 @@ static void test_opened(void)
 	CHECK_EQ(open_and_close("none", 0), -ENOENT);
 	CHECK_EQ(open_and_close("file/none", 0), -ENOTDIR);
 	CHECK_EQ(process_root_open(INT32_MAX, in_dir("file"), 0, 0), -ENOENT);
-	/* the other things that can have the name of a library; none of them is waited for, or acts */
+	/* the other things that can have the name of a library; none of them is waited for, or acts
+	 */
 	CHECK_EQ(mkfifo(in_dir("fifo"), 0600), 0);
 	CHECK_EQ(open_and_close("fifo", 0), -ESTALE);
 	CHECK_EQ(mkdir(in_dir("folder"), 0700), 0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Names that are kept: found again, never another file's, never out of damage, and never too many. */
+/* Names that are kept: found again, never another file's, never out of damage, and never too many.
+ */
 #include "tests/check.h"
 
 #include <dirent.h>
@@ -118,7 +119,8 @@ static char *only_file(void)
 	return name;
 }
 
-/* Each byte of two blocks, changed, and the file cut off there. After the damage more can be kept. */
+/* Each byte of two blocks, changed, and the file cut off there. After the damage more can be kept.
+ */
 static void test_damaged(void)
 {
 	_cleanup_(cleanup_name_cache) struct name_cache *cache = NULL;
@@ -183,4 +185,4 @@ static void test_other(void)
 }
 
 CHECK_MAIN({ "kept", test_kept }, { "damaged", test_damaged }, { "bounded", test_bounded },
-	{ "other", test_other })
+	   { "other", test_other })

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Names for tapes of this very process: of its program, of a copy that is deleted, of code that it says it has made. */
+/* Names for tapes of this very process: of its program, of a copy that is deleted, of code that it
+ * says it has made. */
 #include "tests/check.h"
 
 #include <elf.h>
@@ -103,7 +104,8 @@ static void copy_program(const char *path)
 	CHECK_EQ(file_write_all(fd, data, size), 0);
 }
 
-/* What is known stays known in the next tape, when the file is gone; what is new then has no name. */
+/* What is known stays known in the next tape, when the file is gone; what is new then has no name.
+ */
 static void test_deleted(void)
 {
 	_cleanup_(cleanup_namer) struct namer *namer = NULL;
@@ -124,9 +126,9 @@ static void test_deleted(void)
 		tape->modules.items[module].inode = identity.inode;
 		CHECK_EQ(tape_add_frame(tape, module, file_offset(namer_test_first), &first), 0);
 		if (round)
-			CHECK_EQ(tape_add_frame(
-					 tape, module, file_offset(namer_test_second), &second),
-				0);
+			CHECK_EQ(tape_add_frame(tape, module, file_offset(namer_test_second),
+						&second),
+				 0);
 		CHECK_EQ(namer_run(namer, tape), 0);
 		CHECK_STR(name_of(tape, first), "namer_test_first");
 		if (round)
@@ -187,7 +189,8 @@ static void test_perf_map(void)
 	unlink(path);
 }
 
-/* The map of a process that has ended stays behind; one that came to be after the tape's end is another process's. */
+/* The map of a process that has ended stays behind; one that came to be after the tape's end is
+ * another process's. */
 static void test_left_map(void)
 {
 	static const char text[] = "7000000000 20 left\n";
@@ -207,7 +210,7 @@ static void test_left_map(void)
 		uint32_t module = tapes_module(tape, path, TAPE_MODULE_JIT), frame;
 
 		tapes_anchor(tape, TAPES_PERF,
-			clock_ns(CLOCK_REALTIME) - (later ? 60 * NSEC_PER_SEC : 0));
+			     clock_ns(CLOCK_REALTIME) - (later ? 60 * NSEC_PER_SEC : 0));
 		CHECK_EQ(tape_add_frame(tape, module, 0x7000000010, &frame), 0);
 		make_namer(&namer);
 		CHECK_EQ(namer_run(namer, tape), 0);
@@ -330,7 +333,8 @@ static void test_made_by_kernel(void)
 	CHECK_EQ(tape->frames.items[frame].offset, 0);
 }
 
-/* Frames count as often as they are in samples, callers and leaves; what comes to have a name is not told of any more. */
+/* Frames count as often as they are in samples, callers and leaves; what comes to have a name is
+ * not told of any more. */
 static void test_unnamed(void)
 {
 	_cleanup_(cleanup_namer) struct namer *namer = NULL;
@@ -347,13 +351,13 @@ static void test_unnamed(void)
 	CHECK_EQ(tape_add_stack(tape, stack, frames[1], &stack), 0);
 	CHECK_EQ(array_push(&tape->samples, (struct tape_sample){ .stack = stack }), 0);
 	CHECK_EQ(array_push(&tape->samples,
-			 (struct tape_sample){ .stack = stack, .frame = frames[2] }),
-		0);
+			    (struct tape_sample){ .stack = stack, .frame = frames[2] }),
+		 0);
 	CHECK_EQ(array_push(&tape->samples, (struct tape_sample){ .frame = none }), 0);
 	make_namer(&namer);
 	CHECK_EQ(namer_run(namer, tape), 0);
 	CHECK_STR(tape_fact(tape, "unnamed"),
-		"4 gone before they were opened, 1 of files that changed, 1 in no known mapping");
+		  "4 gone before they were opened, 1 of files that changed, 1 in no known mapping");
 	for (size_t i = 0; i < tape->frames.count; i++)
 		CHECK_EQ(strings_add(&tape->strings, "name", 4, &tape->frames.items[i].symbol), 0);
 	CHECK_EQ(namer_run(namer, tape), 0);
@@ -361,9 +365,10 @@ static void test_unnamed(void)
 }
 
 CHECK_MAIN({ "this program", test_this_program }, { "deleted", test_deleted },
-	{ "perf map", test_perf_map }, { "left map", test_left_map }, { "jitdump", test_jitdump },
-	{ "made by the kernel", test_made_by_kernel }, { "unnamed", test_unnamed },
+	   { "perf map", test_perf_map }, { "left map", test_left_map },
+	   { "jitdump", test_jitdump }, { "made by the kernel", test_made_by_kernel },
+	   { "unnamed", test_unnamed },
 #ifdef __x86_64__
-	{ "32 bits", test_32bit },
+	   { "32 bits", test_32bit },
 #endif
 )

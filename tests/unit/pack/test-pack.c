@@ -30,7 +30,7 @@ static void make_text(struct buffer *text, size_t size)
 	while (text->size < size) {
 		state = state * 6364136223846793005ull + 1442695040888963407ull;
 		buffer_printf(text, "sample %u in function_%u\n", (unsigned int)(state >> 40),
-			(unsigned int)(state >> 33) % 50);
+			      (unsigned int)(state >> 33) % 50);
 	}
 	text->size = size;
 	CHECK(!buffer_failed(text));
@@ -57,8 +57,8 @@ static void pack_xz(const void *data, size_t size, struct buffer *packed)
 
 	CHECK(room);
 	CHECK_EQ(lzma_easy_buffer_encode(0, LZMA_CHECK_CRC64, NULL, data, size, room, &used,
-			 lzma_stream_buffer_bound(size)),
-		LZMA_OK);
+					 lzma_stream_buffer_bound(size)),
+		 LZMA_OK);
 	packed->size += used;
 }
 
@@ -88,7 +88,7 @@ static void pack(enum packer packer, const void *data, size_t size, struct buffe
 
 /* What unpack_file() answers for these bytes; the text it gave, for the caller to free. */
 static int unpacked(const void *data, size_t size, uint64_t limit, bool *ret_damaged,
-	char **ret_text, size_t *ret_size, struct error *error)
+		    char **ret_text, size_t *ret_size, struct error *error)
 {
 	_cleanup_close_ int fd = memfd_create("packed", MFD_CLOEXEC);
 	int r;
@@ -146,8 +146,8 @@ static void test_one_behind_the_other(void)
 }
 
 /* Gives the beginning, and says that it is no more than that; *ret_size is how much. */
-static void check_damaged(
-	const void *data, size_t size, const struct buffer *text, size_t *ret_size)
+static void check_damaged(const void *data, size_t size, const struct buffer *text,
+			  size_t *ret_size)
 {
 	_cleanup_free_ char *got = NULL;
 	struct error error = { 0 };
@@ -184,7 +184,8 @@ static void test_cut_short(void)
 	}
 }
 
-/* What was decoded in the same call as the damage is not lost with it: each has a checksum at its end. */
+/* What was decoded in the same call as the damage is not lost with it: each has a checksum at its
+ * end. */
 static void test_before_the_damage(void)
 {
 	for (int packer = 0; packer < PACKERS; packer++) {
@@ -218,7 +219,8 @@ static void test_blocks_before_the_damage(void)
 	CHECK_EQ(size, text.size);
 }
 
-/* An answer is the text, or is said to be damaged; never anything else, and never more than the limit. */
+/* An answer is the text, or is said to be damaged; never anything else, and never more than the
+ * limit. */
 static void test_flipped_bytes(void)
 {
 	for (int packer = 0; packer < PACKERS; packer++) {
@@ -234,8 +236,8 @@ static void test_flipped_bytes(void)
 			int r;
 
 			packed.data[i] ^= 0x20;
-			r = unpacked(
-				packed.data, packed.size, 1 << 20, &damaged, &got, &size, &error);
+			r = unpacked(packed.data, packed.size, 1 << 20, &damaged, &got, &size,
+				     &error);
 			packed.data[i] ^= 0x20;
 			if (r < 0)
 				CHECK(r == -EFBIG || r == -ENOBUFS);
@@ -324,10 +326,10 @@ static void test_other_errors(void)
 }
 
 CHECK_MAIN({ "round trips", test_round_trips },
-	{ "several, one behind the other", test_one_behind_the_other },
-	{ "cut short at many places", test_cut_short },
-	{ "what came before the damage", test_before_the_damage },
-	{ "blocks before the damage", test_blocks_before_the_damage },
-	{ "flipped bytes", test_flipped_bytes }, { "garbage behind", test_garbage_behind },
-	{ "bombs", test_bombs }, { "too much memory", test_memory },
-	{ "errors of reading and writing", test_other_errors })
+	   { "several, one behind the other", test_one_behind_the_other },
+	   { "cut short at many places", test_cut_short },
+	   { "what came before the damage", test_before_the_damage },
+	   { "blocks before the damage", test_blocks_before_the_damage },
+	   { "flipped bytes", test_flipped_bytes }, { "garbage behind", test_garbage_behind },
+	   { "bombs", test_bombs }, { "too much memory", test_memory },
+	   { "errors of reading and writing", test_other_errors })

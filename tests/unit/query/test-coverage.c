@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What of a window is not covered because the tape over it says so, and what a spool that was damaged comes to. */
+/* What of a window is not covered because the tape over it says so, and what a spool that was
+ * damaged comes to. */
 #include "tests/check.h"
 
 #include <dirent.h>
@@ -32,14 +33,14 @@ static struct selection *selected_of(const char *store, double from, double to, 
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	_cleanup_(filter_done) struct filter filter = { 0 };
 	struct question question = { .window = { .from_ns = AT(from), .to_ns = AT(to) },
-		.filter = &filter };
+				     .filter = &filter };
 	struct selection *selection = NULL;
 	struct error error = { 0 };
 
 	if (cpus)
 		CHECK_EQ(cpu_filter_parse(cpus, &filter.cpus, NULL), 0);
 	if (store_reader_open(store, &reader, &error) < 0 ||
-		selection_make(reader, &question, &selection, &error) < 0)
+	    selection_make(reader, &question, &selection, &error) < 0)
 		CHECK_FAIL("%s", error.text);
 	return selection;
 }
@@ -49,8 +50,8 @@ static struct selection *selected(const char *store, double from, double to)
 	return selected_of(store, from, to, NULL);
 }
 
-static void check_gap(
-	const struct coverage *coverage, size_t number, double from, double to, const char *why)
+static void check_gap(const struct coverage *coverage, size_t number, double from, double to,
+		      const char *why)
 {
 	const struct coverage_gap *gap = &coverage->gaps.items[number];
 
@@ -98,7 +99,7 @@ static void test_single_records(void)
 	tapes_store_init(&store);
 	for (uint64_t i = 0; i < 5000; i++)
 		add_damage(tape, TAPE_ALL_CPUS, PERF(2) + i * NSEC_PER_MSEC,
-			PERF(2) + i * NSEC_PER_MSEC + 1);
+			   PERF(2) + i * NSEC_PER_MSEC + 1);
 	tapes_store_put(&store, tape);
 	all = selected(store.path, 0, 10);
 	CHECK_EQ(all->coverage.gaps.count, 0);
@@ -117,7 +118,7 @@ static struct tape *tape_of_cpus(unsigned int begin, unsigned int end, const cha
 }
 
 static void check_left_out(const char *store, double to, const char *asked, const char *left_out,
-	bool in_part, bool all)
+			   bool in_part, bool all)
 {
 	_cleanup_(cleanup_selection) struct selection *selection = selected_of(store, 0, to, asked);
 	_cleanup_(buffer_done) struct buffer text = { 0 };
@@ -132,7 +133,7 @@ static void check_left_out(const char *store, double to, const char *asked, cons
 	coverage_put_json(coverage, &selection->window, &text);
 	buffer_u8(&text, 0);
 	snprintf(said, sizeof(said), ", CPU%s %s not recorded", strpbrk(left_out, ",-") ? "s" : "",
-		left_out);
+		 left_out);
 	CHECK_EQ(strstr((char *)text.data, said) != NULL, *left_out != 0);
 	CHECK_EQ(strstr((char *)text.data, "recorded in part of the window") != NULL, in_part);
 	snprintf(said, sizeof(said), "\"cpus_left_out\":\"%s\"", left_out);
@@ -190,7 +191,7 @@ static void test_no_such_cpu(void)
 }
 
 static void add_loss(struct tape *tape, enum tape_loss_kind kind, uint32_t cpu, double from,
-	double to, uint64_t count)
+		     double to, uint64_t count)
 {
 	struct tape_loss loss = { kind, cpu, PERF(from), PERF(to), count };
 
@@ -199,7 +200,7 @@ static void add_loss(struct tape *tape, enum tape_loss_kind kind, uint32_t cpu, 
 
 /* What is said of a window: with `without`, it is not. */
 static void check_said(const char *store, double from, double to, const char *cpus, double covered,
-	bool whole, const char *with, const char *without)
+		       bool whole, const char *with, const char *without)
 {
 	_cleanup_(cleanup_selection) struct selection *selection =
 		selected_of(store, from, to, cpus);
@@ -232,7 +233,7 @@ static void test_offline(void)
 	tapes_store_put(&store, tape);
 	tapes_store_put(&store, next);
 	check_said(store.path, 0, 10, NULL, 10, true,
-		", CPUs 2-3 were offline for 10 s, CPU 1 was offline for 2 s", NULL);
+		   ", CPUs 2-3 were offline for 10 s, CPU 1 was offline for 2 s", NULL);
 	check_said(store.path, 0, 10, "0", 10, true, NULL, "offline");
 	check_said(store.path, 0, 10, "0-1", 10, false, ", CPU 1 was offline for 2 s", "2-3");
 	check_said(store.path, 3, 5, "1", 1, false, "covered 50.0 %", NULL);
@@ -292,12 +293,13 @@ static void test_in_part(void)
 	tapes_store_put(&store, tape);
 	tapes_store_put(&store, next);
 	check_said(store.path, 2, 6, NULL, 4, false,
-		", 70 samples that were due did not come, at most 300 samples a second allowed",
-		"part");
+		   ", 70 samples that were due did not come, at most 300 samples a second allowed",
+		   "part");
 	check_said(store.path, 2, 7, NULL, 5, false,
-		"at most 300 samples a second allowed by the kernel in part of the window", NULL);
-	check_said(
-		store.path, 3.5, 5, NULL, 1.5, false, ", about 35 samples that were due", "part");
+		   "at most 300 samples a second allowed by the kernel in part of the window",
+		   NULL);
+	check_said(store.path, 3.5, 5, NULL, 1.5, false, ", about 35 samples that were due",
+		   "part");
 }
 
 /* A coarse stretch gives a short window what was due in it, which may be nothing. */
@@ -325,11 +327,11 @@ static void test_shares(void)
 	check_said(store.path, 6.5, 6.75, "4", 0.25, false, ", 1 time throttled", "part");
 	check_said(store.path, 6.5, 6.75, "4", 0.25, false, ", about 23 samples that", "part");
 	check_said(store.path, 7, 8, "4", 1, false,
-		", about 90 samples that were due did not come, "
-		"3 times throttled",
-		NULL);
+		   ", about 90 samples that were due did not come, "
+		   "3 times throttled",
+		   NULL);
 	check_said(store.path, 8, 9, NULL, 1, false, ", 0 samples lost, about 2 samples given up",
-		"due");
+		   "due");
 	all = selected(store.path, 0, 40);
 	CHECK_EQ(all->coverage.missing, 277);
 	CHECK(!all->coverage.missing_over_edge && !all->coverage.lost_over_edge);
@@ -345,12 +347,13 @@ static void test_held(void)
 	add_loss(tape, TAPE_LOSS_STOPPED, TAPE_ALL_CPUS, 1, 4, 0);
 	add_loss(tape, TAPE_LOSS_STARVED, TAPE_ALL_CPUS, 5, 8, 0);
 	tapes_store_put(&store, tape);
-	check_said(store.path, 0, 10, NULL, 10, true,
+	check_said(
+		store.path, 0, 10, NULL, 10, true,
 		", recorder stopped by a signal for at least 3 s, recorder without a CPU or frozen "
 		"for at least 3 s",
 		NULL);
 	check_said(store.path, 2, 5, "1", 3, true,
-		", recorder stopped by a signal for at least 2 s", "frozen");
+		   ", recorder stopped by a signal for at least 2 s", "frozen");
 	check_said(store.path, 8, 10, NULL, 2, true, ", 0 samples lost", "recorder");
 }
 
@@ -544,17 +547,17 @@ static void test_percent(void)
 }
 
 CHECK_MAIN({ "the recorder held up", test_held },
-	{ "a list of segments knows all losses", test_segments },
-	{ "a CPU that is not there", test_offline },
-	{ "CPUs that are not there, and more than a list has room for", test_many_offline },
-	{ "what is so in part of the window", test_in_part },
-	{ "losses over a window's edges", test_shares },
-	{ "a damaged stretch is not covered", test_stretches },
-	{ "single damaged records uncover nothing", test_single_records },
-	{ "CPUs that were not to be recorded", test_left_out },
-	{ "CPUs that there are not", test_no_such_cpu },
-	{ "a spool with a damaged block", test_damaged_block },
-	{ "a spool whose last block has no header left", test_last_header },
-	{ "the same after it was copied", test_copied },
-	{ "little and nearly all of a window", test_percent },
-	{ "a spool whose last block is torn", test_torn })
+	   { "a list of segments knows all losses", test_segments },
+	   { "a CPU that is not there", test_offline },
+	   { "CPUs that are not there, and more than a list has room for", test_many_offline },
+	   { "what is so in part of the window", test_in_part },
+	   { "losses over a window's edges", test_shares },
+	   { "a damaged stretch is not covered", test_stretches },
+	   { "single damaged records uncover nothing", test_single_records },
+	   { "CPUs that were not to be recorded", test_left_out },
+	   { "CPUs that there are not", test_no_such_cpu },
+	   { "a spool with a damaged block", test_damaged_block },
+	   { "a spool whose last block has no header left", test_last_header },
+	   { "the same after it was copied", test_copied },
+	   { "little and nearly all of a window", test_percent },
+	   { "a spool whose last block is torn", test_torn })

@@ -24,7 +24,7 @@ static struct store_reader *open_reader(const struct tapes_store *store)
 static struct question between(uint64_t from_ns, uint64_t to_ns, const struct filter *filter)
 {
 	return (struct question){ .window = { .from_ns = from_ns, .to_ns = to_ns },
-		.filter = filter };
+				  .filter = filter };
 }
 
 static struct cursor *open_cursor(struct store_reader *reader, const struct question *question)
@@ -199,8 +199,17 @@ static void test_filters(void)
 
 static void test_id_lists(void)
 {
-	static const char *const wrong[] = { "", ",", "1,", ",1", "-1", "1 2", "2147483648", "a",
-		"1,,2", "0x3", "99999999999999999999" };
+	static const char *const wrong[] = { "",
+					     ",",
+					     "1,",
+					     ",1",
+					     "-1",
+					     "1 2",
+					     "2147483648",
+					     "a",
+					     "1,,2",
+					     "0x3",
+					     "99999999999999999999" };
 	_cleanup_(filter_done) struct filter filter = { 0 };
 	struct error error = { 0 };
 
@@ -251,13 +260,14 @@ static void test_spool(void)
 }
 
 struct counted {
-	uint8_t times[RANDOM_SAMPLES_MAX]; /* by period */
+	/* by period */
+	uint8_t times[RANDOM_SAMPLES_MAX];
 	size_t count;
 };
 
 /* All samples of the store, one by one. */
-static void count_slowly(
-	struct store_reader *reader, const struct question *question, struct counted *counted)
+static void count_slowly(struct store_reader *reader, const struct question *question,
+			 struct counted *counted)
 {
 	const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
 	struct store_segments segments = { 0 };
@@ -267,15 +277,15 @@ static void count_slowly(
 	for (size_t i = 0; i < segments.list.count; i++) {
 		_cleanup_(cleanup_tape) struct tape *tape = NULL;
 
-		CHECK_EQ(store_reader_load(
-				 reader, &segments.list.items[i], &everything, &tape, NULL),
-			0);
+		CHECK_EQ(store_reader_load(reader, &segments.list.items[i], &everything, &tape,
+					   NULL),
+			 0);
 		for (size_t n = 0; n < tape->samples.count; n++) {
 			const struct tape_sample *sample = &tape->samples.items[n];
 			uint64_t ns = tape_to_realtime(tape, sample->time_ns, NULL);
 
 			if (ns < question->window.from_ns || ns >= question->window.to_ns ||
-				!cpu_filter_passes(&question->filter->cpus, sample->cpu))
+			    !cpu_filter_passes(&question->filter->cpus, sample->cpu))
 				continue;
 			counted->times[sample->period]++;
 			counted->count++;
@@ -284,8 +294,8 @@ static void count_slowly(
 	array_done(&segments.list);
 }
 
-static void count_by_cursor(
-	struct store_reader *reader, const struct question *question, struct counted *counted)
+static void count_by_cursor(struct store_reader *reader, const struct question *question,
+			    struct counted *counted)
 {
 	_cleanup_(cleanup_cursor) struct cursor *cursor = open_cursor(reader, question);
 	uint64_t last_ns = 0;
@@ -307,7 +317,8 @@ static struct question random_question(const struct filter *filter)
 	return between(AT(from), AT(from + random_below(20000) / 1000.0 + 0.001), filter);
 }
 
-/* Each sample of the window once, none from outside, in order of time; and the CPUs share them out. */
+/* Each sample of the window once, none from outside, in order of time; and the CPUs share them out.
+ */
 static void test_random_windows(void)
 {
 	for (int round = 0; round < 30; round++) {
@@ -346,6 +357,6 @@ static void test_random_windows(void)
 }
 
 CHECK_MAIN({ "no more segments are opened than needed", test_opens_what_it_needs },
-	{ "going on from a moment", test_near }, { "a tape that is kept", test_keep },
-	{ "filters", test_filters }, { "lists of processes", test_id_lists },
-	{ "what is not sealed yet", test_spool }, { "random windows", test_random_windows })
+	   { "going on from a moment", test_near }, { "a tape that is kept", test_keep },
+	   { "filters", test_filters }, { "lists of processes", test_id_lists },
+	   { "what is not sealed yet", test_spool }, { "random windows", test_random_windows })

@@ -8,7 +8,7 @@
 static struct tapes_store store;
 
 static void add(struct tape *tape, unsigned int at_ms, uint32_t cpu, const char *comm,
-	const char *name, const char *path)
+		const char *name, const char *path)
 {
 	struct tape_event event = { .time_ns = TAPES_PERF + at_ms * NSEC_PER_MSEC, .cpu = cpu };
 
@@ -30,13 +30,13 @@ static void make_store(void)
 	add(first, 6000, 0, "sh", "sched:sched_process_exit", "");
 	CHECK_EQ(tape_add_no_thread(first, &several.thread), 0);
 	CHECK_EQ(tape_add_count(first, &several, "sched:sched_process_exec", 12, 2 * NSEC_PER_SEC),
-		0);
+		 0);
 	CHECK_EQ(tape_add_event_number(first, "/bin/sh", 9), 0);
 	CHECK_EQ(tape_add_event_number(first, TAPE_EVENT_OTHERS, 3), 0);
-	CHECK_EQ(array_push(&first->losses,
-			 (struct tape_loss){ TAPE_LOSS_EVENTS, TAPE_ALL_CPUS,
-				 TAPES_PERF + NSEC_PER_SEC, TAPES_PERF + 2 * NSEC_PER_SEC, 5 }),
-		0);
+	CHECK_EQ(array_push(&first->losses, (struct tape_loss){ TAPE_LOSS_EVENTS, TAPE_ALL_CPUS,
+								TAPES_PERF + NSEC_PER_SEC,
+								TAPES_PERF + 2 * NSEC_PER_SEC, 5 }),
+		 0);
 	add(second, 12000, 1, "runc", "cgroup:cgroup_release", "/a");
 	tapes_store_put(&store, second);
 	tapes_store_put(&store, first);
@@ -68,8 +68,8 @@ static void ask(const struct filter *filter, const char *glob, bool json, const 
 	struct shown shown = { .json = json };
 	struct event_cursor_options options = {
 		.question = { .window = { .from_ns = TAPES_REALTIME,
-				      .to_ns = TAPES_REALTIME + 20 * NSEC_PER_SEC },
-			.filter = filter },
+					  .to_ns = TAPES_REALTIME + 20 * NSEC_PER_SEC },
+			      .filter = filter },
 		.names = { { glob }, glob != NULL },
 		.make = make,
 		.take = take,
@@ -96,16 +96,16 @@ static void test_lines(void)
 
 	make_store();
 	ask(&none, NULL, false,
-		"2026-11-18T03:12:05.000000Z  runc 71  CPU 1  cgroup:cgroup_mkdir  id=5000 "
-		"path=/a\n"
-		"2026-11-18T03:12:06.000000Z  sh 70  CPU 0  sched:sched_process_exit  id=6000 "
-		"path=\"\"\n"
-		"2026-11-18T03:12:07.000000Z  runc 71  CPU 1  cgroup:cgroup_rmdir  id=7000 "
-		"path=\"/a b\\u000a\\\"\"\n"
-		"2026-11-18T03:12:09.000000Z  -  sched:sched_process_exec  12 in 2 s: 9 /bin/sh, 3 "
-		"others\n"
-		"2026-11-18T03:12:12.000000Z  runc 71  CPU 1  cgroup:cgroup_release  id=12000 "
-		"path=/a\n");
+	    "2026-11-18T03:12:05.000000Z  runc 71  CPU 1  cgroup:cgroup_mkdir  id=5000 "
+	    "path=/a\n"
+	    "2026-11-18T03:12:06.000000Z  sh 70  CPU 0  sched:sched_process_exit  id=6000 "
+	    "path=\"\"\n"
+	    "2026-11-18T03:12:07.000000Z  runc 71  CPU 1  cgroup:cgroup_rmdir  id=7000 "
+	    "path=\"/a b\\u000a\\\"\"\n"
+	    "2026-11-18T03:12:09.000000Z  -  sched:sched_process_exec  12 in 2 s: 9 /bin/sh, 3 "
+	    "others\n"
+	    "2026-11-18T03:12:12.000000Z  runc 71  CPU 1  cgroup:cgroup_release  id=12000 "
+	    "path=/a\n");
 	tapes_store_done(&store);
 }
 
@@ -124,7 +124,8 @@ static int leave(void *context, const void *text, size_t size)
 	return 0;
 }
 
-/* However many segments overlap the one before, so that something always waits, no more is kept than what does. */
+/* However many segments overlap the one before, so that something always waits, no more is kept
+ * than what does. */
 static void test_overlapping(void)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
@@ -132,8 +133,8 @@ static void test_overlapping(void)
 	size_t most = 0;
 	struct event_cursor_options options = {
 		.question = { .window = { .from_ns = TAPES_REALTIME,
-				      .to_ns = TAPES_REALTIME + 1000 * NSEC_PER_SEC },
-			.filter = &none },
+					  .to_ns = TAPES_REALTIME + 1000 * NSEC_PER_SEC },
+			      .filter = &none },
 		.make = make_and_look,
 		.take = leave,
 		.context = &most,
@@ -169,7 +170,7 @@ static void test_hostile_names(void)
 	event_cursor_put_line(&row, true, &text);
 	buffer_u8(&text, 0);
 	CHECK_STR((char *)text.data,
-		"2026-11-18T03:12:00.000000Z  -  \"a:\\u001b]0;x\\u0007\"  \"k\\u001b[2J\"=v\n");
+		  "2026-11-18T03:12:00.000000Z  -  \"a:\\u001b]0;x\\u0007\"  \"k\\u001b[2J\"=v\n");
 }
 
 static void test_json(void)
@@ -178,14 +179,14 @@ static void test_json(void)
 
 	make_store();
 	ask(&none, "*exec", true,
-		"{\"time\":\"2026-11-18T03:12:09.000000Z\",\"event\":\"sched:sched_process_exec\","
-		"\"count\":12,\"since\":\"2026-11-18T03:12:07.000000Z\",\"passed_over\":false,"
-		"\"of\":{\"/bin/sh\":9,"
-		"\"others\":3}}\n");
+	    "{\"time\":\"2026-11-18T03:12:09.000000Z\",\"event\":\"sched:sched_process_exec\","
+	    "\"count\":12,\"since\":\"2026-11-18T03:12:07.000000Z\",\"passed_over\":false,"
+	    "\"of\":{\"/bin/sh\":9,"
+	    "\"others\":3}}\n");
 	ask(&none, "*release", true,
-		"{\"time\":\"2026-11-18T03:12:12.000000Z\",\"event\":\"cgroup:cgroup_release\","
-		"\"cpu\":1,\"pid\":71,\"tid\":71,\"comm\":\"runc\",\"cgroup\":null,"
-		"\"fields\":{\"id\":\"12000\",\"path\":\"/a\"}}\n");
+	    "{\"time\":\"2026-11-18T03:12:12.000000Z\",\"event\":\"cgroup:cgroup_release\","
+	    "\"cpu\":1,\"pid\":71,\"tid\":71,\"comm\":\"runc\",\"cgroup\":null,"
+	    "\"fields\":{\"id\":\"12000\",\"path\":\"/a\"}}\n");
 	tapes_store_done(&store);
 }
 
@@ -197,8 +198,8 @@ static uint64_t counted(double from, double to)
 	struct shown shown = { .json = true };
 	struct event_cursor_options options = {
 		.question = { .window = { .from_ns = TAPES_REALTIME + (uint64_t)(from * 1e9),
-				      .to_ns = TAPES_REALTIME + (uint64_t)(to * 1e9) },
-			.filter = &none },
+					  .to_ns = TAPES_REALTIME + (uint64_t)(to * 1e9) },
+			      .filter = &none },
 		.names = { { "*exec" }, 1 },
 		.make = make,
 		.take = take,
@@ -248,9 +249,10 @@ static void add_passed_over(struct tape *tape, const char *name, uint64_t count)
 	CHECK_EQ(tape_add_no_thread(tape, &event.thread), 0);
 	CHECK_EQ(tape_add_count(tape, &event, name, count, 1000), 0);
 	CHECK_EQ(array_push(&tape->losses,
-			 (struct tape_loss){ TAPE_LOSS_EVENTS, TAPE_ALL_CPUS,
-				 TAPES_PERF + NSEC_PER_SEC, TAPES_PERF + 2 * NSEC_PER_SEC, count }),
-		0);
+			    (struct tape_loss){ TAPE_LOSS_EVENTS, TAPE_ALL_CPUS,
+						TAPES_PERF + NSEC_PER_SEC,
+						TAPES_PERF + 2 * NSEC_PER_SEC, count }),
+		 0);
 }
 
 static int make_none(void *context, const struct event_cursor_row *row, struct buffer *text)
@@ -269,8 +271,8 @@ static void test_lost(void)
 	struct shown shown = { .json = false };
 	const struct event_cursor_options options = {
 		.question = { .window = { .from_ns = TAPES_REALTIME,
-				      .to_ns = TAPES_REALTIME + 20 * NSEC_PER_SEC },
-			.filter = &filter },
+					  .to_ns = TAPES_REALTIME + 20 * NSEC_PER_SEC },
+			      .filter = &filter },
 		.names = { { "*mkdir" }, 1 },
 		.make = make_none,
 		.take = take,
@@ -282,9 +284,9 @@ static void test_lost(void)
 	add_passed_over(tape, "cgroup:cgroup_mkdir", 4);
 	add_passed_over(tape, "cgroup:cgroup_rmdir", 3);
 	CHECK_EQ(array_push(&tape->losses,
-			 (struct tape_loss){ TAPE_LOSS_EVENTS, 0, TAPES_PERF + NSEC_PER_SEC,
-				 TAPES_PERF + 2 * NSEC_PER_SEC, 2 }),
-		0);
+			    (struct tape_loss){ TAPE_LOSS_EVENTS, 0, TAPES_PERF + NSEC_PER_SEC,
+						TAPES_PERF + 2 * NSEC_PER_SEC, 2 }),
+		 0);
 	tapes_store_put(&own, tape);
 	CHECK_EQ(store_reader_open(own.path, &reader, NULL), 0);
 	CHECK_EQ(event_cursor_run(reader, &options, &told, NULL), 0);
@@ -296,15 +298,16 @@ static void test_lost(void)
 	event_cursor_put_told_json(&told, &shown.text);
 	buffer_u8(&shown.text, 0);
 	CHECK_STR((char *)shown.text.data,
-		"4 of cgroup:cgroup_mkdir, 2026-11-18T03:12:00.999Z to 2026-11-18T03:12:01.000Z\n"
-		"{\"events\":{\"shown\":1,\"lost\":2,\"passed_over\":4,\"of\":{\"cgroup:cgroup_"
-		"mkdir\":"
-		"{\"count\":4,\"from\":\"2026-11-18T03:12:00.999999Z\",\"to\":\"2026-11-18T03:12:"
-		"01.000000Z\"}}}}\n");
+		  "4 of cgroup:cgroup_mkdir, 2026-11-18T03:12:00.999Z to 2026-11-18T03:12:01.000Z\n"
+		  "{\"events\":{\"shown\":1,\"lost\":2,\"passed_over\":4,\"of\":{\"cgroup:cgroup_"
+		  "mkdir\":"
+		  "{\"count\":4,\"from\":\"2026-11-18T03:12:00.999999Z\",\"to\":\"2026-11-18T03:12:"
+		  "01.000000Z\"}}}}\n");
 	event_cursor_told_done(&told);
 	buffer_done(&shown.text);
 }
 
 CHECK_MAIN({ "what is missing of a name", test_lost }, { "lines", test_lines },
-	{ "hostile names", test_hostile_names }, { "JSON", test_json }, { "filters", test_filters },
-	{ "counted", test_counted }, { "segments that overlap", test_overlapping })
+	   { "hostile names", test_hostile_names }, { "JSON", test_json },
+	   { "filters", test_filters }, { "counted", test_counted },
+	   { "segments that overlap", test_overlapping })

@@ -26,7 +26,8 @@ static void add(struct tape *tape, const char *comm, uint32_t stack, unsigned in
 		tapes_sample(tape, TAPES_PERF, 0, thread, stack);
 }
 
-/* A program in C with a call into the kernel, one of Go, what was made at run time, a frame without a name. */
+/* A program in C with a call into the kernel, one of Go, what was made at run time, a frame without
+ * a name. */
 static struct tape *usual_tape(void)
 {
 	struct tape *tape = tapes_new(0, 1);
@@ -140,13 +141,13 @@ static void test_hostile(void)
 
 	add(tape, "]]>", tapes_kernel(tape, "<script>alert(1)</script>;\"'&amp;]]>"), 3);
 	add(tape, "a\x01\x02",
-		tapes_kernel(tape, "\xe2\x80\xae"
-				   "evil;\xef\xbf\xbf;\xed\xa0\x80"),
-		3);
+	    tapes_kernel(tape, "\xe2\x80\xae"
+			       "evil;\xef\xbf\xbf;\xed\xa0\x80"),
+	    3);
 	text = drawn(tape, "<b>\x1b[31m&\xff");
 	CHECK(!strstr(text, "<script>alert") && !strstr(text, "\x1b"));
 	check_golden("hostile.svg", text);
 }
 
 CHECK_MAIN({ "the tree", test_tree }, { "narrow frames", test_narrow }, { "nothing", test_nothing },
-	{ "the file", test_drawn }, { "hostile names", test_hostile })
+	   { "the file", test_drawn }, { "hostile names", test_hostile })

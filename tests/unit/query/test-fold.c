@@ -88,7 +88,7 @@ static struct weights count_samples(struct store_reader *reader, const struct qu
 }
 
 static void check_frames(struct store_reader *reader, const struct fold_options *options,
-	const struct weights *expected)
+			 const struct weights *expected)
 {
 	_cleanup_(fold_done) struct fold fold = run(reader, options);
 
@@ -164,15 +164,16 @@ static struct tape *calls(unsigned int begin, const char *comm, const char *func
 	struct tape *tape = tapes_new(begin, begin + 1);
 
 	tapes_sample(tape, tape->begin_ns, 0, tapes_thread(tape, 1, 7, comm),
-		tapes_kernel(tape, functions));
+		     tapes_kernel(tape, functions));
 	return tape;
 }
 
-/* Lines compare as texts, where a name is the beginning of another, and where one line ends and others go on. */
+/* Lines compare as texts, where a name is the beginning of another, and where one line ends and
+ * others go on. */
 static void test_order_of_lines(void)
 {
-	static const char *const functions[] = { "x", "x;z", "x y", "x y;a", "x:", "x!;b", "x!",
-		"\x80;b", "x;z", "" };
+	static const char *const functions[] = { "x",	 "x;z", "x y",	  "x y;a", "x:",
+						 "x!;b", "x!",	"\x80;b", "x;z",   "" };
 	_cleanup_(cleanup_folded) struct folded *folded = NULL, *other = NULL;
 	_cleanup_free_ char *text = NULL;
 
@@ -189,11 +190,12 @@ static void test_order_of_lines(void)
 	CHECK_EQ(add_lines(text), 2 * ARRAY_SIZE(functions));
 }
 
-/* So many lines that they are sorted in parts, with long beginnings in common and names that begin as others do. */
+/* So many lines that they are sorted in parts, with long beginnings in common and names that begin
+ * as others do. */
 static void test_order_of_many_lines(void)
 {
-	static const char *const names[] = { "a", "a b", "a:", "aaaaaaaa", "aaaaaaaab",
-		"aaaaaaaa b", "b", "\xc3\xa4" };
+	static const char *const names[] = { "a",	  "a b",	"a:", "aaaaaaaa",
+					     "aaaaaaaab", "aaaaaaaa b", "b",  "\xc3\xa4" };
 	_cleanup_(cleanup_folded) struct folded *folded = NULL;
 	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 1);
 	_cleanup_free_ char *text = NULL;
@@ -206,8 +208,8 @@ static void test_order_of_many_lines(void)
 			strcat(functions, depth ? ";" : "");
 		}
 		tapes_sample(tape, tape->begin_ns + i * NSEC_PER_USEC, 0,
-			tapes_thread(tape, 1, 7, i % 2 ? "c" : "c d"),
-			tapes_kernel(tape, functions));
+			     tapes_thread(tape, 1, 7, i % 2 ? "c" : "c d"),
+			     tapes_kernel(tape, functions));
 	}
 	CHECK_EQ(folded_new(&folded), 0);
 	CHECK_EQ(folded_add_samples(folded, tape, FOLDED_SAMPLES), 0);
@@ -221,7 +223,8 @@ struct watched {
 	bool is_wrong;
 };
 
-/* How far it has come is told of each segment, of one at a time. A CHECK is for the test's own thread. */
+/* How far it has come is told of each segment, of one at a time. A CHECK is for the test's own
+ * thread. */
 static void watch(void *context, uint64_t done, uint64_t of)
 {
 	struct watched *watched = context;
@@ -269,7 +272,7 @@ static void test_damage(void)
 	for (unsigned int i = 0; i < 3; i++)
 		tapes_store_put(&store, calls(i, "c", "f"));
 	snprintf(command, sizeof(command),
-		"truncate -s 300 \"$(ls '%s'/segments/*.tape | head -1)\"", store.path);
+		 "truncate -s 300 \"$(ls '%s'/segments/*.tape | head -1)\"", store.path);
 	CHECK_EQ(system(command), 0);
 	reader = open_reader(&store);
 	fold = run(reader, &options);
@@ -279,7 +282,7 @@ static void test_damage(void)
 }
 
 CHECK_MAIN({ "folding is counting", test_is_counting },
-	{ "windows and comms share it out", test_window_and_comm },
-	{ "the order of lines", test_order_of_lines },
-	{ "the order of many lines", test_order_of_many_lines }, { "progress", test_progress },
-	{ "a segment that cannot be read", test_damage })
+	   { "windows and comms share it out", test_window_and_comm },
+	   { "the order of lines", test_order_of_lines },
+	   { "the order of many lines", test_order_of_many_lines }, { "progress", test_progress },
+	   { "a segment that cannot be read", test_damage })

@@ -30,18 +30,18 @@ static struct selection *selected(const char *store, double from, double to)
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	static const struct filter filter;
 	struct question question = { .window = { .from_ns = AT(from), .to_ns = AT(to) },
-		.filter = &filter };
+				     .filter = &filter };
 	struct selection *selection = NULL;
 	struct error error = { 0 };
 
 	if (store_reader_open(store, &reader, &error) < 0 ||
-		selection_make(reader, &question, &selection, &error) < 0)
+	    selection_make(reader, &question, &selection, &error) < 0)
 		CHECK_FAIL("%s", error.text);
 	return selection;
 }
 
-static void check_gap(
-	const struct coverage *coverage, size_t number, double from, double to, const char *why)
+static void check_gap(const struct coverage *coverage, size_t number, double from, double to,
+		      const char *why)
 {
 	const struct coverage_gap *gap = &coverage->gaps.items[number];
 
@@ -90,7 +90,7 @@ static void test_imported(void)
 
 /* Of a recording that began at a second, and ended with that tape if `ended` is not NULL. */
 static void put_part(struct tapes_store *store, unsigned int begin, unsigned int end,
-	const char *begun, const char *ended)
+		     const char *begun, const char *ended)
 {
 	struct tape *tape = tapes_new(begin, end);
 
@@ -100,13 +100,17 @@ static void put_part(struct tapes_store *store, unsigned int begin, unsigned int
 	tapes_store_put(store, tape);
 }
 
-/* What every answer says of a stretch in which nothing was recorded: alone, at the window's begin, at its end, and within. */
+/* What every answer says of a stretch in which nothing was recorded: alone, at the window's begin,
+ * at its end, and within. */
 static void check_why(const char *store, double from, double to, const char *why, const char *cause)
 {
 	const struct {
 		double from, to;
-	} windows[] = { { from, to }, { from - 0.5, to + 0.5 }, { from - 0.5, to - 0.5 },
-		{ from + 0.5, to + 0.5 }, { from + 0.25, to - 0.25 } };
+	} windows[] = { { from, to },
+			{ from - 0.5, to + 0.5 },
+			{ from - 0.5, to - 0.5 },
+			{ from + 0.5, to + 0.5 },
+			{ from + 0.25, to - 0.25 } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(windows); i++) {
 		_cleanup_(cleanup_selection) struct selection *some =
@@ -150,7 +154,8 @@ static void test_overlapping(void)
 	check_why(store.path, 26, 28, "the recorder was killed", "killed");
 }
 
-/* How a recording ended is told of the time behind it; of what was killed, nobody could say anything. */
+/* How a recording ended is told of the time behind it; of what was killed, nobody could say
+ * anything. */
 static void test_ended(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -186,11 +191,12 @@ static void test_ended(void)
 	check_why(store.path, 34, 36, "the recorder was killed", "killed");
 	check_why(store.path, 38, 40, "the recorder ended (whim)", "ended");
 	check_why(store.path, 42, 60,
-		"the recorder was stopped (SIGHUP); the machine was started anew", "rebooted");
+		  "the recorder was stopped (SIGHUP); the machine was started anew", "rebooted");
 	check_why(store.path, 62, 72, "given up: the store could not be written", "given-up");
 }
 
-/* The wall clock was set while a recorder could not store: the tape that tells of it knows only how it was afterwards. */
+/* The wall clock was set while a recorder could not store: the tape that tells of it knows only how
+ * it was afterwards. */
 static void test_given_up_and_set(void)
 {
 	_cleanup_(cleanup_selection) struct selection *all = NULL;
@@ -255,7 +261,8 @@ static void test_outside(void)
 	CHECK_STR(outside(store.path, 5, 8), "nothing recorded");
 }
 
-/* The wall clock goes ahead by three seconds at second 4; with `slept`, because the machine slept for so long. */
+/* The wall clock goes ahead by three seconds at second 4; with `slept`, because the machine slept
+ * for so long. */
 static void check_jump(bool slept, double covered, const char *why)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -266,12 +273,13 @@ static void check_jump(bool slept, double covered, const char *why)
 		uint64_t late_ns = i >= 4 ? 3 * NSEC_PER_SEC : 0, mono_ns = (i + 1) * NSEC_PER_SEC;
 
 		CHECK_EQ(array_push(&tape->anchors,
-				 (struct tape_anchor){ .perf_ns = PERF(i),
-					 .realtime_ns = AT(i) + late_ns,
-					 .monotonic_ns = mono_ns,
-					 .boottime_ns = mono_ns + (slept ? late_ns : 0),
-					 .error_ns = 900 }),
-			0);
+				    (struct tape_anchor){ .perf_ns = PERF(i),
+							  .realtime_ns = AT(i) + late_ns,
+							  .monotonic_ns = mono_ns,
+							  .boottime_ns =
+								  mono_ns + (slept ? late_ns : 0),
+							  .error_ns = 900 }),
+			 0);
 	}
 	tapes_store_put(&store, tape);
 	{
@@ -290,17 +298,18 @@ static void test_jumps(void)
 	check_jump(false, 13, NULL);
 }
 
-/* The last words of a recorder that could not store all: told until a segment tells of it, and there is room for them. */
+/* The last words of a recorder that could not store all: told until a segment tells of it, and
+ * there is room for them. */
 static void test_last_words(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
 	struct store_unsaved left = { .ended = "SIGTERM",
-		.from_ns = AT(12),
-		.to_ns = AT(16),
-		.perf_from_ns = PERF(12),
-		.perf_to_ns = PERF(16),
-		.samples = 400 },
+				      .from_ns = AT(12),
+				      .to_ns = AT(16),
+				      .perf_from_ns = PERF(12),
+				      .perf_to_ns = PERF(16),
+				      .samples = 400 },
 			     heard;
 	char file[128];
 	struct stat about;
@@ -338,7 +347,7 @@ static void test_last_words(void)
 }
 
 CHECK_MAIN({ "a gap between two boots", test_boots }, { "how recordings ended", test_ended },
-	{ "given up, and the clock set", test_given_up_and_set },
-	{ "overlapping", test_overlapping }, { "outside of all", test_outside },
-	{ "suspended, and set", test_jumps }, { "last words", test_last_words },
-	{ "imported", test_imported }, { "imported behind a recording", test_imported_behind })
+	   { "given up, and the clock set", test_given_up_and_set },
+	   { "overlapping", test_overlapping }, { "outside of all", test_outside },
+	   { "suspended, and set", test_jumps }, { "last words", test_last_words },
+	   { "imported", test_imported }, { "imported behind a recording", test_imported_behind })

@@ -15,11 +15,38 @@ static const char *wrong(const char *pattern)
 
 static void test_sound(void)
 {
-	static const char *const sound[] = { "", "*", "kube*", "?", "[a-z]", "[]]", "[!]]",
-		"[^]a]*", "[]-a]", "[a-]", "[-a]", "[!-]", "[[:alpha:]]", "[[:alpha:][:digit:]_]",
-		"[[.a.]]", "[[=a=]]", "[[:]", "[[:A:]", "\\[", "\\\\", "[\\]]", "[a\\]b]", "a]",
-		"]", "[a-a]", "cgroup:*", "*/kubelet.service", "[/]", "[[.a.]-z]", "[a-[.z.]]",
-		"\xff", "[\x80-\xff]" };
+	static const char *const sound[] = { "",
+					     "*",
+					     "kube*",
+					     "?",
+					     "[a-z]",
+					     "[]]",
+					     "[!]]",
+					     "[^]a]*",
+					     "[]-a]",
+					     "[a-]",
+					     "[-a]",
+					     "[!-]",
+					     "[[:alpha:]]",
+					     "[[:alpha:][:digit:]_]",
+					     "[[.a.]]",
+					     "[[=a=]]",
+					     "[[:]",
+					     "[[:A:]",
+					     "\\[",
+					     "\\\\",
+					     "[\\]]",
+					     "[a\\]b]",
+					     "a]",
+					     "]",
+					     "[a-a]",
+					     "cgroup:*",
+					     "*/kubelet.service",
+					     "[/]",
+					     "[[.a.]-z]",
+					     "[a-[.z.]]",
+					     "\xff",
+					     "[\x80-\xff]" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(sound); i++)
 		if (wrong(sound[i]))
@@ -28,28 +55,29 @@ static void test_sound(void)
 
 static void test_unclosed(void)
 {
-	static const char *const open[] = { "[", "[z-a", "[x", "a[", "[]", "[!]", "[^]", "[!",
-		"[a-", "[[:alpha:]", "[\\]", "[a\\", "x[a]y[b" };
+	static const char *const open[] = { "[",    "[z-a", "[x",     "a[",  "[]",
+					    "[!]",  "[^]",  "[!",     "[a-", "[[:alpha:]",
+					    "[\\]", "[a\\", "x[a]y[b" };
 	size_t refused = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(open); i++)
 		refused += wrong(open[i]) != NULL;
 	CHECK_EQ(refused, ARRAY_SIZE(open));
 	CHECK_STR(wrong("[x"),
-		"\"[x\" is no pattern: it has a [ without its ]; \\[ stands for a [ itself");
+		  "\"[x\" is no pattern: it has a [ without its ]; \\[ stands for a [ itself");
 }
 
 static void test_others(void)
 {
 	CHECK_STR(wrong("[z-a]"),
-		"\"[z-a]\" is no pattern: a range in it runs backwards, as in [z-a]");
+		  "\"[z-a]\" is no pattern: a range in it runs backwards, as in [z-a]");
 	CHECK(wrong("x[0-9b-a]"));
 	CHECK(wrong("[\xff-\x80]"));
 	CHECK_STR(wrong("a\\"),
-		"\"a\\\" is no pattern: nothing is behind its \\; \\\\ stands for a \\ itself");
+		  "\"a\\\" is no pattern: nothing is behind its \\; \\\\ stands for a \\ itself");
 	CHECK_STR(wrong("[[:letter:]]"),
-		"\"[[:letter:]]\" is no pattern: it has a class between [: "
-		"and :] that is none; use [:alpha:], [:digit:]");
+		  "\"[[:letter:]]\" is no pattern: it has a class between [: "
+		  "and :] that is none; use [:alpha:], [:digit:]");
 	CHECK(wrong("[[:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:]]"));
 }
 
@@ -62,7 +90,8 @@ static void test_passes(void)
 	CHECK(glob_passes("\\[x", "[x"));
 }
 
-/* What is not refused means the same with more behind it: were a [ of it still open, that would be closed by what follows. */
+/* What is not refused means the same with more behind it: were a [ of it still open, that would be
+ * closed by what follows. */
 static void test_random(void)
 {
 	static const char signs[] = "[]!^-\\:.=az*";
@@ -85,5 +114,5 @@ static void test_random(void)
 }
 
 CHECK_MAIN({ "sound ones", test_sound }, { "a bracket that is open", test_unclosed },
-	{ "what else is wrong", test_others }, { "what they pass", test_passes },
-	{ "random ones", test_random })
+	   { "what else is wrong", test_others }, { "what they pass", test_passes },
+	   { "random ones", test_random })

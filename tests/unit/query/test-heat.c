@@ -20,8 +20,8 @@ static const struct window window = {
 };
 
 /*
- * CPU 0 idles but for the first quarter of each second; CPU 1 works from the fourth second on, first in a program, then in the kernel, at last
- * for interrupts. CPU 5 is idle.
+ * CPU 0 idles but for the first quarter of each second; CPU 1 works from the fourth second on,
+ * first in a program, then in the kernel, at last for interrupts. CPU 5 is idle.
  */
 static struct tape *make_tape(struct window_filter_times *times)
 {
@@ -43,10 +43,10 @@ static struct tape *make_tape(struct window_filter_times *times)
 			continue;
 		tapes_sample(tape, ns, 0, early ? worker : idle, early ? user : halt);
 		tapes_sample(tape, ns, 1, second < 4 ? idle : worker,
-			second < 4   ? halt
-			: second < 6 ? user
-			: second < 9 ? kernel
-				     : irq);
+			     second < 4	  ? halt
+			     : second < 6 ? user
+			     : second < 9 ? kernel
+					  : irq);
 		tapes_sample(tape, ns, 5, idle, halt);
 		for (int i = 0; i < 3; i++)
 			CHECK_EQ(array_push(&times->list, real_ns), 0);
@@ -54,8 +54,8 @@ static struct tape *make_tape(struct window_filter_times *times)
 	return tape;
 }
 
-static struct heat *make(
-	enum heat_rows by, uint64_t column_ns, uint32_t rows, const struct coverage *coverage)
+static struct heat *make(enum heat_rows by, uint64_t column_ns, uint32_t rows,
+			 const struct coverage *coverage)
 {
 	struct window_filter_times times = { 0 };
 	_cleanup_(cleanup_tape) struct tape *tape = make_tape(&times);
@@ -78,11 +78,12 @@ static uint64_t sum_of(const struct heat *heat, bool idle)
 	return sum;
 }
 
-/* A second in full, and one in which every other sample did not come for throttling; CPU 1 was throttled in another one. */
+/* A second in full, and one in which every other sample did not come for throttling; CPU 1 was
+ * throttled in another one. */
 static void test_throttled(void)
 {
 	const struct window two = { .from_ns = TAPES_REALTIME,
-		.to_ns = TAPES_REALTIME + 2 * NSEC_PER_SEC };
+				    .to_ns = TAPES_REALTIME + 2 * NSEC_PER_SEC };
 	const uint64_t begin_ns = TAPES_PERF + NSEC_PER_SEC, end_ns = TAPES_PERF + 2 * NSEC_PER_SEC;
 	const struct tape_loss losses[] = {
 		{ TAPE_LOSS_MISSING, 0, begin_ns - 1, end_ns, 50 },
@@ -138,9 +139,9 @@ static void test_no_such_cpu(void)
 	CHECK_EQ(heat->rows, 4);
 	CHECK_EQ(sum_of(heat, false), SAMPLE_NS);
 	CHECK_EQ(tally_new(&tally), 0);
-	CHECK_EQ(tally_add_samples(
-			 tally, tape, NULL, SAMPLE_NS, TALLY_CPUS | TALLY_NAMES | TALLY_DETAILS),
-		0);
+	CHECK_EQ(tally_add_samples(tally, tape, NULL, SAMPLE_NS,
+				   TALLY_CPUS | TALLY_NAMES | TALLY_DETAILS),
+		 0);
 	CHECK_EQ(tally->cpus.count, 4);
 	CHECK_EQ(stack_class_work_ns(&tally->all), 4 * SAMPLE_NS);
 	window_filter_times_done(&times);
@@ -149,7 +150,7 @@ static void test_no_such_cpu(void)
 static void test_columns(void)
 {
 	struct window day = { .from_ns = TAPES_REALTIME,
-		.to_ns = TAPES_REALTIME + 86400 * NSEC_PER_SEC };
+			      .to_ns = TAPES_REALTIME + 86400 * NSEC_PER_SEC };
 	struct window century = { .to_ns = 36500 * 86400ull * NSEC_PER_SEC };
 
 	CHECK_EQ(heat_column_ns(&window, 12), NSEC_PER_SEC);
@@ -163,7 +164,7 @@ static void test_columns(void)
 static void test_century(void)
 {
 	const struct window century = { .from_ns = NSEC_PER_SEC / 3,
-		.to_ns = 36500 * 86400ull * NSEC_PER_SEC };
+					.to_ns = 36500 * 86400ull * NSEC_PER_SEC };
 	struct coverage_gap gap = { .from_ns = 1, .to_ns = 7 * NSEC_PER_SEC };
 	const struct coverage coverage = { .gaps = { &gap, 1, 1 } };
 	_cleanup_(cleanup_heat) struct heat *heat = NULL;
@@ -186,7 +187,7 @@ static void test_time(void)
 	CHECK_EQ(cpus->columns, SECONDS);
 	CHECK_EQ(stack_class_work_ns(heat_cell(cpus, 5, 3)), 0);
 	CHECK_EQ(stack_class_work_ns(heat_cell(cpus, 1, 7)),
-		heat_cell(cpus, 1, 7)->ns[STACK_CLASS_KERNEL]);
+		 heat_cell(cpus, 1, 7)->ns[STACK_CLASS_KERNEL]);
 	CHECK_EQ(cpus->covered_ns.items[0], 750 * NSEC_PER_MSEC);
 	CHECK_EQ(cpus->covered_ns.items[11], 500 * NSEC_PER_MSEC);
 	for (uint32_t rows = 1; rows < 60; rows += 7) {
@@ -219,18 +220,19 @@ static void test_merge(void)
 static void check_drawn(const char *name, enum heat_rows by, const struct terminal *terminal)
 {
 	struct coverage_gap gap = { .from_ns = TAPES_REALTIME + 1500 * NSEC_PER_MSEC,
-		.to_ns = TAPES_REALTIME + 3 * NSEC_PER_SEC };
+				    .to_ns = TAPES_REALTIME + 3 * NSEC_PER_SEC };
 	struct coverage coverage = { .gaps = { &gap, 1, 1 } };
 	static const struct heat_mark marks[] = {
 		{ TAPES_REALTIME + 9100 * NSEC_PER_MSEC,
-			"ena.tx_stall  ena 0000:20:03.0 eth0: \033[2JTX\n" },
+		  "ena.tx_stall  ena 0000:20:03.0 eth0: \033[2JTX\n" },
 		{ TAPES_REALTIME + 9900 * NSEC_PER_MSEC, "oom.kill  \x80\xff" },
 	};
 	_cleanup_(cleanup_heat) struct heat *heat =
 		make(by, heat_column_ns(&window, heat_columns_max(terminal, by)), heat_fractions(),
-			&coverage);
-	const struct heat_picture picture = { heat, "the window\nthe coverage", marks,
-		ARRAY_SIZE(marks), window.at_ns, true, 0 };
+		     &coverage);
+	const struct heat_picture picture = {
+		heat, "the window\nthe coverage", marks, ARRAY_SIZE(marks), window.at_ns, true, 0
+	};
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 
 	heat_draw(&picture, terminal, &text);
@@ -238,7 +240,7 @@ static void check_drawn(const char *name, enum heat_rows by, const struct termin
 	CHECK(!buffer_failed(&text));
 	CHECK(terminal->color || !strchr((char *)text.data, '\033'));
 	for (const char *at = (char *)text.data; *at && !terminal->color;
-		at += strcspn(at, "\n") + 1) {
+	     at += strcspn(at, "\n") + 1) {
 		_cleanup_free_ char *line = strndup(at, strcspn(at, "\n"));
 
 		CHECK(text_width(terminal, line) <= terminal->width);
@@ -282,7 +284,7 @@ static void test_left_out(void)
 
 		CHECK_EQ(left->ns[STACK_CLASS_USER], 0);
 		CHECK_EQ(left->ns[STACK_CLASS_IDLE],
-			of->ns[STACK_CLASS_IDLE] + of->ns[STACK_CLASS_USER]);
+			 of->ns[STACK_CLASS_IDLE] + of->ns[STACK_CLASS_USER]);
 		CHECK_EQ(left->ns[STACK_CLASS_KERNEL], of->ns[STACK_CLASS_KERNEL]);
 		CHECK_EQ(left->ns[STACK_CLASS_IRQ], of->ns[STACK_CLASS_IRQ]);
 	}
@@ -320,7 +322,8 @@ static size_t count_lines(const char *text)
 	return count;
 }
 
-/* However many CPUs there are: no more lines than the terminal has, a row for all of them, and the saturated one is seen and named. */
+/* However many CPUs there are: no more lines than the terminal has, a row for all of them, and the
+ * saturated one is seen and named. */
 static void check_many(uint32_t cpus, unsigned int width, unsigned int height)
 {
 	const struct terminal terminal = { .width = width, .height = height };
@@ -361,15 +364,16 @@ static void test_low(void)
 	static const struct heat_mark marks[6] = { [0 ... 5] = { TAPES_REALTIME, "oom.kill" } };
 	_cleanup_(cleanup_heat) struct heat *heat =
 		make(HEAT_FRACTIONS, NSEC_PER_SEC, heat_fractions(), &whole);
-	const struct heat_picture picture = { heat, "the window\nthe coverage", marks,
-		ARRAY_SIZE(marks), window.at_ns, true, 3 };
+	const struct heat_picture picture = {
+		heat, "the window\nthe coverage", marks, ARRAY_SIZE(marks), window.at_ns, true, 3
+	};
 
 	for (unsigned int height = 15; height < 60; height++)
 		for (int kind = 0; kind < 4; kind++) {
 			const struct terminal terminal = { .width = 80,
-				.height = height,
-				.color = kind & 1,
-				.unicode = kind & 2 };
+							   .height = height,
+							   .color = kind & 1,
+							   .unicode = kind & 2 };
 			_cleanup_(buffer_done) struct buffer text = { 0 };
 
 			heat_draw(&picture, &terminal, &text);
@@ -402,8 +406,8 @@ static void test_json_capped(void)
 static void test_offline(void)
 {
 	struct coverage_gap gap = { .from_ns = TAPES_REALTIME + 2 * NSEC_PER_SEC,
-		.to_ns = TAPES_REALTIME + 3500 * NSEC_PER_MSEC,
-		.cpus = "1-2" };
+				    .to_ns = TAPES_REALTIME + 3500 * NSEC_PER_MSEC,
+				    .cpus = "1-2" };
 	const struct coverage coverage = { .gaps = { &gap, 1, 1 } };
 	_cleanup_(cleanup_heat) struct heat *cpus = make(HEAT_CPUS, NSEC_PER_SEC, 0, &coverage);
 	_cleanup_(cleanup_heat) struct heat *all = make(HEAT_FRACTIONS, NSEC_PER_SEC, 4, &coverage);
@@ -421,7 +425,7 @@ static void test_offline(void)
 static void test_sliver(void)
 {
 	struct coverage_gap gap = { .from_ns = TAPES_REALTIME + NSEC_PER_SEC + 700,
-		.to_ns = TAPES_REALTIME + 3 * NSEC_PER_SEC - 4000 };
+				    .to_ns = TAPES_REALTIME + 3 * NSEC_PER_SEC - 4000 };
 	const struct coverage coverage = { .gaps = { &gap, 1, 1 } };
 	_cleanup_(cleanup_heat) struct heat *cpus = make(HEAT_CPUS, NSEC_PER_SEC, 0, &coverage);
 
@@ -432,10 +436,10 @@ static void test_sliver(void)
 }
 
 CHECK_MAIN({ "a CPU that was not there", test_offline },
-	{ "a sliver of a second is not known", test_sliver },
-	{ "samples of a throttled CPU stand for those that did not come", test_throttled },
-	{ "a CPU that no host has", test_no_such_cpu }, { "columns", test_columns },
-	{ "time left out", test_left_out }, { "a century", test_century },
-	{ "no time is lost", test_time }, { "merging", test_merge }, { "drawn", test_drawn },
-	{ "many CPUs", test_many }, { "a low terminal", test_low },
-	{ "no more in JSON than there is", test_json_capped })
+	   { "a sliver of a second is not known", test_sliver },
+	   { "samples of a throttled CPU stand for those that did not come", test_throttled },
+	   { "a CPU that no host has", test_no_such_cpu }, { "columns", test_columns },
+	   { "time left out", test_left_out }, { "a century", test_century },
+	   { "no time is lost", test_time }, { "merging", test_merge }, { "drawn", test_drawn },
+	   { "many CPUs", test_many }, { "a low terminal", test_low },
+	   { "no more in JSON than there is", test_json_capped })

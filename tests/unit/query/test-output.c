@@ -59,7 +59,7 @@ static void test_expected(void)
 	CHECK_STR(data, "short");
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
 		snprintf(path, sizeof(path), "%s%s%s", *others[i] == '/' ? "" : folder.path,
-			*others[i] == '/' ? "" : "/", others[i]);
+			 *others[i] == '/' ? "" : "/", others[i]);
 		CHECK_EQ(output_open(&output, path, NULL), 0);
 		output_expect(&output, 1 << 20);
 		CHECK_EQ(output_commit(&output, NULL), 0);
@@ -264,7 +264,8 @@ static void test_standard_output(void)
 }
 
 CHECK_MAIN({ "what is expected", test_expected }, { "a file is replaced", test_file },
-	{ "it appears when it is whole", test_not_before_it_is_whole },
-	{ "gzip by name", test_gzip }, { "what cannot be written", test_failures },
-	{ "the longest name", test_longest_name }, { "the rights of what is there", test_rights },
-	{ "symbolic links", test_links }, { "standard output", test_standard_output })
+	   { "it appears when it is whole", test_not_before_it_is_whole },
+	   { "gzip by name", test_gzip }, { "what cannot be written", test_failures },
+	   { "the longest name", test_longest_name },
+	   { "the rights of what is there", test_rights }, { "symbolic links", test_links },
+	   { "standard output", test_standard_output })

@@ -9,7 +9,8 @@
 
 #define PIECES 500
 
-/* Pieces of all sizes, among them empty ones and some that are larger than what is written at once. */
+/* Pieces of all sizes, among them empty ones and some that are larger than what is written at once.
+ */
 static void make(const void *context, size_t piece, struct buffer *text)
 {
 	size_t lines = piece % 50 == 49 ? 30000 : piece % 7 * 100;
@@ -70,4 +71,4 @@ static void test_full(void)
 }
 
 CHECK_MAIN({ "threads make the same", test_same }, { "no memory", test_no_memory },
-	{ "a full disk", test_full })
+	   { "a full disk", test_full })

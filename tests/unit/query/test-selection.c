@@ -10,21 +10,21 @@
 #define AT(seconds) (TAPES_REALTIME + (uint64_t)((seconds)*1e9))
 #define PERF(seconds) (TAPES_PERF + (uint64_t)((seconds)*1e9))
 
-static struct selection *selected(
-	struct tapes_store *store, uint64_t from_ns, uint64_t to_ns, const char *cpus)
+static struct selection *selected(struct tapes_store *store, uint64_t from_ns, uint64_t to_ns,
+				  const char *cpus)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	_cleanup_(filter_done) struct filter filter = { 0 };
-	struct question question = {
-		.window = { .from_ns = from_ns, .to_ns = to_ns }, .filter = &filter, .threads = 3
-	};
+	struct question question = { .window = { .from_ns = from_ns, .to_ns = to_ns },
+				     .filter = &filter,
+				     .threads = 3 };
 	struct selection *selection = NULL;
 	struct error error = { 0 };
 
 	if (cpus)
 		CHECK_EQ(cpu_filter_parse(cpus, &filter.cpus, NULL), 0);
 	if (store_reader_open(store->path, &reader, &error) < 0 ||
-		selection_make(reader, &question, &selection, &error) < 0)
+	    selection_make(reader, &question, &selection, &error) < 0)
 		CHECK_FAIL("%s", error.text);
 	for (size_t i = 0; i < selection->rows.count; i++) {
 		const struct selection_row *row = &selection->rows.items[i];
@@ -113,8 +113,8 @@ static void test_gaps(void)
 	CHECK_STR(described(&none->coverage), "covered 0.0 % (10 s missing), 0 samples lost");
 }
 
-static void add_loss(
-	struct tape *tape, uint32_t kind, uint32_t cpu, double from, double to, uint64_t count)
+static void add_loss(struct tape *tape, uint32_t kind, uint32_t cpu, double from, double to,
+		     uint64_t count)
 {
 	struct tape_loss loss = { kind, cpu, PERF(from), PERF(to), count };
 
@@ -137,10 +137,10 @@ static void test_losses(void)
 	tapes_store_put(&store, tape);
 	all = selected(&store, AT(0), AT(4), NULL);
 	CHECK_STR(described(&all->coverage),
-		"covered 100 %, 1107 samples lost in part of the window, 2 records of names lost "
-		"(names may be wrong), "
-		"1 time throttled, 3 parts that could not be read, names: 100 %, times "
-		"within 1 us");
+		  "covered 100 %, 1107 samples lost in part of the window, 2 records of names lost "
+		  "(names may be wrong), "
+		  "1 time throttled, 3 parts that could not be read, names: 100 %, times "
+		  "within 1 us");
 	cpu1 = selected(&store, AT(0), AT(4), "1");
 	CHECK_EQ(cpu1->coverage.lost_samples, 100);
 	CHECK_EQ(cpu1->coverage.lost_sideband, 2);
@@ -149,7 +149,8 @@ static void test_losses(void)
 	CHECK_EQ(later->coverage.lost_samples, 4);
 }
 
-/* Each kind in words. What a CPU or a callchain lacks is told, and nothing is missing of the window for it. */
+/* Each kind in words. What a CPU or a callchain lacks is told, and nothing is missing of the window
+ * for it. */
 static void test_kinds_of_losses(void)
 {
 	static const struct {
@@ -159,21 +160,21 @@ static void test_kinds_of_losses(void)
 	} kinds[] = {
 		{ TAPE_LOSS_SAMPLES, "2 samples lost in part of the window", false },
 		{ TAPE_LOSS_SHED,
-			"0 samples lost, 2 samples given up for want of room "
-			"in part of the window",
-			false },
+		  "0 samples lost, 2 samples given up for want of room "
+		  "in part of the window",
+		  false },
 		{ TAPE_LOSS_MISSING, "0 samples lost, 2 samples that were due did not come",
-			false },
+		  false },
 		{ TAPE_LOSS_SIDEBAND,
-			"0 samples lost, 2 records of names lost (names may be wrong)", false },
+		  "0 samples lost, 2 records of names lost (names may be wrong)", false },
 		{ TAPE_LOSS_THROTTLED, "0 samples lost, 2 times throttled", false },
 		{ TAPE_LOSS_DAMAGED, "0 samples lost, 2 parts that could not be read", false },
 		{ TAPE_LOSS_OFFLINE, "0 samples lost, CPU 1 was offline for 250 ms", true },
 		{ TAPE_LOSS_CUT, "0 samples lost, 2 callchains cut off", true },
 		{ TAPE_LOSS_LOWERED,
-			"0 samples lost, at most 2 samples a second allowed by the kernel in part "
-			"of the window",
-			true },
+		  "0 samples lost, at most 2 samples a second allowed by the kernel in part "
+		  "of the window",
+		  true },
 		{ 77, "2 samples lost in part of the window", false },
 	};
 
@@ -188,7 +189,7 @@ static void test_kinds_of_losses(void)
 		tapes_store_put(&store, tape);
 		selection = selected(&store, AT(0), AT(1), NULL);
 		snprintf(said, sizeof(said), "covered 100 %%, %s, names: 100 %%, times within 1 us",
-			kinds[i].said);
+			 kinds[i].said);
 		CHECK_STR(described(&selection->coverage), said);
 		CHECK_EQ(coverage_is_whole(&selection->coverage), kinds[i].is_whole);
 	}
@@ -239,24 +240,24 @@ static void test_recorder_stood_still(void)
 	CHECK_EQ(selection->coverage.gaps.items[0].from_ns, AT(1));
 	CHECK_EQ(selection->coverage.gaps.items[1].to_ns, AT(3));
 	CHECK_STR(selection->coverage.gaps.items[1].why,
-		"the recorder stood still, or the machine slept");
+		  "the recorder stood still, or the machine slept");
 	CHECK(!coverage_is_whole(&selection->coverage));
 	selection->coverage.gaps.count = 1;
 	coverage_put_json(&selection->coverage, &selection->window, &json);
 	buffer_u8(&json, 0);
 	CHECK_STR((char *)json.data,
-		"{\"coverage\":{\"from\":\"2026-11-18T03:12:00.000000Z\","
-		"\"to\":\"2026-11-18T03:12:04.000000Z\",\"window_ns\":4000000000,"
-		"\"covered_ns\":2000000000,\"lost\":0,\"shed\":0,\"missing\":0,\"lost_names\":0,"
-		"\"throttled\":0,\"limit\":0,\"damaged\":0,\"stopped\":3,\"held_ns\":0,"
-		"\"starved_ns\":0,\"offline\":0,\"cut\":0,"
-		"\"lost_events\":0,"
-		"\"frames\":240,\"named\":240,\"clock_error_ns\":900,\"unnamed\":{},\"whole\":"
-		"false,"
-		"\"gaps\":[{\"from\":\"2026-11-18T03:12:01.000000Z\","
-		"\"to\":\"2026-11-18T03:12:02.500000Z\","
-		"\"why\":\"the recorder stood still, or the machine slept\","
-		"\"cause\":\"stood-still\"}]}}\n");
+		  "{\"coverage\":{\"from\":\"2026-11-18T03:12:00.000000Z\","
+		  "\"to\":\"2026-11-18T03:12:04.000000Z\",\"window_ns\":4000000000,"
+		  "\"covered_ns\":2000000000,\"lost\":0,\"shed\":0,\"missing\":0,\"lost_names\":0,"
+		  "\"throttled\":0,\"limit\":0,\"damaged\":0,\"stopped\":3,\"held_ns\":0,"
+		  "\"starved_ns\":0,\"offline\":0,\"cut\":0,"
+		  "\"lost_events\":0,"
+		  "\"frames\":240,\"named\":240,\"clock_error_ns\":900,\"unnamed\":{},\"whole\":"
+		  "false,"
+		  "\"gaps\":[{\"from\":\"2026-11-18T03:12:01.000000Z\","
+		  "\"to\":\"2026-11-18T03:12:02.500000Z\","
+		  "\"why\":\"the recorder stood still, or the machine slept\","
+		  "\"cause\":\"stood-still\"}]}}\n");
 }
 
 static struct coverage coverage_of(struct tapes_store *store, uint64_t from_ns, uint64_t to_ns)
@@ -419,7 +420,8 @@ static void test_missing_file(void)
 	CHECK(strstr(selection->coverage.gaps.items[0].why, "its file is missing"));
 }
 
-/* Anchors 2 s apart, with the wall clock set by `step` seconds in between: the step lies at the later one. */
+/* Anchors 2 s apart, with the wall clock set by `step` seconds in between: the step lies at the
+ * later one. */
 static struct tape *stepped(double step)
 {
 	struct tape *tape = tapes_bare(PERF(0), PERF(4));
@@ -467,8 +469,10 @@ static void test_clock_set_back(void)
 
 static void test_cpu_filter(void)
 {
-	static const char *const wrong[] = { "", ",", "1,", ",1", "-", "1-", "-1", "3-1", "1 2",
-		"65536", "0-65536", "99999999999999999999", "a", "1,,2", "0x3" };
+	static const char *const wrong[] = { "",    ",",     "1,",	",1",
+					     "-",   "1-",    "-1",	"3-1",
+					     "1 2", "65536", "0-65536", "99999999999999999999",
+					     "a",   "1,,2",  "0x3" };
 	_cleanup_(cpu_filter_done) struct cpu_set_filter filter = { 0 };
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 	struct error error = { 0 };
@@ -493,13 +497,13 @@ static void test_cpu_filter(void)
 }
 
 CHECK_MAIN({ "the rows of a window", test_rows }, { "gaps", test_gaps },
-	{ "losses that overlap", test_losses }, { "kinds of losses", test_kinds_of_losses },
-	{ "the recorder stood still", test_recorder_stood_still },
-	{ "what lasts is one loss", test_lasting_losses },
-	{ "losses at the edge of a window", test_losses_at_the_edge },
-	{ "losses told of later", test_losses_told_later }, { "frames with a name", test_names },
-	{ "a damaged segment is a gap", test_damage },
-	{ "a segment that cannot be read is a gap", test_unreadable },
-	{ "a segment whose file is missing", test_missing_file },
-	{ "the wall clock set forward", test_clock_set_forward },
-	{ "the wall clock set back", test_clock_set_back }, { "CPU lists", test_cpu_filter })
+	   { "losses that overlap", test_losses }, { "kinds of losses", test_kinds_of_losses },
+	   { "the recorder stood still", test_recorder_stood_still },
+	   { "what lasts is one loss", test_lasting_losses },
+	   { "losses at the edge of a window", test_losses_at_the_edge },
+	   { "losses told of later", test_losses_told_later }, { "frames with a name", test_names },
+	   { "a damaged segment is a gap", test_damage },
+	   { "a segment that cannot be read is a gap", test_unreadable },
+	   { "a segment whose file is missing", test_missing_file },
+	   { "the wall clock set forward", test_clock_set_forward },
+	   { "the wall clock set back", test_clock_set_back }, { "CPU lists", test_cpu_filter })

@@ -11,20 +11,20 @@
 
 /* A gauge of the tape, with a reading each so many seconds from its begin. */
 static void add_gauge(struct tape *tape, const char *name, unsigned int every, size_t count,
-	const int64_t *values)
+		      const int64_t *values)
 {
 	uint32_t row;
 
 	CHECK_EQ(tape_add_gauge(tape, name, &row), 0);
 	for (size_t i = 0; i < count; i++)
-		CHECK_EQ(tape_add_point(
-				 tape, row, tape->begin_ns + i * every * NSEC_PER_SEC, values[i]),
-			0);
+		CHECK_EQ(tape_add_point(tape, row, tape->begin_ns + i * every * NSEC_PER_SEC,
+					values[i]),
+			 0);
 }
 
 #define GAUGE(tape, name, every, ...)                                                \
 	add_gauge(tape, name, every, ARRAY_SIZE(((const int64_t[]){ __VA_ARGS__ })), \
-		(const int64_t[]){ __VA_ARGS__ })
+		  (const int64_t[]){ __VA_ARGS__ })
 
 /* Two minutes of one boot in two segments. */
 static void make_store(struct tapes_store *store)
@@ -47,7 +47,8 @@ struct seen {
 	struct gauge_rows figures;
 	char text[4096];
 	size_t steps;
-	size_t end_after; /* 0: never */
+	/* 0: never */
+	size_t end_after;
 };
 
 static int see(void *context, const struct series_step *step)
@@ -59,7 +60,7 @@ static int see(void *context, const struct series_step *step)
 		return -ECANCELED;
 	if (step->has_figure)
 		snprintf(seen->text + size, sizeof(seen->text) - size, "%s %.2f; ", step->name,
-			step->figure);
+			 step->figure);
 	else
 		snprintf(seen->text + size, sizeof(seen->text) - size, "%s -; ", step->name);
 	return step->has_figure ? gauge_rows_add(&seen->figures, step) : 0;
@@ -67,14 +68,14 @@ static int see(void *context, const struct series_step *step)
 
 /* Seconds from the first segment's begin. */
 static int run(const struct tapes_store *store, struct seen *seen, unsigned int from,
-	unsigned int to, const char *glob, struct coverage *ret_coverage)
+	       unsigned int to, const char *glob, struct coverage *ret_coverage)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	const struct filter filter = { 0 };
 	struct series_options options = {
 		.question = { .window = { .from_ns = TAPES_REALTIME + from * NSEC_PER_SEC,
-				      .to_ns = TAPES_REALTIME + to * NSEC_PER_SEC },
-			.filter = &filter },
+					  .to_ns = TAPES_REALTIME + to * NSEC_PER_SEC },
+			      .filter = &filter },
 		.see = see,
 		.context = seen,
 	};
@@ -88,7 +89,7 @@ static int run(const struct tapes_store *store, struct seen *seen, unsigned int 
 
 /* All steps of a window, as text; what of it is covered, in seconds. */
 static void check_steps(const struct tapes_store *store, unsigned int from, unsigned int to,
-	const char *glob, const char *text, unsigned int covered)
+			const char *glob, const char *text, unsigned int covered)
 {
 	struct seen seen = { .figures.cells = 4 };
 	struct coverage coverage;
@@ -100,20 +101,21 @@ static void check_steps(const struct tapes_store *store, unsigned int from, unsi
 	array_done(&coverage.gaps);
 }
 
-/* What counters grew by, over the edge of a segment too; levels as they are; one that went back says nothing. */
+/* What counters grew by, over the edge of a segment too; levels as they are; one that went back
+ * says nothing. */
 static void test_steps(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
 
 	make_store(&store);
 	check_steps(&store, 0, 120, NULL,
-		"cpu0/user_ms -; cpu0/user_ms 10.00; cpu0/user_ms 50.00; "
-		"cpu1/user_ms -; cpu1/user_ms 100.00; cpu1/user_ms 100.00; "
-		"host/running 3.00; host/running 4.00; host/running 5.00; "
-		"host/switches -; host/switches 10.00; host/switches -; "
-		"pressure/cpu_some_us -; pressure/cpu_some_us 0.00; pressure/cpu_some_us 5.00; "
-		"cpu0/user_ms 50.00; cpu0/user_ms 0.00; host/running 9.00; ",
-		120);
+		    "cpu0/user_ms -; cpu0/user_ms 10.00; cpu0/user_ms 50.00; "
+		    "cpu1/user_ms -; cpu1/user_ms 100.00; cpu1/user_ms 100.00; "
+		    "host/running 3.00; host/running 4.00; host/running 5.00; "
+		    "host/switches -; host/switches 10.00; host/switches -; "
+		    "pressure/cpu_some_us -; pressure/cpu_some_us 0.00; pressure/cpu_some_us 5.00; "
+		    "cpu0/user_ms 50.00; cpu0/user_ms 0.00; host/running 9.00; ",
+		    120);
 }
 
 /* A window that no reading lies in still has what was counted over it. */
@@ -167,7 +169,7 @@ static void test_boots(void)
 	CHECK_EQ(tape_add_fact(second, "boot_id", "99999999-2222-3333-4444-555555555555"), 0);
 	for (size_t i = 0; i < second->facts.count; i++)
 		if (strcmp(strings_at(&second->strings, second->facts.items[i].key), "boot_id") ==
-			0) {
+		    0) {
 			second->facts.items[i] = second->facts.items[second->facts.count - 1];
 			second->facts.count--;
 			break;
@@ -175,8 +177,8 @@ static void test_boots(void)
 	tapes_store_put(&store, first);
 	tapes_store_put(&store, second);
 	check_steps(&store, 0, 120, NULL,
-		"host/switches -; host/switches 10.00; host/switches -; host/switches 10.00; ",
-		120);
+		    "host/switches -; host/switches 10.00; host/switches -; host/switches 10.00; ",
+		    120);
 }
 
 /* What is shown is without its unit; both are names. */
@@ -216,7 +218,8 @@ static void check_near(double value, double expected)
 		CHECK_FAIL("%f, not %f", value, expected);
 }
 
-/* Cells of a half minute: each has the mean of what lies in it. All CPUs together are a row of their own. */
+/* Cells of a half minute: each has the mean of what lies in it. All CPUs together are a row of
+ * their own. */
 static void test_rows(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -271,7 +274,8 @@ static void test_ticks(void)
 	array_done(&coverage.gaps);
 }
 
-/* What is rare is counted; a reading that reaches over the window's edge counts as a whole, one that ends there does not. */
+/* What is rare is counted; a reading that reaches over the window's edge counts as a whole, one
+ * that ends there does not. */
 static void test_counts(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -285,8 +289,8 @@ static void test_counts(void)
 	tapes_store_put(&store, tape);
 	CHECK_EQ(run(&store, &seen, 10, 45, NULL, &coverage), 0);
 	CHECK_STR(seen.text,
-		"net/ens5/tx5_timeouts 1.00; net/ens5/tx5_timeouts 0.00; net/ens5/tx5_timeouts "
-		"2.00; net/ens5/tx5_timeouts 0.00; net/ens5/tx5_timeouts 1.00; ");
+		  "net/ens5/tx5_timeouts 1.00; net/ens5/tx5_timeouts 0.00; net/ens5/tx5_timeouts "
+		  "2.00; net/ens5/tx5_timeouts 0.00; net/ens5/tx5_timeouts 1.00; ");
 	gauge_rows_finish(&seen.figures);
 	row = row_named(&seen.figures, "net/ens5/tx5_timeouts");
 	CHECK_EQ(row->unit, SERIES_COUNT);
@@ -297,7 +301,7 @@ static void test_counts(void)
 }
 
 static void check_levels(const struct tapes_store *store, unsigned int from, unsigned int to,
-	double least, double mean, double most, double first_cell)
+			 double least, double mean, double most, double first_cell)
 {
 	const struct gauge_rows_row *row;
 	struct coverage coverage;
@@ -355,28 +359,28 @@ static void test_chart(void)
 	static const struct chart_row rows[] = {
 		{ "cpu0/user", "%", 0, 12.345, 100, cells, 100, false },
 		{ "a name that is longer than there is room for", "", 1234567, 0.5, 99999, cells, 0,
-			false },
+		  false },
 		{ "net/eth0/tx5_timeouts", "", 0, 0, 3, cells, 100, true },
 		{ "net/eth0/tx5_cpu", "", 12, NAN, 13, cells, 100, false },
 		{ "oldest", "s", 59, 120, 216000, cells, 0, false },
 	};
-	const struct chart chart = {
-		.rows = rows, .count = ARRAY_SIZE(rows), .cells = ARRAY_SIZE(cells)
-	};
+	const struct chart chart = { .rows = rows,
+				     .count = ARRAY_SIZE(rows),
+				     .cells = ARRAY_SIZE(cells) };
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 
 	chart_draw(&chart, &(struct terminal){ .width = 60, .unicode = true }, &text);
 	buffer_u8(&text, 0);
 	CHECK_STR((char *)text.data,
-		"                          least       mean       most\n"
-		"cpu0/user                   0 %     12.3 %      100 %  ▁▂ ▄█\n"
-		"a name that is longer than there is room for\n"
-		"                          1235k       0.50      99999  ▁▁ ▁▁\n"
-		"net/eth0/tx5_cpu             12          -         13  ▁▂ ▄█\n"
-		"oldest                     59 s      2 min     2.50 d  ▁▁ ▁▁\n"
-		"                                                times\n"
-		"net/eth0/tx5_timeouts\n"
-		"                                                    3  ▁▂ ▄█\n");
+		  "                          least       mean       most\n"
+		  "cpu0/user                   0 %     12.3 %      100 %  ▁▂ ▄█\n"
+		  "a name that is longer than there is room for\n"
+		  "                          1235k       0.50      99999  ▁▁ ▁▁\n"
+		  "net/eth0/tx5_cpu             12          -         13  ▁▂ ▄█\n"
+		  "oldest                     59 s      2 min     2.50 d  ▁▁ ▁▁\n"
+		  "                                                times\n"
+		  "net/eth0/tx5_timeouts\n"
+		  "                                                    3  ▁▂ ▄█\n");
 	text.size = 0;
 	chart_draw(&chart, &(struct terminal){ .width = 20 }, &text);
 	buffer_u8(&text, 0);
@@ -396,7 +400,7 @@ static void check_axis(unsigned int cells, uint64_t length_ns, const char *expec
 	static const double values[40] = { 1, 2 };
 	static const struct chart_row row = { "host/running", "", 0, 1, 2, values, 2, false };
 	const struct chart chart = { &row, 1, cells, TAPES_REALTIME, TAPES_REALTIME + length_ns,
-		true };
+				     true };
 	_cleanup_(buffer_done) struct buffer text = { 0 };
 	const char *axis = "";
 
@@ -419,15 +423,15 @@ static void test_axis(void)
 	check_axis(27, 500 * NSEC_PER_MSEC, AXIS "|03:12:00.000 03:12:00.500|\n");
 	check_axis(20, 3 * day_ns, AXIS "|11-18T03  11-21T03|\n");
 	check_axis(18, 60 * NSEC_PER_SEC,
-		"host/running              0          1          2  =@________________\n");
+		   "host/running              0          1          2  =@________________\n");
 }
 
 CHECK_MAIN({ "names with and without units", test_names },
-	{ "steps of counters and levels", test_steps },
-	{ "what reaches into a window", test_window },
-	{ "segments beside the window", test_neighbours },
-	{ "where there are none in it", test_gap }, { "boots", test_boots },
-	{ "rows and cells", test_rows }, { "levels", test_levels },
-	{ "steps over the window's edges", test_part }, { "ticks", test_ticks },
-	{ "counts", test_counts }, { "lines with plots", test_chart },
-	{ "the time below plots", test_axis })
+	   { "steps of counters and levels", test_steps },
+	   { "what reaches into a window", test_window },
+	   { "segments beside the window", test_neighbours },
+	   { "where there are none in it", test_gap }, { "boots", test_boots },
+	   { "rows and cells", test_rows }, { "levels", test_levels },
+	   { "steps over the window's edges", test_part }, { "ticks", test_ticks },
+	   { "counts", test_counts }, { "lines with plots", test_chart },
+	   { "the time below plots", test_axis })

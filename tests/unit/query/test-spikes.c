@@ -49,8 +49,8 @@ static void test_thresholds(void)
 	static const struct {
 		unsigned int min, kernel;
 		size_t count;
-	} cases[] = { { 0, 0, 3 }, { 1, 0, 3 }, { 2, 0, 2 }, { 3, 0, 2 }, { 4, 0, 1 }, { 27, 0, 0 },
-		{ 0, 90, 1 }, { 26, 100, 1 } };
+	} cases[] = { { 0, 0, 3 }, { 1, 0, 3 },	 { 2, 0, 2 },  { 3, 0, 2 },
+		      { 4, 0, 1 }, { 27, 0, 0 }, { 0, 90, 1 }, { 26, 100, 1 } };
 	struct tapes_store store;
 
 	make_store(&store, 40, loads, ARRAY_SIZE(loads), 0, 0);
@@ -71,7 +71,7 @@ static void test_thresholds(void)
 static void test_fast_clock(void)
 {
 	static const struct stack_class two[] = { { 1, 3, 5, "two", true },
-		{ 2, 12, 13, "one", true } };
+						  { 2, 12, 13, "one", true } };
 	struct spikes_options options = usual();
 	struct tapes_store store;
 	struct spikes spikes;
@@ -81,7 +81,7 @@ static void test_fast_clock(void)
 		struct tape *tape = make_tape(at, at + 10, two, ARRAY_SIZE(two));
 
 		tapes_anchor(tape, TAPES_PERF + 20 * NSEC_PER_SEC,
-			TAPES_REALTIME + 20 * NSEC_PER_SEC + 6 * NSEC_PER_MSEC);
+			     TAPES_REALTIME + 20 * NSEC_PER_SEC + 6 * NSEC_PER_MSEC);
 		tapes_store_put(&store, tape);
 	}
 	find(&store, &options, &spikes);
@@ -102,7 +102,7 @@ static void test_asked(void)
 
 	make_store(&store, 40, loads, ARRAY_SIZE(loads), 0, 0);
 	options.question.window = (struct window){ .from_ns = TAPES_REALTIME + 18 * NSEC_PER_SEC,
-		.to_ns = TAPES_REALTIME + 25 * NSEC_PER_SEC };
+						   .to_ns = TAPES_REALTIME + 25 * NSEC_PER_SEC };
 	find(&store, &options, &spikes);
 	CHECK_EQ(spikes.list.count, 1);
 	check_spike(&spikes.list.items[0], 1, 7, 33);
@@ -136,7 +136,8 @@ static void test_gap(void)
 	tapes_store_done(&store);
 }
 
-/* While most CPUs have much to do, only a CPU is shown that is in the kernel where the others are not. */
+/* While most CPUs have much to do, only a CPU is shown that is in the kernel where the others are
+ * not. */
 static void test_crowd(void)
 {
 	static const struct stack_class crowd[] = {
@@ -166,8 +167,8 @@ static void test_crowd(void)
 	tapes_store_done(&store);
 }
 
-static void check_crowd(
-	const struct tapes_store *store, unsigned int kernel, size_t shown, uint64_t crowded)
+static void check_crowd(const struct tapes_store *store, unsigned int kernel, size_t shown,
+			uint64_t crowded)
 {
 	struct spikes_options options = usual();
 	struct spikes spikes;
@@ -179,7 +180,8 @@ static void check_crowd(
 	spikes_done(&spikes);
 }
 
-/* Who asks for the kernel gets no more than who asks for all: one that is above a threshold is one of many, if these are busy too. */
+/* Who asks for the kernel gets no more than who asks for all: one that is above a threshold is one
+ * of many, if these are busy too. */
 static void test_crowd_of_kernel(void)
 {
 	static const struct stack_class crowd[] = {
@@ -213,13 +215,13 @@ static void make_small_store(struct tapes_store *store, unsigned int count, unsi
 
 		CHECK_EQ(tape_add_fact(tape, "cpus_online", at == with_more ? "0-7" : "0-1"), 0);
 		tapes_sample(tape, tape->begin_ns, 0, tapes_thread(tape, 0, 0, "swapper"),
-			tapes_kernel(tape, "do_idle"));
+			     tapes_kernel(tape, "do_idle"));
 		tapes_store_put(store, tape);
 	}
 }
 
 static void check_cpus(const struct tapes_store *store, const char *asked, bool losses,
-	const char *left_out, bool all, bool in_part)
+		       const char *left_out, bool all, bool in_part)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	struct filter filter = { 0 };
@@ -239,7 +241,8 @@ static void check_cpus(const struct tapes_store *store, const char *asked, bool 
 	filter_done(&filter);
 }
 
-/* That a CPU was offline is told of up to 64 segments, and of more to who asks for all of it; who asks for that CPU has nothing covered. */
+/* That a CPU was offline is told of up to 64 segments, and of more to who asks for all of it; who
+ * asks for that CPU has nothing covered. */
 static void test_offline(void)
 {
 	/* segments, strict, told */
@@ -255,11 +258,11 @@ static void test_offline(void)
 		for (unsigned int at = 0; at < cases[i][0]; at++) {
 			struct tape *tape = tapes_new(at, at + 1);
 			const struct tape_loss loss = { TAPE_LOSS_OFFLINE, 1, tape->begin_ns,
-				tape->end_ns, 1 };
+							tape->end_ns, 1 };
 
 			CHECK_EQ(array_push(&tape->losses, loss), 0);
 			tapes_sample(tape, tape->begin_ns, 0, tapes_thread(tape, 0, 0, "swapper"),
-				tapes_kernel(tape, "do_idle"));
+				     tapes_kernel(tape, "do_idle"));
 			tapes_store_put(&store, tape);
 		}
 		options.losses = cases[i][1];
@@ -277,7 +280,8 @@ static void test_offline(void)
 	}
 }
 
-/* Of many segments some are looked at, and the others too before it is said that a CPU never was there. */
+/* Of many segments some are looked at, and the others too before it is said that a CPU never was
+ * there. */
 static void test_cpus(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -332,10 +336,12 @@ static void test_json(void)
 	buffer_u8(&json, 0);
 	CHECK(strstr((const char *)json.data, "{\"from\":\"2026-11-18T03:12:07.000000Z\",\"to\":"
 					      "\"2026-11-18T03:12:33.000000Z\",\"seconds\":26,"));
-	CHECK(strstr((const char *)json.data,
+	CHECK(strstr(
+		(const char *)json.data,
 		"\"thread\":{\"comm\":\"spinner\",\"pid\":11,\"tid\":101,\"share\":1},"
 		"\"function\":{\"symbol\":\"read_zero\",\"share\":1},\"kernel_stretch\":null}\n"));
-	CHECK(strstr((const char *)json.data,
+	CHECK(strstr(
+		(const char *)json.data,
 		"{\"spikes\":{\"found\":1,\"shown\":1,\"left_out_limit\":0,\"left_out_crowded\":0,"
 		"\"segments\":4,\"segments_unknown\":0,\"losses_told\":true}}\n"));
 	json_reader_init(&reader, (const char *)json.data, json.size - 1);
@@ -423,7 +429,8 @@ static void read_rows(const struct tapes_store *store, struct rows *rows)
 	CHECK_EQ(index_all_busy(index, see_row, rows, &error), 0);
 }
 
-/* The rows that are made anew are those that sealing made; what retention removes takes its row with it. */
+/* The rows that are made anew are those that sealing made; what retention removes takes its row
+ * with it. */
 static void test_rows(void)
 {
 	const struct store_limits limits = { .max_age_ns = UINT64_MAX, .max_bytes = 1 };
@@ -490,7 +497,8 @@ static void test_damaged_index(void)
 	tapes_store_done(&store);
 }
 
-/* What the index knows of a segment that was damaged is not lost; without it, the segment is a gap. */
+/* What the index knows of a segment that was damaged is not lost; without it, the segment is a gap.
+ */
 static void test_damaged_segment(void)
 {
 	struct spikes_options options = usual();
@@ -500,7 +508,7 @@ static void test_damaged_segment(void)
 
 	make_store(&store, 40, loads, 1, 0, 0);
 	snprintf(text, sizeof(text),
-		"truncate -s 100 \"$(ls %s/segments/*.tape | tail -n +2 | head -1)\"", store.path);
+		 "truncate -s 100 \"$(ls %s/segments/*.tape | tail -n +2 | head -1)\"", store.path);
 	CHECK_EQ(system(text), 0);
 	find(&store, &options, &spikes);
 	CHECK_EQ(spikes.list.count, 1);
@@ -590,12 +598,12 @@ static void test_top(void)
 }
 
 CHECK_MAIN({ "CPUs that were offline", test_offline },
-	{ "one that goes on over segments", test_joined }, { "thresholds", test_thresholds },
-	{ "a clock that runs fast", test_fast_clock }, { "windows and CPUs", test_asked },
-	{ "what was not recorded", test_gap }, { "while most CPUs are busy", test_crowd },
-	{ "CPUs that were not recorded", test_cpus },
-	{ "while most CPUs are busy, of the kernel's", test_crowd_of_kernel },
-	{ "the ones that matter most", test_limit }, { "as JSON", test_json },
-	{ "with and without an index", test_index }, { "the index's rows", test_rows },
-	{ "a damaged index", test_damaged_index }, { "a damaged segment", test_damaged_segment },
-	{ "segments of an older version", test_older }, { "what is most of many", test_top })
+	   { "one that goes on over segments", test_joined }, { "thresholds", test_thresholds },
+	   { "a clock that runs fast", test_fast_clock }, { "windows and CPUs", test_asked },
+	   { "what was not recorded", test_gap }, { "while most CPUs are busy", test_crowd },
+	   { "CPUs that were not recorded", test_cpus },
+	   { "while most CPUs are busy, of the kernel's", test_crowd_of_kernel },
+	   { "the ones that matter most", test_limit }, { "as JSON", test_json },
+	   { "with and without an index", test_index }, { "the index's rows", test_rows },
+	   { "a damaged index", test_damaged_index }, { "a damaged segment", test_damaged_segment },
+	   { "segments of an older version", test_older }, { "what is most of many", test_top })

@@ -27,7 +27,7 @@ static void test_added(void)
 	unnamed_text_add(&nameless, "12 gone before they were opened");
 	unnamed_text_add(&nameless, "5 without symbols, 3 gone before they were opened");
 	check_sum(&nameless, "15 gone before they were opened, 5 without symbols",
-		"{\"gone before they were opened\":15,\"without symbols\":5}");
+		  "{\"gone before they were opened\":15,\"without symbols\":5}");
 }
 
 static void test_what_is_odd(void)

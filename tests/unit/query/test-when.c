@@ -32,7 +32,7 @@ static const char *said_at(const char *text, uint64_t now_ns, bool utc)
 	if (when_parse(text, now_ns, utc, &when, NULL) == -EINVAL)
 		return "EINVAL";
 	snprintf(shown, sizeof(shown), "%s%s%s", when.ambiguous ? "ambiguous " : "",
-		when.skipped ? "skipped " : "", time_format(when.realtime_ns, true, 9, time));
+		 when.skipped ? "skipped " : "", time_format(when.realtime_ns, true, 9, time));
 	return shown;
 }
 
@@ -97,7 +97,7 @@ static void test_clock_changes(void)
 		{ BERLIN, "2026-10-25 01:59:59", "2026-10-24T23:59:59.000000000Z" },
 		{ BERLIN, "2026-10-25 02:00", "ambiguous 2026-10-25T00:00:00.000000000Z" },
 		{ BERLIN, "2026-10-25 02:59:59.999999999",
-			"ambiguous 2026-10-25T00:59:59.999999999Z" },
+		  "ambiguous 2026-10-25T00:59:59.999999999Z" },
 		{ BERLIN, "2026-10-25 03:00", "2026-10-25T02:00:00.000000000Z" },
 		{ BERLIN, "2026-10-25T02:30:00+01:00", "2026-10-25T01:30:00.000000000Z" },
 		{ BERLIN, "2026-03-29 01:59:59", "2026-03-29T00:59:59.000000000Z" },
@@ -133,7 +133,7 @@ static void test_every_quarter_hour(void)
 	for (size_t i = 0; i < ARRAY_SIZE(zones); i++) {
 		zone(zones[i]);
 		for (uint64_t ns = at("2026-01-01 00:00"); ns < at("2027-01-01 00:00");
-			ns += 900 * NSEC_PER_SEC) {
+		     ns += 900 * NSEC_PER_SEC) {
 			char local[TIME_TEXT_SIZE];
 			struct when when = { 0 };
 
@@ -159,12 +159,12 @@ static void test_clock_alone(void)
 	CHECK_STR(said_at("04:12", NOW, true), "2026-11-17T04:12:00.000000000Z");
 	/* the date is the zone's, not UTC's */
 	CHECK_STR(said_at("00:30", at("2026-11-17T23:45:00Z"), false),
-		"2026-11-17T23:30:00.000000000Z");
+		  "2026-11-17T23:30:00.000000000Z");
 	/* after the fold, before it, and at the first of its two hours */
 	CHECK_STR(said_at("02:30", at("2026-10-25T09:00:00Z"), false),
-		"ambiguous 2026-10-25T00:30:00.000000000Z");
+		  "ambiguous 2026-10-25T00:30:00.000000000Z");
 	CHECK_STR(said_at("02:30", at("2026-10-25T00:10:00Z"), false),
-		"2026-10-24T00:30:00.000000000Z");
+		  "2026-10-24T00:30:00.000000000Z");
 }
 
 static void test_words(void)
@@ -181,7 +181,7 @@ static void test_words(void)
 	CHECK_STR(said("today 07:00"), "2026-11-18T06:00:00.000000000Z");
 	CHECK_STR(said_at("today 07:00", NOW, true), "2026-11-18T07:00:00.000000000Z");
 	CHECK_STR(said_at("yesterday 12:00", at("2026-03-29T20:00:00Z"), false),
-		"2026-03-28T11:00:00.000000000Z");
+		  "2026-03-28T11:00:00.000000000Z");
 	CHECK_STR(said("@1762918327.25"), "2025-11-12T03:32:07.250000000Z");
 	CHECK_STR(said("@1762918327"), "2025-11-12T03:32:07.000000000Z");
 }
@@ -191,11 +191,23 @@ static void test_uptime(void)
 	static const struct {
 		const char *text;
 		uint64_t ns;
-	} rows[] = { { "[12345.678901]", 12345678901000ull }, { "[    5.756000]", 5756000000ull },
-		{ " [0.000001] ", 1000 }, { "[12345]", 12345 * NSEC_PER_SEC },
-		{ "[1.0000000019]", 1000000001 } };
-	static const char *const wrong[] = { "[]", "[ ]", "[1.5", "1.5]", "[1.]", "[.5]", "[-1.5]",
-		"[1.5 ]", "[1.5] x", "[1,5]", "[99999999999999999999]", "[T1.5]" };
+	} rows[] = { { "[12345.678901]", 12345678901000ull },
+		     { "[    5.756000]", 5756000000ull },
+		     { " [0.000001] ", 1000 },
+		     { "[12345]", 12345 * NSEC_PER_SEC },
+		     { "[1.0000000019]", 1000000001 } };
+	static const char *const wrong[] = { "[]",
+					     "[ ]",
+					     "[1.5",
+					     "1.5]",
+					     "[1.]",
+					     "[.5]",
+					     "[-1.5]",
+					     "[1.5 ]",
+					     "[1.5] x",
+					     "[1,5]",
+					     "[99999999999999999999]",
+					     "[T1.5]" };
 	struct when when;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -211,18 +223,57 @@ static void test_uptime(void)
 
 static void test_refused(void)
 {
-	static const char *const rows[] = { "", " ", "noon", "2026-02-30 10:00",
-		"2025-02-29T10:00:00Z", "2026-13-01 10:00", "2026-00-10 10:00", "2026-11-00 10:00",
-		"2026-11-18 24:00", "24:00", "12:60", "12:00:61", "2026-11-18", "2026-11-18T03",
-		"2026-11-18T3:12", "2026-11-18T03:12:07.", "2026-11-18T03:12:07.Z",
-		"2026-11-18T03:12:07+1", "2026-11-18T03:12:07+24:00", "2026-11-18T03:12:07+01:60",
-		"2026-11-18T03:12:07+01:", "2026-11-18T03:12:07Z+01:00", "2026-11-18T03:12:07 CET",
-		"20261118T031207Z", "1970-06-01T00:00:00Z", "2201-01-01T00:00:00Z",
-		"9999-01-01 00:00", "@", "@-1", "@1e9", "@1762918327.",
-		"@99999999999999999999999999", "@0", "now+10m", "now-", "now-10", "nowish", "10m",
-		"ago", " ago", "10 ago", "-10m ago", "90000000d ago", "99y ago", "yesterday-1",
-		"yesterday 25:00", "yesterdaynoon", "today noon", "12:00 12:00", "12:00\n",
-		"1\xc3\xa9:00" };
+	static const char *const rows[] = { "",
+					    " ",
+					    "noon",
+					    "2026-02-30 10:00",
+					    "2025-02-29T10:00:00Z",
+					    "2026-13-01 10:00",
+					    "2026-00-10 10:00",
+					    "2026-11-00 10:00",
+					    "2026-11-18 24:00",
+					    "24:00",
+					    "12:60",
+					    "12:00:61",
+					    "2026-11-18",
+					    "2026-11-18T03",
+					    "2026-11-18T3:12",
+					    "2026-11-18T03:12:07.",
+					    "2026-11-18T03:12:07.Z",
+					    "2026-11-18T03:12:07+1",
+					    "2026-11-18T03:12:07+24:00",
+					    "2026-11-18T03:12:07+01:60",
+					    "2026-11-18T03:12:07+01:",
+					    "2026-11-18T03:12:07Z+01:00",
+					    "2026-11-18T03:12:07 CET",
+					    "20261118T031207Z",
+					    "1970-06-01T00:00:00Z",
+					    "2201-01-01T00:00:00Z",
+					    "9999-01-01 00:00",
+					    "@",
+					    "@-1",
+					    "@1e9",
+					    "@1762918327.",
+					    "@99999999999999999999999999",
+					    "@0",
+					    "now+10m",
+					    "now-",
+					    "now-10",
+					    "nowish",
+					    "10m",
+					    "ago",
+					    " ago",
+					    "10 ago",
+					    "-10m ago",
+					    "90000000d ago",
+					    "99y ago",
+					    "yesterday-1",
+					    "yesterday 25:00",
+					    "yesterdaynoon",
+					    "today noon",
+					    "12:00 12:00",
+					    "12:00\n",
+					    "1\xc3\xa9:00" };
 
 	zone("UTC");
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -243,7 +294,7 @@ static void test_errors(void)
 	zone("UTC");
 	CHECK_EQ(when_parse("2026-02-30 10:00", NOW, false, &when, &error), -EINVAL);
 	CHECK(!strncmp(error.text,
-		"\"2026-02-30 10:00\" is no time: the calendar has no such day; use ", 65));
+		       "\"2026-02-30 10:00\" is no time: the calendar has no such day; use ", 65));
 	CHECK(strstr(error.text, "now-10m"));
 	CHECK_EQ(when_parse("a\nb\033[1m", NOW, false, &when, &error), -EINVAL);
 	CHECK(!strncmp(error.text, "\"a?b?[1m\" is no time; use ", 26));
@@ -258,8 +309,8 @@ static void test_errors(void)
 }
 
 CHECK_MAIN({ "RFC 3339", test_rfc3339 }, { "local times", test_local },
-	{ "where the clock is changed", test_clock_changes },
-	{ "every quarter of an hour of a year", test_every_quarter_hour },
-	{ "the time of day alone", test_clock_alone }, { "words", test_words },
-	{ "the kernel log's stamps", test_uptime }, { "what is no time", test_refused },
-	{ "errors are one readable line", test_errors })
+	   { "where the clock is changed", test_clock_changes },
+	   { "every quarter of an hour of a year", test_every_quarter_hour },
+	   { "the time of day alone", test_clock_alone }, { "words", test_words },
+	   { "the kernel log's stamps", test_uptime }, { "what is no time", test_refused },
+	   { "errors are one readable line", test_errors })

@@ -46,8 +46,8 @@ static void test_around(void)
 	CHECK_EQ(window.to_ns, NOW + 5 * NSEC_PER_SEC);
 	CHECK_STR(window.note, "");
 	CHECK_EQ(parse((struct window_request){ .at = "03:00", .before = "250ms", .after = "0s" },
-			 &window),
-		0);
+		       &window),
+		 0);
 	CHECK_EQ(window.to_ns, window.at_ns);
 	CHECK_EQ(window.at_ns - window.from_ns, 250 * NSEC_PER_MSEC);
 }
@@ -61,10 +61,10 @@ static void test_between(void)
 	CHECK_EQ(window.to_ns, NOW);
 	CHECK_EQ(window.at_ns, 0);
 	CHECK_EQ(parse((struct window_request){ .from = "01:00", .to = "02:00", .utc = true },
-			 &window),
-		0);
+		       &window),
+		 0);
 	CHECK_STR(described(&window, true),
-		"2026-11-18T01:00:00.000Z to 2026-11-18T02:00:00.000Z (1 h 0 min)");
+		  "2026-11-18T01:00:00.000Z to 2026-11-18T02:00:00.000Z (1 h 0 min)");
 }
 
 static void test_mixed(void)
@@ -81,11 +81,11 @@ static void test_mixed(void)
 	CHECK_EQ(parse((struct window_request){ .to = "now" }, &window), -EINVAL);
 	CHECK_STR(error_text, "--to needs --from TIME");
 	CHECK_EQ(parse((struct window_request){ .to = "now", .to_name = "--until" }, &window),
-		-EINVAL);
+		 -EINVAL);
 	CHECK_STR(error_text, "--until needs --since TIME");
 	CHECK_EQ(
 		parse((struct window_request){ .at = "now", .from = "now", .from_name = "--since" },
-			&window),
+		      &window),
 		-EINVAL);
 	CHECK(!strncmp(error_text, "--at does not go with --since: ", 31));
 	CHECK_EQ(parse((struct window_request){ 0 }, &window), -EINVAL);
@@ -100,31 +100,31 @@ static void test_wrong(void)
 	CHECK_EQ(parse((struct window_request){ .at = "noon" }, &window), -EINVAL);
 	CHECK(!strncmp(error_text, "--at: \"noon\" is no time; use ", 29));
 	CHECK_EQ(parse((struct window_request){ .at = "now", .before = "5 parsecs" }, &window),
-		-EINVAL);
-	CHECK_STR(
-		error_text, "--before: \"5 parsecs\" is no duration; use 250ms, 5s, 2m, 12h or 7d");
-	CHECK_EQ(
-		parse((struct window_request){ .at = "now", .after = "99999d" }, &window), -EINVAL);
+		 -EINVAL);
+	CHECK_STR(error_text,
+		  "--before: \"5 parsecs\" is no duration; use 250ms, 5s, 2m, 12h or 7d");
+	CHECK_EQ(parse((struct window_request){ .at = "now", .after = "99999d" }, &window),
+		 -EINVAL);
 	CHECK_STR(error_text, "--after: \"99999d\" is over 100 years");
 	CHECK_EQ(
 		parse((struct window_request){ .at = "now", .before = "0", .after = "0" }, &window),
 		-EINVAL);
 	CHECK_EQ(parse((struct window_request){ .at = "1971-01-02 00:00", .before = "9999d" },
-			 &window),
-		-EINVAL);
+		       &window),
+		 -EINVAL);
 	CHECK_EQ(parse((struct window_request){ .from = "now", .to = "now-1s" }, &window), -EINVAL);
 	CHECK_STR(error_text,
-		"the window is upside down: --from 2026-11-18T04:12:07.250+01:00 is after --to "
-		"2026-11-18T04:12:06.250+01:00; swap them, or give --to a later time");
+		  "the window is upside down: --from 2026-11-18T04:12:07.250+01:00 is after --to "
+		  "2026-11-18T04:12:06.250+01:00; swap them, or give --to a later time");
 	CHECK_EQ(parse((struct window_request){ .from = "now",
-			       .from_name = "--since",
-			       .to = "now-1s",
-			       .to_name = "--until" },
-			 &window),
-		-EINVAL);
+						.from_name = "--since",
+						.to = "now-1s",
+						.to_name = "--until" },
+		       &window),
+		 -EINVAL);
 	CHECK(strstr(error_text, "give --until a later time"));
 	CHECK_EQ(parse((struct window_request){ .from = "foo", .from_name = "--since" }, &window),
-		-EINVAL);
+		 -EINVAL);
 	CHECK(!strncmp(error_text, "--since: \"foo\" is no time", 25));
 	/* now is 04:12:07.25 */
 	CHECK_EQ(parse((struct window_request){ .from = "04:00", .to = "04:20" }, &window), 0);
@@ -132,31 +132,32 @@ static void test_wrong(void)
 	CHECK_EQ(parse((struct window_request){ .from = "23:50", .to = "00:10" }, &window), 0);
 	CHECK_EQ(window.to_ns - window.from_ns, 20 * 60 * 1000000000ull);
 	CHECK_EQ(parse((struct window_request){ .from = "04:00:10", .to = "04:00:05" }, &window),
-		-EINVAL);
+		 -EINVAL);
 	CHECK(strstr(error_text, "the window is upside down: --from "));
-	CHECK_EQ(
-		parse((struct window_request){ .from = "04:00", .to = "04:00" }, &window), -EINVAL);
+	CHECK_EQ(parse((struct window_request){ .from = "04:00", .to = "04:00" }, &window),
+		 -EINVAL);
 	CHECK(!strncmp(error_text, "the window is empty: --from and --to are both", 45));
 	CHECK_EQ(parse((struct window_request){ .from = "23:50", .to = "05:00" }, &window), 0);
 	CHECK_EQ(window.to_ns - window.from_ns, 310 * 60 * 1000000000ull);
 	/* the first such moment behind --from, not the latest there was */
 	CHECK_EQ(parse((struct window_request){ .from = "2026-11-10 02:30", .to = "03:00" },
-			 &window),
-		0);
+		       &window),
+		 0);
 	CHECK_EQ(window.to_ns - window.from_ns, 30 * 60 * 1000000000ull);
 	CHECK_EQ(
 		parse((struct window_request){ .from = "yesterday 03:00", .to = "03:00" }, &window),
 		0);
 	CHECK_EQ(window.to_ns - window.from_ns, 24 * 3600 * 1000000000ull);
-	/* over the night in which the clock is set back, and what is to be known of --from stays known */
+	/* over the night in which the clock is set back, and what is to be known of --from stays
+	 * known */
 	CHECK_EQ(parse((struct window_request){ .from = "2026-10-25 02:30", .to = "02:15" },
-			 &window),
-		0);
+		       &window),
+		 0);
 	CHECK_EQ(window.to_ns - window.from_ns, (24 * 60 + 45) * 60 * 1000000000ull);
 	CHECK(!strncmp(window.note, "\"2026-10-25 02:30\" was there twice", 34));
 	CHECK_EQ(parse((struct window_request){ .from = "now", .to = "now" }, &window), -EINVAL);
 	CHECK_STR(error_text,
-		"the window is empty: --from and --to are both 2026-11-18T04:12:07.250+01:00");
+		  "the window is empty: --from and --to are both 2026-11-18T04:12:07.250+01:00");
 }
 
 static void test_notes(void)
@@ -167,9 +168,9 @@ static void test_notes(void)
 	CHECK_STR(window.note, "\"2026-10-25 02:30\" was there twice (the clock was set back); "
 			       "taken is the first, 2026-10-25T02:30:00+02:00");
 	CHECK_EQ(parse((struct window_request){ .from = "2026-03-29 02:30",
-			       .to = "2026-10-25 02:30" },
-			 &window),
-		0);
+						.to = "2026-10-25 02:30" },
+		       &window),
+		 0);
 	CHECK_STR(window.note, "\"2026-03-29 02:30\" was never there (the clock was set forward); "
 			       "taken is 2026-03-29T03:30:00+02:00; "
 			       "\"2026-10-25 02:30\" was there twice (the clock was set back); "
@@ -178,7 +179,7 @@ static void test_notes(void)
 
 /* The machine booted at a thousand seconds of the epoch, as far as this test goes. */
 static int from_uptime(void *context, uint64_t uptime_ns, uint64_t *ret_realtime_ns, char *note,
-	size_t size, struct error *error)
+		       size_t size, struct error *error)
 {
 	if (uptime_ns > 9999 * NSEC_PER_SEC)
 		return error_set(error, -ENODATA, "no such boot");
@@ -206,7 +207,7 @@ static void test_uptime(void)
 	request.uptime = NULL;
 	CHECK_EQ(parse(request, &window), -EINVAL);
 	CHECK_STR(error_text,
-		"--from: \"[1.5]\" is an uptime; a time of the wall clock is wanted here");
+		  "--from: \"[1.5]\" is an uptime; a time of the wall clock is wanted here");
 }
 
 static void test_describe(void)
@@ -215,18 +216,18 @@ static void test_describe(void)
 
 	CHECK_EQ(parse((struct window_request){ .at = "2026-11-18T03:12:07Z" }, &window), 0);
 	CHECK_STR(described(&window, false),
-		"2026-11-18T04:11:37.000+01:00 to 2026-11-18T04:12:12.000+01:00 (35 s), UTC "
-		"03:11:37.000 to 03:12:12.000");
+		  "2026-11-18T04:11:37.000+01:00 to 2026-11-18T04:12:12.000+01:00 (35 s), UTC "
+		  "03:11:37.000 to 03:12:12.000");
 	CHECK_STR(described(&window, true),
-		"2026-11-18T03:11:37.000Z to 2026-11-18T03:12:12.000Z (35 s)");
+		  "2026-11-18T03:11:37.000Z to 2026-11-18T03:12:12.000Z (35 s)");
 	/* where the date is another one in UTC it is said */
 	CHECK_EQ(parse((struct window_request){ .at = "2026-11-18 01:00:10" }, &window), 0);
 	CHECK_STR(described(&window, false),
-		"2026-11-18T00:59:40.000+01:00 to 2026-11-18T01:00:15.000+01:00 (35 s), UTC "
-		"2026-11-17T23:59:40.000 to 00:00:15.000");
+		  "2026-11-18T00:59:40.000+01:00 to 2026-11-18T01:00:15.000+01:00 (35 s), UTC "
+		  "2026-11-17T23:59:40.000 to 00:00:15.000");
 }
 
 CHECK_MAIN({ "around a moment", test_around }, { "between two", test_between },
-	{ "what does not go together", test_mixed }, { "what is no window", test_wrong },
-	{ "what the person should know", test_notes }, { "uptimes", test_uptime },
-	{ "the window as a line", test_describe })
+	   { "what does not go together", test_mixed }, { "what is no window", test_wrong },
+	   { "what the person should know", test_notes }, { "uptimes", test_uptime },
+	   { "the window as a line", test_describe })

@@ -17,7 +17,7 @@ static void apply_comm(struct tracker *tracker, int pid, int tid, const char *co
 }
 
 static void apply_task(struct tracker *tracker, uint32_t type, uint64_t time, int pid, int tid,
-	int parent_pid, int parent_tid)
+		       int parent_pid, int parent_tid)
 {
 	struct perf_record record = { .type = type, .time_ns = time };
 
@@ -147,7 +147,8 @@ static void test_started(void)
 	CHECK_STR(cgroup_then(&tracker, 40, 65), "/shell");
 }
 
-/* One that has run for long is where it was until it executes something else; one that is still there may have been moved since. */
+/* One that has run for long is where it was until it executes something else; one that is still
+ * there may have been moved since. */
 static void test_started_later(void)
 {
 	_cleanup_(tracker_done) struct tracker tracker;
@@ -238,7 +239,8 @@ static void test_cgroup_of_a_sample(void)
 
 #define ROOT 1
 
-/* Where samples name it, nobody is asked: who is gone was there, and who is moved is there at once. */
+/* Where samples name it, nobody is asked: who is gone was there, and who is moved is there at once.
+ */
 static void test_named_cgroups(void)
 {
 	_cleanup_(tracker_done) struct tracker tracker;
@@ -260,7 +262,8 @@ static void test_named_cgroups(void)
 	tracker_doubt_cgroups(&tracker);
 	CHECK_STR(named(&tracker, 30, 8, 5), "/moved");
 	CHECK_EQ(asked, 0);
-	/* the root of the unified one says nothing of the others, and a number that nobody knows nothing at all */
+	/* the root of the unified one says nothing of the others, and a number that nobody knows
+	 * nothing at all */
 	CHECK_STR(named(&tracker, 30, ROOT, 6), "/v1");
 	CHECK_STR(named(&tracker, 31, ROOT, 6), "/short");
 	CHECK_EQ(asked, 2);
@@ -268,7 +271,8 @@ static void test_named_cgroups(void)
 	CHECK_EQ(asked, 3);
 }
 
-/* Perf events with a hierarchy of their own: /proc tells more, but not of who is gone. Threads in several have it asked once a second. */
+/* Perf events with a hierarchy of their own: /proc tells more, but not of who is gone. Threads in
+ * several have it asked once a second. */
 static void test_own_hierarchy(void)
 {
 	_cleanup_(tracker_done) struct tracker tracker;
@@ -330,11 +334,11 @@ static void test_many_cgroups(void)
 }
 
 CHECK_MAIN({ "asked for when it can have changed, and not for each sample", test_cgroups },
-	{ "of who is gone at its turn", test_started },
-	{ "of who executes something else", test_started_later },
-	{ "of a storm of programs", test_started_many }, { "which of many", test_cgroup_choice },
-	{ "of a sample", test_cgroup_of_a_sample },
-	{ "those that samples name", test_named_cgroups },
-	{ "those of a hierarchy of perf events alone", test_own_hierarchy },
-	{ "those of a file", test_imported_cgroups },
-	{ "of many, those in use stay known", test_many_cgroups })
+	   { "of who is gone at its turn", test_started },
+	   { "of who executes something else", test_started_later },
+	   { "of a storm of programs", test_started_many }, { "which of many", test_cgroup_choice },
+	   { "of a sample", test_cgroup_of_a_sample },
+	   { "those that samples name", test_named_cgroups },
+	   { "those of a hierarchy of perf events alone", test_own_hierarchy },
+	   { "those of a file", test_imported_cgroups },
+	   { "of many, those in use stay known", test_many_cgroups })

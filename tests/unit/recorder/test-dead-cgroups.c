@@ -29,61 +29,61 @@ static const struct {
 	{ "/ecs/" HEX32 "/" HEX32 "-1234567", "/ecs/*/*-*" },
 	{ "/ecs/6f1e2c3a-09d4-4d11-8a77-0123456789ab/" HEX64, "/ecs/*/*" },
 	{ "/ecstasks.slice/ecstasks-" HEX32 ".slice/docker-" HEX64 ".scope",
-		"/ecstasks.slice/ecstasks-*.slice/docker-*.scope" },
+	  "/ecstasks.slice/ecstasks-*.slice/docker-*.scope" },
 	/* Kubernetes: cgroupfs and systemd, static pods, deeper than we look */
 	{ "/kubepods/burstable/pod6f1e2c3a-09d4-4d11-8a77-0123456789ab/" HEX64 "/deeper",
-		"/kubepods/burstable/pod*/*" },
+	  "/kubepods/burstable/pod*/*" },
 	{ "/kubepods/besteffort/podaf1e2c3a-09d4-4d11-8a77-0123456789ab",
-		"/kubepods/besteffort/pod*" },
+	  "/kubepods/besteffort/pod*" },
 	{ "/kubepods.slice/kubepods-burstable.slice/"
 	  "kubepods-burstable-pod6f1e2c3a_09d4_4d11_8a77_0123456789ab.slice/"
 	  "cri-containerd-" HEX64 ".scope",
-		"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod*.slice/"
-		"cri-containerd-*.scope" },
+	  "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod*.slice/"
+	  "cri-containerd-*.scope" },
 	{ "/kubepods.slice/kubepods-podaf1e2c3a\\x2d09d4\\x2d4d11\\x2d8a77\\x2d0123456789ab.slice/"
 	  "crio-conmon-" HEX64 ".scope",
-		"/kubepods.slice/kubepods-pod*.slice/crio-conmon-*.scope" },
+	  "/kubepods.slice/kubepods-pod*.slice/crio-conmon-*.scope" },
 	{ "/kubepods/burstable/pod" HEX32, "/kubepods/burstable/pod*" },
 	{ "/kubelet/kubepods/pod6f1e2c3a-09d4-4d11-8a77-0123456789ab/" HEX64,
-		"/kubelet/kubepods/pod*/*" },
+	  "/kubelet/kubepods/pod*/*" },
 	/* Docker, podman, and the mounts that runc makes for each probe */
 	{ "/docker/" HEX64, "/docker/*" },
 	{ "/system.slice/docker-" HEX64 ".scope", "/system.slice/docker-*.scope" },
 	{ "/machine.slice/libpod-" HEX64 ".scope", "/machine.slice/libpod-*.scope" },
 	{ "/system.slice/run-docker-runtime\\x2drunc-moby-" HEX64 "-runc.mJmGmH.mount",
-		"/system.slice/run-docker-runtime\\x2drunc-moby-*-runc.*.mount" },
+	  "/system.slice/run-docker-runtime\\x2drunc-moby-*-runc.*.mount" },
 	/* systemd */
 	{ "/user.slice/user-1000.slice/session-12.scope",
-		"/user.slice/user-*.slice/session-*.scope" },
+	  "/user.slice/user-*.slice/session-*.scope" },
 	{ "/user.slice/user-1000.slice/user@1000.service/app.slice",
-		"/user.slice/user-*.slice/user@*.service/app.slice" },
+	  "/user.slice/user-*.slice/user@*.service/app.slice" },
 	{ "/system.slice/run-rb123456789abcdef.scope", "/system.slice/run-r*.scope" },
 	{ "/system.slice/run-" HEX32 ".scope", "/system.slice/run-*.scope" },
 	{ "/system.slice/run-123.scope", "/system.slice/run-*.scope" },
 	{ "/system.slice/system-getty.slice/getty@7.service",
-		"/system.slice/system-getty.slice/getty@*.service" },
+	  "/system.slice/system-getty.slice/getty@*.service" },
 	{ "/system.slice/system-systemd\\x2dfsck.slice/"
 	  "systemd-fsck@dev-disk-by\\x2duuid-6f1e2c3a\\x2d09d4\\x2d4d11\\x2d8a77\\x2d0123456789ab."
 	  "service",
-		"/system.slice/system-systemd\\x2dfsck.slice/"
-		"systemd-fsck@dev-disk-by\\x2duuid-*.service" },
+	  "/system.slice/system-systemd\\x2dfsck.slice/"
+	  "systemd-fsck@dev-disk-by\\x2duuid-*.service" },
 	{ "/machine.slice/machine-qemu\\x2d12\\x2dvm.scope",
-		"/machine.slice/machine-qemu\\x2d*\\x2dvm.scope" },
+	  "/machine.slice/machine-qemu\\x2d*\\x2dvm.scope" },
 	{ "/machine.slice/systemd-nspawn@web\\x2d1.service/payload",
-		"/machine.slice/systemd-nspawn@web\\x2d*.service/payload" },
+	  "/machine.slice/systemd-nspawn@web\\x2d*.service/payload" },
 	/* Firecracker's jailer, LXC, Slurm, Nomad */
 	{ "/firecracker/6f1e2c3a-09d4-4d11-8a77-0123456789ab", "/firecracker/*" },
 	{ "/lxc.payload.web-1/init.scope", "/lxc.payload.web-*/init.scope" },
 	{ "/lxc/build-20231118", "/lxc/build-*" },
 	{ "/slurm/uid_1000/job_123/step_0/task_0", "/slurm/uid_*/job_*/step_*" },
 	{ "/nomad.slice/share.slice/6f1e2c3a-09d4-4d11-8a77-0123456789ab.redis.scope",
-		"/nomad.slice/share.slice/*.redis.scope" },
+	  "/nomad.slice/share.slice/*.redis.scope" },
 	{ "/leak/task-1", "/leak/task-*" },
 	{ "/leak/2", "/leak/*" },
 	/* names, as far as one path can tell */
 	{ "/build/x86_64/i386/arm64-v8a", "/build/x86_64/i386/arm64-v8a" },
 	{ "/cgroup2/sha256/k3s.service/ec2-net-utils",
-		"/cgroup2/sha256/k3s.service/ec2-net-utils" },
+	  "/cgroup2/sha256/k3s.service/ec2-net-utils" },
 	{ "/sha256sum/7zip/2fa/eth0:ip6", "/sha256sum/7zip/2fa/eth0:ip6" },
 	{ "/python3.11.service/v1.2.3", "/python3.11.service/v1.2.3" },
 	{ "/cafe/decade/facade/deadbeef", "/cafe/decade/facade/deadbeef" },
@@ -115,15 +115,15 @@ static void test_fold(void)
 static void make(struct dead_cgroups *dying, uint64_t id, const char *comm)
 {
 	CHECK_EQ(dead_cgroups_made(dying, &(struct dead_cgroups_key){ 4, id },
-			 &(struct dying_by){ comm, 1000 + id }),
-		0);
+				   &(struct dying_by){ comm, 1000 + id }),
+		 0);
 }
 
 static void kill_at(struct dead_cgroups *dying, uint64_t id, const char *path, uint64_t second)
 {
 	CHECK_EQ(dead_cgroups_removed(dying, &(struct dead_cgroups_key){ 4, id }, path,
-			 &(struct dying_by){ "systemd", 1 }, second * SECOND_NS),
-		0);
+				      &(struct dying_by){ "systemd", 1 }, second * SECOND_NS),
+		 0);
 }
 
 static void bury(struct dead_cgroups *dying, uint64_t id, const char *path)
@@ -146,8 +146,8 @@ static void test_life(void)
 	kill_at(dying, 77, "/other", 50);
 	kill_at(dying, 77, "/other", 60);
 	CHECK_EQ(dead_cgroups_removed(dying, &(struct dead_cgroups_key){ 5, 77 }, "/other",
-			 &(struct dying_by){ "", 0 }, SECOND_NS),
-		0);
+				      &(struct dying_by){ "", 0 }, SECOND_NS),
+		 0);
 	CHECK_EQ(dead_cgroups_sums(dying, sums, 3), 2);
 	CHECK_STR(sums[0].prefix, "/ecs/task-*/*");
 	CHECK_EQ(sums[0].count, 7);
@@ -264,7 +264,7 @@ static void test_lost(void)
 	CHECK_EQ(dead_cgroups_sums(dying, sums, 1), 1);
 	CHECK_EQ(dead_cgroups_give(dying, tape, 1010 * SECOND_NS), 0);
 	CHECK_STR(dead_cgroups_text(dying),
-		"100 under /leak, the oldest for 10 s; give or take 10: trace events were lost");
+		  "100 under /leak, the oldest for 10 s; give or take 10: trace events were lost");
 	CHECK_EQ(tape->events.count, 1);
 	CHECK_STR(tape_event_field(tape, &tape->events.items[0], TAPE_DYING_UNSURE), "10");
 	CHECK_STR(tape_event_field(tape, &tape->events.items[0], TAPE_DYING_COUNTED), "110");
@@ -272,16 +272,16 @@ static void test_lost(void)
 	CHECK_EQ(dead_cgroups_sums(dying, sums, 1), 0);
 	CHECK_EQ(dead_cgroups_give(dying, tape, 1020 * SECOND_NS), 0);
 	CHECK_STR(dead_cgroups_text(dying),
-		"those removed more than 5 s ago are not known: 11 trace "
-		"events were lost then");
+		  "those removed more than 5 s ago are not known: 11 trace "
+		  "events were lost then");
 	count = gauge(tape, "dying-cgroups/leak");
 	CHECK(count && count->count == 1);
 	bury(dying, 1, "/leak"); /* of before */
 	kill_at(dying, 500, "/leak", 1025);
 	CHECK_EQ(dead_cgroups_give(dying, tape, 1030 * SECOND_NS), 0);
 	CHECK_STR(dead_cgroups_text(dying),
-		"1 under /leak, the oldest for 5 s; those removed more than "
-		"15 s ago are not known: 11 trace events were lost then");
+		  "1 under /leak, the oldest for 5 s; those removed more than "
+		  "15 s ago are not known: 11 trace events were lost then");
 	CHECK_STR(tape_event_field(tape, &tape->events.items[1], TAPE_DYING_COUNTED), "15");
 	CHECK_EQ(gauge(tape, "dying-cgroups/leak")->count, 2);
 	tape_free(tape);
@@ -355,7 +355,7 @@ static void test_give(void)
 	CHECK_EQ(tape->gauges.count, 0);
 	CHECK_EQ(dead_cgroups_give(dying, tape, 1070 * SECOND_NS), 0);
 	CHECK_STR(dead_cgroups_text(dying),
-		"1 under /ecs/*, made by runc, the oldest for 1 min 10 s");
+		  "1 under /ecs/*, made by runc, the oldest for 1 min 10 s");
 	bury(dying, 1, "/ecs/1");
 	for (uint64_t second = 1080; second < 1200; second += 10)
 		CHECK_EQ(dead_cgroups_give(dying, tape, second * SECOND_NS), 0);
@@ -420,7 +420,8 @@ static void test_told(void)
 	dead_cgroups_free(dying);
 }
 
-/* A leak is named with the first gauges of it, and when there are twice as many; else once a minute. */
+/* A leak is named with the first gauges of it, and when there are twice as many; else once a
+ * minute. */
 static void test_news(void)
 {
 	struct dead_cgroups *dying;
@@ -457,10 +458,11 @@ static void test_news(void)
 }
 
 CHECK_MAIN({ "paths are folded to their kind", test_fold },
-	{ "paths that differ in a number are of one kind", test_alike },
-	{ "names that are nothing but numbers cost no more than others", test_numbers },
-	{ "lost records leave it unsure, or it begins anew", test_lost },
-	{ "counted from rmdir to release, with who made and removed most", test_life },
-	{ "memory is bounded, and the count is right beyond it", test_bounds },
-	{ "gauges and an event in the tape", test_give }, { "a leak is named at once", test_news },
-	{ "what is told is what the gauges say", test_told })
+	   { "paths that differ in a number are of one kind", test_alike },
+	   { "names that are nothing but numbers cost no more than others", test_numbers },
+	   { "lost records leave it unsure, or it begins anew", test_lost },
+	   { "counted from rmdir to release, with who made and removed most", test_life },
+	   { "memory is bounded, and the count is right beyond it", test_bounds },
+	   { "gauges and an event in the tape", test_give },
+	   { "a leak is named at once", test_news },
+	   { "what is told is what the gauges say", test_told })

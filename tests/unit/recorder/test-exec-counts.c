@@ -16,8 +16,8 @@ static const struct tape_gauge *gauge(const struct tape *tape, const char *name)
 	CHECK_FAIL("no %s", name);
 }
 
-static void check_points(
-	const struct tape *tape, const char *name, size_t count, const int64_t *values)
+static void check_points(const struct tape *tape, const char *name, size_t count,
+			 const int64_t *values)
 {
 	const struct tape_gauge *one = gauge(tape, name);
 
@@ -28,7 +28,7 @@ static void check_points(
 
 #define POINTS(tape, name, ...)                                                        \
 	check_points(tape, name, sizeof((int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t), \
-		(const int64_t[]){ __VA_ARGS__ })
+		     (const int64_t[]){ __VA_ARGS__ })
 
 static void make(struct exec_counts *starts, uint64_t root, const char *path, int times)
 {

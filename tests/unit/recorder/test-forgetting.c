@@ -17,8 +17,8 @@ static void apply(struct tracker *tracker, const struct perf_record *record)
 	CHECK_EQ(tracker_apply(tracker, record), 0);
 }
 
-static void start(
-	struct tracker *tracker, int pid, const char *name, const char *path, uint64_t inode)
+static void start(struct tracker *tracker, int pid, const char *name, const char *path,
+		  uint64_t inode)
 {
 	struct perf_record comm = { .type = PERF_TYPE_COMM };
 	struct perf_record map = { .type = PERF_TYPE_MMAP2, .misc = PERF_MODE_USER };
@@ -71,10 +71,10 @@ static void check_long_lived(struct tracker *tracker)
 		CHECK_EQ(module->inode, 10 + i);
 	}
 	CHECK_STR(strings_at(&tracker->modules.paths,
-			  tracker->modules.list
-				  .items[tracker_find(tracker, 0, true, 1ull << 63)->module]
-				  .path),
-		"[kernel.kallsyms]");
+			     tracker->modules.list
+				     .items[tracker_find(tracker, 0, true, 1ull << 63)->module]
+				     .path),
+		  "[kernel.kallsyms]");
 }
 
 static void compile(struct tracker *tracker, int number)
@@ -95,7 +95,7 @@ static void test_bounded(void)
 
 	CHECK_EQ(tracker_init(&tracker), 0);
 	CHECK_EQ(tracker_add_kernel(&tracker, 1ull << 63, UINT64_MAX, "[kernel.kallsyms]", NULL, 0),
-		0);
+		 0);
 	start_long_lived(&tracker);
 	for (int i = 1; i <= SHORT_LIVED; i++) {
 		compile(&tracker, i);
@@ -111,7 +111,7 @@ static void test_bounded(void)
 	CHECK(tracker.threads.count < 4 * EACH_ROTATION);
 	/* what has just ended is known for a moment longer */
 	CHECK_STR(tracker_comm(&tracker, 10000 + SHORT_LIVED % 20000, 10000 + SHORT_LIVED % 20000),
-		"cc-200000");
+		  "cc-200000");
 }
 
 /* A tape may be long. Records that are no records show how time goes by. */
@@ -121,9 +121,9 @@ static void test_bounded_within_a_tape(void)
 	static const struct pipeline_fact facts[] = { { NULL, NULL } };
 	const struct pipeline_source source = { .layout = &layout };
 	const struct pipeline_options options = { .segment_ns = 3600 * NSEC_PER_SEC,
-		.sources = &source,
-		.facts = facts,
-		.imported = true };
+						  .sources = &source,
+						  .facts = facts,
+						  .imported = true };
 	const struct tape_anchor anchor = { .perf_ns = NSEC_PER_SEC };
 	_cleanup_(pipeline_done) struct pipeline assembler;
 
@@ -187,7 +187,8 @@ static void test_filled_meanwhile(void)
 	tape_builder_done(&filler);
 }
 
-/* Their EXIT records were lost: a look at /proc tells that they are gone, and who is still there stays. */
+/* Their EXIT records were lost: a look at /proc tells that they are gone, and who is still there
+ * stays. */
 static void test_lost_exits(void)
 {
 	_cleanup_(tracker_done) struct tracker tracker;
@@ -207,6 +208,6 @@ static void test_lost_exits(void)
 }
 
 CHECK_MAIN({ "what nobody uses is forgotten", test_bounded },
-	{ "not only when a tape ends", test_bounded_within_a_tape },
-	{ "who ended unseen is forgotten", test_lost_exits },
-	{ "a tape is filled while numbers change", test_filled_meanwhile })
+	   { "not only when a tape ends", test_bounded_within_a_tape },
+	   { "who ended unseen is forgotten", test_lost_exits },
+	   { "a tape is filled while numbers change", test_filled_meanwhile })

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Figures on their way into tapes: those of a tree that does not change, read in a thread each second. */
+/* Figures on their way into tapes: those of a tree that does not change, read in a thread each
+ * second. */
 #include "tests/check.h"
 
 #include "base/clock.h"
@@ -18,7 +19,7 @@ static const struct tape_gauge *find_gauge(const struct tape *tape, const char *
 
 /* Takes until the gauge has so many points. */
 static void take_points(struct gauge_thread *watch, struct tape *tape,
-	const struct tape_anchor *anchor, const char *name, uint32_t count)
+			const struct tape_anchor *anchor, const char *name, uint32_t count)
 {
 	const struct timespec pause = { .tv_nsec = 20000000 };
 	const struct tape_gauge *gauge = NULL;
@@ -37,7 +38,7 @@ static void wait_for_end(const struct tape_anchor *anchor, uint64_t end_ns)
 	const struct timespec pause = { .tv_nsec = 20000000 };
 
 	while (clock_ns(CLOCK_MONOTONIC) <
-		anchor->monotonic_ns + (end_ns - anchor->perf_ns) + NSEC_PER_SEC / 10)
+	       anchor->monotonic_ns + (end_ns - anchor->perf_ns) + NSEC_PER_SEC / 10)
 		nanosleep(&pause, NULL);
 }
 
@@ -68,7 +69,7 @@ static void test_take(void)
 {
 	const uint64_t perf_ns = 1000 * NSEC_PER_SEC;
 	struct tape_anchor anchor = { .perf_ns = perf_ns,
-		.monotonic_ns = clock_ns(CLOCK_MONOTONIC) };
+				      .monotonic_ns = clock_ns(CLOCK_MONOTONIC) };
 	_cleanup_(cleanup_tape) struct tape *first = NULL, *second = NULL;
 	_cleanup_(tree_done) struct tree tree;
 	struct recorder_progress progress = { .source_count = 0 };
@@ -99,7 +100,7 @@ static void test_take(void)
 	last_ns = first->points.items[find_gauge(first, "host/switches")->first].time_ns;
 	CHECK(last_ns >= perf_ns - NSEC_PER_SEC);
 	CHECK(second->points.items[find_gauge(second, "host/switches")->first].time_ns >=
-		first->end_ns);
+	      first->end_ns);
 	/* each ten seconds: not twice in the same tape, as yet in no other */
 	CHECK_EQ(find_gauge(first, "vmstat/oom_kill")->count, 1);
 	CHECK(!find_gauge(second, "vmstat/oom_kill"));

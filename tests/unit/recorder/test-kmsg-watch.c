@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The kernel's log while it is recorded: a socket that keeps the borders of records stands for /dev/kmsg. */
+/* The kernel's log while it is recorded: a socket that keeps the borders of records stands for
+ * /dev/kmsg. */
 #include "tests/check.h"
 
 #include <sys/socket.h>
@@ -23,7 +24,8 @@ struct watching {
 	struct kmsg_watch *watch;
 	struct tape_anchor anchor;
 	struct tape *tape;
-	int log; /* the kernel's end */
+	/* the kernel's end */
+	int log;
 };
 
 static struct store_writer *open_writer(const struct watching *watching)
@@ -67,18 +69,18 @@ static void start(struct watching *watching, bool trust)
 
 /* A record at so many milliseconds after the begin. */
 static void log_as(const struct watching *watching, unsigned int priority, unsigned int sequence,
-	int ms, const char *text)
+		   int ms, const char *text)
 {
 	char record[512];
 	int size = snprintf(record, sizeof(record), "%u,%u,%llu,-;%s\n", priority, sequence,
-		(unsigned long long)(BEGIN_NS / 1000 + ms * 1000), text);
+			    (unsigned long long)(BEGIN_NS / 1000 + ms * 1000), text);
 
 	while (send(watching->log, record, size, MSG_NOSIGNAL) < 0)
 		usleep(1000);
 }
 
-static void log_line(
-	const struct watching *watching, unsigned int sequence, int ms, const char *text)
+static void log_line(const struct watching *watching, unsigned int sequence, int ms,
+		     const char *text)
 {
 	log_as(watching, 3, sequence, ms, text);
 }
@@ -164,7 +166,7 @@ static void write_file(const struct watching *watching, const char *name, const 
 	char command[512];
 
 	snprintf(command, sizeof(command), "mkdir -p '%s/proc/irq/%s'; printf '%s' > '%s/proc/%s'",
-		watching->store.path, "31", text, watching->store.path, name);
+		 watching->store.path, "31", text, watching->store.path, name);
 	CHECK_EQ(system(command), 0);
 }
 
@@ -212,18 +214,18 @@ static void test_cpu(void)
 
 	init(&watching);
 	write_file(&watching, "interrupts",
-		"           CPU0       CPU1\n"
-		" 30:   1   0  IR-PCI-MSI 81921-edge      ena-mgmnt@pci:0000:20:03.0\n"
-		" 31:   1   7  IR-PCI-MSI 81922-edge      eth0-Tx-Rx-5\n"
-		"NMI:   0   0  Non-maskable interrupts\n");
+		   "           CPU0       CPU1\n"
+		   " 30:   1   0  IR-PCI-MSI 81921-edge      ena-mgmnt@pci:0000:20:03.0\n"
+		   " 31:   1   7  IR-PCI-MSI 81922-edge      eth0-Tx-Rx-5\n"
+		   "NMI:   0   0  Non-maskable interrupts\n");
 	write_file(&watching, "irq/31/effective_affinity_list", "12\n");
 	watching.options.root = watching.store.path;
 	start(&watching, false);
 	log_line(&watching, 1, 7000, STALL);
 	log_line(&watching, 2, 7000,
-		"ena 0000:20:03.0 eth0: TX q 6 is paused for too long "
-		"(threshold 5000000). Time since last napi 1 usec. napi "
-		"scheduled: 1");
+		 "ena 0000:20:03.0 eth0: TX q 6 is paused for too long "
+		 "(threshold 5000000). Time since last napi 1 usec. napi "
+		 "scheduled: 1");
 	log_line(&watching, 3, 9000, "ena 0000:20:03.0 eth0: Trigger reset is on");
 	take_lines(&watching, 3);
 	write_file(&watching, "irq/31/effective_affinity_list", "3-7\n");
@@ -251,7 +253,7 @@ static void test_users(void)
 	log_as(&watching, 11, 7, 100, STALL);
 	log_as(&watching, 11, 8, 110, "hello");
 	log_as(&watching, 43, 9, 120,
-		"perftape: 40 lines of the kernel's log were overwritten unread");
+	       "perftape: 40 lines of the kernel's log were overwritten unread");
 	log_as(&watching, 27, 10, 130, "systemd[1]: a.service: Failed with result 'exit-code'.");
 	log_line(&watching, 11, 200, "eth0: link up");
 	take_lines(&watching, 2);
@@ -403,10 +405,10 @@ static void test_overrun(void)
 	log_line(&watching, 42, 200, "forty-two");
 	take_lines(&watching, 3);
 	CHECK_STR(text_of(&watching, 1),
-		"perftape: 40 lines of the kernel's log were overwritten unread");
+		  "perftape: 40 lines of the kernel's log were overwritten unread");
 	CHECK_EQ(watching.tape->incidents.count, 1);
-	CHECK_STR(
-		tape_string(watching.tape, watching.tape->incidents.items[0].kind), "kmsg.overrun");
+	CHECK_STR(tape_string(watching.tape, watching.tape->incidents.items[0].kind),
+		  "kmsg.overrun");
 	CHECK_STR(field_of(&watching, 0, "n"), "40");
 	stop(&watching, true);
 	done(&watching);
@@ -434,8 +436,8 @@ static void test_flood(void)
 		unsigned long long lines, of_them;
 
 		if (sscanf(text_of(&watching, i),
-			    "perftape: %llu lines of the kernel's log passed over, %llu", &lines,
-			    &of_them) == 2) {
+			   "perftape: %llu lines of the kernel's log passed over, %llu", &lines,
+			   &of_them) == 2) {
 			passed += lines;
 			incidents += of_them;
 		} else {
@@ -448,7 +450,8 @@ static void test_flood(void)
 	done(&watching);
 }
 
-/* The first recording of a store finds what the kernel logged since it was booted, once: the incidents, those that users forged, and no other line. */
+/* The first recording of a store finds what the kernel logged since it was booted, once: the
+ * incidents, those that users forged, and no other line. */
 static void test_first(void)
 {
 	struct watching watching;
@@ -463,7 +466,8 @@ static void test_first(void)
 		log_line(&watching, 6, -20000, STALL);
 		log_line(&watching, 7, -10000, "eth0: link up");
 		log_line(&watching, 8, 1000, "after");
-		/* killed, with its tape; then it is taken once more, but for the incidents, and then no more */
+		/* killed, with its tape; then it is taken once more, but for the incidents, and
+		 * then no more */
 		take_lines(&watching, restart < 2 ? 4 : 0);
 		CHECK_EQ(watching.tape->incidents.count, 0);
 		listed = list(&watching);
@@ -510,10 +514,10 @@ static void test_other_boot(void)
 
 	init(&watching);
 	CHECK_EQ(log_position_keep(watching.store.path,
-			 &(struct log_position){
-				 "99999999-8888-7777-6666-555555555555", 7000, 8, 1, 1 },
-			 NULL),
-		0);
+				   &(struct log_position){ "99999999-8888-7777-6666-555555555555",
+							   7000, 8, 1, 1 },
+				   NULL),
+		 0);
 	start(&watching, false);
 	log_line(&watching, 0, -500000, STALL);
 	log_line(&watching, 1, 100, STALL);
@@ -575,12 +579,12 @@ static void test_hangs(void)
 }
 
 CHECK_MAIN({ "an incident, with its stall", test_incident }, { "the CPU of a queue", test_cpu },
-	{ "what a trace event says, once", test_said },
-	{ "what users write, and those who trust it", test_users },
-	{ "a line of the next tape", test_next_tape },
-	{ "what was logged while nobody recorded", test_late },
-	{ "lines that a killed recorder took", test_killed },
-	{ "lines that were overwritten", test_overrun }, { "a flood", test_flood },
-	{ "a position that is lost", test_lost_position },
-	{ "the first recording of a store", test_first }, { "another boot", test_other_boot },
-	{ "records that are none", test_rubbish }, { "a thread that hangs", test_hangs })
+	   { "what a trace event says, once", test_said },
+	   { "what users write, and those who trust it", test_users },
+	   { "a line of the next tape", test_next_tape },
+	   { "what was logged while nobody recorded", test_late },
+	   { "lines that a killed recorder took", test_killed },
+	   { "lines that were overwritten", test_overrun }, { "a flood", test_flood },
+	   { "a position that is lost", test_lost_position },
+	   { "the first recording of a store", test_first }, { "another boot", test_other_boot },
+	   { "records that are none", test_rubbish }, { "a thread that hangs", test_hangs })

@@ -45,7 +45,8 @@ static void throttle(struct losses *losses, bool on, uint64_t time_ns)
 	CHECK_EQ(losses_throttle(losses, &record), 0);
 }
 
-/* What the kernel counted and has not told is known by the end of a tape; when it does tell, it is not lost again. */
+/* What the kernel counted and has not told is known by the end of a tape; when it does tell, it is
+ * not lost again. */
 static void test_ledger(void)
 {
 	_cleanup_(cleanup_losses) struct losses losses = { 0 };
@@ -93,7 +94,8 @@ static void test_shares(void)
 	CHECK_EQ(losses_end(&losses), 0);
 }
 
-/* At a limit that is too low a CPU is throttled at every tick: that is one thing, which happened often. */
+/* At a limit that is too low a CPU is throttled at every tick: that is one thing, which happened
+ * often. */
 static void test_throttled(void)
 {
 	_cleanup_(cleanup_losses) struct losses losses = { 0 };
@@ -127,7 +129,8 @@ static const struct tape_loss *find(const struct tape *tape, enum tape_loss_kind
 	CHECK_FAIL("no loss of kind %d", kind);
 }
 
-/* Four samples a tick are due, and two come: the others are missing, of the same time, and what lasts into another tape is shared. */
+/* Four samples a tick are due, and two come: the others are missing, of the same time, and what
+ * lasts into another tape is shared. */
 static void test_throttled_slots(void)
 {
 	_cleanup_(cleanup_losses) struct losses losses = { .period_ns = MSEC_NS };
@@ -145,8 +148,8 @@ static void test_throttled_slots(void)
 	first = give(&losses, 0, 6 * SECOND_NS);
 	CHECK_EQ(count(first, TAPE_LOSS_MISSING, 3), 500 + 1000);
 	CHECK_EQ(find(first, TAPE_LOSS_MISSING)->count, 500);
-	CHECK_EQ(
-		find(first, TAPE_LOSS_MISSING)->from_ns, find(first, TAPE_LOSS_THROTTLED)->from_ns);
+	CHECK_EQ(find(first, TAPE_LOSS_MISSING)->from_ns,
+		 find(first, TAPE_LOSS_THROTTLED)->from_ns);
 	CHECK_EQ(find(first, TAPE_LOSS_MISSING)->to_ns, find(first, TAPE_LOSS_THROTTLED)->to_ns);
 	/* the record of its end is lost */
 	losses_sample(&losses, 3, 7 * SECOND_NS, false);
@@ -157,7 +160,8 @@ static void test_throttled_slots(void)
 	CHECK_EQ(losses.counts.missed, 2500);
 }
 
-/* A ring that runs over loses the end of a throttling, and the samples that came after it: they are lost, and not missing as well. */
+/* A ring that runs over loses the end of a throttling, and the samples that came after it: they are
+ * lost, and not missing as well. */
 static void test_throttled_and_lost(void)
 {
 	_cleanup_(cleanup_losses) struct losses losses = { .period_ns = MSEC_NS };
@@ -248,20 +252,21 @@ static void test_missing(void)
 		for (uint64_t i = 0; i < 90; i++)
 			losses_sample(&losses, cpu, SECOND_NS + i * PERIOD_NS, false);
 	settle(&losses, SECOND_NS + 90 * PERIOD_NS,
-		"cpu  9 9 9 9\ncpu0 1 2 3 1000 500 6\ncpu2 1 2 3 5 6 7\n");
+	       "cpu  9 9 9 9\ncpu0 1 2 3 1000 500 6\ncpu2 1 2 3 5 6 7\n");
 	settle(&losses, SECOND_NS + 187 * PERIOD_NS,
-		"cpu  9 9 9 9\ncpu0 1 2 3 1000 500 6\ncpu2 1 2 3 50 60 7\nintr 1\n");
+	       "cpu  9 9 9 9\ncpu0 1 2 3 1000 500 6\ncpu2 1 2 3 50 60 7\nintr 1\n");
 	CHECK_EQ(losses.counts.missed, 97);
 	tape = give(&losses, 0, 100 * SECOND_NS);
 	CHECK_EQ(tape->losses.count, 1);
 	CHECK_EQ(count(tape, TAPE_LOSS_MISSING, 0), 97);
 	/* a reading that counts backwards says nothing */
 	settle(&losses, SECOND_NS + 284 * PERIOD_NS,
-		"cpu0 1 2 3 1000 400 6\ncpu2 1 2 3 50 160 7\n");
+	       "cpu0 1 2 3 1000 400 6\ncpu2 1 2 3 50 160 7\n");
 	CHECK_EQ(losses.counts.missed, 97);
 }
 
-/* Three CPUs are offline, one of which comes back and goes again, and one that throttles meanwhile stays as it is told. */
+/* Three CPUs are offline, one of which comes back and goes again, and one that throttles meanwhile
+ * stays as it is told. */
 static void test_joined(void)
 {
 	_cleanup_(cleanup_losses) struct losses losses = { 0 };
@@ -276,9 +281,10 @@ static void test_joined(void)
 			CHECK_EQ(losses_online(&losses, 2, true, i * SECOND_NS), 0);
 		if (i == 30)
 			CHECK_EQ(losses_online(&losses, 2, false, i * SECOND_NS), 0);
-		CHECK_EQ(array_push(&tape->losses, (struct tape_loss){ TAPE_LOSS_THROTTLED, 1,
-							   i * SECOND_NS, (i + 1) * SECOND_NS, 1 }),
-			0);
+		CHECK_EQ(array_push(&tape->losses,
+				    (struct tape_loss){ TAPE_LOSS_THROTTLED, 1, i * SECOND_NS,
+							(i + 1) * SECOND_NS, 1 }),
+			 0);
 		CHECK_EQ(losses_give(&losses, tape, i * SECOND_NS + MSEC_NS), 0);
 	}
 	CHECK(tape->losses.count > 150);
@@ -299,12 +305,12 @@ static void test_joined(void)
 }
 
 CHECK_MAIN({ "what was lost is told exactly once", test_ledger },
-	{ "a CPU that stays offline is one row", test_joined },
-	{ "each tape has its share of a loss", test_shares },
-	{ "throttling at every tick is one loss", test_throttled },
-	{ "the slots of a throttled CPU are missing", test_throttled_slots },
-	{ "slots of a throttling that ended in a full ring are not told twice",
-		test_throttled_and_lost },
-	{ "throttling whose end was not told ends", test_unpaired },
-	{ "a lowered limit is told of with its value", test_lowered },
-	{ "idle time tells what is missing", test_missing })
+	   { "a CPU that stays offline is one row", test_joined },
+	   { "each tape has its share of a loss", test_shares },
+	   { "throttling at every tick is one loss", test_throttled },
+	   { "the slots of a throttled CPU are missing", test_throttled_slots },
+	   { "slots of a throttling that ended in a full ring are not told twice",
+	     test_throttled_and_lost },
+	   { "throttling whose end was not told ends", test_unpaired },
+	   { "a lowered limit is told of with its value", test_lowered },
+	   { "idle time tells what is missing", test_missing })

@@ -41,8 +41,8 @@ static void test_model(void)
 		lru_cache_clear(&recent);
 		for (uint32_t i = 0; i < KEYS * MORES; i++)
 			CHECK_EQ(lru_cache_find(&recent,
-					 key_of(i / MORES, i % MORES, i * 0x9e3779b9u >> 8)),
-				LRU_CACHE_NONE);
+						key_of(i / MORES, i % MORES, i * 0x9e3779b9u >> 8)),
+				 LRU_CACHE_NONE);
 	}
 	/* some had to make room, and some not */
 	CHECK(found > 3000 && found < 140000);

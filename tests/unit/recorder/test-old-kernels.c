@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernels, machines and rights that are not at hand, played by refusing what they do not know: the events are real ones, and perf_event_open and
- * mmap are asked through us.
+ * Kernels, machines and rights that are not at hand, played by refusing what they do not know: the
+ * events are real ones, and perf_event_open and mmap are asked through us.
  */
 #include "tests/check.h"
 
@@ -17,14 +17,20 @@ void *__wrap_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offs
 
 /* What is played. */
 static struct {
-	bool knows_lost; /* 6.0 */
-	bool knows_cgroup; /* 5.7 */
-	bool knows_ksymbol; /* 5.1 */
-	bool without_cgroups; /* is built so, and new all the same */
+	/* 6.0 */
+	bool knows_lost;
+	/* 5.7 */
+	bool knows_cgroup;
+	/* 5.1 */
+	bool knows_ksymbol;
+	/* is built so, and new all the same */
+	bool without_cgroups;
 	bool has_cycles;
 	bool cycles_silent;
-	int refuses; /* an errno, for any event */
-	size_t ring_limit; /* 0: none */
+	/* an errno, for any event */
+	int refuses;
+	/* 0: none */
+	size_t ring_limit;
 } host;
 
 static void play_today(void)
@@ -50,8 +56,8 @@ static int refusal(const struct perf_event_attr *attr)
 	return cycles && !host.has_cycles ? ENOENT : 0;
 }
 
-static long play_open_event(
-	struct perf_event_attr *attr, long pid, long cpu, long group, unsigned long flags)
+static long play_open_event(struct perf_event_attr *attr, long pid, long cpu, long group,
+			    unsigned long flags)
 {
 	struct perf_event_attr asked = *attr;
 	int code = refusal(attr);
@@ -162,7 +168,7 @@ static void test_cycles(void)
 	host.has_cycles = false;
 	CHECK_EQ(perf_events_open(&cycles, &events, &error), -ENOENT);
 	CHECK_STR(error.text,
-		"this machine has no perf event cycles; leave --event out, or take cpu-clock");
+		  "this machine has no perf event cycles; leave --event out, or take cpu-clock");
 }
 
 static void check_refused(int code, const char *said)

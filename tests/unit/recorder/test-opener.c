@@ -323,9 +323,9 @@ static void test_pid_again(void)
 	_cleanup_(cleanup_opener) struct opener *opener = make_opener(HOLD_NS);
 	struct perf_record record = { .type = PERF_TYPE_MMAP2, .misc = PERF_MODE_USER };
 	/* no process has it: what is left in /tmp is its map */
-	struct finder_request request = {
-		.kind = FINDER_JIT, .pid = (1 << 30) + getpid(), .path = ""
-	};
+	struct finder_request request = { .kind = FINDER_JIT,
+					  .pid = (1 << 30) + getpid(),
+					  .path = "" };
 	_cleanup_(finder_files_close) struct finder_files files = { -1, -1 };
 	_cleanup_free_ char *text = NULL;
 	char name[64], path[80];
@@ -349,7 +349,8 @@ static void test_pid_again(void)
 	CHECK_STR(text, "1000 10 second\n");
 }
 
-/* More processes make code, and tell nothing of it, than can be remembered: what is seen then is opened all the same. */
+/* More processes make code, and tell nothing of it, than can be remembered: what is seen then is
+ * opened all the same. */
 static void test_many(void)
 {
 	_cleanup_(cleanup_opener) struct opener *opener = make_opener(HOLD_NS);
@@ -379,6 +380,6 @@ static void test_many(void)
 }
 
 CHECK_MAIN({ "in time", test_in_time }, { "too late", test_too_late }, { "changed", test_changed },
-	{ "let go", test_let_go }, { "stopped", test_stopped }, { "killed", test_killed },
-	{ "keepers killed", test_keepers_killed }, { "perf map", test_perf_map },
-	{ "pid again", test_pid_again }, { "many", test_many })
+	   { "let go", test_let_go }, { "stopped", test_stopped }, { "killed", test_killed },
+	   { "keepers killed", test_keepers_killed }, { "perf map", test_perf_map },
+	   { "pid again", test_pid_again }, { "many", test_many })

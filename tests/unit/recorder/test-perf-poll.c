@@ -35,7 +35,8 @@ static int open_ring(void)
 	return fd;
 }
 
-/* What libperf opened is ours; what another thread has open at that moment is not, and what then gets its number is nothing to wait for. */
+/* What libperf opened is ours; what another thread has open at that moment is not, and what then
+ * gets its number is nothing to wait for. */
 static void test_others(void)
 {
 	struct perf_poll poll = { 0 };

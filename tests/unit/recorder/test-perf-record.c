@@ -191,7 +191,8 @@ static void test_mmap2(void)
 	CHECK_EQ(record.mmap.build_id[3], 0xef);
 	CHECK_EQ(record.mmap.inode, 0);
 	CHECK_STR(record.mmap.path, "/usr/bin/x");
-	/* another listener asked for build-ids, we did not: what stands there is device and inode, whatever misc says */
+	/* another listener asked for build-ids, we did not: what stands there is device and inode,
+	 * whatever misc says */
 	plain = sideband;
 	plain.build_id = false;
 	CHECK_EQ(perf_record_decode(&plain, bytes.data, bytes.size, &record), 0);
@@ -227,7 +228,8 @@ static void test_fork_and_lost(void)
 	CHECK_EQ(record.cpu, 6);
 }
 
-/* A sample's cgroup lies behind its callchain, unless there is something between that is not looked at. */
+/* A sample's cgroup lies behind its callchain, unless there is something between that is not looked
+ * at. */
 static void test_cgroup(void)
 {
 	struct perf_layout layout = sampling;
@@ -306,7 +308,7 @@ static void test_short_records(void)
 				copy[7] = cut >> 8;
 			}
 			if (perf_record_decode(which ? &sideband : &sampling, copy, cut, &record) <
-				0)
+			    0)
 				continue;
 			CHECK(which != 0);
 			CHECK(record.mmap.path);
@@ -315,8 +317,8 @@ static void test_short_records(void)
 }
 
 CHECK_MAIN({ "a sample", test_sample },
-	{ "a sample that claims too much", test_sample_that_claims_too_much },
-	{ "a sample with counter values", test_sample_with_values }, { "comm", test_comm },
-	{ "mmap2, with and without a build-id", test_mmap2 },
-	{ "fork and lost", test_fork_and_lost }, { "cgroups", test_cgroup },
-	{ "an unknown type", test_unknown_type }, { "short records", test_short_records })
+	   { "a sample that claims too much", test_sample_that_claims_too_much },
+	   { "a sample with counter values", test_sample_with_values }, { "comm", test_comm },
+	   { "mmap2, with and without a build-id", test_mmap2 },
+	   { "fork and lost", test_fork_and_lost }, { "cgroups", test_cgroup },
+	   { "an unknown type", test_unknown_type }, { "short records", test_short_records })

@@ -77,7 +77,8 @@ static void test_reads(void)
 	proc_reader_free(reader);
 }
 
-/* What does not come is left behind, and others come all the same; until too many are left behind. */
+/* What does not come is left behind, and others come all the same; until too many are left behind.
+ */
 static void test_stuck(void)
 {
 	uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
@@ -115,7 +116,8 @@ static void test_stuck(void)
 	remove_fifos();
 }
 
-/* From when it is to stop, what is allowed for all files is a moment, however much is allowed anew. */
+/* From when it is to stop, what is allowed for all files is a moment, however much is allowed anew.
+ */
 static void test_hurry(void)
 {
 	uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
@@ -141,5 +143,5 @@ static void test_hurry(void)
 }
 
 CHECK_MAIN({ "files are read", test_reads },
-	{ "one that does not come holds nobody up", test_stuck },
-	{ "who stops does not wait", test_hurry })
+	   { "one that does not come holds nobody up", test_stuck },
+	   { "who stops does not wait", test_hurry })

@@ -23,8 +23,8 @@ static void test_round_trip(void)
 	progress.source_count = 2;
 	progress.dying_ns = 1000;
 	progress.dying_unsure = 3;
-	progress.cgroups[0] = (struct progress_dying){ "/leak/task*", 1000, 200, 800, "le\"aker",
-		4711, "systemd", 1 };
+	progress.cgroups[0] = (struct progress_dying){ "/leak/task*", 1000, 200,       800,
+						       "le\"aker",    4711, "systemd", 1 };
 	progress.cgroup_count = 1;
 	progress_write(&progress, &json);
 	CHECK(!buffer_failed(&json));
@@ -59,14 +59,14 @@ static void test_other_versions(void)
 
 	CHECK_EQ(read_text("{\"new\":{\"samples\":1},\"samples\":2,\"more\":[3],\"lost\":\"x\","
 			   "\"event\":4}",
-			 &progress),
-		0);
+			   &progress),
+		 0);
 	CHECK_EQ(progress.samples, 2);
 	CHECK_EQ(progress.lost, 0);
 	CHECK_STR(progress.event, "");
 	CHECK_EQ(read_text("{\"event\":\"a name that is longer than there is room for it\"}",
-			 &progress),
-		0);
+			   &progress),
+		 0);
 	CHECK_STR(progress.event, "a name that is longer than ther");
 }
 
@@ -78,8 +78,8 @@ static void test_other_sources(void)
 
 	CHECK_EQ(read_text("{\"figures\":[{\"source\":\"a\",\"reads\":1,\"by\":{\"reads\":9}},3,[{"
 			   "\"reads\":8}],{\"reads\":2}],\"x\":[{\"reads\":7}],\"samples\":5}",
-			 &progress),
-		0);
+			   &progress),
+		 0);
 	CHECK_EQ(progress.source_count, 2);
 	CHECK_STR(progress.sources[0].name, "a");
 	CHECK_EQ(progress.sources[0].reads, 1);
@@ -110,11 +110,12 @@ static void drain(struct self_stats *vitals, uint64_t due_ns, unsigned int sampl
 	self_stats_begin(vitals, due_ns);
 	for (unsigned int i = 0; i < samples; i++)
 		CHECK_EQ(self_stats_record(vitals, PERF_RING_SAMPLES,
-				 &(struct perf_record_place){ .cpu = 3, .sample = true }, 200),
-			0);
+					   &(struct perf_record_place){ .cpu = 3, .sample = true },
+					   200),
+			 0);
 	CHECK_EQ(self_stats_record(vitals, PERF_RING_SIDEBAND,
-			 &(struct perf_record_place){ .cpu = UINT32_MAX }, 80),
-		0);
+				   &(struct perf_record_place){ .cpu = UINT32_MAX }, 80),
+		 0);
 	self_stats_emptied(vitals);
 	self_stats_end(vitals);
 	self_stats_mark(vitals);
@@ -127,11 +128,12 @@ static void test_vitals(void)
 	struct self_stats vitals = { 0 };
 
 	drain(&vitals, now_ns - NSEC_PER_SEC, 100);
-	/* the sideband is emptied between drains, too: each time it was as full as what comes out */
+	/* the sideband is emptied between drains, too: each time it was as full as what comes out
+	 */
 	for (int i = 0; i < 3; i++) {
 		CHECK_EQ(self_stats_record(&vitals, PERF_RING_SIDEBAND,
-				 &(struct perf_record_place){ .cpu = 1 }, 500),
-			0);
+					   &(struct perf_record_place){ .cpu = 1 }, 500),
+			 0);
 		self_stats_emptied(&vitals);
 	}
 	drain(&vitals, now_ns + 3600 * NSEC_PER_SEC, 10);
@@ -160,10 +162,11 @@ static void test_deep_stacks(void)
 	struct self_stats vitals = { 0 };
 
 	for (unsigned int i = 0; i < 1000; i++)
-		CHECK_EQ(self_stats_record(&vitals, PERF_RING_SAMPLES,
+		CHECK_EQ(self_stats_record(
+				 &vitals, PERF_RING_SAMPLES,
 				 &(struct perf_record_place){ .cpu = i % 10, .sample = true },
 				 i % 10 == 7 && i > 500 ? 1024 : 64),
-			0);
+			 0);
 	self_stats_tell(&vitals, &progress);
 	CHECK_EQ(progress.rides_out_ns / NSEC_PER_MSEC, 10240);
 	self_stats_done(&vitals);
@@ -204,7 +207,7 @@ static void test_sampling_cost(void)
 	}
 	CHECK_EQ(r, 0);
 	printf("# %" PRIu64 " ns a sample, %" PRIu64 " ps a frame\n", cost.sample_ns,
-		cost.frame_ps);
+	       cost.frame_ps);
 	CHECK(cost.sample_ns > 100 && cost.sample_ns < NSEC_PER_MSEC);
 	CHECK(cost.frame_ps < 10000 * 1000);
 	stop = true;
@@ -212,6 +215,6 @@ static void test_sampling_cost(void)
 }
 
 CHECK_MAIN({ "written and read", test_round_trip }, { "other versions", test_other_versions },
-	{ "other versions' sources", test_other_sources }, { "no progress", test_no_progress },
-	{ "rings and drains", test_vitals }, { "deep stacks of one CPU", test_deep_stacks },
-	{ "what is now", test_now }, { "what a sample costs the kernel", test_sampling_cost })
+	   { "other versions' sources", test_other_sources }, { "no progress", test_no_progress },
+	   { "rings and drains", test_vitals }, { "deep stacks of one CPU", test_deep_stacks },
+	   { "what is now", test_now }, { "what a sample costs the kernel", test_sampling_cost })

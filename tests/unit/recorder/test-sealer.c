@@ -74,14 +74,14 @@ static struct found look(const struct tapes_store *store)
 	struct found found = { 0 };
 
 	if (store_reader_open(store->path, &reader, &error) < 0 ||
-		store_reader_find(reader, 0, UINT64_MAX, &segments, &error) < 0)
+	    store_reader_find(reader, 0, UINT64_MAX, &segments, &error) < 0)
 		CHECK_FAIL("%s", error.text);
 	found.segments = segments.list.count;
 	for (size_t i = 0; i < segments.list.count; i++) {
 		_cleanup_(cleanup_tape) struct tape *tape = NULL;
 
 		if (store_reader_load(reader, &segments.list.items[i], &everything, &tape, &error) <
-			0)
+		    0)
 			CHECK_FAIL("%s", error.text);
 		found.samples += tape->samples.count;
 		for (size_t k = 0; k < tape->losses.count; k++)
@@ -96,8 +96,8 @@ static struct found look(const struct tapes_store *store)
 }
 
 /* Puts tapes while the store cannot be written, and ends when it can again, or not even then. */
-static struct sealer_status run(
-	const struct tapes_store *store, uint64_t memory_bytes, bool can_again)
+static struct sealer_status run(const struct tapes_store *store, uint64_t memory_bytes,
+				bool can_again)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
 	struct sealer_options options = { .memory_bytes = memory_bytes };
@@ -106,7 +106,7 @@ static struct sealer_status run(
 	struct sealer *sealer;
 
 	if (store_writer_open(store->path, &writer, &error) < 0 ||
-		sealer_start(writer, &options, &sealer, &error) < 0)
+	    sealer_start(writer, &options, &sealer, &error) < 0)
 		CHECK_FAIL("%s", error.text);
 	let_write(store, false);
 	for (unsigned int i = 0; i < TAPES; i++)
@@ -135,7 +135,8 @@ static void test_waits(void)
 	CHECK_EQ(found.shed_rows, 0);
 }
 
-/* What was left cannot be sealed at the start, the disk being full: it is as soon as a segment can be. */
+/* What was left cannot be sealed at the start, the disk being full: it is as soon as a segment can
+ * be. */
 static void test_leftovers(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -180,9 +181,9 @@ static void check_ended(const struct tapes_store *store, uint64_t sequence, cons
 
 		if (segments.list.items[i].sequence != sequence)
 			continue;
-		CHECK_EQ(store_reader_load(
-				 reader, &segments.list.items[i], &everything, &tape, NULL),
-			0);
+		CHECK_EQ(store_reader_load(reader, &segments.list.items[i], &everything, &tape,
+					   NULL),
+			 0);
 		CHECK_STR(tape_fact(tape, TAPE_ENDED), ended);
 		found = true;
 	}
@@ -190,7 +191,8 @@ static void check_ended(const struct tapes_store *store, uint64_t sequence, cons
 	CHECK(found);
 }
 
-/* The last words of who could not store all tell how what it left ended, also when that is recovered behind a segment of ours. */
+/* The last words of who could not store all tell how what it left ended, also when that is
+ * recovered behind a segment of ours. */
 static void test_leftovers_and_last_words(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -198,11 +200,11 @@ static void test_leftovers_and_last_words(void)
 	_cleanup_(spooling_done) struct spooling spooling;
 	struct sealer_options options = { .boot_id = "of another boot" };
 	struct store_unsaved left = { .ended = "SIGINT",
-		.from_ns = TAPES_REALTIME,
-		.to_ns = TAPES_REALTIME + 1,
-		.perf_from_ns = TAPES_PERF,
-		.perf_to_ns = TAPES_PERF + 1,
-		.samples = 400 };
+				      .from_ns = TAPES_REALTIME,
+				      .to_ns = TAPES_REALTIME + 1,
+				      .perf_from_ns = TAPES_PERF,
+				      .perf_to_ns = TAPES_PERF + 1,
+				      .samples = 400 };
 	struct sealer_status status;
 	struct sealer *sealer;
 	uint64_t number;
@@ -217,7 +219,7 @@ static void test_leftovers_and_last_words(void)
 
 	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
 	options.shed = (struct tape_loss){ TAPE_LOSS_SHED, TAPE_ALL_CPUS, left.perf_from_ns,
-		left.perf_to_ns, left.samples };
+					   left.perf_to_ns, left.samples };
 	let_write(&store, false);
 	CHECK_EQ(sealer_start(writer, &options, &sealer, NULL), 0);
 	CHECK_EQ(sealer_put(sealer, make_tape(sealer, 0, SAMPLES)), 0);
@@ -269,7 +271,8 @@ static void test_sheds(void)
 	CHECK_EQ(status.failed, 0);
 }
 
-/* While the first one is at work others are shed, and then itself: what tells of them covers them all. */
+/* While the first one is at work others are shed, and then itself: what tells of them covers them
+ * all. */
 static void test_sheds_the_one_at_work(void)
 {
 	const struct timespec pause = { .tv_nsec = 20000000 };
@@ -351,7 +354,8 @@ static void wait_for_spool(struct sealer *sealer, uint64_t until_ns)
 	CHECK(!status.stalled);
 }
 
-/* A block of a tape that is sealed comes too late, whichever thread is faster: nothing is left in the spool. */
+/* A block of a tape that is sealed comes too late, whichever thread is faster: nothing is left in
+ * the spool. */
 static void test_spools_meanwhile(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -392,7 +396,8 @@ static void count_call(void *context)
 	(*(int *)context)++;
 }
 
-/* A store that hangs is waited for as long as it is allowed, or until it is asked for twice; then it goes on where it was. */
+/* A store that hangs is waited for as long as it is allowed, or until it is asked for twice; then
+ * it goes on where it was. */
 static void test_hangs(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -425,14 +430,15 @@ static void test_hangs(void)
 	sealer_stop(sealer, NULL);
 }
 
-/* Said before the first tape comes, and not again behind it, when the figures in the text are others. */
+/* Said before the first tape comes, and not again behind it, when the figures in the text are
+ * others. */
 static void test_space(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
-	struct store_limits limits = {
-		.max_age_ns = UINT64_MAX, .max_bytes = UINT64_MAX, .keep_free_bytes = UINT64_MAX
-	};
+	struct store_limits limits = { .max_age_ns = UINT64_MAX,
+				       .max_bytes = UINT64_MAX,
+				       .keep_free_bytes = UINT64_MAX };
 	struct sealer_options options = { .limits = &limits };
 	struct store_retained retained;
 	struct sealer_status before = { 0 }, status;
@@ -455,12 +461,12 @@ static void test_space(void)
 }
 
 CHECK_MAIN({ "tapes wait for the store", test_waits },
-	{ "beyond the bound the oldest is shed, and told of", test_sheds },
-	{ "what was left is tried again", test_leftovers },
-	{ "and its last words are heard then", test_leftovers_and_last_words },
-	{ "who did not begin has no last words", test_words_of_none },
-	{ "while a segment is made the spool goes on", test_spools_meanwhile },
-	{ "one that was at work is shed behind others", test_sheds_the_one_at_work },
-	{ "a store that hangs at the end", test_hangs },
-	{ "too little free space is told of once", test_space },
-	{ "what cannot be written at the end is given up", test_gives_up })
+	   { "beyond the bound the oldest is shed, and told of", test_sheds },
+	   { "what was left is tried again", test_leftovers },
+	   { "and its last words are heard then", test_leftovers_and_last_words },
+	   { "who did not begin has no last words", test_words_of_none },
+	   { "while a segment is made the spool goes on", test_spools_meanwhile },
+	   { "one that was at work is shed behind others", test_sheds_the_one_at_work },
+	   { "a store that hangs at the end", test_hangs },
+	   { "too little free space is told of once", test_space },
+	   { "what cannot be written at the end is given up", test_gives_up })

@@ -16,14 +16,14 @@ static int listen_as_manager(void)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	int size = snprintf(
-		address.sun_path, sizeof(address.sun_path), "@perftape-test-service-%d", getpid());
+	int size = snprintf(address.sun_path, sizeof(address.sun_path), "@perftape-test-service-%d",
+			    getpid());
 
 	setenv("NOTIFY_SOCKET", address.sun_path, 1);
 	address.sun_path[0] = 0;
 	CHECK_EQ(bind(fd, (struct sockaddr *)&address,
-			 offsetof(struct sockaddr_un, sun_path) + size),
-		0);
+		      offsetof(struct sockaddr_un, sun_path) + size),
+		 0);
 	return fd;
 }
 
@@ -79,5 +79,5 @@ static void test_nobody_watches(void)
 }
 
 CHECK_MAIN({ "the watchdog hears of us within half of its time", test_within_half },
-	{ "each time where that is short", test_short },
-	{ "without one it is not told", test_nobody_watches })
+	   { "each time where that is short", test_short },
+	   { "without one it is not told", test_nobody_watches })

@@ -116,7 +116,8 @@ static void test_samples(void)
 	fill_done(&filling);
 }
 
-/* What was looked at before the mappings changed is looked at again: in its turn a record has those of its own time. */
+/* What was looked at before the mappings changed is looked at again: in its turn a record has those
+ * of its own time. */
 static void test_expected(void)
 {
 	const uint64_t addresses[] = { (uint64_t)-512, 0x1010, 0x1020, 0x1030 };
@@ -153,7 +154,8 @@ static void test_expected(void)
 	fill_done(&filling);
 }
 
-/* Hashed ahead, four callers at a time, and one by one when they are looked up the first time: found is only what comes to the same. */
+/* Hashed ahead, four callers at a time, and one by one when they are looked up the first time:
+ * found is only what comes to the same. */
 static void test_hashes(void)
 {
 	uint64_t addresses[12] = { (uint64_t)-512, 0x1001 };
@@ -180,12 +182,13 @@ static void test_hashes(void)
 		CHECK_EQ(tape_builder_add(&filling.filler, &record, &chain), 0);
 		key = (struct lru_cache_key){ chain.hash, depth, hash_u64(chain.hash) };
 		CHECK_EQ(lru_cache_find(&filling.filler.chains.known, key),
-			sample_at(&filling, depth - 1)->stack);
+			 sample_at(&filling, depth - 1)->stack);
 	}
 	fill_done(&filling);
 }
 
-/* The leaf and its callers are looked up apart: each combination of them, and marks between and before them. */
+/* The leaf and its callers are looked up apart: each combination of them, and marks between and
+ * before them. */
 static void test_leaves(void)
 {
 	const uint64_t kernel = -128, user = -512, unknown = -1;
@@ -193,7 +196,8 @@ static void test_leaves(void)
 		uint64_t chain[5];
 		uint64_t leaf;
 		int expected;
-		int as; /* the callers are those of this row */
+		/* the callers are those of this row */
+		int as;
 	} rows[] = {
 		{ { user, 0x1010, 0x1100, 0x1200, 0x1300 }, 0x10, 0, 0 },
 		{ { user, 0x1020, 0x1100, 0x1200, 0x1300 }, 0x20, 0, 0 },
@@ -218,7 +222,7 @@ static void test_leaves(void)
 		int as = rows[i].as;
 
 		CHECK_EQ(add_sample(&filling, 0x1800, rows[i].chain, ARRAY_SIZE(rows[i].chain)),
-			rows[i].expected);
+			 rows[i].expected);
 		CHECK_EQ(leaf_address(&filling, i), rows[i].leaf);
 		CHECK_EQ(sample_at(&filling, i)->stack, sample_at(&filling, as)->stack);
 		for (int other = 0; other < as; other++)
@@ -227,7 +231,8 @@ static void test_leaves(void)
 	fill_done(&filling);
 }
 
-/* Each length and each place at which it may be cut: the same stack as by way of any other callers of it. */
+/* Each length and each place at which it may be cut: the same stack as by way of any other callers
+ * of it. */
 static void test_deep_callers(void)
 {
 	enum { DEPTH = 40 };
@@ -248,7 +253,7 @@ static void test_deep_callers(void)
 	CHECK_EQ(filling.tape->stacks.count, DEPTH - 1);
 	for (int first = 0; first + 2 < DEPTH; first++)
 		CHECK_EQ(filling.tape->stacks.items[stacks[first]].parent,
-			stacks[first + (first == 3 ? 2 : 1)]);
+			 stacks[first + (first == 3 ? 2 : 1)]);
 	CHECK_EQ(stacks[DEPTH - 1], 0);
 	chain[20] = (uint64_t)-1;
 	for (int first = 0; first < DEPTH; first++)
@@ -309,7 +314,8 @@ static void test_remapped(void)
 	fill_done(&filling);
 }
 
-/* Two processes with the same mappings, whose versions differ in the bits in which their callers do. */
+/* Two processes with the same mappings, whose versions differ in the bits in which their callers
+ * do. */
 static void test_near_versions(void)
 {
 	uint64_t chain[] = { (uint64_t)-512, 0x1010, 0x1100, 0x1200, 0x1300, 0x1400 }, version;
@@ -329,7 +335,8 @@ static void test_near_versions(void)
 	fill_done(&filling);
 }
 
-/* While exec is under way the stack is still that of the old program; once the new one runs, its addresses are nothing. */
+/* While exec is under way the stack is still that of the old program; once the new one runs, its
+ * addresses are nothing. */
 static void test_exec_under_way(void)
 {
 	static const char *const paths[] = { "/bin/sh", "/bin/ls", "" };
@@ -348,7 +355,7 @@ static void test_exec_under_way(void)
 }
 
 CHECK_MAIN({ "samples into a tape", test_samples }, { "expected", test_expected },
-	{ "hashes", test_hashes }, { "leaves and callers", test_leaves },
-	{ "deep callers", test_deep_callers }, { "many callers", test_many_callers },
-	{ "other code was mapped", test_remapped }, { "near versions", test_near_versions },
-	{ "exec is under way", test_exec_under_way })
+	   { "hashes", test_hashes }, { "leaves and callers", test_leaves },
+	   { "deep callers", test_deep_callers }, { "many callers", test_many_callers },
+	   { "other code was mapped", test_remapped }, { "near versions", test_near_versions },
+	   { "exec is under way", test_exec_under_way })

@@ -38,7 +38,7 @@ static void test_all_there(void)
 		run(&slots, second * 97, second * 97 + 97, false);
 		CHECK_EQ(timer_slots_settle(&slots, slot(second * 97 + 97) - 5000000, ALL_BUSY)
 				 .count,
-			0);
+			 0);
 	}
 	/* cycles have no grid */
 	run(&none, 0, 10, false);
@@ -47,7 +47,8 @@ static void test_all_there(void)
 	CHECK_EQ(timer_slots_settle(&none, slot(194), ALL_BUSY).count, 0);
 }
 
-/* Interrupts were off from slot 20.4 to slot 23.6: the timer fires when they are on again, and then on its grid. */
+/* Interrupts were off from slot 20.4 to slot 23.6: the timer fires when they are on again, and then
+ * on its grid. */
 static void test_held_up(void)
 {
 	struct timer_slots slots = started();
@@ -114,14 +115,15 @@ static void test_idle(void)
 			idle += off;
 		}
 		CHECK_EQ(timer_slots_settle(&slots, slot(end) - 100000,
-				 idle * PERIOD_NS / TIMER_SLOTS_IDLE_UNIT_NS *
-					 TIMER_SLOTS_IDLE_UNIT_NS)
+					    idle * PERIOD_NS / TIMER_SLOTS_IDLE_UNIT_NS *
+						    TIMER_SLOTS_IDLE_UNIT_NS)
 				 .count,
-			0);
+			 0);
 	}
 }
 
-/* On others it has samples as any: nothing is missing while it idles, and what is missing else is not excused by that. */
+/* On others it has samples as any: nothing is missing while it idles, and what is missing else is
+ * not excused by that. */
 static void test_sampled_idle(void)
 {
 	struct timer_slots slots = started();
@@ -160,7 +162,8 @@ static void test_silent(void)
 	CHECK_EQ(timer_slots_settle(&slots, slot(194) - 100000, TIMER_SLOTS_IDLE_UNKNOWN).count, 0);
 }
 
-/* It idles without samples from one settling that tells of idle time to the next, and not all of them do. */
+/* It idles without samples from one settling that tells of idle time to the next, and not all of
+ * them do. */
 static void test_not_told(void)
 {
 	struct timer_slots slots = started();
@@ -193,7 +196,8 @@ static void test_over_settling(void)
 	CHECK_EQ(all, 10);
 }
 
-/* Others opened an event on the CPU, which moves the grid: once by a lot, and over time by as much again. */
+/* Others opened an event on the CPU, which moves the grid: once by a lot, and over time by as much
+ * again. */
 static void test_moved(void)
 {
 	struct timer_slots slots = started();
@@ -265,14 +269,14 @@ static void test_restarted(void)
 }
 
 CHECK_MAIN({ "a busy CPU with all its samples misses nothing", test_all_there },
-	{ "one that is missing now and then is told in the end", test_now_and_then },
-	{ "slots before a late sample are missing", test_held_up },
-	{ "a late sample alone is not", test_late }, { "an idle CPU misses nothing", test_idle },
-	{ "a CPU whose idling is sampled", test_sampled_idle },
-	{ "a busy CPU without any sample misses all of them", test_silent },
-	{ "idle time that is told of late or not at all", test_not_told },
-	{ "a hole over a settling is counted once", test_over_settling },
-	{ "a grid that moves is no hole", test_moved },
-	{ "what the ring had no room for is not missing", test_lost },
-	{ "nor where that is told before the next sample", test_lost_before },
-	{ "a timer that was stopped misses nothing", test_restarted })
+	   { "one that is missing now and then is told in the end", test_now_and_then },
+	   { "slots before a late sample are missing", test_held_up },
+	   { "a late sample alone is not", test_late }, { "an idle CPU misses nothing", test_idle },
+	   { "a CPU whose idling is sampled", test_sampled_idle },
+	   { "a busy CPU without any sample misses all of them", test_silent },
+	   { "idle time that is told of late or not at all", test_not_told },
+	   { "a hole over a settling is counted once", test_over_settling },
+	   { "a grid that moves is no hole", test_moved },
+	   { "what the ring had no room for is not missing", test_lost },
+	   { "nor where that is told before the next sample", test_lost_before },
+	   { "a timer that was stopped misses nothing", test_restarted })

@@ -60,35 +60,39 @@ static const char *decoded(const char *text, const void *data, size_t size)
 
 static void test_numbers(void)
 {
-	static const char text[] = EVENT("n", "7",
-		"\tfield:short a;\toffset:8;\tsize:2;\tsigned:1;\n"
-		"\tfield:unsigned short b;\toffset:8;\tsize:2;\tsigned:0;\n"
-		"\tfield:bool c;\toffset:10;\tsize:1;\tsigned:0;\n"
-		"\tfield:long d;\toffset:16;\tsize:8;\tsigned:1;\n"
-		"\tfield:void * e;\toffset:24;\tsize:8;\tsigned:0;\n"
-		"\tfield:u32 f[2];\toffset:32;\tsize:8;\tsigned:0;\n"
-		"\tfield:u8 g[3];\toffset:40;\tsize:3;\tsigned:0;\n"
-		"\tfield:struct x h;\toffset:44;\tsize:3;\tsigned:0;\n");
-	uint8_t raw[48] = { 7, 0, [8] = 0xfe, 0xff, 1, [16] = 0x85, [24] = 0xef,
-		0xbe, [32] = 1, [36] = 2, [40] = 0xde, 0xad, 0x01, [44] = 1, 2, 3 };
+	static const char text[] =
+		EVENT("n", "7",
+		      "\tfield:short a;\toffset:8;\tsize:2;\tsigned:1;\n"
+		      "\tfield:unsigned short b;\toffset:8;\tsize:2;\tsigned:0;\n"
+		      "\tfield:bool c;\toffset:10;\tsize:1;\tsigned:0;\n"
+		      "\tfield:long d;\toffset:16;\tsize:8;\tsigned:1;\n"
+		      "\tfield:void * e;\toffset:24;\tsize:8;\tsigned:0;\n"
+		      "\tfield:u32 f[2];\toffset:32;\tsize:8;\tsigned:0;\n"
+		      "\tfield:u8 g[3];\toffset:40;\tsize:3;\tsigned:0;\n"
+		      "\tfield:struct x h;\toffset:44;\tsize:3;\tsigned:0;\n");
+	uint8_t raw[48] = { 7,		 0,	   [8] = 0xfe, 0xff,	 1,	      [16] = 0x85,
+			    [24] = 0xef, 0xbe,	   [32] = 1,   [36] = 2, [40] = 0xde, 0xad,
+			    0x01,	 [44] = 1, 2,	       3 };
 
 	memset(raw + 17, 0xff, 7);
 	CHECK_STR(decoded(text, raw, sizeof(raw)),
-		"a=-2;b=65534;c=1;d=-123;e=0xbeef;f=1,2;g=dead01;h=010203;");
+		  "a=-2;b=65534;c=1;d=-123;e=0xbeef;f=1,2;g=dead01;h=010203;");
 	CHECK_STR(decoded(text, raw, 46), "-74");
 	CHECK_STR(decoded(text, raw, 0), "-74");
 }
 
 static void test_texts(void)
 {
-	static const char text[] = EVENT("t", "9",
-		"\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
-		"\tfield:__data_loc char[] path;\toffset:24;\tsize:4;\tsigned:0;\n"
-		"\tfield:__rel_loc char[] rel;\toffset:28;\tsize:4;\tsigned:0;\n"
-		"\tfield:__data_loc u16[] list;\toffset:32;\tsize:4;\tsigned:0;\n");
-	uint8_t raw[64] = { 9, 0, [8] = 's', 'h', 0, 'x', [24] = 36, 0, 4, 0, [28] = 8, 0, 6,
-		0, [32] = 46, 0, 4, 0, [36] = '/', 'a', 'b', 0, [40] = 'w', 'h', 'o', 'l', 'e',
-		'!', [46] = 5, 0, 6, 0 };
+	static const char text[] =
+		EVENT("t", "9",
+		      "\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
+		      "\tfield:__data_loc char[] path;\toffset:24;\tsize:4;\tsigned:0;\n"
+		      "\tfield:__rel_loc char[] rel;\toffset:28;\tsize:4;\tsigned:0;\n"
+		      "\tfield:__data_loc u16[] list;\toffset:32;\tsize:4;\tsigned:0;\n");
+	uint8_t raw[64] = { 9,	 0,   [8] = 's',  'h', 0,	 'x', [24] = 36,  0,
+			    4,	 0,   [28] = 8,	  0,   6,	 0,   [32] = 46,  0,
+			    4,	 0,   [36] = '/', 'a', 'b',	 0,   [40] = 'w', 'h',
+			    'o', 'l', 'e',	  '!', [46] = 5, 0,   6,	  0 };
 
 	CHECK_STR(decoded(text, raw, sizeof(raw)), "comm=sh;path=/ab;rel=whole!;list=5,6;");
 	/* a place beyond the end */
@@ -149,15 +153,15 @@ static void make_root(void)
 	put_format("cgroup/cgroup_rmdir", EVENT("cgroup_rmdir", "545", CGROUP_FIELDS));
 	put_format("cgroup/cgroup_release", EVENT("cgroup_release", "546", CGROUP_FIELDS));
 	/* as before 6.8 */
-	put_format("oom/mark_victim",
-		EVENT("mark_victim", "600", "\tfield:int pid;\toffset:8;\tsize:4;\tsigned:1;\n"));
+	put_format("oom/mark_victim", EVENT("mark_victim", "600",
+					    "\tfield:int pid;\toffset:8;\tsize:4;\tsigned:1;\n"));
 	put_format("sched/sched_process_exec", EVENT("sched_process_exec", "365", EXEC_FIELDS));
 	put_format("sched/odd", "name: odd\n");
 	put_format("net/net_dev_xmit_timeout",
-		EVENT("net_dev_xmit_timeout", "700",
-			"\tfield:__data_loc char[] name;\toffset:8;\tsize:4;\tsigned:0;\n"
-			"\tfield:__data_loc char[] driver;\toffset:12;\tsize:4;\tsigned:0;\n"
-			"\tfield:int queue_index;\toffset:16;\tsize:4;\tsigned:1;\n"));
+		   EVENT("net_dev_xmit_timeout", "700",
+			 "\tfield:__data_loc char[] name;\toffset:8;\tsize:4;\tsigned:0;\n"
+			 "\tfield:__data_loc char[] driver;\toffset:12;\tsize:4;\tsigned:0;\n"
+			 "\tfield:int queue_index;\toffset:16;\tsize:4;\tsigned:1;\n"));
 }
 
 static void remove_root(void)
@@ -178,7 +182,7 @@ static void test_set(void)
 	CHECK(trace_set_check("a:b"));
 	CHECK(trace_set_check("sched:sched_switch,some-module:some_event"));
 	CHECK(!trace_set_check("") && !trace_set_check("a") && !trace_set_check("a:b,") &&
-		!trace_set_check("a:") && !trace_set_check("../a:b") && !trace_set_check("a:b c"));
+	      !trace_set_check("a:") && !trace_set_check("../a:b") && !trace_set_check("a:b c"));
 	make_root();
 	CHECK_EQ(trace_set_open(root, "sched:sched_process_exec", &set, &missing, &error), 0);
 	CHECK_EQ(missing.size, 0);
@@ -245,11 +249,11 @@ static void begin(struct stage *stage, const char *asked)
 	stage->tape->end_ns = 1120 * NSEC_PER_SEC;
 	tape_builder_start(&stage->filler, stage->tape);
 	CHECK_EQ(tracker_apply(&stage->tracker,
-			 &(struct perf_record){
-				 .type = PERF_TYPE_COMM,
-				 .comm = { .pid = 77, .tid = 78, .comm = "runc" },
-			 }),
-		0);
+			       &(struct perf_record){
+				       .type = PERF_TYPE_COMM,
+				       .comm = { .pid = 77, .tid = 78, .comm = "runc" },
+			       }),
+		 0);
 }
 
 static void end(struct stage *stage)
@@ -341,8 +345,8 @@ static void test_cgroups(void)
 	CHECK_STR(name_at(&stage, 2), TAPE_EVENT_DYING);
 	CHECK_STR(field(&stage, 2, TAPE_DYING_MADE_BY), "runc");
 	CHECK_STR(field(&stage, 2, TAPE_DYING_OLDEST), "67");
-	CHECK(strstr(
-		dead_cgroups_text(trace_dying(stage.trace)), "1 under /ecs/task1, made by runc"));
+	CHECK(strstr(dead_cgroups_text(trace_dying(stage.trace)),
+		     "1 under /ecs/task1, made by runc"));
 	cgroup(&stage, 546, 9, 1075);
 	CHECK_EQ(trace_give(stage.trace, stage.tape, &stage.losses, 1080 * NSEC_PER_SEC, false), 0);
 	CHECK_STR(dead_cgroups_text(trace_dying(stage.trace)), "");
@@ -363,7 +367,7 @@ static void test_storm(void)
 	CHECK_EQ(stage.losses.counts.lost_events, 2 * TRACE_KEPT_A_SECOND);
 	CHECK_EQ(stage.losses.list.items[0].kind, TAPE_LOSS_EVENTS);
 	CHECK_EQ(stage.losses.list.items[0].from_ns,
-		1001 * NSEC_PER_SEC + TRACE_KEPT_A_SECOND * 1000);
+		 1001 * NSEC_PER_SEC + TRACE_KEPT_A_SECOND * 1000);
 	CHECK_STR(field(&stage, TRACE_KEPT_A_SECOND + 1, TAPE_EVENT_COUNT), "1000");
 	CHECK_STR(field(&stage, TRACE_KEPT_A_SECOND + 2, TAPE_EVENT_COUNT), "1501");
 	end(&stage);
@@ -420,10 +424,10 @@ static void test_others(void)
 }
 
 CHECK_MAIN({ "numbers, addresses, arrays", test_numbers },
-	{ "texts, wherever they are", test_texts },
-	{ "what describes no event is refused", test_absurd },
-	{ "which events there are", test_set },
-	{ "who makes cgroups, and which are dying", test_cgroups },
-	{ "a storm is bounded and counted", test_storm },
-	{ "programs that start are counted by path", test_execs },
-	{ "victims, timeouts, and damage", test_others })
+	   { "texts, wherever they are", test_texts },
+	   { "what describes no event is refused", test_absurd },
+	   { "which events there are", test_set },
+	   { "who makes cgroups, and which are dying", test_cgroups },
+	   { "a storm is bounded and counted", test_storm },
+	   { "programs that start are counted by path", test_execs },
+	   { "victims, timeouts, and damage", test_others })

@@ -24,7 +24,7 @@ static void apply_comm(struct tracker *tracker, int pid, int tid, const char *co
 }
 
 static void apply_task(struct tracker *tracker, uint32_t type, uint64_t time, int pid, int tid,
-	int parent_pid, int parent_tid)
+		       int parent_pid, int parent_tid)
 {
 	struct perf_record record = { .type = type, .time_ns = time };
 
@@ -35,8 +35,8 @@ static void apply_task(struct tracker *tracker, uint32_t type, uint64_t time, in
 	CHECK_EQ(tracker_apply(tracker, &record), 0);
 }
 
-static void apply_mmap(
-	struct tracker *tracker, int pid, uint64_t start, uint64_t end, const char *path)
+static void apply_mmap(struct tracker *tracker, int pid, uint64_t start, uint64_t end,
+		       const char *path)
 {
 	struct perf_record record = { .type = PERF_TYPE_MMAP2, .misc = PERF_MODE_USER };
 
@@ -52,7 +52,7 @@ static const char *path_at(struct tracker *tracker, int pid, uint64_t address)
 	const struct mapping *mapping = tracker_find(tracker, pid, false, address);
 
 	return mapping ? strings_at(&tracker->modules.paths,
-				 tracker->modules.list.items[mapping->module].path)
+				    tracker->modules.list.items[mapping->module].path)
 		       : "-";
 }
 
@@ -158,7 +158,7 @@ static void test_code_made_at_run_time(void)
 	CHECK_EQ(tracker_find(&tracker, 7, false, 0x3000)->offset, 0);
 	apply_mmap(&tracker, 7, 0x5000, 0x6000, "[uprobes]");
 	CHECK_EQ(tracker.modules.list.items[tracker_find(&tracker, 7, false, 0x5000)->module].kind,
-		TAPE_MODULE_JIT);
+		 TAPE_MODULE_JIT);
 }
 
 static void test_kernel_ranges(void)
@@ -169,18 +169,18 @@ static void test_kernel_ranges(void)
 
 	CHECK_EQ(tracker_init(&tracker), 0);
 	CHECK_EQ(tracker_add_kernel(&tracker, 1ull << 63, UINT64_MAX, "[kernel.kallsyms]", NULL, 0),
-		0);
+		 0);
 	CHECK_EQ(tracker_add_kernel(&tracker, base, base + 0x4000, "[ext4]", NULL, 0), 0);
 	record.ksymbol.start = base + 0x8000;
 	record.ksymbol.size = 0x100;
 	record.ksymbol.name = "bpf_prog_1";
 	CHECK_EQ(tracker_apply(&tracker, &record), 0);
 	CHECK(tracker_find(&tracker, 0, true, base + 0x10)->module !=
-		tracker_find(&tracker, 0, true, base - 1)->module);
+	      tracker_find(&tracker, 0, true, base - 1)->module);
 	CHECK(tracker_find(&tracker, 0, true, base - 1)->module ==
-		tracker_find(&tracker, 0, true, base + 0x4000)->module);
+	      tracker_find(&tracker, 0, true, base + 0x4000)->module);
 	CHECK(tracker_find(&tracker, 0, true, base + 0x8010)->module !=
-		tracker_find(&tracker, 0, true, base + 0x8100)->module);
+	      tracker_find(&tracker, 0, true, base + 0x8100)->module);
 	CHECK(!tracker_find(&tracker, 0, true, 0x1000));
 	record.ksymbol.removed = true;
 	CHECK_EQ(tracker_apply(&tracker, &record), 0);
@@ -214,7 +214,7 @@ static void test_maps_against_model(void)
 		uint32_t who = pick(MODEL_PIDS), from = pick(MODEL_PIDS), what = pick(10);
 		uint64_t start = pick(MODEL_PAGES), size = pick(MODEL_PAGES - start);
 		struct mapping mapping = { start * 16, (start + size) * 16, pick(1000),
-			1 + pick(9) };
+					   1 + pick(9) };
 
 		if (what == 0 && who != from) {
 			maps_unref(maps[who]);
@@ -239,8 +239,8 @@ static void test_maps_against_model(void)
 }
 
 /*
- * The whole tracker, as one would write it without a thought of speed: for each number of a thread its name and its process, for each
- * number of a process what lies at each page.
+ * The whole tracker, as one would write it without a thought of speed: for each number of a thread
+ * its name and its process, for each number of a process what lies at each page.
  */
 enum { LIFE_IDS = 12, LIFE_PAGES = 24, LIFE_NAMES = 8, LIFE_PATHS = 6 };
 
@@ -248,23 +248,25 @@ struct life {
 	struct {
 		bool used;
 		int pid;
-		int name; /* 0: none */
+		/* 0: none */
+		int name;
 		uint64_t exited_ns;
 	} threads[LIFE_IDS];
 	struct {
 		bool used;
 		uint64_t exited_ns;
 		struct {
-			int path; /* 0: none */
+			/* 0: none */
+			int path;
 			uint64_t offset;
 		} pages[LIFE_PAGES];
 	} processes[LIFE_IDS];
 };
 
-static const char *const life_names[LIFE_NAMES] = { "", "sh", "ls", "java", "a b", "é",
-	"kworker/0:1", "fifteen letters" };
-static const char *const life_paths[LIFE_PATHS] = { "", "/bin/a", "/bin/b", "/lib/c", "/lib/d",
-	"/lib/e" };
+static const char *const life_names[LIFE_NAMES] = { "",	   "sh", "ls",		"java",
+						    "a b", "é",	 "kworker/0:1", "fifteen letters" };
+static const char *const life_paths[LIFE_PATHS] = { "",	      "/bin/a", "/bin/b",
+						    "/lib/c", "/lib/d", "/lib/e" };
 
 static void life_comm(struct life *life, int pid, int tid, int name, bool exec)
 {
@@ -285,7 +287,7 @@ static void life_fork(struct life *life, int pid, int tid, int parent_pid, int p
 
 	if (pid != parent_pid && life->processes[parent_pid].used)
 		memcpy(life->processes[pid].pages, life->processes[parent_pid].pages,
-			sizeof(life->processes[pid].pages));
+		       sizeof(life->processes[pid].pages));
 	else if (pid != parent_pid)
 		memset(life->processes[pid].pages, 0, sizeof(life->processes[pid].pages));
 	life_comm(life, pid, tid, name, false);
@@ -340,8 +342,8 @@ static void life_check_names(const struct life *life, struct tracker *tracker)
 			if (!name)
 				name = life->threads[pid].used ? life->threads[pid].name : 0;
 			snprintf(unnamed, sizeof(unnamed), ":%d", tid);
-			CHECK_STR(
-				tracker_comm(tracker, pid, tid), name ? life_names[name] : unnamed);
+			CHECK_STR(tracker_comm(tracker, pid, tid),
+				  name ? life_names[name] : unnamed);
 		}
 }
 
@@ -356,11 +358,12 @@ static void life_check_maps(const struct life *life, struct tracker *tracker)
 			CHECK_STR(path_at(tracker, pid, address), path ? life_paths[path] : "-");
 			if (path)
 				CHECK_EQ(address - mapping->start + mapping->offset,
-					life->processes[pid].pages[page].offset + 0x123);
+					 life->processes[pid].pages[page].offset + 0x123);
 		}
 }
 
-/* Numbers are used again, also of what runs; threads outlive leaders; records are missing: all of it happens when some are lost. */
+/* Numbers are used again, also of what runs; threads outlive leaders; records are missing: all of
+ * it happens when some are lost. */
 static void test_tracker_against_model(void)
 {
 	for (int run = 0; run < 20; run++) {
@@ -408,7 +411,7 @@ static void test_tracker_against_model(void)
 				break;
 			default:
 				apply_mmap(&tracker, pid, start * 0x1000, (start + size) * 0x1000,
-					life_paths[path]);
+					   life_paths[path]);
 				life_map(&life, pid, start, size, path);
 				break;
 			}
@@ -461,9 +464,9 @@ static void test_timeline(void)
 				memcpy(record, &number, 4);
 				for (uint32_t at = 4; at < 4 + number % 40; at++)
 					record[at] = number + at;
-				CHECK_EQ(reorder_add(
-						 &timeline, time, number, record, 4 + number % 40),
-					0);
+				CHECK_EQ(reorder_add(&timeline, time, number, record,
+						     4 + number % 40),
+					 0);
 				added++;
 			}
 		CHECK_EQ(reorder_flush(&timeline, round * 1000 - 900, NULL, take, &order), 0);
@@ -480,10 +483,10 @@ static void test_timeline_stops(void)
 
 	for (uint32_t i = 1; i <= 10; i++)
 		CHECK_EQ(reorder_add(&timeline, i, i,
-				 (uint8_t[]){ i, 0, 0, 0, i + 4, i + 5, i + 6, i + 7, i + 8, i + 9,
-					 i + 10, i + 11, i + 12, i + 13 },
-				 4 + i),
-			0);
+				     (uint8_t[]){ i, 0, 0, 0, i + 4, i + 5, i + 6, i + 7, i + 8,
+						  i + 9, i + 10, i + 11, i + 12, i + 13 },
+				     4 + i),
+			 0);
 	CHECK_EQ(reorder_flush(&timeline, UINT64_MAX, NULL, take, &order), -EIO);
 	CHECK_EQ(order.count, 3);
 	CHECK_EQ(reorder_flush(&timeline, UINT64_MAX, NULL, take, &order), 0);
@@ -531,13 +534,13 @@ static void test_timeline_tells(void)
 }
 
 CHECK_MAIN({ "fork inherits, exec clears", test_fork_inherits_exec_clears },
-	{ "after a fork each goes its own way", test_fork_shares_nothing_later },
-	{ "threads and their names", test_threads },
-	{ "threads of a dead leader", test_threads_of_a_dead_leader },
-	{ "pid reuse", test_pid_reuse }, { "code made at run time", test_code_made_at_run_time },
-	{ "kernel ranges", test_kernel_ranges },
-	{ "mappings against a model", test_maps_against_model },
-	{ "a life of processes against a model", test_tracker_against_model },
-	{ "a timeline of five rings", test_timeline },
-	{ "a timeline that is stopped", test_timeline_stops },
-	{ "a timeline tells what comes", test_timeline_tells })
+	   { "after a fork each goes its own way", test_fork_shares_nothing_later },
+	   { "threads and their names", test_threads },
+	   { "threads of a dead leader", test_threads_of_a_dead_leader },
+	   { "pid reuse", test_pid_reuse }, { "code made at run time", test_code_made_at_run_time },
+	   { "kernel ranges", test_kernel_ranges },
+	   { "mappings against a model", test_maps_against_model },
+	   { "a life of processes against a model", test_tracker_against_model },
+	   { "a timeline of five rings", test_timeline },
+	   { "a timeline that is stopped", test_timeline_stops },
+	   { "a timeline tells what comes", test_timeline_tells })

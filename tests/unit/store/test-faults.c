@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A recorder's hour with the store, in which one call fails, writes half, or is the last one: for each call. Whatever the store had said
- * was on the disk is there afterwards, nothing is there twice, and the next writer leaves no litter.
+ * A recorder's hour with the store, in which one call fails, writes half, or is the last one: for
+ * each call. Whatever the store had said was on the disk is there afterwards, nothing is there
+ * twice, and the next writer leaves no litter.
  */
 #include "tests/check.h"
 
@@ -16,9 +17,11 @@ static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
 
 /* What the store said: in memory that outlives the process. */
 struct said {
-	unsigned int first; /* seconds of the first tape that are in the spool */
+	/* seconds of the first tape that are in the spool */
+	unsigned int first;
 	unsigned int second;
-	bool sealed; /* the first tape */
+	/* the first tape */
+	bool sealed;
 	bool noted;
 	long calls;
 };
@@ -39,9 +42,10 @@ static int seal_it(void *context, struct store_writer *writer, struct tape *tape
 	return store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, NULL);
 }
 
-/* Each second once more when it fails, as a recorder does; what failed twice is left out from there on. */
-static unsigned int spool(
-	struct store_writer *writer, struct spooling *spooling, unsigned int seconds)
+/* Each second once more when it fails, as a recorder does; what failed twice is left out from there
+ * on. */
+static unsigned int spool(struct store_writer *writer, struct spooling *spooling,
+			  unsigned int seconds)
 {
 	for (unsigned int i = 0; i < seconds; i++) {
 		_cleanup_(buffer_done) struct buffer bytes = { 0 };
@@ -49,7 +53,7 @@ static unsigned int spool(
 
 		spooling_second(spooling, &bytes);
 		if (DO(store_writer_spool(writer, sequence, bytes.data, bytes.size, NULL)) < 0 &&
-			DO(store_writer_spool(writer, sequence, bytes.data, bytes.size, NULL)) < 0)
+		    DO(store_writer_spool(writer, sequence, bytes.data, bytes.size, NULL)) < 0)
 			return i;
 	}
 	return seconds;
@@ -58,16 +62,16 @@ static unsigned int spool(
 static void seal(struct store_writer *writer, struct spooling *spooling)
 {
 	for (int i = 0; i < 2 && !said->sealed; i++)
-		said->sealed = DO(store_writer_seal(
-				       writer, spooling->tape, SEGMENT_HASTY, NULL, NULL)) >= 0;
+		said->sealed = DO(store_writer_seal(writer, spooling->tape, SEGMENT_HASTY, NULL,
+						    NULL)) >= 0;
 }
 
 /* One scenario, in a process of its own. */
 static void record(const char *path)
 {
-	struct store_limits limits = {
-		.max_age_ns = UINT64_MAX, .max_bytes = UINT64_MAX, .age_by_clock = true
-	};
+	struct store_limits limits = { .max_age_ns = UINT64_MAX,
+				       .max_bytes = UINT64_MAX,
+				       .age_by_clock = true };
 	struct store_recovered recovered;
 	struct store_retained retained;
 	struct store_writer *writer = NULL;
@@ -76,7 +80,7 @@ static void record(const char *path)
 	/* the oldest one goes: it ends at 10 s, the next one at 20 s */
 	limits.max_age_ns = clock_ns(CLOCK_REALTIME) - TAPES_REALTIME - 15 * NSEC_PER_SEC;
 	if (DO(store_writer_open(path, &writer, NULL)) < 0 &&
-		DO(store_writer_open(path, &writer, NULL)) < 0)
+	    DO(store_writer_open(path, &writer, NULL)) < 0)
 		return;
 	DO(store_writer_recover(writer, seal_it, NULL, &recovered, NULL));
 	spooling_init(&first, store_writer_number(writer), 100);
@@ -121,11 +125,12 @@ struct there {
 
 struct found {
 	struct there old, left, first, second;
-	size_t damaged; /* losses, and what cannot be loaded */
+	/* losses, and what cannot be loaded */
+	size_t damaged;
 };
 
-static void add(
-	struct found *found, struct store_reader *reader, const struct store_segment *segment)
+static void add(struct found *found, struct store_reader *reader,
+		const struct store_segment *segment)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	uint64_t second = (segment->begin_ns - TAPES_REALTIME) / NSEC_PER_SEC;
@@ -153,7 +158,7 @@ static struct found look(const char *path)
 	struct found found = { 0 };
 
 	if (store_reader_open(path, &reader, &error) < 0 ||
-		store_reader_find(reader, 0, UINT64_MAX, &segments, &error) < 0)
+	    store_reader_find(reader, 0, UINT64_MAX, &segments, &error) < 0)
 		CHECK_FAIL("%s", error.text);
 	for (size_t i = 0; i < segments.list.count; i++)
 		add(&found, reader, &segments.list.items[i]);
@@ -191,8 +196,8 @@ static void check_litter(const char *path, const struct faults *plan)
 	char command[256];
 
 	snprintf(command, sizeof(command),
-		"test -z \"$(find '%s' -name '*.new' -o -name '*.spool'%s)\"", path,
-		may_be_torn(plan) ? "" : " -o -name '*.damaged'");
+		 "test -z \"$(find '%s' -name '*.new' -o -name '*.spool'%s)\"", path,
+		 may_be_torn(plan) ? "" : " -o -name '*.damaged'");
 	CHECK_EQ(system(command), 0);
 }
 
@@ -207,7 +212,7 @@ static void check_next(const char *path, const struct faults *plan)
 	struct error error = { 0 };
 
 	if (store_writer_open(path, &writer, &error) < 0 ||
-		store_writer_recover(writer, seal_it, NULL, &recovered, &error) < 0)
+	    store_writer_recover(writer, seal_it, NULL, &recovered, &error) < 0)
 		CHECK_FAIL("%s", error.text);
 	after = look(path);
 	check_found(&after, plan);
@@ -278,7 +283,7 @@ static void each_call(enum fault_kind kind, bool memory, int error, long step)
 		ended += run_with(&template, &plan) == FAULT_EXIT;
 	}
 	CHECK_EQ(ended,
-		kind == FAULT_KILL || kind == FAULT_KILL_HALF ? (calls + step - 1) / step : 0);
+		 kind == FAULT_KILL || kind == FAULT_KILL_HALF ? (calls + step - 1) / step : 0);
 }
 
 static void test_full(void)
@@ -311,7 +316,8 @@ static void test_no_memory(void)
 	each_call(FAULT_ONCE, true, ENOMEM, 1);
 }
 
-/* How it ended: 0: well, 1: for want of space, 2: for what SQLite makes of that where it forgets why a call failed. */
+/* How it ended: 0: well, 1: for want of space, 2: for what SQLite makes of that where it forgets
+ * why a call failed. */
 static int rebuild_with(const char *path, struct faults *plan)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;

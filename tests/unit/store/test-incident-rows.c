@@ -15,26 +15,27 @@
 
 static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
 
-/* Ten seconds and a sample each second; of the incident, which is in the middle, the stall began at the tape's begin. */
+/* Ten seconds and a sample each second; of the incident, which is in the middle, the stall began at
+ * the tape's begin. */
 static struct tape *tape_with(unsigned int begin, const char *incident)
 {
 	struct tape *tape = tapes_new(begin, begin + 10);
 
 	for (unsigned int i = 0; i < 10; i++)
 		tapes_sample(tape, tape->begin_ns + i * NSEC_PER_SEC, 0,
-			tapes_thread(tape, 1, 1, "x"), 0);
+			     tapes_thread(tape, 1, 1, "x"), 0);
 	tape->sequence = begin / 10;
 	if (incident)
 		CHECK_EQ(array_push(&tape->incidents,
-				 (struct tape_incident){
-					 .time_ns = tape->begin_ns + 5 * NSEC_PER_SEC,
-					 .stall_ns = tape->begin_ns,
-					 .kind = tapes_string(tape, "ena_reset"),
-					 .severity = 3,
-					 .text = tapes_string(tape, incident),
-					 .source = tapes_string(tape, "kmsg"),
-				 }),
-			0);
+				    (struct tape_incident){
+					    .time_ns = tape->begin_ns + 5 * NSEC_PER_SEC,
+					    .stall_ns = tape->begin_ns,
+					    .kind = tapes_string(tape, "ena_reset"),
+					    .severity = 3,
+					    .text = tapes_string(tape, incident),
+					    .source = tapes_string(tape, "kmsg"),
+				    }),
+			 0);
 	return tape;
 }
 
@@ -57,10 +58,10 @@ static int tell(void *context, const struct store_incident *incident)
 	size_t at = strlen(told->text);
 
 	snprintf(told->text + at, sizeof(told->text) - at, "%lld-%lld %s %u %s %.60s\n",
-		(long long)(incident->stall_ns - TAPES_REALTIME) / 1000000000,
-		(long long)(incident->time_ns - TAPES_REALTIME) / 1000000000, incident->kind,
-		incident->severity, incident->text,
-		strlen(incident->segment) > 37 ? incident->segment + 37 : incident->segment);
+		 (long long)(incident->stall_ns - TAPES_REALTIME) / 1000000000,
+		 (long long)(incident->time_ns - TAPES_REALTIME) / 1000000000, incident->kind,
+		 incident->severity, incident->text,
+		 strlen(incident->segment) > 37 ? incident->segment + 37 : incident->segment);
 	return ++told->count == told->stop_at ? -EINTR : 0;
 }
 
@@ -72,7 +73,7 @@ static const char *told_of(const char *path, uint64_t from_ns, uint64_t to_ns)
 
 	told = (struct told){ 0 };
 	if (store_reader_open(path, &reader, &error) < 0 ||
-		store_reader_incidents(reader, from_ns, to_ns, tell, &told, &error) < 0)
+	    store_reader_incidents(reader, from_ns, to_ns, tell, &told, &error) < 0)
 		CHECK_FAIL("%s", error.text);
 	return told.text;
 }
@@ -141,9 +142,9 @@ static void set_index(const struct tapes_store *store, const char *sql)
 	char command[512];
 
 	snprintf(command, sizeof(command),
-		"python3 -c \"import sqlite3; c = sqlite3.connect('%s/index.sqlite'); "
-		"c.execute('%s'); c.commit()\"",
-		store->path, sql);
+		 "python3 -c \"import sqlite3; c = sqlite3.connect('%s/index.sqlite'); "
+		 "c.execute('%s'); c.commit()\"",
+		 store->path, sql);
 	CHECK_EQ(system(command), 0);
 }
 
@@ -226,7 +227,7 @@ static void make_file(const struct tapes_store *store, const char *name, char pa
 
 	snprintf(path, 128, "%s/%s", store->path, name);
 	snprintf(command, sizeof(command), "cat '%s'/segments/*.tape > '%s' && chmod 400 '%s'",
-		store->path, path, path);
+		 store->path, path, path);
 	CHECK_EQ(system(command), 0);
 }
 
@@ -254,7 +255,7 @@ static void test_single_file(void)
 		_cleanup_(cleanup_tape) struct tape *tape = NULL;
 
 		CHECK_EQ(store_reader_load(reader, &found.list.items[i], &everything, &tape, NULL),
-			0);
+			 0);
 		CHECK_EQ(tape->samples.count, 10);
 		CHECK_EQ(tape->sequence, i);
 	}
@@ -282,9 +283,9 @@ static void test_single_file_damaged(void)
 
 	writer = make_store(&store);
 	snprintf(command, sizeof(command),
-		"printf xxxx | dd of=$(echo '%s'/segments/*1.tape) bs=1 seek=12 conv=notrunc "
-		"status=none",
-		store.path);
+		 "printf xxxx | dd of=$(echo '%s'/segments/*1.tape) bs=1 seek=12 conv=notrunc "
+		 "status=none",
+		 store.path);
 	CHECK_EQ(system(command), 0);
 	make_file(&store, "cut.tape", path);
 	CHECK_EQ(store_reader_open(path, &reader, NULL), 0);
@@ -333,9 +334,13 @@ static void test_numbers(void)
 /* A file that says nothing, or something wrong, is as none. */
 static void test_damaged_position(void)
 {
-	static const char *const texts[] = { "", "1", "1 x 7 7 7 7 00000000\n",
-		"2 " BOOT " 1 1 1 1 00000000\n", "1 " BOOT " 18446744073709551616 1 1 1 0\n",
-		"\xff\xff\xff", "1 " BOOT " 7 7 7 7 8fa3e5c2" };
+	static const char *const texts[] = { "",
+					     "1",
+					     "1 x 7 7 7 7 00000000\n",
+					     "2 " BOOT " 1 1 1 1 00000000\n",
+					     "1 " BOOT " 18446744073709551616 1 1 1 0\n",
+					     "\xff\xff\xff",
+					     "1 " BOOT " 7 7 7 7 8fa3e5c2" };
 	struct tapes_store store;
 	struct store_writer *writer = open_store(&store);
 	struct log_found found;
@@ -352,7 +357,7 @@ static void test_damaged_position(void)
 		log_found_done(&found);
 	}
 	CHECK_EQ(log_position_keep(store.path, &(struct log_position){ BOOT, 7, 8, 9, 10 }, NULL),
-		0);
+		 0);
 	CHECK_EQ(log_position_find(store.path, BOOT, &found, NULL), 0);
 	CHECK_STR(found.position.boot_id, BOOT);
 	CHECK_EQ(found.position.sequence, 7);
@@ -365,8 +370,9 @@ static void test_damaged_position(void)
 }
 
 CHECK_MAIN({ "incidents of segments and notes", test_incidents },
-	{ "who sees them can end it", test_stopping },
-	{ "an index that is wrong", test_wrong_index }, { "incidents of the spool", test_unsealed },
-	{ "what a store takes", test_totals }, { "one file of several segments", test_single_file },
-	{ "one file that is damaged", test_single_file_damaged }, { "numbers", test_numbers },
-	{ "a position in the log that is damaged", test_damaged_position })
+	   { "who sees them can end it", test_stopping },
+	   { "an index that is wrong", test_wrong_index },
+	   { "incidents of the spool", test_unsealed }, { "what a store takes", test_totals },
+	   { "one file of several segments", test_single_file },
+	   { "one file that is damaged", test_single_file_damaged }, { "numbers", test_numbers },
+	   { "a position in the log that is damaged", test_damaged_position })

@@ -26,11 +26,11 @@ static int see(void *context, const struct note *note)
 	size_t at = strlen(seen->text);
 
 	snprintf(seen->text + at, sizeof(seen->text) - at, "%u@%llu", note->kind,
-		(unsigned long long)note->realtime_ns);
+		 (unsigned long long)note->realtime_ns);
 	for (size_t i = 0; i < note->field_count; i++) {
 		at = strlen(seen->text);
 		snprintf(seen->text + at, sizeof(seen->text) - at, " %s=%s", note->fields[i].name,
-			note->fields[i].value);
+			 note->fields[i].value);
 	}
 	at = strlen(seen->text);
 	snprintf(seen->text + at, sizeof(seen->text) - at, "\n");
@@ -98,7 +98,8 @@ static void test_too_large(void)
 	CHECK_EQ(notes_encode(&note, &bytes), -E2BIG);
 }
 
-/* Each byte changed, each length: what is left are notes that were there, and the rest is said to be damaged. */
+/* Each byte changed, each length: what is left are notes that were there, and the rest is said to
+ * be damaged. */
 static void test_damage(void)
 {
 	static const char *const values[] = { "one", "two", "three" };
@@ -122,7 +123,7 @@ static void test_damage(void)
 			CHECK_EQ(damaged, 1);
 			for (int i = 0; i < 3; i++)
 				CHECK(!strstr(seen.text, values[i]) ==
-					(at >= ends[i] && at < ends[i + 1]));
+				      (at >= ends[i] && at < ends[i + 1]));
 		}
 		seen = decode(bytes.data, at, &damaged);
 		CHECK_EQ(seen.count, (at >= ends[1]) + (at >= ends[2]));
@@ -275,16 +276,16 @@ static void test_refused(void)
 	tapes_store_put(&store, tapes_new(0, 1));
 	snprintf(path, sizeof(path), "%s/lock/store", store.path);
 	CHECK_EQ(store_writer_open(path, &writer, &error), -ENOTDIR);
-	CHECK(strstr(
-		error.text, "/lock/store: cannot make its segments: a part of the path is a "));
+	CHECK(strstr(error.text,
+		     "/lock/store: cannot make its segments: a part of the path is a "));
 }
 
 CHECK_MAIN({ "notes round trip", test_round_trip },
-	{ "who sees them can end it", test_see_ends_it },
-	{ "a note that is too large", test_too_large },
-	{ "damage takes one note, and says so", test_damage },
-	{ "a record that is torn", test_torn }, { "notes that are repaired", test_repair },
-	{ "no file, or none to be had", test_no_file },
-	{ "notes that a reader keeps locked", test_kept_locked },
-	{ "many writers at once", test_many_writers },
-	{ "a store that cannot be written", test_refused })
+	   { "who sees them can end it", test_see_ends_it },
+	   { "a note that is too large", test_too_large },
+	   { "damage takes one note, and says so", test_damage },
+	   { "a record that is torn", test_torn }, { "notes that are repaired", test_repair },
+	   { "no file, or none to be had", test_no_file },
+	   { "notes that a reader keeps locked", test_kept_locked },
+	   { "many writers at once", test_many_writers },
+	   { "a store that cannot be written", test_refused })

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Readers at all times, while one thread records, seals and removes: nothing is missing, and nothing is there twice. */
+/* Readers at all times, while one thread records, seals and removes: nothing is missing, and
+ * nothing is there twice. */
 #include "tests/check.h"
 
 #include <pthread.h>
@@ -17,8 +18,10 @@ static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
 struct shared {
 	struct tapes_store store;
 	struct store_writer *writer;
-	atomic_uint begun; /* so many have a block on the disk */
-	atomic_uint removed; /* so many may be gone */
+	/* so many have a block on the disk */
+	atomic_uint begun;
+	/* so many may be gone */
+	atomic_uint removed;
 	atomic_bool ends;
 	atomic_uint looks;
 };
@@ -33,7 +36,8 @@ static void removes(void *context, const struct store_segment *segment, const ch
 /* What a thread finds wrong, it says; the CHECKs are for the main one. */
 static bool record(struct shared *shared)
 {
-	/* the tapes are of a time gone by: without the clock's word that is a clock that went ahead */
+	/* the tapes are of a time gone by: without the clock's word that is a clock that went ahead
+	 */
 	struct store_limits limits = { .max_bytes = UINT64_MAX, .age_by_clock = true };
 	bool good = true;
 
@@ -50,10 +54,10 @@ static bool record(struct shared *shared)
 			atomic_store(&shared->begun, i + 1);
 		}
 		good = good &&
-		       store_writer_seal(
-			       shared->writer, spooling.tape, SEGMENT_HASTY, NULL, NULL) == 0 &&
+		       store_writer_seal(shared->writer, spooling.tape, SEGMENT_HASTY, NULL,
+					 NULL) == 0 &&
 		       store_writer_retain(shared->writer, &limits, false, removes, shared,
-			       &retained, NULL) == 0;
+					   &retained, NULL) == 0;
 		spooling_done(&spooling);
 	}
 	return good;
@@ -87,7 +91,7 @@ static const char *look(struct shared *shared)
 	const char *wrong = NULL;
 
 	if (store_reader_open(shared->store.path, &reader, NULL) < 0 ||
-		store_reader_find(reader, 0, UINT64_MAX, &segments, NULL) < 0)
+	    store_reader_find(reader, 0, UINT64_MAX, &segments, NULL) < 0)
 		wrong = "the store cannot be read";
 	removed = next = atomic_load(&shared->removed);
 	for (size_t i = 0; i < segments.list.count && !wrong; i++) {
@@ -181,4 +185,4 @@ static void test_numbers(void)
 }
 
 CHECK_MAIN({ "readers beside a writer at work", test_readers },
-	{ "each number is given out once", test_numbers })
+	   { "each number is given out once", test_numbers })

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is not sealed yet: readers see it live, and the next writer seals what one before it left. */
+/* What is not sealed yet: readers see it live, and the next writer seals what one before it left.
+ */
 #include "tests/check.h"
 
 #include <fcntl.h>
@@ -40,7 +41,8 @@ struct found {
 	size_t count;
 	struct store_segment segment;
 	size_t samples;
-	uint64_t damaged; /* losses */
+	/* losses */
+	uint64_t damaged;
 	int loaded;
 };
 
@@ -53,7 +55,7 @@ static struct found look(const struct tapes_store *store)
 	struct found found = { 0 };
 
 	if (store_reader_open(store->path, &reader, &error) < 0 ||
-		store_reader_find(reader, 0, UINT64_MAX, &segments, &error) < 0)
+	    store_reader_find(reader, 0, UINT64_MAX, &segments, &error) < 0)
 		CHECK_FAIL("%s", error.text);
 	found.count = segments.list.count;
 	if (found.count) {
@@ -108,7 +110,7 @@ static size_t count_files(const struct tapes_store *store, const char *pattern)
 	FILE *count;
 
 	snprintf(command, sizeof(command), "find '%s' -path '%s' -type f | wc -l", store->path,
-		pattern);
+		 pattern);
 	count = popen(command, "r");
 	CHECK(count && fgets(number, sizeof(number), count));
 	pclose(count);
@@ -212,7 +214,8 @@ static void test_being_torn(void)
 	CHECK_EQ(look(&store).damaged, 1);
 }
 
-/* The end was being written when the writer was killed. Nobody else writes the rest, also while he records. */
+/* The end was being written when the writer was killed. Nobody else writes the rest, also while he
+ * records. */
 static void test_torn(void)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
@@ -320,8 +323,8 @@ static void test_unreadable_now(void)
 	leave_spool(&store, 2);
 	leave_spool(&store, 3);
 	snprintf(command, sizeof(command),
-		"cd '%s/spool' && ln -s a-1.spool a-1.spool && touch -h -d 2000-01-01 a-1.spool",
-		store.path);
+		 "cd '%s/spool' && ln -s a-1.spool a-1.spool && touch -h -d 2000-01-01 a-1.spool",
+		 store.path);
 	CHECK_EQ(system(command), 0);
 	writer = open_writer(&store);
 	CHECK_EQ(store_writer_recover(writer, seal_it, &sealed, &recovered, &error), -ELOOP);
@@ -354,7 +357,7 @@ static void test_sealed_already(void)
 	CHECK_EQ(count_files(&store, "*/spool/*"), 0);
 	CHECK_EQ(system(command), 0);
 	snprintf(command, sizeof(command), "cd '%s/segments' && for f in *; do : > $f; done",
-		store.path);
+		 store.path);
 	CHECK_EQ(system(command), 0);
 	found = look(&store);
 	CHECK_EQ(found.count, 1);
@@ -384,7 +387,8 @@ static void make_newer(const struct tapes_store *store, const struct tape *tape)
 	CHECK_EQ(file_replace(store->path, "newer", bytes.data, bytes.size), 0);
 }
 
-/* After a step back to an older perftape: what a newer one sealed stays, and does not keep us from recording. */
+/* After a step back to an older perftape: what a newer one sealed stays, and does not keep us from
+ * recording. */
 static void test_sealed_by_a_newer_one(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = small_tape();
@@ -396,7 +400,7 @@ static void test_sealed_by_a_newer_one(void)
 	CHECK(tape->incidents.count);
 	make_newer(&store, tape);
 	snprintf(command, sizeof(command),
-		"cd '%s' && mv newer segments/$(basename spool/*.spool .spool).tape", store.path);
+		 "cd '%s' && mv newer segments/$(basename spool/*.spool .spool).tape", store.path);
 	CHECK_EQ(system(command), 0);
 	recover(&store, 0);
 	CHECK_EQ(look(&store).loaded, -EPROTONOSUPPORT);
@@ -423,8 +427,8 @@ static void test_sealed_meanwhile(void)
 	CHECK_EQ(second->samples.count, 12);
 	CHECK(!second->unsealed);
 	CHECK_EQ(tapes_remove_all(&store, "segments"), 0);
-	CHECK_EQ(
-		store_reader_load(reader, segments.list.items, &everything, &third, NULL), -ENOENT);
+	CHECK_EQ(store_reader_load(reader, segments.list.items, &everything, &third, NULL),
+		 -ENOENT);
 	array_done(&segments.list);
 }
 
@@ -453,9 +457,9 @@ static void test_numbers(void)
 	store_writer_close(writer);
 	/* a number behind which there is none was never ours */
 	snprintf(command, sizeof(command),
-		"cd '%s/segments' && : > \"$(cat "
-		"/proc/sys/kernel/random/boot_id)-18446744073709551615.tape\"",
-		store.path);
+		 "cd '%s/segments' && : > \"$(cat "
+		 "/proc/sys/kernel/random/boot_id)-18446744073709551615.tape\"",
+		 store.path);
 	CHECK_EQ(system(command), 0);
 	writer = open_writer(&store);
 	CHECK_EQ(store_writer_number(writer), 6);
@@ -463,14 +467,14 @@ static void test_numbers(void)
 }
 
 CHECK_MAIN({ "readers see the spool live", test_live },
-	{ "a tape that is given up leaves nothing", test_forget },
-	{ "what was left is sealed", test_recover }, { "an end that is torn", test_torn },
-	{ "a copy under another name", test_copied },
-	{ "an end that is being written is none yet", test_being_torn },
-	{ "a spool that cannot be read", test_unreadable },
-	{ "a spool without an anchor", test_without_anchor },
-	{ "a spool that cannot be read now", test_unreadable_now },
-	{ "a spool whose segment is there", test_sealed_already },
-	{ "a spool that a newer perftape sealed", test_sealed_by_a_newer_one },
-	{ "a spool that is sealed meanwhile", test_sealed_meanwhile },
-	{ "numbers go on", test_numbers })
+	   { "a tape that is given up leaves nothing", test_forget },
+	   { "what was left is sealed", test_recover }, { "an end that is torn", test_torn },
+	   { "a copy under another name", test_copied },
+	   { "an end that is being written is none yet", test_being_torn },
+	   { "a spool that cannot be read", test_unreadable },
+	   { "a spool without an anchor", test_without_anchor },
+	   { "a spool that cannot be read now", test_unreadable_now },
+	   { "a spool whose segment is there", test_sealed_already },
+	   { "a spool that a newer perftape sealed", test_sealed_by_a_newer_one },
+	   { "a spool that is sealed meanwhile", test_sealed_meanwhile },
+	   { "numbers go on", test_numbers })

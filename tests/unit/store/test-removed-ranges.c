@@ -25,7 +25,8 @@ static const char *stretches(const struct store_gone_list *gone)
 
 	text[0] = 0;
 	for (size_t i = 0; i < gone->list.count && used < sizeof(text); i++)
-		used += snprintf(text + used, sizeof(text) - used, "%s%c%llu-%llu", i ? " " : "",
+		used += snprintf(
+			text + used, sizeof(text) - used, "%s%c%llu-%llu", i ? " " : "",
 			gone->list.items[i].missing ? 'm' : 'r',
 			(unsigned long long)(gone->list.items[i].from_ns - AT(0)) / NSEC_PER_SEC,
 			(unsigned long long)(gone->list.items[i].to_ns - AT(0)) / NSEC_PER_SEC);
@@ -115,8 +116,8 @@ static void move_segment(const struct tapes_store *store, unsigned int sequence,
 	char there[256], away[256];
 
 	snprintf(there, sizeof(there),
-		"%s/segments/11111111-2222-3333-4444-555555555555-%010u.tape", store->path,
-		sequence);
+		 "%s/segments/11111111-2222-3333-4444-555555555555-%010u.tape", store->path,
+		 sequence);
 	snprintf(away, sizeof(away), "%s/away", store->path);
 	CHECK_EQ(rename(back ? away : there, back ? there : away), 0);
 }
@@ -126,7 +127,7 @@ static void remove_segment(const struct tapes_store *store, unsigned int sequenc
 	char name[64];
 
 	snprintf(name, sizeof(name), "segments/11111111-2222-3333-4444-555555555555-%010u.tape",
-		sequence);
+		 sequence);
 	CHECK_EQ(tapes_remove_all(store, name), 0);
 }
 
@@ -153,13 +154,13 @@ static const char *gone_in(const struct tapes_store *store)
 	return text;
 }
 
-static struct selection *select_window(
-	const struct tapes_store *store, unsigned int from, unsigned int to)
+static struct selection *select_window(const struct tapes_store *store, unsigned int from,
+				       unsigned int to)
 {
 	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
 	static const struct filter all;
 	struct question question = { .window = { .from_ns = AT(from), .to_ns = AT(to) },
-		.filter = &all };
+				     .filter = &all };
 	struct selection *selection;
 
 	CHECK_EQ(store_reader_open(store->path, &reader, NULL), 0);
@@ -168,8 +169,8 @@ static struct selection *select_window(
 }
 
 /* "0-30 why; ...": the gaps of a window. */
-static void check_gaps(
-	const struct tapes_store *store, unsigned int from, unsigned int to, const char *expected)
+static void check_gaps(const struct tapes_store *store, unsigned int from, unsigned int to,
+		       const char *expected)
 {
 	_cleanup_(cleanup_selection) struct selection *selection = select_window(store, from, to);
 	char text[1024] = "";
@@ -181,8 +182,8 @@ static void check_gaps(
 		CHECK_EQ(gap->unread, strstr(gap->why, "missing") != NULL);
 		CHECK_EQ(gap->until_ns != 0, strstr(gap->why, "retention") != NULL);
 		used += snprintf(text + used, sizeof(text) - used, "%s%llu-%llu %s", i ? "; " : "",
-			(unsigned long long)(gap->from_ns - AT(0)) / NSEC_PER_SEC,
-			(unsigned long long)(gap->to_ns - AT(0)) / NSEC_PER_SEC, gap->why);
+				 (unsigned long long)(gap->from_ns - AT(0)) / NSEC_PER_SEC,
+				 (unsigned long long)(gap->to_ns - AT(0)) / NSEC_PER_SEC, gap->why);
 	}
 	CHECK_STR(text, expected);
 }
@@ -268,8 +269,8 @@ static void test_missing(void)
 	CHECK_EQ(listed.missing, 2);
 	CHECK_EQ(damage_in(&store), 2);
 	check_gaps(&store, 20, 60,
-		"20-30 removed by retention; 50-60 "
-		"11111111-2222-3333-4444-555555555555-0000000005.tape: its file is missing");
+		   "20-30 removed by retention; 50-60 "
+		   "11111111-2222-3333-4444-555555555555-0000000005.tape: its file is missing");
 	reopen(&store, false);
 	listed = list(&store);
 	CHECK_EQ(listed.segments, 5);
@@ -277,7 +278,7 @@ static void test_missing(void)
 	CHECK_STR(gone_in(&store), "r0-30 m50-70");
 	CHECK_EQ(damage_in(&store), 0);
 	check_gaps(&store, 20, 75,
-		"20-30 removed by retention; 50-70 the files of its segments are missing");
+		   "20-30 removed by retention; 50-70 the files of its segments are missing");
 	reopen(&store, true);
 	CHECK_STR(gone_in(&store), "r0-30 m50-70");
 }
@@ -301,7 +302,8 @@ static void test_back_again(void)
 	CHECK(coverage_is_whole(&selection->coverage));
 }
 
-/* What is sound of a damaged file stays when the index is made anew, and nobody is told of the rest again. */
+/* What is sound of a damaged file stays when the index is made anew, and nobody is told of the rest
+ * again. */
 static void test_repaired(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -325,7 +327,8 @@ static void test_repaired(void)
 	CHECK_STR(gone_in(&store), "r0-30");
 }
 
-/* A writer that was killed between the note and the row: the row is of no segment, and none that is missing. */
+/* A writer that was killed between the note and the row: the row is of no segment, and none that is
+ * missing. */
 static void test_killed(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -370,8 +373,8 @@ static void test_no_note(void)
 }
 
 CHECK_MAIN({ "stretches", test_stretches }, { "stretches are no more than so many", test_bound },
-	{ "the file of what is gone", test_file }, { "removed by retention", test_removed },
-	{ "taken away by somebody", test_missing }, { "killed while it removed", test_killed },
-	{ "missing files that come back", test_back_again },
-	{ "a damaged file of what is gone", test_repaired },
-	{ "no note of what is gone", test_no_note })
+	   { "the file of what is gone", test_file }, { "removed by retention", test_removed },
+	   { "taken away by somebody", test_missing }, { "killed while it removed", test_killed },
+	   { "missing files that come back", test_back_again },
+	   { "a damaged file of what is gone", test_repaired },
+	   { "no note of what is gone", test_no_note })

@@ -69,9 +69,9 @@ static struct tape *load(struct place *place, size_t i)
 	struct tape *tape = NULL;
 	struct error error = { 0 };
 
-	CHECK_EQ(store_reader_load(
-			 place->reader, &place->segments.list.items[i], &all, &tape, &error),
-		0);
+	CHECK_EQ(store_reader_load(place->reader, &place->segments.list.items[i], &all, &tape,
+				   &error),
+		 0);
 	return tape;
 }
 
@@ -127,21 +127,22 @@ static void test_removed(void)
 
 	CHECK_EQ(store_resealer_open(place.store.path, &resealer, &error), 0);
 	CHECK_EQ(store_writer_retain(place.writer, &limits, false, NULL, NULL, &retained, &error),
-		0);
+		 0);
 	CHECK_EQ(retained.removed, 1);
-	CHECK_EQ(
-		store_resealer_put(resealer, &place.segments.list.items[0], tape, &error), -ENOENT);
+	CHECK_EQ(store_resealer_put(resealer, &place.segments.list.items[0], tape, &error),
+		 -ENOENT);
 	for (int hidden = 0; hidden < 2; hidden++) {
 		snprintf(path, sizeof(path), "%s/segments/%s%s%s", place.store.path,
-			hidden ? "." : "", place.segments.list.items[0].name,
-			hidden ? ".names" : "");
+			 hidden ? "." : "", place.segments.list.items[0].name,
+			 hidden ? ".names" : "");
 		CHECK(access(path, F_OK) < 0);
 	}
 	store_resealer_close(resealer);
 	place_done(&place);
 }
 
-/* A recorder that starts takes away what was left by one that was killed, not what one is just writing. */
+/* A recorder that starts takes away what was left by one that was killed, not what one is just
+ * writing. */
 static void test_left(void)
 {
 	struct place place = make_place();
@@ -173,4 +174,4 @@ static void test_no_store(void)
 }
 
 CHECK_MAIN({ "replaced", test_replaced }, { "removed", test_removed }, { "left", test_left },
-	{ "no store", test_no_store })
+	   { "no store", test_no_store })

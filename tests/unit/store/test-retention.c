@@ -18,15 +18,15 @@ static void choice_init(struct retention_plan *choice)
 {
 	*choice = (struct retention_plan){ 0 };
 	for (uint64_t i = 0; i < 10; i++)
-		CHECK_EQ(
-			array_push(&choice->items,
-				(struct retention_plan_item){ .begin_ns = (1000 + i) * NSEC_PER_SEC,
-					.end_ns = (1001 + i) * NSEC_PER_SEC,
-					.length_ns = NSEC_PER_SEC,
-					.bytes = 100,
-					.taken_bytes = 100,
-					.keep = i == 9 }),
-			0);
+		CHECK_EQ(array_push(&choice->items,
+				    (struct retention_plan_item){
+					    .begin_ns = (1000 + i) * NSEC_PER_SEC,
+					    .end_ns = (1001 + i) * NSEC_PER_SEC,
+					    .length_ns = NSEC_PER_SEC,
+					    .bytes = 100,
+					    .taken_bytes = 100,
+					    .keep = i == 9 }),
+			 0);
 }
 
 static void choice_done(struct retention_plan *choice)
@@ -35,13 +35,13 @@ static void choice_done(struct retention_plan *choice)
 	array_done(&choice->pins);
 }
 
-static void pin(
-	struct retention_plan *choice, unsigned int from, unsigned int to, uint64_t until_ns)
+static void pin(struct retention_plan *choice, unsigned int from, unsigned int to,
+		uint64_t until_ns)
 {
-	CHECK_EQ(
-		array_push(&choice->pins, (struct retention_plan_pin){ (1000 + from) * NSEC_PER_SEC,
-						  (1000 + to) * NSEC_PER_SEC, until_ns }),
-		0);
+	CHECK_EQ(array_push(&choice->pins,
+			    (struct retention_plan_pin){ (1000 + from) * NSEC_PER_SEC,
+							 (1000 + to) * NSEC_PER_SEC, until_ns }),
+		 0);
 }
 
 /* What the store had when the disk became too full, and down to what it may go for that. */
@@ -49,11 +49,11 @@ static struct retention_plan_hold hold;
 static uint64_t floor_bytes;
 
 /*
- * "a": removed for its age, "b": for bytes, "f": for free space, "h": since others fill the disk, "P": pinned beyond its age, "p": pinned,
- * "s": spared, ".": stays.
+ * "a": removed for its age, "b": for bytes, "f": for free space, "h": since others fill the disk,
+ * "P": pinned beyond its age, "p": pinned, "s": spared, ".": stays.
  */
 static const char *chosen(struct retention_plan *choice, struct store_limits limits, uint64_t now_s,
-	uint64_t free_bytes)
+			  uint64_t free_bytes)
 {
 	static char text[16];
 	struct retention_plan_figures figures = {
@@ -118,7 +118,8 @@ static void test_choice_by_room(void)
 	CHECK_STR(chosen(&choice, limits, 2000, 500), "b.........");
 }
 
-/* Free space: what removing cannot bring about costs nothing but the room for what is recorded anew. */
+/* Free space: what removing cannot bring about costs nothing but the room for what is recorded
+ * anew. */
 static void test_choice_for_space(void)
 {
 	_cleanup_(choice_done) struct retention_plan choice;
@@ -179,7 +180,8 @@ static uint64_t remove_chosen(struct retention_plan *choice)
 	return bytes;
 }
 
-/* Others leave nothing of the disk but what the store has, and segments take more of it than they hold: there is room for each new one. */
+/* Others leave nothing of the disk but what the store has, and segments take more of it than they
+ * hold: there is room for each new one. */
 static void test_choice_goes_on(void)
 {
 	static const struct store_limits limits = { UINT64_MAX, UINT64_MAX, 9000, 0, true, false };
@@ -208,14 +210,14 @@ static void test_choice_goes_on(void)
 		/* nor more than that and what the oldest has too much */
 		CHECK(reach_bytes - taken_bytes < 2 * size + 200);
 		choice.items.items[choice.items.count - 1].keep = false;
-		CHECK_EQ(
-			array_push(&choice.items,
-				(struct retention_plan_item){ .begin_ns = (1000 + i) * NSEC_PER_SEC,
-					.end_ns = (1001 + i) * NSEC_PER_SEC,
-					.bytes = 90,
-					.taken_bytes = size,
-					.keep = true }),
-			0);
+		CHECK_EQ(array_push(&choice.items,
+				    (struct retention_plan_item){
+					    .begin_ns = (1000 + i) * NSEC_PER_SEC,
+					    .end_ns = (1001 + i) * NSEC_PER_SEC,
+					    .bytes = 90,
+					    .taken_bytes = size,
+					    .keep = true }),
+			 0);
 		taken_bytes += size;
 	}
 }
@@ -282,7 +284,8 @@ static void seal(struct store_writer *writer, unsigned int number)
 	CHECK_EQ(store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, NULL), 0);
 }
 
-/* Ten segments, and what they are kept by. They are of a time gone by, so the limits of age are counted from there. */
+/* Ten segments, and what they are kept by. They are of a time gone by, so the limits of age are
+ * counted from there. */
 struct ten {
 	struct tapes_store store;
 	struct store_writer *writer;
@@ -320,11 +323,11 @@ static void tell(void *context, const struct store_segment *segment, const char 
 	size_t at = strlen(told->text);
 
 	snprintf(told->text + at, sizeof(told->text) - at, "%llu ",
-		(unsigned long long)segment->sequence);
+		 (unsigned long long)segment->sequence);
 }
 
 static const char *retain(struct store_writer *writer, struct store_limits limits, bool dry,
-	struct store_retained *ret_retained)
+			  struct store_retained *ret_retained)
 {
 	static struct told told;
 	struct error error = { 0 };
@@ -410,7 +413,8 @@ static void test_by_bytes(void)
 	CHECK(!ten.retained.starved && !store_space_describe(&ten.limits, &ten.retained, &error));
 }
 
-/* An incident of the notes at 45 s that began at 34 s; pins reach ten minutes, so the segments lie further apart here. */
+/* An incident of the notes at 45 s that began at 34 s; pins reach ten minutes, so the segments lie
+ * further apart here. */
 static void test_pins(void)
 {
 	const struct notes_field fields[] = { { "stall_ns", "1794971554000000000" } };
@@ -424,7 +428,8 @@ static void test_pins(void)
 	CHECK_EQ(notes_append(store.path, &incident, NULL), 0);
 	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
 	for (unsigned int i = 0; i < 6; i++) {
-		/* from -900 s on, five minutes each: the second to the fifth lie within ten minutes */
+		/* from -900 s on, five minutes each: the second to the fifth lie within ten minutes
+		 */
 		uint64_t begin_ns = TAPES_PERF + (i * 300) * NSEC_PER_SEC - 900 * NSEC_PER_SEC;
 		_cleanup_(cleanup_tape) struct tape *tape =
 			tapes_bare(begin_ns, begin_ns + 300 * NSEC_PER_SEC);
@@ -448,7 +453,8 @@ static void test_damaged_files(void)
 	char command[512];
 
 	ten_init(&ten);
-	snprintf(command, sizeof(command),
+	snprintf(
+		command, sizeof(command),
 		"cd '%s' && echo junk > segments/junk.tape && touch -d @%llu segments/junk.tape && "
 		"echo junk > spool/x-1.spool.damaged && touch -d @%llu spool/x-1.spool.damaged",
 		ten.store.path, AT(25) / NSEC_PER_SEC, AT(26) / NSEC_PER_SEC);
@@ -456,8 +462,8 @@ static void test_damaged_files(void)
 	ten.limits.max_age_ns = age_of(35);
 	CHECK_STR(ten_retain(&ten, false), "0 1 0 0 2 ");
 	snprintf(command, sizeof(command),
-		"cd '%s' && test ! -e segments/junk.tape && test ! -e spool/x-1.spool.damaged",
-		ten.store.path);
+		 "cd '%s' && test ! -e segments/junk.tape && test ! -e spool/x-1.spool.damaged",
+		 ten.store.path);
 	CHECK_EQ(system(command), 0);
 	CHECK_EQ(listed(&ten.store), 7);
 }
@@ -470,8 +476,8 @@ static void test_wrong_row(void)
 
 	ten_init(&ten);
 	snprintf(command, sizeof(command),
-		"cd '%s/segments' && cp *-0000000008.tape $(echo *-0000000000.tape)",
-		ten.store.path);
+		 "cd '%s/segments' && cp *-0000000008.tape $(echo *-0000000000.tape)",
+		 ten.store.path);
 	CHECK_EQ(system(command), 0);
 	ten.limits.max_age_ns = age_of(35);
 	CHECK_STR(ten_retain(&ten, false), "1 2 ");
@@ -575,7 +581,7 @@ static void test_limits(void)
 static void test_folder_not_there_yet(void)
 {
 	static const char *const paths[] = { "/proc", "/proc/none", "/proc/none/",
-		"/proc/none/x/y" };
+					     "/proc/none/x/y" };
 	struct store_limits limits;
 	uint64_t bytes;
 
@@ -592,13 +598,13 @@ static void test_folder_not_there_yet(void)
 }
 
 CHECK_MAIN({ "chosen by age", test_choice_by_age }, { "chosen by room", test_choice_by_room },
-	{ "chosen for free space", test_choice_for_space },
-	{ "a full disk goes on", test_choice_goes_on },
-	{ "a wall clock that went ahead", test_choice_clock_ahead },
-	{ "what is pinned goes last", test_choice_with_pins }, { "removed by age", test_by_age },
-	{ "removed by bytes and free space", test_by_bytes },
-	{ "around an incident they stay", test_pins },
-	{ "files that cannot be read", test_damaged_files },
-	{ "a row that is wrong", test_wrong_row }, { "a dry run beside a writer", test_dry },
-	{ "the WAL costs no segment", test_wal }, { "limits are remembered", test_limits },
-	{ "the file system of a folder that is not there yet", test_folder_not_there_yet })
+	   { "chosen for free space", test_choice_for_space },
+	   { "a full disk goes on", test_choice_goes_on },
+	   { "a wall clock that went ahead", test_choice_clock_ahead },
+	   { "what is pinned goes last", test_choice_with_pins }, { "removed by age", test_by_age },
+	   { "removed by bytes and free space", test_by_bytes },
+	   { "around an incident they stay", test_pins },
+	   { "files that cannot be read", test_damaged_files },
+	   { "a row that is wrong", test_wrong_row }, { "a dry run beside a writer", test_dry },
+	   { "the WAL costs no segment", test_wal }, { "limits are remembered", test_limits },
+	   { "the file system of a folder that is not there yet", test_folder_not_there_yet })

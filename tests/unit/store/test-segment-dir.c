@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The folder of the segments is the truth: whatever became of the index, and of single files, nothing is silently missing. */
+/* The folder of the segments is the truth: whatever became of the index, and of single files,
+ * nothing is silently missing. */
 #include "tests/check.h"
 
 #include <errno.h>
@@ -28,7 +29,7 @@ static void on_segment(const struct tapes_store *store, unsigned int number, con
 	char prefix[128];
 
 	snprintf(prefix, sizeof(prefix), "cd '%s/segments' && f=$(echo *-%010u.tape) && ",
-		store->path, number);
+		 store->path, number);
 	shell("%s%s", prefix, command);
 }
 
@@ -129,7 +130,8 @@ static void unlock_store(struct tapes_store *store)
 		tapes_store_done(store);
 }
 
-/* Copied while the writer has it open: what was sealed last is in index.sqlite-wal, which nobody can use there. */
+/* Copied while the writer has it open: what was sealed last is in index.sqlite-wal, which nobody
+ * can use there. */
 static void test_wal_in_a_copy(void)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
@@ -208,7 +210,7 @@ static void set_index(const struct tapes_store *store, const char *sql)
 {
 	shell("python3 -c \"import sqlite3; c = sqlite3.connect('%s/index.sqlite'); "
 	      "c.execute('%s'); c.commit()\"",
-		store->path, sql);
+	      store->path, sql);
 }
 
 /* SQLite has no checksums: a row can say anything. */
@@ -253,8 +255,8 @@ static void test_newer_index(void)
 }
 
 /* Does the segment number `i` show as damaged, with a reason, between these times? */
-static bool shows_damage(
-	const struct tapes_store *store, size_t i, uint64_t begin_ns, uint64_t end_ns)
+static bool shows_damage(const struct tapes_store *store, size_t i, uint64_t begin_ns,
+			 uint64_t end_ns)
 {
 	struct store_segments segments = { 0 };
 	struct store_segment segment = { 0 };
@@ -266,7 +268,7 @@ static bool shows_damage(
 		segment = segments.list.items[i];
 	array_done(&segments.list);
 	printf("# %llu to %llu: %s\n", (unsigned long long)segment.begin_ns,
-		(unsigned long long)segment.end_ns, segment.damage);
+	       (unsigned long long)segment.end_ns, segment.damage);
 	return *segment.damage && segment.begin_ns == begin_ns && segment.end_ns == end_ns;
 }
 
@@ -290,7 +292,8 @@ static void test_damaged_files(void)
 		make_store(&store, 3);
 		printf("# %s\n", breaks[i]);
 		on_segment(&store, 1, breaks[i]);
-		/* while the index knows it, when the index is gone, and when a writer made it anew */
+		/* while the index knows it, when the index is gone, and when a writer made it anew
+		 */
 		CHECK(shows_damage(&store, 1, AT(10), AT(20)));
 		shell("rm '%s'/index.sqlite*%s", store.path, "");
 		CHECK(shows_damage(&store, 1, AT(10), AT(20)));
@@ -299,7 +302,8 @@ static void test_damaged_files(void)
 	}
 }
 
-/* Without a neighbour on one side it is taken to be an hour long, without any it ends when the file was written. */
+/* Without a neighbour on one side it is taken to be an hour long, without any it ends when the file
+ * was written. */
 static void test_damaged_file_at_the_end(void)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -356,7 +360,8 @@ static size_t count_of(const char *path)
 	return count;
 }
 
-/* A store that was moved away is made again; in one that somebody else has made meanwhile nothing is written, and later nothing is replaced. */
+/* A store that was moved away is made again; in one that somebody else has made meanwhile nothing
+ * is written, and later nothing is replaced. */
 static void test_moved_away(void)
 {
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL, *other = NULL;
@@ -414,14 +419,14 @@ static void test_no_anchor(void)
 }
 
 CHECK_MAIN({ "a tape without anchors", test_no_anchor },
-	{ "a WAL that cannot be used", test_wal_in_a_copy },
-	{ "a store that nobody can write", test_read_only },
-	{ "beside the writer, as another user", test_beside_the_writer },
-	{ "an index that is broken", test_broken_index },
-	{ "an index that is wrong", test_wrong_row },
-	{ "an index of a newer perftape", test_newer_index },
-	{ "files that are damaged", test_damaged_files },
-	{ "a damaged file at the end", test_damaged_file_at_the_end },
-	{ "leftovers of a killed writer", test_leftovers },
-	{ "numbers are used once", test_numbers_are_used_once },
-	{ "a store that is moved away", test_moved_away })
+	   { "a WAL that cannot be used", test_wal_in_a_copy },
+	   { "a store that nobody can write", test_read_only },
+	   { "beside the writer, as another user", test_beside_the_writer },
+	   { "an index that is broken", test_broken_index },
+	   { "an index that is wrong", test_wrong_row },
+	   { "an index of a newer perftape", test_newer_index },
+	   { "files that are damaged", test_damaged_files },
+	   { "a damaged file at the end", test_damaged_file_at_the_end },
+	   { "leftovers of a killed writer", test_leftovers },
+	   { "numbers are used once", test_numbers_are_used_once },
+	   { "a store that is moved away", test_moved_away })

@@ -130,4 +130,4 @@ static void test_while_it_is_written(void)
 }
 
 CHECK_MAIN({ "the last one counts", test_last_one_counts }, { "a killed recorder", test_killed },
-	{ "damage", test_damage }, { "while it is written", test_while_it_is_written })
+	   { "damage", test_damage }, { "while it is written", test_while_it_is_written })

@@ -53,14 +53,15 @@ static void fill_dictionary(struct tape *tape)
 		tape->frames.items[id].offset = pick(100);
 	}
 	for (int i = 0; i < 200; i++)
-		CHECK_EQ(tape_add_stack(
-				 tape, pick(tape->stacks.count), pick(tape->frames.count), &id),
-			0);
+		CHECK_EQ(tape_add_stack(tape, pick(tape->stacks.count), pick(tape->frames.count),
+					&id),
+			 0);
 	for (int i = 0; i < 10; i++) {
 		snprintf(text, sizeof(text), "comm%u", pick(4));
-		CHECK_EQ(tape_add_thread(tape,
-				 &(struct tape_thread){ i / 2, i, add_string(tape, text), 0 }, &id),
-			0);
+		CHECK_EQ(tape_add_thread(
+				 tape, &(struct tape_thread){ i / 2, i, add_string(tape, text), 0 },
+				 &id),
+			 0);
 	}
 }
 
@@ -76,23 +77,24 @@ static struct tape *make_tape(uint64_t begin_ns, uint64_t offset, int samples)
 	CHECK_EQ(tape_add_fact(tape, "boot_id", boot_id), 0);
 	CHECK_EQ(tape_add_fact(tape, "host", "example"), 0);
 	for (int i = 0; i <= 10; i++)
-		array_push(&tape->anchors,
+		array_push(
+			&tape->anchors,
 			(struct tape_anchor){ .perf_ns = begin_ns + i * NSEC_PER_SEC,
-				.realtime_ns = begin_ns + offset + i * NSEC_PER_SEC,
-				.error_ns = 900 });
+					      .realtime_ns = begin_ns + offset + i * NSEC_PER_SEC,
+					      .error_ns = 900 });
 	for (int i = 0; i < samples; i++)
 		array_push(&tape->samples,
-			(struct tape_sample){
-				.time_ns = begin_ns + pick(10 * NSEC_PER_SEC / 4) * 4ull,
-				.cpu = pick(4),
-				.thread = pick(tape->threads.count),
-				.stack = pick(tape->stacks.count),
-				.frame = pick(tape->frames.count),
-				.period = 10309278 });
+			   (struct tape_sample){ .time_ns = begin_ns +
+							    pick(10 * NSEC_PER_SEC / 4) * 4ull,
+						 .cpu = pick(4),
+						 .thread = pick(tape->threads.count),
+						 .stack = pick(tape->stacks.count),
+						 .frame = pick(tape->frames.count),
+						 .period = 10309278 });
 	array_push(&tape->losses,
-		(struct tape_loss){ TAPE_LOSS_SAMPLES, 3, begin_ns, begin_ns + 5, 17 });
+		   (struct tape_loss){ TAPE_LOSS_SAMPLES, 3, begin_ns, begin_ns + 5, 17 });
 	array_push(&tape->losses,
-		(struct tape_loss){ TAPE_LOSS_THROTTLED, 1, begin_ns + 9, begin_ns + 99, 1 });
+		   (struct tape_loss){ TAPE_LOSS_THROTTLED, 1, begin_ns + 9, begin_ns + 99, 1 });
 	return tape;
 }
 
@@ -127,7 +129,7 @@ static void test_time_slews(void)
 	tape_to_realtime(tape, 3000000000, &error_ns);
 	CHECK_EQ(error_ns, 900);
 	CHECK_EQ(tape_to_realtime(tape, 12 * NSEC_PER_SEC, NULL),
-		12 * NSEC_PER_SEC + 1000 + 5000000);
+		 12 * NSEC_PER_SEC + 1000 + 5000000);
 }
 
 static void test_time_steps(void)
@@ -141,7 +143,8 @@ static void test_time_steps(void)
 	CHECK_EQ(tape_to_realtime(tape, 5000000000, NULL), 108000000000);
 }
 
-/* The wall clock is set back by an hour in the middle: the summary spans both hours, so that a window in either finds it. */
+/* The wall clock is set back by an hour in the middle: the summary spans both hours, so that a
+ * window in either finds it. */
 static void test_summary_of_a_clock_set_back(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = make_tape(0, 7200 * NSEC_PER_SEC, 0);
@@ -263,9 +266,9 @@ static void test_index_follows_the_folder(void)
 		seal(writer, i * 10 * NSEC_PER_SEC);
 	writer = store_writer_close(writer);
 	snprintf(command, sizeof(command),
-		"cd '%s' && rm index.sqlite* && rm segments/*-0000000001.tape && echo half > "
-		"segments/.x.tape.new",
-		dir);
+		 "cd '%s' && rm index.sqlite* && rm segments/*-0000000001.tape && echo half > "
+		 "segments/.x.tape.new",
+		 dir);
 	CHECK_EQ(system(command), 0);
 	CHECK_EQ(store_writer_open(dir, &writer, &error), 0);
 	CHECK_EQ(store_reader_open(dir, &reader, &error), 0);
@@ -299,7 +302,8 @@ static void check_index(const char *dir)
 	CHECK_EQ(verified.stale, 0);
 }
 
-/* It can be thrown away at any time, also under a writer, with or without what belongs to it; the next seal makes it anew. */
+/* It can be thrown away at any time, also under a writer, with or without what belongs to it; the
+ * next seal makes it anew. */
 static void test_index_removed_meanwhile(void)
 {
 	static const char *const files[] = { "index.sqlite", "index.sqlite*" };
@@ -365,7 +369,7 @@ static void test_damaged_segment_is_named(void)
 	CHECK_EQ(pwrite(fd, "\xff\xff\xff\xff", 4, found.list.items[0].bytes / 2), 4);
 	close(fd);
 	CHECK_EQ(store_reader_load(reader, &found.list.items[0], &everything, &tape, &error),
-		-EBADMSG);
+		 -EBADMSG);
 	CHECK(strstr(error.text, found.list.items[0].name));
 	CHECK(strstr(error.text, "checksum"));
 	array_done(&found.list);
@@ -373,11 +377,12 @@ static void test_damaged_segment_is_named(void)
 }
 
 CHECK_MAIN({ "sorting samples is stable", test_sort_is_stable }, { "time slews", test_time_slews },
-	{ "time steps", test_time_steps },
-	{ "a clock that is set back", test_summary_of_a_clock_set_back },
-	{ "seal, find, load", test_store_seal_and_find }, { "one writer a store", test_one_writer },
-	{ "a file for a folder", test_file_for_a_folder },
-	{ "the index follows the folder", test_index_follows_the_folder },
-	{ "an index that is removed meanwhile", test_index_removed_meanwhile },
-	{ "tapes of another boot", test_tapes_of_another_boot },
-	{ "a damaged segment is named", test_damaged_segment_is_named })
+	   { "time steps", test_time_steps },
+	   { "a clock that is set back", test_summary_of_a_clock_set_back },
+	   { "seal, find, load", test_store_seal_and_find },
+	   { "one writer a store", test_one_writer },
+	   { "a file for a folder", test_file_for_a_folder },
+	   { "the index follows the folder", test_index_follows_the_folder },
+	   { "an index that is removed meanwhile", test_index_removed_meanwhile },
+	   { "tapes of another boot", test_tapes_of_another_boot },
+	   { "a damaged segment is named", test_damaged_segment_is_named })

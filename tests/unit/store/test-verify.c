@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Every byte of a small store, changed and cut: what is wrong is found, and no answer is silently another one. */
+/* Every byte of a small store, changed and cut: what is wrong is found, and no answer is silently
+ * another one. */
 #include "tests/check.h"
 
 #include <fcntl.h>
@@ -27,7 +28,7 @@ static void make_store(struct tapes_store *store)
 		tape->sequence = i;
 		for (unsigned int s = 0; s < 10; s++)
 			tapes_sample(tape, tape->begin_ns + s * NSEC_PER_SEC, s % 2,
-				tapes_thread(tape, 1, 1, "x"), stack);
+				     tapes_thread(tape, 1, 1, "x"), stack);
 		CHECK_EQ(store_writer_seal(writer, tape, SEGMENT_HASTY, NULL, NULL), 0);
 	}
 	spooling_init(&spooling, store_writer_number(writer), 20);
@@ -58,7 +59,7 @@ static size_t verify(const char *path, struct findings *ret_findings)
 
 	*ret_findings = (struct findings){ 0 };
 	if (store_reader_open(path, &reader, &error) < 0 ||
-		store_reader_verify(reader, find, NULL, ret_findings, &verified, &error) < 0)
+	    store_reader_verify(reader, find, NULL, ret_findings, &verified, &error) < 0)
 		CHECK_FAIL("%s", error.text);
 	CHECK_EQ(ret_findings->count, verified.damaged + verified.stale);
 	return ret_findings->count;
@@ -68,7 +69,8 @@ static size_t verify(const char *path, struct findings *ret_findings)
 struct answer {
 	uint64_t samples;
 	uint64_t incidents;
-	uint64_t losses; /* of tapes, and what cannot be read at all */
+	/* of tapes, and what cannot be read at all */
+	uint64_t losses;
 };
 
 static int count_incident(void *context, const struct store_incident *incident)
@@ -80,8 +82,8 @@ static int count_incident(void *context, const struct store_incident *incident)
 	return 0;
 }
 
-static void add_segment(
-	struct answer *answer, struct store_reader *reader, const struct store_segment *segment)
+static void add_segment(struct answer *answer, struct store_reader *reader,
+			const struct store_segment *segment)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	struct error error = { 0 };
@@ -110,10 +112,9 @@ static struct answer ask(const char *path)
 	struct error error = { 0 };
 
 	if (store_reader_open(path, &reader, &error) < 0 ||
-		store_reader_find(reader, 0, UINT64_MAX, &segments, &error) < 0 ||
-		store_reader_incidents(reader, 0, UINT64_MAX, count_incident, &answer, &error) <
-			0 ||
-		store_reader_totals(reader, &totals, &error) < 0)
+	    store_reader_find(reader, 0, UINT64_MAX, &segments, &error) < 0 ||
+	    store_reader_incidents(reader, 0, UINT64_MAX, count_incident, &answer, &error) < 0 ||
+	    store_reader_totals(reader, &totals, &error) < 0)
 		CHECK_FAIL("%s", error.text);
 	for (size_t i = 0; i < segments.list.count; i++)
 		add_segment(&answer, reader, &segments.list.items[i]);
@@ -125,7 +126,7 @@ static struct answer ask(const char *path)
 
 /* The one file of that pattern, read. */
 static void read_file(const struct tapes_store *store, const char *pattern, char path[256],
-	char **ret_data, size_t *ret_size)
+		      char **ret_data, size_t *ret_size)
 {
 	char command[256];
 	FILE *list;
@@ -161,7 +162,8 @@ static void test_sound(void)
 	CHECK_EQ(answer.losses, 0);
 }
 
-/* Changes each `step`th byte of a file, and cuts it there. A cut between two records or blocks is none that can be seen. */
+/* Changes each `step`th byte of a file, and cuts it there. A cut between two records or blocks is
+ * none that can be seen. */
 static void damage_each(const char *pattern, size_t step, bool cuts_show)
 {
 	_cleanup_(tapes_store_done) struct tapes_store store;
@@ -240,9 +242,9 @@ static void dump(const struct tapes_store *store, char **ret_text)
 	char command[512], path[256];
 
 	snprintf(command, sizeof(command),
-		"python3 -c \"import sqlite3; print(list(sqlite3.connect('%s/index.sqlite')"
-		".iterdump()))\" > '%s/dump'",
-		store->path, store->path);
+		 "python3 -c \"import sqlite3; print(list(sqlite3.connect('%s/index.sqlite')"
+		 ".iterdump()))\" > '%s/dump'",
+		 store->path, store->path);
 	CHECK_EQ(system(command), 0);
 	snprintf(path, sizeof(path), "%s/dump", store->path);
 	CHECK_EQ(file_read(path, 1 << 20, ret_text, NULL), 0);
@@ -271,8 +273,8 @@ static void check_taken(const struct tapes_store *store)
 
 	CHECK_EQ(verify(store->path, &findings), 2);
 	CHECK_STR(findings.text,
-		"index.sqlite: it has a segment that is gone\n"
-		"11111111-2222-3333-4444-555555555555-0000000000.tape: its file is missing\n");
+		  "index.sqlite: it has a segment that is gone\n"
+		  "11111111-2222-3333-4444-555555555555-0000000000.tape: its file is missing\n");
 }
 
 static void test_stale(void)
@@ -283,8 +285,8 @@ static void test_stale(void)
 
 	make_store(&store);
 	snprintf(command, sizeof(command),
-		"cd '%s/segments' && cp *0.tape $(echo *1.tape | sed s/1.tape/7.tape/)",
-		store.path);
+		 "cd '%s/segments' && cp *0.tape $(echo *1.tape | sed s/1.tape/7.tape/)",
+		 store.path);
 	CHECK_EQ(system(command), 0);
 	CHECK_EQ(verify(store.path, &findings), 1);
 	CHECK_STR(findings.text, "index.sqlite: a segment is missing in it\n");
@@ -304,8 +306,8 @@ static void test_stale_for_a_moment(void)
 	make_store(&store);
 	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
 	snprintf(command, sizeof(command),
-		"cd '%s' && mv segments/*0.tape . && { { sleep 0.1; mv *0.tape segments; } & }",
-		store.path);
+		 "cd '%s' && mv segments/*0.tape . && { { sleep 0.1; mv *0.tape segments; } & }",
+		 store.path);
 	CHECK_EQ(system(command), 0);
 	CHECK_EQ(verify(store.path, &findings), 0);
 	snprintf(command, sizeof(command), "cd '%s' && rm segments/*0.tape", store.path);
@@ -314,8 +316,8 @@ static void test_stale_for_a_moment(void)
 }
 
 CHECK_MAIN({ "a sound store is sound", test_sound }, { "a segment's bytes", test_damaged_segment },
-	{ "a spool's bytes", test_damaged_spool }, { "the notes' bytes", test_damaged_notes },
-	{ "the index's bytes", test_damaged_index },
-	{ "the index made anew is the same", test_rebuild },
-	{ "an index that is behind", test_stale },
-	{ "an index that is behind for a moment", test_stale_for_a_moment })
+	   { "a spool's bytes", test_damaged_spool }, { "the notes' bytes", test_damaged_notes },
+	   { "the index's bytes", test_damaged_index },
+	   { "the index made anew is the same", test_rebuild },
+	   { "an index that is behind", test_stale },
+	   { "an index that is behind for a moment", test_stale_for_a_moment })

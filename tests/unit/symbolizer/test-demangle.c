@@ -39,7 +39,7 @@ static void test_rust(void)
 	check("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad");
 	check("_ZN58_$LT$alloc..string..String$u20$as$u20$core..fmt..Write$GT$9write_"
 	      "str17h0123456789abcdefE",
-		"<alloc::string::String as core::fmt::Write>::write_str");
+	      "<alloc::string::String as core::fmt::Write>::write_str");
 	check("_RNvCs1234_7mycrate3foo", "mycrate::foo");
 	check("_RNvMs_NtCs1234_7mycrate3barNtB4_3Baz3new", "<mycrate::bar::Baz>::new");
 }
@@ -79,4 +79,4 @@ static void test_bomb(void)
 }
 
 CHECK_MAIN({ "plain", test_plain }, { "C++", test_cplusplus }, { "Rust", test_rust },
-	{ "OCaml", test_ocaml }, { "bomb", test_bomb })
+	   { "OCaml", test_ocaml }, { "bomb", test_bomb })

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Where functions start, out of .eh_frame: made from the recipes below, and of this very program. With PERFTAPE_WRITE_EH_FRAME=DIR the made
- * ones are also written there: that is how tests/fuzz/corpus/eh-frame came to be.
+ * Where functions start, out of .eh_frame: made from the recipes below, and of this very program.
+ * With PERFTAPE_WRITE_EH_FRAME=DIR the made ones are also written there: that is how
+ * tests/fuzz/corpus/eh-frame came to be.
  */
 #include "tests/check.h"
 
@@ -21,18 +22,15 @@ struct recipe {
 	const char *letters;
 	uint8_t version;
 	uint8_t encoding;
-	size_t count; /* of the functions that are found */
+	/* of the functions that are found */
+	size_t count;
 };
 
 static const struct recipe recipes[] = {
-	{ "relative", "zR", 1, 0x1b, 2 },
-	{ "absolute", "", 1, 0x00, 2 },
-	{ "personality", "zPLR", 1, 0x1b, 2 },
-	{ "signal", "zRS", 3, 0x1b, 2 },
-	{ "8 bytes", "zR", 3, 0x1c, 2 },
-	{ "indirect", "zR", 1, 0x9b, 0 },
-	{ "LEB", "zR", 1, 0x11, 0 },
-	{ "unknown letter", "zXR", 1, 0x1b, 0 },
+	{ "relative", "zR", 1, 0x1b, 2 },      { "absolute", "", 1, 0x00, 2 },
+	{ "personality", "zPLR", 1, 0x1b, 2 }, { "signal", "zRS", 3, 0x1b, 2 },
+	{ "8 bytes", "zR", 3, 0x1c, 2 },       { "indirect", "zR", 1, 0x9b, 0 },
+	{ "LEB", "zR", 1, 0x11, 0 },	       { "unknown letter", "zXR", 1, 0x1b, 0 },
 	{ "version 7", "zR", 7, 0x1b, 0 },
 };
 
@@ -60,8 +58,8 @@ static void put_common(const struct recipe *recipe, struct buffer *frame)
 	buffer_bytes(frame, body.data, body.size);
 }
 
-static void put_function(
-	const struct recipe *recipe, const struct eh_function *function, struct buffer *frame)
+static void put_function(const struct recipe *recipe, const struct eh_function *function,
+			 struct buffer *frame)
 {
 	size_t at = frame->size + 8;
 	uint64_t place = recipe->encoding ? ELVES_DATA + at : 0;
@@ -126,7 +124,8 @@ static void test_names(void)
 	_cleanup_(addresses_done) struct addresses wanted = { 0 };
 
 	make_frame(&recipes[0], &frame);
-	elves_make(&file,
+	elves_make(
+		&file,
 		(struct elves_section[]){
 			{ ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, ELVES_CODE, 0, NULL },
 			{ ".eh_frame", SHT_PROGBITS, SHF_ALLOC, ELVES_DATA, 0, &frame } },
@@ -139,19 +138,20 @@ static void test_names(void)
 	CHECK_EQ(addresses_answer(&wanted, 2, 0x1108, "known"), 0);
 	CHECK_EQ(elf_function_starts(fd, "libfoo.so.1", &wanted), 0);
 	CHECK_STR(addresses_name(&wanted, addresses_find(&wanted, 0x10f0)), "");
-	CHECK_STR(
-		addresses_name(&wanted, addresses_find(&wanted, 0x1100)), "[libfoo.so.1+0x401100]");
+	CHECK_STR(addresses_name(&wanted, addresses_find(&wanted, 0x1100)),
+		  "[libfoo.so.1+0x401100]");
 	CHECK_STR(addresses_name(&wanted, addresses_find(&wanted, 0x1110)), "known");
-	CHECK_STR(
-		addresses_name(&wanted, addresses_find(&wanted, 0x1130)), "[libfoo.so.1+0x401100]");
+	CHECK_STR(addresses_name(&wanted, addresses_find(&wanted, 0x1130)),
+		  "[libfoo.so.1+0x401100]");
 	CHECK_EQ(addresses_find(&wanted, 0x1130)->start, 0x1100);
 	CHECK_STR(addresses_name(&wanted, addresses_find(&wanted, 0x1140)), "");
-	CHECK_STR(
-		addresses_name(&wanted, addresses_find(&wanted, 0x1200)), "[libfoo.so.1+0x401200]");
+	CHECK_STR(addresses_name(&wanted, addresses_find(&wanted, 0x1200)),
+		  "[libfoo.so.1+0x401200]");
 	CHECK_STR(addresses_name(&wanted, addresses_find(&wanted, 0x1210)), "");
 }
 
-/* Of each function of a real program both say the same start; but the PLT is one function for .eh_frame. */
+/* Of each function of a real program both say the same start; but the PLT is one function for
+ * .eh_frame. */
 static void test_this_program(void)
 {
 	_cleanup_close_ int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -169,7 +169,7 @@ static void test_this_program(void)
 		const struct addresses_address *frame = &by_frame.addresses.items[i];
 
 		if (symbol->state != ADDRESSES_NAMED || frame->state != ADDRESSES_NAMED ||
-			strstr(addresses_name(&by_symbol, symbol), "@plt"))
+		    strstr(addresses_name(&by_symbol, symbol), "@plt"))
 			continue;
 		both++;
 		same += symbol->start == frame->start;
@@ -213,5 +213,5 @@ static void test_write_recipes(void)
 }
 
 CHECK_MAIN({ "recipes", test_recipes }, { "names", test_names },
-	{ "this program", test_this_program }, { "damage", test_damage },
-	{ "recipes written", test_write_recipes })
+	   { "this program", test_this_program }, { "damage", test_damage },
+	   { "recipes written", test_write_recipes })

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ELF files made from the lists below, so that what is in them can be read here. With PERFTAPE_WRITE_ELF=DIR they are also
- * written there: that is how tests/fuzz/corpus/elf came to be.
+ * ELF files made from the lists below, so that what is in them can be read here. With
+ * PERFTAPE_WRITE_ELF=DIR they are also written there: that is how tests/fuzz/corpus/elf came to be.
  */
 #include "tests/check.h"
 
@@ -81,28 +81,30 @@ struct recipe {
 	const struct made_symbol *dynamic;
 	size_t dynamic_count;
 	bool second_plt;
-	bool debug; /* the code is not in it */
-	bool bare; /* no segments, as in kernel modules */
+	/* the code is not in it */
+	bool debug;
+	/* no segments, as in kernel modules */
+	bool bare;
 };
 
 static const struct recipe recipes[] = {
 	{ .name = "full",
-		.symbols = many_symbols,
-		.symbol_count = ARRAY_SIZE(many_symbols),
-		.dynamic = dynamic_symbols,
-		.dynamic_count = ARRAY_SIZE(dynamic_symbols) },
+	  .symbols = many_symbols,
+	  .symbol_count = ARRAY_SIZE(many_symbols),
+	  .dynamic = dynamic_symbols,
+	  .dynamic_count = ARRAY_SIZE(dynamic_symbols) },
 	{ .name = "stripped",
-		.dynamic = dynamic_symbols,
-		.dynamic_count = ARRAY_SIZE(dynamic_symbols),
-		.second_plt = true },
+	  .dynamic = dynamic_symbols,
+	  .dynamic_count = ARRAY_SIZE(dynamic_symbols),
+	  .second_plt = true },
 	{ .name = "debug",
-		.symbols = many_symbols,
-		.symbol_count = ARRAY_SIZE(many_symbols),
-		.debug = true },
+	  .symbols = many_symbols,
+	  .symbol_count = ARRAY_SIZE(many_symbols),
+	  .debug = true },
 	{ .name = "bare",
-		.symbols = many_symbols,
-		.symbol_count = ARRAY_SIZE(many_symbols),
-		.bare = true },
+	  .symbols = many_symbols,
+	  .symbol_count = ARRAY_SIZE(many_symbols),
+	  .bare = true },
 	{ .name = "none" },
 };
 enum { FULL, STRIPPED, DEBUG, BARE, NONE };
@@ -114,7 +116,7 @@ struct made_section {
 };
 
 static void put_symbols(struct made_section *table, struct made_section *strings,
-	const struct made_symbol *symbols, size_t count)
+			const struct made_symbol *symbols, size_t count)
 {
 	Elf64_Sym none = { 0 };
 
@@ -138,11 +140,11 @@ static void put_symbols(struct made_section *table, struct made_section *strings
 static void put_code(Elf64_Shdr *header, uint32_t type, uint64_t at, uint64_t size)
 {
 	*header = (Elf64_Shdr){ .sh_type = type,
-		.sh_flags = SHF_ALLOC | SHF_EXECINSTR,
-		.sh_addr = CODE_ADDRESS + at,
-		.sh_offset = CODE_OFFSET + at,
-		.sh_size = size,
-		.sh_entsize = at ? 0 : 16 };
+				.sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+				.sh_addr = CODE_ADDRESS + at,
+				.sh_offset = CODE_OFFSET + at,
+				.sh_size = size,
+				.sh_entsize = at ? 0 : 16 };
 }
 
 static void put_note(struct buffer *bytes)
@@ -165,25 +167,25 @@ static void make_sections(const struct recipe *recipe, struct made_section *sect
 	if (recipe->second_plt)
 		put_code(&sections[PLT_SEC].header, code, 0x40, 0x20);
 	sections[DATA].header = (Elf64_Shdr){ .sh_type = SHT_NOBITS,
-		.sh_flags = SHF_ALLOC | SHF_WRITE,
-		.sh_addr = 0x201000,
-		.sh_offset = 0x2000,
-		.sh_size = 0x10 };
+					      .sh_flags = SHF_ALLOC | SHF_WRITE,
+					      .sh_addr = 0x201000,
+					      .sh_offset = 0x2000,
+					      .sh_size = 0x10 };
 	if (recipe->symbol_count) {
 		sections[SYMTAB].header =
 			(Elf64_Shdr){ .sh_type = SHT_SYMTAB, .sh_link = STRTAB, .sh_entsize = 24 };
 		sections[STRTAB].header.sh_type = SHT_STRTAB;
 		put_symbols(&sections[SYMTAB], &sections[STRTAB], recipe->symbols,
-			recipe->symbol_count);
+			    recipe->symbol_count);
 	}
 	if (recipe->dynamic_count) {
 		sections[DYNSYM].header = (Elf64_Shdr){ .sh_type = SHT_DYNSYM,
-			.sh_flags = SHF_ALLOC,
-			.sh_link = DYNSTR,
-			.sh_entsize = 24 };
+							.sh_flags = SHF_ALLOC,
+							.sh_link = DYNSTR,
+							.sh_entsize = 24 };
 		sections[DYNSTR].header.sh_type = SHT_STRTAB;
 		put_symbols(&sections[DYNSYM], &sections[DYNSTR], recipe->dynamic,
-			recipe->dynamic_count);
+			    recipe->dynamic_count);
 		sections[RELA_PLT].header = (Elf64_Shdr){
 			.sh_type = SHT_RELA, .sh_link = DYNSYM, .sh_info = PLT, .sh_entsize = 24
 		};
@@ -202,8 +204,8 @@ static void make_sections(const struct recipe *recipe, struct made_section *sect
 		sections[i].header.sh_name = name - section_names;
 }
 
-static void put_headers(
-	const struct recipe *recipe, struct buffer *file, uint64_t note, uint64_t sections)
+static void put_headers(const struct recipe *recipe, struct buffer *file, uint64_t note,
+			uint64_t sections)
 {
 	Elf64_Ehdr header = {
 		.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
@@ -221,7 +223,7 @@ static void put_headers(
 	};
 	Elf64_Phdr segments[] = {
 		{ PT_LOAD, PF_R | PF_X, CODE_OFFSET, CODE_ADDRESS, 0, CODE_SIZE, CODE_SIZE,
-			0x1000 },
+		  0x1000 },
 		{ PT_LOAD, PF_R | PF_W, 0x2000, 0x201000, 0, 0x10, 0x10, 0x1000 },
 		{ PT_NOTE, PF_R, note, note, 0, 36, 36, 4 },
 	};
@@ -230,7 +232,8 @@ static void put_headers(
 	buffer_bytes(file, segments, sizeof(segments));
 }
 
-/* The code itself is not in the file: nobody looks at it, and a section may begin behind the end of the file. */
+/* The code itself is not in the file: nobody looks at it, and a section may begin behind the end of
+ * the file. */
 static void make_elf(const struct recipe *recipe, struct buffer *file)
 {
 	struct made_section sections[SECTIONS] = { 0 };
@@ -295,8 +298,8 @@ static void check_one_by_one(int recipe, const struct addresses *all)
 
 		CHECK_EQ(addresses_add(&one, there->address), 0);
 		CHECK_EQ(elf_names(fd, -1, &one, NULL), 0);
-		CHECK_STR(
-			addresses_name(&one, &one.addresses.items[0]), addresses_name(all, there));
+		CHECK_STR(addresses_name(&one, &one.addresses.items[0]),
+			  addresses_name(all, there));
 		CHECK_EQ(one.addresses.items[0].start, there->start);
 	}
 }
@@ -453,12 +456,12 @@ static void test_shared_names(void)
 	memset(name, 'x', sizeof(name) - 1);
 	for (size_t i = 0; i < ARRAY_SIZE(symbols); i++)
 		symbols[i] = (struct made_symbol){ CODE_ADDRESS + i, 1, INFO(LOCAL, FUNC), 0, TEXT,
-			i ? "" : name };
+						   i ? "" : name };
 	recipe.symbol_count = ARRAY_SIZE(symbols);
 	make_elf(&recipe, &file);
 	/* all of them have their name where the first one has it */
 	memcpy(&header, file.data + file.size - (SECTIONS - SYMTAB) * sizeof(header),
-		sizeof(header));
+	       sizeof(header));
 	for (size_t i = 1; i <= ARRAY_SIZE(symbols); i++)
 		memcpy(file.data + header.sh_offset + i * sizeof(Elf64_Sym), &(uint32_t){ 1 }, 4);
 	for (size_t i = 0; i < ARRAY_SIZE(symbols); i++)
@@ -499,7 +502,7 @@ static void test_write_recipes(void)
 }
 
 CHECK_MAIN({ "full", test_full }, { "stripped", test_stripped }, { "debug file", test_debug_file },
-	{ "bare", test_bare }, { "none", test_none }, { "image", test_image },
-	{ "build-id", test_build_id }, { "notes", test_notes }, { "no ELF", test_no_elf },
-	{ "shared names", test_shared_names }, { "damage", test_damage },
-	{ "recipes written", test_write_recipes })
+	   { "bare", test_bare }, { "none", test_none }, { "image", test_image },
+	   { "build-id", test_build_id }, { "notes", test_notes }, { "no ELF", test_no_elf },
+	   { "shared names", test_shared_names }, { "damage", test_damage },
+	   { "recipes written", test_write_recipes })

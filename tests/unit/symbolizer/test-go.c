@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Go's tables of functions, made from the list below in each of their versions. With PERFTAPE_WRITE_GO=DIR they are also written there:
- * that is how tests/fuzz/corpus/go came to be.
+ * Go's tables of functions, made from the list below in each of their versions. With
+ * PERFTAPE_WRITE_GO=DIR they are also written there: that is how tests/fuzz/corpus/go came to be.
  */
 #include "tests/check.h"
 
@@ -24,12 +24,9 @@ struct made_function {
 
 /* The last one is where the text ends. */
 static const struct made_function functions[] = {
-	{ 0x000, "runtime.text" },
-	{ 0x010, "main.main" },
-	{ 0x080, "net/http.(*conn).serve" },
-	{ 0x081, "" },
-	{ 0x100, "main.Map[...].func1" },
-	{ 0x180, NULL },
+	{ 0x000, "runtime.text" },	     { 0x010, "main.main" },
+	{ 0x080, "net/http.(*conn).serve" }, { 0x081, "" },
+	{ 0x100, "main.Map[...].func1" },    { 0x180, NULL },
 };
 #define FUNCTIONS (ARRAY_SIZE(functions) - 1)
 
@@ -187,15 +184,16 @@ static void make_program(const struct program *program, struct buffer *file)
 	make_table(&recipes[program->version], &table);
 	make_module(program, at, &module);
 	make_relocations(ELVES_DATA + 0x2010, at, &relocations);
-	elves_make(file,
+	elves_make(
+		file,
 		(struct elves_section[]){
 			{ ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, ELVES_CODE, 0, NULL },
 			{ sections[program->where], SHT_PROGBITS, SHF_ALLOC, ELVES_DATA, 0,
-				&table },
+			  &table },
 			{ ".noptrdata", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, ELVES_DATA + 0x2000, 0,
-				program->module ? &module : &relocations },
+			  program->module ? &module : &relocations },
 			{ program->module == MODULE_RELOCATED ? ".rela.dyn" : ".other", SHT_RELA,
-				SHF_ALLOC, ELVES_DATA + 0x4000, 0, &relocations },
+			  SHF_ALLOC, ELVES_DATA + 0x4000, 0, &relocations },
 		},
 		4);
 }
@@ -264,4 +262,4 @@ static void test_write_recipes(void)
 }
 
 CHECK_MAIN({ "versions", test_versions }, { "programs", test_programs }, { "damage", test_damage },
-	{ "recipes written", test_write_recipes })
+	   { "recipes written", test_write_recipes })

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Files that want to take more than they are worth: of a terabyte, cut short while they are read. */
+/* Files that want to take more than they are worth: of a terabyte, cut short while they are read.
+ */
 #include "tests/check.h"
 
 #include <fcntl.h>
@@ -45,8 +46,10 @@ static void make_file(struct buffer *file)
 	while (symbols.size < sizeof(Elf64_Sym))
 		buffer_u8(&symbols, 0);
 	for (uint64_t i = 0; i < SYMBOLS; i++) {
-		const Elf64_Sym symbol = { names.size, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 1,
-			ELVES_CODE + 16 * i, 16 };
+		const Elf64_Sym symbol = {
+			names.size, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 1, ELVES_CODE + 16 * i,
+			16
+		};
 
 		buffer_bytes(&symbols, &symbol, sizeof(symbol));
 		buffer_printf(&names, "function%d", (int)i);
@@ -107,7 +110,8 @@ static void check_cheap(int fd)
 	CHECK(peak_kb() - before < ENOUGH_KB);
 }
 
-/* The file is a terabyte of nothing behind its head, and each section in turn says that it has all of that. */
+/* The file is a terabyte of nothing behind its head, and each section in turn says that it has all
+ * of that. */
 static void test_terabyte(void)
 {
 	_cleanup_(buffer_done) struct buffer file = { 0 };
@@ -144,14 +148,15 @@ static void *cut(void *context)
 	const struct buffer *file = cutting->file;
 
 	for (uint64_t at = 0; !atomic_load(&cutting->ends);
-		at = at * 2862933555777941757u + 3037000493u)
+	     at = at * 2862933555777941757u + 3037000493u)
 		if (ftruncate(cutting->fd, at % file->size) < 0 ||
-			file_write_at(cutting->fd, file->data, file->size, 0) < 0)
+		    file_write_at(cutting->fd, file->data, file->size, 0) < 0)
 			break;
 	return NULL;
 }
 
-/* With a mapped file that would be SIGBUS. What is named meanwhile is named right, and afterwards all is. */
+/* With a mapped file that would be SIGBUS. What is named meanwhile is named right, and afterwards
+ * all is. */
 static void test_cut_while_read(void)
 {
 	_cleanup_(buffer_done) struct buffer file = { 0 };

@@ -73,8 +73,8 @@ static void test_long_line(void)
 	CHECK_STR(name_at(&wanted, 0x1010), "next");
 }
 
-static void put_load(
-	struct buffer *dump, uint32_t kind, uint64_t start, uint64_t size, const char *name)
+static void put_load(struct buffer *dump, uint32_t kind, uint64_t start, uint64_t size,
+		     const char *name)
 {
 	static const uint8_t code[12];
 
@@ -181,7 +181,8 @@ static void test_damage(void)
 	}
 }
 
-/* With PERFTAPE_WRITE_JIT=DIR the dump is also written there: that is how the one in tests/fuzz/corpus/jit came to be. */
+/* With PERFTAPE_WRITE_JIT=DIR the dump is also written there: that is how the one in
+ * tests/fuzz/corpus/jit came to be. */
 static void test_write(void)
 {
 	const char *dir = getenv("PERFTAPE_WRITE_JIT");
@@ -193,4 +194,4 @@ static void test_write(void)
 }
 
 CHECK_MAIN({ "map", test_map }, { "long line", test_long_line }, { "dump", test_dump },
-	{ "moved", test_moved }, { "damage", test_damage }, { "written", test_write })
+	   { "moved", test_moved }, { "damage", test_damage }, { "written", test_write })

@@ -76,4 +76,4 @@ static void test_aliases(void)
 }
 
 CHECK_MAIN({ "kernel and modules", test_kernel_and_modules }, { "restricted", test_restricted },
-	{ "damaged lines", test_damaged_lines }, { "aliases", test_aliases })
+	   { "damaged lines", test_damaged_lines }, { "aliases", test_aliases })

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A table of what the sieve keeps must answer as the whole table does, whatever lies across what. */
+/* A table of what the sieve keeps must answer as the whole table does, whatever lies across what.
+ */
 #include "tests/check.h"
 
 #include <errno.h>
@@ -30,7 +31,7 @@ static void make_given(struct given *given)
 {
 	for (size_t i = 0; i < COUNT; i++) {
 		given[i] = (struct given){ next_random(SPACE), next_random(3) * next_random(300),
-			next_random(3), "" };
+					   next_random(3), "" };
 		if (i && next_random(4) == 0)
 			given[i].start = given[i - 1].start;
 		if (next_random(8))
@@ -46,8 +47,9 @@ static struct symbols *make_symbols(const struct given *given, const struct symb
 	for (size_t i = 0; i < COUNT; i++)
 		if (!sieve || symbol_prefilter_keeps(sieve, given[i].start))
 			CHECK_EQ(symbols_add(symbols, given[i].start, given[i].size,
-					 given[i].binding, given[i].name, strlen(given[i].name)),
-				0);
+					     given[i].binding, given[i].name,
+					     strlen(given[i].name)),
+				 0);
 	CHECK_EQ(symbols_finish(symbols), 0);
 	return symbols;
 }

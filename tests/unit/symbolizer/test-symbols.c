@@ -22,15 +22,15 @@ static struct symbols *make(const struct given *given, size_t count)
 	CHECK_EQ(symbols_new(&symbols), 0);
 	for (size_t i = 0; i < count; i++)
 		CHECK_EQ(symbols_add(symbols, given[i].start, given[i].size, given[i].binding,
-				 given[i].name, strlen(given[i].name)),
-			0);
+				     given[i].name, strlen(given[i].name)),
+			 0);
 	CHECK_EQ(symbols_finish(symbols), 0);
 	return symbols;
 }
 
 #define MAKE(...)                                   \
 	make((const struct given[]){ __VA_ARGS__ }, \
-		ARRAY_SIZE(((const struct given[]){ __VA_ARGS__ })))
+	     ARRAY_SIZE(((const struct given[]){ __VA_ARGS__ })))
 
 /* The name at an address, "" when there is none. */
 static const char *name_at(const struct symbols *symbols, uint64_t address)
@@ -85,8 +85,8 @@ static void test_huge(void)
 {
 	_cleanup_(cleanup_symbols) struct symbols *symbols =
 		MAKE({ 0x1000, UINT64_MAX, SYMBOL_LOCAL, "huge" },
-			{ UINT64_MAX - 0x10, 0x100, SYMBOL_LOCAL, "wraps" },
-			{ UINT64_MAX - 0x08, 0, SYMBOL_LOCAL, "end of the world" });
+		     { UINT64_MAX - 0x10, 0x100, SYMBOL_LOCAL, "wraps" },
+		     { UINT64_MAX - 0x08, 0, SYMBOL_LOCAL, "end of the world" });
 	struct symbol symbol;
 
 	CHECK_EQ(symbols_find(symbols, 0x2000, &symbol), 1);
@@ -144,13 +144,13 @@ static void check_best(struct given good, struct given bad)
 static void test_aliases(void)
 {
 	check_best((struct given){ 1, 8, SYMBOL_LOCAL, "local" },
-		(struct given){ 1, 8, SYMBOL_WEAK, "weak_and_long" });
+		   (struct given){ 1, 8, SYMBOL_WEAK, "weak_and_long" });
 	check_best((struct given){ 1, 8, SYMBOL_GLOBAL, "__global" },
-		(struct given){ 1, 8, SYMBOL_LOCAL, "local_and_long" });
+		   (struct given){ 1, 8, SYMBOL_LOCAL, "local_and_long" });
 	check_best((struct given){ 1, 8, SYMBOL_GLOBAL, "_open" },
-		(struct given){ 1, 8, SYMBOL_GLOBAL, "__libc_open" });
+		   (struct given){ 1, 8, SYMBOL_GLOBAL, "__libc_open" });
 	check_best((struct given){ 1, 8, SYMBOL_GLOBAL, "open64" },
-		(struct given){ 1, 8, SYMBOL_GLOBAL, "open" });
+		   (struct given){ 1, 8, SYMBOL_GLOBAL, "open" });
 }
 
 /* Only the last one without a size is given one, before the names are compared. */
@@ -169,7 +169,7 @@ static void test_markers(void)
 {
 	_cleanup_(cleanup_symbols) struct symbols *symbols =
 		MAKE({ 0x10, 0, SYMBOL_LOCAL, "label" }, { 0x18, 0, SYMBOL_GLOBAL, "" },
-			{ 0x20, 4, SYMBOL_WEAK, "function" }, { 0x20, 0, SYMBOL_GLOBAL, "" });
+		     { 0x20, 4, SYMBOL_WEAK, "function" }, { 0x20, 0, SYMBOL_GLOBAL, "" });
 
 	CHECK_EQ(symbols_count(symbols), 2);
 	CHECK_STR(name_at(symbols, 0x17), "label");
@@ -207,7 +207,7 @@ static void test_against_model(void)
 		state = state * 6364136223846793005ull + 1442695040888963407ull;
 		snprintf(names[i], sizeof(names[i]), "f%04zu", i);
 		given[i] = (struct given){ (state >> 33) % SPACE, 1 + (state >> 50) % 40,
-			SYMBOL_LOCAL, names[i] };
+					   SYMBOL_LOCAL, names[i] };
 	}
 	symbols = make(given, COUNT);
 	for (uint64_t address = 0; address < SPACE + 100; address++) {
@@ -230,7 +230,7 @@ static void test_against_model(void)
 }
 
 CHECK_MAIN({ "empty", test_empty }, { "edges", test_edges }, { "without size", test_without_size },
-	{ "huge", test_huge }, { "nested", test_nested }, { "deep", test_deep },
-	{ "aliases", test_aliases }, { "labels at one address", test_labels_at_one_address },
-	{ "markers", test_markers }, { "groups", test_groups },
-	{ "against a model", test_against_model })
+	   { "huge", test_huge }, { "nested", test_nested }, { "deep", test_deep },
+	   { "aliases", test_aliases }, { "labels at one address", test_labels_at_one_address },
+	   { "markers", test_markers }, { "groups", test_groups },
+	   { "against a model", test_against_model })

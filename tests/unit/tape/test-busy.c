@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which CPUs were busy in which seconds of a tape, by samples and by the host's figures, and as bytes. */
+/* Which CPUs were busy in which seconds of a tape, by samples and by the host's figures, and as
+ * bytes. */
 #include "tests/check.h"
 
 #include "tape/busy.h"
@@ -22,10 +23,11 @@ static void put_stretch(struct tape *tape, const struct stretch *stretch)
 	for (uint64_t ns = tape->begin_ns + SAMPLE_NS / 3; ns < to_ns; ns += SAMPLE_NS)
 		if (ns >= from_ns)
 			tapes_sample(tape, ns / 1000 * 1000, stretch->cpu, stretch->thread,
-				stretch->stack);
+				     stretch->stack);
 }
 
-/* Idle, but for CPU 1, which spins in the kernel from the third second up to the eighth. Then it has no samples for two seconds. */
+/* Idle, but for CPU 1, which spins in the kernel from the third second up to the eighth. Then it
+ * has no samples for two seconds. */
 static struct tape *make_tape(unsigned int begin_ms, unsigned int end_ms)
 {
 	struct tape *tape = tapes_new(0, 0);
@@ -91,7 +93,8 @@ static void test_edges(void)
 {
 	static const struct {
 		unsigned int begin_ms, end_ms;
-		uint64_t first_ms, last_ms; /* how long the slots there are */
+		/* how long the slots there are */
+		uint64_t first_ms, last_ms;
 	} cases[] = {
 		{ 4000, 7000, 1000, 1000 },
 		{ 4600, 7400, 1400, 1400 },
@@ -114,11 +117,11 @@ static void test_edges(void)
 		CHECK_EQ(busy.slots.items[0].perf_ns, tape->begin_ns);
 		CHECK_EQ(busy.slots.items[0].length_ns, cases[i].first_ms * NSEC_PER_MSEC);
 		CHECK_EQ(busy.slots.items[busy.slots.count - 1].length_ns,
-			cases[i].last_ms * NSEC_PER_MSEC);
+			 cases[i].last_ms * NSEC_PER_MSEC);
 		for (size_t j = 1; j < busy.slots.count; j++)
 			CHECK_EQ(busy.slots.items[j].perf_ns,
-				busy.slots.items[j - 1].perf_ns +
-					busy.slots.items[j - 1].length_ns);
+				 busy.slots.items[j - 1].perf_ns +
+					 busy.slots.items[j - 1].length_ns);
 		busy_done(&busy);
 		tape_free(tape);
 	}
@@ -140,9 +143,9 @@ static void put_figures(struct tape *tape, unsigned int from, unsigned int to, c
 		idle_ms += idles ? 250 : 0;
 		other_ms += idles ? 0 : 250;
 		CHECK_EQ(tape_add_point(tape, idle, tape->begin_ns + ms * NSEC_PER_MSEC, idle_ms),
-			0);
+			 0);
 		CHECK_EQ(tape_add_point(tape, other, tape->begin_ns + ms * NSEC_PER_MSEC, other_ms),
-			0);
+			 0);
 	}
 }
 
@@ -153,7 +156,9 @@ static void test_figures(void)
 		const char *what;
 		int kernel, irq;
 	} cases[] = {
-		{ "system", 100, 0 }, { "softirq", 0, 100 }, { "user", 0, 0 },
+		{ "system", 100, 0 },
+		{ "softirq", 0, 100 },
+		{ "user", 0, 0 },
 		{ "nothing", 100, 0 }, /* accounted as nothing: interrupts were off */
 	};
 
@@ -194,21 +199,22 @@ static void test_differ(void)
 	busy_done(&busy);
 }
 
-static void put_loss(
-	struct tape *tape, uint32_t kind, uint32_t cpu, unsigned int from, unsigned int to)
+static void put_loss(struct tape *tape, uint32_t kind, uint32_t cpu, unsigned int from,
+		     unsigned int to)
 {
 	struct tape_loss loss = { kind, cpu, tape->begin_ns + from * NSEC_PER_SEC,
-		tape->begin_ns + to * NSEC_PER_SEC, (to - from) * 97 };
+				  tape->begin_ns + to * NSEC_PER_SEC, (to - from) * 97 };
 
 	CHECK_EQ(array_push(&tape->losses, loss), 0);
 }
 
-/* Its counters stand still while a CPU is offline, and are not read: that is not busy, but what it did in the rest of a second counts. */
+/* Its counters stand still while a CPU is offline, and are not read: that is not busy, but what it
+ * did in the rest of a second counts. */
 static void test_offline(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = make_tape(0, 12000);
 	struct tape_loss loss = { TAPE_LOSS_OFFLINE, 1, tape->begin_ns + 7900 * NSEC_PER_MSEC,
-		tape->begin_ns + 10050 * NSEC_PER_MSEC, 1 };
+				  tape->begin_ns + 10050 * NSEC_PER_MSEC, 1 };
 	struct busy busy;
 
 	put_figures(tape, 3, 10, "system");
@@ -272,7 +278,7 @@ static void test_lost_in_part(void)
 		uint64_t into_ns = sample->time_ns - tape->begin_ns;
 
 		if (sample->cpu == 1 && into_ns / NSEC_PER_SEC == 5 &&
-			into_ns % NSEC_PER_SEC > 600 * NSEC_PER_MSEC)
+		    into_ns % NSEC_PER_SEC > 600 * NSEC_PER_MSEC)
 			continue;
 		tape->samples.items[kept++] = *sample;
 	}
@@ -287,7 +293,8 @@ static void test_lost_in_part(void)
 	busy_done(&busy);
 }
 
-/* Of an event whose rate is not known nobody can say how busy a CPU was; one that counts work has no samples of idle CPUs. */
+/* Of an event whose rate is not known nobody can say how busy a CPU was; one that counts work has
+ * no samples of idle CPUs. */
 static void test_events(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = make_tape(0, 12000);
@@ -330,7 +337,7 @@ static int busy_of(const char *frequency, unsigned int samples, unsigned int of)
 	set_fact(tape, "frequency", frequency);
 	for (unsigned int i = 0; i < samples; i++)
 		tapes_sample(tape, tape->begin_ns + 5 * NSEC_PER_SEC + i * NSEC_PER_SEC / of, 1,
-			thread, spin);
+			     thread, spin);
 	CHECK_EQ(busy_make(tape, &busy), 0);
 	cell = cell_at(&busy, 1, 5);
 	share = cell ? cell->busy : 0;
@@ -349,28 +356,28 @@ static void test_low_rates(void)
 	CHECK_EQ(busy_of("1", 1, 1), 0);
 }
 
-/* The wall clock is set forward by an hour while the CPU spins: no time of it is lost or counted twice. */
+/* The wall clock is set forward by an hour while the CPU spins: no time of it is lost or counted
+ * twice. */
 static void test_step(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = make_tape(0, 12000);
 	uint64_t length_ns = 0;
 	struct busy busy;
 
-	tapes_anchor(
-		tape, TAPES_PERF + 5300 * NSEC_PER_MSEC, TAPES_REALTIME + 5300 * NSEC_PER_MSEC);
+	tapes_anchor(tape, TAPES_PERF + 5300 * NSEC_PER_MSEC,
+		     TAPES_REALTIME + 5300 * NSEC_PER_MSEC);
 	tapes_anchor(tape, TAPES_PERF + 5400 * NSEC_PER_MSEC,
-		TAPES_REALTIME + 5400 * NSEC_PER_MSEC + 3600 * NSEC_PER_SEC);
+		     TAPES_REALTIME + 5400 * NSEC_PER_MSEC + 3600 * NSEC_PER_SEC);
 	CHECK_EQ(busy_make(tape, &busy), 0);
 	for (size_t i = 0; i < busy.slots.count; i++) {
 		length_ns += busy.slots.items[i].length_ns;
 		if (i)
 			CHECK(busy.slots.items[i].perf_ns >=
-				busy.slots.items[i - 1].perf_ns +
-					busy.slots.items[i - 1].length_ns);
+			      busy.slots.items[i - 1].perf_ns + busy.slots.items[i - 1].length_ns);
 	}
 	CHECK_EQ(length_ns, 5 * NSEC_PER_SEC);
 	CHECK(busy.slots.items[busy.slots.count - 1].realtime_ns >
-		TAPES_REALTIME + 3600 * NSEC_PER_SEC);
+	      TAPES_REALTIME + 3600 * NSEC_PER_SEC);
 	busy_done(&busy);
 }
 
@@ -388,7 +395,7 @@ static void check_equal(const struct busy *a, const struct busy *b)
 		CHECK(memcmp(&a->slots.items[i], &b->slots.items[i], 28) == 0);
 	for (size_t i = 0; i < a->threads.count; i++)
 		CHECK(memcmp(&a->threads.items[i], &b->threads.items[i],
-			      sizeof(a->threads.items[i])) == 0);
+			     sizeof(a->threads.items[i])) == 0);
 	for (size_t i = 0; i < a->cells.count; i++)
 		CHECK(memcmp(&a->cells.items[i], &b->cells.items[i], 23) == 0);
 }
@@ -398,8 +405,8 @@ static struct tape *make_various(void)
 {
 	struct tape *tape = make_tape(300, 12400);
 	uint32_t other = tapes_thread(tape, INT32_MAX, -1, "");
-	uint32_t user = tapes_call(
-		tape, 0, tapes_module(tape, "/usr/lib/libx.so", TAPE_MODULE_ELF), 64, "");
+	uint32_t user = tapes_call(tape, 0, tapes_module(tape, "/usr/lib/libx.so", TAPE_MODULE_ELF),
+				   64, "");
 
 	put_stretch(tape, &(struct stretch){ 1700, 4700, 900, other, user });
 	put_stretch(tape, &(struct stretch){ 6700, 7700, 900, other, user });
@@ -421,7 +428,7 @@ static void test_bytes(void)
 	CHECK_EQ(busy_make(tape, &made), 0);
 	CHECK(made.cells.count > 9);
 	CHECK_STR(strings_at(&made.names, made.cells.items[made.cells.count - 1].function),
-		"[libx.so]");
+		  "[libx.so]");
 	CHECK_EQ(segment_encode(tape, SEGMENT_USUAL, 1 << 20, &segment), 0);
 	input = segment_input_memory(segment.data, segment.size);
 	CHECK_EQ(segment_busy(&input, &bytes, NULL), 1);
@@ -477,10 +484,10 @@ static void test_section(void)
 }
 
 CHECK_MAIN({ "seconds of a CPU that is busy", test_seconds },
-	{ "the seconds at the begin and at the end", test_edges },
-	{ "figures where samples are missing", test_figures },
-	{ "figures that say something else", test_differ }, { "losses", test_losses },
-	{ "samples that were lost in part", test_lost_in_part },
-	{ "a CPU that is offline", test_offline }, { "low rates", test_low_rates },
-	{ "events of other kinds", test_events }, { "a clock that is set", test_step },
-	{ "as bytes", test_bytes }, { "as a section", test_section })
+	   { "the seconds at the begin and at the end", test_edges },
+	   { "figures where samples are missing", test_figures },
+	   { "figures that say something else", test_differ }, { "losses", test_losses },
+	   { "samples that were lost in part", test_lost_in_part },
+	   { "a CPU that is offline", test_offline }, { "low rates", test_low_rates },
+	   { "events of other kinds", test_events }, { "a clock that is set", test_step },
+	   { "as bytes", test_bytes }, { "as a section", test_section })

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Clocks of a machine that does not exist: they are stepped, slewed and stopped, and read into anchors. */
+/* Clocks of a machine that does not exist: they are stepped, slewed and stopped, and read into
+ * anchors. */
 #include "tape/clocks.h"
 
 #include "base/clock.h"
@@ -10,7 +11,8 @@
 #define WALL 1794971520000000000ull
 #define TOLERANCE 20000
 
-/* The clocks run on with what each nanosecond of the perf clock adds; who slews the wall clock slews the monotonic ones too. */
+/* The clocks run on with what each nanosecond of the perf clock adds; who slews the wall clock
+ * slews the monotonic ones too. */
 struct machine {
 	uint64_t perf_ns;
 	uint64_t wall_ns;
@@ -31,7 +33,7 @@ static struct machine machine_new(void)
 static void machine_read(struct machine *machine, uint64_t error_ns)
 {
 	struct tape_anchor anchor = { machine->perf_ns, machine->wall_ns, machine->monotonic_ns,
-		machine->boottime_ns, error_ns };
+				      machine->boottime_ns, error_ns };
 
 	CHECK_EQ(array_push(&machine->tape->anchors, anchor), 0);
 }
@@ -147,7 +149,7 @@ static void test_slew(void)
 	CHECK_EQ(tape->anchors.count, 2 + 5 + 1);
 	CHECK_EQ(wall(tape, START + 10500000000), WALL + 10500000000 + 250000);
 	CHECK_EQ(wall(tape, START + 100 * NSEC_PER_SEC),
-		WALL + 100 * NSEC_PER_SEC + 45 * NSEC_PER_MSEC);
+		 WALL + 100 * NSEC_PER_SEC + 45 * NSEC_PER_MSEC);
 }
 
 static void test_steps(void)
@@ -203,7 +205,7 @@ static void test_many_steps_back(void)
 		machine.wall_ns -= 2 * NSEC_PER_SEC;
 	}
 	CHECK_EQ(clocks_to_perf(tape, CLOCKS_REALTIME, WALL + NSEC_PER_SEC, moments),
-		CLOCKS_MOMENTS_MAX);
+		 CLOCKS_MOMENTS_MAX);
 	for (int i = 1; i < CLOCKS_MOMENTS_MAX; i++)
 		CHECK(moments[i].perf_ns > moments[i - 1].perf_ns);
 }
@@ -222,9 +224,9 @@ static void test_suspend(void)
 	machine.boottime_ns += 3600 * NSEC_PER_SEC;
 	machine_record(&machine, 5);
 	CHECK_EQ(clocks_from_perf(tape, CLOCKS_MONOTONIC, machine.perf_ns, NULL),
-		machine.monotonic_ns);
+		 machine.monotonic_ns);
 	CHECK_EQ(clocks_from_perf(tape, CLOCKS_BOOTTIME, machine.perf_ns, NULL),
-		machine.boottime_ns);
+		 machine.boottime_ns);
 	CHECK(error_at(tape, CLOCKS_BOOTTIME, START + 5700000000) >= 3600 * NSEC_PER_SEC);
 	CHECK_EQ(error_at(tape, CLOCKS_MONOTONIC, START + 5700000000), 900);
 	CHECK_EQ(clocks_to_perf(tape, CLOCKS_BOOTTIME, asleep_ns + 60 * NSEC_PER_SEC, moments), 0);
@@ -232,7 +234,8 @@ static void test_suspend(void)
 	CHECK_EQ(tape->anchors.count, 4);
 }
 
-/* The wall clock was set back between them: each knows of its own moment, and neither of the other's. */
+/* The wall clock was set back between them: each knows of its own moment, and neither of the
+ * other's. */
 static void test_two_tapes_that_claim_one_time(void)
 {
 	struct machine first = machine_new(), second;
@@ -251,7 +254,8 @@ static void test_two_tapes_that_claim_one_time(void)
 	CHECK_EQ(b[0].perf_ns, START + 150 * NSEC_PER_SEC);
 }
 
-/* Readings of random lengths and errors, with everything that may happen to a clock between them. */
+/* Readings of random lengths and errors, with everything that may happen to a clock between them.
+ */
 static struct tape *random_tape(void)
 {
 	struct machine machine = machine_new();
@@ -313,7 +317,7 @@ static void test_there_and_back(void)
 		for (size_t i = 0; i < tape->anchors.count; i++)
 			for (int off = -1; off <= 1; off++)
 				CHECK(comes_back(tape, random_below(CLOCKS_COUNT),
-					tape->anchors.items[i].perf_ns + off));
+						 tape->anchors.items[i].perf_ns + off));
 	}
 }
 
@@ -379,12 +383,12 @@ static void test_thinned(void)
 }
 
 CHECK_MAIN({ "no anchor", test_none }, { "one anchor", test_one },
-	{ "beside the anchors", test_beside },
-	{ "a clock that nobody read", test_a_clock_that_nobody_read },
-	{ "slewed at 500 ppm", test_slew }, { "set ahead, and back twice", test_steps },
-	{ "set back twenty times", test_many_steps_back }, { "suspended", test_suspend },
-	{ "two tapes that claim one time", test_two_tapes_that_claim_one_time },
-	{ "there and back again", test_there_and_back },
-	{ "put back a little", test_put_back_a_little },
-	{ "a span holds all", test_span_holds_all },
-	{ "thinned within the tolerance", test_thinned })
+	   { "beside the anchors", test_beside },
+	   { "a clock that nobody read", test_a_clock_that_nobody_read },
+	   { "slewed at 500 ppm", test_slew }, { "set ahead, and back twice", test_steps },
+	   { "set back twenty times", test_many_steps_back }, { "suspended", test_suspend },
+	   { "two tapes that claim one time", test_two_tapes_that_claim_one_time },
+	   { "there and back again", test_there_and_back },
+	   { "put back a little", test_put_back_a_little },
+	   { "a span holds all", test_span_holds_all },
+	   { "thinned within the tolerance", test_thinned })

@@ -8,7 +8,7 @@
 static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
 
 static int decode(const struct buffer *bytes, struct segment_want want, unsigned int threads,
-	struct tape **ret_tape, struct error *error)
+		  struct tape **ret_tape, struct error *error)
 {
 	struct segment_input input = segment_input_memory(bytes->data, bytes->size);
 
@@ -36,11 +36,11 @@ static struct tape *tape_of_blocks(void)
 	return tape;
 }
 
-#define CHECK_ROWS(a, b)                                                                    \
-	do {                                                                                \
-		CHECK_EQ((a).count, (b).count);                                             \
-		CHECK(!(a).count ||                                                         \
-			memcmp((a).items, (b).items, (a).count * sizeof(*(a).items)) == 0); \
+#define CHECK_ROWS(a, b)                                                                  \
+	do {                                                                              \
+		CHECK_EQ((a).count, (b).count);                                           \
+		CHECK(!(a).count ||                                                       \
+		      memcmp((a).items, (b).items, (a).count * sizeof(*(a).items)) == 0); \
 	} while (0)
 
 static void check_same(const struct tape *a, const struct tape *b)

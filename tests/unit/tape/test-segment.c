@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Segments: what goes in comes out, by meaning; and what a decoder must not let through, whatever a file says. */
+/* Segments: what goes in comes out, by meaning; and what a decoder must not let through, whatever a
+ * file says. */
 #include "tests/check.h"
 
 #include <errno.h>
@@ -19,7 +20,7 @@ static void encode(const struct tape *tape, enum segment_effort effort, struct b
 }
 
 static int decode_part(const void *data, size_t size, const struct segment_want *want,
-	struct tape **ret_tape, struct error *error)
+		       struct tape **ret_tape, struct error *error)
 {
 	struct segment_input input = segment_input_memory(data, size);
 
@@ -49,25 +50,26 @@ static void check_same(const struct tape *a, const struct tape *b)
 	}
 	if (at < left.size || at < right.size)
 		CHECK_FAIL("differ: %.*s | %.*s", (int)MIN(left.size - line, (size_t)200),
-			left.data + line, (int)MIN(right.size - line, (size_t)200),
-			right.data + line);
+			   left.data + line, (int)MIN(right.size - line, (size_t)200),
+			   right.data + line);
 }
 
 /* Function of a leaf, as a text. */
-static void put_sum_key(
-	const struct tape *tape, uint32_t comm, uint32_t stack, uint32_t leaf, struct buffer *key)
+static void put_sum_key(const struct tape *tape, uint32_t comm, uint32_t stack, uint32_t leaf,
+			struct buffer *key)
 {
 	const struct tape_frame *frame = &tape->frames.items[leaf];
 	uint64_t start = frame->symbol ? frame->address - frame->offset : frame->address & ~4095ull;
 
 	buffer_printf(key, "%s|%u:%s:%" PRIx64, tape_string(tape, comm), frame->module,
-		tape_string(tape, frame->symbol), start);
+		      tape_string(tape, frame->symbol), start);
 	for (; stack; stack = tape->stacks.items[stack].parent)
-		buffer_printf(key, ";%u:%" PRIx64 ":%s",
+		buffer_printf(
+			key, ";%u:%" PRIx64 ":%s",
 			tape->frames.items[tape->stacks.items[stack].frame].module,
 			tape->frames.items[tape->stacks.items[stack].frame].address,
-			tape_string(
-				tape, tape->frames.items[tape->stacks.items[stack].frame].symbol));
+			tape_string(tape,
+				    tape->frames.items[tape->stacks.items[stack].frame].symbol));
 	buffer_u8(key, 0);
 }
 
@@ -87,7 +89,7 @@ static void check_sums(const struct tape *tape)
 
 		if (counted)
 			put_sum_key(tape, tape->threads.items[sample->thread].comm, sample->stack,
-				sample->frame, &key);
+				    sample->frame, &key);
 		else
 			put_sum_key(tape, row->comm, row->stack, row->frame, &key);
 		CHECK_EQ(strings_add(&keys, (char *)key.data, key.size, &id), 0);
@@ -145,7 +147,7 @@ static struct tape *long_tape(void)
 	}
 	for (unsigned int i = 0; i < 240000; i++)
 		tapes_sample(tape, tape->begin_ns + i / 4 * NSEC_PER_MSEC, i % 4, thread,
-			stacks[hash_u64(i) % 5]);
+			     stacks[hash_u64(i) % 5]);
 	return tape;
 }
 
@@ -164,7 +166,7 @@ static size_t window_samples(const struct buffer *bytes, double from, double to)
 {
 	struct segment_input input = segment_input_memory(bytes->data, bytes->size);
 	struct segment_want want = { TAPES_REALTIME + (uint64_t)(from * 1e9),
-		TAPES_REALTIME + (uint64_t)(to * 1e9), SEGMENT_SAMPLES, 1 };
+				     TAPES_REALTIME + (uint64_t)(to * 1e9), SEGMENT_SAMPLES, 1 };
 	_cleanup_(cleanup_tape) struct tape *tape = NULL;
 	size_t within = 0, samples;
 
@@ -204,12 +206,13 @@ static void test_window_of_a_clock_set_back(void)
 	_cleanup_(cleanup_tape) struct tape *tape = long_tape(), *back = NULL;
 	_cleanup_(buffer_done) struct buffer bytes = { 0 };
 	struct segment_want want = { TAPES_REALTIME + 12 * NSEC_PER_SEC,
-		TAPES_REALTIME + 13 * NSEC_PER_SEC, SEGMENT_SAMPLES, 1 };
+				     TAPES_REALTIME + 13 * NSEC_PER_SEC, SEGMENT_SAMPLES, 1 };
 
 	tapes_anchor(tape, TAPES_PERF + 35 * NSEC_PER_SEC, TAPES_REALTIME + 5 * NSEC_PER_SEC);
 	encode(tape, SEGMENT_HASTY, &bytes);
 	CHECK_EQ(decode_part(bytes.data, bytes.size, &want, &back, NULL), 0);
-	/* second 12 of the wall clock is second 12 and 42 of the tape; 30 to 40 has both sides of the step */
+	/* second 12 of the wall clock is second 12 and 42 of the tape; 30 to 40 has both sides of
+	 * the step */
 	CHECK_EQ(back->samples.count, 120000);
 }
 
@@ -217,7 +220,7 @@ static void test_window_of_a_clock_set_back(void)
 static void test_parts(void)
 {
 	static const unsigned int parts[] = { SEGMENT_SAMPLES, SEGMENT_SUMS, SEGMENT_CONTEXT,
-		SEGMENT_LOSSES, 0 };
+					      SEGMENT_LOSSES, 0 };
 	_cleanup_(cleanup_tape) struct tape *tape = random_tape(11);
 	_cleanup_(buffer_done) struct buffer bytes = { 0 };
 
@@ -297,8 +300,8 @@ static void parts_take(struct parts *parts, const struct tape *tape)
 	CHECK_EQ(contents_read(&parts->contents, &input, NULL), 0);
 	for (size_t i = 0; i < parts->contents.entries.count; i++)
 		buffer_bytes(&parts->bodies[i],
-			bytes.data + parts->contents.entries.items[i].offset,
-			parts->contents.entries.items[i].stored);
+			     bytes.data + parts->contents.entries.items[i].offset,
+			     parts->contents.entries.items[i].stored);
 }
 
 static size_t parts_find(const struct parts *parts, const char *name)
@@ -306,7 +309,7 @@ static size_t parts_find(const struct parts *parts, const char *name)
 	size_t at = 0;
 
 	while (at < parts->contents.entries.count &&
-		strcmp(parts->contents.entries.items[at].name, name) != 0)
+	       strcmp(parts->contents.entries.items[at].name, name) != 0)
 		at++;
 	return at;
 }
@@ -367,11 +370,12 @@ static void test_a_section_twice(void)
 	CHECK(strstr(error.text, "facts"));
 }
 
-/* Without any one of its sections a segment is damaged or has nothing of that, but is not something else. */
+/* Without any one of its sections a segment is damaged or has nothing of that, but is not something
+ * else. */
 static void test_a_section_missing(void)
 {
-	static const char *const needed[] = { "strings", "threads", "modules", "function", "trie",
-		"blocks", "samples" };
+	static const char *const needed[] = { "strings", "threads", "modules", "function",
+					      "trie",	 "blocks",  "samples" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(needed); i++) {
 		_cleanup_(cleanup_tape) struct tape *tape = small_tape(), *back = NULL;
@@ -440,8 +444,8 @@ static void test_very_regular(void)
 
 	for (unsigned int i = 0; i < 400000; i++)
 		CHECK_EQ(array_push(&tape->losses,
-				 (struct tape_loss){ 1, 0, tape->begin_ns, tape->begin_ns, 1 }),
-			0);
+				    (struct tape_loss){ 1, 0, tape->begin_ns, tape->begin_ns, 1 }),
+			 0);
 	encode(tape, SEGMENT_USUAL, &bytes);
 	CHECK_EQ(decode(bytes.data, bytes.size, &back, NULL), 0);
 	CHECK_EQ(back->losses.count, 400000);
@@ -468,9 +472,9 @@ static void test_several_in_one_file(void)
 		CHECK_EQ(segment_decode(&input, &everything, &back, NULL), 0);
 		check_same(tape, back);
 		CHECK_EQ(segment_peek(bytes.data + starts[i],
-				 MIN(input.size, (uint64_t)SEGMENT_HEAD), input.size, &summary,
-				 NULL),
-			0);
+				      MIN(input.size, (uint64_t)SEGMENT_HEAD), input.size, &summary,
+				      NULL),
+			 0);
 		CHECK_EQ(starts[i] + summary.bytes, i < 2 ? starts[i + 1] : bytes.size);
 	}
 }
@@ -499,12 +503,13 @@ static void test_peek(void)
 	CHECK_EQ(segment_peek(bytes.data, bytes.size, bytes.size - 1, &summary, &error), 1);
 	CHECK(strstr(error.text, "cut short"));
 	CHECK_EQ(segment_peek(bytes.data, CONTENTS_HEADER - 1, bytes.size, &summary, &error),
-		-EBADMSG);
+		 -EBADMSG);
 	bytes.data[70] ^= 1;
 	CHECK_EQ(segment_peek(bytes.data, bytes.size, bytes.size, &summary, &error), -EBADMSG);
 }
 
-/* Samples that were lost, whoever lost them; not those that are there, nor what is counted in times. */
+/* Samples that were lost, whoever lost them; not those that are there, nor what is counted in
+ * times. */
 static void test_lost(void)
 {
 	_cleanup_(cleanup_tape) struct tape *tape = tapes_new(0, 10);
@@ -512,10 +517,10 @@ static void test_lost(void)
 
 	for (uint32_t kind = 0; kind < 12; kind++)
 		CHECK_EQ(array_push(&tape->losses, (struct tape_loss){ kind, 0, 0, 0, 1u << kind }),
-			0);
+			 0);
 	segment_summarize(tape, &summary);
 	CHECK_EQ(summary.lost,
-		1u << TAPE_LOSS_SAMPLES | 1u << TAPE_LOSS_DAMAGED | 1u << TAPE_LOSS_SHED);
+		 1u << TAPE_LOSS_SAMPLES | 1u << TAPE_LOSS_DAMAGED | 1u << TAPE_LOSS_SHED);
 }
 
 static void test_too_large(void)
@@ -582,18 +587,19 @@ static void test_sealed_samples_are_within(void)
 }
 
 CHECK_MAIN({ "what goes in comes out", test_round_trips },
-	{ "what comes out goes in again", test_again },
-	{ "a window reads its blocks only", test_windows },
-	{ "a window of a clock that was set back", test_window_of_a_clock_set_back },
-	{ "each part alone", test_parts },
-	{ "damage is never silent", test_damage_is_never_silent },
-	{ "a newer version is refused by name", test_newer_version_is_refused },
-	{ "unknown sections are skipped, or refused by name", test_unknown_sections },
-	{ "a section twice", test_a_section_twice },
-	{ "a section missing", test_a_section_missing }, { "claims are not believed", test_claims },
-	{ "a bomb", test_bomb }, { "what packs too well", test_very_regular },
-	{ "several segments in one file", test_several_in_one_file },
-	{ "the summary, whatever follows", test_peek }, { "what counts as lost", test_lost },
-	{ "a segment that would be too large", test_too_large },
-	{ "times are whole microseconds", test_whole_microseconds },
-	{ "samples of a sealed segment lie within it", test_sealed_samples_are_within })
+	   { "what comes out goes in again", test_again },
+	   { "a window reads its blocks only", test_windows },
+	   { "a window of a clock that was set back", test_window_of_a_clock_set_back },
+	   { "each part alone", test_parts },
+	   { "damage is never silent", test_damage_is_never_silent },
+	   { "a newer version is refused by name", test_newer_version_is_refused },
+	   { "unknown sections are skipped, or refused by name", test_unknown_sections },
+	   { "a section twice", test_a_section_twice },
+	   { "a section missing", test_a_section_missing },
+	   { "claims are not believed", test_claims }, { "a bomb", test_bomb },
+	   { "what packs too well", test_very_regular },
+	   { "several segments in one file", test_several_in_one_file },
+	   { "the summary, whatever follows", test_peek }, { "what counts as lost", test_lost },
+	   { "a segment that would be too large", test_too_large },
+	   { "times are whole microseconds", test_whole_microseconds },
+	   { "samples of a sealed segment lie within it", test_sealed_samples_are_within })

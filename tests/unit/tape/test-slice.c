@@ -10,7 +10,8 @@
 
 #define SECONDS 20
 
-/* One kernel function calls another; each second has other threads, stacks and cgroups than the next. */
+/* One kernel function calls another; each second has other threads, stacks and cgroups than the
+ * next. */
 static void add_samples(struct tape *tape, unsigned int second)
 {
 	char name[32];
@@ -27,9 +28,9 @@ static void add_samples(struct tape *tape, unsigned int second)
 		snprintf(name, sizeof(name), "outer;inner%u", second);
 		stack = tapes_call(tape, tapes_kernel(tape, name), module, random_below(4), "leaf");
 		tapes_sample(tape,
-			tape->begin_ns + second * NSEC_PER_SEC +
-				(uint64_t)random_below(1000000) * TAPE_TIME_UNIT_NS,
-			random_below(4), thread, stack);
+			     tape->begin_ns + second * NSEC_PER_SEC +
+				     (uint64_t)random_below(1000000) * TAPE_TIME_UNIT_NS,
+			     random_below(4), thread, stack);
 	}
 }
 
@@ -44,32 +45,32 @@ static void add_context(struct tape *tape, unsigned int second)
 	text = tapes_string(tape, name);
 	for (uint32_t i = 0; i < fields.count; i++)
 		CHECK_EQ(array_push(&tape->fields,
-				 (struct tape_fact){ tapes_string(tape, "key"), text }),
-			0);
-	CHECK_EQ(array_push(&tape->events,
-			 (struct tape_event){ time_ns, 1, tape->threads.count - 1, text, fields }),
-		0);
-	CHECK_EQ(array_push(&tape->incidents,
-			 (struct tape_incident){ time_ns, time_ns, text, 2, text, text, fields }),
-		0);
+				    (struct tape_fact){ tapes_string(tape, "key"), text }),
+			 0);
+	CHECK_EQ(array_push(&tape->events, (struct tape_event){ time_ns, 1, tape->threads.count - 1,
+								text, fields }),
+		 0);
+	CHECK_EQ(array_push(&tape->incidents, (struct tape_incident){ time_ns, time_ns, text, 2,
+								      text, text, fields }),
+		 0);
 	CHECK_EQ(array_push(&tape->lines, (struct tape_line){ time_ns, second, 4, text }), 0);
 	CHECK_EQ(array_push(&tape->losses,
-			 (struct tape_loss){ TAPE_LOSS_SAMPLES, 1, time_ns, time_ns + 5, 7 }),
-		0);
+			    (struct tape_loss){ TAPE_LOSS_SAMPLES, 1, time_ns, time_ns + 5, 7 }),
+		 0);
 }
 
 static void add_gauges(struct tape *tape)
 {
 	for (unsigned int g = 0; g < 3; g++) {
 		struct tape_gauge gauge = { tapes_string(tape, "gauge/count"), tape->points.count,
-			SECONDS };
+					    SECONDS };
 
 		CHECK_EQ(array_push(&tape->gauges, gauge), 0);
 		for (unsigned int second = 0; second < SECONDS; second++)
 			CHECK_EQ(array_push(&tape->points,
-					 (struct tape_point){
-						 tape->begin_ns + second * NSEC_PER_SEC, g }),
-				0);
+					    (struct tape_point){
+						    tape->begin_ns + second * NSEC_PER_SEC, g }),
+				 0);
 	}
 }
 
@@ -95,21 +96,21 @@ static struct tape *random_tape(void)
 }
 
 /* What a sample says, with all names, whatever its numbers are. */
-static void describe(
-	const struct tape *tape, const struct tape_sample *sample, char *text, size_t size)
+static void describe(const struct tape *tape, const struct tape_sample *sample, char *text,
+		     size_t size)
 {
 	const struct tape_thread *thread = &tape->threads.items[sample->thread];
 	uint32_t frame = sample->frame, stack = sample->stack;
 	size_t at = snprintf(text, size, "%llu %u %d %s", (unsigned long long)sample->time_ns,
-		sample->cpu, thread->tid, tape_string(tape, thread->comm));
+			     sample->cpu, thread->tid, tape_string(tape, thread->comm));
 
 	for (;;) {
 		const struct tape_frame *is = &tape->frames.items[frame];
 
 		at += snprintf(text + at, size - at, " %s+%llx@%llx(%s)",
-			tape_string(tape, is->symbol), (unsigned long long)is->offset,
-			(unsigned long long)is->address,
-			tape_string(tape, tape->modules.items[is->module].path));
+			       tape_string(tape, is->symbol), (unsigned long long)is->offset,
+			       (unsigned long long)is->address,
+			       tape_string(tape, tape->modules.items[is->module].path));
 		if (!stack)
 			break;
 		frame = tape->stacks.items[stack].frame;
@@ -118,7 +119,7 @@ static void describe(
 }
 
 static bool same_sample(const struct tape *a, const struct tape_sample *in_a, const struct tape *b,
-	const struct tape_sample *in_b)
+			const struct tape_sample *in_b)
 {
 	char one[512], two[512];
 
@@ -127,9 +128,10 @@ static bool same_sample(const struct tape *a, const struct tape_sample *in_a, co
 	return strcmp(one, two) == 0;
 }
 
-/* Each sample of the cut is the next one of the tape that lies in the window; no such one is missing. */
-static void check_samples(
-	const struct tape *tape, const struct tape *part, uint64_t from_ns, uint64_t to_ns)
+/* Each sample of the cut is the next one of the tape that lies in the window; no such one is
+ * missing. */
+static void check_samples(const struct tape *tape, const struct tape *part, uint64_t from_ns,
+			  uint64_t to_ns)
 {
 	size_t next = 0;
 
@@ -193,8 +195,8 @@ static void add_totals(struct totals *totals, const struct tape *tape)
 	}
 }
 
-static void check_part(
-	const struct tape *tape, uint64_t from_ns, uint64_t to_ns, struct totals *totals)
+static void check_part(const struct tape *tape, uint64_t from_ns, uint64_t to_ns,
+		       struct totals *totals)
 {
 	_cleanup_(cleanup_tape) struct tape *part = NULL;
 
@@ -240,8 +242,8 @@ static void test_only_what_it_needs(void)
 
 	tapes_sample(tape, tape->begin_ns + NSEC_PER_SEC, 0, early, tapes_kernel(tape, "a;b;c"));
 	tapes_sample(tape, tape->begin_ns + 5 * NSEC_PER_SEC, 0, late, tapes_kernel(tape, "a;d"));
-	CHECK_EQ(
-		tape_cut(tape, TAPES_REALTIME + 4500000000, TAPES_REALTIME + 5500000100, &part), 0);
+	CHECK_EQ(tape_cut(tape, TAPES_REALTIME + 4500000000, TAPES_REALTIME + 5500000100, &part),
+		 0);
 	CHECK_EQ(part->begin_ns, tape->begin_ns + 4500000000);
 	CHECK_EQ(part->end_ns, tape->begin_ns + 5500001000);
 	CHECK_EQ(part->samples.count, 1);
@@ -251,7 +253,7 @@ static void test_only_what_it_needs(void)
 	CHECK_EQ(part->modules.count, 2);
 	for (uint32_t i = 0; i < strings_count(&part->strings); i++)
 		CHECK(strcmp(tape_string(part, i), "early") != 0 &&
-			strcmp(tape_string(part, i), "b") != 0);
+		      strcmp(tape_string(part, i), "b") != 0);
 }
 
 /* How the recording ended is told of its end alone. */
@@ -308,7 +310,7 @@ static void test_losses(void)
 	uint64_t begin_ns = tape->begin_ns, second = NSEC_PER_SEC;
 	const struct tape_loss losses[] = {
 		{ TAPE_LOSS_SAMPLES, 0, begin_ns, begin_ns + 5 * second,
-			1 }, /* ends where it begins */
+		  1 }, /* ends where it begins */
 		{ TAPE_LOSS_SAMPLES, 0, begin_ns, begin_ns + 5 * second + 1, 2 },
 		{ TAPE_LOSS_SAMPLES, 0, begin_ns + 9 * second, begin_ns + 20 * second, 3 },
 		{ TAPE_LOSS_DAMAGED, 0, begin_ns + 10 * second, begin_ns + 10 * second, 4 },
@@ -326,6 +328,6 @@ static void test_losses(void)
 }
 
 CHECK_MAIN({ "windows partition a tape", test_partition },
-	{ "only the rows that it needs", test_only_what_it_needs },
-	{ "a window of nothing", test_nothing }, { "how it ended", test_ended },
-	{ "a clock set back", test_set_back }, { "losses that overlap", test_losses })
+	   { "only the rows that it needs", test_only_what_it_needs },
+	   { "a window of nothing", test_nothing }, { "how it ended", test_ended },
+	   { "a clock set back", test_set_back }, { "losses that overlap", test_losses })

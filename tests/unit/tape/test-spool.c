@@ -29,15 +29,16 @@ static struct tape_fields random_fields(struct tape *tape)
 
 	for (uint32_t i = 0; i < run.count; i++)
 		CHECK_EQ(array_push(&tape->fields,
-				 (struct tape_fact){ random_string(tape), random_string(tape) }),
-			0);
+				    (struct tape_fact){ random_string(tape), random_string(tape) }),
+			 0);
 	return run;
 }
 
 static void grow_dictionary(struct tape *tape)
 {
 	struct tape_module module = { random_string(tape), random_below(TAPE_MODULE_KINDS),
-		random_below(21), { 0 }, random_u64(), random_u64() };
+				      random_below(21),	   { 0 },
+				      random_u64(),	   random_u64() };
 	uint32_t id, frame;
 
 	for (unsigned int i = 0; i < module.build_id_size; i++)
@@ -48,16 +49,16 @@ static void grow_dictionary(struct tape *tape)
 	if (tape->pids.count)
 		tape->pids.items[random_below(tape->pids.count)] = random_below(1000);
 	for (int i = 0; i < 5; i++) {
-		CHECK_EQ(tape_add_frame(
-				 tape, random_below(tape->modules.count), random_u64(), &frame),
-			0);
+		CHECK_EQ(tape_add_frame(tape, random_below(tape->modules.count), random_u64(),
+					&frame),
+			 0);
 		CHECK_EQ(tape_add_stack(tape, random_below(tape->stacks.count), frame, &id), 0);
 	}
 	CHECK_EQ(tape_add_thread(tape,
-			 &(struct tape_thread){ random_u64(), random_u64(), random_string(tape),
-				 random_string(tape) },
-			 &id),
-		0);
+				 &(struct tape_thread){ random_u64(), random_u64(),
+							random_string(tape), random_string(tape) },
+				 &id),
+		 0);
 }
 
 /* As the rings of several CPUs give them: each in order. */
@@ -69,12 +70,13 @@ static void grow_samples(struct tape *tape, uint64_t from_ns)
 		for (uint32_t i = random_below(8); i; i--) {
 			time_ns += (uint64_t)random_below(100000) * TAPE_TIME_UNIT_NS;
 			CHECK_EQ(array_push(&tape->samples,
-					 (struct tape_sample){ time_ns,
-						 random_below(3) ? TAPES_PERIOD : random_u64(), cpu,
-						 random_below(tape->threads.count),
-						 random_below(tape->stacks.count),
-						 random_below(tape->frames.count) }),
-				0);
+					    (struct tape_sample){
+						    time_ns,
+						    random_below(3) ? TAPES_PERIOD : random_u64(),
+						    cpu, random_below(tape->threads.count),
+						    random_below(tape->stacks.count),
+						    random_below(tape->frames.count) }),
+				 0);
 		}
 	}
 }
@@ -82,27 +84,31 @@ static void grow_samples(struct tape *tape, uint64_t from_ns)
 static void grow_context(struct tape *tape, uint64_t time_ns)
 {
 	CHECK_EQ(array_push(&tape->losses,
-			 (struct tape_loss){ random_below(12), random_below(2) ? TAPE_ALL_CPUS : 1,
-				 random_u64(), random_u64(), random_u64() }),
-		0);
-	CHECK_EQ(array_push(&tape->anchors, (struct tape_anchor){ time_ns, random_u64(),
-						    random_u64(), random_u64(), random_u64() }),
-		0);
+			    (struct tape_loss){ random_below(12),
+						random_below(2) ? TAPE_ALL_CPUS : 1, random_u64(),
+						random_u64(), random_u64() }),
+		 0);
+	CHECK_EQ(array_push(&tape->anchors,
+			    (struct tape_anchor){ time_ns, random_u64(), random_u64(), random_u64(),
+						  random_u64() }),
+		 0);
 	/* of two CPUs' rings */
 	for (int i = 0; i < 2; i++)
 		CHECK_EQ(array_push(&tape->events,
-				 (struct tape_event){ time_ns + random_below(NSEC_PER_SEC),
-					 random_below(9), random_below(tape->threads.count),
-					 random_string(tape), random_fields(tape) }),
-			0);
-	CHECK_EQ(array_push(&tape->lines, (struct tape_line){ random_u64(), random_u64(),
-						  random_below(8), random_string(tape) }),
-		0);
+				    (struct tape_event){
+					    time_ns + random_below(NSEC_PER_SEC), random_below(9),
+					    random_below(tape->threads.count), random_string(tape),
+					    random_fields(tape) }),
+			 0);
+	CHECK_EQ(array_push(&tape->lines,
+			    (struct tape_line){ random_u64(), random_u64(), random_below(8),
+						random_string(tape) }),
+		 0);
 	CHECK_EQ(array_push(&tape->incidents,
-			 (struct tape_incident){ random_u64(), random_u64(), random_below(9),
-				 random_below(9), random_string(tape), random_string(tape),
-				 random_fields(tape) }),
-		0);
+			    (struct tape_incident){ random_u64(), random_u64(), random_below(9),
+						    random_below(9), random_string(tape),
+						    random_string(tape), random_fields(tape) }),
+		 0);
 }
 
 /* A gauge that grows goes to the end, with all its points; its old place is left. */
@@ -124,9 +130,10 @@ static void grow_gauges(struct tape *tape, uint64_t time_ns)
 		gauge->first = first;
 		for (uint32_t more = random_below(3); more; more--, gauge->count++)
 			CHECK_EQ(array_push(&tape->points,
-					 (struct tape_point){ time_ns + 5 - more,
-						 (int64_t)random_u64() >> random_below(64) }),
-				0);
+					    (struct tape_point){ time_ns + 5 - more,
+								 (int64_t)random_u64() >>
+									 random_below(64) }),
+				 0);
 	}
 }
 
@@ -151,7 +158,7 @@ static struct tape *bare_tape(uint64_t sequence)
 }
 
 static void append_block(const struct tape *tape, struct spool_mark *mark, uint64_t until_ns,
-	struct spool_block *block, struct buffer *bytes)
+			 struct spool_block *block, struct buffer *bytes)
 {
 	CHECK_EQ(spool_encode(tape, mark, until_ns, block), 0);
 	CHECK_EQ(spool_pack(block, NULL, bytes), 0);
@@ -272,9 +279,10 @@ static void test_zeros_at_the_end(void)
 	}
 }
 
-/* Blocks up to that one are there; of it and those behind is said how many samples they had, as far as headers are left. */
+/* Blocks up to that one are there; of it and those behind is said how many samples they had, as far
+ * as headers are left. */
 static void check_damaged(const struct story *story, const void *data, size_t size, size_t damaged,
-	size_t first_known)
+			  size_t first_known)
 {
 	struct spool_end end;
 	_cleanup_(cleanup_tape) struct tape *tape = decoded(data, size, &end);
@@ -316,7 +324,7 @@ static void test_each_byte(void)
 				-EBADMSG);
 		} else {
 			check_damaged(&story, story.bytes.data, story.bytes.size, block,
-				block + in_header);
+				      block + in_header);
 		}
 		story.bytes.data[at] = was;
 	}
@@ -337,7 +345,7 @@ static void test_cut_out_and_doubled(void)
 
 		memcpy(copy, story.bytes.data, size - (story.bytes.size - back));
 		memcpy(copy + size - (story.bytes.size - back), story.bytes.data + back,
-			story.bytes.size - back);
+		       story.bytes.size - back);
 		if (spool_decode(copy, size, &tape, &end, NULL) < 0)
 			continue;
 		tape->losses.count -= end.damaged;
@@ -455,7 +463,7 @@ static void test_newer(void)
 	CHECK_EQ(spool_decode(story.bytes.data, story.bytes.size, &tape, &end, NULL), -EBADMSG);
 	mend_checksum(story.bytes.data);
 	CHECK_EQ(spool_decode(story.bytes.data, story.bytes.size, &tape, &end, &error),
-		-EPROTONOSUPPORT);
+		 -EPROTONOSUPPORT);
 	CHECK(strstr(error.text, "version 2"));
 	CHECK_EQ(spool_peek(story.bytes.data, story.bytes.size, &summary, NULL), -EPROTONOSUPPORT);
 }
@@ -485,12 +493,12 @@ static void test_samples_beside(void)
 }
 
 CHECK_MAIN({ "filled step by step, and the same again", test_same },
-	{ "cut at each length", test_each_cut }, { "each byte changed", test_each_byte },
-	{ "zeros at the end", test_zeros_at_the_end }, { "zeros between", test_zeros_between },
-	{ "ranges cut out and doubled", test_cut_out_and_doubled },
-	{ "a block that is missing", test_missing_block },
-	{ "blocks of another recording", test_foreign_blocks },
-	{ "another recording's next block", test_foreign_block_with_the_number_that_is_due },
-	{ "blocks that are there twice", test_written_twice }, { "headers alone", test_peek },
-	{ "a newer version", test_newer },
-	{ "samples beside the tape's time", test_samples_beside })
+	   { "cut at each length", test_each_cut }, { "each byte changed", test_each_byte },
+	   { "zeros at the end", test_zeros_at_the_end }, { "zeros between", test_zeros_between },
+	   { "ranges cut out and doubled", test_cut_out_and_doubled },
+	   { "a block that is missing", test_missing_block },
+	   { "blocks of another recording", test_foreign_blocks },
+	   { "another recording's next block", test_foreign_block_with_the_number_that_is_due },
+	   { "blocks that are there twice", test_written_twice }, { "headers alone", test_peek },
+	   { "a newer version", test_newer },
+	   { "samples beside the tape's time", test_samples_beside })

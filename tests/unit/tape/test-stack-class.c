@@ -37,33 +37,33 @@ static void test_threads(void)
 		{ "asm_common_interrupt;common_interrupt;handle_edge_irq", STACK_CLASS_IRQ },
 		{ "asm_sysvec_apic_timer_interrupt;sysvec_apic_timer_interrupt;__irq_exit_rcu;"
 		  "handle_softirqs;net_rx_action;ena_io_poll",
-			STACK_CLASS_IRQ },
+		  STACK_CLASS_IRQ },
 		{ "apic_timer_interrupt;smp_apic_timer_interrupt;irq_exit;__softirqentry_text_"
 		  "start",
-			STACK_CLASS_IRQ },
+		  STACK_CLASS_IRQ },
 		{ "do_syscall_64;tcp_sendmsg;__local_bh_enable_ip;do_softirq.part.0;__do_softirq;"
 		  "net_tx_action.constprop.0",
-			STACK_CLASS_IRQ },
+		  STACK_CLASS_IRQ },
 		{ "kthread;smpboot_thread_fn;run_ksoftirqd;handle_softirqs;rcu_core",
-			STACK_CLASS_IRQ },
+		  STACK_CLASS_IRQ },
 		{ "kthread;smpboot_thread_fn;schedule", STACK_CLASS_KERNEL },
 		{ "kthread;irq_thread;irq_thread_fn;nvme_irq", STACK_CLASS_IRQ },
 		{ "el0t_64_irq;el0t_64_irq_handler;el0_interrupt;call_on_irq_stack;gic_handle_irq",
-			STACK_CLASS_IRQ },
+		  STACK_CLASS_IRQ },
 		{ "el1_irq;gic_handle_irq;irq_exit;__do_softirq", STACK_CLASS_IRQ },
 		/* the interrupt is over, the thread goes on from there */
 		{ "asm_sysvec_apic_timer_interrupt;irqentry_exit_to_user_mode;"
 		  "exit_to_user_mode_loop;schedule;__schedule;finish_task_switch.isra.0",
-			STACK_CLASS_KERNEL },
+		  STACK_CLASS_KERNEL },
 		{ "asm_sysvec_reschedule_ipi;irqentry_exit;preempt_schedule_irq;__schedule",
-			STACK_CLASS_KERNEL },
+		  STACK_CLASS_KERNEL },
 		{ "retint_user;prepare_exit_to_usermode;exit_to_usermode_loop;schedule",
-			STACK_CLASS_KERNEL },
+		  STACK_CLASS_KERNEL },
 		{ "el0_irq;gic_handle_irq", STACK_CLASS_IRQ },
 		{ "el0_irq;do_notify_resume;schedule", STACK_CLASS_KERNEL },
 		/* within a softirq an interrupt ends in the softirq */
 		{ "asm_common_interrupt;__do_softirq;asm_sysvec_call_function;irqentry_exit",
-			STACK_CLASS_IRQ },
+		  STACK_CLASS_IRQ },
 		/* the sampler's own work is nobody's interrupt */
 		{ "hrtimer_interrupt;perf_swevent_hrtimer", STACK_CLASS_KERNEL },
 	};
@@ -77,13 +77,13 @@ static void test_idle(void)
 	check_kind("cpu_startup_entry;do_idle;pv_native_safe_halt", true, STACK_CLASS_IDLE);
 	check_kind("do_idle;asm_common_interrupt;handle_edge_irq", true, STACK_CLASS_IRQ);
 	check_kind("do_idle;asm_sysvec_apic_timer_interrupt;irq_exit_rcu", true, STACK_CLASS_IDLE);
-	check_kind(
-		"do_idle;asm_sysvec_apic_timer_interrupt;handle_softirqs", true, STACK_CLASS_IRQ);
+	check_kind("do_idle;asm_sysvec_apic_timer_interrupt;handle_softirqs", true,
+		   STACK_CLASS_IRQ);
 	check_kind("do_idle;asm_sysvec_xen_hvm_callback;hrtimer_interrupt", true, STACK_CLASS_IDLE);
 	check_kind("do_idle;flush_smp_call_function_queue;__do_softirq", true, STACK_CLASS_IRQ);
 	CHECK(stack_class_is_idle_comm("swapper") && stack_class_is_idle_comm("swapper/12"));
 	CHECK(!stack_class_is_idle_comm("swapper/") && !stack_class_is_idle_comm("swapper/x") &&
-		!stack_class_is_idle_comm("swapped"));
+	      !stack_class_is_idle_comm("swapped"));
 }
 
 /* A function of a program has no such meaning, whatever its name. */
@@ -113,4 +113,4 @@ static void test_sample_ns(void)
 }
 
 CHECK_MAIN({ "stacks of threads", test_threads }, { "stacks of the idle thread", test_idle },
-	{ "stacks of programs", test_programs }, { "the time of a sample", test_sample_ns })
+	   { "stacks of programs", test_programs }, { "the time of a sample", test_sample_ns })
