@@ -73,7 +73,7 @@ def put_stores(fixture, folder):
 
 def run(perftape, words, folder, columns):
     environment = {"PATH": os.environ["PATH"], "TZ": "UTC", "HOME": folder, "PERFTAPE_STORE": f"{folder}/store", "PERFTAPE_CONFIG": os.devnull}
-    environment |= {name: value for name, value in os.environ.items() if name.endswith("SAN_OPTIONS")}
+    environment |= {name: value for name, value in os.environ.items() if name.endswith("SAN_OPTIONS") or name.startswith("PERFTAPE_MUTANT")}
     environment |= {"COLUMNS": columns} if columns else {}
     closed = words[-1:] == [">&-"]
     command = ["sh", "-c", 'exec "$@" >&-', "sh", perftape, *words[:-1]] if closed else [perftape, *words]

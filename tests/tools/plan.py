@@ -33,6 +33,7 @@ class Unit:
     environment: dict
     timeout: float
     targets: set
+    suites: set
     alone: bool = False  # needs the machine alone
     waits: bool = False  # mostly sleeps, so many may run at once
     must_fail: bool = False  # runs under a mutation
@@ -73,6 +74,7 @@ def unit_of(folder, test, tier):
         environment={**test["env"], "PERFTAPE_TIER": tier},
         timeout=test["timeout"] * TIMEOUT_FACTOR,
         targets={name for target in test["depends"] for name in known.get(target, [])},
+        suites=suites_of(test),
         alone=not test["is_parallel"],
     )
 
