@@ -173,7 +173,7 @@ static int incidents_scan_read_pipe(const struct scan *scan, struct scanner *sca
 		fflush(stdout);
 		got = log_input_read_pipe(&scan->log, piece, PIECE_BYTES, &idle);
 		if (idle)
-			r = scanner_rest(scanner);
+			r = scanner_flush(scanner);
 		else
 			r = got > 0 ? scanner_feed(scanner, piece, got) : got;
 		*ret_offset += MAX(got, 0);

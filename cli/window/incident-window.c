@@ -146,15 +146,15 @@ static void incident_window_take_time(struct pasted *pasted, const struct scanne
 				      const char *text)
 {
 	static const struct kind none = { .name = (char *)"" };
-	_cleanup_(log_prefix_done) struct log_prefix heading;
+	_cleanup_(log_prefix_done) struct log_prefix prefix;
 	struct incident incident = { .kind = &none, .device = "", .boot_id = "", .line = text };
 	struct log_clock clock;
 
-	log_prefix_init(&heading);
-	log_prefix_read(&heading, text, strcspn(text, "\n"));
+	log_prefix_init(&prefix);
+	log_prefix_read(&prefix, text, strcspn(text, "\n"));
 	log_clock_init(&clock, &options->clock);
-	log_clock_take(&clock, &heading, &incident.moment);
-	incident.boot_id = heading.boot_id;
+	log_clock_take(&clock, &prefix, &incident.moment);
+	incident.boot_id = prefix.boot_id;
 	if (incident.moment.has_time || incident.moment.has_uptime)
 		take_first(pasted, &incident);
 }

@@ -3,18 +3,18 @@
 
 #include <string.h>
 
-void classify_init(struct classify *judge, const struct scanner_options *options)
+void classify_init(struct classify *classify, const struct scanner_options *options)
 {
-	*judge = (struct classify){ .options = *options };
-	log_clock_init(&judge->clock, &options->clock);
+	*classify = (struct classify){ .options = *options };
+	log_clock_init(&classify->clock, &options->clock);
 }
 
-void classify_done(struct classify *judge)
+void classify_done(struct classify *classify)
 {
-	buffer_done(&judge->lost_device);
+	buffer_done(&classify->lost_device);
 }
 
-const char *classify_device(const struct fields *fields, const char *beside,
+const char *classify_device(const struct fields *fields, const char *pci_address,
 			    char text[CLASSIFY_DEVICE_MAX])
 {
 	static const char *const names[] = { "bdf", "ifname", "ctrl", "dev", "unit" };
@@ -23,8 +23,8 @@ const char *classify_device(const struct fields *fields, const char *beside,
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		const struct field *field = fields_find(fields, names[i]);
 
-		if (i > 0 && *beside)
-			return beside;
+		if (i > 0 && *pci_address)
+			return pci_address;
 		if (!field || field->size >= CLASSIFY_DEVICE_MAX)
 			continue;
 		memcpy(text, field->value, field->size);
@@ -42,10 +42,10 @@ static bool is_kind(const struct incident *incident, const char *name)
 static bool classify_number_of(const struct fields *fields, const char *name, uint64_t *ret_number)
 {
 	const struct field *field = fields_find(fields, name);
-	struct text_cursor taker = { field ? field->value : NULL,
-				     field ? field->value + field->size : NULL };
+	struct text_cursor cursor = { field ? field->value : NULL,
+				      field ? field->value + field->size : NULL };
 
-	return field && take_number(&taker, 1, 18, ret_number);
+	return field && take_number(&cursor, 1, 18, ret_number);
 }
 
 /*
@@ -53,22 +53,23 @@ static bool classify_number_of(const struct fields *fields, const char *name, ui
  * and the pattern puts that right. Where the first line has shown that this driver does not, it is
  * put back.
  */
-static void check_swap(struct classify *judge, struct incident *incident)
+static void check_swap(struct classify *classify, struct incident *incident)
 {
 	struct fields *fields = &incident->fields;
 	size_t size = strlen(incident->device);
 	uint64_t cpu, qid;
 
 	if (is_kind(incident, "ena.tx_lost")) {
-		judge->lost_device.size = 0;
-		if (classify_number_of(fields, "qid", &judge->lost_qid))
-			buffer_bytes(&judge->lost_device, incident->device, size);
+		classify->lost_device.size = 0;
+		if (classify_number_of(fields, "qid", &classify->lost_qid))
+			buffer_bytes(&classify->lost_device, incident->device, size);
 		return;
 	}
-	if (!is_kind(incident, "ena.tx_lost_detail") || !size || judge->lost_device.size != size ||
-	    memcmp(judge->lost_device.data, incident->device, size) ||
+	if (!is_kind(incident, "ena.tx_lost_detail") || !size ||
+	    classify->lost_device.size != size ||
+	    memcmp(classify->lost_device.data, incident->device, size) ||
 	    !classify_number_of(fields, "cpu", &cpu) || !classify_number_of(fields, "qid", &qid) ||
-	    cpu != judge->lost_qid || qid == judge->lost_qid)
+	    cpu != classify->lost_qid || qid == classify->lost_qid)
 		return;
 	for (size_t i = 0; i < fields->count; i++) {
 		if (!strcmp(fields->list[i].name, "cpu"))
@@ -78,12 +79,12 @@ static void check_swap(struct classify *judge, struct incident *incident)
 	}
 }
 
-static bool is_forged(const struct log_prefix *heading, const struct kind *kind)
+static bool is_forged(const struct log_prefix *prefix, const struct kind *kind)
 {
-	return (heading->forged || heading->facility > 0) && !strcmp(kind->writer, "kernel");
+	return (prefix->forged || prefix->facility > 0) && !strcmp(kind->writer, "kernel");
 }
 
-static void classify_give(struct classify *judge, const struct log_prefix *heading,
+static void classify_give(struct classify *classify, const struct log_prefix *prefix,
 			  const struct kind *kind, const struct fields *fields,
 			  const struct moment *moment, const struct line *line)
 {
@@ -94,23 +95,23 @@ static void classify_give(struct classify *judge, const struct log_prefix *headi
 		.moment = *moment,
 		.has_stall = fields->has_age || kind->stall_ns,
 		.stall_ns = fields->has_age ? fields->age_ns : kind->stall_ns,
-		.boot_id = *heading->boot_id ? heading->boot_id : judge->boot_id,
-		.boot = judge->clock.boots,
+		.boot_id = *prefix->boot_id ? prefix->boot_id : classify->boot_id,
+		.boot = classify->clock.boots,
 		.line = line->text,
 		.line_size = line->size,
 		.line_number = line->number,
-		.forged = is_forged(heading, kind),
+		.forged = is_forged(prefix, kind),
 	};
 
-	incident.device = classify_device(fields, heading->device, device);
-	if (*heading->device && !fields_find(&incident.fields, "bdf") &&
+	incident.device = classify_device(fields, prefix->device, device);
+	if (*prefix->device && !fields_find(&incident.fields, "bdf") &&
 	    !strncmp(kind->name, "ena.", 4) && incident.fields.count < FIELDS_MAX)
 		incident.fields.list[incident.fields.count++] = (struct field){
-			.name = "bdf", .value = heading->device, .size = strlen(heading->device)
+			.name = "bdf", .value = prefix->device, .size = strlen(prefix->device)
 		};
-	check_swap(judge, &incident);
-	judge->summary.incidents++;
-	judge->options.give(judge->options.context, &incident);
+	check_swap(classify, &incident);
+	classify->summary.incidents++;
+	classify->options.give(classify->options.context, &incident);
 }
 
 /* A word with a colon where a program's name would be may be the beginning of what the kernel says.
@@ -130,49 +131,49 @@ static bool kernel_word(const char *text, size_t size)
 
 /* As if the message began before what was taken for its writer. */
 static const struct kind *classify_match_from(const struct catalogue *catalogue,
-					      const struct log_prefix *heading, const char *text,
+					      const struct log_prefix *prefix, const char *text,
 					      struct fields *fields)
 {
-	struct message message = { .text = text, .size = heading->text + heading->size - text };
+	struct message message = { .text = text, .size = prefix->text + prefix->size - text };
 
 	message.whole = !kernel_word(message.text, message.size);
 	return catalogue_match(catalogue, &message, false, fields);
 }
 
-const struct kind *classify_match(const struct classify *judge, const struct log_prefix *heading,
-				  bool cut, struct fields *fields)
+const struct kind *classify_match(const struct classify *classify, const struct log_prefix *prefix,
+				  bool truncated, struct fields *fields)
 {
-	const struct catalogue *catalogue = judge->options.catalogue;
+	const struct catalogue *catalogue = classify->options.catalogue;
 	struct message message = {
-		.text = heading->text,
-		.size = heading->size,
-		.writer = heading->writer,
-		.writer_size = heading->writer_size,
+		.text = prefix->text,
+		.size = prefix->size,
+		.writer = prefix->writer,
+		.writer_size = prefix->writer_size,
 	};
-	const struct kind *kind = catalogue_match(catalogue, &message, cut, fields);
+	const struct kind *kind = catalogue_match(catalogue, &message, truncated, fields);
 
-	if (!kind && heading->loose)
-		kind = classify_match_from(catalogue, heading, heading->loose, fields);
-	if (!kind && heading->unnamed != heading->loose)
-		kind = classify_match_from(catalogue, heading, heading->unnamed, fields);
+	if (!kind && prefix->text_with_writer)
+		kind = classify_match_from(catalogue, prefix, prefix->text_with_writer, fields);
+	if (!kind && prefix->text_with_host != prefix->text_with_writer)
+		kind = classify_match_from(catalogue, prefix, prefix->text_with_host, fields);
 	return kind;
 }
 
-void classify_take(struct classify *judge, const struct log_prefix *heading,
+void classify_take(struct classify *classify, const struct log_prefix *prefix,
 		   const struct line *line)
 {
 	const struct kind *kind;
 	struct fields fields;
 	struct moment moment;
 
-	if (heading->size > 14 && !memcmp(heading->text, "Linux version ", 14))
-		log_clock_boot(&judge->clock);
-	log_clock_take(&judge->clock, heading, &moment);
-	kind = classify_match(judge, heading, true, &fields);
+	if (prefix->size > 14 && !memcmp(prefix->text, "Linux version ", 14))
+		log_clock_boot(&classify->clock);
+	log_clock_take(&classify->clock, prefix, &moment);
+	kind = classify_match(classify, prefix, true, &fields);
 	if (!kind)
 		return;
-	if (is_forged(heading, kind) && !judge->options.trust_users)
-		judge->summary.forged++;
+	if (is_forged(prefix, kind) && !classify->options.trust_users)
+		classify->summary.forged++;
 	else
-		classify_give(judge, heading, kind, &fields, &moment, line);
+		classify_give(classify, prefix, kind, &fields, &moment, line);
 }

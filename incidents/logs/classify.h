@@ -26,18 +26,18 @@ struct classify {
 	char boot_id[33];
 };
 
-void classify_init(struct classify *judge, const struct scanner_options *options);
-void classify_done(struct classify *judge);
+void classify_init(struct classify *classify, const struct scanner_options *options);
+void classify_done(struct classify *classify);
 /* What kind the message is; NULL for none. */
-const struct kind *classify_match(const struct classify *judge, const struct log_prefix *heading,
-				  bool cut, struct fields *fields);
+const struct kind *classify_match(const struct classify *classify, const struct log_prefix *prefix,
+				  bool truncated, struct fields *fields);
 /* Puts the message into the log's time, and gives it out if it is an incident. */
-void classify_take(struct classify *judge, const struct log_prefix *heading,
+void classify_take(struct classify *classify, const struct log_prefix *prefix,
 		   const struct line *line);
 
 #define CLASSIFY_DEVICE_MAX 64
 
-/* What it happened to, by the first of some fields that there is; `beside` is the PCI address that
- * came beside the message, or "". */
-const char *classify_device(const struct fields *fields, const char *beside,
+/* What it happened to, by the first of some fields that there is; `pci_address` is the PCI address
+ * that came pci_address the message, or "". */
+const char *classify_device(const struct fields *fields, const char *pci_address,
 			    char text[CLASSIFY_DEVICE_MAX]);

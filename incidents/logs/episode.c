@@ -46,10 +46,10 @@ static void episode_set_text(char *text, size_t room, const struct field *field)
 static bool set_number(const struct fields *fields, const char *name, uint64_t *ret_number)
 {
 	const struct field *field = fields_find(fields, name);
-	struct text_cursor taker = { field ? field->value : NULL,
-				     field ? field->value + field->size : NULL };
+	struct text_cursor cursor = { field ? field->value : NULL,
+				      field ? field->value + field->size : NULL };
 
-	return field && take_number(&taker, 1, 9, ret_number);
+	return field && take_number(&cursor, 1, 9, ret_number);
 }
 
 /* A line that names only the interface belongs to the device whose interface that is; one that

@@ -6,41 +6,42 @@
 #include "base/cleanup.h"
 
 /* Colours, which terminals are sent and logs keep. */
-static void drop_colours(struct buffer *scratch, struct text_cursor *taker)
+static void drop_colours(struct buffer *scratch, struct text_cursor *cursor)
 {
-	const char *escape = memchr(taker->at, '\x1b', text_cursor_left(taker)), *from = taker->at;
-	char *copy = escape ? (char *)buffer_room(scratch, text_cursor_left(taker)) : NULL;
+	const char *escape = memchr(cursor->at, '\x1b', text_cursor_left(cursor)),
+		   *from = cursor->at;
+	char *copy = escape ? (char *)buffer_room(scratch, text_cursor_left(cursor)) : NULL;
 	size_t size = 0;
 
 	if (!copy)
 		return;
-	while (from < taker->end) {
+	while (from < cursor->end) {
 		if (*from != '\x1b') {
 			copy[size++] = *from++;
 			continue;
 		}
 		from++;
-		if (from < taker->end && *from == '[')
+		if (from < cursor->end && *from == '[')
 			from++;
-		while (from < taker->end && !isalpha((unsigned char)*from) && *from > ' ')
+		while (from < cursor->end && !isalpha((unsigned char)*from) && *from > ' ')
 			from++;
-		from += from < taker->end && *from != ' ';
+		from += from < cursor->end && *from != ' ';
 	}
 	scratch->size += size;
-	*taker = (struct text_cursor){ copy, copy + size };
+	*cursor = (struct text_cursor){ copy, copy + size };
 }
 
 /* rsyslog's #012 for a byte of a message */
-static void drop_octal(struct buffer *scratch, struct text_cursor *taker)
+static void drop_octal(struct buffer *scratch, struct text_cursor *cursor)
 {
-	size_t left = text_cursor_left(taker), size = 0;
+	size_t left = text_cursor_left(cursor), size = 0;
 	char *copy;
 
-	if (!left || !memmem(taker->at, left, "#0", 2))
+	if (!left || !memmem(cursor->at, left, "#0", 2))
 		return;
 	copy = (char *)buffer_room(scratch, left);
 	for (size_t i = 0; copy && i < left; i++) {
-		const char *at = taker->at + i;
+		const char *at = cursor->at + i;
 
 		if (left - i >= 4 && at[0] == '#' && at[1] == '0' && at[2] >= '0' && at[2] <= '3' &&
 		    at[3] >= '0' && at[3] <= '7') {
@@ -53,11 +54,11 @@ static void drop_octal(struct buffer *scratch, struct text_cursor *taker)
 	if (!copy)
 		return;
 	scratch->size += size;
-	*taker = (struct text_cursor){ copy, copy + size };
+	*cursor = (struct text_cursor){ copy, copy + size };
 }
 
 /* &gt; and the like, of what was copied from a web page's source */
-static void drop_entities(struct buffer *scratch, struct text_cursor *taker)
+static void drop_entities(struct buffer *scratch, struct text_cursor *cursor)
 {
 	static const struct {
 		const char *name;
@@ -66,11 +67,11 @@ static void drop_entities(struct buffer *scratch, struct text_cursor *taker)
 			 { "&quot;", '"' },  { "&#39;", '\'' }, { "&apos;", '\'' },
 			 { "&#x27;", '\'' }, { "&nbsp;", ' ' } };
 	const char *first =
-		text_cursor_left(taker) ? memchr(taker->at, '&', text_cursor_left(taker)) : NULL;
-	char *copy = first && memchr(first, ';', taker->end - first)
-			     ? (char *)buffer_room(scratch, text_cursor_left(taker))
+		text_cursor_left(cursor) ? memchr(cursor->at, '&', text_cursor_left(cursor)) : NULL;
+	char *copy = first && memchr(first, ';', cursor->end - first)
+			     ? (char *)buffer_room(scratch, text_cursor_left(cursor))
 			     : NULL;
-	struct text_cursor at = *taker;
+	struct text_cursor at = *cursor;
 	size_t size = 0;
 
 	if (!copy)
@@ -84,12 +85,12 @@ static void drop_entities(struct buffer *scratch, struct text_cursor *taker)
 		copy[size++] = c ? c : *at.at++;
 	}
 	scratch->size += size;
-	*taker = (struct text_cursor){ copy, copy + size };
+	*cursor = (struct text_cursor){ copy, copy + size };
 }
 
-void escapes_drop(struct buffer *scratch, struct text_cursor *taker)
+void escapes_drop(struct buffer *scratch, struct text_cursor *cursor)
 {
-	drop_octal(scratch, taker);
-	drop_entities(scratch, taker);
-	drop_colours(scratch, taker);
+	drop_octal(scratch, cursor);
+	drop_entities(scratch, cursor);
+	drop_colours(scratch, cursor);
 }

@@ -35,9 +35,9 @@ void kmsg_unescape(const char *text, size_t size, struct buffer *out)
 }
 
 /* ",caller=C12", or a field that a later kernel has */
-static void parse_extra(struct text_cursor *taker, struct kmsg_record *record)
+static void parse_extra(struct text_cursor *cursor, struct kmsg_record *record)
 {
-	struct text_cursor at = *taker;
+	struct text_cursor at = *cursor;
 	uint64_t id;
 
 	if (take_text(&at, "caller=") && at.at < at.end && (*at.at == 'T' || *at.at == 'C')) {
@@ -48,68 +48,68 @@ static void parse_extra(struct text_cursor *taker, struct kmsg_record *record)
 			record->caller_id = id;
 		}
 	}
-	while (taker->at < taker->end && *taker->at != ',' && *taker->at != ';' &&
-	       *taker->at != '\n')
-		taker->at++;
+	while (cursor->at < cursor->end && *cursor->at != ',' && *cursor->at != ';' &&
+	       *cursor->at != '\n')
+		cursor->at++;
 }
 
-static bool parse_head(struct text_cursor *taker, struct kmsg_record *record)
+static bool parse_head(struct text_cursor *cursor, struct kmsg_record *record)
 {
 	uint64_t priority, stamp_us;
 
-	if (!take_number(taker, 1, 4, &priority) || !take_char(taker, ',') ||
-	    !take_number(taker, 1, 19, &record->sequence) || !take_char(taker, ',') ||
-	    !take_number(taker, 1, 15, &stamp_us) || !take_char(taker, ',') ||
-	    taker->at == taker->end || !strchr("-c+", *taker->at))
+	if (!take_number(cursor, 1, 4, &priority) || !take_char(cursor, ',') ||
+	    !take_number(cursor, 1, 19, &record->sequence) || !take_char(cursor, ',') ||
+	    !take_number(cursor, 1, 15, &stamp_us) || !take_char(cursor, ',') ||
+	    cursor->at == cursor->end || !strchr("-c+", *cursor->at))
 		return false;
 	record->facility = priority >> 3;
 	record->level = priority & 7;
 	record->stamp_ns = stamp_us * NSEC_PER_USEC;
-	record->fragment = *taker->at++ != '-';
-	while (take_char(taker, ','))
-		parse_extra(taker, record);
-	return take_char(taker, ';');
+	record->fragment = *cursor->at++ != '-';
+	while (take_char(cursor, ','))
+		parse_extra(cursor, record);
+	return take_char(cursor, ';');
 }
 
 int kmsg_parse(const char *data, size_t size, struct buffer *text, struct kmsg_record *ret_record)
 {
-	struct text_cursor taker = { data, data + size };
+	struct text_cursor cursor = { data, data + size };
 	struct kmsg_record record = { 0 };
 	size_t start = text->size;
 	const char *line_end;
 
-	if (!parse_head(&taker, &record))
+	if (!parse_head(&cursor, &record))
 		return -EBADMSG;
-	line_end = memchr(taker.at, '\n', text_cursor_left(&taker));
-	line_end = line_end ? line_end : taker.end;
-	kmsg_unescape(taker.at, line_end - taker.at, text);
+	line_end = memchr(cursor.at, '\n', text_cursor_left(&cursor));
+	line_end = line_end ? line_end : cursor.end;
+	kmsg_unescape(cursor.at, line_end - cursor.at, text);
 	if (buffer_failed(text))
 		return -ENOMEM;
 	record.text_size = text->size - start;
 	record.text = text->data ? (const char *)text->data + start : "";
 	while (record.text_size && isspace((unsigned char)record.text[record.text_size - 1]))
 		record.text_size--;
-	record.dictionary = line_end + (line_end < taker.end);
-	record.dictionary_size = taker.end - record.dictionary;
+	record.dictionary = line_end + (line_end < cursor.end);
+	record.dictionary_size = cursor.end - record.dictionary;
 	*ret_record = record;
 	return 0;
 }
 
 const char *kmsg_value(const struct kmsg_record *record, const char *key, size_t *ret_size)
 {
-	struct text_cursor taker = { record->dictionary,
-				     record->dictionary + record->dictionary_size };
+	struct text_cursor cursor = { record->dictionary,
+				      record->dictionary + record->dictionary_size };
 
-	while (taker.at < taker.end) {
-		const char *end = memchr(taker.at, '\n', text_cursor_left(&taker));
+	while (cursor.at < cursor.end) {
+		const char *end = memchr(cursor.at, '\n', text_cursor_left(&cursor));
 
-		end = end ? end : taker.end;
-		if (take_char(&taker, ' ') && take_text(&taker, key) && take_char(&taker, '=') &&
-		    taker.at <= end) {
-			*ret_size = end - taker.at;
-			return taker.at;
+		end = end ? end : cursor.end;
+		if (take_char(&cursor, ' ') && take_text(&cursor, key) && take_char(&cursor, '=') &&
+		    cursor.at <= end) {
+			*ret_size = end - cursor.at;
+			return cursor.at;
 		}
-		taker.at = end + (end < taker.end);
+		cursor.at = end + (end < cursor.end);
 	}
 	return NULL;
 }

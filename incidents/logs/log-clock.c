@@ -46,7 +46,7 @@ static long log_clock_offset_at(const struct log_clock *clock, time_t seconds)
  * *ret_apart is how far the other one is that it might be as well.
  */
 static int64_t log_clock_local_seconds(const struct log_clock *clock,
-				       const struct log_prefix *heading, int64_t wall,
+				       const struct log_prefix *prefix, int64_t wall,
 				       int64_t *ret_apart)
 {
 	long before = log_clock_offset_at(clock, wall - DAY_SECONDS);
@@ -63,8 +63,8 @@ static int64_t log_clock_local_seconds(const struct log_clock *clock,
 	if (!clock->has_wall)
 		return first;
 	last = clock->wall_ns / NSEC_PER_SEC;
-	if (heading->uptime_quality == UPTIME_PRINTK && clock->wall_uptime_ns) {
-		int64_t passed = ((int64_t)heading->uptime_ns - (int64_t)clock->wall_uptime_ns) /
+	if (prefix->uptime_quality == UPTIME_PRINTK && clock->wall_uptime_ns) {
+		int64_t passed = ((int64_t)prefix->uptime_ns - (int64_t)clock->wall_uptime_ns) /
 				 (int64_t)NSEC_PER_SEC;
 
 		if (llabs(first - last - passed) > llabs(second - last - passed))
@@ -145,9 +145,10 @@ static int running_year(struct log_clock *clock, const struct stamp *stamp)
 }
 
 /* In the year in which it is nearest to what a shipper says, and in the zone in which it is. */
-static bool beside_shipper(const struct log_prefix *heading, int64_t shipped, int64_t *ret_seconds)
+static bool nearest_to_shipper(const struct log_prefix *prefix, int64_t shipped,
+			       int64_t *ret_seconds)
 {
-	const struct stamp *stamp = &heading->wall.stamp;
+	const struct stamp *stamp = &prefix->wall.stamp;
 	int64_t best = INT64_MAX, offset = 0, from_zone;
 	int years[3] = { year_of(shipped), year_of(shipped) - 1, year_of(shipped) + 1 };
 
@@ -173,26 +174,25 @@ static bool beside_shipper(const struct log_prefix *heading, int64_t shipped, in
 	return llabs(from_zone - shipped) <= ZONE_NEAR;
 }
 
-static bool wall_seconds(struct log_clock *clock, const struct log_prefix *heading, int64_t *ret,
+static bool wall_seconds(struct log_clock *clock, const struct log_prefix *prefix, int64_t *ret,
 			 int64_t *ret_apart)
 {
-	const struct stamp *stamp = &heading->wall.stamp;
+	const struct stamp *stamp = &prefix->wall.stamp;
 	int64_t seconds, shipped;
 
-	if (stamp->epoch ||
-	    (stamp->year && (stamp->zoned || heading->wall.quality == WALL_SHIPPER)))
+	if (stamp->epoch || (stamp->year && (stamp->zoned || prefix->wall.quality == WALL_SHIPPER)))
 		return log_clock_absolute(stamp, ret);
-	if (heading->shipper.quality && log_clock_absolute(&heading->shipper.stamp, &shipped) &&
-	    beside_shipper(heading, shipped, ret))
+	if (prefix->shipper.quality && log_clock_absolute(&prefix->shipper.stamp, &shipped) &&
+	    nearest_to_shipper(prefix, shipped, ret))
 		return true;
 	if (!stamp_seconds(stamp, stamp->year ? stamp->year : running_year(clock, stamp), &seconds))
 		return false;
 	*ret = stamp->zoned ? seconds - stamp->offset_s
-			    : log_clock_local_seconds(clock, heading, seconds, ret_apart);
+			    : log_clock_local_seconds(clock, prefix, seconds, ret_apart);
 	return true;
 }
 
-static bool wall_time(struct log_clock *clock, const struct log_prefix *heading,
+static bool wall_time(struct log_clock *clock, const struct log_prefix *prefix,
 		      struct moment *moment)
 {
 	static const uint64_t lateness_ns[] = {
@@ -200,10 +200,10 @@ static bool wall_time(struct log_clock *clock, const struct log_prefix *heading,
 		[WALL_TRADITIONAL] = NSEC_PER_SEC,  [WALL_DATED] = NSEC_PER_SEC,
 		[WALL_JOURNAL] = NSEC_PER_MSEC,
 	};
-	const struct wall *wall = &heading->wall;
+	const struct wall *wall = &prefix->wall;
 	int64_t seconds, apart = 0;
 
-	if (!wall->quality || !wall_seconds(clock, heading, &seconds, &apart) || seconds < 0)
+	if (!wall->quality || !wall_seconds(clock, prefix, &seconds, &apart) || seconds < 0)
 		return false;
 	clock->wall_apart_s = apart;
 	moment->has_time = true;
@@ -216,10 +216,10 @@ static bool wall_time(struct log_clock *clock, const struct log_prefix *heading,
 
 /* Puts a line that the logger wrote late back to where the kernel's stamp has it, and learns from
  * those that are not. */
-static void log_clock_correct(struct log_clock *clock, const struct log_prefix *heading,
+static void log_clock_correct(struct log_clock *clock, const struct log_prefix *prefix,
 			      struct moment *moment, uint64_t passed_ns)
 {
-	int64_t resolution = heading->wall.stamp.resolution_ns;
+	int64_t resolution = prefix->wall.stamp.resolution_ns;
 	int64_t offset = moment->realtime_ns - moment->uptime_ns;
 
 	if (!clock->has_offset || clock->options.has_boot) {
@@ -244,14 +244,14 @@ static void log_clock_correct(struct log_clock *clock, const struct log_prefix *
 	moment->error_ns = resolution;
 }
 
-static void add_delta(struct log_clock *clock, const struct log_prefix *heading,
+static void add_delta(struct log_clock *clock, const struct log_prefix *prefix,
 		      struct moment *moment)
 {
-	if (heading->wall.quality == WALL_MINUTE && moment->has_time) {
+	if (prefix->wall.quality == WALL_MINUTE && moment->has_time) {
 		clock->has_minute = true;
 		clock->minute_ns = moment->realtime_ns;
-	} else if (heading->has_delta && clock->has_minute) {
-		clock->minute_ns += heading->delta_ns;
+	} else if (prefix->has_delta && clock->has_minute) {
+		clock->minute_ns += prefix->delta_ns;
 		if (moment->has_time)
 			return;
 		moment->has_time = true;
@@ -260,13 +260,13 @@ static void add_delta(struct log_clock *clock, const struct log_prefix *heading,
 	}
 }
 
-void log_clock_take(struct log_clock *clock, const struct log_prefix *heading,
+void log_clock_take(struct log_clock *clock, const struct log_prefix *prefix,
 		    struct moment *ret_moment)
 {
-	struct moment moment = { .has_uptime = heading->uptime_quality != UPTIME_NONE,
-				 .uptime_ns = heading->uptime_ns };
+	struct moment moment = { .has_uptime = prefix->uptime_quality != UPTIME_NONE,
+				 .uptime_ns = prefix->uptime_ns };
 	uint64_t passed_ns = 0;
-	bool printk = heading->uptime_quality == UPTIME_PRINTK, logger;
+	bool printk = prefix->uptime_quality == UPTIME_PRINTK, logger;
 
 	if (printk && clock->has_uptime && moment.uptime_ns + BACK_NS < clock->uptime_ns)
 		log_clock_boot(clock);
@@ -276,16 +276,16 @@ void log_clock_take(struct log_clock *clock, const struct log_prefix *heading,
 		clock->has_uptime = true;
 		clock->uptime_ns = moment.uptime_ns;
 	}
-	wall_time(clock, heading, &moment);
-	add_delta(clock, heading, &moment);
-	if (moment.has_time && heading->wall.quality > WALL_MINUTE) {
+	wall_time(clock, prefix, &moment);
+	add_delta(clock, prefix, &moment);
+	if (moment.has_time && prefix->wall.quality > WALL_MINUTE) {
 		clock->has_wall = true;
 		clock->wall_ns = moment.realtime_ns;
 		clock->wall_uptime_ns = printk ? moment.uptime_ns : 0;
 	}
-	logger = heading->wall.quality == WALL_TRADITIONAL || heading->wall.quality == WALL_DATED;
+	logger = prefix->wall.quality == WALL_TRADITIONAL || prefix->wall.quality == WALL_DATED;
 	if (printk && moment.has_time && logger) {
-		log_clock_correct(clock, heading, &moment, passed_ns);
+		log_clock_correct(clock, prefix, &moment, passed_ns);
 	} else if (printk && !moment.has_time && clock->has_offset &&
 		   (int64_t)moment.uptime_ns + clock->offset_ns > 0) {
 		moment.has_time = true;

@@ -69,7 +69,7 @@ void log_clock_init(struct log_clock *clock, const struct log_clock_options *opt
  * year it begins. */
 void log_clock_span(struct log_clock *clock, const struct stamp *first, const struct stamp *last);
 /* The next line. Not every line must be given, but those that are, in their order. */
-void log_clock_take(struct log_clock *clock, const struct log_prefix *heading,
+void log_clock_take(struct log_clock *clock, const struct log_prefix *prefix,
 		    struct moment *ret_moment);
 /* A boot begins with the next line. */
 void log_clock_boot(struct log_clock *clock);

@@ -16,47 +16,47 @@
 	200 /* how far into a line with a foreign beginning its stamp is looked for \
 	     */
 
-void log_prefix_init(struct log_prefix *heading)
+void log_prefix_init(struct log_prefix *prefix)
 {
-	*heading = (struct log_prefix){ .facility = -1, .level = -1 };
+	*prefix = (struct log_prefix){ .facility = -1, .level = -1 };
 }
 
-void log_prefix_done(struct log_prefix *heading)
+void log_prefix_done(struct log_prefix *prefix)
 {
-	buffer_done(&heading->scratch);
+	buffer_done(&prefix->scratch);
 }
 
-void log_prefix_offer_wall(struct log_prefix *heading, const struct stamp *stamp,
+void log_prefix_offer_wall(struct log_prefix *prefix, const struct stamp *stamp,
 			   enum wall_quality quality)
 {
 	struct wall wall = { .quality = quality, .stamp = *stamp };
 
-	if (quality == WALL_SHIPPER && !heading->shipper.quality)
-		heading->shipper = wall;
-	if (quality > heading->wall.quality)
-		heading->wall = wall;
+	if (quality == WALL_SHIPPER && !prefix->shipper.quality)
+		prefix->shipper = wall;
+	if (quality > prefix->wall.quality)
+		prefix->wall = wall;
 }
 
-static void offer_uptime(struct log_prefix *heading, uint64_t uptime_ns)
+static void offer_uptime(struct log_prefix *prefix, uint64_t uptime_ns)
 {
-	if (heading->uptime_quality == UPTIME_PRINTK)
+	if (prefix->uptime_quality == UPTIME_PRINTK)
 		return;
-	heading->uptime_quality = UPTIME_PRINTK;
-	heading->uptime_ns = uptime_ns;
+	prefix->uptime_quality = UPTIME_PRINTK;
+	prefix->uptime_ns = uptime_ns;
 }
 
-static void offer_priority(struct log_prefix *heading, unsigned int priority)
+static void offer_priority(struct log_prefix *prefix, unsigned int priority)
 {
-	if (heading->facility >= 0)
+	if (prefix->facility >= 0)
 		return;
-	heading->facility = priority >> 3;
-	heading->level = priority & 7;
+	prefix->facility = priority >> 3;
+	prefix->level = priority & 7;
 }
 
-static void log_prefix_set_writer(struct log_prefix *heading, const char *writer, size_t size)
+static void log_prefix_set_writer(struct log_prefix *prefix, const char *writer, size_t size)
 {
-	heading->writer = writer;
-	heading->writer_size = size;
+	prefix->writer = writer;
+	prefix->writer_size = size;
 }
 
 static bool is_kernel(const char *writer, size_t size)
@@ -65,9 +65,9 @@ static bool is_kernel(const char *writer, size_t size)
 }
 
 /* 12345.678901 */
-static bool take_uptime(struct text_cursor *taker, uint64_t *ret_ns)
+static bool take_uptime(struct text_cursor *cursor, uint64_t *ret_ns)
 {
-	struct text_cursor at = *taker;
+	struct text_cursor at = *cursor;
 	uint64_t seconds, unit;
 	uint32_t fraction;
 
@@ -75,20 +75,20 @@ static bool take_uptime(struct text_cursor *taker, uint64_t *ret_ns)
 	    !take_fraction(&at, &fraction, &unit) || unit > 1000000)
 		return false;
 	*ret_ns = seconds * 1000000000 + fraction;
-	*taker = at;
+	*cursor = at;
 	return true;
 }
 
 /* "<    0.004711>"; journalctl has a blank or a star before its end, and blanks alone in the first
  * line */
-static bool take_delta(struct text_cursor *taker, uint64_t *ret_ns)
+static bool take_delta(struct text_cursor *cursor, uint64_t *ret_ns)
 {
-	struct text_cursor at = *taker;
+	struct text_cursor at = *cursor;
 
 	take_blanks(&at);
 	if (!take_char(&at, '<')) {
 		if (text_cursor_is(&at, ']'))
-			*taker = at;
+			*cursor = at;
 		return false;
 	}
 	take_blanks(&at);
@@ -98,50 +98,50 @@ static bool take_delta(struct text_cursor *taker, uint64_t *ret_ns)
 		take_char(&at, '*');
 	if (!take_char(&at, '>'))
 		return false;
-	*taker = at;
+	*cursor = at;
 	return true;
 }
 
 /* What is between the brackets of "[  123.456789 <    0.004711>] ", "[  +0.005115] ", "[    T123] "
  * and the like. */
-static bool take_bracketed(struct log_prefix *heading, struct text_cursor *taker)
+static bool take_bracketed(struct log_prefix *prefix, struct text_cursor *cursor)
 {
 	struct stamp stamp;
 	uint64_t ns, number;
 
-	take_blanks(taker);
-	if (take_char(taker, '+')) {
-		if (!take_uptime(taker, &ns))
+	take_blanks(cursor);
+	if (take_char(cursor, '+')) {
+		if (!take_uptime(cursor, &ns))
 			return false;
-		heading->has_delta = true;
-		heading->delta_ns = ns;
+		prefix->has_delta = true;
+		prefix->delta_ns = ns;
 		return true;
 	}
-	if (take_delta(taker, &ns))
+	if (take_delta(cursor, &ns))
 		return true;
-	if (take_uptime(taker, &ns)) {
-		offer_uptime(heading, ns);
-		if (take_char(taker, ','))
-			take_number(taker, 1, 4, &number);
-		take_delta(taker, &ns);
+	if (take_uptime(cursor, &ns)) {
+		offer_uptime(prefix, ns);
+		if (take_char(cursor, ','))
+			take_number(cursor, 1, 4, &number);
+		take_delta(cursor, &ns);
 		return true;
 	}
 	/* T1234 or C3, who called; Tuesdays and Thursdays begin so, too */
-	if ((text_cursor_is(taker, 'T') || text_cursor_is(taker, 'C')) &&
-	    text_cursor_left(taker) > 1 && isdigit((unsigned char)taker->at[1])) {
-		taker->at++;
-		return take_number(taker, 1, 9, &number);
+	if ((text_cursor_is(cursor, 'T') || text_cursor_is(cursor, 'C')) &&
+	    text_cursor_left(cursor) > 1 && isdigit((unsigned char)cursor->at[1])) {
+		cursor->at++;
+		return take_number(cursor, 1, 9, &number);
 	}
-	if (stamp_take(taker, &stamp)) {
-		log_prefix_offer_wall(heading, &stamp, stamp.year ? WALL_DATED : WALL_TRADITIONAL);
-		take_delta(taker, &ns);
+	if (stamp_take(cursor, &stamp)) {
+		log_prefix_offer_wall(prefix, &stamp, stamp.year ? WALL_DATED : WALL_TRADITIONAL);
+		take_delta(cursor, &ns);
 		return true;
 	}
-	if (stamp_take_minute(taker, &stamp)) {
-		log_prefix_offer_wall(heading, &stamp, WALL_MINUTE);
+	if (stamp_take_minute(cursor, &stamp)) {
+		log_prefix_offer_wall(prefix, &stamp, WALL_MINUTE);
 		return true;
 	}
-	return take_text(taker, "...");
+	return take_text(cursor, "...");
 }
 
 static bool valid_writer(const char *at, size_t size)
@@ -174,39 +174,39 @@ static const char *tag_end(const char *at, const char *end, size_t *ret_size, bo
 	return valid_writer(at, *ret_size) ? colon + 1 : NULL;
 }
 
-static size_t log_prefix_word_size(struct text_cursor taker)
+static size_t log_prefix_word_size(struct text_cursor cursor)
 {
 	size_t size = 0;
 
-	while (size < text_cursor_left(&taker) && !isblank((unsigned char)taker.at[size]))
+	while (size < text_cursor_left(&cursor) && !isblank((unsigned char)cursor.at[size]))
 		size++;
 	return size;
 }
 
-static struct text_cursor next_word(struct text_cursor taker)
+static struct text_cursor next_word(struct text_cursor cursor)
 {
-	taker.at += log_prefix_word_size(taker);
-	take_blanks(&taker);
-	return taker;
+	cursor.at += log_prefix_word_size(cursor);
+	take_blanks(&cursor);
+	return cursor;
 }
 
 /* "kern.info", before the tag */
-static void look_for_priority(struct log_prefix *heading, struct text_cursor taker)
+static void look_for_priority(struct log_prefix *prefix, struct text_cursor cursor)
 {
-	if (take_text(&taker, "kern.") && heading->facility < 0)
-		heading->facility = 0;
-	else if ((take_text(&taker, "user.") || take_text(&taker, "daemon.")) &&
-		 heading->facility < 0)
-		heading->facility = 1;
+	if (take_text(&cursor, "kern.") && prefix->facility < 0)
+		prefix->facility = 0;
+	else if ((take_text(&cursor, "user.") || take_text(&cursor, "daemon.")) &&
+		 prefix->facility < 0)
+		prefix->facility = 1;
 }
 
 /*
  * "HOST kernel:", "HOST LEVEL kernel:", "systemd[1]:" and so on. `loose` takes a word without a
  * process id for a program too, where a logger would have put it: as the first word or the second.
  */
-static bool take_tag(struct log_prefix *heading, struct text_cursor *taker, bool loose)
+static bool take_tag(struct log_prefix *prefix, struct text_cursor *cursor, bool loose)
 {
-	struct text_cursor at = *taker;
+	struct text_cursor at = *cursor;
 	int words = loose ? HOST_WORDS_MAX : 2;
 
 	for (int i = 0; i < words && at.at < at.end; i++, at = next_word(at)) {
@@ -214,13 +214,13 @@ static bool take_tag(struct log_prefix *heading, struct text_cursor *taker, bool
 		bool sure;
 		const char *after = tag_end(at.at, at.end, &size, &sure);
 
-		look_for_priority(heading, at);
+		look_for_priority(prefix, at);
 		if (!after || !(sure || (loose && i < 2)))
 			continue;
-		log_prefix_set_writer(heading, at.at, size);
-		heading->loose = sure ? NULL : at.at;
-		heading->unnamed = sure ? NULL : taker->at;
-		taker->at = after;
+		log_prefix_set_writer(prefix, at.at, size);
+		prefix->text_with_writer = sure ? NULL : at.at;
+		prefix->text_with_host = sure ? NULL : cursor->at;
+		cursor->at = after;
 		return true;
 	}
 	return false;
@@ -230,116 +230,116 @@ static bool take_tag(struct log_prefix *heading, struct text_cursor *taker, bool
  * Whether the first word is the name of a stream, which another stamp follows: then the one before
  * it is a shipper's. A host's name before the kernel's stamp is skipped.
  */
-static bool log_prefix_take_name(struct log_prefix *heading, struct text_cursor *taker,
-				 const struct stamp *outer)
+static bool take_word_before_stamp(struct log_prefix *prefix, struct text_cursor *cursor,
+				   const struct stamp *outer)
 {
-	struct text_cursor at = next_word(*taker), inner = at;
+	struct text_cursor at = next_word(*cursor), inner = at;
 	struct stamp stamp;
 	uint64_t uptime, number;
 
-	if (at.at == at.end || text_cursor_is(taker, '[') || text_cursor_is(taker, '{'))
+	if (at.at == at.end || text_cursor_is(cursor, '[') || text_cursor_is(cursor, '{'))
 		return false;
 	if (stamp_take(&inner, &stamp)) {
-		log_prefix_offer_wall(heading, outer, WALL_SHIPPER);
-		*taker = at;
+		log_prefix_offer_wall(prefix, outer, WALL_SHIPPER);
+		*cursor = at;
 		return true;
 	}
 	if (take_number(&inner, 1, 4, &number) && take_char(&inner, ',') &&
 	    take_number(&inner, 1, 19, &number) && take_char(&inner, ',')) {
-		*taker = at; /* netconsole by way of syslog */
+		*cursor = at; /* netconsole by way of syslog */
 	} else if (take_char(&inner, '[')) {
 		take_blanks(&inner);
 		if (take_uptime(&inner, &uptime))
-			*taker = at;
+			*cursor = at;
 	}
 	return false;
 }
 
-static void take_behind_stamp(struct log_prefix *heading, struct text_cursor *taker,
-			      struct stamp *stamp)
+static void take_after_stamp(struct log_prefix *prefix, struct text_cursor *cursor,
+			     struct stamp *stamp)
 {
-	bool shipped = text_cursor_is(taker, ',') || text_cursor_is(taker, '\t');
+	bool shipped = text_cursor_is(cursor, ',') || text_cursor_is(cursor, '\t');
 	struct text_cursor at;
 
 	if (shipped)
-		taker->at++;
-	take_blanks(taker);
-	at = *taker;
+		cursor->at++;
+	take_blanks(cursor);
+	at = *cursor;
 	shipped = shipped || take_labels(&at) || take_stream(&at);
 	if (shipped) {
-		taker->at = at.at > taker->at ? at.at : taker->at;
-		log_prefix_offer_wall(heading, stamp, WALL_SHIPPER);
-		take_blanks(taker);
-		take_columns(&heading->scratch, taker);
+		cursor->at = at.at > cursor->at ? at.at : cursor->at;
+		log_prefix_offer_wall(prefix, stamp, WALL_SHIPPER);
+		take_blanks(cursor);
+		take_columns(&prefix->scratch, cursor);
 		return;
 	}
-	at = *taker;
-	if (log_prefix_take_name(heading, taker, stamp))
+	at = *cursor;
+	if (take_word_before_stamp(prefix, cursor, stamp))
 		return;
-	log_prefix_offer_wall(heading, stamp,
+	log_prefix_offer_wall(prefix, stamp,
 			      stamp->year || stamp->epoch ? WALL_DATED : WALL_TRADITIONAL);
 	/* dmesg puts no host and no tag; before the kernel's own stamp there is none either */
-	if (!stamp->comma && !heading->writer && at.at == taker->at && !text_cursor_is(taker, '['))
-		take_tag(heading, taker, true);
+	if (!stamp->comma && !prefix->writer && at.at == cursor->at && !text_cursor_is(cursor, '['))
+		take_tag(prefix, cursor, true);
 }
 
-static bool take_stamp(struct log_prefix *heading, struct text_cursor *taker)
+static bool take_stamp(struct log_prefix *prefix, struct text_cursor *cursor)
 {
 	struct stamp stamp;
 
-	if (!stamp_take(taker, &stamp) && !take_quoted_stamp(taker, &stamp))
+	if (!stamp_take(cursor, &stamp) && !take_quoted_stamp(cursor, &stamp))
 		return false;
-	take_behind_stamp(heading, taker, &stamp);
+	take_after_stamp(prefix, cursor, &stamp);
 	return true;
 }
 
-static bool log_prefix_take_brackets(struct log_prefix *heading, struct text_cursor *taker)
+static bool log_prefix_take_brackets(struct log_prefix *prefix, struct text_cursor *cursor)
 {
-	struct text_cursor at = *taker;
+	struct text_cursor at = *cursor;
 
-	if (!take_char(&at, '[') || !take_bracketed(heading, &at) || !take_char(&at, ']'))
+	if (!take_char(&at, '[') || !take_bracketed(prefix, &at) || !take_char(&at, ']'))
 		return false;
 	take_char(&at, ':');
 	take_blanks(&at);
-	if (!heading->writer)
-		take_tag(heading, &at, false);
-	*taker = at;
+	if (!prefix->writer)
+		take_tag(prefix, &at, false);
+	*cursor = at;
 	return true;
 }
 
 /* A bracket that was cut off at its left: "1003.011834] " */
-static bool take_half_bracket(struct log_prefix *heading, struct text_cursor *taker)
+static bool take_half_bracket(struct log_prefix *prefix, struct text_cursor *cursor)
 {
-	struct text_cursor at = *taker;
+	struct text_cursor at = *cursor;
 	uint64_t uptime;
 
 	if (!take_uptime(&at, &uptime) || !take_char(&at, ']'))
 		return false;
-	offer_uptime(heading, uptime);
-	*taker = at;
+	offer_uptime(prefix, uptime);
+	*cursor = at;
 	return true;
 }
 
 /* [id name="value" ...] of RFC 5424, any number of them; a bracket in a value is none. */
-static void take_data(struct text_cursor *taker)
+static void take_data(struct text_cursor *cursor)
 {
-	while (take_char(taker, '[')) {
+	while (take_char(cursor, '[')) {
 		bool quoted = false;
 
-		for (; taker->at < taker->end && (quoted || *taker->at != ']'); taker->at++) {
-			if (*taker->at == '\\' && text_cursor_left(taker) > 1)
-				taker->at++;
-			else if (*taker->at == '"')
+		for (; cursor->at < cursor->end && (quoted || *cursor->at != ']'); cursor->at++) {
+			if (*cursor->at == '\\' && text_cursor_left(cursor) > 1)
+				cursor->at++;
+			else if (*cursor->at == '"')
 				quoted = !quoted;
 		}
-		take_char(taker, ']');
+		take_char(cursor, ']');
 	}
 }
 
 /* RFC 5424 behind its version: "2025-03-12T07:41:09.341207Z HOST APP PID ID [DATA] " */
-static bool take_5424(struct log_prefix *heading, struct text_cursor *taker)
+static bool take_5424(struct log_prefix *prefix, struct text_cursor *cursor)
 {
-	struct text_cursor at = *taker, app;
+	struct text_cursor at = *cursor, app;
 	struct stamp stamp;
 
 	if (!take_text(&at, "1 ") || !(stamp_take(&at, &stamp) && stamp.year))
@@ -353,28 +353,28 @@ static bool take_5424(struct log_prefix *heading, struct text_cursor *taker)
 		take_data(&at);
 	take_blanks(&at);
 	take_text(&at, "\xef\xbb\xbf");
-	log_prefix_offer_wall(heading, &stamp, WALL_DATED);
-	log_prefix_set_writer(heading, app.at, log_prefix_word_size(app));
-	*taker = at;
+	log_prefix_offer_wall(prefix, &stamp, WALL_DATED);
+	log_prefix_set_writer(prefix, app.at, log_prefix_word_size(app));
+	*cursor = at;
 	return true;
 }
 
 /* "<3>" */
-static bool take_pri(struct log_prefix *heading, struct text_cursor *taker)
+static bool take_pri(struct log_prefix *prefix, struct text_cursor *cursor)
 {
-	struct text_cursor at = *taker;
+	struct text_cursor at = *cursor;
 	uint64_t priority;
 
 	if (!take_char(&at, '<') || !take_number(&at, 1, 3, &priority) || !take_char(&at, '>'))
 		return false;
-	offer_priority(heading, priority);
-	*taker = at;
-	take_5424(heading, taker);
+	offer_priority(prefix, priority);
+	*cursor = at;
+	take_5424(prefix, cursor);
 	return true;
 }
 
 /* "kern  :err   : " of dmesg --decode */
-static bool take_decoded(struct log_prefix *heading, struct text_cursor *taker)
+static bool take_decoded(struct log_prefix *prefix, struct text_cursor *cursor)
 {
 	static const char *const facilities[] = { "kern",   "user",   "mail",	  "daemon",
 						  "auth",   "syslog", "lpr",	  "news",
@@ -385,7 +385,7 @@ static bool take_decoded(struct log_prefix *heading, struct text_cursor *taker)
 					      "warn",  "notice", "info", "debug" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(facilities); i++) {
-		struct text_cursor at = *taker;
+		struct text_cursor at = *cursor;
 
 		if (!take_text(&at, facilities[i]))
 			continue;
@@ -400,8 +400,8 @@ static bool take_decoded(struct log_prefix *heading, struct text_cursor *taker)
 			take_blanks(&after);
 			if (!take_char(&after, ':'))
 				continue;
-			offer_priority(heading, i << 3 | level);
-			*taker = after;
+			offer_priority(prefix, i << 3 | level);
+			*cursor = after;
 			return true;
 		}
 	}
@@ -409,51 +409,51 @@ static bool take_decoded(struct log_prefix *heading, struct text_cursor *taker)
 }
 
 /* A record of /dev/kmsg or of extended netconsole, which may put the kernel's release first. */
-static bool take_kmsg(struct log_prefix *heading, struct text_cursor *taker)
+static bool take_kmsg(struct log_prefix *prefix, struct text_cursor *cursor)
 {
-	struct text_cursor at = *taker;
+	struct text_cursor at = *cursor;
 	struct kmsg_record record;
 	const char *device;
 	size_t size;
 
 	for (int release = 0;; release++) {
-		if (kmsg_parse(at.at, text_cursor_left(&at), &heading->scratch, &record) == 0)
+		if (kmsg_parse(at.at, text_cursor_left(&at), &prefix->scratch, &record) == 0)
 			break;
 		while (at.at < at.end && !strchr(", ;", *at.at))
 			at.at++;
 		if (release || !take_char(&at, ','))
 			return false;
 	}
-	offer_uptime(heading, record.stamp_ns);
-	offer_priority(heading, record.facility << 3 | record.level);
+	offer_uptime(prefix, record.stamp_ns);
+	offer_priority(prefix, record.facility << 3 | record.level);
 	device = kmsg_value(&record, "DEVICE", &size);
-	if (device && size > 5 && size - 5 < sizeof(heading->device) && !memcmp(device, "+pci:", 5))
-		memcpy(heading->device, device + 5, size - 5);
-	*taker = (struct text_cursor){ record.text, record.text + record.text_size };
+	if (device && size > 5 && size - 5 < sizeof(prefix->device) && !memcmp(device, "+pci:", 5))
+		memcpy(prefix->device, device + 5, size - 5);
+	*cursor = (struct text_cursor){ record.text, record.text + record.text_size };
 	return true;
 }
 
-static bool log_prefix_take_other(struct log_prefix *heading, struct text_cursor *taker)
+static bool log_prefix_take_other(struct log_prefix *prefix, struct text_cursor *cursor)
 {
 	struct stamp stamp = { 0 };
 
-	if (take_logfmt(&heading->scratch, taker, &stamp)) {
+	if (take_logfmt(&prefix->scratch, cursor, &stamp)) {
 		if (stamp.year || stamp.epoch)
-			log_prefix_offer_wall(heading, &stamp, WALL_SHIPPER);
+			log_prefix_offer_wall(prefix, &stamp, WALL_SHIPPER);
 		return true;
 	}
-	if (take_events(taker, &stamp)) {
-		log_prefix_offer_wall(heading, &stamp, WALL_SHIPPER);
+	if (take_events(cursor, &stamp)) {
+		log_prefix_offer_wall(prefix, &stamp, WALL_SHIPPER);
 		return true;
 	}
-	return take_char(taker, '\x1e') || take_text(taker, "\xef\xbb\xbf") ||
-	       take_text(taker, "data: ") || take_member(taker);
+	return take_char(cursor, '\x1e') || take_text(cursor, "\xef\xbb\xbf") ||
+	       take_text(cursor, "data: ") || take_member(cursor);
 }
 
 /* rsyslog's "message repeated 2 times: [ ...]" */
-static bool take_repeated(struct text_cursor *taker)
+static bool take_repeated(struct text_cursor *cursor)
 {
-	struct text_cursor at = *taker;
+	struct text_cursor at = *cursor;
 	uint64_t times;
 
 	if (!take_text(&at, "message repeated ") || !take_number(&at, 1, 9, &times) ||
@@ -461,29 +461,29 @@ static bool take_repeated(struct text_cursor *taker)
 		return false;
 	if (at.at < at.end && at.end[-1] == ']')
 		at.end--;
-	*taker = at;
+	*cursor = at;
 	return true;
 }
 
 /* A message whose writer is known begins right behind it, but for the kernel's own stamps. */
-static bool take_layer(struct log_prefix *heading, struct text_cursor *taker)
+static bool take_layer(struct log_prefix *prefix, struct text_cursor *cursor)
 {
-	take_blanks(taker);
-	if (taker->at == taker->end || *taker->at == '{')
+	take_blanks(cursor);
+	if (cursor->at == cursor->end || *cursor->at == '{')
 		return false;
-	if (*taker->at == '[')
-		return log_prefix_take_brackets(heading, taker);
-	if (take_quotes(taker))
+	if (*cursor->at == '[')
+		return log_prefix_take_brackets(prefix, cursor);
+	if (take_quotes(cursor))
 		return true;
-	if (heading->writer)
-		return take_repeated(taker);
-	if (take_pri(heading, taker))
+	if (prefix->writer)
+		return take_repeated(cursor);
+	if (take_pri(prefix, cursor))
 		return true;
-	if (isdigit((unsigned char)*taker->at) &&
-	    (take_kmsg(heading, taker) || take_half_bracket(heading, taker)))
+	if (isdigit((unsigned char)*cursor->at) &&
+	    (take_kmsg(prefix, cursor) || take_half_bracket(prefix, cursor)))
 		return true;
-	return take_decoded(heading, taker) || take_stamp(heading, taker) ||
-	       log_prefix_take_other(heading, taker) || take_tag(heading, taker, false);
+	return take_decoded(prefix, cursor) || take_stamp(prefix, cursor) ||
+	       log_prefix_take_other(prefix, cursor) || take_tag(prefix, cursor, false);
 }
 
 static bool is_uptime(struct text_cursor at)
@@ -507,19 +507,19 @@ static bool is_date(struct text_cursor at)
 
 /* Behind something foreign, a stamp of the kernel is still one; so is that of a logger, a few words
  * on. */
-static bool log_prefix_resync(struct text_cursor *taker)
+static bool log_prefix_resync(struct text_cursor *cursor)
 {
-	const char *end = taker->at + MIN(text_cursor_left(taker), RESYNC_BYTES);
+	const char *end = cursor->at + MIN(text_cursor_left(cursor), RESYNC_BYTES);
 	int words = 0;
 
-	for (const char *at = taker->at + 1; at < end; at++) {
-		struct text_cursor here = { at, taker->end };
+	for (const char *at = cursor->at + 1; at < end; at++) {
+		struct text_cursor here = { at, cursor->end };
 		bool edge = words <= FOREIGN_WORDS_MAX && strchr(" \t:-|>", at[-1]);
 
 		words += at[-1] == ' ' && *at != ' ';
 		if (!is_uptime(here) && !(edge && is_date(here)))
 			continue;
-		taker->at = at;
+		cursor->at = at;
 		return true;
 	}
 	return false;
@@ -527,46 +527,47 @@ static bool log_prefix_resync(struct text_cursor *taker)
 
 /* fluentd's "STAMP TAG: {...}" and "STAMP\tTAG\t{...}": no program says that, it is what was
  * shipped */
-static void skip_tag_of_json(struct log_prefix *heading, struct text_cursor *taker)
+static void skip_tag_of_json(struct log_prefix *prefix, struct text_cursor *cursor)
 {
-	size_t size = text_cursor_left(taker);
+	size_t size = text_cursor_left(cursor);
 	const char *open;
 
-	if (size < 2 || taker->end[-1] != '}')
+	if (size < 2 || cursor->end[-1] != '}')
 		return;
-	if (heading->writer) {
-		if (heading->loose && heading->loose == heading->unnamed &&
-		    heading->wall.stamp.year && *taker->at == '{')
-			heading->writer = heading->loose = heading->unnamed = NULL;
+	if (prefix->writer) {
+		if (prefix->text_with_writer &&
+		    prefix->text_with_writer == prefix->text_with_host && prefix->wall.stamp.year &&
+		    *cursor->at == '{')
+			prefix->writer = prefix->text_with_writer = prefix->text_with_host = NULL;
 		return;
 	}
-	open = memmem(taker->at, MIN(size, (size_t)TAG_MAX), "\t{\"", 3);
-	if (open && heading->shipper.quality)
-		taker->at = open + 1;
+	open = memmem(cursor->at, MIN(size, (size_t)TAG_MAX), "\t{\"", 3);
+	if (open && prefix->shipper.quality)
+		cursor->at = open + 1;
 }
 
-bool log_prefix_read(struct log_prefix *heading, const char *text, size_t size)
+bool log_prefix_read(struct log_prefix *prefix, const char *text, size_t size)
 {
-	struct text_cursor taker = { text, text + size };
+	struct text_cursor cursor = { text, text + size };
 	bool found = false, known;
 
 	/* so that what is put there does not move: each layer that copies makes it no longer */
-	if (!buffer_room(&heading->scratch, (2 * LAYERS_MAX + 6) * (size + 1)))
+	if (!buffer_room(&prefix->scratch, (2 * LAYERS_MAX + 6) * (size + 1)))
 		return false;
-	escapes_drop(&heading->scratch, &taker);
-	for (int i = 0; i < LAYERS_MAX && take_layer(heading, &taker); i++)
+	escapes_drop(&prefix->scratch, &cursor);
+	for (int i = 0; i < LAYERS_MAX && take_layer(prefix, &cursor); i++)
 		found = true;
-	known = heading->writer || heading->wall.quality || heading->uptime_quality ||
-		heading->shipper.quality || heading->has_delta;
-	if (!known && !text_cursor_is(&taker, '{') && log_prefix_resync(&taker))
-		for (int i = 0; i < LAYERS_MAX && take_layer(heading, &taker); i++)
+	known = prefix->writer || prefix->wall.quality || prefix->uptime_quality ||
+		prefix->shipper.quality || prefix->has_delta;
+	if (!known && !text_cursor_is(&cursor, '{') && log_prefix_resync(&cursor))
+		for (int i = 0; i < LAYERS_MAX && take_layer(prefix, &cursor); i++)
 			found = true;
-	if (heading->facility > 0 && heading->writer &&
-	    is_kernel(heading->writer, heading->writer_size))
-		heading->forged = true;
-	take_blanks(&taker);
-	skip_tag_of_json(heading, &taker);
-	heading->text = taker.at;
-	heading->size = text_cursor_left(&taker);
+	if (prefix->facility > 0 && prefix->writer &&
+	    is_kernel(prefix->writer, prefix->writer_size))
+		prefix->forged = true;
+	take_blanks(&cursor);
+	skip_tag_of_json(prefix, &cursor);
+	prefix->text = cursor.at;
+	prefix->size = text_cursor_left(&cursor);
 	return found;
 }

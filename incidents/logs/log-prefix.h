@@ -64,24 +64,24 @@ struct log_prefix {
 	const char *writer;
 	size_t writer_size;
 	/* where the message begins if the writer is no program but its first word; or NULL */
-	const char *loose;
+	const char *text_with_writer;
 	/* and where, if what is taken for the host is of the message, too */
-	const char *unnamed;
+	const char *text_with_host;
 	/* the message, in what was given, or in scratch */
 	const char *text;
 	size_t size;
 	struct buffer scratch;
 };
 
-void log_prefix_init(struct log_prefix *heading);
-void log_prefix_done(struct log_prefix *heading);
+void log_prefix_init(struct log_prefix *prefix);
+void log_prefix_done(struct log_prefix *prefix);
 
 /*
  * Takes apart one line, without its newline, or the message of a record whose own fields the
- * heading has already. True when anything was found around a message. A text that begins with { is
- * left for record.h: heading->text stands there.
+ * prefix has already. True when anything was found around a message. A text that begins with { is
+ * left for record.h: prefix->text stands there.
  */
-bool log_prefix_read(struct log_prefix *heading, const char *text, size_t size);
+bool log_prefix_read(struct log_prefix *prefix, const char *text, size_t size);
 /* Keeps the better one; a stamp of a shipper also as such. */
-void log_prefix_offer_wall(struct log_prefix *heading, const struct stamp *stamp,
+void log_prefix_offer_wall(struct log_prefix *prefix, const struct stamp *stamp,
 			   enum wall_quality quality);

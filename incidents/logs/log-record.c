@@ -64,7 +64,7 @@ void log_record_clear(struct log_record *record)
 	record->values.size = 0;
 	memset(record->fields, 0, sizeof(record->fields));
 	record->next = LOG_RECORD_FIELDS;
-	record->waits = false;
+	record->lacks_time = false;
 	*record->pair = 0;
 }
 
@@ -107,7 +107,7 @@ static bool in_array(const struct log_record *record)
 
 /* How many more brackets than its entry's are around a message: of its several values, or of its
  * {"field": ..., "value": ...}. */
-static unsigned int log_record_within(const struct log_record *record)
+static unsigned int brackets_around_message(const struct log_record *record)
 {
 	return (in_array(record) && strcmp(record->pair, LOKI) != 0) ||
 	       (!in_array(record) && *record->pair);
@@ -132,25 +132,25 @@ static void log_record_take_value(struct log_record *record, const struct json_t
 	else
 		buffer_bytes(&record->values, token->text, token->size);
 	if (record->next == LOG_RECORD_MESSAGE && !log_record_has(record, LOG_RECORD_MESSAGE))
-		record->message_depth = record->reader.depth - log_record_within(record);
+		record->message_depth = record->reader.depth - brackets_around_message(record);
 	log_record_keep(record, record->next, at);
 	record->next = LOG_RECORD_FIELDS;
 }
 
 static bool all_digits(const struct json_token *token)
 {
-	struct text_cursor taker = { token->text, token->text + token->size };
+	struct text_cursor cursor = { token->text, token->text + token->size };
 	uint64_t value;
 
-	return take_number(&taker, 1, 19, &value) && taker.at == taker.end;
+	return take_number(&cursor, 1, 19, &value) && cursor.at == cursor.end;
 }
 
 static uint8_t byte_of(const struct json_token *token)
 {
-	struct text_cursor taker = { token->text, token->text + token->size };
+	struct text_cursor cursor = { token->text, token->text + token->size };
 	uint64_t value;
 
-	return take_number(&taker, 1, 3, &value) ? value : 0;
+	return take_number(&cursor, 1, 3, &value) ? value : 0;
 }
 
 /*
@@ -196,7 +196,7 @@ static void take_token(struct log_record *record, const struct json_token *token
 		break;
 	case JSON_STRING:
 	case JSON_OTHER:
-		if (record->waits && record->next == LOG_RECORD_MESSAGE) {
+		if (record->lacks_time && record->next == LOG_RECORD_MESSAGE) {
 			give(context, record);
 			log_record_clear(record);
 			record->next = LOG_RECORD_MESSAGE;
@@ -219,7 +219,7 @@ static void take_token(struct log_record *record, const struct json_token *token
 		if (record->reader.depth && !in_array(record) && !has_time(record)) {
 			/* the object around may say when */
 			record->message_depth = record->reader.depth;
-			record->waits = true;
+			record->lacks_time = true;
 			break;
 		}
 		give(context, record);
@@ -263,9 +263,9 @@ static bool log_record_number_of(const struct log_record *record, enum log_recor
 {
 	size_t size;
 	const char *value = value_of(record, field, &size);
-	struct text_cursor taker = { value, value + size };
+	struct text_cursor cursor = { value, value + size };
 
-	return value && take_number(&taker, 1, 16, ret_number) && taker.at == taker.end;
+	return value && take_number(&cursor, 1, 16, ret_number) && cursor.at == cursor.end;
 }
 
 static bool is_value(const struct log_record *record, enum log_record_field field, const char *text)
@@ -289,7 +289,7 @@ static void log_record_set_text(const struct log_record *record, enum log_record
 }
 
 /* Of the journal: when the kernel said it, by how long journald took to take it. */
-static void set_journal_times(const struct log_record *record, struct log_prefix *heading)
+static void set_journal_times(const struct log_record *record, struct log_prefix *prefix)
 {
 	struct stamp stamp = { .epoch = true, .resolution_ns = NSEC_PER_USEC };
 	uint64_t realtime, monotonic, source;
@@ -298,8 +298,8 @@ static void set_journal_times(const struct log_record *record, struct log_prefix
 	enum wall_quality quality = WALL_DATED;
 
 	if (has_source || has_monotonic) {
-		heading->uptime_quality = has_source ? UPTIME_PRINTK : UPTIME_RECEIVED;
-		heading->uptime_ns = (has_source ? source : monotonic) * NSEC_PER_USEC;
+		prefix->uptime_quality = has_source ? UPTIME_PRINTK : UPTIME_RECEIVED;
+		prefix->uptime_ns = (has_source ? source : monotonic) * NSEC_PER_USEC;
 	}
 	if (!log_record_number_of(record, LOG_RECORD_REALTIME, &realtime) ||
 	    realtime > UINT64_MAX / 2000)
@@ -309,33 +309,33 @@ static void set_journal_times(const struct log_record *record, struct log_prefix
 		quality = WALL_JOURNAL;
 	}
 	stamp.realtime_ns = realtime * NSEC_PER_USEC;
-	log_prefix_offer_wall(heading, &stamp, quality);
+	log_prefix_offer_wall(prefix, &stamp, quality);
 }
 
 /* A time in any form: a stamp, a number since the epoch, or of dmesg --json a small one, which is
  * the uptime. */
-static void set_time(const struct log_record *record, struct log_prefix *heading)
+static void set_time(const struct log_record *record, struct log_prefix *prefix)
 {
 	size_t size;
 	const char *value = value_of(record, LOG_RECORD_TIME, &size);
-	struct text_cursor taker = { value, value + size };
+	struct text_cursor cursor = { value, value + size };
 	struct stamp stamp;
 	uint64_t seconds, unit;
 	uint32_t fraction;
 
 	if (!value)
 		return;
-	if (stamp_from_number(value, size, &stamp) || (stamp_take(&taker, &stamp) && stamp.year)) {
-		log_prefix_offer_wall(heading, &stamp, WALL_SHIPPER);
+	if (stamp_from_number(value, size, &stamp) || (stamp_take(&cursor, &stamp) && stamp.year)) {
+		log_prefix_offer_wall(prefix, &stamp, WALL_SHIPPER);
 	} else if (log_record_has(record, LOG_RECORD_PRIORITY) &&
-		   take_number(&taker, 1, 9, &seconds) && take_char(&taker, '.') &&
-		   take_fraction(&taker, &fraction, &unit)) {
-		heading->uptime_quality = UPTIME_PRINTK;
-		heading->uptime_ns = seconds * NSEC_PER_SEC + fraction;
+		   take_number(&cursor, 1, 9, &seconds) && take_char(&cursor, '.') &&
+		   take_fraction(&cursor, &fraction, &unit)) {
+		prefix->uptime_quality = UPTIME_PRINTK;
+		prefix->uptime_ns = seconds * NSEC_PER_SEC + fraction;
 	}
 }
 
-static void log_record_set_writer(const struct log_record *record, struct log_prefix *heading)
+static void log_record_set_writer(const struct log_record *record, struct log_prefix *prefix)
 {
 	size_t size;
 	const char *identifier = value_of(record, LOG_RECORD_IDENTIFIER, &size);
@@ -343,21 +343,21 @@ static void log_record_set_writer(const struct log_record *record, struct log_pr
 	uint64_t number;
 
 	if (log_record_number_of(record, LOG_RECORD_FACILITY, &number))
-		heading->facility = MIN(number, 1000ull);
+		prefix->facility = MIN(number, 1000ull);
 	if (log_record_number_of(record, LOG_RECORD_PRIORITY, &number))
-		heading->level = number & 7;
+		prefix->level = number & 7;
 	if (identifier) {
-		heading->writer = identifier;
-		heading->writer_size = size;
+		prefix->writer = identifier;
+		prefix->writer_size = size;
 	} else if (is_value(record, LOG_RECORD_TRANSPORT, "kernel")) {
-		heading->writer = "kernel";
-		heading->writer_size = 6;
+		prefix->writer = "kernel";
+		prefix->writer_size = 6;
 		kernel = true;
 	}
 	/* only journald itself says how an entry came to it */
-	heading->forged = kernel && ((log_record_has(record, LOG_RECORD_TRANSPORT) &&
-				      !is_value(record, LOG_RECORD_TRANSPORT, "kernel")) ||
-				     heading->facility > 0);
+	prefix->forged = kernel && ((log_record_has(record, LOG_RECORD_TRANSPORT) &&
+				     !is_value(record, LOG_RECORD_TRANSPORT, "kernel")) ||
+				    prefix->facility > 0);
 }
 
 struct text_cursor log_record_message(const struct log_record *record)
@@ -371,17 +371,17 @@ struct text_cursor log_record_message(const struct log_record *record)
 		       : (struct text_cursor){ "", "" };
 }
 
-void log_record_heading(const struct log_record *record, struct text_cursor line,
-			struct log_prefix *heading)
+void log_record_read_prefix(const struct log_record *record, struct text_cursor line,
+			    struct log_prefix *prefix)
 {
-	char device[sizeof(heading->device) + 5] = "";
+	char device[sizeof(prefix->device) + 5] = "";
 
-	set_journal_times(record, heading);
-	set_time(record, heading);
-	log_record_set_writer(record, heading);
-	log_record_set_text(record, LOG_RECORD_BOOT_ID, heading->boot_id, sizeof(heading->boot_id));
+	set_journal_times(record, prefix);
+	set_time(record, prefix);
+	log_record_set_writer(record, prefix);
+	log_record_set_text(record, LOG_RECORD_BOOT_ID, prefix->boot_id, sizeof(prefix->boot_id));
 	log_record_set_text(record, LOG_RECORD_DEVICE, device, sizeof(device));
 	if (!strncmp(device, "+pci:", 5))
-		strcpy(heading->device, device + 5);
-	log_prefix_read(heading, line.at, text_cursor_left(&line));
+		strcpy(prefix->device, device + 5);
+	log_prefix_read(prefix, line.at, text_cursor_left(&line));
 }

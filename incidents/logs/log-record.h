@@ -41,7 +41,7 @@ struct log_record {
 	/* of the object that the message is a member of, or of one around it */
 	unsigned int message_depth;
 	/* that object was closed, and had no time */
-	bool waits;
+	bool lacks_time;
 	/* whose value comes next */
 	enum log_record_field next;
 	/* of {"field": "@message", "value": ...}: the name */
@@ -74,6 +74,6 @@ static inline bool log_record_json_open(const struct log_record *record)
 /* The message, without blanks at its end; of several lines where it has them. */
 struct text_cursor log_record_message(const struct log_record *record);
 /* What the fields say about a line of the message, and then what is around it within the line
- * itself. The heading borrows from both. */
-void log_record_heading(const struct log_record *record, struct text_cursor line,
-			struct log_prefix *heading);
+ * itself. The prefix borrows from both. */
+void log_record_read_prefix(const struct log_record *record, struct text_cursor line,
+			    struct log_prefix *prefix);

@@ -3,9 +3,9 @@
 
 #include <ctype.h>
 
-bool take_labels(struct text_cursor *taker)
+bool take_labels(struct text_cursor *cursor)
 {
-	struct text_cursor at = *taker;
+	struct text_cursor at = *cursor;
 	bool quoted = false;
 
 	if (!take_char(&at, '{') || text_cursor_is(&at, '"') || text_cursor_is(&at, ' '))
@@ -18,31 +18,31 @@ bool take_labels(struct text_cursor *taker)
 	}
 	if (!take_char(&at, '}'))
 		return false;
-	*taker = at;
+	*cursor = at;
 	return true;
 }
 
-bool take_stream(struct text_cursor *taker)
+bool take_stream(struct text_cursor *cursor)
 {
-	struct text_cursor at = *taker;
+	struct text_cursor at = *cursor;
 
 	if (!take_text(&at, "stdout ") && !take_text(&at, "stderr "))
 		return false;
 	if (!take_text(&at, "F ") && !take_text(&at, "P "))
 		return false;
-	*taker = at;
+	*cursor = at;
 	return true;
 }
 
 /* The next column, without its tab. False when there is no other one. */
-static bool take_column(struct text_cursor *taker, struct text_cursor *ret_column)
+static bool take_column(struct text_cursor *cursor, struct text_cursor *ret_column)
 {
-	const char *tab = memchr(taker->at, '\t', text_cursor_left(taker));
+	const char *tab = memchr(cursor->at, '\t', text_cursor_left(cursor));
 
 	if (!tab)
 		return false;
-	*ret_column = (struct text_cursor){ taker->at, tab };
-	taker->at = tab + 1;
+	*ret_column = (struct text_cursor){ cursor->at, tab };
+	cursor->at = tab + 1;
 	return true;
 }
 
@@ -51,10 +51,10 @@ static bool is_milliseconds(struct text_cursor column, struct stamp *ret_stamp)
 	return text_cursor_left(&column) == 13 && stamp_from_number(column.at, 13, ret_stamp);
 }
 
-bool take_events(struct text_cursor *taker, struct stamp *ret_stamp)
+bool take_events(struct text_cursor *cursor, struct stamp *ret_stamp)
 {
-	struct text_cursor at = *taker, column, last;
-	struct stamp stamp, said;
+	struct text_cursor at = *cursor, column, last;
+	struct stamp stamp, logged;
 	const char *tab;
 
 	if (!take_text(&at, "EVENTS\t") || !take_column(&at, &column))
@@ -65,34 +65,34 @@ bool take_events(struct text_cursor *taker, struct stamp *ret_stamp)
 		return false;
 	tab = text_cursor_left(&at) ? memrchr(at.at, '\t', text_cursor_left(&at)) : NULL;
 	last = (struct text_cursor){ tab ? tab + 1 : at.end, at.end };
-	if (is_milliseconds(last, &said)) {
-		stamp = said;
+	if (is_milliseconds(last, &logged)) {
+		stamp = logged;
 		at.end = tab;
 	}
 	*ret_stamp = stamp;
-	*taker = at;
+	*cursor = at;
 	return true;
 }
 
-bool take_quoted_stamp(struct text_cursor *taker, struct stamp *ret_stamp)
+bool take_quoted_stamp(struct text_cursor *cursor, struct stamp *ret_stamp)
 {
-	struct text_cursor at = *taker;
+	struct text_cursor at = *cursor;
 	struct stamp stamp;
 
 	if (!take_char(&at, '"') || !stamp_take(&at, &stamp) || !take_char(&at, '"') ||
 	    !text_cursor_is(&at, ','))
 		return false;
 	*ret_stamp = stamp;
-	*taker = at;
+	*cursor = at;
 	return true;
 }
 
 /* What is between quotes, in the scratch; a quote within is written as two, or behind a backslash.
  * The end may be cut off. */
-static bool take_quoted(struct buffer *scratch, struct text_cursor *taker, char escape,
+static bool take_quoted(struct buffer *scratch, struct text_cursor *cursor, char escape,
 			struct text_cursor *ret_text)
 {
-	struct text_cursor at = *taker;
+	struct text_cursor at = *cursor;
 	char *copy = (char *)buffer_room(scratch, text_cursor_left(&at));
 	size_t size = 0;
 
@@ -109,13 +109,13 @@ static bool take_quoted(struct buffer *scratch, struct text_cursor *taker, char 
 	take_char(&at, '"');
 	scratch->size += size;
 	*ret_text = (struct text_cursor){ copy, copy + size };
-	*taker = at;
+	*cursor = at;
 	return true;
 }
 
-bool take_columns(struct buffer *scratch, struct text_cursor *taker)
+bool take_columns(struct buffer *scratch, struct text_cursor *cursor)
 {
-	struct text_cursor at = *taker, column, longest = { NULL, NULL };
+	struct text_cursor at = *cursor, column, longest = { NULL, NULL };
 	size_t used = scratch->size;
 	bool quoted = false;
 
@@ -135,7 +135,7 @@ bool take_columns(struct buffer *scratch, struct text_cursor *taker)
 			longest = column;
 	} while (take_char(&at, ','));
 	if (quoted && at.at == at.end && text_cursor_left(&longest)) {
-		*taker = longest;
+		*cursor = longest;
 		return true;
 	}
 	scratch->size = used;
@@ -143,16 +143,16 @@ bool take_columns(struct buffer *scratch, struct text_cursor *taker)
 }
 
 /* A name before an equals sign. */
-static bool log_wrapper_take_name(struct text_cursor *taker, struct text_cursor *ret_name)
+static bool log_wrapper_take_name(struct text_cursor *cursor, struct text_cursor *ret_name)
 {
-	struct text_cursor at = *taker;
+	struct text_cursor at = *cursor;
 
 	while (at.at < at.end && (islower((unsigned char)*at.at) || strchr("_.@", *at.at)))
 		at.at++;
-	*ret_name = (struct text_cursor){ taker->at, at.at };
-	if (at.at == taker->at || !take_char(&at, '='))
+	*ret_name = (struct text_cursor){ cursor->at, at.at };
+	if (at.at == cursor->at || !take_char(&at, '='))
 		return false;
-	*taker = at;
+	*cursor = at;
 	return true;
 }
 
@@ -165,12 +165,12 @@ static bool is_one_of(struct text_cursor name, const char *const *names)
 	return false;
 }
 
-bool take_logfmt(struct buffer *scratch, struct text_cursor *taker, struct stamp *ret_stamp)
+bool take_logfmt(struct buffer *scratch, struct text_cursor *cursor, struct stamp *ret_stamp)
 {
 	static const char *const times[] = { "ts", "t", "time", "timestamp", "@timestamp", NULL };
 	static const char *const messages[] = { "msg", "message", NULL };
-	struct text_cursor at = *taker, name, value;
-	struct stamp stamp, said;
+	struct text_cursor at = *cursor, name, value;
+	struct stamp stamp, logged;
 	size_t used = scratch->size;
 	bool has_stamp = false;
 
@@ -181,14 +181,14 @@ bool take_logfmt(struct buffer *scratch, struct text_cursor *taker, struct stamp
 			value = (struct text_cursor){ at.at, blank ? blank : at.end };
 			at.at = value.end;
 		} else if (is_one_of(name, messages)) {
-			*taker = value;
+			*cursor = value;
 			if (has_stamp)
-				*ret_stamp = said;
+				*ret_stamp = logged;
 			return true;
 		}
 		if (is_one_of(name, times) && stamp_take(&value, &stamp)) {
 			has_stamp = true;
-			said = stamp;
+			logged = stamp;
 		}
 		take_blanks(&at);
 	}
@@ -196,9 +196,9 @@ bool take_logfmt(struct buffer *scratch, struct text_cursor *taker, struct stamp
 	return false;
 }
 
-bool take_quotes(struct text_cursor *taker)
+bool take_quotes(struct text_cursor *cursor)
 {
-	struct text_cursor at = *taker;
+	struct text_cursor at = *cursor;
 	char quote;
 
 	if (text_cursor_left(&at) > 1 && at.end[-1] == ',')
@@ -209,17 +209,17 @@ bool take_quotes(struct text_cursor *taker)
 	at = (struct text_cursor){ at.at + 1, at.end - 1 };
 	if (memchr(at.at, quote, text_cursor_left(&at)))
 		return false;
-	*taker = at;
+	*cursor = at;
 	return true;
 }
 
-bool take_member(struct text_cursor *taker)
+bool take_member(struct text_cursor *cursor)
 {
-	struct text_cursor at = *taker;
+	struct text_cursor at = *cursor;
 
 	if (!take_text(&at, "message: ") ||
 	    !(text_cursor_is(&at, '"') || text_cursor_is(&at, '\'')))
 		return false;
-	*taker = at;
+	*cursor = at;
 	return true;
 }

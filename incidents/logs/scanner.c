@@ -20,13 +20,13 @@
 #define KEY_MAX 16
 
 struct scanner {
-	struct classify judge;
+	struct classify classify;
 	/* what is not a whole line yet */
 	struct buffer pending;
 	/* a line that may go on in the next one */
-	struct buffer held;
-	uint64_t held_number;
-	bool holds;
+	struct buffer wrapped;
+	uint64_t wrapped_number;
+	bool has_wrapped;
 	/* how the last line began that the clock was given */
 	char key[KEY_MAX];
 	/* of JSON that goes over several lines, and of export */
@@ -48,7 +48,7 @@ int scanner_new(const struct scanner_options *options, struct scanner **ret_scan
 
 	if (!scanner)
 		return -ENOMEM;
-	classify_init(&scanner->judge, options);
+	classify_init(&scanner->classify, options);
 	*ret_scanner = take_ptr(scanner);
 	return 0;
 }
@@ -58,8 +58,8 @@ struct scanner *scanner_free(struct scanner *scanner)
 	if (!scanner)
 		return NULL;
 	buffer_done(&scanner->pending);
-	buffer_done(&scanner->held);
-	classify_done(&scanner->judge);
+	buffer_done(&scanner->wrapped);
+	classify_done(&scanner->classify);
 	log_record_done(&scanner->record);
 	free(scanner);
 	return NULL;
@@ -78,26 +78,26 @@ static void take_message(const struct entry *entry, const struct log_record *rec
 {
 	struct scanner *scanner = entry->scanner;
 	const struct log_prefix *outer = scanner->outer;
-	_cleanup_(log_prefix_done) struct log_prefix heading;
+	_cleanup_(log_prefix_done) struct log_prefix prefix;
 	struct line line = { .number = entry->line->number };
 
-	log_prefix_init(&heading);
+	log_prefix_init(&prefix);
 	if (outer && outer->wall.quality)
-		log_prefix_offer_wall(&heading, &outer->wall.stamp, WALL_SHIPPER);
-	log_record_heading(record, message, &heading);
-	line.text = heading.text;
-	line.size = heading.size;
-	if (heading.size && *heading.text == '{' && scanner->nested < NESTED_MAX) {
+		log_prefix_offer_wall(&prefix, &outer->wall.stamp, WALL_SHIPPER);
+	log_record_read_prefix(record, message, &prefix);
+	line.text = prefix.text;
+	line.size = prefix.size;
+	if (prefix.size && *prefix.text == '{' && scanner->nested < NESTED_MAX) {
 		_cleanup_(log_record_done) struct log_record inner = { 0 };
 
 		scanner->nested++;
-		scanner->outer = &heading;
+		scanner->outer = &prefix;
 		take_json(scanner, &inner, &line);
 		scanner->outer = outer;
 		scanner->nested--;
 		return;
 	}
-	classify_take(&scanner->judge, &heading, &line);
+	classify_take(&scanner->classify, &prefix, &line);
 }
 
 /* One entry that has a message. A console's output is one of many lines. */
@@ -129,98 +129,98 @@ static int take_json(struct scanner *scanner, struct log_record *record, const s
 	return r;
 }
 
-static bool is_bare(const struct log_prefix *heading)
+static bool lacks_prefix(const struct log_prefix *prefix)
 {
-	return !heading->writer && !heading->wall.quality && !heading->uptime_quality &&
-	       !heading->has_delta && heading->facility < 0;
+	return !prefix->writer && !prefix->wall.quality && !prefix->uptime_quality &&
+	       !prefix->has_delta && prefix->facility < 0;
 }
 
 /* Whether it only matches because its end may be missing: then the next line may have it. */
-static bool seems_wrapped(const struct scanner *scanner, const struct log_prefix *heading)
+static bool seems_wrapped(const struct scanner *scanner, const struct log_prefix *prefix)
 {
 	struct fields fields;
 
-	return !classify_match(&scanner->judge, heading, false, &fields) &&
-	       classify_match(&scanner->judge, heading, true, &fields);
+	return !classify_match(&scanner->classify, prefix, false, &fields) &&
+	       classify_match(&scanner->classify, prefix, true, &fields);
 }
 
 /* "Message from syslogd@HOST at Mar 12 07:41:09 ...", before what syslogd tells all who are logged
  * in */
 static bool take_announcement(struct scanner *scanner, const struct line *line)
 {
-	struct text_cursor taker = { line->text, line->text + line->size };
+	struct text_cursor cursor = { line->text, line->text + line->size };
 	const char *at;
 
-	if (!take_text(&taker, "Message from syslogd@"))
+	if (!take_text(&cursor, "Message from syslogd@"))
 		return false;
-	at = memmem(taker.at, text_cursor_left(&taker), " at ", 4);
-	taker.at = at ? at + 4 : taker.end;
-	scanner->has_announced = stamp_take(&taker, &scanner->announced);
+	at = memmem(cursor.at, text_cursor_left(&cursor), " at ", 4);
+	cursor.at = at ? at + 4 : cursor.end;
+	scanner->has_announced = stamp_take(&cursor, &scanner->announced);
 	return true;
 }
 
-static void take_text_line(struct scanner *scanner, const struct line *line, bool may_hold)
+static void take_text_line(struct scanner *scanner, const struct line *line, bool may_wrap)
 {
-	_cleanup_(log_prefix_done) struct log_prefix heading;
+	_cleanup_(log_prefix_done) struct log_prefix prefix;
 
-	log_prefix_init(&heading);
-	log_prefix_read(&heading, line->text, line->size);
-	if (scanner->has_announced && !heading.wall.quality)
-		log_prefix_offer_wall(&heading, &scanner->announced, WALL_TRADITIONAL);
+	log_prefix_init(&prefix);
+	log_prefix_read(&prefix, line->text, line->size);
+	if (scanner->has_announced && !prefix.wall.quality)
+		log_prefix_offer_wall(&prefix, &scanner->announced, WALL_TRADITIONAL);
 	scanner->has_announced = false;
-	if (heading.size && *heading.text == '{' && !heading.writer) {
+	if (prefix.size && *prefix.text == '{' && !prefix.writer) {
 		_cleanup_(log_record_done) struct log_record inner = { 0 };
-		uint64_t before = scanner->judge.summary.incidents;
+		uint64_t before = scanner->classify.summary.incidents;
 
-		scanner->outer = &heading;
+		scanner->outer = &prefix;
 		take_json(scanner, &inner,
-			  &(struct line){ heading.text, heading.size, line->number });
+			  &(struct line){ prefix.text, prefix.size, line->number });
 		scanner->outer = NULL;
-		if (scanner->judge.summary.incidents > before)
+		if (scanner->classify.summary.incidents > before)
 			return;
 	}
-	if (may_hold && seems_wrapped(scanner, &heading)) {
-		scanner->held.size = 0;
-		buffer_bytes(&scanner->held, line->text, line->size);
-		scanner->held_number = line->number;
-		scanner->holds = true;
+	if (may_wrap && seems_wrapped(scanner, &prefix)) {
+		scanner->wrapped.size = 0;
+		buffer_bytes(&scanner->wrapped, line->text, line->size);
+		scanner->wrapped_number = line->number;
+		scanner->has_wrapped = true;
 		return;
 	}
-	classify_take(&scanner->judge, &heading, line);
+	classify_take(&scanner->classify, &prefix, line);
 }
 
 /* The line that was held back: with the next one, when that is the rest of it (true: then it is
  * used up). */
-static bool release_held(struct scanner *scanner, const struct line *next)
+static bool scanner_finish_wrapped(struct scanner *scanner, const struct line *next)
 {
-	struct line line = { (const char *)scanner->held.data, scanner->held.size,
-			     scanner->held_number };
-	_cleanup_(log_prefix_done) struct log_prefix heading, joined;
+	struct line line = { (const char *)scanner->wrapped.data, scanner->wrapped.size,
+			     scanner->wrapped_number };
+	_cleanup_(log_prefix_done) struct log_prefix prefix, joined;
 	struct fields fields;
 	bool used = false;
 
-	log_prefix_init(&heading);
+	log_prefix_init(&prefix);
 	log_prefix_init(&joined);
-	scanner->holds = false;
+	scanner->has_wrapped = false;
 	if (next) {
-		log_prefix_read(&heading, next->text, next->size);
-		if (is_bare(&heading) && heading.size) {
-			buffer_u8(&scanner->held, ' ');
-			buffer_bytes(&scanner->held, heading.text, heading.size);
-			log_prefix_read(&joined, (const char *)scanner->held.data,
-					scanner->held.size);
-			used = classify_match(&scanner->judge, &joined, false, &fields);
+		log_prefix_read(&prefix, next->text, next->size);
+		if (lacks_prefix(&prefix) && prefix.size) {
+			buffer_u8(&scanner->wrapped, ' ');
+			buffer_bytes(&scanner->wrapped, prefix.text, prefix.size);
+			log_prefix_read(&joined, (const char *)scanner->wrapped.data,
+					scanner->wrapped.size);
+			used = classify_match(&scanner->classify, &joined, false, &fields);
 		}
 	}
-	line.text = (const char *)scanner->held.data;
+	line.text = (const char *)scanner->wrapped.data;
 	if (used)
-		line.size = scanner->held.size;
+		line.size = scanner->wrapped.size;
 	take_text_line(scanner, &line, false);
 	return used;
 }
 
 /* Whether the clock wants to see the line: the stamps of one minute follow each other closely. */
-static bool scanner_is_news(struct scanner *scanner, const struct line *line)
+static bool scanner_remember_stamp(struct scanner *scanner, const struct line *line)
 {
 	size_t size = 12;
 
@@ -243,43 +243,44 @@ static bool scanner_is_news(struct scanner *scanner, const struct line *line)
 /* "-- Boot 2f1b03c3e2104787adb361b0dfd671fc --", between the boots that journalctl shows */
 static bool take_boot_mark(struct scanner *scanner, const struct line *line)
 {
-	struct text_cursor taker = { line->text, line->text + line->size };
+	struct text_cursor cursor = { line->text, line->text + line->size };
 	size_t size;
 
-	if (!take_text(&taker, "-- "))
+	if (!take_text(&cursor, "-- "))
 		return false;
-	if (!take_text(&taker, "Boot ")) {
-		if (take_text(&taker, "Reboot"))
-			log_clock_boot(&scanner->judge.clock);
+	if (!take_text(&cursor, "Boot ")) {
+		if (take_text(&cursor, "Reboot"))
+			log_clock_boot(&scanner->classify.clock);
 		return true;
 	}
-	for (size = 0; size < text_cursor_left(&taker) && isxdigit((unsigned char)taker.at[size]);)
+	for (size = 0;
+	     size < text_cursor_left(&cursor) && isxdigit((unsigned char)cursor.at[size]);)
 		size++;
 	if (size == 32) {
-		memcpy(scanner->judge.boot_id, taker.at, size);
-		log_clock_boot(&scanner->judge.clock);
+		memcpy(scanner->classify.boot_id, cursor.at, size);
+		log_clock_boot(&scanner->classify.clock);
 	}
 	return true;
 }
 
 static bool is_json_line(const struct line *line)
 {
-	struct text_cursor taker = { line->text, line->text + line->size };
+	struct text_cursor cursor = { line->text, line->text + line->size };
 
-	take_char(&taker, '\x1e');
-	take_text(&taker, "data: ");
-	take_blanks(&taker);
-	if (text_cursor_left(&taker) > 1 && text_cursor_is(&taker, '[') &&
-	    (taker.at[1] == '[' || taker.at[1] == '{'))
+	take_char(&cursor, '\x1e');
+	take_text(&cursor, "data: ");
+	take_blanks(&cursor);
+	if (text_cursor_left(&cursor) > 1 && text_cursor_is(&cursor, '[') &&
+	    (cursor.at[1] == '[' || cursor.at[1] == '{'))
 		return true;
-	return text_cursor_is(&taker, '{');
+	return text_cursor_is(&cursor, '{');
 }
 
 /* False when the line is not JSON after all. */
 static bool take_json_line(struct scanner *scanner, const struct line *line, bool hit)
 {
 	struct line json = *line;
-	uint64_t before = scanner->judge.summary.incidents;
+	uint64_t before = scanner->classify.summary.incidents;
 	bool open = log_record_json_open(&scanner->record);
 
 	if (!open) {
@@ -294,7 +295,7 @@ static bool take_json_line(struct scanner *scanner, const struct line *line, boo
 	}
 	if (take_json(scanner, &scanner->record, &json) == 0)
 		return true;
-	return scanner->judge.summary.incidents > before;
+	return scanner->classify.summary.incidents > before;
 }
 
 static size_t export_name(const struct line *line)
@@ -417,8 +418,8 @@ static bool may_be_export(const struct scanner *scanner, const struct line *line
 
 static void scanner_take_line(struct scanner *scanner, const struct line *line, bool hit)
 {
-	scanner->judge.summary.lines++;
-	if (scanner->holds && release_held(scanner, line))
+	scanner->classify.summary.lines++;
+	if (scanner->has_wrapped && scanner_finish_wrapped(scanner, line))
 		return;
 	if (!line->size && !scanner->exporting && !scanner->verbose)
 		return;
@@ -431,7 +432,7 @@ static void scanner_take_line(struct scanner *scanner, const struct line *line, 
 		return;
 	if (take_boot_mark(scanner, line) || take_announcement(scanner, line))
 		return;
-	if (scanner_is_news(scanner, line) || hit)
+	if (scanner_remember_stamp(scanner, line) || hit)
 		take_text_line(scanner, line, hit);
 }
 
@@ -489,7 +490,7 @@ static size_t line_size(const char *text, size_t size, bool last)
 /* The lines that are whole; how many bytes they were. */
 static size_t scanner_take_lines(struct scanner *scanner, const char *text, size_t size, bool last)
 {
-	struct hits hits = { .anchors = catalogue_anchors(scanner->judge.options.catalogue) };
+	struct hits hits = { .anchors = catalogue_anchors(scanner->classify.options.catalogue) };
 	size_t at = 0;
 
 	anchors_start(hits.anchors, &hits.search, text, size);
@@ -497,7 +498,7 @@ static size_t scanner_take_lines(struct scanner *scanner, const char *text, size
 		hits.at = SIZE_MAX;
 	for (;;) {
 		struct line line = { text + at, line_size(text + at, size - at, last),
-				     scanner->judge.summary.lines + 1 };
+				     scanner->classify.summary.lines + 1 };
 		size_t after;
 		bool hit;
 
@@ -511,7 +512,7 @@ static size_t scanner_take_lines(struct scanner *scanner, const char *text, size
 				return at;
 			if (binary && binary != SIZE_MAX) {
 				at += binary;
-				scanner->judge.summary.lines++;
+				scanner->classify.summary.lines++;
 				next_hit(&hits, at);
 				continue;
 			}
@@ -529,7 +530,7 @@ int scanner_feed(struct scanner *scanner, const void *data, size_t size)
 {
 	size_t taken;
 
-	scanner->judge.summary.bytes += size;
+	scanner->classify.summary.bytes += size;
 	buffer_bytes(&scanner->pending, data, size);
 	if (buffer_failed(&scanner->pending))
 		return -ENOMEM;
@@ -542,12 +543,12 @@ int scanner_feed(struct scanner *scanner, const void *data, size_t size)
 	return 0;
 }
 
-int scanner_rest(struct scanner *scanner)
+int scanner_flush(struct scanner *scanner)
 {
-	if (scanner->holds)
-		release_held(scanner, NULL);
+	if (scanner->has_wrapped)
+		scanner_finish_wrapped(scanner, NULL);
 	if (scanner->verbose)
-		end_export(scanner, scanner->judge.summary.lines);
+		end_export(scanner, scanner->classify.summary.lines);
 	scanner->verbose = false;
 	return buffer_failed(&scanner->pending) ? -ENOMEM : 0;
 }
@@ -559,11 +560,11 @@ int scanner_finish(struct scanner *scanner, struct scan_summary *ret_summary)
 	if (scanner->pending.size)
 		scanner_take_lines(scanner, text, scanner->pending.size, true);
 	scanner->pending.size = 0;
-	(void)scanner_rest(scanner);
+	(void)scanner_flush(scanner);
 	/* an entry that was cut off has its message perhaps */
 	if (scanner->exporting || log_record_has(&scanner->record, LOG_RECORD_MESSAGE))
-		end_export(scanner, scanner->judge.summary.lines);
-	*ret_summary = scanner->judge.summary;
+		end_export(scanner, scanner->classify.summary.lines);
+	*ret_summary = scanner->classify.summary;
 	return 0;
 }
 
@@ -574,13 +575,13 @@ static bool find_yearless(const char *text, size_t size, bool last, struct stamp
 
 	while (size && (last || !found)) {
 		const char *newline = memchr(text, '\n', size);
-		struct text_cursor taker = { text, newline ? newline : text + size };
+		struct text_cursor cursor = { text, newline ? newline : text + size };
 		struct stamp stamp;
 
-		size -= MIN(size, (size_t)(taker.end - text) + 1);
-		text = taker.end + 1;
-		take_char(&taker, '<');
-		if (stamp_take(&taker, &stamp) && !stamp.year && !stamp.epoch) {
+		size -= MIN(size, (size_t)(cursor.end - text) + 1);
+		text = cursor.end + 1;
+		take_char(&cursor, '<');
+		if (stamp_take(&cursor, &stamp) && !stamp.year && !stamp.epoch) {
 			*ret_stamp = stamp;
 			found = true;
 		}
@@ -595,5 +596,5 @@ void scanner_span(struct scanner *scanner, const char *head, size_t head_size, c
 
 	if (find_yearless(head, head_size, false, &first) &&
 	    find_yearless(tail, tail_size, true, &last))
-		log_clock_span(&scanner->judge.clock, &first, &last);
+		log_clock_span(&scanner->classify.clock, &first, &last);
 }

@@ -64,6 +64,6 @@ void scanner_span(struct scanner *scanner, const char *head, size_t head_size, c
 /* 0 or -ENOMEM. */
 int scanner_feed(struct scanner *scanner, const void *data, size_t size);
 /* Nothing comes for a while: what waited for a next line is given. 0 or -ENOMEM. */
-int scanner_rest(struct scanner *scanner);
+int scanner_flush(struct scanner *scanner);
 /* The last line may have no newline. */
 int scanner_finish(struct scanner *scanner, struct scan_summary *ret_summary);

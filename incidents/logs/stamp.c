@@ -11,56 +11,56 @@
 	978307200ull /* 2001: no host had journald before, and short numbers are something else */
 #define END_SECOND 7289654400ull /* 2201 */
 
-static bool take_int(struct text_cursor *taker, int least, int most, int *ret_value)
+static bool take_int(struct text_cursor *cursor, int least, int most, int *ret_value)
 {
 	uint64_t value;
 
-	if (!take_number(taker, least, most, &value))
+	if (!take_number(cursor, least, most, &value))
 		return false;
 	*ret_value = value;
 	return true;
 }
 
 /* One of three-letter names, as a number from 1. */
-static bool stamp_take_name(struct text_cursor *taker, const char *names, int *ret_number)
+static bool stamp_take_name(struct text_cursor *cursor, const char *names, int *ret_number)
 {
-	if (text_cursor_left(taker) < 3)
+	if (text_cursor_left(cursor) < 3)
 		return false;
 	for (int i = 0; names[3 * i]; i++) {
-		if (memcmp(names + 3 * i, taker->at, 3))
+		if (memcmp(names + 3 * i, cursor->at, 3))
 			continue;
-		taker->at += 3;
+		cursor->at += 3;
 		*ret_number = i + 1;
 		return true;
 	}
 	return false;
 }
 
-static bool take_month(struct text_cursor *taker, int *ret_month)
+static bool take_month(struct text_cursor *cursor, int *ret_month)
 {
-	return stamp_take_name(taker, "JanFebMarAprMayJunJulAugSepOctNovDec", ret_month);
+	return stamp_take_name(cursor, "JanFebMarAprMayJunJulAugSepOctNovDec", ret_month);
 }
 
-static bool take_weekday(struct text_cursor *taker)
+static bool take_weekday(struct text_cursor *cursor)
 {
 	int day;
 
-	return stamp_take_name(taker, "MonTueWedThuFriSatSun", &day);
+	return stamp_take_name(cursor, "MonTueWedThuFriSatSun", &day);
 }
 
 /* 07:41:09[.341] */
-static bool stamp_take_clock(struct text_cursor *taker, struct stamp *stamp)
+static bool stamp_take_clock(struct text_cursor *cursor, struct stamp *stamp)
 {
-	if (!take_int(taker, 2, 2, &stamp->hour) || !take_char(taker, ':') ||
-	    !take_int(taker, 2, 2, &stamp->minute) || !take_char(taker, ':') ||
-	    !take_int(taker, 2, 2, &stamp->second))
+	if (!take_int(cursor, 2, 2, &stamp->hour) || !take_char(cursor, ':') ||
+	    !take_int(cursor, 2, 2, &stamp->minute) || !take_char(cursor, ':') ||
+	    !take_int(cursor, 2, 2, &stamp->second))
 		return false;
 	stamp->resolution_ns = NSEC_PER_SEC;
-	stamp->comma = text_cursor_is(taker, ',');
-	if ((stamp->comma || text_cursor_is(taker, '.')) && text_cursor_left(taker) > 1 &&
-	    isdigit((unsigned char)taker->at[1])) {
-		taker->at++;
-		take_fraction(taker, &stamp->fraction_ns, &stamp->resolution_ns);
+	stamp->comma = text_cursor_is(cursor, ',');
+	if ((stamp->comma || text_cursor_is(cursor, '.')) && text_cursor_left(cursor) > 1 &&
+	    isdigit((unsigned char)cursor->at[1])) {
+		cursor->at++;
+		take_fraction(cursor, &stamp->fraction_ns, &stamp->resolution_ns);
 	} else {
 		stamp->comma = false;
 	}
@@ -68,9 +68,9 @@ static bool stamp_take_clock(struct text_cursor *taker, struct stamp *stamp)
 }
 
 /* Z, +01:00, +0100, +01, " UTC", " +0100", or nothing */
-static void take_zone(struct text_cursor *taker, struct stamp *stamp)
+static void take_zone(struct text_cursor *cursor, struct stamp *stamp)
 {
-	struct text_cursor at = *taker;
+	struct text_cursor at = *cursor;
 	int sign, hours, minutes = 0;
 
 	if (take_char(&at, 'Z') || take_text(&at, " UTC") || take_text(&at, " GMT") ||
@@ -78,7 +78,7 @@ static void take_zone(struct text_cursor *taker, struct stamp *stamp)
 		if (at.at < at.end && isalnum((unsigned char)*at.at))
 			return;
 		stamp->zoned = true;
-		*taker = at;
+		*cursor = at;
 		return;
 	}
 	take_char(&at, ' ');
@@ -97,13 +97,13 @@ static void take_zone(struct text_cursor *taker, struct stamp *stamp)
 		return;
 	stamp->zoned = true;
 	stamp->offset_s = sign * (hours * 3600 + minutes * 60);
-	*taker = at;
+	*cursor = at;
 }
 
 /* CET and so on, which nobody can tell: it is as if there were no zone */
-static void take_zone_name(struct text_cursor *taker)
+static void take_zone_name(struct text_cursor *cursor)
 {
-	struct text_cursor at = *taker;
+	struct text_cursor at = *cursor;
 	size_t size = 0;
 
 	take_char(&at, ' ');
@@ -112,94 +112,94 @@ static void take_zone_name(struct text_cursor *taker)
 	if (size < 3 || size > 5 || (size < text_cursor_left(&at) && at.at[size] != ' '))
 		return;
 	at.at += size;
-	*taker = at;
+	*cursor = at;
 }
 
-static bool take_iso(struct text_cursor *taker, struct stamp *stamp)
+static bool take_iso(struct text_cursor *cursor, struct stamp *stamp)
 {
 	char between;
 
-	if (!take_int(taker, 4, 4, &stamp->year) || text_cursor_left(taker) < 1)
+	if (!take_int(cursor, 4, 4, &stamp->year) || text_cursor_left(cursor) < 1)
 		return false;
-	between = *taker->at;
-	if ((between != '-' && between != '/') || !take_char(taker, between) ||
-	    !take_int(taker, 2, 2, &stamp->month) || !take_char(taker, between) ||
-	    !take_int(taker, 2, 2, &stamp->day))
+	between = *cursor->at;
+	if ((between != '-' && between != '/') || !take_char(cursor, between) ||
+	    !take_int(cursor, 2, 2, &stamp->month) || !take_char(cursor, between) ||
+	    !take_int(cursor, 2, 2, &stamp->day))
 		return false;
-	if (!take_char(taker, 'T') && !take_char(taker, ' ') && !take_char(taker, 't'))
+	if (!take_char(cursor, 'T') && !take_char(cursor, ' ') && !take_char(cursor, 't'))
 		return false;
-	if (!stamp_take_clock(taker, stamp))
+	if (!stamp_take_clock(cursor, stamp))
 		return false;
-	take_zone(taker, stamp);
+	take_zone(cursor, stamp);
 	return true;
 }
 
 /* Mar 12, Mar  2 */
-static bool take_day(struct text_cursor *taker, struct stamp *stamp)
+static bool take_day(struct text_cursor *cursor, struct stamp *stamp)
 {
-	if (!take_month(taker, &stamp->month))
+	if (!take_month(cursor, &stamp->month))
 		return false;
-	take_blanks(taker);
-	return take_int(taker, 1, 2, &stamp->day);
+	take_blanks(cursor);
+	return take_int(cursor, 1, 2, &stamp->day);
 }
 
-static bool take_year(struct text_cursor *taker, struct stamp *stamp)
+static bool take_year(struct text_cursor *cursor, struct stamp *stamp)
 {
-	struct text_cursor at = *taker;
+	struct text_cursor at = *cursor;
 	int year;
 
 	if (!take_char(&at, ' ') || !take_int(&at, 4, 4, &year) || year < 1990 || year > 2200 ||
 	    (at.at < at.end && !strchr(" ]:", *at.at)))
 		return false;
 	stamp->year = year;
-	*taker = at;
+	*cursor = at;
 	return true;
 }
 
 /* [Wed ]Mar 12 [2025 ]07:41:09[.435319][ UTC][ 2025] */
-static bool take_traditional(struct text_cursor *taker, struct stamp *stamp)
+static bool take_traditional(struct text_cursor *cursor, struct stamp *stamp)
 {
 	struct text_cursor at;
 
-	if (take_int(taker, 4, 4, &stamp->year) && !take_char(taker, ' '))
+	if (take_int(cursor, 4, 4, &stamp->year) && !take_char(cursor, ' '))
 		return false;
-	if (!take_day(taker, stamp))
+	if (!take_day(cursor, stamp))
 		return false;
-	take_year(taker, stamp);
-	if (!take_char(taker, ' ') || !stamp_take_clock(taker, stamp))
+	take_year(cursor, stamp);
+	if (!take_char(cursor, ' ') || !stamp_take_clock(cursor, stamp))
 		return false;
-	if (stamp->year || take_year(taker, stamp))
+	if (stamp->year || take_year(cursor, stamp))
 		return true;
-	at = *taker;
+	at = *cursor;
 	take_zone(&at, stamp);
 	if (!stamp->zoned)
 		take_zone_name(&at);
 	if (take_year(&at, stamp))
-		*taker = at;
-	else if (stamp->zoned && at.at > taker->at)
-		*taker = at;
+		*cursor = at;
+	else if (stamp->zoned && at.at > cursor->at)
+		*cursor = at;
 	return true;
 }
 
-static bool take_weekday_first(struct text_cursor *taker, struct stamp *stamp)
+static bool take_weekday_first(struct text_cursor *cursor, struct stamp *stamp)
 {
 	struct text_cursor at;
 
-	if (!take_weekday(taker) || !take_char(taker, ' '))
+	if (!take_weekday(cursor) || !take_char(cursor, ' '))
 		return false;
-	at = *taker;
+	at = *cursor;
 	if (!take_iso(&at, stamp)) {
 		*stamp = (struct stamp){ 0 };
-		return take_traditional(taker, stamp);
+		return take_traditional(cursor, stamp);
 	}
-	*taker = at;
+	*cursor = at;
 	if (!stamp->zoned)
-		take_zone_name(taker);
+		take_zone_name(cursor);
 	return true;
 }
 
 /* A month of another locale, by how its short name begins. */
-static bool take_foreign_month(struct text_cursor *taker, int *ret_month)
+static bool take_foreign_month(struct text_cursor *cursor, int *ret_month)
 {
 	static const struct {
 		const char *name;
@@ -246,76 +246,76 @@ static bool take_foreign_month(struct text_cursor *taker, int *ret_month)
 	for (size_t i = 0; i < sizeof(months) / sizeof(months[0]); i++) {
 		size_t size = strlen(months[i].name);
 
-		if (text_cursor_left(taker) <= size ||
-		    strncasecmp(taker->at, months[i].name, size) != 0)
+		if (text_cursor_left(cursor) <= size ||
+		    strncasecmp(cursor->at, months[i].name, size) != 0)
 			continue;
 		*ret_month = months[i].month;
-		while (taker->at < taker->end && *taker->at != ' ')
-			taker->at++;
+		while (cursor->at < cursor->end && *cursor->at != ' ')
+			cursor->at++;
 		return true;
 	}
 	return false;
 }
 
 /* "mer. mars 12 07:41:09 2025", as dmesg writes in another locale */
-static bool take_foreign(struct text_cursor *taker, struct stamp *stamp)
+static bool take_foreign(struct text_cursor *cursor, struct stamp *stamp)
 {
 	size_t size = 0;
 
-	while (size < text_cursor_left(taker) && taker->at[size] != ' ')
+	while (size < text_cursor_left(cursor) && cursor->at[size] != ' ')
 		size++;
 	if (size < 2 || size > 12)
 		return false;
-	taker->at += size;
-	take_blanks(taker);
-	if (!take_foreign_month(taker, &stamp->month))
+	cursor->at += size;
+	take_blanks(cursor);
+	if (!take_foreign_month(cursor, &stamp->month))
 		return false;
-	take_blanks(taker);
-	return take_int(taker, 1, 2, &stamp->day) && take_char(taker, ' ') &&
-	       stamp_take_clock(taker, stamp) && take_year(taker, stamp);
+	take_blanks(cursor);
+	return take_int(cursor, 1, 2, &stamp->day) && take_char(cursor, ' ') &&
+	       stamp_take_clock(cursor, stamp) && take_year(cursor, stamp);
 }
 
 /* 12/Mar/2025:07:41:09 +0000, as web servers write */
-static bool take_web(struct text_cursor *taker, struct stamp *stamp)
+static bool take_web(struct text_cursor *cursor, struct stamp *stamp)
 {
-	if (!take_int(taker, 2, 2, &stamp->day) || !take_char(taker, '/') ||
-	    !take_month(taker, &stamp->month) || !take_char(taker, '/') ||
-	    !take_int(taker, 4, 4, &stamp->year) || !take_char(taker, ':') ||
-	    !stamp_take_clock(taker, stamp))
+	if (!take_int(cursor, 2, 2, &stamp->day) || !take_char(cursor, '/') ||
+	    !take_month(cursor, &stamp->month) || !take_char(cursor, '/') ||
+	    !take_int(cursor, 4, 4, &stamp->year) || !take_char(cursor, ':') ||
+	    !stamp_take_clock(cursor, stamp))
 		return false;
-	take_zone(taker, stamp);
+	take_zone(cursor, stamp);
 	return true;
 }
 
-static bool take_epoch(struct text_cursor *taker, struct stamp *stamp)
+static bool take_epoch(struct text_cursor *cursor, struct stamp *stamp)
 {
-	const char *start = taker->at;
+	const char *start = cursor->at;
 	uint32_t fraction;
 	uint64_t unit;
 
-	while (taker->at < taker->end && isdigit((unsigned char)*taker->at))
-		taker->at++;
-	if (taker->at - start < 9)
+	while (cursor->at < cursor->end && isdigit((unsigned char)*cursor->at))
+		cursor->at++;
+	if (cursor->at - start < 9)
 		return false;
-	if (taker->at - start <= 10 && take_char(taker, '.')) {
-		if (!take_fraction(taker, &fraction, &unit))
+	if (cursor->at - start <= 10 && take_char(cursor, '.')) {
+		if (!take_fraction(cursor, &fraction, &unit))
 			return false;
-	} else if (taker->at - start < 13) {
+	} else if (cursor->at - start < 13) {
 		return false;
 	}
-	if (taker->at < taker->end && !strchr(" \t,;|", *taker->at))
+	if (cursor->at < cursor->end && !strchr(" \t,;|", *cursor->at))
 		return false;
-	return stamp_from_number(start, taker->at - start, stamp);
+	return stamp_from_number(start, cursor->at - start, stamp);
 }
 
-bool stamp_take(struct text_cursor *taker, struct stamp *ret_stamp)
+bool stamp_take(struct text_cursor *cursor, struct stamp *ret_stamp)
 {
 	static bool (*const forms[])(struct text_cursor *, struct stamp *) = {
 		take_iso, take_traditional, take_weekday_first, take_epoch, take_foreign, take_web,
 	};
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-		struct text_cursor at = *taker;
+		struct text_cursor at = *cursor;
 		struct stamp stamp = { 0 };
 		int64_t seconds;
 
@@ -325,23 +325,23 @@ bool stamp_take(struct text_cursor *taker, struct stamp *ret_stamp)
 		if (!stamp.epoch &&
 		    !stamp_seconds(&stamp, stamp.year ? stamp.year : 2024, &seconds))
 			continue;
-		*taker = at;
+		*cursor = at;
 		*ret_stamp = stamp;
 		return true;
 	}
 	return false;
 }
 
-bool stamp_take_minute(struct text_cursor *taker, struct stamp *ret_stamp)
+bool stamp_take_minute(struct text_cursor *cursor, struct stamp *ret_stamp)
 {
-	struct text_cursor at = *taker;
+	struct text_cursor at = *cursor;
 	struct stamp stamp = { .resolution_ns = 60 * NSEC_PER_SEC };
 
 	if (!take_day(&at, &stamp) || !take_char(&at, ' ') || !take_int(&at, 2, 2, &stamp.hour) ||
 	    !take_char(&at, ':') || !take_int(&at, 2, 2, &stamp.minute) || stamp.hour > 23 ||
 	    stamp.minute > 59 || stamp.day < 1 || stamp.day > 31)
 		return false;
-	*taker = at;
+	*cursor = at;
 	*ret_stamp = stamp;
 	return true;
 }

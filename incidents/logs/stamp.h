@@ -35,9 +35,9 @@ struct stamp {
  *   Mi Mär 12 07:41:09 2025 (and other languages of Western Europe)
  *   1741765269.341207                  1741765269341 (a thousandth or a millionth of a second)
  */
-bool stamp_take(struct text_cursor *taker, struct stamp *ret_stamp);
+bool stamp_take(struct text_cursor *cursor, struct stamp *ret_stamp);
 /* "Mar12 07:41", "Nov 9 20:09": what dmesg --human writes where a minute begins. */
-bool stamp_take_minute(struct text_cursor *taker, struct stamp *ret_stamp);
+bool stamp_take_minute(struct text_cursor *cursor, struct stamp *ret_stamp);
 /* A number of seconds, thousandths, millionths or billionths of the epoch, by its size. False when
  * it is none of the years 2001 to 2200. */
 bool stamp_from_number(const char *text, size_t size, struct stamp *ret_stamp);

@@ -102,8 +102,8 @@ void anchors_start(const struct anchors *anchors, struct anchors_search *search,
 }
 
 /* Whether the whole anchor is around the window that ends at `at`. */
-static bool is_there(const struct anchors *anchors, const struct anchors_search *search,
-		     const struct anchor *anchor, size_t *ret_at)
+static bool anchor_fits(const struct anchors *anchors, const struct anchors_search *search,
+			const struct anchor *anchor, size_t *ret_at)
 {
 	size_t begin = search->at - anchors->window;
 
@@ -144,11 +144,11 @@ uint32_t anchors_next(const struct anchors *anchors, struct anchors_search *sear
 	for (;;) {
 		while (search->chain != UINT32_MAX) {
 			const struct anchor *anchor = &anchors->list.items[search->chain];
-			bool there = is_there(anchors, search, anchor, ret_at);
+			bool fits = anchor_fits(anchors, search, anchor, ret_at);
 
 			search->chain = anchor->next;
 			search->at += search->chain == UINT32_MAX;
-			if (there)
+			if (fits)
 				return anchor->value;
 		}
 		hash = anchors_skip(anchors, search);

@@ -22,8 +22,8 @@ struct catalogue {
 
 /* What the scanner must see besides: messages that are spelled as numbers, where no anchor shows,
  * and the first line of a boot. */
-static const char *const others[] = { "\"MESSAGE\":[", "\"MESSAGE\": [", "\"MESSAGE\" :[",
-				      "\"MESSAGE\" : [", "Linux version " };
+static const char *const other_anchors[] = { "\"MESSAGE\":[", "\"MESSAGE\": [", "\"MESSAGE\" :[",
+					     "\"MESSAGE\" : [", "Linux version " };
 #define NO_KIND (UINT32_MAX - 1)
 
 static const char *const severities[] = { "info", "notice", "warn", "err", "crit" };
@@ -208,11 +208,11 @@ static int load_built_in(struct catalogue *catalogue, struct error *error)
 int catalogue_new(const char *folder, struct catalogue **ret_catalogue, struct error *error)
 {
 	_cleanup_(cleanup_catalogue) struct catalogue *catalogue = calloc(1, sizeof(*catalogue));
-	struct error unasked = { 0 };
+	struct error discarded = { 0 };
 	int r;
 
 	if (!error)
-		error = &unasked;
+		error = &discarded;
 	if (!catalogue)
 		return -ENOMEM;
 	/* a person's own come first, and so count first */
@@ -224,8 +224,9 @@ int catalogue_new(const char *folder, struct catalogue **ret_catalogue, struct e
 
 		r = anchors_add(&catalogue->anchors, pattern->anchor, pattern->anchor_size, i);
 	}
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(others); i++)
-		r = anchors_add(&catalogue->anchors, others[i], strlen(others[i]), NO_KIND);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(other_anchors); i++)
+		r = anchors_add(&catalogue->anchors, other_anchors[i], strlen(other_anchors[i]),
+				NO_KIND);
 	if (r < 0)
 		return r;
 	anchors_build(&catalogue->anchors);
@@ -295,17 +296,17 @@ static size_t find_candidates(const struct catalogue *catalogue, const struct me
 }
 
 const struct kind *catalogue_match(const struct catalogue *catalogue, const struct message *message,
-				   bool cut, struct fields *ret_fields)
+				   bool truncated, struct fields *ret_fields)
 {
 	uint32_t candidates[CANDIDATES_MAX + 1];
 	size_t count = find_candidates(catalogue, message, candidates);
 
-	for (int allow_cut = 0; allow_cut <= cut; allow_cut++) {
+	for (int allow_truncated = 0; allow_truncated <= truncated; allow_truncated++) {
 		for (size_t i = 0; i < count; i++) {
 			const struct kind *kind = &catalogue->kinds.items[candidates[i]];
 
 			if (pattern_match(&kind->pattern, message->text, message->size,
-					  !message->whole, allow_cut, ret_fields))
+					  !message->whole, allow_truncated, ret_fields))
 				return kind;
 		}
 	}

@@ -65,4 +65,4 @@ struct message {
  * for none. `cut` allows for a message that ends too early.
  */
 const struct kind *catalogue_match(const struct catalogue *catalogue, const struct message *message,
-				   bool cut, struct fields *ret_fields);
+				   bool truncated, struct fields *ret_fields);

@@ -18,12 +18,12 @@
 struct match {
 	const struct pattern *pattern;
 	const char *text, *end;
-	bool cut;
+	bool truncated;
 	unsigned int steps;
 	struct fields fields;
 };
 
-static bool match_match_from(struct match *match, size_t index, const char *at);
+static bool match_from(struct match *match, size_t index, const char *at);
 
 static bool match_is_blank(char c)
 {
@@ -69,18 +69,18 @@ static bool match_number(struct match *match, size_t index, const char *at)
 	match_add_field(match, piece->name, value, at - value);
 	if (match->fields.count > fields)
 		match->fields.list[fields].number = true;
-	if (!match_match_from(match, index + 1, at)) {
+	if (!match_from(match, index + 1, at)) {
 		match->fields.count = fields;
 		return false;
 	}
-	if (piece->type == PIECE_AGE && !(match->fields.cut && at == match->end)) {
+	if (piece->type == PIECE_AGE && !(match->fields.truncated && at == match->end)) {
 		match->fields.has_age = true;
 		match->fields.age_ns = age_of(value, at, piece->unit_ns);
 	}
 	return true;
 }
 
-static bool match_belongs(enum piece_type type, char c)
+static bool match_accepts(enum piece_type type, char c)
 {
 	switch (type) {
 	case PIECE_HEX:
@@ -102,22 +102,22 @@ static bool match_belongs(enum piece_type type, char c)
 static bool match_run(struct match *match, size_t index, const char *at)
 {
 	const struct piece *piece = &match->pattern->pieces.items[index];
-	bool few = piece->type == PIECE_TEXT || piece->type == PIECE_COMM;
+	bool shortest_first = piece->type == PIECE_TEXT || piece->type == PIECE_COMM;
 	size_t least = piece->type == PIECE_LINE || !piece->name ? 0 : 1, most = 0;
 	size_t fields = match->fields.count;
 
-	while (at + most < match->end && match_belongs(piece->type, at[most]))
+	while (at + most < match->end && match_accepts(piece->type, at[most]))
 		most++;
 	if (piece->type == PIECE_COMM)
 		most = MIN(most, (size_t)COMM_MAX);
 	if (most < least)
 		return false;
 	for (size_t i = 0; i <= most - least; i++) {
-		size_t size = few ? least + i : most - i;
+		size_t size = shortest_first ? least + i : most - i;
 
 		if (piece->name)
 			match_add_field(match, piece->name, at, size);
-		if (match_match_from(match, index + 1, at + size))
+		if (match_from(match, index + 1, at + size))
 			return true;
 		match->fields.count = fields;
 	}
@@ -143,7 +143,7 @@ static const char *take_literal(const struct match *match, const char *literal, 
 			return NULL;
 		}
 	}
-	return literal == literal_end || (match->cut && at == match->end) ? at : NULL;
+	return literal == literal_end || (match->truncated && at == match->end) ? at : NULL;
 }
 
 /* Whether the text may end here, within a piece of which `done` bytes were there. */
@@ -151,16 +151,16 @@ static bool may_end(const struct match *match, size_t index, const char *done)
 {
 	const struct pattern *pattern = match->pattern;
 
-	return match->cut && pattern->anchor_size >= CUT_ANCHOR_MIN &&
+	return match->truncated && pattern->anchor_size >= CUT_ANCHOR_MIN &&
 	       (index > pattern->anchor_piece ||
 		(index == pattern->anchor_piece && done >= pattern->anchor + pattern->anchor_size));
 }
 
-static bool end_cut(struct match *match)
+static bool end_truncated(struct match *match)
 {
 	struct fields *fields = &match->fields;
 
-	fields->cut = true;
+	fields->truncated = true;
 	/* what touches the end may have gone on */
 	if (fields->count &&
 	    fields->list[fields->count - 1].value + fields->list[fields->count - 1].size ==
@@ -176,17 +176,17 @@ static bool match_literal(struct match *match, size_t index, const char *at)
 
 	if (!after)
 		return false;
-	if (after == match->end && match->cut) {
+	if (after == match->end && match->truncated) {
 		/* how much of the literal was there: blanks may have been more than one, so count
 		 * from what is required */
 		size_t there = MIN((size_t)(after - at), piece->size);
 
 		if (may_end(match, index, piece->text + there))
-			return match_match_from(match, index + 1, after) || end_cut(match);
+			return match_from(match, index + 1, after) || end_truncated(match);
 		if (there < piece->size)
 			return false;
 	}
-	return match_match_from(match, index + 1, after);
+	return match_from(match, index + 1, after);
 }
 
 static bool match_choice(struct match *match, size_t index, const char *at)
@@ -201,7 +201,7 @@ static bool match_choice(struct match *match, size_t index, const char *at)
 		if (match->end - at >= (ptrdiff_t)size && !memcmp(choice, at, size)) {
 			if (piece->name)
 				match_add_field(match, piece->name, at, size);
-			if (match_match_from(match, index + 1, at + size))
+			if (match_from(match, index + 1, at + size))
 				return true;
 			match->fields.count = fields;
 		}
@@ -256,7 +256,7 @@ static const char *match_take_device(struct match *match, const char *at)
 
 /* Whether the word before is a PCI address: then what comes is the interface of some other
  * driver's. */
-static bool behind_pci(const struct match *match, const char *at)
+static bool follows_pci_address(const struct match *match, const char *at)
 {
 	const char *word = at;
 
@@ -267,7 +267,7 @@ static bool behind_pci(const struct match *match, const char *at)
 	return take_pci(word, at) != NULL;
 }
 
-static const char *take_ena_other(struct match *match, const char *at)
+static const char *take_other_device(struct match *match, const char *at)
 {
 	static const char *const names[] = { "eth", "ens", "enp", "eni" };
 	const char *colon = memmem(at, MIN(match->end - at, 80), ": ", 2);
@@ -283,7 +283,7 @@ static const char *take_ena_other(struct match *match, const char *at)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		if (colon - at < 4 || memcmp(at, names[i], 3) || memchr(at, ' ', colon - at) ||
-		    behind_pci(match, at))
+		    follows_pci_address(match, at))
 			continue;
 		match_add_field(match, "ifname", at, colon - at);
 		return colon + 2;
@@ -298,25 +298,25 @@ static bool match_ena(struct match *match, size_t index, const char *at)
 	const char *after = match_take_device(match, at);
 
 	if (!after && !needed)
-		after = take_ena_other(match, at);
+		after = take_other_device(match, at);
 	if (after) {
 		while (after < match->end && match_is_blank(*after))
 			after++;
-		if (match_match_from(match, index + 1, after))
+		if (match_from(match, index + 1, after))
 			return true;
 	}
 	match->fields.count = fields;
-	return !needed && at == match->text && match_match_from(match, index + 1, at);
+	return !needed && at == match->text && match_from(match, index + 1, at);
 }
 
 static bool match_end(struct match *match, size_t index, const char *at)
 {
 	while (at < match->end && match_is_blank(*at))
 		at++;
-	return at == match->end && match_match_from(match, index + 1, at);
+	return at == match->end && match_from(match, index + 1, at);
 }
 
-static bool match_match_from(struct match *match, size_t index, const char *at)
+static bool match_from(struct match *match, size_t index, const char *at)
 {
 	const struct pattern *pattern = match->pattern;
 
@@ -328,7 +328,7 @@ static bool match_match_from(struct match *match, size_t index, const char *at)
 	    pattern->pieces.items[index].type != PIECE_OPTION &&
 	    pattern->pieces.items[index].type != PIECE_LINE &&
 	    pattern->pieces.items[index].type != PIECE_END)
-		return end_cut(match);
+		return end_truncated(match);
 	switch (pattern->pieces.items[index].type) {
 	case PIECE_LITERAL:
 		return match_literal(match, index, at);
@@ -340,10 +340,10 @@ static bool match_match_from(struct match *match, size_t index, const char *at)
 	case PIECE_OPTION: {
 		size_t fields = match->fields.count;
 
-		if (match_match_from(match, index + 1, at))
+		if (match_from(match, index + 1, at))
 			return true;
 		match->fields.count = fields;
-		return match_match_from(match, pattern->pieces.items[index].after, at);
+		return match_from(match, pattern->pieces.items[index].after, at);
 	}
 	case PIECE_END:
 		return match_end(match, index, at);
@@ -358,7 +358,7 @@ static bool match_match_from(struct match *match, size_t index, const char *at)
 static bool try_at(struct match *match, const char *at)
 {
 	match->fields = (struct fields){ 0 };
-	return match_match_from(match, 0, at);
+	return match_from(match, 0, at);
 }
 
 static bool is_boundary(const char *text, const char *at)
@@ -382,9 +382,11 @@ static bool search_back(struct match *match)
 }
 
 bool pattern_match(const struct pattern *pattern, const char *text, size_t size, bool anywhere,
-		   bool cut, struct fields *ret_fields)
+		   bool truncated, struct fields *ret_fields)
 {
-	struct match match = { .pattern = pattern, .text = text, .end = text + size, .cut = cut };
+	struct match match = {
+		.pattern = pattern, .text = text, .end = text + size, .truncated = truncated
+	};
 	bool matched = try_at(&match, text);
 
 	if (!matched && anywhere && pattern->pieces.items[0].type == PIECE_COMM)

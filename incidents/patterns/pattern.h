@@ -47,7 +47,7 @@ struct fields {
 	bool has_age;
 	uint64_t age_ns;
 	/* the line ended before its pattern */
-	bool cut;
+	bool truncated;
 };
 
 enum piece_type {
@@ -104,7 +104,7 @@ void pattern_done(struct pattern *pattern);
  * *ret_fields is untouched.
  */
 bool pattern_match(const struct pattern *pattern, const char *text, size_t size, bool anywhere,
-		   bool cut, struct fields *ret_fields);
+		   bool truncated, struct fields *ret_fields);
 
 /* NULL when there is no such field. */
 const struct field *fields_find(const struct fields *fields, const char *name);

@@ -27,13 +27,13 @@ void queue_cpu_add(struct fields *fields, char text[QUEUE_CPU_SIZE],
 {
 	static const char *const names[] = { "ifname", "bdf" };
 	const struct field *field = fields_find(fields, "qid");
-	struct text_cursor taker = { field ? field->value : NULL,
-				     field ? field->value + field->size : NULL };
+	struct text_cursor cursor = { field ? field->value : NULL,
+				      field ? field->value + field->size : NULL };
 	char device[DEVICE_MAX];
 	uint64_t queue;
 	uint32_t cpu;
 
-	if (!field || !take_number(&taker, 1, 9, &queue) || fields->count == FIELDS_MAX ||
+	if (!field || !take_number(&cursor, 1, 9, &queue) || fields->count == FIELDS_MAX ||
 	    fields_find(fields, QUEUE_CPU))
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {

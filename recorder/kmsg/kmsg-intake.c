@@ -171,7 +171,7 @@ static void kmsg_intake_judged(void *context, const struct incident *given)
 
 void kmsg_intake_say(struct kmsg_intake *intake, struct kmsg_entry *entry)
 {
-	_cleanup_(log_prefix_done) struct log_prefix heading;
+	_cleanup_(log_prefix_done) struct log_prefix prefix;
 	char line[512];
 	int size = snprintf(line, sizeof(line), "0,%llu,%llu,-;%s",
 			    (unsigned long long)intake->next_sequence,
@@ -180,9 +180,9 @@ void kmsg_intake_say(struct kmsg_intake *intake, struct kmsg_entry *entry)
 	entry->traced = true;
 	entry->sequence = intake->next_sequence ? intake->next_sequence - 1 : 0;
 	intake->entry = entry;
-	log_prefix_init(&heading);
-	log_prefix_read(&heading, line, MIN((size_t)size, sizeof(line) - 1));
-	classify_take(&intake->judge, &heading, &(struct line){ heading.text, heading.size, 0 });
+	log_prefix_init(&prefix);
+	log_prefix_read(&prefix, line, MIN((size_t)size, sizeof(line) - 1));
+	classify_take(&intake->classify, &prefix, &(struct line){ prefix.text, prefix.size, 0 });
 	if (intake->entry && intake->entry->id)
 		kmsg_intake_put(intake, take_ptr(intake->entry));
 	intake->entry = kmsg_entry_free(intake->entry);
@@ -207,7 +207,7 @@ static bool take_one(struct kmsg_intake *intake, struct kmsg_bucket *bucket, uin
 static bool kmsg_intake_is_kept(struct kmsg_intake *intake, uint64_t stamp_ns,
 				const struct scan_summary *before)
 {
-	const struct scan_summary *now = &intake->judge.summary;
+	const struct scan_summary *now = &intake->classify.summary;
 
 	if (intake->of_user)
 		return now->forged > before->forged && take_one(intake, &intake->users, stamp_ns);
@@ -219,8 +219,8 @@ static bool kmsg_intake_is_kept(struct kmsg_intake *intake, uint64_t stamp_ns,
 static void kmsg_intake_take_line(struct kmsg_intake *intake, const struct kmsg_record *record,
 				  const char *data, size_t size)
 {
-	_cleanup_(log_prefix_done) struct log_prefix heading;
-	const struct scan_summary before = intake->judge.summary;
+	_cleanup_(log_prefix_done) struct log_prefix prefix;
+	const struct scan_summary before = intake->classify.summary;
 
 	intake->entry = kmsg_entry_new(record->stamp_ns, record->sequence,
 				       record->facility << 3 | record->level, record->text,
@@ -229,10 +229,10 @@ static void kmsg_intake_take_line(struct kmsg_intake *intake, const struct kmsg_
 		pass_over(intake, record->stamp_ns, false);
 		return;
 	}
-	log_prefix_init(&heading);
-	log_prefix_read(&heading, data, size);
-	classify_take(&intake->judge, &heading,
-		      &(struct line){ heading.text, heading.size, ++intake->judge.summary.lines });
+	log_prefix_init(&prefix);
+	log_prefix_read(&prefix, data, size);
+	classify_take(&intake->classify, &prefix,
+		      &(struct line){ prefix.text, prefix.size, ++intake->classify.summary.lines });
 	if (!kmsg_intake_is_kept(intake, record->stamp_ns, &before))
 		intake->entry = kmsg_entry_free(intake->entry);
 	kmsg_intake_put(intake, take_ptr(intake->entry));
@@ -294,19 +294,19 @@ int kmsg_intake_find(struct kmsg_intake *intake, const char *boot_id, struct err
 
 void kmsg_intake_init(struct kmsg_intake *intake, const struct catalogue *catalogue)
 {
-	const struct scanner_options judging = {
+	const struct scanner_options options = {
 		.catalogue = catalogue,
 		.trust_users = intake->trust_users,
 		.give = kmsg_intake_judged,
 		.context = intake,
 	};
 
-	classify_init(&intake->judge, &judging);
+	classify_init(&intake->classify, &options);
 }
 
 void kmsg_intake_done(struct kmsg_intake *intake)
 {
 	interrupts_done(&intake->interrupts);
 	log_found_done(&intake->before);
-	classify_done(&intake->judge);
+	classify_done(&intake->classify);
 }

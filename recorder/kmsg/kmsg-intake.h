@@ -38,7 +38,7 @@ struct kmsg_intake {
 	void (*trouble)(void *context, const struct error *error);
 	void *context;
 	/* the rest is kmsg-intake.c's, but for looks at it */
-	struct classify judge;
+	struct classify classify;
 	/* what recorders before us took */
 	struct log_found before;
 	/* the log was read up to next_sequence */

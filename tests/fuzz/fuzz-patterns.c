@@ -26,8 +26,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		assert(*error.text);
 		return 0;
 	}
-	for (int cut = 0; cut < 2; cut++) {
-		if (!pattern_match(&pattern, message, strlen(message), true, cut, &fields))
+	for (int truncated = 0; truncated < 2; truncated++) {
+		if (!pattern_match(&pattern, message, strlen(message), true, truncated, &fields))
 			continue;
 		for (size_t i = 0; i < fields.count; i++)
 			assert(fields.list[i].value >= message &&

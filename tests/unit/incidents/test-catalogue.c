@@ -30,7 +30,7 @@ static const char *matched(const char *pattern_text, const char *text)
 		used += snprintf(shown + used, sizeof(shown) - used, " %s=%.*s",
 				 fields.list[i].name, (int)fields.list[i].size,
 				 fields.list[i].value);
-	if (fields.cut)
+	if (fields.truncated)
 		used += snprintf(shown + used, sizeof(shown) - used, " ...");
 	if (fields.has_age)
 		snprintf(shown + used, sizeof(shown) - used, " %llu ns",

@@ -55,7 +55,7 @@ static bool has_field(const struct found *found, const char *name, const char *v
 static bool is_wall(const struct found *found, const char *wall)
 {
 	char copy[64];
-	struct text_cursor taker = { copy, NULL };
+	struct text_cursor cursor = { copy, NULL };
 	struct stamp stamp;
 	time_t found_seconds = found->realtime_ns / NSEC_PER_SEC;
 	struct tm tm;
@@ -67,9 +67,9 @@ static bool is_wall(const struct found *found, const char *wall)
 		copy[3] = ' ';
 		*strrchr(copy, 'T') = ' ';
 	}
-	taker.end = copy + strlen(copy);
+	cursor.end = copy + strlen(copy);
 	gmtime_r(&found_seconds, &tm);
-	return stamp_take(&taker, &stamp) && taker.at == taker.end &&
+	return stamp_take(&cursor, &stamp) && cursor.at == cursor.end &&
 	       stamp_seconds(&stamp, stamp.year ? stamp.year : tm.tm_year + 1900, &seconds) &&
 	       found->realtime_ns == (seconds - stamp.offset_s) * NSEC_PER_SEC + stamp.fraction_ns;
 }
