@@ -49,9 +49,8 @@ static bool classify_number_of(const struct fields *fields, const char *name, ui
 }
 
 /*
- * ENA 2.17.0 prints the CPU as the queue and the queue as the CPU in the second line of its pair,
- * and the pattern puts that right. Where the first line has shown that this driver does not, it is
- * put back.
+ * ENA 2.17.0 swaps the CPU and the queue in the second line of its pair, and the pattern swaps them
+ * back. If the first line shows that this driver prints them correctly, undo the pattern's swap.
  */
 static void check_swap(struct classify *classify, struct incident *incident)
 {
@@ -114,8 +113,7 @@ static void classify_give(struct classify *classify, const struct log_prefix *pr
 	classify->options.give(classify->options.context, &incident);
 }
 
-/* A word with a colon where a program's name would be may be the beginning of what the kernel says.
- */
+/* Returns whether a word with a colon, like a program's name, may begin a kernel message. */
 static bool kernel_word(const char *text, size_t size)
 {
 	static const char *const words[] = {
@@ -129,7 +127,7 @@ static bool kernel_word(const char *text, size_t size)
 	return false;
 }
 
-/* As if the message began before what was taken for its writer. */
+/* Matches again, as if the message began before the text that was taken for its writer. */
 static const struct kind *classify_match_from(const struct catalogue *catalogue,
 					      const struct log_prefix *prefix, const char *text,
 					      struct fields *fields)

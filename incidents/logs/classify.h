@@ -2,13 +2,13 @@
 #pragma once
 
 /*
- * One message after the other: what it is, when it was said, and whether the kernel said it. For
- * the scanner, and for who reads the kernel's log as it is written.
+ * Classifies one message after the other: its kind, its time, and whether the kernel wrote it. The
+ * scanner uses it, and so does the reader of the live kernel log.
  */
 
 #include "incidents/logs/scanner.h"
 
-/* A piece of text, with what it takes to say where it is from. */
+/* A piece of text and its place in the log. */
 struct line {
 	const char *text;
 	size_t size;
@@ -19,25 +19,30 @@ struct classify {
 	struct scanner_options options;
 	struct scan_summary summary;
 	struct log_clock clock;
-	/* of the last ena.tx_lost that named its queue, and the queue */
+	/* The device and queue of the last ena.tx_lost that names its queue. */
 	struct buffer lost_device;
 	uint64_t lost_qid;
-	/* that the log itself says for the lines below */
+	/* The boot id that the log states for the lines below. */
 	char boot_id[33];
 };
 
 void classify_init(struct classify *classify, const struct scanner_options *options);
 void classify_done(struct classify *classify);
-/* What kind the message is; NULL for none. */
+/*
+ * Returns the message's kind and its fields, or NULL. `truncated` accepts one that ends too early.
+ */
 const struct kind *classify_match(const struct classify *classify, const struct log_prefix *prefix,
 				  bool truncated, struct fields *fields);
-/* Puts the message into the log's time, and gives it out if it is an incident. */
+/* Advances the log's clock by this message, and gives it out if it is an incident. */
 void classify_take(struct classify *classify, const struct log_prefix *prefix,
 		   const struct line *line);
 
 #define CLASSIFY_DEVICE_MAX 64
 
-/* What it happened to, by the first of some fields that there is; `pci_address` is the PCI address
- * that came pci_address the message, or "". */
+/*
+ * Returns the affected device: the first of several fields that is present, or "". `pci_address` is
+ * the PCI address that accompanies the message, or "". The result points to `text` or
+ * `pci_address`.
+ */
 const char *classify_device(const struct fields *fields, const char *pci_address,
 			    char text[CLASSIFY_DEVICE_MAX]);

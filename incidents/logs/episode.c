@@ -5,21 +5,21 @@
 
 #include "incidents/patterns/queue-cpu.h"
 
-#define LOOK_BACK 64 /* open episodes: more at once are different stories in any case */
-#define ORDER_GAP 2000 /* without a clock: a dump of counters is some hundred lines */
+#define LOOK_BACK 64 /* episodes to compare; if more are open, an incident starts a new one */
+#define ORDER_GAP 2000 /* incidents; without a clock, a dump of counters is shorter */
 
 void episodes_done(struct episodes *episodes)
 {
 	array_done(&episodes->list);
 }
 
-/* "ena" of "ena.tx_stall"; what the watchdogs of network and kernel say of a device belongs to its
- * driver's lines */
+/* Returns the size of "ena" in "ena.tx_stall". */
 static size_t family_size(const char *kind)
 {
 	return strcspn(kind, ".");
 }
 
+/* The kernel's network watchdog reports the same trouble as the device's driver. */
 static bool is_network(const char *kind)
 {
 	return !strncmp(kind, "ena.", 4) || !strncmp(kind, "net.", 4);
@@ -34,7 +34,7 @@ static bool same_family(const char *a, const char *b)
 	return size == family_size(b) && !memcmp(a, b, size);
 }
 
-/* "(unnamed net_device)" is no name. */
+/* Sets an empty text from a field. "(unnamed net_device)" is not a name. */
 static void episode_set_text(char *text, size_t room, const struct field *field)
 {
 	if (!field || *text || field->size >= room || (field->size && *field->value == '('))
@@ -52,8 +52,10 @@ static bool set_number(const struct fields *fields, const char *name, uint64_t *
 	return field && take_number(&cursor, 1, 9, ret_number);
 }
 
-/* A line that names only the interface belongs to the device whose interface that is; one that
- * names nothing to any. */
+/*
+ * A line that names only an interface belongs to the device of that interface. A line without a
+ * device belongs to any.
+ */
 static bool same_device(const struct episode *episode, const struct incident *incident)
 {
 	const struct field *ifname = fields_find(&incident->fields, "ifname");
@@ -107,15 +109,17 @@ static void reach_back(struct episode *episode, const struct incident *incident)
 	}
 }
 
-/* Who asked for memory tells less than who was killed for it. */
+/* The killed task says more than the task that asked for memory. */
 static bool is_first_kill(const struct episode *episode, const struct incident *incident)
 {
 	return episode->kind && !strcmp(episode->kind->name, "oom.invoked") &&
 	       !strcmp(incident->kind->name, "oom.kill");
 }
 
-/* Of an episode with a queue it is the queue's CPU, and not the one on which the network's watchdog
- * noticed. */
+/*
+ * With a queue, `cpu` is the CPU that served the queue, not the one where the network watchdog
+ * noticed the stall.
+ */
 static void episode_take_cpu(struct episode *episode, const struct incident *incident)
 {
 	const struct fields *fields = &incident->fields;
@@ -161,8 +165,8 @@ static void episode_join(struct episode *episode, const struct incident *inciden
 }
 
 /*
- * Old kernels print a warning with a dump of registers where the network's watchdog fires, before
- * it says so: that warning is no story of its own.
+ * Old kernels print a warning with a dump of registers just before the message of the network
+ * watchdog. The warning belongs to the same episode.
  */
 static bool is_prelude(const struct episode *episode, const struct incident *incident)
 {
@@ -179,7 +183,7 @@ int episodes_add(struct episodes *episodes, const struct incident *incident, siz
 				   .boot = incident->boot,
 				   .line_number = incident->line_number };
 
-	/* somebody put it there, and meant that moment */
+	/* a user set the mark for exactly this moment */
 	if (!strcmp(incident->kind->name, "mark"))
 		least = episodes->list.count;
 	for (size_t i = episodes->list.count; i-- > least;) {

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Incidents that are one story: of one device and one family of kinds, none more than 30 s behind
- * the one before. A night of 9,467 resets is one episode. What an episode is called is the worst
- * kind in it, the first of equals.
+ * An episode: incidents of one device and one family of kinds, each at most 30 s after the previous
+ * one. A night of 9,467 resets is one episode. It has the name of its worst kind; of several
+ * equally bad kinds, the first.
  */
 
 #include "incidents/logs/scanner.h"
@@ -12,43 +12,46 @@
 #define EPISODE_GAP_NS (30 * 1000000000ull)
 
 struct episode {
-	/* of its first incident */
+	/* The id of its first incident. */
 	uint64_t id;
 	const struct kind *kind;
 	struct moment first, last;
-	/* the longest that a line said */
+	/* The longest stall that a line states. */
 	uint64_t stall_ns;
 	bool has_start, has_start_uptime;
-	/* wall clock: the earliest that a line reaches back to */
+	/* The earliest start of a stall, on the wall clock. */
 	uint64_t start_ns;
 	uint64_t start_uptime_ns;
 	char device[64];
-	/* its interface, where a line names it */
+	/* The device's interface, if a line names it; or "". */
 	char ifname[32];
-	/* the task, where a line names one */
+	/* The task, if a line names one; or "". */
 	char comm[32];
 	bool has_cpu;
-	/* that served the queue, if there is one */
+	/* With a queue, the CPU that served it. */
 	uint64_t cpu;
 	bool has_queue;
 	uint64_t queue;
 	uint64_t incidents;
-	/* how often one began */
+	/* The number of resets that began. */
 	uint64_t resets;
 	uint32_t boot;
-	/* of the first */
+	/* The line of the first incident. */
 	uint64_t line_number;
-	/* of its last incident among all; for what has no time */
+	/* The number of its last incident in the log; replaces the time of lines without one. */
 	uint64_t order;
 };
 
 struct episodes {
-	/* in the order of their first incidents */
+	/* In the order of their first incidents. */
 	array_of(struct episode) list;
-	/* of incidents */
+	/* The number of incidents. */
 	uint64_t count;
 };
 
-/* 0 or -ENOMEM. *ret_episode is where it went; NULL is taken. Kinds are the catalogue's. */
+/*
+ * Adds an incident. *ret_episode, if not NULL, becomes the index of its episode. Returns 0 or
+ * -ENOMEM. The episodes point to the catalogue's kinds.
+ */
 int episodes_add(struct episodes *episodes, const struct incident *incident, size_t *ret_episode);
 void episodes_done(struct episodes *episodes);

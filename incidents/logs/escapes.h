@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * What loggers and terminals make of bytes that are no text: rsyslog's #012 and a web page's &gt;
- * become what they were, and colours go. The cursor stands in the scratch then, which must have
- * room: it may not move.
+ * Undoes the spellings that loggers and web pages give to special bytes, such as rsyslog's #012 and
+ * &gt;, and drops the colours of terminals. The cursor may then point into the scratch, which must
+ * have room for copies of the text, because it must not move.
  */
 
 #include "base/bytes.h"

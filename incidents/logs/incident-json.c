@@ -16,8 +16,10 @@ static void incident_json_put_time(struct buffer *out, uint64_t realtime_ns)
 	json_string(out, time_format(realtime_ns, true, 6, text));
 }
 
-/* Digits are a number, without the zeros before them, unless they are more than a double holds. The
- * key was put already. */
+/*
+ * Puts a value behind its key. Digits become a number without leading zeros, unless a double cannot
+ * hold it.
+ */
 static void incident_json_put_value(struct buffer *out, const struct field *field)
 {
 	const char *digits = field->value + (field->size && *field->value == '-');

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* An incident as one line of JSON, as commands print it. */
+/* Writes an incident as one line of JSON, as commands print it. */
 
 #include "incidents/logs/scanner.h"
 
-/* Whether there are samples of what it tells of, from where the stall began. */
+/* How much of the time from the start of the stall to the line has samples. */
 enum covered {
 	COVERED_NOT,
 	COVERED_PARTLY,
@@ -15,9 +15,9 @@ enum covered {
 const char *covered_name(enum covered covered);
 
 /*
- * {"id", "kind", "severity", "time", "time_error_s", "uptime", "boot_id", "stall_start", "fields",
- * "line", "source", "covered"} and a newline. What is not known is null. stall_start is a time like
- * "time" is, or where only the uptime is known that, in brackets.
+ * Appends {"id", "kind", "severity", "time", "time_error_s", "uptime", "boot_id", "stall_start",
+ * "fields", "line", "source", "covered"} and a newline. Unknown values are null. stall_start is a
+ * wall clock time; if only the uptime is known, it is the uptime in brackets.
  */
 void incident_json(const struct incident *incident, const char *source, enum covered covered,
 		   struct buffer *out);

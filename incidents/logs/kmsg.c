@@ -34,7 +34,7 @@ void kmsg_unescape(const char *text, size_t size, struct buffer *out)
 	}
 }
 
-/* ",caller=C12", or a field that a later kernel has */
+/* Takes ",caller=C12", or skips a field of a later kernel. */
 static void parse_extra(struct text_cursor *cursor, struct kmsg_record *record)
 {
 	struct text_cursor at = *cursor;

@@ -2,11 +2,11 @@
 #pragma once
 
 /*
- * One record of /dev/kmsg, as a read() gives it and as extended netconsole sends it:
+ * One record of /dev/kmsg, as read() returns it and as extended netconsole sends it:
  *
- *   3,48123,1371911339996,-,caller=C12;ena 0000:20:03.0 eth0: Trigger reset is on
- *    SUBSYSTEM=pci
- *    DEVICE=+pci:0000:20:03.0
+ *    3,48123,1371911339996,-,caller=C12;ena 0000:20:03.0 eth0: Trigger reset is on
+ *     SUBSYSTEM=pci
+ *     DEVICE=+pci:0000:20:03.0
  */
 
 #include <stdbool.h>
@@ -15,36 +15,37 @@
 
 #include "base/bytes.h"
 
-#define KMSG_RECORD_MAX                                                          \
-	8193 /* what to read() with: a buffer that is too small loses the record \
-	      */
+#define KMSG_RECORD_MAX 8193 /* a read() into a smaller buffer loses the record */
 
 struct kmsg_record {
-	/* 0: the kernel itself; nobody else can write that */
+	/* 0: the kernel itself; users cannot write this facility. */
 	unsigned int facility;
-	/* 0 emerg to 7 debug */
+	/* 0 (emerg) to 7 (debug). */
 	unsigned int level;
 	uint64_t sequence;
-	/* of the clock that perf's samples have */
+	/* On the clock of perf's samples. */
 	uint64_t stamp_ns;
-	/* a continuation line that was not joined */
+	/* A continuation line that the kernel did not join. */
 	bool fragment;
-	/* 'T' a task, 'C' a CPU; 0: not said */
+	/* 'T': a task, 'C': a CPU, 0: unknown. */
 	char caller;
 	uint32_t caller_id;
-	/* as it was logged: \xNN replaced, blanks at its end cut off; lives in the buffer that was
-	 * given */
+	/*
+	 * The message with each \xNN decoded and without blanks at its end; in the caller's buffer.
+	 */
 	const char *text;
 	size_t text_size;
-	/* its lines as they are in the data, which they are borrowed from */
+	/* The lines of the dictionary; points into the data. */
 	const char *dictionary;
 	size_t dictionary_size;
 };
 
-/* 0, or -EBADMSG when it is no such record; one that ends too early within its text is one. The
- * text is appended to `text`, which must not move. */
+/*
+ * Parses a record, which may be truncated within its text. Appends the text to `text`, which must
+ * not move afterwards. Returns 0, -EBADMSG for anything else, or -ENOMEM.
+ */
 int kmsg_parse(const char *data, size_t size, struct buffer *text, struct kmsg_record *ret_record);
-/* A value of the dictionary, NULL when it is not there. */
+/* Returns a value of the dictionary, or NULL. Valid while the record's data lives. */
 const char *kmsg_value(const struct kmsg_record *record, const char *key, size_t *ret_size);
-/* Puts text into out with each \xNN as the byte that it is. */
+/* Appends text to `out` and decodes each \xNN. */
 void kmsg_unescape(const char *text, size_t size, struct buffer *out);

@@ -8,14 +8,12 @@
 #include "base/clock.h"
 
 #define DAY_SECONDS 86400
-#define BACK_NS                                                                          \
-	(10 * NSEC_PER_SEC) /* CPUs stamp out of order by less; a boot goes back by more \
-			     */
-#define DRIFT 10000 /* an uptime drifts from the wall clock by less than one part of this */
-#define LATE_MAX_NS (120 * (int64_t)NSEC_PER_SEC) /* more is a clock that was set */
-#define LATE_FOR_NS (300 * NSEC_PER_SEC) /* and so is what stays for longer */
+#define BACK_NS (10 * NSEC_PER_SEC) /* CPUs stamp out of order by less, a boot by more */
+#define DRIFT 10000 /* uptime and wall clock drift apart by less than one part in this */
+#define LATE_MAX_NS (120 * (int64_t)NSEC_PER_SEC) /* more means that the clock was set */
+#define LATE_FOR_NS (300 * NSEC_PER_SEC) /* a lateness that lasts longer means the same */
 #define ZONE_STEP 900 /* zones are multiples of a quarter of an hour */
-#define ZONE_NEAR 300 /* a shipper may be so late before it is taken for another zone */
+#define ZONE_NEAR 300 /* a larger delay of a shipper counts as another zone */
 
 void log_clock_init(struct log_clock *clock, const struct log_clock_options *options)
 {
@@ -41,9 +39,9 @@ static long log_clock_offset_at(const struct log_clock *clock, time_t seconds)
 }
 
 /*
- * The second of the epoch at which this host's clock shows `wall`. Of an hour that was there twice
- * it is the one that agrees with the uptimes, or else the first, unless that would go back;
- * *ret_apart is how far the other one is that it might be as well.
+ * Returns the second since the epoch at which this host's clock shows `wall`. If an hour occurs
+ * twice, the uptimes decide; without them it is the first, unless that would go back in time.
+ * *ret_apart is the distance to the other occurrence if either is possible.
  */
 static int64_t log_clock_local_seconds(const struct log_clock *clock,
 				       const struct log_prefix *prefix, int64_t wall,
@@ -69,7 +67,7 @@ static int64_t log_clock_local_seconds(const struct log_clock *clock,
 
 		if (llabs(first - last - passed) > llabs(second - last - passed))
 			first = second;
-		/* as sure as the line before */
+		/* as certain as the previous line */
 		*ret_apart = first == second ? 0 : clock->wall_apart_s;
 		return first;
 	}
@@ -99,7 +97,10 @@ static int year_of(int64_t seconds)
 	return gmtime_r(&time, &tm) ? tm.tm_year + 1900 : 1970;
 }
 
-/* The latest year in which the stamp is not after the limit; the 29th of February has not each. */
+/*
+ * Returns the latest year in which the stamp is not after the limit. Not each year has a 29th of
+ * February.
+ */
 static int latest_year(const struct stamp *stamp, int64_t limit)
 {
 	int64_t seconds;
@@ -123,7 +124,7 @@ void log_clock_span(struct log_clock *clock, const struct stamp *first, const st
 	clock->last_month = first->month;
 }
 
-/* Months go on from line to line; from December to January the year does. */
+/* Returns the year of a stamp without one: the year advances where December turns to January. */
 static int running_year(struct log_clock *clock, const struct stamp *stamp)
 {
 	int64_t seconds;
@@ -137,14 +138,14 @@ static int running_year(struct log_clock *clock, const struct stamp *stamp)
 			clock->year++;
 		clock->last_month = stamp->month;
 	} else if (stamp->month > clock->last_month + 6) {
-		/* a line of the old year that comes late */
+		/* a late line of the old year */
 		return clock->year - 1;
 	}
 	clock->last_month = stamp->month;
 	return clock->year;
 }
 
-/* In the year in which it is nearest to what a shipper says, and in the zone in which it is. */
+/* Interprets the stamp in the year and the zone in which it is nearest to the shipper's time. */
 static bool nearest_to_shipper(const struct log_prefix *prefix, int64_t shipped,
 			       int64_t *ret_seconds)
 {
@@ -214,8 +215,10 @@ static bool wall_time(struct log_clock *clock, const struct log_prefix *prefix,
 	return true;
 }
 
-/* Puts a line that the logger wrote late back to where the kernel's stamp has it, and learns from
- * those that are not. */
+/*
+ * Moves a line that was logged late back to the time of the kernel's stamp. Lines that were not
+ * late set the offset.
+ */
 static void log_clock_correct(struct log_clock *clock, const struct log_prefix *prefix,
 			      struct moment *moment, uint64_t passed_ns)
 {

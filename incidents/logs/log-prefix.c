@@ -12,9 +12,7 @@
 #define HOST_WORDS_MAX 6
 #define TAG_MAX 80
 #define FOREIGN_WORDS_MAX 4
-#define RESYNC_BYTES                                                                \
-	200 /* how far into a line with a foreign beginning its stamp is looked for \
-	     */
+#define RESYNC_BYTES 200 /* look this far behind a foreign prefix for a stamp */
 
 void log_prefix_init(struct log_prefix *prefix)
 {
@@ -64,7 +62,7 @@ static bool is_kernel(const char *writer, size_t size)
 	return size == 6 && !memcmp(writer, "kernel", 6);
 }
 
-/* 12345.678901 */
+/* Takes "12345.678901". */
 static bool take_uptime(struct text_cursor *cursor, uint64_t *ret_ns)
 {
 	struct text_cursor at = *cursor;
@@ -79,8 +77,10 @@ static bool take_uptime(struct text_cursor *cursor, uint64_t *ret_ns)
 	return true;
 }
 
-/* "<    0.004711>"; journalctl has a blank or a star before its end, and blanks alone in the first
- * line */
+/*
+ * Takes "<    0.004711>". journalctl has a blank or a star before its end, and only blanks in the
+ * first line.
+ */
 static bool take_delta(struct text_cursor *cursor, uint64_t *ret_ns)
 {
 	struct text_cursor at = *cursor;
@@ -102,8 +102,10 @@ static bool take_delta(struct text_cursor *cursor, uint64_t *ret_ns)
 	return true;
 }
 
-/* What is between the brackets of "[  123.456789 <    0.004711>] ", "[  +0.005115] ", "[    T123] "
- * and the like. */
+/*
+ * Takes the text between brackets: "  123.456789 <    0.004711>", "  +0.005115", "    T123" and
+ * others.
+ */
 static bool take_bracketed(struct log_prefix *prefix, struct text_cursor *cursor)
 {
 	struct stamp stamp;
@@ -126,7 +128,7 @@ static bool take_bracketed(struct log_prefix *prefix, struct text_cursor *cursor
 		take_delta(cursor, &ns);
 		return true;
 	}
-	/* T1234 or C3, who called; Tuesdays and Thursdays begin so, too */
+	/* T1234 or C3, the caller; Tuesday and Thursday also begin with T */
 	if ((text_cursor_is(cursor, 'T') || text_cursor_is(cursor, 'C')) &&
 	    text_cursor_left(cursor) > 1 && isdigit((unsigned char)cursor->at[1])) {
 		cursor->at++;
@@ -154,7 +156,7 @@ static bool valid_writer(const char *at, size_t size)
 	return true;
 }
 
-/* A word such as "kernel:", "systemd[1]:", "kernel:[75215.9...": where it ends, or NULL */
+/* Returns the end of a word such as "kernel:", "systemd[1]:" or "kernel:[75215.9...", or NULL. */
 static const char *tag_end(const char *at, const char *end, size_t *ret_size, bool *ret_sure)
 {
 	const char *colon = at, *bracket = NULL;
@@ -168,7 +170,7 @@ static const char *tag_end(const char *at, const char *end, size_t *ret_size, bo
 		return NULL;
 	*ret_size = (bracket ? bracket : colon) - at;
 	*ret_sure = bracket ? colon[-1] == ']' : is_kernel(at, *ret_size);
-	/* syslogd leaves no blank behind "kernel:" when it tells all who are logged in */
+	/* syslogd omits the blank after "kernel:" in messages to all logged-in users */
 	if (colon + 1 < end && !strchr(" \t[", colon[1]) && !is_kernel(at, *ret_size))
 		return NULL;
 	return valid_writer(at, *ret_size) ? colon + 1 : NULL;
@@ -190,7 +192,7 @@ static struct text_cursor next_word(struct text_cursor cursor)
 	return cursor;
 }
 
-/* "kern.info", before the tag */
+/* Takes the priority from "kern.info", which may precede the tag. */
 static void look_for_priority(struct log_prefix *prefix, struct text_cursor cursor)
 {
 	if (take_text(&cursor, "kern.") && prefix->facility < 0)
@@ -201,8 +203,8 @@ static void look_for_priority(struct log_prefix *prefix, struct text_cursor curs
 }
 
 /*
- * "HOST kernel:", "HOST LEVEL kernel:", "systemd[1]:" and so on. `loose` takes a word without a
- * process id for a program too, where a logger would have put it: as the first word or the second.
+ * Takes "HOST kernel:", "HOST LEVEL kernel:", "systemd[1]:" and the like. With `loose` it also
+ * takes a word without a process id for a program's name, if it is the first or the second word.
  */
 static bool take_tag(struct log_prefix *prefix, struct text_cursor *cursor, bool loose)
 {
@@ -227,8 +229,8 @@ static bool take_tag(struct log_prefix *prefix, struct text_cursor *cursor, bool
 }
 
 /*
- * Whether the first word is the name of a stream, which another stamp follows: then the one before
- * it is a shipper's. A host's name before the kernel's stamp is skipped.
+ * Takes the word between two stamps. Returns true if the second is a logger's: then the word names
+ * a stream, and the first stamp is a shipper's. Skips a host's name before the kernel's stamp.
  */
 static bool take_word_before_stamp(struct log_prefix *prefix, struct text_cursor *cursor,
 				   const struct stamp *outer)
@@ -246,7 +248,7 @@ static bool take_word_before_stamp(struct log_prefix *prefix, struct text_cursor
 	}
 	if (take_number(&inner, 1, 4, &number) && take_char(&inner, ',') &&
 	    take_number(&inner, 1, 19, &number) && take_char(&inner, ',')) {
-		*cursor = at; /* netconsole by way of syslog */
+		*cursor = at; /* netconsole through syslog */
 	} else if (take_char(&inner, '[')) {
 		take_blanks(&inner);
 		if (take_uptime(&inner, &uptime))
@@ -278,7 +280,9 @@ static void take_after_stamp(struct log_prefix *prefix, struct text_cursor *curs
 		return;
 	log_prefix_offer_wall(prefix, stamp,
 			      stamp->year || stamp->epoch ? WALL_DATED : WALL_TRADITIONAL);
-	/* dmesg puts no host and no tag; before the kernel's own stamp there is none either */
+	/*
+	 * dmesg writes neither host nor tag; a [ directly behind the stamp begins the kernel's own
+	 */
 	if (!stamp->comma && !prefix->writer && at.at == cursor->at && !text_cursor_is(cursor, '['))
 		take_tag(prefix, cursor, true);
 }
@@ -307,7 +311,7 @@ static bool log_prefix_take_brackets(struct log_prefix *prefix, struct text_curs
 	return true;
 }
 
-/* A bracket that was cut off at its left: "1003.011834] " */
+/* Takes a bracket that lost its left part: "1003.011834] ". */
 static bool take_half_bracket(struct log_prefix *prefix, struct text_cursor *cursor)
 {
 	struct text_cursor at = *cursor;
@@ -320,7 +324,7 @@ static bool take_half_bracket(struct log_prefix *prefix, struct text_cursor *cur
 	return true;
 }
 
-/* [id name="value" ...] of RFC 5424, any number of them; a bracket in a value is none. */
+/* Skips [id name="value" ...] of RFC 5424; a bracket in a value does not end it. */
 static void take_data(struct text_cursor *cursor)
 {
 	while (take_char(cursor, '[')) {
@@ -336,7 +340,7 @@ static void take_data(struct text_cursor *cursor)
 	}
 }
 
-/* RFC 5424 behind its version: "2025-03-12T07:41:09.341207Z HOST APP PID ID [DATA] " */
+/* Takes RFC 5424 from its version on: "1 2025-03-12T07:41:09.341207Z HOST APP PID ID [DATA] ". */
 static bool take_5424(struct log_prefix *prefix, struct text_cursor *cursor)
 {
 	struct text_cursor at = *cursor, app;
@@ -359,7 +363,7 @@ static bool take_5424(struct log_prefix *prefix, struct text_cursor *cursor)
 	return true;
 }
 
-/* "<3>" */
+/* Takes "<3>". */
 static bool take_pri(struct log_prefix *prefix, struct text_cursor *cursor)
 {
 	struct text_cursor at = *cursor;
@@ -373,7 +377,7 @@ static bool take_pri(struct log_prefix *prefix, struct text_cursor *cursor)
 	return true;
 }
 
-/* "kern  :err   : " of dmesg --decode */
+/* Takes "kern  :err   : " of dmesg --decode. */
 static bool take_decoded(struct log_prefix *prefix, struct text_cursor *cursor)
 {
 	static const char *const facilities[] = { "kern",   "user",   "mail",	  "daemon",
@@ -408,7 +412,7 @@ static bool take_decoded(struct log_prefix *prefix, struct text_cursor *cursor)
 	return false;
 }
 
-/* A record of /dev/kmsg or of extended netconsole, which may put the kernel's release first. */
+/* Takes a record of /dev/kmsg or extended netconsole, which may put the kernel's release first. */
 static bool take_kmsg(struct log_prefix *prefix, struct text_cursor *cursor)
 {
 	struct text_cursor at = *cursor;
@@ -450,7 +454,7 @@ static bool log_prefix_take_other(struct log_prefix *prefix, struct text_cursor 
 	       take_text(cursor, "data: ") || take_member(cursor);
 }
 
-/* rsyslog's "message repeated 2 times: [ ...]" */
+/* Takes rsyslog's "message repeated 2 times: [ ...]". */
 static bool take_repeated(struct text_cursor *cursor)
 {
 	struct text_cursor at = *cursor;
@@ -465,7 +469,7 @@ static bool take_repeated(struct text_cursor *cursor)
 	return true;
 }
 
-/* A message whose writer is known begins right behind it, but for the kernel's own stamps. */
+/* Takes one layer. Once the writer is known, only the kernel's own stamps may follow. */
 static bool take_layer(struct log_prefix *prefix, struct text_cursor *cursor)
 {
 	take_blanks(cursor);
@@ -496,7 +500,7 @@ static bool is_uptime(struct text_cursor at)
 	return take_uptime(&at, &uptime) && text_cursor_is(&at, ']');
 }
 
-/* A date, as grep shows it behind a file's name, or a viewer behind a container's. */
+/* Returns whether a date begins here. grep puts a file's name before it, a viewer a container's. */
 static bool is_date(struct text_cursor at)
 {
 	struct stamp stamp;
@@ -505,8 +509,10 @@ static bool is_date(struct text_cursor at)
 	return stamp_take(&at, &stamp) && !stamp.epoch && at.at < at.end && strchr(" ]", *at.at);
 }
 
-/* Behind something foreign, a stamp of the kernel is still one; so is that of a logger, a few words
- * on. */
+/*
+ * Looks for a stamp behind a foreign prefix: the kernel's anywhere, a logger's within the first few
+ * words.
+ */
 static bool log_prefix_resync(struct text_cursor *cursor)
 {
 	const char *end = cursor->at + MIN(text_cursor_left(cursor), RESYNC_BYTES);
@@ -525,8 +531,10 @@ static bool log_prefix_resync(struct text_cursor *cursor)
 	return false;
 }
 
-/* fluentd's "STAMP TAG: {...}" and "STAMP\tTAG\t{...}": no program says that, it is what was
- * shipped */
+/*
+ * Skips the tag in fluentd's "STAMP TAG: {...}" and "STAMP\tTAG\t{...}", which does not name a
+ * program.
+ */
 static void skip_tag_of_json(struct log_prefix *prefix, struct text_cursor *cursor)
 {
 	size_t size = text_cursor_left(cursor);
@@ -551,7 +559,10 @@ bool log_prefix_read(struct log_prefix *prefix, const char *text, size_t size)
 	struct text_cursor cursor = { text, text + size };
 	bool found = false, known;
 
-	/* so that what is put there does not move: each layer that copies makes it no longer */
+	/*
+	 * Reserve room for all layers, so that the scratch does not move. No layer makes its copy
+	 * longer.
+	 */
 	if (!buffer_room(&prefix->scratch, (2 * LAYERS_MAX + 6) * (size + 1)))
 		return false;
 	escapes_drop(&prefix->scratch, &cursor);

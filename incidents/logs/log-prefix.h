@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * What loggers put around a message: taken off layer by layer, from the left, until nothing more is
- * known; what each says is kept. A journal entry that a shipper wrapped into JSON behind a stamp of
- * its own is taken apart to its message like any other.
+ * The parts that loggers put around a message. log_prefix_read() removes them layer by layer from
+ * the left and keeps what each one says. A journal entry that a log shipper wrapped into JSON
+ * behind its own stamp is unwrapped down to its message like any other.
  */
 
 #include <stdbool.h>
@@ -14,26 +14,26 @@
 #include "base/bytes.h"
 #include "incidents/logs/stamp.h"
 
-/* From worst to best: who wrote the stamp of a wall clock. */
+/* The source of a wall clock stamp, from worst to best. */
 enum wall_quality {
 	WALL_NONE,
-	/* CloudWatch, Loki, a container runtime: when it was taken in */
+	/* CloudWatch, Loki or a container runtime: the time when it received the line. */
 	WALL_SHIPPER,
-	/* dmesg --human: the minute */
+	/* dmesg --human: the minute. */
 	WALL_MINUTE,
-	/* syslog without a year */
+	/* syslog without a year. */
 	WALL_TRADITIONAL,
-	/* a logger of the host, with the year */
+	/* A logger of the host, with the year. */
 	WALL_DATED,
-	/* of the journal, put back to the kernel's stamp */
+	/* The journal's stamp, moved back to the time of the kernel's stamp. */
 	WALL_JOURNAL,
 };
 
 enum uptime_quality {
 	UPTIME_NONE,
-	/* when journald took it */
+	/* The time when journald received the line. */
 	UPTIME_RECEIVED,
-	/* the kernel's own stamp */
+	/* The kernel's own stamp. */
 	UPTIME_PRINTK,
 };
 
@@ -45,29 +45,32 @@ struct wall {
 struct log_prefix {
 	enum uptime_quality uptime_quality;
 	uint64_t uptime_ns;
-	/* the best */
+	/* The best stamp so far. */
 	struct wall wall;
-	/* the first of a shipper, for the year and the zone of the best */
+	/*
+	 * The first stamp of a shipper. It supplies the year and the zone if the best stamp lacks
+	 * them.
+	 */
 	struct wall shipper;
-	/* since the line before */
+	/* The time since the previous line. */
 	bool has_delta;
 	uint64_t delta_ns;
-	/* -1: not said */
+	/* -1: unknown. */
 	int facility, level;
-	/* it says kernel, and something that cannot be forged says it is not */
+	/* The line claims to be the kernel's, but a field that users cannot forge disagrees. */
 	bool forged;
-	/* or "" */
+	/* "": unknown. */
 	char boot_id[33];
-	/* the PCI address that comes beside the message, or "" */
+	/* A PCI address that accompanies the message, or "". */
 	char device[64];
-	/* "kernel", or the program; NULL: nothing says so */
+	/* "kernel" or the program's name; NULL: unknown. */
 	const char *writer;
 	size_t writer_size;
-	/* where the message begins if the writer is no program but its first word; or NULL */
+	/* The message begins here if the writer is really its first word; or NULL. */
 	const char *text_with_writer;
-	/* and where, if what is taken for the host is of the message, too */
+	/* The message begins here if the word taken for the host belongs to it, too; or NULL. */
 	const char *text_with_host;
-	/* the message, in what was given, or in scratch */
+	/* The message; points into the given text or into scratch. */
 	const char *text;
 	size_t size;
 	struct buffer scratch;
@@ -77,11 +80,12 @@ void log_prefix_init(struct log_prefix *prefix);
 void log_prefix_done(struct log_prefix *prefix);
 
 /*
- * Takes apart one line, without its newline, or the message of a record whose own fields the
- * prefix has already. True when anything was found around a message. A text that begins with { is
- * left for record.h: prefix->text stands there.
+ * Takes apart one line, without its newline, or the message of a record whose fields are in
+ * `prefix` already. Returns true if there was anything around the message. A text that begins with
+ * { stays as it is, for log-record.h: prefix->text points to it. `prefix` points into `text` and
+ * into its own scratch.
  */
 bool log_prefix_read(struct log_prefix *prefix, const char *text, size_t size);
-/* Keeps the better one; a stamp of a shipper also as such. */
+/* Offers a stamp: the prefix keeps the best one, and the first one of a shipper. */
 void log_prefix_offer_wall(struct log_prefix *prefix, const struct stamp *stamp,
 			   enum wall_quality quality);

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-#define LOKI "[" /* as the name of a pair: it is an array of a time and a line */
+#define LOKI "[" /* the name of the pair in an array of a time and a line */
 
 static const struct {
 	const char *name;
@@ -68,7 +68,7 @@ void log_record_clear(struct log_record *record)
 	*record->pair = 0;
 }
 
-/* The value is what stands in `values` from `at` on. */
+/* The value is the part of `values` from `at` on. */
 static void log_record_keep(struct log_record *record, enum log_record_field field, size_t at)
 {
 	if (field == LOG_RECORD_FIELDS || record->fields[field].given ||
@@ -105,8 +105,10 @@ static bool in_array(const struct log_record *record)
 	return record->reader.depth && record->reader.arrays >> (record->reader.depth - 1) & 1;
 }
 
-/* How many more brackets than its entry's are around a message: of its several values, or of its
- * {"field": ..., "value": ...}. */
+/*
+ * Returns the number of brackets around the message inside its entry: 1 for one of several values,
+ * or for {"field": ..., "value": ...}.
+ */
 static unsigned int brackets_around_message(const struct log_record *record)
 {
 	return (in_array(record) && strcmp(record->pair, LOKI) != 0) ||
@@ -154,8 +156,8 @@ static uint8_t byte_of(const struct json_token *token)
 }
 
 /*
- * A value in an array: a byte of a journal's message that is not text, or one of a field's several
- * values, or, where no name waits for it, one of Loki's ["1741765269341207000", "line"].
+ * Takes a value in an array: a byte of a journal's binary message, or one of a field's several
+ * values. Without a waiting name, it may be one of Loki's ["1741765269341207000", "line"].
  */
 static void take_element(struct log_record *record, const struct json_token *token)
 {
@@ -217,7 +219,7 @@ static void take_token(struct log_record *record, const struct json_token *token
 		    record->reader.depth >= record->message_depth)
 			break;
 		if (record->reader.depth && !in_array(record) && !has_time(record)) {
-			/* the object around may say when */
+			/* the object around it may have the time */
 			record->message_depth = record->reader.depth;
 			record->lacks_time = true;
 			break;
@@ -240,7 +242,7 @@ int log_record_json(struct log_record *record, const char *text, size_t size,
 	while ((r = json_next(&record->reader, &token)) == 1)
 		take_token(record, &token, give, context);
 	if (r < 0) {
-		/* what was cut off has its message perhaps */
+		/* a truncated entry may have its message */
 		if (log_record_has(record, LOG_RECORD_MESSAGE))
 			give(context, record);
 		log_record_clear(record);
@@ -288,7 +290,10 @@ static void log_record_set_text(const struct log_record *record, enum log_record
 	}
 }
 
-/* Of the journal: when the kernel said it, by how long journald took to take it. */
+/*
+ * Sets the journal's times. The delay until journald received the line leads back to the time when
+ * the kernel wrote it.
+ */
 static void set_journal_times(const struct log_record *record, struct log_prefix *prefix)
 {
 	struct stamp stamp = { .epoch = true, .resolution_ns = NSEC_PER_USEC };
@@ -312,8 +317,10 @@ static void set_journal_times(const struct log_record *record, struct log_prefix
 	log_prefix_offer_wall(prefix, &stamp, quality);
 }
 
-/* A time in any form: a stamp, a number since the epoch, or of dmesg --json a small one, which is
- * the uptime. */
+/*
+ * Sets a time in any form: a stamp, a number since the epoch, or the small number of dmesg --json,
+ * which is the uptime.
+ */
 static void set_time(const struct log_record *record, struct log_prefix *prefix)
 {
 	size_t size;
@@ -354,7 +361,7 @@ static void log_record_set_writer(const struct log_record *record, struct log_pr
 		prefix->writer_size = 6;
 		kernel = true;
 	}
-	/* only journald itself says how an entry came to it */
+	/* journald itself sets the transport, so users cannot forge it */
 	prefix->forged = kernel && ((log_record_has(record, LOG_RECORD_TRANSPORT) &&
 				     !is_value(record, LOG_RECORD_TRANSPORT, "kernel")) ||
 				    prefix->facility > 0);

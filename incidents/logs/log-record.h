@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * A log entry that comes as fields with names: of journald (json, json-pretty, export), CloudWatch,
- * Loki, container runtimes, dmesg --json and whatever puts a message beside a time. JSON is taken
- * in pieces, a line at a time or more, and objects within others count as one entry with them,
- * until the one that has the message is closed.
+ * A log entry that consists of named fields: from journald (json, json-pretty, export), CloudWatch,
+ * Loki, container runtimes, dmesg --json and anything that pairs a message with a time. JSON
+ * arrives in pieces of any number of lines. Nested objects form one entry until the object with the
+ * message closes.
  */
 
 #include "base/bytes.h"
@@ -24,34 +24,34 @@ enum log_record_field {
 	LOG_RECORD_PRIORITY,
 	LOG_RECORD_IDENTIFIER,
 	LOG_RECORD_DEVICE,
-	/* of a shipper, in any form */
+	/* A shipper's time, in any form. */
 	LOG_RECORD_TIME,
 	LOG_RECORD_FIELDS,
 };
 
 struct log_record {
-	/* all of them, one behind the other */
+	/* The values of all fields. */
 	struct buffer values;
 	struct {
 		size_t at, size;
 		bool given;
 	} fields[LOG_RECORD_FIELDS];
-	/* how deep the pieces of JSON are in it */
+	/* Keeps its depth between the pieces. */
 	struct json_reader reader;
-	/* of the object that the message is a member of, or of one around it */
+	/* The depth of the object that contains the message, or of one around it. */
 	unsigned int message_depth;
-	/* that object was closed, and had no time */
+	/* That object is closed and had no time; the object around it may have one. */
 	bool lacks_time;
-	/* whose value comes next */
+	/* The field of the next value. */
 	enum log_record_field next;
-	/* of {"field": "@message", "value": ...}: the name */
+	/* The name in {"field": "@message", "value": ...}. */
 	char pair[32];
 };
 
 void log_record_done(struct log_record *record);
 /* Forgets the entry. */
 void log_record_clear(struct log_record *record);
-/* A name that nothing is known of is not kept. The first value of a name counts. */
+/* Stores the value of a field. Ignores unknown names, and all but the first value of a name. */
 void log_record_put(struct log_record *record, const char *name, size_t name_size,
 		    const char *value, size_t size);
 static inline bool log_record_has(const struct log_record *record, enum log_record_field field)
@@ -60,9 +60,9 @@ static inline bool log_record_has(const struct log_record *record, enum log_reco
 }
 
 /*
- * Takes a piece of JSON. Calls give() at the end of each entry that has a message, and forgets it.
- * 0; -EBADMSG when it is no JSON, and then the record is as new. log_record_json_open() tells
- * whether more belongs to it.
+ * Takes a piece of JSON. Calls give() at the end of each entry with a message, then forgets the
+ * entry. Returns 0, or -EBADMSG for other text; then the record is as new. log_record_json_open()
+ * tells whether the entry continues.
  */
 int log_record_json(struct log_record *record, const char *text, size_t size,
 		    void (*give)(void *context, struct log_record *record), void *context);
@@ -71,9 +71,11 @@ static inline bool log_record_json_open(const struct log_record *record)
 	return record->reader.depth > 0;
 }
 
-/* The message, without blanks at its end; of several lines where it has them. */
+/*
+ * Returns the message without blanks at its end; it may have several lines. Valid until the record
+ * changes.
+ */
 struct text_cursor log_record_message(const struct log_record *record);
-/* What the fields say about a line of the message, and then what is around it within the line
- * itself. The prefix borrows from both. */
+/* Fills `prefix` from the fields, then from the line of the message itself. It points into both. */
 void log_record_read_prefix(const struct log_record *record, struct text_cursor line,
 			    struct log_prefix *prefix);

@@ -34,7 +34,7 @@ bool take_stream(struct text_cursor *cursor)
 	return true;
 }
 
-/* The next column, without its tab. False when there is no other one. */
+/* Takes the next column without its tab. Returns false without a tab. */
 static bool take_column(struct text_cursor *cursor, struct text_cursor *ret_column)
 {
 	const char *tab = memchr(cursor->at, '\t', text_cursor_left(cursor));
@@ -87,8 +87,10 @@ bool take_quoted_stamp(struct text_cursor *cursor, struct stamp *ret_stamp)
 	return true;
 }
 
-/* What is between quotes, in the scratch; a quote within is written as two, or behind a backslash.
- * The end may be cut off. */
+/*
+ * Copies a quoted text to the scratch. A quote inside is doubled or follows a backslash. The text's
+ * end may be missing.
+ */
 static bool take_quoted(struct buffer *scratch, struct text_cursor *cursor, char escape,
 			struct text_cursor *ret_text)
 {
@@ -142,7 +144,7 @@ bool take_columns(struct buffer *scratch, struct text_cursor *cursor)
 	return false;
 }
 
-/* A name before an equals sign. */
+/* Takes a name and the equals sign behind it. */
 static bool log_wrapper_take_name(struct text_cursor *cursor, struct text_cursor *ret_name)
 {
 	struct text_cursor at = *cursor;

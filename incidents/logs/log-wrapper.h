@@ -1,32 +1,40 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* What shippers of logs put around a line: each is taken off as a whole, or the cursor stays where
- * it is. */
+/*
+ * The wrappers that log shippers put around a line. Each function takes its form as a whole and
+ * returns true, or leaves the cursor where it is.
+ */
 
 #include "base/bytes.h"
 #include "incidents/logs/stamp.h"
 
-/* "{job="x", host="y"}", the labels of Loki; those that other { begin are JSON */
+/* Takes "{job="x", host="y"}", the labels of Loki. Other texts that begin with { are JSON. */
 bool take_labels(struct text_cursor *cursor);
-/* "stdout F ", which container runtimes put behind their stamp. */
+/* Takes "stdout F ", which container runtimes put behind their stamp. */
 bool take_stream(struct text_cursor *cursor);
 /*
- * aws logs --output text: "EVENTS TAKEN-IN MESSAGE SAID" of get-log-events, and "EVENTS ID TAKEN-IN
- * STREAM MESSAGE SAID" of filter-log-events, with tabs between them.
+ * Takes the output of aws logs --output text, with tabs between its columns: "EVENTS RECEIVED
+ * MESSAGE LOGGED" of get-log-events, and "EVENTS ID RECEIVED STREAM MESSAGE LOGGED" of
+ * filter-log-events.
  */
 bool take_events(struct text_cursor *cursor, struct stamp *ret_stamp);
 
-/* The first column of a CSV file, where it is a date in quotes; the cursor stands before the comma
- * then. */
+/* Takes the first column of a CSV file if it is a quoted date, without the comma behind it. */
 bool take_quoted_stamp(struct text_cursor *cursor, struct stamp *ret_stamp);
-/* Columns of a CSV file, of which one is quoted at the least: the cursor is the longest of them
- * then, in the scratch where it was quoted. */
+/*
+ * Takes the columns of a CSV file if at least one is quoted. The cursor becomes the longest column;
+ * a quoted one is copied to the scratch.
+ */
 bool take_columns(struct buffer *scratch, struct text_cursor *cursor);
-/* logfmt, `time="2025-03-12T07:41:09Z" level=error msg="..."`: the cursor is what msg is then;
- * ret_stamp is untouched where it says no time. */
+/*
+ * Takes logfmt, `time="2025-03-12T07:41:09Z" level=error msg="..."`. The cursor becomes the value
+ * of msg. *ret_stamp is unchanged if there is no time.
+ */
 bool take_logfmt(struct buffer *scratch, struct text_cursor *cursor, struct stamp *ret_stamp);
-/* What somebody quoted as a whole: `...`, or "...", with the comma behind it of an array. */
+/*
+ * Takes the quotes off a wholly quoted text, `...` or "...", and the comma of an array behind it.
+ */
 bool take_quotes(struct text_cursor *cursor);
-/* `message: "`, of YAML; the cursor stands before the quote then. */
+/* Takes `message: ` of YAML if a quote follows. The cursor then stands before the quote. */
 bool take_member(struct text_cursor *cursor);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Lines to incidents. Invariants:
+ * Splits a log into lines and finds incidents in them. Invariants:
  *   1. Lines go to the clock in their order, and each at most once.
- *   2. A line is held back when it matched as one that was cut, until the next one shows whether it
- * was wrapped there.
+ *   2. A line that matches only as a truncated one waits for the next line, which may continue it.
  */
 #include "incidents/logs/scanner.h"
 
@@ -15,29 +14,29 @@
 #include "incidents/logs/log-record.h"
 #include "incidents/logs/classify.h"
 
-#define LINE_MAX_BYTES (1 << 20) /* one that is longer is taken as two */
-#define NESTED_MAX 3 /* JSON within JSON */
+#define LINE_MAX_BYTES (1 << 20) /* a longer line is split */
+#define NESTED_MAX 3 /* nesting of JSON in JSON strings */
 #define KEY_MAX 16
 
 struct scanner {
 	struct classify classify;
-	/* what is not a whole line yet */
+	/* Bytes that do not form a whole line yet. */
 	struct buffer pending;
-	/* a line that may go on in the next one */
+	/* A line that may continue on the next one. */
 	struct buffer wrapped;
 	uint64_t wrapped_number;
 	bool has_wrapped;
-	/* how the last line began that the clock was given */
+	/* The beginning of the last line that the clock received. */
 	char key[KEY_MAX];
-	/* of JSON that goes over several lines, and of export */
+	/* A JSON entry across several lines, or an entry of journalctl -o export. */
 	struct log_record record;
 	bool exporting;
-	/* the same, in the form for people */
+	/* The record is an entry of journalctl -o verbose. */
 	bool verbose;
-	/* of the broadcast that the next line is */
+	/* The stamp of a broadcast, whose text is the next line. */
 	struct stamp announced;
 	bool has_announced;
-	/* around the JSON that is being read */
+	/* The prefix around the JSON that is being read. */
 	const struct log_prefix *outer;
 	unsigned int nested;
 };
@@ -72,7 +71,7 @@ struct entry {
 	const struct line *line;
 };
 
-/* A line of an entry's message, which may be JSON again. */
+/* Takes one line of an entry's message; it may be JSON again. */
 static void take_message(const struct entry *entry, const struct log_record *record,
 			 struct text_cursor message)
 {
@@ -100,7 +99,7 @@ static void take_message(const struct entry *entry, const struct log_record *rec
 	classify_take(&scanner->classify, &prefix, &line);
 }
 
-/* One entry that has a message. A console's output is one of many lines. */
+/* Takes an entry with a message. The output of a console is one entry with many lines. */
 static void take_entry(void *context, struct log_record *record)
 {
 	struct text_cursor left = log_record_message(record);
@@ -123,7 +122,7 @@ static int take_json(struct scanner *scanner, struct log_record *record, const s
 	struct entry entry = { scanner, line };
 	int r = log_record_json(record, line->text, line->size, take_entry, &entry);
 
-	/* a line within another one ends with it */
+	/* a line inside another one ends with it */
 	if (r == 0 && scanner->outer && log_record_has(record, LOG_RECORD_MESSAGE))
 		take_entry(&entry, record);
 	return r;
@@ -135,7 +134,7 @@ static bool lacks_prefix(const struct log_prefix *prefix)
 	       !prefix->has_delta && prefix->facility < 0;
 }
 
-/* Whether it only matches because its end may be missing: then the next line may have it. */
+/* Returns whether it matches only as a truncated line: then the next line may continue it. */
 static bool seems_wrapped(const struct scanner *scanner, const struct log_prefix *prefix)
 {
 	struct fields fields;
@@ -144,8 +143,9 @@ static bool seems_wrapped(const struct scanner *scanner, const struct log_prefix
 	       classify_match(&scanner->classify, prefix, true, &fields);
 }
 
-/* "Message from syslogd@HOST at Mar 12 07:41:09 ...", before what syslogd tells all who are logged
- * in */
+/*
+ * Takes "Message from syslogd@HOST at STAMP ...", which precedes a message to all logged-in users.
+ */
 static bool take_announcement(struct scanner *scanner, const struct line *line)
 {
 	struct text_cursor cursor = { line->text, line->text + line->size };
@@ -189,8 +189,7 @@ static void take_text_line(struct scanner *scanner, const struct line *line, boo
 	classify_take(&scanner->classify, &prefix, line);
 }
 
-/* The line that was held back: with the next one, when that is the rest of it (true: then it is
- * used up). */
+/* Takes the waiting line. Returns true if the next line continues it, and so is used up. */
 static bool scanner_finish_wrapped(struct scanner *scanner, const struct line *next)
 {
 	struct line line = { (const char *)scanner->wrapped.data, scanner->wrapped.size,
@@ -219,7 +218,7 @@ static bool scanner_finish_wrapped(struct scanner *scanner, const struct line *n
 	return used;
 }
 
-/* Whether the clock wants to see the line: the stamps of one minute follow each other closely. */
+/* Remembers how the line begins. Returns true if the clock needs it: one line of each minute. */
 static bool scanner_remember_stamp(struct scanner *scanner, const struct line *line)
 {
 	size_t size = 12;
@@ -227,7 +226,7 @@ static bool scanner_remember_stamp(struct scanner *scanner, const struct line *l
 	if (!line->size)
 		return false;
 	if (*line->text == '[' && line->size > 1) {
-		/* deltas are summed up */
+		/* the clock adds up all deltas */
 		if (line->size > 3 && (memchr(line->text, '+', MIN(line->size, 8))))
 			return true;
 		size = isalpha((unsigned char)line->text[1]) ? strlen("[Mar12 07:41]") : 9;
@@ -240,7 +239,7 @@ static bool scanner_remember_stamp(struct scanner *scanner, const struct line *l
 	return true;
 }
 
-/* "-- Boot 2f1b03c3e2104787adb361b0dfd671fc --", between the boots that journalctl shows */
+/* Takes "-- Boot 2f1b03c3e2104787adb361b0dfd671fc --", which journalctl puts between boots. */
 static bool take_boot_mark(struct scanner *scanner, const struct line *line)
 {
 	struct text_cursor cursor = { line->text, line->text + line->size };
@@ -276,7 +275,7 @@ static bool is_json_line(const struct line *line)
 	return text_cursor_is(&cursor, '{');
 }
 
-/* False when the line is not JSON after all. */
+/* Returns false if the line is not JSON after all. */
 static bool take_json_line(struct scanner *scanner, const struct line *line, bool hit)
 {
 	struct line json = *line;
@@ -319,7 +318,7 @@ static void end_export(struct scanner *scanner, uint64_t number)
 	log_record_clear(&scanner->record);
 }
 
-/* A line of journalctl -o export. True when it was one. */
+/* Takes a line of journalctl -o export. Returns false if it is not one. */
 static bool take_export_line(struct scanner *scanner, const struct line *line)
 {
 	size_t name = export_name(line);
@@ -342,7 +341,7 @@ static bool take_export_line(struct scanner *scanner, const struct line *line)
 	return true;
 }
 
-/* "b=2f1b03c3e210...": what stands behind a letter in the brackets of verbose */
+/* Returns the digits behind a name such as ";b=" in the brackets of journalctl -o verbose. */
 static struct text_cursor cursor_part(const struct line *line, const char *name)
 {
 	const char *at = memmem(line->text, line->size, name, strlen(name));
@@ -370,8 +369,10 @@ static void scanner_put_hex(struct scanner *scanner, const char *name, struct te
 	log_record_put(&scanner->record, name, strlen(name), text, strlen(text));
 }
 
-/* "Wed 2025-03-12 07:41:09.341207 UTC [s=...;i=4fb;b=...;m=13fbe8e8b17;t=630208e1b9c97;x=...]", of
- * journalctl -o verbose */
+/*
+ * Takes the first line of an entry of journalctl -o verbose: "Wed 2025-03-12 07:41:09.341207 UTC
+ * [s=...;i=4fb;b=...;m=13fbe8e8b17;t=630208e1b9c97;x=...]".
+ */
 static bool take_verbose_head(struct scanner *scanner, const struct line *line)
 {
 	struct text_cursor boot;
@@ -390,7 +391,7 @@ static bool take_verbose_head(struct scanner *scanner, const struct line *line)
 	return true;
 }
 
-/* Its fields are indented by four blanks, and what goes on of a value by more. */
+/* Takes another line of such an entry. Four blanks indent a field; more continue a value. */
 static bool take_verbose_line(struct scanner *scanner, const struct line *line)
 {
 	struct line field = { line->text + 4, line->size - 4, line->number };
@@ -437,9 +438,9 @@ static void scanner_take_line(struct scanner *scanner, const struct line *line, 
 }
 
 /*
- * A field of an export whose value is not text: its name alone on a line, eight bytes of size, the
- * value, a newline. How many bytes it takes from the name on, 0 when it is none, SIZE_MAX when they
- * are not all there yet.
+ * Takes a binary field of an export: its name alone on a line, eight bytes of size, the value, a
+ * newline. Returns its size from the name on; 0 if it is not such a field; SIZE_MAX if bytes are
+ * missing.
  */
 static size_t take_binary(struct scanner *scanner, const char *text, size_t size, size_t name)
 {
@@ -463,7 +464,7 @@ static size_t take_binary(struct scanner *scanner, const char *text, size_t size
 struct hits {
 	const struct anchors *anchors;
 	struct anchors_search search;
-	/* of the next anchor; SIZE_MAX: there is none */
+	/* The offset of the next anchor; SIZE_MAX after the last one. */
 	size_t at;
 };
 
@@ -474,8 +475,7 @@ static void next_hit(struct hits *hits, size_t from)
 			hits->at = SIZE_MAX;
 }
 
-/* How much of the line without a newline at its end there is, or SIZE_MAX when the rest of it must
- * come first. */
+/* Returns the size of the line without its newline, or SIZE_MAX if its rest has not arrived yet. */
 static size_t line_size(const char *text, size_t size, bool last)
 {
 	const char *newline = memchr(text, '\n', MIN(size, (size_t)LINE_MAX_BYTES));
@@ -487,7 +487,7 @@ static size_t line_size(const char *text, size_t size, bool last)
 	return last && size ? size : SIZE_MAX;
 }
 
-/* The lines that are whole; how many bytes they were. */
+/* Takes all whole lines. Returns their size. */
 static size_t scanner_take_lines(struct scanner *scanner, const char *text, size_t size, bool last)
 {
 	struct hits hits = { .anchors = catalogue_anchors(scanner->classify.options.catalogue) };
@@ -561,14 +561,14 @@ int scanner_finish(struct scanner *scanner, struct scan_summary *ret_summary)
 		scanner_take_lines(scanner, text, scanner->pending.size, true);
 	scanner->pending.size = 0;
 	(void)scanner_flush(scanner);
-	/* an entry that was cut off has its message perhaps */
+	/* a truncated entry may have its message */
 	if (scanner->exporting || log_record_has(&scanner->record, LOG_RECORD_MESSAGE))
 		end_export(scanner, scanner->classify.summary.lines);
 	*ret_summary = scanner->classify.summary;
 	return 0;
 }
 
-/* The first stamp, or the last, that says no year. */
+/* Finds the first or the last stamp without a year. */
 static bool find_yearless(const char *text, size_t size, bool last, struct stamp *ret_stamp)
 {
 	bool found = false;

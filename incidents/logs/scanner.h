@@ -2,45 +2,46 @@
 #pragma once
 
 /*
- * Finds the incidents in a log of any form. Bytes go in as they come, in pieces of any size;
- * incidents come out in their order. The form is found anew for each line: pastes have several.
+ * Finds the incidents in a log of any form. The caller feeds bytes in pieces of any size; incidents
+ * come out in the order of their lines. Each line's form is detected anew, because pasted text
+ * mixes forms.
  *
- * Most lines are only searched for what every incident's line has (anchors.h); of the others no
- * more is looked at than it takes to follow the log's clock.
+ * The scanner searches most lines only for the anchors that every incident's line contains
+ * (anchors.h). It parses other lines only to follow the log's clock.
  */
 
 #include "incidents/patterns/catalogue.h"
 #include "incidents/logs/log-clock.h"
 
-/* What was found. All of it is borrowed until give() returns. */
+/* An incident. Everything in it is valid until give() returns. */
 struct incident {
-	/* 0: it has none */
+	/* Its number in the store; 0: none. */
 	uint64_t id;
 	const struct kind *kind;
 	struct fields fields;
 	struct moment moment;
 	bool has_stall;
-	/* how long before the line it began */
+	/* The trouble began this long before the line. */
 	uint64_t stall_ns;
-	/* what it happened to: a PCI address, a disk, an interface; or "" */
+	/* The affected PCI address, disk or interface; or "". */
 	const char *device;
-	/* or "" */
+	/* "": unknown. */
 	const char *boot_id;
-	/* 0 for the first of the log, and so on */
+	/* The number of the boot within the log, from 0. */
 	uint32_t boot;
-	/* as it was, without its newline; of an entry with fields its message */
+	/* The line without its newline; for an entry with fields its message. */
 	const char *line;
 	size_t line_size;
-	/* from 1 */
+	/* Counts from 1. */
 	uint64_t line_number;
-	/* a user wrote it, and users are trusted */
+	/* A user wrote it, and the options trust users. */
 	bool forged;
 };
 
 struct scanner_options {
 	const struct catalogue *catalogue;
 	struct log_clock_options clock;
-	/* what somebody wrote into the kernel's log counts as the kernel's */
+	/* Accept lines that users wrote into the kernel's log as the kernel's. */
 	bool trust_users;
 	void (*give)(void *context, const struct incident *incident);
 	void *context;
@@ -48,7 +49,7 @@ struct scanner_options {
 
 struct scan_summary {
 	uint64_t bytes, lines, incidents;
-	/* lines that say what the kernel says, and that it did not write */
+	/* Lines that look like the kernel's but come from another writer. */
 	uint64_t forged;
 };
 
@@ -57,13 +58,16 @@ int scanner_new(const struct scanner_options *options, struct scanner **ret_scan
 struct scanner *scanner_free(struct scanner *scanner);
 DEFINE_CLEANUP(scanner, struct scanner *, scanner_free)
 
-/* Before the first byte: the first bytes of the log and its last, to know the year of stamps that
- * say none. Best not to leave it out. */
+/*
+ * Passes the first and the last bytes of the log, so that stamps without a year get the right one.
+ * Call it before the first scanner_feed(); without it, the year follows from the clock options
+ * alone.
+ */
 void scanner_span(struct scanner *scanner, const char *head, size_t head_size, const char *tail,
 		  size_t tail_size);
-/* 0 or -ENOMEM. */
+/* Scans the next piece of the log. Returns 0 or -ENOMEM. */
 int scanner_feed(struct scanner *scanner, const void *data, size_t size);
-/* Nothing comes for a while: what waited for a next line is given. 0 or -ENOMEM. */
+/* Gives out what waits for a next line, which may not come for a while. Returns 0 or -ENOMEM. */
 int scanner_flush(struct scanner *scanner);
-/* The last line may have no newline. */
+/* Ends the scan; the last line may lack its newline. Returns 0. */
 int scanner_finish(struct scanner *scanner, struct scan_summary *ret_summary);

@@ -7,8 +7,7 @@
 
 #include "base/clock.h"
 
-#define FIRST_SECOND \
-	978307200ull /* 2001: no host had journald before, and short numbers are something else */
+#define FIRST_SECOND 978307200ull /* 2001: no journal is older */
 #define END_SECOND 7289654400ull /* 2201 */
 
 static bool take_int(struct text_cursor *cursor, int least, int most, int *ret_value)
@@ -21,7 +20,7 @@ static bool take_int(struct text_cursor *cursor, int least, int most, int *ret_v
 	return true;
 }
 
-/* One of three-letter names, as a number from 1. */
+/* Takes one of several three-letter names. Its number counts from 1. */
 static bool stamp_take_name(struct text_cursor *cursor, const char *names, int *ret_number)
 {
 	if (text_cursor_left(cursor) < 3)
@@ -48,7 +47,7 @@ static bool take_weekday(struct text_cursor *cursor)
 	return stamp_take_name(cursor, "MonTueWedThuFriSatSun", &day);
 }
 
-/* 07:41:09[.341] */
+/* Takes 07:41:09[.341]. */
 static bool stamp_take_clock(struct text_cursor *cursor, struct stamp *stamp)
 {
 	if (!take_int(cursor, 2, 2, &stamp->hour) || !take_char(cursor, ':') ||
@@ -67,7 +66,7 @@ static bool stamp_take_clock(struct text_cursor *cursor, struct stamp *stamp)
 	return stamp->hour < 24 && stamp->minute < 60 && stamp->second <= 60;
 }
 
-/* Z, +01:00, +0100, +01, " UTC", " +0100", or nothing */
+/* Takes Z, +01:00, +0100, +01, " UTC", " +0100", or nothing. */
 static void take_zone(struct text_cursor *cursor, struct stamp *stamp)
 {
 	struct text_cursor at = *cursor;
@@ -100,7 +99,7 @@ static void take_zone(struct text_cursor *cursor, struct stamp *stamp)
 	*cursor = at;
 }
 
-/* CET and so on, which nobody can tell: it is as if there were no zone */
+/* Skips CET and the like, which are ambiguous: the stamp counts as one without a zone. */
 static void take_zone_name(struct text_cursor *cursor)
 {
 	struct text_cursor at = *cursor;
@@ -134,7 +133,7 @@ static bool take_iso(struct text_cursor *cursor, struct stamp *stamp)
 	return true;
 }
 
-/* Mar 12, Mar  2 */
+/* Takes "Mar 12" or "Mar  2". */
 static bool take_day(struct text_cursor *cursor, struct stamp *stamp)
 {
 	if (!take_month(cursor, &stamp->month))
@@ -156,7 +155,7 @@ static bool take_year(struct text_cursor *cursor, struct stamp *stamp)
 	return true;
 }
 
-/* [Wed ]Mar 12 [2025 ]07:41:09[.435319][ UTC][ 2025] */
+/* Takes [Wed ]Mar 12 [2025 ]07:41:09[.435319][ UTC][ 2025]. */
 static bool take_traditional(struct text_cursor *cursor, struct stamp *stamp)
 {
 	struct text_cursor at;
@@ -198,7 +197,7 @@ static bool take_weekday_first(struct text_cursor *cursor, struct stamp *stamp)
 	return true;
 }
 
-/* A month of another locale, by how its short name begins. */
+/* Takes a month of another locale, by the beginning of its short name. */
 static bool take_foreign_month(struct text_cursor *cursor, int *ret_month)
 {
 	static const struct {
@@ -257,7 +256,7 @@ static bool take_foreign_month(struct text_cursor *cursor, int *ret_month)
 	return false;
 }
 
-/* "mer. mars 12 07:41:09 2025", as dmesg writes in another locale */
+/* Takes "mer. mars 12 07:41:09 2025", which dmesg writes in another locale. */
 static bool take_foreign(struct text_cursor *cursor, struct stamp *stamp)
 {
 	size_t size = 0;
@@ -275,7 +274,7 @@ static bool take_foreign(struct text_cursor *cursor, struct stamp *stamp)
 	       stamp_take_clock(cursor, stamp) && take_year(cursor, stamp);
 }
 
-/* 12/Mar/2025:07:41:09 +0000, as web servers write */
+/* Takes 12/Mar/2025:07:41:09 +0000, which web servers write. */
 static bool take_web(struct text_cursor *cursor, struct stamp *stamp)
 {
 	if (!take_int(cursor, 2, 2, &stamp->day) || !take_char(cursor, '/') ||
@@ -321,7 +320,7 @@ bool stamp_take(struct text_cursor *cursor, struct stamp *ret_stamp)
 
 		if (!forms[i](&at, &stamp))
 			continue;
-		/* a leap year takes all days that there are */
+		/* without a year, check against a leap year, which has all days */
 		if (!stamp.epoch &&
 		    !stamp_seconds(&stamp, stamp.year ? stamp.year : 2024, &seconds))
 			continue;
@@ -384,7 +383,7 @@ bool stamp_seconds(const struct stamp *stamp, int year, int64_t *ret_seconds)
 	if (year < 1971 || year > 2200 || stamp->month < 1 || stamp->month > 12 || stamp->day < 1)
 		return false;
 	seconds = timegm(&tm);
-	/* timegm() makes the 30th of February a day in March */
+	/* timegm() turns the 30th of February into a day in March */
 	if (stamp->second < 60 && (tm.tm_mday != stamp->day || tm.tm_mon != stamp->month - 1))
 		return false;
 	*ret_seconds = seconds;

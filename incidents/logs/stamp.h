@@ -2,9 +2,8 @@
 #pragma once
 
 /*
- * The stamps of wall clocks at the left edge of log lines, in all the forms that loggers write. A
- * stamp is what was written: which year or zone was meant where none is said, is log-clock's
- * matter.
+ * Wall clock stamps at the left edge of log lines, in all the forms that loggers write. A stamp
+ * holds what was written; log-clock finds out the year and the zone that it lacks.
  */
 
 #include <stdbool.h>
@@ -13,33 +12,41 @@
 #include "incidents/patterns/text-cursor.h"
 
 struct stamp {
-	/* 0: not said */
+	/* 0: unknown. */
 	int year;
 	int month, day, hour, minute, second;
 	uint32_t fraction_ns;
-	/* offset_s east of UTC was said */
+	/* The stamp states its zone; offset_s is east of UTC. */
 	bool zoned;
 	int offset_s;
-	/* realtime_ns says it all */
+	/* realtime_ns is the whole stamp. */
 	bool epoch;
 	uint64_t realtime_ns;
 	uint64_t resolution_ns;
-	/* between second and fraction: so writes dmesg */
+	/* A comma separates second and fraction, as dmesg writes it. */
 	bool comma;
 };
 
 /*
+ * Takes a stamp at the cursor. Returns false without one. The forms:
+ *
  *   2025-03-12T07:41:09,339996+00:00   2025-03-12 07:41:09[.341][Z| UTC]   2025/03/12 07:41:09
  *   Mar 12 07:41:09[.435319] [2025]    Mar 12 2025 07:41:09                2025 Mar 12 07:41:09
  *   Wed Mar 12 07:41:09 [UTC] 2025     Wed 2025-03-12 07:41:09 UTC
  *   Mi Mär 12 07:41:09 2025 (and other languages of Western Europe)
- *   1741765269.341207                  1741765269341 (a thousandth or a millionth of a second)
+ *   12/Mar/2025:07:41:09 +0000         1741765269.341207
+ *   1741765269341 (or microseconds, nanoseconds)
  */
 bool stamp_take(struct text_cursor *cursor, struct stamp *ret_stamp);
-/* "Mar12 07:41", "Nov 9 20:09": what dmesg --human writes where a minute begins. */
+/* Takes "Mar12 07:41" or "Nov 9 20:09", which dmesg --human writes where a minute begins. */
 bool stamp_take_minute(struct text_cursor *cursor, struct stamp *ret_stamp);
-/* A number of seconds, thousandths, millionths or billionths of the epoch, by its size. False when
- * it is none of the years 2001 to 2200. */
+/*
+ * Converts seconds, milliseconds, microseconds or nanoseconds since the epoch; the size tells the
+ * unit. Returns false outside of the years 2001 to 2200.
+ */
 bool stamp_from_number(const char *text, size_t size, struct stamp *ret_stamp);
-/* The second as if the stamp were UTC, in the year given. False when no calendar has it. */
+/*
+ * Returns in *ret_seconds the stamp's second in `year`, as if it were UTC. Returns false if that
+ * day or time does not exist.
+ */
 bool stamp_seconds(const struct stamp *stamp, int year, int64_t *ret_seconds);

@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 
-#define BLOCK 3 /* bytes that the table is asked by */
+#define BLOCK 3 /* bytes that index the table */
 #define WINDOW_MAX 12
 
 int anchors_add(struct anchors *anchors, const char *text, size_t size, uint32_t value)
@@ -32,8 +32,10 @@ static inline uint32_t anchors_block_at(const char *at)
 	return (uint8_t)at[0] | (uint8_t)at[1] << 8 | (uint32_t)(uint8_t)at[2] << 16;
 }
 
-/* The same of the block that ends there, with one load: a window has four bytes before its end, of
- * which the first is left out. */
+/*
+ * The same for the block that ends there, with one load: a window has at least four bytes before
+ * its end, and the shift drops the first of them.
+ */
 static inline uint32_t block_before(const char *end)
 {
 	uint32_t bytes;
@@ -42,8 +44,7 @@ static inline uint32_t block_before(const char *end)
 	return le32toh(bytes) >> 8;
 }
 
-/* How common a byte is in logs, roughly: of an anchor, the part with the rarest bytes is looked
- * for. */
+/* Returns roughly how common a byte is in logs; the search uses the rarest part of an anchor. */
 static unsigned int anchors_commonness(char c)
 {
 	if (c == ' ' || (c >= '0' && c <= '9') || strchr("etaoinsr:.-", c))
@@ -101,7 +102,7 @@ void anchors_start(const struct anchors *anchors, struct anchors_search *search,
 	};
 }
 
-/* Whether the whole anchor is around the window that ends at `at`. */
+/* Returns whether the whole anchor surrounds the window that ends at search->at. */
 static bool anchor_fits(const struct anchors *anchors, const struct anchors_search *search,
 			const struct anchor *anchor, size_t *ret_at)
 {
@@ -113,8 +114,10 @@ static bool anchor_fits(const struct anchors *anchors, const struct anchors_sear
 	return memcmp(search->text + *ret_at, anchor->text, anchor->size) == 0;
 }
 
-/* To the next window that may be one, and its hash; UINT32_MAX at the end. Nearly all time is spent
- * here. */
+/*
+ * Moves to the next window that may match and returns its hash; UINT32_MAX at the end. The search
+ * spends nearly all its time here.
+ */
 static uint32_t anchors_skip(const struct anchors *anchors, struct anchors_search *search)
 {
 	const char *text = search->text;

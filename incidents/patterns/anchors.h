@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Finds many short texts in much text at once, as Wu and Manber do: a window of bytes is looked at
- * from its right end, and a table says by the last three of them how far the window can go on. Most
- * of a log is never looked at.
+ * Finds many short texts in one pass, by the algorithm of Wu and Manber. It looks at a window of
+ * bytes from its right end: a table indexed by the last three bytes says how far the window may
+ * move. Most bytes of a log are never read.
  */
 
 #include <stddef.h>
@@ -15,43 +15,47 @@
 #define ANCHORS_HASH_BITS 14
 
 struct anchor {
-	/* the caller's */
+	/* Belongs to the caller. */
 	const char *text;
 	uint32_t size;
-	/* which part of it the window is looked for */
+	/* The part of the text that is compared with the window begins here. */
 	uint32_t window;
-	/* the caller's */
+	/* Belongs to the caller. */
 	uint32_t value;
-	/* with the same hash; UINT32_MAX ends it */
+	/* The next anchor with the same hash; UINT32_MAX ends the list. */
 	uint32_t next;
 };
 
 struct anchors {
 	array_of(struct anchor) list;
-	/* bytes */
+	/* In bytes. */
 	uint32_t window;
 	uint8_t shift[1 << ANCHORS_HASH_BITS];
 	uint32_t first[1 << ANCHORS_HASH_BITS];
 };
 
-/* text must live as long, and have at least ANCHOR_MIN bytes (pattern.h). 0 or -ENOMEM. */
+/*
+ * Adds a text of at least ANCHOR_MIN bytes (pattern.h), which must outlive `anchors`. Returns 0 or
+ * -ENOMEM.
+ */
 int anchors_add(struct anchors *anchors, const char *text, size_t size, uint32_t value);
-/* After the last one was added, before the first search. */
+/* Call it after the last anchors_add() and before the first search. */
 void anchors_build(struct anchors *anchors);
 void anchors_done(struct anchors *anchors);
 
-/* Where a search stands. */
+/* The state of a search. */
 struct anchors_search {
 	const char *text;
 	size_t size;
-	/* the window's end */
+	/* The window's end. */
 	size_t at;
-	/* of the anchors that are still to be compared there */
+	/* The next anchor to compare with this window; UINT32_MAX: none. */
 	uint32_t chain;
 };
 
 void anchors_start(const struct anchors *anchors, struct anchors_search *search, const char *text,
 		   size_t size);
-/* The value of the next anchor that is there, and where it begins; UINT32_MAX when there is no
- * more. */
+/*
+ * Returns the value of the next anchor in the text and its offset; UINT32_MAX after the last one.
+ */
 uint32_t anchors_next(const struct anchors *anchors, struct anchors_search *search, size_t *ret_at);

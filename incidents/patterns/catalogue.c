@@ -20,8 +20,10 @@ struct catalogue {
 	struct anchors anchors;
 };
 
-/* What the scanner must see besides: messages that are spelled as numbers, where no anchor shows,
- * and the first line of a boot. */
+/*
+ * The scanner must also see messages that are spelled as numbers, which show no anchor, and the
+ * first line of a boot.
+ */
 static const char *const other_anchors[] = { "\"MESSAGE\":[", "\"MESSAGE\": [", "\"MESSAGE\" :[",
 					     "\"MESSAGE\" : [", "Linux version " };
 #define NO_KIND (UINT32_MAX - 1)
@@ -35,7 +37,7 @@ const char *severity_name(enum severity severity)
 
 struct source {
 	struct catalogue *catalogue;
-	/* of the file */
+	/* The file's path. */
 	const char *name;
 	unsigned int line;
 	char writer[64];
@@ -48,7 +50,7 @@ static int catalogue_refuse(const struct source *source, const char *what, const
 			 what, *text ? " \"" : "", text, *text ? "\"" : "");
 }
 
-/* The next word of a line, NUL-terminated; "" at its end. */
+/* Returns the next word of a line, NUL-terminated; "" at its end. */
 static char *take_word(char **at)
 {
 	char *word = *at + strspn(*at, " \t"), *end = word + strcspn(word, " \t");
@@ -66,7 +68,8 @@ static int parse_severity(const struct source *source, const char *text, struct 
 		kind->severity = i;
 		return 0;
 	}
-	return catalogue_refuse(source, "a severity is crit, err, warn, notice or info, not", text);
+	return catalogue_refuse(source, "severity must be crit, err, warn, notice or info, not",
+				text);
 }
 
 static int parse_stall(const struct source *source, const char *text, struct kind *kind)
@@ -75,7 +78,7 @@ static int parse_stall(const struct source *source, const char *text, struct kin
 		return 0;
 	if (duration_parse(text, &kind->stall_ns) < 0)
 		return catalogue_refuse(
-			source, "how long before its line it began is 5s, 500ms or -, not", text);
+			source, "stall must be a duration such as 5s or 500ms, or -, not", text);
 	return 0;
 }
 
@@ -91,8 +94,8 @@ static int catalogue_parse_name(const struct source *source, const char *text)
 	size_t size = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_.-");
 
 	if (text[size] || !size)
-		return catalogue_refuse(source,
-					"a kind is lower-case letters, digits, _ and ., not", text);
+		return catalogue_refuse(source, "kind may contain a-z, 0-9, _, - and . only, not",
+					text);
 	return 0;
 }
 
@@ -102,14 +105,17 @@ static int parse_kind(struct source *source, char *line)
 	const char *name = take_word(&line);
 	int r = catalogue_parse_name(source, name);
 
-	if (r == 0)
-		r = parse_severity(source, take_word(&line), &kind);
-	if (r == 0)
-		r = parse_stall(source, take_word(&line), &kind);
+	if (r < 0)
+		return r;
+	r = parse_severity(source, take_word(&line), &kind);
+	if (r < 0)
+		return r;
+	r = parse_stall(source, take_word(&line), &kind);
+	if (r < 0)
+		return r;
 	line += strspn(line, " \t");
-	if (r == 0)
-		r = pattern_init(&kind.pattern, line, source->error);
-	if (r == -EINVAL && kind.pattern.text == NULL && !strstr(source->error->text, source->name))
+	r = pattern_init(&kind.pattern, line, source->error);
+	if (r == -EINVAL)
 		error_prefix(source->error, r, "%s:%u", source->name, source->line);
 	if (r < 0)
 		return r;
@@ -121,13 +127,13 @@ static int parse_kind(struct source *source, char *line)
 	return r;
 }
 
-/* [kernel] */
+/* Parses [kernel]. */
 static int parse_writer(struct source *source, char *line)
 {
 	size_t size = strcspn(line, "]");
 
 	if (size < 2 || line[size] != ']' || line[size + 1] || size > sizeof(source->writer))
-		return catalogue_refuse(source, "who writes is [NAME] or [*], not", line);
+		return catalogue_refuse(source, "expected [NAME] or [*], not", line);
 	memcpy(source->writer, line + 1, size - 1);
 	source->writer[size - 1] = 0;
 	return 0;
@@ -162,7 +168,7 @@ static int load_file(struct catalogue *catalogue, const char *folder, const char
 	int r;
 
 	if (snprintf(path, sizeof(path), "%s/%s", folder, name) >= (int)sizeof(path))
-		return error_set(error, -ENAMETOOLONG, "%s: the name is too long", folder);
+		return error_set(error, -ENAMETOOLONG, "%s/%s: path is too long", folder, name);
 	r = file_read(path, CONF_LIMIT, &text, NULL);
 	if (r < 0)
 		return error_set(error, r, "cannot read %s: %s", path, strerror(-r));
@@ -198,9 +204,7 @@ static int load_folder(struct catalogue *catalogue, const char *folder, struct e
 static int load_built_in(struct catalogue *catalogue, struct error *error)
 {
 	_cleanup_free_ char *text = strdup(kinds_conf);
-	struct source source = { .catalogue = catalogue,
-				 .name = "the kinds that are built in",
-				 .error = error };
+	struct source source = { .catalogue = catalogue, .name = "built-in kinds", .error = error };
 
 	return text ? parse_text(&source, text) : -ENOMEM;
 }
@@ -215,7 +219,7 @@ int catalogue_new(const char *folder, struct catalogue **ret_catalogue, struct e
 		error = &discarded;
 	if (!catalogue)
 		return -ENOMEM;
-	/* a person's own come first, and so count first */
+	/* the first matching kind wins, so the host's own kinds come before the built-in ones */
 	r = folder ? load_folder(catalogue, folder, error) : 0;
 	if (r == 0)
 		r = load_built_in(catalogue, error);
@@ -268,7 +272,7 @@ static bool may_write(const struct kind *kind, const struct message *message)
 		!memcmp(kind->writer, message->writer, message->writer_size));
 }
 
-/* The kinds whose anchors are in the message, each once, in the order of the catalogue. */
+/* Collects the kinds whose anchors are in the message, each once, in the catalogue's order. */
 static size_t find_candidates(const struct catalogue *catalogue, const struct message *message,
 			      uint32_t candidates[CANDIDATES_MAX])
 {

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * All that is known about kernel messages: the kinds that are built in (kinds.conf) and a person's
- * own, ready to be looked for. Nothing here changes after it was loaded: any number of scans may
- * share it.
+ * The catalogue of kernel messages: the built-in kinds (kinds.conf) and the kinds of the host's own
+ * files, ready to search for. A catalogue does not change after it was loaded, so any number of
+ * scans may share it.
  */
 
 #include "base/cleanup.h"
@@ -22,29 +22,34 @@ enum severity {
 const char *severity_name(enum severity severity);
 
 struct kind {
-	/* ena.tx_stall */
+	/* For example ena.tx_stall. */
 	char *name;
-	/* whose lines: "kernel", "systemd", "*" for anybody's */
+	/* The program that writes these lines: "kernel", "systemd", "*" for any. */
 	char *writer;
 	enum severity severity;
-	/* how long before its line it began, at the least; 0: unknown */
+	/* The trouble began at least this long before its line; 0: unknown. */
 	uint64_t stall_ns;
 	struct pattern pattern;
 };
 
-/* Where a host has patterns of its own. */
+/* A host's own pattern files. */
 #define INCIDENTS_FOLDER "/etc/perftape/incidents.d"
 
 struct catalogue;
 
-/* With the kinds that are built in, and those of all *.conf in folder (NULL: none; one that is not
- * there has none). -EINVAL names file and line. */
+/*
+ * Loads the built-in kinds and those of all *.conf in `folder`, which may be NULL or absent.
+ * Returns 0, -errno, or -EINVAL with a message that names file and line. The caller frees
+ * *ret_catalogue.
+ */
 int catalogue_new(const char *folder, struct catalogue **ret_catalogue, struct error *error);
 struct catalogue *catalogue_free(struct catalogue *catalogue);
 DEFINE_CLEANUP(catalogue, struct catalogue *, catalogue_free)
 
-/* What is looked for in raw text, before anything is decoded: where none is, no message is. Their
- * values are the catalogue's. */
+/*
+ * Returns the texts to search for in raw bytes: a piece of text without any of them contains no
+ * incident. Their values belong to the catalogue. Valid until the catalogue is freed.
+ */
 const struct anchors *catalogue_anchors(const struct catalogue *catalogue);
 
 size_t catalogue_count(const struct catalogue *catalogue);
@@ -53,16 +58,16 @@ const struct kind *catalogue_kind(const struct catalogue *catalogue, size_t inde
 struct message {
 	const char *text;
 	size_t size;
-	/* who wrote it, not NUL-terminated; NULL when nothing says so: then it may be anybody */
+	/* The program that wrote it, not NUL-terminated; NULL: unknown, then any kind may match. */
 	const char *writer;
 	size_t writer_size;
-	/* it begins where the text does: nothing unknown comes before it */
+	/* The message begins where the text begins: nothing unknown precedes it. */
 	bool whole;
 };
 
 /*
- * The kind of a message, with its fields, which are borrowed from the text and the catalogue; NULL
- * for none. `cut` allows for a message that ends too early.
+ * Returns the kind of a message and its fields, or NULL when it matches no kind. The fields are
+ * valid while the text and the catalogue live. `truncated` accepts a message that ends too early.
  */
 const struct kind *catalogue_match(const struct catalogue *catalogue, const struct message *message,
 				   bool truncated, struct fields *ret_fields);

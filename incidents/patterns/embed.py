@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""A text file as a C header with one string.
+"""Writes a C header that holds a text file as one string.
 
 Usage: embed.py NAME FILE HEADER
 """

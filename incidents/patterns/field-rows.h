@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The fields of an incident as they are stored: rows NAME=VALUE, each with a newline. A value that
- * looks like a number and is none, or that begins with a quotation mark, has one before it.
+ * The stored form of an incident's fields: rows NAME=VALUE, each with a newline. A quotation mark
+ * precedes a text that looks like a number or begins with a quotation mark.
  */
 
 #include "base/bytes.h"
@@ -11,6 +11,8 @@
 
 /* Appends the rows and a NUL. */
 void field_rows_write(const struct fields *fields, struct buffer *rows);
-/* Names are made in `names`, which the fields borrow from, as they do from the rows. 0 or -ENOMEM.
+/*
+ * Reads rows. The fields point into `names`, which receives the names, and into `rows`. Returns 0
+ * or -ENOMEM.
  */
 int field_rows_read(const char *rows, struct buffer *names, struct fields *ret_fields);

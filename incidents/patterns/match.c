@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Matches the pieces of a pattern against a message, from left to right, going back where a piece
- * can be of another length. The steps are counted: a line that was made to take for ever is one
- * that does not match.
+ * Matches the pieces of a pattern against a message from left to right, and goes back where a piece
+ * can have another length. It counts its steps: a line crafted to take very long does not match.
  */
 #include <ctype.h>
 #include <string.h>
@@ -13,7 +12,7 @@
 
 #define STEPS_MAX 20000
 #define COMM_MAX 15
-#define CUT_ANCHOR_MIN 10 /* what is shorter says too little to do without the rest */
+#define CUT_ANCHOR_MIN 10 /* a shorter anchor proves too little without the rest */
 
 struct match {
 	const struct pattern *pattern;
@@ -98,7 +97,7 @@ static bool match_accepts(enum piece_type type, char c)
 	}
 }
 
-/* A field of some bytes: as many as it can have first, or as few. */
+/* Matches a field of variable length, and tries the longest or the shortest length first. */
 static bool match_run(struct match *match, size_t index, const char *at)
 {
 	const struct piece *piece = &match->pattern->pieces.items[index];
@@ -124,7 +123,9 @@ static bool match_run(struct match *match, size_t index, const char *at)
 	return false;
 }
 
-/* Where a literal ends in the text, or NULL. One that the end of the text cuts ends there. */
+/*
+ * Returns the end of a literal in the text, or NULL. A literal may be truncated by the text's end.
+ */
 static const char *take_literal(const struct match *match, const char *literal, size_t size,
 				const char *at)
 {
@@ -146,7 +147,9 @@ static const char *take_literal(const struct match *match, const char *literal, 
 	return literal == literal_end || (match->truncated && at == match->end) ? at : NULL;
 }
 
-/* Whether the text may end here, within a piece of which `done` bytes were there. */
+/*
+ * Returns whether the text may end inside this piece, after the bytes before `done` have matched.
+ */
 static bool may_end(const struct match *match, size_t index, const char *done)
 {
 	const struct pattern *pattern = match->pattern;
@@ -161,7 +164,7 @@ static bool end_truncated(struct match *match)
 	struct fields *fields = &match->fields;
 
 	fields->truncated = true;
-	/* what touches the end may have gone on */
+	/* the text's end may have truncated the last field */
 	if (fields->count &&
 	    fields->list[fields->count - 1].value + fields->list[fields->count - 1].size ==
 		    match->end)
@@ -177,8 +180,7 @@ static bool match_literal(struct match *match, size_t index, const char *at)
 	if (!after)
 		return false;
 	if (after == match->end && match->truncated) {
-		/* how much of the literal was there: blanks may have been more than one, so count
-		 * from what is required */
+		/* Count what the pattern requires, because several blanks may match one. */
 		size_t there = MIN((size_t)(after - at), piece->size);
 
 		if (may_end(match, index, piece->text + there))
@@ -211,7 +213,7 @@ static bool match_choice(struct match *match, size_t index, const char *at)
 	}
 }
 
-/* [domain:]bus:device.function, or what a cut has left of it; where it ends, or NULL */
+/* Returns the end of [domain:]bus:device.function, which may lack its beginning; or NULL. */
 static const char *take_pci(const char *at, const char *end)
 {
 	const char *start = at;
@@ -223,8 +225,10 @@ static const char *take_pci(const char *at, const char *end)
 	return at + 2;
 }
 
-/* What netdev messages of a PCI device begin with: "ena 0000:00:05.0 eth0: ", "ena 0000:00:05.0: "
- * and their odd forms. */
+/*
+ * Takes the prefix of a PCI device's netdev messages, such as "ena 0000:00:05.0 eth0: ". The
+ * interface may be absent.
+ */
 static const char *match_take_device(struct match *match, const char *at)
 {
 	const char *address, *after, *colon;
@@ -232,7 +236,9 @@ static const char *match_take_device(struct match *match, const char *at)
 
 	address = named ? at + 4 : at;
 	after = take_pci(address, match->end);
-	/* without the driver's name it is one whose beginning was cut off, and not another driver's
+	/*
+	 * Without the driver's name, the address is a prefix that lost its beginning. Elsewhere in
+	 * the text it may belong to another driver.
 	 */
 	if (!after || (!named && at != match->text))
 		return NULL;
@@ -241,7 +247,7 @@ static const char *match_take_device(struct match *match, const char *at)
 		return NULL;
 	if (named && after - address >= 10)
 		match_add_field(match, "bdf", address, after - address);
-	/* "(unnamed net_device) (uninitialized)" stands where the interface does */
+	/* "(unnamed net_device) (uninitialized)" may replace the interface */
 	if (colon > after + 1 && after[1] == '(') {
 		match_add_field(match, "ifname", after + 1, colon - after - 1);
 	} else if (colon > after + 1) {
@@ -254,8 +260,7 @@ static const char *match_take_device(struct match *match, const char *at)
 	return colon + 2;
 }
 
-/* Whether the word before is a PCI address: then what comes is the interface of some other
- * driver's. */
+/* Returns whether the preceding word is a PCI address: then another driver's interface follows. */
 static bool follows_pci_address(const struct match *match, const char *at)
 {
 	const char *word = at;
@@ -368,7 +373,7 @@ static bool is_boundary(const char *text, const char *at)
 	return !isalnum(before) && before != '_' && before < 0x80;
 }
 
-/* A name before the anchor is the nearest word: what comes before it may be anything. */
+/* A name before the anchor is the nearest word, because any text may precede it. */
 static bool search_back(struct match *match)
 {
 	const struct pattern *pattern = match->pattern;

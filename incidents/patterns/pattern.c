@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* From the text of a pattern to its pieces, and its anchor. What matches them is in match.c. */
+/* Parses the text of a pattern into pieces, and chooses its anchor. match.c matches them. */
 #include "incidents/patterns/pattern.h"
 
 #include <errno.h>
@@ -9,13 +9,13 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-#define ENA_ANCHOR "ena 0000:" /* of {ena:bdf}: no instance has had it in another PCI domain */
+#define ENA_ANCHOR "ena 0000:" /* of {ena:bdf}; every known instance has it in PCI domain 0 */
 
 struct parser {
 	struct pattern *pattern;
 	char *at;
 	struct error *error;
-	/* of {?...} */
+	/* The nesting of {?...}. */
 	unsigned int depth;
 };
 
@@ -39,7 +39,7 @@ static const struct type {
 	{ "comm", PIECE_COMM },
 };
 
-/* The unit that a name ends with; 0 when it ends with none. */
+/* Returns the unit that a name ends with, in nanoseconds; 0 without a unit. */
 static uint64_t unit_of(const char *name)
 {
 	static const struct {
@@ -58,7 +58,7 @@ static uint64_t unit_of(const char *name)
 	return 0;
 }
 
-/* {name}, {name:type} or {name=a|b}; the braces are cut off, and text is between them. */
+/* Parses {name}, {name:type} or {name=a|b}. `text` is the part between the braces. */
 static int parse_hole(struct parser *parser, char *text)
 {
 	size_t size = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_");
@@ -74,7 +74,7 @@ static int parse_hole(struct parser *parser, char *text)
 		return pattern_add(parser, piece);
 	}
 	if (!size || (mark && mark != ':'))
-		return pattern_refuse(parser, "no such braces");
+		return pattern_refuse(parser, "unknown placeholder");
 	if (mark) {
 		const struct type *type = types, *end = types + ARRAY_SIZE(types);
 
@@ -82,12 +82,13 @@ static int parse_hole(struct parser *parser, char *text)
 		while (type < end && strcmp(type->name, rest + 1))
 			type++;
 		if (type == end)
-			return pattern_refuse(parser, "no such type of field");
+			return pattern_refuse(parser, "unknown field type");
 		piece.type = type->type;
 	}
 	piece.unit_ns = piece.type == PIECE_AGE ? unit_of(text) : 0;
 	if (piece.type == PIECE_AGE && !piece.unit_ns)
-		return pattern_refuse(parser, "the name of an age ends with _ns, _us, _ms or _s");
+		return pattern_refuse(parser,
+				      "the name of an age must end with _ns, _us, _ms or _s");
 	return pattern_add(parser, piece);
 }
 
@@ -103,7 +104,7 @@ static int parse_braces(struct parser *parser)
 	int r;
 
 	if (!end)
-		return pattern_refuse(parser, "a brace is not closed");
+		return pattern_refuse(parser, "missing }");
 	*end = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(special); i++) {
 		if (strcmp(special[i].text, text))
@@ -119,7 +120,7 @@ static int parse_braces(struct parser *parser)
 
 static int parse_pieces(struct parser *parser);
 
-/* {?...}, with braces inside */
+/* Parses {?...}, which may contain braces. */
 static int pattern_parse_option(struct parser *parser)
 {
 	struct pattern *pattern = parser->pattern;
@@ -127,7 +128,7 @@ static int pattern_parse_option(struct parser *parser)
 	int r;
 
 	if (++parser->depth > 8)
-		return pattern_refuse(parser, "too many braces within each other");
+		return pattern_refuse(parser, "{?...} nested more than 8 deep");
 	r = pattern_add(parser, (struct piece){ .type = PIECE_OPTION });
 	parser->at += 2;
 	if (r == 0)
@@ -135,7 +136,7 @@ static int pattern_parse_option(struct parser *parser)
 	if (r < 0)
 		return r;
 	if (*parser->at != '}')
-		return pattern_refuse(parser, "a brace is not closed");
+		return pattern_refuse(parser, "missing }");
 	parser->depth--;
 	parser->at++;
 	pattern->pieces.items[option].after = pattern->pieces.count;
@@ -144,7 +145,7 @@ static int pattern_parse_option(struct parser *parser)
 
 static int parse_literal(struct parser *parser)
 {
-	char *text = parser->at + (*parser->at == '{'); /* {{ is one brace */
+	char *text = parser->at + (*parser->at == '{'); /* {{ stands for one brace */
 	size_t size = *text == '{' ? 1 : strcspn(text, parser->depth ? "{}" : "{");
 
 	parser->at = text + size;
@@ -168,8 +169,8 @@ static int parse_pieces(struct parser *parser)
 }
 
 /*
- * The longest run of bytes that every line of the pattern has as they are, whatever is around it:
- * writers of JSON have other spellings for some bytes.
+ * Makes the longest run of bytes in a text the anchor, if it is longer than the present one.
+ * Writers of JSON escape some bytes, so no anchor contains them.
  */
 static void offer_anchor(struct pattern *pattern, size_t index, const char *text, size_t size)
 {
@@ -178,7 +179,7 @@ static void offer_anchor(struct pattern *pattern, size_t index, const char *text
 	while (size) {
 		size_t run = 0, anchor_size;
 
-		if (*text == ' ') { /* there may be more of them, or a line's end */
+		if (*text == ' ') { /* a line may have several blanks here, or end */
 			text++;
 			size--;
 			continue;
@@ -228,7 +229,7 @@ int pattern_init(struct pattern *pattern, const char *text, struct error *error)
 		find_anchor(pattern);
 		if (pattern->anchor_size < ANCHOR_MIN)
 			r = error_set(error, -EINVAL,
-				      "needs %d bytes of text together that every such line has",
+				      "pattern needs at least %d consecutive bytes of fixed text",
 				      ANCHOR_MIN);
 	}
 	if (r < 0)

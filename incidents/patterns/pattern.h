@@ -2,24 +2,32 @@
 #pragma once
 
 /*
- * A pattern says what a line looks like, as the format string of the kernel does: text stands for
- * itself, a blank for any number of blanks, and braces are
+ * A pattern describes a line like the kernel's format string does: text stands for itself, a blank
+ * matches any number of blanks, and braces match
  *
  *   {name}         a number: {qid} takes 5 and -62
- *   {name:age}     a number that says for how long it has been so, in the unit that the name ends
- * with: _us, _ms, ns, secs and so on {name:hex}     hexadecimal digits {name:name}    letters,
- * digits, _ and . {name:word}    no blanks        {name:item}   no blanks and no commas {name:part}
- * no commas {name:text}    anything, as little as it can be    {name:most}   as much as it can be
- * {name:line}   all the rest {name:comm}    the name of a task: at most 15 bytes {name=a|b}     one
- * of these texts     {=a|b}   the same, and it is no field     {*}   anything, no field
- *   {?...}         what may be there, or not          {$}  the end of the line
- *   {ena}          what the ENA driver puts before its messages, or nothing; {ena:bdf} must name
- * the device
+ *   {name:age}     a number: how long a state has lasted; the name ends with its unit (_us, _ms)
+ *   {name:hex}     hexadecimal digits
+ *   {name:name}    letters, digits, _ and .
+ *   {name:word}    no blanks
+ *   {name:item}    no blanks and no commas
+ *   {name:part}    no commas
+ *   {name:text}    any text, as short as possible
+ *   {name:most}    any text, as long as possible
+ *   {name:line}    the rest of the line
+ *   {name:comm}    the name of a task: at most 15 bytes
+ *   {name=a|b}     one of these texts
+ *   {=a|b}         one of these texts, without a field
+ *   {*}            any text, without a field
+ *   {?...}         an optional part
+ *   {$}            the end of the line
+ *   {ena}          the prefix of the ENA driver's messages, or nothing
+ *   {ena:bdf}      the same prefix, which must name the device
  *   {{             a brace
  *
- * A line that ends before its pattern does matches too (logs are cut at any column), when all of
- * the pattern's anchor was there: its longest text that every such line has. A number or name that
- * the end may have cut is then left out.
+ * A line that ends before its pattern does matches too, because logs are cut at any column. It must
+ * contain all of the pattern's anchor: the longest text that every matching line contains. A number
+ * or name at the end of such a line is omitted, because it may be incomplete.
  */
 
 #include <stdbool.h>
@@ -30,14 +38,14 @@
 #include "base/error.h"
 
 #define FIELDS_MAX 16
-#define ANCHOR_MIN 6 /* bytes; shorter ones are in every other line */
+#define ANCHOR_MIN 6 /* bytes; shorter texts are in every other line */
 
-/* Borrowed from the pattern and from the line. */
+/* Valid while the pattern and the line live. */
 struct field {
 	const char *name;
 	const char *value;
 	size_t size;
-	/* value is decimal digits with a sign or a point */
+	/* The value is decimal digits, with a sign or a point. */
 	bool number;
 };
 
@@ -46,7 +54,7 @@ struct fields {
 	size_t count;
 	bool has_age;
 	uint64_t age_ns;
-	/* the line ended before its pattern */
+	/* The line ended before its pattern did. */
 	bool truncated;
 };
 
@@ -70,41 +78,40 @@ enum piece_type {
 	PIECE_ENA_BDF,
 };
 
-/* What a pattern is made of, one behind the other; what is optional lies between its PIECE_OPTION
- * and `after`. */
+/* A part of a pattern. The pieces of an optional part lie between its PIECE_OPTION and `after`. */
 struct piece {
 	enum piece_type type;
-	/* of literals, and of choices with | between them */
+	/* PIECE_LITERAL: the text. PIECE_CHOICE: the choices, separated by |. */
 	const char *text;
 	size_t size;
-	/* of the field, or NULL */
+	/* The field's name, or NULL. */
 	const char *name;
-	/* of ages */
+	/* PIECE_AGE: the unit. */
 	uint64_t unit_ns;
 	size_t after;
 };
 
 struct pattern {
-	/* its own copy, that the pieces point into */
+	/* A copy; the pieces point into it. */
 	char *text;
 	array_of(struct piece) pieces;
-	/* some bytes that each matching line has */
+	/* The longest text that every matching line contains. */
 	const char *anchor;
 	size_t anchor_size;
 	size_t anchor_piece;
 };
 
-/* -EINVAL with a text that says what is wrong where. */
+/* Parses `text`. Returns 0, -ENOMEM, or -EINVAL with a message that names the faulty place. */
 int pattern_init(struct pattern *pattern, const char *text, struct error *error);
 void pattern_done(struct pattern *pattern);
 
 /*
- * Finds the pattern in one message. It is tried at its beginning; with `anywhere` also behind each
- * blank and punctuation mark. `cut` allows for what ends too early. False: not there, and
- * *ret_fields is untouched.
+ * Finds the pattern in one message: at its beginning, and with `anywhere` also after each blank and
+ * punctuation mark. `truncated` accepts a message that ends too early. Returns false without a
+ * match; then *ret_fields is unchanged.
  */
 bool pattern_match(const struct pattern *pattern, const char *text, size_t size, bool anywhere,
 		   bool truncated, struct fields *ret_fields);
 
-/* NULL when there is no such field. */
+/* Returns the field of this name, or NULL. */
 const struct field *fields_find(const struct fields *fields, const char *name);

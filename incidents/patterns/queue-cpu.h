@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * The CPU that served the network queue that a line names, which most drivers do not say: from who
- * knows where its interrupt went then. It is a field more of the incident, and no CPU that the line
- * itself says.
+ * The CPU that served the network queue which a line names. Most drivers do not print it; it comes
+ * from records of where the queue's interrupt was delivered at that time. It is a field of its own,
+ * apart from the CPU that the line itself names.
  */
 
 #include "incidents/patterns/pattern.h"
@@ -13,8 +13,8 @@
 #define QUEUE_CPU_SIZE 16
 
 /*
- * Adds the field if the line names a queue, and find() knows the CPU of its interface or else of
- * its PCI address. The text is what the field borrows.
+ * Adds the field if the line names a queue and find() knows the CPU for its interface or its PCI
+ * address. The field points to `text`.
  */
 void queue_cpu_add(struct fields *fields, char text[QUEUE_CPU_SIZE],
 		   bool (*find)(void *context, const char *device, uint64_t queue,

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* A place in a text that others wrote, with its end. Each take_ either takes its form as a whole or
- * leaves the cursor where it was. */
+/*
+ * A position in text from outside, with its end. Each take_ function either takes its form as a
+ * whole or leaves the cursor where it was.
+ */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,7 +49,7 @@ static inline void take_blanks(struct text_cursor *cursor)
 		cursor->at++;
 }
 
-/* From least to most digits, and no digit behind them. */
+/* Takes a number of `least` to `most` digits; another digit must not follow. */
 static inline bool take_number(struct text_cursor *cursor, int least, int most, uint64_t *ret_value)
 {
 	const char *at = cursor->at;
@@ -62,8 +64,10 @@ static inline bool take_number(struct text_cursor *cursor, int least, int most, 
 	return true;
 }
 
-/* The digits behind a decimal point, as billionths; digits beyond the ninth are cut off. False when
- * there are none. */
+/*
+ * Takes the digits after a decimal point as nanoseconds, without those after the ninth. Returns
+ * false without a digit.
+ */
 static inline bool take_fraction(struct text_cursor *cursor, uint32_t *ret_ns,
 				 uint64_t *ret_unit_ns)
 {
