@@ -12,6 +12,7 @@
 #include "cli/options/command.h"
 #include "cli/options/limit-options.h"
 #include "cli/answer/progress-line.h"
+#include "cli/answer/recovered-text.h"
 #include "cli/commands/recording.h"
 #include "cli/commands/snapshot-keeper.h"
 #include "cli/version.h"
@@ -244,18 +245,13 @@ static void tell_recovered(const struct recorder_progress *progress, bool live)
 {
 	const struct store_recovered *recovered = &progress->recovered;
 	uint64_t news = recovered->tapes + recovered->damaged + recovered->unread;
-	char length[32], text[256];
 	static uint64_t told;
+	char text[256];
 
 	if (news == told)
 		return;
 	told = news;
-	duration_format(recovered->end_ns - recovered->begin_ns, length, sizeof(length));
-	snprintf(text, sizeof(text), "recovered %s of an interrupted recording: %llu samples%s%s",
-		 length, (unsigned long long)recovered->samples,
-		 recovered->damaged ? "; a part of it was damaged" : "",
-		 recovered->unread ? "; a part of it cannot be read now, and stays in the spool"
-				   : "");
+	recovered_text(recovered, text, sizeof(text));
 	record_talk(live, text, "");
 }
 

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+/* What `record` says about the recording before it, where that was interrupted. */
+
+#include <stddef.h>
+
+#include "store/store-writer.h"
+
+/* Writes one line without a newline to `text`. */
+void recovered_text(const struct store_recovered *recovered, char *text, size_t size);
