@@ -63,6 +63,7 @@ missing_to_test() {
 	has zstd || echo "zstd unpacks segments for a reader that is not ours"
 	has chromium-headless-shell || has chromium || echo "chromium-headless-shell opens flame graphs"
 	has perf || echo "linux-perf is what recordings are compared with"
+	has strace || echo "strace shows in which order a segment comes to the disk"
 	has mpstat || echo "sysstat has mpstat, which figures of CPUs are compared with"
 }
 

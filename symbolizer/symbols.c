@@ -20,6 +20,7 @@
 
 #include "base/array.h"
 #include "base/bytes.h"
+#include "base/mutation.h"
 
 #define PAGE 4096ull
 /* Functions in functions in functions: compilers make one level, hand-written assembler two. */
@@ -147,6 +148,8 @@ int symbols_find(const struct symbols *symbols, uint64_t address, struct symbol 
 	for (int depth = 0; address >= entry_end(&symbols->entries.items[at]); depth++)
 		if (depth == NEST_MAX || !entry_outer(symbols, at, &at))
 			return 0;
+	if (mutated("name-frame-wrongly") && next < symbols->entries.count)
+		at = next;
 	symbols_at(symbols, at, ret_symbol);
 	if (next < symbols->entries.count)
 		ret_symbol->end = MIN(ret_symbol->end, symbols->entries.items[next].start);

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "store/store-writer.h"
+#include "store/write/store-writer.h"
 
 /* Writes one line without a newline to `text`. */
 void recovered_text(const struct store_recovered *recovered, char *text, size_t size);

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/mutation.h"
 #include "base/sort.h"
 
 /* A segment's end in the list and by its anchors, which differ by microseconds. */
@@ -199,6 +200,8 @@ static void describe_end(const struct side *side, char *text, size_t size, const
 	if (!side->there || (!*side->begun && !*side->ended))
 		return;
 	if (!*side->ended || strcmp(side->ended, TAPE_ENDED_KILLED) == 0) {
+		if (mutated("forget-killed"))
+			return;
 		snprintf(text, size, "the recorder was killed");
 		*ret_cause = "killed";
 	} else if (strcmp(side->ended, "duration") == 0) {

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/mutation.h"
 #include "recorder/procs/tracker-internal.h"
 
 /*
@@ -321,6 +322,8 @@ int tracker_apply(struct tracker *tracker, const struct perf_record *record)
 	case PERF_TYPE_KSYMBOL:
 		return apply_ksymbol(tracker, record);
 	case PERF_TYPE_CGROUP:
+		if (mutated("forget-cgroup"))
+			return 0;
 		return cgroup_ids_add(&tracker->cgroup_ids, record->cgroup.id, record->cgroup.path);
 	default:
 		return 0;

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/mutation.h"
 #include "store/disk/files.h"
 #include "store/disk/index.h"
 
@@ -162,7 +163,7 @@ int store_resealer_put(struct store_resealer *resealer, const struct store_segme
 	struct store_segment fresh;
 	int r = segment_encode(tape, SEGMENT_USUAL, STORE_SEGMENT_MAX, &bytes);
 
-	if (r == 0)
+	if (r == 0 && !mutated("forget-reseal"))
 		r = reseal_replace(resealer->folder, segment->name, &bytes);
 	if (r < 0)
 		return error_set(error, r, "%s: %s", segment->name, strerror(-r));

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/mutation.h"
 #include "store/disk/files.h"
 #include "store/disk/segment-dir.h"
 #include "store/disk/unsaved-note.h"
@@ -391,6 +392,8 @@ static int write_segment(struct store_writer *writer, const char *name, const st
 {
 	int r = file_replace(writer->segments, name, bytes->data, bytes->size);
 
+	if (r == -ENOSPC && mutated("drop-unsealed"))
+		r = -EFBIG;
 	writer->unfit_bytes = r == -ENOSPC ? bytes->size : 0;
 	memcpy(writer->unfit, name, sizeof(writer->unfit));
 	return r < 0 ? error_set(error, r, "%s/%s: %s", writer->segments, name, strerror(-r)) : 0;

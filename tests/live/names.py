@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Names of what is gone when it is named.
+"""Names of programs that are gone, or that have no names yet, when a recorder looks for them.
 
-Usage: names.py PERFTAPE BRIEF LOAD [COUNT HOGS NAMED]
-
-COUNT processes of 50 ms of CPU time each, from files that are deleted as soon as they run, on a machine with so many hogs a CPU. At
-least NAMED of them must have the name of their function.
+Usage: names.py PERFTAPE BRIEF LOAD
 """
 
+import collections
+import contextlib
 import os
 import pathlib
 import re
@@ -20,90 +19,118 @@ TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS / "tools"))
 import beside_perf  # noqa: E402
 import live  # noqa: E402
+import recorders  # noqa: E402
+from recorders import expect, is_spooled, perftape, query, seconds_of, start, stop, times_of, wait_for  # noqa: E402
 
-PERFTAPE, BRIEF, LOAD = map(os.path.abspath, sys.argv[1:4])
-COUNT, HOGS, NAMED = map(int, sys.argv[4:7]) if len(sys.argv) > 6 else (20, 0, 15)
-WAIT = 120
+BRIEF, LOAD = map(os.path.abspath, sys.argv[2:4])
+BRIEF_MS = 50  # CPU time of a brief process
+TOGETHER = 5  # brief processes in a row
+LATE = 0.025  # seconds: a recorder that gets no CPU for that long may miss a brief process
+LOADED = r"^stripped;(?:.*;)?load_[a-z]+\b"
 
 
-def perftape(*words):
-    return subprocess.run([PERFTAPE, *map(str, words)], capture_output=True, text=True, timeout=WAIT)
-
-
-def record_while(store, action):
-    recorder = subprocess.Popen([PERFTAPE, "record", "--store", store], stderr=subprocess.PIPE, text=True)
+@contextlib.contextmanager
+def recording(store, *words):
+    """Gives a recorder that records, and ends it."""
+    recorder = start(store, *words)
     try:
-        end = time.monotonic() + WAIT
-        while not list(store.glob("spool/*")) and time.monotonic() < end:
-            time.sleep(0.05)
-        return action()
+        if not wait_for(lambda: is_spooled(store)):
+            raise TimeoutError("the recorder spools no samples")
+        yield recorder
     finally:
-        recorder.send_signal(signal.SIGINT)
-        recorder.communicate(timeout=WAIT)
+        stop(recorder, signal.SIGINT)
 
 
-@live.test(alone=True)
+def run_briefs():
+    """(begin, end, exit code) of some brief processes."""
+    begin = time.time()
+    done = subprocess.run([BRIEF, str(TOGETHER), str(BRIEF_MS)], preexec_fn=recorders.take_time, check=False)
+    return begin, time.time(), done.returncode
+
+
+def pairs(items):
+    items = list(items)
+    return [list(pair) for pair in zip(items, items[1:])]
+
+
+def name_briefs(folder, count, hogs):
+    """What is wrong with the names of that many brief processes, beside some hogs on each CPU.
+
+    The recorder has precedence over the hogs. Processes do not count during which even so it could not run.
+    """
+    store, cpus, loads = folder / "brief", sorted(os.sched_getaffinity(0)), []
+    try:
+        loads = [load for _ in range(hogs) for load in beside_perf.start_load(LOAD, cpus)]
+        recorders.hurry()
+        with recording(store, "-F", "499"):
+            begin = time.time()
+            runs = recorders.undisturbed(count // TOGETHER, LATE, run_briefs)
+    finally:
+        beside_perf.stop(loads)
+    wrongs = expect(f"{count} processes during which the machine lets the recorder run", len(runs) * TOGETHER == count, len(runs) * TOGETHER)
+    wrongs += expect("the processes can be started", all(code == 0 for _, _, code in runs), [code for _, _, code in runs])
+    samples = [sample for sample in query(store, "--from", f"@{begin:.6f}")[0] if re.fullmatch(r"brief\d\d", sample["comm"])]
+    samples = [sample for sample in samples if any(since <= seconds_of(sample["time"]) <= until for since, until, _ in runs)]
+    sampled = {sample["pid"] for sample in samples}
+    named = {sample["pid"] for sample in samples if ["brief_burn", "main"] in pairs(frame["symbol"] for frame in sample["frames"])}
+    print(f"# {len(named)} of {count} named, {len(sampled)} sampled")
+    stacks = collections.Counter(";".join(frame["symbol"] or "?" for frame in sample["frames"]) for sample in samples if sample["pid"] not in named)
+    return wrongs + expect(f"at least 95 % of {count} processes have a sample in brief_burn, called by main", len(named) >= 0.95 * count, f"{len(named)}, {len(sampled)} have samples", *(stack for stack, _ in stacks.most_common(5)))
+
+
+@live.test(promise="with the names of what ran", broken_by="name-frame-wrongly", also=("build-tsan",))
 def test_brief(folder):
-    """processes of a moment, from files that are deleted, in mount namespaces of their own"""
-    store = folder / "brief"
-    cpus = sorted(os.sched_getaffinity(0))
-    hogs = [hog for _ in range(HOGS) for hog in beside_perf.start_load(LOAD, cpus)]
-    try:
-        done = record_while(store, lambda: subprocess.run([BRIEF, str(COUNT), "50"], timeout=WAIT))
-    finally:
-        beside_perf.stop(hogs)
-    folded = perftape("query", "--store", store, "--from", "now-5m", "--format", "folded").stdout
-    seen = set(re.findall(r"^(brief\d\d);", folded, re.MULTILINE))
-    named = set(re.findall(r"^(brief\d\d);(?:.*;)?brief_burn\b", folded, re.MULTILINE))
-    print(f"# {len(named)} of {COUNT} named, {len(seen)} sampled")
-    if done.returncode != 0:
-        return ["the processes could not be started"]
-    if len(named) < NAMED:
-        return [f"{len(named)} of {COUNT} are named, {len(seen)} were sampled", *folded.splitlines()[:20]]
-    return []
+    """Processes of 50 ms have names, though their files are deleted and were in mount namespaces of their own."""
+    return name_briefs(folder, 20, 0)
 
 
-@live.test(alone=True)
-def test_resolve(folder):
-    """names that come later: debug files of a stripped program, found beside a recorder"""
-    store, program, debug = folder / "later", folder / "stripped", folder / "debug"
-    notes = subprocess.run(["readelf", "-n", LOAD], capture_output=True, text=True, check=False).stdout
-    found = re.search(r"Build ID: ([0-9a-f]+)", notes)
-    if not found:
-        return ["the load has no build-id", notes]
-    # one of its own: where it runs whole beside us, its names are known by the build-id
-    build_id = os.urandom(len(found[1]) // 2).hex()
-    whole = folder / "whole"
-    whole.write_bytes(pathlib.Path(LOAD).read_bytes().replace(bytes.fromhex(found[1]), bytes.fromhex(build_id)))
-    subprocess.run(["objcopy", "--only-keep-debug", whole, folder / "names"], check=True)
+@live.test(alone=True, long=True)
+def test_brief_beside_hogs(folder):
+    """The same for 100 of them beside two hogs on each CPU."""
+    return name_briefs(folder, 100, 2)
+
+
+def strip(folder):
+    """(a program without names, a file with them, its build-id). Nobody else runs a program with this build-id."""
+    whole, program, names = folder / "whole", folder / "stripped", folder / "names"
+    notes = subprocess.run(["readelf", "-n", LOAD], capture_output=True, text=True, check=True).stdout
+    old = re.search(r"Build ID: ([0-9a-f]+)", notes)[1]
+    build_id = os.urandom(len(old) // 2).hex()
+    whole.write_bytes(pathlib.Path(LOAD).read_bytes().replace(bytes.fromhex(old), bytes.fromhex(build_id)))
+    subprocess.run(["objcopy", "--only-keep-debug", whole, names], check=True)
     subprocess.run(["strip", "-o", program, whole], check=True)
     program.chmod(0o755)
+    return program, names, build_id
+
+
+@live.test(promise="debug files came later: names again", broken_by="forget-reseal")
+def test_resolve(folder):
+    """resolve finds the names of a stripped program once its debug file is there, beside a recorder."""
+    store, debug, begin = folder / "later", folder / "debug", f"@{time.time():.6f}"
+    program, names, build_id = strip(folder)
     place = debug / ".build-id" / build_id[:2]
     place.mkdir(parents=True)
-
-    def burn():
-        loads = beside_perf.start_load(program, [min(os.sched_getaffinity(0))])
-        time.sleep(2)
-        beside_perf.stop(loads)
+    window = ("--from", begin, "--comm", "stripped")
 
     def folded():
-        return perftape("query", "--store", store, "--from", "now-5m", "--format", "folded", "--comm", "stripped").stdout
+        return perftape("query", "--store", store, *window, "--format", "folded").stdout
 
-    record_while(store, burn)
-    wrongs = ["names without a debug file"] if "load_alpha" in folded() else []
-    (folder / "names").rename(place / f"{build_id[2:]}.debug")
-    done = record_while(store, lambda: perftape("resolve", "--store", store, "--debug-dir", debug))
-    if done.returncode != 0 or not re.search(r"^\S+ +[1-9]\d* gained .*\.tape$", done.stdout, re.MULTILINE):
-        wrongs += ["no names gained", done.stdout, done.stderr]
-    if not re.search(r"^stripped;(?:.*;)?load_alpha\b", folded(), re.MULTILINE):
-        wrongs += ["load_alpha has no name", folded()[:1000]]
+    with recording(store, "-F", "499"):
+        loads = beside_perf.start_load(program, [min(os.sched_getaffinity(0))])
+        wrongs = expect("at least 50 samples of the program", wait_for(lambda: len(times_of(store, *window)) >= 50))
+        beside_perf.stop(loads)
+    wrongs += expect("no names without a debug file", "load_" not in folded(), folded()[:500])
+    names.rename(place / f"{build_id[2:]}.debug")
+    with recording(store):
+        done = perftape("resolve", "--store", store, "--debug-dir", debug)
+    gained = re.search(r"^\S+ +[1-9]\d* gained .*\.tape$", done.stdout, re.MULTILINE)
+    wrongs += expect("resolve ends with exit code 0 and says how many names a segment gained", done.returncode == 0 and gained, done.returncode, done.stdout, done.stderr)
+    wrongs += expect("the store has names of the load's functions", re.search(LOADED, folded(), re.MULTILINE), folded()[:500])
     again = perftape("resolve", "--store", store, "--debug-dir", debug)
-    if again.stdout or " 0 names gained" not in again.stderr:
-        wrongs += ["gained again", again.stdout, again.stderr]
+    wrongs += expect("a second resolve gains nothing", not again.stdout and " 0 names gained" in again.stderr, again.stdout, again.stderr)
     verified = perftape("verify", "--store", store)
-    if verified.returncode != 0 or verified.stdout or "index" in verified.stderr:
-        wrongs += ["the store is not sound", verified.stdout, verified.stderr]
-    return wrongs
+    sound = verified.returncode == 0 and not verified.stdout and "index" not in verified.stderr
+    return wrongs + expect("verify finds the store sound", sound, verified.returncode, verified.stdout, verified.stderr)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A FUSE file system with one program on it, and what it is like when who serves it no longer answers: whoever touches a path there hangs."""
+"""A FUSE file system with one program on it. Once its server is stopped, whatever touches a path there hangs."""
 
 import contextlib
 import ctypes
@@ -25,7 +25,7 @@ def attributes(node, size):
 
 
 def answer(opcode, node, body, program):
-    """The bytes of it, or an errno. Nothing may be cached, so that each path is asked for anew."""
+    """The bytes of the answer, or an errno. It lets the kernel cache nothing, so that the kernel asks for each path again."""
     if opcode == INIT:
         return struct.pack("<4I2H2I2H8I", 7, 31, BYTES_MAX, 0, 16, 12, BYTES_MAX, 1, 0, 0, *[0] * 8)
     if opcode == LOOKUP:
@@ -55,7 +55,10 @@ def serve(device, program):
 
 @contextlib.contextmanager
 def mounted(folder, program):
-    """With the program as folder/program. Gives who serves it, to be sent SIGSTOP; in the end, who waits for it gets an error."""
+    """Mounts the program as folder/program. Yields the server's process, which a test may stop with SIGSTOP.
+
+    At the end the server is killed: whoever still waits for it gets an error.
+    """
     device = os.open("/dev/fuse", os.O_RDWR)
     options = f"fd={device},rootmode=40000,user_id=0,group_id=0,allow_other"
     if libc.mount(b"perftape-test", os.fsencode(folder), b"fuse.perftape-test", 0, options.encode()) < 0:

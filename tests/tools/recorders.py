@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Recorders of this machine, as tests start them: PERFTAPE is the test's first argument."""
 
+import contextlib
+import datetime
+import json
 import os
+import pathlib
 import select
 import signal
 import subprocess
@@ -9,11 +13,13 @@ import sys
 import time
 
 import beside_perf
+import noise
 from live import expect  # noqa: F401
 
 PERFTAPE = os.path.abspath(sys.argv[1])
-WAIT = 60  # how long anything may take before it counts as hanging
-# nobody's settings of this machine
+WAIT = 120  # seconds after which a condition counts as one that never comes true
+LAZY_UMOUNT = ("umount", "--lazy")  # works while a recorder still has files open there
+# A test does not read this machine's settings.
 os.environ["PERFTAPE_CONFIG"] = os.devnull
 
 
@@ -22,14 +28,20 @@ def perftape(*words, **more):
 
 
 def hear_hangup():
-    """Under nohup the signal would be ignored by all that it starts."""
+    """Restores SIGHUP: a test that runs under nohup ignores it, and its children would, too."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def start(store, *words, wrapper=(), **more):
-    """A recorder that is recording: its first segment is open once the lock names it and its own line is out."""
+    """Starts a recorder and does not wait until it records: is_spooled() says that it does."""
     command = [*wrapper, PERFTAPE, "record", "--store", store, *words]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hear_hangup, **more)
+
+
+def stop(recorder, number=signal.SIGTERM):
+    """Sends the signal. Returns what the recorder said on standard error and nobody has read yet."""
+    recorder.send_signal(number)
+    return recorder.communicate(timeout=WAIT)[1]
 
 
 def wait_for(condition):
@@ -42,7 +54,7 @@ def wait_for(condition):
 
 
 def hear(recorder, text):
-    """Waits until that was said on standard error. What was said until then."""
+    """Waits until the recorder says that on standard error, or ends. Returns all that it said until then."""
     said = ""
 
     def is_heard():
@@ -59,6 +71,20 @@ def sealed(store):
     return len(list((store / "segments").glob("*.tape"))) if (store / "segments").exists() else 0
 
 
+def spools(store):
+    """{name: bytes} of the spool files."""
+    sizes = {}
+    for path in store.glob("spool/*.spool"):
+        with contextlib.suppress(FileNotFoundError):  # its segment was sealed meanwhile
+            sizes[path.name] = path.stat().st_size
+    return sizes
+
+
+def is_spooled(store):
+    """Whether a block of samples is on its way to a segment."""
+    return any(spools(store).values())
+
+
 def samples_of(store, *words):
     """The heads of all samples of a window."""
     text = perftape("query", "--store", store, *words).stdout
@@ -66,5 +92,71 @@ def samples_of(store, *words):
 
 
 def times_of(store, *words):
-    """When they were taken, in order."""
+    """The times of all samples of a window, in order."""
     return sorted(float(head["time"]) for head in samples_of(store, *words))
+
+
+def parse_json(text):
+    """(the objects of a JSON-lines output, its coverage)"""
+    rows = [json.loads(line) for line in text.splitlines()]
+    return [row for row in rows if list(row) != ["coverage"]], next((row["coverage"] for row in rows if list(row) == ["coverage"]), {})
+
+
+def query(store, *words):
+    """([sample], coverage) of a window, as `query --json` gives them."""
+    return parse_json(perftape("query", "--store", store, "--json", *words).stdout)
+
+
+def segments(store):
+    """What `segments --json` lists, in order of time; "sealed" is false for a spool."""
+    return parse_json(perftape("segments", "--store", store, "--json").stdout)[0]
+
+
+def progress(store):
+    """What the recorder told last; {} before it has told anything, or when it does not run."""
+    done = perftape("status", "--json", "--store", store)
+    told = json.loads(done.stdout)["recording"] if done.returncode == 0 else None
+    return told["progress"] if told and told["running"] else {}
+
+
+def seconds_of(text):
+    """A time of a JSON answer in seconds since the epoch."""
+    return datetime.datetime.fromisoformat(text).timestamp()
+
+
+def cpu_seconds(pid, waits=False):
+    """Seconds for which the threads of a process have run, and, if asked, waited for a CPU."""
+    seconds = 0.0
+    for path in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat"):
+        with contextlib.suppress(OSError):  # the thread ended meanwhile
+            ran, waited, _ = map(int, path.read_text().split())
+            seconds += (ran + waited * waits) / 1e9
+    return seconds
+
+
+def hurry():
+    """Gives this process, and all that it starts, precedence over what else runs: then only the hypervisor keeps it from a CPU."""
+    os.setpriority(os.PRIO_PROCESS, 0, -20)
+
+
+def take_time():
+    """For preexec_fn: undoes hurry()."""
+    os.setpriority(os.PRIO_PROCESS, 0, 0)
+
+
+def undisturbed(count, limit, action):
+    """The results of `count` calls during which no thread of this priority woke more than `limit` seconds late.
+
+    A call that the machine disturbed does not count, whatever came of it. Returns fewer results if it takes too long.
+    """
+    results = []
+
+    def is_done():
+        with noise.Noise() as measured:
+            result = action()
+        if measured.late() <= limit:
+            results.append(result)
+        return len(results) == count
+
+    wait_for(is_done)
+    return results
