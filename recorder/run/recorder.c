@@ -540,6 +540,20 @@ static void tell_again(void *context)
 	recorder_report(context);
 }
 
+static void recorder_leave_unsaved(const struct recorder *recorder, const struct tape_loss *shed,
+				   bool failed)
+{
+	const struct pipeline *pipeline = &recorder->assembler;
+	uint64_t from_ns = 0, to_ns = 0;
+
+	if (pipeline_last_anchor(pipeline)) {
+		from_ns = pipeline_wall(pipeline, shed->from_ns);
+		to_ns = pipeline_wall(pipeline, shed->to_ns);
+	}
+	unsaved_leave(shed, from_ns, to_ns, shutdown_reason(orders_of(recorder), failed),
+		      recorder->writer);
+}
+
 static int recorder_stop(struct recorder *recorder, int r, struct error *error)
 {
 	struct sealer_status status = { 0 };
@@ -557,8 +571,7 @@ static int recorder_stop(struct recorder *recorder, int r, struct error *error)
 	if (ended && !recorder->progress.hung)
 		recorder->sealer = sealer_stop(recorder->sealer, &status);
 	take_status(recorder, &status);
-	unsaved_leave(&status.shed, &recorder->assembler,
-		      shutdown_reason(orders_of(recorder), r < 0), recorder->writer);
+	recorder_leave_unsaved(recorder, &status.shed, r < 0);
 	if (!ended)
 		return recorder_tell_hung(recorder, error);
 	if (!recorder->progress.hung) {

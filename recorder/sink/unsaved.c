@@ -23,21 +23,19 @@ void unsaved_behind(struct tape_loss *shed, const struct tape *tape, uint64_t sp
 		unsaved_add(shed, from_ns, tape->end_ns, samples);
 }
 
-void unsaved_leave(const struct tape_loss *shed, const struct pipeline *assembler,
+void unsaved_leave(const struct tape_loss *shed, uint64_t wall_from_ns, uint64_t wall_to_ns,
 		   const char *ended, struct store_writer *writer)
 {
 	struct store_unsaved left = {
+		.from_ns = wall_from_ns,
+		.to_ns = wall_to_ns,
 		.perf_from_ns = shed->from_ns,
 		.perf_to_ns = shed->to_ns,
 		.samples = shed->count,
 	};
 
-	/* before the first anchor nothing was taken: what there is was said by the recorder before
-	 * us */
-	if (!shed->count || !pipeline_last_anchor(assembler))
+	if (!shed->count || !wall_from_ns)
 		return;
-	left.from_ns = pipeline_wall(assembler, shed->from_ns);
-	left.to_ns = pipeline_wall(assembler, shed->to_ns);
 	snprintf(left.ended, sizeof(left.ended), "%s", ended);
 	/* where even that cannot be written, the spool ends without a word */
 	(void)!store_writer_leave(writer, &left);

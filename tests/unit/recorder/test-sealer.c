@@ -243,13 +243,12 @@ static void test_words_of_none(void)
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
 	const struct tape_loss none = { 0 }, shed = { TAPE_LOSS_SHED, TAPE_ALL_CPUS, 1, 2, 400 };
-	const struct pipeline assembler = { 0 };
 	struct store_unsaved left;
 
 	tapes_store_init(&store);
 	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
-	unsaved_leave(&none, &assembler, "failure", writer);
-	unsaved_leave(&shed, &assembler, "failure", writer);
+	unsaved_leave(&none, TAPES_REALTIME, TAPES_REALTIME + 1, "failure", writer);
+	unsaved_leave(&shed, 0, 0, "failure", writer);
 	CHECK_EQ(store_writer_left(writer, &left), 0);
 }
 
