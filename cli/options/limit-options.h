@@ -5,7 +5,7 @@
 
 #include "base/bytes.h"
 #include "cli/options/command.h"
-#include "store/write/retention.h"
+#include "store/disk/limits.h"
 
 /* Rows of a command's table. */
 #define LIMIT_OPTIONS                                                                     \

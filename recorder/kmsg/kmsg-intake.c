@@ -95,7 +95,7 @@ static bool is_noted(const struct kmsg_intake *intake, const struct kmsg_entry *
 
 	if (!intake->before.noted.count)
 		return false;
-	hash = log_hash(entry->text);
+	hash = log_resume_hash(entry->text);
 	for (size_t i = 0; i < intake->before.noted.count; i++)
 		if (intake->before.noted.items[i].stamp_ns == entry->stamp_ns &&
 		    intake->before.noted.items[i].hash == hash)
@@ -279,7 +279,7 @@ void kmsg_intake_take(struct kmsg_intake *intake, const char *data, size_t size)
 int kmsg_intake_find(struct kmsg_intake *intake, const char *boot_id, struct error *error)
 {
 	struct log_position *position = &intake->before.position;
-	int r = log_position_find(intake->store, boot_id, &intake->before, error);
+	int r = log_resume_find(intake->store, boot_id, &intake->before, error);
 
 	if (r < 0)
 		return r;
@@ -307,6 +307,6 @@ void kmsg_intake_init(struct kmsg_intake *intake, const struct catalogue *catalo
 void kmsg_intake_done(struct kmsg_intake *intake)
 {
 	interrupts_done(&intake->interrupts);
-	log_found_done(&intake->before);
+	log_resume_done(&intake->before);
 	classify_done(&intake->classify);
 }

@@ -10,7 +10,7 @@
 #include "incidents/logs/classify.h"
 #include "incidents/logs/kmsg.h"
 #include "recorder/kmsg/kmsg-entry.h"
-#include "store/disk/log-position.h"
+#include "store/read/log-resume.h"
 
 struct kmsg_bucket {
 	uint64_t at_ns;
@@ -40,7 +40,7 @@ struct kmsg_intake {
 	/* the rest is kmsg-intake.c's, but for looks at it */
 	struct classify classify;
 	/* what recorders before us took */
-	struct log_found before;
+	struct log_resume before;
 	/* the log was read up to next_sequence */
 	bool continues;
 	/* to read the log into that store */

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "tape/segment/segment.h"
-#include "store/read/store-reader.h"
+#include "store/disk/segment-row.h"
 
 #define STORE_INDEX "index.sqlite"
 #define STORE_LOCK "lock"

@@ -6,7 +6,8 @@
 #include "base/array.h"
 #include "base/intern.h"
 #include "store/disk/notes.h"
-#include "store/read/store-reader.h"
+#include "store/disk/store-incident.h"
+#include "tape/tape.h"
 
 struct incident_rows {
 	struct strings strings;

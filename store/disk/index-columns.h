@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "store/disk/incident-rows.h"
-#include "store/read/store-reader.h"
+#include "store/disk/segment-row.h"
 
 /* The numbers of a segment, from the third column on. */
 #define COLUMNS_OF_SEGMENT 9

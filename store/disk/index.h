@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 #include "store/disk/incident-rows.h"
-#include "store/read/store-reader.h"
+#include "store/disk/segment-row.h"
 
 struct index;
 

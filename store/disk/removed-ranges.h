@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "store/read/store-reader.h"
+#include "store/disk/segment-row.h"
 
 /* Stretches of one kind are no nearer to each other than this: a recorder that is started again
  * leaves about as much. */

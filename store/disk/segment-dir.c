@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "store/disk/files.h"
 #include "store/disk/removed-ranges.h"
-#include "tape/segment/segment.h"
 
 /* How long a segment is taken to be that cannot be read and has no neighbour on one side: the
  * recorder cuts them at an hour. */

@@ -9,7 +9,8 @@
 
 #include "base/error.h"
 #include "store/disk/index.h"
-#include "store/read/store-reader.h"
+#include "store/disk/segment-row.h"
+#include "tape/segment/segment.h"
 
 /*
  * Describes a segment by its first bytes. What is wrong with this file is 0 too, and in

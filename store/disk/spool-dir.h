@@ -4,7 +4,7 @@
 /* The folder of what is not sealed yet: its files' names, and what is in them. */
 
 #include "base/error.h"
-#include "store/read/store-reader.h"
+#include "store/disk/segment-row.h"
 #include "tape/spool/spool.h"
 
 /* Is this the name of a spool's file? One that was set aside is none. */

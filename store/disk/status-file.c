@@ -15,8 +15,6 @@
 #include "base/file.h"
 #include "store/disk/files.h"
 #include "store/disk/notes.h"
-#include "store/read/reader.h"
-#include "store/write/writer.h"
 
 #define STATUS_FILE_MAX (256u << 10)
 #define LOOKS 5
@@ -30,7 +28,7 @@ void status_file_remove(const char *path)
 		unlink(file);
 }
 
-int store_writer_tell(struct store_writer *writer, const char *text, struct error *error)
+int status_file_write(const char *path, const char *text, struct error *error)
 {
 	_cleanup_(buffer_done) struct buffer bytes = { 0 };
 	_cleanup_close_ int fd = -1;
@@ -42,11 +40,9 @@ int store_writer_tell(struct store_writer *writer, const char *text, struct erro
 		.fields = fields,
 		.field_count = ARRAY_SIZE(fields),
 	};
-	int r = store_file(writer->path, STORE_STATUS, file, error);
+	int r = store_file(path, STORE_STATUS, file, error);
 
 	snprintf(pid, sizeof(pid), "%d", getpid());
-	if (r == 0)
-		r = writer_check(writer, error);
 	if (r == 0)
 		r = notes_encode(&note, &bytes);
 	if (r < 0)
@@ -92,16 +88,15 @@ static int status_file_look(const char *path, struct told *told)
 	return r == 0 && !told->there ? -EBADMSG : r;
 }
 
-int store_reader_status(const struct store_reader *reader, struct buffer *text, int *ret_pid,
-			uint64_t *ret_told_ns)
+int status_file_read(const char *path, struct buffer *text, int *ret_pid, uint64_t *ret_told_ns)
 {
 	const struct timespec pause = { 0, LOOK_AGAIN_NS };
 	struct told told = { .text = text };
-	int r = reader->is_file ? -ENOENT : status_file_look(reader->path, &told);
+	int r = status_file_look(path, &told);
 
 	for (int i = 1; r == -EBADMSG && i < LOOKS; i++) {
 		nanosleep(&pause, NULL);
-		r = status_file_look(reader->path, &told);
+		r = status_file_look(path, &told);
 	}
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;

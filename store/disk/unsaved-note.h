@@ -9,7 +9,7 @@
  */
 
 #include "base/error.h"
-#include "store/read/store-reader.h"
+#include "store/disk/store-unsaved.h"
 
 /* Takes the room, unless there are words that were not heard yet. What fails is only worse words.
  */

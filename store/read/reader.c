@@ -15,6 +15,7 @@
 #include "store/disk/removed-ranges.h"
 #include "store/disk/unsaved-note.h"
 #include "store/disk/spool-dir.h"
+#include "store/disk/status-file.h"
 
 struct store_reader *store_reader_close(struct store_reader *reader)
 {
@@ -471,4 +472,10 @@ int store_reader_recorder(const struct store_reader *reader, uint64_t *ret_since
 	if (ret_since_ns)
 		*ret_since_ns = writer.pid ? started_ns(writer.pid) : 0;
 	return writer.pid;
+}
+
+int store_reader_status(const struct store_reader *reader, struct buffer *text, int *ret_pid,
+			uint64_t *ret_told_ns)
+{
+	return reader->is_file ? 0 : status_file_read(reader->path, text, ret_pid, ret_told_ns);
 }

@@ -7,7 +7,8 @@
  */
 
 #include "base/error.h"
-#include "store/write/retention.h"
+#include "store/disk/limits.h"
+#include "store/disk/segment-row.h"
 #include "store/disk/store-incident.h"
 #include "store/disk/store-unsaved.h"
 #include "tape/segment/segment.h"
@@ -15,36 +16,6 @@
 
 struct busy;
 struct store_reader;
-
-/* What is known of one segment before it is loaded. Times are of the wall clock. */
-struct store_segment {
-	/* in segments/, or in spool/ */
-	char name[64];
-	char boot_id[40];
-	uint64_t sequence;
-	uint64_t begin_ns;
-	uint64_t end_ns;
-	uint64_t perf_begin_ns;
-	uint64_t perf_end_ns;
-	uint64_t samples;
-	/* samples that are known to be lost */
-	uint64_t lost;
-	uint64_t incidents;
-	uint64_t bytes;
-	/* in a file of several */
-	uint64_t offset;
-	/* it is being recorded, or its recorder was killed */
-	bool unsealed;
-	/* "" or why its header cannot be read; its times may then be those that its neighbours
-	 * leave free */
-	char damage[160];
-	/* its file is gone, and not by retention: that is its damage */
-	bool missing;
-};
-
-struct store_segments {
-	array_of(struct store_segment) list;
-};
 
 /* -ENOENT when there is no store; the text says how to make one. An index that cannot be read is no
  * obstacle. */
@@ -95,18 +66,6 @@ int store_reader_busy(struct store_reader *reader, uint64_t from_ns, uint64_t to
 		      int (*see)(void *context, const struct store_segment *segment,
 				 const struct busy *busy),
 		      void *context, struct error *error);
-
-/* A stretch of the wall clock of which there were segments that are gone. */
-struct store_gone {
-	uint64_t from_ns;
-	uint64_t to_ns;
-	/* their files were taken away, and not by retention */
-	bool missing;
-};
-
-struct store_gone_list {
-	array_of(struct store_gone) list;
-};
 
 /* Appends those that overlap [from, to), what retention removed first. What store_reader_find()
  * lists as missing is not among them yet. */

@@ -7,7 +7,8 @@
 #include "store/disk/files.h"
 #include "store/disk/segment-dir.h"
 #include "store/read/reader.h"
-#include "store/write/settings.h"
+#include "store/disk/limits.h"
+#include "store/disk/store-size.h"
 
 static void totals_add_segment(struct store_totals *totals, const struct store_segment *segment)
 {
@@ -111,5 +112,5 @@ int store_reader_limits(struct store_reader *reader, struct store_limits *ret_li
 			struct error *error)
 {
 	store_limits_default(reader->path, ret_limits);
-	return reader->is_file ? 0 : settings_read(reader->path, ret_limits, error);
+	return reader->is_file ? 0 : store_limits_read(reader->path, ret_limits, error);
 }

@@ -7,7 +7,9 @@
  * that was removed meanwhile stays so, and readers have the one or the other.
  */
 
-#include "store/read/store-reader.h"
+#include "base/error.h"
+#include "store/disk/segment-row.h"
+#include "tape/tape.h"
 
 struct store_resealer;
 

@@ -4,7 +4,7 @@
 /* Which segments retention removes: numbers in, a reason for each out. */
 
 #include "base/array.h"
-#include "store/write/retention.h"
+#include "store/disk/limits.h"
 
 struct retention_plan_item {
 	/* of the wall clock */

@@ -5,12 +5,13 @@
 #include <sys/statvfs.h>
 
 #include "base/clock.h"
+#include "base/size.h"
 #include "store/write/retention-plan.h"
 #include "store/disk/files.h"
 #include "store/disk/segment-dir.h"
 #include "store/disk/removed-ranges.h"
 #include "store/disk/notes.h"
-#include "store/write/settings.h"
+#include "store/disk/store-size.h"
 #include "store/write/writer.h"
 
 /* For free space the store gives so much of itself in so long, and no more: see struct
@@ -475,4 +476,35 @@ int store_writer_retain(struct store_writer *writer, const struct store_limits *
 		return error_prefix(error, r, "%s", writer->path);
 	*ret_retained = removal.result;
 	return 0;
+}
+
+bool store_space_describe(const struct store_limits *limits, const struct store_retained *retained,
+			  struct error *ret_text)
+{
+	char left[32], wanted[32], taken[32], removed[32], disk[32];
+
+	if (!retained->starved && !retained->for_space)
+		return false;
+	size_format(retained->free_bytes, left, sizeof(left));
+	size_format(limits->keep_free_bytes, wanted, sizeof(wanted));
+	size_format(retained->bytes + retained->removed_bytes, taken, sizeof(taken));
+	size_format(retained->for_space_bytes, removed, sizeof(removed));
+	size_format(retained->disk_bytes, disk, sizeof(disk));
+	if (retained->starved && limits->keep_free_bytes >= retained->disk_bytes)
+		error_set(
+			ret_text, 0,
+			"%s of the disk should be free, and it holds no more than %s: that cannot be had, so the store is kept from growing instead; give a smaller --keep-free",
+			wanted, disk);
+	else if (retained->starved)
+		error_set(
+			ret_text, 0,
+			"%s of the disk are free, and %s should be; the store takes %s of it, others the rest: removing what was recorded would not help, so the store is kept from growing instead; make room, or give a smaller --keep-free",
+			left, wanted, taken);
+	else
+		error_set(
+			ret_text, 0,
+			"%s of the disk are free, and %s should be; the store takes %s of it, others the rest: the oldest %llu segment%s, %s, had to go for that",
+			left, wanted, taken, (unsigned long long)retained->for_space,
+			retained->for_space == 1 ? "" : "s", removed);
+	return true;
 }

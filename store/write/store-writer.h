@@ -17,7 +17,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "store/write/retention.h"
+#include "store/disk/limits.h"
 #include "store/disk/store-unsaved.h"
 #include "tape/segment/segment.h"
 #include "tape/tape.h"
@@ -133,6 +133,13 @@ int store_writer_retain(struct store_writer *writer, const struct store_limits *
 			void (*removes)(void *context, const struct store_segment *segment,
 					const char *why),
 			void *context, struct store_retained *ret_retained, struct error *error);
+
+/*
+ * One sentence where less of the disk is free than the limit says: whose fault that is, and what
+ * was, or is not, removed for it. False when all is well.
+ */
+bool store_space_describe(const struct store_limits *limits, const struct store_retained *retained,
+			  struct error *ret_text);
 
 /* Makes the index anew from the segments and the notes. */
 int store_writer_rebuild(struct store_writer *writer, struct error *error);

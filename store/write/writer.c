@@ -15,7 +15,6 @@
 #include "store/disk/notes.h"
 #include "store/write/write-error.h"
 #include "store/write/reseal.h"
-#include "store/write/settings.h"
 #include "store/disk/spool-dir.h"
 #include "store/disk/status-file.h"
 #include "tape/clocks.h"
@@ -284,6 +283,13 @@ int store_writer_open(const char *path, struct store_writer **ret_writer, struct
 	return 0;
 }
 
+int store_writer_tell(struct store_writer *writer, const char *text, struct error *error)
+{
+	int r = writer_check(writer, error);
+
+	return r < 0 ? r : status_file_write(writer->path, text, error);
+}
+
 int store_writer_leave(struct store_writer *writer, struct store_unsaved *left)
 {
 	struct store_unsaved before;
@@ -507,11 +513,11 @@ int store_writer_note_limits(struct store_writer *writer, const struct store_lim
 	int r = writer_check(writer, error);
 
 	if (r == 0)
-		r = settings_read(writer->path, &last, error);
+		r = store_limits_read(writer->path, &last, error);
 	/* a recorder that is started again and again must not fill the notes with it */
 	if (r == 1 && last.max_age_ns == limits->max_age_ns &&
 	    last.max_bytes == limits->max_bytes &&
 	    last.keep_free_bytes == limits->keep_free_bytes && last.pin_ns == limits->pin_ns)
 		return 0;
-	return r < 0 ? r : settings_append(writer->path, limits, error);
+	return r < 0 ? r : store_limits_append(writer->path, limits, error);
 }

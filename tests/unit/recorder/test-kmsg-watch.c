@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "recorder/kmsg/kmsg-watch.h"
 #include "store/disk/incident-notes.h"
-#include "store/disk/log-position.h"
+#include "store/read/log-resume.h"
 #include "tests/tapes.h"
 
 #define BOOT "11111111-2222-3333-4444-555555555555"
@@ -485,7 +485,7 @@ static void test_first(void)
 static void test_lost_position(void)
 {
 	struct store_writer *writer;
-	struct log_found found;
+	struct log_resume found;
 	struct watching watching;
 	char file[128];
 
@@ -499,11 +499,11 @@ static void test_lost_position(void)
 	CHECK_EQ(store_writer_seal(writer, watching.tape, SEGMENT_HASTY, NULL, NULL), 0);
 	store_writer_close(writer);
 	CHECK(unlink(file) == 0 || errno == ENOENT);
-	CHECK_EQ(log_position_find(watching.store.path, BOOT, &found, NULL), 0);
+	CHECK_EQ(log_resume_find(watching.store.path, BOOT, &found, NULL), 0);
 	CHECK_STR(found.position.boot_id, BOOT);
 	CHECK_EQ(found.position.sequence, 8);
 	CHECK_EQ(found.position.stamp_ns, BEGIN_NS + 100 * NSEC_PER_MSEC);
-	log_found_done(&found);
+	log_resume_done(&found);
 	done(&watching);
 }
 

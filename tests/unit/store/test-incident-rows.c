@@ -6,7 +6,7 @@
 #include <sys/file.h>
 
 #include "store/disk/incident-notes.h"
-#include "store/disk/log-position.h"
+#include "store/read/log-resume.h"
 #include "store/disk/notes.h"
 #include "tests/made-spools.h"
 
@@ -343,7 +343,7 @@ static void test_damaged_position(void)
 					     "1 " BOOT " 7 7 7 7 8fa3e5c2" };
 	struct tapes_store store;
 	struct store_writer *writer = open_store(&store);
-	struct log_found found;
+	struct log_resume found;
 	char file[128];
 
 	snprintf(file, sizeof(file), "%s/kernel-log", store.path);
@@ -351,20 +351,20 @@ static void test_damaged_position(void)
 		FILE *out = fopen(file, "w");
 
 		CHECK(out && fputs(texts[i], out) >= 0 && fclose(out) == 0);
-		CHECK_EQ(log_position_find(store.path, BOOT, &found, NULL), 0);
+		CHECK_EQ(log_resume_find(store.path, BOOT, &found, NULL), 0);
 		CHECK_STR(found.position.boot_id, "");
 		CHECK_EQ(found.ids_from, 1);
-		log_found_done(&found);
+		log_resume_done(&found);
 	}
 	CHECK_EQ(log_position_keep(store.path, &(struct log_position){ BOOT, 7, 8, 9, 10 }, NULL),
 		 0);
-	CHECK_EQ(log_position_find(store.path, BOOT, &found, NULL), 0);
+	CHECK_EQ(log_resume_find(store.path, BOOT, &found, NULL), 0);
 	CHECK_STR(found.position.boot_id, BOOT);
 	CHECK_EQ(found.position.sequence, 7);
 	CHECK_EQ(found.position.stamp_ns, 8);
 	CHECK_EQ(found.position.next_id, 9);
 	CHECK_EQ(found.position.below_id, 10);
-	log_found_done(&found);
+	log_resume_done(&found);
 	store_writer_close(writer);
 	tapes_store_done(&store);
 }

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* The limits in the notes, and what they are measured by. */
+/* What the files of a store take. */
+
+#include <stdint.h>
 
 #include "base/error.h"
-#include "store/write/retention.h"
-
-/* The last limits that were noted. 1, or 0 when none were and the limits are as before. */
-int settings_read(const char *path, struct store_limits *limits, struct error *error);
-int settings_append(const char *path, const struct store_limits *limits, struct error *error);
 
 /* What a file takes of the disk, of most file systems. */
 uint64_t store_taken(uint64_t bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* How much a store may grow: what record is told, notes keep, and vacuum applies. */
+/* How much a store may grow: options of `record` say it, notes keep it, retention applies it. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,14 +42,11 @@ struct store_limits {
 /* The defaults for a store in this folder, which need not be there yet. */
 void store_limits_default(const char *path, struct store_limits *ret_limits);
 
-struct store_retained;
-
-/*
- * One sentence where less of the disk is free than the limit says: whose fault that is, and what
- * was, or is not, removed for it. False when all is well.
- */
-bool store_space_describe(const struct store_limits *limits, const struct store_retained *retained,
-			  struct error *ret_text);
-
 /* How large the file system is on which that store is, or will be. */
 int store_disk_bytes(const char *path, uint64_t *ret_bytes, struct error *error);
+
+/* Reads the limits that were noted last. 1; 0 when none were noted, and ret_limits stays as it is.
+ */
+int store_limits_read(const char *path, struct store_limits *ret_limits, struct error *error);
+/* Notes the limits. */
+int store_limits_append(const char *path, const struct store_limits *limits, struct error *error);
