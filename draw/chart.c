@@ -127,8 +127,8 @@ static void chart_put_row(const struct chart *chart, const struct chart_row *row
 }
 
 /* The rows of a kind, if there are any. */
-static void put_part(const struct chart *chart, bool counts, const struct terminal *terminal,
-		     struct buffer *text)
+static void chart_put_section(const struct chart *chart, bool counts,
+			      const struct terminal *terminal, struct buffer *text)
 {
 	bool first = true;
 
@@ -188,7 +188,7 @@ static void chart_put_axis(const struct chart *chart, const struct terminal *ter
 
 void chart_draw(const struct chart *chart, const struct terminal *terminal, struct buffer *text)
 {
-	put_part(chart, false, terminal, text);
-	put_part(chart, true, terminal, text);
+	chart_put_section(chart, false, terminal, text);
+	chart_put_section(chart, true, terminal, text);
 	chart_put_axis(chart, terminal, text);
 }

@@ -105,7 +105,7 @@ static unsigned int height_of(const struct flamegraph *graph)
 	return top_of(graph) + ROW * (graph->flame->depth + 1) + BOTTOM;
 }
 
-static void put_left_out(const struct flame *flame, unsigned int y, struct buffer *text)
+static void put_omitted(const struct flame *flame, unsigned int y, struct buffer *text)
 {
 	buffer_printf(text,
 		      "<text class=\"head\" x=\"10\" y=\"%u\">%" PRIu64
@@ -131,20 +131,20 @@ static void flamegraph_put_head(const struct flamegraph *graph, struct buffer *t
 		head += size + (head[size] == '\n');
 	}
 	if (graph->flame->left_out)
-		put_left_out(graph->flame, y, text);
+		put_omitted(graph->flame, y, text);
 }
 
 static void flamegraph_put_legend(const struct flamegraph *graph, struct buffer *text)
 {
 	static const char *const names[] = { "thread", "kernel", "program", "Go",
 					     "JIT",    "vdso",	 "unknown" };
-	bool there[FLAME_KINDS] = { false };
+	bool present[FLAME_KINDS] = { false };
 
 	for (size_t i = 0; i < graph->flame->frames.count; i++)
-		there[graph->flame->frames.items[i].kind] = true;
+		present[graph->flame->frames.items[i].kind] = true;
 	buffer_printf(text, "<text class=\"head\" x=\"10\" y=\"%u\">", top_of(graph) - 26);
 	for (int kind = FLAME_COMM; kind < FLAME_KINDS; kind++)
-		if (there[kind])
+		if (present[kind])
 			buffer_printf(text, "<tspan class=\"%c1\">\u25a0</tspan> %s  ",
 				      letters[kind], names[kind - FLAME_COMM]);
 	buffer_text(text, "</text>\n");

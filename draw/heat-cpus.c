@@ -13,7 +13,7 @@
 #define LABEL_SIZE 24
 #define SATURATED_SHOWN 6
 
-static bool heat_cpus_is_seen(const struct heat *heat, uint32_t cpu)
+static bool heat_cpus_was_seen(const struct heat *heat, uint32_t cpu)
 {
 	for (uint32_t column = 0; column < heat->columns; column++) {
 		const struct stack_class *cell = heat_cell(heat, cpu, column);
@@ -24,17 +24,17 @@ static bool heat_cpus_is_seen(const struct heat *heat, uint32_t cpu)
 	return false;
 }
 
-static enum stack_class_kind most_of(const struct stack_class *load)
+static enum stack_class_kind dominant_kind(const struct stack_class *class)
 {
 	enum stack_class_kind most = STACK_CLASS_USER;
 
 	for (int kind = STACK_CLASS_KERNEL; kind < STACK_CLASS_KINDS; kind++)
-		if (load->ns[kind] > load->ns[most])
+		if (class->ns[kind] > class->ns[most])
 			most = kind;
 	return most;
 }
 
-static void put_load(const struct drawing *drawing, enum stack_class_kind kind, double value)
+static void put_cpu_cell(const struct drawing *drawing, enum stack_class_kind kind, double value)
 {
 	static const char *const eighths[] = { " ",	 "\u2581", "\u2582", "\u2583", "\u2584",
 					       "\u2585", "\u2586", "\u2587", "\u2588" };
@@ -77,7 +77,7 @@ static void put_row_cell(const struct drawing *drawing, const uint32_t *cpus, si
 		}
 	}
 	if (known)
-		put_load(drawing, most_of(heat_cell(heat, busiest, column)), most);
+		put_cpu_cell(drawing, dominant_kind(heat_cell(heat, busiest, column)), most);
 	else
 		drawing_put_unknown(drawing);
 }
@@ -116,7 +116,7 @@ struct saturated {
 	uint32_t cpu, columns;
 };
 
-static int by_columns(const void *a, const void *b)
+static int compare_columns(const void *a, const void *b)
 {
 	const struct saturated *left = a, *right = b;
 
@@ -136,7 +136,7 @@ static size_t find_saturated(const struct heat *heat, const struct drawing_cpus 
 		if (columns)
 			saturated[count++] = (struct saturated){ cpus->numbers[i], columns };
 	}
-	qsort(saturated, count, sizeof(*saturated), by_columns);
+	qsort(saturated, count, sizeof(*saturated), compare_columns);
 	return count;
 }
 
@@ -168,7 +168,7 @@ int drawing_find_cpus(const struct heat *heat, struct drawing_cpus *cpus)
 	if (!cpus->numbers)
 		return -ENOMEM;
 	for (uint32_t cpu = 0; cpu < heat->rows; cpu++)
-		if (heat_cpus_is_seen(heat, cpu))
+		if (heat_cpus_was_seen(heat, cpu))
 			cpus->numbers[cpus->count++] = cpu;
 	return 0;
 }

@@ -37,7 +37,7 @@ extern const char *const heat_letters[HEAT_LETTERS];
 
 /* Which of so many levels a value is; what is there at all is not drawn as nothing. */
 size_t drawing_level(const struct drawing *drawing, double value, size_t levels);
-void drawing_put_cell(const struct drawing *drawing, const char *what);
+void drawing_put_cell(const struct drawing *drawing, const char *symbol);
 /* A cell of which nothing was recorded. */
 void drawing_put_unknown(const struct drawing *drawing);
 /* Ends a line, without the blanks at its end. */

@@ -19,8 +19,8 @@
 #define CELL_WIDTH_MAX 4
 #define FRACTIONS 240 /* that are read; the rows of drawings divide it */
 #define LINES_USUAL 20
-#define LINES_MOST 25
-#define LINES_LEAST 3
+#define LINES_MAX 25
+#define LINES_MIN 3
 #define TICK_WIDTH 10
 #define MARKS_SHOWN 5
 #define MARK_WIDTH 16 /* "v 03:12:07.125  " */
@@ -52,7 +52,7 @@ uint32_t heat_fractions(void)
 /* The most rows that divide what was read and fit. */
 static uint32_t rows_that_fit(const struct drawing *drawing)
 {
-	unsigned int lines = drawing->lines ? MIN(drawing->lines, LINES_MOST) : LINES_USUAL;
+	unsigned int lines = drawing->lines ? MIN(drawing->lines, LINES_MAX) : LINES_USUAL;
 	uint32_t rows = has_halves(drawing->terminal) ? 2 * lines : lines;
 
 	rows = MIN(rows, drawing->heat->rows);
@@ -68,10 +68,10 @@ void drawing_end_line(const struct drawing *drawing)
 	buffer_u8(drawing->text, '\n');
 }
 
-void drawing_put_cell(const struct drawing *drawing, const char *what)
+void drawing_put_cell(const struct drawing *drawing, const char *symbol)
 {
 	for (unsigned int i = 0; i < drawing->cell_width; i++)
-		buffer_text(drawing->text, what);
+		buffer_text(drawing->text, symbol);
 }
 
 void drawing_put_unknown(const struct drawing *drawing)
@@ -125,7 +125,7 @@ static void put_colored(const struct drawing *drawing, double value)
 	drawing_put_cell(drawing, " ");
 }
 
-static const char *outside_mark(const struct drawing *drawing)
+static const char *outside_symbol(const struct drawing *drawing)
 {
 	return drawing->terminal->unicode ? "\u00b7" : "'";
 }
@@ -141,7 +141,7 @@ static bool is_outside(const struct drawing *drawing, uint32_t row, uint32_t col
 static void put_outside(const struct drawing *drawing)
 {
 	terminal_style(drawing->terminal, STYLE_DIM, drawing->text);
-	drawing_put_cell(drawing, outside_mark(drawing));
+	drawing_put_cell(drawing, outside_symbol(drawing));
 	terminal_style(drawing->terminal, STYLE_PLAIN, drawing->text);
 }
 
@@ -201,7 +201,7 @@ static unsigned int put_marks(const struct drawing *drawing)
 	buffer_printf(drawing->text, "%*s", (int)drawing->label_width, "");
 	for (; next < drawing->heat->columns; next++) {
 		bool incident = false,
-		     asked = picture->at_ns && column_of(drawing, picture->at_ns) == next;
+		     requested = picture->at_ns && column_of(drawing, picture->at_ns) == next;
 
 		for (; mark < picture->mark_count &&
 		       column_of(drawing, picture->marks[mark].time_ns) == next;
@@ -209,9 +209,9 @@ static unsigned int put_marks(const struct drawing *drawing)
 			incident = true;
 		if (incident)
 			terminal_style(drawing->terminal, STYLE_ALERT, drawing->text);
-		buffer_text(drawing->text, incident ? drawing->terminal->unicode ? "\u25bc" : "v"
-					   : asked  ? "*"
-						    : " ");
+		buffer_text(drawing->text, incident    ? drawing->terminal->unicode ? "\u25bc" : "v"
+					   : requested ? "*"
+						       : " ");
 		if (incident)
 			terminal_style(drawing->terminal, STYLE_PLAIN, drawing->text);
 		if (drawing->cell_width > 1)
@@ -354,7 +354,7 @@ static void heat_map_put_legend(const struct drawing *drawing)
 		      drawing->heat->column_ns > NSEC_PER_SEC ? ", a cell its mean" : "",
 		      drawing->terminal->unicode ? "\u2573" : "x");
 	if (drawing->heat->by == HEAT_FRACTIONS && has_outside(drawing->heat))
-		buffer_printf(&legend, ", %s is not of the window", outside_mark(drawing));
+		buffer_printf(&legend, ", %s is not of the window", outside_symbol(drawing));
 	buffer_u8(&legend, 0);
 	if (buffer_failed(&legend))
 		drawing->text->failed = true;
@@ -363,7 +363,7 @@ static void heat_map_put_legend(const struct drawing *drawing)
 				     drawing->text);
 }
 
-static double find_most(const struct drawing *drawing)
+static double hottest_cell(const struct drawing *drawing)
 {
 	double most = 0;
 
@@ -394,7 +394,7 @@ static void put_foot(const struct drawing *drawing)
 
 /* How many lines are left for rows, the prompt aside; where the terminal is low, fewer of the
  * incidents are listed below them. */
-static void count_room(struct drawing *drawing, size_t above)
+static void fit_lines(struct drawing *drawing, size_t above)
 {
 	_cleanup_(buffer_done) struct buffer foot = { 0 };
 	struct drawing below = *drawing;
@@ -406,9 +406,9 @@ static void count_room(struct drawing *drawing, size_t above)
 		put_foot(&below);
 		left = (int)drawing->terminal->height - (int)(above + count_lines(&foot)) - 1;
 		left -= (int)drawing->picture->lines_below;
-	} while (left < LINES_LEAST && below.listed-- > 1);
+	} while (left < LINES_MIN && below.listed-- > 1);
 	drawing->listed = MAX(below.listed, (size_t)1);
-	drawing->lines = MAX(left, LINES_LEAST);
+	drawing->lines = MAX(left, LINES_MIN);
 }
 
 /* Makes rows of as many fractions as fit. What stands below is a bit longer or shorter by what a
@@ -421,14 +421,14 @@ static int fit_fractions(struct drawing *drawing, size_t above, struct heat **re
 		uint32_t rows;
 
 		if (drawing->terminal->height)
-			count_room(drawing, above);
+			fit_lines(drawing, above);
 		rows = rows_that_fit(drawing);
 		heat_free(*ret_coarse);
 		*ret_coarse = NULL;
 		r = heat_coarser(drawing->picture->heat, rows, ret_coarse);
 		if (r == 0) {
 			drawing->heat = *ret_coarse;
-			drawing->most = find_most(drawing);
+			drawing->most = hottest_cell(drawing);
 		}
 	}
 	return r;
@@ -442,11 +442,11 @@ static int fit_cpus(struct drawing *drawing, size_t above)
 
 	if (r < 0 || !drawing->terminal->height)
 		return r;
-	count_room(drawing, above);
+	fit_lines(drawing, above);
 	if (cpus->count <= drawing->lines)
 		return 0;
 	cpus->each = cpus->count;
-	count_room(drawing, above);
+	fit_lines(drawing, above);
 	cpus->each = drawing_cpus_of_row(cpus->count, drawing->lines);
 	return 0;
 }

@@ -10,18 +10,18 @@
 #include "draw/text.h"
 
 /* Where figures and samples say something else, by so much. */
-#define DIFFER 0.15
+#define DIFFERENCE_MIN 0.15
 
 #define THREAD_WIDTH 30
 #define FUNCTION_WIDTH 120
-#define FUNCTION_LEAST 24
+#define FUNCTION_MIN 24
 #define NAMES_AT 78 /* where they begin in a full row */
-#define FULL_WIDTH (NAMES_AT + THREAD_WIDTH + 7 + FUNCTION_LEAST + 5)
-#define FIGURES_WIDTH 63 /* of a row with all figures, and the time of day for its time */
+#define FULL_WIDTH (NAMES_AT + THREAD_WIDTH + 7 + FUNCTION_MIN + 5)
+#define NUMBERS_WIDTH 63 /* of a row with all figures, and the time of day for its time */
 #define BUSY_WIDTH 47 /* of one without those of interrupts and the machine */
 #define INDENT 4
 #define SHARE_WIDTH 5 /* " 100%" */
-#define WIDTH_LEAST 20 /* no terminal is narrower, or its lines are */
+#define WIDTH_MIN 20 /* no terminal is narrower, or its lines are */
 
 struct sheet {
 	const struct spikes *spikes;
@@ -46,7 +46,7 @@ static void spikes_table_put_head(const struct sheet *sheet)
 	else
 		buffer_printf(sheet->text, "%-14s  %10s  %4s%s  %6s%s\n", "time", "how long", "CPU",
 			      sheet->width >= BUSY_WIDTH ? "   busy" : "", "kernel",
-			      sheet->width >= FIGURES_WIDTH ? "    irq  machine" : "");
+			      sheet->width >= NUMBERS_WIDTH ? "    irq  machine" : "");
 }
 
 /* "2026-11-18T03:12:07+01:00" as "11-18 03:12:07". */
@@ -57,7 +57,7 @@ static const char *spikes_table_short_time(char time[TIME_TEXT_SIZE])
 	return time + 5;
 }
 
-static void put_figures(const struct sheet *sheet, const struct spike *spike)
+static void put_numbers(const struct sheet *sheet, const struct spike *spike)
 {
 	bool alert = 2 * (spike->kernel + spike->irq) >= spike->busy,
 	     full = spikes_table_is_full(sheet);
@@ -75,7 +75,7 @@ static void put_figures(const struct sheet *sheet, const struct spike *spike)
 	terminal_style(sheet->terminal, alert ? STYLE_ALERT : STYLE_PLAIN, sheet->text);
 	buffer_printf(sheet->text, "%5.0f%%", spike->kernel * 100);
 	terminal_style(sheet->terminal, STYLE_PLAIN, sheet->text);
-	if (full || sheet->width >= FIGURES_WIDTH)
+	if (full || sheet->width >= NUMBERS_WIDTH)
 		buffer_printf(sheet->text, "  %4.0f%%  %6.0f%%", spike->irq * 100,
 			      spike->machine * 100);
 }
@@ -172,24 +172,24 @@ static void spikes_table_put_stretch(const struct sheet *sheet, const struct spi
 /* What of the row is not by samples, and what else there is to say of it. */
 static void put_remarks(const struct sheet *sheet, const struct spike *spike, struct buffer *text)
 {
-	double differ = spike->gauges - spike->busy;
+	double difference = spike->gauges - spike->busy;
 
 	spikes_table_put_stretch(sheet, spike, text);
 	if (spike->unseen >= 0.01)
 		buffer_printf(text, "; %.0f%% of it %s", spike->unseen * 100,
 			      spike->gauges < 0 ? "with its timer held up"
 						: "without samples, by the host's figures");
-	if (spike->gauges >= 0 && (differ > DIFFER || differ < -DIFFER))
+	if (spike->gauges >= 0 && (difference > DIFFERENCE_MIN || difference < -DIFFERENCE_MIN))
 		buffer_printf(text, "; the host's figures say %.0f%% busy", spike->gauges * 100);
 	if (spike->crowded > 0)
 		buffer_printf(text, "; most CPUs too for %.0f%% of it", spike->crowded * 100);
 }
 
 /* Figures that the row had no room for. */
-static void put_other_figures(const struct sheet *sheet, const struct spike *spike,
-			      struct buffer *text)
+static void put_omitted_numbers(const struct sheet *sheet, const struct spike *spike,
+				struct buffer *text)
 {
-	if (spikes_table_is_full(sheet) || sheet->width >= FIGURES_WIDTH)
+	if (spikes_table_is_full(sheet) || sheet->width >= NUMBERS_WIDTH)
 		return;
 	if (sheet->width < BUSY_WIDTH)
 		buffer_printf(text, "; busy %.0f%%", spike->busy * 100);
@@ -220,14 +220,14 @@ static void spikes_table_put_row(const struct sheet *sheet, const struct spike *
 {
 	_cleanup_(buffer_done) struct buffer remarks = { 0 };
 
-	put_other_figures(sheet, spike, &remarks);
+	put_omitted_numbers(sheet, spike, &remarks);
 	put_remarks(sheet, spike, &remarks);
 	buffer_u8(&remarks, 0);
 	if (buffer_failed(&remarks)) {
 		sheet->text->failed = true;
 		return;
 	}
-	put_figures(sheet, spike);
+	put_numbers(sheet, spike);
 	if (spikes_table_is_full(sheet))
 		spikes_table_put_names(sheet, spike);
 	if (!sheet->width)
@@ -242,7 +242,7 @@ static void spikes_table_put_row(const struct sheet *sheet, const struct spike *
 void spikes_table_draw(const struct spikes *spikes, const struct terminal *terminal,
 		       unsigned int width, bool utc, struct buffer *text)
 {
-	const struct sheet sheet = { spikes, terminal, width ? MAX(width, WIDTH_LEAST) : 0, utc,
+	const struct sheet sheet = { spikes, terminal, width ? MAX(width, WIDTH_MIN) : 0, utc,
 				     text };
 
 	spikes_table_put_head(&sheet);

@@ -37,8 +37,8 @@ struct shown {
 	unsigned int width;
 };
 
-static const char *text_take(const struct terminal *terminal, const char *at,
-			     struct shown *ret_shown)
+static const char *take_character(const struct terminal *terminal, const char *at,
+				  struct shown *ret_shown)
 {
 	uint32_t code = 0;
 	size_t size = utf8_take((const uint8_t *)at, strlen(at), &code);
@@ -62,7 +62,7 @@ unsigned int text_width(const struct terminal *terminal, const char *text)
 	struct shown shown;
 
 	while (*text) {
-		text = text_take(terminal, text, &shown);
+		text = take_character(terminal, text, &shown);
 		width += shown.width;
 	}
 	return width;
@@ -71,12 +71,12 @@ unsigned int text_width(const struct terminal *terminal, const char *text)
 unsigned int text_put_short(const struct terminal *terminal, const char *text, unsigned int width,
 			    struct buffer *to)
 {
-	bool cut = text_width(terminal, text) > width;
-	unsigned int dots = cut ? MIN(width, 2u) : 0, used = 0;
+	bool truncated = text_width(terminal, text) > width;
+	unsigned int dots = truncated ? MIN(width, 2u) : 0, used = 0;
 
 	while (*text) {
 		struct shown shown;
-		const char *next = text_take(terminal, text, &shown);
+		const char *next = take_character(terminal, text, &shown);
 
 		if (used + shown.width > width - dots)
 			break;
@@ -97,7 +97,7 @@ unsigned int text_put_middle(const struct terminal *terminal, const char *text, 
 	if (all <= width || !tail)
 		return text_put_short(terminal, text, width, to);
 	for (struct shown shown; *text; at += shown.width) {
-		text = text_take(terminal, text, &shown);
+		text = take_character(terminal, text, &shown);
 		if (at + shown.width > head && at < all - tail) {
 			buffer_bytes(to, "..", dots);
 			used += dots;
@@ -137,7 +137,7 @@ static void text_put_word(struct lines *lines, const char *word)
 	unsigned int width = lines->terminal->width;
 
 	for (struct shown shown; *word;) {
-		word = text_take(lines->terminal, word, &shown);
+		word = take_character(lines->terminal, word, &shown);
 		if (lines->used && lines->used + shown.width > width)
 			next_line(lines);
 		buffer_bytes(lines->to, shown.text, shown.size);
@@ -145,7 +145,7 @@ static void text_put_word(struct lines *lines, const char *word)
 	}
 }
 
-static void add_word(struct lines *lines, const char *word)
+static void text_put_wrapped_word(struct lines *lines, const char *word)
 {
 	unsigned int width = text_width(lines->terminal, word);
 
@@ -171,7 +171,7 @@ unsigned int text_put_lines_after(const struct terminal *terminal, unsigned int 
 			to->failed = true;
 			return 0;
 		}
-		add_word(&lines, word);
+		text_put_wrapped_word(&lines, word);
 		text += size;
 		if (*text == '\n' && text[1])
 			next_line(&lines);

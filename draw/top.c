@@ -11,7 +11,7 @@
 #include "draw/text.h"
 
 #define SECTIONS 3
-#define ROWS_LEAST 1
+#define ROWS_MIN 1
 #define HEIGHT_USUAL 24
 #define BAR_WIDTH 10
 #define SHARE_WIDTH 7
@@ -21,7 +21,7 @@
 /* With less, names have the room of the bars. */
 #define WIDTH_BARS 92
 /* And with less than this what is usual, too. */
-#define WIDTH_LEAST 32
+#define WIDTH_USUAL 32
 
 struct drawing {
 	const struct ranking *ranking;
@@ -35,7 +35,7 @@ static bool top_is_full(const struct drawing *drawing)
 }
 
 struct section {
-	const char *what;
+	const char *title;
 	bool functions;
 	void (*put)(const struct drawing *drawing, size_t row);
 	/* of rows with anything */
@@ -49,7 +49,7 @@ static bool has_bars(const struct drawing *drawing)
 }
 
 /* What of a line is left for names. */
-static unsigned int top_rest(const struct drawing *drawing, unsigned int used)
+static unsigned int top_room_left(const struct drawing *drawing, unsigned int used)
 {
 	return drawing->terminal->width > used ? drawing->terminal->width - used : 1;
 }
@@ -62,7 +62,7 @@ static void top_put_share(const struct drawing *drawing, double share)
 /* The columns that it takes. */
 static unsigned int put_usual(const struct drawing *drawing, bool compared, double share)
 {
-	if (drawing->terminal->width < WIDTH_LEAST)
+	if (drawing->terminal->width < WIDTH_USUAL)
 		return 0;
 	terminal_style(drawing->terminal, STYLE_DIM, drawing->text);
 	if (compared)
@@ -143,7 +143,7 @@ static unsigned int top_put_shares(const struct drawing *drawing, bool stands_ou
 static void top_put_name(const struct drawing *drawing, const char *name, unsigned int used)
 {
 	buffer_text(drawing->text, "  ");
-	text_put_short(drawing->terminal, name, top_rest(drawing, used + 2), drawing->text);
+	text_put_short(drawing->terminal, name, top_room_left(drawing, used + 2), drawing->text);
 	buffer_u8(drawing->text, '\n');
 }
 
@@ -154,13 +154,13 @@ static void put_heading(const struct drawing *drawing, const struct section *sec
 	char line[160];
 
 	snprintf(line, sizeof(line), "    %s%s%s%*s%s  %s", section->functions ? "self" : "busy",
-		 width < WIDTH_LEAST ? "" : "  usual",
+		 width < WIDTH_USUAL ? "" : "  usual",
 		 section->functions && width >= WIDTH_NARROW ? "  total  usual" : "",
 		 has_bars(drawing) && !section->functions ? 2 + BAR_WIDTH : 0, "",
 		 !top_is_full(drawing) ? ""
 		 : section->functions  ? "        "
 				       : "   user kernel    irq",
-		 section->what);
+		 section->title);
 	buffer_u8(drawing->text, '\n');
 	terminal_style(drawing->terminal, STYLE_BOLD, drawing->text);
 	text_put_short(drawing->terminal, line, width, drawing->text);
@@ -236,7 +236,7 @@ static void top_plan(const struct drawing *drawing, unsigned int other_lines,
 	/* a blank line and a heading each, and the prompt */
 	int height = drawing->terminal->height ? drawing->terminal->height : HEIGHT_USUAL;
 	int left = height - (int)other_lines - 2 * SECTIONS - 1;
-	size_t room = MAX(left, SECTIONS * ROWS_LEAST), share = room / SECTIONS;
+	size_t room = MAX(left, SECTIONS * ROWS_MIN), share = room / SECTIONS;
 
 	for (int i = 0; i < SECTIONS; i++) {
 		sections[i].shown = MIN(sections[i].count, share);
