@@ -36,7 +36,7 @@ unsigned int chart_cells(const struct terminal *terminal)
 	return MIN(terminal->width - used, (unsigned int)CELLS_MAX);
 }
 
-/* How long something has been so, in the unit that leaves a number to look at. */
+/* Converts seconds to the unit in which the number is easy to read, and returns that unit. */
 static const char *scale_seconds(double *seconds)
 {
 	static const struct {
@@ -52,7 +52,7 @@ static const char *scale_seconds(double *seconds)
 	return "s";
 }
 
-/* Three digits that count. */
+/* Puts a number with about three significant digits. */
 static void chart_put_number(double value, const char *unit, struct buffer *text)
 {
 	static const char *const powers[] = { "", "k", "M", "G", "T" };
@@ -94,7 +94,7 @@ static void chart_put_cell(const struct terminal *terminal, double value, double
 		buffer_u8(text, level ? ascii[level] : '_');
 }
 
-/* One that does not fit has a line of its own: what tells it from the others may be its end. */
+/* A name that does not fit gets its own line, because names often differ only at their ends. */
 static void chart_put_name(const struct terminal *terminal, const char *name, struct buffer *text)
 {
 	unsigned int width = name_width(terminal);
@@ -126,7 +126,7 @@ static void chart_put_row(const struct chart *chart, const struct chart_row *row
 	buffer_u8(text, '\n');
 }
 
-/* The rows of a kind, if there are any. */
+/* Puts the rows of counts or those of values, if any, under a heading. */
 static void chart_put_section(const struct chart *chart, bool counts,
 			      const struct terminal *terminal, struct buffer *text)
 {
@@ -149,7 +149,7 @@ static void chart_put_section(const struct chart *chart, bool counts,
 	}
 }
 
-/* "03:12:07", with fractions where it is about these; of several days "11-18T03". */
+/* Formats "03:12:07", with fractions in a short window, or "11-18T03" in one of several days. */
 static void chart_time_label(const struct chart *chart, uint64_t ns, char label[16])
 {
 	uint64_t length_ns = chart->to_ns - chart->from_ns;
@@ -163,7 +163,7 @@ static void chart_time_label(const struct chart *chart, uint64_t ns, char label[
 		snprintf(label, 16, "%.*s", fractions ? 12 : 8, text + 11);
 }
 
-/* Where the plots begin and end: both times, or neither, as one alone says nothing of the other. */
+/* Puts both ends of the plots, or neither if there is not enough room. */
 static void chart_put_axis(const struct chart *chart, const struct terminal *terminal,
 			   struct buffer *text)
 {
@@ -176,7 +176,7 @@ static void chart_put_axis(const struct chart *chart, const struct terminal *ter
 	chart_time_label(chart, chart->to_ns, end);
 	used = strlen(begin) + strlen(end) + 3;
 	if (used > chart->cells) {
-		/* of a short window without the fractions, which its line has */
+		/* omit the fractions; the window's own line has them */
 		begin[MIN(strlen(begin), 8u)] = end[MIN(strlen(end), 8u)] = 0;
 		used = strlen(begin) + strlen(end) + 3;
 	}

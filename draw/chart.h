@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Figures over time, a line each: the least, the mean, the most, and a small plot. */
+/* Draws gauges over time. A line each shows the least, mean and greatest value and a small plot. */
 
 #include "base/bytes.h"
 #include "draw/terminal.h"
 
 struct chart_row {
 	const char *name;
-	/* behind each number; "" for none; "s" becomes minutes, hours and days */
+	/* Printed behind each number; "": none; "s" becomes minutes, hours and days. */
 	const char *unit;
-	/* NAN: there is none */
+	/* NAN: unknown. */
 	double least, mean, most;
-	/* of the plot; NAN: nothing is known of that time */
+	/* The values of the plot; NAN: not recorded at that time. */
 	const double *cells;
-	/* what fills a cell */
+	/* The value that fills a cell. */
 	double full;
-	/* `most` is how many there were in all; the two others are nothing */
+	/* `most` is the count of events; `least` and `mean` are unused. */
 	bool is_count;
 };
 
@@ -24,12 +24,14 @@ struct chart {
 	const struct chart_row *rows;
 	size_t count;
 	unsigned int cells;
-	/* The first one's begin and the last one's end, which stand below the plots if there is
-	 * room; the same: they do not. */
+	/*
+	 * The begin of the first cell and the end of the last; an axis below the plots shows them
+	 * if it fits. Equal: no axis.
+	 */
 	uint64_t from_ns, to_ns;
 	bool utc;
 };
 
-/* How many cells a plot has room for. */
+/* Returns the number of cells that fit into a plot. */
 unsigned int chart_cells(const struct terminal *terminal);
 void chart_draw(const struct chart *chart, const struct terminal *terminal, struct buffer *text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a browser runs of a flame graph. It knows the frames by what is drawn, and keeps nothing. */
+/* The script and the styles of a flame graph. The script keeps no copy of the frames. */
 #include "draw/flamegraph.h"
 
 const char flamegraph_style[] =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Places are in per cent of the width, so that it fills any window; the script cuts the names anew.
- * A frame's number of samples, and how many are left of it, are all that the script needs: names
+ * Positions are in per cent of the width, so that the graph fills any window; the script truncates
+ * the names anew. The script needs only a frame's samples and the samples left of it. Full names
  * are in the titles only, as text.
  */
 #include "draw/flamegraph.h"
@@ -15,16 +15,18 @@
 
 #define ROW 16
 #define HEAD_ROW 15
-#define TOP 76 /* of the title and the search, the colours, what is under the pointer */
+#define TOP 76 /* room for title, search, legend and the frame under the pointer */
 #define BOTTOM 10
-#define WIDTH 1200 /* that names are cut for as long as no script does */
+#define WIDTH 1200 /* names are truncated for this width until the script runs */
 #define CHARACTER 6.6
 #define SHADES 4
 
 static const char letters[FLAME_KINDS] = { 'a', 'c', 'k', 'p', 'g', 'j', 'v', 'u' };
 
-/* XML holds no control characters but these three, and neither of these is for a name; the rest
- * turns what is written, or hides. */
+/*
+ * XML allows only three control characters, and none of them belongs into a name. The others listed
+ * here are invisible or change the direction of writing.
+ */
 static bool flamegraph_is_shown(uint32_t code)
 {
 	return code >= 0x20 && !(code >= 0x7f && code < 0xa0) && code != 0xfffe && code != 0xffff &&
@@ -53,7 +55,7 @@ static void put_character(struct buffer *text, const char *at, size_t size, uint
 	}
 }
 
-/* At most so many characters, the last two of them dots where it is longer. */
+/* Puts at most characters_max characters; the last two of a truncated name are dots. */
 static void flamegraph_put_name(struct buffer *text, const char *name, size_t characters_max)
 {
 	const char *end = name + strlen(name), *at = name;
@@ -109,7 +111,7 @@ static void put_omitted(const struct flame *flame, unsigned int y, struct buffer
 {
 	buffer_printf(text,
 		      "<text class=\"head\" x=\"10\" y=\"%u\">%" PRIu64
-		      " frame%s of less than %.3g %% left out</text>\n",
+		      " frame%s under %.3g %% omitted</text>\n",
 		      y, flame->left_out, flame->left_out == 1 ? "" : "s", 100 * flame->least);
 }
 
@@ -152,12 +154,17 @@ static void flamegraph_put_legend(const struct flamegraph *graph, struct buffer 
 		      top_of(graph) - 10);
 }
 
-/* The search is HTML, as SVG has no such thing. */
+/* SVG has no input field, so the search is HTML. */
 static void put_controls(struct buffer *text)
 {
-	buffer_text(
-		text,
-		"<foreignObject id=\"controls\" x=\"0\" y=\"4\" width=\"100%\" height=\"30\"><div xmlns=\"http://www.w3.org/1999/xhtml\"><button id=\"reset\" hidden=\"hidden\">Reset zoom</button> <span id=\"matched\"></span> <input id=\"search\" type=\"search\" placeholder=\"search (/)\" aria-label=\"search\" spellcheck=\"false\"/></div></foreignObject>\n");
+	buffer_text(text,
+		    "<foreignObject id=\"controls\" x=\"0\" y=\"4\" width=\"100%\" height=\"30\">");
+	buffer_text(text, "<div xmlns=\"http://www.w3.org/1999/xhtml\">");
+	buffer_text(text, "<button id=\"reset\" hidden=\"hidden\">Reset zoom</button> ");
+	buffer_text(text, "<span id=\"matched\"></span> ");
+	buffer_text(text, "<input id=\"search\" type=\"search\" placeholder=\"search (/)\" ");
+	buffer_text(text, "aria-label=\"search\" spellcheck=\"false\"/>");
+	buffer_text(text, "</div></foreignObject>\n");
 }
 
 static unsigned int shade_of(const char *name)
@@ -180,10 +187,9 @@ static void flamegraph_put_frame(const struct flamegraph *graph, const struct fl
 	flamegraph_put_name(text, frame->name, SIZE_MAX);
 	buffer_printf(text, "\n%" PRIu64 " sample%s, %.2f %%</title>", frame->samples,
 		      frame->samples == 1 ? "" : "s", width);
-	buffer_printf(
-		text,
-		"<rect x=\"%.4f%%\" y=\"%u\" width=\"%.4f%%\" height=\"%d\"/><text x=\"%.4f%%\" y=\"%u\">",
-		x, y, width, ROW - 1, x, y + 11);
+	buffer_printf(text, "<rect x=\"%.4f%%\" y=\"%u\" width=\"%.4f%%\" height=\"%d\"/>", x, y,
+		      width, ROW - 1);
+	buffer_printf(text, "<text x=\"%.4f%%\" y=\"%u\">", x, y + 11);
 	if (room >= 3)
 		flamegraph_put_name(text, frame->name, room);
 	buffer_text(text, "</text></g>\n");

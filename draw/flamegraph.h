@@ -2,9 +2,10 @@
 #pragma once
 
 /*
- * A flame graph as one SVG file that needs nothing else: it is drawn without its script too, which
- * searches, zooms and tells of the frame under the pointer. Names come from anybody: what XML
- * cannot hold, or what turns the direction of writing, is U+FFFD.
+ * Writes a flame graph as one self-contained SVG file. It is complete without its script; the
+ * script adds search, zoom and details of the frame under the pointer. Names come from untrusted
+ * programs: U+FFFD replaces characters that XML cannot hold or that change the direction of
+ * writing.
  */
 
 #include "query/sums/flame.h"
@@ -13,11 +14,11 @@
 struct flamegraph {
 	const struct flame *flame;
 	const char *title;
-	/* what it is of: lines, which are shown under the title */
+	/* Lines that describe the window, shown under the title. */
 	const char *head;
 };
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int flamegraph_write(const struct flamegraph *graph, struct output *output);
 
 /* The script and the styles (flamegraph-script.c). */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A row of several CPUs shows in each cell the busiest one of them, not their mean: one saturated
- * core among hundreds stays a solid line.
+ * Each cell of a row of several CPUs shows the busiest of them, not their mean: one saturated core
+ * among hundreds stays a solid line.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -58,7 +58,7 @@ static void put_cpu_cell(const struct drawing *drawing, enum stack_class_kind ki
 	terminal_style(drawing->terminal, STYLE_PLAIN, drawing->text);
 }
 
-/* Of the row's CPUs, those of which the cell was recorded. */
+/* Considers only those CPUs of the row whose cell was recorded. */
 static void put_row_cell(const struct drawing *drawing, const uint32_t *cpus, size_t count,
 			 uint32_t column)
 {
@@ -82,7 +82,7 @@ static void put_row_cell(const struct drawing *drawing, const uint32_t *cpus, si
 		drawing_put_unknown(drawing);
 }
 
-/* "39", "32-63"; "1024.." where the next row's label has to say the rest. */
+/* Puts "39" or "32-63"; "1024.." if only the next row's label can show the end. */
 static void heat_cpus_put_label(const struct drawing *drawing, const uint32_t *cpus, size_t count)
 {
 	unsigned int room = drawing->label_width - 1;
@@ -147,13 +147,13 @@ void drawing_put_cpu_note(const struct drawing *drawing)
 	_cleanup_(buffer_done) struct buffer note = { 0 };
 	size_t count = saturated ? find_saturated(drawing->heat, cpus, saturated) : 0;
 
-	buffer_printf(&note, "a row is %zu CPUs, and shows the busiest of them; ", cpus->each);
-	buffer_text(&note, count ? "full in so many columns: CPU " : "none was full");
+	buffer_printf(&note, "a row is %zu CPUs and shows the busiest of them; ", cpus->each);
+	buffer_text(&note, count ? "full columns: CPU " : "no CPU was full");
 	for (size_t i = 0; i < MIN(count, (size_t)SATURATED_SHOWN); i++)
 		buffer_printf(&note, "%s%u: %u", i ? ", " : "", saturated[i].cpu,
 			      saturated[i].columns);
 	if (count > SATURATED_SHOWN)
-		buffer_printf(&note, ", and %zu more CPUs", count - SATURATED_SHOWN);
+		buffer_printf(&note, " and %zu more CPUs", count - SATURATED_SHOWN);
 	buffer_u8(&note, 0);
 	if (!saturated || buffer_failed(&note))
 		drawing->text->failed = true;
@@ -173,7 +173,10 @@ int drawing_find_cpus(const struct heat *heat, struct drawing_cpus *cpus)
 	return 0;
 }
 
-/* A power of two, as CPUs come in such numbers, if that does not waste too many of the lines. */
+/*
+ * Prefers a power of two, the usual number of CPUs, unless that wastes more than a quarter of the
+ * lines.
+ */
 size_t drawing_cpus_of_row(size_t count, size_t lines)
 {
 	size_t each = (count + lines - 1) / lines, power = 1;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* A grid while it is drawn: what its rows of either kind share. */
+/* The state of a heat map while it is drawn: the parts that both kinds of rows share. */
 
 #include "draw/heat-map.h"
 
 #define HEAT_SATURATED 0.9
 
-/* Those that were seen, by their number. */
+/* The CPUs with samples, by number. */
 struct drawing_cpus {
-	/* the caller frees */
+	/* Owned by the caller. */
 	uint32_t *numbers;
 	size_t count;
-	/* of a row */
+	/* The number of CPUs in a row. */
 	size_t each;
 };
 
@@ -22,31 +22,31 @@ struct drawing {
 	const struct terminal *terminal;
 	struct buffer *text;
 	unsigned int label_width, cell_width;
-	/* that there are for rows; 0: as many as one likes */
+	/* The lines available for rows; 0: no limit. */
 	unsigned int lines;
 	struct drawing_cpus cpus;
-	/* incidents, at most */
+	/* The greatest number of incidents to list. */
 	size_t listed;
-	/* CPUs, of the hottest cell */
+	/* The busy CPUs in the hottest cell. */
 	double most;
 };
 
-/* From nothing to the hottest, in ASCII. */
+/* The cells from idle to hottest, in ASCII. */
 #define HEAT_LETTERS 10
 extern const char *const heat_letters[HEAT_LETTERS];
 
-/* Which of so many levels a value is; what is there at all is not drawn as nothing. */
+/* Returns the level of a value, 0 to levels - 1. A value above 0 never gets level 0. */
 size_t drawing_level(const struct drawing *drawing, double value, size_t levels);
 void drawing_put_cell(const struct drawing *drawing, const char *symbol);
-/* A cell of which nothing was recorded. */
+/* Puts a cell that was not recorded. */
 void drawing_put_unknown(const struct drawing *drawing);
-/* Ends a line, without the blanks at its end. */
+/* Ends a line and removes the blanks at its end. */
 void drawing_end_line(const struct drawing *drawing);
 
-/* All in rows of their own, at first. 0 or -ENOMEM. */
+/* Finds the CPUs with samples, one in each row. Returns 0 or -ENOMEM. */
 int drawing_find_cpus(const struct heat *heat, struct drawing_cpus *cpus);
-/* How many are in a row where there are to be no more than so many. */
+/* Returns how many CPUs a row must hold so that `count` CPUs fit into `lines` lines. */
 size_t drawing_cpus_of_row(size_t count, size_t lines);
 void drawing_put_cpus(const struct drawing *drawing);
-/* Of rows of several: what one is, and which CPUs it was that are full. */
+/* Explains rows of several CPUs, and names the full CPUs. */
 void drawing_put_cpu_note(const struct drawing *drawing);

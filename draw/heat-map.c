@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Rows of fractions were read finer than they are drawn, as only what stands around them says how
- * many lines are left. A cell is one or more characters wide. Of fractions two rows share a line
- * where there are half blocks and colours to draw them with. A column of which nothing was recorded
- * is drawn as such, never as idle.
+ * Fractions are read finer than they are drawn, because the text around the grid decides how many
+ * lines remain. A cell is one or more characters wide. Two rows of fractions share a line if the
+ * terminal has half blocks and colours. A column that was not recorded never looks like an idle
+ * one.
  */
 #include "draw/heat-drawing.h"
 
@@ -17,7 +17,7 @@
 #define FRACTION_LABEL 6 /* " .950 " */
 #define CPU_LABEL 8 /* "416-447 " */
 #define CELL_WIDTH_MAX 4
-#define FRACTIONS 240 /* that are read; the rows of drawings divide it */
+#define FRACTIONS 240 /* the number to read; the rows of drawings divide it */
 #define LINES_USUAL 20
 #define LINES_MAX 25
 #define LINES_MIN 3
@@ -49,7 +49,7 @@ uint32_t heat_fractions(void)
 	return FRACTIONS;
 }
 
-/* The most rows that divide what was read and fit. */
+/* Returns the largest number of rows that fits and divides the fractions that were read. */
 static uint32_t rows_that_fit(const struct drawing *drawing)
 {
 	unsigned int lines = drawing->lines ? MIN(drawing->lines, LINES_MAX) : LINES_USUAL;
@@ -81,7 +81,7 @@ void drawing_put_unknown(const struct drawing *drawing)
 	terminal_style(drawing->terminal, STYLE_PLAIN, drawing->text);
 }
 
-/* From nothing to the hottest, as the eye sees it on dark and on light. */
+/* The colours from idle to hottest, readable on dark and on light terminals. */
 static const int ramp[] = { -1, 53, 54, 90, 126, 162, 197, 203, 209, 215, 221, 228 };
 static const char *const shades[] = { " ", "\u2591", "\u2592", "\u2593", "\u2588" };
 size_t drawing_level(const struct drawing *drawing, double value, size_t levels)
@@ -130,7 +130,7 @@ static const char *outside_symbol(const struct drawing *drawing)
 	return drawing->terminal->unicode ? "\u00b7" : "'";
 }
 
-/* What nobody asked for is not idle either. */
+/* Time outside of the window is not idle either. */
 static bool is_outside(const struct drawing *drawing, uint32_t row, uint32_t column)
 {
 	return heat_is_outside(drawing->heat, row, column) &&
@@ -145,7 +145,7 @@ static void put_outside(const struct drawing *drawing)
 	terminal_style(drawing->terminal, STYLE_PLAIN, drawing->text);
 }
 
-/* Rows are counted from the bottom; a line has its upper one, and one below it. */
+/* Rows count from the bottom. With half blocks, a line holds this row and the one below it. */
 static void put_fraction_cell(const struct drawing *drawing, uint32_t row, uint32_t column)
 {
 	double value = heat_busy(drawing->heat, row, column);
@@ -188,8 +188,10 @@ static uint32_t column_of(const struct drawing *drawing, uint64_t time_ns)
 	return MIN(column, drawing->heat->columns - 1);
 }
 
-/* A line above the columns, if need be: v is an incident, * the moment that was asked for. How many
- * lines it is. */
+/*
+ * Puts a line above the columns if there is anything to mark: v is an incident, * the requested
+ * moment. Returns the number of lines.
+ */
 static unsigned int put_marks(const struct drawing *drawing)
 {
 	const struct heat_picture *picture = drawing->picture;
@@ -221,8 +223,7 @@ static unsigned int put_marks(const struct drawing *drawing)
 	return 1;
 }
 
-/* "03:12:07" of a column's begin; without seconds where columns are whole minutes, with the day
- * where they are of several days. */
+/* Formats the begin of a column as "03:12:07", or as "11-18T03" if the grid shows several days. */
 static void heat_map_time_label(const struct drawing *drawing, uint32_t column, char label[16])
 {
 	uint64_t ns = drawing->heat->begin_ns + column * drawing->heat->column_ns;
@@ -280,7 +281,7 @@ static void put_listed_marks(const struct drawing *drawing)
 		buffer_printf(drawing->text, "and %zu more\n", picture->mark_count - shown);
 }
 
-/* The columns that it takes. */
+/* Returns the number of columns that the scale takes. */
 static unsigned int put_fraction_scale(const struct drawing *drawing)
 {
 	bool color = drawing->terminal->color;
@@ -322,8 +323,8 @@ static void put_scale_text(const struct drawing *drawing, struct buffer *legend)
 		buffer_text(
 			legend,
 			drawing->terminal->color
-				? "by what most; a full cell is a CPU busy to 90 % or more"
-				: "U, K, I: busy to 90 % or more, most of it user, kernel, interrupts");
+				? "(what took most); full block: 90 % busy or more"
+				: "U, K, I: 90 % busy or more, mostly user, kernel, interrupts");
 		return;
 	}
 	buffer_printf(legend, "0 to %.2f CPUs busy", drawing->most);
@@ -332,7 +333,7 @@ static void put_scale_text(const struct drawing *drawing, struct buffer *legend)
 	buffer_printf(legend, "; a row is %.0f ms of each second", 1000.0 / drawing->heat->rows);
 }
 
-/* Only the first and the last column can have some. */
+/* Only the first and the last column can reach outside of the window. */
 static bool has_outside(const struct heat *heat)
 {
 	for (uint32_t row = 0; row < heat->rows && heat->columns; row++)
@@ -349,12 +350,12 @@ static void heat_map_put_legend(const struct drawing *drawing)
 	char length[32];
 
 	put_scale_text(drawing, &legend);
-	buffer_printf(&legend, "; a column is %s%s; idle is blank, %s was not recorded",
+	buffer_printf(&legend, "; a column is %s%s; blank = idle, %s = not recorded",
 		      duration_format(drawing->heat->column_ns, length, sizeof(length)),
 		      drawing->heat->column_ns > NSEC_PER_SEC ? ", a cell its mean" : "",
 		      drawing->terminal->unicode ? "\u2573" : "x");
 	if (drawing->heat->by == HEAT_FRACTIONS && has_outside(drawing->heat))
-		buffer_printf(&legend, ", %s is not of the window", outside_symbol(drawing));
+		buffer_printf(&legend, ", %s = outside the window", outside_symbol(drawing));
 	buffer_u8(&legend, 0);
 	if (buffer_failed(&legend))
 		drawing->text->failed = true;
@@ -382,7 +383,7 @@ static size_t count_lines(const struct buffer *text)
 	return count;
 }
 
-/* What is below the rows. */
+/* Puts everything below the rows. */
 static void put_foot(const struct drawing *drawing)
 {
 	heat_map_put_axis(drawing);
@@ -392,8 +393,9 @@ static void put_foot(const struct drawing *drawing)
 	heat_map_put_legend(drawing);
 }
 
-/* How many lines are left for rows, the prompt aside; where the terminal is low, fewer of the
- * incidents are listed below them. */
+/*
+ * Finds the lines available for rows, without the prompt. On a low terminal, lists fewer incidents.
+ */
 static void fit_lines(struct drawing *drawing, size_t above)
 {
 	_cleanup_(buffer_done) struct buffer foot = { 0 };
@@ -411,8 +413,10 @@ static void fit_lines(struct drawing *drawing, size_t above)
 	drawing->lines = MAX(left, LINES_MIN);
 }
 
-/* Makes rows of as many fractions as fit. What stands below is a bit longer or shorter by what a
- * row then is: so twice. */
+/*
+ * Makes as many rows as fit. The height of a row changes the length of the text below, so do it
+ * twice.
+ */
 static int fit_fractions(struct drawing *drawing, size_t above, struct heat **ret_coarse)
 {
 	int r = 0;
@@ -434,7 +438,7 @@ static int fit_fractions(struct drawing *drawing, size_t above, struct heat **re
 	return r;
 }
 
-/* Makes rows of as many CPUs as it takes. That it has to be said takes lines too. */
+/* Makes rows of as many CPUs as necessary. The note that explains such rows takes lines, too. */
 static int fit_cpus(struct drawing *drawing, size_t above)
 {
 	struct drawing_cpus *cpus = &drawing->cpus;

@@ -2,36 +2,41 @@
 #pragma once
 
 /*
- * A grid of CPU time in the terminal, no higher than that is. Fractions of a second: how many CPUs
- * were busy, the first fraction at the bottom. CPUs: how busy each was, with what mostly; a
- * saturated one is a solid line, also where a row has to be of several.
+ * Draws CPU time as a grid that is no higher than the terminal. Rows are fractions of a second or
+ * CPUs.
+ *
+ * Fractions: a cell shows how many CPUs were busy; the first fraction of the second is at the
+ * bottom. CPUs: a cell shows how busy the CPU was, and mostly with what. A saturated CPU is a solid
+ * line, even where a row holds several CPUs.
  */
 
 #include "draw/terminal.h"
 #include "query/sums/heat.h"
 
 struct heat_mark {
-	/* of the wall clock */
+	/* On the wall clock. */
 	uint64_t time_ns;
 	const char *what;
 };
 
 struct heat_picture {
 	const struct heat *heat;
-	/* what it is of: lines of any length */
+	/* Lines of any length that describe the window. */
 	const char *head;
-	/* by time */
+	/* Sorted by time. */
 	const struct heat_mark *marks;
 	size_t mark_count;
-	/* the moment that was asked for, or 0 */
+	/* The requested moment, or 0. */
 	uint64_t at_ns;
 	bool utc;
-	/* that will be said once it is drawn, on the same terminal */
+	/* The number of lines that the caller prints below the grid. */
 	unsigned int lines_below;
 };
 
-/* How many columns of a grid there is room for, and how many fractions of a second are to be read:
- * as many as fit are made of them. */
+/*
+ * Returns the number of columns that fit, and the number of fractions of a second to read.
+ * heat_draw() merges fractions until they fit.
+ */
 uint32_t heat_columns_max(const struct terminal *terminal, enum heat_rows by);
 uint32_t heat_fractions(void);
 

@@ -9,19 +9,19 @@
 #include "base/clock.h"
 #include "draw/text.h"
 
-/* Where figures and samples say something else, by so much. */
+/* The table mentions a difference between gauges and samples from here on. */
 #define DIFFERENCE_MIN 0.15
 
 #define THREAD_WIDTH 30
 #define FUNCTION_WIDTH 120
 #define FUNCTION_MIN 24
-#define NAMES_AT 78 /* where they begin in a full row */
+#define NAMES_AT 78 /* the column where names begin in a full row */
 #define FULL_WIDTH (NAMES_AT + THREAD_WIDTH + 7 + FUNCTION_MIN + 5)
-#define NUMBERS_WIDTH 63 /* of a row with all figures, and the time of day for its time */
-#define BUSY_WIDTH 47 /* of one without those of interrupts and the machine */
+#define NUMBERS_WIDTH 63 /* a row with all numbers, and the time of day as its time */
+#define BUSY_WIDTH 47 /* a row without the numbers of interrupts and the machine */
 #define INDENT 4
 #define SHARE_WIDTH 5 /* " 100%" */
-#define WIDTH_MIN 20 /* no terminal is narrower, or its lines are */
+#define WIDTH_MIN 20 /* on a narrower terminal the lines are too long */
 
 struct sheet {
 	const struct spikes *spikes;
@@ -41,15 +41,15 @@ static void spikes_table_put_head(const struct sheet *sheet)
 	if (spikes_table_is_full(sheet))
 		buffer_printf(sheet->text,
 			      "%-25s  %12s  %4s  %5s  %6s  %5s  %7s    %-*s       %s\n", "time",
-			      "how long", "CPU", "busy", "kernel", "irq", "machine", THREAD_WIDTH,
+			      "duration", "CPU", "busy", "kernel", "irq", "machine", THREAD_WIDTH,
 			      "thread", "function");
 	else
-		buffer_printf(sheet->text, "%-14s  %10s  %4s%s  %6s%s\n", "time", "how long", "CPU",
+		buffer_printf(sheet->text, "%-14s  %10s  %4s%s  %6s%s\n", "time", "duration", "CPU",
 			      sheet->width >= BUSY_WIDTH ? "   busy" : "", "kernel",
 			      sheet->width >= NUMBERS_WIDTH ? "    irq  machine" : "");
 }
 
-/* "2026-11-18T03:12:07+01:00" as "11-18 03:12:07". */
+/* Shortens "2026-11-18T03:12:07+01:00" to "11-18 03:12:07". */
 static const char *spikes_table_short_time(char time[TIME_TEXT_SIZE])
 {
 	time[10] = ' ';
@@ -80,7 +80,7 @@ static void put_numbers(const struct sheet *sheet, const struct spike *spike)
 			      spike->machine * 100);
 }
 
-/* Of a thread, only its name is shortened. */
+/* Puts a thread and shortens only its name. Returns the columns used. */
 static unsigned int spikes_table_put_thread(const struct sheet *sheet, const struct spike *spike,
 					    unsigned int width)
 {
@@ -127,7 +127,7 @@ static void spikes_table_put_names(const struct sheet *sheet, const struct spike
 	spikes_table_put_function(sheet, spike, width);
 }
 
-/* Below the row, in a line each if they do not go into one. */
+/* Puts thread and function below the row, on one line if they fit. */
 static void put_names_below(const struct sheet *sheet, const struct spike *spike)
 {
 	const char *function = strings_at(&sheet->spikes->names, spike->function);
@@ -150,7 +150,7 @@ static void put_names_below(const struct sheet *sheet, const struct spike *spike
 	buffer_u8(sheet->text, '\n');
 }
 
-/* What the kernel had for itself within a spike that is not its. */
+/* Puts the part of the spike that the kernel took for itself. */
 static void spikes_table_put_stretch(const struct sheet *sheet, const struct spike *spike,
 				     struct buffer *text)
 {
@@ -162,30 +162,32 @@ static void spikes_table_put_stretch(const struct sheet *sheet, const struct spi
 	if (!stretch->length_ns)
 		return;
 	time_format(stretch->from_ns, sheet->utc, 0, time);
-	buffer_printf(text, "; %s of it, from %.8s on, %.0f%% in the kernel",
-		      duration_format(ns, length, sizeof(length)), time + 11,
-		      stretch->kernel * 100);
+	buffer_printf(text, "; %.0f%% in the kernel for %s from %.8s on", stretch->kernel * 100,
+		      duration_format(ns, length, sizeof(length)), time + 11);
 	if (stretch->function)
 		buffer_printf(text, ": %s", strings_at(&sheet->spikes->names, stretch->function));
 }
 
-/* What of the row is not by samples, and what else there is to say of it. */
+/* Puts what limits the row's samples, and other remarks. */
 static void put_remarks(const struct sheet *sheet, const struct spike *spike, struct buffer *text)
 {
 	double difference = spike->gauges - spike->busy;
 
 	spikes_table_put_stretch(sheet, spike, text);
 	if (spike->unseen >= 0.01)
-		buffer_printf(text, "; %.0f%% of it %s", spike->unseen * 100,
-			      spike->gauges < 0 ? "with its timer held up"
-						: "without samples, by the host's figures");
+		buffer_printf(text,
+			      spike->gauges < 0
+				      ? "; sampling timer late for %.0f%% of it"
+				      : "; no samples for %.0f%% of it, by the host's gauges",
+			      spike->unseen * 100);
 	if (spike->gauges >= 0 && (difference > DIFFERENCE_MIN || difference < -DIFFERENCE_MIN))
-		buffer_printf(text, "; the host's figures say %.0f%% busy", spike->gauges * 100);
+		buffer_printf(text, "; the host's gauges say %.0f%% busy", spike->gauges * 100);
 	if (spike->crowded > 0)
-		buffer_printf(text, "; most CPUs too for %.0f%% of it", spike->crowded * 100);
+		buffer_printf(text, "; most other CPUs were busy too for %.0f%% of it",
+			      spike->crowded * 100);
 }
 
-/* Figures that the row had no room for. */
+/* Puts the numbers that did not fit into the row. */
 static void put_omitted_numbers(const struct sheet *sheet, const struct spike *spike,
 				struct buffer *text)
 {

@@ -2,14 +2,13 @@
 #pragma once
 
 /*
- * Spikes as a table: a row each, with what there is to remark behind it. Where the terminal is too
- * narrow for that, a row goes on in lines below it, and names are shortened in their middle;
- * figures never are.
+ * Draws spikes as a table, a row each with remarks at its end. If the terminal is too narrow, a row
+ * continues in lines below it, and names lose their middle; numbers are always complete.
  */
 
 #include "draw/terminal.h"
 #include "query/sums/spikes.h"
 
-/* width 0: as wide as it is. */
+/* width 0: no limit. */
 void spikes_table_draw(const struct spikes *spikes, const struct terminal *terminal,
 		       unsigned int width, bool utc, struct buffer *text);

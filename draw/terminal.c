@@ -32,7 +32,7 @@ static unsigned int terminal_number_of(const char *variable, unsigned int otherw
 	return number && number <= SIZE_MAX_SHOWN ? number : otherwise;
 }
 
-/* As setlocale() would find it: the first that is set counts. */
+/* The first variable that is set counts, as in setlocale(). */
 static bool locale_is_utf8(void)
 {
 	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };

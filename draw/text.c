@@ -17,7 +17,7 @@ static const struct range wide[] = { { 0x1100, 0x115f },   { 0x2e80, 0xa4cf },
 				     { 0xffe0, 0xffe6 },   { 0x1f300, 0x1f64f },
 				     { 0x1f900, 0x1f9ff }, { 0x20000, 0x3fffd } };
 static const struct range joined[] = { { 0x300, 0x36f }, { 0xfe00, 0xfe0f } };
-/* Controls, and what is not seen or turns the direction. */
+/* Control characters, invisible ones, and those that change the direction of writing. */
 static const struct range hidden[] = { { 0, 0x1f },	   { 0x7f, 0x9f },	{ 0x61c, 0x61c },
 				       { 0x200b, 0x200f }, { 0x2028, 0x202e },	{ 0x2060, 0x206f },
 				       { 0xfeff, 0xfeff }, { 0xe0000, 0xe0fff } };
@@ -30,7 +30,7 @@ static bool is_in(const struct range *ranges, size_t count, uint32_t code)
 	return false;
 }
 
-/* One character: its bytes, as they are shown, and its columns. */
+/* One character: the bytes to show, and its columns. */
 struct shown {
 	const char *text;
 	size_t size;
@@ -120,7 +120,7 @@ void text_put(const struct terminal *terminal, const char *text, unsigned int wi
 struct lines {
 	const struct terminal *terminal;
 	struct buffer *to;
-	/* columns of the last one */
+	/* `used`: columns of the last line. */
 	unsigned int count, used;
 };
 
@@ -131,7 +131,7 @@ static void next_line(struct lines *lines)
 	lines->used = 0;
 }
 
-/* What is wider than a line is broken where it has to be. */
+/* Breaks a word that is wider than a line. */
 static void text_put_word(struct lines *lines, const char *word)
 {
 	unsigned int width = lines->terminal->width;

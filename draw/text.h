@@ -2,26 +2,32 @@
 #pragma once
 
 /*
- * Text of any bytes in so many columns. What is no UTF-8, moves the cursor, or turns the direction
- * of writing is a `?`; where there is no Unicode, so is what is not ASCII.
+ * Fits text of any bytes into columns. A ? replaces bytes that are not UTF-8 and characters that
+ * move the cursor or change the direction of writing; without Unicode, also those that are not
+ * ASCII.
  */
 
 #include "base/bytes.h"
 #include "draw/terminal.h"
 
 unsigned int text_width(const struct terminal *terminal, const char *text);
-/* Exactly so many columns: what is longer ends with "..", what is shorter with blanks. */
+/* Puts exactly `width` columns: pads with blanks, or truncates and ends with "..". */
 void text_put(const struct terminal *terminal, const char *text, unsigned int width,
 	      struct buffer *to);
-/* The same without blanks at the end. The number of columns that were used. */
+/* Puts at most `width` columns; a truncated text ends with "..". Returns the columns used. */
 unsigned int text_put_short(const struct terminal *terminal, const char *text, unsigned int width,
 			    struct buffer *to);
-/* The same, but what is left out is in the middle: names differ at their ends. */
+/*
+ * Puts at most `width` columns; ".." replaces the middle, because names differ at their ends.
+ * Returns the columns used.
+ */
 unsigned int text_put_middle(const struct terminal *terminal, const char *text, unsigned int width,
 			     struct buffer *to);
-/* Lines, broken between words where they are too long, and in what is wider than a line; each with
- * a newline. The number of lines. */
+/*
+ * Puts lines, each with a newline. Breaks long ones between words, and words that are wider than a
+ * line. Returns the number of lines.
+ */
 unsigned int text_put_lines(const struct terminal *terminal, const char *text, struct buffer *to);
-/* The same behind what takes so many columns of the first one. */
+/* Does the same behind `used` columns of the first line. */
 unsigned int text_put_lines_after(const struct terminal *terminal, unsigned int used,
 				  const char *text, struct buffer *to);

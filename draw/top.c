@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The numbers stand first, so that they are in columns whatever the names are; a row that stands
- * out has a mark before them.
+ * Numbers come first, so that they stay in columns whatever the names are. A mark in front of them
+ * shows a row that stands out.
  */
 #include "draw/top.h"
 
@@ -15,12 +15,12 @@
 #define HEIGHT_USUAL 24
 #define BAR_WIDTH 10
 #define SHARE_WIDTH 7
-/* With less, what makes up the load is left out. */
+/* A narrower terminal does not show the parts of the load. */
 #define WIDTH_FULL 72
 #define WIDTH_NARROW 40
-/* With less, names have the room of the bars. */
+/* A narrower terminal shows names instead of bars. */
 #define WIDTH_BARS 92
-/* And with less than this what is usual, too. */
+/* A narrower terminal does not show the usual values. */
 #define WIDTH_USUAL 32
 
 struct drawing {
@@ -38,7 +38,7 @@ struct section {
 	const char *title;
 	bool functions;
 	void (*put)(const struct drawing *drawing, size_t row);
-	/* of rows with anything */
+	/* The number of rows with a value. */
 	size_t count;
 	size_t shown;
 };
@@ -48,7 +48,7 @@ static bool has_bars(const struct drawing *drawing)
 	return drawing->terminal->width >= WIDTH_BARS;
 }
 
-/* What of a line is left for names. */
+/* Returns the columns of the line that are left for names. */
 static unsigned int top_room_left(const struct drawing *drawing, unsigned int used)
 {
 	return drawing->terminal->width > used ? drawing->terminal->width - used : 1;
@@ -59,7 +59,7 @@ static void top_put_share(const struct drawing *drawing, double share)
 	buffer_printf(drawing->text, share < 99.995 ? " %6.1f" : " %6.0f", 100 * share);
 }
 
-/* The columns that it takes. */
+/* Returns the number of columns used. */
 static unsigned int put_usual(const struct drawing *drawing, bool compared, double share)
 {
 	if (drawing->terminal->width < WIDTH_USUAL)
@@ -93,7 +93,7 @@ static void put_styled_share(const struct drawing *drawing, enum terminal_style 
 	terminal_style(drawing->terminal, STYLE_PLAIN, drawing->text);
 }
 
-/* A whole CPU is the whole bar: user, kernel, interrupts. */
+/* The bar's full length is one CPU: user, kernel, interrupts. */
 static void put_bar(const struct drawing *drawing, const struct ranking_share *share)
 {
 	static const enum terminal_style styles[] = { STYLE_USER, STYLE_KERNEL, STYLE_IRQ };
@@ -118,7 +118,7 @@ static void put_bar(const struct drawing *drawing, const struct ranking_share *s
 	terminal_style(drawing->terminal, STYLE_PLAIN, drawing->text);
 }
 
-/* Busy, what with, and as usual; the columns that it takes. */
+/* Puts the busy share, its parts and the usual share. Returns the number of columns used. */
 static unsigned int top_put_shares(const struct drawing *drawing, bool stands_out, bool compared,
 				   const struct ranking_share *now,
 				   const struct ranking_share *usual)
@@ -147,7 +147,7 @@ static void top_put_name(const struct drawing *drawing, const char *name, unsign
 	buffer_u8(drawing->text, '\n');
 }
 
-/* The names of the columns, of which there are fewer where there is less room. */
+/* Puts the names of the columns; a narrow terminal has fewer columns. */
 static void put_heading(const struct drawing *drawing, const struct section *section)
 {
 	unsigned int width = drawing->terminal->width;
@@ -233,7 +233,7 @@ static void top_put_function(const struct drawing *drawing, size_t row)
 static void top_plan(const struct drawing *drawing, unsigned int other_lines,
 		     struct section sections[SECTIONS])
 {
-	/* a blank line and a heading each, and the prompt */
+	/* a blank line and a heading for each section, and the prompt */
 	int height = drawing->terminal->height ? drawing->terminal->height : HEIGHT_USUAL;
 	int left = height - (int)other_lines - 2 * SECTIONS - 1;
 	size_t room = MAX(left, SECTIONS * ROWS_MIN), share = room / SECTIONS;
@@ -242,7 +242,9 @@ static void top_plan(const struct drawing *drawing, unsigned int other_lines,
 		sections[i].shown = MIN(sections[i].count, share);
 		room -= sections[i].shown;
 	}
-	/* what one does not need is for the next, from the last on: there are most functions */
+	/*
+	 * give unused room to other sections, the last one first: functions are the most numerous
+	 */
 	for (int i = SECTIONS; i-- > 0;) {
 		size_t more = MIN(sections[i].count - sections[i].shown, room);
 
@@ -256,11 +258,11 @@ void top_draw(const struct top_screen *screen, const struct terminal *terminal, 
 	const struct drawing drawing = { screen->ranking, terminal, text };
 	const struct ranking *ranking = screen->ranking;
 	struct section sections[SECTIONS] = {
-		{ "% of each CPU, and who mostly", false, top_put_core,
+		{ "% of that CPU   busiest thread: function", false, top_put_core,
 		  count_rows(&ranking->cores, now.all), 0 },
-		{ "% of a CPU, threads by name; the busiest", false, top_put_group,
+		{ "% of one CPU   name (threads)  the busiest", false, top_put_group,
 		  count_rows(&ranking->groups, now.all), 0 },
-		{ "% of a CPU, functions", true, top_put_function,
+		{ "% of one CPU   function", true, top_put_function,
 		  count_rows(&ranking->functions, total), 0 },
 	};
 

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* The busiest CPUs, threads and functions on one screen. */
+/* Draws the busiest CPUs, threads and functions on one screen. */
 
 #include "draw/terminal.h"
 #include "query/sums/ranking.h"
 
 struct top_screen {
-	/* what it is of: lines of any length */
+	/* Lines of any length that describe the window. */
 	const char *head;
 	const struct ranking *ranking;
-	/* that will be said once it is drawn, on the same terminal */
+	/* The number of lines that the caller prints below the screen. */
 	unsigned int lines_below;
 };
 
-/* No more lines than the terminal has, one of them the prompt's, but three rows of each at the
- * least; 24 where there is no terminal. */
+/*
+ * Draws at most as many lines as the terminal has, with one left for the prompt, but at least one
+ * row of each section. Assumes 24 lines without a terminal.
+ */
 void top_draw(const struct top_screen *screen, const struct terminal *terminal,
 	      struct buffer *text);

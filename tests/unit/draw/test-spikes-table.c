@@ -78,15 +78,16 @@ static void test_table(void)
 	for (unsigned int width = 40; width < 220; width++)
 		check_table(&spikes, width, "read_zero");
 	check_table(&spikes, 80,
-		    "time              how long   CPU   busy  kernel    irq  machine\n"
+		    "time              duration   CPU   busy  kernel    irq  machine\n"
 		    "11-18 03:12:02        34 s     1   100%     21%     0%      25%\n"
 		    "    a-long-trainers 11/101 100%  main ");
 	check_table(&spikes, 40,
 		    "11-18 03:12:02        34 s     1     21%\n"
 		    "    a-long-trainers 11/101 100%\n");
-	check_table(&spikes, 40,
-		    "    busy 100%; irq 0%, machine 25%; 6 s\n    of it, from 03:12:17");
-	check_table(&spikes, 0, "; 6 s of it, from 03:12:17 on, 100% in the kernel: read_zero\n");
+	check_table(
+		&spikes, 40,
+		"    busy 100%; irq 0%, machine 25%; 100%\n    in the kernel for 6 s from 03:12:17");
+	check_table(&spikes, 0, "; 100% in the kernel for 6 s from 03:12:17 on: read_zero\n");
 	spikes_done(&spikes);
 	tapes_store_done(&store);
 }
@@ -113,7 +114,7 @@ static void test_hostile(void)
 		spikes_table_draw(&spikes, &terminal, width, true, &text);
 		buffer_u8(&text, 0);
 		CHECK(!strchr((char *)text.data, '\033'));
-		CHECK(strstr((char *)text.data, "in the kernel: a?[2J?") || width);
+		CHECK(strstr((char *)text.data, " on: a?[2J?") || width);
 	}
 	spikes_done(&spikes);
 	tapes_store_done(&store);
