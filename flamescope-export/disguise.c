@@ -17,7 +17,7 @@ static bool is_harmless(const char *name, const char *signs)
 	return true;
 }
 
-/* A comm begins its line, as a word of troff does. */
+/* A comm prefixes its line, as a word of troff does. */
 static bool comm_is_harmless(const char *comm)
 {
 	return *comm != '.' && is_harmless(comm, "_.:/@+-[]");
@@ -31,8 +31,7 @@ static bool frame_is_harmless(const struct tape *tape, uint32_t id)
 	       is_harmless(tape_string(tape, tape->modules.items[frame->module].path), "_.:/@+-[]");
 }
 
-bool disguise_is_wanted(const struct tape_text *text, const struct tape_sample *sample,
-			size_t *bytes)
+bool disguise_is_needed(const struct tape_text *text, const struct tape_sample *sample)
 {
 	const struct tape *tape = text->tape;
 	const struct tape_thread *thread = &tape->threads.items[sample->thread];
@@ -42,7 +41,6 @@ bool disguise_is_wanted(const struct tape_text *text, const struct tape_sample *
 
 	for (; harmless && id; id = tape->stacks.items[id].parent)
 		harmless = frame_is_harmless(tape, tape->stacks.items[id].frame);
-	*bytes += tape_text_size(text, sample);
 	return !harmless;
 }
 

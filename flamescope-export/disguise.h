@@ -17,7 +17,6 @@
 
 /* Has the sample's text, of which this many bytes are added to the count, a name that must not be
  * there? */
-bool disguise_is_wanted(const struct tape_text *text, const struct tape_sample *sample,
-			size_t *bytes);
+bool disguise_is_needed(const struct tape_text *text, const struct tape_sample *sample);
 /* What a person or a process named, as a part of a '#' line, with nothing that libmagic knows. */
 void disguise_put_value(struct buffer *text, const char *value);

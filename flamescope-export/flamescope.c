@@ -52,7 +52,7 @@ static const struct tape_sample *row_sample(const struct selection *selection,
  * arithmetic rounds up to it. On it, the last sample is shown 1 us later; before it, all samples of
  * that last microsecond 1 us earlier, so that none is shown after the window or out of order.
  */
-static void plan_last(struct writer *writer)
+static void plan_last_time(struct writer *writer)
 {
 	const struct selection *selection = writer->selection;
 	uint64_t rest;
@@ -79,14 +79,14 @@ static uint64_t row_time_us(const struct writer *writer, size_t row)
 /* In steps of so many rows, what the ones ahead need is on its way into the caches. */
 #define ROWS_AHEAD 4
 
-static void expect_row(const struct writer *writer, size_t row, size_t end)
+static void prefetch_row(const struct writer *writer, size_t row, size_t end)
 {
 	const struct selection_row *ahead = &writer->selection->rows.items[row];
 
 	if (end - row <= ROWS_AHEAD)
 		return;
 	ahead += ROWS_AHEAD;
-	tape_text_expect(&writer->texts[ahead->tape], row_sample(writer->selection, ahead));
+	tape_text_prefetch(&writer->texts[ahead->tape], row_sample(writer->selection, ahead));
 }
 
 static int want_rows(struct writer *writer)
@@ -100,7 +100,7 @@ static int want_rows(struct writer *writer)
 		if (!text->tape && tape_text_init(text, selection->tapes.items[row->tape],
 						  writer->options->thread_frame) < 0)
 			return -ENOMEM;
-		expect_row(writer, i, selection->rows.count);
+		prefetch_row(writer, i, selection->rows.count);
 		tape_text_want(text, row_sample(selection, row));
 	}
 	return 0;
@@ -137,29 +137,30 @@ static bool is_disguised(const struct writer *writer)
 
 	for (size_t i = 0; i < selection->rows.count && bytes < DISGUISE_BYTES; i++) {
 		const struct selection_row *row = &selection->rows.items[i];
+		const struct tape_sample *sample = row_sample(selection, row);
 
-		if (disguise_is_wanted(&writer->texts[row->tape], row_sample(selection, row),
-				       &bytes))
+		if (disguise_is_needed(&writer->texts[row->tape], sample))
 			return true;
+		bytes += tape_text_size(&writer->texts[row->tape], sample);
 	}
 	return false;
 }
 
 /* Of the numbers and the empty line, at least. */
-#define NUMBERS_LEAST 26
+#define NUMBERS_MIN 26
 /* One row of so many tells how long they are, and somewhat less is expected. */
-#define ROWS_LOOKED_AT 64
+#define ROWS_PER_ESTIMATE 64
 
 /* About how long the text of all rows is. */
-static uint64_t expected_bytes(const struct writer *writer)
+static uint64_t estimate_bytes(const struct writer *writer)
 {
 	const struct selection *selection = writer->selection;
-	uint64_t bytes = selection->rows.count * (NUMBERS_LEAST + writer->event.size);
+	uint64_t bytes = selection->rows.count * (NUMBERS_MIN + writer->event.size);
 
-	for (size_t i = 0; i < selection->rows.count; i += ROWS_LOOKED_AT) {
+	for (size_t i = 0; i < selection->rows.count; i += ROWS_PER_ESTIMATE) {
 		const struct selection_row *row = &selection->rows.items[i];
 
-		bytes += ROWS_LOOKED_AT *
+		bytes += ROWS_PER_ESTIMATE *
 			 tape_text_size(&writer->texts[row->tape], row_sample(selection, row));
 	}
 	return bytes - bytes / 16;
@@ -178,7 +179,7 @@ static void count_rows(const struct writer *writer, struct header *header)
 		const struct selection_row *row = &selection->rows.items[i];
 		const struct tape_sample *sample = row_sample(selection, row);
 
-		header->cut += tape_text_is_cut(&writer->texts[row->tape], sample);
+		header->truncated += tape_text_is_truncated(&writer->texts[row->tape], sample);
 		header->idle_irq += tape_text_is_idle_irq(&writer->texts[row->tape], sample);
 	}
 }
@@ -197,7 +198,7 @@ static void flamescope_put_header(const struct writer *writer, struct output *ou
 		header.changed += writer->texts[i].changed;
 	count_rows(writer, &header);
 	header_put(&header, &output->text);
-	output_expect(output, expected_bytes(writer));
+	output_expect(output, estimate_bytes(writer));
 }
 
 static const uint64_t tens[20] = { 1,
@@ -289,7 +290,7 @@ static void make_piece(const void *context, size_t piece, struct buffer *to)
 		const struct tape_sample *sample = row_sample(selection, row);
 		const struct tape_text *text = &writer->texts[row->tape];
 
-		expect_row(writer, i, end);
+		prefetch_row(writer, i, end);
 		tape_text_put_thread(text, sample, to);
 		flamescope_put_numbers(writer, sample->cpu, row_time_us(writer, i), sample->period,
 				       to);
@@ -317,7 +318,7 @@ int flamescope_write(const struct selection *selection, const struct flamescope_
 							.options = options };
 	int r;
 
-	plan_last(&writer);
+	plan_last_time(&writer);
 	r = make_texts(&writer);
 	if (r < 0)
 		return r;

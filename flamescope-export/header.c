@@ -146,7 +146,7 @@ static void put_changes(struct buffer *text, const struct header *header)
 {
 	header_put_count(text, "changed", header->changed,
 			 "names that Flamescope cannot read as they are");
-	header_put_count(text, "cut", header->cut,
+	header_put_count(text, "cut", header->truncated,
 			 "samples whose stack is too deep; its outer end is left out");
 	header_put_count(text, "idle-irq", header->idle_irq,
 			 "samples of interrupts on idle CPUs, shown under this name");

@@ -16,7 +16,7 @@ struct header {
 	/* names */
 	uint64_t changed;
 	/* samples whose stack was too deep */
-	uint64_t cut;
+	uint64_t truncated;
 	/* samples shown under that name */
 	uint64_t idle_irq;
 	/* all names stand behind DISGUISE_BYTES */

@@ -39,9 +39,9 @@ struct cleaner {
 	size_t characters;
 };
 
-static void put_replaced(struct cleaner *cleaner, char with)
+static void put_replaced(struct cleaner *cleaner, char replacement)
 {
-	buffer_u8(cleaner->text, with);
+	buffer_u8(cleaner->text, replacement);
 	cleaner->after_blank = false;
 	cleaner->changed = true;
 	cleaner->characters++;
@@ -67,11 +67,11 @@ static void put_clean(struct cleaner *cleaner, const char *name, size_t size)
 
 	while (at < end) {
 		bool first = cleaner->node && !cleaner->characters;
-		char instead;
-		size_t used = clean_name_take((const char *)at, first, &instead);
+		char replacement;
+		size_t used = clean_name_take((const char *)at, first, &replacement);
 
-		if (instead)
-			put_replaced(cleaner, instead);
+		if (replacement)
+			put_replaced(cleaner, replacement);
 		else if (*at == ' ' && cleaner->module && at[1] == '(')
 			put_replaced(cleaner, '_');
 		else if (cleaner->module && has_prefix(at, "(deleted)"))

@@ -20,7 +20,7 @@
 #define IDLE_IRQ "idle-irq"
 #define THREAD_FRAME "\t               0 "
 #define THREAD_FRAME_END " (thread)\n"
-#define CUT_LINE "\t               0 [cut] ([unknown])\n"
+#define TRUNCATED_LINE "\t               0 [cut] ([unknown])\n"
 
 /* Most lines are short: these bytes are copied at once, whatever is behind the line. */
 #define LINE_BYTES 128
@@ -145,7 +145,7 @@ static const struct piece *make_module(struct tape_text *text, uint32_t id)
 }
 
 /* Room is made first: it may move what is copied. */
-static void put_again(struct buffer *arena, const struct piece *piece)
+static void put_copy(struct buffer *arena, const struct piece *piece)
 {
 	uint8_t *at = buffer_room(arena, piece->size);
 
@@ -155,7 +155,7 @@ static void put_again(struct buffer *arena, const struct piece *piece)
 	arena->size += piece->size;
 }
 
-/* Writes up to `end`, filled up on the left with blanks; gives where it begins. */
+/* Writes up to `end`, filled up on the left with blanks; gives where it prefixes. */
 static char *tape_text_put_hex(char *end, uint64_t value, size_t width)
 {
 	char *at = end;
@@ -202,18 +202,18 @@ static void tape_text_make_frame(struct tape_text *text, uint32_t id)
 	changed = flamescope_put_symbol(&text->arena, tape_string(text->tape, frame->symbol));
 	if (frame->symbol)
 		put_offset(&text->arena, frame->offset);
-	put_again(&text->arena, module);
+	put_copy(&text->arena, module);
 	text->changed += changed | module->changed;
 	piece->size = text->arena.size - piece->start;
 }
 
 void tape_text_want(struct tape_text *text, const struct tape_sample *sample)
 {
-	uint8_t what = text->threads[sample->thread].idle ? WANTED | WANTED_IDLE : WANTED;
+	uint8_t wanted = text->threads[sample->thread].idle ? WANTED | WANTED_IDLE : WANTED;
 
 	text->threads[sample->thread].wants = WANTED;
-	text->frames[sample->frame].wants |= what;
-	text->wants[sample->stack] |= what;
+	text->frames[sample->frame].wants |= wanted;
+	text->wants[sample->stack] |= wanted;
 }
 
 static void make_threads(struct tape_text *text)
@@ -298,7 +298,7 @@ bool tape_text_is_plain(const struct tape_text *text)
 	return !text->any_idle && text->deepest <= frames_max(text);
 }
 
-bool tape_text_is_cut(const struct tape_text *text, const struct tape_sample *sample)
+bool tape_text_is_truncated(const struct tape_text *text, const struct tape_sample *sample)
 {
 	return text->deepest > frames_max(text) &&
 	       text->nodes[sample->stack].frames + 1 > frames_max(text);
@@ -313,10 +313,10 @@ static size_t stack_size(const struct tape_text *text, const struct tape_sample 
 size_t tape_text_size(const struct tape_text *text, const struct tape_sample *sample)
 {
 	return text->threads[sample->thread].size +
-	       (tape_text_is_cut(text, sample) ? 0 : stack_size(text, sample));
+	       (tape_text_is_truncated(text, sample) ? 0 : stack_size(text, sample));
 }
 
-void tape_text_expect(const struct tape_text *text, const struct tape_sample *sample)
+void tape_text_prefetch(const struct tape_text *text, const struct tape_sample *sample)
 {
 	if (!text->tape)
 		return;
@@ -392,8 +392,8 @@ void tape_text_put_stack(const struct tape_text *text, const struct tape_sample 
 	for (uint32_t i = 0; i < count; i++)
 		at = tape_text_put_line(text, lines[i], at);
 	to->size += at - start;
-	if (tape_text_is_cut(text, sample))
-		buffer_text(to, CUT_LINE);
+	if (tape_text_is_truncated(text, sample))
+		buffer_text(to, TRUNCATED_LINE);
 	if (text->thread_frames)
 		put_thread_frame(text, sample, to);
 }

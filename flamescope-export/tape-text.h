@@ -51,11 +51,11 @@ int tape_text_make(struct tape_text *text);
 bool tape_text_is_plain(const struct tape_text *text);
 /* Is it work on an idle CPU, which gets a name of its own? */
 bool tape_text_is_idle_irq(const struct tape_text *text, const struct tape_sample *sample);
-bool tape_text_is_cut(const struct tape_text *text, const struct tape_sample *sample);
+bool tape_text_is_truncated(const struct tape_text *text, const struct tape_sample *sample);
 /* Of what is put of it, at least. */
 size_t tape_text_size(const struct tape_text *text, const struct tape_sample *sample);
 /* That a sample will be put soon: gets what it needs into the caches. */
-void tape_text_expect(const struct tape_text *text, const struct tape_sample *sample);
+void tape_text_prefetch(const struct tape_text *text, const struct tape_sample *sample);
 /* "COMM PID/TID " */
 void tape_text_put_thread(const struct tape_text *text, const struct tape_sample *sample,
 			  struct buffer *to);
