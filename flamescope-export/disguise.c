@@ -7,8 +7,10 @@
 #include "base/cleanup.h"
 #include "flamescope-export/sanitise.h"
 
-/* What libmagic knows has a blank or one of many signs in it; so all that has another sign than
- * these may be known to some version of it. */
+/*
+ * Everything that libmagic knows contains a blank or a sign. So a name with a sign that is not
+ * listed here may be known to some version of it.
+ */
 static bool is_harmless(const char *name, const char *signs)
 {
 	for (; *name; name++)
@@ -17,7 +19,7 @@ static bool is_harmless(const char *name, const char *signs)
 	return true;
 }
 
-/* A comm prefixes its line, as a word of troff does. */
+/* A comm begins its line, as a word of troff does. */
 static bool comm_is_harmless(const char *comm)
 {
 	return *comm != '.' && is_harmless(comm, "_.:/@+-[]");

@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Flamescope opens only what libmagic takes for plain text. That looks for the words of some forty
- * languages near a file's start, and a comm like "extern int", or "<script>" in a function, makes
- * the whole file C or HTML. So names that could are kept out of there.
+ * Flamescope opens a file only if libmagic takes it for plain text. libmagic searches the start of
+ * a file for words of some forty languages: a comm like "extern int" or a function with "<script>"
+ * makes the whole file C or HTML. So the export keeps such names out of a file's first bytes.
  */
 
 #include <stddef.h>
@@ -12,11 +12,13 @@
 #include "base/bytes.h"
 #include "flamescope-export/tape-text.h"
 
-/* How far libmagic looks for words. */
+/* libmagic searches this many bytes. */
 #define DISGUISE_BYTES 8192
 
-/* Has the sample's text, of which this many bytes are added to the count, a name that must not be
- * there? */
+/* Returns whether the sample's text contains a name that must not be there. */
 bool disguise_is_needed(const struct tape_text *text, const struct tape_sample *sample);
-/* What a person or a process named, as a part of a '#' line, with nothing that libmagic knows. */
+/*
+ * Puts a value that a user or a process chose into a '#' line, without anything that libmagic
+ * knows.
+ */
 void disguise_put_value(struct buffer *text, const char *value);

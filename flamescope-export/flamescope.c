@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * docs/FLAMESCOPE.md says what the text must be. Two passes over the rows: the first makes every
- * name's text and counts what the header has to say, the second copies. A sample's first line is
- * written without printf, which would take longer than all the rest.
+ * docs/FLAMESCOPE.md describes the text. There are two passes over the rows. The first makes the
+ * text of every name and counts for the header; the second copies. The first line of a sample is
+ * written without printf(), which would take longer than everything else.
  */
 #include "flamescope-export/flamescope.h"
 
@@ -20,14 +20,14 @@
 #include "base/workers.h"
 
 #define USEC_PER_SEC 1000000ull
-#define NUMBERS_MAX 160 /* of numbers and blanks, at their widest */
+#define NUMBERS_MAX 160 /* numbers and blanks at their greatest width */
 
 struct writer {
 	const struct selection *selection;
 	const struct flamescope_options *options;
-	/* one a tape, made when a row is of it */
+	/* One for each tape, made when the first row needs it. */
 	struct tape_text *texts;
-	/* " cpu-clock:\n", what ends a sample's first line */
+	/* The end of each sample's first line: " cpu-clock:\n". */
 	struct buffer event;
 	uint64_t last_us;
 	int moved_us;
@@ -48,9 +48,9 @@ static const struct tape_sample *row_sample(const struct selection *selection,
 }
 
 /*
- * Flamescope fails when the last event lies on a full second, or so close before one that its
- * arithmetic rounds up to it. On it, the last sample is shown 1 us later; before it, all samples of
- * that last microsecond 1 us earlier, so that none is shown after the window or out of order.
+ * Flamescope fails if the last event lies on a full second, or so close before one that it rounds
+ * up to it. In the first case the last sample moves 1 us later. In the second, all samples of the
+ * last microsecond move 1 us earlier, so that all stay inside the window and in order.
  */
 static void plan_last_time(struct writer *writer)
 {
@@ -76,7 +76,7 @@ static uint64_t row_time_us(const struct writer *writer, size_t row)
 	return us;
 }
 
-/* In steps of so many rows, what the ones ahead need is on its way into the caches. */
+/* Prefetches the row this many rows ahead. */
 #define ROWS_AHEAD 4
 
 static void prefetch_row(const struct writer *writer, size_t row, size_t end)
@@ -129,7 +129,7 @@ static int make_texts(struct writer *writer)
 	return workers_run(&workers, &(size_t){ 0 });
 }
 
-/* Is there such a name in the first rows, as far as libmagic looks? */
+/* Returns whether the bytes that libmagic searches contain a name that must not be there. */
 static bool is_disguised(const struct writer *writer)
 {
 	const struct selection *selection = writer->selection;
@@ -146,12 +146,12 @@ static bool is_disguised(const struct writer *writer)
 	return false;
 }
 
-/* Of the numbers and the empty line, at least. */
+/* The least size of a sample's numbers and empty line. */
 #define NUMBERS_MIN 26
-/* One row of so many tells how long they are, and somewhat less is expected. */
+/* The estimate looks at one in this many rows, and subtracts a little. */
 #define ROWS_PER_ESTIMATE 64
 
-/* About how long the text of all rows is. */
+/* Returns about the size of all rows' text. */
 static uint64_t estimate_bytes(const struct writer *writer)
 {
 	const struct selection *selection = writer->selection;
@@ -166,8 +166,7 @@ static uint64_t estimate_bytes(const struct writer *writer)
 	return bytes - bytes / 16;
 }
 
-/* How many are cut, and how many are work on an idle CPU: mostly no tape has any, and its rows need
- * not be looked at. */
+/* Counts truncated stacks and work on idle CPUs. Mostly no tape has any; then skips the rows. */
 static void count_rows(const struct writer *writer, struct header *header)
 {
 	const struct selection *selection = writer->selection;
@@ -222,7 +221,7 @@ static const uint64_t tens[20] = { 1,
 				   1000000000000000000,
 				   10000000000000000000u };
 
-/* Decimal, filled up on the left to a width of at most 20, or wider where it must be. */
+/* Puts a decimal number, padded on the left to `width`, at most 20; wider if it does not fit. */
 static uint8_t *flamescope_put_number(uint8_t *at, uint64_t value, size_t width, char fill)
 {
 	uint8_t *end, *digit;
@@ -239,7 +238,7 @@ static uint8_t *flamescope_put_number(uint8_t *at, uint64_t value, size_t width,
 	return end;
 }
 
-/* "[CPU] SECONDS.MICROSECONDS:     PERIOD EVENT:", and the end of the line */
+/* Puts "[CPU] SECONDS.MICROSECONDS:     PERIOD EVENT:" and the end of the line. */
 static void flamescope_put_numbers(const struct writer *writer, uint32_t cpu, uint64_t us,
 				   uint64_t period, struct buffer *text)
 {
@@ -263,8 +262,8 @@ static void flamescope_put_numbers(const struct writer *writer, uint32_t cpu, ui
 }
 
 /*
- * An idle sample at the window's start, of no weight: column 0 is then the window's first second,
- * also when nothing was sampled in it. One at the end would be counted as a sample.
+ * Puts an idle sample with period 0 at the window's start, so that column 0 is the window's first
+ * second even without a sample there. A marker at the end would count as a sample.
  */
 static void put_marker(const struct writer *writer, struct buffer *text)
 {
@@ -275,8 +274,7 @@ static void put_marker(const struct writer *writer, struct buffer *text)
 	buffer_text(text, "\t               0 cpuidle_enter_state ([kernel.kallsyms])\n\n");
 }
 
-/* About a quarter of a megabyte of text: the threads that make it meet seldom, and what they put in
- * it stays in the second cache. */
+/* About 256 KiB of text: the threads rarely meet, and their pieces stay in the L2 cache. */
 #define PIECE_ROWS 256
 
 static void make_piece(const void *context, size_t piece, struct buffer *to)

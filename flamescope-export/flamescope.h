@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Samples as the text that Netflix Flamescope reads (and stackcollapse-perf.pl, and speedscope).
- * What Flamescope wants and what breaks it is kept in docs/FLAMESCOPE.md; the sanitising is all
- * here, never in the store.
+ * Writes samples as the text that Netflix Flamescope reads; stackcollapse-perf.pl and speedscope
+ * read it, too. docs/FLAMESCOPE.md describes what Flamescope needs and what breaks it. This folder
+ * sanitises names; the store keeps them as they are.
  */
 
 #include <stdbool.h>
@@ -14,28 +14,32 @@
 #include "query/read/selection.h"
 
 struct flamescope_options {
-	/* that the selection was made with */
+	/* The filter of the selection. */
 	const struct filter *filter;
 	const char *version;
-	/* that may make the text */
+	/* The number of threads that may make the text. */
 	unsigned int threads;
-	/* outermost in each stack stands its thread, "tid 1262 kubelet (thread)" */
+	/* Adds the thread as the outermost frame of each stack: "tid 1262 kubelet (thread)". */
 	bool thread_frame;
-	/* Of a file that has only some of the window's samples: which, "cpu 3", and of how many.
-	 * NULL: it has all. */
+	/*
+	 * For a file with a part of the window's samples: the part, such as "cpu 3", and the number
+	 * of all samples. NULL: the file has all samples.
+	 */
 	const char *part;
 	uint64_t of_samples;
 };
 
-/* The header, the start marker, the samples. 0 or -ENOMEM. A selection of no rows gives the header
- * alone. */
+/*
+ * Writes the header, the start marker and the samples; only the header if the selection has no
+ * rows. Returns 0 or -ENOMEM.
+ */
 int flamescope_write(const struct selection *selection, const struct flamescope_options *options,
 		     struct output *output);
 
 /*
- * Each appends a name as Flamescope can read it, and says whether that is another text than the
- * name was. tid is for a comm that is empty. The module is as perf names it, without " (deleted)",
- * which counts as no change.
+ * Each appends a name in a form that Flamescope can read, and returns whether that differs from the
+ * name. `tid` names a thread with an empty comm. A module loses " (deleted)", as in perf's output,
+ * which does not count as a change.
  */
 bool flamescope_put_comm(struct buffer *text, const char *comm, int tid);
 bool flamescope_put_symbol(struct buffer *text, const char *symbol);

@@ -30,7 +30,7 @@ static void header_put_name(struct buffer *text, const char *label, const char *
 	buffer_text(text, "\n");
 }
 
-/* Did an earlier tape say the same? */
+/* Returns whether an earlier tape has the same value. */
 static bool fact_is_known(const struct selection *selection, size_t tape, const char *key)
 {
 	const char *value = tape_fact(selection->tapes.items[tape], key);
@@ -41,8 +41,7 @@ static bool fact_is_known(const struct selection *selection, size_t tape, const 
 	return false;
 }
 
-/* A fact of the host; all values when the window's tapes differ, as they do about the boot after a
- * restart. */
+/* Puts a fact about the host: all its values if tapes differ, as boot ids do after a restart. */
 static void put_fact(struct buffer *text, const struct selection *selection, const char *label,
 		     const char *key, const char *unit)
 {
@@ -72,7 +71,10 @@ static void put_epoch(struct buffer *text, uint64_t realtime_ns)
 	buffer_printf(text, "%" PRIu64 ".%06" PRIu64, us / 1000000, us % 1000000);
 }
 
-/* Flamescope has no times on its axis: in which column to look, counted from 0, and where in it. */
+/*
+ * Flamescope shows no times on its axis, so name the moment's column, counted from 0, and the place
+ * in it.
+ */
 static void header_put_moment(struct buffer *text, const struct window *window)
 {
 	uint64_t column = window->at_ns / NSEC_PER_SEC - window->from_ns / NSEC_PER_SEC;
@@ -105,8 +107,7 @@ static void header_put_coverage(struct buffer *text, const struct coverage *cove
 {
 	header_put_label(text, "coverage");
 	coverage_describe(coverage, text);
-	buffer_text(text,
-		    is_part ? " (of all that was asked for, not of this part alone)\n" : "\n");
+	buffer_text(text, is_part ? " (of the whole window)\n" : "\n");
 	for (size_t i = 0; i < coverage->gaps.count; i++) {
 		const struct coverage_gap *gap = &coverage->gaps.items[i];
 		char from[TIME_TEXT_SIZE], to[TIME_TEXT_SIZE], length[64];
@@ -120,7 +121,7 @@ static void header_put_coverage(struct buffer *text, const struct coverage *cove
 	}
 }
 
-/* A pattern is a person's, and can be any text. */
+/* Puts the filter's patterns, which may be any text. */
 static void header_put_threads(struct buffer *text, const struct filter *filter)
 {
 	_cleanup_(buffer_done) struct buffer threads = { 0 };
@@ -141,18 +142,18 @@ static void header_put_count(struct buffer *text, const char *label, uint64_t co
 	buffer_printf(text, "%" PRIu64 " (%s)\n", count, of_what);
 }
 
-/* What is not in this text as it is in the store; a line for each only where there is any. */
+/* Puts a line for each kind of difference between this text and the store. */
 static void put_changes(struct buffer *text, const struct header *header)
 {
 	header_put_count(text, "changed", header->changed,
-			 "names that Flamescope cannot read as they are");
-	header_put_count(text, "cut", header->truncated,
-			 "samples whose stack is too deep; its outer end is left out");
+			 "names rewritten, because Flamescope cannot read them");
+	header_put_count(text, "truncated", header->truncated,
+			 "samples with too deep a stack, without its outermost frames");
 	header_put_count(text, "idle-irq", header->idle_irq,
 			 "samples of interrupts on idle CPUs, shown under this name");
 	if (header->moved_us) {
 		header_put_label(text, "moved");
-		buffer_printf(text, "%s shown %d us %s, off the full second\n",
+		buffer_printf(text, "%s shown %d us %s; Flamescope fails on a full second\n",
 			      header->moved_us < 0 ? "the samples of the last microsecond are"
 						   : "the last sample is",
 			      header->moved_us < 0 ? -header->moved_us : header->moved_us,
@@ -163,9 +164,7 @@ static void put_changes(struct buffer *text, const struct header *header)
 static void put_disguise(struct buffer *text)
 {
 	header_put_label(text, "disguise");
-	buffer_text(
-		text,
-		"blanks, as with one of the names below so near its start this would not pass for plain text");
+	buffer_text(text, "blanks, because libmagic would not take a name below for plain text");
 	while (text->size < DISGUISE_BYTES && !buffer_failed(text))
 		buffer_u8(text, ' ');
 	buffer_text(text, "\n");

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* The '#' lines that an answer starts with: of what it is, how much of it is known, and what was
- * changed for Flamescope. */
+/*
+ * The '#' lines at the start of an answer: what it contains, how complete it is, and what changed
+ * for Flamescope.
+ */
 
 #include <stdbool.h>
 
@@ -13,18 +15,18 @@
 struct header {
 	const struct selection *selection;
 	const struct flamescope_options *options;
-	/* names */
+	/* The number of changed names. */
 	uint64_t changed;
-	/* samples whose stack was too deep */
+	/* Samples whose stack was too deep. */
 	uint64_t truncated;
-	/* samples shown under that name */
+	/* Samples shown under the name idle-irq. */
 	uint64_t idle_irq;
-	/* all names stand behind DISGUISE_BYTES */
+	/* Padding moves all names behind DISGUISE_BYTES. */
 	bool disguised;
-	/* what the time of the last sample, or of the last microsecond, was moved by */
+	/* The time of the last sample, or of the last microsecond, moved by this much. */
 	int moved_us;
 };
 
 void header_put(const struct header *header, struct buffer *text);
-/* The name that all samples' lines carry: Flamescope's file has one event. */
+/* Puts the event's name for all samples, because a file of Flamescope has one event. */
 void header_put_event(const struct selection *selection, struct buffer *text);

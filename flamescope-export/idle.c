@@ -15,8 +15,10 @@ static const char *const loop_words[] = { "cpuidle",
 
 static const char *const timer_words[] = { "perf_", "hrtimer", "apic_timer_interrupt", "irq_work" };
 
-/* irq_exit is not among them: it is how the sampler's interrupt ends, too, and says something only
- * with a softirq in it. */
+/*
+ * irq_exit is not in this list, because the sampler's interrupt ends with it, too. It counts only
+ * with a softirq.
+ */
 static const char *const interrupt_words[] = { "sysvec", "common_interrupt", "do_IRQ",
 					       "handle_irq" };
 
@@ -49,9 +51,8 @@ unsigned int idle_marks(const char *symbol)
 }
 
 /*
- * A softirq is work under whatever interrupt it runs, the sampler's too. An interrupt alone is work
- * unless the stack also shows the sampling timer: on Xen that timer comes in as an ordinary
- * interrupt.
+ * A softirq is work under any interrupt, even the sampler's. An interrupt alone is work unless the
+ * stack also shows the sampling timer: on Xen that timer arrives as an ordinary interrupt.
  */
 bool idle_hides_work(unsigned int marks)
 {

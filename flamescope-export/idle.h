@@ -2,26 +2,27 @@
 #pragma once
 
 /*
- * Flamescope hides each sample of `swapper` in whose stack the idle loop is. An interrupt or a
- * softirq that runs on an idle CPU has the idle loop below it and is work all the same, often the
- * very work one looks for. So what a stack's functions say is collected in marks, and
- * idle_hides_work() tells.
+ * Flamescope hides each sample of `swapper` with the idle loop in its stack. An interrupt or a
+ * softirq on an idle CPU has the idle loop below it, but is work, and often the work that explains
+ * an incident. idle_marks() collects what a stack's functions say, and idle_hides_work() decides.
  */
 
 #include <stdbool.h>
 
 enum idle_mark {
-	/* Flamescope's words for the idle loop */
+	/* Flamescope's words for the idle loop. */
 	IDLE_MARK_LOOP = 1,
 	IDLE_MARK_SOFTIRQ = 2,
-	/* the entry of an interrupt that is not the sampler's */
+	/* The entry of an interrupt other than the sampling timer's. */
 	IDLE_MARK_INTERRUPT = 4,
-	/* the sampling timer, its interrupt, what perf does in it */
+	/* The sampling timer, its interrupt, and perf's work in it. */
 	IDLE_MARK_TIMER = 8,
 };
 
-/* Does Flamescope take an idle task of this name for one? */
+/* Returns whether Flamescope takes an idle task of this name for an idle one. */
 bool idle_comm(const char *comm);
 unsigned int idle_marks(const char *symbol);
-/* Given the marks of all functions of a stack of such a thread. */
+/*
+ * Returns whether Flamescope would hide work. `marks`: of all functions of an idle thread's stack.
+ */
 bool idle_hides_work(unsigned int marks);

@@ -13,9 +13,9 @@
 #include "query/window/filter.h"
 
 #define SUFFIX ".stacks"
-#define NAME_MAX_BYTES 200 /* without what is behind it; a file's name has 255 */
+#define NAME_MAX_BYTES 200 /* without number and suffix; a file name has at most 255 */
 
-/* On the way: parts by the number of their title, less one. */
+/* The parts under construction; the number of a title, less one, is the index of its part. */
 struct parts_builder {
 	const struct selection *selection;
 	enum parts_by by;
@@ -40,8 +40,10 @@ static char *title_of(const struct parts_builder *builder, const struct selectio
 	return r < 0 ? NULL : title;
 }
 
-/* With nothing but what Flamescope takes in a file's name; a CPU's number as wide as in the text,
- * so that files are listed in order. */
+/*
+ * Returns a name of characters that Flamescope accepts in file names. A CPU's number is as wide as
+ * in the text, so that files sort in order.
+ */
 static char *plain_name(const struct parts_builder *builder, const char *title)
 {
 	char *name = NULL;
@@ -57,7 +59,7 @@ static char *plain_name(const struct parts_builder *builder, const char *title)
 	return name;
 }
 
-/* Two comms may look the same without the characters that no file's name has. */
+/* Numbers equal names, because comms may differ only in characters that file names lack. */
 static int name_part(struct parts_builder *builder, struct part *part)
 {
 	_cleanup_free_ char *plain = plain_name(builder, part->title);
@@ -149,7 +151,7 @@ static bool parts_is_part(const struct parts *parts, const char *name)
 	return false;
 }
 
-/* As a part is named, by whatever it was shared out. */
+/* Returns whether the file is named like a part of any kind. */
 static bool is_named_as_part(const char *name)
 {
 	static const char *const prefixes[] = { "cpu-", "comm-", "pid-" };

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is made of names keeps (1) to (3) of query/text/clean-name.h, a module and a value without
- * (3), and these:
+ * Sanitised names keep (1) to (3) of query/text/clean-name.h (modules and values without (3)), and:
  *
- * (4) `->`, which splits a function into inlined ones, is in no comm and no symbol.
- * (5) A `:` does not follow a blank and a number: Flamescope would take that number for the time of
- * an event. A symbol stands behind a blank, so (5) holds from its first byte. (6) A symbol that
- * says only where it is, `[libfoo.so+0x4c80]`, has no `+`, at which Flamescope cuts: all of a file
- * would be one. (7) A comm has two characters or more. (8) A module has no blank before a
- * parenthesis, which would end the function, and `(deleted)` nowhere. (9) `swapper` is in the comm
- * of an idle task only: with a word of the idle loop anywhere behind it, Flamescope hides the
- * sample.
+ *   4. A comm and a symbol do not contain `->`, which splits a function into inlined ones.
+ *   5. A `:` does not follow a blank and a number, which Flamescope would take for the time of an
+ *      event. A blank precedes a symbol, so this holds from its first byte.
+ *   6. A symbol that is only a place, `[libfoo.so+0x4c80]`, does not contain `+`. Flamescope drops
+ *      the text from a `+` on, and all places of a file would become one.
+ *   7. A comm has at least two characters.
+ *   8. A module does not contain a blank before a parenthesis, which would end the function, or
+ *      `(deleted)`.
+ *   9. Only the comm of an idle task contains `swapper`: Flamescope hides samples with that word
+ *      and a word of the idle loop.
  */
 #include "flamescope-export/sanitise.h"
 
@@ -25,15 +26,15 @@
 
 struct cleaner {
 	struct buffer *text;
-	/* a comm or a symbol: (3) and (4) are for these */
+	/* A comm or a symbol: subject to (3) and (4). */
 	bool node;
-	/* see (8) */
+	/* Subject to (8). */
 	bool module;
-	/* see (6) */
+	/* Subject to (6). */
 	bool place;
-	/* see (9) */
+	/* Subject to (9). */
 	bool idle;
-	/* a blank, or a blank and a number, is what was put last */
+	/* The text so far ends with a blank, or with a blank and a number. */
 	bool after_blank;
 	bool changed;
 	size_t characters;
@@ -104,8 +105,10 @@ bool flamescope_put_comm(struct buffer *text, const char *comm, int tid)
 	return cleaner.changed;
 }
 
-/* As most names are: of nothing that any rule is about. There is no blank before a colon in it, nor
- * a number that it starts with. */
+/*
+ * Returns the size of a name that needs no rule, or 0. Most names are such: without a blank before
+ * a colon and without a leading number.
+ */
 static size_t plain_size(const char *name)
 {
 	static const bool plain[256] = {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Stacks stay what they are in the tape, a trie of callers and a leaf for each sample; each node
- * that is wanted knows how many frames and bytes it and its parents come to. A text for each stack
- * was not kept: a window's stacks are mostly different ones, and copying 24 short lines costs about
- * what reading them back from so much memory would.
+ * Stacks stay as they are in the tape: a trie of callers, and a leaf for each sample. Each wanted
+ * node knows the frames and bytes of itself and its parents. The text of whole stacks is not kept:
+ * most stacks of a window differ, and copying 24 short lines costs about as much as reading them
+ * from memory.
  */
 #include "flamescope-export/tape-text.h"
 
@@ -20,24 +20,24 @@
 #define IDLE_IRQ "idle-irq"
 #define THREAD_FRAME "\t               0 "
 #define THREAD_FRAME_END " (thread)\n"
-#define TRUNCATED_LINE "\t               0 [cut] ([unknown])\n"
+#define TRUNCATED_LINE "\t               0 [truncated] ([unknown])\n"
 
-/* Most lines are short: these bytes are copied at once, whatever is behind the line. */
+/* Most lines are short: copy this many bytes at once, whatever follows the line. */
 #define LINE_BYTES 128
 
-/* A text in the arena; none is empty. */
+/* A text in the arena, never empty. */
 struct piece {
 	size_t start;
 	uint32_t size;
-	/* of a thread */
+	/* Threads only. */
 	uint32_t comm_size;
-	/* of a leaf of an idle thread */
+	/* Leaves of idle threads only. */
 	uint8_t marks;
-	/* of a module */
+	/* Modules only. */
 	bool changed;
-	/* of a thread */
+	/* Threads only. */
 	bool idle;
-	/* of a frame or a thread */
+	/* Frames and threads only. */
 	uint8_t wants;
 };
 
@@ -47,10 +47,12 @@ struct node {
 	uint8_t marks;
 };
 
-/* What stacks, frames and threads are wanted for. Of stacks apart from the nodes, as each sample
- * looks at those of all its callers. */
+/*
+ * Why a stack, frame or thread is wanted. An array apart from the nodes, because each sample reads
+ * it for all its callers.
+ */
 #define WANTED 1
-#define WANTED_IDLE 2 /* for an idle thread, so the marks are of interest */
+#define WANTED_IDLE 2 /* for an idle thread, which needs marks */
 
 static void *array_zeroed(size_t count, size_t size)
 {
@@ -93,8 +95,10 @@ void tape_text_done(struct tape_text *text)
 	free(take_ptr(text->wants));
 }
 
-/* The whole of it is cleaned as one name: what is harmless at a comm's start may not be so behind a
- * number. */
+/*
+ * Sanitises the whole as one name, because a harmless start of a comm may be harmful behind a
+ * number.
+ */
 static void make_thread_frame(struct tape_text *text, uint32_t id)
 {
 	const struct tape_thread *thread = &text->tape->threads.items[id];
@@ -144,7 +148,7 @@ static const struct piece *make_module(struct tape_text *text, uint32_t id)
 	return piece;
 }
 
-/* Room is made first: it may move what is copied. */
+/* Reserves room first, because that may move the source. */
 static void put_copy(struct buffer *arena, const struct piece *piece)
 {
 	uint8_t *at = buffer_room(arena, piece->size);
@@ -155,7 +159,7 @@ static void put_copy(struct buffer *arena, const struct piece *piece)
 	arena->size += piece->size;
 }
 
-/* Writes up to `end`, filled up on the left with blanks; gives where it prefixes. */
+/* Writes a number that ends at `end`, padded on the left with blanks. Returns its first byte. */
 static char *tape_text_put_hex(char *end, uint64_t value, size_t width)
 {
 	char *at = end;
@@ -169,7 +173,7 @@ static char *tape_text_put_hex(char *end, uint64_t value, size_t width)
 	return at;
 }
 
-/* "\t", the address, " " */
+/* Puts "\t", the address, " ". */
 static void put_address(struct buffer *text, uint64_t address)
 {
 	char line[18];
@@ -180,7 +184,7 @@ static void put_address(struct buffer *text, uint64_t address)
 	buffer_bytes(text, line, sizeof(line));
 }
 
-/* "+0x", the offset */
+/* Puts "+0x" and the offset. */
 static void put_offset(struct buffer *text, uint64_t offset)
 {
 	char line[19], *end = line + sizeof(line), *at = tape_text_put_hex(end, offset, 1) - 3;
@@ -223,8 +227,10 @@ static void make_threads(struct tape_text *text)
 			tape_text_make_thread(text, id);
 }
 
-/* Callers are wanted for what all that they called is: they come first, so one pass from the end
- * tells them. */
+/*
+ * Marks the callers of wanted stacks. Callers precede their callees, so one pass from the end
+ * suffices.
+ */
 static void want_callers(struct tape_text *text)
 {
 	for (size_t id = text->tape->stacks.count; id-- > 1;) {
@@ -237,13 +243,13 @@ static void want_callers(struct tape_text *text)
 	}
 }
 
-/* In their order: so do their names lie, and the text of one function's frames is side by side. */
+/* Makes frames in their order, so that the texts of one function's frames are side by side. */
 static void make_frames(struct tape_text *text)
 {
 	for (size_t id = 0; id < text->tape->frames.count; id++) {
 		struct piece *piece = &text->frames[id];
 
-		/* without a stack there is no line, as perf has it */
+		/* a sample without a stack has no line, as in perf's output */
 		if (piece->wants && !tape_is_no_stack(text->tape, id))
 			tape_text_make_frame(text, id);
 		if (piece->wants & WANTED_IDLE)
@@ -276,7 +282,7 @@ int tape_text_make(struct tape_text *text)
 	for (size_t id = 1; id < text->tape->stacks.count; id++)
 		if (text->wants[id])
 			make_node(text, id);
-	buffer_room(&text->arena, LINE_BYTES); /* behind the last line */
+	buffer_room(&text->arena, LINE_BYTES); /* put_line() reads beyond the last line */
 	return buffer_failed(&text->arena) ? -ENOMEM : 0;
 }
 
@@ -287,7 +293,7 @@ bool tape_text_is_idle_irq(const struct tape_text *text, const struct tape_sampl
 			       text->frames[sample->frame].marks);
 }
 
-/* Of those of the stack itself. */
+/* Returns the limit for the frames of the stack itself. */
 static uint32_t frames_max(const struct tape_text *text)
 {
 	return TAPE_TEXT_FRAMES_MAX - (text->thread_frames != NULL);
@@ -304,7 +310,7 @@ bool tape_text_is_truncated(const struct tape_text *text, const struct tape_samp
 	       text->nodes[sample->stack].frames + 1 > frames_max(text);
 }
 
-/* Of all its frames. */
+/* Returns the size of all frames. */
 static size_t stack_size(const struct tape_text *text, const struct tape_sample *sample)
 {
 	return text->nodes[sample->stack].bytes + text->frames[sample->frame].size;
@@ -352,7 +358,7 @@ static uint8_t *tape_text_put_line(const struct tape_text *text, const struct pi
 	return at + piece->size;
 }
 
-/* Flamescope looks for its idle threads in the stack too. */
+/* Puts the thread's frame. Flamescope also searches the stack for its idle threads. */
 static void put_thread_frame(const struct tape_text *text, const struct tape_sample *sample,
 			     struct buffer *to)
 {
@@ -365,10 +371,7 @@ static void put_thread_frame(const struct tape_text *text, const struct tape_sam
 		buffer_bytes(to, text->arena.data + piece->start, piece->size);
 }
 
-/*
- * All of it is scattered over more memory than the caches near have: what is to be copied is asked
- * for a few lines ahead.
- */
+/* The lines lie in more memory than the near caches hold, so prefetch them before copying. */
 void tape_text_put_stack(const struct tape_text *text, const struct tape_sample *sample,
 			 struct buffer *to)
 {

@@ -3,8 +3,8 @@
 
 /*
  * The names of one tape as Flamescope's text, each made once: a frame is a whole line, a thread its
- * comm and numbers. Samples are then put together by copying. Say which samples will be wanted
- * (tape_text_want), make the text (tape_text_make), then put them.
+ * comm and numbers. Samples are then composed by copying. Call tape_text_want() for each sample,
+ * then tape_text_make(), then put samples.
  */
 
 #include <stdbool.h>
@@ -14,51 +14,54 @@
 #include "base/bytes.h"
 #include "tape/tape.h"
 
-/* With 480 frames or so in a stack Flamescope answers with an error: the outermost ones are cut
- * off. */
+/*
+ * Flamescope fails with about 480 frames in a stack, so deeper stacks lose their outermost frames.
+ */
 #define TAPE_TEXT_FRAMES_MAX 478
 
 struct tape_text {
 	const struct tape *tape;
-	/* names that are not as they were */
+	/* The number of changed names. */
 	uint64_t changed;
-	/* the rest is tape-text.c's */
+	/* Private to tape-text.c from here on. */
 	struct buffer arena;
 	struct piece *frames;
-	/* " (PATH)" and the end of the line */
+	/* " (PATH)" and the end of the line. */
 	struct piece *modules;
 	struct piece *threads;
-	/* a line for each; NULL: none are wanted */
+	/* A line for each thread; NULL: without thread frames. */
 	struct piece *thread_frames;
-	/* by stack */
+	/* By stack. */
 	struct node *nodes;
-	/* by stack */
+	/* By stack. */
 	uint8_t *wants;
-	/* frames of one stack */
+	/* The frames of the deepest stack. */
 	uint32_t deepest;
-	/* of the threads that are wanted */
+	/* A wanted thread is idle. */
 	bool any_idle;
 };
 
-/* With thread_frames the thread stands as the outermost frame in each stack. 0 or -ENOMEM. The tape
- * is borrowed. */
+/*
+ * With thread_frames, the thread is the outermost frame of each stack. The tape must outlive the
+ * text. Returns 0 or -ENOMEM.
+ */
 int tape_text_init(struct tape_text *text, const struct tape *tape, bool thread_frames);
 void tape_text_done(struct tape_text *text);
 void tape_text_want(struct tape_text *text, const struct tape_sample *sample);
 int tape_text_make(struct tape_text *text);
 
-/* Is there no sample that is cut, or work on an idle CPU? */
+/* Returns true if no sample is truncated or work on an idle CPU. */
 bool tape_text_is_plain(const struct tape_text *text);
-/* Is it work on an idle CPU, which gets a name of its own? */
+/* Returns whether the sample is work on an idle CPU, which gets its own name. */
 bool tape_text_is_idle_irq(const struct tape_text *text, const struct tape_sample *sample);
 bool tape_text_is_truncated(const struct tape_text *text, const struct tape_sample *sample);
-/* Of what is put of it, at least. */
+/* Returns the least size of the sample's text. */
 size_t tape_text_size(const struct tape_text *text, const struct tape_sample *sample);
-/* That a sample will be put soon: gets what it needs into the caches. */
+/* Loads the data that a sample needs into the caches, before it is put. */
 void tape_text_prefetch(const struct tape_text *text, const struct tape_sample *sample);
-/* "COMM PID/TID " */
+/* Puts "COMM PID/TID ". */
 void tape_text_put_thread(const struct tape_text *text, const struct tape_sample *sample,
 			  struct buffer *to);
-/* A line a frame, leaf first. */
+/* Puts a line for each frame, leaf first. */
 void tape_text_put_stack(const struct tape_text *text, const struct tape_sample *sample,
 			 struct buffer *to);
