@@ -207,7 +207,7 @@ static int slice_take_fields(struct slice *cut, struct tape_fields *fields)
 	return 0;
 }
 
-static int take_events(struct slice *cut)
+static int slice_take_events(struct slice *cut)
 {
 	for (size_t i = 0; i < cut->from->events.count; i++) {
 		struct tape_event event = cut->from->events.items[i];
@@ -395,9 +395,10 @@ static void slice_renumber(struct slice *cut)
 
 static int slice_fill(struct slice *cut)
 {
-	static int (*const rows[])(
-		struct slice *) = { new_maps,	      slice_take_facts, take_samples, take_events,
-				    slice_take_lines, take_incidents,	take_gauges,  take_losses };
+	static int (*const rows[])(struct slice *) = { new_maps,	 slice_take_facts,
+						       take_samples,	 slice_take_events,
+						       slice_take_lines, take_incidents,
+						       take_gauges,	 take_losses };
 	static int (*const tables[])(struct slice *) = { take_modules, slice_take_frames,
 							 take_stacks, slice_take_threads };
 

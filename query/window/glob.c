@@ -61,7 +61,7 @@ static unsigned char take_sign(struct place *place)
 }
 
 /* A sign, a range of them, or a class. */
-static int take_member(struct place *place)
+static int glob_take_member(struct place *place)
 {
 	size_t size = *place->at == '[' ? class_size(place->at + 1) : 0;
 	unsigned char first;
@@ -90,7 +90,7 @@ static int glob_take_bracket(struct place *place)
 	if (*place->at == '!' || *place->at == '^')
 		place->at++;
 	for (; r == 0 && *place->at && (first || *place->at != ']'); first = false)
-		r = take_member(place);
+		r = glob_take_member(place);
 	if (r < 0)
 		return r;
 	if (!*place->at)

@@ -144,7 +144,7 @@ static void note_dead(struct opener *opener, uint64_t device, uint64_t now)
 	*oldest = (struct dead){ device, now + DEAD_NS };
 }
 
-static void fail(struct opener *opener, struct fd_cache_file *file, int result)
+static void opener_fail(struct opener *opener, struct fd_cache_file *file, int result)
 {
 	file->state = FD_CACHE_FAILED;
 	file->result = result;
@@ -168,7 +168,7 @@ static void give_up_first(struct opener *opener, int result, uint64_t now)
 {
 	struct fd_cache_file *file = &opener->held.list.items[queue_take(&opener->asked)];
 
-	fail(opener, file, result);
+	opener_fail(opener, file, result);
 	if (result == -ETIMEDOUT)
 		note_dead(opener, file->module.device, now);
 	replace_early(opener);
@@ -180,7 +180,7 @@ static void take_answer(struct opener *opener, const struct open_helper_answer *
 	struct fd_cache_file *file = &opener->held.list.items[queue_take(&opener->asked)];
 
 	if (answer->result < 0) {
-		fail(opener, file, answer->result);
+		opener_fail(opener, file, answer->result);
 		return;
 	}
 	fd_cache_open(&opener->held, file, &answer->module, &answer->about, files);
@@ -224,7 +224,7 @@ static int send_one(struct opener *opener, struct fd_cache_file *file, uint64_t 
 	if (r == 0 && opener_is_dead(opener, file->module.device, now))
 		r = -ETIMEDOUT;
 	if (r < 0) {
-		fail(opener, file, r);
+		opener_fail(opener, file, r);
 		return 0;
 	}
 	r = open_helper_ask(&opener->early, &opener->question);

@@ -408,7 +408,7 @@ static int sort_rows(struct incoming *in)
 	return 0;
 }
 
-static int take_columns(struct incoming *in, struct section_reader *section)
+static int segment_block_take_columns(struct incoming *in, struct section_reader *section)
 {
 	struct reader *columns[] = { &in->head,	   &in->times,	&in->escapes,
 				     &in->threads, &in->others, &in->periods };
@@ -461,7 +461,7 @@ static int segment_block_read_section(const struct decoding *decoding,
 {
 	struct incoming *in = context;
 	size_t count = in->place->count;
-	int r = take_columns(in, section);
+	int r = segment_block_take_columns(in, section);
 
 	if (r < 0)
 		return r;

@@ -168,7 +168,7 @@ static void segment_busy_put_cell(const struct busy_cell *cell, struct buffer co
 }
 
 /* Columns of bytes are as long as there are cells; the others are read one by one. */
-static int take_columns(struct reader columns[COLUMNS], struct busy *busy)
+static int segment_busy_take_columns(struct reader columns[COLUMNS], struct busy *busy)
 {
 	uint32_t threads = busy->threads.count + 1, names = strings_count(&busy->names);
 
@@ -218,7 +218,7 @@ static int take_cells(struct section_reader *section, struct reader *runs, struc
 		r = section_take(section, &columns[i]);
 	if (r == 0)
 		r = segment_busy_take_runs(runs, columns[BUSY].size, busy);
-	return r < 0 ? r : take_columns(columns, busy);
+	return r < 0 ? r : segment_busy_take_columns(columns, busy);
 }
 
 static int put_columns(const struct busy *busy, struct section_writer *writer)

@@ -413,7 +413,7 @@ static int take_forests(struct trie_readers *columns, const struct functions *fu
 	return r;
 }
 
-static int take_columns(struct section_reader *section, struct trie_readers *columns)
+static int segment_trie_take_columns(struct section_reader *section, struct trie_readers *columns)
 {
 	size_t nodes;
 	int r = section_take(section, &columns->comms);
@@ -473,7 +473,7 @@ static int decode_trie(const struct decoding *decoding, struct section_reader *s
 	struct trie_readers columns = { 0 };
 	const struct reader *all[] = { &columns.comms, &columns.nodes, &columns.pops,
 				       &columns.sites, &columns.counts };
-	int r = take_columns(section, &columns);
+	int r = segment_trie_take_columns(section, &columns);
 
 	if (r == 0)
 		r = reserve_rows(&columns, decoding->tape, target->leaves);
