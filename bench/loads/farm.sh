@@ -9,7 +9,7 @@ cd "$tree" || exit 1
 
 compile() {
 	while :; do
-		for source in "$tree"/base/*.c "$tree"/tape/*.c "$tree"/query/*.c "$tree"/store/*.c; do
+		for source in "$tree"/base/*.c "$tree"/tape/*.c "$tree"/query/*/*.c "$tree"/store/*/*.c; do
 			"$1" -O2 -g -D_GNU_SOURCE -I"$tree" -c "$source" -o "$folder/$1.o"
 		done
 		printf '#include <iostream>\n#include <map>\n#include <regex>\nint main() { std::map<std::string, std::regex> m; m.emplace("a", "b"); std::cout << m.size(); }\n' >"$folder/$1.cc"

@@ -1,21 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reads the #include lines of every C file against the tables of docs/ARCHITECTURE.md, and fails on a forbidden one."""
+"""Holds the #include lines of every C file against the tables of docs/ARCHITECTURE.md.
+
+Fails on an include that the tables forbid, on an entry that nobody needs, and on a cycle: between rooms, or between the
+headers of one room.
+"""
 
 import fnmatch
 import pathlib
-import re
 import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools"))
 import tap  # noqa: E402
+from architecture import INCLUDE, LOOKERS, Rules, cycle_in, folder_of, opens, room_of, rules_of  # noqa: E402
 
-INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
-QUOTED = re.compile(r"`([^`]+)`")
-MAX_LINES = 640
-# Folders of the product; tests and benchmarks may include any library.
-LOOKERS = ("tests", "bench")
 # Headers of C, POSIX, glibc and the kernel, which everyone may use.
 SYSTEM = """
 aio.h alloca.h argp.h arpa/* asm/* assert.h byteswap.h complex.h cpio.h ctype.h dirent.h dlfcn.h elf.h endian.h err.h errno.h error.h
@@ -27,140 +26,141 @@ utmpx.h wchar.h wctype.h wordexp.h
 """.split()
 
 
-class Rules:
-    """The tables of docs/ARCHITECTURE.md: may[folder] are folders ("base/") and files; libraries are (name, headers, owner)."""
+class Tree:
+    """The includes of all C files: own[path] are headers of the project, outside[path] are the others."""
 
-    def __init__(self, text):
-        self.may = {}
-        self.libraries = []
-        for row in re.findall(r"^\|(.*)\|$", text, re.MULTILINE):
-            cells = [cell.strip() for cell in row.split("|")]
-            if len(cells) == 2 and cells[0].endswith("/`"):
-                self.may[cells[0].strip("`/")] = QUOTED.findall(cells[1])
-            elif len(cells) == 3 and QUOTED.search(cells[1]):
-                owner = QUOTED.findall(cells[2])
-                self.libraries.append((cells[0], QUOTED.findall(cells[1]), owner[0] if owner else None))
+    def __init__(self, root):
+        self.own, self.outside = {}, {}
+        for path in tap.files(root):
+            if path.suffix in (".c", ".h"):
+                found = INCLUDE.findall((root / path).read_text())
+                self.own[path] = {own for own, _ in found if own}
+                self.outside[path] = {outside for _, outside in found if outside}
 
-    def library_of(self, header):
-        for library in self.libraries:
-            if any(fnmatch.fnmatchcase(header, pattern) for pattern in library[1]):
-                return library
+
+def is_own(path, header):
+    folder = room_of(path)
+    return folder_of(header) == folder or (folder in LOOKERS and header.startswith(folder + "/"))
+
+
+def forbidden_own(rules, path, header):
+    """Why a file may not include a header of the project, or None."""
+    allowed = rules.may[room_of(path)]
+    if "/" not in header:
+        return "is not written from the top of the tree"
+    if is_own(path, header) or any(opens(entry, header) for entry in allowed):
         return None
-
-    def wrong_with_own(self, folder, header):
-        """Why a file of the folder may not include a header of the project, or None."""
-        if "/" not in header:
-            return "is not written from the top of the tree"
-        if header.split("/")[0] == folder:
-            return None
-        allowed = self.may[folder]
-        if header in allowed or header.split("/")[0] + "/" in allowed:
-            return None
-        return f"{folder}/ may include {', '.join(allowed) or 'nothing of the others'}"
-
-    def wrong_with_outside(self, path, header):
-        library = self.library_of(header)
-        if library:
-            name, _, owner = library
-            if owner == str(path.with_suffix("")):
-                return None
-            return f"{name} is included by {owner or 'nobody'} alone"
-        if any(fnmatch.fnmatchcase(header, pattern) for pattern in SYSTEM):
-            return None
-        return "is neither of the C library nor in the table of outside libraries"
+    return f"{room_of(path)}/ may include {', '.join(allowed) or 'nothing of the others'}"
 
 
-def c_files(tree):
-    return [path for path in tap.files(tree) if path.suffix in (".c", ".h")]
+def forbidden_outside(rules, path, header):
+    library = rules.library_of(header)
+    if library:
+        name, _, owner = library
+        return None if owner == str(path.with_suffix("")) else f"{name} is included by {owner or 'nobody'} alone"
+    if any(fnmatch.fnmatchcase(header, pattern) for pattern in SYSTEM):
+        return None
+    return "is neither of the C library nor in the table of outside libraries"
 
 
-def wrong_includes(tree, path, rules):
-    folder = path.parts[0]
-    if folder not in rules.may:
-        return [f"{path}: {folder} is not in the table of docs/ARCHITECTURE.md"]
-    wrongs = []
-    for own, outside in INCLUDE.findall((tree / path).read_text()):
-        if own:
-            why = rules.wrong_with_own(folder, own)
-        elif folder in LOOKERS:
-            why = None
-        else:
-            why = rules.wrong_with_outside(path, outside)
-        if why:
-            wrongs.append(f'{path}: {own or outside}: {why}')
-    return wrongs
+def forbidden(rules, tree, path):
+    if room_of(path) not in rules.may:
+        return [f"{path}: the table of docs/ARCHITECTURE.md has no row {room_of(path)}/"]
+    wrongs = [(header, forbidden_own(rules, path, header)) for header in sorted(tree.own[path])]
+    if path.parts[0] not in LOOKERS:
+        wrongs += [(header, forbidden_outside(rules, path, header)) for header in sorted(tree.outside[path])]
+    return [f"{path}: {header}: {why}" for header, why in wrongs if why]
 
 
-def wrong_readmes(tree, rules):
-    """A folder's README says the same as the table."""
-    for folder, allowed in rules.may.items():
-        readme = tree / folder / "README.md"
-        if not readme.exists():
-            yield f"{folder}/README.md is missing"
-            continue
-        said = re.search(r"^- May use:(.*?)(?=^- |^$|\Z)", readme.read_text(), re.MULTILINE | re.DOTALL)
-        if said and "everything" not in said.group(1) and set(QUOTED.findall(said.group(1))) != set(allowed):
-            yield f"{folder}/README.md says{said.group(1).rstrip()}, the table says {', '.join(allowed) or 'nothing'}"
+def unneeded(rules, tree):
+    """Entries of the table that no include needs."""
+    used = {}
+    for path, headers in tree.own.items():
+        used.setdefault(room_of(path), set()).update(headers)
+    for room, entries in rules.may.items():
+        if room not in used:
+            yield f"{room}/ has a row in the table and no C file"
+        for entry in entries:
+            if not any(opens(entry, header) for header in used.get(room, ())):
+                yield f"{room}/ may include {entry}, and no file of it does"
 
 
-def wrong_first_lines(tree):
-    for path in c_files(tree):
-        first = (tree / path).read_text().split("\n", 1)[0]
-        if first not in ("/* SPDX-License-Identifier: GPL-2.0-only */", "// SPDX-License-Identifier: GPL-2.0-only"):
-            yield f"{path} does not begin with its licence"
+def cycles(rules, tree):
+    """The cycles that there must not be: (between what, the cycle)."""
+    table = {room: {other for entry in entries for other in rules.rooms_of(entry)} - {room} for room, entries in rules.may.items()}
+    includes = {}
+    for path, headers in tree.own.items():
+        includes.setdefault(room_of(path), set()).update(folder_of(header) for header in headers if not is_own(path, header))
+    headers = {str(path): own for path, own in tree.own.items() if path.suffix == ".h"}
+    for what, graph in (("rooms, by the table", table), ("rooms, by their includes", includes), ("headers", headers)):
+        cycle = cycle_in(graph)
+        if cycle:
+            yield f"a cycle between {what}: {' -> '.join(cycle)}"
 
 
-def wrong_sizes(tree):
-    for path in c_files(tree):
-        lines = (tree / path).read_text().count("\n")
-        if lines > MAX_LINES:
-            yield f"{path} has {lines} lines: is it one object?"
+TABLE = """
+| `low/` | nothing |
+| `low/room/` | `low/`, `side/door.h` |
+| `side/` | `low/**` |
+| `tests/` | `low/room/` |
+| libx | `x.h`, `x/*` | `low/wrap` |
+"""
+SOUND = {
+    "low/wrap.c": "#include <x/y.h>\n#include <stdio.h>\n",
+    "low/wrap.h": "#include <x.h>\n",
+    "low/room/a.h": "",
+    "low/room/a.c": '#include "low/room/a.h"\n#include "low/wrap.h"\n#include "side/door.h"\n',
+    "tests/t.c": '#include <x.h>\n#include "low/room/a.h"\n#include "tests/more/t.h"\n',
+}
+FORBIDDEN = {
+    "low/up.c": '#include "low/room/a.h"\n',
+    "low/other.h": "#  include <x.h>\n",
+    "low/room/back.c": '#include "side/kitchen.h"\n',
+    "low/room/near.c": '#include "a.h"\n',
+    "side/new.c": "#include <curl/curl.h>\n",
+    "tests/far.c": '#include "side/door.h"\n',
+    "attic/b.c": "",
+}
+RING = {
+    "low/one.h": '#include "low/two.h"\n',
+    "low/two.h": '#include "low/one.h"\n',
+    "side/door.h": '#include "low/room/a.h"\n',
+}
+
+
+def made_up(files):
+    with tempfile.TemporaryDirectory() as name:
+        root = pathlib.Path(name)
+        for path, text in files.items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(text)
+        return Tree(root)
 
 
 def self_test():
-    """A made-up tree, each forbidden thing in it once: all of them must be found, and nothing else."""
-    table = (
-        "| `low/` | nothing |\n| `high/` | `low/`, `side/door.h` |\n| `side/` | `low/` |\n| `tests/` | `high/` |\n"
-        "| libx | `x.h`, `x/*` | `low/wrap` |\n"
-    )
-    good = {
-        "low/wrap.c": "#include <x/y.h>\n#include <stdio.h>\n",
-        "low/wrap.h": "#include <x.h>\n",
-        "high/a.c": '#include "high/a.h"\n#include "low/wrap.h"\n#include "side/door.h"\n',
-        "tests/t.c": '#include <x.h>\n#include "high/a.h"\n',
-    }
-    bad = {
-        "low/up.c": '#include "high/a.h"\n',
-        "low/other.h": "#  include <x.h>\n",
-        "high/back.c": '#include "side/kitchen.h"\n',
-        "high/near.c": '#include "a.h"\n',
-        "side/new.c": "#include <curl/curl.h>\n",
-        "tests/far.c": '#include "side/door.h"\n',
-        "attic/b.c": "",
-    }
-    with tempfile.TemporaryDirectory() as name:
-        tree = pathlib.Path(name)
-        for path, text in {**good, **bad}.items():
-            (tree / path).parent.mkdir(exist_ok=True)
-            (tree / path).write_text(text)
-        rules = Rules(table)
-        for path in c_files(tree):
-            found = len(wrong_includes(tree, path, rules))
-            if found != (1 if str(path) in bad else 0):
-                yield f"{path} of the made-up tree: {found} found"
+    """Made-up trees, each forbidden thing in one of them once: all of them must be found, and nothing else."""
+    rules = Rules(TABLE)
+    tree = made_up({**SOUND, **FORBIDDEN})
+    for path in tree.own:
+        found = len(forbidden(rules, tree, path))
+        if found != (1 if str(path) in FORBIDDEN else 0):
+            yield f"{path} of the made-up tree: {found} found"
+    rings = list(cycles(rules, made_up({**SOUND, **RING})))
+    if len(rings) != 3:
+        yield f"3 cycles are in the made-up tree: {rings}"
+    rest = list(unneeded(rules, made_up(SOUND)))
+    if rest != ["side/ has a row in the table and no C file", "side/ may include low/**, and no file of it does"]:
+        yield f"not these are unneeded in the made-up tree: {rest}"
 
 
 def main():
-    tree = tap.TREE
-    rules = Rules((tree / "docs" / "ARCHITECTURE.md").read_text())
-    paths = c_files(tree)
+    rules, tree = rules_of(tap.TREE), Tree(tap.TREE)
     checks = [("the check finds what is forbidden", list(self_test()))]
-    for folder in sorted({path.parts[0] for path in paths} | set(rules.may)):
-        mine = [path for path in paths if path.parts[0] == folder]
-        checks.append((f"{folder}/ includes what it may", [wrong for path in mine for wrong in wrong_includes(tree, path, rules)]))
-    checks.append(("every folder has a README that agrees", list(wrong_readmes(tree, rules))))
-    checks.append(("every C file begins with its licence", list(wrong_first_lines(tree))))
-    checks.append((f"no C file has more than {MAX_LINES} lines", list(wrong_sizes(tree))))
+    for room in sorted({room_of(path) for path in tree.own} | set(rules.may)):
+        mine = [path for path in tree.own if room_of(path) == room]
+        checks.append((f"{room}/ includes what it may", [wrong for path in mine for wrong in forbidden(rules, tree, path)]))
+    checks.append(("the table allows no more than what is needed", list(unneeded(rules, tree))))
+    checks.append(("no cycle between rooms, none between headers", list(cycles(rules, tree))))
     return tap.run(checks)
 
 
