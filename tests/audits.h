@@ -3,6 +3,9 @@
 
 /* Audits of trees: with a clock of their own, on which waiting takes no time. All of it CHECKs. */
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include "audit/audit.h"
 #include "cli/answer/audit-text.h"
 #include "tests/tapes.h"
@@ -169,4 +172,46 @@ static inline void put_usual(const struct tree *tree)
 static inline void time_passes(struct audits *audits)
 {
 	put_cpus(&audits->tree, 4, 5500, -1, NULL);
+}
+
+static inline void add_point(struct tape *tape, const char *name, uint64_t second, int64_t value)
+{
+	uint32_t row = TABLE_NONE;
+
+	for (uint32_t i = 0; i < tape->gauges.count; i++)
+		if (strcmp(tape_string(tape, tape->gauges.items[i].name), name) == 0)
+			row = i;
+	if (row == TABLE_NONE)
+		CHECK_EQ(tape_add_gauge(tape, name, &row), 0);
+	CHECK_EQ(tape_add_point(tape, row, TAPES_PERF + second * NSEC_PER_SEC, value), 0);
+}
+
+static inline void run_with_store(struct audits *audits, struct tape *tape, unsigned int minutes)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
+
+	tapes_store_init(&store);
+	tapes_store_put(&store, tape);
+	CHECK_EQ(store_reader_open(store.path, &reader, NULL), 0);
+	audits->options.reader = reader;
+	audits->now_ns = TAPES_REALTIME + minutes * 60 * NSEC_PER_SEC;
+	audits_run(audits);
+	audits->options.reader = NULL;
+}
+
+static inline void put_link(const struct tree *tree, const char *name, unsigned int age_s)
+{
+	const struct timespec begin = { TAPES_REALTIME / NSEC_PER_SEC - age_s, 0 };
+	const struct timespec times[] = { begin, begin };
+	char full[512];
+
+	tree_folder(tree, "/run/systemd/units");
+	snprintf(full, sizeof(full), "%s/run/systemd/units/invocation:%s", tree->root, name);
+	unlink(full);
+	CHECK_EQ(symlink(age_s % 2 ? "11111111111111111111111111111111"
+				   : "22222222222222222222222222222222",
+			 full),
+		 0);
+	CHECK_EQ(utimensat(AT_FDCWD, full, times, AT_SYMLINK_NOFOLLOW), 0);
 }

@@ -10,12 +10,18 @@
 #define CPUS 4
 
 /* A CPU that is not idle for some seconds of all. */
-struct stack_class {
+struct spiky_load {
 	unsigned int cpu, from, to;
 	const char *comm;
 	/* 0: the kernel has it, 1: a program, more: a program, but for so many of a hundred samples
 	 */
 	unsigned int user;
+};
+
+static const struct spiky_load spiky_loads[] = {
+	{ 1, 7, 33, "spinner", false },
+	{ 2, 12, 15, "worker", true },
+	{ 3, 16, 17, "short", true },
 };
 
 /* So many of a hundred samples have the other stack, evenly spread. */
@@ -38,7 +44,7 @@ static inline void put_samples(struct tape *tape, uint32_t cpu, uint32_t thread,
 
 /* Seconds [begin, end) of a host of four CPUs, which idle but for the loads. */
 static inline struct tape *make_tape(unsigned int begin, unsigned int end,
-				     const struct stack_class *loads, size_t count)
+				     const struct spiky_load *loads, size_t count)
 {
 	struct tape *tape = tapes_new(begin, end);
 	uint32_t idle = tapes_thread(tape, 0, 0, "swapper");
@@ -51,7 +57,7 @@ static inline struct tape *make_tape(unsigned int begin, unsigned int end,
 		unsigned int at = begin;
 
 		for (size_t i = 0; i < count; i++) {
-			const struct stack_class *load = &loads[i];
+			const struct spiky_load *load = &loads[i];
 
 			if (load->cpu != cpu || load->to <= begin || load->from >= end)
 				continue;
@@ -69,7 +75,7 @@ static inline struct tape *make_tape(unsigned int begin, unsigned int end,
 
 /* Segments of ten seconds up to `end`, without those that lie between two moments. */
 static inline void make_store(struct tapes_store *store, unsigned int end,
-			      const struct stack_class *loads, size_t count, unsigned int gap_from,
+			      const struct spiky_load *loads, size_t count, unsigned int gap_from,
 			      unsigned int gap_to)
 {
 	tapes_store_init(store);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Audits of hosts of several kinds: what is found, and that no more is. */
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "tape/tape-events.h"
@@ -10,8 +8,6 @@
 #include "tests/golden.h"
 #include "tests/systemds.h"
 
-#define ID_A "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-#define ID_B "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
 #define MOUNT_V1 "32 24 0:28 / /cg/memory rw - cgroup cgroup rw,memory\n"
 #define MOUNT_HYBRID                                                          \
 	"30 24 0:26 / /cg/unified rw - cgroup2 cgroup2 rw\n"                  \
@@ -103,18 +99,6 @@ static void test_memory_cgroups(void)
 	}
 }
 
-static void add_point(struct tape *tape, const char *name, uint64_t second, int64_t value)
-{
-	uint32_t row = TABLE_NONE;
-
-	for (uint32_t i = 0; i < tape->gauges.count; i++)
-		if (strcmp(tape_string(tape, tape->gauges.items[i].name), name) == 0)
-			row = i;
-	if (row == TABLE_NONE)
-		CHECK_EQ(tape_add_gauge(tape, name, &row), 0);
-	CHECK_EQ(tape_add_point(tape, row, TAPES_PERF + second * NSEC_PER_SEC, value), 0);
-}
-
 /* From so many at the begin of an hour of its own, one reading a minute, rising by so many a
  * minute. */
 static struct tape *add_levels(struct tape *tape, unsigned int minutes, int64_t from, double rise)
@@ -122,20 +106,6 @@ static struct tape *add_levels(struct tape *tape, unsigned int minutes, int64_t 
 	for (unsigned int i = 0; i < minutes; i++)
 		add_point(tape, "memory_cgroups/dying", i * 60, from + rise * i);
 	return tape;
-}
-
-static void run_with_store(struct audits *audits, struct tape *tape, unsigned int minutes)
-{
-	_cleanup_(tapes_store_done) struct tapes_store store;
-	_cleanup_(cleanup_store_reader) struct store_reader *reader = NULL;
-
-	tapes_store_init(&store);
-	tapes_store_put(&store, tape);
-	CHECK_EQ(store_reader_open(store.path, &reader, NULL), 0);
-	audits->options.reader = reader;
-	audits->now_ns = TAPES_REALTIME + minutes * 60 * NSEC_PER_SEC;
-	audits_run(audits);
-	audits->options.reader = NULL;
 }
 
 /* A leak that has not come far shows in what was recorded. */
@@ -186,157 +156,6 @@ static void test_slope_after_reboot(void)
 	CHECK(strstr(audits_line(&audits), "+590 dying within the last 59 min"));
 }
 
-static void put_link(const struct tree *tree, const char *name, unsigned int age_s)
-{
-	const struct timespec begin = { TAPES_REALTIME / NSEC_PER_SEC - age_s, 0 };
-	const struct timespec times[] = { begin, begin };
-	char full[512];
-
-	tree_folder(tree, "/run/systemd/units");
-	snprintf(full, sizeof(full), "%s/run/systemd/units/invocation:%s", tree->root, name);
-	unlink(full);
-	CHECK_EQ(symlink(age_s % 2 ? "11111111111111111111111111111111"
-				   : "22222222222222222222222222222222",
-			 full),
-		 0);
-	CHECK_EQ(utimensat(AT_FDCWD, full, times, AT_SYMLINK_NOFOLLOW), 0);
-}
-
-/* A service that is an hour old, one that was started once, one that its timer starts. */
-static void test_units_that_are_well(void)
-{
-	static const struct systemds_unit units[] = { { "quiet.service", "active", "running", 0 } };
-	_cleanup_(audits_done) struct audits audits;
-	_cleanup_(systemds_done) struct systemds systemd = { .pid = 0 };
-	struct tape *tape = tapes_new(0, 3600);
-
-	audits_init(&audits);
-	put_usual(&audits.tree);
-	audits.passes = time_passes;
-	put_link(&audits.tree, "ssh.service", 3600);
-	put_link(&audits.tree, "quiet.service", 3);
-	put_link(&audits.tree, "sysstat.timer", 9999);
-	put_link(&audits.tree, "dev-sda.device", 9999);
-	put_link(&audits.tree, "sysstat.service", 5);
-	for (unsigned int i = 0; i < 60; i++) {
-		add_point(tape, "unit/sysstat.service/starts", i * 60, i);
-		add_point(tape, "unit/ssh.service/starts", i * 60, i > 30 ? 2 : 0);
-		add_point(tape, "unit/quiet.service/starts", i * 60, i);
-		add_point(tape, "unit/user.slice/user@0.service/a.service/starts", i * 60, i);
-	}
-	/* systemd knows that nothing of it was its own doing */
-	systemds_start(&systemd, audits.tree.root, units, ARRAY_SIZE(units));
-	run_with_store(&audits, tape, 60);
-	CHECK_EQ(audits.report.findings.count, 0);
-	CHECK(strstr(audits_line(&audits), " units (4),"));
-}
-
-/* By what systemd counts, without anything recorded; and what it has given up. */
-static void test_units_by_systemd(void)
-{
-	static const struct systemds_unit units[] = {
-		{ "loop.service", "activating", "auto-restart", 8412 },
-		{ "again.service", "active", "running", 5 },
-		/* as often as that is none, however young it is */
-		{ "thrice.service", "active", "running", 3 },
-		{ "once.service", "active", "running", 2 },
-		{ "gone.service", "failed", "failed", 5 },
-	};
-	_cleanup_(audits_done) struct audits audits;
-	_cleanup_(systemds_done) struct systemds systemd = { .pid = 0 };
-
-	audits_init(&audits);
-	put_usual(&audits.tree);
-	audits.passes = time_passes;
-	put_link(&audits.tree, "again.service", 7);
-	put_link(&audits.tree, "once.service", 7);
-	put_link(&audits.tree, "thrice.service", 7);
-	systemds_start(&systemd, audits.tree.root, units, ARRAY_SIZE(units));
-	audits_run(&audits);
-	CHECK_EQ(audits.report.findings.count, 2);
-	CHECK_STR((char *)audits_find(&audits, "crash_looping_units")->lines.data,
-		  "again.service: 5 restarts by systemd in at most 1 h 23 min, runs for 12 s\n"
-		  "loop.service: 8,412 restarts by systemd in at most 1 h 23 min, waits to be "
-		  "started again");
-	CHECK_STR((char *)audits_find(&audits, "failed_units")->title.data,
-		  "gone.service has failed");
-}
-
-/* It said which units failed, and then hangs: the audit does not, however many units there are. */
-static void test_units_by_systemd_that_hangs(void)
-{
-	static const struct systemds_unit units[] = {
-		{ "a.service", "active", "running", SYSTEMDS_SILENT },
-		{ "b.service", "active", "running", SYSTEMDS_SILENT },
-		{ "c.service", "active", "running", SYSTEMDS_SILENT },
-		{ "d.service", "active", "running", SYSTEMDS_SILENT },
-		{ "gone.service", "failed", "failed", 5 },
-	};
-	_cleanup_(audits_done) struct audits audits;
-	_cleanup_(systemds_done) struct systemds systemd = { .pid = 0 };
-	uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
-
-	audits_init(&audits);
-	put_usual(&audits.tree);
-	audits.passes = time_passes;
-	for (size_t i = 0; i < 4; i++)
-		put_link(&audits.tree, units[i].name, 7);
-	systemds_start(&systemd, audits.tree.root, units, ARRAY_SIZE(units));
-	audits_run(&audits);
-	CHECK_EQ(audits.report.findings.count, 1);
-	CHECK(audits_find(&audits, "failed_units"));
-	CHECK(clock_ns(CLOCK_MONOTONIC) - begin_ns < 6 * NSEC_PER_SEC);
-}
-
-static void unit_starts_again(struct audits *audits)
-{
-	time_passes(audits);
-	put_link(&audits->tree, "bad.service", 2);
-}
-
-/* systemd is not there, or not for us: what was recorded says it, together with what is seen now.
- */
-static void test_units_by_themselves(void)
-{
-	_cleanup_(audits_done) struct audits audits;
-	struct tape *tape = tapes_new(0, 3600);
-
-	audits_init(&audits);
-	put_usual(&audits.tree);
-	audits.passes = unit_starts_again;
-	put_link(&audits.tree, "bad.service", 61);
-	/* a look sees one a minute, the kernel's events tell of each */
-	for (unsigned int i = 0; i < 60; i++) {
-		add_point(tape, "unit/bad.service/made", i * 60, 3 * i);
-		add_point(tape, "unit/bad.service/starts", i * 60, i / 2);
-	}
-	run_with_store(&audits, tape, 60);
-	CHECK_EQ(audits.report.findings.count, 1);
-	CHECK(strstr(audits_line(&audits), "bad.service: at least 177 starts recorded within the"));
-	CHECK(strstr(audits_line(&audits), "unread:   failed units"));
-}
-
-/* A loop that has ended is told of as what it was, with when; not as what it is. */
-static void test_loop_that_ended(void)
-{
-	_cleanup_(audits_done) struct audits audits;
-	struct tape *tape = tapes_new(0, 3600);
-
-	audits_init(&audits);
-	put_usual(&audits.tree);
-	for (unsigned int i = 0; i < 10; i++)
-		add_point(tape, "unit/bad.service/starts", i * 60, i);
-	for (unsigned int i = 0; i < 10; i++)
-		add_point(tape, "containers/docker/*/made", i * 60, i);
-	run_with_store(&audits, tape, 30);
-	CHECK(strstr(audits_line(&audits), "bad.service was started again and again"));
-	CHECK(strstr(audits_line(&audits), "docker/* were started again and again"));
-	CHECK_STR((char *)audits_find(&audits, "crash_looping_units")->lines.data,
-		  "bad.service: at least 9 starts recorded within the last 30 min 5 s, the last of "
-		  "them 21 min 5 s ago");
-	CHECK(strstr(audits_json(&audits), "\"last_start_s\":1265,"));
-}
-
 static bool passes_two_over(void *context, const char *what)
 {
 	(void)context;
@@ -384,51 +203,6 @@ static void test_hostile_names(void)
 	CHECK(strstr(text, "-e 'e;reboot'"));
 	CHECK(!strchr(text, 27));
 	CHECK(strstr(audits_json(&audits), "\\u001b[2J"));
-}
-
-static void put_container(const struct tree *tree, const char *id, const char *pid)
-{
-	char path[256];
-
-	snprintf(path, sizeof(path), "/cg/docker/%s/cgroup.procs", id);
-	tree_put(tree, path, pid);
-}
-
-/* 5000 s after the start of the host: one that is two seconds old, and a process of it that is
- * none. */
-static void test_containers(void)
-{
-	_cleanup_(audits_done) struct audits audits;
-	struct tape *tape = tapes_new(0, 3600);
-	const struct finding *finding;
-
-	audits_init(&audits);
-	put_usual(&audits.tree);
-	audits.passes = time_passes;
-	put_container(&audits.tree, ID_A, "70\n71\n72\n");
-	tree_put(&audits.tree, "/proc/70/stat",
-		 "70 (a) b) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 499800 0\n");
-	tree_put(&audits.tree, "/proc/71/stat",
-		 "71 (c) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 499900 0\n");
-	tree_put(&audits.tree, "/proc/72/stat",
-		 "72 (d) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 999999999999999999 0\n");
-	for (unsigned int i = 0; i < 60; i++)
-		add_point(tape, "containers/docker/*/starts", i * 60, i / 5);
-	run_with_store(&audits, tape, 60);
-	CHECK_EQ(audits.report.findings.count, 1);
-	finding = audits_find(&audits, "short_lived_containers");
-	CHECK_STR((char *)finding->lines.data,
-		  "docker/*: 0 started within 5.0 s, at least 11 "
-		  "recorded within the last 1 h 0 min, the "
-		  "last of them 5 min 5 s ago; 1 run, the youngest for 2 s");
-	/* one that stays is a batch host's */
-	tree_put(&audits.tree, "/proc/70/stat",
-		 "70 (a) b) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 99800 0\n");
-	tape = tapes_new(0, 3600);
-	for (unsigned int i = 0; i < 60; i++)
-		add_point(tape, "containers/docker/*/starts", i * 60, i / 5);
-	run_with_store(&audits, tape, 60);
-	CHECK_EQ(audits.report.findings.count, 0);
 }
 
 static void test_recorder(void)
@@ -588,15 +362,10 @@ static void test_story(void)
 }
 
 CHECK_MAIN({ "a host that is well", test_healthy }, { "a narrow terminal", test_narrow },
-	   { "a loop that ended", test_loop_that_ended },
 	   { "a folder that is no host", test_nothing },
 	   { "memory cgroups of several kernels", test_memory_cgroups },
 	   { "memory cgroups that grow more", test_slope },
 	   { "memory cgroups after a reboot", test_slope_after_reboot },
-	   { "units that are well", test_units_that_are_well },
-	   { "units, as systemd knows them", test_units_by_systemd },
-	   { "a systemd that hangs", test_units_by_systemd_that_hangs },
-	   { "units, as they are seen", test_units_by_themselves },
-	   { "units with hostile names", test_hostile_names }, { "containers", test_containers },
-	   { "the recorder", test_recorder }, { "who leaks cgroups", test_who_leaks },
-	   { "reads that hang", test_hanging_reads }, { "the host of the story", test_story })
+	   { "units with hostile names", test_hostile_names }, { "the recorder", test_recorder },
+	   { "who leaks cgroups", test_who_leaks }, { "reads that hang", test_hanging_reads },
+	   { "the host of the story", test_story })

@@ -7,7 +7,7 @@
 
 /* A program works for half a minute, and in the midst of it, over the end of a segment, the kernel
  * has the CPU for six seconds. */
-static const struct stack_class worked[] = {
+static const struct spiky_load worked[] = {
 	{ 1, 2, 17, "a-long-trainers", true },	{ 1, 17, 23, "a-long-trainers", false },
 	{ 1, 23, 30, "a-long-trainers", true }, { 1, 30, 31, "a-long-trainers", false },
 	{ 1, 31, 36, "a-long-trainers", true }, { 2, 3, 10, "worker", true },
@@ -95,8 +95,8 @@ static void test_table(void)
 /* Names come from anybody: none moves the cursor, wherever it stands. */
 static void test_hostile(void)
 {
-	static const struct stack_class hostile[] = { { 1, 2, 17, "a\033[2J\n", true },
-						      { 1, 17, 23, "a\033[2J\n", false } };
+	static const struct spiky_load hostile[] = { { 1, 2, 17, "a\033[2J\n", true },
+						     { 1, 17, 23, "a\033[2J\n", false } };
 	struct spikes_options options = usual();
 	struct tapes_store store;
 	struct spikes spikes;

@@ -2,18 +2,10 @@
 /* Saturated CPUs of a store, from what its segments say of busy CPUs. */
 #include "tests/check.h"
 
-#include "base/file.h"
 #include "base/json.h"
 #include "query/sums/spikes-run.h"
 #include "query/sums/spikes.h"
-#include "store/disk/index.h"
 #include "tests/spiky.h"
-
-static const struct stack_class loads[] = {
-	{ 1, 7, 33, "spinner", false },
-	{ 2, 12, 15, "worker", true },
-	{ 3, 16, 17, "short", true },
-};
 
 /* One that goes on over three segments is one, by whom, and how little the machine had to do. */
 static void test_joined(void)
@@ -23,7 +15,7 @@ static void test_joined(void)
 	struct tapes_store store;
 	struct spikes spikes;
 
-	make_store(&store, 40, loads, ARRAY_SIZE(loads), 0, 0);
+	make_store(&store, 40, spiky_loads, ARRAY_SIZE(spiky_loads), 0, 0);
 	find(&store, &options, &spikes);
 	CHECK_EQ(spikes.list.count, 2);
 	spike = &spikes.list.items[0];
@@ -53,7 +45,7 @@ static void test_thresholds(void)
 		      { 4, 0, 1 }, { 27, 0, 0 }, { 0, 90, 1 }, { 26, 100, 1 } };
 	struct tapes_store store;
 
-	make_store(&store, 40, loads, ARRAY_SIZE(loads), 0, 0);
+	make_store(&store, 40, spiky_loads, ARRAY_SIZE(spiky_loads), 0, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct spikes_options options = usual();
 		struct spikes spikes;
@@ -70,8 +62,8 @@ static void test_thresholds(void)
 /* Seconds of a wall clock that runs fast are a hair shorter: two of them are two. */
 static void test_fast_clock(void)
 {
-	static const struct stack_class two[] = { { 1, 3, 5, "two", true },
-						  { 2, 12, 13, "one", true } };
+	static const struct spiky_load two[] = { { 1, 3, 5, "two", true },
+						 { 2, 12, 13, "one", true } };
 	struct spikes_options options = usual();
 	struct tapes_store store;
 	struct spikes spikes;
@@ -100,7 +92,7 @@ static void test_asked(void)
 	struct tapes_store store;
 	struct spikes spikes;
 
-	make_store(&store, 40, loads, ARRAY_SIZE(loads), 0, 0);
+	make_store(&store, 40, spiky_loads, ARRAY_SIZE(spiky_loads), 0, 0);
 	options.question.window = (struct window){ .from_ns = TAPES_REALTIME + 18 * NSEC_PER_SEC,
 						   .to_ns = TAPES_REALTIME + 25 * NSEC_PER_SEC };
 	find(&store, &options, &spikes);
@@ -126,7 +118,7 @@ static void test_gap(void)
 	struct tapes_store store;
 	struct spikes spikes;
 
-	make_store(&store, 40, loads, 1, 10, 20);
+	make_store(&store, 40, spiky_loads, 1, 10, 20);
 	find(&store, &options, &spikes);
 	CHECK_EQ(spikes.list.count, 2);
 	check_spike(&spikes.list.items[0], 1, 7, 10);
@@ -140,7 +132,7 @@ static void test_gap(void)
  * not. */
 static void test_crowd(void)
 {
-	static const struct stack_class crowd[] = {
+	static const struct spiky_load crowd[] = {
 		{ 0, 5, 15, "a", true },
 		{ 1, 5, 15, "b", true },
 		{ 2, 5, 12, "c", true },
@@ -184,7 +176,7 @@ static void check_crowd(const struct tapes_store *store, unsigned int kernel, si
  * of many, if these are busy too. */
 static void test_crowd_of_kernel(void)
 {
-	static const struct stack_class crowd[] = {
+	static const struct spiky_load crowd[] = {
 		/* a high threshold: all are mostly in the kernel */
 		{ 0, 2, 7, "a", 99 },
 		{ 0, 12, 17, "e", 40 },
@@ -297,7 +289,7 @@ static void test_cpus(void)
 /* Of many, those in the kernel come first, then the longest; they stay in order of time. */
 static void test_limit(void)
 {
-	static const struct stack_class many[] = {
+	static const struct spiky_load many[] = {
 		{ 0, 0, 9, "long", true },
 		{ 0, 10, 13, "shorter", true },
 		{ 1, 11, 14, "kernel", false },
@@ -330,7 +322,7 @@ static void test_json(void)
 	struct spikes spikes;
 	int r;
 
-	make_store(&store, 40, loads, 1, 0, 0);
+	make_store(&store, 40, spiky_loads, 1, 0, 0);
 	find(&store, &options, &spikes);
 	spikes_put_json(&spikes, &json);
 	buffer_u8(&json, 0);
@@ -349,232 +341,6 @@ static void test_json(void)
 		;
 	CHECK_EQ(r, 0);
 	spikes_done(&spikes);
-	tapes_store_done(&store);
-}
-
-static void find_all(const struct tapes_store *store, struct buffer *json, uint64_t *read)
-{
-	struct spikes_options options = usual();
-	struct spikes spikes;
-
-	find(store, &options, &spikes);
-	spikes_put_json(&spikes, json);
-	*read = spikes.read;
-	spikes_done(&spikes);
-}
-
-static void check_same(const struct tapes_store *store, const struct buffer *expected)
-{
-	_cleanup_(buffer_done) struct buffer json = { 0 };
-	uint64_t read;
-
-	find_all(store, &json, &read);
-	CHECK_EQ(json.size, expected->size);
-	CHECK(memcmp(json.data, expected->data, json.size) == 0);
-	CHECK_EQ(read, 0);
-}
-
-static void index_path(const struct tapes_store *store, char path[128])
-{
-	snprintf(path, 128, "%s/index.sqlite", store->path);
-}
-
-/* Without an index, and with one that was made anew, the answer is the same. */
-static void test_index(void)
-{
-	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
-	_cleanup_(buffer_done) struct buffer expected = { 0 };
-	struct tapes_store store;
-	struct error error = { 0 };
-	char path[128];
-	uint64_t read;
-
-	make_store(&store, 40, loads, ARRAY_SIZE(loads), 0, 0);
-	find_all(&store, &expected, &read);
-	CHECK(expected.size);
-	index_path(&store, path);
-	index_discard(path);
-	check_same(&store, &expected);
-	CHECK_EQ(store_writer_open(store.path, &writer, &error), 0);
-	CHECK_EQ(store_writer_rebuild(writer, &error), 0);
-	writer = store_writer_close(writer);
-	check_same(&store, &expected);
-	tapes_store_done(&store);
-}
-
-struct rows {
-	struct buffer list;
-	size_t count;
-};
-
-static int see_row(void *context, const char *name, const void *data, size_t size)
-{
-	struct rows *rows = context;
-
-	buffer_bytes(&rows->list, name, strlen(name) + 1);
-	buffer_bytes(&rows->list, data, size);
-	rows->count++;
-	return 0;
-}
-
-static void read_rows(const struct tapes_store *store, struct rows *rows)
-{
-	_cleanup_(cleanup_index) struct index *index = NULL;
-	struct error error = { 0 };
-	char path[128];
-
-	*rows = (struct rows){ 0 };
-	index_path(store, path);
-	CHECK_EQ(index_open(path, false, &index, &error), 0);
-	CHECK_EQ(index_all_busy(index, see_row, rows, &error), 0);
-}
-
-/* The rows that are made anew are those that sealing made; what retention removes takes its row
- * with it. */
-static void test_rows(void)
-{
-	const struct store_limits limits = { .max_age_ns = UINT64_MAX, .max_bytes = 1 };
-	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
-	struct store_retained retained;
-	struct tapes_store store;
-	struct error error = { 0 };
-	struct rows before, after;
-
-	make_store(&store, 40, loads, ARRAY_SIZE(loads), 0, 0);
-	read_rows(&store, &before);
-	CHECK_EQ(before.count, 4);
-	CHECK_EQ(store_writer_open(store.path, &writer, &error), 0);
-	CHECK_EQ(store_writer_rebuild(writer, &error), 0);
-	read_rows(&store, &after);
-	CHECK_EQ(after.list.size, before.list.size);
-	CHECK(memcmp(after.list.data, before.list.data, after.list.size) == 0);
-	buffer_done(&after.list);
-	buffer_done(&before.list);
-	CHECK_EQ(store_writer_retain(writer, &limits, false, NULL, NULL, &retained, &error), 0);
-	CHECK(retained.removed > 0);
-	writer = store_writer_close(writer);
-	read_rows(&store, &after);
-	CHECK_EQ(after.count, 4 - retained.removed);
-	buffer_done(&after.list);
-	tapes_store_done(&store);
-}
-
-/* Whatever byte of the index is another: the answer is the same, by the segments. */
-static void test_damaged_index(void)
-{
-	_cleanup_(buffer_done) struct buffer expected = { 0 };
-	struct tapes_store store;
-	char path[128];
-	uint64_t read;
-	long size;
-	FILE *file;
-
-	make_store(&store, 20, loads, 1, 0, 0);
-	find_all(&store, &expected, &read);
-	CHECK(expected.size);
-	index_path(&store, path);
-	file = fopen(path, "r+");
-	CHECK(file);
-	CHECK_EQ(fseek(file, 0, SEEK_END), 0);
-	size = ftell(file);
-	/* of the header too; what makes it another version of SQLite's is as good as none */
-	for (long at = 0; at < size; at += 1 + at % 13) {
-		int byte;
-
-		CHECK_EQ(fseek(file, at, SEEK_SET), 0);
-		byte = fgetc(file);
-		CHECK_EQ(fseek(file, at, SEEK_SET), 0);
-		fputc(byte ^ 0x55, file);
-		CHECK_EQ(fflush(file), 0);
-		/* what a newer perftape made is refused, whoever asks */
-		if (at < 60 || at > 63)
-			check_same(&store, &expected);
-		CHECK_EQ(fseek(file, at, SEEK_SET), 0);
-		fputc(byte, file);
-		CHECK_EQ(fflush(file), 0);
-	}
-	fclose(file);
-	tapes_store_done(&store);
-}
-
-/* What the index knows of a segment that was damaged is not lost; without it, the segment is a gap.
- */
-static void test_damaged_segment(void)
-{
-	struct spikes_options options = usual();
-	struct tapes_store store;
-	struct spikes spikes;
-	char text[256];
-
-	make_store(&store, 40, loads, 1, 0, 0);
-	snprintf(text, sizeof(text),
-		 "truncate -s 100 \"$(ls %s/segments/*.tape | tail -n +2 | head -1)\"", store.path);
-	CHECK_EQ(system(text), 0);
-	find(&store, &options, &spikes);
-	CHECK_EQ(spikes.list.count, 1);
-	check_spike(&spikes.list.items[0], 1, 7, 33);
-	CHECK_EQ(spikes.coverage.covered_ns, 40 * NSEC_PER_SEC);
-	CHECK_EQ(spikes.coverage.damaged, 1);
-	spikes_done(&spikes);
-	index_path(&store, text);
-	index_discard(text);
-	find(&store, &options, &spikes);
-	CHECK_EQ(spikes.coverage.damaged, 1);
-	CHECK_EQ(spikes.coverage.covered_ns, 30 * NSEC_PER_SEC);
-	CHECK_EQ(spikes.list.count, 2);
-	check_spike(&spikes.list.items[0], 1, 7, 10);
-	check_spike(&spikes.list.items[1], 1, 20, 33);
-	spikes_done(&spikes);
-	tapes_store_done(&store);
-}
-
-/* Gives the section another name, as if an older perftape had made the segment. */
-static void make_older(const char *file)
-{
-	_cleanup_free_ char *bytes = NULL;
-	size_t size, table;
-	uint32_t sections;
-	uint8_t *at;
-	FILE *to;
-
-	CHECK_EQ(file_read(file, 1 << 20, &bytes, &size), 0);
-	memcpy(&sections, bytes + 12, 4);
-	table = 40 * (size_t)le32toh(sections);
-	at = memmem(bytes + 136, table, "busy\0\0\0", 8);
-	CHECK(at);
-	memcpy(at, "older", 5);
-	sections = htole32(crc32c(0, bytes + 136, table));
-	memcpy(bytes + 136 + table, &sections, 4);
-	to = fopen(file, "w");
-	CHECK(to && fwrite(bytes, 1, size, to) == size);
-	fclose(to);
-}
-
-static int see_file(const char *path, const struct stat *about, int kind, struct FTW *at)
-{
-	if (strstr(path, ".tape"))
-		make_older(path);
-	return 0;
-}
-
-/* Segments that say nothing of it are read, and that is told. */
-static void test_older(void)
-{
-	_cleanup_(buffer_done) struct buffer expected = { 0 }, json = { 0 };
-	struct tapes_store store;
-	char path[128];
-	uint64_t read;
-
-	make_store(&store, 40, loads, ARRAY_SIZE(loads), 0, 0);
-	find_all(&store, &expected, &read);
-	CHECK_EQ(read, 0);
-	nftw(store.path, see_file, 16, FTW_PHYS);
-	index_path(&store, path);
-	index_discard(path);
-	find_all(&store, &json, &read);
-	CHECK_EQ(read, 4);
-	CHECK_EQ(json.size, expected.size);
-	CHECK(memcmp(json.data, expected.data, json.size) == 0);
 	tapes_store_done(&store);
 }
 
@@ -604,6 +370,4 @@ CHECK_MAIN({ "CPUs that were offline", test_offline },
 	   { "CPUs that were not recorded", test_cpus },
 	   { "while most CPUs are busy, of the kernel's", test_crowd_of_kernel },
 	   { "the ones that matter most", test_limit }, { "as JSON", test_json },
-	   { "with and without an index", test_index }, { "the index's rows", test_rows },
-	   { "a damaged index", test_damaged_index }, { "a damaged segment", test_damaged_segment },
-	   { "segments of an older version", test_older }, { "what is most of many", test_top })
+	   { "what is most of many", test_top })

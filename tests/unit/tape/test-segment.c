@@ -8,51 +8,9 @@
 #include "tape/segment/contents.h"
 #include "tape/segment/section.h"
 #include "tape/segment/segment.h"
+#include "tests/coded.h"
 #include "tests/random-tape.h"
-#include "tests/dumped-tape.h"
 #include "tests/tapes.h"
-
-static const struct segment_want everything = { 0, UINT64_MAX, SEGMENT_ALL, 1 };
-
-static void encode(const struct tape *tape, enum segment_effort effort, struct buffer *bytes)
-{
-	CHECK_EQ(segment_encode(tape, effort, 1 << 30, bytes), 0);
-}
-
-static int decode_part(const void *data, size_t size, const struct segment_want *want,
-		       struct tape **ret_tape, struct error *error)
-{
-	struct segment_input input = segment_input_memory(data, size);
-
-	return segment_decode(&input, want, ret_tape, error);
-}
-
-/* From memory of exactly that size, so that the sanitizer sees a read beyond its end. */
-static int decode(const void *data, size_t size, struct tape **ret_tape, struct error *error)
-{
-	_cleanup_free_ void *copy = malloc(size + !size);
-
-	memcpy(copy, data, size);
-	return decode_part(copy, size, &everything, ret_tape, error);
-}
-
-static void check_same(const struct tape *a, const struct tape *b)
-{
-	_cleanup_(buffer_done) struct buffer left = { 0 }, right = { 0 };
-	size_t at = 0, line = 0;
-
-	CHECK_EQ(tape_text(a, false, &left), 0);
-	CHECK_EQ(tape_text(b, false, &right), 0);
-	while (at < MIN(left.size, right.size) && left.data[at] == right.data[at]) {
-		at++;
-		if (left.data[at - 1] == '\n')
-			line = at;
-	}
-	if (at < left.size || at < right.size)
-		CHECK_FAIL("differ: %.*s | %.*s", (int)MIN(left.size - line, (size_t)200),
-			   left.data + line, (int)MIN(right.size - line, (size_t)200),
-			   right.data + line);
-}
 
 /* Function of a leaf, as a text. */
 static void put_sum_key(const struct tape *tape, uint32_t comm, uint32_t stack, uint32_t leaf,
@@ -276,166 +234,6 @@ static void test_newer_version_is_refused(void)
 	CHECK(strstr(error.text, "version 9"));
 }
 
-/* A segment taken apart, for putting it together otherwise. */
-struct parts {
-	struct contents contents;
-	struct buffer bodies[64];
-};
-
-static void parts_done(struct parts *parts)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(parts->bodies); i++)
-		buffer_done(&parts->bodies[i]);
-	contents_done(&parts->contents);
-}
-
-static void parts_take(struct parts *parts, const struct tape *tape)
-{
-	_cleanup_(buffer_done) struct buffer bytes = { 0 };
-	struct segment_input input;
-
-	*parts = (struct parts){ 0 };
-	encode(tape, SEGMENT_HASTY, &bytes);
-	input = segment_input_memory(bytes.data, bytes.size);
-	CHECK_EQ(contents_read(&parts->contents, &input, NULL), 0);
-	for (size_t i = 0; i < parts->contents.entries.count; i++)
-		buffer_bytes(&parts->bodies[i],
-			     bytes.data + parts->contents.entries.items[i].offset,
-			     parts->contents.entries.items[i].stored);
-}
-
-static size_t parts_find(const struct parts *parts, const char *name)
-{
-	size_t at = 0;
-
-	while (at < parts->contents.entries.count &&
-	       strcmp(parts->contents.entries.items[at].name, name) != 0)
-		at++;
-	return at;
-}
-
-static void parts_add(struct parts *parts, const char *name, uint32_t flags, const char *body)
-{
-	struct contents_entry entry = { .flags = flags, .raw = strlen(body) };
-
-	snprintf(entry.name, sizeof(entry.name), "%s", name);
-	buffer_text(&parts->bodies[parts->contents.entries.count], body);
-	CHECK_EQ(array_push(&parts->contents.entries, entry), 0);
-}
-
-static void parts_put(struct parts *parts, struct buffer *bytes)
-{
-	for (size_t i = 0; i < parts->contents.entries.count; i++) {
-		parts->contents.entries.items[i].stored = parts->bodies[i].size;
-		parts->contents.entries.items[i].crc =
-			crc32c(0, parts->bodies[i].data, parts->bodies[i].size);
-	}
-	contents_encode(&parts->contents, bytes);
-	for (size_t i = 0; i < parts->contents.entries.count; i++)
-		buffer_bytes(bytes, parts->bodies[i].data, parts->bodies[i].size);
-}
-
-static int parts_decode(struct parts *parts, struct tape **ret_tape, struct error *error)
-{
-	_cleanup_(buffer_done) struct buffer bytes = { 0 };
-
-	parts_put(parts, &bytes);
-	return decode(bytes.data, bytes.size, ret_tape, error);
-}
-
-static void test_unknown_sections(void)
-{
-	_cleanup_(cleanup_tape) struct tape *tape = small_tape(), *back = NULL, *none = NULL;
-	_cleanup_(parts_done) struct parts parts;
-	struct error error = { 0 };
-
-	parts_take(&parts, tape);
-	parts_add(&parts, "colours", 0, "red");
-	CHECK_EQ(parts_decode(&parts, &back, &error), 0);
-	check_same(tape, back);
-	parts_add(&parts, "tastes", CONTENTS_INCOMPATIBLE, "sour");
-	CHECK_EQ(parts_decode(&parts, &none, &error), -EPROTONOSUPPORT);
-	CHECK(strstr(error.text, "tastes"));
-}
-
-static void test_a_section_twice(void)
-{
-	_cleanup_(cleanup_tape) struct tape *tape = small_tape(), *back = NULL;
-	_cleanup_(parts_done) struct parts parts;
-	struct error error = { 0 };
-
-	parts_take(&parts, tape);
-	parts_add(&parts, "facts", 0, "");
-	CHECK_EQ(parts_decode(&parts, &back, &error), -EBADMSG);
-	CHECK(strstr(error.text, "facts"));
-}
-
-/* Without any one of its sections a segment is damaged or has nothing of that, but is not something
- * else. */
-static void test_a_section_missing(void)
-{
-	static const char *const needed[] = { "strings", "threads", "modules", "function",
-					      "trie",	 "blocks",  "samples" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(needed); i++) {
-		_cleanup_(cleanup_tape) struct tape *tape = small_tape(), *back = NULL;
-		_cleanup_(parts_done) struct parts parts;
-		struct error error = { 0 };
-
-		parts_take(&parts, tape);
-		strcpy(parts.contents.entries.items[parts_find(&parts, needed[i])].name, "other");
-		parts.contents.entries.items[parts_find(&parts, "other")].flags = 0;
-		CHECK_EQ(parts_decode(&parts, &back, &error), -EBADMSG);
-		CHECK(error.text[0]);
-	}
-}
-
-/* What a section claims is not believed: 4 KB must not become gigabytes. */
-static void test_claims(void)
-{
-	static const uint64_t sizes[] = { 1u << 21, 1u << 30, 1ull << 40, UINT64_MAX };
-	_cleanup_(cleanup_tape) struct tape *tape = small_tape();
-
-	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
-		for (size_t section = 0; section < 20; section++) {
-			_cleanup_(cleanup_tape) struct tape *back = NULL;
-			_cleanup_(parts_done) struct parts parts;
-			struct buffer *body;
-
-			parts_take(&parts, tape);
-			if (section >= parts.contents.entries.count)
-				continue;
-			body = &parts.bodies[section];
-			body->size = 0;
-			buffer_varint(body, sizes[i]);
-			buffer_varint(body, 20);
-			buffer_bytes(body, "twenty bytes of junk", 20);
-			CHECK_EQ(parts_decode(&parts, &back, NULL), -EBADMSG);
-		}
-	}
-}
-
-/* A true zstd frame of very many zeros. */
-static void test_bomb(void)
-{
-	_cleanup_(cleanup_tape) struct tape *tape = small_tape(), *back = NULL;
-	_cleanup_(buffer_done) struct buffer frame = { 0 };
-	_cleanup_free_ uint8_t *zeros = calloc(1, 64 << 20);
-	_cleanup_(parts_done) struct parts parts;
-	struct buffer *body;
-
-	CHECK_EQ(zstd_append(&frame, zeros, 64 << 20, 1), 0);
-	parts_take(&parts, tape);
-	body = &parts.bodies[parts_find(&parts, "losses")];
-	body->size = 0;
-	buffer_varint(body, 64 << 20);
-	buffer_varint(body, frame.size);
-	buffer_bytes(body, frame.data, frame.size);
-	parts.contents.entries.items[parts_find(&parts, "losses")].raw = 64 << 20;
-	CHECK(frame.size < 10000);
-	CHECK_EQ(parts_decode(&parts, &back, NULL), -EBADMSG);
-}
-
 /* One that would be taken for a bomb is kept as it is. */
 static void test_very_regular(void)
 {
@@ -593,10 +391,6 @@ CHECK_MAIN({ "what goes in comes out", test_round_trips },
 	   { "each part alone", test_parts },
 	   { "damage is never silent", test_damage_is_never_silent },
 	   { "a newer version is refused by name", test_newer_version_is_refused },
-	   { "unknown sections are skipped, or refused by name", test_unknown_sections },
-	   { "a section twice", test_a_section_twice },
-	   { "a section missing", test_a_section_missing },
-	   { "claims are not believed", test_claims }, { "a bomb", test_bomb },
 	   { "what packs too well", test_very_regular },
 	   { "several segments in one file", test_several_in_one_file },
 	   { "the summary, whatever follows", test_peek }, { "what counts as lost", test_lost },
