@@ -9,7 +9,7 @@ There is no store but `recorded`, which fixture.c makes anew for each file, `wro
 `cut`, a copy with an empty segment and one without its end, and `taken`, one without the file of its second segment; and `spiky`, of saturated CPUs. What differs from one machine to the next, sizes and the time
 of day, is shown as `N`.
 
-Usage: cases.py PERFTAPE FIXTURE
+Usage: cases.py PERFTAPE FIXTURE [FILE]       FILE.txt; without it, all files
 """
 
 import contextlib
@@ -106,7 +106,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="perftape-cases-") as folder:
         put_logs(folder)
         programs = [os.path.abspath(path) for path in sys.argv[1:3]]
-        checks = [check for path in sorted(HERE.glob("*.txt")) for check in check_file(*programs, path, folder)]
+        paths = [HERE / f"{name}.txt" for name in sys.argv[3:]] or sorted(HERE.glob("*.txt"))
+        checks = [check for path in paths for check in check_file(*programs, path, folder)]
     return tap.run(checks)
 
 

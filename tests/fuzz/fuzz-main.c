@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A plain main for the fuzz targets: runs each saved input once, then each of them cut short and
- * with single bytes changed, in a fixed pseudo-random order, for a bounded number of rounds. With
- * clang, the same target is linked with libFuzzer instead (see tests/README.md). TAP: one test an
- * input.
+ * with single bytes changed, in a fixed pseudo-random order. It does 2000 rounds of that for each
+ * input, and 100 in ./test. With clang, the same target is linked with libFuzzer instead (see
+ * tests/README.md). TAP: one test an input.
  *
  *   fuzz-NAME CORPUS_DIR [ROUNDS]
  */
@@ -16,6 +16,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "tests/tier.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -72,7 +73,7 @@ static int compare_names(const struct dirent **a, const struct dirent **b)
 
 int main(int argc, char **argv)
 {
-	unsigned long rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : 2000;
+	unsigned long rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : tier_pick(100, 2000);
 	struct dirent **list = NULL;
 	int count = argc > 1 ? scandir(argv[1], &list, NULL, compare_names) : -1;
 	int run = 0;

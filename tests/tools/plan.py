@@ -5,6 +5,7 @@ A test runs in build-dev/, under AddressSanitizer and UndefinedBehaviorSanitizer
 
 - `threads`: in build-tsan/ too;
 - `plain`: only in build/, as people get the program;
+- `waits`: it mostly sleeps, so it runs beside others;
 - `slow`: not in ./test, but in ./test --all;
 - `long`: only in ./test --long.
 
@@ -37,6 +38,7 @@ class Unit:
     alone: bool = False  # needs the machine alone
     waits: bool = False  # mostly sleeps, so many may run at once
     must_fail: bool = False  # runs under a mutation
+    priority: int = 0  # takes long, so it starts before those of a lower priority
 
     def log(self):
         kept = "".join(letter if letter.isalnum() else "-" for letter in self.name)
@@ -76,6 +78,8 @@ def unit_of(folder, test, tier):
         targets={name for target in test["depends"] for name in known.get(target, [])},
         suites=suites_of(test),
         alone=not test["is_parallel"],
+        waits="waits" in suites_of(test) and test["is_parallel"],
+        priority=test["priority"],
     )
 
 

@@ -153,6 +153,7 @@ def end(process):
 def run_all(units):
     """First what only computes, one a CPU; then what mostly waits, some at a time; then what needs the machine alone."""
     runner = Runner(units)
+    units = sorted(units, key=lambda unit: -unit.priority)
     phases = (
         (os.cpu_count(), [unit for unit in units if not unit.alone and not unit.waits]),
         (LIVE_AT_ONCE, [unit for unit in units if unit.waits]),

@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "recorder/files/fd-cache.h"
 #include "recorder/files/opener.h"
+#include "tests/fake-clock.h"
 
 #define HOLD_NS (60 * NSEC_PER_SEC)
 
@@ -158,8 +159,12 @@ static void test_let_go(void)
 
 	see(opener, &place);
 	CHECK_EQ(turn_until_tried(opener, 1).held, 1);
-	for (int i = 0; i < 100 && counts.held; i++) {
-		usleep(100000);
+	fake_clock_pass(NSEC_PER_SEC / 2);
+	opener_turn(opener);
+	opener_counts(opener, &counts);
+	CHECK_EQ(counts.held, 1);
+	for (int i = 0; i < 10 && counts.held; i++) {
+		fake_clock_pass(NSEC_PER_SEC / 2);
 		opener_turn(opener);
 		opener_counts(opener, &counts);
 	}
@@ -212,6 +217,26 @@ static void find_helpers(struct opener *opener, pid_t helpers[2], pid_t keepers[
 	CHECK_EQ(found, 2);
 }
 
+/* It does not exist, or is a zombie, whose files are closed. */
+static bool is_gone(pid_t pid)
+{
+	_cleanup_free_ char *text = NULL;
+	char path[40], *end;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (file_read(path, 4096, &text, NULL) < 0)
+		return true;
+	end = strrchr(text, ')');
+	return end && (end[2] == 'Z' || end[2] == 'X');
+}
+
+static void wait_until_gone(const pid_t pids[2])
+{
+	for (int i = 0; i < 60000 && (!is_gone(pids[0]) || !is_gone(pids[1])); i++)
+		usleep(1000);
+	CHECK(is_gone(pids[0]) && is_gone(pids[1]));
+}
+
 static void signal_both(const pid_t pids[2], int number)
 {
 	kill(pids[0], number);
@@ -255,6 +280,7 @@ static void test_killed(void)
 	signal_both(helpers, SIGSTOP);
 	see(opener, &place);
 	signal_both(helpers, SIGKILL);
+	wait_until_gone(helpers);
 	CHECK_EQ(turn_until_tried(opener, 2).failed, 1);
 	/* one that died while nobody asked it costs no name */
 	CHECK_EQ(find(opener, &place), 0);
@@ -273,9 +299,10 @@ static void test_keepers_killed(void)
 		uint64_t tried = 2 + i;
 
 		/* the last ones were not started a moment ago */
-		sleep(1);
+		fake_clock_pass(NSEC_PER_SEC);
 		signal_both(keepers, SIGKILL);
-		usleep(100000);
+		wait_until_gone(keepers);
+		wait_until_gone(helpers);
 		see(opener, &place);
 		CHECK_EQ(turn_until_tried(opener, tried).opened, tried);
 		place.about.st_ino++;
@@ -283,6 +310,8 @@ static void test_keepers_killed(void)
 		/* no zombie is left */
 		CHECK_EQ(children_of(getpid(), children, ARRAY_SIZE(children)), 2);
 		memcpy(keepers, children, sizeof(keepers));
+		for (int k = 0; k < 2; k++)
+			CHECK_EQ(children_of(keepers[k], &helpers[k], 1), 1);
 		unlink(place.path);
 		rmdir(place.dir);
 		place = make_file("/tmp", "text");
@@ -338,7 +367,7 @@ static void test_pid_again(void)
 	opener_see(opener, &record);
 	CHECK_EQ(turn_until_tried(opener, 1).opened, 1);
 	/* looked for once a second */
-	sleep(1);
+	fake_clock_pass(NSEC_PER_SEC);
 	opener_turn(opener);
 	CHECK_EQ(file_replace("/tmp", name, "1000 10 second\n", 15), 0);
 	opener_see(opener, &record);

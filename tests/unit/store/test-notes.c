@@ -8,7 +8,22 @@
 #include "base/file.h"
 #include "store/disk/notes.h"
 #include "store/write/write-error.h"
+#include "tests/fake-clock.h"
 #include "tests/tapes.h"
+
+int __real_nanosleep(const struct timespec *pause, struct timespec *ret_left);
+int __wrap_nanosleep(const struct timespec *pause, struct timespec *ret_left);
+
+static bool skips_pauses;
+
+/* Sets the clock ahead, where the test wants that, and else sleeps. */
+int __wrap_nanosleep(const struct timespec *pause, struct timespec *ret_left)
+{
+	if (!skips_pauses)
+		return __real_nanosleep(pause, ret_left);
+	fake_clock_pass(pause->tv_sec * NSEC_PER_SEC + pause->tv_nsec);
+	return 0;
+}
 
 static const struct notes_field mark_fields[] = { { "text", "here it stood" }, { "by", "" } };
 static const struct note mark = { NOTES_MARK, 1234567890123456789, mark_fields, 2 };
@@ -210,6 +225,7 @@ static void test_no_file(void)
 /* Who may read them may lock them: that is an error, and no wait without end. */
 static void test_kept_locked(void)
 {
+	uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
 	_cleanup_(tapes_store_done) struct tapes_store store;
 	_cleanup_close_ int fd = -1;
 	struct error error = { 0 };
@@ -220,8 +236,11 @@ static void test_kept_locked(void)
 	snprintf(path, sizeof(path), "%s/notes", store.path);
 	fd = open(path, O_RDONLY);
 	CHECK_EQ(flock(fd, LOCK_SH), 0);
+	skips_pauses = true;
 	CHECK_EQ(notes_append(store.path, &mark, &error), -EBUSY);
+	skips_pauses = false;
 	CHECK(strstr(error.text, "keeps it locked"));
+	CHECK(clock_ns(CLOCK_MONOTONIC) - begin_ns >= 10 * NSEC_PER_SEC);
 	CHECK_EQ(flock(fd, LOCK_UN), 0);
 	CHECK_EQ(notes_append(store.path, &mark, NULL), 0);
 }

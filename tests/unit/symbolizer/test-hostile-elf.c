@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "symbolizer/elf.h"
 #include "tests/elves.h"
+#include "tests/tier.h"
 
 #define TERABYTE (1ull << 40)
 #define ENOUGH_NS (20 * NSEC_PER_SEC)
@@ -126,6 +127,9 @@ static void test_terabyte(void)
 		Elf64_Shdr was, vast;
 
 		memcpy(&was, at, sizeof(was));
+		/* a gigabyte of symbols is looked at, which takes some seconds */
+		if (tier_is_quick() && was.sh_type == SHT_SYMTAB)
+			continue;
 		vast = was;
 		vast.sh_size = TERABYTE - vast.sh_offset;
 		memcpy(at, &vast, sizeof(vast));

@@ -11,6 +11,7 @@
 #include "tests/coded.h"
 #include "tests/random-tape.h"
 #include "tests/tapes.h"
+#include "tests/tier.h"
 
 /* Function of a leaf, as a text. */
 static void put_sum_key(const struct tape *tape, uint32_t comm, uint32_t stack, uint32_t leaf,
@@ -65,7 +66,7 @@ static void check_sums(const struct tape *tape)
 
 static void test_round_trips(void)
 {
-	for (unsigned int seed = 1; seed <= 200; seed++) {
+	for (unsigned int seed = 1; seed <= tier_pick(50, 200); seed++) {
 		_cleanup_(cleanup_tape) struct tape *tape = random_tape(seed), *back = NULL;
 		_cleanup_(buffer_done) struct buffer bytes = { 0 };
 		struct error error = { 0 };
