@@ -15,9 +15,9 @@
 #define SHUTDOWN_PATIENCE_NS (30 * 1000000000ull)
 
 /*
- * Ends the sealer and waits for it as long as it comes further within such a time, and until `stop`
- * counts two. Calls `tell` once a second, which may be NULL. False: it is still at work, and may be
- * for ever.
+ * Ends the sealer and waits for it. Returns false, while the sealer is still at work, when `stop`
+ * reaches two, or when the sealer does not come further for that time, in which this thread ran.
+ * Calls `tell`, which may be NULL, once per second.
  */
 bool shutdown_wait(struct sealer *sealer, uint64_t patience_ns, const volatile int *stop,
 		   void (*tell)(void *context), void *context);

@@ -3,9 +3,12 @@
 #include "tests/check.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -429,6 +432,54 @@ static void test_hangs(void)
 	sealer_stop(sealer, NULL);
 }
 
+#define STOPPED_NS NSEC_PER_SEC
+
+/* A child stops this process, and lets it go on later. */
+static void stop_once(void *context)
+{
+	pid_t *child = context, parent = getpid();
+
+	if (*child)
+		return;
+	*child = fork();
+	if (*child)
+		return;
+	kill(parent, SIGSTOP);
+	usleep(STOPPED_NS / NSEC_PER_USEC);
+	kill(parent, SIGCONT);
+	_exit(0);
+}
+
+/* The store cannot come further while this process does not run, so that time does not count. */
+static void test_stopped_while_it_waits(void)
+{
+	_cleanup_(tapes_store_done) struct tapes_store store;
+	_cleanup_(cleanup_store_writer) struct store_writer *writer = NULL;
+	_cleanup_close_ int reader = -1;
+	struct sealer_options options = { .memory_bytes = 0 };
+	uint64_t patience_ns = 500 * NSEC_PER_MSEC, begin_ns;
+	volatile int stop = 1;
+	struct sealer *sealer;
+	struct tape *tape;
+	pid_t child = 0;
+	char fifo[256];
+
+	tapes_store_init(&store);
+	CHECK_EQ(store_writer_open(store.path, &writer, NULL), 0);
+	CHECK_EQ(sealer_start(writer, &options, &sealer, NULL), 0);
+	tape = make_tape(sealer, 0, 10);
+	make_fifo(&store, tape, fifo);
+	CHECK_EQ(sealer_put(sealer, tape), 0);
+	begin_ns = clock_ns(CLOCK_MONOTONIC);
+	CHECK(!shutdown_wait(sealer, patience_ns, &stop, stop_once, &child));
+	/* the stop used up a part of the patience, but not all of it */
+	CHECK(clock_ns(CLOCK_MONOTONIC) - begin_ns >= STOPPED_NS + patience_ns / 2);
+	CHECK_EQ(waitpid(child, NULL, 0), child);
+	reader = open(fifo, O_RDONLY | O_NONBLOCK);
+	CHECK(reader >= 0);
+	sealer_stop(sealer, NULL);
+}
+
 /* Said before the first tape comes, and not again behind it, when the figures in the text are
  * others. */
 static void test_space(void)
@@ -467,5 +518,6 @@ CHECK_MAIN({ "tapes wait for the store", test_waits },
 	   { "while a segment is made the spool goes on", test_spools_meanwhile },
 	   { "one that was at work is shed behind others", test_sheds_the_one_at_work },
 	   { "a store that hangs at the end", test_hangs },
+	   { "a stop of the process is no fault of the store", test_stopped_while_it_waits },
 	   { "too little free space is told of once", test_space },
 	   { "what cannot be written at the end is given up", test_gives_up })
