@@ -10,9 +10,15 @@
  *           return 0;
  *
  * In every other build mutated() is false and the compiler removes the fault.
+ *
+ * A test can also shorten a time for which the product waits, as nobody wants to wait for half a
+ * minute in a test:
+ *
+ *   uint64_t patience_ns = tuned_ns("PERFTAPE_SHUTDOWN_MS", 30 * NSEC_PER_SEC);
  */
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #ifdef PERFTAPE_MUTATIONS
 #include <stdlib.h>
@@ -24,6 +30,15 @@ static inline bool mutated(const char *name)
 
 	return wanted && strcmp(wanted, name) == 0;
 }
+
+/* The usual time, or the milliseconds that the environment variable `name` gives. */
+static inline uint64_t tuned_ns(const char *name, uint64_t usual_ns)
+{
+	const char *ms = getenv(name);
+
+	return ms ? strtoull(ms, NULL, 10) * 1000000 : usual_ns;
+}
 #else
 #define mutated(name) ((void)sizeof(name), false)
+#define tuned_ns(name, usual_ns) ((void)sizeof(name), (uint64_t)(usual_ns))
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/mutation.h"
 #include "cli/options/command.h"
 #include "query/read/uptime.h"
 #include "query/window/when.h"
@@ -91,6 +92,8 @@ static int mark_put_mark(const struct invocation *invocation, const char *text, 
 	if (r < 0)
 		return r;
 	snprintf(id, sizeof(id), "%llu", (unsigned long long)*ret_id);
+	if (mutated("forget-mark"))
+		return 0;
 	return notes_append(store_path(invocation), &note, error);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/mutation.h"
 #include "cli/options/limit-options.h"
 #include "cli/options/conf.h"
 
@@ -212,5 +213,5 @@ int recording_reload(void *context, struct store_limits *ret_limits)
 		fputs("perftape: the limits stay as they were\n", stderr);
 	}
 	service_say(&recording->service, "READY=1");
-	return r;
+	return mutated("keep-old-limits") ? -ECANCELED : r;
 }

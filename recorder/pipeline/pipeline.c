@@ -2,6 +2,7 @@
 #include "recorder/pipeline/pipeline.h"
 
 #include "base/clock.h"
+#include "base/mutation.h"
 
 /*
  * Invariants:
@@ -477,7 +478,8 @@ int pipeline_rotate(struct pipeline *assembler, uint64_t at_ns)
 {
 	uint64_t end_ns = whole_unit(MAX(at_ns, assembler->last_ns + 1) + TAPE_TIME_UNIT_NS - 1);
 
-	if (end_ns <= assembler->tape->begin_ns || end_ns >= assembler->tape->end_ns)
+	if (end_ns <= assembler->tape->begin_ns || end_ns >= assembler->tape->end_ns ||
+	    mutated("ignore-rotate"))
 		return 0;
 	assembler->tape->end_ns = end_ns;
 	return pipeline_rotate_here(assembler, end_ns);

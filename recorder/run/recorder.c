@@ -560,7 +560,7 @@ static int recorder_stop(struct recorder *recorder, int r, struct error *error)
 	bool ended;
 
 	recorder->progress.stopping = 1;
-	ended = shutdown_wait(recorder->sealer, SHUTDOWN_PATIENCE_NS, &orders_of(recorder)->stop,
+	ended = shutdown_wait(recorder->sealer, shutdown_patience_ns(), &orders_of(recorder)->stop,
 			      recorder->begun_ns ? tell_again : NULL, recorder);
 	/* each, whether or not the other hangs */
 	if (status_thread_stop(recorder->teller, ended ? LAST_WORD_NS : 0) < 0)

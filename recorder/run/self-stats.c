@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/mutation.h"
 
 /* So many in a row say how large those of a CPU are. */
 #define SAMPLES_ROW 20
@@ -121,6 +122,8 @@ void self_stats_tell(struct self_stats *vitals, struct recorder_progress *progre
 {
 	const struct self_stats_mark *then = &vitals->marks[0], *now = &vitals->now;
 
+	if (mutated("forget-cost"))
+		return;
 	progress->cpu_ns = now->cpu_ns;
 	progress->recent_ns = now->monotonic_ns - then->monotonic_ns;
 	progress->recent_cpu_ns = now->cpu_ns - then->cpu_ns;

@@ -5,11 +5,19 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/mutation.h"
 
+/* A disk of spinning metal that others write to does not take longer. */
+#define PATIENCE_NS (30 * NSEC_PER_SEC)
 #define LOOK_NS (10 * NSEC_PER_MSEC)
 /* A pause that took longer says that we did not run. That is not the store's fault, so the rest of
  * the pause does not count. */
 #define PAUSE_MAX_NS (200 * NSEC_PER_MSEC)
+
+uint64_t shutdown_patience_ns(void)
+{
+	return tuned_ns("PERFTAPE_SHUTDOWN_MS", PATIENCE_NS);
+}
 
 /* Has it come further since it was looked at last? */
 static bool seals_on(struct sealer *sealer, struct sealer_status *last)

@@ -10,9 +10,8 @@
 #include "recorder/run/recorder.h"
 #include "recorder/sink/sealer.h"
 
-/* How long a store may take for nothing at all. A disk of spinning metal that others write to does
- * not take longer. */
-#define SHUTDOWN_PATIENCE_NS (30 * 1000000000ull)
+/* How long a store may come no further at all. */
+uint64_t shutdown_patience_ns(void);
 
 /*
  * Ends the sealer and waits for it. Returns false, while the sealer is still at work, when `stop`

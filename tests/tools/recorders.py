@@ -8,6 +8,7 @@ import os
 import pathlib
 import select
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -112,10 +113,20 @@ def segments(store):
     return parse_json(perftape("segments", "--store", store, "--json").stdout)[0]
 
 
-def progress(store):
-    """What the recorder told last; {} before it has told anything, or when it does not run."""
+def coverage_of(store):
+    """The coverage of all segments."""
+    return parse_json(perftape("segments", "--store", store, "--json").stdout)[1]
+
+
+def status(store):
+    """What `status --json` says; {} if the command fails, as there may be no store yet."""
     done = perftape("status", "--json", "--store", store)
-    told = json.loads(done.stdout)["recording"] if done.returncode == 0 else None
+    return json.loads(done.stdout) if done.returncode == 0 else {}
+
+
+def progress(store):
+    """The last report of the recorder that runs; {} if there is none."""
+    told = status(store).get("recording")
     return told["progress"] if told and told["running"] else {}
 
 
@@ -132,6 +143,28 @@ def cpu_seconds(pid, waits=False):
             ran, waited, _ = map(int, path.read_text().split())
             seconds += (ran + waited * waits) / 1e9
     return seconds
+
+
+def spent_seconds(pid):
+    """CPU time of a process that runs, with that of its threads and children that ended."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+def threads_of(pid):
+    """The [(name, state)] of the threads of a process; a state is a letter, as in ps."""
+    found = []
+    for stat in pathlib.Path(f"/proc/{pid}/task").glob("*/stat"):
+        with contextlib.suppress(OSError):  # the thread ended meanwhile
+            head, _, tail = stat.read_text().rpartition(")")
+            found.append((head.partition("(")[2], tail.split()[0]))
+    return found
+
+
+def pause(recorder):
+    """Stops a recorder by a signal, and waits until none of its threads runs."""
+    recorder.send_signal(signal.SIGSTOP)
+    assert wait_for(lambda: all(state == "T" for _, state in threads_of(recorder.pid)))
 
 
 def hurry():
@@ -160,3 +193,20 @@ def undisturbed(count, limit, action):
 
     wait_for(is_done)
     return results
+
+
+class Manager:
+    """The socket of a service manager, by a path or an abstract name, and what came through it."""
+
+    def __init__(self, name):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind("\0" + name[1:] if name[0] == "@" else name)
+        self.said = []
+
+    def hear(self, text):
+        """Waits until that was said."""
+        end = time.monotonic() + WAIT
+        while not any(text in line for line in self.said) and time.monotonic() < end:
+            if select.select([self.socket], [], [], 0.2)[0]:
+                self.said += self.socket.recv(4096).decode().split("\n")
+        return any(text in line for line in self.said)
