@@ -46,13 +46,50 @@ int losses_damaged(struct losses *losses, uint64_t time_ns)
 	return losses_add(losses, TAPE_LOSS_DAMAGED, TAPE_ALL_CPUS, time_ns, time_ns, 1);
 }
 
+/* The part of a loss that lies behind the begin of the recording; what is left of it begins there.
+ */
+static void losses_cut_begin(const struct losses *losses, struct tape_loss *loss)
+{
+	if (loss->from_ns >= losses->begin_ns)
+		return;
+	if (loss->to_ns <= losses->begin_ns)
+		loss->count = 0;
+	else
+		loss->count = (double)loss->count * (double)(loss->to_ns - losses->begin_ns) /
+			      (double)(loss->to_ns - loss->from_ns);
+	loss->from_ns = losses->begin_ns;
+}
+
 static int losses_add_lost(struct losses *losses, uint32_t cpu, uint64_t since_ns, uint64_t time_ns,
 			   uint64_t count)
 {
-	losses->counts.lost += count;
-	if (!count)
+	struct tape_loss loss = { TAPE_LOSS_SAMPLES, cpu, MIN(since_ns, time_ns), time_ns, count };
+
+	losses_cut_begin(losses, &loss);
+	losses->counts.lost += loss.count;
+	if (!loss.count)
 		return 0;
-	return losses_add(losses, TAPE_LOSS_SAMPLES, cpu, MIN(since_ns, time_ns), time_ns, count);
+	return losses_add(losses, loss.kind, cpu, loss.from_ns, loss.to_ns, loss.count);
+}
+
+void losses_begin(struct losses *losses, uint64_t begin_ns)
+{
+	size_t kept = 0;
+
+	losses->begin_ns = begin_ns;
+	losses->counts.lost = 0;
+	for (size_t i = 0; i < losses->list.count; i++) {
+		struct tape_loss loss = losses->list.items[i];
+
+		if (loss.kind == TAPE_LOSS_SAMPLES) {
+			losses_cut_begin(losses, &loss);
+			losses->counts.lost += loss.count;
+			if (!loss.count)
+				continue;
+		}
+		losses->list.items[kept++] = loss;
+	}
+	losses->list.count = kept;
 }
 
 int losses_lost(struct losses *losses, bool samples, uint32_t number, uint64_t since_ns,

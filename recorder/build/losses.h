@@ -73,6 +73,7 @@ struct losses {
 	/* of the timer; 0: there is none */
 	uint64_t period_ns;
 	/* the rest is losses.c's */
+	uint64_t begin_ns;
 	array_of(struct losses_cpu) cpus;
 	/* that no tape has yet */
 	array_of(struct tape_loss) list;
@@ -83,6 +84,8 @@ struct losses {
 };
 
 void losses_done(struct losses *losses);
+/* The recording begins: the rings lost samples before that, too, which nobody asked for. */
+void losses_begin(struct losses *losses, uint64_t begin_ns);
 
 /* Each 0 or -ENOMEM. A CPU of a number that no CPU has changes nothing. */
 int losses_add(struct losses *losses, enum tape_loss_kind kind, uint32_t cpu, uint64_t from_ns,

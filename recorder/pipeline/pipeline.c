@@ -141,6 +141,7 @@ int pipeline_begin(struct pipeline *assembler, uint64_t begin_ns)
 {
 	assembler->started_ns = assembler->options->imported ? 0 : begin_ns;
 	assembler->last_ns = begin_ns;
+	losses_begin(&assembler->losses, assembler->started_ns);
 	assembler->losses.period_ns = assembler->options->period_ns;
 	return pipeline_begin_tape(assembler, begin_ns);
 }

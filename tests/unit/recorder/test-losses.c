@@ -80,6 +80,28 @@ static void test_ledger(void)
 	CHECK_EQ(losses.counts.lost_sideband, 5);
 }
 
+/* Samples that were lost before the recording began are neither in a tape nor counted. */
+static void test_before_begin(void)
+{
+	_cleanup_(cleanup_losses) struct losses losses = { 0 };
+	_cleanup_(cleanup_tape) struct tape *tape = NULL;
+
+	CHECK_EQ(losses_lost(&losses, true, 0, 100, 900, 5), 0);
+	CHECK_EQ(losses_lost(&losses, true, 1, 900, 1100, 20), 0);
+	CHECK_EQ(losses_lost(&losses, false, 1, 100, 900, 3), 0);
+	losses_begin(&losses, 1000);
+	CHECK_EQ(losses.counts.lost, 10);
+	CHECK_EQ(losses_lost(&losses, true, 0, 900, 1300, 40), 0);
+	CHECK_EQ(losses_lost(&losses, true, 1, 1100, 1200, 7), 0);
+	/* the kernel counts all of them */
+	CHECK_EQ(losses_counted(&losses, 0, 1300, 1400, 45), 0);
+	CHECK_EQ(losses.counts.lost, 47);
+	CHECK_EQ(losses.counts.lost_sideband, 3);
+	tape = give(&losses, 1000, 2000);
+	CHECK_EQ(count(tape, TAPE_LOSS_SAMPLES, 0), 30);
+	CHECK_EQ(count(tape, TAPE_LOSS_SAMPLES, 1), 17);
+}
+
 /* Half of it before a tape's end is the tape's, and the rest the next one's. */
 static void test_shares(void)
 {
@@ -305,6 +327,7 @@ static void test_joined(void)
 }
 
 CHECK_MAIN({ "what was lost is told exactly once", test_ledger },
+	   { "what was lost before the begin does not count", test_before_begin },
 	   { "a CPU that stays offline is one row", test_joined },
 	   { "each tape has its share of a loss", test_shares },
 	   { "throttling at every tick is one loss", test_throttled },
