@@ -11,8 +11,8 @@
 
 struct allowance {
 	/* one more is allowed after so long */
-	uint64_t each_ns;
-	uint64_t at_once;
+	uint64_t interval_ns;
+	uint64_t burst;
 	/* all until then */
 	uint64_t spent_ns;
 };
@@ -20,11 +20,11 @@ struct allowance {
 /* Takes one, if it is there. */
 static inline bool allowance_take(struct allowance *allowance, uint64_t now_ns)
 {
-	uint64_t kept_ns = allowance->at_once * allowance->each_ns;
+	uint64_t burst_ns = allowance->burst * allowance->interval_ns;
 
-	allowance->spent_ns = MAX(allowance->spent_ns, now_ns - MIN(now_ns, kept_ns));
-	if (allowance->spent_ns + allowance->each_ns > now_ns)
+	allowance->spent_ns = MAX(allowance->spent_ns, now_ns - MIN(now_ns, burst_ns));
+	if (allowance->spent_ns + allowance->interval_ns > now_ns)
 		return false;
-	allowance->spent_ns += allowance->each_ns;
+	allowance->spent_ns += allowance->interval_ns;
 	return true;
 }

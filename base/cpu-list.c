@@ -30,7 +30,7 @@ static int parse_number(const char **text, uint32_t *ret_number)
 	return 0;
 }
 
-static int parse_range(const char **text, bool wanted[CPU_LIST_MAX])
+static int parse_range(const char **text, bool selected[CPU_LIST_MAX])
 {
 	uint32_t first, last;
 
@@ -42,18 +42,18 @@ static int parse_range(const char **text, bool wanted[CPU_LIST_MAX])
 		if (parse_number(text, &last) < 0 || last < first)
 			return -EINVAL;
 	}
-	memset(wanted + first, true, last - first + 1);
+	memset(selected + first, true, last - first + 1);
 	return 0;
 }
 
 int cpu_list_parse(const char *text, struct cpu_list *ret_list)
 {
-	_cleanup_free_ bool *wanted = calloc(CPU_LIST_MAX, sizeof(*wanted));
+	_cleanup_free_ bool *selected = calloc(CPU_LIST_MAX, sizeof(*selected));
 	struct cpu_list list = { 0 };
-	int r = wanted ? 0 : -ENOMEM;
+	int r = selected ? 0 : -ENOMEM;
 
 	while (r == 0) {
-		r = parse_range(&text, wanted);
+		r = parse_range(&text, selected);
 		if (r < 0 || *text != ',')
 			break;
 		text++;
@@ -61,7 +61,7 @@ int cpu_list_parse(const char *text, struct cpu_list *ret_list)
 	if (r == 0 && *text && strcmp(text, "\n") != 0)
 		r = -EINVAL;
 	for (uint32_t cpu = 0; r == 0 && cpu < CPU_LIST_MAX; cpu++)
-		if (wanted[cpu])
+		if (selected[cpu])
 			r = array_push(&list.cpus, cpu);
 	if (r < 0) {
 		cpu_list_done(&list);

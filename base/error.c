@@ -19,17 +19,17 @@ int error_set(struct error *error, int code, const char *format, ...)
 
 int error_prefix(struct error *error, int code, const char *format, ...)
 {
-	char said[sizeof(error->text)];
+	char text[sizeof(error->text)];
 	size_t used;
 	va_list args;
 
 	if (!error)
 		return code;
-	snprintf(said, sizeof(said), "%s", error->text[0] ? error->text : strerror(-code));
+	snprintf(text, sizeof(text), "%s", error->text[0] ? error->text : strerror(-code));
 	va_start(args, format);
 	vsnprintf(error->text, sizeof(error->text), format, args);
 	va_end(args);
 	used = strlen(error->text);
-	snprintf(error->text + used, sizeof(error->text) - used, ": %s", said);
+	snprintf(error->text + used, sizeof(error->text) - used, ": %s", text);
 	return code;
 }

@@ -25,7 +25,7 @@ int error_prefix(struct error *error, int code, const char *format, ...)
 
 /* Does it say that this process is at its end, in memory or descriptors, and nothing of what it was
  * about? */
-static inline bool error_is_ours(int code)
+static inline bool error_is_exhaustion(int code)
 {
 	return code == -ENOMEM || code == -EMFILE || code == -ENFILE;
 }

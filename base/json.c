@@ -118,7 +118,7 @@ void json_time(struct buffer *out, const char *key, uint64_t realtime_ns)
 	json_string(out, time_format(realtime_ns, true, 6, shown));
 }
 
-void json_time_known(struct buffer *out, const char *key, uint64_t realtime_ns)
+void json_time_or_null(struct buffer *out, const char *key, uint64_t realtime_ns)
 {
 	if (realtime_ns) {
 		json_time(out, key, realtime_ns);
@@ -176,9 +176,9 @@ static int json_take_string(struct json_reader *reader, struct json_token *token
 	while (at < reader->end && *at != '"')
 		at += *at == '\\' && at + 1 < reader->end ? 2 : 1;
 	token->size = at - token->text;
-	token->cut = at >= reader->end;
+	token->truncated = at >= reader->end;
 	token->type = in_object(reader) && !reader->after_key ? JSON_KEY : JSON_STRING;
-	reader->at = at + !token->cut;
+	reader->at = at + !token->truncated;
 	reader->after_key = false;
 	if (token->type == JSON_STRING)
 		return 1;
@@ -202,7 +202,7 @@ static int json_take_other(struct json_reader *reader, struct json_token *token)
 	token->type = JSON_OTHER;
 	token->text = reader->at;
 	token->size = at - reader->at;
-	token->cut = at == reader->end && reader->depth;
+	token->truncated = at == reader->end && reader->depth;
 	reader->at = at;
 	reader->after_key = false;
 	return 1;
@@ -282,7 +282,7 @@ static void put_unicode(struct buffer *out, const char **at, const char *end)
 
 void json_unescape(const struct json_token *token, struct buffer *out)
 {
-	static const char letters[] = "bfnrt\"\\/", meant[] = "\b\f\n\r\t\"\\/";
+	static const char letters[] = "bfnrt\"\\/", decoded[] = "\b\f\n\r\t\"\\/";
 	const char *at = token->text, *end = at + token->size;
 
 	while (at < end) {
@@ -295,7 +295,7 @@ void json_unescape(const struct json_token *token, struct buffer *out)
 			break;
 		letter = *at ? strchr(letters, *at) : NULL;
 		if (letter) {
-			buffer_u8(out, meant[letter - letters]);
+			buffer_u8(out, decoded[letter - letters]);
 			at++;
 		} else if (*at == 'u') {
 			at++;

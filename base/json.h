@@ -25,9 +25,9 @@ void json_bool(struct buffer *out, bool value);
 void json_null(struct buffer *out);
 /* Billionths, written as the units that they are: 1371911339996000 is 1371911.339996. */
 void json_nano(struct buffer *out, uint64_t value);
-/* A key and the time in UTC, to the microsecond; json_time_known writes null where it is 0. */
+/* A key and the time in UTC, to the microsecond; json_time_or_null writes null where it is 0. */
 void json_time(struct buffer *out, const char *key, uint64_t realtime_ns);
-void json_time_known(struct buffer *out, const char *key, uint64_t realtime_ns);
+void json_time_or_null(struct buffer *out, const char *key, uint64_t realtime_ns);
 
 #define JSON_DEPTH_MAX 64
 
@@ -48,7 +48,7 @@ struct json_token {
 	const char *text;
 	size_t size;
 	/* the text ended within it */
-	bool cut;
+	bool truncated;
 };
 
 struct json_reader {

@@ -13,7 +13,7 @@
 #include "base/file.h"
 
 /* Does somebody wait for its end? */
-static bool is_waited_for(int fd)
+static bool is_pipe_or_socket(int fd)
 {
 	struct stat about;
 
@@ -33,14 +33,14 @@ int relays_open(struct output_relay relays[RELAYS])
 
 	for (int i = 0; i < RELAYS; i++) {
 		relays[i] = (struct output_relay){ ours[i], -1, -1 };
-		if (r < 0 || !is_waited_for(ours[i]))
+		if (r < 0 || !is_pipe_or_socket(ours[i]))
 			continue;
 		if (pipe2(fds, O_CLOEXEC) < 0) {
 			r = -errno;
 			continue;
 		}
 		relays[i].from = fds[0];
-		relays[i].by = fds[1];
+		relays[i].child_end = fds[1];
 		if (fcntl(fds[0], F_SETFL, O_NONBLOCK) < 0)
 			r = -errno;
 	}
@@ -57,13 +57,13 @@ static void close_all_but(int keep)
 
 void relays_enter(struct output_relay relays[RELAYS], int keep)
 {
-	int none = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-	if (none >= 0)
-		dup2(none, STDIN_FILENO);
+	if (null >= 0)
+		dup2(null, STDIN_FILENO);
 	for (int i = 0; i < RELAYS; i++)
-		if (relays[i].by >= 0)
-			dup2(relays[i].by, relays[i].to);
+		if (relays[i].child_end >= 0)
+			dup2(relays[i].child_end, relays[i].to);
 	relays_done(relays);
 	close_all_but(keep);
 }
@@ -71,7 +71,7 @@ void relays_enter(struct output_relay relays[RELAYS], int keep)
 void relays_begin(struct output_relay relays[RELAYS])
 {
 	for (int i = 0; i < RELAYS; i++)
-		close_end(&relays[i].by);
+		close_end(&relays[i].child_end);
 }
 
 /* False when there is no more, or nobody wants it: who writes is told so as we were. */
@@ -97,6 +97,6 @@ void relays_done(struct output_relay relays[RELAYS])
 {
 	for (int i = 0; i < RELAYS; i++) {
 		close_end(&relays[i].from);
-		close_end(&relays[i].by);
+		close_end(&relays[i].child_end);
 	}
 }

@@ -13,7 +13,7 @@ struct output_relay {
 	/* ours */
 	int to;
 	/* our end and the other one; -1: there is none */
-	int from, by;
+	int from, child_end;
 };
 
 /* Before the fork. 0 or a negative errno; relays_done() in either case. */

@@ -52,7 +52,7 @@ static inline void sort_merge(uint8_t *to, const uint8_t *from, size_t size, siz
 }
 
 /* Are they in order? Then there is no need for scratch. */
-static inline int sort_is_done(const void *items, size_t count, size_t size, size_t key_at)
+static inline int sort_is_sorted(const void *items, size_t count, size_t size, size_t key_at)
 {
 	return !count || sort_run_end(items, count, size, key_at, 0) == count;
 }
@@ -64,7 +64,7 @@ static inline void sort_by_number(void *items, void *scratch, size_t count, size
 {
 	uint8_t *from = items, *to = scratch;
 
-	while (!sort_is_done(from, count, size, key_at)) {
+	while (!sort_is_sorted(from, count, size, key_at)) {
 		uint8_t *sorted = to;
 
 		for (size_t start = 0; start < count;) {
@@ -103,9 +103,9 @@ static inline size_t sort_count_below(const void *items, size_t count, size_t si
 #define sort_array(array, scratch, member)                                                 \
 	sort_by_number((array)->items, (scratch), (array)->count, sizeof(*(array)->items), \
 		       offsetof(__typeof__(*(array)->items), member))
-#define sort_array_is_done(array, member)                                     \
-	sort_is_done((array)->items, (array)->count, sizeof(*(array)->items), \
-		     offsetof(__typeof__(*(array)->items), member))
+#define sort_array_is_sorted(array, member)                                     \
+	sort_is_sorted((array)->items, (array)->count, sizeof(*(array)->items), \
+		       offsetof(__typeof__(*(array)->items), member))
 #define sort_array_count_below(array, member, number)                             \
 	sort_count_below((array)->items, (array)->count, sizeof(*(array)->items), \
 			 offsetof(__typeof__(*(array)->items), member), (number))

@@ -21,10 +21,10 @@
 
 /* More are a host on which nothing answers. */
 #define HUNG_MAX 16
-#define LOOK_MS 100
+#define POLL_MS 100
 
 /* One that only gets no CPU, or was stopped, is left so many times as long. */
-#define STARVED 6
+#define STARVED_FACTOR 6
 
 /* Shared by both processes. */
 struct watchdog_child {
@@ -35,21 +35,21 @@ struct watchdog_child {
 	size_t hung_count;
 };
 
-bool watchdog_child_enter(struct watchdog_child *patience, const char *what)
+bool watchdog_child_enter(struct watchdog_child *child, const char *what)
 {
-	patience->since_ns = 0;
+	child->since_ns = 0;
 	if (!what)
 		return true;
-	for (size_t i = 0; i < patience->hung_count; i++)
-		if (strcmp(patience->hung[i], what) == 0)
+	for (size_t i = 0; i < child->hung_count; i++)
+		if (strcmp(child->hung[i], what) == 0)
 			return false;
-	snprintf(patience->what, sizeof(patience->what), "%s", what);
-	patience->since_ns = clock_ns(CLOCK_MONOTONIC);
+	snprintf(child->what, sizeof(child->what), "%s", what);
+	child->since_ns = clock_ns(CLOCK_MONOTONIC);
 	return true;
 }
 
 /* Does it wait for something in the kernel? */
-static bool is_waiting(pid_t pid)
+static bool is_blocked(pid_t pid)
 {
 	_cleanup_free_ char *text = NULL;
 	char path[32];
@@ -62,30 +62,29 @@ static bool is_waiting(pid_t pid)
 	return !name_end || !name_end[1] || !strchr("RTt", name_end[2]);
 }
 
-static bool watchdog_child_hangs(pid_t pid, const struct watchdog_child *patience,
-				 uint64_t limit_ns)
+static bool watchdog_child_hangs(pid_t pid, const struct watchdog_child *child, uint64_t limit_ns)
 {
-	uint64_t since_ns = patience->since_ns, now = clock_ns(CLOCK_MONOTONIC);
+	uint64_t since_ns = child->since_ns, now = clock_ns(CLOCK_MONOTONIC);
 
 	return since_ns && now > since_ns + limit_ns &&
-	       (now > since_ns + STARVED * limit_ns || is_waiting(pid));
+	       (now > since_ns + STARVED_FACTOR * limit_ns || is_blocked(pid));
 }
 
 /* It ends when this one does, however that comes. */
-static void do_work(const struct watchdog_child_work *work, struct watchdog_child *patience,
+static void do_work(const struct watchdog_child_work *work, struct watchdog_child *child,
 		    pid_t parent)
 {
 	int code = EXIT_FAILURE;
 
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent)
-		code = work->work(work->context, patience);
+		code = work->work(work->context, child);
 	fflush(NULL);
 	exit(code);
 }
 
 /* Its pipe ends with it. 0, or -ETIMEDOUT. What it wrote until then is handed on. */
 static int watchdog_child_watch(pid_t pid, int fd, struct output_relay relays[RELAYS],
-				const struct watchdog_child *patience, uint64_t limit_ns)
+				const struct watchdog_child *child, uint64_t limit_ns)
 {
 	struct pollfd waits[1 + RELAYS] = { { .fd = fd } };
 	int r = 1;
@@ -93,16 +92,16 @@ static int watchdog_child_watch(pid_t pid, int fd, struct output_relay relays[RE
 	while (r > 0) {
 		for (int i = 0; i < RELAYS; i++)
 			waits[1 + i] = (struct pollfd){ .fd = relays[i].from, .events = POLLIN };
-		if (poll(waits, ARRAY_SIZE(waits), LOOK_MS) > 0 && waits[0].revents)
+		if (poll(waits, ARRAY_SIZE(waits), POLL_MS) > 0 && waits[0].revents)
 			r = 0;
-		else if (watchdog_child_hangs(pid, patience, limit_ns))
+		else if (watchdog_child_hangs(pid, child, limit_ns))
 			r = -ETIMEDOUT;
 		relays_take(relays);
 	}
 	return r;
 }
 
-static int watchdog_child_wait_for(pid_t pid)
+static int watchdog_child_reap(pid_t pid)
 {
 	int status;
 
@@ -118,26 +117,26 @@ static int watchdog_child_wait_for(pid_t pid)
 }
 
 static int watchdog_child_start(const struct watchdog_child_work *work,
-				struct watchdog_child *patience, struct output_relay relays[RELAYS],
+				struct watchdog_child *child, struct output_relay relays[RELAYS],
 				int keep, pid_t *ret_pid)
 {
 	pid_t parent = getpid();
 
-	patience->since_ns = 0;
+	child->since_ns = 0;
 	fflush(NULL);
 	*ret_pid = fork();
 	if (*ret_pid < 0)
 		return -errno;
 	if (!*ret_pid) {
 		relays_enter(relays, keep);
-		do_work(work, patience, parent);
+		do_work(work, child, parent);
 	}
 	relays_begin(relays);
 	return 0;
 }
 
 /* One try: what the work said, or -ETIMEDOUT with what it was at among what hung. */
-static int run_once(const struct watchdog_child_work *work, struct watchdog_child *patience,
+static int run_once(const struct watchdog_child_work *work, struct watchdog_child *child,
 		    struct output_relay relays[RELAYS])
 {
 	_cleanup_close_ int reads = -1, writes = -1;
@@ -148,34 +147,34 @@ static int run_once(const struct watchdog_child_work *work, struct watchdog_chil
 		return -errno;
 	reads = fds[0];
 	writes = fds[1];
-	r = watchdog_child_start(work, patience, relays, writes, &pid);
+	r = watchdog_child_start(work, child, relays, writes, &pid);
 	if (r < 0)
 		return r;
 	close(take_fd(writes));
-	r = watchdog_child_watch(pid, reads, relays, patience, work->limit_ns);
+	r = watchdog_child_watch(pid, reads, relays, child, work->limit_ns);
 	if (r == 0)
-		return watchdog_child_wait_for(pid);
+		return watchdog_child_reap(pid);
 	kill(pid, SIGKILL);
-	memcpy(patience->hung[patience->hung_count++], patience->what, sizeof(patience->what));
-	work->gave_up(work->context, patience->what);
+	memcpy(child->hung[child->hung_count++], child->what, sizeof(child->what));
+	work->on_hang(work->context, child->what);
 	return r;
 }
 
 int watchdog_child_run(const struct watchdog_child_work *work)
 {
-	struct watchdog_child *patience = mmap(NULL, sizeof(*patience), PROT_READ | PROT_WRITE,
-					       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct watchdog_child *child = mmap(NULL, sizeof(*child), PROT_READ | PROT_WRITE,
+					    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct output_relay relays[RELAYS];
 	int r;
 
-	if (patience == MAP_FAILED)
+	if (child == MAP_FAILED)
 		return -errno;
 	do {
 		r = relays_open(relays);
 		if (r == 0)
-			r = run_once(work, patience, relays);
+			r = run_once(work, child, relays);
 		relays_done(relays);
-	} while (r == -ETIMEDOUT && patience->hung_count < HUNG_MAX);
-	munmap(patience, sizeof(*patience));
+	} while (r == -ETIMEDOUT && child->hung_count < HUNG_MAX);
+	munmap(child, sizeof(*child));
 	return r;
 }

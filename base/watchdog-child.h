@@ -17,9 +17,9 @@ struct watchdog_child_work {
 	uint64_t limit_ns;
 	/* In that process; its answer is the exit code. It asks watchdog_child_enter() before, and
 	 * tells it behind, each read. */
-	int (*work)(void *context, struct watchdog_child *patience);
+	int (*work)(void *context, struct watchdog_child *child);
 	/* In this one, when something is given up; it is not tried again. */
-	void (*gave_up)(void *context, const char *what);
+	void (*on_hang)(void *context, const char *what);
 	void *context;
 };
 
@@ -27,4 +27,4 @@ struct watchdog_child_work {
 int watchdog_child_run(const struct watchdog_child_work *work);
 
 /* False: it hung before, and is to be passed over. NULL: what was entered last is done. */
-bool watchdog_child_enter(struct watchdog_child *patience, const char *what);
+bool watchdog_child_enter(struct watchdog_child *child, const char *what);

@@ -34,7 +34,7 @@ void worker_lock_done(pthread_mutex_t *lock, pthread_cond_t *changed)
 	pthread_mutex_destroy(lock);
 }
 
-struct timespec worker_in_a_second(void)
+struct timespec worker_second_from_now(void)
 {
 	struct timespec until;
 
@@ -44,9 +44,9 @@ struct timespec worker_in_a_second(void)
 }
 
 bool worker_await(pthread_mutex_t *lock, pthread_cond_t *changed, const bool *ended,
-		  uint64_t patience_ns)
+		  uint64_t timeout_ns)
 {
-	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + patience_ns;
+	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + timeout_ns;
 	struct timespec until = { until_ns / NSEC_PER_SEC, until_ns % NSEC_PER_SEC };
 	int r = 0;
 

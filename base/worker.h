@@ -17,9 +17,9 @@ void worker_lock_init(pthread_mutex_t *lock, pthread_cond_t *changed);
 void worker_lock_done(pthread_mutex_t *lock, pthread_cond_t *changed);
 
 /* By that clock, for pthread_cond_timedwait(). */
-struct timespec worker_in_a_second(void);
+struct timespec worker_second_from_now(void);
 
 /* Waits until *ended, which the lock guards and `changed` tells of; with the lock held. False: not
  * within that time. */
 bool worker_await(pthread_mutex_t *lock, pthread_cond_t *changed, const bool *ended,
-		  uint64_t patience_ns);
+		  uint64_t timeout_ns);

@@ -66,7 +66,7 @@ int tape_sort_events(struct tape *tape)
 {
 	_cleanup_free_ void *scratch = NULL;
 
-	if (sort_array_is_done(&tape->events, time_ns))
+	if (sort_array_is_sorted(&tape->events, time_ns))
 		return 0;
 	scratch = malloc(tape->events.count * sizeof(*tape->events.items));
 	if (!scratch)

@@ -196,7 +196,7 @@ int tape_sort_samples(struct tape *tape)
 {
 	_cleanup_free_ void *scratch = NULL;
 
-	if (sort_array_is_done(&tape->samples, time_ns))
+	if (sort_array_is_sorted(&tape->samples, time_ns))
 		return 0;
 	scratch = malloc(tape->samples.count * sizeof(*tape->samples.items));
 	if (!scratch)

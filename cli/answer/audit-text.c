@@ -184,11 +184,11 @@ static void put_checks_json(const struct report *report, const char *key, bool u
 void audit_put_json(const struct report *report, struct buffer *json)
 {
 	json_open(json, '{');
-	json_time_known(json, "time", report->now_ns);
+	json_time_or_null(json, "time", report->now_ns);
 	json_key(json, "watched_ns");
 	json_u64(json, report->watched_ns);
-	json_time_known(json, "recorded_from", report->recorded_from_ns);
-	json_time_known(json, "recorded_to", report->recorded_to_ns);
+	json_time_or_null(json, "recorded_from", report->recorded_from_ns);
+	json_time_or_null(json, "recorded_to", report->recorded_to_ns);
 	put_checks_json(report, "checked", false, json);
 	put_checks_json(report, "not_checked", true, json);
 	json_key(json, "findings");

@@ -41,7 +41,7 @@ struct audit {
 	struct progress_line progress;
 	struct report report;
 	/* in the process that does it */
-	struct watchdog_child *patience;
+	struct watchdog_child *child;
 };
 
 /* The wall clock as it was when it began, and as long as it is since: one that is set meanwhile
@@ -199,15 +199,15 @@ static int run_audit(struct audit *audit)
 
 static bool audit_enter(void *context, const char *what)
 {
-	return watchdog_child_enter(((struct audit *)context)->patience, what);
+	return watchdog_child_enter(((struct audit *)context)->child, what);
 }
 
-static int audit_work(void *context, struct watchdog_child *patience)
+static int audit_work(void *context, struct watchdog_child *child)
 {
 	struct audit *audit = context;
 	int r;
 
-	audit->patience = patience;
+	audit->child = child;
 	audit->begin_ns = clock_ns(CLOCK_REALTIME);
 	audit->monotonic_ns = clock_ns(CLOCK_MONOTONIC);
 	r = run_audit(audit);
@@ -215,7 +215,7 @@ static int audit_work(void *context, struct watchdog_child *patience)
 	return r;
 }
 
-static void gave_up(void *context, const char *what)
+static void on_hang(void *context, const char *what)
 {
 	const struct audit *audit = context;
 
@@ -225,17 +225,17 @@ static void gave_up(void *context, const char *what)
 static int audit_run_here(const struct invocation *invocation)
 {
 	struct audit audit = { .invocation = invocation };
-	const struct watchdog_child_work patience = { .limit_ns = AUDIT_PATIENCE_S * NSEC_PER_SEC,
-						      .work = audit_work,
-						      .gave_up = gave_up,
-						      .context = &audit };
+	const struct watchdog_child_work work = { .limit_ns = AUDIT_PATIENCE_S * NSEC_PER_SEC,
+						  .work = audit_work,
+						  .on_hang = on_hang,
+						  .context = &audit };
 	struct error error;
 	int r = audit_parse(invocation, &audit.options);
 
 	audit.options.context = &audit;
 	audit.options.enter = audit_enter;
 	if (r == EXIT_DONE)
-		r = watchdog_child_run(&patience);
+		r = watchdog_child_run(&work);
 	if (r >= 0)
 		return r;
 	error_set(&error, r, "the audit could not be done: %s", strerror(-r));

@@ -245,8 +245,8 @@ static void put_gone(struct buffer *json, const struct store_gone_list *gone)
 		const struct store_gone *one = &gone->list.items[i];
 
 		json_open(json, '{');
-		json_time_known(json, "from", one->from_ns);
-		json_time_known(json, "to", one->to_ns);
+		json_time_or_null(json, "from", one->from_ns);
+		json_time_or_null(json, "to", one->to_ns);
 		json_key(json, "why");
 		json_string(json, one->missing ? "missing" : "removed by retention");
 		json_close(json, '}');
@@ -261,7 +261,7 @@ static void put_stopped(struct buffer *json, const struct coverage_gap *last)
 		return;
 	}
 	json_open(json, '{');
-	json_time_known(json, "since", last->from_ns);
+	json_time_or_null(json, "since", last->from_ns);
 	json_key(json, "why");
 	json_string(json, last->why);
 	json_key(json, "cause");
@@ -277,14 +277,14 @@ static void put_status(struct buffer *json, const struct status *status)
 	json_open(json, '{');
 	json_key(json, "store");
 	json_string(json, status->path);
-	json_time_known(json, "now", status->now_ns);
+	json_time_or_null(json, "now", status->now_ns);
 	status_put_number(json, "recorder", status->pid);
-	json_time_known(json, "since", status->since_ns);
-	json_time_known(json, "reaches", totals->unsealed_end_ns);
+	json_time_or_null(json, "since", status->since_ns);
+	json_time_or_null(json, "reaches", totals->unsealed_end_ns);
 	status_put_number(json, "segments", totals->segments);
 	status_put_number(json, "unsealed", totals->unsealed);
-	json_time_known(json, "begin", totals->begin_ns);
-	json_time_known(json, "end", totals->end_ns);
+	json_time_or_null(json, "begin", totals->begin_ns);
+	json_time_or_null(json, "end", totals->end_ns);
 	status_put_number(json, "samples", totals->samples);
 	status_put_number(json, "lost", totals->lost);
 	status_put_number(json, "lost_last_day", status->day_lost);

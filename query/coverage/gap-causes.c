@@ -94,7 +94,7 @@ static int load_side(struct telling *telling, const struct store_segment *segmen
 		return 0;
 	r = store_reader_load(telling->reader, segment, &want, &tape, error);
 	if (r < 0)
-		return error_is_ours(r) ? r : 0;
+		return error_is_exhaustion(r) ? r : 0;
 	ret_side->unsealed = segment->unsealed;
 	ret_side->end_ns = segment->end_ns;
 	gap_causes_take_facts(ret_side, tape);

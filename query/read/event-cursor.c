@@ -159,7 +159,7 @@ static int sort_waiting(struct run *run)
 {
 	_cleanup_free_ void *scratch = NULL;
 
-	if (sort_array_is_done(&run->waiting, realtime_ns))
+	if (sort_array_is_sorted(&run->waiting, realtime_ns))
 		return 0;
 	scratch = malloc(run->waiting.count * sizeof(*run->waiting.items));
 	if (!scratch)

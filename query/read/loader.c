@@ -81,7 +81,7 @@ static int take_gone(struct loader *loader, const struct store_segment *segment,
 static int take_unread(struct loader *loader, const struct store_segment *segment,
 		       struct loaded *loaded, struct error *error)
 {
-	if (error_is_ours(loaded->failed)) {
+	if (error_is_exhaustion(loaded->failed)) {
 		if (error)
 			*error = loaded->error;
 		return loaded->failed;
@@ -138,7 +138,7 @@ int loader_each_later(struct loader *loader, int (*see)(void *context, const str
 		r = store_reader_load(loader->reader, segment, &want, &tape, error);
 		if (r == 0)
 			r = see(context, tape);
-		else if (!error_is_ours(r))
+		else if (!error_is_exhaustion(r))
 			r = 0; /* it is not in the window */
 	}
 	array_done(&segments.list);

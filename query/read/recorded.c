@@ -31,7 +31,7 @@ static int recorded_add_segment(struct store_reader *reader, const struct store_
 
 	if (r == 0)
 		return coverage_add_tape(coverage, parts, window, losses->cpus, tape);
-	if (error_is_ours(r)) {
+	if (error_is_exhaustion(r)) {
 		if (error)
 			*error = own;
 		return r;

@@ -243,7 +243,7 @@ static int see_neighbour(struct run *run, struct store_reader *reader,
 	if (within || *segment->damage)
 		return 0;
 	r = store_reader_load(reader, segment, &want, &tape, &own);
-	if (error_is_ours(r))
+	if (error_is_exhaustion(r))
 		return error_set(error, r, "%s", own.text);
 	/* the answer is not of it: one that is gone, or damaged, tells nothing */
 	return r < 0 ? 0 : see_gauges(run, tape);

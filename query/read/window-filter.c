@@ -63,7 +63,7 @@ static int sort_by_time(struct tape *tape, struct window_filter_times *times)
 	size_t count = times->list.count;
 	_cleanup_free_ struct timed *rows = NULL, *scratch = NULL;
 
-	if (sort_is_done(times->list.items, count, sizeof(*times->list.items), 0))
+	if (sort_is_sorted(times->list.items, count, sizeof(*times->list.items), 0))
 		return 0;
 	rows = malloc(count * sizeof(*rows));
 	scratch = malloc(count * sizeof(*scratch));

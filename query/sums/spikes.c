@@ -233,7 +233,7 @@ static int spikes_add_samples(struct finding *finding, struct store_segment *seg
 	struct busy busy = { 0 };
 	int r = store_reader_load(finding->reader, segment, &want, &tape, &error);
 
-	if (error_is_ours(r))
+	if (error_is_exhaustion(r))
 		return error_set(finding->error, r, "%s", error.text);
 	if (r < 0) {
 		snprintf(segment->damage, sizeof(segment->damage), "%.*s",
@@ -399,7 +399,7 @@ static int see_clock(struct store_reader *reader, const struct store_segment *se
 	struct error own = { 0 };
 	int r = store_reader_load(reader, segment, &want, &tape, &own);
 
-	if (error_is_ours(r))
+	if (error_is_exhaustion(r))
 		return error_set(error, r, "%s", own.text);
 	/* one that is gone since, or damaged: what is known of the others is said */
 	if (r == 0)
@@ -433,7 +433,7 @@ static int see_cpus(struct store_reader *reader, const struct store_segment *seg
 
 	if (r == 0)
 		return recorded_cpus_add(parts, asked, tape);
-	return error_is_ours(r) ? error_set(error, r, "%s", own.text) : 0;
+	return error_is_exhaustion(r) ? error_set(error, r, "%s", own.text) : 0;
 }
 
 /* Those whose number leaves no rest, or the others of them: these only for as long as none of the

@@ -31,8 +31,8 @@ void exec_cgroups_done(struct exec_cgroups *starts)
 
 uint64_t exec_cgroups_pause(struct exec_cgroups *starts)
 {
-	starts->looking.each_ns = SOON_EACH_NS;
-	starts->looking.at_once = SOON_AT_ONCE;
+	starts->looking.interval_ns = SOON_EACH_NS;
+	starts->looking.burst = SOON_AT_ONCE;
 	return allowance_take(&starts->looking, clock_ns(CLOCK_MONOTONIC)) ? SOON_NS : PAUSE_NS;
 }
 
@@ -51,8 +51,8 @@ void exec_cgroups_ask(struct exec_cgroups *starts,
 	char path[CGROUP_PATH_MAX];
 	int r = 0;
 
-	starts->asking.each_ns = ASKED_EACH_NS;
-	starts->asking.at_once = ASKED_AT_ONCE;
+	starts->asking.interval_ns = ASKED_EACH_NS;
+	starts->asking.burst = ASKED_AT_ONCE;
 	for (size_t i = starts->asked;
 	     i < starts->list.count && allowance_take(&starts->asking, now_ns) && r != -EAGAIN;
 	     i++) {

@@ -281,7 +281,7 @@ int progress_read(const char *json, size_t size, struct recorder_progress *ret_p
 	r = json_next(&reader, &token);
 	if (r != 1 || token.type != JSON_OPEN || *token.text != '{')
 		return -EBADMSG;
-	while ((r = json_next(&reader, &token)) == 1 && !token.cut) {
+	while ((r = json_next(&reader, &token)) == 1 && !token.truncated) {
 		r = see_token(&place, reader.depth, &token);
 		if (r < 0)
 			return r;

@@ -321,7 +321,7 @@ static int seal_one(struct sealer *sealer, struct error *error)
  * the segment to learn that it still cannot be. */
 static void sealer_stall(struct sealer *sealer, int r, const struct error *error)
 {
-	struct timespec until = worker_in_a_second();
+	struct timespec until = worker_second_from_now();
 
 	until.tv_sec += r == -ENOSPC ? 0 : sealer->patience;
 	sealer->patience = MIN(2 * sealer->patience + 1, 15u);

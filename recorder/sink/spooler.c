@@ -96,7 +96,7 @@ static int write_block(struct spooler *spooler, struct error *error)
 /* Waits a second, or until there is room, or the end. The lock is held. */
 static void spooler_stall(struct spooler *spooler, const struct error *error)
 {
-	struct timespec until = worker_in_a_second();
+	struct timespec until = worker_second_from_now();
 
 	spooler->status.stalled = true;
 	spooler->status.error = *error;

@@ -153,8 +153,8 @@ int incident_rows_sort(struct incident_rows *incidents)
 {
 	_cleanup_free_ void *scratch = NULL;
 
-	if (sort_array_is_done(&incidents->rows, time_ns) &&
-	    sort_array_is_done(&incidents->rows, id))
+	if (sort_array_is_sorted(&incidents->rows, time_ns) &&
+	    sort_array_is_sorted(&incidents->rows, id))
 		return 0;
 	scratch = calloc(incidents->rows.count, sizeof(*incidents->rows.items));
 	if (!scratch)

@@ -48,13 +48,13 @@ int segment_dir_describe(const char *path, const char *name, struct store_segmen
 	int r = store_open_file(path, STORE_SEGMENTS, name, &fd, error);
 
 	snprintf(segment.name, sizeof(segment.name), "%s", name);
-	if (r == -ENAMETOOLONG || r == -ENOENT || error_is_ours(r))
+	if (r == -ENAMETOOLONG || r == -ENOENT || error_is_exhaustion(r))
 		return r;
 	if (r < 0)
 		error_set(&why, r, "%s", r == -EBADMSG ? "not a file" : strerror(-r));
 	else
 		r = describe_fd(fd, name, &segment, &why);
-	if (error_is_ours(r))
+	if (error_is_exhaustion(r))
 		return error_set(error, r, "%s: %s", name, strerror(-r));
 	if (r != 0)
 		snprintf(segment.damage, sizeof(segment.damage), "%.*s",

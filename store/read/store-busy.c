@@ -45,7 +45,7 @@ static int from_file(struct walk *walk, const struct store_segment *segment, str
 	walk->bytes.size = 0;
 	r = reader->is_file ? read_single_file(reader, segment, &walk->bytes)
 			    : segment_dir_busy(reader->path, segment, &walk->bytes, NULL);
-	return r == 1 ? store_busy_decode(walk, busy) : error_is_ours(r) ? r : 0;
+	return r == 1 ? store_busy_decode(walk, busy) : error_is_exhaustion(r) ? r : 0;
 }
 
 static int ask_index(struct walk *walk, const struct store_segment *segment)

@@ -56,7 +56,7 @@ static int verify_segment(struct verifying *verifying, const struct store_segmen
 
 	if (r == -ENOENT)
 		return 0; /* retention took it meanwhile */
-	if (error_is_ours(r))
+	if (error_is_exhaustion(r))
 		return error_set(verifying->error, r, "%s", strerror(-r));
 	verifying->result.segments++;
 	if (r < 0)
@@ -82,7 +82,7 @@ static int verify_spool(struct verifying *verifying, const struct store_segment 
 	r = spool_dir_load(verifying->reader->path, segment->name, &writer, &tape, &end, &why);
 	if (r == -ENOENT)
 		return 0;
-	if (error_is_ours(r))
+	if (error_is_exhaustion(r))
 		return error_set(verifying->error, r, "%s", strerror(-r));
 	if (r < 0)
 		verify_find(verifying, segment->name, why.text);
@@ -294,9 +294,9 @@ static int read_files(struct verifying *verifying, struct store_segments *files,
 
 		if (!*segment->damage && segment->incidents)
 			r = segment_dir_incidents(path, segment, incidents, verifying->error);
-		if (!*segment->damage && segment->samples && !error_is_ours(r))
+		if (!*segment->damage && segment->samples && !error_is_exhaustion(r))
 			r = verify_read_busy(path, segment, busy, verifying->error);
-		if (!error_is_ours(r))
+		if (!error_is_exhaustion(r))
 			r = 0;
 	}
 	return r;

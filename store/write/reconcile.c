@@ -38,9 +38,9 @@ static int reconcile_adopt(struct store_writer *writer, const struct store_segme
 		r = segment_dir_incidents(writer->path, segment, &incidents, error);
 	/* damaged or too new behind its header: the readers will see it, as its incidents and its
 	 * busy CPUs are missing in the index */
-	if (!error_is_ours(r) && segment->samples)
+	if (!error_is_exhaustion(r) && segment->samples)
 		r = segment_dir_busy(writer->path, segment, &busy, error);
-	if (!error_is_ours(r))
+	if (!error_is_exhaustion(r))
 		r = index_put(writer->index, segment, &incidents, &busy, error);
 	incident_rows_done(&incidents);
 	return r;

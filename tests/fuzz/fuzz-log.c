@@ -26,7 +26,7 @@ static void check_json(const char *text, size_t size)
 
 	json_reader_init(&reader, text, size);
 	while ((r = json_next(&reader, &token)) == 1)
-		assert(!token.cut);
+		assert(!token.truncated);
 	assert(r == 0 && !reader.depth);
 }
 

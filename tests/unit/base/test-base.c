@@ -378,8 +378,8 @@ static void test_sort(void)
 			}
 			sort_by_number(items, scratch, count, sizeof(*items),
 				       offsetof(struct numbered, key));
-			CHECK(sort_is_done(items, count, sizeof(*items),
-					   offsetof(struct numbered, key)));
+			CHECK(sort_is_sorted(items, count, sizeof(*items),
+					     offsetof(struct numbered, key)));
 			for (size_t i = 0; i < count; i++) {
 				CHECK_EQ(items[i].after, ~items[i].before);
 				CHECK(i == 0 || items[i - 1].key < items[i].key ||

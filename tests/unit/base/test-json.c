@@ -44,8 +44,8 @@ static void test_times(void)
 
 	json_open(&out, '{');
 	json_time(&out, "a", 1371911339996000000);
-	json_time_known(&out, "b", 0);
-	json_time_known(&out, "c", 1000);
+	json_time_or_null(&out, "b", 0);
+	json_time_or_null(&out, "c", 1000);
 	json_close(&out, '}');
 	CHECK_STR(text_of(&out), "{\"a\":\"2013-06-22T14:28:59.996000Z\",\"b\":null,"
 				 "\"c\":\"1970-01-01T00:00:00.000001Z\"}");
@@ -91,7 +91,7 @@ static const char *tokens_of(const char *text, struct buffer *out)
 			json_unescape(&token, out);
 		else
 			buffer_bytes(out, token.text, token.size);
-		if (token.cut)
+		if (token.truncated)
 			buffer_u8(out, '!');
 	}
 	if (r == -EBADMSG)

@@ -18,7 +18,7 @@ struct told {
 	char text[256];
 };
 
-static void gave_up(void *context, const char *what)
+static void on_hang(void *context, const char *what)
 {
 	struct told *told = context;
 	size_t size = strlen(told->text);
@@ -26,57 +26,57 @@ static void gave_up(void *context, const char *what)
 	snprintf(told->text + size, sizeof(told->text) - size, "%s;", what);
 }
 
-static int hang_in_some(void *context, struct watchdog_child *patience)
+static int hang_in_some(void *context, struct watchdog_child *child)
 {
 	static const char *const reads[] = { "well", "stuck", "well too", "stuck too" };
 	int passed_over = 0;
 
 	(void)context;
 	for (size_t i = 0; i < 4; i++)
-		if (!watchdog_child_enter(patience, reads[i]))
+		if (!watchdog_child_enter(child, reads[i]))
 			passed_over++;
 		else if (i % 2)
 			pause();
-	watchdog_child_enter(patience, NULL);
+	watchdog_child_enter(child, NULL);
 	/* at nothing it may take its time */
 	usleep(3 * LIMIT_NS / 1000);
 	return 40 + passed_over;
 }
 
-static int hang_in_all(void *context, struct watchdog_child *patience)
+static int hang_in_all(void *context, struct watchdog_child *child)
 {
 	char name[16];
 
 	(void)context;
 	for (int i = 0; i < 1000; i++) {
 		snprintf(name, sizeof(name), "read %d", i);
-		if (watchdog_child_enter(patience, name))
+		if (watchdog_child_enter(child, name))
 			pause();
 	}
 	return 0;
 }
 
-static int run(int (*work)(void *context, struct watchdog_child *patience), struct told *told)
+static int run(int (*work)(void *context, struct watchdog_child *child), struct told *told)
 {
-	const struct watchdog_child_work patience = {
-		.limit_ns = LIMIT_NS, .work = work, .gave_up = gave_up, .context = told
+	const struct watchdog_child_work child = {
+		.limit_ns = LIMIT_NS, .work = work, .on_hang = on_hang, .context = told
 	};
 
 	*told = (struct told){ "" };
-	return watchdog_child_run(&patience);
+	return watchdog_child_run(&child);
 }
 
 /* Three times as long as one that waits is left. */
-static int take_the_cpu(void *context, struct watchdog_child *patience)
+static int take_the_cpu(void *context, struct watchdog_child *child)
 {
 	uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + 3 * LIMIT_NS;
 
 	(void)context;
-	if (!watchdog_child_enter(patience, "busy"))
+	if (!watchdog_child_enter(child, "busy"))
 		return 1;
 	while (clock_ns(CLOCK_MONOTONIC) < end_ns)
 		;
-	watchdog_child_enter(patience, NULL);
+	watchdog_child_enter(child, NULL);
 	return 5;
 }
 
@@ -106,13 +106,13 @@ static void test_bound(void)
 }
 
 /* One that does not end when it is killed: a process of its own that nobody ends. */
-static int leave_one_behind(void *context, struct watchdog_child *patience)
+static int leave_one_behind(void *context, struct watchdog_child *child)
 {
 	pid_t *left = context, pid;
 
 	puts("before");
 	fflush(stdout);
-	if (!watchdog_child_enter(patience, "stuck")) {
+	if (!watchdog_child_enter(child, "stuck")) {
 		puts("done");
 		return 7;
 	}
@@ -136,10 +136,10 @@ static void test_output(void)
 {
 	pid_t *left = mmap(NULL, sizeof(*left), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 			   -1, 0);
-	const struct watchdog_child_work patience = { .limit_ns = LIMIT_NS,
-						      .work = leave_one_behind,
-						      .gave_up = forget_what,
-						      .context = left };
+	const struct watchdog_child_work child = { .limit_ns = LIMIT_NS,
+						   .work = leave_one_behind,
+						   .on_hang = forget_what,
+						   .context = left };
 	int out[2], other[2], kept = dup(STDOUT_FILENO), r;
 	struct pollfd ended = { .events = POLLIN };
 	char text[64] = "", none;
@@ -150,7 +150,7 @@ static void test_output(void)
 	fflush(stdout);
 	dup2(out[1], STDOUT_FILENO);
 	close(out[1]);
-	r = watchdog_child_run(&patience);
+	r = watchdog_child_run(&child);
 	dup2(kept, STDOUT_FILENO);
 	close(kept);
 	close(other[1]);
