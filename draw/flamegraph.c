@@ -12,6 +12,8 @@
 
 #include "base/cleanup.h"
 #include "base/utf8.h"
+#include "draw/flamegraph-script.h"
+#include "draw/flamegraph-style.h"
 
 #define ROW 16
 #define HEAD_ROW 15

@@ -20,7 +20,3 @@ struct flamegraph {
 
 /* Returns 0 or -ENOMEM. */
 int flamegraph_write(const struct flamegraph *graph, struct output *output);
-
-/* The script and the styles (flamegraph-script.c). */
-extern const char flamegraph_style[];
-extern const char flamegraph_script[];

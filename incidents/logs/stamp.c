@@ -203,44 +203,15 @@ static bool take_foreign_month(struct text_cursor *cursor, int *ret_month)
 	static const struct {
 		const char *name;
 		int month;
-	} months[] = { { "jan", 1 },
-		       { "ene", 1 },
-		       { "gen", 1 },
-		       { "feb", 2 },
-		       { "fev", 2 },
-		       { "f\xc3\xa9v", 2 },
-		       { "mar", 3 },
-		       { "m\xc3\xa4r", 3 },
-		       { "mrt", 3 },
-		       { "apr", 4 },
-		       { "avr", 4 },
-		       { "abr", 4 },
-		       { "mai", 5 },
-		       { "may", 5 },
-		       { "mag", 5 },
-		       { "mei", 5 },
-		       { "jun", 6 },
-		       { "juin", 6 },
-		       { "giu", 6 },
-		       { "jul", 7 },
-		       { "juil", 7 },
-		       { "lug", 7 },
-		       { "aug", 8 },
-		       { "ao\xc3\xbb", 8 },
-		       { "ago", 8 },
-		       { "sep", 9 },
-		       { "set", 9 },
-		       { "oct", 10 },
-		       { "okt", 10 },
-		       { "ott", 10 },
-		       { "out", 10 },
-		       { "nov", 11 },
-		       { "dec", 12 },
-		       { "d\xc3\xa9"
-			 "c",
-			 12 },
-		       { "dez", 12 },
-		       { "dic", 12 } };
+	} months[] = { { "jan", 1 },  { "ene", 1 },	    { "gen", 1 },  { "feb", 2 },
+		       { "fev", 2 },  { "f\xc3\xa9v", 2 },  { "mar", 3 },  { "m\xc3\xa4r", 3 },
+		       { "mrt", 3 },  { "apr", 4 },	    { "avr", 4 },  { "abr", 4 },
+		       { "mai", 5 },  { "may", 5 },	    { "mag", 5 },  { "mei", 5 },
+		       { "jun", 6 },  { "juin", 6 },	    { "giu", 6 },  { "jul", 7 },
+		       { "juil", 7 }, { "lug", 7 },	    { "aug", 8 },  { "ao\xc3\xbb", 8 },
+		       { "ago", 8 },  { "sep", 9 },	    { "set", 9 },  { "oct", 10 },
+		       { "okt", 10 }, { "ott", 10 },	    { "out", 10 }, { "nov", 11 },
+		       { "dec", 12 }, { "d\303\251c", 12 }, { "dez", 12 }, { "dic", 12 } };
 
 	for (size_t i = 0; i < sizeof(months) / sizeof(months[0]); i++) {
 		size_t size = strlen(months[i].name);
