@@ -168,7 +168,8 @@ int main(int argc, char **argv)
 	took = (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns) / 1e9;
 	samples = bench.assembler.samples - samples;
 	if (r == 0)
-		printf("%llu samples of %d frames, %zu nodes: %.2f million samples/s of a core; %d CPUs take %.2f %% of one\n",
+		printf("%llu samples of %d frames, %zu nodes: %.2f million samples/s of a core; "
+		       "%d CPUs take %.2f %% of one\n",
 		       (unsigned long long)samples, FRAMES, bench.assembler.tape->stacks.count,
 		       samples / took / 1e6, CPUS, 100 * took / seconds);
 	else

@@ -330,7 +330,9 @@ int main(int argc, char **argv)
 			argc = 0;
 	if (argc < 2 || !settings.cpus || !settings.stacks || settings.samples < settings.cpus) {
 		fprintf(stderr,
-			"usage: make-store DIR [segments=N] [samples=N] [cpus=N] [stacks=N] [sharing=PERCENT] [incidents=N] [idle=PERCENT] [restarts=N] [effort=hasty|usual]\n");
+			"usage: make-store DIR [segments=N] [samples=N] [cpus=N] [stacks=N]\n"
+			"       [sharing=PERCENT] [incidents=N] [idle=PERCENT] [restarts=N]\n"
+			"       [effort=hasty|usual]\n");
 		return 2;
 	}
 	if (store_writer_open(argv[1], &writer, &error) < 0) {

@@ -4,14 +4,16 @@ const find = id => document.getElementById(id);
 const area = find("frames"), search = find("search"), reset = find("reset");
 const frames = [...area.querySelectorAll("g")].map(g => {
 	const [title, rect, text] = g.children;
-	return { g, title, rect, text, start: +g.dataset.s, samples: +g.dataset.n, y: +rect.getAttribute("y"),
-		label: title.textContent, name: title.textContent.slice(0, title.textContent.lastIndexOf("\n")) };
+	return { g, title, rect, text, start: +g.dataset.s, samples: +g.dataset.n,
+		y: +rect.getAttribute("y"), label: title.textContent,
+		name: title.textContent.slice(0, title.textContent.lastIndexOf("\n")) };
 });
 const all = frames[0], CHARACTER = 6.6;
 let zoomed = all, picked = null, term = "";
 
 const ends = frame => frame.start + frame.samples;
-const holds = (frame, other) => frame.y <= other.y && frame.start <= other.start && ends(frame) >= ends(other);
+const holds = (frame, other) => frame.y <= other.y && frame.start <= other.start &&
+	ends(frame) >= ends(other);
 
 function cut(name, pixels) {
 	const room = Math.floor((pixels - 6) / CHARACTER), letters = [...name];
@@ -66,13 +68,16 @@ function look(text) {
 		}
 	}
 	area.classList.toggle("searched", text !== "");
-	find("matched").textContent = text === "" ? "" : (100 * sum / all.samples).toFixed(2) + " % matched";
+	const share = (100 * sum / all.samples).toFixed(2);
+	find("matched").textContent = text === "" ? "" : share + " % matched";
 }
 
 function tell(frame) {
 	let text = frame ? frame.label.replace("\n", "   ") : " ";
-	if (frame && zoomed !== all && holds(zoomed, frame))
-		text += ", " + (100 * frame.samples / zoomed.samples).toFixed(2) + " % of what is zoomed";
+	if (frame && zoomed !== all && holds(zoomed, frame)) {
+		const share = (100 * frame.samples / zoomed.samples).toFixed(2);
+		text += ", " + share + " % of what is zoomed";
+	}
 	find("details").textContent = text;
 }
 

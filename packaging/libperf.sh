@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Builds libperf.a from Debian's kernel source package into OUT (lib/, include/), for systems that have no libperf
-# of their own. Usage: libperf.sh OUT [TARBALL]
+# Builds libperf.a from Debian's kernel source package into OUT (lib/, include/), for systems that
+# have no libperf of their own. Usage: libperf.sh OUT [TARBALL]
 #
-# The tarball is the newest of the versions that are known to work, 6.12 before 6.1. Only what libperf needs is
-# unpacked, into a temporary folder whose name has no space (the kernel's makefiles cannot live in one that has).
-# A stamp of the tarball's name, size and time makes a second run free. Prints what it did on one line.
+# The tarball is the newest of the versions that are known to work, 6.12 before 6.1. Only what
+# libperf needs is unpacked, into a temporary folder whose name has no space (the kernel's makefiles
+# cannot live in one that has). A stamp of the tarball's name, size and time makes a second run
+# free. Prints what it did on one line.
 set -eu
 
 out=$1

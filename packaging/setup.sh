@@ -1,8 +1,9 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What ./run and ./test share: find what is missing, install it, configure, build. Sourced, with $root, the top of
-# the tree, set. All talk goes to standard error: standard output is the program's.
+# What ./run and ./test share: find what is missing, install it, configure, build. Sourced, with
+# $root, the top of the tree, set. All talk goes to standard error: standard output is the
+# program's.
 
 : "${root:?}"
 
@@ -19,7 +20,8 @@ has() {
 	command -v "$1" >/dev/null 2>&1
 }
 
-# Run a command whose output is worth reading only when it fails, or, with `watched`, when somebody sits there.
+# Run a command whose output is worth reading only when it fails, or, with `watched`, when somebody
+# sits there.
 quietly() {
 	output=$("$@" </dev/null 2>&1) || {
 		printf '%s\n' "$output" | tail -n 40 >&2
@@ -35,7 +37,8 @@ watched() {
 	fi
 }
 
-# One "package why" a line for each thing that is not there. Asks files and pkg-config, never a package manager.
+# One "package why" a line for each thing that is not there. Asks files and pkg-config, never a
+# package manager.
 missing_to_build() {
 	has gcc || echo "gcc the compiler"
 	[ -e /usr/include/stdio.h ] || echo "libc6-dev the C library's headers"
@@ -67,7 +70,8 @@ missing_to_test() {
 	has mpstat || echo "sysstat has mpstat, which figures of CPUs are compared with"
 }
 
-# Install what a list of missing_... names; the only step that needs root, and the only one that starts a package manager.
+# Install what a list of missing_... names; the only step that needs root, and the only one that
+# starts a package manager.
 install() {
 	[ -n "$1" ] || return 0
 	packages=$(printf '%s\n' "$1" | cut -d' ' -f1 | sort -u | tr '\n' ' ')
@@ -76,7 +80,8 @@ install() {
 
 	as_root=
 	if [ "$(id -u)" != 0 ]; then
-		has sudo || die "not all that it takes is installed: as root run: apt-get install --no-install-recommends $packages"
+		has sudo ||
+			die "some packages are missing: as root run: apt-get install --no-install-recommends $packages"
 		as_root=sudo
 	fi
 	say "installing what is missing:"
@@ -102,7 +107,8 @@ in_lists() {
 	done
 }
 
-# Is DIR configured, for this tree? A build folder remembers absolute paths, so one that was moved with its tree is not.
+# Is DIR configured, for this tree? A build folder remembers absolute paths, so one that was moved
+# with its tree is not.
 configured() {
 	[ -e "$root/$1/build.ninja" ] && [ -e "$root/$1/meson-info/intro-tests.json" ] || return 1
 	made_for=$root
@@ -110,7 +116,8 @@ configured() {
 	[ "$made_for" = "$root" ]
 }
 
-# Is TARGET of the configured DIR up to date? Changes nothing: also tells about a folder of somebody else's.
+# Is TARGET of the configured DIR up to date? Changes nothing: also tells about a folder of somebody
+# else's.
 up_to_date() {
 	case $(ninja -C "$root/$1" -n "$2" 2>/dev/null) in
 	*'no work to do'*) return 0 ;;
@@ -123,10 +130,11 @@ lock() {
 	mkdir -p "$root/build" 2>/dev/null || die "cannot write to $root: run ./run there once as $(stat -c %U "$root")"
 	if [ ! -w "$root/build" ] || { [ -e "$root/build/.lock" ] && [ ! -w "$root/build/.lock" ]; }; then
 		made_for=
+		owner=$(stat -c %U "$root/build")
 		[ ! -r "$root/build/made-for" ] || read -r made_for <"$root/build/made-for" || :
 		[ -z "$made_for" ] || [ "$made_for" = "$root" ] ||
-			die "build/ was made for $made_for and belongs to $(stat -c %U "$root/build"): take a copy without it"
-		die "build/ is out of date and belongs to $(stat -c %U "$root/build"): run ./run as that user, or remove build/"
+			die "build/ was made for $made_for and belongs to $owner: take a copy without it"
+		die "build/ is out of date and belongs to $owner: run ./run as that user, or remove build/"
 	fi
 	exec 9>"$root/build/.lock"
 	flock -n 9 || {
@@ -145,8 +153,8 @@ unlock() {
 	fi
 }
 
-# Configure DIR, with a native file if one is given, unless it is. What an interrupted configure left is thrown away, but
-# for libperf, which has a stamp of its own and takes longest.
+# Configure DIR, with a native file if one is given, unless it is. What an interrupted configure
+# left is thrown away, but for libperf, which has a stamp of its own and takes longest.
 set_up() {
 	dir=$root/$1
 	configured "$1" && return 0

@@ -1,13 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Does ./run work on a Debian 12 that has nothing? Makes one with debootstrap in a temporary folder, puts a clone of this tree
-# into a path with a space, and runs it as root, as an ordinary user and without a network; then the tests. Takes a few
-# minutes. Needs root, debootstrap, git, and the mirror that this machine's apt uses.
+# Does ./run work on a Debian 12 that has nothing? Makes one with debootstrap in a temporary folder,
+# puts a clone of this tree into a path with a space, and runs it as root, as an ordinary user and
+# without a network; then the tests. Takes a few minutes. Needs root, debootstrap, git, and the
+# mirror that this machine's apt uses.
 #
 # Usage: try-clean-debian.sh [--no-test]
 #
-# All mounts are made in a mount namespace of the script's own: they are gone when it ends, however it ends.
+# All mounts are made in a mount namespace of the script's own: they are gone when it ends, however
+# it ends.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd -P)
@@ -28,17 +30,25 @@ here="/home/tester/perf tape/clone"
 step() { printf '\n== %s\n' "$*"; }
 fail() { printf 'FAILED: %s\n' "$*"; exit 1; }
 
-# Runs a line of shell in the tree inside: as_root LINE, as_tester LINE; offline AS LINE does so without a network.
+# Runs a line of shell in the tree inside: as_root LINE, as_tester LINE; offline AS LINE does so
+# without a network.
 inside() {
 	local user=$1 home=$2 line=$3
-	chroot --userspec="$user" / /usr/bin/env -i HOME="$home" USER="$user" LANG=C.UTF-8 PATH="$path" "${network[@]}" \
+	chroot --userspec="$user" / \
+		/usr/bin/env -i HOME="$home" USER="$user" LANG=C.UTF-8 PATH="$path" "${network[@]}" \
 		/bin/sh -c "cd '$here' && $line" </dev/null
 }
 as_root() { inside root /root "$1"; }
 as_tester() { inside tester /home/tester "$1"; }
-offline() { unshare --net "$BASH" -c "$(declare -f inside as_root as_tester); $(declare -p here path network); $1 \"\$1\"" - "$2"; }
+offline() {
+	local functions variables
+	functions=$(declare -f inside as_root as_tester)
+	variables=$(declare -p here path network)
+	unshare --net "$BASH" -c "$functions; $variables; $1 \"\$1\"" - "$2"
+}
 
-# How this machine reaches its mirror is how the new one does: sources, keys, proxies, certificates, names.
+# How this machine reaches its mirror is how the new one does: sources, keys, proxies, certificates,
+# names.
 copy_apt_settings() {
 	rm -f "$new/etc/apt/sources.list"
 	local path paths=()
@@ -48,7 +58,8 @@ copy_apt_settings() {
 	done
 	tar -C / -cf - "${paths[@]}" | tar -C "$new" -xf -
 	cp -L /etc/resolv.conf /etc/hosts "$new/etc/"
-	apt-config dump | grep -E '^Acquire::(http|https|Retries|Check-Valid-Until)\b' >"$new/etc/apt/apt.conf.d/90host" || true
+	apt-config dump | grep -E '^Acquire::(http|https|Retries|Check-Valid-Until)\b' \
+		>"$new/etc/apt/apt.conf.d/90host" || true
 }
 
 network=()
@@ -71,7 +82,8 @@ mount -t proc proc "$new/proc"
 mount --rbind /sys "$new/sys"
 mount --rbind /dev "$new/dev"
 [ -e "$new/sys/kernel/tracing/events" ] || mount -t tracefs tracefs "$new/sys/kernel/tracing" 2>/dev/null || true
-# not chroot: the kernel would name mapped files from the other root, and namespaces cannot be made inside
+# not chroot: the kernel would name mapped files from the other root, and namespaces cannot be made
+# inside
 cd "$new"
 mkdir host
 pivot_root . host
@@ -82,7 +94,8 @@ useradd --create-home tester
 mkdir -p "${here%/*}"
 mv /clone "$here"
 
-# With these first in PATH whoever starts a package manager is found out, even if it hides the failure.
+# With these first in PATH whoever starts a package manager is found out, even if it hides the
+# failure.
 mkdir /opt/none
 for name in apt apt-get apt-cache apt-mark aptitude dpkg dpkg-query; do
 	# shellcheck disable=SC2016 # the stub's own

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# What a compile farm does: two compilers at a time over this tree's sources, each a process of its own, and archives and searches
-# between them. Runs until its process group is killed.
+# What a compile farm does: two compilers at a time over this tree's sources, each a process of its
+# own, and archives and searches between them. Runs until its process group is killed.
 tree=$(cd "$(dirname "$0")/../.." && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -12,7 +12,12 @@ compile() {
 		for source in "$tree"/base/*.c "$tree"/tape/*.c "$tree"/query/*/*.c "$tree"/store/*/*.c; do
 			"$1" -O2 -g -D_GNU_SOURCE -I"$tree" -c "$source" -o "$folder/$1.o"
 		done
-		printf '#include <iostream>\n#include <map>\n#include <regex>\nint main() { std::map<std::string, std::regex> m; m.emplace("a", "b"); std::cout << m.size(); }\n' >"$folder/$1.cc"
+		cat >"$folder/$1.cc" <<'END'
+#include <iostream>
+#include <map>
+#include <regex>
+int main() { std::map<std::string, std::regex> m; m.emplace("a", "b"); std::cout << m.size(); }
+END
 		"$2" -O2 -c "$folder/$1.cc" -o "$folder/$1.o"
 		tar cf - "$tree/base" "$tree/tape" "$tree/docs" | gzip >"$folder/$1.tar.gz"
 		find /usr/include -name '*.h' | xargs cat 2>/dev/null | grep -c define >/dev/null

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A server and its clients in one process: eight keep-alive connections that ask as fast as they are answered.
+// A server and its clients in one process: eight keep-alive connections that ask as fast as they
+// are answered.
 const http = require('http');
 
 const server = http.createServer((request, response) => {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# What a host of services does: an HTTP server with clients, a database, a script that parses, and now and then a short process. Runs until
-# its process group is killed.
+# What a host of services does: an HTTP server with clients, a database, a script that parses, and
+# now and then a short process. Runs until its process group is killed.
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 here=$(dirname "$0")
@@ -13,7 +13,8 @@ node "$here/http.js" &
 		{
 			echo "create table t(a integer primary key, b text); begin;"
 			seq 1 20000 | sed 's/.*/insert into t values(&, "row & of many");/'
-			echo "commit; select b, count(*) from t where a % 7 = 3 group by b limit 5; create index i on t(b); select max(b) from t;"
+			echo "commit; select b, count(*) from t where a % 7 = 3 group by b limit 5;"
+			echo "create index i on t(b); select max(b) from t;"
 		} | sqlite3 "$folder/db" >/dev/null
 	done
 ) &

@@ -9,8 +9,16 @@ import tempfile
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-pipe", "--no-first-run",
-    "--host-resolver-rules=MAP * ~NOTFOUND", "--window-size=1200,800", "--hide-scrollbars", "--force-device-scale-factor=1",
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--remote-debugging-pipe",
+    "--no-first-run",
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+    "--window-size=1200,800",
+    "--hide-scrollbars",
+    "--force-device-scale-factor=1",
 )
 
 
@@ -104,8 +112,12 @@ class Chromium:
     def complaints(self):
         """What went wrong in the page, and what it asked the network for."""
         bad = [event for event in self.events if event["method"] in ("Runtime.exceptionThrown", "Log.entryAdded")]
-        asked = [event["params"]["request"]["url"] for event in self.events if event["method"] == "Network.requestWillBeSent"]
-        return [json.dumps(event["params"])[:300] for event in bad] + [url for url in asked if not url.startswith("file:")]
+        asked = [
+            event["params"]["request"]["url"] for event in self.events if event["method"] == "Network.requestWillBeSent"
+        ]
+        return [json.dumps(event["params"])[:300] for event in bad] + [
+            url for url in asked if not url.startswith("file:")
+        ]
 
     def close(self):
         self.process.terminate()

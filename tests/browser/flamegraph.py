@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Flame graphs in a real browser: they are drawn, searched, zoomed, walked; nothing is asked of the network, nothing thrown.
+"""Flame graphs in a real browser: they are drawn, searched, zoomed, walked; nothing is asked of the network,
+nothing thrown.
 
 Usage: flamegraph.py PERFTAPE FIXTURE
 """
@@ -28,7 +29,9 @@ SHOWN = """frames.filter(f => f.g.style.display !== "none").map(f => {
 
 def place(browser, name):
     """The middle of a frame."""
-    return browser.run(f"(() => {{ const b = frames.find(f => f.name === {name!r}).rect.getBoundingClientRect(); return [b.left + b.width / 2, b.top + 8]; }})()")
+    return browser.run(
+        f"(() => {{ const b = frames.find(f => f.name === {name!r}).rect.getBoundingClientRect(); return [b.left + b.width / 2, b.top + 8]; }})()"
+    )
 
 
 def shown(browser):
@@ -54,10 +57,16 @@ def check_drawn(browser):
 
 def check_details(browser):
     browser.hover(*place(browser, "do_syscall_64"))
-    wrongs = differs("under the pointer", browser.run("find('details').textContent"), "do_syscall_64   20 samples, 20.00 %")
+    wrongs = differs(
+        "under the pointer", browser.run("find('details').textContent"), "do_syscall_64   20 samples, 20.00 %"
+    )
     browser.click(*place(browser, "main"))
     browser.hover(*place(browser, "work.isra.0"))
-    wrongs += differs("of what is zoomed", browser.run("find('details').textContent"), "work.isra.0   60 samples, 60.00 %, 61.22 % of what is zoomed")
+    wrongs += differs(
+        "of what is zoomed",
+        browser.run("find('details').textContent"),
+        "work.isra.0   60 samples, 60.00 %, 61.22 % of what is zoomed",
+    )
     browser.run("zoom(all)")
     return wrongs
 
@@ -83,9 +92,15 @@ def check_search(browser):
     wrongs = differs("found", found, ["do_syscall_64", "work.isra.0"])
     wrongs += differs("matched", browser.run("find('matched').textContent"), "80.00 % matched")
     browser.key("Escape")
-    wrongs += differs("after Escape", [browser.run("find('matched').textContent"), browser.run("search.value")], ["", ""])
+    wrongs += differs(
+        "after Escape", [browser.run("find('matched').textContent"), browser.run("search.value")], ["", ""]
+    )
     # what is in one that matched is counted with it; what is no expression is text
-    for text, share in (("main|work", "98.00 % matched"), ("(*Man", "2.00 % matched"), ("nothing like it", "0.00 % matched")):
+    for text, share in (
+        ("main|work", "98.00 % matched"),
+        ("(*Man", "2.00 % matched"),
+        ("nothing like it", "0.00 % matched"),
+    ):
         browser.run(f"look({text!r})")
         wrongs += differs(text, browser.run("find('matched').textContent"), share)
     browser.run("look('')")
@@ -94,7 +109,14 @@ def check_search(browser):
 
 def check_keys(browser):
     wrongs = []
-    for key, name in (("ArrowDown", "x"), ("ArrowDown", "main"), ("ArrowDown", "work.isra.0"), ("ArrowLeft", "do_syscall_64"), ("ArrowRight", "work.isra.0"), ("ArrowUp", "main")):
+    for key, name in (
+        ("ArrowDown", "x"),
+        ("ArrowDown", "main"),
+        ("ArrowDown", "work.isra.0"),
+        ("ArrowLeft", "do_syscall_64"),
+        ("ArrowRight", "work.isra.0"),
+        ("ArrowUp", "main"),
+    ):
         browser.key(key)
         wrongs += differs(key, browser.run("picked.name"), name)
     browser.key("Enter")
@@ -113,14 +135,33 @@ def check_resize(browser):
 def check_hostile(browser):
     wrongs = differs("scripts", browser.run("document.querySelectorAll('script').length"), 1)
     names = browser.run("frames.map(f => f.name)")
-    for name in ("<script>alert(1)</script>", "\"'&amp", "]]>", "a\ufffd\ufffd", "\ufffdevil", "fn(u32) -> bool", "\ufffd\ufffd"):
+    for name in (
+        "<script>alert(1)</script>",
+        "\"'&amp",
+        "]]>",
+        "a\ufffd\ufffd",
+        "\ufffdevil",
+        "fn(u32) -> bool",
+        "\ufffd\ufffd",
+    ):
         wrongs += [] if name in names else [f"no frame {name!r}"]
     title = browser.run("find('title').textContent")
     return wrongs + differs("title", title, "<b>\ufffd[31m&\ufffd")
 
 
 def make(perftape, folder, name, *words):
-    command = [perftape, "flamegraph", "--store", f"{folder}/recorded", "--at", "2025-03-01T12:00:30Z", "-q", "-o", f"{folder}/{name}", *words]
+    command = [
+        perftape,
+        "flamegraph",
+        "--store",
+        f"{folder}/recorded",
+        "--at",
+        "2025-03-01T12:00:30Z",
+        "-q",
+        "-o",
+        f"{folder}/{name}",
+        *words,
+    ]
     subprocess.run(command, check=True)
     return pathlib.Path(folder, name)
 
@@ -130,8 +171,23 @@ def check_command(browser, perftape, folder):
     xml.dom.minidom.parse(str(path))
     browser.open(path)
     wrongs = differs("title", browser.run("find('title').textContent"), "a & b")
-    wrongs += differs("frames", sorted(shown(browser)), sorted(
-        ["all", "kubelet", "do_syscall_64", "vfs_read", "mem_cgroup_nr_lru_pages", "swapper/1", "cpu_startup_entry", "do_idle", "native_safe_halt"]))
+    wrongs += differs(
+        "frames",
+        sorted(shown(browser)),
+        sorted(
+            [
+                "all",
+                "kubelet",
+                "do_syscall_64",
+                "vfs_read",
+                "mem_cgroup_nr_lru_pages",
+                "swapper/1",
+                "cpu_startup_entry",
+                "do_idle",
+                "native_safe_halt",
+            ]
+        ),
+    )
     packed = make(perftape, folder, "a.svgz", "--title", "a & b").read_bytes()
     wrongs += differs("the packed file", gzip.decompress(packed), path.read_bytes())
     return wrongs + browser.complaints()

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reads segments as docs/FORMAT.md has them, and prints all that they hold as the text that tests/dumped-tape.h describes.
+"""Reads segments as docs/FORMAT.md has them, and prints all that they hold as the text that
+tests/dumped-tape.h describes.
 
-Written from that text alone, to find out whether it says all that a reader needs: it shares nothing with the reader in tape/. It stands in
-the order of the text, whose words it uses; what is down to columns is in sections.py. Beyond Python it takes the program zstd.
+Written from that text alone, to find out whether it says all that a reader needs: it shares nothing with the
+reader in tape/. It stands in the order of the text, whose words it uses; what is down to columns is in
+sections.py. Beyond Python it takes the program zstd.
 
 Usage: read_tape.py FILE.tape
 """
@@ -418,7 +420,10 @@ def read_samples(columns, block, threads, functions, comms, ranked):
     for column in columns:
         column.end()
     cpus = [run.cpu for run in runs for _ in range(run.samples)]
-    return [Sample(block.begin + 1000 * time, *rest) for time, *rest in zip(times, cpus, sampled, all_periods, nodes, leaves)]
+    return [
+        Sample(block.begin + 1000 * time, *rest)
+        for time, *rest in zip(times, cpus, sampled, all_periods, nodes, leaves)
+    ]
 
 
 # Busy CPUs
@@ -510,7 +515,9 @@ def read_busy(columns):
         busy, kernel, interrupts, unseen, by_gauges = (column.u8() for column in shares[:5])
         thread, of_thread = at(threads, shares[5].varint(), "a thread"), shares[6].u8()
         function, of_function = at(names, shares[7].varint(), "a name"), shares[8].u8()
-        cells.append(Cell(*place, busy, kernel, interrupts, unseen, by_gauges, thread, of_thread, function, of_function))
+        cells.append(
+            Cell(*place, busy, kernel, interrupts, unseen, by_gauges, thread, of_thread, function, of_function)
+        )
     for column in columns:
         column.end()
     check(known or not cells, "cells of samples of which nothing tells what time they stand for")
@@ -546,9 +553,15 @@ class Tape:
         self.sums, self.samples = [], []
         self.busy = read_busy(of_one["busy"]) if "busy" in of_one else None
         check(self.header.incidents == len(self.incidents), "number of incidents")
-        check(self.header.lost == wrap(sum(loss.count for loss in self.losses if loss.kind in LOSSES_OF_SAMPLES)), "number of lost samples")
+        check(
+            self.header.lost == wrap(sum(loss.count for loss in self.losses if loss.kind in LOSSES_OF_SAMPLES)),
+            "number of lost samples",
+        )
         if self.header.samples == 0:
-            check(not any(name in of_one for name in ("modules", *OF_SAMPLES)), "a section of samples where there are none")
+            check(
+                not any(name in of_one for name in ("modules", *OF_SAMPLES)),
+                "a section of samples where there are none",
+            )
             return
         check(all(name in of_one for name in OF_SAMPLES), "a section of the samples is not there")
         self.functions, by_rank = read_functions(of_one["function"], strings, len(self.modules))
@@ -581,7 +594,11 @@ def read_tapes(data):
 
 @functools.lru_cache(maxsize=None)
 def quoted(text):
-    return '"' + "".join(chr(byte) if 0x20 <= byte <= 0x7E and byte not in b'"\\' else f"\\x{byte:02x}" for byte in text) + '"'
+    return (
+        '"'
+        + "".join(chr(byte) if 0x20 <= byte <= 0x7E and byte not in b'"\\' else f"\\x{byte:02x}" for byte in text)
+        + '"'
+    )
 
 
 def words_of(*words):
@@ -645,7 +662,9 @@ def lines_of(tape):
         leaf = frame_of(function, function.leaves[0])
         yield from frames.lines(line_of("sum", node.count, node.comm), leaf, node)
     for sample in tape.samples:
-        yield from frames.lines(line_of("sample", sample.time, sample.cpu, *sample.thread, sample.period), sample.leaf, sample.node)
+        yield from frames.lines(
+            line_of("sample", sample.time, sample.cpu, *sample.thread, sample.period), sample.leaf, sample.node
+        )
     if tape.busy:
         yield line_of("busy", tape.busy.known, tape.busy.cpus)
         for slot in tape.busy.slots:

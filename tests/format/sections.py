@@ -178,7 +178,10 @@ def read_sections(data, header):
             raise Refused(f"section {name}")
     check(at == header.size, "the sections do not end where the segment ends")
     unpack_columns([column for _, columns in sections for column in columns])
-    return [(name, [Bytes(column.data, f"{name}, column {i}") for i, column in enumerate(columns, 1)]) for name, columns in sections]
+    return [
+        (name, [Bytes(column.data, f"{name}, column {i}") for i, column in enumerate(columns, 1)])
+        for name, columns in sections
+    ]
 
 
 # Columns
@@ -204,13 +207,16 @@ def split_columns(stored, raw_size, name):
 
 def unpack_columns(columns):
     """
-    Unpacks them in place. One zstd does it for all: frames one behind the other are unpacked one behind the other. That gives each column its
-    own bytes when each frame is as long as it should be; of several that are not, this tells only where their sum is not right either.
+    Unpacks them in place. One zstd does it for all: frames one behind the other are unpacked one behind the
+    other. That gives each column its own bytes when each frame is as long as it should be; of several that
+    are not, this tells only where their sum is not right either.
     """
     packed = [column for column in columns if len(column.data) != column.raw_size]
     if not packed:
         return
-    zstd = subprocess.run(["zstd", "-q", "-d", "-c"], input=b"".join(column.data for column in packed), capture_output=True, check=False)
+    zstd = subprocess.run(
+        ["zstd", "-q", "-d", "-c"], input=b"".join(column.data for column in packed), capture_output=True, check=False
+    )
     check(zstd.returncode == 0, f"zstd: {zstd.stderr.decode('utf-8', 'replace').strip()}")
     check(len(zstd.stdout) == sum(column.raw_size for column in packed), "columns do not unpack to their raw sizes")
     unpacked = Bytes(zstd.stdout, "what zstd unpacked")

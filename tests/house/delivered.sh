@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# ./run with the real perftape when there is nothing to do: it adds next to no time, and starts neither a package manager nor
-# meson. Wants build/ to be up to date, as it is when ./test gets here. TAP.
+# ./run with the real perftape when there is nothing to do: it adds next to no time, and starts
+# neither a package manager nor meson. Wants build/ to be up to date, as it is when ./test gets
+# here. TAP.
 set -u
 
 tree=$(cd "$(dirname "$0")/../.." && pwd)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""What tests/tools/mutate knows of C: which places of a file can have a fault, what the faults are, and how they are planted."""
+"""What tests/tools/mutate knows of C: which places of a file can have a fault, what the faults are, and how
+they are planted."""
 
 import pathlib
 import sys
@@ -121,14 +122,20 @@ def wrong_sample():
 
 def wrong_planting():
     source = c_faults.Source("nested.c", NESTED)
-    faults = [c_faults.fault(source, number, place, place.choices[0]) for number, place in enumerate(c_faults.Finder(source).places(), 1)]
+    faults = [
+        c_faults.fault(source, number, place, place.choices[0])
+        for number, place in enumerate(c_faults.Finder(source).places(), 1)
+    ]
     text = c_faults.Planter(source, faults).text()
     return [] if text == PLANTED else [tap.wrong(PLANTED, text)]
 
 
 def wrong_showing():
     source = c_faults.Source("sample.c", "int f(int a)\n{\n\treturn a || b || c;\n}\n")
-    shown = [c_faults.with_fault(source, c_faults.fault(source, 1, place, place.choices[0])) for place in c_faults.Finder(source).places()]
+    shown = [
+        c_faults.with_fault(source, c_faults.fault(source, 1, place, place.choices[0]))
+        for place in c_faults.Finder(source).places()
+    ]
     expected = ["return 0;", "return (a || b) && c;", "return a && b || c;"]
     return [tap.wrong(one, text) for one, text in zip(expected, shown, strict=True) if one not in text]
 

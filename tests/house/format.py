@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The format of all files: clang-format for C, .editorconfig for the rest, and no traces of the place where they were written."""
+"""The format of all files: clang-format for C, .editorconfig for the rest, and no traces of the place where
+they were written."""
 
 import pathlib
 import re
@@ -85,7 +86,9 @@ def wrong_c(tree):
 
 
 def self_test():
-    sections = read_editorconfig("[*]\ninsert_final_newline = true\n[*.{c,h}]\nindent_style = tab\n[a/**]\ninsert_final_newline = unset\n")
+    sections = read_editorconfig(
+        "[*]\ninsert_final_newline = true\n[*.{c,h}]\nindent_style = tab\n[a/**]\ninsert_final_newline = unset\n"
+    )
     cases = [
         ("b/x.c", b"{\n\tint i;\n\t/*\n\t * Text.\n\t */\n}\n", 0),
         ("b/x.c", b"{\n        int i;\n}\n", 1),

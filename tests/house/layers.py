@@ -87,10 +87,15 @@ def unneeded(rules, tree):
 
 def cycles(rules, tree):
     """The cycles that there must not be: (between what, the cycle)."""
-    table = {room: {other for entry in entries for other in rules.rooms_of(entry)} - {room} for room, entries in rules.may.items()}
+    table = {
+        room: {other for entry in entries for other in rules.rooms_of(entry)} - {room}
+        for room, entries in rules.may.items()
+    }
     includes = {}
     for path, headers in tree.own.items():
-        includes.setdefault(room_of(path), set()).update(folder_of(header) for header in headers if not is_own(path, header))
+        includes.setdefault(room_of(path), set()).update(
+            folder_of(header) for header in headers if not is_own(path, header)
+        )
     headers = {str(path): own for path, own in tree.own.items() if path.suffix == ".h"}
     for what, graph in (("rooms, by the table", table), ("rooms, by their includes", includes), ("headers", headers)):
         cycle = cycle_in(graph)
@@ -158,7 +163,9 @@ def main():
     checks = [("the check finds what is forbidden", list(self_test()))]
     for room in sorted({room_of(path) for path in tree.own} | set(rules.may)):
         mine = [path for path in tree.own if room_of(path) == room]
-        checks.append((f"{room}/ includes what it may", [wrong for path in mine for wrong in forbidden(rules, tree, path)]))
+        checks.append(
+            (f"{room}/ includes what it may", [wrong for path in mine for wrong in forbidden(rules, tree, path)])
+        )
     checks.append(("the table allows no more than what is needed", list(unneeded(rules, tree))))
     checks.append(("no cycle between rooms, none between headers", list(cycles(rules, tree))))
     return tap.run(checks)

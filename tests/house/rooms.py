@@ -137,7 +137,10 @@ def wrong_functions(tree):
 def wrong_first_lines(tree):
     for path in visible(tree):
         first = (tree / path).read_text().split("\n", 1)[0] if path.suffix in (".c", ".h") else ""
-        if first and first not in ("/* SPDX-License-Identifier: GPL-2.0-only */", "// SPDX-License-Identifier: GPL-2.0-only"):
+        if first and first not in (
+            "/* SPDX-License-Identifier: GPL-2.0-only */",
+            "// SPDX-License-Identifier: GPL-2.0-only",
+        ):
             yield f"{path} does not begin with its licence"
 
 
@@ -162,7 +165,10 @@ def main():
     return tap.run(
         [
             ("the check finds what is wrong", list(self_test())),
-            ("every room has a README that agrees with the tree and the table", list(wrong_readmes(tree, rules_of(tree)))),
+            (
+                "every room has a README that agrees with the tree and the table",
+                list(wrong_readmes(tree, rules_of(tree))),
+            ),
             (f"no folder has more than {MAX_FILES} files", list(wrong_counts(tree))),
             (f"no C file has more than {MAX_LINES} lines", list(wrong_lines(tree))),
             ("no two files have one name", list(wrong_names(tree))),

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# ./run in a small made-up tree whose path has spaces: real ninja, a meson that only writes a build file, an apt-get and a sudo
-# that only say that they were called. The real thing is packaging/try-clean-debian.sh. TAP.
+# ./run in a small made-up tree whose path has spaces: real ninja, a meson that only writes a build
+# file, an apt-get and a sudo that only say that they were called. The real thing is
+# packaging/try-clean-debian.sh. TAP.
 set -u
 
 source=$(cd "$(dirname "$0")/../.." && pwd)
@@ -70,8 +71,9 @@ check "sets up again when the tree has moved" "$(calls)" "meson setup $tree/buil
 
 echo >>"$tree/program"
 PKG_CONFIG_LIBDIR=/nowhere PKG_CONFIG_PATH='' "$tree/run" >/dev/null 2>&1
+packages="libelf-dev liblzma-dev libsqlite3-dev libtraceevent-dev libzstd-dev .*zlib1g-dev"
 check "installs all that is missing at once, without what is only recommended" \
-	"$(calls | grep -c 'apt-get .*install -y --no-install-recommends libelf-dev liblzma-dev libsqlite3-dev libtraceevent-dev libzstd-dev .*zlib1g-dev$')" 1
+	"$(calls | grep -c "apt-get .*install -y --no-install-recommends $packages\$")" 1
 
 echo >>"$tree/program"
 cp -rs /usr/bin "$top/no-sudo"

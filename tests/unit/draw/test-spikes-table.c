@@ -84,9 +84,9 @@ static void test_table(void)
 	check_table(&spikes, 40,
 		    "11-18 03:12:02        34 s     1     21%\n"
 		    "    a-long-trainers 11/101 100%\n");
-	check_table(
-		&spikes, 40,
-		"    busy 100%; irq 0%, machine 25%; 100%\n    in the kernel for 6 s from 03:12:17");
+	check_table(&spikes, 40,
+		    "    busy 100%; irq 0%, machine 25%; 100%\n"
+		    "    in the kernel for 6 s from 03:12:17");
 	check_table(&spikes, 0, "; 100% in the kernel for 6 s from 03:12:17 on: read_zero\n");
 	spikes_done(&spikes);
 	tapes_store_done(&store);

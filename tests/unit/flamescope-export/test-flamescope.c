@@ -190,9 +190,8 @@ static void test_last_on_the_second(void)
 
 	CHECK_STR(times(text),
 		  "1794971520.000000 1794971525.000000 1794971526.000000 1794971526.000001");
-	CHECK(strstr(
-		text,
-		"# moved     : the last sample is shown 1 us late; Flamescope fails on a full second\n"));
+	CHECK(strstr(text, "# moved     : the last sample is shown 1 us late; "));
+	CHECK(strstr(text, "; Flamescope fails on a full second\n"));
 }
 
 static void test_last_before_the_second(void)
