@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Something that may be done so often in a second, and so many times at once after a while without.
- */
+/* Limits the rate of an action: one per interval, and a burst after a pause. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,14 +9,15 @@
 #include "base/cleanup.h"
 
 struct allowance {
-	/* one more is allowed after so long */
+	/* One more action is allowed after this time. */
 	uint64_t interval_ns;
+	/* The greatest number of actions at once. */
 	uint64_t burst;
-	/* all until then */
+	/* All allowance up to this time is used. */
 	uint64_t spent_ns;
 };
 
-/* Takes one, if it is there. */
+/* Takes one action from the allowance. Returns false if none is left. */
 static inline bool allowance_take(struct allowance *allowance, uint64_t now_ns)
 {
 	uint64_t burst_ns = allowance->burst * allowance->interval_ns;

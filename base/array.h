@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * A growing array of anything: `array_of(struct row) rows;`, zeroed to start. Items move when it
- * grows: keep indexes, not pointers.
+ * A growing array of any type: `array_of(struct row) rows;`, which starts zeroed. Items move when
+ * the array grows, so keep indexes, not pointers.
  */
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 		size_t capacity; \
 	}
 
-/* Makes room for count items of size bytes. 0, or -ENOMEM with the array as it was. */
+/* Makes room for `count` items of `size` bytes. Returns 0, or -ENOMEM with the array unchanged. */
 int array_grow(void *items, size_t *capacity, size_t count, size_t size);
 
 #define array_reserve(array, wanted)                                                             \
@@ -26,7 +26,7 @@ int array_grow(void *items, size_t *capacity, size_t count, size_t size);
 					       : array_grow(&(array)->items, &(array)->capacity, \
 							    (wanted), sizeof(*(array)->items)))
 
-/* Appends a value. 0 or -ENOMEM. */
+/* Appends a value. Returns 0 or -ENOMEM. */
 #define array_push(array, ...)                          \
 	(array_reserve((array), (array)->count + 1) < 0 \
 		 ? -ENOMEM                              \

@@ -154,7 +154,7 @@ void buffer_printf(struct buffer *buffer, const char *format, ...)
 	va_end(args);
 }
 
-/* Four bits at a time: for CPUs that cannot do it themselves. */
+/* Processes four bits at a time, for CPUs without a CRC instruction. */
 static uint32_t crc32c_table(uint32_t crc, const uint8_t *at, size_t size)
 {
 	static const uint32_t table[16] = {

@@ -2,14 +2,14 @@
 #pragma once
 
 /*
- * Bytes in and bytes out, little-endian, one by one.
+ * Reads and writes bytes, little-endian.
  *
- * struct reader is the only way in which the project looks into bytes that it did not make itself.
- * It never reads beyond its end: a read that would do so returns zero (or NULL), marks the reader
- * failed and keeps the offset, and every later read returns zero too. So a decoder reads a whole
- * row first and asks reader_failed() once.
+ * The project looks into foreign bytes only through struct reader, which never reads beyond its
+ * end. A read that would do so returns zero (or NULL), marks the reader as failed and keeps the
+ * offset. Every later read returns zero, too. So a decoder reads a whole row and then calls
+ * reader_failed() once.
  *
- * struct buffer grows. When memory runs out it marks itself failed and drops what is put; ask
+ * struct buffer grows. Without memory it marks itself as failed and drops what is put; call
  * buffer_failed() once at the end.
  */
 
@@ -32,9 +32,11 @@ static inline void reader_init(struct reader *reader, const void *data, size_t s
 	*reader = (struct reader){ .data = (const uint8_t *)data, .size = size };
 }
 
-/* Are there size bytes more? It has failed when there are not. Inline: all decoding comes through
- * here. */
-static inline bool reader_has(struct reader *reader, size_t size)
+/*
+ * Returns whether `size` more bytes exist; otherwise the reader fails. Inline, because all decoding
+ * calls it.
+ */
+static inline bool reader_require(struct reader *reader, size_t size)
 {
 	if (reader->failed)
 		return false;
@@ -46,12 +48,14 @@ static inline bool reader_has(struct reader *reader, size_t size)
 	return true;
 }
 
-/* The next size bytes, borrowed from the reader's data; NULL when there are fewer. */
+/*
+ * Returns the next `size` bytes, or NULL if there are fewer. Valid while the reader's data lives.
+ */
 static inline const void *reader_take(struct reader *reader, size_t size)
 {
 	const uint8_t *at = reader->data + reader->position;
 
-	if (!reader_has(reader, size))
+	if (!reader_require(reader, size))
 		return NULL;
 	reader->position += size;
 	return at;
@@ -61,7 +65,7 @@ static inline uint64_t reader_little(struct reader *reader, size_t size)
 {
 	uint64_t value = 0;
 
-	if (!reader_has(reader, size))
+	if (!reader_require(reader, size))
 		return 0;
 	memcpy(&value, reader->data + reader->position, size);
 	reader->position += size;
@@ -91,8 +95,9 @@ static inline uint64_t reader_u64(struct reader *reader)
 uint64_t reader_varint_long(struct reader *reader);
 
 /*
- * LEB128, at most ten bytes. Inline where it is one, as most are. Longer ones are read through a
- * copy: nobody else then knows where a caller's own reader is, so it can stay in registers.
+ * Reads LEB128 of at most ten bytes. The common single byte is inline. Longer numbers are read
+ * through a copy, so that the address of the caller's reader does not escape and the reader stays
+ * in registers.
  */
 static inline uint64_t reader_varint(struct reader *reader)
 {
@@ -108,9 +113,9 @@ static inline uint64_t reader_varint(struct reader *reader)
 	return value;
 }
 
-/* A NUL-terminated string in a field of size bytes; NULL when the field has no NUL. */
+/* Returns the NUL-terminated string in a field of `size` bytes; NULL without a NUL in it. */
 const char *reader_text(struct reader *reader, size_t size);
-/* The next bytes up to a NUL, and behind it; NULL when there is none. */
+/* Returns the string up to the next NUL and moves behind it; NULL without a NUL. */
 const char *reader_string(struct reader *reader);
 
 static inline size_t reader_left(const struct reader *reader)
@@ -118,7 +123,7 @@ static inline size_t reader_left(const struct reader *reader)
 	return reader->failed ? 0 : reader->size - reader->position;
 }
 
-/* For a decoder that does not like what it read. */
+/* Marks the reader as failed; for a decoder that rejects a value. */
 static inline void reader_fail(struct reader *reader)
 {
 	if (!reader->failed)
@@ -139,7 +144,10 @@ struct buffer {
 };
 
 void buffer_done(struct buffer *buffer);
-/* Room for size more bytes at the end, not yet counted in size; NULL when memory is out. */
+/*
+ * Returns room for `size` more bytes behind the end, which are not counted yet; NULL without
+ * memory.
+ */
 uint8_t *buffer_room(struct buffer *buffer, size_t size);
 void buffer_u8(struct buffer *buffer, uint8_t value);
 void buffer_u16(struct buffer *buffer, uint16_t value);
@@ -156,7 +164,7 @@ static inline bool buffer_failed(const struct buffer *buffer)
 	return buffer->failed;
 }
 
-/* Signed numbers near zero become small unsigned ones. */
+/* Maps signed numbers near zero to small unsigned ones. */
 static inline uint64_t zigzag(int64_t value)
 {
 	return ((uint64_t)value << 1) ^ (uint64_t)(value >> 63);
@@ -167,5 +175,5 @@ static inline int64_t unzigzag(uint64_t value)
 	return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
 }
 
-/* CRC-32C (Castagnoli) of size bytes; start with crc 0, or with the crc of what came before. */
+/* Returns the CRC-32C (Castagnoli) of `size` bytes. `crc` is 0, or the CRC of the bytes before. */
 uint32_t crc32c(uint32_t crc, const void *data, size_t size);

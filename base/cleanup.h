@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * Ownership in the open: a local that owns something says so where it is declared, and gives it
- * away with take_ptr() or take_fd(). All destructors of the project accept NULL.
+ * Visible ownership: a local variable that owns something says so where it is declared, and gives
+ * it away with take_ptr() or take_fd(). All destructors of the project accept NULL.
  */
 
 #include <stdio.h>
@@ -33,7 +33,9 @@ static inline void cleanup_fclose(FILE **file)
 #define _cleanup_close_ _cleanup_(cleanup_close)
 #define _cleanup_fclose_ _cleanup_(cleanup_fclose)
 
-/* Makes cleanup_NAME() for pointers to TYPE out of FUNCTION, which takes one such pointer. */
+/*
+ * Defines cleanup_NAME() for variables of type TYPE; it calls FUNCTION with the variable's value.
+ */
 #define DEFINE_CLEANUP(name, type, function)           \
 	static inline void cleanup_##name(type *owned) \
 	{                                              \

@@ -63,8 +63,7 @@ int duration_parse(const char *text, uint64_t *ret_ns)
 	return 0;
 }
 
-/* To the nearest of what is shown below a minute, of seconds above it; what rounding fills up shows
- * as the larger unit. */
+/* Rounds to the unit that duration_format() shows, before it chooses the unit: 59.96 s is 1 min. */
 static uint64_t clock_rounded(uint64_t ns)
 {
 	uint64_t unit = NSEC_PER_SEC;

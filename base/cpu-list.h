@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* CPUs by number, as the kernel and people write them: "0-3,8". */
+/* A list of CPU numbers in the notation of the kernel: "0-3,8". */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,12 +12,14 @@
 #define CPU_LIST_MAX 65536
 
 struct cpu_list {
-	/* in order, each once */
+	/* In ascending order, without duplicates. */
 	array_of(uint32_t) cpus;
 };
 
-/* A newline may follow. 0; -EINVAL when it is no list, names no CPU, or one beyond CPU_LIST_MAX;
- * -ENOMEM. */
+/*
+ * Parses a list; a newline may follow it. Returns 0, -ENOMEM, or -EINVAL if it is not a list, is
+ * empty, or names a CPU from CPU_LIST_MAX on.
+ */
 int cpu_list_parse(const char *text, struct cpu_list *ret_list);
 void cpu_list_done(struct cpu_list *list);
 bool cpu_list_has(const struct cpu_list *list, uint32_t cpu);

@@ -1,31 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Files as wholes. Every descriptor is close-on-exec. */
+/* Reads and writes whole files. Every descriptor is close-on-exec. */
 
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 /*
- * Reads a whole file, /proc and /sys files included, and puts a NUL behind it. At most limit bytes:
- * -EFBIG beyond. The caller frees *ret_data. ret_size may be NULL.
+ * Reads a whole file, also in /proc and /sys, and puts a NUL behind it. Returns 0, a negative
+ * errno, or -EFBIG beyond `limit` bytes. The caller frees *ret_data. ret_size may be NULL.
  */
 int file_read(const char *path, size_t limit, char **ret_data, size_t *ret_size);
-/* The same from an open descriptor, from offset 0, with pread(). */
+/* Does the same from an open descriptor, from offset 0, with pread(). */
 int file_read_fd(int fd, size_t limit, char **ret_data, size_t *ret_size);
-/* Makes the names in a folder durable. */
+/* Makes the names in a folder durable. Returns 0 or a negative errno. */
 int file_sync_dir(const char *dir);
-/* All of it, whatever write() takes at a time. */
+/* Writes everything, in as many write() calls as necessary. Returns 0 or a negative errno. */
 int file_write_all(int fd, const void *data, size_t size);
-/* The same at an offset. */
+/* Does the same at an offset. */
 int file_write_at(int fd, const void *data, size_t size, uint64_t offset);
 /*
- * Makes or replaces DIR/NAME durably: a hidden temporary beside it, fsync, rename, fsync of the
- * folder. The name holds what it held before or all of the new data, a crash included. After a
- * failure it holds the former, but for one: when only the fsync of the folder fails, it holds the
- * new data, which a crash may undo.
+ * Creates or replaces DIR/NAME durably: writes a hidden temporary file, syncs, renames and syncs
+ * the folder. Returns 0 or a negative errno.
+ *
+ * The name holds the former data or all of the new data, even after a crash. After a failure it
+ * holds the former data, with one exception: if only the sync of the folder fails, it holds the new
+ * data, which a crash may undo.
  */
 int file_replace(const char *dir, const char *name, const void *data, size_t size);
-/* Makes a folder and its parents. */
+/* Creates a folder and its parents. Returns 0 or a negative errno. */
 int file_make_dirs(const char *path, mode_t mode);

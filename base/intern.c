@@ -29,7 +29,7 @@ uint32_t strings_count(const struct strings *strings)
 	return strings->starts.count + 1;
 }
 
-/* How long it is follows from where the next one starts. */
+/* The start of the next string gives the size of this one. */
 static bool piece_equal(const void *context, uint32_t id, const void *key)
 {
 	const struct strings *strings = context;
@@ -48,7 +48,7 @@ static uint64_t hash_of(const struct strings *strings, uint32_t id)
 	return hash_bytes(text, strlen(text));
 }
 
-/* What was filled in is known by its text only when somebody asks, which is seldom. */
+/* Strings of strings_fill() enter the table only if strings_add() needs it, which is rare. */
 static uint32_t find_untabled(const struct strings *strings, const struct piece *piece)
 {
 	for (uint32_t id = strings->tabled + 1; id < strings_count(strings); id++)

@@ -8,8 +8,10 @@
 
 #define REPLACEMENT 0xfffd
 
-/* A value follows another one, unless it is the first of its object or array, or belongs to a key,
- * or begins a line. */
+/*
+ * Puts a comma, unless the value is the first of its object or array, belongs to a key, or begins a
+ * line.
+ */
 static void json_comma(struct buffer *out)
 {
 	uint8_t last = out->size ? out->data[out->size - 1] : '\n';
@@ -167,7 +169,7 @@ static int json_take_bracket(struct json_reader *reader, struct json_token *toke
 	return 1;
 }
 
-/* A string where a key must stand is one when a colon follows. */
+/* Takes a string. Where a key must stand, a colon must follow. */
 static int json_take_string(struct json_reader *reader, struct json_token *token)
 {
 	const char *at = reader->at + 1;
@@ -245,7 +247,7 @@ static void put_utf8(struct buffer *out, uint32_t code)
 	}
 }
 
-/* The four digits behind \u, or REPLACEMENT with as few of them as there are. */
+/* Takes the four digits behind \u. With fewer, returns REPLACEMENT and takes those that exist. */
 static uint32_t take_hex(const char **at, const char *end)
 {
 	uint32_t code = 0;

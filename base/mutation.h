@@ -11,8 +11,7 @@
  *
  * In every other build mutated() is false and the compiler removes the fault.
  *
- * A test can also shorten a time for which the product waits, as nobody wants to wait for half a
- * minute in a test:
+ * A test can also shorten a wait of the product, because a test must not take half a minute:
  *
  *   uint64_t patience_ns = tuned_ns("PERFTAPE_SHUTDOWN_MS", 30 * NSEC_PER_SEC);
  */
@@ -31,7 +30,7 @@ static inline bool mutated(const char *name)
 	return wanted && strcmp(wanted, name) == 0;
 }
 
-/* The usual time, or the milliseconds that the environment variable `name` gives. */
+/* Returns the milliseconds in the environment variable `name`, or the usual time without it. */
 static inline uint64_t tuned_ns(const char *name, uint64_t usual_ns)
 {
 	const char *ms = getenv(name);

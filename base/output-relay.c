@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 
-/* Does somebody wait for its end? */
+/* The reader of a pipe or socket may wait for its end. */
 static bool is_pipe_or_socket(int fd)
 {
 	struct stat about;
@@ -47,7 +47,7 @@ int relays_open(struct output_relay relays[RELAYS])
 	return r;
 }
 
-/* Linux 5.9; before, they stay open. */
+/* close_range() needs Linux 5.9; on older kernels the descriptors stay open. */
 static void close_all_but(int keep)
 {
 	if (keep > STDERR_FILENO + 1)
@@ -74,7 +74,10 @@ void relays_begin(struct output_relay relays[RELAYS])
 		close_end(&relays[i].child_end);
 }
 
-/* False when there is no more, or nobody wants it: who writes is told so as we were. */
+/*
+ * Relays what the child wrote. Returns false at its end, or when our reader is gone: then the child
+ * gets SIGPIPE or EPIPE as we would.
+ */
 static bool output_relay_take(const struct output_relay *relay)
 {
 	char bytes[65536];

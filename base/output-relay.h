@@ -2,27 +2,30 @@
 #pragma once
 
 /*
- * What another process writes to its standard output and error, handed on to ours. Who waits for
- * the end of these, "perftape audit | jq", does not wait for a process that cannot be ended then.
- * Terminals and files are left to it: nobody waits for their end.
+ * Relays the standard output and error of a child process to ours. In "perftape audit | jq", jq
+ * waits until all writers close the pipe, and a child that hangs in the kernel never closes it. So
+ * the child gets pipes of its own. It keeps terminals and files, because nothing waits for their
+ * end.
  */
 
 #define RELAYS 2
 
 struct output_relay {
-	/* ours */
+	/* Our descriptor. */
 	int to;
-	/* our end and the other one; -1: there is none */
+	/* Our end and the child's end of the pipe; -1: closed. */
 	int from, child_end;
 };
 
-/* Before the fork. 0 or a negative errno; relays_done() in either case. */
+/* Call it before the fork. Returns 0 or a negative errno; call relays_done() in either case. */
 int relays_open(struct output_relay relays[RELAYS]);
-/* In the other process: its output goes there, it has nothing to read, and of our files none but
- * `keep`. */
+/*
+ * Call it in the child: redirects its output to the relays and its input from /dev/null. Closes all
+ * other descriptors except `keep`.
+ */
 void relays_enter(struct output_relay relays[RELAYS], int keep);
-/* Behind the fork, in ours. */
+/* Call it in the parent, after the fork. */
 void relays_begin(struct output_relay relays[RELAYS]);
-/* What has come so far; never waits for more. */
+/* Relays the output so far; never waits. */
 void relays_take(struct output_relay relays[RELAYS]);
 void relays_done(struct output_relay relays[RELAYS]);

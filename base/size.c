@@ -13,7 +13,7 @@
 
 static const char units[] = "kMGTP";
 
-/* The factor of "", "B", "k", "kB", "KiB" and the like in any case; 0 for what is no unit. */
+/* Returns the factor of "", "B", "k", "kB", "KiB" and the like in any case; 0 for anything else. */
 static double unit_factor(const char *text)
 {
 	double factor = 1, step = 1000;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Amounts of bytes as people write and read them: powers of 1000, or of 1024 with an i. */
+/* Parses and formats sizes in bytes: powers of 1000, or of 1024 with an i. */
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* "20G", "20GB", "500M", "1.5T", "64MiB"; a bare number is bytes. 0, or -EINVAL; -ERANGE beyond
- * 1000 PB. */
+/*
+ * Parses "20G", "20GB", "500M", "1.5T", "64MiB"; a bare number is bytes. Returns 0, -EINVAL, or
+ * -ERANGE beyond 1000 PB.
+ */
 int size_parse(const char *text, uint64_t *ret_bytes);
-/* "12.3 MB", for people. */
+/* Formats "12.3 MB". Returns `text`. */
 const char *size_format(uint64_t bytes, char *text, size_t size);

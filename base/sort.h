@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * A natural merge sort by a number in each item: stable, and quick on what comes as a few runs in
- * order, as records of several rings do. In the header so that the sizes are known where it is
- * used.
+ * A natural merge sort by a number in each item. It is stable, and fast for input that consists of
+ * a few sorted runs, like records from several rings. In the header, so that the compiler knows the
+ * sizes.
  */
 
 #include <stddef.h>
@@ -19,7 +19,7 @@ static inline uint64_t sort_key(const uint8_t *items, size_t size, size_t key_at
 	return key;
 }
 
-/* The end of the run of items in order that starts at `start`, which is below count. */
+/* Returns the end of the sorted run that begins at `start`, which is below `count`. */
 static inline size_t sort_run_end(const uint8_t *items, size_t count, size_t size, size_t key_at,
 				  size_t start)
 {
@@ -51,14 +51,16 @@ static inline void sort_merge(uint8_t *to, const uint8_t *from, size_t size, siz
 	}
 }
 
-/* Are they in order? Then there is no need for scratch. */
+/* Returns whether the items are sorted; then sorting needs no scratch. */
 static inline int sort_is_sorted(const void *items, size_t count, size_t size, size_t key_at)
 {
 	return !count || sort_run_end(items, count, size, key_at, 0) == count;
 }
 
-/* Sorts count items of `size` bytes by the uint64_t at key_at in each. scratch has room for as
- * many. */
+/*
+ * Sorts `count` items of `size` bytes by the uint64_t at key_at in each. `scratch` has the same
+ * size.
+ */
 static inline void sort_by_number(void *items, void *scratch, size_t count, size_t size,
 				  size_t key_at)
 {
@@ -82,7 +84,7 @@ static inline void sort_by_number(void *items, void *scratch, size_t count, size
 		memcpy(items, from, count * size);
 }
 
-/* Of items in order, how many come before a number. */
+/* Returns how many of the sorted items have a key below a number. */
 static inline size_t sort_count_below(const void *items, size_t count, size_t size, size_t key_at,
 				      uint64_t number)
 {
@@ -99,7 +101,7 @@ static inline size_t sort_count_below(const void *items, size_t count, size_t si
 	return low;
 }
 
-/* Of an array (base/array.h) by a uint64_t member. */
+/* The same for an array (base/array.h) and a uint64_t member. */
 #define sort_array(array, scratch, member)                                                 \
 	sort_by_number((array)->items, (scratch), (array)->count, sizeof(*(array)->items), \
 		       offsetof(__typeof__(*(array)->items), member))

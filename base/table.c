@@ -78,7 +78,9 @@ void table_remove(struct table *table, uint64_t hash, uint32_t value)
 		if (table->slots[hole].value == TABLE_NONE)
 			return;
 	table->count--;
-	/* pull back what probed over the hole, so that invariant (3) holds without tombstones */
+	/*
+	 * move entries that probed over the hole back into it, so that (3) holds without tombstones
+	 */
 	for (size_t at = (hole + 1) & table->mask; table->slots[at].value != TABLE_NONE;
 	     at = (at + 1) & table->mask) {
 		size_t home = table->slots[at].hash & table->mask;

@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * A hash table from keys that the caller keeps to 32-bit values (mostly indexes into an array that
- * holds the keys). Open addressing with linear probing; a slot is 32 bits of the hash and the
- * value. The caller compares keys: table_find() walks the values whose hash agrees until `equal`
- * says yes. Zeroed is empty.
+ * A hash table from keys, which the caller stores, to 32-bit values, mostly indexes into an array
+ * of the keys. It uses open addressing with linear probing; a slot is 32 bits of the hash and the
+ * value. The caller compares keys: table_find() calls `equal` for each value with the same hash. A
+ * zeroed struct is empty.
  */
 
 #include <stdbool.h>
@@ -21,18 +21,17 @@ struct table_slot {
 
 struct table {
 	struct table_slot *slots;
-	/* slots - 1, or 0 with no slots */
+	/* The number of slots less one; 0 without slots. */
 	size_t mask;
 	size_t count;
 };
 
 void table_done(struct table *table);
-/* Forgets all entries and keeps the memory. */
+/* Removes all entries and keeps the memory. */
 void table_clear(struct table *table);
-/* Adds a value; that its key is not there yet is the caller's word. value must not be TABLE_NONE. 0
- * or -ENOMEM. */
+/* Adds a value other than TABLE_NONE. Its key must not be in the table. Returns 0 or -ENOMEM. */
 int table_add(struct table *table, uint64_t hash, uint32_t value);
-/* Removes the entry with this hash and value, if it is there. */
+/* Removes the entry with this hash and value, if any. */
 void table_remove(struct table *table, uint64_t hash, uint32_t value);
 
 static inline uint64_t hash_u64(uint64_t value)
@@ -52,7 +51,7 @@ static inline uint32_t table_fold(uint64_t hash)
 	return hash ^ (hash >> 32);
 }
 
-/* The value whose key equals, or TABLE_NONE. Inline, so that `equal` is inlined too. */
+/* Returns the value whose key is equal, or TABLE_NONE. Inline, so that `equal` is inlined, too. */
 static inline uint32_t table_find(const struct table *table, uint64_t hash,
 				  bool (*equal)(const void *context, uint32_t value,
 						const void *key),

@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How many bytes the UTF-8 character at text has, with its code; 0 when it is none. ret_code may be
- * NULL. */
+/*
+ * Returns the size of the UTF-8 character at `text`, and its code unless ret_code is NULL; 0 for
+ * anything else.
+ */
 size_t utf8_take(const uint8_t *text, size_t size, uint32_t *ret_code);

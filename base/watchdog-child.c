@@ -19,16 +19,16 @@
 #include "base/file.h"
 #include "base/output-relay.h"
 
-/* More are a host on which nothing answers. */
+/* With more hung steps the whole host does not answer. */
 #define HUNG_MAX 16
 #define POLL_MS 100
 
-/* One that only gets no CPU, or was stopped, is left so many times as long. */
+/* A child that lacks a CPU or is stopped gets this many times the limit. */
 #define STARVED_FACTOR 6
 
 /* Shared by both processes. */
 struct watchdog_child {
-	/* 0: it is at nothing that may hang */
+	/* The start of the current step; 0: no step that may hang. */
 	_Atomic uint64_t since_ns;
 	char what[64];
 	char hung[HUNG_MAX][64];
@@ -48,7 +48,7 @@ bool watchdog_child_enter(struct watchdog_child *child, const char *what)
 	return true;
 }
 
-/* Does it wait for something in the kernel? */
+/* Returns whether the process waits in the kernel. */
 static bool is_blocked(pid_t pid)
 {
 	_cleanup_free_ char *text = NULL;
@@ -70,7 +70,7 @@ static bool watchdog_child_hangs(pid_t pid, const struct watchdog_child *child, 
 	       (now > since_ns + STARVED_FACTOR * limit_ns || is_blocked(pid));
 }
 
-/* It ends when this one does, however that comes. */
+/* Runs the work in the child, which the kernel kills when its parent ends. */
 static void do_work(const struct watchdog_child_work *work, struct watchdog_child *child,
 		    pid_t parent)
 {
@@ -82,7 +82,10 @@ static void do_work(const struct watchdog_child_work *work, struct watchdog_chil
 	exit(code);
 }
 
-/* Its pipe ends with it. 0, or -ETIMEDOUT. What it wrote until then is handed on. */
+/*
+ * Relays the child's output until the child ends, which closes its pipe, or until a step hangs.
+ * Returns 0 or -ETIMEDOUT.
+ */
 static int watchdog_child_watch(pid_t pid, int fd, struct output_relay relays[RELAYS],
 				const struct watchdog_child *child, uint64_t limit_ns)
 {
@@ -110,7 +113,7 @@ static int watchdog_child_reap(pid_t pid)
 			return -errno;
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);
-	/* as it would have ended itself */
+	/* end by the signal that ended the child */
 	signal(WTERMSIG(status), SIG_DFL);
 	raise(WTERMSIG(status));
 	return -EINTR;
@@ -135,7 +138,7 @@ static int watchdog_child_start(const struct watchdog_child_work *work,
 	return 0;
 }
 
-/* One try: what the work said, or -ETIMEDOUT with what it was at among what hung. */
+/* Runs the work once. Returns its exit code, or -ETIMEDOUT after it noted the step that hung. */
 static int run_once(const struct watchdog_child_work *work, struct watchdog_child *child,
 		    struct output_relay relays[RELAYS])
 {

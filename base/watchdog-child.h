@@ -2,10 +2,10 @@
 #pragma once
 
 /*
- * Work that may hang in a read: it is done in a process of its own, which says what it is at. When
- * that takes too long, the process is killed and left alone, as one that waits in the kernel does
- * not end, and the work begins anew without what it was at. A kernel's lock that is not given back
- * holds up nobody else so: such a process has none of our files (base/output-relay.h).
+ * Runs work that may hang in a read. The work runs in a child process, which names each step. If a
+ * step takes too long, the parent kills the child and does not wait for it, because a process that
+ * hangs in the kernel does not end. Then the work starts again without that step. The child holds
+ * none of our descriptors (base/output-relay.h), so a kernel lock that it keeps delays only itself.
  */
 
 #include <stdbool.h>
@@ -15,16 +15,18 @@ struct watchdog_child;
 
 struct watchdog_child_work {
 	uint64_t limit_ns;
-	/* In that process; its answer is the exit code. It asks watchdog_child_enter() before, and
-	 * tells it behind, each read. */
+	/*
+	 * Runs in the child and returns its exit code. It calls watchdog_child_enter() before and
+	 * after each read.
+	 */
 	int (*work)(void *context, struct watchdog_child *child);
-	/* In this one, when something is given up; it is not tried again. */
+	/* Runs in the parent when a step hangs. The work does not repeat that step. */
 	void (*on_hang)(void *context, const char *what);
 	void *context;
 };
 
-/* The work's answer, or a negative errno: -ETIMEDOUT when too much of it hangs. */
+/* Returns the work's exit code, or a negative errno: -ETIMEDOUT if too many steps hang. */
 int watchdog_child_run(const struct watchdog_child_work *work);
 
-/* False: it hung before, and is to be passed over. NULL: what was entered last is done. */
+/* Begins a step. Returns false if the step hung before; then skip it. NULL ends the last step. */
 bool watchdog_child_enter(struct watchdog_child *child, const char *what);

@@ -1,25 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* What the threads beside the drain have in common. */
+/* Helpers for the threads beside the one that drains the rings. */
 
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
-/* Signals are for the thread that drains: the new one takes none. 0 or a negative errno. */
+/*
+ * Starts a thread that blocks all signals, which belong to the draining thread. Returns 0 or a
+ * negative errno.
+ */
 int worker_start(pthread_t *thread, void *(*body)(void *context), void *context);
 
-/* A lock, and a condition that waits by the monotonic clock: the wall clock may be set back while
- * somebody waits. */
+/*
+ * Initialises a lock, and a condition on the monotonic clock: a wait must not depend on the wall
+ * clock, which can be set back.
+ */
 void worker_lock_init(pthread_mutex_t *lock, pthread_cond_t *changed);
 void worker_lock_done(pthread_mutex_t *lock, pthread_cond_t *changed);
 
-/* By that clock, for pthread_cond_timedwait(). */
+/* Returns the monotonic time in one second, for pthread_cond_timedwait(). */
 struct timespec worker_second_from_now(void);
 
-/* Waits until *ended, which the lock guards and `changed` tells of; with the lock held. False: not
- * within that time. */
+/*
+ * Waits until *ended is set; `lock` guards it and `changed` signals it. The caller holds the lock.
+ * Returns false after the timeout.
+ */
 bool worker_await(pthread_mutex_t *lock, pthread_cond_t *changed, const bool *ended,
 		  uint64_t timeout_ns);

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-/* The lock guards all but what does not change. */
+/* The lock guards all members that change. */
 struct pool {
 	const struct workers *workers;
 	pthread_mutex_t lock;

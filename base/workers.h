@@ -1,26 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Items 0 to count - 1, taken in turn by threads. */
+/* Processes items 0 to count - 1 in several threads, which take them in turn. */
 
 #include <stddef.h>
 #include <stdint.h>
 
 struct workers {
-	/* at least 1 */
+	/* At least 1. */
 	unsigned int threads;
 	size_t count;
-	/* 0, or a negative errno, after which no item is begun; called from several threads at
-	 * once. */
+	/*
+	 * Processes an item; several threads call it at once. Returns 0, or a negative errno, which
+	 * prevents further items.
+	 */
 	int (*work)(void *context, unsigned int worker, size_t item);
 	void *context;
-	/* CLOCK_MONOTONIC: from then on no item but the first is begun; 0: all are */
+	/* CLOCK_MONOTONIC: no item except the first begins after this time; 0: no limit. */
 	uint64_t until_ns;
-	/* How many items of how many are done; called from one thread at a time. May be NULL. */
+	/*
+	 * Reports the number of processed items and of all; one thread calls it at a time. May be
+	 * NULL.
+	 */
 	void (*progress)(void *context, uint64_t done, uint64_t of);
 	void *progress_context;
 };
 
-/* The first failure, or 0 with the number of items that were done. Where no more threads can be
- * had, those that there are do the work. */
+/*
+ * Processes the items and waits for all threads. If no more threads can start, the existing ones do
+ * the work. Returns 0 or the first failure, and in *ret_done the number of processed items.
+ */
 int workers_run(const struct workers *workers, size_t *ret_done);
