@@ -8,16 +8,18 @@
 
 #include "base/file.h"
 
-/* Stacks repeat so much that the fastest level already makes a tenth of them, and the next ones
- * take twice its time. */
+/*
+ * Stacks repeat so much that the fastest level packs them to a tenth; the next levels take twice
+ * its time.
+ */
 #define LEVEL Z_BEST_SPEED
-#define WINDOW (15 + 16) /* the largest, and a gzip header */
-#define BIT_SIZE 65536
+#define WINDOW (15 + 16) /* the largest window, and a gzip header */
+#define PIECE_SIZE 65536
 
 struct gzip_writer {
 	int fd;
 	z_stream stream;
-	uint8_t bit[BIT_SIZE];
+	uint8_t piece[PIECE_SIZE];
 };
 
 int gzip_writer_new(int fd, struct gzip_writer **ret_writer)
@@ -52,17 +54,18 @@ static int write_piece(struct gzip_writer *writer, const uint8_t *data, size_t s
 	do {
 		int r;
 
-		writer->stream.next_out = writer->bit;
-		writer->stream.avail_out = BIT_SIZE;
+		writer->stream.next_out = writer->piece;
+		writer->stream.avail_out = PIECE_SIZE;
 		deflate(&writer->stream, flush);
-		r = file_write_all(writer->fd, writer->bit, BIT_SIZE - writer->stream.avail_out);
+		r = file_write_all(writer->fd, writer->piece,
+				   PIECE_SIZE - writer->stream.avail_out);
 		if (r < 0)
 			return r;
 	} while (writer->stream.avail_out == 0);
 	return 0;
 }
 
-/* zlib counts in 32 bits. */
+/* zlib counts in 32 bits, so large pieces are split. */
 int gzip_write(struct gzip_writer *writer, const void *data, size_t size, bool last)
 {
 	const uint8_t *at = data;
@@ -75,9 +78,9 @@ int gzip_write(struct gzip_writer *writer, const void *data, size_t size, bool l
 
 struct gzip_reader {
 	z_stream stream;
-	/* with the last byte that came, a member did */
+	/* A member ended with the last byte so far. */
 	bool ended;
-	uint8_t bit[BIT_SIZE];
+	uint8_t piece[PIECE_SIZE];
 };
 
 int gzip_reader_new(struct gzip_reader **ret_reader)
@@ -114,12 +117,12 @@ int gzip_reader_feed(struct gzip_reader *reader, const void *data, size_t size,
 	stream->next_in = (uint8_t *)data;
 	stream->avail_in = size;
 	do {
-		stream->next_out = reader->bit;
-		stream->avail_out = BIT_SIZE;
+		stream->next_out = reader->piece;
+		stream->avail_out = PIECE_SIZE;
 		if (stream->avail_in)
 			reader->ended = false;
 		done = inflate(stream, Z_NO_FLUSH);
-		r = give(context, reader->bit, BIT_SIZE - stream->avail_out);
+		r = give(context, reader->piece, PIECE_SIZE - stream->avail_out);
 		if (r < 0)
 			return r;
 		if (done == Z_MEM_ERROR)
@@ -128,7 +131,7 @@ int gzip_reader_feed(struct gzip_reader *reader, const void *data, size_t size,
 			return -EBADMSG;
 		if (done == Z_STREAM_END)
 			reader->ended = true;
-		/* the next member, if there is one */
+		/* the next member may follow */
 		if (done == Z_STREAM_END && inflateReset(stream) != Z_OK)
 			return -EBADMSG;
 	} while (stream->avail_in || stream->avail_out == 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* zlib, which is included nowhere else. */
+/* The only user of zlib. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,29 +14,28 @@ struct gzip_writer;
 int gzip_writer_new(int fd, struct gzip_writer **ret_writer);
 struct gzip_writer *gzip_writer_free(struct gzip_writer *writer);
 DEFINE_CLEANUP(gzip_writer, struct gzip_writer *, gzip_writer_free)
-/* 0 or the errno of write(2). After `last` nothing more may come. */
+/* Writes a piece; `last` ends the file. Returns 0 or the negative errno of write(2). */
 int gzip_write(struct gzip_writer *writer, const void *data, size_t size, bool last);
 
-/* Takes gzip in pieces, several members one behind the other too. */
+/* Unpacks gzip in pieces, also several members one after the other. */
 struct gzip_reader;
 int gzip_reader_new(struct gzip_reader **ret_reader);
 struct gzip_reader *gzip_reader_free(struct gzip_reader *reader);
 DEFINE_CLEANUP(gzip_reader, struct gzip_reader *, gzip_reader_free)
 /*
- * -EBADMSG when the piece is damaged: what came before the damage has been given. -ENOMEM. A
- * negative answer of `give` ends it and is handed on.
+ * Unpacks a piece and calls give() with the result. Returns 0, -ENOMEM, a negative result of
+ * give(), or -EBADMSG for damage; give() has received everything before the damage.
  */
 int gzip_reader_feed(struct gzip_reader *reader, const void *data, size_t size,
 		     int (*give)(void *context, const uint8_t *data, size_t size), void *context);
-/* At the end of the pieces: 0, or -EBADMSG when they end within a member, or there was none. */
+/* Ends the input. Returns 0, or -EBADMSG if it ended within a member or had none. */
 int gzip_reader_finish(const struct gzip_reader *reader);
 
 /*
- * Decodes zlib's own format, which must hold exactly size bytes, into memory of the caller's of
- * that size. 0, or -EBADMSG when it does not; -ENOMEM.
+ * Unpacks zlib's own format, which must hold exactly `size` bytes, to the caller's memory of that
+ * size. Returns 0, -EBADMSG if it does not, or -ENOMEM.
  */
 int zlib_exact(void *to, size_t size, const void *data, size_t data_size);
 
-/* The CRC-32 of gzip, which debuglinks have too; start with crc 0, or with the crc of what came
- * before. */
+/* Returns the CRC-32 of gzip and of debuglinks. `crc` is 0, or the CRC of the bytes before. */
 uint32_t gzip_crc(uint32_t crc, const void *data, size_t size);

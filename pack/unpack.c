@@ -15,7 +15,7 @@
 struct target {
 	int fd;
 	uint64_t left;
-	/* the errno of writing */
+	/* The negative errno of writing, or 0. */
 	int failed;
 };
 
@@ -30,7 +30,7 @@ static int unpack_put(void *context, const uint8_t *data, size_t size)
 	return target->failed;
 }
 
-/* One of the three, with what it takes to feed it. */
+/* The decoder for the file; the others are NULL. */
 struct unpacker {
 	struct gzip_reader *gzip;
 	struct xz_reader *xz;
@@ -74,9 +74,9 @@ static int unpacker_finish(struct unpacker *unpacker, struct target *target)
 	return zstd_stream_finish(unpacker->zstd);
 }
 
-/* A read error is in *ret_unread, apart from what the bytes were like. */
-static int unpack_unpack(struct unpacker *unpacker, int from_fd, struct target *target,
-			 int *ret_unread)
+/* Sets *ret_read_error for an error of reading, to tell it from damaged bytes. */
+static int unpack_all(struct unpacker *unpacker, int from_fd, struct target *target,
+		      int *ret_read_error)
 {
 	uint8_t piece[65536];
 	off_t offset = 0;
@@ -88,7 +88,7 @@ static int unpack_unpack(struct unpacker *unpacker, int from_fd, struct target *
 		if (size < 0 && errno == EINTR)
 			continue;
 		if (size < 0)
-			return *ret_unread = -errno;
+			return *ret_read_error = -errno;
 		if (size == 0)
 			return unpacker_finish(unpacker, target);
 		r = unpacker_feed(unpacker, piece, size, target);
@@ -106,7 +106,7 @@ static int unpack_error(const struct target *target, int r, const char *folder, 
 		return error_set(error, r, "unpacks to more than %llu MB",
 				 (unsigned long long)(limit >> 20));
 	if (r == -ENOBUFS)
-		return error_set(error, r, "packed so that unpacking takes too much memory");
+		return error_set(error, r, "unpacking needs too much memory");
 	return error_set(error, r, "%s", r == -ENOMEM ? "out of memory" : strerror(-r));
 }
 
@@ -116,7 +116,7 @@ int unpack_file(int *fd, const char *folder, uint64_t limit, bool *ret_damaged, 
 	_cleanup_close_ int to_fd = -1;
 	struct target target = { .left = limit };
 	uint8_t head[6] = { 0 };
-	int r, unread = 0;
+	int r, read_error = 0;
 
 	if (pread(*fd, head, sizeof(head), 0) < 0)
 		return error_set(error, -errno, "%s", strerror(errno));
@@ -127,8 +127,8 @@ int unpack_file(int *fd, const char *folder, uint64_t limit, bool *ret_damaged, 
 	if (to_fd < 0)
 		return error_set(error, -errno, "unpacking into %s: %s", folder, strerror(errno));
 	target.fd = to_fd;
-	r = unpack_unpack(&unpacker, *fd, &target, &unread);
-	if (r < 0 && (r != -EBADMSG || unread || target.failed))
+	r = unpack_all(&unpacker, *fd, &target, &read_error);
+	if (r < 0 && (r != -EBADMSG || read_error || target.failed))
 		return unpack_error(&target, r, folder, limit, error);
 	*ret_damaged = r == -EBADMSG;
 	close(*fd);

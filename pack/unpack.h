@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Files that somebody has put gzip, xz or zstd around. */
+/* Unpacks files in gzip, xz or zstd. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,11 +9,13 @@
 #include "base/error.h"
 
 /*
- * Looks at the first bytes of a file. When it is packed, unpacks it into a file without a name in
- * `folder` and replaces *fd with that, at offset 0: 1. Else 0, and *fd is untouched. A packed file
- * that is cut short or damaged gives what came before the damage, and says so in *ret_damaged.
- * -EFBIG when it unpacks to more than limit bytes, -ENOBUFS when that would take too much memory;
- * another errno of reading or writing; each with a text.
+ * Unpacks a file, if its first bytes show that it is packed, into an unnamed file in `folder`. Then
+ * closes *fd, replaces it with the new file at offset 0, and returns 1. Returns 0 for other files,
+ * with *fd unchanged. If a packed file is truncated or damaged, the result ends before the damage
+ * and *ret_damaged is set.
+ *
+ * Returns -EFBIG beyond `limit` unpacked bytes, -ENOBUFS if unpacking needs too much memory, or
+ * another errno of reading or writing; sets `error` in each case.
  */
 int unpack_file(int *fd, const char *folder, uint64_t limit, bool *ret_damaged,
 		struct error *error);

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 
 #define MEMORY_MAX (256u << 20)
-#define BIT_SIZE 65536
+#define PIECE_SIZE 65536
 
 struct xz_reader {
 	lzma_stream stream;
-	uint8_t bit[BIT_SIZE];
+	uint8_t piece[PIECE_SIZE];
 };
 
 int xz_reader_new(struct xz_reader **ret_reader)
@@ -42,7 +42,7 @@ static int xz_error(lzma_ret done)
 	switch (done) {
 	case LZMA_OK:
 	case LZMA_STREAM_END:
-	case LZMA_BUF_ERROR: /* neither takes nor gives more of what is there */
+	case LZMA_BUF_ERROR: /* no progress is possible with these bytes */
 		return 0;
 	case LZMA_MEM_ERROR:
 		return -ENOMEM;
@@ -60,10 +60,10 @@ static int xz_run(struct xz_reader *reader, lzma_action action, lzma_ret *ret_do
 	int r;
 
 	do {
-		stream->next_out = reader->bit;
-		stream->avail_out = BIT_SIZE;
+		stream->next_out = reader->piece;
+		stream->avail_out = PIECE_SIZE;
 		*ret_done = lzma_code(stream, action);
-		r = give(context, reader->bit, BIT_SIZE - stream->avail_out);
+		r = give(context, reader->piece, PIECE_SIZE - stream->avail_out);
 		if (r == 0)
 			r = xz_error(*ret_done);
 	} while (r == 0 && *ret_done != LZMA_STREAM_END &&
@@ -81,7 +81,10 @@ int xz_reader_feed(struct xz_reader *reader, const void *data, size_t size,
 	return xz_run(reader, LZMA_RUN, &done, give, context);
 }
 
-/* With several streams possible, only the end of the input says that the last one was whole. */
+/*
+ * Several streams may follow each other, so only the end of the input shows that the last one is
+ * whole.
+ */
 int xz_reader_finish(struct xz_reader *reader,
 		     int (*give)(void *context, const uint8_t *data, size_t size), void *context)
 {

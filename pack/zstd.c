@@ -6,7 +6,7 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-/* Windows beyond 128 MB are for archives, and would be allocated before a byte is seen. */
+/* Windows beyond 128 MB are for archives, and zstd would allocate them before it sees a byte. */
 #define WINDOW_LOG_MAX 27
 
 int zstd_append(struct buffer *buffer, const void *data, size_t size, int level)
@@ -109,11 +109,11 @@ int zstd_unpacker_exact(struct zstd_unpacker *unpacker, void *to, size_t size, c
 
 struct zstd_stream {
 	ZSTD_DStream *stream;
-	/* how many bytes it wants to go on: the rest of a block */
+	/* The number of bytes that zstd wants next: the rest of a block. */
 	size_t next;
-	/* with the last byte that came, a frame did */
+	/* A frame ended with the last byte so far. */
 	bool ended;
-	uint8_t bit[128 << 10];
+	uint8_t piece[128 << 10];
 };
 
 int zstd_stream_new(struct zstd_stream **ret_stream)
@@ -140,9 +140,9 @@ struct zstd_stream *zstd_stream_free(struct zstd_stream *stream)
 	return NULL;
 }
 
-static int zstd_error(size_t said)
+static int zstd_error(size_t result)
 {
-	switch (ZSTD_getErrorCode(said)) {
+	switch (ZSTD_getErrorCode(result)) {
 	case ZSTD_error_no_error:
 		return 0;
 	case ZSTD_error_memory_allocation:
@@ -155,8 +155,8 @@ static int zstd_error(size_t said)
 }
 
 /*
- * A call that fails does not tell what it gave until then. So each call gets one block at most:
- * what the ones before it gave is out by then.
+ * A failed call does not tell how much it unpacked before. So each call gets at most one block, and
+ * the result of earlier blocks is already given.
  */
 int zstd_stream_feed(struct zstd_stream *stream, const void *data, size_t size,
 		     int (*give)(void *context, const uint8_t *data, size_t size), void *context)
@@ -165,22 +165,22 @@ int zstd_stream_feed(struct zstd_stream *stream, const void *data, size_t size,
 	bool full;
 
 	do {
-		ZSTD_outBuffer out = { stream->bit, sizeof(stream->bit), 0 };
-		size_t before = in.pos, said;
+		ZSTD_outBuffer out = { stream->piece, sizeof(stream->piece), 0 };
+		size_t before = in.pos, result;
 		int r;
 
 		in.size = in.pos + MIN(size - in.pos, MAX(stream->next, (size_t)1));
-		said = ZSTD_decompressStream(stream->stream, &out, &in);
-		r = zstd_error(said);
+		result = ZSTD_decompressStream(stream->stream, &out, &in);
+		r = zstd_error(result);
 		if (r < 0)
 			return r;
 		full = out.pos == out.size;
 		if (out.pos || in.pos > before)
-			stream->ended = said == 0;
+			stream->ended = result == 0;
 		else if (in.pos < in.size)
-			return -EBADMSG; /* neither takes nor gives: it would never end */
-		stream->next = said;
-		r = out.pos ? give(context, stream->bit, out.pos) : 0;
+			return -EBADMSG; /* without progress the loop would not end */
+		stream->next = result;
+		r = out.pos ? give(context, stream->piece, out.pos) : 0;
 		if (r < 0)
 			return r;
 	} while (in.pos < size || full);
