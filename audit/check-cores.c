@@ -40,9 +40,18 @@ struct cores {
 	double busy;
 };
 
+/*
+ * Stolen time says nothing about what the CPU would have done. If it is most of the time, too
+ * little is left to judge by.
+ */
+static int64_t judged_ms(const int64_t ms[PARTS], int64_t total)
+{
+	return 2 * ms[STEAL] < total ? total - ms[STEAL] : total;
+}
+
 static bool check_cores_measure(const struct host *host, uint32_t cpu, struct core *core)
 {
-	int64_t ms[PARTS], total = 0;
+	int64_t ms[PARTS], total = 0, judged;
 	char name[64];
 
 	for (int i = 0; i < PARTS; i++) {
@@ -53,10 +62,11 @@ static bool check_cores_measure(const struct host *host, uint32_t cpu, struct co
 	}
 	if (!total)
 		return false;
+	judged = judged_ms(ms, total);
 	core->cpu = cpu;
-	core->busy = 100.0 * (total - ms[IDLE] - ms[IOWAIT] - ms[STEAL]) / total;
-	core->kernel = 100.0 * (ms[SYSTEM] + ms[IRQ] + ms[SOFTIRQ]) / total;
-	core->interrupts = 100.0 * (ms[IRQ] + ms[SOFTIRQ]) / total;
+	core->busy = 100.0 * (total - ms[IDLE] - ms[IOWAIT] - ms[STEAL]) / judged;
+	core->kernel = 100.0 * (ms[SYSTEM] + ms[IRQ] + ms[SOFTIRQ]) / judged;
+	core->interrupts = 100.0 * (ms[IRQ] + ms[SOFTIRQ]) / judged;
 	return true;
 }
 

@@ -92,6 +92,11 @@ static void guests_take_core(struct audits *audits)
 	core_is_taken(audits, "100 0 100 5000 0 0 0 500 0 0");
 }
 
+static void guests_take_half_a_core(struct audits *audits)
+{
+	core_is_taken(audits, "105 0 355 5000 0 0 0 245 0 0");
+}
+
 static void check_core(void (*passes)(struct audits *audits), const char *kind,
 		       enum severity severity)
 {
@@ -132,6 +137,7 @@ static void test_cores(void)
 	check_core(kernel_takes_core, "saturated_cores", SEVERITY_CRITICAL);
 	check_core(user_takes_core, "saturated_cores", SEVERITY_NOTICE);
 	check_core(guests_take_core, NULL, SEVERITY_NOTICE);
+	check_core(guests_take_half_a_core, "saturated_cores", SEVERITY_CRITICAL);
 }
 
 static void test_queues(void)
