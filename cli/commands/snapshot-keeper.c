@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/mutation.h"
 #include "cli/window/incident-book.h"
 #include "query/window/window.h"
 
@@ -213,12 +214,14 @@ static void snapshot_keeper_take(struct snapshot_keeper *keeper, const struct bo
 				 const struct episode *episode, uint64_t until_ns,
 				 struct taken *taken)
 {
+	uint64_t from_ns = episode->start_ns - WINDOW_BEFORE_NS;
 	char file[PATH_MAX];
 	int r = 0;
 
+	if (mutated("cut-snapshots-short"))
+		from_ns = until_ns;
 	if (name_file(keeper, book, episode, file))
-		r = snapshot_keeper_cut(keeper, file, episode->start_ns - WINDOW_BEFORE_NS,
-					until_ns + WINDOW_AFTER_NS);
+		r = snapshot_keeper_cut(keeper, file, from_ns, until_ns + WINDOW_AFTER_NS);
 	taken->at_ns = clock_ns(CLOCK_MONOTONIC);
 	taken->failed = r < 0 ? taken->failed + 1 : 0;
 	if (r < 0 && taken->failed < TRIES)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli/incidents/log-add.h"
 
+#include "base/mutation.h"
 #include "incidents/patterns/field-rows.h"
 #include "store/disk/incident-notes.h"
 
@@ -53,7 +54,7 @@ static int log_add_put_here(struct log_add *additions, const struct incident *in
 int log_add_put(struct log_add *additions, const struct incident *incident,
 		const struct log_place *place, const char *source)
 {
-	if (place->how == LOG_PLACE_LINE)
+	if (place->how == LOG_PLACE_LINE && !mutated("add-what-is-known"))
 		additions->known++;
 	else if (!place->moment.has_time)
 		additions->timeless++;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/mutation.h"
 #include "incidents/patterns/queue-cpu.h"
 #include "store/disk/incident-notes.h"
 
@@ -283,6 +284,8 @@ int kmsg_intake_find(struct kmsg_intake *intake, const char *boot_id, struct err
 
 	if (r < 0)
 		return r;
+	if (mutated("forget-log-position"))
+		position->boot_id[0] = 0;
 	intake->continues = *position->boot_id != 0;
 	intake->first = !intake->continues;
 	if (strcmp(position->boot_id, boot_id) == 0)

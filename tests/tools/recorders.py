@@ -39,6 +39,21 @@ def start(store, *words, wrapper=(), **more):
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hear_hangup, **more)
 
 
+def reached(store):
+    """The end of what the store has so far; 0 while it has nothing."""
+    done = perftape("status", "--store", store, "--json")
+    moment = json.loads(done.stdout)["reaches"] if done.returncode == 0 else None
+    return seconds_of(moment) if moment else 0.0
+
+
+def start_sampling(store, *words):
+    """Starts a recorder, and waits until its first samples are in the store: it also has what happens from now on."""
+    begin = time.time()
+    recorder = start(store, *words)
+    wait_for(lambda: reached(store) > begin or recorder.poll() is not None)
+    return recorder
+
+
 def stop(recorder, number=signal.SIGTERM):
     """Sends the signal. Returns what the recorder said on standard error and nobody has read yet."""
     recorder.send_signal(number)
