@@ -11,6 +11,7 @@
 #include "audit/checks.h"
 #include "audit/threads.h"
 #include "base/json.h"
+#include "base/mutation.h"
 #include "gauges/interrupts.h"
 
 #define NAME "cores"
@@ -67,6 +68,8 @@ static bool check_cores_measure(const struct host *host, uint32_t cpu, struct co
 	core->busy = 100.0 * (total - ms[IDLE] - ms[IOWAIT] - ms[STEAL]) / judged;
 	core->kernel = 100.0 * (ms[SYSTEM] + ms[IRQ] + ms[SOFTIRQ]) / judged;
 	core->interrupts = 100.0 * (ms[IRQ] + ms[SOFTIRQ]) / judged;
+	if (mutated("blind-to-kernel"))
+		core->kernel = 0;
 	return true;
 }
 

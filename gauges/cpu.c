@@ -3,6 +3,7 @@
  * it: a guest's time is not its host's. */
 #include <string.h>
 
+#include "base/mutation.h"
 #include "gauges/source.h"
 
 #define LIMIT (16 << 20)
@@ -79,6 +80,8 @@ static int cpu_put_times(struct cpu *cpu, const struct gauges_sink *sink, int64_
 	times[USER] -= times[GUEST];
 	times[NICE] -= times[GUEST_NICE];
 	times[GUEST] += times[GUEST_NICE];
+	if (mutated("mix-cpu-columns"))
+		times[SYSTEM] = times[USER];
 	for (int i = 0; r == 0 && i < GUEST_NICE; i++)
 		r = source_put(&cpu->times, number * COLUMNS + i, sink, times[i] * cpu->tick_ms,
 			       "cpu%d/%s_ms", (int)number, names[i]);

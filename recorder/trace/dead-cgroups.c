@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/mutation.h"
 #include "base/table.h"
 #include "tape/tape-events.h"
 
@@ -225,6 +226,8 @@ int dead_cgroups_made(struct dead_cgroups *dying, const struct dead_cgroups_key 
 		return r;
 	if (strings_count(&dying->comms) >= COMMS_MAX)
 		strings_done(&dying->comms);
+	if (mutated("forget-maker"))
+		return 0;
 	entry->maker_pid = by->pid;
 	return strings_add(&dying->comms, by->comm, strlen(by->comm), &entry->maker);
 }
