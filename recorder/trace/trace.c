@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/mutation.h"
 #include "recorder/trace/exec-counts.h"
 #include "recorder/trace/trace-decode.h"
 #include "recorder/trace/trace-paths.h"
@@ -282,6 +283,8 @@ int trace_take(struct trace *trace, const struct perf_record *record, struct tap
 
 	if (!event)
 		return -EBADMSG;
+	if (event->role == TRACE_RELEASED && mutated("forget-release"))
+		return 0;
 	turn.kind = &trace->kinds[event - trace->options.set->events.items];
 	r = trace_follow(&turn);
 	return r == 0 && trace_is_kept(turn.kind, record->time_ns) ? trace_keep(&turn) : r;

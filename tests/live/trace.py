@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Trace events of this machine: who makes cgroups, which are dying, who is killed for memory, which programs start.
+"""The trace events of this machine: who makes and removes cgroups, which of them the kernel cannot free, which processes are killed for
+memory, which programs start.
 
 Usage: trace.py PERFTAPE
 """
@@ -14,20 +15,22 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS / "tools"))
 import live  # noqa: E402
 import recorders  # noqa: E402
-from recorders import WAIT, expect, perftape, wait_for  # noqa: E402
+from recorders import WAIT, expect, perftape, seconds_of, start_sampling, stop, wait_for  # noqa: E402
 
 MEMORY = pathlib.Path("/sys/fs/cgroup/memory")
 v1 = live.lacking((MEMORY / "memory.limit_in_bytes").exists(), "memory cgroups of version 1")
 CLONE_NEWNS = 0x20000
 MS_PRIVATE_ALL = 1 << 18 | 1 << 14
-LEAKED = 1000
+LEAKED = 200
 STARTS = 40
-PARTS = [7, 5, 3]  # programs started before each rotation, and before the end
+RUNS = 7
+PARTS = [7, 5, 3]  # programs that start before each rotation, and before the end
 LEAK = """
 import os, sys
 base, folder, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
@@ -42,8 +45,25 @@ for i in range(10, 10 + count):
 """
 
 
+LEAVE = """
+import os, sys, time
+base, group, file = sys.argv[1:]
+open("/proc/self/comm", "w").write("leaver")
+moments = [time.time()]
+os.mkdir(group)
+moments.append(time.time())
+open(group + "/cgroup.procs", "w").write("0")
+open(file, "wb").write(b"x" * 4096)
+open(base + "/cgroup.procs", "w").write("0")
+moments.append(time.time())
+os.rmdir(group)
+moments.append(time.time())
+print(*moments)
+"""
+
+
 def mount_all(*mounts):
-    """For this process and its children alone."""
+    """Mounts that only this process and its children see."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(CLONE_NEWNS) or libc.mount(b"none", b"/", None, MS_PRIVATE_ALL, None):
         raise OSError(ctypes.get_errno(), "unshare")
@@ -53,33 +73,31 @@ def mount_all(*mounts):
 
 
 def mount_own(folder):
-    """tracefs where the recorder looks for it, and a tmpfs."""
+    """A tracefs where the recorder looks for it, and a tmpfs."""
     folder.mkdir()
     mount_all((b"tracefs", b"/sys/kernel/tracing"), (b"tmpfs", bytes(folder)))
 
 
-def start(store, *words):
-    recorder = recorders.start(store, *map(str, words))
-    wait_for(lambda: list(store.glob("spool/*.spool")) or recorder.poll() is not None)
-    return recorder
-
-
 def events(store, *words):
-    done = perftape("query", "--store", store, "--from", "now-1h", "--events", "--json", "-q", *words)
-    return [row for row in map(json.loads, done.stdout.splitlines()) if "event" in row]
+    return [row for row in recorders.query(store, "--from", "now-1h", "--events", *words)[0] if "event" in row]
+
+
+def clock_error(store):
+    """How far the times of the store may be off, as its coverage says; rows have microseconds."""
+    return recorders.query(store, "--from", "now-1h", "--events")[1]["clock_error_ns"] / 1e9 + 2e-6
 
 
 def dying(store):
-    """What `status` says of them."""
+    """What `status` says about cgroups that are not gone."""
     rows = perftape("status", "--store", store).stdout.splitlines()
     begin = next((number for number, row in enumerate(rows) if row.startswith("dying ")), len(rows))
     return "\n".join([*rows[begin : begin + 1], *itertools.takewhile(lambda row: row.startswith(" "), rows[begin + 1 :])])
 
 
 def dying_fields(store, maker):
-    """The same for programs: of what was made by a process."""
-    told = json.loads(perftape("status", "--store", store, "--json").stdout)["recording"]["progress"]
-    return told, next((row for row in told["dying_cgroups"] if row["made_by_pid"] == maker), None)
+    """The same in JSON: the recorder's progress, and the row of what a process made."""
+    progress = json.loads(perftape("status", "--store", store, "--json").stdout)["recording"]["progress"]
+    return progress, next((row for row in progress["dying_cgroups"] if row["made_by_pid"] == maker), None)
 
 
 def kill_for_memory(base):
@@ -92,16 +110,43 @@ def kill_for_memory(base):
     return child.pid
 
 
-@live.test(alone=True, lacks=v1)
-def test_events(folder):
-    """cgroups that leak are counted and their maker named, until they are gone; victims and programs are told"""
+@live.test(promise="who made and removed which cgroup, and when it was really gone", broken_by="forget-release", lacks=v1)
+def test_released(folder):
+    """Three events tell of a cgroup: its making and its removal, with the process that did it, and its real end."""
     mount_own(folder / "files")
-    base, store = MEMORY / f"perftape-leak\033-{os.getpid()}", folder / "store"  # what terminals would obey
+    base, store = MEMORY / f"perftape-released-{os.getpid()}", folder / "store"
     base.mkdir()
-    recorder = start(store, "--trace", "sched:sched_process_exit")
+    recorder = start_sampling(store)
+    leaver = subprocess.Popen([sys.executable, "-S", "-c", LEAVE, str(base), str(base / "left"), str(folder / "files" / "kept")], stdout=subprocess.PIPE, text=True)
+    moments = [*map(float, leaver.communicate(timeout=WAIT)[0].split())]
+    found = lambda event: [row for row in events(store, "--name", f"cgroup:cgroup_{event}") if row.get("fields", {}).get("path") == f"/{base.name}/left"]  # noqa: E731
+    wait_for(lambda: found("rmdir"))
+    freed = time.time()
+    (folder / "files" / "kept").unlink()
+    wait_for(lambda: found("release"))
+    now = time.time()
+    stop(recorder)
+    base.rmdir()
+    wrongs, error = [], clock_error(store)
+    for event, earliest, latest in (("mkdir", *moments[:2]), ("rmdir", *moments[2:]), ("release", freed, now)):
+        rows = found(event)
+        told = len(rows) == 1 and earliest - error <= seconds_of(rows[0]["time"]) <= latest + error
+        wrongs += expect(f"one event cgroup_{event} between {earliest:.6f} and {latest:.6f}, within {error} s", told, *rows or ["none"])
+        if event != "release":
+            wrongs += expect(f"leaver did it, with pid {leaver.pid}", all((row["comm"], row["pid"]) == ("leaver", leaver.pid) for row in rows), *rows)
+    return wrongs
+
+
+@live.test(lacks=v1)
+def test_events(folder):
+    """`status`, events and gauges tell of cgroups that a process leaves behind until they are gone, of a victim, and of programs."""
+    mount_own(folder / "files")
+    base, store = MEMORY / f"perftape-leak\033-{os.getpid()}", folder / "store"  # a terminal would obey the escape character
+    base.mkdir()
+    recorder = start_sampling(store, "--trace", "sched:sched_process_exit")
     leaker = subprocess.Popen([sys.executable, "-c", LEAK, str(base), str(folder / "files"), str(LEAKED)])
     leaker.wait(WAIT)
-    for _ in range(7):
+    for _ in range(RUNS):
         subprocess.run([str(folder / "true")], executable="/bin/true", check=True)
         subprocess.run(["/bin/true"], check=True)
     wanted = f"{LEAKED} under /perftape-leak?-*/task*, made by leaker"
@@ -112,8 +157,7 @@ def test_events(folder):
         file.unlink()
     wait_for(lambda: "/perftape-leak" not in dying(store))
     gone = dying(store)
-    recorder.terminate()
-    recorder.communicate(timeout=WAIT)
+    stop(recorder)
     base.rmdir()
     made = [row for row in events(store, "--name", "cgroup:cgroup_mkdir", "--pid", str(leaker.pid)) if "fields" in row]
     victims = {row["fields"]["pid"]: row["fields"]["comm"] for row in events(store, "--name", "oom:mark_victim")}
@@ -121,82 +165,81 @@ def test_events(folder):
     ended = [row for row in events(store, "--name", "*_exit", "--pid", str(leaker.pid)) if "fields" in row]
     points = perftape("gauges", "--store", store, "--from", "now-1h", "--csv", "-q", "--name", "dying-cgroups/perftape-leak?-[*]/task[*]").stdout
     values = [int(row.split(",")[2]) for row in points.splitlines()[1:]]
-    wrongs = expect("said", wanted in told and f"(process {leaker.pid})" in told, told)
-    wrongs += expect("the fields", row and [row["count"], row["made_by"], row["removed_by"]] == [LEAKED, "leaker", "leaker"], progress)
-    wrongs += expect("since when", row and progress["begin_ns"] < row["since_ns"] and row["since_ns"] + row["oldest_ns"] == progress["dying_ns"] <= progress["end_ns"], progress)
-    wrongs += expect("gone", "/perftape-leak" not in gone, gone)
-    wrongs += expect("the maker", made and all(row["comm"] == "leaker" and f"/{base.name}/task" in row["fields"]["path"] for row in made), made[:3])
-    wrongs += expect("the victim", victims.get(str(victim)) == "greedy", victims)
-    wrongs += expect("programs", programs >= 14, programs)
-    wrongs += expect("the end", len(ended) == 1 and ended[0]["fields"]["comm"] == "leaker", ended)
-    return wrongs + expect("gauges", LEAKED in values and values[-1] == 0, values)
+    wrongs = expect(f"status says '{wanted}', with process {leaker.pid}", wanted in told and f"(process {leaker.pid})" in told, told)
+    wrongs += expect(f"status --json has {LEAKED} cgroups that leaker made and removed", row and [row["count"], row["made_by"], row["removed_by"]] == [LEAKED, "leaker", "leaker"], progress)
+    wrongs += expect("the oldest was removed after the recorder began, and its age is of when this was told", row and progress["begin_ns"] < row["since_ns"] and row["since_ns"] + row["oldest_ns"] == progress["dying_ns"] <= progress["end_ns"], progress)
+    wrongs += expect("status says nothing about them when they are gone", "/perftape-leak" not in gone, gone)
+    wrongs += expect("the events name leaker as their maker", made and all(row["comm"] == "leaker" and f"/{base.name}/task" in row["fields"]["path"] for row in made), made[:3])
+    wrongs += expect(f"an event names the victim: greedy with pid {victim}", victims.get(str(victim)) == "greedy", victims)
+    wrongs += expect(f"at least {2 * RUNS} starts of /bin/true are counted", programs >= 2 * RUNS, programs)
+    wrongs += expect("one event tells that leaker ended, as --trace asked for it", len(ended) == 1 and ended[0]["fields"]["comm"] == "leaker", ended)
+    return wrongs + expect(f"the gauge rises to {LEAKED} and ends at 0", LEAKED in values and values[-1] == 0, values)
 
 
 @live.test(lacks=v1)
 def test_loop(folder):
-    """a unit that starts and ends faster than anybody looks: each start counts"""
+    """A unit that starts and ends faster than anything looks at it: each start counts."""
     mount_own(folder / "files")
     base, store = MEMORY / f"perftape-loop-{os.getpid()}", folder / "store"
     unit = base / "loop.service"
     base.mkdir()
-    recorder = start(store)
+    recorder = start_sampling(store)
     for _ in range(STARTS):
         unit.mkdir()
         unit.rmdir()
-    ended = lambda: sum(row["fields"]["path"] == f"/{base.name}/loop.service" for row in events(store, "--name", "cgroup:cgroup_rmdir"))
+    ended = lambda: sum(row["fields"]["path"] == f"/{base.name}/loop.service" for row in events(store, "--name", "cgroup:cgroup_rmdir"))  # noqa: E731
     wait_for(lambda: ended() == STARTS)
-    recorder.terminate()
-    recorder.communicate(timeout=WAIT)
+    stop(recorder)
     base.rmdir()
     points = perftape("gauges", "--store", store, "--from", "now-1h", "--csv", "-q", "--name", f"unit/{base.name}/loop.service/made").stdout
     values = [int(row.split(",")[2]) for row in points.splitlines()[1:]]
-    return expect("starts", values[:1] == [0] and values[-1:] == [STARTS], values)
+    return expect(f"the gauge of starts rises from 0 to {STARTS}", values[:1] == [0] and values[-1:] == [STARTS], values)
 
 
 @live.test()
 def test_programs(folder):
-    """programs that started count once each, also those of the last part of a minute: at a rotation, and when the recorder is told to end"""
+    """Each start of a program counts once, also just before a rotation and before the recorder ends."""
     mount_own(folder / "files")
     store, program = folder / "store", folder / "files" / "only-here"
     shutil.copy("/bin/true", program)
-    recorder = start(store)
+    recorder = start_sampling(store)
     for count, part in enumerate(PARTS, 1):
         for _ in range(part):
             subprocess.run([str(program)], check=True)
         if count < len(PARTS):
             recorder.send_signal(signal.SIGUSR2)
             wait_for(lambda: recorders.sealed(store) == count)
-    recorder.terminate()
-    recorder.communicate(timeout=WAIT)
+    stop(recorder)
     rows = [row for row in events(store, "--name", "*_exec") if str(program) in row["of"]]
     counts = [row["of"][str(program)] for row in rows]
-    return expect("all of them", sum(counts) == sum(PARTS), rows) + expect("one each part", len(counts) in (len(PARTS) - 1, len(PARTS)), counts)
+    wrongs = expect(f"{sum(PARTS)} starts are counted", sum(counts) == sum(PARTS), rows)
+    # a rotation leaves what has just happened to the next segment, which may be all of a part
+    return wrongs + expect(f"there is one count in each of {len(PARTS) - 1} or {len(PARTS)} segments", len(counts) in (len(PARTS) - 1, len(PARTS)), counts)
 
 
 @live.test()
 def test_unknown(folder):
-    """an event that this kernel does not have is one clear line"""
+    """The recorder refuses an event that this kernel lacks, in one line."""
     mount_own(folder / "files")
     done = perftape("record", "--store", folder / "store", "--duration", "1s", "--trace", "sched:sched_nothing")
-    return expect("refused", done.returncode == 1 and "no trace event 'sched:sched_nothing'" in done.stderr and done.stderr.count("\n") == 1, done)
+    return expect("exit code 1, and one line that names sched:sched_nothing", done.returncode == 1 and "no trace event 'sched:sched_nothing'" in done.stderr and done.stderr.count("\n") == 1, done)
 
 
 @live.test(lacks=v1)
 def test_not_mounted(folder):
-    """where tracefs is not mounted, the recorder has events all the same, and mounts none that others see"""
+    """Where tracefs is not mounted, the recorder has events all the same, and its own mount stays invisible."""
     mount_all((b"tmpfs", b"/sys/kernel"))
     store, group = folder / "store", MEMORY / f"perftape-not-mounted-{os.getpid()}"
-    recorder = start(store)
+    recorder = start_sampling(store)
     status = perftape("status", "--store", store).stdout
     mounts = pathlib.Path(f"/proc/{recorder.pid}/mountinfo").read_text()
     group.mkdir()
     group.rmdir()
-    paths = lambda: [row["fields"]["path"] for row in events(store, "--name", "cgroup:cgroup_rmdir")]
+    paths = lambda: [row["fields"]["path"] for row in events(store, "--name", "cgroup:cgroup_rmdir")]  # noqa: E731
     wait_for(lambda: f"/{group.name}" in paths())
-    recorder.terminate()
-    recorder.communicate(timeout=WAIT)
-    wrongs = expect("the event", f"/{group.name}" in paths(), paths(), status)
-    return wrongs + expect("nothing is mounted", " tracefs " not in mounts, mounts)
+    stop(recorder)
+    wrongs = expect(f"an event tells that /{group.name} was removed", f"/{group.name}" in paths(), paths(), status)
+    return wrongs + expect("tracefs is not among the recorder's mounts", " tracefs " not in mounts, mounts)
 
 
 if __name__ == "__main__":
