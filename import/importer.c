@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/mutation.h"
 #include "pack/zstd.h"
 #include "recorder/pipeline/pipeline.h"
 #include "import/import-clock.h"
@@ -235,6 +236,7 @@ static int importer_read_all(struct run *run, struct zstd_stream **stream,
 			     struct import_result *result, struct error *error)
 {
 	struct error note = { 0 };
+	uint64_t end_ns;
 	int r = perf_data_read(&run->file->perf, stream, importer_take_record, run, &note);
 
 	if (r < 0 || r == PERF_DATA_CONTINUES)
@@ -247,8 +249,11 @@ static int importer_read_all(struct run *run, struct zstd_stream **stream,
 			result->note, sizeof(result->note),
 			"what is packed around it is cut short or damaged; what came before is kept");
 	r = importer_flush(run, run->round_ns);
+	end_ns = run->last_ns + 1;
+	if (mutated("close-gaps"))
+		end_ns += 10 * NSEC_PER_SEC;
 	if (r == 0 && run->begun && run->first_ns != UINT64_MAX)
-		r = pipeline_end(&run->assembler, run->last_ns + 1, NULL);
+		r = pipeline_end(&run->assembler, end_ns, NULL);
 	return r < 0 ? error_set(error, r, "%s: out of memory", run->file->path) : 0;
 }
 
