@@ -120,18 +120,33 @@ def wrong_names(tree):
             yield f"one name for several files: {', '.join(paths)}"
 
 
-def wrong_functions(tree):
+def functions_of(tree):
+    """{name: the files of the product that define a function of that name}."""
     places = collections.defaultdict(set)
     for path in visible(tree):
         if is_product(path):
             for name in functions_in((tree / path).read_text()):
                 places[name].add(str(path))
+    return places
+
+
+def wrong_functions(tree):
+    places = functions_of(tree)
     shared = {name: paths for name, paths in places.items() if len(paths) > 1}
     count = sum(len(paths) for paths in shared.values())
     every = sum(len(paths) for paths in places.values())
     if every < 1000 or 100 * count > MAX_SHARED_PERCENT * every:
         yield f"{count} of {every} functions share their name with one of another file; at most {MAX_SHARED_PERCENT} % may"
         yield from (f"{name}: {', '.join(sorted(paths))}" for name, paths in sorted(shared.items()))
+
+
+def wrong_walk(tree):
+    """docs/ARCHITECTURE.md names functions that exist."""
+    named = re.findall(r"`(\w+)\(\)`", (tree / "docs" / "ARCHITECTURE.md").read_text())
+    if len(named) < 30:
+        yield f"docs/ARCHITECTURE.md names {len(named)} functions: is the walk still there?"
+    there = functions_of(tree)
+    yield from (f"docs/ARCHITECTURE.md: {name}() does not exist" for name in named if name not in there)
 
 
 def wrong_first_lines(tree):
@@ -173,6 +188,7 @@ def main():
             (f"no C file has more than {MAX_LINES} lines", list(wrong_lines(tree))),
             ("no two files have one name", list(wrong_names(tree))),
             (f"at most {MAX_SHARED_PERCENT} % of functions share a name", list(wrong_functions(tree))),
+            ("docs/ARCHITECTURE.md names functions that exist", list(wrong_walk(tree))),
             ("every C file begins with its licence", list(wrong_first_lines(tree))),
         ]
     )
