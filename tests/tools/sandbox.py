@@ -98,6 +98,8 @@ class Sandbox:
             with open(folder / "output", "w+b") as output:
                 process = self.start(self.command(unit, room), unit.folder, environment, output)
                 how = self.watch(process, folder, begin + limit_s)
+                if self.stopping:
+                    raise KeyboardInterrupt  # stop() ended the test
                 output.seek(0)
                 text = output.read(OUTPUT_MAX).decode("utf-8", "replace")
         finally:
