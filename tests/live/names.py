@@ -20,13 +20,13 @@ sys.path.insert(0, str(TESTS / "tools"))
 import beside_perf  # noqa: E402
 import live  # noqa: E402
 import recorders  # noqa: E402
-from recorders import expect, is_spooled, perftape, query, seconds_of, start, stop, times_of, wait_for  # noqa: E402
+from recorders import expect, is_spooled, long_segment, perftape, query, sealed, seconds_of, start, stop, times_of, wait_for  # noqa: E402
 
 BRIEF, LOAD = map(os.path.abspath, sys.argv[2:4])
 BRIEF_MS = 50  # CPU time of a brief process
 TOGETHER = 5  # brief processes in a row
 LATE = 0.025  # seconds: a recorder that gets no CPU for that long may miss a brief process
-LOADED = r"^stripped;(?:.*;)?load_[a-z]+\b"
+LOADED = r"^stripped;(?:.*;)?load_(?:alpha|bravo|charlie|delta|echo|foxtrot|golf|hotel|india|juliett|rest)\b"
 
 
 @contextlib.contextmanager
@@ -53,8 +53,8 @@ def pairs(items):
     return [list(pair) for pair in zip(items, items[1:])]
 
 
-def name_briefs(folder, count, hogs):
-    """What is wrong with the names of that many brief processes, beside some hogs on each CPU.
+def name_briefs(folder, count, least, hogs):
+    """What is wrong if at least some of that many brief processes must have names, beside some hogs on each CPU.
 
     The recorder has precedence over the hogs. Processes do not count during which even so it could not run.
     """
@@ -62,7 +62,7 @@ def name_briefs(folder, count, hogs):
     try:
         loads = [load for _ in range(hogs) for load in beside_perf.start_load(LOAD, cpus)]
         recorders.hurry()
-        with recording(store, "-F", "499"):
+        with recording(store, "--segment", long_segment(), "-F", "499"):
             begin = time.time()
             runs = recorders.undisturbed(count // TOGETHER, LATE, run_briefs)
     finally:
@@ -75,19 +75,19 @@ def name_briefs(folder, count, hogs):
     named = {sample["pid"] for sample in samples if ["brief_burn", "main"] in pairs(frame["symbol"] for frame in sample["frames"])}
     print(f"# {len(named)} of {count} named, {len(sampled)} sampled")
     stacks = collections.Counter(";".join(frame["symbol"] or "?" for frame in sample["frames"]) for sample in samples if sample["pid"] not in named)
-    return wrongs + expect(f"at least 95 % of {count} processes have a sample in brief_burn, called by main", len(named) >= 0.95 * count, f"{len(named)}, {len(sampled)} have samples", *(stack for stack, _ in stacks.most_common(5)))
+    return wrongs + expect(f"at least {least} of {count} processes have a sample in brief_burn, called by main", len(named) >= least, f"{len(named)}, {len(sampled)} have samples", *(stack for stack, _ in stacks.most_common(5)))
 
 
 @live.test(promise="with the names of what ran", broken_by="name-frame-wrongly", also=("build-tsan",))
 def test_brief(folder):
     """Processes of 50 ms have names, though their files are deleted and were in mount namespaces of their own."""
-    return name_briefs(folder, 20, 0)
+    return name_briefs(folder, 10, 9, 0)
 
 
 @live.test(alone=True, long=True)
 def test_brief_beside_hogs(folder):
     """The same for 100 of them beside two hogs on each CPU."""
-    return name_briefs(folder, 100, 2)
+    return name_briefs(folder, 100, 95, 2)
 
 
 def strip(folder):
@@ -115,18 +115,18 @@ def test_resolve(folder):
     def folded():
         return perftape("query", "--store", store, *window, "--format", "folded").stdout
 
-    with recording(store, "-F", "499"):
+    with recording(store, "--segment", long_segment(), "-F", "499") as recorder:
         loads = beside_perf.start_load(program, [min(os.sched_getaffinity(0))])
         wrongs = expect("at least 50 samples of the program", wait_for(lambda: len(times_of(store, *window)) >= 50))
         beside_perf.stop(loads)
-    wrongs += expect("no names without a debug file", "load_" not in folded(), folded()[:500])
-    names.rename(place / f"{build_id[2:]}.debug")
-    with recording(store):
-        done = perftape("resolve", "--store", store, "--debug-dir", debug)
+        recorder.send_signal(signal.SIGUSR2)  # end this segment
+        wrongs += expect("the segment is sealed", wait_for(lambda: sealed(store)))
+        wrongs += expect("no names without a debug file", not re.search(LOADED, folded(), re.MULTILINE), folded()[:500])
+        names.rename(place / f"{build_id[2:]}.debug")
+        done, again = (perftape("resolve", "--store", store, "--debug-dir", debug) for _ in range(2))
     gained = re.search(r"^\S+ +[1-9]\d* gained .*\.tape$", done.stdout, re.MULTILINE)
     wrongs += expect("resolve ends with exit code 0 and says how many names a segment gained", done.returncode == 0 and gained, done.returncode, done.stdout, done.stderr)
     wrongs += expect("the store has names of the load's functions", re.search(LOADED, folded(), re.MULTILINE), folded()[:500])
-    again = perftape("resolve", "--store", store, "--debug-dir", debug)
     wrongs += expect("a second resolve gains nothing", not again.stdout and " 0 names gained" in again.stderr, again.stdout, again.stderr)
     verified = perftape("verify", "--store", store)
     sound = verified.returncode == 0 and not verified.stdout and "index" not in verified.stderr
