@@ -6,10 +6,10 @@
 
 #include "base/cleanup.h"
 
-/* Shorter ones are also words, dates, and what people number their slices with. */
+/* Fewer digits may also be a word, a date or the number of a slice. */
 #define DIGITS_MIN 32
 
-static size_t cgroup_names_digits(const char *text, const char *end)
+static size_t count_hex_digits(const char *text, const char *end)
 {
 	const char *at = text;
 
@@ -18,7 +18,9 @@ static size_t cgroup_names_digits(const char *text, const char *end)
 	return at - text;
 }
 
-/* "8d7c2f1e-0b3a-4c5d-9e8f-001122334455"; systemd's slices have underscores in place of the dashes.
+/*
+ * Returns the length of "8d7c2f1e-0b3a-4c5d-9e8f-001122334455", or 0. systemd's slices have
+ * underscores instead of dashes.
  */
 static size_t uid_length(const char *text, const char *end)
 {
@@ -29,7 +31,7 @@ static size_t uid_length(const char *text, const char *end)
 		if (i && (at == end || (*at != '-' && *at != '_')))
 			return 0;
 		at += i > 0;
-		if (cgroup_names_digits(at, end) != groups[i])
+		if (count_hex_digits(at, end) != groups[i])
 			return 0;
 		at += groups[i];
 	}
@@ -38,41 +40,47 @@ static size_t uid_length(const char *text, const char *end)
 
 static size_t number_length(const char *text, const char *end)
 {
-	size_t length = cgroup_names_digits(text, end);
+	size_t length = count_hex_digits(text, end);
 
 	return length >= DIGITS_MIN ? length : uid_length(text, end);
 }
 
-static bool is_behind_pod(const char *text, const char *at)
+static bool follows_pod(const char *text, const char *at)
 {
 	return at - text >= 3 && strncmp(at - 3, "pod", 3) == 0;
 }
 
-/* The last letter of "pod" is a digit too, and none of the number's. */
+/*
+ * Returns whether a number may begin here. The d of "pod" is a hexadecimal digit, but not part of a
+ * number.
+ */
 static bool may_begin(const char *text, const char *at)
 {
-	if (is_behind_pod(text, at + 1))
+	if (follows_pod(text, at + 1))
 		return false;
-	return at == text || !isxdigit((unsigned char)at[-1]) || is_behind_pod(text, at);
+	return at == text || !isxdigit((unsigned char)at[-1]) || follows_pod(text, at);
 }
 
-/* One folder's name with stars for numbers: are there any? Those of pods stay when asked to. */
+/*
+ * Puts a folder's name with a star for each number, except those of pods with keep_pods. Returns
+ * whether it put a star.
+ */
 static bool put_folder(const char *text, const char *end, bool keep_pods, struct buffer *name)
 {
-	bool any = false;
+	bool found = false;
 
 	for (const char *at = text; at < end;) {
 		size_t length = may_begin(text, at) ? number_length(at, end) : 0;
 
-		if (length && !(keep_pods && is_behind_pod(text, at))) {
+		if (length && !(keep_pods && follows_pod(text, at))) {
 			buffer_u8(name, '*');
-			any = true;
+			found = true;
 			at += length;
 		} else {
 			buffer_u8(name, *at++);
 		}
 	}
-	return any;
+	return found;
 }
 
 static bool cgroup_names_ends_with(const char *text, const char *end)
@@ -80,7 +88,7 @@ static bool cgroup_names_ends_with(const char *text, const char *end)
 	return strlen(text) >= strlen(end) && strcmp(text + strlen(text) - strlen(end), end) == 0;
 }
 
-/* Directly in the slices of the system, and in no container. */
+/* Returns whether the cgroup is directly in a slice of the system, and not inside a container. */
 static bool is_of_system(const char *path, const char *last)
 {
 	static const char slice[] = "/system.slice/";

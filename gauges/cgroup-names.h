@@ -1,23 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* What a cgroup is, by its path: of a unit of systemd, or of one container, of which the next one
- * has another number. */
+/*
+ * Tells from a cgroup's path whether it is a systemd unit or a container, and gives it a name that
+ * its successors share.
+ */
 
 #include "base/bytes.h"
 
 enum cgroup_kind {
-	/* a slice, a session, what is inside of a container */
+	/* A slice, a session, or a cgroup inside a container. */
 	CGROUP_OTHER,
-	/* "/system.slice/ecs.service" */
+	/* For example "/system.slice/ecs.service". */
 	CGROUP_UNIT,
-	/* "/system.slice/docker-<64 digits>.scope", "/kubepods/burstable/pod<uid>" */
+	/*
+	 * For example "/system.slice/docker-<64 digits>.scope" or "/kubepods/burstable/pod<uid>".
+	 */
 	CGROUP_CONTAINER,
 };
 
 /*
- * The path is "" or begins with a slash. The name, NUL-terminated, is the same for all that take
- * each other's place: a system unit's own, without the slices; else the path, in which a "*" stands
- * for the number of a container. Pods keep theirs for what is in them.
+ * Returns the kind of a cgroup and its NUL-terminated name. The path is "" or begins with a slash.
+ * All cgroups that replace each other have the same name. That is a system unit's own name without
+ * its slices, else the path with "*" for a container's number. Cgroups inside a pod keep the pod's
+ * number.
  */
 enum cgroup_kind cgroup_name(const char *path, struct buffer *name);

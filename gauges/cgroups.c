@@ -13,16 +13,18 @@
 #define COUNT_MAX 200000
 #define TIME_MAX_NS (NSEC_PER_SEC / 2)
 #define DEPTH_MAX 64
-/* Of a folder without folders, in kernfs and where most trees are copied to. */
+/*
+ * The links of a folder without subfolders, in kernfs and in most file systems with a copied tree.
+ */
 #define LINKS_OF_LEAF 2
-/* PROC_CGROUP_INIT_INO of the kernel's */
+/* PROC_CGROUP_INIT_INO of the kernel. */
 #define FIRST_NAMESPACE "cgroup:[4026531835]"
 
 struct mount {
 	struct words root, point, type, options;
 };
 
-/* "36 35 98:0 /root /point options tags... - type source superoptions" */
+/* Parses "36 35 98:0 /root /point options tags... - type source superoptions". */
 static bool parse_mount(struct words line, struct mount *ret_mount)
 {
 	struct words word;
@@ -59,7 +61,9 @@ static bool is_octal(const char *at)
 	       at[2] <= '7';
 }
 
-/* Blanks, newlines and backslashes are "\040" there. */
+/*
+ * Decodes a mount point, in which "\040" and the like stand for blanks, newlines and backslashes.
+ */
 static int take_path(const char *root, struct words point, char path[PATH_MAX])
 {
 	size_t size = strlen(root);
@@ -80,7 +84,10 @@ static int take_path(const char *root, struct words point, char path[PATH_MAX])
 	return 0;
 }
 
-/* Does the unified hierarchy have the controller? It may be with a version 1 one. */
+/*
+ * Returns whether the unified hierarchy has the controller. A version 1 hierarchy may have it
+ * instead.
+ */
 static bool unified_has(const char *path, const char *controller)
 {
 	struct source_file file;
@@ -100,8 +107,10 @@ static bool unified_has(const char *path, const char *controller)
 	return has;
 }
 
-/* In a namespace of its own a container sees its part as the top. The first one has a fixed number;
- * where there is no such link, there is one only. */
+/*
+ * A container with its own namespace sees its part as the top. The first namespace has a fixed
+ * number; without the link, the kernel has only that one.
+ */
 static bool is_in_first_namespace(const char *root)
 {
 	char path[PATH_MAX], target[64] = "";
@@ -146,7 +155,9 @@ struct walk {
 
 static int walk_children(struct walk *walk, int fd, size_t size, int depth);
 
-/* A folder that is gone meanwhile is none; one without folders in it has not to be opened. */
+/*
+ * Visits a folder. Ignores one that vanished meanwhile, and does not open one without subfolders.
+ */
 static int walk_child(struct walk *walk, int dir_fd, const char *name, size_t size, int depth)
 {
 	struct cgroups_seen seen = { walk->name, dir_fd, name, 0 };
@@ -169,14 +180,14 @@ static int walk_child(struct walk *walk, int dir_fd, const char *name, size_t si
 	return fd < 0 ? 0 : walk_children(walk, fd, size + 1 + strlen(name), depth + 1);
 }
 
-/* A cgroup's own name may begin with a dot. */
+/* A cgroup's name may begin with a dot. */
 static bool is_child(const struct dirent *entry)
 {
 	return (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) &&
 	       strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
 }
 
-/* The descriptor is ours to close. */
+/* Takes ownership of the descriptor. */
 static int walk_children(struct walk *walk, int fd, size_t size, int depth)
 {
 	DIR *dir = fdopendir(fd);

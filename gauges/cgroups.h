@@ -1,41 +1,44 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Where the cgroup hierarchies are, and walks over them. */
+/* Finds cgroup hierarchies and walks over them. */
 
 #include <limits.h>
 #include <stdbool.h>
 
 #include "gauges/source.h"
 
-/* What has one controller: a hierarchy of its own, of version 1, or the one of version 2. */
+/* The hierarchy of a controller: its own in version 1, or the common one of version 2. */
 struct cgroups {
 	bool v1;
-	/* of version 1: what is seen is not its top, as within a container */
+	/* Version 1: only a part of the hierarchy is visible, as inside a container. */
 	bool part;
-	/* of its folder, the root in front */
+	/* The path of its folder, with the root in front. */
 	char path[PATH_MAX];
 };
 
-/* Finds it in the text of a mountinfo file; NULL: version 2, whatever it has. -ENOENT when no
- * hierarchy has that controller. */
+/*
+ * Finds the hierarchy of a controller in the text of a mountinfo file. NULL finds version 2 with
+ * any controllers. Returns 0, or -ENOENT if no hierarchy has the controller.
+ */
 int cgroups_find(const char *root, const char *controller, struct words mountinfo,
 		 struct cgroups *ret_cgroups);
 
-/* One on a walk. */
+/* A cgroup on a walk. */
 struct cgroups_seen {
-	/* "" for the first */
+	/* "" for the top. */
 	const char *path;
-	/* of the one above; of the first its own */
+	/* The parent's descriptor; for the top its own. */
 	int dir_fd;
-	/* in that */
+	/* The name within dir_fd. */
 	const char *folder;
 	uint64_t inode;
 };
 
 /*
- * Calls `see`, which may be NULL, with each cgroup. A negative answer ends it and is handed on.
- * -EFBIG beyond bounds: what walks a tree that leaks must not become its victim.
+ * Calls see(), which may be NULL, for each cgroup; its negative result ends the walk and is
+ * returned. Returns -EFBIG beyond limits of count, depth and time: a walk over a leaking tree must
+ * not take for ever.
  */
 int cgroups_walk(const char *path, int (*see)(void *context, const struct cgroups_seen *seen),
 		 void *context, uint64_t *ret_count);

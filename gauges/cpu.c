@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* /proc/stat. Time is counted in ticks of a hundredth of a second, as a rule, and as mpstat shows
- * it: a guest's time is not its host's. */
+/*
+ * Reads /proc/stat. It counts in ticks, mostly 1/100 s. As in mpstat, a guest's time is not part of
+ * its host's.
+ */
 #include <string.h>
 
 #include "base/mutation.h"
@@ -8,7 +10,7 @@
 
 #define LIMIT (16 << 20)
 #define CPUS_MAX 65536
-#define TICKS_MAX 1000000000000000 /* longer than there have been computers */
+#define TICKS_MAX 1000000000000000 /* 300,000 years */
 #define MSEC_PER_SEC 1000
 
 enum column { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL, GUEST, GUEST_NICE, COLUMNS };
@@ -16,7 +18,7 @@ enum column { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL, GUEST, GUES
 static const char *const names[COLUMNS] = { "user", "nice",    "system", "idle", "iowait",
 					    "irq",  "softirq", "steal",	 "guest" };
 
-/* Who reads is running while it reads, and takes itself off, as vmstat does. */
+/* The reader runs while it reads, so subtract it, as vmstat does. */
 static const struct {
 	const char *word;
 	const char *name;
@@ -54,7 +56,7 @@ static void cpu_done(void *state)
 	free(cpu);
 }
 
-/* Old kernels have fewer columns: those that are missing are 0. */
+/* Reads the columns of a line. Old kernels have fewer; the others are 0. */
 static bool read_times(struct words *line, int64_t times[COLUMNS])
 {
 	struct words word;
@@ -115,7 +117,7 @@ static int cpu_read(void *state, const struct gauges_sink *sink)
 	while (r == 0 && words_line(&text, &line)) {
 		if (!words_next(&line, &word))
 			continue;
-		/* the first line is all of them together */
+		/* the first line is the sum of all CPUs */
 		if (words_skip(&word, "cpu"))
 			r = words_number(&word, &number) ? cpu_put_times(cpu, sink, number, &line)
 							 : 0;

@@ -4,9 +4,11 @@
 #include "base/clock.h"
 #include "gauges/source.h"
 
-/* A source that is not there, or not for us, is left alone for so many seconds: a kernel that lacks
- * a file will lack it a second later. */
-#define OFF_S 300
+/*
+ * A source that is absent or forbidden rests for this time, because a kernel that lacks a file will
+ * still lack it a second later.
+ */
+#define PAUSE_S 300
 
 static const struct source_kind *const kinds[] = { &source_cpu,	       &source_pressure,
 						   &source_vmstat,     &source_net,
@@ -15,14 +17,14 @@ static const struct source_kind *const kinds[] = { &source_cpu,	       &source_p
 
 struct source {
 	void *state;
-	/* a second of the count */
-	uint64_t off_until;
+	/* The second from which on the source is read again. */
+	uint64_t paused_until;
 	struct gauges_cost cost;
 };
 
 struct gauges {
 	const struct gauges_sink *sink;
-	/* NULL: there is none */
+	/* NULL: without a guard. */
 	bool (*guard)(void *context, const char *source);
 	void *guard_context;
 	struct source sources[ARRAY_SIZE(kinds)];
@@ -58,8 +60,10 @@ struct gauges *gauges_free(struct gauges *gauges)
 	return NULL;
 }
 
-/* What the sink says, and that memory is short, is told apart from what a file says: only that is
- * the source's own. */
+/*
+ * Notes errors of the sink, to tell them from errors of a file: only the latter belong to the
+ * source.
+ */
 struct tap {
 	const struct gauges_sink *sink;
 	int failed;
@@ -94,7 +98,7 @@ static int read_source(struct gauges *gauges, size_t i, uint64_t second)
 		return r;
 	source->cost.failures += r < 0;
 	if (r == -ENOENT || r == -EACCES || r == -EPERM || r == -EOPNOTSUPP)
-		source->off_until = second + OFF_S;
+		source->paused_until = second + PAUSE_S;
 	return 0;
 }
 
@@ -125,7 +129,7 @@ int gauges_read(struct gauges *gauges, uint64_t second)
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(kinds); i++) {
 		if (second % kinds[i]->period_s)
 			continue;
-		if (second >= gauges->sources[i].off_until)
+		if (second >= gauges->sources[i].paused_until)
 			r = read_guarded(gauges, i, second);
 	}
 	return r;

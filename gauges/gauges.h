@@ -2,9 +2,9 @@
 #pragma once
 
 /*
- * Figures of the host over time. A figure has a name that ends in its unit, "cpu3/user_ms", and is
- * a whole number: for the most part a counter that only grows, of which the differences are what
- * one looks at. Sources know when their time has come, and what they cost.
+ * Gauges of the host over time. A gauge is a whole number whose name ends in its unit,
+ * "cpu3/user_ms". Most are counters that only grow, of which readers use the differences. Each
+ * source knows when to read it, and what reading it costs.
  */
 
 #include <stdbool.h>
@@ -13,35 +13,42 @@
 
 struct gauges;
 
-/* Where the figures go. Negative answers end a reading and are handed on. */
+/* Receives the gauges. A negative result ends the reading and is returned to its caller. */
 struct gauges_sink {
-	/* A number for a name, asked for once. */
+	/* Returns a number for a name; called once for each name. */
 	int (*name)(void *context, const char *name, uint32_t *ret_id);
 	int (*put)(void *context, uint32_t id, int64_t value);
 	void *context;
 };
 
-/* What a source has cost so far. */
+/* The cost of a source so far. */
 struct gauges_cost {
 	const char *source;
 	uint64_t reads;
 	uint64_t failures;
 	uint64_t cpu_ns;
-	/* of the wall clock: a file that makes its reader wait */
+	/* Wall clock time, because a file can make its reader wait. */
 	uint64_t longest_ns;
 };
 
-/* Of the host below `root`, "" for this one. The sink is borrowed. 0 or -ENOMEM. */
+/*
+ * Creates the sources of the host below `root`, "" for this host. The sink must outlive the result.
+ * Returns 0 or -ENOMEM.
+ */
 int gauges_new(const char *root, const struct gauges_sink *sink, struct gauges **ret_gauges);
 struct gauges *gauges_free(struct gauges *gauges);
 
-/* Asked before each source is read, by its name, which is left out where the answer is false; told
- * with NULL when it was read. */
+/*
+ * Sets a function to call before each source is read, with its name; false skips the source. It is
+ * called with NULL after the read.
+ */
 void gauges_guard(struct gauges *gauges, bool (*guard)(void *context, const char *source),
 		  void *context);
 
-/* Reads those whose time has come in this second of a count that goes on by one each time. What
- * cannot be read is no failure of ours. */
+/*
+ * Reads the sources that are due in this second. `second` is a count that grows by one with each
+ * call. A source that cannot be read is not an error. Returns 0, -ENOMEM, or the sink's error.
+ */
 int gauges_read(struct gauges *gauges, uint64_t second);
 
 size_t gauges_count(const struct gauges *gauges);

@@ -10,14 +10,14 @@
 
 #include "gauges/source.h"
 
-/* 448 CPUs with ten digits each, and some thousand interrupts. */
+/* Enough for 448 CPUs with ten digits each and some thousand interrupts. */
 #define LIMIT (64 << 20)
 
-/* What stands between a device's name and its queue's number; the longer ones first. */
+/* The text between a device's name and its queue's number; longer ones first. */
 static const struct {
 	const char *text;
 	bool sends, receives;
-} joints[] = {
+} separators[] = {
 	{ "-Tx-Rx-", true, true }, /* ena */
 	{ "-TxRx-", true, true }, /* ixgbe, i40e, ice, igb, bnxt */
 	{ "-tx-", true, false },     { "-rx-", false, true },
@@ -25,7 +25,7 @@ static const struct {
 	{ "-input.", false, true },
 };
 
-/* Drivers that put their own name in front of the device's. */
+/* Drivers that put their own name before the device's. */
 static const char *const drivers[] = { "i40e-", "ice-", "iavf-", "ixgbevf-" };
 
 void interrupts_done(struct interrupts *interrupts)
@@ -53,7 +53,7 @@ static bool interrupts_take_device(struct interrupt *interrupt, const char *at, 
 	return true;
 }
 
-/* mlx5: "mlx5_comp3@pci:0000:81:00.0" */
+/* Parses mlx5: "mlx5_comp3@pci:0000:81:00.0". */
 static bool parse_by_address(const char *name, struct interrupt *interrupt)
 {
 	static const char address[] = "@pci:";
@@ -91,22 +91,24 @@ bool interrupts_parse_name(const char *name, struct interrupt *ret_interrupt)
 	for (size_t i = 0; i < ARRAY_SIZE(drivers); i++)
 		if (strncmp(name, drivers[i], strlen(drivers[i])) == 0)
 			device = name + strlen(drivers[i]);
-	for (size_t i = 0; i < ARRAY_SIZE(joints); i++) {
-		const char *at = find_last(device, joints[i].text);
+	for (size_t i = 0; i < ARRAY_SIZE(separators); i++) {
+		const char *at = find_last(device, separators[i].text);
 
 		if (!at)
 			continue;
-		ret_interrupt->sends = joints[i].sends;
-		ret_interrupt->receives = joints[i].receives;
-		return interrupts_take_number(at + strlen(joints[i].text), name + strlen(name),
+		ret_interrupt->sends = separators[i].sends;
+		ret_interrupt->receives = separators[i].receives;
+		return interrupts_take_number(at + strlen(separators[i].text), name + strlen(name),
 					      &ret_interrupt->queue) &&
 		       interrupts_take_device(ret_interrupt, device, at - device);
 	}
 	return false;
 }
 
-/* "39". Older kernels only tell where it may go: where that is more than one CPU, "0-3,8", nobody
- * knows. */
+/*
+ * Reads "39". Older kernels only state where the interrupt may go; with several CPUs, "0-3,8", its
+ * CPU is unknown.
+ */
 static bool interrupts_read_cpu(const char *root, uint32_t number, uint32_t *ret_cpu)
 {
 	static const char *const files[] = { "effective_affinity_list", "smp_affinity_list" };
@@ -123,8 +125,10 @@ static bool interrupts_read_cpu(const char *root, uint32_t number, uint32_t *ret
 	return false;
 }
 
-/* "  28:  0 17  PCI-MSIX-0000:00:05.0  0-edge  eth0-Tx-Rx-0": the last word is what the driver
- * said. */
+/*
+ * Parses "  28:  0 17  PCI-MSIX-0000:00:05.0  0-edge  eth0-Tx-Rx-0". The last word is the driver's
+ * name for the interrupt.
+ */
 static bool interrupts_parse_line(struct words line, struct interrupt *ret_interrupt)
 {
 	struct words first, word, last = { NULL, NULL };
@@ -146,8 +150,10 @@ static bool interrupts_parse_line(struct words line, struct interrupt *ret_inter
 	return true;
 }
 
-/* "../../../0000:00:05.0": the last part of where an interface's link to its device leads; "" for
- * one without. */
+/*
+ * Reads the address of an interface's device: the last part of its link, "../../../0000:00:05.0";
+ * "" without a link.
+ */
 static void read_address(const char *root, const char *ifname, char address[32])
 {
 	char path[PATH_MAX], target[PATH_MAX];
@@ -167,7 +173,9 @@ static void read_address(const char *root, const char *ifname, char address[32])
 		strcpy(address, last);
 }
 
-/* The one interface that a device has. Of several nobody knows whose the queue is. */
+/*
+ * Finds the interface of a device. With several, the owner of the queue is unknown, and it is "".
+ */
 static void read_ifname(const char *root, const char *device, char ifname[32])
 {
 	char path[PATH_MAX], address[32];
@@ -189,8 +197,10 @@ static void read_ifname(const char *root, const char *device, char ifname[32])
 		closedir(folder);
 }
 
-/* Both names of the device: messages have the one or the other. A device's interrupts stand
- * together. */
+/*
+ * Sets the interface and the address, because messages use either. The interrupts of a device are
+ * consecutive.
+ */
 static void name_device(const char *root, const struct interrupt *before,
 			struct interrupt *interrupt)
 {

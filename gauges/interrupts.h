@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Which CPU serves which queue of which network device, as the kernel has it now: a message that
- * names a queue is to name a CPU. */
+/*
+ * Finds the CPU that serves each queue of a network device at present, so that a message that names
+ * a queue can name a CPU.
+ */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,11 +12,11 @@
 #include "base/array.h"
 
 struct interrupt {
-	/* as its driver named it: "eth0", its PCI address, "virtio0" */
+	/* The driver's name for it: "eth0", its PCI address, "virtio0". */
 	char device[32];
-	/* its interface, or "" */
+	/* The device's interface, or "". */
 	char ifname[32];
-	/* on its bus: "0000:00:05.0", "virtio0"; or "" */
+	/* The device's address on its bus: "0000:00:05.0", "virtio0"; or "". */
 	char address[32];
 	uint32_t queue;
 	bool sends;
@@ -24,23 +26,27 @@ struct interrupt {
 };
 
 struct interrupts {
-	/* in the order of the file */
+	/* In the order of the file. */
 	array_of(struct interrupt) list;
 };
 
 void interrupts_done(struct interrupts *interrupts);
 
 /*
- * Reads /proc/interrupts below the root, and where each interrupt of a queue goes. Those that go
- * nowhere are left out. 0; -ENOMEM; what opening and reading the file said.
+ * Reads /proc/interrupts below the root, and the CPU of each interrupt of a queue. Omits interrupts
+ * without a known CPU. Returns 0, -ENOMEM, or the error of opening or reading the file.
  */
 int interrupts_read(const char *root, struct interrupts *ret_interrupts);
 
-/* The CPU that serves a transmit queue of an interface, or of what has that address. False when it
- * is not known, or is not one alone. */
+/*
+ * Finds the CPU that serves a transmit queue of an interface or of a device with that address.
+ * Returns false if it is unknown.
+ */
 bool interrupts_find(const struct interrupts *interrupts, const char *device, uint64_t queue,
 		     uint32_t *ret_cpu);
 
-/* What the name that a driver gave an interrupt says of it: device, queue and what it does. False
- * when it is of no queue. */
+/*
+ * Parses a driver's name for an interrupt into device, queue and direction. Returns false if it
+ * does not belong to a queue.
+ */
 bool interrupts_parse_name(const char *name, struct interrupt *ret_interrupt);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How many memory cgroups the kernel has, and how many of them are in use: the others were removed
- * and live on for what is charged to them. Read from counters and folder names alone: to read their
- * statistics would make the kernel walk all of them.
+ * Counts the kernel's memory cgroups and those in use. The others were removed but live on for the
+ * memory charged to them. Reads only counters and folder names, because the kernel walks all of
+ * them to read their statistics.
  */
 #include <string.h>
 
@@ -15,7 +15,7 @@ enum slot { TRACKED, IN_USE, DYING };
 struct memory_cgroups {
 	const char *root;
 	struct source_file mounts;
-	/* /proc/cgroups */
+	/* /proc/cgroups. */
 	struct source_file rows;
 	struct source_file stat;
 	struct source_ids ids;
@@ -57,8 +57,10 @@ static int memory_cgroups_put(struct memory_cgroups *state, const struct gauges_
 	return r;
 }
 
-/* The number in a column of the row of that name: /proc/cgroups has "memory 4 70033 1", cgroup.stat
- * "nr_descendants 12". */
+/*
+ * Finds the number in a column of the row with that name. /proc/cgroups has "memory 4 70033 1",
+ * cgroup.stat has "nr_descendants 12".
+ */
 static bool find_value(const struct source_file *file, const char *name, int column,
 		       int64_t *ret_value)
 {
@@ -82,7 +84,7 @@ static int read_v1(struct memory_cgroups *state, const struct gauges_sink *sink,
 	uint64_t in_use;
 	int r;
 
-	/* the counter is of the whole hierarchy, the folders would be a part */
+	/* the counter covers the whole hierarchy, the folders only a part */
 	if (cgroups->part)
 		return -ENOENT;
 	r = cgroups_walk(cgroups->path, NULL, NULL, &in_use);
@@ -92,7 +94,7 @@ static int read_v1(struct memory_cgroups *state, const struct gauges_sink *sink,
 		return r;
 	if (!find_value(&state->rows, "memory", 2, &tracked))
 		return -EBADMSG;
-	/* one may have been made in between */
+	/* a cgroup may have been created in between */
 	return memory_cgroups_put(state, sink, MIN((int64_t)in_use, tracked),
 				  MAX(tracked - (int64_t)in_use, 0));
 }
@@ -103,13 +105,13 @@ static int read_v2(struct memory_cgroups *state, const struct gauges_sink *sink,
 	int64_t in_use, dying;
 	int r;
 
-	/* mounted elsewhere now? */
+	/* the mount point may have changed */
 	source_file_done(&state->stat);
 	source_file_init(&state->stat, cgroups->path, "/cgroup.stat");
 	r = source_file_read(&state->stat, LIMIT);
 	if (r < 0)
 		return r;
-	/* kernels that do not count those of memory apart count all of them, but for the first */
+	/* kernels without a count for memory count all cgroups except the top one */
 	if (!find_value(&state->stat, "nr_dying_subsys_memory", 1, &dying) ||
 	    !find_value(&state->stat, "nr_subsys_memory", 1, &in_use)) {
 		if (!find_value(&state->stat, "nr_dying_descendants", 1, &dying) ||

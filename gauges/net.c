@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* /sys/class/net: what the kernel counts of a device's transmit queues that did not move, and of
- * its link. Devices of containers are none. */
+/*
+ * Reads /sys/class/net: the timeouts of a device's transmit queues, and the changes of its link.
+ * Ignores virtual devices such as those of containers.
+ */
 #include <dirent.h>
 #include <fcntl.h>
 #include <net/if.h>
@@ -14,7 +16,7 @@
 
 struct device {
 	char name[IF_NAMESIZE];
-	/* the link, and the queues behind it */
+	/* The link first, then the queues. */
 	struct source_ids ids;
 };
 
@@ -82,8 +84,7 @@ static int put_device(struct net *net, const char *name, const struct gauges_sin
 	int64_t value;
 	int r = 0;
 
-	/* a link to the device that it stands for; loopback, bridges and containers' ends have none
-	 */
+	/* loopback, bridges and containers' ends lack a link to a device */
 	snprintf(path, sizeof(path), "%s/%s/device", net->path, name);
 	if (access(path, F_OK) < 0)
 		return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* /proc/pressure: microseconds in which some tasks, or all of them, waited for a resource. */
+/* Reads /proc/pressure: microseconds in which some or all tasks waited for a resource. */
 #include <string.h>
 
 #include "gauges/source.h"
@@ -35,7 +35,7 @@ static void pressure_done(void *state)
 	free(pressure);
 }
 
-/* "some avg10=0.00 avg60=0.00 avg300=0.00 total=1234" */
+/* Puts a line: "some avg10=0.00 avg60=0.00 avg300=0.00 total=1234". */
 static int pressure_put_line(struct pressure *pressure, const struct gauges_sink *sink,
 			     size_t resource, struct words line)
 {
@@ -67,21 +67,21 @@ static int put_file(struct pressure *pressure, const struct gauges_sink *sink, s
 	return r;
 }
 
-/* Kernels have some of the files, or none. */
+/* A kernel may lack some of the files, or all. */
 static int pressure_read(void *state, const struct gauges_sink *sink)
 {
 	struct pressure *pressure = state;
 	bool any = false;
-	int r = 0, why = 0;
+	int r = 0, error = 0;
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(resources); i++) {
 		int one = source_file_read(&pressure->files[i], LIMIT);
 
 		any |= one == 0;
-		why = one < 0 ? one : why;
+		error = one < 0 ? one : error;
 		r = one == 0 ? put_file(pressure, sink, i) : 0;
 	}
-	return any ? r : why;
+	return any ? r : error;
 }
 
 const struct source_kind source_pressure = { "pressure", 1, pressure_make, pressure_read,

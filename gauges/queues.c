@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which CPU serves each transmit queue, by the name of the device and by its address: messages have
- * the one or the other. As a figure, so that it is known of each moment.
+ * Records the CPU that serves each transmit queue, by interface and by PCI address, because
+ * messages use either. It is a gauge, so that its value at each moment is known.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,13 +10,13 @@
 #include "gauges/interrupts.h"
 #include "gauges/source.h"
 
-/* Devices that come and go would add up. */
+/* Beyond this, forgets all names: those of devices that come and go would accumulate. */
 #define NAMES_MAX 8192
 
 struct queues {
 	const char *root;
 	struct strings names;
-	/* by the number of the name */
+	/* By the number of the name. */
 	struct source_ids ids;
 };
 

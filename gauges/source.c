@@ -7,14 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* No file that a source reads begins with less. */
+/* The first size of a buffer. */
 #define FIRST_SIZE 4096
 #define DIGITS_MAX 18
 
 void source_file_init(struct source_file *file, const char *root, const char *path)
 {
 	*file = (struct source_file){ .fd = -1 };
-	/* one that does not fit cannot be opened either */
+	/* a path that does not fit cannot be opened either */
 	if (snprintf(file->path, sizeof(file->path), "%s%s", root, path) >= (int)sizeof(file->path))
 		file->path[0] = 0;
 }
@@ -32,7 +32,10 @@ void source_file_done(struct source_file *file)
 	file->text = NULL;
 }
 
-/* As much as there is room for, which is more than there was the last time. */
+/*
+ * Reads as much as fits, and makes the buffer larger if it is full. Returns 1 if the file
+ * continues, 0 at its end.
+ */
 static int read_more(struct source_file *file, size_t limit)
 {
 	ssize_t size;
@@ -65,7 +68,7 @@ int source_file_read(struct source_file *file, size_t limit)
 		r = read_more(file, limit);
 	while (r == 1);
 	if (r < 0) {
-		/* what the descriptor belongs to may be gone */
+		/* the object behind the descriptor may be gone */
 		source_close_file(file);
 		return r;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* What a source is to gauges.c, and what sources share. */
+/* The interface between gauges.c and a source, and helpers that sources share. */
 
 #include <limits.h>
 #include <stdbool.h>
@@ -13,9 +13,11 @@
 struct source_kind {
 	const char *name;
 	unsigned int period_s;
-	/* Its state, which knows the root. NULL: out of memory. */
+	/* Creates the source's state. NULL: out of memory. */
 	void *(*make)(const char *root);
-	/* -ENOENT and the like: it is not there, or not to be read. -ENOMEM, or what the sink says.
+	/*
+	 * Returns 0, -ENOENT or the like if the source is absent or forbidden, -ENOMEM, or the
+	 * sink's error.
 	 */
 	int (*read)(void *state, const struct gauges_sink *sink);
 	void (*done)(void *state);
@@ -24,12 +26,12 @@ struct source_kind {
 extern const struct source_kind source_cpu, source_pressure, source_vmstat, source_net,
 	source_queues, source_memory_cgroups, source_throttling, source_units;
 
-/* A file that is read again and again: it stays open. */
+/* A file that stays open between reads. */
 struct source_file {
 	char path[PATH_MAX];
-	/* -1: not open */
+	/* -1: closed. */
 	int fd;
-	/* what was read, with a NUL behind it */
+	/* The content, with a NUL behind it. */
 	char *text;
 	size_t size;
 	size_t capacity;
@@ -37,35 +39,43 @@ struct source_file {
 
 void source_file_init(struct source_file *file, const char *root, const char *path);
 void source_file_done(struct source_file *file);
-/* Reads it whole, from the start. A negative errno also where it is larger than `limit`. */
+/* Reads the whole file from its start. Returns 0 or a negative errno, -EFBIG beyond `limit`. */
 int source_file_read(struct source_file *file, size_t limit);
 
-/* A number in a small file, "12\n". -EBADMSG when it is anything else. */
+/*
+ * Reads a small file that consists of a number, "12\n". Returns 0, -errno, or -EBADMSG for other
+ * content.
+ */
 int source_number(const char *path, int64_t *ret_value);
 
-/* Names by number that were asked for once; ids[i] is 0 for none, else one above the sink's. */
+/*
+ * The sink's numbers for names that were requested; ids[i] is 0 for none, else the sink's number
+ * plus one.
+ */
 struct source_ids {
 	array_of(uint32_t) ids;
 };
 
-/* Puts value number `slot` of a kind of names; `format` and what it takes make its name when it is
- * not known yet. */
+/*
+ * Puts a value. `slot` identifies its name; `format` and its arguments make the name at its first
+ * use.
+ */
 int source_put(struct source_ids *ids, size_t slot, const struct gauges_sink *sink, int64_t value,
 	       const char *format, ...) __attribute__((format(printf, 5, 6)));
 void source_ids_done(struct source_ids *ids);
 
-/* A walk over text: words are what blanks separate, lines end with a newline or with the text. */
+/* A position in text. Blanks separate words; a line ends with a newline or with the text. */
 struct words {
 	const char *at;
 	const char *end;
 };
 
-/* Takes the next line off. False at the end. */
+/* Takes the next line. Returns false at the end. */
 bool words_line(struct words *text, struct words *ret_line);
-/* Takes the next word off a line. False when there is none. */
+/* Takes the next word of a line. Returns false without one. */
 bool words_next(struct words *line, struct words *ret_word);
 bool words_equal(const struct words *word, const char *text);
-/* Takes the text off the beginning. */
+/* Removes `text` from the beginning of the word. Returns false if the word begins otherwise. */
 bool words_skip(struct words *word, const char *text);
-/* Takes digits off the beginning. False where there are none, or more than 18. */
+/* Removes a number from the beginning of the word. Returns false without a digit or beyond 18. */
 bool words_number(struct words *word, int64_t *ret_number);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How often, and for how long, cgroups were held up by their CPU quota. Only those that have one
- * are asked: to answer, the kernel adds up over its CPUs.
+ * Reads how often and for how long a CPU quota throttled a cgroup. Reads only cgroups with a quota,
+ * because the kernel adds up over its CPUs for the answer.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "gauges/cgroups.h"
 
 #define LIMIT (4 << 20)
-/* Names of cgroups that come and go would add up. */
+/* Beyond this, forgets all names: those of cgroups that come and go would accumulate. */
 #define NAMES_MAX 4096
 
 struct throttled {
@@ -24,10 +24,10 @@ struct throttling {
 	const char *root;
 	struct source_file mounts;
 	struct strings names;
-	/* two each */
+	/* Two for each name. */
 	struct source_ids ids;
 	bool v1;
-	/* while reading */
+	/* Set during a read. */
 	const struct gauges_sink *sink;
 };
 
@@ -57,7 +57,7 @@ static void throttling_done(void *data)
 	free(state);
 }
 
-/* A small file of a cgroup as a whole, with a NUL behind it. */
+/* Reads a small file of a cgroup and puts a NUL behind it. */
 static bool read_small(const struct cgroups_seen *seen, const char *name, char *text, size_t size)
 {
 	char path[NAME_MAX + 32];
@@ -72,7 +72,7 @@ static bool read_small(const struct cgroups_seen *seen, const char *name, char *
 	return got > 0;
 }
 
-/* "max 100000", "-1": no quota. */
+/* "max 100000" or "-1" means no quota. */
 static bool has_quota(const struct throttling *state, const struct cgroups_seen *seen)
 {
 	char text[64];

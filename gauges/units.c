@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How often units of systemd, and containers, were started. Nobody is asked: systemd leaves a link
- * for each unit that runs, to the number of its invocation, and every start makes the unit's cgroup
- * anew. A container that takes another's place has another path.
+ * Counts the starts of systemd units and of containers, without asking a service. For each running
+ * unit, systemd keeps a link to its invocation id, and each start creates the unit's cgroup anew. A
+ * container that replaces another has another path.
  *
- * What starts and ends between two looks is not seen, so that a count is what it came to at the
- * least.
+ * A unit that starts and ends between two scans is not seen, so a count is a lower bound.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -16,43 +15,43 @@
 #include "gauges/cgroups.h"
 
 #define LIMIT (4 << 20)
-/* Beyond, all is forgotten, and counted from 0: names of pods would add up. */
+/* Beyond this, forgets all names and counts from 0 again: names of pods would accumulate. */
 #define COUNTERS_MAX 4096
 #define LINKS_MAX 65536
 
-/* Where something is seen: the same unit may be in more than one of them. */
+/* The place where a scan finds a unit; it may be in several. */
 enum origin { INVOCATIONS, HIERARCHY, SECOND_HIERARCHY, ORIGINS };
 
 struct counter {
 	enum cgroup_kind kind;
 	int64_t starts[ORIGINS];
-	/* of the look that goes on, or was the last */
+	/* Counts of the current or the last scan. */
 	int64_t started;
 	int64_t running;
 };
 
-/* What was there, by its path, and what tells it from one of the same path. */
-struct look {
+/* The paths that a scan found, each with a mark that tells it from a successor at the same path. */
+struct scan {
 	struct strings paths;
-	/* by the number of the path */
+	/* By the number of the path. */
 	array_of(uint64_t) marks;
-	/* there was such a look */
-	bool there;
+	/* The scan was completed. */
+	bool valid;
 };
 
 struct units {
 	const char *root;
 	struct source_file mounts;
-	struct look looks[ORIGINS];
+	struct scan scans[ORIGINS];
 	struct strings names;
-	/* by the number of the name */
+	/* By the number of the name. */
 	array_of(struct counter) counters;
-	/* two each */
+	/* Two for each name. */
 	struct source_ids ids;
-	/* of the one at hand */
+	/* The name of the current cgroup. */
 	struct buffer name;
-	/* while looking */
-	struct look look;
+	/* The current scan. */
+	struct scan scan;
 	enum origin origin;
 };
 
@@ -67,17 +66,17 @@ static void *units_make(const char *root)
 	return units;
 }
 
-static void look_done(struct look *look)
+static void scan_done(struct scan *scan)
 {
-	strings_done(&look->paths);
-	array_done(&look->marks);
-	look->there = false;
+	strings_done(&scan->paths);
+	array_done(&scan->marks);
+	scan->valid = false;
 }
 
 static void units_forget(struct units *units)
 {
 	for (int i = 0; i < ORIGINS; i++)
-		look_done(&units->looks[i]);
+		scan_done(&units->scans[i]);
 	strings_done(&units->names);
 	array_done(&units->counters);
 	source_ids_done(&units->ids);
@@ -88,7 +87,7 @@ static void units_done(void *state)
 	struct units *units = state;
 
 	units_forget(units);
-	look_done(&units->look);
+	scan_done(&units->scan);
 	source_file_done(&units->mounts);
 	buffer_done(&units->name);
 	free(units);
@@ -109,14 +108,16 @@ static int units_find_counter(struct units *units, const char *name, enum cgroup
 	return 0;
 }
 
-/* Is it another one than the last look found at this path? What the first look finds was started
- * before. */
+/*
+ * Returns whether the last scan found nothing or something else at this path. Everything in the
+ * first scan started before it.
+ */
 static bool is_new(const struct units *units, const char *path, uint64_t mark)
 {
-	const struct look *before = &units->looks[units->origin];
+	const struct scan *before = &units->scans[units->origin];
 	uint32_t id = strings_find(&before->paths, path, strlen(path));
 
-	return before->there && (!id || before->marks.items[id] != mark);
+	return before->valid && (!id || before->marks.items[id] != mark);
 }
 
 static int units_see(struct units *units, const char *path, const char *name, enum cgroup_kind kind,
@@ -124,23 +125,23 @@ static int units_see(struct units *units, const char *path, const char *name, en
 {
 	struct counter *counter = NULL;
 	uint32_t id;
-	int r = strings_add(&units->look.paths, path, strlen(path), &id);
+	int r = strings_add(&units->scan.paths, path, strlen(path), &id);
 
-	while (r == 0 && units->look.marks.count <= id)
-		r = array_push(&units->look.marks, 0);
+	while (r == 0 && units->scan.marks.count <= id)
+		r = array_push(&units->scan.marks, 0);
 	if (r == 0)
 		r = units_find_counter(units, name, kind, &counter);
 	if (r < 0)
 		return r;
-	units->look.marks.items[id] = mark;
+	units->scan.marks.items[id] = mark;
 	counter->started += is_new(units, path, mark);
 	counter->running++;
 	return 0;
 }
 
 /*
- * Inodes of cgroups are given in turn, so that none comes back soon; before 4.14 the next one may
- * have the same, and is missed.
+ * The kernel uses inode numbers of cgroups in turn, so a number does not soon recur. Before 4.14
+ * the next cgroup may have the same number; then the start is not counted.
  */
 static int units_see_cgroup(void *context, const struct cgroups_seen *seen)
 {
@@ -154,7 +155,7 @@ static int units_see_cgroup(void *context, const struct cgroups_seen *seen)
 						kind, seen->inode);
 }
 
-/* "invocation:ecs.service" leads to 32 digits. */
+/* Takes a link: "invocation:ecs.service" points to 32 digits. */
 static int units_see_link(struct units *units, int dir_fd, const char *link)
 {
 	static const char prefix[] = "invocation:";
@@ -175,7 +176,7 @@ static int units_see_link(struct units *units, int dir_fd, const char *link)
 	return size <= 0 ? 0 : units_see(units, name, name, CGROUP_UNIT, mark);
 }
 
-static int see_links(struct units *units)
+static int scan_links(struct units *units)
 {
 	char path[PATH_MAX];
 	const struct dirent *entry;
@@ -193,29 +194,29 @@ static int see_links(struct units *units)
 	return r;
 }
 
-static void begin_look(struct units *units, enum origin origin)
+static void begin_scan(struct units *units, enum origin origin)
 {
 	units->origin = origin;
 	for (size_t i = 0; i < units->counters.count; i++)
 		units->counters.items[i].started = units->counters.items[i].running = 0;
 }
 
-/* A look that was broken off is none: the next one will find the same. */
-static int end_look(struct units *units, int r)
+/* Ends a scan. An aborted scan does not count, because the next one finds the same. */
+static int end_scan(struct units *units, int r)
 {
 	for (size_t i = 0; r == 0 && i < units->counters.count; i++)
 		units->counters.items[i].starts[units->origin] += units->counters.items[i].started;
 	if (r == 0) {
-		look_done(&units->looks[units->origin]);
-		units->looks[units->origin] = units->look;
-		units->looks[units->origin].there = true;
-		units->look = (struct look){ .there = false };
+		scan_done(&units->scans[units->origin]);
+		units->scans[units->origin] = units->scan;
+		units->scans[units->origin].valid = true;
+		units->scan = (struct scan){ .valid = false };
 	}
-	look_done(&units->look);
+	scan_done(&units->scan);
 	return r;
 }
 
-static int look_at_hierarchy(struct units *units, enum origin origin, const char *controller)
+static int scan_hierarchy(struct units *units, enum origin origin, const char *controller)
 {
 	const struct words mounts = { units->mounts.text, units->mounts.text + units->mounts.size };
 	struct cgroups cgroups;
@@ -224,31 +225,31 @@ static int look_at_hierarchy(struct units *units, enum origin origin, const char
 
 	if (r < 0)
 		return r;
-	begin_look(units, origin);
-	return end_look(units, cgroups_walk(cgroups.path, units_see_cgroup, units, &count));
+	begin_scan(units, origin);
+	return end_scan(units, cgroups_walk(cgroups.path, units_see_cgroup, units, &count));
 }
 
 /*
- * Containers, and units that memory is accounted for, are where the memory is; with version 1 the
- * others are in systemd's own hierarchy. The walk of the one with the containers comes last: how
- * many run is counted there.
+ * Containers, and units with memory accounting, are in the memory hierarchy. With version 1, the
+ * other units are in systemd's own hierarchy. The hierarchy with the containers is scanned last,
+ * because it tells how many run.
  */
-static int look_at_cgroups(struct units *units)
+static int scan_cgroups(struct units *units)
 {
 	int r = source_file_read(&units->mounts, LIMIT), systemd;
 
 	if (r < 0)
 		return r;
-	systemd = look_at_hierarchy(units, SECOND_HIERARCHY, "name=systemd");
+	systemd = scan_hierarchy(units, SECOND_HIERARCHY, "name=systemd");
 	if (systemd == -ENOMEM)
 		return systemd;
-	r = look_at_hierarchy(units, HIERARCHY, "memory");
+	r = scan_hierarchy(units, HIERARCHY, "memory");
 	if (r == -ENOENT && systemd < 0)
-		r = look_at_hierarchy(units, HIERARCHY, NULL);
+		r = scan_hierarchy(units, HIERARCHY, NULL);
 	return r == -ENOENT && systemd == 0 ? 0 : r;
 }
 
-/* One start is seen in one, two or three places. */
+/* A start may be seen in up to three places. */
 static int64_t starts_of(const struct counter *counter)
 {
 	return MAX(counter->starts[INVOCATIONS],
@@ -279,11 +280,11 @@ static int units_read(void *state, const struct gauges_sink *sink)
 
 	if (units->counters.count > COUNTERS_MAX)
 		units_forget(units);
-	begin_look(units, INVOCATIONS);
-	links = end_look(units, see_links(units));
+	begin_scan(units, INVOCATIONS);
+	links = end_scan(units, scan_links(units));
 	if (links == -ENOMEM)
 		return links;
-	r = look_at_cgroups(units);
+	r = scan_cgroups(units);
 	if (r == -ENOENT && links == 0)
 		r = 0;
 	for (uint32_t id = 1; r == 0 && id < units->counters.count; id++)

@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* /proc/vmstat: what of it says that memory is short. */
+/* Reads the counters of /proc/vmstat that show a shortage of memory. */
 #include <string.h>
 
 #include "gauges/source.h"
 
 #define LIMIT (1 << 20)
 
-static const char *const wanted[] = { "pgscan_kswapd",
-				      "pgscan_direct",
-				      "pgsteal_kswapd",
-				      "pgsteal_direct",
-				      "allocstall_dma",
-				      "allocstall_dma32",
-				      "allocstall_normal",
-				      "allocstall_movable",
-				      "allocstall_device",
-				      "compact_stall",
-				      "compact_fail",
-				      "compact_success",
-				      "pgmajfault",
-				      "pswpin",
-				      "pswpout",
-				      "oom_kill",
-				      "drop_slab",
-				      "drop_pagecache",
-				      "workingset_refault_anon",
-				      "workingset_refault_file",
-				      "thp_fault_fallback",
-				      "numa_pages_migrated" };
+static const char *const counters[] = { "pgscan_kswapd",
+					"pgscan_direct",
+					"pgsteal_kswapd",
+					"pgsteal_direct",
+					"allocstall_dma",
+					"allocstall_dma32",
+					"allocstall_normal",
+					"allocstall_movable",
+					"allocstall_device",
+					"compact_stall",
+					"compact_fail",
+					"compact_success",
+					"pgmajfault",
+					"pswpin",
+					"pswpout",
+					"oom_kill",
+					"drop_slab",
+					"drop_pagecache",
+					"workingset_refault_anon",
+					"workingset_refault_file",
+					"thp_fault_fallback",
+					"numa_pages_migrated" };
 
 struct vmstat {
 	struct source_file file;
@@ -59,10 +59,10 @@ static int vmstat_put_row(struct vmstat *vmstat, const struct gauges_sink *sink,
 
 	if (!words_next(&line, &name))
 		return 0;
-	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
-		if (words_equal(&name, wanted[i]) && words_next(&line, &word) &&
+	for (size_t i = 0; i < ARRAY_SIZE(counters); i++)
+		if (words_equal(&name, counters[i]) && words_next(&line, &word) &&
 		    words_number(&word, &value))
-			return source_put(&vmstat->ids, i, sink, value, "vmstat/%s", wanted[i]);
+			return source_put(&vmstat->ids, i, sink, value, "vmstat/%s", counters[i]);
 	return 0;
 }
 
