@@ -39,7 +39,7 @@ def test_lost_names(folder):
     store = folder / "names"
     recorder = start(store, "--ring", "64K")
     wrongs = expect("the recorder spools samples", wait_for(lambda: is_spooled(store)))
-    recorder.send_signal(signal.SIGSTOP)
+    recorders.pause(recorder)
     loads, folded, since = [], "", f"@{time.time():.6f}"
     try:
         # each program writes over a kilobyte of records of its fork, name, mappings and exit into the ring of its CPU
@@ -280,11 +280,6 @@ def kill(recorder):
     return before, time.time()
 
 
-def reach(store):
-    """How far the segments and spools reach."""
-    return max(seconds_of(row["end"]) for row in segments(store))
-
-
 def unsealed(store):
     """What `segments` lists of spools whose segment does not exist."""
     return [row for row in segments(store) if not row["sealed"] and not (store / "segments" / row["name"].replace(".spool", ".tape")).exists()]
@@ -314,12 +309,12 @@ def test_killed(folder):
         ran, late = recorders.cpu_seconds(recorder.pid, waits=True), []
         for _ in range(3):
             before = spools(store)  # first, as a block may come while the store is asked
-            reached = reach(store)
+            reached = recorders.reached(store)
             wrongs += expect("the spool grows", wait_for(lambda: spools(store) != before))
             late.append(time.time() - reached)  # that much would be lost now, had the block not come
         ran = recorders.cpu_seconds(recorder.pid, waits=True) - ran
         killed, gone = kill(recorder)
-        reached = reach(store)
+        reached = recorders.reached(store)
         # this disk takes no time, but the recorder's threads may run, or wait for a CPU, or for a timer
         allowed = TURN + LOOK + ran + measured.late() + measured.steal()
         wrongs += expect(f"each block comes before more than {allowed:.2f} s could be lost", max(late) <= allowed, late, measured.describe())
@@ -618,7 +613,7 @@ def test_store_goes(folder):
     store = above / "goes"
     recorder = start(store)
     wrongs = expect("the recorder spools samples", wait_for(lambda: is_spooled(store)))
-    recorder.send_signal(signal.SIGSTOP)
+    recorders.pause(recorder)
     above.rename(folder / "gone")
     above.write_text("in its place")
     recorder.send_signal(signal.SIGCONT)
