@@ -41,7 +41,7 @@ static void memory_reset(void)
 }
 
 /* Addresses at equal distances in the executable segments. */
-static void spread(int fd, size_t count, struct addresses *wanted)
+static void spread(int fd, size_t count, struct addresses *addresses)
 {
 	Elf64_Phdr segment;
 	Elf64_Ehdr header;
@@ -55,47 +55,47 @@ static void spread(int fd, size_t count, struct addresses *wanted)
 		if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_X))
 			continue;
 		for (size_t k = 0; k < count; k++)
-			if (addresses_add(wanted,
+			if (addresses_add(addresses,
 					  segment.p_offset + (uint64_t)((double)segment.p_filesz *
 									k / count)) < 0)
 				exit(1);
 	}
-	addresses_sort(wanted);
+	addresses_sort(addresses);
 }
 
 static int name_file(const char *path, size_t count, bool print)
 {
-	_cleanup_(addresses_done) struct addresses wanted = { 0 };
+	_cleanup_(addresses_done) struct addresses addresses = { 0 };
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
 	unsigned long before;
 	uint64_t start, named = 0, sum = 0;
 
 	if (fd < 0)
 		return 1;
-	spread(fd, count, &wanted);
+	spread(fd, count, &addresses);
 	memory_reset();
 	before = memory_peak();
 	start = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-	if (elf_names(fd, -1, &wanted, NULL) < 0)
+	if (elf_names(fd, -1, &addresses, NULL) < 0)
 		return 1;
 	start = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start;
-	for (size_t i = 0; i < wanted.addresses.count; i++) {
-		const struct addresses_address *address = &wanted.addresses.items[i];
+	for (size_t i = 0; i < addresses.list.count; i++) {
+		const struct address *address = &addresses.list.items[i];
 
 		named += address->state == ADDRESSES_NAMED;
 		if (print)
 			printf("%lx %lx %s\n", address->address, address->start,
-			       addresses_name(&wanted, address));
+			       addresses_name(&addresses, address));
 	}
 	if (print)
 		return 0;
-	printf("%lu %lu %lu %lu ", start, memory_peak() - before, named, wanted.addresses.count);
+	printf("%lu %lu %lu %lu ", start, memory_peak() - before, named, addresses.list.count);
 	start = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	for (size_t round = 0; round < WARM_ROUNDS; round++)
-		for (size_t i = 0; i < wanted.addresses.count; i++)
-			sum += addresses_find(&wanted, wanted.addresses.items[i].address)->name;
+		for (size_t i = 0; i < addresses.list.count; i++)
+			sum += addresses_find(&addresses, addresses.list.items[i].address)->name;
 	start = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start;
-	printf("%.0f\n", (double)WARM_ROUNDS * wanted.addresses.count * NSEC_PER_SEC / start);
+	printf("%.0f\n", (double)WARM_ROUNDS * addresses.list.count * NSEC_PER_SEC / start);
 	return sum == UINT64_MAX;
 }
 

@@ -69,7 +69,7 @@ static int same_file(int fd, struct tape_module *module, uint64_t until_ns)
 }
 
 /* A descriptor goes through, and is closed when the file is not the module's. */
-static int keep_same(int opened, struct tape_module *module, uint64_t until_ns)
+static int open_checked(int opened, struct tape_module *module, uint64_t until_ns)
 {
 	_cleanup_close_ int fd = opened;
 	int r = fd < 0 ? fd : same_file(fd, module, until_ns);
@@ -79,7 +79,7 @@ static int keep_same(int opened, struct tape_module *module, uint64_t until_ns)
 
 /* Of several places that did not have the file, what is told is why the most promising one had not.
  */
-static int finder_worse(int r, int other)
+static int finder_best_error(int r, int other)
 {
 	static const int order[] = { -ESTALE, -EBADMSG, -EACCES, -EREMOTE, -ENOENT };
 
@@ -128,7 +128,7 @@ static int open_link(const char *link, struct tape_module *module, const char *p
 		here.device = about.st_dev;
 	}
 	/* being deleted changes it, too, but not what is in it */
-	return keep_same(take_fd(fd), &here, about.st_nlink ? until_ns : 0);
+	return open_checked(take_fd(fd), &here, about.st_nlink ? until_ns : 0);
 }
 
 /* The process's mapping of the file: "55d0-55d8 r-xp 00002000 08:01 1234   /usr/bin/x". */
@@ -191,8 +191,8 @@ static int open_by_build_id(const struct finder *finder, const char *dir,
 	for (size_t i = 1; i < module->build_id_size; i++)
 		used += sprintf(path + used, "%02x", module->build_id[i]);
 	strcpy(path + used, suffix);
-	return keep_same(process_root_open(0, path, 0, PROCESS_ROOT_LINKS | remote_flag(finder)),
-			 &wanted, 0);
+	return open_checked(process_root_open(0, path, 0, PROCESS_ROOT_LINKS | remote_flag(finder)),
+			    &wanted, 0);
 }
 
 static int open_module(const struct finder *finder, struct finder_request *request)
@@ -209,19 +209,20 @@ static int open_module(const struct finder *finder, struct finder_request *reque
 	    !strcmp(name + strlen(name) - strlen(DELETED), DELETED))
 		name[strlen(name) - strlen(DELETED)] = 0;
 	if (finder->live && request->pid > 0) {
-		fd = keep_same(process_root_open(request->pid, name, module->device, flags), module,
-			       request->until_ns);
+		fd = open_checked(process_root_open(request->pid, name, module->device, flags),
+				  module, request->until_ns);
 		if (fd < 0 && fd != -EREMOTE) {
 			other = open_mapped(finder, request->pid, module, name, request->until_ns);
-			fd = other >= 0 ? other : finder_worse(plain_error(fd), plain_error(other));
+			fd = other >= 0 ? other
+					: finder_best_error(plain_error(fd), plain_error(other));
 		}
 	}
 	if (fd < 0 && name[0] == '/') {
 		if (!finder->live)
 			flags |= PROCESS_ROOT_LINKS;
-		other = keep_same(process_root_open(0, name, module->device, flags), module,
-				  request->until_ns);
-		fd = other >= 0 ? other : finder_worse(fd, plain_error(other));
+		other = open_checked(process_root_open(0, name, module->device, flags), module,
+				     request->until_ns);
+		fd = other >= 0 ? other : finder_best_error(fd, plain_error(other));
 	}
 	if (fd < 0 && finder->debug_dir) {
 		other = open_by_build_id(finder, finder->debug_dir, module, "/elf");
@@ -311,7 +312,7 @@ static int find_jit(const struct finder *finder, const struct finder_request *re
 		ret_files->other_fd = process_open_jitdump(request->pid);
 	}
 	if (ret_files->fd < 0)
-		ret_files->fd = process_open_left_map(request->pid, request->until_ns);
+		ret_files->fd = process_open_leftover_map(request->pid, request->until_ns);
 	return ret_files->fd < 0 && ret_files->other_fd < 0 ? -ENOENT : 0;
 }
 
@@ -336,8 +337,8 @@ int finder_find(const struct finder *finder, struct finder_request *request,
 		struct finder_files *ret_files)
 {
 	*ret_files = (struct finder_files){ -1, -1 };
-	if (finder->ask)
-		return finder->ask(finder->context, finder, request, ret_files);
+	if (finder->delegate)
+		return finder->delegate(finder->context, finder, request, ret_files);
 	return finder_find_here(finder, request, ret_files);
 }
 

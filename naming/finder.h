@@ -48,8 +48,8 @@ struct finder {
 	 */
 	const char *debug_dir;
 	/* Who looks for files in our place, as finder_find_here() does; NULL: nobody. */
-	int (*ask)(void *context, const struct finder *finder, struct finder_request *request,
-		   struct finder_files *ret_files);
+	int (*delegate)(void *context, const struct finder *finder, struct finder_request *request,
+			struct finder_files *ret_files);
 	void *context;
 };
 

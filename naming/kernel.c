@@ -32,11 +32,11 @@ static const struct tape_module *kernel_of(const struct tape *tape)
 /* The address of a symbol in the text of kallsyms, 0 when it is not there. */
 static uint64_t kallsyms_address(const char *text, const char *name)
 {
-	char end[32];
+	char line[32];
 	const char *at;
 
-	snprintf(end, sizeof(end), " T %s\n", name);
-	at = strstr(text, end);
+	snprintf(line, sizeof(line), " T %s\n", name);
+	at = strstr(text, line);
 	if (!at)
 		return 0;
 	while (at > text && at[-1] != '\n')
@@ -60,7 +60,7 @@ static bool same_place(const struct tape *tape, const char *text)
 static int read_kernel(struct kernel *kernel, const struct finder *finder, const struct tape *tape)
 {
 	const struct tape_module *module = kernel_of(tape);
-	uint64_t there = strtoull(tape_fact(tape, "kernel_text"), NULL, 16), here;
+	uint64_t recorded = strtoull(tape_fact(tape, "kernel_text"), NULL, 16), here;
 	_cleanup_(cleanup_symbols) struct symbols *symbols = NULL;
 	_cleanup_free_ char *text = NULL;
 	size_t size;
@@ -80,7 +80,7 @@ static int read_kernel(struct kernel *kernel, const struct finder *finder, const
 		return r;
 	here = r == 0 ? kallsyms_address(text, "_text") : 0;
 	/* a kernel that was booted again lies elsewhere */
-	kernel->moved = here && there ? here - there : 0;
+	kernel->shift = here && recorded ? here - recorded : 0;
 	symbols_free(kernel->symbols);
 	kernel->symbols = take_ptr(symbols);
 	return 0;
@@ -104,8 +104,8 @@ static int prepare_kernel(struct kernel *kernel, const struct finder *finder,
  * Code that the kernel made has the name under which it came: a BPF program, a trampoline. Where it
  * lay there may be other code by now; the table only tells where it begins.
  */
-static int name_made(struct kernel *kernel, struct tape *tape, const struct frame_table *frames,
-		     const char *name)
+static int name_generated(struct kernel *kernel, struct tape *tape,
+			  const struct frame_table *frames, const char *name)
 {
 	const struct symbols *symbols = kernel->symbols;
 	int r = 0;
@@ -113,13 +113,13 @@ static int name_made(struct kernel *kernel, struct tape *tape, const struct fram
 	for (size_t i = 0; r == 0 && i < frames->count; i++) {
 		struct tape_frame *frame = &tape->frames.items[frames->items[i]];
 		struct symbol symbol;
-		bool there = symbols && !kernel->moved &&
+		bool found = symbols && !kernel->shift &&
 			     symbols_find(symbols, frame->address, &symbol) &&
 			     strcmp(symbol.name, name) == 0;
 
 		if (!frame->symbol)
 			r = name_frame(tape, frame, name,
-				       there ? frame->address - symbol.start : 0);
+				       found ? frame->address - symbol.start : 0);
 	}
 	return r;
 }
@@ -134,15 +134,15 @@ int kernel_name(struct kernel *kernel, const struct finder *finder, struct tape 
 	int r = name ? prepare_kernel(kernel, finder, tape, name) : -ENOMEM;
 
 	if (r == 0 && name[0] != '[')
-		return name_made(kernel, tape, frames, name);
+		return name_generated(kernel, tape, frames, name);
 	if (r == 0 && (!kernel->symbols || !symbols_count(kernel->symbols)))
 		return 1;
 	/* after another boot its modules do not lie as far from it as they did */
-	if (r < 0 || (kernel->moved && strcmp(name, "[kernel.kallsyms]") != 0))
+	if (r < 0 || (kernel->shift && strcmp(name, "[kernel.kallsyms]") != 0))
 		return r;
 	for (size_t i = 0; r == 0 && kernel->symbols && i < frames->count; i++) {
 		struct tape_frame *frame = &tape->frames.items[frames->items[i]];
-		uint64_t address = frame->address + kernel->moved;
+		uint64_t address = frame->address + kernel->shift;
 		struct symbol symbol;
 
 		if (!frame->symbol && symbols_find(kernel->symbols, address, &symbol))
@@ -168,6 +168,6 @@ int kernel_is_of_boot(struct kernel *kernel, const struct finder *finder, const 
 	bool runs = false;
 	int r = kernel_runs(kernel, finder, tape, &runs);
 
-	*ret_is = runs && !kernel->moved && *tape_fact(tape, "kernel_text");
+	*ret_is = runs && !kernel->shift && *tape_fact(tape, "kernel_text");
 	return r;
 }

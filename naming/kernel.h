@@ -16,7 +16,7 @@ struct kernel {
 	struct symbols *symbols;
 	struct tape_module module;
 	/* how far they lie above where the tape's kernel has them */
-	uint64_t moved;
+	uint64_t shift;
 	/* that there were names for when they were read */
 	struct strings modules;
 	bool read;

@@ -64,7 +64,7 @@ static bool parse_remote(const char *line, struct mount *ret)
 	return true;
 }
 
-static bool is_on_the_way(const char *point, const char *path)
+static bool is_above(const char *point, const char *path)
 {
 	size_t size = strlen(point);
 
@@ -84,7 +84,7 @@ bool mounts_is_remote(const char *mountinfo, const char *path, uint64_t device,
 		end = strchrnul(at, '\n');
 		snprintf(line, sizeof(line), "%.*s", (int)MIN(end - at, LINE_SIZE), at);
 		if (parse_remote(line, &mount) && mount.device != root_device &&
-		    ((device && mount.device == device) || is_on_the_way(mount.point, path)))
+		    ((device && mount.device == device) || is_above(mount.point, path)))
 			return true;
 	}
 	return false;

@@ -19,7 +19,7 @@
 #define FILE_MAX (16u << 20)
 /* What goes when there is too much: down to three quarters, so that it is not looked for each time.
  */
-#define KEPT_PART 3 / 4
+#define EVICT_TO 3 / 4
 
 struct name_cache {
 	int folder;
@@ -125,37 +125,37 @@ static void name_cache_put_header(const struct name_key *key, struct buffer *byt
 		buffer_u32(bytes, crc32c(0, bytes->data, bytes->size));
 }
 
-static bool is_of(const struct name_key *key, struct reader *reader)
+static bool has_header_of(const struct name_key *key, struct reader *reader)
 {
 	_cleanup_(buffer_done) struct buffer header = { 0 };
-	const void *there = reader_take(reader, HEADER_SIZE);
+	const void *bytes = reader_take(reader, HEADER_SIZE);
 
 	name_cache_put_header(key, &header);
-	return there && !buffer_failed(&header) && memcmp(there, header.data, HEADER_SIZE) == 0;
+	return bytes && !buffer_failed(&header) && memcmp(bytes, header.data, HEADER_SIZE) == 0;
 }
 
-static int name_cache_take_rows(struct reader *rows, struct addresses *wanted)
+static int name_cache_take_rows(struct reader *rows, struct addresses *addresses)
 {
 	int r = 0;
 
 	while (r == 0 && reader_left(rows)) {
 		uint64_t address = reader_u64(rows), start = reader_u64(rows);
 		const char *name = reader_string(rows);
-		struct addresses_address *found;
+		struct address *found;
 
 		if (!name)
 			return 0;
-		found = addresses_find(wanted, address);
+		found = addresses_find(addresses, address);
 		if (!found || found->state != ADDRESSES_OPEN || start > address || !*name)
 			continue;
-		found->kept = true;
-		r = addresses_answer(wanted, found - wanted->addresses.items, start, name);
+		found->cached = true;
+		r = addresses_answer(addresses, found - addresses->list.items, start, name);
 	}
 	return r;
 }
 
 /* Where the sound blocks end is where the next one goes. */
-static int take_blocks(struct reader *reader, struct addresses *wanted, uint64_t *ret_end)
+static int take_blocks(struct reader *reader, struct addresses *addresses, uint64_t *ret_end)
 {
 	int r = 0;
 
@@ -171,12 +171,13 @@ static int take_blocks(struct reader *reader, struct addresses *wanted, uint64_t
 		if (!body || crc32c(0, body, size) != crc)
 			return 0;
 		reader_init(&rows, body, size);
-		r = name_cache_take_rows(&rows, wanted);
+		r = name_cache_take_rows(&rows, addresses);
 	}
 	return r;
 }
 
-int name_cache_load(struct name_cache *cache, const struct name_key *key, struct addresses *wanted)
+int name_cache_load(struct name_cache *cache, const struct name_key *key,
+		    struct addresses *addresses)
 {
 	_cleanup_free_ char *text = NULL;
 	_cleanup_close_ int fd = -1;
@@ -191,8 +192,8 @@ int name_cache_load(struct name_cache *cache, const struct name_key *key, struct
 	if (fd < 0 || file_read_fd(fd, FILE_MAX, &text, &size) < 0)
 		return 0;
 	reader_init(&reader, text, size);
-	if (is_of(key, &reader))
-		r = take_blocks(&reader, wanted, &end);
+	if (has_header_of(key, &reader))
+		r = take_blocks(&reader, addresses, &end);
 	/* -E2BIG is for who looks into files: here it is as good as not kept */
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
@@ -202,16 +203,16 @@ int name_cache_load(struct name_cache *cache, const struct name_key *key, struct
 	return 0;
 }
 
-struct shrinking {
+struct eviction {
 	array_of(struct cached_file) files;
 	bool failed;
 };
 
 static void note_file(void *context, const struct cached_file *file)
 {
-	struct shrinking *shrinking = context;
+	struct eviction *eviction = context;
 
-	shrinking->failed = array_push(&shrinking->files, *file) < 0 || shrinking->failed;
+	eviction->failed = array_push(&eviction->files, *file) < 0 || eviction->failed;
 }
 
 static int name_cache_compare_used(const void *a, const void *b)
@@ -221,38 +222,38 @@ static int name_cache_compare_used(const void *a, const void *b)
 	return (one->used_ns > other->used_ns) - (one->used_ns < other->used_ns);
 }
 
-static void name_cache_keep_bound(struct name_cache *cache)
+static void name_cache_evict(struct name_cache *cache)
 {
-	struct shrinking shrinking = { 0 };
+	struct eviction eviction = { 0 };
 
 	if (cache->bytes <= cache->max_bytes)
 		return;
-	each_file(cache, note_file, &shrinking);
-	if (shrinking.files.count)
-		qsort(shrinking.files.items, shrinking.files.count, sizeof(*shrinking.files.items),
+	each_file(cache, note_file, &eviction);
+	if (eviction.files.count)
+		qsort(eviction.files.items, eviction.files.count, sizeof(*eviction.files.items),
 		      name_cache_compare_used);
 	cache->bytes = 0;
-	for (size_t i = 0; i < shrinking.files.count; i++)
-		cache->bytes += shrinking.files.items[i].bytes;
-	for (size_t i = 0; i < shrinking.files.count && cache->bytes > cache->max_bytes * KEPT_PART;
+	for (size_t i = 0; i < eviction.files.count; i++)
+		cache->bytes += eviction.files.items[i].bytes;
+	for (size_t i = 0; i < eviction.files.count && cache->bytes > cache->max_bytes * EVICT_TO;
 	     i++)
-		if (unlinkat(cache->folder, shrinking.files.items[i].name, 0) == 0)
-			cache->bytes -= shrinking.files.items[i].bytes;
-	array_done(&shrinking.files);
+		if (unlinkat(cache->folder, eviction.files.items[i].name, 0) == 0)
+			cache->bytes -= eviction.files.items[i].bytes;
+	array_done(&eviction.files);
 }
 
-static void name_cache_put_rows(struct addresses *wanted, struct buffer *rows)
+static void name_cache_put_rows(struct addresses *addresses, struct buffer *rows)
 {
-	for (size_t i = 0; i < wanted->addresses.count; i++) {
-		struct addresses_address *address = &wanted->addresses.items[i];
+	for (size_t i = 0; i < addresses->list.count; i++) {
+		struct address *address = &addresses->list.items[i];
 
-		if (address->state != ADDRESSES_NAMED || address->kept)
+		if (address->state != ADDRESSES_NAMED || address->cached)
 			continue;
 		buffer_u64(rows, address->address);
 		buffer_u64(rows, address->start);
-		buffer_text(rows, addresses_name(wanted, address));
+		buffer_text(rows, addresses_name(addresses, address));
 		buffer_u8(rows, 0);
-		address->kept = true;
+		address->cached = true;
 	}
 }
 
@@ -284,13 +285,14 @@ static void name_cache_append(struct name_cache *cache, const struct name_key *k
 		cache->bytes += bytes.size;
 }
 
-void name_cache_save(struct name_cache *cache, const struct name_key *key, struct addresses *wanted)
+void name_cache_save(struct name_cache *cache, const struct name_key *key,
+		     struct addresses *addresses)
 {
 	_cleanup_(buffer_done) struct buffer rows = { 0 };
 
-	name_cache_put_rows(wanted, &rows);
+	name_cache_put_rows(addresses, &rows);
 	if (!rows.size || buffer_failed(&rows) || rows.size > FILE_MAX)
 		return;
 	name_cache_append(cache, key, &rows);
-	name_cache_keep_bound(cache);
+	name_cache_evict(cache);
 }

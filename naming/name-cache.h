@@ -36,7 +36,8 @@ void name_key_make(const struct tape_module *module, const struct stat *about, b
 		   struct name_key *ret_key);
 
 /* Names what is open and was kept. 0 or -ENOMEM. */
-int name_cache_load(struct name_cache *cache, const struct name_key *key, struct addresses *wanted);
+int name_cache_load(struct name_cache *cache, const struct name_key *key,
+		    struct addresses *addresses);
 /* Keeps what has a name and is not kept yet. A failure costs nothing but time. */
 void name_cache_save(struct name_cache *cache, const struct name_key *key,
-		     struct addresses *wanted);
+		     struct addresses *addresses);

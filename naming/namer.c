@@ -27,7 +27,7 @@
 /* Maps grow as long as the process lives; those of a day have some MB. */
 #define JIT_FILE_MAX (256u << 20)
 /* How many addresses of a module are kept, of those that the tape at hand does not have. */
-#define ANSWERS_KEPT 4096
+#define ANSWERS_SPARE 4096
 
 struct known {
 	char *path;
@@ -37,9 +37,9 @@ struct known {
 	struct tape_module found;
 	struct addresses answers;
 	/* for the tape at hand */
-	bool sought;
-	/* enum unnamed_why: what has no name has none */
-	uint8_t why;
+	bool searched;
+	/* enum unnamed_reason: what has no name has none */
+	uint8_t reason;
 	/* by the tape at hand */
 	bool used;
 };
@@ -54,38 +54,38 @@ struct namer {
 	struct buffer vdso;
 	struct tape_module vdso_module;
 	bool vdso_read;
-	/* enum unnamed_why, for each module of the tape at hand */
-	uint8_t *whys;
+	/* enum unnamed_reason, for each module of the tape at hand */
+	uint8_t *reasons;
 };
 
 /* Adds what has no name in the tape and is not there yet. */
-static int want_frames(struct addresses *wanted, const struct tape *tape,
-		       const struct frame_table *frames)
+static int add_frames(struct addresses *addresses, const struct tape *tape,
+		      const struct frame_table *frames)
 {
-	size_t before = wanted->addresses.count;
-	struct addresses there = { .addresses = { wanted->addresses.items, before, 0 } };
+	size_t before = addresses->list.count;
+	struct addresses known = { .list = { addresses->list.items, before, 0 } };
 	int r = 0;
 
 	for (size_t i = 0; i < frames->count && r == 0; i++) {
 		const struct tape_frame *frame = &tape->frames.items[frames->items[i]];
 
-		there.addresses.items = wanted->addresses.items;
-		if (!frame->symbol && !addresses_find(&there, frame->address))
-			r = addresses_add(wanted, frame->address);
+		known.list.items = addresses->list.items;
+		if (!frame->symbol && !addresses_find(&known, frame->address))
+			r = addresses_add(addresses, frame->address);
 	}
-	if (wanted->addresses.count != before)
-		addresses_sort(wanted);
+	if (addresses->list.count != before)
+		addresses_sort(addresses);
 	return r;
 }
 
-static int take_answers(const struct addresses *answers, struct tape *tape,
-			const struct frame_table *frames)
+static int apply_answers(const struct addresses *answers, struct tape *tape,
+			 const struct frame_table *frames)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < frames->count && r == 0; i++) {
 		struct tape_frame *frame = &tape->frames.items[frames->items[i]];
-		struct addresses_address *address = addresses_find(answers, frame->address);
+		struct address *address = addresses_find(answers, frame->address);
 
 		if (frame->symbol || !address)
 			continue;
@@ -166,7 +166,7 @@ static const char *base_name(const char *path)
 
 /* Names of the file itself, or of its debug file: those that were found before, and then those that
  * were not. */
-static int ask_names(struct namer *namer, struct known *known, const struct finder_files *files)
+static int look_up_names(struct namer *namer, struct known *known, const struct finder_files *files)
 {
 	struct name_key key;
 	struct stat about;
@@ -184,20 +184,20 @@ static int ask_names(struct namer *namer, struct known *known, const struct find
 }
 
 /* Looks up what is open. A file that is gone meanwhile leaves it open, and nothing else undone. */
-static int ask_file(struct namer *namer, struct known *known, int32_t pid, uint64_t until_ns)
+static int look_up_file(struct namer *namer, struct known *known, int32_t pid, uint64_t until_ns)
 {
 	struct finder_request request = { FINDER_FILE, pid, until_ns, known->found, known->path };
 	_cleanup_(finder_files_close) struct finder_files files;
 	int r;
 
-	known->sought = true;
+	known->searched = true;
 	r = finder_find(&namer->finder, &request, &files);
 	known->found = request.module;
-	known->why = unnamed_by_error(r);
+	known->reason = unnamed_by_error(r);
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
-	r = ask_names(namer, known, &files);
-	known->why = r == -EBADMSG ? UNNAMED_DAMAGED : UNNAMED_NO_SYMBOLS;
+	r = look_up_names(namer, known, &files);
+	known->reason = r == -EBADMSG ? UNNAMED_DAMAGED : UNNAMED_NO_SYMBOLS;
 	if (r != -ENOMEM && known->answers.open)
 		r = elf_function_starts(files.fd, base_name(known->path), &known->answers);
 	if (r == -ENOMEM)
@@ -223,17 +223,17 @@ static int name_elf(struct namer *namer, struct tape *tape, const struct frame_t
 	int r = known ? 0 : add_known(namer, module, path, &known);
 
 	if (r == 0)
-		r = want_frames(&known->answers, tape, frames);
-	if (r == 0 && known->answers.open && !known->sought)
-		r = ask_file(namer, known, pid, namer_end_of(tape));
+		r = add_frames(&known->answers, tape, frames);
+	if (r == 0 && known->answers.open && !known->searched)
+		r = look_up_file(namer, known, pid, namer_end_of(tape));
 	if (r < 0)
 		return r;
 	known->used = true;
-	namer->whys[frames->module] = known->why;
+	namer->reasons[frames->module] = known->reason;
 	/* who reads the tape elsewhere knows the file by it */
 	module->build_id_size = known->found.build_id_size;
 	memcpy(module->build_id, known->found.build_id, sizeof(module->build_id));
-	return take_answers(&known->answers, tape, frames);
+	return apply_answers(&known->answers, tape, frames);
 }
 
 static bool namer_same_id(const struct tape_module *a, const struct tape_module *b)
@@ -247,7 +247,8 @@ static int name_kernel(struct namer *namer, struct tape *tape, const struct fram
 	int r = kernel_name(&namer->kernel, &namer->finder, tape, frames);
 
 	if (r == 1)
-		namer->whys[frames->module] = namer->finder.live ? UNNAMED_NO_RIGHT : UNNAMED_GONE;
+		namer->reasons[frames->module] =
+			namer->finder.live ? UNNAMED_NO_RIGHT : UNNAMED_GONE;
 	return MIN(r, 0);
 }
 
@@ -302,24 +303,24 @@ static int name_vdso(struct namer *namer, struct tape *tape, const struct frame_
 	if (namer->finder.live && pid > 0)
 		same = same && process_is_64bit(pid);
 	if (r == 0 && same)
-		r = want_frames(&answers, tape, frames);
+		r = add_frames(&answers, tape, frames);
 	if (r == 0 && answers.open)
 		r = elf_names_image(namer->vdso.data, namer->vdso.size, &answers, NULL);
-	return r == -ENOMEM ? r : take_answers(&answers, tape, frames);
+	return r == -ENOMEM ? r : apply_answers(&answers, tape, frames);
 }
 
 /* Names what is open out of a file; -1 is none. */
-static int ask_jit(int fd, int (*names)(const struct file_window *, struct addresses *),
-		   struct addresses *wanted)
+static int look_up_jit(int fd, int (*names)(const struct file_window *, struct addresses *),
+		       struct addresses *addresses)
 {
-	struct file_window span;
+	struct file_window source;
 
-	if (fd < 0 || !wanted->open)
+	if (fd < 0 || !addresses->open)
 		return 0;
-	span = file_window_of_file(fd);
-	if (span.size > JIT_FILE_MAX)
+	source = file_window_of_file(fd);
+	if (source.size > JIT_FILE_MAX)
 		return 0;
-	return names(&span, wanted);
+	return names(&source, addresses);
 }
 
 /* Nothing is kept for the next tape: code is made, moved and thrown away all the time. */
@@ -339,12 +340,12 @@ static int name_jit(struct namer *namer, struct tape *tape, const struct frame_t
 	request.until_ns = namer_end_of(tape);
 	if (r < 0 || !here || finder_find(&namer->finder, &request, &files) < 0)
 		return r;
-	r = want_frames(&answers, tape, frames);
+	r = add_frames(&answers, tape, frames);
 	if (r == 0)
-		r = ask_jit(files.fd, perf_map_names, &answers);
+		r = look_up_jit(files.fd, perf_map_names, &answers);
 	if (r == 0)
-		r = ask_jit(files.other_fd, jitdump_names, &answers);
-	return r == -ENOMEM ? r : take_answers(&answers, tape, frames);
+		r = look_up_jit(files.other_fd, jitdump_names, &answers);
+	return r == -ENOMEM ? r : apply_answers(&answers, tape, frames);
 }
 
 static int name_module(struct namer *namer, struct tape *tape, const struct frame_table *frames,
@@ -365,15 +366,15 @@ static int name_module(struct namer *namer, struct tape *tape, const struct fram
 }
 
 /* Where nothing better is found out. */
-static enum unnamed_why usual_why(const struct tape_module *module)
+static enum unnamed_reason default_reason(const struct tape_module *module)
 {
 	switch (module->kind) {
 	case TAPE_MODULE_ELF:
 		return UNNAMED_GONE;
 	case TAPE_MODULE_JIT:
-		return UNNAMED_MADE;
+		return UNNAMED_GENERATED;
 	case TAPE_MODULE_UNKNOWN:
-		return UNNAMED_NOWHERE;
+		return UNNAMED_UNMAPPED;
 	default:
 		return UNNAMED_NO_SYMBOLS;
 	}
@@ -401,11 +402,11 @@ static int sort_by_module(const struct tape *tape, uint32_t **ret_frames, size_t
 /* Months go by: what of a module's code is not run any more is not kept for ever. */
 static int known_age(struct known *known, size_t used)
 {
-	known->used = known->sought = false;
-	if (known->answers.addresses.count > 2 * used + ANSWERS_KEPT)
+	known->used = known->searched = false;
+	if (known->answers.list.count > 2 * used + ANSWERS_SPARE)
 		return addresses_shrink(&known->answers);
-	for (size_t i = 0; i < known->answers.addresses.count; i++)
-		known->answers.addresses.items[i].used = false;
+	for (size_t i = 0; i < known->answers.list.count; i++)
+		known->answers.list.items[i].used = false;
 	return 0;
 }
 
@@ -418,9 +419,9 @@ static int drop_unused(struct namer *namer)
 		struct known *known = &namer->known.items[i];
 		size_t used = 0, open = known->answers.open;
 
-		for (size_t k = 0; k < known->answers.addresses.count; k++)
-			used += known->answers.addresses.items[k].used;
-		if (known->used && open < known->answers.addresses.count) {
+		for (size_t k = 0; k < known->answers.list.count; k++)
+			used += known->answers.list.items[k].used;
+		if (known->used && open < known->answers.list.count) {
 			if (known_age(known, used) < 0)
 				r = -ENOMEM;
 			namer->known.items[kept++] = *known;
@@ -442,7 +443,7 @@ static int name_modules(struct namer *namer, struct tape *tape)
 		struct frame_table frames = { module, items + starts[module],
 					      starts[module + 1] - starts[module] };
 
-		namer->whys[module] = usual_why(&tape->modules.items[module]);
+		namer->reasons[module] = default_reason(&tape->modules.items[module]);
 		r = name_module(namer, tape, &frames,
 				module < tape->pids.count ? tape->pids.items[module] : 0);
 	}
@@ -451,19 +452,19 @@ static int name_modules(struct namer *namer, struct tape *tape)
 
 int namer_run(struct namer *namer, struct tape *tape)
 {
-	_cleanup_free_ uint8_t *whys = calloc(tape->modules.count, 1);
-	int r = whys ? 0 : -ENOMEM, dropped;
+	_cleanup_free_ uint8_t *reasons = calloc(tape->modules.count, 1);
+	int r = reasons ? 0 : -ENOMEM, dropped;
 
-	namer->whys = whys;
+	namer->reasons = reasons;
 	/* what came since the last one is looked for once */
 	namer->kernel.fresh = false;
 	if (r == 0) {
-		whys[0] = UNNAMED_NOWHERE;
+		reasons[0] = UNNAMED_UNMAPPED;
 		r = name_modules(namer, tape);
 	}
 	if (r == 0)
-		r = unnamed_note(tape, whys);
-	namer->whys = NULL;
+		r = unnamed_note(tape, reasons);
+	namer->reasons = NULL;
 	dropped = drop_unused(namer);
 	return r < 0 ? r : dropped;
 }

@@ -84,7 +84,7 @@ static bool is_made_before(int fd, uint64_t until_ns)
 	return !until_ns || made->tv_sec * NSEC_PER_SEC + made->tv_nsec <= until_ns;
 }
 
-int process_open_left_map(int32_t pid, uint64_t until_ns)
+int process_open_leftover_map(int32_t pid, uint64_t until_ns)
 {
 	_cleanup_close_ int fd = -1;
 	char path[64];

@@ -17,7 +17,7 @@ int process_open_perf_map(int32_t pid);
  * is not root's or ours, or came to be after that moment of the wall clock (0: any), is another
  * one.
  */
-int process_open_left_map(int32_t pid, uint64_t until_ns);
+int process_open_leftover_map(int32_t pid, uint64_t until_ns);
 int process_open_jitdump(int32_t pid);
 /* false only when it is sure: a process of 32 bits has another vdso. */
 bool process_is_64bit(int32_t pid);

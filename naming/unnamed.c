@@ -7,19 +7,19 @@
 #define FACT "unnamed"
 
 /* Each goes on after a number of frames. */
-static const char *const texts[UNNAMED_WHYS] = {
+static const char *const texts[UNNAMED_REASONS] = {
 	[UNNAMED_NO_SYMBOLS] = "without symbols",
 	[UNNAMED_GONE] = "gone before they were opened",
 	[UNNAMED_CHANGED] = "of files that changed",
 	[UNNAMED_NO_RIGHT] = "that we may not read",
 	[UNNAMED_DAMAGED] = "of damaged files",
 	[UNNAMED_REMOTE] = "on network or FUSE file systems",
-	[UNNAMED_SILENT] = "of files that did not answer",
-	[UNNAMED_MADE] = "made at run time",
-	[UNNAMED_NOWHERE] = "in no known mapping",
+	[UNNAMED_TIMED_OUT] = "of files that did not answer",
+	[UNNAMED_GENERATED] = "made at run time",
+	[UNNAMED_UNMAPPED] = "in no known mapping",
 };
 
-enum unnamed_why unnamed_by_error(int r)
+enum unnamed_reason unnamed_by_error(int r)
 {
 	switch (r) {
 	case -ESTALE:
@@ -32,14 +32,14 @@ enum unnamed_why unnamed_by_error(int r)
 	case -EREMOTE:
 		return UNNAMED_REMOTE;
 	case -ETIMEDOUT:
-		return UNNAMED_SILENT;
+		return UNNAMED_TIMED_OUT;
 	default:
 		return UNNAMED_GONE;
 	}
 }
 
 /* How often each frame is in the samples' stacks. */
-static int weigh_frames(const struct tape *tape, uint64_t *weights)
+static int count_frames(const struct tape *tape, uint64_t *frames)
 {
 	_cleanup_free_ uint64_t *stacks = calloc(tape->stacks.count, sizeof(*stacks));
 
@@ -47,12 +47,12 @@ static int weigh_frames(const struct tape *tape, uint64_t *weights)
 		return -ENOMEM;
 	for (size_t i = 0; i < tape->samples.count; i++) {
 		stacks[tape->samples.items[i].stack]++;
-		weights[tape->samples.items[i].frame]++;
+		frames[tape->samples.items[i].frame]++;
 	}
 	/* a parent comes before its children */
 	for (size_t i = tape->stacks.count; i-- > 1;) {
 		stacks[tape->stacks.items[i].parent] += stacks[i];
-		weights[tape->stacks.items[i].frame] += stacks[i];
+		frames[tape->stacks.items[i].frame] += stacks[i];
 	}
 	return 0;
 }
@@ -66,17 +66,17 @@ static int set_fact(struct tape *tape, const char *key, const char *value)
 	return *value ? tape_add_fact(tape, key, value) : 0;
 }
 
-int unnamed_note(struct tape *tape, const uint8_t *whys)
+int unnamed_note(struct tape *tape, const uint8_t *reasons)
 {
-	_cleanup_free_ uint64_t *weights = calloc(tape->frames.count, sizeof(*weights));
+	_cleanup_free_ uint64_t *frames = calloc(tape->frames.count, sizeof(*frames));
 	_cleanup_(buffer_done) struct buffer text = { 0 };
-	uint64_t counts[UNNAMED_WHYS] = { 0 };
-	int r = weights ? weigh_frames(tape, weights) : -ENOMEM;
+	uint64_t counts[UNNAMED_REASONS] = { 0 };
+	int r = frames ? count_frames(tape, frames) : -ENOMEM;
 
 	for (size_t i = 0; r == 0 && i < tape->frames.count; i++)
 		if (!tape->frames.items[i].symbol && !tape_is_no_stack(tape, i))
-			counts[whys[tape->frames.items[i].module]] += weights[i];
-	for (size_t i = 0; i < UNNAMED_WHYS; i++)
+			counts[reasons[tape->frames.items[i].module]] += frames[i];
+	for (size_t i = 0; i < UNNAMED_REASONS; i++)
 		if (counts[i])
 			buffer_printf(&text, "%s%" PRIu64 " %s", text.size ? ", " : "", counts[i],
 				      texts[i]);

@@ -7,7 +7,7 @@
 
 #include "tape/tape.h"
 
-enum unnamed_why {
+enum unnamed_reason {
 	/* the file was there, and has no name for it */
 	UNNAMED_NO_SYMBOLS,
 	UNNAMED_GONE,
@@ -15,18 +15,18 @@ enum unnamed_why {
 	UNNAMED_NO_RIGHT,
 	UNNAMED_DAMAGED,
 	UNNAMED_REMOTE,
-	UNNAMED_SILENT,
+	UNNAMED_TIMED_OUT,
 	/* at run time, and nothing tells of it */
-	UNNAMED_MADE,
+	UNNAMED_GENERATED,
 	/* in no mapping that is known */
-	UNNAMED_NOWHERE,
+	UNNAMED_UNMAPPED,
 };
-#define UNNAMED_WHYS 9
+#define UNNAMED_REASONS 9
 
 /* Of an answer of finder_find(). */
-enum unnamed_why unnamed_by_error(int r);
+enum unnamed_reason unnamed_by_error(int r);
 /*
- * Counts the frames of all samples that have no name, by why, which is told for each module, and
+ * Counts the frames of all samples that have no name, by reason, which is told for each module, and
  * sets the fact "unnamed" as docs/FORMAT.md says. 0 or -ENOMEM.
  */
-int unnamed_note(struct tape *tape, const uint8_t *whys);
+int unnamed_note(struct tape *tape, const uint8_t *reasons);

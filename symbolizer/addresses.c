@@ -9,23 +9,23 @@
 /* A hostile file could give each address a name of a megabyte. */
 #define NAMES_MAX (64u << 20)
 
-void addresses_done(struct addresses *wanted)
+void addresses_done(struct addresses *addresses)
 {
-	array_done(&wanted->addresses);
-	strings_done(&wanted->names);
+	array_done(&addresses->list);
+	strings_done(&addresses->names);
 }
 
-int addresses_add(struct addresses *wanted, uint64_t address)
+int addresses_add(struct addresses *addresses, uint64_t address)
 {
-	int r = array_push(&wanted->addresses, (struct addresses_address){ .address = address });
+	int r = array_push(&addresses->list, (struct address){ .address = address });
 
-	wanted->open += r == 0;
+	addresses->open += r == 0;
 	return r;
 }
 
 static int compare_addresses(const void *a, const void *b)
 {
-	const struct addresses_address *one = a, *other = b;
+	const struct address *one = a, *other = b;
 
 	if (one->address != other->address)
 		return one->address < other->address ? -1 : 1;
@@ -33,69 +33,69 @@ static int compare_addresses(const void *a, const void *b)
 	return (int)other->state - (int)one->state;
 }
 
-void addresses_sort(struct addresses *wanted)
+void addresses_sort(struct addresses *addresses)
 {
-	struct addresses_address *items = wanted->addresses.items;
+	struct address *items = addresses->list.items;
 	size_t kept = 0;
 
-	if (wanted->addresses.count)
-		qsort(items, wanted->addresses.count, sizeof(*items), compare_addresses);
-	wanted->open = 0;
-	for (size_t i = 0; i < wanted->addresses.count; i++) {
+	if (addresses->list.count)
+		qsort(items, addresses->list.count, sizeof(*items), compare_addresses);
+	addresses->open = 0;
+	for (size_t i = 0; i < addresses->list.count; i++) {
 		if (kept && items[kept - 1].address == items[i].address)
 			continue;
-		wanted->open += items[i].state == ADDRESSES_OPEN;
+		addresses->open += items[i].state == ADDRESSES_OPEN;
 		items[kept++] = items[i];
 	}
-	wanted->addresses.count = kept;
+	addresses->list.count = kept;
 }
 
-size_t addresses_below(const struct addresses *wanted, uint64_t address)
+size_t addresses_below(const struct addresses *addresses, uint64_t address)
 {
-	return sort_array_count_below(&wanted->addresses, address, address);
+	return sort_array_count_below(&addresses->list, address, address);
 }
 
-struct addresses_address *addresses_find(const struct addresses *wanted, uint64_t address)
+struct address *addresses_find(const struct addresses *addresses, uint64_t address)
 {
-	size_t at = addresses_below(wanted, address);
+	size_t at = addresses_below(addresses, address);
 
-	if (at == wanted->addresses.count || wanted->addresses.items[at].address != address)
+	if (at == addresses->list.count || addresses->list.items[at].address != address)
 		return NULL;
-	return &wanted->addresses.items[at];
+	return &addresses->list.items[at];
 }
 
-int addresses_answer(struct addresses *wanted, size_t i, uint64_t start, const char *name)
+int addresses_answer(struct addresses *addresses, size_t i, uint64_t start, const char *name)
 {
-	struct addresses_address *address = &wanted->addresses.items[i];
+	struct address *address = &addresses->list.items[i];
 	int r;
 
-	if (wanted->names.text.size > NAMES_MAX)
+	if (addresses->names.text.size > NAMES_MAX)
 		return -E2BIG;
-	r = strings_add(&wanted->names, name, strlen(name), &address->name);
+	r = strings_add(&addresses->names, name, strlen(name), &address->name);
 	if (r < 0)
 		return r;
 	address->start = start;
 	address->state = ADDRESSES_NAMED;
-	wanted->open--;
+	addresses->open--;
 	return 0;
 }
 
-void addresses_close(struct addresses *wanted)
+void addresses_close(struct addresses *addresses)
 {
-	for (size_t i = 0; wanted->open && i < wanted->addresses.count; i++)
-		if (wanted->addresses.items[i].state == ADDRESSES_OPEN)
-			wanted->addresses.items[i].state = ADDRESSES_NAMELESS;
-	wanted->open = 0;
+	for (size_t i = 0; addresses->open && i < addresses->list.count; i++)
+		if (addresses->list.items[i].state == ADDRESSES_OPEN)
+			addresses->list.items[i].state = ADDRESSES_UNNAMED;
+	addresses->open = 0;
 }
 
-int addresses_shrink(struct addresses *wanted)
+int addresses_shrink(struct addresses *addresses)
 {
 	struct addresses kept = { 0 };
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < wanted->addresses.count; i++) {
-		struct addresses_address address = wanted->addresses.items[i];
-		const char *name = addresses_name(wanted, &address);
+	for (size_t i = 0; r == 0 && i < addresses->list.count; i++) {
+		struct address address = addresses->list.items[i];
+		const char *name = addresses_name(addresses, &address);
 
 		if (!address.used)
 			continue;
@@ -103,12 +103,12 @@ int addresses_shrink(struct addresses *wanted)
 		kept.open += address.state == ADDRESSES_OPEN;
 		r = strings_add(&kept.names, name, strlen(name), &address.name);
 		if (r == 0)
-			r = array_push(&kept.addresses, address);
+			r = array_push(&kept.list, address);
 	}
 	if (r == 0) {
-		struct addresses was = *wanted;
+		struct addresses was = *addresses;
 
-		*wanted = kept;
+		*addresses = kept;
 		kept = was;
 	}
 	addresses_done(&kept);

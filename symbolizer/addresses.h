@@ -4,7 +4,7 @@
 /*
  * Addresses of one module that somebody wants the names of, and what was found out about them.
  * Whoever knows names answers what is still open, best source first, and leaves the rest to the
- * next one; so what it costs goes by what is wanted, not by what a file has.
+ * next one; so what it costs goes by what is addresses, not by what a file has.
  */
 
 #include <stdbool.h>
@@ -17,11 +17,11 @@
 enum addresses_state {
 	ADDRESSES_OPEN,
 	/* all were asked, none knew it */
-	ADDRESSES_NAMELESS,
+	ADDRESSES_UNNAMED,
 	ADDRESSES_NAMED,
 };
 
-struct addresses_address {
+struct address {
 	uint64_t address;
 	/* of the function that it is in */
 	uint64_t start;
@@ -30,35 +30,35 @@ struct addresses_address {
 	uint8_t state;
 	bool used;
 	/* by who keeps answers */
-	bool kept;
+	bool cached;
 };
 
 /* Zeroed to start. Sorted by address, each there once, but for those that were added since the last
  * addresses_sort(). */
 struct addresses {
-	array_of(struct addresses_address) addresses;
+	array_of(struct address) list;
 	struct strings names;
 	size_t open;
 };
 
-void addresses_done(struct addresses *wanted);
+void addresses_done(struct addresses *addresses);
 /* 0 or -ENOMEM. */
-int addresses_add(struct addresses *wanted, uint64_t address);
-void addresses_sort(struct addresses *wanted);
+int addresses_add(struct addresses *addresses, uint64_t address);
+void addresses_sort(struct addresses *addresses);
 /* NULL when it was not added. The next addresses_add() may move it. */
-struct addresses_address *addresses_find(const struct addresses *wanted, uint64_t address);
+struct address *addresses_find(const struct addresses *addresses, uint64_t address);
 /* How many addresses are below this one. */
-size_t addresses_below(const struct addresses *wanted, uint64_t address);
+size_t addresses_below(const struct addresses *addresses, uint64_t address);
 /* Names the i-th, which is open. 0, -ENOMEM; -E2BIG beyond 64 MB of names. */
-int addresses_answer(struct addresses *wanted, size_t i, uint64_t start, const char *name);
+int addresses_answer(struct addresses *addresses, size_t i, uint64_t start, const char *name);
 /* What is open now has no name. */
-void addresses_close(struct addresses *wanted);
+void addresses_close(struct addresses *addresses);
 /* Forgets what is not marked as used, and takes the marks away. 0, or -ENOMEM with all as it was.
  */
-int addresses_shrink(struct addresses *wanted);
+int addresses_shrink(struct addresses *addresses);
 
-static inline const char *addresses_name(const struct addresses *wanted,
-					 const struct addresses_address *address)
+static inline const char *addresses_name(const struct addresses *addresses,
+					 const struct address *address)
 {
-	return strings_at(&wanted->names, address->name);
+	return strings_at(&addresses->names, address->name);
 }

@@ -19,12 +19,12 @@
 #define HEAD_MAX 64
 #define LETTERS_MAX 8
 
-void eh_frame_init(struct eh_frame *frame, const struct file_window *span, uint64_t address,
+void eh_frame_init(struct eh_frame *frame, const struct file_window *source, uint64_t address,
 		   size_t word_size)
 {
 	*frame = (struct eh_frame){
-		.entries = { .span = *span, .step = STEP },
-		.common = { .span = *span, .step = COMMON_STEP },
+		.entries = { .source = *source, .step = STEP },
+		.common = { .source = *source, .step = COMMON_STEP },
 		.address = address,
 		.common_at = UINT64_MAX,
 		.word_size = word_size,
@@ -121,7 +121,7 @@ static bool read_letters(struct reader *reader, char letters[LETTERS_MAX])
 /* How the common entry at a place says that addresses are written. */
 static uint8_t read_common(struct eh_frame *frame, uint64_t at)
 {
-	uint64_t left = at < frame->common.span.size ? frame->common.span.size - at : 0;
+	uint64_t left = at < frame->common.source.size ? frame->common.source.size - at : 0;
 	struct reader reader = window_reader(&frame->common, at, MIN(left, HEAD_MAX));
 	uint32_t size = reader_u32_host(&reader), id = reader_u32_host(&reader);
 	uint8_t version = reader_u8(&reader), encoding;

@@ -4,7 +4,7 @@
 /*
  * Where functions begin and end, as .eh_frame says it for unwinding: it stays in stripped files. A
  * pure decoder, one entry after the other; nothing in it is believed, and nothing reaches beyond
- * its span.
+ * its source.
  */
 
 #include <stdint.h>
@@ -29,7 +29,7 @@ struct eh_function {
 	uint64_t size;
 };
 
-void eh_frame_init(struct eh_frame *frame, const struct file_window *span, uint64_t address,
+void eh_frame_init(struct eh_frame *frame, const struct file_window *source, uint64_t address,
 		   size_t word_size);
 void eh_frame_done(struct eh_frame *frame);
 /* 1 with the next function, 0 at the end, also where the rest makes no sense. Those that are

@@ -23,7 +23,7 @@ static int elf_debugdata_take(void *context, const uint8_t *data, size_t size)
 	return buffer_failed(unpacked) ? -ENOMEM : 0;
 }
 
-static int elf_debugdata_unpack(const struct file_window *span, struct buffer *unpacked)
+static int elf_debugdata_unpack(const struct file_window *source, struct buffer *unpacked)
 {
 	_cleanup_(cleanup_xz_reader) struct xz_reader *reader = NULL;
 	_cleanup_free_ uint8_t *piece = malloc(STEP);
@@ -31,23 +31,23 @@ static int elf_debugdata_unpack(const struct file_window *span, struct buffer *u
 	size_t size = STEP;
 
 	for (uint64_t at = 0; r == 0 && size; at += size) {
-		size = file_window_read(span, at, piece, STEP);
+		size = file_window_read(source, at, piece, STEP);
 		r = xz_reader_feed(reader, piece, size, elf_debugdata_take, unpacked);
 	}
 	return r < 0 ? r : xz_reader_finish(reader, elf_debugdata_take, unpacked);
 }
 
-int elf_find_debugdata(const struct elf_image *image, struct addresses *wanted)
+int elf_find_debugdata(const struct elf_image *image, struct addresses *addresses)
 {
 	_cleanup_(elf_image_done) struct elf_image debug = { 0 };
 	_cleanup_(buffer_done) struct buffer unpacked = { 0 };
 	size_t section = elf_image_find_name(image, ".gnu_debugdata");
-	struct file_window span = elf_image_section(image, section);
-	int r = section ? elf_debugdata_unpack(&span, &unpacked) : -ENOENT;
+	struct file_window source = elf_image_section(image, section);
+	int r = section ? elf_debugdata_unpack(&source, &unpacked) : -ENOENT;
 
 	if (r == 0)
 		r = elf_image_open_memory(&debug, unpacked.data, unpacked.size, NULL);
 	if (r == 0)
-		r = elf_find_symbols(image, &debug, wanted, NULL);
+		r = elf_find_symbols(image, &debug, addresses, NULL);
 	return r == -ENOMEM || r == -E2BIG ? r : 0;
 }

@@ -25,7 +25,7 @@ int elf_debuglink(int fd, char ret_name[ELF_DEBUGLINK_MAX], uint32_t *ret_crc)
 
 	if (r < 0 || !section)
 		return r;
-	window.span = elf_image_section(&image, section);
+	window.source = elf_image_section(&image, section);
 	name = window_text(&window, 0);
 	/* it is one name: others would lead anywhere */
 	if (!name || strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
@@ -41,15 +41,15 @@ int elf_debuglink(int fd, char ret_name[ELF_DEBUGLINK_MAX], uint32_t *ret_crc)
 
 bool elf_has_crc(int fd, uint32_t crc)
 {
-	struct file_window span = file_window_of_file(fd);
+	struct file_window source = file_window_of_file(fd);
 	_cleanup_free_ uint8_t *piece = malloc(STEP);
 	uint32_t sum = 0;
 	size_t size;
 
-	if (!piece || span.size > DEBUG_FILE_MAX)
+	if (!piece || source.size > DEBUG_FILE_MAX)
 		return false;
-	for (uint64_t at = 0; at < span.size; at += size) {
-		size = file_window_read(&span, at, piece, STEP);
+	for (uint64_t at = 0; at < source.size; at += size) {
+		size = file_window_read(&source, at, piece, STEP);
 		if (!size)
 			return false;
 		sum = gzip_crc(sum, piece, size);

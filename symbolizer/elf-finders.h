@@ -14,8 +14,8 @@
 /* The symbol tables of `named`, which is `mapped` itself or has the names of it, and the PLT of
  * `mapped`. */
 int elf_find_symbols(const struct elf_image *mapped, const struct elf_image *named,
-		     struct addresses *wanted, struct error *error);
+		     struct addresses *addresses, struct error *error);
 /* The symbols that a distribution left in the file, packed (.gnu_debugdata). */
-int elf_find_debugdata(const struct elf_image *image, struct addresses *wanted);
+int elf_find_debugdata(const struct elf_image *image, struct addresses *addresses);
 /* The table that Go programs carry. */
-int elf_find_go(const struct elf_image *image, struct addresses *wanted);
+int elf_find_go(const struct elf_image *image, struct addresses *addresses);

@@ -27,7 +27,7 @@ static bool code_offset(const struct elf_image *image, uint64_t address, uint64_
 
 /* A function that one of the addresses lies in. */
 static int elf_frames_add_function(struct symbols *symbols, const struct elf_image *image,
-				   const struct addresses *wanted,
+				   const struct addresses *addresses,
 				   const struct eh_function *function, const char *name)
 {
 	char text[TEXT_MAX];
@@ -36,32 +36,32 @@ static int elf_frames_add_function(struct symbols *symbols, const struct elf_ima
 
 	if (!code_offset(image, function->start, &offset))
 		return 0;
-	first = addresses_below(wanted, offset);
-	if (first == wanted->addresses.count ||
-	    wanted->addresses.items[first].address - offset >= function->size)
+	first = addresses_below(addresses, offset);
+	if (first == addresses->list.count ||
+	    addresses->list.items[first].address - offset >= function->size)
 		return 0;
 	snprintf(text, sizeof(text), "[%.255s+0x%" PRIx64 "]", name, function->start);
 	return symbols_add(symbols, offset, function->size, SYMBOL_LOCAL, text, strlen(text));
 }
 
 static int elf_frames_add_functions(struct symbols *symbols, const struct elf_image *image,
-				    const struct addresses *wanted, const char *name)
+				    const struct addresses *addresses, const char *name)
 {
 	size_t section = elf_image_find_name(image, ".eh_frame");
-	struct file_window span = elf_image_section(image, section);
+	struct file_window source = elf_image_section(image, section);
 	_cleanup_(eh_frame_done) struct eh_frame frame = { 0 };
 	struct eh_function function;
 	int r = 0;
 
 	if (!section || image->foreign)
 		return 0;
-	eh_frame_init(&frame, &span, image->sections.items[section].address, image->word_size);
+	eh_frame_init(&frame, &source, image->sections.items[section].address, image->word_size);
 	while (r == 0 && eh_frame_next(&frame, &function))
-		r = elf_frames_add_function(symbols, image, wanted, &function, name);
+		r = elf_frames_add_function(symbols, image, addresses, &function, name);
 	return r;
 }
 
-int elf_function_starts(int fd, const char *name, struct addresses *wanted)
+int elf_function_starts(int fd, const char *name, struct addresses *addresses)
 {
 	_cleanup_(cleanup_symbols) struct symbols *symbols = NULL;
 	_cleanup_(elf_image_done) struct elf_image image = { 0 };
@@ -70,8 +70,8 @@ int elf_function_starts(int fd, const char *name, struct addresses *wanted)
 	if (r == 0)
 		r = symbols_new(&symbols);
 	if (r == 0)
-		r = elf_frames_add_functions(symbols, &image, wanted, name);
+		r = elf_frames_add_functions(symbols, &image, addresses, name);
 	if (r == 0)
 		r = symbols_finish(symbols);
-	return r < 0 ? r : symbols_answer(symbols, wanted);
+	return r < 0 ? r : symbols_answer(symbols, addresses);
 }

@@ -33,7 +33,7 @@ struct go_program {
 	uint64_t address;
 };
 
-static bool elf_go_is_go(const struct elf_image *image)
+static bool is_go_program(const struct elf_image *image)
 {
 	return elf_image_find_name(image, ".go.buildinfo") ||
 	       elf_image_find_name(image, ".note.go.buildid") ||
@@ -41,13 +41,14 @@ static bool elf_go_is_go(const struct elf_image *image)
 }
 
 /* true when it is a table, and one whose first function can be read. */
-static bool try_table(struct go_program *program, const struct file_window *span, uint64_t address)
+static bool try_table(struct go_program *program, const struct file_window *source,
+		      uint64_t address)
 {
 	uint64_t first = 0, start;
 	struct reader reader;
 	const char *name;
 
-	if (!go_table_open(&program->table, span))
+	if (!go_table_open(&program->table, source))
 		return false;
 	reader = window_reader(&program->table.functions, 0, program->table.start_size);
 	first = reader_word_host(&reader, program->table.start_size);
@@ -63,10 +64,10 @@ static bool try_table(struct go_program *program, const struct file_window *span
 
 static bool scan_section(struct go_program *program, size_t i)
 {
-	struct file_window span = elf_image_section(program->image, i);
-	_cleanup_(window_done) struct window window = { .span = span, .step = SCAN_STEP };
+	struct file_window source = elf_image_section(program->image, i);
+	_cleanup_(window_done) struct window window = { .source = source, .step = SCAN_STEP };
 
-	for (uint64_t at = 0; at + GO_HEADER_MAX <= span.size; at += TABLE_ALIGN) {
+	for (uint64_t at = 0; at + GO_HEADER_MAX <= source.size; at += TABLE_ALIGN) {
 		struct reader reader = window_reader(&window, at, 8);
 		struct file_window rest;
 
@@ -75,7 +76,7 @@ static bool scan_section(struct go_program *program, size_t i)
 			return false;
 		if (reader_u32_host(&reader) < 0xfffffff0u || reader_u16(&reader))
 			continue;
-		rest = file_window_part(&span, at, UINT64_MAX);
+		rest = file_window_part(&source, at, UINT64_MAX);
 		if (try_table(program, &rest, program->image->sections.items[i].address + at))
 			return true;
 	}
@@ -84,17 +85,17 @@ static bool scan_section(struct go_program *program, size_t i)
 
 static bool find_table(struct go_program *program)
 {
-	static const char *const own[] = { ".gopclntab", ".data.rel.ro.gopclntab" };
+	static const char *const section_names[] = { ".gopclntab", ".data.rel.ro.gopclntab" };
 	const struct elf_image *image = program->image;
 
-	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
-		size_t section = elf_image_find_name(image, own[i]);
-		struct file_window span = elf_image_section(image, section);
+	for (size_t i = 0; i < ARRAY_SIZE(section_names); i++) {
+		size_t section = elf_image_find_name(image, section_names[i]);
+		struct file_window source = elf_image_section(image, section);
 
-		if (section && try_table(program, &span, image->sections.items[section].address))
+		if (section && try_table(program, &source, image->sections.items[section].address))
 			return true;
 	}
-	if (!elf_go_is_go(image))
+	if (!is_go_program(image))
 		return false;
 	for (size_t i = 1; i < image->sections.count; i++)
 		if (image->sections.items[i].type == SHT_PROGBITS &&
@@ -173,11 +174,11 @@ static uint64_t module_text(const struct go_program *program, uint64_t address)
 static uint64_t scan_for_module(const struct go_program *program, size_t i)
 {
 	const struct elf_section *section = &program->image->sections.items[i];
-	struct file_window span = elf_image_section(program->image, i);
-	_cleanup_(window_done) struct window window = { .span = span, .step = SCAN_STEP };
+	struct file_window source = elf_image_section(program->image, i);
+	_cleanup_(window_done) struct window window = { .source = source, .step = SCAN_STEP };
 	uint64_t text = 0;
 
-	for (uint64_t at = 0; !text && at + POINTER_SIZE <= span.size; at += POINTER_SIZE) {
+	for (uint64_t at = 0; !text && at + POINTER_SIZE <= source.size; at += POINTER_SIZE) {
 		struct reader reader = window_reader(&window, at, POINTER_SIZE);
 
 		if (reader_failed(&reader))
@@ -205,23 +206,23 @@ static uint64_t elf_go_find_text(const struct go_program *program)
 	return text;
 }
 
-static int name_all(struct go_program *program, struct addresses *wanted)
+static int go_program_answer(struct go_program *program, struct addresses *addresses)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < wanted->addresses.count && r == 0; i++) {
-		uint64_t offset = wanted->addresses.items[i].address, address, start;
+	for (size_t i = 0; i < addresses->list.count && r == 0; i++) {
+		uint64_t offset = addresses->list.items[i].address, address, start;
 		const char *name;
 
-		if (wanted->addresses.items[i].state == ADDRESSES_OPEN &&
+		if (addresses->list.items[i].state == ADDRESSES_OPEN &&
 		    elf_image_address(program->image, offset, &address) &&
 		    go_table_find(&program->table, address, &start, &name))
-			r = addresses_answer(wanted, i, offset - (address - start), name);
+			r = addresses_answer(addresses, i, offset - (address - start), name);
 	}
 	return r;
 }
 
-int elf_find_go(const struct elf_image *image, struct addresses *wanted)
+int elf_find_go(const struct elf_image *image, struct addresses *addresses)
 {
 	struct go_program program = { .image = image };
 	int r = 0;
@@ -231,7 +232,7 @@ int elf_find_go(const struct elf_image *image, struct addresses *wanted)
 	if (program.table.relative && !program.table.text)
 		program.table.text = elf_go_find_text(&program);
 	if (!program.table.relative || program.table.text)
-		r = name_all(&program, wanted);
+		r = go_program_answer(&program, addresses);
 	go_table_done(&program.table);
 	return r;
 }

@@ -8,41 +8,43 @@
 #include "symbolizer/elf-finders.h"
 
 /* What a separate file knows. That it is damaged is no reason to do without the rest. */
-static int ask_debug_file(const struct elf_image *image, int fd, struct addresses *wanted)
+static int name_from_debug_file(const struct elf_image *image, int fd, struct addresses *addresses)
 {
 	_cleanup_(elf_image_done) struct elf_image debug = { 0 };
 	int r = elf_image_open(&debug, fd, NULL);
 
 	if (r == 0)
-		r = elf_find_symbols(image, &debug, wanted, NULL);
+		r = elf_find_symbols(image, &debug, addresses, NULL);
 	return r == -EBADMSG ? 0 : r;
 }
 
-static int ask_all(const struct elf_image *image, struct addresses *wanted, struct error *error)
+static int name_from_file(const struct elf_image *image, struct addresses *addresses,
+			  struct error *error)
 {
-	int r = elf_find_symbols(image, image, wanted, error);
+	int r = elf_find_symbols(image, image, addresses, error);
 
-	if (r == 0 && wanted->open)
-		r = elf_find_debugdata(image, wanted);
-	if (r == 0 && wanted->open)
-		r = elf_find_go(image, wanted);
+	if (r == 0 && addresses->open)
+		r = elf_find_debugdata(image, addresses);
+	if (r == 0 && addresses->open)
+		r = elf_find_go(image, addresses);
 	return r;
 }
 
-int elf_names(int fd, int debug_fd, struct addresses *wanted, struct error *error)
+int elf_names(int fd, int debug_fd, struct addresses *addresses, struct error *error)
 {
 	_cleanup_(elf_image_done) struct elf_image image = { 0 };
 	int r = elf_image_open(&image, fd, error);
 
 	if (r == 0 && debug_fd >= 0)
-		r = ask_debug_file(&image, debug_fd, wanted);
-	return r < 0 ? r : ask_all(&image, wanted, error);
+		r = name_from_debug_file(&image, debug_fd, addresses);
+	return r < 0 ? r : name_from_file(&image, addresses, error);
 }
 
-int elf_names_image(const void *bytes, size_t size, struct addresses *wanted, struct error *error)
+int elf_names_image(const void *bytes, size_t size, struct addresses *addresses,
+		    struct error *error)
 {
 	_cleanup_(elf_image_done) struct elf_image image = { 0 };
 	int r = elf_image_open_memory(&image, bytes, size, error);
 
-	return r < 0 ? r : ask_all(&image, wanted, error);
+	return r < 0 ? r : name_from_file(&image, addresses, error);
 }

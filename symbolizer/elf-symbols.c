@@ -29,7 +29,7 @@
 struct loading {
 	const struct elf_image *mapped;
 	const struct elf_image *named;
-	struct symbol_prefilter sieve;
+	struct symbol_prefilter prefilter;
 	/* NULL the first time */
 	struct symbols *symbols;
 	size_t names_left;
@@ -116,8 +116,8 @@ static bool symbol_place(const struct loading *loading, const struct elf_symbol 
 static int note_symbol(struct loading *loading, uint64_t offset, uint64_t size)
 {
 	if (!loading->symbols)
-		return symbol_prefilter_note(&loading->sieve, offset, size);
-	return symbol_prefilter_keeps(&loading->sieve, offset);
+		return symbol_prefilter_note(&loading->prefilter, offset, size);
+	return symbol_prefilter_keeps(&loading->prefilter, offset);
 }
 
 static int add_symbol(struct loading *loading, uint64_t offset, uint64_t size,
@@ -141,7 +141,7 @@ static int add_table_entry(struct loading *loading, struct elf_table *table,
 	bool code;
 	int r;
 
-	if (!symbol.name || symbol.name >= table->strings.span.size ||
+	if (!symbol.name || symbol.name >= table->strings.source.size ||
 	    !symbol_place(loading, &symbol, &offset, &code))
 		return 0;
 	if (code && marks_code(loading->named, &symbol)) {
@@ -267,32 +267,32 @@ static int elf_symbols_add_all(struct loading *loading)
 	return r;
 }
 
-static int look_up(struct loading *loading, struct addresses *wanted)
+static int look_up(struct loading *loading, struct addresses *addresses)
 {
-	int r = symbol_prefilter_init(&loading->sieve, wanted);
+	int r = symbol_prefilter_init(&loading->prefilter, addresses);
 
 	if (r == 0)
 		r = elf_symbols_add_all(loading);
 	if (r == 0)
-		r = symbol_prefilter_sort(&loading->sieve);
+		r = symbol_prefilter_sort(&loading->prefilter);
 	if (r == 0)
 		r = symbols_new(&loading->symbols);
 	if (r == 0)
 		r = elf_symbols_add_all(loading);
 	if (r == 0)
 		r = symbols_finish(loading->symbols);
-	return r < 0 ? r : symbols_answer(loading->symbols, wanted);
+	return r < 0 ? r : symbols_answer(loading->symbols, addresses);
 }
 
 int elf_find_symbols(const struct elf_image *mapped, const struct elf_image *named,
-		     struct addresses *wanted, struct error *error)
+		     struct addresses *addresses, struct error *error)
 {
 	struct loading loading = {
 		.mapped = mapped, .named = named, .names_left = NAMES_MAX, .error = error
 	};
-	int r = wanted->open ? look_up(&loading, wanted) : 0;
+	int r = addresses->open ? look_up(&loading, addresses) : 0;
 
-	symbol_prefilter_done(&loading.sieve);
+	symbol_prefilter_done(&loading.prefilter);
 	symbols_free(loading.symbols);
 	return r;
 }

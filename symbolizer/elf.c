@@ -65,7 +65,7 @@ static struct elf_section section_of(const GElf_Shdr *header, const char *name)
 /* libelf would read all the strings of a file that has but one section of them. */
 static struct window section_names(const struct elf_image *image)
 {
-	struct window window = { .span = file_window_of_memory(NULL, 0), .step = NAMES_STEP };
+	struct window window = { .source = file_window_of_memory(NULL, 0), .step = NAMES_STEP };
 	GElf_Shdr header;
 	Elf_Scn *scn;
 	size_t i;
@@ -74,7 +74,7 @@ static struct window section_names(const struct elf_image *image)
 		return window;
 	scn = elf_getscn(image->elf, i);
 	if (scn && gelf_getshdr(scn, &header) && header.sh_type == SHT_STRTAB)
-		window.span = file_window_part(&image->file, header.sh_offset, header.sh_size);
+		window.source = file_window_part(&image->file, header.sh_offset, header.sh_size);
 	return window;
 }
 
@@ -121,10 +121,10 @@ static int read_segments(struct elf_image *image)
 }
 
 /* How a section is compressed, and how large it is without; false when that cannot be read. */
-static bool read_packing(const struct elf_image *image, const struct file_window *span,
+static bool read_packing(const struct elf_image *image, const struct file_window *source,
 			 uint32_t *ret_type, uint64_t *ret_size)
 {
-	_cleanup_(window_done) struct window window = { .span = *span };
+	_cleanup_(window_done) struct window window = { .source = *source };
 	struct reader reader = window_reader(&window, 0, image->word_size == 8 ? 16 : 8);
 
 	*ret_type = reader_u32_host(&reader);
@@ -151,7 +151,7 @@ static int elf_unpack(uint32_t type, uint8_t *to, size_t size, const uint8_t *pa
 static int unpack_section(struct elf_image *image, size_t i)
 {
 	const struct elf_section *section = &image->sections.items[i];
-	struct file_window span = file_window_part(&image->file, section->offset, section->size);
+	struct file_window source = file_window_part(&image->file, section->offset, section->size);
 	size_t header_size = image->word_size == 8 ? 24 : 12;
 	struct elf_unpacked unpacked = { .section = i };
 	_cleanup_free_ uint8_t *packed = NULL, *bytes = NULL;
@@ -159,15 +159,16 @@ static int unpack_section(struct elf_image *image, size_t i)
 	uint32_t type;
 	int r;
 
-	if (!read_packing(image, &span, &type, &size) || !size || size > UNPACKED_MAX ||
-	    span.size <= header_size || span.size > UNPACKED_MAX)
+	if (!read_packing(image, &source, &type, &size) || !size || size > UNPACKED_MAX ||
+	    source.size <= header_size || source.size > UNPACKED_MAX)
 		return 0;
-	span = file_window_part(&span, header_size, UINT64_MAX);
-	packed = malloc(span.size);
+	source = file_window_part(&source, header_size, UINT64_MAX);
+	packed = malloc(source.size);
 	bytes = malloc(size);
 	if (!packed || !bytes)
 		return -ENOMEM;
-	r = elf_unpack(type, bytes, size, packed, file_window_read(&span, 0, packed, span.size));
+	r = elf_unpack(type, bytes, size, packed,
+		       file_window_read(&source, 0, packed, source.size));
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
 	unpacked.bytes = bytes;
@@ -296,12 +297,12 @@ bool elf_table_open(const struct elf_image *image, size_t i, uint32_t type, stru
 {
 	if (i >= image->sections.count || image->sections.items[i].type != type)
 		return false;
-	table->entries.span = elf_image_section(image, i);
+	table->entries.source = elf_image_section(image, i);
 	table->entries.step = TABLE_STEP;
-	table->strings.span = elf_image_section(image, image->sections.items[i].link);
+	table->strings.source = elf_image_section(image, image->sections.items[i].link);
 	table->strings.step = NAMES_STEP;
 	table->word_size = image->word_size;
-	return table->strings.span.size;
+	return table->strings.source.size;
 }
 
 void elf_table_done(struct elf_table *table)
@@ -348,7 +349,7 @@ bool elf_relocations_open(const struct elf_image *image, size_t i,
 
 	if (i >= image->sections.count || (section->type != SHT_RELA && section->type != SHT_REL))
 		return false;
-	relocations->entries.span = elf_image_section(image, i);
+	relocations->entries.source = elf_image_section(image, i);
 	relocations->entries.step = TABLE_STEP;
 	relocations->addends = section->type == SHT_RELA;
 	relocations->word_size = image->word_size;

@@ -25,8 +25,8 @@ int elf_notes_build_id(const void *notes, size_t size, uint8_t ret_id[ELF_BUILD_
 		       size_t *ret_size);
 
 /*
- * Names the addresses that are open in `wanted`: with .symtab and .dynsym, and the PLT's entries as
- * "name@plt", C++ and Rust demangled; then with .gnu_debugdata; then, in a Go program, with the
+ * Names the addresses that are open in `addresses`: with .symtab and .dynsym, and the PLT's entries
+ * as "name@plt", C++ and Rust demangled; then with .gnu_debugdata; then, in a Go program, with the
  * table that it carries. Addresses are offsets in the file, as a mapping gives them (address -
  * start + page offset). 0, also when the file has no symbols; -EBADMSG with the reason; -ENOMEM;
  * -E2BIG beyond what names may take.
@@ -35,17 +35,18 @@ int elf_notes_build_id(const void *notes, size_t size, uint8_t ret_id[ELF_BUILD_
  * both have one build-id is the caller's word. What it does not know is looked for in the file
  * itself.
  */
-int elf_names(int fd, int debug_fd, struct addresses *wanted, struct error *error);
+int elf_names(int fd, int debug_fd, struct addresses *addresses, struct error *error);
 
 /* The same for an ELF image in memory, such as the vdso. */
-int elf_names_image(const void *image, size_t size, struct addresses *wanted, struct error *error);
+int elf_names_image(const void *image, size_t size, struct addresses *addresses,
+		    struct error *error);
 
 /*
  * What is still open after that: "[NAME+0x4c80]" with the address at which its function starts, as
  * the file's own tools show it. So each function has one text, where a stripped file has no name
  * for it, out of .eh_frame. Answers as above.
  */
-int elf_function_starts(int fd, const char *name, struct addresses *wanted);
+int elf_function_starts(int fd, const char *name, struct addresses *addresses);
 
 #define ELF_DEBUGLINK_MAX 256
 /*

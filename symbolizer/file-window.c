@@ -21,19 +21,19 @@ struct file_window file_window_of_memory(const void *memory, size_t size)
 	return (struct file_window){ .memory = memory, .fd = -1, .size = size };
 }
 
-struct file_window file_window_part(const struct file_window *span, uint64_t at, uint64_t size)
+struct file_window file_window_part(const struct file_window *source, uint64_t at, uint64_t size)
 {
-	struct file_window part = *span;
+	struct file_window part = *source;
 
-	at = MIN(at, span->size);
+	at = MIN(at, source->size);
 	part.offset += at;
-	part.size = MIN(size, span->size - at);
+	part.size = MIN(size, source->size - at);
 	return part;
 }
 
-size_t file_window_read(const struct file_window *span, uint64_t at, void *to, size_t size)
+size_t file_window_read(const struct file_window *source, uint64_t at, void *to, size_t size)
 {
-	struct file_window part = file_window_part(span, at, size);
+	struct file_window part = file_window_part(source, at, size);
 	size_t done = 0;
 
 	if (part.memory && part.size)
@@ -64,9 +64,9 @@ static size_t window_fill(struct window *window, uint64_t at, size_t size)
 	if (at >= window->at && at - window->at <= window->size &&
 	    window->size - (at - window->at) >= size)
 		return size;
-	if (window->span.memory) {
+	if (window->source.memory) {
 		window->at = 0;
-		window->size = window->span.size;
+		window->size = window->source.size;
 		return at < window->size ? MIN(size, window->size - at) : 0;
 	}
 	window->bytes.size = window->size = 0;
@@ -75,7 +75,7 @@ static size_t window_fill(struct window *window, uint64_t at, size_t size)
 	if (!room)
 		return 0;
 	window->at = at;
-	window->size = file_window_read(&window->span, at, room, size);
+	window->size = file_window_read(&window->source, at, room, size);
 	return window->size;
 }
 
@@ -83,8 +83,8 @@ static const uint8_t *window_bytes(const struct window *window, uint64_t at)
 {
 	const uint8_t *bytes = window->bytes.data;
 
-	if (window->span.memory)
-		bytes = window->span.memory + window->span.offset;
+	if (window->source.memory)
+		bytes = window->source.memory + window->source.offset;
 	return bytes + (at - window->at);
 }
 

@@ -23,18 +23,18 @@ struct file_window {
 
 struct file_window file_window_of_file(int fd);
 struct file_window file_window_of_memory(const void *memory, size_t size);
-/* What of a span lies at `at`: at most size bytes, as many as there are. */
-struct file_window file_window_part(const struct file_window *span, uint64_t at, uint64_t size);
+/* What of a source lies at `at`: at most size bytes, as many as there are. */
+struct file_window file_window_part(const struct file_window *source, uint64_t at, uint64_t size);
 /* Copies at most size bytes that lie at `at`; how many there were. */
-size_t file_window_read(const struct file_window *span, uint64_t at, void *to, size_t size);
+size_t file_window_read(const struct file_window *source, uint64_t at, void *to, size_t size);
 
 /* No text beyond this is one. */
 #define WINDOW_MAX (1u << 20)
 
-/* A piece of a span that is at hand. Zeroed, with its span and how much is read at a time, to
+/* A piece of a source that is at hand. Zeroed, with its source and how much is read at a time, to
  * start. */
 struct window {
-	struct file_window span;
+	struct file_window source;
 	size_t step;
 	uint64_t at;
 	size_t size;

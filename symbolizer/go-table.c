@@ -19,9 +19,9 @@ static bool is_magic(uint32_t magic)
 	       magic == MAGIC_1_20;
 }
 
-static struct window window_from(const struct file_window *span, uint64_t at, size_t step)
+static struct window window_from(const struct file_window *source, uint64_t at, size_t step)
 {
-	return (struct window){ .span = file_window_part(span, at, UINT64_MAX), .step = step };
+	return (struct window){ .source = file_window_part(source, at, UINT64_MAX), .step = step };
 }
 
 /* What follows the first 8 bytes; 0 where it makes no sense, else where the table of functions is.
@@ -46,7 +46,7 @@ static uint64_t go_table_read_header(struct go_table *table, struct reader *head
 	return reader_word_host(header, word);
 }
 
-bool go_table_open(struct go_table *table, const struct file_window *span)
+bool go_table_open(struct go_table *table, const struct file_window *source)
 {
 	uint8_t bytes[GO_HEADER_MAX];
 	struct reader header;
@@ -55,7 +55,7 @@ bool go_table_open(struct go_table *table, const struct file_window *span)
 	uint8_t quantum;
 
 	*table = (struct go_table){ 0 };
-	reader_init(&header, bytes, file_window_read(span, 0, bytes, sizeof(bytes)));
+	reader_init(&header, bytes, file_window_read(source, 0, bytes, sizeof(bytes)));
 	magic = reader_u32_host(&header);
 	if (!is_magic(magic) || reader_u16(&header))
 		return false;
@@ -66,12 +66,12 @@ bool go_table_open(struct go_table *table, const struct file_window *span)
 		return false;
 	functions = go_table_read_header(table, &header, magic, &names);
 	if (reader_failed(&header) || !table->count || table->count > FUNCTIONS_MAX ||
-	    functions >= span->size || names >= span->size)
+	    functions >= source->size || names >= source->size)
 		return false;
-	table->functions = window_from(span, functions, FUNCTIONS_STEP);
+	table->functions = window_from(source, functions, FUNCTIONS_STEP);
 	/* before Go 1.16 everything is relative to the whole */
-	table->details = window_from(span, magic == MAGIC_1_2 ? 0 : functions, DETAILS_STEP);
-	table->names = window_from(span, names, NAMES_STEP);
+	table->details = window_from(source, magic == MAGIC_1_2 ? 0 : functions, DETAILS_STEP);
+	table->names = window_from(source, names, NAMES_STEP);
 	return true;
 }
 

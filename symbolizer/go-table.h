@@ -4,7 +4,7 @@
 /*
  * The table that a Go program carries with it to print its own stacks (.gopclntab, of Go 1.2 and
  * later): the start and the name of every function. It is there also in programs that are linked
- * with -s -w. A pure decoder: nothing in it is believed, and nothing reaches beyond its span.
+ * with -s -w. A pure decoder: nothing in it is believed, and nothing reaches beyond its source.
  *
  *        Go 1.2                Go 1.16                     Go 1.18, 1.20 and later
  *    0   magic u32, two zeros, size of an instruction u8, size of a word u8
@@ -40,9 +40,9 @@ struct go_table {
 	bool relative;
 };
 
-/* true when a span begins with such a table; go_table_done() only then. The text of a relative one
- * may have to be set: it is 0 since Go 1.26. */
-bool go_table_open(struct go_table *table, const struct file_window *span);
+/* true when a source begins with such a table; go_table_done() only then. The text of a relative
+ * one may have to be set: it is 0 since Go 1.26. */
+bool go_table_open(struct go_table *table, const struct file_window *source);
 void go_table_done(struct go_table *table);
 /* Where the function at an address starts and its name, living until the next call; false when none
  * is known. */

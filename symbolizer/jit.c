@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Both files are gone through from the front, remembering for each wanted address only where the
+ * Both files are gone through from the front, remembering for each addresses address only where the
  * name of the last function over it stands; the names are read at the end.
  *
  * jitdump: header: magic u32, version u32, size u32, ...; record: kind u32, size u32, time u64; one
@@ -41,50 +41,50 @@ struct place {
 };
 
 /* What is being found out. */
-struct finding {
+struct jit_search {
 	struct window window;
-	struct addresses *wanted;
-	/* by wanted address */
+	struct addresses *addresses;
+	/* by addresses address */
 	struct place *places;
 	size_t covers_left;
 };
 
-static int finding_init(struct finding *finding, const struct file_window *span,
-			struct addresses *wanted)
+static int jit_search_init(struct jit_search *search, const struct file_window *source,
+			   struct addresses *addresses)
 {
-	*finding = (struct finding){
-		.window = { .span = *span, .step = STEP },
-		.wanted = wanted,
-		.places = calloc(wanted->addresses.count + 1, sizeof(struct place)),
+	*search = (struct jit_search){
+		.window = { .source = *source, .step = STEP },
+		.addresses = addresses,
+		.places = calloc(addresses->list.count + 1, sizeof(struct place)),
 		.covers_left = COVERS_MAX,
 	};
-	return finding->places ? 0 : -ENOMEM;
+	return search->places ? 0 : -ENOMEM;
 }
 
-static void jit_finding_done(struct finding *finding)
+static void jit_search_done(struct jit_search *search)
 {
-	window_done(&finding->window);
-	free(finding->places);
+	window_done(&search->window);
+	free(search->places);
 }
 
-static void place_function(struct finding *finding, uint64_t start, uint64_t size, uint64_t name_at)
+static void place_function(struct jit_search *search, uint64_t start, uint64_t size,
+			   uint64_t name_at)
 {
-	const struct addresses *wanted = finding->wanted;
+	const struct addresses *addresses = search->addresses;
 
-	for (size_t i = addresses_below(wanted, start); finding->covers_left; i++) {
-		if (i == wanted->addresses.count ||
-		    wanted->addresses.items[i].address - start >= size)
+	for (size_t i = addresses_below(addresses, start); search->covers_left; i++) {
+		if (i == addresses->list.count || addresses->list.items[i].address - start >= size)
 			return;
-		finding->places[i] = (struct place){ start, name_at };
-		finding->covers_left--;
+		search->places[i] = (struct place){ start, name_at };
+		search->covers_left--;
 	}
 }
 
 /* The text at a place, which ends with its line, with a NUL, or with the file. */
-static const char *read_name(struct finding *finding, uint64_t at, char name[LINE_MAX])
+static const char *read_name(struct jit_search *search, uint64_t at, char name[LINE_MAX])
 {
-	uint64_t left = finding->window.span.size - at;
-	struct reader reader = window_reader(&finding->window, at, MIN(left, LINE_MAX - 1));
+	uint64_t left = search->window.source.size - at;
+	struct reader reader = window_reader(&search->window, at, MIN(left, LINE_MAX - 1));
 	size_t size = reader_left(&reader);
 	const char *text = reader_take(&reader, size);
 
@@ -94,18 +94,18 @@ static const char *read_name(struct finding *finding, uint64_t at, char name[LIN
 	return name;
 }
 
-static int jit_answer(struct finding *finding)
+static int jit_answer(struct jit_search *search)
 {
-	struct addresses *wanted = finding->wanted;
+	struct addresses *addresses = search->addresses;
 	char name[LINE_MAX];
 	int r = 0;
 
-	for (size_t i = 0; i < wanted->addresses.count && r == 0; i++) {
-		const struct place *place = &finding->places[i];
+	for (size_t i = 0; i < addresses->list.count && r == 0; i++) {
+		const struct place *place = &search->places[i];
 
-		if (wanted->addresses.items[i].state == ADDRESSES_OPEN && place->name_at &&
-		    *read_name(finding, place->name_at, name))
-			r = addresses_answer(wanted, i, place->start, name);
+		if (addresses->list.items[i].state == ADDRESSES_OPEN && place->name_at &&
+		    *read_name(search, place->name_at, name))
+			r = addresses_answer(addresses, i, place->start, name);
 	}
 	return r;
 }
@@ -129,24 +129,24 @@ static bool read_hex(const char *line, size_t size, size_t *at, uint64_t *ret_va
 	return *at > begin && *at < size && line[(*at)++] == ' ';
 }
 
-static void place_line(struct finding *finding, uint64_t offset, const char *line, size_t size)
+static void place_line(struct jit_search *search, uint64_t offset, const char *line, size_t size)
 {
 	uint64_t start, length;
 	size_t at = 0;
 
 	if (read_hex(line, size, &at, &start) && read_hex(line, size, &at, &length) && at < size)
-		place_function(finding, start, length, offset + at);
+		place_function(search, start, length, offset + at);
 }
 
-int perf_map_names(const struct file_window *span, struct addresses *wanted)
+int perf_map_names(const struct file_window *source, struct addresses *addresses)
 {
-	_cleanup_(jit_finding_done) struct finding finding = { 0 };
-	bool begins = true; /* not within a line that was too long */
-	int r = finding_init(&finding, span, wanted);
+	_cleanup_(jit_search_done) struct jit_search search = { 0 };
+	bool at_line_start = true; /* not within a line that was too long */
+	int r = jit_search_init(&search, source, addresses);
 
-	for (uint64_t at = 0; r == 0 && at < span->size;) {
+	for (uint64_t at = 0; r == 0 && at < source->size;) {
 		struct reader reader =
-			window_reader(&finding.window, at, MIN(span->size - at, LINE_MAX));
+			window_reader(&search.window, at, MIN(source->size - at, LINE_MAX));
 		size_t size = reader_left(&reader);
 		const char *line = reader_take(&reader, size), *newline;
 
@@ -155,12 +155,12 @@ int perf_map_names(const struct file_window *span, struct addresses *wanted)
 		newline = memchr(line, '\n', size);
 		if (newline)
 			size = newline - line;
-		if (begins)
-			place_line(&finding, at, line, size);
-		begins = newline;
+		if (at_line_start)
+			place_line(&search, at, line, size);
+		at_line_start = newline;
 		at += size + (newline != NULL);
 	}
-	return r < 0 ? r : jit_answer(&finding);
+	return r < 0 ? r : jit_answer(&search);
 }
 
 /* Code that is moved keeps its index; where its name is, the record says that loaded it. */
@@ -171,7 +171,7 @@ struct move {
 };
 
 struct jitdump {
-	struct finding finding;
+	struct jit_search search;
 	/* record */
 	uint64_t first;
 	/* by index, each there once */
@@ -197,7 +197,7 @@ static struct move *find_move(const struct jitdump *jitdump, uint64_t index)
 
 static void take_load(struct jitdump *jitdump, uint64_t at, uint32_t size)
 {
-	struct reader reader = window_reader(&jitdump->finding.window, at, JITDUMP_LOAD);
+	struct reader reader = window_reader(&jitdump->search.window, at, JITDUMP_LOAD);
 	uint64_t start, length, name_at = at + JITDUMP_LOAD;
 	struct move *move;
 
@@ -207,7 +207,7 @@ static void take_load(struct jitdump *jitdump, uint64_t at, uint32_t size)
 	move = find_move(jitdump, reader_u64_host(&reader));
 	if (reader_failed(&reader) || size <= JITDUMP_LOAD)
 		return;
-	place_function(&jitdump->finding, start, length, name_at);
+	place_function(&jitdump->search, start, length, name_at);
 	if (move)
 		move->name_at = name_at;
 }
@@ -215,7 +215,7 @@ static void take_load(struct jitdump *jitdump, uint64_t at, uint32_t size)
 /* Samples from before lie where it was: that place stays named, too, until other code takes it. */
 static void take_move(struct jitdump *jitdump, uint64_t at)
 {
-	struct reader reader = window_reader(&jitdump->finding.window, at, JITDUMP_MOVE);
+	struct reader reader = window_reader(&jitdump->search.window, at, JITDUMP_MOVE);
 	uint64_t start, length;
 	const struct move *move;
 
@@ -224,12 +224,12 @@ static void take_move(struct jitdump *jitdump, uint64_t at)
 	length = reader_u64_host(&reader);
 	move = find_move(jitdump, reader_u64_host(&reader));
 	if (!reader_failed(&reader) && move && move->name_at)
-		place_function(&jitdump->finding, start, length, move->name_at);
+		place_function(&jitdump->search, start, length, move->name_at);
 }
 
 static int note_move(struct jitdump *jitdump, uint64_t at)
 {
-	struct reader reader = window_reader(&jitdump->finding.window, at, JITDUMP_MOVE);
+	struct reader reader = window_reader(&jitdump->search.window, at, JITDUMP_MOVE);
 	struct move move = { 0 };
 
 	reader_take(&reader, JITDUMP_MOVE - 8);
@@ -256,12 +256,12 @@ static void sort_moves(struct jitdump *jitdump)
 /* Goes through the records, which are to be noted first, and then taken. */
 static int jit_walk_records(struct jitdump *jitdump, bool note)
 {
-	uint64_t end = jitdump->finding.window.span.size;
+	uint64_t end = jitdump->search.window.source.size;
 	uint32_t kind, size;
 	int r = 0;
 
 	for (uint64_t at = jitdump->first; r == 0 && at < end; at += size) {
-		struct reader reader = window_reader(&jitdump->finding.window, at, JITDUMP_RECORD);
+		struct reader reader = window_reader(&jitdump->search.window, at, JITDUMP_RECORD);
 
 		kind = reader_u32_host(&reader);
 		size = reader_u32_host(&reader);
@@ -279,15 +279,15 @@ static int jit_walk_records(struct jitdump *jitdump, bool note)
 
 static void jitdump_done(struct jitdump *jitdump)
 {
-	jit_finding_done(&jitdump->finding);
+	jit_search_done(&jitdump->search);
 	array_done(&jitdump->moves);
 }
 
-int jitdump_names(const struct file_window *span, struct addresses *wanted)
+int jitdump_names(const struct file_window *source, struct addresses *addresses)
 {
 	_cleanup_(jitdump_done) struct jitdump jitdump = { 0 };
-	int r = finding_init(&jitdump.finding, span, wanted);
-	struct reader reader = window_reader(&jitdump.finding.window, 0, JITDUMP_HEADER);
+	int r = jit_search_init(&jitdump.search, source, addresses);
+	struct reader reader = window_reader(&jitdump.search.window, 0, JITDUMP_HEADER);
 
 	if (r < 0 || reader_u32_host(&reader) != JITDUMP_MAGIC)
 		return r;
@@ -299,5 +299,5 @@ int jitdump_names(const struct file_window *span, struct addresses *wanted)
 	sort_moves(&jitdump);
 	if (r == 0)
 		r = jit_walk_records(&jitdump, false);
-	return r < 0 ? r : jit_answer(&jitdump.finding);
+	return r < 0 ? r : jit_answer(&jitdump.search);
 }

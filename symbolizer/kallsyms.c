@@ -61,7 +61,7 @@ static bool line_is_data(const struct line *line)
 }
 
 /* Text, weak, data and bss: perf's choice. Names with a dollar are marks of the ARM assembler. */
-static bool line_wanted(const struct line *line)
+static bool line_is_symbol(const struct line *line)
 {
 	return line->address && line->type && (strchr("TtWw", line->type) || line_is_data(line)) &&
 	       line->name[0] != '$';
@@ -83,7 +83,7 @@ static int kallsyms_add_line(struct symbols *symbols, struct strings *modules,
 	r = strings_add(modules, line->module, line->module_size, &module);
 	if (r < 0)
 		return r;
-	symbols_group(symbols, module);
+	symbols_set_group(symbols, module);
 	return symbols_add(symbols, line->address, 0, line_binding(line), line->name,
 			   line_is_data(line) ? 0 : line->name_size);
 }
@@ -98,7 +98,7 @@ static int add_lines(struct symbols *symbols, struct strings *modules, const cha
 		int r;
 
 		next = end + 1;
-		if (!kallsyms_parse_line(text + at, end - at, &line) || !line_wanted(&line))
+		if (!kallsyms_parse_line(text + at, end - at, &line) || !line_is_symbol(&line))
 			continue;
 		r = kallsyms_add_line(symbols, modules, &line);
 		if (r < 0)

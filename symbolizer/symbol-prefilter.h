@@ -5,7 +5,7 @@
  * Which of a million symbols have to be kept to name a few addresses. The table is gone through
  * twice: first symbol_prefilter_note() sees where every symbol lies, then symbol_prefilter_keeps()
  * says which ones matter. A struct symbols that is made of those alone answers for the open
- * addresses of `wanted` what one of all of them would.
+ * addresses of `addresses` what one of all of them would.
  *
  * What matters are, with all the symbols that start where they do,
  *  (1) those whose size reaches over an open address;
@@ -23,7 +23,7 @@
 /* Zeroed to start. */
 struct symbol_prefilter {
 	/* those that are open */
-	array_of(uint64_t) addresses;
+	array_of(uint64_t) open;
 	/* (2), by address; (3) behind them; UINT64_MAX: none */
 	array_of(uint64_t) last;
 	/* (1); after symbol_prefilter_sort() all */
@@ -31,9 +31,9 @@ struct symbol_prefilter {
 };
 
 /* 0 or -ENOMEM; symbol_prefilter_done() in any case. */
-int symbol_prefilter_init(struct symbol_prefilter *sieve, const struct addresses *wanted);
-void symbol_prefilter_done(struct symbol_prefilter *sieve);
-int symbol_prefilter_note(struct symbol_prefilter *sieve, uint64_t start, uint64_t size);
+int symbol_prefilter_init(struct symbol_prefilter *prefilter, const struct addresses *addresses);
+void symbol_prefilter_done(struct symbol_prefilter *prefilter);
+int symbol_prefilter_note(struct symbol_prefilter *prefilter, uint64_t start, uint64_t size);
 /* Between the two. */
-int symbol_prefilter_sort(struct symbol_prefilter *sieve);
-bool symbol_prefilter_keeps(const struct symbol_prefilter *sieve, uint64_t start);
+int symbol_prefilter_sort(struct symbol_prefilter *prefilter);
+bool symbol_prefilter_keeps(const struct symbol_prefilter *prefilter, uint64_t start);

@@ -156,19 +156,19 @@ int symbols_find(const struct symbols *symbols, uint64_t address, struct symbol 
 	return 1;
 }
 
-int symbols_answer(const struct symbols *symbols, struct addresses *wanted)
+int symbols_answer(const struct symbols *symbols, struct addresses *addresses)
 {
 	struct symbol symbol;
 	int r = 0;
 
-	for (size_t i = 0; i < wanted->addresses.count && r == 0; i++)
-		if (wanted->addresses.items[i].state == ADDRESSES_OPEN &&
-		    symbols_find(symbols, wanted->addresses.items[i].address, &symbol))
-			r = addresses_answer(wanted, i, symbol.start, symbol.name);
+	for (size_t i = 0; i < addresses->list.count && r == 0; i++)
+		if (addresses->list.items[i].state == ADDRESSES_OPEN &&
+		    symbols_find(symbols, addresses->list.items[i].address, &symbol))
+			r = addresses_answer(addresses, i, symbol.start, symbol.name);
 	return r;
 }
 
-void symbols_group(struct symbols *symbols, uint32_t group)
+void symbols_set_group(struct symbols *symbols, uint32_t group)
 {
 	symbols->group = group;
 }
@@ -320,7 +320,7 @@ static int find_nests(struct symbols *symbols)
 
 int symbols_finish(struct symbols *symbols)
 {
-	void *shrunk;
+	void *trimmed;
 	int r;
 
 	sort_pending(symbols);
@@ -331,10 +331,10 @@ int symbols_finish(struct symbols *symbols)
 		r = find_nests(symbols);
 	/* the table stays for long: give back what growing left over, and never mind if that fails
 	 */
-	shrunk = realloc(symbols->entries.items,
-			 MAX(symbols->entries.count, 1) * sizeof(*symbols->entries.items));
-	if (shrunk) {
-		symbols->entries.items = shrunk;
+	trimmed = realloc(symbols->entries.items,
+			  MAX(symbols->entries.count, 1) * sizeof(*symbols->entries.items));
+	if (trimmed) {
+		symbols->entries.items = trimmed;
 		symbols->entries.capacity = MAX(symbols->entries.count, 1);
 	}
 	return r;

@@ -34,7 +34,7 @@ size_t symbols_count(const struct symbols *symbols);
  */
 int symbols_find(const struct symbols *symbols, uint64_t address, struct symbol *ret_symbol);
 /* Names what is open and lies in a function. 0, or as addresses_answer(). */
-int symbols_answer(const struct symbols *symbols, struct addresses *wanted);
+int symbols_answer(const struct symbols *symbols, struct addresses *addresses);
 /* The i-th in address order, i < symbols_count(), with its whole size. */
 void symbols_at(const struct symbols *symbols, size_t i, struct symbol *ret_symbol);
 
@@ -43,7 +43,7 @@ void symbols_at(const struct symbols *symbols, size_t i, struct symbol *ret_symb
  * its successor, and keeps of several names at one address the one that perf would show.
  *
  * A group is what lies together, such as a kernel module: what has no size reaches to a successor
- * of its own group, else to the end of the next page. All are in group 0 unless symbols_group()
+ * of its own group, else to the end of the next page. All are in group 0 unless symbols_set_group()
  * says otherwise for those added from then on.
  */
 enum symbol_binding {
@@ -52,7 +52,7 @@ enum symbol_binding {
 	SYMBOL_GLOBAL,
 };
 int symbols_new(struct symbols **ret_symbols);
-void symbols_group(struct symbols *symbols, uint32_t group);
+void symbols_set_group(struct symbols *symbols, uint32_t group);
 /*
  * 0, -ENOMEM, or -E2BIG beyond 4 GB of names. The name is cut at a NUL in it. An empty name is no
  * symbol, but ends what has no size before it, as data behind the last function does.

@@ -489,7 +489,7 @@ static void recorder_prepare(struct recorder *recorder, const struct store_write
 	trace_setup_sources(recorder->events, recorder->sources);
 	recorder->sealing = (struct sealer_options){
 		.finder.live = true,
-		.finder.ask = recorder->opener ? opener_find : NULL,
+		.finder.delegate = recorder->opener ? opener_find : NULL,
 		.finder.context = recorder->opener,
 		.boot_id = recorder->facts.boot_id,
 		.limits = &recorder->options->limits,

@@ -11,12 +11,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	for (size_t word_size = 4; word_size <= 8; word_size += 4) {
-		struct file_window span = file_window_of_memory(data, size);
+		struct file_window source = file_window_of_memory(data, size);
 		_cleanup_(eh_frame_done) struct eh_frame frame = { 0 };
 		struct eh_function function;
 		size_t count = 0;
 
-		eh_frame_init(&frame, &span, 0x402000, word_size);
+		eh_frame_init(&frame, &source, 0x402000, word_size);
 		while (eh_frame_next(&frame, &function))
 			if (!function.size || ++count > size / 8)
 				abort();

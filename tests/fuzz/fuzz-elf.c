@@ -13,21 +13,21 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Whatever was answered must hold together. */
-static void check(const struct addresses *wanted)
+static void check(const struct addresses *addresses)
 {
-	for (size_t i = 0; i < wanted->addresses.count; i++) {
-		const struct addresses_address *address = &wanted->addresses.items[i];
+	for (size_t i = 0; i < addresses->list.count; i++) {
+		const struct address *address = &addresses->list.items[i];
 
-		if ((address->state == ADDRESSES_NAMED) != !!*addresses_name(wanted, address) ||
+		if ((address->state == ADDRESSES_NAMED) != !!*addresses_name(addresses, address) ||
 		    address->start > address->address)
 			abort();
 	}
 }
 
-static void want(struct addresses *wanted)
+static void want(struct addresses *addresses)
 {
 	for (uint64_t address = 0; address < 0x3000; address += 0x38)
-		if (addresses_add(wanted, address) < 0)
+		if (addresses_add(addresses, address) < 0)
 			abort();
 }
 

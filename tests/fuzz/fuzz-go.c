@@ -12,10 +12,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct file_window span = file_window_of_memory(data, size);
+	struct file_window source = file_window_of_memory(data, size);
 	struct go_table table;
 
-	if (!go_table_open(&table, &span))
+	if (!go_table_open(&table, &source))
 		return 0;
 	for (uint64_t offset = 0; offset < 0x200; offset += 7) {
 		uint64_t start;

@@ -8,30 +8,30 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void run(const struct file_window *span,
+static void run(const struct file_window *source,
 		int (*names)(const struct file_window *, struct addresses *))
 {
-	_cleanup_(addresses_done) struct addresses wanted = { 0 };
+	_cleanup_(addresses_done) struct addresses addresses = { 0 };
 
 	for (uint64_t address = 0x1000; address < 0x1100; address += 8)
-		if (addresses_add(&wanted, address) < 0)
+		if (addresses_add(&addresses, address) < 0)
 			abort();
-	if (names(span, &wanted) < 0)
+	if (names(source, &addresses) < 0)
 		abort();
-	for (size_t i = 0; i < wanted.addresses.count; i++) {
-		const struct addresses_address *address = &wanted.addresses.items[i];
+	for (size_t i = 0; i < addresses.list.count; i++) {
+		const struct address *address = &addresses.list.items[i];
 
 		if (address->state == ADDRESSES_NAMED &&
-		    (!*addresses_name(&wanted, address) || address->start > address->address))
+		    (!*addresses_name(&addresses, address) || address->start > address->address))
 			abort();
 	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct file_window span = file_window_of_memory(data, size);
+	struct file_window source = file_window_of_memory(data, size);
 
-	run(&span, perf_map_names);
-	run(&span, jitdump_names);
+	run(&source, perf_map_names);
+	run(&source, jitdump_names);
 	return 0;
 }

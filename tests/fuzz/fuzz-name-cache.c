@@ -40,32 +40,32 @@ static void remove_all(void)
 	rmdir(dir);
 }
 
-static void want(struct addresses *wanted)
+static void want(struct addresses *addresses)
 {
 	for (uint64_t i = 0; i < ADDRESSES; i++)
-		check(addresses_add(wanted, ADDRESS + i) == 0);
-	addresses_sort(wanted);
+		check(addresses_add(addresses, ADDRESS + i) == 0);
+	addresses_sort(addresses);
 }
 
-static void save(struct addresses *wanted)
+static void save(struct addresses *addresses)
 {
 	for (size_t i = 0; i < ADDRESSES; i++)
-		if (wanted->addresses.items[i].state == ADDRESSES_OPEN)
-			check(addresses_answer(wanted, i, ADDRESS, "name") == 0);
-	name_cache_save(cache, &key, wanted);
+		if (addresses->list.items[i].state == ADDRESSES_OPEN)
+			check(addresses_answer(addresses, i, ADDRESS, "name") == 0);
+	name_cache_save(cache, &key, addresses);
 }
 
 /* Where the names of the key are kept, and behind which head. */
 static void start(void)
 {
-	_cleanup_(addresses_done) struct addresses wanted = { 0 };
+	_cleanup_(addresses_done) struct addresses addresses = { 0 };
 	struct dirent *entry;
 	DIR *folder;
 
 	check(mkdtemp(dir) && name_cache_open(dir, 1 << 20, &cache) == 0);
 	atexit(remove_all);
-	want(&wanted);
-	save(&wanted);
+	want(&addresses);
+	save(&addresses);
 	folder = opendir(dir);
 	check(folder != NULL);
 	while ((entry = readdir(folder)))
@@ -75,28 +75,28 @@ static void start(void)
 	check(file_read(path, 1 << 20, &head, NULL) == 0);
 }
 
-static void load(struct addresses *wanted)
+static void load(struct addresses *addresses)
 {
-	want(wanted);
-	check(name_cache_load(cache, &key, wanted) == 0);
+	want(addresses);
+	check(name_cache_load(cache, &key, addresses) == 0);
 	for (size_t i = 0; i < ADDRESSES; i++) {
-		const struct addresses_address *address = &wanted->addresses.items[i];
+		const struct address *address = &addresses->list.items[i];
 
 		if (address->state == ADDRESSES_NAMED)
 			check(address->start <= address->address &&
-			      *addresses_name(wanted, address));
+			      *addresses_name(addresses, address));
 	}
 }
 
 static void run(const void *data, size_t size)
 {
-	_cleanup_(addresses_done) struct addresses wanted = { 0 }, again = { 0 };
+	_cleanup_(addresses_done) struct addresses addresses = { 0 }, again = { 0 };
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
 	check(fd >= 0 && file_write_all(fd, data, size) == 0);
 	close(fd);
-	load(&wanted);
-	save(&wanted);
+	load(&addresses);
+	save(&addresses);
 	load(&again);
 	check(again.open == 0);
 }

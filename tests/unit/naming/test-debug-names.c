@@ -72,15 +72,15 @@ static void make_with(struct buffer *file, const char *section, const struct buf
 static void check_names(const struct buffer *file, int debug_fd, const char *name)
 {
 	_cleanup_close_ int fd = memfd_create("elf", MFD_CLOEXEC);
-	_cleanup_(addresses_done) struct addresses wanted = { 0 };
+	_cleanup_(addresses_done) struct addresses addresses = { 0 };
 
 	CHECK_EQ(file_write_all(fd, file->data, file->size), 0);
-	CHECK_EQ(addresses_add(&wanted, 0x10ff), 0);
-	CHECK_EQ(addresses_add(&wanted, 0x1110), 0);
-	CHECK_EQ(elf_names(fd, debug_fd, &wanted, NULL), 0);
-	CHECK_STR(addresses_name(&wanted, addresses_find(&wanted, 0x10ff)), "");
-	CHECK_STR(addresses_name(&wanted, addresses_find(&wanted, 0x1110)), name);
-	CHECK_EQ(addresses_find(&wanted, 0x1110)->start, *name ? 0x1100 : 0);
+	CHECK_EQ(addresses_add(&addresses, 0x10ff), 0);
+	CHECK_EQ(addresses_add(&addresses, 0x1110), 0);
+	CHECK_EQ(elf_names(fd, debug_fd, &addresses, NULL), 0);
+	CHECK_STR(addresses_name(&addresses, addresses_find(&addresses, 0x10ff)), "");
+	CHECK_STR(addresses_name(&addresses, addresses_find(&addresses, 0x1110)), name);
+	CHECK_EQ(addresses_find(&addresses, 0x1110)->start, *name ? 0x1100 : 0);
 }
 
 static void pack_xz(const struct buffer *plain, struct buffer *packed)

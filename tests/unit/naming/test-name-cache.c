@@ -39,42 +39,42 @@ static struct name_key key_of(uint64_t inode)
 /* Keeps a name for each of `count` addresses. */
 static void save(struct name_cache *cache, uint64_t inode, unsigned int count)
 {
-	_cleanup_(addresses_done) struct addresses wanted = { 0 };
+	_cleanup_(addresses_done) struct addresses addresses = { 0 };
 	struct name_key key = key_of(inode);
 	char name[32];
 
 	for (unsigned int i = 0; i < count; i++)
-		CHECK_EQ(addresses_add(&wanted, 0x1000 + i), 0);
-	addresses_sort(&wanted);
+		CHECK_EQ(addresses_add(&addresses, 0x1000 + i), 0);
+	addresses_sort(&addresses);
 	for (unsigned int i = 0; i < count; i++) {
 		snprintf(name, sizeof(name), "function%u", i);
-		CHECK_EQ(addresses_answer(&wanted, i, 0x1000, name), 0);
+		CHECK_EQ(addresses_answer(&addresses, i, 0x1000, name), 0);
 	}
-	name_cache_save(cache, &key, &wanted);
+	name_cache_save(cache, &key, &addresses);
 	/* what is kept is not kept again */
-	name_cache_save(cache, &key, &wanted);
+	name_cache_save(cache, &key, &addresses);
 }
 
 /* How many of the addresses have a name then; whatever they have is right. */
 static unsigned int load(struct name_cache *cache, uint64_t inode, unsigned int count)
 {
-	_cleanup_(addresses_done) struct addresses wanted = { 0 };
+	_cleanup_(addresses_done) struct addresses addresses = { 0 };
 	struct name_key key = key_of(inode);
 	unsigned int named = 0;
 	char name[32];
 
 	for (unsigned int i = 0; i < count; i++)
-		CHECK_EQ(addresses_add(&wanted, 0x1000 + i), 0);
-	addresses_sort(&wanted);
-	CHECK_EQ(name_cache_load(cache, &key, &wanted), 0);
+		CHECK_EQ(addresses_add(&addresses, 0x1000 + i), 0);
+	addresses_sort(&addresses);
+	CHECK_EQ(name_cache_load(cache, &key, &addresses), 0);
 	for (unsigned int i = 0; i < count; i++) {
-		const struct addresses_address *address = &wanted.addresses.items[i];
+		const struct address *address = &addresses.list.items[i];
 
 		if (address->state != ADDRESSES_NAMED)
 			continue;
 		named++;
 		snprintf(name, sizeof(name), "function%u", i);
-		CHECK_STR(addresses_name(&wanted, address), name);
+		CHECK_STR(addresses_name(&addresses, address), name);
 		CHECK_EQ(address->start, 0x1000);
 	}
 	return named;

@@ -68,7 +68,7 @@ static void see(struct opener *opener, const struct place *place)
 /* As the sealer asks. What was found is this file. */
 static int find(struct opener *opener, const struct place *place)
 {
-	const struct finder finder = { .live = true, .ask = opener_find, .context = opener };
+	const struct finder finder = { .live = true, .delegate = opener_find, .context = opener };
 	_cleanup_(finder_files_close) struct finder_files files;
 	struct finder_request request = { .pid = getpid(), .path = place->path };
 	struct stat about;

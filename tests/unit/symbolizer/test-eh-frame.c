@@ -91,12 +91,12 @@ static void make_frame(const struct recipe *recipe, struct buffer *frame)
 
 static size_t walk(const struct buffer *bytes, bool check)
 {
-	struct file_window span = file_window_of_memory(bytes->data, bytes->size);
+	struct file_window source = file_window_of_memory(bytes->data, bytes->size);
 	_cleanup_(eh_frame_done) struct eh_frame frame = { 0 };
 	struct eh_function function;
 	size_t count = 0;
 
-	eh_frame_init(&frame, &span, ELVES_DATA, 8);
+	eh_frame_init(&frame, &source, ELVES_DATA, 8);
 	for (; eh_frame_next(&frame, &function); count++) {
 		CHECK(count < bytes->size);
 		if (check) {
@@ -121,7 +121,7 @@ static void test_names(void)
 {
 	_cleanup_(buffer_done) struct buffer frame = { 0 }, file = { 0 };
 	_cleanup_close_ int fd = memfd_create("elf", MFD_CLOEXEC);
-	_cleanup_(addresses_done) struct addresses wanted = { 0 };
+	_cleanup_(addresses_done) struct addresses addresses = { 0 };
 
 	make_frame(&recipes[0], &frame);
 	elves_make(
@@ -132,22 +132,22 @@ static void test_names(void)
 		2);
 	CHECK_EQ(file_write_all(fd, file.data, file.size), 0);
 	for (uint64_t address = 0x10f0; address < 0x1300; address += 0x10)
-		CHECK_EQ(addresses_add(&wanted, address), 0);
-	addresses_sort(&wanted);
+		CHECK_EQ(addresses_add(&addresses, address), 0);
+	addresses_sort(&addresses);
 	/* what has a name keeps it */
-	CHECK_EQ(addresses_answer(&wanted, 2, 0x1108, "known"), 0);
-	CHECK_EQ(elf_function_starts(fd, "libfoo.so.1", &wanted), 0);
-	CHECK_STR(addresses_name(&wanted, addresses_find(&wanted, 0x10f0)), "");
-	CHECK_STR(addresses_name(&wanted, addresses_find(&wanted, 0x1100)),
+	CHECK_EQ(addresses_answer(&addresses, 2, 0x1108, "known"), 0);
+	CHECK_EQ(elf_function_starts(fd, "libfoo.so.1", &addresses), 0);
+	CHECK_STR(addresses_name(&addresses, addresses_find(&addresses, 0x10f0)), "");
+	CHECK_STR(addresses_name(&addresses, addresses_find(&addresses, 0x1100)),
 		  "[libfoo.so.1+0x401100]");
-	CHECK_STR(addresses_name(&wanted, addresses_find(&wanted, 0x1110)), "known");
-	CHECK_STR(addresses_name(&wanted, addresses_find(&wanted, 0x1130)),
+	CHECK_STR(addresses_name(&addresses, addresses_find(&addresses, 0x1110)), "known");
+	CHECK_STR(addresses_name(&addresses, addresses_find(&addresses, 0x1130)),
 		  "[libfoo.so.1+0x401100]");
-	CHECK_EQ(addresses_find(&wanted, 0x1130)->start, 0x1100);
-	CHECK_STR(addresses_name(&wanted, addresses_find(&wanted, 0x1140)), "");
-	CHECK_STR(addresses_name(&wanted, addresses_find(&wanted, 0x1200)),
+	CHECK_EQ(addresses_find(&addresses, 0x1130)->start, 0x1100);
+	CHECK_STR(addresses_name(&addresses, addresses_find(&addresses, 0x1140)), "");
+	CHECK_STR(addresses_name(&addresses, addresses_find(&addresses, 0x1200)),
 		  "[libfoo.so.1+0x401200]");
-	CHECK_STR(addresses_name(&wanted, addresses_find(&wanted, 0x1210)), "");
+	CHECK_STR(addresses_name(&addresses, addresses_find(&addresses, 0x1210)), "");
 }
 
 /* Of each function of a real program both say the same start; but the PLT is one function for
@@ -164,9 +164,9 @@ static void test_this_program(void)
 	}
 	CHECK_EQ(elf_names(fd, -1, &by_symbol, NULL), 0);
 	CHECK_EQ(elf_function_starts(fd, "test", &by_frame), 0);
-	for (size_t i = 0; i < by_symbol.addresses.count; i++) {
-		const struct addresses_address *symbol = &by_symbol.addresses.items[i];
-		const struct addresses_address *frame = &by_frame.addresses.items[i];
+	for (size_t i = 0; i < by_symbol.list.count; i++) {
+		const struct address *symbol = &by_symbol.list.items[i];
+		const struct address *frame = &by_frame.list.items[i];
 
 		if (symbol->state != ADDRESSES_NAMED || frame->state != ADDRESSES_NAMED ||
 		    strstr(addresses_name(&by_symbol, symbol), "@plt"))

@@ -275,16 +275,16 @@ static int open_recipe(int i)
 }
 
 /* Every address of the code and what is beside it. */
-static void want_all(struct addresses *wanted)
+static void want_all(struct addresses *addresses)
 {
 	for (uint64_t address = 0xff0; address < 0x2010; address++)
-		CHECK_EQ(addresses_add(wanted, address), 0);
-	addresses_sort(wanted);
+		CHECK_EQ(addresses_add(addresses, address), 0);
+	addresses_sort(addresses);
 }
 
-static const char *name_at(const struct addresses *wanted, uint64_t address)
+static const char *name_at(const struct addresses *addresses, uint64_t address)
 {
-	return addresses_name(wanted, addresses_find(wanted, address));
+	return addresses_name(addresses, addresses_find(addresses, address));
 }
 
 /* Which other addresses are asked for makes no difference to any of them. */
@@ -292,100 +292,99 @@ static void check_one_by_one(int recipe, const struct addresses *all)
 {
 	_cleanup_close_ int fd = open_recipe(recipe);
 
-	for (size_t i = 0; i < all->addresses.count; i += 3) {
+	for (size_t i = 0; i < all->list.count; i += 3) {
 		_cleanup_(addresses_done) struct addresses one = { 0 };
-		const struct addresses_address *there = &all->addresses.items[i];
+		const struct address *there = &all->list.items[i];
 
 		CHECK_EQ(addresses_add(&one, there->address), 0);
 		CHECK_EQ(elf_names(fd, -1, &one, NULL), 0);
-		CHECK_STR(addresses_name(&one, &one.addresses.items[0]),
-			  addresses_name(all, there));
-		CHECK_EQ(one.addresses.items[0].start, there->start);
+		CHECK_STR(addresses_name(&one, &one.list.items[0]), addresses_name(all, there));
+		CHECK_EQ(one.list.items[0].start, there->start);
 	}
 }
 
-static void check_many(const struct addresses *wanted)
+static void check_many(const struct addresses *addresses)
 {
-	CHECK_STR(name_at(wanted, 0x10ff), "");
-	CHECK_STR(name_at(wanted, 0x1100), "plain");
-	CHECK_STR(name_at(wanted, 0x111f), "plain");
-	CHECK_STR(name_at(wanted, 0x1120), "space::inside");
-	CHECK_STR(name_at(wanted, 0x113f), "label");
-	CHECK_STR(name_at(wanted, 0x1140), "chosen_at_load");
-	CHECK_STR(name_at(wanted, 0x1150), "");
-	CHECK_STR(name_at(wanted, 0x12ff), "last_without_size");
+	CHECK_STR(name_at(addresses, 0x10ff), "");
+	CHECK_STR(name_at(addresses, 0x1100), "plain");
+	CHECK_STR(name_at(addresses, 0x111f), "plain");
+	CHECK_STR(name_at(addresses, 0x1120), "space::inside");
+	CHECK_STR(name_at(addresses, 0x113f), "label");
+	CHECK_STR(name_at(addresses, 0x1140), "chosen_at_load");
+	CHECK_STR(name_at(addresses, 0x1150), "");
+	CHECK_STR(name_at(addresses, 0x12ff), "last_without_size");
 }
 
 static void test_full(void)
 {
-	_cleanup_(addresses_done) struct addresses wanted = { 0 };
+	_cleanup_(addresses_done) struct addresses addresses = { 0 };
 	_cleanup_close_ int fd = open_recipe(FULL);
 
-	want_all(&wanted);
-	CHECK_EQ(elf_names(fd, -1, &wanted, NULL), 0);
-	check_many(&wanted);
-	CHECK_STR(name_at(&wanted, 0x100f), "");
-	CHECK_STR(name_at(&wanted, 0x1010), "malloc@plt");
-	CHECK_STR(name_at(&wanted, 0x102f), "operator new@plt");
-	CHECK_STR(name_at(&wanted, 0x1030), "");
+	want_all(&addresses);
+	CHECK_EQ(elf_names(fd, -1, &addresses, NULL), 0);
+	check_many(&addresses);
+	CHECK_STR(name_at(&addresses, 0x100f), "");
+	CHECK_STR(name_at(&addresses, 0x1010), "malloc@plt");
+	CHECK_STR(name_at(&addresses, 0x102f), "operator new@plt");
+	CHECK_STR(name_at(&addresses, 0x1030), "");
 	/* what is data has no name, but ends the label before it */
-	CHECK_STR(name_at(&wanted, 0x1fff), "last_without_size");
-	CHECK_STR(name_at(&wanted, 0x2000), "");
-	check_one_by_one(FULL, &wanted);
+	CHECK_STR(name_at(&addresses, 0x1fff), "last_without_size");
+	CHECK_STR(name_at(&addresses, 0x2000), "");
+	check_one_by_one(FULL, &addresses);
 }
 
 static void test_stripped(void)
 {
-	_cleanup_(addresses_done) struct addresses wanted = { 0 };
+	_cleanup_(addresses_done) struct addresses addresses = { 0 };
 	_cleanup_close_ int fd = open_recipe(STRIPPED);
 
-	want_all(&wanted);
-	CHECK_EQ(elf_names(fd, -1, &wanted, NULL), 0);
-	CHECK_STR(name_at(&wanted, 0x1100), "exp");
-	CHECK_STR(name_at(&wanted, 0x1040), "malloc@plt");
-	CHECK_STR(name_at(&wanted, 0x1050), "operator new@plt");
+	want_all(&addresses);
+	CHECK_EQ(elf_names(fd, -1, &addresses, NULL), 0);
+	CHECK_STR(name_at(&addresses, 0x1100), "exp");
+	CHECK_STR(name_at(&addresses, 0x1040), "malloc@plt");
+	CHECK_STR(name_at(&addresses, 0x1050), "operator new@plt");
 }
 
 static void test_debug_file(void)
 {
-	_cleanup_(addresses_done) struct addresses wanted = { 0 };
+	_cleanup_(addresses_done) struct addresses addresses = { 0 };
 	_cleanup_close_ int fd = open_recipe(STRIPPED), debug_fd = open_recipe(DEBUG);
 
-	want_all(&wanted);
-	CHECK_EQ(elf_names(fd, debug_fd, &wanted, NULL), 0);
-	check_many(&wanted);
-	CHECK_STR(name_at(&wanted, 0x1040), "malloc@plt");
+	want_all(&addresses);
+	CHECK_EQ(elf_names(fd, debug_fd, &addresses, NULL), 0);
+	check_many(&addresses);
+	CHECK_STR(name_at(&addresses, 0x1040), "malloc@plt");
 }
 
 static void test_bare(void)
 {
-	_cleanup_(addresses_done) struct addresses wanted = { 0 };
+	_cleanup_(addresses_done) struct addresses addresses = { 0 };
 	_cleanup_close_ int fd = open_recipe(BARE);
 
-	want_all(&wanted);
-	CHECK_EQ(elf_names(fd, -1, &wanted, NULL), 0);
-	check_many(&wanted);
+	want_all(&addresses);
+	CHECK_EQ(elf_names(fd, -1, &addresses, NULL), 0);
+	check_many(&addresses);
 }
 
 static void test_none(void)
 {
-	_cleanup_(addresses_done) struct addresses wanted = { 0 };
+	_cleanup_(addresses_done) struct addresses addresses = { 0 };
 	_cleanup_close_ int fd = open_recipe(NONE);
 
-	want_all(&wanted);
-	CHECK_EQ(elf_names(fd, -1, &wanted, NULL), 0);
-	CHECK_EQ(wanted.open, wanted.addresses.count);
+	want_all(&addresses);
+	CHECK_EQ(elf_names(fd, -1, &addresses, NULL), 0);
+	CHECK_EQ(addresses.open, addresses.list.count);
 }
 
 static void test_image(void)
 {
-	_cleanup_(addresses_done) struct addresses wanted = { 0 };
+	_cleanup_(addresses_done) struct addresses addresses = { 0 };
 	_cleanup_(buffer_done) struct buffer file = { 0 };
 
 	make_elf(&recipes[FULL], &file);
-	want_all(&wanted);
-	CHECK_EQ(elf_names_image(file.data, file.size, &wanted, NULL), 0);
-	check_many(&wanted);
+	want_all(&addresses);
+	CHECK_EQ(elf_names_image(file.data, file.size, &addresses, NULL), 0);
+	check_many(&addresses);
 }
 
 static void test_build_id(void)
@@ -428,18 +427,18 @@ static void test_no_elf(void)
 	static const char text[] =
 		"#!/bin/sh\necho not an ELF file, but longer than the header of one is\n";
 	_cleanup_close_ int fd = open_bytes(text, sizeof(text)), empty = open_bytes("", 0);
-	_cleanup_(addresses_done) struct addresses wanted = { 0 };
+	_cleanup_(addresses_done) struct addresses addresses = { 0 };
 	uint8_t id[ELF_BUILD_ID_MAX];
 	struct error error = { 0 };
 	size_t size;
 
-	want_all(&wanted);
-	CHECK_EQ(elf_names(fd, -1, &wanted, &error), -EBADMSG);
+	want_all(&addresses);
+	CHECK_EQ(elf_names(fd, -1, &addresses, &error), -EBADMSG);
 	CHECK_STR(error.text, "not an ELF file");
-	CHECK_EQ(elf_names(empty, -1, &wanted, NULL), -EBADMSG);
+	CHECK_EQ(elf_names(empty, -1, &addresses, NULL), -EBADMSG);
 	CHECK_EQ(elf_build_id(fd, id, &size), -EBADMSG);
 	CHECK_EQ(elf_build_id(empty, id, &size), -EBADMSG);
-	CHECK_EQ(wanted.open, wanted.addresses.count);
+	CHECK_EQ(addresses.open, addresses.list.count);
 }
 
 /* A million symbols may share one long name: what they may take is bounded all together. */
@@ -449,7 +448,7 @@ static void test_shared_names(void)
 	static char name[8000];
 	struct recipe recipe = { .symbols = symbols, .symbol_count = 1 };
 	_cleanup_(buffer_done) struct buffer file = { 0 };
-	_cleanup_(addresses_done) struct addresses wanted = { 0 };
+	_cleanup_(addresses_done) struct addresses addresses = { 0 };
 	struct error error = { 0 };
 	Elf64_Shdr header;
 
@@ -465,8 +464,8 @@ static void test_shared_names(void)
 	for (size_t i = 1; i <= ARRAY_SIZE(symbols); i++)
 		memcpy(file.data + header.sh_offset + i * sizeof(Elf64_Sym), &(uint32_t){ 1 }, 4);
 	for (size_t i = 0; i < ARRAY_SIZE(symbols); i++)
-		CHECK_EQ(addresses_add(&wanted, CODE_OFFSET + i), 0);
-	CHECK_EQ(elf_names_image(file.data, file.size, &wanted, &error), -EBADMSG);
+		CHECK_EQ(addresses_add(&addresses, CODE_OFFSET + i), 0);
+	CHECK_EQ(elf_names_image(file.data, file.size, &addresses, &error), -EBADMSG);
 	CHECK_STR(error.text, "its symbols repeat names beyond any reason");
 }
 
@@ -479,12 +478,12 @@ static void test_damage(void)
 	for (size_t i = 0; i < file.size * 3; i++) {
 		static const uint8_t changes[] = { 0xff, 0x80, 0x01 };
 		uint8_t *at = &file.data[i / 3], was = *at;
-		_cleanup_(addresses_done) struct addresses wanted = { 0 };
+		_cleanup_(addresses_done) struct addresses addresses = { 0 };
 
 		for (uint64_t address = 0x1000; address < 0x1200; address += 0x10)
-			CHECK_EQ(addresses_add(&wanted, address), 0);
+			CHECK_EQ(addresses_add(&addresses, address), 0);
 		*at ^= changes[i % 3];
-		elf_names_image(file.data, i % 2 ? file.size : i / 3, &wanted, NULL);
+		elf_names_image(file.data, i % 2 ? file.size : i / 3, &addresses, NULL);
 		*at = was;
 	}
 }

@@ -113,11 +113,11 @@ static void test_versions(void)
 	for (size_t i = 0; i < ARRAY_SIZE(recipes); i++) {
 		_cleanup_(buffer_done) struct buffer bytes = { 0 };
 		_cleanup_(go_table_done) struct go_table table = { 0 };
-		struct file_window span;
+		struct file_window source;
 
 		make_table(&recipes[i], &bytes);
-		span = file_window_of_memory(bytes.data, bytes.size);
-		CHECK(go_table_open(&table, &span));
+		source = file_window_of_memory(bytes.data, bytes.size);
+		CHECK(go_table_open(&table, &source));
 		CHECK_EQ(table.count, FUNCTIONS);
 		CHECK_EQ(table.text, table.relative && !recipes[i].no_text ? TEXT : 0);
 		table.text = TEXT;
@@ -200,18 +200,18 @@ static void make_program(const struct program *program, struct buffer *file)
 
 static void check_program(const struct program *program, bool named)
 {
-	_cleanup_(addresses_done) struct addresses wanted = { 0 };
+	_cleanup_(addresses_done) struct addresses addresses = { 0 };
 	_cleanup_(buffer_done) struct buffer file = { 0 };
-	const struct addresses_address *address;
+	const struct address *address;
 
 	make_program(program, &file);
-	CHECK_EQ(addresses_add(&wanted, 0x1090 - 0x10), 0);
-	CHECK_EQ(addresses_add(&wanted, 0x1185), 0);
-	CHECK_EQ(elf_names_image(file.data, file.size, &wanted, NULL), 0);
-	address = addresses_find(&wanted, 0x1080);
-	CHECK_STR(addresses_name(&wanted, address), named ? "net/http.(*conn).serve" : "");
+	CHECK_EQ(addresses_add(&addresses, 0x1090 - 0x10), 0);
+	CHECK_EQ(addresses_add(&addresses, 0x1185), 0);
+	CHECK_EQ(elf_names_image(file.data, file.size, &addresses, NULL), 0);
+	address = addresses_find(&addresses, 0x1080);
+	CHECK_STR(addresses_name(&addresses, address), named ? "net/http.(*conn).serve" : "");
 	CHECK_EQ(address->start, named ? 0x1080 : 0);
-	CHECK_STR(addresses_name(&wanted, addresses_find(&wanted, 0x1185)), "");
+	CHECK_STR(addresses_name(&addresses, addresses_find(&addresses, 0x1185)), "");
 }
 
 static void test_programs(void)
@@ -237,11 +237,11 @@ static void test_damage(void)
 			static const uint8_t changes[] = { 0xff, 0x80, 0x01, 0 };
 			_cleanup_(go_table_done) struct go_table table = { 0 };
 			uint8_t *byte = &bytes.data[at / 4];
-			struct file_window span = file_window_of_memory(
+			struct file_window source = file_window_of_memory(
 				bytes.data, changes[at % 4] ? bytes.size : at / 4);
 
 			*byte ^= changes[at % 4];
-			if (go_table_open(&table, &span))
+			if (go_table_open(&table, &source))
 				for (uint64_t offset = 0; offset < 0x200; offset += 0x10)
 					find(&table, TEXT + offset);
 			*byte ^= changes[at % 4];

@@ -60,35 +60,35 @@ static void make_file(struct buffer *file)
 	elves_make(file, sections, ARRAY_SIZE(sections));
 }
 
-static void want(struct addresses *wanted)
+static void want(struct addresses *addresses)
 {
 	for (uint64_t i = 0; i < SYMBOLS; i += 7)
-		CHECK_EQ(addresses_add(wanted, CODE + 16 * i + 3), 0);
-	addresses_sort(wanted);
+		CHECK_EQ(addresses_add(addresses, CODE + 16 * i + 3), 0);
+	addresses_sort(addresses);
 }
 
 /* All that is asked of a file; what is answered is right. How many were. */
 static size_t ask(int fd)
 {
-	_cleanup_(addresses_done) struct addresses wanted = { 0 };
+	_cleanup_(addresses_done) struct addresses addresses = { 0 };
 	uint8_t id[ELF_BUILD_ID_MAX];
 	char link[ELF_DEBUGLINK_MAX], name[32];
 	size_t named = 0, size;
 	uint32_t crc;
 
-	want(&wanted);
+	want(&addresses);
 	elf_build_id(fd, id, &size);
 	elf_debuglink(fd, link, &crc);
-	elf_names(fd, -1, &wanted, NULL);
-	elf_function_starts(fd, "file", &wanted);
+	elf_names(fd, -1, &addresses, NULL);
+	elf_function_starts(fd, "file", &addresses);
 	elf_has_crc(fd, 1);
-	for (size_t i = 0; i < wanted.addresses.count; i++) {
-		const struct addresses_address *address = &wanted.addresses.items[i];
+	for (size_t i = 0; i < addresses.list.count; i++) {
+		const struct address *address = &addresses.list.items[i];
 
 		if (address->state != ADDRESSES_NAMED)
 			continue;
 		snprintf(name, sizeof(name), "function%d", (int)((address->address - CODE) / 16));
-		named += strcmp(addresses_name(&wanted, address), name) == 0;
+		named += strcmp(addresses_name(&addresses, address), name) == 0;
 	}
 	return named;
 }

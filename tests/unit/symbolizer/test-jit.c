@@ -9,16 +9,16 @@
 #include "base/file.h"
 #include "symbolizer/jit.h"
 
-static void want(struct addresses *wanted)
+static void want(struct addresses *addresses)
 {
 	for (uint64_t address = 0x1000; address < 0x1100; address += 8)
-		CHECK_EQ(addresses_add(wanted, address), 0);
-	addresses_sort(wanted);
+		CHECK_EQ(addresses_add(addresses, address), 0);
+	addresses_sort(addresses);
 }
 
-static const char *name_at(const struct addresses *wanted, uint64_t address)
+static const char *name_at(const struct addresses *addresses, uint64_t address)
 {
-	return addresses_name(wanted, addresses_find(wanted, address));
+	return addresses_name(addresses, addresses_find(addresses, address));
 }
 
 static void test_map(void)
@@ -36,41 +36,41 @@ static void test_map(void)
 				   "1038 8 after\r\n"
 				   "1080 FFFFFFFFFFFFFFFF to the end\n"
 				   "10f8 8 the last one without a newline";
-	struct file_window span = file_window_of_memory(text, strlen(text));
-	_cleanup_(addresses_done) struct addresses wanted = { 0 };
+	struct file_window source = file_window_of_memory(text, strlen(text));
+	_cleanup_(addresses_done) struct addresses addresses = { 0 };
 
-	want(&wanted);
-	CHECK_EQ(perf_map_names(&span, &wanted), 0);
-	CHECK_STR(name_at(&wanted, 0x1008), "first");
-	CHECK_STR(name_at(&wanted, 0x1010), "LazyCompile:~run /srv/a b.js:3");
-	CHECK_EQ(addresses_find(&wanted, 0x1018)->start, 0x1010);
-	CHECK_STR(name_at(&wanted, 0x1020), "");
-	CHECK_STR(name_at(&wanted, 0x1028), "");
-	CHECK_STR(name_at(&wanted, 0x1030), "before");
-	CHECK_STR(name_at(&wanted, 0x1038), "after");
-	CHECK_STR(name_at(&wanted, 0x1048), "before");
-	CHECK_STR(name_at(&wanted, 0x1050), "");
-	CHECK_STR(name_at(&wanted, 0x10f0), "to the end");
-	CHECK_STR(name_at(&wanted, 0x10f8), "the last one without a newline");
+	want(&addresses);
+	CHECK_EQ(perf_map_names(&source, &addresses), 0);
+	CHECK_STR(name_at(&addresses, 0x1008), "first");
+	CHECK_STR(name_at(&addresses, 0x1010), "LazyCompile:~run /srv/a b.js:3");
+	CHECK_EQ(addresses_find(&addresses, 0x1018)->start, 0x1010);
+	CHECK_STR(name_at(&addresses, 0x1020), "");
+	CHECK_STR(name_at(&addresses, 0x1028), "");
+	CHECK_STR(name_at(&addresses, 0x1030), "before");
+	CHECK_STR(name_at(&addresses, 0x1038), "after");
+	CHECK_STR(name_at(&addresses, 0x1048), "before");
+	CHECK_STR(name_at(&addresses, 0x1050), "");
+	CHECK_STR(name_at(&addresses, 0x10f0), "to the end");
+	CHECK_STR(name_at(&addresses, 0x10f8), "the last one without a newline");
 }
 
 /* A name as long as a novel is cut, and does not become lines of its own. */
 static void test_long_line(void)
 {
 	_cleanup_(buffer_done) struct buffer text = { 0 };
-	_cleanup_(addresses_done) struct addresses wanted = { 0 };
-	struct file_window span;
+	_cleanup_(addresses_done) struct addresses addresses = { 0 };
+	struct file_window source;
 
 	buffer_text(&text, "1000 8 ");
 	while (text.size < 20000)
 		buffer_text(&text, "1008 8 x");
 	buffer_text(&text, "\n1010 8 next\n");
-	span = file_window_of_memory(text.data, text.size);
-	want(&wanted);
-	CHECK_EQ(perf_map_names(&span, &wanted), 0);
-	CHECK_EQ(strlen(name_at(&wanted, 0x1000)), 4095);
-	CHECK_STR(name_at(&wanted, 0x1008), "");
-	CHECK_STR(name_at(&wanted, 0x1010), "next");
+	source = file_window_of_memory(text.data, text.size);
+	want(&addresses);
+	CHECK_EQ(perf_map_names(&source, &addresses), 0);
+	CHECK_EQ(strlen(name_at(&addresses, 0x1000)), 4095);
+	CHECK_STR(name_at(&addresses, 0x1008), "");
+	CHECK_STR(name_at(&addresses, 0x1010), "next");
 }
 
 static void put_load(struct buffer *dump, uint32_t kind, uint64_t start, uint64_t size,
@@ -127,39 +127,39 @@ static void make_dump(struct buffer *dump)
 static void test_dump(void)
 {
 	_cleanup_(buffer_done) struct buffer dump = { 0 };
-	_cleanup_(addresses_done) struct addresses wanted = { 0 };
-	struct file_window span;
+	_cleanup_(addresses_done) struct addresses addresses = { 0 };
+	struct file_window source;
 
 	make_dump(&dump);
-	span = file_window_of_memory(dump.data, dump.size);
-	want(&wanted);
-	CHECK_EQ(jitdump_names(&span, &wanted), 0);
-	CHECK_STR(name_at(&wanted, 0x1008), "before");
-	CHECK_STR(name_at(&wanted, 0x1010), "Main.run(int[])");
-	CHECK_EQ(addresses_find(&wanted, 0x1018)->start, 0x1010);
-	CHECK_STR(name_at(&wanted, 0x1020), "");
+	source = file_window_of_memory(dump.data, dump.size);
+	want(&addresses);
+	CHECK_EQ(jitdump_names(&source, &addresses), 0);
+	CHECK_STR(name_at(&addresses, 0x1008), "before");
+	CHECK_STR(name_at(&addresses, 0x1010), "Main.run(int[])");
+	CHECK_EQ(addresses_find(&addresses, 0x1018)->start, 0x1010);
+	CHECK_STR(name_at(&addresses, 0x1020), "");
 }
 
 /* A name goes with the code; what was sampled where it was has it too. */
 static void test_moved(void)
 {
 	_cleanup_(buffer_done) struct buffer dump = { 0 };
-	_cleanup_(addresses_done) struct addresses wanted = { 0 };
-	struct file_window span;
+	_cleanup_(addresses_done) struct addresses addresses = { 0 };
+	struct file_window source;
 
 	make_dump(&dump);
-	span = file_window_of_memory(dump.data, dump.size);
+	source = file_window_of_memory(dump.data, dump.size);
 	for (uint64_t address = 0x1008; address <= 0x4008; address += 0x1000)
-		CHECK_EQ(addresses_add(&wanted, address), 0);
-	CHECK_EQ(addresses_add(&wanted, 0x3018), 0);
-	addresses_sort(&wanted);
-	CHECK_EQ(jitdump_names(&span, &wanted), 0);
-	CHECK_STR(name_at(&wanted, 0x1008), "before");
-	CHECK_STR(name_at(&wanted, 0x2008), "");
-	CHECK_STR(name_at(&wanted, 0x3008), "before");
-	CHECK_STR(name_at(&wanted, 0x3018), "Main.run(int[])");
-	CHECK_STR(name_at(&wanted, 0x4008), "Main.run(int[])");
-	CHECK_EQ(addresses_find(&wanted, 0x4008)->start, 0x4000);
+		CHECK_EQ(addresses_add(&addresses, address), 0);
+	CHECK_EQ(addresses_add(&addresses, 0x3018), 0);
+	addresses_sort(&addresses);
+	CHECK_EQ(jitdump_names(&source, &addresses), 0);
+	CHECK_STR(name_at(&addresses, 0x1008), "before");
+	CHECK_STR(name_at(&addresses, 0x2008), "");
+	CHECK_STR(name_at(&addresses, 0x3008), "before");
+	CHECK_STR(name_at(&addresses, 0x3018), "Main.run(int[])");
+	CHECK_STR(name_at(&addresses, 0x4008), "Main.run(int[])");
+	CHECK_EQ(addresses_find(&addresses, 0x4008)->start, 0x4000);
 }
 
 /* Each byte changed, each length: no more is asked than to come back. */
@@ -170,13 +170,13 @@ static void test_damage(void)
 	make_dump(&dump);
 	for (size_t at = 0; at < dump.size * 4; at++) {
 		static const uint8_t changes[] = { 0xff, 0x80, 0x01, 0 };
-		_cleanup_(addresses_done) struct addresses wanted = { 0 };
-		struct file_window span =
+		_cleanup_(addresses_done) struct addresses addresses = { 0 };
+		struct file_window source =
 			file_window_of_memory(dump.data, changes[at % 4] ? dump.size : at / 4);
 
-		want(&wanted);
+		want(&addresses);
 		dump.data[at / 4] ^= changes[at % 4];
-		CHECK_EQ(jitdump_names(&span, &wanted), 0);
+		CHECK_EQ(jitdump_names(&source, &addresses), 0);
 		dump.data[at / 4] ^= changes[at % 4];
 	}
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A table of what the sieve keeps must answer as the whole table does, whatever lies across what.
+/* A table of what the prefilter keeps must answer as the whole table does, whatever lies across
+ * what.
  */
 #include "tests/check.h"
 
@@ -39,13 +40,14 @@ static void make_given(struct given *given)
 	}
 }
 
-static struct symbols *make_symbols(const struct given *given, const struct symbol_prefilter *sieve)
+static struct symbols *make_symbols(const struct given *given,
+				    const struct symbol_prefilter *prefilter)
 {
 	struct symbols *symbols = NULL;
 
 	CHECK_EQ(symbols_new(&symbols), 0);
 	for (size_t i = 0; i < COUNT; i++)
-		if (!sieve || symbol_prefilter_keeps(sieve, given[i].start))
+		if (!prefilter || symbol_prefilter_keeps(prefilter, given[i].start))
 			CHECK_EQ(symbols_add(symbols, given[i].start, given[i].size,
 					     given[i].binding, given[i].name,
 					     strlen(given[i].name)),
@@ -66,19 +68,19 @@ static void check_same(const struct symbols *few, const struct symbols *all, uin
 static void check_wanted(const struct given *given, const struct symbols *all, size_t wanted_count)
 {
 	_cleanup_(cleanup_symbols) struct symbols *few = NULL;
-	_cleanup_(symbol_prefilter_done) struct symbol_prefilter sieve = { 0 };
-	_cleanup_(addresses_done) struct addresses wanted = { 0 };
+	_cleanup_(symbol_prefilter_done) struct symbol_prefilter prefilter = { 0 };
+	_cleanup_(addresses_done) struct addresses addresses = { 0 };
 
 	for (size_t i = 0; i < wanted_count; i++)
-		CHECK_EQ(addresses_add(&wanted, next_random(SPACE + 10000)), 0);
-	addresses_sort(&wanted);
-	CHECK_EQ(symbol_prefilter_init(&sieve, &wanted), 0);
+		CHECK_EQ(addresses_add(&addresses, next_random(SPACE + 10000)), 0);
+	addresses_sort(&addresses);
+	CHECK_EQ(symbol_prefilter_init(&prefilter, &addresses), 0);
 	for (size_t i = 0; i < COUNT; i++)
-		CHECK_EQ(symbol_prefilter_note(&sieve, given[i].start, given[i].size), 0);
-	CHECK_EQ(symbol_prefilter_sort(&sieve), 0);
-	few = make_symbols(given, &sieve);
-	for (size_t i = 0; i < wanted.addresses.count; i++)
-		check_same(few, all, wanted.addresses.items[i].address);
+		CHECK_EQ(symbol_prefilter_note(&prefilter, given[i].start, given[i].size), 0);
+	CHECK_EQ(symbol_prefilter_sort(&prefilter), 0);
+	few = make_symbols(given, &prefilter);
+	for (size_t i = 0; i < addresses.list.count; i++)
+		check_same(few, all, addresses.list.items[i].address);
 }
 
 static void test_as_the_whole(void)
@@ -96,50 +98,50 @@ static void test_as_the_whole(void)
 	}
 }
 
-/* What is kept goes by what is wanted. */
+/* The number of symbols kept depends on the addresses. */
 static void test_few(void)
 {
-	_cleanup_(symbol_prefilter_done) struct symbol_prefilter sieve = { 0 };
-	_cleanup_(addresses_done) struct addresses wanted = { 0 };
+	_cleanup_(symbol_prefilter_done) struct symbol_prefilter prefilter = { 0 };
+	_cleanup_(addresses_done) struct addresses addresses = { 0 };
 	size_t kept = 0;
 
-	CHECK_EQ(addresses_add(&wanted, 5005), 0);
-	CHECK_EQ(symbol_prefilter_init(&sieve, &wanted), 0);
+	CHECK_EQ(addresses_add(&addresses, 5005), 0);
+	CHECK_EQ(symbol_prefilter_init(&prefilter, &addresses), 0);
 	for (uint64_t start = 0; start < 100000; start += 10)
-		CHECK_EQ(symbol_prefilter_note(&sieve, start, 10), 0);
-	CHECK_EQ(symbol_prefilter_sort(&sieve), 0);
+		CHECK_EQ(symbol_prefilter_note(&prefilter, start, 10), 0);
+	CHECK_EQ(symbol_prefilter_sort(&prefilter), 0);
 	for (uint64_t start = 0; start < 100000; start += 10)
-		kept += symbol_prefilter_keeps(&sieve, start);
+		kept += symbol_prefilter_keeps(&prefilter, start);
 	CHECK_EQ(kept, 2);
-	CHECK(symbol_prefilter_keeps(&sieve, 5000));
+	CHECK(symbol_prefilter_keeps(&prefilter, 5000));
 }
 
-static void test_wanted(void)
+static void test_addresses(void)
 {
-	_cleanup_(addresses_done) struct addresses wanted = { 0 };
-	struct addresses_address *found;
+	_cleanup_(addresses_done) struct addresses addresses = { 0 };
+	struct address *found;
 
 	for (uint64_t address = 50; address; address -= 10)
-		CHECK_EQ(addresses_add(&wanted, address), 0);
-	addresses_sort(&wanted);
-	CHECK_EQ(wanted.open, 5);
-	CHECK_EQ(addresses_answer(&wanted, 1, 15, "twenty"), 0);
+		CHECK_EQ(addresses_add(&addresses, address), 0);
+	addresses_sort(&addresses);
+	CHECK_EQ(addresses.open, 5);
+	CHECK_EQ(addresses_answer(&addresses, 1, 15, "twenty"), 0);
 	/* what is there is not asked again */
-	CHECK_EQ(addresses_add(&wanted, 20), 0);
-	addresses_sort(&wanted);
-	CHECK_EQ(wanted.addresses.count, 5);
-	CHECK_EQ(wanted.open, 4);
-	addresses_close(&wanted);
-	CHECK_EQ(wanted.open, 0);
-	found = addresses_find(&wanted, 20);
-	CHECK_STR(addresses_name(&wanted, found), "twenty");
+	CHECK_EQ(addresses_add(&addresses, 20), 0);
+	addresses_sort(&addresses);
+	CHECK_EQ(addresses.list.count, 5);
+	CHECK_EQ(addresses.open, 4);
+	addresses_close(&addresses);
+	CHECK_EQ(addresses.open, 0);
+	found = addresses_find(&addresses, 20);
+	CHECK_STR(addresses_name(&addresses, found), "twenty");
 	CHECK_EQ(found->start, 15);
-	CHECK_EQ(addresses_find(&wanted, 30)->state, ADDRESSES_NAMELESS);
-	CHECK(!addresses_find(&wanted, 21));
+	CHECK_EQ(addresses_find(&addresses, 30)->state, ADDRESSES_UNNAMED);
+	CHECK(!addresses_find(&addresses, 21));
 	found->used = true;
-	CHECK_EQ(addresses_shrink(&wanted), 0);
-	CHECK_EQ(wanted.addresses.count, 1);
-	CHECK_STR(addresses_name(&wanted, addresses_find(&wanted, 20)), "twenty");
+	CHECK_EQ(addresses_shrink(&addresses), 0);
+	CHECK_EQ(addresses.list.count, 1);
+	CHECK_STR(addresses_name(&addresses, addresses_find(&addresses, 20)), "twenty");
 }
 
-CHECK_MAIN({ "as the whole", test_as_the_whole }, { "few", test_few }, { "wanted", test_wanted })
+CHECK_MAIN({ "as the whole", test_as_the_whole }, { "few", test_few }, { "addresses", test_addresses })

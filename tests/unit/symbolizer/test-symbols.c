@@ -183,7 +183,7 @@ static void test_groups(void)
 
 	CHECK_EQ(symbols_new(&symbols), 0);
 	CHECK_EQ(symbols_add(symbols, 0x1000, 0, SYMBOL_LOCAL, "kernel", 6), 0);
-	symbols_group(symbols, 1);
+	symbols_set_group(symbols, 1);
 	CHECK_EQ(symbols_add(symbols, 0x100000, 0, SYMBOL_LOCAL, "module", 6), 0);
 	CHECK_EQ(symbols_add(symbols, 0x100800, 0, SYMBOL_LOCAL, "module two", 6), 0);
 	CHECK_EQ(symbols_finish(symbols), 0);
