@@ -144,4 +144,5 @@ static void test_addresses(void)
 	CHECK_STR(addresses_name(&addresses, addresses_find(&addresses, 20)), "twenty");
 }
 
-CHECK_MAIN({ "as the whole", test_as_the_whole }, { "few", test_few }, { "addresses", test_addresses })
+CHECK_MAIN({ "as the whole", test_as_the_whole }, { "few", test_few },
+	   { "addresses", test_addresses })
