@@ -196,6 +196,24 @@ static void test_over_settling(void)
 	CHECK_EQ(all, 10);
 }
 
+/*
+ * A hypervisor takes the CPU for two seconds between two samples that both come half a slot late.
+ */
+static void test_over_two_settlings(void)
+{
+	struct timer_slots slots = started();
+	uint64_t all = 0;
+
+	run(&slots, 0, 60, false);
+	timer_slots_sample(&slots, slot(60) + PERIOD_NS / 2, false);
+	for (uint64_t second = 1; second <= 3; second++)
+		all += timer_slots_settle(&slots, slot(second * 97) - 100000, ALL_BUSY).count;
+	timer_slots_sample(&slots, slot(300) + PERIOD_NS / 2, false);
+	run(&slots, 301, 388, false);
+	all += timer_slots_settle(&slots, slot(388) - 100000, ALL_BUSY).count;
+	CHECK_EQ(all, 300 - 61);
+}
+
 /* Others opened an event on the CPU, which moves the grid: once by a lot, and over time by as much
  * again. */
 static void test_moved(void)
@@ -276,6 +294,7 @@ CHECK_MAIN({ "a busy CPU with all its samples misses nothing", test_all_there },
 	   { "a busy CPU without any sample misses all of them", test_silent },
 	   { "idle time that is told of late or not at all", test_not_told },
 	   { "a hole over a settling is counted once", test_over_settling },
+	   { "a hole over two settlings between late samples too", test_over_two_settlings },
 	   { "a grid that moves is no hole", test_moved },
 	   { "what the ring had no room for is not missing", test_lost },
 	   { "nor where that is told before the next sample", test_lost_before },
