@@ -306,7 +306,7 @@ int losses_limit(struct losses *losses, uint64_t limit, uint64_t time_ns)
 
 int losses_idle(struct losses *losses, const struct cpu_idle *idle)
 {
-	if (losses->idle.time_ns || !losses->period_ns)
+	if (!losses->period_ns)
 		return 0;
 	return cpu_idle_copy(&losses->idle, idle);
 }

@@ -116,8 +116,8 @@ uint64_t losses_offline(const struct losses *losses);
 /* The kernel allows only so many samples a second and CPU; 0: as many as were asked for. */
 int losses_limit(struct losses *losses, uint64_t limit, uint64_t time_ns);
 
-/* How long each CPU has idled by that moment. One that comes before the last is settled is ignored.
- * Copied. */
+/* How long each CPU has idled by that moment. Replaces a reading that is not settled yet. Copies
+ * it. */
 int losses_idle(struct losses *losses, const struct cpu_idle *idle);
 /* The moment up to which samples must be applied before losses_settle(); 0: there is nothing to be
  * settled. */

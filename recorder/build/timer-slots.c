@@ -173,7 +173,8 @@ static bool take_open(struct timer_slots *slots, uint64_t until_ns)
 	slot_ns = slot_of(slots, until_ns - half_ns) + slots->period_ns;
 	hole = hole_before(slots, slot_ns, until_ns);
 	add_hole(&slots->empty, &hole);
-	/* the last sample lies before this hole: a new grid that begins there would count the hole again */
+	/* the last sample lies before this hole: a new grid that begins there would count the hole
+	 * again */
 	take_hole(&slots->empty, &slots->held);
 	slots->last_late = false;
 	slots->grid_ns = slot_ns - slots->period_ns;

@@ -455,18 +455,26 @@ int pipeline_add(struct pipeline *assembler, uint32_t source, const struct perf_
 	return reorder_add(&assembler->timeline, place->time_ns, source, record, size);
 }
 
-int pipeline_flush(struct pipeline *assembler, uint64_t before_ns)
+/* Counts what was due by the last reading of the CPUs' idle time, if all samples up to that reading
+ * are there. */
+static int pipeline_settle(struct pipeline *assembler, uint64_t before_ns)
 {
 	uint64_t waiting_ns = losses_waiting(&assembler->losses);
-	int r = 0;
+	int r;
+
+	if (!waiting_ns || waiting_ns > before_ns)
+		return 0;
+	r = pipeline_flush_here(assembler, waiting_ns);
+	return r == 0 ? losses_settle(&assembler->losses) : r;
+}
+
+int pipeline_flush(struct pipeline *assembler, uint64_t before_ns)
+{
+	int r;
 
 	if (!assembler->tape)
 		return -ENOMEM;
-	if (waiting_ns && waiting_ns <= before_ns) {
-		r = pipeline_flush_here(assembler, waiting_ns);
-		if (r == 0)
-			r = losses_settle(&assembler->losses);
-	}
+	r = pipeline_settle(assembler, before_ns);
 	if (r == 0)
 		r = pipeline_flush_here(assembler, before_ns);
 	if (assembler->last_ns > assembler->swept_ns + SWEEP_NS)
@@ -488,8 +496,10 @@ int pipeline_rotate(struct pipeline *assembler, uint64_t at_ns)
 
 int pipeline_end(struct pipeline *assembler, uint64_t end_ns, const char *why)
 {
-	int r = assembler->tape ? pipeline_flush_here(assembler, UINT64_MAX) : -ENOMEM;
+	int r = assembler->tape ? pipeline_settle(assembler, UINT64_MAX) : -ENOMEM;
 
+	if (r == 0)
+		r = pipeline_flush_here(assembler, UINT64_MAX);
 	end_ns = MAX(end_ns, assembler->last_ns + 1);
 	end_ns = MAX(end_ns, losses_end(&assembler->losses));
 	if (r == 0 && end_ns > assembler->tape->end_ns)

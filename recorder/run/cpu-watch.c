@@ -8,6 +8,9 @@
  */
 #define READING_MAX_NS (20 * NSEC_PER_MSEC)
 
+/* No turn follows that could make up for a reading that took too long. */
+#define LAST_READINGS 5
+
 #define STAT_LIMIT (16u << 20)
 
 /* All processes at the start, when nothing is in the rings yet; and what a turn may wait for: the
@@ -42,24 +45,46 @@ void cpu_watch_done(struct cpu_watch *watch)
 	cpu_idle_done(&watch->idle);
 }
 
-/* Idle times are of the moment at which they are read, which is a little after the last anchor. */
-static int look_at_idle(struct cpu_watch *watch, struct pipeline *assembler)
+/* Idle times are of the moment at which they are read, which is a little after the last anchor.
+ * Returns 1 when the reading took too long. */
+static int read_idle(struct cpu_watch *watch, struct pipeline *assembler)
 {
 	const struct tape_anchor *anchor = pipeline_last_anchor(assembler);
 	uint64_t before_ns, after_ns;
 	int r;
 
-	if (!assembler->losses.period_ns || losses_waiting(&assembler->losses))
-		return 0;
 	before_ns = clock_ns(CLOCK_MONOTONIC);
 	r = source_file_read(&watch->stat, STAT_LIMIT);
 	if (r == 0)
 		r = cpu_idle_parse(watch->stat.text, &watch->idle);
 	after_ns = clock_ns(CLOCK_MONOTONIC);
-	if (r < 0 || after_ns - before_ns > READING_MAX_NS)
+	if (r < 0)
 		return r == -ENOMEM ? r : 0;
+	if (after_ns - before_ns > READING_MAX_NS)
+		return 1;
 	watch->idle.time_ns = anchor->perf_ns + (before_ns - anchor->monotonic_ns);
 	return losses_idle(&assembler->losses, &watch->idle);
+}
+
+static int look_at_idle(struct cpu_watch *watch, struct pipeline *assembler)
+{
+	int r;
+
+	if (!assembler->losses.period_ns || losses_waiting(&assembler->losses))
+		return 0;
+	r = read_idle(watch, assembler);
+	return MIN(r, 0);
+}
+
+int cpu_watch_last_idle(struct cpu_watch *watch, struct pipeline *assembler)
+{
+	int r = 1;
+
+	if (!assembler->losses.period_ns)
+		return 0;
+	for (int i = 0; r > 0 && i < LAST_READINGS; i++)
+		r = read_idle(watch, assembler);
+	return MIN(r, 0);
 }
 
 /* The kernel lowers it by itself when sampling takes too long. */

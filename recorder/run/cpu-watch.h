@@ -31,5 +31,10 @@ void cpu_watch_done(struct cpu_watch *watch);
 
 /* After a drain. 0 or -ENOMEM; what cannot be read is not known. */
 int cpu_watch_look(struct cpu_watch *watch, struct perf_events *events, struct pipeline *assembler);
+/*
+ * Reads once more how long each CPU idled, so that the samples that were due after the last turn
+ * count, too. Call it before the events stop. Returns 0 or -ENOMEM.
+ */
+int cpu_watch_last_idle(struct cpu_watch *watch, struct pipeline *assembler);
 /* What was lost of all CPUs and not told yet. */
 int cpu_watch_count(struct perf_events *events, struct pipeline *assembler);

@@ -397,11 +397,14 @@ static int recorder_begin(struct recorder *recorder, struct error *error)
 /* Everything that is left, up to the last anchor, into the last tape. */
 static int recorder_finish(struct recorder *recorder, bool failed, struct error *error)
 {
-	int r;
+	int r = recorder->assembler.tape
+			? cpu_watch_last_idle(&recorder->watch, &recorder->assembler)
+			: 0;
 
 	perf_events_stop(recorder->events);
 	kmsg_watch_stop(recorder->log, LAST_LINES_NS);
-	r = recorder_drain(recorder);
+	if (r == 0)
+		r = recorder_drain(recorder);
 	if (r == 0 && recorder->assembler.tape)
 		r = take_context(recorder);
 	if (r == 0)
