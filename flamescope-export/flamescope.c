@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/mutation.h"
 #include "flamescope-export/disguise.h"
 #include "flamescope-export/header.h"
 #include "flamescope-export/tape-text.h"
@@ -293,7 +294,8 @@ static void make_piece(const void *context, size_t piece, struct buffer *to)
 		flamescope_put_numbers(writer, sample->cpu, row_time_us(writer, i), sample->period,
 				       to);
 		tape_text_put_stack(text, sample, to);
-		buffer_u8(to, '\n');
+		if (!mutated("glue-samples"))
+			buffer_u8(to, '\n');
 	}
 }
 

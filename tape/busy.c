@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/mutation.h"
 #include "tape/busy-figures.h"
 #include "tape/busy-slots.h"
 #include "tape/stack-class.h"
@@ -214,6 +215,8 @@ static int name_cell(struct making *making, const struct cpu *cpu, double seen_n
 	if (!most_thread)
 		return 0;
 	cell->thread_share = per_cent(most_thread * seen_ns, of);
+	if (mutated("quarter-share"))
+		cell->thread_share /= 4;
 	cell->function_share = per_cent(most_function * seen_ns, of);
 	r = busy_add_thread(making, thread, &cell->thread);
 	return r < 0 ? r : busy_add_function(making, function, &cell->function);

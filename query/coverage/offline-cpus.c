@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/mutation.h"
 
 struct offline_cpus {
 	array_of(struct coverage_lasting) list;
@@ -50,6 +51,8 @@ static int find_absences(const struct coverage_parts *parts, const struct window
 {
 	struct coverage_lasting one;
 
+	if (mutated("forget-offline"))
+		return 0;
 	for (size_t at = 0; next_lasting(parts, &at, &one);) {
 		one.from_ns = MAX(one.from_ns, window->from_ns);
 		one.to_ns = MIN(one.to_ns, window->to_ns);

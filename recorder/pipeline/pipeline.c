@@ -32,6 +32,10 @@
 /* A CPU number beyond this is damage, not a CPU. */
 #define CPUS_MAX 65536
 
+/* The mutation "hold-timers" plays a hypervisor that stops all CPUs for this part of each second.
+ */
+#define HELD_UP_NS (300 * NSEC_PER_MSEC)
+
 int pipeline_init(struct pipeline *assembler, const struct pipeline_options *options)
 {
 	*assembler = (struct pipeline){ .options = options };
@@ -155,6 +159,8 @@ static int pipeline_spool_here(struct pipeline *assembler, uint64_t until_ns)
 
 	if (assembler->options->imported || !sealer_takes_block(assembler->options->sealer))
 		return 0;
+	if (mutated("spool-late") && until_ns / NSEC_PER_SEC % 10 != 0)
+		return 0;
 	r = spool_encode(assembler->tape, &assembler->spooled,
 			 MAX(until_ns, assembler->tape->begin_ns), &block);
 	/* the disk was away for so long that it is too much for a block: the tape waits in memory
@@ -191,6 +197,8 @@ static int pipeline_end_tape(struct pipeline *assembler)
 		r = losses_give(&assembler->losses, assembler->tape, assembler->tape->end_ns);
 	if (r == 0)
 		r = pipeline_spool_here(assembler, assembler->tape->end_ns);
+	if (mutated("rotation-drops-samples"))
+		assembler->tape->samples.count -= assembler->tape->samples.count / 4;
 	tape_filled(assembler->tape);
 	return r == 0 ? sealer_put(assembler->options->sealer, take_ptr(assembler->tape)) : r;
 }
@@ -291,12 +299,16 @@ static int take_sample(struct pipeline *assembler, struct perf_record *record,
 {
 	int r;
 
+	if (mutated("hold-timers") && record->time_ns % NSEC_PER_SEC < HELD_UP_NS)
+		return 0;
 	if (record->tid < 0 && !assembler->options->imported)
 		find_ended(assembler, record);
 	losses_sample(&assembler->losses, record->cpu, record->time_ns, !record->tid);
 	if (record->time_ns < assembler->started_ns)
 		return 0;
 	assembler->samples++;
+	if (mutated("drop-sample") && assembler->samples % 8 == 0)
+		return 0;
 	r = tape_builder_add(&assembler->filler, record, chain);
 	if (r == 1)
 		losses_cut(&assembler->losses, record->cpu != UINT32_MAX ? record->cpu : 0,

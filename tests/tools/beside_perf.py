@@ -4,8 +4,11 @@
 
 Usage: beside_perf.py PERFTAPE LOAD SECONDS
 
-As a module: record(perftape, load, seconds) gives a Comparison. Both sample at 97 Hz with cpu-clock while LOAD runs pinned
-to each CPU; compared is the part of the recordings in which both were running.
+As a module: record(perftape, load, seconds, folder) gives a Comparison. Both sample at 97 Hz with cpu-clock while LOAD runs pinned
+to each CPU. Only the time in which both record is compared.
+
+A hypervisor that steals time from both makes both miss samples. The two timers fire at different moments, so that each misses a few more
+or fewer than the other by chance. Comparison.apart() therefore counts in standard deviations of that chance.
 """
 
 import collections
@@ -23,11 +26,11 @@ HEAD = re.compile(r"^(?P<comm>.*?)\s+(?P<pid>-?\d+)/(?P<tid>-?\d+)\s+\[(?P<cpu>\
 FRAME = re.compile(r"^\s+[0-9a-f]+ (?P<name>.+?)(?:\+0x[0-9a-f]+)? \((?P<dso>.*?)\)$")
 
 FREQUENCY = 97
-ELSE = "(what else runs)"
+START = 60  # seconds within which what is started must run
 
 
 class Profile:
-    """Samples by CPU and leaf symbol, over the time in which a recorder ran. Its times are on the wall clock once `ahead` is added."""
+    """The samples of a recorder. `ahead` turns its times into those of the wall clock."""
 
     def __init__(self, text, load, ahead=0.0):
         self.samples = []
@@ -37,8 +40,8 @@ class Profile:
                 continue
             if not line.strip():
                 if head and int(head["period"]):
-                    # who else is here may be gone, or built anew, when perf script looks for its names
-                    symbol = (leaf or "[unknown]") if head["comm"].strip() == load else ELSE
+                    # perf script may not find the names of other processes, which may have ended
+                    symbol = (leaf or "[unknown]") if head["comm"].strip() == load else None
                     self.samples.append((int(head["cpu"]), float(head["time"]) + ahead, symbol))
                 head = leaf = None
             elif head is None:
@@ -48,20 +51,20 @@ class Profile:
                 leaf = frame["name"] if frame else None
 
     def keep(self, begin, end):
-        """Keeps what lies between."""
+        """Keeps the samples of a time: by CPU when they were taken, and by function those of the load."""
         self.times = collections.defaultdict(list)
         kept = [sample for sample in self.samples if begin <= sample[1] <= end]
         for cpu, at, _ in kept:
             self.times[cpu].append(at)
-        self.leaves = collections.Counter(symbol for _, _, symbol in kept)
-        self.total = len(kept)
+        self.leaves = collections.Counter(symbol for _, _, symbol in kept if symbol)
+        self.total = self.leaves.total()
 
     def span(self):
         times = [at for _, at, _ in self.samples]
         return min(times), max(times)
 
     def rate(self, cpu):
-        """Samples a second on a CPU, between its first and its last."""
+        """Samples per second on a CPU, between its first and its last."""
         times = sorted(self.times[cpu])
         return (len(times) - 1) / (times[-1] - times[0]) if len(times) > 1 else 0.0
 
@@ -73,17 +76,34 @@ class Comparison:
     def __init__(self, perf, ours):
         self.perf, self.ours = perf, ours
         begins, ends = zip(perf.span(), ours.span())
+        self.begin, self.end = max(begins), min(ends)
         for profile in (perf, ours):
-            profile.keep(max(begins), min(ends))
+            profile.keep(self.begin, self.end)
         self.cpus = sorted(perf.times)
         self.top = [name for name, _ in perf.leaves.most_common(10)]
 
     def count_difference(self, cpu):
-        """How far the number of samples a second is from perf's, as a part of it."""
+        """How far the number of samples per second is from perf's, as a part of it."""
         return abs(self.ours.rate(cpu) - self.perf.rate(cpu)) / self.perf.rate(cpu)
 
+    def counts(self, cpu, windows=()):
+        """The samples of perf and of us on a CPU, in all of the time or in the windows, and how many were due."""
+        windows = windows or [(self.begin, self.end)]
+        counts = [sum(begin <= at < end for begin, end in windows for at in profile.times[cpu]) for profile in (self.perf, self.ours)]
+        return *counts, FREQUENCY * sum(end - begin for begin, end in windows)
+
+    def apart(self, cpu, windows=()):
+        """By how many standard deviations of chance the numbers of samples on a CPU differ.
+
+        What a recorder misses of what was due adds up from independent causes, so its variance is at most about its mean. At each
+        edge of a window one sample may lie on this side or on that.
+        """
+        perf, ours, due = self.counts(cpu, windows)
+        missed = max(due - perf, 0) + max(due - ours, 0)
+        return max(abs(ours - perf) - max(len(windows), 1), 0) / math.sqrt(missed + 1)
+
     def sigma(self, name):
-        """By how many standard deviations of chance the shares of a symbol differ."""
+        """By how many standard deviations of chance the shares of a function differ."""
         n, m = self.perf.total, self.ours.total
         p = (self.perf.leaves[name] + self.ours.leaves[name]) / (n + m)
         chance = math.sqrt(p * (1 - p) * (1 / n + 1 / m))
@@ -93,8 +113,14 @@ class Comparison:
         return [name for name, _ in self.ours.leaves.most_common(10)]
 
 
-def start_load(load, cpus):
-    return [subprocess.Popen([load, str(cpu)]) for cpu in cpus]
+def start_load(load, cpus, nice=0):
+    """Starts a load on each of the CPUs. At nice 19 it keeps them busy and leaves them to all others."""
+    return [subprocess.Popen(["nice", "-n", str(nice), load, str(cpu)] if nice else [load, str(cpu)]) for cpu in cpus]
+
+
+def cpu_seconds(pid):
+    """The CPU time of a process, by the kernel's account."""
+    return sum(map(int, pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
 def stop(processes):
@@ -103,31 +129,43 @@ def stop(processes):
         process.wait()
 
 
-def record(perftape, load, seconds):
-    cpus = sorted(os.sched_getaffinity(0))
-    with tempfile.TemporaryDirectory(prefix="perftape beside ") as folder:
-        folder = pathlib.Path(folder)
-        loads = start_load(load, cpus)
-        try:
-            time.sleep(0.5)
-            ahead = time.time() - time.monotonic()
-            theirs = subprocess.Popen(
-                ["perf", "record", "-q", "-B", "-F", str(FREQUENCY), "-e", "cpu-clock", "-k", "CLOCK_MONOTONIC", "-g", "-a", "-o", folder / "perf.data", "--", "sleep", str(seconds)]
-            )
-            ours = subprocess.run(
-                [perftape, "record", "-q", "--store", folder / "store", "--duration", f"{seconds}s"], check=True
-            )
-            assert theirs.wait() == 0 and ours.returncode == 0
-        finally:
-            stop(loads)
-        perf_text = subprocess.run(
-            ["perf", "script", "--no-inline", "-i", folder / "perf.data", "-F", "comm,pid,tid,cpu,time,period,event,ip,sym,symoff,dso"],
+def wait_until(condition, what):
+    end = time.monotonic() + START
+    while not condition():
+        assert time.monotonic() < end, f"{what} within {START} s"
+        time.sleep(0.05)
+
+
+def record_both(perftape, load, seconds, folder, words):
+    """Records with both. perf's times on the wall clock are its own and what this returns."""
+    loads = start_load(load, sorted(os.sched_getaffinity(0)))
+    store = folder / "store"
+    ours = subprocess.Popen([perftape, "record", "-q", "--store", store, *words])
+    try:
+        wait_until(lambda: all(cpu_seconds(process.pid) > 0 for process in loads), "each load runs")
+        wait_until(lambda: ours.poll() is not None or list(store.glob("spool/*.spool")), "perftape records")
+        ahead = time.time() - time.monotonic()
+        subprocess.run(
+            ["perf", "record", "-q", "-B", "-F", str(FREQUENCY), "-e", "cpu-clock", "-k", "CLOCK_MONOTONIC", "-g", "-a", "-o", folder / "perf.data", "--", "sleep", str(seconds)],
             check=True,
-            capture_output=True,
-        ).stdout.decode("utf-8", "replace")
-        our_text = subprocess.run(
-            [perftape, "query", "-q", "--store", folder / "store", "--from", f"now-{seconds + 60}s"], check=True, capture_output=True
-        ).stdout.decode("utf-8", "replace")
+        )
+    finally:
+        ours.send_signal(signal.SIGINT)
+        ended = ours.wait()
+        stop(loads)
+    assert ended == 0, f"perftape record ends with {ended}"
+    return ahead
+
+
+def record(perftape, load, seconds, folder, words=()):
+    """Compares what both record of these seconds. Leaves our store in the folder."""
+    ahead = record_both(perftape, load, seconds, folder, words)
+    perf_text = subprocess.run(
+        ["perf", "script", "--no-inline", "-i", folder / "perf.data", "-F", "comm,pid,tid,cpu,time,period,event,ip,sym,symoff,dso"],
+        check=True,
+        capture_output=True,
+    ).stdout.decode("utf-8", "replace")
+    our_text = subprocess.run([perftape, "query", "-q", "--store", folder / "store", "--from", f"now-{seconds + 2 * START}s"], check=True, capture_output=True).stdout.decode("utf-8", "replace")
     name = pathlib.Path(load).name
     return Comparison(Profile(perf_text, name, ahead), Profile(our_text, name))
 
@@ -136,7 +174,8 @@ def main():
     if len(sys.argv) != 4:
         print(__doc__, file=sys.stderr)
         return 2
-    result = record(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    with tempfile.TemporaryDirectory(prefix="perftape beside ") as folder:
+        result = record(sys.argv[1], sys.argv[2], int(sys.argv[3]), pathlib.Path(folder))
     print("| CPU | perf, samples/s | perftape, samples/s | difference |\n| --- | --- | --- | --- |")
     for cpu in result.cpus:
         print(f"| {cpu} | {result.perf.rate(cpu):.2f} | {result.ours.rate(cpu):.2f} | {100 * result.count_difference(cpu):.2f} % |")
